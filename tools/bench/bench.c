@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Times the slow-path verbs of one RDMA device and counts their firmware
+ * commands. Runs in the guest; scripts/bench compares two drivers with it.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+#include <json-c/json.h>
+
+#define PAGE 4096UL
+/* Width of the window of QPs whose median stands for "the 50th" and "the 5,000th". */
+#define WINDOW 21
+
+struct bench {
+	struct ibv_device *device;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint16_t lid;
+	char *buf;
+};
+
+/*
+ * One table row. @op is what is timed; @before and @after are not. A row with
+ * a @size registers that many bytes.
+ */
+struct row {
+	const char *name;
+	void (*before)(struct bench *b, const struct row *row);
+	void (*op)(struct bench *b, const struct row *row);
+	void (*after)(struct bench *b, const struct row *row);
+	size_t size;
+};
+
+static int ctl_fd = -1;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "bench: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* Ask the HCA's control channel; the answer is one line of JSON. */
+static struct json_object *ctl(const char *request)
+{
+	static char line[1 << 16];
+	struct json_object *answer;
+	size_t len = 0;
+	ssize_t n;
+
+	if (ctl_fd < 0)
+		return NULL;
+	n = write(ctl_fd, request, strlen(request));
+	if (n != (ssize_t)strlen(request))
+		die("control channel: write");
+	do {
+		n = read(ctl_fd, line + len, sizeof(line) - 1 - len);
+		if (n <= 0)
+			die("control channel: read");
+		len += n;
+	} while (line[len - 1] != '\n' && len < sizeof(line) - 1);
+	line[len] = '\0';
+	answer = json_tokener_parse(line);
+	if (!answer) {
+		errno = EPROTO;
+		die(line);
+	}
+	return answer;
+}
+
+/* Firmware commands that one run of the row's operation takes; -1: no channel to ask. */
+static int count_commands(struct bench *b, const struct row *row)
+{
+	struct json_object *answer, *total = NULL;
+	int n = -1;
+
+	if (row->before)
+		row->before(b, row);
+	json_object_put(ctl("commands reset\n"));
+	row->op(b, row);
+	answer = ctl("commands\n");
+	if (answer && json_object_object_get_ex(answer, "total", &total))
+		n = json_object_get_int(total);
+	json_object_put(answer);
+	if (row->after)
+		row->after(b, row);
+	return n;
+}
+
+static void op_open_close(struct bench *b, const struct row *row)
+{
+	struct ibv_context *ctx = ibv_open_device(b->device);
+
+	if (!ctx || ibv_close_device(ctx))
+		die(row->name);
+}
+
+static void op_cq(struct bench *b, const struct row *row)
+{
+	struct ibv_cq *cq = ibv_create_cq(b->ctx, 128, NULL, NULL, 0);
+
+	if (!cq || ibv_destroy_cq(cq))
+		die(row->name);
+}
+
+static struct ibv_qp *create_qp(struct bench *b, struct ibv_pd *pd)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = b->cq,
+		.recv_cq = b->cq,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &attr);
+
+	if (!qp)
+		die("ibv_create_qp");
+	return qp;
+}
+
+/* Connect the QP to itself and take it to RTS. */
+static void qp_to_rts(struct bench *b, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
+
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			  IBV_QP_ACCESS_FLAGS))
+		die("modify to INIT");
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = IBV_MTU_1024;
+	attr.dest_qp_num = qp->qp_num;
+	attr.max_dest_rd_atomic = 1;
+	attr.min_rnr_timer = 12;
+	attr.ah_attr.dlid = b->lid;
+	attr.ah_attr.port_num = 1;
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			  IBV_QP_MIN_RNR_TIMER))
+		die("modify to RTR");
+	attr.qp_state = IBV_QPS_RTS;
+	attr.timeout = 14;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	attr.max_rd_atomic = 1;
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			  IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC))
+		die("modify to RTS");
+}
+
+static void op_qp_rts(struct bench *b, const struct row *row)
+{
+	(void)row;
+	b->qp = create_qp(b, b->pd);
+	qp_to_rts(b, b->qp);
+}
+
+static void op_qp_destroy(struct bench *b, const struct row *row)
+{
+	if (ibv_destroy_qp(b->qp))
+		die(row->name);
+}
+
+static void op_mr(struct bench *b, const struct row *row)
+{
+	struct ibv_mr *mr = ibv_reg_mr(b->pd, b->buf, row->size, IBV_ACCESS_LOCAL_WRITE |
+				       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+
+	if (!mr || ibv_dereg_mr(mr))
+		die(row->name);
+}
+
+static const struct row rows[] = {
+	{ "open+close device", NULL, op_open_close, NULL, 0 },
+	{ "CQ create+destroy", NULL, op_cq, NULL, 0 },
+	{ "RC QP create to RTS", NULL, op_qp_rts, op_qp_destroy, 0 },
+	{ "RC QP destroy", op_qp_rts, op_qp_destroy, NULL, 0 },
+	{ "MR 4 KiB reg+dereg", NULL, op_mr, NULL, 4UL << 10 },
+	{ "MR 1 MiB reg+dereg", NULL, op_mr, NULL, 1UL << 20 },
+	{ "MR 256 MiB reg+dereg", NULL, op_mr, NULL, 256UL << 20 },
+};
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t median(uint64_t *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), compare_u64);
+	return v[n / 2];
+}
+
+static void run_row(struct bench *b, const struct row *row, unsigned int iterations)
+{
+	uint64_t *ns = calloc(iterations, sizeof(*ns));
+	int commands = count_commands(b, row);
+
+	if (!ns)
+		die("calloc");
+	for (unsigned int i = 0; i < iterations; i++) {
+		uint64_t start;
+
+		if (row->before)
+			row->before(b, row);
+		start = now_ns();
+		row->op(b, row);
+		ns[i] = now_ns() - start;
+		if (row->after)
+			row->after(b, row);
+	}
+	printf("{\"row\":\"%s\",\"commands\":%d,\"samples\":[", row->name, commands);
+	for (unsigned int i = 0; i < iterations; i++)
+		printf("%s%llu", i ? "," : "", (unsigned long long)ns[i]);
+	printf("]}\n");
+	fflush(stdout);
+	free(ns);
+}
+
+/* Parent domain allocator: doorbell records get a page each, the library does the rest. */
+static void *page_for_dbr(struct ibv_pd *pd, void *ctx, size_t size, size_t align, uint64_t type)
+{
+	void *p;
+
+	(void)pd; (void)ctx; (void)align;
+	if (type != MLX5DV_RES_TYPE_DBR)
+		return IBV_ALLOCATOR_USE_DEFAULT;
+	p = mmap(NULL, (size + PAGE - 1) & ~(PAGE - 1), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void free_dbr(struct ibv_pd *pd, void *ctx, void *ptr, uint64_t type)
+{
+	(void)pd; (void)ctx;
+	if (type == MLX5DV_RES_TYPE_DBR)
+		munmap(ptr, PAGE);
+}
+
+/*
+ * Create @count QPs, each with a doorbell page of its own, and give the median
+ * time of the windows around the 50th and the last.
+ */
+static void run_many(struct bench *b, unsigned int count)
+{
+	struct ibv_parent_domain_init_attr attr = {
+		.pd = b->pd,
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+		.alloc = page_for_dbr,
+		.free = free_dbr,
+	};
+	struct ibv_pd *pd = ibv_alloc_parent_domain(b->ctx, &attr);
+	struct ibv_qp **qps = calloc(count, sizeof(*qps));
+	uint64_t *ns = calloc(count, sizeof(*ns));
+
+	if (!pd || !qps || !ns)
+		die("setting up the QPs");
+	for (unsigned int i = 0; i < count; i++) {
+		uint64_t start = now_ns();
+
+		qps[i] = create_qp(b, pd);
+		ns[i] = now_ns() - start;
+	}
+	printf("{\"row\":\"QP number 50 of %u\",\"commands\":-1,\"samples\":[%llu]}\n", count,
+	       (unsigned long long)median(ns + 50 - WINDOW / 2, WINDOW));
+	printf("{\"row\":\"QP number %u of %u\",\"commands\":-1,\"samples\":[%llu]}\n", count,
+	       count, (unsigned long long)median(ns + count - WINDOW, WINDOW));
+	fflush(stdout);
+	for (unsigned int i = count; i--;)
+		if (ibv_destroy_qp(qps[i]))
+			die("ibv_destroy_qp");
+	if (ibv_dealloc_pd(pd))
+		die("ibv_dealloc_pd");
+	free(qps);
+	free(ns);
+}
+
+static void open_device(struct bench *b)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_port_attr port;
+
+	if (!list || !list[0])
+		die("no RDMA device");
+	b->device = list[0];
+	b->ctx = ibv_open_device(b->device);
+	if (!b->ctx || ibv_query_port(b->ctx, 1, &port))
+		die("opening the device");
+	b->lid = port.lid;
+	b->pd = ibv_alloc_pd(b->ctx);
+	b->cq = ibv_create_cq(b->ctx, 128, NULL, NULL, 0);
+	b->buf = mmap(NULL, 256UL << 20, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!b->pd || !b->cq || b->buf == MAP_FAILED)
+		die("setting up");
+	/* Ordinary pages, there before the clock starts: neither driver is timed faulting. */
+	if (madvise(b->buf, 256UL << 20, MADV_NOHUGEPAGE) ||
+	    madvise(b->buf, 256UL << 20, MADV_POPULATE_WRITE))
+		die("populating the buffer");
+}
+
+struct options {
+	unsigned int iterations, many;
+	const char *control, *only;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'n':
+		o->iterations = strtoul(arg, NULL, 0);
+		if (!o->iterations)
+			argp_error(state, "'%s' is no number of iterations", arg);
+		return 0;
+	case 'm':
+		o->many = strtoul(arg, NULL, 0);
+		if (o->many < 100)
+			argp_error(state, "--many needs at least 100 QPs");
+		return 0;
+	case 'c':
+		o->control = arg;
+		return 0;
+	case 'r':
+		o->only = arg;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp_option args[] = {
+		{ "iterations", 'n', "N", 0, "time each operation N times (5)", 0 },
+		{ "many", 'm', "N", 0, "create N QPs, each with its own doorbell page", 0 },
+		{ "control", 'c', "PATH", 0, "the HCA's control channel, to count commands", 0 },
+		{ "row", 'r', "TEXT", 0, "only the rows whose name contains TEXT", 0 },
+		{ 0 }
+	};
+	static const struct argp argp = {
+		.options = args, .parser = parse,
+		.doc = "Time verbs on the first RDMA device; one JSON line a row.",
+	};
+	struct options o = { .iterations = 5 };
+	struct bench b = { 0 };
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.control) {
+		ctl_fd = open(o.control, O_RDWR);
+		if (ctl_fd < 0)
+			die(o.control);
+	}
+	open_device(&b);
+	if (o.many) {
+		run_many(&b, o.many);
+	} else {
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+			if (!o.only || strstr(rows[i].name, o.only))
+				run_row(&b, &rows[i], o.iterations);
+	}
+	return 0;
+}
