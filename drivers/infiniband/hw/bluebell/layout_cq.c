@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queue layout: entry counts, buffer sizes, the CQC and the page
+ * geometry that CQ and QP buffers share. Pure functions only.
+ */
+
+#include <linux/errno.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "layout_cq.h"
+
+/* Formats of compressed responder CQEs as cqc.mini_cqe_res_format codes them. */
+enum {
+	MINI_CQE_HASH		= 0,
+	MINI_CQE_CSUM		= 1,
+	MINI_CQE_CSUM_STRIDX	= 3,
+};
+
+/**
+ * mlx5_ib_cq_entries - number of CQEs the device allocates for a request
+ * @cqe: entries the user asked for
+ * @log_max_cq_sz: log2 of the device's limit
+ *
+ * One entry more than asked for is needed to tell a full queue from an empty
+ * one, and the device counts in powers of two.
+ *
+ * Return: number of CQEs, or -EINVAL if @cqe is zero or beyond the limit.
+ */
+int mlx5_ib_cq_entries(unsigned int cqe, u8 log_max_cq_sz)
+{
+	u64 entries;
+
+	if (!cqe)
+		return -EINVAL;
+
+	entries = roundup_pow_of_two((u64)cqe + 1);
+	if (entries > 1ULL << min(log_max_cq_sz, 30))
+		return -EINVAL;
+	return entries;
+}
+
+static int parse_compression(const struct mlx5_ib_create_cq *ucmd,
+			     const struct mlx5_ib_cq_caps *caps, struct mlx5_ib_cqc_attr *attr)
+{
+	if (ucmd->cqe_comp_en > 1)
+		return -EINVAL;
+	if (!ucmd->cqe_comp_en)
+		return 0;
+	if (ucmd->cqe_size == 64 ? !caps->compression : !caps->compression_128)
+		return -EOPNOTSUPP;
+
+	switch (ucmd->cqe_comp_res_format) {
+	case MLX5_IB_CQE_RES_FORMAT_HASH:
+		attr->mini_cqe_format = MINI_CQE_HASH;
+		break;
+	case MLX5_IB_CQE_RES_FORMAT_CSUM:
+		attr->mini_cqe_format = MINI_CQE_CSUM;
+		break;
+	case MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX:
+		if (!caps->stride_index)
+			return -EOPNOTSUPP;
+		attr->mini_cqe_format = MINI_CQE_CSUM_STRIDX;
+		break;
+	default:
+		return -EINVAL;
+	}
+	attr->compress = true;
+	return 0;
+}
+
+/**
+ * mlx5_ib_cq_parse_create - check a create request and translate it
+ * @ucmd: the library's request (struct mlx5_ib_create_cq of rdma/mlx5-abi.h)
+ * @flags: enum ib_uverbs_ex_create_cq_flags
+ * @caps: what the device can do
+ * @attr: filled in with the fields that follow from the request alone
+ *
+ * Return: 0; -EINVAL for a request that means nothing; -EOPNOTSUPP for one
+ * that this device cannot do.
+ */
+int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
+			    const struct mlx5_ib_cq_caps *caps, struct mlx5_ib_cqc_attr *attr)
+{
+	if (flags & ~(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
+		return -EOPNOTSUPP;
+	if (ucmd->flags & ~(MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD |
+			    MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX |
+			    MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS))
+		return -EINVAL;
+	if (ucmd->reserved0 || ucmd->reserved1)
+		return -EINVAL;
+	if (ucmd->cqe_size != 64 && ucmd->cqe_size != 128)
+		return -EINVAL;
+
+	attr->cqe_stride = ucmd->cqe_size == 64 ? CQE_STRIDE_64 : CQE_STRIDE_128;
+	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) {
+		if (ucmd->cqe_size != 128 || !caps->cqe_128_pad)
+			return -EOPNOTSUPP;
+		attr->cqe_stride = CQE_STRIDE_128_PAD;
+	}
+	if ((ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS) && !caps->real_time)
+		return -EOPNOTSUPP;
+	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) {
+		if (!caps->ignore_overrun)
+			return -EOPNOTSUPP;
+		attr->ignore_overrun = true;
+	}
+	return parse_compression(ucmd, caps, attr);
+}
+
+static void fill_geometry(void *cqc, u8 log_cq_size, u8 cqe_stride,
+			  const struct mlx5_ib_buf_geometry *geo)
+{
+	MLX5_SET(cqc, cqc, cqe_sz, cqe_stride);
+	MLX5_SET(cqc, cqc, log_cq_size, log_cq_size);
+	MLX5_SET(cqc, cqc, log_page_size, geo->page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+	MLX5_SET(cqc, cqc, page_offset, geo->page_offset);
+}
+
+/**
+ * mlx5_ib_fill_cqc - build the context of a new CQ
+ * @cqc: zeroed struct mlx5_ifc_cqc_bits
+ * @attr: what to write
+ */
+void mlx5_ib_fill_cqc(void *cqc, const struct mlx5_ib_cqc_attr *attr)
+{
+	fill_geometry(cqc, attr->log_cq_size, attr->cqe_stride, &attr->geo);
+	MLX5_SET(cqc, cqc, oi, attr->ignore_overrun);
+	MLX5_SET(cqc, cqc, uar_page, attr->uar_page);
+	MLX5_SET(cqc, cqc, c_eqn_or_apu_element, attr->eqn);
+	MLX5_SET64(cqc, cqc, dbr_addr, attr->dbr_addr);
+	if (attr->compress) {
+		MLX5_SET(cqc, cqc, cqe_comp_en, 1);
+		MLX5_SET(cqc, cqc, mini_cqe_res_format, attr->mini_cqe_format);
+	}
+}
+
+/**
+ * mlx5_ib_fill_cqc_resize - build the part of a CQC that a resize changes
+ * @cqc: zeroed struct mlx5_ifc_cqc_bits
+ * @log_cq_size: log2 of the new number of CQEs
+ * @cqe_stride: stride of the CQ, which a resize keeps
+ * @geo: page geometry of the new buffer
+ */
+void mlx5_ib_fill_cqc_resize(void *cqc, u8 log_cq_size, u8 cqe_stride,
+			     const struct mlx5_ib_buf_geometry *geo)
+{
+	fill_geometry(cqc, log_cq_size, cqe_stride, geo);
+}
+
+/**
+ * mlx5_ib_quantize_geometry - largest page whose offset a context can express
+ * @dma_addr: where the queue starts; a multiple of 64 bytes
+ * @pgsz: largest page size, in bytes, that maps the buffer; at least 4 KiB
+ * @geo: the result
+ *
+ * A context has six bits for the offset into the first page, in 64ths of that
+ * page: a larger page has a coarser offset. Every smaller page maps the buffer
+ * too, and at 4 KiB the quantum is the 64 bytes that queues are aligned to, so
+ * halving ends.
+ */
+void mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz,
+			       struct mlx5_ib_buf_geometry *geo)
+{
+	u8 shift = ilog2(pgsz);
+
+	while (shift > MLX5_ADAPTER_PAGE_SHIFT &&
+	       dma_addr & ((1ULL << (shift - MLX5_IB_PAGE_OFFSET_SHIFT)) - 1))
+		shift--;
+
+	geo->page_shift = shift;
+	geo->page_offset = (dma_addr & ((1ULL << shift) - 1)) >>
+			   (shift - MLX5_IB_PAGE_OFFSET_SHIFT);
+}

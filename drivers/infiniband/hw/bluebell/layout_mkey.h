@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory key layout: access rights, the MKC, translation entries and the size
+ * of the command that carries them. Pure functions only.
+ */
+
+#ifndef BLUEBELL_LAYOUT_MKEY_H
+#define BLUEBELL_LAYOUT_MKEY_H
+
+#include <linux/types.h>
+
+struct ib_umem;
+
+/*
+ * Largest translation list sent inline with CREATE_MKEY: 64 GiB of 4 KiB
+ * pages, a 128 MiB command. Beyond that the mailbox chain alone would strain
+ * the host.
+ */
+#define MLX5_IB_MAX_INLINE_MTTS		(1U << 24)
+
+/**
+ * struct mlx5_ib_mkey_caps - what the device allows a memory key to be
+ * @log_max_mr_size: log2 of the longest region, in bytes
+ * @relaxed_ordering_read: reads may be reordered by PCIe
+ * @relaxed_ordering_write: writes may be reordered by PCIe
+ */
+struct mlx5_ib_mkey_caps {
+	u8 log_max_mr_size;
+	bool relaxed_ordering_read;
+	bool relaxed_ordering_write;
+};
+
+/**
+ * struct mlx5_ib_mkc_attr - everything CREATE_MKEY writes into an MKC
+ * @access: enum ib_access_flags
+ * @pdn: protection domain number
+ * @iova: first address of the region, as the wire and the WQEs name it
+ * @length: bytes
+ * @page_shift: log2 of the page size of the translation entries
+ * @nmtts: number of translation entries
+ * @variant: low byte of the key
+ */
+struct mlx5_ib_mkc_attr {
+	u32 access;
+	u32 pdn;
+	u64 iova;
+	u64 length;
+	u8 page_shift;
+	u32 nmtts;
+	u8 variant;
+};
+
+unsigned long mlx5_ib_mkey_page_sizes(void);
+int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_mkey_caps *caps);
+size_t mlx5_ib_create_mkey_inlen(u32 nmtts);
+u32 mlx5_ib_mtt_octowords(u32 nmtts);
+void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_mkey_caps *caps);
+void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
+		      const struct mlx5_ib_mkey_caps *caps);
+void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
+			      const struct mlx5_ib_mkey_caps *caps);
+void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 *pas);
+
+#endif /* BLUEBELL_LAYOUT_MKEY_H */

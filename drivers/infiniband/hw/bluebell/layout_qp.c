@@ -1,0 +1,868 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pair layout: work queue sizes, the QPC, address paths, and the table
+ * of state transitions with the fields each may change. Pure functions only.
+ */
+
+#include <linux/errno.h>
+#include <linux/log2.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/qp.h>
+#include <linux/string.h>
+
+#include "layout_qp.h"
+
+/* qpc.log_rq_stride is counted from 16 bytes, in three bits. */
+#define RQ_STRIDE_MIN_SHIFT	4
+#define RQ_STRIDE_MAX_SHIFT	(RQ_STRIDE_MIN_SHIFT + 7)
+/* qpc.log_rq_size and log_sq_size have four bits. */
+#define WQ_MAX_LOG_SIZE		15
+#define SQ_WQEBB_SHIFT		6
+/* UD messages are one packet: the context gets the largest MTU there is. */
+#define UD_LOG_MSG_MAX		12
+/* Ask for an acknowledgement at least every 2^n packets. */
+#define LOG_ACK_REQ_FREQ	8
+
+#define MAX_TIMEOUT		31
+#define MAX_RETRY		7
+#define MAX_RNR_TIMER		31
+#define MAX_SL			15
+#define MAX_PATH_BITS		127
+#define QPN_MASK		0xffffff
+
+#define VENDOR_FLAGS						\
+	(MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_SCATTER_CQE |	\
+	 MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_ALLOW_SCATTER_CQE |	\
+	 MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE | MLX5_QP_FLAG_UAR_PAGE_INDEX)
+
+#define CROSS_CHANNEL_FLAGS					\
+	(IB_QP_CREATE_CROSS_CHANNEL | IB_QP_CREATE_MANAGED_SEND |	\
+	 IB_QP_CREATE_MANAGED_RECV)
+
+static int check_create_flags(const struct ib_qp_init_attr *init,
+			      const struct mlx5_ib_qp_caps *caps)
+{
+	u32 flags = init->create_flags;
+
+	if (flags & ~(IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | CROSS_CHANNEL_FLAGS |
+		      IB_QP_CREATE_PCI_WRITE_END_PADDING))
+		return -EOPNOTSUPP;
+	if (flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) {
+		if (init->qp_type != IB_QPT_UD)
+			return -EINVAL;
+		if (!caps->block_lb_mc)
+			return -EOPNOTSUPP;
+	}
+	if ((flags & CROSS_CHANNEL_FLAGS) && !caps->cross_channel)
+		return -EOPNOTSUPP;
+	if ((flags & IB_QP_CREATE_PCI_WRITE_END_PADDING) && !caps->end_pad)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/**
+ * mlx5_ib_qp_check_create - check a create request before anything is taken
+ * @init: verbs attributes
+ * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h)
+ * @caps: what the device can do
+ *
+ * Return: 0; -EOPNOTSUPP for a QP that this driver or device does not have;
+ * -EINVAL for a request that means nothing.
+ */
+int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
+			    const struct mlx5_ib_qp_caps *caps)
+{
+	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&
+	    init->qp_type != IB_QPT_UD)
+		return -EOPNOTSUPP;
+	if (init->srq || init->rwq_ind_tbl)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
+	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
+		return -EINVAL;
+	/* Both say which doorbell register to use. */
+	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
+		return -EINVAL;
+	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !caps->wq_signature)
+		return -EINVAL;
+	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE) {
+		if (init->qp_type != IB_QPT_RC)
+			return -EINVAL;
+		if (!caps->packet_based)
+			return -EOPNOTSUPP;
+	}
+	return check_create_flags(init, caps);
+}
+
+/**
+ * mlx5_ib_qp_effective_flags - drop the flags that are only wishes
+ * @flags: MLX5_QP_FLAG_*
+ * @caps: what the device can do
+ *
+ * The library asks for scatter to CQE by default, whether or not the device
+ * has it, and reads from each CQE whether it was done.
+ *
+ * Return: flags in effect.
+ */
+u32 mlx5_ib_qp_effective_flags(u32 flags, const struct mlx5_ib_qp_caps *caps)
+{
+	if (!caps->scatter_cqe)
+		flags &= ~(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE);
+	return flags;
+}
+
+/**
+ * mlx5_ib_qp_check_uidx - check the user index of a new QP
+ * @uidx: the index
+ * @given: the request was long enough to carry one
+ * @cqe_version: of the user's context: 1 if its completions carry user indices
+ *
+ * Return: 0 or -EINVAL.
+ */
+int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
+{
+	if (!cqe_version)
+		return !given || uidx == MLX5_IB_DEFAULT_UIDX ? 0 : -EINVAL;
+	/* The index that means "none" cannot be looked up by the library. */
+	return given && uidx < MLX5_IB_DEFAULT_UIDX ? 0 : -EINVAL;
+}
+
+static int calc_rq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
+		   const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq)
+{
+	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
+	u32 entries;
+
+	if (!ucmd->rq_wqe_count)
+		return cap->max_recv_wr ? -EINVAL : 0;
+
+	if (!is_power_of_2(ucmd->rq_wqe_count) ||
+	    ucmd->rq_wqe_count > 1U << min(caps->log_max_qp_sz, WQ_MAX_LOG_SIZE))
+		return -EINVAL;
+	if (ucmd->rq_wqe_shift < RQ_STRIDE_MIN_SHIFT || ucmd->rq_wqe_shift > RQ_STRIDE_MAX_SHIFT ||
+	    1U << ucmd->rq_wqe_shift > caps->max_wqe_sz_rq)
+		return -EINVAL;
+
+	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
+	if (entries <= sig)
+		return -EINVAL;
+
+	wq->rq_wqe_cnt = ucmd->rq_wqe_count;
+	wq->rq_wqe_shift = ucmd->rq_wqe_shift;
+	wq->rq_max_gs = entries - sig;
+	if (cap->max_recv_wr > wq->rq_wqe_cnt || cap->max_recv_sge > wq->rq_max_gs)
+		return -EINVAL;
+	return 0;
+}
+
+static int calc_sq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
+		   const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq)
+{
+	if (!ucmd->sq_wqe_count)
+		return cap->max_send_wr ? -EINVAL : 0;
+
+	if (!is_power_of_2(ucmd->sq_wqe_count) ||
+	    ucmd->sq_wqe_count > 1U << min(caps->log_max_qp_sz, WQ_MAX_LOG_SIZE))
+		return -EINVAL;
+	/* Each request takes at least one basic block. */
+	if (cap->max_send_wr > ucmd->sq_wqe_count)
+		return -EINVAL;
+	wq->sq_wqe_cnt = ucmd->sq_wqe_count;
+	return 0;
+}
+
+/**
+ * mlx5_ib_calc_user_wq - lay the queues out as the library has done
+ * @cap: capacities the user asked for
+ * @ucmd: the library's counts and stride
+ * @caps: what the device can do
+ * @wq: the result
+ *
+ * The receive queue lies at the start of the buffer and the send queue follows
+ * it. With both counts at their field's limit the buffer is 66 MiB, so 32 bits
+ * hold every size.
+ *
+ * Return: 0, or -EINVAL for counts that are no power of two, exceed the device,
+ * hold less than was asked for, or leave the send queue misaligned.
+ */
+int mlx5_ib_calc_user_wq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
+			 const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq)
+{
+	u32 rq_size;
+	int err;
+
+	*wq = (struct mlx5_ib_wq_layout){};
+	err = calc_rq(cap, ucmd, caps, wq);
+	if (err)
+		return err;
+	err = calc_sq(cap, ucmd, caps, wq);
+	if (err)
+		return err;
+
+	rq_size = wq->rq_wqe_cnt << wq->rq_wqe_shift;
+	if (wq->sq_wqe_cnt && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))
+		return -EINVAL;
+	wq->sq_offset = rq_size;
+	wq->buf_size = rq_size + (wq->sq_wqe_cnt << SQ_WQEBB_SHIFT);
+	return 0;
+}
+
+/**
+ * mlx5_ib_scatter_to_cqe - decide which payloads are delivered in the CQE
+ * @type: QP type
+ * @flags: MLX5_QP_FLAG_* in effect
+ * @sig_all: every send request completes
+ * @scqe_sz: bytes of a CQE of the send CQ
+ * @rcqe_sz: bytes of a CQE of the receive CQ
+ * @attr: cs_req and cs_res are set
+ *
+ * A read's payload must not stay in a CQE that is never written, so the
+ * requester's half needs every request to complete, or the user's word that he
+ * knows.
+ */
+void mlx5_ib_scatter_to_cqe(enum ib_qp_type type, u32 flags, bool sig_all, int scqe_sz, int rcqe_sz,
+			    struct mlx5_ib_qpc_attr *attr)
+{
+	attr->cs_req = MLX5_QPC_CS_REQ_DISABLE;
+	attr->cs_res = MLX5_QPC_CS_RES_DISABLE;
+	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE) || type == IB_QPT_UD)
+		return;
+
+	attr->cs_res = rcqe_sz == 128 ? MLX5_QPC_CS_RES_UP_TO_64B : MLX5_QPC_CS_RES_UP_TO_32B;
+	if (sig_all || (flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE))
+		attr->cs_req = scqe_sz == 128 ? MLX5_QPC_CS_REQ_UP_TO_64B :
+						MLX5_QPC_CS_REQ_UP_TO_32B;
+}
+
+static u8 service_type(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return MLX5_QP_ST_RC;
+	case IB_QPT_UC:
+		return MLX5_QP_ST_UC;
+	default:
+		return MLX5_QP_ST_UD;
+	}
+}
+
+static void fill_qpc_queues(void *qpc, const struct mlx5_ib_wq_layout *wq,
+			    const struct mlx5_ib_buf_geometry *geo)
+{
+	if (wq->rq_wqe_cnt) {
+		MLX5_SET(qpc, qpc, rq_type, MLX5_NON_ZERO_RQ);
+		MLX5_SET(qpc, qpc, log_rq_size, ilog2(wq->rq_wqe_cnt));
+		MLX5_SET(qpc, qpc, log_rq_stride, wq->rq_wqe_shift - RQ_STRIDE_MIN_SHIFT);
+	} else {
+		MLX5_SET(qpc, qpc, rq_type, MLX5_ZERO_LEN_RQ);
+	}
+	if (wq->sq_wqe_cnt)
+		MLX5_SET(qpc, qpc, log_sq_size, ilog2(wq->sq_wqe_cnt));
+	else
+		MLX5_SET(qpc, qpc, no_sq, 1);
+	if (wq->buf_size) {
+		MLX5_SET(qpc, qpc, log_page_size, geo->page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+		MLX5_SET(qpc, qpc, page_offset, geo->page_offset);
+	}
+}
+
+/**
+ * mlx5_ib_fill_qpc - build the context of a new QP
+ * @qpc: zeroed struct mlx5_ifc_qpc_bits
+ * @attr: what to write
+ */
+void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
+{
+	u32 flags = attr->create_flags;
+
+	MLX5_SET(qpc, qpc, st, service_type(attr->qp_type));
+	MLX5_SET(qpc, qpc, pm_state, MLX5_QP_PM_MIGRATED);
+	MLX5_SET(qpc, qpc, pd, attr->pdn);
+	MLX5_SET(qpc, qpc, uar_page, attr->uar_page);
+	MLX5_SET(qpc, qpc, cqn_snd, attr->cqn_snd);
+	MLX5_SET(qpc, qpc, cqn_rcv, attr->cqn_rcv);
+	MLX5_SET64(qpc, qpc, dbr_addr, attr->dbr_addr);
+	MLX5_SET(qpc, qpc, ts_format, attr->ts_format);
+	MLX5_SET(qpc, qpc, cs_req, attr->cs_req);
+	MLX5_SET(qpc, qpc, cs_res, attr->cs_res);
+	fill_qpc_queues(qpc, &attr->wq, &attr->geo);
+
+	if (attr->cqe_version)
+		MLX5_SET(qpc, qpc, user_index, attr->uidx);
+	if (attr->vendor_flags & MLX5_QP_FLAG_SIGNATURE)
+		MLX5_SET(qpc, qpc, wq_signature, 1);
+	if (attr->vendor_flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
+		MLX5_SET(qpc, qpc, req_e2e_credit_mode, 1);
+	if (flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
+		MLX5_SET(qpc, qpc, block_lb_mc, 1);
+	if (flags & IB_QP_CREATE_CROSS_CHANNEL)
+		MLX5_SET(qpc, qpc, cd_master, 1);
+	if (flags & IB_QP_CREATE_MANAGED_SEND)
+		MLX5_SET(qpc, qpc, cd_slave_send, 1);
+	if (flags & IB_QP_CREATE_MANAGED_RECV)
+		MLX5_SET(qpc, qpc, cd_slave_receive, 1);
+	if (flags & IB_QP_CREATE_PCI_WRITE_END_PADDING)
+		MLX5_SET(qpc, qpc, end_padding_mode,
+			 MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT);
+}
+
+#define OPT_ACCESS (MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
+
+/* The three service types, as columns of the transition table. */
+enum { COL_RC, COL_UC, COL_UD, NUM_COL };
+
+struct transition_row {
+	u16 opcode;
+	u32 opt[NUM_COL];
+};
+
+/*
+ * Commands between the states that take a QPC, with the fields each takes on
+ * request. Fields that a command always takes are not listed. No command of
+ * the interface leads into SQD.
+ */
+static const struct transition_row transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
+	[IB_QPS_RESET][IB_QPS_INIT] = { .opcode = MLX5_CMD_OP_RST2INIT_QP },
+	[IB_QPS_INIT][IB_QPS_INIT] = {
+		.opcode = MLX5_CMD_OP_INIT2INIT_QP,
+		.opt = {
+			[COL_RC] = OPT_ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX | MLX5_QP_OPTPAR_PRI_PORT,
+			[COL_UC] = MLX5_QP_OPTPAR_RWE | MLX5_QP_OPTPAR_PKEY_INDEX |
+				   MLX5_QP_OPTPAR_PRI_PORT,
+			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY | MLX5_QP_OPTPAR_PKEY_INDEX |
+				   MLX5_QP_OPTPAR_PRI_PORT,
+		},
+	},
+	[IB_QPS_INIT][IB_QPS_RTR] = {
+		.opcode = MLX5_CMD_OP_INIT2RTR_QP,
+		.opt = {
+			[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |
+				   MLX5_QP_OPTPAR_PKEY_INDEX,
+			[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |
+				   MLX5_QP_OPTPAR_PKEY_INDEX,
+			[COL_UD] = MLX5_QP_OPTPAR_PKEY_INDEX | MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+	[IB_QPS_RTR][IB_QPS_RTS] = {
+		.opcode = MLX5_CMD_OP_RTR2RTS_QP,
+		.opt = {
+			[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |
+				   MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT,
+			[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |
+				   MLX5_QP_OPTPAR_PM_STATE,
+			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+	[IB_QPS_RTS][IB_QPS_RTS] = {
+		.opcode = MLX5_CMD_OP_RTS2RTS_QP,
+		.opt = {
+			[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |
+				   MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT,
+			[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |
+				   MLX5_QP_OPTPAR_PM_STATE,
+			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+	[IB_QPS_SQE][IB_QPS_RTS] = {
+		.opcode = MLX5_CMD_OP_SQERR2RTS_QP,
+		.opt = {
+			[COL_RC] = OPT_ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
+			[COL_UC] = MLX5_QP_OPTPAR_RWE,
+			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+	[IB_QPS_SQD][IB_QPS_RTS] = {
+		.opcode = MLX5_CMD_OP_SQD_RTS_QP,
+		.opt = {
+			[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |
+				   MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT,
+			[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |
+				   MLX5_QP_OPTPAR_PM_STATE,
+			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+};
+
+/**
+ * mlx5_ib_qp_transition - find the command for a change of state
+ * @type: QP type
+ * @cur: state before
+ * @next: state after
+ *
+ * Return: the command; its opcode is 0 if the interface has none.
+ */
+struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib_qp_state cur,
+						   enum ib_qp_state next)
+{
+	struct mlx5_ib_qp_transition t = {};
+	const struct transition_row *row;
+	int col;
+
+	if (cur > IB_QPS_ERR || next > IB_QPS_ERR)
+		return t;
+	if (next == IB_QPS_RESET || next == IB_QPS_ERR) {
+		t.opcode = next == IB_QPS_RESET ? MLX5_CMD_OP_2RST_QP : MLX5_CMD_OP_2ERR_QP;
+		return t;
+	}
+
+	row = &transitions[cur][next];
+	col = type == IB_QPT_RC ? COL_RC : type == IB_QPT_UC ? COL_UC : COL_UD;
+	t.opcode = row->opcode;
+	t.opt_allowed = row->opt[col];
+	return t;
+}
+
+/* What a verbs attribute asks of the firmware, in terms of optional fields. */
+static const struct {
+	int attr;
+	u32 opt;
+} attr_to_opt[] = {
+	{ IB_QP_ACCESS_FLAGS, OPT_ACCESS },
+	{ IB_QP_PKEY_INDEX, MLX5_QP_OPTPAR_PKEY_INDEX },
+	{ IB_QP_PORT, MLX5_QP_OPTPAR_PRI_PORT },
+	{ IB_QP_QKEY, MLX5_QP_OPTPAR_Q_KEY },
+	{ IB_QP_AV, MLX5_QP_OPTPAR_PRIMARY_ADDR_PATH | MLX5_QP_OPTPAR_PRI_PORT },
+	{ IB_QP_TIMEOUT, MLX5_QP_OPTPAR_ACK_TIMEOUT },
+	{ IB_QP_RETRY_CNT, MLX5_QP_OPTPAR_RETRY_COUNT },
+	{ IB_QP_RNR_RETRY, MLX5_QP_OPTPAR_RNR_RETRY },
+	{ IB_QP_MAX_QP_RD_ATOMIC, MLX5_QP_OPTPAR_SRA_MAX },
+	{ IB_QP_ALT_PATH, MLX5_QP_OPTPAR_ALT_ADDR_PATH },
+	{ IB_QP_MIN_RNR_TIMER, MLX5_QP_OPTPAR_RNR_TIMEOUT },
+	/* A responder without resources for reads must refuse them. */
+	{ IB_QP_MAX_DEST_RD_ATOMIC, MLX5_QP_OPTPAR_RRA_MAX | OPT_ACCESS },
+	{ IB_QP_PATH_MIG_STATE, MLX5_QP_OPTPAR_PM_STATE },
+};
+
+/**
+ * mlx5_ib_qp_opt_mask - opt_param_mask of a state-change command
+ * @mod: the change
+ *
+ * Return: MLX5_QP_OPTPAR_* that @mod asks for and the command takes.
+ */
+u32 mlx5_ib_qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
+{
+	u32 opt = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(attr_to_opt); i++)
+		if (mod->mask & attr_to_opt[i].attr)
+			opt |= attr_to_opt[i].opt;
+	return opt & mlx5_ib_qp_transition(mod->qp_type, mod->cur, mod->next).opt_allowed;
+}
+
+/* Rates a path can be limited to: 4-bit code and speed. */
+static const struct {
+	u8 code;
+	int mbps;
+} rate_codes[] = {
+	{ 7, 2500 }, { 10, 5000 }, { 8, 10000 }, { 11, 20000 }, { 9, 30000 },
+	{ 12, 40000 }, { 13, 60000 }, { 14, 80000 }, { 15, 120000 },
+};
+
+/* Codes follow enum ib_rate at this distance. */
+#define RATE_CODE_OFFSET	5
+
+/**
+ * mlx5_ib_rate_to_hw - code a static rate
+ * @rate: enum ib_rate
+ * @supported: bit n: the device can limit to code n
+ *
+ * Return: the slowest supported rate that is not slower than asked; 0, the
+ * port's own speed, if there is none.
+ */
+u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
+{
+	int want = ib_rate_to_mbps(rate);
+	size_t i;
+
+	if (want < 0)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(rate_codes); i++)
+		if (rate_codes[i].mbps >= want && supported & (1U << rate_codes[i].code))
+			return rate_codes[i].code;
+	return 0;
+}
+
+/**
+ * mlx5_ib_rate_from_hw - decode a static rate
+ * @code: ads.stat_rate
+ *
+ * Return: enum ib_rate.
+ */
+u8 mlx5_ib_rate_from_hw(u8 code)
+{
+	return code > RATE_CODE_OFFSET ? code - RATE_CODE_OFFSET : IB_RATE_PORT_CURRENT;
+}
+
+/**
+ * mlx5_ib_check_ah - check the address of a path or an address handle
+ * @ah: the address
+ * @caps: what the device can do
+ *
+ * Return: 0, or -EINVAL for a value that its field cannot hold.
+ */
+int mlx5_ib_check_ah(const struct rdma_ah_attr *ah, const struct mlx5_ib_qp_caps *caps)
+{
+	u8 rate = rdma_ah_get_static_rate(ah);
+
+	if (ah->type != RDMA_AH_ATTR_TYPE_IB)
+		return -EINVAL;
+	if (!rdma_ah_get_port_num(ah) || rdma_ah_get_port_num(ah) > caps->num_ports)
+		return -EINVAL;
+	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
+		return -EINVAL;
+	if (rate != IB_RATE_PORT_CURRENT && ib_rate_to_mbps(rate) < 0)
+		return -EINVAL;
+	if ((rdma_ah_get_ah_flags(ah) & IB_AH_GRH) &&
+	    rdma_ah_read_grh(ah)->sgid_index >= caps->gid_table_len)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * mlx5_ib_fill_path - build an address path of an InfiniBand port
+ * @ads: zeroed struct mlx5_ifc_ads_bits
+ * @ah: the address, checked by mlx5_ib_check_ah()
+ * @rate_support: rate codes the device has
+ */
+void mlx5_ib_fill_path(void *ads, const struct rdma_ah_attr *ah, u16 rate_support)
+{
+	const struct ib_global_route *grh;
+
+	MLX5_SET(ads, ads, vhca_port_num, rdma_ah_get_port_num(ah));
+	MLX5_SET(ads, ads, rlid, rdma_ah_get_dlid(ah));
+	MLX5_SET(ads, ads, mlid, rdma_ah_get_path_bits(ah));
+	MLX5_SET(ads, ads, sl, rdma_ah_get_sl(ah));
+	MLX5_SET(ads, ads, stat_rate, mlx5_ib_rate_to_hw(rdma_ah_get_static_rate(ah),
+							 rate_support));
+	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
+		return;
+
+	grh = rdma_ah_read_grh(ah);
+	MLX5_SET(ads, ads, grh, 1);
+	MLX5_SET(ads, ads, src_addr_index, grh->sgid_index);
+	MLX5_SET(ads, ads, hop_limit, grh->hop_limit);
+	MLX5_SET(ads, ads, tclass, grh->traffic_class);
+	MLX5_SET(ads, ads, flow_label, grh->flow_label);
+	memcpy(MLX5_ADDR_OF(ads, ads, rgid_rip), grh->dgid.raw, sizeof(grh->dgid.raw));
+}
+
+/**
+ * mlx5_ib_read_path - read an address path of an InfiniBand port back
+ * @ads: struct mlx5_ifc_ads_bits
+ * @ah: the result
+ */
+void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah)
+{
+	*ah = (struct rdma_ah_attr){ .type = RDMA_AH_ATTR_TYPE_IB };
+	rdma_ah_set_port_num(ah, MLX5_GET(ads, ads, vhca_port_num));
+	rdma_ah_set_dlid(ah, MLX5_GET(ads, ads, rlid));
+	rdma_ah_set_path_bits(ah, MLX5_GET(ads, ads, mlid));
+	rdma_ah_set_sl(ah, MLX5_GET(ads, ads, sl));
+	rdma_ah_set_static_rate(ah, mlx5_ib_rate_from_hw(MLX5_GET(ads, ads, stat_rate)));
+	if (!MLX5_GET(ads, ads, grh))
+		return;
+
+	rdma_ah_set_grh(ah, NULL, MLX5_GET(ads, ads, flow_label),
+			MLX5_GET(ads, ads, src_addr_index), MLX5_GET(ads, ads, hop_limit),
+			MLX5_GET(ads, ads, tclass));
+	rdma_ah_set_dgid_raw(ah, MLX5_ADDR_OF(ads, ads, rgid_rip));
+}
+
+static int check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_qp_caps *caps)
+{
+	if (!caps->apm)
+		return -EOPNOTSUPP;
+	if (attr->alt_pkey_index >= caps->pkey_table_len || attr->alt_timeout > MAX_TIMEOUT)
+		return -EINVAL;
+	return mlx5_ib_check_ah(&attr->alt_ah_attr, caps);
+}
+
+static int check_path_attr(const struct ib_qp_attr *attr, int mask,
+			   const struct mlx5_ib_qp_caps *caps)
+{
+	int err;
+
+	if ((mask & IB_QP_PORT) && (!attr->port_num || attr->port_num > caps->num_ports))
+		return -EINVAL;
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= caps->pkey_table_len)
+		return -EINVAL;
+	if ((mask & IB_QP_PATH_MTU) &&
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
+		return -EINVAL;
+	if (mask & IB_QP_AV) {
+		err = mlx5_ib_check_ah(&attr->ah_attr, caps);
+		if (err)
+			return err;
+	}
+	if (mask & IB_QP_PATH_MIG_STATE) {
+		if (attr->path_mig_state > IB_MIG_ARMED)
+			return -EINVAL;
+		if (attr->path_mig_state != IB_MIG_MIGRATED && !caps->apm)
+			return -EOPNOTSUPP;
+	}
+	return mask & IB_QP_ALT_PATH ? check_alt_path(attr, caps) : 0;
+}
+
+/**
+ * mlx5_ib_qp_check_attr - check the attributes of a state change
+ * @mod: the change; that it is legal and complete has been checked
+ * @caps: what the device can do
+ *
+ * Return: 0; -EINVAL for a value out of range; -EOPNOTSUPP for a feature the
+ * device lacks.
+ */
+int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp_caps *caps)
+{
+	const struct ib_qp_attr *attr = mod->attr;
+	int mask = mod->mask;
+
+	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num & ~QPN_MASK)
+		return -EINVAL;
+	if ((mask & IB_QP_TIMEOUT) && attr->timeout > MAX_TIMEOUT)
+		return -EINVAL;
+	if ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > MAX_RETRY)
+		return -EINVAL;
+	if ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > MAX_RETRY)
+		return -EINVAL;
+	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > MAX_RNR_TIMER)
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > 1U << caps->log_max_ra_req)
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
+	    attr->max_dest_rd_atomic > 1U << caps->log_max_ra_res)
+		return -EINVAL;
+	if (mask & IB_QP_ACCESS_FLAGS) {
+		if (attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
+			return -EINVAL;
+		if ((attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) &&
+		    mod->qp_type == IB_QPT_RC && !caps->atomic_mode)
+			return -EOPNOTSUPP;
+	}
+	return check_path_attr(attr, mask, caps);
+}
+
+/*
+ * Reads and atomics need responder resources, which are known from RTR on. No
+ * request arrives before, so INIT takes the flags as they were given.
+ */
+static void fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomic_mode)
+{
+	u32 access = mod->access;
+
+	if (mod->qp_type == IB_QPT_UD)
+		return;
+	if (mod->qp_type == IB_QPT_UC || (mod->next != IB_QPS_INIT && !mod->dest_rd_atomic))
+		access &= IB_ACCESS_REMOTE_WRITE;
+
+	MLX5_SET(qpc, qpc, rwe, !!(access & IB_ACCESS_REMOTE_WRITE));
+	MLX5_SET(qpc, qpc, rre, !!(access & IB_ACCESS_REMOTE_READ));
+	MLX5_SET(qpc, qpc, rae, !!(access & IB_ACCESS_REMOTE_ATOMIC));
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		MLX5_SET(qpc, qpc, atomic_mode, atomic_mode);
+}
+
+static void fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod, u16 rate_support)
+{
+	void *prim = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
+	void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
+	const struct ib_qp_attr *attr = mod->attr;
+
+	if (mod->mask & IB_QP_AV)
+		mlx5_ib_fill_path(prim, &attr->ah_attr, rate_support);
+	else
+		MLX5_SET(ads, prim, vhca_port_num, mod->port);
+	if (mod->mask & IB_QP_PKEY_INDEX)
+		MLX5_SET(ads, prim, pkey_index, attr->pkey_index);
+	if (mod->mask & IB_QP_TIMEOUT)
+		MLX5_SET(ads, prim, ack_timeout, attr->timeout);
+
+	if (mod->mask & IB_QP_ALT_PATH) {
+		mlx5_ib_fill_path(alt, &attr->alt_ah_attr, rate_support);
+		MLX5_SET(ads, alt, pkey_index, attr->alt_pkey_index);
+		MLX5_SET(ads, alt, ack_timeout, attr->alt_timeout);
+	}
+}
+
+static u8 mig_to_hw(enum ib_mig_state state)
+{
+	switch (state) {
+	case IB_MIG_ARMED:
+		return MLX5_QP_PM_ARMED;
+	case IB_MIG_REARM:
+		return MLX5_QP_PM_REARM;
+	default:
+		return MLX5_QP_PM_MIGRATED;
+	}
+}
+
+static void fill_message_limits(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 log_max_msg)
+{
+	if (mod->next != IB_QPS_RTR)
+		return;
+	if (mod->qp_type == IB_QPT_UD) {
+		MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
+		MLX5_SET(qpc, qpc, log_msg_max, UD_LOG_MSG_MAX);
+	} else if (mod->mask & IB_QP_PATH_MTU) {
+		MLX5_SET(qpc, qpc, mtu, mod->attr->path_mtu);
+		MLX5_SET(qpc, qpc, log_msg_max, log_max_msg);
+	}
+}
+
+static void fill_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
+{
+	MLX5_SET(qpc, qpc, log_ack_req_freq, LOG_ACK_REQ_FREQ);
+	if (mask & IB_QP_SQ_PSN)
+		MLX5_SET(qpc, qpc, next_send_psn, attr->sq_psn);
+	if (mask & IB_QP_RETRY_CNT)
+		MLX5_SET(qpc, qpc, retry_count, attr->retry_cnt);
+	if (mask & IB_QP_RNR_RETRY)
+		MLX5_SET(qpc, qpc, rnr_retry, attr->rnr_retry);
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
+		MLX5_SET(qpc, qpc, log_sra_max, order_base_2(attr->max_rd_atomic));
+}
+
+static void fill_responder(void *qpc, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_DEST_QPN)
+		MLX5_SET(qpc, qpc, remote_qpn, attr->dest_qp_num);
+	if (mask & IB_QP_RQ_PSN)
+		MLX5_SET(qpc, qpc, next_rcv_psn, attr->rq_psn);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		MLX5_SET(qpc, qpc, min_rnr_nak, attr->min_rnr_timer);
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic)
+		MLX5_SET(qpc, qpc, log_rra_max, order_base_2(attr->max_dest_rd_atomic));
+	if (mask & IB_QP_QKEY)
+		MLX5_SET(qpc, qpc, q_key, attr->qkey);
+}
+
+/**
+ * mlx5_ib_fill_modify_qpc - build the context of a state-change command
+ * @qpc: zeroed struct mlx5_ifc_qpc_bits
+ * @mod: the change, checked by mlx5_ib_qp_check_attr()
+ * @caps: what the device can do
+ *
+ * Return: opt_param_mask that goes with it.
+ */
+u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
+			    const struct mlx5_ib_qp_caps *caps)
+{
+	bool mig = mod->mask & IB_QP_PATH_MIG_STATE;
+
+	MLX5_SET(qpc, qpc, st, service_type(mod->qp_type));
+	MLX5_SET(qpc, qpc, pm_state, mig_to_hw(mig ? mod->attr->path_mig_state : IB_MIG_MIGRATED));
+	MLX5_SET(qpc, qpc, pd, mod->pdn);
+	MLX5_SET(qpc, qpc, cqn_snd, mod->cqn_snd);
+	MLX5_SET(qpc, qpc, cqn_rcv, mod->cqn_rcv);
+	if (mod->next == IB_QPS_INIT)
+		MLX5_SET64(qpc, qpc, dbr_addr, mod->dbr_addr);
+
+	fill_message_limits(qpc, mod, caps->log_max_msg);
+	fill_paths(qpc, mod, caps->stat_rate_support);
+	fill_requester(qpc, mod->attr, mod->mask);
+	fill_responder(qpc, mod->attr, mod->mask);
+	fill_access(qpc, mod, caps->atomic_mode);
+	return mlx5_ib_qp_opt_mask(mod);
+}
+
+/**
+ * mlx5_ib_mig_from_hw - decode a path migration state
+ * @pm_state: qpc.pm_state
+ *
+ * Return: the verbs value.
+ */
+enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state)
+{
+	switch (pm_state) {
+	case MLX5_QP_PM_ARMED:
+		return IB_MIG_ARMED;
+	case MLX5_QP_PM_REARM:
+		return IB_MIG_REARM;
+	default:
+		return IB_MIG_MIGRATED;
+	}
+}
+
+/**
+ * mlx5_ib_qp_state_from_hw - decode a QP state
+ * @state: qpc.state
+ *
+ * Return: enum ib_qp_state, or -EIO for a state verbs do not know.
+ */
+int mlx5_ib_qp_state_from_hw(u8 state)
+{
+	switch (state) {
+	case MLX5_QP_STATE_RST:
+		return IB_QPS_RESET;
+	case MLX5_QP_STATE_INIT:
+		return IB_QPS_INIT;
+	case MLX5_QP_STATE_RTR:
+		return IB_QPS_RTR;
+	case MLX5_QP_STATE_RTS:
+		return IB_QPS_RTS;
+	case MLX5_QP_STATE_SQER:
+		return IB_QPS_SQE;
+	case MLX5_QP_STATE_SQD:
+	case MLX5_QP_STATE_SQ_DRAINING:
+		return IB_QPS_SQD;
+	case MLX5_QP_STATE_ERR:
+		return IB_QPS_ERR;
+	default:
+		return -EIO;
+	}
+}
+
+static u32 read_access(const void *qpc)
+{
+	u32 access = 0;
+
+	if (MLX5_GET(qpc, qpc, rre))
+		access |= IB_ACCESS_REMOTE_READ;
+	if (MLX5_GET(qpc, qpc, rwe))
+		access |= IB_ACCESS_REMOTE_WRITE;
+	if (MLX5_GET(qpc, qpc, rae))
+		access |= IB_ACCESS_REMOTE_ATOMIC;
+	return access;
+}
+
+/**
+ * mlx5_ib_read_qpc - read a context back into verbs attributes
+ * @qpc: struct mlx5_ifc_qpc_bits, as QUERY_QP gives it
+ * @type: QP type
+ * @attr: every field that the context holds is set, except the state
+ */
+void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr)
+{
+	const void *prim = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
+	const void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
+
+	attr->sq_draining = MLX5_GET(qpc, qpc, state) == MLX5_QP_STATE_SQ_DRAINING;
+	attr->path_mtu = MLX5_GET(qpc, qpc, mtu);
+	attr->path_mig_state = mlx5_ib_mig_from_hw(MLX5_GET(qpc, qpc, pm_state));
+	attr->qkey = MLX5_GET(qpc, qpc, q_key);
+	attr->rq_psn = MLX5_GET(qpc, qpc, next_rcv_psn);
+	attr->sq_psn = MLX5_GET(qpc, qpc, next_send_psn);
+	attr->dest_qp_num = MLX5_GET(qpc, qpc, remote_qpn);
+	attr->qp_access_flags = read_access(qpc);
+	attr->min_rnr_timer = MLX5_GET(qpc, qpc, min_rnr_nak);
+	attr->retry_cnt = MLX5_GET(qpc, qpc, retry_count);
+	attr->rnr_retry = MLX5_GET(qpc, qpc, rnr_retry);
+	attr->pkey_index = MLX5_GET(ads, prim, pkey_index);
+	attr->port_num = MLX5_GET(ads, prim, vhca_port_num);
+	attr->timeout = MLX5_GET(ads, prim, ack_timeout);
+
+	if (type == IB_QPT_RC) {
+		attr->max_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_sra_max);
+		attr->max_dest_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_rra_max);
+	}
+	if (type == IB_QPT_UD)
+		return;
+
+	mlx5_ib_read_path(prim, &attr->ah_attr);
+	mlx5_ib_read_path(alt, &attr->alt_ah_attr);
+	attr->alt_pkey_index = MLX5_GET(ads, alt, pkey_index);
+	attr->alt_port_num = MLX5_GET(ads, alt, vhca_port_num);
+	attr->alt_timeout = MLX5_GET(ads, alt, ack_timeout);
+}
