@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+# The front door: everything here runs in the lab (scripts/lab), which is made at its first use.
+# Kbuild is the kernel's entrance to the same directory.
+
+# Kernel to build the module for: stock, debug, a version, or a kernel's build directory.
+KERNEL	?= stock
+# The verbs driver of `make shell` and `make vm`: bluebell, mlx5_ib or none.
+DRIVER	?= bluebell
+
+LAB_RUN	:= scripts/lab
+MAKE_LAB := $(LAB_RUN) make --no-print-directory
+
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "  KERNEL=stock|debug|VERSION   which kernel to build the module for (default: stock)"
+	@echo "  DRIVER=bluebell|mlx5_ib|none which driver make shell loads (default: bluebell)"
+	@echo "  LAB=host                     use this machine's own packages, not the lab"
+
+run: module hca tools ## show what Bluebell does: a demo in a guest
+	scripts/demo
+
+shell: module hca ## a shell in a guest
+	scripts/vm --driver $(DRIVER) --kernel $(KERNEL)
+
+check: module hca selftests tools ## all tests but those on the debug kernel
+	scripts/check
+
+check-full: module hca selftests tools debug-kernel ## all tests, on the debug kernel too
+	scripts/check --full
+
+module: ## build/module/$KERNEL/bluebell.ko
+	scripts/build-module $(KERNEL)
+
+hca: ## build/hca/bluebell-hca, the emulated HCA
+	$(MAKE_LAB) -C tools/hca all
+
+selftests: ## build/selftests/*, the tests that run in a guest
+	$(MAKE_LAB) -C tools/testing/selftests/bluebell all
+
+tools: ## build/bench/*, the benchmark's guest program
+	$(MAKE_LAB) -C tools/bench all
+
+kunit: ## the KUnit suites, on a kernel with the exported series applied
+	scripts/kunit
+
+static: ## sparse, W=1, checkpatch, kernel-doc; gcc and clang
+	scripts/static-checks
+
+bench: module hca tools ## Bluebell's speed against the stock driver's
+	scripts/bench
+
+debug-kernel: ## build the debug kernel, and the module for it
+	scripts/debug-kernel
+	scripts/build-module debug
+
+lab: ## make the lab and enter it
+	$(LAB_RUN)
+
+clean: ## remove build/; the lab and the debug kernel stay in the cache
+	rm -rf build
+
+.PHONY: help run shell check check-full module hca selftests tools kunit static bench debug-kernel lab clean
