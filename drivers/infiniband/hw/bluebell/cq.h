@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Completion queues of user space: the object, and the pinned buffers that
+ * CQs and QPs share.
+ */
+
+#ifndef BLUEBELL_CQ_H
+#define BLUEBELL_CQ_H
+
+#include <linux/cleanup.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mutex.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+
+#include "layout_cq.h"
+
+struct mlx5_ib_dev;
+struct uapi_definition;
+
+DEFINE_FREE(ib_umem, struct ib_umem *, ib_umem_release(_T))
+
+/**
+ * struct mlx5_ib_cq - completion queue of a user
+ * @ibcq: verbs object; ib_core allocates and frees the whole
+ * @mcq: what mlx5_core dispatches events by; its cqn is the CQ's number
+ * @resize_lock: one resize at a time; held across pinning and MODIFY_CQ, so
+ *	that the device's buffer and @umem never disagree; guards @umem, ibcq.cqe
+ * @umem: the CQE buffer, released after DESTROY_CQ
+ * @db: the doorbell record, released after DESTROY_CQ
+ * @cqe_size: bytes of a CQE, 64 or 128
+ * @cqe_stride: the same as the CQC codes it
+ * @real_time: completions carry the real-time clock
+ */
+struct mlx5_ib_cq {
+	struct ib_cq ibcq;
+	struct mlx5_core_cq mcq;
+	struct mutex resize_lock;
+	struct ib_umem *umem;
+	struct mlx5_ib_db db;
+	int cqe_size;
+	u8 cqe_stride;
+	bool real_time;
+};
+
+static inline struct mlx5_ib_cq *to_mcq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct mlx5_ib_cq, ibcq);
+}
+
+int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			   struct uverbs_attr_bundle *attrs);
+int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
+int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period);
+int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+
+int mlx5_ib_umem_geometry(struct ib_umem *umem, struct mlx5_ib_buf_geometry *geo, u32 *npas);
+
+extern const struct uapi_definition mlx5_ib_cq_defs[];
+
+#endif /* BLUEBELL_CQ_H */

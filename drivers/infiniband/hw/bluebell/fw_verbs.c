@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Firmware commands on completion queues, queue pairs and memory keys.
+ */
+
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/driver.h>
+#include <linux/string.h>
+
+#include "bluebell.h"
+#include "fw.h"
+
+static int core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			  void *mcq)
+{
+	return mlx5_create_cq(dev->mdev, mcq, in, inlen, out, outlen);
+}
+
+/**
+ * mlx5_fw_create_cq - CREATE_CQ, and let mlx5_core dispatch the CQ's events
+ * @dev: device
+ * @mcq: gets the number; its handlers are set
+ * @in: struct mlx5_ifc_create_cq_in_bits; the opcode is filled in
+ * @inlen: bytes of @in
+ *
+ * mlx5_core issues this command itself, because the CQ must be in the table of
+ * its event queue before the first event. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, void *in, int inlen)
+{
+	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
+
+	MLX5_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
+	return mlx5_ib_fw_exec_via(dev, in, inlen, out, sizeof(out), core_create_cq, mcq);
+}
+
+/**
+ * mlx5_fw_modify_cq - MODIFY_CQ
+ * @dev: device
+ * @cqn: number of the CQ
+ * @in: struct mlx5_ifc_modify_cq_in_bits; opcode and number are filled in
+ * @inlen: bytes of @in
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u32 cqn, void *in, int inlen)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_cq_out)] = {};
+
+	MLX5_SET(modify_cq_in, in, opcode, MLX5_CMD_OP_MODIFY_CQ);
+	MLX5_SET(modify_cq_in, in, cqn, cqn);
+	return mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+}
+
+static int core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			   void *mcq)
+{
+	return mlx5_core_destroy_cq(dev->mdev, mcq);
+}
+
+/**
+ * mlx5_fw_destroy_cq - DESTROY_CQ, and take the CQ from mlx5_core's tables
+ * @dev: device
+ * @mcq: the CQ
+ *
+ * Waits until no handler of the CQ runs. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq)
+{
+	u32 out[MLX5_ST_SZ_DW(destroy_cq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(destroy_cq_in)] = {};
+
+	/* For the trace: mlx5_core fills in a command of its own. */
+	MLX5_SET(destroy_cq_in, in, opcode, MLX5_CMD_OP_DESTROY_CQ);
+	MLX5_SET(destroy_cq_in, in, cqn, mcq->cqn);
+	return mlx5_ib_fw_exec_via(dev, in, sizeof(in), out, sizeof(out), core_destroy_cq, mcq);
+}
+
+/**
+ * mlx5_fw_create_mkey - CREATE_MKEY
+ * @dev: device
+ * @in: struct mlx5_ifc_create_mkey_in_bits, complete
+ * @inlen: bytes of @in
+ * @mkey: the key: index and the variant that @in names
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *mkey)
+{
+	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
+	int err;
+
+	err = mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+	if (err)
+		return err;
+	*mkey = mlx5_idx_to_mkey(MLX5_GET(create_mkey_out, out, mkey_index)) |
+		MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0);
+	return 0;
+}
+
+/**
+ * mlx5_fw_destroy_mkey - DESTROY_MKEY
+ * @dev: device
+ * @mkey: the key
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u32 mkey)
+{
+	u32 out[MLX5_ST_SZ_DW(destroy_mkey_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(destroy_mkey_in)] = {};
+
+	MLX5_SET(destroy_mkey_in, in, opcode, MLX5_CMD_OP_DESTROY_MKEY);
+	MLX5_SET(destroy_mkey_in, in, mkey_index, mlx5_mkey_to_idx(mkey));
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_create_qp - CREATE_QP
+ * @dev: device
+ * @in: struct mlx5_ifc_create_qp_in_bits; the opcode is filled in
+ * @inlen: bytes of @in
+ * @qpn: number of the new QP
+ * @ece: connection establishment options the firmware grants
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *qpn, u32 *ece)
+{
+	u32 out[MLX5_ST_SZ_DW(create_qp_out)] = {};
+	int err;
+
+	MLX5_SET(create_qp_in, in, opcode, MLX5_CMD_OP_CREATE_QP);
+	err = mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+	if (err)
+		return err;
+	*qpn = MLX5_GET(create_qp_out, out, qpn);
+	*ece = MLX5_GET(create_qp_out, out, ece);
+	return 0;
+}
+
+/* Commands that take no context. */
+static int modify_qp_bare(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn)
+{
+	u32 out[MLX5_ST_SZ_DW(qp_2rst_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(qp_2rst_in)] = {};
+
+	MLX5_SET(qp_2rst_in, in, opcode, opcode);
+	MLX5_SET(qp_2rst_in, in, qpn, qpn);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_modify_qp - a state-change command
+ * @dev: device
+ * @opcode: MLX5_CMD_OP_*, as mlx5_ib_qp_transition() names it
+ * @qpn: number of the QP
+ * @qpc: struct mlx5_ifc_qpc_bits; not used by 2ERR_QP and 2RST_QP
+ * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields that count
+ * @ece: connection establishment options asked for, and granted; 0 for none
+ *
+ * All commands that take a context are laid out as struct
+ * mlx5_ifc_rst2init_qp_in_bits; two of them have no ECE field. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, const void *qpc,
+		      u32 opt_mask, u32 *ece)
+{
+	bool has_ece = opcode != MLX5_CMD_OP_SQERR2RTS_QP && opcode != MLX5_CMD_OP_SQD_RTS_QP;
+	u32 out[MLX5_ST_SZ_DW(rst2init_qp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(rst2init_qp_in)] = {};
+	int err;
+
+	if (opcode == MLX5_CMD_OP_2ERR_QP || opcode == MLX5_CMD_OP_2RST_QP)
+		return modify_qp_bare(dev, opcode, qpn);
+
+	MLX5_SET(rst2init_qp_in, in, opcode, opcode);
+	MLX5_SET(rst2init_qp_in, in, qpn, qpn);
+	MLX5_SET(rst2init_qp_in, in, opt_param_mask, opt_mask);
+	if (has_ece)
+		MLX5_SET(rst2init_qp_in, in, ece, *ece);
+	memcpy(MLX5_ADDR_OF(rst2init_qp_in, in, qpc), qpc, MLX5_ST_SZ_BYTES(qpc));
+	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	if (!err && has_ece)
+		*ece = MLX5_GET(rst2init_qp_out, out, ece);
+	return err;
+}
+
+/**
+ * mlx5_fw_query_qp - QUERY_QP
+ * @dev: device
+ * @qpn: number of the QP
+ * @qpc: the context, struct mlx5_ifc_qpc_bits
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u32 qpn, void *qpc)
+{
+	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
+	int err;
+
+	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
+	MLX5_SET(query_qp_in, in, qpn, qpn);
+	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		memcpy(qpc, MLX5_ADDR_OF(query_qp_out, out, qpc), MLX5_ST_SZ_BYTES(qpc));
+	return err;
+}
+
+/**
+ * mlx5_fw_destroy_qp - DESTROY_QP
+ * @dev: device
+ * @qpn: number of the QP, in any state
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u32 qpn)
+{
+	u32 out[MLX5_ST_SZ_DW(destroy_qp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(destroy_qp_in)] = {};
+
+	MLX5_SET(destroy_qp_in, in, opcode, MLX5_CMD_OP_DESTROY_QP);
+	MLX5_SET(destroy_qp_in, in, qpn, qpn);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions of user space: pin, map with the largest page that fits, and
+ * give the device a key over it.
+ */
+
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "bluebell.h"
+#include "fw.h"
+#include "layout_mkey.h"
+
+static void get_mkey_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey_caps *caps)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	*caps = (struct mlx5_ib_mkey_caps){
+		.log_max_mr_size = MLX5_CAP_GEN(mdev, log_max_mrw_sz),
+		.relaxed_ordering_write = MLX5_CAP_GEN(mdev, relaxed_ordering_write),
+		.relaxed_ordering_read =
+			MLX5_CAP_GEN(mdev, relaxed_ordering_read) ||
+			(MLX5_CAP_GEN(mdev, relaxed_ordering_read_pci_enabled) &&
+			 pcie_relaxed_ordering_enabled(mdev->pdev)),
+	};
+}
+
+static void put_mem(struct mlx5_ib_mr_mem *mem)
+{
+	if (!refcount_dec_and_test(&mem->refs))
+		return;
+	ib_umem_release(mem->umem);
+	kfree(mem);
+}
+
+DEFINE_FREE(mr_mem, struct mlx5_ib_mr_mem *, if (!IS_ERR_OR_NULL(_T)) put_mem(_T))
+
+static struct mlx5_ib_mr_mem *pin_mem(struct mlx5_ib_dev *dev, u64 start, u64 length, u32 access)
+{
+	struct mlx5_ib_mr_mem *mem __free(kfree) = kzalloc_obj(*mem);
+	struct ib_umem *umem;
+
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	umem = mlx5_ib_umem_get(dev, start, length, access);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	mem->umem = umem;
+	refcount_set(&mem->refs, 1);
+	return_ptr(mem);
+}
+
+/* Ask the device for a key over @umem. */
+static int create_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
+		      struct mlx5_ib_mkc_attr *attr, u32 *mkey)
+{
+	struct mlx5_ib_mkey_caps caps;
+	unsigned long pgsz;
+	size_t nmtts, inlen;
+
+	get_mkey_caps(dev, &caps);
+	pgsz = ib_umem_find_best_pgsz(umem, mlx5_ib_mkey_page_sizes(), attr->iova);
+	if (!pgsz)
+		return -EINVAL;
+	nmtts = ib_umem_num_dma_blocks(umem, pgsz);
+	if (nmtts > MLX5_IB_MAX_INLINE_MTTS)
+		return -ENOMEM;
+	attr->page_shift = ilog2(pgsz);
+	attr->nmtts = nmtts;
+	attr->variant = atomic_inc_return(&dev->mkey_variant);
+
+	inlen = mlx5_ib_create_mkey_inlen(nmtts);
+	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+
+	if (!in)
+		return -ENOMEM;
+	mlx5_ib_fill_create_mkey(in, attr, &caps);
+	mlx5_ib_populate_pas(umem, pgsz, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
+	return mlx5_fw_create_mkey(dev, in, inlen, mkey);
+}
+
+/*
+ * Make a region over @mem. A reference on @mem passes to the region if all
+ * goes well, and stays with the caller if not.
+ */
+static struct ib_mr *create_mr(struct ib_pd *pd, struct mlx5_ib_mr_mem *mem, u64 iova, u64 length,
+			       u32 access)
+{
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	struct mlx5_ib_mkc_attr attr = {
+		.access = access,
+		.pdn = to_mpd(pd)->pdn,
+		.iova = iova,
+		.length = length,
+	};
+	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr);
+	u32 mkey;
+	int err;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = create_key(dev, mem->umem, &attr, &mkey);
+	if (err)
+		return ERR_PTR(err);
+
+	mr->mem = mem;
+	mr->access = access;
+	mr->ibmr.lkey = mkey;
+	mr->ibmr.rkey = mkey;
+	mr->ibmr.iova = iova;
+	mr->ibmr.length = length;
+	mr->ibmr.page_size = 1U << attr.page_shift;
+	return &no_free_ptr(mr)->ibmr;
+}
+
+static struct ib_mr *pin_and_create(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
+{
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	struct mlx5_ib_mkey_caps caps;
+	struct ib_mr *mr;
+	int err;
+
+	get_mkey_caps(dev, &caps);
+	err = mlx5_ib_check_mr(length, iova, access, &caps);
+	if (err)
+		return ERR_PTR(err);
+
+	struct mlx5_ib_mr_mem *mem __free(mr_mem) = pin_mem(dev, start, length, access);
+
+	if (IS_ERR(mem))
+		return ERR_CAST(mem);
+	mr = create_mr(pd, mem, iova, length, access);
+	if (!IS_ERR(mr))
+		retain_and_null_ptr(mem);
+	return mr;
+}
+
+/**
+ * mlx5_ib_reg_user_mr - register memory of the calling process
+ * @pd: protection domain
+ * @start: address in the process
+ * @length: bytes
+ * @iova: first address of the region as WQEs and the wire name it; ib_core has
+ *	checked that it has the page offset of @start
+ * @access: enum ib_access_flags
+ * @dmah: not supported
+ * @udata: empty
+ *
+ * Implements ibv_reg_mr(3) and ibv_reg_mr_iova(3) with CREATE_MKEY (struct
+ * mlx5_ifc_create_mkey_in_bits). May sleep.
+ *
+ * Return: the region, or an ERR_PTR: -EINVAL for an empty, wrapping or too long
+ * range; -EOPNOTSUPP for access or a DMA handle this driver does not do;
+ * -ENOMEM beyond RLIMIT_MEMLOCK or for a translation list that is too long;
+ * -EFAULT for memory the process does not have.
+ */
+struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+				  struct ib_dmah *dmah, struct ib_udata *udata)
+{
+	int err;
+
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	err = ib_is_udata_in_empty(udata);
+	if (err)
+		return ERR_PTR(err);
+	return pin_and_create(pd, start, length, iova, access);
+}
+
+/*
+ * Memory that was pinned for reading only has to be pinned anew before a key
+ * may allow writing. The pages are those of the process that registered it, so
+ * nobody else can do that.
+ */
+static struct ib_mr *repin_and_create(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
+{
+	struct ib_umem *umem = old->mem->umem;
+
+	if (umem->owning_mm != current->mm)
+		return ERR_PTR(-EINVAL);
+	return pin_and_create(pd, umem->address, umem->length, old->ibmr.iova, access);
+}
+
+/**
+ * mlx5_ib_rereg_user_mr - change the memory, the access or the PD of a region
+ * @ibmr: the region
+ * @flags: IB_MR_REREG_TRANS, IB_MR_REREG_PD and IB_MR_REREG_ACCESS, any of them
+ * @start: new address, with IB_MR_REREG_TRANS
+ * @length: new length in bytes, with IB_MR_REREG_TRANS
+ * @iova: new first address of the region, with IB_MR_REREG_TRANS
+ * @access: new enum ib_access_flags, with IB_MR_REREG_ACCESS
+ * @pd: new protection domain, or the old one
+ * @udata: empty
+ *
+ * The device has no command that changes a key, so a new key takes the old
+ * one's place and ib_core deregisters the old region. May sleep.
+ *
+ * Return: the region that takes the place of @ibmr, or an ERR_PTR, and then
+ * @ibmr is as it was.
+ */
+struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
+				    u64 iova, int access, struct ib_pd *pd,
+				    struct ib_udata *udata)
+{
+	struct mlx5_ib_mr *old = to_mmr(ibmr);
+	struct mlx5_ib_mkey_caps caps;
+	struct ib_mr *mr;
+	int err;
+
+	err = ib_is_udata_in_empty(udata);
+	if (err)
+		return ERR_PTR(err);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = old->access;
+	if (flags & IB_MR_REREG_TRANS)
+		return pin_and_create(pd, start, length, iova, access);
+
+	get_mkey_caps(to_mdev(ibmr->device), &caps);
+	err = mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &caps);
+	if (err)
+		return ERR_PTR(err);
+	if (ib_access_writable(access) && !old->mem->umem->writable)
+		return repin_and_create(pd, old, access);
+
+	mr = create_mr(pd, old->mem, ibmr->iova, ibmr->length, access);
+	if (!IS_ERR(mr))
+		refcount_inc(&old->mem->refs);
+	return mr;
+}
+
+/**
+ * mlx5_ib_dereg_mr - deregister a region
+ * @ibmr: the region; freed if all goes well
+ * @udata: not used
+ *
+ * The key dies before its memory is unpinned. May sleep.
+ *
+ * Return: 0, or the errno of a firmware that would not destroy the key; then
+ * the memory stays pinned, for the device may still reach it.
+ */
+int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct mlx5_ib_mr *mr = to_mmr(ibmr);
+	int err;
+
+	err = mlx5_fw_destroy_mkey(to_mdev(ibmr->device), ibmr->lkey);
+	if (err)
+		return err;
+	put_mem(mr->mem);
+	kfree(mr);
+	return 0;
+}

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs of user space: create, query and destroy them, and find them
+ * when the device raises an event. Changes of state are in qp_modify.c.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/eq.h>
+#include <linux/mlx5/qp.h>
+#include <linux/mm.h>
+#include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "bluebell.h"
+#include "fw.h"
+#include "layout_mkey.h"
+
+/**
+ * mlx5_ib_get_qp_caps - collect what the device allows a QP to be
+ * @dev: device
+ * @caps: the result
+ */
+void mlx5_ib_get_qp_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_qp_caps *caps)
+{
+	const u32 atomics = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	*caps = (struct mlx5_ib_qp_caps){
+		.log_max_qp_sz = MLX5_CAP_GEN(mdev, log_max_qp_sz),
+		.max_wqe_sz_rq = MLX5_CAP_GEN(mdev, max_wqe_sz_rq),
+		.cqe_version = MLX5_CAP_GEN(mdev, cqe_version),
+		.log_max_ra_req = MLX5_CAP_GEN(mdev, log_max_ra_req_qp),
+		.log_max_ra_res = MLX5_CAP_GEN(mdev, log_max_ra_res_qp),
+		.log_max_msg = MLX5_CAP_GEN(mdev, log_max_msg),
+		.num_ports = dev->ib_dev.phys_port_cnt,
+		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),
+		.gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size)),
+		.stat_rate_support = MLX5_CAP_GEN(mdev, stat_rate_support),
+		.apm = MLX5_CAP_GEN(mdev, apm),
+		.block_lb_mc = MLX5_CAP_GEN(mdev, block_lb_mc),
+		.end_pad = MLX5_CAP_GEN(mdev, end_pad),
+		.cross_channel = MLX5_CAP_GEN(mdev, cd),
+		.wq_signature = MLX5_CAP_GEN(mdev, wq_signature),
+		.scatter_cqe = MLX5_CAP_GEN(mdev, sctr_data_cqe),
+		.packet_based = MLX5_CAP_GEN(mdev, qp_packet_based),
+		.ece = MLX5_CAP_GEN(mdev, ece_support),
+		.ts_format = mlx5_get_qp_default_ts(mdev),
+	};
+	if (MLX5_CAP_GEN(mdev, atomic) &&
+	    (MLX5_CAP_ATOMIC(mdev, atomic_operations) & atomics) == atomics)
+		caps->atomic_mode = MLX5_QPC_ATOMIC_MODE_IB_SPEC;
+}
+
+/*
+ * Which UAR rings the QP: one the user names as a UAR object, one he names as
+ * a dynamic register, or one chosen for him.
+ */
+static int take_bfreg(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
+		      struct mlx5_ib_qp *qp, const struct mlx5_ib_create_qp *ucmd,
+		      u32 *uar_page, u32 *bfreg_index)
+{
+	int index, bfregn;
+
+	if (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
+		if (!mlx5_ib_uar_is_owned(ctx, ucmd->bfreg_index))
+			return -EINVAL;
+		*uar_page = ucmd->bfreg_index;
+		*bfreg_index = ucmd->bfreg_index;
+		return 0;
+	}
+	if (ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) {
+		index = bfregn_to_uar_index(dev, &ctx->bfregi, ucmd->bfreg_index, true);
+		if (index < 0)
+			return index;
+		*uar_page = index;
+		*bfreg_index = ucmd->bfreg_index;
+		return 0;
+	}
+
+	bfregn = mlx5_ib_alloc_bfreg(dev, &ctx->bfregi);
+	if (bfregn < 0)
+		return bfregn;
+	qp->bfregn = bfregn;
+	index = bfregn_to_uar_index(dev, &ctx->bfregi, bfregn, false);
+	if (index < 0)
+		return index;
+	*uar_page = index;
+	*bfreg_index = mlx5_ib_adjust_bfregn(dev, &ctx->bfregi, bfregn);
+	return 0;
+}
+
+/* Give back whatever take_resources() got; any part of it may be missing. */
+static void release_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
+			      struct mlx5_ib_qp *qp)
+{
+	if (qp->db.dma)
+		mlx5_ib_db_unmap_user(ctx, &qp->db);
+	ib_umem_release(qp->umem);
+	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
+		mlx5_ib_free_bfreg(dev, &ctx->bfregi, qp->bfregn);
+}
+
+static int take_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
+			  struct mlx5_ib_qp *qp, const struct mlx5_ib_create_qp *ucmd,
+			  struct mlx5_ib_qpc_attr *attr, u32 *npas, u32 *bfreg_index)
+{
+	struct ib_umem *umem;
+	int err;
+
+	err = take_bfreg(dev, ctx, qp, ucmd, &attr->uar_page, bfreg_index);
+	if (err)
+		return err;
+	if (qp->wq.buf_size) {
+		/* The device only reads its work queues. */
+		umem = mlx5_ib_umem_get(dev, ucmd->buf_addr, qp->wq.buf_size, 0);
+		if (IS_ERR(umem))
+			return PTR_ERR(umem);
+		qp->umem = umem;
+		err = mlx5_ib_umem_geometry(umem, &attr->geo, npas);
+		if (err)
+			return err;
+	}
+	return mlx5_ib_db_map_user(ctx, ucmd->db_addr, &qp->db);
+}
+
+static int create_qp_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			 const struct mlx5_ib_qpc_attr *attr, u32 npas, u32 *ece)
+{
+	size_t inlen = MLX5_ST_SZ_BYTES(create_qp_in) + sizeof(__be64) * npas;
+	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+
+	if (!in)
+		return -ENOMEM;
+	MLX5_SET(create_qp_in, in, ece, *ece);
+	mlx5_ib_fill_qpc(MLX5_ADDR_OF(create_qp_in, in, qpc), attr);
+	if (qp->umem)
+		mlx5_ib_populate_pas(qp->umem, 1UL << attr->geo.page_shift,
+				     MLX5_ADDR_OF(create_qp_in, in, pas));
+	return mlx5_fw_create_qp(dev, in, inlen, &qp->qpn, ece);
+}
+
+static void init_qp(struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init)
+{
+	mutex_init(&qp->mutex);
+	qp->state = IB_QPS_RESET;
+	qp->bfregn = MLX5_IB_INVALID_BFREG;
+	qp->cap = init->cap;
+	qp->sq_sig_type = init->sq_sig_type;
+	qp->create_flags = init->create_flags;
+}
+
+static u8 choose_ts_format(const struct ib_qp_init_attr *init, const struct mlx5_ib_qp_caps *caps)
+{
+	if (to_mcq(init->send_cq)->real_time || to_mcq(init->recv_cq)->real_time)
+		return MLX5_TIMESTAMP_FORMAT_REAL_TIME;
+	return caps->ts_format;
+}
+
+/* Create the QP at the device and make it known to events and to the user. */
+static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			      const struct mlx5_ib_qpc_attr *attr, u32 npas, u32 ece,
+			      u32 bfreg_index, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_qp_resp resp = { .bfreg_index = bfreg_index };
+	int err;
+
+	err = create_qp_cmd(dev, qp, attr, npas, &ece);
+	if (err)
+		return err;
+	err = mlx5_ib_qp_table_add(dev, qp);
+	if (err)
+		goto err_destroy;
+	resp.ece_options = ece;
+	err = ib_respond_udata(udata, resp);
+	if (err)
+		goto err_remove;
+	qp->ibqp.qp_num = qp->qpn;
+	return 0;
+
+err_remove:
+	mlx5_ib_qp_table_remove(dev, qp);
+err_destroy:
+	mlx5_fw_destroy_qp(dev, qp->qpn);
+	return err;
+}
+
+static int create_user_qp(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			  const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
+			  const struct mlx5_ib_qp_caps *caps, struct ib_udata *udata)
+{
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	u32 flags = mlx5_ib_qp_effective_flags(ucmd->flags, caps);
+	struct mlx5_ib_cq *scq = to_mcq(init->send_cq);
+	struct mlx5_ib_cq *rcq = to_mcq(init->recv_cq);
+	struct mlx5_ib_qpc_attr attr = {
+		.qp_type = init->qp_type,
+		.wq = qp->wq,
+		.pdn = to_mpd(qp->ibqp.pd)->pdn,
+		.uidx = ucmd->uidx,
+		.cqe_version = ctx->cqe_version,
+		.cqn_snd = scq->mcq.cqn,
+		.cqn_rcv = rcq->mcq.cqn,
+		.create_flags = init->create_flags,
+		.vendor_flags = flags,
+		.ts_format = choose_ts_format(init, caps),
+	};
+	u32 ece = caps->ece ? ucmd->ece_options : 0;
+	u32 npas = 0, bfreg_index;
+	int err;
+
+	mlx5_ib_scatter_to_cqe(init->qp_type, flags, init->sq_sig_type == IB_SIGNAL_ALL_WR,
+			       scq->cqe_size, rcq->cqe_size, &attr);
+	err = take_resources(dev, ctx, qp, ucmd, &attr, &npas, &bfreg_index);
+	if (!err) {
+		attr.dbr_addr = qp->db.dma;
+		err = create_and_respond(dev, qp, &attr, npas, ece, bfreg_index, udata);
+	}
+	if (err)
+		release_resources(dev, ctx, qp);
+	return err;
+}
+
+/**
+ * mlx5_ib_create_qp - create a queue pair for a user
+ * @ibqp: the object, zeroed but for what ib_core sets
+ * @init: type, CQs, capacities, flags
+ * @udata: struct mlx5_ib_create_qp
+ *
+ * Implements ibv_create_qp(3) with CREATE_QP (struct
+ * mlx5_ifc_create_qp_in_bits). May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for a kernel consumer, another type than RC, UC or
+ * UD, or a feature that is not there; -EINVAL for a request that means nothing,
+ * queues that do not fit, or a doorbell register that is not the user's;
+ * -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not
+ * have; or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
+	struct mlx5_ib_create_qp ucmd = {};
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	struct mlx5_ib_qp_caps caps;
+	int err;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	/* Refused by type first: other types come with other requests. */
+	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC && init->qp_type != IB_QPT_UD)
+		return -EOPNOTSUPP;
+	err = ib_copy_validate_udata_in(udata, ucmd, flags);
+	if (err)
+		return err;
+
+	mlx5_ib_get_qp_caps(dev, &caps);
+	err = mlx5_ib_qp_check_create(init, &ucmd, &caps);
+	if (err)
+		return err;
+	err = mlx5_ib_qp_check_uidx(ucmd.uidx, udata->inlen >= offsetofend(typeof(ucmd), uidx),
+				    ctx->cqe_version);
+	if (err)
+		return err;
+	err = mlx5_ib_calc_user_wq(&init->cap, &ucmd, &caps, &qp->wq);
+	if (err)
+		return err;
+
+	init_qp(qp, init);
+	err = create_user_qp(dev, qp, init, &ucmd, &caps, udata);
+	if (err)
+		return err;
+
+	init->cap.max_recv_wr = qp->wq.rq_wqe_cnt;
+	init->cap.max_recv_sge = qp->wq.rq_max_gs;
+	return 0;
+}
+
+/**
+ * mlx5_ib_query_qp - read a queue pair's attributes
+ * @ibqp: the queue pair
+ * @attr: everything the device knows
+ * @mask: not used: all is given
+ * @init: what it was created with
+ *
+ * Implements ibv_query_qp(3) with QUERY_QP. The state is the device's own: it
+ * may have left the one the user last asked for. May sleep.
+ *
+ * Return: 0; -EIO for a state verbs do not know; or the errno of a firmware
+ * refusal.
+ */
+int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		     struct ib_qp_init_attr *init)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
+	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	int state, err;
+
+	guard(mutex)(&qp->mutex);
+	err = mlx5_fw_query_qp(dev, qp->qpn, qpc);
+	if (err)
+		return err;
+	state = mlx5_ib_qp_state_from_hw(MLX5_GET(qpc, qpc, state));
+	if (state < 0)
+		return state;
+	qp->state = state;
+
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	mlx5_ib_read_qpc(qpc, ibqp->qp_type, attr);
+	attr->qp_state = state;
+	attr->cur_qp_state = state;
+	attr->cap = qp->cap;
+	attr->cap.max_recv_wr = qp->wq.rq_wqe_cnt;
+	attr->cap.max_recv_sge = qp->wq.rq_max_gs;
+
+	init->qp_type = ibqp->qp_type;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->cap = attr->cap;
+	init->sq_sig_type = qp->sq_sig_type;
+	init->create_flags = qp->create_flags;
+	return 0;
+}
+
+/**
+ * mlx5_ib_destroy_qp - destroy a queue pair
+ * @ibqp: the queue pair
+ * @udata: of the user whose queue pair it is
+ *
+ * When it returns no event is being delivered. May sleep.
+ *
+ * Return: 0, or the errno of a firmware that would not destroy it; then buffer,
+ * doorbell record and register stay its own.
+ */
+int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	int err;
+
+	/* Once destroyed, its number may come back as that of a new QP. */
+	mlx5_ib_qp_table_remove(dev, qp);
+	err = mlx5_fw_destroy_qp(dev, qp->qpn);
+	if (err) {
+		if (mlx5_ib_qp_table_add(dev, qp))
+			ibdev_warn_ratelimited(&dev->ib_dev,
+					       "QP 0x%x lives on without events\n", qp->qpn);
+		return err;
+	}
+	release_resources(dev, ctx, qp);
+	return 0;
+}
+
+/* What the device reports about a QP, and what verbs call it. */
+static const struct {
+	u8 type;
+	enum ib_event_type event;
+} qp_events[] = {
+	{ MLX5_EVENT_TYPE_PATH_MIG, IB_EVENT_PATH_MIG },
+	{ MLX5_EVENT_TYPE_COMM_EST, IB_EVENT_COMM_EST },
+	{ MLX5_EVENT_TYPE_SQ_DRAINED, IB_EVENT_SQ_DRAINED },
+	{ MLX5_EVENT_TYPE_SRQ_LAST_WQE, IB_EVENT_QP_LAST_WQE_REACHED },
+	{ MLX5_EVENT_TYPE_WQ_CATAS_ERROR, IB_EVENT_QP_FATAL },
+	{ MLX5_EVENT_TYPE_PATH_MIG_FAILED, IB_EVENT_PATH_MIG_ERR },
+	{ MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR, IB_EVENT_QP_REQ_ERR },
+	{ MLX5_EVENT_TYPE_WQ_ACCESS_ERROR, IB_EVENT_QP_ACCESS_ERR },
+};
+
+static_assert(ARRAY_SIZE(qp_events) <= BITS_PER_LONG);
+
+static void put_qp(struct mlx5_ib_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->refs))
+		complete(&qp->free);
+}
+
+static void deliver_qp_events(struct work_struct *work)
+{
+	struct mlx5_ib_qp *qp = container_of(work, struct mlx5_ib_qp, event_work);
+	unsigned long events = xchg(&qp->events, 0);
+	struct ib_event event = {
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+	};
+	unsigned int i;
+
+	for_each_set_bit(i, &events, ARRAY_SIZE(qp_events)) {
+		event.event = qp_events[i].event;
+		if (qp->ibqp.event_handler)
+			qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+	}
+	put_qp(qp);
+}
+
+static struct mlx5_ib_qp *find_qp(struct mlx5_ib_qp_table *table, u32 qpn)
+{
+	struct mlx5_ib_qp *qp;
+	unsigned long flags;
+
+	xa_lock_irqsave(&table->qps, flags);
+	qp = xa_load(&table->qps, qpn);
+	if (qp)
+		refcount_inc(&qp->refs);
+	xa_unlock_irqrestore(&table->qps, flags);
+	return qp;
+}
+
+/* From the interrupt of the async EQ. */
+static int notify_qp_event(struct notifier_block *nb, unsigned long type, void *data)
+{
+	struct mlx5_ib_qp_table *table = container_of(nb, struct mlx5_ib_qp_table, nb);
+	struct mlx5_eqe *eqe = data;
+	struct mlx5_ib_qp *qp;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(qp_events); i++)
+		if (qp_events[i].type == type)
+			break;
+	if (i == ARRAY_SIZE(qp_events) || eqe->data.qp_srq.type != MLX5_EVENT_QUEUE_TYPE_QP)
+		return NOTIFY_DONE;
+
+	qp = find_qp(table, be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & MLX5_IB_DEFAULT_UIDX);
+	if (!qp)
+		return NOTIFY_DONE;
+	set_bit(i, &qp->events);
+	/* A delivery that is still waiting will find the bit. */
+	if (!queue_work(table->wq, &qp->event_work))
+		put_qp(qp);
+	return NOTIFY_OK;
+}
+
+/**
+ * mlx5_ib_qp_table_add - let a QP be found when the device raises an event
+ * @dev: device
+ * @qp: the QP, with its number
+ *
+ * May sleep.
+ *
+ * Return: 0, -ENOMEM, or -EBUSY if the number is taken.
+ */
+int mlx5_ib_qp_table_add(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
+{
+	refcount_set(&qp->refs, 1);
+	init_completion(&qp->free);
+	INIT_WORK(&qp->event_work, deliver_qp_events);
+	return xa_insert_irq(&dev->qp_table.qps, qp->qpn, qp, GFP_KERNEL);
+}
+
+/**
+ * mlx5_ib_qp_table_remove - take a QP out of the table
+ * @dev: device
+ * @qp: a QP that is in it
+ *
+ * Waits for events that are being delivered. May sleep.
+ */
+void mlx5_ib_qp_table_remove(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
+{
+	if (xa_cmpxchg_irq(&dev->qp_table.qps, qp->qpn, qp, NULL, GFP_KERNEL) != qp)
+		return;
+	put_qp(qp);
+	wait_for_completion(&qp->free);
+}
+
+/**
+ * mlx5_ib_init_qp_table - start to listen for events of QPs
+ * @dev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_qp_table(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_qp_table *table = &dev->qp_table;
+
+	table->wq = alloc_workqueue("bluebell_qp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!table->wq)
+		return -ENOMEM;
+	xa_init_flags(&table->qps, XA_FLAGS_LOCK_IRQ);
+	table->nb.notifier_call = notify_qp_event;
+	mlx5_notifier_register(dev->mdev, &table->nb);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_qp_table - stop listening
+ * @dev: device, none of whose QPs is left
+ */
+void mlx5_ib_cleanup_qp_table(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_qp_table *table = &dev->qp_table;
+
+	mlx5_notifier_unregister(dev->mdev, &table->nb);
+	destroy_workqueue(table->wq);
+	WARN_ON(!xa_empty(&table->qps));
+	xa_destroy(&table->qps);
+}

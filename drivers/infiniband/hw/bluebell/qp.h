@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Queue pairs of user space (RC, UC, UD), the table that finds them when the
+ * device raises an event, and address handles.
+ */
+
+#ifndef BLUEBELL_QP_H
+#define BLUEBELL_QP_H
+
+#include <linux/completion.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/refcount.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "layout_qp.h"
+
+struct mlx5_ib_dev;
+
+/* bfreg_index of a QP that took none from the context's own registers. */
+#define MLX5_IB_INVALID_BFREG		(-1)
+
+/**
+ * struct mlx5_ib_qp_table - finds QPs by number when an event arrives
+ * @qps: QPN to struct mlx5_ib_qp; its lock is taken in interrupt context
+ * @nb: async events of mlx5_core
+ * @wq: delivers events to verbs consumers in process context
+ */
+struct mlx5_ib_qp_table {
+	struct xarray qps;
+	struct notifier_block nb;
+	struct workqueue_struct *wq;
+};
+
+/**
+ * struct mlx5_ib_qp - queue pair of a user
+ * @ibqp: verbs object; ib_core allocates and frees the whole
+ * @qpn: number, under which it is in the QP table until destroyed
+ * @refs: one for the table, one for each event being delivered
+ * @free: the last reference is gone
+ * @event_work: delivers @events
+ * @events: bit n: event n of the QP event table awaits delivery. Events of one
+ *	kind that come faster than they are delivered are delivered once.
+ * @mutex: guards the state below; held across the state-change command, so
+ *	that @state is the state the device has been told
+ * @state: as far as this driver has been told
+ * @access: enum ib_access_flags last asked for
+ * @dest_rd_atomic: responder resources last asked for
+ * @port: physical port, from 1; 0 before INIT
+ * @umem: work queue buffer, NULL if it has no queue; released after DESTROY_QP
+ * @db: doorbell record, released after DESTROY_QP
+ * @bfregn: register to give back after DESTROY_QP, or MLX5_IB_INVALID_BFREG
+ * @wq: sizes of the queues
+ * @cap: capacities as asked for
+ * @sq_sig_type: whether every send request completes
+ * @create_flags: enum ib_qp_create_flags
+ */
+struct mlx5_ib_qp {
+	struct ib_qp ibqp;
+	u32 qpn;
+	refcount_t refs;
+	struct completion free;
+	struct work_struct event_work;
+	unsigned long events;
+	struct mutex mutex;
+	enum ib_qp_state state;
+	u32 access;
+	u8 dest_rd_atomic;
+	u8 port;
+	struct ib_umem *umem;
+	struct mlx5_ib_db db;
+	int bfregn;
+	struct mlx5_ib_wq_layout wq;
+	struct ib_qp_cap cap;
+	enum ib_sig_type sq_sig_type;
+	u32 create_flags;
+};
+
+static inline struct mlx5_ib_qp *to_mqp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct mlx5_ib_qp, ibqp);
+}
+
+int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		      struct ib_udata *udata);
+int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		     struct ib_qp_init_attr *init);
+int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+void mlx5_ib_get_qp_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_qp_caps *caps);
+
+int mlx5_ib_init_qp_table(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_qp_table(struct mlx5_ib_dev *dev);
+int mlx5_ib_qp_table_add(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
+void mlx5_ib_qp_table_remove(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
+
+int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
+int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int mlx5_ib_destroy_ah(struct ib_ah *ibah, u32 flags);
+
+#endif /* BLUEBELL_QP_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Changes of a queue pair's state and attributes.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "bluebell.h"
+#include "fw.h"
+
+static int copy_request(struct ib_udata *udata, const struct mlx5_ib_qp_caps *caps,
+			struct mlx5_ib_modify_qp *ucmd)
+{
+	int err;
+
+	*ucmd = (struct mlx5_ib_modify_qp){};
+	/* Only the extended command has driver data. */
+	if (!udata || !udata->inlen)
+		return 0;
+	err = ib_copy_validate_udata_in_cm(udata, *ucmd, burst_info, 0);
+	if (err)
+		return err;
+	/* Bursts belong to the rate limits of raw packet queues. */
+	if (ucmd->burst_info.max_burst_sz || ucmd->burst_info.typical_pkt_sz ||
+	    ucmd->burst_info.reserved)
+		return -EINVAL;
+	if (ucmd->ece_options && !caps->ece)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static void fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp *qp,
+			const struct ib_qp_attr *attr, int mask)
+{
+	*mod = (struct mlx5_ib_qp_modify){
+		.qp_type = qp->ibqp.qp_type,
+		.cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state,
+		.mask = mask,
+		.attr = attr,
+		.pdn = to_mpd(qp->ibqp.pd)->pdn,
+		.cqn_snd = to_mcq(qp->ibqp.send_cq)->mcq.cqn,
+		.cqn_rcv = to_mcq(qp->ibqp.recv_cq)->mcq.cqn,
+		.dbr_addr = qp->db.dma,
+		.access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access,
+		.dest_rd_atomic = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
+								    qp->dest_rd_atomic,
+		.port = mask & IB_QP_PORT ? attr->port_num : qp->port,
+	};
+	mod->next = mask & IB_QP_STATE ? attr->qp_state : mod->cur;
+}
+
+static void note_new_state(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_modify *mod)
+{
+	qp->state = mod->next;
+	qp->access = mod->access;
+	qp->dest_rd_atomic = mod->dest_rd_atomic;
+	qp->port = mod->port;
+}
+
+static int modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			 const struct ib_qp_attr *attr, int mask,
+			 const struct mlx5_ib_qp_caps *caps, u32 *ece)
+{
+	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
+	struct mlx5_ib_qp_transition t;
+	struct mlx5_ib_qp_modify mod;
+	u32 opt_mask;
+	int err;
+
+	fill_modify(&mod, qp, attr, mask);
+	if (!ib_modify_qp_is_ok(mod.cur, mod.next, mod.qp_type, mask))
+		return -EINVAL;
+	t = mlx5_ib_qp_transition(mod.qp_type, mod.cur, mod.next);
+	if (!t.opcode)
+		return -EINVAL;
+	err = mlx5_ib_qp_check_attr(&mod, caps);
+	if (err)
+		return err;
+	/* Nothing to do, and nothing to do it with: no command resets a reset QP. */
+	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET)
+		return 0;
+
+	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, caps);
+	err = mlx5_fw_modify_qp(dev, t.opcode, qp->qpn, qpc, opt_mask, ece);
+	if (!err)
+		note_new_state(qp, &mod);
+	return err;
+}
+
+/**
+ * mlx5_ib_modify_qp - change a queue pair's state or attributes
+ * @ibqp: the queue pair
+ * @attr: attributes
+ * @mask: enum ib_qp_attr_mask: which of them count
+ * @udata: struct mlx5_ib_modify_qp, or empty
+ *
+ * Implements ibv_modify_qp(3) with the state-change command that
+ * mlx5_ib_qp_transition() names. May sleep.
+ *
+ * Return: 0; -EINVAL for a transition that is illegal, incomplete or has no
+ * command, or for a value out of range; -EOPNOTSUPP for an attribute or a
+ * feature that is not there; or the errno of a firmware refusal. After an error
+ * the queue pair is as it was.
+ */
+int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		      struct ib_udata *udata)
+{
+	struct mlx5_ib_modify_qp_resp resp = {};
+	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	struct mlx5_ib_modify_qp ucmd;
+	struct mlx5_ib_qp_caps caps;
+	int err;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	mlx5_ib_get_qp_caps(dev, &caps);
+	err = copy_request(udata, &caps, &ucmd);
+	if (err)
+		return err;
+
+	scoped_guard(mutex, &qp->mutex)
+		err = modify_locked(dev, qp, attr, mask, &caps, &ucmd.ece_options);
+	if (err || !udata || !udata->outlen)
+		return err;
+
+	resp.response_length = min(udata->outlen, sizeof(resp));
+	resp.ece_options = ucmd.ece_options;
+	return ib_respond_udata(udata, resp);
+}
