@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the files of the driver share: the device, the user context and the
+ * services, and every verb's entry point. Queue and key structures are in
+ * cq.h, qp.h and mr.h.
+ */
+
+#ifndef BLUEBELL_H
+#define BLUEBELL_H
+
+#include <linux/mlx5/driver.h>
+#include <linux/mutex.h>
+#include <linux/xarray.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/mlx5-abi.h>
+
+#include "layout_cq.h"
+#include "layout_mkey.h"
+#include "layout_qp.h"
+#include "layout_uar.h"
+
+struct uverbs_attr_bundle;
+
+/**
+ * struct mlx5_ib_dev - one HCA
+ * @ib_dev: the device as the RDMA core sees it; first
+ * @mdev: the PCI function underneath, owned by mlx5_core
+ * @mdev_events: receives the device's asynchronous events
+ * @qps: QPs by number, for their events; its lock orders lookup and removal.
+ *	Modified from process context, read from the event queue's interrupt.
+ * @dump_fill_mkey: key that takes and gives nothing, MLX5_INVALID_LKEY if none
+ * @cq_caps: what the device allows a CQ to be
+ * @mkey_caps: what the device allows a memory key to be
+ * @qp_caps: what the device allows a QP to be
+ * @vendor_id: of the board, from the adapter
+ * @ib_active: registered, events may be delivered
+ */
+struct mlx5_ib_dev {
+	struct ib_device ib_dev;
+	struct mlx5_core_dev *mdev;
+	struct notifier_block mdev_events;
+	struct xarray qps;
+	u32 dump_fill_mkey;
+	struct mlx5_ib_cq_caps cq_caps;
+	struct mlx5_ib_mkey_caps mkey_caps;
+	struct mlx5_ib_qp_caps qp_caps;
+	u32 vendor_id;
+	bool ib_active;
+};
+
+/**
+ * struct mlx5_bfreg_info - a context's UAR pages and who rings which bfreg
+ * @layout: sizes, fixed when the context is made
+ * @sys_pages: device index of the first UAR of each page, static pages first;
+ *	MLX5_IB_INVALID_UAR_INDEX for a dynamic page without one. Guarded by @lock.
+ * @count: queues on each static bfreg. Guarded by @lock.
+ * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR
+ *	of a dynamic page so that two mappings of one page can't both allocate.
+ * @ver: version of the request that made the context
+ * @lib_uar_4k: the library knows of UARs smaller than the page
+ * @lib_uar_dyn: the library allocates every UAR as an object; no static pages
+ */
+struct mlx5_bfreg_info {
+	struct mlx5_bfreg_layout layout;
+	u32 *sys_pages;
+	unsigned int *count;
+	struct mutex lock;
+	u8 ver;
+	bool lib_uar_4k;
+	bool lib_uar_dyn;
+};
+
+/**
+ * struct mlx5_ib_ucontext - an opened device
+ * @ibucontext: as the RDMA core sees it; first
+ * @bfregi: UAR pages and bfregs
+ * @db_pages: pinned doorbell pages, by user page number
+ * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
+ *	so that a page is pinned once.
+ * @uars: UAR objects by device page id. The xarray's lock orders lookup and
+ *	removal.
+ * @tdn: transport domain, valid if @has_tdn
+ * @has_tdn: the device has transport domains
+ * @lib_caps: MLX5_LIB_CAP_* of the library
+ * @cqe_version: of the completions that the library reads
+ */
+struct mlx5_ib_ucontext {
+	struct ib_ucontext ibucontext;
+	struct mlx5_bfreg_info bfregi;
+	struct xarray db_pages;
+	struct mutex db_lock;
+	struct xarray uars;
+	u32 tdn;
+	bool has_tdn;
+	u64 lib_caps;
+	u8 cqe_version;
+};
+
+/**
+ * struct mlx5_ib_pd - protection domain
+ * @ibpd: as the RDMA core sees it; first
+ * @pdn: number
+ */
+struct mlx5_ib_pd {
+	struct ib_pd ibpd;
+	u32 pdn;
+};
+
+/**
+ * struct mlx5_ib_ah - address handle; the library builds the device's form
+ * @ibah: as the RDMA core sees it; first
+ * @attr: where it leads
+ */
+struct mlx5_ib_ah {
+	struct ib_ah ibah;
+	struct rdma_ah_attr attr;
+};
+
+/**
+ * struct mlx5_user_mmap_entry - a UAR object and its place in the mmap space
+ * @rdma_entry: offset and references: the object, each mapping, each queue
+ * @page_id: device index of the UAR
+ * @wc: mapped write combining, otherwise uncached
+ */
+struct mlx5_user_mmap_entry {
+	struct rdma_user_mmap_entry rdma_entry;
+	u32 page_id;
+	bool wc;
+};
+
+static inline struct mlx5_ib_dev *to_mdev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct mlx5_ib_dev, ib_dev);
+}
+
+static inline struct mlx5_ib_ucontext *to_mucontext(struct ib_ucontext *ibucontext)
+{
+	return container_of(ibucontext, struct mlx5_ib_ucontext, ibucontext);
+}
+
+static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct mlx5_ib_pd, ibpd);
+}
+
+static inline struct mlx5_ib_ah *to_mah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct mlx5_ib_ah, ibah);
+}
+
+static inline struct mlx5_user_mmap_entry *to_mmmap(struct rdma_user_mmap_entry *rdma_entry)
+{
+	return container_of(rdma_entry, struct mlx5_user_mmap_entry, rdma_entry);
+}
+
+/* port.c */
+extern const struct attribute_group mlx5_ib_attr_group;
+int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
+			 struct ib_udata *uhw);
+int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *props);
+int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *props);
+int mlx5_ib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *props);
+int mlx5_ib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
+int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable);
+enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port);
+void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str);
+int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev);
+
+/* event.c */
+int mlx5_ib_event(struct notifier_block *nb, unsigned long event, void *data);
+
+/* ucontext.c */
+int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
+void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx);
+void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx);
+int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs);
+
+/* uar.c */
+int mlx5_ib_calc_bfregs(struct mlx5_ib_dev *dev, u32 total, u32 low_latency,
+			struct mlx5_bfreg_info *bfregi);
+int mlx5_ib_allocate_uars(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi);
+void mlx5_ib_deallocate_uars(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi);
+int mlx5_ib_alloc_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi);
+void mlx5_ib_free_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, int bfregn);
+int bfregn_to_uar_index(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, u32 bfregn,
+			bool dyn_bfreg);
+struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id);
+void mlx5_ib_put_uar(struct mlx5_user_mmap_entry *entry);
+
+/* mmap.c */
+int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry);
+
+/* doorbell.c */
+struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, size_t size,
+				 int access);
+int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt, struct mlx5_db *db);
+void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db);
+
+/* devx.c */
+extern const struct uapi_definition mlx5_ib_devx_defs[];
+
+/* pd.c */
+int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+/* cq.c */
+void mlx5_ib_init_cq_caps(struct mlx5_ib_dev *dev);
+int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		      struct uverbs_attr_bundle *attrs);
+int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period);
+int mlx5_ib_resize_cq(struct ib_cq *ibcq, unsigned int entries, struct ib_udata *udata);
+int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+
+/* mr.c */
+void mlx5_ib_init_mkey_caps(struct mlx5_ib_dev *dev);
+struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
+				  int access_flags, struct ib_dmah *dmah, struct ib_udata *udata);
+struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start, u64 length,
+				    u64 virt_addr, int access_flags, struct ib_pd *pd,
+				    struct ib_udata *udata);
+int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+/* qp.c; mlx5_ib_qp_event() runs in the event queue's interrupt */
+void mlx5_ib_init_qp_caps(struct mlx5_ib_dev *dev);
+int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init_attr,
+		      struct ib_udata *udata);
+int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int attr_mask,
+		      struct ib_udata *udata);
+int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int attr_mask,
+		     struct ib_qp_init_attr *init_attr);
+int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+void mlx5_ib_qp_event(struct mlx5_ib_dev *dev, u32 qpn, u8 event_type);
+
+/* ah.c */
+int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init_attr,
+		      struct ib_udata *udata);
+int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *ah_attr);
+
+#endif /* BLUEBELL_H */
