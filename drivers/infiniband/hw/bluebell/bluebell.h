@@ -9,44 +9,54 @@
 #define BLUEBELL_H
 
 #include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
 #include <linux/mutex.h>
 #include <linux/xarray.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5-abi.h>
 
-#include "layout_cq.h"
-#include "layout_mkey.h"
-#include "layout_qp.h"
 #include "layout_uar.h"
 
+struct mlx5_ib_user_db_page;
+struct uapi_definition;
 struct uverbs_attr_bundle;
+
+/**
+ * struct mlx5_ib_db - a doorbell record of a user
+ * @dma: its address, as the device sees it; 0 if there is none
+ * @page: the pinned page it lies in
+ */
+struct mlx5_ib_db {
+	dma_addr_t dma;
+	struct mlx5_ib_user_db_page *page;
+};
+
+#include "cq.h"
+#include "mr.h"
+#include "qp.h"
 
 /**
  * struct mlx5_ib_dev - one HCA
  * @ib_dev: the device as the RDMA core sees it; first
  * @mdev: the PCI function underneath, owned by mlx5_core
  * @mdev_events: receives the device's asynchronous events
- * @qps: QPs by number, for their events; its lock orders lookup and removal.
- *	Modified from process context, read from the event queue's interrupt.
- * @dump_fill_mkey: key that takes and gives nothing, MLX5_INVALID_LKEY if none
- * @cq_caps: what the device allows a CQ to be
- * @mkey_caps: what the device allows a memory key to be
- * @qp_caps: what the device allows a QP to be
+ * @qp_table: finds QPs when the device raises an event
+ * @mkey_variant: low byte of the next memory key, so that a key that was
+ *	destroyed is not the one that takes its place
+ * @dump_fill_mkey: key that takes and gives nothing, valid if @has_dump_fill
+ * @has_dump_fill: the device has such a key
  * @vendor_id: of the board, from the adapter
- * @ib_active: registered, events may be delivered
  */
 struct mlx5_ib_dev {
 	struct ib_device ib_dev;
 	struct mlx5_core_dev *mdev;
 	struct notifier_block mdev_events;
-	struct xarray qps;
+	struct mlx5_ib_qp_table qp_table;
+	atomic_t mkey_variant;
 	u32 dump_fill_mkey;
-	struct mlx5_ib_cq_caps cq_caps;
-	struct mlx5_ib_mkey_caps mkey_caps;
-	struct mlx5_ib_qp_caps qp_caps;
+	bool has_dump_fill;
 	u32 vendor_id;
-	bool ib_active;
 };
 
 /**
@@ -108,13 +118,15 @@ struct mlx5_ib_pd {
 };
 
 /**
- * struct mlx5_ib_ah - address handle; the library builds the device's form
+ * struct mlx5_ib_ah - address handle
  * @ibah: as the RDMA core sees it; first
- * @attr: where it leads
+ * @av: where it leads, as a WQE says it
+ * @xmit_port: the port it leaves by, from 1
  */
 struct mlx5_ib_ah {
 	struct ib_ah ibah;
-	struct rdma_ah_attr attr;
+	struct mlx5_av av;
+	u8 xmit_port;
 };
 
 /**
@@ -186,6 +198,8 @@ int mlx5_ib_alloc_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi)
 void mlx5_ib_free_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, int bfregn);
 int bfregn_to_uar_index(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, u32 bfregn,
 			bool dyn_bfreg);
+u32 mlx5_ib_adjust_bfregn(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, u32 bfregn);
+bool mlx5_ib_uar_is_owned(struct mlx5_ib_ucontext *context, u32 page_id);
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id);
 void mlx5_ib_put_uar(struct mlx5_user_mmap_entry *entry);
 
@@ -196,8 +210,9 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry);
 /* doorbell.c */
 struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, size_t size,
 				 int access);
-int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt, struct mlx5_db *db);
-void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db);
+int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
+			struct mlx5_ib_db *db);
+void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_ib_db *db);
 
 /* devx.c */
 extern const struct uapi_definition mlx5_ib_devx_defs[];
@@ -205,40 +220,5 @@ extern const struct uapi_definition mlx5_ib_devx_defs[];
 /* pd.c */
 int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
-
-/* cq.c */
-void mlx5_ib_init_cq_caps(struct mlx5_ib_dev *dev);
-int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		      struct uverbs_attr_bundle *attrs);
-int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period);
-int mlx5_ib_resize_cq(struct ib_cq *ibcq, unsigned int entries, struct ib_udata *udata);
-int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-
-/* mr.c */
-void mlx5_ib_init_mkey_caps(struct mlx5_ib_dev *dev);
-struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
-				  int access_flags, struct ib_dmah *dmah, struct ib_udata *udata);
-struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start, u64 length,
-				    u64 virt_addr, int access_flags, struct ib_pd *pd,
-				    struct ib_udata *udata);
-int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
-
-/* qp.c; mlx5_ib_qp_event() runs in the event queue's interrupt */
-void mlx5_ib_init_qp_caps(struct mlx5_ib_dev *dev);
-int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init_attr,
-		      struct ib_udata *udata);
-int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int attr_mask,
-		      struct ib_udata *udata);
-int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int attr_mask,
-		     struct ib_qp_init_attr *init_attr);
-int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-void mlx5_ib_qp_event(struct mlx5_ib_dev *dev, u32 qpn, u8 event_type);
-
-/* ah.c */
-int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init_attr,
-		      struct ib_udata *udata);
-int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *ah_attr);
 
 #endif /* BLUEBELL_H */

@@ -9,8 +9,8 @@
 
 #include <linux/types.h>
 
-struct ib_port_attr;
-struct mlx5_core_cq;
+#include "fw_verbs.h"
+
 struct mlx5_hca_vport_context;
 struct mlx5_ib_dev;
 union ib_gid;
@@ -44,6 +44,16 @@ struct mlx5_fw_ib_port {
 int mlx5_ib_fw_status_to_errno(u8 status);
 const char *mlx5_ib_fw_opcode_name(u16 opcode);
 bool mlx5_ib_fw_opcode_destroys(u16 opcode);
+
+/*
+ * How mlx5_core sends a command that it wants to send itself. Returns what
+ * mlx5_cmd_do() would: -EREMOTEIO if a status is in @out.
+ */
+typedef int (*mlx5_ib_fw_send_t)(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+				 int out_size, void *arg);
+
+int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+			mlx5_ib_fw_send_t send, void *arg);
 int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size);
 
 /* Device and port */
@@ -65,22 +75,5 @@ int mlx5_fw_alloc_pd(struct mlx5_ib_dev *dev, u32 *pdn);
 int mlx5_fw_dealloc_pd(struct mlx5_ib_dev *dev, u32 pdn);
 int mlx5_fw_alloc_transport_domain(struct mlx5_ib_dev *dev, u32 *tdn);
 int mlx5_fw_dealloc_transport_domain(struct mlx5_ib_dev *dev, u32 tdn);
-
-/*
- * Queues and keys. @in is a whole create_*_in/modify_*_in with its context
- * filled in; the opcode and the object number are set here.
- */
-int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *mkey_index);
-int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u32 mkey_index);
-int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, void *in, int inlen);
-int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u32 cqn, void *in, int inlen);
-int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq);
-int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *qpn, u32 *ece);
-int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, u32 opt_param_mask,
-		      const void *qpc, u32 *ece);
-int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u32 qpn, void *out, int outlen);
-int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u32 qpn);
-int mlx5_fw_attach_mcg(struct mlx5_ib_dev *dev, const union ib_gid *mgid, u32 qpn);
-int mlx5_fw_detach_mcg(struct mlx5_ib_dev *dev, const union ib_gid *mgid, u32 qpn);
 
 #endif /* BLUEBELL_FW_H */

@@ -12,8 +12,6 @@
 
 /* sys_pages[] entry of a dynamic page that has no UAR (yet). */
 #define MLX5_IB_INVALID_UAR_INDEX	(~0U)
-/* Queue that rings no bfreg from the accounting below. */
-#define MLX5_IB_INVALID_BFREG		(~0U)
 
 /*
  * The offset that user space hands to mmap(), in pages: the command in bits 8
@@ -82,7 +80,7 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned int *count);
 int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32 *sys_pages,
 			       u32 bfregn, bool dyn_bfreg);
-u32 mlx5_ib_adjust_bfregn(u32 bfregn);
+u32 mlx5_ib_bfregn_to_user_index(u32 bfregn);
 u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, bool uar_4k);
 u32 mlx5_ib_get_command(unsigned long pgoff);
 u32 mlx5_ib_get_index(unsigned long pgoff);
