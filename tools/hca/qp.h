@@ -115,6 +115,7 @@ struct qp {
 	bool last_wqe_done;	/* SRQ_LAST_WQE was raised since the move to ERR */
 
 	uint8_t qpc[QPC_BYTES];	/* as the commands built it, for QUERY_QP */
+	uint8_t created[QPC_BYTES];	/* as CREATE_QP gave it: what 2RST goes back to */
 
 	struct requester *req;	/* the transport's; NULL until it wants them */
 	struct responder *resp;
@@ -136,6 +137,8 @@ void transport_qp_destroy(struct hca *hca, struct qp *qp);
 /* ---- given by qp.c ------------------------------------------------------------ */
 
 struct qp *qp_find(struct hca *hca, uint32_t qpn);
+/* The QP that serves the port's QP0 or QP1 (types QPT_QP0, QPT_QP1; @n 0 or 1), or NULL. */
+struct qp *qp_special(struct hca *hca, unsigned int n);
 /*
  * The transport found a fatal error: state ERR, WQEs flushed through transport_qp_state(), the
  * asynchronous @event raised (0: none), LAST_WQE for SRQ QPs. Harmless when already in ERR.
