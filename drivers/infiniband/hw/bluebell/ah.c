@@ -4,6 +4,7 @@
  * itself; the kernel checks the address and remembers it.
  */
 
+#include <linux/bitfield.h>
 #include <linux/mlx5/qp.h>
 #include <rdma/uverbs_ioctl.h>
 

@@ -2,7 +2,7 @@
 /*
  * What the files of the driver share: the device, the user context and the
  * services, and every verb's entry point. Queue and key structures are in
- * cq.h, qp.h and mr.h.
+ * cq.h, qp.h and mr.h; struct mlx5_ib_ah is in linux/mlx5/qp.h.
  */
 
 #ifndef BLUEBELL_H
@@ -15,12 +15,11 @@
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "layout_uar.h"
 
 struct mlx5_ib_user_db_page;
-struct uapi_definition;
-struct uverbs_attr_bundle;
 
 /**
  * struct mlx5_ib_db - a doorbell record of a user
@@ -118,18 +117,6 @@ struct mlx5_ib_pd {
 };
 
 /**
- * struct mlx5_ib_ah - address handle
- * @ibah: as the RDMA core sees it; first
- * @av: where it leads, as a WQE says it
- * @xmit_port: the port it leaves by, from 1
- */
-struct mlx5_ib_ah {
-	struct ib_ah ibah;
-	struct mlx5_av av;
-	u8 xmit_port;
-};
-
-/**
  * struct mlx5_user_mmap_entry - a UAR object and its place in the mmap space
  * @rdma_entry: offset and references: the object, each mapping, each queue
  * @page_id: device index of the UAR
@@ -154,11 +141,6 @@ static inline struct mlx5_ib_ucontext *to_mucontext(struct ib_ucontext *ibuconte
 static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)
 {
 	return container_of(ibpd, struct mlx5_ib_pd, ibpd);
-}
-
-static inline struct mlx5_ib_ah *to_mah(struct ib_ah *ibah)
-{
-	return container_of(ibah, struct mlx5_ib_ah, ibah);
 }
 
 static inline struct mlx5_user_mmap_entry *to_mmmap(struct rdma_user_mmap_entry *rdma_entry)

@@ -98,29 +98,45 @@ static void cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
-/* The UAR on which this CQ is armed; the user may name only one of his own. */
-static int choose_uar(struct mlx5_ib_ucontext *ctx, const struct uverbs_attr_bundle *attrs,
-		      const struct mlx5_ib_create_cq *ucmd, u32 *uar)
+/*
+ * The UAR on which this CQ is armed: a UAR object of the user's, which then
+ * stays until the CQ is destroyed, or the first page of the context.
+ */
+static int take_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
+		    const struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *ucmd,
+		    u32 *page)
 {
 	int err;
 
 	if (uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX)) {
-		err = uverbs_copy_from(uar, attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX);
+		err = uverbs_copy_from(page, attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX);
 		if (err)
 			return err;
 	} else if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
-		*uar = ucmd->uar_page_index;
+		*page = ucmd->uar_page_index;
 	} else {
-		*uar = ctx->bfregi.sys_pages[0];
+		/* A library that makes every UAR an object has no such page. */
+		if (!ctx->bfregi.layout.num_static_sys_pages)
+			return -EINVAL;
+		*page = ctx->bfregi.sys_pages[0];
 		return 0;
 	}
-	return mlx5_ib_uar_is_owned(ctx, *uar) ? 0 : -EINVAL;
+
+	cq->uar = mlx5_ib_get_uar(ctx, *page);
+	return cq->uar ? 0 : -EINVAL;
+}
+
+static void put_uar(struct mlx5_ib_cq *cq)
+{
+	if (cq->uar)
+		mlx5_ib_put_uar(cq->uar);
 }
 
 static int create_cq_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 			 const struct mlx5_ib_cqc_attr *attr, u32 npas)
 {
 	size_t inlen = MLX5_ST_SZ_BYTES(create_cq_in) + sizeof(__be64) * npas;
+
 	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
 
 	if (!in)
@@ -152,6 +168,41 @@ static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	return err;
 }
 
+/* Pin what the CQ needs of the process, and create it. */
+static int pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
+			  const struct mlx5_ib_create_cq *ucmd, struct mlx5_ib_cqc_attr *cqc,
+			  struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = &attrs->driver_udata;
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	size_t size = (size_t)ucmd->cqe_size << cqc->log_cq_size;
+	u32 npas;
+	int err;
+
+	struct ib_umem *umem __free(ib_umem) = get_cq_buf(&dev->ib_dev, attrs, ucmd->buf_addr,
+							  size);
+
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	err = mlx5_ib_umem_geometry(umem, &cqc->geo, &npas);
+	if (err)
+		return err;
+	err = mlx5_ib_db_map_user(ctx, ucmd->db_addr, &cq->db);
+	if (err)
+		return err;
+
+	cqc->dbr_addr = cq->db.dma;
+	cq->umem = umem;
+	err = create_and_respond(dev, cq, cqc, npas, udata);
+	if (err) {
+		mlx5_ib_db_unmap_user(ctx, &cq->db);
+		return err;
+	}
+	retain_and_null_ptr(umem);
+	return 0;
+}
+
 /**
  * mlx5_ib_create_user_cq - create a completion queue for a user
  * @ibcq: the object, zeroed but for what ib_core sets
@@ -177,7 +228,6 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 	struct mlx5_ib_cq_caps caps;
 	int entries, eqn, err;
-	u32 npas;
 
 	err = ib_copy_validate_udata_in(udata, ucmd, flags);
 	if (err)
@@ -189,40 +239,24 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	entries = mlx5_ib_cq_entries(attr->cqe, caps.log_max_cq_sz);
 	if (entries < 0)
 		return entries;
-	err = choose_uar(ctx, attrs, &ucmd, &cqc.uar_page);
-	if (err)
-		return err;
 	err = mlx5_comp_eqn_get(dev->mdev, attr->comp_vector, &eqn);
 	if (err)
 		return err;
-
-	struct ib_umem *umem __free(ib_umem) =
-		get_cq_buf(ibcq->device, attrs, ucmd.buf_addr, (size_t)entries * ucmd.cqe_size);
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
-	err = mlx5_ib_umem_geometry(umem, &cqc.geo, &npas);
-	if (err)
-		return err;
-	err = mlx5_ib_db_map_user(ctx, ucmd.db_addr, &cq->db);
+	err = take_uar(ctx, cq, attrs, &ucmd, &cqc.uar_page);
 	if (err)
 		return err;
 
 	mutex_init(&cq->resize_lock);
-	cq->umem = umem;
 	cq->cqe_size = ucmd.cqe_size;
 	cq->cqe_stride = cqc.cqe_stride;
 	cq->real_time = ucmd.flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
 	ibcq->cqe = entries - 1;
 	cqc.log_cq_size = ilog2(entries);
 	cqc.eqn = eqn;
-	cqc.dbr_addr = cq->db.dma;
-	err = create_and_respond(dev, cq, &cqc, npas, udata);
-	if (err) {
-		mlx5_ib_db_unmap_user(ctx, &cq->db);
-		return err;
-	}
-	retain_and_null_ptr(umem);
-	return 0;
+	err = pin_and_create(dev, cq, &ucmd, &cqc, attrs);
+	if (err)
+		put_uar(cq);
+	return err;
 }
 
 static int resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, struct ib_umem *umem,
@@ -353,11 +387,11 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 		return err;
 	mlx5_ib_db_unmap_user(ctx, &cq->db);
 	ib_umem_release(cq->umem);
+	put_uar(cq);
 	return 0;
 }
 
-ADD_UVERBS_ATTRIBUTES_SIMPLE(
-	mlx5_ib_cq_create, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
+ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_cq_create, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
 	UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX, UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
 
 const struct uapi_definition mlx5_ib_cq_defs[] = {

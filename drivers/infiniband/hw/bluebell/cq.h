@@ -12,17 +12,20 @@
 #include <linux/mutex.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "layout_cq.h"
 
 struct mlx5_ib_dev;
-struct uapi_definition;
+struct mlx5_user_mmap_entry;
 
 DEFINE_FREE(ib_umem, struct ib_umem *, ib_umem_release(_T))
 
 /**
  * struct mlx5_ib_cq - completion queue of a user
  * @ibcq: verbs object; ib_core allocates and frees the whole
+ * @uar: UAR object it is armed on, NULL if on a page of the context; held until
+ *	DESTROY_CQ
  * @mcq: what mlx5_core dispatches events by; its cqn is the CQ's number
  * @resize_lock: one resize at a time; held across pinning and MODIFY_CQ, so
  *	that the device's buffer and @umem never disagree; guards @umem, ibcq.cqe
@@ -34,8 +37,9 @@ DEFINE_FREE(ib_umem, struct ib_umem *, ib_umem_release(_T))
  */
 struct mlx5_ib_cq {
 	struct ib_cq ibcq;
+	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_core_cq mcq;
-	struct mutex resize_lock;
+	struct mutex resize_lock; /* held across MODIFY_CQ; guards umem */
 	struct ib_umem *umem;
 	struct mlx5_ib_db db;
 	int cqe_size;

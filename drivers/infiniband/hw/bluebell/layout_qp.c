@@ -20,7 +20,7 @@
 #define SQ_WQEBB_SHIFT		6
 /* UD messages are one packet: the context gets the largest MTU there is. */
 #define UD_LOG_MSG_MAX		12
-/* Ask for an acknowledgement at least every 2^n packets. */
+/* Ask for an ACK at least every 2^n packets. */
 #define LOG_ACK_REQ_FREQ	8
 
 #define MAX_TIMEOUT		31
@@ -69,7 +69,8 @@ static int check_create_flags(const struct ib_qp_init_attr *init,
  * Return: 0; -EOPNOTSUPP for a QP that this driver or device does not have;
  * -EINVAL for a request that means nothing.
  */
-int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
+int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
+			    const struct mlx5_ib_create_qp *ucmd,
 			    const struct mlx5_ib_qp_caps *caps)
 {
 	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&

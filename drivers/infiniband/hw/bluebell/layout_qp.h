@@ -156,7 +156,8 @@ struct mlx5_ib_qp_modify {
 	u8 port;
 };
 
-int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
+int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
+			    const struct mlx5_ib_create_qp *ucmd,
 			    const struct mlx5_ib_qp_caps *caps);
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version);
 int mlx5_ib_calc_user_wq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,

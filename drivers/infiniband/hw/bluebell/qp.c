@@ -32,7 +32,7 @@ void mlx5_ib_get_qp_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_qp_caps *caps)
 		.log_max_ra_req = MLX5_CAP_GEN(mdev, log_max_ra_req_qp),
 		.log_max_ra_res = MLX5_CAP_GEN(mdev, log_max_ra_res_qp),
 		.log_max_msg = MLX5_CAP_GEN(mdev, log_max_msg),
-		.num_ports = dev->ib_dev.phys_port_cnt,
+		.num_ports = MLX5_CAP_GEN(mdev, num_ports),
 		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),
 		.gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size)),
 		.stat_rate_support = MLX5_CAP_GEN(mdev, stat_rate_support),
@@ -62,7 +62,8 @@ static int take_bfreg(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 	int index, bfregn;
 
 	if (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
-		if (!mlx5_ib_uar_is_owned(ctx, ucmd->bfreg_index))
+		qp->uar = mlx5_ib_get_uar(ctx, ucmd->bfreg_index);
+		if (!qp->uar)
 			return -EINVAL;
 		*uar_page = ucmd->bfreg_index;
 		*bfreg_index = ucmd->bfreg_index;
@@ -93,11 +94,13 @@ static int take_bfreg(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 static void release_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 			      struct mlx5_ib_qp *qp)
 {
-	if (qp->db.dma)
+	if (qp->db.page)
 		mlx5_ib_db_unmap_user(ctx, &qp->db);
 	ib_umem_release(qp->umem);
 	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
 		mlx5_ib_free_bfreg(dev, &ctx->bfregi, qp->bfregn);
+	if (qp->uar)
+		mlx5_ib_put_uar(qp->uar);
 }
 
 static int take_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
@@ -127,6 +130,7 @@ static int create_qp_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			 const struct mlx5_ib_qpc_attr *attr, u32 npas, u32 *ece)
 {
 	size_t inlen = MLX5_ST_SZ_BYTES(create_qp_in) + sizeof(__be64) * npas;
+
 	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
 
 	if (!in)

@@ -18,6 +18,7 @@
 #include "layout_qp.h"
 
 struct mlx5_ib_dev;
+struct mlx5_user_mmap_entry;
 
 /* bfreg_index of a QP that took none from the context's own registers. */
 #define MLX5_IB_INVALID_BFREG		(-1)
@@ -52,6 +53,8 @@ struct mlx5_ib_qp_table {
  * @umem: work queue buffer, NULL if it has no queue; released after DESTROY_QP
  * @db: doorbell record, released after DESTROY_QP
  * @bfregn: register to give back after DESTROY_QP, or MLX5_IB_INVALID_BFREG
+ * @uar: UAR object that rings it, NULL if a page of the context does; held until
+ *	DESTROY_QP
  * @wq: sizes of the queues
  * @cap: capacities as asked for
  * @sq_sig_type: whether every send request completes
@@ -64,7 +67,7 @@ struct mlx5_ib_qp {
 	struct completion free;
 	struct work_struct event_work;
 	unsigned long events;
-	struct mutex mutex;
+	struct mutex mutex; /* held across state changes; guards state to port */
 	enum ib_qp_state state;
 	u32 access;
 	u8 dest_rd_atomic;
@@ -72,6 +75,7 @@ struct mlx5_ib_qp {
 	struct ib_umem *umem;
 	struct mlx5_ib_db db;
 	int bfregn;
+	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_wq_layout wq;
 	struct ib_qp_cap cap;
 	enum ib_sig_type sq_sig_type;
