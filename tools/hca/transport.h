@@ -30,7 +30,8 @@ enum cqe_syndrome {
 #define REQ_MAX_OPS	64	/* WQEs taken from one SQ and not yet complete */
 #define REQ_WINDOW	256	/* unacknowledged request packets of one QP */
 #define RESP_MAX_JOBS	64	/* answers waiting to be sent by one QP */
-#define RESP_REPLAY	64	/* atomic results kept for duplicates */
+#define RESP_REPLAY	64	/* atomic results kept for duplicates, at least max_dest_rd_atomic */
+#define RESP_RWQE_MAX	2048	/* greatest stride of a receive queue */
 #define BF_MAX		256	/* a BlueFlame buffer */
 
 /* One turn of a QP's requester or responder; returns true if it wants another turn. */
@@ -102,7 +103,8 @@ struct responder {
 	uint32_t rkey, left;
 	uint32_t write_len;		/* WRITE: of the whole message, for the CQE */
 	bool nak_sent;			/* sequence NAK sent and the gap not closed yet */
-	bool rnr_sent;
+	bool in_error;			/* on the list of queues that are flushed by polling */
+	TAILQ_ENTRY(responder) error_link;
 	uint32_t msn;
 	struct resp_job job[RESP_MAX_JOBS];
 	unsigned int job_head, job_n;
@@ -118,15 +120,19 @@ struct responder *transport_resp(struct hca *hca, struct qp *qp);
 void transport_kick(struct hca *hca, struct run_entry *e);		/* give it a turn */
 /* Headers of a packet from a connected QP to its peer, payload empty. NULL: no memory. */
 struct packet *transport_packet(struct hca *hca, const struct qp *qp, uint8_t op, uint32_t psn);
-uint32_t transport_cqe_owner(const struct qp *qp);			/* srqn_uidx of a CQE */
+bool transport_can_send(const struct qp *qp);		/* state in which packets leave */
+bool transport_can_receive(const struct qp *qp);
+/* After ERR: look from time to time for receive WQEs to flush, as no register announces them. */
+void transport_poll_errors(struct hca *hca, struct responder *resp, bool on);
 
 /* ---- sg.c: data segments -------------------------------------------------- */
 
 /* Copy @len bytes from/to @off of the list; SYND_LOCAL_LENGTH or _PROT, or SYND_OK. */
 enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
 			    unsigned int nseg, uint64_t off, void *buf, size_t len);
-enum cqe_syndrome sg_scatter(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
-			     unsigned int nseg, uint64_t off, const void *buf, size_t len);
+enum cqe_syndrome sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
+			     const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
+			     const void *buf, size_t len);
 
 /* ---- req.c ---------------------------------------------------------------- */
 

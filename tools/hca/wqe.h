@@ -63,11 +63,11 @@ struct send_wqe {
 	struct wqe_av av;
 	const uint8_t *umr;	/* UMR: what follows the control segment */
 	size_t umr_len;
+	const char *why;	/* decode failure, for the trace */
 	uint64_t len;		/* sum of the data segments */
 	unsigned int nseg;
 	struct wqe_seg seg[WQE_MAX_SEGS];
 	uint8_t raw[WQE_MAX_BYTES];	/* the WQE in one piece; seg[].inl and umr point here */
-	const char *why;	/* decode failure, for the trace */
 };
 
 struct recv_wqe {
