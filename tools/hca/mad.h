@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Management datagrams to the port's own agents: subnet management (SMA) and
+ * performance management (PMA). Pure functions of the port's attributes.
+ */
+#ifndef BLUEBELL_MAD_H
+#define BLUEBELL_MAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MAD_BYTES	256
+#define MAD_SM_LID	1	/* where a subnet manager would be */
+#define MAD_SUBNET_TIMEOUT 18	/* 4.096 us * 2^n */
+/* PortInfo.CapabilityMask: traps, SL mapping, system image GUID, extended speeds, CM, … */
+#define MAD_CAP_MASK	0x2651e848u
+#define MAD_CAP_MASK_SETTABLE ((1u << 1) | (1u << 16) | (1u << 17) | (1u << 18) | (1u << 20))
+
+struct mad_port {
+	uint64_t guid;		/* system image, node and port */
+	uint8_t gid[16];
+	uint16_t lid;
+	bool up;
+	uint32_t cap_mask;
+	unsigned int npkeys;
+	const char *node_desc;	/* 64 bytes */
+	uint64_t packets_rx, packets_tx, rx_errors;
+};
+
+/*
+ * Answer the 256-byte MAD @in with @out. A method or attribute that the agent doesn't have is
+ * answered with the status that says so; false if there is no agent or nothing is to be answered.
+ */
+bool mad_answer(const struct mad_port *port, const uint8_t *in, uint8_t *out);
+
+#endif
