@@ -57,7 +57,7 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
 
 	if (!udata)
 		return -EOPNOTSUPP;
-	err = ib_is_udata_in_empty(udata);
+	err = ib_no_udata_io(udata);
 	if (err)
 		return err;
 	mlx5_ib_get_qp_caps(dev, &caps);
@@ -67,7 +67,7 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
 
 	fill_av(&ah->av, init->ah_attr, caps.stat_rate_support);
 	ah->xmit_port = rdma_ah_get_port_num(init->ah_attr);
-	return ib_respond_empty_udata(udata);
+	return 0;
 }
 
 /**

@@ -31,9 +31,13 @@ static int core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *ou
 int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, void *in, int inlen)
 {
 	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
+	int err;
 
 	MLX5_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
-	return mlx5_ib_fw_exec_via(dev, in, inlen, out, sizeof(out), core_create_cq, mcq);
+	err = mlx5_ib_fw_exec_via(dev, in, inlen, out, sizeof(out), core_create_cq, mcq);
+	if (!err)
+		mcq->cqn = MLX5_GET(create_cq_out, out, cqn);
+	return err;
 }
 
 /**

@@ -29,6 +29,8 @@
 #define MAX_SL			15
 #define MAX_PATH_BITS		127
 #define QPN_MASK		0xffffff
+/* qpc.log_sra_max and log_rra_max have three bits. */
+#define MAX_LOG_RD_ATOMIC	7
 
 #define VENDOR_FLAGS						\
 	(MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_SCATTER_CQE |	\
@@ -630,10 +632,11 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 		return -EINVAL;
 	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > MAX_RNR_TIMER)
 		return -EINVAL;
-	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > 1U << caps->log_max_ra_req)
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
+	    attr->max_rd_atomic > 1U << min(caps->log_max_ra_req, MAX_LOG_RD_ATOMIC))
 		return -EINVAL;
 	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
-	    attr->max_dest_rd_atomic > 1U << caps->log_max_ra_res)
+	    attr->max_dest_rd_atomic > 1U << min(caps->log_max_ra_res, MAX_LOG_RD_ATOMIC))
 		return -EINVAL;
 	if (mask & IB_QP_ACCESS_FLAGS) {
 		if (attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)

@@ -163,7 +163,7 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	err = ib_is_udata_in_empty(udata);
+	err = ib_no_udata_io(udata);
 	if (err)
 		return ERR_PTR(err);
 	return pin_and_create(pd, start, length, iova, access);
@@ -209,7 +209,7 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 	struct ib_mr *mr;
 	int err;
 
-	err = ib_is_udata_in_empty(udata);
+	err = ib_no_udata_io(udata);
 	if (err)
 		return ERR_PTR(err);
 	if (!(flags & IB_MR_REREG_ACCESS))
