@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of how scripts/check counts what suites print."""
+
+import importlib.machinery
+import importlib.util
+import sys
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+LOADER = importlib.machinery.SourceFileLoader(
+    "check", str(Path(__file__).resolve().parents[3] / "scripts/check"))
+SPEC = importlib.util.spec_from_loader("check", LOADER)
+CHECK = importlib.util.module_from_spec(SPEC)
+sys.modules["check"] = CHECK
+LOADER.exec_module(CHECK)
+
+
+def count(text, ended=0, **kwargs):
+    """(passed, failed, skipped) of a suite with this output and exit status."""
+    results = CHECK.Results()
+    for line in text.splitlines():
+        results.line(line)
+    results.close(CHECK.Suite("suite", [], "needs", **kwargs), ended)
+    return results.passed, results.failed, results.skipped
+
+
+class Counting(unittest.TestCase):
+    """One case a kind of output."""
+
+    def test_leaves_only(self):
+        """A sum of counted results is no result."""
+        self.assertEqual(count("1..1\n    1..2\n    ok 1 a\n    not ok 2 b\nnot ok 1 both\n", 1), (1, 1, 0))
+
+    def test_crash_after_good_cases(self):
+        """A program that dies after its cases were good has failed."""
+        self.assertEqual(count("    ok 1 a\nnot ok 1 program # exit=139\n", 1), (1, 1, 0))
+
+    def test_skip(self):
+        """A skip is neither passed nor failed."""
+        self.assertEqual(count("ok 1 a # SKIP no device\nok 2 b\n"), (1, 0, 1))
+
+    def test_summary(self):
+        """A closing count serves where there is no KTAP."""
+        self.assertEqual(count("noise\nkunit: 80 passed, 1 failed, 2 skipped\n", 1), (80, 1, 2))
+
+    def test_bad_exit_with_good_results(self):
+        """A suite that ends badly has failed, whatever it said."""
+        self.assertEqual(count("ok 1 a\n", 99), (1, 1, 0))
+
+    def test_silence(self):
+        """A suite that tells of no test has failed."""
+        self.assertEqual(count("hello\n"), (0, 1, 0))
+
+    def test_status(self):
+        """A suite that has only its exit status."""
+        self.assertEqual(count("ok 1 a\n", 0, status=True), (1, 0, 0))
+        self.assertEqual(count("ok 1 a\n", 1, status=True), (0, 1, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
