@@ -392,7 +392,8 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_cq_create, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
-	UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX, UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
+			     UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX,
+						UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
 
 const struct uapi_definition mlx5_ib_cq_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_CQ, &mlx5_ib_cq_create),

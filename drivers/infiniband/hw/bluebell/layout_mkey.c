@@ -156,7 +156,8 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 *pas)
 {
 	struct ib_block_iter biter;
+	size_t i = 0;
 
 	rdma_umem_for_each_dma_block(umem, &biter, page_size)
-		*pas++ = cpu_to_be64(rdma_block_iter_dma_address(&biter));
+		pas[i++] = cpu_to_be64(rdma_block_iter_dma_address(&biter));
 }

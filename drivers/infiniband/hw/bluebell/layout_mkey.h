@@ -7,6 +7,7 @@
 #ifndef BLUEBELL_LAYOUT_MKEY_H
 #define BLUEBELL_LAYOUT_MKEY_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 struct ib_umem;
@@ -16,7 +17,7 @@ struct ib_umem;
  * pages, a 128 MiB command. Beyond that the mailbox chain alone would strain
  * the host.
  */
-#define MLX5_IB_MAX_INLINE_MTTS		(1U << 24)
+#define MLX5_IB_MAX_INLINE_MTTS		BIT(24)
 
 /**
  * struct mlx5_ib_mkey_caps - what the device allows a memory key to be

@@ -29,13 +29,13 @@ static void get_mkey_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey_caps *cap
 
 static void put_mem(struct mlx5_ib_mr_mem *mem)
 {
-	if (!refcount_dec_and_test(&mem->refs))
+	if (IS_ERR_OR_NULL(mem) || !refcount_dec_and_test(&mem->refs))
 		return;
 	ib_umem_release(mem->umem);
 	kfree(mem);
 }
 
-DEFINE_FREE(mr_mem, struct mlx5_ib_mr_mem *, if (!IS_ERR_OR_NULL(_T)) put_mem(_T))
+DEFINE_FREE(mr_mem, struct mlx5_ib_mr_mem *, put_mem(_T))
 
 static struct mlx5_ib_mr_mem *pin_mem(struct mlx5_ib_dev *dev, u64 start, u64 length, u32 access)
 {
