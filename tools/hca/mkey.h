@@ -12,7 +12,7 @@
 #define MKEY_TERM_SCATTER	0x100	/* ends a scatter list (linux/mlx5/qp.h) */
 #define MKEY_RESD_LKEY		0x200	/* all of DMA memory, for QPs with qpc.rlky */
 #define MKEY_NULL		0x300	/* writes vanish, reads give zeros */
-#define MKEY_DUMP_FILL		0x400
+#define MKEY_DUMP_FILL		0x700
 
 enum mkey_mode {		/* MLX5_MKC_ACCESS_MODE_* */
 	MKM_PA = 0, MKM_MTT = 1, MKM_KLM = 2, MKM_KSM = 3,

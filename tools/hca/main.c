@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bluebell-hca: command line, the functions of this process on one fabric, and the
+ * event loop, which ends when every client that came has gone.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "ctrl.h"
+#include "hca_priv.h"
+#include "trace.h"
+#include "vfio_user.h"
+
+#define MAX_HCAS 16
+
+static struct {
+	const char *socket[MAX_HCAS], *control[MAX_HCAS];
+	unsigned int sockets, controls;
+	const char *profile, *trace, *link;
+	bool check;
+} opt;
+
+static struct event_base *base;
+static unsigned int clients_gone;
+
+static const struct argp_option options[] = {
+	{ "socket", 's', "PATH", 0, "Wait for a vfio-user client (QEMU) here; again for a second "
+	  "HCA on the same fabric", 0 },
+	{ "control", 'c', "PATH", 0, "Control socket of the HCA of the same position", 0 },
+	{ "profile", 'p', "FILE", 0, "What the HCA can do: a JSON file (default: built in)", 0 },
+	{ "link", 'l', "ib|eth", 0, "Link layer (default: the profile's, InfiniBand)", 0 },
+	{ "trace", 't', "FILE", 0, "Write every event there, one JSON object a line; of a second "
+	  "HCA to FILE.1, …", 0 },
+	{ "check-profile", 'k', NULL, 0, "Only read the profile and say whether it is sound", 0 },
+	{ 0 }
+};
+
+static int add(struct argp_state *st, const char **list, unsigned int *n, char *arg)
+{
+	if (*n == MAX_HCAS)
+		argp_error(st, "at most %d HCAs", MAX_HCAS);
+	list[(*n)++] = arg;
+	return 0;
+}
+
+static int parse(int key, char *arg, struct argp_state *st)
+{
+	switch (key) {
+	case 's':
+		return add(st, opt.socket, &opt.sockets, arg);
+	case 'c':
+		return add(st, opt.control, &opt.controls, arg);
+	case 'p':
+		opt.profile = arg;
+		return 0;
+	case 'l':
+		if (strcmp(arg, "ib") && strcmp(arg, "eth"))
+			argp_error(st, "--link is ib or eth, not %s", arg);
+		opt.link = arg;
+		return 0;
+	case 't':
+		opt.trace = arg;
+		return 0;
+	case 'k':
+		opt.check = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (!opt.sockets && !opt.check)
+			argp_error(st, "--socket is needed");
+		if (opt.controls > opt.sockets)
+			argp_error(st, "more --control than --socket");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options, .parser = parse,
+	.doc = "An emulated mlx5 HCA for QEMU's vfio-user-pci device."
+	       "\vIt runs until every client that connected has gone.",
+};
+
+static void on_gone(struct hca *hca)
+{
+	(void)hca;
+	if (++clients_gone == hca_nr)
+		event_base_loopexit(base, NULL);
+}
+
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	(void)sig;
+	(void)what;
+	event_base_loopexit(arg, NULL);
+}
+
+static int start(struct hca *hca, unsigned int i)
+{
+	char path[4096];
+	int err = 0;
+
+	if (opt.trace) {
+		snprintf(path, sizeof(path), i ? "%s.%u" : "%s", opt.trace, i);
+		err = trace_to_file(hca, path);
+		if (err) {
+			fprintf(stderr, "bluebell-hca: %s: %s\n", path, strerror(-err));
+			return err;
+		}
+	}
+	err = vfu_listen(hca, opt.socket[i], on_gone);
+	if (err) {
+		fprintf(stderr, "bluebell-hca: %s: %s\n", opt.socket[i], strerror(-err));
+		return err;
+	}
+	if (i < opt.controls)
+		err = ctrl_listen(hca, opt.control[i]);
+	if (err)
+		fprintf(stderr, "bluebell-hca: %s: %s\n", opt.control[i], strerror(-err));
+	return err;
+}
+
+static int run(struct profile *p)
+{
+	struct event *sigint, *sigterm;
+	unsigned int i;
+	int err = 0;
+
+	base = event_base_new();
+	hca_all = calloc(opt.sockets, sizeof(*hca_all));
+	if (!base || !hca_all)
+		return -ENOMEM;
+	for (i = 0; i < opt.sockets; i++) {
+		hca_all[i] = hca_create(base, p, i);
+		if (!hca_all[i])
+			return -ENOMEM;
+		hca_nr++;
+	}
+	sigint = evsignal_new(base, SIGINT, on_signal, base);
+	sigterm = evsignal_new(base, SIGTERM, on_signal, base);
+	event_add(sigint, NULL);
+	event_add(sigterm, NULL);
+	for (i = 0; i < hca_nr && !err; i++)
+		err = start(hca_all[i], i);
+	if (!err)
+		event_base_dispatch(base);
+	for (i = 0; i < opt.sockets; i++)
+		vfu_close(hca_all[i]);
+	while (hca_nr)
+		hca_destroy(hca_all[--hca_nr]);
+	event_free(sigint);
+	event_free(sigterm);
+	event_base_free(base);
+	free(hca_all);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct profile *p = malloc(sizeof(*p));
+	char why[200];
+	int err;
+
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (!p)
+		return 1;
+	err = profile_default(p, opt.link && !strcmp(opt.link, "eth"));
+	if (!err && opt.profile)
+		err = profile_load(p, opt.profile, why, sizeof(why));
+	else if (!err)
+		err = profile_check(p, why, sizeof(why));
+	if (err) {
+		fprintf(stderr, "bluebell-hca: profile %s refused: %s\n",
+			opt.profile ? opt.profile : "default", why);
+		free(p);
+		return 2;
+	}
+	if (opt.check)
+		printf("%s: sound\n", p->name);
+	else
+		err = run(p);
+	free(p);
+	return err ? 1 : 0;
+}
