@@ -7,7 +7,7 @@
 #include <string.h>
 #include "mkey.h"
 #include "qp.h"
-#include "rig.h"
+#include "objrig.h"
 
 #define ALL_ACCESS (MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
 #define QPN 0x77
