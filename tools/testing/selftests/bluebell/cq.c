@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues: limits, resizing with completions in them, moderation, channels, and each wrong
+ * field of a request.
+ */
+#include <fcntl.h>
+#include <infiniband/mlx5dv.h>
+
+#include "test.h"
+
+FIXTURE(cq) {
+	struct rdma r;
+	struct ibv_device_attr attr;
+};
+
+FIXTURE_SETUP(cq)
+{
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, ibv_query_device(self->r.ctx, &self->attr));
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(cq)
+{
+	rdma_close(&self->r);
+}
+
+TEST_F(cq, every_size_up_to_the_limit)
+{
+	int size[] = { 1, 2, 3, 7, 8, 100, 1023, 1024, 65535, self->attr.max_cqe };
+	struct ibv_cq *cq;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(size); i++) {
+		cq = ibv_create_cq(self->r.ctx, size[i], NULL, NULL, 0);
+		ASSERT_NE(NULL, cq) TH_LOG("%d entries: errno %d", size[i], errno);
+		EXPECT_LE(size[i], cq->cqe);
+		EXPECT_EQ(0, ibv_destroy_cq(cq));
+	}
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(cq, none_and_too_many_are_invalid)
+{
+	EXPECT_EQ(NULL, ibv_create_cq(self->r.ctx, 0, NULL, NULL, 0));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(NULL, ibv_create_cq(self->r.ctx, self->attr.max_cqe + 1, NULL, NULL, 0));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(NULL, ibv_create_cq(self->r.ctx, -1, NULL, NULL, 0));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+TEST_F(cq, every_vector_and_no_other)
+{
+	struct ibv_cq *cq;
+	int i;
+
+	ASSERT_LT(0, self->r.ctx->num_comp_vectors);
+	for (i = 0; i < self->r.ctx->num_comp_vectors; i++) {
+		cq = ibv_create_cq(self->r.ctx, 15, NULL, NULL, i);
+		ASSERT_NE(NULL, cq);
+		EXPECT_EQ(0, ibv_destroy_cq(cq));
+	}
+	EXPECT_EQ(NULL, ibv_create_cq(self->r.ctx, 15, NULL, NULL, self->r.ctx->num_comp_vectors));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(NULL, ibv_create_cq(self->r.ctx, 15, NULL, NULL, -1));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+TEST_F(cq, in_use_is_busy)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_qp *qp = rdma_create_qp(&self->r, self->r.cq, &cfg);
+
+	ASSERT_NE(NULL, qp);
+	EXPECT_EQ(EBUSY, ibv_destroy_cq(self->r.cq));
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+}
+
+/* --- Formats ------------------------------------------------------------------------------------------ */
+
+FIXTURE(format) {
+	struct rdma r;
+};
+
+FIXTURE_VARIANT(format) {
+	uint16_t size;
+};
+
+FIXTURE_VARIANT_ADD(format, cqe_64) { .size = 64 };
+FIXTURE_VARIANT_ADD(format, cqe_128) { .size = 128 };
+
+FIXTURE_SETUP(format)
+{
+	ASSERT_EQ(0, rdma_open(&self->r));
+}
+
+FIXTURE_TEARDOWN(format)
+{
+	rdma_close(&self->r);
+}
+
+TEST_F(format, completions_arrive_and_wrap)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 7, .wc_flags = IBV_WC_STANDARD_FLAGS };
+	struct mlx5dv_cq_init_attr dv = {
+		.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE, .cqe_size = variant->size,
+	};
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_cq_ex *cqx = mlx5dv_create_cq(self->r.ctx, &attr, &dv);
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct mlx5dv_cq info = {};
+	struct mlx5dv_obj obj = {};
+	struct ibv_wc wc;
+	struct pair p;
+	int i;
+
+	ASSERT_NE(NULL, cqx) TH_LOG("errno %d", errno);
+	obj.cq.in = ibv_cq_ex_to_cq(cqx);
+	obj.cq.out = &info;
+	ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ));
+	EXPECT_EQ(variant->size, info.cqe_size);
+
+	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
+	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
+	p.qp[0] = rdma_create_qp(&self->r, obj.cq.in, &cfg);
+	ASSERT_NE(NULL, p.qp[0]);
+	ASSERT_EQ(0, rdma_modify_state(p.qp[1], IBV_QPS_RESET));
+	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, p.qp[1]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, rdma_connect(p.qp[1], &cfg, p.qp[0]->qp_num, self->r.port.lid));
+	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
+	wr.wr.rdma.rkey = p.mr->rkey;
+	/* Thrice around the queue. */
+	for (i = 0; i < 24; i++) {
+		wr.wr_id = i;
+		wr.sg_list = NULL;
+		ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 64));
+		ASSERT_EQ(0, reap_ok(obj.cq.in, &wc));
+		EXPECT_EQ(i, wc.wr_id);
+	}
+	ibv_destroy_qp(p.qp[0]);
+	p.qp[0] = NULL;
+	EXPECT_EQ(0, ibv_destroy_cq(obj.cq.in));
+	pair_close(&p);
+}
+
+/* --- Resizing ------------------------------------------------------------------------------------------- */
+
+FIXTURE(resize) {
+	struct rdma r;
+	struct pair p;
+};
+
+FIXTURE_VARIANT(resize) {
+	int to;
+};
+
+FIXTURE_VARIANT_ADD(resize, grow) { .to = 1000 };
+FIXTURE_VARIANT_ADD(resize, shrink) { .to = 31 };
+FIXTURE_VARIANT_ADD(resize, same) { .to = 127 };
+
+FIXTURE_SETUP(resize)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(resize)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+/* Completions that lie in the queue when it is resized come out of the new one, in order. */
+TEST_F(resize, keeps_what_is_in_it)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_wc wc;
+	int i;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)self->p.buf[1];
+	wr.wr.rdma.rkey = self->p.mr->rkey;
+	for (i = 0; i < 20; i++) {
+		wr.wr_id = i;
+		wr.sg_list = NULL;
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	}
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	EXPECT_EQ(0, wc.wr_id);
+	usleep(100000);
+	ASSERT_EQ(0, ibv_resize_cq(self->p.cq[0], variant->to));
+	EXPECT_LE(variant->to, self->p.cq[0]->cqe);
+	for (i = 20; i < 25; i++) {
+		wr.wr_id = i;
+		wr.sg_list = NULL;
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	}
+	for (i = 1; i < 25; i++) {
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		EXPECT_EQ(i, wc.wr_id);
+	}
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(cq, resize_beyond_the_limit_is_invalid)
+{
+	EXPECT_EQ(EINVAL, ibv_resize_cq(self->r.cq, self->attr.max_cqe + 1));
+	EXPECT_EQ(EINVAL, ibv_resize_cq(self->r.cq, 0));
+	EXPECT_EQ(EINVAL, ibv_resize_cq(self->r.cq, -1));
+	/* Still good. */
+	EXPECT_EQ(0, ibv_resize_cq(self->r.cq, 300));
+}
+
+TEST_F(cq, moderation)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = { .cq_count = 8, .cq_period = 16 },
+	};
+	struct ibv_device_attr_ex ex;
+
+	ASSERT_EQ(0, ibv_query_device_ex(self->r.ctx, NULL, &ex));
+	if (!ex.cq_mod_caps.max_cq_count)
+		SKIP(return, "the device has no CQ moderation");
+	EXPECT_EQ(0, ibv_modify_cq(self->r.cq, &attr));
+	attr.moderate.cq_count = 0;
+	attr.moderate.cq_period = 0;
+	EXPECT_EQ(0, ibv_modify_cq(self->r.cq, &attr));
+}
+
+/* --- Raw requests --------------------------------------------------------------------------------------------- */
+
+FIXTURE(raw_cq) {
+	struct uv uv;
+	struct uv_mem mem;
+	struct mlx5_ib_create_cq drv;
+	struct ib_uverbs_create_cq_resp resp;
+	long pinned;
+};
+
+FIXTURE_SETUP(raw_cq)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_mem_alloc(&self->mem, 64 * 64));
+	self->drv.buf_addr = (uintptr_t)self->mem.buf;
+	self->drv.db_addr = (uintptr_t)self->mem.dbr;
+	self->drv.cqe_size = 64;
+	self->pinned = uv_pinned_pages();
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+/* Whatever was refused took nothing with it. */
+FIXTURE_TEARDOWN(raw_cq)
+{
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	uv_close(&self->uv);
+}
+
+static int try_cq(int fd, uint32_t cqe, const void *drv, size_t len)
+{
+	struct ib_uverbs_create_cq_resp resp = {};
+	struct uv_cq cq = {};
+	int ret;
+
+	ret = uv_create_cq_raw(fd, cqe, drv, len, &resp, NULL);
+	if (!ret) {
+		cq.handle = resp.cq_handle;
+		ret = uv_destroy_cq(fd, &cq);
+	}
+	return ret;
+}
+
+TEST_F(raw_cq, good_one_is_good)
+{
+	EXPECT_EQ(0, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
+}
+
+TEST_F(raw_cq, entry_size_is_64_or_128)
+{
+	static const uint32_t sizes[] = { 0, 1, 32, 63, 65, 96, 127, 129, 256, 0xffff, 0xffffffff };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		self->drv.cqe_size = sizes[i];
+		EXPECT_EQ(-EINVAL, try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv)))
+			TH_LOG("size %u", sizes[i]);
+	}
+	self->drv.cqe_size = 128;
+	EXPECT_EQ(0, try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv)));
+}
+
+TEST_F(raw_cq, undefined_flags_are_refused)
+{
+	unsigned int bit;
+	int ret;
+
+	for (bit = 3; bit < 16; bit++) {
+		self->drv.flags = 1 << bit;
+		ret = try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv));
+		EXPECT_TRUE(ret == -EINVAL || ret == -EOPNOTSUPP) TH_LOG("flag %u: %d", bit, ret);
+	}
+}
+
+TEST_F(raw_cq, reserved_fields_are_zero)
+{
+	self->drv.reserved0 = 1;
+	EXPECT_GT(0, try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv)));
+	self->drv.reserved0 = 0;
+	self->drv.reserved1 = 1;
+	EXPECT_GT(0, try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv)));
+}
+
+TEST_F(raw_cq, request_of_any_length)
+{
+	struct {
+		struct mlx5_ib_create_cq drv;
+		uint64_t more[2];
+	} req = { .drv = self->drv };
+	size_t len;
+
+	for (len = 0; len < offsetof(struct mlx5_ib_create_cq, cqe_comp_en); len += 4)
+		EXPECT_GT(0, try_cq(self->uv.fd, 15, &req, len)) TH_LOG("length %zu", len);
+	EXPECT_EQ(0, try_cq(self->uv.fd, 15, &req, sizeof(req)));
+	req.more[1] = 1;
+	EXPECT_EQ(-EOPNOTSUPP, try_cq(self->uv.fd, 15, &req, sizeof(req)));
+}
+
+/* The buffer ends before the queue does. */
+TEST_F(raw_cq, buffer_too_small)
+{
+	munmap(self->mem.buf + self->mem.len, UV_PAGE);
+	self->drv.db_addr = (uintptr_t)self->mem.buf;
+	EXPECT_EQ(0, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
+	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, 127, &self->drv, sizeof(self->drv)));
+	self->drv.cqe_size = 128;
+	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
+}
+
+TEST_F(raw_cq, buffer_nowhere)
+{
+	static const uint64_t addr[] = {
+		0, 0x1000, 0x7ffffffff000ull, 0xffff888000000000ull, 0xfffffffffffff000ull, ~0ull,
+	};
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(addr); i++) {
+		self->drv.buf_addr = addr[i];
+		ret = try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv));
+		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
+			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
+	}
+}
+
+TEST_F(raw_cq, sizes_that_overflow)
+{
+	static const uint32_t cqe[] = { 0x3ffffff, 0x4000000, 0x7fffffff, 0x80000000, 0xffffffff };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cqe); i++)
+		EXPECT_EQ(-EINVAL, try_cq(self->uv.fd, cqe[i], &self->drv, sizeof(self->drv)))
+			TH_LOG("%#x entries", cqe[i]);
+}
+
+TEST_F(raw_cq, read_only_buffer_is_refused)
+{
+	ASSERT_EQ(0, mprotect(self->mem.buf, self->mem.len, PROT_READ));
+	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
+}
+
+/* --- Channels ------------------------------------------------------------------------------------------------------ */
+
+FIXTURE(channel) {
+	struct rdma r;
+	struct ibv_comp_channel *ch;
+	struct ibv_cq *cq;
+	struct pair p;
+};
+
+FIXTURE_SETUP(channel)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	self->ch = ibv_create_comp_channel(self->r.ctx);
+	ASSERT_NE(NULL, self->ch);
+	ASSERT_EQ(0, fcntl(self->ch->fd, F_SETFL, O_NONBLOCK));
+	self->cq = ibv_create_cq(self->r.ctx, 31, self, self->ch, 0);
+	ASSERT_NE(NULL, self->cq);
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
+	/* The receiver reports to the channel's CQ. */
+	ASSERT_EQ(0, ibv_destroy_qp(self->p.qp[1]));
+	self->p.qp[1] = rdma_create_qp(&self->r, self->cq, &cfg);
+	ASSERT_NE(NULL, self->p.qp[1]);
+	ASSERT_EQ(0, rdma_modify_state(self->p.qp[0], IBV_QPS_RESET));
+	ASSERT_EQ(0, rdma_connect(self->p.qp[0], &cfg, self->p.qp[1]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, rdma_connect(self->p.qp[1], &cfg, self->p.qp[0]->qp_num, self->r.port.lid));
+}
+
+FIXTURE_TEARDOWN(channel)
+{
+	pair_close(&self->p);
+	ibv_destroy_cq(self->cq);
+	ibv_destroy_comp_channel(self->ch);
+	rdma_close(&self->r);
+}
+
+/* 1 when an event came within the time, 0 when none did. */
+static int channel_event(struct ibv_comp_channel *ch, struct ibv_cq **cq, int ms)
+{
+	struct pollfd pfd = { .fd = ch->fd, .events = POLLIN };
+	void *context;
+
+	if (poll(&pfd, 1, ms) <= 0 || ibv_get_cq_event(ch, cq, &context))
+		return 0;
+	ibv_ack_cq_events(*cq, 1);
+	return 1;
+}
+
+static int send_one(struct pair *p, unsigned int flags)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = flags };
+	struct ibv_wc wc;
+
+	return post_recv(p->qp[1], p->mr, p->buf[1], 64, 7) ?: post_send(p, &wr, p->buf[0], 64) ?:
+	       reap_ok(p->cq[0], &wc);
+}
+
+TEST_F(channel, event_when_armed_and_only_then)
+{
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, send_one(&self->p, 0));
+	EXPECT_EQ(0, channel_event(self->ch, &cq, 100));
+	ASSERT_EQ(0, reap_ok(self->cq, &wc));
+
+	ASSERT_EQ(0, ibv_req_notify_cq(self->cq, 0));
+	EXPECT_EQ(0, channel_event(self->ch, &cq, 100));
+	ASSERT_EQ(0, send_one(&self->p, 0));
+	ASSERT_EQ(1, channel_event(self->ch, &cq, 10000));
+	EXPECT_EQ(self->cq, cq);
+	ASSERT_EQ(0, reap_ok(self->cq, &wc));
+	/* One arming, one event. */
+	ASSERT_EQ(0, send_one(&self->p, 0));
+	EXPECT_EQ(0, channel_event(self->ch, &cq, 100));
+}
+
+/* What came between the last poll and the arming is not lost. */
+TEST_F(channel, armed_with_a_completion_waiting)
+{
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, ibv_req_notify_cq(self->cq, 0));
+		ASSERT_EQ(0, send_one(&self->p, 0));
+		ASSERT_EQ(1, channel_event(self->ch, &cq, 10000));
+		ASSERT_EQ(0, reap_ok(self->cq, &wc));
+	}
+	ASSERT_EQ(0, send_one(&self->p, 0));
+	ASSERT_EQ(0, ibv_req_notify_cq(self->cq, 0));
+	EXPECT_EQ(1, channel_event(self->ch, &cq, 10000));
+	ASSERT_EQ(0, reap_ok(self->cq, &wc));
+}
+
+TEST_F(channel, solicited_only)
+{
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, ibv_req_notify_cq(self->cq, 1));
+	ASSERT_EQ(0, send_one(&self->p, 0));
+	EXPECT_EQ(0, channel_event(self->ch, &cq, 100));
+	ASSERT_EQ(0, reap_ok(self->cq, &wc));
+	ASSERT_EQ(0, send_one(&self->p, IBV_SEND_SOLICITED));
+	EXPECT_EQ(1, channel_event(self->ch, &cq, 10000));
+	ASSERT_EQ(0, reap_ok(self->cq, &wc));
+}
+
+TEST_F(channel, many_armings)
+{
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(0, ibv_req_notify_cq(self->cq, 0));
+		ASSERT_EQ(0, send_one(&self->p, 0));
+		ASSERT_EQ(1, channel_event(self->ch, &cq, 10000)) TH_LOG("arming %d", i);
+		ASSERT_EQ(0, reap_ok(self->cq, &wc));
+	}
+}
+
+TEST_F(channel, in_use_is_busy)
+{
+	EXPECT_EQ(EBUSY, ibv_destroy_comp_channel(self->ch));
+}
+
+/* --- Overrun ---------------------------------------------------------------------------------------------------------- */
+
+/* More completions than entries: the CQ goes to error and says so, the rest of the device goes on. */
+TEST_F(cq, overrun_is_reported)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_cq *small = ibv_create_cq(self->r.ctx, 7, NULL, NULL, 0);
+	struct ibv_async_event ev;
+	bool seen = false;
+	struct pair p;
+	int i;
+
+	ASSERT_NE(NULL, small);
+	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
+	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
+	p.qp[0] = rdma_create_qp(&self->r, small, &cfg);
+	ASSERT_NE(NULL, p.qp[0]);
+	ASSERT_EQ(0, rdma_modify_state(p.qp[1], IBV_QPS_RESET));
+	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, p.qp[1]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, rdma_connect(p.qp[1], &cfg, p.qp[0]->qp_num, self->r.port.lid));
+	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
+	wr.wr.rdma.rkey = p.mr->rkey;
+	for (i = 0; i < 20; i++) {
+		wr.sg_list = NULL;
+		ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+	}
+	while (!seen && !async_event(self->r.ctx, &ev, 5000))
+		seen = ev.event_type == IBV_EVENT_CQ_ERR && ev.element.cq == small;
+	EXPECT_TRUE(seen);
+	ibv_destroy_qp(p.qp[0]);
+	p.qp[0] = NULL;
+	EXPECT_EQ(0, ibv_destroy_cq(small));
+	pair_close(&p);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Doorbells: the records, whose pages are pinned once however many records lie in them, and the
+ * registers, which do nothing for a queue that was not created on their UAR.
+ */
+#include <infiniband/mlx5dv.h>
+#include <sched.h>
+
+#include "test.h"
+
+#define BF_OFFSET 0x800
+#define CQ_ARM_OFFSET 0x20
+
+FIXTURE(record) {
+	struct uv uv;
+	uint32_t pd;
+	uint8_t *page;
+	long pinned;
+};
+
+FIXTURE_VARIANT(record) {
+	bool qp;	/* of a QP, else of a CQ */
+};
+
+FIXTURE_VARIANT_ADD(record, of_cq) { .qp = false };
+FIXTURE_VARIANT_ADD(record, of_qp) { .qp = true };
+
+FIXTURE_SETUP(record)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+	self->page = mmap(NULL, 4 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->page);
+	self->pinned = uv_pinned_pages();
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(record)
+{
+	uv_close(&self->uv);
+}
+
+/* Either kind of queue with its record at @dbr, and what it takes besides. */
+struct queue {
+	struct uv_cq cq;
+	struct uv_qp qp;
+};
+
+static int queue_create(int fd, uint32_t pd, bool qp, void *dbr, struct queue *q)
+{
+	int ret;
+
+	memset(q, 0, sizeof(*q));
+	if (!qp)
+		return uv_create_cq_dbr(fd, 31, dbr, &q->cq);
+	ret = uv_create_cq(fd, 31, &q->cq);
+	if (ret)
+		return ret;
+	ret = uv_create_qp_dbr(fd, pd, q->cq.handle, dbr, &q->qp);
+	if (ret)
+		uv_destroy_cq(fd, &q->cq);
+	return ret;
+}
+
+static int queue_destroy(int fd, bool qp, struct queue *q)
+{
+	int ret = qp ? uv_destroy_qp(fd, &q->qp) : 0;
+
+	return ret ?: uv_destroy_cq(fd, &q->cq);
+}
+
+TEST_F(record, page_is_pinned_once)
+{
+	struct queue q[8];
+	long cost, i;
+
+	/* Alone in its page: what a queue costs, record included. */
+	ASSERT_EQ(0, queue_create(self->uv.fd, self->pd, variant->qp, self->page + UV_PAGE, &q[0]));
+	cost = uv_pinned_pages() - self->pinned;
+	EXPECT_LT(1, cost);
+	ASSERT_EQ(0, queue_destroy(self->uv.fd, variant->qp, &q[0]));
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, queue_create(self->uv.fd, self->pd, variant->qp, self->page + 64 * i,
+					  &q[i]));
+		/* The first pays for the page, no one else does. */
+		EXPECT_EQ(self->pinned + (cost - 1) * (i + 1) + 1, uv_pinned_pages())
+			TH_LOG("after queue %ld", i);
+	}
+	/* It stays until the last is gone, whoever that is. */
+	for (i = 7; i >= 1; i--) {
+		ASSERT_EQ(0, queue_destroy(self->uv.fd, variant->qp, &q[(i + 3) % 8]));
+		EXPECT_EQ(self->pinned + (cost - 1) * i + 1, uv_pinned_pages());
+	}
+	ASSERT_EQ(0, queue_destroy(self->uv.fd, variant->qp, &q[3]));
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(record, pages_go_with_the_file)
+{
+	struct queue q[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, queue_create(self->uv.fd, self->pd, variant->qp, self->page + UV_PAGE * i,
+					  &q[i]));
+	EXPECT_LE(self->pinned + 8, uv_pinned_pages());
+	uv_close(&self->uv);
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+}
+
+/* After a fork the same address is another page: the child's record must not be looked for in the parent's. */
+TEST_F(record, same_address_in_another_process_is_another_page)
+{
+	struct queue mine, childs;
+	int status;
+	pid_t pid;
+
+	self->page[0] = 1;
+	ASSERT_EQ(0, queue_create(self->uv.fd, self->pd, variant->qp, self->page, &mine));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		long pinned, cost;
+
+		self->page[0] = 2;
+		/* On the same file, since a context may be shared with a child. */
+		if (queue_create(self->uv.fd, self->pd, variant->qp, self->page + UV_PAGE, &childs))
+			_exit(2);
+		cost = uv_pinned_pages();
+		if (queue_create(self->uv.fd, self->pd, variant->qp, self->page, &childs))
+			_exit(3);
+		pinned = uv_pinned_pages();
+		_exit(pinned == 2 * cost ? 0 : 4);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	EXPECT_EQ(0, queue_destroy(self->uv.fd, variant->qp, &mine));
+}
+
+#define KERNEL_ADDRESS ((void *)0xffff888000001000ul)
+
+TEST_F(record, bad_addresses_are_refused)
+{
+	/* Nowhere, in the hole behind user space, in the kernel, at the very end. */
+	void *bad[] = {
+		(void *)0x1000, (void *)0x7ffffffff000ul, (void *)0x800000000000ul, KERNEL_ADDRESS,
+		(void *)0xfffffffffffff000ul, (void *)0xfffffffffffffff8ul,
+	};
+	long pinned = uv_pinned_pages();
+	struct queue q;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ret = queue_create(self->uv.fd, self->pd, variant->qp, bad[i], &q);
+		EXPECT_TRUE(ret == -EFAULT || ret == -ENOMEM || ret == -EINVAL)
+			TH_LOG("address %p: %d", bad[i], ret);
+	}
+	munmap(self->page, UV_PAGE);
+	EXPECT_EQ(-EFAULT, queue_create(self->uv.fd, self->pd, variant->qp, self->page, &q));
+	EXPECT_EQ(pinned, uv_pinned_pages());
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(record, misaligned_is_refused)
+{
+	static const unsigned int off[] = { 1, 2, 4, 7, 12, UV_PAGE - 4, UV_PAGE - 1 };
+	long pinned = uv_pinned_pages();
+	struct queue q;
+	size_t i;
+
+	NEED_BLUEBELL("records are eight bytes and lie on eight bytes");
+	for (i = 0; i < ARRAY_SIZE(off); i++)
+		EXPECT_EQ(-EINVAL, queue_create(self->uv.fd, self->pd, variant->qp,
+						self->page + off[i], &q)) TH_LOG("offset %u", off[i]);
+	EXPECT_EQ(pinned, uv_pinned_pages());
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(record, last_of_its_page_is_served)
+{
+	struct queue q;
+
+	ASSERT_EQ(0, queue_create(self->uv.fd, self->pd, variant->qp, self->page + UV_PAGE - 8, &q));
+	EXPECT_EQ(0, queue_destroy(self->uv.fd, variant->qp, &q));
+}
+
+/* The HCA only reads a record: a page that may not be written is fine, and stays unwritten. */
+TEST_F(record, read_only_page_is_left_alone)
+{
+	struct queue q;
+	size_t i;
+	int ret;
+
+	memset(self->page, 0x5a, UV_PAGE);
+	ASSERT_EQ(0, mprotect(self->page, UV_PAGE, PROT_READ));
+	ret = queue_create(self->uv.fd, self->pd, variant->qp, self->page, &q);
+	EXPECT_TRUE(!ret || ret == -EFAULT) TH_LOG("%d", ret);
+	if (!ret)
+		EXPECT_EQ(0, queue_destroy(self->uv.fd, variant->qp, &q));
+	for (i = 0; i < UV_PAGE; i++)
+		ASSERT_EQ(0x5a, self->page[i]);
+}
+
+/* --- Registers ---------------------------------------------------------------------------------------------- */
+
+FIXTURE(reg) {
+	struct uv uv;
+	uint32_t pd;
+	struct uv_cq cq;
+	struct uv_qp qp;
+	uint8_t *uar[8];
+};
+
+static uint8_t *map_static(int fd, unsigned int idx)
+{
+	void *p = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, fd,
+		       UV_MMAP_OFF(MLX5_IB_MMAP_NC_PAGE, idx));
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+FIXTURE_SETUP(reg)
+{
+	unsigned int i;
+
+	if (!hca_ctl_present())
+		SKIP(return, "no control channel to an emulated HCA");
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 31, &self->cq));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp));
+	ASSERT_EQ(0, uv_qp_to_rts(self->uv.fd, &self->qp, self->qp.qpn, 1));
+	for (i = 0; i < 8; i++) {
+		self->uar[i] = map_static(self->uv.fd, i);
+		ASSERT_NE(NULL, self->uar[i]);
+	}
+}
+
+FIXTURE_TEARDOWN(reg)
+{
+	if (self->uv.fd > 0)
+		uv_close(&self->uv);
+}
+
+/* The first eight bytes of a NOP's control segment, which is what a plain doorbell is. */
+static uint64_t nop_doorbell(uint32_t qpn)
+{
+	return htobe64((uint64_t)0 << 32 | qpn << 8 | 1);
+}
+
+static void ring(uint8_t *uar, unsigned int off, uint64_t val)
+{
+	*(volatile uint64_t *)(uar + off) = val;
+}
+
+static unsigned int qp_uar(const struct uv_qp *qp)
+{
+	return qp->resp.bfreg_index / 4;
+}
+
+static unsigned int qp_reg(const struct uv_qp *qp)
+{
+	return BF_OFFSET + qp->resp.bfreg_index % 4 * 0x200;
+}
+
+TEST_F(reg, of_the_queue_works)
+{
+	long dropped = hca_counter("wrong_uar");
+
+	ring(self->uar[qp_uar(&self->qp)], qp_reg(&self->qp), nop_doorbell(self->qp.qpn));
+	EXPECT_EQ(dropped, hca_counter("wrong_uar"));
+}
+
+TEST_F(reg, of_another_uar_is_dropped_and_counted)
+{
+	long dropped = hca_counter("wrong_uar");
+	unsigned int i, rung = 0;
+
+	for (i = 0; i < 8; i++) {
+		if (i == qp_uar(&self->qp))
+			continue;
+		ring(self->uar[i], BF_OFFSET, nop_doorbell(self->qp.qpn));
+		EXPECT_EQ(dropped + ++rung, hca_counter("wrong_uar"));
+	}
+}
+
+TEST_F(reg, of_another_context_is_dropped_and_counted)
+{
+	long dropped = hca_counter("wrong_uar");
+	struct uv other;
+	uint8_t *uar;
+
+	ASSERT_EQ(0, uv_open(&other));
+	uar = map_static(other.fd, 0);
+	ASSERT_NE(NULL, uar);
+	ring(uar, BF_OFFSET, nop_doorbell(self->qp.qpn));
+	EXPECT_EQ(dropped + 1, hca_counter("wrong_uar"));
+	/* Nor does it arm another's CQ. */
+	ring(uar, CQ_ARM_OFFSET, htobe64((uint64_t)self->cq.cqn));
+	EXPECT_EQ(dropped + 2, hca_counter("wrong_uar"));
+	uv_close(&other);
+}
+
+TEST_F(reg, for_no_queue_is_dropped_and_counted)
+{
+	long no_qp = hca_counter("no_qp"), no_cq = hca_counter("no_cq");
+
+	ring(self->uar[0], BF_OFFSET, nop_doorbell(0xfffff0));
+	EXPECT_EQ(no_qp + 1, hca_counter("no_qp"));
+	ring(self->uar[0], CQ_ARM_OFFSET, htobe64(0xfffff0ull));
+	EXPECT_EQ(no_cq + 1, hca_counter("no_cq"));
+}
+
+TEST_F(reg, of_a_destroyed_queue_is_dropped)
+{
+	unsigned int uar = qp_uar(&self->qp), off = qp_reg(&self->qp);
+	long no_qp = hca_counter("no_qp");
+	uint32_t qpn = self->qp.qpn;
+
+	ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp));
+	ring(self->uar[uar], off, nop_doorbell(qpn));
+	EXPECT_EQ(no_qp + 1, hca_counter("no_qp"));
+}
+
+/* Where no register is. */
+TEST_F(reg, beside_a_register_is_dropped_and_counted)
+{
+	static const unsigned int off[] = { 0x0, 0x100, 0x7f8 };
+	long bad = hca_counter("bad_offset");
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(off); i++) {
+		ring(self->uar[0], off[i], nop_doorbell(self->qp.qpn));
+		EXPECT_EQ(bad + 1 + (long)i, hca_counter("bad_offset")) TH_LOG("offset %#x", off[i]);
+	}
+}
+
+/* Work that was executed is not executed again, however often its doorbell is rung. */
+TEST(second_ring_is_harmless)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct mlx5dv_qp dv = {};
+	struct mlx5dv_obj obj = {};
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+	struct rdma r;
+	struct pair p;
+	int i;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
+	obj.qp.in = p.qp[0];
+	obj.qp.out = &dv;
+	ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP));
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, post_recv(p.qp[1], p.mr, p.buf[1], 64, i));
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 64));
+	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(p.cq[1], &wc));
+	/* The control segment of the first WQE, as at its first ring. */
+	for (i = 0; i < 10; i++)
+		*(volatile uint64_t *)dv.bf.reg = *(uint64_t *)dv.sq.buf;
+	EXPECT_TRUE(cq_stays_empty(p.cq[0], 50));
+	EXPECT_TRUE(cq_stays_empty(p.cq[1], 1));
+	/* And the next work is done as if nothing had been. */
+	wr.sg_list = NULL;
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 64));
+	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
+	EXPECT_EQ(0, reap_ok(p.cq[1], &wc));
+	pair_close(&p);
+	rdma_close(&r);
+}
+
+TEST_HARNESS_MAIN

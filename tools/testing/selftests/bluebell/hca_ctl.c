@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The control channel of the emulated HCA: one request line, one answer line of JSON. The guest's end is
+ * a virtio-serial port, which one process at a time may open.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hca_ctl.h"
+
+#define PORT "/dev/virtio-ports/bluebell.hca"
+#define ANSWER_TIMEOUT_MS 10000
+
+const char *driver_name(void)
+{
+	const char *name = getenv("BLUEBELL_DRIVER");
+
+	return name ? name : "mlx5_ib";
+}
+
+bool driver_is(const char *name)
+{
+	return !strcmp(driver_name(), name);
+}
+
+/**
+ * hca_ctl_present - tell whether this is a guest with an emulated HCA
+ */
+bool hca_ctl_present(void)
+{
+	return access(PORT, R_OK | W_OK) == 0;
+}
+
+static int open_port(void)
+{
+	int fd, tries;
+
+	for (tries = 0; tries < 2000; tries++) {
+		fd = open(PORT, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0 || errno != EBUSY)
+			return fd;
+		usleep(5000);
+	}
+	return -1;
+}
+
+/* The answer to a request whose asker was killed may still lie in the port. */
+static void drain(int fd)
+{
+	char buf[4096];
+
+	while (read(fd, buf, sizeof(buf)) > 0)
+		;
+}
+
+/* Reads one line into a growing buffer; NULL after ANSWER_TIMEOUT_MS without a byte. */
+static char *read_line(int fd)
+{
+	size_t len = 0, size = 65536;
+	char *line = malloc(size);
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	while (line) {
+		ssize_t n;
+
+		if (poll(&pfd, 1, ANSWER_TIMEOUT_MS) <= 0)
+			break;
+		n = read(fd, line + len, size - len - 1);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n <= 0)
+			break;
+		len += n;
+		line[len] = 0;
+		if (line[len - 1] == '\n')
+			return line;
+		if (len + 1 == size) {
+			size *= 2;
+			line = realloc(line, size);
+		}
+	}
+	free(line);
+	return NULL;
+}
+
+static struct json_object *vrequest(const char *fmt, va_list ap)
+{
+	struct json_object *answer = NULL;
+	char request[256], *line;
+	int fd, len;
+
+	len = vsnprintf(request, sizeof(request) - 1, fmt, ap);
+	request[len++] = '\n';
+	fd = open_port();
+	if (fd < 0)
+		return NULL;
+	drain(fd);
+	if (write(fd, request, len) == len) {
+		line = read_line(fd);
+		if (line)
+			answer = json_tokener_parse(line);
+		free(line);
+	}
+	close(fd);
+	return answer;
+}
+
+/**
+ * hca_request - ask the HCA
+ * @fmt: printf format of the request, without the newline
+ *
+ * Return: the answer, to be released with json_object_put(), or NULL when there is no channel or it
+ * does not answer.
+ */
+struct json_object *hca_request(const char *fmt, ...)
+{
+	struct json_object *answer;
+	va_list ap;
+
+	va_start(ap, fmt);
+	answer = vrequest(fmt, ap);
+	va_end(ap);
+	return answer;
+}
+
+static bool answer_ok(struct json_object *answer)
+{
+	struct json_object *ok;
+
+	return json_object_object_get_ex(answer, "ok", &ok) && json_object_get_boolean(ok);
+}
+
+/**
+ * hca_do - make a request of which only the success matters
+ * @fmt: printf format of the request, without the newline
+ *
+ * Return: 0, or -EIO with the HCA's answer on stderr.
+ */
+int hca_do(const char *fmt, ...)
+{
+	struct json_object *answer;
+	va_list ap;
+	bool ok;
+
+	va_start(ap, fmt);
+	answer = vrequest(fmt, ap);
+	va_end(ap);
+	ok = answer && answer_ok(answer);
+	if (!ok)
+		fprintf(stderr, "# hca: '%s' answered %s\n", fmt,
+			answer ? json_object_to_json_string(answer) : "nothing");
+	json_object_put(answer);
+	return ok ? 0 : -EIO;
+}
+
+int hca_census_reset(void)
+{
+	return hca_do("census reset");
+}
+
+/*
+ * mlx5_ib keeps the mkeys of deregistered MRs in a cache of its own for a while, and takes UARs, PDs and
+ * the like for kernel use when first needed: only Bluebell is held to an exact count of mkeys.
+ */
+static bool kind_counts(const char *kind)
+{
+	return driver_is("bluebell") || strcmp(kind, "mkey");
+}
+
+/**
+ * hca_census_delta - what lives in the HCA that did not at hca_census_reset()
+ *
+ * Return: "" when the census is what it was, else like "qp+2 cq-1"; good until the next call.
+ */
+const char *hca_census_delta(void)
+{
+	struct json_object *answer = hca_request("census");
+	static char text[512];
+	const size_t size = sizeof(text);
+	struct json_object *delta;
+	size_t len = 0;
+
+	text[0] = 0;
+	if (!answer || !answer_ok(answer)) {
+		snprintf(text, size, "no census");
+	} else if (json_object_object_get_ex(answer, "delta", &delta)) {
+		json_object_object_foreach(delta, kind, count) {
+			if (!kind_counts(kind) || !json_object_get_int(count) || len >= size)
+				continue;
+			len += snprintf(text + len, size - len, "%s%s%+d", len ? " " : "", kind,
+					json_object_get_int(count));
+		}
+	}
+	json_object_put(answer);
+	return text;
+}
+
+/**
+ * hca_census_count - how many objects of a kind live in the HCA
+ * @kind: as the census names it: "qp", "cq", "uar"
+ *
+ * Return: the number, or -1 when the HCA does not answer.
+ */
+long hca_census_count(const char *kind)
+{
+	struct json_object *answer = hca_request("census");
+	struct json_object *objects, *entry, *total;
+	long count = -1;
+
+	if (answer && json_object_object_get_ex(answer, "objects", &objects)) {
+		count = 0;
+		if (json_object_object_get_ex(objects, kind, &entry) &&
+		    json_object_object_get_ex(entry, "total", &total))
+			count = json_object_get_int64(total);
+	}
+	json_object_put(answer);
+	return count;
+}
+
+int hca_commands_reset(void)
+{
+	return hca_do("commands reset");
+}
+
+/**
+ * hca_commands - how many firmware commands there were since hca_commands_reset()
+ * @name: of one opcode ("CREATE_QP"), or NULL for all
+ *
+ * Return: the number, or -1 when the HCA does not answer.
+ */
+long hca_commands(const char *name)
+{
+	struct json_object *answer = hca_request("commands");
+	struct json_object *value;
+	long count = -1;
+
+	if (answer && json_object_object_get_ex(answer, name ? "by_name" : "total", &value)) {
+		if (!name)
+			count = json_object_get_int64(value);
+		else
+			count = json_object_object_get_ex(value, name, &value) ?
+				json_object_get_int64(value) : 0;
+	}
+	json_object_put(answer);
+	return count;
+}
+
+/* Depth-first, since counters may be grouped. */
+static bool find_number(struct json_object *obj, const char *name, long *value)
+{
+	if (!json_object_is_type(obj, json_type_object))
+		return false;
+	json_object_object_foreach(obj, key, member) {
+		if (!strcmp(key, name) && json_object_is_type(member, json_type_int)) {
+			*value = json_object_get_int64(member);
+			return true;
+		}
+		if (find_number(member, name, value))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * hca_counter - one of the HCA's counters
+ * @name: the counter's name, in whatever group it is; a reason to drop a doorbell ("wrong_uar")
+ *
+ * Return: its value; 0 when the HCA has not counted it yet, -1 when it does not answer.
+ */
+long hca_counter(const char *name)
+{
+	struct json_object *answer = hca_request("counters");
+	long value = -1;
+
+	if (answer && answer_ok(answer) && !find_number(answer, name, &value))
+		value = 0;
+	json_object_put(answer);
+	return value;
+}
+
+/**
+ * hca_inject_cmd - let the HCA refuse one firmware command to come
+ * @nth: 1 is the next one
+ * @status: the firmware status to refuse it with, like "LIM_ERR"
+ *
+ * Return: 0 or -EIO.
+ */
+int hca_inject_cmd(unsigned int nth, const char *status)
+{
+	return hca_do("inject cmd %u %s", nth, status);
+}
+
+/**
+ * hca_inject_clear - forget all injections
+ *
+ * Return: how many of them hit since the last clear, or -EIO.
+ */
+int hca_inject_clear(void)
+{
+	struct json_object *answer = hca_request("inject clear");
+	struct json_object *fired;
+	int ret = -EIO;
+
+	if (answer && answer_ok(answer) && json_object_object_get_ex(answer, "fired", &fired))
+		ret = json_object_get_int(fired);
+	json_object_put(answer);
+	return ret;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The control channel of the emulated HCA, as seen from inside the guest: census, command counts,
+ * doorbell counters and fault injection.
+ */
+#ifndef BLUEBELL_HCA_CTL_H
+#define BLUEBELL_HCA_CTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct json_object;
+
+bool hca_ctl_present(void);
+struct json_object *hca_request(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int hca_do(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+int hca_census_reset(void);
+const char *hca_census_delta(void);
+long hca_census_count(const char *kind);
+
+int hca_commands_reset(void);
+long hca_commands(const char *name);
+
+long hca_counter(const char *name);
+
+int hca_inject_cmd(unsigned int nth, const char *status);
+int hca_inject_clear(void);
+
+const char *driver_name(void);
+bool driver_is(const char *name);
+
+#endif

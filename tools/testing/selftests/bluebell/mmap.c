@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mmap of the command file: every command libmlx5 uses on the right and on every kind of wrong offset,
+ * and what may be done with a mapping afterwards.
+ */
+#include <setjmp.h>
+#include <signal.h>
+
+#include "test.h"
+
+#define STATIC_PAGES 8		/* 16 registers, two a UAR */
+#define DYN_PAGES 512		/* 1024 of them */
+#define ALL_PAGES (STATIC_PAGES + DYN_PAGES)
+
+static const char *const memtype_list = "/sys/kernel/debug/x86/pat_memtype_list";
+
+/* Maps, and tells with which errno it does not; the mapping is left in *@p. */
+static int try_map(int fd, off_t off, size_t len, int prot, int flags, void **p)
+{
+	void *map = mmap(NULL, len, prot, flags, fd, off);
+
+	*p = map == MAP_FAILED ? NULL : map;
+	return map == MAP_FAILED ? -errno : 0;
+}
+
+/* As above, and unmaps at once. */
+static int can_map(int fd, off_t off, size_t len, int prot, int flags)
+{
+	void *p;
+	int ret = try_map(fd, off, len, prot, flags, &p);
+
+	if (p)
+		munmap(p, len);
+	return ret;
+}
+
+static int can_map_uar(int fd, unsigned int cmd, unsigned long idx)
+{
+	return can_map(fd, UV_MMAP_OFF(cmd, idx), UV_PAGE, PROT_WRITE, MAP_SHARED);
+}
+
+/* How many ranges the kernel has of a memory type, or -1 if it doesn't tell. */
+static int memtype_ranges(const char *type)
+{
+	FILE *f = fopen(memtype_list, "r");
+	char line[256];
+	int n = 0;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, type) != NULL;
+	fclose(f);
+	return n;
+}
+
+static sigjmp_buf on_fault;
+
+static void fault(int sig)
+{
+	siglongjmp(on_fault, sig);
+}
+
+/* Write to a mapping; the signal that this raised, or 0. */
+static int poke(void *p)
+{
+	struct sigaction sa = { .sa_handler = fault }, old_segv, old_bus;
+	int sig;
+
+	sigaction(SIGSEGV, &sa, &old_segv);
+	sigaction(SIGBUS, &sa, &old_bus);
+	sig = sigsetjmp(on_fault, 1);
+	if (!sig)
+		*(volatile uint32_t *)p = 0;
+	sigaction(SIGSEGV, &old_segv, NULL);
+	sigaction(SIGBUS, &old_bus, NULL);
+	return sig;
+}
+
+FIXTURE(map) {
+	struct uv uv;
+};
+
+FIXTURE_SETUP(map)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+}
+
+FIXTURE_TEARDOWN(map)
+{
+	uv_close(&self->uv);
+}
+
+/* --- UAR pages -------------------------------------------------------------------------------------- */
+
+FIXTURE(uar_command) {
+	struct uv uv;
+};
+
+FIXTURE_VARIANT(uar_command) {
+	unsigned int cmd;
+	const char *memtype;
+};
+
+FIXTURE_VARIANT_ADD(uar_command, regular) {
+	.cmd = MLX5_IB_MMAP_REGULAR_PAGE, .memtype = "write-combining",
+};
+FIXTURE_VARIANT_ADD(uar_command, wc) {
+	.cmd = MLX5_IB_MMAP_WC_PAGE, .memtype = "write-combining",
+};
+FIXTURE_VARIANT_ADD(uar_command, nc) {
+	.cmd = MLX5_IB_MMAP_NC_PAGE, .memtype = "uncached",
+};
+
+FIXTURE_SETUP(uar_command)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+}
+
+FIXTURE_TEARDOWN(uar_command)
+{
+	uv_close(&self->uv);
+}
+
+TEST_F(uar_command, maps_every_static_page)
+{
+	unsigned long idx;
+
+	for (idx = 0; idx < STATIC_PAGES; idx++)
+		EXPECT_EQ(0, can_map_uar(self->uv.fd, variant->cmd, idx)) TH_LOG("page %lu", idx);
+}
+
+TEST_F(uar_command, refuses_every_page_that_is_not_static)
+{
+	static const unsigned long idx[] = {
+		STATIC_PAGES, STATIC_PAGES + 1, 255, 256, 257, ALL_PAGES - 1, ALL_PAGES, ALL_PAGES + 1,
+		0xffff, 0x10000, 0xffffff, 0x7fffffff, 0x80000000, 0xffffffff,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(idx); i++)
+		EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, variant->cmd, idx[i]))
+			TH_LOG("page %#lx", idx[i]);
+}
+
+TEST_F(uar_command, wants_exactly_one_page)
+{
+	off_t off = UV_MMAP_OFF(variant->cmd, 0);
+
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, off, 2 * UV_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, off, 8 * UV_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, off, 512 * UV_PAGE, PROT_WRITE, MAP_SHARED));
+}
+
+TEST_F(uar_command, refuses_private)
+{
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 0), UV_PAGE, PROT_WRITE,
+				   MAP_PRIVATE));
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 0), UV_PAGE,
+				   PROT_READ | PROT_WRITE, MAP_PRIVATE));
+}
+
+TEST_F(uar_command, has_its_memory_type)
+{
+	int before = memtype_ranges(variant->memtype);
+	void *p;
+
+	if (before < 0)
+		SKIP(return, "no %s", memtype_list);
+	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 3), UV_PAGE, PROT_WRITE, MAP_SHARED,
+			     &p));
+	EXPECT_EQ(before + 1, memtype_ranges(variant->memtype));
+	munmap(p, UV_PAGE);
+	EXPECT_EQ(before, memtype_ranges(variant->memtype));
+}
+
+TEST_F(uar_command, is_write_only)
+{
+	off_t off = UV_MMAP_OFF(variant->cmd, 0);
+	void *p;
+
+	NEED_BLUEBELL("UAR pages are not readable");
+	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED));
+	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
+	ASSERT_EQ(0, try_map(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
+	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(EACCES, errno);
+	munmap(p, UV_PAGE);
+}
+
+TEST_F(uar_command, is_never_executable)
+{
+	off_t off = UV_MMAP_OFF(variant->cmd, 0);
+	void *p;
+
+	NEED_BLUEBELL("UAR pages are not executable");
+	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_EXEC, MAP_SHARED));
+	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_WRITE | PROT_EXEC, MAP_SHARED));
+	ASSERT_EQ(0, try_map(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
+	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_WRITE | PROT_EXEC));
+	EXPECT_EQ(EACCES, errno);
+	munmap(p, UV_PAGE);
+}
+
+TEST_F(uar_command, does_not_grow)
+{
+	void *p, *q;
+
+	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 0), UV_PAGE, PROT_WRITE, MAP_SHARED,
+			     &p));
+	q = mremap(p, UV_PAGE, 2 * UV_PAGE, MREMAP_MAYMOVE);
+	EXPECT_EQ(MAP_FAILED, q);
+	munmap(q == MAP_FAILED ? p : q, UV_PAGE);
+}
+
+/* A child may go on with the mapping or lose it, but the parent keeps his and the kernel keeps quiet. */
+TEST_F(uar_command, survives_fork)
+{
+	int status;
+	void *p;
+	pid_t pid;
+
+	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 1), UV_PAGE, PROT_WRITE, MAP_SHARED,
+			     &p));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		poke(p + 0xff0);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, poke(p + 0xff0));
+	munmap(p, UV_PAGE);
+}
+
+/* --- Dynamic UAR pages -------------------------------------------------------------------------------- */
+
+TEST_F(map, alloc_wc_takes_a_uar_at_first_use)
+{
+	long uars;
+	void *p;
+
+	NEED_HCA_CTL();
+	uars = hca_census_count("uar");
+	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
+			     PROT_WRITE, MAP_SHARED, &p));
+	EXPECT_EQ(uars + 1, hca_census_count("uar"));
+	EXPECT_EQ(0, poke(p + 0xff0));
+	munmap(p, UV_PAGE);
+}
+
+TEST_F(map, alloc_wc_takes_an_index_once)
+{
+	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
+	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
+}
+
+TEST_F(map, alloc_wc_serves_the_dynamic_part_of_the_table_only)
+{
+	unsigned long idx;
+
+	for (idx = 0; idx < STATIC_PAGES; idx++)
+		EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, idx))
+			TH_LOG("page %lu", idx);
+	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 256));
+	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES - 1));
+	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES));
+	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0xffffff));
+}
+
+TEST_F(map, alloc_wc_of_a_wrong_size_takes_nothing)
+{
+	long uars;
+
+	NEED_HCA_CTL();
+	uars = hca_census_count("uar");
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
+				   2 * UV_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(uars, hca_census_count("uar"));
+}
+
+TEST_F(map, alloc_wc_refused_by_the_device_leaves_the_index_free)
+{
+	NEED_HCA_CTL();
+	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
+	EXPECT_GT(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
+	EXPECT_EQ(1, hca_inject_clear());
+	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
+}
+
+TEST_F(map, alloc_wc_belongs_to_its_context)
+{
+	struct uv other;
+	void *p;
+
+	ASSERT_EQ(0, uv_open(&other));
+	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
+			     PROT_WRITE, MAP_SHARED, &p));
+	/* Not by asking for it as if it were one's own … */
+	EXPECT_EQ(-EINVAL, can_map_uar(other.fd, MLX5_IB_MMAP_REGULAR_PAGE, STATIC_PAGES));
+	EXPECT_EQ(-EINVAL, can_map_uar(other.fd, MLX5_IB_MMAP_WC_PAGE, STATIC_PAGES));
+	/* … and asking for a new one at the same index is no one's business but one's own. */
+	EXPECT_EQ(0, can_map_uar(other.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
+	munmap(p, UV_PAGE);
+	uv_close(&other);
+}
+
+TEST(alloc_wc_needs_the_library_to_know_of_it)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
+	};
+	struct uv uv;
+
+	ASSERT_EQ(0, uv_open_req(&uv, &req));
+	EXPECT_EQ(0, can_map_uar(uv.fd, MLX5_IB_MMAP_REGULAR_PAGE, 0));
+	EXPECT_EQ(-EINVAL, can_map_uar(uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
+	uv_close(&uv);
+}
+
+TEST_F(map, dynamic_uars_go_with_the_context)
+{
+	unsigned long idx;
+
+	NEED_HCA_CTL();
+	uv_close(&self->uv);
+	ASSERT_EQ(0, hca_census_reset());
+	ASSERT_EQ(0, uv_open(&self->uv));
+	for (idx = 0; idx < 10; idx++)
+		ASSERT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 3 * idx));
+	uv_close(&self->uv);
+	EXPECT_CENSUS_UNCHANGED();
+}
+
+/* --- Clocks ---------------------------------------------------------------------------------------------- */
+
+FIXTURE(clock) {
+	struct uv uv;
+};
+
+FIXTURE_VARIANT(clock) {
+	unsigned int cmd;
+};
+
+FIXTURE_VARIANT_ADD(clock, core_clock) { .cmd = MLX5_IB_MMAP_CORE_CLOCK };
+FIXTURE_VARIANT_ADD(clock, clock_info) { .cmd = MLX5_IB_MMAP_CLOCK_INFO };
+
+FIXTURE_SETUP(clock)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+}
+
+FIXTURE_TEARDOWN(clock)
+{
+	uv_close(&self->uv);
+}
+
+TEST_F(clock, is_read_only)
+{
+	off_t off = UV_MMAP_OFF(variant->cmd, 0);
+	void *p;
+
+	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
+	ASSERT_EQ(0, try_map(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED, &p));
+	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(EACCES, errno);
+	munmap(p, UV_PAGE);
+}
+
+TEST_F(clock, is_one_page)
+{
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 0), 2 * UV_PAGE, PROT_READ,
+				   MAP_SHARED));
+}
+
+TEST_F(map, core_clock_runs)
+{
+	volatile uint32_t *timer;
+	uint32_t low[2];
+	void *p;
+
+	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE, PROT_READ,
+			     MAP_SHARED, &p));
+	timer = p + self->uv.resp.hca_core_clock_offset;
+	low[0] = be32toh(timer[1]);
+	usleep(2000);
+	low[1] = be32toh(timer[1]);
+	EXPECT_NE(low[0], low[1]);
+	munmap(p, UV_PAGE);
+}
+
+TEST_F(map, clock_info_makes_sense)
+{
+	struct ib_uverbs_clock_info *info;
+	void *p;
+
+	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_CLOCK_INFO, MLX5_IB_CLOCK_INFO_V1),
+			     UV_PAGE, PROT_READ, MAP_SHARED, &p));
+	info = p;
+	EXPECT_NE(0, info->mult);
+	EXPECT_NE(0, info->mask);
+	EXPECT_GT(64, info->shift);
+	munmap(p, UV_PAGE);
+}
+
+TEST_F(map, clock_info_of_another_version_is_refused)
+{
+	static const unsigned long idx[] = { 1, 2, 255, 256 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(idx); i++)
+		EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_CLOCK_INFO, idx[i]),
+					   UV_PAGE, PROT_READ, MAP_SHARED)) TH_LOG("version %lu", idx[i]);
+}
+
+/* --- All the rest --------------------------------------------------------------------------------------------- */
+
+static bool command_is_known(unsigned int cmd)
+{
+	return cmd == MLX5_IB_MMAP_REGULAR_PAGE || cmd == MLX5_IB_MMAP_WC_PAGE ||
+	       cmd == MLX5_IB_MMAP_NC_PAGE || cmd == MLX5_IB_MMAP_CORE_CLOCK ||
+	       cmd == MLX5_IB_MMAP_ALLOC_WC || cmd == MLX5_IB_MMAP_CLOCK_INFO;
+}
+
+TEST_F(map, unknown_commands_are_refused)
+{
+	unsigned int cmd;
+
+	for (cmd = 0; cmd < 256; cmd++) {
+		if (command_is_known(cmd))
+			continue;
+		EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, cmd, 0)) TH_LOG("command %u", cmd);
+		EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, cmd, 300)) TH_LOG("command %u", cmd);
+	}
+}
+
+TEST_F(map, offsets_beyond_everything_are_refused)
+{
+	static const uint64_t pgoff[] = {
+		1ull << 32, (1ull << 40) - 1, 1ull << 47, (1ull << 51) - 1, 0x100000000ull | 6 << 8 | 20,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(pgoff); i++) {
+		int ret = can_map(self->uv.fd, pgoff[i] * UV_PAGE, UV_PAGE, PROT_WRITE, MAP_SHARED);
+
+		/* The file system has a limit of its own. */
+		EXPECT_TRUE(ret == -EINVAL || ret == -EOVERFLOW)
+			TH_LOG("page offset %#llx: %d", (unsigned long long)pgoff[i], ret);
+	}
+}
+
+TEST(no_context_no_mapping)
+{
+	int fd = uv_open_fd();
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EINVAL, can_map_uar(fd, MLX5_IB_MMAP_REGULAR_PAGE, 0));
+	EXPECT_EQ(-EINVAL, can_map(fd, UV_MMAP_OFF(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE, PROT_READ,
+				   MAP_SHARED));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

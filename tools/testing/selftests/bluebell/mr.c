@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions: any address, length and access, judged by what an RDMA WRITE through the key can reach
+ * and what it cannot; reregistration; and each documented errno.
+ */
+#include "test.h"
+
+#define KIB 1024ul
+#define MIB (1024 * KIB)
+
+/* --- What a region covers ---------------------------------------------------------------------------- */
+
+FIXTURE(region) {
+	struct rdma r;
+	struct pair p;
+	uint8_t *mem;
+	size_t mem_len;
+};
+
+FIXTURE_VARIANT(region) {
+	size_t offset;		/* of the region in its first page */
+	size_t len;
+	uint64_t iova;		/* page-aligned part; 0: the address itself */
+	bool huge;		/* ask for huge pages */
+};
+
+FIXTURE_VARIANT_ADD(region, one_byte) { .offset = 0, .len = 1 };
+FIXTURE_VARIANT_ADD(region, last_byte_of_a_page) { .offset = 4095, .len = 1 };
+FIXTURE_VARIANT_ADD(region, two_bytes_on_two_pages) { .offset = 4095, .len = 2 };
+FIXTURE_VARIANT_ADD(region, one_page) { .offset = 0, .len = 4 * KIB };
+FIXTURE_VARIANT_ADD(region, one_page_and_a_byte) { .offset = 0, .len = 4 * KIB + 1 };
+FIXTURE_VARIANT_ADD(region, odd_start_odd_end) { .offset = 13, .len = 100003 };
+FIXTURE_VARIANT_ADD(region, one_mib) { .offset = 0, .len = MIB };
+FIXTURE_VARIANT_ADD(region, huge_pages) { .offset = 0, .len = 8 * MIB, .huge = true };
+FIXTURE_VARIANT_ADD(region, huge_pages_odd_start) { .offset = 8191, .len = 6 * MIB, .huge = true };
+FIXTURE_VARIANT_ADD(region, iova_elsewhere) { .offset = 0, .len = 64 * KIB, .iova = 0x10000000 };
+FIXTURE_VARIANT_ADD(region, iova_low_odd_start) { .offset = 77, .len = 64 * KIB, .iova = 0x1000 };
+FIXTURE_VARIANT_ADD(region, iova_high) {
+	.offset = 100, .len = 20 * KIB, .iova = 0xffffffffff000000ull
+};
+FIXTURE_VARIANT_ADD(region, huge_pages_iova_of_another_alignment) {
+	.offset = 0, .len = 4 * MIB, .iova = 0x40003000, .huge = true
+};
+
+FIXTURE_SETUP(region)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	size_t align = 2 * MIB;
+	uint8_t *p;
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 64 * KIB));
+	self->mem_len = variant->offset + variant->len + align + 2 * UV_PAGE;
+	p = mmap(NULL, self->mem_len + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	/* At a huge page's start, with a page of ours before it. */
+	self->mem = (uint8_t *)(((uintptr_t)p + align) & ~(align - 1));
+	if (variant->huge)
+		madvise(self->mem, self->mem_len - align, MADV_HUGEPAGE);
+	else
+		madvise(self->mem, self->mem_len - align, MADV_NOHUGEPAGE);
+	memset(self->mem, 0, variant->offset + variant->len + 16);
+}
+
+FIXTURE_TEARDOWN(region)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+/* RDMA WRITE from the pair's buffer through the key; the completion's status. */
+static int write_through(struct pair *p, uint32_t rkey, uint64_t va, size_t len)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_wc wc;
+	int status;
+
+	wr.wr.rdma.remote_addr = va;
+	wr.wr.rdma.rkey = rkey;
+	if (post_send(p, &wr, p->buf[0], len))
+		return -1;
+	status = reap(p->cq[0], &wc);
+	if (status)
+		pair_reconnect(p);
+	return status;
+}
+
+TEST_F(region, is_reached_from_end_to_end_and_no_further)
+{
+	uint8_t *start = self->mem + variant->offset;
+	uint64_t iova = variant->iova ? variant->iova + variant->offset % UV_PAGE : (uintptr_t)start;
+	size_t step, at, n;
+	struct ibv_mr *mr;
+
+	mr = ibv_reg_mr_iova(self->r.pd, start, variant->len, iova,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+
+	/* Blocks all over it, the first and the last byte among them. */
+	step = variant->len / 5 + 1;
+	for (at = 0; at < variant->len; at += step) {
+		n = variant->len - at < 5000 ? variant->len - at : 5000;
+		fill(self->p.buf[0], n, at);
+		ASSERT_EQ(0, write_through(&self->p, mr->rkey, iova + at, n)) TH_LOG("at %zu", at);
+		EXPECT_TRUE(same_fill(start + at, n, at)) TH_LOG("at %zu", at);
+	}
+	fill(self->p.buf[0], 1, 99);
+	ASSERT_EQ(0, write_through(&self->p, mr->rkey, iova + variant->len - 1, 1));
+	EXPECT_TRUE(same_fill(start + variant->len - 1, 1, 99));
+
+	/* One byte too early, one too late, and across the end. */
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_through(&self->p, mr->rkey, iova - 1, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_through(&self->p, mr->rkey, iova + variant->len, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  write_through(&self->p, mr->rkey, iova + variant->len - 1, 2));
+	EXPECT_EQ(0, start[variant->len]);
+
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_through(&self->p, mr->rkey, iova, 1));
+}
+
+/* --- Access ---------------------------------------------------------------------------------------------- */
+
+FIXTURE(access) {
+	struct rdma r;
+	struct pair p;
+};
+
+FIXTURE_VARIANT(access) {
+	int flags;
+};
+
+FIXTURE_VARIANT_ADD(access, local_read) { .flags = 0 };
+FIXTURE_VARIANT_ADD(access, local_write) { .flags = IBV_ACCESS_LOCAL_WRITE };
+FIXTURE_VARIANT_ADD(access, remote_read) { .flags = IBV_ACCESS_REMOTE_READ };
+FIXTURE_VARIANT_ADD(access, remote_write) { .flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE };
+FIXTURE_VARIANT_ADD(access, remote_atomic) { .flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC };
+FIXTURE_VARIANT_ADD(access, all) { .flags = ALL_ACCESS };
+FIXTURE_VARIANT_ADD(access, relaxed) {
+	.flags = ALL_ACCESS | IBV_ACCESS_RELAXED_ORDERING
+};
+
+FIXTURE_SETUP(access)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
+}
+
+FIXTURE_TEARDOWN(access)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+/* The status that each use of a remote key ends with. */
+static int use_remotely(struct pair *p, enum ibv_wr_opcode opcode, void *va, uint32_t rkey)
+{
+	struct ibv_send_wr wr = { .opcode = opcode };
+	struct ibv_wc wc;
+	int status;
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)va;
+		wr.wr.atomic.rkey = rkey;
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)va;
+		wr.wr.rdma.rkey = rkey;
+	}
+	if (post_send(p, &wr, p->buf[0], 8))
+		return -1;
+	status = reap(p->cq[0], &wc);
+	if (status)
+		pair_reconnect(p);
+	return status;
+}
+
+/* The status that a receive into the region ends with at the receiver. */
+static int receive_into(struct pair *p, struct ibv_mr *mr, void *va)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+	int status;
+
+	if (post_recv(p->qp[1], mr, va, 64, 1) || post_send(p, &wr, p->buf[0], 64))
+		return -1;
+	reap(p->cq[0], &wc);
+	status = reap(p->cq[1], &wc);
+	if (status)
+		pair_reconnect(p);
+	return status;
+}
+
+TEST_F(access, is_what_was_asked_for)
+{
+	void *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(self->r.pd, mem, UV_PAGE, variant->flags);
+	const int denied = IBV_WC_REM_ACCESS_ERR;
+	int flags = variant->flags;
+
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	EXPECT_EQ(flags & IBV_ACCESS_REMOTE_READ ? 0 : denied,
+		  use_remotely(&self->p, IBV_WR_RDMA_READ, mem, mr->rkey));
+	EXPECT_EQ(flags & IBV_ACCESS_REMOTE_WRITE ? 0 : denied,
+		  use_remotely(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
+	EXPECT_EQ(flags & IBV_ACCESS_REMOTE_ATOMIC ? 0 : denied,
+		  use_remotely(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mem, mr->rkey));
+	EXPECT_EQ(flags & IBV_ACCESS_LOCAL_WRITE ? 0 : IBV_WC_LOC_PROT_ERR,
+		  receive_into(&self->p, mr, mem));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+TEST_F(access, keys_of_another_pd_do_nothing)
+{
+	void *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_pd *pd = ibv_alloc_pd(self->r.ctx);
+	struct ibv_mr *mr;
+
+	ASSERT_NE(NULL, pd);
+	mr = ibv_reg_mr(pd, mem, UV_PAGE, variant->flags);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, use_remotely(&self->p, IBV_WR_RDMA_READ, mem, mr->rkey));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, receive_into(&self->p, mr, mem));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+/* --- What is refused ---------------------------------------------------------------------------------------- */
+
+FIXTURE(mr) {
+	struct uv uv;
+	uint32_t pd;
+	void *mem;
+	long pinned;
+	struct ib_uverbs_reg_mr_resp resp;
+};
+
+FIXTURE_SETUP(mr)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+	self->mem = mmap(NULL, 16 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->mem);
+	self->pinned = uv_pinned_pages();
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+/* Whatever was refused, or undone, left nothing. */
+FIXTURE_TEARDOWN(mr)
+{
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	uv_close(&self->uv);
+}
+
+static int try_mr(int fd, uint32_t pd, void *mem, uint64_t len, uint64_t iova, uint32_t access)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	int ret = uv_reg_mr(fd, pd, mem, len, iova, access, &resp);
+
+	return ret ?: uv_dereg_mr(fd, resp.mr_handle);
+}
+
+TEST_F(mr, remote_write_needs_local_write)
+{
+	uint64_t iova = (uintptr_t)self->mem;
+
+	EXPECT_EQ(-EINVAL, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+				  IBV_ACCESS_REMOTE_WRITE));
+	EXPECT_EQ(-EINVAL, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+				  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_REMOTE_READ));
+}
+
+TEST_F(mr, undefined_access_is_refused)
+{
+	static const unsigned int bits[] = { 10, 12, 15, 19, 30, 31 };
+	uint64_t iova = (uintptr_t)self->mem;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(bits); i++) {
+		ret = try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova, 1u << bits[i]);
+		EXPECT_TRUE(ret == -EINVAL || ret == -EOPNOTSUPP) TH_LOG("bit %u: %d", bits[i], ret);
+	}
+}
+
+TEST_F(mr, optional_access_is_taken_or_left)
+{
+	uint64_t iova = (uintptr_t)self->mem;
+
+	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING));
+	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+			    IBV_ACCESS_LOCAL_WRITE | 1u << 29));
+}
+
+TEST_F(mr, nothing_of_nothing)
+{
+	EXPECT_GT(0, try_mr(self->uv.fd, self->pd, self->mem, 0, (uintptr_t)self->mem, 0));
+}
+
+TEST_F(mr, iova_in_another_place_of_the_page_is_invalid)
+{
+	EXPECT_EQ(-EINVAL, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, (uintptr_t)self->mem + 1,
+				  0));
+	EXPECT_EQ(-EINVAL, try_mr(self->uv.fd, self->pd, self->mem + 8, UV_PAGE, 0x10000, 0));
+}
+
+TEST_F(mr, lengths_that_overflow)
+{
+	static const uint64_t len[] = { ~0ull, ~0ull - UV_PAGE, 1ull << 63, 0x7fffffffffffffffull };
+	uint64_t iova = (uintptr_t)self->mem;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(len); i++) {
+		ret = try_mr(self->uv.fd, self->pd, self->mem, len[i], iova, 0);
+		EXPECT_TRUE(ret == -EINVAL || ret == -EFAULT || ret == -ENOMEM)
+			TH_LOG("length %#llx: %d", (unsigned long long)len[i], ret);
+	}
+}
+
+TEST_F(mr, iova_that_wraps)
+{
+	EXPECT_GT(0, try_mr(self->uv.fd, self->pd, self->mem, 2 * UV_PAGE, 0xfffffffffffff000ull, 0));
+}
+
+TEST_F(mr, memory_that_is_not_there)
+{
+	static void *const bad[] = {
+		(void *)0x1000, (void *)0x7ffffffff000ul, (void *)0xffff888000000000ul,
+		(void *)0xfffffffffffff000ul,
+	};
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ret = try_mr(self->uv.fd, self->pd, bad[i], UV_PAGE, (uintptr_t)bad[i], 0);
+		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
+			TH_LOG("address %p: %d", bad[i], ret);
+	}
+	/* A hole in the middle. */
+	munmap(self->mem + 5 * UV_PAGE, UV_PAGE);
+	EXPECT_EQ(-EFAULT, try_mr(self->uv.fd, self->pd, self->mem, 16 * UV_PAGE, (uintptr_t)self->mem,
+				  0));
+	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, 5 * UV_PAGE, (uintptr_t)self->mem, 0));
+}
+
+TEST_F(mr, read_only_memory_can_be_read)
+{
+	uint64_t iova = (uintptr_t)self->mem;
+
+	memset(self->mem, 1, UV_PAGE);
+	ASSERT_EQ(0, mprotect(self->mem, UV_PAGE, PROT_READ));
+	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova, IBV_ACCESS_REMOTE_READ));
+	EXPECT_EQ(-EFAULT, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+				  IBV_ACCESS_LOCAL_WRITE));
+}
+
+TEST_F(mr, on_demand_paging_comes_with_another_issue)
+{
+	NEED_BLUEBELL("ODP is not there yet");
+	EXPECT_EQ(-EOPNOTSUPP, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, (uintptr_t)self->mem,
+				      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND));
+}
+
+TEST_F(mr, pins_what_it_covers)
+{
+	long cost[] = { 1, 2, 7, 16 };
+	struct ib_uverbs_reg_mr_resp resp;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cost); i++) {
+		ASSERT_EQ(0, uv_reg_mr(self->uv.fd, self->pd, self->mem, cost[i] * UV_PAGE,
+				       (uintptr_t)self->mem, IBV_ACCESS_LOCAL_WRITE, &resp));
+		EXPECT_EQ(self->pinned + cost[i], uv_pinned_pages());
+		ASSERT_EQ(0, uv_dereg_mr(self->uv.fd, resp.mr_handle));
+		EXPECT_EQ(self->pinned, uv_pinned_pages());
+	}
+}
+
+TEST_F(mr, keys_are_not_reused_at_once)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	uint32_t last = 0;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, uv_reg_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, (uintptr_t)self->mem,
+				       IBV_ACCESS_LOCAL_WRITE, &resp));
+		EXPECT_EQ(resp.lkey, resp.rkey);
+		EXPECT_NE(last, resp.rkey);
+		last = resp.rkey;
+		ASSERT_EQ(0, uv_dereg_mr(self->uv.fd, resp.mr_handle));
+	}
+}
+
+/* --- Reregistration -------------------------------------------------------------------------------------------- */
+
+FIXTURE(rereg) {
+	struct rdma r;
+	struct pair p;
+	struct ibv_pd *pd;
+	uint8_t *mem;
+	struct ibv_mr *mr;
+};
+
+FIXTURE_SETUP(rereg)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
+	self->pd = ibv_alloc_pd(self->r.ctx);
+	ASSERT_NE(NULL, self->pd);
+	self->mem = mmap(NULL, 64 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->mem);
+	self->mr = ibv_reg_mr(self->r.pd, self->mem, 4 * UV_PAGE, ALL_ACCESS);
+	ASSERT_NE(NULL, self->mr);
+}
+
+FIXTURE_TEARDOWN(rereg)
+{
+	if (self->mr)
+		ibv_dereg_mr(self->mr);
+	ibv_dealloc_pd(self->pd);
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+TEST_F(rereg, access_only)
+{
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ));
+	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
+	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
+}
+
+TEST_F(rereg, pd_only)
+{
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD, self->pd, NULL, 0, 0));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD, self->r.pd, NULL, 0, 0));
+	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+}
+
+/* Elsewhere and longer: the new place is reached, the old one no more. */
+TEST_F(rereg, translation_only)
+{
+	uint8_t *to = self->mem + 10 * UV_PAGE;
+
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, to, 50 * UV_PAGE, 0));
+	fill(self->p.buf[0], 8, 3);
+	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, to + 50 * UV_PAGE - 8, self->mr->rkey));
+	EXPECT_TRUE(same_fill(to + 50 * UV_PAGE - 8, 8, 3));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
+}
+
+TEST_F(rereg, everything_at_once)
+{
+	uint8_t *to = self->mem + UV_PAGE;
+
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD |
+				  IBV_REREG_MR_CHANGE_ACCESS, self->pd, to, UV_PAGE,
+				  IBV_ACCESS_LOCAL_WRITE));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  use_remotely(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS,
+				  self->r.pd, NULL, 0, ALL_ACCESS));
+	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
+}
+
+TEST_F(rereg, bad_requests_leave_the_region_as_it_was)
+{
+	EXPECT_NE(0, ibv_rereg_mr(self->mr, 0, NULL, NULL, 0, 0));
+	EXPECT_NE(0, ibv_rereg_mr(self->mr, 1 << 20, NULL, NULL, 0, 0));
+	EXPECT_NE(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_REMOTE_WRITE));
+	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+}
+
+TEST_F(rereg, pins_move_with_it)
+{
+	long pinned = uv_pinned_pages();
+
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, self->mem,
+				  20 * UV_PAGE, 0));
+	EXPECT_EQ(pinned + 16, uv_pinned_pages());
+	ASSERT_EQ(0, ibv_dereg_mr(self->mr));
+	self->mr = NULL;
+	EXPECT_EQ(pinned - 4, uv_pinned_pages());
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device, port, protection domains and address handles: what is reported, and each documented errno.
+ */
+#include <infiniband/mlx5dv.h>
+
+#include "test.h"
+
+FIXTURE(dev) {
+	struct rdma r;
+	struct ibv_device_attr attr;
+};
+
+FIXTURE_SETUP(dev)
+{
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, ibv_query_device(self->r.ctx, &self->attr));
+}
+
+FIXTURE_TEARDOWN(dev)
+{
+	rdma_close(&self->r);
+}
+
+/* --- Device and port ------------------------------------------------------------------------------- */
+
+TEST_F(dev, is_a_connectx)
+{
+	EXPECT_EQ(0x02c9, self->attr.vendor_id);
+	EXPECT_TRUE(self->attr.vendor_part_id >= 4113) TH_LOG("part %u", self->attr.vendor_part_id);
+	EXPECT_NE(0, self->attr.node_guid);
+	EXPECT_NE(0, self->attr.sys_image_guid);
+	EXPECT_EQ(1, self->attr.phys_port_cnt);
+	EXPECT_TRUE(mlx5dv_is_supported(self->r.ctx->device));
+}
+
+TEST_F(dev, firmware_version_reads_like_one)
+{
+	unsigned int major, minor, sub;
+
+	EXPECT_EQ(3, sscanf(self->attr.fw_ver, "%u.%u.%u", &major, &minor, &sub))
+		TH_LOG("fw_ver '%s'", self->attr.fw_ver);
+}
+
+TEST_F(dev, limits_make_sense)
+{
+	struct ibv_device_attr *a = &self->attr;
+
+	EXPECT_LE(1024, a->max_qp);
+	EXPECT_LE(1024, a->max_cq);
+	EXPECT_LE(1024, a->max_mr);
+	EXPECT_LE(1024, a->max_pd);
+	EXPECT_LE(4095, a->max_cqe);
+	EXPECT_LE(1024, a->max_qp_wr);
+	EXPECT_LE(16, a->max_sge);
+	EXPECT_LE(1, a->max_qp_rd_atom);
+	EXPECT_LE(1, a->max_qp_init_rd_atom);
+	EXPECT_LE(a->max_qp_rd_atom, a->max_res_rd_atom);
+	EXPECT_LE(1ull << 32, a->max_mr_size);
+	EXPECT_NE(0, a->page_size_cap & UV_PAGE);
+	EXPECT_EQ(IBV_ATOMIC_HCA, a->atomic_cap);
+	EXPECT_LE(1, a->max_pkeys);
+}
+
+static bool read_sysfs(const char *name, char *buf, size_t len)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", rdma_device_name(), name);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (!fgets(buf, len, f))
+		buf[0] = 0;
+	fclose(f);
+	buf[strcspn(buf, "\n")] = 0;
+	return true;
+}
+
+TEST_F(dev, sysfs_has_what_users_look_for)
+{
+	static const char *const names[] = {
+		"node_type", "node_guid", "sys_image_guid", "node_desc", "fw_ver", "board_id", "hca_type",
+		"hw_rev", "ports/1/state", "ports/1/phys_state", "ports/1/rate", "ports/1/lid",
+		"ports/1/link_layer", "ports/1/gids/0", "ports/1/pkeys/0",
+	};
+	char buf[256];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		EXPECT_TRUE(read_sysfs(names[i], buf, sizeof(buf))) TH_LOG("no %s", names[i]);
+		EXPECT_NE(0, buf[0]) TH_LOG("%s is empty", names[i]);
+	}
+	ASSERT_TRUE(read_sysfs("fw_ver", buf, sizeof(buf)));
+	EXPECT_STREQ(self->attr.fw_ver, buf);
+}
+
+TEST_F(dev, port_is_up_with_an_address)
+{
+	struct ibv_port_attr *p = &self->r.port;
+	union ibv_gid gid;
+	__be16 pkey;
+
+	EXPECT_EQ(IBV_PORT_ACTIVE, p->state);
+	EXPECT_EQ(IBV_LINK_LAYER_INFINIBAND, p->link_layer);
+	EXPECT_EQ(5, p->phys_state);
+	EXPECT_NE(0, p->lid);
+	EXPECT_LE(1, p->gid_tbl_len);
+	EXPECT_LE(1, p->pkey_tbl_len);
+	EXPECT_LE(IBV_MTU_1024, p->active_mtu);
+	EXPECT_LE(p->active_mtu, p->max_mtu);
+	EXPECT_LE(1u << 30, p->max_msg_sz);
+	ASSERT_EQ(0, ibv_query_gid(self->r.ctx, 1, 0, &gid));
+	EXPECT_EQ(0xfe80000000000000ull, be64toh(gid.global.subnet_prefix));
+	EXPECT_NE(0, gid.global.interface_id);
+	ASSERT_EQ(0, ibv_query_pkey(self->r.ctx, 1, 0, &pkey));
+	EXPECT_EQ(0xffff, be16toh(pkey));
+}
+
+TEST_F(dev, no_such_port)
+{
+	struct ibv_port_attr attr;
+	union ibv_gid gid;
+
+	EXPECT_EQ(EINVAL, ibv_query_port(self->r.ctx, 0, &attr));
+	EXPECT_EQ(EINVAL, ibv_query_port(self->r.ctx, 2, &attr));
+	EXPECT_NE(0, ibv_query_gid(self->r.ctx, 2, 0, &gid));
+	EXPECT_NE(0, ibv_query_gid(self->r.ctx, 1, 100000, &gid));
+}
+
+/* --- Protection domains --------------------------------------------------------------------------------- */
+
+FIXTURE(pd) {
+	struct uv uv;
+};
+
+FIXTURE_SETUP(pd)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(pd)
+{
+	uv_close(&self->uv);
+}
+
+TEST_F(pd, each_has_its_own_number)
+{
+	uint32_t handle[64], pdn[64];
+	int i, j;
+
+	for (i = 0; i < 64; i++) {
+		ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &handle[i], &pdn[i]));
+		for (j = 0; j < i; j++)
+			EXPECT_NE(pdn[j], pdn[i]);
+	}
+	for (i = 0; i < 64; i++)
+		EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, handle[i]));
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(pd, in_use_is_busy)
+{
+	struct ib_uverbs_reg_mr_resp mr;
+	uint32_t handle;
+	void *buf = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &handle, NULL));
+	ASSERT_EQ(0, uv_reg_mr(self->uv.fd, handle, buf, UV_PAGE, (uintptr_t)buf,
+			       IBV_ACCESS_LOCAL_WRITE, &mr));
+	EXPECT_EQ(-EBUSY, uv_dealloc_pd(self->uv.fd, handle));
+	EXPECT_EQ(0, uv_dereg_mr(self->uv.fd, mr.mr_handle));
+	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, handle));
+}
+
+TEST_F(pd, freed_or_never_made_is_not_found)
+{
+	uint32_t handle;
+
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &handle, NULL));
+	ASSERT_EQ(0, uv_dealloc_pd(self->uv.fd, handle));
+	EXPECT_EQ(-ENOENT, uv_dealloc_pd(self->uv.fd, handle));
+	EXPECT_EQ(-ENOENT, uv_dealloc_pd(self->uv.fd, 0x7fffffff));
+}
+
+TEST_F(pd, undefined_driver_input_is_refused)
+{
+	struct ib_uverbs_alloc_pd req = {};
+	struct ib_uverbs_alloc_pd_resp resp;
+	struct mlx5_ib_alloc_pd_resp drv;
+	uint64_t undefined[2] = { 0, 1 };
+
+	NEED_BLUEBELL("ALLOC_PD has no driver input");
+	EXPECT_EQ(-EOPNOTSUPP, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp,
+				      sizeof(resp), undefined, sizeof(undefined), &drv, sizeof(drv)));
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(pd, unwritable_response_leaves_nothing)
+{
+	struct ib_uverbs_alloc_pd req = {};
+	struct ib_uverbs_alloc_pd_resp resp;
+
+	EXPECT_EQ(-EFAULT, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp,
+				  sizeof(resp), NULL, 0, (void *)8, 4));
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+/* --- Address handles -------------------------------------------------------------------------------------- */
+
+TEST_F(dev, ah_local_and_global)
+{
+	struct ibv_ah_attr attr = { .dlid = self->r.port.lid, .port_num = 1, .sl = 3 };
+	struct ibv_ah *ah;
+
+	ah = ibv_create_ah(self->r.pd, &attr);
+	ASSERT_NE(NULL, ah);
+	EXPECT_EQ(0, ibv_destroy_ah(ah));
+
+	attr.is_global = 1;
+	attr.grh.hop_limit = 1;
+	ASSERT_EQ(0, ibv_query_gid(self->r.ctx, 1, 0, &attr.grh.dgid));
+	ah = ibv_create_ah(self->r.pd, &attr);
+	ASSERT_NE(NULL, ah);
+	EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+TEST_F(dev, ah_takes_no_firmware_command)
+{
+	struct ibv_ah_attr attr = { .dlid = self->r.port.lid, .port_num = 1 };
+	struct ibv_ah *ah[50];
+	int i;
+
+	NEED_HCA_CTL();
+	ASSERT_EQ(0, hca_commands_reset());
+	for (i = 0; i < 50; i++) {
+		ah[i] = ibv_create_ah(self->r.pd, &attr);
+		ASSERT_NE(NULL, ah[i]);
+	}
+	for (i = 0; i < 50; i++)
+		EXPECT_EQ(0, ibv_destroy_ah(ah[i]));
+	/* The kernel's own traffic with the firmware may come between. */
+	EXPECT_GT(10, hca_commands(NULL));
+}
+
+FIXTURE(ah) {
+	struct uv uv;
+	uint32_t pd;
+};
+
+FIXTURE_SETUP(ah)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+}
+
+FIXTURE_TEARDOWN(ah)
+{
+	uv_close(&self->uv);
+}
+
+static int create_ah(int fd, uint32_t pd, const struct ib_uverbs_ah_attr *attr, uint32_t *handle)
+{
+	struct ib_uverbs_create_ah req = { .pd_handle = pd, .attr = *attr };
+	struct ib_uverbs_create_ah_resp resp = {};
+	struct mlx5_ib_create_ah_resp drv;
+	int ret;
+
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_CREATE_AH, &req, sizeof(req), &resp, sizeof(resp), NULL, 0,
+		     &drv, sizeof(drv));
+	*handle = resp.ah_handle;
+	return ret;
+}
+
+TEST_F(ah, bad_attributes_are_invalid)
+{
+	struct ib_uverbs_ah_attr good = { .dlid = 1, .port_num = 1 }, attr;
+	uint32_t handle;
+
+	ASSERT_EQ(0, create_ah(self->uv.fd, self->pd, &good, &handle));
+	attr = good;
+	attr.port_num = 0;
+	EXPECT_EQ(-EINVAL, create_ah(self->uv.fd, self->pd, &attr, &handle));
+	attr.port_num = 2;
+	EXPECT_EQ(-EINVAL, create_ah(self->uv.fd, self->pd, &attr, &handle));
+	attr = good;
+	attr.is_global = 1;
+	attr.grh.sgid_index = 255;
+	EXPECT_EQ(-EINVAL, create_ah(self->uv.fd, self->pd, &attr, &handle));
+	EXPECT_GT(0, create_ah(self->uv.fd, 0x7fffffff, &good, &handle));
+}
+
+TEST_F(ah, holds_its_pd)
+{
+	struct ib_uverbs_ah_attr attr = { .dlid = 1, .port_num = 1 };
+	struct ib_uverbs_destroy_ah req = {};
+	uint32_t handle;
+
+	ASSERT_EQ(0, create_ah(self->uv.fd, self->pd, &attr, &handle));
+	EXPECT_EQ(-EBUSY, uv_dealloc_pd(self->uv.fd, self->pd));
+	req.ah_handle = handle;
+	EXPECT_EQ(0, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_DESTROY_AH, &req, sizeof(req), NULL, 0,
+			    NULL, 0, NULL, 0));
+	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, self->pd));
+}
+
+TEST_HARNESS_MAIN

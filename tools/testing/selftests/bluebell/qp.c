@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs: every transition of RC, UC and UD, legal and not; every attribute, needed, optional and
+ * out of range; and the sizes, flags and reserved fields of CREATE_QP.
+ */
+#include "test.h"
+
+#define QP_STATES (IBV_QPS_ERR + 1)
+
+/* --- Transitions ------------------------------------------------------------------------------------- */
+
+FIXTURE(state) {
+	struct rdma r;
+	struct qp_cfg cfg;
+	struct ibv_qp *qp;
+};
+
+FIXTURE_VARIANT(state) {
+	enum ibv_qp_type type;
+};
+
+FIXTURE_VARIANT_ADD(state, rc) { .type = IBV_QPT_RC };
+FIXTURE_VARIANT_ADD(state, uc) { .type = IBV_QPT_UC };
+FIXTURE_VARIANT_ADD(state, ud) { .type = IBV_QPT_UD };
+
+FIXTURE_SETUP(state)
+{
+	ASSERT_EQ(0, rdma_open(&self->r));
+	self->cfg.type = variant->type;
+	self->qp = rdma_create_qp(&self->r, self->r.cq, &self->cfg);
+	ASSERT_NE(NULL, self->qp);
+}
+
+FIXTURE_TEARDOWN(state)
+{
+	if (self->qp)
+		ibv_destroy_qp(self->qp);
+	rdma_close(&self->r);
+}
+
+/* The IBA's state machine, as far as a program can ask for it. SQE is entered by errors alone. */
+static const bool legal[QP_STATES][QP_STATES] = {
+	[IBV_QPS_RESET] = { [IBV_QPS_RESET] = true, [IBV_QPS_INIT] = true },
+	[IBV_QPS_INIT] = {
+		[IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true, [IBV_QPS_INIT] = true,
+		[IBV_QPS_RTR] = true,
+	},
+	[IBV_QPS_RTR] = { [IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true, [IBV_QPS_RTS] = true },
+	[IBV_QPS_RTS] = {
+		[IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true, [IBV_QPS_RTS] = true,
+		[IBV_QPS_SQD] = true,
+	},
+	[IBV_QPS_SQD] = {
+		[IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true, [IBV_QPS_RTS] = true,
+		[IBV_QPS_SQD] = true,
+	},
+	[IBV_QPS_ERR] = { [IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true },
+};
+
+/* Ask for a state, with all that the way to it needs. */
+static int ask(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state from,
+	       enum ibv_qp_state to)
+{
+	switch (to) {
+	case IBV_QPS_INIT:
+		return rdma_qp_init(qp, cfg);
+	case IBV_QPS_RTR:
+		return rdma_qp_rtr(qp, cfg, qp->qp_num, r->port.lid);
+	case IBV_QPS_RTS:
+		if (from == IBV_QPS_RTS || from == IBV_QPS_SQD)
+			return rdma_modify_state(qp, to);
+		return rdma_qp_rts(qp, cfg);
+	default:
+		return rdma_modify_state(qp, to);
+	}
+}
+
+/* From wherever it is to a state, by legal steps. */
+static int go_to(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state to)
+{
+	static const enum ibv_qp_state way[] = {
+		IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD,
+	};
+	enum ibv_qp_state from = IBV_QPS_RESET;
+	size_t i;
+	int ret;
+
+	if (to == IBV_QPS_ERR)
+		return go_to(r, qp, cfg, IBV_QPS_INIT) ?: rdma_modify_state(qp, to);
+	for (i = 0; i < ARRAY_SIZE(way); i++) {
+		ret = ask(r, qp, cfg, from, way[i]);
+		if (ret || way[i] == to)
+			return ret;
+		from = way[i];
+	}
+	return EINVAL;
+}
+
+TEST_F(state, every_pair_of_states)
+{
+	int from, to, want;
+
+	for (from = 0; from < QP_STATES; from++) {
+		if (from == IBV_QPS_SQE)
+			continue;
+		for (to = 0; to < QP_STATES; to++) {
+			ASSERT_EQ(0, go_to(&self->r, self->qp, &self->cfg, from)) TH_LOG("to %d", from);
+			ASSERT_EQ(from, rdma_qp_state(self->qp));
+			want = legal[from][to] ? 0 : EINVAL;
+			EXPECT_EQ(want, ask(&self->r, self->qp, &self->cfg, from, to))
+				TH_LOG("from %d to %d", from, to);
+			EXPECT_EQ(want ? from : to, rdma_qp_state(self->qp))
+				TH_LOG("from %d to %d", from, to);
+		}
+	}
+}
+
+TEST_F(state, no_such_state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR + 1 };
+
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->qp, &attr, IBV_QP_STATE));
+	attr.qp_state = 0xff;
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->qp, &attr, IBV_QP_STATE));
+}
+
+TEST_F(state, comes_back_from_error_to_work)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, go_to(&self->r, self->qp, &self->cfg, IBV_QPS_RTS));
+		ASSERT_EQ(0, rdma_modify_state(self->qp, IBV_QPS_ERR));
+		EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(self->qp));
+	}
+	EXPECT_EQ(0, go_to(&self->r, self->qp, &self->cfg, IBV_QPS_RTS));
+}
+
+/* --- Attributes -------------------------------------------------------------------------------------------- */
+
+/* A transition's attributes: which it must have, which it may. */
+struct step {
+	enum ibv_qp_state from, to;
+	int must, may;
+};
+
+#define RC_RTR (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | \
+		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+#define UC_RTR (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
+#define RC_RTS (IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | \
+		IBV_QP_MAX_QP_RD_ATOMIC)
+#define CONN_INIT (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
+#define UD_INIT (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY)
+
+static const struct step rc_steps[] = {
+	{ IBV_QPS_RESET, IBV_QPS_INIT, CONN_INIT, 0 },
+	{ IBV_QPS_INIT, IBV_QPS_INIT, 0, CONN_INIT },
+	{ IBV_QPS_INIT, IBV_QPS_RTR, RC_RTR, IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX },
+	{ IBV_QPS_RTR, IBV_QPS_RTS, RC_RTS,
+	  IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_CUR_STATE },
+	{ IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_CUR_STATE },
+	{ IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
+	{ IBV_QPS_SQD, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER },
+}, uc_steps[] = {
+	{ IBV_QPS_RESET, IBV_QPS_INIT, CONN_INIT, 0 },
+	{ IBV_QPS_INIT, IBV_QPS_INIT, 0, CONN_INIT },
+	{ IBV_QPS_INIT, IBV_QPS_RTR, UC_RTR, IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX },
+	{ IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, IBV_QP_ACCESS_FLAGS | IBV_QP_CUR_STATE },
+	{ IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_ACCESS_FLAGS | IBV_QP_CUR_STATE },
+	{ IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
+	{ IBV_QPS_SQD, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS },
+}, ud_steps[] = {
+	{ IBV_QPS_RESET, IBV_QPS_INIT, UD_INIT, 0 },
+	{ IBV_QPS_INIT, IBV_QPS_INIT, 0, UD_INIT },
+	{ IBV_QPS_INIT, IBV_QPS_RTR, 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY },
+	{ IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, IBV_QP_CUR_STATE | IBV_QP_QKEY },
+	{ IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_QKEY },
+	{ IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
+	{ IBV_QPS_SQD, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_QKEY },
+};
+
+static const struct step *steps_of(enum ibv_qp_type type, size_t *n)
+{
+	*n = ARRAY_SIZE(rc_steps);
+	return type == IBV_QPT_RC ? rc_steps : type == IBV_QPT_UC ? uc_steps : ud_steps;
+}
+
+/* Every attribute with a value that is right for any step. */
+static struct ibv_qp_attr good_attr(struct rdma *r, struct ibv_qp *qp, const struct step *s)
+{
+	return (struct ibv_qp_attr){
+		.qp_state = s->to,
+		.cur_qp_state = s->from,
+		.path_mtu = IBV_MTU_1024,
+		.qkey = UD_QKEY,
+		.rq_psn = 17, .sq_psn = 23,
+		.dest_qp_num = qp->qp_num,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		.ah_attr = { .dlid = r->port.lid, .port_num = 1 },
+		.max_rd_atomic = 1, .max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
+		.port_num = 1,
+	};
+}
+
+static int take_step(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, const struct step *s,
+		     int mask)
+{
+	struct ibv_qp_attr attr = good_attr(r, qp, s);
+
+	if (go_to(r, qp, cfg, s->from))
+		return -1;
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask);
+}
+
+TEST_F(state, each_needed_attribute_is_needed)
+{
+	const struct step *s;
+	size_t n, i;
+	int bit;
+
+	s = steps_of(variant->type, &n);
+	for (i = 0; i < n; i++, s++) {
+		EXPECT_EQ(0, take_step(&self->r, self->qp, &self->cfg, s, s->must))
+			TH_LOG("from %d to %d", s->from, s->to);
+		for (bit = 1; bit <= s->must; bit <<= 1) {
+			if (!(s->must & bit))
+				continue;
+			EXPECT_EQ(EINVAL, take_step(&self->r, self->qp, &self->cfg, s, s->must & ~bit))
+				TH_LOG("from %d to %d without %#x", s->from, s->to, bit);
+			EXPECT_EQ(s->from, rdma_qp_state(self->qp));
+		}
+	}
+}
+
+TEST_F(state, each_optional_attribute_is_taken)
+{
+	const struct step *s;
+	size_t n, i;
+	int bit;
+
+	s = steps_of(variant->type, &n);
+	for (i = 0; i < n; i++, s++)
+		for (bit = 1; bit <= s->may; bit <<= 1) {
+			if (!(s->may & bit))
+				continue;
+			EXPECT_EQ(0, take_step(&self->r, self->qp, &self->cfg, s, s->must | bit))
+				TH_LOG("from %d to %d with %#x", s->from, s->to, bit);
+		}
+}
+
+/* What belongs to another transport or another step is refused. */
+TEST_F(state, each_foreign_attribute_is_refused)
+{
+	/* Of these no step above takes more than its tables say; alternate paths are left out. */
+	const int all = CONN_INIT | UD_INIT | RC_RTR | RC_RTS | IBV_QP_EN_SQD_ASYNC_NOTIFY;
+	const struct step *s;
+	size_t n, i;
+	int bit;
+
+	s = steps_of(variant->type, &n);
+	for (i = 0; i < n; i++, s++)
+		for (bit = 1; bit <= all; bit <<= 1) {
+			if (!(all & bit) || (s->must | s->may) & bit)
+				continue;
+			EXPECT_EQ(EINVAL, take_step(&self->r, self->qp, &self->cfg, s, s->must | bit))
+				TH_LOG("from %d to %d with %#x", s->from, s->to, bit);
+		}
+}
+
+TEST_F(state, values_out_of_range_are_invalid)
+{
+	struct {
+		const char *what;
+		int bit;
+		struct ibv_qp_attr attr;
+	} bad[] = {
+		{ "port 0", IBV_QP_PORT, { .port_num = 0 } },
+		{ "port 2", IBV_QP_PORT, { .port_num = 2 } },
+		{ "pkey index", IBV_QP_PKEY_INDEX, { .pkey_index = 0x7fff } },
+		{ "MTU 0", IBV_QP_PATH_MTU, { .path_mtu = 0 } },
+		{ "MTU 6", IBV_QP_PATH_MTU, { .path_mtu = 6 } },
+		{ "MTU 255", IBV_QP_PATH_MTU, { .path_mtu = 255 } },
+		{ "dest rd_atomic", IBV_QP_MAX_DEST_RD_ATOMIC, { .max_dest_rd_atomic = 255 } },
+		{ "rd_atomic", IBV_QP_MAX_QP_RD_ATOMIC, { .max_rd_atomic = 255 } },
+		{ "AV port", IBV_QP_AV, { .ah_attr = { .dlid = 1, .port_num = 2 } } },
+		{ "AV gid index", IBV_QP_AV, {
+			.ah_attr = {
+				.dlid = 1, .port_num = 1, .is_global = 1, .grh = { .sgid_index = 255 },
+			} } },
+	};
+	struct ibv_qp_attr attr;
+	const struct step *s;
+	size_t n, i, j;
+
+	s = steps_of(variant->type, &n);
+	for (i = 0; i < n; i++, s++)
+		for (j = 0; j < ARRAY_SIZE(bad); j++) {
+			if (!(s->must & bad[j].bit))
+				continue;
+			ASSERT_EQ(0, go_to(&self->r, self->qp, &self->cfg, s->from));
+			attr = good_attr(&self->r, self->qp, s);
+			attr.port_num = bad[j].bit == IBV_QP_PORT ? bad[j].attr.port_num : 1;
+			attr.pkey_index = bad[j].attr.pkey_index;
+			if (bad[j].bit == IBV_QP_PATH_MTU)
+				attr.path_mtu = bad[j].attr.path_mtu;
+			if (bad[j].bit == IBV_QP_MAX_DEST_RD_ATOMIC)
+				attr.max_dest_rd_atomic = bad[j].attr.max_dest_rd_atomic;
+			if (bad[j].bit == IBV_QP_MAX_QP_RD_ATOMIC)
+				attr.max_rd_atomic = bad[j].attr.max_rd_atomic;
+			if (bad[j].bit == IBV_QP_AV)
+				attr.ah_attr = bad[j].attr.ah_attr;
+			EXPECT_EQ(EINVAL, ibv_modify_qp(self->qp, &attr, IBV_QP_STATE | s->must))
+				TH_LOG("%s", bad[j].what);
+			EXPECT_EQ(s->from, rdma_qp_state(self->qp)) TH_LOG("%s", bad[j].what);
+		}
+}
+
+TEST_F(state, query_tells_what_was_set)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr = {};
+	struct ibv_qp_attr rtr = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_512, .dest_qp_num = 0x123456,
+		.rq_psn = 0xabcdef, .max_dest_rd_atomic = 2, .min_rnr_timer = 9,
+		.ah_attr = { .dlid = 0x77, .sl = 5, .port_num = 1 },
+	}, rts = {
+		.qp_state = IBV_QPS_RTS, .sq_psn = 0x654321, .timeout = 17, .retry_cnt = 3,
+		.rnr_retry = 5, .max_rd_atomic = 4,
+	};
+	int rtr_mask = IBV_QP_STATE | (variant->type == IBV_QPT_RC ? RC_RTR :
+				       variant->type == IBV_QPT_UC ? UC_RTR : 0);
+	int rts_mask = IBV_QP_STATE | (variant->type == IBV_QPT_RC ? RC_RTS : IBV_QP_SQ_PSN);
+
+	ASSERT_EQ(0, rdma_qp_init(self->qp, &self->cfg));
+	ASSERT_EQ(0, ibv_modify_qp(self->qp, &rtr, rtr_mask));
+	ASSERT_EQ(0, ibv_modify_qp(self->qp, &rts, rts_mask));
+	ASSERT_EQ(0, ibv_query_qp(self->qp, &attr, ~0, &init));
+	EXPECT_EQ(IBV_QPS_RTS, attr.qp_state);
+	EXPECT_EQ(IBV_QPS_RTS, attr.cur_qp_state);
+	EXPECT_EQ(0x654321, attr.sq_psn);
+	EXPECT_EQ(1, attr.port_num);
+	EXPECT_EQ(0, attr.pkey_index);
+	EXPECT_LE(32, attr.cap.max_send_wr);
+	EXPECT_LE(32, attr.cap.max_recv_wr);
+	EXPECT_EQ(1, init.sq_sig_all);
+	if (variant->type == IBV_QPT_UD) {
+		EXPECT_EQ(UD_QKEY, attr.qkey);
+		return;
+	}
+	EXPECT_EQ(IBV_MTU_512, attr.path_mtu);
+	EXPECT_EQ(0x123456, attr.dest_qp_num);
+	EXPECT_EQ(0xabcdef, attr.rq_psn);
+	EXPECT_EQ(0x77, attr.ah_attr.dlid);
+	EXPECT_EQ(5, attr.ah_attr.sl);
+	EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE);
+	if (variant->type != IBV_QPT_RC)
+		return;
+	EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_READ);
+	EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC);
+	EXPECT_EQ(2, attr.max_dest_rd_atomic);
+	EXPECT_EQ(9, attr.min_rnr_timer);
+	EXPECT_EQ(17, attr.timeout);
+	EXPECT_EQ(3, attr.retry_cnt);
+	EXPECT_EQ(5, attr.rnr_retry);
+	EXPECT_EQ(4, attr.max_rd_atomic);
+}
+
+/* --- CREATE_QP through the library --------------------------------------------------------------------------- */
+
+TEST_F(state, limits_of_create)
+{
+	struct ibv_device_attr dev;
+	struct ibv_qp_init_attr attr = {
+		.send_cq = self->r.cq, .recv_cq = self->r.cq, .qp_type = variant->type,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp_init_attr ask_for;
+	struct ibv_qp *qp;
+
+	ASSERT_EQ(0, ibv_query_device(self->r.ctx, &dev));
+	ask_for = attr;
+	qp = ibv_create_qp(self->r.pd, &ask_for);
+	ASSERT_NE(NULL, qp);
+	EXPECT_LE(1, ask_for.cap.max_send_wr);
+	ibv_destroy_qp(qp);
+
+	ask_for = attr;
+	ask_for.cap.max_recv_wr = dev.max_qp_wr + 1;
+	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
+	EXPECT_EQ(EINVAL, errno);
+	ask_for = attr;
+	ask_for.cap.max_send_wr = 1 << 20;
+	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
+	ask_for = attr;
+	ask_for.cap.max_send_sge = 1000;
+	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
+	ask_for = attr;
+	ask_for.cap.max_inline_data = 1 << 16;
+	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
+}
+
+TEST_F(state, queues_of_one_direction_only)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = self->r.cq, .recv_cq = self->r.cq, .qp_type = variant->type,
+		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(self->r.pd, &attr);
+
+	ASSERT_NE(NULL, qp) TH_LOG("send only: errno %d", errno);
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	memset(&attr.cap, 0, sizeof(attr.cap));
+	attr.cap.max_recv_wr = 4;
+	attr.cap.max_recv_sge = 1;
+	qp = ibv_create_qp(self->r.pd, &attr);
+	ASSERT_NE(NULL, qp) TH_LOG("receive only: errno %d", errno);
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+}
+
+/* --- CREATE_QP raw -------------------------------------------------------------------------------------------------- */
+
+FIXTURE(raw_qp) {
+	struct uv uv;
+	uint32_t pd;
+	struct uv_cq cq;
+	struct uv_mem mem;
+	struct uv_qp_req req;
+	long pinned;
+};
+
+FIXTURE_VARIANT(raw_qp) {
+	enum ibv_qp_type type;
+};
+
+FIXTURE_VARIANT_ADD(raw_qp, rc) { .type = IBV_QPT_RC };
+FIXTURE_VARIANT_ADD(raw_qp, uc) { .type = IBV_QPT_UC };
+FIXTURE_VARIANT_ADD(raw_qp, ud) { .type = IBV_QPT_UD };
+
+#define RAW_QP_BYTES (64 * 64 + 16 * 16)
+
+FIXTURE_SETUP(raw_qp)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &self->cq));
+	ASSERT_EQ(0, uv_mem_alloc(&self->mem, RAW_QP_BYTES));
+	uv_qp_req_init(&self->req, self->pd, self->cq.handle, variant->type);
+	self->req.drv.buf_addr = (uintptr_t)self->mem.buf;
+	self->req.drv.db_addr = (uintptr_t)self->mem.dbr;
+	self->pinned = uv_pinned_pages();
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+/* Whatever was refused took nothing with it. */
+FIXTURE_TEARDOWN(raw_qp)
+{
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	uv_close(&self->uv);
+}
+
+static int try_qp(int fd, const struct uv_qp_req *req)
+{
+	struct uv_qp qp = {};
+	int ret = uv_create_qp_raw(fd, req, &qp);
+
+	return ret ?: uv_destroy_qp_handle(fd, qp.handle);
+}
+
+TEST_F(raw_qp, good_one_is_good)
+{
+	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+}
+
+TEST_F(raw_qp, send_queue_is_a_power_of_two)
+{
+	static const uint32_t bad[] = { 3, 5, 6, 63, 65, 0x10000 - 1 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		self->req.drv.sq_wqe_count = bad[i];
+		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req)) TH_LOG("%u WQEs", bad[i]);
+	}
+}
+
+TEST_F(raw_qp, counts_over_the_limit_or_overflowing)
+{
+	static const uint32_t bad[] = { 0x10000, 0x100000, 0x4000000, 0x40000000, 0x80000000, ~0u };
+	struct uv_qp_req req;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		req = self->req;
+		req.drv.sq_wqe_count = bad[i];
+		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req)) TH_LOG("%#x send WQEs", bad[i]);
+		req = self->req;
+		req.drv.rq_wqe_count = bad[i];
+		ret = try_qp(self->uv.fd, &req);
+		EXPECT_TRUE(ret == -EINVAL || ret == -ENOMEM)
+			TH_LOG("%#x receive WQEs: %d", bad[i], ret);
+	}
+}
+
+TEST_F(raw_qp, shifts_that_make_no_sense)
+{
+	static const uint32_t bad[] = { 0, 3, 12, 27, 31, 32, 33, 63, 64, 255, ~0u };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		self->req.drv.rq_wqe_shift = bad[i];
+		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req)) TH_LOG("shift %u", bad[i]);
+	}
+}
+
+/* One page is there, two are needed. */
+TEST_F(raw_qp, buffer_too_small)
+{
+	munmap(self->mem.buf + UV_PAGE, self->mem.len - UV_PAGE);
+	EXPECT_EQ(-EFAULT, try_qp(self->uv.fd, &self->req));
+	self->req.drv.sq_wqe_count = 32;
+	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	self->mem.len = UV_PAGE;
+}
+
+TEST_F(raw_qp, buffer_nowhere)
+{
+	static const uint64_t addr[] = {
+		0x1000, 0x7ffffffff000ull, 0xffff888000000000ull, 0xfffffffffffff000ull, ~0ull - 63,
+	};
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(addr); i++) {
+		self->req.drv.buf_addr = addr[i];
+		ret = try_qp(self->uv.fd, &self->req);
+		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
+			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
+	}
+}
+
+TEST_F(raw_qp, undefined_flags_are_refused)
+{
+	unsigned int bit;
+
+	for (bit = 12; bit < 32; bit++) {
+		self->req.drv.flags = 1u << bit;
+		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req)) TH_LOG("flag %u", bit);
+	}
+}
+
+TEST_F(raw_qp, user_index_is_24_bits)
+{
+	self->req.drv.uidx = 0xfffffe;
+	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	self->req.drv.uidx = 0x1000000;
+	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req));
+}
+
+TEST_F(raw_qp, handles_that_are_not)
+{
+	struct uv_qp_req req = self->req;
+
+	req.core.pd_handle = 0x7fffffff;
+	EXPECT_GT(0, try_qp(self->uv.fd, &req));
+	req = self->req;
+	req.core.send_cq_handle = 0x7fffffff;
+	EXPECT_GT(0, try_qp(self->uv.fd, &req));
+	req = self->req;
+	req.core.recv_cq_handle = self->pd ^ 0x7fff0000;
+	EXPECT_GT(0, try_qp(self->uv.fd, &req));
+	/* Of another kind. */
+	req = self->req;
+	req.core.send_cq_handle = self->pd;
+	req.core.recv_cq_handle = self->pd;
+	if (self->pd != self->cq.handle)
+		EXPECT_GT(0, try_qp(self->uv.fd, &req));
+}
+
+TEST_F(raw_qp, types_that_are_not)
+{
+	static const uint8_t bad[] = { 0, 1, 5, 7, 11, 100, 254 };
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		self->req.core.qp_type = bad[i];
+		ret = try_qp(self->uv.fd, &self->req);
+		EXPECT_TRUE(ret == -EINVAL || ret == -EOPNOTSUPP) TH_LOG("type %u: %d", bad[i], ret);
+	}
+}
+
+TEST_F(raw_qp, request_of_any_length)
+{
+	size_t len;
+
+	for (len = 0; len < offsetof(struct mlx5_ib_create_qp, flags); len += 4) {
+		self->req.drv_len = len;
+		EXPECT_GT(0, try_qp(self->uv.fd, &self->req)) TH_LOG("length %zu", len);
+	}
+}
+
+TEST_F(raw_qp, unreadable_request)
+{
+	struct ib_uverbs_create_qp_resp resp;
+	struct mlx5_ib_create_qp_resp drv;
+
+	EXPECT_EQ(-EFAULT, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_CREATE_QP, &self->req.core,
+				  sizeof(self->req.core), &resp, sizeof(resp), (void *)8,
+				  sizeof(self->req.drv), &drv, sizeof(drv)));
+	EXPECT_EQ(-EFAULT, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_CREATE_QP, &self->req.core,
+				  sizeof(self->req.core), &resp, sizeof(resp), &self->req.drv,
+				  sizeof(self->req.drv), (void *)8, sizeof(drv)));
+}
+
+TEST_HARNESS_MAIN

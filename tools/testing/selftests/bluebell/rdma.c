@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * libibverbs helpers of the tests: a device, two queue pairs on one port, posting and reaping.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rdma.h"
+
+/* Long enough for an emulated HCA under a debug kernel on a busy machine. */
+#define REAP_TIMEOUT_S 30
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+static struct ibv_device *first_device(void)
+{
+	static struct ibv_device **list;
+
+	if (!list)
+		list = ibv_get_device_list(NULL);
+	if (!list || !list[0]) {
+		fprintf(stderr, "# no RDMA device: is the driver loaded?\n");
+		exit(1);
+	}
+	return list[0];
+}
+
+const char *rdma_uverbs_name(void)
+{
+	return first_device()->dev_name;
+}
+
+const char *rdma_device_name(void)
+{
+	return first_device()->name;
+}
+
+struct ibv_context *rdma_open_device(void)
+{
+	return ibv_open_device(first_device());
+}
+
+/**
+ * rdma_open - open the first device, with a PD and a CQ of 256 entries
+ * @r: filled in
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdma_open(struct rdma *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->ctx = rdma_open_device();
+	if (!r->ctx)
+		return -errno;
+	r->pd = ibv_alloc_pd(r->ctx);
+	r->cq = ibv_create_cq(r->ctx, 255, NULL, NULL, 0);
+	if (!r->pd || !r->cq || ibv_query_port(r->ctx, 1, &r->port))
+		return -errno;
+	return 0;
+}
+
+void rdma_close(struct rdma *r)
+{
+	if (r->cq)
+		ibv_destroy_cq(r->cq);
+	if (r->pd)
+		ibv_dealloc_pd(r->pd);
+	if (r->ctx)
+		ibv_close_device(r->ctx);
+	memset(r, 0, sizeof(*r));
+}
+
+/**
+ * rdma_create_qp - make a queue pair
+ * @r: device and PD
+ * @cq: for both directions
+ * @cfg: what is special
+ *
+ * Return: the QP, or NULL with errno set.
+ */
+struct ibv_qp *rdma_create_qp(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {
+			.max_send_wr = cfg->send_wr ?: 32,
+			.max_recv_wr = cfg->recv_wr ?: 32,
+			.max_send_sge = cfg->send_sge ?: 4,
+			.max_recv_sge = cfg->recv_sge ?: 4,
+			.max_inline_data = cfg->inline_data,
+		},
+		.qp_type = cfg->type,
+		.sq_sig_all = !cfg->selective,
+	};
+
+	return ibv_create_qp(r->pd, &attr);
+}
+
+int rdma_qp_init(struct ibv_qp *qp, const struct qp_cfg *cfg)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qkey = UD_QKEY,
+		.qp_access_flags = cfg->access < 0 ? 0 : cfg->access ?: ALL_ACCESS,
+	};
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	if (qp->qp_type == IBV_QPT_UC && cfg->access >= 0)
+		attr.qp_access_flags &= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	mask |= qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	return ibv_modify_qp(qp, &attr, mask);
+}
+
+int rdma_qp_rtr(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = cfg->mtu ?: IBV_MTU_1024,
+		.dest_qp_num = dest_qpn,
+		.rq_psn = 0xfffff0,	/* wraps within a test */
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = cfg->rnr_timer ?: 1,
+		.ah_attr = { .dlid = dlid, .port_num = 1 },
+	};
+	int mask = IBV_QP_STATE;
+
+	if (qp->qp_type != IBV_QPT_UD)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	if (qp->qp_type == IBV_QPT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	return ibv_modify_qp(qp, &attr, mask);
+}
+
+int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTS,
+		.sq_psn = 0xfffff0,
+		.timeout = cfg->timeout ?: 14,
+		.retry_cnt = cfg->no_retry ? 0 : cfg->retry ?: 7,
+		.rnr_retry = cfg->no_rnr_retry ? 0 : cfg->rnr_retry ?: 7,
+		.max_rd_atomic = 4,
+	};
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	if (qp->qp_type == IBV_QPT_RC)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	return ibv_modify_qp(qp, &attr, mask);
+}
+
+/**
+ * rdma_connect - take a queue pair from RESET to RTS
+ * @qp: the QP
+ * @cfg: what is special
+ * @dest_qpn: whom it talks to; not used for UD
+ * @dlid: where that is; not used for UD
+ *
+ * Return: 0 or an errno.
+ */
+int rdma_connect(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid)
+{
+	return rdma_qp_init(qp, cfg) ?: rdma_qp_rtr(qp, cfg, dest_qpn, dlid) ?: rdma_qp_rts(qp, cfg);
+}
+
+/* What the HCA says, not what the library remembers. */
+int rdma_qp_state(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (ibv_query_qp(qp, &attr, IBV_QP_STATE, &init))
+		return -1;
+	return attr.qp_state;
+}
+
+int rdma_modify_state(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+}
+
+static int connect_both(struct pair *p)
+{
+	int i, ret;
+
+	for (i = 0; i < 2; i++) {
+		ret = rdma_connect(p->qp[i], &p->cfg, p->qp[!i]->qp_num, p->r->port.lid);
+		if (ret)
+			return -ret;
+	}
+	return 0;
+}
+
+/**
+ * pair_open - two queue pairs that talk to each other
+ * @p: filled in
+ * @r: the device
+ * @cfg: what is special about them
+ * @size: of each side's buffer in bytes
+ *
+ * Return: 0 or a negative errno.
+ */
+int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t size)
+{
+	struct ibv_ah_attr ah = { .dlid = r->port.lid, .port_num = 1 };
+	int i;
+
+	memset(p, 0, sizeof(*p));
+	p->r = r;
+	p->cfg = *cfg;
+	p->size = size;
+	p->buf[0] = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p->buf[0] == MAP_FAILED)
+		return -errno;
+	p->buf[1] = p->buf[0] + size;
+	p->mr = ibv_reg_mr(r->pd, p->buf[0], 2 * size, ALL_ACCESS);
+	if (!p->mr)
+		return -errno;
+	for (i = 0; i < 2; i++) {
+		p->cq[i] = ibv_create_cq(r->ctx, 127, NULL, NULL, 0);
+		if (!p->cq[i])
+			return -errno;
+		p->qp[i] = rdma_create_qp(r, p->cq[i], cfg);
+		if (!p->qp[i])
+			return -errno;
+	}
+	if (cfg->type == IBV_QPT_UD) {
+		p->ah = ibv_create_ah(r->pd, &ah);
+		if (!p->ah)
+			return -errno;
+	}
+	return connect_both(p);
+}
+
+void pair_close(struct pair *p)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (p->qp[i])
+			ibv_destroy_qp(p->qp[i]);
+		if (p->cq[i])
+			ibv_destroy_cq(p->cq[i]);
+	}
+	if (p->ah)
+		ibv_destroy_ah(p->ah);
+	if (p->mr)
+		ibv_dereg_mr(p->mr);
+	if (p->buf[0])
+		munmap(p->buf[0], 2 * p->size);
+	memset(p, 0, sizeof(*p));
+}
+
+/* Both queue pairs to RESET, their completions thrown away, and connected again. */
+int pair_reconnect(struct pair *p)
+{
+	struct ibv_wc wc;
+	int i, ret;
+
+	for (i = 0; i < 2; i++) {
+		ret = rdma_modify_state(p->qp[i], IBV_QPS_RESET);
+		if (ret)
+			return -ret;
+	}
+	for (i = 0; i < 2; i++)
+		while (ibv_poll_cq(p->cq[i], 1, &wc) > 0)
+			;
+	return connect_both(p);
+}
+
+int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)addr, .length = len, .lkey = mr ? mr->lkey : 0 };
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = mr ? 1 : 0 };
+	struct ibv_recv_wr *bad;
+
+	return ibv_post_recv(qp, &wr, &bad);
+}
+
+/**
+ * post_send - post on a pair's first queue pair
+ * @p: the pair
+ * @wr: the request; without an sg_list it gets one entry of @addr and @len, and with UD a destination
+ * @addr: in the pair's MR
+ * @len: in bytes
+ *
+ * Return: 0 or an errno.
+ */
+int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)addr, .length = len, .lkey = p->mr->lkey };
+	struct ibv_send_wr *bad;
+
+	if (!wr->sg_list) {
+		wr->sg_list = &sge;
+		wr->num_sge = 1;
+	}
+	if (p->cfg.type == IBV_QPT_UD && !wr->wr.ud.ah) {
+		wr->wr.ud.ah = p->ah;
+		wr->wr.ud.remote_qpn = p->qp[1]->qp_num;
+		wr->wr.ud.remote_qkey = UD_QKEY;
+	}
+	return ibv_post_send(p->qp[0], wr, &bad);
+}
+
+/**
+ * reap - wait for one completion
+ * @cq: where
+ * @wc: the completion
+ *
+ * Return: its status (0 is success), -ETIMEDOUT, or -EIO when polling fails.
+ */
+int reap(struct ibv_cq *cq, struct ibv_wc *wc)
+{
+	double end = now() + REAP_TIMEOUT_S;
+	int n;
+
+	memset(wc, 0, sizeof(*wc));
+	do {
+		n = ibv_poll_cq(cq, 1, wc);
+		if (n < 0)
+			return -EIO;
+		if (n)
+			return wc->status;
+	} while (now() < end);
+	return -ETIMEDOUT;
+}
+
+int reap_ok(struct ibv_cq *cq, struct ibv_wc *wc)
+{
+	int status = reap(cq, wc);
+
+	if (status)
+		fprintf(stderr, "# completion: %s, vendor %#x\n",
+			status < 0 ? "none came" : ibv_wc_status_str(status), wc->vendor_err);
+	return status;
+}
+
+bool cq_stays_empty(struct ibv_cq *cq, unsigned int ms)
+{
+	double end = now() + ms * 1e-3;
+	struct ibv_wc wc;
+
+	do {
+		if (ibv_poll_cq(cq, 1, &wc))
+			return false;
+		usleep(1000);
+	} while (now() < end);
+	return true;
+}
+
+/**
+ * async_event - wait for one asynchronous event and acknowledge it
+ * @ctx: device
+ * @ev: the event
+ * @timeout_ms: how long to wait
+ *
+ * Return: 0 or -ETIMEDOUT.
+ */
+int async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
+
+	if (poll(&pfd, 1, timeout_ms) <= 0)
+		return -ETIMEDOUT;
+	if (ibv_get_async_event(ctx, ev))
+		return -errno;
+	ibv_ack_async_event(ev);
+	return 0;
+}
+
+/* A pattern in which no two neighbouring blocks are alike. */
+void fill(void *buf, size_t len, unsigned int seed)
+{
+	uint8_t *p = buf;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		p[i] = (i * 7 + (i >> 8) * 13 + seed * 31 + 1) & 0xff;
+}
+
+bool same_fill(const void *buf, size_t len, unsigned int seed)
+{
+	const uint8_t *p = buf;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (p[i] != ((i * 7 + (i >> 8) * 13 + seed * 31 + 1) & 0xff)) {
+			fprintf(stderr, "# byte %zu of %zu is %#x\n", i, len, p[i]);
+			return false;
+		}
+	return true;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the tests do again and again with libibverbs: open the device, make and connect two queue pairs
+ * on one port, post and reap.
+ */
+#ifndef BLUEBELL_RDMA_H
+#define BLUEBELL_RDMA_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ALL_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+		    IBV_ACCESS_REMOTE_ATOMIC)
+#define UD_QKEY 0x11111111
+#define GRH_LEN 40
+
+/* An opened device, and the one PD and CQ that most tests need. */
+struct rdma {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_port_attr port;
+};
+
+/* How the queue pairs of a test differ from the ordinary. Zero means the ordinary. */
+struct qp_cfg {
+	enum ibv_qp_type type;
+	uint32_t send_wr, recv_wr, send_sge, recv_sge, inline_data;
+	enum ibv_mtu mtu;
+	uint8_t timeout, retry, rnr_retry, rnr_timer;
+	bool no_rnr_retry;	/* rnr_retry is 0 on purpose */
+	bool no_retry;
+	int access;		/* remote access the QP allows, default ALL_ACCESS; -1: none */
+	bool selective;		/* completions only for signalled requests */
+};
+
+/* Two connected queue pairs, a buffer for each, one MR over both. */
+struct pair {
+	struct rdma *r;
+	struct qp_cfg cfg;
+	struct ibv_cq *cq[2];
+	struct ibv_qp *qp[2];
+	struct ibv_ah *ah;
+	struct ibv_mr *mr;
+	uint8_t *buf[2];
+	size_t size;
+};
+
+const char *rdma_uverbs_name(void);
+const char *rdma_device_name(void);
+struct ibv_context *rdma_open_device(void);
+int rdma_open(struct rdma *r);
+void rdma_close(struct rdma *r);
+
+struct ibv_qp *rdma_create_qp(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg);
+int rdma_qp_init(struct ibv_qp *qp, const struct qp_cfg *cfg);
+int rdma_qp_rtr(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid);
+int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg);
+int rdma_connect(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid);
+int rdma_qp_state(struct ibv_qp *qp);
+int rdma_modify_state(struct ibv_qp *qp, enum ibv_qp_state state);
+
+int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t size);
+void pair_close(struct pair *p);
+int pair_reconnect(struct pair *p);
+
+int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id);
+int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len);
+int reap(struct ibv_cq *cq, struct ibv_wc *wc);
+int reap_ok(struct ibv_cq *cq, struct ibv_wc *wc);
+bool cq_stays_empty(struct ibv_cq *cq, unsigned int ms);
+
+int async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout_ms);
+
+void fill(void *buf, size_t len, unsigned int seed);
+bool same_fill(const void *buf, size_t len, unsigned int seed);
+
+#endif

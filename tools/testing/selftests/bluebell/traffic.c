@@ -1,0 +1,838 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Data, over RC, UC and UD between two queue pairs of one port: every opcode, sizes around the MTU, what
+ * the completions say, flow control, errors and their syndromes, draining, asynchronous events.
+ */
+#include <sched.h>
+
+#include "test.h"
+
+#define SIDE (1u << 21)		/* of each side's buffer in bytes */
+
+FIXTURE(xfer) {
+	struct rdma r;
+	struct pair p;
+};
+
+FIXTURE_VARIANT(xfer) {
+	enum ibv_qp_type type;
+	enum ibv_mtu mtu;
+	uint32_t largest;	/* message this test sends, in bytes */
+};
+
+FIXTURE_VARIANT_ADD(xfer, rc) { .type = IBV_QPT_RC, .mtu = IBV_MTU_1024, .largest = 1 << 20 };
+FIXTURE_VARIANT_ADD(xfer, rc_mtu_256) { .type = IBV_QPT_RC, .mtu = IBV_MTU_256, .largest = 70000 };
+FIXTURE_VARIANT_ADD(xfer, rc_mtu_4096) { .type = IBV_QPT_RC, .mtu = IBV_MTU_4096, .largest = 1 << 20 };
+FIXTURE_VARIANT_ADD(xfer, uc) { .type = IBV_QPT_UC, .mtu = IBV_MTU_1024, .largest = 1 << 20 };
+FIXTURE_VARIANT_ADD(xfer, ud) { .type = IBV_QPT_UD, .mtu = IBV_MTU_1024, .largest = 1024 };
+
+FIXTURE_SETUP(xfer)
+{
+	struct qp_cfg cfg = { .type = variant->type, .mtu = variant->mtu, .inline_data = 64 };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	if (cfg.mtu > self->r.port.active_mtu)
+		SKIP(return, "the port's MTU is less");
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, SIDE));
+}
+
+FIXTURE_TEARDOWN(xfer)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+static uint32_t grh(const struct pair *p)
+{
+	return p->cfg.type == IBV_QPT_UD ? GRH_LEN : 0;
+}
+
+static const uint32_t sizes[] = {
+	0, 1, 2, 3, 4, 7, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097, 8192, 65537, 1 << 20,
+};
+
+/* --- Send ---------------------------------------------------------------------------------------------- */
+
+TEST_F(xfer, send_every_size)
+{
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		if (sizes[i] > variant->largest)
+			break;
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .wr_id = 1000 + i };
+		fill(self->p.buf[0], sizes[i], i);
+		memset(self->p.buf[1], 0xee, grh(&self->p) + sizes[i] + 1);
+		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], grh(&self->p) + sizes[i],
+				       2000 + i));
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], sizes[i]));
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc)) TH_LOG("%u bytes", sizes[i]);
+		EXPECT_EQ(IBV_WC_SEND, wc.opcode);
+		EXPECT_EQ(1000 + i, wc.wr_id);
+		EXPECT_EQ(self->p.qp[0]->qp_num, wc.qp_num);
+		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc)) TH_LOG("%u bytes", sizes[i]);
+		EXPECT_EQ(IBV_WC_RECV, wc.opcode);
+		EXPECT_EQ(2000 + i, wc.wr_id);
+		EXPECT_EQ(grh(&self->p) + sizes[i], wc.byte_len);
+		EXPECT_EQ(self->p.qp[1]->qp_num, wc.qp_num);
+		EXPECT_TRUE(same_fill(self->p.buf[1] + grh(&self->p), sizes[i], i))
+			TH_LOG("%u bytes", sizes[i]);
+		EXPECT_EQ(0xee, self->p.buf[1][grh(&self->p) + sizes[i]]);
+		if (variant->type == IBV_QPT_UD) {
+			EXPECT_EQ(self->p.qp[0]->qp_num, wc.src_qp);
+			EXPECT_EQ(self->r.port.lid, wc.slid);
+		}
+	}
+}
+
+TEST_F(xfer, send_with_immediate)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htobe32(0xdeadbee1) };
+	struct ibv_wc wc;
+
+	fill(self->p.buf[0], 100, 1);
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], grh(&self->p) + 100, 1));
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 100));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	EXPECT_EQ(IBV_WC_RECV, wc.opcode);
+	EXPECT_NE(0, wc.wc_flags & IBV_WC_WITH_IMM);
+	EXPECT_EQ(0xdeadbee1, be32toh(wc.imm_data));
+	EXPECT_TRUE(same_fill(self->p.buf[1] + grh(&self->p), 100, 1));
+}
+
+TEST_F(xfer, inline_data_is_taken_at_once)
+{
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	uint32_t len;
+
+	for (len = 1; len <= 64; len += 9) {
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE };
+		fill(self->p.buf[0], len, len);
+		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], grh(&self->p) + len, 1));
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], len));
+		memset(self->p.buf[0], 0, len);
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+		EXPECT_TRUE(same_fill(self->p.buf[1] + grh(&self->p), len, len)) TH_LOG("%u bytes", len);
+	}
+}
+
+TEST_F(xfer, gather_and_scatter)
+{
+	/* Pieces that lie on no boundary, larger and smaller than a packet. */
+	uint32_t lens[4] = { 1, 300, 77, variant->type == IBV_QPT_UD ? 600 : 5000 }, total = 0, at, i;
+	struct ibv_sge from[4], to[4], grh_and_to[4];
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = from, .num_sge = 4 };
+	struct ibv_recv_wr rwr = { .sg_list = to, .num_sge = 4 }, *bad;
+	struct ibv_wc wc;
+
+	for (i = 0; i < 4; i++) {
+		from[i].addr = (uintptr_t)self->p.buf[0] + i * 8192;
+		from[i].length = lens[i];
+		from[i].lkey = self->p.mr->lkey;
+		total += lens[i];
+	}
+	for (i = 0, at = 0; i < 4; i++) {
+		fill((void *)(uintptr_t)from[i].addr, lens[i], i);
+		/* The other way round on the other side. */
+		to[i].addr = (uintptr_t)self->p.buf[1] + i * 8192 + 3;
+		to[i].length = i == 3 ? total : lens[3 - i] % 250 + 10;
+		to[i].lkey = self->p.mr->lkey;
+		at += lens[i];
+	}
+	memcpy(grh_and_to, to, sizeof(to));
+	grh_and_to[0].length += grh(&self->p);
+	rwr.sg_list = grh_and_to;
+	ASSERT_EQ(0, ibv_post_recv(self->p.qp[1], &rwr, &bad));
+	ASSERT_EQ(0, post_send(&self->p, &wr, NULL, 0));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	EXPECT_EQ(total + grh(&self->p), wc.byte_len);
+
+	/* Put it together again on either side and compare. */
+	for (i = 0, at = 0; i < 4; at += lens[i++])
+		memcpy(self->p.buf[0] + SIDE / 2 + at, (void *)(uintptr_t)from[i].addr, lens[i]);
+	for (i = 0, at = 0; i < 4 && at < total; at += to[i++].length)
+		memcpy(self->p.buf[1] + SIDE / 2 + at,
+		       (void *)(uintptr_t)to[i].addr + (i ? 0 : grh(&self->p)), to[i].length);
+	EXPECT_EQ(0, memcmp(self->p.buf[0] + SIDE / 2, self->p.buf[1] + SIDE / 2, total));
+}
+
+TEST_F(xfer, in_order_and_many)
+{
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	int sent = 0, got = 0, done = 0, n;
+
+	/* Four times around both queues, as many in flight as they hold. */
+	for (n = 0; n < 16; n++)
+		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1] + 256 * (n % 16), 256, n));
+	while (done < 128) {
+		while (sent < 128 && sent - got < 16 && sent - done < 16) {
+			wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND_WITH_IMM, .wr_id = sent,
+						   .imm_data = htobe32(sent) };
+			ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 16));
+			sent++;
+		}
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		EXPECT_EQ(done, wc.wr_id);
+		done++;
+		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+		EXPECT_EQ(got, be32toh(wc.imm_data));
+		EXPECT_EQ(got % 16, wc.wr_id % 16);
+		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 256, got + 16));
+		got++;
+	}
+	EXPECT_EQ(128, got);
+}
+
+TEST_F(xfer, list_of_requests_and_one_doorbell)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)self->p.buf[0], .length = 32,
+			       .lkey = self->p.mr->lkey };
+	struct ibv_send_wr wr[8], *bad;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, i));
+		wr[i] = (struct ibv_send_wr){ .wr_id = i, .opcode = IBV_WR_SEND, .sg_list = &sge,
+					      .num_sge = 1, .next = i < 7 ? &wr[i + 1] : NULL };
+		if (variant->type == IBV_QPT_UD) {
+			wr[i].wr.ud.ah = self->p.ah;
+			wr[i].wr.ud.remote_qpn = self->p.qp[1]->qp_num;
+			wr[i].wr.ud.remote_qkey = UD_QKEY;
+		}
+	}
+	ASSERT_EQ(0, ibv_post_send(self->p.qp[0], wr, &bad));
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		EXPECT_EQ(i, wc.wr_id);
+		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+		EXPECT_EQ(i, wc.wr_id);
+	}
+}
+
+TEST_F(xfer, flush_on_error_in_order)
+{
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, post_recv(self->p.qp[0], self->p.mr, self->p.buf[0], 64, 100 + i));
+	ASSERT_EQ(0, rdma_modify_state(self->p.qp[0], IBV_QPS_ERR));
+	for (i = 0; i < 5; i++) {
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .wr_id = 200 + i };
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	}
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(IBV_WC_WR_FLUSH_ERR, reap(self->p.cq[0], &wc)) TH_LOG("completion %d", i);
+		EXPECT_TRUE(wc.wr_id / 100 == 1 || wc.wr_id / 100 == 2);
+	}
+	EXPECT_TRUE(cq_stays_empty(self->p.cq[0], 50));
+	/* And from RESET on all is as new. */
+	ASSERT_EQ(0, pair_reconnect(&self->p));
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, 1));
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	EXPECT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	EXPECT_EQ(0, reap_ok(self->p.cq[1], &wc));
+}
+
+TEST_F(xfer, drain_and_go_on)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = 1 };
+	struct ibv_async_event ev;
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, 1));
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, 2));
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	ASSERT_EQ(0, ibv_modify_qp(self->p.qp[0], &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	EXPECT_EQ(IBV_QPS_SQD, rdma_qp_state(self->p.qp[0]));
+	while (!async_event(self->r.ctx, &ev, 2000))
+		if (ev.event_type == IBV_EVENT_SQ_DRAINED)
+			break;
+	EXPECT_EQ(IBV_EVENT_SQ_DRAINED, ev.event_type);
+	/* What is posted now waits … */
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .wr_id = 2 };
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	EXPECT_TRUE(cq_stays_empty(self->p.cq[0], 100));
+	EXPECT_TRUE(cq_stays_empty(self->p.cq[1], 1));
+	/* … until it is RTS again. */
+	ASSERT_EQ(0, rdma_modify_state(self->p.qp[0], IBV_QPS_RTS));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	EXPECT_EQ(2, wc.wr_id);
+	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+}
+
+/* --- One-sided ----------------------------------------------------------------------------------------------- */
+
+TEST_F(xfer, write_every_size)
+{
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	size_t i;
+
+	if (variant->type == IBV_QPT_UD)
+		SKIP(return, "UD has no RDMA");
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		if (sizes[i] > variant->largest)
+			break;
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_RDMA_WRITE };
+		wr.wr.rdma.remote_addr = (uintptr_t)self->p.buf[1] + 5;
+		wr.wr.rdma.rkey = self->p.mr->rkey;
+		fill(self->p.buf[0], sizes[i], i);
+		memset(self->p.buf[1], 0xee, sizes[i] + 6);
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], sizes[i]));
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc)) TH_LOG("%u bytes", sizes[i]);
+		EXPECT_EQ(IBV_WC_RDMA_WRITE, wc.opcode);
+		/* UC is done when it is sent. */
+		usleep(variant->type == IBV_QPT_UC ? 20000 : 0);
+		EXPECT_TRUE(same_fill(self->p.buf[1] + 5, sizes[i], i)) TH_LOG("%u bytes", sizes[i]);
+		EXPECT_EQ(0xee, self->p.buf[1][4]);
+		EXPECT_EQ(0xee, self->p.buf[1][5 + sizes[i]]);
+	}
+}
+
+TEST_F(xfer, write_with_immediate_takes_a_receive)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htobe32(77) };
+	struct ibv_wc wc;
+
+	if (variant->type == IBV_QPT_UD)
+		SKIP(return, "UD has no RDMA");
+	wr.wr.rdma.remote_addr = (uintptr_t)self->p.buf[1];
+	wr.wr.rdma.rkey = self->p.mr->rkey;
+	fill(self->p.buf[0], 3000, 4);
+	ASSERT_EQ(0, post_recv(self->p.qp[1], NULL, NULL, 0, 55));
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 3000));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	EXPECT_EQ(IBV_WC_RECV_RDMA_WITH_IMM, wc.opcode);
+	EXPECT_EQ(55, wc.wr_id);
+	EXPECT_EQ(3000, wc.byte_len);
+	EXPECT_EQ(77, be32toh(wc.imm_data));
+	EXPECT_TRUE(same_fill(self->p.buf[1], 3000, 4));
+}
+
+/* --- RC alone --------------------------------------------------------------------------------------------------- */
+
+FIXTURE(rc) {
+	struct rdma r;
+	struct pair p;
+};
+
+FIXTURE_SETUP(rc)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, SIDE));
+}
+
+FIXTURE_TEARDOWN(rc)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+TEST_F(rc, read_every_size)
+{
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_RDMA_READ };
+		wr.wr.rdma.remote_addr = (uintptr_t)self->p.buf[1] + 3;
+		wr.wr.rdma.rkey = self->p.mr->rkey;
+		fill(self->p.buf[1] + 3, sizes[i], i);
+		memset(self->p.buf[0], 0xee, sizes[i] + 1);
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], sizes[i]));
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc)) TH_LOG("%u bytes", sizes[i]);
+		EXPECT_EQ(IBV_WC_RDMA_READ, wc.opcode);
+		EXPECT_EQ(sizes[i], wc.byte_len);
+		EXPECT_TRUE(same_fill(self->p.buf[0], sizes[i], i)) TH_LOG("%u bytes", sizes[i]);
+		EXPECT_EQ(0xee, self->p.buf[0][sizes[i]]);
+	}
+}
+
+TEST_F(rc, atomics)
+{
+	volatile uint64_t *there = (void *)self->p.buf[1], *here = (void *)self->p.buf[0];
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	int i;
+
+	*there = 1000;
+	for (i = 0; i < 5; i++) {
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD };
+		wr.wr.atomic.remote_addr = (uintptr_t)there;
+		wr.wr.atomic.rkey = self->p.mr->rkey;
+		wr.wr.atomic.compare_add = 0x100000001ull;
+		ASSERT_EQ(0, post_send(&self->p, &wr, (void *)here, 8));
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		EXPECT_EQ(IBV_WC_FETCH_ADD, wc.opcode);
+		EXPECT_EQ(1000 + i * 0x100000001ull, *here);
+	}
+	EXPECT_EQ(1000 + 5 * 0x100000001ull, *there);
+
+	/* One swap that compares, one that doesn't. */
+	for (i = 0; i < 2; i++) {
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_ATOMIC_CMP_AND_SWP };
+		wr.wr.atomic.remote_addr = (uintptr_t)there;
+		wr.wr.atomic.rkey = self->p.mr->rkey;
+		wr.wr.atomic.compare_add = 1000 + 5 * 0x100000001ull;
+		wr.wr.atomic.swap = 42;
+		ASSERT_EQ(0, post_send(&self->p, &wr, (void *)here, 8));
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		EXPECT_EQ(IBV_WC_COMP_SWAP, wc.opcode);
+		EXPECT_EQ(i ? 42 : 1000 + 5 * 0x100000001ull, *here);
+		EXPECT_EQ(42, *there);
+	}
+}
+
+TEST_F(rc, reads_and_atomics_beyond_the_outstanding_limit)
+{
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	int i;
+
+	/* Four at a time are allowed, the rest waits its turn. */
+	*(uint64_t *)self->p.buf[1] = 0;
+	for (i = 0; i < 24; i++) {
+		wr = (struct ibv_send_wr){ .opcode = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_ATOMIC_FETCH_AND_ADD,
+					   .wr_id = i };
+		if (i % 2) {
+			wr.wr.rdma.remote_addr = (uintptr_t)self->p.buf[1];
+			wr.wr.rdma.rkey = self->p.mr->rkey;
+		} else {
+			wr.wr.atomic.remote_addr = (uintptr_t)self->p.buf[1];
+			wr.wr.atomic.rkey = self->p.mr->rkey;
+			wr.wr.atomic.compare_add = 1;
+		}
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0] + 8 * i, 8));
+	}
+	for (i = 0; i < 24; i++) {
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		EXPECT_EQ(i, wc.wr_id);
+	}
+	EXPECT_EQ(12, *(uint64_t *)self->p.buf[1]);
+	for (i = 0; i < 24; i += 2)
+		EXPECT_EQ(i / 2, *(uint64_t *)(self->p.buf[0] + 8 * i));
+}
+
+TEST_F(rc, fence_orders_a_send_after_a_read)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_READ };
+	struct ibv_wc wc;
+
+	fill(self->p.buf[1], 100000, 8);
+	wr.wr.rdma.remote_addr = (uintptr_t)self->p.buf[1];
+	wr.wr.rdma.rkey = self->p.mr->rkey;
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1] + SIDE / 2, 100000, 1));
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 100000));
+	/* Sends what was just read. */
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_FENCE };
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 100000));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	EXPECT_TRUE(same_fill(self->p.buf[1] + SIDE / 2, 100000, 8));
+}
+
+TEST_F(rc, only_signalled_requests_complete)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .selective = true };
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	struct pair p;
+	int i;
+
+	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
+	for (i = 0; i < 16; i++) {
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_RDMA_WRITE, .wr_id = i,
+					   .send_flags = i % 8 == 7 ? IBV_SEND_SIGNALED : 0 };
+		wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
+		wr.wr.rdma.rkey = p.mr->rkey;
+		ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+	}
+	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
+	EXPECT_EQ(7, wc.wr_id);
+	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
+	EXPECT_EQ(15, wc.wr_id);
+	EXPECT_TRUE(cq_stays_empty(p.cq[0], 20));
+	pair_close(&p);
+}
+
+/* --- Receiver not ready ----------------------------------------------------------------------------------------- */
+
+TEST_F(rc, rnr_is_retried_until_there_is_a_receive)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+
+	fill(self->p.buf[0], 5000, 2);
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 5000));
+	EXPECT_TRUE(cq_stays_empty(self->p.cq[0], 50));
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 5000, 1));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	EXPECT_TRUE(same_fill(self->p.buf[1], 5000, 2));
+}
+
+TEST_F(rc, rnr_retries_run_out)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .rnr_retry = 2 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = 9 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+	EXPECT_EQ(IBV_WC_RNR_RETRY_EXC_ERR, reap(p.cq[0], &wc));
+	EXPECT_EQ(9, wc.wr_id);
+	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(p.qp[0]));
+	pair_close(&p);
+}
+
+TEST_F(rc, retries_run_out_when_nobody_answers)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .timeout = 8, .retry = 1 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+	struct pair p;
+
+	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
+	ASSERT_EQ(0, rdma_modify_state(p.qp[1], IBV_QPS_RESET));
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, reap(p.cq[0], &wc));
+	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(p.qp[0]));
+	pair_close(&p);
+}
+
+/* --- Errors and their syndromes ------------------------------------------------------------------------------------ */
+
+/* After an error at the requester: what came behind is flushed, and the queue is in error. */
+#define EXPECT_FLUSH_AND_ERROR(p_, n)						\
+do {										\
+	struct ibv_wc wc_;							\
+	int i_;									\
+	for (i_ = 0; i_ < (n); i_++)						\
+		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, reap((p_)->cq[0], &wc_));	\
+	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state((p_)->qp[0]));			\
+} while (0)
+
+FIXTURE(remote_error) {
+	struct rdma r;
+	struct pair p;
+};
+
+FIXTURE_VARIANT(remote_error) {
+	enum ibv_wr_opcode opcode;
+	enum {
+		BAD_KEY, BAD_VARIANT, BEFORE, BEHIND, ACROSS, NO_ACCESS, MISALIGNED, TOO_LONG,
+	} what;
+	int status;	/* at the requester */
+};
+
+#define REMOTE_ERROR(name, opcode_, what_, status_)					\
+	FIXTURE_VARIANT_ADD(remote_error, name) {				\
+		.opcode = opcode_, .what = what_, .status = status_		\
+	}
+
+REMOTE_ERROR(write_bad_key, IBV_WR_RDMA_WRITE, BAD_KEY, IBV_WC_REM_ACCESS_ERR);
+REMOTE_ERROR(write_old_variant, IBV_WR_RDMA_WRITE, BAD_VARIANT, IBV_WC_REM_ACCESS_ERR);
+REMOTE_ERROR(write_before, IBV_WR_RDMA_WRITE, BEFORE, IBV_WC_REM_ACCESS_ERR);
+REMOTE_ERROR(write_behind, IBV_WR_RDMA_WRITE, BEHIND, IBV_WC_REM_ACCESS_ERR);
+REMOTE_ERROR(write_across_the_end, IBV_WR_RDMA_WRITE, ACROSS, IBV_WC_REM_ACCESS_ERR);
+REMOTE_ERROR(write_not_allowed, IBV_WR_RDMA_WRITE, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR);
+REMOTE_ERROR(read_bad_key, IBV_WR_RDMA_READ, BAD_KEY, IBV_WC_REM_ACCESS_ERR);
+REMOTE_ERROR(read_across_the_end, IBV_WR_RDMA_READ, ACROSS, IBV_WC_REM_ACCESS_ERR);
+REMOTE_ERROR(read_not_allowed, IBV_WR_RDMA_READ, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR);
+REMOTE_ERROR(atomic_bad_key, IBV_WR_ATOMIC_FETCH_AND_ADD, BAD_KEY, IBV_WC_REM_ACCESS_ERR);
+REMOTE_ERROR(atomic_misaligned, IBV_WR_ATOMIC_FETCH_AND_ADD, MISALIGNED, IBV_WC_REM_INV_REQ_ERR);
+REMOTE_ERROR(atomic_not_allowed, IBV_WR_ATOMIC_FETCH_AND_ADD, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR);
+REMOTE_ERROR(send_longer_than_receive, IBV_WR_SEND, TOO_LONG, IBV_WC_REM_INV_REQ_ERR);
+
+FIXTURE_SETUP(remote_error)
+{
+	/* What the queue pair doesn't allow at all, as opposed to a key that does not. */
+	struct qp_cfg cfg = {
+		.type = IBV_QPT_RC, .access = variant->what == NO_ACCESS ? -1 : ALL_ACCESS,
+	};
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 8192));
+}
+
+FIXTURE_TEARDOWN(remote_error)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+TEST_F(remote_error, is_reported_and_nothing_is_touched)
+{
+	uint64_t va = (uintptr_t)self->p.buf[1];
+	uint32_t rkey = self->p.mr->rkey;
+	struct ibv_send_wr wr = { .opcode = variant->opcode, .wr_id = 5 };
+	struct ibv_wc wc;
+	int i;
+
+	switch (variant->what) {
+	case BAD_KEY:
+		rkey ^= 0x40000000;
+		break;
+	case BAD_VARIANT:
+		rkey ^= 1;
+		break;
+	case BEFORE:
+		va = (uintptr_t)self->p.mr->addr - 64;
+		break;
+	case BEHIND:
+		va = (uintptr_t)self->p.mr->addr + self->p.mr->length;
+		break;
+	case ACROSS:
+		va = (uintptr_t)self->p.mr->addr + self->p.mr->length - 4;
+		break;
+	case MISALIGNED:
+		va += 4;
+		break;
+	case TOO_LONG:
+		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 4, 70));
+		break;
+	case NO_ACCESS:
+		break;
+	}
+	if (variant->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = va;
+		wr.wr.atomic.rkey = rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else {
+		wr.wr.rdma.remote_addr = va;
+		wr.wr.rdma.rkey = rkey;
+	}
+	memset(self->p.buf[0], 0xdd, 64);
+	memset(self->p.buf[1], 0, 8192);
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+
+	EXPECT_EQ(variant->status, reap(self->p.cq[0], &wc)) TH_LOG("%s", ibv_wc_status_str(wc.status));
+	EXPECT_EQ(5, wc.wr_id);
+	EXPECT_EQ(self->p.qp[0]->qp_num, wc.qp_num);
+	EXPECT_FLUSH_AND_ERROR(&self->p, 1);
+	if (variant->what == TOO_LONG) {
+		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, reap(self->p.cq[1], &wc));
+		EXPECT_EQ(70, wc.wr_id);
+	}
+	for (i = 4; i < 8192; i++)
+		ASSERT_EQ(0, self->p.buf[1][i]) TH_LOG("byte %d was written", i);
+	EXPECT_EQ(variant->opcode == IBV_WR_RDMA_READ ? 0xdd : self->p.buf[0][0], self->p.buf[0][0]);
+}
+
+TEST_F(rc, local_key_errors_are_the_requesters_own)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)self->p.buf[0], .length = 8 };
+	struct {
+		uint32_t lkey;
+		uint64_t addr;
+	} bad[] = {
+		{ self->p.mr->lkey ^ 0x40000000, (uintptr_t)self->p.buf[0] },
+		{ self->p.mr->lkey ^ 1, (uintptr_t)self->p.buf[0] },
+		{ self->p.mr->lkey, (uintptr_t)self->p.mr->addr - 8 },
+		{ self->p.mr->lkey, (uintptr_t)self->p.mr->addr + self->p.mr->length - 4 },
+	};
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		sge.lkey = bad[i].lkey;
+		sge.addr = bad[i].addr;
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
+					   .wr_id = i };
+		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 64, 1));
+		ASSERT_EQ(0, post_send(&self->p, &wr, NULL, 0));
+		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p.cq[0], &wc)) TH_LOG("case %zu", i);
+		EXPECT_EQ(i, wc.wr_id);
+		EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(self->p.qp[0]));
+		ASSERT_EQ(0, pair_reconnect(&self->p));
+	}
+}
+
+TEST_F(rc, receive_key_error_is_the_responders)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_sge sge = { .addr = (uintptr_t)self->p.buf[1], .length = 64,
+			       .lkey = self->p.mr->lkey ^ 0x40000000 };
+	struct ibv_recv_wr rwr = { .wr_id = 3, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, ibv_post_recv(self->p.qp[1], &rwr, &bad));
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	EXPECT_EQ(IBV_WC_REM_OP_ERR, reap(self->p.cq[0], &wc));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p.cq[1], &wc));
+	EXPECT_EQ(3, wc.wr_id);
+	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(self->p.qp[1]));
+}
+
+/* --- What datagrams are dropped for -------------------------------------------------------------------------------- */
+
+TEST(ud_with_a_wrong_qkey_or_qpn_is_dropped)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+	struct rdma r;
+	struct pair p;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
+	ASSERT_EQ(0, post_recv(p.qp[1], p.mr, p.buf[1], 128, 1));
+	wr.wr.ud.ah = p.ah;
+	wr.wr.ud.remote_qpn = p.qp[1]->qp_num;
+	wr.wr.ud.remote_qkey = UD_QKEY + 1;
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
+	EXPECT_TRUE(cq_stays_empty(p.cq[1], 50));
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
+	wr.wr.ud.ah = p.ah;
+	wr.wr.ud.remote_qpn = 0xfffff0;
+	wr.wr.ud.remote_qkey = UD_QKEY;
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
+	EXPECT_TRUE(cq_stays_empty(p.cq[1], 50));
+	/* The right one arrives in the receive that is still there. */
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
+	EXPECT_EQ(0, reap_ok(p.cq[1], &wc));
+	pair_close(&p);
+	rdma_close(&r);
+}
+
+TEST(ud_with_a_grh)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_ah_attr attr = { .port_num = 1, .is_global = 1, .grh = { .hop_limit = 1 } };
+	struct ibv_grh *hdr;
+	struct ibv_ah *back;
+	struct ibv_wc wc;
+	struct rdma r;
+	struct pair p;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
+	ASSERT_EQ(0, ibv_query_gid(r.ctx, 1, 0, &attr.grh.dgid));
+	attr.dlid = r.port.lid;
+	ASSERT_EQ(0, ibv_destroy_ah(p.ah));
+	p.ah = ibv_create_ah(r.pd, &attr);
+	ASSERT_NE(NULL, p.ah);
+	fill(p.buf[0], 200, 5);
+	ASSERT_EQ(0, post_recv(p.qp[1], p.mr, p.buf[1], GRH_LEN + 200, 1));
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 200));
+	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(p.cq[1], &wc));
+	EXPECT_NE(0, wc.wc_flags & IBV_WC_GRH);
+	EXPECT_EQ(GRH_LEN + 200, wc.byte_len);
+	EXPECT_TRUE(same_fill(p.buf[1] + GRH_LEN, 200, 5));
+	hdr = (struct ibv_grh *)p.buf[1];
+	EXPECT_EQ(0, memcmp(&hdr->dgid, &attr.grh.dgid, 16));
+	EXPECT_EQ(0, memcmp(&hdr->sgid, &attr.grh.dgid, 16));
+	/* An answer finds its way. */
+	back = ibv_create_ah_from_wc(r.pd, &wc, hdr, 1);
+	EXPECT_NE(NULL, back);
+	if (back)
+		ibv_destroy_ah(back);
+	pair_close(&p);
+	rdma_close(&r);
+}
+
+TEST(ud_longer_than_the_receive)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UD };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+	struct rdma r;
+	struct pair p;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
+	memset(p.buf[1], 0xee, 4096);
+	ASSERT_EQ(0, post_recv(p.qp[1], p.mr, p.buf[1], GRH_LEN + 10, 1));
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 100));
+	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
+	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, reap(p.cq[1], &wc));
+	EXPECT_EQ(0xee, p.buf[1][GRH_LEN + 10]);
+	pair_close(&p);
+	rdma_close(&r);
+}
+
+/* --- Asynchronous events ---------------------------------------------------------------------------------------------- */
+
+TEST_F(rc, communication_established)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_async_event ev = {};
+	struct ibv_wc wc;
+
+	/* The second side stays in RTR and hears the first word. */
+	ASSERT_EQ(0, rdma_modify_state(self->p.qp[1], IBV_QPS_RESET));
+	ASSERT_EQ(0, rdma_qp_init(self->p.qp[1], &self->p.cfg));
+	ASSERT_EQ(0, rdma_qp_rtr(self->p.qp[1], &self->p.cfg, self->p.qp[0]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 64, 1));
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
+	EXPECT_EQ(IBV_EVENT_COMM_EST, ev.event_type);
+	EXPECT_EQ(self->p.qp[1], ev.element.qp);
+}
+
+TEST_F(rc, responder_error_raises_an_event)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_async_event ev = {};
+	struct ibv_wc wc;
+
+	wr.wr.rdma.remote_addr = 8;
+	wr.wr.rdma.rkey = self->p.mr->rkey;
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, reap(self->p.cq[0], &wc));
+	ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
+	EXPECT_EQ(IBV_EVENT_QP_ACCESS_ERR, ev.event_type);
+	EXPECT_EQ(self->p.qp[1], ev.element.qp);
+}
+
+TEST_F(rc, port_events_follow_the_link)
+{
+	struct ibv_async_event ev = {};
+	struct ibv_port_attr port;
+
+	NEED_HCA_CTL();
+	ASSERT_EQ(0, hca_do("inject link down"));
+	ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
+	EXPECT_EQ(IBV_EVENT_PORT_ERR, ev.event_type);
+	EXPECT_EQ(1, ev.element.port_num);
+	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
+	EXPECT_NE(IBV_PORT_ACTIVE, port.state);
+	ASSERT_EQ(0, hca_do("inject link up"));
+	do
+		ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
+	while (ev.event_type != IBV_EVENT_PORT_ACTIVE);
+	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
+	EXPECT_EQ(IBV_PORT_ACTIVE, port.state);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * UAR objects (mlx5dv_devx_alloc_uar() and the ioctl under it), and which doorbell register a queue pair
+ * is given: classes, sharing, exact return.
+ */
+#include <infiniband/mlx5dv.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "test.h"
+
+#define BF_OFFSET 0x800		/* of the first BlueFlame register in a UAR */
+#define BFREGS 16
+#define LOW_LATENCY 4
+/* A NOP's control segment, of a queue pair that doesn't exist. */
+#define NO_QP_DOORBELL htobe64(0xfffff0ull << 8 | 1)
+
+/* --- mlx5dv_devx_alloc_uar ------------------------------------------------------------------------- */
+
+FIXTURE(dv) {
+	struct rdma r;
+};
+
+FIXTURE_VARIANT(dv) {
+	uint32_t flags;
+};
+
+FIXTURE_VARIANT_ADD(dv, bf) { .flags = MLX5DV_UAR_ALLOC_TYPE_BF };
+FIXTURE_VARIANT_ADD(dv, nc) { .flags = MLX5DV_UAR_ALLOC_TYPE_NC };
+FIXTURE_VARIANT_ADD(dv, nc_dedicated) { .flags = MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED };
+
+FIXTURE_SETUP(dv)
+{
+	ASSERT_EQ(0, rdma_open(&self->r));
+}
+
+FIXTURE_TEARDOWN(dv)
+{
+	rdma_close(&self->r);
+}
+
+TEST_F(dv, allocates_with_all_addresses)
+{
+	struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(self->r.ctx, variant->flags);
+
+	ASSERT_NE(NULL, uar) TH_LOG("errno %d", errno);
+	EXPECT_NE(NULL, uar->base_addr);
+	EXPECT_EQ(0, (uintptr_t)uar->base_addr % UV_PAGE);
+	/* A register of the first UAR of that page. */
+	EXPECT_LE(BF_OFFSET, uar->reg_addr - uar->base_addr);
+	EXPECT_GT(UV_PAGE, uar->reg_addr - uar->base_addr);
+	EXPECT_EQ(0, (uar->reg_addr - uar->base_addr) % 0x100);
+	EXPECT_NE(0, uar->page_id);
+	EXPECT_NE(0, uar->mmap_off);
+	EXPECT_EQ(0, uar->comp_mask);
+	mlx5dv_devx_free_uar(uar);
+}
+
+TEST_F(dv, can_be_written)
+{
+	struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(self->r.ctx, variant->flags);
+	long dropped;
+
+	NEED_HCA_CTL();
+	ASSERT_NE(NULL, uar);
+	/* A doorbell for a queue pair that doesn't exist arrives, and is dropped for that reason. */
+	dropped = hca_counter("no_qp");
+	*(volatile uint64_t *)uar->reg_addr = NO_QP_DOORBELL;
+	EXPECT_EQ(dropped + 1, hca_counter("no_qp"));
+	mlx5dv_devx_free_uar(uar);
+}
+
+/* --- The UAR object itself -------------------------------------------------------------------------- */
+
+FIXTURE(uar_obj) {
+	struct uv uv;
+};
+
+FIXTURE_VARIANT(uar_obj) {
+	uint32_t type;
+};
+
+FIXTURE_VARIANT_ADD(uar_obj, bf) { .type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF };
+FIXTURE_VARIANT_ADD(uar_obj, nc) { .type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC };
+
+FIXTURE_SETUP(uar_obj)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(uar_obj)
+{
+	uv_close(&self->uv);
+}
+
+static void *map_uar(int fd, const struct uv_uar *uar)
+{
+	void *p = mmap(NULL, uar->mmap_len, PROT_WRITE, MAP_SHARED, fd, uar->mmap_off);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+TEST_F(uar_obj, comes_and_goes)
+{
+	struct uv_uar uar;
+	void *p;
+
+	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &uar));
+	EXPECT_EQ(UV_PAGE, uar.mmap_len);
+	p = map_uar(self->uv.fd, &uar);
+	EXPECT_NE(NULL, p);
+	if (p)
+		munmap(p, uar.mmap_len);
+	EXPECT_EQ(0, uv_free_uar(self->uv.fd, uar.handle));
+	EXPECT_NE(0, uv_free_uar(self->uv.fd, uar.handle));
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(uar_obj, ids_and_offsets_are_its_own)
+{
+	struct uv_uar uar[16];
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(uar); i++)
+		ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &uar[i]));
+	for (i = 0; i < ARRAY_SIZE(uar); i++)
+		for (j = 0; j < i; j++) {
+			EXPECT_NE(uar[i].page_id, uar[j].page_id);
+			EXPECT_NE(uar[i].mmap_off, uar[j].mmap_off);
+		}
+	for (i = 0; i < ARRAY_SIZE(uar); i++)
+		EXPECT_EQ(0, uv_free_uar(self->uv.fd, uar[i].handle));
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(uar_obj, maps_in_its_own_size_only)
+{
+	struct uv_uar uar;
+
+	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &uar));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 2 * UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
+				   uar.mmap_off));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_PRIVATE, self->uv.fd, uar.mmap_off));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+TEST_F(uar_obj, cannot_be_mapped_through_another_context)
+{
+	struct uv_uar uar;
+	struct uv other;
+
+	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &uar));
+	ASSERT_EQ(0, uv_open(&other));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, other.fd, uar.mmap_off));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_NE(0, uv_free_uar(other.fd, uar.handle));
+	uv_close(&other);
+}
+
+TEST_F(uar_obj, cannot_be_mapped_once_freed)
+{
+	struct uv_uar uar;
+
+	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &uar));
+	ASSERT_EQ(0, uv_free_uar(self->uv.fd, uar.handle));
+	EXPECT_EQ(NULL, map_uar(self->uv.fd, &uar));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+/*
+ * Freed while mapped: the mapping may keep the page or die, but the page is not given to anyone else as
+ * long as a write through the old mapping reaches it.
+ */
+TEST_F(uar_obj, freed_while_mapped_is_not_recycled)
+{
+	struct uv_uar uar, next[32];
+	unsigned int i;
+	void *p;
+
+	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &uar));
+	p = map_uar(self->uv.fd, &uar);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, uv_free_uar(self->uv.fd, uar.handle));
+	for (i = 0; i < ARRAY_SIZE(next); i++) {
+		ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &next[i]));
+		EXPECT_NE(uar.page_id, next[i].page_id);
+	}
+	for (i = 0; i < ARRAY_SIZE(next); i++)
+		EXPECT_EQ(0, uv_free_uar(self->uv.fd, next[i].handle));
+	munmap(p, UV_PAGE);
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST(uar_type_must_be_known)
+{
+	static const uint32_t types[] = { 2, 3, 255, 0x80000000, ~0u };
+	struct uv_uar uar;
+	struct uv uv;
+	size_t i;
+
+	ASSERT_EQ(0, uv_open(&uv));
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		EXPECT_GT(0, uv_alloc_uar(uv.fd, types[i], &uar)) TH_LOG("type %#x", types[i]);
+	uv_close(&uv);
+}
+
+TEST(uars_left_behind_go_with_the_file)
+{
+	struct uv_uar uar;
+	struct uv uv;
+	int i;
+
+	NEED_HCA_CTL();
+	ASSERT_EQ(0, hca_census_reset());
+	ASSERT_EQ(0, uv_open(&uv));
+	for (i = 0; i < 10; i++)
+		ASSERT_EQ(0, uv_alloc_uar(uv.fd, i % 2, &uar));
+	uv_close(&uv);
+	EXPECT_CENSUS_UNCHANGED();
+}
+
+/* --- A second process with the command file ------------------------------------------------------------ */
+
+static int send_fd(int sock, int fd)
+{
+	char control[CMSG_SPACE(sizeof(fd))] = {}, byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, 0) == 1 ? 0 : -errno;
+}
+
+static int recv_fd(int sock)
+{
+	char control[CMSG_SPACE(sizeof(int))], byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	int fd;
+
+	if (recvmsg(sock, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+TEST_F(dv, second_process_maps_it_again_with_the_command_fd)
+{
+	struct mlx5dv_devx_uar *uar;
+	int sock[2], status, fd;
+	long dropped;
+	off_t off;
+	void *p;
+	pid_t pid;
+
+	NEED_HCA_CTL();
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		/* Knows nothing but what comes over the socket. */
+		fd = recv_fd(sock[1]);
+		if (fd < 0 || read(sock[1], &off, sizeof(off)) != sizeof(off))
+			_exit(2);
+		p = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, fd, off);
+		if (p == MAP_FAILED)
+			_exit(3);
+		*(volatile uint64_t *)(p + BF_OFFSET) = NO_QP_DOORBELL;
+		_exit(0);
+	}
+	uar = mlx5dv_devx_alloc_uar(self->r.ctx, variant->flags);
+	ASSERT_NE(NULL, uar);
+	dropped = hca_counter("no_qp");
+	ASSERT_EQ(0, send_fd(sock[0], self->r.ctx->cmd_fd));
+	ASSERT_EQ(sizeof(off_t), write(sock[0], &uar->mmap_off, sizeof(uar->mmap_off)));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	EXPECT_EQ(dropped + 1, hca_counter("no_qp"));
+	mlx5dv_devx_free_uar(uar);
+}
+
+/* --- Which register a queue pair gets -------------------------------------------------------------------- */
+
+FIXTURE(bfreg) {
+	struct uv uv;
+	uint32_t pd;
+	struct uv_cq cq;
+	struct uv_qp qp[BFREGS + 24];
+};
+
+FIXTURE_SETUP(bfreg)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &self->cq));
+}
+
+FIXTURE_TEARDOWN(bfreg)
+{
+	uv_close(&self->uv);
+}
+
+/* What the library is told counts all four registers of a UAR; two of them are in use. */
+static int bfreg_of(const struct uv_qp *qp)
+{
+	uint32_t in_uar = qp->resp.bfreg_index % 4;
+
+	return in_uar >= 2 ? -1 : (int)(qp->resp.bfreg_index / 4 * 2 + in_uar);
+}
+
+static bool is_low_latency(int bfreg)
+{
+	return bfreg >= BFREGS - LOW_LATENCY && bfreg < BFREGS;
+}
+
+TEST_F(bfreg, seventeen_queue_pairs_on_sixteen_registers)
+{
+	unsigned int users[BFREGS] = {}, least = ~0u, most = 0;
+	int i, n;
+
+	for (i = 0; i < 17; i++) {
+		ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+					  &self->qp[i]));
+		n = bfreg_of(&self->qp[i]);
+		ASSERT_LE(0, n) TH_LOG("QP %d got index %u", i, self->qp[i].resp.bfreg_index);
+		ASSERT_GT(BFREGS, n);
+		users[n]++;
+	}
+	/* Register 0 is for those who don't want BlueFlame. */
+	EXPECT_EQ(0, users[0]);
+	for (n = 1; n < BFREGS - LOW_LATENCY; n++) {
+		least = users[n] < least ? users[n] : least;
+		most = users[n] > most ? users[n] : most;
+	}
+	EXPECT_GE(1, most - least);
+	for (n = BFREGS - LOW_LATENCY; n < BFREGS; n++)
+		EXPECT_EQ(1, users[n]) TH_LOG("register %d", n);
+}
+
+TEST_F(bfreg, low_latency_lowest_free_first)
+{
+	int i;
+
+	for (i = 0; i < LOW_LATENCY; i++) {
+		ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+					  &self->qp[i]));
+		EXPECT_EQ(BFREGS - LOW_LATENCY + i, bfreg_of(&self->qp[i]));
+	}
+	/* Given back out of order, and taken again. */
+	ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp[2]));
+	ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp[1]));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp[1]));
+	EXPECT_EQ(BFREGS - LOW_LATENCY + 1, bfreg_of(&self->qp[1]));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp[2]));
+	EXPECT_EQ(BFREGS - LOW_LATENCY + 2, bfreg_of(&self->qp[2]));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp[4]));
+	EXPECT_FALSE(is_low_latency(bfreg_of(&self->qp[4])));
+}
+
+TEST_F(bfreg, medium_goes_to_the_least_loaded)
+{
+	int i, victim;
+
+	/* Each medium register twice. */
+	for (i = 0; i < LOW_LATENCY + 2 * (BFREGS - LOW_LATENCY - 1); i++)
+		ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+					  &self->qp[i]));
+	victim = bfreg_of(&self->qp[LOW_LATENCY + 5]);
+	ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp[LOW_LATENCY + 5]));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+				  &self->qp[LOW_LATENCY + 5]));
+	EXPECT_EQ(victim, bfreg_of(&self->qp[LOW_LATENCY + 5]));
+}
+
+TEST_F(bfreg, exact_return)
+{
+	int first[BFREGS], i, round;
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < BFREGS; i++) {
+			ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+						  &self->qp[i]));
+			if (!round)
+				first[i] = bfreg_of(&self->qp[i]);
+			else
+				EXPECT_EQ(first[i], bfreg_of(&self->qp[i]))
+					TH_LOG("round %d QP %d", round, i);
+		}
+		for (i = 0; i < BFREGS; i++)
+			ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp[(i * 5) % BFREGS]));
+	}
+}
+
+TEST_F(bfreg, a_refused_create_gives_its_register_back)
+{
+	struct uv_qp_req req;
+	struct uv_qp bad;
+	int i;
+
+	/* Fails at the doorbell record, after the register was chosen. */
+	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
+	ASSERT_EQ(0, uv_mem_alloc(&bad.mem, 1 << 16));
+	req.drv.buf_addr = (uintptr_t)bad.mem.buf;
+	req.drv.db_addr = 8;
+	for (i = 0; i < 20; i++)
+		EXPECT_GT(0, uv_create_qp_raw(self->uv.fd, &req, &bad));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp[0]));
+	EXPECT_EQ(BFREGS - LOW_LATENCY, bfreg_of(&self->qp[0]));
+}
+
+FIXTURE(bfreg_shape) {
+	struct uv uv;
+};
+
+FIXTURE_VARIANT(bfreg_shape) {
+	uint32_t total, low_lat;
+};
+
+FIXTURE_VARIANT_ADD(bfreg_shape, two_of_which_one_low) { .total = 2, .low_lat = 1 };
+FIXTURE_VARIANT_ADD(bfreg_shape, two_no_low) { .total = 2, .low_lat = 0 };
+FIXTURE_VARIANT_ADD(bfreg_shape, all_low) { .total = 8, .low_lat = 7 };
+FIXTURE_VARIANT_ADD(bfreg_shape, no_low) { .total = 8, .low_lat = 0 };
+
+FIXTURE_SETUP(bfreg_shape)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = variant->total, .num_low_latency_bfregs = variant->low_lat,
+		.max_cqe_version = 1, .lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+	};
+
+	ASSERT_EQ(0, uv_open_req(&self->uv, &req));
+}
+
+FIXTURE_TEARDOWN(bfreg_shape)
+{
+	uv_close(&self->uv);
+}
+
+/* More queue pairs than registers: every one works, and no low-latency register has two. */
+TEST_F(bfreg_shape, classes_hold)
+{
+	unsigned int users[BFREGS] = {};
+	struct uv_qp qp[20];
+	struct uv_cq cq;
+	uint32_t pd, i;
+	int n;
+
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &cq));
+	for (i = 0; i < ARRAY_SIZE(qp); i++) {
+		ASSERT_EQ(0, uv_create_qp(self->uv.fd, pd, cq.handle, IBV_QPT_RC, &qp[i]));
+		n = bfreg_of(&qp[i]);
+		ASSERT_LE(0, n);
+		ASSERT_GT(variant->total, n);
+		users[n]++;
+	}
+	for (i = variant->total - variant->low_lat; i < variant->total; i++)
+		EXPECT_EQ(1, users[i]) TH_LOG("register %u", i);
+	if (variant->low_lat + 1 < variant->total)
+		EXPECT_EQ(0, users[0]);
+}
+
+/* --- A queue pair on a UAR of the user's choice ---------------------------------------------------------- */
+
+TEST_F(bfreg, queue_pair_on_a_dynamic_uar)
+{
+	struct uv_qp_req req;
+	struct uv_uar uar;
+	struct uv_qp qp = {};
+
+	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &uar));
+	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
+	ASSERT_EQ(0, uv_mem_alloc(&qp.mem, 1 << 16));
+	req.drv.buf_addr = (uintptr_t)qp.mem.buf;
+	req.drv.db_addr = (uintptr_t)qp.mem.dbr;
+	req.drv.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX;
+	req.drv.bfreg_index = uar.page_id;
+	ASSERT_EQ(0, uv_create_qp_raw(self->uv.fd, &req, &qp));
+	EXPECT_EQ(0, uv_destroy_qp(self->uv.fd, &qp));
+	EXPECT_EQ(0, uv_free_uar(self->uv.fd, uar.handle));
+}
+
+TEST_F(bfreg, queue_pair_on_a_dynamic_register)
+{
+	off_t off = UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, BFREGS / 2);
+	struct uv_qp_req req;
+	struct uv_qp qp = {};
+	void *p;
+
+	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
+	ASSERT_EQ(0, uv_mem_alloc(&qp.mem, 1 << 16));
+	req.drv.buf_addr = (uintptr_t)qp.mem.buf;
+	req.drv.db_addr = (uintptr_t)qp.mem.dbr;
+	req.drv.flags = MLX5_QP_FLAG_BFREG_INDEX;
+	/* Invalid until used, and beyond the table. */
+	req.drv.bfreg_index = 0;
+	EXPECT_EQ(-EINVAL, uv_create_qp_raw(self->uv.fd, &req, &qp));
+	req.drv.bfreg_index = 1024;
+	EXPECT_EQ(-EINVAL, uv_create_qp_raw(self->uv.fd, &req, &qp));
+	req.drv.bfreg_index = ~0u;
+	EXPECT_EQ(-EINVAL, uv_create_qp_raw(self->uv.fd, &req, &qp));
+	p = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd, off);
+	ASSERT_NE(MAP_FAILED, p);
+	req.drv.bfreg_index = 0;
+	ASSERT_EQ(0, uv_create_qp_raw(self->uv.fd, &req, &qp));
+	EXPECT_EQ(0, uv_destroy_qp(self->uv.fd, &qp));
+	munmap(p, UV_PAGE);
+}
+
+TEST_F(bfreg, queue_pair_on_anothers_uar_is_refused)
+{
+	struct uv_qp_req req;
+	struct uv_uar uar;
+	struct uv other;
+	struct uv_qp qp = {};
+
+	NEED_BLUEBELL("a UAR page index must be the caller's own");
+	ASSERT_EQ(0, uv_open(&other));
+	ASSERT_EQ(0, uv_alloc_uar(other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &uar));
+	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
+	ASSERT_EQ(0, uv_mem_alloc(&qp.mem, 1 << 16));
+	req.drv.buf_addr = (uintptr_t)qp.mem.buf;
+	req.drv.db_addr = (uintptr_t)qp.mem.dbr;
+	req.drv.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX;
+	req.drv.bfreg_index = uar.page_id;
+	EXPECT_EQ(-EINVAL, uv_create_qp_raw(self->uv.fd, &req, &qp));
+	req.drv.bfreg_index = ~0u;
+	EXPECT_EQ(-EINVAL, uv_create_qp_raw(self->uv.fd, &req, &qp));
+	uv_close(&other);
+}
+
+TEST_HARNESS_MAIN

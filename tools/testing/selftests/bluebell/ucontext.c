@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * alloc_ucontext: every shape of the request, in both its versions, and the response to each. Requests
+ * are raw ioctls, so nothing of libmlx5 stands between.
+ */
+#include "test.h"
+
+#define REQ_V0_LEN sizeof(struct mlx5_ib_alloc_ucontext_req)
+#define REQ_V2_MIN_LEN offsetof(struct mlx5_ib_alloc_ucontext_req_v2, max_cqe_version)
+#define STATIC_BFREGS_PER_UAR 2
+#define DYN_BFREGS 1024
+
+static const struct mlx5_ib_alloc_ucontext_req_v2 default_req = {
+	.total_num_bfregs = 16,
+	.num_low_latency_bfregs = 4,
+	.max_cqe_version = 1,
+	.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+};
+
+/* The request as it is, the response thrown away. */
+static int try_request(const void *req, size_t len)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	int fd = uv_open_fd(), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = uv_get_context(fd, req, len, &resp, sizeof(resp));
+	close(fd);
+	return ret;
+}
+
+/* --- How many registers ------------------------------------------------------------------------ */
+
+FIXTURE(bfregs) {
+	struct uv uv;
+};
+
+FIXTURE_VARIANT(bfregs) {
+	uint32_t total, low_lat;
+	int ret;
+	uint32_t granted;
+};
+
+#define BFREGS(name, total_, low_, ret_, granted_)				\
+	FIXTURE_VARIANT_ADD(bfregs, name) {					\
+		.total = total_, .low_lat = low_, .ret = ret_, .granted = granted_ \
+	}
+
+BFREGS(default_16_4, 16, 4, 0, 16);
+BFREGS(none_is_invalid, 0, 0, -EINVAL, 0);
+BFREGS(most_512, 512, 4, 0, 512);
+BFREGS(over_512_is_too_many, 513, 4, -ENOMEM, 0);
+BFREGS(all_ones_is_too_many, ~0u, 4, -ENOMEM, 0);
+BFREGS(one_rounds_up_to_a_page, 1, 0, 0, 2);
+BFREGS(three_round_up_to_two_pages, 3, 1, 0, 4);
+BFREGS(odd_511_rounds_up_to_512, 511, 4, 0, 512);
+BFREGS(low_latency_15_of_16, 16, 15, 0, 16);
+BFREGS(low_latency_16_of_16_leaves_none_for_0, 16, 16, -EINVAL, 0);
+BFREGS(low_latency_above_total, 16, 17, -EINVAL, 0);
+BFREGS(low_latency_all_ones, 16, ~0u, -EINVAL, 0);
+BFREGS(low_latency_none, 16, 0, 0, 16);
+BFREGS(low_latency_511_of_512, 512, 511, 0, 512);
+
+FIXTURE_SETUP(bfregs)
+{
+	hca_census_reset();
+	self->uv.fd = -1;
+}
+
+FIXTURE_TEARDOWN(bfregs)
+{
+	uv_close(&self->uv);
+}
+
+TEST_F(bfregs, granted)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = default_req;
+	long uars = hca_census_count("uar");
+
+	req.total_num_bfregs = variant->total;
+	req.num_low_latency_bfregs = variant->low_lat;
+	ASSERT_EQ(variant->ret, uv_open_req(&self->uv, &req));
+	if (!variant->ret) {
+		EXPECT_EQ(variant->granted, self->uv.resp.tot_bfregs);
+		EXPECT_EQ(DYN_BFREGS, self->uv.resp.num_dyn_bfregs);
+		if (hca_ctl_present())
+			EXPECT_EQ(uars + variant->granted / STATIC_BFREGS_PER_UAR,
+				  hca_census_count("uar"));
+		uv_close(&self->uv);
+	}
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+/* --- The response -------------------------------------------------------------------------------- */
+
+FIXTURE(response) {
+	struct uv uv;
+};
+
+FIXTURE_SETUP(response)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+}
+
+FIXTURE_TEARDOWN(response)
+{
+	uv_close(&self->uv);
+}
+
+/* What the article's debugger printed, but for what an Ethernet port defines. */
+TEST_F(response, is_the_golden_one)
+{
+	struct mlx5_ib_alloc_ucontext_resp *r = &self->uv.resp;
+	uint32_t golden_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
+			       MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
+	uint32_t known_mask = golden_mask | MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE |
+			      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
+			      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_REAL_TIME_TS |
+			      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG;
+
+	EXPECT_EQ(512, r->bf_reg_size);
+	EXPECT_EQ(16, r->tot_bfregs);
+	EXPECT_EQ(1024, r->num_dyn_bfregs);
+	EXPECT_EQ(1, r->num_uars_per_page);
+	EXPECT_EQ(12, r->log_uar_size);
+	EXPECT_EQ(262144, r->qp_tab_size);
+	EXPECT_EQ(64, r->cache_line_size);
+	EXPECT_EQ(1024, r->max_sq_desc_sz);
+	EXPECT_EQ(512, r->max_rq_desc_sz);
+	EXPECT_EQ(32768, r->max_send_wqebb);
+	EXPECT_EQ(32768, r->max_recv_wr);
+	EXPECT_EQ(32768, r->max_srq_recv_wr);
+	EXPECT_EQ(1, r->num_ports);
+	EXPECT_EQ(0, r->flow_action_flags);
+	EXPECT_EQ(golden_mask, r->comp_mask & golden_mask);
+	EXPECT_EQ(0, r->comp_mask & ~known_mask);
+	EXPECT_EQ(72, r->response_length);
+	EXPECT_EQ(1, r->cqe_version);
+	EXPECT_EQ(3, r->cmds_supp_uhw);
+	EXPECT_EQ(1, r->clock_info_versions);
+	EXPECT_EQ(0, r->hca_core_clock_offset);
+	EXPECT_EQ(1792, r->dump_fill_mkey);
+}
+
+TEST_F(response, second_context_on_one_file_is_refused)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp;
+
+	ASSERT_EQ(0, hca_ctl_present() ? hca_census_reset() : 0);
+	EXPECT_EQ(-EINVAL, uv_get_context(self->uv.fd, &default_req, sizeof(default_req), &resp,
+					  sizeof(resp)));
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+FIXTURE(short_response) {
+	int fd;
+};
+
+FIXTURE_VARIANT(short_response) {
+	size_t len;
+};
+
+FIXTURE_VARIANT_ADD(short_response, none) { .len = 0 };
+FIXTURE_VARIANT_ADD(short_response, first_field) { .len = 4 };
+FIXTURE_VARIANT_ADD(short_response, up_to_num_ports) {
+	.len = offsetof(struct mlx5_ib_alloc_ucontext_resp, flow_action_flags)
+};
+FIXTURE_VARIANT_ADD(short_response, up_to_response_length) {
+	.len = offsetof(struct mlx5_ib_alloc_ucontext_resp, cqe_version)
+};
+FIXTURE_VARIANT_ADD(short_response, up_to_clock_offset) {
+	.len = offsetof(struct mlx5_ib_alloc_ucontext_resp, log_uar_size)
+};
+FIXTURE_VARIANT_ADD(short_response, all_but_dump_fill_mkey) {
+	.len = offsetof(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey)
+};
+FIXTURE_VARIANT_ADD(short_response, longer_than_the_kernel_knows) {
+	.len = sizeof(struct mlx5_ib_alloc_ucontext_resp) + 24
+};
+
+FIXTURE_SETUP(short_response)
+{
+	self->fd = uv_open_fd();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(short_response)
+{
+	close(self->fd);
+}
+
+TEST_F(short_response, is_cut_and_nothing_more_is_written)
+{
+	struct {
+		struct mlx5_ib_alloc_ucontext_resp resp;
+		uint8_t tail[64];
+	} got;
+	size_t full = sizeof(got.resp), i;
+	struct uv whole;
+
+	memset(&got, 0xa5, sizeof(got));
+	ASSERT_EQ(0, uv_open(&whole));
+	uv_close(&whole);
+	ASSERT_EQ(0, uv_get_context(self->fd, &default_req, sizeof(default_req), &got, variant->len));
+	/* How much there is says how much was asked for. */
+	whole.resp.response_length = variant->len < full ? variant->len : full;
+	if (variant->len >= offsetof(struct mlx5_ib_alloc_ucontext_resp, cqe_version))
+		EXPECT_EQ(whole.resp.response_length, got.resp.response_length);
+	for (i = 0; i < variant->len && i < offsetof(struct mlx5_ib_alloc_ucontext_resp, comp_mask); i++)
+		EXPECT_EQ(((uint8_t *)&whole.resp)[i], ((uint8_t *)&got)[i]);
+	for (i = variant->len; i < sizeof(got); i++)
+		ASSERT_EQ(0xa5, ((uint8_t *)&got)[i]) TH_LOG("byte %zu was written", i);
+}
+
+/* --- The request's versions and its reserved fields ------------------------------------------------ */
+
+TEST(request_v0_is_served)
+{
+	struct mlx5_ib_alloc_ucontext_req req = {
+		.total_num_bfregs = 16, .num_low_latency_bfregs = 4,
+	};
+	struct mlx5_ib_alloc_ucontext_resp resp = {};
+	int fd = uv_open_fd();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, uv_get_context(fd, &req, sizeof(req), &resp, sizeof(resp)));
+	EXPECT_EQ(16, resp.tot_bfregs);
+	/* Not asked for: the newer CQE format, and dynamic registers. */
+	EXPECT_EQ(0, resp.cqe_version);
+	EXPECT_EQ(0, resp.num_dyn_bfregs);
+	close(fd);
+}
+
+TEST(request_of_no_version_is_refused)
+{
+	size_t len;
+
+	for (len = 0; len < REQ_V2_MIN_LEN; len++) {
+		if (len == REQ_V0_LEN)
+			continue;
+		EXPECT_EQ(-EINVAL, try_request(&default_req, len)) TH_LOG("length %zu", len);
+	}
+}
+
+TEST(request_v2_may_end_early)
+{
+	size_t len;
+
+	for (len = REQ_V2_MIN_LEN; len <= sizeof(default_req); len += 8)
+		EXPECT_EQ(0, try_request(&default_req, len)) TH_LOG("length %zu", len);
+}
+
+TEST(request_may_be_longer_if_the_rest_is_zero)
+{
+	struct {
+		struct mlx5_ib_alloc_ucontext_req_v2 req;
+		uint8_t tail[40];
+	} req = { .req = default_req };
+
+	EXPECT_EQ(0, try_request(&req, sizeof(req)));
+	req.tail[39] = 1;
+	EXPECT_EQ(-EOPNOTSUPP, try_request(&req, sizeof(req)));
+}
+
+FIXTURE(undefined) {
+	struct mlx5_ib_alloc_ucontext_req_v2 req;
+};
+
+FIXTURE_VARIANT(undefined) {
+	size_t offset;
+	unsigned int len, bit;
+	int ret;
+};
+
+#define UNDEFINED(name, field, bit_, ret_)						\
+	FIXTURE_VARIANT_ADD(undefined, name) {					\
+		.offset = offsetof(struct mlx5_ib_alloc_ucontext_req_v2, field),	\
+		.bit = bit_, .ret = ret_,						\
+	}
+
+UNDEFINED(flag_1, flags, 1, -EINVAL);
+UNDEFINED(flag_31, flags, 31, -EINVAL);
+UNDEFINED(comp_mask_0, comp_mask, 0, -EOPNOTSUPP);
+UNDEFINED(comp_mask_31, comp_mask, 31, -EOPNOTSUPP);
+UNDEFINED(reserved0_0, reserved0, 0, -EOPNOTSUPP);
+UNDEFINED(reserved0_7, reserved0, 7, -EOPNOTSUPP);
+UNDEFINED(reserved1_15, reserved1, 15, -EOPNOTSUPP);
+UNDEFINED(reserved2_0, reserved2, 0, -EOPNOTSUPP);
+UNDEFINED(reserved2_31, reserved2, 31, -EOPNOTSUPP);
+/* A library that can do more than the kernel knows is served all the same. */
+UNDEFINED(lib_cap_2, lib_caps, 2, 0);
+UNDEFINED(lib_cap_63, lib_caps, 63, 0);
+
+FIXTURE_SETUP(undefined)
+{
+	self->req = default_req;
+}
+
+FIXTURE_TEARDOWN(undefined)
+{
+}
+
+TEST_F(undefined, bit)
+{
+	((uint8_t *)&self->req)[variant->offset + variant->bit / 8] |= 1 << (variant->bit % 8);
+	EXPECT_EQ(variant->ret, try_request(&self->req, sizeof(self->req)));
+}
+
+TEST(cqe_version_is_the_lower_of_both)
+{
+	static const uint8_t asked[] = { 0, 1, 2, 255 };
+	struct mlx5_ib_alloc_ucontext_req_v2 req = default_req;
+	struct uv uv;
+	size_t i;
+
+	for (i = 0; i < sizeof(asked); i++) {
+		req.max_cqe_version = asked[i];
+		ASSERT_EQ(0, uv_open_req(&uv, &req));
+		EXPECT_EQ(asked[i] ? 1 : 0, uv.resp.cqe_version) TH_LOG("asked for %u", asked[i]);
+		uv_close(&uv);
+	}
+}
+
+TEST(no_dynamic_registers_unless_the_library_can)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = default_req;
+	struct uv uv;
+
+	req.lib_caps = MLX5_LIB_CAP_4K_UAR;
+	ASSERT_EQ(0, uv_open_req(&uv, &req));
+	EXPECT_EQ(0, uv.resp.num_dyn_bfregs);
+	EXPECT_EQ(16, uv.resp.tot_bfregs);
+	uv_close(&uv);
+}
+
+/* --- Bad pointers, and the way back ------------------------------------------------------------------ */
+
+TEST(unreadable_request_is_a_fault)
+{
+	EXPECT_EQ(-EFAULT, try_request((void *)8, sizeof(default_req)));
+}
+
+TEST(unwritable_response_is_a_fault_and_leaves_nothing)
+{
+	int fd = uv_open_fd();
+
+	ASSERT_LE(0, fd);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+	EXPECT_EQ(-EFAULT, uv_get_context(fd, &default_req, sizeof(default_req), (void *)8, 72));
+	close(fd);
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+/* All or none: the static UARs go back when one of them cannot be had. */
+TEST(uars_are_all_or_none)
+{
+	unsigned int nth;
+	int ret;
+
+	NEED_HCA_CTL();
+	ASSERT_EQ(0, hca_census_reset());
+	for (nth = 1; nth < 64; nth++) {
+		ASSERT_EQ(0, hca_inject_cmd(nth, "LIM_ERR"));
+		ret = try_request(&default_req, sizeof(default_req));
+		/* Refusals on the way out don't concern the user. */
+		if (!hca_inject_clear() || !ret)
+			break;
+		EXPECT_EQ(-ENOMEM, ret) TH_LOG("command %u refused", nth);
+		EXPECT_CENSUS_UNCHANGED() TH_LOG("command %u refused", nth);
+	}
+	/* Eight UARs at least, one command each. */
+	EXPECT_LT(8, nth);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * uverbs without the libraries: every command goes through the ioctl that invokes a write() command,
+ * because it takes core and driver data apart and so lets a test choose the length of each.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rdma.h"
+#include "uv.h"
+
+#define MAX_ATTRS 8
+
+/**
+ * uv_open_fd - open the character device of the first RDMA device, with no context yet
+ *
+ * Return: the file descriptor, or a negative errno.
+ */
+int uv_open_fd(void)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", rdma_uverbs_name());
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/**
+ * uv_ioctl - one ioctl command
+ * @fd: of the character device
+ * @object: UVERBS_OBJECT_* or MLX5_IB_OBJECT_*
+ * @method: of that object
+ * @attrs: read, and written for outputs
+ * @n: number of @attrs, at most MAX_ATTRS
+ */
+int uv_ioctl(int fd, uint16_t object, uint16_t method, struct ib_uverbs_attr *attrs, unsigned int n)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attrs[MAX_ATTRS];
+	} cmd = {
+		.hdr = {
+			.length = sizeof(cmd.hdr) + n * sizeof(*attrs),
+			.object_id = object,
+			.method_id = method,
+			.num_attrs = n,
+			.driver_id = RDMA_DRIVER_MLX5,
+		},
+	};
+	int ret;
+
+	memcpy(cmd.attrs, attrs, n * sizeof(*attrs));
+	ret = ioctl(fd, RDMA_VERBS_IOCTL, &cmd) ? -errno : 0;
+	memcpy(attrs, cmd.attrs, n * sizeof(*attrs));
+	return ret;
+}
+
+static struct ib_uverbs_attr attr_in(uint16_t id, const void *data, size_t len)
+{
+	struct ib_uverbs_attr attr = {
+		.attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY,
+	};
+
+	/* Up to eight bytes travel in the attribute itself. */
+	if (len <= sizeof(attr.data))
+		memcpy(&attr.data, data, len);
+	else
+		attr.data = (uintptr_t)data;
+	return attr;
+}
+
+static struct ib_uverbs_attr attr_out(uint16_t id, void *data, size_t len)
+{
+	return (struct ib_uverbs_attr){
+		.attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY,
+		.data = (uintptr_t)data,
+	};
+}
+
+/**
+ * uv_cmd - one write() command, by way of the ioctl
+ * @fd: of the character device
+ * @cmd: IB_USER_VERBS_CMD_*, or'ed with IB_USER_VERBS_CMD_FLAG_EXTENDED for an extended one
+ * @in: the command's own request, @in_len bytes
+ * @in_len: of @in in bytes
+ * @out: the command's own response
+ * @out_len: of @out in bytes; 0 for none
+ * @uhw_in: the driver's request
+ * @uhw_in_len: of @uhw_in in bytes; 0 for none
+ * @uhw_out: the driver's response
+ * @uhw_out_len: of @uhw_out in bytes; 0 for none
+ */
+int uv_cmd(int fd, uint32_t cmd, const void *in, size_t in_len, void *out, size_t out_len,
+	   const void *uhw_in, size_t uhw_in_len, void *uhw_out, size_t uhw_out_len)
+{
+	struct ib_uverbs_attr attrs[5];
+	uint64_t cmd64 = cmd;
+	unsigned int n = 0;
+
+	attrs[n++] = attr_in(UVERBS_ATTR_WRITE_CMD, &cmd64, sizeof(cmd64));
+	attrs[n++] = attr_in(UVERBS_ATTR_CORE_IN, in, in_len);
+	if (out_len)
+		attrs[n++] = attr_out(UVERBS_ATTR_CORE_OUT, out, out_len);
+	if (uhw_in_len)
+		attrs[n++] = attr_in(UVERBS_ATTR_UHW_IN, uhw_in, uhw_in_len);
+	if (uhw_out_len)
+		attrs[n++] = attr_out(UVERBS_ATTR_UHW_OUT, uhw_out, uhw_out_len);
+	return uv_ioctl(fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, attrs, n);
+}
+
+/**
+ * uv_get_context - GET_CONTEXT with a driver request and response of any length
+ * @fd: of the character device
+ * @req: the driver's request
+ * @req_len: of @req in bytes
+ * @resp: the driver's response
+ * @resp_len: of @resp in bytes; 0 for none
+ */
+int uv_get_context(int fd, const void *req, size_t req_len, void *resp, size_t resp_len)
+{
+	struct ib_uverbs_attr attrs[4];
+	uint32_t num_comp;
+	uint64_t core;
+	unsigned int n = 0;
+
+	attrs[n++] = attr_out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &num_comp, sizeof(num_comp));
+	attrs[n++] = attr_out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &core, sizeof(core));
+	if (req_len)
+		attrs[n++] = attr_in(UVERBS_ATTR_UHW_IN, req, req_len);
+	if (resp_len)
+		attrs[n++] = attr_out(UVERBS_ATTR_UHW_OUT, resp, resp_len);
+	return uv_ioctl(fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, attrs, n);
+}
+
+int uv_open_req(struct uv *uv, const struct mlx5_ib_alloc_ucontext_req_v2 *req)
+{
+	int ret;
+
+	memset(uv, 0, sizeof(*uv));
+	uv->fd = uv_open_fd();
+	if (uv->fd < 0)
+		return uv->fd;
+	ret = uv_get_context(uv->fd, req, sizeof(*req), &uv->resp, sizeof(uv->resp));
+	if (ret)
+		uv_close(uv);
+	return ret;
+}
+
+/**
+ * uv_open - open the device with what libmlx5 asked for by default when the article was written: 16
+ * registers, 4 of them low-latency
+ * @uv: the context
+ */
+int uv_open(struct uv *uv)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16,
+		.num_low_latency_bfregs = 4,
+		.max_cqe_version = 1,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+	};
+
+	return uv_open_req(uv, &req);
+}
+
+void uv_close(struct uv *uv)
+{
+	if (uv->fd >= 0)
+		close(uv->fd);
+	uv->fd = -1;
+}
+
+int uv_mem_alloc(struct uv_mem *mem, size_t len)
+{
+	void *p;
+
+	/* The buffer's pages, and one more for the doorbell record. */
+	mem->len = (len + UV_PAGE - 1) & ~(UV_PAGE - 1);
+	p = mmap(NULL, mem->len + UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	mem->buf = p;
+	mem->dbr = p + mem->len;
+	return 0;
+}
+
+void uv_mem_free(struct uv_mem *mem)
+{
+	if (mem->buf)
+		munmap(mem->buf, mem->len + UV_PAGE);
+	memset(mem, 0, sizeof(*mem));
+}
+
+int uv_alloc_pd(int fd, uint32_t *handle, uint32_t *pdn)
+{
+	struct ib_uverbs_alloc_pd req = {};
+	struct ib_uverbs_alloc_pd_resp resp = {};
+	struct mlx5_ib_alloc_pd_resp drv = {};
+	int ret;
+
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp, sizeof(resp), NULL, 0,
+		     &drv, sizeof(drv));
+	*handle = resp.pd_handle;
+	if (pdn)
+		*pdn = drv.pdn;
+	return ret;
+}
+
+int uv_dealloc_pd(int fd, uint32_t handle)
+{
+	struct ib_uverbs_dealloc_pd req = { .pd_handle = handle };
+
+	return uv_cmd(fd, IB_USER_VERBS_CMD_DEALLOC_PD, &req, sizeof(req), NULL, 0, NULL, 0, NULL, 0);
+}
+
+int uv_reg_mr(int fd, uint32_t pd, void *addr, uint64_t len, uint64_t iova, uint32_t access,
+	      struct ib_uverbs_reg_mr_resp *resp)
+{
+	struct ib_uverbs_reg_mr req = {
+		.start = (uintptr_t)addr, .length = len, .hca_va = iova,
+		.pd_handle = pd, .access_flags = access,
+	};
+
+	memset(resp, 0, sizeof(*resp));
+	return uv_cmd(fd, IB_USER_VERBS_CMD_REG_MR, &req, sizeof(req), resp, sizeof(*resp), NULL, 0,
+		      NULL, 0);
+}
+
+int uv_dereg_mr(int fd, uint32_t handle)
+{
+	struct ib_uverbs_dereg_mr req = { .mr_handle = handle };
+
+	return uv_cmd(fd, IB_USER_VERBS_CMD_DEREG_MR, &req, sizeof(req), NULL, 0, NULL, 0, NULL, 0);
+}
+
+/**
+ * uv_create_cq_raw - CREATE_CQ with a driver request of the test's making
+ * @fd: of the character device
+ * @cqe: entries asked for
+ * @drv: the driver's request
+ * @drv_len: of @drv in bytes
+ * @resp: the command's own response
+ * @cqn: the number in the driver's response, or NULL
+ */
+int uv_create_cq_raw(int fd, uint32_t cqe, const void *drv, size_t drv_len,
+		     struct ib_uverbs_create_cq_resp *resp, uint32_t *cqn)
+{
+	struct ib_uverbs_create_cq req = { .cqe = cqe, .comp_channel = -1 };
+	struct mlx5_ib_create_cq_resp drv_resp = {};
+	int ret;
+
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_CREATE_CQ, &req, sizeof(req), resp, sizeof(*resp),
+		     drv, drv_len, &drv_resp, sizeof(drv_resp));
+	if (cqn)
+		*cqn = drv_resp.cqn;
+	return ret;
+}
+
+/**
+ * uv_create_cq_dbr - a CQ that is as it should be, but for the doorbell record's address
+ * @fd: of the character device
+ * @cqe: entries asked for
+ * @dbr: the doorbell record's address
+ * @cq: the CQ
+ */
+int uv_create_cq_dbr(int fd, uint32_t cqe, void *dbr, struct uv_cq *cq)
+{
+	struct mlx5_ib_create_cq drv = { .cqe_size = 64 };
+	struct ib_uverbs_create_cq_resp resp = {};
+	size_t entries = 1;
+	int ret;
+
+	memset(cq, 0, sizeof(*cq));
+	while (entries < cqe + 1ul)
+		entries *= 2;
+	ret = uv_mem_alloc(&cq->mem, entries * 64);
+	if (ret)
+		return ret;
+	drv.buf_addr = (uintptr_t)cq->mem.buf;
+	drv.db_addr = (uintptr_t)dbr ?: (uintptr_t)cq->mem.dbr;
+	ret = uv_create_cq_raw(fd, cqe, &drv, sizeof(drv), &resp, &cq->cqn);
+	if (ret) {
+		uv_mem_free(&cq->mem);
+		return ret;
+	}
+	cq->handle = resp.cq_handle;
+	cq->cqe = resp.cqe;
+	return 0;
+}
+
+int uv_create_cq(int fd, uint32_t cqe, struct uv_cq *cq)
+{
+	return uv_create_cq_dbr(fd, cqe, NULL, cq);
+}
+
+int uv_destroy_cq(int fd, struct uv_cq *cq)
+{
+	struct ib_uverbs_destroy_cq req = { .cq_handle = cq->handle };
+	struct ib_uverbs_destroy_cq_resp resp;
+	int ret;
+
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_DESTROY_CQ, &req, sizeof(req), &resp, sizeof(resp), NULL, 0,
+		     NULL, 0);
+	if (!ret)
+		uv_mem_free(&cq->mem);
+	return ret;
+}
+
+/**
+ * uv_qp_req_init - a CREATE_QP request with nothing wrong in it: 16 of either work request, one SGE
+ * @req: the request; its memory addresses are filled in by uv_create_qp()
+ * @pd: handle
+ * @cq: handle
+ * @qp_type: IBV_QPT_*
+ */
+void uv_qp_req_init(struct uv_qp_req *req, uint32_t pd, uint32_t cq, uint8_t qp_type)
+{
+	*req = (struct uv_qp_req){
+		.core = {
+			.pd_handle = pd, .send_cq_handle = cq, .recv_cq_handle = cq,
+			.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1,
+			.sq_sig_all = 1, .qp_type = qp_type,
+		},
+		.drv = { .sq_wqe_count = 64, .rq_wqe_count = 16, .rq_wqe_shift = 4, .uidx = 0xbbb },
+		.drv_len = sizeof(struct mlx5_ib_create_qp),
+	};
+}
+
+int uv_create_qp_raw(int fd, const struct uv_qp_req *req, struct uv_qp *qp)
+{
+	int ret;
+
+	memset(&qp->core, 0, sizeof(qp->core));
+	memset(&qp->resp, 0, sizeof(qp->resp));
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_CREATE_QP, &req->core, sizeof(req->core), &qp->core,
+		     sizeof(qp->core), &req->drv, req->drv_len, &qp->resp, sizeof(qp->resp));
+	qp->handle = qp->core.qp_handle;
+	qp->qpn = qp->core.qpn;
+	return ret;
+}
+
+static int create_qp(int fd, struct uv_qp_req *req, void *dbr, struct uv_qp *qp)
+{
+	int ret;
+
+	memset(qp, 0, sizeof(*qp));
+	ret = uv_mem_alloc(&qp->mem, ((size_t)req->drv.rq_wqe_count << req->drv.rq_wqe_shift) +
+				     req->drv.sq_wqe_count * 64ul);
+	if (ret)
+		return ret;
+	req->drv.buf_addr = (uintptr_t)qp->mem.buf;
+	req->drv.db_addr = (uintptr_t)dbr ?: (uintptr_t)qp->mem.dbr;
+	ret = uv_create_qp_raw(fd, req, qp);
+	if (ret)
+		uv_mem_free(&qp->mem);
+	return ret;
+}
+
+int uv_create_qp(int fd, uint32_t pd, uint32_t cq, uint8_t qp_type, struct uv_qp *qp)
+{
+	struct uv_qp_req req;
+
+	uv_qp_req_init(&req, pd, cq, qp_type);
+	return create_qp(fd, &req, NULL, qp);
+}
+
+int uv_create_qp_dbr(int fd, uint32_t pd, uint32_t cq, void *dbr, struct uv_qp *qp)
+{
+	struct uv_qp_req req;
+
+	uv_qp_req_init(&req, pd, cq, IBV_QPT_RC);
+	return create_qp(fd, &req, dbr, qp);
+}
+
+int uv_destroy_qp_handle(int fd, uint32_t handle)
+{
+	struct ib_uverbs_destroy_qp req = { .qp_handle = handle };
+	struct ib_uverbs_destroy_qp_resp resp;
+
+	return uv_cmd(fd, IB_USER_VERBS_CMD_DESTROY_QP, &req, sizeof(req), &resp, sizeof(resp), NULL, 0,
+		      NULL, 0);
+}
+
+int uv_destroy_qp(int fd, struct uv_qp *qp)
+{
+	int ret = uv_destroy_qp_handle(fd, qp->handle);
+
+	if (!ret)
+		uv_mem_free(&qp->mem);
+	return ret;
+}
+
+int uv_modify_qp(int fd, const struct ib_uverbs_modify_qp *req)
+{
+	return uv_cmd(fd, IB_USER_VERBS_CMD_MODIFY_QP, req, sizeof(*req), NULL, 0, NULL, 0, NULL, 0);
+}
+
+/**
+ * uv_qp_to_rts - take an RC QP from RESET to RTS
+ * @fd: of the character device
+ * @qp: the QP
+ * @dest_qpn: whom it talks to
+ * @dlid: where that is
+ */
+int uv_qp_to_rts(int fd, struct uv_qp *qp, uint32_t dest_qpn, uint16_t dlid)
+{
+	struct ib_uverbs_modify_qp req = {
+		.qp_handle = qp->handle,
+		.attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+	};
+	int ret;
+
+	ret = uv_modify_qp(fd, &req);
+	if (ret)
+		return ret;
+	req.attr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	req.qp_state = IBV_QPS_RTR;
+	req.path_mtu = IBV_MTU_1024;
+	req.dest_qp_num = dest_qpn;
+	req.dest.dlid = dlid;
+	req.dest.port_num = 1;
+	req.max_dest_rd_atomic = 1;
+	req.min_rnr_timer = 12;
+	ret = uv_modify_qp(fd, &req);
+	if (ret)
+		return ret;
+	req.attr_mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+	req.qp_state = IBV_QPS_RTS;
+	req.timeout = 14;
+	req.retry_cnt = 7;
+	req.rnr_retry = 7;
+	req.max_rd_atomic = 1;
+	return uv_modify_qp(fd, &req);
+}
+
+int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar)
+{
+	uint64_t type64 = type;
+	uint32_t len = 0;
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		attr_in(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, &type64, sizeof(type64)),
+		attr_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &uar->mmap_off, sizeof(uar->mmap_off)),
+		attr_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &len, sizeof(len)),
+		attr_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->page_id, sizeof(uar->page_id)),
+	};
+	int ret;
+
+	memset(uar, 0, sizeof(*uar));
+	ret = uv_ioctl(fd, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, attrs, 5);
+	uar->handle = attrs[0].data;
+	uar->mmap_len = len;
+	return ret;
+}
+
+int uv_free_uar(int fd, uint32_t handle)
+{
+	struct ib_uverbs_attr attr = {
+		.attr_id = MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE,
+		.flags = UVERBS_ATTR_F_MANDATORY,
+		.data = handle,
+	};
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, &attr, 1);
+}
+
+/**
+ * uv_pinned_pages - what the kernel counts as pinned in this process
+ *
+ * Return: the number of pages, or -1.
+ */
+long uv_pinned_pages(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = -1;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmPin: %ld", &kib) == 1)
+			break;
+	fclose(f);
+	return kib < 0 ? -1 : kib / 4;
+}

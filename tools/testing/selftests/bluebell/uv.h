@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * uverbs without the libraries: commands with whatever driver data a test cares to send, as a program
+ * that means harm would.
+ *
+ * Functions return 0 or a negative errno unless they say otherwise.
+ */
+#ifndef BLUEBELL_UV_H
+#define BLUEBELL_UV_H
+
+#include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define UV_PAGE 4096ul
+
+/* Offsets that libmlx5 maps: the command above the low byte of the index, the rest of it above both. */
+#define UV_MMAP_OFF(cmd, idx) \
+	((off_t)(((idx) & 0xff) | ((cmd) << 8) | (((unsigned long)(idx) >> 8) << 16)) * UV_PAGE)
+
+/* A context of its own, made with the raw command. */
+struct uv {
+	int fd;
+	struct mlx5_ib_alloc_ucontext_resp resp;
+};
+
+/* A queue's memory: buffer and doorbell record, freed by uv_mem_free(). */
+struct uv_mem {
+	void *buf;
+	size_t len;
+	__be32 *dbr;
+};
+
+struct uv_cq {
+	struct uv_mem mem;
+	uint32_t handle, cqn, cqe;
+};
+
+/* All of a CREATE_QP, so that a test changes what it wants to be wrong. */
+struct uv_qp_req {
+	struct ib_uverbs_create_qp core;
+	struct mlx5_ib_create_qp drv;
+	size_t drv_len;
+};
+
+struct uv_qp {
+	struct uv_mem mem;
+	uint32_t handle, qpn;
+	struct ib_uverbs_create_qp_resp core;
+	struct mlx5_ib_create_qp_resp resp;
+};
+
+int uv_open_fd(void);
+int uv_ioctl(int fd, uint16_t object, uint16_t method, struct ib_uverbs_attr *attrs, unsigned int n);
+int uv_cmd(int fd, uint32_t cmd, const void *in, size_t in_len, void *out, size_t out_len,
+	   const void *uhw_in, size_t uhw_in_len, void *uhw_out, size_t uhw_out_len);
+
+int uv_get_context(int fd, const void *req, size_t req_len, void *resp, size_t resp_len);
+int uv_open(struct uv *uv);
+int uv_open_req(struct uv *uv, const struct mlx5_ib_alloc_ucontext_req_v2 *req);
+void uv_close(struct uv *uv);
+
+int uv_mem_alloc(struct uv_mem *mem, size_t len);
+void uv_mem_free(struct uv_mem *mem);
+
+int uv_alloc_pd(int fd, uint32_t *handle, uint32_t *pdn);
+int uv_dealloc_pd(int fd, uint32_t handle);
+
+int uv_reg_mr(int fd, uint32_t pd, void *addr, uint64_t len, uint64_t iova, uint32_t access,
+	      struct ib_uverbs_reg_mr_resp *resp);
+int uv_dereg_mr(int fd, uint32_t handle);
+
+int uv_create_cq_raw(int fd, uint32_t cqe, const void *drv, size_t drv_len,
+		     struct ib_uverbs_create_cq_resp *resp, uint32_t *cqn);
+int uv_create_cq(int fd, uint32_t cqe, struct uv_cq *cq);
+int uv_create_cq_dbr(int fd, uint32_t cqe, void *dbr, struct uv_cq *cq);
+int uv_destroy_cq(int fd, struct uv_cq *cq);
+
+void uv_qp_req_init(struct uv_qp_req *req, uint32_t pd, uint32_t cq, uint8_t qp_type);
+int uv_create_qp_raw(int fd, const struct uv_qp_req *req, struct uv_qp *qp);
+int uv_create_qp(int fd, uint32_t pd, uint32_t cq, uint8_t qp_type, struct uv_qp *qp);
+int uv_create_qp_dbr(int fd, uint32_t pd, uint32_t cq, void *dbr, struct uv_qp *qp);
+int uv_destroy_qp_handle(int fd, uint32_t handle);
+int uv_destroy_qp(int fd, struct uv_qp *qp);
+int uv_modify_qp(int fd, const struct ib_uverbs_modify_qp *req);
+int uv_qp_to_rts(int fd, struct uv_qp *qp, uint32_t dest_qpn, uint16_t dlid);
+
+/* The UAR object behind mlx5dv_devx_alloc_uar(). */
+struct uv_uar {
+	uint32_t handle, page_id;
+	uint64_t mmap_off, mmap_len;
+};
+int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar);
+int uv_free_uar(int fd, uint32_t handle);
+
+long uv_pinned_pages(void);
+
+#endif
