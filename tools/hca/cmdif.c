@@ -10,6 +10,7 @@
 
 #include "cmdif.h"
 #include "ctrl.h"
+#include "eq.h"
 #include "fields.h"
 #include "hca_priv.h"
 #include "pci.h"
@@ -32,6 +33,7 @@ enum {
 #define CMD_TYPE_PCI	7
 #define OWNER_HW	1
 #define INLINE		16	/* bytes of a command that are in the queue entry itself */
+#define OUT_HDR		8	/* status and syndrome: the least that an output can be */
 #define MAX_CMD_LEN	(1u << 20)
 #define BLK_ALIGN	512
 
@@ -212,7 +214,7 @@ static uint8_t dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_desc 
  * @hca: the function
  * @in: input, mailboxes joined, at least 16 bytes
  * @in_len: bytes
- * @out: output, zeroed, at least 16 bytes
+ * @out: output, zeroed, at least 8 bytes
  * @out_len: bytes
  * @slot: of the queue, for the trace
  *
@@ -361,7 +363,7 @@ static enum delivery lay_check(const uint8_t *lay, size_t in_len, size_t out_len
 		return DL_RESERVED;
 	if (in_len < INLINE || in_len > MAX_CMD_LEN)
 		return DL_IN_LEN;
-	if (out_len < INLINE || out_len > MAX_CMD_LEN)
+	if (out_len < OUT_HDR || out_len > MAX_CMD_LEN)
 		return DL_OUT_LEN;
 	return DL_OK;
 }
@@ -426,6 +428,7 @@ static bool do_slot(struct hca *hca, unsigned int slot)
  */
 void cmdif_doorbell(struct hca *hca, uint32_t slots)
 {
+	bool events = eq_subscribed(hca, EVENT_CMD);
 	uint32_t done = 0;
 	unsigned int i;
 
@@ -434,7 +437,8 @@ void cmdif_doorbell(struct hca *hca, uint32_t slots)
 	for (i = 0; i < HCA_CMD_SLOTS; i++)
 		if (slots >> i & 1 && do_slot(hca, i))
 			done |= 1u << i;
-	if (done) {
+	/* A queue that these commands made themselves is not told about them. */
+	if (done && events) {
 		uint8_t data[28] = { 0 };
 
 		put_be32(data, done);

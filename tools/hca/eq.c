@@ -111,6 +111,28 @@ void eq_post(struct hca *hca, uint32_t eqn, uint8_t type, uint8_t subtype, const
 		eq_put(hca, eq, type, subtype, data28);
 }
 
+struct subscriber {
+	uint8_t type;
+	bool found;
+};
+
+static bool is_subscribed(struct hca *hca, struct obj *obj, void *arg)
+{
+	struct subscriber *s = arg;
+
+	(void)hca;
+	s->found |= ((struct eq *)obj)->events[s->type / 64] >> (s->type % 64) & 1;
+	return !s->found;
+}
+
+bool eq_subscribed(struct hca *hca, uint8_t type)
+{
+	struct subscriber s = { .type = type };
+
+	obj_for_each(hca, OBJ_EQ, is_subscribed, &s);
+	return s.found;
+}
+
 struct async_event {
 	uint8_t type, subtype;
 	const void *data;

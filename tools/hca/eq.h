@@ -28,6 +28,8 @@ struct eq {
 	uint8_t eqc[64];	/* as given, for QUERY_EQ */
 };
 
+/* Is there a queue that asked for this type of event? */
+bool eq_subscribed(struct hca *hca, uint8_t type);
 struct eq *eq_find(struct hca *hca, uint32_t eqn);
 
 #endif

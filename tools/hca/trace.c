@@ -182,6 +182,22 @@ static void decode_elem(FILE *f, const struct ifc_member *fl, const uint8_t *p, 
 	fputc('}', f);
 }
 
+/* Bytes: text if they are, up to the first zero, else hexadecimal. */
+static void print_bytes(FILE *f, const uint8_t *p, uint64_t n)
+{
+	uint64_t len = strnlen((const char *)p, n), i;
+	bool text = true;
+
+	for (i = 0; i < len; i++)
+		text &= p[i] >= ' ' && p[i] <= '~' && p[i] != '"' && p[i] != '\\';
+	for (i = len; i < n; i++)
+		text &= !p[i];
+	fputc('"', f);
+	for (i = 0; i < (text ? len : n); i++)
+		fprintf(f, text ? "%c" : "%02x", p[i]);
+	fputc('"', f);
+}
+
 static void decode_array(FILE *f, const struct ifc_member *fl, const uint8_t *p, uint64_t off,
 			 uint64_t n, uint64_t end)
 {
@@ -214,7 +230,9 @@ static void decode(FILE *f, const struct ifc_struct *s, const uint8_t *p, uint64
 			continue;
 		fprintf(f, "%s\"%s\":", *first ? "" : ",", fl->name);
 		*first = false;
-		if (fl->count == 1)
+		if (fl->width == 8 && n > 1 && off % 8 == 0 && !fl->sub)
+			print_bytes(f, p + off / 8, n);
+		else if (fl->count == 1)
 			decode_elem(f, fl, p, off, end);
 		else
 			decode_array(f, fl, p, off, n, end);
