@@ -81,6 +81,7 @@ static const struct def {
 	{ "general", "qkv", 1, 1 },
 	{ "general", "pkv", 1, 1 },
 	{ "general", "set_deth_sqpn", 1, 1 },
+	{ "general", "xrc", 1, 1 },
 	{ "general", "ud", 1, 1 },
 	{ "general", "uc", 1, 1 },
 	{ "general", "rc", 1, 1 },
