@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the completion queue layout: entry counts, the library's
+ * request, the CQC, and the geometry of queue buffers.
+ */
+
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include <linux/string.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "../layout_cq.h"
+#include "golden.h"
+
+#define CQC_SIZE	0x40
+
+static const struct entries_case {
+	const char *name;
+	u32 asked;
+	u8 log_max;
+	int want;
+} entries_cases[] = {
+	{ "none is refused", 0, 22, -EINVAL },
+	{ "one needs a second to tell full from empty", 1, 22, 2 },
+	{ "two round up to four", 2, 22, 4 },
+	{ "three and the spare fill four exactly", 3, 22, 4 },
+	{ "four round up to eight", 4, 22, 8 },
+	{ "4095 and the spare fill a page count", 4095, 22, 4096 },
+	{ "4096 do not fit in 4096", 4096, 22, 8192 },
+	{ "the device's limit less the spare", (1 << 22) - 1, 22, 1 << 22 },
+	{ "the device's limit itself", 1 << 22, 22, -EINVAL },
+	{ "a device of one entry has no room for the spare", 1, 0, -EINVAL },
+	{ "a device of two entries gives one", 1, 1, 2 },
+	{ "2^31-1 would overflow int", INT_MAX, 31, -EINVAL },
+	{ "2^31 would overflow int", 1U << 31, 31, -EINVAL },
+	{ "2^32-1 would round up to zero", U32_MAX, 31, -EINVAL },
+	{ "2^30-1 is the largest int that is a power of two", (1 << 30) - 1, 31, 1 << 30 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(entries, entries_cases, name);
+
+static void cq_has_the_wrong_number_of_entries(struct kunit *test)
+{
+	const struct entries_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_cq_entries(c->asked, c->log_max), c->want);
+}
+
+static const struct mlx5_ib_cq_caps no_caps = { .log_max_cq_sz = 22 };
+static const struct mlx5_ib_cq_caps all_caps = {
+	.log_max_cq_sz = 22,
+	.ignore_overrun = true,
+	.cqe_128_pad = true,
+	.compression = true,
+	.compression_128 = true,
+	.stride_index = true,
+	.real_time = true,
+};
+
+#define TIMESTAMP	IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION
+#define OVERRUN		IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN
+#define PAD		MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD
+#define REAL_TIME	MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS
+#define UAR_INDEX	MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX
+#define HASH		MLX5_IB_CQE_RES_FORMAT_HASH
+#define CSUM		MLX5_IB_CQE_RES_FORMAT_CSUM
+#define STRIDX		MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX
+
+static const struct request_case {
+	const char *name;
+	struct mlx5_ib_create_cq ucmd;
+	u32 flags;
+	const struct mlx5_ib_cq_caps *caps;
+	int want;
+	u8 stride;
+	bool ignore_overrun;
+	bool compress;
+	u8 mini;
+} request_cases[] = {
+	{ "64-byte CQEs", { .cqe_size = 64 }, 0, &no_caps, 0, 0 },
+	{ "128-byte CQEs", { .cqe_size = 128 }, 0, &no_caps, 0, 1 },
+	{ "CQEs of no size", { .cqe_size = 0 }, 0, &all_caps, -EINVAL },
+	{ "32-byte CQEs", { .cqe_size = 32 }, 0, &all_caps, -EINVAL },
+	{ "96-byte CQEs", { .cqe_size = 96 }, 0, &all_caps, -EINVAL },
+	{ "256-byte CQEs", { .cqe_size = 256 }, 0, &all_caps, -EINVAL },
+	{ "128-byte padding", { .cqe_size = 128, .flags = PAD }, 0, &all_caps, 0, 2 },
+	{ "padding a 64-byte CQE", { .cqe_size = 64, .flags = PAD }, 0, &all_caps, -EOPNOTSUPP },
+	{ "padding that the device lacks", { .cqe_size = 128, .flags = PAD }, 0, &no_caps,
+	  -EOPNOTSUPP },
+	{ "a UAR index", { .cqe_size = 64, .flags = UAR_INDEX }, 0, &no_caps, 0, 0 },
+	{ "the real-time clock", { .cqe_size = 64, .flags = REAL_TIME }, 0, &all_caps, 0, 0 },
+	{ "a real-time clock that the device lacks", { .cqe_size = 64, .flags = REAL_TIME }, 0,
+	  &no_caps, -EOPNOTSUPP },
+	{ "an undefined library flag", { .cqe_size = 64, .flags = 1 << 3 }, 0, &all_caps,
+	  -EINVAL },
+	{ "the highest undefined library flag", { .cqe_size = 64, .flags = 1 << 15 }, 0, &all_caps,
+	  -EINVAL },
+	{ "reserved0", { .cqe_size = 64, .reserved0 = 1 }, 0, &all_caps, -EINVAL },
+	{ "reserved1", { .cqe_size = 64, .reserved1 = 1 }, 0, &all_caps, -EINVAL },
+	{ "timestamps", { .cqe_size = 64 }, TIMESTAMP, &no_caps, 0, 0 },
+	{ "no overrun check", { .cqe_size = 64 }, OVERRUN, &all_caps, 0, 0, true },
+	{ "no overrun check on a device that insists", { .cqe_size = 64 }, OVERRUN, &no_caps,
+	  -EOPNOTSUPP },
+	{ "an undefined verbs flag", { .cqe_size = 64 }, 1 << 2, &all_caps, -EOPNOTSUPP },
+	{ "the highest undefined verbs flag", { .cqe_size = 64 }, 1U << 31, &all_caps,
+	  -EOPNOTSUPP },
+	{ "compression by hash",
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, &all_caps, 0, 0,
+	  false, true, 0 },
+	{ "compression by checksum",
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = CSUM }, 0, &all_caps, 0, 0,
+	  false, true, 1 },
+	{ "compression by stride index",
+	  { .cqe_size = 128, .cqe_comp_en = 1, .cqe_comp_res_format = STRIDX }, 0, &all_caps, 0, 1,
+	  false, true, 3 },
+	{ "compression of no format", { .cqe_size = 64, .cqe_comp_en = 1 }, 0, &all_caps,
+	  -EINVAL },
+	{ "compression of two formats",
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH | CSUM }, 0, &all_caps,
+	  -EINVAL },
+	{ "compression neither on nor off",
+	  { .cqe_size = 64, .cqe_comp_en = 2, .cqe_comp_res_format = HASH }, 0, &all_caps,
+	  -EINVAL },
+	{ "compression that the device lacks",
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, &no_caps,
+	  -EOPNOTSUPP },
+	{ "128-byte compression that the device lacks",
+	  { .cqe_size = 128, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, &no_caps,
+	  -EOPNOTSUPP },
+};
+
+KUNIT_ARRAY_PARAM_DESC(request, request_cases, name);
+
+static void cq_request_is_misjudged(struct kunit *test)
+{
+	const struct request_case *c = test->param_value;
+	struct mlx5_ib_cqc_attr attr = {};
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_cq_parse_create(&c->ucmd, c->flags, c->caps, &attr), c->want);
+	if (c->want)
+		return;
+	KUNIT_EXPECT_EQ(test, attr.cqe_stride, c->stride);
+	KUNIT_EXPECT_EQ(test, attr.ignore_overrun, c->ignore_overrun);
+	KUNIT_EXPECT_EQ(test, attr.compress, c->compress);
+	KUNIT_EXPECT_EQ(test, attr.mini_cqe_format, c->mini);
+}
+
+static const struct cqc_case {
+	const char *name;
+	struct mlx5_ib_cqc_attr attr;
+	struct golden want[GOLDEN_MAX];
+} cqc_cases[] = {
+	{
+		"a plain CQ of 256 entries",
+		{
+			.geo = { .page_shift = 12 }, .log_cq_size = 8, .uar_page = 0x010203,
+			.eqn = 0xb, .dbr_addr = 0x123456789abcde40,
+		},
+		{
+			{ 0x0c, 0x08010203 }, { 0x14, 0x0000000b },
+			{ 0x38, 0x12345678 }, { 0x3c, 0x9abcde40 },
+		},
+	},
+	{
+		"128-byte CQEs in 2 MiB pages",
+		{
+			.geo = { .page_shift = 21, .page_offset = 1 }, .log_cq_size = 22,
+			.cqe_stride = 1, .uar_page = 1, .eqn = 1, .dbr_addr = 8,
+		},
+		{
+			{ 0x00, 0x00200000 }, { 0x08, 0x00000040 }, { 0x0c, 0x16000001 },
+			{ 0x14, 0x00000001 }, { 0x18, 0x09000000 }, { 0x3c, 0x00000008 },
+		},
+	},
+	{
+		"every field at its widest",
+		{
+			.geo = { .page_shift = 43, .page_offset = 63 }, .log_cq_size = 31,
+			.cqe_stride = 2, .uar_page = 0xffffff, .eqn = 0xff,
+			.dbr_addr = 0xfffffffffffffff8, .ignore_overrun = true, .compress = true,
+			.mini_cqe_format = 3,
+		},
+		{
+			{ 0x00, 0x00427000 }, { 0x08, 0x00000fc0 }, { 0x0c, 0x1fffffff },
+			{ 0x14, 0x000000ff }, { 0x18, 0x1f000000 },
+			{ 0x38, 0xffffffff }, { 0x3c, 0xfffffff8 },
+		},
+	},
+	{
+		"a compression format without compression",
+		{ .geo = { .page_shift = 12 }, .mini_cqe_format = 3 },
+		{},
+	},
+	{
+		"compression by checksum",
+		{ .geo = { .page_shift = 12 }, .compress = true, .mini_cqe_format = 1 },
+		{ { 0x00, 0x00005000 } },
+	},
+	{
+		"no overrun check",
+		{ .geo = { .page_shift = 16 }, .ignore_overrun = true },
+		{ { 0x00, 0x00020000 }, { 0x18, 0x04000000 } },
+	},
+};
+
+KUNIT_ARRAY_PARAM_DESC(cqc, cqc_cases, name);
+
+static void cqc_has_a_bit_out_of_place(struct kunit *test)
+{
+	const struct cqc_case *c = test->param_value;
+	u32 cqc[CQC_SIZE / 4] = {};
+
+	mlx5_ib_fill_cqc(cqc, &c->attr);
+	expect_golden(test, cqc, sizeof(cqc), c->want);
+}
+
+static void resize_changes_more_of_the_cqc_than_the_buffer(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00200000 }, { 0x08, 0x00000240 }, { 0x0c, 0x0d000000 },
+		{ 0x18, 0x04000000 },
+	};
+	static const struct mlx5_ib_buf_geometry geo = { .page_shift = 16, .page_offset = 9 };
+	u32 cqc[CQC_SIZE / 4] = {};
+
+	mlx5_ib_fill_cqc_resize(cqc, 13, 1, &geo);
+	expect_golden(test, cqc, sizeof(cqc), want);
+}
+
+static const struct geometry_case {
+	const char *name;
+	u64 dma;
+	unsigned long pgsz;
+	u8 shift;
+	u8 offset;
+} geometry_cases[] = {
+	{ "4 KiB page, no offset", 0x1000, 1 << 12, 12, 0 },
+	{ "4 KiB page, 64 bytes in", 0x1040, 1 << 12, 12, 1 },
+	{ "4 KiB page, last 64 bytes", 0x1fc0, 1 << 12, 12, 63 },
+	{ "8 KiB page, 128 bytes in", 0x4080, 1 << 13, 13, 1 },
+	{ "8 KiB page, 64 bytes in needs the 4 KiB page", 0x4040, 1 << 13, 12, 1 },
+	{ "64 KiB page, 1 KiB in", 0x20400, 1 << 16, 16, 1 },
+	{ "64 KiB page, 512 bytes in needs the 32 KiB page", 0x20200, 1 << 16, 15, 1 },
+	{ "64 KiB page, odd 4 KiB", 0x27000, 1 << 16, 16, 28 },
+	{ "2 MiB page, aligned", 0x40000000, 1 << 21, 21, 0 },
+	{ "2 MiB page, 4 KiB in needs the 256 KiB page", 0x40001000, 1 << 21, 18, 1 },
+	{ "1 GiB page, last quantum", 0x7f000000, 1 << 30, 30, 63 },
+	{ "2 MiB page above 4 GiB, 64 bytes before its end", 0x1003fffc0, 1 << 21, 12, 63 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(geometry, geometry_cases, name);
+
+static void queue_does_not_start_where_its_page_offset_says(struct kunit *test)
+{
+	const struct geometry_case *c = test->param_value;
+	struct mlx5_ib_buf_geometry geo = {};
+
+	mlx5_ib_quantize_geometry(c->dma, c->pgsz, &geo);
+	KUNIT_EXPECT_EQ(test, geo.page_shift, c->shift);
+	KUNIT_EXPECT_EQ(test, geo.page_offset, c->offset);
+}
+
+static struct kunit_case cq_cases[] = {
+	KUNIT_CASE_PARAM(cq_has_the_wrong_number_of_entries, entries_gen_params),
+	KUNIT_CASE_PARAM(cq_request_is_misjudged, request_gen_params),
+	KUNIT_CASE_PARAM(cqc_has_a_bit_out_of_place, cqc_gen_params),
+	KUNIT_CASE(resize_changes_more_of_the_cqc_than_the_buffer),
+	KUNIT_CASE_PARAM(queue_does_not_start_where_its_page_offset_says, geometry_gen_params),
+	{}
+};
+
+static struct kunit_suite cq_suite = {
+	.name = "bluebell-cq",
+	.test_cases = cq_cases,
+};
+
+kunit_test_suite(cq_suite);

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the memory key layout: which registrations are accepted, the
+ * MKC, the CREATE_MKEY command and translation lists of every page size.
+ */
+
+#include <kunit/test.h>
+#include <linux/bits.h>
+#include <linux/limits.h>
+#include <linux/sizes.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+
+#include "../layout_mkey.h"
+#include "golden.h"
+
+#define MKC_SIZE		0x40
+#define CREATE_MKEY_IN_SIZE	0x110
+#define MIN_SHIFT		12
+#define MAX_SHIFT		31
+
+#define RELAXED		IB_ACCESS_RELAXED_ORDERING
+#define ALL_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+
+static const struct mlx5_ib_mkey_caps caps_64g = { .log_max_mr_size = 36 };
+static const struct mlx5_ib_mkey_caps caps_all = { .log_max_mr_size = 64 };
+static const struct mlx5_ib_mkey_caps caps_ro = {
+	.log_max_mr_size = 36, .relaxed_ordering_read = true, .relaxed_ordering_write = true,
+};
+static const struct mlx5_ib_mkey_caps caps_ro_write = {
+	.log_max_mr_size = 36, .relaxed_ordering_write = true,
+};
+
+static const struct check_case {
+	const char *name;
+	u64 length;
+	u64 iova;
+	u32 access;
+	const struct mlx5_ib_mkey_caps *caps;
+	int want;
+} check_cases[] = {
+	{ "one byte", 1, 0, 0, &caps_64g, 0 },
+	{ "no byte", 0, 0, 0, &caps_64g, -EINVAL },
+	{ "no byte at the end of the address space", 0, U64_MAX, 0, &caps_64g, -EINVAL },
+	{ "the device's limit", 1ULL << 36, 0, 0, &caps_64g, 0 },
+	{ "a byte more than the device's limit", (1ULL << 36) + 1, 0, 0, &caps_64g, -EINVAL },
+	{ "the last byte of the address space", 1, U64_MAX, 0, &caps_64g, 0 },
+	{ "a byte beyond the address space", 2, U64_MAX, 0, &caps_64g, -EINVAL },
+	{ "the whole address space but a byte", U64_MAX, 0, 0, &caps_all, 0 },
+	{ "a wrap of the whole address space", U64_MAX, 2, 0, &caps_all, -EINVAL },
+	{ "every right", SZ_4K, SZ_4K, ALL_RIGHTS, &caps_64g, 0 },
+	{ "memory windows", SZ_4K, SZ_4K, IB_ACCESS_MW_BIND, &caps_64g, 0 },
+	{ "a zero-based region", SZ_4K, 0, IB_ZERO_BASED, &caps_64g, 0 },
+	{ "huge pages", SZ_4K, 0, IB_ACCESS_HUGETLB, &caps_64g, 0 },
+	{ "relaxed ordering that the device lacks", SZ_4K, 0, RELAXED, &caps_64g, 0 },
+	{ "on-demand paging", SZ_4K, 0, IB_ACCESS_ON_DEMAND, &caps_64g, -EOPNOTSUPP },
+	{ "an undefined right", SZ_4K, 0, BIT(10), &caps_64g, -EOPNOTSUPP },
+	{ "the highest undefined right", SZ_4K, 0, BIT(31), &caps_64g, -EOPNOTSUPP },
+};
+
+KUNIT_ARRAY_PARAM_DESC(check, check_cases, name);
+
+static void registration_is_misjudged(struct kunit *test)
+{
+	const struct check_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_mr(c->length, c->iova, c->access, c->caps), c->want);
+}
+
+static void page_size_that_a_key_cannot_express_is_offered(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_page_sizes(), 0xfffff000UL);
+}
+
+static const struct mkc_case {
+	const char *name;
+	struct mlx5_ib_mkc_attr attr;
+	const struct mlx5_ib_mkey_caps *caps;
+	struct golden want[GOLDEN_MAX];
+} mkc_cases[] = {
+	{
+		"read only, one page",
+		{
+			.pdn = 0x12, .iova = 0x7fff12345678, .length = 0x1000, .page_shift = 12,
+			.nmtts = 2,
+		},
+		&caps_64g,
+		{
+			{ 0x00, 0x00000500 }, { 0x04, 0xffffff00 }, { 0x0c, 0x00000012 },
+			{ 0x10, 0x00007fff }, { 0x14, 0x12345678 }, { 0x1c, 0x00001000 },
+			{ 0x34, 0x00000001 }, { 0x38, 0x0000000c },
+		},
+	},
+	{
+		"local write",
+		{ .access = IB_ACCESS_LOCAL_WRITE, .page_shift = 12, .nmtts = 1, .variant = 0xa5 },
+		&caps_64g,
+		{
+			{ 0x00, 0x00000d00 }, { 0x04, 0xffffffa5 }, { 0x34, 0x00000001 },
+			{ 0x38, 0x0000000c },
+		},
+	},
+	{
+		"remote read does not bring write",
+		{ .access = IB_ACCESS_REMOTE_READ, .page_shift = 12 },
+		&caps_64g,
+		{ { 0x00, 0x00001500 }, { 0x04, 0xffffff00 }, { 0x38, 0x0000000c } },
+	},
+	{
+		"remote write",
+		{ .access = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE, .page_shift = 12 },
+		&caps_64g,
+		{ { 0x00, 0x00002d00 }, { 0x04, 0xffffff00 }, { 0x38, 0x0000000c } },
+	},
+	{
+		"remote atomic",
+		{ .access = IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE, .page_shift = 12 },
+		&caps_64g,
+		{ { 0x00, 0x00004d00 }, { 0x04, 0xffffff00 }, { 0x38, 0x0000000c } },
+	},
+	{
+		"every field at its widest",
+		{
+			.access = ALL_RIGHTS | RELAXED, .pdn = 0xffffff, .iova = U64_MAX,
+			.length = U64_MAX, .page_shift = 31, .nmtts = U32_MAX - 1, .variant = 0xff,
+		},
+		&caps_ro,
+		{
+			{ 0x00, 0x00047d00 }, { 0x04, 0xffffffff }, { 0x0c, 0x00ffffff },
+			{ 0x10, 0xffffffff }, { 0x14, 0xffffffff }, { 0x18, 0xffffffff },
+			{ 0x1c, 0xffffffff }, { 0x34, 0x7fffffff }, { 0x38, 0x0000005f },
+		},
+	},
+	{
+		"relaxed ordering of writes alone",
+		{ .access = RELAXED, .page_shift = 12 },
+		&caps_ro_write,
+		{ { 0x00, 0x00040500 }, { 0x04, 0xffffff00 }, { 0x38, 0x0000000c } },
+	},
+	{
+		"relaxed ordering that the device lacks",
+		{ .access = RELAXED, .page_shift = 12 },
+		&caps_64g,
+		{ { 0x00, 0x00000500 }, { 0x04, 0xffffff00 }, { 0x38, 0x0000000c } },
+	},
+	{
+		"relaxed ordering that nobody asked for",
+		{ .page_shift = 12 },
+		&caps_ro,
+		{ { 0x00, 0x00000500 }, { 0x04, 0xffffff00 }, { 0x38, 0x0000000c } },
+	},
+};
+
+KUNIT_ARRAY_PARAM_DESC(mkc, mkc_cases, name);
+
+static void mkc_has_a_bit_out_of_place(struct kunit *test)
+{
+	const struct mkc_case *c = test->param_value;
+	u32 mkc[MKC_SIZE / 4] = {};
+
+	mlx5_ib_fill_mkc(mkc, &c->attr, c->caps);
+	expect_golden(test, mkc, sizeof(mkc), c->want);
+}
+
+static void create_mkey_is_laid_out_wrong(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x02000000 },
+		{ 0x10, 0x00000d00 }, { 0x14, 0xffffff33 }, { 0x1c, 0x00000007 },
+		{ 0x24, 0x00010000 }, { 0x2c, 0x00005000 }, { 0x44, 0x00000003 },
+		{ 0x48, 0x0000000c }, { 0x60, 0x00000003 },
+	};
+	static const struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 7, .iova = 0x10000, .length = 0x5000,
+		.page_shift = 12, .nmtts = 5, .variant = 0x33,
+	};
+	u32 *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, in);
+	mlx5_ib_fill_create_mkey(in, &attr, &caps_64g);
+	expect_golden(test, in, CREATE_MKEY_IN_SIZE, want);
+}
+
+static void create_mkey_has_no_room_for_its_entries(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(0), CREATE_MKEY_IN_SIZE);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(1), CREATE_MKEY_IN_SIZE + 16);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(2), CREATE_MKEY_IN_SIZE + 16);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(3), CREATE_MKEY_IN_SIZE + 32);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(MLX5_IB_MAX_INLINE_MTTS),
+			CREATE_MKEY_IN_SIZE + 128 * SZ_1M);
+}
+
+static void half_an_octoword_is_lost_or_invented(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(0), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(1), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(2), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(3), 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(MLX5_IB_MAX_INLINE_MTTS),
+			MLX5_IB_MAX_INLINE_MTTS / 2);
+}
+
+#define NUM_SEGS	3
+#define GUARD		0x5ca1ab1e5ca1ab1eULL
+
+/*
+ * Page sizes from 4 KiB to 2 GiB. The name is made up by the generator, since
+ * a table would only count.
+ */
+static const void *shift_gen_params(struct kunit *test, const void *prev, char *desc)
+{
+	static u8 shifts[MAX_SHIFT - MIN_SHIFT + 1];
+	u8 *shift = prev ? (u8 *)prev + 1 : shifts;
+
+	if (shift == shifts + ARRAY_SIZE(shifts))
+		return NULL;
+	*shift = MIN_SHIFT + (shift - shifts);
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "2^%u bytes", *shift);
+	return shift;
+}
+
+/*
+ * A buffer of three DMA segments, with @blocks pages each. It starts @offset
+ * bytes into its first page and ends as far before the end of the last.
+ */
+static void make_umem(struct ib_umem *umem, struct scatterlist *sgl, unsigned long pgsz,
+		      unsigned int blocks, unsigned int offset)
+{
+	unsigned int i;
+
+	*umem = (struct ib_umem){
+		.iova = 0x700000000000 + offset,
+		.address = 0x700000000000 + offset,
+		.length = (u64)pgsz * blocks * NUM_SEGS - 2 * offset,
+	};
+	sg_init_table(sgl, NUM_SEGS);
+	for (i = 0; i < NUM_SEGS; i++) {
+		sg_dma_address(&sgl[i]) = 0x40000000000ULL * (NUM_SEGS - i);
+		sg_dma_len(&sgl[i]) = pgsz * blocks;
+	}
+	umem->sgt_append.sgt.sgl = sgl;
+	umem->sgt_append.sgt.nents = NUM_SEGS;
+	umem->sgt_append.sgt.orig_nents = NUM_SEGS;
+}
+
+static void translation_list_is_wrong_for_page_size(struct kunit *test)
+{
+	unsigned int shift = *(const u8 *)test->param_value;
+	/* A segment's length has 32 bits. */
+	unsigned int blocks = shift < 30 ? 3 : 1;
+	unsigned long pgsz = 1UL << shift;
+	struct scatterlist sgl[NUM_SEGS];
+	__be64 pas[NUM_SEGS * 3 + 1];
+	struct ib_umem umem;
+	unsigned int i;
+
+	make_umem(&umem, sgl, pgsz, blocks, 64);
+	KUNIT_ASSERT_EQ(test, ib_umem_num_dma_blocks(&umem, pgsz), NUM_SEGS * blocks);
+	pas[NUM_SEGS * blocks] = cpu_to_be64(GUARD);
+
+	mlx5_ib_populate_pas(&umem, pgsz, pas);
+
+	for (i = 0; i < NUM_SEGS * blocks; i++)
+		KUNIT_EXPECT_EQ_MSG(test, be64_to_cpu(pas[i]),
+				    0x40000000000ULL * (NUM_SEGS - i / blocks) +
+				    (u64)(i % blocks) * pgsz, "entry %u", i);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(pas[NUM_SEGS * blocks]), GUARD);
+}
+
+/* A page of the device that is smaller than a segment is cut out of it. */
+static void large_segment_is_not_cut_into_pages(struct kunit *test)
+{
+	struct scatterlist sgl[NUM_SEGS];
+	struct ib_umem umem;
+	unsigned int i;
+	__be64 *pas;
+
+	pas = kunit_kcalloc(test, 3 * 512, sizeof(*pas), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pas);
+	make_umem(&umem, sgl, SZ_2M, 1, 0);
+
+	mlx5_ib_populate_pas(&umem, SZ_4K, pas);
+
+	for (i = 0; i < 3 * 512; i++)
+		KUNIT_ASSERT_EQ_MSG(test, be64_to_cpu(pas[i]),
+				    0x40000000000ULL * (NUM_SEGS - i / 512) +
+				    (u64)(i % 512) * SZ_4K, "entry %u", i);
+}
+
+static struct kunit_case mkey_cases[] = {
+	KUNIT_CASE_PARAM(registration_is_misjudged, check_gen_params),
+	KUNIT_CASE(page_size_that_a_key_cannot_express_is_offered),
+	KUNIT_CASE_PARAM(mkc_has_a_bit_out_of_place, mkc_gen_params),
+	KUNIT_CASE(create_mkey_is_laid_out_wrong),
+	KUNIT_CASE(create_mkey_has_no_room_for_its_entries),
+	KUNIT_CASE(half_an_octoword_is_lost_or_invented),
+	KUNIT_CASE_PARAM(translation_list_is_wrong_for_page_size, shift_gen_params),
+	KUNIT_CASE(large_segment_is_not_cut_into_pages),
+	{}
+};
+
+static struct kunit_suite mkey_suite = {
+	.name = "bluebell-mkey",
+	.test_cases = mkey_cases,
+};
+
+kunit_test_suite(mkey_suite);

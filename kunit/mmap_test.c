@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the mmap space: what every command and every malformed offset
+ * decodes to. Offsets are written out in pages, as user space builds them.
+ */
+
+#include <kunit/test.h>
+#include <linux/limits.h>
+
+#include "../layout_uar.h"
+
+/* The library's default on 4 KiB pages: 8 static and 512 dynamic pages. */
+static const struct mlx5_bfreg_layout layout = {
+	.uars_per_sys_page = 1,
+	.num_low_latency_bfregs = 4,
+	.num_static_bfregs = 16,
+	.num_dyn_bfregs = 1024,
+	.total_num_bfregs = 1040,
+	.num_static_sys_pages = 8,
+	.num_sys_pages = 520,
+};
+
+#define STATIC_UAR	MLX5_IB_MMAP_KIND_STATIC_UAR
+#define DYN_UAR		MLX5_IB_MMAP_KIND_DYN_UAR
+#define CORE_CLOCK	MLX5_IB_MMAP_KIND_CORE_CLOCK
+#define CLOCK_INFO	MLX5_IB_MMAP_KIND_CLOCK_INFO
+#define ENTRY		MLX5_IB_MMAP_KIND_ENTRY
+
+static const struct decode_case {
+	const char *name;
+	unsigned long pgoff;
+	int want;
+	enum mlx5_ib_mmap_kind kind;
+	u32 index;
+	bool wc;
+} decode_cases[] = {
+	{ "regular page 0", 0x00000, 0, STATIC_UAR, 0, true },
+	{ "the last regular page", 0x00007, 0, STATIC_UAR, 7, true },
+	{ "a regular page too many", 0x00008, -EINVAL },
+	{ "regular page 255", 0x000ff, -EINVAL },
+	{ "contiguous pages, which are no more", 0x00100, -EINVAL },
+	{ "contiguous pages of an order", 0x00105, -EINVAL },
+	{ "WC page 0", 0x00200, 0, STATIC_UAR, 0, true },
+	{ "the last WC page", 0x00207, 0, STATIC_UAR, 7, true },
+	{ "a WC page too many", 0x00208, -EINVAL },
+	{ "NC page 0", 0x00300, 0, STATIC_UAR, 0, false },
+	{ "the last NC page", 0x00307, 0, STATIC_UAR, 7, false },
+	{ "an NC page too many", 0x00308, -EINVAL },
+	{ "command 4, which does not exist", 0x00400, -EINVAL },
+	{ "the core clock", 0x00500, 0, CORE_CLOCK },
+	{ "dynamic page 0", 0x00600, 0, DYN_UAR, 0, true },
+	{ "dynamic page 255", 0x006ff, 0, DYN_UAR, 255, true },
+	{ "dynamic page 256 has an extended index", 0x10600, 0, DYN_UAR, 256, true },
+	{ "the last dynamic page", 0x106ff, 0, DYN_UAR, 511, true },
+	{ "a dynamic page too many", 0x20600, -EINVAL },
+	{ "the clock's parameters, version 1", 0x00700, 0, CLOCK_INFO },
+	{ "device memory", 0x00800, -EINVAL },
+	{ "command 9, which does not exist", 0x00900, -EINVAL },
+	{ "command 255, which does not exist", 0x0ff00, -EINVAL },
+	{ "a static page with an extended index", 0x10000, -EINVAL },
+	{ "a WC page with an extended index", 0x10200, -EINVAL },
+	{ "an NC page with an extended index", 0x10300, -EINVAL },
+	{ "the last offset before the objects", 0x8ffff, -EINVAL },
+	{ "the first object's offset", 0x90000, 0, ENTRY },
+	{ "an object's offset whose bits look like a command", 0x90600, 0, ENTRY },
+	{ "the last object's offset", 0xffffff, 0, ENTRY },
+};
+
+KUNIT_ARRAY_PARAM_DESC(decode, decode_cases, name);
+
+static void mmap_offset_is_misread(struct kunit *test)
+{
+	const struct decode_case *c = test->param_value;
+	struct mlx5_ib_mmap_req req = { .kind = -1, .index = ~0U };
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_decode_mmap_offset(c->pgoff, &layout, &req), c->want);
+	if (c->want)
+		return;
+	KUNIT_EXPECT_EQ(test, req.kind, c->kind);
+	if (c->kind == STATIC_UAR || c->kind == DYN_UAR) {
+		KUNIT_EXPECT_EQ(test, req.index, c->index);
+		KUNIT_EXPECT_EQ(test, req.wc, c->wc);
+	}
+}
+
+/* The bits above those that mean something: none of them may be ignored. */
+static void high_bit_of_mmap_offset_is_ignored(struct kunit *test)
+{
+	static const unsigned long pgoffs[] = { 0x000, 0x200, 0x300, 0x500, 0x600, 0x700 };
+	struct mlx5_ib_mmap_req req;
+	int i, bit;
+
+	for (i = 0; i < ARRAY_SIZE(pgoffs); i++)
+		for (bit = 24; bit < BITS_PER_LONG - PAGE_SHIFT; bit++) {
+			int err = mlx5_ib_decode_mmap_offset(pgoffs[i] | 1UL << bit, &layout, &req);
+
+			if (!err)
+				KUNIT_EXPECT_EQ_MSG(test, req.kind, ENTRY, "0x%lx with bit %d",
+						    pgoffs[i], bit);
+		}
+}
+
+/* No command may be reached from more offsets than the interface has. */
+static void offsets_outside_the_interface_are_accepted(struct kunit *test)
+{
+	unsigned int counts[ENTRY + 1] = {};
+	struct mlx5_ib_mmap_req req;
+	unsigned long pgoff;
+
+	for (pgoff = 0; pgoff < MLX5_IB_MMAP_OFFSET_START; pgoff++)
+		if (!mlx5_ib_decode_mmap_offset(pgoff, &layout, &req))
+			counts[req.kind]++;
+	KUNIT_EXPECT_EQ(test, counts[STATIC_UAR], 3 * 8);
+	KUNIT_EXPECT_EQ(test, counts[DYN_UAR], 512);
+	KUNIT_EXPECT_EQ(test, counts[CORE_CLOCK], 1);
+	KUNIT_EXPECT_EQ(test, counts[CLOCK_INFO], 1);
+	KUNIT_EXPECT_EQ(test, counts[ENTRY], 0);
+}
+
+static void context_without_static_pages_maps_one(struct kunit *test)
+{
+	static const struct mlx5_bfreg_layout none = { .uars_per_sys_page = 1 };
+	struct mlx5_ib_mmap_req req;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_decode_mmap_offset(0x000, &none, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_decode_mmap_offset(0x200, &none, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_decode_mmap_offset(0x300, &none, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_decode_mmap_offset(0x600, &none, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_decode_mmap_offset(0x500, &none, &req), 0);
+}
+
+static void fields_of_an_mmap_offset_are_cut_wrong(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_command(0x0), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_command(0x3ff), 3);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_command(0xabcdef), 0xcd);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_index(0xabcdef), 0xef);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_extended_index(0xabcdef), 0xabef);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_get_extended_index(0x106ff), 0x1ff);
+}
+
+static struct kunit_case mmap_cases[] = {
+	KUNIT_CASE_PARAM(mmap_offset_is_misread, decode_gen_params),
+	KUNIT_CASE(high_bit_of_mmap_offset_is_ignored),
+	KUNIT_CASE(offsets_outside_the_interface_are_accepted),
+	KUNIT_CASE(context_without_static_pages_maps_one),
+	KUNIT_CASE(fields_of_an_mmap_offset_are_cut_wrong),
+	{}
+};
+
+static struct kunit_suite mmap_suite = {
+	.name = "bluebell-mmap",
+	.test_cases = mmap_cases,
+};
+
+kunit_test_suite(mmap_suite);

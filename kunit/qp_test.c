@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the queue pair layout at creation: which requests are
+ * accepted, queue sizes at their limits, scatter to CQE and the QPC.
+ */
+
+#include <kunit/test.h>
+#include <linux/bits.h>
+#include <linux/sizes.h>
+
+#include "../layout_qp.h"
+#include "golden.h"
+
+#define QPC_SIZE	0xe8
+
+static const struct mlx5_ib_qp_caps all_caps = {
+	.log_max_qp_sz = 15,
+	.max_wqe_sz_rq = 512,
+	.cqe_version = 1,
+	.num_ports = 1,
+	.block_lb_mc = true,
+	.end_pad = true,
+	.cross_channel = true,
+	.wq_signature = true,
+	.scatter_cqe = true,
+	.packet_based = true,
+};
+
+static const struct mlx5_ib_qp_caps no_caps = {
+	.log_max_qp_sz = 15,
+	.max_wqe_sz_rq = 512,
+	.num_ports = 1,
+};
+
+#define SIGNATURE	MLX5_QP_FLAG_SIGNATURE
+#define SCATTER		MLX5_QP_FLAG_SCATTER_CQE
+#define ALLOW_SCATTER	MLX5_QP_FLAG_ALLOW_SCATTER_CQE
+#define BFREG		MLX5_QP_FLAG_BFREG_INDEX
+#define UAR_INDEX	MLX5_QP_FLAG_UAR_PAGE_INDEX
+#define CREDITS		MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE
+#define BLOCK_LB	IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK
+#define END_PAD		IB_QP_CREATE_PCI_WRITE_END_PADDING
+
+static const struct create_case {
+	const char *name;
+	enum ib_qp_type type;
+	u32 create_flags;
+	struct mlx5_ib_create_qp ucmd;
+	const struct mlx5_ib_qp_caps *caps;
+	int want;
+} create_cases[] = {
+	{ "RC", IB_QPT_RC, 0, {}, &no_caps, 0 },
+	{ "UC", IB_QPT_UC, 0, {}, &no_caps, 0 },
+	{ "UD", IB_QPT_UD, 0, {}, &no_caps, 0 },
+	{ "SMI", IB_QPT_SMI, 0, {}, &all_caps, -EOPNOTSUPP },
+	{ "GSI", IB_QPT_GSI, 0, {}, &all_caps, -EOPNOTSUPP },
+	{ "raw packet", IB_QPT_RAW_PACKET, 0, {}, &all_caps, -EOPNOTSUPP },
+	{ "XRC initiator", IB_QPT_XRC_INI, 0, {}, &all_caps, -EOPNOTSUPP },
+	{ "XRC target", IB_QPT_XRC_TGT, 0, {}, &all_caps, -EOPNOTSUPP },
+	{ "driver", IB_QPT_DRIVER, 0, {}, &all_caps, -EOPNOTSUPP },
+	{ "signed WQEs", IB_QPT_RC, 0, { .flags = SIGNATURE }, &all_caps, 0 },
+	{ "signed WQEs on a device without", IB_QPT_RC, 0, { .flags = SIGNATURE }, &no_caps,
+	  -EINVAL },
+	{ "scatter to CQE on a device without is a wish", IB_QPT_RC, 0, { .flags = SCATTER },
+	  &no_caps, 0 },
+	{ "a bfreg", IB_QPT_RC, 0, { .flags = BFREG }, &no_caps, 0 },
+	{ "a UAR index", IB_QPT_RC, 0, { .flags = UAR_INDEX }, &no_caps, 0 },
+	{ "a bfreg and a UAR index", IB_QPT_RC, 0, { .flags = BFREG | UAR_INDEX }, &all_caps,
+	  -EINVAL },
+	{ "packet based credits of RC", IB_QPT_RC, 0, { .flags = CREDITS }, &all_caps, 0 },
+	{ "packet based credits of UC", IB_QPT_UC, 0, { .flags = CREDITS }, &all_caps, -EINVAL },
+	{ "packet based credits of UD", IB_QPT_UD, 0, { .flags = CREDITS }, &all_caps, -EINVAL },
+	{ "packet based credits on a device without", IB_QPT_RC, 0, { .flags = CREDITS },
+	  &no_caps, -EOPNOTSUPP },
+	{ "an undefined library flag", IB_QPT_RC, 0, { .flags = BIT(11) }, &all_caps, -EINVAL },
+	{ "the highest library flag", IB_QPT_RC, 0, { .flags = BIT(31) }, &all_caps, -EINVAL },
+	{ "a DCT's flag", IB_QPT_RC, 0, { .flags = MLX5_QP_FLAG_TYPE_DCT }, &all_caps, -EINVAL },
+	{ "a DCI's flag", IB_QPT_RC, 0, { .flags = MLX5_QP_FLAG_TYPE_DCI }, &all_caps, -EINVAL },
+	{ "a tunnel's flag", IB_QPT_RC, 0, { .flags = MLX5_QP_FLAG_TUNNEL_OFFLOADS }, &all_caps,
+	  -EINVAL },
+	{ "a reserved field", IB_QPT_RC, 0, { .reserved = 1 }, &all_caps, -EINVAL },
+	{ "a DCI's streams", IB_QPT_RC, 0, { .dci_streams.log_num_concurent = 1 }, &all_caps,
+	  -EINVAL },
+	{ "a DCI's errored streams", IB_QPT_RC, 0, { .dci_streams.log_num_errored = 1 },
+	  &all_caps, -EINVAL },
+	{ "UD without multicast loopback", IB_QPT_UD, BLOCK_LB, {}, &all_caps, 0 },
+	{ "RC without multicast loopback", IB_QPT_RC, BLOCK_LB, {}, &all_caps, -EINVAL },
+	{ "no multicast loopback on a device without", IB_QPT_UD, BLOCK_LB, {}, &no_caps,
+	  -EOPNOTSUPP },
+	{ "end padding", IB_QPT_RC, END_PAD, {}, &all_caps, 0 },
+	{ "end padding on a device without", IB_QPT_RC, END_PAD, {}, &no_caps, -EOPNOTSUPP },
+	{ "cross channel", IB_QPT_RC, IB_QP_CREATE_CROSS_CHANNEL, {}, &all_caps, 0 },
+	{ "cross channel on a device without", IB_QPT_RC, IB_QP_CREATE_CROSS_CHANNEL, {}, &no_caps,
+	  -EOPNOTSUPP },
+	{ "managed send on a device without", IB_QPT_RC, IB_QP_CREATE_MANAGED_SEND, {}, &no_caps,
+	  -EOPNOTSUPP },
+	{ "managed receive on a device without", IB_QPT_RC, IB_QP_CREATE_MANAGED_RECV, {},
+	  &no_caps, -EOPNOTSUPP },
+	{ "VLAN stripping", IB_QPT_RC, IB_QP_CREATE_CVLAN_STRIPPING, {}, &all_caps, -EOPNOTSUPP },
+	{ "an undefined verbs flag", IB_QPT_RC, BIT(30), {}, &all_caps, -EOPNOTSUPP },
+};
+
+KUNIT_ARRAY_PARAM_DESC(create, create_cases, name);
+
+static void qp_request_is_misjudged(struct kunit *test)
+{
+	const struct create_case *c = test->param_value;
+	struct ib_cq cq = {};
+	struct ib_qp_init_attr init = {
+		.qp_type = c->type, .create_flags = c->create_flags,
+		.send_cq = &cq, .recv_cq = &cq,
+	};
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &c->ucmd, c->caps), c->want);
+}
+
+static void qp_without_both_cqs_is_accepted(struct kunit *test)
+{
+	static const struct mlx5_ib_create_qp ucmd = {};
+	struct ib_cq cq = {};
+	struct ib_qp_init_attr init = { .qp_type = IB_QPT_RC, .send_cq = &cq };
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EINVAL);
+	init.send_cq = NULL;
+	init.recv_cq = &cq;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EINVAL);
+}
+
+static void qp_that_needs_what_nobody_wrote_is_accepted(struct kunit *test)
+{
+	static const struct mlx5_ib_create_qp ucmd = {};
+	struct ib_rwq_ind_table table = {};
+	struct ib_srq srq = {};
+	struct ib_cq cq = {};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC, .send_cq = &cq, .recv_cq = &cq, .srq = &srq,
+	};
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EOPNOTSUPP);
+	init.srq = NULL;
+	init.rwq_ind_tbl = &table;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EOPNOTSUPP);
+}
+
+static const struct uidx_case {
+	const char *name;
+	u32 uidx;
+	bool given;
+	u8 cqe_version;
+	int want;
+} uidx_cases[] = {
+	{ "version 0, none given", 0, false, 0, 0 },
+	{ "version 0, the default", 0xffffff, true, 0, 0 },
+	{ "version 0, an index", 5, true, 0, -EINVAL },
+	{ "version 0, index 0", 0, true, 0, -EINVAL },
+	{ "version 1, none given", 0, false, 1, -EINVAL },
+	{ "version 1, index 0", 0, true, 1, 0 },
+	{ "version 1, the largest index", 0xfffffe, true, 1, 0 },
+	{ "version 1, the default cannot be looked up", 0xffffff, true, 1, -EINVAL },
+	{ "version 1, more than the field holds", 0x1000000, true, 1, -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(uidx, uidx_cases, name);
+
+static void user_index_is_misjudged(struct kunit *test)
+{
+	const struct uidx_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_uidx(c->uidx, c->given, c->cqe_version), c->want);
+}
+
+static const struct size_case {
+	const char *name;
+	struct ib_qp_cap cap;
+	struct mlx5_ib_create_qp ucmd;
+	u8 log_max;
+	u16 max_rq_wqe;
+	int want;
+	u32 max_gs;
+	u32 sq_offset;
+	u32 buf_size;
+} size_cases[] = {
+	{
+		"no queue at all", {}, {}, 15, 512, 0,
+	},
+	{
+		"one receive of one entry",
+		{ .max_recv_wr = 1, .max_recv_sge = 1 },
+		{ .rq_wqe_count = 1, .rq_wqe_shift = 4 }, 15, 512, 0, 1, 16, 16,
+	},
+	{
+		"one send",
+		{ .max_send_wr = 1 },
+		{ .sq_wqe_count = 1 }, 15, 512, 0, 0, 0, 64,
+	},
+	{
+		"the send queue follows the receive queue",
+		{ .max_send_wr = 64, .max_recv_wr = 256, .max_recv_sge = 4 },
+		{ .sq_wqe_count = 64, .rq_wqe_count = 256, .rq_wqe_shift = 6 }, 15, 512, 0,
+		4, 16384, 20480,
+	},
+	{
+		"a receive queue of less than a WQEBB before a send queue",
+		{},
+		{ .sq_wqe_count = 1, .rq_wqe_count = 1, .rq_wqe_shift = 5 }, 15, 512, -EINVAL,
+	},
+	{
+		"a receive queue of exactly a WQEBB before a send queue",
+		{},
+		{ .sq_wqe_count = 1, .rq_wqe_count = 4, .rq_wqe_shift = 4 }, 15, 512, 0,
+		1, 64, 128,
+	},
+	{
+		"both queues at the limit of their fields",
+		{ .max_send_wr = 32768, .max_recv_wr = 32768, .max_recv_sge = 128 },
+		{ .sq_wqe_count = 32768, .rq_wqe_count = 32768, .rq_wqe_shift = 11 }, 15, 2048, 0,
+		128, 64 * SZ_1M, 66 * SZ_1M,
+	},
+	{
+		"a device with more than the context's four bits",
+		{},
+		{ .sq_wqe_count = 65536 }, 17, 512, -EINVAL,
+	},
+	{
+		"sends at the device's limit",
+		{}, { .sq_wqe_count = 1024 }, 10, 512, 0, 0, 0, 65536,
+	},
+	{ "sends beyond the device's limit", {}, { .sq_wqe_count = 2048 }, 10, 512, -EINVAL },
+	{ "sends no power of two", {}, { .sq_wqe_count = 48 }, 15, 512, -EINVAL },
+	{ "sends 2^31", {}, { .sq_wqe_count = 1U << 31 }, 15, 512, -EINVAL },
+	{ "sends 2^32-1", {}, { .sq_wqe_count = ~0U }, 15, 512, -EINVAL },
+	{
+		"fewer WQEBBs than sends asked for",
+		{ .max_send_wr = 65 }, { .sq_wqe_count = 64 }, 15, 512, -EINVAL,
+	},
+	{ "sends asked for and no queue", { .max_send_wr = 1 }, {}, 15, 512, -EINVAL },
+	{
+		"receives at the device's limit",
+		{}, { .rq_wqe_count = 1024, .rq_wqe_shift = 4 }, 10, 512, 0, 1, 16384, 16384,
+	},
+	{
+		"receives beyond the device's limit",
+		{}, { .rq_wqe_count = 2048, .rq_wqe_shift = 4 }, 10, 512, -EINVAL,
+	},
+	{
+		"receives no power of two",
+		{}, { .rq_wqe_count = 3, .rq_wqe_shift = 4 }, 15, 512, -EINVAL,
+	},
+	{
+		"receives 2^31",
+		{}, { .rq_wqe_count = 1U << 31, .rq_wqe_shift = 4 }, 15, 512, -EINVAL,
+	},
+	{
+		"receives at the limit, in a stride that overflows 32 bits",
+		{}, { .rq_wqe_count = 32768, .rq_wqe_shift = 20 }, 15, 65535, -EINVAL,
+	},
+	{
+		"more receives asked for than the queue has",
+		{ .max_recv_wr = 65 }, { .rq_wqe_count = 64, .rq_wqe_shift = 4 }, 15, 512, -EINVAL,
+	},
+	{ "receives asked for and no queue", { .max_recv_wr = 1 }, {}, 15, 512, -EINVAL },
+	{
+		"a stride of 8 bytes",
+		{}, { .rq_wqe_count = 1, .rq_wqe_shift = 3 }, 15, 512, -EINVAL,
+	},
+	{
+		"a stride at the device's limit",
+		{ .max_recv_sge = 32 }, { .rq_wqe_count = 1, .rq_wqe_shift = 9 }, 15, 512, 0,
+		32, 512, 512,
+	},
+	{
+		"a stride beyond the device's limit",
+		{}, { .rq_wqe_count = 1, .rq_wqe_shift = 10 }, 15, 512, -EINVAL,
+	},
+	{
+		"a stride beyond the context's three bits",
+		{}, { .rq_wqe_count = 1, .rq_wqe_shift = 12 }, 15, 65535, -EINVAL,
+	},
+	{
+		"a stride whose shift overflows",
+		{}, { .rq_wqe_count = 1, .rq_wqe_shift = 36 }, 15, 65535, -EINVAL,
+	},
+	{
+		"a stride whose shift is 2^32-1",
+		{}, { .rq_wqe_count = 1, .rq_wqe_shift = ~0U }, 15, 65535, -EINVAL,
+	},
+	{
+		"more entries asked for than a WQE has",
+		{ .max_recv_sge = 5 }, { .rq_wqe_count = 1, .rq_wqe_shift = 6 }, 15, 512, -EINVAL,
+	},
+	{
+		"a signature takes an entry's room",
+		{ .max_recv_sge = 3 },
+		{ .flags = SIGNATURE, .rq_wqe_count = 4, .rq_wqe_shift = 6 }, 15, 512, 0,
+		3, 256, 256,
+	},
+	{
+		"a signature and as many entries as there would be without",
+		{ .max_recv_sge = 4 },
+		{ .flags = SIGNATURE, .rq_wqe_count = 4, .rq_wqe_shift = 6 }, 15, 512, -EINVAL,
+	},
+	{
+		"a signature that leaves no entry",
+		{}, { .flags = SIGNATURE, .rq_wqe_count = 4, .rq_wqe_shift = 4 }, 15, 512, -EINVAL,
+	},
+};
+
+KUNIT_ARRAY_PARAM_DESC(size, size_cases, name);
+
+static void queue_sizes_are_miscalculated(struct kunit *test)
+{
+	const struct size_case *c = test->param_value;
+	struct mlx5_ib_qp_caps caps = all_caps;
+	struct mlx5_ib_wq_layout wq;
+
+	caps.log_max_qp_sz = c->log_max;
+	caps.max_wqe_sz_rq = c->max_rq_wqe;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_user_wq(&c->cap, &c->ucmd, &caps, &wq), c->want);
+	if (c->want)
+		return;
+	KUNIT_EXPECT_EQ(test, wq.rq_wqe_cnt, c->ucmd.rq_wqe_count);
+	KUNIT_EXPECT_EQ(test, wq.sq_wqe_cnt, c->ucmd.sq_wqe_count);
+	KUNIT_EXPECT_EQ(test, wq.rq_max_gs, c->max_gs);
+	KUNIT_EXPECT_EQ(test, wq.sq_offset, c->sq_offset);
+	KUNIT_EXPECT_EQ(test, wq.buf_size, c->buf_size);
+}
+
+static const struct scatter_case {
+	const char *name;
+	enum ib_qp_type type;
+	u32 flags;
+	bool sig_all;
+	int scqe;
+	int rcqe;
+	u8 cs_req;
+	u8 cs_res;
+} scatter_cases[] = {
+	{ "nobody asks", IB_QPT_RC, 0, true, 128, 128, 0x00, 0 },
+	{ "RC, every send completes", IB_QPT_RC, SCATTER, true, 64, 64, 0x11, 1 },
+	{ "RC, a send may not complete", IB_QPT_RC, SCATTER, false, 64, 64, 0x00, 1 },
+	{ "RC, the user knows", IB_QPT_RC, SCATTER | ALLOW_SCATTER, false, 64, 64, 0x11, 1 },
+	{ "RC, 128-byte CQEs", IB_QPT_RC, SCATTER, true, 128, 128, 0x22, 2 },
+	{ "RC, 128-byte receive CQEs alone", IB_QPT_RC, SCATTER, true, 64, 128, 0x11, 2 },
+	{ "RC, 128-byte send CQEs alone", IB_QPT_RC, SCATTER, true, 128, 64, 0x22, 1 },
+	{ "RC, the user knows but does not ask", IB_QPT_RC, ALLOW_SCATTER, true, 64, 64, 0, 0 },
+	{ "UD has no payload to spare", IB_QPT_UD, SCATTER, true, 64, 64, 0, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(scatter, scatter_cases, name);
+
+static void payload_is_scattered_to_the_wrong_cqes(struct kunit *test)
+{
+	const struct scatter_case *c = test->param_value;
+	struct mlx5_ib_qpc_attr attr = { .cs_req = 0x55, .cs_res = 0x5 };
+
+	mlx5_ib_scatter_to_cqe(c->type, c->flags, c->sig_all, c->scqe, c->rcqe, &attr);
+	KUNIT_EXPECT_EQ(test, attr.cs_req, c->cs_req);
+	KUNIT_EXPECT_EQ(test, attr.cs_res, c->cs_res);
+}
+
+static void wish_the_device_cannot_grant_stays_in_effect(struct kunit *test)
+{
+	u32 flags = SCATTER | ALLOW_SCATTER | SIGNATURE | BFREG;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_effective_flags(flags, &all_caps), flags);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_effective_flags(flags, &no_caps), SIGNATURE | BFREG);
+}
+
+static const struct qpc_case {
+	const char *name;
+	struct mlx5_ib_qpc_attr attr;
+	struct golden want[GOLDEN_MAX];
+} qpc_cases[] = {
+	{
+		"RC with both queues",
+		{
+			.qp_type = IB_QPT_RC,
+			.wq = {
+				.rq_wqe_cnt = 256, .rq_wqe_shift = 6, .rq_max_gs = 4,
+				.sq_wqe_cnt = 512, .sq_offset = 16384, .buf_size = 49152,
+			},
+			.geo = { .page_shift = 16, .page_offset = 5 },
+			.pdn = 0x123, .uar_page = 0x45, .uidx = 0x67, .cqn_snd = 0x89,
+			.cqn_rcv = 0xab, .dbr_addr = 0x0123456789abcdc0, .ts_format = 1,
+			.cqe_version = 1,
+		},
+		{
+			{ 0x00, 0x00001800 }, { 0x04, 0x00000123 }, { 0x08, 0x00424840 },
+			{ 0x0c, 0x00000045 }, { 0x10, 0x00000067 }, { 0x14, 0x04000000 },
+			{ 0x7c, 0x00000089 }, { 0x90, 0x00000140 }, { 0x9c, 0x000000ab },
+			{ 0xa0, 0x01234567 }, { 0xa4, 0x89abcdc0 },
+		},
+	},
+	{
+		"UC with both queues",
+		{
+			.qp_type = IB_QPT_UC,
+			.wq = {
+				.rq_wqe_cnt = 1, .rq_wqe_shift = 4, .sq_wqe_cnt = 1,
+				.buf_size = 80,
+			},
+			.geo = { .page_shift = 12 }, .pdn = 1, .uar_page = 1, .cqn_snd = 1,
+			.cqn_rcv = 2,
+		},
+		{
+			{ 0x00, 0x00011800 }, { 0x04, 0x00000001 }, { 0x0c, 0x00000001 },
+			{ 0x7c, 0x00000001 }, { 0x9c, 0x00000002 },
+		},
+	},
+	{
+		"UD without multicast loopback",
+		{
+			.qp_type = IB_QPT_UD,
+			.wq = {
+				.rq_wqe_cnt = 2, .rq_wqe_shift = 5, .sq_wqe_cnt = 4,
+				.buf_size = 320,
+			},
+			.geo = { .page_shift = 12, .page_offset = 63 }, .pdn = 2,
+			.create_flags = BLOCK_LB,
+		},
+		{
+			{ 0x00, 0x00021800 }, { 0x04, 0x40000002 }, { 0x08, 0x00091000 },
+			{ 0x90, 0x00000fc0 },
+		},
+	},
+	{
+		"no receive queue",
+		{
+			.qp_type = IB_QPT_RC,
+			.wq = { .sq_wqe_cnt = 32768, .buf_size = 2 * SZ_1M },
+			.geo = { .page_shift = 21 },
+		},
+		{
+			{ 0x00, 0x00001800 }, { 0x08, 0x00007800 }, { 0x14, 0x09000000 },
+			{ 0xac, 0x03000000 },
+		},
+	},
+	{
+		"no send queue",
+		{
+			.qp_type = IB_QPT_RC,
+			.wq = { .rq_wqe_cnt = 32768, .rq_wqe_shift = 11, .buf_size = SZ_64M },
+			.geo = { .page_shift = 21 },
+		},
+		{ { 0x00, 0x00001800 }, { 0x08, 0x007f8000 }, { 0x14, 0x09000000 } },
+	},
+	{
+		"no queue at all",
+		{ .qp_type = IB_QPT_RC, .geo = { .page_shift = 30, .page_offset = 63 } },
+		{ { 0x00, 0x00001800 }, { 0x08, 0x00008000 }, { 0xac, 0x03000000 } },
+	},
+	{
+		"every field at its widest",
+		{
+			.qp_type = IB_QPT_UD,
+			.wq = {
+				.rq_wqe_cnt = 32768, .rq_wqe_shift = 11, .sq_wqe_cnt = 32768,
+				.sq_offset = SZ_64M, .buf_size = 66 * SZ_1M,
+			},
+			.geo = { .page_shift = 43, .page_offset = 63 },
+			.pdn = 0xffffff, .uar_page = 0xffffff, .uidx = 0xffffff,
+			.cqn_snd = 0xffffff, .cqn_rcv = 0xffffff, .dbr_addr = ~0ULL,
+			.create_flags = BLOCK_LB | END_PAD | IB_QP_CREATE_CROSS_CHANNEL |
+					IB_QP_CREATE_MANAGED_SEND | IB_QP_CREATE_MANAGED_RECV,
+			.vendor_flags = SIGNATURE | CREDITS, .cs_req = 0x22, .cs_res = 2,
+			.ts_format = 3, .cqe_version = 1,
+		},
+		{
+			{ 0x00, 0x00021904 }, { 0x04, 0xc0ffffff }, { 0x08, 0x007f78c0 },
+			{ 0x0c, 0x00ffffff }, { 0x10, 0x00ffffff }, { 0x14, 0x1f000000 },
+			{ 0x7c, 0x00ffffff }, { 0x90, 0x00000fc7 }, { 0x9c, 0x00ffffff },
+			{ 0xa0, 0xffffffff }, { 0xa4, 0xffffffff }, { 0xc4, 0x00002202 },
+		},
+	},
+	{
+		"a user index of a context without them",
+		{ .qp_type = IB_QPT_UC, .uidx = 0xffffff },
+		{ { 0x00, 0x00011800 }, { 0x08, 0x00008000 }, { 0xac, 0x03000000 } },
+	},
+	{
+		"cross channel, one flag alone",
+		{ .qp_type = IB_QPT_RC, .create_flags = IB_QP_CREATE_MANAGED_SEND },
+		{
+			{ 0x00, 0x00001800 }, { 0x08, 0x00008000 }, { 0x90, 0x00000002 },
+			{ 0xac, 0x03000000 },
+		},
+	},
+};
+
+KUNIT_ARRAY_PARAM_DESC(qpc, qpc_cases, name);
+
+static void qpc_has_a_bit_out_of_place(struct kunit *test)
+{
+	const struct qpc_case *c = test->param_value;
+	u32 qpc[QPC_SIZE / 4] = {};
+
+	mlx5_ib_fill_qpc(qpc, &c->attr);
+	expect_golden(test, qpc, sizeof(qpc), c->want);
+}
+
+static struct kunit_case qp_cases[] = {
+	KUNIT_CASE_PARAM(qp_request_is_misjudged, create_gen_params),
+	KUNIT_CASE(qp_without_both_cqs_is_accepted),
+	KUNIT_CASE(qp_that_needs_what_nobody_wrote_is_accepted),
+	KUNIT_CASE_PARAM(user_index_is_misjudged, uidx_gen_params),
+	KUNIT_CASE_PARAM(queue_sizes_are_miscalculated, size_gen_params),
+	KUNIT_CASE_PARAM(payload_is_scattered_to_the_wrong_cqes, scatter_gen_params),
+	KUNIT_CASE(wish_the_device_cannot_grant_stays_in_effect),
+	KUNIT_CASE_PARAM(qpc_has_a_bit_out_of_place, qpc_gen_params),
+	{}
+};
+
+static struct kunit_suite qp_suite = {
+	.name = "bluebell-qp",
+	.test_cases = qp_cases,
+};
+
+kunit_test_suite(qp_suite);
