@@ -154,7 +154,6 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 			 struct ib_udata *uhw);
 int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *props);
 int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *props);
-int mlx5_ib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *props);
 int mlx5_ib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
 int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable);
@@ -172,6 +171,7 @@ void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx);
 int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs);
 
 /* uar.c */
+void mlx5_ib_free_uar(struct mlx5_ib_dev *dev, u32 uarn);
 int mlx5_ib_calc_bfregs(struct mlx5_ib_dev *dev, u32 total, u32 low_latency,
 			struct mlx5_bfreg_info *bfregi);
 int mlx5_ib_allocate_uars(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi);
@@ -181,7 +181,6 @@ void mlx5_ib_free_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi,
 int bfregn_to_uar_index(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, u32 bfregn,
 			bool dyn_bfreg);
 u32 mlx5_ib_adjust_bfregn(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, u32 bfregn);
-bool mlx5_ib_uar_is_owned(struct mlx5_ib_ucontext *context, u32 page_id);
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id);
 void mlx5_ib_put_uar(struct mlx5_user_mmap_entry *entry);
 

@@ -27,15 +27,15 @@ struct mlx5_fw_special_contexts {
 
 /**
  * struct mlx5_fw_ib_port - the physical side of an InfiniBand port
- * @max_mtu: IB_MTU_* the hardware can do
- * @oper_mtu: IB_MTU_* in effect
- * @vl_hw_cap: virtual lanes, as struct ib_port_attr codes them
- * @link_width_oper: IB_WIDTH_*, as the device codes it
- * @proto_oper: speed, as struct ib_port_attr codes it
+ * @max_mtu: what the hardware can do, in bytes
+ * @oper_mtu: what is in effect, in bytes
+ * @vl_hw_cap: number of virtual lanes
+ * @link_width_oper: MLX5_PTYS_WIDTH_*
+ * @proto_oper: enum ib_port_speed
  */
 struct mlx5_fw_ib_port {
-	u8 max_mtu;
-	u8 oper_mtu;
+	u16 max_mtu;
+	u16 oper_mtu;
 	u8 vl_hw_cap;
 	u16 link_width_oper;
 	u16 proto_oper;
@@ -59,14 +59,12 @@ int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
 /* Device and port */
 int mlx5_fw_query_vendor_id(struct mlx5_ib_dev *dev, u32 *vendor_id);
 int mlx5_fw_query_special_contexts(struct mlx5_ib_dev *dev, struct mlx5_fw_special_contexts *sc);
-int mlx5_fw_query_hca_vport_context(struct mlx5_ib_dev *dev, u8 port,
-				    struct mlx5_hca_vport_context *rep);
-int mlx5_fw_query_hca_vport_gid(struct mlx5_ib_dev *dev, u8 port, u16 index, union ib_gid *gid);
-int mlx5_fw_query_hca_vport_pkey(struct mlx5_ib_dev *dev, u8 port, u16 index, u16 *pkey);
+int mlx5_fw_query_hca_vport_context(struct mlx5_ib_dev *dev, struct mlx5_hca_vport_context *rep);
+int mlx5_fw_query_hca_vport_gid(struct mlx5_ib_dev *dev, u16 index, union ib_gid *gid);
+int mlx5_fw_query_hca_vport_pkey(struct mlx5_ib_dev *dev, u16 index, u16 *pkey);
 int mlx5_fw_query_ib_port(struct mlx5_ib_dev *dev, u8 port, struct mlx5_fw_ib_port *rep);
 int mlx5_fw_query_node_desc(struct mlx5_ib_dev *dev, char *desc);
 int mlx5_fw_set_node_desc(struct mlx5_ib_dev *dev, const char *desc);
-int mlx5_fw_modify_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 mask, u32 value);
 
 /* Context, UAR, protection and transport domain */
 int mlx5_fw_alloc_uar(struct mlx5_ib_dev *dev, u32 *uarn);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Doorbell records in a process's memory: each page that holds one is pinned
+ * once, however many records lie in it, and found by its number.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "bluebell.h"
+
+/* A record is a pair of 32-bit counters, and the device reads it as one. */
+#define DB_RECORD_SIZE		8
+
+/**
+ * struct mlx5_ib_user_db_page - a pinned page with doorbell records
+ * @next: a page of the same number in another process, after a fork
+ * @mm: the process whose page it is; holds a reference so that no later
+ *	process can be taken for it
+ * @umem: the page
+ * @number: its number: the user's address over PAGE_SIZE
+ * @refs: records in use. Guarded, as is @next, by the context's db_lock.
+ */
+struct mlx5_ib_user_db_page {
+	struct mlx5_ib_user_db_page *next;
+	struct mm_struct *mm;
+	struct ib_umem *umem;
+	unsigned long number;
+	unsigned int refs;
+};
+
+/**
+ * mlx5_ib_umem_get - pin memory of the calling process
+ * @dev: device that will reach it
+ * @addr: user address
+ * @size: bytes
+ * @access: enum ib_access_flags; what the device may do there
+ *
+ * The one place where pages are pinned, except for CQ buffers. They count
+ * against RLIMIT_MEMLOCK. May sleep.
+ *
+ * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for
+ * a range that wraps, -ENOMEM beyond the limit, -EFAULT for memory that isn't
+ * there or may not be written.
+ */
+struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, size_t size,
+				 int access)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umem_get, dev, addr, size, access);
+	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
+}
+
+static struct mlx5_ib_user_db_page *find_page(struct mlx5_ib_ucontext *context,
+					      unsigned long number)
+{
+	struct mlx5_ib_user_db_page *page = xa_load(&context->db_pages, number);
+
+	while (page && page->mm != current->mm)
+		page = page->next;
+	return page;
+}
+
+static struct mlx5_ib_user_db_page *pin_page(struct mlx5_ib_ucontext *context,
+					     unsigned long number)
+{
+	struct mlx5_ib_user_db_page *page __free(kfree) = kzalloc_obj(*page);
+	struct ib_umem *umem;
+	int err;
+
+	if (!page)
+		return ERR_PTR(-ENOMEM);
+	umem = mlx5_ib_umem_get(to_mdev(context->ibucontext.device), number << PAGE_SHIFT,
+				PAGE_SIZE, 0);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+
+	page->umem = umem;
+	page->number = number;
+	page->mm = current->mm;
+	page->next = xa_load(&context->db_pages, number);
+	err = xa_err(xa_store(&context->db_pages, number, page, GFP_KERNEL));
+	if (err) {
+		ib_umem_release(umem);
+		return ERR_PTR(err);
+	}
+	mmgrab(page->mm);
+	return no_free_ptr(page);
+}
+
+static void unpin_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_page *page)
+{
+	struct mlx5_ib_user_db_page *other = xa_load(&context->db_pages, page->number);
+
+	if (other != page) {
+		while (other->next != page)
+			other = other->next;
+		other->next = page->next;
+	} else if (page->next) {
+		/* Takes the place of one that is there: needs no memory. */
+		xa_store(&context->db_pages, page->number, page->next, GFP_KERNEL);
+	} else {
+		xa_erase(&context->db_pages, page->number);
+	}
+	ib_umem_release(page->umem);
+	mmdrop(page->mm);
+	kfree(page);
+}
+
+/**
+ * mlx5_ib_db_map_user - let the device reach a doorbell record of a user
+ * @context: of the calling process
+ * @virt: user address of the record
+ * @db: the record, with its DMA address
+ *
+ * Pins the page if no other record in it did. May sleep.
+ *
+ * Return: 0; -EINVAL for an address that isn't aligned to the record's eight
+ * bytes; or why the page can't be pinned, as mlx5_ib_umem_get() says.
+ */
+int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
+			struct mlx5_ib_db *db)
+{
+	struct mlx5_ib_user_db_page *page;
+
+	if (!IS_ALIGNED(virt, DB_RECORD_SIZE))
+		return -EINVAL;
+
+	guard(mutex)(&context->db_lock);
+	page = find_page(context, virt >> PAGE_SHIFT);
+	if (!page) {
+		page = pin_page(context, virt >> PAGE_SHIFT);
+		if (IS_ERR(page))
+			return PTR_ERR(page);
+	}
+	page->refs++;
+	db->page = page;
+	db->dma = sg_dma_address(page->umem->sgt_append.sgt.sgl) + offset_in_page(virt);
+	return 0;
+}
+
+/**
+ * mlx5_ib_db_unmap_user - a doorbell record is no longer used by the device
+ * @context: the one it was mapped in
+ * @db: the record
+ *
+ * The last record of a page unpins it.
+ */
+void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_ib_db *db)
+{
+	guard(mutex)(&context->db_lock);
+	if (!--db->page->refs)
+		unpin_page(context, db->page);
+	db->page = NULL;
+	db->dma = 0;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * UAR layout: how many blue-flame registers (bfregs) a context gets, where
+ * each lies, which one a queue takes, and what an mmap offset means. Pure
+ * functions only; the page size is always an argument.
+ */
+
+#include <linux/align.h>
+#include <linux/errno.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <rdma/mlx5-abi.h>
+
+#include "layout_uar.h"
+
+/**
+ * mlx5_ib_uars_per_sys_page - device UARs in one page of the host
+ * @page_shift: log2 of the host's page size
+ * @uar_4k: UARs are 4 KiB, whatever the host's page; if not, each is a host page
+ *
+ * Return: their number.
+ */
+u32 mlx5_ib_uars_per_sys_page(unsigned int page_shift, bool uar_4k)
+{
+	return uar_4k ? 1U << (page_shift - MLX5_ADAPTER_PAGE_SHIFT) : 1;
+}
+
+/**
+ * mlx5_ib_calc_total_bfregs - lay out the bfregs that a library asks for
+ * @total: static bfregs asked for
+ * @low_latency: how many of them are to serve one queue each
+ * @uars_per_sys_page: device UARs in one page of the host
+ * @layout: the result
+ *
+ * Only two of a UAR's four bfregs are counted: the other two are its fast path,
+ * which nobody uses. Static bfregs come in whole host pages.
+ *
+ * Return: 0; -EINVAL for no bfregs, or more low-latency ones than leave one that
+ * is shared; -ENOMEM for more than MLX5_MAX_BFREGS.
+ */
+int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
+			      struct mlx5_bfreg_layout *layout)
+{
+	u32 per_page = uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
+
+	if (!total)
+		return -EINVAL;
+	if (total > MLX5_MAX_BFREGS)
+		return -ENOMEM;
+	total = ALIGN(total, per_page);
+	if (low_latency > total - 1)
+		return -EINVAL;
+
+	*layout = (struct mlx5_bfreg_layout){
+		.uars_per_sys_page = uars_per_sys_page,
+		.num_low_latency_bfregs = low_latency,
+		.num_static_bfregs = total,
+		.num_dyn_bfregs = ALIGN(MLX5_MAX_DYN_BFREGS, per_page),
+		.num_static_sys_pages = total / per_page,
+	};
+	layout->total_num_bfregs = total + layout->num_dyn_bfregs;
+	layout->num_sys_pages = layout->total_num_bfregs / per_page;
+	return 0;
+}
+
+/**
+ * mlx5_ib_pick_bfreg - choose the bfreg of a new queue
+ * @layout: the context's bfregs
+ * @count: queues on each static bfreg
+ *
+ * The library takes no lock on a low-latency bfreg, so each is given to one
+ * queue: the lowest that is free. After them the medium ones are shared out
+ * evenly. Bfreg 0 is never written as BlueFlame and needs no lock, so any
+ * number of queues may have it: it serves when there is no medium one.
+ *
+ * Return: number of the bfreg, or -ENOMEM if there are none.
+ */
+int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned int *count)
+{
+	u32 first_low_latency = layout->num_static_bfregs - layout->num_low_latency_bfregs;
+	u32 i, best;
+
+	if (!layout->num_static_bfregs)
+		return -ENOMEM;
+	for (i = first_low_latency; i < layout->num_static_bfregs; i++)
+		if (!count[i])
+			return i;
+	if (first_low_latency < 2)
+		return 0;
+
+	best = 1;
+	for (i = 2; i < first_low_latency; i++)
+		if (count[i] < count[best])
+			best = i;
+	return best;
+}
+
+/**
+ * mlx5_ib_bfreg_to_uar_index - which UAR a bfreg lies in
+ * @layout: the context's bfregs
+ * @sys_pages: first UAR of each of the context's pages
+ * @bfregn: number of the bfreg, counted from the first static or dynamic one
+ * @dyn_bfreg: it is a dynamic one
+ *
+ * Return: the device's index of the UAR, or -EINVAL for a bfreg that isn't there
+ * or whose page has no UAR.
+ */
+int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32 *sys_pages,
+			       u32 bfregn, bool dyn_bfreg)
+{
+	u32 per_page = layout->uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
+	u32 page;
+
+	if (bfregn >= (dyn_bfreg ? layout->num_dyn_bfregs : layout->num_static_bfregs))
+		return -EINVAL;
+	page = bfregn / per_page;
+	if (dyn_bfreg)
+		page += layout->num_static_sys_pages;
+	if (sys_pages[page] == MLX5_IB_INVALID_UAR_INDEX)
+		return -EINVAL;
+	return sys_pages[page] + bfregn % per_page / MLX5_NON_FP_BFREGS_PER_UAR;
+}
+
+/**
+ * mlx5_ib_bfregn_to_user_index - a static bfreg's place in the library's table
+ * @bfregn: number of the bfreg
+ *
+ * The library's table has all four bfregs of a UAR.
+ *
+ * Return: the index.
+ */
+u32 mlx5_ib_bfregn_to_user_index(u32 bfregn)
+{
+	return bfregn / MLX5_NON_FP_BFREGS_PER_UAR * MLX5_BFREGS_PER_UAR +
+	       bfregn % MLX5_NON_FP_BFREGS_PER_UAR;
+}
+
+/**
+ * mlx5_ib_uar_to_pfn - the page frame that shows a UAR
+ * @bar_addr: bus address of BAR 0
+ * @uar_index: the device's index of the UAR
+ * @page_shift: log2 of the host's page size
+ * @uar_4k: UARs are 4 KiB, whatever the host's page
+ *
+ * Return: the page frame number.
+ */
+u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, bool uar_4k)
+{
+	if (uar_4k)
+		uar_index >>= page_shift - MLX5_ADAPTER_PAGE_SHIFT;
+	return (bar_addr >> page_shift) + uar_index;
+}
+
+/**
+ * mlx5_ib_get_command - what an mmap offset asks for
+ * @pgoff: the offset, in pages
+ *
+ * Return: enum mlx5_ib_mmap_cmd, or a value that isn't one.
+ */
+u32 mlx5_ib_get_command(unsigned long pgoff)
+{
+	return (pgoff >> MLX5_IB_MMAP_CMD_SHIFT) & MLX5_IB_MMAP_CMD_MASK;
+}
+
+/**
+ * mlx5_ib_get_index - which one an mmap offset asks for
+ * @pgoff: the offset, in pages
+ *
+ * Return: the index, 0 to 255.
+ */
+u32 mlx5_ib_get_index(unsigned long pgoff)
+{
+	return pgoff & MLX5_IB_MMAP_CMD_MASK;
+}
+
+/**
+ * mlx5_ib_get_extended_index - which one a longer mmap offset asks for
+ * @pgoff: the offset, in pages, below MLX5_IB_MMAP_OFFSET_START
+ *
+ * Return: the index.
+ */
+u32 mlx5_ib_get_extended_index(unsigned long pgoff)
+{
+	return (pgoff >> 16) << MLX5_IB_MMAP_CMD_SHIFT | mlx5_ib_get_index(pgoff);
+}
+
+static int static_uar(u32 index, bool wc, const struct mlx5_bfreg_layout *layout,
+		      struct mlx5_ib_mmap_req *req)
+{
+	*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_STATIC_UAR, index, wc };
+	return index < layout->num_static_sys_pages ? 0 : -EINVAL;
+}
+
+static int dyn_uar(u32 index, const struct mlx5_bfreg_layout *layout,
+		   struct mlx5_ib_mmap_req *req)
+{
+	*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_DYN_UAR, index, true };
+	return index < layout->num_sys_pages - layout->num_static_sys_pages ? 0 : -EINVAL;
+}
+
+/**
+ * mlx5_ib_decode_mmap_offset - take an mmap offset apart
+ * @pgoff: the offset, in pages, as the user gave it
+ * @layout: the context's bfregs
+ * @req: what it asks for
+ *
+ * Return: 0, or -EINVAL for an offset that means nothing: an unknown command, an
+ * index beyond the table, bits that the command has no use for.
+ */
+int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
+			       struct mlx5_ib_mmap_req *req)
+{
+	u32 command = mlx5_ib_get_command(pgoff);
+	u32 index = mlx5_ib_get_index(pgoff);
+
+	if (pgoff > MLX5_IB_MMAP_OFFSET_END)
+		return -EINVAL;
+	if (pgoff >= MLX5_IB_MMAP_OFFSET_START) {
+		*req = (struct mlx5_ib_mmap_req){ .kind = MLX5_IB_MMAP_KIND_ENTRY };
+		return 0;
+	}
+	if (command == MLX5_IB_MMAP_ALLOC_WC)
+		return dyn_uar(mlx5_ib_get_extended_index(pgoff), layout, req);
+	if (pgoff >> 16)
+		return -EINVAL;
+
+	switch (command) {
+	case MLX5_IB_MMAP_REGULAR_PAGE:
+	case MLX5_IB_MMAP_WC_PAGE:
+		return static_uar(index, true, layout, req);
+	case MLX5_IB_MMAP_NC_PAGE:
+		return static_uar(index, false, layout, req);
+	case MLX5_IB_MMAP_CORE_CLOCK:
+		*req = (struct mlx5_ib_mmap_req){ .kind = MLX5_IB_MMAP_KIND_CORE_CLOCK };
+		return index ? -EINVAL : 0;
+	case MLX5_IB_MMAP_CLOCK_INFO:
+		*req = (struct mlx5_ib_mmap_req){ .kind = MLX5_IB_MMAP_KIND_CLOCK_INFO };
+		return index == MLX5_IB_CLOCK_INFO_V1 ? 0 : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}

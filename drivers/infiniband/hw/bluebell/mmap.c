@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Mapping device memory into a process: UAR pages, the clock, and the end of
+ * mappings that are objects.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mm.h>
+
+#include "bluebell.h"
+#include "fw.h"
+
+static int map_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 uar_index,
+		   bool wc, struct rdma_user_mmap_entry *entry)
+{
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+	pgprot_t prot = wc ? pgprot_writecombine(vma->vm_page_prot) :
+			     pgprot_noncached(vma->vm_page_prot);
+	u64 pfn = mlx5_ib_uar_to_pfn(mdev->bar_addr, uar_index, PAGE_SHIFT,
+				     MLX5_CAP_GEN(mdev, uar_4k));
+
+	return rdma_user_mmap_io(&context->ibucontext, vma, pfn, PAGE_SIZE, prot, entry);
+}
+
+/*
+ * Nobody has a reason to read doorbells or to execute them, and mprotect() must
+ * not bring it back.
+ */
+static int check_uar_access(struct vm_area_struct *vma)
+{
+	if (vma->vm_flags & (VM_READ | VM_EXEC))
+		return -EPERM;
+	vm_flags_clear(vma, VM_MAYREAD | VM_MAYEXEC);
+	return 0;
+}
+
+static int check_clock_access(struct vm_area_struct *vma)
+{
+	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
+		return -EPERM;
+	vm_flags_clear(vma, VM_MAYWRITE | VM_MAYEXEC);
+	return 0;
+}
+
+static int map_static_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
+			  const struct mlx5_ib_mmap_req *req)
+{
+	/* Static pages never change while the context lives. */
+	return map_uar(context, vma, context->bfregi.sys_pages[req->index], req->wc, NULL);
+}
+
+/*
+ * The library numbers the pages it adds and maps each once; the UAR stays until
+ * the context is closed, for queues may ring it.
+ */
+static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
+		       const struct mlx5_ib_mmap_req *req)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	u32 *page = &bfregi->sys_pages[bfregi->layout.num_static_sys_pages + req->index];
+	u32 uarn;
+	int err;
+
+	guard(mutex)(&bfregi->lock);
+	if (*page != MLX5_IB_INVALID_UAR_INDEX)
+		return -EINVAL;
+	err = mlx5_fw_alloc_uar(dev, &uarn);
+	if (err)
+		return err;
+	err = map_uar(context, vma, uarn, req->wc, NULL);
+	if (err) {
+		mlx5_ib_free_uar(dev, uarn);
+		return err;
+	}
+	*page = uarn;
+	return 0;
+}
+
+static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma)
+{
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+	u64 addr = mdev->bar_addr + offsetof(struct mlx5_init_seg, internal_timer_h);
+
+	/* A larger page would show registers that are not the user's business. */
+	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
+		return -EOPNOTSUPP;
+	return rdma_user_mmap_io(&context->ibucontext, vma, addr >> PAGE_SHIFT, PAGE_SIZE,
+				 pgprot_noncached(vma->vm_page_prot), NULL);
+}
+
+static int map_clock_info(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma)
+{
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+
+	if (!mdev->clock_info)
+		return -EOPNOTSUPP;
+	return vm_insert_page(vma, vma->vm_start, virt_to_page(mdev->clock_info));
+}
+
+static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *rdma_entry;
+	struct mlx5_user_mmap_entry *entry;
+	int err;
+
+	rdma_entry = rdma_user_mmap_entry_get(&context->ibucontext, vma);
+	if (!rdma_entry)
+		return -EINVAL;
+	entry = to_mmmap(rdma_entry);
+	err = map_uar(context, vma, entry->page_id, entry->wc, rdma_entry);
+	rdma_user_mmap_entry_put(rdma_entry);
+	return err;
+}
+
+/**
+ * mlx5_ib_mmap - map what an offset of the command fd names
+ * @uctx: the context the fd belongs to
+ * @vma: the mapping; its offset is what mlx5_ib_decode_mmap_offset() takes
+ *
+ * UARs are mapped write-only, clocks read-only; both shared and of one page.
+ * Called with the process's mmap lock held.
+ *
+ * Return: 0; -EINVAL for an offset that means nothing, a page that isn't there,
+ * a dynamic page that is there already, a wrong length or a private mapping;
+ * -EPERM for access that isn't given; -EOPNOTSUPP for a clock that the device
+ * doesn't have; or the errno of a firmware that has no UAR left.
+ */
+int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
+	struct mlx5_ib_mmap_req req;
+	bool clock;
+	int err;
+
+	err = mlx5_ib_decode_mmap_offset(vma->vm_pgoff, &context->bfregi.layout, &req);
+	if (err)
+		return err;
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	clock = req.kind == MLX5_IB_MMAP_KIND_CORE_CLOCK ||
+		req.kind == MLX5_IB_MMAP_KIND_CLOCK_INFO;
+	err = clock ? check_clock_access(vma) : check_uar_access(vma);
+	if (err)
+		return err;
+
+	switch (req.kind) {
+	case MLX5_IB_MMAP_KIND_STATIC_UAR:
+		return map_static_uar(context, vma, &req);
+	case MLX5_IB_MMAP_KIND_DYN_UAR:
+		return map_dyn_uar(context, vma, &req);
+	case MLX5_IB_MMAP_KIND_CORE_CLOCK:
+		return map_core_clock(context, vma);
+	case MLX5_IB_MMAP_KIND_CLOCK_INFO:
+		return map_clock_info(context, vma);
+	case MLX5_IB_MMAP_KIND_ENTRY:
+		return map_entry(context, vma);
+	}
+	return -EINVAL;
+}
+
+/**
+ * mlx5_ib_mmap_free - the last reference to a UAR object is gone
+ * @rdma_entry: the object: destroyed, unmapped everywhere, held by no queue
+ *
+ * May sleep.
+ */
+void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
+{
+	struct mlx5_user_mmap_entry *entry = to_mmmap(rdma_entry);
+
+	mlx5_ib_free_uar(to_mdev(rdma_entry->ucontext->device), entry->page_id);
+	kfree(entry);
+}

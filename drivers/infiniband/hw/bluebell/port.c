@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Attributes of the device and its InfiniBand port, for verbs and in sysfs.
+ */
+
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/port.h>
+#include <linux/mlx5/qp.h>
+#include <linux/mlx5/vport.h>
+#include <rdma/ib_mad.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "bluebell.h"
+#include "fw.h"
+
+/* Descriptors longer than this need more than one read of the device. */
+#define MAX_SQ_DESC		512
+
+static u16 gid_table_len(struct mlx5_ib_dev *dev)
+{
+	return mlx5_get_gid_table_len(MLX5_CAP_GEN(dev->mdev, gid_table_size));
+}
+
+static u16 pkey_table_len(struct mlx5_ib_dev *dev)
+{
+	return mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(dev->mdev, pkey_table_size));
+}
+
+static u64 device_cap_flags(struct mlx5_core_dev *mdev)
+{
+	u64 flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
+		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN;
+
+	if (MLX5_CAP_GEN(mdev, pkv))
+		flags |= IB_DEVICE_BAD_PKEY_CNTR;
+	if (MLX5_CAP_GEN(mdev, qkv))
+		flags |= IB_DEVICE_BAD_QKEY_CNTR;
+	if (MLX5_CAP_GEN(mdev, apm))
+		flags |= IB_DEVICE_AUTO_PATH_MIG;
+	if (MLX5_CAP_GEN(mdev, end_pad))
+		flags |= IB_DEVICE_PCI_WRITE_END_PADDING;
+	return flags;
+}
+
+static void fill_atomics(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
+{
+	const u32 ops = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
+	const u32 size_8 = BIT(3);
+
+	props->atomic_cap = IB_ATOMIC_NONE;
+	props->masked_atomic_cap = IB_ATOMIC_NONE;
+	if (MLX5_CAP_GEN(mdev, atomic) &&
+	    (MLX5_CAP_ATOMIC(mdev, atomic_operations) & ops) == ops &&
+	    MLX5_CAP_ATOMIC(mdev, atomic_size_qp) & size_8)
+		props->atomic_cap = IB_ATOMIC_HCA;
+}
+
+static void fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
+{
+	int sq_desc = min_t(int, MLX5_CAP_GEN(mdev, max_wqe_sz_sq), MAX_SQ_DESC);
+	int rq_desc = MLX5_CAP_GEN(mdev, max_wqe_sz_rq);
+	int sq_sge = (sq_desc - sizeof(struct mlx5_wqe_ctrl_seg) -
+		      sizeof(struct mlx5_wqe_raddr_seg)) / sizeof(struct mlx5_wqe_data_seg);
+
+	props->max_qp = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
+	props->max_qp_wr = 1 << MLX5_CAP_GEN(mdev, log_max_qp_sz);
+	props->max_send_sge = sq_sge;
+	props->max_recv_sge = rq_desc / sizeof(struct mlx5_wqe_data_seg);
+	props->max_sge_rd = MLX5_MAX_SGE_RD;
+	props->max_qp_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_req_qp);
+	props->max_qp_init_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_res_qp);
+	props->max_res_rd_atom = props->max_qp_rd_atom * props->max_qp;
+	props->max_cq = 1 << MLX5_CAP_GEN(mdev, log_max_cq);
+	props->max_cqe = (1 << MLX5_CAP_GEN(mdev, log_max_cq_sz)) - 1;
+	if (MLX5_CAP_GEN(mdev, cq_moderation)) {
+		props->cq_caps.max_cq_moderation_count = MLX5_MAX_CQ_COUNT;
+		props->cq_caps.max_cq_moderation_period = MLX5_MAX_CQ_PERIOD;
+	}
+}
+
+static int fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+	struct mlx5_hca_vport_context rep = {};
+	int err;
+
+	err = mlx5_fw_query_hca_vport_context(dev, &rep);
+	if (err)
+		return err;
+	props->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
+	props->fw_ver = (u64)fw_rev_maj(mdev) << 32 | (u32)fw_rev_min(mdev) << 16 |
+			fw_rev_sub(mdev);
+	props->vendor_id = dev->vendor_id;
+	props->vendor_part_id = mdev->pdev->device;
+	props->hw_ver = mdev->pdev->revision;
+	return 0;
+}
+
+static int respond(struct mlx5_core_dev *mdev, struct ib_udata *uhw)
+{
+	struct mlx5_ib_query_device_resp resp = {};
+
+	resp.response_length = min(uhw->outlen, sizeof(resp));
+	if (MLX5_CAP_GEN(mdev, cqe_compression)) {
+		resp.cqe_comp_caps.max_num = MLX5_CAP_GEN(mdev, cqe_compression_max_num);
+		resp.cqe_comp_caps.supported_format = MLX5_IB_CQE_RES_FORMAT_HASH |
+						      MLX5_IB_CQE_RES_FORMAT_CSUM;
+		if (MLX5_CAP_GEN(mdev, mini_cqe_resp_stride_index))
+			resp.cqe_comp_caps.supported_format |= MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX;
+	}
+	if (MLX5_CAP_GEN(mdev, cqe_compression_128))
+		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP;
+	if (MLX5_CAP_GEN(mdev, cqe_128_always))
+		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
+	if (MLX5_CAP_GEN(mdev, qp_packet_based))
+		resp.flags |= MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
+	return ib_respond_udata(uhw, resp);
+}
+
+/**
+ * mlx5_ib_query_device - what the device can do
+ * @ibdev: device
+ * @props: the attributes; what needs a verb that isn't there is left 0
+ * @uhw: nothing in; struct mlx5_ib_query_device_resp out, cut to the room given
+ *
+ * Implements ibv_query_device(3). May sleep.
+ *
+ * Return: 0; -EINVAL for a response too short to hold its own length;
+ * -EOPNOTSUPP for a request that isn't empty; -EFAULT; or the errno of a
+ * firmware refusal.
+ */
+int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
+			 struct ib_udata *uhw)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+	struct mlx5_core_dev *mdev = dev->mdev;
+	int err;
+
+	if (uhw && uhw->outlen &&
+	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
+		return -EINVAL;
+	if (uhw && uhw->inlen) {
+		err = ib_is_udata_in_empty(uhw);
+		if (err)
+			return err;
+	}
+
+	memset(props, 0, sizeof(*props));
+	err = fill_identity(dev, props);
+	if (err)
+		return err;
+	fill_queue_limits(mdev, props);
+	fill_atomics(mdev, props);
+	props->device_cap_flags = device_cap_flags(mdev);
+	props->kernel_cap_flags = MLX5_CAP_GEN(mdev, block_lb_mc) ?
+				  IBK_BLOCK_MULTICAST_LOOPBACK : 0;
+	props->max_mr_size = ~0ULL;
+	props->page_size_cap = ~(BIT_ULL(MLX5_CAP_GEN(mdev, log_pg_sz)) - 1);
+	props->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
+	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
+	props->max_ah = INT_MAX;
+	props->max_pkeys = pkey_table_len(dev);
+	props->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);
+	props->hca_core_clock = MLX5_CAP_GEN(mdev, device_frequency_khz);
+	props->timestamp_mask = S64_MAX;
+	props->max_sgl_rd = MLX5_CAP_GEN(mdev, max_sgl_for_optimized_performance);
+
+	return uhw && uhw->outlen ? respond(mdev, uhw) : 0;
+}
+
+/**
+ * mlx5_ib_modify_device - change the node's description
+ * @ibdev: device
+ * @mask: IB_DEVICE_MODIFY_NODE_DESC
+ * @props: the description
+ *
+ * Return: 0; -EOPNOTSUPP for another attribute; or the errno of a firmware
+ * refusal.
+ */
+int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *props)
+{
+	int err;
+
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (!mask)
+		return 0;
+	err = mlx5_fw_set_node_desc(to_mdev(ibdev), props->node_desc);
+	if (!err)
+		memcpy(ibdev->node_desc, props->node_desc, sizeof(ibdev->node_desc));
+	return err;
+}
+
+static u8 width_from_hw(u16 width)
+{
+	switch (width) {
+	case MLX5_PTYS_WIDTH_1X:
+		return IB_WIDTH_1X;
+	case MLX5_PTYS_WIDTH_2X:
+		return IB_WIDTH_2X;
+	case MLX5_PTYS_WIDTH_8X:
+		return IB_WIDTH_8X;
+	case MLX5_PTYS_WIDTH_12X:
+		return IB_WIDTH_12X;
+	default:
+		return IB_WIDTH_4X;
+	}
+}
+
+/* PortInfo.VLCap: 1 for VL0, 2 for VL0-1, 3 for VL0-3, 4 for VL0-7, 5 for VL0-14. */
+static u8 vl_cap_from_hw(u8 lanes)
+{
+	return lanes < 15 ? fls(lanes) : 5;
+}
+
+/**
+ * mlx5_ib_query_port - what the port does
+ * @ibdev: device
+ * @port: 1
+ * @props: the attributes; zeroed by ib_core
+ *
+ * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the registers
+ * PTYS, PMTU and PVLC. May sleep.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *props)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+	struct mlx5_hca_vport_context rep = {};
+	struct mlx5_fw_ib_port phys;
+	int err;
+
+	err = mlx5_fw_query_hca_vport_context(dev, &rep);
+	if (err)
+		return err;
+	err = mlx5_fw_query_ib_port(dev, port, &phys);
+	if (err)
+		return err;
+
+	props->lid = rep.lid;
+	props->lmc = rep.lmc;
+	props->sm_lid = rep.sm_lid;
+	props->sm_sl = rep.sm_sl;
+	props->state = rep.vport_state;
+	props->phys_state = rep.port_physical_state;
+	props->port_cap_flags = rep.cap_mask1;
+	if (props->port_cap_flags & IB_PORT_CAP_MASK2_SUP)
+		props->port_cap_flags2 = rep.cap_mask2;
+	props->bad_pkey_cntr = rep.pkey_violation_counter;
+	props->qkey_viol_cntr = rep.qkey_violation_counter;
+	props->subnet_timeout = rep.subnet_timeout;
+	props->init_type_reply = rep.init_type_reply;
+	props->gid_tbl_len = gid_table_len(dev);
+	props->pkey_tbl_len = pkey_table_len(dev);
+	props->max_msg_sz = 1U << MLX5_CAP_GEN(dev->mdev, log_max_msg);
+
+	props->active_width = width_from_hw(phys.link_width_oper);
+	props->active_speed = phys.proto_oper;
+	props->max_mtu = ib_mtu_int_to_enum(phys.max_mtu);
+	props->active_mtu = ib_mtu_int_to_enum(phys.oper_mtu);
+	props->max_vl_num = vl_cap_from_hw(phys.vl_hw_cap);
+	return 0;
+}
+
+/**
+ * mlx5_ib_query_gid - an entry of the GID table
+ * @ibdev: device
+ * @port: 1
+ * @index: of the entry
+ * @gid: the entry
+ *
+ * Return: 0, -EINVAL beyond the table, or the errno of a firmware refusal.
+ */
+int mlx5_ib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+
+	if (index < 0 || index >= gid_table_len(dev))
+		return -EINVAL;
+	return mlx5_fw_query_hca_vport_gid(dev, index, gid);
+}
+
+/**
+ * mlx5_ib_query_pkey - an entry of the P_Key table
+ * @ibdev: device
+ * @port: 1
+ * @index: of the entry
+ * @pkey: the entry
+ *
+ * Return: 0, -EINVAL beyond the table, or the errno of a firmware refusal.
+ */
+int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+
+	if (index >= pkey_table_len(dev))
+		return -EINVAL;
+	return mlx5_fw_query_hca_vport_pkey(dev, index, pkey);
+}
+
+/**
+ * mlx5_ib_port_immutable - what never changes about a port
+ * @ibdev: device
+ * @port: 1
+ * @immutable: the answer
+ *
+ * An InfiniBand port without management datagrams: no QP0 or QP1, and so no
+ * subnet administration and no connection manager, whose kernel parts then leave
+ * the port alone.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+	struct mlx5_hca_vport_context rep = {};
+	int err;
+
+	err = mlx5_fw_query_hca_vport_context(dev, &rep);
+	if (err)
+		return err;
+	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_IB;
+	if (rep.grh_required)
+		immutable->core_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
+	immutable->gid_tbl_len = gid_table_len(dev);
+	immutable->pkey_tbl_len = pkey_table_len(dev);
+	return 0;
+}
+
+/**
+ * mlx5_ib_port_link_layer - what is below the transport
+ * @ibdev: device
+ * @port: 1
+ *
+ * Return: IB_LINK_LAYER_INFINIBAND; nothing else is probed.
+ */
+enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port)
+{
+	return IB_LINK_LAYER_INFINIBAND;
+}
+
+/**
+ * mlx5_ib_get_dev_fw_str - the firmware's version, for people
+ * @ibdev: device
+ * @str: IB_FW_VERSION_NAME_MAX bytes
+ */
+void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	struct mlx5_core_dev *mdev = to_mdev(ibdev)->mdev;
+
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%d.%d.%04d", fw_rev_maj(mdev), fw_rev_min(mdev),
+		 fw_rev_sub(mdev));
+}
+
+static struct mlx5_core_dev *sysfs_to_mdev(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct mlx5_ib_dev, ib_dev)->mdev;
+}
+
+static ssize_t hca_type_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "MT%d\n", sysfs_to_mdev(device)->pdev->device);
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%x\n", sysfs_to_mdev(device)->rev_id);
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+static ssize_t board_id_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%.*s\n", MLX5_BOARD_ID_LEN, sysfs_to_mdev(device)->board_id);
+}
+static DEVICE_ATTR_RO(board_id);
+
+static struct attribute *mlx5_ib_attributes[] = {
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
+	&dev_attr_board_id.attr,
+	NULL,
+};
+
+const struct attribute_group mlx5_ib_attr_group = {
+	.attrs = mlx5_ib_attributes,
+};
+
+/**
+ * mlx5_ib_init_device_attr - read what is asked for once and for all
+ * @dev: device, not registered yet
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_fw_special_contexts sc = {};
+	struct mlx5_hca_vport_context rep = {};
+	int err;
+
+	err = mlx5_fw_query_hca_vport_context(dev, &rep);
+	if (err)
+		return err;
+	dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
+	err = mlx5_fw_query_node_desc(dev, dev->ib_dev.node_desc);
+	if (err)
+		return err;
+	err = mlx5_fw_query_vendor_id(dev, &dev->vendor_id);
+	if (err)
+		return err;
+	if (!MLX5_CAP_GEN(dev->mdev, dump_fill_mkey))
+		return 0;
+	err = mlx5_fw_query_special_contexts(dev, &sc);
+	dev->has_dump_fill = !err && sc.has_dump_fill;
+	dev->dump_fill_mkey = sc.dump_fill_mkey;
+	return err;
+}
