@@ -404,6 +404,8 @@ static uint8_t create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 	if ((uint64_t)given * 16 > cmd_left(cmd, xlt))
 		return cmd_fail(cmd, ST_BAD_INP_LEN, "%u octowords announced, %zu bytes came",
 				given, cmd_left(cmd, xlt));
+	/* Entries come in blocks of 64 bytes: UMR lists are padded to whole ones. */
+	octo = (octo + 3) & ~3u;
 	mk->nent = mk->mode == MKM_MTT ? octo * 2 : octo;
 	if (mk->mode == MKM_MTT)
 		mk->mtt = calloc(mk->nent + 1, sizeof(*mk->mtt));

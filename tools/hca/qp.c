@@ -306,7 +306,9 @@ static uint8_t check_refs(struct hca *hca, struct cmd *cmd, const struct qp *qp,
 	uint8_t st;
 
 	*r = (struct qp_refs){};
-	st = check_obj(hca, cmd, OBJ_PD, qp->pdn, &r->pd);
+	/* The stock driver gives its UMR queue a domain no sooner than at RST2INIT. */
+	st = qp->type == QPT_REG_UMR && !qp->pdn ? ST_OK :
+	     check_obj(hca, cmd, OBJ_PD, qp->pdn, &r->pd);
 	if (!st && qp->has_sq)
 		st = check_obj(hca, cmd, OBJ_UAR, qp->uar, &r->uar);
 	if (!st && (qp->has_sq || qp->cqn_snd))
@@ -629,6 +631,27 @@ static uint8_t check_optpar(struct cmd *cmd, const struct qp *qp, const struct t
 	return ST_OK;
 }
 
+/* RST2INIT may give another protection domain than CREATE_QP did; the reference moves along. */
+static uint8_t take_pd(struct hca *hca, struct cmd *cmd, struct qp *qp, struct qp *next)
+{
+	uint32_t pdn = IFC_GET(rst2init_qp_in, cmd->in, qpc.pd);
+	struct obj *old = obj_find(hca, OBJ_PD, qp->pdn), *pd;
+	uint8_t st;
+
+	if (pdn == qp->pdn || (!pdn && old))
+		return ST_OK;
+	st = check_obj(hca, cmd, OBJ_PD, pdn, &pd);
+	if (st)
+		return st;
+	if (old)
+		old->refs--;
+	pd->refs++;
+	next->pdn = pdn;
+	IFC_SET(qpc, next->qpc, pd, pdn);
+	IFC_SET(qpc, next->created, pd, pdn);
+	return ST_OK;
+}
+
 /* Running values that a transition sets anew. */
 static void trans_start(struct qp *qp, enum trans t)
 {
@@ -672,6 +695,8 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 	trans_merge(qp, t, opt, given, next.qpc);
 	qp_decode(&next);
 	st = check_values(hca, cmd, &next, t);
+	if (!st && t == T_RST2INIT)
+		st = take_pd(hca, cmd, qp, &next);
 	if (st)
 		return st;
 	*qp = next;

@@ -255,12 +255,28 @@ void decode_struct(FILE *f, const char *struct_name, const uint8_t *p, size_t le
 		decode(f, s, p, 0, len * 8, &first);
 }
 
+/* Commands whose structures have another name than theirs in small letters. */
+static const char *struct_base(const char *cmd_name)
+{
+	static const char *const alias[][2] = {
+		{ "ACCESS_REG", "access_register" }, { "2RST_QP", "qp_2rst" },
+		{ "2ERR_QP", "qp_2err" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(alias) / sizeof(*alias); i++)
+		if (!strcmp(alias[i][0], cmd_name))
+			return alias[i][1];
+	return cmd_name;
+}
+
 static void decode_half(FILE *f, const char *cmd_name, const char *half, const uint8_t *p,
 			size_t len)
 {
 	char name[80];
 	unsigned int i;
 
+	cmd_name = struct_base(cmd_name);
 	for (i = 0; cmd_name[i] && i < sizeof(name) - 8; i++)
 		name[i] = tolower((unsigned char)cmd_name[i]);
 	snprintf(name + i, sizeof(name) - i, "_%s", half);

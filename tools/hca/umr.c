@@ -110,6 +110,14 @@ static const char *merge_context(uint8_t *mkc, const struct umr *u)
 	return u->mask & ~known ? "mask bit that is not known" : NULL;
 }
 
+/* A UMR queue pair reads lists through keys of any domain. */
+static uint32_t list_pd(struct hca *hca, const struct qp *qp, uint32_t lkey)
+{
+	struct mkey *mk = privileged(qp) ? mkey_find(hca, lkey) : NULL;
+
+	return mk ? mk->pdn : qp->pdn;
+}
+
 /* The list of translations: in the WQE or where its data segments point. Caller frees *heap. */
 static const char *translations(struct hca *hca, const struct qp *qp, const struct umr *u,
 				const uint8_t **list, uint8_t **heap)
@@ -127,10 +135,11 @@ static const char *translations(struct hca *hca, const struct qp *qp, const stru
 		return "no memory";
 	for (i = 0; i + WQE_DS <= u->data_len && off < bytes; i += WQE_DS) {
 		const uint8_t *seg = u->data + i;
+		uint32_t lkey = get_be32(seg + 4);
 		size_t n = get_be32(seg);
 
 		n = n < bytes - off ? n : bytes - off;
-		if (mkey_read(hca, get_be32(seg + 4), qp->pdn, qp->obj.num, get_be64(seg + 8),
+		if (mkey_read(hca, lkey, list_pd(hca, qp, lkey), qp->obj.num, get_be64(seg + 8),
 			      *heap + off, n, MK_LOCAL_READ) != MK_OK)
 			return "translation list not readable";
 		off += n;
