@@ -77,6 +77,7 @@ static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
 	IFC_SET64(hca_vport_context, c, port_guid, fabric_guid(hca));
 	IFC_SET64(hca_vport_context, c, node_guid, fabric_guid(hca));
 	IFC_SET(hca_vport_context, c, cap_mask1, port_of(hca)->cap_mask1);
+	IFC_SET(hca_vport_context, c, cap_mask1_field_select, MAD_CAP_MASK_SETTABLE);
 	IFC_SET(hca_vport_context, c, lid, fabric_lid(hca));
 	IFC_SET(hca_vport_context, c, sm_lid, up ? MAD_SM_LID : 0);
 	IFC_SET(hca_vport_context, c, subnet_timeout, MAD_SUBNET_TIMEOUT);
