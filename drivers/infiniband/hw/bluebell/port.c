@@ -16,6 +16,11 @@
 
 /* Descriptors longer than this need more than one read of the device. */
 #define MAX_SQ_DESC		512
+/*
+ * Send queue entries of 64 bytes that libmlx5 sets aside for each request of an
+ * RC QP, so that any kind of request fits.
+ */
+#define SQ_ENTRIES_PER_WR	4
 
 static u16 gid_table_len(struct mlx5_ib_dev *dev)
 {
@@ -64,7 +69,7 @@ static void fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr 
 		      sizeof(struct mlx5_wqe_raddr_seg)) / sizeof(struct mlx5_wqe_data_seg);
 
 	props->max_qp = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
-	props->max_qp_wr = 1 << MLX5_CAP_GEN(mdev, log_max_qp_sz);
+	props->max_qp_wr = (1 << MLX5_CAP_GEN(mdev, log_max_qp_sz)) / SQ_ENTRIES_PER_WR;
 	props->max_send_sge = sq_sge;
 	props->max_recv_sge = rq_desc / sizeof(struct mlx5_wqe_data_seg);
 	props->max_sge_rd = MLX5_MAX_SGE_RD;
