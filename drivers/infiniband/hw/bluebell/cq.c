@@ -53,11 +53,20 @@ int mlx5_ib_umem_geometry(struct ib_umem *umem, struct mlx5_ib_buf_geometry *geo
 	return 0;
 }
 
-static struct ib_umem *get_cq_buf(struct ib_device *ibdev, const struct uverbs_attr_bundle *attrs,
-				  u64 addr, size_t size)
+/**
+ * mlx5_ib_comp_eqn - the event queue of a completion vector
+ * @dev: device
+ * @vector: completion vector, from 0
+ * @eqn: the number of its event queue
+ *
+ * mlx5_core makes the queue when its vector is first used. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
 {
-	KUNIT_STATIC_STUB_REDIRECT(get_cq_buf, ibdev, attrs, addr, size);
-	return ib_umem_get_cq_buf_or_va(ibdev, attrs, addr, size, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_comp_eqn, dev, vector, eqn);
+	return mlx5_comp_eqn_get(dev->mdev, vector, eqn);
 }
 
 static void get_cq_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_cq_caps *caps)
@@ -180,8 +189,9 @@ static int pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	u32 npas;
 	int err;
 
-	struct ib_umem *umem __free(ib_umem) = get_cq_buf(&dev->ib_dev, attrs, ucmd->buf_addr,
-							  size);
+	struct ib_umem *umem __free(ib_umem) =
+		ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
+					 IB_ACCESS_LOCAL_WRITE);
 
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
@@ -239,7 +249,7 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	entries = mlx5_ib_cq_entries(attr->cqe, caps.log_max_cq_sz);
 	if (entries < 0)
 		return entries;
-	err = mlx5_comp_eqn_get(dev->mdev, attr->comp_vector, &eqn);
+	err = mlx5_ib_comp_eqn(dev, attr->comp_vector, &eqn);
 	if (err)
 		return err;
 	err = take_uar(ctx, cq, attrs, &ucmd, &cqc.uar_page);

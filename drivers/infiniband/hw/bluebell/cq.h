@@ -58,6 +58,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period);
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 
+int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn);
 int mlx5_ib_umem_geometry(struct ib_umem *umem, struct mlx5_ib_buf_geometry *geo, u32 *npas);
 
 extern const struct uapi_definition mlx5_ib_cq_defs[];
