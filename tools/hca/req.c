@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
+#include "qcounter.h"
 #include "transport.h"
 
 #define ACK_EVERY	32		/* packets of one message between requests for an ACK */
@@ -84,6 +85,22 @@ static bool answer_in_cqe(const struct qp *qp, const struct send_wqe *w)
 	return w->cqe && (w->is_read || w->is_atomic) && w->len && w->len <= inline_limit(qp);
 }
 
+static void count_error(struct hca *hca, const struct qp *qp, enum cqe_syndrome synd)
+{
+	static const struct { uint8_t synd, id; } map[] = {
+		{ SYND_LOCAL_LENGTH, QC_REQ_LOCAL_LEN }, { SYND_LOCAL_PROT, QC_REQ_LOCAL_PROT },
+		{ SYND_REMOTE_ACCESS, QC_REQ_REMOTE_ACCESS },
+		{ SYND_REMOTE_INVAL_REQ, QC_REQ_REMOTE_INVAL },
+		{ SYND_TRANSPORT_RETRY, QC_REQ_RETRIES }, { SYND_RNR_RETRY, QC_RNR_RETRY_ERR },
+		{ SYND_WR_FLUSH, QC_REQ_FLUSH },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(map) / sizeof(*map); i++)
+		if (map[i].synd == synd)
+			qcounter_add(hca, qp->counter_set, map[i].id);
+}
+
 static void complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
 		     enum cqe_syndrome synd)
 {
@@ -100,6 +117,8 @@ static void complete(struct hca *hca, const struct qp *qp, const struct send_op 
 		c.inline_data = w->raw;
 		c.inline_len = w->len;
 	}
+	if (synd)
+		count_error(hca, qp, synd);
 	if (synd && synd != SYND_WR_FLUSH)
 		hca_trace(hca, "req_error", "\"qpn\":%u,\"wqe\":%u,\"opcode\":%u,\"syndrome\":%u,"
 			  "\"why\":\"%s\"", qp->obj.num, op->idx, w->opcode, synd,
@@ -173,14 +192,14 @@ static void retry_timer_start(struct requester *req)
 	req->deadline_ns = hca_now_ns() + ns;
 }
 
-static bool waits_for_answer(const struct requester *req)
+static struct send_op *oldest_unanswered(const struct requester *req)
 {
-	const struct send_op *op;
+	struct send_op *op;
 
 	TAILQ_FOREACH(op, &req->ops, link)
-		if (op->started && !op->finished)
-			return true;
-	return false;
+		if (op->started && !op->finished && !op->error)
+			return op;
+	return NULL;
 }
 
 static void progress(struct requester *req)
@@ -189,6 +208,7 @@ static void progress(struct requester *req)
 
 	qp->cur_retry = qp->retry_count;
 	qp->cur_rnr_retry = qp->rnr_retry;
+	req->recovering = false;
 	if (req->deadline_ns)
 		req->deadline_ns = hca_now_ns() + ack_timeout_ns(qp);
 	transport_kick(req->hca, &req->run);
@@ -202,6 +222,8 @@ static void rewind_to(struct requester *req, uint32_t psn)
 	int32_t ahead;
 
 	TAILQ_FOREACH(op, &req->ops, link) {
+		if (op->error)
+			break;
 		if (!op->started || op->finished || !op->npsn)
 			continue;
 		ahead = psn_diff(psn, op->psn);
@@ -213,16 +235,6 @@ static void rewind_to(struct requester *req, uint32_t psn)
 		found = true;
 	}
 	transport_kick(req->hca, &req->run);
-}
-
-static struct send_op *oldest_unanswered(struct requester *req)
-{
-	struct send_op *op;
-
-	TAILQ_FOREACH(op, &req->ops, link)
-		if (op->started && !op->finished)
-			return op;
-	return NULL;
 }
 
 static void retry(struct requester *req)
@@ -239,7 +251,15 @@ static void retry(struct requester *req)
 		return;
 	}
 	qp->cur_retry--;
+	req->recovering = true;
 	rewind_to(req, req->una);
+}
+
+/* Answers after a lost one each show the loss; it is repaired once, the timer sees to the rest. */
+static void answer_lost(struct requester *req)
+{
+	if (!req->recovering)
+		retry(req);
 }
 
 static void timer_fired(evutil_socket_t fd, short what, void *arg)
@@ -261,8 +281,10 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	req->deadline_ns = 0;
-	if (waits_for_answer(req) && !req->poisoned)
-		retry(req);
+	if (!oldest_unanswered(req))
+		return;
+	qcounter_add(req->hca, req->run.qp->counter_set, QC_ACK_TIMEOUT);
+	retry(req);
 }
 
 static void rnr(struct requester *req, uint32_t psn, unsigned int timer)
@@ -346,7 +368,7 @@ static struct send_op *fetch(struct hca *hca, struct qp *qp)
 	struct send_op *op;
 	int n;
 
-	if (qp->sq_hw == req->posted || req->nops >= REQ_MAX_OPS)
+	if (qp->sq_hw == req->posted || req->nops >= REQ_MAX_OPS || req->poisoned)
 		return NULL;
 	op = op_alloc();
 	if (!op)
@@ -672,7 +694,7 @@ static enum step step(struct hca *hca, struct qp *qp)
 	op = req->cur;
 	if (!op && transport_can_send(qp))
 		op = req->cur = fetch(hca, qp);
-	if (!op)
+	if (!op || op->error)
 		return STEP_IDLE;
 	if (!op->started) {
 		if (!may_start(qp, op))
@@ -706,7 +728,7 @@ bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget)
 
 	if (!transport_can_send(qp) && !sq_stopping(qp))
 		return false;
-	while (*budget && !req->rnr_wait && !req->poisoned) {
+	while (*budget && !req->rnr_wait) {
 		s = step(hca, qp);
 		if (s == STEP_IDLE || s == STEP_BLOCKED)
 			break;
@@ -733,7 +755,7 @@ static bool acknowledge(struct requester *req, uint32_t psn)
 	int32_t n;
 
 	TAILQ_FOREACH(op, &req->ops, link) {
-		if (!op->started)
+		if (!op->started || op->error)
 			break;
 		if (op->finished || !op->npsn)
 			continue;
@@ -788,9 +810,12 @@ static void nak(struct hca *hca, struct qp *qp, const struct packet *p)
 	unsigned int code = p->syndrome & AETH_VALUE_MASK;
 	struct send_op *op = op_by_psn(req, p->psn);
 
-	if (p->syndrome == NAK_SEQ)
+	if (p->syndrome == NAK_SEQ) {
+		qcounter_add(hca, qp->counter_set, QC_PACKET_SEQ_ERR);
 		retry(req);
-	else if (op && !op->finished)
+		return;
+	}
+	if (op && !op->finished && !op->error)
 		fail(hca, qp, op, code < sizeof(synd) ? synd[code] : SYND_BAD_RESP);
 }
 
@@ -801,14 +826,13 @@ static void acknowledged(struct hca *hca, struct qp *qp, const struct packet *p)
 
 	/* A NAK acknowledges what came before its PSN. */
 	if (!acknowledge(req, ack ? p->psn : psn_add(p->psn, PSN_MASK))) {
-		retry(req);
+		answer_lost(req);
 	} else if ((p->syndrome & AETH_KIND_MASK) == AETH_RNR) {
 		rnr(req, p->psn, p->syndrome & AETH_VALUE_MASK);
 	} else if (!ack) {
 		nak(hca, qp, p);
 	}
-	if (!req->poisoned)
-		reap(hca, qp);
+	reap(hca, qp);
 }
 
 /* 8-byte results are in the byte order that the atomic capabilities speak of. */
@@ -875,7 +899,7 @@ static void read_response(struct hca *hca, struct qp *qp, struct send_op *op,
 	if (psn_diff(p->psn, expect) < 0)
 		return;
 	if (p->psn != expect) {
-		retry(qp->req);
+		answer_lost(qp->req);
 		return;
 	}
 	synd = read_response_sane(qp, op, p) ?
@@ -896,19 +920,18 @@ static void response(struct hca *hca, struct qp *qp, const struct packet *p)
 	struct requester *req = qp->req;
 	struct send_op *op = op_by_psn(req, p->psn);
 
-	if (!op || op->finished)
+	if (!op || op->finished || op->error)
 		return;
 	/* The answer stands for all requests before it, too. */
 	if (!acknowledge(req, psn_add(op->psn, PSN_MASK))) {
-		retry(req);
+		answer_lost(req);
 		return;
 	}
 	if ((p->opcode & BTH_OP_MASK) == BTH_ATOMIC_ACK)
 		atomic_response(hca, qp, op, p);
 	else
 		read_response(hca, qp, op, p);
-	if (!req->poisoned)
-		reap(hca, qp);
+	reap(hca, qp);
 }
 
 /**
@@ -923,7 +946,7 @@ void req_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct requester *req = qp->req;
 
-	if (!req || req->poisoned || qp->state == QPS_RTR || qp->state == QPS_SQER ||
+	if (!req || qp->state == QPS_RTR || qp->state == QPS_SQER ||
 	    psn_diff(p->psn, req->una) < 0 || psn_diff(p->psn, qp->next_send_psn) >= 0)
 		return;
 	if ((p->opcode & BTH_OP_MASK) == BTH_ACK)
@@ -944,6 +967,7 @@ static void drop_ops(struct requester *req)
 	req->rd_out = 0;
 	req->bf_len = 0;
 	req->rnr_wait = false;
+	req->recovering = false;
 	req->deadline_ns = 0;
 	if (req->timer)
 		evtimer_del(req->timer);

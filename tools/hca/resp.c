@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "qcounter.h"
 #include "transport.h"
 
 #define GRH_BYTES	40
@@ -98,7 +99,9 @@ static void complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome syn
 {
 	struct completion c = { .opcode = CQE_RESP_ERR, .syndrome = synd, .solicited = true };
 
-	if (synd != SYND_WR_FLUSH)
+	if (synd == SYND_WR_FLUSH)
+		qcounter_add(hca, qp->counter_set, QC_RESP_FLUSH);
+	else
 		hca_trace(hca, "resp_error", "\"qpn\":%u,\"wqe\":%u,\"syndrome\":%u", qp->obj.num,
 			  qp->resp->rwqe_idx, synd);
 	complete(hca, qp, NULL, &c);
@@ -191,10 +194,15 @@ static void ack_request(struct hca *hca, struct qp *qp, const struct packet *p)
 		acknowledge(hca, qp, AETH_ACK | AETH_NO_CREDITS, p->psn);
 }
 
+static uint32_t read_packets(const struct qp *qp, uint32_t len)
+{
+	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
+}
+
 /* The next packet of a READ's answer; false if it has to wait. */
 static bool send_read_packet(struct hca *hca, struct qp *qp, struct resp_job *job)
 {
-	bool first = !job->sent, last = job->sent == job->npsn - 1;
+	bool first = !job->sent, last = job->sent == read_packets(qp, job->len) - 1;
 	uint64_t off = (uint64_t)job->sent * qp->mtu;
 	struct packet *p;
 
@@ -261,6 +269,12 @@ static void refuse(struct hca *hca, struct qp *qp, const struct packet *p, const
 	struct responder *resp = qp->resp;
 	bool told = resp->have_rwqe;
 
+	if (f == &fault_length)
+		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_LEN);
+	else if (f == &fault_access)
+		qcounter_add(hca, qp->counter_set, QC_RESP_REMOTE_ACCESS);
+	else if (f == &fault_prot)
+		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_PROT);
 	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
 		  qp->obj.num, p->psn, p->opcode, f->nak, f->synd);
 	if (qp->type == QPT_RC)
@@ -316,6 +330,8 @@ static enum outcome need_rwqe(struct hca *hca, struct qp *qp, const struct fault
 
 	if (!err)
 		return DONE;
+	if (err == -ENOENT)
+		qcounter_add(hca, qp->counter_set, QC_OUT_OF_BUFFER);
 	*why = rwqe_fault(err);
 	return *why ? FAULT : NOT_READY;
 }
@@ -369,6 +385,7 @@ static enum outcome begin_write(struct hca *hca, struct qp *qp, const struct pac
 	if (p->dma_len && mkey_check(hca, p->rkey, qp->pdn, qp->obj.num, p->va, p->dma_len,
 				     MK_REMOTE_WRITE) != MK_OK)
 		return FAULT;
+	qcounter_add(hca, qp->counter_set, QC_RX_WRITE);
 	resp->va = p->va;
 	resp->rkey = p->rkey;
 	resp->left = p->dma_len;
@@ -428,11 +445,6 @@ static enum outcome do_message(struct hca *hca, struct qp *qp, const struct bth_
 
 /* ---- READ and atomics -------------------------------------------------------------------- */
 
-static uint32_t read_packets(const struct qp *qp, uint32_t len)
-{
-	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
-}
-
 static enum outcome do_read(struct hca *hca, struct qp *qp, const struct packet *p,
 			    const struct fault **why)
 {
@@ -451,6 +463,7 @@ static enum outcome do_read(struct hca *hca, struct qp *qp, const struct packet 
 	if (p->dma_len && mkey_check(hca, p->rkey, qp->pdn, qp->obj.num, p->va, p->dma_len,
 				     MK_REMOTE_READ) != MK_OK)
 		return FAULT;
+	qcounter_add(hca, qp->counter_set, QC_RX_READ);
 	job.msn = resp->msn = psn_add(resp->msn, 1);
 	queue_job(hca, qp, &job);
 	return DONE;
@@ -513,6 +526,7 @@ static enum outcome do_atomic(struct hca *hca, struct qp *qp, const struct packe
 	mem = mkey_atomic_ptr(hca, p->rkey, qp->pdn, qp->obj.num, p->va, sizeof(*mem), &res);
 	if (!mem)
 		return FAULT;
+	qcounter_add(hca, qp->counter_set, QC_RX_ATOMIC);
 	job.orig = atomic_apply(hca, mem, p);
 	job.msn = resp->msn = psn_add(resp->msn, 1);
 	resp->replay[resp->replay_next].valid = true;
@@ -531,11 +545,29 @@ static bool is_atomic(uint8_t op)
 
 /* ---- RC ------------------------------------------------------------------------------------- */
 
-/* The requester starts over here, so whatever still waits to be sent was asked for before. */
-static void forget_jobs(struct responder *resp)
+/*
+ * The requester starts over at @psn, so what waits to be sent from there on will be asked for
+ * again. What comes before stays, a READ's answer in part.
+ */
+static void forget_jobs_from(struct responder *resp, uint32_t psn)
 {
-	resp->job_n = 0;
-	resp->rd_jobs = 0;
+	struct resp_job *job;
+	int32_t keep;
+
+	while (resp->job_n) {
+		job = job_at(resp, resp->job_n - 1);
+		keep = psn_diff(psn, job->psn);
+		if (job->kind == JOB_READ && keep > (int32_t)job->sent) {
+			if (keep < (int32_t)job->npsn)
+				job->npsn = keep;
+			return;
+		}
+		if (job->kind != JOB_READ && keep > 0)
+			return;
+		if (job->kind == JOB_READ)
+			resp->rd_jobs--;
+		resp->job_n--;
+	}
 }
 
 static void replay_atomic(struct hca *hca, struct qp *qp, const struct packet *p)
@@ -547,6 +579,7 @@ static void replay_atomic(struct hca *hca, struct qp *qp, const struct packet *p
 	};
 	unsigned int i;
 
+	forget_jobs_from(resp, p->psn);
 	for (i = 0; i < RESP_REPLAY; i++)
 		if (resp->replay[i].valid && resp->replay[i].psn == p->psn) {
 			job.orig = resp->replay[i].orig;
@@ -565,8 +598,9 @@ static void rc_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 		.msn = resp->msn, .npsn = read_packets(qp, p->dma_len),
 	};
 
+	qcounter_add(hca, qp->counter_set, QC_DUPLICATE);
 	if (op == BTH_READ_REQ) {
-		forget_jobs(resp);
+		forget_jobs_from(resp, p->psn);
 		if (qp->rre)
 			queue_job(hca, qp, &job);
 	} else if (is_atomic(op)) {
@@ -582,6 +616,7 @@ static void rc_gap(struct hca *hca, struct qp *qp)
 
 	if (resp->nak_sent)
 		return;
+	qcounter_add(hca, qp->counter_set, QC_OUT_OF_SEQUENCE);
 	resp->nak_sent = true;
 	acknowledge(hca, qp, NAK_SEQ, qp->next_rcv_psn);
 }
@@ -796,7 +831,8 @@ void resp_clear(struct hca *hca, struct qp *qp)
 	if (!resp)
 		return;
 	transport_poll_errors(hca, resp, false);
-	forget_jobs(resp);
+	resp->job_n = 0;
+	resp->rd_jobs = 0;
 	memset(resp->replay, 0, sizeof(resp->replay));
 	resp->msg = MSG_NONE;
 	resp->have_rwqe = false;

@@ -69,7 +69,8 @@ struct requester {
 	uint16_t posted;		/* WQEBB counter up to which the record lets us go */
 	uint32_t una;			/* oldest unacknowledged PSN */
 	bool drained;			/* SQD was reported since the move there */
-	bool poisoned;			/* an op has failed: fetch and send no more */
+	bool poisoned;			/* an op has failed: nothing after it is begun */
+	bool recovering;		/* sent again after a loss, no progress since */
 	struct event *timer;		/* retry or RNR; one at a time */
 	uint64_t deadline_ns;		/* of the retry timer, 0: not running */
 	bool rnr_wait;

@@ -1,88 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the object tests stand on: a function without a bus, flat guest memory,
- * and recorders in place of event queues, transport and fabric.
+ * The rig: what the transport's tests stand on in place of the command interface,
+ * the event queues and the driver.
  */
-#include <errno.h>
+#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <event2/event.h>
-#include "cq.h"
-#include "fabric.h"
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "mem.h"
 #include "object.h"
-#include "qp.h"
 #include "rig.h"
 
 struct rig rig;
+struct hca **hca_all;
+unsigned int hca_nr;
+static struct profile profile;
+static uint8_t caps[2][HCA_CAP_TYPES][HCA_CAP_SIZE];
 
-/* ---- what lies below and beside the objects ------------------------------- */
+/* ---- what the transport calls and the rig plays ------------------------------ */
 
-void *mem_ptr(struct hca *hca, uint64_t iova, size_t len, bool write)
+uint64_t hca_now_ns(void)
 {
-	(void)hca;
-	(void)write;
-	if (iova < RAM_BASE || len > RAM_SIZE || iova - RAM_BASE > RAM_SIZE - len)
-		return NULL;
-	return ram(iova);
-}
+	struct timespec ts;
 
-int mem_read(struct hca *hca, uint64_t iova, void *buf, size_t len)
-{
-	void *p = mem_ptr(hca, iova, len, false);
-
-	if (!p)
-		return -EFAULT;
-	memcpy(buf, p, len);
-	return 0;
-}
-
-int mem_write(struct hca *hca, uint64_t iova, const void *buf, size_t len)
-{
-	void *p = mem_ptr(hca, iova, len, true);
-
-	if (!p)
-		return -EFAULT;
-	memcpy(p, buf, len);
-	return 0;
-}
-
-static void record(bool async, uint32_t eqn, uint8_t type, uint8_t subtype, const void *data28)
-{
-	struct rig_event *e = &rig.ev[rig.nev++ % 64];
-
-	*e = (struct rig_event){ .async = async, .eqn = eqn, .type = type, .subtype = subtype };
-	memcpy(e->data, data28, 28);
-}
-
-void eq_post(struct hca *hca, uint32_t eqn, uint8_t type, uint8_t subtype, const void *data28)
-{
-	(void)hca;
-	record(false, eqn, type, subtype, data28);
-}
-
-void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *data28)
-{
-	(void)hca;
-	record(true, 0, type, subtype, data28);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
 void hca_trace(struct hca *hca, const char *type, const char *fmt, ...)
 {
-	(void)hca;
-	(void)type;
+	va_list ap;
+
+	if (!getenv("RIG_TRACE"))
+		return;
+	va_start(ap, fmt);
+	printf("# hca%u %s ", hca->index, type);
+	vprintf(fmt, ap);
+	printf("\n");
+	va_end(ap);
+}
+
+uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const char *fmt, ...)
+{
 	(void)fmt;
-}
-
-uint64_t hca_now_ns(void)
-{
-	return 0;
-}
-
-uint64_t hca_clock(struct hca *hca)
-{
-	(void)hca;
-	return 0x1122334455667788;
+	cmd->syndrome = syndrome;
+	return status;
 }
 
 void doorbell_drop(struct hca *hca, enum drop_reason why, uint32_t uar, uint32_t num)
@@ -93,221 +57,457 @@ void doorbell_drop(struct hca *hca, enum drop_reason why, uint32_t uar, uint32_t
 	rig.drops[why]++;
 }
 
-bool inject_cqe(struct hca *hca, uint32_t cqn, const struct completion *c)
+void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c)
+{
+	struct rig_cqe *e = &rig.cqe[rig.ncqe];
+
+	(void)hca;
+	assert_true(rig.ncqe < RIG_CQES);
+	rig.ncqe++;
+	e->cqn = cqn;
+	e->c = *c;
+	if (c->inline_len)
+		memcpy(e->data, c->inline_data, c->inline_len);
+}
+
+struct qp *qp_find(struct hca *hca, uint32_t qpn)
+{
+	return (struct qp *)obj_find(hca, OBJ_QP, qpn);
+}
+
+void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
 {
 	(void)hca;
-	(void)cqn;
-	(void)c;
-	return false;
+	assert_true(rig.nevents < 64);
+	rig.event[rig.nevents].qpn = qp->obj.num;
+	rig.event[rig.nevents++].type = event;
 }
 
-uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const char *fmt, ...)
+static void set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 {
-	va_list ap;
+	enum qp_state old = qp->state;
 
-	va_start(ap, fmt);
-	vsnprintf(cmd->why, sizeof(cmd->why), fmt, ap);
-	va_end(ap);
-	cmd->syndrome = syndrome;
-	return status;
+	qp->state = now;
+	transport_qp_state(hca, qp, old, now);
 }
 
-void transport_qp_state(struct hca *hca, struct qp *qp, enum qp_state old, enum qp_state now)
+void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event)
 {
-	(void)hca;
-	rig.tr[rig.ntr++ % 64] = (struct rig_trans){ qp->obj.num, old, now };
+	if (qp->state == QPS_ERR)
+		return;
+	set_state(hca, qp, QPS_ERR);
+	if (event)
+		qp_event(hca, qp, event);
 }
 
-void transport_qp_destroy(struct hca *hca, struct qp *qp)
+void qp_to_sq_error(struct hca *hca, struct qp *qp)
 {
-	(void)hca;
-	(void)qp;
+	set_state(hca, qp, QPS_SQER);
 }
 
-int fabric_mcast_attach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
+void qp_sq_drained(struct hca *hca, struct qp *qp)
 {
-	(void)hca;
-	(void)gid;
-	(void)qpn;
-	return 0;
+	if (qp->state != QPS_SQ_DRAINING)
+		return;
+	set_state(hca, qp, QPS_SQD);
+	qp_event(hca, qp, EV_SQ_DRAINED);
 }
 
-int fabric_mcast_detach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
+void qp_comm_est(struct hca *hca, struct qp *qp)
 {
-	(void)hca;
-	(void)gid;
-	(void)qpn;
-	return 0;
+	qp->comm_est = true;
+	qp_event(hca, qp, EV_COMM_EST);
 }
 
-void fabric_mcast_forget(struct hca *hca, uint32_t qpn)
+bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint16_t *val)
 {
-	(void)hca;
-	(void)qpn;
-}
+	uint8_t rec[4];
 
-/* ---- the function ------------------------------------------------------------ */
-
-static const struct hca_module *const modules[] = {
-	&misc_module, &mkey_module, &cq_module, &srq_module, &qp_module,
-};
-
-#define NR_MODULES (sizeof(modules) / sizeof(modules[0]))
-
-static void rig_caps(struct hca *hca)
-{
-	uint8_t *c = hca->cap[0];
-
-	IFC_SET(cmd_hca_cap, c, log_max_cq_sz, 16);
-	IFC_SET(cmd_hca_cap, c, log_max_qp_sz, 12);
-	IFC_SET(cmd_hca_cap, c, log_max_srq_sz, 12);
-	IFC_SET(cmd_hca_cap, c, max_wqe_sz_rq, 512);
-	IFC_SET(cmd_hca_cap, c, log_max_msg, 30);
-	IFC_SET(cmd_hca_cap, c, log_max_ra_req_qp, 4);
-	IFC_SET(cmd_hca_cap, c, log_max_ra_res_qp, 4);
-	IFC_SET(cmd_hca_cap, c, num_ports, 1);
-	IFC_SET(cmd_hca_cap, c, rc, 1);
-	IFC_SET(cmd_hca_cap, c, uc, 1);
-	IFC_SET(cmd_hca_cap, c, ud, 1);
-	IFC_SET(cmd_hca_cap, c, xrc, 1);
-	IFC_SET(cmd_hca_cap, c, atomic, 1);
-	IFC_SET(cmd_hca_cap, c, null_mkey, 1);
-	IFC_SET(cmd_hca_cap, c, cq_moderation, 1);
-	IFC_SET(cmd_hca_cap, c, cq_resize, 1);
-	IFC_SET(cmd_hca_cap, c, cq_oi, 1);
-	IFC_SET(cmd_hca_cap, c, sctr_data_cqe, 1);
-}
-
-int rig_setup(void **state)
-{
-	struct hca *hca = calloc(1, sizeof(*hca));
-	size_t i;
-
-	(void)state;
-	memset(&rig, 0, sizeof(rig));
-	rig.hca = hca;
-	rig.ram = calloc(1, RAM_SIZE);
-	hca->profile = calloc(1, sizeof(*hca->profile));
-	hca->cap = calloc(HCA_CAP_TYPES, sizeof(*hca->cap));
-	hca->base = event_base_new();
-	for (i = 0; i < OBJ_KINDS; i++)
-		hca->profile->range[i] = (struct obj_range){ 0x10, 0x10000 };
-	rig_caps(hca);
-	assert_int_equal(objs_init(hca), 0);
-	for (i = 0; i < NR_MODULES; i++)
-		if (modules[i]->init)
-			assert_int_equal(modules[i]->init(hca), 0);
-	return 0;
-}
-
-static bool drop_plain(struct hca *hca, struct obj *o, void *arg)
-{
-	(void)arg;
-	o->refs = 0;
-	obj_free(hca, o);
+	if (mem_read(hca, qp->dbr_addr + which, rec, sizeof(rec)))
+		return false;
+	*val = get_be32(rec);
 	return true;
 }
 
-int rig_teardown(void **state)
+int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t max)
 {
-	struct hca *hca = rig.hca;
-	size_t i;
+	(void)hca;
+	(void)srq;
+	(void)index;
+	(void)wqe;
+	(void)max;
+	return -2;
+}
 
-	(void)state;
-	for (i = NR_MODULES; i-- > 0;)
-		modules[i]->reset(hca);
-	obj_for_each(hca, OBJ_UAR, drop_plain, NULL);
-	obj_for_each(hca, OBJ_EQ, drop_plain, NULL);
-	for (i = 0; i < OBJ_KINDS; i++)
-		assert_int_equal(obj_count(hca, i), 0);
-	for (i = 0; i < NR_MODULES; i++)
-		if (modules[i]->exit)
-			modules[i]->exit(hca);
+/* ---- up and down ------------------------------------------------------------------ */
+
+static struct hca *hca_up(unsigned int h)
+{
+	struct hca *hca = calloc(1, sizeof(*hca));
+	int fd = memfd_create("guest", 0);
+
+	assert_non_null(hca);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, RIG_MEM), 0);
+	hca->index = h;
+	hca->base = rig.base;
+	hca->profile = &profile;
+	hca->cap = caps[h];
+	assert_int_equal(mem_init(hca), 0);
+	assert_int_equal(mem_map_fd(hca, RIG_BASE, RIG_MEM, fd, 0, true, true), 0);
+	close(fd);
+	assert_int_equal(objs_init(hca), 0);
+	IFC_SET(atomic_caps, hca->cap[3], atomic_req_8B_endianness_mode, 1);
+	assert_non_null(obj_new_at(hca, OBJ_PD, RIG_PD, 0, sizeof(struct obj)));
+	assert_non_null(obj_new_at(hca, OBJ_PD, RIG_PD + 1, 0, sizeof(struct obj)));
+	if (mkey_module.init)
+		assert_int_equal(mkey_module.init(hca), 0);
+	assert_int_equal(fabric_module.init(hca), 0);
+	assert_int_equal(transport_module.init(hca), 0);
+	rig.mem[h] = mem_ptr(hca, RIG_BASE, RIG_MEM, true);
+	rig.brk[h] = 0;
+	return hca;
+}
+
+static bool free_qp(struct hca *hca, struct obj *obj, void *arg)
+{
+	struct qp *qp = (struct qp *)obj;
+
+	(void)arg;
+	transport_qp_destroy(hca, qp);
+	free(qp->mem.pas);
+	return true;
+}
+
+static bool free_any(struct hca *hca, struct obj *obj, void *arg)
+{
+	(void)arg;
+	obj->refs = 0;
+	obj_free(hca, obj);
+	return true;
+}
+
+static void hca_down(struct hca *hca)
+{
+	obj_for_each(hca, OBJ_QP, free_qp, NULL);
+	obj_for_each(hca, OBJ_QP, free_any, NULL);
+	if (mkey_module.reset)
+		mkey_module.reset(hca);
+	if (mkey_module.exit)
+		mkey_module.exit(hca);
+	obj_for_each(hca, OBJ_PD, free_any, NULL);
+	transport_module.exit(hca);
+	fabric_module.exit(hca);
 	objs_exit(hca);
-	event_base_free(hca->base);
-	free(hca->cap);
-	free(hca->profile);
+	mem_exit(hca);
 	free(hca);
-	free(rig.ram);
+}
+
+int rig_up(void **state)
+{
+	unsigned int k;
+
+	/* A test that failed half way in a loop of its own has left its rig behind. */
+	if (rig.base)
+		rig_down(state);
+	memset(&rig, 0, sizeof(rig));
+	for (k = 0; k < OBJ_KINDS; k++)
+		profile.range[k] = (struct obj_range){ 0x40, 0x1000 };
+	memset(caps, 0, sizeof(caps));
+	rig.base = event_base_new();
+	rig.hca[0] = hca_up(0);
+	rig.hca[1] = hca_up(1);
 	return 0;
 }
 
-void rig_clear(void)
+int rig_down(void **state)
 {
-	rig.nev = 0;
-	rig.ntr = 0;
-	memset(rig.drops, 0, sizeof(rig.drops));
+	(void)state;
+	hca_down(rig.hca[0]);
+	hca_down(rig.hca[1]);
+	event_base_free(rig.base);
+	rig.base = NULL;
+	return 0;
 }
 
-/* ---- commands ------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------- */
 
-uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t in_len, void *out,
-		size_t out_len)
+uint64_t rig_alloc(unsigned int h, size_t len)
 {
-	static const struct cmd_desc *const tables[] = {
-		misc_cmds, mkey_cmds, cq_cmds, srq_cmds, qp_cmds,
-	};
-	struct cmd cmd = { .opcode = opcode, .op_mod = op_mod, .uid = uid, .in = in,
-			   .in_len = in_len, .out = out, .out_len = out_len };
-	const struct cmd_desc *d;
-	uint8_t st;
-	size_t i;
+	uint64_t at = rig.brk[h];
 
-	put_be16(in, opcode);
-	put_be16((uint8_t *)in + 2, uid);
-	put_be16((uint8_t *)in + 6, op_mod);
-	memset(out, 0, out_len);
-	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		for (d = tables[i]; d->name; d++)
-			if (d->opcode == opcode) {
-				assert_true(in_len >= d->in_min && out_len >= d->out_min);
-				st = d->handler(rig.hca, &cmd);
-				memcpy(rig.why, cmd.why, sizeof(rig.why));
-				/* A refusal says which check it was. */
-				assert_true(!st == !cmd.syndrome);
-				return st;
-			}
-	fail_msg("no command 0x%x", opcode);
-	return ST_BAD_OP;
+	rig.brk[h] += (len + 63) & ~63ull;
+	assert_true(rig.brk[h] <= RIG_MEM);
+	return RIG_BASE + at;
 }
 
-uint32_t rig_pd(void)
+void *rig_ptr(unsigned int h, uint64_t addr)
 {
-	uint8_t in[IFC_SZ(alloc_pd_in)] = {}, out[IFC_SZ(alloc_pd_out)];
-
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)), 0);
-	return IFC_GET(alloc_pd_out, out, pd);
+	return rig.mem[h] + (addr - RIG_BASE);
 }
 
-uint32_t rig_uar(uint16_t uid)
+uint32_t rig_mkey(unsigned int h, uint64_t addr, uint64_t len, unsigned int access)
 {
-	return obj_new(rig.hca, OBJ_UAR, uid, sizeof(struct obj))->num;
+	struct mkey *mk = (struct mkey *)obj_new(rig.hca[h], OBJ_MKEY, 0, sizeof(*mk));
+	uint8_t *c = mk->mkc;
+
+	IFC_SET(mkc, c, mkey_7_0, 0x7a);
+	IFC_SET(mkc, c, lr, !!(access & MK_LOCAL_READ));
+	IFC_SET(mkc, c, lw, !!(access & MK_LOCAL_WRITE));
+	IFC_SET(mkc, c, rr, !!(access & MK_REMOTE_READ));
+	IFC_SET(mkc, c, rw, !!(access & MK_REMOTE_WRITE));
+	IFC_SET(mkc, c, a, !!(access & MK_ATOMIC));
+	IFC_SET(mkc, c, qpn, 0xffffff);
+	IFC_SET(mkc, c, pd, RIG_PD);
+	IFC_SET64(mkc, c, start_addr, addr);
+	IFC_SET64(mkc, c, len, len);
+	mkey_decode(mk);
+	return mk->obj.num << 8 | 0x7a;
 }
 
-uint32_t rig_eq(void)
+struct mkey *rig_umr_key(unsigned int h, unsigned int octowords, uint8_t mode)
 {
-	return obj_new(rig.hca, OBJ_EQ, 0, sizeof(struct obj))->num;
+	uint32_t key = rig_mkey(h, 0, 0, MK_LOCAL_READ);
+	struct mkey *mk = mkey_find(rig.hca[h], key);
+
+	IFC_SET(mkc, mk->mkc, access_mode_1_0, mode);
+	IFC_SET(mkc, mk->mkc, umr_en, 1);
+	IFC_SET(mkc, mk->mkc, free, 1);
+	IFC_SET(mkc, mk->mkc, log_page_size, 12);
+	mkey_decode(mk);
+	mk->nent = mode == MKM_MTT ? 2 * octowords : octowords;
+	mk->mtt = mode == MKM_MTT ? calloc(mk->nent, sizeof(*mk->mtt)) : NULL;
+	mk->klm = mode == MKM_MTT ? NULL : calloc(mk->nent, sizeof(*mk->klm));
+	return mk;
 }
 
-uint32_t rig_cq(uint64_t buf, uint64_t dbr, unsigned int log, unsigned int cqe_sz, uint32_t uar,
-		uint32_t eqn)
-{
-	size_t len = (size_t)cqe_sz << log, n = (len + 4095) / 4096, i;
-	size_t in_len = IFC_BYTE(create_cq_in, pas) + 8 * n;
-	uint8_t *in = calloc(1, in_len), out[IFC_SZ(create_cq_out)];
-	uint8_t *c = IFC_ADDR(create_cq_in, in, cq_context);
+/* ---- queue pairs ------------------------------------------------------------------------- */
 
-	for (i = 0; i < len; i += cqe_sz)	/* as the library: invalid, hardware's */
-		ram(buf)[i + cqe_sz - 1] = 0xf1;
-	memset(ram(dbr), 0, 8);
-	IFC_SET(cqc, c, log_cq_size, log);
-	IFC_SET(cqc, c, cqe_sz, cqe_sz == 128);
-	IFC_SET(cqc, c, uar_page, uar);
-	IFC_SET(cqc, c, c_eqn_or_apu_element, eqn);
-	IFC_SET64(cqc, c, dbr_addr, dbr);
-	for (i = 0; i < n; i++)
-		put_be64(IFC_ADDR(create_cq_in, in, pas) + 8 * i, buf + 4096 * i);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, 0, in, in_len, out, sizeof(out)), 0);
-	free(in);
-	return IFC_GET(create_cq_out, out, cqn);
+struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn)
+{
+	struct qp *qp = (struct qp *)obj_new(rig.hca[h], OBJ_QP, 0, sizeof(*qp));
+	uint64_t ring;
+
+	assert_non_null(qp);
+	rig.brk[h] = (rig.brk[h] + 4095) & ~4095ull;
+	ring = rig_alloc(h, 8192);
+	qp->type = type;
+	qp->uar = RIG_UAR;
+	qp->pdn = RIG_PD;
+	qp->user_index = 0x1000 + qp->obj.num;
+	qp->mem.pas = calloc(2, sizeof(uint64_t));
+	qp->mem.pas[0] = ring;
+	qp->mem.pas[1] = ring + 4096;
+	qp->mem.npages = 2;
+	qp->mem.log_page = 12;
+	qp->mem.len = 8192;
+	qp->has_sq = true;
+	qp->rq_cnt = 64;
+	qp->rq_shift = 6;
+	qp->sq_off = 4096;
+	qp->sq_cnt = 64;
+	qp->dbr_addr = rig_alloc(h, 8);
+	qp->cqn_snd = cqn;
+	qp->cqn_rcv = cqn + 1;
+	qp->mtu = 1024;
+	qp->log_msg_max = 20;
+	qp->qkey = 0x1111;
+	qp->rre = qp->rwe = qp->rae = true;
+	qp->retry_count = 7;
+	qp->rnr_retry = 7;
+	qp->min_rnr_nak = 12;
+	qp->max_rd_atomic = 4;
+	qp->max_dest_rd_atomic = 4;
+	qp->path.ack_timeout = 8;
+	transport_qp_state(rig.hca[h], qp, QPS_RST, QPS_RST);
+	return qp;
+}
+
+void rig_state(unsigned int h, struct qp *qp, enum qp_state now)
+{
+	set_state(rig.hca[h], qp, now);
+}
+
+static void to_rts(unsigned int h, struct qp *qp)
+{
+	rig_state(h, qp, QPS_INIT);
+	rig_state(h, qp, QPS_RTR);
+	rig_state(h, qp, QPS_RTS);
+}
+
+void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb)
+{
+	a->remote_qpn = b->obj.num;
+	b->remote_qpn = a->obj.num;
+	a->path.rlid = fabric_lid(rig.hca[hb]);
+	b->path.rlid = fabric_lid(rig.hca[ha]);
+	a->next_send_psn = b->next_rcv_psn = 0xfffffe;	/* the wrap-around comes soon */
+	b->next_send_psn = a->next_rcv_psn = 100;
+	to_rts(ha, a);
+	to_rts(hb, b);
+}
+
+static uint16_t *tail_of(unsigned int h, const struct qp *qp)
+{
+	return &rig.tail[h][qp->obj.num % RIG_QPS];
+}
+
+uint16_t rig_put(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds)
+{
+	uint16_t *t = tail_of(h, qp), idx = *t;
+	uint8_t b[1024];
+	unsigned int i;
+
+	memcpy(b, wqe, ds * 16);
+	put_be32(b, (get_be32(b) & 0xff0000ff) | idx << 8);
+	put_be32(b + 4, qp->obj.num << 8 | ds);
+	for (i = 0; i < ds; i++)
+		memcpy(rig_ptr(h, qp->mem.pas[1] + ((idx * 64u + i * 16) & 4095)), b + i * 16, 16);
+	*t += wqe_bbs(ds);
+	return idx;
+}
+
+void rig_show(unsigned int h, struct qp *qp)
+{
+	put_be32(rig_ptr(h, qp->dbr_addr + DBR_SND), *tail_of(h, qp));
+}
+
+void rig_ring(unsigned int h, struct qp *qp)
+{
+	uint8_t db[8] = {};
+
+	put_be32(db + 4, qp->obj.num << 8 | 1);
+	qp_send_doorbell(rig.hca[h], qp->uar, db, sizeof(db));
+}
+
+uint16_t rig_send(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds)
+{
+	uint16_t idx = rig_put(h, qp, wqe, ds);
+
+	rig_show(h, qp);
+	rig_ring(h, qp);
+	return idx;
+}
+
+void rig_recv(unsigned int h, struct qp *qp, uint64_t addr, uint32_t len, uint32_t lkey)
+{
+	uint8_t *rec = rig_ptr(h, qp->dbr_addr + DBR_RCV);
+	uint32_t n = get_be32(rec);
+	uint8_t *w = rig_ptr(h, qp->mem.pas[0] + (n % 64) * 64);
+
+	put_be32(w, len);
+	put_be32(w + 4, lkey);
+	put_be64(w + 8, addr);
+	put_be32(w + 16, 0);
+	put_be32(w + 20, LKEY_TERMINATE);
+	put_be32(rec, (n + 1) & 0xffff);
+}
+
+/* ---- WQEs ------------------------------------------------------------------------------------ */
+
+void wq_ctrl(struct rig_wqe *w, uint8_t opcode, bool signaled, uint32_t imm)
+{
+	memset(w, 0, sizeof(*w));
+	put_be32(w->b, opcode);
+	w->b[11] = signaled ? 2 << 2 : 0;
+	put_be32(w->b + 12, imm);
+	w->ds = 1;
+}
+
+void wq_raddr(struct rig_wqe *w, uint64_t addr, uint32_t rkey)
+{
+	uint8_t *p = w->b + 16 * w->ds++;
+
+	put_be64(p, addr);
+	put_be32(p + 8, rkey);
+}
+
+void wq_atomic(struct rig_wqe *w, uint64_t swap_add, uint64_t compare)
+{
+	uint8_t *p = w->b + 16 * w->ds++;
+
+	put_be64(p, swap_add);
+	put_be64(p + 8, compare);
+}
+
+void wq_data(struct rig_wqe *w, uint64_t addr, uint32_t len, uint32_t lkey)
+{
+	uint8_t *p = w->b + 16 * w->ds++;
+
+	put_be32(p, len);
+	put_be32(p + 4, lkey);
+	put_be64(p + 8, addr);
+}
+
+void wq_inline(struct rig_wqe *w, const void *data, uint32_t len)
+{
+	uint8_t *p = w->b + 16 * w->ds;
+
+	put_be32(p, len | 0x80000000u);
+	memcpy(p + 4, data, len);
+	w->ds += (len + 4 + 15) / 16;
+}
+
+void wq_av(struct rig_wqe *w, uint16_t dlid, uint32_t qpn, uint32_t qkey, const uint8_t *dgid)
+{
+	uint8_t *p = w->b + 16 * w->ds;
+
+	put_be32(p, qkey);
+	put_be32(p + 8, qpn | 0x80000000u);
+	put_be16(p + 14, dlid);
+	if (dgid) {
+		put_be32(p + 28, 1u << 30 | 0x12345);
+		p[26] = 0x42;
+		p[27] = 9;
+		memcpy(p + 32, dgid, 16);
+	}
+	w->ds += 3;
+}
+
+/* ---- running ------------------------------------------------------------------------------------ */
+
+unsigned int rig_run(unsigned int n, unsigned int ms)
+{
+	uint64_t end = hca_now_ns() + ms * 1000000ull;
+
+	while (rig.ncqe < n && hca_now_ns() < end) {
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		usleep(20);
+	}
+	return rig.ncqe;
+}
+
+void rig_settle(void)
+{
+	uint64_t tx;
+	unsigned int quiet = 0;
+
+	while (quiet < 30) {
+		tx = rig.hca[0]->count.packets_tx + rig.hca[1]->count.packets_tx + rig.ncqe;
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		usleep(100);
+		if (tx == rig.hca[0]->count.packets_tx + rig.hca[1]->count.packets_tx + rig.ncqe)
+			quiet++;
+		else
+			quiet = 0;
+	}
+}
+
+struct rig_cqe *rig_cqe(uint32_t cqn, unsigned int i)
+{
+	unsigned int n;
+
+	for (n = 0; n < rig.ncqe; n++)
+		if (rig.cqe[n].cqn == cqn && !i--)
+			return &rig.cqe[n];
+	return NULL;
+}
+
+unsigned int rig_events(uint8_t type)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < rig.nevents; i++)
+		n += rig.event[i].type == type;
+	return n;
 }

@@ -1,65 +1,85 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the object tests stand on: a function without a bus, flat guest memory,
- * and recorders in place of event queues, transport and fabric.
+ * A rig for tests of the transport: two functions on one fabric with flat guest memory
+ * and real memory keys; completion queues and the QP state machine are played.
  */
-#ifndef BLUEBELL_TESTS_RIG_H
-#define BLUEBELL_TESTS_RIG_H
+#ifndef BLUEBELL_RIG_H
+#define BLUEBELL_RIG_H
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "hca_priv.h"
+#include "mkey.h"
+#include "transport.h"
 
-/* Guest memory: aligned to the largest page there is, and far from 0. */
-#define RAM_BASE	(1ull << 40)
-#define RAM_SIZE	(64u << 20)
+#define RIG_MEM		(4u << 20)	/* guest memory of each function, from RIG_BASE */
+#define RIG_BASE	0x100000ull
+#define RIG_PD		1
+#define RIG_UAR		5
+#define RIG_CQES	4096
+#define RIG_QPS		64
 
-struct rig_event {
-	bool async;
-	uint32_t eqn;
-	uint8_t type, subtype;
-	uint8_t data[28];
+struct rig_cqe {
+	uint32_t cqn;
+	struct completion c;
+	uint8_t data[64];
 };
 
-struct rig_trans {		/* a call of transport_qp_state() */
-	uint32_t qpn;
-	int old, now;
-};
-
-extern struct rig {
-	struct hca *hca;
-	uint8_t *ram;
-	struct rig_event ev[64];
-	unsigned int nev;
-	struct rig_trans tr[64];
-	unsigned int ntr;
+struct rig {
+	struct event_base *base;
+	struct hca *hca[2];
+	uint8_t *mem[2];
+	size_t brk[2];			/* next free byte of guest memory */
+	uint16_t tail[2][RIG_QPS];	/* of send queues, in WQEBBs */
+	struct rig_cqe cqe[RIG_CQES];
+	unsigned int ncqe;
 	unsigned int drops[DROP_REASONS];
-	char why[120];		/* of the last refusal */
-} rig;
+	struct { uint32_t qpn; uint8_t type; } event[64];
+	unsigned int nevents;
+};
 
-int rig_setup(void **state);
-int rig_teardown(void **state);
-void rig_clear(void);		/* forget events, transitions and drops */
+extern struct rig rig;
 
-/* Host address of guest address @iova. */
-static inline uint8_t *ram(uint64_t iova)
-{
-	return rig.ram + (iova - RAM_BASE);
-}
+int rig_up(void **state);
+int rig_down(void **state);
 
-/* Run a command of @opcode; header, uid and length are filled in. Returns the status. */
-uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t in_len, void *out,
-		size_t out_len);
+/* Guest memory: address of @len fresh zero bytes, and where the host sees an address. */
+uint64_t rig_alloc(unsigned int h, size_t len);
+void *rig_ptr(unsigned int h, uint64_t addr);
+/* A key of function @h for [addr, addr + len), and one with more to say. */
+uint32_t rig_mkey(unsigned int h, uint64_t addr, uint64_t len, unsigned int access);
+struct mkey *rig_umr_key(unsigned int h, unsigned int octowords, uint8_t mode);
 
-/* Objects that others refer to. Each asserts success. */
-uint32_t rig_pd(void);
-uint32_t rig_uar(uint16_t uid);
-uint32_t rig_eq(void);
-/* A CQ of 2^@log CQEs of @cqe_sz bytes at @buf, its doorbell record at @dbr. */
-uint32_t rig_cq(uint64_t buf, uint64_t dbr, unsigned int log, unsigned int cqe_sz, uint32_t uar,
-		uint32_t eqn);
+struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn);
+void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb);
+void rig_state(unsigned int h, struct qp *qp, enum qp_state now);
+
+/* Send queue: put a WQE at the tail (index and QPN are filled in), show it in the record, ring. */
+uint16_t rig_put(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds);
+void rig_show(unsigned int h, struct qp *qp);
+void rig_ring(unsigned int h, struct qp *qp);
+uint16_t rig_send(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds);
+void rig_recv(unsigned int h, struct qp *qp, uint64_t addr, uint32_t len, uint32_t lkey);
+
+/* WQE builders; each returns the ds count so far. */
+struct rig_wqe {
+	uint8_t b[1024];
+	unsigned int ds;
+};
+void wq_ctrl(struct rig_wqe *w, uint8_t opcode, bool signaled, uint32_t imm);
+void wq_raddr(struct rig_wqe *w, uint64_t addr, uint32_t rkey);
+void wq_atomic(struct rig_wqe *w, uint64_t swap_add, uint64_t compare);
+void wq_data(struct rig_wqe *w, uint64_t addr, uint32_t len, uint32_t lkey);
+void wq_inline(struct rig_wqe *w, const void *data, uint32_t len);
+void wq_av(struct rig_wqe *w, uint16_t dlid, uint32_t qpn, uint32_t qkey, const uint8_t *dgid);
+
+/* Run the event loop until @n completions have come, at most @ms; returns how many came. */
+unsigned int rig_run(unsigned int n, unsigned int ms);
+void rig_settle(void);			/* until nothing moves any more */
+/* The i-th completion on @cqn, NULL if there is none. */
+struct rig_cqe *rig_cqe(uint32_t cqn, unsigned int i);
+unsigned int rig_events(uint8_t type);
 
 #endif
