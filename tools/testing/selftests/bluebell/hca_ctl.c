@@ -160,18 +160,58 @@ int hca_do(const char *fmt, ...)
 	return ok ? 0 : -EIO;
 }
 
+/* The last census that hca_census_reset() took; a test's children inherit it. */
+static struct json_object *baseline;
+
+static struct json_object *census(void)
+{
+	struct json_object *answer = hca_request("census");
+	struct json_object *objects = NULL;
+
+	if (answer && answer_ok(answer) && json_object_object_get_ex(answer, "objects", &objects))
+		json_object_get(objects);
+	json_object_put(answer);
+	return objects;
+}
+
+static int total_of(struct json_object *objects, const char *kind)
+{
+	struct json_object *entry, *total;
+
+	if (!json_object_object_get_ex(objects, kind, &entry) ||
+	    !json_object_object_get_ex(entry, "total", &total))
+		return 0;
+	return json_object_get_int(total);
+}
+
+/**
+ * hca_census_reset - remember what lives in the HCA now
+ *
+ * On this side, because the HCA's own baseline belongs to the run as a whole.
+ *
+ * Return: 0 or -EIO.
+ */
 int hca_census_reset(void)
 {
-	return hca_do("census reset");
+	json_object_put(baseline);
+	baseline = census();
+	return baseline ? 0 : -EIO;
 }
 
 /*
- * mlx5_ib keeps the mkeys of deregistered MRs in a cache of its own for a while, and takes UARs, PDs and
- * the like for kernel use when first needed: only Bluebell is held to an exact count of mkeys.
+ * mlx5_ib keeps the mkeys of deregistered MRs in a cache of its own for a while: only Bluebell is held
+ * to an exact count of mkeys.
  */
 static bool kind_counts(const char *kind)
 {
 	return driver_is("bluebell") || strcmp(kind, "mkey");
+}
+
+static size_t print_delta(char *text, size_t size, size_t len, const char *kind, int delta)
+{
+	if (!delta || !kind_counts(kind) || len >= size)
+		return len;
+	return len + snprintf(text + len, size - len, "%s%s%+d", len ? " " : "", kind, delta);
 }
 
 /**
@@ -181,24 +221,24 @@ static bool kind_counts(const char *kind)
  */
 const char *hca_census_delta(void)
 {
-	struct json_object *answer = hca_request("census");
+	struct json_object *now = census();
 	static char text[512];
-	const size_t size = sizeof(text);
-	struct json_object *delta;
 	size_t len = 0;
 
 	text[0] = 0;
-	if (!answer || !answer_ok(answer)) {
-		snprintf(text, size, "no census");
-	} else if (json_object_object_get_ex(answer, "delta", &delta)) {
-		json_object_object_foreach(delta, kind, count) {
-			if (!kind_counts(kind) || !json_object_get_int(count) || len >= size)
-				continue;
-			len += snprintf(text + len, size - len, "%s%s%+d", len ? " " : "", kind,
-					json_object_get_int(count));
-		}
+	if (!now || !baseline)
+		return "no census";
+	json_object_object_foreach(now, kind, entry) {
+		(void)entry;
+		len = print_delta(text, sizeof(text), len, kind, total_of(now, kind) -
+								 total_of(baseline, kind));
 	}
-	json_object_put(answer);
+	json_object_object_foreach(baseline, old_kind, old_entry) {
+		(void)old_entry;
+		if (!json_object_object_get_ex(now, old_kind, NULL))
+			len = print_delta(text, sizeof(text), len, old_kind, -total_of(baseline, old_kind));
+	}
+	json_object_put(now);
 	return text;
 }
 
@@ -210,17 +250,10 @@ const char *hca_census_delta(void)
  */
 long hca_census_count(const char *kind)
 {
-	struct json_object *answer = hca_request("census");
-	struct json_object *objects, *entry, *total;
-	long count = -1;
+	struct json_object *objects = census();
+	long count = objects ? total_of(objects, kind) : -1;
 
-	if (answer && json_object_object_get_ex(answer, "objects", &objects)) {
-		count = 0;
-		if (json_object_object_get_ex(objects, kind, &entry) &&
-		    json_object_object_get_ex(entry, "total", &total))
-			count = json_object_get_int64(total);
-	}
-	json_object_put(answer);
+	json_object_put(objects);
 	return count;
 }
 

@@ -828,9 +828,9 @@ TEST_F(rc, port_events_follow_the_link)
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 	EXPECT_NE(IBV_PORT_ACTIVE, port.state);
 	ASSERT_EQ(0, hca_do("inject link up"));
-	do
+	do {
 		ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
-	while (ev.event_type != IBV_EVENT_PORT_ACTIVE);
+	} while (ev.event_type != IBV_EVENT_PORT_ACTIVE);
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 	EXPECT_EQ(IBV_PORT_ACTIVE, port.state);
 }

@@ -156,9 +156,11 @@ int uv_open_req(struct uv *uv, const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 }
 
 /**
- * uv_open - open the device with what libmlx5 asked for by default when the article was written: 16
- * registers, 4 of them low-latency
+ * uv_open - open the device with libmlx5's default, 16 registers, 4 of them low-latency
  * @uv: the context
+ *
+ * But without MLX5_LIB_CAP_DYN_UAR, so that the registers come with the context. A library that makes
+ * its UARs itself gets none.
  */
 int uv_open(struct uv *uv)
 {
@@ -166,7 +168,7 @@ int uv_open(struct uv *uv)
 		.total_num_bfregs = 16,
 		.num_low_latency_bfregs = 4,
 		.max_cqe_version = 1,
-		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
 	};
 
 	return uv_open_req(uv, &req);

@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * For every verb: let its first firmware command fail, then its second, and so on until it passes; and,
+ * on a kernel with fault injection, its first memory allocation, its second … After each failure the
+ * errno is right, the census is what it was, no page stays pinned, and the verb works when tried again.
+ */
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include "test.h"
+
+#define BUF_PAGES 4
+#define MOST_COMMANDS 64
+#define MOST_ALLOCATIONS 2000
+
+/* What a verb works on. Everything is made before the failing call, so that this is one system call. */
+struct env {
+	struct uv uv;
+	uint32_t pd, pd2;
+	struct uv_cq cq, cq2;
+	struct uv_mem qp_mem;
+	struct uv_qp_req qp_req;
+	struct uv_qp qp;
+	struct ib_uverbs_reg_mr_resp mr;
+	struct uv_uar uar;
+	uint32_t new_pd, new_ah;
+	uint32_t cqn;
+	struct ib_uverbs_create_cq_resp new_cq;
+	struct mlx5_ib_create_cq cq_drv;
+	uint8_t *buf;
+	void *map;
+	int fd;
+	unsigned int next_wc;
+};
+
+struct verb {
+	int (*prep)(struct env *e);	/* before each try */
+	int (*act)(struct env *e);	/* the one call */
+	int (*undo)(struct env *e);	/* after an act that worked */
+	int (*fini)(struct env *e);	/* undoes prep */
+	bool destroys;			/* may report success though the device refused */
+};
+
+/* --- The verbs ----------------------------------------------------------------------------------------- */
+
+static int prep_fd(struct env *e)
+{
+	e->fd = uv_open_fd();
+	return e->fd < 0 ? e->fd : 0;
+}
+
+static int act_get_context(struct env *e)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
+	};
+	struct mlx5_ib_alloc_ucontext_resp resp;
+
+	return uv_get_context(e->fd, &req, sizeof(req), &resp, sizeof(resp));
+}
+
+static int fini_fd(struct env *e)
+{
+	return close(e->fd) ? -errno : 0;
+}
+
+static int act_alloc_pd(struct env *e)
+{
+	return uv_alloc_pd(e->uv.fd, &e->new_pd, NULL);
+}
+
+static int act_dealloc_pd(struct env *e)
+{
+	return uv_dealloc_pd(e->uv.fd, e->new_pd);
+}
+
+static int act_reg_mr(struct env *e)
+{
+	return uv_reg_mr(e->uv.fd, e->pd, e->buf, BUF_PAGES * UV_PAGE, (uintptr_t)e->buf,
+			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, &e->mr);
+}
+
+static int act_dereg_mr(struct env *e)
+{
+	return uv_dereg_mr(e->uv.fd, e->mr.mr_handle);
+}
+
+static int rereg(struct env *e, uint32_t flags, uint64_t pages)
+{
+	struct ib_uverbs_rereg_mr req = {
+		.mr_handle = e->mr.mr_handle, .flags = flags, .start = (uintptr_t)e->buf,
+		.hca_va = (uintptr_t)e->buf, .length = pages * UV_PAGE, .pd_handle = e->pd2,
+		.access_flags = IBV_ACCESS_LOCAL_WRITE,
+	};
+	struct ib_uverbs_rereg_mr_resp resp;
+
+	return uv_cmd(e->uv.fd, IB_USER_VERBS_CMD_REREG_MR, &req, sizeof(req), &resp, sizeof(resp), NULL,
+		      0, NULL, 0);
+}
+
+static int act_rereg_access(struct env *e)
+{
+	return rereg(e, IBV_REREG_MR_CHANGE_ACCESS, 0);
+}
+
+static int act_rereg_pd(struct env *e)
+{
+	return rereg(e, IBV_REREG_MR_CHANGE_PD, 0);
+}
+
+static int act_rereg_translation(struct env *e)
+{
+	return rereg(e, IBV_REREG_MR_CHANGE_TRANSLATION, BUF_PAGES - 1);
+}
+
+static int prep_cq(struct env *e)
+{
+	return uv_mem_alloc(&e->cq2.mem, 2 * UV_PAGE);
+}
+
+static int act_create_cq(struct env *e)
+{
+	e->cq_drv = (struct mlx5_ib_create_cq){
+		.buf_addr = (uintptr_t)e->cq2.mem.buf, .db_addr = (uintptr_t)e->cq2.mem.dbr,
+		.cqe_size = 64,
+	};
+	return uv_create_cq_raw(e->uv.fd, 63, &e->cq_drv, sizeof(e->cq_drv), &e->new_cq, &e->cqn);
+}
+
+static int destroy_cq_handle(struct env *e)
+{
+	struct ib_uverbs_destroy_cq req = { .cq_handle = e->new_cq.cq_handle };
+	struct ib_uverbs_destroy_cq_resp resp;
+
+	return uv_cmd(e->uv.fd, IB_USER_VERBS_CMD_DESTROY_CQ, &req, sizeof(req), &resp, sizeof(resp),
+		      NULL, 0, NULL, 0);
+}
+
+static int fini_cq(struct env *e)
+{
+	uv_mem_free(&e->cq2.mem);
+	return 0;
+}
+
+static int prep_created_cq(struct env *e)
+{
+	return prep_cq(e) ?: act_create_cq(e);
+}
+
+static int fini_created_cq(struct env *e)
+{
+	return destroy_cq_handle(e) ?: fini_cq(e);
+}
+
+static int act_resize_cq(struct env *e)
+{
+	struct mlx5_ib_resize_cq drv = {
+		.buf_addr = (uintptr_t)e->buf, .cqe_size = 64,
+	};
+	struct ib_uverbs_resize_cq req = { .cq_handle = e->new_cq.cq_handle, .cqe = 127 };
+	struct ib_uverbs_resize_cq_resp resp;
+
+	return uv_cmd(e->uv.fd, IB_USER_VERBS_CMD_RESIZE_CQ, &req, sizeof(req), &resp, sizeof(resp), &drv,
+		      sizeof(drv), NULL, 0);
+}
+
+static int prep_qp_type(struct env *e, enum ibv_qp_type type)
+{
+	int ret = uv_mem_alloc(&e->qp_mem, 2 * UV_PAGE);
+
+	uv_qp_req_init(&e->qp_req, e->pd, e->cq.handle, type);
+	e->qp_req.drv.buf_addr = (uintptr_t)e->qp_mem.buf;
+	e->qp_req.drv.db_addr = (uintptr_t)e->qp_mem.dbr;
+	return ret;
+}
+
+static int prep_rc(struct env *e)
+{
+	return prep_qp_type(e, IBV_QPT_RC);
+}
+
+static int prep_uc(struct env *e)
+{
+	return prep_qp_type(e, IBV_QPT_UC);
+}
+
+static int prep_ud(struct env *e)
+{
+	return prep_qp_type(e, IBV_QPT_UD);
+}
+
+static int act_create_qp(struct env *e)
+{
+	return uv_create_qp_raw(e->uv.fd, &e->qp_req, &e->qp);
+}
+
+static int act_destroy_qp(struct env *e)
+{
+	return uv_destroy_qp_handle(e->uv.fd, e->qp.handle);
+}
+
+static int fini_qp(struct env *e)
+{
+	uv_mem_free(&e->qp_mem);
+	return 0;
+}
+
+static int prep_created_qp(struct env *e)
+{
+	return prep_rc(e) ?: act_create_qp(e);
+}
+
+static int fini_created_qp(struct env *e)
+{
+	return act_destroy_qp(e) ?: fini_qp(e);
+}
+
+static int to_init(struct env *e)
+{
+	struct ib_uverbs_modify_qp req = {
+		.qp_handle = e->qp.handle, .qp_state = IBV_QPS_INIT, .port_num = 1,
+		.attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+	};
+
+	return uv_modify_qp(e->uv.fd, &req);
+}
+
+static int to_rtr(struct env *e)
+{
+	struct ib_uverbs_modify_qp req = {
+		.qp_handle = e->qp.handle, .qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
+		.dest_qp_num = e->qp.qpn, .dest = { .dlid = 1, .port_num = 1 },
+		.max_dest_rd_atomic = 1, .min_rnr_timer = 12,
+		.attr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+	};
+
+	return uv_modify_qp(e->uv.fd, &req);
+}
+
+static int to_rts(struct env *e)
+{
+	struct ib_uverbs_modify_qp req = {
+		.qp_handle = e->qp.handle, .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7,
+		.rnr_retry = 7, .max_rd_atomic = 1,
+		.attr_mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
+	};
+
+	return uv_modify_qp(e->uv.fd, &req);
+}
+
+static int to_state(struct env *e, enum ibv_qp_state state)
+{
+	struct ib_uverbs_modify_qp req = {
+		.qp_handle = e->qp.handle, .qp_state = state, .attr_mask = IBV_QP_STATE,
+	};
+
+	return uv_modify_qp(e->uv.fd, &req);
+}
+
+static int to_sqd(struct env *e)
+{
+	return to_state(e, IBV_QPS_SQD);
+}
+
+static int to_err(struct env *e)
+{
+	return to_state(e, IBV_QPS_ERR);
+}
+
+static int to_reset(struct env *e)
+{
+	return to_state(e, IBV_QPS_RESET);
+}
+
+static int prep_init_qp(struct env *e)
+{
+	return prep_created_qp(e) ?: to_init(e);
+}
+
+static int prep_rtr_qp(struct env *e)
+{
+	return prep_init_qp(e) ?: to_rtr(e);
+}
+
+static int prep_rts_qp(struct env *e)
+{
+	return prep_rtr_qp(e) ?: to_rts(e);
+}
+
+static int act_query_qp(struct env *e)
+{
+	struct ib_uverbs_query_qp req = { .qp_handle = e->qp.handle, .attr_mask = IBV_QP_STATE };
+	struct ib_uverbs_query_qp_resp resp;
+
+	return uv_cmd(e->uv.fd, IB_USER_VERBS_CMD_QUERY_QP, &req, sizeof(req), &resp, sizeof(resp), NULL,
+		      0, NULL, 0);
+}
+
+static int act_create_ah(struct env *e)
+{
+	struct ib_uverbs_create_ah req = { .pd_handle = e->pd, .attr = { .dlid = 1, .port_num = 1 } };
+	struct ib_uverbs_create_ah_resp resp = {};
+	int ret;
+
+	ret = uv_cmd(e->uv.fd, IB_USER_VERBS_CMD_CREATE_AH, &req, sizeof(req), &resp, sizeof(resp), NULL,
+		     0, NULL, 0);
+	e->new_ah = resp.ah_handle;
+	return ret;
+}
+
+static int act_destroy_ah(struct env *e)
+{
+	struct ib_uverbs_destroy_ah req = { .ah_handle = e->new_ah };
+
+	return uv_cmd(e->uv.fd, IB_USER_VERBS_CMD_DESTROY_AH, &req, sizeof(req), NULL, 0, NULL, 0, NULL,
+		      0);
+}
+
+static int act_alloc_uar(struct env *e)
+{
+	return uv_alloc_uar(e->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &e->uar);
+}
+
+static int act_free_uar(struct env *e)
+{
+	return uv_free_uar(e->uv.fd, e->uar.handle);
+}
+
+static int act_mmap_uar(struct env *e)
+{
+	e->map = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, e->uv.fd,
+		      UV_MMAP_OFF(MLX5_IB_MMAP_REGULAR_PAGE, 2));
+	return e->map == MAP_FAILED ? -errno : 0;
+}
+
+/* A dynamic UAR stays with its index, so each success takes a new one; none is given back before close. */
+static int prep_wc(struct env *e)
+{
+	return uv_open(&e->uv);
+}
+
+static int act_mmap_alloc_wc(struct env *e)
+{
+	e->map = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, e->uv.fd,
+		      UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, 8));
+	return e->map == MAP_FAILED ? -errno : 0;
+}
+
+static int undo_map(struct env *e)
+{
+	return munmap(e->map, UV_PAGE) ? -errno : 0;
+}
+
+static int fini_wc(struct env *e)
+{
+	uv_close(&e->uv);
+	return 0;
+}
+
+static int act_query_device(struct env *e)
+{
+	struct ib_uverbs_ex_query_device req = {};
+	struct ib_uverbs_ex_query_device_resp resp;
+	struct mlx5_ib_query_device_resp drv;
+
+	return uv_cmd(e->uv.fd, IB_USER_VERBS_EX_CMD_QUERY_DEVICE | IB_USER_VERBS_CMD_FLAG_EXTENDED, &req,
+		      sizeof(req), &resp, sizeof(resp), NULL, 0, &drv, sizeof(drv));
+}
+
+static int act_query_port(struct env *e)
+{
+	struct ib_uverbs_query_port req = { .port_num = 1 };
+	struct ib_uverbs_query_port_resp resp;
+
+	return uv_cmd(e->uv.fd, IB_USER_VERBS_CMD_QUERY_PORT, &req, sizeof(req), &resp, sizeof(resp), NULL,
+		      0, NULL, 0);
+}
+
+/* --- One fixture, a variant a verb ------------------------------------------------------------------------- */
+
+FIXTURE(verb) {
+	struct env e;
+	bool own_context;
+};
+
+FIXTURE_VARIANT(verb) {
+	struct verb v;
+	bool opens_itself;
+};
+
+#define VERB(name, ...) FIXTURE_VARIANT_ADD(verb, name) { .v = { __VA_ARGS__ } }
+#define VERB_OWN(name, ...) \
+	FIXTURE_VARIANT_ADD(verb, name) { .opens_itself = true, .v = { __VA_ARGS__ } }
+
+VERB_OWN(get_context, prep_fd, act_get_context, NULL, fini_fd);
+VERB(query_device, NULL, act_query_device, NULL, NULL);
+VERB(query_port, NULL, act_query_port, NULL, NULL);
+VERB(alloc_pd, NULL, act_alloc_pd, act_dealloc_pd, NULL);
+VERB(dealloc_pd, act_alloc_pd, act_dealloc_pd, act_alloc_pd, act_dealloc_pd, true);
+VERB(reg_mr, NULL, act_reg_mr, act_dereg_mr, NULL);
+VERB(dereg_mr, act_reg_mr, act_dereg_mr, act_reg_mr, act_dereg_mr, true);
+VERB(rereg_mr_access, act_reg_mr, act_rereg_access, NULL, act_dereg_mr);
+VERB(rereg_mr_pd, act_reg_mr, act_rereg_pd, NULL, act_dereg_mr);
+VERB(rereg_mr_translation, act_reg_mr, act_rereg_translation, NULL, act_dereg_mr);
+VERB(create_cq, prep_cq, act_create_cq, destroy_cq_handle, fini_cq);
+VERB(resize_cq, prep_created_cq, act_resize_cq, NULL, fini_created_cq);
+VERB(destroy_cq, prep_created_cq, destroy_cq_handle, act_create_cq, fini_created_cq, true);
+VERB(create_qp_rc, prep_rc, act_create_qp, act_destroy_qp, fini_qp);
+VERB(create_qp_uc, prep_uc, act_create_qp, act_destroy_qp, fini_qp);
+VERB(create_qp_ud, prep_ud, act_create_qp, act_destroy_qp, fini_qp);
+VERB(destroy_qp, prep_created_qp, act_destroy_qp, act_create_qp, fini_created_qp, true);
+VERB(query_qp, prep_init_qp, act_query_qp, NULL, fini_created_qp);
+VERB(modify_qp_reset_to_init, prep_created_qp, to_init, NULL, fini_created_qp);
+VERB(modify_qp_init_to_rtr, prep_init_qp, to_rtr, NULL, fini_created_qp);
+VERB(modify_qp_rtr_to_rts, prep_rtr_qp, to_rts, NULL, fini_created_qp);
+VERB(modify_qp_rts_to_sqd, prep_rts_qp, to_sqd, NULL, fini_created_qp);
+VERB(modify_qp_rts_to_err, prep_rts_qp, to_err, NULL, fini_created_qp);
+VERB(modify_qp_rts_to_reset, prep_rts_qp, to_reset, NULL, fini_created_qp);
+VERB(create_ah, NULL, act_create_ah, act_destroy_ah, NULL);
+VERB(alloc_uar, NULL, act_alloc_uar, act_free_uar, NULL);
+VERB(free_uar, act_alloc_uar, act_free_uar, act_alloc_uar, act_free_uar, true);
+VERB(mmap_uar, NULL, act_mmap_uar, undo_map, NULL);
+VERB_OWN(mmap_alloc_wc, prep_wc, act_mmap_alloc_wc, undo_map, fini_wc);
+
+FIXTURE_SETUP(verb)
+{
+	struct env *e = &self->e;
+
+	e->uv.fd = -1;
+	e->buf = mmap(NULL, BUF_PAGES * UV_PAGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	ASSERT_NE(MAP_FAILED, e->buf);
+	if (variant->opens_itself)
+		return;
+	ASSERT_EQ(0, uv_open(&e->uv));
+	ASSERT_EQ(0, uv_alloc_pd(e->uv.fd, &e->pd, NULL));
+	ASSERT_EQ(0, uv_alloc_pd(e->uv.fd, &e->pd2, NULL));
+	ASSERT_EQ(0, uv_create_cq(e->uv.fd, 63, &e->cq));
+}
+
+FIXTURE_TEARDOWN(verb)
+{
+	uv_close(&self->e.uv);
+}
+
+/* The verb works, and takes back what it did: after each failure it still does. */
+static int whole_round(const struct verb *v, struct env *e)
+{
+	int ret = v->prep ? v->prep(e) : 0;
+
+	ret = ret ?: v->act(e);
+	if (!ret && v->undo)
+		ret = v->undo(e);
+	return ret ?: v->fini ? v->fini(e) : 0;
+}
+
+/* --- Every firmware command ------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	int err;
+} statuses[] = {
+	{ "LIM_ERR", -ENOMEM },
+	{ "BAD_PARAM_ERR", -EINVAL },
+	{ "INTERNAL_ERR", -EIO },
+};
+
+TEST_F(verb, every_firmware_command)
+{
+	const struct verb *v = &variant->v;
+	struct env *e = &self->e;
+	unsigned int nth, s;
+	long pinned;
+	int ret, fired;
+
+	NEED_HCA_CTL();
+	/* What the driver makes at first use and keeps is made now. */
+	ASSERT_EQ(0, whole_round(v, e));
+	for (s = 0; s < ARRAY_SIZE(statuses); s++) {
+		for (nth = 1; nth < MOST_COMMANDS; nth++) {
+			ASSERT_EQ(0, v->prep ? v->prep(e) : 0);
+			ASSERT_EQ(0, hca_census_reset());
+			pinned = uv_pinned_pages();
+			ASSERT_EQ(0, hca_inject_cmd(nth, statuses[s].name));
+			ret = v->act(e);
+			fired = hca_inject_clear();
+			ASSERT_LE(0, fired);
+			if (fired && !v->destroys)
+				EXPECT_EQ(statuses[s].err, ret)
+					TH_LOG("command %u refused with %s", nth, statuses[s].name);
+			if (!fired)
+				EXPECT_EQ(0, ret);
+			if (!ret && v->undo)
+				ASSERT_EQ(0, v->undo(e));
+			if (ret || v->undo) {
+				EXPECT_CENSUS_UNCHANGED() TH_LOG("command %u refused with %s", nth,
+								 statuses[s].name);
+				EXPECT_EQ(pinned, uv_pinned_pages());
+			}
+			ASSERT_EQ(0, v->fini ? v->fini(e) : 0);
+			if (!fired)
+				break;
+		}
+		ASSERT_GT(MOST_COMMANDS, nth);
+	}
+}
+
+/* --- Every allocation ---------------------------------------------------------------------------------------------- */
+
+static const char *const fault_dirs[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
+
+static void write_knob(const char *dir, const char *name, const char *val)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/%s", dir, name);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return;
+	if (write(fd, val, strlen(val)) < 0)
+		fprintf(stderr, "# cannot write %s to %s\n", val, path);
+	close(fd);
+}
+
+/* Let any allocation fail, and be quiet about it; false when the kernel cannot. */
+static bool fault_injection(int *fd)
+{
+	char path[64];
+	size_t i;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/fail-nth", syscall(SYS_gettid));
+	*fd = open(path, O_RDWR);
+	if (*fd < 0)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(fault_dirs); i++) {
+		write_knob(fault_dirs[i], "ignore-gfp-wait", "N");
+		write_knob(fault_dirs[i], "ignore-gfp-highmem", "N");
+		write_knob(fault_dirs[i], "verbose", "0");
+	}
+	return true;
+}
+
+static void fail_nth_set(int fd, unsigned int nth)
+{
+	char buf[16];
+	int len = snprintf(buf, sizeof(buf), "%u", nth);
+
+	/* Writing may itself hit what was set before: then it is over, and works the second time. */
+	if (pwrite(fd, buf, len, 0) != len && pwrite(fd, buf, len, 0) != len)
+		fprintf(stderr, "# fail-nth: cannot write: %m\n");
+}
+
+/* Whether the n-th has come to pass. */
+static bool fail_nth_hit(int fd)
+{
+	char buf[16] = "";
+
+	if (pread(fd, buf, sizeof(buf) - 1, 0) < 0)
+		return false;
+	return atoi(buf) == 0;
+}
+
+TEST_F_TIMEOUT(verb, every_allocation, 600)
+{
+	const struct verb *v = &variant->v;
+	struct env *e = &self->e;
+	unsigned int nth;
+	long pinned;
+	int ret, fd;
+	bool hit;
+
+	NEED_HCA_CTL();
+	if (!fault_injection(&fd))
+		SKIP(return, "the kernel has no fault injection");
+	ASSERT_EQ(0, whole_round(v, e));
+	for (nth = 1; nth < MOST_ALLOCATIONS; nth++) {
+		ASSERT_EQ(0, v->prep ? v->prep(e) : 0);
+		ASSERT_EQ(0, hca_census_reset());
+		pinned = uv_pinned_pages();
+		fail_nth_set(fd, nth);
+		ret = v->act(e);
+		hit = fail_nth_hit(fd);
+		fail_nth_set(fd, 0);
+		/* A verb may do without what it could not get, but nothing else fails it. */
+		EXPECT_TRUE(!ret || hit) TH_LOG("allocation %u: %d", nth, ret);
+		if (!ret && v->undo)
+			ASSERT_EQ(0, v->undo(e));
+		if (ret || v->undo) {
+			EXPECT_CENSUS_UNCHANGED() TH_LOG("allocation %u failed", nth);
+			EXPECT_EQ(pinned, uv_pinned_pages()) TH_LOG("allocation %u failed", nth);
+		}
+		ASSERT_EQ(0, v->fini ? v->fini(e) : 0);
+		if (!hit)
+			break;
+	}
+	close(fd);
+	ASSERT_GT(MOST_ALLOCATIONS, nth);
+}
+
+TEST_HARNESS_MAIN
