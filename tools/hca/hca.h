@@ -63,6 +63,7 @@ struct cmd_desc {
 /* Each object file exports its table, ended by a NULL name; cmdif.c lists the tables. */
 extern const struct cmd_desc dev_cmds[], cap_cmds[], page_cmds[], uar_cmds[], eq_cmds[];
 extern const struct cmd_desc misc_cmds[], mkey_cmds[], cq_cmds[], srq_cmds[], qp_cmds[], port_cmds[];
+extern const struct cmd_desc sq_cmds[];
 
 /*
  * Refuse the command: record a syndrome that names the check (FILE_ID << 16 | line) and the
@@ -74,14 +75,14 @@ uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const ch
 	cmd_fail_at(cmd, status, (uint32_t)HCA_FILE_ID << 16 | __LINE__, __VA_ARGS__)
 enum hca_file_id {
 	FILE_CMDIF = 1, FILE_DEV, FILE_CAPS, FILE_PAGES, FILE_UAR, FILE_EQ, FILE_MISC,
-	FILE_MKEY, FILE_CQ, FILE_SRQ, FILE_QP, FILE_PORT,
+	FILE_MKEY, FILE_CQ, FILE_SRQ, FILE_QP, FILE_PORT, FILE_SQ,
 };	/* each .c with handlers: #define HCA_FILE_ID FILE_QP */
 
 /* ---- objects (object.c) -------------------------------------------------- */
 
 enum obj_kind {
 	OBJ_UAR, OBJ_EQ, OBJ_PD, OBJ_TD, OBJ_XRCD, OBJ_QCOUNTER, OBJ_MKEY, OBJ_CQ, OBJ_SRQ, OBJ_QP,
-	OBJ_RESERVED_LKEY, OBJ_OTHER, OBJ_KINDS
+	OBJ_SQ, OBJ_RESERVED_LKEY, OBJ_OTHER, OBJ_KINDS
 };
 
 /* First member of every object. Destroying one with refs > 0 is BAD_RES_STATE. */
@@ -109,6 +110,9 @@ void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg);
  * WQE bytes that arrived in the BlueFlame buffer (bf_len 8: a plain doorbell). Bytes as written.
  */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len);
+/* The same for a send queue that is no queue pair (sq.c); false: @num is none. */
+bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t *bf,
+		      size_t bf_len);
 /* CQ doorbell register at 0x20 of UAR @uar: 8 bytes, big endian as written (host order here). */
 void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val);
 void eq_doorbell(struct hca *hca, uint32_t uar, uint32_t val, bool arm);

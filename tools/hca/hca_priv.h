@@ -77,7 +77,7 @@ struct hca_module {
 extern const struct hca_module cmdif_module, page_module, uar_module, eq_module;
 /* objects */
 extern const struct hca_module misc_module, mkey_module, cq_module, srq_module, qp_module;
-extern const struct hca_module port_module;
+extern const struct hca_module sq_module, port_module;
 /* transport */
 extern const struct hca_module transport_module, fabric_module;
 

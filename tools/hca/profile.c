@@ -100,6 +100,7 @@ static const struct def {
 	{ "general", "log_max_pd", 18, 18 },
 	{ "general", "log_max_xrcd", 16, 16 },
 	{ "general", "log_max_wq_sz", 15, 15 },
+	{ "general", "log_max_sq", 10, 10 },
 	{ "general", "log_uar_page_sz", 4, 0 },
 	{ "general", "device_frequency_mhz", 156, 156 },
 	{ "general", "device_frequency_khz", 156250, 156250 },
@@ -111,6 +112,9 @@ static const struct def {
 	{ "atomic", "atomic_operations", 0x3, 0x3 },	/* compare & swap, fetch & add */
 	{ "atomic", "atomic_size_qp", 0x8, 0x8 },	/* 8 bytes */
 };
+
+/* A doorbell names QPs and SQs by one number: SQs have the upper half of them. */
+#define FIRST_SQ	0x800000
 
 /* Numbers handed out: first, and limit as the capability that bounds it (or a plain limit). */
 static const struct {
@@ -128,6 +132,7 @@ static const struct {
 	{ OBJ_CQ, 1, "log_max_cq", 0 },
 	{ OBJ_SRQ, 1, "log_max_srq", 0 },
 	{ OBJ_QP, 0x40, "log_max_qp", 0 },
+	{ OBJ_SQ, FIRST_SQ, "log_max_sq", 0 },
 	{ OBJ_RESERVED_LKEY, 1, NULL, 2 },
 	{ OBJ_OTHER, 1, NULL, 1 << 16 },
 };
@@ -192,6 +197,8 @@ static void ranges_from_caps(struct profile *p)
 		r->first = ranges[i].first;
 		r->limit = ranges[i].log_cap ? 1u << cap_gen(p, ranges[i].log_cap) :
 					       ranges[i].limit;
+		if (ranges[i].kind == OBJ_SQ)
+			r->limit += FIRST_SQ;
 	}
 	p->range[OBJ_UAR].first = FIRST_UAR;
 	p->range[OBJ_UAR].limit = 1u << (p->log_bar_size - 12);
@@ -259,7 +266,8 @@ static const struct {
 } bounds[] = {
 	{ "num_ports", 1, 1 },
 	{ "port_type", 0, 1 },
-	{ "log_max_qp", 7, 24 },
+	{ "log_max_qp", 7, 23 },
+	{ "log_max_sq", 0, 20 },
 	{ "log_max_cq", 2, 24 },
 	{ "log_max_eq", 2, 8 },
 	{ "log_max_srq", 0, 24 },

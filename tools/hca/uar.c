@@ -108,19 +108,17 @@ static size_t bf_want(const struct bf *b)
 
 static void bf_deliver(struct hca *hca, struct bf *b, bool whole)
 {
+	uint32_t uar = b->addr / HCA_PAGE_SIZE, qpn = get_be32(b->buf + 4) >> 8;
 	size_t len = whole ? bf_want(b) : 8;
 
 	b->delivered = true;
 	hca->uars->pending--;
-	if (len > 8)
-		hca->count.db_bf++;
-	else
-		hca->count.db_send++;
 	hca_trace(hca, "doorbell", "\"uar\":%u,\"reg\":\"%s\",\"bf\":%u,\"qpn\":%u,\"idx\":%u",
-		  (uint32_t)(b->addr / HCA_PAGE_SIZE), len > 8 ? "blueflame" : "send",
-		  (uint32_t)(b->addr % HCA_PAGE_SIZE - REG_BF) / 512,
-		  get_be32(b->buf + 4) >> 8, get_be32(b->buf) >> 8 & 0xffff);
-	qp_send_doorbell(hca, b->addr / HCA_PAGE_SIZE, b->buf, len);
+		  uar, len > 8 ? "blueflame" : "send",
+		  (uint32_t)(b->addr % HCA_PAGE_SIZE - REG_BF) / 512, qpn,
+		  get_be32(b->buf) >> 8 & 0xffff);
+	if (!sq_send_doorbell(hca, qpn, uar, b->buf, len))
+		qp_send_doorbell(hca, uar, b->buf, len);
 }
 
 /* The buffer's state, or the one used longest ago, whose doorbell is delivered first. */
