@@ -13,6 +13,16 @@
 
 #include "bluebell.h"
 
+/*
+ * uverbs offers the write() form of CREATE_CQ only where this is there, although
+ * it then calls create_user_cq. Kernel consumers have no business with it yet.
+ */
+static int mlx5_ib_create_kernel_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+				    struct uverbs_attr_bundle *attrs)
+{
+	return -EOPNOTSUPP;
+}
+
 static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_MLX5,
@@ -43,6 +53,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.query_ah = mlx5_ib_query_ah,
 	.destroy_ah = mlx5_ib_destroy_ah,
 
+	.create_cq = mlx5_ib_create_kernel_cq,
 	.create_user_cq = mlx5_ib_create_user_cq,
 	.modify_cq = mlx5_ib_modify_cq,
 	.resize_user_cq = mlx5_ib_resize_user_cq,

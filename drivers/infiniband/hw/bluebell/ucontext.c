@@ -33,10 +33,8 @@ static int copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_ucontext_re
 		err = ib_copy_validate_udata_in_cm(udata, *req, comp_mask, 0);
 	if (err)
 		return err;
-	if (req->flags & ~MLX5_IB_ALLOC_UCTX_DEVX)
-		return -EINVAL;
-	if (req->flags & MLX5_IB_ALLOC_UCTX_DEVX || req->reserved0 || req->reserved1 ||
-	    req->reserved2)
+	/* DEVX is a flag that is known, and not served yet. */
+	if (req->flags || req->reserved0 || req->reserved1 || req->reserved2)
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -171,9 +169,9 @@ static int respond(struct mlx5_ib_ucontext *context, struct ib_udata *udata)
  * A library that makes its UARs itself (MLX5_LIB_CAP_DYN_UAR) gets none here and
  * is told so by tot_bfregs being 0. May sleep.
  *
- * Return: 0; -EINVAL for a request of no known length, unknown flags, no bfregs
- * or too many low-latency ones; -ENOMEM for more than 512 bfregs or no UAR left;
- * -EOPNOTSUPP for DEVX or a field that isn't known; -EFAULT; or the errno of a
+ * Return: 0; -EINVAL for a request of no known length, no bfregs or too many
+ * low-latency ones; -ENOMEM for more than 512 bfregs or no UAR left; -EOPNOTSUPP
+ * for DEVX, or a flag or field that isn't known; -EFAULT; or the errno of a
  * firmware refusal. After an error the context holds nothing.
  */
 int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)

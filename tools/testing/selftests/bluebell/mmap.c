@@ -258,14 +258,12 @@ TEST_F(map, alloc_wc_takes_an_index_once)
 
 TEST_F(map, alloc_wc_serves_the_dynamic_part_of_the_table_only)
 {
-	unsigned long idx;
-
-	for (idx = 0; idx < STATIC_PAGES; idx++)
-		EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, idx))
-			TH_LOG("page %lu", idx);
+	/* The library counts dynamic pages by themselves, from 0. */
+	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0));
+	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 255));
 	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 256));
-	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES - 1));
-	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES));
+	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES - STATIC_PAGES - 1));
+	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES - STATIC_PAGES));
 	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0xffffff));
 }
 
