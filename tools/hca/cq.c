@@ -478,10 +478,8 @@ static void cq_release(struct hca *hca, struct cq *cq)
 	struct obj *uar = obj_find(hca, OBJ_UAR, cq->uar);
 	struct obj *eq = obj_find(hca, OBJ_EQ, cq->eqn);
 
-	if (uar && uar->refs)
-		uar->refs--;
-	if (eq && eq->refs)
-		eq->refs--;
+	obj_put(hca, uar);
+	obj_put(hca, eq);
 	if (cq->timer)
 		event_free(cq->timer);
 	qmem_free(&cq->mem);

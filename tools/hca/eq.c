@@ -278,9 +278,7 @@ static uint8_t destroy_eq(struct hca *hca, struct cmd *cmd)
 		return st;
 	uar = ((struct eq *)o)->uar;
 	eq_release(hca, (struct eq *)o);
-	o = obj_find(hca, OBJ_UAR, uar);
-	if (o)
-		o->refs--;
+	obj_put(hca, obj_find(hca, OBJ_UAR, uar));
 	return ST_OK;
 }
 

@@ -91,6 +91,7 @@ struct obj {
 	uint32_t num;
 	uint16_t uid;
 	unsigned int refs;	/* objects that point here */
+	bool gone;		/* freed by a command; the number stays taken while refs > 0 */
 	uint64_t born_ns;
 };
 
@@ -100,6 +101,8 @@ struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t si
 struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num);
 /* As obj_find(), but an object of another non-zero uid is not found (uid 0 finds all). */
 struct obj *obj_find_uid(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid);
+/* One reference less; the last one of an object that is gone frees it. @obj may be NULL. */
+void obj_put(struct hca *hca, struct obj *obj);
 void obj_free(struct hca *hca, struct obj *obj);	/* asserts refs == 0 */
 typedef bool (*obj_fn)(struct hca *hca, struct obj *obj, void *arg);	/* false stops */
 void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg);

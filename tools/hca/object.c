@@ -23,6 +23,7 @@ struct chunk {
 
 struct table {
 	unsigned int count;
+	unsigned int chunks;		/* none is in use from here on */
 	uint32_t hint;			/* no number below is free */
 	struct chunk *chunk[CHUNKS];
 };
@@ -49,7 +50,7 @@ void objs_exit(struct hca *hca)
 	unsigned int k, c;
 
 	for (k = 0; k < OBJ_KINDS; k++)
-		for (c = 0; c < CHUNKS; c++)
+		for (c = 0; c < hca->objs->t[k].chunks; c++)
 			free(hca->objs->t[k].chunk[c]);
 	free(hca->objs);
 	hca->objs = NULL;
@@ -112,6 +113,8 @@ struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16
 	o->born_ns = hca_now_ns();
 	(*c)->obj[num & (CHUNK - 1)] = o;
 	(*c)->used++;
+	if (t->chunks <= num >> CHUNK_BITS)
+		t->chunks = (num >> CHUNK_BITS) + 1;
 	t->count++;
 	return o;
 }
@@ -149,7 +152,9 @@ struct obj *obj_find_uid(struct hca *hca, enum obj_kind kind, uint32_t num, uint
 {
 	struct obj *o = obj_find(hca, kind, num);
 
-	return o && uid && o->uid && o->uid != uid && o->uid != SHARED_UID ? NULL : o;
+	if (!o || o->gone)
+		return NULL;
+	return uid && o->uid && o->uid != uid && o->uid != SHARED_UID ? NULL : o;
 }
 
 void obj_free(struct hca *hca, struct obj *obj)
@@ -165,13 +170,26 @@ void obj_free(struct hca *hca, struct obj *obj)
 	free(obj);
 }
 
+/**
+ * obj_put() - give a reference back
+ * @hca: the function
+ * @obj: object that another one referred to, or NULL
+ *
+ * The last reference to an object whose command to free it has come frees it.
+ */
+void obj_put(struct hca *hca, struct obj *obj)
+{
+	if (obj && obj->refs && !--obj->refs && obj->gone)
+		obj_free(hca, obj);
+}
+
 /* @fn may free the object it is given, and no other. */
 void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
 {
 	struct table *t = &hca->objs->t[kind];
 	unsigned int i, j;
 
-	for (i = 0; i < CHUNKS; i++) {
+	for (i = 0; i < t->chunks && t->count; i++) {
 		if (!t->chunk[i] || !t->chunk[i]->used)
 			continue;
 		for (j = 0; j < CHUNK; j++)

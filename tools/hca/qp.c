@@ -324,14 +324,23 @@ static uint8_t check_refs(struct hca *hca, struct cmd *cmd, const struct qp *qp,
 	return st;
 }
 
-static void refs_add(const struct qp_refs *r, int n)
+static void refs_get(const struct qp_refs *r)
 {
 	struct obj *const o[] = { r->uar, r->pd, r->cq_snd, r->cq_rcv, r->srq, r->xrcd };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(o); i++)
 		if (o[i])
-			o[i]->refs += n;
+			o[i]->refs++;
+}
+
+static void refs_put(struct hca *hca, const struct qp_refs *r)
+{
+	struct obj *const o[] = { r->uar, r->pd, r->cq_snd, r->cq_rcv, r->srq, r->xrcd };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(o); i++)
+		obj_put(hca, o[i]);
 }
 
 static uint8_t create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, struct qp_refs *r)
@@ -385,7 +394,7 @@ static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
 	*qp = tmp;
 	qp->srq = (struct srq *)refs.srq;
 	qp->cqe_version1 = hca_cap_gen(hca, cqe_version);
-	refs_add(&refs, 1);
+	refs_get(&refs);
 	if (qp->type == QPT_QP0 || qp->type == QPT_QP1)
 		qps->special[qp->type - QPT_QP0] = qp;
 	transport_qp_state(hca, qp, QPS_RST, QPS_RST);
@@ -408,7 +417,7 @@ static void qp_release(struct hca *hca, struct qp *qp)
 
 	transport_qp_destroy(hca, qp);
 	fabric_mcast_forget(hca, qp->obj.num);
-	refs_add(&r, -1);
+	refs_put(hca, &r);
 	if (qp_special(hca, 0) == qp || qp_special(hca, 1) == qp)
 		qps->special[qp->type - QPT_QP0] = NULL;
 	qmem_free(&qp->mem);

@@ -41,10 +41,7 @@ static struct sq *sq_find(struct hca *hca, uint32_t num)
 
 static void unref(struct hca *hca, enum obj_kind kind, uint32_t num)
 {
-	struct obj *o = obj_find(hca, kind, num);
-
-	if (o && o->refs)
-		o->refs--;
+	obj_put(hca, obj_find(hca, kind, num));
 }
 
 static void sq_release(struct hca *hca, struct sq *sq)

@@ -237,7 +237,7 @@ void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 	for (; len > 8; off += 8, buf += 8, len -= 8)
 		uar_write(hca, off, buf, 8);
 	reg = off % HCA_PAGE_SIZE;
-	if (!obj_find(hca, OBJ_UAR, uar))
+	if (!obj_find_uid(hca, OBJ_UAR, uar, 0))
 		doorbell_drop(hca, DROP_NO_UAR, uar, reg);
 	else if ((len != 4 && len != 8) || off % len)
 		doorbell_drop(hca, DROP_BAD_SIZE, uar, reg);
@@ -272,7 +272,7 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 	struct bf *b;
 	uint8_t st;
 
-	st = check_destroy(hca, cmd, OBJ_UAR, num, &o);
+	st = check_obj(hca, cmd, OBJ_UAR, num, &o);
 	if (st)
 		return st;
 	for (b = hca->uars->bf; b < hca->uars->bf + PENDING; b++) {
@@ -282,7 +282,14 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 			bf_deliver(hca, b, false);
 		b->addr = 0;
 	}
-	obj_free(hca, o);
+	/*
+	 * The stock driver frees the UARs of a process that has died before the queues that rang
+	 * them. Nobody can ring them any more, and the number is not given out again before the
+	 * last of the queues has gone.
+	 */
+	o->gone = true;
+	if (!o->refs)
+		obj_free(hca, o);
 	return ST_OK;
 }
 
