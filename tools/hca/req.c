@@ -51,6 +51,20 @@ static void op_free(struct send_op *op)
 	op_pool_n++;
 }
 
+/**
+ * req_empty_pool() - free the work requests that are kept for reuse
+ */
+void req_empty_pool(void)
+{
+	struct send_op *op;
+
+	while ((op = TAILQ_FIRST(&op_pool))) {
+		TAILQ_REMOVE(&op_pool, op, link);
+		free(op);
+	}
+	op_pool_n = 0;
+}
+
 static void op_remove(struct requester *req, struct send_op *op)
 {
 	if (op->started && !op->finished && (op->w.is_read || op->w.is_atomic))

@@ -299,7 +299,7 @@ struct bth_desc {
 
 static const struct bth_desc bth_table[BTH_OP_MASK + 1] = {
 	[BTH_SEND_FIRST] = { MSG_SEND, .first = true },
-	[BTH_SEND_MIDDLE] = { MSG_SEND },
+	[BTH_SEND_MIDDLE] = { .msg = MSG_SEND },
 	[BTH_SEND_LAST] = { MSG_SEND, .last = true },
 	[BTH_SEND_LAST_IMM] = { MSG_SEND, .last = true, .imm = true },
 	[BTH_SEND_LAST_INV] = { MSG_SEND, .last = true, .inval = true },
@@ -307,7 +307,7 @@ static const struct bth_desc bth_table[BTH_OP_MASK + 1] = {
 	[BTH_SEND_ONLY_IMM] = { MSG_SEND, .first = true, .last = true, .imm = true },
 	[BTH_SEND_ONLY_INV] = { MSG_SEND, .first = true, .last = true, .inval = true },
 	[BTH_WRITE_FIRST] = { MSG_WRITE, .first = true },
-	[BTH_WRITE_MIDDLE] = { MSG_WRITE },
+	[BTH_WRITE_MIDDLE] = { .msg = MSG_WRITE },
 	[BTH_WRITE_LAST] = { MSG_WRITE, .last = true },
 	[BTH_WRITE_LAST_IMM] = { MSG_WRITE, .last = true, .imm = true },
 	[BTH_WRITE_ONLY] = { MSG_WRITE, .first = true, .last = true },

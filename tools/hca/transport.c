@@ -462,6 +462,7 @@ static void transport_exit(struct hca *hca)
 		event_free(t->error_timer);
 	free(t);
 	hca->transport = NULL;
+	req_empty_pool();
 }
 
 const struct hca_module transport_module = {

@@ -143,6 +143,7 @@ void req_flush(struct hca *hca, struct qp *qp);		/* every posted WQE ends in WR_
 void req_start(struct hca *hca, struct qp *qp);
 void req_clear(struct hca *hca, struct qp *qp);		/* forget everything, no completions */
 void req_free(struct hca *hca, struct qp *qp);
+void req_empty_pool(void);
 
 /* ---- resp.c --------------------------------------------------------------- */
 

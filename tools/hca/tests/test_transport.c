@@ -1337,7 +1337,5 @@ int main(void)
 		RC(umr_registers_memory_from_a_list), RC(send_with_invalidate),
 	};
 
-	if (getenv("CMOCKA_TEST_FILTER"))
-		cmocka_set_test_filter(getenv("CMOCKA_TEST_FILTER"));
 	return cmocka_run_group_tests_name("transport", tests, NULL, NULL);
 }
