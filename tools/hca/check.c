@@ -9,6 +9,14 @@
 
 #define HCA_FILE_ID FILE_MISC
 
+/**
+ * ifc_first_set() - find a field that should be zero and is not
+ * @p: the structure
+ * @f: fields of it
+ * @n: how many
+ *
+ * Return: name of the first field with a bit set, or NULL.
+ */
 const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n)
 {
 	size_t i, bit;
@@ -23,6 +31,13 @@ const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n)
 	return NULL;
 }
 
+/**
+ * cmd_left() - how much of a command's input lies behind a point
+ * @cmd: the command
+ * @p: address in its input, or beyond
+ *
+ * Return: bytes, 0 if @p is beyond the end.
+ */
 size_t cmd_left(const struct cmd *cmd, const uint8_t *p)
 {
 	const uint8_t *end = cmd->in + cmd->in_len;
@@ -30,6 +45,20 @@ size_t cmd_left(const struct cmd *cmd, const uint8_t *p)
 	return p < end ? end - p : 0;
 }
 
+/**
+ * qmem_init() - take over the page list of a queue
+ * @hca: the function
+ * @cmd: command that brings the list
+ * @m: filled in; for qmem_free()
+ * @pas: big-endian page addresses
+ * @avail: bytes of them that came
+ * @log_page: log2 of the page size in bytes
+ * @offset: bytes into the first page at which the queue starts
+ * @len: bytes of the queue
+ *
+ * Return: ST_OK; ST_BAD_INP_LEN for a short list; ST_BAD_PARAM for a page size out of range and for
+ * pages that are misaligned or not mapped.
+ */
 uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const uint8_t *pas,
 		  size_t avail, unsigned int log_page, uint32_t offset, size_t len)
 {
@@ -62,6 +91,10 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
 	return ST_OK;
 }
 
+/**
+ * qmem_free() - forget a page list
+ * @m: queue memory, may be empty
+ */
 void qmem_free(struct queue_mem *m)
 {
 	free(m->pas);
@@ -69,6 +102,16 @@ void qmem_free(struct queue_mem *m)
 	m->npages = 0;
 }
 
+/**
+ * qmem_ptr() - host address of a piece of a queue
+ * @hca: the function
+ * @m: queue memory
+ * @off: bytes from the queue's start
+ * @len: bytes
+ * @write: it will be written
+ *
+ * Return: the address, NULL if the piece straddles pages or is not mapped.
+ */
 void *qmem_ptr(struct hca *hca, const struct queue_mem *m, size_t off, size_t len, bool write)
 {
 	uint64_t page = 1ull << m->log_page;
@@ -103,16 +146,45 @@ static int qmem_copy(struct hca *hca, const struct queue_mem *m, size_t off, uin
 	return ret;
 }
 
+/**
+ * qmem_read() - copy from a queue
+ * @hca: the function
+ * @m: queue memory
+ * @off: bytes from the queue's start
+ * @buf: destination
+ * @len: bytes
+ *
+ * Return: 0, or -EFAULT beyond the queue or where guest memory is not mapped.
+ */
 int qmem_read(struct hca *hca, const struct queue_mem *m, size_t off, void *buf, size_t len)
 {
 	return qmem_copy(hca, m, off, buf, len, false);
 }
 
+/**
+ * qmem_write() - copy into a queue
+ * @hca: the function
+ * @m: queue memory
+ * @off: bytes from the queue's start
+ * @buf: source
+ * @len: bytes
+ *
+ * Return: 0, or -EFAULT beyond the queue or where guest memory is not mapped.
+ */
 int qmem_write(struct hca *hca, const struct queue_mem *m, size_t off, const void *buf, size_t len)
 {
 	return qmem_copy(hca, m, off, (uint8_t *)(uintptr_t)buf, len, true);
 }
 
+/**
+ * check_dbr() - check the address of a doorbell record
+ * @hca: the function
+ * @cmd: command that gives it
+ * @addr: guest address
+ * @len: bytes of the record, to which it has to be aligned
+ *
+ * Return: ST_OK, or ST_BAD_PARAM when it is misaligned or not mapped.
+ */
 uint8_t check_dbr(struct hca *hca, struct cmd *cmd, uint64_t addr, size_t len)
 {
 	if (addr & (len - 1))
@@ -124,6 +196,16 @@ uint8_t check_dbr(struct hca *hca, struct cmd *cmd, uint64_t addr, size_t len)
 	return ST_OK;
 }
 
+/**
+ * check_obj() - find an object that a command names
+ * @hca: the function
+ * @cmd: the command; its uid has to be allowed to use the object
+ * @kind: of object
+ * @num: its number
+ * @o: the object, NULL on failure
+ *
+ * Return: ST_OK, or ST_BAD_RES when there is none for that user.
+ */
 uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		  struct obj **o)
 {
@@ -134,6 +216,17 @@ uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t
 	return ST_OK;
 }
 
+/**
+ * check_destroy() - find the object that a command destroys
+ * @hca: the function
+ * @cmd: the command
+ * @kind: of object
+ * @num: its number
+ * @o: the object
+ *
+ * Return: ST_OK, ST_BAD_RES when there is none for that user, ST_BAD_RES_STATE when others still
+ * refer to it.
+ */
 uint8_t check_destroy(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		      struct obj **o)
 {

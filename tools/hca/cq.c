@@ -27,6 +27,13 @@ enum { MODIFY_PERIOD = 1, MODIFY_COUNT = 2, MODIFY_OI = 4, MODIFY_EQN = 8 };
 enum { OPMOD_MODIFY = 0, OPMOD_RESIZE = 1 };
 enum { RESIZE_SIZE = 1, RESIZE_PG_OFFSET = 2, RESIZE_PG_SIZE = 4 };
 
+/**
+ * cq_find() - find a completion queue
+ * @hca: the function
+ * @cqn: its number
+ *
+ * Return: the queue or NULL.
+ */
 struct cq *cq_find(struct hca *hca, uint32_t cqn)
 {
 	return (struct cq *)obj_find(hca, OBJ_CQ, cqn);
@@ -104,6 +111,15 @@ static bool cq_is_ahead(uint32_t a, uint32_t b)
 	return d && d <= CQ_INDEX_MASK / 2;
 }
 
+/**
+ * cq_arm_doorbell() - the CQ doorbell register was written
+ * @hca: the function
+ * @uar: page that it was written on
+ * @val: arm word (sequence number, command, consumer index) and CQ number
+ *
+ * Arms the queue for the next completion, or the next solicited one; fires at once if there is one
+ * that the consumer index doesn't cover. Dropped when the queue is not of this UAR or in error.
+ */
 void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
 {
 	uint32_t cqn = val & 0xffffff;
@@ -207,6 +223,14 @@ static bool cq_has_room(struct hca *hca, struct cq *cq)
 	return cq_ahead(cq->pi, cq->ci) < cq->cnt;
 }
 
+/**
+ * cq_complete_now() - write a CQE, past the injections
+ * @hca: the function
+ * @cqn: completion queue
+ * @c: what it says
+ *
+ * A queue that is full goes to error with its event, once; CQEs to a queue in error vanish.
+ */
 void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 {
 	struct cq *cq = cq_find(hca, cqn);
@@ -240,6 +264,12 @@ void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 		cq_notify(cq, sol);
 }
 
+/**
+ * cq_complete() - write a CQE (struct mlx5_cqe64 of linux/mlx5/device.h)
+ * @hca: the function
+ * @cqn: completion queue
+ * @c: what it says
+ */
 void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c)
 {
 	if (!inject_cqe(hca, cqn, c))

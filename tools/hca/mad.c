@@ -164,6 +164,14 @@ static uint16_t mad_get(const struct mad_port *port, uint8_t class, const uint8_
 	return MAD_BAD_ATTR;
 }
 
+/**
+ * mad_answer() - answer a management datagram
+ * @port: what the port is like
+ * @in: request, MAD_BYTES
+ * @out: response, MAD_BYTES
+ *
+ * Return: false if no agent of the port takes the class, or nothing is to be answered.
+ */
 bool mad_answer(const struct mad_port *port, const uint8_t *in, uint8_t *out)
 {
 	bool directed = in[OFF_CLASS] == CLASS_SM_DIRECTED;

@@ -101,6 +101,12 @@ static const uint16_t qc_byte[QC_NR] = {
 #undef QC
 };
 
+/**
+ * qcounter_add() - count
+ * @hca: the function
+ * @set: counter set that a queue pair names; 0 and unknown sets count nothing
+ * @id: which counter
+ */
 void qcounter_add(struct hca *hca, uint32_t set, enum qcounter_id id)
 {
 	struct qcounter *qc = (struct qcounter *)obj_find(hca, OBJ_QCOUNTER, set);

@@ -25,6 +25,10 @@ static bool mode_indirect(uint8_t mode)
 	return mode == MKM_KLM || mode == MKM_KSM;
 }
 
+/**
+ * mkey_decode() - take the fields of a key from its raw context
+ * @mk: key whose mkc[] (struct mlx5_ifc_mkc_bits) is new
+ */
 void mkey_decode(struct mkey *mk)
 {
 	const uint8_t *c = mk->mkc;
@@ -47,6 +51,13 @@ void mkey_decode(struct mkey *mk)
 	mk->log_page = IFC_GET(mkc, c, log_page_size);
 }
 
+/**
+ * mkey_update() - as mkey_decode(), for a key in use
+ * @hca: the function
+ * @mk: the key; the reference to its protection domain moves if the context names another one
+ *
+ * Return: false, and the domain is as it was, if there is none of that number.
+ */
 bool mkey_update(struct hca *hca, struct mkey *mk)
 {
 	struct obj *old = obj_find(hca, OBJ_PD, mk->pdn);
@@ -64,6 +75,13 @@ bool mkey_update(struct hca *hca, struct mkey *mk)
 	return true;
 }
 
+/**
+ * mkey_invalid() - is this a key that can be translated?
+ * @mk: decoded key
+ * @nxlt: translation entries that are filled
+ *
+ * Return: NULL, or what is wrong.
+ */
 const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 {
 	uint64_t mask, need;
@@ -83,11 +101,26 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 	return need > nxlt ? "too few translation entries for the length" : NULL;
 }
 
+/**
+ * mkey_xlt_octowords() - room for translations
+ * @mk: the key
+ *
+ * Return: units of 16 bytes, of which each holds two MTTs, or a KLM, or a KSM.
+ */
 uint32_t mkey_xlt_octowords(const struct mkey *mk)
 {
 	return mk->mode == MKM_MTT ? mk->nent / 2 : mk->nent;
 }
 
+/**
+ * mkey_xlt_write() - write translations
+ * @mk: the key
+ * @first: octoword to start at
+ * @data: big-endian entries of the kind that the key's access mode asks for
+ * @n: octowords
+ *
+ * Return: 0, or -ERANGE (nothing is written) if they don't fit.
+ */
 int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_t n)
 {
 	uint64_t i;
@@ -110,6 +143,13 @@ int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_
 
 /* ---- access ----------------------------------------------------------------- */
 
+/**
+ * mkey_find() - find a key that can be used
+ * @hca: the function
+ * @key: index and variant
+ *
+ * Return: the key, NULL if there is none, the variant is another, or it is free.
+ */
 struct mkey *mkey_find(struct hca *hca, uint32_t key)
 {
 	struct mkey *mk = (struct mkey *)obj_find(hca, OBJ_MKEY, mkey_index(key));
@@ -306,6 +346,18 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
 	}
 }
 
+/**
+ * mkey_check() - may this access be made?
+ * @hca: the function
+ * @key: memory key
+ * @pdn: protection domain of the accessor
+ * @qpn: its queue pair
+ * @va: address within the key
+ * @len: bytes
+ * @access: enum mkey_access, all of which are needed
+ *
+ * Return: MK_OK or the reason against it. The memory itself is not looked at.
+ */
 enum mk_result mkey_check(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t qpn, uint64_t va,
 			  uint64_t len, unsigned int access)
 {
@@ -314,6 +366,19 @@ enum mk_result mkey_check(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t 
 	return xfer_key(&x, key, va, len, access, 0);
 }
 
+/**
+ * mkey_read() - copy from guest memory through a key
+ * @hca: the function
+ * @key: memory key
+ * @pdn: protection domain of the accessor
+ * @qpn: its queue pair
+ * @va: address within the key
+ * @buf: destination
+ * @len: bytes
+ * @access: enum mkey_access, all of which are needed
+ *
+ * Return: MK_OK or what is wrong; @buf may then be filled in part.
+ */
 enum mk_result mkey_read(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t qpn, uint64_t va,
 			 void *buf, size_t len, unsigned int access)
 {
@@ -322,6 +387,19 @@ enum mk_result mkey_read(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t q
 	return xfer_key(&x, key, va, len, access, 0);
 }
 
+/**
+ * mkey_write() - copy into guest memory through a key
+ * @hca: the function
+ * @key: memory key
+ * @pdn: protection domain of the accessor
+ * @qpn: its queue pair
+ * @va: address within the key
+ * @buf: source
+ * @len: bytes
+ * @access: enum mkey_access, all of which are needed
+ *
+ * Return: MK_OK or what is wrong; memory before the fault may then be written.
+ */
 enum mk_result mkey_write(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t qpn, uint64_t va,
 			  const void *buf, size_t len, unsigned int access)
 {
@@ -331,6 +409,18 @@ enum mk_result mkey_write(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t 
 	return xfer_key(&x, key, va, len, access, 0);
 }
 
+/**
+ * mkey_atomic_ptr() - where an atomic operation works
+ * @hca: the function
+ * @key: memory key
+ * @pdn: protection domain of the accessor
+ * @qpn: its queue pair
+ * @va: address within the key, aligned by the caller
+ * @len: bytes
+ * @res: the reason when there is no address
+ *
+ * Return: host address, or NULL.
+ */
 void *mkey_atomic_ptr(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t qpn, uint64_t va,
 		      size_t len, enum mk_result *res)
 {

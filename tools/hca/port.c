@@ -285,6 +285,18 @@ static const struct {
 	{ REG_NODE_DESC, 64, false, reg_node_desc },
 };
 
+/**
+ * port_access_reg() - ACCESS_REG for the registers of a port
+ * @hca: the function
+ * @cmd: the command
+ * @reg: register's number
+ * @write: set, not query
+ * @in: the register as given
+ * @out: answer, zeroed
+ * @len: bytes of each
+ *
+ * Return: ST_OK, or ST_BAD_PARAM for a register, port or change that there isn't.
+ */
 uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool write,
 			const uint8_t *in, uint8_t *out, size_t len)
 {

@@ -24,6 +24,12 @@ struct qps {			/* hca->qps */
 	struct qp *special[2];	/* QP0, QP1 of the port */
 };
 
+/**
+ * qp_state_name() - a state in words
+ * @s: the state
+ *
+ * Return: its name in the field.
+ */
 const char *qp_state_name(enum qp_state s)
 {
 	static const char *const name[QPS_NUM] = {
@@ -33,6 +39,12 @@ const char *qp_state_name(enum qp_state s)
 	return s < QPS_NUM ? name[s] : "?";
 }
 
+/**
+ * qp_type_name() - a service type in words
+ * @t: the type
+ *
+ * Return: its name in the field.
+ */
 const char *qp_type_name(enum qp_type t)
 {
 	static const char *const name[] = {
@@ -43,11 +55,25 @@ const char *qp_type_name(enum qp_type t)
 	return t < ARRAY_SIZE(name) ? name[t] : "?";
 }
 
+/**
+ * qp_find() - find a queue pair
+ * @hca: the function
+ * @qpn: its number
+ *
+ * Return: the queue pair or NULL.
+ */
 struct qp *qp_find(struct hca *hca, uint32_t qpn)
 {
 	return (struct qp *)obj_find(hca, OBJ_QP, qpn);
 }
 
+/**
+ * qp_special() - the queue pair that serves the port's QP0 or QP1
+ * @hca: the function
+ * @n: 0 or 1
+ *
+ * Return: the queue pair or NULL.
+ */
 struct qp *qp_special(struct hca *hca, unsigned int n)
 {
 	struct qps *qps = hca->qps;
@@ -55,6 +81,15 @@ struct qp *qp_special(struct hca *hca, unsigned int n)
 	return qps && n < 2 ? qps->special[n] : NULL;
 }
 
+/**
+ * qp_dbr_read() - read a doorbell record
+ * @hca: the function
+ * @qp: the queue pair
+ * @which: DBR_RCV or DBR_SND
+ * @val: the counter
+ *
+ * Return: false if the record is not mapped any more.
+ */
 bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint16_t *val)
 {
 	uint8_t rec[4];
@@ -67,6 +102,12 @@ bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint1
 
 /* ---- events and state ------------------------------------------------------- */
 
+/**
+ * qp_event() - raise an asynchronous event about a queue pair
+ * @hca: the function
+ * @qp: the queue pair
+ * @event: the event's type
+ */
 void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
 {
 	uint8_t data[28] = {};
@@ -91,6 +132,14 @@ static void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 	}
 }
 
+/**
+ * qp_to_error() - a queue pair has failed
+ * @hca: the function
+ * @qp: the queue pair; nothing happens if it is in ERR or RST
+ * @event: asynchronous event to raise, 0 for none
+ *
+ * The transport flushes the work requests from transport_qp_state().
+ */
 void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event)
 {
 	if (qp->state == QPS_ERR || qp->state == QPS_RST)
@@ -100,12 +149,22 @@ void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event)
 		qp_event(hca, qp, event);
 }
 
+/**
+ * qp_to_sq_error() - the send queue of an unreliable queue pair has failed
+ * @hca: the function
+ * @qp: the queue pair, in RTS or draining
+ */
 void qp_to_sq_error(struct hca *hca, struct qp *qp)
 {
 	if (qp->state == QPS_RTS || qp->state == QPS_SQD || qp->state == QPS_SQ_DRAINING)
 		qp_set_state(hca, qp, QPS_SQER);
 }
 
+/**
+ * qp_sq_drained() - the transport has finished what was under way
+ * @hca: the function
+ * @qp: the queue pair, in SQ_DRAINING
+ */
 void qp_sq_drained(struct hca *hca, struct qp *qp)
 {
 	if (qp->state != QPS_SQ_DRAINING)
@@ -115,6 +174,11 @@ void qp_sq_drained(struct hca *hca, struct qp *qp)
 		qp_event(hca, qp, EV_SQ_DRAINED);
 }
 
+/**
+ * qp_comm_est() - a packet came for a queue pair in RTR
+ * @hca: the function
+ * @qp: the queue pair; told once
+ */
 void qp_comm_est(struct hca *hca, struct qp *qp)
 {
 	if (qp->comm_est || qp->state != QPS_RTR)

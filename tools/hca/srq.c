@@ -18,6 +18,13 @@
 
 _Static_assert(IFC_SZ(srqc) == SRQ_CTX_BYTES && IFC_SZ(xrc_srqc) == SRQ_CTX_BYTES, "srqc size");
 
+/**
+ * srq_find() - find a shared receive queue of whatever form
+ * @hca: the function
+ * @srqn: its number
+ *
+ * Return: the queue or NULL.
+ */
 struct srq *srq_find(struct hca *hca, uint32_t srqn)
 {
 	return (struct srq *)obj_find(hca, OBJ_SRQ, srqn);
@@ -34,6 +41,18 @@ static void srq_event(struct hca *hca, struct srq *srq, enum async_event event)
 	eq_post_async(hca, event, 0, data);
 }
 
+/**
+ * srq_pop() - take the next receive WQE
+ * @hca: the function
+ * @srq: the queue
+ * @index: of the WQE, for the CQE's wqe_counter
+ * @wqe: the WQE, its next segment first
+ * @max: room for it, bytes
+ *
+ * Raises the limit event when an armed limit is passed.
+ *
+ * Return: bytes; -ENOENT when none is posted; -EFAULT when the queue is in error or its memory gone.
+ */
 int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t max)
 {
 	size_t len = 1u << srq->shift;
