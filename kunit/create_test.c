@@ -1,0 +1,821 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the create paths: with a firmware that refuses their n-th
+ * command, for every n, with an answer that cannot be delivered, with memory
+ * that is not there, and with a firmware that refuses to destroy.
+ */
+
+#include <kunit/test.h>
+#include <linux/mman.h>
+#include <linux/string.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "mock.h"
+
+#define CQ_BUF		0
+#define QP_BUF		1
+#define RECORDS		2
+#define MR_START	3
+#define CQ_BIG_BUF	6
+#define MR_PAGES	3
+
+/* What the paths make, in one place so that one path can build on another. */
+struct objects {
+	struct mock *mock;
+	struct mlx5_ib_pd pd;
+	struct mlx5_ib_cq cq;
+	struct mlx5_ib_qp qp;
+	struct ib_mr *mr;
+	enum ib_qp_type qp_type;
+	u32 num_bfregs;
+	bool break_answer;
+	unsigned long cq_buf;
+	unsigned long cq_db;
+	unsigned long qp_buf;
+	unsigned long qp_db;
+	unsigned long mr_start;
+};
+
+static struct ib_udata *call(struct objects *o, const void *in, size_t inlen, size_t outlen)
+{
+	struct ib_udata *udata = mock_udata(o->mock, in, inlen, outlen);
+
+	if (o->break_answer)
+		mock_break_answer(o->mock);
+	return udata;
+}
+
+static int create_context(struct objects *o)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = o->num_bfregs,
+		.num_low_latency_bfregs = 4,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
+		.max_cqe_version = 1,
+	};
+
+	memset(o->mock->context, 0, sizeof(*o->mock->context));
+	o->mock->context->ibucontext.device = &o->mock->dev->ib_dev;
+	return mlx5_ib_alloc_ucontext(&o->mock->context->ibucontext,
+				      call(o, &req, sizeof(req),
+					   sizeof(struct mlx5_ib_alloc_ucontext_resp)));
+}
+
+static int create_old_context(struct objects *o)
+{
+	struct mlx5_ib_alloc_ucontext_req req = {
+		.total_num_bfregs = o->num_bfregs,
+		.num_low_latency_bfregs = 4,
+	};
+
+	memset(o->mock->context, 0, sizeof(*o->mock->context));
+	o->mock->context->ibucontext.device = &o->mock->dev->ib_dev;
+	return mlx5_ib_alloc_ucontext(&o->mock->context->ibucontext,
+				      call(o, &req, sizeof(req),
+					   sizeof(struct mlx5_ib_alloc_ucontext_resp)));
+}
+
+static int destroy_context(struct objects *o)
+{
+	mlx5_ib_dealloc_ucontext(&o->mock->context->ibucontext);
+	return 0;
+}
+
+static int create_pd(struct objects *o)
+{
+	memset(&o->pd, 0, sizeof(o->pd));
+	o->pd.ibpd.device = &o->mock->dev->ib_dev;
+	return mlx5_ib_alloc_pd(&o->pd.ibpd,
+				call(o, NULL, 0, sizeof(struct mlx5_ib_alloc_pd_resp)));
+}
+
+static int destroy_pd(struct objects *o)
+{
+	return mlx5_ib_dealloc_pd(&o->pd.ibpd, &o->mock->attrs->driver_udata);
+}
+
+static int create_cq(struct objects *o)
+{
+	struct mlx5_ib_create_cq ucmd = {
+		.buf_addr = o->cq_buf, .db_addr = o->cq_db, .cqe_size = 64,
+	};
+	struct ib_cq_init_attr attr = { .cqe = 15, .comp_vector = 2 };
+
+	memset(&o->cq, 0, sizeof(o->cq));
+	o->cq.ibcq.device = &o->mock->dev->ib_dev;
+	call(o, &ucmd, sizeof(ucmd), sizeof(struct mlx5_ib_create_cq_resp));
+	return mlx5_ib_create_user_cq(&o->cq.ibcq, &attr, o->mock->attrs);
+}
+
+static int destroy_cq(struct objects *o)
+{
+	return mlx5_ib_destroy_cq(&o->cq.ibcq, &o->mock->attrs->driver_udata);
+}
+
+static int create_one_qp(struct objects *o, struct mlx5_ib_qp *qp)
+{
+	struct mlx5_ib_create_qp ucmd = {
+		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .sq_wqe_count = 16,
+		.rq_wqe_count = 64, .rq_wqe_shift = 4, .uidx = 5,
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = o->qp_type, .send_cq = &o->cq.ibcq, .recv_cq = &o->cq.ibcq,
+		.cap = {
+			.max_send_wr = 16, .max_recv_wr = 64, .max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	memset(qp, 0, sizeof(*qp));
+	qp->ibqp.device = &o->mock->dev->ib_dev;
+	qp->ibqp.pd = &o->pd.ibpd;
+	qp->ibqp.qp_type = o->qp_type;
+	qp->ibqp.send_cq = &o->cq.ibcq;
+	qp->ibqp.recv_cq = &o->cq.ibcq;
+	return mlx5_ib_create_qp(&qp->ibqp, &init,
+				 call(o, &ucmd, sizeof(ucmd),
+				      sizeof(struct mlx5_ib_create_qp_resp)));
+}
+
+static int create_qp(struct objects *o)
+{
+	return create_one_qp(o, &o->qp);
+}
+
+static int destroy_qp(struct objects *o)
+{
+	return mlx5_ib_destroy_qp(&o->qp.ibqp, &o->mock->attrs->driver_udata);
+}
+
+static int create_mr(struct objects *o)
+{
+	struct ib_mr *mr;
+
+	mr = mlx5_ib_reg_user_mr(&o->pd.ibpd, o->mr_start, MR_PAGES * PAGE_SIZE, o->mr_start,
+				 IB_ACCESS_LOCAL_WRITE, NULL, call(o, NULL, 0, 0));
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	/* As ib_core does. */
+	mr->device = &o->mock->dev->ib_dev;
+	mr->pd = &o->pd.ibpd;
+	o->mr = mr;
+	return 0;
+}
+
+static int destroy_mr(struct objects *o)
+{
+	return mlx5_ib_dereg_mr(o->mr, &o->mock->attrs->driver_udata);
+}
+
+/* What must be there before a path, and is not its business. */
+static int need_nothing(struct objects *o)
+{
+	return 0;
+}
+
+static int need_context(struct objects *o)
+{
+	return create_context(o);
+}
+
+static int need_pd(struct objects *o)
+{
+	return create_context(o) ?: create_pd(o);
+}
+
+static int need_cq(struct objects *o)
+{
+	return need_pd(o) ?: create_cq(o);
+}
+
+static int drop_nothing(struct objects *o)
+{
+	return 0;
+}
+
+static int drop_pd(struct objects *o)
+{
+	return destroy_pd(o) ?: destroy_context(o);
+}
+
+static int drop_cq(struct objects *o)
+{
+	return destroy_cq(o) ?: drop_pd(o);
+}
+
+static const struct path_case {
+	const char *name;
+	int (*need)(struct objects *o);
+	int (*create)(struct objects *o);
+	int (*destroy)(struct objects *o);
+	int (*drop)(struct objects *o);
+	/* Commands that it takes, and objects that it makes. */
+	unsigned int commands;
+	unsigned int made;
+	enum ib_qp_type qp_type;
+	u32 num_bfregs;
+	bool answers;
+	bool destroy_may_fail;
+} path_cases[] = {
+	{
+		"context of 16 bfregs", need_nothing, create_context, destroy_context,
+		drop_nothing, 9, 9, .num_bfregs = 16, .answers = true,
+	},
+	{
+		"context of 16 bfregs, request version 0", need_nothing, create_old_context,
+		destroy_context, drop_nothing, 9, 9, .num_bfregs = 16, .answers = true,
+	},
+	{
+		"context of 512 bfregs", need_nothing, create_context, destroy_context,
+		drop_nothing, 257, 257, .num_bfregs = 512, .answers = true,
+	},
+	{
+		"PD", need_context, create_pd, destroy_pd, destroy_context, 1, 1,
+		.num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
+	{
+		"MR", need_pd, create_mr, destroy_mr, drop_pd, 1, 1,
+		.num_bfregs = 16, .destroy_may_fail = true,
+	},
+	{
+		"CQ", need_pd, create_cq, destroy_cq, drop_pd, 1, 1,
+		.num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
+	{
+		"RC QP", need_cq, create_qp, destroy_qp, drop_cq, 1, 1, .qp_type = IB_QPT_RC,
+		.num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
+	{
+		"UC QP", need_cq, create_qp, destroy_qp, drop_cq, 1, 1, .qp_type = IB_QPT_UC,
+		.num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
+	{
+		"UD QP", need_cq, create_qp, destroy_qp, drop_cq, 1, 1, .qp_type = IB_QPT_UD,
+		.num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
+};
+
+KUNIT_ARRAY_PARAM_DESC(path, path_cases, name);
+
+static struct objects *make_objects(struct kunit *test)
+{
+	struct objects *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+	struct mock *mock = mock_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	o->mock = mock;
+	o->num_bfregs = 16;
+	o->qp_type = IB_QPT_RC;
+	o->cq_buf = mock_buffer(mock, CQ_BUF);
+	o->cq_db = mock_buffer(mock, RECORDS);
+	o->qp_buf = mock_buffer(mock, QP_BUF);
+	o->qp_db = mock_buffer(mock, RECORDS) + 64;
+	o->mr_start = mock_buffer(mock, MR_START);
+	return o;
+}
+
+/* Everything that a path can leave behind. */
+struct footprint {
+	unsigned int live;
+	long pinned;
+	unsigned int bfregs;
+	bool db_pages;
+	bool qps;
+};
+
+static void take_footprint(struct mock *mock, struct footprint *fp)
+{
+	struct mlx5_bfreg_info *bfregi = &mock->context->bfregi;
+	u32 i;
+
+	memset(fp, 0, sizeof(*fp));
+	fp->live = mock_num_live(mock);
+	fp->pinned = mock_num_pinned();
+	fp->qps = !xa_empty(&mock->dev->qp_table.qps);
+	if (!bfregi->count)
+		return;
+	fp->db_pages = !xa_empty(&mock->context->db_pages);
+	for (i = 0; i < bfregi->layout.num_static_bfregs; i++)
+		fp->bfregs += bfregi->count[i];
+}
+
+static void expect_footprint(struct kunit *test, struct mock *mock, const struct footprint *want,
+			     const char *after, unsigned int n)
+{
+	struct footprint now;
+
+	take_footprint(mock, &now);
+	KUNIT_EXPECT_EQ_MSG(test, now.live, want->live, "firmware objects after %s %u", after, n);
+	KUNIT_EXPECT_EQ_MSG(test, now.pinned, want->pinned, "pinned pages after %s %u", after, n);
+	KUNIT_EXPECT_EQ_MSG(test, now.bfregs, want->bfregs, "bfregs taken after %s %u", after, n);
+	KUNIT_EXPECT_EQ_MSG(test, now.db_pages, want->db_pages, "records after %s %u", after, n);
+	KUNIT_EXPECT_EQ_MSG(test, now.qps, want->qps, "QP table after %s %u", after, n);
+}
+
+static struct objects *prepare(struct kunit *test, struct footprint *fp)
+{
+	const struct path_case *c = test->param_value;
+	struct objects *o = make_objects(test);
+
+	o->num_bfregs = c->num_bfregs;
+	if (c->qp_type)
+		o->qp_type = c->qp_type;
+	KUNIT_ASSERT_EQ(test, c->need(o), 0);
+	take_footprint(o->mock, fp);
+	return o;
+}
+
+static void finish(struct kunit *test, struct objects *o)
+{
+	const struct path_case *c = test->param_value;
+
+	o->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, c->drop(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(o->mock), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+}
+
+static void refusal_of_the_nth_command_leaks(struct kunit *test)
+{
+	const struct path_case *c = test->param_value;
+	struct footprint before;
+	struct objects *o = prepare(test, &before);
+	struct mock *mock = o->mock;
+	unsigned int n;
+	int err;
+
+	for (n = 1; n <= c->commands + 1; n++) {
+		mock->num_commands = 0;
+		mock->refuse = n;
+		err = c->create(o);
+		if (!err)
+			break;
+		KUNIT_EXPECT_EQ_MSG(test, err, mock->refuse_err, "refusal %u", n);
+		expect_footprint(test, mock, &before, "refusal", n);
+	}
+	/* The first that passes is the one after the last command. */
+	KUNIT_ASSERT_EQ(test, n, c->commands + 1);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, c->commands);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), before.live + c->made);
+
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, c->destroy(o), 0);
+	if (c->drop != drop_nothing)
+		expect_footprint(test, mock, &before, "destruction", 0);
+	finish(test, o);
+}
+
+static void answer_that_is_not_delivered_leaks(struct kunit *test)
+{
+	const struct path_case *c = test->param_value;
+	struct footprint before;
+	struct objects *o = prepare(test, &before);
+	int idx, err;
+
+	if (c->answers) {
+		o->break_answer = true;
+		idx = mock_enter(o->mock);
+		err = c->create(o);
+		mock_leave(o->mock, idx);
+		KUNIT_EXPECT_EQ(test, err, -EFAULT);
+		expect_footprint(test, o->mock, &before, "a lost answer", 0);
+		o->break_answer = false;
+	}
+	KUNIT_ASSERT_EQ(test, c->create(o), 0);
+	KUNIT_EXPECT_EQ(test, c->destroy(o), 0);
+	finish(test, o);
+}
+
+static void object_that_firmware_keeps_loses_what_it_points_at(struct kunit *test)
+{
+	const struct path_case *c = test->param_value;
+	struct footprint before, made;
+	struct objects *o = prepare(test, &before);
+
+	KUNIT_ASSERT_EQ(test, c->create(o), 0);
+	take_footprint(o->mock, &made);
+	if (c->destroy_may_fail) {
+		o->mock->refuse_destroy = true;
+		KUNIT_EXPECT_EQ(test, c->destroy(o), o->mock->refuse_err);
+		expect_footprint(test, o->mock, &made, "a refused destruction", 0);
+		o->mock->refuse_destroy = false;
+	}
+	KUNIT_EXPECT_EQ(test, c->destroy(o), 0);
+	finish(test, o);
+}
+
+static const struct memory_case {
+	const char *name;
+	size_t field;
+	enum { UNMAPPED, READ_ONLY, MISALIGNED_4, MISALIGNED_32, KERNEL, WRAPS } what;
+	int (*need)(struct objects *o);
+	int (*create)(struct objects *o);
+	int (*drop)(struct objects *o);
+	int want;
+} memory_cases[] = {
+	{ "CQ buffer that is not mapped", offsetof(struct objects, cq_buf), UNMAPPED,
+	  need_pd, create_cq, drop_pd, -EFAULT },
+	{ "CQ buffer that is read-only", offsetof(struct objects, cq_buf), READ_ONLY,
+	  need_pd, create_cq, drop_pd, -EFAULT },
+	{ "CQ buffer 32 bytes off a cache line", offsetof(struct objects, cq_buf), MISALIGNED_32,
+	  need_pd, create_cq, drop_pd, -EINVAL },
+	{ "CQ buffer of the kernel", offsetof(struct objects, cq_buf), KERNEL,
+	  need_pd, create_cq, drop_pd, -EFAULT },
+	{ "CQ buffer at the end of the address space", offsetof(struct objects, cq_buf), WRAPS,
+	  need_pd, create_cq, drop_pd, -EINVAL },
+	{ "CQ record that is not mapped", offsetof(struct objects, cq_db), UNMAPPED,
+	  need_pd, create_cq, drop_pd, -EFAULT },
+	{ "CQ record 4 bytes off", offsetof(struct objects, cq_db), MISALIGNED_4,
+	  need_pd, create_cq, drop_pd, -EINVAL },
+	{ "CQ record of the kernel", offsetof(struct objects, cq_db), KERNEL,
+	  need_pd, create_cq, drop_pd, -EFAULT },
+	{ "QP buffer that is not mapped", offsetof(struct objects, qp_buf), UNMAPPED,
+	  need_cq, create_qp, drop_cq, -EFAULT },
+	{ "QP buffer 32 bytes off a cache line", offsetof(struct objects, qp_buf), MISALIGNED_32,
+	  need_cq, create_qp, drop_cq, -EINVAL },
+	{ "QP buffer of the kernel", offsetof(struct objects, qp_buf), KERNEL,
+	  need_cq, create_qp, drop_cq, -EFAULT },
+	{ "QP buffer at the end of the address space", offsetof(struct objects, qp_buf), WRAPS,
+	  need_cq, create_qp, drop_cq, -EINVAL },
+	{ "QP record that is not mapped", offsetof(struct objects, qp_db), UNMAPPED,
+	  need_cq, create_qp, drop_cq, -EFAULT },
+	{ "QP record 4 bytes off", offsetof(struct objects, qp_db), MISALIGNED_4,
+	  need_cq, create_qp, drop_cq, -EINVAL },
+	{ "MR that is not mapped", offsetof(struct objects, mr_start), UNMAPPED,
+	  need_pd, create_mr, drop_pd, -EFAULT },
+	{ "MR to write that is read-only", offsetof(struct objects, mr_start), READ_ONLY,
+	  need_pd, create_mr, drop_pd, -EFAULT },
+	{ "MR of the kernel", offsetof(struct objects, mr_start), KERNEL,
+	  need_pd, create_mr, drop_pd, -EFAULT },
+	{ "MR at the end of the address space", offsetof(struct objects, mr_start), WRAPS,
+	  need_pd, create_mr, drop_pd, -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(memory, memory_cases, name);
+
+static unsigned long bad_address(struct kunit *test, struct objects *o, int what)
+{
+	/* Pages that no object uses otherwise. */
+	unsigned long page = mock_buffer(o->mock, 9);
+
+	switch (what) {
+	case UNMAPPED:
+		KUNIT_ASSERT_EQ(test, vm_munmap(page, PAGE_SIZE), 0);
+		return page;
+	case READ_ONLY:
+		KUNIT_ASSERT_EQ(test, vm_mmap(NULL, page, 4 * PAGE_SIZE, PROT_READ,
+					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), page);
+		return page;
+	case MISALIGNED_4:
+		return page + 4;
+	case MISALIGNED_32:
+		return page + 32;
+	case KERNEL:
+		return (unsigned long)o & PAGE_MASK;
+	default:
+		return -1024UL;
+	}
+}
+
+static void memory_the_process_may_not_use_is_accepted(struct kunit *test)
+{
+	const struct memory_case *c = test->param_value;
+	struct objects *o = make_objects(test);
+	unsigned long *field = (void *)o + c->field;
+	unsigned long good = *field;
+	struct footprint before;
+
+	KUNIT_ASSERT_EQ(test, c->need(o), 0);
+	take_footprint(o->mock, &before);
+	*field = bad_address(test, o, c->what);
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, c->create(o), c->want);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	expect_footprint(test, o->mock, &before, "bad memory", 0);
+	*field = good;
+	KUNIT_EXPECT_EQ(test, c->drop(o), 0);
+}
+
+static void record_that_cannot_be_pinned_leaks_the_buffer(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct footprint before;
+
+	KUNIT_ASSERT_EQ(test, need_pd(o), 0);
+	take_footprint(o->mock, &before);
+	o->mock->refuse_pin = true;
+	KUNIT_EXPECT_EQ(test, create_cq(o), -ENOMEM);
+	expect_footprint(test, o->mock, &before, "a refused pin", 0);
+	KUNIT_EXPECT_EQ(test, create_mr(o), -ENOMEM);
+	expect_footprint(test, o->mock, &before, "a refused pin", 1);
+	o->mock->refuse_pin = false;
+	KUNIT_ASSERT_EQ(test, create_cq(o), 0);
+	take_footprint(o->mock, &before);
+	o->mock->refuse_pin = true;
+	KUNIT_EXPECT_EQ(test, create_qp(o), -ENOMEM);
+	expect_footprint(test, o->mock, &before, "a refused pin", 2);
+	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);
+}
+
+static u32 dword(struct mock *mock, size_t offset)
+{
+	return be32_to_cpu(((__be32 *)mock->in)[offset / 4]);
+}
+
+/* 17 QPs on 16 registers, seen from the library and from the firmware. */
+static void qp_is_rung_on_a_uar_that_the_library_does_not_write(struct kunit *test)
+{
+	static const u8 bfregs[] = {
+		12, 13, 14, 15, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2,
+	};
+	struct mlx5_ib_create_qp_resp resp;
+	struct objects *o = make_objects(test);
+	struct mlx5_ib_qp *qps;
+	int i;
+
+	qps = kunit_kcalloc(test, ARRAY_SIZE(bfregs), sizeof(*qps), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, qps);
+	KUNIT_ASSERT_EQ(test, need_cq(o), 0);
+	for (i = 0; i < ARRAY_SIZE(bfregs); i++) {
+		KUNIT_ASSERT_EQ(test, create_one_qp(o, &qps[i]), 0);
+		mock_read_answer(o->mock, &resp, sizeof(resp));
+		/* Two of a UAR's four registers are used. */
+		KUNIT_EXPECT_EQ_MSG(test, resp.bfreg_index, bfregs[i] / 2 * 4 + bfregs[i] % 2,
+				    "QP %d", i + 1);
+		/* qpc.uar_page; the context's UARs are 0x100 to 0x107. */
+		KUNIT_EXPECT_EQ_MSG(test, dword(o->mock, 0x18 + 0x0c), 0x100 + bfregs[i] / 2,
+				    "QP %d", i + 1);
+	}
+	for (i = 0; i < ARRAY_SIZE(bfregs); i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&qps[i].ibqp,
+							 &o->mock->attrs->driver_udata), 0);
+	for (i = 0; i < 16; i++)
+		KUNIT_EXPECT_EQ_MSG(test, o->mock->context->bfregi.count[i], 0, "bfreg %d", i);
+	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);
+}
+
+static void cq_is_created_on_the_wrong_queue_or_page(struct kunit *test)
+{
+	struct mlx5_ib_create_cq_resp resp;
+	struct objects *o = make_objects(test);
+
+	KUNIT_ASSERT_EQ(test, need_cq(o), 0);
+	mock_read_answer(o->mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.cqn, o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x00), 0x04000000);
+	/* cqc: log_cq_size 4 and the context's first UAR, the vector's EQ. */
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x10 + 0x0c), 0x04000100);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x10 + 0x14), 13);
+	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);
+}
+
+static const struct open_case {
+	const char *name;
+	struct mlx5_ib_alloc_ucontext_req_v2 req;
+	size_t inlen;
+	int want;
+} open_cases[] = {
+	{ "no bfregs", { .total_num_bfregs = 0 }, 0, -EINVAL },
+	{ "513 bfregs", { .total_num_bfregs = 513 }, 0, -ENOMEM },
+	{ "all of them low latency", { .total_num_bfregs = 16, .num_low_latency_bfregs = 16 }, 0,
+	  -EINVAL },
+	{ "DEVX, which is not there", { .total_num_bfregs = 16, .flags = 1 }, 0, -EOPNOTSUPP },
+	{ "an undefined flag", { .total_num_bfregs = 16, .flags = 2 }, 0, -EOPNOTSUPP },
+	{ "the highest flag", { .total_num_bfregs = 16, .flags = 1U << 31 }, 0, -EOPNOTSUPP },
+	{ "an undefined comp_mask", { .total_num_bfregs = 16, .comp_mask = 1 }, 0, -EOPNOTSUPP },
+	{ "reserved0", { .total_num_bfregs = 16, .reserved0 = 1 }, 0, -EOPNOTSUPP },
+	{ "reserved1", { .total_num_bfregs = 16, .reserved1 = 1 }, 0, -EOPNOTSUPP },
+	{ "reserved2", { .total_num_bfregs = 16, .reserved2 = 1 }, 0, -EOPNOTSUPP },
+	{ "an empty request", {}, 1, -EINVAL },
+	{ "a request cut short", { .total_num_bfregs = 16 }, 12, -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(open, open_cases, name);
+
+static void bad_context_request_reaches_the_firmware(struct kunit *test)
+{
+	const struct open_case *c = test->param_value;
+	struct mock *mock = mock_create(test);
+	struct ib_udata *udata = mock_udata(mock, &c->req, c->inlen ?: sizeof(c->req),
+					    sizeof(struct mlx5_ib_alloc_ucontext_resp));
+	int idx, err;
+
+	idx = mock_enter(mock);
+	err = mlx5_ib_alloc_ucontext(&mock->context->ibucontext, udata);
+	mock_leave(mock, idx);
+	KUNIT_EXPECT_EQ(test, err, c->want);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_NULL(test, mock->context->bfregi.sys_pages);
+	KUNIT_EXPECT_NULL(test, mock->context->bfregi.count);
+}
+
+static void library_is_told_another_context(struct kunit *test)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	struct mock *mock = mock_create(test);
+
+	mock_open(mock);
+	mock_read_answer(mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.bf_reg_size, 512);
+	KUNIT_EXPECT_EQ(test, resp.tot_bfregs, 16);
+	KUNIT_EXPECT_EQ(test, resp.num_dyn_bfregs, 1024);
+	KUNIT_EXPECT_EQ(test, resp.num_uars_per_page, 1);
+	KUNIT_EXPECT_EQ(test, resp.log_uar_size, 12);
+	KUNIT_EXPECT_EQ(test, resp.qp_tab_size, 262144);
+	KUNIT_EXPECT_EQ(test, resp.cache_line_size, 64);
+	KUNIT_EXPECT_EQ(test, resp.max_sq_desc_sz, 1024);
+	KUNIT_EXPECT_EQ(test, resp.max_rq_desc_sz, 512);
+	KUNIT_EXPECT_EQ(test, resp.max_send_wqebb, 32768);
+	KUNIT_EXPECT_EQ(test, resp.max_recv_wr, 32768);
+	KUNIT_EXPECT_EQ(test, resp.max_srq_recv_wr, 32768);
+	KUNIT_EXPECT_EQ(test, resp.num_ports, 1);
+	KUNIT_EXPECT_EQ(test, resp.flow_action_flags, 0);
+	KUNIT_EXPECT_EQ(test, resp.comp_mask, 3);
+	KUNIT_EXPECT_EQ(test, resp.response_length, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.cqe_version, 1);
+	KUNIT_EXPECT_EQ(test, resp.cmds_supp_uhw, 3);
+	KUNIT_EXPECT_EQ(test, resp.dump_fill_mkey, 1792);
+	mock_close(mock);
+}
+
+static const struct step {
+	const char *name;
+	enum ib_qp_state from;
+	struct ib_qp_attr attr;
+	int mask;
+} rc_steps[] = {
+	{
+		"INIT", IB_QPS_RESET, { .qp_state = IB_QPS_INIT, .port_num = 1 },
+		IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
+	},
+	{
+		"RTR", IB_QPS_INIT,
+		{
+			.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_1024, .dest_qp_num = 7,
+			.max_dest_rd_atomic = 1, .min_rnr_timer = 12,
+			.ah_attr = {
+				.type = RDMA_AH_ATTR_TYPE_IB, .port_num = 1, .ib = { .dlid = 2 },
+			},
+		},
+		IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+		IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER,
+	},
+	{
+		"RTS", IB_QPS_RTR,
+		{ .qp_state = IB_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7 },
+		IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN |
+		IB_QP_MAX_QP_RD_ATOMIC,
+	},
+	{ "ERR", IB_QPS_RTS, { .qp_state = IB_QPS_ERR }, IB_QP_STATE },
+	{ "RESET", IB_QPS_ERR, { .qp_state = IB_QPS_RESET }, IB_QP_STATE },
+};
+
+static int take_step(struct objects *o, const struct step *step)
+{
+	struct ib_qp_attr attr = step->attr;
+
+	return mlx5_ib_modify_qp(&o->qp.ibqp, &attr, step->mask, call(o, NULL, 0, 0));
+}
+
+static void refused_state_change_is_taken_for_done(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	int i;
+
+	KUNIT_ASSERT_EQ(test, need_cq(o) ?: create_qp(o), 0);
+	/* mlx5_core says how many P_Keys there are only by a capability. */
+	MLX5_SET(cmd_hca_cap, o->mock->dev->mdev->caps.hca[MLX5_CAP_GENERAL]->cur,
+		 pkey_table_size, 0);
+	for (i = 0; i < ARRAY_SIZE(rc_steps); i++) {
+		const struct step *step = &rc_steps[i];
+
+		o->mock->num_commands = 0;
+		o->mock->refuse = 1;
+		KUNIT_EXPECT_EQ_MSG(test, take_step(o, step), o->mock->refuse_err, "to %s",
+				    step->name);
+		KUNIT_EXPECT_EQ_MSG(test, o->qp.state, step->from, "refused %s", step->name);
+		o->mock->refuse = 0;
+		KUNIT_ASSERT_EQ_MSG(test, take_step(o, step), 0, "to %s", step->name);
+		KUNIT_EXPECT_EQ_MSG(test, o->qp.state, step->attr.qp_state, "to %s", step->name);
+	}
+	KUNIT_EXPECT_EQ(test, destroy_qp(o) ?: drop_cq(o), 0);
+}
+
+static void illegal_state_change_reaches_the_firmware(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .port_num = 1 };
+	struct objects *o = make_objects(test);
+	int next;
+
+	KUNIT_ASSERT_EQ(test, need_cq(o) ?: create_qp(o), 0);
+	o->mock->num_commands = 0;
+	for (next = IB_QPS_RTR; next <= IB_QPS_SQE; next++) {
+		attr.qp_state = next;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_modify_qp(&o->qp.ibqp, &attr, IB_QP_STATE,
+							    call(o, NULL, 0, 0)), -EINVAL,
+				    "from RESET to %d", next);
+	}
+	/* Legal, but with less or more than it takes. */
+	attr.qp_state = IB_QPS_INIT;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_qp(&o->qp.ibqp, &attr, IB_QP_STATE | IB_QP_PORT,
+						call(o, NULL, 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_qp(&o->qp.ibqp, &attr, IB_QP_STATE | IB_QP_PORT |
+						IB_QP_PKEY_INDEX | IB_QP_ACCESS_FLAGS | IB_QP_AV,
+						call(o, NULL, 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, o->qp.state, IB_QPS_RESET);
+	KUNIT_EXPECT_EQ(test, destroy_qp(o) ?: drop_cq(o), 0);
+}
+
+static int resize(struct objects *o, unsigned int cqe)
+{
+	struct mlx5_ib_resize_cq ucmd = {
+		.buf_addr = mock_buffer(o->mock, CQ_BIG_BUF), .cqe_size = 64,
+	};
+
+	return mlx5_ib_resize_user_cq(&o->cq.ibcq, cqe, call(o, &ucmd, sizeof(ucmd), 0));
+}
+
+static void refused_resize_loses_a_buffer(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct footprint before;
+	struct ib_umem *umem;
+
+	KUNIT_ASSERT_EQ(test, need_cq(o), 0);
+	take_footprint(o->mock, &before);
+	umem = o->cq.umem;
+
+	o->mock->num_commands = 0;
+	o->mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, resize(o, 127), o->mock->refuse_err);
+	expect_footprint(test, o->mock, &before, "a refused resize", 0);
+	KUNIT_EXPECT_PTR_EQ(test, o->cq.umem, umem);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);
+
+	o->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, resize(o, 127), 0);
+	KUNIT_EXPECT_PTR_NE(test, o->cq.umem, umem);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 127);
+	/* Two pages in the place of one. */
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), before.pinned + 1);
+	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+}
+
+static void refused_reregistration_loses_the_region(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct footprint before;
+	struct ib_mr *mr, *old;
+
+	KUNIT_ASSERT_EQ(test, need_pd(o) ?: create_mr(o), 0);
+	take_footprint(o->mock, &before);
+	old = o->mr;
+	o->mock->num_commands = 0;
+	o->mock->refuse = 1;
+	mr = mlx5_ib_rereg_user_mr(old, IB_MR_REREG_ACCESS, 0, 0, 0, IB_ACCESS_REMOTE_READ,
+				   &o->pd.ibpd, call(o, NULL, 0, 0));
+	KUNIT_EXPECT_PTR_EQ(test, mr, ERR_PTR(o->mock->refuse_err));
+	expect_footprint(test, o->mock, &before, "a refused re-registration", 0);
+
+	o->mock->refuse = 0;
+	mr = mlx5_ib_rereg_user_mr(old, IB_MR_REREG_ACCESS, 0, 0, 0, IB_ACCESS_REMOTE_READ,
+				   &o->pd.ibpd, call(o, NULL, 0, 0));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	mr->device = &o->mock->dev->ib_dev;
+	/* Both keys reach the memory until the old one is gone: ib_core sees to that. */
+	KUNIT_EXPECT_EQ(test, o->mock->num_live[MOCK_MKEY], 2);
+	KUNIT_EXPECT_NE(test, mr->lkey, old->lkey);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), before.pinned);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(old, &o->mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), before.pinned);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, &o->mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, drop_pd(o), 0);
+}
+
+static struct kunit_case create_cases[] = {
+	KUNIT_CASE_PARAM(refusal_of_the_nth_command_leaks, path_gen_params),
+	KUNIT_CASE_PARAM(answer_that_is_not_delivered_leaks, path_gen_params),
+	KUNIT_CASE_PARAM(object_that_firmware_keeps_loses_what_it_points_at, path_gen_params),
+	KUNIT_CASE_PARAM(memory_the_process_may_not_use_is_accepted, memory_gen_params),
+	KUNIT_CASE(record_that_cannot_be_pinned_leaks_the_buffer),
+	KUNIT_CASE(qp_is_rung_on_a_uar_that_the_library_does_not_write),
+	KUNIT_CASE(cq_is_created_on_the_wrong_queue_or_page),
+	KUNIT_CASE_PARAM(bad_context_request_reaches_the_firmware, open_gen_params),
+	KUNIT_CASE(library_is_told_another_context),
+	KUNIT_CASE(refused_state_change_is_taken_for_done),
+	KUNIT_CASE(illegal_state_change_reaches_the_firmware),
+	KUNIT_CASE(refused_resize_loses_a_buffer),
+	KUNIT_CASE(refused_reregistration_loses_the_region),
+	{}
+};
+
+static struct kunit_suite create_suite = {
+	.name = "bluebell-create",
+	.test_cases = create_cases,
+};
+
+kunit_test_suite(create_suite);

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A device without hardware: it takes the place of the firmware at the
+ * driver's choke point, and counts what is pinned. Memory is pinned by
+ * ib_core as ever, from an address space that KUnit gives the test.
+ */
+
+#include <kunit/device.h>
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mman.h>
+#include <linux/uaccess.h>
+#include <net/devlink.h>
+#include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../../../core/uverbs.h"
+#include "../fw.h"
+#include "mock.h"
+
+#define FIRST_NUMBER		0x100
+#define EQN			11
+
+static const struct {
+	u16 create;
+	u16 destroy;
+} lifetimes[MOCK_NUM_KINDS] = {
+	[MOCK_UAR] = { MLX5_CMD_OP_ALLOC_UAR, MLX5_CMD_OP_DEALLOC_UAR },
+	[MOCK_PD] = { MLX5_CMD_OP_ALLOC_PD, MLX5_CMD_OP_DEALLOC_PD },
+	[MOCK_TD] = { MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN },
+	[MOCK_MKEY] = { MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_DESTROY_MKEY },
+	[MOCK_CQ] = { MLX5_CMD_OP_CREATE_CQ, MLX5_CMD_OP_DESTROY_CQ },
+	[MOCK_QP] = { MLX5_CMD_OP_CREATE_QP, MLX5_CMD_OP_DESTROY_QP },
+};
+
+static void create_object(struct mock *mock, enum mock_kind kind, __be32 *out, void *arg)
+{
+	u32 number;
+
+	KUNIT_ASSERT_EQ(mock->test, 0, xa_alloc(&mock->live[kind], &number, mock,
+						XA_LIMIT(FIRST_NUMBER, 0xffffff), GFP_KERNEL));
+	mock->num_live[kind]++;
+	/* Every one of these commands answers with the number in its third dword. */
+	out[2] = cpu_to_be32(number);
+	/* mlx5_core itself takes the number of a CQ out of the answer. */
+	if (kind == MOCK_CQ)
+		((struct mlx5_core_cq *)arg)->cqn = number;
+}
+
+static void destroy_object(struct mock *mock, enum mock_kind kind, const __be32 *in)
+{
+	u32 number = be32_to_cpu(in[2]) & 0xffffff;
+
+	KUNIT_EXPECT_PTR_EQ_MSG(mock->test, xa_erase(&mock->live[kind], number), (void *)mock,
+				"object %u of kind %d does not exist", number, kind);
+	mock->num_live[kind]--;
+}
+
+/* Takes the place of mlx5_ib_fw_exec_via(). */
+static int mock_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+		   mlx5_ib_fw_send_t send, void *arg)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+	u16 opcode = be32_to_cpu(*(__be32 *)in) >> 16;
+	enum mock_kind kind;
+
+	mock->opcode = opcode;
+	memset(mock->in, 0, sizeof(mock->in));
+	memcpy(mock->in, in, min_t(size_t, in_size, sizeof(mock->in)));
+	if (++mock->num_commands == mock->refuse)
+		return mock->refuse_err;
+	for (kind = 0; kind < MOCK_NUM_KINDS; kind++) {
+		if (opcode == lifetimes[kind].create)
+			create_object(mock, kind, out, arg);
+		if (opcode == lifetimes[kind].destroy) {
+			if (mock->refuse_destroy)
+				return mock->refuse_err;
+			destroy_object(mock, kind, in);
+		}
+	}
+	return 0;
+}
+
+/* Takes the place of mlx5_ib_umem_get(): the real thing, counted. */
+static struct ib_umem *mock_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, size_t size,
+				     int access)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+
+	if (mock->refuse_pin)
+		return ERR_PTR(-ENOMEM);
+	mock->num_pins++;
+	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
+}
+
+static int mock_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
+{
+	*eqn = EQN + vector;
+	return 0;
+}
+
+static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
+{
+	static const enum mlx5_cap_type types[] = {
+		MLX5_CAP_GENERAL, MLX5_CAP_ATOMIC, MLX5_CAP_ROCE,
+	};
+	struct mlx5_hca_cap *general;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		mdev->caps.hca[types[i]] = kunit_kzalloc(test, sizeof(*general), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, mdev->caps.hca[types[i]]);
+	}
+	general = mdev->caps.hca[MLX5_CAP_GENERAL];
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_transport_domain, 16);
+	MLX5_SET(cmd_hca_cap, general->cur, uar_4k, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, bf, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, log_bf_reg_size, 9);
+	MLX5_SET(cmd_hca_cap, general->cur, cqe_version, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_cq_sz, 22);
+	MLX5_SET(cmd_hca_cap, general->cur, cq_resize, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, cq_moderation, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_qp, 18);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_qp_sz, 15);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_srq_sz, 15);
+	MLX5_SET(cmd_hca_cap, general->cur, max_wqe_sz_sq, 1024);
+	MLX5_SET(cmd_hca_cap, general->cur, max_wqe_sz_rq, 512);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_ra_req_qp, 4);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_ra_res_qp, 4);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_msg, 30);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_mrw_sz, 40);
+	MLX5_SET(cmd_hca_cap, general->cur, num_ports, 1);
+}
+
+static void free_mdev(void *devlink)
+{
+	devlink_free(devlink);
+}
+
+/* Only a devlink that can be reloaded has parameters. Nobody reloads this one. */
+static int reload_down(struct devlink *devlink, bool netns_change,
+		       enum devlink_reload_action action, enum devlink_reload_limit limit,
+		       struct netlink_ext_ack *extack)
+{
+	return -EOPNOTSUPP;
+}
+
+static int reload_up(struct devlink *devlink, enum devlink_reload_action action,
+		     enum devlink_reload_limit limit, u32 *actions_performed,
+		     struct netlink_ext_ack *extack)
+{
+	return -EOPNOTSUPP;
+}
+
+/* mlx5_core finds the devlink that an mdev lies in, and asks it for parameters. */
+static struct mlx5_core_dev *make_mdev(struct kunit *test)
+{
+	static const struct devlink_ops ops = {
+		.reload_actions = BIT(DEVLINK_RELOAD_ACTION_DRIVER_REINIT),
+		.reload_down = reload_down,
+		.reload_up = reload_up,
+	};
+	struct device *device = kunit_device_register(test, "bluebell-mock");
+	struct mlx5_core_dev *mdev;
+	struct devlink *devlink;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, device);
+	devlink = devlink_alloc(&ops, sizeof(*mdev), device);
+	KUNIT_ASSERT_NOT_NULL(test, devlink);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_mdev, devlink));
+	mdev = devlink_priv(devlink);
+	mdev->device = device;
+	set_caps(test, mdev);
+	return mdev;
+}
+
+static void free_device(void *dev)
+{
+	ib_dealloc_device(dev);
+}
+
+static struct mlx5_ib_dev *make_device(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = ib_alloc_device(mlx5_ib_dev, ib_dev);
+
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_device, dev));
+	dev->mdev = make_mdev(test);
+	/* No DMA device: addresses are those of the kernel, as a software HCA has them. */
+	dev->ib_dev.phys_port_cnt = 1;
+	dev->dump_fill_mkey = 0x700;
+	dev->has_dump_fill = true;
+	xa_init_flags(&dev->qp_table.qps, XA_FLAGS_LOCK_IRQ);
+	return dev;
+}
+
+static void free_srcu(void *srcu)
+{
+	cleanup_srcu_struct(srcu);
+}
+
+/* What ib_uverbs looks at when it reports a bad request or a lost answer. */
+static struct ib_uverbs_file *make_file(struct kunit *test)
+{
+	struct ib_uverbs_device *device = kunit_kzalloc(test, sizeof(*device), GFP_KERNEL);
+	struct ib_uverbs_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, device);
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	KUNIT_ASSERT_EQ(test, 0, init_srcu_struct(&device->disassociate_srcu));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_srcu,
+							   &device->disassociate_srcu));
+	file->device = device;
+	return file;
+}
+
+static void free_live(void *data)
+{
+	struct mock *mock = data;
+	int kind;
+
+	for (kind = 0; kind < MOCK_NUM_KINDS; kind++)
+		xa_destroy(&mock->live[kind]);
+}
+
+/**
+ * mock_create - make a device without hardware, and put it in test->priv
+ * @test: the running test; everything goes with it
+ *
+ * Return: the mock, of which no context is open.
+ */
+struct mock *mock_create(struct kunit *test)
+{
+	struct mock *mock = kunit_kzalloc(test, sizeof(*mock), GFP_KERNEL);
+	int kind;
+
+	KUNIT_ASSERT_NOT_NULL(test, mock);
+	mock->test = test;
+	mock->refuse_err = -EBUSY;
+	for (kind = 0; kind < MOCK_NUM_KINDS; kind++)
+		xa_init_flags(&mock->live[kind], XA_FLAGS_ALLOC);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_live, mock));
+
+	mock->dev = make_device(test);
+	mock->context = kunit_kzalloc(test, sizeof(*mock->context), GFP_KERNEL);
+	mock->attrs = kunit_kzalloc(test, sizeof(*mock->attrs), GFP_KERNEL);
+	mock->user = kunit_vm_mmap(test, NULL, 0, MOCK_USER_PAGES * PAGE_SIZE,
+				   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_NOT_NULL(test, mock->context);
+	KUNIT_ASSERT_NOT_NULL(test, mock->attrs);
+	KUNIT_ASSERT_NE(test, 0, mock->user);
+	KUNIT_ASSERT_TRUE(test, mock->user < TASK_SIZE);
+
+	mock->context->ibucontext.device = &mock->dev->ib_dev;
+	mock->attrs->ufile = make_file(test);
+	mock->attrs->context = &mock->context->ibucontext;
+	test->priv = mock;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+	kunit_activate_static_stub(test, mlx5_ib_umem_get, mock_umem_get);
+	kunit_activate_static_stub(test, mlx5_ib_comp_eqn, mock_comp_eqn);
+	return mock;
+}
+
+/**
+ * mock_enter - enter a call as ib_uverbs does
+ * @mock: device
+ *
+ * For calls whose request or answer is bad. Return: for mock_leave().
+ */
+int mock_enter(struct mock *mock)
+{
+	return srcu_read_lock(&mock->attrs->ufile->device->disassociate_srcu);
+}
+
+/**
+ * mock_leave - leave a call
+ * @mock: device
+ * @idx: what mock_enter() gave
+ */
+void mock_leave(struct mock *mock, int idx)
+{
+	srcu_read_unlock(&mock->attrs->ufile->device->disassociate_srcu, idx);
+}
+
+/**
+ * mock_udata - the driver's part of a call
+ * @mock: device
+ * @in: the request
+ * @inlen: bytes of @in
+ * @outlen: bytes that the caller has room for
+ *
+ * Request and answer lie in the user's memory. Return: for the driver.
+ */
+struct ib_udata *mock_udata(struct mock *mock, const void *in, size_t inlen, size_t outlen)
+{
+	void __user *page = (void __user *)mock->user;
+
+	KUNIT_ASSERT_EQ(mock->test, 0, copy_to_user(page, in, inlen));
+	KUNIT_ASSERT_EQ(mock->test, 0, clear_user(page + PAGE_SIZE, PAGE_SIZE));
+	mock->attrs->driver_udata = (struct ib_udata){
+		.inbuf = page, .inlen = inlen, .outbuf = page + PAGE_SIZE, .outlen = outlen,
+	};
+	return &mock->attrs->driver_udata;
+}
+
+/**
+ * mock_break_answer - have the answer of the next call go to nowhere
+ * @mock: device, after mock_udata()
+ */
+void mock_break_answer(struct mock *mock)
+{
+	mock->attrs->driver_udata.outbuf = (void __user *)8;
+}
+
+/**
+ * mock_read_answer - what the driver answered
+ * @mock: device
+ * @out: gets the answer
+ * @len: bytes of @out
+ */
+void mock_read_answer(struct mock *mock, void *out, size_t len)
+{
+	KUNIT_ASSERT_EQ(mock->test, 0,
+			copy_from_user(out, (void __user *)(mock->user + PAGE_SIZE), len));
+}
+
+/**
+ * mock_buffer - the user's memory for buffers and records
+ * @mock: device
+ * @page: which page of it
+ *
+ * Return: address of the page.
+ */
+unsigned long mock_buffer(struct mock *mock, unsigned int page)
+{
+	return mock->user + (MOCK_UDATA_PAGES + page) * PAGE_SIZE;
+}
+
+/**
+ * mock_open - open the context, with 16 bfregs of which 4 are low latency
+ * @mock: device
+ */
+void mock_open(struct mock *mock)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16,
+		.num_low_latency_bfregs = 4,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
+		.max_cqe_version = 1,
+	};
+	struct ib_udata *udata = mock_udata(mock, &req, sizeof(req),
+					    sizeof(struct mlx5_ib_alloc_ucontext_resp));
+
+	KUNIT_ASSERT_EQ(mock->test, 0,
+			mlx5_ib_alloc_ucontext(&mock->context->ibucontext, udata));
+	mock->num_commands = 0;
+}
+
+/**
+ * mock_close - close the context and see that nothing is left
+ * @mock: device, after mock_open()
+ */
+void mock_close(struct mock *mock)
+{
+	mlx5_ib_dealloc_ucontext(&mock->context->ibucontext);
+	KUNIT_EXPECT_EQ(mock->test, mock_num_live(mock), 0);
+	KUNIT_EXPECT_EQ(mock->test, mock_num_pinned(), 0);
+}
+
+/**
+ * mock_num_live - objects that the firmware keeps
+ * @mock: device
+ *
+ * Return: how many, of all kinds.
+ */
+unsigned int mock_num_live(struct mock *mock)
+{
+	unsigned int sum = 0;
+	int kind;
+
+	for (kind = 0; kind < MOCK_NUM_KINDS; kind++)
+		sum += mock->num_live[kind];
+	return sum;
+}
+
+/**
+ * mock_num_pinned - pages that are pinned in the user's address space
+ *
+ * Return: how many, as ib_core counts them against RLIMIT_MEMLOCK.
+ */
+long mock_num_pinned(void)
+{
+	return atomic64_read(&current->mm->pinned_vm);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A device without hardware: a firmware that counts, refuses and remembers,
+ * an opened context, and memory of a user to pin.
+ */
+
+#ifndef BLUEBELL_KUNIT_MOCK_H
+#define BLUEBELL_KUNIT_MOCK_H
+
+#include <kunit/test.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include "../bluebell.h"
+
+/* What the firmware of a mock can keep. */
+enum mock_kind {
+	MOCK_UAR,
+	MOCK_PD,
+	MOCK_TD,
+	MOCK_MKEY,
+	MOCK_CQ,
+	MOCK_QP,
+	MOCK_NUM_KINDS,
+};
+
+#define MOCK_USER_PAGES		16
+/* Requests and answers of calls; the rest is for buffers and records. */
+#define MOCK_UDATA_PAGES	2
+
+/**
+ * struct mock - a device without hardware
+ * @test: the running test
+ * @dev: the device
+ * @context: an opened context of it
+ * @attrs: the call that is being made
+ * @live: objects by kind and number
+ * @num_live: how many of each kind
+ * @num_commands: commands since mock_expect_quiet() or the start
+ * @refuse: number of the command to refuse, from 1; 0 for none
+ * @refuse_destroy: refuse whatever destroys
+ * @refuse_err: errno that a refusal has become
+ * @opcode: of the last command
+ * @in: the last command, as far as it fits
+ * @num_pins: pages pinned through mlx5_ib_umem_get()
+ * @refuse_pin: refuse to pin
+ * @user: address of MOCK_USER_PAGES pages that the user can write
+ */
+struct mock {
+	struct kunit *test;
+	struct mlx5_ib_dev *dev;
+	struct mlx5_ib_ucontext *context;
+	struct uverbs_attr_bundle *attrs;
+	struct xarray live[MOCK_NUM_KINDS];
+	unsigned int num_live[MOCK_NUM_KINDS];
+	unsigned int num_commands;
+	unsigned int refuse;
+	bool refuse_destroy;
+	int refuse_err;
+	u16 opcode;
+	u32 in[128];
+	unsigned int num_pins;
+	bool refuse_pin;
+	unsigned long user;
+};
+
+struct mock *mock_create(struct kunit *test);
+void mock_open(struct mock *mock);
+void mock_close(struct mock *mock);
+int mock_enter(struct mock *mock);
+void mock_leave(struct mock *mock, int idx);
+struct ib_udata *mock_udata(struct mock *mock, const void *in, size_t inlen, size_t outlen);
+void mock_break_answer(struct mock *mock);
+void mock_read_answer(struct mock *mock, void *out, size_t len);
+unsigned long mock_buffer(struct mock *mock, unsigned int page);
+unsigned int mock_num_live(struct mock *mock);
+long mock_num_pinned(void);
+
+#endif /* BLUEBELL_KUNIT_MOCK_H */
