@@ -95,6 +95,11 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
  * qmem_free() - forget a page list
  * @m: queue memory, may be empty
  */
+uint32_t qmem_offset(uint32_t page_offset, unsigned int log_page)
+{
+	return log_page > 31 ? 0 : page_offset << (log_page - 6);
+}
+
 void qmem_free(struct queue_mem *m)
 {
 	free(m->pas);

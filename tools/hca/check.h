@@ -27,6 +27,8 @@ const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n);
  */
 uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const uint8_t *pas,
 		  size_t avail, unsigned int log_page, uint32_t offset, size_t len);
+/* Bytes from a context's page_offset, in 1/64 pages; a page size that qmem_init() refuses gives 0. */
+uint32_t qmem_offset(uint32_t page_offset, unsigned int log_page);
 void qmem_free(struct queue_mem *m);
 /* Host address of @len bytes at @off, NULL if they straddle pages or are not mapped. */
 void *qmem_ptr(struct hca *hca, const struct queue_mem *m, size_t off, size_t len, bool write);

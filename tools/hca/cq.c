@@ -310,7 +310,7 @@ static uint8_t cq_pages(struct hca *hca, struct cmd *cmd, const uint8_t *c, cons
 			struct queue_mem *m)
 {
 	unsigned int log_page = IFC_GET(cqc, c, log_page_size) + 12;
-	uint32_t offset = IFC_GET(cqc, c, page_offset) << (log_page - 6);
+	uint32_t offset = qmem_offset(IFC_GET(cqc, c, page_offset), log_page);
 	unsigned int cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
 
 	if (offset % cqe_sz)

@@ -54,7 +54,11 @@ static int core_init(struct hca *hca)
 
 static void caps_reset(struct hca *hca)
 {
-	memcpy(hca->cap, hca->profile->cap[1], sizeof(hca->profile->cap[1]));
+	unsigned int i;
+
+	for (i = 0; i < HCA_CAP_TYPES; i++)
+		if (hca->profile->cap_valid[i])
+			memcpy(hca->cap[i], hca->profile->cap[1][i], HCA_CAP_SIZE);
 }
 
 /**

@@ -230,7 +230,7 @@ static void take_events(struct eq *eq, const uint8_t *in)
 static uint8_t eq_fill(struct hca *hca, struct cmd *cmd, struct eq *eq, const uint8_t *c)
 {
 	const uint8_t *pas = cmd->in + IFC_SZ(create_eq_in);
-	uint8_t st;
+	unsigned int log_page = IFC_GET(eqc, c, log_page_size) + 12;
 
 	eq->log_size = IFC_GET(eqc, c, log_eq_size);
 	eq->intr = IFC_GET(eqc, c, intr);
@@ -238,10 +238,9 @@ static uint8_t eq_fill(struct hca *hca, struct cmd *cmd, struct eq *eq, const ui
 	eq->uar = IFC_GET(eqc, c, uar_page);
 	memcpy(eq->eqc, c, sizeof(eq->eqc));
 	take_events(eq, cmd->in);
-	st = qmem_init(hca, cmd, &eq->mem, pas, cmd_left(cmd, pas),
-		       IFC_GET(eqc, c, log_page_size) + 12, IFC_GET(eqc, c, page_offset) * 64,
-		       (size_t)EQE_SIZE << eq->log_size);
-	return st;
+	return qmem_init(hca, cmd, &eq->mem, pas, cmd_left(cmd, pas), log_page,
+			 qmem_offset(IFC_GET(eqc, c, page_offset), log_page),
+			 (size_t)EQE_SIZE << eq->log_size);
 }
 
 static uint8_t create_eq(struct hca *hca, struct cmd *cmd)

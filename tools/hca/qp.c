@@ -432,7 +432,7 @@ static uint8_t create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, str
 		return st;
 	len = qp->sq_off + (size_t)qp->sq_cnt * 64;
 	return qmem_init(hca, cmd, &qp->mem, pas, cmd_left(cmd, pas), log_page,
-			 IFC_GET(qpc, c, page_offset) << (log_page - 6), len);
+			 qmem_offset(IFC_GET(qpc, c, page_offset), log_page), len);
 }
 
 static uint8_t create_qp(struct hca *hca, struct cmd *cmd)

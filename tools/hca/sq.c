@@ -181,15 +181,15 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(create_sq_in, cmd->in, ctx);
 	const uint8_t *wq = IFC_ADDR(sqc, c, wq), *pas = wq + IFC_SZ(wq);
+	unsigned int log_page = IFC_GET(wq, wq, log_wq_pg_sz) + 12;
 	struct queue_mem mem;
 	struct sq *sq;
 	uint8_t st;
 
 	st = check_sqc(hca, cmd, c);
 	if (!st)
-		st = qmem_init(hca, cmd, &mem, pas, cmd_left(cmd, pas),
-			       IFC_GET(wq, wq, log_wq_pg_sz) + 12,
-			       IFC_GET(wq, wq, page_offset) * WQEBB,
+		st = qmem_init(hca, cmd, &mem, pas, cmd_left(cmd, pas), log_page,
+			       qmem_offset(IFC_GET(wq, wq, page_offset), log_page),
 			       (size_t)WQEBB << IFC_GET(wq, wq, log_wq_sz));
 	if (st)
 		return st;

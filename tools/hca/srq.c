@@ -156,7 +156,7 @@ static uint8_t create_srq(struct hca *hca, struct cmd *cmd)
 	struct srq *srq;
 	uint8_t st;
 
-	p.offset = IFC_GET(srqc, c, page_offset) << (p.log_page - 6);
+	p.offset = qmem_offset(IFC_GET(srqc, c, page_offset), p.log_page);
 	st = srq_new(hca, cmd, &p, &srq);
 	if (st)
 		return st;
@@ -189,7 +189,7 @@ static uint8_t create_xrc_srq(struct hca *hca, struct cmd *cmd)
 
 	if (IFC_GET(create_xrc_srq_in, cmd->in, xrc_srq_umem_valid))
 		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
-	p.offset = IFC_GET(xrc_srqc, c, page_offset) << (p.log_page - 6);
+	p.offset = qmem_offset(IFC_GET(xrc_srqc, c, page_offset), p.log_page);
 	st = srq_new(hca, cmd, &p, &srq);
 	if (st)
 		return st;
@@ -224,7 +224,7 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 		return cmd_fail(cmd, ST_BAD_PARAM, "wq_type %u", type);
 	if (IFC_GET(wq, wq, dbr_umem_valid) || IFC_GET(wq, wq, wq_umem_valid))
 		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
-	p.offset = IFC_GET(wq, wq, page_offset) << (p.log_page - 6);
+	p.offset = qmem_offset(IFC_GET(wq, wq, page_offset), p.log_page);
 	st = srq_new(hca, cmd, &p, &srq);
 	if (st)
 		return st;
