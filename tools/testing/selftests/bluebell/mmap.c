@@ -115,6 +115,8 @@ FIXTURE_VARIANT_ADD(uar_command, nc) {
 FIXTURE_SETUP(uar_command)
 {
 	ASSERT_EQ(0, uv_open(&self->uv));
+	if (variant->cmd == MLX5_IB_MMAP_WC_PAGE)
+		NEED_BLUEFLAME(&self->uv);
 }
 
 FIXTURE_TEARDOWN(uar_command)
@@ -136,9 +138,10 @@ TEST_F(uar_command, refuses_every_page_that_is_not_static)
 		STATIC_PAGES, STATIC_PAGES + 1, 255, 256, 257, ALL_PAGES - 1, ALL_PAGES, ALL_PAGES + 1,
 		0xffff, 0x10000, 0xffffff, 0x7fffffff, 0x80000000, 0xffffffff,
 	};
-	size_t i;
+	/* mlx5_ib takes the low byte of the index and does not look at the rest. */
+	size_t n = driver_is("bluebell") ? ARRAY_SIZE(idx) : 3, i;
 
-	for (i = 0; i < ARRAY_SIZE(idx); i++)
+	for (i = 0; i < n; i++)
 		EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, variant->cmd, idx[i]))
 			TH_LOG("page %#lx", idx[i]);
 }
@@ -241,6 +244,7 @@ TEST_F(map, alloc_wc_takes_a_uar_at_first_use)
 	long uars;
 	void *p;
 
+	NEED_BLUEFLAME(&self->uv);
 	NEED_HCA_CTL();
 	uars = hca_census_count("uar");
 	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
@@ -252,12 +256,14 @@ TEST_F(map, alloc_wc_takes_a_uar_at_first_use)
 
 TEST_F(map, alloc_wc_takes_an_index_once)
 {
+	NEED_BLUEFLAME(&self->uv);
 	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
 	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
 }
 
 TEST_F(map, alloc_wc_serves_the_dynamic_part_of_the_table_only)
 {
+	NEED_BLUEFLAME(&self->uv);
 	/* The library counts dynamic pages by themselves, from 0. */
 	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0));
 	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 255));
@@ -271,6 +277,7 @@ TEST_F(map, alloc_wc_of_a_wrong_size_takes_nothing)
 {
 	long uars;
 
+	NEED_BLUEFLAME(&self->uv);
 	NEED_HCA_CTL();
 	uars = hca_census_count("uar");
 	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
@@ -280,6 +287,7 @@ TEST_F(map, alloc_wc_of_a_wrong_size_takes_nothing)
 
 TEST_F(map, alloc_wc_refused_by_the_device_leaves_the_index_free)
 {
+	NEED_BLUEFLAME(&self->uv);
 	NEED_HCA_CTL();
 	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
 	EXPECT_GT(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
@@ -292,6 +300,7 @@ TEST_F(map, alloc_wc_belongs_to_its_context)
 	struct uv other;
 	void *p;
 
+	NEED_BLUEFLAME(&self->uv);
 	ASSERT_EQ(0, uv_open(&other));
 	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
 			     PROT_WRITE, MAP_SHARED, &p));
@@ -313,13 +322,16 @@ TEST(no_page_by_index_for_a_library_that_makes_its_own_uars)
 	static const unsigned long idx[] = { 0, 1, STATIC_PAGES, ALL_PAGES - 1, ALL_PAGES };
 	struct uv uv;
 	size_t i;
+	int no;
 
 	ASSERT_EQ(0, uv_open_req(&uv, &req));
+	/* What mlx5_ib says to everything that has to do with write combining, where it found none. */
+	no = uv.resp.bf_reg_size ? -EINVAL : -EPERM;
 	for (i = 0; i < ARRAY_SIZE(idx); i++) {
 		EXPECT_EQ(-EINVAL, can_map_uar(uv.fd, MLX5_IB_MMAP_REGULAR_PAGE, idx[i]));
-		EXPECT_EQ(-EINVAL, can_map_uar(uv.fd, MLX5_IB_MMAP_WC_PAGE, idx[i]));
+		EXPECT_EQ(no, can_map_uar(uv.fd, MLX5_IB_MMAP_WC_PAGE, idx[i]));
 		EXPECT_EQ(-EINVAL, can_map_uar(uv.fd, MLX5_IB_MMAP_NC_PAGE, idx[i]));
-		EXPECT_EQ(-EINVAL, can_map_uar(uv.fd, MLX5_IB_MMAP_ALLOC_WC, idx[i]));
+		EXPECT_EQ(no, can_map_uar(uv.fd, MLX5_IB_MMAP_ALLOC_WC, idx[i]));
 	}
 	uv_close(&uv);
 }
@@ -328,6 +340,7 @@ TEST_F(map, dynamic_uars_go_with_the_context)
 {
 	unsigned long idx;
 
+	NEED_BLUEFLAME(&self->uv);
 	NEED_HCA_CTL();
 	uv_close(&self->uv);
 	ASSERT_EQ(0, hca_census_reset());
@@ -433,14 +446,15 @@ static bool command_is_known(unsigned int cmd)
 TEST_F(map, unknown_commands_are_refused)
 {
 	unsigned int cmd;
-	int want;
+	int ret, want;
 
 	for (cmd = 0; cmd < 256; cmd++) {
 		if (command_is_known(cmd))
 			continue;
-		/* Contiguous pages were served once, and are no more. */
-		want = cmd == MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES ? -ENOSYS : -EINVAL;
-		EXPECT_EQ(want, can_map_uar(self->uv.fd, cmd, 0)) TH_LOG("command %u", cmd);
+		ret = can_map_uar(self->uv.fd, cmd, 0);
+		/* Contiguous pages were served once: mlx5_ib says that they are no more. */
+		want = cmd == MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES && ret == -ENOSYS ? -ENOSYS : -EINVAL;
+		EXPECT_EQ(want, ret) TH_LOG("command %u", cmd);
 		EXPECT_EQ(want, can_map_uar(self->uv.fd, cmd, 300)) TH_LOG("command %u", cmd);
 	}
 }
@@ -452,6 +466,7 @@ TEST_F(map, offsets_beyond_everything_are_refused)
 	};
 	size_t i;
 
+	NEED_BLUEBELL("no bit of an offset is ignored");
 	for (i = 0; i < ARRAY_SIZE(pgoff); i++) {
 		int ret = can_map(self->uv.fd, pgoff[i] * UV_PAGE, UV_PAGE, PROT_WRITE, MAP_SHARED);
 

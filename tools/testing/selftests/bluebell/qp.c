@@ -6,6 +6,7 @@
 #include "test.h"
 
 #define QP_STATES (IBV_QPS_ERR + 1)
+#define EVERY_ATTR ((IBV_QP_DEST_QPN << 1) - 1)
 
 /* --- Transitions ------------------------------------------------------------------------------------- */
 
@@ -57,6 +58,17 @@ static const bool legal[QP_STATES][QP_STATES] = {
 	[IBV_QPS_ERR] = { [IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true },
 };
 
+/* mlx5_ib takes no one to SQD, and so nowhere from there. */
+static bool has_sqd(void)
+{
+	return !driver_is("mlx5_ib");
+}
+
+static bool is_legal(int from, int to)
+{
+	return legal[from][to] && (to != IBV_QPS_SQD || has_sqd());
+}
+
 /* Ask for a state, with all that the way to it needs. */
 static int ask(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state from,
 	       enum ibv_qp_state to)
@@ -101,12 +113,12 @@ TEST_F(state, every_pair_of_states)
 	int from, to, want;
 
 	for (from = 0; from < QP_STATES; from++) {
-		if (from == IBV_QPS_SQE)
+		if (from == IBV_QPS_SQE || (from == IBV_QPS_SQD && !has_sqd()))
 			continue;
 		for (to = 0; to < QP_STATES; to++) {
 			ASSERT_EQ(0, go_to(&self->r, self->qp, &self->cfg, from)) TH_LOG("to %d", from);
 			ASSERT_EQ(from, rdma_qp_state(self->qp));
-			want = legal[from][to] ? 0 : EINVAL;
+			want = is_legal(from, to) ? 0 : EINVAL;
 			EXPECT_EQ(want, ask(&self->r, self->qp, &self->cfg, from, to))
 				TH_LOG("from %d to %d", from, to);
 			EXPECT_EQ(want ? from : to, rdma_qp_state(self->qp))
@@ -181,7 +193,8 @@ static const struct step rc_steps[] = {
 
 static const struct step *steps_of(enum ibv_qp_type type, size_t *n)
 {
-	*n = ARRAY_SIZE(rc_steps);
+	/* The last two are from and to SQD. */
+	*n = ARRAY_SIZE(rc_steps) - (has_sqd() ? 0 : 2);
 	return type == IBV_QPT_RC ? rc_steps : type == IBV_QPT_UC ? uc_steps : ud_steps;
 }
 
@@ -335,7 +348,7 @@ TEST_F(state, query_tells_what_was_set)
 	ASSERT_EQ(0, rdma_qp_init(self->qp, &self->cfg));
 	ASSERT_EQ(0, ibv_modify_qp(self->qp, &rtr, rtr_mask));
 	ASSERT_EQ(0, ibv_modify_qp(self->qp, &rts, rts_mask));
-	ASSERT_EQ(0, ibv_query_qp(self->qp, &attr, ~0, &init));
+	ASSERT_EQ(0, ibv_query_qp(self->qp, &attr, EVERY_ATTR, &init));
 	EXPECT_EQ(IBV_QPS_RTS, attr.qp_state);
 	EXPECT_EQ(IBV_QPS_RTS, attr.cur_qp_state);
 	EXPECT_EQ(0x654321, attr.sq_psn);
@@ -370,7 +383,6 @@ TEST_F(state, query_tells_what_was_set)
 
 TEST_F(state, limits_of_create)
 {
-	struct ibv_device_attr dev;
 	struct ibv_qp_init_attr attr = {
 		.send_cq = self->r.cq, .recv_cq = self->r.cq, .qp_type = variant->type,
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
@@ -378,7 +390,6 @@ TEST_F(state, limits_of_create)
 	struct ibv_qp_init_attr ask_for;
 	struct ibv_qp *qp;
 
-	ASSERT_EQ(0, ibv_query_device(self->r.ctx, &dev));
 	ask_for = attr;
 	qp = ibv_create_qp(self->r.pd, &ask_for);
 	ASSERT_NE(NULL, qp);
@@ -386,7 +397,7 @@ TEST_F(state, limits_of_create)
 	ibv_destroy_qp(qp);
 
 	ask_for = attr;
-	ask_for.cap.max_recv_wr = dev.max_qp_wr + 1;
+	ask_for.cap.max_recv_wr = 1 << 20;
 	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
 	EXPECT_EQ(EINVAL, errno);
 	ask_for = attr;
@@ -497,6 +508,9 @@ TEST_F(raw_qp, counts_over_the_limit_or_overflowing)
 		req = self->req;
 		req.drv.sq_wqe_count = bad[i];
 		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req)) TH_LOG("%#x send WQEs", bad[i]);
+		/* Where the buffer ends first, mlx5_ib has no word about the count. */
+		if (!driver_is("bluebell"))
+			continue;
 		req = self->req;
 		req.drv.rq_wqe_count = bad[i];
 		ret = try_qp(self->uv.fd, &req);
@@ -507,10 +521,11 @@ TEST_F(raw_qp, counts_over_the_limit_or_overflowing)
 
 TEST_F(raw_qp, shifts_that_make_no_sense)
 {
+	/* Less than a segment, more than the device's largest receive descriptor: mlx5_ib takes them. */
 	static const uint32_t bad[] = { 0, 3, 12, 27, 31, 32, 33, 63, 64, 255, ~0u };
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (i = driver_is("bluebell") ? 0 : 3; i < ARRAY_SIZE(bad); i++) {
 		self->req.drv.rq_wqe_shift = bad[i];
 		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req)) TH_LOG("shift %u", bad[i]);
 	}
@@ -608,6 +623,7 @@ TEST_F(raw_qp, unreadable_request)
 	struct ib_uverbs_create_qp_resp resp;
 	struct mlx5_ib_create_qp_resp drv;
 
+	NEED_BLUEBELL("a fault is EFAULT and nothing else");
 	EXPECT_EQ(-EFAULT, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_CREATE_QP, &self->req.core,
 				  sizeof(self->req.core), &resp, sizeof(resp), (void *)8,
 				  sizeof(self->req.drv), &drv, sizeof(drv)));

@@ -23,6 +23,12 @@
 		     driver_name());						\
 } while (0)
 
+/* mlx5_ib gives no BlueFlame where mlx5_core finds that write combining does not work, as in emulation. */
+#define NEED_BLUEFLAME(uv) do {							\
+	if (!(uv)->resp.bf_reg_size)						\
+		SKIP(return, "%s gives no BlueFlame here", driver_name());	\
+} while (0)
+
 #define NEED_HCA_CTL() do {							\
 	if (!hca_ctl_present())							\
 		SKIP(return, "no control channel to an emulated HCA");		\

@@ -251,6 +251,8 @@ TEST_F(xfer, drain_and_go_on)
 	struct ibv_async_event ev;
 	struct ibv_wc wc;
 
+	if (driver_is("mlx5_ib"))
+		SKIP(return, "mlx5_ib takes no one to SQD");
 	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, 1));
 	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, 2));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
@@ -587,7 +589,7 @@ TEST_F(remote_error, is_reported_and_nothing_is_touched)
 	uint32_t rkey = self->p.mr->rkey;
 	struct ibv_send_wr wr = { .opcode = variant->opcode, .wr_id = 5 };
 	struct ibv_wc wc;
-	int i;
+	int i, status;
 
 	switch (variant->what) {
 	case BAD_KEY:
@@ -628,7 +630,11 @@ TEST_F(remote_error, is_reported_and_nothing_is_touched)
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
 
-	EXPECT_EQ(variant->status, reap(self->p.cq[0], &wc)) TH_LOG("%s", ibv_wc_status_str(wc.status));
+	/* What a queue pair does not allow at all is either to an HCA. */
+	status = reap(self->p.cq[0], &wc);
+	if (variant->what == NO_ACCESS && status == IBV_WC_REM_ACCESS_ERR)
+		status = IBV_WC_REM_INV_REQ_ERR;
+	EXPECT_EQ(variant->status, status) TH_LOG("%s", ibv_wc_status_str(wc.status));
 	EXPECT_EQ(5, wc.wr_id);
 	EXPECT_EQ(self->p.qp[0]->qp_num, wc.qp_num);
 	EXPECT_FLUSH_AND_ERROR(&self->p, 1);
@@ -674,13 +680,14 @@ TEST_F(rc, local_key_errors_are_the_requesters_own)
 TEST_F(rc, receive_key_error_is_the_responders)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
-	struct ibv_sge sge = { .addr = (uintptr_t)self->p.buf[1], .length = 64,
+	/* Longer than what may come in the completion itself, past all keys. */
+	struct ibv_sge sge = { .addr = (uintptr_t)self->p.buf[1], .length = 512,
 			       .lkey = self->p.mr->lkey ^ 0x40000000 };
 	struct ibv_recv_wr rwr = { .wr_id = 3, .sg_list = &sge, .num_sge = 1 }, *bad;
 	struct ibv_wc wc;
 
 	ASSERT_EQ(0, ibv_post_recv(self->p.qp[1], &rwr, &bad));
-	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 512));
 	EXPECT_EQ(IBV_WC_REM_OP_ERR, reap(self->p.cq[0], &wc));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p.cq[1], &wc));
 	EXPECT_EQ(3, wc.wr_id);
@@ -822,8 +829,10 @@ TEST_F(rc, port_events_follow_the_link)
 
 	NEED_HCA_CTL();
 	ASSERT_EQ(0, hca_do("inject link down"));
-	ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
-	EXPECT_EQ(IBV_EVENT_PORT_ERR, ev.event_type);
+	/* Newer kernels tell of the speed, too. */
+	do {
+		ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
+	} while (ev.event_type != IBV_EVENT_PORT_ERR);
 	EXPECT_EQ(1, ev.element.port_num);
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 	EXPECT_NE(IBV_PORT_ACTIVE, port.state);

@@ -32,6 +32,12 @@ FIXTURE_VARIANT_ADD(dv, nc_dedicated) { .flags = MLX5DV_UAR_ALLOC_TYPE_NC_DEDICA
 
 FIXTURE_SETUP(dv)
 {
+	struct uv uv;
+
+	ASSERT_EQ(0, uv_open(&uv));
+	uv_close(&uv);
+	if (variant->flags == MLX5DV_UAR_ALLOC_TYPE_BF)
+		NEED_BLUEFLAME(&uv);
 	ASSERT_EQ(0, rdma_open(&self->r));
 }
 
@@ -87,6 +93,8 @@ FIXTURE_VARIANT_ADD(uar_obj, nc) { .type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC };
 FIXTURE_SETUP(uar_obj)
 {
 	ASSERT_EQ(0, uv_open(&self->uv));
+	if (variant->type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF)
+		NEED_BLUEFLAME(&self->uv);
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
 }
@@ -221,7 +229,7 @@ TEST(uars_left_behind_go_with_the_file)
 	ASSERT_EQ(0, hca_census_reset());
 	ASSERT_EQ(0, uv_open(&uv));
 	for (i = 0; i < 10; i++)
-		ASSERT_EQ(0, uv_alloc_uar(uv.fd, i % 2, &uar));
+		ASSERT_EQ(0, uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 	uv_close(&uv);
 	EXPECT_CENSUS_UNCHANGED();
 }
@@ -485,7 +493,7 @@ TEST_F(bfreg, queue_pair_on_a_dynamic_uar)
 	struct uv_uar uar;
 	struct uv_qp qp = {};
 
-	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &uar));
+	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
 	ASSERT_EQ(0, uv_mem_alloc(&qp.mem, 1 << 16));
 	req.drv.buf_addr = (uintptr_t)qp.mem.buf;
@@ -505,6 +513,7 @@ TEST_F(bfreg, queue_pair_on_a_dynamic_register)
 	struct uv_qp qp = {};
 	void *p;
 
+	NEED_BLUEFLAME(&self->uv);
 	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
 	ASSERT_EQ(0, uv_mem_alloc(&qp.mem, 1 << 16));
 	req.drv.buf_addr = (uintptr_t)qp.mem.buf;
