@@ -212,7 +212,7 @@ uint8_t core_create_eq(uint32_t uar, unsigned int log, uint64_t pa, uint64_t eve
 	uint8_t *c = IFC_ADDR(create_eq_in, in, eq_context_entry);
 	uint8_t st;
 
-	n = n ? n : 1;
+	n = n < 1 ? 1 : n > 64 ? 64 : n;
 	IFC_SET(create_eq_in, in, opcode, MLX5_CMD_OP_CREATE_EQ);
 	IFC_SET(create_eq_in, in, event_bitmask[0], events);
 	IFC_SET(eqc, c, log_eq_size, log);
