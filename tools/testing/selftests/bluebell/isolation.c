@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What an unprivileged process can do with the device, and what it cannot do to another: all but the
+ * victim run as the user "tester", without capabilities.
+ */
+#include <grp.h>
+#include <infiniband/mlx5dv.h>
+#include <pwd.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "test.h"
+
+#define TESTER "tester"
+#define BF_OFFSET 0x800
+#define CQ_ARM_OFFSET 0x20
+#define SECRET 0x5ec2e7
+
+/* For good: the test's process ends unprivileged. */
+static int become_tester(void)
+{
+	struct passwd *pw = getpwnam(TESTER);
+
+	if (geteuid())
+		return 0;
+	if (!pw)
+		return -ENOENT;
+	if (setgroups(0, NULL) || setgid(pw->pw_gid) || setuid(pw->pw_uid))
+		return -errno;
+	/* setuid() makes the process's files root's, fail-nth among them; and it may not be traced. */
+	prctl(PR_SET_DUMPABLE, 1);
+	return 0;
+}
+
+/*
+ * The victim: another process, with a queue pair, a CQ, an MR and a page that others want. It tells what
+ * it has, waits, and tells at the end whether its memory is as it was.
+ */
+struct victim_info {
+	uint32_t qpn, cqn, pd, mr_handle, qp_handle, cq_handle, rkey, uar_page_id;
+	uint64_t addr;
+	off_t uar_off;
+	uint16_t lid;
+};
+
+FIXTURE(attack) {
+	struct uv uv;
+	pid_t pid;
+	int to[2], from[2];
+	struct victim_info *v;
+};
+
+static int victim_make(struct victim_info *v)
+{
+	static struct uv_qp qp;
+	static struct uv_cq cq;
+	static struct uv uv;
+	struct ib_uverbs_reg_mr_resp mr;
+	struct uv_uar uar = {};
+	uint32_t *page = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t i;
+
+	for (i = 0; i < UV_PAGE / sizeof(*page); i++)
+		page[i] = SECRET;
+	v->addr = (uintptr_t)page;
+	if (uv_open(&uv) || uv_alloc_pd(uv.fd, &v->pd, NULL) || uv_create_cq(uv.fd, 31, &cq) ||
+	    uv_create_qp(uv.fd, v->pd, cq.handle, IBV_QPT_RC, &qp) ||
+	    uv_reg_mr(uv.fd, v->pd, page, UV_PAGE, v->addr, ALL_ACCESS, &mr) ||
+	    uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar))
+		return -1;
+	v->qpn = qp.qpn;
+	v->cqn = cq.cqn;
+	v->qp_handle = qp.handle;
+	v->cq_handle = cq.handle;
+	v->mr_handle = mr.mr_handle;
+	v->rkey = mr.rkey;
+	v->uar_page_id = uar.page_id;
+	v->uar_off = uar.mmap_off;
+	return 0;
+}
+
+static void __attribute__((noreturn)) victim_main(struct victim_info *v, int in, int out)
+{
+	uint32_t *page;
+	size_t i;
+	char byte;
+
+	if (victim_make(v) || write(out, "", 1) != 1 || read(in, &byte, 1) != 1)
+		_exit(2);
+	page = (void *)(uintptr_t)v->addr;
+	for (i = 0; i < UV_PAGE / sizeof(*page); i++)
+		if (page[i] != SECRET)
+			_exit(3);
+	_exit(0);
+}
+
+FIXTURE_SETUP(attack)
+{
+	char byte;
+
+	self->v = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->v);
+	ASSERT_EQ(0, pipe(self->to));
+	ASSERT_EQ(0, pipe(self->from));
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid)
+		victim_main(self->v, self->to[0], self->from[1]);
+	close(self->from[1]);
+	ASSERT_EQ(1, read(self->from[0], &byte, 1)) TH_LOG("the victim could not be made");
+	ASSERT_EQ(0, become_tester());
+	ASSERT_EQ(0, uv_open(&self->uv));
+}
+
+/* Whatever was tried, the victim's memory is what it was. */
+FIXTURE_TEARDOWN(attack)
+{
+	int status = -1;
+
+	uv_close(&self->uv);
+	if (write(self->to[1], "", 1) == 1)
+		waitpid(self->pid, &status, 0);
+	EXPECT_EQ(0, status);
+}
+
+TEST_F(attack, handles_are_the_files_own)
+{
+	struct ib_uverbs_dereg_mr dereg = { .mr_handle = self->v->mr_handle };
+	struct ib_uverbs_destroy_cq cq = { .cq_handle = self->v->cq_handle };
+	struct ib_uverbs_destroy_cq_resp cq_resp;
+	struct ib_uverbs_reg_mr_resp mr;
+	void *buf = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT_GT(0, uv_dealloc_pd(self->uv.fd, self->v->pd));
+	EXPECT_GT(0, uv_destroy_qp_handle(self->uv.fd, self->v->qp_handle));
+	EXPECT_GT(0, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_DEREG_MR, &dereg, sizeof(dereg), NULL, 0, NULL,
+			    0, NULL, 0));
+	EXPECT_GT(0, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_DESTROY_CQ, &cq, sizeof(cq), &cq_resp,
+			    sizeof(cq_resp), NULL, 0, NULL, 0));
+	EXPECT_GT(0, uv_reg_mr(self->uv.fd, self->v->pd, buf, UV_PAGE, (uintptr_t)buf,
+			       IBV_ACCESS_LOCAL_WRITE, &mr));
+}
+
+TEST_F(attack, uars_are_not_to_be_mapped)
+{
+	unsigned long idx;
+
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
+				   self->v->uar_off));
+	/* Nor by taking the device's number for an index. */
+	for (idx = 8; idx < 256; idx++)
+		EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
+					   UV_MMAP_OFF(MLX5_IB_MMAP_REGULAR_PAGE, idx)));
+}
+
+TEST_F(attack, doorbells_for_its_queues_are_dropped)
+{
+	long dropped;
+	uint8_t *uar;
+	int i;
+
+	NEED_HCA_CTL();
+	dropped = hca_counter("wrong_uar");
+	for (i = 0; i < 8; i++) {
+		uar = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
+			   UV_MMAP_OFF(MLX5_IB_MMAP_NC_PAGE, i));
+		ASSERT_NE(MAP_FAILED, uar);
+		*(volatile uint64_t *)(uar + BF_OFFSET) = htobe64((uint64_t)self->v->qpn << 8 | 1);
+		*(volatile uint64_t *)(uar + CQ_ARM_OFFSET) = htobe64((uint64_t)self->v->cqn);
+	}
+	EXPECT_EQ(dropped + 16, hca_counter("wrong_uar"));
+}
+
+/* The victim's key and address, used as an own local key and as a remote key through the loopback. */
+TEST_F(attack, keys_are_of_no_use)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_sge sge = { .addr = self->v->addr, .length = 64, .lkey = self->v->rkey };
+	struct ibv_wc wc;
+	struct rdma r;
+	struct pair p;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
+	wr.wr.rdma.remote_addr = self->v->addr;
+	wr.wr.rdma.rkey = self->v->rkey;
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 64));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, reap(p.cq[0], &wc));
+	ASSERT_EQ(0, pair_reconnect(&p));
+
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_RDMA_READ };
+	wr.wr.rdma.remote_addr = self->v->addr;
+	wr.wr.rdma.rkey = self->v->rkey;
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 64));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, reap(p.cq[0], &wc));
+	EXPECT_NE(SECRET, *(uint32_t *)p.buf[0]);
+	ASSERT_EQ(0, pair_reconnect(&p));
+
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	ASSERT_EQ(0, post_recv(p.qp[1], p.mr, p.buf[1], 64, 1));
+	ASSERT_EQ(0, post_send(&p, &wr, NULL, 0));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(p.cq[0], &wc));
+	EXPECT_NE(SECRET, *(uint32_t *)p.buf[1]);
+	pair_close(&p);
+	rdma_close(&r);
+}
+
+TEST_F(attack, every_key_in_reach_is_of_no_use)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	uint32_t key, own;
+	struct rdma r;
+	struct pair p;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
+	own = p.mr->rkey >> 8;
+	for (key = self->v->rkey - 0x300; key <= self->v->rkey + 0x300; key += 0x40) {
+		if (key >> 8 == own)
+			continue;
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_RDMA_WRITE };
+		wr.wr.rdma.remote_addr = self->v->addr;
+		wr.wr.rdma.rkey = key;
+		ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, reap(p.cq[0], &wc)) TH_LOG("key %#x", key);
+		ASSERT_EQ(0, pair_reconnect(&p));
+	}
+	pair_close(&p);
+	rdma_close(&r);
+}
+
+/* The victim's addresses are the attacker's own address space here, and there is nothing there. */
+TEST_F(attack, doorbell_record_is_looked_up_in_the_callers_memory)
+{
+	struct uv_cq cq;
+
+	munmap((void *)(uintptr_t)self->v->addr, UV_PAGE);
+	EXPECT_EQ(-EFAULT, uv_create_cq_dbr(self->uv.fd, 31, (void *)(uintptr_t)self->v->addr, &cq));
+}
+
+/* --- An unprivileged user at work ------------------------------------------------------------------------ */
+
+TEST(unprivileged_user_can_work)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_wc wc;
+	struct rdma r;
+	struct pair p;
+
+	ASSERT_EQ(0, become_tester());
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
+	fill(p.buf[0], 4096, 1);
+	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
+	wr.wr.rdma.rkey = p.mr->rkey;
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 4096));
+	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
+	EXPECT_TRUE(same_fill(p.buf[1], 4096, 1));
+	pair_close(&p);
+	rdma_close(&r);
+}
+
+TEST(raw_packets_are_for_the_privileged)
+{
+	struct uv_qp_req req;
+	struct uv_cq cq;
+	struct uv_qp qp = {};
+	struct uv uv;
+	uint32_t pd;
+
+	ASSERT_EQ(0, become_tester());
+	ASSERT_EQ(0, uv_open(&uv));
+	ASSERT_EQ(0, uv_alloc_pd(uv.fd, &pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(uv.fd, 31, &cq));
+	uv_qp_req_init(&req, pd, cq.handle, IBV_QPT_RAW_PACKET);
+	ASSERT_EQ(0, uv_mem_alloc(&qp.mem, 1 << 16));
+	req.drv.buf_addr = (uintptr_t)qp.mem.buf;
+	req.drv.db_addr = (uintptr_t)qp.mem.dbr;
+	EXPECT_EQ(-EPERM, uv_create_qp_raw(uv.fd, &req, &qp));
+	uv_close(&uv);
+}
+
+TEST(devx_is_refused)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
+		.flags = MLX5_IB_ALLOC_UCTX_DEVX, .lib_caps = MLX5_LIB_CAP_4K_UAR,
+	};
+	struct uv uv;
+
+	NEED_BLUEBELL("DEVX comes with another issue");
+	ASSERT_EQ(0, become_tester());
+	EXPECT_GT(0, uv_open_req(&uv, &req));
+}
+
+/* --- Locked memory ----------------------------------------------------------------------------------------- */
+
+FIXTURE(memlock) {
+	struct uv uv;
+	uint32_t pd;
+	void *mem;
+};
+
+#define LIMIT_PAGES 64
+
+FIXTURE_SETUP(memlock)
+{
+	struct rlimit lim = { LIMIT_PAGES * UV_PAGE, LIMIT_PAGES * UV_PAGE };
+
+	self->mem = mmap(NULL, 4 * LIMIT_PAGES * UV_PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->mem);
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
+	ASSERT_EQ(0, become_tester());
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+}
+
+FIXTURE_TEARDOWN(memlock)
+{
+	uv_close(&self->uv);
+}
+
+static int reg_pages(struct uv *uv, uint32_t pd, void *mem, size_t pages, uint32_t *handle)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	int ret = uv_reg_mr(uv->fd, pd, mem, pages * UV_PAGE, (uintptr_t)mem, IBV_ACCESS_LOCAL_WRITE,
+			    &resp);
+
+	*handle = resp.mr_handle;
+	return ret;
+}
+
+TEST_F(memlock, regions_up_to_the_limit_and_no_further)
+{
+	uint32_t handle, more;
+
+	ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES, &handle));
+	EXPECT_EQ(LIMIT_PAGES, uv_pinned_pages());
+	EXPECT_EQ(-ENOMEM, reg_pages(&self->uv, self->pd, self->mem + LIMIT_PAGES * UV_PAGE, 1, &more));
+	EXPECT_EQ(LIMIT_PAGES, uv_pinned_pages());
+	ASSERT_EQ(0, uv_dereg_mr(self->uv.fd, handle));
+	EXPECT_EQ(0, uv_pinned_pages());
+	EXPECT_EQ(-ENOMEM, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES + 1, &more));
+	EXPECT_EQ(0, uv_pinned_pages());
+	EXPECT_EQ(0, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES, &handle));
+}
+
+/* Pages that are pinned twice count twice. */
+TEST_F(memlock, the_same_page_again_counts_again)
+{
+	uint32_t handle;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES / 4, &handle));
+	EXPECT_EQ(-ENOMEM, reg_pages(&self->uv, self->pd, self->mem, 1, &handle));
+}
+
+TEST_F(memlock, queues_count_too)
+{
+	long pinned = -1;
+	struct uv_cq cq;
+	struct uv_qp qp;
+	uint32_t handle;
+
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &cq));
+	pinned = uv_pinned_pages();
+	EXPECT_EQ(2, pinned);	/* its buffer and its doorbell record */
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, cq.handle, IBV_QPT_RC, &qp));
+	EXPECT_LT(pinned, uv_pinned_pages());
+	pinned = uv_pinned_pages();
+	ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES - pinned, &handle));
+	/* No room for a queue, its record least of all; and what was tried left nothing pinned. */
+	EXPECT_EQ(-ENOMEM, uv_create_cq(self->uv.fd, 63, &cq));
+	EXPECT_EQ(-ENOMEM, uv_create_qp(self->uv.fd, self->pd, cq.handle, IBV_QPT_RC, &qp));
+	EXPECT_EQ(LIMIT_PAGES, uv_pinned_pages());
+	ASSERT_EQ(0, uv_dereg_mr(self->uv.fd, handle));
+	EXPECT_EQ(0, uv_create_cq(self->uv.fd, 63, &cq));
+}
+
+TEST_F(memlock, room_for_the_buffer_but_not_for_the_record)
+{
+	struct uv_cq cq;
+	uint32_t handle;
+
+	ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES - 1, &handle));
+	EXPECT_EQ(-ENOMEM, uv_create_cq(self->uv.fd, 63, &cq));
+	EXPECT_EQ(LIMIT_PAGES - 1, uv_pinned_pages());
+}
+
+TEST_HARNESS_MAIN
