@@ -19,6 +19,7 @@
 
 #include "layout_uar.h"
 
+struct mlx5_ib_umr;
 struct mlx5_ib_user_db_page;
 
 /**
@@ -34,6 +35,7 @@ struct mlx5_ib_db {
 #include "cq.h"
 #include "mr.h"
 #include "qp.h"
+#include "umr.h"
 
 /**
  * struct mlx5_ib_dev - one HCA
@@ -43,6 +45,8 @@ struct mlx5_ib_db {
  * @qp_table: finds QPs when the device raises an event
  * @mkey_variant: low byte of the next memory key, so that a key that was
  *	destroyed is not the one that takes its place
+ * @umr: registers memory without firmware commands; NULL if the device cannot.
+ *	Constant while the device is registered
  * @dump_fill_mkey: key that takes and gives nothing, valid if @has_dump_fill
  * @has_dump_fill: the device has such a key
  * @vendor_id: of the board, from the adapter
@@ -53,6 +57,7 @@ struct mlx5_ib_dev {
 	struct notifier_block mdev_events;
 	struct mlx5_ib_qp_table qp_table;
 	atomic_t mkey_variant;
+	struct mlx5_ib_umr *umr;
 	u32 dump_fill_mkey;
 	bool has_dump_fill;
 	u32 vendor_id;
@@ -74,7 +79,7 @@ struct mlx5_bfreg_info {
 	struct mlx5_bfreg_layout layout;
 	u32 *sys_pages;
 	unsigned int *count;
-	struct mutex lock;
+	struct mutex lock;	/* sys_pages, count */
 	u8 ver;
 	bool lib_uar_4k;
 	bool lib_uar_dyn;
@@ -98,7 +103,7 @@ struct mlx5_ib_ucontext {
 	struct ib_ucontext ibucontext;
 	struct mlx5_bfreg_info bfregi;
 	struct xarray db_pages;
-	struct mutex db_lock;
+	struct mutex db_lock;	/* db_pages */
 	struct xarray uars;
 	u32 tdn;
 	bool has_tdn;

@@ -55,6 +55,7 @@ int mlx5_ib_event(struct notifier_block *nb, unsigned long type, void *data)
 
 	switch (type) {
 	case MLX5_DEV_EVENT_SYS_ERROR:
+		mlx5_ib_abort_umr(dev);
 		event.event = IB_EVENT_DEVICE_FATAL;
 		event.element.port_num = 1;
 		break;

@@ -117,8 +117,11 @@ static int register_device(struct mlx5_ib_dev *dev)
 	err = mlx5_ib_init_qp_table(dev);
 	if (err)
 		return err;
-	err = ib_register_device(&dev->ib_dev, "mlx5_%d", dev->mdev->device);
+	err = mlx5_ib_init_umr(dev);
+	if (!err)
+		err = ib_register_device(&dev->ib_dev, "mlx5_%d", dev->mdev->device);
 	if (err) {
+		mlx5_ib_cleanup_umr(dev);
 		mlx5_ib_cleanup_qp_table(dev);
 		return err;
 	}
@@ -158,6 +161,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 
 	mlx5_notifier_unregister(dev->mdev, &dev->mdev_events);
 	ib_unregister_device(&dev->ib_dev);
+	mlx5_ib_cleanup_umr(dev);
 	mlx5_ib_cleanup_qp_table(dev);
 	ib_dealloc_device(&dev->ib_dev);
 }

@@ -52,13 +52,37 @@ static struct mlx5_ib_mr_mem *pin_mem(struct mlx5_ib_dev *dev, u64 start, u64 le
 	return_ptr(mem);
 }
 
-/* Ask the device for a key over @umem. */
+/* Have firmware make a key over @umem, with room for whatever its class may hold later. */
+static int create_key_by_firmware(struct mlx5_ib_dev *dev, struct ib_umem *umem,
+				  const struct mlx5_ib_mkc_attr *attr,
+				  const struct mlx5_ib_mkey_caps *caps, int class, u32 *mkey)
+{
+	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
+	void *mkc;
+	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+
+	if (!in)
+		return -ENOMEM;
+	mlx5_ib_fill_create_mkey(in, attr, caps);
+	if (class >= 0) {
+		mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+		MLX5_SET(mkc, mkc, umr_en, 1);
+		MLX5_SET(mkc, mkc, translations_octword_size,
+			 mlx5_ib_mtt_octowords(mlx5_ib_umr_class_mtts(class)));
+	}
+	mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
+			     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
+	return mlx5_fw_create_mkey(dev, in, inlen, mkey);
+}
+
+/* A key over @umem: one that is free, or a new one. */
 static int create_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
-		      struct mlx5_ib_mkc_attr *attr, u32 *mkey)
+		      struct mlx5_ib_mkc_attr *attr, int *class, u32 *mkey)
 {
 	struct mlx5_ib_mkey_caps caps;
 	unsigned long pgsz;
-	size_t nmtts, inlen;
+	size_t nmtts;
+	int err;
 
 	get_mkey_caps(dev, &caps);
 	pgsz = ib_umem_find_best_pgsz(umem, mlx5_ib_mkey_page_sizes(), attr->iova);
@@ -71,14 +95,11 @@ static int create_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 	attr->nmtts = nmtts;
 	attr->variant = atomic_inc_return(&dev->mkey_variant);
 
-	inlen = mlx5_ib_create_mkey_inlen(nmtts);
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
-
-	if (!in)
-		return -ENOMEM;
-	mlx5_ib_fill_create_mkey(in, attr, &caps);
-	mlx5_ib_populate_pas(umem, pgsz, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
-	return mlx5_fw_create_mkey(dev, in, inlen, mkey);
+	*class = mlx5_ib_umr_choose_class(dev, attr->access, nmtts);
+	err = mlx5_ib_umr_reg(dev, *class, umem, attr, &caps, mkey);
+	if (err != -EAGAIN)
+		return err;
+	return create_key_by_firmware(dev, umem, attr, &caps, *class, mkey);
 }
 
 /*
@@ -101,7 +122,7 @@ static struct ib_mr *create_mr(struct ib_pd *pd, struct mlx5_ib_mr_mem *mem, u64
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = create_key(dev, mem->umem, &attr, &mkey);
+	err = create_key(dev, mem->umem, &attr, &mr->class, &mkey);
 	if (err)
 		return ERR_PTR(err);
 
@@ -242,10 +263,13 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
+	struct mlx5_ib_dev *dev = to_mdev(ibmr->device);
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
 	int err;
 
-	err = mlx5_fw_destroy_mkey(to_mdev(ibmr->device), ibmr->lkey);
+	err = mlx5_ib_umr_revoke(dev, mr->class, ibmr->lkey);
+	if (err == -EAGAIN)
+		err = mlx5_fw_destroy_mkey(dev, ibmr->lkey);
 	if (err)
 		return err;
 	put_mem(mr->mem);

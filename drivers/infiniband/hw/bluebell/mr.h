@@ -28,11 +28,13 @@ struct mlx5_ib_mr_mem {
  * @ibmr: verbs object; its lkey and rkey are the key. Freed by dereg_mr
  * @mem: the memory, given up after DESTROY_MKEY
  * @access: enum ib_access_flags it was registered with
+ * @class: size class of the key, if it can be kept for another region, or -1
  */
 struct mlx5_ib_mr {
 	struct ib_mr ibmr;
 	struct mlx5_ib_mr_mem *mem;
 	u32 access;
+	int class;
 };
 
 static inline struct mlx5_ib_mr *to_mmr(struct ib_mr *ibmr)
