@@ -71,6 +71,17 @@ static bool privileged(const struct qp *qp)
 	return qp->type == QPT_REG_UMR;
 }
 
+/*
+ * A key of kind PA or MTT leads to addresses of the host's memory. Only queue pairs of a kernel,
+ * which says so by qpc.fre (fast registration enable), may change where; a process could reach
+ * everything. Freeing is harmless.
+ */
+static bool redirects(const struct qp *qp, const struct mkey *mk, const struct umr *u)
+{
+	return !IFC_GET(qpc, qp->qpc, fre) && (mk->mode == MKM_PA || mk->mode == MKM_MTT) &&
+	       (u->octowords || u->mask & ~MASK_FREE);
+}
+
 /* May this queue pair change this key in this way? NULL, or the reason. */
 static const char *forbidden(const struct qp *qp, const struct mkey *mk, const struct umr *u,
 			     uint32_t key)
@@ -83,6 +94,8 @@ static const char *forbidden(const struct qp *qp, const struct mkey *mk, const s
 		return "the key does not allow UMR";
 	if (!privileged(qp) && mk->pdn != qp->pdn)
 		return "the key is of another PD";
+	if (!privileged(qp) && redirects(qp, mk, u))
+		return "a process would choose addresses of the host";
 	if (!privileged(qp) && u->mask & MASK_PD && IFC_GET(mkc, u->ctx, pd) != qp->pdn)
 		return "only a UMR QP moves keys between PDs";
 	if ((u->flags & UMR_CHECK_MASK) == UMR_MUST_FREE && !mk->free)

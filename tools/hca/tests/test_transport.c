@@ -1246,6 +1246,19 @@ static void umr_cut_short(void **state)
 	expect(CQ_B, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
+/* Or a process could lead a key of its own to any address of its host. */
+static void umr_of_a_process_sets_no_addresses(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, UMR_LIVE, 1);
+}
+
+static void umr_of_a_process_keeps_the_page_size(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, 1ull << 1, 0);
+}
+
 static void umr_registers_memory_from_a_list(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_MTT);
@@ -1254,6 +1267,7 @@ static void umr_registers_memory_from_a_list(void **state)
 	struct rig_wqe w;
 
 	(void)state;
+	IFC_SET(qpc, b->qpc, fre, 1);
 	rig.brk[1] = (rig.brk[1] + 4095) & ~4095ull;
 	pages = rig_alloc(1, 8192);
 	put_be64(rig_ptr(1, list), (pages + 4096) | 3);		/* in the other order */
@@ -1334,6 +1348,7 @@ int main(void)
 		UD(ud_qkey), UD(ud_limits), UD(ud_multicast), RC(umr_binds_a_window),
 		RC(umr_needs_the_right), RC(umr_stays_in_its_pd), RC(umr_fits_the_key),
 		RC(umr_checks_for_free), RC(umr_knows_its_mask), RC(umr_cut_short),
+		RC(umr_of_a_process_sets_no_addresses), RC(umr_of_a_process_keeps_the_page_size),
 		RC(umr_registers_memory_from_a_list), RC(send_with_invalidate),
 	};
 
