@@ -43,6 +43,12 @@ struct delayed {
 	struct delayed *next;
 };
 
+/*
+ * What is counted: the kinds of objects, and beside them the memory keys that are free. A free
+ * key reaches nothing; drivers keep some for the next registration.
+ */
+enum { COUNT_MKEY_FREE = OBJ_KINDS, COUNTS };
+
 struct ctrl {
 	struct evconnlistener *listener;
 	char path[108];
@@ -53,7 +59,7 @@ struct ctrl {
 	unsigned int cqe_delay_ms;	/* 0: drop */
 	struct delayed *delayed;
 	bool have_baseline;
-	unsigned int baseline[OBJ_KINDS];
+	unsigned int baseline[COUNTS];
 };
 
 struct client {
@@ -101,12 +107,35 @@ static void add_num(struct json_object *o, const char *key, int64_t v)
 
 /* ---- census -------------------------------------------------------------------------------- */
 
-static bool count_uid(struct hca *hca, struct obj *obj, void *arg)
+static const char *count_name(unsigned int k)
 {
-	struct json_object *by = arg, *n;
+	return k == COUNT_MKEY_FREE ? "mkey_free" : obj_kind_name[k];
+}
+
+static bool counts_as(const struct obj *obj, unsigned int k)
+{
+	if (obj->kind != OBJ_MKEY)
+		return obj->kind == k;
+	return k == (((const struct mkey *)obj)->free ? COUNT_MKEY_FREE : OBJ_MKEY);
+}
+
+struct tally {
+	unsigned int k, n;
+	struct json_object *by_uid;	/* or NULL */
+};
+
+static bool tally_obj(struct hca *hca, struct obj *obj, void *arg)
+{
+	struct tally *t = arg;
+	struct json_object *by = t->by_uid, *n;
 	char uid[8];
 
 	(void)hca;
+	if (!counts_as(obj, t->k))
+		return true;
+	t->n++;
+	if (!by)
+		return true;
 	snprintf(uid, sizeof(uid), "%u", obj->uid);
 	if (json_object_object_get_ex(by, uid, &n))
 		json_object_int_inc(n, 1);
@@ -115,24 +144,33 @@ static bool count_uid(struct hca *hca, struct obj *obj, void *arg)
 	return true;
 }
 
+static unsigned int tally(struct hca *hca, unsigned int k, struct json_object *by_uid)
+{
+	struct tally t = { .k = k, .by_uid = by_uid };
+
+	obj_for_each(hca, k == COUNT_MKEY_FREE ? OBJ_MKEY : (enum obj_kind)k, tally_obj, &t);
+	return t.n;
+}
+
 static struct json_object *census_kinds(struct hca *hca, unsigned int *total)
 {
 	struct json_object *kinds = json_object_new_object();
 	unsigned int k;
 
-	for (k = 0; k < OBJ_KINDS; k++) {
-		unsigned int n = obj_count(hca, k);
-		struct json_object *o, *by;
+	for (k = 0; k < COUNTS; k++) {
+		struct json_object *by = json_object_new_object();
+		unsigned int n = tally(hca, k, by);
+		struct json_object *o;
 
 		*total += n;
-		if (!n)
+		if (!n) {
+			json_object_put(by);
 			continue;
+		}
 		o = json_object_new_object();
-		by = json_object_new_object();
-		obj_for_each(hca, k, count_uid, by);
 		add_num(o, "total", n);
 		json_object_object_add(o, "by_uid", by);
-		json_object_object_add(kinds, obj_kind_name[k], o);
+		json_object_object_add(kinds, count_name(k), o);
 	}
 	return kinds;
 }
@@ -144,8 +182,8 @@ static struct json_object *do_census(struct hca *hca, unsigned int n, char **w)
 	unsigned int total = 0, k;
 
 	if (n > 1 && !strcmp(w[1], "reset")) {
-		for (k = 0; k < OBJ_KINDS; k++)
-			c->baseline[k] = obj_count(hca, k);
+		for (k = 0; k < COUNTS; k++)
+			c->baseline[k] = tally(hca, k, NULL);
 		c->have_baseline = true;
 		return ok();
 	}
@@ -157,10 +195,12 @@ static struct json_object *do_census(struct hca *hca, unsigned int n, char **w)
 	if (!c->have_baseline)
 		return o;
 	delta = json_object_new_object();
-	for (k = 0; k < OBJ_KINDS; k++)
-		if (obj_count(hca, k) != c->baseline[k])
-			add_num(delta, obj_kind_name[k],
-				(int64_t)obj_count(hca, k) - c->baseline[k]);
+	for (k = 0; k < COUNTS; k++) {
+		int64_t diff = (int64_t)tally(hca, k, NULL) - c->baseline[k];
+
+		if (diff)
+			add_num(delta, count_name(k), diff);
+	}
 	json_object_object_add(o, "delta", delta);
 	return o;
 }

@@ -198,13 +198,10 @@ int hca_census_reset(void)
 	return baseline ? 0 : -EIO;
 }
 
-/*
- * mlx5_ib keeps the mkeys of deregistered MRs in a cache of its own for a while: only Bluebell is held
- * to an exact count of mkeys.
- */
+/* Both drivers keep free mkeys for the next registration. Those in use are counted exactly. */
 static bool kind_counts(const char *kind)
 {
-	return driver_is("bluebell") || strcmp(kind, "mkey");
+	return strcmp(kind, "mkey_free");
 }
 
 static size_t print_delta(char *text, size_t size, size_t len, const char *kind, int delta)
