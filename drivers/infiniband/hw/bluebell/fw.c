@@ -17,8 +17,9 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/* Longest register that access_reg() is used for: PTYS. */
+/* Longest registers that access_reg() is used for: PTYS and NODE_DESC. */
 #define MAX_REG_DW	MLX5_ST_SZ_DW(ptys_reg)
+static_assert(MLX5_ST_SZ_BYTES(ptys_reg) >= IB_DEVICE_NODE_DESC_MAX);
 
 static const struct {
 	u8 status;
@@ -426,8 +427,6 @@ int mlx5_fw_query_ib_port(struct mlx5_ib_dev *dev, u8 port, struct mlx5_fw_ib_po
  */
 int mlx5_fw_query_node_desc(struct mlx5_ib_dev *dev, char *desc)
 {
-	static_assert(IB_DEVICE_NODE_DESC_MAX <= MAX_REG_DW * sizeof(u32));
-
 	memset(desc, 0, IB_DEVICE_NODE_DESC_MAX);
 	return access_reg(dev, MLX5_REG_NODE_DESC, desc, IB_DEVICE_NODE_DESC_MAX, false);
 }

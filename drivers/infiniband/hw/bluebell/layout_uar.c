@@ -206,7 +206,7 @@ static int dyn_uar(u32 index, const struct mlx5_bfreg_layout *layout,
  *
  * Return: 0, or -EINVAL for an offset that means nothing: an unknown command, an
  * index beyond the table, bits that the command has no use for; -EOPNOTSUPP for
- * clock parameters of another version; -ENOSYS for contiguous pages.
+ * clock parameters of another version.
  */
 int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
 			       struct mlx5_ib_mmap_req *req)
@@ -222,9 +222,6 @@ int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layo
 	}
 	if (command == MLX5_IB_MMAP_ALLOC_WC)
 		return dyn_uar(mlx5_ib_get_extended_index(pgoff), layout, req);
-	/* Old kernels had it, and libraries know this answer. */
-	if (command == MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES)
-		return -ENOSYS;
 	if (pgoff >> 16)
 		return -EINVAL;
 

