@@ -260,11 +260,6 @@ static int to_state(struct env *e, enum ibv_qp_state state)
 	return uv_modify_qp(e->uv.fd, &req);
 }
 
-static int to_sqd(struct env *e)
-{
-	return to_state(e, IBV_QPS_SQD);
-}
-
 static int to_err(struct env *e)
 {
 	return to_state(e, IBV_QPS_ERR);
@@ -416,7 +411,6 @@ VERB(query_qp, prep_init_qp, act_query_qp, NULL, fini_created_qp);
 VERB(modify_qp_reset_to_init, prep_created_qp, to_init, NULL, fini_created_qp);
 VERB(modify_qp_init_to_rtr, prep_init_qp, to_rtr, NULL, fini_created_qp);
 VERB(modify_qp_rtr_to_rts, prep_rtr_qp, to_rts, NULL, fini_created_qp);
-VERB(modify_qp_rts_to_sqd, prep_rts_qp, to_sqd, NULL, fini_created_qp);
 VERB(modify_qp_rts_to_err, prep_rts_qp, to_err, NULL, fini_created_qp);
 VERB(modify_qp_rts_to_reset, prep_rts_qp, to_reset, NULL, fini_created_qp);
 VERB(create_ah, NULL, act_create_ah, act_destroy_ah, NULL);

@@ -39,7 +39,10 @@ FIXTURE_TEARDOWN(state)
 	rdma_close(&self->r);
 }
 
-/* The IBA's state machine, as far as a program can ask for it. SQE is entered by errors alone. */
+/*
+ * The IBA's state machine, as far as a program can ask for it. SQE is entered by errors alone, and SQD not
+ * at all: linux/mlx5/mlx5_ifc.h has no command that leads there.
+ */
 static const bool legal[QP_STATES][QP_STATES] = {
 	[IBV_QPS_RESET] = { [IBV_QPS_RESET] = true, [IBV_QPS_INIT] = true },
 	[IBV_QPS_INIT] = {
@@ -47,27 +50,9 @@ static const bool legal[QP_STATES][QP_STATES] = {
 		[IBV_QPS_RTR] = true,
 	},
 	[IBV_QPS_RTR] = { [IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true, [IBV_QPS_RTS] = true },
-	[IBV_QPS_RTS] = {
-		[IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true, [IBV_QPS_RTS] = true,
-		[IBV_QPS_SQD] = true,
-	},
-	[IBV_QPS_SQD] = {
-		[IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true, [IBV_QPS_RTS] = true,
-		[IBV_QPS_SQD] = true,
-	},
+	[IBV_QPS_RTS] = { [IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true, [IBV_QPS_RTS] = true },
 	[IBV_QPS_ERR] = { [IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true },
 };
-
-/* mlx5_ib takes no one to SQD, and so nowhere from there. */
-static bool has_sqd(void)
-{
-	return !driver_is("mlx5_ib");
-}
-
-static bool is_legal(int from, int to)
-{
-	return legal[from][to] && (to != IBV_QPS_SQD || has_sqd());
-}
 
 /* Ask for a state, with all that the way to it needs. */
 static int ask(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state from,
@@ -79,7 +64,7 @@ static int ask(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum
 	case IBV_QPS_RTR:
 		return rdma_qp_rtr(qp, cfg, qp->qp_num, r->port.lid);
 	case IBV_QPS_RTS:
-		if (from == IBV_QPS_RTS || from == IBV_QPS_SQD)
+		if (from == IBV_QPS_RTS)
 			return rdma_modify_state(qp, to);
 		return rdma_qp_rts(qp, cfg);
 	default:
@@ -91,7 +76,7 @@ static int ask(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum
 static int go_to(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state to)
 {
 	static const enum ibv_qp_state way[] = {
-		IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD,
+		IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
 	};
 	enum ibv_qp_state from = IBV_QPS_RESET;
 	size_t i;
@@ -113,12 +98,12 @@ TEST_F(state, every_pair_of_states)
 	int from, to, want;
 
 	for (from = 0; from < QP_STATES; from++) {
-		if (from == IBV_QPS_SQE || (from == IBV_QPS_SQD && !has_sqd()))
+		if (from == IBV_QPS_SQE || from == IBV_QPS_SQD)
 			continue;
 		for (to = 0; to < QP_STATES; to++) {
 			ASSERT_EQ(0, go_to(&self->r, self->qp, &self->cfg, from)) TH_LOG("to %d", from);
 			ASSERT_EQ(from, rdma_qp_state(self->qp));
-			want = is_legal(from, to) ? 0 : EINVAL;
+			want = legal[from][to] ? 0 : EINVAL;
 			EXPECT_EQ(want, ask(&self->r, self->qp, &self->cfg, from, to))
 				TH_LOG("from %d to %d", from, to);
 			EXPECT_EQ(want ? from : to, rdma_qp_state(self->qp))
@@ -171,30 +156,23 @@ static const struct step rc_steps[] = {
 	{ IBV_QPS_RTR, IBV_QPS_RTS, RC_RTS,
 	  IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_CUR_STATE },
 	{ IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_CUR_STATE },
-	{ IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
-	{ IBV_QPS_SQD, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER },
 }, uc_steps[] = {
 	{ IBV_QPS_RESET, IBV_QPS_INIT, CONN_INIT, 0 },
 	{ IBV_QPS_INIT, IBV_QPS_INIT, 0, CONN_INIT },
 	{ IBV_QPS_INIT, IBV_QPS_RTR, UC_RTR, IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX },
 	{ IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, IBV_QP_ACCESS_FLAGS | IBV_QP_CUR_STATE },
 	{ IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_ACCESS_FLAGS | IBV_QP_CUR_STATE },
-	{ IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
-	{ IBV_QPS_SQD, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS },
 }, ud_steps[] = {
 	{ IBV_QPS_RESET, IBV_QPS_INIT, UD_INIT, 0 },
 	{ IBV_QPS_INIT, IBV_QPS_INIT, 0, UD_INIT },
 	{ IBV_QPS_INIT, IBV_QPS_RTR, 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY },
 	{ IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, IBV_QP_CUR_STATE | IBV_QP_QKEY },
 	{ IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_QKEY },
-	{ IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
-	{ IBV_QPS_SQD, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_QKEY },
 };
 
 static const struct step *steps_of(enum ibv_qp_type type, size_t *n)
 {
-	/* The last two are from and to SQD. */
-	*n = ARRAY_SIZE(rc_steps) - (has_sqd() ? 0 : 2);
+	*n = ARRAY_SIZE(rc_steps);
 	return type == IBV_QPT_RC ? rc_steps : type == IBV_QPT_UC ? uc_steps : ud_steps;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Data, over RC, UC and UD between two queue pairs of one port: every opcode, sizes around the MTU, what
- * the completions say, flow control, errors and their syndromes, draining, asynchronous events.
+ * the completions say, flow control, errors and their syndromes, asynchronous events.
  */
 #include <sched.h>
 
@@ -242,38 +242,6 @@ TEST_F(xfer, flush_on_error_in_order)
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
 	EXPECT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	EXPECT_EQ(0, reap_ok(self->p.cq[1], &wc));
-}
-
-TEST_F(xfer, drain_and_go_on)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = 1 };
-	struct ibv_async_event ev;
-	struct ibv_wc wc;
-
-	if (driver_is("mlx5_ib"))
-		SKIP(return, "mlx5_ib takes no one to SQD");
-	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, 1));
-	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, 2));
-	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
-	ASSERT_EQ(0, ibv_modify_qp(self->p.qp[0], &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY));
-	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
-	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
-	EXPECT_EQ(IBV_QPS_SQD, rdma_qp_state(self->p.qp[0]));
-	while (!async_event(self->r.ctx, &ev, 2000))
-		if (ev.event_type == IBV_EVENT_SQ_DRAINED)
-			break;
-	EXPECT_EQ(IBV_EVENT_SQ_DRAINED, ev.event_type);
-	/* What is posted now waits … */
-	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .wr_id = 2 };
-	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
-	EXPECT_TRUE(cq_stays_empty(self->p.cq[0], 100));
-	EXPECT_TRUE(cq_stays_empty(self->p.cq[1], 1));
-	/* … until it is RTS again. */
-	ASSERT_EQ(0, rdma_modify_state(self->p.qp[0], IBV_QPS_RTS));
-	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
-	EXPECT_EQ(2, wc.wr_id);
-	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
 }
 
 /* --- One-sided ----------------------------------------------------------------------------------------------- */
