@@ -17,7 +17,8 @@
 
 /* BTH opcode: service in the top three bits, operation below. */
 enum bth_service {
-	BTH_RC = 0x00, BTH_UC = 0x20, BTH_UD = 0x60, BTH_SERVICE_MASK = 0xe0, BTH_OP_MASK = 0x1f,
+	BTH_RC = 0x00, BTH_UC = 0x20, BTH_UD = 0x60, BTH_XRC = 0xa0, BTH_SERVICE_MASK = 0xe0,
+	BTH_OP_MASK = 0x1f,
 };
 
 enum bth_op {
@@ -57,6 +58,8 @@ struct packet {
 	uint32_t psn;
 	/* DETH */
 	uint32_t qkey, sqpn;
+	/* XRCETH */
+	uint32_t xrc_srqn;
 	/* RETH, AtomicETH */
 	uint64_t va;
 	uint32_t rkey;

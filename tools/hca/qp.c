@@ -125,7 +125,8 @@ static void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 	hca_trace(hca, "qp_state", "\"qpn\":%u,\"from\":\"%s\",\"to\":\"%s\"", qp->obj.num,
 		  qp_state_name(old), qp_state_name(now));
 	transport_qp_state(hca, qp, old, now);
-	if (now == QPS_ERR && old != QPS_ERR && qp->srq && !qp->last_wqe_done) {
+	if (now == QPS_ERR && old != QPS_ERR && qp->rq_type == RQ_SRQ && qp->type != QPT_XRC &&
+	    !qp->last_wqe_done) {
 		/* It took its last WQE from the SRQ. */
 		qp->last_wqe_done = true;
 		qp_event(hca, qp, EV_SRQ_LAST_WQE);

@@ -81,11 +81,6 @@ static bool is_dgram(const struct qp *qp)
 	return qp->type == QPT_UD || qp->type == QPT_QP0 || qp->type == QPT_QP1;
 }
 
-static bool is_rc(const struct qp *qp)
-{
-	return qp->type == QPT_RC;
-}
-
 /* ---- completions ---------------------------------------------------------------- */
 
 /* Answers this short go into the CQE if the QP asked for it and there is one. */
@@ -150,7 +145,7 @@ static void reap(struct hca *hca, struct qp *qp)
 		if (op->error) {
 			complete(hca, qp, op, op->error);
 			op_remove(req, op);
-			if (is_rc(qp) || qp->type == QPT_REG_UMR)
+			if (transport_reliable(qp) || qp->type == QPT_REG_UMR)
 				qp_to_error(hca, qp, 0);
 			else
 				qp_to_sq_error(hca, qp);
@@ -521,6 +516,7 @@ static enum cqe_syndrome message_packet(struct hca *hca, const struct qp *qp, st
 	p->solicited = last && w->solicited;
 	p->ack_req = last || op->sent % ACK_EVERY == ACK_EVERY - 1;
 	p->imm = w->imm;
+	p->xrc_srqn = w->xrc_srqn;
 	if (first) {
 		p->va = w->raddr;
 		p->rkey = w->rkey;
@@ -537,6 +533,7 @@ static struct packet *read_packet(struct hca *hca, const struct qp *qp, const st
 
 	if (!p)
 		return NULL;
+	p->xrc_srqn = op->w.xrc_srqn;
 	p->va = op->w.raddr + op->done;
 	p->rkey = op->w.rkey;
 	p->dma_len = op->w.len - op->done;
@@ -554,6 +551,7 @@ static struct packet *atomic_packet(struct hca *hca, const struct qp *qp, const 
 
 	if (!p)
 		return NULL;
+	p->xrc_srqn = w->xrc_srqn;
 	p->va = w->raddr;
 	p->rkey = w->rkey;
 	p->swap_add = w->swap_add;
@@ -641,12 +639,12 @@ static void sent_packet(struct qp *qp, struct send_op *op)
 
 	op->sent++;
 	all = op->w.is_read || op->sent >= op->npsn;
-	if (is_rc(qp))
+	if (transport_reliable(qp))
 		retry_timer_start(req);
 	if (!all)
 		return;
 	req->cur = TAILQ_NEXT(op, link);
-	if (!is_rc(qp))
+	if (!transport_reliable(qp))
 		op->finished = true;
 }
 
@@ -676,7 +674,7 @@ static enum step send_one(struct hca *hca, struct qp *qp, struct send_op *op)
 	enum cqe_syndrome synd;
 	struct packet *p;
 
-	if (is_rc(qp) && psn_diff(op->psn + op->sent, req->una) >= REQ_WINDOW)
+	if (transport_reliable(qp) && psn_diff(op->psn + op->sent, req->una) >= REQ_WINDOW)
 		return STEP_IDLE;
 	if (!fabric_can_tx(hca, is_dgram(qp) ? op->w.av.rlid : qp->path.rlid))
 		return STEP_BLOCKED;

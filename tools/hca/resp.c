@@ -28,9 +28,28 @@ static const struct fault fault_wqe = { NAK_REMOTE_OP, SYND_LOCAL_QP_OP, EV_WQ_C
 
 /* ---- receive WQEs ---------------------------------------------------------------- */
 
-static uint32_t recv_pdn(const struct qp *qp)
+/* Where receive WQEs come from, if not from a queue of the QP's own: XRC packets name the SRQ. */
+static struct srq *recv_srq(struct hca *hca, const struct qp *qp)
 {
-	return qp->srq ? qp->srq->pdn : qp->pdn;
+	struct srq *srq;
+
+	if (qp->type != QPT_XRC)
+		return qp->srq;
+	srq = srq_find(hca, qp->resp->xrc_srqn);
+	return srq && srq->kind == SRQ_XRC && srq->xrcdn == qp->xrcdn ? srq : NULL;
+}
+
+static uint32_t recv_pdn(struct hca *hca, const struct qp *qp)
+{
+	struct srq *srq = recv_srq(hca, qp);
+
+	return srq ? srq->pdn : qp->pdn;
+}
+
+/* Whose keys remote access needs. The target of XRC has no domain but the SRQ's. */
+static uint32_t remote_pdn(struct hca *hca, const struct qp *qp)
+{
+	return qp->type == QPT_XRC ? recv_pdn(hca, qp) : qp->pdn;
 }
 
 static int pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t *buf)
@@ -52,18 +71,29 @@ static int pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t *buf
 	return stride;
 }
 
+/* What the CQE says of the queue: the user's index, in the old layout of CQEs the SRQ's number. */
+static uint32_t cqe_owner(const struct qp *qp, const struct srq *srq)
+{
+	if (!qp->cqe_version1)
+		return srq ? srq->obj.num : 0;
+	return qp->type == QPT_XRC && srq ? srq->user_index : qp->user_index;
+}
+
 /* Take a receive WQE: 0, -ENOENT if none is posted, -EFAULT or -EINVAL. */
 static int take_rwqe(struct hca *hca, struct qp *qp)
 {
 	struct responder *resp = qp->resp;
 	uint8_t buf[RESP_RWQE_MAX];
+	struct srq *srq = recv_srq(hca, qp);
 	size_t skip;
 	int n;
 
 	if (resp->have_rwqe)
 		return 0;
-	if (qp->srq)
-		n = srq_pop(hca, qp->srq, &resp->rwqe_idx, buf, sizeof(buf));
+	resp->rwqe_cqn = qp->type == QPT_XRC && srq ? srq->cqn : qp->cqn_rcv;
+	resp->rwqe_owner = cqe_owner(qp, srq);
+	if (srq)
+		n = srq_pop(hca, srq, &resp->rwqe_idx, buf, sizeof(buf));
 	else
 		n = pop_own(hca, qp, &resp->rwqe_idx, buf);
 	if (n < 0)
@@ -71,7 +101,7 @@ static int take_rwqe(struct hca *hca, struct qp *qp)
 	hca->count.wqes_rq++;
 	resp->have_rwqe = true;
 	resp->got = 0;
-	skip = qp->srq || qp->wq_signature ? WQE_DS : 0;
+	skip = srq || qp->wq_signature ? WQE_DS : 0;
 	return wqe_parse_recv(&resp->rwqe, buf, n, skip);
 }
 
@@ -81,7 +111,7 @@ static void complete(struct hca *hca, struct qp *qp, const struct packet *p, str
 
 	c->qpn = qp->obj.num;
 	c->wqe_counter = resp->rwqe_idx;
-	c->srqn_uidx = qp->user_index;
+	c->srqn_uidx = resp->rwqe_owner;
 	if (p) {
 		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? 0 : p->imm;
 		c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
@@ -92,7 +122,7 @@ static void complete(struct hca *hca, struct qp *qp, const struct packet *p, str
 	}
 	resp->have_rwqe = false;
 	resp->got = 0;
-	cq_complete(hca, qp->cqn_rcv, c);
+	cq_complete(hca, resp->rwqe_cqn, c);
 }
 
 static void complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome synd)
@@ -214,9 +244,9 @@ static bool send_read_packet(struct hca *hca, struct qp *qp, struct resp_job *jo
 	p->msn = job->msn;
 	p->len = last ? job->len - off : qp->mtu;
 	/* The key can have gone since the request was checked. */
-	if (p->len && mkey_read(hca, job->rkey, qp->pdn, qp->obj.num, job->va + off, p->payload,
+	if (p->len && mkey_read(hca, job->rkey, job->pdn, qp->obj.num, job->va + off, p->payload,
 				p->len, MK_REMOTE_READ) != MK_OK) {
-		p->opcode = BTH_RC | BTH_ACK;
+		p->opcode = (p->opcode & BTH_SERVICE_MASK) | BTH_ACK;
 		p->syndrome = NAK_ACCESS;
 		p->len = 0;
 		job->sent = job->npsn - 1;
@@ -277,7 +307,7 @@ static void refuse(struct hca *hca, struct qp *qp, const struct packet *p, const
 		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_PROT);
 	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
 		  qp->obj.num, p->psn, p->opcode, f->nak, f->synd);
-	if (qp->type == QPT_RC)
+	if (transport_reliable(qp))
 		acknowledge(hca, qp, f->nak, p->psn);
 	if (told)
 		complete_error(hca, qp, f->synd);
@@ -359,7 +389,7 @@ static enum outcome do_send(struct hca *hca, struct qp *qp, const struct bth_des
 		*why = &fault_length;
 		return FAULT;
 	}
-	if (!in_cqe && sg_scatter(hca, qp, recv_pdn(qp), resp->rwqe.seg, resp->rwqe.nseg,
+	if (!in_cqe && sg_scatter(hca, qp, recv_pdn(hca, qp), resp->rwqe.seg, resp->rwqe.nseg,
 				  resp->got, p->payload, p->len)) {
 		*why = &fault_prot;
 		return FAULT;
@@ -382,7 +412,7 @@ static enum outcome begin_write(struct hca *hca, struct qp *qp, const struct pac
 	*why = &fault_access;
 	if (!qp->rwe)
 		return FAULT;
-	if (p->dma_len && mkey_check(hca, p->rkey, qp->pdn, qp->obj.num, p->va, p->dma_len,
+	if (p->dma_len && mkey_check(hca, p->rkey, remote_pdn(hca, qp), qp->obj.num, p->va, p->dma_len,
 				     MK_REMOTE_WRITE) != MK_OK)
 		return FAULT;
 	qcounter_add(hca, qp->counter_set, QC_RX_WRITE);
@@ -410,7 +440,7 @@ static enum outcome do_write(struct hca *hca, struct qp *qp, const struct bth_de
 			return o;
 	}
 	*why = &fault_access;
-	if (p->len && mkey_write(hca, resp->rkey, qp->pdn, qp->obj.num, resp->va, p->payload,
+	if (p->len && mkey_write(hca, resp->rkey, remote_pdn(hca, qp), qp->obj.num, resp->va, p->payload,
 				 p->len, MK_REMOTE_WRITE) != MK_OK)
 		return FAULT;
 	resp->va += p->len;
@@ -451,7 +481,7 @@ static enum outcome do_read(struct hca *hca, struct qp *qp, const struct packet 
 	struct responder *resp = qp->resp;
 	struct resp_job job = {
 		.kind = JOB_READ, .psn = p->psn, .va = p->va, .rkey = p->rkey, .len = p->dma_len,
-		.npsn = read_packets(qp, p->dma_len),
+		.npsn = read_packets(qp, p->dma_len), .pdn = remote_pdn(hca, qp),
 	};
 
 	*why = &fault_request;
@@ -460,7 +490,7 @@ static enum outcome do_read(struct hca *hca, struct qp *qp, const struct packet 
 	*why = &fault_access;
 	if (!qp->rre)
 		return FAULT;
-	if (p->dma_len && mkey_check(hca, p->rkey, qp->pdn, qp->obj.num, p->va, p->dma_len,
+	if (p->dma_len && mkey_check(hca, p->rkey, remote_pdn(hca, qp), qp->obj.num, p->va, p->dma_len,
 				     MK_REMOTE_READ) != MK_OK)
 		return FAULT;
 	qcounter_add(hca, qp->counter_set, QC_RX_READ);
@@ -523,7 +553,7 @@ static enum outcome do_atomic(struct hca *hca, struct qp *qp, const struct packe
 	*why = &fault_access;
 	if (!qp->rae)
 		return FAULT;
-	mem = mkey_atomic_ptr(hca, p->rkey, qp->pdn, qp->obj.num, p->va, sizeof(*mem), &res);
+	mem = mkey_atomic_ptr(hca, p->rkey, remote_pdn(hca, qp), qp->obj.num, p->va, sizeof(*mem), &res);
 	if (!mem)
 		return FAULT;
 	qcounter_add(hca, qp->counter_set, QC_RX_ATOMIC);
@@ -595,7 +625,7 @@ static void rc_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 	uint8_t op = p->opcode & BTH_OP_MASK;
 	struct resp_job job = {
 		.kind = JOB_READ, .psn = p->psn, .va = p->va, .rkey = p->rkey, .len = p->dma_len,
-		.msn = resp->msn, .npsn = read_packets(qp, p->dma_len),
+		.msn = resp->msn, .npsn = read_packets(qp, p->dma_len), .pdn = remote_pdn(hca, qp),
 	};
 
 	qcounter_add(hca, qp->counter_set, QC_DUPLICATE);
@@ -628,6 +658,19 @@ static void rc_not_ready(struct hca *hca, struct qp *qp, const struct packet *p)
 	acknowledge(hca, qp, AETH_RNR | qp->min_rnr_nak, p->psn);
 }
 
+/* An XRC packet names a shared receive queue of the queue pair's domain, the same in all of a message. */
+static bool xrc_ok(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	struct responder *resp = qp->resp;
+
+	if (qp->type != QPT_XRC)
+		return true;
+	if (resp->msg != MSG_NONE && resp->xrc_srqn != p->xrc_srqn)
+		return false;
+	resp->xrc_srqn = p->xrc_srqn;
+	return recv_srq(hca, qp);
+}
+
 static void rc_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;
@@ -649,7 +692,9 @@ static void rc_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 		return;
 	}
 	resp->nak_sent = false;
-	if (op == BTH_READ_REQ)
+	if (!xrc_ok(hca, qp, p))
+		o = FAULT;
+	else if (op == BTH_READ_REQ)
 		o = do_read(hca, qp, p, &why);
 	else if (is_atomic(op))
 		o = do_atomic(hca, qp, p, &why);
@@ -725,11 +770,11 @@ static void ud_store(struct hca *hca, struct qp *qp, const struct packet *p)
 	}
 	if (p->grh) {
 		make_grh(grh, p);
-		synd = sg_scatter(hca, qp, recv_pdn(qp), resp->rwqe.seg, resp->rwqe.nseg, 0, grh,
+		synd = sg_scatter(hca, qp, recv_pdn(hca, qp), resp->rwqe.seg, resp->rwqe.nseg, 0, grh,
 				  sizeof(grh));
 	}
 	if (!synd)
-		synd = sg_scatter(hca, qp, recv_pdn(qp), resp->rwqe.seg, resp->rwqe.nseg, GRH_BYTES,
+		synd = sg_scatter(hca, qp, recv_pdn(hca, qp), resp->rwqe.seg, resp->rwqe.nseg, GRH_BYTES,
 				  p->payload, p->len);
 	if (synd)
 		refuse(hca, qp, p, &fault_prot);
@@ -777,7 +822,7 @@ void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 		return;
 	if (qp->state == QPS_RTR && !qp->comm_est)
 		qp_comm_est(hca, qp);
-	if (qp->type == QPT_RC)
+	if (transport_reliable(qp))
 		rc_receive(hca, qp, p);
 	else if (qp->type == QPT_UC)
 		uc_receive(hca, qp, p);
@@ -814,6 +859,8 @@ void resp_flush(struct hca *hca, struct qp *qp)
 	}
 	for (n = val - qp->rq_hw; n && n <= qp->rq_cnt; n--) {
 		resp->rwqe_idx = qp->rq_hw++;
+		resp->rwqe_cqn = qp->cqn_rcv;
+		resp->rwqe_owner = cqe_owner(qp, NULL);
 		complete_error(hca, qp, SYND_WR_FLUSH);
 	}
 	transport_poll_errors(hca, resp, true);

@@ -51,7 +51,8 @@ static void srq_event(struct hca *hca, struct srq *srq, enum async_event event)
  *
  * Raises the limit event when an armed limit is passed.
  *
- * Return: bytes; -ENOENT when none is posted; -EFAULT when the queue is in error or its memory gone.
+ * Return: bytes; -ENOENT when none is posted; -EFAULT when the queue is in error or its memory
+ * gone.
  */
 int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t max)
 {

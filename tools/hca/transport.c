@@ -72,6 +72,8 @@ static bool service_matches(const struct qp *qp, uint8_t opcode)
 	switch (opcode & BTH_SERVICE_MASK) {
 	case BTH_RC:
 		return qp->type == QPT_RC;
+	case BTH_XRC:
+		return qp->type == QPT_XRC;
 	case BTH_UC:
 		return qp->type == QPT_UC;
 	case BTH_UD:
@@ -83,9 +85,10 @@ static bool service_matches(const struct qp *qp, uint8_t opcode)
 
 static bool is_response(uint8_t opcode)
 {
+	uint8_t service = opcode & BTH_SERVICE_MASK;
 	uint8_t op = opcode & BTH_OP_MASK;
 
-	return (opcode & BTH_SERVICE_MASK) == BTH_RC && op >= BTH_READ_FIRST &&
+	return (service == BTH_RC || service == BTH_XRC) && op >= BTH_READ_FIRST &&
 	       op <= BTH_ATOMIC_ACK;
 }
 
@@ -253,9 +256,23 @@ bool transport_can_receive(const struct qp *qp)
 }
 
 /**
+ * transport_reliable() - whether a service acknowledges and repairs
+ * @qp: the queue pair
+ */
+bool transport_reliable(const struct qp *qp)
+{
+	return qp->type == QPT_RC || qp->type == QPT_XRC;
+}
+
+static uint8_t service_of(const struct qp *qp)
+{
+	return qp->type == QPT_UC ? BTH_UC : qp->type == QPT_XRC ? BTH_XRC : BTH_RC;
+}
+
+/**
  * transport_packet() - a packet from a connected queue pair to its peer
  * @hca: the function
- * @qp: the queue pair, RC or UC
+ * @qp: the queue pair, RC, XRC or UC
  * @op: operation, enum bth_op
  * @psn: packet sequence number
  *
@@ -271,7 +288,7 @@ struct packet *transport_packet(struct hca *hca, const struct qp *qp, uint8_t op
 	p->slid = fabric_lid(hca);
 	p->dlid = path->rlid;
 	p->sl = path->sl;
-	p->opcode = op | (qp->type == QPT_UC ? BTH_UC : BTH_RC);
+	p->opcode = op | service_of(qp);
 	p->pkey = 0xffff;
 	p->dqpn = qp->remote_qpn;
 	p->psn = psn & PSN_MASK;

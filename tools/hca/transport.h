@@ -87,7 +87,7 @@ struct resp_job {
 	uint32_t msn;
 	uint32_t sent;		/* READ: packets sent */
 	uint64_t va;
-	uint32_t rkey, len;
+	uint32_t pdn, rkey, len;
 	uint64_t orig;		/* ATOMIC */
 };
 
@@ -98,6 +98,8 @@ struct responder {
 	enum resp_msg msg;		/* message of several packets that is under way */
 	bool have_rwqe;
 	uint16_t rwqe_idx;		/* for the CQE */
+	uint32_t rwqe_cqn, rwqe_owner;	/* where it completes, and as whose */
+	uint32_t xrc_srqn;		/* XRC: of the message that is under way */
 	struct recv_wqe rwqe;
 	uint32_t got;			/* bytes of the message so far */
 	uint64_t va;			/* WRITE: where the next packet goes */
@@ -120,6 +122,8 @@ struct requester *transport_req(struct hca *hca, struct qp *qp);	/* made at firs
 struct responder *transport_resp(struct hca *hca, struct qp *qp);
 void transport_kick(struct hca *hca, struct run_entry *e);		/* give it a turn */
 /* Headers of a packet from a connected QP to its peer, payload empty. NULL: no memory. */
+/* RC, or XRC: acknowledged, in order, repaired. */
+bool transport_reliable(const struct qp *qp);
 struct packet *transport_packet(struct hca *hca, const struct qp *qp, uint8_t op, uint32_t psn);
 bool transport_can_send(const struct qp *qp);		/* state in which packets leave */
 bool transport_can_receive(const struct qp *qp);

@@ -203,8 +203,12 @@ int wqe_parse_send(struct send_wqe *w, enum qp_type type)
 		w->umr_len = end - off;
 		return 0;
 	}
-	if (type == QPT_XRC)
+	if (type == QPT_XRC) {
+		if (off + WQE_DS > end)
+			return bad(w, "no room for the XRC segment");
+		w->xrc_srqn = get_be32(w->raw + off) & 0xffffff;
 		off += WQE_DS;
+	}
 	if (DGRAM >> type & 1) {
 		n = parse_av(w, off, end);
 		if (n < 0)

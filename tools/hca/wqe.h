@@ -57,6 +57,7 @@ struct send_wqe {
 	uint32_t imm;		/* immediate, key to invalidate or UMR mkey */
 	bool is_read, is_atomic;	/* the responder answers with data */
 	bool local;		/* nothing goes out */
+	uint32_t xrc_srqn;	/* XRC: the shared receive queue at the other side */
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare, swap_mask, compare_mask;

@@ -130,16 +130,6 @@ bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint1
 	return true;
 }
 
-int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t max)
-{
-	(void)hca;
-	(void)srq;
-	(void)index;
-	(void)wqe;
-	(void)max;
-	return -2;
-}
-
 /* ---- up and down ------------------------------------------------------------------ */
 
 static struct hca *hca_up(unsigned int h)
@@ -296,6 +286,7 @@ struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn)
 	qp->uar = RIG_UAR;
 	qp->pdn = RIG_PD;
 	qp->user_index = 0x1000 + qp->obj.num;
+	qp->cqe_version1 = true;
 	qp->mem.pas = calloc(2, sizeof(uint64_t));
 	qp->mem.pas[0] = ring;
 	qp->mem.pas[1] = ring + 4096;
