@@ -331,9 +331,10 @@ static int act_mmap_uar(struct env *e)
 	return e->map == MAP_FAILED ? -errno : 0;
 }
 
-/* A dynamic UAR stays with its index, so each success takes a new one; none is given back before close. */
+/* A dynamic UAR stays with its index, mapped or not, until its context is closed. */
 static int prep_wc(struct env *e)
 {
+	e->map = MAP_FAILED;
 	return uv_open(&e->uv);
 }
 
@@ -351,6 +352,8 @@ static int undo_map(struct env *e)
 
 static int fini_wc(struct env *e)
 {
+	if (e->map != MAP_FAILED)
+		munmap(e->map, UV_PAGE);
 	uv_close(&e->uv);
 	return 0;
 }
@@ -417,7 +420,7 @@ VERB(create_ah, NULL, act_create_ah, act_destroy_ah, NULL);
 VERB(alloc_uar, NULL, act_alloc_uar, act_free_uar, NULL);
 VERB(free_uar, act_alloc_uar, act_free_uar, act_alloc_uar, act_free_uar, true);
 VERB(mmap_uar, NULL, act_mmap_uar, undo_map, NULL);
-VERB_OWN(mmap_alloc_wc, prep_wc, act_mmap_alloc_wc, undo_map, fini_wc);
+VERB_OWN(mmap_alloc_wc, prep_wc, act_mmap_alloc_wc, NULL, fini_wc);
 
 FIXTURE_SETUP(verb)
 {

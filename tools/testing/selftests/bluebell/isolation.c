@@ -365,10 +365,10 @@ TEST_F(memlock, the_same_page_again_counts_again)
 
 TEST_F(memlock, queues_count_too)
 {
-	long pinned = -1;
-	struct uv_cq cq;
+	struct uv_cq cq, another;
 	struct uv_qp qp;
 	uint32_t handle;
+	long pinned;
 
 	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &cq));
 	pinned = uv_pinned_pages();
@@ -378,11 +378,11 @@ TEST_F(memlock, queues_count_too)
 	pinned = uv_pinned_pages();
 	ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES - pinned, &handle));
 	/* No room for a queue, its record least of all; and what was tried left nothing pinned. */
-	EXPECT_EQ(-ENOMEM, uv_create_cq(self->uv.fd, 63, &cq));
+	EXPECT_EQ(-ENOMEM, uv_create_cq(self->uv.fd, 63, &another));
 	EXPECT_EQ(-ENOMEM, uv_create_qp(self->uv.fd, self->pd, cq.handle, IBV_QPT_RC, &qp));
 	EXPECT_EQ(LIMIT_PAGES, uv_pinned_pages());
 	ASSERT_EQ(0, uv_dereg_mr(self->uv.fd, handle));
-	EXPECT_EQ(0, uv_create_cq(self->uv.fd, 63, &cq));
+	EXPECT_EQ(0, uv_create_cq(self->uv.fd, 63, &another));
 }
 
 TEST_F(memlock, room_for_the_buffer_but_not_for_the_record)
