@@ -49,6 +49,14 @@ enum delivery {
 	DL_DESCR = 0x10,
 };
 
+/* Bits of a command's input that are reserved, and so have to be zero. */
+struct reserved {
+	uint8_t *mask;
+	size_t len;
+};
+
+static struct reserved reserved[CMD_OPCODES];
+
 struct cmdif {
 	uint64_t queue;		/* guest address, 0: not set */
 	uint32_t counts[CMD_OPCODES];
@@ -61,14 +69,45 @@ static const struct cmd_desc *const tables[] = {
 
 static const struct cmd_desc *by_opcode[CMD_OPCODES];
 
+static void mark_reserved(const struct ifc_struct *s, uint64_t base, uint8_t *mask)
+{
+	const struct ifc_member *m;
+	unsigned int i;
+	uint64_t bit;
+
+	for (m = s->field; m->name; m++) {
+		for (i = 0; m->sub && i < m->count; i++)
+			mark_reserved(m->sub, base + m->off + (uint64_t)i * m->width, mask);
+		for (bit = 0; m->reserved && bit < (uint64_t)m->width * m->count; bit++)
+			ifc_set_bits(mask, base + m->off + bit, 1, 1);
+	}
+}
+
+/* The masks are the same for every function of the process and live as long as it. */
+static void reserved_init(const struct cmd_desc *d)
+{
+	const struct ifc_struct *s = cmd_struct(d->name, "in");
+	struct reserved *r = &reserved[d->opcode];
+
+	if (!s || r->mask)
+		return;
+	r->mask = calloc(1, s->bits / 8);
+	if (!r->mask)
+		return;
+	r->len = s->bits / 8;
+	mark_reserved(s, 0, r->mask);
+}
+
 static int cmdif_init(struct hca *hca)
 {
 	const struct cmd_desc *d;
 	unsigned int i;
 
 	for (i = 0; i < sizeof(tables) / sizeof(*tables); i++)
-		for (d = tables[i]; d->name; d++)
+		for (d = tables[i]; d->name; d++) {
 			by_opcode[d->opcode] = d;
+			reserved_init(d);
+		}
 	hca->cmdif = calloc(1, sizeof(*hca->cmdif));
 	return hca->cmdif ? 0 : -ENOMEM;
 }
@@ -190,9 +229,21 @@ static bool allowed_now(const struct hca *hca, uint16_t op)
 	}
 }
 
+static uint8_t check_reserved(struct cmd *cmd)
+{
+	const struct reserved *r = &reserved[cmd->opcode];
+	size_t len = r->len < cmd->in_len ? r->len : cmd->in_len, i;
+
+	for (i = 0; i < len; i++)
+		if (cmd->in[i] & r->mask[i])
+			return cmd_fail(cmd, ST_BAD_PARAM, "reserved bits 0x%02x of byte 0x%zx are set",
+					cmd->in[i] & r->mask[i], i);
+	return ST_OK;
+}
+
 static uint8_t dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_desc *d)
 {
-	uint8_t inj = inject_cmd(hca, cmd->opcode);
+	uint8_t inj = inject_cmd(hca, cmd->opcode), st;
 
 	if (inj)
 		return cmd_fail(cmd, inj, "injected");
@@ -206,7 +257,8 @@ static uint8_t dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_desc 
 	if (cmd->out_len < d->out_min)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes of output, not %u",
 				cmd->out_len, d->out_min);
-	return d->handler(hca, cmd);
+	st = check_reserved(cmd);
+	return st ? st : d->handler(hca, cmd);
 }
 
 /**

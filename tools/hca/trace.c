@@ -239,22 +239,6 @@ static void decode(FILE *f, const struct ifc_struct *s, const uint8_t *p, uint64
 	}
 }
 
-/**
- * decode_struct() - print the fields of a structure that are not zero, as JSON members
- * @f: where to
- * @struct_name: "create_cq_in"; nothing is printed for one that isn't in mlx5_ifc.h
- * @p: the bytes
- * @len: how many; fields beyond are left out
- */
-void decode_struct(FILE *f, const char *struct_name, const uint8_t *p, size_t len)
-{
-	const struct ifc_struct *s = ifc_struct_find(struct_name);
-	bool first = true;
-
-	if (s)
-		decode(f, s, p, 0, len * 8, &first);
-}
-
 /* Commands whose structures have another name than theirs in small letters. */
 static const char *struct_base(const char *cmd_name)
 {
@@ -270,8 +254,7 @@ static const char *struct_base(const char *cmd_name)
 	return cmd_name;
 }
 
-static void decode_half(FILE *f, const char *cmd_name, const char *half, const uint8_t *p,
-			size_t len)
+const struct ifc_struct *cmd_struct(const char *cmd_name, const char *half)
 {
 	char name[80];
 	unsigned int i;
@@ -280,8 +263,18 @@ static void decode_half(FILE *f, const char *cmd_name, const char *half, const u
 	for (i = 0; cmd_name[i] && i < sizeof(name) - 8; i++)
 		name[i] = tolower((unsigned char)cmd_name[i]);
 	snprintf(name + i, sizeof(name) - i, "_%s", half);
+	return ifc_struct_find(name);
+}
+
+static void decode_half(FILE *f, const char *cmd_name, const char *half, const uint8_t *p,
+			size_t len)
+{
+	const struct ifc_struct *s = cmd_struct(cmd_name, half);
+	bool first = true;
+
 	fprintf(f, ",\"%s\":{", half);
-	decode_struct(f, name, p, len);
+	if (s)
+		decode(f, s, p, 0, len * 8, &first);
 	fputc('}', f);
 }
 

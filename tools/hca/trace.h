@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include "hca.h"
 
+struct ifc_struct;
+
 int trace_init(struct hca *hca);
 void trace_exit(struct hca *hca);
 /* Also write every event to @path from now on; -errno if it cannot be opened. */
@@ -19,7 +21,7 @@ char *trace_dump(struct hca *hca, unsigned int n);
 /* A command that was executed, decoded field by field. */
 void trace_cmd(struct hca *hca, const struct cmd *cmd, const char *name, unsigned int slot,
 	       uint64_t start_ns);
-/* Fields of @struct_name that are not zero, as JSON members, from @len bytes at @p. */
-void decode_struct(FILE *f, const char *struct_name, const uint8_t *p, size_t len);
+/* The structure of a command's @half, "in" or "out"; NULL if mlx5_ifc.h has none. */
+const struct ifc_struct *cmd_struct(const char *cmd_name, const char *half);
 
 #endif
