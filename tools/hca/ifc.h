@@ -62,7 +62,8 @@ static inline void ifc_set_bits(void *p, size_t off, size_t width, uint64_t v)
 		if (n > width)
 			n = width;
 		mask = ((1u << n) - 1) << (8 - skip - n);
-		*b = (*b & ~mask) | (((v >> (width - n)) << (8 - skip - n)) & mask);
+		/* A field wider than v has zeros in front. */
+		*b = (*b & ~mask) | (((width - n < 64 ? v >> (width - n) : 0) << (8 - skip - n)) & mask);
 		width -= n;
 		skip = 0;
 		b++;
