@@ -49,6 +49,7 @@ struct mlx5_ib_db {
  *	Constant while the device is registered
  * @dump_fill_mkey: key that takes and gives nothing, valid if @has_dump_fill
  * @has_dump_fill: the device has such a key
+ * @sys_image_guid: of the box the device is in
  * @vendor_id: of the board, from the adapter
  */
 struct mlx5_ib_dev {
@@ -60,6 +61,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_umr *umr;
 	u32 dump_fill_mkey;
 	bool has_dump_fill;
+	__be64 sys_image_guid;
 	u32 vendor_id;
 };
 

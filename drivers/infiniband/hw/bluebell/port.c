@@ -84,22 +84,16 @@ static void fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr 
 	}
 }
 
-static int fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+static void fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
-	struct mlx5_hca_vport_context rep = {};
-	int err;
 
-	err = mlx5_fw_query_hca_vport_context(dev, &rep);
-	if (err)
-		return err;
-	props->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
+	props->sys_image_guid = dev->sys_image_guid;
 	props->fw_ver = (u64)fw_rev_maj(mdev) << 32 | (u32)fw_rev_min(mdev) << 16 |
 			fw_rev_sub(mdev);
 	props->vendor_id = dev->vendor_id;
 	props->vendor_part_id = mdev->pdev->device;
 	props->hw_ver = mdev->pdev->revision;
-	return 0;
 }
 
 static int respond(struct mlx5_core_dev *mdev, struct ib_udata *uhw)
@@ -129,11 +123,11 @@ static int respond(struct mlx5_core_dev *mdev, struct ib_udata *uhw)
  * @props: the attributes; what needs a verb that isn't there is left 0
  * @uhw: nothing in; struct mlx5_ib_query_device_resp out, cut to the room given
  *
- * Implements ibv_query_device(3). May sleep.
+ * Implements ibv_query_device(3). Everything is known since the device was
+ * probed.
  *
  * Return: 0; -EINVAL for a response too short to hold its own length;
- * -EOPNOTSUPP for a request that isn't empty; -EFAULT; or the errno of a
- * firmware refusal.
+ * -EOPNOTSUPP for a request that isn't empty; -EFAULT.
  */
 int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 			 struct ib_udata *uhw)
@@ -152,9 +146,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	}
 
 	memset(props, 0, sizeof(*props));
-	err = fill_identity(dev, props);
-	if (err)
-		return err;
+	fill_identity(dev, props);
 	fill_queue_limits(mdev, props);
 	fill_atomics(mdev, props);
 	props->device_cap_flags = device_cap_flags(mdev);
@@ -409,6 +401,7 @@ int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 	if (err)
 		return err;
 	dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
+	dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
 	err = mlx5_fw_query_node_desc(dev, dev->ib_dev.node_desc);
 	if (err)
 		return err;
