@@ -6,6 +6,7 @@
 
 #include <linux/align.h>
 #include <linux/build_bug.h>
+#include <linux/limits.h>
 #include <linux/log2.h>
 
 #include "layout_umr.h"
@@ -27,13 +28,15 @@ static_assert(MLX5_IB_UMR_INLINE_MTTS % MTT_ALIGN == 0);
  * mlx5_ib_umr_class - the size class that fits a region
  * @nmtts: translation entries that it needs, at least 1
  *
- * Return: the smallest class with room for them, or -1 if there is none.
+ * Return: the smallest class with room for them, or -1 if there is none, or if
+ * one request cannot carry them.
  */
 int mlx5_ib_umr_class(u32 nmtts)
 {
 	int log = order_base_2(nmtts);
 
-	if (log > MLX5_IB_UMR_MAX_LOG_MTTS)
+	if (log > MLX5_IB_UMR_MAX_LOG_MTTS ||
+	    mlx5_ib_mtt_octowords(mlx5_ib_umr_list_mtts(nmtts)) > U16_MAX)
 		return -1;
 	return log < MLX5_IB_UMR_MIN_LOG_MTTS ? 0 : log - MLX5_IB_UMR_MIN_LOG_MTTS;
 }

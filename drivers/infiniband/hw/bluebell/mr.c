@@ -215,16 +215,18 @@ static struct ib_mr *repin_and_create(struct ib_pd *pd, struct mlx5_ib_mr *old, 
  * @pd: new protection domain, or the old one
  * @udata: empty
  *
- * The device has no command that changes a key, so a new key takes the old
- * one's place and ib_core deregisters the old region. May sleep.
+ * Where a work request can change the access and the domain, the keys stay what
+ * they are, and peers need not be told. Otherwise a new key takes the old one's
+ * place and ib_core deregisters the old region. May sleep.
  *
- * Return: the region that takes the place of @ibmr, or an ERR_PTR, and then
- * @ibmr is as it was.
+ * Return: NULL if @ibmr has been changed; the region that takes its place; or an
+ * ERR_PTR, and then @ibmr is as it was.
  */
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,
 				    struct ib_udata *udata)
 {
+	struct mlx5_ib_dev *dev = to_mdev(ibmr->device);
 	struct mlx5_ib_mr *old = to_mmr(ibmr);
 	struct mlx5_ib_mkey_caps caps;
 	struct ib_mr *mr;
@@ -238,12 +240,17 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 	if (flags & IB_MR_REREG_TRANS)
 		return pin_and_create(pd, start, length, iova, access);
 
-	get_mkey_caps(to_mdev(ibmr->device), &caps);
+	get_mkey_caps(dev, &caps);
 	err = mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &caps);
 	if (err)
 		return ERR_PTR(err);
 	if (ib_access_writable(access) && !old->mem->umem->writable)
 		return repin_and_create(pd, old, access);
+
+	if (!mlx5_ib_umr_change(dev, old->class, ibmr->lkey, access, to_mpd(pd)->pdn)) {
+		old->access = access;
+		return NULL;
+	}
 
 	mr = create_mr(pd, old->mem, ibmr->iova, ibmr->length, access);
 	if (!IS_ERR(mr))
