@@ -49,7 +49,7 @@ static void expect_nothing_pinned(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&mock->context->db_pages));
 }
 
-static void page_is_pinned_once_for_each_record(struct kunit *test)
+static void page_is_pinned_again_for_every_record(struct kunit *test)
 {
 	struct mock *mock = test->priv;
 	struct mlx5_ib_db db[PAGE_SIZE / 64];
@@ -284,7 +284,7 @@ static void two_processes_share_a_page_of_one(struct kunit *test)
 }
 
 static struct kunit_case doorbell_cases[] = {
-	KUNIT_CASE(page_is_pinned_once_for_each_record),
+	KUNIT_CASE(page_is_pinned_again_for_every_record),
 	KUNIT_CASE(records_of_two_pages_share_a_pin),
 	KUNIT_CASE(device_is_given_the_address_of_another_record),
 	KUNIT_CASE(page_is_unpinned_before_its_last_record),

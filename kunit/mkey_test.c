@@ -25,9 +25,11 @@
 
 static const struct mlx5_ib_mkey_caps caps_64g = { .log_max_mr_size = 36 };
 static const struct mlx5_ib_mkey_caps caps_all = { .log_max_mr_size = 64 };
+
 static const struct mlx5_ib_mkey_caps caps_ro = {
 	.log_max_mr_size = 36, .relaxed_ordering_read = true, .relaxed_ordering_write = true,
 };
+
 static const struct mlx5_ib_mkey_caps caps_ro_write = {
 	.log_max_mr_size = 36, .relaxed_ordering_write = true,
 };

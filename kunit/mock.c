@@ -266,7 +266,9 @@ struct mock *mock_create(struct kunit *test)
  * mock_enter - enter a call as ib_uverbs does
  * @mock: device
  *
- * For calls whose request or answer is bad. Return: for mock_leave().
+ * For calls whose request or answer is bad.
+ *
+ * Return: what mock_leave() takes.
  */
 int mock_enter(struct mock *mock)
 {
@@ -290,7 +292,9 @@ void mock_leave(struct mock *mock, int idx)
  * @inlen: bytes of @in
  * @outlen: bytes that the caller has room for
  *
- * Request and answer lie in the user's memory. Return: for the driver.
+ * Request and answer lie in the user's memory.
+ *
+ * Return: what the driver's function takes.
  */
 struct ib_udata *mock_udata(struct mock *mock, const void *in, size_t inlen, size_t outlen)
 {

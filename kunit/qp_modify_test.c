@@ -99,7 +99,7 @@ static void command_gets_an_optional_field_it_does_not_take(struct kunit *test)
 /* The attributes that the golden contexts below are made of. */
 static struct ib_qp_attr sample_attr(void)
 {
-	static const u8 dgid[] = {
+	static u8 dgid[] = {
 		0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
 	};
 	struct ib_qp_attr attr = {
@@ -143,18 +143,24 @@ static struct ib_qp_attr sample_attr(void)
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 
 /* What every command repeats: the numbers of the PD and of the CQs. */
-#define NUMBERS		{ 0x04, 0x00000011 }, { 0x7c, 0x00000022 }, { 0x9c, 0x00000033 }
+#define PD		{ 0x04, 0x00000011 }
+#define SEND_CQ		{ 0x7c, 0x00000022 }
+#define RECV_CQ		{ 0x9c, 0x00000033 }
 /* dword 0: migrated, and the service type. */
 #define RC_MIGRATED	{ 0x00, 0x00001800 }
 #define UC_MIGRATED	{ 0x00, 0x00011800 }
 #define UD_MIGRATED	{ 0x00, 0x00021800 }
 #define ACK_FREQ	{ 0x70, 0x80000000 }
 #define PORT_ALONE	{ 0x3c, 0x00010000 }
-#define DBR		{ 0xa0, 0x00000044 }, { 0xa4, 0x55555540 }
-#define PRIMARY_PATH						\
-	{ 0x1c, 0x00831234 }, { 0x24, 0x05aabcde },		\
-	{ 0x28, 0xfe800000 }, { 0x30, 0x01234567 },		\
-	{ 0x34, 0x89abcdef }, { 0x3c, 0x05010000 }
+#define DBR_HIGH	{ 0xa0, 0x00000044 }
+#define DBR_LOW		{ 0xa4, 0x55555540 }
+/* The primary path, but for the dword that the timeout is in. */
+#define PATH_LID	{ 0x1c, 0x00831234 }
+#define PATH_FLOW	{ 0x24, 0x05aabcde }
+#define PATH_GID_0	{ 0x28, 0xfe800000 }
+#define PATH_GID_2	{ 0x30, 0x01234567 }
+#define PATH_GID_3	{ 0x34, 0x89abcdef }
+#define PATH_PORT	{ 0x3c, 0x05010000 }
 
 static const struct modify_case {
 	const char *name;
@@ -173,7 +179,7 @@ static const struct modify_case {
 		IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
 		READ_WRITE_ATOMIC, 0, 0,
 		{
-			RC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, DBR,
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, DBR_HIGH, DBR_LOW,
 			{ 0x18, 0x0000007f }, { 0x90, 0x0003e000 },
 		},
 	},
@@ -181,7 +187,10 @@ static const struct modify_case {
 		"RC to INIT with no right",
 		IB_QPT_RC, IB_QPS_RESET, IB_QPS_INIT,
 		IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS, 0, 0, 0,
-		{ RC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, DBR, { 0x18, 0x0000007f } },
+		{
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, DBR_HIGH, DBR_LOW,
+			{ 0x18, 0x0000007f },
+		},
 	},
 	{
 		"RC INIT to INIT",
@@ -189,7 +198,7 @@ static const struct modify_case {
 		IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS, IB_ACCESS_REMOTE_WRITE, 0,
 		0x1001e,
 		{
-			RC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, DBR,
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, DBR_HIGH, DBR_LOW,
 			{ 0x18, 0x0000007f }, { 0x90, 0x00004000 },
 		},
 	},
@@ -200,7 +209,8 @@ static const struct modify_case {
 		IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER,
 		IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ, 5, 0x0e,
 		{
-			RC_MIGRATED, NUMBERS, ACK_FREQ, PRIMARY_PATH,
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ,
+			PATH_LID, PATH_FLOW, PATH_GID_0, PATH_GID_2, PATH_GID_3, PATH_PORT,
 			{ 0x08, 0x9e000000 }, { 0x14, 0x00123456 }, { 0x20, 0x00020840 },
 			{ 0x90, 0x0060c000 }, { 0x94, 0x1f654321 },
 		},
@@ -211,7 +221,8 @@ static const struct modify_case {
 		IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN,
 		READ_WRITE_ATOMIC, 0, 0,
 		{
-			RC_MIGRATED, NUMBERS, ACK_FREQ, PRIMARY_PATH,
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ,
+			PATH_LID, PATH_FLOW, PATH_GID_0, PATH_GID_2, PATH_GID_3, PATH_PORT,
 			{ 0x08, 0x9e000000 }, { 0x14, 0x00123456 }, { 0x20, 0x00020840 },
 			{ 0x90, 0x00004000 }, { 0x94, 0x00654321 },
 		},
@@ -222,7 +233,7 @@ static const struct modify_case {
 		IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_ACCESS_FLAGS | IB_QP_ALT_PATH,
 		IB_ACCESS_REMOTE_READ, 1, 0x1f,
 		{
-			RC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE,
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE,
 			{ 0x18, 0x0000007f }, { 0x44, 0x00000003 }, { 0x48, 0x007fbfff },
 			{ 0x4c, 0xf8000000 }, { 0x68, 0x0f010000 }, { 0x90, 0x00008000 },
 		},
@@ -234,7 +245,7 @@ static const struct modify_case {
 		IB_QP_MAX_QP_RD_ATOMIC,
 		0, 0, 0,
 		{
-			RC_MIGRATED, NUMBERS, PORT_ALONE,
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, PORT_ALONE,
 			{ 0x20, 0x70000000 }, { 0x70, 0x8087c000 }, { 0x78, 0x00fedcba },
 		},
 	},
@@ -245,7 +256,7 @@ static const struct modify_case {
 		IB_QP_PATH_MIG_STATE,
 		READ_WRITE_ATOMIC, 16, 0x44f,
 		{
-			NUMBERS, ACK_FREQ, PORT_ALONE,
+			PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE,
 			{ 0x44, 0x00000003 }, { 0x48, 0x007fbfff }, { 0x4c, 0xf8000000 },
 			{ 0x68, 0x0f010000 }, { 0x90, 0x0003e000 }, { 0x94, 0x1f000000 },
 		},
@@ -255,7 +266,7 @@ static const struct modify_case {
 		IB_QPT_RC, IB_QPS_RTS, IB_QPS_RTS,
 		IB_QP_MIN_RNR_TIMER, READ_WRITE_ATOMIC, 1, 0x40,
 		{
-			RC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE,
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE,
 			{ 0x90, 0x0003e000 }, { 0x94, 0x1f000000 },
 		},
 	},
@@ -264,7 +275,7 @@ static const struct modify_case {
 		IB_QPT_RC, IB_QPS_SQD, IB_QPS_RTS,
 		IB_QP_STATE | IB_QP_ACCESS_FLAGS, IB_ACCESS_REMOTE_WRITE, 0, 0x0e,
 		{
-			RC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, { 0x90, 0x00004000 },
+			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, { 0x90, 0x00004000 },
 		},
 	},
 	{
@@ -273,7 +284,7 @@ static const struct modify_case {
 		IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
 		READ_WRITE_ATOMIC, 16, 0,
 		{
-			UC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, DBR,
+			UC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, DBR_HIGH, DBR_LOW,
 			{ 0x18, 0x0000007f }, { 0x90, 0x00004000 },
 		},
 	},
@@ -281,7 +292,10 @@ static const struct modify_case {
 		"UC INIT to INIT",
 		IB_QPT_UC, IB_QPS_INIT, IB_QPS_INIT,
 		IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS, 0, 0, 0x10018,
-		{ UC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, DBR, { 0x18, 0x0000007f } },
+		{
+			UC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, DBR_HIGH, DBR_LOW,
+			{ 0x18, 0x0000007f },
+		},
 	},
 	{
 		"UC to RTR",
@@ -289,7 +303,8 @@ static const struct modify_case {
 		IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN,
 		IB_ACCESS_REMOTE_WRITE, 0, 0,
 		{
-			UC_MIGRATED, NUMBERS, ACK_FREQ, PRIMARY_PATH,
+			UC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ,
+			PATH_LID, PATH_FLOW, PATH_GID_0, PATH_GID_2, PATH_GID_3, PATH_PORT,
 			{ 0x08, 0x9e000000 }, { 0x14, 0x00123456 }, { 0x20, 0x00020840 },
 			{ 0x90, 0x00004000 }, { 0x94, 0x00654321 },
 		},
@@ -297,20 +312,20 @@ static const struct modify_case {
 	{
 		"UC to RTS",
 		IB_QPT_UC, IB_QPS_RTR, IB_QPS_RTS, IB_QP_STATE | IB_QP_SQ_PSN, 0, 0, 0,
-		{ UC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, { 0x78, 0x00fedcba } },
+		{ UC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, { 0x78, 0x00fedcba } },
 	},
 	{
 		"UC from SQE",
 		IB_QPT_UC, IB_QPS_SQE, IB_QPS_RTS, IB_QP_STATE | IB_QP_ACCESS_FLAGS,
 		IB_ACCESS_REMOTE_WRITE, 0, 0x08,
-		{ UC_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, { 0x90, 0x00004000 } },
+		{ UC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, { 0x90, 0x00004000 } },
 	},
 	{
 		"UD to INIT",
 		IB_QPT_UD, IB_QPS_RESET, IB_QPS_INIT,
 		IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY, READ_WRITE_ATOMIC, 16, 0,
 		{
-			UD_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, DBR,
+			UD_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, DBR_HIGH, DBR_LOW,
 			{ 0x18, 0x0000007f }, { 0xa8, 0x80010000 },
 		},
 	},
@@ -319,24 +334,24 @@ static const struct modify_case {
 		IB_QPT_UD, IB_QPS_INIT, IB_QPS_INIT,
 		IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY, 0, 0, 0x10030,
 		{
-			UD_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, DBR,
+			UD_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, DBR_HIGH, DBR_LOW,
 			{ 0x18, 0x0000007f }, { 0xa8, 0x80010000 },
 		},
 	},
 	{
 		"UD to RTR takes messages of the largest MTU",
 		IB_QPT_UD, IB_QPS_INIT, IB_QPS_RTR, IB_QP_STATE, 0, 0, 0,
-		{ UD_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, { 0x08, 0xac000000 } },
+		{ UD_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, { 0x08, 0xac000000 } },
 	},
 	{
 		"UD to RTS",
 		IB_QPT_UD, IB_QPS_RTR, IB_QPS_RTS, IB_QP_STATE | IB_QP_SQ_PSN, 0, 0, 0,
-		{ UD_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, { 0x78, 0x00fedcba } },
+		{ UD_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, { 0x78, 0x00fedcba } },
 	},
 	{
 		"UD from SQE with a Q_Key",
 		IB_QPT_UD, IB_QPS_SQE, IB_QPS_RTS, IB_QP_STATE | IB_QP_QKEY, 0, 0, 0x20,
-		{ UD_MIGRATED, NUMBERS, ACK_FREQ, PORT_ALONE, { 0xa8, 0x80010000 } },
+		{ UD_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, { 0xa8, 0x80010000 } },
 	},
 };
 

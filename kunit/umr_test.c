@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the driver's own UMR work requests: size classes, and every
+ * request against golden bytes.
+ */
+
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include <rdma/ib_verbs.h>
+
+#include "../layout_umr.h"
+#include "golden.h"
+
+#define WQE_SIZE	0x100
+
+static const struct class_case {
+	const char *name;
+	u32 nmtts;
+	int class;
+} class_cases[] = {
+	{ "one entry", 1, 0 },
+	{ "a full smallest key", 8, 0 },
+	{ "one more than the smallest key", 9, 1 },
+	{ "a full second class", 16, 1 },
+	{ "one more than the second class", 17, 2 },
+	{ "512 MiB in 4 KiB pages", 131072, 14 },
+	{ "more than the largest class", 131073, -1 },
+	{ "as many as there can be", U32_MAX, -1 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(class, class_cases, name);
+
+static void region_gets_a_key_of_the_wrong_size(struct kunit *test)
+{
+	const struct class_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_class(c->nmtts), c->class);
+	if (c->class < 0)
+		return;
+	KUNIT_EXPECT_GE(test, mlx5_ib_umr_class_mtts(c->class), c->nmtts);
+	if (c->class)
+		KUNIT_EXPECT_LT(test, mlx5_ib_umr_class_mtts(c->class - 1), c->nmtts);
+}
+
+static void translation_list_has_another_length(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_list_mtts(1), 8);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_list_mtts(8), 8);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_list_mtts(9), 16);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_list_mtts(131072), 131072);
+}
+
+static const struct mlx5_ib_mkc_attr region = {
+	.access = IB_ACCESS_LOCAL_WRITE, .pdn = 7, .iova = 0x10000, .length = 0x3000,
+	.page_shift = 12, .nmtts = 3, .variant = 6,
+};
+
+static struct mlx5_ib_umr_wqe *make_wqe(struct kunit *test)
+{
+	struct mlx5_ib_umr_wqe *wqe = kunit_kzalloc(test, WQE_SIZE, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, wqe);
+	KUNIT_ASSERT_EQ(test, sizeof(*wqe), WQE_SIZE);
+	return wqe;
+}
+
+static void registration_has_a_bit_out_of_place(struct kunit *test)
+{
+	/* Length, page size, start, PD, key, QPN, all rights, free. */
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00000725 }, { 0x04, 0x0001230c }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x80000000 }, { 0x14, 0x00040000 },
+		{ 0x1c, 0x203e60c3 },
+		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
+		{ 0x54, 0x00010000 }, { 0x5c, 0x00003000 }, { 0x74, 0x00000002 },
+		{ 0x78, 0x0000000c },
+		{ 0x84, 0x00001000 }, { 0x8c, 0x00002000 }, { 0x94, 0x00003000 },
+	};
+	static const struct mlx5_ib_mkey_caps caps = {};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+
+	mlx5_ib_umr_fill_reg(wqe, 0xabcd05, &region, &caps);
+	wqe->mtt[0] = cpu_to_be64(0x1000);
+	wqe->mtt[1] = cpu_to_be64(0x2000);
+	wqe->mtt[2] = cpu_to_be64(0x3000);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 7);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+static void registration_by_a_list_has_a_bit_out_of_place(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00ffff25 }, { 0x04, 0xffffff09 }, { 0x08, 0x00000008 },
+		{ 0x0c, 0xffffffff }, { 0x14, 0x00340000 }, { 0x1c, 0x203e60c3 },
+		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
+		{ 0x54, 0x00010000 }, { 0x5c, 0x00064000 }, { 0x74, 0x00000032 },
+		{ 0x78, 0x0000000c },
+		{ 0x80, 0x00000340 }, { 0x84, 0x00007700 }, { 0x88, 0x00000012 },
+		{ 0x8c, 0x34567000 },
+	};
+	static const struct mlx5_ib_mkey_caps caps = {};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	struct mlx5_ib_mkc_attr attr = region;
+
+	attr.nmtts = 100;
+	attr.length = 0x64000;
+	mlx5_ib_umr_fill_reg(wqe, U32_MAX, &attr, &caps);
+	mlx5_ib_umr_point_at_list(wqe, 0x7700, 0x1234567000, attr.nmtts);
+	mlx5_ib_umr_fill_ctrl(wqe, 0xffffff, 0xffff);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+static void change_of_rights_changes_something_else(struct kunit *test)
+{
+	/* All rights and the PD. */
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x00012308 }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x1c, 0x003e0080 },
+		{ 0x40, 0x00001400 }, { 0x4c, 0x00000009 },
+	};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+
+	mlx5_ib_umr_fill_change(wqe, 0xabcd05, IB_ACCESS_REMOTE_READ, 9);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+static void revoked_key_still_reaches_memory(struct kunit *test)
+{
+	/* Free, PD and QPN. */
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x00012308 }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x1c, 0x20004080 },
+		{ 0x40, 0x40000000 }, { 0x44, 0xffffff00 }, { 0x4c, 0x00000009 },
+	};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+
+	mlx5_ib_umr_fill_revoke(wqe, 0xabcd05, 9);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+static struct kunit_case umr_cases[] = {
+	KUNIT_CASE_PARAM(region_gets_a_key_of_the_wrong_size, class_gen_params),
+	KUNIT_CASE(translation_list_has_another_length),
+	KUNIT_CASE(registration_has_a_bit_out_of_place),
+	KUNIT_CASE(registration_by_a_list_has_a_bit_out_of_place),
+	KUNIT_CASE(change_of_rights_changes_something_else),
+	KUNIT_CASE(revoked_key_still_reaches_memory),
+	{}
+};
+
+static struct kunit_suite umr_suite = {
+	.name = "bluebell-umr",
+	.test_cases = umr_cases,
+};
+
+kunit_test_suite(umr_suite);
