@@ -146,10 +146,40 @@ void fabric_mcast_forget(struct hca *hca, uint32_t qpn)
 	(void)qpn;
 }
 
+uint64_t fabric_guid(struct hca *hca)
+{
+	(void)hca;
+	return 0x0102030405060708;
+}
+
+uint16_t fabric_lid(struct hca *hca)
+{
+	(void)hca;
+	return rig.link ? 0x21 : 0;
+}
+
+void fabric_gid(struct hca *hca, uint8_t gid[16])
+{
+	put_be64(gid, 0xfe80ull << 48);
+	put_be64(gid + 8, fabric_guid(hca));
+}
+
+bool fabric_link(struct hca *hca)
+{
+	(void)hca;
+	return rig.link;
+}
+
+void fabric_set_link(struct hca *hca, bool up)
+{
+	(void)hca;
+	rig.link = up;
+}
+
 /* ---- the function ------------------------------------------------------------ */
 
 static const struct hca_module *const modules[] = {
-	&misc_module, &mkey_module, &cq_module, &srq_module, &qp_module,
+	&misc_module, &mkey_module, &cq_module, &srq_module, &qp_module, &port_module,
 };
 
 #define NR_MODULES (sizeof(modules) / sizeof(modules[0]))
@@ -186,6 +216,7 @@ int rig_setup(void **state)
 	(void)state;
 	memset(&rig, 0, sizeof(rig));
 	rig.hca = hca;
+	rig.link = true;
 	rig.ram = calloc(1, RAM_SIZE);
 	hca->profile = calloc(1, sizeof(*hca->profile));
 	hca->cap = calloc(HCA_CAP_TYPES, sizeof(*hca->cap));
@@ -215,7 +246,8 @@ int rig_teardown(void **state)
 
 	(void)state;
 	for (i = NR_MODULES; i-- > 0;)
-		modules[i]->reset(hca);
+		if (modules[i]->reset)
+			modules[i]->reset(hca);
 	obj_for_each(hca, OBJ_UAR, drop_plain, NULL);
 	obj_for_each(hca, OBJ_EQ, drop_plain, NULL);
 	for (i = 0; i < OBJ_KINDS; i++)
@@ -245,7 +277,7 @@ uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t
 		size_t out_len)
 {
 	static const struct cmd_desc *const tables[] = {
-		misc_cmds, mkey_cmds, cq_cmds, srq_cmds, qp_cmds,
+		misc_cmds, mkey_cmds, cq_cmds, srq_cmds, qp_cmds, port_cmds,
 	};
 	struct cmd cmd = { .opcode = opcode, .op_mod = op_mod, .uid = uid, .in = in,
 			   .in_len = in_len, .out = out, .out_len = out_len };

@@ -37,6 +37,7 @@ extern struct rig {
 	struct rig_trans tr[64];
 	unsigned int ntr;
 	unsigned int drops[DROP_REASONS];
+	bool link;
 	char why[120];		/* of the last refusal */
 } rig;
 
