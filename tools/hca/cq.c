@@ -98,6 +98,41 @@ static void cq_error(struct cq *cq, enum cq_status status, uint8_t syndrome)
 	eq_post_async(cq->hca, EV_CQ_ERROR, 0, data);
 }
 
+static bool fail_one(struct hca *hca, struct obj *o, void *arg)
+{
+	struct qp *qp = (struct qp *)o;
+
+	(void)arg;
+	if (qp->cq_dead)
+		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
+	qp->cq_dead = false;
+	return true;
+}
+
+static void cq_fail_qps(evutil_socket_t fd, short what, void *arg)
+{
+	struct cq *cq = arg;
+
+	(void)fd;
+	(void)what;
+	obj_for_each(cq->hca, OBJ_QP, fail_one, NULL);
+}
+
+/*
+ * A queue pair whose completion has nowhere to go is in fatal error. It is in the middle of what
+ * led to the completion, so it hears of that later.
+ */
+static void cq_lose(struct cq *cq, const struct completion *c)
+{
+	struct qp *qp = qp_find(cq->hca, c->qpn);
+
+	if (!qp || qp->state == QPS_ERR || qp->state == QPS_RST)
+		return;
+	qp->cq_dead = true;
+	if (cq->lost)
+		event_active(cq->lost, EV_TIMEOUT, 0);
+}
+
 /* How far @a is ahead of @b; counters are 24 bits. Behind gives a large number. */
 static uint32_t cq_ahead(uint32_t a, uint32_t b)
 {
@@ -229,7 +264,8 @@ static bool cq_has_room(struct hca *hca, struct cq *cq)
  * @cqn: completion queue
  * @c: what it says
  *
- * A queue that is full goes to error with its event, once; CQEs to a queue in error vanish.
+ * A queue that is full goes to error with its event, once. CQEs to a queue in error vanish, and the
+ * queue pairs that they were about go to error soon.
  */
 void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 {
@@ -238,16 +274,19 @@ void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 	uint8_t cqe[CQE_BYTES] = {};
 	bool in_upper;
 
-	if (!cq || cq->status != CQ_STATUS_OK)
+	if (!cq)
 		return;
-	if (!cq_has_room(hca, cq)) {
+	if (cq->status == CQ_STATUS_OK && !cq_has_room(hca, cq))
 		cq_error(cq, CQ_STATUS_OVERFLOW, CQ_ERR_OVERRUN);
+	if (cq->status != CQ_STATUS_OK) {
+		cq_lose(cq, c);
 		return;
 	}
 	cqe_build(hca, cqe, c);
 	in_upper = c->inline_len > 32;
 	if (!cqe_write(hca, cq, cqe, in_upper ? c->inline_data : NULL, in_upper ? c->inline_len : 0)) {
 		cq_error(cq, CQ_STATUS_WRITE_FAIL, CQ_ERR_ACCESS);
+		cq_lose(cq, c);
 		return;
 	}
 	hca->count.cqes++;
@@ -364,8 +403,10 @@ static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 	cq->hca = hca;
 	cq->mem = mem;
 	cq_take_ctx(cq, c);
-	if (hca->base)
+	if (hca->base) {
 		cq->timer = evtimer_new(hca->base, cq_timeout, cq);
+		cq->lost = evtimer_new(hca->base, cq_fail_qps, cq);
+	}
 	uar->refs++;
 	eq->refs++;
 	IFC_SET(create_cq_out, cmd->out, cqn, cq->obj.num);
@@ -512,6 +553,8 @@ static void cq_release(struct hca *hca, struct cq *cq)
 	obj_put(hca, eq);
 	if (cq->timer)
 		event_free(cq->timer);
+	if (cq->lost)
+		event_free(cq->lost);
 	qmem_free(&cq->mem);
 	obj_free(hca, &cq->obj);
 }

@@ -50,6 +50,7 @@ struct cq {
 	uint16_t period_us, max_count;
 	unsigned int held;	/* CQEs since the first that would have fired */
 	struct event *timer;
+	struct event *lost;	/* completions were lost: their QPs fail, from the event loop */
 
 	uint8_t cqc[CQC_BYTES];	/* as given, for QUERY_CQ */
 };

@@ -828,6 +828,7 @@ static uint8_t qp_2rst(struct hca *hca, struct cmd *cmd)
 	qp->comm_est = false;
 	qp->drain_event = false;
 	qp->last_wqe_done = false;
+	qp->cq_dead = false;
 	return ST_OK;
 }
 

@@ -113,6 +113,7 @@ struct qp {
 	bool comm_est;		/* COMM_EST was raised in this RTR */
 	bool drain_event;	/* raise SQ_DRAINED when the SQ has drained (sqd_event) */
 	bool last_wqe_done;	/* SRQ_LAST_WQE was raised since the move to ERR */
+	bool cq_dead;		/* a completion was lost; the move to ERR is under way */
 
 	uint8_t qpc[QPC_BYTES];	/* as the commands built it, for QUERY_QP */
 	uint8_t created[QPC_BYTES];	/* as CREATE_QP gave it: what 2RST goes back to */

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <event2/event.h>
 #include "objrig.h"
 #include "qp.h"
 
@@ -558,6 +559,30 @@ static void test_drained(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
+static void test_a_lost_completion_is_fatal(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC), *other = new_qp(QPT_RC);
+	struct completion c = { .qpn = qp->obj.num };
+	unsigned int i;
+
+	(void)state;
+	bring_to(qp, QPS_RTS);
+	bring_to(other, QPS_RTS);
+	rig_clear();
+	for (i = 0; i < 16; i++)
+		cq_complete_now(rig.hca, cq1, &c);
+	event_base_loop(rig.hca->base, EVLOOP_NONBLOCK);
+	assert_int_equal(rig.nev, 0);
+	cq_complete_now(rig.hca, cq1, &c);
+	assert_int_equal(qp->state, QPS_RTS);	/* not while it is at work */
+	event_base_loop(rig.hca->base, EVLOOP_NONBLOCK);
+	assert_int_equal(qp->state, QPS_ERR);
+	assert_int_equal(other->state, QPS_RTS);
+	assert_int_equal(rig.ev[0].type, EV_CQ_ERROR);
+	expect_event(1, EV_WQ_CATAS_ERROR, qp->obj.num);
+	assert_int_equal(rig.nev, 2);
+}
+
 static uint32_t new_srq(unsigned int log, unsigned int lwm)
 {
 	uint8_t in[IFC_BYTE(create_rmp_in, ctx.wq.pas) + 8] = {}, out[IFC_SZ(create_rmp_out)];
@@ -654,6 +679,7 @@ int main(void)
 		T(test_what_a_qp_holds_stays), T(test_umr_queue_gets_its_domain_late),
 		T(test_fatal_errors_are_told_once), T(test_a_commanded_error_raises_nothing),
 		T(test_communication_established_once), T(test_drained),
+		T(test_a_lost_completion_is_fatal),
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_list),
 		T(test_srq_limit_is_told_once),
 	};
