@@ -175,6 +175,11 @@ void pci_config_read(struct hca *hca, uint32_t off, uint8_t *buf, uint32_t len)
 			 off + i < PCI_CONFIG_SIZE ? hca->pci->cfg[off + i] : 0;
 }
 
+static bool bus_master(const struct pci *pci)
+{
+	return get_le16(pci->cfg + PCI_COMMAND) & PCI_COMMAND_MASTER;
+}
+
 /**
  * pci_config_write() - write config space
  * @hca: the function
@@ -185,7 +190,7 @@ void pci_config_read(struct hca *hca, uint32_t off, uint8_t *buf, uint32_t len)
 void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_t len)
 {
 	struct pci *pci = hca->pci;
-	bool flr = false;
+	bool master = bus_master(pci), flr = false;
 	uint32_t i;
 
 	if (hca->unplugged)
@@ -197,7 +202,8 @@ void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_
 		if (off + i == CAP_EXP + PCI_EXP_DEVCTL + 1)
 			flr = buf[i] & PCI_EXP_DEVCTL_BCR_FLR >> 8;
 	}
-	if (flr)
+	/* Broken firmware starts again when the driver lets go of the function. */
+	if (flr || (hca->fatal && master && !bus_master(pci)))
 		hca_reset(hca);
 }
 
