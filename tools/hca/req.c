@@ -10,7 +10,7 @@
 #include "transport.h"
 
 #define ACK_EVERY	32		/* packets of one message between requests for an ACK */
-#define MIN_TIMEOUT_NS	10000000ull	/* below this the host's scheduling, not loss, is measured */
+#define MIN_TIMEOUT_NS	10000000ull	/* less would measure the host's scheduler */
 #define UD_QKEY_OWN	0x80000000u	/* a Q_Key with this bit stands for the QP's own */
 #define QP1_QKEY	0x80010000u
 
@@ -81,7 +81,7 @@ static bool is_dgram(const struct qp *qp)
 	return qp->type == QPT_UD || qp->type == QPT_QP0 || qp->type == QPT_QP1;
 }
 
-/* ---- completions ---------------------------------------------------------------- */
+/* ---- completions ----------------------------------------------------------- */
 
 /* Answers this short go into the CQE if the QP asked for it and there is one. */
 static size_t inline_limit(const struct qp *qp)
@@ -165,7 +165,7 @@ static void fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_sy
 	reap(hca, qp);
 }
 
-/* ---- the retry timer --------------------------------------------------------------- */
+/* ---- the retry timer ------------------------------------------------------- */
 
 static uint64_t ack_timeout_ns(const struct qp *qp)
 {
@@ -316,7 +316,7 @@ static void rnr(struct requester *req, uint32_t psn, unsigned int timer)
 	timer_add(req, rnr_10us[timer] * 10000ull);
 }
 
-/* ---- taking WQEs -------------------------------------------------------------------- */
+/* ---- taking WQEs ----------------------------------------------------------- */
 
 /* Copy @n WQEBBs from the ring, wrap-around undone. */
 static int read_wqebbs(struct hca *hca, const struct qp *qp, uint16_t idx, unsigned int n,
@@ -471,7 +471,7 @@ static enum cqe_syndrome start(struct qp *qp, struct send_op *op)
 	return SYND_OK;
 }
 
-/* ---- packets ---------------------------------------------------------------------------- */
+/* ---- packets --------------------------------------------------------------- */
 
 static uint8_t send_bth_op(const struct send_wqe *w, bool first, bool last)
 {
@@ -484,8 +484,11 @@ static uint8_t send_bth_op(const struct send_wqe *w, bool first, bool last)
 		[3] = BTH_WRITE_LAST, [4] = BTH_WRITE_LAST_IMM,
 	};
 	bool write = w->opcode == WQE_RDMA_WRITE || w->opcode == WQE_RDMA_WRITE_IMM;
-	unsigned int kind = w->opcode == WQE_SEND_IMM ? 1 : w->opcode == WQE_SEND_INVAL ? 2 :
-			    w->opcode == WQE_RDMA_WRITE ? 3 : w->opcode == WQE_RDMA_WRITE_IMM ? 4 : 0;
+	static const uint8_t kinds[] = {
+		[WQE_SEND] = 0, [WQE_SEND_IMM] = 1, [WQE_SEND_INVAL] = 2, [WQE_RDMA_WRITE] = 3,
+		[WQE_RDMA_WRITE_IMM] = 4,
+	};
+	unsigned int kind = kinds[w->opcode];
 
 	if (last)
 		return first ? only[kind] : end[kind];
@@ -648,7 +651,7 @@ static void sent_packet(struct qp *qp, struct send_op *op)
 		op->finished = true;
 }
 
-/* ---- running -------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------- */
 
 enum step { STEP_SENT, STEP_LOCAL, STEP_IDLE, STEP_BLOCKED };
 
@@ -705,7 +708,8 @@ static enum step step(struct hca *hca, struct qp *qp)
 		put_back(qp);
 	op = req->cur;
 	if (!op && transport_can_send(qp))
-		op = req->cur = fetch(hca, qp);
+		req->cur = fetch(hca, qp);
+	op = req->cur;
 	if (!op || op->error)
 		return STEP_IDLE;
 	if (!op->started) {
@@ -753,7 +757,7 @@ bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget)
 	return s == STEP_BLOCKED || (!*budget && s != STEP_IDLE);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------- */
 
 /*
  * Everything up to @psn was received. An unanswered READ or atomic before it means that its answer
@@ -967,7 +971,7 @@ void req_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 		response(hca, qp, p);
 }
 
-/* ---- state changes ------------------------------------------------------------------------------ */
+/* ---- state changes --------------------------------------------------------- */
 
 static void drop_ops(struct requester *req)
 {
@@ -1071,7 +1075,7 @@ void req_free(struct hca *hca, struct qp *qp)
 	qp->req = NULL;
 }
 
-/* ---- doorbells -------------------------------------------------------------------------------- */
+/* ---- doorbells ------------------------------------------------------------- */
 
 static struct qp *doorbell_qp(struct hca *hca, uint32_t uar, uint32_t qpn)
 {

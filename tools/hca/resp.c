@@ -20,13 +20,15 @@ struct fault {
 };
 
 static const struct fault fault_length = { NAK_INVALID_REQ, SYND_LOCAL_LENGTH, EV_WQ_INVAL_REQ };
-static const struct fault fault_request = { NAK_INVALID_REQ, SYND_REMOTE_INVAL_REQ, EV_WQ_INVAL_REQ };
+static const struct fault fault_request = {
+	NAK_INVALID_REQ, SYND_REMOTE_INVAL_REQ, EV_WQ_INVAL_REQ
+};
 static const struct fault fault_access = { NAK_ACCESS, SYND_REMOTE_ACCESS, EV_WQ_ACCESS };
 static const struct fault fault_inval = { NAK_ACCESS, SYND_LOCAL_ACCESS, EV_WQ_ACCESS };
 static const struct fault fault_prot = { NAK_REMOTE_OP, SYND_LOCAL_PROT, EV_WQ_CATAS_ERROR };
 static const struct fault fault_wqe = { NAK_REMOTE_OP, SYND_LOCAL_QP_OP, EV_WQ_CATAS_ERROR };
 
-/* ---- receive WQEs ---------------------------------------------------------------- */
+/* ---- receive WQEs ---------------------------------------------------------- */
 
 /* Where receive WQEs come from, if not from a queue of the QP's own: XRC packets name the SRQ. */
 static struct srq *recv_srq(struct hca *hca, const struct qp *qp)
@@ -105,6 +107,15 @@ static int take_rwqe(struct hca *hca, struct qp *qp)
 	return wqe_parse_recv(&resp->rwqe, buf, n, skip);
 }
 
+/* To byte @off of the receive WQE in use. */
+static enum cqe_syndrome scatter(struct hca *hca, const struct qp *qp, uint64_t off,
+				 const void *buf, size_t len)
+{
+	const struct recv_wqe *w = &qp->resp->rwqe;
+
+	return sg_scatter(hca, qp, recv_pdn(hca, qp), w->seg, w->nseg, off, buf, len);
+}
+
 static void complete(struct hca *hca, struct qp *qp, const struct packet *p, struct completion *c)
 {
 	struct responder *resp = qp->resp;
@@ -166,7 +177,7 @@ static void complete_ok(struct hca *hca, struct qp *qp, const struct packet *p, 
 	complete(hca, qp, p, &c);
 }
 
-/* ---- answers --------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------- */
 
 static struct resp_job *job_at(struct responder *resp, unsigned int i)
 {
@@ -204,7 +215,9 @@ static bool send_ack(struct hca *hca, const struct qp *qp, const struct resp_job
 static void acknowledge(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	struct responder *resp = qp->resp;
-	struct resp_job job = { .kind = JOB_ACK, .syndrome = syndrome, .psn = psn, .msn = resp->msn };
+	struct resp_job job = {
+		.kind = JOB_ACK, .syndrome = syndrome, .psn = psn, .msn = resp->msn,
+	};
 	struct resp_job *last;
 
 	if (!resp->job_n) {
@@ -291,7 +304,7 @@ bool resp_run(struct hca *hca, struct qp *qp, unsigned int *budget)
 	return resp->job_n;
 }
 
-/* ---- faults ------------------------------------------------------------------------------ */
+/* ---- faults ---------------------------------------------------------------- */
 
 /* The request cannot be served: say so to both sides; the queue pair goes to error. */
 static void refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct fault *f)
@@ -320,7 +333,7 @@ static const struct fault *rwqe_fault(int err)
 	return err == -EINVAL || err == -EFAULT ? &fault_wqe : NULL;
 }
 
-/* ---- SEND and RDMA WRITE ------------------------------------------------------------------ */
+/* ---- SEND and RDMA WRITE --------------------------------------------------- */
 
 struct bth_desc {
 	enum resp_msg msg;
@@ -389,8 +402,7 @@ static enum outcome do_send(struct hca *hca, struct qp *qp, const struct bth_des
 		*why = &fault_length;
 		return FAULT;
 	}
-	if (!in_cqe && sg_scatter(hca, qp, recv_pdn(hca, qp), resp->rwqe.seg, resp->rwqe.nseg,
-				  resp->got, p->payload, p->len)) {
+	if (!in_cqe && scatter(hca, qp, resp->got, p->payload, p->len)) {
 		*why = &fault_prot;
 		return FAULT;
 	}
@@ -404,6 +416,14 @@ static enum outcome do_send(struct hca *hca, struct qp *qp, const struct bth_des
 	return DONE;
 }
 
+/* Does the key that the request brought allow all of it? */
+static bool remote_ok(struct hca *hca, const struct qp *qp, const struct packet *p,
+		      unsigned int access)
+{
+	return !p->dma_len || mkey_check(hca, p->rkey, remote_pdn(hca, qp), qp->obj.num, p->va,
+					 p->dma_len, access) == MK_OK;
+}
+
 static enum outcome begin_write(struct hca *hca, struct qp *qp, const struct packet *p,
 				const struct fault **why)
 {
@@ -412,8 +432,7 @@ static enum outcome begin_write(struct hca *hca, struct qp *qp, const struct pac
 	*why = &fault_access;
 	if (!qp->rwe)
 		return FAULT;
-	if (p->dma_len && mkey_check(hca, p->rkey, remote_pdn(hca, qp), qp->obj.num, p->va, p->dma_len,
-				     MK_REMOTE_WRITE) != MK_OK)
+	if (!remote_ok(hca, qp, p, MK_REMOTE_WRITE))
 		return FAULT;
 	qcounter_add(hca, qp->counter_set, QC_RX_WRITE);
 	resp->va = p->va;
@@ -440,8 +459,8 @@ static enum outcome do_write(struct hca *hca, struct qp *qp, const struct bth_de
 			return o;
 	}
 	*why = &fault_access;
-	if (p->len && mkey_write(hca, resp->rkey, remote_pdn(hca, qp), qp->obj.num, resp->va, p->payload,
-				 p->len, MK_REMOTE_WRITE) != MK_OK)
+	if (p->len && mkey_write(hca, resp->rkey, remote_pdn(hca, qp), qp->obj.num, resp->va,
+				 p->payload, p->len, MK_REMOTE_WRITE) != MK_OK)
 		return FAULT;
 	resp->va += p->len;
 	resp->left -= p->len;
@@ -473,7 +492,7 @@ static enum outcome do_message(struct hca *hca, struct qp *qp, const struct bth_
 	return DONE;
 }
 
-/* ---- READ and atomics -------------------------------------------------------------------- */
+/* ---- READ and atomics ------------------------------------------------------ */
 
 static enum outcome do_read(struct hca *hca, struct qp *qp, const struct packet *p,
 			    const struct fault **why)
@@ -490,11 +509,11 @@ static enum outcome do_read(struct hca *hca, struct qp *qp, const struct packet 
 	*why = &fault_access;
 	if (!qp->rre)
 		return FAULT;
-	if (p->dma_len && mkey_check(hca, p->rkey, remote_pdn(hca, qp), qp->obj.num, p->va, p->dma_len,
-				     MK_REMOTE_READ) != MK_OK)
+	if (!remote_ok(hca, qp, p, MK_REMOTE_READ))
 		return FAULT;
 	qcounter_add(hca, qp->counter_set, QC_RX_READ);
-	job.msn = resp->msn = psn_add(resp->msn, 1);
+	resp->msn = psn_add(resp->msn, 1);
+	job.msn = resp->msn;
 	queue_job(hca, qp, &job);
 	return DONE;
 }
@@ -553,12 +572,14 @@ static enum outcome do_atomic(struct hca *hca, struct qp *qp, const struct packe
 	*why = &fault_access;
 	if (!qp->rae)
 		return FAULT;
-	mem = mkey_atomic_ptr(hca, p->rkey, remote_pdn(hca, qp), qp->obj.num, p->va, sizeof(*mem), &res);
+	mem = mkey_atomic_ptr(hca, p->rkey, remote_pdn(hca, qp), qp->obj.num, p->va, sizeof(*mem),
+			      &res);
 	if (!mem)
 		return FAULT;
 	qcounter_add(hca, qp->counter_set, QC_RX_ATOMIC);
 	job.orig = atomic_apply(hca, mem, p);
-	job.msn = resp->msn = psn_add(resp->msn, 1);
+	resp->msn = psn_add(resp->msn, 1);
+	job.msn = resp->msn;
 	resp->replay[resp->replay_next].valid = true;
 	resp->replay[resp->replay_next].psn = p->psn;
 	resp->replay[resp->replay_next].orig = job.orig;
@@ -573,7 +594,7 @@ static bool is_atomic(uint8_t op)
 	       op == BTH_MASKED_FETCH_ADD;
 }
 
-/* ---- RC ------------------------------------------------------------------------------------- */
+/* ---- RC -------------------------------------------------------------------- */
 
 /*
  * The requester starts over at @psn, so what waits to be sent from there on will be asked for
@@ -636,7 +657,8 @@ static void rc_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 	} else if (is_atomic(op)) {
 		replay_atomic(hca, qp, p);
 	} else if (p->ack_req) {
-		acknowledge(hca, qp, AETH_ACK | AETH_NO_CREDITS, psn_add(qp->next_rcv_psn, PSN_MASK));
+		acknowledge(hca, qp, AETH_ACK | AETH_NO_CREDITS,
+			    psn_add(qp->next_rcv_psn, PSN_MASK));
 	}
 }
 
@@ -658,7 +680,7 @@ static void rc_not_ready(struct hca *hca, struct qp *qp, const struct packet *p)
 	acknowledge(hca, qp, AETH_RNR | qp->min_rnr_nak, p->psn);
 }
 
-/* An XRC packet names a shared receive queue of the queue pair's domain, the same in all of a message. */
+/* An XRC packet names an SRQ of the queue pair's domain, the same in all of a message. */
 static bool xrc_ok(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;
@@ -713,9 +735,9 @@ static void rc_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 	}
 }
 
-/* ---- UC --------------------------------------------------------------------------------------- */
+/* ---- UC -------------------------------------------------------------------- */
 
-/* Loss is not repaired: the rest of a broken message is skipped, its receive WQE serves the next. */
+/* Loss is not repaired: the rest of the message is skipped, its receive WQE serves the next. */
 static void uc_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;
@@ -741,7 +763,7 @@ static void uc_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 		refuse(hca, qp, p, why);
 }
 
-/* ---- UD --------------------------------------------------------------------------------------- */
+/* ---- UD -------------------------------------------------------------------- */
 
 /* struct ib_grh, as it would have come over the wire. */
 static void make_grh(uint8_t grh[GRH_BYTES], const struct packet *p)
@@ -770,12 +792,10 @@ static void ud_store(struct hca *hca, struct qp *qp, const struct packet *p)
 	}
 	if (p->grh) {
 		make_grh(grh, p);
-		synd = sg_scatter(hca, qp, recv_pdn(hca, qp), resp->rwqe.seg, resp->rwqe.nseg, 0, grh,
-				  sizeof(grh));
+		synd = scatter(hca, qp, 0, grh, sizeof(grh));
 	}
 	if (!synd)
-		synd = sg_scatter(hca, qp, recv_pdn(hca, qp), resp->rwqe.seg, resp->rwqe.nseg, GRH_BYTES,
-				  p->payload, p->len);
+		synd = scatter(hca, qp, GRH_BYTES, p->payload, p->len);
 	if (synd)
 		refuse(hca, qp, p, &fault_prot);
 	else
@@ -830,7 +850,7 @@ void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 		ud_receive(hca, qp, p);
 }
 
-/* ---- state changes ------------------------------------------------------------------------------ */
+/* ---- state changes --------------------------------------------------------- */
 
 /**
  * resp_flush() - end every posted receive WQE with a flush error

@@ -20,7 +20,8 @@ static enum cqe_syndrome seg_copy(struct hca *hca, uint32_t qpn, uint32_t pdn,
 	if (gather)
 		res = mkey_read(hca, seg->lkey, pdn, qpn, seg->addr + off, buf, len, MK_LOCAL_READ);
 	else
-		res = mkey_write(hca, seg->lkey, pdn, qpn, seg->addr + off, buf, len, MK_LOCAL_WRITE);
+		res = mkey_write(hca, seg->lkey, pdn, qpn, seg->addr + off, buf, len,
+				 MK_LOCAL_WRITE);
 	return res == MK_OK ? SYND_OK : SYND_LOCAL_PROT;
 }
 

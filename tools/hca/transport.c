@@ -65,7 +65,7 @@ static void unqueue(struct hca *hca, struct run_entry *e)
 	e->queued = false;
 }
 
-/* ---- receiving -------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------- */
 
 static bool service_matches(const struct qp *qp, uint8_t opcode)
 {
@@ -126,7 +126,7 @@ static void dispatch(struct hca *hca, struct packet *p)
 		deliver(hca, p->dqpn < 2 ? t->special[p->dqpn] : qp_find(hca, p->dqpn), p);
 }
 
-/* ---- the pump ----------------------------------------------------------------- */
+/* ---- the pump -------------------------------------------------------------- */
 
 static unsigned int receive_some(struct hca *hca)
 {
@@ -178,7 +178,7 @@ static void pump(evutil_socket_t fd, short what, void *arg)
 		arm(t, moved ? 0 : BLOCKED_US);
 }
 
-/* ---- errored receive queues ------------------------------------------------------ */
+/* ---- errored receive queues ------------------------------------------------ */
 
 static void arm_error_timer(struct transport *t)
 {
@@ -226,7 +226,7 @@ void transport_poll_errors(struct hca *hca, struct responder *resp, bool on)
 	arm_error_timer(t);
 }
 
-/* ---- shared by requester and responder ---------------------------------------------- */
+/* ---- shared by requester and responder ------------------------------------- */
 
 /**
  * transport_can_send() - whether new work of the send queue may start
@@ -352,7 +352,7 @@ struct responder *transport_resp(struct hca *hca, struct qp *qp)
 	return resp;
 }
 
-/* ---- state changes ---------------------------------------------------------------------- */
+/* ---- state changes --------------------------------------------------------- */
 
 static void set_special(struct hca *hca, struct qp *qp)
 {
@@ -445,7 +445,7 @@ void transport_qp_destroy(struct hca *hca, struct qp *qp)
 	resp_free(hca, qp);
 }
 
-/* ---- module ------------------------------------------------------------------------------- */
+/* ---- module ---------------------------------------------------------------- */
 
 static int transport_init(struct hca *hca)
 {

@@ -30,7 +30,7 @@ enum cqe_syndrome {
 #define REQ_MAX_OPS	64	/* WQEs taken from one SQ and not yet complete */
 #define REQ_WINDOW	256	/* unacknowledged request packets of one QP */
 #define RESP_MAX_JOBS	64	/* answers waiting to be sent by one QP */
-#define RESP_REPLAY	64	/* atomic results kept for duplicates, at least max_dest_rd_atomic */
+#define RESP_REPLAY	64	/* atomic results kept; at least max_dest_rd_atomic */
 #define RESP_RWQE_MAX	2048	/* greatest stride of a receive queue */
 #define BF_MAX		256	/* a BlueFlame buffer */
 
@@ -116,7 +116,7 @@ struct responder {
 	unsigned int replay_next;
 };
 
-/* ---- transport.c ---------------------------------------------------------- */
+/* ---- transport.c ----------------------------------------------------------- */
 
 struct requester *transport_req(struct hca *hca, struct qp *qp);	/* made at first need */
 struct responder *transport_resp(struct hca *hca, struct qp *qp);
@@ -130,7 +130,7 @@ bool transport_can_receive(const struct qp *qp);
 /* After ERR: look from time to time for receive WQEs to flush, as no register announces them. */
 void transport_poll_errors(struct hca *hca, struct responder *resp, bool on);
 
-/* ---- sg.c: data segments -------------------------------------------------- */
+/* ---- sg.c: data segments --------------------------------------------------- */
 
 /* Copy @len bytes from/to @off of the list; SYND_LOCAL_LENGTH or _PROT, or SYND_OK. */
 enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
@@ -139,17 +139,18 @@ enum cqe_syndrome sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
 			     const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
 			     const void *buf, size_t len);
 
-/* ---- req.c ---------------------------------------------------------------- */
+/* ---- req.c ----------------------------------------------------------------- */
 
 bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget);
-void req_receive(struct hca *hca, struct qp *qp, const struct packet *p);	/* ACK, NAK, responses */
+/* An ACK, a NAK or a response. */
+void req_receive(struct hca *hca, struct qp *qp, const struct packet *p);
 void req_flush(struct hca *hca, struct qp *qp);		/* every posted WQE ends in WR_FLUSH */
 void req_start(struct hca *hca, struct qp *qp);
 void req_clear(struct hca *hca, struct qp *qp);		/* forget everything, no completions */
 void req_free(struct hca *hca, struct qp *qp);
 void req_empty_pool(void);
 
-/* ---- resp.c --------------------------------------------------------------- */
+/* ---- resp.c ---------------------------------------------------------------- */
 
 bool resp_run(struct hca *hca, struct qp *qp, unsigned int *budget);
 void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p);
@@ -157,7 +158,7 @@ void resp_flush(struct hca *hca, struct qp *qp);
 void resp_clear(struct hca *hca, struct qp *qp);
 void resp_free(struct hca *hca, struct qp *qp);
 
-/* ---- umr.c ---------------------------------------------------------------- */
+/* ---- umr.c ----------------------------------------------------------------- */
 
 /* Execute a UMR WQE; SYND_OK or the syndrome of the error completion. */
 enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w);

@@ -124,7 +124,7 @@ static void parse_atomic(struct send_wqe *w, size_t off)
 	}
 }
 
-/* One data or inline segment at @p, at most @room bytes; returns what it takes, 0 at a terminator. */
+/* One data or inline segment at @p, at most @room bytes; returns its size, 0 at a terminator. */
 static int parse_seg(struct wqe_seg *s, const uint8_t *p, size_t room)
 {
 	uint32_t count = get_be32(p);
@@ -187,7 +187,8 @@ int wqe_parse_send(struct send_wqe *w, enum qp_type type)
 	end = w->ds * WQE_DS;
 	w->nseg = 0;
 	w->len = 0;
-	w->is_read = w->is_atomic = w->local = false;
+	w->is_read = false;
+	w->is_atomic = false;
 	w->umr = NULL;
 	w->umr_len = 0;
 	if (w->opcode >= sizeof(op_table) / sizeof(*op_table) || !op_table[w->opcode].name)

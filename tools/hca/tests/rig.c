@@ -20,7 +20,7 @@ struct rig rig;
 static struct profile profile;
 static uint8_t caps[2][HCA_CAP_TYPES][HCA_CAP_SIZE];
 
-/* ---- what the transport calls and the rig plays ------------------------------ */
+/* ---- what the transport calls and the rig plays ---------------------------- */
 
 uint64_t hca_now_ns(void)
 {
@@ -130,7 +130,7 @@ bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint1
 	return true;
 }
 
-/* ---- up and down ------------------------------------------------------------------ */
+/* ---- up and down ----------------------------------------------------------- */
 
 static struct hca *hca_up(unsigned int h)
 {
@@ -221,7 +221,7 @@ int rig_down(void **state)
 	return 0;
 }
 
-/* ---- memory ---------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------- */
 
 uint64_t rig_alloc(unsigned int h, size_t len)
 {
@@ -272,7 +272,7 @@ struct mkey *rig_umr_key(unsigned int h, unsigned int octowords, uint8_t mode)
 	return mk;
 }
 
-/* ---- queue pairs ------------------------------------------------------------------------- */
+/* ---- queue pairs ----------------------------------------------------------- */
 
 struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn)
 {
@@ -395,7 +395,7 @@ void rig_recv(unsigned int h, struct qp *qp, uint64_t addr, uint32_t len, uint32
 	put_be32(rec, (n + 1) & 0xffff);
 }
 
-/* ---- WQEs ------------------------------------------------------------------------------------ */
+/* ---- WQEs ------------------------------------------------------------------ */
 
 void wq_ctrl(struct rig_wqe *w, uint8_t opcode, bool signaled, uint32_t imm)
 {
@@ -456,7 +456,7 @@ void wq_av(struct rig_wqe *w, uint16_t dlid, uint32_t qpn, uint32_t qkey, const 
 	w->ds += 3;
 }
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------- */
 
 unsigned int rig_run(unsigned int n, unsigned int ms)
 {

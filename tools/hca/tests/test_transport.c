@@ -100,7 +100,7 @@ static bool same(uint32_t len)
 	return !memcmp(rig_ptr(0, buf_a), rig_ptr(1, buf_b), len);
 }
 
-/* ---- doorbells ------------------------------------------------------------------ */
+/* ---- doorbells ------------------------------------------------------------- */
 
 static void nothing_runs_before_the_register_is_rung(void **state)
 {
@@ -292,7 +292,7 @@ static void a_stranger_in_the_ring_is_an_error(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
-/* ---- RC data ---------------------------------------------------------------------- */
+/* ---- RC data --------------------------------------------------------------- */
 
 static const uint32_t lengths[] = { 1, 31, 1023, 1024, 1025, 2048, 3000, 40000, 65536 };
 
@@ -597,7 +597,7 @@ static void no_queue_starves_another(void **state)
 	assert_true(i < 5);
 }
 
-/* ---- loss ------------------------------------------------------------------------------ */
+/* ---- loss ------------------------------------------------------------------ */
 
 /* Lose one packet in each place, on either way: the work must come out as if nothing was lost. */
 static void loss_is_repaired(void **state)
@@ -701,7 +701,7 @@ static void packets_of_strangers_are_ignored(void **state)
 	assert_int_equal(rig.ncqe, 0);
 }
 
-/* ---- errors -------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------- */
 
 static void too_long_for_the_qp(void **state)
 {
@@ -874,7 +874,7 @@ static void response_that_makes_no_sense(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_BAD_RESP);
 }
 
-/* ---- state changes -------------------------------------------------------------------------- */
+/* ---- state changes --------------------------------------------------------- */
 
 static void error_flushes_both_queues(void **state)
 {
@@ -965,7 +965,7 @@ static void destroyed_in_the_middle(void **state)
 	assert_int_equal(rig.ncqe, 0);
 }
 
-/* ---- UC ---------------------------------------------------------------------------------------- */
+/* ---- UC -------------------------------------------------------------------- */
 
 static void uc_sends_and_writes(void **state)
 {
@@ -1028,7 +1028,7 @@ static void uc_error_stops_the_send_queue_only(void **state)
 	expect(CQ_A, 2, CQE_REQ, 0);
 }
 
-/* ---- UD ------------------------------------------------------------------------------------------- */
+/* ---- UD -------------------------------------------------------------------- */
 
 static void ud_send(uint32_t len, uint32_t qkey, const uint8_t *dgid)
 {
@@ -1126,10 +1126,10 @@ static void ud_multicast(void **state)
 	assert_non_null(rig_cqe(CQ_B + 1, 0));
 }
 
-/* ---- UMR -------------------------------------------------------------------------------------------- */
+/* ---- UMR ------------------------------------------------------------------- */
 
-#define UMR_LIVE	(1ull << 0 | 1ull << 6 | 1ull << 13 | 1ull << 14 | 1ull << 18 | 1ull << 19 | \
-			 1ull << 20 | 1ull << 21 | 1ull << 29)
+#define UMR_LIVE	(1ull << 0 | 1ull << 6 | 1ull << 13 | 1ull << 14 | 1ull << 18 | \
+			 1ull << 19 | 1ull << 20 | 1ull << 21 | 1ull << 29)
 
 /* A memory window: one KLM that points at a part of b's buffer. */
 static void umr_wqe(struct rig_wqe *w, const struct mkey *mk, uint8_t flags, uint64_t mask,
@@ -1338,7 +1338,8 @@ int main(void)
 		RC(local_rights_are_checked), RC(remote_key_is_checked),
 		RC(remote_key_variant_is_checked), RC(remote_range_is_checked),
 		RC(remote_rights_are_checked), RC(remote_pd_is_checked), RC(qp_rights_are_checked),
-		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked), RC(misaligned_atomic),
+		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked),
+		RC(misaligned_atomic),
 		RC(receive_too_short), RC(receive_key_is_checked), RC(response_that_makes_no_sense),
 		RC(error_flushes_both_queues), RC(sqd_finishes_what_was_begun),
 		RC(idle_queue_drains_at_once), RC(first_packet_establishes), RC(reset_forgets),

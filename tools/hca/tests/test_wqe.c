@@ -28,7 +28,8 @@ static void load(const char *hex)
 static void ctrl_fields(void **state)
 {
 	(void)state;
-	load("00 12 34 0b  00 ab cd 02  00 00 00 4a  de ad be ef"	/* fence 2, ce 2, solicited */
+	/* 4a: fence 2, ce 2, solicited */
+	load("00 12 34 0b  00 ab cd 02  00 00 00 4a  de ad be ef"
 	     "00 00 00 40  00 00 11 22  00 00 7f 00 00 00 10 00");
 	assert_int_equal(wqe_parse_send(&w, QPT_RC), 0);
 	assert_int_equal(w.opcode, WQE_SEND_IMM);
@@ -242,7 +243,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ctrl_fields), cmocka_unit_test(completion_only_on_error),
-		cmocka_unit_test(ds_must_make_sense), cmocka_unit_test(write_with_inline_and_pointer),
+		cmocka_unit_test(ds_must_make_sense),
+		cmocka_unit_test(write_with_inline_and_pointer),
 		cmocka_unit_test(inline_must_end_in_the_wqe),
 		cmocka_unit_test(inline_is_no_destination), cmocka_unit_test(atomics),
 		cmocka_unit_test(services_have_their_opcodes), cmocka_unit_test(address_vectors),
