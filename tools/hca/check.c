@@ -72,8 +72,8 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
 	if (log_page < 12 || log_page > 31)
 		return cmd_fail(cmd, ST_BAD_PARAM, "page size 2^%u", log_page);
 	if (n > avail / 8)
-		return cmd_fail(cmd, ST_BAD_INP_LEN, "queue of %zu bytes needs %zu pages, %zu given",
-				len, n, avail / 8);
+		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes need %zu pages, %zu given", len, n,
+				avail / 8);
 	m->pas = calloc(n, sizeof(*m->pas));
 	if (!m->pas)
 		return cmd_fail(cmd, ST_INTERNAL, "no memory");
@@ -84,22 +84,29 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
 			uint64_t bad = m->pas[i];
 
 			qmem_free(m);
-			return cmd_fail(cmd, ST_BAD_PARAM, "page %zu at 0x%llx misaligned or unmapped",
-					i, (unsigned long long)bad);
+			return cmd_fail(cmd, ST_BAD_PARAM, "bad page %zu at 0x%llx", i,
+					(unsigned long long)bad);
 		}
 	}
 	return ST_OK;
 }
 
 /**
- * qmem_free() - forget a page list
- * @m: queue memory, may be empty
+ * qmem_offset() - where a queue starts in its first page
+ * @page_offset: of a context, in 1/64 pages
+ * @log_page: log2 of the page size in bytes
+ *
+ * Return: bytes; 0 for a page size that qmem_init() refuses.
  */
 uint32_t qmem_offset(uint32_t page_offset, unsigned int log_page)
 {
 	return log_page > 31 ? 0 : page_offset << (log_page - 6);
 }
 
+/**
+ * qmem_free() - forget a page list
+ * @m: queue memory, may be empty
+ */
 void qmem_free(struct queue_mem *m)
 {
 	free(m->pas);

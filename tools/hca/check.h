@@ -9,6 +9,10 @@
 #include "hca.h"
 #include "hca_priv.h"
 
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#endif
+
 /* A field of a context, for tables of fields that must be zero or are copied. */
 struct ifc_field {
 	uint16_t off, width;	/* bits */
@@ -27,7 +31,7 @@ const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n);
  */
 uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const uint8_t *pas,
 		  size_t avail, unsigned int log_page, uint32_t offset, size_t len);
-/* Bytes from a context's page_offset, in 1/64 pages; a page size that qmem_init() refuses gives 0. */
+/* Bytes from a context's page_offset, in 1/64 pages; 0 if the page size is out of range. */
 uint32_t qmem_offset(uint32_t page_offset, unsigned int log_page);
 void qmem_free(struct queue_mem *m);
 /* Host address of @len bytes at @off, NULL if they straddle pages or are not mapped. */

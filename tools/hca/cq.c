@@ -272,7 +272,7 @@ void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 	struct cq *cq = cq_find(hca, cqn);
 	bool sol = c->solicited || cqe_is_error(c);
 	uint8_t cqe[CQE_BYTES] = {};
-	bool in_upper;
+	size_t upper = c->inline_len > 32 ? c->inline_len : 0;
 
 	if (!cq)
 		return;
@@ -283,8 +283,7 @@ void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 		return;
 	}
 	cqe_build(hca, cqe, c);
-	in_upper = c->inline_len > 32;
-	if (!cqe_write(hca, cq, cqe, in_upper ? c->inline_data : NULL, in_upper ? c->inline_len : 0)) {
+	if (!cqe_write(hca, cq, cqe, c->inline_data, upper)) {
 		cq_error(cq, CQ_STATUS_WRITE_FAIL, CQ_ERR_ACCESS);
 		cq_lose(cq, c);
 		return;
@@ -318,7 +317,8 @@ void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c)
 /* ---- commands ----------------------------------------------------------------------- */
 
 static const struct ifc_field cqc_reserved[] = {
-	IFC_FIELD(cqc, reserved_at_4), IFC_FIELD(cqc, reserved_at_c), IFC_FIELD(cqc, reserved_at_18),
+	IFC_FIELD(cqc, reserved_at_4), IFC_FIELD(cqc, reserved_at_c),
+	IFC_FIELD(cqc, reserved_at_18),
 	IFC_FIELD(cqc, reserved_at_20), IFC_FIELD(cqc, reserved_at_40),
 	IFC_FIELD(cqc, reserved_at_60), IFC_FIELD(cqc, reserved_at_80),
 	IFC_FIELD(cqc, reserved_at_c0), IFC_FIELD(cqc, reserved_at_c8),
@@ -328,8 +328,7 @@ static const struct ifc_field cqc_reserved[] = {
 
 static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
-	const char *rsvd = ifc_first_set(c, cqc_reserved,
-					 sizeof(cqc_reserved) / sizeof(cqc_reserved[0]));
+	const char *rsvd = ifc_first_set(c, cqc_reserved, ARRAY_SIZE(cqc_reserved));
 
 	if (rsvd)
 		return cmd_fail(cmd, ST_BAD_PARAM, "cqc.%s is not zero", rsvd);

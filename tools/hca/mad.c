@@ -4,7 +4,7 @@
  * and 16): what MAD_IFC answers to subnet and performance management.
  */
 #include <string.h>
-#include "ifc.h"
+#include "check.h"
 #include "mad.h"
 
 enum mad_class { CLASS_SM_LID = 0x01, CLASS_SM_DIRECTED = 0x81, CLASS_PERF = 0x04 };
@@ -158,7 +158,7 @@ static uint16_t mad_get(const struct mad_port *port, uint8_t class, const uint8_
 	if (in[OFF_METHOD] != METHOD_GET)
 		return MAD_BAD_METHOD;
 	memset(out + OFF_SMP_DATA, 0, class == CLASS_PERF ? MAD_BYTES - OFF_PMA_DATA : 64);
-	for (i = 0; i < sizeof(attrs) / sizeof(attrs[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(attrs); i++)
 		if (attrs[i].class == class && attrs[i].attr == attr)
 			return attrs[i].get(port, get_be32(in + OFF_MOD), in, out + OFF_SMP_DATA);
 	return MAD_BAD_ATTR;

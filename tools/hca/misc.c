@@ -222,7 +222,7 @@ static void misc_reset(struct hca *hca)
 	static const enum obj_kind kinds[] = { OBJ_QCOUNTER, OBJ_XRCD, OBJ_TD, OBJ_PD };
 	size_t i;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		obj_for_each(hca, kinds[i], drop_one, NULL);
 }
 

@@ -433,7 +433,8 @@ void *mkey_atomic_ptr(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t qpn,
 /* ---- commands ----------------------------------------------------------------- */
 
 static const struct ifc_field mkc_reserved[] = {
-	IFC_FIELD(mkc, reserved_at_0), IFC_FIELD(mkc, reserved_at_2), IFC_FIELD(mkc, reserved_at_18),
+	IFC_FIELD(mkc, reserved_at_0), IFC_FIELD(mkc, reserved_at_2),
+	IFC_FIELD(mkc, reserved_at_18),
 	IFC_FIELD(mkc, reserved_at_1c), IFC_FIELD(mkc, reserved_at_40),
 	IFC_FIELD(mkc, reserved_at_120), IFC_FIELD(mkc, reserved_at_1c0),
 	IFC_FIELD(mkc, bsf_octword_size), IFC_FIELD(mkc, crossing_target_vhca_id),
@@ -454,8 +455,7 @@ static void mkey_release(struct hca *hca, struct mkey *mk)
 static uint8_t create_check(struct hca *hca, struct cmd *cmd, const struct mkey *mk,
 			    struct obj **pd)
 {
-	const char *rsvd = ifc_first_set(mk->mkc, mkc_reserved, sizeof(mkc_reserved) /
-					 sizeof(mkc_reserved[0]));
+	const char *rsvd = ifc_first_set(mk->mkc, mkc_reserved, ARRAY_SIZE(mkc_reserved));
 	uint32_t octo = IFC_GET(mkc, mk->mkc, translations_octword_size);
 
 	if (rsvd)
@@ -572,9 +572,9 @@ static uint8_t query_mkey(struct hca *hca, struct cmd *cmd)
 
 static uint8_t destroy_mkey(struct hca *hca, struct cmd *cmd)
 {
+	uint32_t num = IFC_GET(destroy_mkey_in, cmd->in, mkey_index);
 	struct obj *o;
-	uint8_t st = check_destroy(hca, cmd, OBJ_MKEY, IFC_GET(destroy_mkey_in, cmd->in, mkey_index),
-				   &o);
+	uint8_t st = check_destroy(hca, cmd, OBJ_MKEY, num, &o);
 
 	if (!st)
 		mkey_release(hca, (struct mkey *)o);

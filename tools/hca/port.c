@@ -302,10 +302,10 @@ uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool wri
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(regs) / sizeof(regs[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(regs); i++)
 		if (regs[i].id == reg)
 			break;
-	if (i == sizeof(regs) / sizeof(regs[0]))
+	if (i == ARRAY_SIZE(regs))
 		return cmd_fail(cmd, ST_BAD_PARAM, "no register 0x%04x", reg);
 	if (len < regs[i].min)
 		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x in %zu bytes", reg, len);

@@ -13,8 +13,6 @@
 
 _Static_assert(IFC_SZ(qpc) == QPC_BYTES, "qpc size");
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-
 /* Transitions whose opcodes mlx5_ifc.h no longer lists. */
 #define OP_RTS2SQD_QP	0x508
 #define OP_SQD2RTS_QP	0x509
@@ -343,7 +341,8 @@ static uint8_t check_sizes(struct hca *hca, struct cmd *cmd, const struct qp *qp
 		return cmd_fail(cmd, ST_LIM, "SQ of 2^%u", IFC_GET(qpc, c, log_sq_size));
 	if (qp->rq_type == RQ_CRQ)
 		return cmd_fail(cmd, ST_BAD_PARAM, "rq_type %u", qp->rq_type);
-	if (qp->rq_type != RQ_OWN && (IFC_GET(qpc, c, log_rq_size) || IFC_GET(qpc, c, log_rq_stride)))
+	if (qp->rq_type != RQ_OWN &&
+	    (IFC_GET(qpc, c, log_rq_size) || IFC_GET(qpc, c, log_rq_stride)))
 		return cmd_fail(cmd, ST_BAD_PARAM, "an RQ size without an RQ");
 	if (qp->rq_type == RQ_OWN && IFC_GET(qpc, c, log_rq_size) > log_max)
 		return cmd_fail(cmd, ST_LIM, "RQ of 2^%u", IFC_GET(qpc, c, log_rq_size));

@@ -89,7 +89,8 @@ static void test_cqe_fields(void **state)
 {
 	struct completion c = {
 		.opcode = 3, .qpn = 0x123456, .wqe_counter = 0xbeef, .byte_cnt = 0x1234,
-		.imm_inval_pkey = 0xcafef00d, .srqn_uidx = 0x998877, .src_qp = 0x13579b, .slid = 0x77,
+		.imm_inval_pkey = 0xcafef00d, .srqn_uidx = 0x998877, .src_qp = 0x13579b,
+		.slid = 0x77,
 		.sl = 5, .ml_path = 0x21, .grh = true,
 	};
 
@@ -109,7 +110,9 @@ static void test_cqe_fields(void **state)
 /* Every syndrome keeps its place, with the WQE's opcode beside the QPN. */
 static void test_error_cqe(void **state)
 {
-	static const uint8_t synd[] = { 1, 2, 4, 5, 6, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x22 };
+	static const uint8_t synd[] = {
+		1, 2, 4, 5, 6, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x22,
+	};
 	size_t i;
 
 	(void)state;
@@ -130,7 +133,9 @@ static void test_error_cqe(void **state)
 static void test_inline_scatter(void **state)
 {
 	uint8_t data[64];
-	struct completion c = { .opcode = 2, .inline_data = data, .inline_len = 32, .byte_cnt = 32 };
+	struct completion c = {
+		.opcode = 2, .inline_data = data, .inline_len = 32, .byte_cnt = 32,
+	};
 
 	(void)state;
 	memset(data, 0x5c, sizeof(data));
@@ -276,7 +281,8 @@ static void test_indices_wrap_at_24_bits(void **state)
 	struct cq *cq = cq_find(rig.hca, cqn);
 
 	(void)state;
-	cq->pi = cq->ci = 0xfffffe;
+	cq->pi = 0xfffffe;
+	cq->ci = 0xfffffe;
 	consumer(0xfffffe);
 	arm(0, false, 0xffffff);
 	put(0, false);
@@ -448,7 +454,8 @@ static void test_query(void **state)
 	put(1, false);
 	consumer(1);
 	IFC_SET(query_cq_in, in, cqn, cqn);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)), ST_OK);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
 	assert_int_equal(IFC_GET(cqc, c, producer_counter), 2);
 	assert_int_equal(IFC_GET(cqc, c, consumer_counter), 1);
 	assert_int_equal(IFC_GET(cqc, c, status), 0);

@@ -271,7 +271,8 @@ static void test_atomic(void **state)
 	enum mk_result res;
 
 	(void)state;
-	assert_ptr_equal(mkey_atomic_ptr(rig.hca, key, pd, QPN, 0x1ff8, 8, &res), ram(RAM_BASE + 0xff8));
+	assert_ptr_equal(mkey_atomic_ptr(rig.hca, key, pd, QPN, 0x1ff8, 8, &res),
+			 ram(RAM_BASE + 0xff8));
 	assert_ptr_equal(mkey_atomic_ptr(rig.hca, key, pd, QPN, 0x2000, 8, &res),
 			 ram(RAM_BASE + 0x1000));
 	assert_null(mkey_atomic_ptr(rig.hca, key, pd, QPN, 0x3000, 8, &res));

@@ -62,12 +62,12 @@ static void capability_mask_changes_where_it_may(void **state)
 	(void)state;
 	IFC_SET(hca_vport_context, c, cap_mask1_field_select, 1 << 16);
 	IFC_SET(hca_vport_context, c, cap_mask1, ~before);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out, 16),
-			 ST_OK);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+				 16), ST_OK);
 	assert_int_equal(IFC_GET(hca_vport_context, vport(), cap_mask1), before ^ 1 << 16);
 	IFC_SET(hca_vport_context, c, cap_mask1_field_select, 1 << 11);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out, 16),
-			 ST_BAD_PARAM);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+				 16), ST_BAD_PARAM);
 }
 
 static uint8_t gid(uint16_t index, size_t n)
@@ -234,7 +234,8 @@ static void domains_come_and_go(void **state)
 	IFC_SET(dealloc_transport_domain_in, in, transport_domain, td);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, 0, 8, in, 16, out, 16),
 			 ST_BAD_RES);
-	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, 0, 7, in, 16, out, 16), ST_OK);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, 0, 7, in, 16, out, 16),
+			 ST_OK);
 	IFC_SET(dealloc_xrcd_in, in, xrcd, xrcd);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_OK);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_BAD_RES);

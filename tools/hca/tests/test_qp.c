@@ -78,8 +78,8 @@ static uint8_t create(const struct qp_params *p, uint32_t *qpn)
 		IFC_SET(create_qp_in, in, wq_umem_valid, 1);
 	if (p->tweak && !strcmp(p->tweak, "qpn"))
 		IFC_SET(create_qp_in, in, input_qpn, 99);
-	st = rig_cmd(MLX5_CMD_OP_CREATE_QP, 0, p->uid, in, IFC_BYTE(create_qp_in, pas) + 8 * p->npas,
-		     out, sizeof(out));
+	st = rig_cmd(MLX5_CMD_OP_CREATE_QP, 0, p->uid, in,
+		     IFC_BYTE(create_qp_in, pas) + 8 * p->npas, out, sizeof(out));
 	*qpn = IFC_GET(create_qp_out, out, qpn);
 	return st;
 }
@@ -107,7 +107,8 @@ static void full_context(uint8_t *c)
 	IFC_SET(ads, path, vhca_port_num, 1);
 }
 
-static uint8_t modify_with(uint16_t op, uint32_t qpn, uint32_t opt, uint16_t uid, const uint8_t *qpc)
+static uint8_t modify_with(uint16_t op, uint32_t qpn, uint32_t opt, uint16_t uid,
+			   const uint8_t *qpc)
 {
 	uint8_t in[IFC_SZ(rst2init_qp_in)] = {}, out[IFC_SZ(rst2init_qp_out)];
 
@@ -351,42 +352,63 @@ static void test_create_refuses(void **state)
 		p.tweak = bad[i];
 		assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
 	}
-	p = good, p.pd = pd + 1;
+	p = good;
+	p.pd = pd + 1;
 	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
-	p = good, p.uar = uar + 1;
+	p = good;
+	p.uar = uar + 1;
 	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
-	p = good, p.uar = rig_uar(3), p.uid = 4;
+	p = good;
+	p.uar = rig_uar(3);
+	p.uid = 4;
 	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
-	p = good, p.cq_snd = cq2 + 5;
+	p = good;
+	p.cq_snd = cq2 + 5;
 	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
-	p = good, p.cq_rcv = cq2 + 5;
+	p = good;
+	p.cq_rcv = cq2 + 5;
 	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
-	p = good, p.st = QPT_DCI;
+	p = good;
+	p.st = QPT_DCI;
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
-	p = good, p.dbr = DBR + 4;
+	p = good;
+	p.dbr = DBR + 4;
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
-	p = good, p.dbr = 0;
+	p = good;
+	p.dbr = 0;
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
-	p = good, p.buf = BUF + 0x800;
+	p = good;
+	p.buf = BUF + 0x800;
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
-	p = good, p.log_sq = 6;		/* 256 bytes RQ + 4096 bytes SQ */
+	p = good;
+	p.log_sq = 6;		/* 256 bytes RQ + 4096 bytes SQ */
 	assert_int_equal(create(&p, &qpn), ST_BAD_INP_LEN);
-	p = good, p.page_offset = 45;	/* 2880 + 1280 bytes */
+	p = good;
+	p.page_offset = 45;	/* 2880 + 1280 bytes */
 	assert_int_equal(create(&p, &qpn), ST_BAD_INP_LEN);
-	p = good, p.page_offset = 44;
+	p = good;
+	p.page_offset = 44;
 	assert_int_equal(create(&p, &qpn), ST_OK);
-	p = good, p.log_sq = 13;
+	p = good;
+	p.log_sq = 13;
 	assert_int_equal(create(&p, &qpn), ST_LIM);
-	p = good, p.rq_stride = 6;	/* 1024 bytes */
+	p = good;
+	p.rq_stride = 6;	/* 1024 bytes */
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
-	p = good, p.no_sq = true;	/* with a size */
+	p = good;
+	p.no_sq = true;	/* with a size */
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
-	p = good, p.rq_type = RQ_NONE;	/* with a size */
+	p = good;
+	p.rq_type = RQ_NONE;	/* with a size */
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
-	p = good, p.rq_type = RQ_SRQ, p.log_rq = 0, p.srqn = 5;
+	p = good;
+	p.rq_type = RQ_SRQ;
+	p.log_rq = 0;
+	p.srqn = 5;
 	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[0], uc, 0);
-	p = good, p.st = QPT_UC;
+	p = good;
+	p.st = QPT_UC;
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
 }
 
@@ -474,7 +496,10 @@ static void test_umr_queue_gets_its_domain_late(void **state)
 	uint32_t qpn;
 
 	(void)state;
-	p.st = QPT_REG_UMR, p.rq_type = RQ_NONE, p.log_rq = 0, p.pd = 0;
+	p.st = QPT_REG_UMR;
+	p.rq_type = RQ_NONE;
+	p.log_rq = 0;
+	p.pd = 0;
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	qp = qp_find(rig.hca, qpn);
 	full_context(c);
