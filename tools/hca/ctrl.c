@@ -641,6 +641,7 @@ static struct json_object *do_unplug(struct hca *hca, unsigned int n, char **w)
 	(void)w;
 	hca_reset(hca);
 	hca->unplugged = true;
+	memset(hca->ctrl->baseline, 0, sizeof(hca->ctrl->baseline));
 	return ok();
 }
 
