@@ -257,6 +257,9 @@ static uint8_t dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_desc 
 	if (cmd->out_len < d->out_min)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes of output, not %u",
 				cmd->out_len, d->out_min);
+	/* User ids are made by CREATE_UCTX, which not every profile has. */
+	if (cmd->uid && !hca_cap_gen(hca, log_max_uctx))
+		return cmd_fail(cmd, ST_BAD_RES, "no user id %u", cmd->uid);
 	st = check_reserved(cmd);
 	return st ? st : d->handler(hca, cmd);
 }

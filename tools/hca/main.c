@@ -8,6 +8,7 @@
 #include <event2/event.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "ctrl.h"
 #include "hca_priv.h"
@@ -166,6 +167,8 @@ int main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	/* The wait for the rest of a BlueFlame write is shorter than the default slack. */
+	prctl(PR_SET_TIMERSLACK, 1);
 	if (!p)
 		return 1;
 	err = profile_default(p, opt.link && !strcmp(opt.link, "eth"));

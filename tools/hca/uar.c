@@ -31,6 +31,7 @@ struct bf {
 	uint64_t used;		/* stamp of the last store */
 	size_t len;		/* contiguous bytes so far */
 	bool delivered;
+	bool plain;		/* the last doorbell here was a plain one: don't wait for more */
 	uint8_t buf[BF_BUF];
 };
 
@@ -147,6 +148,7 @@ static void bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t
 	if (!at) {
 		if (!b->delivered)
 			bf_deliver(hca, b, false);
+		b->plain &= b->len <= 8;	/* more came after all */
 		b->len = 0;
 		b->delivered = false;
 		hca->uars->pending++;
@@ -159,7 +161,7 @@ static void bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t
 	if (b->delivered || b->len < 8)
 		return;
 	/* A size beyond the buffer, or none, cannot be BlueFlame: no need to wait for more. */
-	if (bf_want(b) > BF_BUF || bf_want(b) < 16)
+	if (bf_want(b) > BF_BUF || bf_want(b) < 16 || b->plain)
 		bf_deliver(hca, b, false);
 	else if (b->len >= bf_want(b))
 		bf_deliver(hca, b, true);
@@ -183,8 +185,10 @@ void uar_idle(struct hca *hca)
 	struct bf *b;
 
 	for (b = hca->uars->bf; b < hca->uars->bf + PENDING; b++)
-		if (b->addr && !b->delivered && b->len >= 8)
+		if (b->addr && !b->delivered && b->len >= 8) {
+			b->plain = b->len == 8;
 			bf_deliver(hca, b, false);
+		}
 }
 
 /* ---- registers ------------------------------------------------------------------------------ */

@@ -225,6 +225,15 @@ static void reserved_bits_have_to_be_zero(void **state)
 	assert_int_equal(core_cmd(in, IFC_SZ(create_eq_in), out, 16), ST_BAD_PARAM);
 }
 
+static void user_ids_have_to_exist(void **state)
+{
+	(void)state;
+	memset(in, 0, 16);
+	IFC_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
+	IFC_SET(alloc_uar_in, in, uid, 3);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
+}
+
 static void life(void **state)
 {
 	(void)state;
@@ -482,7 +491,7 @@ int main(void)
 		T(mailbox_signature), T(mailbox_misaligned), T(mailbox_unmapped), T(lengths),
 		T(out_chain_is_checked_before_execution), T(thirty_two_in_flight),
 		T(slot_of_the_driver_is_left_alone), T(unknown_opcode), T(short_input_and_output),
-		T(reserved_bits_have_to_be_zero),
+		T(reserved_bits_have_to_be_zero), T(user_ids_have_to_exist),
 		T0(life), T0(pages_given_are_returned), T0(pages_have_to_be_memory),
 		T(no_pages_back_while_initialized), T0(caps_are_set_up_to_the_maximum),
 		T(caps_are_fixed_after_init), T(special_contexts), T(nth_command_fails_once),

@@ -184,6 +184,29 @@ static void rest_after_idle_is_swallowed(void **state)
 	assert_int_equal(drops(DROP_BAD_OFFSET), 0);
 }
 
+/* A register that gets plain doorbells is not waited for, until BlueFlame is seen on it again. */
+static void plain_habit_is_learned_and_lost(void **state)
+{
+	uint8_t b[64];
+	unsigned int i;
+
+	(void)state;
+	wqe(b, 64, 4);
+	store(uar, 0x800, b, 8);
+	uar_idle(core.hca);
+	store(uar, 0x800, b, 8);
+	assert_int_equal(sent.n, 2);
+	assert_false(uar_bf_pending(core.hca));
+	for (i = 8; i < 64; i += 8)
+		store(uar, 0x800 + i, b + i, 8);
+	assert_int_equal(sent.n, 2);
+	for (i = 0; i < 64; i += 8)
+		store(uar, 0x800 + i, b + i, 8);
+	assert_int_equal(sent.n, 3);
+	assert_int_equal(sent.len, 64);
+	assert_int_equal(drops(DROP_BAD_OFFSET), 0);
+}
+
 static void two_cpus_interleave(void **state)
 {
 	uint8_t a[32], b[32];
@@ -507,7 +530,8 @@ int main(void)
 		T(plain_doorbell_after_idle), T(two_halves_make_a_doorbell),
 		T(blueflame_is_delivered_whole), T(both_buffers_of_all_registers),
 		T(largest_wqe_fills_the_buffer), T(longer_than_the_buffer_is_plain_at_once),
-		T(rest_after_idle_is_swallowed), T(two_cpus_interleave),
+		T(rest_after_idle_is_swallowed),
+		T(plain_habit_is_learned_and_lost), T(two_cpus_interleave),
 		T(new_start_rings_the_old), T(hole_in_the_middle_is_dropped),
 		T(more_buffers_than_are_kept), T(unallocated_page_rings_nothing),
 		T(freed_page_rings_nothing), T(odd_sizes_and_places_are_dropped),
