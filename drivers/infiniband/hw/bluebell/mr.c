@@ -59,6 +59,7 @@ static int create_key_by_firmware(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 {
 	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
 	void *mkc;
+
 	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
 
 	if (!in)
