@@ -384,6 +384,7 @@ static struct send_op *fetch(struct hca *hca, struct qp *qp)
 		return NULL;
 	op->idx = qp->sq_hw;
 	n = load_wqe(hca, qp, op->idx, &op->w);
+	req->bf_len = 0;	/* was for this one; the counter comes to the same value again */
 	if (n < 0) {
 		op_free(op);
 		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);

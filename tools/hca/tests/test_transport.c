@@ -258,6 +258,41 @@ static void blueflame_for_a_later_wqe_reads_memory(void **state)
 	assert_string_equal(rig_ptr(1, buf_b), "from memory");
 }
 
+/* The counter has 16 bits: an index comes again, with another WQE than the buffer had then. */
+static void blueflame_is_used_once(void **state)
+{
+	struct rig_wqe w;
+	uint8_t bf[64] = {};
+	unsigned int i;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, "the first one", 14);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	memcpy(bf, w.b, 64);
+	put_be32(bf + 4, a->obj.num << 8 | w.ds);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, 64);
+	assert_int_equal(rig_run(2, 1000), 2);
+	wq_ctrl(&w, WQE_NOP, false, 0);
+	for (i = 0; i < 65535; i++) {
+		rig_put(0, a, w.b, w.ds);
+		if (i % 60 && i < 65534)
+			continue;
+		rig_show(0, a);
+		rig_ring(0, a);
+		while (a->sq_hw != a->req->posted)
+			event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	}
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, "another one", 12);
+	assert_int_equal(rig_send(0, a, w.b, w.ds), 0);
+	assert_int_equal(rig_run(4, 1000), 4);
+	assert_string_equal(rig_ptr(1, buf_b), "another one");
+}
+
 static void wqes_wrap_around_the_ring(void **state)
 {
 	struct rig_wqe w;
@@ -1354,7 +1389,8 @@ int main(void)
 		RC(ringing_again_is_harmless), RC(one_ring_for_a_batch),
 		RC(doorbell_on_another_uar_is_dropped), RC(doorbell_before_rts_is_dropped),
 		RC(record_beyond_the_queue_is_fatal), RC(blueflame_takes_the_wqe_from_the_register),
-		RC(blueflame_for_a_later_wqe_reads_memory), RC(wqes_wrap_around_the_ring),
+		RC(blueflame_for_a_later_wqe_reads_memory), RC(blueflame_is_used_once),
+		RC(wqes_wrap_around_the_ring),
 		RC(a_stranger_in_the_ring_is_an_error),
 		RC(a_wqe_longer_than_what_was_posted), RC(send_any_length),
 		RC(write_and_read_any_length), RC(empty_messages), RC(immediates),
