@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues: limits, resizing with completions in them, moderation, channels, and each wrong
- * field of a request.
+ * Completion queues: limits, resizing with completions in them, moderation, channels, and each
+ * wrong field of a request.
  */
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
@@ -79,7 +79,7 @@ TEST_F(cq, in_use_is_busy)
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 }
 
-/* --- Formats ------------------------------------------------------------------------------------------ */
+/* --- Formats ---------------------------------------------------------------------------------- */
 
 FIXTURE(format) {
 	struct rdma r;
@@ -90,6 +90,7 @@ FIXTURE_VARIANT(format) {
 };
 
 FIXTURE_VARIANT_ADD(format, cqe_64) { .size = 64 };
+
 FIXTURE_VARIANT_ADD(format, cqe_128) { .size = 128 };
 
 FIXTURE_SETUP(format)
@@ -146,7 +147,7 @@ TEST_F(format, completions_arrive_and_wrap)
 	pair_close(&p);
 }
 
-/* --- Resizing ------------------------------------------------------------------------------------------- */
+/* --- Resizing --------------------------------------------------------------------------------- */
 
 FIXTURE(resize) {
 	struct rdma r;
@@ -158,7 +159,9 @@ FIXTURE_VARIANT(resize) {
 };
 
 FIXTURE_VARIANT_ADD(resize, grow) { .to = 1000 };
+
 FIXTURE_VARIANT_ADD(resize, shrink) { .to = 31 };
+
 FIXTURE_VARIANT_ADD(resize, same) { .to = 127 };
 
 FIXTURE_SETUP(resize)
@@ -234,7 +237,7 @@ TEST_F(cq, moderation)
 	EXPECT_EQ(0, ibv_modify_cq(self->r.cq, &attr));
 }
 
-/* --- Raw requests --------------------------------------------------------------------------------------------- */
+/* --- Raw requests ----------------------------------------------------------------------------- */
 
 FIXTURE(raw_cq) {
 	struct uv uv;
@@ -377,7 +380,7 @@ TEST_F(raw_cq, read_only_buffer_is_refused)
 	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
 }
 
-/* --- Channels ------------------------------------------------------------------------------------------------------ */
+/* --- Channels --------------------------------------------------------------------------------- */
 
 FIXTURE(channel) {
 	struct rdma r;
@@ -507,9 +510,12 @@ TEST_F(channel, in_use_is_busy)
 	EXPECT_EQ(EBUSY, ibv_destroy_comp_channel(self->ch));
 }
 
-/* --- Overrun ---------------------------------------------------------------------------------------------------------- */
+/* --- Overrun ---------------------------------------------------------------------------------- */
 
-/* More completions than entries: the CQ goes to error and says so, the rest of the device goes on. */
+/*
+ * More completions than entries: the CQ goes to error and says so, the rest of the device goes
+ * on.
+ */
 TEST_F(cq, overrun_is_reported)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The control channel of the emulated HCA: one request line, one answer line of JSON. The guest's end is
- * a virtio-serial port, which one process at a time may open.
+ * The control channel of the emulated HCA: one request line, one answer line of JSON. The guest's
+ * end is a virtio-serial port, which one process at a time may open.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -233,7 +233,8 @@ const char *hca_census_delta(void)
 	json_object_object_foreach(baseline, old_kind, old_entry) {
 		(void)old_entry;
 		if (!json_object_object_get_ex(now, old_kind, NULL))
-			len = print_delta(text, sizeof(text), len, old_kind, -total_of(baseline, old_kind));
+			len = print_delta(text, sizeof(text), len, old_kind,
+					  -total_of(baseline, old_kind));
 	}
 	json_object_put(now);
 	return text;

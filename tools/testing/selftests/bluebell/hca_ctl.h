@@ -12,8 +12,8 @@
 struct json_object;
 
 bool hca_ctl_present(void);
-struct json_object *hca_request(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-int hca_do(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+struct json_object *hca_request(const char *fmt, ...);
+int hca_do(const char *fmt, ...);
 
 int hca_census_reset(void);
 const char *hca_census_delta(void);

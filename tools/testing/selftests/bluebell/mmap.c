@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mmap of the command file: every command libmlx5 uses on the right and on every kind of wrong offset,
- * and what may be done with a mapping afterwards.
+ * mmap of the command file: every command libmlx5 uses on the right and on every kind of wrong
+ * offset, and what may be done with a mapping afterwards.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static int can_map(int fd, off_t off, size_t len, int prot, int flags)
 
 static int can_map_uar(int fd, unsigned int cmd, unsigned long idx)
 {
-	return can_map(fd, UV_MMAP_OFF(cmd, idx), UV_PAGE, PROT_WRITE, MAP_SHARED);
+	return can_map(fd, uv_mmap_off(cmd, idx), UV_PAGE, PROT_WRITE, MAP_SHARED);
 }
 
 /* How many ranges the kernel has of a memory type, or -1 if it doesn't tell. */
@@ -49,7 +49,7 @@ static int memtype_ranges(const char *type)
 	if (!f)
 		return -1;
 	while (fgets(line, sizeof(line), f))
-		n += strstr(line, type) != NULL;
+		n += !!strstr(line, type);
 	fclose(f);
 	return n;
 }
@@ -71,7 +71,7 @@ static int poke(void *p)
 	sigaction(SIGBUS, &sa, &old_bus);
 	sig = sigsetjmp(on_fault, 1);
 	if (!sig)
-		*(volatile uint32_t *)p = 0;
+		__atomic_store_n((uint32_t *)p, 0, __ATOMIC_SEQ_CST);
 	sigaction(SIGSEGV, &old_segv, NULL);
 	sigaction(SIGBUS, &old_bus, NULL);
 	return sig;
@@ -91,7 +91,7 @@ FIXTURE_TEARDOWN(map)
 	uv_close(&self->uv);
 }
 
-/* --- UAR pages -------------------------------------------------------------------------------------- */
+/* --- UAR pages -------------------------------------------------------------------------------- */
 
 FIXTURE(uar_command) {
 	struct uv uv;
@@ -105,9 +105,11 @@ FIXTURE_VARIANT(uar_command) {
 FIXTURE_VARIANT_ADD(uar_command, regular) {
 	.cmd = MLX5_IB_MMAP_REGULAR_PAGE, .memtype = "write-combining",
 };
+
 FIXTURE_VARIANT_ADD(uar_command, wc) {
 	.cmd = MLX5_IB_MMAP_WC_PAGE, .memtype = "write-combining",
 };
+
 FIXTURE_VARIANT_ADD(uar_command, nc) {
 	.cmd = MLX5_IB_MMAP_NC_PAGE, .memtype = "uncached",
 };
@@ -115,8 +117,8 @@ FIXTURE_VARIANT_ADD(uar_command, nc) {
 FIXTURE_SETUP(uar_command)
 {
 	ASSERT_EQ(0, uv_open(&self->uv));
-	if (variant->cmd == MLX5_IB_MMAP_WC_PAGE)
-		NEED_BLUEFLAME(&self->uv);
+	if (variant->cmd == MLX5_IB_MMAP_WC_PAGE && !has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
 }
 
 FIXTURE_TEARDOWN(uar_command)
@@ -135,7 +137,8 @@ TEST_F(uar_command, maps_every_static_page)
 TEST_F(uar_command, refuses_every_page_that_is_not_static)
 {
 	static const unsigned long idx[] = {
-		STATIC_PAGES, STATIC_PAGES + 1, 255, 256, 257, ALL_PAGES - 1, ALL_PAGES, ALL_PAGES + 1,
+		STATIC_PAGES, STATIC_PAGES + 1, 255, 256, 257, ALL_PAGES - 1, ALL_PAGES,
+			ALL_PAGES + 1,
 		0xffff, 0x10000, 0xffffff, 0x7fffffff, 0x80000000, 0xffffffff,
 	};
 	/* mlx5_ib takes the low byte of the index and does not look at the rest. */
@@ -148,7 +151,7 @@ TEST_F(uar_command, refuses_every_page_that_is_not_static)
 
 TEST_F(uar_command, wants_exactly_one_page)
 {
-	off_t off = UV_MMAP_OFF(variant->cmd, 0);
+	off_t off = uv_mmap_off(variant->cmd, 0);
 
 	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, off, 2 * UV_PAGE, PROT_WRITE, MAP_SHARED));
 	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, off, 8 * UV_PAGE, PROT_WRITE, MAP_SHARED));
@@ -157,9 +160,9 @@ TEST_F(uar_command, wants_exactly_one_page)
 
 TEST_F(uar_command, refuses_private)
 {
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 0), UV_PAGE, PROT_WRITE,
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_WRITE,
 				   MAP_PRIVATE));
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 0), UV_PAGE,
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE,
 				   PROT_READ | PROT_WRITE, MAP_PRIVATE));
 }
 
@@ -170,7 +173,8 @@ TEST_F(uar_command, has_its_memory_type)
 
 	if (before < 0)
 		SKIP(return, "no %s", memtype_list);
-	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 3), UV_PAGE, PROT_WRITE, MAP_SHARED,
+	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(variant->cmd, 3), UV_PAGE, PROT_WRITE,
+			     MAP_SHARED,
 			     &p));
 	EXPECT_EQ(before + 1, memtype_ranges(variant->memtype));
 	munmap(p, UV_PAGE);
@@ -179,10 +183,11 @@ TEST_F(uar_command, has_its_memory_type)
 
 TEST_F(uar_command, is_write_only)
 {
-	off_t off = UV_MMAP_OFF(variant->cmd, 0);
+	off_t off = uv_mmap_off(variant->cmd, 0);
 	void *p;
 
-	NEED_BLUEBELL("UAR pages are not readable");
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: UAR pages are not readable");
 	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED));
 	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
 	ASSERT_EQ(0, try_map(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
@@ -193,10 +198,11 @@ TEST_F(uar_command, is_write_only)
 
 TEST_F(uar_command, is_never_executable)
 {
-	off_t off = UV_MMAP_OFF(variant->cmd, 0);
+	off_t off = uv_mmap_off(variant->cmd, 0);
 	void *p;
 
-	NEED_BLUEBELL("UAR pages are not executable");
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: UAR pages are not executable");
 	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_EXEC, MAP_SHARED));
 	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_WRITE | PROT_EXEC, MAP_SHARED));
 	ASSERT_EQ(0, try_map(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
@@ -209,21 +215,26 @@ TEST_F(uar_command, does_not_grow)
 {
 	void *p, *q;
 
-	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 0), UV_PAGE, PROT_WRITE, MAP_SHARED,
+	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_WRITE,
+			     MAP_SHARED,
 			     &p));
 	q = mremap(p, UV_PAGE, 2 * UV_PAGE, MREMAP_MAYMOVE);
 	EXPECT_EQ(MAP_FAILED, q);
 	munmap(q == MAP_FAILED ? p : q, UV_PAGE);
 }
 
-/* A child may go on with the mapping or lose it, but the parent keeps his and the kernel keeps quiet. */
+/*
+ * A child may go on with the mapping or lose it, but the parent keeps his and the kernel keeps
+ * quiet.
+ */
 TEST_F(uar_command, survives_fork)
 {
 	int status;
 	void *p;
 	pid_t pid;
 
-	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 1), UV_PAGE, PROT_WRITE, MAP_SHARED,
+	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
+			     MAP_SHARED,
 			     &p));
 	pid = fork();
 	ASSERT_LE(0, pid);
@@ -237,17 +248,19 @@ TEST_F(uar_command, survives_fork)
 	munmap(p, UV_PAGE);
 }
 
-/* --- Dynamic UAR pages -------------------------------------------------------------------------------- */
+/* --- Dynamic UAR pages ------------------------------------------------------------------------ */
 
 TEST_F(map, alloc_wc_takes_a_uar_at_first_use)
 {
 	long uars;
 	void *p;
 
-	NEED_BLUEFLAME(&self->uv);
-	NEED_HCA_CTL();
+	if (!has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
 	uars = hca_census_count("uar");
-	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
+	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
 			     PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(uars + 1, hca_census_count("uar"));
 	EXPECT_EQ(0, poke(p + 0xff0));
@@ -256,20 +269,23 @@ TEST_F(map, alloc_wc_takes_a_uar_at_first_use)
 
 TEST_F(map, alloc_wc_takes_an_index_once)
 {
-	NEED_BLUEFLAME(&self->uv);
+	if (!has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
 	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
 	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
 }
 
 TEST_F(map, alloc_wc_serves_the_dynamic_part_of_the_table_only)
 {
-	NEED_BLUEFLAME(&self->uv);
+	if (!has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
 	/* The library counts dynamic pages by themselves, from 0. */
 	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0));
 	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 255));
 	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 256));
 	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES - STATIC_PAGES - 1));
-	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES - STATIC_PAGES));
+	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC,
+				       ALL_PAGES - STATIC_PAGES));
 	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0xffffff));
 }
 
@@ -277,18 +293,22 @@ TEST_F(map, alloc_wc_of_a_wrong_size_takes_nothing)
 {
 	long uars;
 
-	NEED_BLUEFLAME(&self->uv);
-	NEED_HCA_CTL();
+	if (!has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
 	uars = hca_census_count("uar");
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
 				   2 * UV_PAGE, PROT_WRITE, MAP_SHARED));
 	EXPECT_EQ(uars, hca_census_count("uar"));
 }
 
 TEST_F(map, alloc_wc_refused_by_the_device_leaves_the_index_free)
 {
-	NEED_BLUEFLAME(&self->uv);
-	NEED_HCA_CTL();
+	if (!has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
 	EXPECT_GT(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
 	EXPECT_EQ(1, hca_inject_clear());
@@ -300,9 +320,10 @@ TEST_F(map, alloc_wc_belongs_to_its_context)
 	struct uv other;
 	void *p;
 
-	NEED_BLUEFLAME(&self->uv);
+	if (!has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
 	ASSERT_EQ(0, uv_open(&other));
-	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
+	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
 			     PROT_WRITE, MAP_SHARED, &p));
 	/* Not by asking for it as if it were one's own … */
 	EXPECT_EQ(-EINVAL, can_map_uar(other.fd, MLX5_IB_MMAP_REGULAR_PAGE, STATIC_PAGES));
@@ -325,7 +346,10 @@ TEST(no_page_by_index_for_a_library_that_makes_its_own_uars)
 	int no;
 
 	ASSERT_EQ(0, uv_open_req(&uv, &req));
-	/* What mlx5_ib says to everything that has to do with write combining, where it found none. */
+	/*
+	 * What mlx5_ib says to everything that has to do with write combining, where it found
+	 * none.
+	 */
 	no = uv.resp.bf_reg_size ? -EINVAL : -EPERM;
 	for (i = 0; i < ARRAY_SIZE(idx); i++) {
 		EXPECT_EQ(-EINVAL, can_map_uar(uv.fd, MLX5_IB_MMAP_REGULAR_PAGE, idx[i]));
@@ -340,18 +364,21 @@ TEST_F(map, dynamic_uars_go_with_the_context)
 {
 	unsigned long idx;
 
-	NEED_BLUEFLAME(&self->uv);
-	NEED_HCA_CTL();
+	if (!has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
 	uv_close(&self->uv);
 	ASSERT_EQ(0, hca_census_reset());
 	ASSERT_EQ(0, uv_open(&self->uv));
 	for (idx = 0; idx < 10; idx++)
-		ASSERT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 3 * idx));
+		ASSERT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES +
+					 3 * idx));
 	uv_close(&self->uv);
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* --- Clocks ---------------------------------------------------------------------------------------------- */
+/* --- Clocks ----------------------------------------------------------------------------------- */
 
 FIXTURE(clock) {
 	struct uv uv;
@@ -362,6 +389,7 @@ FIXTURE_VARIANT(clock) {
 };
 
 FIXTURE_VARIANT_ADD(clock, core_clock) { .cmd = MLX5_IB_MMAP_CORE_CLOCK };
+
 FIXTURE_VARIANT_ADD(clock, clock_info) { .cmd = MLX5_IB_MMAP_CLOCK_INFO };
 
 FIXTURE_SETUP(clock)
@@ -376,7 +404,7 @@ FIXTURE_TEARDOWN(clock)
 
 TEST_F(clock, is_read_only)
 {
-	off_t off = UV_MMAP_OFF(variant->cmd, 0);
+	off_t off = uv_mmap_off(variant->cmd, 0);
 	void *p;
 
 	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED));
@@ -389,22 +417,24 @@ TEST_F(clock, is_read_only)
 
 TEST_F(clock, is_one_page)
 {
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, UV_MMAP_OFF(variant->cmd, 0), 2 * UV_PAGE, PROT_READ,
+	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, uv_mmap_off(variant->cmd, 0), 2 * UV_PAGE,
+				   PROT_READ,
 				   MAP_SHARED));
 }
 
 TEST_F(map, core_clock_runs)
 {
-	volatile uint32_t *timer;
+	uint32_t *timer;
 	uint32_t low[2];
 	void *p;
 
-	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE, PROT_READ,
+	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE,
+			     PROT_READ,
 			     MAP_SHARED, &p));
 	timer = p + self->uv.resp.hca_core_clock_offset;
-	low[0] = be32toh(timer[1]);
+	low[0] = be32toh(__atomic_load_n(&timer[1], __ATOMIC_RELAXED));
 	usleep(2000);
-	low[1] = be32toh(timer[1]);
+	low[1] = be32toh(__atomic_load_n(&timer[1], __ATOMIC_RELAXED));
 	EXPECT_NE(low[0], low[1]);
 	munmap(p, UV_PAGE);
 }
@@ -414,7 +444,8 @@ TEST_F(map, clock_info_makes_sense)
 	struct mlx5_ib_clock_info *info;
 	void *p;
 
-	ASSERT_EQ(0, try_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_CLOCK_INFO, MLX5_IB_CLOCK_INFO_V1),
+	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CLOCK_INFO,
+						      MLX5_IB_CLOCK_INFO_V1),
 			     UV_PAGE, PROT_READ, MAP_SHARED, &p));
 	info = p;
 	EXPECT_NE(0, info->mult);
@@ -429,12 +460,13 @@ TEST_F(map, clock_info_of_another_version_is_refused)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(idx); i++)
-		EXPECT_EQ(-EOPNOTSUPP, can_map(self->uv.fd, UV_MMAP_OFF(MLX5_IB_MMAP_CLOCK_INFO, idx[i]),
+		EXPECT_EQ(-EOPNOTSUPP, can_map(self->uv.fd,
+					       uv_mmap_off(MLX5_IB_MMAP_CLOCK_INFO, idx[i]),
 					       UV_PAGE, PROT_READ, MAP_SHARED))
 			TH_LOG("version %lu", idx[i]);
 }
 
-/* --- All the rest --------------------------------------------------------------------------------------------- */
+/* --- All the rest ----------------------------------------------------------------------------- */
 
 static bool command_is_known(unsigned int cmd)
 {
@@ -446,15 +478,15 @@ static bool command_is_known(unsigned int cmd)
 TEST_F(map, unknown_commands_are_refused)
 {
 	unsigned int cmd;
-	int ret, want;
 
 	for (cmd = 0; cmd < 256; cmd++) {
 		if (command_is_known(cmd))
 			continue;
-		ret = can_map_uar(self->uv.fd, cmd, 0);
-		/* Contiguous pages were served once: mlx5_ib says that they are no more. */
-		want = cmd == MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES && ret == -ENOSYS ? -ENOSYS : -EINVAL;
-		EXPECT_EQ(want, ret) TH_LOG("command %u", cmd);
+		/* Contiguous pages were served once: mlx5_ib has an errno of its own for them. */
+		if (cmd != MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES)
+			EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, cmd, 0))
+				TH_LOG("command %u", cmd);
+		EXPECT_GT(0, can_map_uar(self->uv.fd, cmd, 0)) TH_LOG("command %u", cmd);
 		EXPECT_GT(0, can_map_uar(self->uv.fd, cmd, 300)) TH_LOG("command %u", cmd);
 	}
 }
@@ -462,11 +494,13 @@ TEST_F(map, unknown_commands_are_refused)
 TEST_F(map, offsets_beyond_everything_are_refused)
 {
 	static const uint64_t pgoff[] = {
-		1ull << 32, (1ull << 40) - 1, 1ull << 47, (1ull << 51) - 1, 0x100000000ull | 6 << 8 | 20,
+		1ull << 32, (1ull << 40) - 1, 1ull << 47, (1ull << 51) - 1,
+			0x100000000ull | 6 << 8 | 20,
 	};
 	size_t i;
 
-	NEED_BLUEBELL("no bit of an offset is ignored");
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: no bit of an offset is ignored");
 	for (i = 0; i < ARRAY_SIZE(pgoff); i++) {
 		int ret = can_map(self->uv.fd, pgoff[i] * UV_PAGE, UV_PAGE, PROT_WRITE, MAP_SHARED);
 
@@ -482,7 +516,7 @@ TEST(no_context_no_mapping)
 
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-EINVAL, can_map_uar(fd, MLX5_IB_MMAP_REGULAR_PAGE, 0));
-	EXPECT_EQ(-EINVAL, can_map(fd, UV_MMAP_OFF(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE, PROT_READ,
+	EXPECT_EQ(-EINVAL, can_map(fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE, PROT_READ,
 				   MAP_SHARED));
 	close(fd);
 }

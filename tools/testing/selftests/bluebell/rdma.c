@@ -22,7 +22,7 @@ static double now(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec * 1e-9;
+	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
 static struct ibv_device *first_device(void)
@@ -159,7 +159,8 @@ int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
 	if (qp->qp_type == IBV_QPT_RC)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
 	return ibv_modify_qp(qp, &attr, mask);
 }
 
@@ -174,7 +175,8 @@ int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
  */
 int rdma_connect(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid)
 {
-	return rdma_qp_init(qp, cfg) ?: rdma_qp_rtr(qp, cfg, dest_qpn, dlid) ?: rdma_qp_rts(qp, cfg);
+	return rdma_qp_init(qp, cfg) ?: rdma_qp_rtr(qp, cfg, dest_qpn, dlid) ?:
+	       rdma_qp_rts(qp, cfg);
 }
 
 /* What the HCA says, not what the library remembers. */
@@ -225,7 +227,8 @@ int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t s
 	p->r = r;
 	p->cfg = *cfg;
 	p->size = size;
-	p->buf[0] = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p->buf[0] = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
 	if (p->buf[0] == MAP_FAILED)
 		return -errno;
 	p->buf[1] = p->buf[0] + size;
@@ -296,7 +299,8 @@ int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, ui
 /**
  * post_send - post on a pair's first queue pair
  * @p: the pair
- * @wr: the request; without an sg_list it gets one entry of @addr and @len, and with UD a destination
+ * @wr: the request; without an sg_list it gets one entry of @addr and @len, and with UD a
+ * destination
  * @addr: in the pair's MR
  * @len: in bytes
  *
@@ -354,7 +358,7 @@ int reap_ok(struct ibv_cq *cq, struct ibv_wc *wc)
 
 bool cq_stays_empty(struct ibv_cq *cq, unsigned int ms)
 {
-	double end = now() + ms * 1e-3;
+	double end = now() + ms / 1e3;
 	struct ibv_wc wc;
 
 	do {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the tests do again and again with libibverbs: open the device, make and connect two queue pairs
- * on one port, post and reap.
+ * What the tests do again and again with libibverbs: open the device, make and connect two queue
+ * pairs on one port, post and reap.
  */
 #ifndef BLUEBELL_RDMA_H
 #define BLUEBELL_RDMA_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UAR objects (mlx5dv_devx_alloc_uar() and the ioctl under it), and which doorbell register a queue pair
- * is given: classes, sharing, exact return.
+ * UAR objects (mlx5dv_devx_alloc_uar() and the ioctl under it), and which doorbell register a queue
+ * pair is given: classes, sharing, exact return.
  */
 #include <infiniband/mlx5dv.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 /* A NOP's control segment, of a queue pair that doesn't exist. */
 #define NO_QP_DOORBELL htobe64(0xfffff0ull << 8 | 1)
 
-/* --- mlx5dv_devx_alloc_uar ------------------------------------------------------------------------- */
+/* --- mlx5dv_devx_alloc_uar -------------------------------------------------------------------- */
 
 FIXTURE(dv) {
 	struct rdma r;
@@ -27,7 +27,9 @@ FIXTURE_VARIANT(dv) {
 };
 
 FIXTURE_VARIANT_ADD(dv, bf) { .flags = MLX5DV_UAR_ALLOC_TYPE_BF };
+
 FIXTURE_VARIANT_ADD(dv, nc) { .flags = MLX5DV_UAR_ALLOC_TYPE_NC };
+
 FIXTURE_VARIANT_ADD(dv, nc_dedicated) { .flags = MLX5DV_UAR_ALLOC_TYPE_NC_DEDICATED };
 
 FIXTURE_SETUP(dv)
@@ -36,8 +38,8 @@ FIXTURE_SETUP(dv)
 
 	ASSERT_EQ(0, uv_open(&uv));
 	uv_close(&uv);
-	if (variant->flags == MLX5DV_UAR_ALLOC_TYPE_BF)
-		NEED_BLUEFLAME(&uv);
+	if (variant->flags == MLX5DV_UAR_ALLOC_TYPE_BF && !has_blueflame(&uv))
+		SKIP(return, NO_BLUEFLAME);
 	ASSERT_EQ(0, rdma_open(&self->r));
 }
 
@@ -68,16 +70,20 @@ TEST_F(dv, can_be_written)
 	struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(self->r.ctx, variant->flags);
 	long dropped;
 
-	NEED_HCA_CTL();
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
 	ASSERT_NE(NULL, uar);
-	/* A doorbell for a queue pair that doesn't exist arrives, and is dropped for that reason. */
+	/*
+	 * A doorbell for a queue pair that doesn't exist arrives, and is dropped for that
+	 * reason.
+	 */
 	dropped = hca_counter("no_qp");
-	*(volatile uint64_t *)uar->reg_addr = NO_QP_DOORBELL;
+	ring(uar->reg_addr, NO_QP_DOORBELL);
 	EXPECT_EQ(dropped + 1, hca_counter("no_qp"));
 	mlx5dv_devx_free_uar(uar);
 }
 
-/* --- The UAR object itself -------------------------------------------------------------------------- */
+/* --- The UAR object itself -------------------------------------------------------------------- */
 
 FIXTURE(uar_obj) {
 	struct uv uv;
@@ -88,13 +94,14 @@ FIXTURE_VARIANT(uar_obj) {
 };
 
 FIXTURE_VARIANT_ADD(uar_obj, bf) { .type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF };
+
 FIXTURE_VARIANT_ADD(uar_obj, nc) { .type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC };
 
 FIXTURE_SETUP(uar_obj)
 {
 	ASSERT_EQ(0, uv_open(&self->uv));
-	if (variant->type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF)
-		NEED_BLUEFLAME(&self->uv);
+	if (variant->type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && !has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
 }
@@ -154,7 +161,8 @@ TEST_F(uar_obj, maps_in_its_own_size_only)
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, 2 * UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
 				   uar.mmap_off));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_PRIVATE, self->uv.fd, uar.mmap_off));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_PRIVATE, self->uv.fd,
+				   uar.mmap_off));
 	EXPECT_EQ(EINVAL, errno);
 }
 
@@ -182,8 +190,8 @@ TEST_F(uar_obj, cannot_be_mapped_once_freed)
 }
 
 /*
- * Freed while mapped: the mapping may keep the page or die, but the page is not given to anyone else as
- * long as a write through the old mapping reaches it.
+ * Freed while mapped: the mapping may keep the page or die, but the page is not given to anyone
+ * else as long as a write through the old mapping reaches it.
  */
 TEST_F(uar_obj, freed_while_mapped_is_not_recycled)
 {
@@ -225,7 +233,8 @@ TEST(uars_left_behind_go_with_the_file)
 	struct uv uv;
 	int i;
 
-	NEED_HCA_CTL();
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_census_reset());
 	ASSERT_EQ(0, uv_open(&uv));
 	for (i = 0; i < 10; i++)
@@ -234,7 +243,7 @@ TEST(uars_left_behind_go_with_the_file)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* --- A second process with the command file ------------------------------------------------------------ */
+/* --- A second process with the command file --------------------------------------------------- */
 
 static int send_fd(int sock, int fd)
 {
@@ -278,7 +287,8 @@ TEST_F(dv, second_process_maps_it_again_with_the_command_fd)
 	void *p;
 	pid_t pid;
 
-	NEED_HCA_CTL();
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
 	pid = fork();
 	ASSERT_LE(0, pid);
@@ -290,7 +300,7 @@ TEST_F(dv, second_process_maps_it_again_with_the_command_fd)
 		p = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, fd, off);
 		if (p == MAP_FAILED)
 			_exit(3);
-		*(volatile uint64_t *)(p + BF_OFFSET) = NO_QP_DOORBELL;
+		ring(p + BF_OFFSET, NO_QP_DOORBELL);
 		_exit(0);
 	}
 	uar = mlx5dv_devx_alloc_uar(self->r.ctx, variant->flags);
@@ -304,7 +314,7 @@ TEST_F(dv, second_process_maps_it_again_with_the_command_fd)
 	mlx5dv_devx_free_uar(uar);
 }
 
-/* --- Which register a queue pair gets -------------------------------------------------------------------- */
+/* --- Which register a queue pair gets --------------------------------------------------------- */
 
 FIXTURE(bfreg) {
 	struct uv uv;
@@ -374,11 +384,14 @@ TEST_F(bfreg, low_latency_lowest_free_first)
 	/* Given back out of order, and taken again. */
 	ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp[2]));
 	ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp[1]));
-	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp[1]));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+				  &self->qp[1]));
 	EXPECT_EQ(BFREGS - LOW_LATENCY + 1, bfreg_of(&self->qp[1]));
-	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp[2]));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+				  &self->qp[2]));
 	EXPECT_EQ(BFREGS - LOW_LATENCY + 2, bfreg_of(&self->qp[2]));
-	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp[4]));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+				  &self->qp[4]));
 	EXPECT_FALSE(is_low_latency(bfreg_of(&self->qp[4])));
 }
 
@@ -403,7 +416,8 @@ TEST_F(bfreg, exact_return)
 
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < BFREGS; i++) {
-			ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+			ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle,
+						  IBV_QPT_RC,
 						  &self->qp[i]));
 			if (!round)
 				first[i] = bfreg_of(&self->qp[i]);
@@ -429,7 +443,8 @@ TEST_F(bfreg, a_refused_create_gives_its_register_back)
 	req.drv.db_addr = 8;
 	for (i = 0; i < 20; i++)
 		EXPECT_GT(0, uv_create_qp_raw(self->uv.fd, &req, &bad));
-	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp[0]));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
+				  &self->qp[0]));
 	EXPECT_EQ(BFREGS - LOW_LATENCY, bfreg_of(&self->qp[0]));
 }
 
@@ -442,8 +457,11 @@ FIXTURE_VARIANT(bfreg_shape) {
 };
 
 FIXTURE_VARIANT_ADD(bfreg_shape, two_of_which_one_low) { .total = 2, .low_lat = 1 };
+
 FIXTURE_VARIANT_ADD(bfreg_shape, two_no_low) { .total = 2, .low_lat = 0 };
+
 FIXTURE_VARIANT_ADD(bfreg_shape, all_low) { .total = 8, .low_lat = 7 };
+
 FIXTURE_VARIANT_ADD(bfreg_shape, no_low) { .total = 8, .low_lat = 0 };
 
 FIXTURE_SETUP(bfreg_shape)
@@ -485,7 +503,7 @@ TEST_F(bfreg_shape, classes_hold)
 		EXPECT_EQ(0, users[0]);
 }
 
-/* --- A queue pair on a UAR of the user's choice ---------------------------------------------------------- */
+/* --- A queue pair on a UAR of the user's choice ----------------------------------------------- */
 
 TEST_F(bfreg, queue_pair_on_a_dynamic_uar)
 {
@@ -508,12 +526,13 @@ TEST_F(bfreg, queue_pair_on_a_dynamic_uar)
 TEST_F(bfreg, queue_pair_on_a_dynamic_register)
 {
 	/* Dynamic pages and registers are counted by themselves, from 0. */
-	off_t off = UV_MMAP_OFF(MLX5_IB_MMAP_ALLOC_WC, 0);
+	off_t off = uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, 0);
 	struct uv_qp_req req;
 	struct uv_qp qp = {};
 	void *p;
 
-	NEED_BLUEFLAME(&self->uv);
+	if (!has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
 	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
 	ASSERT_EQ(0, uv_mem_alloc(&qp.mem, 1 << 16));
 	req.drv.buf_addr = (uintptr_t)qp.mem.buf;
@@ -541,7 +560,8 @@ TEST_F(bfreg, queue_pair_on_anothers_uar_is_refused)
 	struct uv other;
 	struct uv_qp qp = {};
 
-	NEED_BLUEBELL("a UAR page index must be the caller's own");
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: a UAR page index must be the caller's own");
 	ASSERT_EQ(0, uv_open(&other));
 	ASSERT_EQ(0, uv_alloc_uar(other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &uar));
 	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * uverbs without the libraries: every command goes through the ioctl that invokes a write() command,
- * because it takes core and driver data apart and so lets a test choose the length of each.
+ * uverbs without the libraries: every command goes through the ioctl that invokes a write()
+ * command, because it takes core and driver data apart and so lets a test choose the length of
+ * each.
  */
 #include <endian.h>
 #include <errno.h>
@@ -132,7 +133,8 @@ int uv_get_context(int fd, const void *req, size_t req_len, void *resp, size_t r
 	uint64_t core;
 	unsigned int n = 0;
 
-	attrs[n++] = attr_out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &num_comp, sizeof(num_comp));
+	attrs[n++] = attr_out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &num_comp,
+			      sizeof(num_comp));
 	attrs[n++] = attr_out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &core, sizeof(core));
 	if (req_len)
 		attrs[n++] = attr_in(UVERBS_ATTR_UHW_IN, req, req_len);
@@ -159,8 +161,8 @@ int uv_open_req(struct uv *uv, const struct mlx5_ib_alloc_ucontext_req_v2 *req)
  * uv_open - open the device with libmlx5's default, 16 registers, 4 of them low-latency
  * @uv: the context
  *
- * But without MLX5_LIB_CAP_DYN_UAR, so that the registers come with the context. A library that makes
- * its UARs itself gets none.
+ * But without MLX5_LIB_CAP_DYN_UAR, so that the registers come with the context. A library that
+ * makes its UARs itself gets none.
  */
 int uv_open(struct uv *uv)
 {
@@ -187,7 +189,8 @@ int uv_mem_alloc(struct uv_mem *mem, size_t len)
 
 	/* The buffer's pages, and one more for the doorbell record. */
 	mem->len = (len + UV_PAGE - 1) & ~(UV_PAGE - 1);
-	p = mmap(NULL, mem->len + UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p = mmap(NULL, mem->len + UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	mem->buf = p;
@@ -209,7 +212,8 @@ int uv_alloc_pd(int fd, uint32_t *handle, uint32_t *pdn)
 	struct mlx5_ib_alloc_pd_resp drv = {};
 	int ret;
 
-	ret = uv_cmd(fd, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp, sizeof(resp), NULL, 0,
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp, sizeof(resp), NULL,
+		     0,
 		     &drv, sizeof(drv));
 	*handle = resp.pd_handle;
 	if (pdn)
@@ -221,7 +225,8 @@ int uv_dealloc_pd(int fd, uint32_t handle)
 {
 	struct ib_uverbs_dealloc_pd req = { .pd_handle = handle };
 
-	return uv_cmd(fd, IB_USER_VERBS_CMD_DEALLOC_PD, &req, sizeof(req), NULL, 0, NULL, 0, NULL, 0);
+	return uv_cmd(fd, IB_USER_VERBS_CMD_DEALLOC_PD, &req, sizeof(req), NULL, 0, NULL, 0, NULL,
+		      0);
 }
 
 int uv_reg_mr(int fd, uint32_t pd, void *addr, uint64_t len, uint64_t iova, uint32_t access,
@@ -310,7 +315,8 @@ int uv_destroy_cq(int fd, struct uv_cq *cq)
 	struct ib_uverbs_destroy_cq_resp resp;
 	int ret;
 
-	ret = uv_cmd(fd, IB_USER_VERBS_CMD_DESTROY_CQ, &req, sizeof(req), &resp, sizeof(resp), NULL, 0,
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_DESTROY_CQ, &req, sizeof(req), &resp, sizeof(resp), NULL,
+		     0,
 		     NULL, 0);
 	if (!ret)
 		uv_mem_free(&cq->mem);
@@ -388,7 +394,8 @@ int uv_destroy_qp_handle(int fd, uint32_t handle)
 	struct ib_uverbs_destroy_qp req = { .qp_handle = handle };
 	struct ib_uverbs_destroy_qp_resp resp;
 
-	return uv_cmd(fd, IB_USER_VERBS_CMD_DESTROY_QP, &req, sizeof(req), &resp, sizeof(resp), NULL, 0,
+	return uv_cmd(fd, IB_USER_VERBS_CMD_DESTROY_QP, &req, sizeof(req), &resp, sizeof(resp),
+		      NULL, 0,
 		      NULL, 0);
 }
 
@@ -403,7 +410,8 @@ int uv_destroy_qp(int fd, struct uv_qp *qp)
 
 int uv_modify_qp(int fd, const struct ib_uverbs_modify_qp *req)
 {
-	return uv_cmd(fd, IB_USER_VERBS_CMD_MODIFY_QP, req, sizeof(*req), NULL, 0, NULL, 0, NULL, 0);
+	return uv_cmd(fd, IB_USER_VERBS_CMD_MODIFY_QP, req, sizeof(*req), NULL, 0, NULL, 0, NULL,
+		      0);
 }
 
 /**
@@ -427,8 +435,8 @@ int uv_qp_to_rts(int fd, struct uv_qp *qp, uint32_t dest_qpn, uint16_t dlid)
 	ret = uv_modify_qp(fd, &req);
 	if (ret)
 		return ret;
-	req.attr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	req.attr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	req.qp_state = IBV_QPS_RTR;
 	req.path_mtu = IBV_MTU_1024;
 	req.dest_qp_num = dest_qpn;
@@ -456,7 +464,8 @@ int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar)
 	struct ib_uverbs_attr attrs[] = {
 		{ .attr_id = MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
 		attr_in(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, &type64, sizeof(type64)),
-		attr_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &uar->mmap_off, sizeof(uar->mmap_off)),
+		attr_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &uar->mmap_off,
+			 sizeof(uar->mmap_off)),
 		attr_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &len, sizeof(len)),
 		attr_out(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->page_id, sizeof(uar->page_id)),
 	};

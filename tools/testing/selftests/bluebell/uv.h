@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * uverbs without the libraries: commands with whatever driver data a test cares to send, as a program
- * that means harm would.
+ * uverbs without the libraries: commands with whatever driver data a test cares to send, as a
+ * program that means harm would.
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */
@@ -17,12 +17,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define UV_PAGE 4096ul
 
-/* Offsets that libmlx5 maps: the command above the low byte of the index, the rest of it above both. */
-#define UV_MMAP_OFF(cmd, idx) \
-	((off_t)(((idx) & 0xff) | ((cmd) << 8) | (((unsigned long)(idx) >> 8) << 16)) * UV_PAGE)
+/*
+ * Offsets that libmlx5 maps: the command above the low byte of the index, the rest of it above
+ * both.
+ */
+static inline off_t uv_mmap_off(unsigned int cmd, unsigned long idx)
+{
+	return (off_t)((idx & 0xff) | cmd << 8 | (idx >> 8) << 16) * UV_PAGE;
+}
+
+/* One store of eight bytes to a doorbell register, now. */
+static inline void ring(void *reg, uint64_t val)
+{
+	__atomic_store_n((uint64_t *)reg, val, __ATOMIC_SEQ_CST);
+}
 
 /* A context of its own, made with the raw command. */
 struct uv {
@@ -57,7 +69,8 @@ struct uv_qp {
 };
 
 int uv_open_fd(void);
-int uv_ioctl(int fd, uint16_t object, uint16_t method, struct ib_uverbs_attr *attrs, unsigned int n);
+int uv_ioctl(int fd, uint16_t object, uint16_t method, struct ib_uverbs_attr *attrs,
+	     unsigned int n);
 int uv_cmd(int fd, uint32_t cmd, const void *in, size_t in_len, void *out, size_t out_len,
 	   const void *uhw_in, size_t uhw_in_len, void *uhw_out, size_t uhw_out_len);
 
@@ -96,6 +109,7 @@ struct uv_uar {
 	uint32_t handle, page_id;
 	uint64_t mmap_off, mmap_len;
 };
+
 int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar);
 int uv_free_uar(int fd, uint32_t handle);
 
