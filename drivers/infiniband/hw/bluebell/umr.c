@@ -93,7 +93,7 @@ struct mlx5_ib_umr {
 	struct mlx5_core_cq mcq;
 	u32 qpn;
 	struct semaphore slots;
-	spinlock_t lock;
+	spinlock_t lock; /* pc to classes */
 	u16 pc;
 	struct umr_request *posted[SQ_WQEBBS];
 	bool dead;
@@ -171,6 +171,7 @@ static void ring(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_wqe *wqe)
 	/* The WQE before the record, the record before the register. */
 	dma_wmb();
 	db[MLX5_SND_DBR] = cpu_to_be32(umr->pc);
+	/* The register is on the bus: dma_wmb() does not order it. */
 	wmb();
 	mlx5_write64((__be32 *)&wqe->ctrl, umr->map + MLX5_BF_OFFSET);
 }
@@ -295,9 +296,10 @@ static int fill_from_list(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_wqe *wqe,
 {
 	struct device *device = umr->dev->mdev->device;
 	size_t bytes = mlx5_ib_umr_list_mtts(attr->nmtts) * sizeof(__be64);
-	__be64 *list __free(kfree) = kzalloc(bytes, GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY);
 	dma_addr_t dma;
 	int err;
+
+	__be64 *list __free(kfree) = kzalloc(bytes, GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY);
 
 	if (!list)
 		return -ENOMEM;
@@ -552,9 +554,12 @@ static int start_qp(struct mlx5_ib_umr *umr)
 
 static void free_umr(struct mlx5_ib_umr *umr)
 {
-	struct mlx5_ib_dev *dev = umr->dev;
+	struct mlx5_ib_dev *dev;
 	struct key_class *kc;
 
+	if (!umr)
+		return;
+	dev = umr->dev;
 	for (kc = umr->classes; kc < umr->classes + MLX5_IB_UMR_CLASSES; kc++)
 		while (kc->count)
 			mlx5_fw_destroy_mkey(dev, kc->keys[--kc->count]);
@@ -575,7 +580,7 @@ static void free_umr(struct mlx5_ib_umr *umr)
 	kfree(umr);
 }
 
-DEFINE_FREE(umr, struct mlx5_ib_umr *, if (_T) free_umr(_T))
+DEFINE_FREE(umr, struct mlx5_ib_umr *, free_umr(_T))
 
 static int set_up(struct mlx5_ib_umr *umr)
 {
@@ -641,6 +646,5 @@ void mlx5_ib_cleanup_umr(struct mlx5_ib_dev *dev)
 	struct mlx5_ib_umr *umr = dev->umr;
 
 	dev->umr = NULL;
-	if (umr)
-		free_umr(umr);
+	free_umr(umr);
 }
