@@ -23,8 +23,8 @@ static const struct class_case {
 	{ "one more than the smallest key", 9, 1 },
 	{ "a full second class", 16, 1 },
 	{ "one more than the second class", 17, 2 },
-	{ "512 MiB in 4 KiB pages", 131072, 14 },
-	{ "more than the largest class", 131073, -1 },
+	{ "as many as one request carries", 131064, 14 },
+	{ "one more than one request carries", 131065, -1 },
 	{ "as many as there can be", U32_MAX, -1 },
 };
 
