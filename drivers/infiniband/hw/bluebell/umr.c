@@ -73,7 +73,7 @@ struct key_class {
  * @mcq: the CQ
  * @qpn: of the QP; 0 if there is none
  * @slots: room in the send queue, one for each WQE
- * @lock: guards all below; taken in the completion tasklet
+ * @lock: guards all below; taken in the completion interrupt
  * @pc: WQEBBs posted
  * @posted: who waits for the WQE that begins at this WQEBB
  * @dead: no more UMR: the QP has failed or the device is gone
@@ -145,7 +145,7 @@ static void arm_cq(struct mlx5_ib_umr *umr)
 	mlx5_cq_arm(&umr->mcq, MLX5_CQ_DB_REQ_NOT, umr->map, umr->mcq.cons_index);
 }
 
-/* From mlx5_core's tasklet. */
+/* From the interrupt: someone waits for each completion, and there are few. */
 static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
 	struct mlx5_ib_umr *umr = container_of(mcq, struct mlx5_ib_umr, mcq);
@@ -494,8 +494,7 @@ static int create_cq(struct mlx5_ib_umr *umr)
 	umr->mcq.cqe_sz = sizeof(*cqe);
 	umr->mcq.set_ci_db = umr->buf + CQ_DB_OFFSET;
 	umr->mcq.arm_db = umr->mcq.set_ci_db + 1;
-	umr->mcq.comp = mlx5_add_cq_to_tasklet;
-	umr->mcq.tasklet_ctx.comp = cq_comp;
+	umr->mcq.comp = cq_comp;
 	umr->mcq.event = cq_event;
 	err = mlx5_fw_create_cq(umr->dev, &umr->mcq, in, inlen);
 	umr->has_cq = !err;
