@@ -181,7 +181,8 @@ TEST_F(response, is_the_golden_one)
 	EXPECT_EQ(32768, r->max_srq_recv_wr);
 	EXPECT_EQ(1, r->num_ports);
 	EXPECT_EQ(0, r->flow_action_flags);
-	EXPECT_EQ(golden_mask, r->comp_mask & golden_mask);
+	/* mlx5_ib of 7.2 says more than the article's did. */
+	EXPECT_EQ(golden_mask, driver_is("bluebell") ? r->comp_mask : r->comp_mask & golden_mask);
 	EXPECT_EQ(0, r->comp_mask & ~known_mask);
 	EXPECT_EQ(72, r->response_length);
 	EXPECT_EQ(1, r->cqe_version);
