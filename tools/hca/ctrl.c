@@ -57,6 +57,7 @@ struct ctrl {
 	unsigned int fired;
 	unsigned long cqe_left;		/* completions to drop or delay */
 	unsigned int cqe_delay_ms;	/* 0: drop */
+	unsigned long umr_left;		/* requests of drivers' UMR queue pairs to fail */
 	struct delayed *delayed;
 	bool have_baseline;
 	unsigned int baseline[COUNTS];
@@ -254,6 +255,7 @@ static struct json_object *do_counters(struct hca *hca, unsigned int n, char **w
 		{ "irqs", c->irqs }, { "packets_tx", c->packets_tx },
 		{ "packets_rx", c->packets_rx }, { "packets_dropped", c->packets_dropped },
 		{ "wqes_sq", c->wqes_sq }, { "wqes_rq", c->wqes_rq }, { "commands", c->cmds },
+		{ "umr", c->umr }, { "umr_refused", c->umr_refused },
 		{ "commands_failed", c->cmds_failed }, { "register_reads", c->reg_reads },
 		{ "register_writes", c->reg_writes },
 	};
@@ -400,6 +402,7 @@ static struct json_object *inject_clear(struct hca *hca, unsigned int n, char **
 	memset(c->inject, 0, sizeof(c->inject));
 	c->fired = 0;
 	c->cqe_left = 0;
+	c->umr_left = 0;
 	hca->hung = false;
 	return o;
 }
@@ -517,6 +520,34 @@ static struct json_object *inject_cqes(struct hca *hca, unsigned int n, char **w
 	return ok();
 }
 
+/**
+ * inject_umr() - is this UMR work request to fail?
+ * @hca: the function
+ * @privileged: it comes from a driver's own queue pair; others are let alone
+ *
+ * Return: NULL to go on, else why it fails.
+ */
+const char *inject_umr(struct hca *hca, bool privileged)
+{
+	struct ctrl *c = hca->ctrl;
+
+	if (!privileged || !c || !c->umr_left)
+		return NULL;
+	c->umr_left--;
+	c->fired++;
+	return "injected";
+}
+
+static struct json_object *inject_umrs(struct hca *hca, unsigned int n, char **w)
+{
+	unsigned long count = 1;
+
+	if (n > 3 || (n == 3 && (!number(w[2], &count) || !count)))
+		return fail("inject umr [N]");
+	hca->ctrl->umr_left = count;
+	return ok();
+}
+
 /* Where the number that an event is about stands in its 28 bytes. */
 enum event_arg { ARG_NONE, ARG_QPN, ARG_CQN, ARG_PORT, ARG_PAGES };
 
@@ -616,7 +647,7 @@ struct request {
 
 static const struct request injections[] = {
 	{ "cmd", inject_nth }, { "op", inject_op }, { "clear", inject_clear },
-	{ "cqe", inject_cqes }, { "event", inject_event }, { "hang", inject_hang },
+	{ "cqe", inject_cqes }, { "umr", inject_umrs }, { "event", inject_event }, { "hang", inject_hang },
 	{ "fatal", inject_fatal }, { "link", inject_link }, { 0 }
 };
 

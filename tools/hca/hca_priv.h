@@ -55,6 +55,7 @@ struct hca_counters {
 	uint64_t cqes, cqes_err, eqes, irqs;
 	uint64_t packets_tx, packets_rx, packets_dropped;
 	uint64_t wqes_sq, wqes_rq;
+	uint64_t umr, umr_refused;		/* UMR work requests */
 	uint64_t cmds, cmds_failed;
 	uint64_t reg_reads, reg_writes;
 };
@@ -158,6 +159,7 @@ struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16
  * later through cq_complete_now(), which does not ask.
  */
 bool inject_cqe(struct hca *hca, uint32_t cqn, const struct completion *c);
+const char *inject_umr(struct hca *hca, bool privileged);
 void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c);
 
 /* ---- port.c --------------------------------------------------------------------------------- */

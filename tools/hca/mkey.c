@@ -466,6 +466,11 @@ static uint8_t create_check(struct hca *hca, struct cmd *cmd, const struct mkey 
 		return cmd_fail(cmd, ST_BAD_PARAM, "on-demand paging is not offered");
 	if (mk->mode > MKM_KSM)
 		return cmd_fail(cmd, ST_BAD_PARAM, "access mode %u", mk->mode);
+	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_write) && !hca_cap_gen(hca, relaxed_ordering_write))
+		return cmd_fail(cmd, ST_BAD_PARAM, "relaxed ordering of writes is not offered");
+	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_read) && !hca_cap_gen(hca, relaxed_ordering_read) &&
+	    !hca_cap_gen(hca, relaxed_ordering_read_pci_enabled))
+		return cmd_fail(cmd, ST_BAD_PARAM, "relaxed ordering of reads is not offered");
 	if (IFC_GET(mkc, mk->mkc, bsf_en))
 		return cmd_fail(cmd, ST_BAD_PARAM, "signature keys are not offered");
 	if (mk->free && !mk->umr_en)

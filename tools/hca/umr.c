@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "hca_priv.h"
 #include "mkey.h"
 #include "transport.h"
 
@@ -22,7 +23,11 @@
 
 #define UMR_XLT_MAX	0xffff	/* octowords that one WQE can carry */
 
+#define MASK_PAGE_SIZE	(1ull << 1 | 1ull << 42)
 #define MASK_QPN	(1ull << 14)
+#define MASK_ATOMIC	(1ull << 21)
+#define MASK_RO_WRITE	(1ull << 25)
+#define MASK_RO_READ	(1ull << 47)
 #define MASK_PD		(1ull << 7)
 #define MASK_FREE	(1ull << 29)
 
@@ -80,6 +85,22 @@ static bool redirects(const struct qp *qp, const struct mkey *mk, const struct u
 {
 	return !IFC_GET(qpc, qp->qpc, fre) && (mk->mode == MKM_PA || mk->mode == MKM_MTT) &&
 	       (u->octowords || u->mask & ~MASK_FREE);
+}
+
+/* Some devices do not let UMR change all of a key. NULL, or what they keep. */
+static const char *not_offered(struct hca *hca, const struct umr *u)
+{
+	if (u->offset > UINT16_MAX && !hca_cap_gen(hca, umr_extended_translation_offset))
+		return "translation offset of more than 16 bits";
+	if (u->mask & MASK_PAGE_SIZE && hca_cap_gen(hca, umr_modify_entity_size_disabled))
+		return "UMR may not change the page size";
+	if (u->mask & MASK_ATOMIC && hca_cap_gen(hca, umr_modify_atomic_disabled))
+		return "UMR may not change the right to atomic operations";
+	if (u->mask & MASK_RO_WRITE && !hca_cap_gen(hca, relaxed_ordering_write_umr))
+		return "UMR may not change relaxed ordering of writes";
+	if (u->mask & MASK_RO_READ && !hca_cap_gen(hca, relaxed_ordering_read_umr))
+		return "UMR may not change relaxed ordering of reads";
+	return NULL;
 }
 
 /* May this queue pair change this key in this way? NULL, or the reason. */
@@ -219,12 +240,19 @@ enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct
 	if (!why) {
 		synd = SYND_MW_BIND;
 		mk = (struct mkey *)obj_find(hca, OBJ_MKEY, mkey_index(w->imm));
-		why = forbidden(qp, mk, &u, w->imm);
+		why = not_offered(hca, &u);
 	}
 	if (!why)
-		why = change(hca, qp, mk, &u);
+		why = inject_umr(hca, qp->type == QPT_REG_UMR);
 	if (!why)
+		why = forbidden(qp, mk, &u, w->imm);
+	if (!why)
+		why = change(hca, qp, mk, &u);
+	if (!why) {
+		hca->count.umr++;
 		return SYND_OK;
+	}
+	hca->count.umr_refused++;
 	hca_trace(hca, "umr_refused", "\"qpn\":%u,\"mkey\":%u,\"why\":\"%s\"", qp->obj.num, w->imm,
 		  why);
 	return synd;

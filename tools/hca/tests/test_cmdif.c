@@ -437,8 +437,8 @@ static void nonsense_is_answered(void **state)
 {
 	static const char *const bad[] = {
 		"", "frob", "inject", "inject cmd", "inject cmd 0 LIM_ERR", "inject cmd 1 NO_SUCH",
-		"inject op FOO LIM_ERR", "inject cqe eat", "inject event NONE", "trace", "link",
-		"link sideways", "census all", "inject fatal 300",
+		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0", "inject event NONE",
+		"trace", "link", "link sideways", "census all", "inject fatal 300",
 	};
 	unsigned int i;
 

@@ -141,7 +141,7 @@ static void nonsense(void **state)
 static void shipped_profiles_are_sound(void **state)
 {
 	static const char *const names[] = {
-		"default", "small", "few-uars", "old-firmware", "no-atomics",
+		"default", "small", "few-uars", "old-firmware", "no-atomics", "fixed-keys",
 	};
 	static struct profile built_in;
 	unsigned int i;

@@ -1286,6 +1286,48 @@ static void umr_knows_its_mask(void **state)
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 60, 4);
 }
 
+/* What a device says that it does not let UMR change, it does not. */
+static void umr_page_size_may_be_fixed(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca[1]->cap[0], umr_modify_entity_size_disabled, 1);
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 1, 4);
+}
+
+static void umr_atomic_right_may_be_fixed(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca[1]->cap[0], umr_modify_atomic_disabled, 1);
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE, 4);
+}
+
+static void umr_changes_relaxed_ordering_only_if_offered(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 25, 4);
+}
+
+static void umr_changes_relaxed_reads_only_if_offered(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 47, 4);
+}
+
+/* Of the offset of the first entry, more than 16 bits: there is room, but not the means. */
+static void umr_long_offset_only_if_offered(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 0x10010, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80 | 0x10, UMR_LIVE, 4);
+	put_be32(w.b + 32, 1);
+	rig_send(1, b, w.b, w.ds);
+	rig_run(1, 1000);
+	expect(CQ_B, 0, CQE_REQ_ERR, SYND_MW_BIND);
+	assert_true(mk->free);
+}
+
 static void umr_cut_short(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
@@ -1417,7 +1459,9 @@ int main(void)
 		UD(ud_qkey), UD(ud_limits), UD(ud_multicast), RC(umr_binds_a_window),
 		RC(umr_needs_the_right), RC(umr_stays_in_its_pd), RC(umr_fits_the_key),
 		RC(umr_checks_for_free), RC(umr_knows_its_mask), RC(umr_cut_short),
-		RC(umr_list_cut_short),
+		RC(umr_list_cut_short), RC(umr_page_size_may_be_fixed),
+		RC(umr_atomic_right_may_be_fixed), RC(umr_changes_relaxed_ordering_only_if_offered),
+		RC(umr_changes_relaxed_reads_only_if_offered), RC(umr_long_offset_only_if_offered),
 		RC(umr_of_a_process_sets_no_addresses), RC(umr_of_a_process_keeps_the_page_size),
 		RC(umr_registers_memory_from_a_list), RC(send_with_invalidate),
 	};
