@@ -10,6 +10,7 @@
 #include <linux/sizes.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/iter.h>
 
 #include "../layout_mkey.h"
 #include "golden.h"
@@ -190,7 +191,7 @@ static void create_mkey_has_no_room_for_its_entries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(1), CREATE_MKEY_IN_SIZE + 16);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(2), CREATE_MKEY_IN_SIZE + 16);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(3), CREATE_MKEY_IN_SIZE + 32);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(MLX5_IB_MAX_INLINE_MTTS),
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(MLX5_IB_MAX_MTTS),
 			CREATE_MKEY_IN_SIZE + 128 * SZ_1M);
 }
 
@@ -200,8 +201,8 @@ static void half_an_octoword_is_lost_or_invented(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(1), 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(2), 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(3), 2);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(MLX5_IB_MAX_INLINE_MTTS),
-			MLX5_IB_MAX_INLINE_MTTS / 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mtt_octowords(MLX5_IB_MAX_MTTS),
+			MLX5_IB_MAX_MTTS / 2);
 }
 
 #define NUM_SEGS	3
@@ -291,6 +292,88 @@ static void large_segment_is_not_cut_into_pages(struct kunit *test)
 				    (u64)(i % 512) * SZ_4K, "entry %u", i);
 }
 
+#define PIECES	6
+
+/* Pieces of memory of which some follow each other, cut anywhere, as a user's pages come. */
+static const struct list_case {
+	const char *name;
+	unsigned long pgsz;
+	unsigned int offset;
+	unsigned int count;
+	struct { u64 addr; u32 len; } piece[PIECES];
+} list_cases[] = {
+	{ "one piece", SZ_4K, 0, 1, { { 0x10000, 0x8000 } } },
+	{ "one page from its last byte on", SZ_4K, 4095, 1, { { 0x10000, 0x1000 } } },
+	{ "pages in any order", SZ_4K, 100, 4,
+	  { { 0x50000, 0x1000 }, { 0x40000, 0x1000 }, { 0x41000, 0x2000 }, { 0x90000, 0x1000 } } },
+	{ "a large page in many pieces", SZ_64K, 0, 5,
+	  { { 0x20000, 0x1000 }, { 0x21000, 0x7000 }, { 0x28000, 0x8000 }, { 0x30000, 0x4000 },
+	    { 0x34000, 0xc000 } } },
+	{ "a large page begun in its middle", SZ_64K, 0x3000 % SZ_4K, 3,
+	  { { 0x23000, 0xd000 }, { 0x80000, 0x10000 }, { 0x60000, 0x5000 } } },
+	{ "pieces of several large pages", SZ_64K, 0, 2,
+	  { { 0x100000, 0x30000 }, { 0x400000, 0x28000 } } },
+	{ "a page smaller than the host's", SZ_4K / 2, 0x900, 2,
+	  { { 0x7000, 0x1000 }, { 0x3000, 0x1000 } } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(list, list_cases, name);
+
+/* The core's own iterator says what is right, however the list is divided. */
+static void translation_list_is_not_what_the_core_says(struct kunit *test)
+{
+	const struct list_case *c = test->param_value;
+	struct scatterlist sgl[PIECES];
+	struct mlx5_ib_pas_iter iter;
+	struct ib_block_iter biter;
+	struct ib_umem umem = {};
+	__be64 pas[64], want[64];
+	unsigned int i, at, part, n = 0;
+
+	sg_init_table(sgl, c->count);
+	for (i = 0; i < c->count; i++) {
+		sg_dma_address(&sgl[i]) = c->piece[i].addr;
+		sg_dma_len(&sgl[i]) = c->piece[i].len;
+		umem.length += c->piece[i].len;
+	}
+	umem.length -= c->offset;
+	umem.address = (0x7000000 | (c->piece[0].addr & (c->pgsz - 1))) + c->offset;
+	umem.iova = umem.address;
+	umem.sgt_append.sgt.sgl = sgl;
+	umem.sgt_append.sgt.nents = c->count;
+	umem.sgt_append.sgt.orig_nents = c->count;
+	rdma_umem_for_each_dma_block(&umem, &biter, c->pgsz) {
+		KUNIT_ASSERT_LT(test, n, ARRAY_SIZE(want));
+		want[n++] = cpu_to_be64(rdma_block_iter_dma_address(&biter));
+	}
+	KUNIT_ASSERT_GT(test, n, 0);
+
+	for (part = 1; part <= n + 1; part++) {
+		memset(pas, 0, sizeof(pas));
+		mlx5_ib_start_pas(&iter, &umem, ilog2(c->pgsz));
+		for (at = 0; at < n; at += part)
+			KUNIT_ASSERT_EQ(test, mlx5_ib_next_pas(&iter, pas + at, part),
+					min(part, n - at));
+		KUNIT_EXPECT_EQ(test, mlx5_ib_next_pas(&iter, pas, part), 0);
+		KUNIT_EXPECT_MEMEQ(test, pas, want, n * sizeof(*pas));
+	}
+}
+
+/* A key that waits for a region: free, with room, changeable by UMR, of no use to anybody. */
+static void free_key_is_laid_out_wrong(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x02000000 }, { 0x10, 0x40800400 }, { 0x14, 0xffffff09 },
+		{ 0x1c, 0x00000007 }, { 0x44, 0x00000020 }, { 0x48, 0x0000000c },
+	};
+	static const struct mlx5_ib_mkc_attr attr = { .pdn = 7, .variant = 9, .page_shift = 12 };
+	u8 *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, in);
+	mlx5_ib_fill_free_mkey(in, 64, &attr, &caps_64g);
+	expect_golden(test, in, CREATE_MKEY_IN_SIZE, want);
+}
+
 static struct kunit_case mkey_cases[] = {
 	KUNIT_CASE_PARAM(registration_is_misjudged, check_gen_params),
 	KUNIT_CASE(page_size_that_a_key_cannot_express_is_offered),
@@ -300,6 +383,8 @@ static struct kunit_case mkey_cases[] = {
 	KUNIT_CASE(half_an_octoword_is_lost_or_invented),
 	KUNIT_CASE_PARAM(translation_list_is_wrong_for_page_size, shift_gen_params),
 	KUNIT_CASE(large_segment_is_not_cut_into_pages),
+	KUNIT_CASE_PARAM(translation_list_is_not_what_the_core_says, list_gen_params),
+	KUNIT_CASE(free_key_is_laid_out_wrong),
 	{}
 };
 

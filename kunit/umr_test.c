@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the driver's own UMR work requests: size classes, and every
- * request against golden bytes.
+ * KUnit suite of the driver's own UMR work requests: every one against golden
+ * bytes, and when the next one comes after a failure.
  */
 
 #include <kunit/test.h>
@@ -12,35 +12,6 @@
 #include "golden.h"
 
 #define WQE_SIZE	0x100
-
-static const struct class_case {
-	const char *name;
-	u32 nmtts;
-	int class;
-} class_cases[] = {
-	{ "one entry", 1, 0 },
-	{ "a full smallest key", 8, 0 },
-	{ "one more than the smallest key", 9, 1 },
-	{ "a full second class", 16, 1 },
-	{ "one more than the second class", 17, 2 },
-	{ "as many as one request carries", 131064, 14 },
-	{ "one more than one request carries", 131065, -1 },
-	{ "as many as there can be", U32_MAX, -1 },
-};
-
-KUNIT_ARRAY_PARAM_DESC(class, class_cases, name);
-
-static void region_gets_a_key_of_the_wrong_size(struct kunit *test)
-{
-	const struct class_case *c = test->param_value;
-
-	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_class(c->nmtts), c->class);
-	if (c->class < 0)
-		return;
-	KUNIT_EXPECT_GE(test, mlx5_ib_umr_class_mtts(c->class), c->nmtts);
-	if (c->class)
-		KUNIT_EXPECT_LT(test, mlx5_ib_umr_class_mtts(c->class - 1), c->nmtts);
-}
 
 static void translation_list_has_another_length(struct kunit *test)
 {
@@ -105,9 +76,49 @@ static void registration_by_a_list_has_a_bit_out_of_place(struct kunit *test)
 	attr.nmtts = 100;
 	attr.length = 0x64000;
 	mlx5_ib_umr_fill_reg(wqe, U32_MAX, &attr, &caps);
-	mlx5_ib_umr_point_at_list(wqe, 0x7700, 0x1234567000, attr.nmtts);
+	mlx5_ib_umr_point_at_list(wqe, 0x7700, 0x1234567000, 0, attr.nmtts);
 	mlx5_ib_umr_fill_ctrl(wqe, 0xffffff, 0xffff);
 	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+/* No context with it, and the entries go behind the first 2^17, whose number takes both fields. */
+static void part_of_a_list_goes_to_another_place(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x00012309 }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x10000000 }, { 0x14, 0x00340004 },
+		{ 0x20, 0x00000001 },
+		{ 0x80, 0x00000340 }, { 0x84, 0x00007700 }, { 0x88, 0x00000012 },
+		{ 0x8c, 0x34567000 },
+	};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+
+	mlx5_ib_umr_fill_xlt(wqe, 0xabcd05);
+	mlx5_ib_umr_point_at_list(wqe, 0x7700, 0x1234567000, BIT(17) + 8, 100);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+/* Where UMR cannot change the right to atomic operations, no request says that it would. */
+static void request_asks_for_what_the_device_cannot_change(struct kunit *test)
+{
+	static const struct mlx5_ib_mkey_caps caps = { .umr_keeps_atomic = true };
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+
+	mlx5_ib_umr_fill_reg(wqe, 1, &region, &caps);
+	KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
+	memset(wqe, 0, sizeof(*wqe));
+	mlx5_ib_umr_fill_change(wqe, 1, IB_ACCESS_REMOTE_ATOMIC, 9, &caps);
+	KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
+}
+
+static void failing_queue_pair_is_started_too_often_or_never(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(0), 100);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(1), 200);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(9), 51200);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(10), 60000);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(U32_MAX), 60000);
 }
 
 static void change_of_rights_changes_something_else(struct kunit *test)
@@ -118,9 +129,10 @@ static void change_of_rights_changes_something_else(struct kunit *test)
 		{ 0x0c, 0x00abcd05 }, { 0x1c, 0x003e0080 },
 		{ 0x40, 0x00001400 }, { 0x4c, 0x00000009 },
 	};
+	static const struct mlx5_ib_mkey_caps caps = {};
 	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
 
-	mlx5_ib_umr_fill_change(wqe, 0xabcd05, IB_ACCESS_REMOTE_READ, 9);
+	mlx5_ib_umr_fill_change(wqe, 0xabcd05, IB_ACCESS_REMOTE_READ, 9, &caps);
 	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0);
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
@@ -141,10 +153,12 @@ static void revoked_key_still_reaches_memory(struct kunit *test)
 }
 
 static struct kunit_case umr_cases[] = {
-	KUNIT_CASE_PARAM(region_gets_a_key_of_the_wrong_size, class_gen_params),
 	KUNIT_CASE(translation_list_has_another_length),
 	KUNIT_CASE(registration_has_a_bit_out_of_place),
 	KUNIT_CASE(registration_by_a_list_has_a_bit_out_of_place),
+	KUNIT_CASE(part_of_a_list_goes_to_another_place),
+	KUNIT_CASE(request_asks_for_what_the_device_cannot_change),
+	KUNIT_CASE(failing_queue_pair_is_started_too_often_or_never),
 	KUNIT_CASE(change_of_rights_changes_something_else),
 	KUNIT_CASE(revoked_key_still_reaches_memory),
 	{}

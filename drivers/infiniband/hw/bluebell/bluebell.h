@@ -19,6 +19,7 @@
 
 #include "layout_uar.h"
 
+struct mlx5_ib_mkey_cache;
 struct mlx5_ib_umr;
 struct mlx5_ib_user_db_page;
 
@@ -35,7 +36,7 @@ struct mlx5_ib_db {
 #include "cq.h"
 #include "mr.h"
 #include "qp.h"
-#include "umr.h"
+#include "umr_qp.h"
 
 /**
  * struct mlx5_ib_dev - one HCA
@@ -45,8 +46,9 @@ struct mlx5_ib_db {
  * @qp_table: finds QPs when the device raises an event
  * @mkey_variant: low byte of the next memory key, so that a key that was
  *	destroyed is not the one that takes its place
- * @umr: registers memory without firmware commands; NULL if the device cannot.
- *	Constant while the device is registered
+ * @umr: changes memory keys without firmware commands; NULL if the device
+ *	cannot. Constant while the device is registered
+ * @mkey_cache: free keys for it; there if @umr is
  * @dump_fill_mkey: key that takes and gives nothing, valid if @has_dump_fill
  * @has_dump_fill: the device has such a key
  * @sys_image_guid: of the box the device is in
@@ -59,6 +61,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_qp_table qp_table;
 	atomic_t mkey_variant;
 	struct mlx5_ib_umr *umr;
+	struct mlx5_ib_mkey_cache *mkey_cache;
 	u32 dump_fill_mkey;
 	bool has_dump_fill;
 	__be64 sys_image_guid;

@@ -4,14 +4,17 @@
  * of the command that carries them. Pure functions only.
  */
 
+#include <linux/align.h>
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/log2.h>
 #include <linux/math.h>
+#include <linux/minmax.h>
 #include <linux/mlx5/device.h>
 #include <linux/overflow.h>
+#include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
-#include <rdma/iter.h>
 
 #include "layout_mkey.h"
 
@@ -126,6 +129,19 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 }
 
 /**
+ * mlx5_ib_reserve_mtts - let UMR fill a key again when its region has gone
+ * @in: struct mlx5_ifc_create_mkey_in_bits, of mlx5_ib_fill_create_mkey()
+ * @nmtts: translation entries that it shall have room for
+ */
+void mlx5_ib_reserve_mtts(void *in, u32 nmtts)
+{
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+
+	MLX5_SET(mkc, mkc, umr_en, 1);
+	MLX5_SET(mkc, mkc, translations_octword_size, mlx5_ib_mtt_octowords(nmtts));
+}
+
+/**
  * mlx5_ib_fill_create_mkey - build CREATE_MKEY except for its entries
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
  * @attr: what to write
@@ -144,20 +160,96 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 }
 
 /**
- * mlx5_ib_populate_pas - write a buffer's translation list
+ * mlx5_ib_fill_free_mkey - build CREATE_MKEY of a key that UMR will fill
+ * @in: zeroed struct mlx5_ifc_create_mkey_in_bits, without entries
+ * @nmtts: translation entries that it shall have room for
+ * @attr: domain, variant, page size, and rights of which only those remain that
+ *	UMR does not change
+ * @caps: says whether relaxed ordering can be had
+ */
+void mlx5_ib_fill_free_mkey(void *in, u32 nmtts, const struct mlx5_ib_mkc_attr *attr,
+			    const struct mlx5_ib_mkey_caps *caps)
+{
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+
+	mlx5_ib_fill_mkc(mkc, attr, caps);
+	MLX5_SET(mkc, mkc, free, 1);
+	MLX5_SET(mkc, mkc, umr_en, 1);
+	MLX5_SET(mkc, mkc, translations_octword_size, mlx5_ib_mtt_octowords(nmtts));
+	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+}
+
+/* The bytes of an entry of the list at hand, from @over bytes after its start, or of a later one. */
+static void next_segment(struct mlx5_ib_pas_iter *iter, struct scatterlist *sg, u64 over)
+{
+	while (sg && over >= sg_dma_len(sg)) {
+		over -= sg_dma_len(sg);
+		sg = sg_next(sg);
+	}
+	iter->sg = sg;
+	if (!sg)
+		return;
+	iter->addr = ALIGN_DOWN(sg_dma_address(sg) + over, 1ULL << iter->page_shift);
+	iter->end = sg_dma_address(sg) + sg_dma_len(sg);
+}
+
+/**
+ * mlx5_ib_start_pas - begin to write a buffer's translation list
+ * @iter: where the list is, for mlx5_ib_next_pas()
  * @umem: pinned and mapped buffer, its iova set by ib_umem_find_best_pgsz()
  *        or ib_umem_find_best_pgoff()
- * @page_size: bytes; a size those functions gave, or a smaller one
- * @pas: room for ib_umem_num_dma_blocks(@umem, @page_size) entries
+ * @page_shift: log2 of a page size that those functions gave, or a smaller one
+ */
+void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
+		       unsigned int page_shift)
+{
+	iter->page_shift = page_shift;
+	iter->left = ib_umem_num_dma_blocks(umem, 1UL << page_shift);
+	next_segment(iter, umem->sgt_append.sgt.sgl,
+		     ALIGN_DOWN(ib_umem_offset(umem), 1UL << page_shift));
+}
+
+/**
+ * mlx5_ib_next_pas - write the next part of a buffer's translation list
+ * @iter: of mlx5_ib_start_pas()
+ * @pas: room for @max entries
+ * @max: as many as are wanted
  *
  * The same list serves as the pas[] of queues and the entries of a memory key:
- * big-endian DMA addresses, aligned to @page_size.
+ * big-endian DMA addresses, aligned to the page size.
+ *
+ * rdma_umem_for_each_dma_block() gives the same addresses, by a call for each.
+ *
+ * Return: entries written; fewer than @max at the buffer's end.
+ */
+u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max)
+{
+	u64 page_size = 1ULL << iter->page_shift, addr, end;
+	u32 n = 0, limit = min_t(u64, max, iter->left);
+
+	while (n < limit && iter->sg) {
+		end = iter->end;
+		for (addr = iter->addr; addr < end && n < limit; addr += page_size)
+			pas[n++] = cpu_to_be64(addr);
+		iter->addr = addr;
+		/* The last page may go on in what follows. */
+		if (addr >= end)
+			next_segment(iter, sg_next(iter->sg), addr - end);
+	}
+	iter->left -= n;
+	return n;
+}
+
+/**
+ * mlx5_ib_populate_pas - write a buffer's translation list
+ * @umem: as for mlx5_ib_start_pas()
+ * @page_size: bytes; a size that ib_umem_find_best_pgsz() gave, or a smaller one
+ * @pas: room for ib_umem_num_dma_blocks(@umem, @page_size) entries
  */
 void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 *pas)
 {
-	struct ib_block_iter biter;
-	size_t i = 0;
+	struct mlx5_ib_pas_iter iter;
 
-	rdma_umem_for_each_dma_block(umem, &biter, page_size)
-		pas[i++] = cpu_to_be64(rdma_block_iter_dma_address(&biter));
+	mlx5_ib_start_pas(&iter, umem, ilog2(page_size));
+	mlx5_ib_next_pas(&iter, pas, U32_MAX);
 }

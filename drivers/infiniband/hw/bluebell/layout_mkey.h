@@ -11,24 +11,29 @@
 #include <linux/types.h>
 
 struct ib_umem;
+struct scatterlist;
 
 /*
- * Largest translation list sent inline with CREATE_MKEY: 64 GiB of 4 KiB
- * pages, a 128 MiB command. Beyond that the mailbox chain alone would strain
- * the host.
+ * Longest translation list of a key: 64 GiB of 4 KiB pages. Where UMR cannot
+ * write it, it is a command of 128 MiB; beyond that the mailbox chain alone
+ * would strain the host.
  */
-#define MLX5_IB_MAX_INLINE_MTTS		BIT(24)
+#define MLX5_IB_MAX_MTTS	BIT(24)
 
 /**
  * struct mlx5_ib_mkey_caps - what the device allows a memory key to be
  * @log_max_mr_size: log2 of the longest region, in bytes
  * @relaxed_ordering_read: reads may be reordered by PCIe
  * @relaxed_ordering_write: writes may be reordered by PCIe
+ * @umr_keeps_atomic: UMR cannot change whether a key allows atomic operations
+ * @umr_long_offset: UMR can name entries beyond the first 64 Ki octowords
  */
 struct mlx5_ib_mkey_caps {
 	u8 log_max_mr_size;
 	bool relaxed_ordering_read;
 	bool relaxed_ordering_write;
+	bool umr_keeps_atomic;
+	bool umr_long_offset;
 };
 
 /**
@@ -51,6 +56,22 @@ struct mlx5_ib_mkc_attr {
 	u8 variant;
 };
 
+/**
+ * struct mlx5_ib_pas_iter - a place in a buffer's translation list
+ * @sg: segment of the buffer that the next entry is in; NULL at the end
+ * @addr: the next entry
+ * @end: of the segment
+ * @left: entries to come
+ * @page_shift: log2 of the page size
+ */
+struct mlx5_ib_pas_iter {
+	struct scatterlist *sg;
+	u64 addr;
+	u64 end;
+	u64 left;
+	unsigned int page_shift;
+};
+
 unsigned long mlx5_ib_mkey_page_sizes(void);
 int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_mkey_caps *caps);
 size_t mlx5_ib_create_mkey_inlen(u32 nmtts);
@@ -60,6 +81,12 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 		      const struct mlx5_ib_mkey_caps *caps);
 void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 			      const struct mlx5_ib_mkey_caps *caps);
+void mlx5_ib_reserve_mtts(void *in, u32 nmtts);
+void mlx5_ib_fill_free_mkey(void *in, u32 nmtts, const struct mlx5_ib_mkc_attr *attr,
+			    const struct mlx5_ib_mkey_caps *caps);
+void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
+		       unsigned int page_shift);
+u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max);
 void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 *pas);
 
 #endif /* BLUEBELL_LAYOUT_MKEY_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UMR work requests of the driver, byte by byte, and the size classes of the
- * keys that they fill. Pure functions only.
+ * UMR work requests of the driver, byte by byte, and when to try again after one
+ * has failed. Pure functions only.
  */
 
 #include <linux/align.h>
@@ -15,42 +15,13 @@
 #define MTT_ALIGN		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
 #define DS_SIZE			MLX5_SEND_WQE_DS
 #define ANY_QP			0xffffff
-#define ACCESS_MASK							\
-	(MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR |	\
-	 MLX5_MKEY_MASK_RW | MLX5_MKEY_MASK_A)
+/* The first request after a failure comes this much later; twice as much after each further one. */
+#define RESTART_MS		100
+#define MAX_RESTART_MS		60000
 
 static_assert(sizeof(struct mlx5_ib_umr_wqe) % MLX5_SEND_WQE_BB == 0);
 static_assert(sizeof_field(struct mlx5_ib_umr_wqe, mkc) == MLX5_ST_SZ_BYTES(mkc));
-static_assert(BIT(MLX5_IB_UMR_MIN_LOG_MTTS) >= MTT_ALIGN);
 static_assert(MLX5_IB_UMR_INLINE_MTTS % MTT_ALIGN == 0);
-
-/**
- * mlx5_ib_umr_class - the size class that fits a region
- * @nmtts: translation entries that it needs, at least 1
- *
- * Return: the smallest class with room for them, or -1 if there is none, or if
- * one request cannot carry them.
- */
-int mlx5_ib_umr_class(u32 nmtts)
-{
-	int log = order_base_2(nmtts);
-
-	if (log > MLX5_IB_UMR_MAX_LOG_MTTS ||
-	    mlx5_ib_mtt_octowords(mlx5_ib_umr_list_mtts(nmtts)) > U16_MAX)
-		return -1;
-	return log < MLX5_IB_UMR_MIN_LOG_MTTS ? 0 : log - MLX5_IB_UMR_MIN_LOG_MTTS;
-}
-
-/**
- * mlx5_ib_umr_class_mtts - room of a class's keys
- * @class: size class, from 0
- *
- * Return: translation entries.
- */
-u32 mlx5_ib_umr_class_mtts(int class)
-{
-	return BIT(class + MLX5_IB_UMR_MIN_LOG_MTTS);
-}
 
 /**
  * mlx5_ib_umr_list_mtts - length of a translation list as the device reads it
@@ -73,6 +44,14 @@ static void announce_mtts(struct mlx5_ib_umr_wqe *wqe, u32 nmtts)
 	wqe->umr.xlt_octowords = cpu_to_be16(mlx5_ib_mtt_octowords(mlx5_ib_umr_list_mtts(nmtts)));
 }
 
+/* The rights that a request may change. Relaxed ordering stays what a key was made with. */
+static u64 access_mask(const struct mlx5_ib_mkey_caps *caps)
+{
+	u64 mask = MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR | MLX5_MKEY_MASK_RW;
+
+	return caps->umr_keeps_atomic ? mask : mask | MLX5_MKEY_MASK_A;
+}
+
 /**
  * mlx5_ib_umr_fill_reg - make a free key one over pinned memory
  * @wqe: zeroed request; its entries are to be written to wqe->mtt, or
@@ -88,7 +67,7 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 	name_key(wqe, mkey);
 	mlx5_ib_fill_mkc(wqe->mkc, attr, caps);
 	wqe->umr.flags = MLX5_UMR_INLINE;
-	wqe->umr.mkey_mask = cpu_to_be64(ACCESS_MASK | MLX5_MKEY_MASK_LEN |
+	wqe->umr.mkey_mask = cpu_to_be64(access_mask(caps) | MLX5_MKEY_MASK_LEN |
 					 MLX5_MKEY_MASK_PAGE_SIZE | MLX5_MKEY_MASK_START_ADDR |
 					 MLX5_MKEY_MASK_PD | MLX5_MKEY_MASK_KEY |
 					 MLX5_MKEY_MASK_QPN | MLX5_MKEY_MASK_FREE);
@@ -96,16 +75,33 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 }
 
 /**
+ * mlx5_ib_umr_fill_xlt - write translation entries of a key, and nothing else
+ * @wqe: zeroed request; mlx5_ib_umr_point_at_list() is to be called
+ * @mkey: the key
+ */
+void mlx5_ib_umr_fill_xlt(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
+{
+	name_key(wqe, mkey);
+}
+
+/**
  * mlx5_ib_umr_point_at_list - say where the translation entries are
- * @wqe: request of mlx5_ib_umr_fill_reg()
+ * @wqe: request of mlx5_ib_umr_fill_reg() or mlx5_ib_umr_fill_xlt()
  * @lkey: key to the list
  * @addr: its address
- * @nmtts: entries that the region needs; the list has
- *	mlx5_ib_umr_list_mtts(@nmtts)
+ * @first: number of the key's entry that the list starts with; if it is not 0,
+ *	a multiple of MLX5_UMR_FLEX_ALIGNMENT over the size of an entry
+ * @nmtts: entries; the list has mlx5_ib_umr_list_mtts(@nmtts)
  */
-void mlx5_ib_umr_point_at_list(struct mlx5_ib_umr_wqe *wqe, u32 lkey, u64 addr, u32 nmtts)
+void mlx5_ib_umr_point_at_list(struct mlx5_ib_umr_wqe *wqe, u32 lkey, u64 addr, u32 first,
+			       u32 nmtts)
 {
-	wqe->umr.flags = 0;
+	u32 offset = mlx5_ib_mtt_octowords(first);
+
+	wqe->umr.flags = first ? MLX5_UMR_TRANSLATION_OFFSET_EN : 0;
+	wqe->umr.xlt_offset = cpu_to_be16(offset & U16_MAX);
+	wqe->umr.xlt_offset_47_16 = cpu_to_be32(offset >> 16);
+	announce_mtts(wqe, nmtts);
 	wqe->list = (struct mlx5_wqe_data_seg){
 		.byte_count = cpu_to_be32(mlx5_ib_umr_list_mtts(nmtts) * sizeof(__be64)),
 		.lkey = cpu_to_be32(lkey),
@@ -117,17 +113,17 @@ void mlx5_ib_umr_point_at_list(struct mlx5_ib_umr_wqe *wqe, u32 lkey, u64 addr, 
  * mlx5_ib_umr_fill_change - change the rights and the domain of a key in use
  * @wqe: zeroed request
  * @mkey: the key, which stays the same
- * @access: enum ib_access_flags, without relaxed ordering
+ * @access: enum ib_access_flags; relaxed ordering stays what it is
  * @pdn: protection domain number
+ * @caps: as for mlx5_ib_fill_mkc()
  */
-void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, u32 pdn)
+void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, u32 pdn,
+			     const struct mlx5_ib_mkey_caps *caps)
 {
-	const struct mlx5_ib_mkey_caps none = {};
-
 	name_key(wqe, mkey);
-	mlx5_ib_fill_mkc_access(wqe->mkc, access, &none);
+	mlx5_ib_fill_mkc_access(wqe->mkc, access, caps);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
-	wqe->umr.mkey_mask = cpu_to_be64(ACCESS_MASK | MLX5_MKEY_MASK_PD);
+	wqe->umr.mkey_mask = cpu_to_be64(access_mask(caps) | MLX5_MKEY_MASK_PD);
 }
 
 /**
@@ -169,4 +165,17 @@ void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index)
 						 MLX5_OPCODE_UMR);
 	wqe->ctrl.qpn_ds = cpu_to_be32(qpn << MLX5_WQE_CTRL_QPN_SHIFT | wqe_bytes(wqe) / DS_SIZE);
 	wqe->ctrl.fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE;
+}
+
+/**
+ * mlx5_ib_umr_restart_ms - when to start the queue pair anew after a failure
+ * @failures: how often it has failed before, with no success since
+ *
+ * Return: milliseconds.
+ */
+unsigned int mlx5_ib_umr_restart_ms(unsigned int failures)
+{
+	if (failures >= ilog2(MAX_RESTART_MS / RESTART_MS) + 1)
+		return MAX_RESTART_MS;
+	return RESTART_MS << failures;
 }

@@ -12,6 +12,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
+#include "mkey_cache.h"
 
 /*
  * uverbs offers the write() form of CREATE_CQ only where this is there, although
@@ -119,8 +120,11 @@ static int register_device(struct mlx5_ib_dev *dev)
 		return err;
 	err = mlx5_ib_init_umr(dev);
 	if (!err)
+		err = mlx5_ib_init_mkey_cache(dev);
+	if (!err)
 		err = ib_register_device(&dev->ib_dev, "mlx5_%d", dev->mdev->device);
 	if (err) {
+		mlx5_ib_cleanup_mkey_cache(dev);
 		mlx5_ib_cleanup_umr(dev);
 		mlx5_ib_cleanup_qp_table(dev);
 		return err;
@@ -161,6 +165,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 
 	mlx5_notifier_unregister(dev->mdev, &dev->mdev_events);
 	ib_unregister_device(&dev->ib_dev);
+	mlx5_ib_cleanup_mkey_cache(dev);
 	mlx5_ib_cleanup_umr(dev);
 	mlx5_ib_cleanup_qp_table(dev);
 	ib_dealloc_device(&dev->ib_dev);

@@ -12,8 +12,18 @@
 #include "bluebell.h"
 #include "fw.h"
 #include "layout_mkey.h"
+#include "mkey_cache.h"
+#include "umr.h"
 
-static void get_mkey_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey_caps *caps)
+/* A longer list goes by UMR even into a new key: firmware takes it by the half-kilobyte. */
+#define MAX_COMMAND_MTTS	512
+
+/**
+ * mlx5_ib_get_mkey_caps - collect what the device allows a memory key to be
+ * @dev: device
+ * @caps: the result
+ */
+void mlx5_ib_get_mkey_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey_caps *caps)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
 
@@ -24,6 +34,8 @@ static void get_mkey_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey_caps *cap
 			MLX5_CAP_GEN(mdev, relaxed_ordering_read) ||
 			(MLX5_CAP_GEN(mdev, relaxed_ordering_read_pci_enabled) &&
 			 pcie_relaxed_ordering_enabled(mdev->pdev)),
+		.umr_keeps_atomic = MLX5_CAP_GEN(mdev, umr_modify_atomic_disabled),
+		.umr_long_offset = MLX5_CAP_GEN(mdev, umr_extended_translation_offset),
 	};
 }
 
@@ -58,25 +70,52 @@ static int create_key_by_firmware(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 				  const struct mlx5_ib_mkey_caps *caps, int class, u32 *mkey)
 {
 	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
-	void *mkc;
 
 	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
 
 	if (!in)
 		return -ENOMEM;
 	mlx5_ib_fill_create_mkey(in, attr, caps);
-	if (class >= 0) {
-		mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
-		MLX5_SET(mkc, mkc, umr_en, 1);
-		MLX5_SET(mkc, mkc, translations_octword_size,
-			 mlx5_ib_mtt_octowords(mlx5_ib_umr_class_mtts(class)));
-	}
+	if (class != MLX5_IB_CLASS_FIRMWARE)
+		mlx5_ib_reserve_mtts(in, class < 0 ? attr->nmtts : mlx5_ib_cache_class_mtts(class));
 	mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
 			     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
 	return mlx5_fw_create_mkey(dev, in, inlen, mkey);
 }
 
-/* A key over @umem: one that is free, or a new one. */
+/* Make @mkey, a free key, one over @umem; it is destroyed if that fails. */
+static int fill_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
+		    const struct mlx5_ib_mkc_attr *attr, const struct mlx5_ib_mkey_caps *caps,
+		    u32 *mkey)
+{
+	int err;
+
+	err = mlx5_ib_umr_reg(dev, umem, attr, caps, mkey);
+	if (err)
+		mlx5_fw_destroy_mkey(dev, *mkey);
+	return err;
+}
+
+/* A key of a class over @umem: one that is free, or a new one. */
+static int get_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
+		   const struct mlx5_ib_mkc_attr *attr, const struct mlx5_ib_mkey_caps *caps,
+		   int class, u32 *mkey)
+{
+	u32 room = class < 0 ? attr->nmtts : mlx5_ib_cache_class_mtts(class);
+	bool have = class >= 0 && mlx5_ib_take_mkey(dev, class, mkey);
+	int err;
+
+	if (!have && attr->nmtts > MAX_COMMAND_MTTS) {
+		err = mlx5_ib_make_free_mkey(dev, room, attr->access, mkey);
+		if (err)
+			return err;
+		have = true;
+	}
+	if (have && !fill_key(dev, umem, attr, caps, mkey))
+		return 0;
+	return create_key_by_firmware(dev, umem, attr, caps, class, mkey);
+}
+
 static int create_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 		      struct mlx5_ib_mkc_attr *attr, int *class, u32 *mkey)
 {
@@ -85,22 +124,39 @@ static int create_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 	size_t nmtts;
 	int err;
 
-	get_mkey_caps(dev, &caps);
+	mlx5_ib_get_mkey_caps(dev, &caps);
 	pgsz = ib_umem_find_best_pgsz(umem, mlx5_ib_mkey_page_sizes(), attr->iova);
 	if (!pgsz)
 		return -EINVAL;
 	nmtts = ib_umem_num_dma_blocks(umem, pgsz);
-	if (nmtts > MLX5_IB_MAX_INLINE_MTTS)
+	if (nmtts > MLX5_IB_MAX_MTTS)
 		return -ENOMEM;
 	attr->page_shift = ilog2(pgsz);
 	attr->nmtts = nmtts;
 	attr->variant = atomic_inc_return(&dev->mkey_variant);
 
-	*class = mlx5_ib_umr_choose_class(dev, attr->access, nmtts);
-	err = mlx5_ib_umr_reg(dev, *class, umem, attr, &caps, mkey);
-	if (err != -EAGAIN)
-		return err;
-	return create_key_by_firmware(dev, umem, attr, &caps, *class, mkey);
+	*class = mlx5_ib_choose_class(dev, nmtts, attr->access, &caps);
+	if (*class == MLX5_IB_CLASS_FIRMWARE)
+		return create_key_by_firmware(dev, umem, attr, &caps, *class, mkey);
+	err = get_key(dev, umem, attr, &caps, *class, mkey);
+	if (err && *class >= 0)
+		mlx5_ib_lose_mkey(dev, *class);
+	return err;
+}
+
+/* Nothing reaches memory through a region's key any more. */
+static int put_key(struct mlx5_ib_dev *dev, int class, u32 mkey)
+{
+	int err;
+
+	if (class >= 0 && !mlx5_ib_umr_revoke(dev, mkey)) {
+		mlx5_ib_put_mkey(dev, class, mkey);
+		return 0;
+	}
+	err = mlx5_fw_destroy_mkey(dev, mkey);
+	if (!err && class >= 0)
+		mlx5_ib_lose_mkey(dev, class);
+	return err;
 }
 
 /*
@@ -144,7 +200,7 @@ static struct ib_mr *pin_and_create(struct ib_pd *pd, u64 start, u64 length, u64
 	struct ib_mr *mr;
 	int err;
 
-	get_mkey_caps(dev, &caps);
+	mlx5_ib_get_mkey_caps(dev, &caps);
 	err = mlx5_ib_check_mr(length, iova, access, &caps);
 	if (err)
 		return ERR_PTR(err);
@@ -205,6 +261,18 @@ static struct ib_mr *repin_and_create(struct ib_pd *pd, struct mlx5_ib_mr *old, 
 	return pin_and_create(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
+/* Change the rights and the domain of a key that keeps its number, if UMR can do that. */
+static bool change_in_place(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr, u32 access, u32 pdn,
+			    const struct mlx5_ib_mkey_caps *caps)
+{
+	if (mr->class == MLX5_IB_CLASS_FIRMWARE ||
+	    mlx5_ib_cache_family(access, caps) != mlx5_ib_cache_family(mr->access, caps) ||
+	    mlx5_ib_umr_change(dev, mr->ibmr.lkey, access, pdn, caps))
+		return false;
+	mr->access = access;
+	return true;
+}
+
 /**
  * mlx5_ib_rereg_user_mr - change the memory, the access or the PD of a region
  * @ibmr: the region
@@ -241,17 +309,15 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 	if (flags & IB_MR_REREG_TRANS)
 		return pin_and_create(pd, start, length, iova, access);
 
-	get_mkey_caps(dev, &caps);
+	mlx5_ib_get_mkey_caps(dev, &caps);
 	err = mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &caps);
 	if (err)
 		return ERR_PTR(err);
 	if (ib_access_writable(access) && !old->mem->umem->writable)
 		return repin_and_create(pd, old, access);
 
-	if (!mlx5_ib_umr_change(dev, old->class, ibmr->lkey, access, to_mpd(pd)->pdn)) {
-		old->access = access;
+	if (change_in_place(dev, old, access, to_mpd(pd)->pdn, &caps))
 		return NULL;
-	}
 
 	mr = create_mr(pd, old->mem, ibmr->iova, ibmr->length, access);
 	if (!IS_ERR(mr))
@@ -275,9 +341,7 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
 	int err;
 
-	err = mlx5_ib_umr_revoke(dev, mr->class, ibmr->lkey);
-	if (err == -EAGAIN)
-		err = mlx5_fw_destroy_mkey(dev, ibmr->lkey);
+	err = put_key(dev, mr->class, ibmr->lkey);
 	if (err)
 		return err;
 	put_mem(mr->mem);

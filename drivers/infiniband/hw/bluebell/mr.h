@@ -28,7 +28,7 @@ struct mlx5_ib_mr_mem {
  * @ibmr: verbs object; its lkey and rkey are the key. Freed by dereg_mr
  * @mem: the memory, given up after DESTROY_MKEY
  * @access: enum ib_access_flags it was registered with
- * @class: size class of the key, if it can be kept for another region, or -1
+ * @class: of the key, see mlx5_ib_cache_class()
  */
 struct mlx5_ib_mr {
 	struct ib_mr ibmr;
@@ -42,6 +42,9 @@ static inline struct mlx5_ib_mr *to_mmr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct mlx5_ib_mr, ibmr);
 }
 
+struct mlx5_ib_mkey_caps;
+
+void mlx5_ib_get_mkey_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey_caps *caps);
 struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				  struct ib_dmah *dmah, struct ib_udata *udata);
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
