@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,13 @@
 #include <json-c/json.h>
 
 #define PAGE 4096UL
+#define MIB (1UL << 20)
+#define THREADS 16
+/* What each thread does in one operation of the row. */
+#define THREAD_REGS 4
+#define MAX_HELD 1024
+/* Regions registered at once to see what one costs. */
+#define MEMORY_MRS 4096
 /* Width of the window of QPs whose median stands for "the 50th" and "the 5,000th". */
 #define WINDOW 21
 
@@ -29,20 +37,35 @@ struct bench {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
+	struct ibv_mr *held[MAX_HELD];
+	unsigned int nheld;
+	pthread_barrier_t start, end;
+	pthread_t thread[THREADS];
+	bool stop;
 	uint16_t lid;
-	char *buf;
+	char *buf, *huge;
+	const char *huge_file;
 };
 
 /*
- * One table row. @op is what is timed; @before and @after are not. A row with
- * a @size registers that many bytes.
+ * One table row. @op is what is timed; @before and @after are not; @finish comes
+ * once after all. A row with a @size registers that many bytes. A @cold row's
+ * first operation is timed, too.
  */
 struct row {
 	const char *name;
 	void (*before)(struct bench *b, const struct row *row);
 	void (*op)(struct bench *b, const struct row *row);
 	void (*after)(struct bench *b, const struct row *row);
+	void (*finish)(struct bench *b);
 	size_t size;
+	bool cold;
+};
+
+/* What an operation asks of the HCA; -1: no channel to count it. */
+struct work {
+	long commands;
+	long doorbells;
 };
 
 static int ctl_fd = -1;
@@ -89,23 +112,42 @@ static struct json_object *ctl(const char *request)
 	return answer;
 }
 
-/* Firmware commands that one run of the row's operation takes; -1: no channel to ask. */
-static int count_commands(struct bench *b, const struct row *row)
+static long member(struct json_object *o, const char *name)
 {
-	struct json_object *answer, *total = NULL;
-	int n = -1;
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, name, &v) ? json_object_get_int64(v) : 0;
+}
+
+static struct work work_so_far(void)
+{
+	struct json_object *o = ctl("counters\n");
+	struct work w = { -1, -1 };
+
+	if (!o)
+		return w;
+	w.commands = member(o, "commands");
+	w.doorbells = member(o, "doorbells_send") + member(o, "doorbells_blueflame") +
+		      member(o, "doorbells_cq") + member(o, "doorbells_eq");
+	json_object_put(o);
+	return w;
+}
+
+/* What one run of the row's operation takes, without the clock running. */
+static struct work count_work(struct bench *b, const struct row *row)
+{
+	struct work from, to;
 
 	if (row->before)
 		row->before(b, row);
-	json_object_put(ctl("commands reset\n"));
+	from = work_so_far();
 	row->op(b, row);
-	answer = ctl("commands\n");
-	if (answer && json_object_object_get_ex(answer, "total", &total))
-		n = json_object_get_int(total);
-	json_object_put(answer);
+	to = work_so_far();
 	if (row->after)
 		row->after(b, row);
-	return n;
+	if (from.commands < 0)
+		return from;
+	return (struct work){ to.commands - from.commands, to.doorbells - from.doorbells };
 }
 
 static void op_open_close(struct bench *b, const struct row *row)
@@ -186,23 +228,129 @@ static void op_qp_destroy(struct bench *b, const struct row *row)
 		die(row->name);
 }
 
-static void op_mr(struct bench *b, const struct row *row)
+static struct ibv_mr *reg(struct bench *b, void *addr, size_t size)
 {
-	struct ibv_mr *mr = ibv_reg_mr(b->pd, b->buf, row->size, IBV_ACCESS_LOCAL_WRITE |
+	struct ibv_mr *mr = ibv_reg_mr(b->pd, addr, size, IBV_ACCESS_LOCAL_WRITE |
 				       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 
-	if (!mr || ibv_dereg_mr(mr))
-		die(row->name);
+	if (!mr)
+		die("ibv_reg_mr");
+	return mr;
 }
 
+static void dereg(struct ibv_mr *mr)
+{
+	if (ibv_dereg_mr(mr))
+		die("ibv_dereg_mr");
+}
+
+static void op_mr(struct bench *b, const struct row *row)
+{
+	dereg(reg(b, b->buf, row->size));
+}
+
+/* Regions that are kept, so that each needs a key that has not been used yet. */
+static void op_mr_hold(struct bench *b, const struct row *row)
+{
+	if (b->nheld == MAX_HELD)
+		die(row->name);
+	b->held[b->nheld++] = reg(b, b->buf, row->size);
+}
+
+static void let_go(struct bench *b)
+{
+	while (b->nheld)
+		dereg(b->held[--b->nheld]);
+}
+
+/*
+ * Pages of a file stay what they are from one run to the next. Those of a process
+ * would be adjacent in memory in every second run, and that counts for more than
+ * the driver does.
+ */
+static void map_huge(struct bench *b, const struct row *row)
+{
+	int fd;
+
+	if (b->huge)
+		return;
+	fd = open(b->huge_file, O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || ftruncate(fd, row->size))
+		die(b->huge_file);
+	b->huge = mmap(NULL, row->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (b->huge == MAP_FAILED)
+		die("huge pages");
+	close(fd);
+}
+
+static void op_mr_huge(struct bench *b, const struct row *row)
+{
+	dereg(reg(b, b->huge, row->size));
+}
+
+static void unmap_huge(struct bench *b)
+{
+	munmap(b->huge, 1024 * MIB);
+	b->huge = NULL;
+}
+
+static void *thread_main(void *arg)
+{
+	struct bench *b = arg;
+
+	for (;;) {
+		pthread_barrier_wait(&b->start);
+		if (b->stop)
+			return NULL;
+		for (int i = 0; i < THREAD_REGS; i++)
+			dereg(reg(b, b->buf, PAGE));
+		pthread_barrier_wait(&b->end);
+	}
+}
+
+static void start_threads(struct bench *b, const struct row *row)
+{
+	if (b->thread[0])
+		return;
+	if (pthread_barrier_init(&b->start, NULL, THREADS + 1) ||
+	    pthread_barrier_init(&b->end, NULL, THREADS + 1))
+		die(row->name);
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&b->thread[i], NULL, thread_main, b))
+			die(row->name);
+}
+
+static void op_threads(struct bench *b, const struct row *row)
+{
+	(void)row;
+	pthread_barrier_wait(&b->start);
+	pthread_barrier_wait(&b->end);
+}
+
+static void stop_threads(struct bench *b)
+{
+	b->stop = true;
+	pthread_barrier_wait(&b->start);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(b->thread[i], NULL);
+	b->thread[0] = 0;
+	b->stop = false;
+}
+
+/* The cold row comes first: those after it have used the keys. */
 static const struct row rows[] = {
-	{ "open+close device", NULL, op_open_close, NULL, 0 },
-	{ "CQ create+destroy", NULL, op_cq, NULL, 0 },
-	{ "RC QP create to RTS", NULL, op_qp_rts, op_qp_destroy, 0 },
-	{ "RC QP destroy", op_qp_rts, op_qp_destroy, NULL, 0 },
-	{ "MR 4 KiB reg+dereg", NULL, op_mr, NULL, 4UL << 10 },
-	{ "MR 1 MiB reg+dereg", NULL, op_mr, NULL, 1UL << 20 },
-	{ "MR 256 MiB reg+dereg", NULL, op_mr, NULL, 256UL << 20 },
+	{ "MR 4 KiB reg cold", .op = op_mr_hold, .finish = let_go, .size = PAGE, .cold = true },
+	{ "open+close device", .op = op_open_close },
+	{ "CQ create+destroy", .op = op_cq },
+	{ "RC QP create to RTS", .op = op_qp_rts, .after = op_qp_destroy },
+	{ "RC QP destroy", .before = op_qp_rts, .op = op_qp_destroy },
+	{ "MR 4 KiB reg+dereg", .op = op_mr, .size = PAGE },
+	{ "MR 1 MiB reg+dereg", .op = op_mr, .size = MIB },
+	{ "MR 256 MiB reg+dereg", .op = op_mr, .size = 256 * MIB },
+	{ "MR 1 GiB huge pages", .before = map_huge, .op = op_mr_huge, .finish = unmap_huge,
+	  .size = 1024 * MIB },
+	{ "16 threads, 4 MRs each", .before = start_threads, .op = op_threads,
+	  .finish = stop_threads },
 };
 
 static int compare_u64(const void *a, const void *b)
@@ -221,10 +369,12 @@ static uint64_t median(uint64_t *v, size_t n)
 static void run_row(struct bench *b, const struct row *row, unsigned int iterations)
 {
 	uint64_t *ns = calloc(iterations, sizeof(*ns));
-	int commands = count_commands(b, row);
+	struct work work = { -1, -1 };
 
 	if (!ns)
 		die("calloc");
+	if (!row->cold)
+		work = count_work(b, row);
 	for (unsigned int i = 0; i < iterations; i++) {
 		uint64_t start;
 
@@ -236,12 +386,54 @@ static void run_row(struct bench *b, const struct row *row, unsigned int iterati
 		if (row->after)
 			row->after(b, row);
 	}
-	printf("{\"row\":\"%s\",\"commands\":%d,\"samples\":[", row->name, commands);
+	if (row->cold)
+		work = count_work(b, row);
+	if (row->finish)
+		row->finish(b);
+	printf("{\"row\":\"%s\",\"commands\":%ld,\"doorbells\":%ld,\"samples\":[", row->name,
+	       work.commands, work.doorbells);
 	for (unsigned int i = 0; i < iterations; i++)
 		printf("%s%llu", i ? "," : "", (unsigned long long)ns[i]);
 	printf("]}\n");
 	fflush(stdout);
 	free(ns);
+}
+
+/* Memory of the kernel that only it can give back, in bytes. */
+static long kernel_bytes(void)
+{
+	char line[128];
+	long kib = -1;
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	if (!f)
+		die("/proc/meminfo");
+	while (kib < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "SUnreclaim: %ld", &kib);
+	fclose(f);
+	return kib * 1024;
+}
+
+/* Register many regions of a page at once; the second time, so that pools are filled. */
+static void run_memory(struct bench *b)
+{
+	struct ibv_mr **mr = calloc(MEMORY_MRS, sizeof(*mr));
+	long from, bytes = 0;
+
+	if (!mr)
+		die("calloc");
+	for (int turn = 0; turn < 2; turn++) {
+		from = kernel_bytes();
+		for (int i = 0; i < MEMORY_MRS; i++)
+			mr[i] = reg(b, b->buf, PAGE);
+		bytes = kernel_bytes() - from;
+		for (int i = 0; i < MEMORY_MRS; i++)
+			dereg(mr[i]);
+	}
+	printf("{\"row\":\"kernel memory of an MR\",\"commands\":-1,\"doorbells\":-1,"
+	       "\"samples\":[%ld]}\n", bytes / MEMORY_MRS);
+	fflush(stdout);
+	free(mr);
 }
 
 /* Parent domain allocator: doorbell records get a page each, the library does the rest. */
@@ -329,7 +521,8 @@ static void open_device(struct bench *b)
 
 struct options {
 	unsigned int iterations, many;
-	const char *control, *only;
+	bool memory;
+	const char *control, *only, *huge;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -347,6 +540,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->many < 100)
 			argp_error(state, "--many needs at least 100 QPs");
 		return 0;
+	case 'H':
+		o->huge = arg;
+		return 0;
+	case 'M':
+		o->memory = true;
+		return 0;
 	case 'c':
 		o->control = arg;
 		return 0;
@@ -362,6 +561,8 @@ int main(int argc, char **argv)
 	static const struct argp_option args[] = {
 		{ "iterations", 'n', "N", 0, "time each operation N times (5)", 0 },
 		{ "many", 'm', "N", 0, "create N QPs, each with its own doorbell page", 0 },
+		{ "huge", 'H', "FILE", 0, "on hugetlbfs, for the row that needs it", 0 },
+		{ "memory", 'M', NULL, 0, "kernel memory that a region of a page takes", 0 },
 		{ "control", 'c', "PATH", 0, "the HCA's control channel, to count commands", 0 },
 		{ "row", 'r', "TEXT", 0, "only the rows whose name contains TEXT", 0 },
 		{ 0 }
@@ -379,12 +580,16 @@ int main(int argc, char **argv)
 		if (ctl_fd < 0)
 			die(o.control);
 	}
+	b.huge_file = o.huge;
 	open_device(&b);
-	if (o.many) {
+	if (o.memory) {
+		run_memory(&b);
+	} else if (o.many) {
 		run_many(&b, o.many);
 	} else {
 		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-			if (!o.only || strstr(rows[i].name, o.only))
+			if ((!o.only || strstr(rows[i].name, o.only)) &&
+			    (o.huge || rows[i].before != map_huge))
 				run_row(&b, &rows[i], o.iterations);
 	}
 	return 0;
