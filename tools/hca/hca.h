@@ -63,7 +63,7 @@ struct cmd_desc {
 /* Each object file exports its table, ended by a NULL name; cmdif.c lists the tables. */
 extern const struct cmd_desc dev_cmds[], cap_cmds[], page_cmds[], uar_cmds[], eq_cmds[];
 extern const struct cmd_desc misc_cmds[], mkey_cmds[], cq_cmds[], srq_cmds[], qp_cmds[], port_cmds[];
-extern const struct cmd_desc sq_cmds[];
+extern const struct cmd_desc sq_cmds[], memic_cmds[];
 
 /*
  * Refuse the command: record a syndrome that names the check (FILE_ID << 16 | line) and the
@@ -75,14 +75,14 @@ uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const ch
 	cmd_fail_at(cmd, status, (uint32_t)HCA_FILE_ID << 16 | __LINE__, __VA_ARGS__)
 enum hca_file_id {
 	FILE_CMDIF = 1, FILE_DEV, FILE_CAPS, FILE_PAGES, FILE_UAR, FILE_EQ, FILE_MISC,
-	FILE_MKEY, FILE_CQ, FILE_SRQ, FILE_QP, FILE_PORT, FILE_SQ,
+	FILE_MKEY, FILE_CQ, FILE_SRQ, FILE_QP, FILE_PORT, FILE_SQ, FILE_MEMIC,
 };	/* each .c with handlers: #define HCA_FILE_ID FILE_QP */
 
 /* ---- objects (object.c) -------------------------------------------------- */
 
 enum obj_kind {
 	OBJ_UAR, OBJ_EQ, OBJ_PD, OBJ_TD, OBJ_XRCD, OBJ_QCOUNTER, OBJ_MKEY, OBJ_CQ, OBJ_SRQ, OBJ_QP,
-	OBJ_SQ, OBJ_RESERVED_LKEY, OBJ_OTHER, OBJ_KINDS
+	OBJ_SQ, OBJ_MEMIC, OBJ_RESERVED_LKEY, OBJ_OTHER, OBJ_KINDS
 };
 
 /* First member of every object. Destroying one with refs > 0 is BAD_RES_STATE. */
@@ -122,7 +122,7 @@ void eq_doorbell(struct hca *hca, uint32_t uar, uint32_t val, bool arm);
 /* A doorbell that is ignored: counted by reason and traced. */
 enum drop_reason {
 	DROP_NO_UAR, DROP_NO_QP, DROP_WRONG_UAR, DROP_NO_CQ, DROP_NO_EQ, DROP_BAD_OFFSET,
-	DROP_BAD_SIZE, DROP_BAD_STATE, DROP_REASONS
+	DROP_BAD_SIZE, DROP_BAD_STATE, DROP_NO_MEMIC, DROP_REASONS
 };
 void doorbell_drop(struct hca *hca, enum drop_reason why, uint32_t uar, uint32_t num);
 
@@ -149,6 +149,8 @@ struct mkey {
 	unsigned int access;	/* enum mkey_access; local read is not implied */
 	uint32_t pdn, qpn;	/* qpn 0xffffff: any */
 	uint64_t start, len;
+	uint64_t memic_addr;	/* MEMIC mode: of byte 0 in BAR0; the key itself starts at 0 */
+	struct obj *memic;	/* the allocation that it lies in */
 	unsigned int log_page;	/* MTT mode */
 	uint32_t nent;		/* translation entries allocated */
 	uint64_t *mtt;		/* MTT mode: page addresses with access bits masked off */

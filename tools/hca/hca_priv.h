@@ -78,7 +78,7 @@ struct hca_module {
 extern const struct hca_module cmdif_module, page_module, uar_module, eq_module;
 /* objects */
 extern const struct hca_module misc_module, mkey_module, cq_module, srq_module, qp_module;
-extern const struct hca_module sq_module, port_module;
+extern const struct hca_module sq_module, memic_module, port_module;
 /* transport */
 extern const struct hca_module transport_module, fabric_module;
 
@@ -114,6 +114,7 @@ struct hca {
 	/* Current capabilities: profile's, narrowed by SET_HCA_CAP. Read with hca_cap(). */
 	uint8_t (*cap)[HCA_CAP_SIZE];	/* [HCA_CAP_TYPES] */
 
+	struct memics *memics;		/* memic.c: device memory */
 	void *misc, *mkeys, *cqs, *srqs, *qps;	/* object files' own state, each cast by its owner */
 	void *port;			/* port.c */
 	void *fabric_port;		/* fabric.c */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "check.h"
+#include "memic.h"
 #include "mkey.h"
 #include "qp.h"
 
@@ -49,6 +50,10 @@ void mkey_decode(struct mkey *mk)
 	mk->start = IFC_GET64(mkc, c, start_addr);
 	mk->len = IFC_GET64(mkc, c, len);
 	mk->log_page = IFC_GET(mkc, c, log_page_size);
+	if (mk->mode == MKM_MEMIC) {
+		mk->memic_addr = mk->start;
+		mk->start = 0;
+	}
 }
 
 /**
@@ -88,7 +93,7 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 
 	if (!mk->length64 && mk->len && mk->start + (mk->len - 1) < mk->start)
 		return "the range wraps around";
-	if (mk->mode == MKM_PA || mk->mode == MKM_KLM)
+	if (mk->mode == MKM_PA || mk->mode == MKM_KLM || mk->mode == MKM_MEMIC)
 		return NULL;
 	if (mk->mode == MKM_MTT && mk->log_page < 12)
 		return "page size under 4 KiB";
@@ -284,6 +289,27 @@ static enum mk_result xfer_ksm(struct xfer *x, const struct mkey *mk, uint64_t v
 	return res;
 }
 
+/* Device memory: the host's pages are not involved, and byte 0 is anywhere in it. */
+static enum mk_result xfer_memic(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len)
+{
+	uint64_t addr = mk->memic_addr + va;
+	uint8_t *p = memic_ptr(x->hca, addr, len);
+
+	if (!p)
+		return len ? MK_OUT_OF_RANGE : MK_OK;
+	if (x->dir == XFER_PTR && addr % len)
+		return MK_BAD_ACCESS;
+	if (x->dir == XFER_PTR)
+		x->ptr = p;
+	if (x->dir == XFER_READ)
+		memcpy(x->buf, p, len);
+	if (x->dir == XFER_WRITE)
+		memcpy(p, x->buf, len);
+	if (x->dir == XFER_READ || x->dir == XFER_WRITE)
+		x->buf += len;
+	return MK_OK;
+}
+
 static enum mk_result xfer_null(struct xfer *x, uint64_t len)
 {
 	if (x->dir == XFER_PTR)
@@ -319,6 +345,10 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
 
 	if (key == MKEY_NULL && hca_cap_gen(x->hca, null_mkey))
 		return xfer_null(x, len);
+	/* What a process is given as its null region: for its own work requests, not its peers'. */
+	if (key == MKEY_DUMP_FILL && hca_cap_gen(x->hca, dump_fill_mkey))
+		return access & ~(MK_LOCAL_READ | MK_LOCAL_WRITE) ? MK_BAD_ACCESS :
+								    xfer_null(x, len);
 	if (key == MKEY_RESD_LKEY) {
 		struct qp *qp = qp_find(x->hca, x->qpn);
 
@@ -339,6 +369,8 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
 		return xfer_phys(x, va, len);
 	case MKM_MTT:
 		return xfer_mtt(x, mk, va, len);
+	case MKM_MEMIC:
+		return xfer_memic(x, mk, va, len);
 	case MKM_KLM:
 		return xfer_klm(x, mk, va, len, inner_access(access), depth + 1);
 	default:
@@ -446,6 +478,7 @@ static void mkey_release(struct hca *hca, struct mkey *mk)
 
 	if (pd && pd->refs)
 		pd->refs--;
+	obj_put(hca, mk->memic);
 	free(mk->mtt);
 	free(mk->klm);
 	obj_free(hca, &mk->obj);
@@ -464,7 +497,7 @@ static uint8_t create_check(struct hca *hca, struct cmd *cmd, const struct mkey 
 		return cmd_fail(cmd, ST_BAD_PARAM, "umem translation tables are not offered");
 	if (IFC_GET(create_mkey_in, cmd->in, pg_access) && !hca_cap_gen(hca, pg))
 		return cmd_fail(cmd, ST_BAD_PARAM, "on-demand paging is not offered");
-	if (mk->mode > MKM_KSM)
+	if (mk->mode > MKM_KSM && !(mk->mode == MKM_MEMIC && memic_on(hca)))
 		return cmd_fail(cmd, ST_BAD_PARAM, "access mode %u", mk->mode);
 	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_write) && !hca_cap_gen(hca, relaxed_ordering_write))
 		return cmd_fail(cmd, ST_BAD_PARAM, "relaxed ordering of writes is not offered");
@@ -480,6 +513,21 @@ static uint8_t create_check(struct hca *hca, struct cmd *cmd, const struct mkey 
 	return check_obj(hca, cmd, OBJ_PD, mk->pdn, pd);
 }
 
+/* A key over device memory has one piece of one allocation, and no translations. */
+static uint8_t create_memic(struct hca *hca, struct cmd *cmd, struct mkey *mk)
+{
+	if (mk->free || mk->length64)
+		return cmd_fail(cmd, ST_BAD_PARAM, "a key over device memory is made whole");
+	if (IFC_GET(mkc, mk->mkc, translations_octword_size) ||
+	    IFC_GET(create_mkey_in, cmd->in, translations_octword_actual_size))
+		return cmd_fail(cmd, ST_BAD_PARAM, "translations of device memory");
+	mk->memic = memic_find(hca, mk->memic_addr, mk->len, cmd->uid);
+	if (!mk->memic)
+		return cmd_fail(cmd, ST_BAD_PARAM, "0x%llx+0x%llx is not in one allocation",
+				(unsigned long long)mk->memic_addr, (unsigned long long)mk->len);
+	return ST_OK;
+}
+
 static uint8_t create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 {
 	uint32_t octo = IFC_GET(mkc, mk->mkc, translations_octword_size);
@@ -488,7 +536,8 @@ static uint8_t create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 	const char *why;
 	uint32_t i;
 
-	(void)hca;
+	if (mk->mode == MKM_MEMIC)
+		return create_memic(hca, cmd, mk);
 	if (mk->mode == MKM_PA) {
 		why = mk->free ? NULL : mkey_invalid(mk, 0);
 		return why ? cmd_fail(cmd, ST_BAD_PARAM, "%s", why) : ST_OK;
@@ -542,6 +591,8 @@ static uint8_t create_mkey(struct hca *hca, struct cmd *cmd)
 	tmp.obj = mk->obj;
 	*mk = tmp;
 	pd->refs++;
+	if (mk->memic)
+		mk->memic->refs++;
 	IFC_SET(create_mkey_out, cmd->out, mkey_index, mk->obj.num);
 	return ST_OK;
 fail:

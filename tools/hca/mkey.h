@@ -15,7 +15,7 @@
 #define MKEY_DUMP_FILL		0x700
 
 enum mkey_mode {		/* MLX5_MKC_ACCESS_MODE_* */
-	MKM_PA = 0, MKM_MTT = 1, MKM_KLM = 2, MKM_KSM = 3,
+	MKM_PA = 0, MKM_MTT = 1, MKM_KLM = 2, MKM_KSM = 3, MKM_MEMIC = 5,
 };
 
 #define MKC_BYTES 64

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "hca_priv.h"
+#include "memic.h"
 #include "pci.h"
 
 #define CAP_PM		0x40
@@ -216,6 +217,8 @@ static void bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
 {
 	uint32_t i;
 
+	if (memic_bar_read(hca, off, buf, len))
+		return;
 	/* UAR pages are write only: they read as zero. */
 	memset(buf, 0, len);
 	if (off >= ISEG_SIZE)
@@ -265,6 +268,8 @@ void pci_bar_write(struct hca *hca, unsigned int bar, uint64_t off, const uint8_
 		memcpy(hca->pci->msix + off, buf, len);
 		return;
 	}
+	if (memic_bar_write(hca, off, buf, len))
+		return;
 	if (off >= ISEG_SIZE) {
 		uar_write(hca, off, buf, len);
 		return;

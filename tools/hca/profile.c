@@ -10,6 +10,7 @@
 
 #include "fields.h"
 #include "hca_priv.h"
+#include "memic.h"
 
 enum {
 	CAP_GENERAL = 0x00, CAP_ODP = 0x02, CAP_ATOMIC = 0x03, CAP_ROCE = 0x04, CAP_DEV_MEM = 0x0f,
@@ -32,6 +33,7 @@ static const struct cap_page {
 };
 
 #define NR_PAGES (sizeof(pages) / sizeof(*pages))
+#define PAGE_DEV_MEM	4	/* of them */
 
 /* Maximum and current value of the default profile's capabilities; what isn't here is 0. */
 static const struct def {
@@ -111,6 +113,15 @@ static const struct def {
 	{ "atomic", "atomic_req_8B_endianness_mode", 1, 0 },
 	{ "atomic", "atomic_operations", 0x3, 0x3 },	/* compare & swap, fetch & add */
 	{ "atomic", "atomic_size_qp", 0x8, 0x8 },	/* 8 bytes */
+	{ "general", "device_memory", 1, 1 },
+	{ "device_memory", "memic", 1, 1 },
+	{ "device_memory", "log_min_memic_alloc_size", 6, 6 },
+	{ "device_memory", "log_max_memic_addr_alignment", 6, 6 },	/* of 64 bytes: 4 KiB */
+	/* The end of BAR0: the memory, and as much for each of two operations. */
+	{ "device_memory", "memic_bar_start_addr", 0x1fa0000, 0x1fa0000 },
+	{ "device_memory", "memic_bar_size", 0x20000, 0x20000 },
+	{ "device_memory", "max_memic_size", 0x20000, 0x20000 },
+	{ "device_memory", "memic_operations", 0x3, 0x3 },	/* increment, test & set */
 };
 
 /* A doorbell names QPs and SQs by one number: SQs have the upper half of them. */
@@ -133,6 +144,7 @@ static const struct {
 	{ OBJ_SRQ, 1, "log_max_srq", 0 },
 	{ OBJ_QP, 0x40, "log_max_qp", 0 },
 	{ OBJ_SQ, FIRST_SQ, "log_max_sq", 0 },
+	{ OBJ_MEMIC, 0, NULL, 1 << 16 },
 	{ OBJ_RESERVED_LKEY, 1, NULL, 2 },
 	{ OBJ_OTHER, 1, NULL, 1 << 16 },
 };
@@ -158,7 +170,7 @@ static const struct ifc_member *cap_find(const struct cap_page *pg, const char *
 	return m && !m->reserved && m->width <= 64 ? m : NULL;
 }
 
-static uint32_t cap_get(const struct profile *p, bool cur, unsigned int page, const char *field)
+static uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const char *field)
 {
 	const struct ifc_member *m;
 	uint32_t off;
@@ -186,6 +198,32 @@ static bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, cons
 	return true;
 }
 
+static uint64_t memic_cap(const struct profile *p, const char *field)
+{
+	return cap_get(p, true, PAGE_DEV_MEM, field);
+}
+
+static bool has_memic(const struct profile *p)
+{
+	return cap_gen(p, "device_memory") && memic_cap(p, "memic");
+}
+
+/*
+ * Bitmaps of log2 widths that an operation on device memory takes, in bytes that mlx5_ifc.h has no
+ * name for; rdma-core's tests read them. Ours take single bytes.
+ */
+static void memic_op_sizes(struct profile *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		uint32_t ops = cap_get(p, i, PAGE_DEV_MEM, "memic_operations");
+
+		p->cap[i][CAP_DEV_MEM][4] = ops >> MEMIC_INCREMENT & 1;
+		p->cap[i][CAP_DEV_MEM][6] = ops >> MEMIC_TEST_AND_SET & 1;
+	}
+}
+
 /* Ranges follow the capabilities, unless the profile says less. */
 static void ranges_from_caps(struct profile *p)
 {
@@ -202,6 +240,9 @@ static void ranges_from_caps(struct profile *p)
 	}
 	p->range[OBJ_UAR].first = FIRST_UAR;
 	p->range[OBJ_UAR].limit = 1u << (p->log_bar_size - 12);
+	if (has_memic(p) && memic_cap(p, "memic_bar_start_addr") >> p->log_bar_size == 0)
+		p->range[OBJ_UAR].limit = memic_cap(p, "memic_bar_start_addr") / HCA_PAGE_SIZE;
+	memic_op_sizes(p);
 }
 
 /**
@@ -368,6 +409,41 @@ static int check_pairs(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
+static int check_memic(const struct profile *p, char *why, size_t len)
+{
+	uint64_t start = memic_cap(p, "memic_bar_start_addr"), size = memic_cap(p, "memic_bar_size");
+	uint64_t max = memic_cap(p, "max_memic_size"), min = memic_cap(p, "log_min_memic_alloc_size");
+	uint64_t align = memic_cap(p, "log_max_memic_addr_alignment");
+	uint64_t bar = 1ull << p->log_bar_size, end = start + (1 + MEMIC_OPS) * size;
+
+	if (!cap_gen(p, "device_memory"))
+		return 0;
+	if (!has_memic(p))
+		return refuse(why, len, "device_memory is set, but memic, which is all there is, "
+			      "is not");
+	if (!size || size % HCA_PAGE_SIZE || start % HCA_PAGE_SIZE)
+		return refuse(why, len, "memic_bar_start_addr 0x%llx, memic_bar_size 0x%llx: "
+			      "not whole pages", (unsigned long long)start,
+			      (unsigned long long)size);
+	if (start < (uint64_t)HCA_PAGE_SIZE * (FIRST_UAR + 1) || start > bar || end > bar)
+		return refuse(why, len, "memic_bar_start_addr 0x%llx: memory and operations end at "
+			      "0x%llx, the BAR at 0x%llx", (unsigned long long)start,
+			      (unsigned long long)end, (unsigned long long)bar);
+	if (!max || max > size)
+		return refuse(why, len, "max_memic_size is 0x%llx, memic_bar_size 0x%llx",
+			      (unsigned long long)max, (unsigned long long)size);
+	if (1ull << min < MEMIC_UNIT || 1ull << min > max)
+		return refuse(why, len, "log_min_memic_alloc_size is %llu, has to be from 6 to what "
+			      "max_memic_size allows", (unsigned long long)min);
+	if (align > 25 || (uint64_t)MEMIC_UNIT << align > size || start % (MEMIC_UNIT << align))
+		return refuse(why, len, "log_max_memic_addr_alignment is %llu: the memory is not "
+			      "aligned so itself", (unsigned long long)align);
+	if (memic_cap(p, "memic_operations") >> MEMIC_OPS)
+		return refuse(why, len, "memic_operations is 0x%llx, there are %u",
+			      (unsigned long long)memic_cap(p, "memic_operations"), MEMIC_OPS);
+	return 0;
+}
+
 static int check_device(const struct profile *p, char *why, size_t len)
 {
 	unsigned int i;
@@ -383,6 +459,10 @@ static int check_device(const struct profile *p, char *why, size_t len)
 			      HCA_MAX_VECTORS);
 	if (p->range[OBJ_UAR].limit > 1u << (p->log_bar_size - 12))
 		return refuse(why, len, "%u UAR pages do not fit the BAR", p->range[OBJ_UAR].limit);
+	if (has_memic(p) &&
+	    p->range[OBJ_UAR].limit > memic_cap(p, "memic_bar_start_addr") / HCA_PAGE_SIZE)
+		return refuse(why, len, "%u UAR pages reach into device memory",
+			      p->range[OBJ_UAR].limit);
 	for (i = 0; i < OBJ_KINDS; i++)
 		if (p->range[i].limit <= p->range[i].first)
 			return refuse(why, len, "no number is left for a %s", obj_kind_name[i]);
@@ -400,7 +480,7 @@ static int check_device(const struct profile *p, char *why, size_t len)
 int profile_check(const struct profile *p, char *why, size_t why_len)
 {
 	static int (*const checks[])(const struct profile *p, char *why, size_t len) = {
-		check_bounds, check_max, check_pairs, check_device,
+		check_bounds, check_max, check_pairs, check_device, check_memic,
 	};
 	unsigned int i;
 

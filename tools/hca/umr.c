@@ -24,6 +24,7 @@
 #define UMR_XLT_MAX	0xffff	/* octowords that one WQE can carry */
 
 #define MASK_PAGE_SIZE	(1ull << 1 | 1ull << 42)
+#define MASK_PLACE	(1ull << 0 | 1ull << 6 | MASK_PAGE_SIZE)	/* length, start, page */
 #define MASK_QPN	(1ull << 14)
 #define MASK_ATOMIC	(1ull << 21)
 #define MASK_RO_WRITE	(1ull << 25)
@@ -77,14 +78,15 @@ static bool privileged(const struct qp *qp)
 }
 
 /*
- * A key of kind PA or MTT leads to addresses of the host's memory. Only queue pairs of a kernel,
+ * A key of kind PA or MTT leads to addresses of the host's memory, MEMIC to the device's own. Only queue pairs of a kernel,
  * which says so by qpc.fre (fast registration enable), may change where; a process could reach
  * everything. Freeing is harmless.
  */
 static bool redirects(const struct qp *qp, const struct mkey *mk, const struct umr *u)
 {
-	return !IFC_GET(qpc, qp->qpc, fre) && (mk->mode == MKM_PA || mk->mode == MKM_MTT) &&
-	       (u->octowords || u->mask & ~MASK_FREE);
+	bool leads = mk->mode == MKM_PA || mk->mode == MKM_MTT || mk->mode == MKM_MEMIC;
+
+	return leads && !IFC_GET(qpc, qp->qpc, fre) && (u->octowords || u->mask & ~MASK_FREE);
 }
 
 /* Some devices do not let UMR change all of a key. NULL, or what they keep. */
@@ -115,6 +117,8 @@ static const char *forbidden(const struct qp *qp, const struct mkey *mk, const s
 		return "the key does not allow UMR";
 	if (!privileged(qp) && mk->pdn != qp->pdn)
 		return "the key is of another PD";
+	if (mk->mode == MKM_MEMIC && (u->octowords || u->mask & MASK_PLACE))
+		return "a key stays where it is in device memory";
 	if (!privileged(qp) && redirects(qp, mk, u))
 		return "a process would choose addresses of the host";
 	if (!privileged(qp) && u->mask & MASK_PD && IFC_GET(mkc, u->ctx, pd) != qp->pdn)

@@ -15,6 +15,7 @@
 
 #include "hca_priv.h"
 #include "mem.h"
+#include "memic.h"
 #include "pci.h"
 #include "vfio_user.h"
 
@@ -81,6 +82,7 @@ struct vfu {
 	int fds[MAX_FDS];
 	unsigned int nfds;	/* not yet taken; the rest is closed after the message */
 	int irq_fd[HCA_MAX_VECTORS];
+	int send_fd;		/* goes with the reply, stays open; -1: none */
 };
 
 /* A handler reads body, writes the reply's payload there; >= 0 its length, else -errno. */
@@ -155,22 +157,61 @@ static uint64_t region_size(struct vfu *v, uint32_t index)
 	return index == VFIO_PCI_CONFIG_REGION_INDEX ? PCI_CONFIG_SIZE : 0;
 }
 
+struct region_mmap {
+	struct vfio_region_info r;
+	struct vfio_region_info_cap_sparse_mmap cap;
+	struct vfio_region_sparse_mmap_area area;
+};
+
+_Static_assert(sizeof(struct region_mmap) == sizeof(struct vfio_region_info) +
+	       sizeof(struct vfio_region_info_cap_sparse_mmap) +
+	       sizeof(struct vfio_region_sparse_mmap_area), "capabilities follow each other");
+
+/*
+ * Device memory is mapped by the client: a guest's access to it is one to memory. The capability
+ * that says where it lies is sent only if the client has said that it has room for it; that it
+ * needs more room is told by argsz.
+ */
+static int add_mmap(struct vfu *v, struct region_mmap *m, uint32_t room)
+{
+	uint64_t off, len;
+	int fd = memic_region(v->hca, &off, &len);
+
+	if (m->r.index != VFIO_PCI_BAR0_REGION_INDEX || fd < 0)
+		return sizeof(m->r);
+	m->r.argsz = sizeof(*m);
+	if (room < sizeof(*m))
+		return sizeof(m->r);
+	m->r.flags |= VFIO_REGION_INFO_FLAG_MMAP | VFIO_REGION_INFO_FLAG_CAPS;
+	m->r.cap_offset = sizeof(m->r);
+	m->cap.header.id = VFIO_REGION_INFO_CAP_SPARSE_MMAP;
+	m->cap.header.version = 1;
+	m->cap.nr_areas = 1;
+	m->area = (struct vfio_region_sparse_mmap_area){ .offset = off, .size = len };
+	v->send_fd = fd;
+	return sizeof(*m);
+}
+
 static int do_get_region_info(struct vfu *v)
 {
-	struct vfio_region_info r;
+	struct region_mmap m = {};
+	uint32_t room;
+	int len;
 
-	if (v->body_len < sizeof(r))
+	if (v->body_len < sizeof(m.r))
 		return -EINVAL;
-	memcpy(&r, v->body, sizeof(r));
-	if (r.index >= VFIO_PCI_NUM_REGIONS)
+	memcpy(&m.r, v->body, sizeof(m.r));
+	if (m.r.index >= VFIO_PCI_NUM_REGIONS)
 		return -EINVAL;
-	r.argsz = sizeof(r);
-	r.size = region_size(v, r.index);
-	r.flags = r.size ? VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE : 0;
-	r.cap_offset = 0;
-	r.offset = 0;
-	memcpy(v->body, &r, sizeof(r));
-	return sizeof(r);
+	room = m.r.argsz;
+	m.r.argsz = sizeof(m.r);
+	m.r.size = region_size(v, m.r.index);
+	m.r.flags = m.r.size ? VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE : 0;
+	m.r.cap_offset = 0;
+	m.r.offset = 0;
+	len = add_mmap(v, &m, room);
+	memcpy(v->body, &m, len);
+	return len;
 }
 
 /* ---- guest memory ------------------------------------------------------------------ */
@@ -376,8 +417,12 @@ static const vfu_handler handlers[VFU_CMDS] = {
 
 /* ---- transport --------------------------------------------------------------------------- */
 
-static int send_all(int fd, const struct msg_hdr *h, const uint8_t *body, size_t len)
+static int send_all(int fd, const struct msg_hdr *h, const uint8_t *body, size_t len, int send_fd)
 {
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} ctl = {};
 	struct iovec iov[2] = {
 		{ .iov_base = (void *)(uintptr_t)h, .iov_len = sizeof(*h) },
 		{ .iov_base = (void *)(uintptr_t)body, .iov_len = len },
@@ -385,6 +430,14 @@ static int send_all(int fd, const struct msg_hdr *h, const uint8_t *body, size_t
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
 	size_t left = sizeof(*h) + len;
 
+	if (send_fd >= 0) {
+		ctl.align.cmsg_level = SOL_SOCKET;
+		ctl.align.cmsg_type = SCM_RIGHTS;
+		ctl.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&ctl.align), &send_fd, sizeof(int));
+		m.msg_control = ctl.buf;
+		m.msg_controllen = sizeof(ctl.buf);
+	}
 	while (left) {
 		ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL);
 
@@ -393,6 +446,8 @@ static int send_all(int fd, const struct msg_hdr *h, const uint8_t *body, size_t
 		if (n <= 0)
 			return -EPIPE;
 		left -= n;
+		m.msg_control = NULL;	/* went with the first bytes */
+		m.msg_controllen = 0;
 		while (m.msg_iovlen && (size_t)n >= m.msg_iov->iov_len) {
 			n -= m.msg_iov->iov_len;
 			m.msg_iov++;
@@ -412,6 +467,7 @@ static int handle(struct vfu *v)
 	vfu_handler fn = v->hdr.cmd < VFU_CMDS ? handlers[v->hdr.cmd] : NULL;
 	int len = -ENOTSUP;
 
+	v->send_fd = -1;
 	if (fn && (v->versioned || v->hdr.cmd == VFU_VERSION))
 		len = fn(v);
 	close_fds(v);
@@ -423,7 +479,7 @@ static int handle(struct vfu *v)
 		len = 0;
 	}
 	r.size = sizeof(r) + len;
-	return send_all(v->fd, &r, v->body, len);
+	return send_all(v->fd, &r, v->body, len, v->send_fd);
 }
 
 static void keep_fds(struct vfu *v, struct msghdr *m)

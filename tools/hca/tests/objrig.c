@@ -179,7 +179,8 @@ void fabric_set_link(struct hca *hca, bool up)
 /* ---- the function ------------------------------------------------------------ */
 
 static const struct hca_module *const modules[] = {
-	&misc_module, &mkey_module, &cq_module, &srq_module, &qp_module, &port_module,
+	&misc_module, &memic_module, &mkey_module, &cq_module, &srq_module, &qp_module,
+	&port_module,
 };
 
 #define NR_MODULES (sizeof(modules) / sizeof(modules[0]))

@@ -99,9 +99,46 @@ static void contradictions(void **state)
 	refused("{\"caps\":{\"general\":{\"port_type\":1}}}", "port_type");
 	refused("{\"caps\":{\"general\":{\"pg\":1}}}", "odp");
 	refused("{\"caps\":{\"general\":{\"roce\":1}}}", "roce");
-	refused("{\"caps\":{\"general\":{\"device_memory\":1}}}", "device_memory");
+	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}", "memic, which is all there is");
 	refused("{\"caps\":{\"general\":{\"hca_cap_2\":1}}}", "general_2");
 	refused("{\"caps\":{\"general\":{\"max_wqe_sz_sq\":1000}}}", "powers of two");
+}
+
+static void device_memory(void **state)
+{
+	const char *const bad[][2] = {
+		{ "\"memic_bar_start_addr\":33161216,\"memic_bar_size\":135168", "end at" },
+		{ "\"memic_bar_start_addr\":33161217", "whole pages" },
+		{ "\"memic_bar_start_addr\":16384", "no number is left for a uar" },
+		{ "\"memic_bar_start_addr\":18446744073709547520", "" },
+		{ "\"memic_bar_size\":0", "whole pages" },
+		{ "\"memic_bar_size\":4096", "max_memic_size" },
+		{ "\"max_memic_size\":0", "max_memic_size" },
+		{ "\"log_min_memic_alloc_size\":5", "log_min_memic_alloc_size" },
+		{ "\"log_min_memic_alloc_size\":18", "log_min_memic_alloc_size" },
+		{ "\"log_max_memic_addr_alignment\":12", "log_max_memic_addr_alignment" },
+		{ "\"log_max_memic_addr_alignment\":60", "log_max_memic_addr_alignment" },
+		{ "\"memic_operations\":4", "memic_operations" },
+	};
+	char json[200];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		snprintf(json, sizeof(json), "{\"caps\":{\"device_memory\":{%s}}}", bad[i][0]);
+		refused(json, bad[i][1]);
+	}
+	assert_int_equal(load("{\"caps\":{\"device_memory\":{\"memic_bar_start_addr\":65536,"
+			      "\"memic_bar_size\":8192,\"max_memic_size\":4096,"
+			      "\"memic_operations\":2}}}"), 0);
+	assert_int_equal(p.range[OBJ_UAR].limit, 16);
+	/* The widths that the operations take. */
+	assert_int_equal(p.cap[1][0x0f][4], 0);
+	assert_int_equal(p.cap[1][0x0f][6], 1);
+	/* Without it, the numbers mean nothing, and the whole BAR is for UARs. */
+	assert_int_equal(load("{\"caps\":{\"general\":{\"device_memory\":0},\"device_memory\":{"
+			      "\"memic_bar_size\":1}}}"), 0);
+	assert_int_equal(p.range[OBJ_UAR].limit, 8192);
 }
 
 static void out_of_bounds(void **state)
@@ -166,7 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(default_is_sound), cmocka_unit_test(default_is_the_articles),
 		cmocka_unit_test(files_change_the_default), cmocka_unit_test(contradictions),
-		cmocka_unit_test(out_of_bounds), cmocka_unit_test(nonsense),
+		cmocka_unit_test(device_memory), cmocka_unit_test(out_of_bounds), cmocka_unit_test(nonsense),
 		cmocka_unit_test(shipped_profiles_are_sound),
 	};
 

@@ -1354,6 +1354,18 @@ static void umr_of_a_process_keeps_the_page_size(void **state)
 	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, 1ull << 1, 0);
 }
 
+/* Not even a driver's own queue pair moves a key over device memory. */
+static void umr_moves_no_device_memory(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_MEMIC);
+
+	(void)state;
+	umr_refused(mk, 0x80, 1ull << 6, 0);
+	mk = rig_umr_key(1, 4, MKM_MEMIC);
+	IFC_SET(qpc, b->qpc, fre, 1);
+	umr_refused(mk, 0x80, 1ull << 0, 0);
+}
+
 static void umr_list_cut_short(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
@@ -1462,6 +1474,7 @@ int main(void)
 		RC(umr_list_cut_short), RC(umr_page_size_may_be_fixed),
 		RC(umr_atomic_right_may_be_fixed), RC(umr_changes_relaxed_ordering_only_if_offered),
 		RC(umr_changes_relaxed_reads_only_if_offered), RC(umr_long_offset_only_if_offered),
+		RC(umr_moves_no_device_memory),
 		RC(umr_of_a_process_sets_no_addresses), RC(umr_of_a_process_keeps_the_page_size),
 		RC(umr_registers_memory_from_a_list), RC(send_with_invalidate),
 	};

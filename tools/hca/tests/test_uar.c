@@ -279,7 +279,7 @@ static void unallocated_page_rings_nothing(void **state)
 	(void)state;
 	wqe(b, 8, 1);
 	store(uar + 1, 0x800, b, 8);
-	store(8191, 0x20, b, 8);
+	store(8000, 0x20, b, 8);
 	uar_idle(core.hca);
 	assert_int_equal(sent.n + armed.n, 0);
 	assert_int_equal(drops(DROP_NO_UAR), 2);

@@ -17,6 +17,7 @@
 
 #include "corerig.h"
 #include "mem.h"
+#include "pci.h"
 #include "vfio_user.h"
 
 enum { VERSION = 1, DMA_MAP, DMA_UNMAP, GET_INFO, REGION_INFO, IO_FDS, IRQ_INFO, SET_IRQS,
@@ -189,6 +190,61 @@ static void information(void **state)
 	assert_int_equal(irq.count, 32);
 	assert_int_equal(call(REGION_INFO, &r, 4), EINVAL);
 	assert_int_equal(call(99, NULL, 0), ENOTSUP);
+}
+
+/* A client that has room is told where device memory is, and given it. */
+static void device_memory_is_mapped(void **state)
+{
+	struct {
+		struct vfio_region_info r;
+		struct vfio_region_info_cap_sparse_mmap cap;
+		struct vfio_region_sparse_mmap_area area;
+	} m = { .r = { .argsz = sizeof(m.r) } };
+	const uint64_t at = 0x1fa0000;
+	char ctl[CMSG_SPACE(sizeof(int))];
+	struct hdr h;
+	struct iovec iov[2] = { { &h, sizeof(h) }, { &m, sizeof(m) } };
+	struct msghdr msg = {
+		.msg_iov = iov, .msg_iovlen = 2, .msg_control = ctl, .msg_controllen = sizeof(ctl),
+	};
+	uint8_t *p, b;
+	int fd;
+
+	(void)state;
+	assert_int_equal(call(REGION_INFO, &m.r, sizeof(m.r)), 0);
+	memcpy(&m.r, reply, sizeof(m.r));
+	assert_int_equal(reply_len, sizeof(m.r));
+	assert_int_equal(m.r.argsz, sizeof(m));
+	assert_int_equal(m.r.flags, VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE);
+
+	post_msg(REGION_INFO, 0, &m.r, sizeof(m.r), NULL, 0);
+	pump();
+	assert_int_equal(recvmsg(sock, &msg, MSG_DONTWAIT), sizeof(h) + sizeof(m));
+	assert_int_equal(m.r.flags, VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE |
+			 VFIO_REGION_INFO_FLAG_MMAP | VFIO_REGION_INFO_FLAG_CAPS);
+	assert_int_equal(m.r.cap_offset, sizeof(m.r));
+	assert_int_equal(m.cap.header.id, VFIO_REGION_INFO_CAP_SPARSE_MMAP);
+	assert_int_equal(m.cap.nr_areas, 1);
+	assert_int_equal(m.area.offset, at);
+	assert_int_equal(m.area.size, 0x20000);
+	assert_non_null(CMSG_FIRSTHDR(&msg));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	p = mmap(NULL, m.area.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		 m.r.offset + m.area.offset);
+	assert_ptr_not_equal(p, MAP_FAILED);
+	p[5] = 0x42;
+	pci_config_write(core.hca, 4, (const uint8_t *)"\6\0", 2);
+	pci_bar_read(core.hca, 0, at + 5, &b, 1);
+	assert_int_equal(b, 0x42);
+	munmap(p, m.area.size);
+	close(fd);
+
+	/* No other region has any. */
+	m.r.index = VFIO_PCI_BAR2_REGION_INDEX;
+	m.r.argsz = sizeof(m);
+	assert_int_equal(call(REGION_INFO, &m.r, sizeof(m.r)), 0);
+	memcpy(&m.r, reply, sizeof(m.r));
+	assert_int_equal(m.r.argsz, sizeof(m.r));
 }
 
 struct map {
@@ -435,7 +491,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		R(version_is_negotiated), R(version_comes_first), R(other_major_is_refused),
-		T(information), T(guest_memory), T(memory_rights_and_seams), T(interrupts),
+		T(information), T(device_memory_is_mapped), T(guest_memory), T(memory_rights_and_seams), T(interrupts),
 		T(config_space), T(function_reset_forgets), T(broken_firmware_restarts),
 		T(registers), T(posted_writes_keep_their_order), T(many_writes_in_one_message),
 		T(too_long_message_ends_it), T(leaving_client_takes_its_memory),
