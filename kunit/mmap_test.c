@@ -54,16 +54,20 @@ static const struct decode_case {
 	{ "the last dynamic page", 0x106ff, 0, DYN_UAR, 511, true },
 	{ "a dynamic page too many", 0x20600, -EINVAL },
 	{ "the clock's parameters, version 1", 0x00700, 0, CLOCK_INFO },
-	{ "device memory", 0x00800, -EINVAL },
+	{ "device memory 0", 0x00800, 0, ENTRY, 0x80000 },
+	{ "device memory 255", 0x008ff, 0, ENTRY, 0x800ff },
+	{ "device memory 256 has an extended index", 0x10800, 0, ENTRY, 0x80100 },
+	{ "the last device memory", 0x808ff, 0, ENTRY, 0x808ff },
 	{ "command 9, which does not exist", 0x00900, -EINVAL },
 	{ "command 255, which does not exist", 0x0ff00, -EINVAL },
 	{ "a static page with an extended index", 0x10000, -EINVAL },
 	{ "a WC page with an extended index", 0x10200, -EINVAL },
 	{ "an NC page with an extended index", 0x10300, -EINVAL },
 	{ "the last offset before the objects", 0x8ffff, -EINVAL },
-	{ "the first object's offset", 0x90000, 0, ENTRY },
-	{ "an object's offset whose bits look like a command", 0x90600, 0, ENTRY },
-	{ "the last object's offset", 0xffffff, 0, ENTRY },
+	{ "the first object's offset", 0x90000, 0, ENTRY, 0x90000 },
+	{ "an object's offset whose bits look like a command", 0x90600, 0, ENTRY, 0x90600 },
+	{ "an object's offset that looks like device memory", 0x90800, 0, ENTRY, 0x90800 },
+	{ "the last object's offset", 0xffffff, 0, ENTRY, 0xffffff },
 };
 
 KUNIT_ARRAY_PARAM_DESC(decode, decode_cases, name);
@@ -77,10 +81,10 @@ static void mmap_offset_is_misread(struct kunit *test)
 	if (c->want)
 		return;
 	KUNIT_EXPECT_EQ(test, req.kind, c->kind);
-	if (c->kind == STATIC_UAR || c->kind == DYN_UAR) {
+	if (c->kind == STATIC_UAR || c->kind == DYN_UAR || c->kind == ENTRY)
 		KUNIT_EXPECT_EQ(test, req.index, c->index);
+	if (c->kind == STATIC_UAR || c->kind == DYN_UAR)
 		KUNIT_EXPECT_EQ(test, req.wc, c->wc);
-	}
 }
 
 /* The bits above those that mean something: none of them may be ignored. */
@@ -114,7 +118,7 @@ static void offsets_outside_the_interface_are_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counts[DYN_UAR], 512);
 	KUNIT_EXPECT_EQ(test, counts[CORE_CLOCK], 1);
 	KUNIT_EXPECT_EQ(test, counts[CLOCK_INFO], 1);
-	KUNIT_EXPECT_EQ(test, counts[ENTRY], 0);
+	KUNIT_EXPECT_EQ(test, counts[ENTRY], 9 * 256);
 }
 
 static void context_without_static_pages_maps_one(struct kunit *test)

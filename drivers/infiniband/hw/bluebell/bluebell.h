@@ -34,6 +34,7 @@ struct mlx5_ib_db {
 };
 
 #include "cq.h"
+#include "dm.h"
 #include "mr.h"
 #include "qp.h"
 #include "umr_qp.h"
@@ -46,6 +47,7 @@ struct mlx5_ib_db {
  * @qp_table: finds QPs when the device raises an event
  * @mkey_variant: low byte of the next memory key, so that a key that was
  *	destroyed is not the one that takes its place
+ * @dm: the device's own memory
  * @umr: changes memory keys without firmware commands; NULL if the device
  *	cannot. Constant while the device is registered
  * @mkey_cache: free keys for it; there if @umr is
@@ -60,6 +62,7 @@ struct mlx5_ib_dev {
 	struct notifier_block mdev_events;
 	struct mlx5_ib_qp_table qp_table;
 	atomic_t mkey_variant;
+	struct mlx5_ib_dm_pool dm;
 	struct mlx5_ib_umr *umr;
 	struct mlx5_ib_mkey_cache *mkey_cache;
 	u32 dump_fill_mkey;
@@ -127,15 +130,42 @@ struct mlx5_ib_pd {
 };
 
 /**
- * struct mlx5_user_mmap_entry - a UAR object and its place in the mmap space
- * @rdma_entry: offset and references: the object, each mapping, each queue
+ * enum mlx5_ib_mmap_type - what is at a place of the mmap space
+ * @MLX5_IB_MMAP_TYPE_UAR: a UAR object
+ * @MLX5_IB_MMAP_TYPE_MEMIC: device memory
+ * @MLX5_IB_MMAP_TYPE_MEMIC_OP: addresses that do an operation to device memory
+ */
+enum mlx5_ib_mmap_type {
+	MLX5_IB_MMAP_TYPE_UAR,
+	MLX5_IB_MMAP_TYPE_MEMIC,
+	MLX5_IB_MMAP_TYPE_MEMIC_OP,
+};
+
+/**
+ * struct mlx5_user_mmap_entry - a place in the mmap space
+ * @rdma_entry: offset and references: the object, each mapping, and of a UAR
+ *	each queue
+ * @type: what is there
  * @page_id: device index of the UAR
- * @wc: mapped write combining, otherwise uncached
+ * @wc: of a UAR: mapped write combining, otherwise uncached
+ * @mem: the device memory, on which the place has a reference
+ * @address: bus address of device memory, or of the operation on its first byte
+ * @op: number of the operation
  */
 struct mlx5_user_mmap_entry {
 	struct rdma_user_mmap_entry rdma_entry;
-	u32 page_id;
-	bool wc;
+	enum mlx5_ib_mmap_type type;
+	union {
+		struct {
+			u32 page_id;
+			bool wc;
+		};
+		struct {
+			struct mlx5_ib_memic *mem;
+			phys_addr_t address;
+			u8 op;
+		};
+	};
 };
 
 static inline struct mlx5_ib_dev *to_mdev(struct ib_device *ibdev)

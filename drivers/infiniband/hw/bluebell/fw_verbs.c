@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Firmware commands on completion queues, queue pairs and memory keys.
+ * Firmware commands on completion queues, queue pairs, memory keys and device
+ * memory.
  */
 
 #include <linux/mlx5/cq.h>
@@ -127,6 +128,109 @@ int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u32 mkey)
 	MLX5_SET(destroy_mkey_in, in, opcode, MLX5_CMD_OP_DESTROY_MKEY);
 	MLX5_SET(destroy_mkey_in, in, mkey_index, mlx5_mkey_to_idx(mkey));
 	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_alloc_memic - ALLOC_MEMIC
+ * @dev: device
+ * @range: address in BAR 0 from which on there may be room
+ * @range_size: bytes from there that may be used
+ * @size: bytes wanted
+ * @log_align: log2 of the alignment, in units of 64 bytes
+ * @addr: where the memory is in BAR 0
+ *
+ * May sleep.
+ *
+ * Return: 0; -EAGAIN if there is no room in the range; or a negative errno.
+ */
+int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u32 size, u8 log_align,
+			u64 *addr)
+{
+	u32 out[MLX5_ST_SZ_DW(alloc_memic_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(alloc_memic_in)] = {};
+	int err;
+
+	MLX5_SET(alloc_memic_in, in, opcode, MLX5_CMD_OP_ALLOC_MEMIC);
+	MLX5_SET(alloc_memic_in, in, log_memic_addr_alignment, log_align);
+	MLX5_SET64(alloc_memic_in, in, range_start_addr, range);
+	MLX5_SET(alloc_memic_in, in, range_size, range_size);
+	MLX5_SET(alloc_memic_in, in, memic_size, size);
+	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		*addr = MLX5_GET64(alloc_memic_out, out, memic_start_addr);
+	return err;
+}
+
+/**
+ * mlx5_fw_dealloc_memic - DEALLOC_MEMIC
+ * @dev: device
+ * @addr: as mlx5_fw_alloc_memic() gave it
+ * @size: bytes that were allocated
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_memic_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(dealloc_memic_in)] = {};
+
+	MLX5_SET(dealloc_memic_in, in, opcode, MLX5_CMD_OP_DEALLOC_MEMIC);
+	MLX5_SET64(dealloc_memic_in, in, memic_start_addr, addr);
+	MLX5_SET(dealloc_memic_in, in, memic_size, size);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
+static int modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op, void *out,
+			int outlen)
+{
+	u32 in[MLX5_ST_SZ_DW(modify_memic_in)] = {};
+
+	MLX5_SET(modify_memic_in, in, opcode, MLX5_CMD_OP_MODIFY_MEMIC);
+	MLX5_SET(modify_memic_in, in, op_mod, op_mod);
+	MLX5_SET(modify_memic_in, in, memic_operation_type, op);
+	MLX5_SET64(modify_memic_in, in, memic_start_addr, addr);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, outlen);
+}
+
+/**
+ * mlx5_fw_alloc_memic_op - MODIFY_MEMIC: an address for an operation
+ * @dev: device
+ * @addr: of device memory, as mlx5_fw_alloc_memic() gave it
+ * @op: number of the operation
+ * @op_addr: where in BAR 0 an access does the operation to the first byte
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u64 addr, u8 op, u64 *op_addr)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
+	int err;
+
+	err = modify_memic(dev, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, addr, op, out, sizeof(out));
+	if (!err)
+		*op_addr = MLX5_GET64(modify_memic_out, out, memic_operation_addr);
+	return err;
+}
+
+/**
+ * mlx5_fw_dealloc_memic_op - MODIFY_MEMIC: give an operation's address back
+ * @dev: device
+ * @addr: of device memory
+ * @op: number of the operation
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_dealloc_memic_op(struct mlx5_ib_dev *dev, u64 addr, u8 op)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
+
+	return modify_memic(dev, MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, addr, op, out, sizeof(out));
 }
 
 /**

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Firmware commands on completion queues, queue pairs and memory keys.
+ * Firmware commands on completion queues, queue pairs, memory keys and device
+ * memory.
  */
 
 #ifndef BLUEBELL_FW_VERBS_H
@@ -17,6 +18,12 @@ int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq);
 
 int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *mkey);
 int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u32 mkey);
+
+int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u32 size, u8 log_align,
+			u64 *addr);
+int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size);
+int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u64 addr, u8 op, u64 *op_addr);
+int mlx5_fw_dealloc_memic_op(struct mlx5_ib_dev *dev, u64 addr, u8 op);
 
 int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *qpn, u32 *ece);
 int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, const void *qpc,

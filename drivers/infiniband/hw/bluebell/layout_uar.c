@@ -217,7 +217,14 @@ int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layo
 	if (pgoff > MLX5_IB_MMAP_OFFSET_END)
 		return -EINVAL;
 	if (pgoff >= MLX5_IB_MMAP_OFFSET_START) {
-		*req = (struct mlx5_ib_mmap_req){ .kind = MLX5_IB_MMAP_KIND_ENTRY };
+		*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_ENTRY, pgoff };
+		return 0;
+	}
+	if (command == MLX5_IB_MMAP_DEVICE_MEM) {
+		*req = (struct mlx5_ib_mmap_req){
+			MLX5_IB_MMAP_KIND_ENTRY,
+			MLX5_IB_MMAP_DM_START + mlx5_ib_get_extended_index(pgoff),
+		};
 		return 0;
 	}
 	if (command == MLX5_IB_MMAP_ALLOC_WC)

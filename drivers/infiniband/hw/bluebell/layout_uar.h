@@ -9,6 +9,7 @@
 #define BLUEBELL_LAYOUT_UAR_H
 
 #include <linux/types.h>
+#include <rdma/mlx5-abi.h>
 
 /* sys_pages[] entry of a dynamic page that has no UAR (yet). */
 #define MLX5_IB_INVALID_UAR_INDEX	(~0U)
@@ -25,6 +26,13 @@
  */
 #define MLX5_IB_MMAP_OFFSET_START	(9UL << 16)
 #define MLX5_IB_MMAP_OFFSET_END		((256UL << 16) - 1)
+
+/*
+ * Where objects are kept that the library maps with MLX5_IB_MMAP_DEVICE_MEM and
+ * an index.
+ */
+#define MLX5_IB_MMAP_DM_START		((unsigned long)MLX5_IB_MMAP_DEVICE_MEM << 16)
+#define MLX5_IB_MMAP_DM_END		(MLX5_IB_MMAP_DM_START + (9 << 8) - 1)
 
 /**
  * struct mlx5_bfreg_layout - how many bfregs a context has, and in what pages
@@ -52,7 +60,7 @@ struct mlx5_bfreg_layout {
  * @MLX5_IB_MMAP_KIND_DYN_UAR: a new UAR in dynamic page number index
  * @MLX5_IB_MMAP_KIND_CORE_CLOCK: the page with the free-running counter
  * @MLX5_IB_MMAP_KIND_CLOCK_INFO: the kernel's page of clock parameters
- * @MLX5_IB_MMAP_KIND_ENTRY: an object with an offset of its own
+ * @MLX5_IB_MMAP_KIND_ENTRY: an object, kept at page number index
  */
 enum mlx5_ib_mmap_kind {
 	MLX5_IB_MMAP_KIND_STATIC_UAR,

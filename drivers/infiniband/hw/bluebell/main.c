@@ -69,6 +69,10 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.rereg_user_mr = mlx5_ib_rereg_user_mr,
 	.dereg_mr = mlx5_ib_dereg_mr,
 
+	.alloc_dm = mlx5_ib_alloc_dm,
+	.dealloc_dm = mlx5_ib_dealloc_dm,
+	.reg_dm_mr = mlx5_ib_reg_dm_mr,
+
 	INIT_RDMA_OBJ_SIZE(ib_ah, mlx5_ib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, mlx5_ib_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, mlx5_ib_pd, ibpd),
@@ -79,6 +83,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_cq_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_dm_defs),
 	{},
 };
 
@@ -118,7 +123,9 @@ static int register_device(struct mlx5_ib_dev *dev)
 	err = mlx5_ib_init_qp_table(dev);
 	if (err)
 		return err;
-	err = mlx5_ib_init_umr(dev);
+	err = mlx5_ib_init_dm(dev);
+	if (!err)
+		err = mlx5_ib_init_umr(dev);
 	if (!err)
 		err = mlx5_ib_init_mkey_cache(dev);
 	if (!err)
@@ -126,6 +133,7 @@ static int register_device(struct mlx5_ib_dev *dev)
 	if (err) {
 		mlx5_ib_cleanup_mkey_cache(dev);
 		mlx5_ib_cleanup_umr(dev);
+		mlx5_ib_cleanup_dm(dev);
 		mlx5_ib_cleanup_qp_table(dev);
 		return err;
 	}
@@ -167,6 +175,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 	ib_unregister_device(&dev->ib_dev);
 	mlx5_ib_cleanup_mkey_cache(dev);
 	mlx5_ib_cleanup_umr(dev);
+	mlx5_ib_cleanup_dm(dev);
 	mlx5_ib_cleanup_qp_table(dev);
 	ib_dealloc_device(&dev->ib_dev);
 }

@@ -98,17 +98,38 @@ static int map_clock_info(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(mdev->clock_info));
 }
 
-static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma)
+/* Memory is written in any order; an operation is done once for each access. */
+static int map_dm(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
+		  struct mlx5_user_mmap_entry *entry)
+{
+	pgprot_t prot = entry->type == MLX5_IB_MMAP_TYPE_MEMIC ?
+			pgprot_writecombine(vma->vm_page_prot) :
+			pgprot_noncached(vma->vm_page_prot);
+
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	vm_flags_clear(vma, VM_MAYEXEC);
+	return rdma_user_mmap_io(&context->ibucontext, vma, entry->address >> PAGE_SHIFT,
+				 entry->rdma_entry.npages * PAGE_SIZE, prot, &entry->rdma_entry);
+}
+
+static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 pgoff)
 {
 	struct rdma_user_mmap_entry *rdma_entry;
 	struct mlx5_user_mmap_entry *entry;
 	int err;
 
-	rdma_entry = rdma_user_mmap_entry_get(&context->ibucontext, vma);
+	rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext, pgoff);
 	if (!rdma_entry)
 		return -EINVAL;
 	entry = to_mmmap(rdma_entry);
-	err = map_uar(context, vma, entry->page_id, entry->wc, rdma_entry);
+	if (entry->type == MLX5_IB_MMAP_TYPE_UAR) {
+		err = check_uar_access(vma);
+		if (!err)
+			err = map_uar(context, vma, entry->page_id, entry->wc, rdma_entry);
+	} else {
+		err = map_dm(context, vma, entry);
+	}
 	rdma_user_mmap_entry_put(rdma_entry);
 	return err;
 }
@@ -118,8 +139,8 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
  * @uctx: the context the fd belongs to
  * @vma: the mapping; its offset is what mlx5_ib_decode_mmap_offset() takes
  *
- * UARs are mapped write-only, clocks read-only; both shared and of one page.
- * Called with the process's mmap lock held.
+ * UARs are mapped write-only, clocks read-only, both of one page; device memory
+ * as a whole. All are shared. Called with the process's mmap lock held.
  *
  * Return: 0; -EINVAL for an offset that means nothing, a page that isn't there,
  * a dynamic page that is there already, a wrong length or a private mapping;
@@ -136,7 +157,11 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	err = mlx5_ib_decode_mmap_offset(vma->vm_pgoff, &context->bfregi.layout, &req);
 	if (err)
 		return err;
-	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (req.kind == MLX5_IB_MMAP_KIND_ENTRY)
+		return map_entry(context, vma, req.index);
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
 	clock = req.kind == MLX5_IB_MMAP_KIND_CORE_CLOCK ||
 		req.kind == MLX5_IB_MMAP_KIND_CLOCK_INFO;
@@ -153,14 +178,13 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 		return map_core_clock(context, vma);
 	case MLX5_IB_MMAP_KIND_CLOCK_INFO:
 		return map_clock_info(context, vma);
-	case MLX5_IB_MMAP_KIND_ENTRY:
-		return map_entry(context, vma);
+	default:
+		return -EINVAL;
 	}
-	return -EINVAL;
 }
 
 /**
- * mlx5_ib_mmap_free - the last reference to a UAR object is gone
+ * mlx5_ib_mmap_free - the last reference to an object with a place is gone
  * @rdma_entry: the object: destroyed, unmapped everywhere, held by no queue
  *
  * May sleep.
@@ -169,6 +193,10 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 {
 	struct mlx5_user_mmap_entry *entry = to_mmmap(rdma_entry);
 
+	if (entry->type != MLX5_IB_MMAP_TYPE_UAR) {
+		mlx5_ib_free_dm_entry(entry);
+		return;
+	}
 	mlx5_ib_free_uar(to_mdev(rdma_entry->ucontext->device), entry->page_id);
 	kfree(entry);
 }

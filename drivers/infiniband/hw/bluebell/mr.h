@@ -26,7 +26,7 @@ struct mlx5_ib_mr_mem {
 /**
  * struct mlx5_ib_mr - memory region of a user
  * @ibmr: verbs object; its lkey and rkey are the key. Freed by dereg_mr
- * @mem: the memory, given up after DESTROY_MKEY
+ * @mem: the memory, given up after DESTROY_MKEY; NULL if it is the device's
  * @access: enum ib_access_flags it was registered with
  * @class: of the key, see mlx5_ib_cache_class()
  */

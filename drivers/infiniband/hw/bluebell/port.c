@@ -156,6 +156,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	props->page_size_cap = ~(BIT_ULL(MLX5_CAP_GEN(mdev, log_pg_sz)) - 1);
 	props->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
 	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
+	props->max_dm_size = dev->dm.caps.max_alloc;
 	props->max_ah = INT_MAX;
 	props->max_pkeys = pkey_table_len(dev);
 	props->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device memory of users (MEMIC): allocations in the device's window of BAR 0,
+ * their place in the mmap space, operations on them, and regions over them.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/io.h>
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "bluebell.h"
+#include "fw.h"
+#include "layout_cache.h"
+
+/**
+ * struct mlx5_ib_memic - an allocation
+ * @dev: device
+ * @refs: one for each place in the mmap space that leads here
+ * @addr: of its first byte, from the start of BAR 0
+ * @size: bytes, as the device was asked for them
+ * @page: first page of the window that is its own
+ * @num_pages: how many are
+ */
+struct mlx5_ib_memic {
+	struct mlx5_ib_dev *dev;
+	struct kref refs;
+	u64 addr;
+	u32 size;
+	unsigned long page;
+	unsigned long num_pages;
+};
+
+/* ---- the window ---------------------------------------------------------------- */
+
+static unsigned long reserve_pages(struct mlx5_ib_dm_pool *pool, unsigned long from, u32 length,
+				   u32 log_align, unsigned long num_pages)
+{
+	unsigned long page;
+
+	guard(spinlock)(&pool->lock);
+	page = mlx5_ib_dm_find_pages(pool->used, &pool->caps, PAGE_SHIFT, from, length, log_align);
+	if (page < pool->caps.size >> PAGE_SHIFT)
+		bitmap_set(pool->used, page, num_pages);
+	return page;
+}
+
+static void release_pages_of(struct mlx5_ib_dm_pool *pool, struct mlx5_ib_memic *mem)
+{
+	guard(spinlock)(&pool->lock);
+	bitmap_clear(pool->used, mem->page, mem->num_pages);
+}
+
+/*
+ * Whole pages are asked for one after the other, each range until firmware finds
+ * room in it: parts of the window may be in use without our knowing.
+ */
+static int place_memic(struct mlx5_ib_dev *dev, struct mlx5_ib_memic *mem, u32 length,
+		       u32 log_align)
+{
+	struct mlx5_ib_dm_pool *pool = &dev->dm;
+	unsigned long from = 0;
+	int err;
+
+	mem->num_pages = DIV_ROUND_UP(length, PAGE_SIZE);
+	for (;; from = mem->page + 1) {
+		mem->page = reserve_pages(pool, from, length, log_align, mem->num_pages);
+		if (mem->page >= pool->caps.size >> PAGE_SHIFT)
+			return -ENOMEM;
+		err = mlx5_fw_alloc_memic(dev, pool->caps.start + mem->page * PAGE_SIZE,
+					  mem->num_pages * PAGE_SIZE, mem->size,
+					  mlx5_ib_dm_fw_align(log_align), &mem->addr);
+		if (!err)
+			return 0;
+		release_pages_of(pool, mem);
+		if (err != -EAGAIN)
+			return err;
+	}
+}
+
+static struct mlx5_ib_memic *alloc_memic(struct mlx5_ib_dev *dev, u32 length, u32 log_align)
+{
+	struct mlx5_ib_memic *mem __free(kfree) = kzalloc_obj(*mem);
+	int err;
+
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	mem->dev = dev;
+	mem->size = mlx5_ib_dm_alloc_size(length, &dev->dm.caps);
+	err = place_memic(dev, mem, length, log_align);
+	if (err)
+		return ERR_PTR(err);
+	kref_init(&mem->refs);
+	/* All that a mapping shows. */
+	memset_io(dev->dm.map + mem->page * PAGE_SIZE, 0, mem->num_pages * PAGE_SIZE);
+	/* Zeros that still wait to be combined must not come after what the user writes. */
+	wmb();
+	return_ptr(mem);
+}
+
+/* Nobody can try again later, so it is tried twice, as mlx5_ib_free_uar() does. */
+static void free_memic(struct kref *refs)
+{
+	struct mlx5_ib_memic *mem = container_of(refs, struct mlx5_ib_memic, refs);
+	struct mlx5_ib_dev *dev = mem->dev;
+
+	if (mlx5_fw_dealloc_memic(dev, mem->addr, mem->size) &&
+	    mlx5_fw_dealloc_memic(dev, mem->addr, mem->size))
+		ibdev_warn_ratelimited(&dev->ib_dev, "%u bytes of device memory are lost\n",
+				       mem->size);
+	else
+		release_pages_of(&dev->dm, mem);
+	kfree(mem);
+}
+
+/* ---- the mmap space ------------------------------------------------------------- */
+
+static phys_addr_t bar_addr(struct mlx5_ib_dev *dev, u64 offset)
+{
+	return dev->mdev->bar_addr + offset;
+}
+
+/* A place for @addr of @mem, which it holds if all goes well. */
+static struct mlx5_user_mmap_entry *publish(struct ib_ucontext *uctx, struct mlx5_ib_memic *mem,
+					    enum mlx5_ib_mmap_type type, u64 addr, u8 op)
+{
+	size_t length = mem->num_pages * PAGE_SIZE;
+	int err;
+
+	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry);
+
+	if (!entry)
+		return ERR_PTR(-ENOMEM);
+	entry->type = type;
+	entry->mem = mem;
+	entry->op = op;
+	entry->address = bar_addr(mem->dev, addr);
+	err = rdma_user_mmap_entry_insert_range(uctx, &entry->rdma_entry, length,
+						MLX5_IB_MMAP_DM_START,
+						MLX5_IB_MMAP_DM_END + 1 - mem->num_pages);
+	return err ? ERR_PTR(err) : no_free_ptr(entry);
+}
+
+static void free_op(struct mlx5_ib_memic *mem, u8 op)
+{
+	struct mlx5_ib_dev *dev = mem->dev;
+	int err;
+
+	if (!mlx5_fw_dealloc_memic_op(dev, mem->addr, op))
+		return;
+	err = mlx5_fw_dealloc_memic_op(dev, mem->addr, op);
+	if (err && err != -ENOLINK)
+		ibdev_warn_ratelimited(&dev->ib_dev, "an operation on device memory stays\n");
+}
+
+/**
+ * mlx5_ib_free_dm_entry - the last reference to a place of device memory is gone
+ * @entry: the place: its handle is gone, it is mapped nowhere
+ *
+ * Gives back the operation's address, and with the last place of an allocation
+ * the memory. May sleep.
+ */
+void mlx5_ib_free_dm_entry(struct mlx5_user_mmap_entry *entry)
+{
+	if (entry->type == MLX5_IB_MMAP_TYPE_MEMIC_OP)
+		free_op(entry->mem, entry->op);
+	kref_put(&entry->mem->refs, free_memic);
+	kfree(entry);
+}
+
+/* ---- verbs ----------------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_create_dm - allocate device memory and give it a place in the mmap space
+ * @uctx: context
+ * @length: bytes
+ * @log_align: log2 of the alignment of its address
+ *
+ * The memory has pages of its own, for processes are given pages, and is zero.
+ * ALLOC_MEMIC (struct mlx5_ifc_alloc_memic_in_bits). May sleep.
+ *
+ * Return: the memory or an ERR_PTR: -EOPNOTSUPP from a device without; -EINVAL
+ * for a length or an alignment that cannot be; -ENOMEM if there are not enough
+ * free pages that lie together; or the errno of a firmware refusal.
+ */
+struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
+{
+	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
+	int err;
+
+	err = mlx5_ib_check_dm(length, log_align, &dev->dm.caps);
+	if (err)
+		return ERR_PTR(err);
+
+	struct mlx5_ib_dm *dm __free(kfree) = kzalloc_obj(*dm);
+
+	if (!dm)
+		return ERR_PTR(-ENOMEM);
+	dm->mem = alloc_memic(dev, length, log_align);
+	if (IS_ERR(dm->mem))
+		return ERR_CAST(dm->mem);
+	dm->mentry = publish(uctx, dm->mem, MLX5_IB_MMAP_TYPE_MEMIC, dm->mem->addr, 0);
+	if (IS_ERR(dm->mentry)) {
+		kref_put(&dm->mem->refs, free_memic);
+		return ERR_CAST(dm->mentry);
+	}
+	mutex_init(&dm->lock);
+	return_ptr(dm);
+}
+
+/**
+ * mlx5_ib_dealloc_dm - free device memory
+ * @ibdm: the memory: ib_core has seen that no region is over it
+ * @attrs: not used
+ *
+ * What is mapped stays allocated until it is unmapped. May sleep.
+ *
+ * Return: 0.
+ */
+int mlx5_ib_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_dm *dm = to_mdm(ibdm);
+	unsigned int op;
+
+	for (op = 0; op < MLX5_IB_DM_MAX_OPS; op++)
+		if (dm->op_entries[op])
+			rdma_user_mmap_entry_remove(&dm->op_entries[op]->rdma_entry);
+	rdma_user_mmap_entry_remove(&dm->mentry->rdma_entry);
+	mutex_destroy(&dm->lock);
+	kfree(dm);
+	return 0;
+}
+
+/* The library's index of a place: what follows the command in the mmap offset. */
+static u16 page_idx(const struct mlx5_user_mmap_entry *entry)
+{
+	return entry->rdma_entry.start_pgoff - MLX5_IB_MMAP_DM_START;
+}
+
+static int copy_place(struct uverbs_attr_bundle *attrs, const struct mlx5_user_mmap_entry *entry,
+		      u16 offset_attr, u16 idx_attr)
+{
+	u64 offset = offset_in_page(entry->address);
+	u16 idx = page_idx(entry);
+	int err;
+
+	err = uverbs_copy_to(attrs, offset_attr, &offset, sizeof(offset));
+	if (err)
+		return err;
+	return uverbs_copy_to(attrs, idx_attr, &idx, sizeof(idx));
+}
+
+/**
+ * mlx5_ib_alloc_dm - allocate device memory for a library
+ * @ibdev: device
+ * @uctx: context
+ * @attr: length and alignment
+ * @attrs: MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE says what kind, MEMIC if it is absent;
+ *	answered with where to map it
+ *
+ * Implements ibv_alloc_dm(3). May sleep.
+ *
+ * Return: as mlx5_ib_create_dm(); -EOPNOTSUPP for memory of another kind;
+ * -EFAULT.
+ */
+struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
+			       struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs)
+{
+	enum mlx5_ib_uapi_dm_type type;
+	struct mlx5_ib_dm *dm;
+	int err;
+
+	err = uverbs_get_const_default(&type, attrs, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE,
+				       MLX5_IB_UAPI_DM_TYPE_MEMIC);
+	if (err)
+		return ERR_PTR(err);
+	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
+		return ERR_PTR(-EOPNOTSUPP);
+	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
+	if (IS_ERR(dm))
+		return ERR_CAST(dm);
+	err = copy_place(attrs, dm->mentry, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET,
+			 MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX);
+	if (err) {
+		mlx5_ib_dealloc_dm(&dm->ibdm, attrs);
+		return ERR_PTR(err);
+	}
+	return &dm->ibdm;
+}
+
+static struct mlx5_user_mmap_entry *publish_op(struct ib_ucontext *uctx,
+					       struct mlx5_ib_memic *mem, u8 op)
+{
+	struct mlx5_user_mmap_entry *entry;
+	u64 addr;
+	int err;
+
+	err = mlx5_fw_alloc_memic_op(mem->dev, mem->addr, op, &addr);
+	if (err)
+		return ERR_PTR(err);
+	entry = publish(uctx, mem, MLX5_IB_MMAP_TYPE_MEMIC_OP, addr, op);
+	if (IS_ERR(entry))
+		free_op(mem, op);
+	else
+		kref_get(&mem->refs);
+	return entry;
+}
+
+/**
+ * mlx5_ib_dm_map_op - where an access does an operation to device memory
+ * @dm: the memory
+ * @op: number of the operation
+ *
+ * Implements mlx5dv_dm_map_op_addr(3) with MODIFY_MEMIC (struct
+ * mlx5_ifc_modify_memic_in_bits). The place is made once and stays as long as
+ * the handle or a mapping of it. May sleep.
+ *
+ * Return: the place, which belongs to @dm, or an ERR_PTR: -EOPNOTSUPP for an
+ * operation that the device does not know; -ENOMEM; or the errno of a firmware
+ * refusal.
+ */
+struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
+{
+	struct mlx5_user_mmap_entry *entry;
+
+	if (op >= MLX5_IB_DM_MAX_OPS || !(dm->mem->dev->dm.caps.operations & BIT(op)))
+		return ERR_PTR(-EOPNOTSUPP);
+	guard(mutex)(&dm->lock);
+	if (dm->op_entries[op])
+		return dm->op_entries[op];
+	entry = publish_op(dm->mentry->rdma_entry.ucontext, dm->mem, op);
+	if (!IS_ERR(entry))
+		dm->op_entries[op] = entry;
+	return entry;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE);
+	struct mlx5_user_mmap_entry *entry;
+	int err;
+	u8 op;
+
+	err = uverbs_copy_from(&op, attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP);
+	if (err)
+		return err;
+	entry = mlx5_ib_dm_map_op(to_mdm(ibdm), op);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	return copy_place(attrs, entry, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET,
+			  MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX);
+}
+
+/* For a process that was given the command fd. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
+	u64 length = ibdm->length;
+	int err;
+
+	err = copy_place(attrs, to_mdm(ibdm)->mentry, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
+			 MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX);
+	if (err)
+		return err;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &length, sizeof(length));
+}
+
+/**
+ * mlx5_ib_reg_dm_mr - register device memory
+ * @pd: protection domain
+ * @ibdm: the memory
+ * @attr: offset and length of the region, which ib_core has seen to lie in the
+ *	memory, and enum ib_access_flags
+ * @attrs: nothing of the driver's
+ *
+ * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct
+ * mlx5_ifc_create_mkey_in_bits). Such a region begins at 0. ib_core keeps the
+ * memory until the region is gone. May sleep.
+ *
+ * Return: the region or an ERR_PTR: -EINVAL for a region that is empty or not
+ * zero based; -EOPNOTSUPP for access that cannot be had; -ENOMEM; or the errno
+ * of a firmware refusal.
+ */
+struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
+				struct uverbs_attr_bundle *attrs)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	struct mlx5_ib_dm *dm = to_mdm(ibdm);
+	struct mlx5_ib_mkc_attr mkc_attr = {
+		.access = attr->access_flags,
+		.pdn = to_mpd(pd)->pdn,
+		.length = attr->length,
+		.variant = atomic_inc_return(&dev->mkey_variant),
+	};
+	struct mlx5_ib_mkey_caps caps;
+	u32 mkey;
+	int err;
+
+	err = mlx5_ib_check_dm_access(attr->access_flags);
+	if (err || !attr->length)
+		return ERR_PTR(err ?: -EINVAL);
+
+	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr);
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mlx5_ib_get_mkey_caps(dev, &caps);
+	mlx5_ib_fill_memic_mkey(in, &mkc_attr, dm->mem->addr + attr->offset, &caps);
+	err = mlx5_fw_create_mkey(dev, in, sizeof(in), &mkey);
+	if (err)
+		return ERR_PTR(err);
+	mr->access = attr->access_flags;
+	mr->class = MLX5_IB_CLASS_FIRMWARE;
+	mr->ibmr.lkey = mkey;
+	mr->ibmr.rkey = mkey;
+	mr->ibmr.length = attr->length;
+	return &no_free_ptr(mr)->ibmr;
+}
+
+/* ---- setting up --------------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_init_dm - find out what memory the device has for users
+ * @dev: device
+ *
+ * Return: 0 or -ENOMEM; a device that has none is fine.
+ */
+int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_dm_pool *pool = &dev->dm;
+
+	spin_lock_init(&pool->lock);
+	if (!MLX5_CAP_GEN(dev->mdev, device_memory))
+		return 0;
+	mlx5_ib_read_dm_caps(dev->mdev->caps.hca[MLX5_CAP_DEV_MEM]->cur, PAGE_SHIFT, &pool->caps);
+	if (!pool->caps.size)
+		return 0;
+	pool->used = bitmap_zalloc(pool->caps.size >> PAGE_SHIFT, GFP_KERNEL);
+	pool->map = ioremap_wc(bar_addr(dev, pool->caps.start), pool->caps.size);
+	if (pool->used && pool->map)
+		return 0;
+	mlx5_ib_cleanup_dm(dev);
+	return -ENOMEM;
+}
+
+/**
+ * mlx5_ib_cleanup_dm - let go of the device's memory
+ * @dev: device, none of whose contexts is left
+ */
+void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_dm_pool *pool = &dev->dm;
+
+	if (pool->map)
+		iounmap(pool->map);
+	bitmap_free(pool->used);
+	pool->map = NULL;
+	pool->used = NULL;
+}
+
+#define OUT(attr, type)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(type), UA_MANDATORY)
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_dm, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC,
+			     OUT(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, u64),
+			     OUT(MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, u16),
+			     UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE,
+						  enum mlx5_ib_uapi_dm_type, UA_OPTIONAL));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DM_MAP_OP_ADDR,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE,
+					    UVERBS_OBJECT_DM, UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP,
+					       UVERBS_ATTR_TYPE(u8), UA_MANDATORY),
+			    OUT(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, u64),
+			    OUT(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, u16));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DM_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE, UVERBS_OBJECT_DM,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    OUT(MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET, u64),
+			    OUT(MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX, u16),
+			    OUT(MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, u64));
+
+ADD_UVERBS_METHODS(mlx5_ib_dm_methods, UVERBS_OBJECT_DM,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_DM_MAP_OP_ADDR),
+		   &UVERBS_METHOD(MLX5_IB_METHOD_DM_QUERY));
+
+const struct uapi_definition mlx5_ib_dm_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &mlx5_ib_dm),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &mlx5_ib_dm_methods),
+	{},
+};
