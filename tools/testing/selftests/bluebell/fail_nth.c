@@ -27,6 +27,8 @@ struct env {
 	struct uv_qp qp;
 	struct ib_uverbs_reg_mr_resp mr;
 	struct uv_uar uar;
+	struct uv_dm dm;
+	uint32_t dm_mr;
 	uint32_t new_pd, new_ah;
 	uint32_t cqn;
 	struct ib_uverbs_create_cq_resp new_cq;
@@ -369,6 +371,50 @@ static int fini_wc(struct env *e)
 	return 0;
 }
 
+static int act_alloc_dm(struct env *e)
+{
+	return uv_alloc_dm(e->uv.fd, 100, 7, &e->dm);
+}
+
+static int act_free_dm(struct env *e)
+{
+	return uv_free_dm(e->uv.fd, e->dm.handle);
+}
+
+static int act_map_dm_op(struct env *e)
+{
+	uint64_t offset;
+	uint16_t idx;
+
+	return uv_dm_op(e->uv.fd, e->dm.handle, 0, &offset, &idx);
+}
+
+static int prep_dm_with_op(struct env *e)
+{
+	return act_alloc_dm(e) ?: act_map_dm_op(e);
+}
+
+static int act_reg_dm_mr(struct env *e)
+{
+	return uv_reg_dm_mr(e->uv.fd, e->pd, e->dm.handle, 0, 100,
+			    IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE, &e->dm_mr);
+}
+
+static int act_dereg_dm_mr(struct env *e)
+{
+	return uv_dereg_mr(e->uv.fd, e->dm_mr);
+}
+
+static int prep_dm_mr(struct env *e)
+{
+	return act_alloc_dm(e) ?: act_reg_dm_mr(e);
+}
+
+static int fini_dm_mr(struct env *e)
+{
+	return act_dereg_dm_mr(e) ?: act_free_dm(e);
+}
+
 static int act_query_device(struct env *e)
 {
 	struct ib_uverbs_ex_query_device req = {};
@@ -509,6 +555,32 @@ FIXTURE_VARIANT_ADD(verb, alloc_uar) {
 FIXTURE_VARIANT_ADD(verb, free_uar) {
 	.mlx5_ib_leaks = true,
 	.v = { act_alloc_uar, act_free_uar, act_alloc_uar, act_free_uar, true },
+};
+
+FIXTURE_VARIANT_ADD(verb, alloc_dm) {
+	.v = { NULL, act_alloc_dm, act_free_dm, NULL },
+};
+
+FIXTURE_VARIANT_ADD(verb, free_dm) {
+	.mlx5_ib_leaks = true,
+	.v = { act_alloc_dm, act_free_dm, act_alloc_dm, act_free_dm, true },
+};
+
+FIXTURE_VARIANT_ADD(verb, dm_map_op_addr) {
+	.v = { act_alloc_dm, act_map_dm_op, NULL, act_free_dm },
+};
+
+FIXTURE_VARIANT_ADD(verb, free_dm_with_operation) {
+	.mlx5_ib_leaks = true,
+	.v = { prep_dm_with_op, act_free_dm, prep_dm_with_op, act_free_dm, true },
+};
+
+FIXTURE_VARIANT_ADD(verb, reg_dm_mr) {
+	.v = { act_alloc_dm, act_reg_dm_mr, act_dereg_dm_mr, act_free_dm },
+};
+
+FIXTURE_VARIANT_ADD(verb, dereg_dm_mr) {
+	.v = { prep_dm_mr, act_dereg_dm_mr, act_reg_dm_mr, fini_dm_mr, true },
 };
 
 FIXTURE_VARIANT_ADD(verb, mmap_uar) {

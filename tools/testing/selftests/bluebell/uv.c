@@ -490,6 +490,84 @@ int uv_free_uar(int fd, uint32_t handle)
 }
 
 /**
+ * uv_alloc_dm_type - allocate device memory of some kind
+ * @fd: command fd
+ * @len: bytes
+ * @log_align: log2 of the alignment of its address
+ * @type: enum mlx5_ib_uapi_dm_type
+ * @dm: filled in
+ *
+ * Return: 0 or a negative errno.
+ */
+int uv_alloc_dm_type(int fd, uint64_t len, uint32_t log_align, uint64_t type,
+		     struct uv_dm *dm)
+{
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = UVERBS_ATTR_ALLOC_DM_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		attr_in(UVERBS_ATTR_ALLOC_DM_LENGTH, &len, sizeof(len)),
+		attr_in(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, &log_align, sizeof(log_align)),
+		attr_in(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE, &type, sizeof(type)),
+		attr_out(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, &dm->offset, sizeof(dm->offset)),
+		attr_out(MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, &dm->page_idx,
+			 sizeof(dm->page_idx)),
+	};
+	int ret = uv_ioctl(fd, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, attrs, 6);
+
+	dm->handle = attrs[0].data;
+	return ret;
+}
+
+int uv_alloc_dm(int fd, uint64_t len, uint32_t log_align, struct uv_dm *dm)
+{
+	return uv_alloc_dm_type(fd, len, log_align, MLX5_IB_UAPI_DM_TYPE_MEMIC, dm);
+}
+
+int uv_free_dm(int fd, uint32_t handle)
+{
+	struct ib_uverbs_attr attr = {
+		.attr_id = UVERBS_ATTR_FREE_DM_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY,
+		.data = handle,
+	};
+
+	return uv_ioctl(fd, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, &attr, 1);
+}
+
+int uv_dm_op(int fd, uint32_t handle, uint8_t op, uint64_t *offset, uint16_t *page_idx)
+{
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE,
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = handle },
+		attr_in(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, &op, sizeof(op)),
+		attr_out(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, offset, sizeof(*offset)),
+		attr_out(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, page_idx, sizeof(*page_idx)),
+	};
+
+	return uv_ioctl(fd, UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_MAP_OP_ADDR, attrs, 4);
+}
+
+int uv_reg_dm_mr(int fd, uint32_t pd, uint32_t dm, uint64_t offset, uint64_t len, uint32_t access,
+		 uint32_t *mr)
+{
+	uint32_t lkey, rkey;
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = UVERBS_ATTR_REG_DM_MR_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		attr_in(UVERBS_ATTR_REG_DM_MR_OFFSET, &offset, sizeof(offset)),
+		attr_in(UVERBS_ATTR_REG_DM_MR_LENGTH, &len, sizeof(len)),
+		{ .attr_id = UVERBS_ATTR_REG_DM_MR_PD_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY,
+		  .data = pd },
+		attr_in(UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS, &access, sizeof(access)),
+		{ .attr_id = UVERBS_ATTR_REG_DM_MR_DM_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY,
+		  .data = dm },
+		attr_out(UVERBS_ATTR_REG_DM_MR_RESP_LKEY, &lkey, sizeof(lkey)),
+		attr_out(UVERBS_ATTR_REG_DM_MR_RESP_RKEY, &rkey, sizeof(rkey)),
+	};
+	int ret = uv_ioctl(fd, UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, attrs, 8);
+
+	*mr = attrs[0].data;
+	return ret;
+}
+
+/**
  * uv_pinned_pages - what the kernel counts as pinned in this process
  *
  * Return: the number of pages, or -1.

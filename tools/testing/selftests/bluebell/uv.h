@@ -13,6 +13,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,6 +113,20 @@ struct uv_uar {
 
 int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar);
 int uv_free_uar(int fd, uint32_t handle);
+
+/* Device memory, and where in the mmap space it is. */
+struct uv_dm {
+	uint32_t handle;
+	uint64_t offset;	/* in its first page */
+	uint16_t page_idx;
+};
+
+int uv_alloc_dm_type(int fd, uint64_t len, uint32_t log_align, uint64_t type, struct uv_dm *dm);
+int uv_alloc_dm(int fd, uint64_t len, uint32_t log_align, struct uv_dm *dm);
+int uv_free_dm(int fd, uint32_t handle);
+int uv_dm_op(int fd, uint32_t handle, uint8_t op, uint64_t *offset, uint16_t *page_idx);
+int uv_reg_dm_mr(int fd, uint32_t pd, uint32_t dm, uint64_t offset, uint64_t len, uint32_t access,
+		 uint32_t *mr);
 
 long uv_pinned_pages(void);
 

@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device memory: allocation, alignment and exhaustion; copying through the mapping; regions over
+ * it, used by RDMA and atomics; operations on it; whose it is, and when it is given back.
+ */
+#include <infiniband/mlx5dv.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "test.h"
+
+#define ZERO_BASED	(ALL_ACCESS | IBV_ACCESS_ZERO_BASED)
+#define INCREMENT	0
+#define TEST_AND_SET	1
+#define NO_DM "the device has no memory of its own"
+
+/* --- The mmap space ------------------------------------------------------------------------------ */
+
+static void *raw_map(int fd, uint16_t page_idx, size_t len, int prot, int flags)
+{
+	return mmap(NULL, len, prot, flags, fd, uv_mmap_off(MLX5_IB_MMAP_DEVICE_MEM, page_idx));
+}
+
+static void *raw_map_rw(int fd, uint16_t page_idx, size_t len)
+{
+	return raw_map(fd, page_idx, len, PROT_READ | PROT_WRITE, MAP_SHARED);
+}
+
+static uint64_t max_dm_size(struct ibv_context *ctx)
+{
+	struct ibv_device_attr_ex attr;
+
+	return ibv_query_device_ex(ctx, NULL, &attr) ? 0 : attr.max_dm_size;
+}
+
+/* --- Allocation and the mapping -------------------------------------------------------------- */
+
+FIXTURE(dm) {
+	struct rdma r;
+	uint64_t max;
+};
+
+FIXTURE_SETUP(dm)
+{
+	ASSERT_EQ(0, rdma_open(&self->r));
+	self->max = max_dm_size(self->r.ctx);
+	if (!self->max)
+		SKIP(return, NO_DM);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(dm)
+{
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	rdma_close(&self->r);
+}
+
+static struct ibv_dm *alloc(struct rdma *r, size_t len, uint32_t log_align)
+{
+	struct ibv_alloc_dm_attr attr = { .length = len, .log_align_req = log_align };
+
+	return ibv_alloc_dm(r->ctx, &attr);
+}
+
+TEST_F(dm, copies_come_back)
+{
+	const size_t len[] = { 4, 64, 100, 4096, 4100, self->max };
+	uint8_t *out = malloc(self->max), *in = malloc(self->max);
+	struct ibv_dm *dm;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(len); i++) {
+		dm = alloc(&self->r, len[i], 0);
+		ASSERT_NE(NULL, dm) TH_LOG("%zu bytes: errno %d", len[i], errno);
+		fill(out, len[i], i);
+		memset(in, 0, len[i]);
+		EXPECT_EQ(0, ibv_memcpy_to_dm(dm, 0, out, len[i]));
+		EXPECT_EQ(0, ibv_memcpy_from_dm(in, dm, 0, len[i]));
+		EXPECT_EQ(0, memcmp(out, in, len[i])) TH_LOG("%zu bytes", len[i]);
+		/* A piece of it, and nothing around it. */
+		memset(in, 0x5a, 4);
+		EXPECT_EQ(0, ibv_memcpy_to_dm(dm, len[i] - 4, in, 4));
+		memset(out + len[i] - 4, 0x5a, 4);
+		EXPECT_EQ(0, ibv_memcpy_from_dm(in, dm, 0, len[i]));
+		EXPECT_EQ(0, memcmp(out, in, len[i])) TH_LOG("%zu bytes", len[i]);
+		EXPECT_EQ(0, ibv_free_dm(dm));
+	}
+	free(in);
+	free(out);
+}
+
+TEST_F(dm, copies_beyond_the_buffer_fail)
+{
+	struct ibv_dm *dm = alloc(&self->r, 64, 0);
+	uint8_t buf[128];
+
+	ASSERT_NE(NULL, dm);
+	EXPECT_NE(0, ibv_memcpy_to_dm(dm, 0, buf, 68));
+	EXPECT_NE(0, ibv_memcpy_to_dm(dm, 64, buf, 4));
+	EXPECT_NE(0, ibv_memcpy_from_dm(buf, dm, 4, 64));
+	EXPECT_EQ(0, ibv_memcpy_from_dm(buf, dm, 4, 60));
+	EXPECT_EQ(0, ibv_free_dm(dm));
+}
+
+TEST_F(dm, lengths_that_cannot_be)
+{
+	const uint64_t bad[] = { 0, self->max + 1, 2 * self->max, 1ull << 32, 1ull << 63, ~0ull };
+	struct uv_dm dm;
+	size_t i;
+	int ret;
+
+	EXPECT_EQ(NULL, alloc(&self->r, self->max + 1, 0));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ret = uv_alloc_dm(self->r.ctx->cmd_fd, bad[i], 0, &dm);
+		EXPECT_TRUE(ret == -EINVAL || ret == -ENOMEM)
+			TH_LOG("%#llx bytes: %d", (unsigned long long)bad[i], ret);
+		if (!ret)
+			uv_free_dm(self->r.ctx->cmd_fd, dm.handle);
+	}
+}
+
+TEST_F(dm, starts_where_alignment_allows)
+{
+	struct uv_dm dm[13];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(dm); i++) {
+		ASSERT_EQ(0, uv_alloc_dm(self->r.ctx->cmd_fd, 64, i, &dm[i])) TH_LOG("2^%u", i);
+		EXPECT_EQ(0, dm[i].offset % (1u << i)) TH_LOG("2^%u", i);
+	}
+	for (i = 0; i < ARRAY_SIZE(dm); i++)
+		EXPECT_EQ(0, uv_free_dm(self->r.ctx->cmd_fd, dm[i].handle));
+}
+
+TEST_F(dm, alignment_that_cannot_be)
+{
+	static const uint32_t bad[] = { 13, 20, 32, 64, 255, 256, 1u << 31, ~0u };
+	struct uv_dm dm;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EINVAL, uv_alloc_dm(self->r.ctx->cmd_fd, 64, bad[i], &dm))
+			TH_LOG("2^%u", bad[i]);
+}
+
+TEST_F(dm, types_that_are_not_here)
+{
+	struct uv_dm dm;
+	uint64_t type;
+
+	for (type = MLX5_IB_UAPI_DM_TYPE_STEERING_SW_ICM; type <= 6; type++) {
+		int ret = uv_alloc_dm_type(self->r.ctx->cmd_fd, 4096, 0, type, &dm);
+
+		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL)
+			TH_LOG("type %u: %d", (unsigned int)type, ret);
+	}
+}
+
+/* Until there is no more: each page has one owner, and what is given back can be had again. */
+TEST_F(dm, exhaustion_and_fragmentation)
+{
+	unsigned int most = self->max / UV_PAGE + 1, n, i;
+	struct uv_dm *dm = calloc(most, sizeof(*dm)), two;
+	int fd = self->r.ctx->cmd_fd, round;
+
+	for (round = 0; round < 2; round++) {
+		for (n = 0; n < most && !uv_alloc_dm(fd, UV_PAGE, 0, &dm[n]); n++)
+			;
+		ASSERT_EQ(most - 1, n);
+		EXPECT_EQ(-ENOMEM, uv_alloc_dm(fd, UV_PAGE, 0, &two));
+		EXPECT_EQ(-ENOMEM, uv_alloc_dm(fd, 64, 0, &two));
+		for (i = 0; i < n; i += 2)
+			ASSERT_EQ(0, uv_free_dm(fd, dm[i].handle));
+		EXPECT_EQ(-ENOMEM, uv_alloc_dm(fd, 2 * UV_PAGE, 0, &two));
+		ASSERT_EQ(0, uv_alloc_dm(fd, UV_PAGE, 0, &dm[0]));
+		EXPECT_EQ(0, uv_free_dm(fd, dm[0].handle));
+		for (i = 1; i < n; i += 2)
+			ASSERT_EQ(0, uv_free_dm(fd, dm[i].handle));
+		ASSERT_EQ(0, uv_alloc_dm(fd, self->max, 0, &two));
+		EXPECT_EQ(0, uv_free_dm(fd, two.handle));
+	}
+	free(dm);
+}
+
+TEST_F(dm, mappings_are_the_whole_of_it)
+{
+	int fd = self->r.ctx->cmd_fd;
+	struct uv_dm dm;
+	void *p;
+
+	ASSERT_EQ(0, uv_alloc_dm(fd, 2 * UV_PAGE, 0, &dm));
+	EXPECT_EQ(MAP_FAILED, raw_map_rw(fd, dm.page_idx, 3 * UV_PAGE));
+	EXPECT_EQ(MAP_FAILED, raw_map(fd, dm.page_idx, 2 * UV_PAGE, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE));
+	EXPECT_EQ(MAP_FAILED, raw_map_rw(fd, dm.page_idx + 1, UV_PAGE));
+	EXPECT_EQ(MAP_FAILED, raw_map_rw(fd, dm.page_idx + 2, UV_PAGE));
+	p = raw_map_rw(fd, dm.page_idx, 2 * UV_PAGE);
+	ASSERT_NE(MAP_FAILED, p);
+	munmap(p, 2 * UV_PAGE);
+	EXPECT_EQ(0, uv_free_dm(fd, dm.handle));
+	EXPECT_EQ(MAP_FAILED, raw_map_rw(fd, dm.page_idx, 2 * UV_PAGE));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+/* The library maps what it allocates; who maps it again sees the same bytes. */
+TEST_F(dm, is_one_memory_however_it_is_mapped)
+{
+	int fd = self->r.ctx->cmd_fd;
+	uint32_t *p, *q;
+	struct uv_dm dm;
+
+	ASSERT_EQ(0, uv_alloc_dm(fd, UV_PAGE, 12, &dm));
+	p = raw_map_rw(fd, dm.page_idx, UV_PAGE);
+	q = raw_map_rw(fd, dm.page_idx, UV_PAGE);
+	ASSERT_NE(MAP_FAILED, p);
+	ASSERT_NE(MAP_FAILED, q);
+	p[17] = 0x12345678;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	EXPECT_EQ(0x12345678, *(volatile uint32_t *)&q[17]);
+	munmap(p, UV_PAGE);
+	munmap(q, UV_PAGE);
+	EXPECT_EQ(0, uv_free_dm(fd, dm.handle));
+}
+
+/* Freed but mapped, it is nobody else's. */
+TEST_F(dm, mappings_outlive_the_handle)
+{
+	unsigned int most = self->max / UV_PAGE, n;
+	struct uv_dm *dm = calloc(most, sizeof(*dm)), held;
+	int fd = self->r.ctx->cmd_fd;
+	uint32_t *p, *q;
+	unsigned int i;
+
+	ASSERT_EQ(0, uv_alloc_dm(fd, UV_PAGE, 12, &held));
+	p = raw_map_rw(fd, held.page_idx, UV_PAGE);
+	ASSERT_NE(MAP_FAILED, p);
+	ASSERT_EQ(0, uv_free_dm(fd, held.handle));
+	p[0] = 0xabcdef01;
+	for (n = 0; n < most && !uv_alloc_dm(fd, UV_PAGE, 0, &dm[n]); n++) {
+		q = raw_map_rw(fd, dm[n].page_idx, UV_PAGE);
+		ASSERT_NE(MAP_FAILED, q);
+		q[0] = n;
+		munmap(q, UV_PAGE);
+	}
+	EXPECT_EQ(most - 1, n);
+	EXPECT_EQ(0xabcdef01, *(volatile uint32_t *)p);
+	munmap(p, UV_PAGE);
+	for (i = 0; i < n; i++)
+		EXPECT_EQ(0, uv_free_dm(fd, dm[i].handle));
+	EXPECT_EQ(0, uv_alloc_dm(fd, self->max, 0, &held));
+	EXPECT_EQ(0, uv_free_dm(fd, held.handle));
+}
+
+TEST_F(dm, holds_nothing_of_its_last_owner)
+{
+	int fd = self->r.ctx->cmd_fd, i;
+	struct uv_dm dm;
+	uint64_t *p;
+	unsigned int n;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: memory is cleared for its next owner");
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, uv_alloc_dm(fd, 64, 0, &dm));
+		p = raw_map_rw(fd, dm.page_idx, UV_PAGE);
+		ASSERT_NE(MAP_FAILED, p);
+		/* All that can be seen through the mapping, not only what was asked for. */
+		for (n = 0; n < UV_PAGE / sizeof(*p); n++)
+			ASSERT_EQ(0, p[n]) TH_LOG("word %u", n);
+		memset(p, 0xee, UV_PAGE);
+		munmap(p, UV_PAGE);
+		EXPECT_EQ(0, uv_free_dm(fd, dm.handle));
+	}
+}
+
+TEST_F(dm, is_beyond_another_contexts_reach)
+{
+	struct ibv_context *other = rdma_open_device();
+	struct uv_dm dm;
+
+	ASSERT_NE(NULL, other);
+	ASSERT_EQ(0, uv_alloc_dm(self->r.ctx->cmd_fd, UV_PAGE, 0, &dm));
+	EXPECT_EQ(MAP_FAILED, raw_map_rw(other->cmd_fd, dm.page_idx, UV_PAGE));
+	EXPECT_GT(0, uv_free_dm(other->cmd_fd, dm.handle));
+	EXPECT_EQ(0, uv_free_dm(self->r.ctx->cmd_fd, dm.handle));
+	ibv_close_device(other);
+}
+
+TEST_F(dm, goes_with_its_process)
+{
+	int status;
+	pid_t pid;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	pid = fork();
+	ASSERT_NE(-1, pid);
+	if (!pid) {
+		struct ibv_context *ctx = rdma_open_device();
+		struct ibv_pd *pd = ibv_alloc_pd(ctx);
+		struct ibv_alloc_dm_attr attr = { .length = 100 };
+		struct ibv_dm *dm = ibv_alloc_dm(ctx, &attr);
+		uint64_t offset;
+		uint16_t idx;
+
+		if (!dm || !ibv_reg_dm_mr(pd, dm, 0, 100, ZERO_BASED))
+			_exit(1);
+		if (uv_dm_op(ctx->cmd_fd, dm->handle, INCREMENT, &offset, &idx) ||
+		    raw_map_rw(ctx->cmd_fd, idx, UV_PAGE) == MAP_FAILED)
+			_exit(2);
+		kill(getpid(), SIGKILL);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status)) TH_LOG("status %#x", status);
+}
+
+/* A process that was given the command fd finds the memory by its handle. */
+TEST_F(dm, is_imported_by_handle)
+{
+	struct ibv_dm *dm = alloc(&self->r, 5000, 0), *import;
+	struct ibv_context *ctx;
+	uint8_t out[100], in[100];
+
+	ASSERT_NE(NULL, dm);
+	fill(out, sizeof(out), 7);
+	ASSERT_EQ(0, ibv_memcpy_to_dm(dm, 4900, out, sizeof(out)));
+	ctx = ibv_import_device(dup(self->r.ctx->cmd_fd));
+	ASSERT_NE(NULL, ctx);
+	import = ibv_import_dm(ctx, dm->handle);
+	ASSERT_NE(NULL, import) TH_LOG("errno %d", errno);
+	EXPECT_EQ(0, ibv_memcpy_from_dm(in, import, 4900, sizeof(in)));
+	EXPECT_EQ(0, memcmp(in, out, sizeof(in)));
+	EXPECT_NE(0, ibv_memcpy_from_dm(in, import, 4904, sizeof(in)));
+	ibv_unimport_dm(import);
+	EXPECT_EQ(NULL, ibv_import_dm(ctx, dm->handle + 100));
+	EXPECT_EQ(0, ibv_close_device(ctx));
+	EXPECT_EQ(0, ibv_free_dm(dm));
+}
+
+/* --- Regions --------------------------------------------------------------------------------- */
+
+FIXTURE(dm_mr) {
+	struct rdma r;
+	struct pair p;
+	struct ibv_dm *dm;
+	size_t len;
+};
+
+FIXTURE_SETUP(dm_mr)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	if (!max_dm_size(self->r.ctx))
+		SKIP(return, NO_DM);
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 64 * 1024));
+	self->len = 8192 + 256;
+	self->dm = alloc(&self->r, self->len, 6);
+	ASSERT_NE(NULL, self->dm);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(dm_mr)
+{
+	if (!self->dm)
+		return;
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	EXPECT_EQ(0, ibv_free_dm(self->dm));
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+static int rdma_op(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va, size_t len)
+{
+	struct ibv_send_wr wr = { .opcode = opcode };
+	struct ibv_wc wc;
+	int status;
+
+	wr.wr.rdma.remote_addr = va;
+	wr.wr.rdma.rkey = rkey;
+	if (post_send(p, &wr, p->buf[0], len))
+		return -1;
+	status = reap(p->cq[0], &wc);
+	if (status)
+		pair_reconnect(p);
+	return status;
+}
+
+static int atomic_op(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
+		     uint64_t compare_add, uint64_t swap)
+{
+	struct ibv_send_wr wr = { .opcode = opcode };
+	struct ibv_wc wc;
+	int status;
+
+	wr.wr.atomic.remote_addr = va;
+	wr.wr.atomic.rkey = rkey;
+	wr.wr.atomic.compare_add = compare_add;
+	wr.wr.atomic.swap = swap;
+	if (post_send(p, &wr, p->buf[0], 8))
+		return -1;
+	status = reap(p->cq[0], &wc);
+	if (status)
+		pair_reconnect(p);
+	return status;
+}
+
+TEST_F(dm_mr, rdma_reaches_it_from_zero_to_its_length)
+{
+	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, self->len, ZERO_BASED);
+	uint8_t *host = malloc(self->len);
+
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	fill(self->p.buf[0], self->len, 1);
+	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, self->len));
+	EXPECT_EQ(0, ibv_memcpy_from_dm(host, self->dm, 0, self->len));
+	EXPECT_TRUE(same_fill(host, self->len, 1));
+	fill(host, self->len, 2);
+	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 0, host, self->len));
+	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, self->len));
+	EXPECT_TRUE(same_fill(self->p.buf[0], self->len, 2));
+
+	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, self->len - 1, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, self->len, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, self->len - 1, 2));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, ~0ull, 1));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
+	free(host);
+}
+
+TEST_F(dm_mr, a_piece_is_a_region_of_its_own)
+{
+	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 4000, 500, ZERO_BASED);
+	uint8_t host[508];
+
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	memset(host, 0x11, sizeof(host));
+	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 3996, host, sizeof(host)));
+	fill(self->p.buf[0], 500, 3);
+	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 500));
+	EXPECT_EQ(0, ibv_memcpy_from_dm(host, self->dm, 3996, sizeof(host)));
+	EXPECT_TRUE(same_fill(host + 4, 500, 3));
+	EXPECT_EQ(0x11, host[3]);
+	EXPECT_EQ(0x11, host[504]);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 499, 2));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+TEST_F(dm_mr, atomics_work_on_it)
+{
+	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, self->len, ZERO_BASED);
+	uint64_t host = 40, *old = (uint64_t *)self->p.buf[0];
+
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 64, &host, 8));
+	EXPECT_EQ(0, atomic_op(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mr->rkey, 64, 2, 0));
+	EXPECT_EQ(40, *old);
+	EXPECT_EQ(0, atomic_op(&self->p, IBV_WR_ATOMIC_CMP_AND_SWP, mr->rkey, 64, 42, 7));
+	EXPECT_EQ(42, *old);
+	EXPECT_EQ(0, atomic_op(&self->p, IBV_WR_ATOMIC_CMP_AND_SWP, mr->rkey, 64, 42, 8));
+	EXPECT_EQ(7, *old);
+	EXPECT_EQ(0, ibv_memcpy_from_dm(&host, self->dm, 64, 8));
+	EXPECT_EQ(7, host);
+	EXPECT_NE(0, atomic_op(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mr->rkey, 68, 2, 0));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* Its keys in scatter and gather lists: sent from it, and received into it. */
+TEST_F(dm_mr, local_keys_send_from_it_and_receive_into_it)
+{
+	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, self->len,
+					  IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge sge = { .length = 512 };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge,
+		.num_sge = 1,
+	}, *bad;
+	uint8_t host[1024];
+	struct ibv_wc wc;
+
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	sge.lkey = mr->lkey;
+	fill(host, sizeof(host), 9);
+	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 0, host, sizeof(host)));
+	/* From 256 of it into 4096 of it. */
+	sge.addr = 256;
+	ASSERT_EQ(0, post_recv(self->p.qp[1], mr, (void *)4096, 512, 1));
+	ASSERT_EQ(0, ibv_post_send(self->p.qp[0], &wr, &bad));
+	EXPECT_EQ(0, reap(self->p.cq[0], &wc));
+	EXPECT_EQ(0, reap(self->p.cq[1], &wc));
+	EXPECT_EQ(512, wc.byte_len);
+	EXPECT_EQ(0, ibv_memcpy_from_dm(host + 512, self->dm, 4096, 512));
+	EXPECT_EQ(0, memcmp(host + 256, host + 512, 256));
+	/* No remote right was asked for. */
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
+	/* Gathered beyond its end. */
+	sge.addr = self->len - 511;
+	ASSERT_EQ(0, ibv_post_send(self->p.qp[0], &wr, &bad));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p.cq[0], &wc));
+	pair_reconnect(&self->p);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+TEST_F(dm_mr, what_is_registered_is_not_freed)
+{
+	struct ibv_mr *a = ibv_reg_dm_mr(self->r.pd, self->dm, 0, 64, ZERO_BASED);
+	struct ibv_mr *b = ibv_reg_dm_mr(self->r.pd, self->dm, 0, self->len, ZERO_BASED);
+
+	ASSERT_NE(NULL, a);
+	ASSERT_NE(NULL, b);
+	EXPECT_EQ(-EBUSY, uv_free_dm(self->r.ctx->cmd_fd, self->dm->handle));
+	EXPECT_EQ(0, ibv_dereg_mr(a));
+	EXPECT_EQ(-EBUSY, uv_free_dm(self->r.ctx->cmd_fd, self->dm->handle));
+	/* The region that stayed still works. */
+	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, b->rkey, 0, 8));
+	EXPECT_EQ(0, ibv_dereg_mr(b));
+}
+
+TEST_F(dm_mr, regions_beyond_it_are_refused)
+{
+	const struct { uint64_t offset, len; } bad[] = {
+		{ 0, self->len + 1 }, { 1, self->len }, { self->len, 1 }, { ~0ull, 1 },
+		{ 1ull << 63, 64 }, { 64, ~0ull - 63 }, { 64, ~0ull }, { 0, 1ull << 32 },
+		{ 0, ~0ull },
+	};
+	int fd = self->r.ctx->cmd_fd;
+	uint32_t mr;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EINVAL, uv_reg_dm_mr(fd, self->r.pd->handle, self->dm->handle, bad[i].offset,
+					   bad[i].len, ZERO_BASED, &mr)) TH_LOG("case %zu", i);
+}
+
+TEST_F(dm_mr, access_must_be_zero_based_and_known)
+{
+	int fd = self->r.ctx->cmd_fd, ret;
+	static const uint32_t bad[] = {
+		0, ALL_ACCESS, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_REMOTE_WRITE,
+		ZERO_BASED | IBV_ACCESS_MW_BIND, ZERO_BASED | IBV_ACCESS_HUGETLB,
+		ZERO_BASED | IBV_ACCESS_ON_DEMAND, ZERO_BASED | 1u << 19,
+	};
+	uint32_t mr;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ret = uv_reg_dm_mr(fd, self->r.pd->handle, self->dm->handle, 0, 64, bad[i], &mr);
+		EXPECT_TRUE(ret == -EINVAL || ret == -EOPNOTSUPP)
+			TH_LOG("access %#x: %d", bad[i], ret);
+	}
+	EXPECT_EQ(0, uv_reg_dm_mr(fd, self->r.pd->handle, self->dm->handle, 0, 64,
+			     IBV_ACCESS_ZERO_BASED, &mr));
+	EXPECT_EQ(0, uv_dereg_mr(fd, mr));
+}
+
+TEST_F(dm_mr, keys_of_another_pd_do_nothing)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(self->r.ctx);
+	struct ibv_mr *mr;
+
+	ASSERT_NE(NULL, pd);
+	mr = ibv_reg_dm_mr(pd, self->dm, 0, 64, ZERO_BASED);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+TEST_F(dm_mr, is_not_reregistered)
+{
+	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, 64, ZERO_BASED);
+	static uint8_t mem[UV_PAGE];
+
+	ASSERT_NE(NULL, mr);
+	EXPECT_NE(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, sizeof(mem), 0));
+	EXPECT_NE(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
+	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* --- Operations ------------------------------------------------------------------------------ */
+
+FIXTURE(dm_op) {
+	struct rdma r;
+	struct ibv_dm *dm;
+	int fd;
+};
+
+FIXTURE_SETUP(dm_op)
+{
+	ASSERT_EQ(0, rdma_open(&self->r));
+	self->fd = self->r.ctx->cmd_fd;
+	if (!max_dm_size(self->r.ctx))
+		SKIP(return, NO_DM);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+	self->dm = alloc(&self->r, 5000, 0);
+	ASSERT_NE(NULL, self->dm);
+}
+
+FIXTURE_TEARDOWN(dm_op)
+{
+	if (self->dm)
+		EXPECT_EQ(0, ibv_free_dm(self->dm));
+	if (self->dm && hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	rdma_close(&self->r);
+}
+
+TEST_F(dm_op, increments_and_tests_and_sets)
+{
+	volatile uint8_t *inc = mlx5dv_dm_map_op_addr(self->dm, INCREMENT);
+	volatile uint8_t *tas = mlx5dv_dm_map_op_addr(self->dm, TEST_AND_SET);
+	uint8_t host[8] = { 0 };
+
+	ASSERT_NE(NULL, inc) TH_LOG("errno %d", errno);
+	ASSERT_NE(NULL, tas) TH_LOG("errno %d", errno);
+	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 4096, host, 8));
+	inc[4098] = 1;
+	inc[4098] = 5;
+	EXPECT_EQ(0, ibv_memcpy_from_dm(host, self->dm, 4096, 8));
+	EXPECT_EQ(6, host[2]);
+	EXPECT_EQ(0, host[1] + host[3]);
+	EXPECT_EQ(6, tas[4098]);
+	EXPECT_EQ(1, tas[4098]);
+	EXPECT_EQ(0, ibv_memcpy_from_dm(host, self->dm, 4096, 8));
+	EXPECT_EQ(1, host[2]);
+	munmap((void *)((uintptr_t)inc & ~(UV_PAGE - 1)), 2 * UV_PAGE);
+	munmap((void *)((uintptr_t)tas & ~(UV_PAGE - 1)), 2 * UV_PAGE);
+}
+
+TEST_F(dm_op, same_operation_twice_is_the_same_place)
+{
+	uint64_t off[2];
+	uint16_t idx[2];
+
+	ASSERT_EQ(0, uv_dm_op(self->fd, self->dm->handle, INCREMENT, &off[0], &idx[0]));
+	ASSERT_EQ(0, uv_dm_op(self->fd, self->dm->handle, INCREMENT, &off[1], &idx[1]));
+	EXPECT_EQ(idx[0], idx[1]);
+	EXPECT_EQ(off[0], off[1]);
+	ASSERT_EQ(0, uv_dm_op(self->fd, self->dm->handle, TEST_AND_SET, &off[1], &idx[1]));
+	EXPECT_NE(idx[0], idx[1]);
+}
+
+TEST_F(dm_op, operations_that_are_not_there)
+{
+	static const uint8_t bad[] = { 2, 3, 31, 32, 33, 255 };
+	uint64_t off;
+	uint16_t idx;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EOPNOTSUPP, uv_dm_op(self->fd, self->dm->handle, bad[i], &off, &idx))
+			TH_LOG("operation %u", bad[i]);
+	EXPECT_EQ(-ENOENT, uv_dm_op(self->fd, self->dm->handle + 100, INCREMENT, &off, &idx));
+}
+
+/* The mapping of an operation holds the memory, whose handle may go before. */
+TEST_F(dm_op, mappings_outlive_the_handle)
+{
+	volatile uint8_t *tas = mlx5dv_dm_map_op_addr(self->dm, TEST_AND_SET);
+	uint32_t zero[16] = { 0 };
+
+	ASSERT_NE(NULL, tas);
+	ASSERT_EQ(0, ibv_memcpy_to_dm(self->dm, 0, zero, sizeof(zero)));
+	ASSERT_EQ(0, ibv_free_dm(self->dm));
+	EXPECT_EQ(0, tas[8]);
+	EXPECT_EQ(1, tas[8]);
+	munmap((void *)((uintptr_t)tas & ~(UV_PAGE - 1)), 2 * UV_PAGE);
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	self->dm = NULL;
+}
+
+TEST_HARNESS_MAIN
