@@ -155,6 +155,8 @@ struct mkey {
 	uint32_t nent;		/* translation entries allocated */
 	uint64_t *mtt;		/* MTT mode: page addresses with access bits masked off */
 	struct klm { uint32_t bcount, key; uint64_t va; } *klm;
+	uint32_t *bound;	/* keys that a process bound this one to: a reference on each */
+	uint32_t nbound;
 	uint8_t mkc[64];	/* context as given, for QUERY_MKEY */
 	/* PSV/signature are not modelled: caps say so */
 };

@@ -146,6 +146,45 @@ int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_
 	return 0;
 }
 
+static void release_bound(struct hca *hca, struct mkey *mk)
+{
+	while (mk->nbound)
+		obj_put(hca, obj_find(hca, OBJ_MKEY, mk->bound[--mk->nbound]));
+	free(mk->bound);
+	mk->bound = NULL;
+}
+
+/**
+ * mkey_set_bound() - the keys that a memory window is bound to
+ * @hca: the function
+ * @mk: the window
+ * @bind: take what its translations name; otherwise it is bound to nothing now
+ *
+ * The bind of a window leaves a count at the region, which DESTROY_MKEY looks at.
+ *
+ * Return: false if memory is short.
+ */
+bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind)
+{
+	uint32_t n = bind && mk->klm ? mk->nent : 0, i;
+	uint32_t *list = n ? calloc(n, sizeof(*list)) : NULL;
+
+	if (n && !list)
+		return false;
+	release_bound(hca, mk);
+	mk->bound = list;
+	for (i = 0; i < n; i++) {
+		struct mkey *to = mk->klm[i].bcount ? mkey_find(hca, mk->klm[i].key) : NULL;
+
+		/* What is another domain's it will not reach, and has no claim on. */
+		if (!to || to == mk || to->pdn != mk->pdn)
+			continue;
+		to->obj.refs++;
+		mk->bound[mk->nbound++] = to->obj.num;
+	}
+	return true;
+}
+
 /* ---- access ----------------------------------------------------------------- */
 
 /**
@@ -479,6 +518,7 @@ static void mkey_release(struct hca *hca, struct mkey *mk)
 	if (pd && pd->refs)
 		pd->refs--;
 	obj_put(hca, mk->memic);
+	release_bound(hca, mk);
 	free(mk->mtt);
 	free(mk->klm);
 	obj_free(hca, &mk->obj);

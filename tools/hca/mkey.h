@@ -38,6 +38,11 @@ bool mkey_update(struct hca *hca, struct mkey *mk);
  * number of translation entries that are filled.
  */
 const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt);
+/*
+ * A process has bound the key, a memory window, to those that its translations name (@bind), or has
+ * invalidated it. They can't be destroyed as long as it is bound. False: no memory.
+ */
+bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind);
 /* Room for translations in 16-byte octowords, as mkc.translations_octword_size says. */
 uint32_t mkey_xlt_octowords(const struct mkey *mk);
 /*

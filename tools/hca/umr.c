@@ -215,6 +215,8 @@ static const char *change(struct hca *hca, const struct qp *qp, struct mkey *mk,
 		why = mkey_invalid(mk, mk->nent);
 	if (!why)
 		why = write_translations(hca, qp, mk, u);
+	if (!why && !privileged(qp) && !mkey_set_bound(hca, mk, !mk->free))
+		why = "no memory";
 	if (why) {
 		memcpy(mk->mkc, before, sizeof(before));
 		mkey_update(hca, mk);
@@ -279,5 +281,6 @@ bool umr_invalidate(struct hca *hca, const struct qp *qp, uint32_t rkey)
 		return false;
 	IFC_SET(mkc, mk->mkc, free, 1);
 	mkey_decode(mk);
+	mkey_set_bound(hca, mk, false);
 	return true;
 }

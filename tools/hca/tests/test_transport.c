@@ -1235,6 +1235,59 @@ static void umr_binds_a_window(void **state)
 	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
 }
 
+static unsigned int refs_of(uint32_t key)
+{
+	return obj_find(rig.hca[1], OBJ_MKEY, key >> 8)->refs;
+}
+
+/* A region has a reference for each window that is bound to it, until it is closed or bound anew. */
+static void umr_counts_windows(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct mkey *other = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(refs_of(key_b), 1);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(refs_of(key_b), 1);
+	umr_wqe(&w, other, 0x80, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(3, 1000), 3);
+	assert_int_equal(refs_of(key_b), 2);
+	/* To a key that is not there. */
+	put_be32(w.b + 132, key_b ^ 1);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(4, 1000), 4);
+	assert_int_equal(refs_of(key_b), 1);
+	umr_wqe(&w, mk, 0x80, 1ull << 29, 0);
+	IFC_SET(mkc, w.b + 64, free, 1);
+	put_be32(w.b + 12, mk->obj.num << 8 | 0x33);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(5, 1000), 5);
+	assert_int_equal(refs_of(key_b), 0);
+}
+
+/* A process has no claim on another's regions, so it can't keep them from being deregistered. */
+static void umr_does_not_hold_other_domains(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct mkey *region = (struct mkey *)obj_find(rig.hca[1], OBJ_MKEY, key_b >> 8);
+	struct rig_wqe w;
+
+	(void)state;
+	region->pdn++;
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(refs_of(key_b), 0);
+	region->pdn--;
+}
+
 static void umr_refused(struct mkey *mk, uint8_t flags, uint64_t mask, uint32_t octowords)
 {
 	uint8_t before[MKC_BYTES];
@@ -1468,7 +1521,7 @@ int main(void)
 		RC(destroyed_in_the_middle), UC(uc_sends_and_writes),
 		cmocka_unit_test(uc_loses_whole_messages), UC(uc_without_receive_is_silent),
 		UC(uc_error_stops_the_send_queue_only), UD(ud_leaves_room_for_the_grh), UD(ud_grh),
-		UD(ud_qkey), UD(ud_limits), UD(ud_multicast), RC(umr_binds_a_window),
+		UD(ud_qkey), UD(ud_limits), UD(ud_multicast), RC(umr_binds_a_window), RC(umr_counts_windows), RC(umr_does_not_hold_other_domains),
 		RC(umr_needs_the_right), RC(umr_stays_in_its_pd), RC(umr_fits_the_key),
 		RC(umr_checks_for_free), RC(umr_knows_its_mask), RC(umr_cut_short),
 		RC(umr_list_cut_short), RC(umr_page_size_may_be_fixed),
