@@ -238,6 +238,10 @@ void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_ib_db *
 /* devx.c */
 extern const struct uapi_definition mlx5_ib_devx_defs[];
 
+/* mw.c */
+int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int mlx5_ib_dealloc_mw(struct ib_mw *ibmw);
+
 /* pd.c */
 int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);

@@ -25,7 +25,7 @@
 
 /* A key that is not of a class: only firmware can make, change and free it; */
 #define MLX5_IB_CLASS_FIRMWARE		(-1)
-/* or it is longer than what is kept, but UMR can fill, change and free it. */
+/* or it is not kept, for its length or its windows, but UMR can fill and change it. */
 #define MLX5_IB_CLASS_LONG		(-2)
 
 /**

@@ -160,6 +160,34 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 }
 
 /**
+ * mlx5_ib_fill_mw_mkey - build CREATE_MKEY for a memory window
+ * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
+ * @pdn: protection domain number
+ * @num_klms: pieces that the window may be bound to; 0 for one
+ * @type_2: a peer may invalidate the window
+ * @variant: low byte of the key
+ *
+ * The key is free: it opens nothing until a work request binds it, which can
+ * set everything but local read.
+ */
+void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2, u8 variant)
+{
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+
+	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	MLX5_SET(mkc, mkc, free, 1);
+	MLX5_SET(mkc, mkc, umr_en, 1);
+	MLX5_SET(mkc, mkc, lr, 1);
+	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KLMS);
+	MLX5_SET(mkc, mkc, en_rinval, type_2);
+	MLX5_SET(mkc, mkc, qpn, 0xffffff);
+	MLX5_SET(mkc, mkc, mkey_7_0, variant);
+	MLX5_SET(mkc, mkc, pd, pdn);
+	/* A KLM is an octoword; lists are written in units of four. */
+	MLX5_SET(mkc, mkc, translations_octword_size, ALIGN(max(num_klms, 1), 4));
+}
+
+/**
  * mlx5_ib_fill_free_mkey - build CREATE_MKEY of a key that UMR will fill
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits, without entries
  * @nmtts: translation entries that it shall have room for

@@ -82,6 +82,7 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 			      const struct mlx5_ib_mkey_caps *caps);
 void mlx5_ib_reserve_mtts(void *in, u32 nmtts);
+void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2, u8 variant);
 void mlx5_ib_fill_free_mkey(void *in, u32 nmtts, const struct mlx5_ib_mkc_attr *attr,
 			    const struct mlx5_ib_mkey_caps *caps);
 void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,

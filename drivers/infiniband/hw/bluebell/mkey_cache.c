@@ -107,13 +107,20 @@ static void make_room(struct key_class *kc, u32 keys)
  * @caps: what the device can do
  *
  * Return: as mlx5_ib_cache_class(); MLX5_IB_CLASS_FIRMWARE if the device cannot
- * do UMR.
+ * do UMR; MLX5_IB_CLASS_LONG for a region that may have windows.
  */
 int mlx5_ib_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access,
 			 const struct mlx5_ib_mkey_caps *caps)
 {
 	if (!dev->umr)
 		return MLX5_IB_CLASS_FIRMWARE;
+	/*
+	 * Firmware counts the windows that are bound to a key, and will not destroy it while
+	 * there are any. So a region that can have some has a key of its own: a free one may
+	 * still have those of its last region, and would be revoked without asking.
+	 */
+	if (access & IB_ACCESS_MW_BIND)
+		return MLX5_IB_CLASS_LONG;
 	return mlx5_ib_cache_class(nmtts, access, caps);
 }
 

@@ -265,7 +265,9 @@ static struct ib_mr *repin_and_create(struct ib_pd *pd, struct mlx5_ib_mr *old, 
 static bool change_in_place(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr, u32 access, u32 pdn,
 			    const struct mlx5_ib_mkey_caps *caps)
 {
-	if (mr->class == MLX5_IB_CLASS_FIRMWARE ||
+	bool opens = access & ~mr->access & IB_ACCESS_MW_BIND;
+
+	if (mr->class == MLX5_IB_CLASS_FIRMWARE || opens ||
 	    mlx5_ib_cache_family(access, caps) != mlx5_ib_cache_family(mr->access, caps) ||
 	    mlx5_ib_umr_change(dev, mr->ibmr.lkey, access, pdn, caps))
 		return false;
@@ -332,8 +334,9 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  *
  * The key dies before its memory is unpinned. May sleep.
  *
- * Return: 0, or the errno of a firmware that would not destroy the key; then
- * the memory stays pinned, for the device may still reach it.
+ * Return: 0; -EBUSY if a window is bound to the region; or the errno of a
+ * firmware that would not destroy the key. After an error the memory stays
+ * pinned, for the device may still reach it.
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
@@ -342,6 +345,9 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	int err;
 
 	err = put_key(dev, mr->class, ibmr->lkey);
+	/* The key is there and ours: firmware has nothing else against it. */
+	if (err == -EINVAL && mr->class < 0)
+		err = -EBUSY;
 	if (err)
 		return err;
 	put_mem(mr->mem);
