@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of device memory: capabilities, requests, pages of the window and
+ * keys by themselves; then allocations with a firmware that has no room, that
+ * refuses, and that will not take memory back.
+ */
+
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+
+#include "../../../core/uverbs.h"
+#include "../bluebell.h"
+#include "../fw.h"
+#include "golden.h"
+#include "mock.h"
+
+#define WINDOW		0x1fa0000ULL
+#define WINDOW_SIZE	SZ_64K
+#define WINDOW_PAGES	16
+
+static const struct mlx5_ib_dm_caps caps_64k = {
+	.start = WINDOW, .size = WINDOW_SIZE, .max_alloc = SZ_32K, .log_min_alloc = 6,
+	.log_max_align = 14, .operations = 0x3,
+};
+
+/* ---- layout --------------------------------------------------------------------- */
+
+static const struct caps_case {
+	const char *name;
+	bool memic;
+	u64 start;
+	u32 size, max, log_min, log_align, page_shift;
+	struct mlx5_ib_dm_caps want;
+} caps_cases[] = {
+	{ "a window", true, 0x1fa0000, SZ_128K, SZ_64K, 8, 6, 12,
+	  { 0x1fa0000, SZ_128K, SZ_64K, 8, 12, 0x5 } },
+	{ "no device memory", false, 0x1fa0000, SZ_128K, SZ_64K, 8, 6, 12 },
+	{ "no window", true, 0x1fa0000, 0, SZ_64K, 8, 6, 12 },
+	{ "no least allocation", true, 0, SZ_4K, SZ_4K, 0, 0, 12,
+	  { 0, SZ_4K, SZ_4K, 6, 6, 0x5 } },
+	{ "allocations longer than the window", true, 0, SZ_4K, SZ_8K, 6, 6, 12,
+	  { 0, SZ_4K, SZ_4K, 6, 12, 0x5 } },
+	{ "a window that ends within a page of 64 KiB", true, SZ_64K, SZ_64K + SZ_4K, SZ_4K, 6, 6,
+	  16 },
+	{ "a window that starts within a page of 64 KiB", true, SZ_4K, SZ_64K, SZ_4K, 6, 6, 16 },
+	{ "a window of pages of 64 KiB", true, SZ_128K, SZ_64K, SZ_64K, 6, 6, 16,
+	  { SZ_128K, SZ_64K, SZ_64K, 6, 12, 0x5 } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(caps, caps_cases, name);
+
+static void window_is_misread(struct kunit *test)
+{
+	const struct caps_case *c = test->param_value;
+	u32 cap[MLX5_ST_SZ_DW(device_mem_cap)] = {};
+	struct mlx5_ib_dm_caps got;
+
+	MLX5_SET(device_mem_cap, cap, memic, c->memic);
+	MLX5_SET64(device_mem_cap, cap, memic_bar_start_addr, c->start);
+	MLX5_SET(device_mem_cap, cap, memic_bar_size, c->size);
+	MLX5_SET(device_mem_cap, cap, max_memic_size, c->max);
+	MLX5_SET(device_mem_cap, cap, log_min_memic_alloc_size, c->log_min);
+	MLX5_SET(device_mem_cap, cap, log_max_memic_addr_alignment, c->log_align);
+	MLX5_SET(device_mem_cap, cap, memic_operations, 0x5);
+	memset(&got, 0x5a, sizeof(got));
+	mlx5_ib_read_dm_caps(cap, c->page_shift, &got);
+	KUNIT_EXPECT_EQ(test, got.start, c->want.start);
+	KUNIT_EXPECT_EQ(test, got.size, c->want.size);
+	KUNIT_EXPECT_EQ(test, got.max_alloc, c->want.max_alloc);
+	KUNIT_EXPECT_EQ(test, got.log_min_alloc, c->want.log_min_alloc);
+	KUNIT_EXPECT_EQ(test, got.log_max_align, c->want.log_max_align);
+	KUNIT_EXPECT_EQ(test, got.operations, c->want.operations);
+}
+
+static const struct request_case {
+	const char *name;
+	u64 length;
+	u32 log_align;
+	int want;
+	u32 size;	/* asked of firmware */
+	u8 fw_align;
+} request_cases[] = {
+	{ "a byte", 1, 0, 0, 64, 0 },
+	{ "the unit", 64, 6, 0, 64, 0 },
+	{ "a byte more than the unit", 65, 7, 0, 128, 1 },
+	{ "a page", SZ_4K, 12, 0, SZ_4K, 6 },
+	{ "the longest, aligned most", SZ_32K, 14, 0, SZ_32K, 8 },
+	{ "nothing", 0, 0, -EINVAL },
+	{ "a byte too many", SZ_32K + 1, 0, -EINVAL },
+	{ "4 GiB", SZ_4G, 0, -EINVAL },
+	{ "everything", U64_MAX, 0, -EINVAL },
+	{ "an alignment too great", 64, 15, -EINVAL },
+	{ "an alignment of 2^32", 64, 32, -EINVAL },
+	{ "an alignment beyond words", 64, U32_MAX, -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(request, request_cases, name);
+
+static void request_is_misjudged(struct kunit *test)
+{
+	const struct request_case *c = test->param_value;
+	const struct mlx5_ib_dm_caps none = {};
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm(c->length, c->log_align, &caps_64k), c->want);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm(c->length, c->log_align, &none), -EOPNOTSUPP);
+	if (c->want)
+		return;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_alloc_size(c->length, &caps_64k), c->size);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_fw_align(c->log_align), c->fw_align);
+}
+
+static const struct pages_case {
+	const char *name;
+	unsigned long used;
+	unsigned long from;
+	u32 length, log_align;
+	unsigned long want;
+} pages_cases[] = {
+	{ "the first", 0, 0, 1, 0, 0 },
+	{ "the second look", 0, 1, 1, 0, 1 },
+	{ "a gap of one for one", 0x1d, 0, SZ_4K, 0, 1 },
+	{ "a gap of one for a byte more", 0x1d, 0, SZ_4K + 1, 0, 5 },
+	{ "all of it", 0, 0, SZ_64K, 0, 0 },
+	{ "all of it but a page", 0x8000, 0, SZ_64K, 0, WINDOW_PAGES },
+	{ "the last", 0x7fff, 0, 1, 0, 15 },
+	{ "nothing left", 0xffff, 0, 1, 0, WINDOW_PAGES },
+	{ "nothing behind", 0, 16, 1, 0, WINDOW_PAGES },
+	{ "half of it in every other page", 0x5555, 0, SZ_8K, 0, WINDOW_PAGES },
+	/* The window is aligned to 128 KiB: to 16 KiB are pages 0, 4, 8 … */
+	{ "16 KiB alignment", 0x1, 0, 1, 14, 4 },
+	{ "16 KiB alignment, four pages", 0x11, 0, SZ_16K, 14, 8 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(pages, pages_cases, name);
+
+static void pages_are_given_twice_or_not_at_all(struct kunit *test)
+{
+	const struct pages_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&c->used, &caps_64k, 12, c->from, c->length,
+						    c->log_align), c->want);
+}
+
+/* What counts is the address in the BAR, not the page's number in the window. */
+static void alignment_is_that_of_the_window(struct kunit *test)
+{
+	struct mlx5_ib_dm_caps caps = caps_64k;
+	unsigned long used = 0;
+
+	caps.start = WINDOW + SZ_4K;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &caps, 12, 0, 1, 12), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &caps, 12, 0, 1, 13), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &caps, 12, 0, 1, 14), 3);
+}
+
+static void access_to_device_memory_is_misjudged(struct kunit *test)
+{
+	const u32 rights = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+			   IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | rights |
+						      IB_ACCESS_RELAXED_ORDERING), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(rights), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | IB_ACCESS_MW_BIND),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | IB_ACCESS_ON_DEMAND),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | IB_ACCESS_HUGETLB),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | BIT(31)), -EOPNOTSUPP);
+}
+
+static void key_over_device_memory_is_built_wrong(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x02000000 },	/* opcode */
+		/* Context at 0x10: access mode 5, atomics, remote read, local read and write. */
+		{ 0x10, 0x04005d00 },
+		{ 0x14, 0xffffff7b },	/* any QP, variant */
+		{ 0x1c, 0x00123456 },	/* PD */
+		{ 0x24, 0x01fa0040 },	/* address */
+		{ 0x2c, 0x00000fff },	/* length */
+	};
+	const struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ZERO_BASED | IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
+			  IB_ACCESS_REMOTE_ATOMIC,
+		.pdn = 0x123456, .length = 0xfff, .variant = 0x7b,
+	};
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	const struct mlx5_ib_mkey_caps caps = {};
+
+	mlx5_ib_fill_memic_mkey(in, &attr, WINDOW + 64, &caps);
+	expect_golden(test, in, sizeof(in), want);
+}
+
+/* ---- allocations ------------------------------------------------------------------- */
+
+/**
+ * struct dm_env - a device with memory and a firmware that keeps count of it
+ * @mock: the device
+ * @pd: protection domain
+ * @map: the window as the driver clears it
+ * @commands: commands so far
+ * @refuse: number of the command to refuse, from 1
+ * @busy: pages of the window that firmware has no room in
+ * @stubborn: refusals of whatever gives back that are still to come
+ * @allocations: that firmware has
+ * @ops: operations that have an address
+ * @keys: memory keys
+ */
+struct dm_env {
+	struct mock *mock;
+	struct mlx5_ib_pd pd;
+	u8 *map;
+	unsigned int commands;
+	unsigned int refuse;
+	unsigned long busy;
+	unsigned int stubborn;
+	int allocations;
+	int ops;
+	int keys;
+};
+
+static int alloc_in_range(struct dm_env *env, const void *in, void *out)
+{
+	u64 start = MLX5_GET64(alloc_memic_in, in, range_start_addr);
+	unsigned long page = (start - WINDOW) / PAGE_SIZE;
+
+	if (env->busy & BIT(page))
+		return -EAGAIN;
+	MLX5_SET64(alloc_memic_out, out, memic_start_addr, start);
+	env->allocations++;
+	return 0;
+}
+
+/* Firmware gives nothing back that something else depends on. */
+static int dealloc_memic(struct kunit *test, struct dm_env *env)
+{
+	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	KUNIT_EXPECT_EQ(test, env->keys, 0);
+	env->allocations--;
+	return 0;
+}
+
+static int dm_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+		 mlx5_ib_fw_send_t send, void *arg)
+{
+	struct kunit *test = kunit_get_current_test();
+	struct dm_env *env = test->priv;
+	u16 opcode = MLX5_GET(modify_memic_in, in, opcode);
+	bool dealloc = MLX5_GET(modify_memic_in, in, op_mod) ==
+		       MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC;
+
+	if (++env->commands == env->refuse)
+		return -EIO;
+	if (env->stubborn && (opcode == MLX5_CMD_OP_DEALLOC_MEMIC ||
+			      (opcode == MLX5_CMD_OP_MODIFY_MEMIC && dealloc))) {
+		env->stubborn--;
+		return -EBUSY;
+	}
+	switch (opcode) {
+	case MLX5_CMD_OP_ALLOC_MEMIC:
+		return alloc_in_range(env, in, out);
+	case MLX5_CMD_OP_DEALLOC_MEMIC:
+		return dealloc_memic(test, env);
+	case MLX5_CMD_OP_MODIFY_MEMIC:
+		env->ops += dealloc ? -1 : 1;
+		MLX5_SET64(modify_memic_out, out, memic_operation_addr,
+			   MLX5_GET64(modify_memic_in, in, memic_start_addr) + WINDOW_SIZE);
+		return 0;
+	case MLX5_CMD_OP_CREATE_MKEY:
+		env->keys++;
+		return 0;
+	case MLX5_CMD_OP_DESTROY_MKEY:
+		env->keys--;
+		return 0;
+	}
+	KUNIT_FAIL(test, "command 0x%x", opcode);
+	return -EINVAL;
+}
+
+static struct ib_ucontext *uctx_of(struct dm_env *env)
+{
+	return &env->mock->context->ibucontext;
+}
+
+static void destroy_mmap_xa(void *uctx)
+{
+	xa_destroy(&((struct ib_ucontext *)uctx)->mmap_xa);
+}
+
+static int init_env(struct kunit *test)
+{
+	struct dm_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_dm_pool *pool = &mock->dev->dm;
+	struct ib_ucontext *uctx;
+
+	KUNIT_ASSERT_NOT_NULL(test, env);
+	env->mock = mock;
+	env->map = kunit_kzalloc(test, WINDOW_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, env->map);
+	memset(env->map, 0xff, WINDOW_SIZE);
+	pool->caps = caps_64k;
+	pool->map = (void __force __iomem *)env->map;
+	pool->used = kunit_kzalloc(test, sizeof(long), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pool->used);
+	spin_lock_init(&pool->lock);
+
+	uctx = uctx_of(env);
+	uctx->ufile = mock->attrs->ufile;
+	mutex_init(&uctx->ufile->umap_lock);
+	xa_init_flags(&uctx->mmap_xa, XA_FLAGS_ALLOC);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_mmap_xa, uctx));
+	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
+	env->pd.ibpd.device = &mock->dev->ib_dev;
+	test->priv = env;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, dm_fw);
+	return 0;
+}
+
+static unsigned int pages_taken(struct dm_env *env)
+{
+	return hweight_long(*env->mock->dev->dm.used);
+}
+
+/* As after a test that has given everything back. */
+static void expect_nothing(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+
+	KUNIT_EXPECT_EQ(test, env->allocations, 0);
+	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	KUNIT_EXPECT_EQ(test, env->keys, 0);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&uctx_of(env)->mmap_xa));
+}
+
+static struct mlx5_ib_dm *create(struct kunit *test, u64 length, u32 log_align)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = mlx5_ib_create_dm(uctx_of(env), length, log_align);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dm);
+	dm->ibdm.device = &env->mock->dev->ib_dev;
+	dm->ibdm.length = length;
+	return dm;
+}
+
+static void memory_is_not_cleared_or_another_ones_is(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm;
+
+	*env->mock->dev->dm.used = 0x3;
+	dm = create(test, PAGE_SIZE + 1, 0);
+	KUNIT_EXPECT_NULL(test, memchr_inv(env->map, 0xff, 2 * PAGE_SIZE));
+	KUNIT_EXPECT_NULL(test, memchr_inv(env->map + 2 * PAGE_SIZE, 0, 2 * PAGE_SIZE));
+	KUNIT_EXPECT_NULL(test, memchr_inv(env->map + 4 * PAGE_SIZE, 0xff,
+					   WINDOW_SIZE - 4 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0xf);
+	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x3);
+	*env->mock->dev->dm.used = 0;
+	expect_nothing(test);
+}
+
+static void room_elsewhere_in_the_window_is_not_found(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm;
+
+	env->busy = 0x1f;
+	dm = create(test, 64, 0);
+	KUNIT_EXPECT_EQ(test, env->commands, 6);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x20);
+	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+
+	env->busy = ~0UL;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -ENOMEM);
+	expect_nothing(test);
+}
+
+static void refused_memory_leaks(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+
+	env->refuse = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -EIO);
+	expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
+}
+
+/* The mmap space is what is full. */
+static void memory_without_a_place_leaks(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct xarray *xa = &uctx_of(env)->mmap_xa;
+	unsigned long i;
+
+	for (i = MLX5_IB_MMAP_DM_START; i <= MLX5_IB_MMAP_DM_END; i++)
+		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, env, GFP_KERNEL)));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, env->commands, 2);
+	for (i = MLX5_IB_MMAP_DM_START; i <= MLX5_IB_MMAP_DM_END; i++)
+		xa_erase(xa, i);
+	expect_nothing(test);
+}
+
+/* The library can name no page beyond, and another page's offset would be another thing. */
+static void place_runs_over_the_end_of_the_library_s_space(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct xarray *xa = &uctx_of(env)->mmap_xa;
+	unsigned long i;
+	struct mlx5_ib_dm *dm;
+
+	for (i = MLX5_IB_MMAP_DM_START; i < MLX5_IB_MMAP_DM_END; i++)
+		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, env, GFP_KERNEL)));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 2 * PAGE_SIZE, 0)), -ENOMEM);
+	dm = create(test, PAGE_SIZE, 0);
+	KUNIT_EXPECT_EQ(test, dm->mentry->rdma_entry.start_pgoff, MLX5_IB_MMAP_DM_END);
+	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	for (i = MLX5_IB_MMAP_DM_START; i < MLX5_IB_MMAP_DM_END; i++)
+		xa_erase(xa, i);
+	expect_nothing(test);
+}
+
+static void memory_that_firmware_gives_back_late_is_lost(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	env->stubborn = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_dm(&dm->ibdm, NULL), 0);
+	expect_nothing(test);
+}
+
+/* Firmware still has it in use: nobody else may be given its page. */
+static void memory_that_firmware_keeps_is_given_out_again(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	env->stubborn = UINT_MAX;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_dm(&dm->ibdm, NULL), 0);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
+	env->stubborn = 0;
+	dm = create(test, 64, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x3);
+	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
+}
+
+static void mapped_memory_is_freed(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	u64 pgoff = dm->mentry->rdma_entry.start_pgoff;
+	struct rdma_user_mmap_entry *mapping;
+
+	mapping = rdma_user_mmap_entry_get_pgoff(uctx_of(env), pgoff);
+	KUNIT_ASSERT_NOT_NULL(test, mapping);
+	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
+	KUNIT_EXPECT_NULL(test, rdma_user_mmap_entry_get_pgoff(uctx_of(env), pgoff));
+	rdma_user_mmap_entry_put(mapping);
+	expect_nothing(test);
+}
+
+static void operation_has_no_place_or_two(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct mlx5_user_mmap_entry *entry, *again;
+
+	entry = mlx5_ib_dm_map_op(dm, 1);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, entry);
+	again = mlx5_ib_dm_map_op(dm, 1);
+	KUNIT_EXPECT_PTR_EQ(test, entry, again);
+	KUNIT_EXPECT_EQ(test, env->commands, 2);
+	KUNIT_EXPECT_EQ(test, entry->address, WINDOW + WINDOW_SIZE);
+	KUNIT_EXPECT_NE(test, entry->rdma_entry.start_pgoff, dm->mentry->rdma_entry.start_pgoff);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 2)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 32)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 255)), -EOPNOTSUPP);
+	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	expect_nothing(test);
+}
+
+static void refused_operation_leaks(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct xarray *xa = &uctx_of(env)->mmap_xa;
+	unsigned long i;
+
+	env->refuse = 2;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -EIO);
+	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	/* Firmware would, but there is no place. */
+	for (i = MLX5_IB_MMAP_DM_START + 1; i <= MLX5_IB_MMAP_DM_END; i++)
+		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, env, GFP_KERNEL)));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	for (i = MLX5_IB_MMAP_DM_START + 1; i <= MLX5_IB_MMAP_DM_END; i++)
+		xa_erase(xa, i);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 0));
+	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	expect_nothing(test);
+}
+
+/* A process may unmap in any order. */
+static void memory_goes_before_its_operations(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct mlx5_user_mmap_entry *entry = mlx5_ib_dm_map_op(dm, 0);
+	struct rdma_user_mmap_entry *mapping;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, entry);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+	mapping = rdma_user_mmap_entry_get_pgoff(uctx_of(env), entry->rdma_entry.start_pgoff);
+	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	env->stubborn = 1;
+	rdma_user_mmap_entry_put(mapping);
+	expect_nothing(test);
+}
+
+static void refused_region_leaks(struct kunit *test)
+{
+	struct ib_dm_mr_attr attr = { .length = 64, .access_flags = IB_ZERO_BASED };
+	struct ib_dm_mr_attr empty = { .access_flags = IB_ZERO_BASED };
+	struct ib_dm_mr_attr based = { .length = 64 };
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct ib_mr *mr;
+
+	mr = mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &empty, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mr), -EINVAL);
+	mr = mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &based, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mr), -EINVAL);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
+	env->refuse = 2;
+	mr = mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &attr, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mr), -EIO);
+	mr = mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &attr, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	mr->device = &env->mock->dev->ib_dev;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	expect_nothing(test);
+}
+
+static struct kunit_case layout_cases[] = {
+	KUNIT_CASE_PARAM(window_is_misread, caps_gen_params),
+	KUNIT_CASE_PARAM(request_is_misjudged, request_gen_params),
+	KUNIT_CASE_PARAM(pages_are_given_twice_or_not_at_all, pages_gen_params),
+	KUNIT_CASE(alignment_is_that_of_the_window),
+	KUNIT_CASE(access_to_device_memory_is_misjudged),
+	KUNIT_CASE(key_over_device_memory_is_built_wrong),
+	{}
+};
+
+static struct kunit_suite layout_suite = {
+	.name = "bluebell-dm-layout",
+	.test_cases = layout_cases,
+};
+
+static struct kunit_case dm_cases[] = {
+	KUNIT_CASE(memory_is_not_cleared_or_another_ones_is),
+	KUNIT_CASE(room_elsewhere_in_the_window_is_not_found),
+	KUNIT_CASE(refused_memory_leaks),
+	KUNIT_CASE(memory_without_a_place_leaks),
+	KUNIT_CASE(place_runs_over_the_end_of_the_library_s_space),
+	KUNIT_CASE(memory_that_firmware_gives_back_late_is_lost),
+	KUNIT_CASE(memory_that_firmware_keeps_is_given_out_again),
+	KUNIT_CASE(mapped_memory_is_freed),
+	KUNIT_CASE(operation_has_no_place_or_two),
+	KUNIT_CASE(refused_operation_leaks),
+	KUNIT_CASE(memory_goes_before_its_operations),
+	KUNIT_CASE(refused_region_leaks),
+	{}
+};
+
+static struct kunit_suite dm_suite = {
+	.name = "bluebell-dm",
+	.init = init_env,
+	.test_cases = dm_cases,
+};
+
+kunit_test_suites(&layout_suite, &dm_suite);
