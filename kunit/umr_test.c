@@ -152,7 +152,18 @@ static void revoked_key_still_reaches_memory(struct kunit *test)
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
+static void entry_is_one_of_a_page_that_is_not_there(struct kunit *test)
+{
+	__be64 mtt[] = { cpu_to_be64(0x1000), cpu_to_be64(0x2000), cpu_to_be64(0x3000) };
+
+	mlx5_ib_umr_mark_present(mtt, 2);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(mtt[0]), 0x1003ULL);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(mtt[1]), 0x2003ULL);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(mtt[2]), 0x3000ULL);
+}
+
 static struct kunit_case umr_cases[] = {
+	KUNIT_CASE(entry_is_one_of_a_page_that_is_not_there),
 	KUNIT_CASE(translation_list_has_another_length),
 	KUNIT_CASE(registration_has_a_bit_out_of_place),
 	KUNIT_CASE(registration_by_a_list_has_a_bit_out_of_place),

@@ -34,6 +34,23 @@ size_t mlx5_ib_umr_list_mtts(u32 nmtts)
 	return ALIGN(nmtts, MTT_ALIGN);
 }
 
+/**
+ * mlx5_ib_umr_mark_present - let translation entries be used
+ * @mtt: entries, big-endian page addresses
+ * @nmtts: number of them
+ *
+ * A work request writes entries as the device keeps them: whether there is a
+ * page, and what may be done to it, is in the low bits. CREATE_MKEY sets those
+ * itself unless it is told that the entries have them (pg_access).
+ */
+void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
+{
+	u32 i;
+
+	for (i = 0; i < nmtts; i++)
+		mtt[i] |= cpu_to_be64(MLX5_EN_RD | MLX5_EN_WR);
+}
+
 static void name_key(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
 {
 	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);

@@ -35,6 +35,7 @@ struct mlx5_ib_umr_wqe {
 };
 
 size_t mlx5_ib_umr_list_mtts(u32 nmtts);
+void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts);
 unsigned int mlx5_ib_umr_restart_ms(unsigned int failures);
 
 void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,

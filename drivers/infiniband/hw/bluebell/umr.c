@@ -108,6 +108,7 @@ static u32 next_mtts(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 {
 	u32 n = mlx5_ib_next_pas(iter, mtt, max), i;
 
+	mlx5_ib_umr_mark_present(mtt, n);
 	for (i = n; i < mlx5_ib_umr_list_mtts(n); i++)
 		mtt[i] = 0;
 	return n;
@@ -166,6 +167,7 @@ static int fill_inline(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *umem,
 
 	mlx5_ib_umr_fill_reg(&wqe, key, attr, caps);
 	mlx5_ib_populate_pas(umem, 1UL << attr->page_shift, wqe.mtt);
+	mlx5_ib_umr_mark_present(wqe.mtt, attr->nmtts);
 	return mlx5_ib_umr_exec(dev, &wqe);
 }
 
