@@ -65,6 +65,7 @@ struct cmdif {
 static const struct cmd_desc *const tables[] = {
 	dev_cmds, cap_cmds, page_cmds, uar_cmds, eq_cmds,
 	misc_cmds, memic_cmds, mkey_cmds, cq_cmds, srq_cmds, qp_cmds, sq_cmds, port_cmds,
+	fault_cmds,
 };
 
 static const struct cmd_desc *by_opcode[CMD_OPCODES];

@@ -252,6 +252,8 @@ static struct json_object *do_counters(struct hca *hca, unsigned int n, char **w
 		{ "doorbells_send", c->db_send }, { "doorbells_blueflame", c->db_bf },
 		{ "doorbells_cq", c->db_cq }, { "doorbells_eq", c->db_eq },
 		{ "cqes", c->cqes }, { "cqes_error", c->cqes_err }, { "eqes", c->eqes },
+		{ "page_faults", c->page_faults },
+		{ "page_faults_failed", c->page_faults_failed },
 		{ "irqs", c->irqs }, { "packets_tx", c->packets_tx },
 		{ "packets_rx", c->packets_rx }, { "packets_dropped", c->packets_dropped },
 		{ "wqes_sq", c->wqes_sq }, { "wqes_rq", c->wqes_rq }, { "commands", c->cmds },

@@ -25,7 +25,7 @@ unsigned int hca_nr;
 static const struct hca_module *const modules[] = {
 	&cmdif_module, &page_module, &uar_module, &eq_module,
 	&misc_module, &memic_module, &mkey_module, &cq_module, &srq_module, &qp_module, &sq_module,
-	&port_module,
+	&port_module, &fault_module,
 	&fabric_module, &transport_module,
 };
 

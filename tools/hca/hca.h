@@ -63,7 +63,7 @@ struct cmd_desc {
 /* Each object file exports its table, ended by a NULL name; cmdif.c lists the tables. */
 extern const struct cmd_desc dev_cmds[], cap_cmds[], page_cmds[], uar_cmds[], eq_cmds[];
 extern const struct cmd_desc misc_cmds[], mkey_cmds[], cq_cmds[], srq_cmds[], qp_cmds[], port_cmds[];
-extern const struct cmd_desc sq_cmds[], memic_cmds[];
+extern const struct cmd_desc sq_cmds[], memic_cmds[], fault_cmds[];
 
 /*
  * Refuse the command: record a syndrome that names the check (FILE_ID << 16 | line) and the
@@ -75,7 +75,7 @@ uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const ch
 	cmd_fail_at(cmd, status, (uint32_t)HCA_FILE_ID << 16 | __LINE__, __VA_ARGS__)
 enum hca_file_id {
 	FILE_CMDIF = 1, FILE_DEV, FILE_CAPS, FILE_PAGES, FILE_UAR, FILE_EQ, FILE_MISC,
-	FILE_MKEY, FILE_CQ, FILE_SRQ, FILE_QP, FILE_PORT, FILE_SQ, FILE_MEMIC,
+	FILE_MKEY, FILE_CQ, FILE_SRQ, FILE_QP, FILE_PORT, FILE_SQ, FILE_MEMIC, FILE_FAULT,
 };	/* each .c with handlers: #define HCA_FILE_ID FILE_QP */
 
 /* ---- objects (object.c) -------------------------------------------------- */
@@ -153,7 +153,7 @@ struct mkey {
 	struct obj *memic;	/* the allocation that it lies in */
 	unsigned int log_page;	/* MTT mode */
 	uint32_t nent;		/* translation entries allocated */
-	uint64_t *mtt;		/* MTT mode: page addresses with access bits masked off */
+	uint64_t *mtt;		/* MTT mode: page addresses, and MTT_READ and MTT_WRITE of mkey.h */
 	struct klm { uint32_t bcount, key; uint64_t va; } *klm;
 	uint32_t *bound;	/* keys that a process bound this one to: a reference on each */
 	uint32_t nbound;
@@ -164,7 +164,10 @@ struct mkey *mkey_find(struct hca *hca, uint32_t key);	/* key with variant; NULL
 /*
  * Check and copy through a key. @pdn must match; @access every needed bit. Returns 0, or a reason:
  */
-enum mk_result { MK_OK = 0, MK_BAD_KEY, MK_BAD_PD, MK_BAD_ACCESS, MK_OUT_OF_RANGE, MK_FAULT };
+enum mk_result {
+	MK_OK = 0, MK_BAD_KEY, MK_BAD_PD, MK_BAD_ACCESS, MK_OUT_OF_RANGE, MK_FAULT,
+	MK_NOT_PRESENT,		/* allowed, but software has to bring the page in first (fault.c) */
+};
 enum mk_result mkey_check(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t qpn, uint64_t va,
 			  uint64_t len, unsigned int access);
 enum mk_result mkey_read(struct hca *hca, uint32_t key, uint32_t pdn, uint32_t qpn, uint64_t va,

@@ -53,6 +53,7 @@ struct hca_counters {
 	uint64_t db_send, db_bf, db_cq, db_eq;	/* doorbells accepted */
 	uint64_t db_drop[DROP_REASONS];
 	uint64_t cqes, cqes_err, eqes, irqs;
+	uint64_t page_faults, page_faults_failed;	/* raised; resumed with an error */
 	uint64_t packets_tx, packets_rx, packets_dropped;
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */
@@ -78,7 +79,7 @@ struct hca_module {
 extern const struct hca_module cmdif_module, page_module, uar_module, eq_module;
 /* objects */
 extern const struct hca_module misc_module, mkey_module, cq_module, srq_module, qp_module;
-extern const struct hca_module sq_module, memic_module, port_module;
+extern const struct hca_module sq_module, memic_module, port_module, fault_module;
 /* transport */
 extern const struct hca_module transport_module, fabric_module;
 
@@ -117,6 +118,7 @@ struct hca {
 	struct memics *memics;		/* memic.c: device memory */
 	void *misc, *mkeys, *cqs, *srqs, *qps;	/* object files' own state, each cast by its owner */
 	void *port;			/* port.c */
+	void *faults;			/* fault.c */
 	void *fabric_port;		/* fabric.c */
 	void *transport;		/* transport */
 
@@ -129,6 +131,7 @@ extern unsigned int hca_nr;
 /* Current capability field of group MLX5_CAP_GENERAL (cmd_hca_cap). */
 #define hca_cap_gen(hca, fld)	IFC_GET(cmd_hca_cap, (hca)->cap[0], fld)
 #define hca_cap_atomic(hca, fld) IFC_GET(atomic_caps, (hca)->cap[3], fld)
+#define HCA_CAP_ODP	2	/* struct mlx5_ifc_odp_cap_bits */
 
 struct hca *hca_create(struct event_base *base, struct profile *p, unsigned int index);
 void hca_destroy(struct hca *hca);

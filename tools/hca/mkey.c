@@ -17,7 +17,7 @@ _Static_assert(IFC_SZ(mkc) == MKC_BYTES, "mkc size");
 #define MKEY_ANY_QP	0xffffff
 #define MKEY_MAX_DEPTH	4	/* of keys that point at keys (cap max_indirection) */
 #define MKEY_MAX_OCTO	(1u << 26)
-#define MTT_FLAGS	7ull	/* access bits of an MTT; honoured only with pg_access */
+#define MTT_RESERVED	4ull
 
 /* ---- context --------------------------------------------------------------- */
 
@@ -97,8 +97,9 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 		return NULL;
 	if (mk->mode == MKM_MTT && mk->log_page < 12)
 		return "page size under 4 KiB";
+	/* Then the table is the limit. */
 	if (mk->length64)
-		return mk->mode == MKM_MTT ? "translated key without a length" : NULL;
+		return nxlt ? NULL : "neither a length nor a table";
 	mask = (1ull << mk->log_page) - 1;
 	need = mk->len ? (((mk->start & mask) + (mk->len - 1)) >> mk->log_page) + 1 : 0;
 	if ((mk->start & mask) + (mk->len ? mk->len - 1 : 0) < (mk->start & mask))
@@ -134,7 +135,7 @@ int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_
 		return -ERANGE;
 	if (mk->mode == MKM_MTT) {
 		for (i = 0; i < 2 * n; i++)
-			mk->mtt[2 * first + i] = get_be64(data + 8 * i) & ~MTT_FLAGS;
+			mk->mtt[2 * first + i] = get_be64(data + 8 * i) & ~MTT_RESERVED;
 		return 0;
 	}
 	for (i = 0; i < n; i++)
@@ -242,6 +243,17 @@ static enum mk_result xfer_phys(struct xfer *x, uint64_t pa, uint64_t len)
 	return ret ? MK_FAULT : MK_OK;
 }
 
+/* A page that isn't there: software is asked for it, if the device was set up for that. */
+static enum mk_result absent(const struct xfer *x)
+{
+	return hca_cap_gen(x->hca, pg) ? MK_NOT_PRESENT : MK_FAULT;
+}
+
+static uint64_t mtt_need(const struct xfer *x)
+{
+	return x->dir == XFER_READ ? MTT_READ : x->dir == XFER_WRITE ? MTT_WRITE : MTT_ACCESS;
+}
+
 static enum mk_result xfer_mtt(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len)
 {
 	uint64_t page = 1ull << mk->log_page;
@@ -258,6 +270,8 @@ static enum mk_result xfer_mtt(struct xfer *x, const struct mkey *mk, uint64_t v
 
 		if (i >= mk->nent)
 			return MK_OUT_OF_RANGE;
+		if (mtt_need(x) & ~mk->mtt[i])
+			return absent(x);
 		/* Pages that follow each other in DMA memory are one copy. */
 		while (run < len && i + 1 < mk->nent && mk->mtt[i + 1] == mk->mtt[i] + page) {
 			run += page;
@@ -383,7 +397,8 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
 	struct mkey *mk;
 
 	if (key == MKEY_NULL && hca_cap_gen(x->hca, null_mkey))
-		return xfer_null(x, len);
+		return x->dir != XFER_CHECK && len && hca_cap_gen(x->hca, pg) ? MK_NOT_PRESENT :
+										xfer_null(x, len);
 	/* What a process is given as its null region: for its own work requests, not its peers'. */
 	if (key == MKEY_DUMP_FILL && hca_cap_gen(x->hca, dump_fill_mkey))
 		return access & ~(MK_LOCAL_READ | MK_LOCAL_WRITE) ? MK_BAD_ACCESS :
@@ -598,13 +613,16 @@ static uint8_t create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 	if (!mk->mtt && !mk->klm)
 		return cmd_fail(cmd, ST_NO_RES, "no memory for %u translations", mk->nent);
 	mkey_xlt_write(mk, 0, xlt, given);
+	/* Unless the command says that its entries have access bits, they are pages that are there. */
+	for (i = 0; mk->mtt && i < given * 2 && !IFC_GET(create_mkey_in, cmd->in, pg_access); i++)
+		mk->mtt[i] |= MTT_ACCESS;
 	if (mk->free)
 		return ST_OK;
 	why = mkey_invalid(mk, mk->mode == MKM_MTT ? (uint64_t)given * 2 : given);
 	if (why)
 		return cmd_fail(cmd, ST_BAD_PARAM, "%s", why);
 	for (i = 0; mk->mtt && i < given * 2; i++)
-		if (mk->mtt[i] & ((1ull << mk->log_page) - 1))
+		if (mk->mtt[i] & ((1ull << mk->log_page) - 1) & ~MTT_ACCESS)
 			return cmd_fail(cmd, ST_BAD_PARAM, "MTT %u is not aligned to 2^%u", i,
 					mk->log_page);
 	return ST_OK;

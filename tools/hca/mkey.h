@@ -11,7 +11,7 @@
 /* Fixed keys, reported by QUERY_SPECIAL_CONTEXTS. None has an index that CREATE_MKEY gives. */
 #define MKEY_TERM_SCATTER	0x100	/* ends a scatter list (linux/mlx5/qp.h) */
 #define MKEY_RESD_LKEY		0x200	/* all of DMA memory, for QPs with qpc.rlky */
-#define MKEY_NULL		0x300	/* writes vanish, reads give zeros */
+#define MKEY_NULL		0x300	/* with paging every access faults; else writes vanish, reads give zeros */
 #define MKEY_DUMP_FILL		0x700
 
 enum mkey_mode {		/* MLX5_MKC_ACCESS_MODE_* */
@@ -19,6 +19,11 @@ enum mkey_mode {		/* MLX5_MKC_ACCESS_MODE_* */
 };
 
 #define MKC_BYTES 64
+
+/* Low bits of an MTT: what the page may be used for. Without the bit it takes, an access faults. */
+#define MTT_READ	1ull
+#define MTT_WRITE	2ull
+#define MTT_ACCESS	(MTT_READ | MTT_WRITE)
 
 /* Index of a key; the low byte is the variant that the owner chose. */
 static inline uint32_t mkey_index(uint32_t key)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
+#include "fault.h"
 #include "qcounter.h"
 #include "transport.h"
 
@@ -71,6 +72,8 @@ static void op_remove(struct requester *req, struct send_op *op)
 		req->rd_out--;
 	if (req->cur == op)
 		req->cur = TAILQ_NEXT(op, link);
+	if (req->fault_op == op)
+		req->fault_op = NULL;
 	TAILQ_REMOVE(&req->ops, op, link);
 	req->nops--;
 	op_free(op);
@@ -253,6 +256,11 @@ static void retry(struct requester *req)
 
 	if (!op)
 		return;
+	/* The page that is awaited is ours: no fault of the peer's. */
+	if (req->fault) {
+		req->again = true;
+		return;
+	}
 	hca_trace(req->hca, "retry", "\"qpn\":%u,\"psn\":%u,\"left\":%u", qp->obj.num, req->una,
 		  qp->cur_retry);
 	if (!qp->cur_retry) {
@@ -292,6 +300,10 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 	req->deadline_ns = 0;
 	if (!oldest_unanswered(req))
 		return;
+	if (req->fault) {
+		retry_timer_start(req);
+		return;
+	}
 	qcounter_add(req->hca, req->run.qp->counter_set, QC_ACK_TIMEOUT);
 	retry(req);
 }
@@ -314,6 +326,60 @@ static void rnr(struct requester *req, uint32_t psn, unsigned int timer)
 	req->deadline_ns = 0;
 	req->rnr_wait = true;
 	timer_add(req, rnr_10us[timer] * 10000ull);
+}
+
+/* ---- page faults ----------------------------------------------------------- */
+
+/*
+ * A page of @op's memory isn't there, @done bytes into its message. The send queue stands still until
+ * software has brought it; false if it will not. What a READ's answer could not be written to is
+ * asked for again, and so is all that comes meanwhile.
+ */
+static bool stall(struct hca *hca, struct qp *qp, struct send_op *op, uint64_t done, uint32_t len)
+{
+	struct requester *req = qp->req;
+	bool answer = op->w.is_read || op->w.is_atomic;
+	struct page_fault f = {
+		.type = answer ? FAULT_READ : FAULT_SEND, .done = done, .packet_len = len,
+		.wq = qp->obj.num, .wqe_index = op->idx,
+		.op = op->w.is_read ? ODP_READ : op->w.is_atomic ? ODP_ATOMIC :
+		      op->w.opcode == WQE_RDMA_WRITE || op->w.opcode == WQE_RDMA_WRITE_IMM ?
+		      ODP_WRITE : ODP_SEND,
+	};
+
+	if (!req->fault) {
+		req->fault = fault_raise(hca, qp, &f);
+		req->fault_op = op;
+		req->again = false;
+	}
+	req->again |= answer;
+	return req->fault;
+}
+
+/**
+ * req_resume() - go on after a page fault
+ * @hca: the function
+ * @qp: the queue pair
+ * @ok: the page is there; otherwise the work ends with a protection error
+ */
+void req_resume(struct hca *hca, struct qp *qp, bool ok)
+{
+	struct requester *req = qp->req;
+	struct send_op *op = req->fault_op;
+
+	req->fault = 0;
+	req->fault_op = NULL;
+	if (!ok && op) {
+		fail(hca, qp, op, SYND_LOCAL_PROT);
+		return;
+	}
+	/* The time that it took is not the peer's. */
+	if (req->deadline_ns)
+		req->deadline_ns = hca_now_ns() + ack_timeout_ns(qp);
+	if (req->again)
+		rewind_to(req, req->una);
+	req->again = false;
+	transport_kick(hca, &req->run);
 }
 
 /* ---- taking WQEs ----------------------------------------------------------- */
@@ -683,6 +749,13 @@ static enum step send_one(struct hca *hca, struct qp *qp, struct send_op *op)
 	if (!fabric_can_tx(hca, is_dgram(qp) ? op->w.av.rlid : qp->path.rlid))
 		return STEP_BLOCKED;
 	synd = make_packet(hca, qp, op, &p);
+	if (synd == SYND_PAGE_FAULT) {
+		uint64_t done = (uint64_t)op->sent * qp->mtu, left = op->w.len - done;
+
+		if (stall(hca, qp, op, done, is_dgram(qp) || left < qp->mtu ? left : qp->mtu))
+			return STEP_IDLE;
+		synd = SYND_LOCAL_PROT;
+	}
 	if (synd) {
 		fail(hca, qp, op, synd);
 		return STEP_IDLE;
@@ -745,7 +818,7 @@ bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget)
 
 	if (!transport_can_send(qp) && !sq_stopping(qp))
 		return false;
-	while (*budget && !req->rnr_wait) {
+	while (*budget && !req->rnr_wait && !req->fault) {
 		s = step(hca, qp);
 		if (s == STEP_IDLE || s == STEP_BLOCKED)
 			break;
@@ -778,6 +851,8 @@ static bool acknowledge(struct requester *req, uint32_t psn)
 			continue;
 		n = psn_diff(psn, op->psn) + 1;
 		if (n <= 0)
+			break;
+		if (op->w.is_read && n <= (int32_t)(op->done / qp->mtu))
 			break;
 		if (op->w.is_read || op->w.is_atomic) {
 			whole = false;
@@ -887,6 +962,11 @@ static void atomic_response(struct hca *hca, struct qp *qp, struct send_op *op,
 		return;
 	}
 	synd = store_answer(hca, qp, op, &orig, sizeof(orig));
+	if (synd == SYND_PAGE_FAULT) {
+		if (stall(hca, qp, op, 0, sizeof(orig)))
+			return;
+		synd = SYND_LOCAL_PROT;
+	}
 	if (synd) {
 		fail(hca, qp, op, synd);
 		return;
@@ -921,6 +1001,11 @@ static void read_response(struct hca *hca, struct qp *qp, struct send_op *op,
 	}
 	synd = read_response_sane(qp, op, p) ?
 	       store_answer(hca, qp, op, p->payload, p->len) : SYND_BAD_RESP;
+	if (synd == SYND_PAGE_FAULT) {
+		if (stall(hca, qp, op, op->done, p->len))
+			return;
+		synd = SYND_LOCAL_PROT;
+	}
 	if (synd) {
 		fail(hca, qp, op, synd);
 		return;
@@ -986,6 +1071,9 @@ static void drop_ops(struct requester *req)
 	req->rnr_wait = false;
 	req->recovering = false;
 	req->deadline_ns = 0;
+	fault_cancel(req->hca, req->fault);
+	req->fault = 0;
+	req->again = false;
 	if (req->timer)
 		evtimer_del(req->timer);
 }

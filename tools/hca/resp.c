@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "fault.h"
 #include "qcounter.h"
 #include "transport.h"
 
@@ -242,11 +243,45 @@ static uint32_t read_packets(const struct qp *qp, uint32_t len)
 	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
 }
 
+/*
+ * A page isn't there. The requester is told to come again with the packet of @psn, and until software
+ * has brought the page nothing else of it is looked at. False if the page will not be brought.
+ */
+static bool stall(struct hca *hca, struct qp *qp, uint32_t psn, const struct page_fault *f)
+{
+	struct responder *resp = qp->resp;
+
+	if (!transport_reliable(qp) || !transport_can_receive(qp))
+		return false;
+	resp->fault = fault_raise(hca, qp, f);
+	resp->fault_psn = psn;
+	resp->fault_recv = f->type == FAULT_RECV || f->type == FAULT_SRQ;
+	return resp->fault;
+}
+
+static void forget_jobs_from(struct responder *resp, uint32_t psn);
+
+/* The answer stops at @p, which becomes an RNR NAK; what waits behind it will be asked for again. */
+static bool stall_read(struct hca *hca, struct qp *qp, struct resp_job *job, struct packet *p)
+{
+	struct page_fault f = {
+		.type = FAULT_REMOTE_READ, .op = ODP_READ, .packet_len = p->len,
+		.rkey = job->rkey, .va = job->va, .op_len = job->len, .done = job->sent * qp->mtu,
+	};
+
+	if (!qp->resp->fault && !stall(hca, qp, p->psn, &f))
+		return false;
+	p->syndrome = AETH_RNR | qp->min_rnr_nak;
+	forget_jobs_from(qp->resp, psn_add(p->psn, 1));
+	return true;
+}
+
 /* The next packet of a READ's answer; false if it has to wait. */
 static bool send_read_packet(struct hca *hca, struct qp *qp, struct resp_job *job)
 {
 	bool first = !job->sent, last = job->sent == read_packets(qp, job->len) - 1;
 	uint64_t off = (uint64_t)job->sent * qp->mtu;
+	enum mk_result res = MK_OK;
 	struct packet *p;
 
 	p = transport_packet(hca, qp, last ? first ? BTH_READ_ONLY : BTH_READ_LAST :
@@ -257,12 +292,18 @@ static bool send_read_packet(struct hca *hca, struct qp *qp, struct resp_job *jo
 	p->msn = job->msn;
 	p->len = last ? job->len - off : qp->mtu;
 	/* The key can have gone since the request was checked. */
-	if (p->len && mkey_read(hca, job->rkey, job->pdn, qp->obj.num, job->va + off, p->payload,
-				p->len, MK_REMOTE_READ) != MK_OK) {
+	if (p->len)
+		res = mkey_read(hca, job->rkey, job->pdn, qp->obj.num, job->va + off, p->payload,
+				p->len, MK_REMOTE_READ);
+	if (qp->resp->fault && psn_diff(p->psn, qp->resp->fault_psn) >= 0)
+		res = MK_NOT_PRESENT;
+	if (res != MK_OK) {
+		if (res != MK_NOT_PRESENT || !stall_read(hca, qp, job, p)) {
+			p->syndrome = NAK_ACCESS;
+			job->sent = job->npsn - 1;
+		}
 		p->opcode = (p->opcode & BTH_SERVICE_MASK) | BTH_ACK;
-		p->syndrome = NAK_ACCESS;
 		p->len = 0;
-		job->sent = job->npsn - 1;
 	}
 	job->sent++;
 	fabric_tx(hca, p);
@@ -328,6 +369,28 @@ static void refuse(struct hca *hca, struct qp *qp, const struct packet *p, const
 	qp_to_error(hca, qp, told ? 0 : f->event);
 }
 
+/**
+ * resp_resume() - go on after a page fault
+ * @hca: the function
+ * @qp: the queue pair
+ * @ok: the page is there, and the requester comes again; otherwise it is refused
+ */
+void resp_resume(struct hca *hca, struct qp *qp, bool ok)
+{
+	struct responder *resp = qp->resp;
+	struct packet *p;
+
+	resp->fault = 0;
+	if (ok)
+		return;
+	p = packet_alloc();
+	if (!p)
+		return;
+	p->psn = resp->fault_psn;
+	refuse(hca, qp, p, resp->fault_recv ? &fault_prot : &fault_access);
+	packet_free(p);
+}
+
 static const struct fault *rwqe_fault(int err)
 {
 	return err == -EINVAL || err == -EFAULT ? &fault_wqe : NULL;
@@ -387,12 +450,27 @@ static bool goes_in_cqe(const struct qp *qp, const struct bth_desc *d, const str
 	return d->first && d->last && p->len && p->len <= limit && qp->type == QPT_RC;
 }
 
+/* Stand still for a page of the receive WQE in use. */
+static bool stall_recv(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	const struct responder *resp = qp->resp;
+	const struct srq *srq = recv_srq(hca, qp);
+	struct page_fault f = {
+		.type = srq ? FAULT_SRQ : FAULT_RECV, .op = srq ? ODP_SRQ_RECEIVE : ODP_RECEIVE,
+		.wq = srq ? srq->obj.num : qp->obj.num, .wqe_index = resp->rwqe_idx,
+		.done = resp->got, .packet_len = p->len,
+	};
+
+	return stall(hca, qp, p->psn, &f);
+}
+
 static enum outcome do_send(struct hca *hca, struct qp *qp, const struct bth_desc *d,
 			    const struct packet *p, const struct fault **why)
 {
 	struct responder *resp = qp->resp;
 	bool in_cqe = goes_in_cqe(qp, d, p);
 	enum outcome o = need_rwqe(hca, qp, why);
+	enum cqe_syndrome synd = SYND_OK;
 
 	if (o != DONE)
 		return o;
@@ -402,7 +480,11 @@ static enum outcome do_send(struct hca *hca, struct qp *qp, const struct bth_des
 		*why = &fault_length;
 		return FAULT;
 	}
-	if (!in_cqe && scatter(hca, qp, resp->got, p->payload, p->len)) {
+	if (!in_cqe)
+		synd = scatter(hca, qp, resp->got, p->payload, p->len);
+	if (synd == SYND_PAGE_FAULT && stall_recv(hca, qp, p))
+		return NOT_READY;
+	if (synd) {
 		*why = &fault_prot;
 		return FAULT;
 	}
@@ -442,10 +524,23 @@ static enum outcome begin_write(struct hca *hca, struct qp *qp, const struct pac
 	return DONE;
 }
 
+static bool stall_write(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	const struct responder *resp = qp->resp;
+	uint32_t done = resp->write_len - resp->left;
+	struct page_fault f = {
+		.type = FAULT_REMOTE_WRITE, .op = ODP_WRITE, .packet_len = p->len,
+		.rkey = resp->rkey, .va = resp->va - done, .op_len = resp->write_len, .done = done,
+	};
+
+	return stall(hca, qp, p->psn, &f);
+}
+
 static enum outcome do_write(struct hca *hca, struct qp *qp, const struct bth_desc *d,
 			     const struct packet *p, const struct fault **why)
 {
 	struct responder *resp = qp->resp;
+	enum mk_result res = MK_OK;
 	enum outcome o;
 
 	if (d->first && begin_write(hca, qp, p, why) != DONE)
@@ -459,8 +554,12 @@ static enum outcome do_write(struct hca *hca, struct qp *qp, const struct bth_de
 			return o;
 	}
 	*why = &fault_access;
-	if (p->len && mkey_write(hca, resp->rkey, remote_pdn(hca, qp), qp->obj.num, resp->va,
-				 p->payload, p->len, MK_REMOTE_WRITE) != MK_OK)
+	if (p->len)
+		res = mkey_write(hca, resp->rkey, remote_pdn(hca, qp), qp->obj.num, resp->va,
+				 p->payload, p->len, MK_REMOTE_WRITE);
+	if (res == MK_NOT_PRESENT && stall_write(hca, qp, p))
+		return NOT_READY;
+	if (res != MK_OK)
 		return FAULT;
 	resp->va += p->len;
 	resp->left -= p->len;
@@ -556,6 +655,16 @@ static uint64_t atomic_apply(struct hca *hca, uint64_t *mem, const struct packet
 	return seen;
 }
 
+static bool stall_atomic(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	struct page_fault f = {
+		.type = FAULT_REMOTE_WRITE, .op = ODP_ATOMIC, .packet_len = sizeof(uint64_t),
+		.rkey = p->rkey, .va = p->va, .op_len = sizeof(uint64_t),
+	};
+
+	return stall(hca, qp, p->psn, &f);
+}
+
 static enum outcome do_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 			      const struct fault **why)
 {
@@ -574,6 +683,8 @@ static enum outcome do_atomic(struct hca *hca, struct qp *qp, const struct packe
 		return FAULT;
 	mem = mkey_atomic_ptr(hca, p->rkey, remote_pdn(hca, qp), qp->obj.num, p->va, sizeof(*mem),
 			      &res);
+	if (res == MK_NOT_PRESENT && stall_atomic(hca, qp, p))
+		return NOT_READY;
 	if (!mem)
 		return FAULT;
 	qcounter_add(hca, qp->counter_set, QC_RX_ATOMIC);
@@ -705,6 +816,12 @@ static void rc_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 	/* No room to answer: as if it had been lost, which the requester's timer finds out. */
 	if (resp->job_n >= RESP_MAX_JOBS - 2)
 		return;
+	if (resp->fault && psn_diff(p->psn, resp->fault_psn) > 0)
+		return;
+	if (resp->fault && p->psn == resp->fault_psn) {
+		acknowledge(hca, qp, AETH_RNR | qp->min_rnr_nak, p->psn);
+		return;
+	}
 	if (diff < 0) {
 		rc_duplicate(hca, qp, p);
 		return;
@@ -852,6 +969,12 @@ void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 
 /* ---- state changes --------------------------------------------------------- */
 
+static void forget_fault(struct hca *hca, struct responder *resp)
+{
+	fault_cancel(hca, resp->fault);
+	resp->fault = 0;
+}
+
 /**
  * resp_flush() - end every posted receive WQE with a flush error
  * @hca: the function
@@ -869,6 +992,7 @@ void resp_flush(struct hca *hca, struct qp *qp)
 	if (!resp)
 		return;
 	resp->msg = MSG_NONE;
+	forget_fault(hca, resp);
 	if (resp->have_rwqe)
 		complete_error(hca, qp, SYND_WR_FLUSH);
 	if (!own)
@@ -905,6 +1029,7 @@ void resp_clear(struct hca *hca, struct qp *qp)
 	resp->have_rwqe = false;
 	resp->nak_sent = false;
 	resp->msn = 0;
+	forget_fault(hca, resp);
 }
 
 /**

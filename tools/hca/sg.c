@@ -22,6 +22,8 @@ static enum cqe_syndrome seg_copy(struct hca *hca, uint32_t qpn, uint32_t pdn,
 	else
 		res = mkey_write(hca, seg->lkey, pdn, qpn, seg->addr + off, buf, len,
 				 MK_LOCAL_WRITE);
+	if (res == MK_NOT_PRESENT)
+		return SYND_PAGE_FAULT;
 	return res == MK_OK ? SYND_OK : SYND_LOCAL_PROT;
 }
 
@@ -60,7 +62,7 @@ static enum cqe_syndrome sg_copy(struct hca *hca, uint32_t qpn, uint32_t pdn,
  * @len: bytes
  *
  * Return: SYND_OK, SYND_LOCAL_PROT if a key does not cover the access, SYND_LOCAL_LENGTH if the
- * list is too short.
+ * list is too short, SYND_PAGE_FAULT if a page is not there.
  */
 enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
 			    unsigned int nseg, uint64_t off, void *buf, size_t len)

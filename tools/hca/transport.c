@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <errno.h>
 #include <stdlib.h>
+#include "fault.h"
 #include "transport.h"
 
 #define RX_BUDGET	256	/* packets received in one round of the pump */
@@ -443,6 +444,7 @@ void transport_qp_destroy(struct hca *hca, struct qp *qp)
 	}
 	req_free(hca, qp);
 	resp_free(hca, qp);
+	fault_forget_qp(hca, qp);
 }
 
 /* ---- module ---------------------------------------------------------------- */

@@ -25,6 +25,7 @@ enum cqe_syndrome {
 	SYND_WR_FLUSH = 0x05, SYND_MW_BIND = 0x06, SYND_BAD_RESP = 0x10, SYND_LOCAL_ACCESS = 0x11,
 	SYND_REMOTE_INVAL_REQ = 0x12, SYND_REMOTE_ACCESS = 0x13, SYND_REMOTE_OP = 0x14,
 	SYND_TRANSPORT_RETRY = 0x15, SYND_RNR_RETRY = 0x16, SYND_REMOTE_ABORT = 0x22,
+	SYND_PAGE_FAULT = 0x100,	/* none that completes: the queue stands still (fault.h) */
 };
 
 #define REQ_MAX_OPS	64	/* WQEs taken from one SQ and not yet complete */
@@ -74,6 +75,9 @@ struct requester {
 	struct event *timer;		/* retry or RNR; one at a time */
 	uint64_t deadline_ns;		/* of the retry timer, 0: not running */
 	bool rnr_wait;
+	uint32_t fault;			/* token of the page fault for which it stands still, or 0 */
+	struct send_op *fault_op;	/* whose memory it is; NULL if it has completed since */
+	bool again;			/* once resumed, send again from una */
 	uint16_t bf_idx;		/* WQEBB counter of the WQE in bf[], if bf_len */
 	uint16_t bf_len;
 	uint8_t bf[BF_MAX];
@@ -114,6 +118,9 @@ struct responder {
 	unsigned int rd_jobs;		/* READs among them: at most max_dest_rd_atomic */
 	struct { bool valid; uint32_t psn; uint64_t orig; } replay[RESP_REPLAY];
 	unsigned int replay_next;
+	uint32_t fault;			/* token of the page fault for which it stands still, or 0 */
+	uint32_t fault_psn;		/* of the packet that met it, which will come again */
+	bool fault_recv;		/* it is a receive buffer's */
 };
 
 /* ---- transport.c ----------------------------------------------------------- */
@@ -132,7 +139,7 @@ void transport_poll_errors(struct hca *hca, struct responder *resp, bool on);
 
 /* ---- sg.c: data segments --------------------------------------------------- */
 
-/* Copy @len bytes from/to @off of the list; SYND_LOCAL_LENGTH or _PROT, or SYND_OK. */
+/* Copy @len bytes from/to @off of the list; SYND_OK, _LOCAL_LENGTH, _LOCAL_PROT or _PAGE_FAULT. */
 enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
 			    unsigned int nseg, uint64_t off, void *buf, size_t len);
 enum cqe_syndrome sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
@@ -142,6 +149,8 @@ enum cqe_syndrome sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
 /* ---- req.c ----------------------------------------------------------------- */
 
 bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget);
+/* The page fault is resolved, or (not @ok) will not be. */
+void req_resume(struct hca *hca, struct qp *qp, bool ok);
 /* An ACK, a NAK or a response. */
 void req_receive(struct hca *hca, struct qp *qp, const struct packet *p);
 void req_flush(struct hca *hca, struct qp *qp);		/* every posted WQE ends in WR_FLUSH */
@@ -153,6 +162,7 @@ void req_empty_pool(void);
 /* ---- resp.c ---------------------------------------------------------------- */
 
 bool resp_run(struct hca *hca, struct qp *qp, unsigned int *budget);
+void resp_resume(struct hca *hca, struct qp *qp, bool ok);
 void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p);
 void resp_flush(struct hca *hca, struct qp *qp);
 void resp_clear(struct hca *hca, struct qp *qp);
