@@ -57,7 +57,8 @@ struct ctrl {
 	unsigned int fired;
 	unsigned long cqe_left;		/* completions to drop or delay */
 	unsigned int cqe_delay_ms;	/* 0: drop */
-	unsigned long umr_left;		/* requests of drivers' UMR queue pairs to fail */
+	unsigned long umr_skip;		/* requests of drivers' UMR queue pairs to let pass, */
+	unsigned long umr_left;		/* and then to fail */
 	struct delayed *delayed;
 	bool have_baseline;
 	unsigned int baseline[COUNTS];
@@ -535,6 +536,10 @@ const char *inject_umr(struct hca *hca, bool privileged)
 
 	if (!privileged || !c || !c->umr_left)
 		return NULL;
+	if (c->umr_skip) {
+		c->umr_skip--;
+		return NULL;
+	}
 	c->umr_left--;
 	c->fired++;
 	return "injected";
@@ -542,11 +547,12 @@ const char *inject_umr(struct hca *hca, bool privileged)
 
 static struct json_object *inject_umrs(struct hca *hca, unsigned int n, char **w)
 {
-	unsigned long count = 1;
+	unsigned long count = 1, skip = 0;
 
-	if (n > 3 || (n == 3 && (!number(w[2], &count) || !count)))
-		return fail("inject umr [N]");
+	if (n > 4 || (n > 2 && (!number(w[2], &count) || !count)) || (n > 3 && !number(w[3], &skip)))
+		return fail("inject umr [N [SKIP]]");
 	hca->ctrl->umr_left = count;
+	hca->ctrl->umr_skip = skip;
 	return ok();
 }
 
