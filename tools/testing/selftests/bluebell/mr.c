@@ -21,6 +21,7 @@ FIXTURE_VARIANT(region) {
 	size_t offset;		/* of the region in its first page */
 	size_t len;
 	uint64_t iova;		/* page-aligned part; 0: the address itself */
+	bool zero;		/* it is 0 */
 	bool huge;		/* ask for huge pages */
 };
 
@@ -45,6 +46,12 @@ FIXTURE_VARIANT_ADD(region, huge_pages_odd_start) { .offset = 8191, .len = 6 * M
 FIXTURE_VARIANT_ADD(region, iova_elsewhere) { .offset = 0, .len = 64 * KIB, .iova = 0x10000000 };
 
 FIXTURE_VARIANT_ADD(region, iova_low_odd_start) { .offset = 77, .len = 64 * KIB, .iova = 0x1000 };
+
+FIXTURE_VARIANT_ADD(region, iova_zero) { .offset = 0, .len = 64 * KIB, .zero = true };
+
+FIXTURE_VARIANT_ADD(region, huge_pages_iova_zero) {
+	.offset = 0, .len = 8 * MIB, .huge = true, .zero = true
+};
 
 FIXTURE_VARIANT_ADD(region, iova_high) {
 	.offset = 100, .len = 20 * KIB, .iova = 0xffffffffff000000ull
@@ -105,7 +112,7 @@ TEST_F(region, is_reached_from_end_to_end_and_no_further)
 	size_t step, at, n;
 	struct ibv_mr *mr;
 
-	if (!variant->iova)
+	if (!variant->iova && !variant->zero)
 		iova = (uintptr_t)start;
 	mr = ibv_reg_mr_iova(self->r.pd, start, variant->len, iova,
 			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -215,6 +222,25 @@ static int receive_into(struct pair *p, struct ibv_mr *mr, void *va)
 	return status;
 }
 
+/* The status that a SEND out of the region ends with. */
+static int send_from(struct pair *p, struct ibv_mr *mr, void *va)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)va, .length = 64, .lkey = mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+	struct ibv_wc wc;
+	int status;
+
+	if (post_recv(p->qp[1], p->mr, p->buf[1], 64, 1) || ibv_post_send(p->qp[0], &wr, &bad))
+		return -1;
+	status = reap(p->cq[0], &wc);
+	if (!status)
+		status = reap(p->cq[1], &wc);
+	return status;
+}
+
 TEST_F(access, is_what_was_asked_for)
 {
 	void *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -231,6 +257,35 @@ TEST_F(access, is_what_was_asked_for)
 		  use_remotely(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mem, mr->rkey));
 	EXPECT_EQ(flags & IBV_ACCESS_LOCAL_WRITE ? 0 : IBV_WC_LOC_PROT_ERR,
 		  receive_into(&self->p, mr, mem));
+	/* Local read access is there without being asked for. */
+	fill(mem, 64, 7);
+	EXPECT_EQ(0, send_from(&self->p, mr, mem));
+	EXPECT_TRUE(same_fill(self->p.buf[1], 64, 7));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* Bytes count from the region's beginning. */
+TEST_F(access, zero_based)
+{
+	uint8_t *mem = mmap(NULL, 2 * UV_PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	mr = ibv_reg_mr_iova(self->r.pd, mem, 2 * UV_PAGE, 0, variant->flags);
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	fill(mem + UV_PAGE, 64, 3);
+	if (variant->flags & IBV_ACCESS_REMOTE_READ) {
+		EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, (void *)UV_PAGE, mr->rkey));
+		EXPECT_TRUE(same_fill(self->p.buf[0], 8, 3));
+	}
+	EXPECT_EQ(0, send_from(&self->p, mr, (void *)UV_PAGE));
+	EXPECT_TRUE(same_fill(self->p.buf[1], 64, 3));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	mr = ibv_reg_mr(self->r.pd, mem, 2 * UV_PAGE, variant->flags | IBV_ACCESS_ZERO_BASED);
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	/* libibverbs names an hca_va with the flag, the address, and that is what counts. */
+	EXPECT_EQ(0, send_from(&self->p, mr, mem + UV_PAGE));
+	EXPECT_TRUE(same_fill(self->p.buf[1], 64, 3));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
@@ -263,7 +318,7 @@ FIXTURE_SETUP(mr)
 {
 	ASSERT_EQ(0, uv_open(&self->uv));
 	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
-	self->mem = mmap(NULL, 16 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	self->mem = mmap(NULL, 64 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
 	ASSERT_NE(MAP_FAILED, self->mem);
 	self->pinned = uv_pinned_pages();
@@ -296,6 +351,31 @@ TEST_F(mr, remote_write_needs_local_write)
 				  IBV_ACCESS_REMOTE_WRITE));
 	EXPECT_EQ(-EINVAL, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
 				  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_REMOTE_READ));
+}
+
+/* Each combination, and the one rule: what writes remotely writes locally. */
+TEST_F(mr, every_combination_of_access)
+{
+	uint64_t iova = (uintptr_t)self->mem;
+	uint32_t access;
+	bool allowed;
+
+	for (access = 0; access < 32; access++) {
+		allowed = access & IBV_ACCESS_LOCAL_WRITE ||
+			  !(access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC));
+		EXPECT_EQ(allowed ? 0 : -EINVAL,
+			  try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova, access))
+			TH_LOG("access %#x", access);
+	}
+}
+
+/* A promise about the pages that only on-demand paging makes use of. */
+TEST_F(mr, huge_pages_may_be_promised)
+{
+	uint64_t iova = (uintptr_t)self->mem;
+
+	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, 2 * UV_PAGE, iova,
+			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_HUGETLB));
 }
 
 TEST_F(mr, undefined_access_is_refused)
@@ -413,6 +493,57 @@ TEST_F(mr, pins_what_it_covers)
 		EXPECT_EQ(self->pinned + cost[i], uv_pinned_pages());
 		ASSERT_EQ(0, uv_dereg_mr(self->uv.fd, resp.mr_handle));
 		EXPECT_EQ(self->pinned, uv_pinned_pages());
+	}
+}
+
+/* Pages are counted where they are: in the process that registered them. */
+TEST_F(mr, fork_does_not_move_the_count)
+{
+	struct ib_uverbs_reg_mr_resp own, childs;
+	int up[2], status;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(up));
+	ASSERT_EQ(0, uv_reg_mr(self->uv.fd, self->pd, self->mem, 4 * UV_PAGE,
+			       (uintptr_t)self->mem, IBV_ACCESS_LOCAL_WRITE, &own));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		long pinned = uv_pinned_pages();
+
+		if (pinned || uv_reg_mr(self->uv.fd, self->pd, self->mem, 3 * UV_PAGE,
+					(uintptr_t)self->mem, IBV_ACCESS_LOCAL_WRITE, &childs))
+			_exit(1);
+		if (uv_pinned_pages() != 3 || uv_dereg_mr(self->uv.fd, own.mr_handle))
+			_exit(2);
+		_exit(uv_pinned_pages() != 3 ||
+		      write(up[1], &childs, sizeof(childs)) != sizeof(childs) ? 3 : 0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	/* The child took back what its parent had pinned, and left what it pinned itself. */
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+	ASSERT_EQ(sizeof(childs), read(up[0], &childs, sizeof(childs)));
+	EXPECT_EQ(0, uv_dereg_mr(self->uv.fd, childs.mr_handle));
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+}
+
+/* UMR fails, and firmware has no key either. */
+TEST_F(mr, refused_region_pins_nothing)
+{
+	int i;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib warns when UMR fails");
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, hca_do("inject umr"));
+		ASSERT_EQ(0, hca_do("inject op CREATE_MKEY LIM_ERR"));
+		EXPECT_EQ(-ENOMEM, try_mr(self->uv.fd, self->pd, self->mem, (16 << i) * UV_PAGE,
+					  (uintptr_t)self->mem, IBV_ACCESS_LOCAL_WRITE));
+		EXPECT_EQ(self->pinned, uv_pinned_pages());
+		EXPECT_LT(0, hca_inject_clear());
 	}
 }
 

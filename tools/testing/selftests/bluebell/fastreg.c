@@ -1,0 +1,626 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Fast registration: that it needs no firmware, that it is right when many do it at once, when a
+ * region is long, when the HCA fails a request, when the process dies and when the device goes.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "test.h"
+
+#define KIB 1024ul
+#define MIB (1024 * KIB)
+#define THREADS 16
+#define REGION_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
+
+static void *anon(size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	/* Entries of 4 KiB, so that a few megabytes are a long list. */
+	madvise(p, len, MADV_NOHUGEPAGE);
+	return p;
+}
+
+/* Write @len bytes of a known pattern through the key; the completion's status, -1 for a wrong result. */
+static int write_at(struct pair *p, uint32_t rkey, uint8_t *at, size_t len, unsigned int seed)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_wc wc;
+	int status;
+
+	fill(p->buf[0], len, seed);
+	wr.wr.rdma.remote_addr = (uintptr_t)at;
+	wr.wr.rdma.rkey = rkey;
+	if (post_send(p, &wr, p->buf[0], len))
+		return -1;
+	status = reap(p->cq[0], &wc);
+	if (status)
+		pair_reconnect(p);
+	else if (!same_fill(at, len, seed))
+		return -1;
+	return status;
+}
+
+/* Register and deregister until that needs no command: the queue pair works, a key is there. */
+static bool becomes_fast(struct ibv_pd *pd, void *mem)
+{
+	struct ibv_mr *mr;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		hca_commands_reset();
+		mr = ibv_reg_mr(pd, mem, UV_PAGE, REGION_ACCESS);
+		if (!mr || ibv_dereg_mr(mr))
+			return false;
+		if (!hca_commands(NULL))
+			return true;
+		usleep(20000);
+	}
+	return false;
+}
+
+FIXTURE(fast) {
+	struct rdma r;
+	struct pair p;
+	uint8_t *mem;
+};
+
+FIXTURE_SETUP(fast)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
+	self->mem = anon(64 * UV_PAGE);
+	ASSERT_NE(NULL, self->mem);
+	ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(fast)
+{
+	EXPECT_CENSUS_UNCHANGED();
+	EXPECT_LE(0, hca_inject_clear());
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+TEST_F(fast, warm_registration_needs_no_command)
+{
+	struct ibv_mr *mr;
+	long umr;
+	int i;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib fills its cache when it likes");
+	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+	ASSERT_EQ(0, hca_commands_reset());
+	umr = hca_counter("umr");
+	for (i = 0; i < 20; i++) {
+		mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
+		ASSERT_NE(NULL, mr);
+		ASSERT_EQ(0, write_at(&self->p, mr->rkey, self->mem, 64, i));
+		ASSERT_EQ(0, ibv_dereg_mr(mr));
+	}
+	EXPECT_EQ(0, hca_commands(NULL));
+	EXPECT_EQ(umr + 40, hca_counter("umr"));
+}
+
+/* The pages of a device that has just come up: keys are ready. */
+TEST_F(fast, a_few_at_once_need_none_either)
+{
+	struct ibv_mr *mr[4];
+	int i;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's");
+	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+	ASSERT_EQ(0, hca_commands_reset());
+	for (i = 0; i < 4; i++) {
+		mr[i] = ibv_reg_mr(self->r.pd, self->mem + i * UV_PAGE, UV_PAGE, REGION_ACCESS);
+		ASSERT_NE(NULL, mr[i]);
+	}
+	EXPECT_EQ(0, hca_commands(NULL));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(0, ibv_dereg_mr(mr[i]));
+}
+
+/* What a region's key was used for before does not matter to the next. */
+TEST_F(fast, a_key_carries_nothing_over)
+{
+	static const int access[] = {
+		REGION_ACCESS, IBV_ACCESS_LOCAL_WRITE, ALL_ACCESS, IBV_ACCESS_REMOTE_READ,
+		ALL_ACCESS | IBV_ACCESS_RELAXED_ORDERING, 0,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING,
+	};
+	uint32_t old = 0;
+	struct ibv_mr *mr;
+	int i, want;
+
+	for (i = 0; i < 40; i++) {
+		size_t pages = 1 + i % 8;
+		uint8_t *start = self->mem + i * UV_PAGE;
+
+		mr = ibv_reg_mr(self->r.pd, start, pages * UV_PAGE, access[i % ARRAY_SIZE(access)]);
+		ASSERT_NE(NULL, mr);
+		want = access[i % ARRAY_SIZE(access)] & IBV_ACCESS_REMOTE_WRITE ?
+			0 : IBV_WC_REM_ACCESS_ERR;
+		EXPECT_EQ(want, write_at(&self->p, mr->rkey, start + pages * UV_PAGE - 8, 8, i));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  write_at(&self->p, mr->rkey, start + pages * UV_PAGE, 8, i));
+		if (i && driver_is("bluebell"))
+			EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, old, start, 8, i));
+		old = mr->rkey;
+		ASSERT_EQ(0, ibv_dereg_mr(mr));
+	}
+}
+
+/* --- Long lists ------------------------------------------------------------------------------- */
+
+FIXTURE(region_of) {
+	struct rdma r;
+	struct pair p;
+	uint8_t *mem;
+};
+
+FIXTURE_VARIANT(region_of) {
+	size_t len;
+};
+
+/* Of 4 KiB pages: one list, two, several; more than 2^16 octowords, so that an offset has more bits. */
+FIXTURE_VARIANT_ADD(region_of, mib_1) { .len = MIB };
+
+FIXTURE_VARIANT_ADD(region_of, mib_32) { .len = 32 * MIB };
+
+FIXTURE_VARIANT_ADD(region_of, mib_33) { .len = 33 * MIB };
+
+FIXTURE_VARIANT_ADD(region_of, mib_100_and_a_page) { .len = 100 * MIB + UV_PAGE };
+
+FIXTURE_VARIANT_ADD(region_of, mib_600) { .len = 600 * MIB };
+
+FIXTURE_SETUP(region_of)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
+	self->mem = anon(variant->len);
+	ASSERT_NE(NULL, self->mem);
+}
+
+FIXTURE_TEARDOWN(region_of)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+TEST_F_TIMEOUT(region_of, pages_is_right_everywhere, 300)
+{
+	size_t pages = variant->len / UV_PAGE, at;
+	struct ibv_mr *mr;
+	int turn;
+
+	for (turn = 0; turn < 2; turn++) {
+		mr = ibv_reg_mr(self->r.pd, self->mem, variant->len, REGION_ACCESS);
+		ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+		/* Across each border of pages at which a list may end, and at some others. */
+		for (at = 0; at < pages; at += 1365) {
+			ASSERT_EQ(0, write_at(&self->p, mr->rkey, self->mem + at * UV_PAGE, 64, at))
+				TH_LOG("page %zu", at);
+		}
+		for (at = 4096; at < pages; at += 4096)
+			ASSERT_EQ(0, write_at(&self->p, mr->rkey, self->mem + at * UV_PAGE - 32, 64,
+					      at + 1)) TH_LOG("page %zu", at);
+		ASSERT_EQ(0, write_at(&self->p, mr->rkey, self->mem + variant->len - 64, 64, 5));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  write_at(&self->p, mr->rkey, self->mem + variant->len - 63, 64, 5));
+		ASSERT_EQ(0, ibv_dereg_mr(mr));
+	}
+}
+
+/* --- Many at once ------------------------------------------------------------------------------ */
+
+struct worker {
+	pthread_t thread;
+	struct rdma *r;
+	struct pair p;
+	uint8_t *mem;
+	unsigned int number, rounds;
+	atomic_bool *stop;
+	const char *wrong;
+};
+
+/* Regions of different sizes, each of them used before it goes. */
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	unsigned int i;
+
+	for (i = 0; i < w->rounds && !w->wrong; i++) {
+		size_t len = UV_PAGE << (i + w->number) % 6;
+		struct ibv_mr *mr = ibv_reg_mr(w->r->pd, w->mem, len, REGION_ACCESS);
+
+		if (!mr) {
+			w->wrong = "ibv_reg_mr";
+			break;
+		}
+		if (write_at(&w->p, mr->rkey, w->mem + len - 64, 64, i + 1000 * w->number))
+			w->wrong = "RDMA WRITE";
+		if (ibv_dereg_mr(mr))
+			w->wrong = "ibv_dereg_mr";
+	}
+	return NULL;
+}
+
+FIXTURE(threads) {
+	struct rdma r;
+	struct worker w[THREADS];
+};
+
+FIXTURE_SETUP(threads)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	int i;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, rdma_open(&self->r));
+	for (i = 0; i < THREADS; i++) {
+		struct worker *w = &self->w[i];
+
+		w->r = &self->r;
+		w->number = i;
+		ASSERT_EQ(0, pair_open(&w->p, &self->r, &cfg, 4096));
+		w->mem = anon(32 * UV_PAGE);
+		ASSERT_NE(NULL, w->mem);
+	}
+	ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(threads)
+{
+	int i;
+
+	EXPECT_CENSUS_UNCHANGED();
+	EXPECT_LE(0, hca_inject_clear());
+	for (i = 0; i < THREADS; i++)
+		pair_close(&self->w[i].p);
+	rdma_close(&self->r);
+}
+
+TEST_F(threads, register_at_the_same_time)
+{
+	int i;
+
+	for (i = 0; i < THREADS; i++) {
+		self->w[i].rounds = 30;
+		ASSERT_EQ(0, pthread_create(&self->w[i].thread, NULL, work, &self->w[i]));
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(self->w[i].thread, NULL);
+		EXPECT_EQ(NULL, self->w[i].wrong)
+			TH_LOG("thread %d: %s", i, self->w[i].wrong);
+	}
+}
+
+TEST_F(threads, survive_failures_of_the_queue_pair)
+{
+	int i, k;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+	for (i = 0; i < THREADS; i++) {
+		self->w[i].rounds = 30;
+		ASSERT_EQ(0, pthread_create(&self->w[i].thread, NULL, work, &self->w[i]));
+	}
+	for (k = 0; k < 5; k++) {
+		EXPECT_EQ(0, hca_do("inject umr 1 %d", 5 * k));
+		usleep(150000);
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(self->w[i].thread, NULL);
+		EXPECT_EQ(NULL, self->w[i].wrong)
+			TH_LOG("thread %d: %s", i, self->w[i].wrong);
+	}
+	EXPECT_LT(0, hca_inject_clear());
+	EXPECT_TRUE(becomes_fast(self->r.pd, self->w[0].mem));
+}
+
+/* --- Failure ------------------------------------------------------------------------------------ */
+
+/* Everything works when the HCA fails a request; and after a while it is fast again. */
+TEST_F(fast, failed_registration_is_made_by_firmware)
+{
+	struct ibv_mr *mr;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+	ASSERT_EQ(0, hca_do("inject umr"));
+	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(1, hca_inject_clear());
+	EXPECT_EQ(0, write_at(&self->p, mr->rkey, self->mem, 64, 1));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, mr->rkey, self->mem, 64, 1));
+	EXPECT_TRUE(becomes_fast(self->r.pd, self->mem));
+}
+
+/* Any part of a long list may be the one that fails. */
+TEST_F(fast, failed_part_of_a_list)
+{
+	const size_t len = 100 * MIB;
+	uint8_t *mem = anon(len);
+	struct ibv_mr *mr;
+	int part;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+	ASSERT_NE(NULL, mem);
+	for (part = 0; part < 4; part++) {
+		ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+		ASSERT_EQ(0, hca_do("inject umr 1 %d", part));
+		mr = ibv_reg_mr(self->r.pd, mem, len, REGION_ACCESS);
+		ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+		EXPECT_EQ(1, hca_inject_clear());
+		EXPECT_EQ(0, write_at(&self->p, mr->rkey, mem, 64, part));
+		EXPECT_EQ(0, write_at(&self->p, mr->rkey, mem + len - 64, 64, part + 1));
+		EXPECT_EQ(0, ibv_dereg_mr(mr));
+		EXPECT_CENSUS_UNCHANGED();
+	}
+	munmap(mem, len);
+}
+
+TEST_F(fast, failed_deregistration_is_done_by_firmware)
+{
+	struct ibv_mr *mr;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, hca_do("inject umr"));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(1, hca_inject_clear());
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, mr->rkey, self->mem, 64, 1));
+}
+
+TEST_F(fast, failed_change_of_access_makes_another_key)
+{
+	struct ibv_mr *mr;
+	uint32_t old;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
+	ASSERT_NE(NULL, mr);
+	old = mr->rkey;
+	ASSERT_EQ(0, hca_do("inject umr"));
+	EXPECT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+	EXPECT_EQ(1, hca_inject_clear());
+	EXPECT_NE(old, mr->rkey);
+	EXPECT_EQ(0, write_at(&self->p, mr->rkey, self->mem, 64, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, old, self->mem, 64, 1));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* A queue pair that will not start again is asked less and less often; firmware does the work. */
+TEST_F(fast, lasting_failure)
+{
+	struct ibv_mr *mr;
+	int i;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+	ASSERT_EQ(0, hca_do("inject op RST2INIT_QP LIM_ERR"));
+	ASSERT_EQ(0, hca_do("inject umr"));
+	for (i = 0; i < 10; i++) {
+		mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
+		ASSERT_NE(NULL, mr);
+		EXPECT_EQ(0, ibv_dereg_mr(mr));
+		usleep(100000);
+	}
+	/* The request, and attempts after 0.1, 0.3 and 0.7 s. */
+	EXPECT_GE(5, hca_inject_clear());
+	EXPECT_TRUE(becomes_fast(self->r.pd, self->mem));
+}
+
+/* --- Keys that nobody uses ---------------------------------------------------------------------- */
+
+#define MANY 300
+
+static long free_keys(void)
+{
+	return hca_census_count("mkey_free");
+}
+
+TEST_F(fast, unused_keys_go_when_memory_is_short)
+{
+	struct ibv_mr *mr[MANY];
+	long before = free_keys();
+	int i, fd;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's");
+	for (i = 0; i < MANY; i++) {
+		mr[i] = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
+		ASSERT_NE(NULL, mr[i]);
+	}
+	for (i = 0; i < MANY; i++)
+		ASSERT_EQ(0, ibv_dereg_mr(mr[i]));
+	/* The next three hundred will need no command, */
+	EXPECT_LE(MANY, free_keys());
+	ASSERT_EQ(0, hca_commands_reset());
+	for (i = 0; i < MANY; i++) {
+		mr[i] = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
+		ASSERT_NE(NULL, mr[i]);
+	}
+	EXPECT_EQ(0, hca_commands(NULL));
+	for (i = 0; i < MANY; i++)
+		ASSERT_EQ(0, ibv_dereg_mr(mr[i]));
+	/* unless the kernel wants its memory back. */
+	fd = open("/proc/sys/vm/drop_caches", O_WRONLY);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 100 && free_keys() > before + 50; i++) {
+		ASSERT_EQ(1, write(fd, "2", 1));
+		usleep(50000);
+	}
+	close(fd);
+	EXPECT_GE(before + 50, free_keys());
+}
+
+/* --- Death and removal --------------------------------------------------------------------------- */
+
+/* Register and deregister until the end, of the process or of the device. */
+static void *register_for_ever(void *arg)
+{
+	struct worker *w = arg;
+	unsigned int i;
+
+	for (i = 0; !atomic_load(w->stop); i++) {
+		struct ibv_mr *mr = ibv_reg_mr(w->r->pd, w->mem, UV_PAGE << (i % 6), REGION_ACCESS);
+
+		if (!mr)
+			break;
+		ibv_dereg_mr(mr);
+	}
+	return NULL;
+}
+
+static int start_workers(struct worker *w, struct rdma *r, atomic_bool *stop)
+{
+	int i;
+
+	for (i = 0; i < THREADS; i++) {
+		w[i].r = r;
+		w[i].stop = stop;
+		w[i].mem = anon(32 * UV_PAGE);
+		if (!w[i].mem || pthread_create(&w[i].thread, NULL, register_for_ever, &w[i]))
+			return -1;
+	}
+	return 0;
+}
+
+TEST(killed_while_it_registers)
+{
+	int ready[2], status, i;
+	struct ibv_mr *mr;
+	struct rdma r;
+	char byte;
+	pid_t pid;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	/* mlx5_ib makes its queue pair for the first region. */
+	ASSERT_EQ(0, rdma_open(&r));
+	mr = ibv_reg_mr(r.pd, anon(UV_PAGE), UV_PAGE, 0);
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, ibv_dereg_mr(mr));
+	rdma_close(&r);
+	ASSERT_EQ(0, hca_census_reset());
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		static struct worker w[THREADS];
+		static atomic_bool stop;
+
+		if (rdma_open(&r) || start_workers(w, &r, &stop) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	close(ready[1]);
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	usleep(300000);
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	/* The file's last reference may go a moment after its process. */
+	for (i = 0; i < 100 && *hca_census_delta(); i++)
+		usleep(50000);
+	EXPECT_CENSUS_UNCHANGED();
+}
+
+#define AUX "/sys/bus/auxiliary"
+
+/* The name of the auxiliary device that the verbs driver is bound to, and of that driver. */
+static int bound_device(char *device, char *driver, size_t size)
+{
+	DIR *dir = opendir(AUX "/devices");
+	struct dirent *entry;
+	char path[512], target[512];
+	int ret = -1;
+	ssize_t n;
+
+	while (dir && ret && (entry = readdir(dir))) {
+		if (!strstr(entry->d_name, ".rdma."))
+			continue;
+		snprintf(path, sizeof(path), AUX "/devices/%s/driver", entry->d_name);
+		n = readlink(path, target, sizeof(target) - 1);
+		if (n < 0)
+			continue;
+		target[n] = 0;
+		snprintf(device, size, "%.127s", entry->d_name);
+		snprintf(driver, size, "%.127s", strrchr(target, '/') + 1);
+		ret = 0;
+	}
+	if (dir)
+		closedir(dir);
+	return ret;
+}
+
+static int bind_device(const char *what, const char *device, const char *driver)
+{
+	char path[512];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), AUX "/drivers/%s/%s", driver, what);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, device, strlen(device)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* The last test: it takes the device away while threads register, and brings it back. */
+TEST(removed_while_a_process_registers)
+{
+	char device[128], driver[128];
+	static struct worker w[THREADS];
+	static atomic_bool stop;
+	struct rdma r;
+	int i;
+
+	ASSERT_EQ(0, bound_device(device, driver, sizeof(device)));
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, start_workers(w, &r, &stop));
+	usleep(300000);
+	ASSERT_EQ(0, bind_device("unbind", device, driver));
+	for (i = 0; i < THREADS; i++)
+		pthread_join(w[i].thread, NULL);
+	EXPECT_EQ(NULL, ibv_reg_mr(r.pd, w[0].mem, UV_PAGE, REGION_ACCESS));
+	EXPECT_EQ(0, bind_device("bind", device, driver));
+	/* What the process still holds is gone; a new one starts afresh. */
+	ibv_close_device(r.ctx);
+	for (i = 0; i < 100; i++) {
+		if (!rdma_open(&r))
+			break;
+		usleep(50000);
+	}
+	ASSERT_GT(100, i);
+	rdma_close(&r);
+}
+
+TEST_HARNESS_MAIN
