@@ -363,7 +363,7 @@ static void translation_list_is_not_what_the_core_says(struct kunit *test)
 static void free_key_is_laid_out_wrong(struct kunit *test)
 {
 	static const struct golden want[GOLDEN_MAX] = {
-		{ 0x00, 0x02000000 }, { 0x10, 0x40800400 }, { 0x14, 0xffffff09 },
+		{ 0x00, 0x02000000 }, { 0x10, 0x40008500 }, { 0x14, 0xffffff09 },
 		{ 0x1c, 0x00000007 }, { 0x44, 0x00000020 }, { 0x48, 0x0000000c },
 	};
 	static const struct mlx5_ib_mkc_attr attr = { .pdn = 7, .variant = 9, .page_shift = 12 };

@@ -47,7 +47,10 @@ static int write_at(struct pair *p, uint32_t rkey, uint8_t *at, size_t len, unsi
 	return status;
 }
 
-/* Register and deregister until that needs no command: the queue pair works, a key is there. */
+/*
+ * Register and deregister until that needs no command, nor makes any work in the background: the
+ * queue pair works, keys are there.
+ */
 static bool becomes_fast(struct ibv_pd *pd, void *mem)
 {
 	struct ibv_mr *mr;
@@ -58,9 +61,9 @@ static bool becomes_fast(struct ibv_pd *pd, void *mem)
 		mr = ibv_reg_mr(pd, mem, UV_PAGE, REGION_ACCESS);
 		if (!mr || ibv_dereg_mr(mr))
 			return false;
+		usleep(20000);
 		if (!hca_commands(NULL))
 			return true;
-		usleep(20000);
 	}
 	return false;
 }
@@ -113,21 +116,23 @@ TEST_F(fast, warm_registration_needs_no_command)
 	EXPECT_EQ(umr + 40, hca_counter("umr"));
 }
 
-/* The pages of a device that has just come up: keys are ready. */
-TEST_F(fast, a_few_at_once_need_none_either)
+/* Not even several at once, of which none has gone before: keys are ready. */
+TEST_F(fast, a_few_at_once_wait_for_none_either)
 {
 	struct ibv_mr *mr[4];
+	long umr;
 	int i;
 
 	if (!driver_is("bluebell"))
 		SKIP(return, "a promise of bluebell's");
 	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
-	ASSERT_EQ(0, hca_commands_reset());
+	umr = hca_counter("umr");
 	for (i = 0; i < 4; i++) {
 		mr[i] = ibv_reg_mr(self->r.pd, self->mem + i * UV_PAGE, UV_PAGE, REGION_ACCESS);
 		ASSERT_NE(NULL, mr[i]);
 	}
-	EXPECT_EQ(0, hca_commands(NULL));
+	/* Each by a request; firmware may be making the next keys meanwhile. */
+	EXPECT_EQ(umr + 4, hca_counter("umr"));
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, ibv_dereg_mr(mr[i]));
 }
@@ -459,14 +464,14 @@ TEST_F(fast, unused_keys_go_when_memory_is_short)
 	}
 	for (i = 0; i < MANY; i++)
 		ASSERT_EQ(0, ibv_dereg_mr(mr[i]));
-	/* The next three hundred will need no command, */
+	/* The next three hundred will need none, but for those made ahead of a larger number, */
 	EXPECT_LE(MANY, free_keys());
 	ASSERT_EQ(0, hca_commands_reset());
 	for (i = 0; i < MANY; i++) {
 		mr[i] = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
 		ASSERT_NE(NULL, mr[i]);
 	}
-	EXPECT_EQ(0, hca_commands(NULL));
+	EXPECT_GE(8, hca_commands(NULL));
 	for (i = 0; i < MANY; i++)
 		ASSERT_EQ(0, ibv_dereg_mr(mr[i]));
 	/* unless the kernel wants its memory back. */
