@@ -66,6 +66,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.destroy_qp = mlx5_ib_destroy_qp,
 
 	.reg_user_mr = mlx5_ib_reg_user_mr,
+	.reg_user_mr_dmabuf = mlx5_ib_reg_user_mr_dmabuf,
 	.rereg_user_mr = mlx5_ib_rereg_user_mr,
 	.dereg_mr = mlx5_ib_dereg_mr,
 

@@ -159,12 +159,21 @@ static int put_key(struct mlx5_ib_dev *dev, int class, u32 mkey)
 	return err;
 }
 
-/*
- * Make a region over @mem. A reference on @mem passes to the region if all
- * goes well, and stays with the caller if not.
+/**
+ * mlx5_ib_create_mr - make a region over memory that is pinned
+ * @pd: protection domain
+ * @mem: the memory; a reference passes to the region if all goes well, and stays
+ *	with the caller if not
+ * @iova: first address of the region
+ * @length: bytes
+ * @access: enum ib_access_flags, checked
+ *
+ * May sleep.
+ *
+ * Return: the region or an ERR_PTR.
  */
-static struct ib_mr *create_mr(struct ib_pd *pd, struct mlx5_ib_mr_mem *mem, u64 iova, u64 length,
-			       u32 access)
+struct ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct mlx5_ib_mr_mem *mem, u64 iova,
+				u64 length, u32 access)
 {
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
 	struct mlx5_ib_mkc_attr attr = {
@@ -209,7 +218,7 @@ static struct ib_mr *pin_and_create(struct ib_pd *pd, u64 start, u64 length, u64
 
 	if (IS_ERR(mem))
 		return ERR_CAST(mem);
-	mr = create_mr(pd, mem, iova, length, access);
+	mr = mlx5_ib_create_mr(pd, mem, iova, length, access);
 	if (!IS_ERR(mr))
 		retain_and_null_ptr(mem);
 	return mr;
@@ -320,8 +329,11 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 
 	if (change_in_place(dev, old, access, to_mpd(pd)->pdn, &caps))
 		return NULL;
+	/* Its exporter revokes one key. */
+	if (old->mem->umem->is_dmabuf)
+		return ERR_PTR(-EOPNOTSUPP);
 
-	mr = create_mr(pd, old->mem, ibmr->iova, ibmr->length, access);
+	mr = mlx5_ib_create_mr(pd, old->mem, ibmr->iova, ibmr->length, access);
 	if (!IS_ERR(mr))
 		refcount_inc(&old->mem->refs);
 	return mr;
@@ -344,7 +356,9 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
 	int err;
 
-	err = put_key(dev, mr->class, ibmr->lkey);
+	if (mr->mem && mr->mem->umem->is_dmabuf)
+		mlx5_ib_revoke_dmabuf_mr(mr);
+	err = mr->key_gone ? 0 : put_key(dev, mr->class, ibmr->lkey);
 	/* The key is there and ours: firmware has nothing else against it. */
 	if (err == -EINVAL && mr->class < 0)
 		err = -EBUSY;

@@ -29,12 +29,15 @@ struct mlx5_ib_mr_mem {
  * @mem: the memory, given up after DESTROY_MKEY; NULL if it is the device's
  * @access: enum ib_access_flags it was registered with
  * @class: of the key, see mlx5_ib_cache_class()
+ * @key_gone: an exporter took the memory back, and the key had to be destroyed.
+ *	Guarded by the dma-buf's reservation lock
  */
 struct mlx5_ib_mr {
 	struct ib_mr ibmr;
 	struct mlx5_ib_mr_mem *mem;
 	u32 access;
 	int class;
+	bool key_gone;
 };
 
 static inline struct mlx5_ib_mr *to_mmr(struct ib_mr *ibmr)
@@ -45,11 +48,19 @@ static inline struct mlx5_ib_mr *to_mmr(struct ib_mr *ibmr)
 struct mlx5_ib_mkey_caps;
 
 void mlx5_ib_get_mkey_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey_caps *caps);
+struct ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct mlx5_ib_mr_mem *mem, u64 iova,
+				u64 length, u32 access);
 struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				  struct ib_dmah *dmah, struct ib_udata *udata);
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,
 				    struct ib_udata *udata);
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+/* dmabuf.c */
+struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+					 int fd, int access, struct ib_dmah *dmah,
+					 struct uverbs_attr_bundle *attrs);
+void mlx5_ib_revoke_dmabuf_mr(struct mlx5_ib_mr *mr);
 
 #endif /* BLUEBELL_MR_H */
