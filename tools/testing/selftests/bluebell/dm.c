@@ -14,7 +14,7 @@
 #define TEST_AND_SET	1
 #define NO_DM "the device has no memory of its own"
 
-/* --- The mmap space ------------------------------------------------------------------------------ */
+/* --- The mmap space -------------------------------------------------------------------------- */
 
 static void *raw_map(int fd, uint16_t page_idx, size_t len, int prot, int flags)
 {
@@ -374,7 +374,8 @@ FIXTURE_TEARDOWN(dm_mr)
 	rdma_close(&self->r);
 }
 
-static int rdma_op(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va, size_t len)
+static int rdma_op(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
+		   size_t len)
 {
 	struct ibv_send_wr wr = { .opcode = opcode };
 	struct ibv_wc wc;

@@ -6,6 +6,8 @@
  * when tried again.
  */
 #include <fcntl.h>
+#include <linux/dma-heap.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 
 #include "test.h"
@@ -29,6 +31,9 @@ struct env {
 	struct uv_uar uar;
 	struct uv_dm dm;
 	uint32_t dm_mr;
+	struct ib_uverbs_alloc_mw_resp mw;
+	int dmabuf;
+	uint32_t dmabuf_mr;
 	uint32_t new_pd, new_ah;
 	uint32_t cqn;
 	struct ib_uverbs_create_cq_resp new_cq;
@@ -415,6 +420,62 @@ static int fini_dm_mr(struct env *e)
 	return act_dereg_dm_mr(e) ?: act_free_dm(e);
 }
 
+static int act_alloc_mw(struct env *e)
+{
+	struct ib_uverbs_alloc_mw req = { .pd_handle = e->pd, .mw_type = IBV_MW_TYPE_2 };
+
+	return uv_cmd(e->uv.fd, IB_USER_VERBS_CMD_ALLOC_MW, &req, sizeof(req), &e->mw,
+		      sizeof(e->mw), NULL, 0, NULL, 0);
+}
+
+static int act_dealloc_mw(struct env *e)
+{
+	struct ib_uverbs_dealloc_mw req = { .mw_handle = e->mw.mw_handle };
+
+	return uv_cmd(e->uv.fd, IB_USER_VERBS_CMD_DEALLOC_MW, &req, sizeof(req), NULL, 0, NULL, 0,
+		      NULL, 0);
+}
+
+static int prep_dmabuf(struct env *e)
+{
+	struct dma_heap_allocation_data req = { .len = 4 * UV_PAGE, .fd_flags = O_RDWR };
+	int heap = open("/dev/dma_heap/system", O_RDWR);
+	int ret;
+
+	if (heap < 0)
+		return -errno;
+	ret = ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &req) ? -errno : 0;
+	close(heap);
+	e->dmabuf = req.fd;
+	return ret;
+}
+
+static int act_reg_dmabuf_mr(struct env *e)
+{
+	return uv_reg_dmabuf_mr(e->uv.fd, e->pd, 0, 4 * UV_PAGE, 0, e->dmabuf,
+				IBV_ACCESS_LOCAL_WRITE, &e->dmabuf_mr);
+}
+
+static int act_dereg_dmabuf_mr(struct env *e)
+{
+	return uv_dereg_mr(e->uv.fd, e->dmabuf_mr);
+}
+
+static int fini_dmabuf(struct env *e)
+{
+	return close(e->dmabuf) ? -errno : 0;
+}
+
+static int prep_dmabuf_mr(struct env *e)
+{
+	return prep_dmabuf(e) ?: act_reg_dmabuf_mr(e);
+}
+
+static int fini_dmabuf_mr(struct env *e)
+{
+	return act_dereg_dmabuf_mr(e) ?: fini_dmabuf(e);
+}
+
 static int act_query_device(struct env *e)
 {
 	struct ib_uverbs_ex_query_device req = {};
@@ -446,6 +507,7 @@ FIXTURE(verb) {
 FIXTURE_VARIANT(verb) {
 	struct verb v;
 	bool opens_itself;
+	bool mlx5_ib_cannot;	/* without on-demand paging */
 	bool mlx5_ib_leaks;	/* or goes on as if nothing had been refused: seen in Linux 7.2 */
 };
 
@@ -583,6 +645,24 @@ FIXTURE_VARIANT_ADD(verb, dereg_dm_mr) {
 	.v = { prep_dm_mr, act_dereg_dm_mr, act_reg_dm_mr, fini_dm_mr, true },
 };
 
+FIXTURE_VARIANT_ADD(verb, alloc_mw) {
+	.v = { NULL, act_alloc_mw, act_dealloc_mw, NULL },
+};
+
+FIXTURE_VARIANT_ADD(verb, dealloc_mw) {
+	.v = { act_alloc_mw, act_dealloc_mw, act_alloc_mw, act_dealloc_mw, true },
+};
+
+FIXTURE_VARIANT_ADD(verb, reg_dmabuf_mr) {
+	.mlx5_ib_cannot = true,
+	.v = { prep_dmabuf, act_reg_dmabuf_mr, act_dereg_dmabuf_mr, fini_dmabuf },
+};
+
+FIXTURE_VARIANT_ADD(verb, dereg_dmabuf_mr) {
+	.mlx5_ib_cannot = true,
+	.v = { prep_dmabuf_mr, act_dereg_dmabuf_mr, act_reg_dmabuf_mr, fini_dmabuf_mr, true },
+};
+
 FIXTURE_VARIANT_ADD(verb, mmap_uar) {
 	.v = { NULL, act_mmap_uar, undo_map, NULL },
 };
@@ -642,6 +722,8 @@ TEST_F(verb, every_firmware_command)
 	long pinned;
 	int ret, fired;
 
+	if (variant->mlx5_ib_cannot && driver_is("mlx5_ib"))
+		SKIP(return, "mlx5_ib wants on-demand paging for this");
 	if (variant->mlx5_ib_leaks && driver_is("mlx5_ib"))
 		SKIP(return, "mlx5_ib leaks or forgives what the device refused");
 	if (!hca_ctl_present())

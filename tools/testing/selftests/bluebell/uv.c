@@ -18,7 +18,7 @@
 #include "rdma.h"
 #include "uv.h"
 
-#define MAX_ATTRS 8
+#define MAX_ATTRS 9
 
 /**
  * uv_open_fd - open the character device of the first RDMA device, with no context yet
@@ -562,6 +562,28 @@ int uv_reg_dm_mr(int fd, uint32_t pd, uint32_t dm, uint64_t offset, uint64_t len
 		attr_out(UVERBS_ATTR_REG_DM_MR_RESP_RKEY, &rkey, sizeof(rkey)),
 	};
 	int ret = uv_ioctl(fd, UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, attrs, 8);
+
+	*mr = attrs[0].data;
+	return ret;
+}
+
+int uv_reg_dmabuf_mr(int fd, uint32_t pd, uint64_t offset, uint64_t len, uint64_t iova,
+		     uint32_t dmabuf, uint32_t access, uint32_t *mr)
+{
+	uint32_t lkey, rkey;
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = UVERBS_ATTR_REG_DMABUF_MR_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		{ .attr_id = UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE,
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = pd },
+		attr_in(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &offset, sizeof(offset)),
+		attr_in(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &len, sizeof(len)),
+		attr_in(UVERBS_ATTR_REG_DMABUF_MR_IOVA, &iova, sizeof(iova)),
+		attr_in(UVERBS_ATTR_REG_DMABUF_MR_FD, &dmabuf, sizeof(dmabuf)),
+		attr_in(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, &access, sizeof(access)),
+		attr_out(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &lkey, sizeof(lkey)),
+		attr_out(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &rkey, sizeof(rkey)),
+	};
+	int ret = uv_ioctl(fd, UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, attrs, 9);
 
 	*mr = attrs[0].data;
 	return ret;

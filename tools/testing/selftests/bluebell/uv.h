@@ -128,6 +128,9 @@ int uv_dm_op(int fd, uint32_t handle, uint8_t op, uint64_t *offset, uint16_t *pa
 int uv_reg_dm_mr(int fd, uint32_t pd, uint32_t dm, uint64_t offset, uint64_t len, uint32_t access,
 		 uint32_t *mr);
 
+int uv_reg_dmabuf_mr(int fd, uint32_t pd, uint64_t offset, uint64_t len, uint64_t iova,
+		     uint32_t dmabuf, uint32_t access, uint32_t *mr);
+
 long uv_pinned_pages(void);
 
 #endif

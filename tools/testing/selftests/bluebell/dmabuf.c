@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Regions over a dma-buf, whose exporter here is udmabuf: what they reach, what is refused, and that
+ * they leave nothing behind.
+ */
+#include <fcntl.h>
+#include <linux/udmabuf.h>
+#include <sys/ioctl.h>
+
+#include "test.h"
+
+#define PAGES	16
+#define SIZE	(PAGES * UV_PAGE)
+
+FIXTURE(dmabuf) {
+	struct rdma r;
+	struct pair p;
+	int memfd, fd;
+	uint8_t *mem;
+	long pinned;
+};
+
+/* Pages of a memfd in another order than in the file, so that they don't lie together. */
+static int export_pages(int memfd)
+{
+	struct {
+		struct udmabuf_create_list list;
+		struct udmabuf_create_item item[PAGES];
+	} req = { .list = { .flags = UDMABUF_FLAGS_CLOEXEC, .count = PAGES } };
+	int dev = open("/dev/udmabuf", O_RDWR), fd;
+	unsigned int i;
+
+	if (dev < 0)
+		return -errno;
+	for (i = 0; i < PAGES; i++)
+		req.item[i] = (struct udmabuf_create_item){
+			.memfd = memfd, .offset = (i * 7 % PAGES) * UV_PAGE, .size = UV_PAGE,
+		};
+	fd = ioctl(dev, UDMABUF_CREATE_LIST, &req);
+	if (fd < 0)
+		fd = -errno;
+	close(dev);
+	return fd;
+}
+
+/* Where the program sees byte @at of the dma-buf. */
+static uint8_t *at(uint8_t *mem, size_t at)
+{
+	return mem + (at / UV_PAGE * 7 % PAGES) * UV_PAGE + at % UV_PAGE;
+}
+
+/* mlx5_ib registers none on a device that cannot fault: its regions follow the memory. */
+static bool no_dmabuf(struct rdma *r, int fd)
+{
+	struct ibv_mr *mr = ibv_reg_dmabuf_mr(r->pd, 0, UV_PAGE, 0, fd, 0);
+	int err = errno;
+
+	if (mr)
+		ibv_dereg_mr(mr);
+	return !mr && err == EOPNOTSUPP && !driver_is("bluebell");
+}
+
+FIXTURE_SETUP(dmabuf)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	self->memfd = memfd_create("dmabuf", MFD_ALLOW_SEALING);
+	ASSERT_LE(0, self->memfd);
+	ASSERT_EQ(0, ftruncate(self->memfd, SIZE));
+	ASSERT_EQ(0, fcntl(self->memfd, F_ADD_SEALS, F_SEAL_SHRINK));
+	self->mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, self->memfd, 0);
+	ASSERT_NE(MAP_FAILED, self->mem);
+	self->fd = export_pages(self->memfd);
+	ASSERT_LE(0, self->fd) TH_LOG("udmabuf: %s", strerror(-self->fd));
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, SIZE));
+	self->pinned = uv_pinned_pages();
+	if (no_dmabuf(&self->r, self->fd))
+		SKIP(return, "mlx5_ib wants on-demand paging for this");
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(dmabuf)
+{
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	pair_close(&self->p);
+	rdma_close(&self->r);
+	munmap(self->mem, SIZE);
+	close(self->fd);
+	close(self->memfd);
+}
+
+static int rdma_op(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
+		   size_t len)
+{
+	struct ibv_send_wr wr = { .opcode = opcode };
+	struct ibv_wc wc;
+	int status;
+
+	wr.wr.rdma.remote_addr = va;
+	wr.wr.rdma.rkey = rkey;
+	if (post_send(p, &wr, p->buf[0], len))
+		return -1;
+	status = reap(p->cq[0], &wc);
+	if (status)
+		pair_reconnect(p);
+	return status;
+}
+
+TEST_F(dmabuf, is_reached_from_end_to_end_and_no_further)
+{
+	static const struct { uint64_t offset, len, iova; } cases[] = {
+		{ 0, SIZE, 0 }, { 0, SIZE, 0x7000000 }, { 100, 5000, 100 },
+		{ 3 * UV_PAGE + 77, 9 * UV_PAGE, 0x40000000 + 77 },
+		{ SIZE - 1, 1, UV_PAGE - 1 },
+		{ 5 * UV_PAGE, UV_PAGE, 5 * UV_PAGE },
+	};
+	struct ibv_mr *mr;
+	size_t c, i;
+
+	for (c = 0; c < ARRAY_SIZE(cases); c++) {
+		uint64_t off = cases[c].offset, len = cases[c].len, iova = cases[c].iova;
+
+		memset(self->mem, 0, SIZE);
+		mr = ibv_reg_dmabuf_mr(self->r.pd, off, len, iova, self->fd, ALL_ACCESS);
+		ASSERT_NE(NULL, mr) TH_LOG("case %zu: errno %d", c, errno);
+		fill(self->p.buf[0], len, c);
+		ASSERT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, iova, len))
+			TH_LOG("case %zu", c);
+		for (i = 0; i < len; i++)
+			if (*at(self->mem, off + i) != self->p.buf[0][i])
+				break;
+		EXPECT_EQ(len, i) TH_LOG("case %zu", c);
+		if (off)
+			EXPECT_EQ(0, *at(self->mem, off - 1));
+		if (off + len < SIZE)
+			EXPECT_EQ(0, *at(self->mem, off + len));
+		memset(self->p.buf[0], 0, len);
+		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova, len));
+		EXPECT_TRUE(same_fill(self->p.buf[0], len, c)) TH_LOG("case %zu", c);
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova + len, 1));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova - 1, 1));
+		EXPECT_EQ(0, ibv_dereg_mr(mr));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova, 1));
+	}
+}
+
+TEST_F(dmabuf, access_is_what_was_asked_for)
+{
+	struct ibv_mr *mr = ibv_reg_dmabuf_mr(self->r.pd, 0, SIZE, 0, self->fd,
+					      IBV_ACCESS_REMOTE_READ);
+
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 8));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* The region holds the memory: neither the descriptor nor the file is needed any more. */
+TEST_F(dmabuf, region_outlives_the_descriptor)
+{
+	int memfd = memfd_create("gone", MFD_ALLOW_SEALING), fd;
+	struct ibv_mr *mr;
+
+	ASSERT_EQ(0, ftruncate(memfd, SIZE));
+	ASSERT_EQ(0, fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK));
+	fd = export_pages(memfd);
+	ASSERT_LE(0, fd);
+	mr = ibv_reg_dmabuf_mr(self->r.pd, 0, SIZE, 0, fd, ALL_ACCESS);
+	ASSERT_NE(NULL, mr);
+	close(fd);
+	close(memfd);
+	fill(self->p.buf[0], SIZE, 3);
+	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, SIZE));
+	memset(self->p.buf[0], 0, SIZE);
+	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, SIZE));
+	EXPECT_TRUE(same_fill(self->p.buf[0], SIZE, 3));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+TEST_F(dmabuf, many_regions_over_one)
+{
+	struct ibv_mr *mr[10];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(mr); i++) {
+		mr[i] = ibv_reg_dmabuf_mr(self->r.pd, i * UV_PAGE, 2 * UV_PAGE, 0, self->fd,
+					  ALL_ACCESS);
+		ASSERT_NE(NULL, mr[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(mr); i++) {
+		*at(self->mem, i * UV_PAGE) = i + 1;
+		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr[i]->rkey, 0, 1));
+		EXPECT_EQ(i + 1, self->p.buf[0][0]);
+		EXPECT_EQ(0, ibv_dereg_mr(mr[i]));
+	}
+}
+
+TEST_F(dmabuf, what_cannot_be_is_refused)
+{
+	static const struct { uint64_t offset, len, iova; } bad[] = {
+		{ 0, SIZE + 1, 0 }, { SIZE, 1, 0 }, { 1, SIZE, 1 }, { 0, 0, 0 }, { 0, ~0ull, 0 },
+		{ ~0ull << 12, UV_PAGE, 0 }, { ~0ull << 12, 2 * UV_PAGE, 0 }, { 8, 64, 0 },
+		{ 0, 64, 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(NULL, ibv_reg_dmabuf_mr(self->r.pd, bad[i].offset, bad[i].len,
+						  bad[i].iova, self->fd, ALL_ACCESS))
+			TH_LOG("case %zu", i);
+		EXPECT_EQ(EINVAL, errno) TH_LOG("case %zu", i);
+	}
+	EXPECT_EQ(NULL, ibv_reg_dmabuf_mr(self->r.pd, 0, UV_PAGE, 0, -1, ALL_ACCESS));
+	EXPECT_EQ(EBADF, errno);
+	EXPECT_EQ(NULL, ibv_reg_dmabuf_mr(self->r.pd, 0, UV_PAGE, 0, self->memfd, ALL_ACCESS));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(NULL, ibv_reg_dmabuf_mr(self->r.pd, 0, UV_PAGE, 0, self->fd,
+					  IBV_ACCESS_REMOTE_WRITE));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(NULL, ibv_reg_dmabuf_mr(self->r.pd, 0, UV_PAGE, 0, self->fd,
+					  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND));
+}
+
+/* To memory of the process, and rights where the key can keep its number. */
+TEST_F(dmabuf, reregistration)
+{
+	struct ibv_mr *mr = ibv_reg_dmabuf_mr(self->r.pd, 0, SIZE, 0, self->fd, ALL_ACCESS);
+	void *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int ret;
+
+	ASSERT_NE(NULL, mr);
+	ret = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_READ);
+	if (!ret) {
+		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 8));
+	} else {
+		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 8));
+	}
+	ret = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS, NULL,
+			   mem, UV_PAGE, ALL_ACCESS);
+	if (!ret) {
+		fill(self->p.buf[0], UV_PAGE, 9);
+		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, (uintptr_t)mem,
+				     UV_PAGE));
+		EXPECT_TRUE(same_fill(mem, UV_PAGE, 9));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+	}
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	munmap(mem, UV_PAGE);
+}
+
+TEST_HARNESS_MAIN

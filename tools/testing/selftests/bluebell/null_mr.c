@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The null region: what is written to it vanishes, what is read from it is zero, and it is for one's
+ * own work requests only.
+ */
+#include "test.h"
+
+#define LEN 3000
+
+FIXTURE(null_mr) {
+	struct rdma r;
+	struct pair p;
+	struct ibv_mr *null;
+};
+
+FIXTURE_SETUP(null_mr)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .send_sge = 3, .recv_sge = 3 };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 8192));
+	self->null = ibv_alloc_null_mr(self->r.pd);
+	if (!self->null && errno == ENOTSUP)
+		SKIP(return, "the device has no key that takes and gives nothing");
+	ASSERT_NE(NULL, self->null) TH_LOG("errno %d", errno);
+}
+
+FIXTURE_TEARDOWN(null_mr)
+{
+	if (self->null)
+		EXPECT_EQ(0, ibv_dereg_mr(self->null));
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+/* A request of up to three pieces at the first queue pair; its completion's status. */
+static int gather(struct pair *p, enum ibv_wr_opcode opcode, struct ibv_sge *sge, int n,
+		  uint32_t rkey)
+{
+	struct ibv_send_wr wr = {
+		.opcode = opcode, .send_flags = IBV_SEND_SIGNALED, .sg_list = sge, .num_sge = n,
+	}, *bad;
+	struct ibv_wc wc;
+	int status;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)p->buf[1];
+	wr.wr.rdma.rkey = rkey;
+	if (ibv_post_send(p->qp[0], &wr, &bad))
+		return -1;
+	status = reap(p->cq[0], &wc);
+	if (status)
+		pair_reconnect(p);
+	return status;
+}
+
+TEST_F(null_mr, reads_as_zeros)
+{
+	struct ibv_sge sge = { .addr = 12345, .length = LEN, .lkey = self->null->lkey };
+	size_t i;
+
+	memset(self->p.buf[1], 0xff, LEN + 1);
+	EXPECT_EQ(0, gather(&self->p, IBV_WR_RDMA_WRITE, &sge, 1, self->p.mr->rkey));
+	for (i = 0; i < LEN; i++)
+		ASSERT_EQ(0, self->p.buf[1][i]) TH_LOG("byte %zu", i);
+	EXPECT_EQ(0xff, self->p.buf[1][LEN]);
+}
+
+/* From a part in the middle: what is before and behind it arrives where it should. */
+TEST_F(null_mr, is_one_of_several_pieces)
+{
+	struct ibv_sge sge[] = {
+		{ .addr = (uintptr_t)self->p.buf[0], .length = 100, .lkey = self->p.mr->lkey },
+		{ .addr = 0, .length = 1000, .lkey = self->null->lkey },
+		{ .addr = (uintptr_t)self->p.buf[0] + 1100, .length = 200,
+		  .lkey = self->p.mr->lkey },
+	};
+	uint8_t before[1300];
+
+	/* Read: the middle is thrown away. */
+	fill(self->p.buf[1], 1300, 4);
+	memset(self->p.buf[0], 0x5a, 1400);
+	memset(before, 0x5a, sizeof(before));
+	EXPECT_EQ(0, gather(&self->p, IBV_WR_RDMA_READ, sge, 3, self->p.mr->rkey));
+	EXPECT_EQ(0, memcmp(self->p.buf[0], self->p.buf[1], 100));
+	EXPECT_EQ(0, memcmp(self->p.buf[0] + 100, before, 1000));
+	EXPECT_EQ(0, memcmp(self->p.buf[0] + 1100, self->p.buf[1] + 1100, 200));
+	/* Write: the middle is zero. */
+	memset(self->p.buf[0], 0x5a, 1400);
+	EXPECT_EQ(0, gather(&self->p, IBV_WR_RDMA_WRITE, sge, 3, self->p.mr->rkey));
+	memset(before, 0, 1000);
+	EXPECT_EQ(0, memcmp(self->p.buf[1], self->p.buf[0], 100));
+	EXPECT_EQ(0, memcmp(self->p.buf[1] + 100, before, 1000));
+	EXPECT_EQ(0, memcmp(self->p.buf[1] + 1100, self->p.buf[0] + 1100, 200));
+}
+
+TEST_F(null_mr, receives_into_nothing)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->null, (void *)~0xfffful, LEN, 7));
+	fill(self->p.buf[0], LEN, 1);
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], LEN));
+	EXPECT_EQ(0, reap(self->p.cq[0], &wc));
+	EXPECT_EQ(0, reap(self->p.cq[1], &wc));
+	EXPECT_EQ(7, wc.wr_id);
+	EXPECT_EQ(LEN, wc.byte_len);
+}
+
+TEST_F(null_mr, is_no_key_for_peers)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)self->p.buf[0], .length = 8, .lkey = self->p.mr->lkey,
+	};
+
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  gather(&self->p, IBV_WR_RDMA_READ, &sge, 1, self->null->lkey));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  gather(&self->p, IBV_WR_RDMA_WRITE, &sge, 1, self->null->lkey));
+}
+
+TEST_HARNESS_MAIN
