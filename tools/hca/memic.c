@@ -151,7 +151,7 @@ struct obj *memic_find(struct hca *hca, uint64_t addr, uint64_t len, uint16_t ui
 	a = first_overlap(hca, addr, len);
 	if (!a || addr < a->start || addr + len > a->start + a->size)
 		return NULL;
-	/* ALLOC_MEMIC knows no user ids: all of it is the kernel's, who says which process has it. */
+	/* ALLOC_MEMIC knows no user ids: all of it is the kernel's, who gives it to processes. */
 	return a->obj.uid == uid ? &a->obj : NULL;
 }
 
@@ -167,8 +167,8 @@ int memic_region(struct hca *hca, uint64_t *off, uint64_t *len)
 }
 
 /*
- * The byte that an operation's window stands for at @off; NULL, and *@op is MEMIC_OPS if @off is in
- * no window at all, if nobody has made an address of it or the access has not the one width there is.
+ * The byte that an operation's window stands for at @off; *@op is MEMIC_OPS if @off is in none.
+ * NULL if nobody has made an address of it, or the access has not the one width there is.
  */
 static uint8_t *op_ptr(struct hca *hca, uint64_t off, uint32_t len, unsigned int *op)
 {
@@ -191,7 +191,7 @@ static uint8_t *op_ptr(struct hca *hca, uint64_t off, uint32_t len, unsigned int
  * @buf: where to
  * @len: bytes
  *
- * The memory reads as what it is, whoever owns it: who may map which page is the driver's business.
+ * The memory reads as what it is, whoever owns it: who maps which page is the driver's business.
  * A window with an operation that has no address reads as zero, and that is counted as a drop.
  *
  * Return: false if there is no device memory at @off.
@@ -280,15 +280,16 @@ static uint8_t alloc_memic(struct hca *hca, struct cmd *cmd)
 	if (check_on(hca, cmd))
 		return ST_BAD_OP;
 	if (!size || size % unit || size > cap_mem(hca, max_memic_size))
-		return cmd_fail(cmd, ST_BAD_PARAM, "%u bytes: not a multiple of %u, or over %u", size,
-				unit, (uint32_t)cap_mem(hca, max_memic_size));
+		return cmd_fail(cmd, ST_BAD_PARAM, "%u bytes: not a multiple of %u, or over %u",
+				size, unit, (uint32_t)cap_mem(hca, max_memic_size));
 	if (log_align > cap_mem(hca, log_max_memic_addr_alignment))
 		return cmd_fail(cmd, ST_BAD_PARAM, "alignment 2^%u", log_align);
 	if (!range || !memic_ptr(hca, at, range))
 		return cmd_fail(cmd, ST_BAD_PARAM, "range 0x%llx+0x%x is not device memory",
 				(unsigned long long)at, range);
 	if (obj_count(hca, OBJ_MEMIC) >= r->limit - r->first)
-		return cmd_fail(cmd, ST_LIM, "all %u allocations are taken", r->limit - r->first);
+		return cmd_fail(cmd, ST_LIM, "all %u allocations are taken",
+				r->limit - r->first);
 	if (!place(hca, &at, at + range, size, (uint64_t)MEMIC_UNIT << log_align))
 		return cmd_fail(cmd, ST_NO_RES, "no %u bytes are free in the range", size);
 	a = (struct memic *)obj_new_at(hca, OBJ_MEMIC,

@@ -576,7 +576,10 @@ static uint8_t create_memic(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 	if (IFC_GET(mkc, mk->mkc, translations_octword_size) ||
 	    IFC_GET(create_mkey_in, cmd->in, translations_octword_actual_size))
 		return cmd_fail(cmd, ST_BAD_PARAM, "translations of device memory");
-	mk->memic = memic_find(hca, mk->memic_addr, mk->len, cmd->uid);
+	/* Of no bytes, it may begin where the allocation ends. */
+	mk->memic = memic_find(hca, mk->memic_addr, mk->len ? mk->len : 1, cmd->uid);
+	if (!mk->memic && !mk->len)
+		mk->memic = memic_find(hca, mk->memic_addr - 1, 1, cmd->uid);
 	if (!mk->memic)
 		return cmd_fail(cmd, ST_BAD_PARAM, "0x%llx+0x%llx is not in one allocation",
 				(unsigned long long)mk->memic_addr, (unsigned long long)mk->len);

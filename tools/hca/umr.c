@@ -78,9 +78,9 @@ static bool privileged(const struct qp *qp)
 }
 
 /*
- * A key of kind PA or MTT leads to addresses of the host's memory, MEMIC to the device's own. Only queue pairs of a kernel,
- * which says so by qpc.fre (fast registration enable), may change where; a process could reach
- * everything. Freeing is harmless.
+ * A key of kind PA or MTT leads to addresses of the host's memory, MEMIC to the device's own.
+ * Only queue pairs of a kernel, which says so by qpc.fre (fast registration enable), may change
+ * where; a process could reach everything. Freeing is harmless.
  */
 static bool redirects(const struct qp *qp, const struct mkey *mk, const struct umr *u)
 {

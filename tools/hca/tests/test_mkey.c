@@ -392,13 +392,34 @@ static void test_create_refuses(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
+/* The null region of processes: takes anything, gives zeros, for their own requests only. */
+static void test_dump_fill_key(void **state)
+{
+	uint8_t buf[16];
+	enum mk_result res;
+
+	(void)state;
+	assert_int_equal(rd(MKEY_DUMP_FILL, 0, buf, 1, MK_LOCAL_READ), MK_BAD_KEY);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], dump_fill_mkey, 1);
+	memset(buf, 0xff, sizeof(buf));
+	assert_int_equal(rd(MKEY_DUMP_FILL, 0x1234, buf, 15, MK_LOCAL_READ), MK_OK);
+	assert_int_equal(buf[0] | buf[14], 0);
+	assert_int_equal(buf[15], 0xff);
+	assert_int_equal(wr(MKEY_DUMP_FILL, ~0ull, buf, sizeof(buf)), MK_OK);
+	assert_int_equal(rd(MKEY_DUMP_FILL, 0, buf, 1, MK_REMOTE_READ), MK_BAD_ACCESS);
+	assert_int_equal(mkey_write(rig.hca, MKEY_DUMP_FILL, pd, QPN, 0, buf, 1, MK_REMOTE_WRITE),
+			 MK_BAD_ACCESS);
+	assert_null(mkey_atomic_ptr(rig.hca, MKEY_DUMP_FILL, pd, QPN, 0, 8, &res));
+	assert_int_equal(res, MK_BAD_ACCESS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_every_page_size), T(test_physical), T(test_klm_list),
 		T(test_inner_key_needs_local_rights_only), T(test_ksm),
 		T(test_key_that_points_at_itself), T(test_refusals), T(test_atomic),
-		T(test_null_key), T(test_reserved_lkey_is_for_trusted_qps),
+		T(test_null_key), T(test_dump_fill_key), T(test_reserved_lkey_is_for_trusted_qps),
 		T(test_free_key_and_umr), T(test_pd_is_held), T(test_create_refuses),
 	};
 
