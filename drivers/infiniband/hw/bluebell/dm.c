@@ -384,9 +384,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *at
  * mlx5_ifc_create_mkey_in_bits). Such a region begins at 0. ib_core keeps the
  * memory until the region is gone. May sleep.
  *
- * Return: the region or an ERR_PTR: -EINVAL for a region that is empty or not
- * zero based; -EOPNOTSUPP for access that cannot be had; -ENOMEM; or the errno
- * of a firmware refusal.
+ * Return: the region or an ERR_PTR: -EINVAL for a region that is not zero based;
+ * -EOPNOTSUPP for access that cannot be had; -ENOMEM; or the errno of a firmware
+ * refusal.
  */
 struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
 				struct uverbs_attr_bundle *attrs)
@@ -405,8 +405,8 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 	int err;
 
 	err = mlx5_ib_check_dm_access(attr->access_flags);
-	if (err || !attr->length)
-		return ERR_PTR(err ?: -EINVAL);
+	if (err)
+		return ERR_PTR(err);
 
 	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr);
 
