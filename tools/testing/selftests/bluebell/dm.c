@@ -121,6 +121,14 @@ TEST_F(dm, lengths_that_cannot_be)
 	}
 }
 
+TEST_F(dm, attributes_that_are_not_known)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 64, .comp_mask = 1 };
+
+	EXPECT_EQ(NULL, ibv_alloc_dm(self->r.ctx, &attr));
+	EXPECT_EQ(EINVAL, errno);
+}
+
 TEST_F(dm, starts_where_alignment_allows)
 {
 	struct uv_dm dm[13];
@@ -339,6 +347,19 @@ TEST_F(dm, is_imported_by_handle)
 	EXPECT_EQ(0, ibv_free_dm(dm));
 }
 
+TEST(dm_is_refused_where_there_is_none)
+{
+	struct rdma r;
+	struct uv_dm dm;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	if (max_dm_size(r.ctx))
+		SKIP(goto out, "the device has memory of its own");
+	EXPECT_EQ(-EOPNOTSUPP, uv_alloc_dm(r.ctx->cmd_fd, 64, 0, &dm));
+out:
+	rdma_close(&r);
+}
+
 /* --- Regions --------------------------------------------------------------------------------- */
 
 FIXTURE(dm_mr) {
@@ -526,6 +547,22 @@ TEST_F(dm_mr, what_is_registered_is_not_freed)
 	EXPECT_EQ(0, ibv_dereg_mr(b));
 }
 
+/* rdma-core's own tests make such regions. */
+TEST_F(dm_mr, regions_of_nothing_reach_nothing)
+{
+	const uint64_t offset[] = { 0, 100, self->len };
+	struct ibv_mr *mr;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(offset); i++) {
+		mr = ibv_reg_dm_mr(self->r.pd, self->dm, offset[i], 0, ZERO_BASED);
+		ASSERT_NE(NULL, mr) TH_LOG("offset %llu", (unsigned long long)offset[i]);
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
+		EXPECT_EQ(0, ibv_dereg_mr(mr));
+	}
+}
+
 TEST_F(dm_mr, regions_beyond_it_are_refused)
 {
 	const struct { uint64_t offset, len; } bad[] = {
@@ -538,8 +575,9 @@ TEST_F(dm_mr, regions_beyond_it_are_refused)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		EXPECT_EQ(-EINVAL, uv_reg_dm_mr(fd, self->r.pd->handle, self->dm->handle, bad[i].offset,
-					   bad[i].len, ZERO_BASED, &mr)) TH_LOG("case %zu", i);
+		EXPECT_EQ(-EINVAL, uv_reg_dm_mr(fd, self->r.pd->handle, self->dm->handle,
+						bad[i].offset, bad[i].len, ZERO_BASED, &mr))
+			TH_LOG("case %zu", i);
 }
 
 TEST_F(dm_mr, access_must_be_zero_based_and_known)
@@ -559,7 +597,7 @@ TEST_F(dm_mr, access_must_be_zero_based_and_known)
 			TH_LOG("access %#x: %d", bad[i], ret);
 	}
 	EXPECT_EQ(0, uv_reg_dm_mr(fd, self->r.pd->handle, self->dm->handle, 0, 64,
-			     IBV_ACCESS_ZERO_BASED, &mr));
+				  IBV_ACCESS_ZERO_BASED, &mr));
 	EXPECT_EQ(0, uv_dereg_mr(fd, mr));
 }
 
