@@ -157,9 +157,11 @@ static uint64_t region_size(struct vfu *v, uint32_t index)
 	return index == VFIO_PCI_CONFIG_REGION_INDEX ? PCI_CONFIG_SIZE : 0;
 }
 
+/* A region's information with struct vfio_region_info_cap_sparse_mmap of one area. */
 struct region_mmap {
 	struct vfio_region_info r;
-	struct vfio_region_info_cap_sparse_mmap cap;
+	struct vfio_info_cap_header header;
+	uint32_t nr_areas, reserved;
 	struct vfio_region_sparse_mmap_area area;
 };
 
@@ -184,9 +186,9 @@ static int add_mmap(struct vfu *v, struct region_mmap *m, uint32_t room)
 		return sizeof(m->r);
 	m->r.flags |= VFIO_REGION_INFO_FLAG_MMAP | VFIO_REGION_INFO_FLAG_CAPS;
 	m->r.cap_offset = sizeof(m->r);
-	m->cap.header.id = VFIO_REGION_INFO_CAP_SPARSE_MMAP;
-	m->cap.header.version = 1;
-	m->cap.nr_areas = 1;
+	m->header.id = VFIO_REGION_INFO_CAP_SPARSE_MMAP;
+	m->header.version = 1;
+	m->nr_areas = 1;
 	m->area = (struct vfio_region_sparse_mmap_area){ .offset = off, .size = len };
 	v->send_fd = fd;
 	return sizeof(*m);

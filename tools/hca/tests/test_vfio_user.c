@@ -197,7 +197,8 @@ static void device_memory_is_mapped(void **state)
 {
 	struct {
 		struct vfio_region_info r;
-		struct vfio_region_info_cap_sparse_mmap cap;
+		struct vfio_info_cap_header header;
+		uint32_t nr_areas, reserved;
 		struct vfio_region_sparse_mmap_area area;
 	} m = { .r = { .argsz = sizeof(m.r) } };
 	const uint64_t at = 0x1fa0000;
@@ -223,8 +224,8 @@ static void device_memory_is_mapped(void **state)
 	assert_int_equal(m.r.flags, VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE |
 			 VFIO_REGION_INFO_FLAG_MMAP | VFIO_REGION_INFO_FLAG_CAPS);
 	assert_int_equal(m.r.cap_offset, sizeof(m.r));
-	assert_int_equal(m.cap.header.id, VFIO_REGION_INFO_CAP_SPARSE_MMAP);
-	assert_int_equal(m.cap.nr_areas, 1);
+	assert_int_equal(m.header.id, VFIO_REGION_INFO_CAP_SPARSE_MMAP);
+	assert_int_equal(m.nr_areas, 1);
 	assert_int_equal(m.area.offset, at);
 	assert_int_equal(m.area.size, 0x20000);
 	assert_non_null(CMSG_FIRSTHDR(&msg));
