@@ -70,6 +70,7 @@ static int create_key_by_firmware(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 				  const struct mlx5_ib_mkey_caps *caps, int class, u32 *mkey)
 {
 	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
+	int err;
 
 	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
 
@@ -80,7 +81,9 @@ static int create_key_by_firmware(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 		mlx5_ib_reserve_mtts(in, class < 0 ? attr->nmtts : mlx5_ib_cache_class_mtts(class));
 	mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
 			     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
-	return mlx5_fw_create_mkey(dev, in, inlen, mkey);
+	err = mlx5_fw_create_mkey(dev, in, inlen, mkey);
+	/* A command longer than the firmware takes. */
+	return err == -ENOMSG ? -ENOMEM : err;
 }
 
 /* Make @mkey, a free key, one over @umem; it is destroyed if that fails. */
