@@ -650,6 +650,73 @@ TEST_F(rereg, everything_at_once)
 	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
 }
 
+/* Where the region did not keep its keys, the old ones open nothing, old memory or new. */
+TEST_F(rereg, replaced_keys_are_dead)
+{
+	static const int flags[] = {
+		IBV_REREG_MR_CHANGE_TRANSLATION,
+		IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS,
+		IBV_REREG_MR_CHANGE_ACCESS,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		uint8_t *to = self->mem + (8 + i) * UV_PAGE;
+		uint32_t old = self->mr->rkey;
+
+		bool moves = flags[i] & IBV_REREG_MR_CHANGE_TRANSLATION;
+
+		ASSERT_EQ(0, ibv_rereg_mr(self->mr, flags[i], NULL, moves ? to : NULL,
+					  moves ? 3 * UV_PAGE : 0,
+					  flags[i] & IBV_REREG_MR_CHANGE_ACCESS ? ALL_ACCESS : 0));
+		if (moves)
+			EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
+		if (old == self->mr->rkey)
+			continue;
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, old));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  use_remotely(&self->p, IBV_WR_RDMA_READ, to, old));
+	}
+}
+
+TEST_F(rereg, access_and_domain_change_in_place)
+{
+	uint32_t key = self->mr->rkey;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: peers need not be told");
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_LOCAL_WRITE));
+	EXPECT_EQ(key, self->mr->rkey);
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD, self->pd, NULL, 0, 0));
+	EXPECT_EQ(key, self->mr->rkey);
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS,
+				  self->r.pd, NULL, 0, ALL_ACCESS));
+	EXPECT_EQ(key, self->mr->rkey);
+	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, key));
+}
+
+/* Pages that were pinned to be read are not those that a write would go to. */
+TEST_F(rereg, memory_becomes_writable)
+{
+	uint8_t *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	struct ibv_mr *mr;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib refuses it");
+	mr = ibv_reg_mr(self->r.pd, mem, UV_PAGE, IBV_ACCESS_REMOTE_READ);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  use_remotely(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
+	ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
+	fill(self->p.buf[0], 8, 4);
+	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
+	EXPECT_TRUE(same_fill(mem, 8, 4));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
 TEST_F(rereg, bad_requests_leave_the_region_as_it_was)
 {
 	EXPECT_NE(0, ibv_rereg_mr(self->mr, 0, NULL, NULL, 0, 0));
