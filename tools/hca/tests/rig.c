@@ -261,7 +261,8 @@ struct mkey *rig_umr_key(unsigned int h, unsigned int octowords, uint8_t mode)
 	uint32_t key = rig_mkey(h, 0, 0, MK_LOCAL_READ);
 	struct mkey *mk = mkey_find(rig.hca[h], key);
 
-	IFC_SET(mkc, mk->mkc, access_mode_1_0, mode);
+	IFC_SET(mkc, mk->mkc, access_mode_1_0, mode & 3);
+	IFC_SET(mkc, mk->mkc, access_mode_4_2, mode >> 2);
 	IFC_SET(mkc, mk->mkc, umr_en, 1);
 	IFC_SET(mkc, mk->mkc, free, 1);
 	IFC_SET(mkc, mk->mkc, log_page_size, 12);
