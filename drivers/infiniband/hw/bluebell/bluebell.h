@@ -20,6 +20,7 @@
 #include "layout_uar.h"
 
 struct mlx5_ib_mkey_cache;
+struct mlx5_ib_odp;
 struct mlx5_ib_umr;
 struct mlx5_ib_user_db_page;
 
@@ -37,6 +38,7 @@ struct mlx5_ib_db {
 #include "dm.h"
 #include "mr.h"
 #include "qp.h"
+#include "odp.h"
 #include "umr_qp.h"
 
 /**
@@ -51,6 +53,7 @@ struct mlx5_ib_db {
  * @umr: changes memory keys without firmware commands; NULL if the device
  *	cannot. Constant while the device is registered
  * @mkey_cache: free keys for it; there if @umr is
+ * @odp: pages memory in; NULL if the device cannot. Constant as @umr is
  * @dump_fill_mkey: key that takes and gives nothing, valid if @has_dump_fill
  * @has_dump_fill: the device has such a key
  * @sys_image_guid: of the box the device is in
@@ -65,6 +68,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_dm_pool dm;
 	struct mlx5_ib_umr *umr;
 	struct mlx5_ib_mkey_cache *mkey_cache;
+	struct mlx5_ib_odp *odp;
 	u32 dump_fill_mkey;
 	bool has_dump_fill;
 	__be64 sys_image_guid;

@@ -282,6 +282,7 @@ int mlx5_fw_query_special_contexts(struct mlx5_ib_dev *dev, struct mlx5_fw_speci
 		return err;
 	sc->has_dump_fill = MLX5_CAP_GEN(dev->mdev, dump_fill_mkey);
 	sc->dump_fill_mkey = MLX5_GET(query_special_contexts_out, out, dump_fill_mkey);
+	sc->null_mkey = MLX5_GET(query_special_contexts_out, out, null_mkey);
 	return 0;
 }
 

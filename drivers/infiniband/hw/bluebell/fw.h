@@ -19,10 +19,12 @@ union ib_gid;
  * struct mlx5_fw_special_contexts - keys that the device keeps for all
  * @dump_fill_mkey: key that takes and gives nothing, valid if @has_dump_fill
  * @has_dump_fill: the device has such a key
+ * @null_mkey: key that leads nowhere, valid if the device has one
  */
 struct mlx5_fw_special_contexts {
 	u32 dump_fill_mkey;
 	bool has_dump_fill;
+	u32 null_mkey;
 };
 
 /**

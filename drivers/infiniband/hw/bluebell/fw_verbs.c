@@ -6,10 +6,12 @@
 
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
+#include <linux/mlx5/eq.h>
 #include <linux/string.h>
 
 #include "bluebell.h"
 #include "fw.h"
+#include "layout_odp.h"
 
 static int core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
 			  void *mcq)
@@ -347,5 +349,91 @@ int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u32 qpn)
 
 	MLX5_SET(destroy_qp_in, in, opcode, MLX5_CMD_OP_DESTROY_QP);
 	MLX5_SET(destroy_qp_in, in, qpn, qpn);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
+/* mlx5_core makes the queue and says only what came of it. */
+struct core_eq {
+	struct mlx5_eq_param *param;
+	struct mlx5_eq *eq;
+};
+
+static int core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			  void *arg)
+{
+	struct core_eq *core = arg;
+
+	core->eq = mlx5_eq_create_generic(dev->mdev, core->param);
+	return PTR_ERR_OR_ZERO(core->eq);
+}
+
+/**
+ * mlx5_fw_create_eq - CREATE_EQ
+ * @dev: device
+ * @param: size, and events that it shall get
+ *
+ * mlx5_core issues this command itself. May sleep.
+ *
+ * Return: the event queue, or an ERR_PTR.
+ */
+struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param)
+{
+	u32 out[MLX5_ST_SZ_DW(create_eq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(create_eq_in)] = {};
+	struct core_eq core = { .param = param };
+	int err;
+
+	/* For the trace. */
+	MLX5_SET(create_eq_in, in, opcode, MLX5_CMD_OP_CREATE_EQ);
+	err = mlx5_ib_fw_exec_via(dev, in, sizeof(in), out, sizeof(out), core_create_eq, &core);
+	return err ? ERR_PTR(err) : core.eq;
+}
+
+static int core_destroy_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			   void *eq)
+{
+	return mlx5_eq_destroy_generic(dev->mdev, eq);
+}
+
+/**
+ * mlx5_fw_destroy_eq - DESTROY_EQ
+ * @dev: device
+ * @eq: the event queue, disabled
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
+{
+	u32 out[MLX5_ST_SZ_DW(destroy_eq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(destroy_eq_in)] = {};
+
+	MLX5_SET(destroy_eq_in, in, opcode, MLX5_CMD_OP_DESTROY_EQ);
+	return mlx5_ib_fw_exec_via(dev, in, sizeof(in), out, sizeof(out), core_destroy_eq, eq);
+}
+
+/**
+ * mlx5_fw_page_fault_resume - PAGE_FAULT_RESUME
+ * @dev: device
+ * @fault: what stands still
+ * @error: the page does not come: let the work fail
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno; the queue pair can have gone.
+ */
+int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
+			      bool error)
+{
+	u32 out[MLX5_ST_SZ_DW(page_fault_resume_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(page_fault_resume_in)] = {};
+	void *info = MLX5_ADDR_OF(page_fault_resume_in, in, page_fault_info);
+
+	MLX5_SET(page_fault_resume_in, in, opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
+	MLX5_SET(trans_page_fault_info, info, error, error);
+	MLX5_SET(trans_page_fault_info, info, page_fault_type, fault->type);
+	MLX5_SET(trans_page_fault_info, info, wq_number, fault->wq_num);
+	MLX5_SET(trans_page_fault_info, info, fault_token, fault->token);
 	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
 }

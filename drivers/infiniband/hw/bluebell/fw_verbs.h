@@ -10,6 +10,9 @@
 #include <linux/types.h>
 
 struct mlx5_core_cq;
+struct mlx5_eq;
+struct mlx5_eq_param;
+struct mlx5_ib_fault;
 struct mlx5_ib_dev;
 
 int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, void *in, int inlen);
@@ -30,5 +33,10 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, const void *
 		      u32 opt_mask, u32 *ece);
 int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u32 qpn, void *qpc);
 int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u32 qpn);
+
+struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param);
+int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);
+int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
+			      bool error);
 
 #endif /* BLUEBELL_FW_VERBS_H */

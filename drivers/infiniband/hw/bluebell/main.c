@@ -69,6 +69,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.reg_user_mr_dmabuf = mlx5_ib_reg_user_mr_dmabuf,
 	.rereg_user_mr = mlx5_ib_rereg_user_mr,
 	.dereg_mr = mlx5_ib_dereg_mr,
+	.advise_mr = mlx5_ib_advise_mr,
 
 	.alloc_mw = mlx5_ib_alloc_mw,
 	.dealloc_mw = mlx5_ib_dealloc_mw,
@@ -134,8 +135,11 @@ static int register_device(struct mlx5_ib_dev *dev)
 	if (!err)
 		err = mlx5_ib_init_mkey_cache(dev);
 	if (!err)
+		err = mlx5_ib_init_odp(dev);
+	if (!err)
 		err = ib_register_device(&dev->ib_dev, "mlx5_%d", dev->mdev->device);
 	if (err) {
+		mlx5_ib_cleanup_odp(dev);
 		mlx5_ib_cleanup_mkey_cache(dev);
 		mlx5_ib_cleanup_umr(dev);
 		mlx5_ib_cleanup_dm(dev);
@@ -178,6 +182,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 
 	mlx5_notifier_unregister(dev->mdev, &dev->mdev_events);
 	ib_unregister_device(&dev->ib_dev);
+	mlx5_ib_cleanup_odp(dev);
 	mlx5_ib_cleanup_mkey_cache(dev);
 	mlx5_ib_cleanup_umr(dev);
 	mlx5_ib_cleanup_dm(dev);

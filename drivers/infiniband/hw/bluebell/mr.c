@@ -227,6 +227,13 @@ static struct ib_mr *pin_and_create(struct ib_pd *pd, u64 start, u64 length, u64
 	return mr;
 }
 
+static struct ib_mr *reg_any(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
+{
+	if (access & IB_ACCESS_ON_DEMAND)
+		return mlx5_ib_odp_reg(pd, start, length, iova, access);
+	return pin_and_create(pd, start, length, iova, access);
+}
+
 /**
  * mlx5_ib_reg_user_mr - register memory of the calling process
  * @pd: protection domain
@@ -256,7 +263,7 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 	err = ib_no_udata_io(udata);
 	if (err)
 		return ERR_PTR(err);
-	return pin_and_create(pd, start, length, iova, access);
+	return reg_any(pd, start, length, iova, access);
 }
 
 /*
@@ -270,7 +277,7 @@ static struct ib_mr *repin_and_create(struct ib_pd *pd, struct mlx5_ib_mr *old, 
 
 	if (umem->owning_mm != current->mm)
 		return ERR_PTR(-EINVAL);
-	return pin_and_create(pd, umem->address, umem->length, old->ibmr.iova, access);
+	return reg_any(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
 /* Change the rights and the domain of a key that keeps its number, if UMR can do that. */
@@ -321,7 +328,13 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = old->access;
 	if (flags & IB_MR_REREG_TRANS)
-		return pin_and_create(pd, start, length, iova, access);
+		return reg_any(pd, start, length, iova, access);
+	if (old->paged) {
+		err = mlx5_ib_odp_range(ibmr, &start, &length);
+		return err ? ERR_PTR(err) : reg_any(pd, start, length, ibmr->iova, access);
+	}
+	if (access & IB_ACCESS_ON_DEMAND)
+		return repin_and_create(pd, old, access);
 
 	mlx5_ib_get_mkey_caps(dev, &caps);
 	err = mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &caps);
@@ -359,6 +372,8 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
 	int err;
 
+	if (mr->paged)
+		return mlx5_ib_odp_dereg(ibmr);
 	if (mr->mem && mr->mem->umem->is_dmabuf)
 		mlx5_ib_revoke_dmabuf_mr(mr);
 	err = mr->key_gone ? 0 : put_key(dev, mr->class, ibmr->lkey);

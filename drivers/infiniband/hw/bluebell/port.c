@@ -165,6 +165,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	props->hca_core_clock = MLX5_CAP_GEN(mdev, device_frequency_khz);
 	props->timestamp_mask = S64_MAX;
 	props->max_sgl_rd = MLX5_CAP_GEN(mdev, max_sgl_for_optimized_performance);
+	mlx5_ib_fill_odp_attr(dev, props);
 
 	return uhw && uhw->outlen ? respond(mdev, uhw) : 0;
 }

@@ -272,6 +272,7 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 		return err;
 
 	init_qp(qp, init);
+	qp->wq_sig = ucmd.flags & MLX5_QP_FLAG_SIGNATURE;
 	err = create_user_qp(dev, qp, init, &ucmd, &caps, udata);
 	if (err)
 		return err;
@@ -377,7 +378,13 @@ static const struct {
 
 static_assert(ARRAY_SIZE(qp_events) <= BITS_PER_LONG);
 
-static void put_qp(struct mlx5_ib_qp *qp)
+/**
+ * mlx5_ib_put_qp - let go of a QP
+ * @qp: of mlx5_ib_get_qp()
+ *
+ * Any context.
+ */
+void mlx5_ib_put_qp(struct mlx5_ib_qp *qp)
 {
 	if (refcount_dec_and_test(&qp->refs))
 		complete(&qp->free);
@@ -398,19 +405,29 @@ static void deliver_qp_events(struct work_struct *work)
 		if (qp->ibqp.event_handler)
 			qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 	}
-	put_qp(qp);
+	mlx5_ib_put_qp(qp);
 }
 
-static struct mlx5_ib_qp *find_qp(struct mlx5_ib_qp_table *table, u32 qpn)
+/**
+ * mlx5_ib_get_qp - find a QP by its number
+ * @dev: device
+ * @qpn: number
+ *
+ * Destroying it waits until mlx5_ib_put_qp(). Any context.
+ *
+ * Return: the QP, or NULL if there is none or it is being destroyed.
+ */
+struct mlx5_ib_qp *mlx5_ib_get_qp(struct mlx5_ib_dev *dev, u32 qpn)
 {
+	struct xarray *qps = &dev->qp_table.qps;
 	struct mlx5_ib_qp *qp;
 	unsigned long flags;
 
-	xa_lock_irqsave(&table->qps, flags);
-	qp = xa_load(&table->qps, qpn);
+	xa_lock_irqsave(qps, flags);
+	qp = xa_load(qps, qpn);
 	if (qp)
 		refcount_inc(&qp->refs);
-	xa_unlock_irqrestore(&table->qps, flags);
+	xa_unlock_irqrestore(qps, flags);
 	return qp;
 }
 
@@ -428,13 +445,14 @@ static int notify_qp_event(struct notifier_block *nb, unsigned long type, void *
 	if (i == ARRAY_SIZE(qp_events) || eqe->data.qp_srq.type != MLX5_EVENT_QUEUE_TYPE_QP)
 		return NOTIFY_DONE;
 
-	qp = find_qp(table, be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & MLX5_IB_DEFAULT_UIDX);
+	qp = mlx5_ib_get_qp(container_of(table, struct mlx5_ib_dev, qp_table),
+			    be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & MLX5_IB_DEFAULT_UIDX);
 	if (!qp)
 		return NOTIFY_DONE;
 	set_bit(i, &qp->events);
 	/* A delivery that is still waiting will find the bit. */
 	if (!queue_work(table->wq, &qp->event_work))
-		put_qp(qp);
+		mlx5_ib_put_qp(qp);
 	return NOTIFY_OK;
 }
 
@@ -466,7 +484,7 @@ void mlx5_ib_qp_table_remove(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 {
 	if (xa_cmpxchg_irq(&dev->qp_table.qps, qp->qpn, qp, NULL, GFP_KERNEL) != qp)
 		return;
-	put_qp(qp);
+	mlx5_ib_put_qp(qp);
 	wait_for_completion(&qp->free);
 }
 

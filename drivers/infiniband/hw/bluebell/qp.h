@@ -56,6 +56,7 @@ struct mlx5_ib_qp_table {
  * @uar: UAR object that rings it, NULL if a page of the context does; held until
  *	DESTROY_QP
  * @wq: sizes of the queues
+ * @wq_sig: WQEs carry a signature
  * @cap: capacities as asked for
  * @sq_sig_type: whether every send request completes
  * @create_flags: enum ib_qp_create_flags
@@ -77,6 +78,7 @@ struct mlx5_ib_qp {
 	int bfregn;
 	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_wq_layout wq;
+	bool wq_sig;
 	struct ib_qp_cap cap;
 	enum ib_sig_type sq_sig_type;
 	u32 create_flags;
@@ -100,6 +102,8 @@ int mlx5_ib_init_qp_table(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_qp_table(struct mlx5_ib_dev *dev);
 int mlx5_ib_qp_table_add(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
 void mlx5_ib_qp_table_remove(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
+struct mlx5_ib_qp *mlx5_ib_get_qp(struct mlx5_ib_dev *dev, u32 qpn);
+void mlx5_ib_put_qp(struct mlx5_ib_qp *qp);
 
 int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * On-demand paging, what can be computed: the shape of an implicit region,
+ * translation entries, page-fault events, and what a WQE touches. Pure
+ * functions only.
+ */
+
+#ifndef BLUEBELL_LAYOUT_ODP_H
+#define BLUEBELL_LAYOUT_ODP_H
+
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/qp.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "layout_mkey.h"
+#include "layout_umr.h"
+
+/*
+ * An implicit region is a tree of keys, like a page table: a root of
+ * directories, directories of leaves, leaves of pages. Each is small enough to
+ * be made by one short command at the first touch.
+ */
+#define MLX5_IB_ODP_LEAF_SHIFT		24
+#define MLX5_IB_ODP_DIR_SHIFT		36
+
+/* The device reads and writes tables of entries in blocks of 64 bytes. */
+#define MLX5_IB_ODP_BLOCK_MTTS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
+#define MLX5_IB_ODP_BLOCK_KSMS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(struct mlx5_ksm))
+
+/* Longest WQE: its length field has six bits. */
+#define MLX5_IB_ODP_MAX_WQE		(63 * MLX5_SEND_WQE_DS)
+#define MLX5_IB_ODP_MAX_SGES		(MLX5_IB_ODP_MAX_WQE / MLX5_SEND_WQE_DS)
+
+/**
+ * struct mlx5_ib_fault - a page fault, as the device reported it
+ * @is_rdma: of a remote key; otherwise of a WQE
+ * @type: who met it: enum wqe_page_fault_type, or MLX5_PAGE_FAULT_RESUME_*
+ * @wq_num: what PAGE_FAULT_RESUME calls the queue
+ * @token: names the fault
+ * @committed: bytes of the message that went well
+ * @packet_len: bytes that are needed next; 0 if the device cannot tell
+ * @wqe_index: of a WQE, counting basic blocks or receive WQEs
+ * @rkey: the remote key
+ * @op_len: bytes of the whole operation; 0 if the device cannot tell
+ * @va: where it starts
+ */
+struct mlx5_ib_fault {
+	bool is_rdma;
+	u8 type;
+	u32 wq_num;
+	u32 token;
+	u32 committed;
+	u32 packet_len;
+	u16 wqe_index;
+	u32 rkey;
+	u32 op_len;
+	u64 va;
+};
+
+/**
+ * struct mlx5_ib_odp_sges - memory that a WQE touches
+ * @num: number of entries
+ * @sge: address, length and key of each
+ */
+struct mlx5_ib_odp_sges {
+	unsigned int num;
+	struct ib_sge sge[MLX5_IB_ODP_MAX_SGES];
+};
+
+/**
+ * struct mlx5_ib_odp_ksm_attr - a key that is a table of keys
+ * @access: enum ib_access_flags
+ * @pdn: protection domain number
+ * @variant: low byte of the key
+ * @base: first address
+ * @shift: log2 of what an entry covers
+ * @num: entries
+ * @null_mkey: what each of them is at first
+ */
+struct mlx5_ib_odp_ksm_attr {
+	u32 access;
+	u32 pdn;
+	u8 variant;
+	u64 base;
+	u8 shift;
+	u32 num;
+	u32 null_mkey;
+};
+
+u32 mlx5_ib_odp_service_caps(const void *caps);
+bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault);
+bool mlx5_ib_fault_is_requester(const struct mlx5_ib_fault *fault);
+bool mlx5_ib_fault_writes(const struct mlx5_ib_fault *fault);
+
+size_t mlx5_ib_odp_wqe_bytes(const void *ctrl);
+int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
+			   struct mlx5_ib_odp_sges *sges);
+void mlx5_ib_odp_parse_recv(const void *wqe, size_t len, struct mlx5_ib_odp_sges *sges);
+void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len);
+
+__be64 mlx5_ib_odp_mtt(u64 dma, bool writable);
+bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num);
+size_t mlx5_ib_odp_chunk(size_t first, size_t end, size_t chunk);
+void mlx5_ib_odp_fill_create_mtt(void *in, const struct mlx5_ib_mkc_attr *attr,
+				 const struct mlx5_ib_mkey_caps *caps);
+size_t mlx5_ib_odp_create_ksm_inlen(u32 num);
+void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_odp_ksm_attr *attr);
+void mlx5_ib_odp_fill_ksm(struct mlx5_ksm *ksm, u32 key, u64 va);
+void *mlx5_ib_odp_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 octoword, u16 num);
+
+u32 mlx5_ib_odp_root_entries(u64 task_size);
+unsigned long mlx5_ib_odp_dir_index(u64 va);
+unsigned long mlx5_ib_odp_leaf_index(u64 va);
+u64 mlx5_ib_odp_leaf_base(u64 va);
+
+#endif /* BLUEBELL_LAYOUT_ODP_H */
