@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of on-demand paging: events, what a WQE touches, translation
+ * entries and the tree of an implicit region.
+ */
+
+#include <kunit/test.h>
+#include <linux/mlx5/driver.h>
+#include <linux/sizes.h>
+
+#include "../layout_odp.h"
+#include "golden.h"
+
+#define CREATE_MKEY_IN_SIZE	0x110
+#define LKEY			0x1200
+
+/* ---- events ------------------------------------------------------------------ */
+
+static void make_eqe(struct mlx5_eqe *eqe, u8 sub_type, const u32 data[7])
+{
+	unsigned int i;
+
+	memset(eqe, 0, sizeof(*eqe));
+	eqe->type = MLX5_EVENT_TYPE_PAGE_FAULT;
+	eqe->sub_type = sub_type;
+	for (i = 0; i < 7; i++)
+		eqe->data.raw[i] = cpu_to_be32(data[i]);
+}
+
+static void fault_of_a_wqe_is_misread(struct kunit *test)
+{
+	static const u32 data[7] = {
+		0x00012000, 0xffff0042, 0xffff0400, 0xabcdef, 0, 0, 0x01000123,
+	};
+	struct mlx5_ib_fault fault;
+	struct mlx5_eqe eqe;
+
+	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_WQE, data);
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	KUNIT_EXPECT_FALSE(test, fault.is_rdma);
+	KUNIT_EXPECT_EQ(test, fault.type, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE);
+	KUNIT_EXPECT_EQ(test, fault.wq_num, 0x123);
+	KUNIT_EXPECT_EQ(test, fault.token, 0xabcdef);
+	KUNIT_EXPECT_EQ(test, fault.committed, 0x12000);
+	KUNIT_EXPECT_EQ(test, fault.packet_len, 0x400);
+	KUNIT_EXPECT_EQ(test, fault.wqe_index, 0x42);
+}
+
+static void fault_of_a_remote_key_is_misread(struct kunit *test)
+{
+	static const u32 data[7] = {
+		0x1000, 0x5678, 0xffff0800, 0x4000, 0x7fff, 0x12345678, 0x06000099,
+	};
+	struct mlx5_ib_fault fault;
+	struct mlx5_eqe eqe;
+
+	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_RDMA, data);
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	KUNIT_EXPECT_TRUE(test, fault.is_rdma);
+	KUNIT_EXPECT_EQ(test, fault.type, 6);
+	KUNIT_EXPECT_EQ(test, fault.wq_num, 0x99);
+	KUNIT_EXPECT_EQ(test, fault.token, 0x99);
+	KUNIT_EXPECT_EQ(test, fault.committed, 0x1000);
+	KUNIT_EXPECT_EQ(test, fault.packet_len, 0x800);
+	KUNIT_EXPECT_EQ(test, fault.rkey, 0x5678);
+	KUNIT_EXPECT_EQ(test, fault.op_len, 0x4000);
+	KUNIT_EXPECT_EQ(test, fault.va, 0x7fff12345678ULL);
+}
+
+static void event_of_another_kind_is_taken_for_a_fault(struct kunit *test)
+{
+	static const u32 data[7] = {};
+	struct mlx5_ib_fault fault;
+	struct mlx5_eqe eqe;
+
+	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_MEMORY, data);
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_WQE, data);
+	eqe.type = MLX5_EVENT_TYPE_COMM_EST;
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+}
+
+static void page_gets_the_wrong_permission(struct kunit *test)
+{
+	static const struct {
+		bool is_rdma;
+		u8 type;
+		bool requester, writes;
+	} cases[] = {
+		{ false, MLX5_WQE_PF_TYPE_RMP, false, true },
+		{ false, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, true, false },
+		{ false, MLX5_WQE_PF_TYPE_RESP, false, true },
+		{ false, MLX5_WQE_PF_TYPE_REQ_READ_OR_ATOMIC, true, true },
+		{ true, MLX5_PAGE_FAULT_RESUME_RDMA, false, false },
+		{ true, MLX5_PAGE_FAULT_RESUME_RDMA | MLX5_PAGE_FAULT_RESUME_WRITE, false, true },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct mlx5_ib_fault fault = {
+			.is_rdma = cases[i].is_rdma, .type = cases[i].type,
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fault_writes(&fault), cases[i].writes,
+				    "case %u", i);
+		if (!fault.is_rdma)
+			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fault_is_requester(&fault),
+					    cases[i].requester, "case %u", i);
+	}
+}
+
+static void capability_is_another(struct kunit *test)
+{
+	static const u32 want[] = {
+		IB_ODP_SUPPORT_SEND, IB_ODP_SUPPORT_RECV, IB_ODP_SUPPORT_WRITE,
+		IB_ODP_SUPPORT_READ, IB_ODP_SUPPORT_ATOMIC, 0 /* no SRQs */,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		__be32 caps = cpu_to_be32(BIT(31 - i));
+
+		KUNIT_EXPECT_EQ(test, mlx5_ib_odp_service_caps(&caps), want[i]);
+	}
+}
+
+/* ---- WQEs --------------------------------------------------------------------- */
+
+struct wqe {
+	__be32 dw[64 * 4];
+	unsigned int ds;
+};
+
+static void put(struct wqe *w, u32 a, u32 b, u32 c, u32 d)
+{
+	__be32 *at = &w->dw[4 * w->ds++];
+
+	at[0] = cpu_to_be32(a);
+	at[1] = cpu_to_be32(b);
+	at[2] = cpu_to_be32(c);
+	at[3] = cpu_to_be32(d);
+}
+
+static void put_ctrl(struct wqe *w, u8 opcode)
+{
+	memset(w, 0, sizeof(*w));
+	put(w, 0xff000500 | opcode, 0, 0, 0);
+}
+
+static void put_data(struct wqe *w, u64 addr, u32 len, u32 lkey)
+{
+	put(w, len, lkey, upper_32_bits(addr), lower_32_bits(addr));
+}
+
+static int parse(struct wqe *w, enum ib_qp_type type, struct mlx5_ib_odp_sges *sges)
+{
+	w->dw[1] = cpu_to_be32(0x77 << 8 | w->ds);
+	return mlx5_ib_odp_parse_send(w->dw, mlx5_ib_odp_wqe_bytes(w->dw), type, sges);
+}
+
+static void expect_sge(struct kunit *test, const struct mlx5_ib_odp_sges *sges, unsigned int i,
+		       u64 addr, u32 len, u32 lkey)
+{
+	KUNIT_ASSERT_LT(test, i, sges->num);
+	KUNIT_EXPECT_EQ(test, sges->sge[i].addr, addr);
+	KUNIT_EXPECT_EQ(test, sges->sge[i].length, len);
+	KUNIT_EXPECT_EQ(test, sges->sge[i].lkey, lkey);
+}
+
+static const struct op_case {
+	const char *name;
+	u8 opcode;
+	enum ib_qp_type type;
+	unsigned int header;	/* 16-byte units between control and data */
+	u32 av;			/* third dword of the first of them */
+} op_cases[] = {
+	{ "RC SEND", MLX5_OPCODE_SEND, IB_QPT_RC, 0 },
+	{ "RC SEND_IMM", MLX5_OPCODE_SEND_IMM, IB_QPT_RC, 0 },
+	{ "RC SEND_INVAL", MLX5_OPCODE_SEND_INVAL, IB_QPT_RC, 0 },
+	{ "RC WRITE", MLX5_OPCODE_RDMA_WRITE, IB_QPT_RC, 1 },
+	{ "RC WRITE_IMM", MLX5_OPCODE_RDMA_WRITE_IMM, IB_QPT_RC, 1 },
+	{ "RC READ", MLX5_OPCODE_RDMA_READ, IB_QPT_RC, 1 },
+	{ "RC compare and swap", MLX5_OPCODE_ATOMIC_CS, IB_QPT_RC, 2 },
+	{ "RC fetch and add", MLX5_OPCODE_ATOMIC_FA, IB_QPT_RC, 2 },
+	{ "UC WRITE", MLX5_OPCODE_RDMA_WRITE, IB_QPT_UC, 1 },
+	{ "UD SEND, long address vector", MLX5_OPCODE_SEND, IB_QPT_UD, 3, 0x80000001 },
+	{ "UD SEND, short address vector", MLX5_OPCODE_SEND, IB_QPT_UD, 1, 1 },
+	{ "XRC WRITE", MLX5_OPCODE_RDMA_WRITE, IB_QPT_XRC_INI, 2 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(op, op_cases, name);
+
+static void data_of_an_operation_is_sought_elsewhere(struct kunit *test)
+{
+	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
+	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	const struct op_case *c = test->param_value;
+	unsigned int i;
+
+	put_ctrl(w, c->opcode);
+	for (i = 0; i < c->header; i++)
+		put(w, 0x111, 0x222, i ? 0x333 : c->av, 0x444);
+	put_data(w, 0x7f0012345678, 100, LKEY);
+	put_data(w, 0x7f0012340000, 8, LKEY + 1);
+	KUNIT_ASSERT_EQ(test, 0, parse(w, c->type, sges));
+	KUNIT_ASSERT_EQ(test, sges->num, 2);
+	expect_sge(test, sges, 0, 0x7f0012345678, 100, LKEY);
+	expect_sge(test, sges, 1, 0x7f0012340000, 8, LKEY + 1);
+}
+
+static void inline_data_counts_as_memory(struct kunit *test)
+{
+	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
+	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	put_ctrl(w, MLX5_OPCODE_SEND);
+	put(w, MLX5_INLINE_SEG | 20, 1, 2, 3);
+	put(w, 4, 5, 0, 0);
+	put_data(w, 0x1000, 50, LKEY);
+	KUNIT_ASSERT_EQ(test, 0, parse(w, IB_QPT_RC, sges));
+	KUNIT_ASSERT_EQ(test, sges->num, 2);
+	expect_sge(test, sges, 0, 0, 20, 0);
+	expect_sge(test, sges, 1, 0x1000, 50, LKEY);
+	mlx5_ib_odp_window(sges, 25, 100);
+	KUNIT_ASSERT_EQ(test, sges->num, 1);
+	expect_sge(test, sges, 0, 0x1005, 45, LKEY);
+}
+
+static void hostile_wqe_is_believed(struct kunit *test)
+{
+	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
+	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	unsigned int i;
+
+	/* No length, no data, no room for the header, an opcode that is none. */
+	put_ctrl(w, MLX5_OPCODE_SEND);
+	KUNIT_EXPECT_EQ(test, -EINVAL, mlx5_ib_odp_parse_send(w->dw, 0, IB_QPT_RC, sges));
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_UD, sges));
+	put_ctrl(w, MLX5_OPCODE_ATOMIC_CS);
+	put(w, 0, 0, 0, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
+	put_ctrl(w, 0xee);
+	put_data(w, 0x1000, 50, LKEY);
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
+	/* Inline data far beyond the end. */
+	put_ctrl(w, MLX5_OPCODE_SEND);
+	put(w, MLX5_INLINE_SEG | 0x7fffffff, 0, 0, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
+	/* As many segments as fit the length field. */
+	put_ctrl(w, MLX5_OPCODE_SEND);
+	for (i = 0; i < 62; i++)
+		put_data(w, i, 1, LKEY);
+	KUNIT_ASSERT_EQ(test, 0, parse(w, IB_QPT_RC, sges));
+	KUNIT_EXPECT_EQ(test, sges->num, 62);
+}
+
+static void receive_goes_beyond_its_list(struct kunit *test)
+{
+	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
+	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	put_data(w, 0x5000, 0, LKEY);
+	put_data(w, 0x1000, 50, LKEY);
+	put(w, 0, 0x100, 0, 0);
+	put_data(w, 0x9000, 50, LKEY);
+	mlx5_ib_odp_parse_recv(w->dw, 64, sges);
+	KUNIT_ASSERT_EQ(test, sges->num, 2);
+	/* No length is the longest. */
+	expect_sge(test, sges, 0, 0x5000, 1U << 31, LKEY);
+	expect_sge(test, sges, 1, 0x1000, 50, LKEY);
+	/* The stride ends before the terminator. */
+	mlx5_ib_odp_parse_recv(w->dw, 16, sges);
+	KUNIT_EXPECT_EQ(test, sges->num, 1);
+	/* There is no inline data in a receive WQE. */
+	w->dw[0] = cpu_to_be32(MLX5_INLINE_SEG | 4);
+	mlx5_ib_odp_parse_recv(w->dw, 64, sges);
+	KUNIT_EXPECT_EQ(test, sges->num, 0);
+}
+
+static void window_has_other_bytes(struct kunit *test)
+{
+	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
+	static const struct ib_sge all[] = {
+		{ 0x1000, 100, 1 }, { 0x2000, 50, 2 }, { 0x3000, 9, 3 },
+	};
+
+	sges->num = 3;
+	memcpy(sges->sge, all, sizeof(all));
+	mlx5_ib_odp_window(sges, 99, 52);
+	KUNIT_ASSERT_EQ(test, sges->num, 3);
+	expect_sge(test, sges, 0, 0x1063, 1, 1);
+	expect_sge(test, sges, 1, 0x2000, 50, 2);
+	expect_sge(test, sges, 2, 0x3000, 1, 3);
+
+	sges->num = 3;
+	memcpy(sges->sge, all, sizeof(all));
+	mlx5_ib_odp_window(sges, 100, 50);
+	KUNIT_ASSERT_EQ(test, sges->num, 1);
+	expect_sge(test, sges, 0, 0x2000, 50, 2);
+
+	sges->num = 3;
+	mlx5_ib_odp_window(sges, 1000, 50);
+	KUNIT_EXPECT_EQ(test, sges->num, 0);
+}
+
+/* ---- translation entries ---------------------------------------------------------- */
+
+static void entry_allows_something_else(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(mlx5_ib_odp_mtt(0x123456000, false)), 0x123456001ULL);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(mlx5_ib_odp_mtt(0x123456000, true)), 0x123456003ULL);
+}
+
+static void page_that_is_there_is_overlooked(struct kunit *test)
+{
+	__be64 *mtt = kunit_kzalloc(test, 64 * sizeof(*mtt), GFP_KERNEL);
+	size_t first = 0, num;
+
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 16, &num));
+	mtt[20] = 1;
+	mtt[31] = 1;
+	mtt[47] = 1;
+	first = 3;
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 16, &num));
+	KUNIT_EXPECT_EQ(test, first, 16);
+	KUNIT_EXPECT_EQ(test, num, 16);
+	first += num;
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 16, &num));
+	KUNIT_EXPECT_EQ(test, first, 40);
+	KUNIT_EXPECT_EQ(test, num, 8);
+	first += num;
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 16, &num));
+	/* From the middle of a block, its beginning counts too; and runs have an end. */
+	mtt[24] = 1;
+	first = 22;
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 8, &num));
+	KUNIT_EXPECT_EQ(test, first, 16);
+	KUNIT_EXPECT_EQ(test, num, 8);
+	first = 0;
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_next_run(mtt, &first, 16, 8, &num));
+}
+
+static void pause_is_in_the_middle_of_a_block(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_chunk(0, 1000, 512), 512);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_chunk(511, 1000, 512), 512);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_chunk(512, 1000, 512), 1000);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_chunk(700, 701, 512), 701);
+}
+
+static void inline_entries_go_elsewhere(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x90000000 }, { 0x14, 0x00085678 },
+		{ 0x20, 0x00001234 }, { 0x80, 0x11111111 },
+	};
+	struct mlx5_ib_umr_wqe *wqe = kunit_kzalloc(test, sizeof(*wqe), GFP_KERNEL);
+	__be32 *entries;
+
+	entries = mlx5_ib_odp_fill_inline(wqe, 0xabcd05, 0x12345678, 8);
+	entries[0] = cpu_to_be32(0x11111111);
+	expect_golden(test, wqe, sizeof(*wqe), want);
+}
+
+static void paged_key_has_a_bit_out_of_place(struct kunit *test)
+{
+	static const struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 0x789, .iova = 0x1000, .length = 0x3000,
+		.page_shift = 12, .nmtts = 8, .variant = 0x42,
+	};
+	static const struct mlx5_ib_mkey_caps caps = {};
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x02000000 }, { 0x0c, 0x80000000 }, { 0x10, 0x00008000 | 0xc00 | 0x400 },
+		{ 0x14, 0xffffff42 }, { 0x1c, 0x00000789 }, { 0x24, 0x00001000 },
+		{ 0x2c, 0x00003000 }, { 0x48, 4 }, { 0x4c, 12 }, { 0x60, 4 },
+	};
+	void *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE + 64, GFP_KERNEL);
+
+	mlx5_ib_odp_fill_create_mtt(in, &attr, &caps);
+	expect_golden(test, in, CREATE_MKEY_IN_SIZE + 64, want);
+}
+
+static void table_of_keys_leads_somewhere(struct kunit *test)
+{
+	static const struct mlx5_ib_odp_ksm_attr attr = {
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ, .pdn = 5, .variant = 0x17,
+		.base = 0x1000000000, .shift = 24, .num = 4, .null_mkey = 0x300,
+	};
+	size_t len = mlx5_ib_odp_create_ksm_inlen(attr.num);
+	const void *mkc, *ksm;
+	void *in;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, len, CREATE_MKEY_IN_SIZE + 64);
+	in = kunit_kzalloc(test, len, GFP_KERNEL);
+	mlx5_ib_odp_fill_create_ksm(in, &attr);
+	mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	ksm = MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(create_mkey_in, in, translations_octword_actual_size), 4);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, access_mode_1_0), MLX5_MKC_ACCESS_MODE_KSM);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, umr_en), 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, free), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, lw), 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, rr), 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, rw), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, qpn), 0xffffff);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, mkey_7_0), 0x17);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, pd), 5);
+	KUNIT_EXPECT_EQ(test, MLX5_GET64(mkc, mkc, start_addr), 0x1000000000ULL);
+	KUNIT_EXPECT_EQ(test, MLX5_GET64(mkc, mkc, len), 4ULL << 24);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, translations_octword_size), 4);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, log_page_size), 24);
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, be32_to_cpup(ksm + 16 * i), 0);
+		KUNIT_EXPECT_EQ(test, be32_to_cpup(ksm + 16 * i + 4), 0x300);
+		KUNIT_EXPECT_EQ(test, be64_to_cpup(ksm + 16 * i + 8),
+				0x1000000000ULL + ((u64)i << 24));
+	}
+}
+
+/* ---- implicit regions ---------------------------------------------------------------- */
+
+static void address_is_in_another_leaf(struct kunit *test)
+{
+	const u64 va = 0x7f1234567890;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_dir_index(va), 0x7f1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_leaf_index(va), 0x234);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_leaf_base(va), 0x7f1234000000ULL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_leaf_index(0x7f1fffffffff), 0xfff);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_dir_index(0x7f2000000000), 0x7f2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_leaf_index(0x7f2000000000), 0);
+	/* Every address is where its indices say. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_leaf_base(va),
+			((u64)mlx5_ib_odp_dir_index(va) << MLX5_IB_ODP_DIR_SHIFT) +
+			((u64)mlx5_ib_odp_leaf_index(va) << MLX5_IB_ODP_LEAF_SHIFT));
+}
+
+static void root_does_not_cover_the_address_space(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries((1ULL << 47) - SZ_4K), 2048);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries(1ULL << 47), 2048);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries((1ULL << 56) - SZ_4K), 1 << 20);
+	/* Whole blocks, however small it is. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries(SZ_4K), 4);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries((4ULL << 36) + 1), 8);
+}
+
+static struct kunit_case odp_cases[] = {
+	KUNIT_CASE(fault_of_a_wqe_is_misread),
+	KUNIT_CASE(fault_of_a_remote_key_is_misread),
+	KUNIT_CASE(event_of_another_kind_is_taken_for_a_fault),
+	KUNIT_CASE(page_gets_the_wrong_permission),
+	KUNIT_CASE(capability_is_another),
+	KUNIT_CASE_PARAM(data_of_an_operation_is_sought_elsewhere, op_gen_params),
+	KUNIT_CASE(inline_data_counts_as_memory),
+	KUNIT_CASE(hostile_wqe_is_believed),
+	KUNIT_CASE(receive_goes_beyond_its_list),
+	KUNIT_CASE(window_has_other_bytes),
+	KUNIT_CASE(entry_allows_something_else),
+	KUNIT_CASE(page_that_is_there_is_overlooked),
+	KUNIT_CASE(pause_is_in_the_middle_of_a_block),
+	KUNIT_CASE(inline_entries_go_elsewhere),
+	KUNIT_CASE(paged_key_has_a_bit_out_of_place),
+	KUNIT_CASE(table_of_keys_leads_somewhere),
+	KUNIT_CASE(address_is_in_another_leaf),
+	KUNIT_CASE(root_does_not_cover_the_address_space),
+	{}
+};
+
+static struct kunit_suite odp_suite = {
+	.name = "bluebell-odp",
+	.test_cases = odp_cases,
+};
+
+kunit_test_suite(odp_suite);
