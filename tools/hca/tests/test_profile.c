@@ -97,7 +97,6 @@ static void contradictions(void **state)
 	refused("{\"caps\":{\"atomic\":{\"atomic_size_qp\":0}}}", "atomic_size_qp");
 	refused("{\"caps\":{\"general\":{\"rc\":0,\"uc\":0,\"ud\":0}}}", "none of rc");
 	refused("{\"caps\":{\"general\":{\"port_type\":1}}}", "port_type");
-	refused("{\"caps\":{\"general\":{\"pg\":1}}}", "odp");
 	refused("{\"caps\":{\"general\":{\"roce\":1}}}", "roce");
 	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}", "memic, which is all there is");
 	refused("{\"caps\":{\"general\":{\"hca_cap_2\":1}}}", "general_2");
