@@ -93,6 +93,18 @@ static int act_reg_mr(struct env *e)
 			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, &e->mr);
 }
 
+static int act_reg_paged(struct env *e)
+{
+	return uv_reg_mr(e->uv.fd, e->pd, e->buf, BUF_PAGES * UV_PAGE, (uintptr_t)e->buf,
+			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND, &e->mr);
+}
+
+static int act_reg_implicit(struct env *e)
+{
+	return uv_reg_mr(e->uv.fd, e->pd, NULL, UINT64_MAX, 0,
+			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND, &e->mr);
+}
+
 static int act_dereg_mr(struct env *e)
 {
 	return uv_dereg_mr(e->uv.fd, e->mr.mr_handle);
@@ -538,6 +550,22 @@ FIXTURE_VARIANT_ADD(verb, reg_mr) {
 
 FIXTURE_VARIANT_ADD(verb, dereg_mr) {
 	.v = { act_reg_mr, act_dereg_mr, act_reg_mr, act_dereg_mr, true },
+};
+
+FIXTURE_VARIANT_ADD(verb, reg_paged_mr) {
+	.v = { NULL, act_reg_paged, act_dereg_mr, NULL },
+};
+
+FIXTURE_VARIANT_ADD(verb, dereg_paged_mr) {
+	.v = { act_reg_paged, act_dereg_mr, act_reg_paged, act_dereg_mr, true },
+};
+
+FIXTURE_VARIANT_ADD(verb, reg_implicit_mr) {
+	.v = { NULL, act_reg_implicit, act_dereg_mr, NULL },
+};
+
+FIXTURE_VARIANT_ADD(verb, dereg_implicit_mr) {
+	.v = { act_reg_implicit, act_dereg_mr, act_reg_implicit, act_dereg_mr, true },
 };
 
 FIXTURE_VARIANT_ADD(verb, rereg_mr_access) {

@@ -472,15 +472,6 @@ TEST_F(mr, read_only_memory_can_be_read)
 				  IBV_ACCESS_LOCAL_WRITE));
 }
 
-TEST_F(mr, on_demand_paging_comes_with_another_issue)
-{
-	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: ODP is not there yet");
-	EXPECT_EQ(-EOPNOTSUPP, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE,
-				      (uintptr_t)self->mem,
-				      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND));
-}
-
 TEST_F(mr, pins_what_it_covers)
 {
 	long cost[] = { 1, 2, 7, 16 };
