@@ -309,7 +309,6 @@ static void patience_does_not_run_out(void **state)
 	(void)state;
 	all_present(1);
 	present(0, 0, MTT_READ);
-	a->retry_count = 0;
 	rig_recv(1, b, buf[1], BUF, key[1]);
 	rig_recv(1, b, buf[1] + PAGE, PAGE, key[1]);
 	post_send(0, 100);
@@ -347,7 +346,6 @@ static void read_answer_waits_for_its_page(void **state)
 	all_present(1);
 	present(0, 0, MTT_ACCESS);
 	memset(rig_ptr(1, buf[1]), 0x5a, BUF);
-	a->retry_count = 0;
 	post_rdma(WQE_RDMA_READ, 0, 3 * PAGE);
 	wait_faults(1);
 	expect_wqe_event(0, 0, FAULT_READ, a->obj.num, 0, PAGE, 1024);
