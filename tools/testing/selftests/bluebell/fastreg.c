@@ -599,33 +599,87 @@ static int bind_device(const char *what, const char *device, const char *driver)
 	return ret;
 }
 
-/* The last test: it takes the device away while threads register, and brings it back. */
-TEST(removed_while_a_process_registers)
+/* Wait for the device that a driver makes when it is bound. */
+static bool device_is_there(void)
 {
+	struct rdma r;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		if (!rdma_open(&r)) {
+			rdma_close(&r);
+			return true;
+		}
+		usleep(50000);
+	}
+	return false;
+}
+
+FIXTURE(bound) {
 	char device[128], driver[128];
+};
+
+FIXTURE_SETUP(bound)
+{
+	ASSERT_EQ(0, bound_device(self->device, self->driver, sizeof(self->device)));
+}
+
+FIXTURE_TEARDOWN(bound)
+{
+	/* Whatever happened, for the tests to come. */
+	bind_device("bind", self->device, self->driver);
+	EXPECT_TRUE(device_is_there());
+}
+
+/* Take the device away while threads register, and bring it back. */
+TEST_F(bound, removed_while_a_process_registers)
+{
 	static struct worker w[THREADS];
 	static atomic_bool stop;
 	struct rdma r;
 	int i;
 
-	ASSERT_EQ(0, bound_device(device, driver, sizeof(device)));
 	ASSERT_EQ(0, rdma_open(&r));
 	ASSERT_EQ(0, start_workers(w, &r, &stop));
 	usleep(300000);
-	ASSERT_EQ(0, bind_device("unbind", device, driver));
+	ASSERT_EQ(0, bind_device("unbind", self->device, self->driver));
 	for (i = 0; i < THREADS; i++)
 		pthread_join(w[i].thread, NULL);
 	EXPECT_EQ(NULL, ibv_reg_mr(r.pd, w[0].mem, UV_PAGE, REGION_ACCESS));
-	EXPECT_EQ(0, bind_device("bind", device, driver));
+	EXPECT_EQ(0, bind_device("bind", self->device, self->driver));
 	/* What the process still holds is gone; a new one starts afresh. */
 	ibv_close_device(r.ctx);
-	for (i = 0; i < 100; i++) {
-		if (!rdma_open(&r))
+}
+
+/*
+ * The driver is bound with each of its first commands refused in turn: the keys, queues and queue
+ * pair of its own that it has made so far are gone when it gives up.
+ */
+TEST_F_TIMEOUT(bound, with_a_refused_command, 600)
+{
+	unsigned int nth, alive = 0;
+	int fired, ret;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's");
+	ASSERT_EQ(0, bind_device("unbind", self->device, self->driver));
+	ASSERT_EQ(0, hca_census_reset());
+	for (nth = 1; nth < 200; nth++) {
+		ASSERT_EQ(0, hca_inject_cmd(nth, "LIM_ERR"));
+		ret = bind_device("bind", self->device, self->driver);
+		fired = hca_inject_clear();
+		/* What was refused was then made in the background, or could be done without. */
+		if (!ret) {
+			alive++;
+			ASSERT_EQ(0, bind_device("unbind", self->device, self->driver));
+		}
+		EXPECT_STREQ("", hca_census_delta()) TH_LOG("command %u refused, bind: %d", nth, ret);
+		if (!fired || alive == 3)
 			break;
-		usleep(50000);
 	}
-	ASSERT_GT(100, i);
-	rdma_close(&r);
+	EXPECT_LT(10, nth);
 }
 
 TEST_HARNESS_MAIN
