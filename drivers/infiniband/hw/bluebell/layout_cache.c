@@ -13,7 +13,7 @@
 
 #include "layout_cache.h"
 
-/* The free keys of a class have room for no more entries than this, which is 8 MiB of the device's. */
+/* The free keys of a class have room for no more entries than this: 8 MiB of the device. */
 #define MAX_FREE_MTTS		BIT(20)
 #define MAX_FREE_KEYS		4096
 /* Kept when nobody uses a class: this many of the smallest, half as many of each larger one. */
@@ -23,7 +23,7 @@
 #define MAX_SHORT_OFFSET_MTTS	BIT(17)
 
 static_assert(BIT(MLX5_IB_CACHE_MIN_LOG_MTTS) * sizeof(__be64) >= MLX5_UMR_FLEX_ALIGNMENT);
-static_assert(MAX_FREE_MTTS >= BIT(MLX5_IB_CACHE_MAX_LOG_MTTS));
+static_assert(BIT(MLX5_IB_CACHE_MAX_LOG_MTTS) <= MAX_FREE_MTTS);
 
 static int size_of(int class)
 {
@@ -60,7 +60,7 @@ u32 mlx5_ib_cache_family(u32 access, const struct mlx5_ib_mkey_caps *caps)
  */
 int mlx5_ib_cache_class(u32 nmtts, u32 access, const struct mlx5_ib_mkey_caps *caps)
 {
-	int size = max(order_base_2(nmtts), MLX5_IB_CACHE_MIN_LOG_MTTS) - MLX5_IB_CACHE_MIN_LOG_MTTS;
+	int size = max(order_base_2(nmtts) - MLX5_IB_CACHE_MIN_LOG_MTTS, 0);
 
 	if (nmtts > MAX_SHORT_OFFSET_MTTS && !caps->umr_long_offset)
 		return MLX5_IB_CLASS_FIRMWARE;

@@ -207,7 +207,7 @@ void mlx5_ib_fill_free_mkey(void *in, u32 nmtts, const struct mlx5_ib_mkc_attr *
 	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
 }
 
-/* The bytes of an entry of the list at hand, from @over bytes after its start, or of a later one. */
+/* Go on @over bytes after the beginning of a segment, which may be in a later one. */
 static void next_segment(struct mlx5_ib_pas_iter *iter, struct scatterlist *sg, u64 over)
 {
 	while (sg && over >= sg_dma_len(sg)) {

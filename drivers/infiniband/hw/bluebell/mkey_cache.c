@@ -49,8 +49,10 @@ struct mlx5_ib_mkey_cache {
 	struct shrinker *shrinker;
 };
 
-#define for_each_class(cache, kc)	\
-	for (kc = (cache)->classes; kc < (cache)->classes + MLX5_IB_CACHE_CLASSES; kc++)
+static struct key_class *end_of_classes(struct mlx5_ib_mkey_cache *cache)
+{
+	return cache->classes + MLX5_IB_CACHE_CLASSES;
+}
 
 /* ---- keys of one class -------------------------------------------------------- */
 
@@ -268,7 +270,7 @@ static void keep_up(struct work_struct *work)
 	struct key_class *kc;
 	u32 missing;
 
-	for_each_class(cache, kc) {
+	for (kc = cache->classes; kc < end_of_classes(cache); kc++) {
 		scoped_guard(spinlock, &kc->lock)
 			missing = mlx5_ib_cache_missing(class_of(cache, kc), &kc->use);
 		while (missing-- && add_key(cache, kc))
@@ -285,7 +287,7 @@ static void grow_old(struct work_struct *work)
 	bool again = false, surplus = false;
 	struct key_class *kc;
 
-	for_each_class(cache, kc) {
+	for (kc = cache->classes; kc < end_of_classes(cache); kc++) {
 		guard(spinlock)(&kc->lock);
 		kc->use.peak = mlx5_ib_cache_age(&kc->use);
 		again |= kc->use.peak > kc->use.in_use;
@@ -303,8 +305,8 @@ static unsigned long count_keys(struct shrinker *shrinker, struct shrink_control
 	unsigned long keys = 0;
 	struct key_class *kc;
 
-	for_each_class(cache, kc)
-		keys += READ_ONCE(kc->use.free) - min(READ_ONCE(kc->doomed), READ_ONCE(kc->use.free));
+	for (kc = cache->classes; kc < end_of_classes(cache); kc++)
+		keys += READ_ONCE(kc->use.free);
 	return keys ?: SHRINK_EMPTY;
 }
 
@@ -346,7 +348,7 @@ static void free_cache(struct mlx5_ib_mkey_cache *cache)
 		shrinker_free(cache->shrinker);
 	disable_delayed_work_sync(&cache->ageing);
 	disable_work_sync(&cache->upkeep);
-	for_each_class(cache, kc) {
+	for (kc = cache->classes; kc < end_of_classes(cache); kc++) {
 		WARN_ON(kc->use.in_use);
 		while (kc->use.free) {
 			mkey = kc->keys[--kc->use.free];
@@ -380,7 +382,7 @@ int mlx5_ib_init_mkey_cache(struct mlx5_ib_dev *dev)
 	cache->dev = dev;
 	INIT_WORK(&cache->upkeep, keep_up);
 	INIT_DELAYED_WORK(&cache->ageing, grow_old);
-	for_each_class(cache, kc) {
+	for (kc = cache->classes; kc < end_of_classes(cache); kc++) {
 		spin_lock_init(&kc->lock);
 		make_room(kc, mlx5_ib_cache_want(class_of(cache, kc), &kc->use));
 	}

@@ -114,7 +114,7 @@ static u32 next_mtts(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 	return n;
 }
 
-/* Have the device read @n entries that start with number @first. The last of them bring the context. */
+/* Have the device read @n entries from number @first on. The last of them bring the context. */
 static int post_list(struct umr_fill *fill, struct umr_list *list, u32 key,
 		     const struct mlx5_ib_mkey_caps *caps, u32 first, u32 n)
 {

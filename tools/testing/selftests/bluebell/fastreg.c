@@ -27,7 +27,7 @@ static void *anon(size_t len)
 	return p;
 }
 
-/* Write @len bytes of a known pattern through the key; the completion's status, -1 for a wrong result. */
+/* Write a known pattern through the key; the completion's status, or -1 for a wrong result. */
 static int write_at(struct pair *p, uint32_t rkey, uint8_t *at, size_t len, unsigned int seed)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
@@ -179,7 +179,7 @@ FIXTURE_VARIANT(region_of) {
 	size_t len;
 };
 
-/* Of 4 KiB pages: one list, two, several; more than 2^16 octowords, so that an offset has more bits. */
+/* Of 4 KiB pages: one list, two, several; and so many that an offset has more than 16 bits. */
 FIXTURE_VARIANT_ADD(region_of, mib_1) { .len = MIB };
 
 FIXTURE_VARIANT_ADD(region_of, mib_32) { .len = 32 * MIB };
@@ -230,7 +230,7 @@ TEST_F_TIMEOUT(region_of, pages_is_right_everywhere, 300)
 	}
 }
 
-/* --- Many at once ------------------------------------------------------------------------------ */
+/* --- Many at once ----------------------------------------------------------------------------- */
 
 struct worker {
 	pthread_t thread;
@@ -338,7 +338,7 @@ TEST_F(threads, survive_failures_of_the_queue_pair)
 	EXPECT_TRUE(becomes_fast(self->r.pd, self->w[0].mem));
 }
 
-/* --- Failure ------------------------------------------------------------------------------------ */
+/* --- Failure ---------------------------------------------------------------------------------- */
 
 /* Everything works when the HCA fails a request; and after a while it is fast again. */
 TEST_F(fast, failed_registration_is_made_by_firmware)
@@ -441,7 +441,7 @@ TEST_F(fast, lasting_failure)
 	EXPECT_TRUE(becomes_fast(self->r.pd, self->mem));
 }
 
-/* --- Keys that nobody uses ---------------------------------------------------------------------- */
+/* --- Keys that nobody uses -------------------------------------------------------------------- */
 
 #define MANY 300
 
@@ -485,7 +485,7 @@ TEST_F(fast, unused_keys_go_when_memory_is_short)
 	EXPECT_GE(before + 50, free_keys());
 }
 
-/* --- Death and removal --------------------------------------------------------------------------- */
+/* --- Death and removal ------------------------------------------------------------------------ */
 
 /* Register and deregister until the end, of the process or of the device. */
 static void *register_for_ever(void *arg)
@@ -675,7 +675,8 @@ TEST_F_TIMEOUT(bound, with_a_refused_command, 600)
 			alive++;
 			ASSERT_EQ(0, bind_device("unbind", self->device, self->driver));
 		}
-		EXPECT_STREQ("", hca_census_delta()) TH_LOG("command %u refused, bind: %d", nth, ret);
+		EXPECT_STREQ("", hca_census_delta())
+			TH_LOG("command %u refused, bind: %d", nth, ret);
 		if (!fired || alive == 3)
 			break;
 	}

@@ -490,7 +490,7 @@ TEST_F(mr, pins_what_it_covers)
 /* Pages are counted where they are: in the process that registered them. */
 TEST_F(mr, fork_does_not_move_the_count)
 {
-	struct ib_uverbs_reg_mr_resp own, childs;
+	struct ib_uverbs_reg_mr_resp own, other;
 	int up[2], status;
 	pid_t pid;
 
@@ -503,19 +503,19 @@ TEST_F(mr, fork_does_not_move_the_count)
 		long pinned = uv_pinned_pages();
 
 		if (pinned || uv_reg_mr(self->uv.fd, self->pd, self->mem, 3 * UV_PAGE,
-					(uintptr_t)self->mem, IBV_ACCESS_LOCAL_WRITE, &childs))
+					(uintptr_t)self->mem, IBV_ACCESS_LOCAL_WRITE, &other))
 			_exit(1);
 		if (uv_pinned_pages() != 3 || uv_dereg_mr(self->uv.fd, own.mr_handle))
 			_exit(2);
 		_exit(uv_pinned_pages() != 3 ||
-		      write(up[1], &childs, sizeof(childs)) != sizeof(childs) ? 3 : 0);
+		      write(up[1], &other, sizeof(other)) != sizeof(other) ? 3 : 0);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	/* The child took back what its parent had pinned, and left what it pinned itself. */
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
-	ASSERT_EQ(sizeof(childs), read(up[0], &childs, sizeof(childs)));
-	EXPECT_EQ(0, uv_dereg_mr(self->uv.fd, childs.mr_handle));
+	ASSERT_EQ(sizeof(other), read(up[0], &other, sizeof(other)));
+	EXPECT_EQ(0, uv_dereg_mr(self->uv.fd, other.mr_handle));
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
 }
 
