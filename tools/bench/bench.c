@@ -49,8 +49,8 @@ struct bench {
 
 /*
  * One table row. @op is what is timed; @before and @after are not; @finish comes
- * once after all. A row with a @size registers that many bytes. A @cold row's
- * first operation is timed, too.
+ * once after all. A row with a @size registers or allocates that many bytes. A
+ * @cold row's first operation is timed, too.
  */
 struct row {
 	const char *name;
@@ -155,6 +155,15 @@ static void op_open_close(struct bench *b, const struct row *row)
 	struct ibv_context *ctx = ibv_open_device(b->device);
 
 	if (!ctx || ibv_close_device(ctx))
+		die(row->name);
+}
+
+static void op_dm(struct bench *b, const struct row *row)
+{
+	struct ibv_alloc_dm_attr attr = { .length = row->size };
+	struct ibv_dm *dm = ibv_alloc_dm(b->ctx, &attr);
+
+	if (!dm || ibv_free_dm(dm))
 		die(row->name);
 }
 
@@ -349,6 +358,8 @@ static const struct row rows[] = {
 	{ "MR 256 MiB reg+dereg", .op = op_mr, .size = 256 * MIB },
 	{ "MR 1 GiB huge pages", .before = map_huge, .op = op_mr_huge, .finish = unmap_huge,
 	  .size = 1024 * MIB },
+	{ "DM 4 KiB alloc+free", .op = op_dm, .size = PAGE },
+	{ "DM 128 KiB alloc+free", .op = op_dm, .size = 32 * PAGE },
 	{ "16 threads, 4 MRs each", .before = start_threads, .op = op_threads,
 	  .finish = stop_threads },
 };
