@@ -371,9 +371,10 @@ static void paged_key_has_a_bit_out_of_place(struct kunit *test)
 	};
 	static const struct mlx5_ib_mkey_caps caps = {};
 	static const struct golden want[GOLDEN_MAX] = {
-		{ 0x00, 0x02000000 }, { 0x0c, 0x80000000 }, { 0x10, 0x00008000 | 0xc00 | 0x400 },
+		/* pg_access; umr_en, lw, lr and the translated mode. */
+		{ 0x00, 0x02000000 }, { 0x0c, 0x80000000 }, { 0x10, 0x00008d00 },
 		{ 0x14, 0xffffff42 }, { 0x1c, 0x00000789 }, { 0x24, 0x00001000 },
-		{ 0x2c, 0x00003000 }, { 0x48, 4 }, { 0x4c, 12 }, { 0x60, 4 },
+		{ 0x2c, 0x00003000 }, { 0x44, 4 }, { 0x48, 12 }, { 0x60, 4 },
 	};
 	void *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE + 64, GFP_KERNEL);
 
