@@ -473,18 +473,39 @@ FIXTURE_VARIANT(race) {
 	bool may_fail;		/* for a moment there is no memory */
 };
 
-#define RACE(name, ...) \
-	FIXTURE_VARIANT_ADD(race, name) { .disturb = name, __VA_ARGS__ }; \
-	FIXTURE_VARIANT_ADD(race, name##_implicit) { .disturb = name, .implicit = true, __VA_ARGS__ }
+FIXTURE_VARIANT_ADD(race, discard) { .disturb = discard };
 
-RACE(discard);
-RACE(replace);
-RACE(unmap, .may_fail = true);
-RACE(move, .may_fail = true);
-RACE(make_child);
-RACE(punch, .file = true);
-RACE(migrate);
-RACE(protect, .may_fail = true);
+FIXTURE_VARIANT_ADD(race, discard_implicit) { .disturb = discard, .implicit = true };
+
+FIXTURE_VARIANT_ADD(race, replace) { .disturb = replace };
+
+FIXTURE_VARIANT_ADD(race, replace_implicit) { .disturb = replace, .implicit = true };
+
+FIXTURE_VARIANT_ADD(race, unmap) { .disturb = unmap, .may_fail = true };
+
+FIXTURE_VARIANT_ADD(race, unmap_implicit) { .disturb = unmap, .implicit = true, .may_fail = true };
+
+FIXTURE_VARIANT_ADD(race, move) { .disturb = move, .may_fail = true };
+
+FIXTURE_VARIANT_ADD(race, move_implicit) { .disturb = move, .implicit = true, .may_fail = true };
+
+FIXTURE_VARIANT_ADD(race, make_child) { .disturb = make_child };
+
+FIXTURE_VARIANT_ADD(race, make_child_implicit) { .disturb = make_child, .implicit = true };
+
+FIXTURE_VARIANT_ADD(race, punch) { .disturb = punch, .file = true };
+
+FIXTURE_VARIANT_ADD(race, punch_implicit) { .disturb = punch, .implicit = true, .file = true };
+
+FIXTURE_VARIANT_ADD(race, migrate) { .disturb = migrate };
+
+FIXTURE_VARIANT_ADD(race, migrate_implicit) { .disturb = migrate, .implicit = true };
+
+FIXTURE_VARIANT_ADD(race, protect) { .disturb = protect, .may_fail = true };
+
+FIXTURE_VARIANT_ADD(race, protect_implicit) {
+	.disturb = protect, .implicit = true, .may_fail = true
+};
 
 FIXTURE_SETUP(race)
 {
