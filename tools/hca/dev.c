@@ -212,13 +212,18 @@ static uint8_t query_adapter(struct hca *hca, struct cmd *cmd)
 
 static uint8_t query_special_contexts(struct hca *hca, struct cmd *cmd)
 {
-	IFC_SET(query_special_contexts_out, cmd->out, resd_lkey, MKEY_RESD_LKEY);
+	uint8_t all[IFC_SZ(query_special_contexts_out)] = { 0 };
+	size_t len = cmd->out_len < sizeof(all) ? cmd->out_len : sizeof(all);
+
+	IFC_SET(query_special_contexts_out, all, resd_lkey, MKEY_RESD_LKEY);
 	if (hca_cap_gen(hca, dump_fill_mkey))
-		IFC_SET(query_special_contexts_out, cmd->out, dump_fill_mkey, MKEY_DUMP_FILL);
+		IFC_SET(query_special_contexts_out, all, dump_fill_mkey, MKEY_DUMP_FILL);
 	if (hca_cap_gen(hca, null_mkey))
-		IFC_SET(query_special_contexts_out, cmd->out, null_mkey, MKEY_NULL);
+		IFC_SET(query_special_contexts_out, all, null_mkey, MKEY_NULL);
 	if (hca_cap_gen(hca, terminate_scatter_list_mkey))
-		IFC_SET(query_special_contexts_out, cmd->out, terminate_scatter_list_mkey, MKEY_TERM_SCATTER);
+		IFC_SET(query_special_contexts_out, all, terminate_scatter_list_mkey, MKEY_TERM_SCATTER);
+	/* A driver older than some of the keys has no room for them. */
+	memcpy(cmd->out, all, len);
 	return ST_OK;
 }
 
