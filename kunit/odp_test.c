@@ -318,9 +318,9 @@ static void page_that_is_there_is_overlooked(struct kunit *test)
 	size_t first = 0, num;
 
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 16, &num));
-	mtt[20] = 1;
-	mtt[31] = 1;
-	mtt[47] = 1;
+	mtt[20] = cpu_to_be64(1);
+	mtt[31] = cpu_to_be64(1);
+	mtt[47] = cpu_to_be64(1);
 	first = 3;
 	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 16, &num));
 	KUNIT_EXPECT_EQ(test, first, 16);
@@ -332,7 +332,7 @@ static void page_that_is_there_is_overlooked(struct kunit *test)
 	first += num;
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 16, &num));
 	/* From the middle of a block, its beginning counts too; and runs have an end. */
-	mtt[24] = 1;
+	mtt[24] = cpu_to_be64(1);
 	first = 22;
 	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 8, &num));
 	KUNIT_EXPECT_EQ(test, first, 16);
