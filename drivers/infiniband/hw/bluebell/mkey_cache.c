@@ -75,6 +75,21 @@ static bool push_key(struct key_class *kc, u32 mkey)
 	return true;
 }
 
+/*
+ * Have firmware destroy a free key. If it will not, nothing can use the key all
+ * the same, and it waits with the others for the next occasion.
+ */
+static bool discard_key(struct mlx5_ib_mkey_cache *cache, struct key_class *kc, u32 mkey)
+{
+	if (!mlx5_fw_destroy_mkey(cache->dev, mkey))
+		return true;
+	scoped_guard(spinlock, &kc->lock)
+		if (push_key(kc, mkey))
+			return false;
+	ibdev_warn_ratelimited(&cache->dev->ib_dev, "a free key is lost\n");
+	return false;
+}
+
 /* Room for as many keys as may have to wait. Without it they are destroyed. */
 static void make_room(struct key_class *kc, u32 keys)
 {
@@ -208,8 +223,7 @@ void mlx5_ib_put_mkey(struct mlx5_ib_dev *dev, int class, u32 mkey)
 		queue_delayed_work(system_dfl_wq, &cache->ageing, AGEING_PERIOD);
 		return;
 	}
-	/* Nothing can use the key, whatever firmware says. */
-	mlx5_fw_destroy_mkey(dev, mkey);
+	discard_key(cache, kc, mkey);
 }
 
 /**
@@ -243,7 +257,7 @@ static bool add_key(struct mlx5_ib_mkey_cache *cache, struct key_class *kc)
 	scoped_guard(spinlock, &kc->lock)
 		if (push_key(kc, mkey))
 			return true;
-	mlx5_fw_destroy_mkey(cache->dev, mkey);
+	discard_key(cache, kc, mkey);
 	return false;
 }
 
@@ -259,8 +273,7 @@ static bool destroy_key(struct mlx5_ib_mkey_cache *cache, struct key_class *kc)
 		if (kc->doomed)
 			kc->doomed--;
 	}
-	mlx5_fw_destroy_mkey(cache->dev, mkey);
-	return true;
+	return discard_key(cache, kc, mkey);
 }
 
 /* Make what is missing, destroy what is too much. */
