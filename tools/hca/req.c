@@ -356,6 +356,23 @@ static bool stall(struct hca *hca, struct qp *qp, struct send_op *op, uint64_t d
 	return req->fault;
 }
 
+/*
+ * What came of @op's memory was @synd; @done and @len say where, as for stall(). True if the send
+ * queue goes no further for now, or for good.
+ */
+static bool held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd,
+		    uint64_t done, uint32_t len)
+{
+	if (synd == SYND_PAGE_FAULT) {
+		if (stall(hca, qp, op, done, len))
+			return true;
+		synd = SYND_LOCAL_PROT;
+	}
+	if (synd)
+		fail(hca, qp, op, synd);
+	return synd;
+}
+
 /**
  * req_resume() - go on after a page fault
  * @hca: the function
@@ -742,6 +759,7 @@ static enum step send_one(struct hca *hca, struct qp *qp, struct send_op *op)
 {
 	struct requester *req = qp->req;
 	enum cqe_syndrome synd;
+	uint64_t done, left;
 	struct packet *p;
 
 	if (transport_reliable(qp) && psn_diff(op->psn + op->sent, req->una) >= REQ_WINDOW)
@@ -749,17 +767,10 @@ static enum step send_one(struct hca *hca, struct qp *qp, struct send_op *op)
 	if (!fabric_can_tx(hca, is_dgram(qp) ? op->w.av.rlid : qp->path.rlid))
 		return STEP_BLOCKED;
 	synd = make_packet(hca, qp, op, &p);
-	if (synd == SYND_PAGE_FAULT) {
-		uint64_t done = (uint64_t)op->sent * qp->mtu, left = op->w.len - done;
-
-		if (stall(hca, qp, op, done, is_dgram(qp) || left < qp->mtu ? left : qp->mtu))
-			return STEP_IDLE;
-		synd = SYND_LOCAL_PROT;
-	}
-	if (synd) {
-		fail(hca, qp, op, synd);
+	done = (uint64_t)op->sent * qp->mtu;
+	left = op->w.len - done;
+	if (held_up(hca, qp, op, synd, done, is_dgram(qp) || left < qp->mtu ? left : qp->mtu))
 		return STEP_IDLE;
-	}
 	if (!p)
 		return STEP_BLOCKED;
 	sent_packet(qp, op);
@@ -962,15 +973,8 @@ static void atomic_response(struct hca *hca, struct qp *qp, struct send_op *op,
 		return;
 	}
 	synd = store_answer(hca, qp, op, &orig, sizeof(orig));
-	if (synd == SYND_PAGE_FAULT) {
-		if (stall(hca, qp, op, 0, sizeof(orig)))
-			return;
-		synd = SYND_LOCAL_PROT;
-	}
-	if (synd) {
-		fail(hca, qp, op, synd);
+	if (held_up(hca, qp, op, synd, 0, sizeof(orig)))
 		return;
-	}
 	qp->req->una = psn_add(p->psn, 1);
 	answered(qp->req, op);
 	progress(qp->req);
@@ -1001,15 +1005,8 @@ static void read_response(struct hca *hca, struct qp *qp, struct send_op *op,
 	}
 	synd = read_response_sane(qp, op, p) ?
 	       store_answer(hca, qp, op, p->payload, p->len) : SYND_BAD_RESP;
-	if (synd == SYND_PAGE_FAULT) {
-		if (stall(hca, qp, op, op->done, p->len))
-			return;
-		synd = SYND_LOCAL_PROT;
-	}
-	if (synd) {
-		fail(hca, qp, op, synd);
+	if (held_up(hca, qp, op, synd, op->done, p->len))
 		return;
-	}
 	op->done += p->len;
 	qp->req->una = psn_add(p->psn, 1);
 	if (op->done == op->w.len)

@@ -395,42 +395,6 @@ FIXTURE_TEARDOWN(dm_mr)
 	rdma_close(&self->r);
 }
 
-static int rdma_op(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
-		   size_t len)
-{
-	struct ibv_send_wr wr = { .opcode = opcode };
-	struct ibv_wc wc;
-	int status;
-
-	wr.wr.rdma.remote_addr = va;
-	wr.wr.rdma.rkey = rkey;
-	if (post_send(p, &wr, p->buf[0], len))
-		return -1;
-	status = reap(p->cq[0], &wc);
-	if (status)
-		pair_reconnect(p);
-	return status;
-}
-
-static int atomic_op(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
-		     uint64_t compare_add, uint64_t swap)
-{
-	struct ibv_send_wr wr = { .opcode = opcode };
-	struct ibv_wc wc;
-	int status;
-
-	wr.wr.atomic.remote_addr = va;
-	wr.wr.atomic.rkey = rkey;
-	wr.wr.atomic.compare_add = compare_add;
-	wr.wr.atomic.swap = swap;
-	if (post_send(p, &wr, p->buf[0], 8))
-		return -1;
-	status = reap(p->cq[0], &wc);
-	if (status)
-		pair_reconnect(p);
-	return status;
-}
-
 TEST_F(dm_mr, rdma_reaches_it_from_zero_to_its_length)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, self->len, ZERO_BASED);
@@ -438,23 +402,23 @@ TEST_F(dm_mr, rdma_reaches_it_from_zero_to_its_length)
 
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 	fill(self->p.buf[0], self->len, 1);
-	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, self->len));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, self->len));
 	EXPECT_EQ(0, ibv_memcpy_from_dm(host, self->dm, 0, self->len));
 	EXPECT_TRUE(same_fill(host, self->len, 1));
 	fill(host, self->len, 2);
 	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 0, host, self->len));
-	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, self->len));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, self->len));
 	EXPECT_TRUE(same_fill(self->p.buf[0], self->len, 2));
 
-	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, self->len - 1, 1));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, self->len - 1, 1));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, self->len, 1));
+		  rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, self->len, 1));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, self->len - 1, 2));
+		  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, self->len - 1, 2));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, ~0ull, 1));
+		  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, ~0ull, 1));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
 	free(host);
 }
 
@@ -467,13 +431,13 @@ TEST_F(dm_mr, a_piece_is_a_region_of_its_own)
 	memset(host, 0x11, sizeof(host));
 	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 3996, host, sizeof(host)));
 	fill(self->p.buf[0], 500, 3);
-	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 500));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 500));
 	EXPECT_EQ(0, ibv_memcpy_from_dm(host, self->dm, 3996, sizeof(host)));
 	EXPECT_TRUE(same_fill(host + 4, 500, 3));
 	EXPECT_EQ(0x11, host[3]);
 	EXPECT_EQ(0x11, host[504]);
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 499, 2));
+		  rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 499, 2));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
@@ -484,15 +448,15 @@ TEST_F(dm_mr, atomics_work_on_it)
 
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 64, &host, 8));
-	EXPECT_EQ(0, atomic_op(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mr->rkey, 64, 2, 0));
+	EXPECT_EQ(0, atomic_access(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mr->rkey, 64, 2, 0));
 	EXPECT_EQ(40, *old);
-	EXPECT_EQ(0, atomic_op(&self->p, IBV_WR_ATOMIC_CMP_AND_SWP, mr->rkey, 64, 42, 7));
+	EXPECT_EQ(0, atomic_access(&self->p, IBV_WR_ATOMIC_CMP_AND_SWP, mr->rkey, 64, 42, 7));
 	EXPECT_EQ(42, *old);
-	EXPECT_EQ(0, atomic_op(&self->p, IBV_WR_ATOMIC_CMP_AND_SWP, mr->rkey, 64, 42, 8));
+	EXPECT_EQ(0, atomic_access(&self->p, IBV_WR_ATOMIC_CMP_AND_SWP, mr->rkey, 64, 42, 8));
 	EXPECT_EQ(7, *old);
 	EXPECT_EQ(0, ibv_memcpy_from_dm(&host, self->dm, 64, 8));
 	EXPECT_EQ(7, host);
-	EXPECT_NE(0, atomic_op(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mr->rkey, 68, 2, 0));
+	EXPECT_NE(0, atomic_access(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mr->rkey, 68, 2, 0));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
@@ -523,7 +487,7 @@ TEST_F(dm_mr, local_keys_send_from_it_and_receive_into_it)
 	EXPECT_EQ(0, ibv_memcpy_from_dm(host + 512, self->dm, 4096, 512));
 	EXPECT_EQ(0, memcmp(host + 256, host + 512, 256));
 	/* No remote right was asked for. */
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
 	/* Gathered beyond its end. */
 	sge.addr = self->len - 511;
 	ASSERT_EQ(0, ibv_post_send(self->p.qp[0], &wr, &bad));
@@ -543,7 +507,7 @@ TEST_F(dm_mr, what_is_registered_is_not_freed)
 	EXPECT_EQ(0, ibv_dereg_mr(a));
 	EXPECT_EQ(-EBUSY, uv_free_dm(self->r.ctx->cmd_fd, self->dm->handle));
 	/* The region that stayed still works. */
-	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, b->rkey, 0, 8));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, b->rkey, 0, 8));
 	EXPECT_EQ(0, ibv_dereg_mr(b));
 }
 
@@ -558,7 +522,7 @@ TEST_F(dm_mr, regions_of_nothing_reach_nothing)
 		mr = ibv_reg_dm_mr(self->r.pd, self->dm, offset[i], 0, ZERO_BASED);
 		ASSERT_NE(NULL, mr) TH_LOG("offset %llu", (unsigned long long)offset[i]);
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
+			  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
 		EXPECT_EQ(0, ibv_dereg_mr(mr));
 	}
 }
@@ -609,7 +573,7 @@ TEST_F(dm_mr, keys_of_another_pd_do_nothing)
 	ASSERT_NE(NULL, pd);
 	mr = ibv_reg_dm_mr(pd, self->dm, 0, 64, ZERO_BASED);
 	ASSERT_NE(NULL, mr);
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
@@ -622,7 +586,7 @@ TEST_F(dm_mr, is_not_reregistered)
 	ASSERT_NE(NULL, mr);
 	EXPECT_NE(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, sizeof(mem), 0));
 	EXPECT_NE(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
-	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 

@@ -93,23 +93,6 @@ FIXTURE_TEARDOWN(dmabuf)
 	close(self->memfd);
 }
 
-static int rdma_op(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
-		   size_t len)
-{
-	struct ibv_send_wr wr = { .opcode = opcode };
-	struct ibv_wc wc;
-	int status;
-
-	wr.wr.rdma.remote_addr = va;
-	wr.wr.rdma.rkey = rkey;
-	if (post_send(p, &wr, p->buf[0], len))
-		return -1;
-	status = reap(p->cq[0], &wc);
-	if (status)
-		pair_reconnect(p);
-	return status;
-}
-
 TEST_F(dmabuf, is_reached_from_end_to_end_and_no_further)
 {
 	static const struct { uint64_t offset, len, iova; } cases[] = {
@@ -128,7 +111,7 @@ TEST_F(dmabuf, is_reached_from_end_to_end_and_no_further)
 		mr = ibv_reg_dmabuf_mr(self->r.pd, off, len, iova, self->fd, ALL_ACCESS);
 		ASSERT_NE(NULL, mr) TH_LOG("case %zu: errno %d", c, errno);
 		fill(self->p.buf[0], len, c);
-		ASSERT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, iova, len))
+		ASSERT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, iova, len))
 			TH_LOG("case %zu", c);
 		for (i = 0; i < len; i++)
 			if (*at(self->mem, off + i) != self->p.buf[0][i])
@@ -139,15 +122,15 @@ TEST_F(dmabuf, is_reached_from_end_to_end_and_no_further)
 		if (off + len < SIZE)
 			EXPECT_EQ(0, *at(self->mem, off + len));
 		memset(self->p.buf[0], 0, len);
-		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova, len));
+		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova, len));
 		EXPECT_TRUE(same_fill(self->p.buf[0], len, c)) TH_LOG("case %zu", c);
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova + len, 1));
+			  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova + len, 1));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova - 1, 1));
+			  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova - 1, 1));
 		EXPECT_EQ(0, ibv_dereg_mr(mr));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova, 1));
+			  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova, 1));
 	}
 }
 
@@ -157,8 +140,8 @@ TEST_F(dmabuf, access_is_what_was_asked_for)
 					      IBV_ACCESS_REMOTE_READ);
 
 	ASSERT_NE(NULL, mr);
-	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 8));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 8));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
@@ -177,9 +160,9 @@ TEST_F(dmabuf, region_outlives_the_descriptor)
 	close(fd);
 	close(memfd);
 	fill(self->p.buf[0], SIZE, 3);
-	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, SIZE));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, SIZE));
 	memset(self->p.buf[0], 0, SIZE);
-	EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, SIZE));
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, SIZE));
 	EXPECT_TRUE(same_fill(self->p.buf[0], SIZE, 3));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
@@ -196,7 +179,7 @@ TEST_F(dmabuf, many_regions_over_one)
 	}
 	for (i = 0; i < ARRAY_SIZE(mr); i++) {
 		*at(self->mem, i * UV_PAGE) = i + 1;
-		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr[i]->rkey, 0, 1));
+		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr[i]->rkey, 0, 1));
 		EXPECT_EQ(i + 1, self->p.buf[0][0]);
 		EXPECT_EQ(0, ibv_dereg_mr(mr[i]));
 	}
@@ -238,21 +221,21 @@ TEST_F(dmabuf, reregistration)
 	ASSERT_NE(NULL, mr);
 	ret = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_READ);
 	if (!ret) {
-		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 8));
+			  rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 8));
 	} else {
-		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 8));
+		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 8));
 	}
 	ret = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS, NULL,
 			   mem, UV_PAGE, ALL_ACCESS);
 	if (!ret) {
 		fill(self->p.buf[0], UV_PAGE, 9);
-		EXPECT_EQ(0, rdma_op(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, (uintptr_t)mem,
-				     UV_PAGE));
+		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, (uintptr_t)mem,
+					 UV_PAGE));
 		EXPECT_TRUE(same_fill(mem, UV_PAGE, 9));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  rdma_op(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
+			  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
 	}
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	munmap(mem, UV_PAGE);

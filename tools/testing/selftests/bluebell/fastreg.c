@@ -30,21 +30,11 @@ static void *anon(size_t len)
 /* Write a known pattern through the key; the completion's status, or -1 for a wrong result. */
 static int write_at(struct pair *p, uint32_t rkey, uint8_t *at, size_t len, unsigned int seed)
 {
-	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
-	struct ibv_wc wc;
 	int status;
 
 	fill(p->buf[0], len, seed);
-	wr.wr.rdma.remote_addr = (uintptr_t)at;
-	wr.wr.rdma.rkey = rkey;
-	if (post_send(p, &wr, p->buf[0], len))
-		return -1;
-	status = reap(p->cq[0], &wc);
-	if (status)
-		pair_reconnect(p);
-	else if (!same_fill(at, len, seed))
-		return -1;
-	return status;
+	status = rdma_access(p, IBV_WR_RDMA_WRITE, rkey, (uintptr_t)at, len);
+	return status ?: same_fill(at, len, seed) ? 0 : -1;
 }
 
 /*

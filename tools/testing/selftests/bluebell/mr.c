@@ -91,18 +91,7 @@ FIXTURE_TEARDOWN(region)
 /* RDMA WRITE from the pair's buffer through the key; the completion's status. */
 static int write_through(struct pair *p, uint32_t rkey, uint64_t va, size_t len)
 {
-	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
-	struct ibv_wc wc;
-	int status;
-
-	wr.wr.rdma.remote_addr = va;
-	wr.wr.rdma.rkey = rkey;
-	if (post_send(p, &wr, p->buf[0], len))
-		return -1;
-	status = reap(p->cq[0], &wc);
-	if (status)
-		pair_reconnect(p);
-	return status;
+	return rdma_access(p, IBV_WR_RDMA_WRITE, rkey, va, len);
 }
 
 TEST_F(region, is_reached_from_end_to_end_and_no_further)
@@ -187,23 +176,9 @@ FIXTURE_TEARDOWN(access)
 /* The status that each use of a remote key ends with. */
 static int use_remotely(struct pair *p, enum ibv_wr_opcode opcode, void *va, uint32_t rkey)
 {
-	struct ibv_send_wr wr = { .opcode = opcode };
-	struct ibv_wc wc;
-	int status;
-
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = (uintptr_t)va;
-		wr.wr.atomic.rkey = rkey;
-	} else {
-		wr.wr.rdma.remote_addr = (uintptr_t)va;
-		wr.wr.rdma.rkey = rkey;
-	}
-	if (post_send(p, &wr, p->buf[0], 8))
-		return -1;
-	status = reap(p->cq[0], &wc);
-	if (status)
-		pair_reconnect(p);
-	return status;
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		return atomic_access(p, opcode, rkey, (uintptr_t)va, 0, 0);
+	return rdma_access(p, opcode, rkey, (uintptr_t)va, 8);
 }
 
 /* The status that a receive into the region ends with at the receiver. */
@@ -226,19 +201,12 @@ static int receive_into(struct pair *p, struct ibv_mr *mr, void *va)
 static int send_from(struct pair *p, struct ibv_mr *mr, void *va)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)va, .length = 64, .lkey = mr->lkey };
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	}, *bad;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 };
 	struct ibv_wc wc;
-	int status;
 
-	if (post_recv(p->qp[1], p->mr, p->buf[1], 64, 1) || ibv_post_send(p->qp[0], &wr, &bad))
+	if (post_recv(p->qp[1], p->mr, p->buf[1], 64, 1))
 		return -1;
-	status = reap(p->cq[0], &wc);
-	if (!status)
-		status = reap(p->cq[1], &wc);
-	return status;
+	return post_and_reap(p, &wr, 0) ?: reap(p->cq[1], &wc);
 }
 
 TEST_F(access, is_what_was_asked_for)

@@ -126,24 +126,9 @@ static int unbind(struct pair *p, struct ibv_mw *mw)
 static int access_window(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
 			 size_t len)
 {
-	struct ibv_send_wr wr = { .opcode = opcode };
-	struct ibv_wc wc;
-	int status;
-
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = va;
-		wr.wr.atomic.rkey = rkey;
-		wr.wr.atomic.compare_add = 1;
-	} else {
-		wr.wr.rdma.remote_addr = va;
-		wr.wr.rdma.rkey = rkey;
-	}
-	if (post_send(p, &wr, p->buf[0], len))
-		return -1;
-	status = reap(p->cq[0], &wc);
-	if (status)
-		pair_reconnect(p);
-	return status;
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		return atomic_access(p, opcode, rkey, va, 1, 0);
+	return rdma_access(p, opcode, rkey, va, len);
 }
 
 static int read_at(struct pair *p, uint32_t rkey, const void *at, size_t len)

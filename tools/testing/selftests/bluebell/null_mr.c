@@ -38,19 +38,11 @@ static int gather(struct pair *p, enum ibv_wr_opcode opcode, struct ibv_sge *sge
 		  uint32_t rkey)
 {
 	struct ibv_send_wr wr = {
-		.opcode = opcode, .send_flags = IBV_SEND_SIGNALED, .sg_list = sge, .num_sge = n,
-	}, *bad;
-	struct ibv_wc wc;
-	int status;
+		.opcode = opcode, .sg_list = sge, .num_sge = n,
+		.wr.rdma = { .remote_addr = (uintptr_t)p->buf[1], .rkey = rkey },
+	};
 
-	wr.wr.rdma.remote_addr = (uintptr_t)p->buf[1];
-	wr.wr.rdma.rkey = rkey;
-	if (ibv_post_send(p->qp[0], &wr, &bad))
-		return -1;
-	status = reap(p->cq[0], &wc);
-	if (status)
-		pair_reconnect(p);
-	return status;
+	return post_and_reap(p, &wr, 0);
 }
 
 TEST_F(null_mr, reads_as_zeros)

@@ -346,6 +346,52 @@ int reap(struct ibv_cq *cq, struct ibv_wc *wc)
 	return -ETIMEDOUT;
 }
 
+/**
+ * post_and_reap - post on a pair's first queue pair, and wait for that to complete
+ * @p: pair; connected anew if the request fails
+ * @wr: request, for post_send() with the first buffer
+ * @len: bytes of the buffer, unless @wr has a list of its own
+ *
+ * Return: the completion's status, -1 if the request could not be posted, or what reap() says.
+ */
+int post_and_reap(struct pair *p, struct ibv_send_wr *wr, uint32_t len)
+{
+	struct ibv_wc wc;
+	int status;
+
+	if (post_send(p, wr, p->buf[0], len))
+		return -1;
+	status = reap(p->cq[0], &wc);
+	if (status)
+		pair_reconnect(p);
+	return status;
+}
+
+/* An RDMA READ or WRITE of @len bytes at @va; returns as post_and_reap(). */
+int rdma_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
+		uint32_t len)
+{
+	struct ibv_send_wr wr = {
+		.opcode = opcode, .wr.rdma = { .remote_addr = va, .rkey = rkey },
+	};
+
+	return post_and_reap(p, &wr, len);
+}
+
+/* An atomic operation at @va; the first buffer gets what was there. Returns as post_and_reap(). */
+int atomic_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
+		  uint64_t compare_add, uint64_t swap)
+{
+	struct ibv_send_wr wr = {
+		.opcode = opcode,
+		.wr.atomic = {
+			.remote_addr = va, .rkey = rkey, .compare_add = compare_add, .swap = swap,
+		},
+	};
+
+	return post_and_reap(p, &wr, 8);
+}
+
 int reap_ok(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	int status = reap(cq, wc);

@@ -69,6 +69,11 @@ int pair_reconnect(struct pair *p);
 int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id);
 int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len);
 int reap(struct ibv_cq *cq, struct ibv_wc *wc);
+int post_and_reap(struct pair *p, struct ibv_send_wr *wr, uint32_t len);
+int rdma_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
+		uint32_t len);
+int atomic_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
+		  uint64_t compare_add, uint64_t swap);
 int reap_ok(struct ibv_cq *cq, struct ibv_wc *wc);
 bool cq_stays_empty(struct ibv_cq *cq, unsigned int ms);
 
