@@ -28,7 +28,7 @@ struct mlx5_ib_mr_mem {
  * @ibmr: verbs object; its lkey and rkey are the key. Freed by dereg_mr
  * @mem: the memory, given up after DESTROY_MKEY; NULL if it is the device's
  * @access: enum ib_access_flags it was registered with
- * @paged: it is not pinned; the rest of it is odp.c's
+ * @paged: it is not pinned; the rest of it is odp_internal.h's
  * @class: of the key, see mlx5_ib_cache_class()
  * @key_gone: an exporter took the memory back, and the key had to be destroyed.
  *	Guarded by the dma-buf's reservation lock

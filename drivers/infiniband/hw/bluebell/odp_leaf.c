@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Keys over pages: made with none, given those that the device asks for, and rid
+ * of those that the process loses.
+ */
+
+#include <linux/dma-mapping.h>
+#include <linux/hmm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/pci-p2pdma.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "fw.h"
+#include "layout_odp.h"
+#include "mkey_cache.h"
+#include "odp_internal.h"
+#include "umr_qp.h"
+
+/* Entries that are written by one request when pages come. */
+#define FILL_MTTS	(PAGE_SIZE / sizeof(__be64))
+
+/*
+ * UMR does not take the pages from the device, so firmware takes the key: what
+ * is done through it from now on fails.
+ */
+static void kill_leaf(struct odp_leaf *leaf)
+{
+	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
+	unsigned int flags = memalloc_noreclaim_save();
+
+	if (mlx5_fw_destroy_mkey(dev, leaf->key.mkey))
+		ibdev_err(&dev->ib_dev, "key 0x%x reaches pages that are no longer its own\n",
+			  leaf->key.mkey);
+	memalloc_noreclaim_restore(flags);
+	leaf->dead = true;
+}
+
+static int write_zeros(struct odp_leaf *leaf, size_t first, size_t num)
+{
+	struct mlx5_ib_odp *odp = leaf->mr->odp;
+	struct mlx5_ib_umr_wqe wqe = {};
+
+	mlx5_ib_umr_fill_xlt(&wqe, leaf->key.mkey);
+	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(odp->dev), odp->zeros_dma, first, num);
+	return mlx5_ib_umr_exec(odp->dev, &wqe);
+}
+
+/* Write a few of the shadow's entries to the key. */
+static int write_inline(struct odp_leaf *leaf, size_t first, size_t num)
+{
+	struct mlx5_ib_umr_wqe wqe = {};
+
+	memcpy(mlx5_ib_odp_fill_inline(&wqe, leaf->key.mkey, mlx5_ib_mtt_octowords(first),
+				       mlx5_ib_mtt_octowords(num)),
+	       leaf->mtt + first, num * sizeof(*leaf->mtt));
+	return mlx5_ib_umr_exec(leaf->mr->odp->dev, &wqe);
+}
+
+/* Of a block, only [@first, @end): the neighbours stay. */
+static void zap_block(struct odp_leaf *leaf, size_t first, size_t end)
+{
+	size_t bytes = (end - first) * sizeof(*leaf->mtt);
+
+	if (!memchr_inv(leaf->mtt + first, 0, bytes))
+		return;
+	memset(leaf->mtt + first, 0, bytes);
+	if (!leaf->dead && write_inline(leaf, ALIGN_DOWN(first, MLX5_IB_ODP_BLOCK_MTTS),
+					MLX5_IB_ODP_BLOCK_MTTS))
+		kill_leaf(leaf);
+}
+
+static void zap_blocks(struct odp_leaf *leaf, size_t first, size_t end)
+{
+	size_t num;
+
+	for (; mlx5_ib_odp_next_run(leaf->mtt, &first, end, MLX5_IB_ODP_ZAP_MTTS, &num);
+	     first += num) {
+		if (!leaf->dead && write_zeros(leaf, first, num))
+			kill_leaf(leaf);
+		memset(leaf->mtt + first, 0, num * sizeof(*leaf->mtt));
+	}
+}
+
+/*
+ * Take pages from the device. Called with umem_mutex held, perhaps while memory
+ * is being reclaimed: allocates nothing.
+ */
+static void zap(struct odp_leaf *leaf, size_t first, size_t end)
+{
+	size_t head = min(ALIGN(first, MLX5_IB_ODP_BLOCK_MTTS), end);
+	size_t tail = max(ALIGN_DOWN(end, MLX5_IB_ODP_BLOCK_MTTS), head);
+
+	if (first < head)
+		zap_block(leaf, first, head);
+	if (head < tail)
+		zap_blocks(leaf, head, tail);
+	if (tail < end)
+		zap_block(leaf, tail, end);
+}
+
+/* The process loses pages: so does the device, before this returns. */
+static bool invalidate(struct mmu_interval_notifier *mni, const struct mmu_notifier_range *range,
+		       unsigned long seq)
+{
+	struct ib_umem_odp *umem = container_of(mni, struct ib_umem_odp, notifier);
+	unsigned long start = max_t(unsigned long, ib_umem_start(umem), range->start);
+	unsigned long end = min_t(unsigned long, ib_umem_end(umem), range->end);
+	struct odp_leaf *leaf;
+
+	if (!mmu_notifier_range_blockable(range))
+		return false;
+	guard(mutex)(&umem->umem_mutex);
+	mmu_interval_set_seq(mni, seq);
+	leaf = umem->private;
+	if (!umem->npages || !leaf)
+		return true;
+	zap(leaf, (start - ib_umem_start(umem)) >> umem->page_shift,
+	    DIV_ROUND_UP(end - ib_umem_start(umem), BIT(umem->page_shift)));
+	ib_umem_odp_unmap_dma_pages(umem, start, end);
+	if (!umem->npages)
+		mlx5_ib_odp_queue_reclaim(leaf);
+	return true;
+}
+
+const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops = {
+	.invalidate = invalidate,
+};
+
+/* Give the device's address of each page that is there to the shadow of the key's table. */
+static int map_pages(struct odp_leaf *leaf, size_t first, size_t num)
+{
+	struct device *device = leaf->mr->odp->dev->ib_dev.dma_device;
+	struct pci_p2pdma_map_state p2pdma = {};
+	struct ib_umem_odp *umem = leaf->umem;
+	dma_addr_t dma;
+	bool mapped;
+	size_t i;
+
+	for (i = first; i < first + num; i++) {
+		unsigned long pfn = umem->map.pfn_list[i];
+
+		if (!(pfn & HMM_PFN_VALID))
+			continue;
+		mapped = pfn & HMM_PFN_DMA_MAPPED;
+		dma = hmm_dma_map_pfn(device, &umem->map, i, &p2pdma);
+		if (dma == DMA_MAPPING_ERROR)
+			return -EFAULT;
+		umem->npages += !mapped;
+		leaf->mtt[i] = mlx5_ib_odp_mtt(dma, pfn & HMM_PFN_WRITE && umem->umem.writable);
+	}
+	return 0;
+}
+
+/* Write the shadow's entries to the key. @list is one page. */
+static int write_mtts(struct odp_leaf *leaf, size_t first, size_t num, __be64 *list)
+{
+	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
+	struct device *device = dev->mdev->device;
+	struct mlx5_ib_umr_wqe wqe = {};
+	dma_addr_t dma;
+	size_t end;
+	int err;
+
+	end = ALIGN(first + num, MLX5_IB_ODP_BLOCK_MTTS);
+	first = ALIGN_DOWN(first, MLX5_IB_ODP_BLOCK_MTTS);
+	num = end - first;
+	if (num <= MLX5_IB_UMR_INLINE_MTTS)
+		return write_inline(leaf, first, num);
+	memcpy(list, leaf->mtt + first, num * sizeof(*list));
+	dma = dma_map_single(device, list, num * sizeof(*list), DMA_TO_DEVICE);
+	if (dma_mapping_error(device, dma))
+		return -ENOMEM;
+	mlx5_ib_umr_fill_xlt(&wqe, leaf->key.mkey);
+	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), dma, first, num);
+	err = mlx5_ib_umr_exec(dev, &wqe);
+	dma_unmap_single(device, dma, num * sizeof(*list), DMA_TO_DEVICE);
+	return err;
+}
+
+/* Bring in [@va, @end) of a leaf, which one list can hold. */
+static int page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, const struct odp_page_in *how,
+			 __be64 *list)
+{
+	struct ib_umem_odp *umem = leaf->umem;
+	size_t first = (va - ib_umem_start(umem)) >> umem->page_shift;
+	int num, err;
+
+	num = ib_umem_odp_map_dma_and_lock(umem, va, end - va, how->write ? HMM_PFN_WRITE : 0,
+					   how->fault);
+	if (num < 0)
+		return num;
+	err = leaf->dead ? -EIO : map_pages(leaf, first, num);
+	if (!err)
+		err = write_mtts(leaf, first, num, list);
+	if (err) {
+		zap(leaf, first, first + num);
+		ib_umem_odp_unmap_dma_pages(umem, va & PAGE_MASK, ALIGN(end, PAGE_SIZE));
+	}
+	mutex_unlock(&umem->umem_mutex);
+	return err;
+}
+
+/**
+ * mlx5_ib_odp_page_in_leaf - give the device pages of a leaf
+ * @leaf: the leaf
+ * @va: first address, in the process
+ * @len: bytes; all of them are the leaf's
+ * @how: which pages, and for what
+ *
+ * May sleep; takes umem_mutex.
+ *
+ * Return: 0; -EFAULT for memory that the process does not have, or may not
+ * write to; -ENOMEM; -EIO if the key is gone; or the errno of a failed UMR.
+ * Then none of the pages is mapped that was tried last.
+ */
+int mlx5_ib_odp_page_in_leaf(struct odp_leaf *leaf, u64 va, u64 len, const struct odp_page_in *how)
+{
+	u64 start = ib_umem_start(leaf->umem), end = va + len, stop;
+	int err = 0;
+
+	if (how->write && !leaf->umem->umem.writable)
+		return -EFAULT;
+	/* Not later: memory may not be reclaimed under umem_mutex. */
+	__be64 *list __free(kfree) = kmalloc(PAGE_SIZE, GFP_KERNEL);
+
+	if (!list)
+		return -ENOMEM;
+	for (; va < end && !err; va = stop) {
+		stop = start + ((u64)mlx5_ib_odp_chunk((va - start) >> PAGE_SHIFT, SIZE_MAX,
+						       FILL_MTTS) << PAGE_SHIFT);
+		stop = min(stop, end);
+		err = page_in_chunk(leaf, va, stop, how, list);
+	}
+	return err;
+}
+
+/* ---- making and freeing leaves ------------------------------------------------ */
+
+/* A long table is cleared by UMR: the command would be as long. */
+static int create_long_key(struct mlx5_ib_odp *odp, const struct mlx5_ib_mkc_attr *attr,
+			   const struct mlx5_ib_mkey_caps *caps, u32 *mkey)
+{
+	struct mlx5_ib_dev *dev = odp->dev;
+	u32 first, num;
+	int err;
+
+	err = mlx5_ib_make_free_mkey(dev, attr->nmtts, attr->access, mkey);
+	if (err)
+		return err;
+	for (first = 0; first < attr->nmtts && !err; first += num) {
+		struct mlx5_ib_umr_wqe wqe = {};
+
+		num = min(attr->nmtts - first, MLX5_IB_ODP_ZAP_MTTS);
+		if (first + num == attr->nmtts)
+			mlx5_ib_umr_fill_reg(&wqe, *mkey, attr, caps);
+		else
+			mlx5_ib_umr_fill_xlt(&wqe, *mkey);
+		mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), odp->zeros_dma, first, num);
+		err = mlx5_ib_umr_exec(dev, &wqe);
+	}
+	if (err)
+		mlx5_fw_destroy_mkey(dev, *mkey);
+	*mkey = (*mkey & ~0xffU) | attr->variant;
+	return err;
+}
+
+static int create_short_key(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *attr,
+			    const struct mlx5_ib_mkey_caps *caps, u32 *mkey)
+{
+	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
+
+	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+
+	if (!in)
+		return -ENOMEM;
+	mlx5_ib_odp_fill_create_mtt(in, attr, caps);
+	return mlx5_fw_create_mkey(dev, in, inlen, mkey);
+}
+
+static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
+{
+	struct odp_mr *mr = leaf->mr;
+	struct mlx5_ib_dev *dev = mr->odp->dev;
+	struct mlx5_ib_mkc_attr attr = {
+		.access = mr->mr.access,
+		.pdn = to_mpd(mr->mr.ibmr.pd)->pdn,
+		.iova = iova,
+		.length = length,
+		.page_shift = PAGE_SHIFT,
+		.nmtts = ALIGN(ib_umem_odp_num_pages(leaf->umem), MLX5_IB_ODP_BLOCK_MTTS),
+		.variant = atomic_inc_return(&dev->mkey_variant),
+	};
+	struct mlx5_ib_mkey_caps caps;
+
+	leaf->mtt = kvcalloc(attr.nmtts, sizeof(*leaf->mtt), GFP_KERNEL);
+	if (!leaf->mtt)
+		return -ENOMEM;
+	mlx5_ib_get_mkey_caps(dev, &caps);
+	if (attr.nmtts > MLX5_IB_ODP_ZAP_MTTS)
+		return create_long_key(mr->odp, &attr, &caps, &leaf->key.mkey);
+	return create_short_key(dev, &attr, &caps, &leaf->key.mkey);
+}
+
+/**
+ * mlx5_ib_odp_create_leaf - make a key over pages, none of which is there
+ * @mr: region that it belongs to
+ * @umem: the pages; the leaf's from now on, and released if there is none
+ * @iova: first address of the key
+ * @length: bytes
+ *
+ * CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits, and UMR for what is too long
+ * for a command. May sleep.
+ *
+ * Return: the leaf with one reference, or an ERR_PTR.
+ */
+struct odp_leaf *mlx5_ib_odp_create_leaf(struct odp_mr *mr, struct ib_umem_odp *umem, u64 iova,
+				    u64 length)
+{
+	struct odp_leaf *leaf;
+	int err = -ENOMEM;
+
+	leaf = kzalloc_obj(*leaf);
+	if (!leaf)
+		goto err_umem;
+	leaf->mr = mr;
+	leaf->umem = umem;
+	leaf->key.base = iova;
+	refcount_set(&leaf->refs, 1);
+	err = create_leaf_key(leaf, iova, length);
+	if (err)
+		goto err_leaf;
+	/* Invalidations find it from now on; there were no pages to take before. */
+	scoped_guard(mutex, &umem->umem_mutex)
+		umem->private = leaf;
+	return leaf;
+
+err_leaf:
+	kvfree(leaf->mtt);
+	kfree(leaf);
+err_umem:
+	ib_umem_odp_release(umem);
+	return ERR_PTR(err);
+}
+
+/**
+ * mlx5_ib_odp_free_leaf - destroy a leaf's key, and give up its pages
+ * @leaf: the leaf; freed if all goes well. Nobody else uses it
+ *
+ * May sleep.
+ *
+ * Return: 0, or the errno of a firmware that would not destroy the key: then the
+ * leaf is as it was.
+ */
+int mlx5_ib_odp_free_leaf(struct odp_leaf *leaf)
+{
+	struct ib_umem_odp *umem = leaf->umem;
+	bool dead;
+	int err;
+
+	scoped_guard(mutex, &umem->umem_mutex) {
+		dead = leaf->dead;
+		leaf->dead = true;
+	}
+	err = dead ? 0 : mlx5_fw_destroy_mkey(leaf->mr->odp->dev, leaf->key.mkey);
+	if (err) {
+		scoped_guard(mutex, &umem->umem_mutex)
+			leaf->dead = false;
+		return err;
+	}
+	ib_umem_odp_release(umem);
+	kvfree(leaf->mtt);
+	kfree(leaf);
+	return 0;
+}
+
+/**
+ * mlx5_ib_odp_drop_leaf - free a leaf, whatever firmware says
+ * @leaf: the leaf; its region is gone, and so nobody else uses it
+ *
+ * A key that firmware keeps leads nowhere at least. May sleep.
+ */
+void mlx5_ib_odp_drop_leaf(struct odp_leaf *leaf)
+{
+	if (!mlx5_ib_odp_free_leaf(leaf))
+		return;
+	scoped_guard(mutex, &leaf->umem->umem_mutex) {
+		zap(leaf, 0, ib_umem_odp_num_pages(leaf->umem));
+		leaf->dead = true;
+	}
+	mlx5_ib_odp_free_leaf(leaf);
+}
