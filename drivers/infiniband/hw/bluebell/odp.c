@@ -11,6 +11,7 @@
 #include "fw.h"
 #include "layout_odp.h"
 #include "odp_internal.h"
+#include "umr_qp.h"
 
 static struct odp_mr *to_odp_mr(struct ib_mr *ibmr)
 {
@@ -77,14 +78,19 @@ static int page_in_implicit(struct odp_mr *mr, u64 addr, u64 len, const struct o
  *
  * May sleep.
  *
- * Return: 0; -EFAULT for what is not the region's; or as
- * mlx5_ib_odp_page_in_leaf().
+ * Return: 0; -EFAULT for what is not the region's; -EAGAIN if UMR does not
+ * work; or as mlx5_ib_odp_page_in_leaf().
  */
 int mlx5_ib_odp_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct odp_page_in *how)
 {
 	const struct ib_mr *ibmr = &mr->mr.ibmr;
 	u64 off = addr - ibmr->iova;
+	int err;
 
+	/* A key whose pages UMR cannot take back is lost: so not while it is known to fail. */
+	err = mlx5_ib_umr_await(mr->odp->dev);
+	if (err)
+		return err;
 	if (!mr->leaf)
 		return page_in_implicit(mr, addr, len, how);
 	if (addr < ibmr->iova || len > ibmr->length || off > ibmr->length - len)
@@ -231,11 +237,13 @@ int mlx5_ib_odp_dereg(struct ib_mr *ibmr)
 	u32 index = mlx5_mkey_to_idx(ibmr->lkey);
 	int err;
 
+	WRITE_ONCE(mr->closing, true);
 	xa_store(&odp->mrs, index, XA_ZERO_ENTRY, GFP_KERNEL);
 	mlx5_ib_odp_put_mr(mr);
 	wait_for_completion(&mr->free);
 	err = unmake(mr);
 	if (err) {
+		WRITE_ONCE(mr->closing, false);
 		refcount_set(&mr->refs, 1);
 		reinit_completion(&mr->free);
 		xa_store(&odp->mrs, index, mr, GFP_KERNEL);

@@ -4,6 +4,7 @@
  * answer to the device.
  */
 
+#include <linux/delay.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
 #include <linux/slab.h>
@@ -15,6 +16,8 @@
 
 /* A fault brings in this much more of what the operation will touch. */
 #define FAULT_AROUND	SZ_256K
+/* The longest pause before a refused answer is given once more. */
+#define MAX_RESUME_MS	256
 /* Faults of this many queues at a time; the spare ones are mlx5_core's. */
 #define NUM_EQE		0x1000
 
@@ -152,6 +155,23 @@ static int wqe_fault(struct mlx5_ib_odp *odp, struct mlx5_ib_qp *qp,
 			    mlx5_ib_fault_writes(fault));
 }
 
+/* A queue stands still until firmware has heard that it can go on: so try more than once. */
+static void answer(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
+{
+	unsigned int ms;
+	int err;
+
+	err = mlx5_fw_page_fault_resume(odp->dev, fault, error);
+	for (ms = 1; err && ms <= MAX_RESUME_MS; ms *= 4) {
+		msleep(ms);
+		err = mlx5_fw_page_fault_resume(odp->dev, fault, error);
+	}
+	if (err)
+		ibdev_err_ratelimited(&odp->dev->ib_dev,
+				      "cannot resume 0x%x after page fault 0x%x: %d\n",
+				      fault->wq_num, fault->token, err);
+}
+
 static void resolve(struct work_struct *work)
 {
 	struct fault_work *fw = container_of(work, struct fault_work, work);
@@ -171,7 +191,7 @@ static void resolve(struct work_struct *work)
 	if (err)
 		ibdev_dbg(&odp->dev->ib_dev, "page fault 0x%x of type %u on 0x%x: %d\n",
 			  fw->fault.token, fw->fault.type, fw->fault.wq_num, err);
-	mlx5_fw_page_fault_resume(odp->dev, &fw->fault, err);
+	answer(odp, &fw->fault, err);
 	if (qp)
 		mlx5_ib_put_qp(qp);
 out:

@@ -42,8 +42,8 @@ struct odp_key {
  * @dead: the key is destroyed, or never was there
  * @mr: region that it belongs to
  * @refs: one of the tree, one of each user. Implicit regions only
- * @reclaim: give it up if no page is left. Holds a reference to the leaf and
- *	to the region
+ * @reclaim: give it up if no page is left, or no key. Holds a reference to the
+ *	leaf and to the region
  */
 struct odp_leaf {
 	struct odp_key key;
@@ -52,7 +52,7 @@ struct odp_leaf {
 	bool dead;
 	struct odp_mr *mr;
 	refcount_t refs;
-	struct work_struct reclaim;
+	struct delayed_work reclaim;
 };
 
 /**
@@ -74,6 +74,7 @@ struct odp_dir {
  * @refs: one while the key is registered, one for each fault, advice and
  *	reclamation in progress
  * @free: the last reference is gone
+ * @closing: it is being deregistered
  * @leaf: of an explicit region
  * @anchor: of an implicit region: the address space
  * @root: of an implicit region
@@ -85,6 +86,7 @@ struct odp_mr {
 	struct mlx5_ib_odp *odp;
 	refcount_t refs;
 	struct completion free;
+	bool closing;
 	struct odp_leaf *leaf;
 	struct ib_umem_odp *anchor;
 	struct odp_dir *root;

@@ -36,14 +36,15 @@ static void kill_leaf(struct odp_leaf *leaf)
 	leaf->dead = true;
 }
 
-static int write_zeros(struct odp_leaf *leaf, size_t first, size_t num)
+/* Write the entries at @list to the key. */
+static int write_list(struct odp_leaf *leaf, size_t first, size_t num, dma_addr_t list)
 {
-	struct mlx5_ib_odp *odp = leaf->mr->odp;
+	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
 	struct mlx5_ib_umr_wqe wqe = {};
 
 	mlx5_ib_umr_fill_xlt(&wqe, leaf->key.mkey);
-	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(odp->dev), odp->zeros_dma, first, num);
-	return mlx5_ib_umr_exec(odp->dev, &wqe);
+	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), list, first, num);
+	return mlx5_ib_umr_exec(dev, &wqe);
 }
 
 /* Write a few of the shadow's entries to the key. */
@@ -76,7 +77,7 @@ static void zap_blocks(struct odp_leaf *leaf, size_t first, size_t end)
 
 	for (; mlx5_ib_odp_next_run(leaf->mtt, &first, end, MLX5_IB_ODP_ZAP_MTTS, &num);
 	     first += num) {
-		if (!leaf->dead && write_zeros(leaf, first, num))
+		if (!leaf->dead && write_list(leaf, first, num, leaf->mr->odp->zeros_dma))
 			kill_leaf(leaf);
 		memset(leaf->mtt + first, 0, num * sizeof(*leaf->mtt));
 	}
@@ -118,7 +119,7 @@ static bool invalidate(struct mmu_interval_notifier *mni, const struct mmu_notif
 	zap(leaf, (start - ib_umem_start(umem)) >> umem->page_shift,
 	    DIV_ROUND_UP(end - ib_umem_start(umem), BIT(umem->page_shift)));
 	ib_umem_odp_unmap_dma_pages(umem, start, end);
-	if (!umem->npages)
+	if (!umem->npages || leaf->dead)
 		mlx5_ib_odp_queue_reclaim(leaf);
 	return true;
 }
@@ -155,9 +156,7 @@ static int map_pages(struct odp_leaf *leaf, size_t first, size_t num)
 /* Write the shadow's entries to the key. @list is one page. */
 static int write_mtts(struct odp_leaf *leaf, size_t first, size_t num, __be64 *list)
 {
-	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
-	struct device *device = dev->mdev->device;
-	struct mlx5_ib_umr_wqe wqe = {};
+	struct device *device = leaf->mr->odp->dev->mdev->device;
 	dma_addr_t dma;
 	size_t end;
 	int err;
@@ -171,9 +170,7 @@ static int write_mtts(struct odp_leaf *leaf, size_t first, size_t num, __be64 *l
 	dma = dma_map_single(device, list, num * sizeof(*list), DMA_TO_DEVICE);
 	if (dma_mapping_error(device, dma))
 		return -ENOMEM;
-	mlx5_ib_umr_fill_xlt(&wqe, leaf->key.mkey);
-	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), dma, first, num);
-	err = mlx5_ib_umr_exec(dev, &wqe);
+	err = write_list(leaf, first, num, dma);
 	dma_unmap_single(device, dma, num * sizeof(*list), DMA_TO_DEVICE);
 	return err;
 }
@@ -315,7 +312,7 @@ static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
  * Return: the leaf with one reference, or an ERR_PTR.
  */
 struct odp_leaf *mlx5_ib_odp_create_leaf(struct odp_mr *mr, struct ib_umem_odp *umem, u64 iova,
-				    u64 length)
+					 u64 length)
 {
 	struct odp_leaf *leaf;
 	int err = -ENOMEM;

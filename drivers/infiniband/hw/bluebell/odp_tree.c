@@ -11,6 +11,9 @@
 #include "odp_internal.h"
 #include "umr_qp.h"
 
+/* Until a leaf that could not be given up is tried again. */
+#define RECLAIM_DELAY	msecs_to_jiffies(100)
+
 static struct odp_dir *create_dir(struct odp_mr *mr, u64 base, u8 shift, u32 num)
 {
 	struct mlx5_ib_dev *dev = mr->odp->dev;
@@ -129,7 +132,7 @@ struct odp_leaf *mlx5_ib_odp_get_leaf(struct odp_mr *mr, u64 va)
 	leaf = mlx5_ib_odp_create_leaf(mr, umem, base, size);
 	if (IS_ERR(leaf))
 		return leaf;
-	INIT_WORK(&leaf->reclaim, reclaim_leaf);
+	INIT_DELAYED_WORK(&leaf->reclaim, reclaim_leaf);
 	err = add_kid(mr, dir, index, &leaf->key);
 	if (err) {
 		mlx5_ib_odp_free_leaf(leaf);
@@ -143,8 +146,8 @@ struct odp_leaf *mlx5_ib_odp_get_leaf(struct odp_mr *mr, u64 va)
  * mlx5_ib_odp_put_leaf - have no more use for a leaf
  * @leaf: leaf of mlx5_ib_odp_get_leaf()
  *
- * Without a page it is given up: what cannot be paged in shall not cost memory
- * either. May sleep; takes umem_mutex.
+ * Without a page or a key it is given up: what cannot be paged in shall not cost
+ * memory either. May sleep; takes umem_mutex.
  */
 void mlx5_ib_odp_put_leaf(struct odp_leaf *leaf)
 {
@@ -152,11 +155,11 @@ void mlx5_ib_odp_put_leaf(struct odp_leaf *leaf)
 	bool empty;
 
 	scoped_guard(mutex, &leaf->umem->umem_mutex)
-		empty = !leaf->umem->npages;
+		empty = !leaf->umem->npages || leaf->dead;
 	if (empty) {
 		refcount_inc(&mr->refs);
 		/* Our reference to the leaf passes to the work. */
-		if (queue_work(mr->odp->wq, &leaf->reclaim))
+		if (queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0))
 			return;
 		mlx5_ib_odp_put_mr(mr);
 	}
@@ -164,7 +167,7 @@ void mlx5_ib_odp_put_leaf(struct odp_leaf *leaf)
 }
 
 /**
- * mlx5_ib_odp_queue_reclaim - a leaf has lost its last page
+ * mlx5_ib_odp_queue_reclaim - a leaf has lost its last page, or its key
  * @leaf: the leaf; of an implicit region it will be given up
  *
  * Called with umem_mutex held, perhaps while memory is being reclaimed:
@@ -177,7 +180,7 @@ void mlx5_ib_odp_queue_reclaim(struct odp_leaf *leaf)
 	if (!mr->root || !refcount_inc_not_zero(&mr->refs))
 		return;
 	refcount_inc(&leaf->refs);
-	if (!queue_work(mr->odp->wq, &leaf->reclaim)) {
+	if (!queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0)) {
 		refcount_dec(&leaf->refs);
 		mlx5_ib_odp_put_mr(mr);
 	}
@@ -185,41 +188,60 @@ void mlx5_ib_odp_queue_reclaim(struct odp_leaf *leaf)
 
 static bool is_idle(struct odp_leaf *leaf)
 {
-	guard(mutex)(&leaf->umem->umem_mutex);
+	struct ib_umem_odp *umem = leaf->umem;
+
+	guard(mutex)(&umem->umem_mutex);
+	/* Nothing reaches the pages of a key that is gone. */
+	if (leaf->dead)
+		ib_umem_odp_unmap_dma_pages(umem, ib_umem_start(umem), ib_umem_end(umem));
 	/* The tree's reference, and ours. */
-	if (leaf->umem->npages || refcount_read(&leaf->refs) != 2)
+	if (umem->npages || refcount_read(&leaf->refs) != 2)
 		return false;
 	/* No more reclamation is queued once it is marked, so it can be freed. */
 	leaf->umem->private = NULL;
 	return true;
 }
 
-static void reclaim_leaf(struct work_struct *work)
+/* With tree_lock held. False if it has to stay in the tree. */
+static bool give_up_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
 {
-	struct odp_leaf *leaf = container_of(work, struct odp_leaf, reclaim);
 	unsigned long index = mlx5_ib_odp_leaf_index(leaf->key.base);
-	struct odp_mr *mr = leaf->mr;
 	struct odp_dir *dir;
 
-	scoped_guard(mutex, &mr->tree_lock) {
-		dir = container_of((struct odp_key *)
-				   xa_load(&mr->root->kids, mlx5_ib_odp_dir_index(leaf->key.base)),
-				   struct odp_dir, key);
-		if (!is_idle(leaf)) {
-			refcount_dec(&leaf->refs);
-			break;
-		}
-		/* The slot stays reserved, so that the leaf can come back without fail. */
-		xa_store(&dir->kids, index, XA_ZERO_ENTRY, GFP_KERNEL);
-		if (!write_dir(mr, dir, index) && !mlx5_ib_odp_free_leaf(leaf)) {
-			xa_erase(&dir->kids, index);
-			break;
-		}
-		xa_store(&dir->kids, index, &leaf->key, GFP_KERNEL);
-		scoped_guard(mutex, &leaf->umem->umem_mutex)
-			leaf->umem->private = leaf;
-		refcount_dec(&leaf->refs);
+	dir = container_of((struct odp_key *)
+			   xa_load(&mr->root->kids, mlx5_ib_odp_dir_index(leaf->key.base)),
+			   struct odp_dir, key);
+	/* The slot stays reserved, so that the leaf can come back without fail. */
+	xa_store(&dir->kids, index, XA_ZERO_ENTRY, GFP_KERNEL);
+	if (!write_dir(mr, dir, index) && !mlx5_ib_odp_free_leaf(leaf)) {
+		xa_erase(&dir->kids, index);
+		return true;
 	}
+	xa_store(&dir->kids, index, &leaf->key, GFP_KERNEL);
+	scoped_guard(mutex, &leaf->umem->umem_mutex)
+		leaf->umem->private = leaf;
+	return false;
+}
+
+static void reclaim_leaf(struct work_struct *work)
+{
+	struct odp_leaf *leaf = container_of(to_delayed_work(work), struct odp_leaf, reclaim);
+	struct odp_mr *mr = leaf->mr;
+	bool again = false;
+
+	scoped_guard(mutex, &mr->tree_lock) {
+		if (!is_idle(leaf))
+			break;
+		if (give_up_leaf(mr, leaf))
+			leaf = NULL;
+		else
+			again = !READ_ONCE(mr->closing);
+	}
+	/* Otherwise the directory might lead to a key that is gone, for good. */
+	if (again && queue_delayed_work(mr->odp->wq, &leaf->reclaim, RECLAIM_DELAY))
+		return;
+	if (leaf)
+		refcount_dec(&leaf->refs);
 	mlx5_ib_odp_put_mr(mr);
 }
 

@@ -14,6 +14,7 @@
 #include <linux/sched/clock.h>
 #include <linux/semaphore.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -49,6 +50,8 @@
 /* MLX5_QPC_PM_STATE_*, MLX5_QPC_RQ_TYPE_*: migrated; no receive queue. */
 #define PM_STATE_MIGRATED	3
 #define RQ_TYPE_NONE		3
+/* How long those wait for a restart who can do nothing else. */
+#define AWAIT_TIMEOUT		HZ
 
 static_assert(MAX_POSTED <= CQES);
 
@@ -74,6 +77,7 @@ enum umr_state {
  * @qpn: of the QP; 0 if there is none
  * @reset_lock: held while the QP is taken to reset or out of it
  * @restart: takes the QP out of reset
+ * @restarted: woken by that, and when the device goes
  * @slots: room in the send queue, one for each WQE
  * @lock: guards all below; taken in the completion interrupt
  * @state: whether requests are taken
@@ -99,6 +103,7 @@ struct mlx5_ib_umr {
 	u32 qpn;
 	struct mutex reset_lock;	/* state of the QP at the device */
 	struct delayed_work restart;
+	wait_queue_head_t restarted;
 	struct semaphore slots;
 	spinlock_t lock; /* state to posted */
 	enum umr_state state;
@@ -414,6 +419,24 @@ static void restart_qp(struct work_struct *work)
 	guard(spinlock_irqsave)(&umr->lock);
 	if (umr->state == UMR_STOPPED)
 		umr->state = UMR_RUNNING;
+	wake_up_all(&umr->restarted);
+}
+
+/**
+ * mlx5_ib_umr_await - wait for a queue pair that has been stopped by a failure
+ * @dev: device with a UMR queue pair
+ *
+ * For those that have no other means. May sleep, a second at most; not while
+ * memory is being reclaimed, for the queue pair is restarted by commands.
+ *
+ * Return: 0 if it takes requests, else -EAGAIN.
+ */
+int mlx5_ib_umr_await(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_umr *umr = dev->umr;
+
+	wait_event_timeout(umr->restarted, READ_ONCE(umr->state) != UMR_STOPPED, AWAIT_TIMEOUT);
+	return READ_ONCE(umr->state) == UMR_RUNNING ? 0 : -EAGAIN;
 }
 
 /**
@@ -430,6 +453,7 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
 		return;
 	guard(spinlock_irqsave)(&umr->lock);
 	umr->state = UMR_GONE;
+	wake_up_all(&umr->restarted);
 	finish_all(umr);
 }
 
@@ -633,6 +657,7 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	umr->dev = dev;
 	mutex_init(&umr->reset_lock);
 	INIT_DELAYED_WORK(&umr->restart, restart_qp);
+	init_waitqueue_head(&umr->restarted);
 	sema_init(&umr->slots, MAX_POSTED);
 	spin_lock_init(&umr->lock);
 	err = set_up(umr);

@@ -991,6 +991,95 @@ TEST_F(region, implicit_survives_refusals)
 	EXPECT_LT(1, nth);
 }
 
+/* A queue that waits for its page is told again that it is there. */
+TEST_F(region, answer_that_is_refused_is_repeated)
+{
+	struct paged *o = &self->o;
+
+	/* mlx5_ib answers once, and the queue stands still for good. */
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, "needs the HCA to refuse, and a driver that repeats itself");
+	ASSERT_EQ(0, hca_do("inject op PAGE_FAULT_RESUME LIM_ERR 3"));
+	EXPECT_EQ(0, run_remote(o, WRITE, 0, 64));
+	EXPECT_EQ(3, hca_inject_clear());
+	madvise(o->mem, LEN, MADV_DONTNEED);
+	ASSERT_EQ(0, hca_do("inject op PAGE_FAULT_RESUME INT_ERR 3"));
+	EXPECT_EQ(0, run_local(o, SEND, 0, 64));
+	EXPECT_EQ(3, hca_inject_clear());
+}
+
+/* A shared file in place of the paged memory; returns another view of it. */
+static uint8_t *map_file(struct paged *o)
+{
+	int fd = memfd_create("odp", 0);
+	uint8_t *view;
+
+	if (fd < 0 || ftruncate(fd, LEN))
+		return MAP_FAILED;
+	view = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mmap(o->mem, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != o->mem)
+		view = MAP_FAILED;
+	close(fd);
+	return view;
+}
+
+/* When UMR fails as the process loses pages, the device loses the key. */
+static void lose_pages_without_umr(struct __test_metadata *_metadata, struct paged *o,
+				   struct ibv_mr *mr)
+{
+	uint8_t *file = map_file(o);
+
+	ASSERT_NE(MAP_FAILED, file);
+	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
+	fill(file, LEN, 1);
+	ASSERT_EQ(0, hca_do("inject umr"));
+	ASSERT_EQ(o->mem, map_at(o->mem));
+	EXPECT_EQ(1, hca_inject_clear());
+	/* Whatever comes of it: the file has the pages, and would show it. */
+	fill(o->p.buf[0], LEN, 2);
+	run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN);
+	EXPECT_TRUE(same_fill(file, LEN, 1));
+	munmap(file, LEN);
+}
+
+TEST_F(region, pages_that_cannot_be_taken_back_are_out_of_reach)
+{
+	struct paged *o = &self->o;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, "needs the HCA to fail, and a driver that bears it");
+	lose_pages_without_umr(_metadata, o, o->mr);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_remote(o, READ, 0, 64));
+	EXPECT_EQ(0, ibv_dereg_mr(o->mr));
+	o->mr = reg(o, false);
+	ASSERT_NE(NULL, o->mr);
+	EXPECT_EQ(0, run_remote(o, WRITE, 0, LEN));
+	EXPECT_CENSUS_UNCHANGED();
+}
+
+/* A part of an implicit region comes back, once UMR does. */
+TEST_F(region, implicit_gets_over_what_it_lost)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *all;
+	unsigned int i;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, "needs the HCA to fail, and a driver that bears it");
+	all = reg(o, true);
+	ASSERT_NE(NULL, all);
+	lose_pages_without_umr(_metadata, o, all);
+	for (i = 0; i < 50; i++) {
+		if (!run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, all->rkey, LEN))
+			break;
+		usleep(20000);
+	}
+	EXPECT_GT(50, i);
+	EXPECT_TRUE(same_fill(o->mem, LEN, 2));
+	EXPECT_EQ(0, ibv_dereg_mr(all));
+	EXPECT_CENSUS_UNCHANGED();
+}
+
 static void *hammer(void *arg)
 {
 	struct race *r = arg;
