@@ -191,7 +191,7 @@ static void create_mkey_has_no_room_for_its_entries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(1), CREATE_MKEY_IN_SIZE + 16);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(2), CREATE_MKEY_IN_SIZE + 16);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(3), CREATE_MKEY_IN_SIZE + 32);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(MLX5_IB_MAX_MTTS),
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_mkey_inlen(MLX5_IB_MAX_COMMAND_MTTS),
 			CREATE_MKEY_IN_SIZE + 128 * SZ_1M);
 }
 

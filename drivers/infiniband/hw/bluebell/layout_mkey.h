@@ -14,11 +14,20 @@ struct ib_umem;
 struct scatterlist;
 
 /*
- * Longest translation list of a key: 64 GiB of 4 KiB pages. Where UMR cannot
- * write it, it is a command of 128 MiB; beyond that the mailbox chain alone
+ * Longest translation list of a key over pinned memory, 8 TiB of 4 KiB pages:
+ * what is possible is for firmware to say.
+ */
+#define MLX5_IB_MAX_MTTS		BIT(31)
+/*
+ * And of one that UMR cannot write: a command of 128 MiB. A longer mailbox chain
  * would strain the host.
  */
-#define MLX5_IB_MAX_MTTS	BIT(24)
+#define MLX5_IB_MAX_COMMAND_MTTS	BIT(24)
+/*
+ * And of one over paged memory, which costs 16 bytes of kernel memory a page
+ * that nobody is charged for.
+ */
+#define MLX5_IB_MAX_PAGED_MTTS		BIT(24)
 
 /**
  * struct mlx5_ib_mkey_caps - what the device allows a memory key to be

@@ -16,7 +16,7 @@
 #include "umr.h"
 
 /* A longer list goes by UMR even into a new key: firmware takes it by the half-kilobyte. */
-#define MAX_COMMAND_MTTS	512
+#define SHORT_LIST_MTTS	512
 
 /**
  * mlx5_ib_get_mkey_caps - collect what the device allows a memory key to be
@@ -72,6 +72,8 @@ static int create_key_by_firmware(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
 	int err;
 
+	if (attr->nmtts > MLX5_IB_MAX_COMMAND_MTTS)
+		return -ENOMEM;
 	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
 
 	if (!in)
@@ -108,7 +110,7 @@ static int get_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 	bool have = class >= 0 && mlx5_ib_take_mkey(dev, class, mkey);
 	int err;
 
-	if (!have && attr->nmtts > MAX_COMMAND_MTTS) {
+	if (!have && attr->nmtts > SHORT_LIST_MTTS) {
 		err = mlx5_ib_make_free_mkey(dev, room, attr->access, mkey);
 		if (err)
 			return err;
@@ -162,6 +164,23 @@ static int put_key(struct mlx5_ib_dev *dev, int class, u32 mkey)
 	return err;
 }
 
+/* The same for a region, which may have lost its key before. */
+static int kill_key(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr)
+{
+	int err;
+
+	if (mr->mem && mr->mem->umem->is_dmabuf)
+		mlx5_ib_revoke_dmabuf_mr(mr);
+	if (mr->key_gone)
+		return 0;
+	err = put_key(dev, mr->class, mr->ibmr.lkey);
+	/* The key is there and ours: firmware has nothing else against it. */
+	if (err == -EINVAL && mr->class < 0)
+		return -EBUSY;
+	mr->key_gone = !err;
+	return err;
+}
+
 /**
  * mlx5_ib_create_mr - make a region over memory that is pinned
  * @pd: protection domain
@@ -197,6 +216,7 @@ struct ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct mlx5_ib_mr_mem *mem, u6
 
 	mr->mem = mem;
 	mr->access = access;
+	mr->ibmr.device = pd->device;
 	mr->ibmr.lkey = mkey;
 	mr->ibmr.rkey = mkey;
 	mr->ibmr.iova = iova;
@@ -294,27 +314,9 @@ static bool change_in_place(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr, u32 
 	return true;
 }
 
-/**
- * mlx5_ib_rereg_user_mr - change the memory, the access or the PD of a region
- * @ibmr: the region
- * @flags: IB_MR_REREG_TRANS, IB_MR_REREG_PD and IB_MR_REREG_ACCESS, any of them
- * @start: new address, with IB_MR_REREG_TRANS
- * @length: new length in bytes, with IB_MR_REREG_TRANS
- * @iova: new first address of the region, with IB_MR_REREG_TRANS
- * @access: new enum ib_access_flags, with IB_MR_REREG_ACCESS
- * @pd: new protection domain, or the old one
- * @udata: empty
- *
- * Where a work request can change the access and the domain, the keys stay what
- * they are, and peers need not be told. Otherwise a new key takes the old one's
- * place and ib_core deregisters the old region. May sleep.
- *
- * Return: NULL if @ibmr has been changed; the region that takes its place; or an
- * ERR_PTR, and then @ibmr is as it was.
- */
-struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
-				    u64 iova, int access, struct ib_pd *pd,
-				    struct ib_udata *udata)
+/* The region that a changed one becomes; NULL if it is changed in place. */
+static struct ib_mr *change(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+			    u32 access, struct ib_pd *pd)
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibmr->device);
 	struct mlx5_ib_mr *old = to_mmr(ibmr);
@@ -322,11 +324,6 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 	struct ib_mr *mr;
 	int err;
 
-	err = ib_no_udata_io(udata);
-	if (err)
-		return ERR_PTR(err);
-	if (!(flags & IB_MR_REREG_ACCESS))
-		access = old->access;
 	if (flags & IB_MR_REREG_TRANS)
 		return reg_any(pd, start, length, iova, access);
 	if (old->paged) {
@@ -356,6 +353,51 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 }
 
 /**
+ * mlx5_ib_rereg_user_mr - change the memory, the access or the PD of a region
+ * @ibmr: the region
+ * @flags: IB_MR_REREG_TRANS, IB_MR_REREG_PD and IB_MR_REREG_ACCESS, any of them
+ * @start: new address, with IB_MR_REREG_TRANS
+ * @length: new length in bytes, with IB_MR_REREG_TRANS
+ * @iova: new first address of the region, with IB_MR_REREG_TRANS
+ * @access: new enum ib_access_flags, with IB_MR_REREG_ACCESS
+ * @pd: new protection domain, or the old one
+ * @udata: empty
+ *
+ * Where a work request can change the access and the domain, the keys stay what
+ * they are, and peers need not be told. Otherwise a new key takes the old one's
+ * place, which dies, and ib_core deregisters the old region. May sleep.
+ *
+ * Return: NULL if @ibmr has been changed; the region that takes its place; or an
+ * ERR_PTR, and then @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(),
+ * -EBUSY if it is to be replaced while a window is bound to it, or the errno of a
+ * firmware that would not destroy its key.
+ */
+struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
+				    u64 iova, int access, struct ib_pd *pd,
+				    struct ib_udata *udata)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibmr->device);
+	struct mlx5_ib_mr *old = to_mmr(ibmr);
+	struct ib_mr *mr;
+	int err;
+
+	err = ib_no_udata_io(udata);
+	if (err)
+		return ERR_PTR(err);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = old->access;
+	mr = change(ibmr, flags, start, length, iova, access, pd);
+	if (IS_ERR_OR_NULL(mr) || old->paged)
+		return mr;
+	/* Now, while it can be undone: ib_core will not hear of a refusal. */
+	err = kill_key(dev, old);
+	if (!err)
+		return mr;
+	mlx5_ib_dereg_mr(mr, NULL);
+	return ERR_PTR(err);
+}
+
+/**
  * mlx5_ib_dereg_mr - deregister a region
  * @ibmr: the region; freed if all goes well
  * @udata: not used
@@ -374,12 +416,7 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 
 	if (mr->paged)
 		return mlx5_ib_odp_dereg(ibmr);
-	if (mr->mem && mr->mem->umem->is_dmabuf)
-		mlx5_ib_revoke_dmabuf_mr(mr);
-	err = mr->key_gone ? 0 : put_key(dev, mr->class, ibmr->lkey);
-	/* The key is there and ours: firmware has nothing else against it. */
-	if (err == -EINVAL && mr->class < 0)
-		err = -EBUSY;
+	err = kill_key(dev, mr);
 	if (err)
 		return err;
 	put_mem(mr->mem);

@@ -107,7 +107,7 @@ static int make_explicit(struct odp_mr *mr, u64 start, u64 length, u64 iova)
 	struct ib_umem_odp *umem;
 	struct odp_leaf *leaf;
 
-	if (length >> PAGE_SHIFT >= MLX5_IB_MAX_MTTS)
+	if (length >> PAGE_SHIFT >= MLX5_IB_MAX_PAGED_MTTS)
 		return -ENOMEM;
 	umem = ib_umem_odp_get(mr->mr.ibmr.device, start, length, access,
 			       &mlx5_ib_odp_notifier_ops);

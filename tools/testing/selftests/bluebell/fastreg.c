@@ -220,6 +220,54 @@ TEST_F_TIMEOUT(region_of, pages_is_right_everywhere, 300)
 	}
 }
 
+/*
+ * More entries than one command can bring: 64 GiB and a bit, of small pages for the device, since the
+ * region's addresses have another place in the huge page than the memory's.
+ */
+TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
+{
+	const size_t piece = 64 * MIB, num = 1025, len = piece * num;
+	uint8_t *file, *mem;
+	struct ibv_mr *mr;
+	uint64_t iova;
+	size_t i;
+	int fd;
+
+	want_huge_pages(piece / (2 * MIB));
+	fd = memfd_create("fastreg", MFD_HUGETLB);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, piece));
+	file = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (file == MAP_FAILED)
+		SKIP(return, "no huge pages to be had");
+	mem = mmap(NULL, len + 2 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		   -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	mem = (void *)(((uintptr_t)mem + 2 * MIB - 1) & -(2 * MIB));
+	for (i = 0; i < num; i++)
+		ASSERT_EQ(mem + i * piece, mmap(mem + i * piece, piece, PROT_READ | PROT_WRITE,
+						MAP_SHARED | MAP_FIXED, fd, 0));
+	iova = (uintptr_t)mem + UV_PAGE;
+	mr = ibv_reg_mr_iova(self->r.pd, mem, len, iova, REGION_ACCESS);
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	for (i = 0; i < num; i += 31) {
+		size_t at = i * 4099 * UV_PAGE % piece;
+
+		fill(self->p.buf[0], 64, i);
+		ASSERT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey,
+					 iova + i * piece + at, 64)) TH_LOG("piece %zu", i);
+		EXPECT_TRUE(same_fill(file + at, 64, i)) TH_LOG("piece %zu", i);
+	}
+	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, iova + len - 64, 64));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, iova + len - 63, 64));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	munmap(file, piece);
+	munmap(mem, len);
+	close(fd);
+	want_huge_pages(0);
+}
+
 /* --- Many at once ----------------------------------------------------------------------------- */
 
 struct worker {

@@ -272,6 +272,25 @@ TEST_F(mw, does_not_outlive_the_region)
 	}
 }
 
+/* Where other memory takes its place: an old key that stays would be a leak to the peers that know it. */
+TEST_F(mw, region_is_not_replaced_under_it)
+{
+	uint8_t *other = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t old = self->mr->rkey;
+
+	ASSERT_NE(MAP_FAILED, other);
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib replaces it");
+	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	EXPECT_NE(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, LEN, 0));
+	EXPECT_EQ(EBUSY, errno);
+	EXPECT_EQ(old, self->mr->rkey);
+	EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, self->mem, 1));
+	ASSERT_EQ(0, unbind(&self->p, self->mw));
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, LEN, 0));
+	EXPECT_EQ(DENIED, read_at(&self->p, old, self->mem, 1));
+}
+
 TEST_F(mw, regions_of_another_pd_are_not_opened)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(self->r.ctx);

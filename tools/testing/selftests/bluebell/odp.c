@@ -844,14 +844,9 @@ TEST_F(region, huge_pages)
 	struct paged *o = &self->o;
 	struct ibv_mr *mr;
 	uint8_t *mem;
-	FILE *f;
 	int i;
 
-	f = fopen("/proc/sys/vm/nr_hugepages", "w");
-	if (f) {
-		fprintf(f, "4");
-		fclose(f);
-	}
+	want_huge_pages(4);
 	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
 		   -1, 0);
 	if (mem == MAP_FAILED)

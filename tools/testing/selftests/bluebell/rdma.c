@@ -287,6 +287,17 @@ int pair_reconnect(struct pair *p)
 	return connect_both(p);
 }
 
+/* Ask for @n huge pages; whether they are there is seen when they are mapped. */
+void want_huge_pages(unsigned int n)
+{
+	FILE *f = fopen("/proc/sys/vm/nr_hugepages", "w");
+
+	if (!f)
+		return;
+	fprintf(f, "%u", n);
+	fclose(f);
+}
+
 int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)addr, .length = len, .lkey = mr ? mr->lkey : 0 };

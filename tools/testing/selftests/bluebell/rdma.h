@@ -66,6 +66,7 @@ int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t s
 void pair_close(struct pair *p);
 int pair_reconnect(struct pair *p);
 
+void want_huge_pages(unsigned int n);
 int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id);
 int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len);
 int reap(struct ibv_cq *cq, struct ibv_wc *wc);
