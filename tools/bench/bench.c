@@ -36,14 +36,14 @@ struct bench {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
-	struct ibv_mr *mr;
+	struct ibv_mr *mr, *all;
 	struct ibv_mr *held[MAX_HELD];
 	unsigned int nheld;
 	pthread_barrier_t start, end;
 	pthread_t thread[THREADS];
 	bool stop;
 	uint16_t lid;
-	char *buf, *huge;
+	char *buf, *huge, *fresh;
 	const char *huge_file;
 };
 
@@ -235,6 +235,7 @@ static void op_qp_destroy(struct bench *b, const struct row *row)
 {
 	if (ibv_destroy_qp(b->qp))
 		die(row->name);
+	b->qp = NULL;
 }
 
 static struct ibv_mr *reg(struct bench *b, void *addr, size_t size)
@@ -303,6 +304,60 @@ static void unmap_huge(struct bench *b)
 	b->huge = NULL;
 }
 
+/* A region of all memory of the process, and some of that which nobody has touched. */
+static void prepare_touch(struct bench *b, const struct row *row)
+{
+	if (!b->qp) {
+		op_qp_rts(b, row);
+		b->mr = reg(b, b->buf, row->size);
+	}
+	b->fresh = mmap(NULL, row->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (b->fresh == MAP_FAILED)
+		die(row->name);
+	b->all = ibv_reg_mr(b->pd, NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			    IBV_ACCESS_ON_DEMAND);
+	if (!b->all)
+		die("ibv_reg_mr of all memory");
+}
+
+static void op_touch(struct bench *b, const struct row *row)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)b->buf, .length = row->size, .lkey = b->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge,
+		.num_sge = 1,
+		.wr.rdma = { .remote_addr = (uintptr_t)b->fresh, .rkey = b->all->rkey },
+	}, *bad;
+	struct ibv_wc wc;
+	int n;
+
+	if (ibv_post_send(b->qp, &wr, &bad))
+		die(row->name);
+	do
+		n = ibv_poll_cq(b->cq, 1, &wc);
+	while (!n);
+	if (n < 0 || wc.status) {
+		errno = EIO;
+		die(row->name);
+	}
+}
+
+static void undo_touch(struct bench *b, const struct row *row)
+{
+	dereg(b->all);
+	munmap(b->fresh, row->size);
+}
+
+static void end_touch(struct bench *b)
+{
+	if (ibv_destroy_qp(b->qp))
+		die("ibv_destroy_qp");
+	dereg(b->mr);
+	b->qp = NULL;
+}
+
 static void *thread_main(void *arg)
 {
 	struct bench *b = arg;
@@ -360,6 +415,10 @@ static const struct row rows[] = {
 	  .size = 1024 * MIB },
 	{ "DM 4 KiB alloc+free", .op = op_dm, .size = PAGE },
 	{ "DM 128 KiB alloc+free", .op = op_dm, .size = 32 * PAGE },
+	{ "implicit ODP touch 4 KiB", .before = prepare_touch, .op = op_touch, .after = undo_touch,
+	  .finish = end_touch, .size = PAGE },
+	{ "implicit ODP touch 1 MiB", .before = prepare_touch, .op = op_touch, .after = undo_touch,
+	  .finish = end_touch, .size = MIB },
 	{ "16 threads, 4 MRs each", .before = start_threads, .op = op_threads,
 	  .finish = stop_threads },
 };

@@ -15,7 +15,7 @@
 #include "odp_internal.h"
 
 /* A fault brings in this much more of what the operation will touch. */
-#define FAULT_AROUND	SZ_256K
+#define FAULT_AROUND	SZ_4M
 /* The longest pause before a refused answer is given once more. */
 #define MAX_RESUME_MS	256
 /* Faults of this many queues at a time; the spare ones are mlx5_core's. */

@@ -39,6 +39,7 @@ struct odp_key {
  * @key: the key; its mkey is constant
  * @umem: the pages; its umem_mutex guards @mtt and @dead
  * @mtt: the key's translation entries as the device has them
+ * @class: of the key, as mlx5_ib_choose_class()
  * @dead: the key is destroyed, or never was there
  * @mr: region that it belongs to
  * @refs: one of the tree, one of each user. Implicit regions only
@@ -49,6 +50,7 @@ struct odp_leaf {
 	struct odp_key key;
 	struct ib_umem_odp *umem;
 	__be64 *mtt;
+	int class;
 	bool dead;
 	struct odp_mr *mr;
 	refcount_t refs;

@@ -15,6 +15,7 @@
 #include "layout_odp.h"
 #include "mkey_cache.h"
 #include "odp_internal.h"
+#include "umr.h"
 #include "umr_qp.h"
 
 /* Entries that are written by one request when pages come. */
@@ -234,17 +235,14 @@ int mlx5_ib_odp_page_in_leaf(struct odp_leaf *leaf, u64 va, u64 len, const struc
 
 /* ---- making and freeing leaves ------------------------------------------------ */
 
-/* A long table is cleared by UMR: the command would be as long. */
-static int create_long_key(struct mlx5_ib_odp *odp, const struct mlx5_ib_mkc_attr *attr,
-			   const struct mlx5_ib_mkey_caps *caps, u32 *mkey)
+/* Make a free key one without pages. The last of the entries bring the context. */
+static int clear_key(struct mlx5_ib_odp *odp, const struct mlx5_ib_mkc_attr *attr,
+		     const struct mlx5_ib_mkey_caps *caps, u32 *mkey)
 {
 	struct mlx5_ib_dev *dev = odp->dev;
 	u32 first, num;
-	int err;
+	int err = 0;
 
-	err = mlx5_ib_make_free_mkey(dev, attr->nmtts, attr->access, mkey);
-	if (err)
-		return err;
 	for (first = 0; first < attr->nmtts && !err; first += num) {
 		struct mlx5_ib_umr_wqe wqe = {};
 
@@ -262,17 +260,42 @@ static int create_long_key(struct mlx5_ib_odp *odp, const struct mlx5_ib_mkc_att
 	return err;
 }
 
-static int create_short_key(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *attr,
-			    const struct mlx5_ib_mkey_caps *caps, u32 *mkey)
+/* Have firmware make the key, with room for whatever its class may hold later. */
+static int create_key(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *attr,
+		      const struct mlx5_ib_mkey_caps *caps, int class, u32 *mkey)
 {
 	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
 
+	if (attr->nmtts > MLX5_IB_ODP_ZAP_MTTS)
+		return -ENOMEM;
 	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
 
 	if (!in)
 		return -ENOMEM;
 	mlx5_ib_odp_fill_create_mtt(in, attr, caps);
+	if (class >= 0)
+		mlx5_ib_reserve_mtts(in, mlx5_ib_cache_class_mtts(class));
 	return mlx5_fw_create_mkey(dev, in, inlen, mkey);
+}
+
+/* A free key that waits, or for a long table a new one; otherwise firmware does it all. */
+static int get_key(struct mlx5_ib_odp *odp, const struct mlx5_ib_mkc_attr *attr,
+		   const struct mlx5_ib_mkey_caps *caps, int class, u32 *mkey)
+{
+	struct mlx5_ib_dev *dev = odp->dev;
+	bool have = class >= 0 && mlx5_ib_take_mkey(dev, class, mkey);
+	int err;
+
+	if (!have && attr->nmtts > MLX5_IB_ODP_ZAP_MTTS) {
+		err = mlx5_ib_make_free_mkey(dev, class < 0 ? attr->nmtts :
+					     mlx5_ib_cache_class_mtts(class), attr->access, mkey);
+		if (err)
+			return err;
+		have = true;
+	}
+	if (have && !clear_key(odp, attr, caps, mkey))
+		return 0;
+	return create_key(dev, attr, caps, class, mkey);
 }
 
 static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
@@ -289,14 +312,17 @@ static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
 		.variant = atomic_inc_return(&dev->mkey_variant),
 	};
 	struct mlx5_ib_mkey_caps caps;
+	int err;
 
 	leaf->mtt = kvcalloc(attr.nmtts, sizeof(*leaf->mtt), GFP_KERNEL);
 	if (!leaf->mtt)
 		return -ENOMEM;
 	mlx5_ib_get_mkey_caps(dev, &caps);
-	if (attr.nmtts > MLX5_IB_ODP_ZAP_MTTS)
-		return create_long_key(mr->odp, &attr, &caps, &leaf->key.mkey);
-	return create_short_key(dev, &attr, &caps, &leaf->key.mkey);
+	leaf->class = mlx5_ib_choose_class(dev, attr.nmtts, attr.access, &caps);
+	err = get_key(mr->odp, &attr, &caps, leaf->class, &leaf->key.mkey);
+	if (err && leaf->class >= 0)
+		mlx5_ib_lose_mkey(dev, leaf->class);
+	return err;
 }
 
 /**
@@ -340,30 +366,52 @@ err_umem:
 	return ERR_PTR(err);
 }
 
+/* From now on pages may go without the device being told. True if UMR has freed the key. */
+static bool take_all_pages(struct odp_leaf *leaf)
+{
+	bool revoked;
+
+	lockdep_assert_held(&leaf->umem->umem_mutex);
+	if (leaf->dead)
+		return false;
+	revoked = leaf->class >= 0 && !mlx5_ib_umr_revoke(leaf->mr->odp->dev, leaf->key.mkey);
+	if (!revoked)
+		zap(leaf, 0, ib_umem_odp_num_pages(leaf->umem));
+	return revoked;
+}
+
 /**
- * mlx5_ib_odp_free_leaf - destroy a leaf's key, and give up its pages
+ * mlx5_ib_odp_free_leaf - give up a leaf's key and its pages
  * @leaf: the leaf; freed if all goes well. Nobody else uses it
  *
- * May sleep.
+ * The key waits for the next leaf, or is destroyed. May sleep; takes umem_mutex.
  *
  * Return: 0, or the errno of a firmware that would not destroy the key: then the
- * leaf is as it was.
+ * leaf is as it was, but without pages.
  */
 int mlx5_ib_odp_free_leaf(struct odp_leaf *leaf)
 {
+	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
 	struct ib_umem_odp *umem = leaf->umem;
-	bool dead;
+	bool revoked, dead;
 	int err;
 
 	scoped_guard(mutex, &umem->umem_mutex) {
+		revoked = take_all_pages(leaf);
 		dead = leaf->dead;
 		leaf->dead = true;
 	}
-	err = dead ? 0 : mlx5_fw_destroy_mkey(leaf->mr->odp->dev, leaf->key.mkey);
-	if (err) {
-		scoped_guard(mutex, &umem->umem_mutex)
-			leaf->dead = false;
-		return err;
+	if (revoked) {
+		mlx5_ib_put_mkey(dev, leaf->class, leaf->key.mkey);
+	} else {
+		err = dead ? 0 : mlx5_fw_destroy_mkey(dev, leaf->key.mkey);
+		if (err) {
+			scoped_guard(mutex, &umem->umem_mutex)
+				leaf->dead = false;
+			return err;
+		}
+		if (leaf->class >= 0)
+			mlx5_ib_lose_mkey(dev, leaf->class);
 	}
 	ib_umem_odp_release(umem);
 	kvfree(leaf->mtt);
@@ -381,9 +429,7 @@ void mlx5_ib_odp_drop_leaf(struct odp_leaf *leaf)
 {
 	if (!mlx5_ib_odp_free_leaf(leaf))
 		return;
-	scoped_guard(mutex, &leaf->umem->umem_mutex) {
-		zap(leaf, 0, ib_umem_odp_num_pages(leaf->umem));
+	scoped_guard(mutex, &leaf->umem->umem_mutex)
 		leaf->dead = true;
-	}
 	mlx5_ib_odp_free_leaf(leaf);
 }
