@@ -169,7 +169,8 @@ TEST_F(dmabuf, region_outlives_the_descriptor)
 
 TEST_F(dmabuf, many_regions_over_one)
 {
-	struct ibv_mr *mr[10];
+	/* Each maps the whole buffer, and a debug kernel thinks that more than seven are a mistake. */
+	struct ibv_mr *mr[6];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(mr); i++) {

@@ -14,6 +14,8 @@
 
 #define BUF_PAGES 4
 #define MOST_COMMANDS 64
+/* How often a verb may have gone well because another command was refused. */
+#define MOST_AGAIN 3
 #define MOST_ALLOCATIONS 2000
 
 /*
@@ -751,7 +753,7 @@ TEST_F(verb, every_firmware_command)
 {
 	const struct verb *v = &variant->v;
 	struct env *e = &self->e;
-	unsigned int nth, s;
+	unsigned int nth, s, again;
 	long pinned;
 	int ret, fired;
 
@@ -770,7 +772,7 @@ TEST_F(verb, every_firmware_command)
 	/* What the driver makes at first use and keeps is made now. */
 	ASSERT_EQ(0, whole_round(v, e));
 	for (s = 0; s < ARRAY_SIZE(statuses); s++) {
-		for (nth = 1; nth < MOST_COMMANDS; nth++) {
+		for (nth = 1, again = 0; nth < MOST_COMMANDS; nth++) {
 			ASSERT_EQ(0, v->prep ? v->prep(e) : 0);
 			ASSERT_EQ(0, hca_census_reset());
 			pinned = uv_pinned_pages();
@@ -778,7 +780,10 @@ TEST_F(verb, every_firmware_command)
 			ret = v->act(e);
 			fired = hca_inject_clear();
 			ASSERT_LE(0, fired);
-			if (fired && !v->lenient)
+			/* A command that the driver sent in the background may have been the one. */
+			if (fired && !ret && !v->lenient && again++ < MOST_AGAIN)
+				nth--;
+			else if (fired && !v->lenient)
 				EXPECT_EQ(statuses[s].err, ret)
 					TH_LOG("command %u refused with %s", nth, statuses[s].name);
 			if (!fired)
