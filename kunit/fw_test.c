@@ -66,6 +66,9 @@ static const struct opcode_case {
 } opcode_cases[] = {
 	{ "CREATE_MKEY", 0x200, false },
 	{ "DESTROY_MKEY", 0x202, true },
+	{ "PAGE_FAULT_RESUME", 0x204, false },
+	{ "CREATE_EQ", 0x301, false },
+	{ "DESTROY_EQ", 0x302, true },
 	{ "CREATE_CQ", 0x400, false },
 	{ "DESTROY_CQ", 0x401, true },
 	{ "MODIFY_CQ", 0x403, false },

@@ -162,11 +162,11 @@ static void answer(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, b
 	int err;
 
 	err = mlx5_fw_page_fault_resume(odp->dev, fault, error);
-	for (ms = 1; err && ms <= MAX_RESUME_MS; ms *= 4) {
+	for (ms = 1; err && err != -ENOLINK && ms <= MAX_RESUME_MS; ms *= 4) {
 		msleep(ms);
 		err = mlx5_fw_page_fault_resume(odp->dev, fault, error);
 	}
-	if (err)
+	if (err && err != -ENOLINK)
 		ibdev_err_ratelimited(&odp->dev->ib_dev,
 				      "cannot resume 0x%x after page fault 0x%x: %d\n",
 				      fault->wq_num, fault->token, err);
