@@ -291,7 +291,7 @@ static void take_footprint(struct mock *mock, struct footprint *fp)
 	memset(fp, 0, sizeof(*fp));
 	fp->live = mock_num_live(mock);
 	fp->pinned = mock_num_pinned();
-	fp->qps = !xa_empty(&mock->dev->qp_table.qps);
+	fp->qps = !xa_empty(&mock->dev->qp_events.sources);
 	if (!bfregi->count)
 		return;
 	fp->db_pages = !xa_empty(&mock->context->db_pages);

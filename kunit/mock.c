@@ -191,7 +191,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	dev->ib_dev.phys_port_cnt = 1;
 	dev->dump_fill_mkey = 0x700;
 	dev->has_dump_fill = true;
-	xa_init_flags(&dev->qp_table.qps, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->qp_events.sources, XA_FLAGS_LOCK_IRQ);
 	return dev;
 }
 

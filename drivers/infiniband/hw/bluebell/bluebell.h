@@ -36,6 +36,7 @@ struct mlx5_ib_db {
 
 #include "cq.h"
 #include "dm.h"
+#include "event.h"
 #include "mr.h"
 #include "qp.h"
 #include "odp.h"
@@ -46,7 +47,7 @@ struct mlx5_ib_db {
  * @ib_dev: the device as the RDMA core sees it; first
  * @mdev: the PCI function underneath, owned by mlx5_core
  * @mdev_events: receives the device's asynchronous events
- * @qp_table: finds QPs when the device raises an event
+ * @qp_events: finds QPs when the device raises an event
  * @mkey_variant: low byte of the next memory key, so that a key that was
  *	destroyed is not the one that takes its place
  * @dm: the device's own memory
@@ -63,7 +64,7 @@ struct mlx5_ib_dev {
 	struct ib_device ib_dev;
 	struct mlx5_core_dev *mdev;
 	struct notifier_block mdev_events;
-	struct mlx5_ib_qp_table qp_table;
+	struct mlx5_ib_event_table qp_events;
 	atomic_t mkey_variant;
 	struct mlx5_ib_dm_pool dm;
 	struct mlx5_ib_umr *umr;
@@ -204,9 +205,6 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_imm
 enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port);
 void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str);
 int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev);
-
-/* event.c */
-int mlx5_ib_event(struct notifier_block *nb, unsigned long event, void *data);
 
 /* ucontext.c */
 int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);

@@ -126,10 +126,9 @@ static int register_device(struct mlx5_ib_dev *dev)
 	err = mlx5_ib_init_device_attr(dev);
 	if (err)
 		return err;
-	err = mlx5_ib_init_qp_table(dev);
-	if (err)
-		return err;
-	err = mlx5_ib_init_dm(dev);
+	err = mlx5_ib_init_qp_events(dev);
+	if (!err)
+		err = mlx5_ib_init_dm(dev);
 	if (!err)
 		err = mlx5_ib_init_umr(dev);
 	if (!err)
@@ -143,7 +142,7 @@ static int register_device(struct mlx5_ib_dev *dev)
 		mlx5_ib_cleanup_mkey_cache(dev);
 		mlx5_ib_cleanup_umr(dev);
 		mlx5_ib_cleanup_dm(dev);
-		mlx5_ib_cleanup_qp_table(dev);
+		mlx5_ib_cleanup_event_table(&dev->qp_events, dev->mdev);
 		return err;
 	}
 	dev->mdev_events.notifier_call = mlx5_ib_event;
@@ -186,7 +185,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 	mlx5_ib_cleanup_mkey_cache(dev);
 	mlx5_ib_cleanup_umr(dev);
 	mlx5_ib_cleanup_dm(dev);
-	mlx5_ib_cleanup_qp_table(dev);
+	mlx5_ib_cleanup_event_table(&dev->qp_events, dev->mdev);
 	ib_dealloc_device(&dev->ib_dev);
 }
 

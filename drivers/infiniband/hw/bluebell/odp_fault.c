@@ -135,9 +135,10 @@ static int page_in_list(struct mlx5_ib_odp *odp, struct ib_pd *pd,
 	return err;
 }
 
-static int wqe_fault(struct mlx5_ib_odp *odp, struct mlx5_ib_qp *qp,
+static int wqe_fault(struct mlx5_ib_odp *odp, struct mlx5_ib_event_source *queue,
 		     const struct mlx5_ib_fault *fault)
 {
+	struct mlx5_ib_qp *qp = container_of(queue, struct mlx5_ib_qp, source);
 	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
 	int err;
 
@@ -176,24 +177,24 @@ static void resolve(struct work_struct *work)
 {
 	struct fault_work *fw = container_of(work, struct fault_work, work);
 	struct mlx5_ib_odp *odp = fw->odp;
-	struct mlx5_ib_qp *qp = NULL;
+	struct mlx5_ib_event_source *queue = NULL;
 	int err;
 
 	if (fw->fault.is_rdma) {
 		err = rdma_fault(odp, &fw->fault);
 	} else {
-		qp = mlx5_ib_get_qp(odp->dev, fw->fault.wq_num);
+		queue = mlx5_ib_get_source(&odp->dev->qp_events, fw->fault.wq_num);
 		/* It is being destroyed, and needs no answer any more. */
-		if (!qp)
+		if (!queue)
 			goto out;
-		err = wqe_fault(odp, qp, &fw->fault);
+		err = wqe_fault(odp, queue, &fw->fault);
 	}
 	if (err)
 		ibdev_dbg(&odp->dev->ib_dev, "page fault 0x%x of type %u on 0x%x: %d\n",
 			  fw->fault.token, fw->fault.type, fw->fault.wq_num, err);
 	answer(odp, &fw->fault, err);
-	if (qp)
-		mlx5_ib_put_qp(qp);
+	if (queue)
+		mlx5_ib_put_source(queue);
 out:
 	kfree(fw);
 }

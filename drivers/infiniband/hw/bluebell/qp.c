@@ -5,7 +5,6 @@
  */
 
 #include <linux/mlx5/driver.h>
-#include <linux/mlx5/eq.h>
 #include <linux/mlx5/qp.h>
 #include <linux/mm.h>
 #include <rdma/ib_umem.h>
@@ -171,7 +170,7 @@ static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	err = create_qp_cmd(dev, qp, attr, npas, &ece);
 	if (err)
 		return err;
-	err = mlx5_ib_qp_table_add(dev, qp);
+	err = mlx5_ib_add_source(&dev->qp_events, &qp->source, qp->qpn);
 	if (err)
 		goto err_destroy;
 	resp.ece_options = ece;
@@ -182,7 +181,7 @@ static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	return 0;
 
 err_remove:
-	mlx5_ib_qp_table_remove(dev, qp);
+	mlx5_ib_remove_source(&qp->source);
 err_destroy:
 	mlx5_fw_destroy_qp(dev, qp->qpn);
 	return err;
@@ -349,10 +348,10 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	int err;
 
 	/* Once destroyed, its number may come back as that of a new QP. */
-	mlx5_ib_qp_table_remove(dev, qp);
+	mlx5_ib_remove_source(&qp->source);
 	err = mlx5_fw_destroy_qp(dev, qp->qpn);
 	if (err) {
-		if (mlx5_ib_qp_table_add(dev, qp))
+		if (mlx5_ib_add_source(&dev->qp_events, &qp->source, qp->qpn))
 			ibdev_warn_ratelimited(&dev->ib_dev,
 					       "QP 0x%x lives on without events\n", qp->qpn);
 		return err;
@@ -362,10 +361,7 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 }
 
 /* What the device reports about a QP, and what verbs call it. */
-static const struct {
-	u8 type;
-	enum ib_event_type event;
-} qp_events[] = {
+static const struct mlx5_ib_event_map qp_events[] = {
 	{ MLX5_EVENT_TYPE_PATH_MIG, IB_EVENT_PATH_MIG },
 	{ MLX5_EVENT_TYPE_COMM_EST, IB_EVENT_COMM_EST },
 	{ MLX5_EVENT_TYPE_SQ_DRAINED, IB_EVENT_SQ_DRAINED },
@@ -378,145 +374,29 @@ static const struct {
 
 static_assert(ARRAY_SIZE(qp_events) <= BITS_PER_LONG);
 
-/**
- * mlx5_ib_put_qp - let go of a QP
- * @qp: of mlx5_ib_get_qp()
- *
- * Any context.
- */
-void mlx5_ib_put_qp(struct mlx5_ib_qp *qp)
+static void deliver_qp_event(struct mlx5_ib_event_source *source, enum ib_event_type type)
 {
-	if (refcount_dec_and_test(&qp->refs))
-		complete(&qp->free);
-}
-
-static void deliver_qp_events(struct work_struct *work)
-{
-	struct mlx5_ib_qp *qp = container_of(work, struct mlx5_ib_qp, event_work);
-	unsigned long events = xchg(&qp->events, 0);
+	struct ib_qp *ibqp = &container_of(source, struct mlx5_ib_qp, source)->ibqp;
 	struct ib_event event = {
-		.device = qp->ibqp.device,
-		.element.qp = &qp->ibqp,
+		.device = ibqp->device,
+		.event = type,
+		.element.qp = ibqp,
 	};
-	unsigned int i;
 
-	for_each_set_bit(i, &events, ARRAY_SIZE(qp_events)) {
-		event.event = qp_events[i].event;
-		if (qp->ibqp.event_handler)
-			qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
-	}
-	mlx5_ib_put_qp(qp);
+	if (ibqp->event_handler)
+		ibqp->event_handler(&event, ibqp->qp_context);
 }
 
 /**
- * mlx5_ib_get_qp - find a QP by its number
- * @dev: device
- * @qpn: number
- *
- * Destroying it waits until mlx5_ib_put_qp(). Any context.
- *
- * Return: the QP, or NULL if there is none or it is being destroyed.
- */
-struct mlx5_ib_qp *mlx5_ib_get_qp(struct mlx5_ib_dev *dev, u32 qpn)
-{
-	struct xarray *qps = &dev->qp_table.qps;
-	struct mlx5_ib_qp *qp;
-	unsigned long flags;
-
-	xa_lock_irqsave(qps, flags);
-	qp = xa_load(qps, qpn);
-	if (qp)
-		refcount_inc(&qp->refs);
-	xa_unlock_irqrestore(qps, flags);
-	return qp;
-}
-
-/* From the interrupt of the async EQ. */
-static int notify_qp_event(struct notifier_block *nb, unsigned long type, void *data)
-{
-	struct mlx5_ib_qp_table *table = container_of(nb, struct mlx5_ib_qp_table, nb);
-	struct mlx5_eqe *eqe = data;
-	struct mlx5_ib_qp *qp;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(qp_events); i++)
-		if (qp_events[i].type == type)
-			break;
-	if (i == ARRAY_SIZE(qp_events) || eqe->data.qp_srq.type != MLX5_EVENT_QUEUE_TYPE_QP)
-		return NOTIFY_DONE;
-
-	qp = mlx5_ib_get_qp(container_of(table, struct mlx5_ib_dev, qp_table),
-			    be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & MLX5_IB_DEFAULT_UIDX);
-	if (!qp)
-		return NOTIFY_DONE;
-	set_bit(i, &qp->events);
-	/* A delivery that is still waiting will find the bit. */
-	if (!queue_work(table->wq, &qp->event_work))
-		mlx5_ib_put_qp(qp);
-	return NOTIFY_OK;
-}
-
-/**
- * mlx5_ib_qp_table_add - let a QP be found when the device raises an event
- * @dev: device
- * @qp: the QP, with its number
- *
- * May sleep.
- *
- * Return: 0, -ENOMEM, or -EBUSY if the number is taken.
- */
-int mlx5_ib_qp_table_add(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
-{
-	refcount_set(&qp->refs, 1);
-	init_completion(&qp->free);
-	INIT_WORK(&qp->event_work, deliver_qp_events);
-	return xa_insert_irq(&dev->qp_table.qps, qp->qpn, qp, GFP_KERNEL);
-}
-
-/**
- * mlx5_ib_qp_table_remove - take a QP out of the table
- * @dev: device
- * @qp: a QP that is in it
- *
- * Waits for events that are being delivered. May sleep.
- */
-void mlx5_ib_qp_table_remove(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
-{
-	if (xa_cmpxchg_irq(&dev->qp_table.qps, qp->qpn, qp, NULL, GFP_KERNEL) != qp)
-		return;
-	mlx5_ib_put_qp(qp);
-	wait_for_completion(&qp->free);
-}
-
-/**
- * mlx5_ib_init_qp_table - start to listen for events of QPs
+ * mlx5_ib_init_qp_events - start to listen for events of QPs
  * @dev: device
  *
  * Return: 0 or -ENOMEM.
  */
-int mlx5_ib_init_qp_table(struct mlx5_ib_dev *dev)
+int mlx5_ib_init_qp_events(struct mlx5_ib_dev *dev)
 {
-	struct mlx5_ib_qp_table *table = &dev->qp_table;
-
-	table->wq = alloc_workqueue("bluebell_qp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!table->wq)
-		return -ENOMEM;
-	xa_init_flags(&table->qps, XA_FLAGS_LOCK_IRQ);
-	table->nb.notifier_call = notify_qp_event;
-	mlx5_notifier_register(dev->mdev, &table->nb);
-	return 0;
-}
-
-/**
- * mlx5_ib_cleanup_qp_table - stop listening
- * @dev: device, none of whose QPs is left
- */
-void mlx5_ib_cleanup_qp_table(struct mlx5_ib_dev *dev)
-{
-	struct mlx5_ib_qp_table *table = &dev->qp_table;
-
-	mlx5_notifier_unregister(dev->mdev, &table->nb);
-	destroy_workqueue(table->wq);
-	WARN_ON(!xa_empty(&table->qps));
-	xa_destroy(&table->qps);
+	dev->qp_events.map = qp_events;
+	dev->qp_events.num_events = ARRAY_SIZE(qp_events);
+	dev->qp_events.deliver = deliver_qp_event;
+	return mlx5_ib_init_event_table(&dev->qp_events, dev->mdev);
 }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pairs of user space (RC, UC, UD), the table that finds them when the
- * device raises an event, and address handles.
+ * Queue pairs of user space (RC, UC, UD), and address handles.
  */
 
 #ifndef BLUEBELL_QP_H
 #define BLUEBELL_QP_H
 
-#include <linux/completion.h>
 #include <linux/mutex.h>
-#include <linux/notifier.h>
-#include <linux/refcount.h>
-#include <linux/workqueue.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "event.h"
 #include "layout_qp.h"
 
 struct mlx5_ib_dev;
@@ -24,26 +19,10 @@ struct mlx5_user_mmap_entry;
 #define MLX5_IB_INVALID_BFREG		(-1)
 
 /**
- * struct mlx5_ib_qp_table - finds QPs by number when an event arrives
- * @qps: QPN to struct mlx5_ib_qp; its lock is taken in interrupt context
- * @nb: async events of mlx5_core
- * @wq: delivers events to verbs consumers in process context
- */
-struct mlx5_ib_qp_table {
-	struct xarray qps;
-	struct notifier_block nb;
-	struct workqueue_struct *wq;
-};
-
-/**
  * struct mlx5_ib_qp - queue pair of a user
  * @ibqp: verbs object; ib_core allocates and frees the whole
- * @qpn: number, under which it is in the QP table until destroyed
- * @refs: one for the table, one for each event being delivered
- * @free: the last reference is gone
- * @event_work: delivers @events
- * @events: bit n: event n of the QP event table awaits delivery. Events of one
- *	kind that come faster than they are delivered are delivered once.
+ * @qpn: number
+ * @source: finds it by number until it is destroyed, and delivers its events
  * @mutex: guards the state below; held across the state-change command, so
  *	that @state is the state the device has been told
  * @state: as far as this driver has been told
@@ -64,10 +43,7 @@ struct mlx5_ib_qp_table {
 struct mlx5_ib_qp {
 	struct ib_qp ibqp;
 	u32 qpn;
-	refcount_t refs;
-	struct completion free;
-	struct work_struct event_work;
-	unsigned long events;
+	struct mlx5_ib_event_source source;
 	struct mutex mutex; /* held across state changes; guards state to port */
 	enum ib_qp_state state;
 	u32 access;
@@ -98,12 +74,7 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
 void mlx5_ib_get_qp_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_qp_caps *caps);
 
-int mlx5_ib_init_qp_table(struct mlx5_ib_dev *dev);
-void mlx5_ib_cleanup_qp_table(struct mlx5_ib_dev *dev);
-int mlx5_ib_qp_table_add(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
-void mlx5_ib_qp_table_remove(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
-struct mlx5_ib_qp *mlx5_ib_get_qp(struct mlx5_ib_dev *dev, u32 qpn);
-void mlx5_ib_put_qp(struct mlx5_ib_qp *qp);
+int mlx5_ib_init_qp_events(struct mlx5_ib_dev *dev);
 
 int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
