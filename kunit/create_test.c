@@ -17,6 +17,7 @@
 #define RECORDS		2
 #define MR_START	3
 #define CQ_BIG_BUF	6
+#define SRQ_BUF		8
 #define MR_PAGES	3
 
 /* What the paths make, in one place so that one path can build on another. */
@@ -24,6 +25,7 @@ struct objects {
 	struct mock *mock;
 	struct mlx5_ib_pd pd;
 	struct mlx5_ib_cq cq;
+	struct mlx5_ib_srq srq;
 	struct mlx5_ib_qp qp;
 	struct ib_mr *mr;
 	enum ib_qp_type qp_type;
@@ -31,6 +33,8 @@ struct objects {
 	bool break_answer;
 	unsigned long cq_buf;
 	unsigned long cq_db;
+	unsigned long srq_buf;
+	unsigned long srq_db;
 	unsigned long qp_buf;
 	unsigned long qp_db;
 	unsigned long mr_start;
@@ -112,6 +116,30 @@ static int destroy_cq(struct objects *o)
 	return mlx5_ib_destroy_cq(&o->cq.ibcq, &o->mock->attrs->driver_udata);
 }
 
+static int create_srq(struct objects *o)
+{
+	struct mlx5_ib_create_srq ucmd = { .buf_addr = o->srq_buf, .db_addr = o->srq_db };
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_BASIC, .attr = { .max_wr = 100, .max_sge = 1 },
+	};
+	int err;
+
+	memset(&o->srq, 0, sizeof(o->srq));
+	o->srq.ibsrq.device = &o->mock->dev->ib_dev;
+	o->srq.ibsrq.pd = &o->pd.ibpd;
+	err = mlx5_ib_create_srq(&o->srq.ibsrq, &init,
+				 call(o, &ucmd, sizeof(ucmd),
+				      sizeof(struct mlx5_ib_create_srq_resp)));
+	if (!err)
+		KUNIT_EXPECT_EQ(o->mock->test, init.attr.max_wr, 127);
+	return err;
+}
+
+static int destroy_srq(struct objects *o)
+{
+	return mlx5_ib_destroy_srq(&o->srq.ibsrq, &o->mock->attrs->driver_udata);
+}
+
 static int create_one_qp(struct objects *o, struct mlx5_ib_qp *qp)
 {
 	struct mlx5_ib_create_qp ucmd = {
@@ -140,6 +168,28 @@ static int create_one_qp(struct objects *o, struct mlx5_ib_qp *qp)
 static int create_qp(struct objects *o)
 {
 	return create_one_qp(o, &o->qp);
+}
+
+static int create_srq_qp(struct objects *o)
+{
+	struct mlx5_ib_create_qp ucmd = {
+		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .sq_wqe_count = 16, .uidx = 5,
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = o->qp_type, .send_cq = &o->cq.ibcq, .recv_cq = &o->cq.ibcq,
+		.srq = &o->srq.ibsrq, .cap = { .max_send_wr = 16, .max_recv_wr = 7 },
+	};
+	int err;
+
+	memset(&o->qp, 0, sizeof(o->qp));
+	o->qp.ibqp.device = &o->mock->dev->ib_dev;
+	o->qp.ibqp.pd = &o->pd.ibpd;
+	err = mlx5_ib_create_qp(&o->qp.ibqp, &init,
+				call(o, &ucmd, sizeof(ucmd),
+				     sizeof(struct mlx5_ib_create_qp_resp)));
+	if (!err)
+		KUNIT_EXPECT_EQ(o->mock->test, init.cap.max_recv_wr, 0);
+	return err;
 }
 
 static int destroy_qp(struct objects *o)
@@ -188,6 +238,11 @@ static int need_cq(struct objects *o)
 	return need_pd(o) ?: create_cq(o);
 }
 
+static int need_srq(struct objects *o)
+{
+	return need_cq(o) ?: create_srq(o);
+}
+
 static int drop_nothing(struct objects *o)
 {
 	return 0;
@@ -201,6 +256,11 @@ static int drop_pd(struct objects *o)
 static int drop_cq(struct objects *o)
 {
 	return destroy_cq(o) ?: drop_pd(o);
+}
+
+static int drop_srq(struct objects *o)
+{
+	return destroy_srq(o) ?: drop_cq(o);
 }
 
 static const struct path_case {
@@ -253,6 +313,14 @@ static const struct path_case {
 		"UD QP", need_cq, create_qp, destroy_qp, drop_cq, 1, 1, .qp_type = IB_QPT_UD,
 		.num_bfregs = 16, .answers = true, .destroy_may_fail = true,
 	},
+	{
+		"SRQ", need_pd, create_srq, destroy_srq, drop_pd, 1, 1,
+		.num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
+	{
+		"RC QP with an SRQ", need_srq, create_srq_qp, destroy_qp, drop_srq, 1, 1,
+		.qp_type = IB_QPT_RC, .num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
 };
 
 KUNIT_ARRAY_PARAM_DESC(path, path_cases, name);
@@ -268,6 +336,8 @@ static struct objects *make_objects(struct kunit *test)
 	o->qp_type = IB_QPT_RC;
 	o->cq_buf = mock_buffer(mock, CQ_BUF);
 	o->cq_db = mock_buffer(mock, RECORDS);
+	o->srq_buf = mock_buffer(mock, SRQ_BUF);
+	o->srq_db = mock_buffer(mock, RECORDS) + 128;
 	o->qp_buf = mock_buffer(mock, QP_BUF);
 	o->qp_db = mock_buffer(mock, RECORDS) + 64;
 	o->mr_start = mock_buffer(mock, MR_START);
@@ -281,6 +351,7 @@ struct footprint {
 	unsigned int bfregs;
 	bool db_pages;
 	bool qps;
+	bool srqs;
 };
 
 static void take_footprint(struct mock *mock, struct footprint *fp)
@@ -292,6 +363,7 @@ static void take_footprint(struct mock *mock, struct footprint *fp)
 	fp->live = mock_num_live(mock);
 	fp->pinned = mock_num_pinned();
 	fp->qps = !xa_empty(&mock->dev->qp_events.sources);
+	fp->srqs = !xa_empty(&mock->dev->srq_events.sources);
 	if (!bfregi->count)
 		return;
 	fp->db_pages = !xa_empty(&mock->context->db_pages);
@@ -310,6 +382,7 @@ static void expect_footprint(struct kunit *test, struct mock *mock, const struct
 	KUNIT_EXPECT_EQ_MSG(test, now.bfregs, want->bfregs, "bfregs taken after %s %u", after, n);
 	KUNIT_EXPECT_EQ_MSG(test, now.db_pages, want->db_pages, "records after %s %u", after, n);
 	KUNIT_EXPECT_EQ_MSG(test, now.qps, want->qps, "QP table after %s %u", after, n);
+	KUNIT_EXPECT_EQ_MSG(test, now.srqs, want->srqs, "SRQ table after %s %u", after, n);
 }
 
 static struct objects *prepare(struct kunit *test, struct footprint *fp)
@@ -407,7 +480,7 @@ static void object_that_firmware_keeps_loses_what_it_points_at(struct kunit *tes
 static const struct memory_case {
 	const char *name;
 	size_t field;
-	enum { UNMAPPED, READ_ONLY, MISALIGNED_4, MISALIGNED_32, KERNEL, WRAPS } what;
+	enum { UNMAPPED, READ_ONLY, MISALIGNED_4, MISALIGNED_32, HALF, KERNEL, WRAPS } what;
 	int (*need)(struct objects *o);
 	int (*create)(struct objects *o);
 	int (*drop)(struct objects *o);
@@ -429,6 +502,20 @@ static const struct memory_case {
 	  need_pd, create_cq, drop_pd, -EINVAL },
 	{ "CQ record of the kernel", offsetof(struct objects, cq_db), KERNEL,
 	  need_pd, create_cq, drop_pd, -EFAULT },
+	{ "SRQ buffer that is not mapped", offsetof(struct objects, srq_buf), UNMAPPED,
+	  need_pd, create_srq, drop_pd, -EFAULT },
+	{ "SRQ buffer 32 bytes off a cache line", offsetof(struct objects, srq_buf), MISALIGNED_32,
+	  need_pd, create_srq, drop_pd, -EINVAL },
+	{ "SRQ buffer in the second half of its page", offsetof(struct objects, srq_buf), HALF,
+	  need_pd, create_srq, drop_pd, -EINVAL },
+	{ "SRQ buffer of the kernel", offsetof(struct objects, srq_buf), KERNEL,
+	  need_pd, create_srq, drop_pd, -EFAULT },
+	{ "SRQ buffer at the end of the address space", offsetof(struct objects, srq_buf), WRAPS,
+	  need_pd, create_srq, drop_pd, -EINVAL },
+	{ "SRQ record that is not mapped", offsetof(struct objects, srq_db), UNMAPPED,
+	  need_pd, create_srq, drop_pd, -EFAULT },
+	{ "SRQ record 4 bytes off", offsetof(struct objects, srq_db), MISALIGNED_4,
+	  need_pd, create_srq, drop_pd, -EINVAL },
 	{ "QP buffer that is not mapped", offsetof(struct objects, qp_buf), UNMAPPED,
 	  need_cq, create_qp, drop_cq, -EFAULT },
 	{ "QP buffer 32 bytes off a cache line", offsetof(struct objects, qp_buf), MISALIGNED_32,
@@ -470,6 +557,8 @@ static unsigned long bad_address(struct kunit *test, struct objects *o, int what
 		return page + 4;
 	case MISALIGNED_32:
 		return page + 32;
+	case HALF:
+		return page + PAGE_SIZE / 2;
 	case KERNEL:
 		return (unsigned long)o & PAGE_MASK;
 	default:
@@ -568,6 +657,76 @@ static void cq_is_created_on_the_wrong_queue_or_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x10 + 0x0c), 0x04000100);
 	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x10 + 0x14), 13);
 	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);
+}
+
+static void srq_is_armed_queried_or_resized_wrongly(struct kunit *test)
+{
+	struct ib_srq_attr attr = { .srq_limit = 127 };
+	struct mlx5_ib_create_srq_resp resp;
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, need_pd(o) ?: create_srq(o), 0);
+	mock_read_answer(mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.srqn);
+
+	/* MODIFY_RMP: ready, the number, the bit for the limit, the limit. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, IB_SRQ_LIMIT,
+						 call(o, NULL, 0, 0)), 0);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x090d0000);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), 0x10000000 | o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x14), 1);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x20), 0x00100000);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x20 + 0x30 + 0x04), 127);
+
+	mock->num_commands = 0;
+	attr.srq_limit = 128;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, IB_SRQ_LIMIT,
+						 call(o, NULL, 0, 0)), -EINVAL);
+	attr.srq_limit = 0x10001;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, IB_SRQ_LIMIT,
+						 call(o, NULL, 0, 0)), -EINVAL);
+	attr.srq_limit = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr,
+						 IB_SRQ_LIMIT | IB_SRQ_MAX_WR,
+						 call(o, NULL, 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, 1 << 2,
+						 call(o, NULL, 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, 0, call(o, NULL, 0, 0)), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x090f0000);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, attr.max_wr, 127);
+	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
+
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), mock->refuse_err);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, IB_SRQ_LIMIT,
+						 call(o, NULL, 0, 0)), mock->refuse_err);
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, destroy_srq(o) ?: drop_pd(o), 0);
+}
+
+static void srq_of_the_kernel_or_an_old_device_is_made(struct kunit *test)
+{
+	struct ib_srq_init_attr init = { .srq_type = IB_SRQT_BASIC, .attr = { .max_wr = 1 } };
+	struct objects *o = make_objects(test);
+
+	KUNIT_ASSERT_EQ(test, need_pd(o), 0);
+	o->mock->num_commands = 0;
+	o->srq.ibsrq.device = &o->mock->dev->ib_dev;
+	o->srq.ibsrq.pd = &o->pd.ibpd;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), -EOPNOTSUPP);
+	o->mock->dev->mdev->issi = 0;
+	KUNIT_EXPECT_EQ(test, create_srq(o), -EOPNOTSUPP);
+	o->mock->dev->mdev->issi = 1;
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, drop_pd(o), 0);
 }
 
 static const struct open_case {
@@ -804,6 +963,8 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE(record_that_cannot_be_pinned_leaks_the_buffer),
 	KUNIT_CASE(qp_is_rung_on_a_uar_that_the_library_does_not_write),
 	KUNIT_CASE(cq_is_created_on_the_wrong_queue_or_page),
+	KUNIT_CASE(srq_is_armed_queried_or_resized_wrongly),
+	KUNIT_CASE(srq_of_the_kernel_or_an_old_device_is_made),
 	KUNIT_CASE_PARAM(bad_context_request_reaches_the_firmware, open_gen_params),
 	KUNIT_CASE(library_is_told_another_context),
 	KUNIT_CASE(refused_state_change_is_taken_for_done),

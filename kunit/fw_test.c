@@ -90,6 +90,10 @@ static const struct opcode_case {
 	{ "DEALLOC_UAR", 0x803, true },
 	{ "ALLOC_TRANSPORT_DOMAIN", 0x816, false },
 	{ "DEALLOC_TRANSPORT_DOMAIN", 0x817, true },
+	{ "CREATE_RMP", 0x90c, false },
+	{ "MODIFY_RMP", 0x90d, false },
+	{ "DESTROY_RMP", 0x90e, true },
+	{ "QUERY_RMP", 0x90f, false },
 };
 
 KUNIT_ARRAY_PARAM_DESC(opcode, opcode_cases, name);

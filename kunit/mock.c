@@ -32,6 +32,7 @@ static const struct {
 	[MOCK_MKEY] = { MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_DESTROY_MKEY },
 	[MOCK_CQ] = { MLX5_CMD_OP_CREATE_CQ, MLX5_CMD_OP_DESTROY_CQ },
 	[MOCK_QP] = { MLX5_CMD_OP_CREATE_QP, MLX5_CMD_OP_DESTROY_QP },
+	[MOCK_RMP] = { MLX5_CMD_OP_CREATE_RMP, MLX5_CMD_OP_DESTROY_RMP },
 };
 
 static void create_object(struct mock *mock, enum mock_kind kind, __be32 *out, void *arg)
@@ -171,6 +172,7 @@ static struct mlx5_core_dev *make_mdev(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_mdev, devlink));
 	mdev = devlink_priv(devlink);
 	mdev->device = device;
+	mdev->issi = 1;
 	set_caps(test, mdev);
 	return mdev;
 }
@@ -192,6 +194,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	dev->dump_fill_mkey = 0x700;
 	dev->has_dump_fill = true;
 	xa_init_flags(&dev->qp_events.sources, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->srq_events.sources, XA_FLAGS_LOCK_IRQ);
 	return dev;
 }
 

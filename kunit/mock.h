@@ -21,6 +21,7 @@ enum mock_kind {
 	MOCK_MKEY,
 	MOCK_CQ,
 	MOCK_QP,
+	MOCK_RMP,
 	MOCK_NUM_KINDS,
 };
 

@@ -130,15 +130,11 @@ static void qp_that_needs_what_nobody_wrote_is_accepted(struct kunit *test)
 {
 	static const struct mlx5_ib_create_qp ucmd = {};
 	struct ib_rwq_ind_table table = {};
-	struct ib_srq srq = {};
 	struct ib_cq cq = {};
 	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_RC, .send_cq = &cq, .recv_cq = &cq, .srq = &srq,
+		.qp_type = IB_QPT_RC, .send_cq = &cq, .recv_cq = &cq, .rwq_ind_tbl = &table,
 	};
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EOPNOTSUPP);
-	init.srq = NULL;
-	init.rwq_ind_tbl = &table;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EOPNOTSUPP);
 }
 
@@ -179,6 +175,7 @@ static const struct size_case {
 	u32 max_gs;
 	u32 sq_offset;
 	u32 buf_size;
+	bool has_srq;
 } size_cases[] = {
 	{
 		"no queue at all", {}, {}, 15, 512, 0,
@@ -303,6 +300,16 @@ static const struct size_case {
 		"a signature that leaves no entry",
 		{}, { .flags = SIGNATURE, .rq_wqe_count = 4, .rq_wqe_shift = 4 }, 15, 512, -EINVAL,
 	},
+	{
+		"receives asked for beside an SRQ are ignored",
+		{ .max_send_wr = 64, .max_recv_wr = 1000, .max_recv_sge = 100 },
+		{ .sq_wqe_count = 64 }, 15, 512, 0, 0, 0, 4096, .has_srq = true,
+	},
+	{
+		"a receive queue beside an SRQ",
+		{ .max_recv_wr = 1 }, { .rq_wqe_count = 1, .rq_wqe_shift = 6 }, 15, 512, -EINVAL,
+		.has_srq = true,
+	},
 };
 
 KUNIT_ARRAY_PARAM_DESC(size, size_cases, name);
@@ -312,10 +319,12 @@ static void queue_sizes_are_miscalculated(struct kunit *test)
 	const struct size_case *c = test->param_value;
 	struct mlx5_ib_qp_caps caps = all_caps;
 	struct mlx5_ib_wq_layout wq;
+	struct ib_srq srq = {};
+	struct ib_qp_init_attr init = { .cap = c->cap, .srq = c->has_srq ? &srq : NULL };
 
 	caps.log_max_qp_sz = c->log_max;
 	caps.max_wqe_sz_rq = c->max_rq_wqe;
-	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_user_wq(&c->cap, &c->ucmd, &caps, &wq), c->want);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_user_wq(&init, &c->ucmd, &caps, &wq), c->want);
 	if (c->want)
 		return;
 	KUNIT_EXPECT_EQ(test, wq.rq_wqe_cnt, c->ucmd.rq_wqe_count);
@@ -405,6 +414,18 @@ static const struct qpc_case {
 		{
 			{ 0x00, 0x00011800 }, { 0x04, 0x00000001 }, { 0x0c, 0x00000001 },
 			{ 0x7c, 0x00000001 }, { 0x9c, 0x00000002 },
+		},
+	},
+	{
+		"RC with an SRQ",
+		{
+			.qp_type = IB_QPT_RC, .wq = { .sq_wqe_cnt = 1, .buf_size = 64 },
+			.geo = { .page_shift = 12 }, .pdn = 1, .uar_page = 1, .cqn_snd = 1,
+			.cqn_rcv = 2, .has_srq = true, .srqn = 0xabcdef,
+		},
+		{
+			{ 0x00, 0x00001800 }, { 0x04, 0x00000001 }, { 0x0c, 0x00000001 },
+			{ 0x7c, 0x00000001 }, { 0x9c, 0x00000002 }, { 0xac, 0x01abcdef },
 		},
 	},
 	{

@@ -2,7 +2,7 @@
 /*
  * What the files of the driver share: the device, the user context and the
  * services, and every verb's entry point. Queue and key structures are in
- * cq.h, qp.h and mr.h; struct mlx5_ib_ah is in linux/mlx5/qp.h.
+ * cq.h, qp.h, srq.h and mr.h; struct mlx5_ib_ah is in linux/mlx5/qp.h.
  */
 
 #ifndef BLUEBELL_H
@@ -39,6 +39,7 @@ struct mlx5_ib_db {
 #include "event.h"
 #include "mr.h"
 #include "qp.h"
+#include "srq.h"
 #include "odp.h"
 #include "umr_qp.h"
 
@@ -48,6 +49,7 @@ struct mlx5_ib_db {
  * @mdev: the PCI function underneath, owned by mlx5_core
  * @mdev_events: receives the device's asynchronous events
  * @qp_events: finds QPs when the device raises an event
+ * @srq_events: the same for SRQs
  * @mkey_variant: low byte of the next memory key, so that a key that was
  *	destroyed is not the one that takes its place
  * @dm: the device's own memory
@@ -65,6 +67,7 @@ struct mlx5_ib_dev {
 	struct mlx5_core_dev *mdev;
 	struct notifier_block mdev_events;
 	struct mlx5_ib_event_table qp_events;
+	struct mlx5_ib_event_table srq_events;
 	atomic_t mkey_variant;
 	struct mlx5_ib_dm_pool dm;
 	struct mlx5_ib_umr *umr;

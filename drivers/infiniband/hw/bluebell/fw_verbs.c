@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Firmware commands on completion queues, queue pairs, memory keys and device
- * memory.
+ * Firmware commands on completion queues, queue pairs, shared receive queues,
+ * memory keys and device memory.
  */
 
 #include <linux/mlx5/cq.h>
@@ -349,6 +349,95 @@ int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u32 qpn)
 
 	MLX5_SET(destroy_qp_in, in, opcode, MLX5_CMD_OP_DESTROY_QP);
 	MLX5_SET(destroy_qp_in, in, qpn, qpn);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_create_rmp - CREATE_RMP
+ * @dev: device
+ * @in: struct mlx5_ifc_create_rmp_in_bits; the opcode is filled in
+ * @inlen: bytes of @in
+ * @rmpn: number of the new receive memory pool
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_rmp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *rmpn)
+{
+	u32 out[MLX5_ST_SZ_DW(create_rmp_out)] = {};
+	int err;
+
+	MLX5_SET(create_rmp_in, in, opcode, MLX5_CMD_OP_CREATE_RMP);
+	err = mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+	if (!err)
+		*rmpn = MLX5_GET(create_rmp_out, out, rmpn);
+	return err;
+}
+
+/**
+ * mlx5_fw_arm_rmp - MODIFY_RMP: set the limit
+ * @dev: device
+ * @rmpn: number of the RMP
+ * @limit: posted WQEs below which an event is due; 0 for none
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u32 rmpn, u16 limit)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_rmp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(modify_rmp_in)] = {};
+
+	MLX5_SET(modify_rmp_in, in, opcode, MLX5_CMD_OP_MODIFY_RMP);
+	MLX5_SET(modify_rmp_in, in, rmp_state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(modify_rmp_in, in, rmpn, rmpn);
+	MLX5_SET(modify_rmp_in, in, bitmask.lwm, 1);
+	mlx5_ib_fill_rmpc_limit(MLX5_ADDR_OF(modify_rmp_in, in, ctx), limit);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_query_rmp - QUERY_RMP
+ * @dev: device
+ * @rmpn: number of the RMP
+ * @rmpc: the context, struct mlx5_ifc_rmpc_bits
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u32 rmpn, void *rmpc)
+{
+	u32 out[MLX5_ST_SZ_DW(query_rmp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(query_rmp_in)] = {};
+	int err;
+
+	MLX5_SET(query_rmp_in, in, opcode, MLX5_CMD_OP_QUERY_RMP);
+	MLX5_SET(query_rmp_in, in, rmpn, rmpn);
+	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		memcpy(rmpc, MLX5_ADDR_OF(query_rmp_out, out, rmp_context), MLX5_ST_SZ_BYTES(rmpc));
+	return err;
+}
+
+/**
+ * mlx5_fw_destroy_rmp - DESTROY_RMP
+ * @dev: device
+ * @rmpn: number of the RMP
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_rmp(struct mlx5_ib_dev *dev, u32 rmpn)
+{
+	u32 out[MLX5_ST_SZ_DW(destroy_rmp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(destroy_rmp_in)] = {};
+
+	MLX5_SET(destroy_rmp_in, in, opcode, MLX5_CMD_OP_DESTROY_RMP);
+	MLX5_SET(destroy_rmp_in, in, rmpn, rmpn);
 	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
 }
 

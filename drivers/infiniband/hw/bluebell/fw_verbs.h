@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Firmware commands on completion queues, queue pairs, memory keys and device
- * memory.
+ * Firmware commands on completion queues, queue pairs, shared receive queues,
+ * memory keys and device memory.
  */
 
 #ifndef BLUEBELL_FW_VERBS_H
@@ -33,6 +33,11 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, const void *
 		      u32 opt_mask, u32 *ece);
 int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u32 qpn, void *qpc);
 int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u32 qpn);
+
+int mlx5_fw_create_rmp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *rmpn);
+int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u32 rmpn, u16 limit);
+int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u32 rmpn, void *rmpc);
+int mlx5_fw_destroy_rmp(struct mlx5_ib_dev *dev, u32 rmpn);
 
 struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param);
 int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);

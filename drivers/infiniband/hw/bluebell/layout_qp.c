@@ -78,7 +78,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&
 	    init->qp_type != IB_QPT_UD)
 		return -EOPNOTSUPP;
-	if (init->srq || init->rwq_ind_tbl)
+	if (init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
@@ -132,12 +132,16 @@ int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 	return given && uidx < MLX5_IB_DEFAULT_UIDX ? 0 : -EINVAL;
 }
 
-static int calc_rq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
+static int calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 		   const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq)
 {
 	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
+	const struct ib_qp_cap *cap = &init->cap;
 	u32 entries;
 
+	/* With an SRQ, capacities of a receive queue are ignored. */
+	if (init->srq)
+		return ucmd->rq_wqe_count ? -EINVAL : 0;
 	if (!ucmd->rq_wqe_count)
 		return cap->max_recv_wr ? -EINVAL : 0;
 
@@ -178,7 +182,7 @@ static int calc_sq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *
 
 /**
  * mlx5_ib_calc_user_wq - lay the queues out as the library has done
- * @cap: capacities the user asked for
+ * @init: capacities the user asked for; whether it receives from an SRQ
  * @ucmd: the library's counts and stride
  * @caps: what the device can do
  * @wq: the result
@@ -190,17 +194,17 @@ static int calc_sq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *
  * Return: 0, or -EINVAL for counts that are no power of two, exceed the device,
  * hold less than was asked for, or leave the send queue misaligned.
  */
-int mlx5_ib_calc_user_wq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
+int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq)
 {
 	u32 rq_size;
 	int err;
 
 	*wq = (struct mlx5_ib_wq_layout){};
-	err = calc_rq(cap, ucmd, caps, wq);
+	err = calc_rq(init, ucmd, caps, wq);
 	if (err)
 		return err;
-	err = calc_sq(cap, ucmd, caps, wq);
+	err = calc_sq(&init->cap, ucmd, caps, wq);
 	if (err)
 		return err;
 
@@ -251,10 +255,14 @@ static u8 service_type(enum ib_qp_type type)
 	}
 }
 
-static void fill_qpc_queues(void *qpc, const struct mlx5_ib_wq_layout *wq,
-			    const struct mlx5_ib_buf_geometry *geo)
+static void fill_qpc_queues(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 {
-	if (wq->rq_wqe_cnt) {
+	const struct mlx5_ib_wq_layout *wq = &attr->wq;
+
+	if (attr->has_srq) {
+		MLX5_SET(qpc, qpc, rq_type, MLX5_SRQ_RQ);
+		MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, attr->srqn);
+	} else if (wq->rq_wqe_cnt) {
 		MLX5_SET(qpc, qpc, rq_type, MLX5_NON_ZERO_RQ);
 		MLX5_SET(qpc, qpc, log_rq_size, ilog2(wq->rq_wqe_cnt));
 		MLX5_SET(qpc, qpc, log_rq_stride, wq->rq_wqe_shift - RQ_STRIDE_MIN_SHIFT);
@@ -266,8 +274,9 @@ static void fill_qpc_queues(void *qpc, const struct mlx5_ib_wq_layout *wq,
 	else
 		MLX5_SET(qpc, qpc, no_sq, 1);
 	if (wq->buf_size) {
-		MLX5_SET(qpc, qpc, log_page_size, geo->page_shift - MLX5_ADAPTER_PAGE_SHIFT);
-		MLX5_SET(qpc, qpc, page_offset, geo->page_offset);
+		MLX5_SET(qpc, qpc, log_page_size,
+			 attr->geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+		MLX5_SET(qpc, qpc, page_offset, attr->geo.page_offset);
 	}
 }
 
@@ -290,7 +299,7 @@ void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 	MLX5_SET(qpc, qpc, ts_format, attr->ts_format);
 	MLX5_SET(qpc, qpc, cs_req, attr->cs_req);
 	MLX5_SET(qpc, qpc, cs_res, attr->cs_res);
-	fill_qpc_queues(qpc, &attr->wq, &attr->geo);
+	fill_qpc_queues(qpc, attr);
 
 	if (attr->cqe_version)
 		MLX5_SET(qpc, qpc, user_index, attr->uidx);

@@ -90,6 +90,8 @@ struct mlx5_ib_wq_layout {
  * @uidx: user index
  * @cqn_snd: send CQ
  * @cqn_rcv: receive CQ
+ * @has_srq: it receives from an SRQ
+ * @srqn: number of the SRQ
  * @dbr_addr: DMA address of the doorbell record
  * @create_flags: enum ib_qp_create_flags
  * @vendor_flags: MLX5_QP_FLAG_* in effect
@@ -107,6 +109,8 @@ struct mlx5_ib_qpc_attr {
 	u32 uidx;
 	u32 cqn_snd;
 	u32 cqn_rcv;
+	bool has_srq;
+	u32 srqn;
 	u64 dbr_addr;
 	u32 create_flags;
 	u32 vendor_flags;
@@ -160,7 +164,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,
 			    const struct mlx5_ib_qp_caps *caps);
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version);
-int mlx5_ib_calc_user_wq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
+int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq);
 u32 mlx5_ib_qp_effective_flags(u32 flags, const struct mlx5_ib_qp_caps *caps);
 void mlx5_ib_scatter_to_cqe(enum ib_qp_type type, u32 flags, bool sig_all, int scqe_sz, int rcqe_sz,

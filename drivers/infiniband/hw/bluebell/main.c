@@ -65,6 +65,11 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.query_qp = mlx5_ib_query_qp,
 	.destroy_qp = mlx5_ib_destroy_qp,
 
+	.create_srq = mlx5_ib_create_srq,
+	.modify_srq = mlx5_ib_modify_srq,
+	.query_srq = mlx5_ib_query_srq,
+	.destroy_srq = mlx5_ib_destroy_srq,
+
 	.reg_user_mr = mlx5_ib_reg_user_mr,
 	.reg_user_mr_dmabuf = mlx5_ib_reg_user_mr_dmabuf,
 	.rereg_user_mr = mlx5_ib_rereg_user_mr,
@@ -83,6 +88,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.size_ib_mw = sizeof(struct ib_mw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, mlx5_ib_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, mlx5_ib_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, mlx5_ib_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, mlx5_ib_ucontext, ibucontext),
 };
 
@@ -128,6 +134,8 @@ static int register_device(struct mlx5_ib_dev *dev)
 		return err;
 	err = mlx5_ib_init_qp_events(dev);
 	if (!err)
+		err = mlx5_ib_init_srq_events(dev);
+	if (!err)
 		err = mlx5_ib_init_dm(dev);
 	if (!err)
 		err = mlx5_ib_init_umr(dev);
@@ -142,6 +150,7 @@ static int register_device(struct mlx5_ib_dev *dev)
 		mlx5_ib_cleanup_mkey_cache(dev);
 		mlx5_ib_cleanup_umr(dev);
 		mlx5_ib_cleanup_dm(dev);
+		mlx5_ib_cleanup_event_table(&dev->srq_events, dev->mdev);
 		mlx5_ib_cleanup_event_table(&dev->qp_events, dev->mdev);
 		return err;
 	}
@@ -185,6 +194,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 	mlx5_ib_cleanup_mkey_cache(dev);
 	mlx5_ib_cleanup_umr(dev);
 	mlx5_ib_cleanup_dm(dev);
+	mlx5_ib_cleanup_event_table(&dev->srq_events, dev->mdev);
 	mlx5_ib_cleanup_event_table(&dev->qp_events, dev->mdev);
 	ib_dealloc_device(&dev->ib_dev);
 }

@@ -85,6 +85,18 @@ static void fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr 
 	}
 }
 
+static void fill_srq_limits(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+{
+	struct mlx5_ib_srq_caps caps;
+
+	if (!mlx5_ib_has_srq(dev))
+		return;
+	mlx5_ib_get_srq_caps(dev, &caps);
+	props->max_srq = 1 << caps.log_max_srq;
+	props->max_srq_wr = mlx5_ib_max_srq_wr(&caps);
+	props->max_srq_sge = mlx5_ib_max_srq_sge(&caps);
+}
+
 static void fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
@@ -149,6 +161,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	memset(props, 0, sizeof(*props));
 	fill_identity(dev, props);
 	fill_queue_limits(mdev, props);
+	fill_srq_limits(dev, props);
 	fill_atomics(mdev, props);
 	props->device_cap_flags = device_cap_flags(mdev);
 	props->kernel_cap_flags = MLX5_CAP_GEN(mdev, block_lb_mc) ?

@@ -212,6 +212,10 @@ static int create_user_qp(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	u32 npas = 0, bfreg_index;
 	int err;
 
+	if (init->srq) {
+		attr.has_srq = true;
+		attr.srqn = to_msrq(init->srq)->srqn;
+	}
 	mlx5_ib_scatter_to_cqe(init->qp_type, flags, init->sq_sig_type == IB_SIGNAL_ALL_WR,
 			       scq->cqe_size, rcq->cqe_size, &attr);
 	err = take_resources(dev, ctx, qp, ucmd, &attr, &npas, &bfreg_index);
@@ -266,7 +270,7 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 				    ctx->cqe_version);
 	if (err)
 		return err;
-	err = mlx5_ib_calc_user_wq(&init->cap, &ucmd, &caps, &qp->wq);
+	err = mlx5_ib_calc_user_wq(init, &ucmd, &caps, &qp->wq);
 	if (err)
 		return err;
 
@@ -323,6 +327,7 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->qp_type = ibqp->qp_type;
 	init->send_cq = ibqp->send_cq;
 	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
 	init->cap = attr->cap;
 	init->sq_sig_type = qp->sq_sig_type;
 	init->create_flags = qp->create_flags;

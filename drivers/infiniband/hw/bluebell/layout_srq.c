@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queue layout: sizes, the library's request, and the RMPC. Pure
+ * functions only.
+ */
+
+#include <linux/errno.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/qp.h>
+
+#include "layout_srq.h"
+
+/* A WQE names the next one in 16 bits, and the interface's SRQC has four for the log. */
+#define MAX_LOG_SIZE		15
+#define MIN_STRIDE		32
+/* wq.page_offset has five bits, one less than the same field of other contexts. */
+#define MAX_WQ_PAGE_OFFSET	31
+
+static u32 max_stride(const struct mlx5_ib_srq_caps *caps)
+{
+	return rounddown_pow_of_two(max(caps->max_wqe_sz_rq, MIN_STRIDE));
+}
+
+/**
+ * mlx5_ib_max_srq_wr - most requests that can be posted to an SRQ
+ * @caps: what the device can do
+ *
+ * Return: one less than the WQEs it can have: the last one of the list of free
+ * WQEs stays, to append to.
+ */
+u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_srq_caps *caps)
+{
+	return (1U << min(caps->log_max_srq_sz, MAX_LOG_SIZE)) - 1;
+}
+
+/**
+ * mlx5_ib_max_srq_sge - most scatter entries of a request
+ * @caps: what the device can do
+ *
+ * Return: one less than in a receive WQE of a QP: the link to the next WQE
+ * takes its room.
+ */
+u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_srq_caps *caps)
+{
+	return (max_stride(caps) - sizeof(struct mlx5_wqe_srq_next_seg)) /
+	       sizeof(struct mlx5_wqe_data_seg);
+}
+
+/**
+ * mlx5_ib_srq_check_create - check a create request before anything is taken
+ * @type: enum ib_srq_type
+ * @ucmd: the library's request (struct mlx5_ib_create_srq of rdma/mlx5-abi.h)
+ * @caps: what the device can do
+ *
+ * Return: 0; -EOPNOTSUPP for an SRQ of another type; -EINVAL for a request that
+ * means nothing.
+ */
+int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
+			     const struct mlx5_ib_srq_caps *caps)
+{
+	if (type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
+		return -EINVAL;
+	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !caps->wq_signature)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * mlx5_ib_calc_srq - lay the WQEs out as the library has done
+ * @attr: requests and entries asked for
+ * @caps: what the device can do
+ * @wq: the result
+ *
+ * A WQE is the link to the next and its entries, rounded up to a power of two.
+ * With everything at its limit the buffer is 2^15 times 2^15 bytes, so 32 bits
+ * hold every size.
+ *
+ * Return: 0, or -EINVAL for more than the device has.
+ */
+int mlx5_ib_calc_srq(const struct ib_srq_attr *attr, const struct mlx5_ib_srq_caps *caps,
+		     struct mlx5_ib_srq_layout *wq)
+{
+	u32 stride;
+
+	*wq = (struct mlx5_ib_srq_layout){};
+	if (attr->max_wr > mlx5_ib_max_srq_wr(caps) || attr->max_sge > mlx5_ib_max_srq_sge(caps))
+		return -EINVAL;
+
+	stride = sizeof(struct mlx5_wqe_srq_next_seg) +
+		 attr->max_sge * sizeof(struct mlx5_wqe_data_seg);
+	stride = roundup_pow_of_two(max(stride, MIN_STRIDE));
+	wq->wqe_cnt = roundup_pow_of_two(attr->max_wr + 1);
+	wq->wqe_shift = ilog2(stride);
+	wq->max_gs = (stride - sizeof(struct mlx5_wqe_srq_next_seg)) /
+		     sizeof(struct mlx5_wqe_data_seg);
+	wq->buf_size = wq->wqe_cnt * stride;
+	return 0;
+}
+
+/**
+ * mlx5_ib_fit_wq_offset - describe a buffer as struct mlx5_ifc_wq_bits can
+ * @geo: of mlx5_ib_umem_geometry(); the pages become smaller if need be
+ *
+ * A queue that starts in the second half of its page is described by pages of
+ * half the size.
+ *
+ * Return: 0, or -EINVAL for one that starts in the second half of the smallest.
+ */
+int mlx5_ib_fit_wq_offset(struct mlx5_ib_buf_geometry *geo)
+{
+	while (geo->page_offset > MAX_WQ_PAGE_OFFSET) {
+		if (geo->page_shift == MLX5_ADAPTER_PAGE_SHIFT)
+			return -EINVAL;
+		geo->page_shift--;
+		geo->page_offset = (geo->page_offset - MAX_WQ_PAGE_OFFSET - 1) * 2;
+	}
+	return 0;
+}
+
+/**
+ * mlx5_ib_fill_rmpc - build the context of a new RMP
+ * @rmpc: zeroed struct mlx5_ifc_rmpc_bits
+ * @attr: what to write
+ */
+void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_rmpc_attr *attr)
+{
+	void *wq = MLX5_ADDR_OF(rmpc, rmpc, wq);
+
+	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(wq, wq, wq_type, MLX5_WQ_TYPE_LINKED_LIST);
+	MLX5_SET(wq, wq, wq_signature, attr->wq_signature);
+	MLX5_SET(wq, wq, page_offset, attr->geo.page_offset);
+	MLX5_SET(wq, wq, pd, attr->pdn);
+	MLX5_SET64(wq, wq, dbr_addr, attr->dbr_addr);
+	MLX5_SET(wq, wq, log_wq_stride, attr->wq.wqe_shift);
+	MLX5_SET(wq, wq, log_wq_pg_sz, attr->geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+	MLX5_SET(wq, wq, log_wq_sz, ilog2(attr->wq.wqe_cnt));
+}
+
+/**
+ * mlx5_ib_fill_rmpc_limit - build the part of an RMPC that arming changes
+ * @rmpc: zeroed struct mlx5_ifc_rmpc_bits
+ * @limit: posted WQEs below which an event is due; 0 for none
+ */
+void mlx5_ib_fill_rmpc_limit(void *rmpc, u16 limit)
+{
+	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(rmpc, rmpc, wq.lwm, limit);
+}

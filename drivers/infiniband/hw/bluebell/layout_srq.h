@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Shared receive queue layout: sizes, the library's request, and the RMPC. Pure
+ * functions only.
+ */
+
+#ifndef BLUEBELL_LAYOUT_SRQ_H
+#define BLUEBELL_LAYOUT_SRQ_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/mlx5-abi.h>
+
+#include "layout_cq.h"
+
+/**
+ * struct mlx5_ib_srq_caps - what the device allows an SRQ to be
+ * @log_max_srq: log2 of the most SRQs
+ * @log_max_srq_sz: log2 of the most WQEs
+ * @max_wqe_sz_rq: bytes of the largest receive WQE
+ * @wq_signature: WQEs may carry a signature
+ */
+struct mlx5_ib_srq_caps {
+	u8 log_max_srq;
+	u8 log_max_srq_sz;
+	u16 max_wqe_sz_rq;
+	bool wq_signature;
+};
+
+/**
+ * struct mlx5_ib_srq_layout - the WQEs of an SRQ
+ * @wqe_cnt: WQEs; a power of two. One more than can be posted
+ * @wqe_shift: log2 of the stride of a WQE, in bytes
+ * @max_gs: scatter entries of a WQE
+ * @buf_size: bytes in all
+ */
+struct mlx5_ib_srq_layout {
+	u32 wqe_cnt;
+	u8 wqe_shift;
+	u32 max_gs;
+	u32 buf_size;
+};
+
+/**
+ * struct mlx5_ib_rmpc_attr - everything CREATE_RMP writes into an RMPC
+ * @wq: sizes of the queue
+ * @geo: page geometry of the buffer
+ * @pdn: protection domain number
+ * @dbr_addr: DMA address of the doorbell record
+ * @wq_signature: WQEs carry a signature
+ */
+struct mlx5_ib_rmpc_attr {
+	struct mlx5_ib_srq_layout wq;
+	struct mlx5_ib_buf_geometry geo;
+	u32 pdn;
+	u64 dbr_addr;
+	bool wq_signature;
+};
+
+u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_srq_caps *caps);
+u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_srq_caps *caps);
+int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
+			     const struct mlx5_ib_srq_caps *caps);
+int mlx5_ib_calc_srq(const struct ib_srq_attr *attr, const struct mlx5_ib_srq_caps *caps,
+		     struct mlx5_ib_srq_layout *wq);
+int mlx5_ib_fit_wq_offset(struct mlx5_ib_buf_geometry *geo);
+void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_rmpc_attr *attr);
+void mlx5_ib_fill_rmpc_limit(void *rmpc, u16 limit);
+
+#endif /* BLUEBELL_LAYOUT_SRQ_H */

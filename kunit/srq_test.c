@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the shared receive queue layout: the library's request, sizes,
+ * where the buffer may start, and the RMPC.
+ */
+
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include <linux/sizes.h>
+
+#include "../layout_srq.h"
+#include "golden.h"
+
+#define RMPC_SIZE	0xf0
+#define SIGNATURE	MLX5_SRQ_FLAG_SIGNATURE
+
+static const struct mlx5_ib_srq_caps all_caps = {
+	.log_max_srq_sz = 15, .max_wqe_sz_rq = 512, .wq_signature = true,
+};
+static const struct mlx5_ib_srq_caps no_caps = { .log_max_srq_sz = 15, .max_wqe_sz_rq = 512 };
+
+static const struct request_case {
+	const char *name;
+	enum ib_srq_type type;
+	struct mlx5_ib_create_srq ucmd;
+	const struct mlx5_ib_srq_caps *caps;
+	int want;
+} request_cases[] = {
+	{ "a plain SRQ", IB_SRQT_BASIC, {}, &no_caps, 0 },
+	{ "a user index, which a plain SRQ has no use for", IB_SRQT_BASIC, { .uidx = 5 },
+	  &no_caps, 0 },
+	{ "signatures", IB_SRQT_BASIC, { .flags = SIGNATURE }, &all_caps, 0 },
+	{ "signatures that the device lacks", IB_SRQT_BASIC, { .flags = SIGNATURE }, &no_caps,
+	  -EINVAL },
+	{ "an XRC SRQ", IB_SRQT_XRC, {}, &all_caps, -EOPNOTSUPP },
+	{ "a tag matching SRQ", IB_SRQT_TM, {}, &all_caps, -EOPNOTSUPP },
+	{ "a type that is not there", IB_SRQT_TM + 1, {}, &all_caps, -EOPNOTSUPP },
+	{ "an undefined flag", IB_SRQT_BASIC, { .flags = 2 }, &all_caps, -EINVAL },
+	{ "the highest flag", IB_SRQT_BASIC, { .flags = 1U << 31 }, &all_caps, -EINVAL },
+	{ "reserved0", IB_SRQT_BASIC, { .reserved0 = 1 }, &all_caps, -EINVAL },
+	{ "reserved1", IB_SRQT_BASIC, { .reserved1 = 1 }, &all_caps, -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(request, request_cases, name);
+
+static void srq_request_is_misjudged(struct kunit *test)
+{
+	const struct request_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_srq_check_create(c->type, &c->ucmd, c->caps), c->want);
+}
+
+static const struct size_case {
+	const char *name;
+	struct ib_srq_attr attr;
+	u8 log_max;
+	u16 max_wqe;
+	int want;
+	struct mlx5_ib_srq_layout wq;
+} size_cases[] = {
+	{ "nothing is a WQE of one entry", {}, 15, 512, 0, { 1, 5, 1, 32 } },
+	{ "one request needs a second WQE to append to", { .max_wr = 1, .max_sge = 1 }, 15, 512, 0,
+	  { 2, 5, 1, 64 } },
+	{ "two round up to four", { .max_wr = 2, .max_sge = 1 }, 15, 512, 0, { 4, 5, 1, 128 } },
+	{ "two entries make a WQE of 64 bytes", { .max_wr = 3, .max_sge = 2 }, 15, 512, 0,
+	  { 4, 6, 3, 256 } },
+	{ "three entries fill it", { .max_wr = 3, .max_sge = 3 }, 15, 512, 0, { 4, 6, 3, 256 } },
+	{ "four do not fit", { .max_wr = 3, .max_sge = 4 }, 15, 512, 0, { 4, 7, 7, 512 } },
+	{ "entries at the device's limit", { .max_wr = 1, .max_sge = 31 }, 15, 512, 0,
+	  { 2, 9, 31, 1024 } },
+	{ "entries beyond the device's limit", { .max_wr = 1, .max_sge = 32 }, 15, 512, -EINVAL },
+	{ "a device of a stride that is no power of two", { .max_wr = 1, .max_sge = 31 }, 15, 1023,
+	  0, { 2, 9, 31, 1024 } },
+	{ "entries beyond what fits such a device", { .max_wr = 1, .max_sge = 32 }, 15, 1023,
+	  -EINVAL },
+	{ "a device that says nothing of strides", { .max_sge = 1 }, 15, 0, 0, { 1, 5, 1, 32 } },
+	{ "entries that would round up to zero", { .max_sge = U32_MAX }, 15, 512, -EINVAL },
+	{ "entries whose bytes overflow", { .max_sge = 1 << 28 }, 15, 512, -EINVAL },
+	{ "requests at the device's limit", { .max_wr = 1023 }, 10, 512, 0,
+	  { 1024, 5, 1, 32768 } },
+	{ "requests beyond the device's limit", { .max_wr = 1024 }, 10, 512, -EINVAL },
+	{ "requests at the limit of the link", { .max_wr = 32767 }, 31, 512, 0,
+	  { 32768, 5, 1, SZ_1M } },
+	{ "requests beyond the limit of the link", { .max_wr = 32768 }, 31, 512, -EINVAL },
+	{ "requests that would round up to zero", { .max_wr = U32_MAX }, 15, 512, -EINVAL },
+	{ "2^31 requests", { .max_wr = 1U << 31 }, 15, 512, -EINVAL },
+	{ "everything at its widest", { .max_wr = 32767, .max_sge = 2047 }, 31, U16_MAX, 0,
+	  { 32768, 15, 2047, SZ_1G } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(size, size_cases, name);
+
+static void srq_sizes_are_miscalculated(struct kunit *test)
+{
+	const struct size_case *c = test->param_value;
+	struct mlx5_ib_srq_caps caps = {
+		.log_max_srq_sz = c->log_max, .max_wqe_sz_rq = c->max_wqe,
+	};
+	struct mlx5_ib_srq_layout wq;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_srq(&c->attr, &caps, &wq), c->want);
+	if (c->want)
+		return;
+	KUNIT_EXPECT_EQ(test, wq.wqe_cnt, c->wq.wqe_cnt);
+	KUNIT_EXPECT_EQ(test, wq.wqe_shift, c->wq.wqe_shift);
+	KUNIT_EXPECT_EQ(test, wq.max_gs, c->wq.max_gs);
+	KUNIT_EXPECT_EQ(test, wq.buf_size, c->wq.buf_size);
+}
+
+/* What is said to fit, fits, and one more does not. */
+static void limit_told_to_the_user_is_another(struct kunit *test)
+{
+	struct mlx5_ib_srq_layout wq;
+	struct ib_srq_attr attr = {
+		.max_wr = mlx5_ib_max_srq_wr(&all_caps), .max_sge = mlx5_ib_max_srq_sge(&all_caps),
+	};
+
+	KUNIT_EXPECT_EQ(test, attr.max_wr, 32767);
+	KUNIT_EXPECT_EQ(test, attr.max_sge, 31);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(&attr, &all_caps, &wq), 0);
+	attr.max_wr++;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(&attr, &all_caps, &wq), -EINVAL);
+	attr.max_wr--;
+	attr.max_sge++;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(&attr, &all_caps, &wq), -EINVAL);
+}
+
+static const struct offset_case {
+	const char *name;
+	struct mlx5_ib_buf_geometry geo;
+	int want;
+	struct mlx5_ib_buf_geometry fit;
+} offset_cases[] = {
+	{ "no offset", { 12, 0 }, 0, { 12, 0 } },
+	{ "the last that a page of 4 KiB can have", { 12, 31 }, 0, { 12, 31 } },
+	{ "the middle of a page of 4 KiB", { 12, 32 }, -EINVAL },
+	{ "the end of a page of 4 KiB", { 12, 63 }, -EINVAL },
+	{ "the middle of a page of 8 KiB", { 13, 32 }, 0, { 12, 0 } },
+	{ "three quarters of a page of 8 KiB", { 13, 48 }, -EINVAL },
+	{ "5.5 KiB into a page of 8 KiB", { 13, 44 }, 0, { 12, 24 } },
+	{ "60 KiB into a page of 64 KiB", { 16, 60 }, 0, { 12, 0 } },
+	{ "63 KiB into a page of 64 KiB", { 16, 63 }, -EINVAL },
+	{ "2 MiB page, its last quantum", { 21, 63 }, 0, { 15, 0 } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(offset, offset_cases, name);
+
+static void srq_does_not_start_where_its_page_offset_says(struct kunit *test)
+{
+	const struct offset_case *c = test->param_value;
+	struct mlx5_ib_buf_geometry geo = c->geo;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fit_wq_offset(&geo), c->want);
+	if (c->want)
+		return;
+	KUNIT_EXPECT_EQ(test, geo.page_shift, c->fit.page_shift);
+	KUNIT_EXPECT_EQ(test, geo.page_offset, c->fit.page_offset);
+}
+
+static const struct rmpc_case {
+	const char *name;
+	struct mlx5_ib_rmpc_attr attr;
+	struct golden want[GOLDEN_MAX];
+} rmpc_cases[] = {
+	{
+		"a plain SRQ of 256 WQEs",
+		{
+			.wq = { .wqe_cnt = 256, .wqe_shift = 6 }, .geo = { .page_shift = 12 },
+			.pdn = 0x123, .dbr_addr = 0x0123456789abcdc0,
+		},
+		{
+			{ 0x00, 0x00100000 }, { 0x38, 0x00000123 }, { 0x40, 0x01234567 },
+			{ 0x44, 0x89abcdc0 }, { 0x50, 0x00060008 },
+		},
+	},
+	{
+		"one WQE, signatures",
+		{
+			.wq = { .wqe_cnt = 1, .wqe_shift = 5 }, .geo = { .page_shift = 12 },
+			.wq_signature = true,
+		},
+		{ { 0x00, 0x00100000 }, { 0x30, 0x08000000 }, { 0x50, 0x00050000 } },
+	},
+	{
+		"every field at its widest",
+		{
+			.wq = { .wqe_cnt = 1U << 31, .wqe_shift = 15 },
+			.geo = { .page_shift = 43, .page_offset = 31 }, .pdn = 0xffffff,
+			.dbr_addr = 0xfffffffffffffff8, .wq_signature = true,
+		},
+		{
+			{ 0x00, 0x00100000 }, { 0x30, 0x08000000 }, { 0x34, 0x001f0000 },
+			{ 0x38, 0x00ffffff }, { 0x40, 0xffffffff }, { 0x44, 0xfffffff8 },
+			{ 0x50, 0x000f1f1f },
+		},
+	},
+};
+
+KUNIT_ARRAY_PARAM_DESC(rmpc, rmpc_cases, name);
+
+static void rmpc_has_a_bit_out_of_place(struct kunit *test)
+{
+	const struct rmpc_case *c = test->param_value;
+	u32 rmpc[RMPC_SIZE / 4] = {};
+
+	mlx5_ib_fill_rmpc(rmpc, &c->attr);
+	expect_golden(test, rmpc, sizeof(rmpc), c->want);
+}
+
+static void arming_changes_more_of_the_rmpc_than_the_limit(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00100000 }, { 0x34, 0x0000ffff },
+	};
+	u32 rmpc[RMPC_SIZE / 4] = {};
+
+	mlx5_ib_fill_rmpc_limit(rmpc, U16_MAX);
+	expect_golden(test, rmpc, sizeof(rmpc), want);
+}
+
+static struct kunit_case srq_cases[] = {
+	KUNIT_CASE_PARAM(srq_request_is_misjudged, request_gen_params),
+	KUNIT_CASE_PARAM(srq_sizes_are_miscalculated, size_gen_params),
+	KUNIT_CASE(limit_told_to_the_user_is_another),
+	KUNIT_CASE_PARAM(srq_does_not_start_where_its_page_offset_says, offset_gen_params),
+	KUNIT_CASE_PARAM(rmpc_has_a_bit_out_of_place, rmpc_gen_params),
+	KUNIT_CASE(arming_changes_more_of_the_rmpc_than_the_limit),
+	{}
+};
+
+static struct kunit_suite srq_suite = {
+	.name = "bluebell-srq",
+	.test_cases = srq_cases,
+};
+
+kunit_test_suite(srq_suite);
