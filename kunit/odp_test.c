@@ -85,9 +85,9 @@ static void page_gets_the_wrong_permission(struct kunit *test)
 	static const struct {
 		bool is_rdma;
 		u8 type;
-		bool requester, writes;
+		bool requester, writes, srq;
 	} cases[] = {
-		{ false, MLX5_WQE_PF_TYPE_RMP, false, true },
+		{ false, MLX5_WQE_PF_TYPE_RMP, false, true, true },
 		{ false, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, true, false },
 		{ false, MLX5_WQE_PF_TYPE_RESP, false, true },
 		{ false, MLX5_WQE_PF_TYPE_REQ_READ_OR_ATOMIC, true, true },
@@ -103,9 +103,11 @@ static void page_gets_the_wrong_permission(struct kunit *test)
 
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fault_writes(&fault), cases[i].writes,
 				    "case %u", i);
-		if (!fault.is_rdma)
-			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fault_is_requester(&fault),
-					    cases[i].requester, "case %u", i);
+		if (fault.is_rdma)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fault_is_requester(&fault), cases[i].requester,
+				    "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fault_is_srq(&fault), cases[i].srq, "case %u", i);
 	}
 }
 
@@ -113,7 +115,7 @@ static void capability_is_another(struct kunit *test)
 {
 	static const u32 want[] = {
 		IB_ODP_SUPPORT_SEND, IB_ODP_SUPPORT_RECV, IB_ODP_SUPPORT_WRITE,
-		IB_ODP_SUPPORT_READ, IB_ODP_SUPPORT_ATOMIC, 0 /* no SRQs */,
+		IB_ODP_SUPPORT_READ, IB_ODP_SUPPORT_ATOMIC, IB_ODP_SUPPORT_SRQ_RECV, 0,
 	};
 	unsigned int i;
 

@@ -26,8 +26,6 @@ static_assert(MLX5_IB_ODP_DIR_SHIFT > MLX5_IB_ODP_LEAF_SHIFT);
  * mlx5_ib_odp_service_caps - what of a transport service is paged
  * @caps: struct mlx5_ifc_odp_per_transport_service_cap_bits
  *
- * Shared receive queues are left out: there are none.
- *
  * Return: enum ib_odp_transport_cap_bits.
  */
 u32 mlx5_ib_odp_service_caps(const void *caps)
@@ -36,7 +34,9 @@ u32 mlx5_ib_odp_service_caps(const void *caps)
 	       (MLX5_GET(odp_per_transport_service_cap, caps, receive) ? IB_ODP_SUPPORT_RECV : 0) |
 	       (MLX5_GET(odp_per_transport_service_cap, caps, write) ? IB_ODP_SUPPORT_WRITE : 0) |
 	       (MLX5_GET(odp_per_transport_service_cap, caps, read) ? IB_ODP_SUPPORT_READ : 0) |
-	       (MLX5_GET(odp_per_transport_service_cap, caps, atomic) ? IB_ODP_SUPPORT_ATOMIC : 0);
+	       (MLX5_GET(odp_per_transport_service_cap, caps, atomic) ? IB_ODP_SUPPORT_ATOMIC : 0) |
+	       (MLX5_GET(odp_per_transport_service_cap, caps, srq_receive) ?
+		IB_ODP_SUPPORT_SRQ_RECV : 0);
 }
 
 /**
@@ -86,6 +86,17 @@ bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fau
 bool mlx5_ib_fault_is_requester(const struct mlx5_ib_fault *fault)
 {
 	return fault->type & MLX5_PAGE_FAULT_RESUME_REQUESTOR;
+}
+
+/**
+ * mlx5_ib_fault_is_srq - is it a shared receive queue's WQE?
+ * @fault: of a WQE
+ *
+ * Return: true if the number is an SRQ's, false if it is a QP's.
+ */
+bool mlx5_ib_fault_is_srq(const struct mlx5_ib_fault *fault)
+{
+	return fault->type == MLX5_WQE_PF_TYPE_RMP;
 }
 
 /**

@@ -91,6 +91,7 @@ struct mlx5_ib_odp_ksm_attr {
 u32 mlx5_ib_odp_service_caps(const void *caps);
 bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault);
 bool mlx5_ib_fault_is_requester(const struct mlx5_ib_fault *fault);
+bool mlx5_ib_fault_is_srq(const struct mlx5_ib_fault *fault);
 bool mlx5_ib_fault_writes(const struct mlx5_ib_fault *fault);
 
 size_t mlx5_ib_odp_wqe_bytes(const void *ctrl);

@@ -107,6 +107,22 @@ static int read_recv(struct mlx5_ib_qp *qp, u16 index, struct mlx5_ib_odp_sges *
 	return sges->num ? 0 : -EINVAL;
 }
 
+static int read_srq(struct mlx5_ib_srq *srq, u16 index, struct mlx5_ib_odp_sges *sges)
+{
+	u32 stride = BIT(srq->wq.wqe_shift), skip = sizeof(struct mlx5_wqe_srq_next_seg);
+	int err;
+
+	void *wqe __free(kfree) = kmalloc(stride, GFP_KERNEL);
+
+	if (!wqe)
+		return -ENOMEM;
+	err = ib_umem_copy_from(wqe, srq->umem, (index & (srq->wq.wqe_cnt - 1)) * stride, stride);
+	if (err)
+		return err;
+	mlx5_ib_odp_parse_recv(wqe + skip, stride - skip, sges);
+	return sges->num ? 0 : -EINVAL;
+}
+
 /* Bring in what the list says. Memory that isn't paged is there anyway. */
 static int page_in_list(struct mlx5_ib_odp *odp, struct ib_pd *pd,
 			const struct mlx5_ib_odp_sges *sges, u64 need, bool write)
@@ -135,25 +151,48 @@ static int page_in_list(struct mlx5_ib_odp *odp, struct ib_pd *pd,
 	return err;
 }
 
-static int wqe_fault(struct mlx5_ib_odp *odp, struct mlx5_ib_event_source *queue,
-		     const struct mlx5_ib_fault *fault)
+/* The list of what a WQE of the queue touches, and the domain that its keys must have. */
+static struct ib_pd *read_queue(struct mlx5_ib_event_source *queue,
+				const struct mlx5_ib_fault *fault, struct mlx5_ib_odp_sges *sges)
 {
-	struct mlx5_ib_qp *qp = container_of(queue, struct mlx5_ib_qp, source);
-	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
+	struct mlx5_ib_srq *srq;
+	struct mlx5_ib_qp *qp;
 	int err;
 
-	if (!sges)
-		return -ENOMEM;
+	if (mlx5_ib_fault_is_srq(fault)) {
+		srq = container_of(queue, struct mlx5_ib_srq, source);
+		err = read_srq(srq, fault->wqe_index, sges);
+		return err ? ERR_PTR(err) : srq->ibsrq.pd;
+	}
+	qp = container_of(queue, struct mlx5_ib_qp, source);
 	if (mlx5_ib_fault_is_requester(fault))
 		err = read_send(qp, fault->wqe_index, sges);
 	else
 		err = read_recv(qp, fault->wqe_index, sges);
-	if (err)
-		return err;
+	return err ? ERR_PTR(err) : qp->ibqp.pd;
+}
+
+static int wqe_fault(struct mlx5_ib_odp *odp, struct mlx5_ib_event_source *queue,
+		     const struct mlx5_ib_fault *fault)
+{
+	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
+	struct ib_pd *pd;
+
+	if (!sges)
+		return -ENOMEM;
+	pd = read_queue(queue, fault, sges);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
 	mlx5_ib_odp_window(sges, fault->committed,
 			   max_t(u64, fault->packet_len, FAULT_AROUND));
-	return page_in_list(odp, qp->ibqp.pd, sges, fault->packet_len ?: 1,
-			    mlx5_ib_fault_writes(fault));
+	return page_in_list(odp, pd, sges, fault->packet_len ?: 1, mlx5_ib_fault_writes(fault));
+}
+
+static struct mlx5_ib_event_source *get_queue(struct mlx5_ib_dev *dev,
+					      const struct mlx5_ib_fault *fault)
+{
+	return mlx5_ib_get_source(mlx5_ib_fault_is_srq(fault) ? &dev->srq_events :
+								&dev->qp_events, fault->wq_num);
 }
 
 /* A queue stands still until firmware has heard that it can go on: so try more than once. */
@@ -183,7 +222,7 @@ static void resolve(struct work_struct *work)
 	if (fw->fault.is_rdma) {
 		err = rdma_fault(odp, &fw->fault);
 	} else {
-		queue = mlx5_ib_get_source(&odp->dev->qp_events, fw->fault.wq_num);
+		queue = get_queue(odp->dev, &fw->fault);
 		/* It is being destroyed, and needs no answer any more. */
 		if (!queue)
 			goto out;
