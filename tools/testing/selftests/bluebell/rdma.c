@@ -96,6 +96,7 @@ struct ibv_qp *rdma_create_qp(struct rdma *r, struct ibv_cq *cq, const struct qp
 	struct ibv_qp_init_attr attr = {
 		.send_cq = cq,
 		.recv_cq = cq,
+		.srq = cfg->srq,
 		.cap = {
 			.max_send_wr = cfg->send_wr ?: 32,
 			.max_recv_wr = cfg->recv_wr ?: 32,
@@ -305,6 +306,15 @@ int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, ui
 	struct ibv_recv_wr *bad;
 
 	return ibv_post_recv(qp, &wr, &bad);
+}
+
+int post_srq_recv(struct ibv_srq *srq, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)addr, .length = len, .lkey = mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	return ibv_post_srq_recv(srq, &wr, &bad);
 }
 
 /**

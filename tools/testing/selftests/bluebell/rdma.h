@@ -34,6 +34,7 @@ struct qp_cfg {
 	bool no_retry;
 	int access;		/* remote access the QP allows, default ALL_ACCESS; -1: none */
 	bool selective;		/* completions only for signalled requests */
+	struct ibv_srq *srq;	/* receives come from here */
 };
 
 /* Two connected queue pairs, a buffer for each, one MR over both. */
@@ -68,6 +69,7 @@ int pair_reconnect(struct pair *p);
 
 void want_huge_pages(unsigned int n);
 int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id);
+int post_srq_recv(struct ibv_srq *srq, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id);
 int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len);
 int reap(struct ibv_cq *cq, struct ibv_wc *wc);
 int post_and_reap(struct pair *p, struct ibv_send_wr *wr, uint32_t len);

@@ -324,6 +324,61 @@ int uv_destroy_cq(int fd, struct uv_cq *cq)
 }
 
 /**
+ * uv_create_srq - CREATE_SRQ with a driver request of the test's making
+ * @fd: of the character device
+ * @pd: handle
+ * @drv: the driver's request
+ * @drv_len: of @drv in bytes
+ * @srq: sizes asked for; gets those that it has, its handle and its number
+ */
+int uv_create_srq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct uv_srq *srq)
+{
+	struct ib_uverbs_create_srq req = {
+		.pd_handle = pd, .max_wr = srq->max_wr, .max_sge = srq->max_sge,
+	};
+	struct mlx5_ib_create_srq_resp drv_resp = {};
+	struct ib_uverbs_create_srq_resp resp = {};
+	int ret;
+
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_CREATE_SRQ, &req, sizeof(req), &resp, sizeof(resp), drv,
+		     drv_len, &drv_resp, sizeof(drv_resp));
+	if (ret)
+		return ret;
+	srq->max_wr = resp.max_wr;
+	srq->max_sge = resp.max_sge;
+	srq->handle = resp.srq_handle;
+	srq->srqn = drv_resp.srqn;
+	return 0;
+}
+
+int uv_modify_srq(int fd, uint32_t handle, uint32_t mask, uint32_t max_wr, uint32_t limit)
+{
+	struct ib_uverbs_modify_srq req = {
+		.srq_handle = handle, .attr_mask = mask, .max_wr = max_wr, .srq_limit = limit,
+	};
+
+	return uv_cmd(fd, IB_USER_VERBS_CMD_MODIFY_SRQ, &req, sizeof(req), NULL, 0, NULL, 0, NULL,
+		      0);
+}
+
+int uv_query_srq(int fd, uint32_t handle, struct ib_uverbs_query_srq_resp *resp)
+{
+	struct ib_uverbs_query_srq req = { .srq_handle = handle };
+
+	return uv_cmd(fd, IB_USER_VERBS_CMD_QUERY_SRQ, &req, sizeof(req), resp, sizeof(*resp), NULL,
+		      0, NULL, 0);
+}
+
+int uv_destroy_srq(int fd, uint32_t handle)
+{
+	struct ib_uverbs_destroy_srq req = { .srq_handle = handle };
+	struct ib_uverbs_destroy_srq_resp resp;
+
+	return uv_cmd(fd, IB_USER_VERBS_CMD_DESTROY_SRQ, &req, sizeof(req), &resp, sizeof(resp),
+		      NULL, 0, NULL, 0);
+}
+
+/**
  * uv_qp_req_init - a CREATE_QP request with nothing wrong in it: 16 of either work request, one SGE
  * @req: the request; its memory addresses are filled in by uv_create_qp()
  * @pd: handle

@@ -96,6 +96,17 @@ int uv_create_cq(int fd, uint32_t cqe, struct uv_cq *cq);
 int uv_create_cq_dbr(int fd, uint32_t cqe, void *dbr, struct uv_cq *cq);
 int uv_destroy_cq(int fd, struct uv_cq *cq);
 
+/* Sizes of an SRQ. */
+struct uv_srq {
+	uint32_t max_wr, max_sge;
+	uint32_t handle, srqn;
+};
+
+int uv_create_srq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct uv_srq *srq);
+int uv_modify_srq(int fd, uint32_t handle, uint32_t mask, uint32_t max_wr, uint32_t limit);
+int uv_query_srq(int fd, uint32_t handle, struct ib_uverbs_query_srq_resp *resp);
+int uv_destroy_srq(int fd, uint32_t handle);
+
 void uv_qp_req_init(struct uv_qp_req *req, uint32_t pd, uint32_t cq, uint8_t qp_type);
 int uv_create_qp_raw(int fd, const struct uv_qp_req *req, struct uv_qp *qp);
 int uv_create_qp(int fd, uint32_t pd, uint32_t cq, uint8_t qp_type, struct uv_qp *qp);
