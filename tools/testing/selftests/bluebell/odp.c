@@ -377,6 +377,147 @@ TEST_F(lost, hole_in_a_file_is_zero)
 	close(fd);
 }
 
+/* --- Shared receive queues --------------------------------------------------------------------- */
+
+FIXTURE(shared) {
+	struct paged o;
+	struct ibv_srq *srq;
+	struct pair p[2];
+};
+
+FIXTURE_VARIANT(shared) {
+	bool implicit;
+};
+
+FIXTURE_VARIANT_ADD(shared, explicit) { .implicit = false };
+
+FIXTURE_VARIANT_ADD(shared, implicit) { .implicit = true };
+
+FIXTURE_SETUP(shared)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 15, .max_sge = 3 } };
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	int i, ret = paged_open(&self->o, variant->implicit);
+
+	if (ret == 1)
+		SKIP(return, NO_ODP);
+	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+	self->srq = ibv_create_srq(self->o.r.pd, &init);
+	ASSERT_NE(NULL, self->srq);
+	cfg.srq = self->srq;
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pair_open(&self->p[i], &self->o.r, &cfg, LEN));
+}
+
+FIXTURE_TEARDOWN(shared)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		pair_close(&self->p[i]);
+	if (self->srq)
+		EXPECT_EQ(0, ibv_destroy_srq(self->srq));
+	EXPECT_EQ(0, paged_close(&self->o));
+}
+
+static int send_to_srq(struct pair *p, uint32_t len)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+
+	return post_send(p, &wr, p->buf[0], len);
+}
+
+TEST_F(shared, capability_is_told)
+{
+	struct ibv_device_attr_ex attr;
+
+	ASSERT_EQ(0, ibv_query_device_ex(self->o.r.ctx, NULL, &attr));
+	if (hca_ctl_present())
+		EXPECT_TRUE(attr.odp_caps.per_transport_caps.rc_odp_caps &
+			    IBV_ODP_SUPPORT_SRQ_RECV);
+}
+
+/*
+ * Both queue pairs at once, each message in three pieces of which the second is pinned. The queue
+ * is gone around several times, and its requests are taken in any order.
+ */
+TEST_F(shared, fault_of_a_receive_is_resolved)
+{
+	long before, failed = hca_counter("page_faults_failed");
+	struct paged *o = &self->o;
+	uint8_t whole[3 * UV_PAGE];
+	struct ibv_sge sge[3];
+	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = 3 }, *bad;
+	struct ibv_wc wc;
+	int round, i, n;
+
+	for (round = 0; round < 20; round++) {
+		madvise(o->mem, LEN, MADV_DONTNEED);
+		before = hca_counter("page_faults");
+		for (i = 0; i < 4; i++) {
+			sge[0] = (struct ibv_sge){
+				(uintptr_t)o->mem + 4 * i * UV_PAGE + 96, UV_PAGE, o->mr->lkey,
+			};
+			sge[1] = (struct ibv_sge){
+				(uintptr_t)o->p.buf[0] + i * UV_PAGE, 1000, o->p.mr->lkey,
+			};
+			sge[2] = (struct ibv_sge){
+				(uintptr_t)o->mem + (4 * i + 2) * UV_PAGE + 32, 2 * UV_PAGE - 1000,
+				o->mr->lkey,
+			};
+			wr.wr_id = i;
+			ASSERT_EQ(0, ibv_post_srq_recv(self->srq, &wr, &bad));
+		}
+		for (i = 0; i < 2; i++)
+			fill(self->p[i].buf[0], sizeof(whole), round + i);
+		for (i = 0; i < 4; i++)
+			ASSERT_EQ(0, send_to_srq(&self->p[i % 2], sizeof(whole)));
+		for (i = 0; i < 4; i++) {
+			ASSERT_EQ(0, reap_ok(self->p[i % 2].cq[1], &wc));
+			n = wc.wr_id;
+			ASSERT_GT(4, n);
+			memcpy(whole, o->mem + 4 * n * UV_PAGE + 96, UV_PAGE);
+			memcpy(whole + UV_PAGE, o->p.buf[0] + n * UV_PAGE, 1000);
+			memcpy(whole + UV_PAGE + 1000, o->mem + (4 * n + 2) * UV_PAGE + 32,
+			       2 * UV_PAGE - 1000);
+			EXPECT_TRUE(same_fill(whole, sizeof(whole), round + i % 2));
+			ASSERT_EQ(0, reap_ok(self->p[i % 2].cq[0], &wc));
+		}
+		if (hca_ctl_present())
+			EXPECT_LT(before, hca_counter("page_faults"));
+	}
+	EXPECT_EQ(failed, hca_counter("page_faults_failed"));
+}
+
+/* The one queue pair fails; the queue, and the other, go on. */
+TEST_F(shared, memory_that_is_gone_is_an_error)
+{
+	struct paged *o = &self->o;
+	struct ibv_wc wc;
+
+	munmap(o->mem, LEN);
+	ASSERT_EQ(0, post_srq_recv(self->srq, o->mr, o->mem, LEN, 1));
+	ASSERT_EQ(0, send_to_srq(&self->p[0], 64));
+	EXPECT_EQ(IBV_WC_REM_OP_ERR, reap(self->p[0].cq[0], &wc));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p[0].cq[1], &wc));
+	EXPECT_EQ(1, wc.wr_id);
+
+	ASSERT_EQ(o->mem, map_at(o->mem));
+	ASSERT_EQ(0, post_srq_recv(self->srq, o->mr, o->mem, LEN, 2));
+	fill(self->p[1].buf[0], 64, 2);
+	ASSERT_EQ(0, send_to_srq(&self->p[1], 64));
+	ASSERT_EQ(0, reap_ok(self->p[1].cq[1], &wc));
+	EXPECT_EQ(2, wc.wr_id);
+	EXPECT_TRUE(same_fill(o->mem, 64, 2));
+
+	ASSERT_EQ(0, pair_reconnect(&self->p[0]));
+	ASSERT_EQ(0, post_srq_recv(self->srq, o->mr, o->mem + UV_PAGE, UV_PAGE, 3));
+	fill(self->p[0].buf[0], 64, 3);
+	ASSERT_EQ(0, send_to_srq(&self->p[0], 64));
+	ASSERT_EQ(0, reap_ok(self->p[0].cq[1], &wc));
+	EXPECT_TRUE(same_fill(o->mem + UV_PAGE, 64, 3));
+}
+
 /* --- Races ------------------------------------------------------------------------------------- */
 
 struct race {
