@@ -26,7 +26,8 @@ struct env {
 	struct uv uv;
 	uint32_t pd, pd2;
 	struct uv_cq cq, cq2;
-	struct uv_mem qp_mem;
+	struct uv_mem qp_mem, srq_mem;
+	struct uv_srq srq;
 	struct uv_qp_req qp_req;
 	struct uv_qp qp;
 	struct ib_uverbs_reg_mr_resp mr;
@@ -194,6 +195,54 @@ static int act_resize_cq(struct env *e)
 		      sizeof(drv), NULL, 0);
 }
 
+static int prep_srq(struct env *e)
+{
+	return uv_mem_alloc(&e->srq_mem, UV_PAGE);
+}
+
+static int act_create_srq(struct env *e)
+{
+	struct mlx5_ib_create_srq drv = {
+		.buf_addr = (uintptr_t)e->srq_mem.buf, .db_addr = (uintptr_t)e->srq_mem.dbr,
+	};
+
+	e->srq = (struct uv_srq){ .max_wr = 127, .max_sge = 1 };
+	return uv_create_srq(e->uv.fd, e->pd, &drv, sizeof(drv), &e->srq);
+}
+
+static int act_destroy_srq(struct env *e)
+{
+	return uv_destroy_srq(e->uv.fd, e->srq.handle);
+}
+
+static int fini_srq(struct env *e)
+{
+	uv_mem_free(&e->srq_mem);
+	return 0;
+}
+
+static int prep_created_srq(struct env *e)
+{
+	return prep_srq(e) ?: act_create_srq(e);
+}
+
+static int fini_created_srq(struct env *e)
+{
+	return act_destroy_srq(e) ?: fini_srq(e);
+}
+
+static int act_modify_srq(struct env *e)
+{
+	return uv_modify_srq(e->uv.fd, e->srq.handle, IBV_SRQ_LIMIT, 0, 5);
+}
+
+static int act_query_srq(struct env *e)
+{
+	struct ib_uverbs_query_srq_resp resp;
+
+	return uv_query_srq(e->uv.fd, e->srq.handle, &resp);
+}
+
 static int prep_qp_type(struct env *e, enum ibv_qp_type type)
 {
 	int ret = uv_mem_alloc(&e->qp_mem, 2 * UV_PAGE);
@@ -243,6 +292,22 @@ static int prep_created_qp(struct env *e)
 static int fini_created_qp(struct env *e)
 {
 	return act_destroy_qp(e) ?: fini_qp(e);
+}
+
+static int prep_srq_qp(struct env *e)
+{
+	int ret = prep_created_srq(e) ?: prep_rc(e);
+
+	e->qp_req.core.is_srq = 1;
+	e->qp_req.core.srq_handle = e->srq.handle;
+	e->qp_req.drv.rq_wqe_count = 0;
+	e->qp_req.drv.rq_wqe_shift = 0;
+	return ret;
+}
+
+static int fini_srq_qp(struct env *e)
+{
+	return fini_qp(e) ?: fini_created_srq(e);
 }
 
 static int to_init(struct env *e)
@@ -609,6 +674,27 @@ FIXTURE_VARIANT_ADD(verb, create_qp_uc) {
 
 FIXTURE_VARIANT_ADD(verb, create_qp_ud) {
 	.v = { prep_ud, act_create_qp, act_destroy_qp, fini_qp },
+};
+
+FIXTURE_VARIANT_ADD(verb, create_qp_with_srq) {
+	.v = { prep_srq_qp, act_create_qp, act_destroy_qp, fini_srq_qp },
+};
+
+FIXTURE_VARIANT_ADD(verb, create_srq) {
+	.v = { prep_srq, act_create_srq, act_destroy_srq, fini_srq },
+};
+
+FIXTURE_VARIANT_ADD(verb, modify_srq) {
+	.v = { prep_created_srq, act_modify_srq, NULL, fini_created_srq },
+};
+
+FIXTURE_VARIANT_ADD(verb, query_srq) {
+	.v = { prep_created_srq, act_query_srq, NULL, fini_created_srq },
+};
+
+FIXTURE_VARIANT_ADD(verb, destroy_srq) {
+	.v = { prep_created_srq, act_destroy_srq, act_create_srq, fini_created_srq,
+	       .lenient = true, .answers_last = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, destroy_qp) {
