@@ -16,6 +16,8 @@
 
 /* A fault brings in this much more of what the operation will touch. */
 #define FAULT_AROUND	SZ_4M
+/* Before events are looked at again for which there was no memory. */
+#define MEMORY_PAUSE_MS	10
 /* The longest pause before a refused answer is given once more. */
 #define MAX_RESUME_MS	256
 /* Faults of this many queues at a time; the spare ones are mlx5_core's. */
@@ -238,16 +240,20 @@ out:
 	kfree(fw);
 }
 
-static void take_events(struct work_struct *work)
+/* Start on each fault that was reported. False if memory is short, and there are more. */
+static bool take_events(struct mlx5_ib_odp *odp)
 {
-	struct mlx5_ib_odp *odp = container_of(work, struct mlx5_ib_odp, eq_work);
 	struct fault_work *fw;
 	struct mlx5_eqe *eqe;
 	u32 cc = 0;
 
+	guard(spinlock_irqsave)(&odp->events_lock);
+	if (!mlx5_eq_get_eqe(odp->eq, 0))
+		return true;
 	while ((eqe = mlx5_eq_get_eqe(odp->eq, cc))) {
-		/* An event that is lost would be a queue that stands still for ever. */
-		fw = kmalloc_obj(*fw, GFP_KERNEL | __GFP_NOFAIL);
+		fw = kmalloc_obj(*fw, GFP_NOWAIT);
+		if (!fw)
+			break;
 		fw->odp = odp;
 		INIT_WORK(&fw->work, resolve);
 		if (mlx5_ib_odp_parse_eqe(eqe, &fw->fault))
@@ -256,7 +262,17 @@ static void take_events(struct work_struct *work)
 			kfree(fw);
 		cc = mlx5_eq_update_cc(odp->eq, ++cc);
 	}
-	mlx5_eq_update_ci(odp->eq, cc, true);
+	mlx5_eq_update_ci(odp->eq, cc, !eqe);
+	return !eqe;
+}
+
+/* An event that is lost would be a queue that stands still for ever. */
+static void take_events_later(struct work_struct *work)
+{
+	struct mlx5_ib_odp *odp = container_of(work, struct mlx5_ib_odp, eq_work);
+
+	while (!take_events(odp))
+		msleep(MEMORY_PAUSE_MS);
 }
 
 /* In the interrupt, which is shared with other queues of mlx5_core. */
@@ -264,7 +280,7 @@ static int notify(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct mlx5_ib_odp *odp = container_of(nb, struct mlx5_ib_odp, nb);
 
-	if (mlx5_eq_get_eqe(odp->eq, 0))
+	if (!take_events(odp))
 		queue_work(odp->wq, &odp->eq_work);
 	return NOTIFY_OK;
 }
@@ -310,7 +326,8 @@ void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
 {
 	odp->nb.notifier_call = notify;
 	mutex_init(&odp->eq_lock);
-	INIT_WORK(&odp->eq_work, take_events);
+	spin_lock_init(&odp->events_lock);
+	INIT_WORK(&odp->eq_work, take_events_later);
 }
 
 /**

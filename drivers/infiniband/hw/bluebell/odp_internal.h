@@ -12,6 +12,7 @@
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_umem_odp.h>
@@ -107,7 +108,8 @@ struct odp_mr {
  * @eq_lock: held while @eq is made
  * @eq: page-fault event queue, made for the first region
  * @nb: interrupt of @eq
- * @eq_work: empties @eq
+ * @events_lock: held while events are taken from @eq, also in its interrupt
+ * @eq_work: goes on with that when there was no memory
  * @zeros: entries of pages that are not there, for the device to read
  * @zeros_dma: their address
  */
@@ -120,6 +122,7 @@ struct mlx5_ib_odp {
 	struct mutex eq_lock; /* eq */
 	struct mlx5_eq *eq;
 	struct notifier_block nb;
+	spinlock_t events_lock; /* consumption of eq */
 	struct work_struct eq_work;
 	__be64 *zeros;
 	dma_addr_t zeros_dma;
