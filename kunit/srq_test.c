@@ -17,6 +17,7 @@
 static const struct mlx5_ib_srq_caps all_caps = {
 	.log_max_srq_sz = 15, .max_wqe_sz_rq = 512, .wq_signature = true,
 };
+
 static const struct mlx5_ib_srq_caps no_caps = { .log_max_srq_sz = 15, .max_wqe_sz_rq = 512 };
 
 static const struct request_case {

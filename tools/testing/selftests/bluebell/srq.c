@@ -624,18 +624,19 @@ FIXTURE_TEARDOWN(raw_srq)
 	uv_close(&self->uv);
 }
 
-static int try_sizes(FIXTURE_DATA(raw_srq) *self, uint32_t wr, uint32_t sge, const void *drv,
-		     size_t len)
+static int try_sizes(int fd, uint32_t pd, uint32_t wr, uint32_t sge,
+		     const struct mlx5_ib_create_srq *drv)
 {
 	struct uv_srq srq = { .max_wr = wr, .max_sge = sge };
-	int ret = uv_create_srq(self->uv.fd, self->pd, drv, len, &srq);
 
-	return ret ?: uv_destroy_srq(self->uv.fd, srq.handle);
+	return uv_create_srq(fd, pd, drv, sizeof(*drv), &srq) ?: uv_destroy_srq(fd, srq.handle);
 }
 
-static int try_srq(FIXTURE_DATA(raw_srq) *self)
+static int try_srq(int fd, uint32_t pd, const void *drv, size_t len)
 {
-	return try_sizes(self, 127, 1, &self->drv, sizeof(self->drv));
+	struct uv_srq srq = { .max_wr = 127, .max_sge = 1 };
+
+	return uv_create_srq(fd, pd, drv, len, &srq) ?: uv_destroy_srq(fd, srq.handle);
 }
 
 TEST_F(raw_srq, good_one_is_good)
@@ -665,17 +666,18 @@ TEST_F(raw_srq, undefined_flags_are_refused)
 		SKIP(return, "mlx5_ib ignores them");
 	for (bit = 1; bit < 32; bit++) {
 		self->drv.flags = 1u << bit;
-		EXPECT_EQ(-EINVAL, try_srq(self)) TH_LOG("flag %u", bit);
+		EXPECT_EQ(-EINVAL, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)))
+			TH_LOG("flag %u", bit);
 	}
 }
 
 TEST_F(raw_srq, reserved_fields_are_zero)
 {
 	self->drv.reserved0 = 1;
-	EXPECT_EQ(-EINVAL, try_srq(self));
+	EXPECT_EQ(-EINVAL, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)));
 	self->drv.reserved0 = 0;
 	self->drv.reserved1 = 1;
-	EXPECT_EQ(-EINVAL, try_srq(self));
+	EXPECT_EQ(-EINVAL, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)));
 }
 
 TEST_F(raw_srq, request_of_any_length)
@@ -687,11 +689,11 @@ TEST_F(raw_srq, request_of_any_length)
 	size_t len;
 
 	for (len = 0; len <= offsetof(struct mlx5_ib_create_srq, flags); len += 4)
-		EXPECT_GT(0, try_sizes(self, 127, 1, &req, len)) TH_LOG("length %zu", len);
-	EXPECT_EQ(0, try_sizes(self, 127, 1, &req, offsetof(struct mlx5_ib_create_srq, uidx)));
-	EXPECT_EQ(0, try_sizes(self, 127, 1, &req, sizeof(req)));
+		EXPECT_GT(0, try_srq(self->uv.fd, self->pd, &req, len)) TH_LOG("length %zu", len);
+	EXPECT_EQ(0, try_srq(self->uv.fd, self->pd, &req, offsetof(struct mlx5_ib_create_srq, uidx)));
+	EXPECT_EQ(0, try_srq(self->uv.fd, self->pd, &req, sizeof(req)));
 	req.more[1] = 1;
-	EXPECT_GT(0, try_sizes(self, 127, 1, &req, sizeof(req)));
+	EXPECT_GT(0, try_srq(self->uv.fd, self->pd, &req, sizeof(req)));
 }
 
 TEST_F(raw_srq, sizes_that_overflow)
@@ -705,10 +707,10 @@ TEST_F(raw_srq, sizes_that_overflow)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(wr); i++)
-		EXPECT_EQ(-EINVAL, try_sizes(self, wr[i], 1, &self->drv, sizeof(self->drv)))
+		EXPECT_EQ(-EINVAL, try_sizes(self->uv.fd, self->pd, wr[i], 1, &self->drv))
 			TH_LOG("%#x requests", wr[i]);
 	for (i = 0; i < ARRAY_SIZE(sge); i++)
-		EXPECT_EQ(-EINVAL, try_sizes(self, 1, sge[i], &self->drv, sizeof(self->drv)))
+		EXPECT_EQ(-EINVAL, try_sizes(self->uv.fd, self->pd, 1, sge[i], &self->drv))
 			TH_LOG("%#x entries", sge[i]);
 }
 
@@ -717,9 +719,9 @@ TEST_F(raw_srq, buffer_too_small)
 {
 	munmap(self->mem.buf + self->mem.len, UV_PAGE);
 	self->drv.db_addr = (uintptr_t)self->mem.buf;
-	EXPECT_EQ(0, try_srq(self));
-	EXPECT_EQ(-EFAULT, try_sizes(self, 128, 1, &self->drv, sizeof(self->drv)));
-	EXPECT_EQ(-EFAULT, try_sizes(self, 127, 2, &self->drv, sizeof(self->drv)));
+	EXPECT_EQ(0, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)));
+	EXPECT_EQ(-EFAULT, try_sizes(self->uv.fd, self->pd, 128, 1, &self->drv));
+	EXPECT_EQ(-EFAULT, try_sizes(self->uv.fd, self->pd, 127, 2, &self->drv));
 }
 
 TEST_F(raw_srq, buffer_nowhere)
@@ -732,7 +734,7 @@ TEST_F(raw_srq, buffer_nowhere)
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
 		self->drv.buf_addr = addr[i];
-		ret = try_srq(self);
+		ret = try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv));
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
@@ -744,12 +746,12 @@ TEST_F(raw_srq, buffer_starts_at_a_cache_line)
 
 	for (off = 1; off < 64; off += off) {
 		self->drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(-EINVAL, try_sizes(self, 15, 1, &self->drv, sizeof(self->drv)))
+		EXPECT_EQ(-EINVAL, try_sizes(self->uv.fd, self->pd, 15, 1, &self->drv))
 			TH_LOG("offset %u", off);
 	}
 	for (off = 0; off < UV_PAGE / 2; off += 64) {
 		self->drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(0, try_sizes(self, 15, 1, &self->drv, sizeof(self->drv)))
+		EXPECT_EQ(0, try_sizes(self->uv.fd, self->pd, 15, 1, &self->drv))
 			TH_LOG("offset %u", off);
 	}
 }
@@ -761,7 +763,7 @@ TEST_F(raw_srq, buffer_in_the_second_half_of_its_page_is_refused)
 
 	for (off = UV_PAGE / 2; off < UV_PAGE; off += 64) {
 		self->drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(-EINVAL, try_sizes(self, 15, 1, &self->drv, sizeof(self->drv)))
+		EXPECT_EQ(-EINVAL, try_sizes(self->uv.fd, self->pd, 15, 1, &self->drv))
 			TH_LOG("offset %u", off);
 	}
 }
@@ -777,13 +779,14 @@ TEST_F(raw_srq, record_nowhere_or_misaligned)
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
 		self->drv.db_addr = addr[i];
-		ret = try_srq(self);
+		ret = try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv));
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
 	for (off = 1; off < 4; off++) {
 		self->drv.db_addr = (uintptr_t)self->mem.dbr + off;
-		EXPECT_EQ(-EINVAL, try_srq(self)) TH_LOG("offset %u", off);
+		EXPECT_EQ(-EINVAL, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)))
+			TH_LOG("offset %u", off);
 	}
 }
 
