@@ -17,38 +17,6 @@
 
 #define AGEING_PERIOD	(30 * HZ)
 
-/**
- * struct key_class - the keys of a class
- * @lock: guards all below
- * @use: how many there are
- * @keys: those that are free
- * @room: in @keys
- * @doomed: of the free ones, how many memory pressure wants destroyed
- */
-struct key_class {
-	spinlock_t lock;	/* use to doomed */
-	struct mlx5_ib_cache_use use;
-	u32 *keys;
-	u32 room;
-	u32 doomed;
-};
-
-/**
- * struct mlx5_ib_mkey_cache - keys that wait for a region
- * @dev: device
- * @classes: by size and family
- * @upkeep: makes keys that are missing and destroys those that are too many
- * @ageing: forgets demand that has ceased; due while there is any to forget
- * @shrinker: gives keys up when memory runs short
- */
-struct mlx5_ib_mkey_cache {
-	struct mlx5_ib_dev *dev;
-	struct key_class classes[MLX5_IB_CACHE_CLASSES];
-	struct work_struct upkeep;
-	struct delayed_work ageing;
-	struct shrinker *shrinker;
-};
-
 static struct key_class *end_of_classes(struct mlx5_ib_mkey_cache *cache)
 {
 	return cache->classes + MLX5_IB_CACHE_CLASSES;

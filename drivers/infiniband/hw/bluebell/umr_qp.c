@@ -4,6 +4,7 @@
  * waiting, and starting anew after a failure.
  */
 
+#include <kunit/static_stub.h>
 #include <linux/completion.h>
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
@@ -285,6 +286,8 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 	struct mlx5_ib_umr *umr = dev->umr;
 	unsigned int i;
 
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_post, dev, wqe, req);
+
 	init_completion(&req->done);
 	req->ok = false;
 	get_slot(umr);
@@ -321,6 +324,8 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
 {
 	struct mlx5_ib_umr *umr = dev->umr;
+
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_wait, dev, req);
 
 	if (wait_for(umr, req) && req->ok)
 		return 0;
@@ -435,6 +440,8 @@ int mlx5_ib_umr_await(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_ib_umr *umr = dev->umr;
 
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_await, dev);
+
 	wait_event_timeout(umr->restarted, READ_ONCE(umr->state) != UMR_STOPPED, AWAIT_TIMEOUT);
 	return READ_ONCE(umr->state) == UMR_RUNNING ? 0 : -EAGAIN;
 }
@@ -516,7 +523,7 @@ static int create_cq(struct mlx5_ib_umr *umr)
 
 	if (!in)
 		return -ENOMEM;
-	err = mlx5_comp_eqn_get(umr->dev->mdev, 0, &eqn);
+	err = mlx5_ib_comp_eqn(umr->dev, 0, &eqn);
 	if (err)
 		return err;
 	attr.eqn = eqn;
