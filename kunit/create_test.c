@@ -923,36 +923,107 @@ static void refused_resize_loses_a_buffer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 }
 
+static const struct rereg_case {
+	const char *name;
+	int flags;
+} rereg_cases[] = {
+	{ "access", IB_MR_REREG_ACCESS },
+	{ "domain", IB_MR_REREG_PD },
+	{ "memory", IB_MR_REREG_TRANS },
+	{ "all", IB_MR_REREG_ACCESS | IB_MR_REREG_PD | IB_MR_REREG_TRANS },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rereg, rereg_cases, name);
+
+static struct ib_mr *rereg(struct objects *o, const struct rereg_case *c)
+{
+	unsigned long start = o->mr_start + PAGE_SIZE;
+
+	return mlx5_ib_rereg_user_mr(o->mr, c->flags, start, MR_PAGES * PAGE_SIZE, start,
+				     IB_ACCESS_REMOTE_READ, &o->pd.ibpd, call(o, NULL, 0, 0));
+}
+
+/* Of the key, the memory and the rights, all that a work request or a caller can see. */
+static void expect_unchanged(struct kunit *test, struct objects *o, const struct mlx5_ib_mr *was)
+{
+	struct mlx5_ib_mr *mr = to_mmr(o->mr);
+
+	KUNIT_EXPECT_EQ(test, mr->ibmr.lkey, was->ibmr.lkey);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.rkey, was->ibmr.rkey);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.iova, was->ibmr.iova);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.length, was->ibmr.length);
+	KUNIT_EXPECT_EQ(test, mr->access, was->access);
+	KUNIT_EXPECT_PTR_EQ(test, mr->mem, was->mem);
+	KUNIT_EXPECT_EQ(test, refcount_read(&mr->mem->refs), 1);
+	KUNIT_EXPECT_FALSE(test, mr->key_gone);
+	KUNIT_EXPECT_NOT_NULL(test, xa_load(&o->mock->live[MOCK_MKEY],
+					    mlx5_mkey_to_idx(was->ibmr.lkey)));
+}
+
 static void refused_reregistration_loses_the_region(struct kunit *test)
 {
+	const struct rereg_case *c = test->param_value;
 	struct objects *o = make_objects(test);
 	struct footprint before;
-	struct ib_mr *mr, *old;
+	struct mlx5_ib_mr was;
+	struct ib_mr *mr;
+	unsigned int n;
 
 	KUNIT_ASSERT_EQ(test, need_pd(o) ?: create_mr(o), 0);
 	take_footprint(o->mock, &before);
-	old = o->mr;
-	o->mock->num_commands = 0;
-	o->mock->refuse = 1;
-	mr = mlx5_ib_rereg_user_mr(old, IB_MR_REREG_ACCESS, 0, 0, 0, IB_ACCESS_REMOTE_READ,
-				   &o->pd.ibpd, call(o, NULL, 0, 0));
-	KUNIT_EXPECT_PTR_EQ(test, mr, ERR_PTR(o->mock->refuse_err));
-	expect_footprint(test, o->mock, &before, "a refused re-registration", 0);
+	was = *to_mmr(o->mr);
+	/* The new key is refused; then the old one's destruction, and the new key has to go. */
+	for (n = 1; n <= 2; n++) {
+		o->mock->num_commands = 0;
+		o->mock->refuse = n;
+		KUNIT_EXPECT_PTR_EQ_MSG(test, rereg(o, c), ERR_PTR(o->mock->refuse_err),
+					"refusal %u", n);
+		KUNIT_EXPECT_EQ_MSG(test, o->mock->num_commands, n == 1 ? 1 : 3, "refusal %u", n);
+		expect_footprint(test, o->mock, &before, "a refused re-registration", n);
+		expect_unchanged(test, o, &was);
+	}
 
 	o->mock->refuse = 0;
-	mr = mlx5_ib_rereg_user_mr(old, IB_MR_REREG_ACCESS, 0, 0, 0, IB_ACCESS_REMOTE_READ,
-				   &o->pd.ibpd, call(o, NULL, 0, 0));
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	mr = rereg(o, c);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
 	mr->device = &o->mock->dev->ib_dev;
-	/* Both keys reach the memory until the old one is gone: ib_core sees to that. */
-	KUNIT_EXPECT_EQ(test, o->mock->num_live[MOCK_MKEY], 2);
-	KUNIT_EXPECT_NE(test, mr->lkey, old->lkey);
-	KUNIT_EXPECT_EQ(test, mock_num_pinned(), before.pinned);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(old, &o->mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_NE(test, mr->lkey, was.ibmr.lkey);
+	/* Nothing is reached by the old key, though ib_core has yet to deregister it. */
+	KUNIT_EXPECT_EQ(test, o->mock->num_live[MOCK_MKEY], 1);
+	KUNIT_EXPECT_NULL(test, xa_load(&o->mock->live[MOCK_MKEY],
+					mlx5_mkey_to_idx(was.ibmr.lkey)));
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, destroy_mr(o), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), before.pinned);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, &o->mock->attrs->driver_udata), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 	KUNIT_EXPECT_EQ(test, drop_pd(o), 0);
+}
+
+/* Firmware calls the state of a key that has windows bad, and ibv_dereg_mr(3) says EBUSY. */
+static void region_with_a_window_is_taken_for_a_bad_one(struct kunit *test)
+{
+	const struct rereg_case *c = test->param_value;
+	struct objects *o = make_objects(test);
+	struct footprint before;
+	struct mlx5_ib_mr was;
+
+	KUNIT_ASSERT_EQ(test, need_pd(o) ?: create_mr(o), 0);
+	take_footprint(o->mock, &before);
+	was = *to_mmr(o->mr);
+	o->mock->refuse_err = -EINVAL;
+	o->mock->num_commands = 0;
+	o->mock->refuse = 2;
+	KUNIT_EXPECT_PTR_EQ(test, rereg(o, c), ERR_PTR(-EBUSY));
+	expect_footprint(test, o->mock, &before, "a refused re-registration", 0);
+	expect_unchanged(test, o, &was);
+	o->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, destroy_mr(o), -EBUSY);
+	expect_unchanged(test, o, &was);
+	o->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, destroy_mr(o) ?: drop_pd(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 }
 
 static struct kunit_case create_cases[] = {
@@ -970,7 +1041,8 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE(refused_state_change_is_taken_for_done),
 	KUNIT_CASE(illegal_state_change_reaches_the_firmware),
 	KUNIT_CASE(refused_resize_loses_a_buffer),
-	KUNIT_CASE(refused_reregistration_loses_the_region),
+	KUNIT_CASE_PARAM(refused_reregistration_loses_the_region, rereg_gen_params),
+	KUNIT_CASE_PARAM(region_with_a_window_is_taken_for_a_bad_one, rereg_gen_params),
 	{}
 };
 
