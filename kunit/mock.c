@@ -58,9 +58,22 @@ static void destroy_object(struct mock *mock, enum mock_kind kind, const __be32 
 	mock->num_live[kind]--;
 }
 
-/* Takes the place of mlx5_ib_fw_exec_via(). */
-static int mock_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-		   mlx5_ib_fw_send_t send, void *arg)
+/**
+ * mock_fw - takes the place of mlx5_ib_fw_exec_via()
+ * @dev: device of a mock
+ * @in: the command
+ * @in_size: bytes of @in
+ * @out: the answer, zeroed
+ * @out_size: bytes of @out
+ * @send: not called
+ * @arg: what @send would take
+ *
+ * For the stubs of suites whose firmware does more.
+ *
+ * Return: 0, or what the test wants it to refuse with.
+ */
+int mock_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+	    mlx5_ib_fw_send_t send, void *arg)
 {
 	struct mock *mock = kunit_get_current_test()->priv;
 	u16 opcode = be32_to_cpu(*(__be32 *)in) >> 16;

@@ -12,6 +12,9 @@
 #include <linux/xarray.h>
 
 #include "../bluebell.h"
+#include "../fw.h"
+
+struct mock_hca;
 
 /* What the firmware of a mock can keep. */
 enum mock_kind {
@@ -46,6 +49,7 @@ enum mock_kind {
  * @num_pins: pages pinned through mlx5_ib_umem_get()
  * @refuse_pin: refuse to pin
  * @user: address of MOCK_USER_PAGES pages that the user can write
+ * @hca: executes work requests, if the suite has made it
  */
 struct mock {
 	struct kunit *test;
@@ -63,8 +67,11 @@ struct mock {
 	unsigned int num_pins;
 	bool refuse_pin;
 	unsigned long user;
+	struct mock_hca *hca;
 };
 
+int mock_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+	    mlx5_ib_fw_send_t send, void *arg);
 struct mock *mock_create(struct kunit *test);
 void mock_open(struct mock *mock);
 void mock_close(struct mock *mock);
