@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Memory regions over a dma-buf: memory of another driver, that its exporter may
- * want back.
+ * want back. Here it is pinned; odp_dmabuf.c has the regions that follow it.
  */
 
 #include <rdma/ib_umem.h>
@@ -10,6 +10,7 @@
 #include "bluebell.h"
 #include "fw.h"
 #include "mkey_cache.h"
+#include "odp.h"
 #include "umr.h"
 
 /*
@@ -63,6 +64,24 @@ static struct ib_mr *create_dmabuf_mr(struct ib_pd *pd, struct ib_umem_dmabuf *u
 	return mr;
 }
 
+static struct ib_mr *reg_pinned(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				u32 access)
+{
+	struct ib_umem_dmabuf *umem_dmabuf;
+	struct ib_mr *mr;
+
+	umem_dmabuf = ib_umem_dmabuf_get_pinned_revocable_and_lock(pd->device, offset, length, fd,
+								   access);
+	if (IS_ERR(umem_dmabuf))
+		return ERR_CAST(umem_dmabuf);
+	/* Locked until there is a key to revoke: the memory could be gone by then. */
+	mr = create_dmabuf_mr(pd, umem_dmabuf, iova, length, access);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	if (IS_ERR(mr))
+		ib_umem_release(&umem_dmabuf->umem);
+	return mr;
+}
+
 /**
  * mlx5_ib_reg_user_mr_dmabuf - register memory of a dma-buf
  * @pd: protection domain
@@ -75,8 +94,9 @@ static struct ib_mr *create_dmabuf_mr(struct ib_pd *pd, struct ib_umem_dmabuf *u
  * @dmah: not supported
  * @attrs: nothing of the driver's
  *
- * Implements ibv_reg_dmabuf_mr(3). The memory is pinned where it is, until the
- * exporter revokes it. May sleep.
+ * Implements ibv_reg_dmabuf_mr(3). Memory that its exporter may move is followed,
+ * if the device can fault. Other memory is pinned where it is, until the exporter
+ * revokes it. May sleep.
  *
  * Return: the region, or an ERR_PTR: as mlx5_ib_reg_user_mr(); -EBADF or -EINVAL
  * for a descriptor that is no dma-buf; -EINVAL beyond its end; or the errno of an
@@ -87,7 +107,6 @@ struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 lengt
 					 struct uverbs_attr_bundle *attrs)
 {
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
-	struct ib_umem_dmabuf *umem_dmabuf;
 	struct mlx5_ib_mkey_caps caps;
 	struct ib_mr *mr;
 	int err;
@@ -98,14 +117,8 @@ struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 lengt
 	err = mlx5_ib_check_mr(length, iova, access, &caps);
 	if (err)
 		return ERR_PTR(err);
-	umem_dmabuf = ib_umem_dmabuf_get_pinned_revocable_and_lock(pd->device, offset, length, fd,
-								   access);
-	if (IS_ERR(umem_dmabuf))
-		return ERR_CAST(umem_dmabuf);
-	/* Locked until there is a key to revoke: the memory could be gone by then. */
-	mr = create_dmabuf_mr(pd, umem_dmabuf, iova, length, access);
-	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
-	if (IS_ERR(mr))
-		ib_umem_release(&umem_dmabuf->umem);
-	return mr;
+	mr = mlx5_ib_odp_reg_dmabuf(pd, offset, length, iova, fd, access);
+	if (!IS_ERR(mr) || PTR_ERR(mr) != -EOPNOTSUPP)
+		return mr;
+	return reg_pinned(pd, offset, length, iova, fd, access);
 }

@@ -300,6 +300,22 @@ static struct ib_mr *repin_and_create(struct ib_pd *pd, struct mlx5_ib_mr *old, 
 	return reg_any(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
+/* A key that an exporter had destroyed cannot be changed, nor be destroyed meanwhile. */
+static int change_key(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr, u32 access, u32 pdn,
+		      const struct mlx5_ib_mkey_caps *caps)
+{
+	struct ib_umem_dmabuf *umem_dmabuf;
+	int err;
+
+	if (!mr->mem->umem->is_dmabuf)
+		return mlx5_ib_umr_change(dev, mr->ibmr.lkey, access, pdn, caps);
+	umem_dmabuf = to_ib_umem_dmabuf(mr->mem->umem);
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	err = mr->key_gone ? -EIO : mlx5_ib_umr_change(dev, mr->ibmr.lkey, access, pdn, caps);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	return err;
+}
+
 /* Change the rights and the domain of a key that keeps its number, if UMR can do that. */
 static bool change_in_place(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr, u32 access, u32 pdn,
 			    const struct mlx5_ib_mkey_caps *caps)
@@ -308,7 +324,7 @@ static bool change_in_place(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr, u32 
 
 	if (mr->class == MLX5_IB_CLASS_FIRMWARE || opens ||
 	    mlx5_ib_cache_family(access, caps) != mlx5_ib_cache_family(mr->access, caps) ||
-	    mlx5_ib_umr_change(dev, mr->ibmr.lkey, access, pdn, caps))
+	    change_key(dev, mr, access, pdn, caps))
 		return false;
 	mr->access = access;
 	return true;
@@ -326,7 +342,7 @@ static struct ib_mr *change(struct ib_mr *ibmr, int flags, u64 start, u64 length
 
 	if (flags & IB_MR_REREG_TRANS)
 		return reg_any(pd, start, length, iova, access);
-	if (old->paged) {
+	if (old->paged && !old->mem) {
 		err = mlx5_ib_odp_range(ibmr, &start, &length);
 		return err ? ERR_PTR(err) : reg_any(pd, start, length, ibmr->iova, access);
 	}

@@ -13,7 +13,7 @@ struct ib_umem;
 struct mlx5_ib_dev;
 
 /**
- * struct mlx5_ib_mr_mem - pinned memory that keys map
+ * struct mlx5_ib_mr_mem - memory that keys map, pinned or of a dma-buf
  * @refs: one for each key that may still reach the memory. A re-registration
  *	lets the old and the new key share it until the old one is destroyed.
  * @umem: the memory, unpinned with the last reference
@@ -26,11 +26,12 @@ struct mlx5_ib_mr_mem {
 /**
  * struct mlx5_ib_mr - memory region of a user
  * @ibmr: verbs object; its lkey and rkey are the key. Freed by dereg_mr
- * @mem: the memory, given up after DESTROY_MKEY; NULL if it is the device's
+ * @mem: the memory, given up after DESTROY_MKEY; NULL if it is the device's, or
+ *	pages of a process that are not pinned
  * @access: enum ib_access_flags it was registered with
  * @paged: it is not pinned; the rest of it is odp_internal.h's
  * @class: of the key, see mlx5_ib_cache_class()
- * @key_gone: an exporter took the memory back, and the key had to be destroyed.
+ * @key_gone: an exporter took or moved the memory, and the key had to be destroyed.
  *	Guarded by the dma-buf's reservation lock
  */
 struct mlx5_ib_mr {

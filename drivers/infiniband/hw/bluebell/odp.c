@@ -79,7 +79,7 @@ static int page_in_implicit(struct odp_mr *mr, u64 addr, u64 len, const struct o
  * May sleep.
  *
  * Return: 0; -EFAULT for what is not the region's; -EAGAIN if UMR does not
- * work; or as mlx5_ib_odp_page_in_leaf().
+ * work; or as mlx5_ib_odp_page_in_leaf() or mlx5_ib_odp_map_dmabuf().
  */
 int mlx5_ib_odp_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct odp_page_in *how)
 {
@@ -91,10 +91,12 @@ int mlx5_ib_odp_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct odp_p
 	err = mlx5_ib_umr_await(mr->odp->dev);
 	if (err)
 		return err;
-	if (!mr->leaf)
+	if (mr->root)
 		return page_in_implicit(mr, addr, len, how);
 	if (addr < ibmr->iova || len > ibmr->length || off > ibmr->length - len)
 		return -EFAULT;
+	if (!mr->leaf)
+		return mlx5_ib_odp_map_dmabuf(mr, how->write);
 	return mlx5_ib_odp_page_in_leaf(mr->leaf, mr->leaf->umem->umem.address + off, len, how);
 }
 
@@ -123,7 +125,20 @@ static int make_explicit(struct odp_mr *mr, u64 start, u64 length, u64 iova)
 
 static int unmake(struct odp_mr *mr)
 {
-	return mr->leaf ? mlx5_ib_odp_free_leaf(mr->leaf) : mlx5_ib_odp_free_tree(mr);
+	if (mr->leaf)
+		return mlx5_ib_odp_free_leaf(mr->leaf);
+	return mr->root ? mlx5_ib_odp_free_tree(mr) : mlx5_ib_odp_free_dmabuf(mr);
+}
+
+/* Nobody knows it yet, and nobody shall find it. */
+static void discard(struct odp_mr *mr)
+{
+	if (mr->leaf)
+		mlx5_ib_odp_drop_leaf(mr->leaf);
+	else if (mr->root)
+		mlx5_ib_odp_free_tree(mr);
+	else
+		mlx5_ib_odp_drop_dmabuf(mr);
 }
 
 static bool is_implicit(u64 start, u64 length)
@@ -145,6 +160,39 @@ static int check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iova, u
 	if (iova || access & IB_ACCESS_HUGETLB)
 		return -EINVAL;
 	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &caps);
+}
+
+static struct odp_mr *alloc_mr(struct ib_pd *pd, u64 length, u64 iova, u32 access)
+{
+	struct odp_mr *mr = kzalloc_obj(*mr);
+
+	if (!mr)
+		return NULL;
+	mr->odp = to_mdev(pd->device)->odp;
+	mr->mr.access = access;
+	mr->mr.paged = true;
+	mr->mr.ibmr.device = pd->device;
+	mr->mr.ibmr.pd = pd;
+	mr->mr.ibmr.iova = iova;
+	mr->mr.ibmr.length = length;
+	mr->mr.ibmr.page_size = PAGE_SIZE;
+	mutex_init(&mr->tree_lock);
+	refcount_set(&mr->refs, 1);
+	init_completion(&mr->free);
+	return mr;
+}
+
+/* Let faults find it; it is gone if that fails. */
+static int publish(struct odp_mr *mr)
+{
+	struct ib_mr *ibmr = &mr->mr.ibmr;
+	int err;
+
+	ibmr->rkey = ibmr->lkey;
+	err = xa_err(xa_store(&mr->odp->mrs, mlx5_mkey_to_idx(ibmr->lkey), mr, GFP_KERNEL));
+	if (err)
+		discard(mr);
+	return err;
 }
 
 /**
@@ -172,33 +220,50 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (err)
 		return ERR_PTR(err);
 
-	struct odp_mr *mr __free(kfree) = kzalloc_obj(*mr);
+	struct odp_mr *mr __free(kfree) = alloc_mr(pd, length, iova, access);
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->odp = dev->odp;
-	mr->mr.access = access;
-	mr->mr.paged = true;
-	mr->mr.ibmr.device = pd->device;
-	mr->mr.ibmr.pd = pd;
-	mr->mr.ibmr.iova = iova;
-	mr->mr.ibmr.length = length;
-	mr->mr.ibmr.page_size = PAGE_SIZE;
-	mutex_init(&mr->tree_lock);
-	refcount_set(&mr->refs, 1);
-	init_completion(&mr->free);
 	err = is_implicit(start, length) ? mlx5_ib_odp_make_tree(mr) :
 					   make_explicit(mr, start, length, iova);
-	if (err)
-		return ERR_PTR(err);
-	mr->mr.ibmr.rkey = mr->mr.ibmr.lkey;
-	err = xa_err(xa_store(&dev->odp->mrs, mlx5_mkey_to_idx(mr->mr.ibmr.lkey), mr,
-			      GFP_KERNEL));
-	if (err) {
-		unmake(mr);
-		return ERR_PTR(err);
-	}
-	return &no_free_ptr(mr)->mr.ibmr;
+	if (!err)
+		err = publish(mr);
+	return err ? ERR_PTR(err) : &no_free_ptr(mr)->mr.ibmr;
+}
+
+/**
+ * mlx5_ib_odp_reg_dmabuf - register memory that its exporter may move
+ * @pd: protection domain
+ * @offset: of the region in the dma-buf
+ * @length: bytes
+ * @iova: first address of the region
+ * @fd: of the dma-buf
+ * @access: enum ib_access_flags, checked
+ *
+ * Pins nothing. Whenever the exporter moves the memory the device loses it, and
+ * finds it again at the next access. May sleep; takes the reservation lock.
+ *
+ * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device does not page or
+ * the exporter moves nothing: then it can be pinned; otherwise as
+ * mlx5_ib_reg_user_mr_dmabuf().
+ */
+struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				     u32 access)
+{
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	int err;
+
+	if (!dev->odp)
+		return ERR_PTR(-EOPNOTSUPP);
+
+	struct odp_mr *mr __free(kfree) = alloc_mr(pd, length, iova, access);
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = mlx5_ib_odp_make_dmabuf(mr, offset, fd);
+	if (!err)
+		err = publish(mr);
+	return err ? ERR_PTR(err) : &no_free_ptr(mr)->mr.ibmr;
 }
 
 /**

@@ -19,6 +19,8 @@ void mlx5_ib_cleanup_odp(struct mlx5_ib_dev *dev);
 void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_device_attr *props);
 
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access);
+struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				     u32 access);
 int mlx5_ib_odp_range(struct ib_mr *ibmr, u64 *start, u64 *length);
 int mlx5_ib_odp_dereg(struct ib_mr *ibmr);
 int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
@@ -39,6 +41,12 @@ static inline void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_devi
 
 static inline struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 					    u32 access)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+						   u64 iova, int fd, u32 access)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }

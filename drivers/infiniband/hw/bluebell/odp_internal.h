@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What the files of on-demand paging share: odp.c has the regions, odp_leaf.c the
- * keys over pages, odp_tree.c the tree of them in an implicit region, odp_fault.c
- * the device's faults.
+ * keys over pages, odp_tree.c the tree of them in an implicit region, odp_dmabuf.c
+ * the regions over a dma-buf, odp_fault.c the device's faults.
  */
 
 #ifndef BLUEBELL_ODP_INTERNAL_H
@@ -71,7 +71,8 @@ struct odp_dir {
 };
 
 /**
- * struct odp_mr - a paged region
+ * struct odp_mr - a paged region: one of @leaf, @root and @mr.mem, a dma-buf's
+ *	memory, says what it is over
  * @mr: the region; first, and freed with the whole
  * @odp: device state
  * @refs: one while the key is registered, one for each fault, advice and
@@ -146,6 +147,10 @@ int mlx5_ib_odp_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct odp_p
 /* odp_leaf.c */
 extern const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops;
 
+int mlx5_ib_odp_kill_key(struct mlx5_ib_dev *dev, u32 mkey);
+int mlx5_ib_odp_zap_key(struct mlx5_ib_odp *odp, u32 mkey, size_t num);
+int mlx5_ib_odp_create_key(struct odp_mr *mr, u64 iova, u64 length, u32 nmtts, int *class,
+			   u32 *mkey);
 struct odp_leaf *mlx5_ib_odp_create_leaf(struct odp_mr *mr, struct ib_umem_odp *umem, u64 iova,
 					 u64 length);
 int mlx5_ib_odp_free_leaf(struct odp_leaf *leaf);
@@ -159,6 +164,12 @@ int mlx5_ib_odp_free_tree(struct odp_mr *mr);
 struct odp_leaf *mlx5_ib_odp_get_leaf(struct odp_mr *mr, u64 va);
 void mlx5_ib_odp_put_leaf(struct odp_leaf *leaf);
 void mlx5_ib_odp_queue_reclaim(struct odp_leaf *leaf);
+
+/* odp_dmabuf.c */
+int mlx5_ib_odp_make_dmabuf(struct odp_mr *mr, u64 offset, int fd);
+int mlx5_ib_odp_free_dmabuf(struct odp_mr *mr);
+void mlx5_ib_odp_drop_dmabuf(struct odp_mr *mr);
+int mlx5_ib_odp_map_dmabuf(struct odp_mr *mr, bool write);
 
 /* odp_fault.c */
 void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);

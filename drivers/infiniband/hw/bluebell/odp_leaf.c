@@ -21,31 +21,67 @@
 /* Entries that are written by one request when pages come. */
 #define FILL_MTTS	(PAGE_SIZE / sizeof(__be64))
 
-/*
+/**
+ * mlx5_ib_odp_kill_key - take a key that still leads to pages that go
+ * @dev: device
+ * @mkey: the key
+ *
  * UMR does not take the pages from the device, so firmware takes the key: what
- * is done through it from now on fails.
+ * is done through it from now on fails. May sleep, also while memory is being
+ * reclaimed.
+ *
+ * Return: 0, or the errno of a firmware that would not: the log says so.
  */
+int mlx5_ib_odp_kill_key(struct mlx5_ib_dev *dev, u32 mkey)
+{
+	unsigned int flags = memalloc_noreclaim_save();
+	int err;
+
+	err = mlx5_fw_destroy_mkey(dev, mkey);
+	if (err)
+		ibdev_err(&dev->ib_dev, "key 0x%x reaches pages that are no longer its own\n",
+			  mkey);
+	memalloc_noreclaim_restore(flags);
+	return err;
+}
+
 static void kill_leaf(struct odp_leaf *leaf)
 {
-	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
-	unsigned int flags = memalloc_noreclaim_save();
-
-	if (mlx5_fw_destroy_mkey(dev, leaf->key.mkey))
-		ibdev_err(&dev->ib_dev, "key 0x%x reaches pages that are no longer its own\n",
-			  leaf->key.mkey);
-	memalloc_noreclaim_restore(flags);
+	mlx5_ib_odp_kill_key(leaf->mr->odp->dev, leaf->key.mkey);
 	leaf->dead = true;
 }
 
 /* Write the entries at @list to the key. */
-static int write_list(struct odp_leaf *leaf, size_t first, size_t num, dma_addr_t list)
+static int write_list(struct mlx5_ib_dev *dev, u32 mkey, size_t first, size_t num,
+		      dma_addr_t list)
 {
-	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
 	struct mlx5_ib_umr_wqe wqe = {};
 
-	mlx5_ib_umr_fill_xlt(&wqe, leaf->key.mkey);
+	mlx5_ib_umr_fill_xlt(&wqe, mkey);
 	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), list, first, num);
 	return mlx5_ib_umr_exec(dev, &wqe);
+}
+
+/**
+ * mlx5_ib_odp_zap_key - take all pages from a key
+ * @odp: device state
+ * @mkey: the key
+ * @num: its entries
+ *
+ * Allocates nothing. May sleep.
+ *
+ * Return: 0, or the errno of a failed UMR: then mlx5_ib_odp_kill_key() is to follow.
+ */
+int mlx5_ib_odp_zap_key(struct mlx5_ib_odp *odp, u32 mkey, size_t num)
+{
+	size_t first, end;
+	int err = 0;
+
+	for (first = 0; first < num && !err; first = end) {
+		end = mlx5_ib_odp_chunk(first, num, MLX5_IB_ODP_ZAP_MTTS);
+		err = write_list(odp->dev, mkey, first, end - first, odp->zeros_dma);
+	}
+	return err;
 }
 
 /* Write a few of the shadow's entries to the key. */
@@ -78,7 +114,8 @@ static void zap_blocks(struct odp_leaf *leaf, size_t first, size_t end)
 
 	for (; mlx5_ib_odp_next_run(leaf->mtt, &first, end, MLX5_IB_ODP_ZAP_MTTS, &num);
 	     first += num) {
-		if (!leaf->dead && write_list(leaf, first, num, leaf->mr->odp->zeros_dma))
+		if (!leaf->dead && write_list(leaf->mr->odp->dev, leaf->key.mkey, first, num,
+					      leaf->mr->odp->zeros_dma))
 			kill_leaf(leaf);
 		memset(leaf->mtt + first, 0, num * sizeof(*leaf->mtt));
 	}
@@ -157,7 +194,8 @@ static int map_pages(struct odp_leaf *leaf, size_t first, size_t num)
 /* Write the shadow's entries to the key. @list is one page. */
 static int write_mtts(struct odp_leaf *leaf, size_t first, size_t num, __be64 *list)
 {
-	struct device *device = leaf->mr->odp->dev->mdev->device;
+	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
+	struct device *device = dev->mdev->device;
 	dma_addr_t dma;
 	size_t end;
 	int err;
@@ -171,7 +209,7 @@ static int write_mtts(struct odp_leaf *leaf, size_t first, size_t num, __be64 *l
 	dma = dma_map_single(device, list, num * sizeof(*list), DMA_TO_DEVICE);
 	if (dma_mapping_error(device, dma))
 		return -ENOMEM;
-	err = write_list(leaf, first, num, dma);
+	err = write_list(dev, leaf->key.mkey, first, num, dma);
 	dma_unmap_single(device, dma, num * sizeof(*list), DMA_TO_DEVICE);
 	return err;
 }
@@ -298,9 +336,23 @@ static int get_key(struct mlx5_ib_odp *odp, const struct mlx5_ib_mkc_attr *attr,
 	return create_key(dev, attr, caps, class, mkey);
 }
 
-static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
+/**
+ * mlx5_ib_odp_create_key - make a key over pages, none of which is there
+ * @mr: region that it belongs to
+ * @iova: first address of the key
+ * @length: bytes
+ * @nmtts: entries, whole blocks
+ * @class: its class, as mlx5_ib_choose_class()
+ * @mkey: the key
+ *
+ * A free key that UMR fills; or CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits.
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_odp_create_key(struct odp_mr *mr, u64 iova, u64 length, u32 nmtts, int *class,
+			   u32 *mkey)
 {
-	struct odp_mr *mr = leaf->mr;
 	struct mlx5_ib_dev *dev = mr->odp->dev;
 	struct mlx5_ib_mkc_attr attr = {
 		.access = mr->mr.access,
@@ -308,21 +360,29 @@ static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
 		.iova = iova,
 		.length = length,
 		.page_shift = PAGE_SHIFT,
-		.nmtts = ALIGN(ib_umem_odp_num_pages(leaf->umem), MLX5_IB_ODP_BLOCK_MTTS),
+		.nmtts = nmtts,
 		.variant = atomic_inc_return(&dev->mkey_variant),
 	};
 	struct mlx5_ib_mkey_caps caps;
 	int err;
 
-	leaf->mtt = kvcalloc(attr.nmtts, sizeof(*leaf->mtt), GFP_KERNEL);
+	mlx5_ib_get_mkey_caps(dev, &caps);
+	*class = mlx5_ib_choose_class(dev, nmtts, attr.access, &caps);
+	err = get_key(mr->odp, &attr, &caps, *class, mkey);
+	if (err && *class >= 0)
+		mlx5_ib_lose_mkey(dev, *class);
+	return err;
+}
+
+static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
+{
+	u32 nmtts = ALIGN(ib_umem_odp_num_pages(leaf->umem), MLX5_IB_ODP_BLOCK_MTTS);
+
+	leaf->mtt = kvcalloc(nmtts, sizeof(*leaf->mtt), GFP_KERNEL);
 	if (!leaf->mtt)
 		return -ENOMEM;
-	mlx5_ib_get_mkey_caps(dev, &caps);
-	leaf->class = mlx5_ib_choose_class(dev, attr.nmtts, attr.access, &caps);
-	err = get_key(mr->odp, &attr, &caps, leaf->class, &leaf->key.mkey);
-	if (err && leaf->class >= 0)
-		mlx5_ib_lose_mkey(dev, leaf->class);
-	return err;
+	return mlx5_ib_odp_create_key(leaf->mr, iova, length, nmtts, &leaf->class,
+				      &leaf->key.mkey);
 }
 
 /**
@@ -332,8 +392,7 @@ static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
  * @iova: first address of the key
  * @length: bytes
  *
- * CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits, and UMR for what is too long
- * for a command. May sleep.
+ * May sleep.
  *
  * Return: the leaf with one reference, or an ERR_PTR.
  */

@@ -37,12 +37,14 @@ struct umr_list {
  * struct umr_fill - a key being filled
  * @dev: device
  * @attr: what it becomes
+ * @caps: as for mlx5_ib_fill_mkc(); NULL to write entries and nothing else
  * @room: entries in each list
  * @lists: used in turn; without the second one, the first is used again
  */
 struct umr_fill {
 	struct mlx5_ib_dev *dev;
 	const struct mlx5_ib_mkc_attr *attr;
+	const struct mlx5_ib_mkey_caps *caps;
 	u32 room;
 	struct umr_list lists[NUM_LISTS];
 };
@@ -115,14 +117,13 @@ static u32 next_mtts(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 }
 
 /* Have the device read @n entries from number @first on. The last of them bring the context. */
-static int post_list(struct umr_fill *fill, struct umr_list *list, u32 key,
-		     const struct mlx5_ib_mkey_caps *caps, u32 first, u32 n)
+static int post_list(struct umr_fill *fill, struct umr_list *list, u32 key, u32 first, u32 n)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 	int err;
 
-	if (first + n == fill->attr->nmtts)
-		mlx5_ib_umr_fill_reg(&wqe, key, fill->attr, caps);
+	if (fill->caps && first + n == fill->attr->nmtts)
+		mlx5_ib_umr_fill_reg(&wqe, key, fill->attr, fill->caps);
 	else
 		mlx5_ib_umr_fill_xlt(&wqe, key);
 	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(fill->dev), list->dma, first, n);
@@ -137,7 +138,7 @@ static int fill_from_lists(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *ume
 			   const struct mlx5_ib_mkc_attr *attr,
 			   const struct mlx5_ib_mkey_caps *caps)
 {
-	struct umr_fill fill = { .dev = dev, .attr = attr };
+	struct umr_fill fill = { .dev = dev, .attr = attr, .caps = caps };
 	struct umr_list *list = fill.lists;
 	struct mlx5_ib_pas_iter iter;
 	u32 first, n;
@@ -152,7 +153,7 @@ static int fill_from_lists(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *ume
 		if (err)
 			break;
 		n = next_mtts(&iter, list->mtt, fill.room);
-		err = post_list(&fill, list, key, caps, first, n);
+		err = post_list(&fill, list, key, first, n);
 		if (fill.lists[1].mtt)
 			list = list == fill.lists ? fill.lists + 1 : fill.lists;
 	}
@@ -197,6 +198,27 @@ int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 	if (!err)
 		*mkey = (*mkey & ~0xffU) | attr->variant;
 	return err;
+}
+
+/**
+ * mlx5_ib_umr_map - write the translation entries of a key in use, and nothing else
+ * @dev: device with a UMR queue pair
+ * @umem: mapped memory, its iova set
+ * @mkey: the key, which stays the same
+ * @page_shift: log2 of the key's page size
+ *
+ * May sleep.
+ *
+ * Return: 0; or a negative errno, and then it is not known what the entries hold.
+ */
+int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 mkey, u8 page_shift)
+{
+	const struct mlx5_ib_mkc_attr attr = {
+		.page_shift = page_shift,
+		.nmtts = ib_umem_num_dma_blocks(umem, BIT(page_shift)),
+	};
+
+	return fill_from_lists(dev, mkey, umem, &attr, NULL);
 }
 
 /**

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Regions over a dma-buf that its exporter may move: the device loses all of the
+ * memory when it goes, and is given all of it at the next access.
+ *
+ * The dma-buf's reservation lock, which the exporter holds while it moves, guards
+ * the mapping, what the key leads to, and key_gone. It is taken with no other lock
+ * of the driver held. Under it memory may be allocated, and so reclaimed: umem_mutex
+ * comes after it, then the locks of UMR and of firmware commands. Where the exporter
+ * moves because memory is short, nothing is allocated.
+ */
+
+#include <linux/dma-buf.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "fw.h"
+#include "layout_odp.h"
+#include "mkey_cache.h"
+#include "odp_internal.h"
+#include "umr.h"
+#include "umr_qp.h"
+
+static struct ib_umem_dmabuf *memory_of(const struct odp_mr *mr)
+{
+	return to_ib_umem_dmabuf(mr->mr.mem->umem);
+}
+
+/* Pages of the smallest size: the next mapping may have no larger ones. */
+static u64 num_mtts(struct ib_umem *umem)
+{
+	return ALIGN(ib_umem_num_dma_blocks(umem, PAGE_SIZE), MLX5_IB_ODP_BLOCK_MTTS);
+}
+
+/* The key leads nowhere once this returns. Called with the reservation lock held. */
+static void zap(struct odp_mr *mr)
+{
+	u32 mkey = mr->mr.ibmr.lkey;
+
+	if (!mr->mr.key_gone && mlx5_ib_odp_zap_key(mr->odp, mkey, num_mtts(mr->mr.mem->umem)))
+		mr->mr.key_gone = !mlx5_ib_odp_kill_key(mr->odp->dev, mkey);
+}
+
+/* The exporter moves its memory. Called with the reservation lock held, perhaps by reclaim. */
+static void invalidate(struct dma_buf_attachment *attach)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = attach->importer_priv;
+
+	/* The device has what is mapped, and nothing else. */
+	if (!umem_dmabuf->sgt)
+		return;
+	zap(umem_dmabuf->private);
+	ib_umem_dmabuf_unmap_pages(umem_dmabuf);
+}
+
+static const struct dma_buf_attach_ops attach_ops = {
+	.allow_peer2peer = true,
+	.invalidate_mappings = invalidate,
+};
+
+/* Called with the reservation lock held. */
+static int map(struct odp_mr *mr)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
+	int err;
+
+	if (mr->mr.key_gone)
+		return -EIO;
+	if (umem_dmabuf->sgt)
+		return 0;
+	err = ib_umem_dmabuf_map_pages(umem_dmabuf);
+	if (!err) {
+		err = mlx5_ib_umr_map(mr->odp->dev, &umem_dmabuf->umem, mr->mr.ibmr.lkey,
+				      PAGE_SHIFT);
+		if (err)
+			zap(mr);
+	}
+	if (err)
+		ib_umem_dmabuf_unmap_pages(umem_dmabuf);
+	return err;
+}
+
+/**
+ * mlx5_ib_odp_map_dmabuf - give the device all of a region
+ * @mr: region over a dma-buf
+ * @write: the device wants to write
+ *
+ * Waits until the exporter has finished moving. May sleep; takes the reservation
+ * lock.
+ *
+ * Return: 0; -EFAULT for a region that is not to be written to; -EIO if the key is
+ * gone; -ENOMEM; the errno of an exporter that would not; or of a failed UMR.
+ */
+int mlx5_ib_odp_map_dmabuf(struct odp_mr *mr, bool write)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
+	int err;
+
+	if (write && !ib_access_writable(mr->mr.access))
+		return -EFAULT;
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	err = map(mr);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	return err;
+}
+
+/* A dynamic attachment to an exporter that moves its memory. */
+static struct ib_umem_dmabuf *attach(struct odp_mr *mr, u64 offset, int fd)
+{
+	struct ib_mr *ibmr = &mr->mr.ibmr;
+	struct ib_umem_dmabuf *umem_dmabuf;
+
+	umem_dmabuf = ib_umem_dmabuf_get(ibmr->device, offset, ibmr->length, fd, mr->mr.access,
+					 &attach_ops);
+	if (IS_ERR(umem_dmabuf))
+		return umem_dmabuf;
+	if (!dma_buf_is_dynamic(umem_dmabuf->attach->dmabuf)) {
+		ib_umem_release(&umem_dmabuf->umem);
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	umem_dmabuf->private = mr;
+	umem_dmabuf->umem.iova = ibmr->iova;
+	return umem_dmabuf;
+}
+
+static int create_key(struct odp_mr *mr)
+{
+	struct ib_mr *ibmr = &mr->mr.ibmr;
+	u64 nmtts = num_mtts(mr->mr.mem->umem);
+	int err;
+
+	if (nmtts > MLX5_IB_MAX_MTTS)
+		return -ENOMEM;
+	err = mlx5_ib_odp_start_faults(mr->odp);
+	if (err)
+		return err;
+	return mlx5_ib_odp_create_key(mr, ibmr->iova, ibmr->length, nmtts, &mr->mr.class,
+				      &ibmr->lkey);
+}
+
+/**
+ * mlx5_ib_odp_make_dmabuf - make a region over a dma-buf
+ * @mr: the region to be, its attributes set
+ * @offset: of the region in the dma-buf
+ * @fd: of the dma-buf
+ *
+ * The memory is mapped at once, so that what cannot be is refused now. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for an exporter that moves nothing; or as
+ * mlx5_ib_reg_user_mr_dmabuf().
+ */
+int mlx5_ib_odp_make_dmabuf(struct odp_mr *mr, u64 offset, int fd)
+{
+	struct mlx5_ib_mr_mem *mem __free(kfree) = kzalloc_obj(*mem);
+	struct ib_umem_dmabuf *umem_dmabuf;
+	int err;
+
+	if (!mem)
+		return -ENOMEM;
+	umem_dmabuf = attach(mr, offset, fd);
+	if (IS_ERR(umem_dmabuf))
+		return PTR_ERR(umem_dmabuf);
+	mem->umem = &umem_dmabuf->umem;
+	refcount_set(&mem->refs, 1);
+	mr->mr.mem = mem;
+	err = create_key(mr);
+	if (err) {
+		ib_umem_release(mem->umem);
+		return err;
+	}
+	retain_and_null_ptr(mem);
+	/* While UMR is known to fail, it has to wait for the first access. */
+	if (mlx5_ib_umr_await(mr->odp->dev))
+		return 0;
+	err = mlx5_ib_odp_map_dmabuf(mr, false);
+	if (err)
+		mlx5_ib_odp_drop_dmabuf(mr);
+	return err;
+}
+
+static void release(struct odp_mr *mr)
+{
+	ib_umem_release(mr->mr.mem->umem);
+	kfree(mr->mr.mem);
+}
+
+/* Nothing reaches memory through the key any more. Called with the reservation lock held. */
+static int put_key(struct odp_mr *mr)
+{
+	struct mlx5_ib_dev *dev = mr->odp->dev;
+	int class = mr->mr.class, err = 0;
+
+	if (!mr->mr.key_gone && class >= 0 && !mlx5_ib_umr_revoke(dev, mr->mr.ibmr.lkey)) {
+		mlx5_ib_put_mkey(dev, class, mr->mr.ibmr.lkey);
+	} else {
+		if (!mr->mr.key_gone)
+			err = mlx5_fw_destroy_mkey(dev, mr->mr.ibmr.lkey);
+		if (!err && class >= 0)
+			mlx5_ib_lose_mkey(dev, class);
+	}
+	mr->mr.key_gone = !err;
+	return err;
+}
+
+/**
+ * mlx5_ib_odp_free_dmabuf - give up a region's key, and let go of the dma-buf
+ * @mr: the region, which nobody uses any more
+ *
+ * The key waits for the next region, or is destroyed. May sleep; takes the
+ * reservation lock.
+ *
+ * Return: 0, or the errno of a firmware that would not destroy the key: then the
+ * region is as it was.
+ */
+int mlx5_ib_odp_free_dmabuf(struct odp_mr *mr)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
+	int err;
+
+	/* An exporter that moves finds the key, or finds it gone. */
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	err = put_key(mr);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	if (!err)
+		release(mr);
+	return err;
+}
+
+/**
+ * mlx5_ib_odp_drop_dmabuf - free a region that came to nothing, whatever firmware says
+ * @mr: region of mlx5_ib_odp_make_dmabuf(), which nobody has used
+ *
+ * A key that firmware keeps leads nowhere at least. May sleep.
+ */
+void mlx5_ib_odp_drop_dmabuf(struct odp_mr *mr)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
+
+	if (!mlx5_ib_odp_free_dmabuf(mr))
+		return;
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	zap(mr);
+	mr->mr.key_gone = true;
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	release(mr);
+}
