@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "mover.h"
 #include "test.h"
 
 #define BUF_PAGES 4
@@ -36,7 +37,7 @@ struct env {
 	uint32_t dm_mr;
 	struct ib_uverbs_alloc_mw_resp mw;
 	int dmabuf;
-	uint32_t dmabuf_mr;
+	uint32_t dmabuf_mr, dmabuf_lkey;
 	uint32_t new_pd, new_ah;
 	uint32_t cqn;
 	struct ib_uverbs_create_cq_resp new_cq;
@@ -533,7 +534,7 @@ static int prep_dmabuf(struct env *e)
 static int act_reg_dmabuf_mr(struct env *e)
 {
 	return uv_reg_dmabuf_mr(e->uv.fd, e->pd, 0, 4 * UV_PAGE, 0, e->dmabuf,
-				IBV_ACCESS_LOCAL_WRITE, &e->dmabuf_mr);
+				IBV_ACCESS_LOCAL_WRITE, &e->dmabuf_mr, &e->dmabuf_lkey);
 }
 
 static int act_dereg_dmabuf_mr(struct env *e)
@@ -554,6 +555,39 @@ static int prep_dmabuf_mr(struct env *e)
 static int fini_dmabuf_mr(struct env *e)
 {
 	return act_dereg_dmabuf_mr(e) ?: fini_dmabuf(e);
+}
+
+/* The same over memory that moves: the region is not pinned. */
+static int prep_moving(struct env *e)
+{
+	int ret = mover_load();
+
+	if (ret)
+		return ret;
+	e->dmabuf = mover_create(4 * UV_PAGE);
+	return e->dmabuf < 0 ? e->dmabuf : 0;
+}
+
+static int prep_moving_mr(struct env *e)
+{
+	return prep_moving(e) ?: act_reg_dmabuf_mr(e);
+}
+
+static int prep_moved_mr(struct env *e)
+{
+	return prep_moving_mr(e) ?: mover_move(e->dmabuf, 0, 0);
+}
+
+/* The device shall have it back: what a fault does, but in this process. */
+static int act_map_moved(struct env *e)
+{
+	return uv_advise_mr(e->uv.fd, e->pd, e->dmabuf_lkey, 0, UV_PAGE);
+}
+
+/* It goes before it can move: the device's use of it ends. */
+static int act_move(struct env *e)
+{
+	return mover_move(e->dmabuf, 0, 0);
 }
 
 static int act_query_device(struct env *e)
@@ -587,6 +621,7 @@ FIXTURE(verb) {
 FIXTURE_VARIANT(verb) {
 	struct verb v;
 	bool opens_itself;
+	bool moves;		/* over memory that moves */
 	bool mlx5_ib_cannot;	/* without on-demand paging */
 	bool mlx5_ib_leaks;	/* or goes on as if nothing had been refused: seen in Linux 7.2 */
 };
@@ -784,6 +819,23 @@ FIXTURE_VARIANT_ADD(verb, dereg_dmabuf_mr) {
 	.v = { prep_dmabuf_mr, act_dereg_dmabuf_mr, act_reg_dmabuf_mr, fini_dmabuf_mr, true },
 };
 
+FIXTURE_VARIANT_ADD(verb, reg_moving_mr) {
+	.moves = true, .v = { prep_moving, act_reg_dmabuf_mr, act_dereg_dmabuf_mr, fini_dmabuf },
+};
+
+FIXTURE_VARIANT_ADD(verb, dereg_moving_mr) {
+	.moves = true,
+	.v = { prep_moving_mr, act_dereg_dmabuf_mr, act_reg_dmabuf_mr, fini_dmabuf_mr },
+};
+
+FIXTURE_VARIANT_ADD(verb, map_moved_mr) {
+	.moves = true, .v = { prep_moved_mr, act_map_moved, NULL, fini_dmabuf_mr },
+};
+
+FIXTURE_VARIANT_ADD(verb, move) {
+	.moves = true, .v = { prep_moving_mr, act_move, NULL, fini_dmabuf_mr },
+};
+
 FIXTURE_VARIANT_ADD(verb, mmap_uar) {
 	.v = { NULL, act_mmap_uar, undo_map, NULL },
 };
@@ -845,6 +897,8 @@ TEST_F(verb, every_firmware_command)
 
 	if (variant->mlx5_ib_cannot && driver_is("mlx5_ib") && whole_round(v, e) == -EOPNOTSUPP)
 		SKIP(return, "mlx5_ib wants on-demand paging for this");
+	if (variant->moves && mover_load() == -ENOENT)
+		SKIP(return, NO_MOVER);
 	if (variant->mlx5_ib_leaks && driver_is("mlx5_ib"))
 		SKIP(return, "mlx5_ib leaks or forgives what the device refused");
 	if (!hca_ctl_present())
@@ -972,6 +1026,8 @@ TEST_F_TIMEOUT(verb, every_allocation, 600)
 		SKIP(return, "only bluebell is held to this");
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
+	if (variant->moves && mover_load() == -ENOENT)
+		SKIP(return, NO_MOVER);
 	if (!fault_injection(&fd))
 		SKIP(return, "the kernel has no fault injection");
 	ASSERT_EQ(0, whole_round(v, e));

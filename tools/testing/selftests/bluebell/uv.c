@@ -623,9 +623,9 @@ int uv_reg_dm_mr(int fd, uint32_t pd, uint32_t dm, uint64_t offset, uint64_t len
 }
 
 int uv_reg_dmabuf_mr(int fd, uint32_t pd, uint64_t offset, uint64_t len, uint64_t iova,
-		     uint32_t dmabuf, uint32_t access, uint32_t *mr)
+		     uint32_t dmabuf, uint32_t access, uint32_t *mr, uint32_t *lkey)
 {
-	uint32_t lkey, rkey;
+	uint32_t rkey;
 	struct ib_uverbs_attr attrs[] = {
 		{ .attr_id = UVERBS_ATTR_REG_DMABUF_MR_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
 		{ .attr_id = UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE,
@@ -635,13 +635,30 @@ int uv_reg_dmabuf_mr(int fd, uint32_t pd, uint64_t offset, uint64_t len, uint64_
 		attr_in(UVERBS_ATTR_REG_DMABUF_MR_IOVA, &iova, sizeof(iova)),
 		attr_in(UVERBS_ATTR_REG_DMABUF_MR_FD, &dmabuf, sizeof(dmabuf)),
 		attr_in(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, &access, sizeof(access)),
-		attr_out(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &lkey, sizeof(lkey)),
+		attr_out(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, lkey, sizeof(*lkey)),
 		attr_out(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &rkey, sizeof(rkey)),
 	};
 	int ret = uv_ioctl(fd, UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, attrs, 9);
 
 	*mr = attrs[0].data;
 	return ret;
+}
+
+/* Have a part of a paged region brought in, for writing, before this returns. */
+int uv_advise_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len)
+{
+	struct ib_uverbs_sge sge = { .addr = addr, .length = len, .lkey = lkey };
+	uint64_t advice = IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+	uint32_t flags = IB_UVERBS_ADVISE_MR_FLAG_FLUSH;
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = UVERBS_ATTR_ADVISE_MR_PD_HANDLE,
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = pd },
+		attr_in(UVERBS_ATTR_ADVISE_MR_ADVICE, &advice, sizeof(advice)),
+		attr_in(UVERBS_ATTR_ADVISE_MR_FLAGS, &flags, sizeof(flags)),
+		attr_in(UVERBS_ATTR_ADVISE_MR_SGE_LIST, &sge, sizeof(sge)),
+	};
+
+	return uv_ioctl(fd, UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, attrs, 4);
 }
 
 /**

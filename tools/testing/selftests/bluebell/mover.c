@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * dma-bufs that move when they are told to.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mover.h"
+
+#define DEVICE "/dev/dmabuf_mover"
+/* Where scripts/vm puts the tests' own modules. */
+#define MODULE "/run/bluebell/modules/test/dmabuf_mover.ko"
+
+/**
+ * mover_load - load the exporter, unless it is there
+ *
+ * Return: 0 or a negative errno.
+ */
+int mover_load(void)
+{
+	int fd, ret;
+
+	if (!access(DEVICE, R_OK | W_OK))
+		return 0;
+	fd = open(MODULE, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int request(unsigned long cmd, void *arg)
+{
+	int dev = open(DEVICE, O_RDWR | O_CLOEXEC), ret;
+
+	if (dev < 0)
+		return -errno;
+	ret = ioctl(dev, cmd, arg) ? -errno : 0;
+	close(dev);
+	return ret;
+}
+
+/**
+ * mover_create - make a dma-buf of zeros
+ * @size: bytes, a multiple of the page size
+ *
+ * Return: its descriptor or a negative errno.
+ */
+int mover_create(size_t size)
+{
+	struct dmabuf_mover_create req = { .size = size };
+	int ret = request(DMABUF_MOVER_CREATE, &req);
+
+	return ret ? ret : req.fd;
+}
+
+/**
+ * mover_move - move a dma-buf's memory
+ * @fd: the dma-buf
+ * @flags: DMABUF_MOVER_*
+ * @map_errno: why nobody may map it from now on, or 0
+ *
+ * Return: 0 or a negative errno.
+ */
+int mover_move(int fd, uint32_t flags, int map_errno)
+{
+	struct dmabuf_mover_move req = { .fd = fd, .flags = flags, .map_errno = map_errno };
+
+	return request(DMABUF_MOVER_MOVE, &req);
+}
+
+static int copy(int fd, size_t offset, void *buf, size_t len, bool write)
+{
+	struct dmabuf_mover_copy req = {
+		.fd = fd, .write = write, .offset = offset, .length = len, .buf = (uintptr_t)buf,
+	};
+
+	return request(DMABUF_MOVER_COPY, &req);
+}
+
+int mover_read(int fd, size_t offset, void *buf, size_t len)
+{
+	return copy(fd, offset, buf, len, false);
+}
+
+int mover_write(int fd, size_t offset, const void *buf, size_t len)
+{
+	return copy(fd, offset, (void *)buf, len, true);
+}
+
+int mover_stat(int fd, struct dmabuf_mover_stat *stat)
+{
+	*stat = (struct dmabuf_mover_stat){ .fd = fd };
+	return request(DMABUF_MOVER_STAT, stat);
+}
+
+/**
+ * mover_buffers - count the dma-bufs that somebody still has
+ *
+ * Return: how many, or a negative errno.
+ */
+int mover_buffers(void)
+{
+	FILE *file = fopen("/sys/module/dmabuf_mover/refcnt", "r");
+	int n;
+
+	if (!file)
+		return -errno;
+	if (fscanf(file, "%d", &n) != 1)
+		n = -EIO;
+	fclose(file);
+	return n;
+}

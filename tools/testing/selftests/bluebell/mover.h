@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * dma-bufs that move when they are told to: the exporter is tools/testing/modules/dmabuf_mover.
+ */
+#ifndef BLUEBELL_MOVER_H
+#define BLUEBELL_MOVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dmabuf_mover.h"
+
+#define NO_MOVER "there is no module dmabuf_mover for this kernel"
+
+int mover_load(void);
+int mover_create(size_t size);
+int mover_move(int fd, uint32_t flags, int map_errno);
+int mover_read(int fd, size_t offset, void *buf, size_t len);
+int mover_write(int fd, size_t offset, const void *buf, size_t len);
+int mover_stat(int fd, struct dmabuf_mover_stat *stat);
+int mover_buffers(void);
+
+#endif
