@@ -26,8 +26,9 @@ enum mock_failure {
 	MOCK_NOT_EXECUTED,
 	MOCK_EXECUTED,
 	MOCK_STOPPED,
-	MOCK_NUM_FAILURES,
 };
+
+#define MOCK_NUM_FAILURES	(MOCK_STOPPED + 1)
 
 /**
  * struct mock_hca - what a device has that executes work requests
