@@ -13,6 +13,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/mm.h>
 #include <linux/semaphore.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
@@ -117,6 +118,23 @@ struct mlx5_ib_umr {
 };
 
 static void reset_qp(struct mlx5_ib_umr *umr);
+
+/*
+ * Requests are also made where memory is being reclaimed, to take pages from the
+ * device. So the commands that reset the queue pair may not start reclaiming, nor
+ * may those that others wait for there.
+ */
+static unsigned int lock_reset(struct mlx5_ib_umr *umr)
+{
+	mutex_lock(&umr->reset_lock);
+	return memalloc_noreclaim_save();
+}
+
+static void unlock_reset(struct mlx5_ib_umr *umr, unsigned int flags)
+{
+	memalloc_noreclaim_restore(flags);
+	mutex_unlock(&umr->reset_lock);
+}
 
 /* ---- completions -------------------------------------------------------- */
 
@@ -324,14 +342,16 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
 {
 	struct mlx5_ib_umr *umr = dev->umr;
+	unsigned int flags;
 
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_wait, dev, req);
 
 	if (wait_for(umr, req) && req->ok)
 		return 0;
-	scoped_guard(mutex, &umr->reset_lock)
-		if (umr->epoch == req->epoch)
-			reset_qp(umr);
+	flags = lock_reset(umr);
+	if (umr->epoch == req->epoch)
+		reset_qp(umr);
+	unlock_reset(umr, flags);
 	return -EIO;
 }
 
@@ -409,13 +429,8 @@ static void reset_qp(struct mlx5_ib_umr *umr)
 
 static int start_qp(struct mlx5_ib_umr *umr);
 
-static void restart_qp(struct work_struct *work)
+static void take_out_of_reset(struct mlx5_ib_umr *umr)
 {
-	struct mlx5_ib_umr *umr = container_of(to_delayed_work(work), struct mlx5_ib_umr, restart);
-
-	guard(mutex)(&umr->reset_lock);
-	if (READ_ONCE(umr->state) != UMR_STOPPED)
-		return;
 	memset(umr->buf + QP_DB_OFFSET, 0, 2 * sizeof(__be32));
 	if (start_qp(umr)) {
 		reset_qp(umr);
@@ -425,6 +440,16 @@ static void restart_qp(struct work_struct *work)
 	if (umr->state == UMR_STOPPED)
 		umr->state = UMR_RUNNING;
 	wake_up_all(&umr->restarted);
+}
+
+static void restart_qp(struct work_struct *work)
+{
+	struct mlx5_ib_umr *umr = container_of(to_delayed_work(work), struct mlx5_ib_umr, restart);
+	unsigned int flags = lock_reset(umr);
+
+	if (READ_ONCE(umr->state) == UMR_STOPPED)
+		take_out_of_reset(umr);
+	unlock_reset(umr, flags);
 }
 
 /**
