@@ -7,6 +7,7 @@
 #include <linux/bitmap.h>
 #include <linux/io.h>
 #include <linux/mlx5/driver.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
@@ -88,6 +89,7 @@ static int place_memic(struct mlx5_ib_dev *dev, struct mlx5_ib_memic *mem, u32 l
 static struct mlx5_ib_memic *alloc_memic(struct mlx5_ib_dev *dev, u32 length, u32 log_align)
 {
 	struct mlx5_ib_memic *mem __free(kfree) = kzalloc_obj(*mem);
+	unsigned long page;
 	int err;
 
 	if (!mem)
@@ -98,8 +100,10 @@ static struct mlx5_ib_memic *alloc_memic(struct mlx5_ib_dev *dev, u32 length, u3
 	if (err)
 		return ERR_PTR(err);
 	kref_init(&mem->refs);
-	/* All that a mapping shows. */
-	memset_io(dev->dm.map + mem->page * PAGE_SIZE, 0, mem->num_pages * PAGE_SIZE);
+	/* All that a mapping shows, in words: memset_io() may go byte by byte. */
+	for (page = mem->page; page < mem->page + mem->num_pages; page++)
+		__iowrite64_copy(dev->dm.map + page * PAGE_SIZE, page_address(ZERO_PAGE(0)),
+				 PAGE_SIZE / sizeof(u64));
 	/* Zeros that still wait to be combined must not come after what the user writes. */
 	wmb();
 	return_ptr(mem);
