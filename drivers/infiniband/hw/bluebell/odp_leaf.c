@@ -166,9 +166,54 @@ const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops = {
 	.invalidate = invalidate,
 };
 
-/* Give the device's address of each page that is there to the shadow of the key's table. */
-static int map_pages(struct odp_leaf *leaf, size_t first, size_t num)
+/*
+ * See which pages the process has in [@va, @end), and lock umem_mutex before that
+ * changes. As ib_umem_odp_map_dma_and_lock(), but that one lets hmm_range_fault()
+ * write to the list of the mapping without the lock: what it has read of an entry
+ * it writes back after an invalidation has cleared it, or another fault has mapped
+ * the page. The entry then tells of a page that the process no longer has.
+ */
+static int find_pages_and_lock(struct ib_umem_odp *umem, u64 va, u64 end,
+			       const struct odp_page_in *how, unsigned long *pfns)
 {
+	struct mm_struct *mm = umem->umem.owning_mm;
+	struct hmm_range range = {
+		.notifier = &umem->notifier,
+		.start = va & PAGE_MASK,
+		.end = PAGE_ALIGN(end),
+		.hmm_pfns = pfns,
+		.default_flags = how->fault ? HMM_PFN_REQ_FAULT : 0,
+	};
+	unsigned long timeout = jiffies + msecs_to_jiffies(HMM_RANGE_DEFAULT_TIMEOUT);
+	int err;
+
+	if (how->fault && how->write)
+		range.default_flags |= HMM_PFN_REQ_WRITE;
+	if (!mmget_not_zero(mm))
+		return -EFAULT;
+retry:
+	range.notifier_seq = mmu_interval_read_begin(&umem->notifier);
+	memset(pfns, 0, ((range.end - range.start) >> PAGE_SHIFT) * sizeof(*pfns));
+	mmap_read_lock(mm);
+	err = hmm_range_fault(&range);
+	mmap_read_unlock(mm);
+	if (err == -EBUSY && time_before(jiffies, timeout))
+		goto retry;
+	if (!err) {
+		mutex_lock(&umem->umem_mutex);
+		if (mmu_interval_read_retry(&umem->notifier, range.notifier_seq)) {
+			mutex_unlock(&umem->umem_mutex);
+			goto retry;
+		}
+	}
+	mmput_async(mm);
+	return err;
+}
+
+/* Give the device's address of each page that is there to the shadow of the key's table. */
+static int map_pages(struct odp_leaf *leaf, size_t first, size_t num, const unsigned long *pfns)
+{
+	const unsigned long kept = HMM_PFN_DMA_MAPPED | HMM_PFN_P2PDMA | HMM_PFN_P2PDMA_BUS;
 	struct device *device = leaf->mr->odp->dev->ib_dev.dma_device;
 	struct pci_p2pdma_map_state p2pdma = {};
 	struct ib_umem_odp *umem = leaf->umem;
@@ -176,17 +221,19 @@ static int map_pages(struct odp_leaf *leaf, size_t first, size_t num)
 	bool mapped;
 	size_t i;
 
-	for (i = first; i < first + num; i++) {
-		unsigned long pfn = umem->map.pfn_list[i];
+	for (i = 0; i < num; i++) {
+		unsigned long *entry = &umem->map.pfn_list[first + i];
 
-		if (!(pfn & HMM_PFN_VALID))
+		if (!(pfns[i] & HMM_PFN_VALID))
 			continue;
-		mapped = pfn & HMM_PFN_DMA_MAPPED;
-		dma = hmm_dma_map_pfn(device, &umem->map, i, &p2pdma);
+		mapped = *entry & HMM_PFN_DMA_MAPPED;
+		*entry = pfns[i] | (*entry & kept);
+		dma = hmm_dma_map_pfn(device, &umem->map, first + i, &p2pdma);
 		if (dma == DMA_MAPPING_ERROR)
 			return -EFAULT;
 		umem->npages += !mapped;
-		leaf->mtt[i] = mlx5_ib_odp_mtt(dma, pfn & HMM_PFN_WRITE && umem->umem.writable);
+		leaf->mtt[first + i] = mlx5_ib_odp_mtt(dma, pfns[i] & HMM_PFN_WRITE &&
+						       umem->umem.writable);
 	}
 	return 0;
 }
@@ -214,24 +261,24 @@ static int write_mtts(struct odp_leaf *leaf, size_t first, size_t num, __be64 *l
 	return err;
 }
 
-/* Bring in [@va, @end) of a leaf, which one list can hold. */
+/* Bring in [@va, @end) of a leaf. @page has room for a list of what is found, then of entries. */
 static int page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, const struct odp_page_in *how,
-			 __be64 *list)
+			 void *page)
 {
 	struct ib_umem_odp *umem = leaf->umem;
-	size_t first = (va - ib_umem_start(umem)) >> umem->page_shift;
-	int num, err;
+	size_t first = (va - ib_umem_start(umem)) >> PAGE_SHIFT;
+	size_t num = DIV_ROUND_UP(end - ib_umem_start(umem), PAGE_SIZE) - first;
+	int err;
 
-	num = ib_umem_odp_map_dma_and_lock(umem, va, end - va, how->write ? HMM_PFN_WRITE : 0,
-					   how->fault);
-	if (num < 0)
-		return num;
-	err = leaf->dead ? -EIO : map_pages(leaf, first, num);
+	err = find_pages_and_lock(umem, va, end, how, page);
+	if (err)
+		return err;
+	err = leaf->dead ? -EIO : map_pages(leaf, first, num, page);
 	if (!err)
-		err = write_mtts(leaf, first, num, list);
+		err = write_mtts(leaf, first, num, page);
 	if (err) {
 		zap(leaf, first, first + num);
-		ib_umem_odp_unmap_dma_pages(umem, va & PAGE_MASK, ALIGN(end, PAGE_SIZE));
+		ib_umem_odp_unmap_dma_pages(umem, va & PAGE_MASK, PAGE_ALIGN(end));
 	}
 	mutex_unlock(&umem->umem_mutex);
 	return err;
@@ -258,15 +305,15 @@ int mlx5_ib_odp_page_in_leaf(struct odp_leaf *leaf, u64 va, u64 len, const struc
 	if (how->write && !leaf->umem->umem.writable)
 		return -EFAULT;
 	/* Not later: memory may not be reclaimed under umem_mutex. */
-	__be64 *list __free(kfree) = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	void *page __free(kfree) = kmalloc(PAGE_SIZE, GFP_KERNEL);
 
-	if (!list)
+	if (!page)
 		return -ENOMEM;
 	for (; va < end && !err; va = stop) {
 		stop = start + ((u64)mlx5_ib_odp_chunk((va - start) >> PAGE_SHIFT, SIZE_MAX,
 						       FILL_MTTS) << PAGE_SHIFT);
 		stop = min(stop, end);
-		err = page_in_chunk(leaf, va, stop, how, list);
+		err = page_in_chunk(leaf, va, stop, how, page);
 	}
 	return err;
 }
