@@ -751,6 +751,80 @@ TEST_F_TIMEOUT(race, traffic_goes_on, 300)
 	EXPECT_TRUE(same_fill(o->mem, LEN, 1));
 }
 
+/* Asks for all pages, again and again, as the faults of several queues do. */
+static void *ask(void *arg)
+{
+	struct race *r = arg;
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)r->o->mem, .length = LEN, .lkey = r->o->mr->lkey,
+	};
+
+	while (!r->stop) {
+		ibv_advise_mr(r->o->r.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			      IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+		r->rounds++;
+	}
+	return NULL;
+}
+
+FIXTURE(crowd) {
+	struct paged o;
+};
+
+FIXTURE_VARIANT(crowd) {
+	void (*disturb)(struct race *r);
+	bool implicit;
+};
+
+FIXTURE_VARIANT_ADD(crowd, discard) { .disturb = discard };
+
+FIXTURE_VARIANT_ADD(crowd, replace_implicit) { .disturb = replace, .implicit = true };
+
+FIXTURE_SETUP(crowd)
+{
+	int ret = paged_open(&self->o, variant->implicit);
+
+	if (ret == 1)
+		SKIP(return, NO_ODP);
+	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+}
+
+FIXTURE_TEARDOWN(crowd)
+{
+	EXPECT_EQ(0, paged_close(&self->o));
+}
+
+/*
+ * Several threads bring in the same pages, which go meanwhile. The kernel's log tells of a page that
+ * was handled as the process's after it had gone.
+ */
+TEST_F_TIMEOUT(crowd, races_for_pages_that_go, 300)
+{
+	struct race r = { .o = &self->o, .disturb = variant->disturb }, asks[3] = {};
+	struct paged *o = &self->o;
+	pthread_t thread, threads[3];
+	unsigned int i;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, disturber, &r));
+	for (i = 0; i < ARRAY_SIZE(asks); i++) {
+		asks[i].o = o;
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, ask, &asks[i]));
+	}
+	usleep(race_seconds() * 1e6);
+	r.stop = true;
+	pthread_join(thread, NULL);
+	EXPECT_LT(0, r.rounds);
+	for (i = 0; i < ARRAY_SIZE(asks); i++) {
+		asks[i].stop = true;
+		pthread_join(threads[i], NULL);
+		EXPECT_LT(0, asks[i].rounds);
+	}
+	ASSERT_EQ(o->mem, map_at(o->mem));
+	fill(o->p.buf[0], LEN, 1);
+	ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
+	EXPECT_TRUE(same_fill(o->mem, LEN, 1));
+}
+
 /* --- Advice ------------------------------------------------------------------------------------ */
 
 FIXTURE(advice) {
