@@ -136,7 +136,7 @@ static void discard(struct odp_mr *mr)
 	if (mr->leaf)
 		mlx5_ib_odp_drop_leaf(mr->leaf);
 	else if (mr->root)
-		mlx5_ib_odp_free_tree(mr);
+		mlx5_ib_odp_drop_tree(mr);
 	else
 		mlx5_ib_odp_drop_dmabuf(mr);
 }
@@ -292,8 +292,9 @@ int mlx5_ib_odp_range(struct ib_mr *ibmr, u64 *start, u64 *length)
  *
  * Waits for faults on it that are being resolved. May sleep.
  *
- * Return: 0, or the errno of a firmware that would not destroy the key; then
- * the region is as it was.
+ * Return: 0, or the errno of a firmware that would not destroy a key; then the
+ * region is as it was, or an implicit one has lost its root and reaches nothing.
+ * Either can be deregistered once more.
  */
 int mlx5_ib_odp_dereg(struct ib_mr *ibmr)
 {

@@ -28,20 +28,25 @@
  * struct odp_key - an entry of a table of keys
  * @mkey: the key it leads to
  * @base: first address
+ * @linked: the device has the entry. If UMR failed it may not: then it is written
+ *	before the key is used
+ * @gone: firmware has destroyed the key
  */
 struct odp_key {
 	u32 mkey;
 	u64 base;
+	bool linked;
+	bool gone;
 };
 
 /**
  * struct odp_leaf - a key over pages: an explicit region, or a part of an
  *	implicit one
  * @key: the key; its mkey is constant
- * @umem: the pages; its umem_mutex guards @mtt and @dead
+ * @umem: the pages; its umem_mutex guards @mtt, @dead and @key.gone
  * @mtt: the key's translation entries as the device has them
  * @class: of the key, as mlx5_ib_choose_class()
- * @dead: the key is destroyed, or never was there
+ * @dead: nothing is written to the key any more
  * @mr: region that it belongs to
  * @refs: one of the tree, one of each user. Implicit regions only
  * @reclaim: give it up if no page is left, or no key. Holds a reference to the
@@ -81,7 +86,7 @@ struct odp_dir {
  * @closing: it is being deregistered
  * @leaf: of an explicit region
  * @anchor: of an implicit region: the address space
- * @root: of an implicit region
+ * @root: of an implicit region; once its key is gone, so is all that it led to
  * @limit: of an implicit region: the end of the address space
  * @tree_lock: guards what is below @root
  */
@@ -161,6 +166,7 @@ int mlx5_ib_odp_page_in_leaf(struct odp_leaf *leaf, u64 va, u64 len,
 /* odp_tree.c */
 int mlx5_ib_odp_make_tree(struct odp_mr *mr);
 int mlx5_ib_odp_free_tree(struct odp_mr *mr);
+void mlx5_ib_odp_drop_tree(struct odp_mr *mr);
 struct odp_leaf *mlx5_ib_odp_get_leaf(struct odp_mr *mr, u64 va);
 void mlx5_ib_odp_put_leaf(struct odp_leaf *leaf);
 void mlx5_ib_odp_queue_reclaim(struct odp_leaf *leaf);

@@ -47,7 +47,7 @@ int mlx5_ib_odp_kill_key(struct mlx5_ib_dev *dev, u32 mkey)
 
 static void kill_leaf(struct odp_leaf *leaf)
 {
-	mlx5_ib_odp_kill_key(leaf->mr->odp->dev, leaf->key.mkey);
+	leaf->key.gone = !mlx5_ib_odp_kill_key(leaf->mr->odp->dev, leaf->key.mkey);
 	leaf->dead = true;
 }
 
@@ -499,21 +499,22 @@ int mlx5_ib_odp_free_leaf(struct odp_leaf *leaf)
 {
 	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
 	struct ib_umem_odp *umem = leaf->umem;
-	bool revoked, dead;
+	bool revoked, gone, dead;
 	int err;
 
 	scoped_guard(mutex, &umem->umem_mutex) {
 		revoked = take_all_pages(leaf);
+		gone = leaf->key.gone;
 		dead = leaf->dead;
 		leaf->dead = true;
 	}
 	if (revoked) {
 		mlx5_ib_put_mkey(dev, leaf->class, leaf->key.mkey);
 	} else {
-		err = dead ? 0 : mlx5_fw_destroy_mkey(dev, leaf->key.mkey);
+		err = gone ? 0 : mlx5_fw_destroy_mkey(dev, leaf->key.mkey);
 		if (err) {
 			scoped_guard(mutex, &umem->umem_mutex)
-				leaf->dead = false;
+				leaf->dead = dead;
 			return err;
 		}
 		if (leaf->class >= 0)
@@ -527,7 +528,7 @@ int mlx5_ib_odp_free_leaf(struct odp_leaf *leaf)
 
 /**
  * mlx5_ib_odp_drop_leaf - free a leaf, whatever firmware says
- * @leaf: the leaf; its region is gone, and so nobody else uses it
+ * @leaf: the leaf, which nobody knows of
  *
  * A key that firmware keeps leads nowhere at least. May sleep.
  */
@@ -535,7 +536,9 @@ void mlx5_ib_odp_drop_leaf(struct odp_leaf *leaf)
 {
 	if (!mlx5_ib_odp_free_leaf(leaf))
 		return;
-	scoped_guard(mutex, &leaf->umem->umem_mutex)
+	scoped_guard(mutex, &leaf->umem->umem_mutex) {
 		leaf->dead = true;
+		leaf->key.gone = true;
+	}
 	mlx5_ib_odp_free_leaf(leaf);
 }

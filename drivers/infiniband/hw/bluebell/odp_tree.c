@@ -60,17 +60,16 @@ static int write_dir(struct odp_mr *mr, struct odp_dir *dir, unsigned long index
 	return mlx5_ib_umr_exec(mr->odp->dev, &wqe);
 }
 
-static int add_kid(struct odp_mr *mr, struct odp_dir *dir, unsigned long index,
-		   struct odp_key *kid)
+/* Have the device know a kid. Should UMR fail, whoever needs the kid next tries again. */
+static int link_kid(struct odp_mr *mr, struct odp_dir *dir, unsigned long index,
+		    struct odp_key *kid)
 {
 	int err;
 
-	err = xa_err(xa_store(&dir->kids, index, kid, GFP_KERNEL));
-	if (err)
-		return err;
+	if (kid->linked)
+		return 0;
 	err = write_dir(mr, dir, index);
-	if (err)
-		xa_erase(&dir->kids, index);
+	kid->linked = !err;
 	return err;
 }
 
@@ -81,21 +80,47 @@ static struct odp_dir *get_dir(struct odp_mr *mr, u64 va)
 	struct odp_dir *dir;
 	int err;
 
-	if (key)
-		return container_of(key, struct odp_dir, key);
-	dir = create_dir(mr, (u64)index << MLX5_IB_ODP_DIR_SHIFT, MLX5_IB_ODP_LEAF_SHIFT,
-			 BIT(MLX5_IB_ODP_DIR_SHIFT - MLX5_IB_ODP_LEAF_SHIFT));
-	if (IS_ERR(dir))
-		return dir;
-	err = add_kid(mr, mr->root, index, &dir->key);
-	if (!err)
-		return dir;
-	mlx5_fw_destroy_mkey(mr->odp->dev, dir->key.mkey);
-	kfree(dir);
-	return ERR_PTR(err);
+	if (!key) {
+		/* First the slot: that can fail, and a key would have to be destroyed again. */
+		err = xa_reserve(&mr->root->kids, index, GFP_KERNEL);
+		if (err)
+			return ERR_PTR(err);
+		dir = create_dir(mr, (u64)index << MLX5_IB_ODP_DIR_SHIFT, MLX5_IB_ODP_LEAF_SHIFT,
+				 BIT(MLX5_IB_ODP_DIR_SHIFT - MLX5_IB_ODP_LEAF_SHIFT));
+		if (IS_ERR(dir)) {
+			xa_release(&mr->root->kids, index);
+			return dir;
+		}
+		key = &dir->key;
+		xa_store(&mr->root->kids, index, key, GFP_KERNEL);
+	}
+	err = link_kid(mr, mr->root, index, key);
+	return err ? ERR_PTR(err) : container_of(key, struct odp_dir, key);
 }
 
 static void reclaim_leaf(struct work_struct *work);
+
+static struct odp_leaf *create_leaf(struct odp_mr *mr, struct odp_dir *dir, u64 va)
+{
+	u64 size = BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT), base = mlx5_ib_odp_leaf_base(va);
+	unsigned long index = mlx5_ib_odp_leaf_index(va);
+	struct ib_umem_odp *umem;
+	struct odp_leaf *leaf;
+	int err;
+
+	err = xa_reserve(&dir->kids, index, GFP_KERNEL);
+	if (err)
+		return ERR_PTR(err);
+	umem = ib_umem_odp_alloc_child(mr->anchor, base, size, &mlx5_ib_odp_notifier_ops);
+	leaf = IS_ERR(umem) ? ERR_CAST(umem) : mlx5_ib_odp_create_leaf(mr, umem, base, size);
+	if (IS_ERR(leaf)) {
+		xa_release(&dir->kids, index);
+		return leaf;
+	}
+	INIT_DELAYED_WORK(&leaf->reclaim, reclaim_leaf);
+	xa_store(&dir->kids, index, &leaf->key, GFP_KERNEL);
+	return leaf;
+}
 
 /**
  * mlx5_ib_odp_get_leaf - the leaf of an address, made if need be
@@ -108,37 +133,29 @@ static void reclaim_leaf(struct work_struct *work);
  */
 struct odp_leaf *mlx5_ib_odp_get_leaf(struct odp_mr *mr, u64 va)
 {
-	u64 size = BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT), base = mlx5_ib_odp_leaf_base(va);
 	unsigned long index = mlx5_ib_odp_leaf_index(va);
-	struct ib_umem_odp *umem;
 	struct odp_leaf *leaf;
 	struct odp_dir *dir;
 	struct odp_key *key;
 	int err;
 
 	guard(mutex)(&mr->tree_lock);
+	/* Firmware would not destroy all of a region; nothing leads to what is left. */
+	if (mr->root->key.gone)
+		return ERR_PTR(-EIO);
 	dir = get_dir(mr, va);
 	if (IS_ERR(dir))
 		return ERR_CAST(dir);
 	key = xa_load(&dir->kids, index);
-	if (key) {
-		leaf = container_of(key, struct odp_leaf, key);
-		refcount_inc(&leaf->refs);
-		return leaf;
-	}
-	umem = ib_umem_odp_alloc_child(mr->anchor, base, size, &mlx5_ib_odp_notifier_ops);
-	if (IS_ERR(umem))
-		return ERR_CAST(umem);
-	leaf = mlx5_ib_odp_create_leaf(mr, umem, base, size);
+	leaf = key ? container_of(key, struct odp_leaf, key) : create_leaf(mr, dir, va);
 	if (IS_ERR(leaf))
 		return leaf;
-	INIT_DELAYED_WORK(&leaf->reclaim, reclaim_leaf);
-	err = add_kid(mr, dir, index, &leaf->key);
+	refcount_inc(&leaf->refs);
+	err = link_kid(mr, dir, index, &leaf->key);
 	if (err) {
-		mlx5_ib_odp_free_leaf(leaf);
+		mlx5_ib_odp_put_leaf(leaf);
 		return ERR_PTR(err);
 	}
-	refcount_inc(&leaf->refs);
 	return leaf;
 }
 
@@ -213,6 +230,7 @@ static bool give_up_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
 			   struct odp_dir, key);
 	/* The slot stays reserved, so that the leaf can come back without fail. */
 	xa_store(&dir->kids, index, XA_ZERO_ENTRY, GFP_KERNEL);
+	leaf->key.linked = false;
 	if (!write_dir(mr, dir, index) && !mlx5_ib_odp_free_leaf(leaf)) {
 		xa_erase(&dir->kids, index);
 		return true;
@@ -230,7 +248,8 @@ static void reclaim_leaf(struct work_struct *work)
 	bool again = false;
 
 	scoped_guard(mutex, &mr->tree_lock) {
-		if (!is_idle(leaf))
+		/* Of a tree without a root, what is left goes when it is freed once more. */
+		if (mr->root->key.gone || !is_idle(leaf))
 			break;
 		if (give_up_leaf(mr, leaf))
 			leaf = NULL;
@@ -243,18 +262,6 @@ static void reclaim_leaf(struct work_struct *work)
 	if (leaf)
 		refcount_dec(&leaf->refs);
 	mlx5_ib_odp_put_mr(mr);
-}
-
-static void drop_dir(struct odp_mr *mr, struct odp_dir *dir)
-{
-	struct odp_key *key;
-	unsigned long i;
-
-	mlx5_fw_destroy_mkey(mr->odp->dev, dir->key.mkey);
-	xa_for_each(&dir->kids, i, key)
-		mlx5_ib_odp_drop_leaf(container_of(key, struct odp_leaf, key));
-	xa_destroy(&dir->kids);
-	kfree(dir);
 }
 
 /**
@@ -285,28 +292,87 @@ int mlx5_ib_odp_make_tree(struct odp_mr *mr)
 	return 0;
 }
 
-/**
- * mlx5_ib_odp_free_tree - destroy the keys of an implicit region
- * @mr: the region, not in use any more
- *
- * Once the root is gone, nobody knows the keys below it. May sleep.
- *
- * Return: 0, or the errno of a firmware that would not destroy the root: then
- * the region is as it was.
- */
-int mlx5_ib_odp_free_tree(struct odp_mr *mr)
+static int destroy_key(struct odp_mr *mr, struct odp_key *key)
+{
+	int err = key->gone ? 0 : mlx5_fw_destroy_mkey(mr->odp->dev, key->mkey);
+
+	key->gone = !err;
+	return err;
+}
+
+static int free_dir(struct odp_mr *mr, struct odp_dir *dir)
 {
 	struct odp_key *key;
 	unsigned long i;
 	int err;
 
-	err = mlx5_fw_destroy_mkey(mr->odp->dev, mr->root->key.mkey);
+	err = destroy_key(mr, &dir->key);
 	if (err)
 		return err;
-	xa_for_each(&mr->root->kids, i, key)
-		drop_dir(mr, container_of(key, struct odp_dir, key));
+	xa_for_each(&dir->kids, i, key) {
+		err = mlx5_ib_odp_free_leaf(container_of(key, struct odp_leaf, key));
+		if (err)
+			return err;
+		xa_erase(&dir->kids, i);
+	}
+	xa_destroy(&dir->kids);
+	kfree(dir);
+	return 0;
+}
+
+static int free_dirs(struct odp_mr *mr)
+{
+	struct odp_key *key;
+	unsigned long i;
+	int err;
+
+	err = destroy_key(mr, &mr->root->key);
+	if (err)
+		return err;
+	xa_for_each(&mr->root->kids, i, key) {
+		err = free_dir(mr, container_of(key, struct odp_dir, key));
+		if (err)
+			return err;
+		xa_erase(&mr->root->kids, i);
+	}
+	return 0;
+}
+
+/**
+ * mlx5_ib_odp_free_tree - destroy the keys of an implicit region
+ * @mr: the region, not in use any more
+ *
+ * Once the root is gone, nobody knows the keys below it. May sleep; takes
+ * tree_lock.
+ *
+ * Return: 0, or the errno of a firmware that would not destroy one of the keys:
+ * then what is left has to be freed once more, and is of no other use if the
+ * root is gone.
+ */
+int mlx5_ib_odp_free_tree(struct odp_mr *mr)
+{
+	int err;
+
+	scoped_guard(mutex, &mr->tree_lock)
+		err = free_dirs(mr);
+	if (err)
+		return err;
 	xa_destroy(&mr->root->kids);
 	kfree(mr->root);
 	ib_umem_odp_release(mr->anchor);
 	return 0;
+}
+
+/**
+ * mlx5_ib_odp_drop_tree - free a region that came to nothing, whatever firmware says
+ * @mr: region of mlx5_ib_odp_make_tree(), which nobody has used
+ *
+ * A key that firmware keeps leads nowhere. May sleep.
+ */
+void mlx5_ib_odp_drop_tree(struct odp_mr *mr)
+{
+	if (!mlx5_ib_odp_free_tree(mr))
+		return;
+	mr->root->key.gone = true;
+	mlx5_ib_odp_free_tree(mr);
 }

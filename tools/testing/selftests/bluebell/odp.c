@@ -1205,6 +1205,74 @@ TEST_F(region, implicit_survives_refusals)
 	EXPECT_LT(1, nth);
 }
 
+/* Deregister while the nth command fails, and with @umr also what the driver's queue pair does. */
+static int dereg_with_refusal(struct ibv_mr *mr, unsigned int nth, bool umr, int *fired)
+{
+	int ret;
+
+	if (hca_inject_cmd(nth, "LIM_ERR") || (umr && hca_do("inject umr 3")))
+		return -1;
+	ret = ibv_dereg_mr(mr);
+	*fired = hca_inject_clear();
+	return ret;
+}
+
+/* Whatever firmware refuses, an implicit region goes if it is asked to again, and with it all its keys. */
+TEST_F(region, implicit_goes_after_refusals)
+{
+	struct paged *o = &self->o;
+	unsigned int refused = 0, i;
+	int ret, fired;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, "needs the HCA to refuse, and a driver that bears it");
+	for (i = 0; i < 24; i++) {
+		struct ibv_mr *all = reg(o, true);
+
+		ASSERT_NE(NULL, all);
+		ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, all->rkey, LEN));
+		ret = dereg_with_refusal(all, 1 + i / 2, i & 1, &fired);
+		if (ret) {
+			EXPECT_EQ(ENOMEM, ret);
+			refused++;
+			EXPECT_EQ(0, ibv_dereg_mr(all));
+		}
+		EXPECT_CENSUS_UNCHANGED() TH_LOG("command %u, umr %u", 1 + i / 2, i & 1);
+	}
+	EXPECT_LT(2, refused);
+}
+
+/* Neither UMR nor firmware takes the key: it is not forgotten, and goes with the region. */
+TEST_F(region, key_that_is_refused_twice_goes_in_the_end)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *mr;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, "needs the HCA to refuse, and a driver that bears it");
+	/* When the process loses a page. */
+	mr = reg(o, false);
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
+	ASSERT_EQ(0, hca_do("inject umr"));
+	ASSERT_EQ(0, hca_do("inject op DESTROY_MKEY LIM_ERR 1"));
+	madvise(o->mem, LEN, MADV_DONTNEED);
+	EXPECT_EQ(2, hca_inject_clear());
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_CENSUS_UNCHANGED();
+
+	/* When it is deregistered: revoking, taking the pages and destroying fail. */
+	mr = reg(o, false);
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
+	ASSERT_EQ(0, hca_do("inject umr 3"));
+	ASSERT_EQ(0, hca_do("inject op DESTROY_MKEY LIM_ERR 2"));
+	EXPECT_EQ(ENOMEM, ibv_dereg_mr(mr));
+	hca_inject_clear();
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_CENSUS_UNCHANGED();
+}
+
 /* A queue that waits for its page is told again that it is there. */
 TEST_F(region, answer_that_is_refused_is_repeated)
 {
