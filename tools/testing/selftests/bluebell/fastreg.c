@@ -424,16 +424,40 @@ TEST_F(fast, failed_part_of_a_list)
 TEST_F(fast, failed_deregistration_is_done_by_firmware)
 {
 	struct ibv_mr *mr;
+	uint32_t rkey;
 
 	if (!driver_is("bluebell"))
 		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
 	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
 	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
 	ASSERT_NE(NULL, mr);
+	rkey = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	EXPECT_EQ(1, hca_inject_clear());
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, mr->rkey, self->mem, 64, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, rkey, self->mem, 64, 1));
+}
+
+/* Neither UMR nor firmware takes the key: the region is as it was, and goes when it is asked to again. */
+TEST_F(fast, deregistration_that_is_refused_twice)
+{
+	struct ibv_mr *mr;
+	uint32_t rkey;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
+	ASSERT_NE(NULL, mr);
+	rkey = mr->rkey;
+	ASSERT_EQ(0, hca_do("inject umr"));
+	ASSERT_EQ(0, hca_do("inject op DESTROY_MKEY LIM_ERR 1"));
+	EXPECT_EQ(ENOMEM, ibv_dereg_mr(mr));
+	EXPECT_EQ(2, hca_inject_clear());
+	EXPECT_EQ(0, write_at(&self->p, rkey, self->mem, 64, 1));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, rkey, self->mem, 64, 1));
+	EXPECT_CENSUS_UNCHANGED();
 }
 
 TEST_F(fast, failed_change_of_access_makes_another_key)
