@@ -527,6 +527,10 @@ TEST_F(shared, queue_pair_in_error_leaves_the_requests)
 	struct ibv_wc wc;
 	int i;
 
+	/* It has received from the queue before. */
+	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, 9));
+	ASSERT_EQ(0, send_msg(&self->p[0], 64, 9));
+	ASSERT_EQ(0, reap_ok(self->p[0].cq[1], &wc));
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem + i * SLOT, SLOT, i));
 	ASSERT_EQ(0, rdma_modify_state(self->p[0].qp[1], IBV_QPS_ERR));
@@ -645,6 +649,7 @@ TEST_F(raw_srq, good_one_is_good)
 	struct uv_srq srq = { .max_wr = 100, .max_sge = 0 };
 
 	ASSERT_EQ(0, uv_create_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv), &srq));
+	EXPECT_EQ(127, srq.max_wr);
 	ASSERT_EQ(0, uv_query_srq(self->uv.fd, srq.handle, &attr));
 	EXPECT_EQ(127, attr.max_wr);
 	EXPECT_EQ(srq.max_sge, attr.max_sge);
