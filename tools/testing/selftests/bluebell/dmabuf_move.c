@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "binding.h"
 #include "mover.h"
 #include "test.h"
 
@@ -709,6 +710,24 @@ static void *writer(void *arg)
 	return NULL;
 }
 
+/* For ever; false if there is nothing to write to. */
+static bool write_while_it_moves(bool refuse)
+{
+	struct race r = { .refuse = refuse };
+	struct moving m;
+	pthread_t thread;
+
+	if (moving_open(&m, SIZE))
+		return false;
+	m.mr = reg(&m);
+	r.m = &m;
+	r.fd = m.fd;
+	if (!m.mr || pthread_create(&thread, NULL, mover, &r))
+		return false;
+	writer(&r);
+	return true;
+}
+
 TEST_F(race, goes_while_it_moves)
 {
 	struct moving *m = &self->m;
@@ -755,20 +774,8 @@ TEST_F(race, dies_while_it_moves)
 	for (i = 0; i < 4; i++) {
 		pid = fork();
 		if (!pid) {
-			struct race r = { .refuse = variant->refuse };
-			struct moving m;
-			pthread_t thread;
-
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			if (moving_open(&m, SIZE))
-				_exit(1);
-			m.mr = reg(&m);
-			r.m = &m;
-			r.fd = m.fd;
-			if (!m.mr || pthread_create(&thread, NULL, mover, &r))
-				_exit(1);
-			writer(&r);
-			_exit(0);
+			_exit(!write_while_it_moves(variant->refuse));
 		}
 		usleep(300000 + rand() % 200000);
 		EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
@@ -781,6 +788,52 @@ TEST_F(race, dies_while_it_moves)
 	EXPECT_EQ(0, mover_buffers());
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
+}
+
+/* The device goes in the middle of moves and faults. The exporter gets its memory back. */
+TEST(device_goes_while_it_moves)
+{
+	int ret = mover_load();
+	struct binding b;
+	unsigned int i;
+	struct rdma r;
+	pid_t pid;
+	int k;
+
+	if (ret == -ENOENT)
+		SKIP(return, NO_MOVER);
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, rdma_open(&r));
+	if (!has_odp(r.ctx)) {
+		rdma_close(&r);
+		SKIP(return, NO_ODP);
+	}
+	rdma_close(&r);
+	ASSERT_EQ(0, binding_find(&b));
+	ASSERT_EQ(0, binding_do(&b, "unbind"));
+	if (hca_ctl_present())
+		EXPECT_EQ(0, hca_census_reset());
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(0, binding_do(&b, "bind"));
+		ASSERT_TRUE(binding_is_there());
+		pid = fork();
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			_exit(!write_while_it_moves(false));
+		}
+		usleep(300000 + rand() % 100000);
+		EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+		EXPECT_EQ(0, binding_do(&b, "unbind"));
+		if (hca_ctl_present())
+			EXPECT_CENSUS_UNCHANGED();
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	for (k = 0; k < 200 && mover_buffers(); k++)
+		usleep(10000);
+	EXPECT_EQ(0, mover_buffers());
+	EXPECT_EQ(0, binding_do(&b, "bind"));
+	EXPECT_TRUE(binding_is_there());
 }
 
 TEST_HARNESS_MAIN

@@ -3,12 +3,12 @@
  * Fast registration: that it needs no firmware, that it is right when many do it at once, when a
  * region is long, when the HCA fails a request, when the process dies and when the device goes.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "binding.h"
 #include "test.h"
 
 #define KIB 1024ul
@@ -640,78 +640,20 @@ TEST(killed_while_it_registers)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-#define AUX "/sys/bus/auxiliary"
-
-/* The name of the auxiliary device that the verbs driver is bound to, and of that driver. */
-static int bound_device(char *device, char *driver, size_t size)
-{
-	DIR *dir = opendir(AUX "/devices");
-	struct dirent *entry;
-	char path[512], target[512];
-	int ret = -1;
-	ssize_t n;
-
-	while (dir && ret && (entry = readdir(dir))) {
-		if (!strstr(entry->d_name, ".rdma."))
-			continue;
-		snprintf(path, sizeof(path), AUX "/devices/%s/driver", entry->d_name);
-		n = readlink(path, target, sizeof(target) - 1);
-		if (n < 0)
-			continue;
-		target[n] = 0;
-		snprintf(device, size, "%.127s", entry->d_name);
-		snprintf(driver, size, "%.127s", strrchr(target, '/') + 1);
-		ret = 0;
-	}
-	if (dir)
-		closedir(dir);
-	return ret;
-}
-
-static int bind_device(const char *what, const char *device, const char *driver)
-{
-	char path[512];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), AUX "/drivers/%s/%s", driver, what);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, device, strlen(device)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
-/* Wait for the device that a driver makes when it is bound. */
-static bool device_is_there(void)
-{
-	struct rdma r;
-	int i;
-
-	for (i = 0; i < 100; i++) {
-		if (!rdma_open(&r)) {
-			rdma_close(&r);
-			return true;
-		}
-		usleep(50000);
-	}
-	return false;
-}
-
 FIXTURE(bound) {
-	char device[128], driver[128];
+	struct binding b;
 };
 
 FIXTURE_SETUP(bound)
 {
-	ASSERT_EQ(0, bound_device(self->device, self->driver, sizeof(self->device)));
+	ASSERT_EQ(0, binding_find(&self->b));
 }
 
 FIXTURE_TEARDOWN(bound)
 {
 	/* Whatever happened, for the tests to come. */
-	bind_device("bind", self->device, self->driver);
-	EXPECT_TRUE(device_is_there());
+	binding_do(&self->b, "bind");
+	EXPECT_TRUE(binding_is_there());
 }
 
 /* Take the device away while threads register, and bring it back. */
@@ -725,11 +667,11 @@ TEST_F(bound, removed_while_a_process_registers)
 	ASSERT_EQ(0, rdma_open(&r));
 	ASSERT_EQ(0, start_workers(w, &r, &stop));
 	usleep(300000);
-	ASSERT_EQ(0, bind_device("unbind", self->device, self->driver));
+	ASSERT_EQ(0, binding_do(&self->b, "unbind"));
 	for (i = 0; i < THREADS; i++)
 		pthread_join(w[i].thread, NULL);
 	EXPECT_EQ(NULL, ibv_reg_mr(r.pd, w[0].mem, UV_PAGE, REGION_ACCESS));
-	EXPECT_EQ(0, bind_device("bind", self->device, self->driver));
+	EXPECT_EQ(0, binding_do(&self->b, "bind"));
 	/* What the process still holds is gone; a new one starts afresh. */
 	ibv_close_device(r.ctx);
 }
@@ -747,16 +689,16 @@ TEST_F_TIMEOUT(bound, with_a_refused_command, 600)
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
 		SKIP(return, "a promise of bluebell's");
-	ASSERT_EQ(0, bind_device("unbind", self->device, self->driver));
+	ASSERT_EQ(0, binding_do(&self->b, "unbind"));
 	ASSERT_EQ(0, hca_census_reset());
 	for (nth = 1; nth < 200; nth++) {
 		ASSERT_EQ(0, hca_inject_cmd(nth, "LIM_ERR"));
-		ret = bind_device("bind", self->device, self->driver);
+		ret = binding_do(&self->b, "bind");
 		fired = hca_inject_clear();
 		/* What was refused was then made in the background, or could be done without. */
 		if (!ret) {
 			alive++;
-			ASSERT_EQ(0, bind_device("unbind", self->device, self->driver));
+			ASSERT_EQ(0, binding_do(&self->b, "unbind"));
 		}
 		EXPECT_STREQ("", hca_census_delta())
 			TH_LOG("command %u refused, bind: %d", nth, ret);

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "binding.h"
 #include "test.h"
 
 #define PAGES 32
@@ -1425,6 +1426,49 @@ TEST_F(region, dies_while_it_faults)
 	}
 	if (hca_ctl_present() && driver_is("bluebell"))
 		EXPECT_CENSUS_UNCHANGED();
+}
+
+/* The device goes in the middle of faults: nothing of its pages and keys stays. */
+TEST(device_goes_while_it_faults)
+{
+	struct binding b;
+	unsigned int i;
+	struct rdma r;
+	pid_t pid;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	if (!has_odp(r.ctx)) {
+		rdma_close(&r);
+		SKIP(return, NO_ODP);
+	}
+	rdma_close(&r);
+	ASSERT_EQ(0, binding_find(&b));
+	ASSERT_EQ(0, binding_do(&b, "unbind"));
+	if (hca_ctl_present())
+		EXPECT_EQ(0, hca_census_reset());
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(0, binding_do(&b, "bind"));
+		ASSERT_TRUE(binding_is_there());
+		pid = fork();
+		if (!pid) {
+			struct paged o;
+			struct race race = { .o = &o };
+
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (paged_open(&o, i & 1))
+				_exit(1);
+			hammer(&race);
+		}
+		usleep(300000 + rand() % 100000);
+		EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+		EXPECT_EQ(0, binding_do(&b, "unbind"));
+		if (hca_ctl_present())
+			EXPECT_CENSUS_UNCHANGED();
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	EXPECT_EQ(0, binding_do(&b, "bind"));
+	EXPECT_TRUE(binding_is_there());
 }
 
 /* --- UD ----------------------------------------------------------------------------------------- */

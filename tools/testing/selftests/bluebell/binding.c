@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Taking the device from the driver, and giving it back.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "binding.h"
+#include "rdma.h"
+
+#define AUX "/sys/bus/auxiliary"
+
+/**
+ * binding_find - find the device that the verbs driver is bound to
+ * @b: the result
+ *
+ * Return: 0, or -1 if there is none.
+ */
+int binding_find(struct binding *b)
+{
+	DIR *dir = opendir(AUX "/devices");
+	struct dirent *entry;
+	char path[512], target[512];
+	int ret = -1;
+	ssize_t n;
+
+	while (dir && ret && (entry = readdir(dir))) {
+		if (!strstr(entry->d_name, ".rdma."))
+			continue;
+		snprintf(path, sizeof(path), AUX "/devices/%s/driver", entry->d_name);
+		n = readlink(path, target, sizeof(target) - 1);
+		if (n < 0)
+			continue;
+		target[n] = 0;
+		snprintf(b->device, sizeof(b->device), "%.127s", entry->d_name);
+		snprintf(b->driver, sizeof(b->driver), "%.127s", strrchr(target, '/') + 1);
+		ret = 0;
+	}
+	if (dir)
+		closedir(dir);
+	return ret;
+}
+
+/**
+ * binding_do - take the device, or give it back
+ * @b: the device and its driver
+ * @what: "unbind" or "bind"
+ *
+ * Return: 0 or a negative errno.
+ */
+int binding_do(const struct binding *b, const char *what)
+{
+	char path[512];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), AUX "/drivers/%s/%s", b->driver, what);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, b->device, strlen(b->device)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/**
+ * binding_is_there - wait for the device that a driver makes when it is bound
+ *
+ * Return: true if it can be opened, within five seconds.
+ */
+bool binding_is_there(void)
+{
+	struct rdma r;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		if (!rdma_open(&r)) {
+			rdma_close(&r);
+			return true;
+		}
+		usleep(50000);
+	}
+	return false;
+}

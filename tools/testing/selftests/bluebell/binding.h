@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Taking the device from the driver, as its removal does, and giving it back.
+ */
+#ifndef BLUEBELL_BINDING_H
+#define BLUEBELL_BINDING_H
+
+#include <stdbool.h>
+
+/**
+ * struct binding - a device and its driver
+ * @device: name of the auxiliary device
+ * @driver: name of the driver that it was bound to when it was found
+ */
+struct binding {
+	char device[128];
+	char driver[128];
+};
+
+int binding_find(struct binding *b);
+int binding_do(const struct binding *b, const char *what);
+bool binding_is_there(void);
+
+#endif
