@@ -300,42 +300,36 @@ static int destroy_key(struct odp_mr *mr, struct odp_key *key)
 	return err;
 }
 
-static int free_dir(struct odp_mr *mr, struct odp_dir *dir)
+/* From the table down: once it is gone, nothing leads to its kids. Goes on where it had to stop. */
+static int free_table(struct odp_mr *mr, struct odp_dir *table,
+		      int (*free_kid)(struct odp_mr *mr, struct odp_key *kid))
 {
-	struct odp_key *key;
+	struct odp_key *kid;
 	unsigned long i;
 	int err;
 
-	err = destroy_key(mr, &dir->key);
+	err = destroy_key(mr, &table->key);
 	if (err)
 		return err;
-	xa_for_each(&dir->kids, i, key) {
-		err = mlx5_ib_odp_free_leaf(container_of(key, struct odp_leaf, key));
+	xa_for_each(&table->kids, i, kid) {
+		err = free_kid(mr, kid);
 		if (err)
 			return err;
-		xa_erase(&dir->kids, i);
+		xa_erase(&table->kids, i);
 	}
-	xa_destroy(&dir->kids);
-	kfree(dir);
+	xa_destroy(&table->kids);
+	kfree(table);
 	return 0;
 }
 
-static int free_dirs(struct odp_mr *mr)
+static int free_leaf(struct odp_mr *mr, struct odp_key *key)
 {
-	struct odp_key *key;
-	unsigned long i;
-	int err;
+	return mlx5_ib_odp_free_leaf(container_of(key, struct odp_leaf, key));
+}
 
-	err = destroy_key(mr, &mr->root->key);
-	if (err)
-		return err;
-	xa_for_each(&mr->root->kids, i, key) {
-		err = free_dir(mr, container_of(key, struct odp_dir, key));
-		if (err)
-			return err;
-		xa_erase(&mr->root->kids, i);
-	}
-	return 0;
+static int free_dir(struct odp_mr *mr, struct odp_key *key)
+{
+	return free_table(mr, container_of(key, struct odp_dir, key), free_leaf);
 }
 
 /**
@@ -354,11 +348,9 @@ int mlx5_ib_odp_free_tree(struct odp_mr *mr)
 	int err;
 
 	scoped_guard(mutex, &mr->tree_lock)
-		err = free_dirs(mr);
+		err = free_table(mr, mr->root, free_dir);
 	if (err)
 		return err;
-	xa_destroy(&mr->root->kids);
-	kfree(mr->root);
 	ib_umem_odp_release(mr->anchor);
 	return 0;
 }
