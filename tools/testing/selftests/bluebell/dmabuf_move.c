@@ -13,8 +13,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "binding.h"
 #include "mover.h"
+#include "removal.h"
 #include "test.h"
 
 #define SIZE (64 * UV_PAGE)
@@ -790,50 +790,30 @@ TEST_F(race, dies_while_it_moves)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
+static void write_in_every_round(unsigned int round)
+{
+	write_while_it_moves(false);
+}
+
 /* The device goes in the middle of moves and faults. The exporter gets its memory back. */
 TEST(device_goes_while_it_moves)
 {
-	int ret = mover_load();
-	struct binding b;
-	unsigned int i;
+	int ret = mover_load(), k;
 	struct rdma r;
-	pid_t pid;
-	int k;
+	bool odp;
 
 	if (ret == -ENOENT)
 		SKIP(return, NO_MOVER);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, rdma_open(&r));
-	if (!has_odp(r.ctx)) {
-		rdma_close(&r);
-		SKIP(return, NO_ODP);
-	}
+	odp = has_odp(r.ctx);
 	rdma_close(&r);
-	ASSERT_EQ(0, binding_find(&b));
-	ASSERT_EQ(0, binding_do(&b, "unbind"));
-	if (hca_ctl_present())
-		EXPECT_EQ(0, hca_census_reset());
-	for (i = 0; i < 4; i++) {
-		EXPECT_EQ(0, binding_do(&b, "bind"));
-		ASSERT_TRUE(binding_is_there());
-		pid = fork();
-		if (!pid) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			_exit(!write_while_it_moves(false));
-		}
-		usleep(300000 + rand() % 100000);
-		EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
-		EXPECT_EQ(0, binding_do(&b, "unbind"));
-		if (hca_ctl_present())
-			EXPECT_CENSUS_UNCHANGED();
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
+	if (!odp)
+		SKIP(return, NO_ODP);
+	device_goes(_metadata, write_in_every_round);
 	for (k = 0; k < 200 && mover_buffers(); k++)
 		usleep(10000);
 	EXPECT_EQ(0, mover_buffers());
-	EXPECT_EQ(0, binding_do(&b, "bind"));
-	EXPECT_TRUE(binding_is_there());
 }
 
 TEST_HARNESS_MAIN

@@ -11,6 +11,7 @@
 #include "binding.h"
 #include "test.h"
 
+#define STOCK_WARNS "a promise of bluebell's: mlx5_ib warns in the kernel log and fails"
 #define KIB 1024ul
 #define MIB (1024 * KIB)
 #define THREADS 16
@@ -358,7 +359,7 @@ TEST_F(threads, survive_failures_of_the_queue_pair)
 	int i, k;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+		SKIP(return, STOCK_WARNS);
 	for (i = 0; i < THREADS; i++) {
 		self->w[i].rounds = 30;
 		ASSERT_EQ(0, pthread_create(&self->w[i].thread, NULL, work, &self->w[i]));
@@ -378,13 +379,24 @@ TEST_F(threads, survive_failures_of_the_queue_pair)
 
 /* --- Failure ---------------------------------------------------------------------------------- */
 
+/* A region that was registered by UMR. */
+static struct ibv_mr *reg_fast(struct __test_metadata *_metadata, struct ibv_pd *pd, void *mem)
+{
+	struct ibv_mr *mr;
+
+	ASSERT_TRUE(becomes_fast(pd, mem));
+	mr = ibv_reg_mr(pd, mem, UV_PAGE, REGION_ACCESS);
+	ASSERT_NE(NULL, mr);
+	return mr;
+}
+
 /* Everything works when the HCA fails a request; and after a while it is fast again. */
 TEST_F(fast, failed_registration_is_made_by_firmware)
 {
 	struct ibv_mr *mr;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+		SKIP(return, STOCK_WARNS);
 	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
 	ASSERT_EQ(0, hca_do("inject umr"));
 	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
@@ -405,7 +417,7 @@ TEST_F(fast, failed_part_of_a_list)
 	int part;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+		SKIP(return, STOCK_WARNS);
 	ASSERT_NE(NULL, mem);
 	for (part = 0; part < 4; part++) {
 		ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
@@ -427,10 +439,8 @@ TEST_F(fast, failed_deregistration_is_done_by_firmware)
 	uint32_t rkey;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
-	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
-	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
-	ASSERT_NE(NULL, mr);
+		SKIP(return, STOCK_WARNS);
+	mr = reg_fast(_metadata, self->r.pd, self->mem);
 	rkey = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
@@ -445,10 +455,8 @@ TEST_F(fast, deregistration_that_is_refused_twice)
 	uint32_t rkey;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
-	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
-	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
-	ASSERT_NE(NULL, mr);
+		SKIP(return, STOCK_WARNS);
+	mr = reg_fast(_metadata, self->r.pd, self->mem);
 	rkey = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
 	ASSERT_EQ(0, hca_do("inject op DESTROY_MKEY LIM_ERR 1"));
@@ -466,10 +474,8 @@ TEST_F(fast, failed_change_of_access_makes_another_key)
 	uint32_t old;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
-	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
-	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
-	ASSERT_NE(NULL, mr);
+		SKIP(return, STOCK_WARNS);
+	mr = reg_fast(_metadata, self->r.pd, self->mem);
 	old = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
 	EXPECT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
@@ -488,7 +494,7 @@ TEST_F(fast, lasting_failure)
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log and fails");
+		SKIP(return, STOCK_WARNS);
 	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
 	ASSERT_EQ(0, hca_do("inject op RST2INIT_QP LIM_ERR"));
 	ASSERT_EQ(0, hca_do("inject umr"));

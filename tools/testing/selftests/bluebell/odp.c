@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "binding.h"
+#include "removal.h"
 #include "test.h"
 
 #define PAGES 32
@@ -77,6 +77,17 @@ static int paged_open(struct paged *o, bool implicit)
 		return -errno;
 	o->mr = reg(o, implicit);
 	return o->mr ? 0 : -errno;
+}
+
+/* For a fixture's setup: false if the test is skipped. */
+static bool paged_setup(struct __test_metadata *_metadata, struct paged *o, bool implicit)
+{
+	int ret = paged_open(o, implicit);
+
+	if (ret == 1)
+		SKIP(return false, NO_ODP);
+	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+	return true;
 }
 
 static int paged_close(struct paged *o)
@@ -176,11 +187,7 @@ FIXTURE_VARIANT_ADD(fault, atomic_remote_implicit) { .op = ATOMIC, .implicit = t
 
 FIXTURE_SETUP(fault)
 {
-	int ret = paged_open(&self->o, variant->implicit);
-
-	if (ret == 1)
-		SKIP(return, NO_ODP);
-	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+	paged_setup(_metadata, &self->o, variant->implicit);
 }
 
 FIXTURE_TEARDOWN(fault)
@@ -243,11 +250,8 @@ FIXTURE_VARIANT_ADD(lost, implicit) { .implicit = true };
 
 FIXTURE_SETUP(lost)
 {
-	int ret = paged_open(&self->o, variant->implicit);
-
-	if (ret == 1)
-		SKIP(return, NO_ODP);
-	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+	if (!paged_setup(_metadata, &self->o, variant->implicit))
+		return;
 	memset(self->o.mem, 0x11, LEN);
 	ASSERT_EQ(0, run_remote(&self->o, WRITE, 0, LEN));
 }
@@ -398,11 +402,10 @@ FIXTURE_SETUP(shared)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 15, .max_sge = 3 } };
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
-	int i, ret = paged_open(&self->o, variant->implicit);
+	int i;
 
-	if (ret == 1)
-		SKIP(return, NO_ODP);
-	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+	if (!paged_setup(_metadata, &self->o, variant->implicit))
+		return;
 	self->srq = ibv_create_srq(self->o.r.pd, &init);
 	ASSERT_NE(NULL, self->srq);
 	cfg.srq = self->srq;
@@ -651,11 +654,7 @@ FIXTURE_VARIANT_ADD(race, protect_implicit) {
 
 FIXTURE_SETUP(race)
 {
-	int ret = paged_open(&self->o, variant->implicit);
-
-	if (ret == 1)
-		SKIP(return, NO_ODP);
-	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+	paged_setup(_metadata, &self->o, variant->implicit);
 }
 
 FIXTURE_TEARDOWN(race)
@@ -783,11 +782,7 @@ FIXTURE_VARIANT_ADD(crowd, replace_implicit) { .disturb = replace, .implicit = t
 
 FIXTURE_SETUP(crowd)
 {
-	int ret = paged_open(&self->o, variant->implicit);
-
-	if (ret == 1)
-		SKIP(return, NO_ODP);
-	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+	paged_setup(_metadata, &self->o, variant->implicit);
 }
 
 FIXTURE_TEARDOWN(crowd)
@@ -842,11 +837,7 @@ FIXTURE_VARIANT_ADD(advice, implicit) { .implicit = true };
 
 FIXTURE_SETUP(advice)
 {
-	int ret = paged_open(&self->o, variant->implicit);
-
-	if (ret == 1)
-		SKIP(return, NO_ODP);
-	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+	paged_setup(_metadata, &self->o, variant->implicit);
 }
 
 FIXTURE_TEARDOWN(advice)
@@ -959,11 +950,8 @@ FIXTURE(region) {
 
 FIXTURE_SETUP(region)
 {
-	int ret = paged_open(&self->o, false);
-
-	if (ret == 1)
-		SKIP(return, NO_ODP);
-	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
+	if (!paged_setup(_metadata, &self->o, false))
+		return;
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
 }
@@ -1207,14 +1195,14 @@ TEST_F(region, implicit_survives_refusals)
 }
 
 /* Deregister while the nth command fails, and with @umr also what the driver's queue pair does. */
-static int dereg_with_refusal(struct ibv_mr *mr, unsigned int nth, bool umr, int *fired)
+static int dereg_with_refusal(struct ibv_mr *mr, unsigned int nth, bool umr)
 {
 	int ret;
 
 	if (hca_inject_cmd(nth, "LIM_ERR") || (umr && hca_do("inject umr 3")))
 		return -1;
 	ret = ibv_dereg_mr(mr);
-	*fired = hca_inject_clear();
+	hca_inject_clear();
 	return ret;
 }
 
@@ -1223,7 +1211,7 @@ TEST_F(region, implicit_goes_after_refusals)
 {
 	struct paged *o = &self->o;
 	unsigned int refused = 0, i;
-	int ret, fired;
+	int ret;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
 		SKIP(return, "needs the HCA to refuse, and a driver that bears it");
@@ -1232,7 +1220,7 @@ TEST_F(region, implicit_goes_after_refusals)
 
 		ASSERT_NE(NULL, all);
 		ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, all->rkey, LEN));
-		ret = dereg_with_refusal(all, 1 + i / 2, i & 1, &fired);
+		ret = dereg_with_refusal(all, 1 + i / 2, i & 1);
 		if (ret) {
 			EXPECT_EQ(ENOMEM, ret);
 			refused++;
@@ -1428,47 +1416,27 @@ TEST_F(region, dies_while_it_faults)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
+static void page_in_for_ever(unsigned int round)
+{
+	struct paged o;
+	struct race r = { .o = &o };
+
+	if (!paged_open(&o, round & 1))
+		hammer(&r);
+}
+
 /* The device goes in the middle of faults: nothing of its pages and keys stays. */
 TEST(device_goes_while_it_faults)
 {
-	struct binding b;
-	unsigned int i;
 	struct rdma r;
-	pid_t pid;
+	bool odp;
 
 	ASSERT_EQ(0, rdma_open(&r));
-	if (!has_odp(r.ctx)) {
-		rdma_close(&r);
-		SKIP(return, NO_ODP);
-	}
+	odp = has_odp(r.ctx);
 	rdma_close(&r);
-	ASSERT_EQ(0, binding_find(&b));
-	ASSERT_EQ(0, binding_do(&b, "unbind"));
-	if (hca_ctl_present())
-		EXPECT_EQ(0, hca_census_reset());
-	for (i = 0; i < 4; i++) {
-		EXPECT_EQ(0, binding_do(&b, "bind"));
-		ASSERT_TRUE(binding_is_there());
-		pid = fork();
-		if (!pid) {
-			struct paged o;
-			struct race race = { .o = &o };
-
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			if (paged_open(&o, i & 1))
-				_exit(1);
-			hammer(&race);
-		}
-		usleep(300000 + rand() % 100000);
-		EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
-		EXPECT_EQ(0, binding_do(&b, "unbind"));
-		if (hca_ctl_present())
-			EXPECT_CENSUS_UNCHANGED();
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	EXPECT_EQ(0, binding_do(&b, "bind"));
-	EXPECT_TRUE(binding_is_there());
+	if (!odp)
+		SKIP(return, NO_ODP);
+	device_goes(_metadata, page_in_for_ever);
 }
 
 /* --- UD ----------------------------------------------------------------------------------------- */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The device goes while a process works with it.
+ */
+#ifndef BLUEBELL_REMOVAL_H
+#define BLUEBELL_REMOVAL_H
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "binding.h"
+#include "test.h"
+
+/**
+ * device_goes - take the device away in the middle of a process's work, and bring it back
+ * @_metadata: of the test
+ * @work: what a child does until it is killed; told the round, of which there are four
+ */
+static inline void device_goes(struct __test_metadata *_metadata, void (*work)(unsigned int round))
+{
+	struct binding b;
+	unsigned int i;
+	pid_t pid;
+
+	ASSERT_EQ(0, binding_find(&b));
+	ASSERT_EQ(0, binding_do(&b, "unbind"));
+	if (hca_ctl_present())
+		EXPECT_EQ(0, hca_census_reset());
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(0, binding_do(&b, "bind"));
+		ASSERT_TRUE(binding_is_there());
+		pid = fork();
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			work(i);
+			_exit(1);
+		}
+		usleep(300000 + rand() % 100000);
+		EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+		EXPECT_EQ(0, binding_do(&b, "unbind"));
+		if (hca_ctl_present())
+			EXPECT_CENSUS_UNCHANGED();
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	EXPECT_EQ(0, binding_do(&b, "bind"));
+	EXPECT_TRUE(binding_is_there());
+}
+
+#endif
