@@ -2,7 +2,7 @@
 /*
  * KUnit suite of device memory: capabilities, requests, pages of the window and
  * keys by themselves; then allocations with a firmware that has no room, that
- * refuses, and that will not take memory back.
+ * refuses, and that will not take memory back, and what users have freed.
  */
 
 #include <kunit/static_stub.h>
@@ -208,6 +208,7 @@ static void key_over_device_memory_is_built_wrong(struct kunit *test)
  * @commands: commands so far
  * @refuse: number of the command to refuse, from 1
  * @busy: pages of the window that firmware has no room in
+ * @most: allocations that firmware keeps count of
  * @stubborn: refusals of whatever gives back that are still to come
  * @allocations: that firmware has
  * @ops: operations that have an address
@@ -220,6 +221,7 @@ struct dm_env {
 	unsigned int commands;
 	unsigned int refuse;
 	unsigned long busy;
+	int most;
 	unsigned int stubborn;
 	int allocations;
 	int ops;
@@ -233,6 +235,8 @@ static int alloc_in_range(struct dm_env *env, const void *in, void *out)
 
 	if (env->busy & BIT(page))
 		return -EAGAIN;
+	if (env->allocations == env->most)
+		return -ENOMEM;
 	MLX5_SET64(alloc_memic_out, out, memic_start_addr, start);
 	env->allocations++;
 	return 0;
@@ -294,6 +298,16 @@ static void destroy_mmap_xa(void *uctx)
 	xa_destroy(&((struct ib_ucontext *)uctx)->mmap_xa);
 }
 
+/* What a test leaves behind that failed. */
+static void give_up_spare(void *dev)
+{
+	struct mlx5_ib_dm_pool *pool = &((struct mlx5_ib_dev *)dev)->dm;
+	struct mlx5_ib_memic *mem, *next;
+
+	list_for_each_entry_safe(mem, next, &pool->spare, spare)
+		kfree(mem);
+}
+
 static int init_env(struct kunit *test)
 {
 	struct dm_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
@@ -303,6 +317,7 @@ static int init_env(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, env);
 	env->mock = mock;
+	env->most = INT_MAX;
 	env->map = kunit_kzalloc(test, WINDOW_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, env->map);
 	memset(env->map, 0xff, WINDOW_SIZE);
@@ -310,7 +325,10 @@ static int init_env(struct kunit *test)
 	pool->map = (void __force __iomem *)env->map;
 	pool->used = kunit_kzalloc(test, sizeof(long), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pool->used);
-	spin_lock_init(&pool->lock);
+	mlx5_ib_init_dm_pool(pool);
+	/* The tests say when a moment is over. */
+	disable_delayed_work(&pool->return_spare);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, give_up_spare, mock->dev));
 
 	uctx = uctx_of(env);
 	uctx->ufile = mock->attrs->ufile;
@@ -329,11 +347,18 @@ static unsigned int pages_taken(struct dm_env *env)
 	return hweight_long(*env->mock->dev->dm.used);
 }
 
-/* As after a test that has given everything back. */
+static bool any_spare(struct dm_env *env)
+{
+	return !list_empty(&env->mock->dev->dm.spare);
+}
+
+/* As after a test that has freed everything, and a moment. */
 static void expect_nothing(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
 
+	mlx5_ib_return_spare_memic(env->mock->dev);
+	KUNIT_EXPECT_FALSE(test, any_spare(env));
 	KUNIT_EXPECT_EQ(test, env->allocations, 0);
 	KUNIT_EXPECT_EQ(test, env->ops, 0);
 	KUNIT_EXPECT_EQ(test, env->keys, 0);
@@ -352,6 +377,11 @@ static struct mlx5_ib_dm *create(struct kunit *test, u64 length, u32 log_align)
 	return dm;
 }
 
+static void free_dm(struct mlx5_ib_dm *dm)
+{
+	KUNIT_EXPECT_EQ(kunit_get_current_test(), mlx5_ib_dealloc_dm(&dm->ibdm, NULL), 0);
+}
+
 static void memory_is_not_cleared_or_another_ones_is(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -364,7 +394,7 @@ static void memory_is_not_cleared_or_another_ones_is(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(env->map + 4 * PAGE_SIZE, 0xff,
 					   WINDOW_SIZE - 4 * PAGE_SIZE));
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0xf);
-	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	free_dm(dm);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x3);
 	*env->mock->dev->dm.used = 0;
 	expect_nothing(test);
@@ -379,7 +409,8 @@ static void room_elsewhere_in_the_window_is_not_found(struct kunit *test)
 	dm = create(test, 64, 0);
 	KUNIT_EXPECT_EQ(test, env->commands, 6);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x20);
-	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	free_dm(dm);
+	mlx5_ib_return_spare_memic(env->mock->dev);
 
 	env->busy = ~0UL;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -ENOMEM);
@@ -407,7 +438,8 @@ static void memory_without_a_place_leaks(struct kunit *test)
 	for (i = MLX5_IB_MMAP_DM_START; i <= MLX5_IB_MMAP_DM_END; i++)
 		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, env, GFP_KERNEL)));
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, env->commands, 2);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
+	KUNIT_EXPECT_TRUE(test, any_spare(env));
 	for (i = MLX5_IB_MMAP_DM_START; i <= MLX5_IB_MMAP_DM_END; i++)
 		xa_erase(xa, i);
 	expect_nothing(test);
@@ -426,36 +458,164 @@ static void place_runs_over_the_end_of_the_library_s_space(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 2 * PAGE_SIZE, 0)), -ENOMEM);
 	dm = create(test, PAGE_SIZE, 0);
 	KUNIT_EXPECT_EQ(test, dm->mentry->rdma_entry.start_pgoff, MLX5_IB_MMAP_DM_END);
-	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	free_dm(dm);
 	for (i = MLX5_IB_MMAP_DM_START; i < MLX5_IB_MMAP_DM_END; i++)
 		xa_erase(xa, i);
 	expect_nothing(test);
 }
 
-static void memory_that_firmware_gives_back_late_is_lost(struct kunit *test)
+static void freed_memory_is_asked_for_again(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
 	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	u64 addr = dm->mem->addr;
 
-	env->stubborn = 1;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_dm(&dm->ibdm, NULL), 0);
+	env->map[0] = 0x5a;
+	env->map[PAGE_SIZE - 1] = 0x5a;
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 0);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	dm = create(test, 33, 12);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
+	KUNIT_EXPECT_EQ(test, dm->mem->addr, addr);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
+	KUNIT_EXPECT_FALSE(test, any_spare(env));
+	KUNIT_EXPECT_NULL(test, memchr_inv(env->map, 0, PAGE_SIZE));
+	/* It has an owner: nobody else is given it, nor firmware. */
+	mlx5_ib_return_spare_memic(env->mock->dev);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	free_dm(dm);
+	expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, env->commands, 2);
+}
+
+/* Allocations go where they would if nothing were spare. */
+static void freed_memory_is_in_the_way(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm[3];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(dm); i++)
+		dm[i] = create(test, PAGE_SIZE, 0);
+	free_dm(dm[0]);
+	free_dm(dm[1]);
+	free_dm(dm[2]);
+	/* Two of the three go back for it. */
+	dm[0] = create(test, 2 * PAGE_SIZE, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x3);
+	KUNIT_EXPECT_EQ(test, env->allocations, 2);
+	dm[1] = create(test, PAGE_SIZE, 0);
+	KUNIT_EXPECT_EQ(test, env->allocations, 2);
+	free_dm(dm[0]);
+	/* A page of the two is not the two. */
+	dm[0] = create(test, PAGE_SIZE, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x5);
+	KUNIT_EXPECT_EQ(test, dm[0]->mem->num_pages, 1);
+	KUNIT_EXPECT_EQ(test, env->allocations, 2);
+	free_dm(dm[0]);
+	free_dm(dm[1]);
 	expect_nothing(test);
 }
 
-/* Firmware still has it in use: nobody else may be given its page. */
-static void memory_that_firmware_keeps_is_given_out_again(struct kunit *test)
+/* Firmware has it still, and takes no other allocation at its place. */
+static void memory_that_firmware_keeps_is_given_out_as_another(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm[2];
+
+	dm[0] = create(test, 64, 0);
+	free_dm(dm[0]);
+	env->stubborn = 1;
+	mlx5_ib_return_spare_memic(env->mock->dev);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	env->stubborn = 1;
+	dm[0] = create(test, 128, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x2);
+	/* As what it is, it can be had. */
+	dm[1] = create(test, 64, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x3);
+	KUNIT_EXPECT_EQ(test, env->allocations, 2);
+	free_dm(dm[0]);
+	free_dm(dm[1]);
+	expect_nothing(test);
+}
+
+static void freed_memory_takes_the_last_allocation(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm[2];
+	struct mlx5_ib_dm *none;
+
+	env->most = 2;
+	dm[0] = create(test, 64, 0);
+	dm[1] = create(test, 64, 0);
+	free_dm(dm[1]);
+	/* Elsewhere than what is spare. */
+	dm[1] = create(test, 64, 14);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x11);
+	none = mlx5_ib_create_dm(uctx_of(env), 64, 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(none), -ENOMEM);
+	free_dm(dm[1]);
+	env->stubborn = 1;
+	none = mlx5_ib_create_dm(uctx_of(env), 64, 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(none), -ENOMEM);
+	free_dm(dm[0]);
+	expect_nothing(test);
+}
+
+/* Not aligned as the next user wants it. */
+static void freed_memory_is_at_a_wrong_address(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
 	struct mlx5_ib_dm *dm = create(test, 64, 0);
 
-	env->stubborn = UINT_MAX;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_dm(&dm->ibdm, NULL), 0);
-	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
-	env->stubborn = 0;
+	dm->mem->addr += 64;
+	free_dm(dm);
+	dm = create(test, 64, 7);
+	KUNIT_EXPECT_EQ(test, env->commands, 3);
+	KUNIT_EXPECT_EQ(test, dm->mem->addr, WINDOW);
+	free_dm(dm);
+	dm = create(test, 64, 6);
+	KUNIT_EXPECT_EQ(test, env->commands, 3);
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+static void freed_memory_does_operations(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+	env->stubborn = 1;
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	/* Neither the operation nor the memory: it stays as it is, and is not taken. */
+	env->stubborn = 1;
 	dm = create(test, 64, 0);
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x3);
-	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
-	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x2);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	KUNIT_EXPECT_TRUE(test, any_spare(env));
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+/* The device is taken away while memory waits that firmware will not have. */
+static void spare_memory_outlives_the_device(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm[2];
+
+	dm[0] = create(test, 64, 0);
+	dm[1] = create(test, 64, 0);
+	free_dm(dm[0]);
+	free_dm(dm[1]);
+	env->stubborn = 1;
+	mlx5_ib_drop_spare_memic(env->mock->dev);
+	KUNIT_EXPECT_FALSE(test, any_spare(env));
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	env->allocations = 0;
 }
 
 static void mapped_memory_is_freed(struct kunit *test)
@@ -467,10 +627,12 @@ static void mapped_memory_is_freed(struct kunit *test)
 
 	mapping = rdma_user_mmap_entry_get_pgoff(uctx_of(env), pgoff);
 	KUNIT_ASSERT_NOT_NULL(test, mapping);
-	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	free_dm(dm);
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
 	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
 	KUNIT_EXPECT_NULL(test, rdma_user_mmap_entry_get_pgoff(uctx_of(env), pgoff));
+	mlx5_ib_return_spare_memic(env->mock->dev);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
 	rdma_user_mmap_entry_put(mapping);
 	expect_nothing(test);
 }
@@ -491,7 +653,7 @@ static void operation_has_no_place_or_two(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 2)), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 32)), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 255)), -EOPNOTSUPP);
-	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	free_dm(dm);
 	expect_nothing(test);
 }
 
@@ -510,10 +672,16 @@ static void refused_operation_leaks(struct kunit *test)
 		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, env, GFP_KERNEL)));
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	/* Nor will firmware have the address back at first. */
+	env->stubborn = 2;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
 	for (i = MLX5_IB_MMAP_DM_START + 1; i <= MLX5_IB_MMAP_DM_END; i++)
 		xa_erase(xa, i);
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 0));
-	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	free_dm(dm);
 	expect_nothing(test);
 }
 
@@ -528,7 +696,7 @@ static void memory_goes_before_its_operations(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, entry);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
 	mapping = rdma_user_mmap_entry_get_pgoff(uctx_of(env), entry->rdma_entry.start_pgoff);
-	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	free_dm(dm);
 	KUNIT_EXPECT_EQ(test, env->ops, 1);
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
 	env->stubborn = 1;
@@ -554,7 +722,7 @@ static void refused_region_leaks(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
 	mr->device = &env->mock->dev->ib_dev;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
-	mlx5_ib_dealloc_dm(&dm->ibdm, NULL);
+	free_dm(dm);
 	expect_nothing(test);
 }
 
@@ -579,8 +747,13 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(refused_memory_leaks),
 	KUNIT_CASE(memory_without_a_place_leaks),
 	KUNIT_CASE(place_runs_over_the_end_of_the_library_s_space),
-	KUNIT_CASE(memory_that_firmware_gives_back_late_is_lost),
-	KUNIT_CASE(memory_that_firmware_keeps_is_given_out_again),
+	KUNIT_CASE(freed_memory_is_asked_for_again),
+	KUNIT_CASE(freed_memory_is_in_the_way),
+	KUNIT_CASE(memory_that_firmware_keeps_is_given_out_as_another),
+	KUNIT_CASE(freed_memory_takes_the_last_allocation),
+	KUNIT_CASE(freed_memory_is_at_a_wrong_address),
+	KUNIT_CASE(freed_memory_does_operations),
+	KUNIT_CASE(spare_memory_outlives_the_device),
 	KUNIT_CASE(mapped_memory_is_freed),
 	KUNIT_CASE(operation_has_no_place_or_two),
 	KUNIT_CASE(refused_operation_leaks),

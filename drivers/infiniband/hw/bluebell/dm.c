@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory of users (MEMIC): allocations in the device's window of BAR 0,
- * their place in the mmap space, operations on them, and regions over them.
+ * Device memory of users (MEMIC), as verbs have it: places of allocations in the
+ * mmap space, operations on them, and regions over them. The allocations
+ * themselves are in dm_pool.c.
  */
 
-#include <linux/bitmap.h>
-#include <linux/io.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -21,115 +20,7 @@
 #include "fw.h"
 #include "layout_cache.h"
 
-/**
- * struct mlx5_ib_memic - an allocation
- * @dev: device
- * @refs: one for each place in the mmap space that leads here
- * @addr: of its first byte, from the start of BAR 0
- * @size: bytes, as the device was asked for them
- * @page: first page of the window that is its own
- * @num_pages: how many are
- */
-struct mlx5_ib_memic {
-	struct mlx5_ib_dev *dev;
-	struct kref refs;
-	u64 addr;
-	u32 size;
-	unsigned long page;
-	unsigned long num_pages;
-};
-
-/* ---- the window ---------------------------------------------------------------- */
-
-static unsigned long reserve_pages(struct mlx5_ib_dm_pool *pool, unsigned long from, u32 length,
-				   u32 log_align, unsigned long num_pages)
-{
-	unsigned long page;
-
-	guard(spinlock)(&pool->lock);
-	page = mlx5_ib_dm_find_pages(pool->used, &pool->caps, PAGE_SHIFT, from, length, log_align);
-	if (page < pool->caps.size >> PAGE_SHIFT)
-		bitmap_set(pool->used, page, num_pages);
-	return page;
-}
-
-static void release_pages_of(struct mlx5_ib_dm_pool *pool, struct mlx5_ib_memic *mem)
-{
-	guard(spinlock)(&pool->lock);
-	bitmap_clear(pool->used, mem->page, mem->num_pages);
-}
-
-/*
- * Whole pages are asked for one after the other, each range until firmware finds
- * room in it: parts of the window may be in use without our knowing.
- */
-static int place_memic(struct mlx5_ib_dev *dev, struct mlx5_ib_memic *mem, u32 length,
-		       u32 log_align)
-{
-	struct mlx5_ib_dm_pool *pool = &dev->dm;
-	unsigned long from = 0;
-	int err;
-
-	mem->num_pages = DIV_ROUND_UP(length, PAGE_SIZE);
-	for (;; from = mem->page + 1) {
-		mem->page = reserve_pages(pool, from, length, log_align, mem->num_pages);
-		if (mem->page >= pool->caps.size >> PAGE_SHIFT)
-			return -ENOMEM;
-		err = mlx5_fw_alloc_memic(dev, pool->caps.start + mem->page * PAGE_SIZE,
-					  mem->num_pages * PAGE_SIZE, mem->size,
-					  mlx5_ib_dm_fw_align(log_align), &mem->addr);
-		if (!err)
-			return 0;
-		release_pages_of(pool, mem);
-		if (err != -EAGAIN)
-			return err;
-	}
-}
-
-static struct mlx5_ib_memic *alloc_memic(struct mlx5_ib_dev *dev, u32 length, u32 log_align)
-{
-	struct mlx5_ib_memic *mem __free(kfree) = kzalloc_obj(*mem);
-	unsigned long page;
-	int err;
-
-	if (!mem)
-		return ERR_PTR(-ENOMEM);
-	mem->dev = dev;
-	mem->size = mlx5_ib_dm_alloc_size(length, &dev->dm.caps);
-	err = place_memic(dev, mem, length, log_align);
-	if (err)
-		return ERR_PTR(err);
-	kref_init(&mem->refs);
-	/* All that a mapping shows, in words: memset_io() may go byte by byte. */
-	for (page = mem->page; page < mem->page + mem->num_pages; page++)
-		__iowrite64_copy(dev->dm.map + page * PAGE_SIZE, page_address(ZERO_PAGE(0)),
-				 PAGE_SIZE / sizeof(u64));
-	/* Zeros that still wait to be combined must not come after what the user writes. */
-	wmb();
-	return_ptr(mem);
-}
-
-/* Nobody can try again later, so it is tried twice, as mlx5_ib_free_uar() does. */
-static void free_memic(struct kref *refs)
-{
-	struct mlx5_ib_memic *mem = container_of(refs, struct mlx5_ib_memic, refs);
-	struct mlx5_ib_dev *dev = mem->dev;
-
-	if (mlx5_fw_dealloc_memic(dev, mem->addr, mem->size) &&
-	    mlx5_fw_dealloc_memic(dev, mem->addr, mem->size))
-		ibdev_warn_ratelimited(&dev->ib_dev, "%u bytes of device memory are lost\n",
-				       mem->size);
-	else
-		release_pages_of(&dev->dm, mem);
-	kfree(mem);
-}
-
 /* ---- the mmap space ------------------------------------------------------------- */
-
-static phys_addr_t bar_addr(struct mlx5_ib_dev *dev, u64 offset)
-{
-	return dev->mdev->bar_addr + offset;
-}
 
 /* A place for @addr of @mem, which it holds if all goes well. */
 static struct mlx5_user_mmap_entry *publish(struct ib_ucontext *uctx, struct mlx5_ib_memic *mem,
@@ -145,23 +36,11 @@ static struct mlx5_user_mmap_entry *publish(struct ib_ucontext *uctx, struct mlx
 	entry->type = type;
 	entry->mem = mem;
 	entry->op = op;
-	entry->address = bar_addr(mem->dev, addr);
+	entry->address = mem->dev->mdev->bar_addr + addr;
 	err = rdma_user_mmap_entry_insert_range(uctx, &entry->rdma_entry, length,
 						MLX5_IB_MMAP_DM_START,
 						MLX5_IB_MMAP_DM_END + 1 - mem->num_pages);
 	return err ? ERR_PTR(err) : no_free_ptr(entry);
-}
-
-static void free_op(struct mlx5_ib_memic *mem, u8 op)
-{
-	struct mlx5_ib_dev *dev = mem->dev;
-	int err;
-
-	if (!mlx5_fw_dealloc_memic_op(dev, mem->addr, op))
-		return;
-	err = mlx5_fw_dealloc_memic_op(dev, mem->addr, op);
-	if (err && err != -ENOLINK)
-		ibdev_warn_ratelimited(&dev->ib_dev, "an operation on device memory stays\n");
 }
 
 /**
@@ -169,13 +48,13 @@ static void free_op(struct mlx5_ib_memic *mem, u8 op)
  * @entry: the place: its handle is gone, it is mapped nowhere
  *
  * Gives back the operation's address, and with the last place of an allocation
- * the memory. May sleep.
+ * the memory to the pool. May sleep.
  */
 void mlx5_ib_free_dm_entry(struct mlx5_user_mmap_entry *entry)
 {
 	if (entry->type == MLX5_IB_MMAP_TYPE_MEMIC_OP)
-		free_op(entry->mem, entry->op);
-	kref_put(&entry->mem->refs, free_memic);
+		mlx5_ib_drop_memic_op(entry->mem, entry->op);
+	mlx5_ib_put_memic(entry->mem);
 	kfree(entry);
 }
 
@@ -188,7 +67,7 @@ void mlx5_ib_free_dm_entry(struct mlx5_user_mmap_entry *entry)
  * @log_align: log2 of the alignment of its address
  *
  * The memory has pages of its own, for processes are given pages, and is zero.
- * ALLOC_MEMIC (struct mlx5_ifc_alloc_memic_in_bits). May sleep.
+ * May sleep.
  *
  * Return: the memory or an ERR_PTR: -EOPNOTSUPP from a device without; -EINVAL
  * for a length or an alignment that cannot be; -ENOMEM if there are not enough
@@ -207,12 +86,12 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!dm)
 		return ERR_PTR(-ENOMEM);
-	dm->mem = alloc_memic(dev, length, log_align);
+	dm->mem = mlx5_ib_alloc_memic(dev, length, log_align);
 	if (IS_ERR(dm->mem))
 		return ERR_CAST(dm->mem);
 	dm->mentry = publish(uctx, dm->mem, MLX5_IB_MMAP_TYPE_MEMIC, dm->mem->addr, 0);
 	if (IS_ERR(dm->mentry)) {
-		kref_put(&dm->mem->refs, free_memic);
+		mlx5_ib_put_memic(dm->mem);
 		return ERR_CAST(dm->mentry);
 	}
 	mutex_init(&dm->lock);
@@ -224,7 +103,8 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
  * @ibdm: the memory: ib_core has seen that no region is over it
  * @attrs: not used
  *
- * What is mapped stays allocated until it is unmapped. May sleep.
+ * What is mapped stays allocated until it is unmapped. Firmware is not asked: what
+ * it may refuse later, the pool deals with. May sleep.
  *
  * Return: 0.
  */
@@ -306,12 +186,17 @@ static struct mlx5_user_mmap_entry *publish_op(struct ib_ucontext *uctx,
 	u64 addr;
 	int err;
 
+	if (test_bit(op, &mem->stale_ops)) {
+		err = mlx5_ib_drop_memic_op(mem, op);
+		if (err)
+			return ERR_PTR(err);
+	}
 	err = mlx5_fw_alloc_memic_op(mem->dev, mem->addr, op, &addr);
 	if (err)
 		return ERR_PTR(err);
 	entry = publish(uctx, mem, MLX5_IB_MMAP_TYPE_MEMIC_OP, addr, op);
 	if (IS_ERR(entry))
-		free_op(mem, op);
+		mlx5_ib_drop_memic_op(mem, op);
 	else
 		kref_get(&mem->refs);
 	return entry;
@@ -427,47 +312,6 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 	mr->ibmr.rkey = mkey;
 	mr->ibmr.length = attr->length;
 	return &no_free_ptr(mr)->ibmr;
-}
-
-/* ---- setting up --------------------------------------------------------------------- */
-
-/**
- * mlx5_ib_init_dm - find out what memory the device has for users
- * @dev: device
- *
- * Return: 0 or -ENOMEM; a device that has none is fine.
- */
-int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
-{
-	struct mlx5_ib_dm_pool *pool = &dev->dm;
-
-	spin_lock_init(&pool->lock);
-	if (!MLX5_CAP_GEN(dev->mdev, device_memory))
-		return 0;
-	mlx5_ib_read_dm_caps(dev->mdev->caps.hca[MLX5_CAP_DEV_MEM]->cur, PAGE_SHIFT, &pool->caps);
-	if (!pool->caps.size)
-		return 0;
-	pool->used = bitmap_zalloc(pool->caps.size >> PAGE_SHIFT, GFP_KERNEL);
-	pool->map = ioremap_wc(bar_addr(dev, pool->caps.start), pool->caps.size);
-	if (pool->used && pool->map)
-		return 0;
-	mlx5_ib_cleanup_dm(dev);
-	return -ENOMEM;
-}
-
-/**
- * mlx5_ib_cleanup_dm - let go of the device's memory
- * @dev: device, none of whose contexts is left
- */
-void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev)
-{
-	struct mlx5_ib_dm_pool *pool = &dev->dm;
-
-	if (pool->map)
-		iounmap(pool->map);
-	bitmap_free(pool->used);
-	pool->map = NULL;
-	pool->used = NULL;
 }
 
 #define OUT(attr, type)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(type), UA_MANDATORY)

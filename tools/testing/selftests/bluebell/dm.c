@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "removal.h"
 #include "test.h"
 
 #define ZERO_BASED	(ALL_ACCESS | IBV_ACCESS_ZERO_BASED)
@@ -283,6 +284,46 @@ TEST_F(dm, holds_nothing_of_its_last_owner)
 	}
 }
 
+TEST_F(dm, is_had_again_without_firmware)
+{
+	const unsigned int times = 20;
+	struct ibv_dm *dm;
+	unsigned int i;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "a promise of bluebell's: what was just freed is there for the next");
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, hca_commands_reset());
+	for (i = 0; i < times; i++) {
+		dm = alloc(&self->r, 5000, 6);
+		ASSERT_NE(NULL, dm);
+		EXPECT_EQ(0, ibv_free_dm(dm));
+	}
+	/* A machine that is slow enough has let it go in between. */
+	EXPECT_LE(1, hca_commands("ALLOC_MEMIC"));
+	EXPECT_GE(times / 2, hca_commands("ALLOC_MEMIC"));
+}
+
+/* The handle is gone before firmware is asked, so that it is the driver who asks again. */
+TEST_F(dm, is_not_lost_when_firmware_refuses_it)
+{
+	struct ibv_dm *dm;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib leaks what the device refused");
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	dm = alloc(&self->r, 5000, 0);
+	ASSERT_NE(NULL, dm);
+	ASSERT_EQ(0, hca_inject_cmd(1, "INT_ERR"));
+	EXPECT_EQ(0, ibv_free_dm(dm));
+	usleep(400000);
+	EXPECT_EQ(1, hca_census_count("memic"));
+	EXPECT_EQ(1, hca_inject_clear());
+	EXPECT_CENSUS_UNCHANGED();
+}
+
 TEST_F(dm, is_beyond_another_contexts_reach)
 {
 	struct ibv_context *other = rdma_open_device();
@@ -345,6 +386,38 @@ TEST_F(dm, is_imported_by_handle)
 	EXPECT_EQ(NULL, ibv_import_dm(ctx, dm->handle + 100));
 	EXPECT_EQ(0, ibv_close_device(ctx));
 	EXPECT_EQ(0, ibv_free_dm(dm));
+}
+
+static void allocate_for_ever(unsigned int round)
+{
+	struct ibv_context *ctx = rdma_open_device();
+	struct ibv_alloc_dm_attr attr = { .length = 4096 };
+	struct ibv_dm *dm, *held = ibv_alloc_dm(ctx, &attr);
+
+	/* With memory that is mapped, and with nothing but what was just freed. */
+	if (round & 1)
+		ibv_free_dm(held);
+	for (;;) {
+		attr.length = 64 << rand() % 8;
+		dm = ibv_alloc_dm(ctx, &attr);
+		if (dm)
+			ibv_free_dm(dm);
+		if (round & 2)
+			usleep(1000);
+	}
+}
+
+TEST(device_goes_while_its_memory_is_allocated)
+{
+	struct rdma r;
+	bool any;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	any = max_dm_size(r.ctx);
+	rdma_close(&r);
+	if (!any)
+		SKIP(return, NO_DM);
+	device_goes(_metadata, allocate_for_ever);
 }
 
 TEST(dm_is_refused_where_there_is_none)

@@ -17,6 +17,10 @@
 
 #define PORT "/dev/virtio-ports/bluebell.hca"
 #define ANSWER_TIMEOUT_MS 10000
+/* How long device memory waits for its next user before the driver gives it back, and more. */
+#define SPARE_MS 250
+/* And if firmware has refused it once. */
+#define REFUSED_SPARE_MS 2500
 
 const char *driver_name(void)
 {
@@ -184,17 +188,31 @@ static int total_of(struct json_object *objects, const char *kind)
 	return json_object_get_int(total);
 }
 
+/* Bluebell gives device memory back a moment after it was freed. */
+static struct json_object *census_with_memory(int most, int timeout_ms)
+{
+	struct json_object *now = census();
+
+	for (; now && total_of(now, "memic") > most && timeout_ms > 0; timeout_ms -= 50) {
+		json_object_put(now);
+		usleep(50000);
+		now = census();
+	}
+	return now;
+}
+
 /**
  * hca_census_reset - remember what lives in the HCA now
  *
- * On this side, because the HCA's own baseline belongs to the run as a whole.
+ * On this side, because the HCA's own baseline belongs to the run as a whole. Where there is device
+ * memory, waits until all of it is somebody's.
  *
  * Return: 0 or -EIO.
  */
 int hca_census_reset(void)
 {
 	json_object_put(baseline);
-	baseline = census();
+	baseline = census_with_memory(0, SPARE_MS);
 	return baseline ? 0 : -EIO;
 }
 
@@ -218,12 +236,15 @@ static size_t print_delta(char *text, size_t size, size_t len, const char *kind,
  */
 const char *hca_census_delta(void)
 {
-	struct json_object *now = census();
 	static char text[512];
+	struct json_object *now;
 	size_t len = 0;
 
 	text[0] = 0;
-	if (!now || !baseline)
+	if (!baseline)
+		return "no census";
+	now = census_with_memory(total_of(baseline, "memic"), REFUSED_SPARE_MS);
+	if (!now)
 		return "no census";
 	json_object_object_foreach(now, kind, entry) {
 		(void)entry;
