@@ -605,6 +605,7 @@ static void freed_memory_does_operations(struct kunit *test)
 static void spare_memory_outlives_the_device(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
+	struct delayed_work *work = &env->mock->dev->dm.return_spare;
 	struct mlx5_ib_dm *dm[2];
 
 	dm[0] = create(test, 64, 0);
@@ -612,10 +613,13 @@ static void spare_memory_outlives_the_device(struct kunit *test)
 	free_dm(dm[0]);
 	free_dm(dm[1]);
 	env->stubborn = 1;
+	enable_delayed_work(work);
 	mlx5_ib_drop_spare_memic(env->mock->dev);
 	KUNIT_EXPECT_FALSE(test, any_spare(env));
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
-	env->allocations = 0;
+	/* Nothing comes back to a device that is not there. */
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(work));
+	disable_delayed_work_sync(work);
 }
 
 static void mapped_memory_is_freed(struct kunit *test)

@@ -299,8 +299,9 @@ TEST_F(dm, is_had_again_without_firmware)
 		dm = alloc(&self->r, 5000, 6);
 		ASSERT_NE(NULL, dm);
 		EXPECT_EQ(0, ibv_free_dm(dm));
+		usleep(2000);
 	}
-	/* A machine that is slow enough has let it go in between. */
+	/* In between it has gone back, twice or more, as the machine is slow. */
 	EXPECT_LE(1, hca_commands("ALLOC_MEMIC"));
 	EXPECT_GE(times / 2, hca_commands("ALLOC_MEMIC"));
 }
