@@ -34,6 +34,11 @@ static uint64_t max_dm_size(struct ibv_context *ctx)
 	return ibv_query_device_ex(ctx, NULL, &attr) ? 0 : attr.max_dm_size;
 }
 
+static bool has_dm(struct ibv_context *ctx)
+{
+	return max_dm_size(ctx);
+}
+
 /* --- Allocation and the mapping -------------------------------------------------------------- */
 
 FIXTURE(dm) {
@@ -410,13 +415,7 @@ static void allocate_for_ever(unsigned int round)
 
 TEST(device_goes_while_its_memory_is_allocated)
 {
-	struct rdma r;
-	bool any;
-
-	ASSERT_EQ(0, rdma_open(&r));
-	any = max_dm_size(r.ctx);
-	rdma_close(&r);
-	if (!any)
+	if (!device_has(_metadata, has_dm))
 		SKIP(return, NO_DM);
 	device_goes(_metadata, allocate_for_ever);
 }

@@ -799,16 +799,11 @@ static void write_in_every_round(unsigned int round)
 TEST(device_goes_while_it_moves)
 {
 	int ret = mover_load(), k;
-	struct rdma r;
-	bool odp;
 
 	if (ret == -ENOENT)
 		SKIP(return, NO_MOVER);
 	ASSERT_EQ(0, ret);
-	ASSERT_EQ(0, rdma_open(&r));
-	odp = has_odp(r.ctx);
-	rdma_close(&r);
-	if (!odp)
+	if (!device_has(_metadata, has_odp))
 		SKIP(return, NO_ODP);
 	device_goes(_metadata, write_in_every_round);
 	for (k = 0; k < 200 && mover_buffers(); k++)

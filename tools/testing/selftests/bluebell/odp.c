@@ -1428,13 +1428,7 @@ static void page_in_for_ever(unsigned int round)
 /* The device goes in the middle of faults: nothing of its pages and keys stays. */
 TEST(device_goes_while_it_faults)
 {
-	struct rdma r;
-	bool odp;
-
-	ASSERT_EQ(0, rdma_open(&r));
-	odp = has_odp(r.ctx);
-	rdma_close(&r);
-	if (!odp)
+	if (!device_has(_metadata, has_odp))
 		SKIP(return, NO_ODP);
 	device_goes(_metadata, page_in_for_ever);
 }

@@ -13,6 +13,23 @@
 #include "test.h"
 
 /**
+ * device_has - ask the device that is to go, and leave no context open
+ * @_metadata: of the test
+ * @has: what to ask
+ */
+static inline bool device_has(struct __test_metadata *_metadata,
+			      bool (*has)(struct ibv_context *ctx))
+{
+	struct rdma r;
+	bool ret;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ret = has(r.ctx);
+	rdma_close(&r);
+	return ret;
+}
+
+/**
  * device_goes - take the device away in the middle of a process's work, and bring it back
  * @_metadata: of the test
  * @work: what a child does until it is killed; told the round, of which there are four
