@@ -103,8 +103,8 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
  * @ibdm: the memory: ib_core has seen that no region is over it
  * @attrs: not used
  *
- * What is mapped stays allocated until it is unmapped. Firmware is not asked: what
- * it may refuse later, the pool deals with. May sleep.
+ * What is mapped stays allocated until it is unmapped. What firmware will not take
+ * back, then or later, the pool deals with. May sleep.
  *
  * Return: 0.
  */
