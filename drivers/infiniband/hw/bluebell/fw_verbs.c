@@ -441,6 +441,136 @@ int mlx5_fw_destroy_rmp(struct mlx5_ib_dev *dev, u32 rmpn)
 	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
 }
 
+/**
+ * mlx5_fw_alloc_xrcd - ALLOC_XRCD
+ * @dev: device
+ * @xrcdn: number of the new XRC domain
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_alloc_xrcd(struct mlx5_ib_dev *dev, u32 *xrcdn)
+{
+	u32 out[MLX5_ST_SZ_DW(alloc_xrcd_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(alloc_xrcd_in)] = {};
+	int err;
+
+	MLX5_SET(alloc_xrcd_in, in, opcode, MLX5_CMD_OP_ALLOC_XRCD);
+	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		*xrcdn = MLX5_GET(alloc_xrcd_out, out, xrcd);
+	return err;
+}
+
+/**
+ * mlx5_fw_dealloc_xrcd - DEALLOC_XRCD
+ * @dev: device
+ * @xrcdn: number of the XRC domain
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_dealloc_xrcd(struct mlx5_ib_dev *dev, u32 xrcdn)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_xrcd_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(dealloc_xrcd_in)] = {};
+
+	MLX5_SET(dealloc_xrcd_in, in, opcode, MLX5_CMD_OP_DEALLOC_XRCD);
+	MLX5_SET(dealloc_xrcd_in, in, xrcd, xrcdn);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_create_xrc_srq - CREATE_XRC_SRQ
+ * @dev: device
+ * @in: struct mlx5_ifc_create_xrc_srq_in_bits; the opcode is filled in
+ * @inlen: bytes of @in
+ * @srqn: number of the new SRQ
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_xrc_srq(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *srqn)
+{
+	u32 out[MLX5_ST_SZ_DW(create_xrc_srq_out)] = {};
+	int err;
+
+	MLX5_SET(create_xrc_srq_in, in, opcode, MLX5_CMD_OP_CREATE_XRC_SRQ);
+	err = mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+	if (!err)
+		*srqn = MLX5_GET(create_xrc_srq_out, out, xrc_srqn);
+	return err;
+}
+
+/**
+ * mlx5_fw_arm_xrc_srq - ARM_XRC_SRQ: have an event raised once
+ * @dev: device
+ * @srqn: number of the SRQ
+ * @limit: posted WQEs below which an event is due; 0 for none
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, u16 limit)
+{
+	u32 out[MLX5_ST_SZ_DW(arm_xrc_srq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(arm_xrc_srq_in)] = {};
+
+	MLX5_SET(arm_xrc_srq_in, in, opcode, MLX5_CMD_OP_ARM_XRC_SRQ);
+	MLX5_SET(arm_xrc_srq_in, in, op_mod, MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ);
+	MLX5_SET(arm_xrc_srq_in, in, xrc_srqn, srqn);
+	MLX5_SET(arm_xrc_srq_in, in, lwm, limit);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_query_xrc_srq - QUERY_XRC_SRQ
+ * @dev: device
+ * @srqn: number of the SRQ
+ * @srqc: the context, struct mlx5_ifc_xrc_srqc_bits
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, void *srqc)
+{
+	u32 out[MLX5_ST_SZ_DW(query_xrc_srq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(query_xrc_srq_in)] = {};
+	int err;
+
+	MLX5_SET(query_xrc_srq_in, in, opcode, MLX5_CMD_OP_QUERY_XRC_SRQ);
+	MLX5_SET(query_xrc_srq_in, in, xrc_srqn, srqn);
+	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		memcpy(srqc, MLX5_ADDR_OF(query_xrc_srq_out, out, xrc_srq_context_entry),
+		       MLX5_ST_SZ_BYTES(xrc_srqc));
+	return err;
+}
+
+/**
+ * mlx5_fw_destroy_xrc_srq - DESTROY_XRC_SRQ
+ * @dev: device
+ * @srqn: number of the SRQ
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn)
+{
+	u32 out[MLX5_ST_SZ_DW(destroy_xrc_srq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(destroy_xrc_srq_in)] = {};
+
+	MLX5_SET(destroy_xrc_srq_in, in, opcode, MLX5_CMD_OP_DESTROY_XRC_SRQ);
+	MLX5_SET(destroy_xrc_srq_in, in, xrc_srqn, srqn);
+	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+}
+
 /* mlx5_core makes the queue and says only what came of it. */
 struct core_eq {
 	struct mlx5_eq_param *param;

@@ -39,6 +39,13 @@ int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u32 rmpn, u16 limit);
 int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u32 rmpn, void *rmpc);
 int mlx5_fw_destroy_rmp(struct mlx5_ib_dev *dev, u32 rmpn);
 
+int mlx5_fw_alloc_xrcd(struct mlx5_ib_dev *dev, u32 *xrcdn);
+int mlx5_fw_dealloc_xrcd(struct mlx5_ib_dev *dev, u32 xrcdn);
+int mlx5_fw_create_xrc_srq(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *srqn);
+int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, u16 limit);
+int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, void *srqc);
+int mlx5_fw_destroy_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn);
+
 struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param);
 int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);
 int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
