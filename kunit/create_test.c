@@ -25,6 +25,7 @@ struct objects {
 	struct mock *mock;
 	struct mlx5_ib_pd pd;
 	struct mlx5_ib_cq cq;
+	struct mlx5_ib_xrcd xrcd;
 	struct mlx5_ib_srq srq;
 	struct mlx5_ib_qp qp;
 	struct ib_mr *mr;
@@ -116,11 +117,11 @@ static int destroy_cq(struct objects *o)
 	return mlx5_ib_destroy_cq(&o->cq.ibcq, &o->mock->attrs->driver_udata);
 }
 
-static int create_srq(struct objects *o)
+static int create_srq_of(struct objects *o, u32 max_wr)
 {
 	struct mlx5_ib_create_srq ucmd = { .buf_addr = o->srq_buf, .db_addr = o->srq_db };
 	struct ib_srq_init_attr init = {
-		.srq_type = IB_SRQT_BASIC, .attr = { .max_wr = 100, .max_sge = 1 },
+		.srq_type = IB_SRQT_BASIC, .attr = { .max_wr = max_wr, .max_sge = 1 },
 	};
 	int err;
 
@@ -131,13 +132,69 @@ static int create_srq(struct objects *o)
 				 call(o, &ucmd, sizeof(ucmd),
 				      sizeof(struct mlx5_ib_create_srq_resp)));
 	if (!err)
-		KUNIT_EXPECT_EQ(o->mock->test, init.attr.max_wr, 127);
+		KUNIT_EXPECT_EQ(o->mock->test, init.attr.max_wr + 1,
+				roundup_pow_of_two(max_wr + 1));
 	return err;
+}
+
+static int create_srq(struct objects *o)
+{
+	return create_srq_of(o, 100);
+}
+
+/* Half a page of WQEs. */
+static int create_small_srq(struct objects *o)
+{
+	return create_srq_of(o, 63);
 }
 
 static int destroy_srq(struct objects *o)
 {
 	return mlx5_ib_destroy_srq(&o->srq.ibsrq, &o->mock->attrs->driver_udata);
+}
+
+/* The driver's own objects for XRC. */
+static int create_own(struct objects *o)
+{
+	return mlx5_ib_init_xrc(o->mock->dev);
+}
+
+static int destroy_own(struct objects *o)
+{
+	mlx5_ib_cleanup_xrc(o->mock->dev);
+	return 0;
+}
+
+static int create_xrcd(struct objects *o)
+{
+	memset(&o->xrcd, 0, sizeof(o->xrcd));
+	o->xrcd.ibxrcd.device = &o->mock->dev->ib_dev;
+	return mlx5_ib_alloc_xrcd(&o->xrcd.ibxrcd, call(o, NULL, 0, 0));
+}
+
+static int destroy_xrcd(struct objects *o)
+{
+	return mlx5_ib_dealloc_xrcd(&o->xrcd.ibxrcd, &o->mock->attrs->driver_udata);
+}
+
+static int create_xrc_srq(struct objects *o)
+{
+	struct mlx5_ib_create_srq ucmd = {
+		.buf_addr = o->srq_buf, .db_addr = o->srq_db, .uidx = 9,
+	};
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_XRC, .attr = { .max_wr = 20, .max_sge = 1 },
+	};
+
+	memset(&o->srq, 0, sizeof(o->srq));
+	o->srq.ibsrq.device = &o->mock->dev->ib_dev;
+	o->srq.ibsrq.pd = &o->pd.ibpd;
+	o->srq.ibsrq.srq_type = IB_SRQT_XRC;
+	o->srq.ibsrq.ext.cq = &o->cq.ibcq;
+	o->srq.ibsrq.ext.xrc.xrcd = &o->xrcd.ibxrcd;
+	return mlx5_ib_create_srq(&o->srq.ibsrq, &init,
+				  call(o, &ucmd, sizeof(ucmd),
+				       sizeof(struct mlx5_ib_create_srq_resp)));
 }
 
 static int create_one_qp(struct objects *o, struct mlx5_ib_qp *qp)
@@ -192,6 +249,49 @@ static int create_srq_qp(struct objects *o)
 	return err;
 }
 
+static int create_ini(struct objects *o)
+{
+	struct mlx5_ib_create_qp ucmd = {
+		.buf_addr = o->qp_buf, .db_addr = o->qp_db, .sq_wqe_count = 16, .uidx = 5,
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_XRC_INI, .send_cq = &o->cq.ibcq, .cap = { .max_send_wr = 16 },
+	};
+
+	memset(&o->qp, 0, sizeof(o->qp));
+	o->qp.ibqp.device = &o->mock->dev->ib_dev;
+	o->qp.ibqp.pd = &o->pd.ibpd;
+	o->qp.ibqp.qp_type = IB_QPT_XRC_INI;
+	return mlx5_ib_create_qp(&o->qp.ibqp, &init,
+				 call(o, &ucmd, sizeof(ucmd),
+				      sizeof(struct mlx5_ib_create_qp_resp)));
+}
+
+/* As ib_core does it: for no process, with capacities that it has no queues for. */
+static int create_tgt(struct objects *o)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_XRC_TGT, .xrcd = &o->xrcd.ibxrcd,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 7 },
+	};
+	int err;
+
+	memset(&o->qp, 0, sizeof(o->qp));
+	o->qp.ibqp.device = &o->mock->dev->ib_dev;
+	o->qp.ibqp.qp_type = IB_QPT_XRC_TGT;
+	err = mlx5_ib_create_qp(&o->qp.ibqp, &init, NULL);
+	if (!err) {
+		KUNIT_EXPECT_EQ(o->mock->test, init.cap.max_send_wr, 0);
+		KUNIT_EXPECT_EQ(o->mock->test, init.cap.max_recv_wr, 0);
+	}
+	return err;
+}
+
+static int destroy_tgt(struct objects *o)
+{
+	return mlx5_ib_destroy_qp(&o->qp.ibqp, NULL);
+}
+
 static int destroy_qp(struct objects *o)
 {
 	return mlx5_ib_destroy_qp(&o->qp.ibqp, &o->mock->attrs->driver_udata);
@@ -243,6 +343,21 @@ static int need_srq(struct objects *o)
 	return need_cq(o) ?: create_srq(o);
 }
 
+static int need_own(struct objects *o)
+{
+	return create_context(o) ?: create_own(o);
+}
+
+static int need_own_and_cq(struct objects *o)
+{
+	return need_cq(o) ?: create_own(o);
+}
+
+static int need_xrcd(struct objects *o)
+{
+	return need_own_and_cq(o) ?: create_xrcd(o);
+}
+
 static int drop_nothing(struct objects *o)
 {
 	return 0;
@@ -261,6 +376,21 @@ static int drop_cq(struct objects *o)
 static int drop_srq(struct objects *o)
 {
 	return destroy_srq(o) ?: drop_cq(o);
+}
+
+static int drop_own(struct objects *o)
+{
+	return destroy_own(o) ?: destroy_context(o);
+}
+
+static int drop_own_and_cq(struct objects *o)
+{
+	return destroy_own(o) ?: drop_cq(o);
+}
+
+static int drop_xrcd(struct objects *o)
+{
+	return destroy_xrcd(o) ?: drop_own_and_cq(o);
 }
 
 static const struct path_case {
@@ -320,6 +450,26 @@ static const struct path_case {
 	{
 		"RC QP with an SRQ", need_srq, create_srq_qp, destroy_qp, drop_srq, 1, 1,
 		.qp_type = IB_QPT_RC, .num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
+	{
+		"the driver's own objects for XRC", need_context, create_own, destroy_own,
+		destroy_context, 6, 6, .num_bfregs = 16,
+	},
+	{
+		"XRC domain", need_own, create_xrcd, destroy_xrcd, drop_own, 1, 1,
+		.num_bfregs = 16, .destroy_may_fail = true,
+	},
+	{
+		"XRC SRQ", need_xrcd, create_xrc_srq, destroy_srq, drop_xrcd, 1, 1,
+		.num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
+	{
+		"XRC initiator", need_own_and_cq, create_ini, destroy_qp, drop_own_and_cq, 1, 1,
+		.num_bfregs = 16, .answers = true, .destroy_may_fail = true,
+	},
+	{
+		"XRC target", need_xrcd, create_tgt, destroy_tgt, drop_xrcd, 1, 1,
+		.num_bfregs = 16, .destroy_may_fail = true,
 	},
 };
 
@@ -507,11 +657,19 @@ static const struct memory_case {
 	{ "SRQ buffer 32 bytes off a cache line", offsetof(struct objects, srq_buf), MISALIGNED_32,
 	  need_pd, create_srq, drop_pd, -EINVAL },
 	{ "SRQ buffer in the second half of its page", offsetof(struct objects, srq_buf), HALF,
-	  need_pd, create_srq, drop_pd, -EINVAL },
+	  need_pd, create_small_srq, drop_pd, -EINVAL },
 	{ "SRQ buffer of the kernel", offsetof(struct objects, srq_buf), KERNEL,
 	  need_pd, create_srq, drop_pd, -EFAULT },
 	{ "SRQ buffer at the end of the address space", offsetof(struct objects, srq_buf), WRAPS,
 	  need_pd, create_srq, drop_pd, -EINVAL },
+	{ "XRC SRQ buffer that is not mapped", offsetof(struct objects, srq_buf), UNMAPPED,
+	  need_xrcd, create_xrc_srq, drop_xrcd, -EFAULT },
+	{ "XRC SRQ buffer 32 bytes off a cache line", offsetof(struct objects, srq_buf),
+	  MISALIGNED_32, need_xrcd, create_xrc_srq, drop_xrcd, -EINVAL },
+	{ "XRC SRQ record that is not mapped", offsetof(struct objects, srq_db), UNMAPPED,
+	  need_xrcd, create_xrc_srq, drop_xrcd, -EFAULT },
+	{ "buffer of an XRC initiator that is not mapped", offsetof(struct objects, qp_buf),
+	  UNMAPPED, need_own_and_cq, create_ini, drop_own_and_cq, -EFAULT },
 	{ "SRQ record that is not mapped", offsetof(struct objects, srq_db), UNMAPPED,
 	  need_pd, create_srq, drop_pd, -EFAULT },
 	{ "SRQ record 4 bytes off", offsetof(struct objects, srq_db), MISALIGNED_4,
@@ -727,6 +885,140 @@ static void srq_of_the_kernel_or_an_old_device_is_made(struct kunit *test)
 	o->mock->dev->mdev->issi = 1;
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, drop_pd(o), 0);
+}
+
+/*
+ * 32 WQEs of 32 bytes from the middle of a page: an XRC SRQ's context has the bit
+ * for it that an RMP's lacks.
+ */
+static void xrc_srq_is_created_armed_or_queried_wrongly(struct kunit *test)
+{
+	struct ib_srq_attr attr = { .srq_limit = 31 };
+	struct mlx5_ib_create_srq_resp resp;
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+
+	o->srq_buf += PAGE_SIZE / 2;
+	KUNIT_ASSERT_EQ(test, need_xrcd(o) ?: create_xrc_srq(o), 0);
+	mock_read_answer(mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, o->srq.ibsrq.ext.xrc.srq_num, o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x07050000);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x10), 0x05000000);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x10 + 0x04), 0x01000000 | o->xrcd.xrcdn);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x10 + 0x08), 0x80000000 | o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x10 + 0x10), 9);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x10 + 0x18), o->pd.pdn);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, IB_SRQ_LIMIT,
+						 call(o, NULL, 0, 0)), 0);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x07080000);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x04), 1);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x0c), 31);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x07070000);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, attr.max_wr, 31);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
+
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), mock->refuse_err);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, IB_SRQ_LIMIT,
+						 call(o, NULL, 0, 0)), mock->refuse_err);
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, destroy_srq(o) ?: drop_xrcd(o), 0);
+}
+
+/* A context without user indices, and one with: the index that each takes. */
+static void user_index_of_an_xrc_srq_is_misjudged(struct kunit *test)
+{
+	static const struct {
+		u8 cqe_version;
+		u32 uidx;
+		int want;
+	} cases[] = {
+		{ 1, 0xfffffe, 0 }, { 1, 0xffffff, -EINVAL }, { 0, 0xffffff, 0 }, { 0, 9, -EINVAL },
+	};
+	struct mlx5_ib_create_srq ucmd = {};
+	struct ib_srq_init_attr init = { .srq_type = IB_SRQT_XRC, .attr = { .max_wr = 1 } };
+	struct objects *o = make_objects(test);
+	int i;
+
+	KUNIT_ASSERT_EQ(test, need_xrcd(o) ?: create_xrc_srq(o) ?: destroy_srq(o), 0);
+	ucmd.buf_addr = o->srq_buf;
+	ucmd.db_addr = o->srq_db;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		o->mock->context->cqe_version = cases[i].cqe_version;
+		ucmd.uidx = cases[i].uidx;
+		o->mock->num_commands = 0;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init,
+							     call(o, &ucmd, sizeof(ucmd), 8)),
+				    cases[i].want, "case %d", i);
+		KUNIT_EXPECT_EQ(test, o->mock->num_commands, !cases[i].want);
+		if (cases[i].want)
+			continue;
+		KUNIT_EXPECT_EQ(test, dword(o->mock, 0x10 + 0x10), cases[i].uidx);
+		KUNIT_EXPECT_EQ(test, destroy_srq(o), 0);
+	}
+	KUNIT_EXPECT_EQ(test, drop_xrcd(o), 0);
+}
+
+/* What verbs do not give: the driver's SRQ and CQ, and its PD or its empty domain. */
+static void xrc_queue_pair_is_given_something_of_another(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	u32 own_cqn, own_srqn, own_pdn;
+
+	KUNIT_ASSERT_EQ(test, need_xrcd(o) ?: create_tgt(o), 0);
+	/* The mock's numbers are consecutive: a PD, a CQ, two XRCDs and an SRQ at first. */
+	own_pdn = o->pd.pdn + 1;
+	own_cqn = o->cq.mcq.cqn + 1;
+	own_srqn = 0x100;
+	KUNIT_EXPECT_EQ(test, o->xrcd.xrcdn, 0x102);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18), 0x00031800);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x04), own_pdn);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x7c), own_cqn);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x98), 0x102);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x9c), own_cqn);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0xac), 0x01000000 | own_srqn);
+	KUNIT_EXPECT_EQ(test, destroy_tgt(o), 0);
+
+	KUNIT_ASSERT_EQ(test, create_ini(o), 0);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18), 0x00031800);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x04), o->pd.pdn);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x7c), o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x98), 0x101);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x9c), own_cqn);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0xac), 0x01000000 | own_srqn);
+	KUNIT_EXPECT_EQ(test, destroy_qp(o) ?: drop_xrcd(o), 0);
+}
+
+static void xrc_is_made_on_a_device_without(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct mlx5_core_dev *mdev = o->mock->dev->mdev;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, need_xrcd(o) ?: destroy_xrcd(o) ?: destroy_own(o), 0);
+	MLX5_SET(cmd_hca_cap, mdev->caps.hca[MLX5_CAP_GENERAL]->cur, xrc, 0);
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, create_own(o), 0);
+	KUNIT_EXPECT_EQ(test, create_xrcd(o), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, create_xrc_srq(o), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, create_ini(o), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, create_tgt(o), -EOPNOTSUPP);
+	/* An old device has SRQs of another kind, and no XRC on top of them. */
+	MLX5_SET(cmd_hca_cap, mdev->caps.hca[MLX5_CAP_GENERAL]->cur, xrc, 1);
+	mdev->issi = 0;
+	err = create_own(o);
+	mdev->issi = 1;
+	KUNIT_EXPECT_EQ(test, err, 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);
 }
 
 static const struct open_case {
@@ -1036,6 +1328,10 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE(cq_is_created_on_the_wrong_queue_or_page),
 	KUNIT_CASE(srq_is_armed_queried_or_resized_wrongly),
 	KUNIT_CASE(srq_of_the_kernel_or_an_old_device_is_made),
+	KUNIT_CASE(xrc_srq_is_created_armed_or_queried_wrongly),
+	KUNIT_CASE(user_index_of_an_xrc_srq_is_misjudged),
+	KUNIT_CASE(xrc_queue_pair_is_given_something_of_another),
+	KUNIT_CASE(xrc_is_made_on_a_device_without),
 	KUNIT_CASE_PARAM(bad_context_request_reaches_the_firmware, open_gen_params),
 	KUNIT_CASE(library_is_told_another_context),
 	KUNIT_CASE(refused_state_change_is_taken_for_done),

@@ -33,6 +33,8 @@ static const struct {
 	[MOCK_CQ] = { MLX5_CMD_OP_CREATE_CQ, MLX5_CMD_OP_DESTROY_CQ },
 	[MOCK_QP] = { MLX5_CMD_OP_CREATE_QP, MLX5_CMD_OP_DESTROY_QP },
 	[MOCK_RMP] = { MLX5_CMD_OP_CREATE_RMP, MLX5_CMD_OP_DESTROY_RMP },
+	[MOCK_XRCD] = { MLX5_CMD_OP_ALLOC_XRCD, MLX5_CMD_OP_DEALLOC_XRCD },
+	[MOCK_XRC_SRQ] = { MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_DESTROY_XRC_SRQ },
 };
 
 static void create_object(struct mock *mock, enum mock_kind kind, __be32 *out, void *arg)
@@ -128,6 +130,7 @@ static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 	}
 	general = mdev->caps.hca[MLX5_CAP_GENERAL];
 	MLX5_SET(cmd_hca_cap, general->cur, log_max_transport_domain, 16);
+	MLX5_SET(cmd_hca_cap, general->cur, xrc, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, uar_4k, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, bf, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, log_bf_reg_size, 9);

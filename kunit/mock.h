@@ -25,6 +25,8 @@ enum mock_kind {
 	MOCK_CQ,
 	MOCK_QP,
 	MOCK_RMP,
+	MOCK_XRCD,
+	MOCK_XRC_SRQ,
 	MOCK_NUM_KINDS,
 };
 

@@ -57,6 +57,8 @@ static const struct type_case {
 	u32 sqe2rts;
 } type_cases[] = {
 	{ "RC", IB_QPT_RC, 0x1001e, 0x1f, 0x44f, 0x44f, 0x44f, 0x4e },
+	{ "XRC initiator", IB_QPT_XRC_INI, 0x1001e, 0x1f, 0x44f, 0x44f, 0x44f, 0x4e },
+	{ "XRC target", IB_QPT_XRC_TGT, 0x1001e, 0x1f, 0x44f, 0x44f, 0x44f, 0x4e },
 	{ "UC", IB_QPT_UC, 0x10018, 0x19, 0x409, 0x409, 0x409, 0x08 },
 	{ "UD", IB_QPT_UD, 0x10030, 0x30, 0x20, 0x20, 0x20, 0x20 },
 };
@@ -181,6 +183,16 @@ static const struct modify_case {
 		{
 			RC_MIGRATED, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, DBR_HIGH, DBR_LOW,
 			{ 0x18, 0x0000007f }, { 0x90, 0x0003e000 },
+		},
+	},
+	{
+		"XRC to INIT with every right",
+		IB_QPT_XRC_TGT, IB_QPS_RESET, IB_QPS_INIT,
+		IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
+		READ_WRITE_ATOMIC, 0, 0,
+		{
+			{ 0x00, 0x00031800 }, PD, SEND_CQ, RECV_CQ, ACK_FREQ, PORT_ALONE, DBR_HIGH,
+			DBR_LOW, { 0x18, 0x0000007f }, { 0x90, 0x0003e000 },
 		},
 	},
 	{
@@ -442,6 +454,8 @@ static void feature_the_device_lacks_is_accepted(struct kunit *test)
 	attr.qp_access_flags = IB_ACCESS_REMOTE_ATOMIC;
 	mod.mask = IB_QP_ACCESS_FLAGS;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &lacking), -EOPNOTSUPP);
+	mod.qp_type = IB_QPT_XRC_TGT;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &lacking), -EOPNOTSUPP);
 	mod.mask = IB_QP_ALT_PATH;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &lacking), -EOPNOTSUPP);
 	mod.mask = IB_QP_PATH_MIG_STATE;
@@ -682,6 +696,9 @@ static void query_misreads_the_qpc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.timeout, want.timeout);
 	KUNIT_EXPECT_EQ(test, attr.retry_cnt, want.retry_cnt);
 	KUNIT_EXPECT_EQ(test, attr.rnr_retry, want.rnr_retry);
+	KUNIT_EXPECT_EQ(test, attr.max_rd_atomic, 16);
+	attr.max_rd_atomic = 0;
+	mlx5_ib_read_qpc(qpc, IB_QPT_XRC_INI, &attr);
 	KUNIT_EXPECT_EQ(test, attr.max_rd_atomic, 16);
 	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, 4);
 	KUNIT_EXPECT_EQ(test, attr.sq_psn, want.sq_psn);

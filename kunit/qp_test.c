@@ -24,6 +24,7 @@ static const struct mlx5_ib_qp_caps all_caps = {
 	.wq_signature = true,
 	.scatter_cqe = true,
 	.packet_based = true,
+	.xrc = true,
 };
 
 static const struct mlx5_ib_qp_caps no_caps = {
@@ -55,8 +56,9 @@ static const struct create_case {
 	{ "SMI", IB_QPT_SMI, 0, {}, &all_caps, -EOPNOTSUPP },
 	{ "GSI", IB_QPT_GSI, 0, {}, &all_caps, -EOPNOTSUPP },
 	{ "raw packet", IB_QPT_RAW_PACKET, 0, {}, &all_caps, -EOPNOTSUPP },
-	{ "XRC initiator", IB_QPT_XRC_INI, 0, {}, &all_caps, -EOPNOTSUPP },
-	{ "XRC target", IB_QPT_XRC_TGT, 0, {}, &all_caps, -EOPNOTSUPP },
+	{ "XRC initiator", IB_QPT_XRC_INI, 0, {}, &all_caps, 0 },
+	{ "XRC initiator on a device without", IB_QPT_XRC_INI, 0, {}, &no_caps, -EOPNOTSUPP },
+	{ "XRC target of a process", IB_QPT_XRC_TGT, 0, {}, &all_caps, -EOPNOTSUPP },
 	{ "driver", IB_QPT_DRIVER, 0, {}, &all_caps, -EOPNOTSUPP },
 	{ "signed WQEs", IB_QPT_RC, 0, { .flags = SIGNATURE }, &all_caps, 0 },
 	{ "signed WQEs on a device without", IB_QPT_RC, 0, { .flags = SIGNATURE }, &no_caps,
@@ -70,6 +72,8 @@ static const struct create_case {
 	{ "packet based credits of RC", IB_QPT_RC, 0, { .flags = CREDITS }, &all_caps, 0 },
 	{ "packet based credits of UC", IB_QPT_UC, 0, { .flags = CREDITS }, &all_caps, -EINVAL },
 	{ "packet based credits of UD", IB_QPT_UD, 0, { .flags = CREDITS }, &all_caps, -EINVAL },
+	{ "packet based credits of XRC", IB_QPT_XRC_INI, 0, { .flags = CREDITS }, &all_caps,
+	  -EINVAL },
 	{ "packet based credits on a device without", IB_QPT_RC, 0, { .flags = CREDITS },
 	  &no_caps, -EOPNOTSUPP },
 	{ "an undefined library flag", IB_QPT_RC, 0, { .flags = BIT(11) }, &all_caps, -EINVAL },
@@ -124,6 +128,30 @@ static void qp_without_both_cqs_is_accepted(struct kunit *test)
 	init.send_cq = NULL;
 	init.recv_cq = &cq;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EINVAL);
+	/* An initiator receives nothing. */
+	init.qp_type = IB_QPT_XRC_INI;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EINVAL);
+	init.send_cq = &cq;
+	init.recv_cq = NULL;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), 0);
+}
+
+static void target_is_misjudged(struct kunit *test)
+{
+	struct ib_xrcd xrcd = {};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_XRC_TGT, .xrcd = &xrcd, .cap.max_send_wr = U32_MAX,
+	};
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &all_caps), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &no_caps), -EOPNOTSUPP);
+	init.create_flags = BLOCK_LB;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &all_caps), -EINVAL);
+	init.create_flags = BIT(30);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &all_caps), -EOPNOTSUPP);
+	init.create_flags = 0;
+	init.xrcd = NULL;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &all_caps), -EINVAL);
 }
 
 static void qp_that_needs_what_nobody_wrote_is_accepted(struct kunit *test)
@@ -176,6 +204,7 @@ static const struct size_case {
 	u32 sq_offset;
 	u32 buf_size;
 	bool has_srq;
+	enum ib_qp_type type;
 } size_cases[] = {
 	{
 		"no queue at all", {}, {}, 15, 512, 0,
@@ -310,6 +339,16 @@ static const struct size_case {
 		{ .max_recv_wr = 1 }, { .rq_wqe_count = 1, .rq_wqe_shift = 6 }, 15, 512, -EINVAL,
 		.has_srq = true,
 	},
+	{
+		"receives asked of an XRC initiator are ignored",
+		{ .max_send_wr = 64, .max_recv_wr = 1000, .max_recv_sge = 100 },
+		{ .sq_wqe_count = 64 }, 15, 512, 0, 0, 0, 4096, .type = IB_QPT_XRC_INI,
+	},
+	{
+		"a receive queue of an XRC initiator",
+		{}, { .rq_wqe_count = 1, .rq_wqe_shift = 6 }, 15, 512, -EINVAL,
+		.type = IB_QPT_XRC_INI,
+	},
 };
 
 KUNIT_ARRAY_PARAM_DESC(size, size_cases, name);
@@ -320,7 +359,9 @@ static void queue_sizes_are_miscalculated(struct kunit *test)
 	struct mlx5_ib_qp_caps caps = all_caps;
 	struct mlx5_ib_wq_layout wq;
 	struct ib_srq srq = {};
-	struct ib_qp_init_attr init = { .cap = c->cap, .srq = c->has_srq ? &srq : NULL };
+	struct ib_qp_init_attr init = {
+		.cap = c->cap, .srq = c->has_srq ? &srq : NULL, .qp_type = c->type ?: IB_QPT_RC,
+	};
 
 	caps.log_max_qp_sz = c->log_max;
 	caps.max_wqe_sz_rq = c->max_rq_wqe;
@@ -353,6 +394,7 @@ static const struct scatter_case {
 	{ "RC, 128-byte send CQEs alone", IB_QPT_RC, SCATTER, true, 128, 64, 0x22, 1 },
 	{ "RC, the user knows but does not ask", IB_QPT_RC, ALLOW_SCATTER, true, 64, 64, 0, 0 },
 	{ "UD has no payload to spare", IB_QPT_UD, SCATTER, true, 64, 64, 0, 0 },
+	{ "XRC's library cannot read it", IB_QPT_XRC_INI, SCATTER, true, 64, 64, 0, 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(scatter, scatter_cases, name);
@@ -426,6 +468,31 @@ static const struct qpc_case {
 		{
 			{ 0x00, 0x00001800 }, { 0x04, 0x00000001 }, { 0x0c, 0x00000001 },
 			{ 0x7c, 0x00000001 }, { 0x9c, 0x00000002 }, { 0xac, 0x01abcdef },
+		},
+	},
+	{
+		"XRC initiator",
+		{
+			.qp_type = IB_QPT_XRC_INI, .wq = { .sq_wqe_cnt = 1, .buf_size = 64 },
+			.geo = { .page_shift = 12 }, .pdn = 1, .uar_page = 1, .cqn_snd = 1,
+			.cqn_rcv = 2, .has_srq = true, .srqn = 0xabcdef, .xrcdn = 0xffffff,
+		},
+		{
+			{ 0x00, 0x00031800 }, { 0x04, 0x00000001 }, { 0x0c, 0x00000001 },
+			{ 0x7c, 0x00000001 }, { 0x98, 0x00ffffff }, { 0x9c, 0x00000002 },
+			{ 0xac, 0x01abcdef },
+		},
+	},
+	{
+		"XRC target",
+		{
+			.qp_type = IB_QPT_XRC_TGT, .pdn = 1, .uidx = 0xffffff, .cqn_snd = 1,
+			.cqn_rcv = 2, .has_srq = true, .srqn = 3, .xrcdn = 4, .cqe_version = 1,
+		},
+		{
+			{ 0x00, 0x00031800 }, { 0x04, 0x00000001 }, { 0x08, 0x00008000 },
+			{ 0x10, 0x00ffffff }, { 0x7c, 0x00000001 }, { 0x98, 0x00000004 },
+			{ 0x9c, 0x00000002 }, { 0xac, 0x01000003 },
 		},
 	},
 	{
@@ -522,6 +589,7 @@ static void qpc_has_a_bit_out_of_place(struct kunit *test)
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE_PARAM(qp_request_is_misjudged, create_gen_params),
 	KUNIT_CASE(qp_without_both_cqs_is_accepted),
+	KUNIT_CASE(target_is_misjudged),
 	KUNIT_CASE(qp_that_needs_what_nobody_wrote_is_accepted),
 	KUNIT_CASE_PARAM(user_index_is_misjudged, uidx_gen_params),
 	KUNIT_CASE_PARAM(queue_sizes_are_miscalculated, size_gen_params),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of the shared receive queue layout: the library's request, sizes,
- * where the buffer may start, and the RMPC.
+ * where the buffer may start, the RMPC and the context of an XRC SRQ.
  */
 
 #include <kunit/test.h>
@@ -12,10 +12,11 @@
 #include "golden.h"
 
 #define RMPC_SIZE	0xf0
+#define XRC_SRQC_SIZE	0x40
 #define SIGNATURE	MLX5_SRQ_FLAG_SIGNATURE
 
 static const struct mlx5_ib_srq_caps all_caps = {
-	.log_max_srq_sz = 15, .max_wqe_sz_rq = 512, .wq_signature = true,
+	.log_max_srq_sz = 15, .max_wqe_sz_rq = 512, .wq_signature = true, .xrc = true,
 };
 
 static const struct mlx5_ib_srq_caps no_caps = { .log_max_srq_sz = 15, .max_wqe_sz_rq = 512 };
@@ -33,7 +34,9 @@ static const struct request_case {
 	{ "signatures", IB_SRQT_BASIC, { .flags = SIGNATURE }, &all_caps, 0 },
 	{ "signatures that the device lacks", IB_SRQT_BASIC, { .flags = SIGNATURE }, &no_caps,
 	  -EINVAL },
-	{ "an XRC SRQ", IB_SRQT_XRC, {}, &all_caps, -EOPNOTSUPP },
+	{ "an XRC SRQ", IB_SRQT_XRC, {}, &all_caps, 0 },
+	{ "an XRC SRQ that the device lacks", IB_SRQT_XRC, {}, &no_caps, -EOPNOTSUPP },
+	{ "an undefined flag of an XRC SRQ", IB_SRQT_XRC, { .flags = 2 }, &all_caps, -EINVAL },
 	{ "a tag matching SRQ", IB_SRQT_TM, {}, &all_caps, -EOPNOTSUPP },
 	{ "a type that is not there", IB_SRQT_TM + 1, {}, &all_caps, -EOPNOTSUPP },
 	{ "an undefined flag", IB_SRQT_BASIC, { .flags = 2 }, &all_caps, -EINVAL },
@@ -99,13 +102,28 @@ static void srq_sizes_are_miscalculated(struct kunit *test)
 	};
 	struct mlx5_ib_srq_layout wq;
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_srq(&c->attr, &caps, &wq), c->want);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &c->attr, &caps, &wq), c->want);
 	if (c->want)
 		return;
 	KUNIT_EXPECT_EQ(test, wq.wqe_cnt, c->wq.wqe_cnt);
 	KUNIT_EXPECT_EQ(test, wq.wqe_shift, c->wq.wqe_shift);
 	KUNIT_EXPECT_EQ(test, wq.max_gs, c->wq.max_gs);
 	KUNIT_EXPECT_EQ(test, wq.buf_size, c->wq.buf_size);
+}
+
+/* The largest stride that the context of an XRC SRQ can give, and the next. */
+static void xrc_srq_has_a_stride_that_its_context_lacks(struct kunit *test)
+{
+	struct mlx5_ib_srq_caps caps = { .log_max_srq_sz = 15, .max_wqe_sz_rq = 4096 };
+	struct ib_srq_attr attr = { .max_wr = 1, .max_sge = 127 };
+	struct mlx5_ib_srq_layout wq;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_XRC, &attr, &caps, &wq), 0);
+	KUNIT_EXPECT_EQ(test, wq.wqe_shift, 11);
+	KUNIT_EXPECT_EQ(test, wq.max_gs, 127);
+	attr.max_sge = 128;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_XRC, &attr, &caps, &wq), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, &caps, &wq), 0);
 }
 
 /* What is said to fit, fits, and one more does not. */
@@ -118,12 +136,12 @@ static void limit_told_to_the_user_is_another(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, attr.max_wr, 32767);
 	KUNIT_EXPECT_EQ(test, attr.max_sge, 31);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(&attr, &all_caps, &wq), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, &all_caps, &wq), 0);
 	attr.max_wr++;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(&attr, &all_caps, &wq), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, &all_caps, &wq), -EINVAL);
 	attr.max_wr--;
 	attr.max_sge++;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(&attr, &all_caps, &wq), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, &all_caps, &wq), -EINVAL);
 }
 
 static const struct offset_case {
@@ -160,7 +178,7 @@ static void srq_does_not_start_where_its_page_offset_says(struct kunit *test)
 
 static const struct rmpc_case {
 	const char *name;
-	struct mlx5_ib_rmpc_attr attr;
+	struct mlx5_ib_srqc_attr attr;
 	struct golden want[GOLDEN_MAX];
 } rmpc_cases[] = {
 	{
@@ -219,13 +237,68 @@ static void arming_changes_more_of_the_rmpc_than_the_limit(struct kunit *test)
 	expect_golden(test, rmpc, sizeof(rmpc), want);
 }
 
+static const struct xrc_case {
+	const char *name;
+	struct mlx5_ib_srqc_attr attr;
+	struct golden want[GOLDEN_MAX];
+} xrc_cases[] = {
+	{
+		"an XRC SRQ of 256 WQEs",
+		{
+			.wq = { .wqe_cnt = 256, .wqe_shift = 6 }, .geo = { .page_shift = 13 },
+			.pdn = 0x123, .dbr_addr = 0x0123456789abcdc0, .xrcdn = 0x45,
+			.cqn = 0x67, .uidx = 0x89,
+		},
+		{
+			{ 0x00, 0x08000000 }, { 0x04, 0x02000045 }, { 0x08, 0x00000067 },
+			{ 0x10, 0x01000089 }, { 0x18, 0x00000123 }, { 0x28, 0x01234567 },
+			{ 0x2c, 0x89abcdc0 },
+		},
+	},
+	{
+		"one WQE, signatures",
+		{
+			.wq = { .wqe_cnt = 1, .wqe_shift = 5 }, .geo = { .page_shift = 12 },
+			.wq_signature = true,
+		},
+		{ { 0x04, 0x81000000 } },
+	},
+	{
+		"every field at its widest",
+		{
+			.wq = { .wqe_cnt = 32768, .wqe_shift = 11 },
+			.geo = { .page_shift = 75, .page_offset = 63 }, .pdn = 0xffffff,
+			.dbr_addr = 0xfffffffffffffffc, .wq_signature = true, .xrcdn = 0xffffff,
+			.cqn = 0xffffff, .uidx = 0xffffff,
+		},
+		{
+			{ 0x00, 0x0f000000 }, { 0x04, 0x87ffffff }, { 0x08, 0xfcffffff },
+			{ 0x10, 0x3fffffff }, { 0x18, 0x00ffffff }, { 0x28, 0xffffffff },
+			{ 0x2c, 0xfffffffc },
+		},
+	},
+};
+
+KUNIT_ARRAY_PARAM_DESC(xrc, xrc_cases, name);
+
+static void xrc_srqc_has_a_bit_out_of_place(struct kunit *test)
+{
+	const struct xrc_case *c = test->param_value;
+	u32 srqc[XRC_SRQC_SIZE / 4] = {};
+
+	mlx5_ib_fill_xrc_srqc(srqc, &c->attr);
+	expect_golden(test, srqc, sizeof(srqc), c->want);
+}
+
 static struct kunit_case srq_cases[] = {
 	KUNIT_CASE_PARAM(srq_request_is_misjudged, request_gen_params),
 	KUNIT_CASE_PARAM(srq_sizes_are_miscalculated, size_gen_params),
+	KUNIT_CASE(xrc_srq_has_a_stride_that_its_context_lacks),
 	KUNIT_CASE(limit_told_to_the_user_is_another),
 	KUNIT_CASE_PARAM(srq_does_not_start_where_its_page_offset_says, offset_gen_params),
 	KUNIT_CASE_PARAM(rmpc_has_a_bit_out_of_place, rmpc_gen_params),
 	KUNIT_CASE(arming_changes_more_of_the_rmpc_than_the_limit),
+	KUNIT_CASE_PARAM(xrc_srqc_has_a_bit_out_of_place, xrc_gen_params),
 	{}
 };
 

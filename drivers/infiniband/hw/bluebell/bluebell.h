@@ -23,6 +23,7 @@ struct mlx5_ib_mkey_cache;
 struct mlx5_ib_odp;
 struct mlx5_ib_umr;
 struct mlx5_ib_user_db_page;
+struct mlx5_ib_xrc;
 
 /**
  * struct mlx5_ib_db - a doorbell record of a user
@@ -42,6 +43,7 @@ struct mlx5_ib_db {
 #include "srq.h"
 #include "odp.h"
 #include "umr_qp.h"
+#include "xrc.h"
 
 /**
  * struct mlx5_ib_dev - one HCA
@@ -57,6 +59,8 @@ struct mlx5_ib_db {
  *	cannot. Constant while the device is registered
  * @mkey_cache: free keys for it; there if @umr is
  * @odp: pages memory in; NULL if the device cannot. Constant as @umr is
+ * @xrc: the driver's own objects for XRC queue pairs; NULL if the device has no XRC.
+ *	Constant as @umr is
  * @dump_fill_mkey: key that takes and gives nothing, valid if @has_dump_fill
  * @has_dump_fill: the device has such a key
  * @sys_image_guid: of the box the device is in
@@ -73,6 +77,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_umr *umr;
 	struct mlx5_ib_mkey_cache *mkey_cache;
 	struct mlx5_ib_odp *odp;
+	struct mlx5_ib_xrc *xrc;
 	u32 dump_fill_mkey;
 	bool has_dump_fill;
 	__be64 sys_image_guid;

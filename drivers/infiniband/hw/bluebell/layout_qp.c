@@ -41,6 +41,22 @@
 	(IB_QP_CREATE_CROSS_CHANNEL | IB_QP_CREATE_MANAGED_SEND |	\
 	 IB_QP_CREATE_MANAGED_RECV)
 
+/**
+ * mlx5_ib_qp_is_xrc - is it half of an extended reliable connection?
+ * @type: QP type
+ *
+ * Return: true for the initiator and the target of one.
+ */
+bool mlx5_ib_qp_is_xrc(enum ib_qp_type type)
+{
+	return type == IB_QPT_XRC_INI || type == IB_QPT_XRC_TGT;
+}
+
+static bool is_reliable(enum ib_qp_type type)
+{
+	return type == IB_QPT_RC || mlx5_ib_qp_is_xrc(type);
+}
+
 static int check_create_flags(const struct ib_qp_init_attr *init,
 			      const struct mlx5_ib_qp_caps *caps)
 {
@@ -75,12 +91,15 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,
 			    const struct mlx5_ib_qp_caps *caps)
 {
+	bool ini = init->qp_type == IB_QPT_XRC_INI;
+
 	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&
-	    init->qp_type != IB_QPT_UD)
+	    init->qp_type != IB_QPT_UD && !(ini && caps->xrc))
 		return -EOPNOTSUPP;
 	if (init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq)
+	/* An initiator does not receive. */
+	if (!init->send_cq || (!ini && !init->recv_cq))
 		return -EINVAL;
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
 	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
@@ -96,6 +115,23 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 		if (!caps->packet_based)
 			return -EOPNOTSUPP;
 	}
+	return check_create_flags(init, caps);
+}
+
+/**
+ * mlx5_ib_qp_check_tgt - check a request for the target of an XRC connection
+ * @init: verbs attributes; capacities are ignored, as it has no queues
+ * @caps: what the device can do
+ *
+ * Return: 0; -EOPNOTSUPP for a feature that this driver or device does not have;
+ * -EINVAL for a request that means nothing.
+ */
+int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_ib_qp_caps *caps)
+{
+	if (!caps->xrc)
+		return -EOPNOTSUPP;
+	if (!init->xrcd)
+		return -EINVAL;
 	return check_create_flags(init, caps);
 }
 
@@ -139,8 +175,8 @@ static int calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 	const struct ib_qp_cap *cap = &init->cap;
 	u32 entries;
 
-	/* With an SRQ, capacities of a receive queue are ignored. */
-	if (init->srq)
+	/* With an SRQ, capacities of a receive queue are ignored; an initiator has none. */
+	if (init->srq || init->qp_type == IB_QPT_XRC_INI)
 		return ucmd->rq_wqe_count ? -EINVAL : 0;
 	if (!ucmd->rq_wqe_count)
 		return cap->max_recv_wr ? -EINVAL : 0;
@@ -227,14 +263,14 @@ int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_i
  *
  * A read's payload must not stay in a CQE that is never written, so the
  * requester's half needs every request to complete, or the user's word that he
- * knows.
+ * knows. The library cannot find where the payload of an XRC initiator goes.
  */
 void mlx5_ib_scatter_to_cqe(enum ib_qp_type type, u32 flags, bool sig_all, int scqe_sz, int rcqe_sz,
 			    struct mlx5_ib_qpc_attr *attr)
 {
 	attr->cs_req = MLX5_QPC_CS_REQ_DISABLE;
 	attr->cs_res = MLX5_QPC_CS_RES_DISABLE;
-	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE) || type == IB_QPT_UD)
+	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE) || type == IB_QPT_UD || mlx5_ib_qp_is_xrc(type))
 		return;
 
 	attr->cs_res = rcqe_sz == 128 ? MLX5_QPC_CS_RES_UP_TO_64B : MLX5_QPC_CS_RES_UP_TO_32B;
@@ -250,6 +286,9 @@ static u8 service_type(enum ib_qp_type type)
 		return MLX5_QP_ST_RC;
 	case IB_QPT_UC:
 		return MLX5_QP_ST_UC;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return MLX5_QP_ST_XRC;
 	default:
 		return MLX5_QP_ST_UD;
 	}
@@ -299,6 +338,7 @@ void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 	MLX5_SET(qpc, qpc, ts_format, attr->ts_format);
 	MLX5_SET(qpc, qpc, cs_req, attr->cs_req);
 	MLX5_SET(qpc, qpc, cs_res, attr->cs_res);
+	MLX5_SET(qpc, qpc, xrcd, attr->xrcdn);
 	fill_qpc_queues(qpc, attr);
 
 	if (attr->cqe_version)
@@ -322,7 +362,7 @@ void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 
 #define OPT_ACCESS (MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
 
-/* The three service types, as columns of the transition table. */
+/* Service types, as columns of the transition table; XRC is as RC. */
 enum { COL_RC, COL_UC, COL_UD, NUM_COL };
 
 struct transition_row {
@@ -420,7 +460,7 @@ struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib
 	}
 
 	row = &transitions[cur][next];
-	col = type == IB_QPT_RC ? COL_RC : type == IB_QPT_UC ? COL_UC : COL_UD;
+	col = is_reliable(type) ? COL_RC : type == IB_QPT_UC ? COL_UC : COL_UD;
 	t.opcode = row->opcode;
 	t.opt_allowed = row->opt[col];
 	return t;
@@ -651,7 +691,7 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 		if (attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
 			return -EINVAL;
 		if ((attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) &&
-		    mod->qp_type == IB_QPT_RC && !caps->atomic_mode)
+		    is_reliable(mod->qp_type) && !caps->atomic_mode)
 			return -EOPNOTSUPP;
 	}
 	return check_path_attr(attr, mask, caps);
@@ -866,7 +906,7 @@ void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *
 	attr->port_num = MLX5_GET(ads, prim, vhca_port_num);
 	attr->timeout = MLX5_GET(ads, prim, ack_timeout);
 
-	if (type == IB_QPT_RC) {
+	if (is_reliable(type)) {
 		attr->max_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_sra_max);
 		attr->max_dest_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_rra_max);
 	}

@@ -37,6 +37,7 @@
  * @scatter_cqe: short payloads may be delivered in the CQE
  * @packet_based: packet-based credits exist
  * @ece: enhanced connection establishment options exist
+ * @xrc: XRC queue pairs exist
  * @ts_format: timestamp format of a QP that asks for none in particular
  */
 struct mlx5_ib_qp_caps {
@@ -59,6 +60,7 @@ struct mlx5_ib_qp_caps {
 	bool scatter_cqe;
 	bool packet_based;
 	bool ece;
+	bool xrc;
 	u8 ts_format;
 };
 
@@ -82,7 +84,7 @@ struct mlx5_ib_wq_layout {
 
 /**
  * struct mlx5_ib_qpc_attr - everything CREATE_QP writes into a QPC
- * @qp_type: IB_QPT_RC, IB_QPT_UC or IB_QPT_UD
+ * @qp_type: type
  * @wq: sizes of the queues
  * @geo: page geometry of the buffer, meaningless if wq.buf_size is 0
  * @pdn: protection domain number
@@ -92,6 +94,7 @@ struct mlx5_ib_wq_layout {
  * @cqn_rcv: receive CQ
  * @has_srq: it receives from an SRQ
  * @srqn: number of the SRQ
+ * @xrcdn: XRC domain, of an XRC queue pair
  * @dbr_addr: DMA address of the doorbell record
  * @create_flags: enum ib_qp_create_flags
  * @vendor_flags: MLX5_QP_FLAG_* in effect
@@ -111,6 +114,7 @@ struct mlx5_ib_qpc_attr {
 	u32 cqn_rcv;
 	bool has_srq;
 	u32 srqn;
+	u32 xrcdn;
 	u64 dbr_addr;
 	u32 create_flags;
 	u32 vendor_flags;
@@ -132,7 +136,7 @@ struct mlx5_ib_qp_transition {
 
 /**
  * struct mlx5_ib_qp_modify - what a state change needs besides its attributes
- * @qp_type: IB_QPT_RC, IB_QPT_UC or IB_QPT_UD
+ * @qp_type: type
  * @cur: state before
  * @next: state after
  * @mask: enum ib_qp_attr_mask
@@ -163,6 +167,8 @@ struct mlx5_ib_qp_modify {
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,
 			    const struct mlx5_ib_qp_caps *caps);
+bool mlx5_ib_qp_is_xrc(enum ib_qp_type type);
+int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_ib_qp_caps *caps);
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version);
 int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq);

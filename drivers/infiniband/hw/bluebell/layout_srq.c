@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queue layout: sizes, the library's request, and the RMPC. Pure
- * functions only.
+ * Shared receive queue layout: sizes, the library's request, the RMPC, and the
+ * context of an XRC SRQ. Pure functions only.
  */
 
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -15,6 +16,9 @@
 /* A WQE names the next one in 16 bits, and the interface's SRQC has four for the log. */
 #define MAX_LOG_SIZE		15
 #define MIN_STRIDE		32
+/* The context of an XRC SRQ counts the log of its stride from here, in three bits. */
+#define XRC_STRIDE_SHIFT	4
+#define XRC_MAX_STRIDE		BIT(XRC_STRIDE_SHIFT + 7)
 /* wq.page_offset has five bits, one less than the same field of other contexts. */
 #define MAX_WQ_PAGE_OFFSET	31
 
@@ -60,7 +64,7 @@ u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_srq_caps *caps)
 int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
 			     const struct mlx5_ib_srq_caps *caps)
 {
-	if (type != IB_SRQT_BASIC)
+	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->xrc))
 		return -EOPNOTSUPP;
 	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
 		return -EINVAL;
@@ -71,6 +75,7 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 
 /**
  * mlx5_ib_calc_srq - lay the WQEs out as the library has done
+ * @type: IB_SRQT_BASIC or IB_SRQT_XRC
  * @attr: requests and entries asked for
  * @caps: what the device can do
  * @wq: the result
@@ -81,8 +86,8 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
  *
  * Return: 0, or -EINVAL for more than the device has.
  */
-int mlx5_ib_calc_srq(const struct ib_srq_attr *attr, const struct mlx5_ib_srq_caps *caps,
-		     struct mlx5_ib_srq_layout *wq)
+int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
+		     const struct mlx5_ib_srq_caps *caps, struct mlx5_ib_srq_layout *wq)
 {
 	u32 stride;
 
@@ -93,6 +98,8 @@ int mlx5_ib_calc_srq(const struct ib_srq_attr *attr, const struct mlx5_ib_srq_ca
 	stride = sizeof(struct mlx5_wqe_srq_next_seg) +
 		 attr->max_sge * sizeof(struct mlx5_wqe_data_seg);
 	stride = roundup_pow_of_two(max(stride, MIN_STRIDE));
+	if (type == IB_SRQT_XRC && stride > XRC_MAX_STRIDE)
+		return -EINVAL;
 	wq->wqe_cnt = roundup_pow_of_two(attr->max_wr + 1);
 	wq->wqe_shift = ilog2(stride);
 	wq->max_gs = (stride - sizeof(struct mlx5_wqe_srq_next_seg)) /
@@ -126,7 +133,7 @@ int mlx5_ib_fit_wq_offset(struct mlx5_ib_buf_geometry *geo)
  * @rmpc: zeroed struct mlx5_ifc_rmpc_bits
  * @attr: what to write
  */
-void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_rmpc_attr *attr)
+void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr)
 {
 	void *wq = MLX5_ADDR_OF(rmpc, rmpc, wq);
 
@@ -139,6 +146,26 @@ void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_rmpc_attr *attr)
 	MLX5_SET(wq, wq, log_wq_stride, attr->wq.wqe_shift);
 	MLX5_SET(wq, wq, log_wq_pg_sz, attr->geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
 	MLX5_SET(wq, wq, log_wq_sz, ilog2(attr->wq.wqe_cnt));
+}
+
+/**
+ * mlx5_ib_fill_xrc_srqc - build the context of a new XRC SRQ
+ * @srqc: zeroed struct mlx5_ifc_xrc_srqc_bits
+ * @attr: what to write
+ */
+void mlx5_ib_fill_xrc_srqc(void *srqc, const struct mlx5_ib_srqc_attr *attr)
+{
+	MLX5_SET(xrc_srqc, srqc, log_xrc_srq_size, ilog2(attr->wq.wqe_cnt));
+	MLX5_SET(xrc_srqc, srqc, wq_signature, attr->wq_signature);
+	MLX5_SET(xrc_srqc, srqc, log_rq_stride, attr->wq.wqe_shift - XRC_STRIDE_SHIFT);
+	MLX5_SET(xrc_srqc, srqc, xrcd, attr->xrcdn);
+	MLX5_SET(xrc_srqc, srqc, page_offset, attr->geo.page_offset);
+	MLX5_SET(xrc_srqc, srqc, cqn, attr->cqn);
+	MLX5_SET(xrc_srqc, srqc, log_page_size, attr->geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+	MLX5_SET(xrc_srqc, srqc, user_index, attr->uidx);
+	MLX5_SET(xrc_srqc, srqc, pd, attr->pdn);
+	MLX5_SET(xrc_srqc, srqc, db_record_addr_h, attr->dbr_addr >> 32);
+	MLX5_SET(xrc_srqc, srqc, db_record_addr_l, (u32)attr->dbr_addr >> 2);
 }
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Shared receive queue layout: sizes, the library's request, and the RMPC. Pure
- * functions only.
+ * Shared receive queue layout: sizes, the library's request, the RMPC, and the
+ * context of an XRC SRQ. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_SRQ_H
@@ -19,12 +19,14 @@
  * @log_max_srq_sz: log2 of the most WQEs
  * @max_wqe_sz_rq: bytes of the largest receive WQE
  * @wq_signature: WQEs may carry a signature
+ * @xrc: XRC SRQs exist
  */
 struct mlx5_ib_srq_caps {
 	u8 log_max_srq;
 	u8 log_max_srq_sz;
 	u16 max_wqe_sz_rq;
 	bool wq_signature;
+	bool xrc;
 };
 
 /**
@@ -42,29 +44,36 @@ struct mlx5_ib_srq_layout {
 };
 
 /**
- * struct mlx5_ib_rmpc_attr - everything CREATE_RMP writes into an RMPC
+ * struct mlx5_ib_srqc_attr - everything that goes into the context of a new SRQ
  * @wq: sizes of the queue
  * @geo: page geometry of the buffer
  * @pdn: protection domain number
  * @dbr_addr: DMA address of the doorbell record
  * @wq_signature: WQEs carry a signature
+ * @xrcdn: XRC domain of an XRC SRQ
+ * @cqn: its CQ
+ * @uidx: its user index
  */
-struct mlx5_ib_rmpc_attr {
+struct mlx5_ib_srqc_attr {
 	struct mlx5_ib_srq_layout wq;
 	struct mlx5_ib_buf_geometry geo;
 	u32 pdn;
 	u64 dbr_addr;
 	bool wq_signature;
+	u32 xrcdn;
+	u32 cqn;
+	u32 uidx;
 };
 
 u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_srq_caps *caps);
 u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_srq_caps *caps);
 int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
 			     const struct mlx5_ib_srq_caps *caps);
-int mlx5_ib_calc_srq(const struct ib_srq_attr *attr, const struct mlx5_ib_srq_caps *caps,
-		     struct mlx5_ib_srq_layout *wq);
+int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
+		     const struct mlx5_ib_srq_caps *caps, struct mlx5_ib_srq_layout *wq);
 int mlx5_ib_fit_wq_offset(struct mlx5_ib_buf_geometry *geo);
-void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_rmpc_attr *attr);
+void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr);
+void mlx5_ib_fill_xrc_srqc(void *srqc, const struct mlx5_ib_srqc_attr *attr);
 void mlx5_ib_fill_rmpc_limit(void *rmpc, u16 limit);
 
 #endif /* BLUEBELL_LAYOUT_SRQ_H */

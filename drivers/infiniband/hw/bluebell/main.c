@@ -65,6 +65,9 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.query_qp = mlx5_ib_query_qp,
 	.destroy_qp = mlx5_ib_destroy_qp,
 
+	.alloc_xrcd = mlx5_ib_alloc_xrcd,
+	.dealloc_xrcd = mlx5_ib_dealloc_xrcd,
+
 	.create_srq = mlx5_ib_create_srq,
 	.modify_srq = mlx5_ib_modify_srq,
 	.query_srq = mlx5_ib_query_srq,
@@ -90,6 +93,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, mlx5_ib_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, mlx5_ib_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, mlx5_ib_ucontext, ibucontext),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, mlx5_ib_xrcd, ibxrcd),
 };
 
 static const struct uapi_definition mlx5_ib_defs[] = {
@@ -136,6 +140,8 @@ static int register_device(struct mlx5_ib_dev *dev)
 	if (!err)
 		err = mlx5_ib_init_srq_events(dev);
 	if (!err)
+		err = mlx5_ib_init_xrc(dev);
+	if (!err)
 		err = mlx5_ib_init_dm(dev);
 	if (!err)
 		err = mlx5_ib_init_umr(dev);
@@ -150,6 +156,7 @@ static int register_device(struct mlx5_ib_dev *dev)
 		mlx5_ib_cleanup_mkey_cache(dev);
 		mlx5_ib_cleanup_umr(dev);
 		mlx5_ib_cleanup_dm(dev);
+		mlx5_ib_cleanup_xrc(dev);
 		mlx5_ib_cleanup_event_table(&dev->srq_events, dev->mdev);
 		mlx5_ib_cleanup_event_table(&dev->qp_events, dev->mdev);
 		return err;
@@ -194,6 +201,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 	mlx5_ib_cleanup_mkey_cache(dev);
 	mlx5_ib_cleanup_umr(dev);
 	mlx5_ib_cleanup_dm(dev);
+	mlx5_ib_cleanup_xrc(dev);
 	mlx5_ib_cleanup_event_table(&dev->srq_events, dev->mdev);
 	mlx5_ib_cleanup_event_table(&dev->qp_events, dev->mdev);
 	ib_dealloc_device(&dev->ib_dev);

@@ -462,6 +462,8 @@ static void get_caps(struct mlx5_core_dev *mdev, struct ib_odp_caps *caps)
 		mlx5_ib_odp_service_caps(MLX5_ADDR_OF(odp_scheme_cap, scheme, rc_odp_caps));
 	caps->per_transport_caps.ud_odp_caps =
 		mlx5_ib_odp_service_caps(MLX5_ADDR_OF(odp_scheme_cap, scheme, ud_odp_caps));
+	caps->per_transport_caps.xrc_odp_caps =
+		mlx5_ib_odp_service_caps(MLX5_ADDR_OF(odp_scheme_cap, scheme, xrc_odp_caps));
 }
 
 static void free_odp(struct mlx5_ib_odp *odp)

@@ -32,8 +32,9 @@ static u16 pkey_table_len(struct mlx5_ib_dev *dev)
 	return mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(dev->mdev, pkey_table_size));
 }
 
-static u64 device_cap_flags(struct mlx5_core_dev *mdev)
+static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 {
+	struct mlx5_core_dev *mdev = dev->mdev;
 	u64 flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
 		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
 		    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
@@ -46,6 +47,8 @@ static u64 device_cap_flags(struct mlx5_core_dev *mdev)
 		flags |= IB_DEVICE_AUTO_PATH_MIG;
 	if (MLX5_CAP_GEN(mdev, end_pad))
 		flags |= IB_DEVICE_PCI_WRITE_END_PADDING;
+	if (mlx5_ib_has_xrc(dev))
+		flags |= IB_DEVICE_XRC;
 	return flags;
 }
 
@@ -163,7 +166,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	fill_queue_limits(mdev, props);
 	fill_srq_limits(dev, props);
 	fill_atomics(mdev, props);
-	props->device_cap_flags = device_cap_flags(mdev);
+	props->device_cap_flags = device_cap_flags(dev);
 	props->kernel_cap_flags = MLX5_CAP_GEN(mdev, block_lb_mc) ?
 				  IBK_BLOCK_MULTICAST_LOOPBACK : 0;
 	props->max_mr_size = ~0ULL;

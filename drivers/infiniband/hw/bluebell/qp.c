@@ -43,6 +43,7 @@ void mlx5_ib_get_qp_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_qp_caps *caps)
 		.scatter_cqe = MLX5_CAP_GEN(mdev, sctr_data_cqe),
 		.packet_based = MLX5_CAP_GEN(mdev, qp_packet_based),
 		.ece = MLX5_CAP_GEN(mdev, ece_support),
+		.xrc = mlx5_ib_has_xrc(dev),
 		.ts_format = mlx5_get_qp_default_ts(mdev),
 	};
 	if (MLX5_CAP_GEN(mdev, atomic) &&
@@ -154,12 +155,13 @@ static void init_qp(struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init)
 
 static u8 choose_ts_format(const struct ib_qp_init_attr *init, const struct mlx5_ib_qp_caps *caps)
 {
-	if (to_mcq(init->send_cq)->real_time || to_mcq(init->recv_cq)->real_time)
+	if (to_mcq(init->send_cq)->real_time ||
+	    (init->recv_cq && to_mcq(init->recv_cq)->real_time))
 		return MLX5_TIMESTAMP_FORMAT_REAL_TIME;
 	return caps->ts_format;
 }
 
-/* Create the QP at the device and make it known to events and to the user. */
+/* Create the QP at the device and make it known to events and to the user, if he is here. */
 static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			      const struct mlx5_ib_qpc_attr *attr, u32 npas, u32 ece,
 			      u32 bfreg_index, struct ib_udata *udata)
@@ -174,10 +176,14 @@ static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (err)
 		goto err_destroy;
 	resp.ece_options = ece;
-	err = ib_respond_udata(udata, resp);
+	if (udata)
+		err = ib_respond_udata(udata, resp);
 	if (err)
 		goto err_remove;
 	qp->ibqp.qp_num = qp->qpn;
+	qp->pdn = attr->pdn;
+	qp->cqn_snd = attr->cqn_snd;
+	qp->cqn_rcv = attr->cqn_rcv;
 	return 0;
 
 err_remove:
@@ -195,7 +201,7 @@ static int create_user_qp(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 								  ibucontext);
 	u32 flags = mlx5_ib_qp_effective_flags(ucmd->flags, caps);
 	struct mlx5_ib_cq *scq = to_mcq(init->send_cq);
-	struct mlx5_ib_cq *rcq = to_mcq(init->recv_cq);
+	struct mlx5_ib_cq *rcq = init->recv_cq ? to_mcq(init->recv_cq) : NULL;
 	struct mlx5_ib_qpc_attr attr = {
 		.qp_type = init->qp_type,
 		.wq = qp->wq,
@@ -203,7 +209,7 @@ static int create_user_qp(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 		.uidx = ucmd->uidx,
 		.cqe_version = ctx->cqe_version,
 		.cqn_snd = scq->mcq.cqn,
-		.cqn_rcv = rcq->mcq.cqn,
+		.cqn_rcv = rcq ? rcq->mcq.cqn : 0,
 		.create_flags = init->create_flags,
 		.vendor_flags = flags,
 		.ts_format = choose_ts_format(init, caps),
@@ -216,8 +222,10 @@ static int create_user_qp(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 		attr.has_srq = true;
 		attr.srqn = to_msrq(init->srq)->srqn;
 	}
+	if (mlx5_ib_qp_is_xrc(init->qp_type))
+		mlx5_ib_fill_xrc_attr(dev, init, &attr);
 	mlx5_ib_scatter_to_cqe(init->qp_type, flags, init->sq_sig_type == IB_SIGNAL_ALL_WR,
-			       scq->cqe_size, rcq->cqe_size, &attr);
+			       scq->cqe_size, rcq ? rcq->cqe_size : 0, &attr);
 	err = take_resources(dev, ctx, qp, ucmd, &attr, &npas, &bfreg_index);
 	if (!err) {
 		attr.dbr_addr = qp->db.dma;
@@ -228,17 +236,42 @@ static int create_user_qp(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	return err;
 }
 
+/*
+ * The target of an XRC connection belongs to its domain and not to the process
+ * that made it, so ib_core comes without one. It has nothing of a process's.
+ */
+static int create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+		      struct ib_qp_init_attr *init, const struct mlx5_ib_qp_caps *caps)
+{
+	struct mlx5_ib_qpc_attr attr = {
+		.qp_type = IB_QPT_XRC_TGT,
+		.uidx = MLX5_IB_DEFAULT_UIDX,
+		.cqe_version = caps->cqe_version,
+		.create_flags = init->create_flags,
+		.ts_format = caps->ts_format,
+	};
+	int err;
+
+	err = mlx5_ib_qp_check_tgt(init, caps);
+	if (err)
+		return err;
+	init->cap = (struct ib_qp_cap){};
+	init_qp(qp, init);
+	mlx5_ib_fill_xrc_attr(dev, init, &attr);
+	return create_and_respond(dev, qp, &attr, 0, 0, 0, NULL);
+}
+
 /**
  * mlx5_ib_create_qp - create a queue pair for a user
  * @ibqp: the object, zeroed but for what ib_core sets
  * @init: type, CQs, capacities, flags
- * @udata: struct mlx5_ib_create_qp
+ * @udata: struct mlx5_ib_create_qp; NULL for the target of an XRC connection
  *
  * Implements ibv_create_qp(3) with CREATE_QP (struct
  * mlx5_ifc_create_qp_in_bits). May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a kernel consumer, another type than RC, UC or
- * UD, or a feature that is not there; -EINVAL for a request that means nothing,
+ * Return: 0; -EOPNOTSUPP for a kernel consumer, another type than RC, UC, UD
+ * or XRC, or a feature that is not there; -EINVAL for a request that means nothing,
  * queues that do not fit, or a doorbell register that is not the user's;
  * -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not
  * have; or the errno of a firmware refusal.
@@ -253,16 +286,19 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 	struct mlx5_ib_qp_caps caps;
 	int err;
 
+	mlx5_ib_get_qp_caps(dev, &caps);
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return create_tgt(dev, qp, init, &caps);
 	if (!udata)
 		return -EOPNOTSUPP;
 	/* Refused by type first: other types come with other requests. */
-	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC && init->qp_type != IB_QPT_UD)
+	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&
+	    init->qp_type != IB_QPT_UD && init->qp_type != IB_QPT_XRC_INI)
 		return -EOPNOTSUPP;
 	err = ib_copy_validate_udata_in(udata, ucmd, flags);
 	if (err)
 		return err;
 
-	mlx5_ib_get_qp_caps(dev, &caps);
 	err = mlx5_ib_qp_check_create(init, &ucmd, &caps);
 	if (err)
 		return err;
@@ -328,6 +364,7 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->send_cq = ibqp->send_cq;
 	init->recv_cq = ibqp->recv_cq;
 	init->srq = ibqp->srq;
+	init->xrcd = ibqp->xrcd;
 	init->cap = attr->cap;
 	init->sq_sig_type = qp->sq_sig_type;
 	init->create_flags = qp->create_flags;
@@ -337,7 +374,8 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 /**
  * mlx5_ib_destroy_qp - destroy a queue pair
  * @ibqp: the queue pair
- * @udata: of the user whose queue pair it is
+ * @udata: of the user whose queue pair it is; NULL for the target of an XRC
+ *	connection
  *
  * When it returns no event is being delivered. May sleep.
  *

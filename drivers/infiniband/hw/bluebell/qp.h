@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pairs of user space (RC, UC, UD), and address handles.
+ * Queue pairs of user space (RC, UC, UD, XRC), and address handles.
  */
 
 #ifndef BLUEBELL_QP_H
@@ -22,6 +22,9 @@ struct mlx5_user_mmap_entry;
  * struct mlx5_ib_qp - queue pair of a user
  * @ibqp: verbs object; ib_core allocates and frees the whole
  * @qpn: number
+ * @pdn: its protection domain
+ * @cqn_snd: its send CQ
+ * @cqn_rcv: its receive CQ
  * @source: finds it by number until it is destroyed, and delivers its events
  * @mutex: guards the state below; held across the state-change command, so
  *	that @state is the state the device has been told
@@ -43,6 +46,9 @@ struct mlx5_user_mmap_entry;
 struct mlx5_ib_qp {
 	struct ib_qp ibqp;
 	u32 qpn;
+	u32 pdn;
+	u32 cqn_snd;
+	u32 cqn_rcv;
 	struct mlx5_ib_event_source source;
 	struct mutex mutex; /* held across state changes; guards state to port */
 	enum ib_qp_state state;

@@ -39,9 +39,9 @@ static void fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp *
 		.cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state,
 		.mask = mask,
 		.attr = attr,
-		.pdn = to_mpd(qp->ibqp.pd)->pdn,
-		.cqn_snd = to_mcq(qp->ibqp.send_cq)->mcq.cqn,
-		.cqn_rcv = to_mcq(qp->ibqp.recv_cq)->mcq.cqn,
+		.pdn = qp->pdn,
+		.cqn_snd = qp->cqn_snd,
+		.cqn_rcv = qp->cqn_rcv,
 		.dbr_addr = qp->db.dma,
 		.access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access,
 		.dest_rd_atomic = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :

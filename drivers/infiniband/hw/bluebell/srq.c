@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Shared receive queues of user space: create, arm, query and destroy them, and
- * find them when the device raises an event. To the device such a queue is an
- * RMP, a receive memory pool.
+ * find them when the device raises an event. To the device a basic one is an RMP,
+ * a receive memory pool; an XRC SRQ is an object of its own kind.
  */
 
 #include <linux/mlx5/driver.h>
@@ -41,11 +41,17 @@ void mlx5_ib_get_srq_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_srq_caps *caps
 		.log_max_srq_sz = MLX5_CAP_GEN(mdev, log_max_srq_sz),
 		.max_wqe_sz_rq = MLX5_CAP_GEN(mdev, max_wqe_sz_rq),
 		.wq_signature = MLX5_CAP_GEN(mdev, wq_signature),
+		.xrc = mlx5_ib_has_xrc(dev),
 	};
 }
 
-static int create_rmp_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-			  const struct mlx5_ib_rmpc_attr *attr, u32 npas)
+static bool is_xrc(const struct mlx5_ib_srq *srq)
+{
+	return srq->ibsrq.srq_type == IB_SRQT_XRC;
+}
+
+static int create_rmp(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+		      const struct mlx5_ib_srqc_attr *attr, u32 npas)
 {
 	size_t inlen = MLX5_ST_SZ_BYTES(create_rmp_in) + sizeof(__be64) * npas;
 
@@ -59,15 +65,43 @@ static int create_rmp_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 	return mlx5_fw_create_rmp(dev, in, inlen, &srq->srqn);
 }
 
+static int create_xrc_srq(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+			  const struct mlx5_ib_srqc_attr *attr, u32 npas)
+{
+	size_t inlen = MLX5_ST_SZ_BYTES(create_xrc_srq_in) + sizeof(__be64) * npas;
+
+	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+
+	if (!in)
+		return -ENOMEM;
+	mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry), attr);
+	mlx5_ib_populate_pas(srq->umem, 1UL << attr->geo.page_shift,
+			     MLX5_ADDR_OF(create_xrc_srq_in, in, pas));
+	return mlx5_fw_create_xrc_srq(dev, in, inlen, &srq->srqn);
+}
+
+static int create_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+		      const struct mlx5_ib_srqc_attr *attr, u32 npas)
+{
+	return is_xrc(srq) ? create_xrc_srq(dev, srq, attr, npas) :
+			     create_rmp(dev, srq, attr, npas);
+}
+
+static int destroy_cmd(struct mlx5_ib_dev *dev, const struct mlx5_ib_srq *srq)
+{
+	return is_xrc(srq) ? mlx5_fw_destroy_xrc_srq(dev, srq->srqn) :
+			     mlx5_fw_destroy_rmp(dev, srq->srqn);
+}
+
 /* Create the SRQ at the device and make it known to events and to the user. */
 static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-			      const struct mlx5_ib_rmpc_attr *attr, u32 npas,
+			      const struct mlx5_ib_srqc_attr *attr, u32 npas,
 			      struct ib_udata *udata)
 {
 	struct mlx5_ib_create_srq_resp resp = {};
 	int err;
 
-	err = create_rmp_cmd(dev, srq, attr, npas);
+	err = create_cmd(dev, srq, attr, npas);
 	if (err)
 		return err;
 	err = mlx5_ib_add_source(&dev->srq_events, &srq->source, srq->srqn);
@@ -77,13 +111,38 @@ static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 	err = ib_respond_udata(udata, resp);
 	if (err)
 		goto err_remove;
+	if (is_xrc(srq))
+		srq->ibsrq.ext.xrc.srq_num = srq->srqn;
 	return 0;
 
 err_remove:
 	mlx5_ib_remove_source(&srq->source);
 err_destroy:
-	mlx5_fw_destroy_rmp(dev, srq->srqn);
+	destroy_cmd(dev, srq);
 	return err;
+}
+
+/* How the buffer is described: an RMP's context has less room for the offset. */
+static int choose_geometry(const struct mlx5_ib_srq *srq, struct ib_umem *umem,
+			   struct mlx5_ib_buf_geometry *geo, u32 *npas)
+{
+	int err;
+
+	err = mlx5_ib_umem_geometry(umem, geo, npas);
+	if (err || is_xrc(srq))
+		return err;
+	err = mlx5_ib_fit_wq_offset(geo);
+	*npas = ib_umem_num_dma_blocks(umem, 1UL << geo->page_shift);
+	return err;
+}
+
+/* What an XRC SRQ is besides a queue. The user index is checked. */
+static void fill_xrc(const struct mlx5_ib_srq *srq, const struct mlx5_ib_create_srq *ucmd,
+		     u8 cqe_version, struct mlx5_ib_srqc_attr *attr)
+{
+	attr->xrcdn = to_mxrcd(srq->ibsrq.ext.xrc.xrcd)->xrcdn;
+	attr->cqn = to_mcq(srq->ibsrq.ext.cq)->mcq.cqn;
+	attr->uidx = cqe_version ? ucmd->uidx : MLX5_IB_DEFAULT_UIDX;
 }
 
 /* Pin what the SRQ needs of the process, and create it. */
@@ -92,7 +151,7 @@ static int pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 {
 	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
 								  ibucontext);
-	struct mlx5_ib_rmpc_attr attr = {
+	struct mlx5_ib_srqc_attr attr = {
 		.wq = srq->wq,
 		.pdn = to_mpd(srq->ibsrq.pd)->pdn,
 		.wq_signature = ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE,
@@ -106,17 +165,16 @@ static int pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
-	err = mlx5_ib_umem_geometry(umem, &attr.geo, &npas);
-	if (!err)
-		err = mlx5_ib_fit_wq_offset(&attr.geo);
+	err = choose_geometry(srq, umem, &attr.geo, &npas);
 	if (err)
 		return err;
-	npas = ib_umem_num_dma_blocks(umem, 1UL << attr.geo.page_shift);
 	err = mlx5_ib_db_map_user(ctx, ucmd->db_addr, &srq->db);
 	if (err)
 		return err;
 
 	attr.dbr_addr = srq->db.dma;
+	if (is_xrc(srq))
+		fill_xrc(srq, ucmd, ctx->cqe_version, &attr);
 	srq->umem = umem;
 	err = create_and_respond(dev, srq, &attr, npas, udata);
 	if (err) {
@@ -134,17 +192,20 @@ static int pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  * @udata: struct mlx5_ib_create_srq
  *
  * Implements ibv_create_srq(3) with CREATE_RMP (struct
- * mlx5_ifc_create_rmp_in_bits). A limit is not set: ibv_modify_srq(3) does that.
- * May sleep.
+ * mlx5_ifc_create_rmp_in_bits), and ibv_create_srq_ex(3) of XRC SRQs with
+ * CREATE_XRC_SRQ (struct mlx5_ifc_create_xrc_srq_in_bits). A limit is not set:
+ * ibv_modify_srq(3) does that. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a kernel consumer, another type than basic, or a
- * device without; -EINVAL for a request that means nothing, sizes beyond the
+ * Return: 0; -EOPNOTSUPP for a kernel consumer, another type than basic and XRC,
+ * or a device without; -EINVAL for a request that means nothing, sizes beyond the
  * device's, or a buffer or record that is not aligned; -ENOMEM beyond
  * RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have; or the errno
  * of a firmware refusal.
  */
 int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
 	struct mlx5_ib_dev *dev = to_mdev(ibsrq->device);
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	struct mlx5_ib_create_srq ucmd = {};
@@ -160,7 +221,14 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 	err = mlx5_ib_srq_check_create(init->srq_type, &ucmd, &caps);
 	if (err)
 		return err;
-	err = mlx5_ib_calc_srq(&init->attr, &caps, &srq->wq);
+	if (is_xrc(srq)) {
+		err = mlx5_ib_qp_check_uidx(ucmd.uidx,
+					    udata->inlen >= offsetofend(typeof(ucmd), uidx),
+					    ctx->cqe_version);
+		if (err)
+			return err;
+	}
+	err = mlx5_ib_calc_srq(init->srq_type, &init->attr, &caps, &srq->wq);
 	if (err)
 		return err;
 	err = pin_and_create(dev, srq, &ucmd, udata);
@@ -179,7 +247,7 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
  * @mask: IB_SRQ_LIMIT
  * @udata: nothing
  *
- * Implements ibv_modify_srq(3) with MODIFY_RMP: when fewer than the limit are
+ * Implements ibv_modify_srq(3) with MODIFY_RMP or ARM_XRC_SRQ: when fewer than the limit are
  * posted, IB_EVENT_SRQ_LIMIT_REACHED is raised, once. May sleep.
  *
  * Return: 0; -EINVAL for a resize, which IB_DEVICE_SRQ_RESIZE does not offer,
@@ -189,6 +257,7 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		       enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
+	struct mlx5_ib_dev *dev = to_mdev(ibsrq->device);
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 
 	if (mask & ~IB_SRQ_LIMIT)
@@ -197,7 +266,24 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return 0;
 	if (attr->srq_limit >= srq->wq.wqe_cnt)
 		return -EINVAL;
-	return mlx5_fw_arm_rmp(to_mdev(ibsrq->device), srq->srqn, attr->srq_limit);
+	return is_xrc(srq) ? mlx5_fw_arm_xrc_srq(dev, srq->srqn, attr->srq_limit) :
+			     mlx5_fw_arm_rmp(dev, srq->srqn, attr->srq_limit);
+}
+
+static int query_limit(struct mlx5_ib_dev *dev, const struct mlx5_ib_srq *srq, u32 *limit)
+{
+	u32 srqc[MLX5_ST_SZ_DW(xrc_srqc)] = {};
+	u32 rmpc[MLX5_ST_SZ_DW(rmpc)] = {};
+	int err;
+
+	if (is_xrc(srq)) {
+		err = mlx5_fw_query_xrc_srq(dev, srq->srqn, srqc);
+		*limit = MLX5_GET(xrc_srqc, srqc, lwm);
+	} else {
+		err = mlx5_fw_query_rmp(dev, srq->srqn, rmpc);
+		*limit = MLX5_GET(rmpc, rmpc, wq.lwm);
+	}
+	return err;
 }
 
 /**
@@ -205,20 +291,18 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
  * @ibsrq: the queue
  * @attr: its sizes, and the limit if it is armed
  *
- * Implements ibv_query_srq(3) with QUERY_RMP. May sleep.
+ * Implements ibv_query_srq(3) with QUERY_RMP or QUERY_XRC_SRQ. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
 int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
-	u32 rmpc[MLX5_ST_SZ_DW(rmpc)] = {};
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	int err;
 
-	err = mlx5_fw_query_rmp(to_mdev(ibsrq->device), srq->srqn, rmpc);
+	err = query_limit(to_mdev(ibsrq->device), srq, &attr->srq_limit);
 	if (err)
 		return err;
-	attr->srq_limit = MLX5_GET(rmpc, rmpc, wq.lwm);
 	attr->max_wr = srq->wq.wqe_cnt - 1;
 	attr->max_sge = srq->wq.max_gs;
 	return 0;
@@ -244,7 +328,7 @@ int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	/* Once destroyed, its number may come back as that of a new SRQ. */
 	mlx5_ib_remove_source(&srq->source);
-	err = mlx5_fw_destroy_rmp(dev, srq->srqn);
+	err = destroy_cmd(dev, srq);
 	if (err) {
 		if (mlx5_ib_add_source(&dev->srq_events, &srq->source, srq->srqn))
 			ibdev_warn_ratelimited(&dev->ib_dev,

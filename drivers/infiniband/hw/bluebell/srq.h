@@ -18,8 +18,8 @@ struct mlx5_ib_dev;
  * @ibsrq: verbs object; ib_core allocates and frees the whole
  * @srqn: number
  * @source: finds it by number until it is destroyed, and delivers its events
- * @umem: the WQE buffer, released after DESTROY_RMP
- * @db: the doorbell record, released after DESTROY_RMP
+ * @umem: the WQE buffer, released after the device's queue is destroyed
+ * @db: the doorbell record, released then, too
  * @wq: sizes
  */
 struct mlx5_ib_srq {
