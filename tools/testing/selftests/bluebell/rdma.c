@@ -83,6 +83,94 @@ void rdma_close(struct rdma *r)
 	memset(r, 0, sizeof(*r));
 }
 
+bool rdma_has_xrc(struct ibv_context *ctx)
+{
+	struct ibv_device_attr attr;
+
+	return !ibv_query_device(ctx, &attr) && attr.device_cap_flags & IBV_DEVICE_XRC;
+}
+
+/**
+ * rdma_open_xrcd - open an XRC domain
+ * @ctx: device
+ * @fd: of the file that names it, or -1
+ * @oflags: O_CREAT, O_EXCL
+ *
+ * Return: the domain, or NULL with errno set.
+ */
+struct ibv_xrcd *rdma_open_xrcd(struct ibv_context *ctx, int fd, int oflags)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = fd,
+		.oflags = oflags,
+	};
+
+	return ibv_open_xrcd(ctx, &attr);
+}
+
+/**
+ * rdma_create_xrc_srq - make an SRQ of an XRC domain
+ * @r: device and PD
+ * @xrcd: the domain
+ * @cq: where its receives complete
+ * @attr: sizes asked for; gets those that it has
+ *
+ * Return: the SRQ, or NULL with errno set.
+ */
+struct ibv_srq *rdma_create_xrc_srq(struct rdma *r, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
+				    struct ibv_srq_attr *attr)
+{
+	struct ibv_srq_init_attr_ex init = {
+		.attr = *attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = r->pd,
+		.xrcd = xrcd,
+		.cq = cq,
+	};
+	struct ibv_srq *srq = ibv_create_srq_ex(r->ctx, &init);
+
+	*attr = init.attr;
+	return srq;
+}
+
+/* The number that a requester of XRC names it by; 0 for an SRQ that has none. */
+uint32_t rdma_srq_num(struct ibv_srq *srq)
+{
+	uint32_t num;
+
+	return ibv_get_srq_num(srq, &num) ? 0 : num;
+}
+
+/* Half of a connection: the requester sends, and the target has neither queues nor a PD. */
+static struct ibv_qp *create_xrc_qp(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = cfg->type,
+		.sq_sig_all = !cfg->selective,
+	};
+
+	if (cfg->type == IBV_QPT_XRC_RECV) {
+		attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+		attr.xrcd = cfg->xrcd;
+	} else {
+		attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+		attr.pd = r->pd;
+		attr.send_cq = cq;
+		attr.cap.max_send_wr = cfg->send_wr ?: 32;
+		attr.cap.max_send_sge = cfg->send_sge ?: 4;
+		attr.cap.max_inline_data = cfg->inline_data;
+	}
+	return ibv_create_qp_ex(r->ctx, &attr);
+}
+
+static bool is_xrc(enum ibv_qp_type type)
+{
+	return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
+}
+
 /**
  * rdma_create_qp - make a queue pair
  * @r: device and PD
@@ -108,6 +196,8 @@ struct ibv_qp *rdma_create_qp(struct rdma *r, struct ibv_cq *cq, const struct qp
 		.sq_sig_all = !cfg->selective,
 	};
 
+	if (is_xrc(cfg->type))
+		return create_xrc_qp(r, cq, cfg);
 	return ibv_create_qp(r->pd, &attr);
 }
 
@@ -142,7 +232,7 @@ int rdma_qp_rtr(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, 
 
 	if (qp->qp_type != IBV_QPT_UD)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	if (qp->qp_type == IBV_QPT_RC)
+	if (qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_RECV)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	return ibv_modify_qp(qp, &attr, mask);
 }
@@ -159,9 +249,10 @@ int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
 	};
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
-	if (qp->qp_type == IBV_QPT_RC)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
+	if (qp->qp_type == IBV_QPT_RC || is_xrc(qp->qp_type))
+		mask |= IBV_QP_TIMEOUT;
+	if (qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_SEND)
+		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 	return ibv_modify_qp(qp, &attr, mask);
 }
 
@@ -210,6 +301,42 @@ static int connect_both(struct pair *p)
 	return 0;
 }
 
+/* A domain for the target, unless there is one, and an SRQ that receives in it. */
+static int open_target(struct pair *p)
+{
+	struct ibv_srq_attr attr = {
+		.max_wr = p->cfg.recv_wr ?: 32,
+		.max_sge = p->cfg.recv_sge ?: 4,
+	};
+
+	if (!p->cfg.xrcd) {
+		p->xrcd = rdma_open_xrcd(p->r->ctx, -1, O_CREAT);
+		if (!p->xrcd)
+			return -errno;
+		p->cfg.xrcd = p->xrcd;
+	}
+	p->srq = rdma_create_xrc_srq(p->r, p->cfg.xrcd, p->cq[1], &attr);
+	if (!p->srq)
+		return -errno;
+	p->srqn = rdma_srq_num(p->srq);
+	return 0;
+}
+
+static int open_qps(struct pair *p)
+{
+	struct qp_cfg cfg = p->cfg;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (i && cfg.type == IBV_QPT_XRC_SEND)
+			cfg.type = IBV_QPT_XRC_RECV;
+		p->qp[i] = rdma_create_qp(p->r, p->cq[i], &cfg);
+		if (!p->qp[i])
+			return -errno;
+	}
+	return 0;
+}
+
 /**
  * pair_open - two queue pairs that talk to each other
  * @p: filled in
@@ -222,7 +349,7 @@ static int connect_both(struct pair *p)
 int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t size)
 {
 	struct ibv_ah_attr ah = { .dlid = r->port.lid, .port_num = 1 };
-	int i;
+	int i, ret = 0;
 
 	memset(p, 0, sizeof(*p));
 	p->r = r;
@@ -240,10 +367,13 @@ int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t s
 		p->cq[i] = ibv_create_cq(r->ctx, 127, NULL, NULL, 0);
 		if (!p->cq[i])
 			return -errno;
-		p->qp[i] = rdma_create_qp(r, p->cq[i], cfg);
-		if (!p->qp[i])
-			return -errno;
 	}
+	if (cfg->type == IBV_QPT_XRC_SEND)
+		ret = open_target(p);
+	if (!ret)
+		ret = open_qps(p);
+	if (ret)
+		return ret;
 	if (cfg->type == IBV_QPT_UD) {
 		p->ah = ibv_create_ah(r->pd, &ah);
 		if (!p->ah)
@@ -256,12 +386,16 @@ void pair_close(struct pair *p)
 {
 	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2; i++)
 		if (p->qp[i])
 			ibv_destroy_qp(p->qp[i]);
+	if (p->srq)
+		ibv_destroy_srq(p->srq);
+	if (p->xrcd)
+		ibv_close_xrcd(p->xrcd);
+	for (i = 0; i < 2; i++)
 		if (p->cq[i])
 			ibv_destroy_cq(p->cq[i]);
-	}
 	if (p->ah)
 		ibv_destroy_ah(p->ah);
 	if (p->mr)
@@ -310,18 +444,43 @@ int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, ui
 
 int post_srq_recv(struct ibv_srq *srq, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)addr, .length = len, .lkey = mr->lkey };
-	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_sge sge = { .addr = (uintptr_t)addr, .length = len, .lkey = mr ? mr->lkey : 0 };
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = mr ? 1 : 0 };
 	struct ibv_recv_wr *bad;
 
 	return ibv_post_srq_recv(srq, &wr, &bad);
 }
 
+/* Post where a pair's second side receives from. */
+int pair_post_recv(struct pair *p, struct ibv_recv_wr *wr)
+{
+	struct ibv_recv_wr *bad;
+
+	return p->srq ? ibv_post_srq_recv(p->srq, wr, &bad) : ibv_post_recv(p->qp[1], wr, &bad);
+}
+
+/**
+ * pair_recv - post a receive for a pair's second side
+ * @p: the pair
+ * @addr: in the pair's MR; NULL for no buffer at all
+ * @len: in bytes
+ * @id: of the request
+ *
+ * Return: 0 or an errno.
+ */
+int pair_recv(struct pair *p, void *addr, uint32_t len, uint64_t id)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)addr, .length = len, .lkey = p->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = addr ? 1 : 0 };
+
+	return pair_post_recv(p, &wr);
+}
+
 /**
  * post_send - post on a pair's first queue pair
  * @p: the pair
- * @wr: the request; without an sg_list it gets one entry of @addr and @len, and with UD a
- * destination
+ * @wr: the request; without an sg_list it gets one entry of @addr and @len, with UD a destination,
+ * and with XRC the pair's SRQ unless it names one
  * @addr: in the pair's MR
  * @len: in bytes
  *
@@ -341,6 +500,8 @@ int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len)
 		wr->wr.ud.remote_qpn = p->qp[1]->qp_num;
 		wr->wr.ud.remote_qkey = UD_QKEY;
 	}
+	if (p->srq && !wr->qp_type.xrc.remote_srqn)
+		wr->qp_type.xrc.remote_srqn = p->srqn;
 	return ibv_post_send(p->qp[0], wr, &bad);
 }
 
@@ -454,6 +615,42 @@ int async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout
 		return -errno;
 	ibv_ack_async_event(ev);
 	return 0;
+}
+
+/* Skips what is not about an SRQ; false if nothing of the kind comes within the time. */
+bool srq_event_comes(struct ibv_context *ctx, struct ibv_srq *srq, enum ibv_event_type type,
+		     int ms)
+{
+	struct ibv_async_event ev;
+
+	while (!async_event(ctx, &ev, ms))
+		if (ev.event_type == type && ev.element.srq == srq)
+			return true;
+	return false;
+}
+
+bool qp_event_comes(struct ibv_context *ctx, struct ibv_qp *qp, enum ibv_event_type type, int ms)
+{
+	struct ibv_async_event ev;
+
+	while (!async_event(ctx, &ev, ms))
+		if (ev.event_type == type && ev.element.qp == qp)
+			return true;
+	return false;
+}
+
+int set_srq_limit(struct ibv_srq *srq, uint32_t limit)
+{
+	struct ibv_srq_attr attr = { .srq_limit = limit };
+
+	return ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT);
+}
+
+int get_srq_limit(struct ibv_srq *srq)
+{
+	struct ibv_srq_attr attr;
+
+	return ibv_query_srq(srq, &attr) ? -1 : attr.srq_limit;
 }
 
 /* A pattern in which no two neighbouring blocks are alike. */

@@ -35,14 +35,21 @@ struct qp_cfg {
 	int access;		/* remote access the QP allows, default ALL_ACCESS; -1: none */
 	bool selective;		/* completions only for signalled requests */
 	struct ibv_srq *srq;	/* receives come from here */
+	struct ibv_xrcd *xrcd;	/* of an XRC target; a pair without one opens its own */
 };
 
-/* Two connected queue pairs, a buffer for each, one MR over both. */
+/*
+ * Two connected queue pairs, a buffer for each, one MR over both. Of IBV_QPT_XRC_SEND the second is
+ * the target, and its receives come from an SRQ of its domain, which completes on the second CQ.
+ */
 struct pair {
 	struct rdma *r;
 	struct qp_cfg cfg;
 	struct ibv_cq *cq[2];
 	struct ibv_qp *qp[2];
+	struct ibv_xrcd *xrcd;
+	struct ibv_srq *srq;
+	uint32_t srqn;		/* that sends name */
 	struct ibv_ah *ah;
 	struct ibv_mr *mr;
 	uint8_t *buf[2];
@@ -54,6 +61,12 @@ const char *rdma_device_name(void);
 struct ibv_context *rdma_open_device(void);
 int rdma_open(struct rdma *r);
 void rdma_close(struct rdma *r);
+
+bool rdma_has_xrc(struct ibv_context *ctx);
+struct ibv_xrcd *rdma_open_xrcd(struct ibv_context *ctx, int fd, int oflags);
+struct ibv_srq *rdma_create_xrc_srq(struct rdma *r, struct ibv_xrcd *xrcd, struct ibv_cq *cq,
+				    struct ibv_srq_attr *attr);
+uint32_t rdma_srq_num(struct ibv_srq *srq);
 
 struct ibv_qp *rdma_create_qp(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg);
 int rdma_qp_init(struct ibv_qp *qp, const struct qp_cfg *cfg);
@@ -69,6 +82,8 @@ int pair_reconnect(struct pair *p);
 
 void want_huge_pages(unsigned int n);
 int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id);
+int pair_recv(struct pair *p, void *addr, uint32_t len, uint64_t id);
+int pair_post_recv(struct pair *p, struct ibv_recv_wr *wr);
 int post_srq_recv(struct ibv_srq *srq, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id);
 int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len);
 int reap(struct ibv_cq *cq, struct ibv_wc *wc);
@@ -81,6 +96,11 @@ int reap_ok(struct ibv_cq *cq, struct ibv_wc *wc);
 bool cq_stays_empty(struct ibv_cq *cq, unsigned int ms);
 
 int async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout_ms);
+bool srq_event_comes(struct ibv_context *ctx, struct ibv_srq *srq, enum ibv_event_type type,
+		     int ms);
+bool qp_event_comes(struct ibv_context *ctx, struct ibv_qp *qp, enum ibv_event_type type, int ms);
+int set_srq_limit(struct ibv_srq *srq, uint32_t limit);
+int get_srq_limit(struct ibv_srq *srq);
 
 void fill(void *buf, size_t len, unsigned int seed);
 bool same_fill(const void *buf, size_t len, unsigned int seed);

@@ -25,43 +25,6 @@ static uint32_t srq_number(struct ibv_srq *srq)
 	return mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ) ? 0 : info.srqn;
 }
 
-static int set_limit(struct ibv_srq *srq, uint32_t limit)
-{
-	struct ibv_srq_attr attr = { .srq_limit = limit };
-
-	return ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT);
-}
-
-static int get_limit(struct ibv_srq *srq)
-{
-	struct ibv_srq_attr attr;
-
-	return ibv_query_srq(srq, &attr) ? -1 : attr.srq_limit;
-}
-
-/* Skips what is not about an SRQ; false if nothing of the kind comes within the time. */
-static bool srq_event_comes(struct ibv_context *ctx, struct ibv_srq *srq,
-			    enum ibv_event_type type, int ms)
-{
-	struct ibv_async_event ev;
-
-	while (!async_event(ctx, &ev, ms))
-		if (ev.event_type == type && ev.element.srq == srq)
-			return true;
-	return false;
-}
-
-static bool qp_event_comes(struct ibv_context *ctx, struct ibv_qp *qp, enum ibv_event_type type,
-			   int ms)
-{
-	struct ibv_async_event ev;
-
-	while (!async_event(ctx, &ev, ms))
-		if (ev.event_type == type && ev.element.qp == qp)
-			return true;
-	return false;
-}
-
 /* --- The object ------------------------------------------------------------------------------- */
 
 FIXTURE(srq) {
@@ -147,16 +110,16 @@ TEST_F(srq, limit_is_modified_and_queried)
 	EXPECT_EQ(0, attr.srq_limit);
 	for (i = 0; i < 100; i++)
 		ASSERT_EQ(0, ibv_post_srq_recv(srq, &wr, &bad));
-	EXPECT_EQ(0, set_limit(srq, 99));
-	EXPECT_EQ(99, get_limit(srq));
-	EXPECT_EQ(0, set_limit(srq, 1));
-	EXPECT_EQ(1, get_limit(srq));
-	EXPECT_EQ(EINVAL, set_limit(srq, attr.max_wr + 1));
-	EXPECT_EQ(EINVAL, set_limit(srq, 0x10001));
-	EXPECT_EQ(EINVAL, set_limit(srq, -1));
-	EXPECT_EQ(1, get_limit(srq));
-	EXPECT_EQ(0, set_limit(srq, 0));
-	EXPECT_EQ(0, get_limit(srq));
+	EXPECT_EQ(0, set_srq_limit(srq, 99));
+	EXPECT_EQ(99, get_srq_limit(srq));
+	EXPECT_EQ(0, set_srq_limit(srq, 1));
+	EXPECT_EQ(1, get_srq_limit(srq));
+	EXPECT_EQ(EINVAL, set_srq_limit(srq, attr.max_wr + 1));
+	EXPECT_EQ(EINVAL, set_srq_limit(srq, 0x10001));
+	EXPECT_EQ(EINVAL, set_srq_limit(srq, -1));
+	EXPECT_EQ(1, get_srq_limit(srq));
+	EXPECT_EQ(0, set_srq_limit(srq, 0));
+	EXPECT_EQ(0, get_srq_limit(srq));
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
@@ -172,7 +135,7 @@ TEST_F(srq, size_is_not_modified)
 	attr.max_wr = 200;
 	attr.srq_limit = 7;
 	EXPECT_EQ(EINVAL, ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT));
-	EXPECT_EQ(0, get_limit(srq));
+	EXPECT_EQ(0, get_srq_limit(srq));
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
@@ -420,7 +383,7 @@ TEST_F(shared, limit_is_told_once)
 	for (round = 0; round < 2; round++) {
 		for (i = 0; i < 6; i++)
 			ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, i));
-		ASSERT_EQ(0, set_limit(self->srq, 4));
+		ASSERT_EQ(0, set_srq_limit(self->srq, 4));
 		for (i = 0; i < 2; i++) {
 			ASSERT_EQ(0, send_msg(&self->p[i], 64, i));
 			ASSERT_EQ(0, reap_ok(self->p[i].cq[1], &wc));
@@ -428,12 +391,12 @@ TEST_F(shared, limit_is_told_once)
 		/* Four are left, which is not less than four. */
 		EXPECT_FALSE(srq_event_comes(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED,
 					     100));
-		EXPECT_EQ(4, get_limit(self->srq));
+		EXPECT_EQ(4, get_srq_limit(self->srq));
 		ASSERT_EQ(0, send_msg(&self->p[2], 64, i));
 		ASSERT_EQ(0, reap_ok(self->p[2].cq[1], &wc));
 		EXPECT_TRUE(srq_event_comes(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED,
 					    10000));
-		EXPECT_EQ(0, get_limit(self->srq));
+		EXPECT_EQ(0, get_srq_limit(self->srq));
 		for (i = 0; i < 3; i++) {
 			ASSERT_EQ(0, send_msg(&self->p[i], 64, i));
 			ASSERT_EQ(0, reap_ok(self->p[i].cq[1], &wc));
@@ -446,9 +409,9 @@ TEST_F(shared, limit_is_told_once)
 TEST_F(shared, limit_that_is_already_passed_is_told_at_once)
 {
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, 0));
-	ASSERT_EQ(0, set_limit(self->srq, 2));
+	ASSERT_EQ(0, set_srq_limit(self->srq, 2));
 	EXPECT_TRUE(srq_event_comes(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
-	EXPECT_EQ(0, get_limit(self->srq));
+	EXPECT_EQ(0, get_srq_limit(self->srq));
 }
 
 TEST_F(shared, limit_that_was_taken_back_is_not_told)
@@ -458,8 +421,8 @@ TEST_F(shared, limit_that_was_taken_back_is_not_told)
 
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, i));
-	ASSERT_EQ(0, set_limit(self->srq, 3));
-	ASSERT_EQ(0, set_limit(self->srq, 0));
+	ASSERT_EQ(0, set_srq_limit(self->srq, 3));
+	ASSERT_EQ(0, set_srq_limit(self->srq, 0));
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, send_msg(&self->p[i], 64, i));
 		ASSERT_EQ(0, reap_ok(self->p[i].cq[1], &wc));
