@@ -1,0 +1,1236 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Extended reliable connections: domains, whom they are shared with and how long they live; SRQs
+ * that packets name; target queue pairs that several processes hold; what reaches which queue, and
+ * what does not.
+ *
+ * What XRC has in common with the other transports is tested with them: sizes and raw requests of
+ * SRQs in srq.c, states and attributes in qp.c, data in traffic.c, paging in odp.c.
+ */
+#include <fcntl.h>
+#include <infiniband/mlx5dv.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "test.h"
+
+#define SLOT 4096u
+#define ALL_OF_OPEN (IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE)
+
+static struct ibv_srq *create_srq(struct rdma *r, struct ibv_xrcd *xrcd, struct ibv_cq *cq)
+{
+	struct ibv_srq_attr attr = { .max_wr = 15, .max_sge = 2 };
+
+	return rdma_create_xrc_srq(r, xrcd, cq, &attr);
+}
+
+static struct ibv_qp *create_target(struct rdma *r, struct ibv_xrcd *xrcd)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV, .xrcd = xrcd };
+
+	return rdma_create_qp(r, NULL, &cfg);
+}
+
+static struct ibv_qp *open_target(struct rdma *r, struct ibv_xrcd *xrcd, uint32_t qpn)
+{
+	struct ibv_qp_open_attr attr = {
+		.comp_mask = ALL_OF_OPEN, .qp_num = qpn, .xrcd = xrcd,
+		.qp_type = IBV_QPT_XRC_RECV,
+	};
+
+	return ibv_open_qp(r->ctx, &attr);
+}
+
+/*
+ * Let go of what ibv_open_qp() gave. Not with ibv_destroy_qp(): libmlx5 (65 and before) then frees a
+ * doorbell record that there is not, and crashes; and so it does with the state RESET.
+ */
+static int close_target(struct ibv_qp *qp)
+{
+	return uv_destroy_qp_handle(qp->context->cmd_fd, qp->handle);
+}
+
+static int reset_target(struct ibv_qp *qp)
+{
+	struct ib_uverbs_modify_qp req = {
+		.qp_handle = qp->handle, .attr_mask = IBV_QP_STATE, .qp_state = IBV_QPS_RESET,
+	};
+
+	return uv_modify_qp(qp->context->cmd_fd, &req);
+}
+
+/* Take the census, after what the driver makes at first use and keeps. False without XRC. */
+static bool xrc_census(struct __test_metadata *_metadata)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND };
+	struct rdma r;
+	struct pair p;
+	bool has;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	has = rdma_has_xrc(r.ctx);
+	if (has) {
+		ASSERT_EQ(0, pair_open(&p, &r, &cfg, SLOT));
+		pair_close(&p);
+	}
+	rdma_close(&r);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+	return has;
+}
+
+/* false if the test is skipped. */
+static bool xrc_setup(struct __test_metadata *_metadata, struct rdma *r)
+{
+	if (!xrc_census(_metadata))
+		SKIP(return false, NO_XRC);
+	ASSERT_EQ(0, rdma_open(r));
+	return true;
+}
+
+/* The end of a test: nothing is left of it. */
+static void xrc_teardown(struct __test_metadata *_metadata, struct rdma *r)
+{
+	rdma_close(r);
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+/* A file without a name, for as long as it is open. */
+static int new_file(void)
+{
+	return memfd_create("xrc", 0);
+}
+
+/* --- Other processes -------------------------------------------------------------------------- */
+
+/* Another process: it says when it is ready, and goes on when it is told to. */
+struct peer {
+	pid_t pid;
+	int to[2], from[2];
+};
+
+/* What the processes of a test tell each other. */
+struct info {
+	int fd;
+	uint32_t requester, target, srqn, rkey;
+	uint64_t addr;
+};
+
+static struct info *info_new(void)
+{
+	struct info *info = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (info == MAP_FAILED)
+		return NULL;
+	info->fd = new_file();
+	return info;
+}
+
+static int say_ready_and_wait(struct peer *p)
+{
+	char byte = 0;
+
+	return write(p->from[1], &byte, 1) == 1 && read(p->to[0], &byte, 1) == 1 ? 0 : -EPIPE;
+}
+
+/* Returns when it is ready: 0, or -EPIPE if it has ended instead. */
+static int peer_start(struct peer *p, int (*work)(struct peer *p, struct info *info),
+		      struct info *info)
+{
+	char byte;
+
+	if (pipe(p->to) || pipe(p->from))
+		return -errno;
+	p->pid = fork();
+	if (!p->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(p->to[1]);
+		close(p->from[0]);
+		_exit(work(p, info));
+	}
+	close(p->to[0]);
+	close(p->from[1]);
+	return p->pid < 0 ? -errno : read(p->from[0], &byte, 1) == 1 ? 0 : -EPIPE;
+}
+
+/* Let it go on; returns when it is ready once more. */
+static int peer_go(struct peer *p)
+{
+	char byte = 0;
+
+	return write(p->to[1], &byte, 1) == 1 && read(p->from[0], &byte, 1) == 1 ? 0 : -EPIPE;
+}
+
+/* Let it go on to its end; returns what that was. */
+static int peer_end(struct peer *p)
+{
+	char byte = 0;
+	int status;
+
+	if (write(p->to[1], &byte, 1) != 1)
+		return -errno;
+	close(p->to[1]);
+	close(p->from[0]);
+	if (waitpid(p->pid, &status, 0) != p->pid)
+		return -errno;
+	return status;
+}
+
+static void peer_kill(struct peer *p)
+{
+	kill(p->pid, SIGKILL);
+	waitpid(p->pid, NULL, 0);
+	close(p->to[1]);
+	close(p->from[0]);
+}
+
+/* --- Domains ---------------------------------------------------------------------------------- */
+
+FIXTURE(domain) {
+	struct rdma r;
+	int fd;
+};
+
+FIXTURE_SETUP(domain)
+{
+	self->fd = new_file();
+	ASSERT_LE(0, self->fd);
+	xrc_setup(_metadata, &self->r);
+}
+
+/* Whatever a test opened it closed. */
+FIXTURE_TEARDOWN(domain)
+{
+	xrc_teardown(_metadata, &self->r);
+	close(self->fd);
+}
+
+/* How many more domains there are in the HCA; without a view of it, as many as there should be. */
+static long domains(long before, long want)
+{
+	return hca_ctl_present() ? hca_census_count("xrcd") - before : want;
+}
+
+TEST_F(domain, without_a_file_each_is_another)
+{
+	long before = hca_census_count("xrcd");
+	struct ibv_xrcd *x[3];
+	int i;
+
+	x[0] = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
+	x[1] = rdma_open_xrcd(self->r.ctx, -1, O_CREAT | O_EXCL);
+	/* There is no other that it could mean. */
+	x[2] = rdma_open_xrcd(self->r.ctx, -1, 0);
+	for (i = 0; i < 3; i++)
+		ASSERT_NE(NULL, x[i]) TH_LOG("%d: errno %d", i, errno);
+	EXPECT_EQ(3, domains(before, 3));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, ibv_close_xrcd(x[i]));
+}
+
+TEST_F(domain, file_names_it)
+{
+	int again = dup(self->fd), other = new_file(), i;
+	long before = hca_census_count("xrcd");
+	struct ibv_xrcd *x[4];
+	char path[32];
+	int by_path;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->fd);
+	by_path = open(path, O_RDONLY);
+	ASSERT_LE(0, by_path);
+	x[0] = rdma_open_xrcd(self->r.ctx, self->fd, O_CREAT);
+	ASSERT_NE(NULL, x[0]);
+	EXPECT_EQ(1, domains(before, 1));
+	x[1] = rdma_open_xrcd(self->r.ctx, again, O_CREAT);
+	ASSERT_NE(NULL, x[1]);
+	x[2] = rdma_open_xrcd(self->r.ctx, by_path, 0);
+	ASSERT_NE(NULL, x[2]);
+	EXPECT_EQ(1, domains(before, 1));
+	x[3] = rdma_open_xrcd(self->r.ctx, other, O_CREAT);
+	ASSERT_NE(NULL, x[3]);
+	EXPECT_EQ(2, domains(before, 2));
+	/* The file may be closed, and the domain stays until its last user closes it. */
+	close(again);
+	close(by_path);
+	close(other);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(0, ibv_close_xrcd(x[i]));
+	EXPECT_EQ(2, domains(before, 2));
+	EXPECT_EQ(0, ibv_close_xrcd(x[2]));
+	EXPECT_EQ(1, domains(before, 1));
+	EXPECT_EQ(0, ibv_close_xrcd(x[3]));
+}
+
+TEST_F(domain, is_created_only_when_asked_to)
+{
+	struct ibv_xrcd *x, *same;
+	int closed = dup(self->fd);
+
+	close(closed);
+	errno = 0;
+	EXPECT_EQ(NULL, rdma_open_xrcd(self->r.ctx, self->fd, 0));
+	EXPECT_EQ(EAGAIN, errno);
+	EXPECT_EQ(NULL, rdma_open_xrcd(self->r.ctx, self->fd, O_EXCL));
+	EXPECT_EQ(EAGAIN, errno);
+	EXPECT_EQ(NULL, rdma_open_xrcd(self->r.ctx, closed, O_CREAT));
+	EXPECT_EQ(EBADF, errno);
+	x = rdma_open_xrcd(self->r.ctx, self->fd, O_CREAT | O_EXCL);
+	ASSERT_NE(NULL, x);
+	EXPECT_EQ(NULL, rdma_open_xrcd(self->r.ctx, self->fd, O_CREAT | O_EXCL));
+	EXPECT_EQ(EINVAL, errno);
+	same = rdma_open_xrcd(self->r.ctx, self->fd, 0);
+	ASSERT_NE(NULL, same);
+	EXPECT_EQ(0, ibv_close_xrcd(same));
+	EXPECT_EQ(0, ibv_close_xrcd(x));
+	/* The file has forgotten it. */
+	EXPECT_EQ(NULL, rdma_open_xrcd(self->r.ctx, self->fd, 0));
+	EXPECT_EQ(EAGAIN, errno);
+}
+
+TEST_F(domain, request_that_lacks_something_is_invalid)
+{
+	struct ibv_xrcd_init_attr attr = { .fd = -1, .oflags = O_CREAT };
+
+	EXPECT_EQ(NULL, ibv_open_xrcd(self->r.ctx, &attr));
+	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD;
+	EXPECT_EQ(NULL, ibv_open_xrcd(self->r.ctx, &attr));
+	attr.comp_mask = IBV_XRCD_INIT_ATTR_OFLAGS;
+	EXPECT_EQ(NULL, ibv_open_xrcd(self->r.ctx, &attr));
+	attr.comp_mask = IBV_XRCD_INIT_ATTR_RESERVED;
+	EXPECT_EQ(NULL, ibv_open_xrcd(self->r.ctx, &attr));
+}
+
+TEST_F(domain, in_use_is_busy)
+{
+	struct ibv_xrcd *x = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
+	struct ibv_qp *qp, *again;
+	struct ibv_srq *srq;
+
+	ASSERT_NE(NULL, x);
+	srq = create_srq(&self->r, x, self->r.cq);
+	ASSERT_NE(NULL, srq);
+	EXPECT_EQ(EBUSY, ibv_close_xrcd(x));
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+	qp = create_target(&self->r, x);
+	ASSERT_NE(NULL, qp) TH_LOG("errno %d", errno);
+	EXPECT_EQ(EBUSY, ibv_close_xrcd(x));
+	again = open_target(&self->r, x, qp->qp_num);
+	ASSERT_NE(NULL, again);
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	EXPECT_EQ(EBUSY, ibv_close_xrcd(x));
+	EXPECT_EQ(0, close_target(again));
+	EXPECT_EQ(0, ibv_close_xrcd(x));
+}
+
+/* Each opener is busy with what it has itself. */
+TEST_F(domain, users_of_one_file_do_not_keep_each_other)
+{
+	struct ibv_xrcd *a = rdma_open_xrcd(self->r.ctx, self->fd, O_CREAT);
+	struct ibv_xrcd *b = rdma_open_xrcd(self->r.ctx, self->fd, O_CREAT);
+	struct ibv_srq *srq;
+
+	ASSERT_NE(NULL, a);
+	ASSERT_NE(NULL, b);
+	srq = create_srq(&self->r, b, self->r.cq);
+	ASSERT_NE(NULL, srq);
+	EXPECT_EQ(0, ibv_close_xrcd(a));
+	EXPECT_EQ(EBUSY, ibv_close_xrcd(b));
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+	EXPECT_EQ(0, ibv_close_xrcd(b));
+}
+
+TEST_F(domain, many_at_once)
+{
+	struct ibv_xrcd *x[100];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(x); i++) {
+		x[i] = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
+		ASSERT_NE(NULL, x[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(x); i++)
+		EXPECT_EQ(0, ibv_close_xrcd(x[i]));
+}
+
+/* Everything there is of XRC, in a domain with a name and in one without. */
+static int hold_everything(struct peer *p, struct info *info)
+{
+	struct ibv_xrcd *x[2];
+	struct ibv_qp *qp[2];
+	struct pair pair[2];
+	struct rdma r;
+	int i;
+
+	if (rdma_open(&r))
+		return 2;
+	x[0] = rdma_open_xrcd(r.ctx, info->fd, O_CREAT);
+	x[1] = rdma_open_xrcd(r.ctx, -1, O_CREAT);
+	for (i = 0; i < 2; i++) {
+		struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .xrcd = x[i] };
+
+		if (!x[i] || pair_open(&pair[i], &r, &cfg, SLOT))
+			return 3;
+		qp[i] = open_target(&r, x[i], pair[i].qp[1]->qp_num);
+		if (!qp[i])
+			return 4;
+	}
+	info->target = qp[0]->qp_num;
+	say_ready_and_wait(p);
+	return 0;
+}
+
+/* With no context of the test's own, whose queue pairs would hide what is left. */
+static void dies_with_everything(struct __test_metadata *_metadata, bool killed)
+{
+	struct info *info = info_new();
+	struct peer p;
+	struct rdma r;
+
+	ASSERT_NE(NULL, info);
+	if (!xrc_census(_metadata))
+		SKIP(return, NO_XRC);
+	ASSERT_EQ(0, peer_start(&p, hold_everything, info));
+	if (hca_ctl_present())
+		EXPECT_STRNE("", hca_census_delta());
+	if (killed)
+		peer_kill(&p);
+	else
+		EXPECT_EQ(0, peer_end(&p));
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	/* The file has forgotten its domain. */
+	ASSERT_EQ(0, rdma_open(&r));
+	EXPECT_EQ(NULL, rdma_open_xrcd(r.ctx, info->fd, 0));
+	EXPECT_EQ(EAGAIN, errno);
+	rdma_close(&r);
+}
+
+TEST(killed_process_leaves_nothing)
+{
+	dies_with_everything(_metadata, true);
+}
+
+TEST(process_that_ends_leaves_nothing)
+{
+	dies_with_everything(_metadata, false);
+}
+
+/* The one who opened it first is gone; the domain works for who is left. */
+TEST_F(domain, is_left_to_those_who_share_it)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct info *info = info_new();
+	long before = hca_census_count("xrcd");
+	struct ibv_wc wc;
+	struct pair pair;
+	struct peer p;
+
+	ASSERT_NE(NULL, info);
+	ASSERT_EQ(0, peer_start(&p, hold_everything, info));
+	EXPECT_EQ(NULL, rdma_open_xrcd(self->r.ctx, info->fd, O_CREAT | O_EXCL));
+	EXPECT_EQ(EINVAL, errno);
+	cfg.xrcd = rdma_open_xrcd(self->r.ctx, info->fd, 0);
+	ASSERT_NE(NULL, cfg.xrcd);
+	EXPECT_EQ(2, domains(before, 2));
+	peer_kill(&p);
+	EXPECT_EQ(1, domains(before, 1));
+	/* Its queue pair has gone with it, for nobody else has opened that. */
+	EXPECT_EQ(NULL, open_target(&self->r, cfg.xrcd, info->target));
+	ASSERT_EQ(0, pair_open(&pair, &self->r, &cfg, SLOT));
+	fill(pair.buf[0], 100, 1);
+	ASSERT_EQ(0, pair_recv(&pair, pair.buf[1], SLOT, 1));
+	ASSERT_EQ(0, post_send(&pair, &wr, pair.buf[0], 100));
+	EXPECT_EQ(0, reap_ok(pair.cq[0], &wc));
+	EXPECT_EQ(0, reap_ok(pair.cq[1], &wc));
+	EXPECT_TRUE(same_fill(pair.buf[1], 100, 1));
+	pair_close(&pair);
+	EXPECT_EQ(0, ibv_close_xrcd(cfg.xrcd));
+}
+
+/* --- SRQs ------------------------------------------------------------------------------------- */
+
+FIXTURE(srq) {
+	struct rdma r;
+	struct ibv_xrcd *xrcd;
+};
+
+FIXTURE_SETUP(srq)
+{
+	if (!xrc_setup(_metadata, &self->r))
+		return;
+	self->xrcd = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
+	ASSERT_NE(NULL, self->xrcd);
+}
+
+FIXTURE_TEARDOWN(srq)
+{
+	if (self->xrcd)
+		EXPECT_EQ(0, ibv_close_xrcd(self->xrcd));
+	xrc_teardown(_metadata, &self->r);
+}
+
+TEST_F(srq, number_is_the_devices)
+{
+	struct mlx5dv_srq out = { .comp_mask = MLX5DV_SRQ_MASK_SRQN };
+	struct mlx5dv_obj obj = { .srq = { .out = &out } };
+	struct ibv_srq *srq[8];
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(srq); i++) {
+		srq[i] = create_srq(&self->r, self->xrcd, self->r.cq);
+		ASSERT_NE(NULL, srq[i]);
+		obj.srq.in = srq[i];
+		ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ));
+		EXPECT_EQ(out.srqn, rdma_srq_num(srq[i]));
+		EXPECT_NE(0, rdma_srq_num(srq[i]));
+		for (j = 0; j < i; j++)
+			EXPECT_NE(rdma_srq_num(srq[j]), rdma_srq_num(srq[i]));
+	}
+	for (i = 0; i < ARRAY_SIZE(srq); i++)
+		EXPECT_EQ(0, ibv_destroy_srq(srq[i]));
+}
+
+TEST_F(srq, request_that_lacks_something_is_invalid)
+{
+	const uint32_t need[] = {
+		IBV_SRQ_INIT_ATTR_PD, IBV_SRQ_INIT_ATTR_XRCD, IBV_SRQ_INIT_ATTR_CQ,
+	};
+	struct ibv_srq_init_attr_ex init = {
+		.srq_type = IBV_SRQT_XRC, .pd = self->r.pd, .xrcd = self->xrcd, .cq = self->r.cq,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(need); i++) {
+		init.attr = (struct ibv_srq_attr){ .max_wr = 15, .max_sge = 1 };
+		init.comp_mask = (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+				  IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ) & ~need[i];
+		errno = 0;
+		EXPECT_EQ(NULL, ibv_create_srq_ex(self->r.ctx, &init));
+		EXPECT_EQ(EINVAL, errno) TH_LOG("without %#x", need[i]);
+	}
+}
+
+TEST_F(srq, keeps_its_cq_and_pd)
+{
+	struct ibv_srq *srq = create_srq(&self->r, self->xrcd, self->r.cq);
+
+	ASSERT_NE(NULL, srq);
+	EXPECT_EQ(EBUSY, ibv_destroy_cq(self->r.cq));
+	EXPECT_EQ(EBUSY, ibv_dealloc_pd(self->r.pd));
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+/* A queue pair of another kind has its SRQ for good, and this one is no such. */
+TEST_F(srq, is_not_for_other_queue_pairs)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UD, IBV_QPT_UC };
+	struct ibv_srq *srq = create_srq(&self->r, self->xrcd, self->r.cq);
+	struct qp_cfg cfg = { .srq = srq };
+	size_t i;
+
+	ASSERT_NE(NULL, srq);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		cfg.type = types[i];
+		errno = 0;
+		EXPECT_EQ(NULL, rdma_create_qp(&self->r, self->r.cq, &cfg));
+		EXPECT_EQ(EINVAL, errno) TH_LOG("type %d", types[i]);
+	}
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+TEST_F(srq, failure_is_told)
+{
+	struct ibv_srq *srq = create_srq(&self->r, self->xrcd, self->r.cq);
+
+	ASSERT_NE(NULL, srq);
+	if (hca_ctl_present()) {
+		ASSERT_EQ(0, hca_do("inject event SRQ_CATAS_ERROR %u", rdma_srq_num(srq)));
+		EXPECT_TRUE(srq_event_comes(self->r.ctx, srq, IBV_EVENT_SRQ_ERR, 10000));
+	}
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+/* --- Queue pairs ------------------------------------------------------------------------------ */
+
+FIXTURE(target) {
+	struct rdma r;
+	struct ibv_xrcd *xrcd;
+	struct ibv_qp *qp;
+};
+
+FIXTURE_SETUP(target)
+{
+	if (!xrc_setup(_metadata, &self->r))
+		return;
+	self->xrcd = rdma_open_xrcd(self->r.ctx, new_file(), O_CREAT);
+	ASSERT_NE(NULL, self->xrcd);
+	self->qp = create_target(&self->r, self->xrcd);
+	ASSERT_NE(NULL, self->qp) TH_LOG("errno %d", errno);
+}
+
+FIXTURE_TEARDOWN(target)
+{
+	if (self->qp)
+		EXPECT_EQ(0, ibv_destroy_qp(self->qp));
+	if (self->xrcd)
+		EXPECT_EQ(0, ibv_close_xrcd(self->xrcd));
+	xrc_teardown(_metadata, &self->r);
+}
+
+TEST_F(target, needs_a_domain)
+{
+	struct ibv_qp_init_attr_ex init = { .qp_type = IBV_QPT_XRC_RECV };
+
+	EXPECT_EQ(NULL, ibv_create_qp_ex(self->r.ctx, &init));
+	EXPECT_EQ(EINVAL, errno);
+	/* A PD is none. */
+	init.comp_mask = IBV_QP_INIT_ATTR_PD;
+	init.pd = self->r.pd;
+	errno = 0;
+	EXPECT_EQ(NULL, ibv_create_qp_ex(self->r.ctx, &init));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+TEST_F(target, has_no_queues)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	ASSERT_EQ(0, ibv_query_qp(self->qp, &attr, IBV_QP_STATE | IBV_QP_CAP, &init));
+	EXPECT_EQ(IBV_QPS_RESET, attr.qp_state);
+	EXPECT_EQ(0, attr.cap.max_recv_wr);
+	EXPECT_EQ(0, attr.cap.max_recv_sge);
+	EXPECT_EQ(0, attr.cap.max_send_wr);
+}
+
+TEST_F(target, is_opened_by_its_number)
+{
+	struct ibv_qp *again = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	struct ibv_qp *third;
+
+	ASSERT_NE(NULL, again);
+	EXPECT_EQ(self->qp->qp_num, again->qp_num);
+	EXPECT_EQ(IBV_QPT_XRC_RECV, again->qp_type);
+	third = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	ASSERT_NE(NULL, third);
+	EXPECT_EQ(0, close_target(third));
+	EXPECT_EQ(0, close_target(again));
+}
+
+TEST_F(target, is_opened_as_what_it_is_and_where_it_is)
+{
+	struct ibv_xrcd *other = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
+	struct qp_cfg send = { .type = IBV_QPT_XRC_SEND };
+	struct ibv_qp_open_attr good = {
+		.comp_mask = ALL_OF_OPEN, .qp_num = self->qp->qp_num, .xrcd = self->xrcd,
+		.qp_type = IBV_QPT_XRC_RECV,
+	}, attr;
+	uint32_t bits[] = {
+		IBV_QP_OPEN_ATTR_NUM, IBV_QP_OPEN_ATTR_XRCD, IBV_QP_OPEN_ATTR_TYPE,
+	};
+	enum ibv_qp_type types[] = {
+		IBV_QPT_XRC_SEND, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD,
+	};
+	struct ibv_qp *requester;
+	size_t i;
+
+	ASSERT_NE(NULL, other);
+	attr = good;
+	attr.xrcd = other;
+	errno = 0;
+	EXPECT_EQ(NULL, ibv_open_qp(self->r.ctx, &attr));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(0, ibv_close_xrcd(other));
+
+	attr = good;
+	attr.qp_num ^= 0x800000;
+	errno = 0;
+	EXPECT_EQ(NULL, ibv_open_qp(self->r.ctx, &attr));
+	EXPECT_EQ(EINVAL, errno);
+
+	/* Requesters are nobody else's. */
+	requester = rdma_create_qp(&self->r, self->r.cq, &send);
+	ASSERT_NE(NULL, requester);
+	attr = good;
+	attr.qp_num = requester->qp_num;
+	errno = 0;
+	EXPECT_EQ(NULL, ibv_open_qp(self->r.ctx, &attr));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(0, ibv_destroy_qp(requester));
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		attr = good;
+		attr.qp_type = types[i];
+		errno = 0;
+		EXPECT_EQ(NULL, ibv_open_qp(self->r.ctx, &attr));
+		EXPECT_EQ(EINVAL, errno) TH_LOG("type %d", types[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(bits); i++) {
+		attr = good;
+		attr.comp_mask &= ~bits[i];
+		EXPECT_EQ(NULL, ibv_open_qp(self->r.ctx, &attr)) TH_LOG("without %#x", bits[i]);
+	}
+}
+
+/* Who has it open sees what the others do with it. */
+TEST_F(target, has_one_state)
+{
+	struct ibv_qp *again = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	ASSERT_NE(NULL, again);
+	ASSERT_EQ(0, rdma_qp_init(self->qp, &cfg));
+	EXPECT_EQ(IBV_QPS_INIT, rdma_qp_state(again));
+	ASSERT_EQ(0, rdma_qp_rtr(again, &cfg, 0x1234, self->r.port.lid));
+	ASSERT_EQ(0, ibv_query_qp(self->qp, &attr, IBV_QP_STATE | IBV_QP_DEST_QPN, &init));
+	EXPECT_EQ(IBV_QPS_RTR, attr.qp_state);
+	EXPECT_EQ(0x1234, attr.dest_qp_num);
+	ASSERT_EQ(0, rdma_modify_state(self->qp, IBV_QPS_ERR));
+	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(again));
+	ASSERT_EQ(0, reset_target(again));
+	EXPECT_EQ(IBV_QPS_RESET, rdma_qp_state(self->qp));
+	EXPECT_EQ(0, close_target(again));
+}
+
+TEST_F(target, lives_until_the_last_lets_go)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
+	struct ibv_qp *again = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	uint32_t qpn = self->qp->qp_num;
+	long before = hca_census_count("qp");
+
+	ASSERT_NE(NULL, again);
+	EXPECT_EQ(0, ibv_destroy_qp(self->qp));
+	self->qp = NULL;
+	EXPECT_EQ(before, hca_census_count("qp"));
+	EXPECT_EQ(0, rdma_qp_init(again, &cfg));
+	EXPECT_EQ(IBV_QPS_INIT, rdma_qp_state(again));
+	EXPECT_EQ(0, close_target(again));
+	if (hca_ctl_present())
+		EXPECT_EQ(before - 1, hca_census_count("qp"));
+	EXPECT_EQ(NULL, open_target(&self->r, self->xrcd, qpn));
+}
+
+TEST_F(target, events_are_told_to_all_who_have_it)
+{
+	struct ibv_qp *again;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	again = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	ASSERT_NE(NULL, again);
+	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", self->qp->qp_num));
+	EXPECT_TRUE(qp_event_comes(self->r.ctx, self->qp, IBV_EVENT_QP_ACCESS_ERR, 5000) ||
+		    qp_event_comes(self->r.ctx, again, IBV_EVENT_QP_ACCESS_ERR, 5000));
+	EXPECT_EQ(0, close_target(again));
+}
+
+FIXTURE(requester) {
+	struct rdma r;
+};
+
+FIXTURE_SETUP(requester)
+{
+	xrc_setup(_metadata, &self->r);
+}
+
+FIXTURE_TEARDOWN(requester)
+{
+	xrc_teardown(_metadata, &self->r);
+}
+
+TEST_F(requester, has_a_send_queue_alone)
+{
+	struct ibv_qp_init_attr_ex ask = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = self->r.pd, .send_cq = self->r.cq,
+		.qp_type = IBV_QPT_XRC_SEND, .sq_sig_all = 1,
+		.cap = {
+			.max_send_wr = 20, .max_send_sge = 3, .max_inline_data = 40,
+		},
+	};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_qp *qp = ibv_create_qp_ex(self->r.ctx, &ask);
+
+	ASSERT_NE(NULL, qp) TH_LOG("errno %d", errno);
+	EXPECT_LE(20, ask.cap.max_send_wr);
+	EXPECT_LE(3, ask.cap.max_send_sge);
+	EXPECT_LE(40, ask.cap.max_inline_data);
+	EXPECT_EQ(0, ask.cap.max_recv_wr);
+	ASSERT_EQ(0, ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_CAP, &init));
+	EXPECT_EQ(IBV_QPS_RESET, attr.qp_state);
+	EXPECT_LE(20, attr.cap.max_send_wr);
+	EXPECT_LE(3, attr.cap.max_send_sge);
+	EXPECT_EQ(0, attr.cap.max_recv_wr);
+	EXPECT_EQ(0, attr.cap.max_recv_sge);
+	EXPECT_EQ(1, init.sq_sig_all);
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+}
+
+TEST_F(requester, request_that_means_nothing_is_invalid)
+{
+	struct ibv_qp_init_attr_ex good = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = self->r.pd, .send_cq = self->r.cq,
+		.qp_type = IBV_QPT_XRC_SEND, .cap = { .max_send_wr = 1, .max_send_sge = 1 },
+	}, ask;
+
+	ask = good;
+	ask.comp_mask = 0;
+	EXPECT_EQ(NULL, ibv_create_qp_ex(self->r.ctx, &ask));
+	ask = good;
+	ask.cap.max_send_wr = 1 << 20;
+	EXPECT_EQ(NULL, ibv_create_qp_ex(self->r.ctx, &ask));
+	ask = good;
+	ask.cap.max_send_sge = 1000;
+	EXPECT_EQ(NULL, ibv_create_qp_ex(self->r.ctx, &ask));
+	ask = good;
+	ask.cap.max_inline_data = 1 << 16;
+	EXPECT_EQ(NULL, ibv_create_qp_ex(self->r.ctx, &ask));
+}
+
+/* --- Which queue a packet reaches ------------------------------------------------------------- */
+
+FIXTURE(path) {
+	struct rdma r;
+	struct pair p;
+};
+
+FIXTURE_SETUP(path)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .inline_data = 64 };
+
+	if (xrc_setup(_metadata, &self->r))
+		ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 8 * SLOT)) TH_LOG("%d", errno);
+}
+
+FIXTURE_TEARDOWN(path)
+{
+	pair_close(&self->p);
+	xrc_teardown(_metadata, &self->r);
+}
+
+static int send_to(struct pair *p, uint32_t srqn, uint32_t len, unsigned int seed)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = seed };
+
+	wr.qp_type.xrc.remote_srqn = srqn;
+	fill(p->buf[0], len, seed);
+	return post_send(p, &wr, p->buf[0], len);
+}
+
+TEST_F(path, packet_names_the_queue)
+{
+	struct ibv_cq *cq[3] = { self->p.cq[1] };
+	struct ibv_srq *srq[3] = { self->p.srq };
+	struct ibv_wc wc;
+	int i, n;
+
+	for (i = 1; i < 3; i++) {
+		cq[i] = ibv_create_cq(self->r.ctx, 15, NULL, NULL, 0);
+		ASSERT_NE(NULL, cq[i]);
+		srq[i] = create_srq(&self->r, self->p.cfg.xrcd, cq[i]);
+		ASSERT_NE(NULL, srq[i]);
+	}
+	for (n = 0; n < 30; n++) {
+		i = n * n % 7 % 3;
+		ASSERT_EQ(0, post_srq_recv(srq[i], self->p.mr, self->p.buf[1] + i * SLOT, SLOT,
+					   n));
+		ASSERT_EQ(0, send_to(&self->p, rdma_srq_num(srq[i]), 100 + n, n));
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		EXPECT_EQ(self->p.qp[0]->qp_num, wc.qp_num);
+		ASSERT_EQ(0, reap_ok(cq[i], &wc));
+		EXPECT_EQ(IBV_WC_RECV, wc.opcode);
+		EXPECT_EQ(n, wc.wr_id);
+		EXPECT_EQ(100 + n, wc.byte_len);
+		/* Whom it came through. */
+		EXPECT_EQ(self->p.qp[1]->qp_num, wc.qp_num);
+		EXPECT_TRUE(same_fill(self->p.buf[1] + i * SLOT, 100 + n, n));
+	}
+	for (i = 0; i < 3; i++)
+		EXPECT_TRUE(cq_stays_empty(cq[i], 10));
+	for (i = 1; i < 3; i++) {
+		EXPECT_EQ(0, ibv_destroy_srq(srq[i]));
+		EXPECT_EQ(0, ibv_destroy_cq(cq[i]));
+	}
+}
+
+/* A queue that is empty holds up those behind it in the same connection, and no other connection. */
+TEST_F(path, empty_queue_waits)
+{
+	struct ibv_cq *cq = ibv_create_cq(self->r.ctx, 15, NULL, NULL, 0);
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .xrcd = self->p.cfg.xrcd };
+	struct ibv_srq *srq;
+	struct ibv_wc wc;
+	struct pair other;
+
+	srq = create_srq(&self->r, self->p.cfg.xrcd, cq);
+	ASSERT_NE(NULL, srq);
+	ASSERT_EQ(0, pair_open(&other, &self->r, &cfg, SLOT));
+	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], SLOT, 1));
+	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1] + SLOT, SLOT, 2));
+	ASSERT_EQ(0, send_to(&self->p, rdma_srq_num(srq), 64, 10));
+	EXPECT_TRUE(cq_stays_empty(self->p.cq[0], 50));
+	ASSERT_EQ(0, send_to(&other, self->p.srqn, 64, 11));
+	ASSERT_EQ(0, reap_ok(other.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	EXPECT_EQ(other.qp[1]->qp_num, wc.qp_num);
+	EXPECT_TRUE(cq_stays_empty(self->p.cq[0], 50));
+	ASSERT_EQ(0, post_srq_recv(srq, self->p.mr, self->p.buf[1] + 2 * SLOT, SLOT, 3));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	EXPECT_EQ(10, wc.wr_id);
+	ASSERT_EQ(0, reap_ok(cq, &wc));
+	EXPECT_EQ(3, wc.wr_id);
+	EXPECT_EQ(self->p.qp[1]->qp_num, wc.qp_num);
+	EXPECT_TRUE(same_fill(self->p.buf[1] + 2 * SLOT, 64, 10));
+	pair_close(&other);
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+	EXPECT_EQ(0, ibv_destroy_cq(cq));
+}
+
+/* What is not an SRQ of the target's domain is refused, and the connection is at its end. */
+static void expect_refused(struct __test_metadata *_metadata, struct pair *p, uint32_t srqn)
+{
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, send_to(p, srqn, 64, 3));
+	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, reap(p->cq[0], &wc));
+	EXPECT_EQ(3, wc.wr_id);
+	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(p->qp[0]));
+	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(p->qp[1]));
+	EXPECT_TRUE(cq_stays_empty(p->cq[1], 20));
+	/* Connected anew it is as good as ever. */
+	ASSERT_EQ(0, pair_reconnect(p));
+	ASSERT_EQ(0, pair_recv(p, p->buf[1], SLOT, 4));
+	ASSERT_EQ(0, send_to(p, p->srqn, 64, 4));
+	ASSERT_EQ(0, reap_ok(p->cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
+	EXPECT_TRUE(same_fill(p->buf[1], 64, 4));
+}
+
+TEST_F(path, queue_of_another_domain_is_out_of_reach)
+{
+	struct ibv_xrcd *other = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
+	struct ibv_cq *cq = ibv_create_cq(self->r.ctx, 15, NULL, NULL, 0);
+	struct ibv_srq *srq;
+
+	ASSERT_NE(NULL, other);
+	ASSERT_NE(NULL, cq);
+	srq = create_srq(&self->r, other, cq);
+	ASSERT_NE(NULL, srq);
+	memset(self->p.buf[1] + SLOT, 0xee, SLOT);
+	ASSERT_EQ(0, post_srq_recv(srq, self->p.mr, self->p.buf[1] + SLOT, SLOT, 1));
+	expect_refused(_metadata, &self->p, rdma_srq_num(srq));
+	EXPECT_TRUE(cq_stays_empty(cq, 20));
+	EXPECT_EQ(0xee, self->p.buf[1][SLOT]);
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+	EXPECT_EQ(0, ibv_close_xrcd(other));
+	EXPECT_EQ(0, ibv_destroy_cq(cq));
+}
+
+TEST_F(path, number_of_no_queue_is_refused)
+{
+	struct ibv_cq *cq = ibv_create_cq(self->r.ctx, 15, NULL, NULL, 0);
+	struct ibv_srq *gone = create_srq(&self->r, self->p.cfg.xrcd, cq);
+	uint32_t srqn;
+
+	ASSERT_NE(NULL, gone);
+	srqn = rdma_srq_num(gone);
+	expect_refused(_metadata, &self->p, 0xfffffe);
+	EXPECT_EQ(0, ibv_destroy_srq(gone));
+	expect_refused(_metadata, &self->p, srqn);
+	EXPECT_EQ(0, ibv_destroy_cq(cq));
+}
+
+/* An SRQ without a domain is nobody's target. */
+TEST_F(path, queue_of_another_kind_is_refused)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 15, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(self->r.pd, &init);
+	struct mlx5dv_srq out = { .comp_mask = MLX5DV_SRQ_MASK_SRQN };
+	struct mlx5dv_obj obj = { .srq = { .in = srq, .out = &out } };
+
+	ASSERT_NE(NULL, srq);
+	ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ));
+	ASSERT_EQ(0, post_srq_recv(srq, self->p.mr, self->p.buf[1] + SLOT, SLOT, 1));
+	expect_refused(_metadata, &self->p, out.srqn);
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+/* Of one-sided requests, too: the SRQ says whose memory it is. */
+TEST_F(path, one_sided_requests_need_a_queue)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	size_t i;
+
+	memset(self->p.buf[1], 0x11, 64);
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		wr = (struct ibv_send_wr){ .opcode = ops[i] };
+		wr.qp_type.xrc.remote_srqn = 0xfffffe;
+		if (ops[i] == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+			wr.wr.atomic.remote_addr = (uintptr_t)self->p.buf[1];
+			wr.wr.atomic.rkey = self->p.mr->rkey;
+			wr.wr.atomic.compare_add = 1;
+		} else {
+			wr.wr.rdma.remote_addr = (uintptr_t)self->p.buf[1];
+			wr.wr.rdma.rkey = self->p.mr->rkey;
+		}
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+		EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, reap(self->p.cq[0], &wc)) TH_LOG("%d", ops[i]);
+		EXPECT_EQ(0x11, self->p.buf[1][0]);
+		ASSERT_EQ(0, pair_reconnect(&self->p));
+	}
+}
+
+/* --- Whose memory it is ----------------------------------------------------------------------- */
+
+FIXTURE(keys) {
+	struct rdma r, other;	/* two PDs of one context */
+	struct pair p;
+	struct ibv_srq *srq;	/* of the other PD */
+	struct ibv_mr *mr;	/* of the other PD, over the second buffer */
+};
+
+FIXTURE_SETUP(keys)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND };
+
+	if (!xrc_setup(_metadata, &self->r))
+		return;
+	self->other = self->r;
+	self->other.pd = ibv_alloc_pd(self->r.ctx);
+	ASSERT_NE(NULL, self->other.pd);
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, SLOT));
+	self->srq = create_srq(&self->other, self->p.cfg.xrcd, self->p.cq[1]);
+	ASSERT_NE(NULL, self->srq);
+	self->mr = ibv_reg_mr(self->other.pd, self->p.buf[1], SLOT, ALL_ACCESS);
+	ASSERT_NE(NULL, self->mr);
+}
+
+FIXTURE_TEARDOWN(keys)
+{
+	if (self->srq) {
+		EXPECT_EQ(0, ibv_dereg_mr(self->mr));
+		EXPECT_EQ(0, ibv_destroy_srq(self->srq));
+		pair_close(&self->p);
+		EXPECT_EQ(0, ibv_dealloc_pd(self->other.pd));
+	}
+	xrc_teardown(_metadata, &self->r);
+}
+
+/* A remote access by way of either SRQ, with a key of either PD. */
+static int access_by(struct pair *p, enum ibv_wr_opcode op, struct ibv_srq *srq, uint32_t rkey)
+{
+	struct ibv_send_wr wr = { .opcode = op };
+
+	wr.qp_type.xrc.remote_srqn = rdma_srq_num(srq);
+	if (op == IBV_WR_ATOMIC_CMP_AND_SWP) {
+		wr.wr.atomic.remote_addr = (uintptr_t)p->buf[1];
+		wr.wr.atomic.rkey = rkey;
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)p->buf[1];
+		wr.wr.rdma.rkey = rkey;
+	}
+	return post_and_reap(p, &wr, 8);
+}
+
+TEST_F(keys, remote_access_is_by_the_pd_of_the_queue)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
+	};
+	struct pair *p = &self->p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		EXPECT_EQ(0, access_by(p, ops[i], p->srq, p->mr->rkey));
+		EXPECT_EQ(0, access_by(p, ops[i], self->srq, self->mr->rkey));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  access_by(p, ops[i], p->srq, self->mr->rkey)) TH_LOG("%d", ops[i]);
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+			  access_by(p, ops[i], self->srq, p->mr->rkey)) TH_LOG("%d", ops[i]);
+	}
+}
+
+TEST_F(keys, receive_is_by_the_pd_of_the_queue)
+{
+	struct pair *p = &self->p;
+	struct ibv_wc wc;
+
+	/* Longer than what may come in the completion itself, past all keys. */
+	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, p->buf[1], SLOT, 1));
+	ASSERT_EQ(0, send_to(p, rdma_srq_num(self->srq), 700, 1));
+	ASSERT_EQ(0, reap_ok(p->cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
+	EXPECT_TRUE(same_fill(p->buf[1], 700, 1));
+	ASSERT_EQ(0, post_srq_recv(self->srq, p->mr, p->buf[1], SLOT, 2));
+	ASSERT_EQ(0, send_to(p, rdma_srq_num(self->srq), 700, 2));
+	EXPECT_EQ(IBV_WC_REM_OP_ERR, reap(p->cq[0], &wc));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(p->cq[1], &wc));
+	EXPECT_EQ(2, wc.wr_id);
+	EXPECT_TRUE(same_fill(p->buf[1], 700, 1));
+}
+
+/* --- Three processes -------------------------------------------------------------------------- */
+
+#define TOLD_LEN 500
+
+/* Make the target for the test's requester, and no more. */
+static int make_target(struct peer *p, struct info *info)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
+	struct rdma r;
+	struct ibv_qp *qp;
+
+	if (rdma_open(&r))
+		return 2;
+	cfg.xrcd = rdma_open_xrcd(r.ctx, info->fd, O_CREAT);
+	if (!cfg.xrcd)
+		return 3;
+	qp = rdma_create_qp(&r, NULL, &cfg);
+	if (!qp || rdma_qp_init(qp, &cfg) ||
+	    rdma_qp_rtr(qp, &cfg, info->requester, r.port.lid))
+		return 4;
+	info->target = qp->qp_num;
+	return say_ready_and_wait(p) ? 5 : 0;
+}
+
+/* Receive what comes by way of another's queue pair: two messages, and one that is written. */
+static int own_queue(struct peer *p, struct info *info)
+{
+	uint8_t *buf = mmap(NULL, SLOT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+	struct ibv_xrcd *xrcd;
+	struct ibv_srq *srq;
+	struct ibv_mr *mr;
+	struct ibv_qp *qp;
+	struct ibv_wc wc;
+	struct rdma r;
+	int i;
+
+	if (rdma_open(&r))
+		return 2;
+	xrcd = rdma_open_xrcd(r.ctx, info->fd, 0);
+	if (!xrcd)
+		return 3;
+	srq = create_srq(&r, xrcd, r.cq);
+	mr = ibv_reg_mr(r.pd, buf, SLOT, ALL_ACCESS);
+	qp = open_target(&r, xrcd, info->target);
+	if (!srq || !mr || !qp)
+		return 4;
+	info->srqn = rdma_srq_num(srq);
+	info->rkey = mr->rkey;
+	info->addr = (uintptr_t)buf;
+	for (i = 0; i < 2; i++) {
+		if (post_srq_recv(srq, mr, buf, SLOT, i))
+			return 5;
+		if (say_ready_and_wait(p))
+			return 6;
+		if (reap_ok(r.cq, &wc) || wc.wr_id != i || wc.qp_num != info->target ||
+		    wc.byte_len != TOLD_LEN || !same_fill(buf, TOLD_LEN, i))
+			return 7;
+	}
+	if (say_ready_and_wait(p))
+		return 8;
+	if (!same_fill(buf, TOLD_LEN, 9))
+		return 9;
+	return close_target(qp) ? 10 : 0;
+}
+
+TEST(target_lives_on_with_who_has_opened_it)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .timeout = 8, .retry = 1 };
+	struct info *info = info_new();
+	struct pair p = { .r = NULL };
+	struct peer maker, owner;
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	struct rdma r;
+	int i;
+
+	ASSERT_NE(NULL, info);
+	if (!xrc_census(_metadata))
+		SKIP(return, NO_XRC);
+	ASSERT_EQ(0, rdma_open(&r));
+	/* The pair's own target is left alone. */
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, SLOT));
+	ASSERT_EQ(0, rdma_modify_state(p.qp[0], IBV_QPS_RESET));
+	info->requester = p.qp[0]->qp_num;
+	ASSERT_EQ(0, peer_start(&maker, make_target, info));
+	ASSERT_EQ(0, peer_start(&owner, own_queue, info));
+	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, info->target, r.port.lid));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, send_to(&p, info->srqn, TOLD_LEN, i));
+		ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
+		ASSERT_EQ(0, peer_go(&owner));
+		/* Who made it goes away between the two. */
+		if (!i)
+			EXPECT_EQ(0, peer_end(&maker));
+	}
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_RDMA_WRITE };
+	wr.wr.rdma.remote_addr = info->addr;
+	wr.wr.rdma.rkey = info->rkey;
+	wr.qp_type.xrc.remote_srqn = info->srqn;
+	fill(p.buf[0], TOLD_LEN, 9);
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], TOLD_LEN));
+	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
+	EXPECT_EQ(0, peer_end(&owner));
+	/* Nobody has it any more. */
+	ASSERT_EQ(0, send_to(&p, info->srqn, TOLD_LEN, 3));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, reap(p.cq[0], &wc));
+	pair_close(&p);
+	rdma_close(&r);
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST(target_goes_with_its_maker_if_nobody_else_has_it)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .timeout = 8, .retry = 1 };
+	struct info *info = info_new();
+	struct ibv_xrcd *xrcd;
+	struct ibv_wc wc;
+	struct peer maker;
+	struct rdma r;
+	struct pair p;
+
+	ASSERT_NE(NULL, info);
+	if (!xrc_census(_metadata))
+		SKIP(return, NO_XRC);
+	ASSERT_EQ(0, rdma_open(&r));
+	xrcd = rdma_open_xrcd(r.ctx, info->fd, O_CREAT);
+	ASSERT_NE(NULL, xrcd);
+	cfg.xrcd = xrcd;
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, SLOT));
+	ASSERT_EQ(0, rdma_modify_state(p.qp[0], IBV_QPS_RESET));
+	info->requester = p.qp[0]->qp_num;
+	ASSERT_EQ(0, peer_start(&maker, make_target, info));
+	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, info->target, r.port.lid));
+	ASSERT_EQ(0, pair_recv(&p, p.buf[1], SLOT, 1));
+	ASSERT_EQ(0, send_to(&p, p.srqn, TOLD_LEN, 1));
+	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(p.cq[1], &wc));
+	EXPECT_EQ(info->target, wc.qp_num);
+	peer_kill(&maker);
+	ASSERT_EQ(0, pair_recv(&p, p.buf[1], SLOT, 2));
+	ASSERT_EQ(0, send_to(&p, p.srqn, TOLD_LEN, 2));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, reap(p.cq[0], &wc));
+	EXPECT_TRUE(cq_stays_empty(p.cq[1], 20));
+	pair_close(&p);
+	EXPECT_EQ(0, ibv_close_xrcd(xrcd));
+	rdma_close(&r);
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_HARNESS_MAIN
