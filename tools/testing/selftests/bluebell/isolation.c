@@ -3,6 +3,7 @@
  * What an unprivileged process can do with the device, and what it cannot do to another: all but
  * the victim run as the user "tester", without capabilities.
  */
+#include <fcntl.h>
 #include <grp.h>
 #include <infiniband/mlx5dv.h>
 #include <pwd.h>
@@ -396,6 +397,54 @@ TEST_F(memlock, queues_count_too)
 	EXPECT_EQ(LIMIT_PAGES, uv_pinned_pages());
 	ASSERT_EQ(0, uv_dereg_mr(self->uv.fd, handle));
 	EXPECT_EQ(0, uv_create_cq(self->uv.fd, 63, &another));
+}
+
+static int try_srq(struct uv *uv, uint32_t pd, const struct uv_mem *mem, uint32_t type,
+		   uint32_t cq)
+{
+	struct mlx5_ib_create_srq drv = {
+		.buf_addr = (uintptr_t)mem->buf, .db_addr = (uintptr_t)mem->dbr,
+	};
+	struct uv_srq srq = { .type = type, .cq = cq, .max_wr = 127, .max_sge = 1 };
+	int ret = 0;
+
+	if (type == IB_UVERBS_SRQT_XRC)
+		ret = uv_open_xrcd(uv->fd, -1, O_CREAT, &srq.xrcd);
+	if (ret)
+		return ret;
+	ret = uv_create_xsrq(uv->fd, pd, &drv, sizeof(drv), &srq);
+	if (!ret)
+		ret = uv_destroy_srq(uv->fd, srq.handle);
+	if (type == IB_UVERBS_SRQT_XRC && uv_close_xrcd(uv->fd, srq.xrcd))
+		return -EBUSY;
+	return ret;
+}
+
+/* An SRQ needs two pages: first there is none, then one, then both. */
+TEST_F(memlock, shared_receive_queues_count_too)
+{
+	static const uint32_t types[] = { IB_UVERBS_SRQT_BASIC, IB_UVERBS_SRQT_XRC };
+	struct uv_mem mem;
+	uint32_t handle;
+	struct uv_cq cq;
+	size_t i, room;
+	long pinned;
+	int ret;
+
+	ASSERT_EQ(0, uv_mem_alloc(&mem, UV_PAGE));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 15, &cq));
+	pinned = uv_pinned_pages();
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		for (room = 0; room <= 2; room++) {
+			ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem,
+					       LIMIT_PAGES - pinned - room, &handle));
+			ret = try_srq(&self->uv, self->pd, &mem, types[i], cq.handle);
+			if (ret != -EOPNOTSUPP)
+				EXPECT_EQ(room < 2 ? -ENOMEM : 0, ret)
+					TH_LOG("type %u, room for %zu", types[i], room);
+			EXPECT_EQ(LIMIT_PAGES - room, uv_pinned_pages());
+			ASSERT_EQ(0, uv_dereg_mr(self->uv.fd, handle));
+		}
 }
 
 TEST_F(memlock, room_for_the_buffer_but_not_for_the_record)

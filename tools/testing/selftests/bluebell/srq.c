@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Shared receive queues: sizes, queue pairs that receive from one, the limit and its event, what
- * happens when nothing is posted, and each wrong field of a request.
+ * happens when nothing is posted, and each wrong field of a request, also of those of XRC.
  */
+#include <fcntl.h>
 #include <infiniband/mlx5dv.h>
 
 #include "test.h"
@@ -30,11 +31,26 @@ static uint32_t srq_number(struct ibv_srq *srq)
 FIXTURE(srq) {
 	struct rdma r;
 	struct ibv_device_attr attr;
+	struct ibv_xrcd *xrcd;
 };
+
+FIXTURE_VARIANT(srq) {
+	bool xrc;
+};
+
+FIXTURE_VARIANT_ADD(srq, basic) { .xrc = false };
+
+FIXTURE_VARIANT_ADD(srq, xrc) { .xrc = true };
 
 FIXTURE_SETUP(srq)
 {
 	ASSERT_EQ(0, rdma_open(&self->r));
+	if (variant->xrc) {
+		if (!rdma_has_xrc(self->r.ctx))
+			SKIP(return, NO_XRC);
+		self->xrcd = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
+		ASSERT_NE(NULL, self->xrcd);
+	}
 	ASSERT_EQ(0, ibv_query_device(self->r.ctx, &self->attr));
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
@@ -42,15 +58,36 @@ FIXTURE_SETUP(srq)
 
 FIXTURE_TEARDOWN(srq)
 {
+	if (self->xrcd)
+		EXPECT_EQ(0, ibv_close_xrcd(self->xrcd));
 	rdma_close(&self->r);
+}
+
+/* An SRQ of the variant's type; @attr gets the sizes that it has. */
+static struct ibv_srq *new_srq(FIXTURE_DATA(srq) *self, struct ibv_srq_attr *attr)
+{
+	struct ibv_srq_init_attr init = { .attr = *attr };
+	struct ibv_srq *srq;
+
+	if (self->xrcd)
+		return rdma_create_xrc_srq(&self->r, self->xrcd, self->r.cq, attr);
+	srq = ibv_create_srq(self->r.pd, &init);
+	*attr = init.attr;
+	return srq;
+}
+
+static struct ibv_srq *sized_srq(FIXTURE_DATA(srq) *self, uint32_t max_wr, uint32_t max_sge)
+{
+	struct ibv_srq_attr attr = { .max_wr = max_wr, .max_sge = max_sge };
+
+	return new_srq(self, &attr);
 }
 
 TEST_F(srq, every_size_up_to_the_limits)
 {
 	uint32_t wr[] = { 1, 2, 3, 100, 1023, 1024, 16384, self->attr.max_srq_wr };
 	uint32_t sge[] = { 0, 1, 2, 3, 4, 16, self->attr.max_srq_sge };
-	struct ibv_srq_init_attr init;
-	struct ibv_srq_attr attr;
+	struct ibv_srq_attr attr, init;
 	struct ibv_srq *srq;
 	size_t i, j;
 
@@ -59,21 +96,19 @@ TEST_F(srq, every_size_up_to_the_limits)
 	ASSERT_LE(1, self->attr.max_srq_sge);
 	for (i = 0; i < ARRAY_SIZE(wr); i++) {
 		for (j = 0; j < ARRAY_SIZE(sge); j++) {
-			init = (struct ibv_srq_init_attr){
-				.attr = { .max_wr = wr[i], .max_sge = sge[j] },
-			};
-			srq = ibv_create_srq(self->r.pd, &init);
+			init = (struct ibv_srq_attr){ .max_wr = wr[i], .max_sge = sge[j] };
+			srq = new_srq(self, &init);
 			ASSERT_NE(NULL, srq) TH_LOG("%u requests of %u entries: errno %d", wr[i],
 						    sge[j], errno);
-			EXPECT_LE(wr[i], init.attr.max_wr);
-			EXPECT_LE(sge[j], init.attr.max_sge);
-			EXPECT_GE(self->attr.max_srq_wr, init.attr.max_wr);
-			EXPECT_GE(self->attr.max_srq_sge, init.attr.max_sge);
+			EXPECT_LE(wr[i], init.max_wr);
+			EXPECT_LE(sge[j], init.max_sge);
+			EXPECT_GE(self->attr.max_srq_wr, init.max_wr);
+			EXPECT_GE(self->attr.max_srq_sge, init.max_sge);
 			ASSERT_EQ(0, ibv_query_srq(srq, &attr));
 			/* Of these the library keeps some for itself. */
-			EXPECT_LE(init.attr.max_wr, attr.max_wr);
+			EXPECT_LE(init.max_wr, attr.max_wr);
 			EXPECT_GE(self->attr.max_srq_wr, attr.max_wr);
-			EXPECT_EQ(init.attr.max_sge, attr.max_sge);
+			EXPECT_EQ(init.max_sge, attr.max_sge);
 			EXPECT_EQ(0, attr.srq_limit);
 			EXPECT_EQ(0, ibv_destroy_srq(srq));
 		}
@@ -84,11 +119,11 @@ TEST_F(srq, every_size_up_to_the_limits)
 
 TEST_F(srq, more_than_the_limits_is_invalid)
 {
-	EXPECT_EQ(NULL, create_srq(self->r.pd, self->attr.max_srq_wr + 1, 1));
+	EXPECT_EQ(NULL, sized_srq(self, self->attr.max_srq_wr + 1, 1));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(NULL, create_srq(self->r.pd, 1, self->attr.max_srq_sge + 1));
+	EXPECT_EQ(NULL, sized_srq(self, 1, self->attr.max_srq_sge + 1));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(NULL, create_srq(self->r.pd, -1, 1));
+	EXPECT_EQ(NULL, sized_srq(self, -1, 1));
 	EXPECT_EQ(EINVAL, errno);
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
@@ -97,10 +132,8 @@ TEST_F(srq, more_than_the_limits_is_invalid)
 /* The limit that create was given is nothing to it. */
 TEST_F(srq, limit_is_modified_and_queried)
 {
-	struct ibv_srq_init_attr init = {
-		.attr = { .max_wr = 100, .max_sge = 1, .srq_limit = 50 },
-	};
-	struct ibv_srq *srq = ibv_create_srq(self->r.pd, &init);
+	struct ibv_srq_attr init = { .max_wr = 100, .max_sge = 1, .srq_limit = 50 };
+	struct ibv_srq *srq = new_srq(self, &init);
 	struct ibv_recv_wr wr = {}, *bad;
 	struct ibv_srq_attr attr;
 	int i;
@@ -127,7 +160,7 @@ TEST_F(srq, limit_is_modified_and_queried)
 TEST_F(srq, size_is_not_modified)
 {
 	struct ibv_srq_attr attr = { .max_wr = 200, .max_sge = 1, .srq_limit = 7 };
-	struct ibv_srq *srq = create_srq(self->r.pd, 100, 1);
+	struct ibv_srq *srq = sized_srq(self, 100, 1);
 
 	ASSERT_NE(NULL, srq);
 	EXPECT_FALSE(self->attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
@@ -139,7 +172,37 @@ TEST_F(srq, size_is_not_modified)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-TEST_F(srq, in_use_is_busy)
+TEST_F(srq, many_at_once)
+{
+	struct ibv_srq *srq[64];
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(srq); i++) {
+		srq[i] = sized_srq(self, 15, 1);
+		ASSERT_NE(NULL, srq[i]);
+		for (j = 0; j < i; j++)
+			ASSERT_NE(srq_number(srq[j]), srq_number(srq[i]));
+	}
+	for (i = 0; i < ARRAY_SIZE(srq); i++)
+		EXPECT_EQ(0, ibv_destroy_srq(srq[i]));
+}
+
+/* An SRQ that queue pairs are made with. */
+FIXTURE(of_qp) {
+	struct rdma r;
+};
+
+FIXTURE_SETUP(of_qp)
+{
+	ASSERT_EQ(0, rdma_open(&self->r));
+}
+
+FIXTURE_TEARDOWN(of_qp)
+{
+	rdma_close(&self->r);
+}
+
+TEST_F(of_qp, in_use_is_busy)
 {
 	struct ibv_srq *srq = create_srq(self->r.pd, 100, 1);
 	struct qp_cfg cfg = { .type = IBV_QPT_RC, .srq = srq };
@@ -158,7 +221,7 @@ TEST_F(srq, in_use_is_busy)
 }
 
 /* What a queue pair was asked to have of receives is nothing to it. */
-TEST_F(srq, queue_pair_says_what_it_receives_from)
+TEST_F(of_qp, queue_pair_says_what_it_receives_from)
 {
 	struct ibv_srq *srq = create_srq(self->r.pd, 100, 1);
 	struct qp_cfg cfg = { .type = IBV_QPT_RC, .srq = srq, .recv_wr = 1000 };
@@ -175,21 +238,6 @@ TEST_F(srq, queue_pair_says_what_it_receives_from)
 	EXPECT_EQ(srq, init.srq);
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
-}
-
-TEST_F(srq, many_at_once)
-{
-	struct ibv_srq *srq[64];
-	size_t i, j;
-
-	for (i = 0; i < ARRAY_SIZE(srq); i++) {
-		srq[i] = create_srq(self->r.pd, 15, 1);
-		ASSERT_NE(NULL, srq[i]);
-		for (j = 0; j < i; j++)
-			ASSERT_NE(srq_number(srq[j]), srq_number(srq[i]));
-	}
-	for (i = 0; i < ARRAY_SIZE(srq); i++)
-		EXPECT_EQ(0, ibv_destroy_srq(srq[i]));
 }
 
 /* --- Traffic ---------------------------------------------------------------------------------- */
@@ -565,14 +613,32 @@ FIXTURE(raw_srq) {
 	struct uv uv;
 	struct uv_mem mem;
 	uint32_t pd;
+	struct uv_cq cq;
+	struct uv_srq as;	/* type, and what that needs */
 	struct mlx5_ib_create_srq drv;
 	long pinned;
 };
+
+FIXTURE_VARIANT(raw_srq) {
+	uint32_t type;
+};
+
+FIXTURE_VARIANT_ADD(raw_srq, basic) { .type = IB_UVERBS_SRQT_BASIC };
+
+FIXTURE_VARIANT_ADD(raw_srq, xrc) { .type = IB_UVERBS_SRQT_XRC };
 
 FIXTURE_SETUP(raw_srq)
 {
 	ASSERT_EQ(0, uv_open(&self->uv));
 	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 15, &self->cq));
+	self->as.type = variant->type;
+	self->as.cq = self->cq.handle;
+	if (variant->type == IB_UVERBS_SRQT_XRC) {
+		if (uv_open_xrcd(self->uv.fd, -1, O_CREAT, &self->as.xrcd) == -EOPNOTSUPP)
+			SKIP(return, NO_XRC);
+		self->drv.uidx = 1;
+	}
 	/* 128 WQEs of 32 bytes. */
 	ASSERT_EQ(0, uv_mem_alloc(&self->mem, 128 * 32));
 	self->drv.buf_addr = (uintptr_t)self->mem.buf;
@@ -591,27 +657,45 @@ FIXTURE_TEARDOWN(raw_srq)
 	uv_close(&self->uv);
 }
 
-static int try_sizes(int fd, uint32_t pd, uint32_t wr, uint32_t sge,
-		     const struct mlx5_ib_create_srq *drv)
+static int create_raw(FIXTURE_DATA(raw_srq) *self, const void *drv, size_t len,
+		      struct uv_srq *srq)
 {
-	struct uv_srq srq = { .max_wr = wr, .max_sge = sge };
-
-	return uv_create_srq(fd, pd, drv, sizeof(*drv), &srq) ?: uv_destroy_srq(fd, srq.handle);
+	return srq->type == IB_UVERBS_SRQT_BASIC ?
+	       uv_create_srq(self->uv.fd, self->pd, drv, len, srq) :
+	       uv_create_xsrq(self->uv.fd, self->pd, drv, len, srq);
 }
 
-static int try_srq(int fd, uint32_t pd, const void *drv, size_t len)
+static int try_sizes(FIXTURE_DATA(raw_srq) *self, uint32_t wr, uint32_t sge)
 {
-	struct uv_srq srq = { .max_wr = 127, .max_sge = 1 };
+	struct uv_srq srq = self->as;
 
-	return uv_create_srq(fd, pd, drv, len, &srq) ?: uv_destroy_srq(fd, srq.handle);
+	srq.max_wr = wr;
+	srq.max_sge = sge;
+	return create_raw(self, &self->drv, sizeof(self->drv), &srq) ?:
+	       uv_destroy_srq(self->uv.fd, srq.handle);
+}
+
+static int try_request(FIXTURE_DATA(raw_srq) *self, const void *drv, size_t len)
+{
+	struct uv_srq srq = self->as;
+
+	srq.max_wr = 127;
+	srq.max_sge = 1;
+	return create_raw(self, drv, len, &srq) ?: uv_destroy_srq(self->uv.fd, srq.handle);
+}
+
+static int try_srq(FIXTURE_DATA(raw_srq) *self)
+{
+	return try_request(self, &self->drv, sizeof(self->drv));
 }
 
 TEST_F(raw_srq, good_one_is_good)
 {
 	struct ib_uverbs_query_srq_resp attr;
-	struct uv_srq srq = { .max_wr = 100, .max_sge = 0 };
+	struct uv_srq srq = self->as;
 
-	ASSERT_EQ(0, uv_create_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv), &srq));
+	srq.max_wr = 100;
+	ASSERT_EQ(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
 	EXPECT_EQ(127, srq.max_wr);
 	ASSERT_EQ(0, uv_query_srq(self->uv.fd, srq.handle, &attr));
 	EXPECT_EQ(127, attr.max_wr);
@@ -634,7 +718,7 @@ TEST_F(raw_srq, undefined_flags_are_refused)
 		SKIP(return, "mlx5_ib ignores them");
 	for (bit = 1; bit < 32; bit++) {
 		self->drv.flags = 1u << bit;
-		EXPECT_EQ(-EINVAL, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)))
+		EXPECT_EQ(-EINVAL, try_srq(self))
 			TH_LOG("flag %u", bit);
 	}
 }
@@ -642,10 +726,10 @@ TEST_F(raw_srq, undefined_flags_are_refused)
 TEST_F(raw_srq, reserved_fields_are_zero)
 {
 	self->drv.reserved0 = 1;
-	EXPECT_EQ(-EINVAL, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)));
+	EXPECT_EQ(-EINVAL, try_srq(self));
 	self->drv.reserved0 = 0;
 	self->drv.reserved1 = 1;
-	EXPECT_EQ(-EINVAL, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)));
+	EXPECT_EQ(-EINVAL, try_srq(self));
 }
 
 TEST_F(raw_srq, request_of_any_length)
@@ -654,14 +738,17 @@ TEST_F(raw_srq, request_of_any_length)
 		struct mlx5_ib_create_srq drv;
 		uint64_t more[2];
 	} req = { .drv = self->drv };
+	/* One of XRC has to have a user index. */
+	int short_one = variant->type == IB_UVERBS_SRQT_XRC ? -EINVAL : 0;
 	size_t len;
 
 	for (len = 0; len <= offsetof(struct mlx5_ib_create_srq, flags); len += 4)
-		EXPECT_GT(0, try_srq(self->uv.fd, self->pd, &req, len)) TH_LOG("length %zu", len);
-	EXPECT_EQ(0, try_srq(self->uv.fd, self->pd, &req, offsetof(struct mlx5_ib_create_srq, uidx)));
-	EXPECT_EQ(0, try_srq(self->uv.fd, self->pd, &req, sizeof(req)));
+		EXPECT_GT(0, try_request(self, &req, len)) TH_LOG("length %zu", len);
+	EXPECT_EQ(short_one,
+		  try_request(self, &req, offsetof(struct mlx5_ib_create_srq, uidx)));
+	EXPECT_EQ(0, try_request(self, &req, sizeof(req)));
 	req.more[1] = 1;
-	EXPECT_GT(0, try_srq(self->uv.fd, self->pd, &req, sizeof(req)));
+	EXPECT_GT(0, try_request(self, &req, sizeof(req)));
 }
 
 TEST_F(raw_srq, sizes_that_overflow)
@@ -675,10 +762,10 @@ TEST_F(raw_srq, sizes_that_overflow)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(wr); i++)
-		EXPECT_EQ(-EINVAL, try_sizes(self->uv.fd, self->pd, wr[i], 1, &self->drv))
+		EXPECT_EQ(-EINVAL, try_sizes(self, wr[i], 1))
 			TH_LOG("%#x requests", wr[i]);
 	for (i = 0; i < ARRAY_SIZE(sge); i++)
-		EXPECT_EQ(-EINVAL, try_sizes(self->uv.fd, self->pd, 1, sge[i], &self->drv))
+		EXPECT_EQ(-EINVAL, try_sizes(self, 1, sge[i]))
 			TH_LOG("%#x entries", sge[i]);
 }
 
@@ -687,9 +774,9 @@ TEST_F(raw_srq, buffer_too_small)
 {
 	munmap(self->mem.buf + self->mem.len, UV_PAGE);
 	self->drv.db_addr = (uintptr_t)self->mem.buf;
-	EXPECT_EQ(0, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)));
-	EXPECT_EQ(-EFAULT, try_sizes(self->uv.fd, self->pd, 128, 1, &self->drv));
-	EXPECT_EQ(-EFAULT, try_sizes(self->uv.fd, self->pd, 127, 2, &self->drv));
+	EXPECT_EQ(0, try_srq(self));
+	EXPECT_EQ(-EFAULT, try_sizes(self, 128, 1));
+	EXPECT_EQ(-EFAULT, try_sizes(self, 127, 2));
 }
 
 TEST_F(raw_srq, buffer_nowhere)
@@ -702,7 +789,7 @@ TEST_F(raw_srq, buffer_nowhere)
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
 		self->drv.buf_addr = addr[i];
-		ret = try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv));
+		ret = try_srq(self);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
@@ -714,27 +801,28 @@ TEST_F(raw_srq, buffer_starts_at_a_cache_line)
 
 	for (off = 1; off < 64; off += off) {
 		self->drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(-EINVAL, try_sizes(self->uv.fd, self->pd, 15, 1, &self->drv))
+		EXPECT_EQ(-EINVAL, try_sizes(self, 15, 1))
 			TH_LOG("offset %u", off);
 	}
 	for (off = 0; off < UV_PAGE / 2; off += 64) {
 		self->drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(0, try_sizes(self->uv.fd, self->pd, 15, 1, &self->drv))
+		EXPECT_EQ(0, try_sizes(self, 15, 1))
 			TH_LOG("offset %u", off);
 	}
 }
 
 /*
- * The page offset of a receive memory pool has one bit less than that of a queue pair. A buffer that
- * goes on in the next page may be described, for the two may be one larger page.
+ * The page offset of a receive memory pool has one bit less than that of a queue pair, and of an SRQ of
+ * XRC. A buffer that goes on in the next page may be described, for the two may be one larger page.
  */
-TEST_F(raw_srq, buffer_in_the_second_half_of_its_page_is_refused)
+TEST_F(raw_srq, buffer_in_the_second_half_of_its_page)
 {
+	int want = variant->type == IB_UVERBS_SRQT_XRC ? 0 : -EINVAL;
 	unsigned int off;
 
 	for (off = UV_PAGE / 2; off + 16 * 32 <= UV_PAGE; off += 64) {
 		self->drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(-EINVAL, try_sizes(self->uv.fd, self->pd, 15, 1, &self->drv))
+		EXPECT_EQ(want, try_sizes(self, 15, 1))
 			TH_LOG("offset %u", off);
 	}
 }
@@ -750,23 +838,43 @@ TEST_F(raw_srq, record_nowhere_or_misaligned)
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
 		self->drv.db_addr = addr[i];
-		ret = try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv));
+		ret = try_srq(self);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
 	for (off = 1; off < 4; off++) {
 		self->drv.db_addr = (uintptr_t)self->mem.dbr + off;
-		EXPECT_EQ(-EINVAL, try_srq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv)))
+		EXPECT_EQ(-EINVAL, try_srq(self))
 			TH_LOG("offset %u", off);
 	}
 }
 
 TEST_F(raw_srq, objects_that_are_not_there)
 {
-	struct uv_srq srq = { .max_wr = 1, .max_sge = 1 };
+	struct uv_srq srq = self->as, good;
 	struct ib_uverbs_query_srq_resp attr;
+	uint32_t pd = self->pd;
 
-	EXPECT_GT(0, uv_create_srq(self->uv.fd, 0xdead, &self->drv, sizeof(self->drv), &srq));
+	srq.max_wr = 1;
+	srq.max_sge = 1;
+	good = srq;
+	self->pd = 0xdead;
+	EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
+	self->pd = pd;
+	if (variant->type == IB_UVERBS_SRQT_XRC) {
+		srq.cq = 0xdead;
+		EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
+		srq = good;
+		srq.xrcd = 0xdead;
+		EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
+		/* Neither a PD nor a CQ is a domain. */
+		srq.xrcd = pd;
+		EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
+		srq.xrcd = self->cq.handle;
+		EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
+		EXPECT_GT(0, uv_close_xrcd(self->uv.fd, 0xdead));
+		EXPECT_GT(0, uv_close_xrcd(self->uv.fd, pd));
+	}
 	EXPECT_GT(0, uv_modify_srq(self->uv.fd, 0xdead, IBV_SRQ_LIMIT, 0, 0));
 	EXPECT_GT(0, uv_query_srq(self->uv.fd, 0xdead, &attr));
 	EXPECT_GT(0, uv_destroy_srq(self->uv.fd, 0xdead));
@@ -774,37 +882,38 @@ TEST_F(raw_srq, objects_that_are_not_there)
 	EXPECT_GT(0, uv_destroy_srq(self->uv.fd, self->pd));
 }
 
-static int create_typed(int fd, uint32_t pd, uint32_t cq, uint32_t type,
-			const struct mlx5_ib_create_srq *drv)
+/* What the completions of an SRQ of XRC tell it by; nobody is told of another's. */
+TEST_F(raw_srq, user_index_is_24_bits)
 {
-	struct ib_uverbs_create_xsrq req = {
-		.srq_type = type, .pd_handle = pd, .max_wr = 15, .max_sge = 1, .cq_handle = cq,
-		.max_num_tags = 4,
-	};
-	struct ib_uverbs_create_srq_resp resp = {};
-	struct mlx5_ib_create_srq_resp drv_resp;
-	int ret;
+	int want = variant->type == IB_UVERBS_SRQT_XRC ? -EINVAL : 0;
 
-	ret = uv_cmd(fd, IB_USER_VERBS_CMD_CREATE_XSRQ, &req, sizeof(req), &resp, sizeof(resp),
-		     drv, sizeof(*drv), &drv_resp, sizeof(drv_resp));
-	return ret ?: uv_destroy_srq(fd, resp.srq_handle);
+	self->drv.uidx = 0xfffffe;
+	EXPECT_EQ(0, try_srq(self));
+	self->drv.uidx = 0x1000000;
+	EXPECT_EQ(want, try_srq(self));
+	self->drv.uidx = ~0u;
+	EXPECT_EQ(want, try_srq(self));
+}
+
+static int try_type(FIXTURE_DATA(raw_srq) *self, uint32_t type)
+{
+	struct uv_srq srq = self->as;
+
+	srq.type = type;
+	srq.max_wr = 15;
+	srq.max_sge = 1;
+	return uv_create_xsrq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv), &srq) ?:
+	       uv_destroy_srq(self->uv.fd, srq.handle);
 }
 
 TEST_F(raw_srq, other_types_are_refused)
 {
-	struct uv_cq cq;
-
-	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 15, &cq));
-	EXPECT_EQ(0, create_typed(self->uv.fd, self->pd, cq.handle, IB_UVERBS_SRQT_BASIC,
-				  &self->drv));
-	EXPECT_GT(0, create_typed(self->uv.fd, self->pd, cq.handle, IB_UVERBS_SRQT_TM, &self->drv));
-	EXPECT_GT(0, create_typed(self->uv.fd, self->pd, cq.handle, IB_UVERBS_SRQT_TM + 1,
-				  &self->drv));
-	EXPECT_GT(0, create_typed(self->uv.fd, self->pd, cq.handle, ~0u, &self->drv));
+	EXPECT_EQ(0, try_type(self, IB_UVERBS_SRQT_BASIC));
+	EXPECT_GT(0, try_type(self, IB_UVERBS_SRQT_TM));
+	EXPECT_GT(0, try_type(self, IB_UVERBS_SRQT_TM + 1));
+	EXPECT_GT(0, try_type(self, ~0u));
 	if (driver_is("bluebell"))
-		EXPECT_EQ(-EOPNOTSUPP, create_typed(self->uv.fd, self->pd, cq.handle,
-						    IB_UVERBS_SRQT_TM, &self->drv));
-	EXPECT_EQ(0, uv_destroy_cq(self->uv.fd, &cq));
+		EXPECT_EQ(-EOPNOTSUPP, try_type(self, IB_UVERBS_SRQT_TM));
 }
 
 TEST_HARNESS_MAIN

@@ -324,6 +324,73 @@ int uv_destroy_cq(int fd, struct uv_cq *cq)
 }
 
 /**
+ * uv_open_xrcd - open an XRC domain
+ * @fd: of the character device
+ * @file: of the file that names it, or -1
+ * @oflags: O_CREAT, O_EXCL
+ * @handle: the domain
+ */
+int uv_open_xrcd(int fd, int file, uint32_t oflags, uint32_t *handle)
+{
+	struct ib_uverbs_open_xrcd req = { .fd = file, .oflags = oflags };
+	struct ib_uverbs_open_xrcd_resp resp = {};
+	int ret;
+
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_OPEN_XRCD, &req, sizeof(req), &resp, sizeof(resp),
+		     NULL, 0, NULL, 0);
+	*handle = resp.xrcd_handle;
+	return ret;
+}
+
+int uv_close_xrcd(int fd, uint32_t handle)
+{
+	struct ib_uverbs_close_xrcd req = { .xrcd_handle = handle };
+
+	return uv_cmd(fd, IB_USER_VERBS_CMD_CLOSE_XRCD, &req, sizeof(req), NULL, 0, NULL, 0, NULL,
+		      0);
+}
+
+/* What both commands answer. */
+static void take_srq_resp(struct uv_srq *srq, const struct ib_uverbs_create_srq_resp *resp,
+			  const struct mlx5_ib_create_srq_resp *drv)
+{
+	srq->max_wr = resp->max_wr;
+	srq->max_sge = resp->max_sge;
+	srq->handle = resp->srq_handle;
+	srq->srqn = drv->srqn;
+}
+
+/**
+ * uv_create_xsrq - CREATE_XSRQ, for SRQs of any type
+ * @fd: of the character device
+ * @pd: handle
+ * @drv: the driver's request
+ * @drv_len: of @drv in bytes
+ * @srq: type, domain, CQ and sizes asked for; gets the sizes that it has, its handle and its number
+ */
+int uv_create_xsrq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct uv_srq *srq)
+{
+	struct ib_uverbs_create_xsrq req = {
+		.srq_type = srq->type, .pd_handle = pd, .max_wr = srq->max_wr,
+		.max_sge = srq->max_sge, .cq_handle = srq->cq,
+	};
+	struct mlx5_ib_create_srq_resp drv_resp = {};
+	struct ib_uverbs_create_srq_resp resp = {};
+	int ret;
+
+	/* The two share a field. */
+	if (srq->type == IB_UVERBS_SRQT_TM)
+		req.max_num_tags = 4;
+	else
+		req.xrcd_handle = srq->xrcd;
+	ret = uv_cmd(fd, IB_USER_VERBS_CMD_CREATE_XSRQ, &req, sizeof(req), &resp, sizeof(resp), drv,
+		     drv_len, &drv_resp, sizeof(drv_resp));
+	if (!ret)
+		take_srq_resp(srq, &resp, &drv_resp);
+	return ret;
+}
+
+/**
  * uv_create_srq - CREATE_SRQ with a driver request of the test's making
  * @fd: of the character device
  * @pd: handle
@@ -342,13 +409,9 @@ int uv_create_srq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct u
 
 	ret = uv_cmd(fd, IB_USER_VERBS_CMD_CREATE_SRQ, &req, sizeof(req), &resp, sizeof(resp), drv,
 		     drv_len, &drv_resp, sizeof(drv_resp));
-	if (ret)
-		return ret;
-	srq->max_wr = resp.max_wr;
-	srq->max_sge = resp.max_sge;
-	srq->handle = resp.srq_handle;
-	srq->srqn = drv_resp.srqn;
-	return 0;
+	if (!ret)
+		take_srq_resp(srq, &resp, &drv_resp);
+	return ret;
 }
 
 int uv_modify_srq(int fd, uint32_t handle, uint32_t mask, uint32_t max_wr, uint32_t limit)

@@ -96,13 +96,18 @@ int uv_create_cq(int fd, uint32_t cqe, struct uv_cq *cq);
 int uv_create_cq_dbr(int fd, uint32_t cqe, void *dbr, struct uv_cq *cq);
 int uv_destroy_cq(int fd, struct uv_cq *cq);
 
-/* Sizes of an SRQ. */
+int uv_open_xrcd(int fd, int file, uint32_t oflags, uint32_t *handle);
+int uv_close_xrcd(int fd, uint32_t handle);
+
+/* An SRQ: what it is, with domain and CQ if it is of XRC, and its sizes. */
 struct uv_srq {
+	uint32_t type, xrcd, cq;
 	uint32_t max_wr, max_sge;
 	uint32_t handle, srqn;
 };
 
 int uv_create_srq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct uv_srq *srq);
+int uv_create_xsrq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct uv_srq *srq);
 int uv_modify_srq(int fd, uint32_t handle, uint32_t mask, uint32_t max_wr, uint32_t limit);
 int uv_query_srq(int fd, uint32_t handle, struct ib_uverbs_query_srq_resp *resp);
 int uv_destroy_srq(int fd, uint32_t handle);
