@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Data, over RC, UC and UD between two queue pairs of one port: every opcode, sizes around the MTU,
- * what the completions say, flow control, errors and their syndromes, asynchronous events.
+ * Data, over RC, UC, UD and XRC between two queue pairs of one port: every opcode, sizes around the
+ * MTU, what the completions say, flow control, errors and their syndromes, asynchronous events.
  */
 #include <sched.h>
 
 #include "test.h"
 
 #define SIDE 0x200000u		/* of each side's buffer in bytes */
+
+/* For a fixture's setup: false if the test is skipped. */
+static bool open_pair(struct __test_metadata *_metadata, struct rdma *r, struct pair *p,
+		      const struct qp_cfg *cfg, size_t size)
+{
+	ASSERT_EQ(0, rdma_open(r));
+	if (cfg->type == IBV_QPT_XRC_SEND && !rdma_has_xrc(r->ctx))
+		SKIP(return false, NO_XRC);
+	if (cfg->mtu > r->port.active_mtu)
+		SKIP(return false, "the port's MTU is less");
+	ASSERT_EQ(0, pair_open(p, r, cfg, size));
+	return true;
+}
 
 FIXTURE(xfer) {
 	struct rdma r;
@@ -31,14 +44,14 @@ FIXTURE_VARIANT_ADD(xfer, uc) { .type = IBV_QPT_UC, .mtu = IBV_MTU_1024, .larges
 
 FIXTURE_VARIANT_ADD(xfer, ud) { .type = IBV_QPT_UD, .mtu = IBV_MTU_1024, .largest = 1024 };
 
+FIXTURE_VARIANT_ADD(xfer, xrc) { .type = IBV_QPT_XRC_SEND, .mtu = IBV_MTU_1024,
+				 .largest = 1 << 20 };
+
 FIXTURE_SETUP(xfer)
 {
 	struct qp_cfg cfg = { .type = variant->type, .mtu = variant->mtu, .inline_data = 64 };
 
-	ASSERT_EQ(0, rdma_open(&self->r));
-	if (cfg.mtu > self->r.port.active_mtu)
-		SKIP(return, "the port's MTU is less");
-	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, SIDE));
+	open_pair(_metadata, &self->r, &self->p, &cfg, SIDE);
 }
 
 FIXTURE_TEARDOWN(xfer)
@@ -71,8 +84,7 @@ TEST_F(xfer, send_every_size)
 		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .wr_id = 1000 + i };
 		fill(self->p.buf[0], sizes[i], i);
 		memset(self->p.buf[1], 0xee, grh(&self->p) + sizes[i] + 1);
-		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], grh(&self->p) +
-				       sizes[i],
+		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], grh(&self->p) + sizes[i],
 				       2000 + i));
 		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], sizes[i]));
 		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc)) TH_LOG("%u bytes", sizes[i]);
@@ -100,7 +112,7 @@ TEST_F(xfer, send_with_immediate)
 	struct ibv_wc wc;
 
 	fill(self->p.buf[0], 100, 1);
-	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], grh(&self->p) + 100, 1));
+	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], grh(&self->p) + 100, 1));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 100));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
@@ -119,8 +131,7 @@ TEST_F(xfer, inline_data_is_taken_at_once)
 	for (len = 1; len <= 64; len += 9) {
 		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE };
 		fill(self->p.buf[0], len, len);
-		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], grh(&self->p) +
-				       len, 1));
+		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], grh(&self->p) + len, 1));
 		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], len));
 		memset(self->p.buf[0], 0, len);
 		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
@@ -137,7 +148,7 @@ TEST_F(xfer, gather_and_scatter)
 		i;
 	struct ibv_sge from[4], to[4], grh_and_to[4];
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = from, .num_sge = 4 };
-	struct ibv_recv_wr rwr = { .sg_list = to, .num_sge = 4 }, *bad;
+	struct ibv_recv_wr rwr = { .sg_list = to, .num_sge = 4 };
 	struct ibv_wc wc;
 
 	for (i = 0; i < 4; i++) {
@@ -157,7 +168,7 @@ TEST_F(xfer, gather_and_scatter)
 	memcpy(grh_and_to, to, sizeof(to));
 	grh_and_to[0].length += grh(&self->p);
 	rwr.sg_list = grh_and_to;
-	ASSERT_EQ(0, ibv_post_recv(self->p.qp[1], &rwr, &bad));
+	ASSERT_EQ(0, pair_post_recv(&self->p, &rwr));
 	ASSERT_EQ(0, post_send(&self->p, &wr, NULL, 0));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
@@ -180,8 +191,7 @@ TEST_F(xfer, in_order_and_many)
 
 	/* Four times around both queues, as many in flight as they hold. */
 	for (n = 0; n < 16; n++)
-		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1] + 256 * (n % 16),
-				       256, n));
+		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1] + 256 * (n % 16), 256, n));
 	while (done < 128) {
 		while (sent < 128 && sent - got < 16 && sent - done < 16) {
 			wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND_WITH_IMM, .wr_id = sent,
@@ -195,7 +205,7 @@ TEST_F(xfer, in_order_and_many)
 		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
 		EXPECT_EQ(got, be32toh(wc.imm_data));
 		EXPECT_EQ(got % 16, wc.wr_id % 16);
-		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 256, got + 16));
+		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 256, got + 16));
 		got++;
 	}
 	EXPECT_EQ(128, got);
@@ -210,7 +220,7 @@ TEST_F(xfer, list_of_requests_and_one_doorbell)
 	int i;
 
 	for (i = 0; i < 8; i++) {
-		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, i));
+		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 128, i));
 		wr[i] = (struct ibv_send_wr){ .wr_id = i, .opcode = IBV_WR_SEND, .sg_list = &sge,
 					      .num_sge = 1, .next = i < 7 ? &wr[i + 1] : NULL };
 		if (variant->type == IBV_QPT_UD) {
@@ -218,6 +228,7 @@ TEST_F(xfer, list_of_requests_and_one_doorbell)
 			wr[i].wr.ud.remote_qpn = self->p.qp[1]->qp_num;
 			wr[i].wr.ud.remote_qkey = UD_QKEY;
 		}
+		wr[i].qp_type.xrc.remote_srqn = self->p.srqn;
 	}
 	ASSERT_EQ(0, ibv_post_send(self->p.qp[0], wr, &bad));
 	for (i = 0; i < 8; i++) {
@@ -231,17 +242,19 @@ TEST_F(xfer, list_of_requests_and_one_doorbell)
 TEST_F(xfer, flush_on_error_in_order)
 {
 	struct ibv_send_wr wr;
+	/* A requester of XRC receives nothing. */
+	int recvs = variant->type == IBV_QPT_XRC_SEND ? 0 : 5;
 	struct ibv_wc wc;
 	int i;
 
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < recvs; i++)
 		ASSERT_EQ(0, post_recv(self->p.qp[0], self->p.mr, self->p.buf[0], 64, 100 + i));
 	ASSERT_EQ(0, rdma_modify_state(self->p.qp[0], IBV_QPS_ERR));
 	for (i = 0; i < 5; i++) {
 		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .wr_id = 200 + i };
 		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
 	}
-	for (i = 0; i < 10; i++) {
+	for (i = 0; i < recvs + 5; i++) {
 		ASSERT_EQ(IBV_WC_WR_FLUSH_ERR, reap(self->p.cq[0], &wc)) TH_LOG("completion %d", i);
 		EXPECT_TRUE(wc.wr_id / 100 == 1 || wc.wr_id / 100 == 2);
 	}
@@ -249,7 +262,7 @@ TEST_F(xfer, flush_on_error_in_order)
 	/* And from RESET on all is as new. */
 	ASSERT_EQ(0, pair_reconnect(&self->p));
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
-	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 128, 1));
+	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 128, 1));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
 	EXPECT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	EXPECT_EQ(0, reap_ok(self->p.cq[1], &wc));
@@ -295,7 +308,7 @@ TEST_F(xfer, write_with_immediate_takes_a_receive)
 	wr.wr.rdma.remote_addr = (uintptr_t)self->p.buf[1];
 	wr.wr.rdma.rkey = self->p.mr->rkey;
 	fill(self->p.buf[0], 3000, 4);
-	ASSERT_EQ(0, post_recv(self->p.qp[1], NULL, NULL, 0, 55));
+	ASSERT_EQ(0, pair_recv(&self->p, NULL, 0, 55));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 3000));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
@@ -306,19 +319,26 @@ TEST_F(xfer, write_with_immediate_takes_a_receive)
 	EXPECT_TRUE(same_fill(self->p.buf[1], 3000, 4));
 }
 
-/* --- RC alone --------------------------------------------------------------------------------- */
+/* --- RC and XRC ------------------------------------------------------------------------------- */
 
 FIXTURE(rc) {
 	struct rdma r;
 	struct pair p;
 };
 
+FIXTURE_VARIANT(rc) {
+	enum ibv_qp_type type;
+};
+
+FIXTURE_VARIANT_ADD(rc, rc) { .type = IBV_QPT_RC };
+
+FIXTURE_VARIANT_ADD(rc, xrc) { .type = IBV_QPT_XRC_SEND };
+
 FIXTURE_SETUP(rc)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct qp_cfg cfg = { .type = variant->type };
 
-	ASSERT_EQ(0, rdma_open(&self->r));
-	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, SIDE));
+	open_pair(_metadata, &self->r, &self->p, &cfg, SIDE);
 }
 
 FIXTURE_TEARDOWN(rc)
@@ -422,7 +442,7 @@ TEST_F(rc, fence_orders_a_send_after_a_read)
 	fill(self->p.buf[1], 100000, 8);
 	wr.wr.rdma.remote_addr = (uintptr_t)self->p.buf[1];
 	wr.wr.rdma.rkey = self->p.mr->rkey;
-	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1] + SIDE / 2, 100000, 1));
+	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1] + SIDE / 2, 100000, 1));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 100000));
 	/* Sends what was just read. */
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_FENCE };
@@ -435,7 +455,7 @@ TEST_F(rc, fence_orders_a_send_after_a_read)
 
 TEST_F(rc, only_signalled_requests_complete)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_RC, .selective = true };
+	struct qp_cfg cfg = { .type = variant->type, .selective = true };
 	struct ibv_send_wr wr;
 	struct ibv_wc wc;
 	struct pair p;
@@ -467,7 +487,7 @@ TEST_F(rc, rnr_is_retried_until_there_is_a_receive)
 	fill(self->p.buf[0], 5000, 2);
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 5000));
 	EXPECT_TRUE(cq_stays_empty(self->p.cq[0], 50));
-	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 5000, 1));
+	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 5000, 1));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
 	EXPECT_TRUE(same_fill(self->p.buf[1], 5000, 2));
@@ -475,7 +495,7 @@ TEST_F(rc, rnr_is_retried_until_there_is_a_receive)
 
 TEST_F(rc, rnr_retries_run_out)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_RC, .rnr_retry = 2 };
+	struct qp_cfg cfg = { .type = variant->type, .rnr_retry = 2 };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = 9 };
 	struct ibv_wc wc;
 	struct pair p;
@@ -490,7 +510,7 @@ TEST_F(rc, rnr_retries_run_out)
 
 TEST_F(rc, retries_run_out_when_nobody_answers)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_RC, .timeout = 8, .retry = 1 };
+	struct qp_cfg cfg = { .type = variant->type, .timeout = 8, .retry = 1 };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 	struct ibv_wc wc;
 	struct pair p;
@@ -519,6 +539,7 @@ FIXTURE(remote_error) {
 };
 
 FIXTURE_VARIANT(remote_error) {
+	enum ibv_qp_type type;
 	enum ibv_wr_opcode opcode;
 	enum {
 		BAD_KEY, BAD_VARIANT, BEFORE, BEHIND, ACROSS, NO_ACCESS, MISALIGNED, TOO_LONG,
@@ -526,69 +547,48 @@ FIXTURE_VARIANT(remote_error) {
 	int status;	/* at the requester */
 };
 
-#define REMOTE_ERROR(op, what_, status_) .opcode = op, .what = what_, .status = status_
+#define REMOTE_ERROR(name, op, what_, status_)							\
+	FIXTURE_VARIANT_ADD(remote_error, rc_##name) {						\
+		.type = IBV_QPT_RC, .opcode = op, .what = what_, .status = status_,		\
+	};											\
+	FIXTURE_VARIANT_ADD(remote_error, xrc_##name) {						\
+		.type = IBV_QPT_XRC_SEND, .opcode = op, .what = what_, .status = status_,	\
+	}
 
-FIXTURE_VARIANT_ADD(remote_error, write_bad_key) {
-	REMOTE_ERROR(IBV_WR_RDMA_WRITE, BAD_KEY, IBV_WC_REM_ACCESS_ERR),
-};
+REMOTE_ERROR(write_bad_key, IBV_WR_RDMA_WRITE, BAD_KEY, IBV_WC_REM_ACCESS_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, write_old_variant) {
-	REMOTE_ERROR(IBV_WR_RDMA_WRITE, BAD_VARIANT, IBV_WC_REM_ACCESS_ERR),
-};
+REMOTE_ERROR(write_old_variant, IBV_WR_RDMA_WRITE, BAD_VARIANT, IBV_WC_REM_ACCESS_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, write_before) {
-	REMOTE_ERROR(IBV_WR_RDMA_WRITE, BEFORE, IBV_WC_REM_ACCESS_ERR),
-};
+REMOTE_ERROR(write_before, IBV_WR_RDMA_WRITE, BEFORE, IBV_WC_REM_ACCESS_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, write_behind) {
-	REMOTE_ERROR(IBV_WR_RDMA_WRITE, BEHIND, IBV_WC_REM_ACCESS_ERR),
-};
+REMOTE_ERROR(write_behind, IBV_WR_RDMA_WRITE, BEHIND, IBV_WC_REM_ACCESS_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, write_across_the_end) {
-	REMOTE_ERROR(IBV_WR_RDMA_WRITE, ACROSS, IBV_WC_REM_ACCESS_ERR),
-};
+REMOTE_ERROR(write_across_the_end, IBV_WR_RDMA_WRITE, ACROSS, IBV_WC_REM_ACCESS_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, write_not_allowed) {
-	REMOTE_ERROR(IBV_WR_RDMA_WRITE, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR),
-};
+REMOTE_ERROR(write_not_allowed, IBV_WR_RDMA_WRITE, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, read_bad_key) {
-	REMOTE_ERROR(IBV_WR_RDMA_READ, BAD_KEY, IBV_WC_REM_ACCESS_ERR),
-};
+REMOTE_ERROR(read_bad_key, IBV_WR_RDMA_READ, BAD_KEY, IBV_WC_REM_ACCESS_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, read_across_the_end) {
-	REMOTE_ERROR(IBV_WR_RDMA_READ, ACROSS, IBV_WC_REM_ACCESS_ERR),
-};
+REMOTE_ERROR(read_across_the_end, IBV_WR_RDMA_READ, ACROSS, IBV_WC_REM_ACCESS_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, read_not_allowed) {
-	REMOTE_ERROR(IBV_WR_RDMA_READ, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR),
-};
+REMOTE_ERROR(read_not_allowed, IBV_WR_RDMA_READ, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, atomic_bad_key) {
-	REMOTE_ERROR(IBV_WR_ATOMIC_FETCH_AND_ADD, BAD_KEY, IBV_WC_REM_ACCESS_ERR),
-};
+REMOTE_ERROR(atomic_bad_key, IBV_WR_ATOMIC_FETCH_AND_ADD, BAD_KEY, IBV_WC_REM_ACCESS_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, atomic_misaligned) {
-	REMOTE_ERROR(IBV_WR_ATOMIC_FETCH_AND_ADD, MISALIGNED, IBV_WC_REM_INV_REQ_ERR),
-};
+REMOTE_ERROR(atomic_misaligned, IBV_WR_ATOMIC_FETCH_AND_ADD, MISALIGNED, IBV_WC_REM_INV_REQ_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, atomic_not_allowed) {
-	REMOTE_ERROR(IBV_WR_ATOMIC_FETCH_AND_ADD, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR),
-};
+REMOTE_ERROR(atomic_not_allowed, IBV_WR_ATOMIC_FETCH_AND_ADD, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR);
 
-FIXTURE_VARIANT_ADD(remote_error, send_longer_than_receive) {
-	REMOTE_ERROR(IBV_WR_SEND, TOO_LONG, IBV_WC_REM_INV_REQ_ERR),
-};
+REMOTE_ERROR(send_longer_than_receive, IBV_WR_SEND, TOO_LONG, IBV_WC_REM_INV_REQ_ERR);
 
 FIXTURE_SETUP(remote_error)
 {
 	/* What the queue pair doesn't allow at all, as opposed to a key that does not. */
 	struct qp_cfg cfg = {
-		.type = IBV_QPT_RC, .access = variant->what == NO_ACCESS ? -1 : ALL_ACCESS,
+		.type = variant->type, .access = variant->what == NO_ACCESS ? -1 : ALL_ACCESS,
 	};
 
-	ASSERT_EQ(0, rdma_open(&self->r));
-	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 8192));
+	open_pair(_metadata, &self->r, &self->p, &cfg, 8192);
 }
 
 FIXTURE_TEARDOWN(remote_error)
@@ -625,7 +625,7 @@ TEST_F(remote_error, is_reported_and_nothing_is_touched)
 		va += 4;
 		break;
 	case TOO_LONG:
-		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 4, 70));
+		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 4, 70));
 		break;
 	case NO_ACCESS:
 		break;
@@ -683,7 +683,7 @@ TEST_F(rc, local_key_errors_are_the_requesters_own)
 		sge.addr = bad[i].addr;
 		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
 					   .wr_id = i };
-		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 64, 1));
+		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 64, 1));
 		ASSERT_EQ(0, post_send(&self->p, &wr, NULL, 0));
 		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p.cq[0], &wc)) TH_LOG("case %zu", i);
 		EXPECT_EQ(i, wc.wr_id);
@@ -698,10 +698,10 @@ TEST_F(rc, receive_key_error_is_the_responders)
 	/* Longer than what may come in the completion itself, past all keys. */
 	struct ibv_sge sge = { .addr = (uintptr_t)self->p.buf[1], .length = 512,
 			       .lkey = self->p.mr->lkey ^ 0x40000000 };
-	struct ibv_recv_wr rwr = { .wr_id = 3, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_recv_wr rwr = { .wr_id = 3, .sg_list = &sge, .num_sge = 1 };
 	struct ibv_wc wc;
 
-	ASSERT_EQ(0, ibv_post_recv(self->p.qp[1], &rwr, &bad));
+	ASSERT_EQ(0, pair_post_recv(&self->p, &rwr));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 512));
 	EXPECT_EQ(IBV_WC_REM_OP_ERR, reap(self->p.cq[0], &wc));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p.cq[1], &wc));
@@ -815,7 +815,7 @@ TEST_F(rc, communication_established)
 	ASSERT_EQ(0, rdma_qp_init(self->p.qp[1], &self->p.cfg));
 	ASSERT_EQ(0, rdma_qp_rtr(self->p.qp[1], &self->p.cfg, self->p.qp[0]->qp_num,
 				 self->r.port.lid));
-	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 64, 1));
+	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 64, 1));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
