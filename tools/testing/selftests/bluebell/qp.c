@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs: every transition of RC, UC and UD, legal and not; every attribute, needed, optional
- * and out of range; and the sizes, flags and reserved fields of CREATE_QP.
+ * Queue pairs: every transition of RC, UC, UD and both halves of XRC, legal and not; every attribute,
+ * needed, optional and out of range; and the sizes, flags and reserved fields of CREATE_QP.
  */
+#include <fcntl.h>
+
 #include "test.h"
 
 #define QP_STATES (IBV_QPS_ERR + 1)
@@ -26,10 +28,25 @@ FIXTURE_VARIANT_ADD(state, uc) { .type = IBV_QPT_UC };
 
 FIXTURE_VARIANT_ADD(state, ud) { .type = IBV_QPT_UD };
 
+FIXTURE_VARIANT_ADD(state, xrc_send) { .type = IBV_QPT_XRC_SEND };
+
+FIXTURE_VARIANT_ADD(state, xrc_recv) { .type = IBV_QPT_XRC_RECV };
+
+static bool is_xrc(enum ibv_qp_type type)
+{
+	return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
+}
+
 FIXTURE_SETUP(state)
 {
 	ASSERT_EQ(0, rdma_open(&self->r));
 	self->cfg.type = variant->type;
+	if (is_xrc(variant->type)) {
+		if (!rdma_has_xrc(self->r.ctx))
+			SKIP(return, NO_XRC);
+		self->cfg.xrcd = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
+		ASSERT_NE(NULL, self->cfg.xrcd);
+	}
 	self->qp = rdma_create_qp(&self->r, self->r.cq, &self->cfg);
 	ASSERT_NE(NULL, self->qp);
 }
@@ -38,6 +55,8 @@ FIXTURE_TEARDOWN(state)
 {
 	if (self->qp)
 		ibv_destroy_qp(self->qp);
+	if (self->cfg.xrcd)
+		EXPECT_EQ(0, ibv_close_xrcd(self->cfg.xrcd));
 	rdma_close(&self->r);
 }
 
@@ -149,6 +168,7 @@ struct step {
 #define UC_RTR (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
 #define RC_RTS (IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | \
 		IBV_QP_MAX_QP_RD_ATOMIC)
+#define TGT_RTS (IBV_QP_TIMEOUT | IBV_QP_SQ_PSN)
 #define CONN_INIT (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
 #define UD_INIT (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY)
 
@@ -172,12 +192,37 @@ static const struct step rc_steps[] = {
 	{ IBV_QPS_INIT, IBV_QPS_RTR, 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY },
 	{ IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, IBV_QP_CUR_STATE | IBV_QP_QKEY },
 	{ IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_CUR_STATE | IBV_QP_QKEY },
+}, xrc_send_steps[] = {
+	{ IBV_QPS_RESET, IBV_QPS_INIT, CONN_INIT, 0 },
+	{ IBV_QPS_INIT, IBV_QPS_INIT, 0, CONN_INIT },
+	{ IBV_QPS_INIT, IBV_QPS_RTR, UC_RTR, IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX },
+	{ IBV_QPS_RTR, IBV_QPS_RTS, RC_RTS, IBV_QP_ACCESS_FLAGS | IBV_QP_CUR_STATE },
+	{ IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_ACCESS_FLAGS | IBV_QP_CUR_STATE },
+}, xrc_recv_steps[] = {
+	{ IBV_QPS_RESET, IBV_QPS_INIT, CONN_INIT, 0 },
+	{ IBV_QPS_INIT, IBV_QPS_INIT, 0, CONN_INIT },
+	{ IBV_QPS_INIT, IBV_QPS_RTR, RC_RTR, IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX },
+	{ IBV_QPS_RTR, IBV_QPS_RTS, TGT_RTS,
+	  IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_CUR_STATE },
+	{ IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER |
+	  IBV_QP_CUR_STATE },
 };
 
 static const struct step *steps_of(enum ibv_qp_type type, size_t *n)
 {
 	*n = ARRAY_SIZE(rc_steps);
-	return type == IBV_QPT_RC ? rc_steps : type == IBV_QPT_UC ? uc_steps : ud_steps;
+	switch (type) {
+	case IBV_QPT_RC:
+		return rc_steps;
+	case IBV_QPT_UC:
+		return uc_steps;
+	case IBV_QPT_XRC_SEND:
+		return xrc_send_steps;
+	case IBV_QPT_XRC_RECV:
+		return xrc_recv_steps;
+	default:
+		return ud_steps;
+	}
 }
 
 /* Every attribute with a value that is right for any step. */
@@ -246,6 +291,19 @@ TEST_F(state, each_optional_attribute_is_taken)
 		}
 }
 
+/* What only the other half of XRC has, ib_core leaves out of every request. */
+static int left_out(enum ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_XRC_SEND:
+		return IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	case IBV_QPT_XRC_RECV:
+		return IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
+	default:
+		return 0;
+	}
+}
+
 /* What belongs to another transport or another step is refused. */
 TEST_F(state, each_foreign_attribute_is_refused)
 {
@@ -260,8 +318,8 @@ TEST_F(state, each_foreign_attribute_is_refused)
 		for (bit = 1; bit <= all; bit <<= 1) {
 			if (!(all & bit) || (s->must | s->may) & bit)
 				continue;
-			EXPECT_EQ(EINVAL, take_step(&self->r, self->qp, &self->cfg, s, s->must |
-						    bit))
+			EXPECT_EQ(bit & left_out(variant->type) ? 0 : EINVAL,
+				  take_step(&self->r, self->qp, &self->cfg, s, s->must | bit))
 				TH_LOG("from %d to %d with %#x", s->from, s->to, bit);
 		}
 }
@@ -327,22 +385,29 @@ TEST_F(state, query_tells_what_was_set)
 		.qp_state = IBV_QPS_RTS, .sq_psn = 0x654321, .timeout = 17, .retry_cnt = 3,
 		.rnr_retry = 5, .max_rd_atomic = 4,
 	};
-	int rtr_mask = IBV_QP_STATE | (variant->type == IBV_QPT_RC ? RC_RTR :
-				       variant->type == IBV_QPT_UC ? UC_RTR : 0);
-	int rts_mask = IBV_QP_STATE | (variant->type == IBV_QPT_RC ? RC_RTS : IBV_QP_SQ_PSN);
+	const struct step *s;
+	size_t n;
 
+	/* Of INIT to RTR and of RTR to RTS. */
+	s = steps_of(variant->type, &n) + 2;
 	ASSERT_EQ(0, rdma_qp_init(self->qp, &self->cfg));
-	ASSERT_EQ(0, ibv_modify_qp(self->qp, &rtr, rtr_mask));
-	ASSERT_EQ(0, ibv_modify_qp(self->qp, &rts, rts_mask));
+	ASSERT_EQ(0, ibv_modify_qp(self->qp, &rtr, IBV_QP_STATE | s[0].must));
+	ASSERT_EQ(0, ibv_modify_qp(self->qp, &rts, IBV_QP_STATE | s[1].must));
 	ASSERT_EQ(0, ibv_query_qp(self->qp, &attr, EVERY_ATTR, &init));
 	EXPECT_EQ(IBV_QPS_RTS, attr.qp_state);
 	EXPECT_EQ(IBV_QPS_RTS, attr.cur_qp_state);
 	EXPECT_EQ(0x654321, attr.sq_psn);
 	EXPECT_EQ(1, attr.port_num);
 	EXPECT_EQ(0, attr.pkey_index);
-	EXPECT_LE(32, attr.cap.max_send_wr);
-	EXPECT_LE(32, attr.cap.max_recv_wr);
-	EXPECT_EQ(1, init.sq_sig_all);
+	if (variant->type != IBV_QPT_XRC_RECV) {
+		EXPECT_LE(32, attr.cap.max_send_wr);
+		EXPECT_EQ(1, init.sq_sig_all);
+	}
+	if (is_xrc(variant->type)) {
+		EXPECT_EQ(0, attr.cap.max_recv_wr);
+	} else {
+		EXPECT_LE(32, attr.cap.max_recv_wr);
+	}
 	if (variant->type == IBV_QPT_UD) {
 		EXPECT_EQ(UD_QKEY, attr.qkey);
 		return;
@@ -353,21 +418,48 @@ TEST_F(state, query_tells_what_was_set)
 	EXPECT_EQ(0x77, attr.ah_attr.dlid);
 	EXPECT_EQ(5, attr.ah_attr.sl);
 	EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE);
-	if (variant->type != IBV_QPT_RC)
-		return;
-	EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_READ);
-	EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC);
-	EXPECT_EQ(2, attr.max_dest_rd_atomic);
-	EXPECT_EQ(9, attr.min_rnr_timer);
-	EXPECT_EQ(17, attr.timeout);
-	EXPECT_EQ(3, attr.retry_cnt);
-	EXPECT_EQ(5, attr.rnr_retry);
-	EXPECT_EQ(4, attr.max_rd_atomic);
+	if (s[0].must & IBV_QP_MAX_DEST_RD_ATOMIC) {
+		EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_READ);
+		EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC);
+		EXPECT_EQ(2, attr.max_dest_rd_atomic);
+		EXPECT_EQ(9, attr.min_rnr_timer);
+	}
+	if (s[1].must & IBV_QP_TIMEOUT)
+		EXPECT_EQ(17, attr.timeout);
+	if (s[1].must & IBV_QP_MAX_QP_RD_ATOMIC) {
+		EXPECT_EQ(3, attr.retry_cnt);
+		EXPECT_EQ(5, attr.rnr_retry);
+		EXPECT_EQ(4, attr.max_rd_atomic);
+	}
 }
 
 /* --- CREATE_QP through the library ------------------------------------------------------------ */
 
-TEST_F(state, limits_of_create)
+FIXTURE(create) {
+	struct rdma r;
+};
+
+FIXTURE_VARIANT(create) {
+	enum ibv_qp_type type;
+};
+
+FIXTURE_VARIANT_ADD(create, rc) { .type = IBV_QPT_RC };
+
+FIXTURE_VARIANT_ADD(create, uc) { .type = IBV_QPT_UC };
+
+FIXTURE_VARIANT_ADD(create, ud) { .type = IBV_QPT_UD };
+
+FIXTURE_SETUP(create)
+{
+	ASSERT_EQ(0, rdma_open(&self->r));
+}
+
+FIXTURE_TEARDOWN(create)
+{
+	rdma_close(&self->r);
+}
+
+TEST_F(create, limits_of_create)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = self->r.cq, .recv_cq = self->r.cq, .qp_type = variant->type,
@@ -397,7 +489,7 @@ TEST_F(state, limits_of_create)
 	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
 }
 
-TEST_F(state, queues_of_one_direction_only)
+TEST_F(create, queues_of_one_direction_only)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = self->r.cq, .recv_cq = self->r.cq, .qp_type = variant->type,
