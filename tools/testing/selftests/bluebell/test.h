@@ -27,6 +27,29 @@ static inline bool has_blueflame(const struct uv *uv)
 	return uv->resp.bf_reg_size;
 }
 
+/*
+ * Take the census, after the driver has made what it makes at first use and keeps. False where there are
+ * no queue pairs of this type.
+ */
+static inline bool census_before(struct __test_metadata *_metadata, enum ibv_qp_type type)
+{
+	struct qp_cfg cfg = { .type = type };
+	struct rdma r;
+	struct pair p;
+	bool has;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	has = type != IBV_QPT_XRC_SEND || rdma_has_xrc(r.ctx);
+	if (has) {
+		ASSERT_EQ(0, pair_open(&p, &r, &cfg, UV_PAGE));
+		pair_close(&p);
+	}
+	rdma_close(&r);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+	return has;
+}
+
 /* After a test: nothing that firmware commands made is left over. */
 #define EXPECT_CENSUS_UNCHANGED() EXPECT_STREQ("", hca_census_delta())
 

@@ -60,30 +60,10 @@ static int reset_target(struct ibv_qp *qp)
 	return uv_modify_qp(qp->context->cmd_fd, &req);
 }
 
-/* Take the census, after what the driver makes at first use and keeps. False without XRC. */
-static bool xrc_census(struct __test_metadata *_metadata)
-{
-	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND };
-	struct rdma r;
-	struct pair p;
-	bool has;
-
-	ASSERT_EQ(0, rdma_open(&r));
-	has = rdma_has_xrc(r.ctx);
-	if (has) {
-		ASSERT_EQ(0, pair_open(&p, &r, &cfg, SLOT));
-		pair_close(&p);
-	}
-	rdma_close(&r);
-	if (hca_ctl_present())
-		ASSERT_EQ(0, hca_census_reset());
-	return has;
-}
-
 /* false if the test is skipped. */
 static bool xrc_setup(struct __test_metadata *_metadata, struct rdma *r)
 {
-	if (!xrc_census(_metadata))
+	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return false, NO_XRC);
 	ASSERT_EQ(0, rdma_open(r));
 	return true;
@@ -391,7 +371,7 @@ static void dies_with_everything(struct __test_metadata *_metadata, bool killed)
 	struct rdma r;
 
 	ASSERT_NE(NULL, info);
-	if (!xrc_census(_metadata))
+	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
 	ASSERT_EQ(0, peer_start(&p, hold_everything, info));
 	if (hca_ctl_present())
@@ -1159,7 +1139,7 @@ TEST(target_lives_on_with_who_has_opened_it)
 	int i;
 
 	ASSERT_NE(NULL, info);
-	if (!xrc_census(_metadata))
+	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
 	ASSERT_EQ(0, rdma_open(&r));
 	/* The pair's own target is left alone. */
@@ -1205,7 +1185,7 @@ TEST(target_goes_with_its_maker_if_nobody_else_has_it)
 	struct pair p;
 
 	ASSERT_NE(NULL, info);
-	if (!xrc_census(_metadata))
+	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
 	ASSERT_EQ(0, rdma_open(&r));
 	xrcd = rdma_open_xrcd(r.ctx, info->fd, O_CREAT);
