@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "test.h"
+#include "removal.h"
 
 #define SLOT 4096u
 #define ALL_OF_OPEN (IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE)
@@ -1211,6 +1211,45 @@ TEST(target_goes_with_its_maker_if_nobody_else_has_it)
 	rdma_close(&r);
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
+}
+
+/* A domain of a file that two have opened, with a target that both hold, and what reaches it. */
+static void connect_for_ever(unsigned int round)
+{
+	struct ibv_xrcd *own, *shared;
+	struct ibv_qp *target, *again;
+	struct rdma r, other;
+	struct pair p;
+	int fd = new_file();
+
+	if (rdma_open(&r) || rdma_open(&other))
+		_exit(2);
+	own = rdma_open_xrcd(r.ctx, fd, O_CREAT);
+	shared = rdma_open_xrcd(other.ctx, fd, 0);
+	if (!own || !shared)
+		_exit(3);
+	target = create_target(&r, own);
+	again = target ? open_target(&other, shared, target->qp_num) : NULL;
+	if (!again)
+		_exit(4);
+	/* Held by him alone who did not make it. */
+	if (round & 1)
+		ibv_destroy_qp(target);
+	for (;;) {
+		struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .xrcd = own };
+
+		if (!pair_open(&p, &r, &cfg, SLOT))
+			pair_close(&p);
+		if (round & 2)
+			usleep(1000);
+	}
+}
+
+TEST(device_goes_while_targets_are_shared)
+{
+	if (!device_has(_metadata, rdma_has_xrc))
+		SKIP(return, NO_XRC);
+	device_goes(_metadata, connect_for_ever);
 }
 
 TEST_HARNESS_MAIN
