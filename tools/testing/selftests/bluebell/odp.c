@@ -23,6 +23,9 @@
 #define LEN (PAGES * UV_PAGE)
 #define HUGE (2ul << 20)
 #define NO_ODP "the device does not page"
+#define NO_XRC_ODP "the device does not page for XRC"
+#define XRC_ODP (IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | \
+		 IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV)
 
 enum kind { SEND, WRITE, READ, ATOMIC };
 
@@ -47,6 +50,14 @@ static bool has_odp(struct ibv_context *ctx)
 	       attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT;
 }
 
+static bool has_xrc_odp(struct ibv_context *ctx)
+{
+	struct ibv_device_attr_ex attr;
+
+	return !ibv_query_device_ex(ctx, NULL, &attr) &&
+	       (attr.xrc_odp_caps & XRC_ODP) == XRC_ODP;
+}
+
 static uint8_t *map_at(void *at)
 {
 	return mmap(at, LEN, PROT_READ | PROT_WRITE,
@@ -59,15 +70,17 @@ static struct ibv_mr *reg(struct paged *o, bool implicit)
 			  ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
 }
 
-static int paged_open(struct paged *o, bool implicit)
+static int paged_open_type(struct paged *o, bool implicit, enum ibv_qp_type type)
 {
-	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct qp_cfg cfg = { .type = type };
 	int ret;
 
 	memset(o, 0, sizeof(*o));
 	ret = rdma_open(&o->r);
 	if (!ret && !has_odp(o->r.ctx))
 		return 1;
+	if (!ret && type == IBV_QPT_XRC_SEND && !has_xrc_odp(o->r.ctx))
+		return 2;
 	if (!ret)
 		ret = pair_open(&o->p, &o->r, &cfg, LEN);
 	if (ret)
@@ -79,15 +92,28 @@ static int paged_open(struct paged *o, bool implicit)
 	return o->mr ? 0 : -errno;
 }
 
-/* For a fixture's setup: false if the test is skipped. */
-static bool paged_setup(struct __test_metadata *_metadata, struct paged *o, bool implicit)
+static int paged_open(struct paged *o, bool implicit)
 {
-	int ret = paged_open(o, implicit);
+	return paged_open_type(o, implicit, IBV_QPT_RC);
+}
+
+/* For a fixture's setup: false if the test is skipped. */
+static bool paged_setup_type(struct __test_metadata *_metadata, struct paged *o, bool implicit,
+			     enum ibv_qp_type type)
+{
+	int ret = paged_open_type(o, implicit, type);
 
 	if (ret == 1)
 		SKIP(return false, NO_ODP);
+	if (ret == 2)
+		SKIP(return false, NO_XRC_ODP);
 	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
 	return true;
+}
+
+static bool paged_setup(struct __test_metadata *_metadata, struct paged *o, bool implicit)
+{
+	return paged_setup_type(_metadata, o, implicit, IBV_QPT_RC);
 }
 
 static int paged_close(struct paged *o)
@@ -107,7 +133,7 @@ static int run_op(struct paged *o, enum kind op, void *local, uint32_t lkey, voi
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)local, .length = len, .lkey = lkey };
 	struct ibv_sge rsge = { .addr = (uintptr_t)remote, .length = len, .lkey = rkey };
-	struct ibv_recv_wr rwr = { .sg_list = &rsge, .num_sge = 1 }, *rbad;
+	struct ibv_recv_wr rwr = { .sg_list = &rsge, .num_sge = 1 };
 	struct ibv_send_wr wr = {
 		.opcode = opcodes[op], .sg_list = &sge, .num_sge = 1,
 		.send_flags = IBV_SEND_SIGNALED,
@@ -115,7 +141,7 @@ static int run_op(struct paged *o, enum kind op, void *local, uint32_t lkey, voi
 	struct ibv_wc wc;
 	int ret;
 
-	if (op == SEND && ibv_post_recv(o->p.qp[1], &rwr, &rbad))
+	if (op == SEND && pair_post_recv(&o->p, &rwr))
 		return -1;
 	if (op == ATOMIC) {
 		wr.wr.atomic.remote_addr = (uintptr_t)remote;
@@ -154,7 +180,7 @@ FIXTURE(fault) {
 
 FIXTURE_VARIANT(fault) {
 	enum kind op;
-	bool local, implicit;
+	bool local, implicit, xrc;
 };
 
 FIXTURE_VARIANT_ADD(fault, send_local) { .op = SEND, .local = true };
@@ -185,9 +211,38 @@ FIXTURE_VARIANT_ADD(fault, read_remote_implicit) { .op = READ, .implicit = true 
 
 FIXTURE_VARIANT_ADD(fault, atomic_remote_implicit) { .op = ATOMIC, .implicit = true };
 
+FIXTURE_VARIANT_ADD(fault, xrc_send_local) { .xrc = true, .op = SEND, .local = true };
+
+FIXTURE_VARIANT_ADD(fault, xrc_send_remote) { .xrc = true, .op = SEND };
+
+FIXTURE_VARIANT_ADD(fault, xrc_write_local) { .xrc = true, .op = WRITE, .local = true };
+
+FIXTURE_VARIANT_ADD(fault, xrc_write_remote) { .xrc = true, .op = WRITE };
+
+FIXTURE_VARIANT_ADD(fault, xrc_read_local) { .xrc = true, .op = READ, .local = true };
+
+FIXTURE_VARIANT_ADD(fault, xrc_read_remote) { .xrc = true, .op = READ };
+
+FIXTURE_VARIANT_ADD(fault, xrc_atomic_local) { .xrc = true, .op = ATOMIC, .local = true };
+
+FIXTURE_VARIANT_ADD(fault, xrc_atomic_remote) { .xrc = true, .op = ATOMIC };
+
+FIXTURE_VARIANT_ADD(fault, xrc_send_local_implicit) {
+	.xrc = true, .op = SEND, .local = true, .implicit = true,
+};
+
+FIXTURE_VARIANT_ADD(fault, xrc_send_remote_implicit) {
+	.xrc = true, .op = SEND, .implicit = true,
+};
+
+FIXTURE_VARIANT_ADD(fault, xrc_read_local_implicit) {
+	.xrc = true, .op = READ, .local = true, .implicit = true,
+};
+
 FIXTURE_SETUP(fault)
 {
-	paged_setup(_metadata, &self->o, variant->implicit);
+	paged_setup_type(_metadata, &self->o, variant->implicit,
+			 variant->xrc ? IBV_QPT_XRC_SEND : IBV_QPT_RC);
 }
 
 FIXTURE_TEARDOWN(fault)
@@ -241,16 +296,19 @@ FIXTURE(lost) {
 };
 
 FIXTURE_VARIANT(lost) {
-	bool implicit;
+	bool implicit, xrc;
 };
 
 FIXTURE_VARIANT_ADD(lost, explicit) { .implicit = false };
 
 FIXTURE_VARIANT_ADD(lost, implicit) { .implicit = true };
 
+FIXTURE_VARIANT_ADD(lost, xrc) { .xrc = true };
+
 FIXTURE_SETUP(lost)
 {
-	if (!paged_setup(_metadata, &self->o, variant->implicit))
+	if (!paged_setup_type(_metadata, &self->o, variant->implicit,
+			      variant->xrc ? IBV_QPT_XRC_SEND : IBV_QPT_RC))
 		return;
 	memset(self->o.mem, 0x11, LEN);
 	ASSERT_EQ(0, run_remote(&self->o, WRITE, 0, LEN));
@@ -386,31 +444,59 @@ TEST_F(lost, hole_in_a_file_is_zero)
 
 FIXTURE(shared) {
 	struct paged o;
+	struct ibv_xrcd *xrcd;
 	struct ibv_srq *srq;
 	struct pair p[2];
+	struct ibv_cq *cq[2];	/* where what is sent to them completes: of XRC all in one */
 };
 
 FIXTURE_VARIANT(shared) {
-	bool implicit;
+	bool implicit, xrc;
 };
 
 FIXTURE_VARIANT_ADD(shared, explicit) { .implicit = false };
 
 FIXTURE_VARIANT_ADD(shared, implicit) { .implicit = true };
 
+FIXTURE_VARIANT_ADD(shared, xrc) { .xrc = true };
+
+FIXTURE_VARIANT_ADD(shared, xrc_implicit) { .xrc = true, .implicit = true };
+
+/* A pair of XRC sends to an SRQ of its own, unless it is told of another. */
+static int connect_to_shared(FIXTURE_DATA(shared) *self, int i)
+{
+	int ret = pair_reconnect(&self->p[i]);
+
+	if (self->xrcd)
+		self->p[i].srqn = rdma_srq_num(self->srq);
+	return ret;
+}
+
 FIXTURE_SETUP(shared)
 {
+	enum ibv_qp_type type = variant->xrc ? IBV_QPT_XRC_SEND : IBV_QPT_RC;
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 15, .max_sge = 3 } };
-	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct qp_cfg cfg = { .type = type };
+	struct rdma *r = &self->o.r;
 	int i;
 
-	if (!paged_setup(_metadata, &self->o, variant->implicit))
+	if (!paged_setup_type(_metadata, &self->o, variant->implicit, type))
 		return;
-	self->srq = ibv_create_srq(self->o.r.pd, &init);
+	if (variant->xrc) {
+		self->xrcd = rdma_open_xrcd(r->ctx, -1, O_CREAT);
+		ASSERT_NE(NULL, self->xrcd);
+		self->srq = rdma_create_xrc_srq(r, self->xrcd, r->cq, &init.attr);
+	} else {
+		self->srq = ibv_create_srq(r->pd, &init);
+	}
 	ASSERT_NE(NULL, self->srq);
 	cfg.srq = self->srq;
-	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, pair_open(&self->p[i], &self->o.r, &cfg, LEN));
+	cfg.xrcd = self->xrcd;
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, pair_open(&self->p[i], r, &cfg, LEN));
+		ASSERT_EQ(0, connect_to_shared(self, i));
+		self->cq[i] = variant->xrc ? r->cq : self->p[i].cq[1];
+	}
 }
 
 FIXTURE_TEARDOWN(shared)
@@ -421,6 +507,8 @@ FIXTURE_TEARDOWN(shared)
 		pair_close(&self->p[i]);
 	if (self->srq)
 		EXPECT_EQ(0, ibv_destroy_srq(self->srq));
+	if (self->xrcd)
+		EXPECT_EQ(0, ibv_close_xrcd(self->xrcd));
 	EXPECT_EQ(0, paged_close(&self->o));
 }
 
@@ -437,7 +525,8 @@ TEST_F(shared, capability_is_told)
 
 	ASSERT_EQ(0, ibv_query_device_ex(self->o.r.ctx, NULL, &attr));
 	if (hca_ctl_present())
-		EXPECT_TRUE(attr.odp_caps.per_transport_caps.rc_odp_caps &
+		EXPECT_TRUE((variant->xrc ? attr.xrc_odp_caps :
+			     attr.odp_caps.per_transport_caps.rc_odp_caps) &
 			    IBV_ODP_SUPPORT_SRQ_RECV);
 }
 
@@ -453,7 +542,7 @@ TEST_F(shared, fault_of_a_receive_is_resolved)
 	struct ibv_sge sge[3];
 	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = 3 }, *bad;
 	struct ibv_wc wc;
-	int round, i, n;
+	int round, i, n, from;
 
 	for (round = 0; round < 20; round++) {
 		madvise(o->mem, LEN, MADV_DONTNEED);
@@ -477,14 +566,16 @@ TEST_F(shared, fault_of_a_receive_is_resolved)
 		for (i = 0; i < 4; i++)
 			ASSERT_EQ(0, send_to_srq(&self->p[i % 2], sizeof(whole)));
 		for (i = 0; i < 4; i++) {
-			ASSERT_EQ(0, reap_ok(self->p[i % 2].cq[1], &wc));
+			ASSERT_EQ(0, reap_ok(self->cq[i % 2], &wc));
 			n = wc.wr_id;
+			from = wc.qp_num == self->p[1].qp[1]->qp_num;
+			EXPECT_EQ(self->p[from].qp[1]->qp_num, wc.qp_num);
 			ASSERT_GT(4, n);
 			memcpy(whole, o->mem + 4 * n * UV_PAGE + 96, UV_PAGE);
 			memcpy(whole + UV_PAGE, o->p.buf[0] + n * UV_PAGE, 1000);
 			memcpy(whole + UV_PAGE + 1000, o->mem + (4 * n + 2) * UV_PAGE + 32,
 			       2 * UV_PAGE - 1000);
-			EXPECT_TRUE(same_fill(whole, sizeof(whole), round + i % 2));
+			EXPECT_TRUE(same_fill(whole, sizeof(whole), round + from));
 			ASSERT_EQ(0, reap_ok(self->p[i % 2].cq[0], &wc));
 		}
 		if (hca_ctl_present())
@@ -503,22 +594,22 @@ TEST_F(shared, memory_that_is_gone_is_an_error)
 	ASSERT_EQ(0, post_srq_recv(self->srq, o->mr, o->mem, LEN, 1));
 	ASSERT_EQ(0, send_to_srq(&self->p[0], 64));
 	EXPECT_EQ(IBV_WC_REM_OP_ERR, reap(self->p[0].cq[0], &wc));
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p[0].cq[1], &wc));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->cq[0], &wc));
 	EXPECT_EQ(1, wc.wr_id);
 
 	ASSERT_EQ(o->mem, map_at(o->mem));
 	ASSERT_EQ(0, post_srq_recv(self->srq, o->mr, o->mem, LEN, 2));
 	fill(self->p[1].buf[0], 64, 2);
 	ASSERT_EQ(0, send_to_srq(&self->p[1], 64));
-	ASSERT_EQ(0, reap_ok(self->p[1].cq[1], &wc));
+	ASSERT_EQ(0, reap_ok(self->cq[1], &wc));
 	EXPECT_EQ(2, wc.wr_id);
 	EXPECT_TRUE(same_fill(o->mem, 64, 2));
 
-	ASSERT_EQ(0, pair_reconnect(&self->p[0]));
+	ASSERT_EQ(0, connect_to_shared(self, 0));
 	ASSERT_EQ(0, post_srq_recv(self->srq, o->mr, o->mem + UV_PAGE, UV_PAGE, 3));
 	fill(self->p[0].buf[0], 64, 3);
 	ASSERT_EQ(0, send_to_srq(&self->p[0], 64));
-	ASSERT_EQ(0, reap_ok(self->p[0].cq[1], &wc));
+	ASSERT_EQ(0, reap_ok(self->cq[0], &wc));
 	EXPECT_TRUE(same_fill(o->mem + UV_PAGE, 64, 3));
 }
 
@@ -614,7 +705,7 @@ FIXTURE(race) {
 
 FIXTURE_VARIANT(race) {
 	void (*disturb)(struct race *r);
-	bool implicit, file;
+	bool implicit, file, xrc;
 	bool may_fail;		/* for a moment there is no memory */
 };
 
@@ -652,9 +743,14 @@ FIXTURE_VARIANT_ADD(race, protect_implicit) {
 	.disturb = protect, .implicit = true, .may_fail = true
 };
 
+FIXTURE_VARIANT_ADD(race, discard_xrc) { .disturb = discard, .xrc = true };
+
+FIXTURE_VARIANT_ADD(race, unmap_xrc) { .disturb = unmap, .xrc = true, .may_fail = true };
+
 FIXTURE_SETUP(race)
 {
-	paged_setup(_metadata, &self->o, variant->implicit);
+	paged_setup_type(_metadata, &self->o, variant->implicit,
+			 variant->xrc ? IBV_QPT_XRC_SEND : IBV_QPT_RC);
 }
 
 FIXTURE_TEARDOWN(race)

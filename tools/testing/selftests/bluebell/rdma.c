@@ -301,25 +301,33 @@ static int connect_both(struct pair *p)
 	return 0;
 }
 
-/* A domain for the target, unless there is one, and an SRQ that receives in it. */
-static int open_target(struct pair *p)
+/* An SRQ that receives in the target's domain, with nothing posted. */
+static int new_target_srq(struct pair *p)
 {
 	struct ibv_srq_attr attr = {
 		.max_wr = p->cfg.recv_wr ?: 32,
 		.max_sge = p->cfg.recv_sge ?: 4,
 	};
 
+	if (p->srq && ibv_destroy_srq(p->srq))
+		return -EBUSY;
+	p->srq = rdma_create_xrc_srq(p->r, p->cfg.xrcd, p->cq[1], &attr);
+	if (!p->srq)
+		return -errno;
+	p->srqn = rdma_srq_num(p->srq);
+	return 0;
+}
+
+/* A domain for the target, unless there is one, and an SRQ. */
+static int open_target(struct pair *p)
+{
 	if (!p->cfg.xrcd) {
 		p->xrcd = rdma_open_xrcd(p->r->ctx, -1, O_CREAT);
 		if (!p->xrcd)
 			return -errno;
 		p->cfg.xrcd = p->xrcd;
 	}
-	p->srq = rdma_create_xrc_srq(p->r, p->cfg.xrcd, p->cq[1], &attr);
-	if (!p->srq)
-		return -errno;
-	p->srqn = rdma_srq_num(p->srq);
-	return 0;
+	return new_target_srq(p);
 }
 
 static int open_qps(struct pair *p)
@@ -405,7 +413,10 @@ void pair_close(struct pair *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Both queue pairs to RESET, their completions thrown away, and connected again. */
+/*
+ * Both queue pairs to RESET, their requests and completions thrown away, and connected again. The SRQ of
+ * XRC keeps its requests as long as it is there.
+ */
 int pair_reconnect(struct pair *p)
 {
 	struct ibv_wc wc;
@@ -419,7 +430,8 @@ int pair_reconnect(struct pair *p)
 	for (i = 0; i < 2; i++)
 		while (ibv_poll_cq(p->cq[i], 1, &wc) > 0)
 			;
-	return connect_both(p);
+	ret = p->srq ? new_target_srq(p) : 0;
+	return ret ?: connect_both(p);
 }
 
 /* Ask for @n huge pages; whether they are there is seen when they are mapped. */
