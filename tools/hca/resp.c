@@ -1032,6 +1032,34 @@ void resp_clear(struct hca *hca, struct qp *qp)
 	forget_fault(hca, resp);
 }
 
+static bool forget_srq(struct hca *hca, struct obj *o, void *arg)
+{
+	struct qp *qp = (struct qp *)o;
+	struct responder *resp = qp->resp;
+	const struct srq *srq = arg;
+
+	if (qp->type != QPT_XRC || !resp || recv_srq(hca, qp) != srq)
+		return true;
+	resp->msg = MSG_NONE;
+	resp->have_rwqe = false;
+	resp->got = 0;
+	forget_fault(hca, resp);
+	return true;
+}
+
+/**
+ * resp_forget_srq() - what was taken from an XRC SRQ will not complete
+ * @hca: the function
+ * @srq: the queue, about to be freed
+ *
+ * Nothing holds it, and its CQ may be gone or another's next. The rest of a message that is on its way
+ * to it is refused, as is all else that names it.
+ */
+void resp_forget_srq(struct hca *hca, struct srq *srq)
+{
+	obj_for_each(hca, OBJ_QP, forget_srq, srq);
+}
+
 /**
  * resp_free() - free the responder
  * @hca: the function

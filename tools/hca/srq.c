@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "check.h"
-#include "qp.h"
+#include "transport.h"
 
 #define HCA_FILE_ID FILE_SRQ
 
@@ -277,6 +277,8 @@ static uint8_t srq_destroy(struct hca *hca, struct cmd *cmd, uint32_t num, int k
 		return st;
 	if (srq->obj.refs)
 		return cmd_fail(cmd, ST_BAD_RES_STATE, "SRQ 0x%x has %u QPs", num, srq->obj.refs);
+	if (kind == SRQ_XRC)
+		resp_forget_srq(hca, srq);
 	srq_release(hca, srq);
 	return ST_OK;
 }

@@ -166,6 +166,7 @@ void resp_resume(struct hca *hca, struct qp *qp, bool ok);
 void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p);
 void resp_flush(struct hca *hca, struct qp *qp);
 void resp_clear(struct hca *hca, struct qp *qp);
+void resp_forget_srq(struct hca *hca, struct srq *srq);
 void resp_free(struct hca *hca, struct qp *qp);
 
 /* ---- umr.c ----------------------------------------------------------------- */

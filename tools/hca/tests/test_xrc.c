@@ -160,6 +160,55 @@ static void srq_that_is_not_there_is_refused(void **state)
 	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
 }
 
+/* The first packet of a message has arrived, and the others have not. */
+static void start_message(void)
+{
+	post_recv(LEN, key_b);
+	fabric_inject_drop(rig.hca[1], 1, 2);
+	post(WQE_SEND, srq->obj.num, false);
+	rig_settle();
+	assert_true(b->resp->have_rwqe);
+}
+
+static void expect_nothing_more(void)
+{
+	rig_run(1, 2000);
+	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	rig_settle();
+	assert_null(rig_cqe(CQ_SRQ, 0));
+}
+
+static void srq_that_goes_in_the_middle_of_a_message_completes_nothing(void **state)
+{
+	uint32_t num = srq->obj.num;
+
+	(void)state;
+	start_message();
+	resp_forget_srq(rig.hca[1], srq);
+	free(srq->mem.pas);
+	obj_free(rig.hca[1], &srq->obj);
+	/* Not even if its number is another's by the time the rest arrives. */
+	srq = new_srq(XRCD, RIG_PD);
+	assert_int_equal(srq->obj.num, num);
+	post_recv(LEN, key_b);
+	expect_nothing_more();
+}
+
+static void message_to_another_srq_goes_on(void **state)
+{
+	struct srq *other = new_srq(XRCD, RIG_PD);
+
+	(void)state;
+	start_message();
+	resp_forget_srq(rig.hca[1], other);
+	free(other->mem.pas);
+	obj_free(rig.hca[1], &other->obj);
+	assert_int_equal(rig_run(2, 2000), 2);
+	expect(CQ_A, CQE_REQ, 0);
+	expect(CQ_SRQ, CQE_RESP_SEND, 0);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
+}
+
 #define T(f)	cmocka_unit_test_setup_teardown(f, up, down)
 
 int main(void)
@@ -168,6 +217,8 @@ int main(void)
 		T(send_goes_to_the_srq_of_the_packet), T(write_goes_through_the_srqs_domain),
 		T(read_goes_through_the_srqs_domain), T(another_domain_of_the_srq_refuses_the_key),
 		T(srq_of_another_xrc_domain_is_refused), T(srq_that_is_not_there_is_refused),
+		T(srq_that_goes_in_the_middle_of_a_message_completes_nothing),
+		T(message_to_another_srq_goes_on),
 	};
 
 	return cmocka_run_group_tests_name("xrc", tests, NULL, NULL);
