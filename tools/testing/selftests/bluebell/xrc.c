@@ -9,6 +9,7 @@
  */
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -698,18 +699,26 @@ TEST_F(target, lives_until_the_last_lets_go)
 	EXPECT_EQ(NULL, open_target(&self->r, self->xrcd, qpn));
 }
 
-TEST_F(target, events_are_told_to_all_who_have_it)
+/* Who made it, that is: ib_core has no place to tell those who have opened it. */
+TEST_F(target, events_are_told_to_its_maker)
 {
+	struct ibv_async_event ev;
 	struct ibv_qp *again;
+	uint32_t qpn = self->qp->qp_num;
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	again = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	again = open_target(&self->r, self->xrcd, qpn);
 	ASSERT_NE(NULL, again);
-	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", self->qp->qp_num));
-	EXPECT_TRUE(qp_event_comes(self->r.ctx, self->qp, IBV_EVENT_QP_ACCESS_ERR, 5000) ||
-		    qp_event_comes(self->r.ctx, again, IBV_EVENT_QP_ACCESS_ERR, 5000));
+	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", qpn));
+	EXPECT_TRUE(qp_event_comes(self->r.ctx, self->qp, IBV_EVENT_QP_ACCESS_ERR, 5000));
+	EXPECT_EQ(0, ibv_destroy_qp(self->qp));
+	self->qp = NULL;
+	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", qpn));
+	EXPECT_EQ(-ETIMEDOUT, async_event(self->r.ctx, &ev, 200));
 	EXPECT_EQ(0, close_target(again));
+	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", qpn));
+	EXPECT_EQ(-ETIMEDOUT, async_event(self->r.ctx, &ev, 200));
 }
 
 FIXTURE(requester) {
@@ -773,6 +782,135 @@ TEST_F(requester, request_that_means_nothing_is_invalid)
 	ask = good;
 	ask.cap.max_inline_data = 1 << 16;
 	EXPECT_EQ(NULL, ibv_create_qp_ex(self->r.ctx, &ask));
+}
+
+/* --- Raw requests ----------------------------------------------------------------------------- */
+
+FIXTURE(raw) {
+	struct uv uv;
+	uint32_t pd, xrcd;
+	struct uv_cq cq;
+	struct uv_mem mem;
+	struct uv_qp_req req;	/* of a requester */
+	long pinned;
+};
+
+FIXTURE_SETUP(raw)
+{
+	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
+		SKIP(return, NO_XRC);
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &self->cq));
+	ASSERT_EQ(0, uv_open_xrcd(self->uv.fd, -1, O_CREAT, &self->xrcd));
+	ASSERT_EQ(0, uv_mem_alloc(&self->mem, 64 * 64));
+	uv_qp_req_init(&self->req, self->pd, self->cq.handle, IBV_QPT_XRC_SEND);
+	self->req.core.max_recv_wr = 0;
+	self->req.core.max_recv_sge = 0;
+	self->req.drv.rq_wqe_count = 0;
+	self->req.drv.rq_wqe_shift = 0;
+	self->req.drv.buf_addr = (uintptr_t)self->mem.buf;
+	self->req.drv.db_addr = (uintptr_t)self->mem.dbr;
+	self->pinned = uv_pinned_pages();
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+/* Whatever was refused took nothing with it. */
+FIXTURE_TEARDOWN(raw)
+{
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	uv_close(&self->uv);
+}
+
+static int try_qp(int fd, const struct uv_qp_req *req)
+{
+	struct uv_qp qp = {};
+
+	return uv_create_qp_raw(fd, req, &qp) ?: uv_destroy_qp_handle(fd, qp.handle);
+}
+
+TEST_F(raw, requester_that_is_good)
+{
+	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	self->req.drv.uidx = 0xfffffe;
+	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	/* Receives are left out whatever is asked for. */
+	self->req.core.max_recv_wr = 100;
+	self->req.core.max_recv_sge = 2;
+	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+}
+
+TEST_F(raw, requester_with_a_field_that_is_wrong)
+{
+	static const uint64_t nowhere[] = {
+		0x1000, 0x7ffffffff000ull, 0xffff888000000000ull, 0xfffffffffffff000ull,
+	};
+	static const uint32_t count[] = { 3, 63, 65, 0x10000, 0x4000000, 0x80000000, ~0u };
+	const struct uv_qp_req good = self->req;
+	struct uv_qp_req req;
+	unsigned int bit;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(nowhere); i++) {
+		req = good;
+		req.drv.buf_addr = nowhere[i];
+		ret = try_qp(self->uv.fd, &req);
+		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
+			TH_LOG("buffer %#llx: %d", (unsigned long long)nowhere[i], ret);
+		req = good;
+		req.drv.db_addr = nowhere[i];
+		ret = try_qp(self->uv.fd, &req);
+		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
+			TH_LOG("record %#llx: %d", (unsigned long long)nowhere[i], ret);
+	}
+	for (i = 0; i < ARRAY_SIZE(count); i++) {
+		req = good;
+		req.drv.sq_wqe_count = count[i];
+		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req)) TH_LOG("%#x WQEs", count[i]);
+	}
+	for (bit = 12; bit < 32; bit++) {
+		req = good;
+		req.drv.flags = 1u << bit;
+		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req)) TH_LOG("flag %u", bit);
+	}
+	req = good;
+	req.drv.uidx = 0x1000000;
+	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req));
+	/* A receive queue that was not asked for. */
+	req = good;
+	req.drv.rq_wqe_count = 16;
+	req.drv.rq_wqe_shift = 4;
+	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req));
+}
+
+TEST_F(raw, handles_that_are_not)
+{
+	const uint32_t bad[] = { 0x7fffffff, self->cq.handle, self->xrcd };
+	struct uv_qp_req req;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		req = self->req;
+		req.core.pd_handle = bad[i];
+		EXPECT_GT(0, try_qp(self->uv.fd, &req)) TH_LOG("PD %#x", bad[i]);
+	}
+	req = self->req;
+	req.core.send_cq_handle = self->pd;
+	EXPECT_GT(0, try_qp(self->uv.fd, &req));
+	/* A target has its domain where others have their PD. */
+	memset(&req, 0, sizeof(req));
+	req.core.qp_type = IBV_QPT_XRC_RECV;
+	req.core.pd_handle = self->xrcd;
+	req.drv_len = sizeof(req.drv);
+	EXPECT_EQ(0, try_qp(self->uv.fd, &req));
+	req.core.pd_handle = self->pd;
+	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req));
+	req.core.pd_handle = 0x7fffffff;
+	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req));
 }
 
 /* --- Which queue a packet reaches ------------------------------------------------------------- */
@@ -874,6 +1012,172 @@ TEST_F(path, empty_queue_waits)
 	EXPECT_EQ(0, ibv_destroy_cq(cq));
 }
 
+/* One queue for all who send. */
+TEST_F(path, queue_serves_many_connections)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .xrcd = self->p.cfg.xrcd };
+	struct pair p[8];
+	struct ibv_wc wc;
+	unsigned int from;
+	int i, n;
+
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, pair_open(&p[i], &self->r, &cfg, SLOT));
+	for (n = 0; n < 10; n++) {
+		for (i = 0; i < 8; i++)
+			ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1] + i * SLOT, SLOT, i));
+		for (i = 0; i < 8; i++)
+			ASSERT_EQ(0, send_to(&p[i], self->p.srqn, 1000 + i, n + i));
+		for (i = 0; i < 8; i++)
+			ASSERT_EQ(0, reap_ok(p[i].cq[0], &wc));
+		for (i = 0; i < 8; i++) {
+			ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+			for (from = 0; from < 8 && p[from].qp[1]->qp_num != wc.qp_num; from++)
+				;
+			ASSERT_GT(8, from);
+			EXPECT_EQ(1000 + from, wc.byte_len);
+			EXPECT_TRUE(same_fill(self->p.buf[1] + wc.wr_id * SLOT, 1000 + from,
+					      n + from));
+		}
+	}
+	for (i = 0; i < 8; i++)
+		pair_close(&p[i]);
+}
+
+TEST_F(path, limit_is_told_once)
+{
+	struct pair *p = &self->p;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, pair_recv(p, p->buf[1], SLOT, i));
+	ASSERT_EQ(0, set_srq_limit(p->srq, 3));
+	ASSERT_EQ(0, send_to(p, p->srqn, 64, 1));
+	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
+	EXPECT_FALSE(srq_event_comes(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 100));
+	EXPECT_EQ(3, get_srq_limit(p->srq));
+	ASSERT_EQ(0, send_to(p, p->srqn, 64, 2));
+	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
+	EXPECT_TRUE(srq_event_comes(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
+	EXPECT_EQ(0, get_srq_limit(p->srq));
+	ASSERT_EQ(0, send_to(p, p->srqn, 64, 3));
+	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
+	EXPECT_FALSE(srq_event_comes(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 100));
+	/* One is left: that is told at once. */
+	ASSERT_EQ(0, set_srq_limit(p->srq, 2));
+	EXPECT_TRUE(srq_event_comes(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
+}
+
+/* The other ways to post and to poll. */
+TEST_F(path, extended_interfaces_know_it)
+{
+	struct ibv_cq_init_attr_ex cq_attr = {
+		.cqe = 15, .wc_flags = IBV_WC_STANDARD_FLAGS,
+	};
+	struct ibv_qp_init_attr_ex qp_attr = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = self->r.pd, .send_cq = self->p.cq[0], .qp_type = IBV_QPT_XRC_SEND,
+		.cap = { .max_send_wr = 8, .max_send_sge = 1, .max_inline_data = 64 },
+		.send_ops_flags = IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_WRITE |
+				  IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+	};
+	struct ibv_poll_cq_attr poll = {};
+	struct pair *p = &self->p;
+	struct ibv_cq_ex *cq;
+	struct ibv_srq *srq;
+	struct ibv_qp_ex *x;
+	struct ibv_wc wc;
+	uint64_t *there = (void *)(p->buf[1] + SLOT);
+	int i, ret;
+
+	cq = ibv_create_cq_ex(self->r.ctx, &cq_attr);
+	ASSERT_NE(NULL, cq);
+	srq = create_srq(&self->r, p->cfg.xrcd, ibv_cq_ex_to_cq(cq));
+	ASSERT_NE(NULL, srq);
+	EXPECT_EQ(0, ibv_destroy_qp(p->qp[0]));
+	p->qp[0] = ibv_create_qp_ex(self->r.ctx, &qp_attr);
+	ASSERT_NE(NULL, p->qp[0]) TH_LOG("errno %d", errno);
+	ASSERT_EQ(0, pair_reconnect(p));
+	x = ibv_qp_to_qp_ex(p->qp[0]);
+	ASSERT_NE(NULL, x);
+	ASSERT_EQ(0, post_srq_recv(srq, p->mr, p->buf[1], SLOT, 8));
+	fill(p->buf[0], 300, 1);
+	*there = 40;
+
+	ibv_wr_start(x);
+	x->wr_flags = IBV_SEND_SIGNALED;
+	x->wr_id = 1;
+	ibv_wr_send_imm(x, htobe32(0x600d));
+	ibv_wr_set_xrc_srqn(x, rdma_srq_num(srq));
+	ibv_wr_set_sge(x, p->mr->lkey, (uintptr_t)p->buf[0], 300);
+	x->wr_id = 2;
+	ibv_wr_atomic_fetch_add(x, p->mr->rkey, (uintptr_t)there, 2);
+	ibv_wr_set_xrc_srqn(x, rdma_srq_num(srq));
+	ibv_wr_set_sge(x, p->mr->lkey, (uintptr_t)p->buf[0] + SLOT, 8);
+	x->wr_id = 3;
+	ibv_wr_rdma_write(x, p->mr->rkey, (uintptr_t)p->buf[1] + 2 * SLOT);
+	ibv_wr_set_xrc_srqn(x, rdma_srq_num(srq));
+	ibv_wr_set_inline_data(x, p->buf[0], 50);
+	x->wr_id = 4;
+	ibv_wr_rdma_read(x, p->mr->rkey, (uintptr_t)p->buf[1] + 2 * SLOT);
+	ibv_wr_set_xrc_srqn(x, rdma_srq_num(srq));
+	ibv_wr_set_sge(x, p->mr->lkey, (uintptr_t)p->buf[0] + 2 * SLOT, 50);
+	ASSERT_EQ(0, ibv_wr_complete(x));
+	for (i = 1; i <= 4; i++) {
+		ASSERT_EQ(0, reap_ok(p->cq[0], &wc)) TH_LOG("request %d", i);
+		EXPECT_EQ(i, wc.wr_id);
+	}
+	EXPECT_EQ(42, *there);
+	EXPECT_EQ(40, *(uint64_t *)(p->buf[0] + SLOT));
+	EXPECT_TRUE(same_fill(p->buf[1] + 2 * SLOT, 50, 1));
+	EXPECT_TRUE(same_fill(p->buf[0] + 2 * SLOT, 50, 1));
+
+	for (i = 0, ret = ENOENT; ret == ENOENT && i < 10000; i++) {
+		ret = ibv_start_poll(cq, &poll);
+		if (ret)
+			usleep(1000);
+	}
+	ASSERT_EQ(0, ret);
+	EXPECT_EQ(IBV_WC_SUCCESS, cq->status);
+	EXPECT_EQ(8, cq->wr_id);
+	EXPECT_EQ(IBV_WC_RECV, ibv_wc_read_opcode(cq));
+	EXPECT_EQ(300, ibv_wc_read_byte_len(cq));
+	EXPECT_EQ(p->qp[1]->qp_num, ibv_wc_read_qp_num(cq));
+	EXPECT_EQ(IBV_WC_WITH_IMM, ibv_wc_read_wc_flags(cq));
+	EXPECT_EQ(0x600d, be32toh(ibv_wc_read_imm_data(cq)));
+	EXPECT_EQ(ENOENT, ibv_next_poll(cq));
+	ibv_end_poll(cq);
+	EXPECT_TRUE(same_fill(p->buf[1], 300, 1));
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+	EXPECT_EQ(0, ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
+}
+
+/* An RC queue pair and a target, or a requester and an RC queue pair, do not hear each other. */
+TEST_F(path, other_transport_is_not_heard)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .timeout = 8, .retry = 1 };
+	struct pair *x = &self->p, rc;
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, pair_open(&rc, &self->r, &cfg, SLOT));
+	ASSERT_EQ(0, pair_recv(x, x->buf[1], SLOT, 1));
+	ASSERT_EQ(0, pair_recv(&rc, rc.buf[1], SLOT, 1));
+	ASSERT_EQ(0, rdma_modify_state(rc.qp[0], IBV_QPS_RESET));
+	ASSERT_EQ(0, rdma_connect(rc.qp[0], &cfg, x->qp[1]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, rdma_modify_state(x->qp[0], IBV_QPS_RESET));
+	ASSERT_EQ(0, rdma_connect(x->qp[0], &cfg, rc.qp[1]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, send_to(&rc, 0, 64, 1));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, reap(rc.cq[0], &wc));
+	ASSERT_EQ(0, send_to(x, x->srqn, 64, 1));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, reap(x->cq[0], &wc));
+	EXPECT_TRUE(cq_stays_empty(rc.cq[1], 10));
+	EXPECT_TRUE(cq_stays_empty(x->cq[1], 10));
+	EXPECT_EQ(IBV_QPS_RTS, rdma_qp_state(rc.qp[1]));
+	EXPECT_EQ(IBV_QPS_RTS, rdma_qp_state(x->qp[1]));
+	pair_close(&rc);
+}
+
 /* What is not an SRQ of the target's domain is refused, and the connection is at its end. */
 static void expect_refused(struct __test_metadata *_metadata, struct pair *p, uint32_t srqn)
 {
@@ -884,6 +1188,7 @@ static void expect_refused(struct __test_metadata *_metadata, struct pair *p, ui
 	EXPECT_EQ(3, wc.wr_id);
 	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(p->qp[0]));
 	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(p->qp[1]));
+	EXPECT_TRUE(qp_event_comes(p->r->ctx, p->qp[1], IBV_EVENT_QP_REQ_ERR, 5000));
 	EXPECT_TRUE(cq_stays_empty(p->cq[1], 20));
 	/* Connected anew it is as good as ever. */
 	ASSERT_EQ(0, pair_reconnect(p));
@@ -970,6 +1275,94 @@ TEST_F(path, one_sided_requests_need_a_queue)
 		EXPECT_EQ(0x11, self->p.buf[1][0]);
 		ASSERT_EQ(0, pair_reconnect(&self->p));
 	}
+}
+
+struct sender {
+	struct pair *p;
+	uint32_t srqn, len;
+	int status;		/* of the first request that failed */
+	bool flushed;		/* all behind it were */
+};
+
+static void *send_until_it_fails(void *arg)
+{
+	struct sender *s = arg;
+	unsigned int posted = 0, done = 0;
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+
+	while (!s->status) {
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
+		wr.qp_type.xrc.remote_srqn = s->srqn;
+		if (post_send(s->p, &wr, s->p->buf[0], s->len)) {
+			s->status = -1;
+			return NULL;
+		}
+		if (++posted - done < 16)
+			continue;
+		s->status = reap(s->p->cq[0], &wc);
+		done++;
+	}
+	s->flushed = true;
+	while (done++ != posted)
+		if (reap(s->p->cq[0], &wc) != IBV_WC_WR_FLUSH_ERR)
+			s->flushed = false;
+	return NULL;
+}
+
+/*
+ * An SRQ may go while its domain's targets receive from it: what had arrived was received, the rest is
+ * refused, and its memory and its CQ are their owner's again.
+ */
+TEST_F(path, queue_goes_in_the_middle_of_traffic)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .xrcd = self->p.cfg.xrcd };
+	struct ibv_srq_attr attr = { .max_wr = 1000, .max_sge = 1 };
+	struct sender s = { .len = 1 << 20 };
+	struct mlx5dv_obj obj = {};
+	struct mlx5dv_cq dv = {};
+	uint8_t *entries = NULL;
+	unsigned int round;
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+	pthread_t thread;
+	struct pair p;
+	size_t len;
+	int i;
+
+	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, s.len));
+	s.p = &p;
+	for (round = 0; round < 10; round++) {
+		cq = ibv_create_cq(self->r.ctx, 1023, NULL, NULL, 0);
+		ASSERT_NE(NULL, cq);
+		obj.cq.in = cq;
+		obj.cq.out = &dv;
+		ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_CQ));
+		srq = rdma_create_xrc_srq(&self->r, p.cfg.xrcd, cq, &attr);
+		ASSERT_NE(NULL, srq);
+		for (i = 0; i < 1000; i++)
+			ASSERT_EQ(0, post_srq_recv(srq, p.mr, p.buf[1], s.len, i));
+		s.srqn = rdma_srq_num(srq);
+		s.status = 0;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, send_until_it_fails, &s));
+		usleep(1000 + rand() % 5000);
+		EXPECT_EQ(0, ibv_destroy_srq(srq));
+		/* libmlx5 cannot poll what completed for a queue that is gone; but no more comes. */
+		memset(p.buf[1], 0xee, s.len);
+		len = dv.cqe_cnt * dv.cqe_size;
+		entries = realloc(entries, len);
+		memcpy(entries, dv.buf, len);
+		pthread_join(thread, NULL);
+		EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, s.status) TH_LOG("round %u", round);
+		EXPECT_TRUE(s.flushed);
+		EXPECT_EQ(0, memcmp(entries, dv.buf, len)) TH_LOG("round %u", round);
+		EXPECT_EQ(0xee, p.buf[1][0]);
+		EXPECT_EQ(0, memcmp(p.buf[1], p.buf[1] + 1, s.len - 1)) TH_LOG("round %u", round);
+		EXPECT_EQ(0, ibv_destroy_cq(cq));
+		ASSERT_EQ(0, pair_reconnect(&p));
+	}
+	free(entries);
+	pair_close(&p);
 }
 
 /* --- Whose memory it is ----------------------------------------------------------------------- */
@@ -1213,6 +1606,8 @@ TEST(target_goes_with_its_maker_if_nobody_else_has_it)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
+/* --- The device goes -------------------------------------------------------------------------- */
+
 /* A domain of a file that two have opened, with a target that both hold, and what reaches it. */
 static void connect_for_ever(unsigned int round)
 {
@@ -1250,6 +1645,37 @@ TEST(device_goes_while_targets_are_shared)
 	if (!device_has(_metadata, rdma_has_xrc))
 		SKIP(return, NO_XRC);
 	device_goes(_metadata, connect_for_ever);
+}
+
+/* Everything there is of XRC, and traffic over it, for ever. */
+static void work_for_ever(unsigned int round)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND };
+	struct pair p;
+	struct ibv_wc wc;
+	struct rdma r;
+
+	if (rdma_open(&r))
+		return;
+	cfg.xrcd = rdma_open_xrcd(r.ctx, round & 1 ? new_file() : -1, O_CREAT);
+	if (!cfg.xrcd || pair_open(&p, &r, &cfg, SLOT) ||
+	    !open_target(&r, cfg.xrcd, p.qp[1]->qp_num))
+		return;
+	for (;;) {
+		pair_recv(&p, p.buf[1], SLOT, 0);
+		send_to(&p, p.srqn, SLOT, 0);
+		while (ibv_poll_cq(p.cq[0], 1, &wc) > 0)
+			;
+		while (ibv_poll_cq(p.cq[1], 1, &wc) > 0)
+			;
+	}
+}
+
+TEST(device_goes_in_the_middle_of_traffic)
+{
+	if (!device_has(_metadata, rdma_has_xrc))
+		SKIP(return, NO_XRC);
+	device_goes(_metadata, work_for_ever);
 }
 
 TEST_HARNESS_MAIN
