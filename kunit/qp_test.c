@@ -14,6 +14,9 @@
 #define QPC_SIZE	0xe8
 
 static const struct mlx5_ib_qp_caps all_caps = {
+	.rc = true,
+	.uc = true,
+	.ud = true,
 	.log_max_qp_sz = 15,
 	.max_wqe_sz_rq = 512,
 	.cqe_version = 1,
@@ -28,10 +31,17 @@ static const struct mlx5_ib_qp_caps all_caps = {
 };
 
 static const struct mlx5_ib_qp_caps no_caps = {
+	.rc = true,
+	.uc = true,
+	.ud = true,
 	.log_max_qp_sz = 15,
 	.max_wqe_sz_rq = 512,
 	.num_ports = 1,
 };
+
+static const struct mlx5_ib_qp_caps rc_only = { .rc = true };
+static const struct mlx5_ib_qp_caps uc_only = { .uc = true };
+static const struct mlx5_ib_qp_caps ud_only = { .ud = true };
 
 #define SIGNATURE	MLX5_QP_FLAG_SIGNATURE
 #define SCATTER		MLX5_QP_FLAG_SCATTER_CQE
@@ -53,6 +63,13 @@ static const struct create_case {
 	{ "RC", IB_QPT_RC, 0, {}, &no_caps, 0 },
 	{ "UC", IB_QPT_UC, 0, {}, &no_caps, 0 },
 	{ "UD", IB_QPT_UD, 0, {}, &no_caps, 0 },
+	{ "RC, which is all there is", IB_QPT_RC, 0, {}, &rc_only, 0 },
+	{ "UC on a device with RC alone", IB_QPT_UC, 0, {}, &rc_only, -EOPNOTSUPP },
+	{ "UD on a device with RC alone", IB_QPT_UD, 0, {}, &rc_only, -EOPNOTSUPP },
+	{ "UC, which is all there is", IB_QPT_UC, 0, {}, &uc_only, 0 },
+	{ "RC on a device with UC alone", IB_QPT_RC, 0, {}, &uc_only, -EOPNOTSUPP },
+	{ "UD, which is all there is", IB_QPT_UD, 0, {}, &ud_only, 0 },
+	{ "RC on a device with UD alone", IB_QPT_RC, 0, {}, &ud_only, -EOPNOTSUPP },
 	{ "SMI", IB_QPT_SMI, 0, {}, &all_caps, -EOPNOTSUPP },
 	{ "GSI", IB_QPT_GSI, 0, {}, &all_caps, -EOPNOTSUPP },
 	{ "raw packet", IB_QPT_RAW_PACKET, 0, {}, &all_caps, -EOPNOTSUPP },

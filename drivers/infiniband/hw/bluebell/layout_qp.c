@@ -78,6 +78,22 @@ static int check_create_flags(const struct ib_qp_init_attr *init,
 	return 0;
 }
 
+static bool has_type(enum ib_qp_type type, const struct mlx5_ib_qp_caps *caps)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return caps->rc;
+	case IB_QPT_UC:
+		return caps->uc;
+	case IB_QPT_UD:
+		return caps->ud;
+	case IB_QPT_XRC_INI:
+		return caps->xrc;
+	default:
+		return false;
+	}
+}
+
 /**
  * mlx5_ib_qp_check_create - check a create request before anything is taken
  * @init: verbs attributes
@@ -93,8 +109,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 {
 	bool ini = init->qp_type == IB_QPT_XRC_INI;
 
-	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&
-	    init->qp_type != IB_QPT_UD && !(ini && caps->xrc))
+	if (!has_type(init->qp_type, caps))
 		return -EOPNOTSUPP;
 	if (init->rwq_ind_tbl)
 		return -EOPNOTSUPP;

@@ -18,6 +18,9 @@
 
 /**
  * struct mlx5_ib_qp_caps - what the device allows a QP to be
+ * @rc: RC queue pairs exist
+ * @uc: UC queue pairs exist
+ * @ud: UD queue pairs exist
  * @log_max_qp_sz: log2 of the most entries of either queue
  * @max_wqe_sz_rq: bytes of the largest receive WQE
  * @cqe_version: 1 if completions may carry a user index
@@ -41,6 +44,9 @@
  * @ts_format: timestamp format of a QP that asks for none in particular
  */
 struct mlx5_ib_qp_caps {
+	bool rc;
+	bool uc;
+	bool ud;
 	u8 log_max_qp_sz;
 	u16 max_wqe_sz_rq;
 	u8 cqe_version;

@@ -25,6 +25,9 @@ void mlx5_ib_get_qp_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_qp_caps *caps)
 	struct mlx5_core_dev *mdev = dev->mdev;
 
 	*caps = (struct mlx5_ib_qp_caps){
+		.rc = MLX5_CAP_GEN(mdev, rc),
+		.uc = MLX5_CAP_GEN(mdev, uc),
+		.ud = MLX5_CAP_GEN(mdev, ud),
 		.log_max_qp_sz = MLX5_CAP_GEN(mdev, log_max_qp_sz),
 		.max_wqe_sz_rq = MLX5_CAP_GEN(mdev, max_wqe_sz_rq),
 		.cqe_version = MLX5_CAP_GEN(mdev, cqe_version),
@@ -271,9 +274,9 @@ static int create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
  * mlx5_ifc_create_qp_in_bits). May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a kernel consumer, another type than RC, UC, UD
- * or XRC, or a feature that is not there; -EINVAL for a request that means nothing,
- * queues that do not fit, or a doorbell register that is not the user's;
- * -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not
+ * or XRC, or a type or feature that the device lacks; -EINVAL for a request that
+ * means nothing, queues that do not fit, or a doorbell register that is not the
+ * user's; -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not
  * have; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
