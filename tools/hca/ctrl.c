@@ -284,6 +284,42 @@ static struct json_object *do_counters(struct hca *hca, unsigned int n, char **w
 	return o;
 }
 
+/* ---- capabilities ------------------------------------------------------------------------------- */
+
+static struct json_object *do_cap(struct hca *hca, unsigned int n, char **w)
+{
+	uint32_t off, width;
+	struct json_object *o;
+	unsigned int type;
+
+	if (n != 3)
+		return fail("cap PAGE FIELD");
+	if (!profile_find_cap(w[1], w[2], &type, &off, &width))
+		return fail("no capability %s.%s", w[1], w[2]);
+	o = ok();
+	add_num(o, "cur", ifc_get_bits(hca->cap[type], off, width));
+	add_num(o, "max", ifc_get_bits(hca->profile->cap[0][type], off, width));
+	return o;
+}
+
+/* How many objects of a kind there can be. */
+static struct json_object *do_limit(struct hca *hca, unsigned int n, char **w)
+{
+	const struct obj_range *range = hca->profile->range;
+	struct json_object *o;
+	unsigned int k;
+
+	if (n != 2)
+		return fail("limit KIND");
+	for (k = 0; k < OBJ_KINDS && strcmp(obj_kind_name[k], w[1]); k++)
+		;
+	if (k == OBJ_KINDS)
+		return fail("no kind of object %s", w[1]);
+	o = ok();
+	add_num(o, "limit", range[k].limit - range[k].first);
+	return o;
+}
+
 /* ---- trace ------------------------------------------------------------------------------------------ */
 
 static struct json_object *do_trace(struct hca *hca, unsigned int n, char **w)
@@ -686,8 +722,8 @@ static struct json_object *do_unplug(struct hca *hca, unsigned int n, char **w)
 
 static const struct request requests[] = {
 	{ "census", do_census }, { "counters", do_counters }, { "commands", do_commands },
-	{ "trace", do_trace }, { "inject", do_inject }, { "link", do_link },
-	{ "unplug", do_unplug }, { 0 }
+	{ "cap", do_cap }, { "limit", do_limit }, { "trace", do_trace }, { "inject", do_inject },
+	{ "link", do_link }, { "unplug", do_unplug }, { 0 }
 };
 
 /**

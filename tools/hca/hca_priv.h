@@ -46,6 +46,8 @@ int profile_default(struct profile *p, bool eth);
 /* Read @path over the default; on refusal -EINVAL and the reason in @why. */
 int profile_load(struct profile *p, const char *path, char *why, size_t why_len);
 int profile_check(const struct profile *p, char *why, size_t why_len);
+bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
+		      uint32_t *width);
 
 /* ---- counters (ctrl.c prints them) ------------------------------------------------ */
 

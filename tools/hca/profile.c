@@ -186,6 +186,29 @@ static const struct ifc_member *cap_find(const struct cap_page *pg, const char *
 	return m && !m->reserved && m->width <= 64 ? m : NULL;
 }
 
+/**
+ * profile_find_cap() - where a capability is
+ * @page: as profiles name it
+ * @field: name of the field in the page's structure
+ * @type: the page's number
+ * @off: first bit in the page
+ * @width: bits
+ *
+ * Return: whether there is one of that name.
+ */
+bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
+		      uint32_t *width)
+{
+	const struct cap_page *pg = page_find(page);
+	const struct ifc_member *m = pg ? cap_find(pg, field, off) : NULL;
+
+	if (!m)
+		return false;
+	*type = pg->type;
+	*width = m->width;
+	return true;
+}
+
 static uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const char *field)
 {
 	const struct ifc_member *m;

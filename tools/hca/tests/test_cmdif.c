@@ -447,12 +447,35 @@ static void trace_decodes_fields(void **state)
 	assert_true(answer("trace dump 1", "\"why\":\"no command 0xfff\""));
 }
 
+/* What is, which the driver may have changed, and what could be. */
+static void capabilities_are_told(void **state)
+{
+	(void)state;
+	assert_true(answer("cap general log_max_qp", "\"cur\":18,\"max\":18"));
+	assert_true(answer("cap general uar_4k", "\"cur\":0,\"max\":1"));
+	IFC_SET(cmd_hca_cap, core.hca->cap[0], uar_4k, 1);
+	assert_true(answer("cap general uar_4k", "\"cur\":1,\"max\":1"));
+	assert_true(answer("cap atomic atomic_operations", "\"cur\":3"));
+	assert_true(answer("cap odp transport_page_fault_scheme_cap.rc_odp_caps.send",
+			   "\"cur\":1"));
+}
+
+static void limits_are_told(void **state)
+{
+	(void)state;
+	assert_true(answer("limit pd", "\"limit\":262143"));
+	core.hca->profile->range[OBJ_UAR].limit = core.hca->profile->range[OBJ_UAR].first + 24;
+	assert_true(answer("limit uar", "\"limit\":24"));
+}
+
 static void nonsense_is_answered(void **state)
 {
 	static const char *const bad[] = {
 		"", "frob", "inject", "inject cmd", "inject cmd 0 LIM_ERR", "inject cmd 1 NO_SUCH",
 		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0", "inject event NONE",
 		"trace", "link", "link sideways", "census all", "inject fatal 300",
+		"cap", "cap general", "cap frob rc", "cap general frob",
+		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob",
 	};
 	unsigned int i;
 
@@ -511,7 +534,7 @@ int main(void)
 		T(caps_are_fixed_after_init), T(special_contexts), T(nth_command_fails_once),
 		T(special_contexts_are_cut),
 		T(opcode_fails_until_cleared), T(census_and_its_delta), T(commands_are_counted),
-		T(trace_decodes_fields), T(nonsense_is_answered), T(unplug_takes_everything),
+		T(capabilities_are_told), T(limits_are_told), T(trace_decodes_fields), T(nonsense_is_answered), T(unplug_takes_everything),
 		T(hang_answers_nothing), T(fatal_shows_in_the_health_buffer),
 	};
 

@@ -177,7 +177,7 @@ static void nonsense(void **state)
 static void shipped_profiles_are_sound(void **state)
 {
 	static const char *const names[] = {
-		"default", "small", "few-uars", "old-firmware", "no-atomics", "fixed-keys",
+		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp", "fixed-keys",
 	};
 	static struct profile built_in;
 	unsigned int i;
