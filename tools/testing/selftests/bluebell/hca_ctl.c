@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -335,6 +336,44 @@ long hca_counter(const char *name)
 		value = 0;
 	json_object_put(answer);
 	return value;
+}
+
+/**
+ * hca_cap - one of the HCA's capabilities
+ * @page: "general", "atomic", ...
+ * @field: as linux/mlx5/mlx5_ifc.h names it
+ *
+ * Return: its value, or -1 when there is no HCA to ask or it does not answer.
+ */
+long hca_cap(const char *page, const char *field)
+{
+	struct json_object *answer = hca_request("cap %s %s", page, field);
+	struct json_object *cur;
+	long value = -1;
+
+	if (answer && answer_ok(answer) && json_object_object_get_ex(answer, "cur", &cur))
+		value = json_object_get_int64(cur);
+	json_object_put(answer);
+	return value;
+}
+
+/**
+ * hca_room - how many objects of a kind the HCA makes yet
+ * @kind: as the census names it: "qp", "cq", "uar"
+ *
+ * Return: the number, LONG_MAX when there is no HCA to ask or it does not answer.
+ */
+long hca_room(const char *kind)
+{
+	struct json_object *answer = hca_request("limit %s", kind);
+	long count = hca_census_count(kind), room = LONG_MAX;
+	struct json_object *limit;
+
+	if (count >= 0 && answer && answer_ok(answer) &&
+	    json_object_object_get_ex(answer, "limit", &limit))
+		room = json_object_get_int64(limit) - count;
+	json_object_put(answer);
+	return room;
 }
 
 /**

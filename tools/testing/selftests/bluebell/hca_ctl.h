@@ -23,6 +23,8 @@ int hca_commands_reset(void);
 long hca_commands(const char *name);
 
 long hca_counter(const char *name);
+long hca_cap(const char *page, const char *field);
+long hca_room(const char *kind);
 
 int hca_inject_cmd(unsigned int nth, const char *status);
 int hca_inject_clear(void);
