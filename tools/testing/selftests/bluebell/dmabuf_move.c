@@ -38,14 +38,6 @@ struct moving {
 	uint8_t *copy;
 };
 
-static bool has_odp(struct ibv_context *ctx)
-{
-	struct ibv_device_attr_ex attr;
-
-	return !ibv_query_device_ex(ctx, NULL, &attr) &&
-	       attr.odp_caps.general_caps & IBV_ODP_SUPPORT;
-}
-
 static struct ibv_mr *reg(struct moving *m)
 {
 	return ibv_reg_dmabuf_mr(m->r.pd, m->offset, m->len, m->iova, m->fd, ALL_ACCESS);
@@ -154,7 +146,7 @@ FIXTURE_SETUP(moving)
 		SKIP(return, NO_MOVER);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, moving_open(m, SIZE));
-	if (!has_odp(m->r.ctx))
+	if (!rdma_has_odp(m->r.ctx))
 		SKIP(return, NO_ODP);
 	m->offset = variant->offset;
 	m->len = variant->len;
@@ -241,6 +233,8 @@ TEST_F(moving, every_operation_finds_it)
 		ASSERT_EQ(0, message(m, true, 0, len));
 		ASSERT_TRUE(holds(m, 0, m->p.buf[0], len));
 
+		if (!rdma_has_atomics(m->r.ctx))
+			continue;
 		/* At an address that is a multiple of eight. */
 		old = -m->iova % 8;
 		ASSERT_EQ(0, mover_write(m->fd, m->offset + old, &sum, 8));
@@ -464,7 +458,7 @@ FIXTURE_SETUP(buffer)
 		SKIP(return, NO_MOVER);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, moving_open(&self->m, SIZE));
-	if (!has_odp(self->m.r.ctx))
+	if (!rdma_has_odp(self->m.r.ctx))
 		SKIP(return, NO_ODP);
 	/* What the driver makes for the first region and keeps is made now. */
 	self->m.mr = reg(&self->m);
@@ -552,7 +546,7 @@ TEST(pinned_where_the_device_does_not_page)
 		SKIP(return, NO_MOVER);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, moving_open(&m, SIZE));
-	if (has_odp(m.r.ctx))
+	if (rdma_has_odp(m.r.ctx))
 		SKIP(goto out, "the device pages");
 	m.mr = reg(&m);
 	if (!m.mr && errno == EOPNOTSUPP && driver_is("mlx5_ib"))
@@ -654,7 +648,7 @@ FIXTURE_SETUP(race)
 		SKIP(return, NO_MOVER);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, moving_open(&self->m, SIZE));
-	if (!has_odp(self->m.r.ctx))
+	if (!rdma_has_odp(self->m.r.ctx))
 		SKIP(return, NO_ODP);
 	self->m.iova = 0x7000000;
 	self->m.mr = reg(&self->m);
@@ -803,7 +797,7 @@ TEST(device_goes_while_it_moves)
 	if (ret == -ENOENT)
 		SKIP(return, NO_MOVER);
 	ASSERT_EQ(0, ret);
-	if (!device_has(_metadata, has_odp))
+	if (!device_has(_metadata, rdma_has_odp))
 		SKIP(return, NO_ODP);
 	device_goes(_metadata, write_in_every_round);
 	for (k = 0; k < 200 && mover_buffers(); k++)

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 
 #include "mover.h"
-#include "removal.h"
 #include "test.h"
 
 #define BUF_PAGES 4
@@ -769,9 +768,9 @@ FIXTURE(verb) {
 
 FIXTURE_VARIANT(verb) {
 	struct verb v;
+	const char *needs;	/* a general capability of the device */
 	bool opens_itself;
 	bool moves;		/* over memory that moves */
-	bool xrc;
 	bool mlx5_ib_cannot;	/* without on-demand paging */
 	bool mlx5_ib_leaks;	/* or goes on as if nothing had been refused: seen in Linux 7.2 */
 };
@@ -805,18 +804,22 @@ FIXTURE_VARIANT_ADD(verb, dereg_mr) {
 };
 
 FIXTURE_VARIANT_ADD(verb, reg_paged_mr) {
+	.needs = "pg",
 	.v = { NULL, act_reg_paged, act_dereg_mr, NULL },
 };
 
 FIXTURE_VARIANT_ADD(verb, dereg_paged_mr) {
+	.needs = "pg",
 	.v = { act_reg_paged, act_dereg_mr, act_reg_paged, act_dereg_mr, true },
 };
 
 FIXTURE_VARIANT_ADD(verb, reg_implicit_mr) {
+	.needs = "pg",
 	.v = { NULL, act_reg_implicit, act_dereg_mr, NULL },
 };
 
 FIXTURE_VARIANT_ADD(verb, dereg_implicit_mr) {
+	.needs = "pg",
 	.v = { act_reg_implicit, act_dereg_mr, act_reg_implicit, act_dereg_mr, true },
 };
 
@@ -839,6 +842,7 @@ FIXTURE_VARIANT_ADD(verb, create_cq) {
 };
 
 FIXTURE_VARIANT_ADD(verb, resize_cq) {
+	.needs = "cq_resize",
 	.mlx5_ib_leaks = true,
 	.v = { prep_created_cq, act_resize_cq, NULL, fini_created_cq,
 	       .answers_last = true },
@@ -854,6 +858,7 @@ FIXTURE_VARIANT_ADD(verb, create_qp_rc) {
 };
 
 FIXTURE_VARIANT_ADD(verb, create_qp_uc) {
+	.needs = "uc",
 	.v = { prep_uc, act_create_qp, act_destroy_qp, fini_qp },
 };
 
@@ -913,11 +918,11 @@ FIXTURE_VARIANT_ADD(verb, modify_qp_rts_to_reset) {
 };
 
 FIXTURE_VARIANT_ADD(verb, open_xrcd) {
-	.xrc = true, .v = { NULL, act_open_xrcd, act_close_xrcd, NULL },
+	.needs = "xrc", .v = { NULL, act_open_xrcd, act_close_xrcd, NULL },
 };
 
 FIXTURE_VARIANT_ADD(verb, open_named_xrcd) {
-	.xrc = true, .v = { prep_file, act_open_named_xrcd, act_close_xrcd, fini_fd },
+	.needs = "xrc", .v = { prep_file, act_open_named_xrcd, act_close_xrcd, fini_fd },
 };
 
 /*
@@ -925,94 +930,94 @@ FIXTURE_VARIANT_ADD(verb, open_named_xrcd) {
  * Linux 7.2): it counts a user that it has not discounted.
  */
 FIXTURE_VARIANT_ADD(verb, close_xrcd) {
-	.xrc = true, .mlx5_ib_leaks = true,
+	.needs = "xrc", .mlx5_ib_leaks = true,
 	.v = { act_open_xrcd, act_close_xrcd, act_open_xrcd, act_close_xrcd,
 	       .lenient = true, .answers_last = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, close_named_xrcd) {
-	.xrc = true,
+	.needs = "xrc",
 	.v = { prep_named_xrcd, act_close_xrcd, act_open_named_xrcd, fini_named_xrcd,
 	       .lenient = true, .answers_last = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, create_xrc_srq) {
-	.xrc = true, .v = { prep_xrc_srq, act_create_xrc_srq, act_destroy_srq, fini_xrc_srq },
+	.needs = "xrc", .v = { prep_xrc_srq, act_create_xrc_srq, act_destroy_srq, fini_xrc_srq },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_xrc_srq) {
-	.xrc = true, .v = { prep_created_xrc_srq, act_modify_srq, NULL, fini_created_xrc_srq },
+	.needs = "xrc", .v = { prep_created_xrc_srq, act_modify_srq, NULL, fini_created_xrc_srq },
 };
 
 FIXTURE_VARIANT_ADD(verb, query_xrc_srq) {
-	.xrc = true, .v = { prep_created_xrc_srq, act_query_srq, NULL, fini_created_xrc_srq },
+	.needs = "xrc", .v = { prep_created_xrc_srq, act_query_srq, NULL, fini_created_xrc_srq },
 };
 
 FIXTURE_VARIANT_ADD(verb, destroy_xrc_srq) {
-	.xrc = true,
+	.needs = "xrc",
 	.v = { prep_created_xrc_srq, act_destroy_srq, act_create_xrc_srq, fini_created_xrc_srq,
 	       .lenient = true, .answers_last = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, create_qp_xrc_ini) {
-	.xrc = true, .v = { prep_xrc_ini, act_create_qp, act_destroy_qp, fini_qp },
+	.needs = "xrc", .v = { prep_xrc_ini, act_create_qp, act_destroy_qp, fini_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, create_qp_xrc_tgt) {
-	.xrc = true, .v = { prep_xrc_tgt, act_create_qp, act_destroy_qp, act_close_xrcd },
+	.needs = "xrc", .v = { prep_xrc_tgt, act_create_qp, act_destroy_qp, act_close_xrcd },
 };
 
 FIXTURE_VARIANT_ADD(verb, open_qp_xrc_tgt) {
-	.xrc = true, .v = { prep_created_xrc_tgt, act_open_qp, act_close_qp, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_created_xrc_tgt, act_open_qp, act_close_qp, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, destroy_qp_xrc_ini) {
-	.xrc = true, .mlx5_ib_leaks = true,
+	.needs = "xrc", .mlx5_ib_leaks = true,
 	.v = { prep_created_xrc_ini, act_destroy_qp, act_create_qp, fini_created_qp,
 	       .lenient = true, .answers_last = true },
 };
 
 /* And it forgets a target whose end a driver refuses. */
 FIXTURE_VARIANT_ADD(verb, destroy_qp_xrc_tgt) {
-	.xrc = true, .mlx5_ib_leaks = true,
+	.needs = "xrc", .mlx5_ib_leaks = true,
 	.v = { prep_created_xrc_tgt, act_destroy_qp, act_create_qp, fini_created_xrc_tgt,
 	       .lenient = true, .answers_last = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, query_qp_xrc_tgt) {
-	.xrc = true, .v = { prep_init_xrc_tgt, act_query_qp, NULL, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_init_xrc_tgt, act_query_qp, NULL, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_ini_to_init) {
-	.xrc = true, .v = { prep_created_xrc_ini, to_init, NULL, fini_created_qp },
+	.needs = "xrc", .v = { prep_created_xrc_ini, to_init, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_ini_to_rtr) {
-	.xrc = true, .v = { prep_init_xrc_ini, to_rtr, NULL, fini_created_qp },
+	.needs = "xrc", .v = { prep_init_xrc_ini, to_rtr, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_ini_to_rts) {
-	.xrc = true, .v = { prep_rtr_xrc_ini, to_rts, NULL, fini_created_qp },
+	.needs = "xrc", .v = { prep_rtr_xrc_ini, to_rts, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_ini_to_err) {
-	.xrc = true, .v = { prep_rts_xrc_ini, to_err, NULL, fini_created_qp },
+	.needs = "xrc", .v = { prep_rts_xrc_ini, to_err, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_tgt_to_init) {
-	.xrc = true, .v = { prep_created_xrc_tgt, to_init, NULL, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_created_xrc_tgt, to_init, NULL, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_tgt_to_rtr) {
-	.xrc = true, .v = { prep_init_xrc_tgt, to_rtr, NULL, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_init_xrc_tgt, to_rtr, NULL, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_tgt_to_rts) {
-	.xrc = true, .v = { prep_rtr_xrc_tgt, to_rts, NULL, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_rtr_xrc_tgt, to_rts, NULL, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_tgt_to_reset) {
-	.xrc = true, .v = { prep_rtr_xrc_tgt, to_reset, NULL, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_rtr_xrc_tgt, to_reset, NULL, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, create_ah) {
@@ -1029,28 +1034,34 @@ FIXTURE_VARIANT_ADD(verb, free_uar) {
 };
 
 FIXTURE_VARIANT_ADD(verb, alloc_dm) {
+	.needs = "device_memory",
 	.v = { NULL, act_alloc_dm, act_free_dm, NULL },
 };
 
 FIXTURE_VARIANT_ADD(verb, free_dm) {
+	.needs = "device_memory",
 	.mlx5_ib_leaks = true,
 	.v = { act_alloc_dm, act_free_dm, act_alloc_dm, act_free_dm, true },
 };
 
 FIXTURE_VARIANT_ADD(verb, dm_map_op_addr) {
+	.needs = "device_memory",
 	.v = { act_alloc_dm, act_map_dm_op, NULL, act_free_dm },
 };
 
 FIXTURE_VARIANT_ADD(verb, free_dm_with_operation) {
+	.needs = "device_memory",
 	.mlx5_ib_leaks = true,
 	.v = { prep_dm_with_op, act_free_dm, prep_dm_with_op, act_free_dm, true },
 };
 
 FIXTURE_VARIANT_ADD(verb, reg_dm_mr) {
+	.needs = "device_memory",
 	.v = { act_alloc_dm, act_reg_dm_mr, act_dereg_dm_mr, act_free_dm },
 };
 
 FIXTURE_VARIANT_ADD(verb, dereg_dm_mr) {
+	.needs = "device_memory",
 	.v = { prep_dm_mr, act_dereg_dm_mr, act_reg_dm_mr, fini_dm_mr, true },
 };
 
@@ -1082,10 +1093,12 @@ FIXTURE_VARIANT_ADD(verb, dereg_moving_mr) {
 };
 
 FIXTURE_VARIANT_ADD(verb, map_moved_mr) {
+	.needs = "pg",
 	.moves = true, .v = { prep_moved_mr, act_map_moved, NULL, fini_dmabuf_mr },
 };
 
 FIXTURE_VARIANT_ADD(verb, move) {
+	.needs = "pg",
 	.moves = true, .v = { prep_moving_mr, act_move, NULL, fini_dmabuf_mr },
 };
 
@@ -1105,14 +1118,47 @@ FIXTURE_SETUP(verb)
 	e->buf = mmap(NULL, BUF_PAGES * UV_PAGE, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	ASSERT_NE(MAP_FAILED, e->buf);
-	if (variant->xrc && !device_has(_metadata, rdma_has_xrc))
-		SKIP(return, NO_XRC);
 	if (variant->opens_itself)
 		return;
 	ASSERT_EQ(0, uv_open(&e->uv));
 	ASSERT_EQ(0, uv_alloc_pd(e->uv.fd, &e->pd, NULL));
 	ASSERT_EQ(0, uv_alloc_pd(e->uv.fd, &e->pd2, NULL));
 	ASSERT_EQ(0, uv_create_cq(e->uv.fd, 63, &e->cq));
+}
+
+/* Paging and XRC are told by a verb, and the driver may do without where the device could. */
+static bool can(const char *cap)
+{
+	struct ibv_context *ctx;
+	bool has;
+
+	if (strcmp(cap, "pg") && strcmp(cap, "xrc"))
+		return hca_cap("general", cap);
+	ctx = rdma_open_device();
+	has = ctx && (*cap == 'x' ? rdma_has_xrc(ctx) : rdma_has_odp(ctx));
+	if (ctx)
+		ibv_close_device(ctx);
+	return has;
+}
+
+/* What cannot be done at all does not fail by steps: why it cannot, or NULL. */
+static const char *missing(const char *needs)
+{
+	static const char *const reasons[][2] = {
+		{ "pg", "the device does not page" },
+		{ "uc", NO_UC },
+		{ "xrc", NO_XRC },
+		{ "device_memory", "the device has no memory of its own" },
+		{ "cq_resize", "the device does not resize CQs" },
+	};
+	size_t i;
+
+	if (!needs || can(needs))
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (!strcmp(reasons[i][0], needs))
+			return reasons[i][1];
+	return needs;
 }
 
 FIXTURE_TEARDOWN(verb)
@@ -1150,6 +1196,8 @@ TEST_F(verb, every_firmware_command)
 	long pinned;
 	int ret, fired;
 
+	if (missing(variant->needs))
+		SKIP(return, "%s", missing(variant->needs));
 	if (variant->mlx5_ib_cannot && driver_is("mlx5_ib") && whole_round(v, e) == -EOPNOTSUPP)
 		SKIP(return, "mlx5_ib wants on-demand paging for this");
 	if (variant->moves && mover_load() == -ENOENT)
@@ -1281,6 +1329,8 @@ TEST_F_TIMEOUT(verb, every_allocation, 600)
 		SKIP(return, "only bluebell is held to this");
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
+	if (missing(variant->needs))
+		SKIP(return, "%s", missing(variant->needs));
 	if (variant->moves && mover_load() == -ENOENT)
 		SKIP(return, NO_MOVER);
 	if (!fault_injection(&fd))

@@ -160,6 +160,18 @@ TEST_F(fast, a_key_carries_nothing_over)
 
 /* --- Long lists ------------------------------------------------------------------------------- */
 
+/*
+ * An offset of 16 bits, in units of 16 bytes, is what every device's UMR has; that is also as far as
+ * the emulated HCA's longest command reaches.
+ */
+#define SHORT_LIST (1ul << 17)
+#define NO_LONG_LIST "neither UMR nor a command of this device fills a list of so many entries"
+
+static bool takes_list(size_t entries)
+{
+	return entries <= SHORT_LIST || hca_cap("general", "umr_extended_translation_offset");
+}
+
 FIXTURE(region_of) {
 	struct rdma r;
 	struct pair p;
@@ -185,6 +197,8 @@ FIXTURE_SETUP(region_of)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 
+	if (!takes_list(variant->len / UV_PAGE))
+		SKIP(return, NO_LONG_LIST);
 	ASSERT_EQ(0, rdma_open(&self->r));
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
 	self->mem = anon(variant->len);
@@ -234,6 +248,8 @@ TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 	size_t i;
 	int fd;
 
+	if (!takes_list(len / UV_PAGE))
+		SKIP(return, NO_LONG_LIST);
 	want_huge_pages(piece / (2 * MIB));
 	fd = memfd_create("fastreg", MFD_HUGETLB);
 	ASSERT_LE(0, fd);
@@ -267,6 +283,30 @@ TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 	munmap(mem, len);
 	close(fd);
 	want_huge_pages(0);
+}
+
+/* As long as can be is good, and one page more is refused whole. */
+TEST_F(fast, list_that_is_too_long_is_refused)
+{
+	const size_t len = SHORT_LIST * UV_PAGE;
+	long pinned = uv_pinned_pages();
+	struct ibv_mr *mr;
+	uint8_t *mem;
+
+	if (takes_list(SHORT_LIST + 1))
+		SKIP(return, "UMR reaches the end of any list");
+	if (!driver_is("bluebell"))
+		SKIP(return, STOCK_WARNS);
+	mem = anon(len + UV_PAGE);
+	ASSERT_NE(NULL, mem);
+	mr = ibv_reg_mr(self->r.pd, mem, len, REGION_ACCESS);
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	EXPECT_EQ(0, write_at(&self->p, mr->rkey, mem + len - 64, 64, 1));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(NULL, ibv_reg_mr(self->r.pd, mem, len + UV_PAGE, REGION_ACCESS));
+	EXPECT_EQ(ENOMEM, errno);
+	EXPECT_EQ(pinned, uv_pinned_pages());
+	munmap(mem, len + UV_PAGE);
 }
 
 /* --- Many at once ----------------------------------------------------------------------------- */

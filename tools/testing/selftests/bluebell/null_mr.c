@@ -20,7 +20,7 @@ FIXTURE_SETUP(null_mr)
 	ASSERT_EQ(0, rdma_open(&self->r));
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 8192));
 	self->null = ibv_alloc_null_mr(self->r.pd);
-	if (!self->null && errno == ENOTSUP)
+	if (!self->null && errno == ENOTSUP && hca_cap("general", "dump_fill_mkey") <= 0)
 		SKIP(return, "the device has no key that takes and gives nothing");
 	ASSERT_NE(NULL, self->null) TH_LOG("errno %d", errno);
 }

@@ -39,6 +39,8 @@ static bool is_xrc(enum ibv_qp_type type)
 
 FIXTURE_SETUP(state)
 {
+	if (!rdma_has_qp_type(variant->type))
+		SKIP(return, NO_UC);
 	ASSERT_EQ(0, rdma_open(&self->r));
 	self->cfg.type = variant->type;
 	if (is_xrc(variant->type)) {
@@ -385,9 +387,13 @@ TEST_F(state, query_tells_what_was_set)
 		.qp_state = IBV_QPS_RTS, .sq_psn = 0x654321, .timeout = 17, .retry_cnt = 3,
 		.rnr_retry = 5, .max_rd_atomic = 4,
 	};
+	struct ibv_device_attr dev;
 	const struct step *s;
 	size_t n;
 
+	ASSERT_EQ(0, ibv_query_device(self->r.ctx, &dev));
+	if (dev.max_qp_init_rd_atom < rts.max_rd_atomic)
+		rts.max_rd_atomic = dev.max_qp_init_rd_atom;
 	/* Of INIT to RTR and of RTR to RTS. */
 	s = steps_of(variant->type, &n) + 2;
 	ASSERT_EQ(0, rdma_qp_init(self->qp, &self->cfg));
@@ -420,7 +426,8 @@ TEST_F(state, query_tells_what_was_set)
 	EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE);
 	if (s[0].must & IBV_QP_MAX_DEST_RD_ATOMIC) {
 		EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_READ);
-		EXPECT_NE(0, attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC);
+		EXPECT_EQ(rdma_has_atomics(self->r.ctx),
+			  !!(attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC));
 		EXPECT_EQ(2, attr.max_dest_rd_atomic);
 		EXPECT_EQ(9, attr.min_rnr_timer);
 	}
@@ -429,8 +436,81 @@ TEST_F(state, query_tells_what_was_set)
 	if (s[1].must & IBV_QP_MAX_QP_RD_ATOMIC) {
 		EXPECT_EQ(3, attr.retry_cnt);
 		EXPECT_EQ(5, attr.rnr_retry);
-		EXPECT_EQ(4, attr.max_rd_atomic);
+		EXPECT_EQ(rts.max_rd_atomic, attr.max_rd_atomic);
 	}
+}
+
+/* As many reads and atomics at a time as the device says, and no more. */
+TEST(reads_at_a_time_are_as_many_as_the_device_says)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	const struct step *rtr = &rc_steps[2], *rts = &rc_steps[3];
+	struct ibv_device_attr dev;
+	struct ibv_qp_attr attr;
+	struct ibv_qp *qp;
+	struct rdma r;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, ibv_query_device(r.ctx, &dev));
+	qp = rdma_create_qp(&r, r.cq, &cfg);
+	ASSERT_NE(NULL, qp);
+	ASSERT_EQ(0, go_to(&r, qp, &cfg, IBV_QPS_INIT));
+	attr = good_attr(&r, qp, rtr);
+	attr.max_dest_rd_atomic = 2 * dev.max_qp_rd_atom;
+	EXPECT_EQ(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE | rtr->must));
+	attr.max_dest_rd_atomic = dev.max_qp_rd_atom;
+	ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE | rtr->must));
+	attr = good_attr(&r, qp, rts);
+	attr.max_rd_atomic = 2 * dev.max_qp_init_rd_atom;
+	EXPECT_EQ(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE | rts->must));
+	attr.max_rd_atomic = dev.max_qp_init_rd_atom;
+	ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE | rts->must));
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	rdma_close(&r);
+}
+
+/* --- What the device lacks -------------------------------------------------------------------- */
+
+TEST(uc_is_refused_where_there_is_none)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_UC };
+	struct rdma r;
+
+	if (rdma_has_qp_type(IBV_QPT_UC))
+		SKIP(return, "the device has UC");
+	ASSERT_EQ(0, rdma_open(&r));
+	/* The library makes a UAR for the first, and keeps it. */
+	cfg.type = IBV_QPT_RC;
+	EXPECT_EQ(0, ibv_destroy_qp(rdma_create_qp(&r, r.cq, &cfg)));
+	cfg.type = IBV_QPT_UC;
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+	EXPECT_EQ(NULL, rdma_create_qp(&r, r.cq, &cfg));
+	/* mlx5_ib leaves it to firmware. */
+	EXPECT_EQ(driver_is("bluebell") ? EOPNOTSUPP : EINVAL, errno);
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	rdma_close(&r);
+}
+
+/* Bluebell refuses it at once, mlx5_ib when it would take effect. */
+TEST(right_to_atomics_is_refused_where_there_are_none)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .access = ALL_ACCESS };
+	struct ibv_qp *qp;
+	struct rdma r;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	if (rdma_has_atomics(r.ctx))
+		SKIP(return, "the device has atomic operations");
+	qp = rdma_create_qp(&r, r.cq, &cfg);
+	ASSERT_NE(NULL, qp);
+	EXPECT_EQ(EOPNOTSUPP, go_to(&r, qp, &cfg, IBV_QPS_RTR));
+	EXPECT_GE(IBV_QPS_INIT, rdma_qp_state(qp));
+	cfg.access &= ~IBV_ACCESS_REMOTE_ATOMIC;
+	EXPECT_EQ(0, go_to(&r, qp, &cfg, IBV_QPS_RTS));
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	rdma_close(&r);
 }
 
 /* --- CREATE_QP through the library ------------------------------------------------------------ */
@@ -451,6 +531,8 @@ FIXTURE_VARIANT_ADD(create, ud) { .type = IBV_QPT_UD };
 
 FIXTURE_SETUP(create)
 {
+	if (!rdma_has_qp_type(variant->type))
+		SKIP(return, NO_UC);
 	ASSERT_EQ(0, rdma_open(&self->r));
 }
 
@@ -532,6 +614,8 @@ FIXTURE_VARIANT_ADD(raw_qp, ud) { .type = IBV_QPT_UD };
 
 FIXTURE_SETUP(raw_qp)
 {
+	if (!rdma_has_qp_type(variant->type))
+		SKIP(return, NO_UC);
 	ASSERT_EQ(0, uv_open(&self->uv));
 	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
 	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &self->cq));
@@ -652,8 +736,13 @@ TEST_F(raw_qp, undefined_flags_are_refused)
 
 TEST_F(raw_qp, user_index_is_24_bits)
 {
+	/* With the older completions there is none, which is said by the number beyond. */
+	const bool has_uidx = self->uv.resp.cqe_version;
+
 	self->req.drv.uidx = 0xfffffe;
-	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(has_uidx ? 0 : -EINVAL, try_qp(self->uv.fd, &self->req));
+	self->req.drv.uidx = 0xffffff;
+	EXPECT_EQ(has_uidx ? -EINVAL : 0, try_qp(self->uv.fd, &self->req));
 	self->req.drv.uidx = 0x1000000;
 	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req));
 }

@@ -12,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hca_ctl.h"
 #include "rdma.h"
 
+/* Reads and atomics at a time, where the device allows so many. */
+#define RD_ATOMIC 4
 /* Long enough for an emulated HCA under a debug kernel on a busy machine. */
 #define REAP_TIMEOUT_S 30
 
@@ -51,6 +54,40 @@ const char *rdma_device_name(void)
 struct ibv_context *rdma_open_device(void)
 {
 	return ibv_open_device(first_device());
+}
+
+/* What the device says of itself; it is asked once, for that does not change. */
+static const struct ibv_device_attr *device_attr(struct ibv_context *ctx)
+{
+	static struct ibv_device_attr attr;
+	static bool known;
+
+	known = known || !ibv_query_device(ctx, &attr);
+	return &attr;
+}
+
+bool rdma_has_atomics(struct ibv_context *ctx)
+{
+	return device_attr(ctx)->atomic_cap != IBV_ATOMIC_NONE;
+}
+
+bool rdma_has_odp(struct ibv_context *ctx)
+{
+	struct ibv_device_attr_ex attr;
+
+	return !ibv_query_device_ex(ctx, NULL, &attr) &&
+	       attr.odp_caps.general_caps & IBV_ODP_SUPPORT;
+}
+
+/**
+ * rdma_has_qp_type - tell whether the device has a service
+ * @type: RC, UC or UD
+ *
+ * No verb tells of UC. Where there is no emulated HCA to ask, all devices have it.
+ */
+bool rdma_has_qp_type(enum ibv_qp_type type)
+{
+	return type != IBV_QPT_UC || hca_cap("general", "uc");
 }
 
 /**
@@ -211,10 +248,17 @@ int rdma_qp_init(struct ibv_qp *qp, const struct qp_cfg *cfg)
 	};
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 
+	if (!cfg->access && !rdma_has_atomics(qp->context))
+		attr.qp_access_flags &= ~IBV_ACCESS_REMOTE_ATOMIC;
 	if (qp->qp_type == IBV_QPT_UC && cfg->access >= 0)
 		attr.qp_access_flags &= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 	mask |= qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 	return ibv_modify_qp(qp, &attr, mask);
+}
+
+static uint8_t at_most(int most)
+{
+	return most < RD_ATOMIC ? most : RD_ATOMIC;
 }
 
 int rdma_qp_rtr(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid)
@@ -224,7 +268,7 @@ int rdma_qp_rtr(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, 
 		.path_mtu = cfg->mtu ?: IBV_MTU_1024,
 		.dest_qp_num = dest_qpn,
 		.rq_psn = 0xfffff0,	/* wraps within a test */
-		.max_dest_rd_atomic = 4,
+		.max_dest_rd_atomic = at_most(device_attr(qp->context)->max_qp_rd_atom),
 		.min_rnr_timer = cfg->rnr_timer ?: 1,
 		.ah_attr = { .dlid = dlid, .port_num = 1 },
 	};
@@ -245,7 +289,7 @@ int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
 		.timeout = cfg->timeout ?: 14,
 		.retry_cnt = cfg->no_retry ? 0 : cfg->retry ?: 7,
 		.rnr_retry = cfg->no_rnr_retry ? 0 : cfg->rnr_retry ?: 7,
-		.max_rd_atomic = 4,
+		.max_rd_atomic = at_most(device_attr(qp->context)->max_qp_init_rd_atom),
 	};
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 

@@ -32,7 +32,7 @@ struct qp_cfg {
 	uint8_t timeout, retry, rnr_retry, rnr_timer;
 	bool no_rnr_retry;	/* rnr_retry is 0 on purpose */
 	bool no_retry;
-	int access;		/* remote access the QP allows, default ALL_ACCESS; -1: none */
+	int access;		/* that the QP allows, default ALL_ACCESS, as far as there is; -1: none */
 	bool selective;		/* completions only for signalled requests */
 	struct ibv_srq *srq;	/* receives come from here */
 	struct ibv_xrcd *xrcd;	/* of an XRC target; a pair without one opens its own */
@@ -59,6 +59,9 @@ struct pair {
 const char *rdma_uverbs_name(void);
 const char *rdma_device_name(void);
 struct ibv_context *rdma_open_device(void);
+bool rdma_has_atomics(struct ibv_context *ctx);
+bool rdma_has_odp(struct ibv_context *ctx);
+bool rdma_has_qp_type(enum ibv_qp_type type);
 int rdma_open(struct rdma *r);
 void rdma_close(struct rdma *r);
 

@@ -19,6 +19,8 @@
 /* Why a test is skipped. */
 #define NO_HCA_CTL "no control channel to an emulated HCA"
 #define NO_XRC "the device has no XRC"
+#define NO_ATOMICS "the device has no atomic operations"
+#define NO_UC "the device has no UC"
 /* mlx5_ib gives none where mlx5_core finds that write combining does not work, as in emulation. */
 #define NO_BLUEFLAME "the driver gives no BlueFlame here"
 
