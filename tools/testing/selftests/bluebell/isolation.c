@@ -404,6 +404,7 @@ static int try_srq(struct uv *uv, uint32_t pd, const struct uv_mem *mem, uint32_
 {
 	struct mlx5_ib_create_srq drv = {
 		.buf_addr = (uintptr_t)mem->buf, .db_addr = (uintptr_t)mem->dbr,
+		.uidx = uv_uidx(),
 	};
 	struct uv_srq srq = { .type = type, .cq = cq, .max_wr = 127, .max_sge = 1 };
 	int ret = 0;

@@ -135,19 +135,29 @@ TEST_F(uar_obj, comes_and_goes)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
+/* UARs that a test may have, of those that it would like. */
+static unsigned int as_many(unsigned int wish)
+{
+	long room = hca_room("uar");
+
+	return room < wish ? room : wish;
+}
+
 TEST_F(uar_obj, ids_and_offsets_are_its_own)
 {
 	struct uv_uar uar[16];
+	const unsigned int num = as_many(ARRAY_SIZE(uar));
 	unsigned int i, j;
 
-	for (i = 0; i < ARRAY_SIZE(uar); i++)
+	ASSERT_LT(4, num);
+	for (i = 0; i < num; i++)
 		ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &uar[i]));
-	for (i = 0; i < ARRAY_SIZE(uar); i++)
+	for (i = 0; i < num; i++)
 		for (j = 0; j < i; j++) {
 			EXPECT_NE(uar[i].page_id, uar[j].page_id);
 			EXPECT_NE(uar[i].mmap_off, uar[j].mmap_off);
 		}
-	for (i = 0; i < ARRAY_SIZE(uar); i++)
+	for (i = 0; i < num; i++)
 		EXPECT_EQ(0, uv_free_uar(self->uv.fd, uar[i].handle));
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
@@ -196,18 +206,20 @@ TEST_F(uar_obj, cannot_be_mapped_once_freed)
 TEST_F(uar_obj, freed_while_mapped_is_not_recycled)
 {
 	struct uv_uar uar, next[32];
-	unsigned int i;
+	unsigned int num, i;
 	void *p;
 
 	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &uar));
 	p = map_uar(self->uv.fd, &uar);
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, uv_free_uar(self->uv.fd, uar.handle));
-	for (i = 0; i < ARRAY_SIZE(next); i++) {
+	num = as_many(ARRAY_SIZE(next));
+	ASSERT_LT(4, num);
+	for (i = 0; i < num; i++) {
 		ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &next[i]));
 		EXPECT_NE(uar.page_id, next[i].page_id);
 	}
-	for (i = 0; i < ARRAY_SIZE(next); i++)
+	for (i = 0; i < num; i++)
 		EXPECT_EQ(0, uv_free_uar(self->uv.fd, next[i].handle));
 	munmap(p, UV_PAGE);
 	if (hca_ctl_present())
@@ -563,7 +575,7 @@ TEST_F(bfreg, queue_pair_on_anothers_uar_is_refused)
 	if (!driver_is("bluebell"))
 		SKIP(return, "a promise of bluebell's: a UAR page index must be the caller's own");
 	ASSERT_EQ(0, uv_open(&other));
-	ASSERT_EQ(0, uv_alloc_uar(other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &uar));
+	ASSERT_EQ(0, uv_alloc_uar(other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
 	ASSERT_EQ(0, uv_mem_alloc(&qp.mem, 1 << 16));
 	req.drv.buf_addr = (uintptr_t)qp.mem.buf;

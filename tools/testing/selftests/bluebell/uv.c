@@ -19,6 +19,11 @@
 #include "uv.h"
 
 #define MAX_ATTRS 9
+/* What a queue names that has no user index, since its completions have no room for one. */
+#define NO_UIDX 0xffffff
+
+/* Of the context that was opened last. */
+static bool has_uidx;
 
 /**
  * uv_open_fd - open the character device of the first RDMA device, with no context yet
@@ -154,7 +159,15 @@ int uv_open_req(struct uv *uv, const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 	ret = uv_get_context(uv->fd, req, sizeof(*req), &uv->resp, sizeof(uv->resp));
 	if (ret)
 		uv_close(uv);
+	else
+		has_uidx = uv->resp.cqe_version;
 	return ret;
+}
+
+/* A user index that a queue of the context opened last may have. */
+uint32_t uv_uidx(void)
+{
+	return has_uidx ? 0xbbb : NO_UIDX;
 }
 
 /**
@@ -456,7 +469,10 @@ void uv_qp_req_init(struct uv_qp_req *req, uint32_t pd, uint32_t cq, uint8_t qp_
 			.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1,
 			.sq_sig_all = 1, .qp_type = qp_type,
 		},
-		.drv = { .sq_wqe_count = 64, .rq_wqe_count = 16, .rq_wqe_shift = 4, .uidx = 0xbbb },
+		.drv = {
+			.sq_wqe_count = 64, .rq_wqe_count = 16, .rq_wqe_shift = 4,
+			.uidx = uv_uidx(),
+		},
 		.drv_len = sizeof(struct mlx5_ib_create_qp),
 	};
 }

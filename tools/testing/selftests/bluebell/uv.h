@@ -79,6 +79,7 @@ int uv_get_context(int fd, const void *req, size_t req_len, void *resp, size_t r
 int uv_open(struct uv *uv);
 int uv_open_req(struct uv *uv, const struct mlx5_ib_alloc_ucontext_req_v2 *req);
 void uv_close(struct uv *uv);
+uint32_t uv_uidx(void);
 
 int uv_mem_alloc(struct uv_mem *mem, size_t len);
 void uv_mem_free(struct uv_mem *mem);
