@@ -25,10 +25,10 @@ run: module hca tools ## show what Bluebell does: a demo in a guest
 shell: module hca ## a shell in a guest
 	scripts/vm --driver $(DRIVER) --kernel $(KERNEL)
 
-check: module hca selftests tools ## all tests but those on the debug kernel
+check: module hca selftests tools ## all tests but those on the debug kernel and lesser HCAs
 	scripts/check
 
-check-full: module hca selftests tools debug-kernel ## all tests, on the debug kernel too
+check-full: module hca selftests tools debug-kernel ## all tests, on the debug kernel and lesser HCAs too
 	scripts/check --full
 
 module: ## build/module/$KERNEL/bluebell.ko
