@@ -482,12 +482,12 @@ FIXTURE_VARIANT_ADD(shared, xrc) { .xrc = true };
 FIXTURE_VARIANT_ADD(shared, xrc_implicit) { .xrc = true, .implicit = true };
 
 /* A pair of XRC sends to an SRQ of its own, unless it is told of another. */
-static int connect_to_shared(FIXTURE_DATA(shared) *self, int i)
+static int connect_to_shared(struct pair *p, struct ibv_srq *srq)
 {
-	int ret = pair_reconnect(&self->p[i]);
+	int ret = pair_reconnect(p);
 
-	if (self->xrcd)
-		self->p[i].srqn = rdma_srq_num(self->srq);
+	if (p->srq)
+		p->srqn = rdma_srq_num(srq);
 	return ret;
 }
 
@@ -513,7 +513,7 @@ FIXTURE_SETUP(shared)
 	cfg.xrcd = self->xrcd;
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, pair_open(&self->p[i], r, &cfg, LEN));
-		ASSERT_EQ(0, connect_to_shared(self, i));
+		ASSERT_EQ(0, connect_to_shared(&self->p[i], self->srq));
 		self->cq[i] = variant->xrc ? r->cq : self->p[i].cq[1];
 	}
 }
@@ -624,7 +624,7 @@ TEST_F(shared, memory_that_is_gone_is_an_error)
 	EXPECT_EQ(2, wc.wr_id);
 	EXPECT_TRUE(same_fill(o->mem, 64, 2));
 
-	ASSERT_EQ(0, connect_to_shared(self, 0));
+	ASSERT_EQ(0, connect_to_shared(&self->p[0], self->srq));
 	ASSERT_EQ(0, post_srq_recv(self->srq, o->mr, o->mem + UV_PAGE, UV_PAGE, 3));
 	fill(self->p[0].buf[0], 64, 3);
 	ASSERT_EQ(0, send_to_srq(&self->p[0], 64));

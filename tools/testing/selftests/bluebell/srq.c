@@ -63,24 +63,25 @@ FIXTURE_TEARDOWN(srq)
 	rdma_close(&self->r);
 }
 
-/* An SRQ of the variant's type; @attr gets the sizes that it has. */
-static struct ibv_srq *new_srq(FIXTURE_DATA(srq) *self, struct ibv_srq_attr *attr)
+/* An SRQ, of XRC if there is a domain; @attr gets the sizes that it has. */
+static struct ibv_srq *new_srq(struct rdma *r, struct ibv_xrcd *xrcd, struct ibv_srq_attr *attr)
 {
 	struct ibv_srq_init_attr init = { .attr = *attr };
 	struct ibv_srq *srq;
 
-	if (self->xrcd)
-		return rdma_create_xrc_srq(&self->r, self->xrcd, self->r.cq, attr);
-	srq = ibv_create_srq(self->r.pd, &init);
+	if (xrcd)
+		return rdma_create_xrc_srq(r, xrcd, r->cq, attr);
+	srq = ibv_create_srq(r->pd, &init);
 	*attr = init.attr;
 	return srq;
 }
 
-static struct ibv_srq *sized_srq(FIXTURE_DATA(srq) *self, uint32_t max_wr, uint32_t max_sge)
+static struct ibv_srq *sized_srq(struct rdma *r, struct ibv_xrcd *xrcd, uint32_t max_wr,
+				 uint32_t max_sge)
 {
 	struct ibv_srq_attr attr = { .max_wr = max_wr, .max_sge = max_sge };
 
-	return new_srq(self, &attr);
+	return new_srq(r, xrcd, &attr);
 }
 
 TEST_F(srq, every_size_up_to_the_limits)
@@ -99,7 +100,7 @@ TEST_F(srq, every_size_up_to_the_limits)
 			continue;
 		for (j = 0; j < ARRAY_SIZE(sge); j++) {
 			init = (struct ibv_srq_attr){ .max_wr = wr[i], .max_sge = sge[j] };
-			srq = new_srq(self, &init);
+			srq = new_srq(&self->r, self->xrcd, &init);
 			ASSERT_NE(NULL, srq) TH_LOG("%u requests of %u entries: errno %d", wr[i],
 						    sge[j], errno);
 			EXPECT_LE(wr[i], init.max_wr);
@@ -121,11 +122,11 @@ TEST_F(srq, every_size_up_to_the_limits)
 
 TEST_F(srq, more_than_the_limits_is_invalid)
 {
-	EXPECT_EQ(NULL, sized_srq(self, self->attr.max_srq_wr + 1, 1));
+	EXPECT_EQ(NULL, sized_srq(&self->r, self->xrcd, self->attr.max_srq_wr + 1, 1));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(NULL, sized_srq(self, 1, self->attr.max_srq_sge + 1));
+	EXPECT_EQ(NULL, sized_srq(&self->r, self->xrcd, 1, self->attr.max_srq_sge + 1));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(NULL, sized_srq(self, -1, 1));
+	EXPECT_EQ(NULL, sized_srq(&self->r, self->xrcd, -1, 1));
 	EXPECT_EQ(EINVAL, errno);
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
@@ -135,7 +136,7 @@ TEST_F(srq, more_than_the_limits_is_invalid)
 TEST_F(srq, limit_is_modified_and_queried)
 {
 	struct ibv_srq_attr init = { .max_wr = 100, .max_sge = 1, .srq_limit = 50 };
-	struct ibv_srq *srq = new_srq(self, &init);
+	struct ibv_srq *srq = new_srq(&self->r, self->xrcd, &init);
 	struct ibv_recv_wr wr = {}, *bad;
 	struct ibv_srq_attr attr;
 	int i;
@@ -162,7 +163,7 @@ TEST_F(srq, limit_is_modified_and_queried)
 TEST_F(srq, size_is_not_modified)
 {
 	struct ibv_srq_attr attr = { .max_wr = 200, .max_sge = 1, .srq_limit = 7 };
-	struct ibv_srq *srq = sized_srq(self, 100, 1);
+	struct ibv_srq *srq = sized_srq(&self->r, self->xrcd, 100, 1);
 
 	ASSERT_NE(NULL, srq);
 	EXPECT_FALSE(self->attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
@@ -183,13 +184,13 @@ TEST_F(srq, many_at_once)
 
 	ASSERT_LT(16, num);
 	for (i = 0; i < num; i++) {
-		srq[i] = sized_srq(self, 15, 1);
+		srq[i] = sized_srq(&self->r, self->xrcd, 15, 1);
 		ASSERT_NE(NULL, srq[i]);
 		for (j = 0; j < i; j++)
 			ASSERT_NE(srq_number(srq[j]), srq_number(srq[i]));
 	}
 	if (num == room) {
-		EXPECT_EQ(NULL, sized_srq(self, 15, 1));
+		EXPECT_EQ(NULL, sized_srq(&self->r, self->xrcd, 15, 1));
 		EXPECT_EQ(ENOMEM, errno);
 	}
 	for (i = 0; i < num; i++)
@@ -620,13 +621,18 @@ TEST_F(empty, receiver_is_not_ready)
 
 /* --- Raw requests ----------------------------------------------------------------------------- */
 
-FIXTURE(raw_srq) {
+/* What a request is made of. */
+struct raw {
 	struct uv uv;
-	struct uv_mem mem;
 	uint32_t pd;
 	struct uv_cq cq;
 	struct uv_srq as;	/* type, and what that needs */
 	struct mlx5_ib_create_srq drv;
+};
+
+FIXTURE(raw_srq) {
+	struct raw raw;
+	struct uv_mem mem;
 	long pinned;
 };
 
@@ -640,20 +646,20 @@ FIXTURE_VARIANT_ADD(raw_srq, xrc) { .type = IB_UVERBS_SRQT_XRC };
 
 FIXTURE_SETUP(raw_srq)
 {
-	ASSERT_EQ(0, uv_open(&self->uv));
-	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
-	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 15, &self->cq));
-	self->as.type = variant->type;
-	self->as.cq = self->cq.handle;
+	ASSERT_EQ(0, uv_open(&self->raw.uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->raw.uv.fd, &self->raw.pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->raw.uv.fd, 15, &self->raw.cq));
+	self->raw.as.type = variant->type;
+	self->raw.as.cq = self->raw.cq.handle;
 	if (variant->type == IB_UVERBS_SRQT_XRC) {
-		if (uv_open_xrcd(self->uv.fd, -1, O_CREAT, &self->as.xrcd) == -EOPNOTSUPP)
+		if (uv_open_xrcd(self->raw.uv.fd, -1, O_CREAT, &self->raw.as.xrcd) == -EOPNOTSUPP)
 			SKIP(return, NO_XRC);
-		self->drv.uidx = uv_uidx();
+		self->raw.drv.uidx = uv_uidx();
 	}
 	/* 128 WQEs of 32 bytes. */
 	ASSERT_EQ(0, uv_mem_alloc(&self->mem, 128 * 32));
-	self->drv.buf_addr = (uintptr_t)self->mem.buf;
-	self->drv.db_addr = (uintptr_t)self->mem.dbr;
+	self->raw.drv.buf_addr = (uintptr_t)self->mem.buf;
+	self->raw.drv.db_addr = (uintptr_t)self->mem.dbr;
 	self->pinned = uv_pinned_pages();
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
@@ -665,60 +671,60 @@ FIXTURE_TEARDOWN(raw_srq)
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
-	uv_close(&self->uv);
+	uv_close(&self->raw.uv);
 }
 
-static int create_raw(FIXTURE_DATA(raw_srq) *self, const void *drv, size_t len,
+static int create_raw(struct raw *raw, const void *drv, size_t len,
 		      struct uv_srq *srq)
 {
 	return srq->type == IB_UVERBS_SRQT_BASIC ?
-	       uv_create_srq(self->uv.fd, self->pd, drv, len, srq) :
-	       uv_create_xsrq(self->uv.fd, self->pd, drv, len, srq);
+	       uv_create_srq(raw->uv.fd, raw->pd, drv, len, srq) :
+	       uv_create_xsrq(raw->uv.fd, raw->pd, drv, len, srq);
 }
 
-static int try_sizes(FIXTURE_DATA(raw_srq) *self, uint32_t wr, uint32_t sge)
+static int try_sizes(struct raw *raw, uint32_t wr, uint32_t sge)
 {
-	struct uv_srq srq = self->as;
+	struct uv_srq srq = raw->as;
 
 	srq.max_wr = wr;
 	srq.max_sge = sge;
-	return create_raw(self, &self->drv, sizeof(self->drv), &srq) ?:
-	       uv_destroy_srq(self->uv.fd, srq.handle);
+	return create_raw(raw, &raw->drv, sizeof(raw->drv), &srq) ?:
+	       uv_destroy_srq(raw->uv.fd, srq.handle);
 }
 
-static int try_request(FIXTURE_DATA(raw_srq) *self, const void *drv, size_t len)
+static int try_request(struct raw *raw, const void *drv, size_t len)
 {
-	struct uv_srq srq = self->as;
+	struct uv_srq srq = raw->as;
 
 	srq.max_wr = 127;
 	srq.max_sge = 1;
-	return create_raw(self, drv, len, &srq) ?: uv_destroy_srq(self->uv.fd, srq.handle);
+	return create_raw(raw, drv, len, &srq) ?: uv_destroy_srq(raw->uv.fd, srq.handle);
 }
 
-static int try_srq(FIXTURE_DATA(raw_srq) *self)
+static int try_srq(struct raw *raw)
 {
-	return try_request(self, &self->drv, sizeof(self->drv));
+	return try_request(raw, &raw->drv, sizeof(raw->drv));
 }
 
 TEST_F(raw_srq, good_one_is_good)
 {
 	struct ib_uverbs_query_srq_resp attr;
-	struct uv_srq srq = self->as;
+	struct uv_srq srq = self->raw.as;
 
 	srq.max_wr = 100;
-	ASSERT_EQ(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
+	ASSERT_EQ(0, create_raw(&self->raw, &self->raw.drv, sizeof(self->raw.drv), &srq));
 	EXPECT_EQ(127, srq.max_wr);
-	ASSERT_EQ(0, uv_query_srq(self->uv.fd, srq.handle, &attr));
+	ASSERT_EQ(0, uv_query_srq(self->raw.uv.fd, srq.handle, &attr));
 	EXPECT_EQ(127, attr.max_wr);
 	EXPECT_EQ(srq.max_sge, attr.max_sge);
 	EXPECT_EQ(0, attr.srq_limit);
-	EXPECT_EQ(-EINVAL, uv_modify_srq(self->uv.fd, srq.handle, IBV_SRQ_LIMIT, 0, 128));
-	EXPECT_EQ(-EINVAL, uv_modify_srq(self->uv.fd, srq.handle, IBV_SRQ_LIMIT, 0, 0x10001));
-	EXPECT_EQ(-EINVAL, uv_modify_srq(self->uv.fd, srq.handle, IBV_SRQ_MAX_WR, 10, 0));
-	EXPECT_EQ(0, uv_destroy_srq(self->uv.fd, srq.handle));
+	EXPECT_EQ(-EINVAL, uv_modify_srq(self->raw.uv.fd, srq.handle, IBV_SRQ_LIMIT, 0, 128));
+	EXPECT_EQ(-EINVAL, uv_modify_srq(self->raw.uv.fd, srq.handle, IBV_SRQ_LIMIT, 0, 0x10001));
+	EXPECT_EQ(-EINVAL, uv_modify_srq(self->raw.uv.fd, srq.handle, IBV_SRQ_MAX_WR, 10, 0));
+	EXPECT_EQ(0, uv_destroy_srq(self->raw.uv.fd, srq.handle));
 	/* Not twice, and not any. */
-	EXPECT_GT(0, uv_destroy_srq(self->uv.fd, srq.handle));
-	EXPECT_GT(0, uv_query_srq(self->uv.fd, srq.handle, &attr));
+	EXPECT_GT(0, uv_destroy_srq(self->raw.uv.fd, srq.handle));
+	EXPECT_GT(0, uv_query_srq(self->raw.uv.fd, srq.handle, &attr));
 }
 
 TEST_F(raw_srq, undefined_flags_are_refused)
@@ -728,19 +734,19 @@ TEST_F(raw_srq, undefined_flags_are_refused)
 	if (driver_is("mlx5_ib"))
 		SKIP(return, "mlx5_ib ignores them");
 	for (bit = 1; bit < 32; bit++) {
-		self->drv.flags = 1u << bit;
-		EXPECT_EQ(-EINVAL, try_srq(self))
+		self->raw.drv.flags = 1u << bit;
+		EXPECT_EQ(-EINVAL, try_srq(&self->raw))
 			TH_LOG("flag %u", bit);
 	}
 }
 
 TEST_F(raw_srq, reserved_fields_are_zero)
 {
-	self->drv.reserved0 = 1;
-	EXPECT_EQ(-EINVAL, try_srq(self));
-	self->drv.reserved0 = 0;
-	self->drv.reserved1 = 1;
-	EXPECT_EQ(-EINVAL, try_srq(self));
+	self->raw.drv.reserved0 = 1;
+	EXPECT_EQ(-EINVAL, try_srq(&self->raw));
+	self->raw.drv.reserved0 = 0;
+	self->raw.drv.reserved1 = 1;
+	EXPECT_EQ(-EINVAL, try_srq(&self->raw));
 }
 
 TEST_F(raw_srq, request_of_any_length)
@@ -748,19 +754,19 @@ TEST_F(raw_srq, request_of_any_length)
 	struct {
 		struct mlx5_ib_create_srq drv;
 		uint64_t more[2];
-	} req = { .drv = self->drv };
+	} req = { .drv = self->raw.drv };
 	/* One of XRC has to have a user index, if there are any. */
-	bool has_uidx = variant->type == IB_UVERBS_SRQT_XRC && self->uv.resp.cqe_version;
+	bool has_uidx = variant->type == IB_UVERBS_SRQT_XRC && self->raw.uv.resp.cqe_version;
 	int short_one = has_uidx ? -EINVAL : 0;
 	size_t len;
 
 	for (len = 0; len <= offsetof(struct mlx5_ib_create_srq, flags); len += 4)
-		EXPECT_GT(0, try_request(self, &req, len)) TH_LOG("length %zu", len);
+		EXPECT_GT(0, try_request(&self->raw, &req, len)) TH_LOG("length %zu", len);
 	EXPECT_EQ(short_one,
-		  try_request(self, &req, offsetof(struct mlx5_ib_create_srq, uidx)));
-	EXPECT_EQ(0, try_request(self, &req, sizeof(req)));
+		  try_request(&self->raw, &req, offsetof(struct mlx5_ib_create_srq, uidx)));
+	EXPECT_EQ(0, try_request(&self->raw, &req, sizeof(req)));
 	req.more[1] = 1;
-	EXPECT_GT(0, try_request(self, &req, sizeof(req)));
+	EXPECT_GT(0, try_request(&self->raw, &req, sizeof(req)));
 }
 
 TEST_F(raw_srq, sizes_that_overflow)
@@ -774,10 +780,10 @@ TEST_F(raw_srq, sizes_that_overflow)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(wr); i++)
-		EXPECT_EQ(-EINVAL, try_sizes(self, wr[i], 1))
+		EXPECT_EQ(-EINVAL, try_sizes(&self->raw, wr[i], 1))
 			TH_LOG("%#x requests", wr[i]);
 	for (i = 0; i < ARRAY_SIZE(sge); i++)
-		EXPECT_EQ(-EINVAL, try_sizes(self, 1, sge[i]))
+		EXPECT_EQ(-EINVAL, try_sizes(&self->raw, 1, sge[i]))
 			TH_LOG("%#x entries", sge[i]);
 }
 
@@ -785,10 +791,10 @@ TEST_F(raw_srq, sizes_that_overflow)
 TEST_F(raw_srq, buffer_too_small)
 {
 	munmap(self->mem.buf + self->mem.len, UV_PAGE);
-	self->drv.db_addr = (uintptr_t)self->mem.buf;
-	EXPECT_EQ(0, try_srq(self));
-	EXPECT_EQ(-EFAULT, try_sizes(self, 128, 1));
-	EXPECT_EQ(-EFAULT, try_sizes(self, 127, 2));
+	self->raw.drv.db_addr = (uintptr_t)self->mem.buf;
+	EXPECT_EQ(0, try_srq(&self->raw));
+	EXPECT_EQ(-EFAULT, try_sizes(&self->raw, 128, 1));
+	EXPECT_EQ(-EFAULT, try_sizes(&self->raw, 127, 2));
 }
 
 TEST_F(raw_srq, buffer_nowhere)
@@ -800,8 +806,8 @@ TEST_F(raw_srq, buffer_nowhere)
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
-		self->drv.buf_addr = addr[i];
-		ret = try_srq(self);
+		self->raw.drv.buf_addr = addr[i];
+		ret = try_srq(&self->raw);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
@@ -812,13 +818,13 @@ TEST_F(raw_srq, buffer_starts_at_a_cache_line)
 	unsigned int off;
 
 	for (off = 1; off < 64; off += off) {
-		self->drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(-EINVAL, try_sizes(self, 15, 1))
+		self->raw.drv.buf_addr = (uintptr_t)self->mem.buf + off;
+		EXPECT_EQ(-EINVAL, try_sizes(&self->raw, 15, 1))
 			TH_LOG("offset %u", off);
 	}
 	for (off = 0; off < UV_PAGE / 2; off += 64) {
-		self->drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(0, try_sizes(self, 15, 1))
+		self->raw.drv.buf_addr = (uintptr_t)self->mem.buf + off;
+		EXPECT_EQ(0, try_sizes(&self->raw, 15, 1))
 			TH_LOG("offset %u", off);
 	}
 }
@@ -833,8 +839,8 @@ TEST_F(raw_srq, buffer_in_the_second_half_of_its_page)
 	unsigned int off;
 
 	for (off = UV_PAGE / 2; off + 16 * 32 <= UV_PAGE; off += 64) {
-		self->drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(want, try_sizes(self, 15, 1))
+		self->raw.drv.buf_addr = (uintptr_t)self->mem.buf + off;
+		EXPECT_EQ(want, try_sizes(&self->raw, 15, 1))
 			TH_LOG("offset %u", off);
 	}
 }
@@ -849,49 +855,49 @@ TEST_F(raw_srq, record_nowhere_or_misaligned)
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
-		self->drv.db_addr = addr[i];
-		ret = try_srq(self);
+		self->raw.drv.db_addr = addr[i];
+		ret = try_srq(&self->raw);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
 	for (off = 1; off < 4; off++) {
-		self->drv.db_addr = (uintptr_t)self->mem.dbr + off;
-		EXPECT_EQ(-EINVAL, try_srq(self))
+		self->raw.drv.db_addr = (uintptr_t)self->mem.dbr + off;
+		EXPECT_EQ(-EINVAL, try_srq(&self->raw))
 			TH_LOG("offset %u", off);
 	}
 }
 
 TEST_F(raw_srq, objects_that_are_not_there)
 {
-	struct uv_srq srq = self->as, good;
+	struct uv_srq srq = self->raw.as, good;
 	struct ib_uverbs_query_srq_resp attr;
-	uint32_t pd = self->pd;
+	uint32_t pd = self->raw.pd;
 
 	srq.max_wr = 1;
 	srq.max_sge = 1;
 	good = srq;
-	self->pd = 0xdead;
-	EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
-	self->pd = pd;
+	self->raw.pd = 0xdead;
+	EXPECT_GT(0, create_raw(&self->raw, &self->raw.drv, sizeof(self->raw.drv), &srq));
+	self->raw.pd = pd;
 	if (variant->type == IB_UVERBS_SRQT_XRC) {
 		srq.cq = 0xdead;
-		EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
+		EXPECT_GT(0, create_raw(&self->raw, &self->raw.drv, sizeof(self->raw.drv), &srq));
 		srq = good;
 		srq.xrcd = 0xdead;
-		EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
+		EXPECT_GT(0, create_raw(&self->raw, &self->raw.drv, sizeof(self->raw.drv), &srq));
 		/* Neither a PD nor a CQ is a domain. */
 		srq.xrcd = pd;
-		EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
-		srq.xrcd = self->cq.handle;
-		EXPECT_GT(0, create_raw(self, &self->drv, sizeof(self->drv), &srq));
-		EXPECT_GT(0, uv_close_xrcd(self->uv.fd, 0xdead));
-		EXPECT_GT(0, uv_close_xrcd(self->uv.fd, pd));
+		EXPECT_GT(0, create_raw(&self->raw, &self->raw.drv, sizeof(self->raw.drv), &srq));
+		srq.xrcd = self->raw.cq.handle;
+		EXPECT_GT(0, create_raw(&self->raw, &self->raw.drv, sizeof(self->raw.drv), &srq));
+		EXPECT_GT(0, uv_close_xrcd(self->raw.uv.fd, 0xdead));
+		EXPECT_GT(0, uv_close_xrcd(self->raw.uv.fd, pd));
 	}
-	EXPECT_GT(0, uv_modify_srq(self->uv.fd, 0xdead, IBV_SRQ_LIMIT, 0, 0));
-	EXPECT_GT(0, uv_query_srq(self->uv.fd, 0xdead, &attr));
-	EXPECT_GT(0, uv_destroy_srq(self->uv.fd, 0xdead));
+	EXPECT_GT(0, uv_modify_srq(self->raw.uv.fd, 0xdead, IBV_SRQ_LIMIT, 0, 0));
+	EXPECT_GT(0, uv_query_srq(self->raw.uv.fd, 0xdead, &attr));
+	EXPECT_GT(0, uv_destroy_srq(self->raw.uv.fd, 0xdead));
 	/* A PD is no SRQ. */
-	EXPECT_GT(0, uv_destroy_srq(self->uv.fd, self->pd));
+	EXPECT_GT(0, uv_destroy_srq(self->raw.uv.fd, self->raw.pd));
 }
 
 /* What the completions of an SRQ of XRC tell it by; nobody is told of another's. */
@@ -900,33 +906,33 @@ TEST_F(raw_srq, user_index_is_24_bits)
 	int want = variant->type == IB_UVERBS_SRQT_XRC ? -EINVAL : 0;
 
 	/* Without CQE version 1 there is none. */
-	self->drv.uidx = 0xfffffe;
-	EXPECT_EQ(self->uv.resp.cqe_version ? 0 : want, try_srq(self));
-	self->drv.uidx = 0x1000000;
-	EXPECT_EQ(want, try_srq(self));
-	self->drv.uidx = ~0u;
-	EXPECT_EQ(want, try_srq(self));
+	self->raw.drv.uidx = 0xfffffe;
+	EXPECT_EQ(self->raw.uv.resp.cqe_version ? 0 : want, try_srq(&self->raw));
+	self->raw.drv.uidx = 0x1000000;
+	EXPECT_EQ(want, try_srq(&self->raw));
+	self->raw.drv.uidx = ~0u;
+	EXPECT_EQ(want, try_srq(&self->raw));
 }
 
-static int try_type(FIXTURE_DATA(raw_srq) *self, uint32_t type)
+static int try_type(struct raw *raw, uint32_t type)
 {
-	struct uv_srq srq = self->as;
+	struct uv_srq srq = raw->as;
 
 	srq.type = type;
 	srq.max_wr = 15;
 	srq.max_sge = 1;
-	return uv_create_xsrq(self->uv.fd, self->pd, &self->drv, sizeof(self->drv), &srq) ?:
-	       uv_destroy_srq(self->uv.fd, srq.handle);
+	return uv_create_xsrq(raw->uv.fd, raw->pd, &raw->drv, sizeof(raw->drv), &srq) ?:
+	       uv_destroy_srq(raw->uv.fd, srq.handle);
 }
 
 TEST_F(raw_srq, other_types_are_refused)
 {
-	EXPECT_EQ(0, try_type(self, IB_UVERBS_SRQT_BASIC));
-	EXPECT_GT(0, try_type(self, IB_UVERBS_SRQT_TM));
-	EXPECT_GT(0, try_type(self, IB_UVERBS_SRQT_TM + 1));
-	EXPECT_GT(0, try_type(self, ~0u));
+	EXPECT_EQ(0, try_type(&self->raw, IB_UVERBS_SRQT_BASIC));
+	EXPECT_GT(0, try_type(&self->raw, IB_UVERBS_SRQT_TM));
+	EXPECT_GT(0, try_type(&self->raw, IB_UVERBS_SRQT_TM + 1));
+	EXPECT_GT(0, try_type(&self->raw, ~0u));
 	if (driver_is("bluebell"))
-		EXPECT_EQ(-EOPNOTSUPP, try_type(self, IB_UVERBS_SRQT_TM));
+		EXPECT_EQ(-EOPNOTSUPP, try_type(&self->raw, IB_UVERBS_SRQT_TM));
 }
 
 TEST_HARNESS_MAIN

@@ -539,65 +539,81 @@ static bool flushed_and_in_error(struct pair *p)
 	return reap(p->cq[0], &wc) == IBV_WC_WR_FLUSH_ERR && rdma_qp_state(p->qp[0]) == IBV_QPS_ERR;
 }
 
-FIXTURE(remote_error) {
-	struct rdma r;
-	struct pair p;
-};
-
-FIXTURE_VARIANT(remote_error) {
-	enum ibv_qp_type type;
+/* What is wrong with a request, and what its requester is told. */
+struct remote_error {
 	enum ibv_wr_opcode opcode;
 	enum {
 		BAD_KEY, BAD_VARIANT, BEFORE, BEHIND, ACROSS, NO_ACCESS, MISALIGNED, TOO_LONG,
 	} what;
-	int status;	/* at the requester */
+	int status;
 };
 
-#define REMOTE_ERROR(name, op, what_, status_)							\
-	FIXTURE_VARIANT_ADD(remote_error, rc_##name) {						\
-		.type = IBV_QPT_RC, .opcode = op, .what = what_, .status = status_,		\
-	};											\
-	FIXTURE_VARIANT_ADD(remote_error, xrc_##name) {						\
-		.type = IBV_QPT_XRC_SEND, .opcode = op, .what = what_, .status = status_,	\
-	}
+FIXTURE(remote_error) {
+	struct rdma r;
+	struct pair p;
+	struct qp_cfg cfg;
+};
 
-REMOTE_ERROR(write_bad_key, IBV_WR_RDMA_WRITE, BAD_KEY, IBV_WC_REM_ACCESS_ERR);
+FIXTURE_VARIANT(remote_error) {
+	struct remote_error e;
+};
 
-REMOTE_ERROR(write_old_variant, IBV_WR_RDMA_WRITE, BAD_VARIANT, IBV_WC_REM_ACCESS_ERR);
+FIXTURE_VARIANT_ADD(remote_error, write_bad_key) {
+	.e = { IBV_WR_RDMA_WRITE, BAD_KEY, IBV_WC_REM_ACCESS_ERR },
+};
 
-REMOTE_ERROR(write_before, IBV_WR_RDMA_WRITE, BEFORE, IBV_WC_REM_ACCESS_ERR);
+FIXTURE_VARIANT_ADD(remote_error, write_old_variant) {
+	.e = { IBV_WR_RDMA_WRITE, BAD_VARIANT, IBV_WC_REM_ACCESS_ERR },
+};
 
-REMOTE_ERROR(write_behind, IBV_WR_RDMA_WRITE, BEHIND, IBV_WC_REM_ACCESS_ERR);
+FIXTURE_VARIANT_ADD(remote_error, write_before) {
+	.e = { IBV_WR_RDMA_WRITE, BEFORE, IBV_WC_REM_ACCESS_ERR },
+};
 
-REMOTE_ERROR(write_across_the_end, IBV_WR_RDMA_WRITE, ACROSS, IBV_WC_REM_ACCESS_ERR);
+FIXTURE_VARIANT_ADD(remote_error, write_behind) {
+	.e = { IBV_WR_RDMA_WRITE, BEHIND, IBV_WC_REM_ACCESS_ERR },
+};
 
-REMOTE_ERROR(write_not_allowed, IBV_WR_RDMA_WRITE, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR);
+FIXTURE_VARIANT_ADD(remote_error, write_across_the_end) {
+	.e = { IBV_WR_RDMA_WRITE, ACROSS, IBV_WC_REM_ACCESS_ERR },
+};
 
-REMOTE_ERROR(read_bad_key, IBV_WR_RDMA_READ, BAD_KEY, IBV_WC_REM_ACCESS_ERR);
+FIXTURE_VARIANT_ADD(remote_error, write_not_allowed) {
+	.e = { IBV_WR_RDMA_WRITE, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR },
+};
 
-REMOTE_ERROR(read_across_the_end, IBV_WR_RDMA_READ, ACROSS, IBV_WC_REM_ACCESS_ERR);
+FIXTURE_VARIANT_ADD(remote_error, read_bad_key) {
+	.e = { IBV_WR_RDMA_READ, BAD_KEY, IBV_WC_REM_ACCESS_ERR },
+};
 
-REMOTE_ERROR(read_not_allowed, IBV_WR_RDMA_READ, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR);
+FIXTURE_VARIANT_ADD(remote_error, read_across_the_end) {
+	.e = { IBV_WR_RDMA_READ, ACROSS, IBV_WC_REM_ACCESS_ERR },
+};
 
-REMOTE_ERROR(atomic_bad_key, IBV_WR_ATOMIC_FETCH_AND_ADD, BAD_KEY, IBV_WC_REM_ACCESS_ERR);
+FIXTURE_VARIANT_ADD(remote_error, read_not_allowed) {
+	.e = { IBV_WR_RDMA_READ, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR },
+};
 
-REMOTE_ERROR(atomic_misaligned, IBV_WR_ATOMIC_FETCH_AND_ADD, MISALIGNED, IBV_WC_REM_INV_REQ_ERR);
+FIXTURE_VARIANT_ADD(remote_error, atomic_bad_key) {
+	.e = { IBV_WR_ATOMIC_FETCH_AND_ADD, BAD_KEY, IBV_WC_REM_ACCESS_ERR },
+};
 
-REMOTE_ERROR(atomic_not_allowed, IBV_WR_ATOMIC_FETCH_AND_ADD, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR);
+FIXTURE_VARIANT_ADD(remote_error, atomic_misaligned) {
+	.e = { IBV_WR_ATOMIC_FETCH_AND_ADD, MISALIGNED, IBV_WC_REM_INV_REQ_ERR },
+};
 
-REMOTE_ERROR(send_longer_than_receive, IBV_WR_SEND, TOO_LONG, IBV_WC_REM_INV_REQ_ERR);
+FIXTURE_VARIANT_ADD(remote_error, atomic_not_allowed) {
+	.e = { IBV_WR_ATOMIC_FETCH_AND_ADD, NO_ACCESS, IBV_WC_REM_INV_REQ_ERR },
+};
+
+FIXTURE_VARIANT_ADD(remote_error, send_longer_than_receive) {
+	.e = { IBV_WR_SEND, TOO_LONG, IBV_WC_REM_INV_REQ_ERR },
+};
 
 FIXTURE_SETUP(remote_error)
 {
 	/* What the queue pair doesn't allow at all, as opposed to a key that does not. */
-	struct qp_cfg cfg = {
-		.type = variant->type, .access = variant->what == NO_ACCESS ? -1 : 0,
-	};
-
-	if (!open_pair(_metadata, &self->r, &self->p, &cfg, 8192))
-		return;
-	if (variant->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD && !rdma_has_atomics(self->r.ctx))
-		SKIP(return, NO_ATOMICS);
+	self->cfg.access = variant->e.what == NO_ACCESS ? -1 : 0;
 }
 
 FIXTURE_TEARDOWN(remote_error)
@@ -606,15 +622,16 @@ FIXTURE_TEARDOWN(remote_error)
 	rdma_close(&self->r);
 }
 
-TEST_F(remote_error, is_reported_and_nothing_is_touched)
+static void expect_error(struct __test_metadata *_metadata, struct pair *p,
+			 const struct remote_error *e)
 {
-	uint64_t va = (uintptr_t)self->p.buf[1];
-	uint32_t rkey = self->p.mr->rkey;
-	struct ibv_send_wr wr = { .opcode = variant->opcode, .wr_id = 5 };
+	struct ibv_send_wr wr = { .opcode = e->opcode, .wr_id = 5 };
+	uint64_t va = (uintptr_t)p->buf[1];
+	uint32_t rkey = p->mr->rkey;
 	struct ibv_wc wc;
 	int i, status;
 
-	switch (variant->what) {
+	switch (e->what) {
 	case BAD_KEY:
 		rkey ^= 0x40000000;
 		break;
@@ -622,24 +639,24 @@ TEST_F(remote_error, is_reported_and_nothing_is_touched)
 		rkey ^= 1;
 		break;
 	case BEFORE:
-		va = (uintptr_t)self->p.mr->addr - 64;
+		va = (uintptr_t)p->mr->addr - 64;
 		break;
 	case BEHIND:
-		va = (uintptr_t)self->p.mr->addr + self->p.mr->length;
+		va = (uintptr_t)p->mr->addr + p->mr->length;
 		break;
 	case ACROSS:
-		va = (uintptr_t)self->p.mr->addr + self->p.mr->length - 4;
+		va = (uintptr_t)p->mr->addr + p->mr->length - 4;
 		break;
 	case MISALIGNED:
 		va += 4;
 		break;
 	case TOO_LONG:
-		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 4, 70));
+		ASSERT_EQ(0, pair_recv(p, p->buf[1], 4, 70));
 		break;
 	case NO_ACCESS:
 		break;
 	}
-	if (variant->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+	if (e->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr.wr.atomic.remote_addr = va;
 		wr.wr.atomic.rkey = rkey;
 		wr.wr.atomic.compare_add = 1;
@@ -647,28 +664,50 @@ TEST_F(remote_error, is_reported_and_nothing_is_touched)
 		wr.wr.rdma.remote_addr = va;
 		wr.wr.rdma.rkey = rkey;
 	}
-	memset(self->p.buf[0], 0xdd, 64);
-	memset(self->p.buf[1], 0, 8192);
-	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	memset(p->buf[0], 0xdd, 64);
+	memset(p->buf[1], 0, 8192);
+	ASSERT_EQ(0, post_send(p, &wr, p->buf[0], 8));
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
-	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
+	ASSERT_EQ(0, post_send(p, &wr, p->buf[0], 8));
 
 	/* What a queue pair does not allow at all is either to an HCA. */
-	status = reap(self->p.cq[0], &wc);
-	if (variant->what == NO_ACCESS && status == IBV_WC_REM_ACCESS_ERR)
+	status = reap(p->cq[0], &wc);
+	if (e->what == NO_ACCESS && status == IBV_WC_REM_ACCESS_ERR)
 		status = IBV_WC_REM_INV_REQ_ERR;
-	EXPECT_EQ(variant->status, status) TH_LOG("%s", ibv_wc_status_str(wc.status));
+	EXPECT_EQ(e->status, status) TH_LOG("%s", ibv_wc_status_str(wc.status));
 	EXPECT_EQ(5, wc.wr_id);
-	EXPECT_EQ(self->p.qp[0]->qp_num, wc.qp_num);
-	EXPECT_TRUE(flushed_and_in_error(&self->p));
-	if (variant->what == TOO_LONG) {
-		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, reap(self->p.cq[1], &wc));
+	EXPECT_EQ(p->qp[0]->qp_num, wc.qp_num);
+	EXPECT_TRUE(flushed_and_in_error(p));
+	if (e->what == TOO_LONG) {
+		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, reap(p->cq[1], &wc));
 		EXPECT_EQ(70, wc.wr_id);
 	}
 	for (i = 4; i < 8192; i++)
-		ASSERT_EQ(0, self->p.buf[1][i]) TH_LOG("byte %d was written", i);
-	EXPECT_EQ(variant->opcode == IBV_WR_RDMA_READ ? 0xdd : self->p.buf[0][0],
-		  self->p.buf[0][0]);
+		ASSERT_EQ(0, p->buf[1][i]) TH_LOG("byte %d was written", i);
+	EXPECT_EQ(e->opcode == IBV_WR_RDMA_READ ? 0xdd : p->buf[0][0],
+		  p->buf[0][0]);
+}
+
+static void provoke(struct __test_metadata *_metadata, struct rdma *r, struct pair *p,
+		    const struct qp_cfg *cfg, const struct remote_error *e)
+{
+	if (!open_pair(_metadata, r, p, cfg, 8192))
+		return;
+	if (e->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD && !rdma_has_atomics(r->ctx))
+		SKIP(return, NO_ATOMICS);
+	expect_error(_metadata, p, e);
+}
+
+TEST_F(remote_error, is_reported_and_nothing_is_touched)
+{
+	self->cfg.type = IBV_QPT_RC;
+	provoke(_metadata, &self->r, &self->p, &self->cfg, &variant->e);
+}
+
+TEST_F(remote_error, is_reported_and_nothing_is_touched_by_xrc)
+{
+	self->cfg.type = IBV_QPT_XRC_SEND;
+	provoke(_metadata, &self->r, &self->p, &self->cfg, &variant->e);
 }
 
 TEST_F(rc, local_key_errors_are_the_requesters_own)
