@@ -44,7 +44,7 @@ static struct ibv_qp *open_target(struct rdma *r, struct ibv_xrcd *xrcd, uint32_
 }
 
 /*
- * Let go of what ibv_open_qp() gave. Not with ibv_destroy_qp(): libmlx5 (65 and before) then frees a
+ * Let go of what ibv_open_qp() gave. Not with ibv_destroy_qp(): libmlx5 (seen in 56.1) then frees a
  * doorbell record that there is not, and crashes; and so it does with the state RESET.
  */
 static int close_target(struct ibv_qp *qp)
