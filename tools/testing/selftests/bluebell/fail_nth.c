@@ -771,6 +771,7 @@ FIXTURE_VARIANT(verb) {
 	const char *needs;	/* a general capability of the device */
 	bool opens_itself;
 	bool moves;		/* over memory that moves */
+	bool core_leaks;	/* ib_core does, of its own allocations: seen in Linux 7.2 */
 	bool mlx5_ib_cannot;	/* without on-demand paging */
 	bool mlx5_ib_leaks;	/* or goes on as if nothing had been refused: seen in Linux 7.2 */
 };
@@ -963,8 +964,10 @@ FIXTURE_VARIANT_ADD(verb, create_qp_xrc_ini) {
 	.needs = "xrc", .v = { prep_xrc_ini, act_create_qp, act_destroy_qp, fini_qp },
 };
 
+/* A target that ib_core cannot make known is destroyed and counts as a user of its domain for ever. */
 FIXTURE_VARIANT_ADD(verb, create_qp_xrc_tgt) {
-	.needs = "xrc", .v = { prep_xrc_tgt, act_create_qp, act_destroy_qp, act_close_xrcd },
+	.needs = "xrc", .core_leaks = true,
+	.v = { prep_xrc_tgt, act_create_qp, act_destroy_qp, act_close_xrcd },
 };
 
 FIXTURE_VARIANT_ADD(verb, open_qp_xrc_tgt) {
@@ -1327,6 +1330,8 @@ TEST_F_TIMEOUT(verb, every_allocation, 600)
 
 	if (!driver_is("bluebell"))
 		SKIP(return, "only bluebell is held to this");
+	if (variant->core_leaks)
+		SKIP(return, "ib_core leaks when its own allocations fail");
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (missing(variant->needs))
