@@ -457,7 +457,7 @@ static const struct path_case {
 	},
 	{
 		"XRC domain", need_own, create_xrcd, destroy_xrcd, drop_own, 1, 1,
-		.num_bfregs = 16, .destroy_may_fail = true,
+		.num_bfregs = 16,
 	},
 	{
 		"XRC SRQ", need_xrcd, create_xrc_srq, destroy_srq, drop_xrcd, 1, 1,
@@ -469,7 +469,7 @@ static const struct path_case {
 	},
 	{
 		"XRC target", need_xrcd, create_tgt, destroy_tgt, drop_xrcd, 1, 1,
-		.num_bfregs = 16, .destroy_may_fail = true,
+		.num_bfregs = 16,
 	},
 };
 
@@ -997,6 +997,37 @@ static void xrc_queue_pair_is_given_something_of_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroy_qp(o) ?: drop_xrcd(o), 0);
 }
 
+/* ib_core forgets them all the same, so the driver asks again: six times in all. */
+static void refused_end_of_a_target_or_domain_reaches_ib_core(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, need_xrcd(o) ?: create_tgt(o), 0);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, destroy_tgt(o), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_QP], 0);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, destroy_xrcd(o), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_XRCD], 2);
+
+	mock->refuse = 0;
+	KUNIT_ASSERT_EQ(test, create_xrcd(o) ?: create_tgt(o), 0);
+	mock->refuse_destroy = true;
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, destroy_tgt(o), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&mock->dev->qp_events.sources));
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, destroy_xrcd(o), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, drop_own_and_cq(o), 0);
+}
+
 static void xrc_is_made_on_a_device_without(struct kunit *test)
 {
 	struct objects *o = make_objects(test);
@@ -1331,6 +1362,7 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE(xrc_srq_is_created_armed_or_queried_wrongly),
 	KUNIT_CASE(user_index_of_an_xrc_srq_is_misjudged),
 	KUNIT_CASE(xrc_queue_pair_is_given_something_of_another),
+	KUNIT_CASE(refused_end_of_a_target_or_domain_reaches_ib_core),
 	KUNIT_CASE(xrc_is_made_on_a_device_without),
 	KUNIT_CASE_PARAM(bad_context_request_reaches_the_firmware, open_gen_params),
 	KUNIT_CASE(library_is_told_another_context),

@@ -383,7 +383,7 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * When it returns no event is being delivered. May sleep.
  *
  * Return: 0, or the errno of a firmware that would not destroy it; then buffer,
- * doorbell record and register stay its own.
+ * doorbell record and register stay its own. For a target 0 in any case.
  */
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -395,6 +395,10 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	/* Once destroyed, its number may come back as that of a new QP. */
 	mlx5_ib_remove_source(&qp->source);
+	if (ibqp->qp_type == IB_QPT_XRC_TGT) {
+		mlx5_ib_destroy_tgt(qp);
+		return 0;
+	}
 	err = mlx5_fw_destroy_qp(dev, qp->qpn);
 	if (err) {
 		if (mlx5_ib_add_source(&dev->qp_events, &qp->source, qp->qpn))

@@ -5,6 +5,7 @@
  * context that the device takes names all of it.
  */
 
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
@@ -12,6 +13,9 @@
 
 #include "bluebell.h"
 #include "fw.h"
+
+/* The longest pause before a refused destruction is tried once more. */
+#define MAX_INSIST_MS	256
 
 /* Nothing is posted to the SRQ, and nothing completes on the CQ: both are as small as can be. */
 #define SRQ_WQES	2
@@ -79,6 +83,27 @@ bool mlx5_ib_has_xrc(struct mlx5_ib_dev *dev)
 	return MLX5_CAP_GEN(dev->mdev, xrc) && mlx5_ib_has_srq(dev);
 }
 
+/*
+ * ib_core does not take a refusal to free a domain or a target: it miscounts the
+ * users of the one and forgets the other. So firmware is asked more than once,
+ * and what it keeps all the same is out of reach: no process has memory in it.
+ */
+static void insist(struct mlx5_ib_dev *dev, int (*destroy)(struct mlx5_ib_dev *dev, u32 num),
+		   u32 num, const char *what)
+{
+	unsigned int ms;
+	int err;
+
+	err = destroy(dev, num);
+	for (ms = 1; err && ms <= MAX_INSIST_MS; ms *= 4) {
+		msleep(ms);
+		err = destroy(dev, num);
+	}
+	if (err)
+		ibdev_err_ratelimited(&dev->ib_dev, "%s 0x%x stays in the device: %d\n", what, num,
+				      err);
+}
+
 /**
  * mlx5_ib_alloc_xrcd - allocate an XRC domain
  * @ibxrcd: the object, zeroed but for what ib_core sets
@@ -108,11 +133,26 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  * @ibxrcd: the domain; nothing is in it any more
  * @udata: not used
  *
- * Return: 0, or the errno of a firmware that would not; then it stays.
+ * May sleep, a third of a second if firmware would not.
+ *
+ * Return: 0.
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	return mlx5_fw_dealloc_xrcd(to_mdev(ibxrcd->device), to_mxrcd(ibxrcd)->xrcdn);
+	insist(to_mdev(ibxrcd->device), mlx5_fw_dealloc_xrcd, to_mxrcd(ibxrcd)->xrcdn,
+	       "XRC domain");
+	return 0;
+}
+
+/**
+ * mlx5_ib_destroy_tgt - destroy the target of an XRC connection
+ * @qp: the target, which gets no events any more
+ *
+ * May sleep, a third of a second if firmware would not.
+ */
+void mlx5_ib_destroy_tgt(struct mlx5_ib_qp *qp)
+{
+	insist(to_mdev(qp->ibqp.device), mlx5_fw_destroy_qp, qp->qpn, "XRC target");
 }
 
 /**

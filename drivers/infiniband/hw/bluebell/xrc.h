@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 struct mlx5_ib_dev;
+struct mlx5_ib_qp;
 struct mlx5_ib_qpc_attr;
 
 /**
@@ -32,6 +33,7 @@ int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 bool mlx5_ib_has_xrc(struct mlx5_ib_dev *dev);
 void mlx5_ib_fill_xrc_attr(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
 			   struct mlx5_ib_qpc_attr *attr);
+void mlx5_ib_destroy_tgt(struct mlx5_ib_qp *qp);
 
 int mlx5_ib_init_xrc(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev);
