@@ -635,17 +635,9 @@ FIXTURE_TEARDOWN(raw_qp)
 	uv_close(&self->uv);
 }
 
-static int try_qp(int fd, const struct uv_qp_req *req)
-{
-	struct uv_qp qp = {};
-	int ret = uv_create_qp_raw(fd, req, &qp);
-
-	return ret ?: uv_destroy_qp_handle(fd, qp.handle);
-}
-
 TEST_F(raw_qp, good_one_is_good)
 {
-	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
 }
 
 TEST_F(raw_qp, send_queue_is_a_power_of_two)
@@ -655,7 +647,7 @@ TEST_F(raw_qp, send_queue_is_a_power_of_two)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		self->req.drv.sq_wqe_count = bad[i];
-		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req)) TH_LOG("%u WQEs", bad[i]);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &self->req)) TH_LOG("%u WQEs", bad[i]);
 	}
 }
 
@@ -669,13 +661,13 @@ TEST_F(raw_qp, counts_over_the_limit_or_overflowing)
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		req = self->req;
 		req.drv.sq_wqe_count = bad[i];
-		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req)) TH_LOG("%#x send WQEs", bad[i]);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req)) TH_LOG("%#x send WQEs", bad[i]);
 		/* Where the buffer ends first, mlx5_ib has no word about the count. */
 		if (!driver_is("bluebell"))
 			continue;
 		req = self->req;
 		req.drv.rq_wqe_count = bad[i];
-		ret = try_qp(self->uv.fd, &req);
+		ret = uv_try_qp(self->uv.fd, &req);
 		EXPECT_TRUE(ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("%#x receive WQEs: %d", bad[i], ret);
 	}
@@ -692,7 +684,7 @@ TEST_F(raw_qp, shifts_that_make_no_sense)
 
 	for (i = driver_is("bluebell") ? 0 : 3; i < ARRAY_SIZE(bad); i++) {
 		self->req.drv.rq_wqe_shift = bad[i];
-		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req)) TH_LOG("shift %u", bad[i]);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &self->req)) TH_LOG("shift %u", bad[i]);
 	}
 }
 
@@ -700,9 +692,9 @@ TEST_F(raw_qp, shifts_that_make_no_sense)
 TEST_F(raw_qp, buffer_too_small)
 {
 	munmap(self->mem.buf + UV_PAGE, self->mem.len - UV_PAGE);
-	EXPECT_EQ(-EFAULT, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(-EFAULT, uv_try_qp(self->uv.fd, &self->req));
 	self->req.drv.sq_wqe_count = 32;
-	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
 	self->mem.len = UV_PAGE;
 }
 
@@ -716,7 +708,7 @@ TEST_F(raw_qp, buffer_nowhere)
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
 		self->req.drv.buf_addr = addr[i];
-		ret = try_qp(self->uv.fd, &self->req);
+		ret = uv_try_qp(self->uv.fd, &self->req);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
@@ -728,7 +720,7 @@ TEST_F(raw_qp, undefined_flags_are_refused)
 
 	for (bit = 12; bit < 32; bit++) {
 		self->req.drv.flags = 1u << bit;
-		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req)) TH_LOG("flag %u", bit);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &self->req)) TH_LOG("flag %u", bit);
 	}
 }
 
@@ -738,11 +730,11 @@ TEST_F(raw_qp, user_index_is_24_bits)
 	const bool has_uidx = self->uv.resp.cqe_version;
 
 	self->req.drv.uidx = 0xfffffe;
-	EXPECT_EQ(has_uidx ? 0 : -EINVAL, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(has_uidx ? 0 : -EINVAL, uv_try_qp(self->uv.fd, &self->req));
 	self->req.drv.uidx = 0xffffff;
-	EXPECT_EQ(has_uidx ? -EINVAL : 0, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(has_uidx ? -EINVAL : 0, uv_try_qp(self->uv.fd, &self->req));
 	self->req.drv.uidx = 0x1000000;
-	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &self->req));
 }
 
 TEST_F(raw_qp, handles_that_are_not)
@@ -750,19 +742,19 @@ TEST_F(raw_qp, handles_that_are_not)
 	struct uv_qp_req req = self->req;
 
 	req.core.pd_handle = 0x7fffffff;
-	EXPECT_GT(0, try_qp(self->uv.fd, &req));
+	EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
 	req = self->req;
 	req.core.send_cq_handle = 0x7fffffff;
-	EXPECT_GT(0, try_qp(self->uv.fd, &req));
+	EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
 	req = self->req;
 	req.core.recv_cq_handle = self->pd ^ 0x7fff0000;
-	EXPECT_GT(0, try_qp(self->uv.fd, &req));
+	EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
 	/* Of another kind. */
 	req = self->req;
 	req.core.send_cq_handle = self->pd;
 	req.core.recv_cq_handle = self->pd;
 	if (self->pd != self->cq.handle)
-		EXPECT_GT(0, try_qp(self->uv.fd, &req));
+		EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
 }
 
 TEST_F(raw_qp, types_that_are_not)
@@ -773,7 +765,7 @@ TEST_F(raw_qp, types_that_are_not)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		self->req.core.qp_type = bad[i];
-		ret = try_qp(self->uv.fd, &self->req);
+		ret = uv_try_qp(self->uv.fd, &self->req);
 		EXPECT_TRUE(ret == -EINVAL || ret == -EOPNOTSUPP)
 			TH_LOG("type %u: %d", bad[i], ret);
 	}
@@ -785,7 +777,7 @@ TEST_F(raw_qp, request_of_any_length)
 
 	for (len = 0; len < offsetof(struct mlx5_ib_create_qp, flags); len += 4) {
 		self->req.drv_len = len;
-		EXPECT_GT(0, try_qp(self->uv.fd, &self->req)) TH_LOG("length %zu", len);
+		EXPECT_GT(0, uv_try_qp(self->uv.fd, &self->req)) TH_LOG("length %zu", len);
 	}
 }
 

@@ -122,9 +122,7 @@ void rdma_close(struct rdma *r)
 
 bool rdma_has_xrc(struct ibv_context *ctx)
 {
-	struct ibv_device_attr attr;
-
-	return !ibv_query_device(ctx, &attr) && attr.device_cap_flags & IBV_DEVICE_XRC;
+	return device_attr(ctx)->device_cap_flags & IBV_DEVICE_XRC;
 }
 
 /**

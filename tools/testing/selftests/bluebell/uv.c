@@ -533,6 +533,14 @@ int uv_destroy_qp_handle(int fd, uint32_t handle)
 		      NULL, 0);
 }
 
+/* Make a queue pair of a request and let go of it: 0, or what the request is refused with. */
+int uv_try_qp(int fd, const struct uv_qp_req *req)
+{
+	struct uv_qp qp = {};
+
+	return uv_create_qp_raw(fd, req, &qp) ?: uv_destroy_qp_handle(fd, qp.handle);
+}
+
 int uv_destroy_qp(int fd, struct uv_qp *qp)
 {
 	int ret = uv_destroy_qp_handle(fd, qp->handle);

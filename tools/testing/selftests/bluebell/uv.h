@@ -118,6 +118,7 @@ int uv_create_qp_raw(int fd, const struct uv_qp_req *req, struct uv_qp *qp);
 int uv_create_qp(int fd, uint32_t pd, uint32_t cq, uint8_t qp_type, struct uv_qp *qp);
 int uv_create_qp_dbr(int fd, uint32_t pd, uint32_t cq, void *dbr, struct uv_qp *qp);
 int uv_destroy_qp_handle(int fd, uint32_t handle);
+int uv_try_qp(int fd, const struct uv_qp_req *req);
 int uv_destroy_qp(int fd, struct uv_qp *qp);
 int uv_modify_qp(int fd, const struct ib_uverbs_modify_qp *req);
 int uv_qp_to_rts(int fd, struct uv_qp *qp, uint32_t dest_qpn, uint16_t dlid);

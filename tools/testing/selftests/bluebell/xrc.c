@@ -825,22 +825,15 @@ FIXTURE_TEARDOWN(raw)
 	uv_close(&self->uv);
 }
 
-static int try_qp(int fd, const struct uv_qp_req *req)
-{
-	struct uv_qp qp = {};
-
-	return uv_create_qp_raw(fd, req, &qp) ?: uv_destroy_qp_handle(fd, qp.handle);
-}
-
 TEST_F(raw, requester_that_is_good)
 {
-	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
 	self->req.drv.uidx = 0xfffffe;
-	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
 	/* Receives are left out whatever is asked for. */
 	self->req.core.max_recv_wr = 100;
 	self->req.core.max_recv_sge = 2;
-	EXPECT_EQ(0, try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
 }
 
 TEST_F(raw, requester_with_a_field_that_is_wrong)
@@ -858,33 +851,33 @@ TEST_F(raw, requester_with_a_field_that_is_wrong)
 	for (i = 0; i < ARRAY_SIZE(nowhere); i++) {
 		req = good;
 		req.drv.buf_addr = nowhere[i];
-		ret = try_qp(self->uv.fd, &req);
+		ret = uv_try_qp(self->uv.fd, &req);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("buffer %#llx: %d", (unsigned long long)nowhere[i], ret);
 		req = good;
 		req.drv.db_addr = nowhere[i];
-		ret = try_qp(self->uv.fd, &req);
+		ret = uv_try_qp(self->uv.fd, &req);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("record %#llx: %d", (unsigned long long)nowhere[i], ret);
 	}
 	for (i = 0; i < ARRAY_SIZE(count); i++) {
 		req = good;
 		req.drv.sq_wqe_count = count[i];
-		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req)) TH_LOG("%#x WQEs", count[i]);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req)) TH_LOG("%#x WQEs", count[i]);
 	}
 	for (bit = 12; bit < 32; bit++) {
 		req = good;
 		req.drv.flags = 1u << bit;
-		EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req)) TH_LOG("flag %u", bit);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req)) TH_LOG("flag %u", bit);
 	}
 	req = good;
 	req.drv.uidx = 0x1000000;
-	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req));
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req));
 	/* A receive queue that was not asked for. */
 	req = good;
 	req.drv.rq_wqe_count = 16;
 	req.drv.rq_wqe_shift = 4;
-	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req));
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req));
 }
 
 TEST_F(raw, handles_that_are_not)
@@ -896,21 +889,21 @@ TEST_F(raw, handles_that_are_not)
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		req = self->req;
 		req.core.pd_handle = bad[i];
-		EXPECT_GT(0, try_qp(self->uv.fd, &req)) TH_LOG("PD %#x", bad[i]);
+		EXPECT_GT(0, uv_try_qp(self->uv.fd, &req)) TH_LOG("PD %#x", bad[i]);
 	}
 	req = self->req;
 	req.core.send_cq_handle = self->pd;
-	EXPECT_GT(0, try_qp(self->uv.fd, &req));
+	EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
 	/* A target has its domain where others have their PD. */
 	memset(&req, 0, sizeof(req));
 	req.core.qp_type = IBV_QPT_XRC_RECV;
 	req.core.pd_handle = self->xrcd;
 	req.drv_len = sizeof(req.drv);
-	EXPECT_EQ(0, try_qp(self->uv.fd, &req));
+	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &req));
 	req.core.pd_handle = self->pd;
-	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req));
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req));
 	req.core.pd_handle = 0x7fffffff;
-	EXPECT_EQ(-EINVAL, try_qp(self->uv.fd, &req));
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req));
 }
 
 /* --- Which queue a packet reaches ------------------------------------------------------------- */
