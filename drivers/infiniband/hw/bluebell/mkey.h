@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory keys: how they are created, found, changed, revoked and destroyed.
+ * mkey.c is the service that regions, windows and device memory use;
+ * mkey_table.c has the commands and the table of all keys.
+ */
+
+#ifndef BLUEBELL_MKEY_H
+#define BLUEBELL_MKEY_H
+
+#include <linux/refcount.h>
+#include <linux/types.h>
+
+struct ib_umem;
+struct mlx5_ib_dev;
+struct mlx5_ib_mkc_attr;
+
+/**
+ * enum mlx5_ib_mkey_type - what struct a published key is embedded in
+ * @MLX5_IB_MKEY_PRIVATE: not published: no lookup finds the key
+ * @MLX5_IB_MKEY_MR: struct mlx5_ib_mr, whose memory the device can always reach
+ * @MLX5_IB_MKEY_ODP_MR: struct mlx5_ib_mr inside a struct odp_mr, whose pages the device
+ *	faults on
+ * @MLX5_IB_MKEY_MW: struct mlx5_ib_mw
+ */
+enum mlx5_ib_mkey_type {
+	MLX5_IB_MKEY_PRIVATE,
+	MLX5_IB_MKEY_MR,
+	MLX5_IB_MKEY_ODP_MR,
+	MLX5_IB_MKEY_MW,
+};
+
+/**
+ * struct mlx5_ib_mkey - a memory key, embedded in the object that owns it
+ * @key: the key: an index of 24 bits, and a variant in the low byte
+ * @refs: one while the key is published, one for each user that a lookup has found it for
+ * @class: of the pool's keys, see mlx5_ib_mkey_class()
+ * @uid: user id that the key was created with, and has to be destroyed with
+ * @type: enum mlx5_ib_mkey_type
+ * @revoked: UMR has freed the key: the device reaches nothing through it
+ * @destroyed: the key has been destroyed, or has been given to the pool: the owner
+ *	has no key any more
+ *
+ * The owner orders calls that change @revoked and @destroyed: a key that can be revoked at
+ * any time is revoked under the lock that guards its pages (umem_mutex, or the dma-buf's
+ * reservation lock).
+ */
+struct mlx5_ib_mkey {
+	u32 key;
+	refcount_t refs;
+	s16 class;
+	u16 uid;
+	u8 type;
+	bool revoked;
+	bool destroyed;
+};
+
+/* mkey.c */
+int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u16 uid, void *in,
+			size_t inlen);
+int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			       struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr);
+int mlx5_ib_mkey_create_empty(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			      struct mlx5_ib_mkc_attr *attr);
+int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 old_access,
+			u32 access, u32 pdn);
+int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+void mlx5_ib_mkey_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+
+/* mkey_table.c */
+void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			  enum mlx5_ib_mkey_type type);
+void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+struct mlx5_ib_mkey *mlx5_ib_mkey_get(struct mlx5_ib_dev *dev, u32 key,
+				      enum mlx5_ib_mkey_type type);
+bool mlx5_ib_mkey_hold(struct mlx5_ib_mkey *mkey);
+void mlx5_ib_mkey_put(struct mlx5_ib_mkey *mkey);
+int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen, u32 *key);
+int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key);
+void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key);
+void mlx5_ib_mkey_table_leak(struct mlx5_ib_dev *dev, u32 key, int err);
+void mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_mkeys(struct mlx5_ib_dev *dev);
+
+#endif /* BLUEBELL_MKEY_H */
