@@ -10,6 +10,17 @@
 #include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "../ah.h"
+#include "../cq.h"
+#include "../layout_qp.h"
+#include "../layout_srq.h"
+#include "../mr.h"
+#include "../port.h"
+#include "../qp.h"
+#include "../srq.h"
+#include "../uar.h"
+#include "../ucontext.h"
+#include "../xrc.h"
 #include "mock.h"
 
 #define CQ_BUF		0
@@ -1031,11 +1042,11 @@ static void refused_end_of_a_target_or_domain_reaches_ib_core(struct kunit *test
 static void xrc_is_made_on_a_device_without(struct kunit *test)
 {
 	struct objects *o = make_objects(test);
-	struct mlx5_core_dev *mdev = o->mock->dev->mdev;
+	struct mlx5_ib_caps *caps = &o->mock->dev->caps;
 	int err;
 
 	KUNIT_ASSERT_EQ(test, need_xrcd(o) ?: destroy_xrcd(o) ?: destroy_own(o), 0);
-	MLX5_SET(cmd_hca_cap, mdev->caps.hca[MLX5_CAP_GENERAL]->cur, xrc, 0);
+	MOCK_SET_CAP(caps, xrc, 0);
 	o->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, create_own(o), 0);
 	KUNIT_EXPECT_EQ(test, create_xrcd(o), -EOPNOTSUPP);
@@ -1043,10 +1054,12 @@ static void xrc_is_made_on_a_device_without(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, create_ini(o), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, create_tgt(o), -EOPNOTSUPP);
 	/* An old device has SRQs of another kind, and no XRC on top of them. */
-	MLX5_SET(cmd_hca_cap, mdev->caps.hca[MLX5_CAP_GENERAL]->cur, xrc, 1);
-	mdev->issi = 0;
+	MOCK_SET_CAP(caps, xrc, 1);
+	caps->mdev->issi = 0;
+	mlx5_ib_read_caps(caps->mdev, caps);
 	err = create_own(o);
-	mdev->issi = 1;
+	caps->mdev->issi = 1;
+	mlx5_ib_read_caps(caps->mdev, caps);
 	KUNIT_EXPECT_EQ(test, err, 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);
@@ -1167,8 +1180,7 @@ static void refused_state_change_is_taken_for_done(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, need_cq(o) ?: create_qp(o), 0);
 	/* mlx5_core says how many P_Keys there are only by a capability. */
-	MLX5_SET(cmd_hca_cap, o->mock->dev->mdev->caps.hca[MLX5_CAP_GENERAL]->cur,
-		 pkey_table_size, 0);
+	MOCK_SET_CAP(&o->mock->dev->caps, pkey_table_size, 0);
 	for (i = 0; i < ARRAY_SIZE(rc_steps); i++) {
 		const struct step *step = &rc_steps[i];
 

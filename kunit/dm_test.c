@@ -13,7 +13,12 @@
 
 #include "../../../core/uverbs.h"
 #include "../bluebell.h"
+#include "../dm.h"
 #include "../fw.h"
+#include "../layout_mkey.h"
+#include "../mmap.h"
+#include "../mr.h"
+#include "../ucontext.h"
 #include "golden.h"
 #include "mock.h"
 
@@ -251,8 +256,8 @@ static int dealloc_memic(struct kunit *test, struct dm_env *env)
 	return 0;
 }
 
-static int dm_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-		 mlx5_ib_fw_send_t send, void *arg)
+static int dm_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		 int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
 	struct kunit *test = kunit_get_current_test();
 	struct dm_env *env = test->priv;

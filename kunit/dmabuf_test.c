@@ -11,6 +11,8 @@
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 
+#include "../mr.h"
+#include "../ucontext.h"
 #include "mock.h"
 
 #define SIZE		SZ_64K

@@ -10,6 +10,8 @@
 #include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 
+#include "../doorbell.h"
+#include "../ucontext.h"
 #include "mock.h"
 
 #define NUM_PAGES	12

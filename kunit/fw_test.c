@@ -118,7 +118,9 @@ static void unknown_command_is_taken_for_a_destroying_one(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, mlx5_ib_fw_opcode_name(0x9ff), "UNKNOWN");
 }
 
-/* Two dwords of a command: opcode, and what the third dword names. */
+#define UID	0x5a
+
+/* Two dwords of a command: opcode and uid, and what the third dword names. */
 static void expect_command(struct kunit *test, u32 first, u32 third)
 {
 	struct mock *mock = test->priv;
@@ -128,26 +130,26 @@ static void expect_command(struct kunit *test, u32 first, u32 third)
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), third);
 }
 
-static void number_is_lost_between_alloc_and_dealloc(struct kunit *test)
+static void command_names_another_object_or_user(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
 	u32 number;
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_uar(mock->dev, &number), 0);
-	expect_command(test, 0x08020000, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_uar(mock->dev, UID, &number), 0);
+	expect_command(test, 0x0802005a, 0);
 	KUNIT_EXPECT_EQ(test, number, 0x100);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_dealloc_uar(mock->dev, number), 0);
-	expect_command(test, 0x08030000, 0x100);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_dealloc_uar(mock->dev, UID, number), 0);
+	expect_command(test, 0x0803005a, 0x100);
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_pd(mock->dev, &number), 0);
-	expect_command(test, 0x08000000, 0);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_dealloc_pd(mock->dev, number), 0);
-	expect_command(test, 0x08010000, 0x100);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_pd(mock->dev, UID, &number), 0);
+	expect_command(test, 0x0800005a, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_dealloc_pd(mock->dev, UID, number), 0);
+	expect_command(test, 0x0801005a, 0x100);
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_transport_domain(mock->dev, &number), 0);
-	expect_command(test, 0x08160000, 0);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_dealloc_transport_domain(mock->dev, number), 0);
-	expect_command(test, 0x08170000, 0x100);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_transport_domain(mock->dev, UID, &number), 0);
+	expect_command(test, 0x0816005a, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_dealloc_transport_domain(mock->dev, UID, number), 0);
+	expect_command(test, 0x0817005a, 0x100);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
@@ -158,14 +160,14 @@ static void state_change_carries_the_wrong_qp_or_mask(struct kunit *test)
 	u32 ece = 0x5a5a;
 
 	qpc[0] = (__force u32)cpu_to_be32(0x1234);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, 0x503, 0x777, qpc, 0x1f, &ece), 0);
-	expect_command(test, 0x05030000, 0x777);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x503, 0x777, qpc, 0x1f, &ece), 0);
+	expect_command(test, 0x0503005a, 0x777);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[4]), 0x1f);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[5]), 0x5a5a);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[6]), 0x1234);
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, 0x507, 0x778, qpc, 0x1f, &ece), 0);
-	expect_command(test, 0x05070000, 0x778);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x507, 0x778, qpc, 0x1f, &ece), 0);
+	expect_command(test, 0x0507005a, 0x778);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[4]), 0);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[6]), 0);
 }
@@ -176,7 +178,7 @@ static struct kunit_case fw_cases[] = {
 	KUNIT_CASE_PARAM(command_has_another_name_in_the_trace, opcode_gen_params),
 	KUNIT_CASE_PARAM(command_on_a_device_that_is_gone_has_the_wrong_end, opcode_gen_params),
 	KUNIT_CASE(unknown_command_is_taken_for_a_destroying_one),
-	KUNIT_CASE(number_is_lost_between_alloc_and_dealloc),
+	KUNIT_CASE(command_names_another_object_or_user),
 	KUNIT_CASE(state_change_carries_the_wrong_qp_or_mask),
 	{}
 };

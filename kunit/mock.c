@@ -8,6 +8,7 @@
 #include <kunit/device.h>
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mman.h>
 #include <linux/uaccess.h>
@@ -16,7 +17,10 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../../../core/uverbs.h"
+#include "../cq.h"
+#include "../doorbell.h"
 #include "../fw.h"
+#include "../ucontext.h"
 #include "mock.h"
 
 #define FIRST_NUMBER		0x100
@@ -37,32 +41,36 @@ static const struct {
 	[MOCK_XRC_SRQ] = { MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_DESTROY_XRC_SRQ },
 };
 
-static void create_object(struct mock *mock, enum mock_kind kind, __be32 *out, void *arg)
+static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be32 *out,
+			  void *arg)
 {
 	u32 number;
 
-	KUNIT_ASSERT_EQ(mock->test, 0, xa_alloc(&mock->live[kind], &number, mock,
+	KUNIT_ASSERT_EQ(mock->test, 0, xa_alloc(&mock->live[kind], &number, xa_mk_value(uid),
 						XA_LIMIT(FIRST_NUMBER, 0xffffff), GFP_KERNEL));
 	mock->num_live[kind]++;
 	/* Every one of these commands answers with the number in its third dword. */
 	out[2] = cpu_to_be32(number);
-	/* mlx5_core itself takes the number of a CQ out of the answer. */
-	if (kind == MOCK_CQ)
+	/* mlx5_core itself keeps the number of a CQ, and the uid of its commands. */
+	if (kind == MOCK_CQ) {
 		((struct mlx5_core_cq *)arg)->cqn = number;
+		((struct mlx5_core_cq *)arg)->uid = uid;
+	}
 }
 
-static void destroy_object(struct mock *mock, enum mock_kind kind, const __be32 *in)
+static void destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, const __be32 *in)
 {
 	u32 number = be32_to_cpu(in[2]) & 0xffffff;
 
-	KUNIT_EXPECT_PTR_EQ_MSG(mock->test, xa_erase(&mock->live[kind], number), (void *)mock,
-				"object %u of kind %d does not exist", number, kind);
+	KUNIT_EXPECT_PTR_EQ_MSG(mock->test, xa_erase(&mock->live[kind], number), xa_mk_value(uid),
+				"uid %u has no object %u of kind %d", uid, number, kind);
 	mock->num_live[kind]--;
 }
 
 /**
  * mock_fw - takes the place of mlx5_ib_fw_exec_via()
  * @dev: device of a mock
+ * @uid: user that the command is sent for
  * @in: the command
  * @in_size: bytes of @in
  * @out: the answer, zeroed
@@ -74,8 +82,8 @@ static void destroy_object(struct mock *mock, enum mock_kind kind, const __be32 
  *
  * Return: 0, or what the test wants it to refuse with.
  */
-int mock_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-	    mlx5_ib_fw_send_t send, void *arg)
+int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+	    int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
 	struct mock *mock = kunit_get_current_test()->priv;
 	u16 opcode = be32_to_cpu(*(__be32 *)in) >> 16;
@@ -84,15 +92,16 @@ int mock_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_s
 	mock->opcode = opcode;
 	memset(mock->in, 0, sizeof(mock->in));
 	memcpy(mock->in, in, min_t(size_t, in_size, sizeof(mock->in)));
+	KUNIT_EXPECT_EQ(mock->test, be32_to_cpu(*(__be32 *)in) & 0xffff, uid);
 	if (++mock->num_commands == mock->refuse)
 		return mock->refuse_err;
 	for (kind = 0; kind < MOCK_NUM_KINDS; kind++) {
 		if (opcode == lifetimes[kind].create)
-			create_object(mock, kind, out, arg);
+			create_object(mock, kind, uid, out, arg);
 		if (opcode == lifetimes[kind].destroy) {
 			if (mock->refuse_destroy)
 				return mock->refuse_err;
-			destroy_object(mock, kind, in);
+			destroy_object(mock, kind, uid, in);
 		}
 	}
 	return 0;
@@ -119,7 +128,7 @@ static int mock_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
 static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 {
 	static const enum mlx5_cap_type types[] = {
-		MLX5_CAP_GENERAL, MLX5_CAP_ATOMIC, MLX5_CAP_ROCE,
+		MLX5_CAP_GENERAL, MLX5_CAP_ATOMIC, MLX5_CAP_ROCE, MLX5_CAP_ODP, MLX5_CAP_DEV_MEM,
 	};
 	struct mlx5_hca_cap *general;
 	int i;
@@ -196,6 +205,23 @@ static struct mlx5_core_dev *make_mdev(struct kunit *test)
 	return mdev;
 }
 
+/**
+ * mock_caps - capabilities without a device, for suites of pure functions
+ * @test: the running test, which owns them
+ *
+ * They are those of a device that mock_create() makes; MOCK_SET_CAP() changes them.
+ *
+ * Return: the capabilities, never NULL.
+ */
+struct mlx5_ib_caps *mock_caps(struct kunit *test)
+{
+	struct mlx5_ib_caps *caps = kunit_kzalloc(test, sizeof(*caps), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, caps);
+	mlx5_ib_read_caps(make_mdev(test), caps);
+	return caps;
+}
+
 static void free_device(void *dev)
 {
 	ib_dealloc_device(dev);
@@ -208,6 +234,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, dev);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_device, dev));
 	dev->mdev = make_mdev(test);
+	mlx5_ib_read_caps(dev->mdev, &dev->caps);
 	/* No DMA device: addresses are those of the kernel, as a software HCA has them. */
 	dev->ib_dev.phys_port_cnt = 1;
 	dev->dump_fill_mkey = 0x700;

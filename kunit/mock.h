@@ -8,10 +8,13 @@
 #define BLUEBELL_KUNIT_MOCK_H
 
 #include <kunit/test.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 
 #include "../bluebell.h"
+#include "../caps.h"
 #include "../fw.h"
 
 struct mock_hca;
@@ -29,6 +32,23 @@ enum mock_kind {
 	MOCK_XRC_SRQ,
 	MOCK_NUM_KINDS,
 };
+
+/*
+ * Set a capability of @target, the struct mlx5_ib_caps of a mock: @field of the
+ * capabilities @type, which are laid out as struct mlx5_ifc_@layout_bits. Then all
+ * computed values of @target are computed again, so a test that overwrites one of
+ * them does so afterwards.
+ */
+#define MOCK_SET_CAP_OF(target, type, layout, field, value) do {			\
+	struct mlx5_ib_caps *_caps = (target);						\
+											\
+	MLX5_SET(layout, _caps->mdev->caps.hca[type]->cur, field, value);		\
+	mlx5_ib_read_caps(_caps->mdev, _caps);						\
+} while (0)
+
+/* The same for a general capability, which MLX5_CAP_GEN() reads. */
+#define MOCK_SET_CAP(target, field, value) \
+	MOCK_SET_CAP_OF(target, MLX5_CAP_GENERAL, cmd_hca_cap, field, value)
 
 #define MOCK_USER_PAGES		16
 /* Requests and answers of calls; the rest is for buffers and records. */
@@ -72,8 +92,9 @@ struct mock {
 	struct mock_hca *hca;
 };
 
-int mock_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-	    mlx5_ib_fw_send_t send, void *arg);
+int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+	    int out_size, mlx5_ib_fw_send_t send, void *arg);
+struct mlx5_ib_caps *mock_caps(struct kunit *test);
 struct mock *mock_create(struct kunit *test);
 void mock_open(struct mock *mock);
 void mock_close(struct mock *mock);

@@ -10,8 +10,10 @@
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 
+#include "../bluebell.h"
 #include "../layout_odp.h"
 #include "../mkey_cache.h"
+#include "../mr.h"
 #include "../odp_internal.h"
 #include "../umr_qp.h"
 #include "mock_hca.h"
@@ -71,13 +73,13 @@ static void add_key(struct mock_hca *hca, void *in, u32 index)
 }
 
 /* Takes the place of mlx5_ib_fw_exec_via(). */
-static int hca_fw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-		  mlx5_ib_fw_send_t send, void *arg)
+static int hca_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		  int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
 	struct mock_hca *hca = current_hca();
 	int err;
 
-	err = mock_fw(dev, in, in_size, out, out_size, send, arg);
+	err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
 	if (err)
 		return err;
 	switch (MLX5_GET(create_mkey_in, in, opcode)) {
@@ -337,17 +339,12 @@ static void stop_hca(void *data)
 
 static void set_caps(struct mock *mock)
 {
-	struct mlx5_core_dev *mdev = mock->dev->mdev;
-	void *general = mdev->caps.hca[MLX5_CAP_GENERAL]->cur;
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
 
-	mdev->caps.hca[MLX5_CAP_ODP] = kunit_kzalloc(mock->test,
-						     sizeof(*mdev->caps.hca[MLX5_CAP_ODP]),
-						     GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(mock->test, mdev->caps.hca[MLX5_CAP_ODP]);
-	MLX5_SET(cmd_hca_cap, general, pg, 1);
-	MLX5_SET(cmd_hca_cap, general, null_mkey, 1);
-	MLX5_SET(cmd_hca_cap, general, max_indirection, 4);
-	MLX5_SET(cmd_hca_cap, general, umr_extended_translation_offset, 1);
+	MOCK_SET_CAP(caps, pg, 1);
+	MOCK_SET_CAP(caps, null_mkey, 1);
+	MOCK_SET_CAP(caps, max_indirection, 4);
+	MOCK_SET_CAP(caps, umr_extended_translation_offset, 1);
 }
 
 /**

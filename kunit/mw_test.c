@@ -7,6 +7,9 @@
 #include <kunit/test.h>
 #include <linux/string.h>
 
+#include "../layout_mkey.h"
+#include "../mr.h"
+#include "../ucontext.h"
 #include "golden.h"
 #include "mock.h"
 

@@ -9,7 +9,13 @@
 #include <linux/mman.h>
 #include <linux/uaccess.h>
 
+#include "../cq.h"
+#include "../mr.h"
 #include "../odp_internal.h"
+#include "../qp.h"
+#include "../srq.h"
+#include "../ucontext.h"
+#include "../umr_qp.h"
 #include "mock_hca.h"
 
 #define MEM_PAGES	64

@@ -8,7 +8,10 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "ah.h"
 #include "bluebell.h"
+#include "layout_qp.h"
+#include "qp.h"
 
 /* mlx5_av.grh_gid_fl: a GRH is present, index of the source GID, flow label. */
 #define AV_GRH			BIT(30)

@@ -1,74 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the files of the driver share: the device, the user context and the
- * services, and every verb's entry point. Queue and key structures are in
- * cq.h, qp.h, srq.h and mr.h; struct mlx5_ib_ah is in linux/mlx5/qp.h.
+ * The device and the user context, which every object refers to. Objects and
+ * services have headers of their own; none of them is included here.
  */
 
 #ifndef BLUEBELL_H
 #define BLUEBELL_H
 
 #include <linux/mlx5/driver.h>
-#include <linux/mlx5/qp.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/xarray.h>
-#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
-#include <rdma/mlx5-abi.h>
-#include <rdma/uverbs_ioctl.h>
 
+#include "caps.h"
+#include "dm_pool.h"
+#include "event.h"
 #include "layout_uar.h"
 
+struct mlx5_ib_memic;
 struct mlx5_ib_mkey_cache;
 struct mlx5_ib_odp;
 struct mlx5_ib_umr;
-struct mlx5_ib_user_db_page;
 struct mlx5_ib_xrc;
-
-/**
- * struct mlx5_ib_db - a doorbell record of a user
- * @dma: its address, as the device sees it; 0 if there is none
- * @page: the pinned page it lies in
- */
-struct mlx5_ib_db {
-	dma_addr_t dma;
-	struct mlx5_ib_user_db_page *page;
-};
-
-#include "cq.h"
-#include "dm.h"
-#include "event.h"
-#include "mr.h"
-#include "qp.h"
-#include "srq.h"
-#include "odp.h"
-#include "umr_qp.h"
-#include "xrc.h"
 
 /**
  * struct mlx5_ib_dev - one HCA
  * @ib_dev: the device as the RDMA core sees it; first
  * @mdev: the PCI function underneath, owned by mlx5_core
+ * @caps: what the device can do, as computed when it was probed; constant
  * @mdev_events: receives the device's asynchronous events
  * @qp_events: finds QPs when the device raises an event
  * @srq_events: the same for SRQs
- * @mkey_variant: low byte of the next memory key, so that a key that was
- *	destroyed is not the one that takes its place
- * @dm: the device's own memory
+ * @mkey_variant: low byte of the next memory key, so that a new key differs from
+ *	a destroyed one of the same index
+ * @dm: device memory for users
  * @umr: changes memory keys without firmware commands; NULL if the device
  *	cannot. Constant while the device is registered
- * @mkey_cache: free keys for it; there if @umr is
- * @odp: pages memory in; NULL if the device cannot. Constant as @umr is
+ * @mkey_cache: free keys for @umr; NULL if @umr is
+ * @odp: on-demand paging; NULL if the device cannot. Constant as @umr is
  * @xrc: the driver's own objects for XRC queue pairs; NULL if the device has no XRC.
  *	Constant as @umr is
- * @dump_fill_mkey: key that takes and gives nothing, valid if @has_dump_fill
+ * @dump_fill_mkey: key that discards what is written to it, valid if @has_dump_fill
  * @has_dump_fill: the device has such a key
- * @sys_image_guid: of the box the device is in
+ * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: of the board, from the adapter
  */
 struct mlx5_ib_dev {
 	struct ib_device ib_dev;
 	struct mlx5_core_dev *mdev;
+	struct mlx5_ib_caps caps;
 	struct notifier_block mdev_events;
 	struct mlx5_ib_event_table qp_events;
 	struct mlx5_ib_event_table srq_events;
@@ -85,15 +66,15 @@ struct mlx5_ib_dev {
 };
 
 /**
- * struct mlx5_bfreg_info - a context's UAR pages and who rings which bfreg
- * @layout: sizes, fixed when the context is made
+ * struct mlx5_bfreg_info - a context's UAR pages, and the queues on each bfreg
+ * @layout: sizes, fixed when the context is allocated
  * @sys_pages: device index of the first UAR of each page, static pages first;
  *	MLX5_IB_INVALID_UAR_INDEX for a dynamic page without one. Guarded by @lock.
  * @count: queues on each static bfreg. Guarded by @lock.
  * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR
- *	of a dynamic page so that two mappings of one page can't both allocate.
+ *	of a dynamic page, so that of two mappings of a page only one allocates it.
  * @ver: version of the request that made the context
- * @lib_uar_4k: the library knows of UARs smaller than the page
+ * @lib_uar_4k: the library handles UARs smaller than a page of the host
  * @lib_uar_dyn: the library allocates every UAR as an object; no static pages
  */
 struct mlx5_bfreg_info {
@@ -107,8 +88,9 @@ struct mlx5_bfreg_info {
 };
 
 /**
- * struct mlx5_ib_ucontext - an opened device
+ * struct mlx5_ib_ucontext - a process's use of the device
  * @ibucontext: as the RDMA core sees it; first
+ * @uid: user id that firmware commands for the process carry
  * @bfregi: UAR pages and bfregs
  * @db_pages: pinned doorbell pages, by user page number
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
@@ -122,6 +104,7 @@ struct mlx5_bfreg_info {
  */
 struct mlx5_ib_ucontext {
 	struct ib_ucontext ibucontext;
+	u16 uid;
 	struct mlx5_bfreg_info bfregi;
 	struct xarray db_pages;
 	struct mutex db_lock;	/* db_pages */
@@ -130,16 +113,6 @@ struct mlx5_ib_ucontext {
 	bool has_tdn;
 	u64 lib_caps;
 	u8 cqe_version;
-};
-
-/**
- * struct mlx5_ib_pd - protection domain
- * @ibpd: as the RDMA core sees it; first
- * @pdn: number
- */
-struct mlx5_ib_pd {
-	struct ib_pd ibpd;
-	u32 pdn;
 };
 
 /**
@@ -155,10 +128,10 @@ enum mlx5_ib_mmap_type {
 };
 
 /**
- * struct mlx5_user_mmap_entry - a place in the mmap space
- * @rdma_entry: offset and references: the object, each mapping, and of a UAR
- *	each queue
- * @type: what is there
+ * struct mlx5_user_mmap_entry - a place in the mmap space of a context
+ * @rdma_entry: offset and references: one of the object, one of each mapping, and
+ *	for a UAR one of each queue
+ * @type: what the place shows
  * @page_id: device index of the UAR
  * @wc: of a UAR: mapped write combining, otherwise uncached
  * @mem: the device memory, on which the place has a reference
@@ -191,69 +164,9 @@ static inline struct mlx5_ib_ucontext *to_mucontext(struct ib_ucontext *ibuconte
 	return container_of(ibucontext, struct mlx5_ib_ucontext, ibucontext);
 }
 
-static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)
-{
-	return container_of(ibpd, struct mlx5_ib_pd, ibpd);
-}
-
 static inline struct mlx5_user_mmap_entry *to_mmmap(struct rdma_user_mmap_entry *rdma_entry)
 {
 	return container_of(rdma_entry, struct mlx5_user_mmap_entry, rdma_entry);
 }
-
-/* port.c */
-extern const struct attribute_group mlx5_ib_attr_group;
-int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
-			 struct ib_udata *uhw);
-int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *props);
-int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *props);
-int mlx5_ib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
-int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
-int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable);
-enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port);
-void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str);
-int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev);
-
-/* ucontext.c */
-int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
-void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx);
-void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx);
-int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs);
-
-/* uar.c */
-void mlx5_ib_free_uar(struct mlx5_ib_dev *dev, u32 uarn);
-int mlx5_ib_calc_bfregs(struct mlx5_ib_dev *dev, u32 total, u32 low_latency,
-			struct mlx5_bfreg_info *bfregi);
-int mlx5_ib_allocate_uars(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi);
-void mlx5_ib_deallocate_uars(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi);
-int mlx5_ib_alloc_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi);
-void mlx5_ib_free_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, int bfregn);
-int bfregn_to_uar_index(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, u32 bfregn,
-			bool dyn_bfreg);
-u32 mlx5_ib_adjust_bfregn(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, u32 bfregn);
-struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id);
-void mlx5_ib_put_uar(struct mlx5_user_mmap_entry *entry);
-
-/* mmap.c */
-int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
-void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry);
-
-/* doorbell.c */
-struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, size_t size,
-				 int access);
-int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
-			struct mlx5_ib_db *db);
-void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_ib_db *db);
-
-/* devx.c */
-extern const struct uapi_definition mlx5_ib_devx_defs[];
-
-/* mw.c */
-int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
-int mlx5_ib_dealloc_mw(struct ib_mw *ibmw);
-
-/* pd.c */
-int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
-int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 
 #endif /* BLUEBELL_H */

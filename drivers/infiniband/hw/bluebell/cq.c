@@ -14,8 +14,11 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
+#include "cq.h"
+#include "doorbell.h"
 #include "fw.h"
 #include "layout_mkey.h"
+#include "uar.h"
 
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>
@@ -156,7 +159,7 @@ static int create_cq_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	cq->mcq.comp = mlx5_add_cq_to_tasklet;
 	cq->mcq.tasklet_ctx.comp = cq_comp;
 	cq->mcq.event = cq_event;
-	return mlx5_fw_create_cq(dev, &cq->mcq, in, inlen);
+	return mlx5_fw_create_cq(dev, MLX5_IB_KERNEL_UID, &cq->mcq, in, inlen);
 }
 
 /* Create the CQ at the device and tell the user its number. */
@@ -293,7 +296,7 @@ static int resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, struct ib_
 	mlx5_ib_fill_cqc_resize(MLX5_ADDR_OF(modify_cq_in, in, cq_context), ilog2(entries),
 				cq->cqe_stride, &geo);
 	mlx5_ib_populate_pas(umem, 1UL << geo.page_shift, MLX5_ADDR_OF(modify_cq_in, in, pas));
-	return mlx5_fw_modify_cq(dev, cq->mcq.cqn, in, inlen);
+	return mlx5_fw_modify_cq(dev, MLX5_IB_KERNEL_UID, cq->mcq.cqn, in, inlen);
 }
 
 /**
@@ -372,7 +375,7 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 		 MLX5_CQ_MODIFY_PERIOD | MLX5_CQ_MODIFY_COUNT);
 	MLX5_SET(cqc, cqc, cq_period, cq_period);
 	MLX5_SET(cqc, cqc, cq_max_count, cq_count);
-	return mlx5_fw_modify_cq(dev, to_mcq(ibcq)->mcq.cqn, in, sizeof(in));
+	return mlx5_fw_modify_cq(dev, MLX5_IB_KERNEL_UID, to_mcq(ibcq)->mcq.cqn, in, sizeof(in));
 }
 
 /**

@@ -14,6 +14,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "doorbell.h"
 #include "layout_cq.h"
 
 struct mlx5_ib_dev;

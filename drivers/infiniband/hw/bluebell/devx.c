@@ -14,7 +14,10 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
+#include "devx.h"
 #include "fw.h"
+#include "uar.h"
+#include "ucontext.h"
 
 /* Give a new UAR a place in the mmap space and in the context's table. */
 static int publish_uar(struct mlx5_ib_ucontext *context, struct mlx5_user_mmap_entry *entry)
@@ -44,7 +47,7 @@ static struct mlx5_user_mmap_entry *create_uar(struct mlx5_ib_ucontext *context,
 
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	err = mlx5_fw_alloc_uar(dev, &entry->page_id);
+	err = mlx5_fw_alloc_uar(dev, MLX5_IB_KERNEL_UID, &entry->page_id);
 	if (err)
 		return ERR_PTR(err);
 	entry->wc = wc;

@@ -17,8 +17,12 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
+#include "dm.h"
 #include "fw.h"
 #include "layout_cache.h"
+#include "layout_mkey.h"
+#include "mr.h"
+#include "ucontext.h"
 
 /* ---- the mmap space ------------------------------------------------------------- */
 
@@ -191,7 +195,7 @@ static struct mlx5_user_mmap_entry *publish_op(struct ib_ucontext *uctx,
 		if (err)
 			return ERR_PTR(err);
 	}
-	err = mlx5_fw_alloc_memic_op(mem->dev, mem->addr, op, &addr);
+	err = mlx5_fw_alloc_memic_op(mem->dev, MLX5_IB_KERNEL_UID, mem->addr, op, &addr);
 	if (err)
 		return ERR_PTR(err);
 	entry = publish(uctx, mem, MLX5_IB_MMAP_TYPE_MEMIC_OP, addr, op);
@@ -303,7 +307,7 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 		return ERR_PTR(-ENOMEM);
 	mlx5_ib_get_mkey_caps(dev, &caps);
 	mlx5_ib_fill_memic_mkey(in, &mkc_attr, dm->mem->addr + attr->offset, &caps);
-	err = mlx5_fw_create_mkey(dev, in, sizeof(in), &mkey);
+	err = mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &mkey);
 	if (err)
 		return ERR_PTR(err);
 	mr->access = attr->access_flags;

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "bluebell.h"
+#include "dm_pool.h"
 #include "fw.h"
 
 /* Not for long: other functions of the device may want it. */
@@ -31,7 +32,7 @@
  */
 int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 {
-	int err = mlx5_fw_dealloc_memic_op(mem->dev, mem->addr, op);
+	int err = mlx5_fw_dealloc_memic_op(mem->dev, MLX5_IB_KERNEL_UID, mem->addr, op);
 
 	/* With the device its operations are gone. */
 	if (err && err != -ENOLINK) {
@@ -52,7 +53,7 @@ static int return_memic(struct mlx5_ib_memic *mem)
 		if (err)
 			return err;
 	}
-	err = mlx5_fw_dealloc_memic(mem->dev, mem->addr, mem->size);
+	err = mlx5_fw_dealloc_memic(mem->dev, MLX5_IB_KERNEL_UID, mem->addr, mem->size);
 	if (err)
 		return err;
 	list_del(&mem->spare);
@@ -163,7 +164,8 @@ static struct mlx5_ib_memic *alloc_at(struct mlx5_ib_dev *dev, unsigned long pag
 	mem->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
 	err = make_way(&dev->dm, page, mem->num_pages);
 	if (!err)
-		err = mlx5_fw_alloc_memic(dev, dev->dm.caps.start + page * PAGE_SIZE,
+		err = mlx5_fw_alloc_memic(dev, MLX5_IB_KERNEL_UID,
+					  dev->dm.caps.start + page * PAGE_SIZE,
 					  mem->num_pages * PAGE_SIZE, size,
 					  mlx5_ib_dm_fw_align(log_align), &mem->addr);
 	return err ? ERR_PTR(err) : no_free_ptr(mem);

@@ -9,7 +9,9 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "layout_mkey.h"
 #include "mkey_cache.h"
+#include "mr.h"
 #include "odp.h"
 #include "umr.h"
 
@@ -26,7 +28,7 @@ static void revoke(void *priv)
 
 	if (mr->class != MLX5_IB_CLASS_FIRMWARE && !mlx5_ib_umr_revoke(dev, mr->ibmr.lkey))
 		return;
-	if (mlx5_fw_destroy_mkey(dev, mr->ibmr.lkey)) {
+	if (mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, mr->ibmr.lkey)) {
 		ibdev_err(&dev->ib_dev, "key 0x%x still reaches a dma-buf\n", mr->ibmr.lkey);
 		return;
 	}

@@ -10,6 +10,7 @@
 #include <rdma/ib_umem.h>
 
 #include "bluebell.h"
+#include "doorbell.h"
 
 /* A record is a pair of 32-bit counters, and the device reads it as one. */
 #define DB_RECORD_SIZE		8

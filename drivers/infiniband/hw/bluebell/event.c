@@ -8,6 +8,8 @@
 #include <linux/mlx5/eq.h>
 
 #include "bluebell.h"
+#include "event.h"
+#include "umr_qp.h"
 
 /* Numbers of queues have 24 bits. */
 #define NUM_MASK	0xffffff

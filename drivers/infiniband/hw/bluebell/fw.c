@@ -203,6 +203,7 @@ static int finish(struct mlx5_ib_dev *dev, u16 opcode, const void *out, int err,
 /**
  * mlx5_ib_fw_exec_via - send a command that somebody else has to send
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: the command, its opcode filled in
  * @in_size: bytes of @in
  * @out: the answer
@@ -210,23 +211,26 @@ static int finish(struct mlx5_ib_dev *dev, u16 opcode, const void *out, int err,
  * @send: sends it, and returns what mlx5_cmd_do() would
  * @arg: for @send
  *
- * Every firmware command of the driver comes through here. Sleeps until the
- * firmware has answered; one of the calls of a process may wait for others.
+ * Every firmware command of the driver passes through this function, which writes
+ * @uid into the command: firmware lets a user name only objects of the same uid.
+ * Sleeps until the firmware has answered; the call may wait for other commands.
  *
  * Return: 0; what mlx5_ib_fw_status_to_errno() makes of the status; -ENOLINK
  * if the device is gone and the command is not one that takes away; or the
  * errno of a command that could not be sent.
  */
-int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-			mlx5_ib_fw_send_t send, void *arg)
+int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
 	u16 opcode = MLX5_GET(alloc_pd_in, in, opcode);
 	bool timed = trace_fw_cmd_enabled();
 	u64 start;
 	int err;
 
-	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_exec_via, dev, in, in_size, out, out_size, send,
-				   arg);
+	/* The field has one place in all commands, and is reserved in those without it. */
+	MLX5_SET(create_cq_in, in, uid, uid);
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_exec_via, dev, uid, in, in_size, out, out_size,
+				   send, arg);
 
 	/* Where the clock is a register of another device, reading it takes a while. */
 	start = timed ? ktime_get_ns() : 0;
@@ -243,6 +247,7 @@ static int send_cmd(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
 /**
  * mlx5_ib_fw_exec - send a command to the firmware
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: the command, struct mlx5_ifc_*_in_bits, its opcode filled in
  * @in_size: bytes of @in
  * @out: the answer, struct mlx5_ifc_*_out_bits
@@ -250,10 +255,10 @@ static int send_cmd(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, i
  *
  * Return: as mlx5_ib_fw_exec_via().
  */
-int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
+int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		    int out_size)
 {
-	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_exec, dev, in, in_size, out, out_size);
-	return mlx5_ib_fw_exec_via(dev, in, in_size, out, out_size, send_cmd, NULL);
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, send_cmd, NULL);
 }
 
 /**
@@ -270,7 +275,7 @@ int mlx5_fw_query_vendor_id(struct mlx5_ib_dev *dev, u32 *vendor_id)
 	int err;
 
 	MLX5_SET(query_adapter_in, in, opcode, MLX5_CMD_OP_QUERY_ADAPTER);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		*vendor_id = MLX5_GET(query_adapter_out, out, query_adapter_struct.ieee_vendor_id);
 	return err;
@@ -290,7 +295,7 @@ int mlx5_fw_query_special_contexts(struct mlx5_ib_dev *dev, struct mlx5_fw_speci
 	int err;
 
 	MLX5_SET(query_special_contexts_in, in, opcode, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 	if (err)
 		return err;
 	sc->has_dump_fill = MLX5_CAP_GEN(dev->mdev, dump_fill_mkey);
@@ -315,7 +320,7 @@ int mlx5_fw_query_hca_vport_context(struct mlx5_ib_dev *dev, struct mlx5_hca_vpo
 	int err;
 
 	MLX5_SET(query_hca_vport_context_in, in, opcode, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 	if (err)
 		return err;
 
@@ -354,7 +359,7 @@ int mlx5_fw_query_hca_vport_gid(struct mlx5_ib_dev *dev, u16 index, union ib_gid
 
 	MLX5_SET(query_hca_vport_gid_in, in, opcode, MLX5_CMD_OP_QUERY_HCA_VPORT_GID);
 	MLX5_SET(query_hca_vport_gid_in, in, gid_index, index);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		memcpy(gid, MLX5_ADDR_OF(query_hca_vport_gid_out, out, gid), sizeof(*gid));
 	return err;
@@ -376,7 +381,7 @@ int mlx5_fw_query_hca_vport_pkey(struct mlx5_ib_dev *dev, u16 index, u16 *pkey)
 
 	MLX5_SET(query_hca_vport_pkey_in, in, opcode, MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY);
 	MLX5_SET(query_hca_vport_pkey_in, in, pkey_index, index);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		*pkey = MLX5_GET(pkey, MLX5_ADDR_OF(query_hca_vport_pkey_out, out, pkey), pkey);
 	return err;
@@ -393,8 +398,9 @@ static int access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t siz
 	MLX5_SET(access_register_in, in, op_mod, !write);
 	MLX5_SET(access_register_in, in, register_id, reg_id);
 	memcpy(MLX5_ADDR_OF(access_register_in, in, register_data), reg, size);
-	err = mlx5_ib_fw_exec(dev, in, MLX5_ST_SZ_BYTES(access_register_in) + size,
-			      out, MLX5_ST_SZ_BYTES(access_register_out) + size);
+	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in,
+			      MLX5_ST_SZ_BYTES(access_register_in) + size, out,
+			      MLX5_ST_SZ_BYTES(access_register_out) + size);
 	if (!err)
 		memcpy(reg, MLX5_ADDR_OF(access_register_out, out, register_data), size);
 	return err;
@@ -468,18 +474,19 @@ int mlx5_fw_set_node_desc(struct mlx5_ib_dev *dev, const char *desc)
 /**
  * mlx5_fw_alloc_uar - ALLOC_UAR
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @uarn: index of the first UAR in the new page
  *
  * Return: 0 or a negative errno; -ENOMEM if the device has no page left.
  */
-int mlx5_fw_alloc_uar(struct mlx5_ib_dev *dev, u32 *uarn)
+int mlx5_fw_alloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 *uarn)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_uar_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_uar_in)] = {};
 	int err;
 
 	MLX5_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		*uarn = MLX5_GET(alloc_uar_out, out, uar);
 	return err;
@@ -488,35 +495,37 @@ int mlx5_fw_alloc_uar(struct mlx5_ib_dev *dev, u32 *uarn)
 /**
  * mlx5_fw_dealloc_uar - DEALLOC_UAR
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @uarn: what mlx5_fw_alloc_uar() gave
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_dealloc_uar(struct mlx5_ib_dev *dev, u32 uarn)
+int mlx5_fw_dealloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 uarn)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_uar_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(dealloc_uar_in)] = {};
 
 	MLX5_SET(dealloc_uar_in, in, opcode, MLX5_CMD_OP_DEALLOC_UAR);
 	MLX5_SET(dealloc_uar_in, in, uar, uarn);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_fw_alloc_pd - ALLOC_PD
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @pdn: number of the new protection domain
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_alloc_pd(struct mlx5_ib_dev *dev, u32 *pdn)
+int mlx5_fw_alloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 *pdn)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_pd_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_pd_in)] = {};
 	int err;
 
 	MLX5_SET(alloc_pd_in, in, opcode, MLX5_CMD_OP_ALLOC_PD);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		*pdn = MLX5_GET(alloc_pd_out, out, pd);
 	return err;
@@ -525,35 +534,37 @@ int mlx5_fw_alloc_pd(struct mlx5_ib_dev *dev, u32 *pdn)
 /**
  * mlx5_fw_dealloc_pd - DEALLOC_PD
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @pdn: what mlx5_fw_alloc_pd() gave
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_dealloc_pd(struct mlx5_ib_dev *dev, u32 pdn)
+int mlx5_fw_dealloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 pdn)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)] = {};
 
 	MLX5_SET(dealloc_pd_in, in, opcode, MLX5_CMD_OP_DEALLOC_PD);
 	MLX5_SET(dealloc_pd_in, in, pd, pdn);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_fw_alloc_transport_domain - ALLOC_TRANSPORT_DOMAIN
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @tdn: number of the new transport domain
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_alloc_transport_domain(struct mlx5_ib_dev *dev, u32 *tdn)
+int mlx5_fw_alloc_transport_domain(struct mlx5_ib_dev *dev, u16 uid, u32 *tdn)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_transport_domain_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_transport_domain_in)] = {};
 	int err;
 
 	MLX5_SET(alloc_transport_domain_in, in, opcode, MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		*tdn = MLX5_GET(alloc_transport_domain_out, out, transport_domain);
 	return err;
@@ -562,16 +573,17 @@ int mlx5_fw_alloc_transport_domain(struct mlx5_ib_dev *dev, u32 *tdn)
 /**
  * mlx5_fw_dealloc_transport_domain - DEALLOC_TRANSPORT_DOMAIN
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @tdn: what mlx5_fw_alloc_transport_domain() gave
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_dealloc_transport_domain(struct mlx5_ib_dev *dev, u32 tdn)
+int mlx5_fw_dealloc_transport_domain(struct mlx5_ib_dev *dev, u16 uid, u32 tdn)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_transport_domain_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(dealloc_transport_domain_in)] = {};
 
 	MLX5_SET(dealloc_transport_domain_in, in, opcode, MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN);
 	MLX5_SET(dealloc_transport_domain_in, in, transport_domain, tdn);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }

@@ -15,6 +15,9 @@ struct mlx5_hca_vport_context;
 struct mlx5_ib_dev;
 union ib_gid;
 
+/* uid of the commands that the driver sends for itself: firmware checks no owner. */
+#define MLX5_IB_KERNEL_UID	0
+
 /**
  * struct mlx5_fw_special_contexts - keys that the device keeps for all
  * @dump_fill_mkey: key that takes and gives nothing, valid if @has_dump_fill
@@ -54,9 +57,10 @@ bool mlx5_ib_fw_opcode_destroys(u16 opcode);
 typedef int (*mlx5_ib_fw_send_t)(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
 				 int out_size, void *arg);
 
-int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-			mlx5_ib_fw_send_t send, void *arg);
-int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size);
+int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			int out_size, mlx5_ib_fw_send_t send, void *arg);
+int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		    int out_size);
 
 /* Device and port */
 int mlx5_fw_query_vendor_id(struct mlx5_ib_dev *dev, u32 *vendor_id);
@@ -69,11 +73,11 @@ int mlx5_fw_query_node_desc(struct mlx5_ib_dev *dev, char *desc);
 int mlx5_fw_set_node_desc(struct mlx5_ib_dev *dev, const char *desc);
 
 /* Context, UAR, protection and transport domain */
-int mlx5_fw_alloc_uar(struct mlx5_ib_dev *dev, u32 *uarn);
-int mlx5_fw_dealloc_uar(struct mlx5_ib_dev *dev, u32 uarn);
-int mlx5_fw_alloc_pd(struct mlx5_ib_dev *dev, u32 *pdn);
-int mlx5_fw_dealloc_pd(struct mlx5_ib_dev *dev, u32 pdn);
-int mlx5_fw_alloc_transport_domain(struct mlx5_ib_dev *dev, u32 *tdn);
-int mlx5_fw_dealloc_transport_domain(struct mlx5_ib_dev *dev, u32 tdn);
+int mlx5_fw_alloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 *uarn);
+int mlx5_fw_dealloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 uarn);
+int mlx5_fw_alloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 *pdn);
+int mlx5_fw_dealloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 pdn);
+int mlx5_fw_alloc_transport_domain(struct mlx5_ib_dev *dev, u16 uid, u32 *tdn);
+int mlx5_fw_dealloc_transport_domain(struct mlx5_ib_dev *dev, u16 uid, u32 tdn);
 
 #endif /* BLUEBELL_FW_H */

@@ -12,6 +12,7 @@
 #include "bluebell.h"
 #include "fw.h"
 #include "layout_odp.h"
+#include "layout_srq.h"
 
 static int core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
 			  void *mcq)
@@ -22,6 +23,7 @@ static int core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *ou
 /**
  * mlx5_fw_create_cq - CREATE_CQ, and let mlx5_core dispatch the CQ's events
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @mcq: gets the number; its handlers are set
  * @in: struct mlx5_ifc_create_cq_in_bits; the opcode is filled in
  * @inlen: bytes of @in
@@ -31,13 +33,14 @@ static int core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *ou
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, void *in, int inlen)
+int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+		      int inlen)
 {
 	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
 	int err;
 
 	MLX5_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
-	err = mlx5_ib_fw_exec_via(dev, in, inlen, out, sizeof(out), core_create_cq, mcq);
+	err = mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, sizeof(out), core_create_cq, mcq);
 	if (!err)
 		mcq->cqn = MLX5_GET(create_cq_out, out, cqn);
 	return err;
@@ -46,6 +49,7 @@ int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, void *i
 /**
  * mlx5_fw_modify_cq - MODIFY_CQ
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @cqn: number of the CQ
  * @in: struct mlx5_ifc_modify_cq_in_bits; opcode and number are filled in
  * @inlen: bytes of @in
@@ -54,13 +58,13 @@ int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, void *i
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u32 cqn, void *in, int inlen)
+int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int inlen)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_cq_out)] = {};
 
 	MLX5_SET(modify_cq_in, in, opcode, MLX5_CMD_OP_MODIFY_CQ);
 	MLX5_SET(modify_cq_in, in, cqn, cqn);
-	return mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 }
 
 static int core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
@@ -72,7 +76,7 @@ static int core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *o
 /**
  * mlx5_fw_destroy_cq - DESTROY_CQ, and take the CQ from mlx5_core's tables
  * @dev: device
- * @mcq: the CQ
+ * @mcq: the CQ; the command carries the uid that it was created with
  *
  * Waits until no handler of the CQ runs. May sleep.
  *
@@ -86,12 +90,14 @@ int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq)
 	/* For the trace: mlx5_core fills in a command of its own. */
 	MLX5_SET(destroy_cq_in, in, opcode, MLX5_CMD_OP_DESTROY_CQ);
 	MLX5_SET(destroy_cq_in, in, cqn, mcq->cqn);
-	return mlx5_ib_fw_exec_via(dev, in, sizeof(in), out, sizeof(out), core_destroy_cq, mcq);
+	return mlx5_ib_fw_exec_via(dev, mcq->uid, in, sizeof(in), out, sizeof(out),
+				   core_destroy_cq, mcq);
 }
 
 /**
  * mlx5_fw_create_mkey - CREATE_MKEY
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_mkey_in_bits, complete
  * @inlen: bytes of @in
  * @mkey: the key: index and the variant that @in names
@@ -100,12 +106,12 @@ int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *mkey)
+int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey)
 {
 	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
 	int err;
 
-	err = mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 	if (err)
 		return err;
 	*mkey = mlx5_idx_to_mkey(MLX5_GET(create_mkey_out, out, mkey_index)) |
@@ -116,25 +122,27 @@ int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *mkey)
 /**
  * mlx5_fw_destroy_mkey - DESTROY_MKEY
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @mkey: the key
  *
  * May sleep.
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u32 mkey)
+int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u16 uid, u32 mkey)
 {
 	u32 out[MLX5_ST_SZ_DW(destroy_mkey_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(destroy_mkey_in)] = {};
 
 	MLX5_SET(destroy_mkey_in, in, opcode, MLX5_CMD_OP_DESTROY_MKEY);
 	MLX5_SET(destroy_mkey_in, in, mkey_index, mlx5_mkey_to_idx(mkey));
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_fw_alloc_memic - ALLOC_MEMIC
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @range: address in BAR 0 from which on there may be room
  * @range_size: bytes from there that may be used
  * @size: bytes wanted
@@ -145,8 +153,8 @@ int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u32 mkey)
  *
  * Return: 0; -EAGAIN if there is no room in the range; or a negative errno.
  */
-int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u32 size, u8 log_align,
-			u64 *addr)
+int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
+			u8 log_align, u64 *addr)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_memic_in)] = {};
@@ -157,7 +165,7 @@ int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u32 
 	MLX5_SET64(alloc_memic_in, in, range_start_addr, range);
 	MLX5_SET(alloc_memic_in, in, range_size, range_size);
 	MLX5_SET(alloc_memic_in, in, memic_size, size);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		*addr = MLX5_GET64(alloc_memic_out, out, memic_start_addr);
 	return err;
@@ -166,6 +174,7 @@ int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u32 
 /**
  * mlx5_fw_dealloc_memic - DEALLOC_MEMIC
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @addr: as mlx5_fw_alloc_memic() gave it
  * @size: bytes that were allocated
  *
@@ -173,7 +182,7 @@ int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u64 range, u32 range_size, u32 
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size)
+int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(dealloc_memic_in)] = {};
@@ -181,10 +190,10 @@ int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u64 addr, u32 size)
 	MLX5_SET(dealloc_memic_in, in, opcode, MLX5_CMD_OP_DEALLOC_MEMIC);
 	MLX5_SET64(dealloc_memic_in, in, memic_start_addr, addr);
 	MLX5_SET(dealloc_memic_in, in, memic_size, size);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
-static int modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op, void *out,
+static int modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op, void *out,
 			int outlen)
 {
 	u32 in[MLX5_ST_SZ_DW(modify_memic_in)] = {};
@@ -193,12 +202,13 @@ static int modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op, vo
 	MLX5_SET(modify_memic_in, in, op_mod, op_mod);
 	MLX5_SET(modify_memic_in, in, memic_operation_type, op);
 	MLX5_SET64(modify_memic_in, in, memic_start_addr, addr);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, outlen);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
 }
 
 /**
  * mlx5_fw_alloc_memic_op - MODIFY_MEMIC: an address for an operation
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @addr: of device memory, as mlx5_fw_alloc_memic() gave it
  * @op: number of the operation
  * @op_addr: where in BAR 0 an access does the operation to the first byte
@@ -207,12 +217,12 @@ static int modify_memic(struct mlx5_ib_dev *dev, u16 op_mod, u64 addr, u8 op, vo
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u64 addr, u8 op, u64 *op_addr)
+int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op, u64 *op_addr)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
 	int err;
 
-	err = modify_memic(dev, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, addr, op, out, sizeof(out));
+	err = modify_memic(dev, uid, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, addr, op, out, sizeof(out));
 	if (!err)
 		*op_addr = MLX5_GET64(modify_memic_out, out, memic_operation_addr);
 	return err;
@@ -221,6 +231,7 @@ int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u64 addr, u8 op, u64 *op_add
 /**
  * mlx5_fw_dealloc_memic_op - MODIFY_MEMIC: give an operation's address back
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @addr: of device memory
  * @op: number of the operation
  *
@@ -228,16 +239,17 @@ int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u64 addr, u8 op, u64 *op_add
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_dealloc_memic_op(struct mlx5_ib_dev *dev, u64 addr, u8 op)
+int mlx5_fw_dealloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
 
-	return modify_memic(dev, MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, addr, op, out, sizeof(out));
+	return modify_memic(dev, uid, MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, addr, op, out, sizeof(out));
 }
 
 /**
  * mlx5_fw_create_qp - CREATE_QP
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_qp_in_bits; the opcode is filled in
  * @inlen: bytes of @in
  * @qpn: number of the new QP
@@ -247,13 +259,13 @@ int mlx5_fw_dealloc_memic_op(struct mlx5_ib_dev *dev, u64 addr, u8 op)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *qpn, u32 *ece)
+int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece)
 {
 	u32 out[MLX5_ST_SZ_DW(create_qp_out)] = {};
 	int err;
 
 	MLX5_SET(create_qp_in, in, opcode, MLX5_CMD_OP_CREATE_QP);
-	err = mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 	if (err)
 		return err;
 	*qpn = MLX5_GET(create_qp_out, out, qpn);
@@ -262,19 +274,20 @@ int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *qpn, u3
 }
 
 /* Commands that take no context. */
-static int modify_qp_bare(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn)
+static int modify_qp_bare(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn)
 {
 	u32 out[MLX5_ST_SZ_DW(qp_2rst_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(qp_2rst_in)] = {};
 
 	MLX5_SET(qp_2rst_in, in, opcode, opcode);
 	MLX5_SET(qp_2rst_in, in, qpn, qpn);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_fw_modify_qp - a state-change command
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_*, as mlx5_ib_qp_transition() names it
  * @qpn: number of the QP
  * @qpc: struct mlx5_ifc_qpc_bits; not used by 2ERR_QP and 2RST_QP
@@ -286,7 +299,7 @@ static int modify_qp_bare(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, const void *qpc,
+int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
 		      u32 opt_mask, u32 *ece)
 {
 	bool has_ece = opcode != MLX5_CMD_OP_SQERR2RTS_QP && opcode != MLX5_CMD_OP_SQD_RTS_QP;
@@ -295,7 +308,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, const void *
 	int err;
 
 	if (opcode == MLX5_CMD_OP_2ERR_QP || opcode == MLX5_CMD_OP_2RST_QP)
-		return modify_qp_bare(dev, opcode, qpn);
+		return modify_qp_bare(dev, uid, opcode, qpn);
 
 	MLX5_SET(rst2init_qp_in, in, opcode, opcode);
 	MLX5_SET(rst2init_qp_in, in, qpn, qpn);
@@ -303,7 +316,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, const void *
 	if (has_ece)
 		MLX5_SET(rst2init_qp_in, in, ece, *ece);
 	memcpy(MLX5_ADDR_OF(rst2init_qp_in, in, qpc), qpc, MLX5_ST_SZ_BYTES(qpc));
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err && has_ece)
 		*ece = MLX5_GET(rst2init_qp_out, out, ece);
 	return err;
@@ -312,6 +325,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, const void *
 /**
  * mlx5_fw_query_qp - QUERY_QP
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @qpn: number of the QP
  * @qpc: the context, struct mlx5_ifc_qpc_bits
  *
@@ -319,7 +333,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 opcode, u32 qpn, const void *
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u32 qpn, void *qpc)
+int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, void *qpc)
 {
 	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
@@ -327,7 +341,7 @@ int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u32 qpn, void *qpc)
 
 	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
 	MLX5_SET(query_qp_in, in, qpn, qpn);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		memcpy(qpc, MLX5_ADDR_OF(query_qp_out, out, qpc), MLX5_ST_SZ_BYTES(qpc));
 	return err;
@@ -336,25 +350,27 @@ int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u32 qpn, void *qpc)
 /**
  * mlx5_fw_destroy_qp - DESTROY_QP
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @qpn: number of the QP, in any state
  *
  * May sleep.
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u32 qpn)
+int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn)
 {
 	u32 out[MLX5_ST_SZ_DW(destroy_qp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(destroy_qp_in)] = {};
 
 	MLX5_SET(destroy_qp_in, in, opcode, MLX5_CMD_OP_DESTROY_QP);
 	MLX5_SET(destroy_qp_in, in, qpn, qpn);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_fw_create_rmp - CREATE_RMP
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_rmp_in_bits; the opcode is filled in
  * @inlen: bytes of @in
  * @rmpn: number of the new receive memory pool
@@ -363,13 +379,13 @@ int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u32 qpn)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_create_rmp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *rmpn)
+int mlx5_fw_create_rmp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *rmpn)
 {
 	u32 out[MLX5_ST_SZ_DW(create_rmp_out)] = {};
 	int err;
 
 	MLX5_SET(create_rmp_in, in, opcode, MLX5_CMD_OP_CREATE_RMP);
-	err = mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 	if (!err)
 		*rmpn = MLX5_GET(create_rmp_out, out, rmpn);
 	return err;
@@ -378,6 +394,7 @@ int mlx5_fw_create_rmp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *rmpn)
 /**
  * mlx5_fw_arm_rmp - MODIFY_RMP: set the limit
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @rmpn: number of the RMP
  * @limit: posted WQEs below which an event is due; 0 for none
  *
@@ -385,7 +402,7 @@ int mlx5_fw_create_rmp(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *rmpn)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u32 rmpn, u16 limit)
+int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_rmp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(modify_rmp_in)] = {};
@@ -395,12 +412,13 @@ int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u32 rmpn, u16 limit)
 	MLX5_SET(modify_rmp_in, in, rmpn, rmpn);
 	MLX5_SET(modify_rmp_in, in, bitmask.lwm, 1);
 	mlx5_ib_fill_rmpc_limit(MLX5_ADDR_OF(modify_rmp_in, in, ctx), limit);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_fw_query_rmp - QUERY_RMP
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @rmpn: number of the RMP
  * @rmpc: the context, struct mlx5_ifc_rmpc_bits
  *
@@ -408,7 +426,7 @@ int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u32 rmpn, u16 limit)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u32 rmpn, void *rmpc)
+int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, void *rmpc)
 {
 	u32 out[MLX5_ST_SZ_DW(query_rmp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(query_rmp_in)] = {};
@@ -416,7 +434,7 @@ int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u32 rmpn, void *rmpc)
 
 	MLX5_SET(query_rmp_in, in, opcode, MLX5_CMD_OP_QUERY_RMP);
 	MLX5_SET(query_rmp_in, in, rmpn, rmpn);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		memcpy(rmpc, MLX5_ADDR_OF(query_rmp_out, out, rmp_context), MLX5_ST_SZ_BYTES(rmpc));
 	return err;
@@ -425,39 +443,41 @@ int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u32 rmpn, void *rmpc)
 /**
  * mlx5_fw_destroy_rmp - DESTROY_RMP
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @rmpn: number of the RMP
  *
  * May sleep.
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_destroy_rmp(struct mlx5_ib_dev *dev, u32 rmpn)
+int mlx5_fw_destroy_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn)
 {
 	u32 out[MLX5_ST_SZ_DW(destroy_rmp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(destroy_rmp_in)] = {};
 
 	MLX5_SET(destroy_rmp_in, in, opcode, MLX5_CMD_OP_DESTROY_RMP);
 	MLX5_SET(destroy_rmp_in, in, rmpn, rmpn);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_fw_alloc_xrcd - ALLOC_XRCD
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @xrcdn: number of the new XRC domain
  *
  * May sleep.
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_alloc_xrcd(struct mlx5_ib_dev *dev, u32 *xrcdn)
+int mlx5_fw_alloc_xrcd(struct mlx5_ib_dev *dev, u16 uid, u32 *xrcdn)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_xrcd_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_xrcd_in)] = {};
 	int err;
 
 	MLX5_SET(alloc_xrcd_in, in, opcode, MLX5_CMD_OP_ALLOC_XRCD);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		*xrcdn = MLX5_GET(alloc_xrcd_out, out, xrcd);
 	return err;
@@ -466,25 +486,27 @@ int mlx5_fw_alloc_xrcd(struct mlx5_ib_dev *dev, u32 *xrcdn)
 /**
  * mlx5_fw_dealloc_xrcd - DEALLOC_XRCD
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @xrcdn: number of the XRC domain
  *
  * May sleep.
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_dealloc_xrcd(struct mlx5_ib_dev *dev, u32 xrcdn)
+int mlx5_fw_dealloc_xrcd(struct mlx5_ib_dev *dev, u16 uid, u32 xrcdn)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_xrcd_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(dealloc_xrcd_in)] = {};
 
 	MLX5_SET(dealloc_xrcd_in, in, opcode, MLX5_CMD_OP_DEALLOC_XRCD);
 	MLX5_SET(dealloc_xrcd_in, in, xrcd, xrcdn);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_fw_create_xrc_srq - CREATE_XRC_SRQ
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_xrc_srq_in_bits; the opcode is filled in
  * @inlen: bytes of @in
  * @srqn: number of the new SRQ
@@ -493,13 +515,13 @@ int mlx5_fw_dealloc_xrcd(struct mlx5_ib_dev *dev, u32 xrcdn)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_create_xrc_srq(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *srqn)
+int mlx5_fw_create_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *srqn)
 {
 	u32 out[MLX5_ST_SZ_DW(create_xrc_srq_out)] = {};
 	int err;
 
 	MLX5_SET(create_xrc_srq_in, in, opcode, MLX5_CMD_OP_CREATE_XRC_SRQ);
-	err = mlx5_ib_fw_exec(dev, in, inlen, out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 	if (!err)
 		*srqn = MLX5_GET(create_xrc_srq_out, out, xrc_srqn);
 	return err;
@@ -508,6 +530,7 @@ int mlx5_fw_create_xrc_srq(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *sr
 /**
  * mlx5_fw_arm_xrc_srq - ARM_XRC_SRQ: have an event raised once
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @srqn: number of the SRQ
  * @limit: posted WQEs below which an event is due; 0 for none
  *
@@ -515,7 +538,7 @@ int mlx5_fw_create_xrc_srq(struct mlx5_ib_dev *dev, void *in, int inlen, u32 *sr
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, u16 limit)
+int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
 {
 	u32 out[MLX5_ST_SZ_DW(arm_xrc_srq_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(arm_xrc_srq_in)] = {};
@@ -524,12 +547,13 @@ int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, u16 limit)
 	MLX5_SET(arm_xrc_srq_in, in, op_mod, MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ);
 	MLX5_SET(arm_xrc_srq_in, in, xrc_srqn, srqn);
 	MLX5_SET(arm_xrc_srq_in, in, lwm, limit);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /**
  * mlx5_fw_query_xrc_srq - QUERY_XRC_SRQ
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @srqn: number of the SRQ
  * @srqc: the context, struct mlx5_ifc_xrc_srqc_bits
  *
@@ -537,7 +561,7 @@ int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, u16 limit)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, void *srqc)
+int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, void *srqc)
 {
 	u32 out[MLX5_ST_SZ_DW(query_xrc_srq_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(query_xrc_srq_in)] = {};
@@ -545,7 +569,7 @@ int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, void *srqc)
 
 	MLX5_SET(query_xrc_srq_in, in, opcode, MLX5_CMD_OP_QUERY_XRC_SRQ);
 	MLX5_SET(query_xrc_srq_in, in, xrc_srqn, srqn);
-	err = mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err)
 		memcpy(srqc, MLX5_ADDR_OF(query_xrc_srq_out, out, xrc_srq_context_entry),
 		       MLX5_ST_SZ_BYTES(xrc_srqc));
@@ -555,20 +579,21 @@ int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn, void *srqc)
 /**
  * mlx5_fw_destroy_xrc_srq - DESTROY_XRC_SRQ
  * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @srqn: number of the SRQ
  *
  * May sleep.
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_destroy_xrc_srq(struct mlx5_ib_dev *dev, u32 srqn)
+int mlx5_fw_destroy_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn)
 {
 	u32 out[MLX5_ST_SZ_DW(destroy_xrc_srq_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(destroy_xrc_srq_in)] = {};
 
 	MLX5_SET(destroy_xrc_srq_in, in, opcode, MLX5_CMD_OP_DESTROY_XRC_SRQ);
 	MLX5_SET(destroy_xrc_srq_in, in, xrc_srqn, srqn);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
 /* mlx5_core makes the queue and says only what came of it. */
@@ -604,7 +629,8 @@ struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param 
 
 	/* For the trace. */
 	MLX5_SET(create_eq_in, in, opcode, MLX5_CMD_OP_CREATE_EQ);
-	err = mlx5_ib_fw_exec_via(dev, in, sizeof(in), out, sizeof(out), core_create_eq, &core);
+	err = mlx5_ib_fw_exec_via(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out),
+				  core_create_eq, &core);
 	return err ? ERR_PTR(err) : core.eq;
 }
 
@@ -629,7 +655,8 @@ int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
 	u32 in[MLX5_ST_SZ_DW(destroy_eq_in)] = {};
 
 	MLX5_SET(destroy_eq_in, in, opcode, MLX5_CMD_OP_DESTROY_EQ);
-	return mlx5_ib_fw_exec_via(dev, in, sizeof(in), out, sizeof(out), core_destroy_eq, eq);
+	return mlx5_ib_fw_exec_via(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out),
+				   core_destroy_eq, eq);
 }
 
 /**
@@ -654,5 +681,5 @@ int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_faul
 	MLX5_SET(trans_page_fault_info, info, page_fault_type, fault->type);
 	MLX5_SET(trans_page_fault_info, info, wq_number, fault->wq_num);
 	MLX5_SET(trans_page_fault_info, info, fault_token, fault->token);
-	return mlx5_ib_fw_exec(dev, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
 }

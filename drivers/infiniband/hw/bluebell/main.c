@@ -11,8 +11,22 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "ah.h"
 #include "bluebell.h"
+#include "cq.h"
+#include "devx.h"
+#include "dm.h"
+#include "event.h"
 #include "mkey_cache.h"
+#include "mmap.h"
+#include "mr.h"
+#include "odp.h"
+#include "port.h"
+#include "qp.h"
+#include "srq.h"
+#include "ucontext.h"
+#include "umr_qp.h"
+#include "xrc.h"
 
 /*
  * uverbs offers the write() form of CREATE_CQ only where this is there, although
@@ -120,6 +134,7 @@ static const char *why_not(struct mlx5_core_dev *mdev)
 static void init_device(struct mlx5_ib_dev *dev, struct mlx5_core_dev *mdev)
 {
 	dev->mdev = mdev;
+	mlx5_ib_read_caps(mdev, &dev->caps);
 	atomic_set(&dev->mkey_variant, 0);
 	dev->ib_dev.node_type = RDMA_NODE_IB_CA;
 	dev->ib_dev.phys_port_cnt = 1;

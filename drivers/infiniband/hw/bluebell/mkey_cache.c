@@ -13,6 +13,7 @@
 #include "bluebell.h"
 #include "fw.h"
 #include "mkey_cache.h"
+#include "mr.h"
 #include "umr_qp.h"
 
 #define AGEING_PERIOD	(30 * HZ)
@@ -49,7 +50,7 @@ static bool push_key(struct key_class *kc, u32 mkey)
  */
 static bool discard_key(struct mlx5_ib_mkey_cache *cache, struct key_class *kc, u32 mkey)
 {
-	if (!mlx5_fw_destroy_mkey(cache->dev, mkey))
+	if (!mlx5_fw_destroy_mkey(cache->dev, MLX5_IB_KERNEL_UID, mkey))
 		return true;
 	scoped_guard(spinlock, &kc->lock)
 		if (push_key(kc, mkey))
@@ -133,7 +134,7 @@ int mlx5_ib_make_free_mkey(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32 *
 
 	mlx5_ib_get_mkey_caps(dev, &caps);
 	mlx5_ib_fill_free_mkey(in, nmtts, &attr, &caps);
-	return mlx5_fw_create_mkey(dev, in, sizeof(in), mkey);
+	return mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), mkey);
 }
 
 /**
@@ -333,7 +334,7 @@ static void free_cache(struct mlx5_ib_mkey_cache *cache)
 		WARN_ON(kc->use.in_use);
 		while (kc->use.free) {
 			mkey = kc->keys[--kc->use.free];
-			mlx5_fw_destroy_mkey(cache->dev, mkey);
+			mlx5_fw_destroy_mkey(cache->dev, MLX5_IB_KERNEL_UID, mkey);
 		}
 		kfree(kc->keys);
 	}

@@ -8,7 +8,10 @@
 #include <linux/mm.h>
 
 #include "bluebell.h"
+#include "dm.h"
 #include "fw.h"
+#include "mmap.h"
+#include "uar.h"
 
 static int map_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 uar_index,
 		   bool wc, struct rdma_user_mmap_entry *entry)
@@ -65,7 +68,7 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 	guard(mutex)(&bfregi->lock);
 	if (*page != MLX5_IB_INVALID_UAR_INDEX)
 		return -EINVAL;
-	err = mlx5_fw_alloc_uar(dev, &uarn);
+	err = mlx5_fw_alloc_uar(dev, MLX5_IB_KERNEL_UID, &uarn);
 	if (err)
 		return err;
 	err = map_uar(context, vma, uarn, req->wc, NULL);

@@ -10,9 +10,13 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
+#include "doorbell.h"
 #include "fw.h"
 #include "layout_mkey.h"
 #include "mkey_cache.h"
+#include "mr.h"
+#include "odp.h"
+#include "ucontext.h"
 #include "umr.h"
 
 /* A longer list goes by UMR even into a new key: firmware takes it by the half-kilobyte. */
@@ -83,7 +87,7 @@ static int create_key_by_firmware(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 		mlx5_ib_reserve_mtts(in, class < 0 ? attr->nmtts : mlx5_ib_cache_class_mtts(class));
 	mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
 			     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
-	err = mlx5_fw_create_mkey(dev, in, inlen, mkey);
+	err = mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, inlen, mkey);
 	/* A command longer than the firmware takes. */
 	return err == -ENOMSG ? -ENOMEM : err;
 }
@@ -97,7 +101,7 @@ static int fill_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 
 	err = mlx5_ib_umr_reg(dev, umem, attr, caps, mkey);
 	if (err)
-		mlx5_fw_destroy_mkey(dev, *mkey);
+		mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, *mkey);
 	return err;
 }
 
@@ -158,7 +162,7 @@ static int put_key(struct mlx5_ib_dev *dev, int class, u32 mkey)
 		mlx5_ib_put_mkey(dev, class, mkey);
 		return 0;
 	}
-	err = mlx5_fw_destroy_mkey(dev, mkey);
+	err = mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, mkey);
 	if (!err && class >= 0)
 		mlx5_ib_lose_mkey(dev, class);
 	return err;

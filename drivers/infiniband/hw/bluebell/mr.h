@@ -60,6 +60,9 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 				    struct ib_udata *udata);
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
+int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int mlx5_ib_dealloc_mw(struct ib_mw *ibmw);
+
 /* dmabuf.c */
 struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 					 int fd, int access, struct ib_dmah *dmah,

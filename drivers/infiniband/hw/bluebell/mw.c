@@ -10,6 +10,8 @@
 #include "bluebell.h"
 #include "fw.h"
 #include "layout_mkey.h"
+#include "mr.h"
+#include "ucontext.h"
 
 /*
  * A library that binds a window to several pieces says how many. Its request is
@@ -52,7 +54,7 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	mlx5_ib_fill_mw_mkey(in, to_mpd(ibmw->pd)->pdn, req.num_klms,
 			     ibmw->type == IB_MW_TYPE_2,
 			     atomic_inc_return(&dev->mkey_variant));
-	return mlx5_fw_create_mkey(dev, in, sizeof(in), &ibmw->rkey);
+	return mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &ibmw->rkey);
 }
 
 /**
@@ -66,5 +68,5 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
 {
 	/* Binding changes the key's low byte only, which does not matter here. */
-	return mlx5_fw_destroy_mkey(to_mdev(ibmw->device), ibmw->rkey);
+	return mlx5_fw_destroy_mkey(to_mdev(ibmw->device), MLX5_IB_KERNEL_UID, ibmw->rkey);
 }

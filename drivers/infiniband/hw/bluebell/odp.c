@@ -8,8 +8,11 @@
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 
+#include "bluebell.h"
 #include "fw.h"
+#include "layout_mkey.h"
 #include "layout_odp.h"
+#include "mr.h"
 #include "odp_internal.h"
 #include "umr_qp.h"
 

@@ -14,9 +14,11 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
+#include "bluebell.h"
 #include "fw.h"
 #include "layout_odp.h"
 #include "mkey_cache.h"
+#include "mr.h"
 #include "odp_internal.h"
 #include "umr.h"
 #include "umr_qp.h"
@@ -194,7 +196,7 @@ static int put_key(struct odp_mr *mr)
 		mlx5_ib_put_mkey(dev, class, mr->mr.ibmr.lkey);
 	} else {
 		if (!mr->mr.key_gone)
-			err = mlx5_fw_destroy_mkey(dev, mr->mr.ibmr.lkey);
+			err = mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, mr->mr.ibmr.lkey);
 		if (!err && class >= 0)
 			mlx5_ib_lose_mkey(dev, class);
 	}

@@ -10,9 +10,13 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
+#include "bluebell.h"
+#include "event.h"
 #include "fw.h"
 #include "layout_odp.h"
 #include "odp_internal.h"
+#include "qp.h"
+#include "srq.h"
 
 /* A fault brings in this much more of what the operation will touch. */
 #define FAULT_AROUND	SZ_4M

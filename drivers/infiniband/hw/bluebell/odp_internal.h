@@ -9,6 +9,7 @@
 #define BLUEBELL_ODP_INTERNAL_H
 
 #include <linux/completion.h>
+#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/refcount.h>
@@ -18,8 +19,11 @@
 #include <rdma/ib_umem_odp.h>
 #include <rdma/ib_verbs.h>
 
-#include "bluebell.h"
+#include "mr.h"
 #include "odp.h"
+
+struct mlx5_eq;
+struct mlx5_ib_dev;
 
 /* Entries that are written by one request when pages go. */
 #define MLX5_IB_ODP_ZAP_MTTS	SZ_4K

@@ -11,10 +11,14 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "bluebell.h"
 #include "fw.h"
+#include "layout_mkey.h"
 #include "layout_odp.h"
 #include "mkey_cache.h"
+#include "mr.h"
 #include "odp_internal.h"
+#include "ucontext.h"
 #include "umr.h"
 #include "umr_qp.h"
 
@@ -37,7 +41,7 @@ int mlx5_ib_odp_kill_key(struct mlx5_ib_dev *dev, u32 mkey)
 	unsigned int flags = memalloc_noreclaim_save();
 	int err;
 
-	err = mlx5_fw_destroy_mkey(dev, mkey);
+	err = mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, mkey);
 	if (err)
 		ibdev_err(&dev->ib_dev, "key 0x%x reaches pages that are no longer its own\n",
 			  mkey);
@@ -340,7 +344,7 @@ static int clear_key(struct mlx5_ib_odp *odp, const struct mlx5_ib_mkc_attr *att
 		err = mlx5_ib_umr_exec(dev, &wqe);
 	}
 	if (err)
-		mlx5_fw_destroy_mkey(dev, *mkey);
+		mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, *mkey);
 	*mkey = (*mkey & ~0xffU) | attr->variant;
 	return err;
 }
@@ -360,7 +364,7 @@ static int create_key(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *at
 	mlx5_ib_odp_fill_create_mtt(in, attr, caps);
 	if (class >= 0)
 		mlx5_ib_reserve_mtts(in, mlx5_ib_cache_class_mtts(class));
-	return mlx5_fw_create_mkey(dev, in, inlen, mkey);
+	return mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, inlen, mkey);
 }
 
 /* A free key that waits, or for a long table a new one; otherwise firmware does it all. */
@@ -511,7 +515,7 @@ int mlx5_ib_odp_free_leaf(struct odp_leaf *leaf)
 	if (revoked) {
 		mlx5_ib_put_mkey(dev, leaf->class, leaf->key.mkey);
 	} else {
-		err = gone ? 0 : mlx5_fw_destroy_mkey(dev, leaf->key.mkey);
+		err = gone ? 0 : mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, leaf->key.mkey);
 		if (err) {
 			scoped_guard(mutex, &umem->umem_mutex)
 				leaf->dead = dead;

@@ -6,9 +6,11 @@
 
 #include <linux/slab.h>
 
+#include "bluebell.h"
 #include "fw.h"
 #include "layout_odp.h"
 #include "odp_internal.h"
+#include "ucontext.h"
 #include "umr_qp.h"
 
 /* Until a leaf that could not be given up is tried again. */
@@ -34,7 +36,7 @@ static struct odp_dir *create_dir(struct odp_mr *mr, u64 base, u8 shift, u32 num
 	if (!in || !dir)
 		return ERR_PTR(-ENOMEM);
 	mlx5_ib_odp_fill_create_ksm(in, &attr);
-	err = mlx5_fw_create_mkey(dev, in, inlen, &dir->key.mkey);
+	err = mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, inlen, &dir->key.mkey);
 	if (err)
 		return ERR_PTR(err);
 	dir->key.base = base;
@@ -294,7 +296,7 @@ int mlx5_ib_odp_make_tree(struct odp_mr *mr)
 
 static int destroy_key(struct odp_mr *mr, struct odp_key *key)
 {
-	int err = key->gone ? 0 : mlx5_fw_destroy_mkey(mr->odp->dev, key->mkey);
+	int err = key->gone ? 0 : mlx5_fw_destroy_mkey(mr->odp->dev, MLX5_IB_KERNEL_UID, key->mkey);
 
 	key->gone = !err;
 	return err;

@@ -5,6 +5,7 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "ucontext.h"
 
 /**
  * mlx5_ib_alloc_pd - allocate a protection domain
@@ -27,14 +28,14 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 		if (err)
 			return err;
 	}
-	err = mlx5_fw_alloc_pd(dev, &pd->pdn);
+	err = mlx5_fw_alloc_pd(dev, MLX5_IB_KERNEL_UID, &pd->pdn);
 	if (err || !udata)
 		return err;
 
 	resp.pdn = pd->pdn;
 	err = ib_respond_udata(udata, resp);
 	if (err)
-		mlx5_fw_dealloc_pd(dev, pd->pdn);
+		mlx5_fw_dealloc_pd(dev, MLX5_IB_KERNEL_UID, pd->pdn);
 	return err;
 }
 
@@ -47,5 +48,5 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
  */
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	return mlx5_fw_dealloc_pd(to_mdev(ibpd->device), to_mpd(ibpd)->pdn);
+	return mlx5_fw_dealloc_pd(to_mdev(ibpd->device), MLX5_IB_KERNEL_UID, to_mpd(ibpd)->pdn);
 }

@@ -12,7 +12,13 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
+#include "dm_pool.h"
 #include "fw.h"
+#include "layout_srq.h"
+#include "odp.h"
+#include "port.h"
+#include "srq.h"
+#include "xrc.h"
 
 /* Descriptors longer than this need more than one read of the device. */
 #define MAX_SQ_DESC		512

@@ -11,8 +11,15 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
+#include "cq.h"
+#include "doorbell.h"
 #include "fw.h"
 #include "layout_mkey.h"
+#include "qp.h"
+#include "srq.h"
+#include "uar.h"
+#include "ucontext.h"
+#include "xrc.h"
 
 /**
  * mlx5_ib_get_qp_caps - collect what the device allows a QP to be
@@ -143,7 +150,7 @@ static int create_qp_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (qp->umem)
 		mlx5_ib_populate_pas(qp->umem, 1UL << attr->geo.page_shift,
 				     MLX5_ADDR_OF(create_qp_in, in, pas));
-	return mlx5_fw_create_qp(dev, in, inlen, &qp->qpn, ece);
+	return mlx5_fw_create_qp(dev, MLX5_IB_KERNEL_UID, in, inlen, &qp->qpn, ece);
 }
 
 static void init_qp(struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init)
@@ -192,7 +199,7 @@ static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 err_remove:
 	mlx5_ib_remove_source(&qp->source);
 err_destroy:
-	mlx5_fw_destroy_qp(dev, qp->qpn);
+	mlx5_fw_destroy_qp(dev, MLX5_IB_KERNEL_UID, qp->qpn);
 	return err;
 }
 
@@ -346,7 +353,7 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	int state, err;
 
 	guard(mutex)(&qp->mutex);
-	err = mlx5_fw_query_qp(dev, qp->qpn, qpc);
+	err = mlx5_fw_query_qp(dev, MLX5_IB_KERNEL_UID, qp->qpn, qpc);
 	if (err)
 		return err;
 	state = mlx5_ib_qp_state_from_hw(MLX5_GET(qpc, qpc, state));
@@ -399,7 +406,7 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 		mlx5_ib_destroy_tgt(qp);
 		return 0;
 	}
-	err = mlx5_fw_destroy_qp(dev, qp->qpn);
+	err = mlx5_fw_destroy_qp(dev, MLX5_IB_KERNEL_UID, qp->qpn);
 	if (err) {
 		if (mlx5_ib_add_source(&dev->qp_events, &qp->source, qp->qpn))
 			ibdev_warn_ratelimited(&dev->ib_dev,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pairs of user space (RC, UC, UD, XRC), and address handles.
+ * Queue pairs of user space (RC, UC, UD, XRC).
  */
 
 #ifndef BLUEBELL_QP_H
@@ -9,9 +9,11 @@
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
+#include "doorbell.h"
 #include "event.h"
 #include "layout_qp.h"
 
+struct ib_umem;
 struct mlx5_ib_dev;
 struct mlx5_user_mmap_entry;
 
@@ -81,9 +83,5 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void mlx5_ib_get_qp_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_qp_caps *caps);
 
 int mlx5_ib_init_qp_events(struct mlx5_ib_dev *dev);
-
-int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
-int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
-int mlx5_ib_destroy_ah(struct ib_ah *ibah, u32 flags);
 
 #endif /* BLUEBELL_QP_H */

@@ -9,6 +9,8 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "layout_qp.h"
+#include "qp.h"
 
 static int copy_request(struct ib_udata *udata, const struct mlx5_ib_qp_caps *caps,
 			struct mlx5_ib_modify_qp *ucmd)
@@ -83,7 +85,7 @@ static int modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 		return 0;
 
 	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, caps);
-	err = mlx5_fw_modify_qp(dev, t.opcode, qp->qpn, qpc, opt_mask, ece);
+	err = mlx5_fw_modify_qp(dev, MLX5_IB_KERNEL_UID, t.opcode, qp->qpn, qpc, opt_mask, ece);
 	if (!err)
 		note_new_state(qp, &mod);
 	return err;

@@ -11,8 +11,14 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
+#include "cq.h"
+#include "doorbell.h"
 #include "fw.h"
 #include "layout_mkey.h"
+#include "layout_qp.h"
+#include "srq.h"
+#include "ucontext.h"
+#include "xrc.h"
 
 /**
  * mlx5_ib_has_srq - does the device have SRQs?
@@ -62,7 +68,7 @@ static int create_rmp(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 	mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
 	mlx5_ib_populate_pas(srq->umem, 1UL << attr->geo.page_shift,
 			     MLX5_ADDR_OF(create_rmp_in, in, ctx.wq.pas));
-	return mlx5_fw_create_rmp(dev, in, inlen, &srq->srqn);
+	return mlx5_fw_create_rmp(dev, MLX5_IB_KERNEL_UID, in, inlen, &srq->srqn);
 }
 
 static int create_xrc_srq(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
@@ -77,7 +83,7 @@ static int create_xrc_srq(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 	mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry), attr);
 	mlx5_ib_populate_pas(srq->umem, 1UL << attr->geo.page_shift,
 			     MLX5_ADDR_OF(create_xrc_srq_in, in, pas));
-	return mlx5_fw_create_xrc_srq(dev, in, inlen, &srq->srqn);
+	return mlx5_fw_create_xrc_srq(dev, MLX5_IB_KERNEL_UID, in, inlen, &srq->srqn);
 }
 
 static int create_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
@@ -89,8 +95,8 @@ static int create_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 
 static int destroy_cmd(struct mlx5_ib_dev *dev, const struct mlx5_ib_srq *srq)
 {
-	return is_xrc(srq) ? mlx5_fw_destroy_xrc_srq(dev, srq->srqn) :
-			     mlx5_fw_destroy_rmp(dev, srq->srqn);
+	return is_xrc(srq) ? mlx5_fw_destroy_xrc_srq(dev, MLX5_IB_KERNEL_UID, srq->srqn) :
+			     mlx5_fw_destroy_rmp(dev, MLX5_IB_KERNEL_UID, srq->srqn);
 }
 
 /* Create the SRQ at the device and make it known to events and to the user. */
@@ -266,8 +272,9 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return 0;
 	if (attr->srq_limit >= srq->wq.wqe_cnt)
 		return -EINVAL;
-	return is_xrc(srq) ? mlx5_fw_arm_xrc_srq(dev, srq->srqn, attr->srq_limit) :
-			     mlx5_fw_arm_rmp(dev, srq->srqn, attr->srq_limit);
+	if (is_xrc(srq))
+		return mlx5_fw_arm_xrc_srq(dev, MLX5_IB_KERNEL_UID, srq->srqn, attr->srq_limit);
+	return mlx5_fw_arm_rmp(dev, MLX5_IB_KERNEL_UID, srq->srqn, attr->srq_limit);
 }
 
 static int query_limit(struct mlx5_ib_dev *dev, const struct mlx5_ib_srq *srq, u32 *limit)
@@ -277,10 +284,10 @@ static int query_limit(struct mlx5_ib_dev *dev, const struct mlx5_ib_srq *srq, u
 	int err;
 
 	if (is_xrc(srq)) {
-		err = mlx5_fw_query_xrc_srq(dev, srq->srqn, srqc);
+		err = mlx5_fw_query_xrc_srq(dev, MLX5_IB_KERNEL_UID, srq->srqn, srqc);
 		*limit = MLX5_GET(xrc_srqc, srqc, lwm);
 	} else {
-		err = mlx5_fw_query_rmp(dev, srq->srqn, rmpc);
+		err = mlx5_fw_query_rmp(dev, MLX5_IB_KERNEL_UID, srq->srqn, rmpc);
 		*limit = MLX5_GET(rmpc, rmpc, wq.lwm);
 	}
 	return err;

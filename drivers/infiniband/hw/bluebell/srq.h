@@ -8,9 +8,11 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "doorbell.h"
 #include "event.h"
 #include "layout_srq.h"
 
+struct ib_umem;
 struct mlx5_ib_dev;
 
 /**

@@ -9,19 +9,26 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "uar.h"
 
 /**
- * mlx5_ib_free_uar - give a UAR page back where nobody can try again
+ * mlx5_ib_free_uar - deallocate a UAR where the caller cannot report an error
  * @dev: device
  * @uarn: first UAR of the page
  *
- * What can't report an error tries twice: a firmware that is short of something
- * for a moment must not cost a UAR for good. May sleep.
+ * Sends DEALLOC_UAR a second time if firmware refuses the first: a refusal that
+ * lasts only a moment must not leak the UAR. May sleep.
  */
 void mlx5_ib_free_uar(struct mlx5_ib_dev *dev, u32 uarn)
 {
-	if (mlx5_fw_dealloc_uar(dev, uarn) && mlx5_fw_dealloc_uar(dev, uarn))
-		ibdev_warn_ratelimited(&dev->ib_dev, "UAR %u is lost\n", uarn);
+	int err = mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, uarn);
+
+	if (err)
+		err = mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, uarn);
+	if (err)
+		ibdev_warn_ratelimited(&dev->ib_dev,
+				       "cannot free UAR %u (%d); it stays allocated until the device is reset\n",
+				       uarn, err);
 }
 
 /**
@@ -72,7 +79,7 @@ int mlx5_ib_allocate_uars(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfreg
 	int err;
 
 	for (i = 0; i < bfregi->layout.num_static_sys_pages; i++) {
-		err = mlx5_fw_alloc_uar(dev, &bfregi->sys_pages[i]);
+		err = mlx5_fw_alloc_uar(dev, MLX5_IB_KERNEL_UID, &bfregi->sys_pages[i]);
 		if (err) {
 			bfregi->sys_pages[i] = MLX5_IB_INVALID_UAR_INDEX;
 			mlx5_ib_deallocate_uars(dev, bfregi);

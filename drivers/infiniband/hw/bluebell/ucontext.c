@@ -10,6 +10,8 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "uar.h"
+#include "ucontext.h"
 
 /* What mlx5_ib_alloc_ucontext() knows of each request version. */
 enum {
@@ -135,7 +137,7 @@ static int alloc_td(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 
 	if (!MLX5_CAP_GEN(dev->mdev, log_max_transport_domain))
 		return 0;
-	err = mlx5_fw_alloc_transport_domain(dev, &context->tdn);
+	err = mlx5_fw_alloc_transport_domain(dev, MLX5_IB_KERNEL_UID, &context->tdn);
 	context->has_tdn = !err;
 	return err;
 }
@@ -145,8 +147,8 @@ static void free_td(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
 	if (!context->has_tdn)
 		return;
-	if (mlx5_fw_dealloc_transport_domain(dev, context->tdn) &&
-	    mlx5_fw_dealloc_transport_domain(dev, context->tdn))
+	if (mlx5_fw_dealloc_transport_domain(dev, MLX5_IB_KERNEL_UID, context->tdn) &&
+	    mlx5_fw_dealloc_transport_domain(dev, MLX5_IB_KERNEL_UID, context->tdn))
 		ibdev_warn_ratelimited(&dev->ib_dev, "transport domain %u is lost\n", context->tdn);
 	context->has_tdn = false;
 }

@@ -10,6 +10,7 @@
 
 #include "bluebell.h"
 #include "umr.h"
+#include "umr_qp.h"
 
 /*
  * Entries of a list that a request points at. A longer one would be hard to

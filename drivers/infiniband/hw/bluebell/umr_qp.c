@@ -21,8 +21,11 @@
 #include <rdma/ib_verbs.h>
 
 #include "bluebell.h"
+#include "cq.h"
 #include "fw.h"
 #include "layout_cq.h"
+#include "layout_mkey.h"
+#include "layout_qp.h"
 #include "umr_qp.h"
 
 #define WQE_WQEBBS	(sizeof(struct mlx5_ib_umr_wqe) / MLX5_SEND_WQE_BB)
@@ -416,7 +419,8 @@ static void reset_qp(struct mlx5_ib_umr *umr)
 	if (!failures)
 		ibdev_warn_ratelimited(&umr->dev->ib_dev,
 				       "fast registration failed: using firmware commands for now\n");
-	mlx5_fw_modify_qp(umr->dev, MLX5_CMD_OP_2RST_QP, umr->qpn, NULL, 0, &ece);
+	mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_2RST_QP, umr->qpn, NULL, 0,
+			  &ece);
 	scoped_guard(spinlock_irqsave, &umr->lock) {
 		poll_cq(umr);
 		finish_all(umr);
@@ -502,7 +506,7 @@ static int create_lkey(struct mlx5_ib_umr *umr)
 	MLX5_SET(mkc, mkc, length64, 1);
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, pd, umr->pdn);
-	return mlx5_fw_create_mkey(umr->dev, in, sizeof(in), &umr->lkey);
+	return mlx5_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
 }
 
 static int map_uar(struct mlx5_ib_umr *umr)
@@ -511,7 +515,7 @@ static int map_uar(struct mlx5_ib_umr *umr)
 	u64 pfn;
 	int err;
 
-	err = mlx5_fw_alloc_uar(umr->dev, &umr->uar);
+	err = mlx5_fw_alloc_uar(umr->dev, MLX5_IB_KERNEL_UID, &umr->uar);
 	if (err)
 		return err;
 	umr->has_uar = true;
@@ -562,7 +566,7 @@ static int create_cq(struct mlx5_ib_umr *umr)
 	umr->mcq.arm_db = umr->mcq.set_ci_db + 1;
 	umr->mcq.comp = cq_comp;
 	umr->mcq.event = cq_event;
-	err = mlx5_fw_create_cq(umr->dev, &umr->mcq, in, inlen);
+	err = mlx5_fw_create_cq(umr->dev, MLX5_IB_KERNEL_UID, &umr->mcq, in, inlen);
 	umr->has_cq = !err;
 	return err;
 }
@@ -593,7 +597,7 @@ static int create_qp(struct mlx5_ib_umr *umr)
 		return -ENOMEM;
 	fill_qpc(umr, MLX5_ADDR_OF(create_qp_in, in, qpc));
 	fill_pas(MLX5_ADDR_OF(create_qp_in, in, pas), umr->dma + SQ_OFFSET, CQ_OFFSET);
-	return mlx5_fw_create_qp(umr->dev, in, inlen, &umr->qpn, &ece);
+	return mlx5_fw_create_qp(umr->dev, MLX5_IB_KERNEL_UID, in, inlen, &umr->qpn, &ece);
 }
 
 static int start_qp(struct mlx5_ib_umr *umr)
@@ -610,7 +614,8 @@ static int start_qp(struct mlx5_ib_umr *umr)
 	MLX5_SET(qpc, qpc, mtu, IB_MTU_256);
 	MLX5_SET(qpc, qpc, primary_address_path.vhca_port_num, 1);
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		err = mlx5_fw_modify_qp(umr->dev, steps[i], umr->qpn, qpc, 0, &ece);
+		err = mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, steps[i], umr->qpn, qpc, 0,
+					&ece);
 		if (err)
 			return err;
 	}
@@ -626,17 +631,17 @@ static void free_umr(struct mlx5_ib_umr *umr)
 	dev = umr->dev;
 	disable_delayed_work_sync(&umr->restart);
 	if (umr->qpn)
-		mlx5_fw_destroy_qp(dev, umr->qpn);
+		mlx5_fw_destroy_qp(dev, MLX5_IB_KERNEL_UID, umr->qpn);
 	if (umr->has_cq)
 		mlx5_fw_destroy_cq(dev, &umr->mcq);
 	if (umr->map)
 		iounmap(umr->map);
 	if (umr->has_uar)
-		mlx5_fw_dealloc_uar(dev, umr->uar);
+		mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, umr->uar);
 	if (umr->lkey)
-		mlx5_fw_destroy_mkey(dev, umr->lkey);
+		mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, umr->lkey);
 	if (umr->has_pd)
-		mlx5_fw_dealloc_pd(dev, umr->pdn);
+		mlx5_fw_dealloc_pd(dev, MLX5_IB_KERNEL_UID, umr->pdn);
 	if (umr->buf)
 		dma_free_coherent(dev->mdev->device, BUF_BYTES, umr->buf, umr->dma);
 	kfree(umr);
@@ -651,7 +656,7 @@ static int set_up(struct mlx5_ib_umr *umr)
 	umr->buf = dma_alloc_coherent(umr->dev->mdev->device, BUF_BYTES, &umr->dma, GFP_KERNEL);
 	if (!umr->buf)
 		return -ENOMEM;
-	err = mlx5_fw_alloc_pd(umr->dev, &umr->pdn);
+	err = mlx5_fw_alloc_pd(umr->dev, MLX5_IB_KERNEL_UID, &umr->pdn);
 	if (err)
 		return err;
 	umr->has_pd = true;

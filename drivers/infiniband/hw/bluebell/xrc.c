@@ -12,7 +12,14 @@
 #include <linux/slab.h>
 
 #include "bluebell.h"
+#include "cq.h"
 #include "fw.h"
+#include "layout_cq.h"
+#include "layout_qp.h"
+#include "layout_srq.h"
+#include "qp.h"
+#include "srq.h"
+#include "xrc.h"
 
 /* The longest pause before a refused destruction is tried once more. */
 #define MAX_INSIST_MS	256
@@ -88,16 +95,17 @@ bool mlx5_ib_has_xrc(struct mlx5_ib_dev *dev)
  * users of the one and forgets the other. So firmware is asked more than once,
  * and what it keeps all the same is out of reach: no process has memory in it.
  */
-static void insist(struct mlx5_ib_dev *dev, int (*destroy)(struct mlx5_ib_dev *dev, u32 num),
-		   u32 num, const char *what)
+static void insist(struct mlx5_ib_dev *dev,
+		   int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 num), u32 num,
+		   const char *what)
 {
 	unsigned int ms;
 	int err;
 
-	err = destroy(dev, num);
+	err = destroy(dev, MLX5_IB_KERNEL_UID, num);
 	for (ms = 1; err && ms <= MAX_INSIST_MS; ms *= 4) {
 		msleep(ms);
-		err = destroy(dev, num);
+		err = destroy(dev, MLX5_IB_KERNEL_UID, num);
 	}
 	if (err)
 		ibdev_err_ratelimited(&dev->ib_dev, "%s 0x%x stays in the device: %d\n", what, num,
@@ -125,7 +133,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	err = ib_is_udata_in_empty(udata);
 	if (err)
 		return err;
-	return mlx5_fw_alloc_xrcd(dev, &to_mxrcd(ibxrcd)->xrcdn);
+	return mlx5_fw_alloc_xrcd(dev, MLX5_IB_KERNEL_UID, &to_mxrcd(ibxrcd)->xrcdn);
 }
 
 /**
@@ -206,7 +214,7 @@ static int create_cq(struct mlx5_ib_xrc *xrc)
 	xrc->mcq.cqe_sz = sizeof(*cqe);
 	xrc->mcq.set_ci_db = xrc->buf + CQ_DB_LINE * LINE;
 	xrc->mcq.arm_db = xrc->mcq.set_ci_db + 1;
-	err = mlx5_fw_create_cq(xrc->dev, &xrc->mcq, in, sizeof(in));
+	err = mlx5_fw_create_cq(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->mcq, in, sizeof(in));
 	xrc->has_cq = !err;
 	return err;
 }
@@ -215,11 +223,11 @@ static int alloc_xrcds(struct mlx5_ib_xrc *xrc)
 {
 	int err;
 
-	err = mlx5_fw_alloc_xrcd(xrc->dev, &xrc->srq_xrcdn);
+	err = mlx5_fw_alloc_xrcd(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->srq_xrcdn);
 	xrc->has_srq_xrcd = !err;
 	if (err)
 		return err;
-	err = mlx5_fw_alloc_xrcd(xrc->dev, &xrc->empty_xrcdn);
+	err = mlx5_fw_alloc_xrcd(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->empty_xrcdn);
 	xrc->has_empty_xrcd = !err;
 	return err;
 }
@@ -240,7 +248,7 @@ static int create_srq(struct mlx5_ib_xrc *xrc)
 
 	mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry), &attr);
 	*(__be64 *)MLX5_ADDR_OF(create_xrc_srq_in, in, pas) = cpu_to_be64(xrc->dma);
-	err = mlx5_fw_create_xrc_srq(xrc->dev, in, sizeof(in), &xrc->srqn);
+	err = mlx5_fw_create_xrc_srq(xrc->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &xrc->srqn);
 	xrc->has_srq = !err;
 	return err;
 }
@@ -253,17 +261,17 @@ static void free_xrc(struct mlx5_ib_xrc *xrc)
 		return;
 	dev = xrc->dev;
 	if (xrc->has_srq)
-		mlx5_fw_destroy_xrc_srq(dev, xrc->srqn);
+		mlx5_fw_destroy_xrc_srq(dev, MLX5_IB_KERNEL_UID, xrc->srqn);
 	if (xrc->has_empty_xrcd)
-		mlx5_fw_dealloc_xrcd(dev, xrc->empty_xrcdn);
+		mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->empty_xrcdn);
 	if (xrc->has_srq_xrcd)
-		mlx5_fw_dealloc_xrcd(dev, xrc->srq_xrcdn);
+		mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->srq_xrcdn);
 	if (xrc->has_cq)
 		mlx5_fw_destroy_cq(dev, &xrc->mcq);
 	if (xrc->has_uar)
-		mlx5_fw_dealloc_uar(dev, xrc->uar);
+		mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, xrc->uar);
 	if (xrc->has_pd)
-		mlx5_fw_dealloc_pd(dev, xrc->pdn);
+		mlx5_fw_dealloc_pd(dev, MLX5_IB_KERNEL_UID, xrc->pdn);
 	if (xrc->buf)
 		dma_free_coherent(dev->mdev->device, MLX5_ADAPTER_PAGE_SIZE, xrc->buf, xrc->dma);
 	kfree(xrc);
@@ -279,11 +287,11 @@ static int set_up(struct mlx5_ib_xrc *xrc)
 				      GFP_KERNEL);
 	if (!xrc->buf)
 		return -ENOMEM;
-	err = mlx5_fw_alloc_pd(xrc->dev, &xrc->pdn);
+	err = mlx5_fw_alloc_pd(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->pdn);
 	xrc->has_pd = !err;
 	if (err)
 		return err;
-	err = mlx5_fw_alloc_uar(xrc->dev, &xrc->uar);
+	err = mlx5_fw_alloc_uar(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->uar);
 	xrc->has_uar = !err;
 	if (!err)
 		err = create_cq(xrc);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the device can do, as far as it has to be computed.
+ */
+
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <linux/pci.h>
+
+#include "caps.h"
+
+static bool caps_relaxed_ordering_read(struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, relaxed_ordering_read) ||
+	       (MLX5_CAP_GEN(mdev, relaxed_ordering_read_pci_enabled) &&
+		pcie_relaxed_ordering_enabled(mdev->pdev));
+}
+
+static bool caps_real_time(struct mlx5_core_dev *mdev)
+{
+	u8 format = MLX5_CAP_GEN(mdev, sq_ts_format);
+
+	return format == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ||
+	       format == MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING_AND_REAL_TIME;
+}
+
+static u8 caps_atomic_mode(struct mlx5_core_dev *mdev)
+{
+	const u32 ops = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
+
+	if (!MLX5_CAP_GEN(mdev, atomic) || (MLX5_CAP_ATOMIC(mdev, atomic_operations) & ops) != ops)
+		return 0;
+	return MLX5_QPC_ATOMIC_MODE_IB_SPEC;
+}
+
+/**
+ * mlx5_ib_read_caps - compute what the device can do
+ * @mdev: device, whose capabilities mlx5_core has queried
+ * @caps: filled in
+ *
+ * Reads PCI configuration space. Process context.
+ */
+void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
+{
+	/* RMPs come with interface step 1, which devices from ConnectX-4 on have. */
+	bool has_srq = mdev->issi;
+
+	*caps = (struct mlx5_ib_caps){
+		.mdev = mdev,
+		.has_srq = has_srq,
+		.has_xrc = has_srq && MLX5_CAP_GEN(mdev, xrc),
+		.relaxed_ordering_read = caps_relaxed_ordering_read(mdev),
+		.real_time = caps_real_time(mdev),
+		.qp_ts_format = mlx5_get_qp_default_ts(mdev),
+		.atomic_mode = caps_atomic_mode(mdev),
+		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),
+		.gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size)),
+	};
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the device can do, as far as it has to be computed. A plain capability is
+ * read where it is needed: MLX5_CAP_GEN(caps->mdev, x).
+ */
+
+#ifndef BLUEBELL_CAPS_H
+#define BLUEBELL_CAPS_H
+
+#include <linux/types.h>
+
+struct mlx5_core_dev;
+
+/**
+ * struct mlx5_ib_caps - what the device can do, computed once at probe
+ * @mdev: the device, for capabilities that need no computation
+ * @has_srq: shared receive queues exist
+ * @has_xrc: XRC domains, SRQs and queue pairs exist
+ * @relaxed_ordering_read: the device may let PCIe reorder reads. Found out from the
+ *	PCI configuration too, which takes too long for each registration
+ * @real_time: completions may carry the real-time clock
+ * @qp_ts_format: timestamp format of a QP that asks for none in particular
+ * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device has no atomics
+ * @pkey_table_len: entries of the P_Key table of a port
+ * @gid_table_len: entries of the GID table of a port
+ */
+struct mlx5_ib_caps {
+	struct mlx5_core_dev *mdev;
+	bool has_srq;
+	bool has_xrc;
+	bool relaxed_ordering_read;
+	bool real_time;
+	u8 qp_ts_format;
+	u8 atomic_mode;
+	u16 pkey_table_len;
+	u16 gid_table_len;
+};
+
+void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps);
+
+#endif /* BLUEBELL_CAPS_H */

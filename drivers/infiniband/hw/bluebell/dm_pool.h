@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The device's memory for users: the window in BAR 0, and allocations in it.
+ */
+
+#ifndef BLUEBELL_DM_POOL_H
+#define BLUEBELL_DM_POOL_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "layout_dm.h"
+
+struct mlx5_ib_dev;
+
+/* Operations on device memory: the capability has a bit for each of 32. */
+#define MLX5_IB_DM_MAX_OPS	32
+
+/**
+ * struct mlx5_ib_dm_pool - the device's memory for users
+ * @caps: what there is; constant while the device is registered
+ * @map: the whole window, mapped to clear an allocation before a user gets it
+ * @lock: guards @used and @spare. Serializes ALLOC_MEMIC and DEALLOC_MEMIC, so that
+ *	an allocation does not fail while a free is in flight.
+ * @used: bitmap of allocated pages
+ * @spare: allocations without a user, not deallocated yet
+ * @return_spare: deallocates them
+ */
+struct mlx5_ib_dm_pool {
+	struct mlx5_ib_dm_caps caps;
+	void __iomem *map;
+	struct mutex lock;	/* used, spare */
+	unsigned long *used;
+	struct list_head spare;
+	struct delayed_work return_spare;
+};
+
+/**
+ * struct mlx5_ib_memic - an allocation
+ * @dev: device
+ * @refs: one for each place in the mmap space that shows the allocation
+ * @spare: links the allocation into the pool's list once @refs is 0
+ * @stale_ops: bit for each operation whose address firmware refused to deallocate
+ * @addr: of its first byte, from the start of BAR 0
+ * @size: bytes, as ALLOC_MEMIC was asked for them
+ * @page: first page of the window that the allocation occupies
+ * @num_pages: number of pages that the allocation occupies
+ */
+struct mlx5_ib_memic {
+	struct mlx5_ib_dev *dev;
+	struct kref refs;
+	struct list_head spare;
+	unsigned long stale_ops;
+	u64 addr;
+	u32 size;
+	unsigned long page;
+	unsigned long num_pages;
+};
+
+int mlx5_ib_init_dm(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev);
+void mlx5_ib_init_dm_pool(struct mlx5_ib_dm_pool *pool);
+struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dev *dev, u32 length, u32 log_align);
+void mlx5_ib_put_memic(struct mlx5_ib_memic *mem);
+void mlx5_ib_return_spare_memic(struct mlx5_ib_dev *dev);
+void mlx5_ib_drop_spare_memic(struct mlx5_ib_dev *dev);
+int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op);
+#endif /* BLUEBELL_DM_POOL_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Attributes of the device and its port.
+ */
+
+#ifndef BLUEBELL_PORT_H
+#define BLUEBELL_PORT_H
+
+#include <rdma/ib_verbs.h>
+
+struct mlx5_ib_dev;
+
+extern const struct attribute_group mlx5_ib_attr_group;
+int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
+			 struct ib_udata *uhw);
+int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *props);
+int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *props);
+int mlx5_ib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
+int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable);
+enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port);
+void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str);
+int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev);
+
+#endif /* BLUEBELL_PORT_H */

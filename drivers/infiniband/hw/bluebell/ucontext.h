@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * User contexts and protection domains.
+ */
+
+#ifndef BLUEBELL_UCONTEXT_H
+#define BLUEBELL_UCONTEXT_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+/**
+ * struct mlx5_ib_pd - protection domain
+ * @ibpd: as the RDMA core sees it; first
+ * @pdn: number of the domain in the device
+ */
+struct mlx5_ib_pd {
+	struct ib_pd ibpd;
+	u32 pdn;
+};
+
+static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct mlx5_ib_pd, ibpd);
+}
+
+int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
+void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx);
+void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx);
+int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs);
+
+int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+#endif /* BLUEBELL_UCONTEXT_H */
