@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Taking the device from the driver, and giving it back.
+ * Unbind the verbs driver from the device, and bind it again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ int binding_find(struct binding *b)
 }
 
 /**
- * binding_do - take the device, or give it back
+ * binding_do - unbind the driver from the device, or bind it
  * @b: the device and its driver
  * @what: "unbind" or "bind"
  *
@@ -67,11 +67,11 @@ int binding_do(const struct binding *b, const char *what)
 }
 
 /**
- * binding_is_there - wait for the device that a driver makes when it is bound
+ * binding_wait_device - wait for the RDMA device that a driver registers when it is bound
  *
- * Return: true if it can be opened, within five seconds.
+ * Return: true if the device can be opened within five seconds.
  */
-bool binding_is_there(void)
+bool binding_wait_device(void)
 {
 	struct rdma r;
 	int i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Taking the device from the driver, as its removal does, and giving it back.
+ * Unbind the verbs driver from the device, as removal of the device does, and bind it again.
  */
 #ifndef BLUEBELL_BINDING_H
 #define BLUEBELL_BINDING_H
@@ -19,6 +19,6 @@ struct binding {
 
 int binding_find(struct binding *b);
 int binding_do(const struct binding *b, const char *what);
-bool binding_is_there(void);
+bool binding_wait_device(void);
 
 #endif

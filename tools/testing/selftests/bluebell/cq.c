@@ -563,7 +563,7 @@ TEST_F(cq, overrun_is_reported)
 		wr.sg_list = NULL;
 		ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
 	}
-	while (!seen && !async_event(self->r.ctx, &ev, 5000))
+	while (!seen && !next_async_event(self->r.ctx, &ev, 5000))
 		seen = ev.event_type == IBV_EVENT_CQ_ERR && ev.element.cq == small;
 	EXPECT_TRUE(seen);
 	ibv_destroy_qp(p.qp[0]);

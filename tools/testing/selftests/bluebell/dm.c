@@ -362,7 +362,7 @@ TEST_F(dm, goes_with_its_process)
 
 		if (!dm || !ibv_reg_dm_mr(pd, dm, 0, 100, ZERO_BASED))
 			_exit(1);
-		if (uv_dm_op(ctx->cmd_fd, dm->handle, INCREMENT, &offset, &idx) ||
+		if (uv_map_dm_op(ctx->cmd_fd, dm->handle, INCREMENT, &offset, &idx) ||
 		    raw_map_rw(ctx->cmd_fd, idx, UV_PAGE) == MAP_FAILED)
 			_exit(2);
 		kill(getpid(), SIGKILL);
@@ -417,7 +417,7 @@ TEST(device_goes_while_its_memory_is_allocated)
 {
 	if (!device_has(_metadata, has_dm))
 		SKIP(return, NO_DM);
-	device_goes(_metadata, allocate_for_ever);
+	remove_device_during(_metadata, allocate_for_ever);
 }
 
 TEST(dm_is_refused_where_there_is_none)
@@ -479,11 +479,11 @@ TEST_F(dm_mr, rdma_reaches_it_from_zero_to_its_length)
 	fill(self->p.buf[0], self->len, 1);
 	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, self->len));
 	EXPECT_EQ(0, ibv_memcpy_from_dm(host, self->dm, 0, self->len));
-	EXPECT_TRUE(same_fill(host, self->len, 1));
+	EXPECT_TRUE(check_fill(host, self->len, 1));
 	fill(host, self->len, 2);
 	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 0, host, self->len));
 	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, self->len));
-	EXPECT_TRUE(same_fill(self->p.buf[0], self->len, 2));
+	EXPECT_TRUE(check_fill(self->p.buf[0], self->len, 2));
 
 	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, self->len - 1, 1));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
@@ -508,7 +508,7 @@ TEST_F(dm_mr, a_piece_is_a_region_of_its_own)
 	fill(self->p.buf[0], 500, 3);
 	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, 500));
 	EXPECT_EQ(0, ibv_memcpy_from_dm(host, self->dm, 3996, sizeof(host)));
-	EXPECT_TRUE(same_fill(host + 4, 500, 3));
+	EXPECT_TRUE(check_fill(host + 4, 500, 3));
 	EXPECT_EQ(0x11, host[3]);
 	EXPECT_EQ(0x11, host[504]);
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
@@ -723,11 +723,11 @@ TEST_F(dm_op, same_operation_twice_is_the_same_place)
 	uint64_t off[2];
 	uint16_t idx[2];
 
-	ASSERT_EQ(0, uv_dm_op(self->fd, self->dm->handle, INCREMENT, &off[0], &idx[0]));
-	ASSERT_EQ(0, uv_dm_op(self->fd, self->dm->handle, INCREMENT, &off[1], &idx[1]));
+	ASSERT_EQ(0, uv_map_dm_op(self->fd, self->dm->handle, INCREMENT, &off[0], &idx[0]));
+	ASSERT_EQ(0, uv_map_dm_op(self->fd, self->dm->handle, INCREMENT, &off[1], &idx[1]));
 	EXPECT_EQ(idx[0], idx[1]);
 	EXPECT_EQ(off[0], off[1]);
-	ASSERT_EQ(0, uv_dm_op(self->fd, self->dm->handle, TEST_AND_SET, &off[1], &idx[1]));
+	ASSERT_EQ(0, uv_map_dm_op(self->fd, self->dm->handle, TEST_AND_SET, &off[1], &idx[1]));
 	EXPECT_NE(idx[0], idx[1]);
 }
 
@@ -739,9 +739,9 @@ TEST_F(dm_op, operations_that_are_not_there)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		EXPECT_EQ(-EOPNOTSUPP, uv_dm_op(self->fd, self->dm->handle, bad[i], &off, &idx))
+		EXPECT_EQ(-EOPNOTSUPP, uv_map_dm_op(self->fd, self->dm->handle, bad[i], &off, &idx))
 			TH_LOG("operation %u", bad[i]);
-	EXPECT_EQ(-ENOENT, uv_dm_op(self->fd, self->dm->handle + 100, INCREMENT, &off, &idx));
+	EXPECT_EQ(-ENOENT, uv_map_dm_op(self->fd, self->dm->handle + 100, INCREMENT, &off, &idx));
 }
 
 /* The mapping of an operation holds the memory, whose handle may go before. */

@@ -123,7 +123,7 @@ TEST_F(dmabuf, is_reached_from_end_to_end_and_no_further)
 			EXPECT_EQ(0, *at(self->mem, off + len));
 		memset(self->p.buf[0], 0, len);
 		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova, len));
-		EXPECT_TRUE(same_fill(self->p.buf[0], len, c)) TH_LOG("case %zu", c);
+		EXPECT_TRUE(check_fill(self->p.buf[0], len, c)) TH_LOG("case %zu", c);
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
 			  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova + len, 1));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
@@ -163,7 +163,7 @@ TEST_F(dmabuf, region_outlives_the_descriptor)
 	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, 0, SIZE));
 	memset(self->p.buf[0], 0, SIZE);
 	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, SIZE));
-	EXPECT_TRUE(same_fill(self->p.buf[0], SIZE, 3));
+	EXPECT_TRUE(check_fill(self->p.buf[0], SIZE, 3));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
@@ -234,7 +234,7 @@ TEST_F(dmabuf, reregistration)
 		fill(self->p.buf[0], UV_PAGE, 9);
 		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, (uintptr_t)mem,
 					 UV_PAGE));
-		EXPECT_TRUE(same_fill(mem, UV_PAGE, 9));
+		EXPECT_TRUE(check_fill(mem, UV_PAGE, 9));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
 			  rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 8));
 	}

@@ -186,7 +186,7 @@ TEST_F(moving, is_followed)
 		ASSERT_TRUE(holds(m, 0, m->p.buf[0], m->len)) TH_LOG("move %u", i);
 		memset(m->p.buf[0], 0, m->len);
 		ASSERT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len)) TH_LOG("move %u", i);
-		ASSERT_TRUE(same_fill(m->p.buf[0], m->len, i)) TH_LOG("move %u", i);
+		ASSERT_TRUE(check_fill(m->p.buf[0], m->len, i)) TH_LOG("move %u", i);
 	}
 	/* No further than it goes, wherever it is. */
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_READ, m->len, 1));
@@ -216,12 +216,12 @@ TEST_F(moving, every_operation_finds_it)
 
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
 		ASSERT_EQ(0, local(m, IBV_WR_RDMA_WRITE, 0, len));
-		ASSERT_TRUE(same_fill(m->p.buf[1], len, i));
+		ASSERT_TRUE(check_fill(m->p.buf[1], len, i));
 
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
 		memset(m->p.buf[1], 0, len);
 		ASSERT_EQ(0, message(m, false, 0, len));
-		ASSERT_TRUE(same_fill(m->p.buf[1], len, i));
+		ASSERT_TRUE(check_fill(m->p.buf[1], len, i));
 
 		fill(m->p.buf[1], len, i + 100);
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
@@ -266,7 +266,7 @@ TEST_F(moving, moves_while_nobody_looks)
 	EXPECT_EQ(20, stat.moves);
 	memset(m->p.buf[0], 0, m->len);
 	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len));
-	EXPECT_TRUE(same_fill(m->p.buf[0], m->len, 5));
+	EXPECT_TRUE(check_fill(m->p.buf[0], m->len, 5));
 	/* And once for all that follows. */
 	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, 0, m->len));
 	ASSERT_EQ(0, mover_stat(m->fd, &stat));
@@ -295,7 +295,7 @@ TEST_F(moving, memory_that_cannot_be_had_is_an_error)
 		ASSERT_EQ(0, mover_move(m->fd, 0, 0));
 		memset(m->p.buf[0], 0, m->len);
 		EXPECT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len));
-		EXPECT_TRUE(same_fill(m->p.buf[0], m->len, 6));
+		EXPECT_TRUE(check_fill(m->p.buf[0], m->len, 6));
 	}
 	/* Gone for good. */
 	ASSERT_EQ(0, mover_move(m->fd, 0, ENOMEM));
@@ -383,7 +383,7 @@ TEST_F(moving, rereg_changes_what_it_says)
 	ASSERT_EQ(0, mover_move(m->fd, 0, 0));
 	memset(m->p.buf[0], 0, m->len);
 	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len));
-	EXPECT_TRUE(same_fill(m->p.buf[0], m->len, 8));
+	EXPECT_TRUE(check_fill(m->p.buf[0], m->len, 8));
 	EXPECT_EQ(ret ? 0 : IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_WRITE, 0, 1));
 	ret = rereg(m->mr, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS, mem,
 		    ALL_ACCESS);
@@ -393,7 +393,7 @@ TEST_F(moving, rereg_changes_what_it_says)
 		fill(m->p.buf[0], UV_PAGE, 9);
 		EXPECT_EQ(0, rdma_access(&m->p, IBV_WR_RDMA_WRITE, m->mr->rkey, (uintptr_t)mem,
 					 UV_PAGE));
-		EXPECT_TRUE(same_fill(mem, UV_PAGE, 9));
+		EXPECT_TRUE(check_fill(mem, UV_PAGE, 9));
 	}
 	EXPECT_EQ(0, ibv_dereg_mr(m->mr));
 	munmap(mem, UV_PAGE);
@@ -530,7 +530,7 @@ TEST_F(buffer, long_region)
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
 		for (k = 0; k < ARRAY_SIZE(at); k++) {
 			ASSERT_EQ(0, remote(m, IBV_WR_RDMA_READ, at[k], part));
-			EXPECT_TRUE(same_fill(m->p.buf[0], part, 10 * i + k));
+			EXPECT_TRUE(check_fill(m->p.buf[0], part, 10 * i + k));
 		}
 	}
 }
@@ -625,7 +625,7 @@ static int there_and_back(struct moving *m, size_t off, uint32_t len, unsigned i
 	ret = ours ? local(m, IBV_WR_RDMA_WRITE, off, len) : remote(m, IBV_WR_RDMA_READ, off, len);
 	if (ret)
 		return ret;
-	return same_fill(m->p.buf[ours], len, seed) ? 0 : -1001;
+	return check_fill(m->p.buf[ours], len, seed) ? 0 : -1001;
 }
 
 FIXTURE(race) {
@@ -799,7 +799,7 @@ TEST(device_goes_while_it_moves)
 	ASSERT_EQ(0, ret);
 	if (!device_has(_metadata, rdma_has_odp))
 		SKIP(return, NO_ODP);
-	device_goes(_metadata, write_in_every_round);
+	remove_device_during(_metadata, write_in_every_round);
 	for (k = 0; k < 200 && mover_buffers(); k++)
 		usleep(10000);
 	EXPECT_EQ(0, mover_buffers());

@@ -620,7 +620,7 @@ static int act_map_dm_op(struct env *e)
 	uint64_t offset;
 	uint16_t idx;
 
-	return uv_dm_op(e->uv.fd, e->dm.handle, 0, &offset, &idx);
+	return uv_map_dm_op(e->uv.fd, e->dm.handle, 0, &offset, &idx);
 }
 
 static int prep_dm_with_op(struct env *e)

@@ -35,7 +35,7 @@ static int write_at(struct pair *p, uint32_t rkey, uint8_t *at, size_t len, unsi
 
 	fill(p->buf[0], len, seed);
 	status = rdma_access(p, IBV_WR_RDMA_WRITE, rkey, (uintptr_t)at, len);
-	return status ?: same_fill(at, len, seed) ? 0 : -1;
+	return status ?: check_fill(at, len, seed) ? 0 : -1;
 }
 
 /*
@@ -250,7 +250,7 @@ TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 
 	if (!takes_list(len / UV_PAGE))
 		SKIP(return, NO_LONG_LIST);
-	want_huge_pages(piece / (2 * MIB));
+	reserve_huge_pages(piece / (2 * MIB));
 	fd = memfd_create("fastreg", MFD_HUGETLB);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, ftruncate(fd, piece));
@@ -273,7 +273,7 @@ TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 		fill(self->p.buf[0], 64, i);
 		ASSERT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey,
 					 iova + i * piece + at, 64)) TH_LOG("piece %zu", i);
-		EXPECT_TRUE(same_fill(file + at, 64, i)) TH_LOG("piece %zu", i);
+		EXPECT_TRUE(check_fill(file + at, 64, i)) TH_LOG("piece %zu", i);
 	}
 	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, iova + len - 64, 64));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
@@ -282,7 +282,7 @@ TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 	munmap(file, piece);
 	munmap(mem, len);
 	close(fd);
-	want_huge_pages(0);
+	reserve_huge_pages(0);
 }
 
 /* As long as can be is good, and one page more is refused whole. */
@@ -699,7 +699,7 @@ FIXTURE_TEARDOWN(bound)
 {
 	/* Whatever happened, for the tests to come. */
 	binding_do(&self->b, "bind");
-	EXPECT_TRUE(binding_is_there());
+	EXPECT_TRUE(binding_wait_device());
 }
 
 /* Take the device away while threads register, and bring it back. */

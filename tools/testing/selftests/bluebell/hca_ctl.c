@@ -18,9 +18,9 @@
 
 #define PORT "/dev/virtio-ports/bluebell.hca"
 #define ANSWER_TIMEOUT_MS 10000
-/* How long device memory waits for its next user before the driver gives it back, and more. */
+/* Longer than Bluebell keeps freed device memory before it gives the memory back to firmware, */
 #define SPARE_MS 250
-/* And if firmware has refused it once. */
+/* and longer than that plus one retry, if firmware has refused to take it. */
 #define REFUSED_SPARE_MS 2500
 
 const char *driver_name(void)
@@ -36,7 +36,7 @@ bool driver_is(const char *name)
 }
 
 /**
- * hca_ctl_present - tell whether this is a guest with an emulated HCA
+ * hca_ctl_present - tell whether this machine is a guest with an emulated HCA
  */
 bool hca_ctl_present(void)
 {
@@ -56,7 +56,7 @@ static int open_port(void)
 	return -1;
 }
 
-/* The answer to a request whose asker was killed may still lie in the port. */
+/* Discard the answer to a process that was killed before it could read it. */
 static void drain(int fd)
 {
 	char buf[4096];
@@ -121,8 +121,8 @@ static struct json_object *vrequest(const char *fmt, va_list ap)
  * hca_request - ask the HCA
  * @fmt: printf format of the request, without the newline
  *
- * Return: the answer, to be released with json_object_put(), or NULL when there is no channel or it
- * does not answer.
+ * Return: the answer, to be released with json_object_put(), or NULL when there is no channel or the
+ * HCA does not answer.
  */
 struct json_object *hca_request(const char *fmt, ...)
 {
@@ -143,7 +143,7 @@ static bool answer_ok(struct json_object *answer)
 }
 
 /**
- * hca_do - make a request of which only the success matters
+ * hca_do - make a request whose answer matters only in that it is a success
  * @fmt: printf format of the request, without the newline
  *
  * Return: 0, or -EIO with the HCA's answer on stderr.
@@ -189,7 +189,10 @@ static int total_of(struct json_object *objects, const char *kind)
 	return json_object_get_int(total);
 }
 
-/* Bluebell gives device memory back a moment after it was freed. */
+/*
+ * Bluebell gives device memory back a moment after it was freed: repeat the census until no more than
+ * @most allocations are left.
+ */
 static struct json_object *census_with_memory(int most, int timeout_ms)
 {
 	struct json_object *now = census();
@@ -203,10 +206,10 @@ static struct json_object *census_with_memory(int most, int timeout_ms)
 }
 
 /**
- * hca_census_reset - remember what lives in the HCA now
+ * hca_census_reset - remember which objects exist in the HCA now
  *
- * On this side, because the HCA's own baseline belongs to the run as a whole. Where there is device
- * memory, waits until all of it is somebody's.
+ * The numbers are kept in this process, because the HCA's own baseline belongs to the run as a whole.
+ * Waits a moment for freed device memory to be given back.
  *
  * Return: 0 or -EIO.
  */
@@ -217,7 +220,7 @@ int hca_census_reset(void)
 	return baseline ? 0 : -EIO;
 }
 
-/* Both drivers keep free mkeys for the next registration. Those in use are counted exactly. */
+/* Both drivers keep free mkeys for later registrations, so only mkeys in use are compared. */
 static bool kind_counts(const char *kind)
 {
 	return strcmp(kind, "mkey_free");
@@ -231,9 +234,9 @@ static size_t print_delta(char *text, size_t size, size_t len, const char *kind,
 }
 
 /**
- * hca_census_delta - what lives in the HCA that did not at hca_census_reset()
+ * hca_census_delta - compare the objects in the HCA with those at hca_census_reset()
  *
- * Return: "" when the census is what it was, else like "qp+2 cq-1"; good until the next call.
+ * Return: "" when there is no difference, else a text like "qp+2 cq-1", valid until the next call.
  */
 const char *hca_census_delta(void)
 {
@@ -263,7 +266,7 @@ const char *hca_census_delta(void)
 }
 
 /**
- * hca_census_count - how many objects of a kind live in the HCA
+ * hca_census_count - how many objects of a kind exist in the HCA
  * @kind: as the census names it: "qp", "cq", "uar"
  *
  * Return: the number, or -1 when the HCA does not answer.
@@ -283,7 +286,7 @@ int hca_commands_reset(void)
 }
 
 /**
- * hca_commands - how many firmware commands there were since hca_commands_reset()
+ * hca_commands - how many firmware commands were executed since hca_commands_reset()
  * @name: of one opcode ("CREATE_QP"), or NULL for all
  *
  * Return: the number, or -1 when the HCA does not answer.
@@ -323,9 +326,10 @@ static bool find_number(struct json_object *obj, const char *name, long *value)
 
 /**
  * hca_counter - one of the HCA's counters
- * @name: the counter's name, in whatever group it is; a reason to drop a doorbell ("wrong_uar")
+ * @name: the counter's name, in whatever group it is, for example the reason of a dropped doorbell
+ *	("wrong_uar")
  *
- * Return: its value; 0 when the HCA has not counted it yet, -1 when it does not answer.
+ * Return: its value; 0 when the HCA has no such counter yet, -1 when it does not answer.
  */
 long hca_counter(const char *name)
 {
@@ -358,12 +362,12 @@ long hca_cap(const char *page, const char *field)
 }
 
 /**
- * hca_room - how many objects of a kind the HCA makes yet
+ * hca_objects_left - how many more objects of a kind the HCA can create
  * @kind: as the census names it: "qp", "cq", "uar"
  *
  * Return: the number, LONG_MAX when there is no HCA to ask or it does not answer.
  */
-long hca_room(const char *kind)
+long hca_objects_left(const char *kind)
 {
 	struct json_object *answer = hca_request("limit %s", kind);
 	long count = hca_census_count(kind), room = LONG_MAX;
@@ -377,7 +381,7 @@ long hca_room(const char *kind)
 }
 
 /**
- * hca_inject_cmd - let the HCA refuse one firmware command to come
+ * hca_inject_cmd - let the HCA refuse one future firmware command
  * @nth: 1 is the next one
  * @status: the firmware status to refuse it with, like "LIM_ERR"
  *
@@ -389,9 +393,9 @@ int hca_inject_cmd(unsigned int nth, const char *status)
 }
 
 /**
- * hca_inject_clear - forget all injections
+ * hca_inject_clear - end all injections
  *
- * Return: how many of them hit since the last clear, or -EIO.
+ * Return: how many took effect since the last clear, or -EIO.
  */
 int hca_inject_clear(void)
 {

@@ -24,7 +24,7 @@ long hca_commands(const char *name);
 
 long hca_counter(const char *name);
 long hca_cap(const char *page, const char *field);
-long hca_room(const char *kind);
+long hca_objects_left(const char *kind);
 
 int hca_inject_cmd(unsigned int nth, const char *status);
 int hca_inject_clear(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * dma-bufs that move when they are told to.
+ * dma-bufs whose memory moves on request.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 #include "mover.h"
 
 #define DEVICE "/dev/dmabuf_mover"
-/* Where scripts/vm puts the tests' own modules. */
+/* Where scripts/vm puts the modules that belong to the tests. */
 #define MODULE "/run/bluebell/modules/test/dmabuf_mover.ko"
 
 /**
- * mover_load - load the exporter, unless it is there
+ * mover_load - load the exporter's module, unless it is loaded
  *
  * Return: 0 or a negative errno.
  */
@@ -64,7 +64,7 @@ int mover_create(size_t size)
  * mover_move - move a dma-buf's memory
  * @fd: the dma-buf
  * @flags: DMABUF_MOVER_*
- * @map_errno: why nobody may map it from now on, or 0
+ * @map_errno: errno with which to refuse all mappings from now on, or 0 to allow them
  *
  * Return: 0 or a negative errno.
  */
@@ -101,9 +101,9 @@ int mover_stat(int fd, struct dmabuf_mover_stat *stat)
 }
 
 /**
- * mover_buffers - count the dma-bufs that somebody still has
+ * mover_buffers - count the dma-bufs that still exist
  *
- * Return: how many, or a negative errno.
+ * Return: their number, or a negative errno.
  */
 int mover_buffers(void)
 {

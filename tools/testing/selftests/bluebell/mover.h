@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * dma-bufs that move when they are told to: the exporter is tools/testing/modules/dmabuf_mover.
+ * dma-bufs whose memory moves on request: the exporter is tools/testing/modules/dmabuf_mover.
  */
 #ifndef BLUEBELL_MOVER_H
 #define BLUEBELL_MOVER_H
@@ -10,7 +10,7 @@
 
 #include "dmabuf_mover.h"
 
-#define NO_MOVER "there is no module dmabuf_mover for this kernel"
+#define NO_MOVER "the module dmabuf_mover was not built for this kernel"
 
 int mover_load(void);
 int mover_create(size_t size);

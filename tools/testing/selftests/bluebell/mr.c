@@ -113,11 +113,11 @@ TEST_F(region, is_reached_from_end_to_end_and_no_further)
 		n = variant->len - at < 5000 ? variant->len - at : 5000;
 		fill(self->p.buf[0], n, at);
 		ASSERT_EQ(0, write_through(&self->p, mr->rkey, iova + at, n)) TH_LOG("at %zu", at);
-		EXPECT_TRUE(same_fill(start + at, n, at)) TH_LOG("at %zu", at);
+		EXPECT_TRUE(check_fill(start + at, n, at)) TH_LOG("at %zu", at);
 	}
 	fill(self->p.buf[0], 1, 99);
 	ASSERT_EQ(0, write_through(&self->p, mr->rkey, iova + variant->len - 1, 1));
-	EXPECT_TRUE(same_fill(start + variant->len - 1, 1, 99));
+	EXPECT_TRUE(check_fill(start + variant->len - 1, 1, 99));
 
 	/* One byte too early, one too late, and across the end. */
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_through(&self->p, mr->rkey, iova - 1, 1));
@@ -231,7 +231,7 @@ TEST_F(access, is_what_was_asked_for)
 	/* Local read access is there without being asked for. */
 	fill(mem, 64, 7);
 	EXPECT_EQ(0, send_from(&self->p, mr, mem));
-	EXPECT_TRUE(same_fill(self->p.buf[1], 64, 7));
+	EXPECT_TRUE(check_fill(self->p.buf[1], 64, 7));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
@@ -247,16 +247,16 @@ TEST_F(access, zero_based)
 	fill(mem + UV_PAGE, 64, 3);
 	if (variant->flags & IBV_ACCESS_REMOTE_READ) {
 		EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, (void *)UV_PAGE, mr->rkey));
-		EXPECT_TRUE(same_fill(self->p.buf[0], 8, 3));
+		EXPECT_TRUE(check_fill(self->p.buf[0], 8, 3));
 	}
 	EXPECT_EQ(0, send_from(&self->p, mr, (void *)UV_PAGE));
-	EXPECT_TRUE(same_fill(self->p.buf[1], 64, 3));
+	EXPECT_TRUE(check_fill(self->p.buf[1], 64, 3));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	mr = ibv_reg_mr(self->r.pd, mem, 2 * UV_PAGE, variant->flags | IBV_ACCESS_ZERO_BASED);
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 	/* libibverbs names an hca_va with the flag, the address, and that is what counts. */
 	EXPECT_EQ(0, send_from(&self->p, mr, mem + UV_PAGE));
-	EXPECT_TRUE(same_fill(self->p.buf[1], 64, 3));
+	EXPECT_TRUE(check_fill(self->p.buf[1], 64, 3));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
@@ -592,7 +592,7 @@ TEST_F(rereg, translation_only)
 	fill(self->p.buf[0], 8, 3);
 	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, to + 50 * UV_PAGE - 8,
 				  self->mr->rkey));
-	EXPECT_TRUE(same_fill(to + 50 * UV_PAGE - 8, 8, 3));
+	EXPECT_TRUE(check_fill(to + 50 * UV_PAGE - 8, 8, 3));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
 		  use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
 }
@@ -686,7 +686,7 @@ TEST_F(rereg, memory_becomes_writable)
 	ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
 	fill(self->p.buf[0], 8, 4);
 	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
-	EXPECT_TRUE(same_fill(mem, 8, 4));
+	EXPECT_TRUE(check_fill(mem, 8, 4));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 

@@ -166,10 +166,10 @@ TEST_F(mw, bound_it_reaches_its_span_and_no_more)
 	fill(start, SPAN, 5);
 	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, start, SPAN, RW));
 	EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, start, SPAN));
-	EXPECT_TRUE(same_fill(self->p.buf[0], SPAN, 5));
+	EXPECT_TRUE(check_fill(self->p.buf[0], SPAN, 5));
 	fill(self->p.buf[0], 8, 6);
 	EXPECT_EQ(0, write_at(&self->p, self->mw->rkey, start + SPAN - 8, 8));
-	EXPECT_TRUE(same_fill(start + SPAN - 8, 8, 6));
+	EXPECT_TRUE(check_fill(start + SPAN - 8, 8, 6));
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, start - 1, 1));
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, start + SPAN, 1));
 	EXPECT_EQ(DENIED, write_at(&self->p, self->mw->rkey, start + SPAN - 4, 8));

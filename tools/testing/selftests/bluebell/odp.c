@@ -300,8 +300,8 @@ TEST_F(fault, is_resolved_and_nothing_notices)
 		if (variant->op == ATOMIC && !variant->local) {
 			EXPECT_EQ(5, *(uint64_t *)(o->mem + off));
 		} else {
-			EXPECT_TRUE(same_fill(writes ? o->mem + off : pinned, len,
-					      writes ? i + 50 : i));
+			EXPECT_TRUE(check_fill(writes ? o->mem + off : pinned, len,
+					       writes ? i + 50 : i));
 		}
 	}
 	EXPECT_EQ(failed, hca_counter("page_faults_failed"));
@@ -354,7 +354,7 @@ TEST_F(lost, memory_that_is_unmapped_is_an_error)
 	ASSERT_EQ(o->mem, map_at(o->mem));
 	fill(o->p.buf[0], 64, 3);
 	ASSERT_EQ(0, run_remote(o, WRITE, 0, 64));
-	EXPECT_TRUE(same_fill(o->mem, 64, 3));
+	EXPECT_TRUE(check_fill(o->mem, 64, 3));
 }
 
 TEST_F(lost, part_that_is_unmapped_leaves_the_rest)
@@ -429,7 +429,7 @@ TEST_F(lost, child_keeps_its_own_pages)
 	}
 	fill(o->p.buf[0], LEN, 9);
 	EXPECT_EQ(0, run_remote(o, WRITE, 0, LEN));
-	EXPECT_TRUE(same_fill(o->mem, LEN, 9));
+	EXPECT_TRUE(check_fill(o->mem, LEN, 9));
 	EXPECT_EQ(1, write(go[1], &c, 1));
 	waitpid(pid, &status, 0);
 	EXPECT_EQ(0, status);
@@ -450,7 +450,7 @@ TEST_F(lost, hole_in_a_file_is_zero)
 	ASSERT_EQ(0, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4 * UV_PAGE,
 			       UV_PAGE));
 	ASSERT_EQ(0, run_remote(o, READ, 0, LEN));
-	EXPECT_TRUE(same_fill(o->p.buf[0], 4 * UV_PAGE, 4));
+	EXPECT_TRUE(check_fill(o->p.buf[0], 4 * UV_PAGE, 4));
 	EXPECT_EQ(0, o->p.buf[0][4 * UV_PAGE]);
 	EXPECT_EQ(o->mem[5 * UV_PAGE], o->p.buf[0][5 * UV_PAGE]);
 	/* Beyond the end of the file there is nothing. */
@@ -594,7 +594,7 @@ TEST_F(shared, fault_of_a_receive_is_resolved)
 			memcpy(whole + UV_PAGE, o->p.buf[0] + n * UV_PAGE, 1000);
 			memcpy(whole + UV_PAGE + 1000, o->mem + (4 * n + 2) * UV_PAGE + 32,
 			       2 * UV_PAGE - 1000);
-			EXPECT_TRUE(same_fill(whole, sizeof(whole), round + from));
+			EXPECT_TRUE(check_fill(whole, sizeof(whole), round + from));
 			ASSERT_EQ(0, reap_ok(self->p[i % 2].cq[0], &wc));
 		}
 		if (hca_ctl_present())
@@ -622,14 +622,14 @@ TEST_F(shared, memory_that_is_gone_is_an_error)
 	ASSERT_EQ(0, send_to_srq(&self->p[1], 64));
 	ASSERT_EQ(0, reap_ok(self->cq[1], &wc));
 	EXPECT_EQ(2, wc.wr_id);
-	EXPECT_TRUE(same_fill(o->mem, 64, 2));
+	EXPECT_TRUE(check_fill(o->mem, 64, 2));
 
 	ASSERT_EQ(0, connect_to_shared(&self->p[0], self->srq));
 	ASSERT_EQ(0, post_srq_recv(self->srq, o->mr, o->mem + UV_PAGE, UV_PAGE, 3));
 	fill(self->p[0].buf[0], 64, 3);
 	ASSERT_EQ(0, send_to_srq(&self->p[0], 64));
 	ASSERT_EQ(0, reap_ok(self->cq[0], &wc));
-	EXPECT_TRUE(same_fill(o->mem + UV_PAGE, 64, 3));
+	EXPECT_TRUE(check_fill(o->mem + UV_PAGE, 64, 3));
 }
 
 /* --- Races ------------------------------------------------------------------------------------- */
@@ -863,7 +863,7 @@ TEST_F_TIMEOUT(race, traffic_goes_on, 300)
 	ASSERT_EQ(o->mem, map_at(o->mem));
 	fill(o->p.buf[0], LEN, 1);
 	ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
-	EXPECT_TRUE(same_fill(o->mem, LEN, 1));
+	EXPECT_TRUE(check_fill(o->mem, LEN, 1));
 }
 
 /* Asks for all pages, again and again, as the faults of several queues do. */
@@ -933,7 +933,7 @@ TEST_F_TIMEOUT(crowd, races_for_pages_that_go, 300)
 	ASSERT_EQ(o->mem, map_at(o->mem));
 	fill(o->p.buf[0], LEN, 1);
 	ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
-	EXPECT_TRUE(same_fill(o->mem, LEN, 1));
+	EXPECT_TRUE(check_fill(o->mem, LEN, 1));
 }
 
 /* --- Advice ------------------------------------------------------------------------------------ */
@@ -978,7 +978,7 @@ TEST_F(advice, pages_that_were_asked_for_do_not_fault)
 	faults = hca_counter("page_faults");
 	fill(o->p.buf[0], LEN, 6);
 	ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
-	EXPECT_TRUE(same_fill(o->mem, LEN, 6));
+	EXPECT_TRUE(check_fill(o->mem, LEN, 6));
 	EXPECT_EQ(faults, hca_counter("page_faults"));
 	ASSERT_EQ(0, run_local(o, WRITE, 0, LEN));
 	EXPECT_EQ(faults, hca_counter("page_faults"));
@@ -994,7 +994,7 @@ TEST_F(advice, pages_for_reading_can_be_read)
 			    o->mr->lkey));
 	faults = hca_counter("page_faults");
 	ASSERT_EQ(0, run_remote(o, READ, 0, LEN));
-	EXPECT_TRUE(same_fill(o->p.buf[0], LEN, 7));
+	EXPECT_TRUE(check_fill(o->p.buf[0], LEN, 7));
 	EXPECT_EQ(faults, hca_counter("page_faults"));
 }
 
@@ -1009,7 +1009,7 @@ TEST_F(advice, no_fault_brings_in_what_is_there)
 			    o->mem, LEN, o->mr->lkey));
 	faults = hca_counter("page_faults");
 	ASSERT_EQ(0, run_remote(o, READ, 0, LEN / 2));
-	EXPECT_TRUE(same_fill(o->p.buf[0], LEN / 2, 8));
+	EXPECT_TRUE(check_fill(o->p.buf[0], LEN / 2, 8));
 	EXPECT_EQ(faults, hca_counter("page_faults"));
 	ASSERT_EQ(0, run_remote(o, READ, LEN / 2, LEN / 2));
 	if (hca_ctl_present())
@@ -1027,7 +1027,7 @@ TEST_F(advice, advice_for_later_is_followed)
 				    o->mr->lkey));
 		fill(o->p.buf[0], LEN, i);
 		ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
-		EXPECT_TRUE(same_fill(o->mem, LEN, i));
+		EXPECT_TRUE(check_fill(o->mem, LEN, i));
 	}
 	/* And some that is still on its way when the region goes. */
 	EXPECT_EQ(0, advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, o->mem, LEN, o->mr->lkey));
@@ -1131,7 +1131,7 @@ TEST_F(region, address_of_its_own)
 	fill(o->p.buf[0], 9000, 2);
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, (void *)(0x7000000ul + 5000),
 			    mr->rkey, 9000));
-	EXPECT_TRUE(same_fill(o->mem + 5000, 9000, 2));
+	EXPECT_TRUE(check_fill(o->mem + 5000, 9000, 2));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
@@ -1151,10 +1151,10 @@ TEST_F(region, can_be_large)
 	fill(o->p.buf[0], 8192, 2);
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, mem + len - 8192, mr->rkey,
 			    8192));
-	EXPECT_TRUE(same_fill(mem + len - 8192, 8192, 2));
+	EXPECT_TRUE(check_fill(mem + len - 8192, 8192, 2));
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, mem + len / 2 - 100, mr->rkey,
 			    200));
-	EXPECT_TRUE(same_fill(mem + len / 2 - 100, 200, 2));
+	EXPECT_TRUE(check_fill(mem + len / 2 - 100, 200, 2));
 	munmap(mem, len);
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
@@ -1169,7 +1169,7 @@ TEST_F(region, huge_pages)
 	uint8_t *mem;
 	int i;
 
-	want_huge_pages(4);
+	reserve_huge_pages(4);
 	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
 		   -1, 0);
 	if (mem == MAP_FAILED)
@@ -1181,7 +1181,7 @@ TEST_F(region, huge_pages)
 		fill(o->p.buf[0], 9000, i);
 		ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, mem + i * HUGE + 5000,
 				    mr->rkey, 9000));
-		EXPECT_TRUE(same_fill(mem + i * HUGE + 5000, 9000, i));
+		EXPECT_TRUE(check_fill(mem + i * HUGE + 5000, 9000, i));
 	}
 	madvise(mem, HUGE, MADV_DONTNEED);
 	ASSERT_EQ(0, run_op(o, READ, o->p.buf[0], o->p.mr->lkey, mem + 5000, mr->rkey, 64));
@@ -1189,7 +1189,7 @@ TEST_F(region, huge_pages)
 	for (i = 1; i < num; i++) {
 		ASSERT_EQ(0, run_op(o, READ, o->p.buf[0], o->p.mr->lkey, mem + i * HUGE + 5000,
 				    mr->rkey, 64));
-		EXPECT_TRUE(same_fill(o->p.buf[0], 64, i));
+		EXPECT_TRUE(check_fill(o->p.buf[0], 64, i));
 	}
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	munmap(mem, len);
@@ -1216,7 +1216,7 @@ TEST_F(region, implicit_covers_what_comes_later)
 	later = map_at(NULL);
 	fill(o->p.buf[0], LEN, 3);
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, later, all->rkey, LEN));
-	EXPECT_TRUE(same_fill(later, LEN, 3));
+	EXPECT_TRUE(check_fill(later, LEN, 3));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
 		  run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, (void *)0x10000, all->rkey, 8));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
@@ -1246,9 +1246,9 @@ TEST_F(region, implicit_has_no_seams)
 		at += seam;
 	fill(o->p.buf[0], 10000, 3);
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, at, all->rkey, 10000));
-	EXPECT_TRUE(same_fill(at, 10000, 3));
+	EXPECT_TRUE(check_fill(at, 10000, 3));
 	ASSERT_EQ(0, run_op(o, SEND, at, all->lkey, o->p.buf[1], o->p.mr->lkey, 10000));
-	EXPECT_TRUE(same_fill(o->p.buf[1], 10000, 3));
+	EXPECT_TRUE(check_fill(o->p.buf[1], 10000, 3));
 	munmap(mem, 2 * seam);
 	EXPECT_EQ(0, ibv_dereg_mr(all));
 }
@@ -1424,7 +1424,7 @@ static void lose_pages_without_umr(struct __test_metadata *_metadata, struct pag
 	/* Whatever comes of it: the file has the pages, and would show it. */
 	fill(o->p.buf[0], LEN, 2);
 	run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN);
-	EXPECT_TRUE(same_fill(file, LEN, 1));
+	EXPECT_TRUE(check_fill(file, LEN, 1));
 	munmap(file, LEN);
 }
 
@@ -1461,7 +1461,7 @@ TEST_F(region, implicit_gets_over_what_it_lost)
 		usleep(20000);
 	}
 	EXPECT_GT(50, i);
-	EXPECT_TRUE(same_fill(o->mem, LEN, 2));
+	EXPECT_TRUE(check_fill(o->mem, LEN, 2));
 	EXPECT_EQ(0, ibv_dereg_mr(all));
 	EXPECT_CENSUS_UNCHANGED();
 }
@@ -1545,7 +1545,7 @@ TEST(device_goes_while_it_faults)
 {
 	if (!device_has(_metadata, has_odp))
 		SKIP(return, NO_ODP);
-	device_goes(_metadata, page_in_for_ever);
+	remove_device_during(_metadata, page_in_for_ever);
 }
 
 /* --- UD ----------------------------------------------------------------------------------------- */
@@ -1578,7 +1578,7 @@ TEST(ud_send_faults)
 	ASSERT_EQ(0, post_send(&p, &wr, NULL, 0));
 	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
 	EXPECT_EQ(0, reap_ok(p.cq[1], &wc));
-	EXPECT_TRUE(same_fill(p.buf[1] + GRH_LEN, 1000, 5));
+	EXPECT_TRUE(check_fill(p.buf[1] + GRH_LEN, 1000, 5));
 	/* Where there is nothing, the send ends. */
 	munmap(mem, LEN);
 	ASSERT_EQ(0, post_send(&p, &wr, NULL, 0));

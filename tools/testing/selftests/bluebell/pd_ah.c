@@ -160,7 +160,7 @@ FIXTURE_TEARDOWN(pd)
 
 TEST_F(pd, each_has_its_own_number)
 {
-	long room = hca_room("pd");
+	long room = hca_objects_left("pd");
 	const int num = room < 64 ? room : 64;
 	uint32_t handle[64], pdn[64];
 	int i, j;

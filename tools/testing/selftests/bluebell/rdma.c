@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libibverbs helpers of the tests: a device, two queue pairs on one port, posting and reaping.
+ * Helpers over libibverbs: open the device, connect two queue pairs on one port, post work requests
+ * and wait for their completions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include "hca_ctl.h"
 #include "rdma.h"
 
-/* Reads and atomics at a time, where the device allows so many. */
+/* Outstanding reads and atomics of a queue pair, if the device allows so many. */
 #define RD_ATOMIC 4
 /* Long enough for an emulated HCA under a debug kernel on a busy machine. */
 #define REAP_TIMEOUT_S 30
@@ -56,7 +57,7 @@ struct ibv_context *rdma_open_device(void)
 	return ibv_open_device(first_device());
 }
 
-/* What the device says of itself; it is asked once, for that does not change. */
+/* The device's attributes, which do not change: they are queried once. */
 static const struct ibv_device_attr *device_attr(struct ibv_context *ctx)
 {
 	static struct ibv_device_attr attr;
@@ -80,10 +81,11 @@ bool rdma_has_odp(struct ibv_context *ctx)
 }
 
 /**
- * rdma_has_qp_type - tell whether the device has a service
+ * rdma_has_qp_type - tell whether the device has queue pairs of a type
  * @type: RC, UC or UD
  *
- * No verb tells of UC. Where there is no emulated HCA to ask, all devices have it.
+ * No verb reports whether a device has UC, so the emulated HCA is asked. Without an emulated HCA, UC is
+ * assumed to be there.
  */
 bool rdma_has_qp_type(enum ibv_qp_type type)
 {
@@ -128,7 +130,7 @@ bool rdma_has_xrc(struct ibv_context *ctx)
 /**
  * rdma_open_xrcd - open an XRC domain
  * @ctx: device
- * @fd: of the file that names it, or -1
+ * @fd: file whose inode identifies the domain, or -1
  * @oflags: O_CREAT, O_EXCL
  *
  * Return: the domain, or NULL with errno set.
@@ -145,11 +147,11 @@ struct ibv_xrcd *rdma_open_xrcd(struct ibv_context *ctx, int fd, int oflags)
 }
 
 /**
- * rdma_create_xrc_srq - make an SRQ of an XRC domain
+ * rdma_create_xrc_srq - create an SRQ in an XRC domain
  * @r: device and PD
  * @xrcd: the domain
- * @cq: where its receives complete
- * @attr: sizes asked for; gets those that it has
+ * @cq: gets the completions of its receives
+ * @attr: sizes asked for; filled in with the actual sizes
  *
  * Return: the SRQ, or NULL with errno set.
  */
@@ -171,7 +173,7 @@ struct ibv_srq *rdma_create_xrc_srq(struct rdma *r, struct ibv_xrcd *xrcd, struc
 	return srq;
 }
 
-/* The number that a requester of XRC names it by; 0 for an SRQ that has none. */
+/* The number by which an XRC requester addresses the SRQ; 0 if the SRQ has none. */
 uint32_t rdma_srq_num(struct ibv_srq *srq)
 {
 	uint32_t num;
@@ -179,7 +181,7 @@ uint32_t rdma_srq_num(struct ibv_srq *srq)
 	return ibv_get_srq_num(srq, &num) ? 0 : num;
 }
 
-/* Half of a connection: the requester sends, and the target has neither queues nor a PD. */
+/* One end of an XRC connection: a requester has a send queue only, a target neither queues nor a PD. */
 static struct ibv_qp *create_xrc_qp(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -207,10 +209,10 @@ static bool is_xrc(enum ibv_qp_type type)
 }
 
 /**
- * rdma_create_qp - make a queue pair
+ * rdma_create_qp - create a queue pair
  * @r: device and PD
  * @cq: for both directions
- * @cfg: what is special
+ * @cfg: how the QP differs from the default
  *
  * Return: the QP, or NULL with errno set.
  */
@@ -254,7 +256,7 @@ int rdma_qp_init(struct ibv_qp *qp, const struct qp_cfg *cfg)
 	return ibv_modify_qp(qp, &attr, mask);
 }
 
-static uint8_t at_most(int most)
+static uint8_t rd_atomic_limit(int most)
 {
 	return most < RD_ATOMIC ? most : RD_ATOMIC;
 }
@@ -265,8 +267,8 @@ int rdma_qp_rtr(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, 
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = cfg->mtu ?: IBV_MTU_1024,
 		.dest_qp_num = dest_qpn,
-		.rq_psn = 0xfffff0,	/* wraps within a test */
-		.max_dest_rd_atomic = at_most(device_attr(qp->context)->max_qp_rd_atom),
+		.rq_psn = 0xfffff0,	/* so that PSNs wrap within a test */
+		.max_dest_rd_atomic = rd_atomic_limit(device_attr(qp->context)->max_qp_rd_atom),
 		.min_rnr_timer = cfg->rnr_timer ?: 1,
 		.ah_attr = { .dlid = dlid, .port_num = 1 },
 	};
@@ -287,7 +289,7 @@ int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
 		.timeout = cfg->timeout ?: 14,
 		.retry_cnt = cfg->no_retry ? 0 : cfg->retry ?: 7,
 		.rnr_retry = cfg->no_rnr_retry ? 0 : cfg->rnr_retry ?: 7,
-		.max_rd_atomic = at_most(device_attr(qp->context)->max_qp_init_rd_atom),
+		.max_rd_atomic = rd_atomic_limit(device_attr(qp->context)->max_qp_init_rd_atom),
 	};
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
@@ -301,9 +303,9 @@ int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
 /**
  * rdma_connect - take a queue pair from RESET to RTS
  * @qp: the QP
- * @cfg: what is special
- * @dest_qpn: whom it talks to; not used for UD
- * @dlid: where that is; not used for UD
+ * @cfg: how the QP differs from the default
+ * @dest_qpn: number of the peer's QP; not used for UD
+ * @dlid: LID of the peer's port; not used for UD
  *
  * Return: 0 or an errno.
  */
@@ -313,7 +315,7 @@ int rdma_connect(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn,
 	       rdma_qp_rts(qp, cfg);
 }
 
-/* What the HCA says, not what the library remembers. */
+/* The state as the HCA reports it, which may differ from the one the library has cached; -1 on failure. */
 int rdma_qp_state(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
@@ -331,7 +333,7 @@ int rdma_modify_state(struct ibv_qp *qp, enum ibv_qp_state state)
 	return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
 }
 
-static int connect_both(struct pair *p)
+static int pair_connect(struct pair *p)
 {
 	int i, ret;
 
@@ -343,8 +345,8 @@ static int connect_both(struct pair *p)
 	return 0;
 }
 
-/* An SRQ that receives in the target's domain, with nothing posted. */
-static int new_target_srq(struct pair *p)
+/* Replace the target's SRQ by an empty one in the same domain. */
+static int pair_new_target_srq(struct pair *p)
 {
 	struct ibv_srq_attr attr = {
 		.max_wr = p->cfg.recv_wr ?: 32,
@@ -360,8 +362,8 @@ static int new_target_srq(struct pair *p)
 	return 0;
 }
 
-/* A domain for the target, unless there is one, and an SRQ. */
-static int open_target(struct pair *p)
+/* Give the target a domain, unless the caller has given one, and an SRQ. */
+static int pair_open_target(struct pair *p)
 {
 	if (!p->cfg.xrcd) {
 		p->xrcd = rdma_open_xrcd(p->r->ctx, -1, O_CREAT);
@@ -369,10 +371,10 @@ static int open_target(struct pair *p)
 			return -errno;
 		p->cfg.xrcd = p->xrcd;
 	}
-	return new_target_srq(p);
+	return pair_new_target_srq(p);
 }
 
-static int open_qps(struct pair *p)
+static int pair_open_qps(struct pair *p)
 {
 	struct qp_cfg cfg = p->cfg;
 	int i;
@@ -388,11 +390,11 @@ static int open_qps(struct pair *p)
 }
 
 /**
- * pair_open - two queue pairs that talk to each other
+ * pair_open - create two queue pairs and connect them to each other
  * @p: filled in
  * @r: the device
- * @cfg: what is special about them
- * @size: of each side's buffer in bytes
+ * @cfg: how they differ from the default
+ * @size: bytes of each side's buffer
  *
  * Return: 0 or a negative errno.
  */
@@ -419,9 +421,9 @@ int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t s
 			return -errno;
 	}
 	if (cfg->type == IBV_QPT_XRC_SEND)
-		ret = open_target(p);
+		ret = pair_open_target(p);
 	if (!ret)
-		ret = open_qps(p);
+		ret = pair_open_qps(p);
 	if (ret)
 		return ret;
 	if (cfg->type == IBV_QPT_UD) {
@@ -429,7 +431,7 @@ int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t s
 		if (!p->ah)
 			return -errno;
 	}
-	return connect_both(p);
+	return pair_connect(p);
 }
 
 void pair_close(struct pair *p)
@@ -456,8 +458,8 @@ void pair_close(struct pair *p)
 }
 
 /*
- * Both queue pairs to RESET, their requests and completions thrown away, and connected again. The SRQ of
- * XRC keeps its requests as long as it is there.
+ * Reset both queue pairs, discard their requests and completions, and connect them again. Resetting a
+ * target leaves the requests in its SRQ, so the SRQ is replaced.
  */
 int pair_reconnect(struct pair *p)
 {
@@ -472,12 +474,12 @@ int pair_reconnect(struct pair *p)
 	for (i = 0; i < 2; i++)
 		while (ibv_poll_cq(p->cq[i], 1, &wc) > 0)
 			;
-	ret = p->srq ? new_target_srq(p) : 0;
-	return ret ?: connect_both(p);
+	ret = p->srq ? pair_new_target_srq(p) : 0;
+	return ret ?: pair_connect(p);
 }
 
-/* Ask for @n huge pages; whether they are there is seen when they are mapped. */
-void want_huge_pages(unsigned int n)
+/* Ask the kernel to reserve @n huge pages. If it cannot, mapping them fails later. */
+void reserve_huge_pages(unsigned int n)
 {
 	FILE *f = fopen("/proc/sys/vm/nr_hugepages", "w");
 
@@ -505,7 +507,7 @@ int post_srq_recv(struct ibv_srq *srq, struct ibv_mr *mr, void *addr, uint32_t l
 	return ibv_post_srq_recv(srq, &wr, &bad);
 }
 
-/* Post where a pair's second side receives from. */
+/* Post a receive to the second queue pair, or to its SRQ if it receives from one. */
 int pair_post_recv(struct pair *p, struct ibv_recv_wr *wr)
 {
 	struct ibv_recv_wr *bad;
@@ -514,7 +516,7 @@ int pair_post_recv(struct pair *p, struct ibv_recv_wr *wr)
 }
 
 /**
- * pair_recv - post a receive for a pair's second side
+ * pair_recv - post a receive of one buffer for a pair's second queue pair
  * @p: the pair
  * @addr: in the pair's MR; NULL for no buffer at all
  * @len: in bytes
@@ -533,8 +535,8 @@ int pair_recv(struct pair *p, void *addr, uint32_t len, uint64_t id)
 /**
  * post_send - post on a pair's first queue pair
  * @p: the pair
- * @wr: the request; without an sg_list it gets one entry of @addr and @len, with UD a destination,
- * and with XRC the pair's SRQ unless it names one
+ * @wr: the request. If it has no sg_list, it gets one entry of @addr and @len. A UD request that
+ *	has no destination gets the second queue pair; an XRC request that has no SRQ gets the pair's.
  * @addr: in the pair's MR
  * @len: in bytes
  *
@@ -560,8 +562,8 @@ int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len)
 }
 
 /**
- * reap - wait for one completion
- * @cq: where
+ * reap - wait for one completion and take it from the CQ
+ * @cq: the CQ
  * @wc: the completion
  *
  * Return: its status (0 is success), -ETIMEDOUT, or -EIO when polling fails.
@@ -583,12 +585,13 @@ int reap(struct ibv_cq *cq, struct ibv_wc *wc)
 }
 
 /**
- * post_and_reap - post on a pair's first queue pair, and wait for that to complete
- * @p: pair; connected anew if the request fails
+ * post_and_reap - post on a pair's first queue pair and wait for the completion
+ * @p: pair; reconnected if the request fails
  * @wr: request, for post_send() with the first buffer
  * @len: bytes of the buffer, unless @wr has a list of its own
  *
- * Return: the completion's status, -1 if the request could not be posted, or what reap() says.
+ * Return: the completion's status, -1 if the request could not be posted, or a negative errno of
+ * reap().
  */
 int post_and_reap(struct pair *p, struct ibv_send_wr *wr, uint32_t len)
 {
@@ -614,7 +617,7 @@ int rdma_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64
 	return post_and_reap(p, &wr, len);
 }
 
-/* An atomic operation at @va; the first buffer gets what was there. Returns as post_and_reap(). */
+/* An atomic operation at @va; the first buffer gets the old value. Returns as post_and_reap(). */
 int atomic_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
 		  uint64_t compare_add, uint64_t swap)
 {
@@ -628,6 +631,7 @@ int atomic_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint
 	return post_and_reap(p, &wr, 8);
 }
 
+/* As reap(), with a message if the completion is missing or not a success. */
 int reap_ok(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	int status = reap(cq, wc);
@@ -652,14 +656,14 @@ bool cq_stays_empty(struct ibv_cq *cq, unsigned int ms)
 }
 
 /**
- * async_event - wait for one asynchronous event and acknowledge it
+ * next_async_event - wait for one asynchronous event and acknowledge it
  * @ctx: device
  * @ev: the event
  * @timeout_ms: how long to wait
  *
  * Return: 0 or -ETIMEDOUT.
  */
-int async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout_ms)
+int next_async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout_ms)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
 
@@ -671,24 +675,23 @@ int async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout
 	return 0;
 }
 
-/* Skips what is not about an SRQ; false if nothing of the kind comes within the time. */
-bool srq_event_comes(struct ibv_context *ctx, struct ibv_srq *srq, enum ibv_event_type type,
-		     int ms)
+/**
+ * wait_object_event - wait for an asynchronous event of an object, and skip all others
+ * @ctx: device
+ * @object: the struct ibv_cq, ibv_qp or ibv_srq that the event is about
+ * @type: of the event
+ * @timeout_ms: how long to wait for each event
+ *
+ * Return: false if no event arrives for @timeout_ms.
+ */
+bool wait_object_event(struct ibv_context *ctx, const void *object, enum ibv_event_type type,
+		       int timeout_ms)
 {
 	struct ibv_async_event ev;
 
-	while (!async_event(ctx, &ev, ms))
-		if (ev.event_type == type && ev.element.srq == srq)
-			return true;
-	return false;
-}
-
-bool qp_event_comes(struct ibv_context *ctx, struct ibv_qp *qp, enum ibv_event_type type, int ms)
-{
-	struct ibv_async_event ev;
-
-	while (!async_event(ctx, &ev, ms))
-		if (ev.event_type == type && ev.element.qp == qp)
+	/* The members of the union that are objects are all pointers. */
+	while (!next_async_event(ctx, &ev, timeout_ms))
+		if (ev.event_type == type && (const void *)ev.element.qp == object)
 			return true;
 	return false;
 }
@@ -707,7 +710,7 @@ int get_srq_limit(struct ibv_srq *srq)
 	return ibv_query_srq(srq, &attr) ? -1 : attr.srq_limit;
 }
 
-/* A pattern in which no two neighbouring blocks are alike. */
+/* Fill a buffer with a pattern in which no two neighbouring blocks are the same. */
 void fill(void *buf, size_t len, unsigned int seed)
 {
 	uint8_t *p = buf;
@@ -717,7 +720,8 @@ void fill(void *buf, size_t len, unsigned int seed)
 		p[i] = (i * 7 + (i >> 8) * 13 + seed * 31 + 1) & 0xff;
 }
 
-bool same_fill(const void *buf, size_t len, unsigned int seed)
+/* Check that a buffer still holds the pattern of fill(), with a message about the first wrong byte. */
+bool check_fill(const void *buf, size_t len, unsigned int seed)
 {
 	const uint8_t *p = buf;
 	size_t i;

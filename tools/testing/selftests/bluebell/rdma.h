@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the tests do again and again with libibverbs: open the device, make and connect two queue
- * pairs on one port, post and reap.
+ * Helpers over libibverbs: open the device, connect two queue pairs on one port, post work requests
+ * and wait for their completions.
  */
 #ifndef BLUEBELL_RDMA_H
 #define BLUEBELL_RDMA_H
@@ -24,23 +24,24 @@ struct rdma {
 	struct ibv_port_attr port;
 };
 
-/* How the queue pairs of a test differ from the ordinary. Zero means the ordinary. */
+/* How the queue pairs of a test differ from the default. Zero means the default. */
 struct qp_cfg {
 	enum ibv_qp_type type;
 	uint32_t send_wr, recv_wr, send_sge, recv_sge, inline_data;
 	enum ibv_mtu mtu;
 	uint8_t timeout, retry, rnr_retry, rnr_timer;
-	bool no_rnr_retry;	/* rnr_retry is 0 on purpose */
-	bool no_retry;
-	int access;		/* that the QP allows, default ALL_ACCESS, as far as there is; -1: none */
+	bool no_rnr_retry;	/* rnr_retry is 0, not the default */
+	bool no_retry;		/* retry is 0, not the default */
+	int access;		/* rights of the peer; default: all that the device has; -1: none */
 	bool selective;		/* completions only for signalled requests */
-	struct ibv_srq *srq;	/* receives come from here */
-	struct ibv_xrcd *xrcd;	/* of an XRC target; a pair without one opens its own */
+	struct ibv_srq *srq;	/* where the QP takes its receive requests from */
+	struct ibv_xrcd *xrcd;	/* domain of an XRC target; a pair without one opens its own */
 };
 
 /*
- * Two connected queue pairs, a buffer for each, one MR over both. Of IBV_QPT_XRC_SEND the second is
- * the target, and its receives come from an SRQ of its domain, which completes on the second CQ.
+ * Two connected queue pairs, a buffer for each, and one MR over both buffers. If the type is
+ * IBV_QPT_XRC_SEND, the second queue pair is the target: it receives into an SRQ of its domain, whose
+ * completions go to the second CQ.
  */
 struct pair {
 	struct rdma *r;
@@ -49,7 +50,7 @@ struct pair {
 	struct ibv_qp *qp[2];
 	struct ibv_xrcd *xrcd;
 	struct ibv_srq *srq;
-	uint32_t srqn;		/* that sends name */
+	uint32_t srqn;		/* number of @srq, which sends name */
 	struct ibv_ah *ah;
 	struct ibv_mr *mr;
 	uint8_t *buf[2];
@@ -83,7 +84,7 @@ int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t s
 void pair_close(struct pair *p);
 int pair_reconnect(struct pair *p);
 
-void want_huge_pages(unsigned int n);
+void reserve_huge_pages(unsigned int n);
 int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id);
 int pair_recv(struct pair *p, void *addr, uint32_t len, uint64_t id);
 int pair_post_recv(struct pair *p, struct ibv_recv_wr *wr);
@@ -98,14 +99,13 @@ int atomic_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint
 int reap_ok(struct ibv_cq *cq, struct ibv_wc *wc);
 bool cq_stays_empty(struct ibv_cq *cq, unsigned int ms);
 
-int async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout_ms);
-bool srq_event_comes(struct ibv_context *ctx, struct ibv_srq *srq, enum ibv_event_type type,
-		     int ms);
-bool qp_event_comes(struct ibv_context *ctx, struct ibv_qp *qp, enum ibv_event_type type, int ms);
+int next_async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout_ms);
+bool wait_object_event(struct ibv_context *ctx, const void *object, enum ibv_event_type type,
+		       int timeout_ms);
 int set_srq_limit(struct ibv_srq *srq, uint32_t limit);
 int get_srq_limit(struct ibv_srq *srq);
 
 void fill(void *buf, size_t len, unsigned int seed);
-bool same_fill(const void *buf, size_t len, unsigned int seed);
+bool check_fill(const void *buf, size_t len, unsigned int seed);
 
 #endif

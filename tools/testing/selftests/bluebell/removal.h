@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The device goes while a process works with it.
+ * Remove the device while a process works with it.
  */
 #ifndef BLUEBELL_REMOVAL_H
 #define BLUEBELL_REMOVAL_H
@@ -13,9 +13,9 @@
 #include "test.h"
 
 /**
- * device_has - ask the device that is to go, and leave no context open
+ * device_has - tell whether the device has a feature, and leave no context open
  * @_metadata: of the test
- * @has: what to ask
+ * @has: tells it of an open context
  */
 static inline bool device_has(struct __test_metadata *_metadata,
 			      bool (*has)(struct ibv_context *ctx))
@@ -30,11 +30,11 @@ static inline bool device_has(struct __test_metadata *_metadata,
 }
 
 /**
- * device_goes - take the device away in the middle of a process's work, and bring it back
+ * remove_device_during - unbind the driver while a child process works, then bind it again
  * @_metadata: of the test
- * @work: what a child does until it is killed; told the round, of which there are four
+ * @work: runs in the child until the child is killed; @round counts from 0 to 3
  */
-static inline void device_goes(struct __test_metadata *_metadata, void (*work)(unsigned int round))
+static inline void remove_device_during(struct __test_metadata *_metadata, void (*work)(unsigned int round))
 {
 	struct binding b;
 	unsigned int i;
@@ -46,7 +46,7 @@ static inline void device_goes(struct __test_metadata *_metadata, void (*work)(u
 		EXPECT_EQ(0, hca_census_reset());
 	for (i = 0; i < 4; i++) {
 		EXPECT_EQ(0, binding_do(&b, "bind"));
-		ASSERT_TRUE(binding_is_there());
+		ASSERT_TRUE(binding_wait_device());
 		pid = fork();
 		if (!pid) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -62,7 +62,7 @@ static inline void device_goes(struct __test_metadata *_metadata, void (*work)(u
 		waitpid(pid, NULL, 0);
 	}
 	EXPECT_EQ(0, binding_do(&b, "bind"));
-	EXPECT_TRUE(binding_is_there());
+	EXPECT_TRUE(binding_wait_device());
 }
 
 #endif

@@ -126,7 +126,7 @@ TEST_F_TIMEOUT(victim, leaves_nothing, 300)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	if (!census_before(_metadata, variant->type))
+	if (!census_after_first_use(_metadata, variant->type))
 		SKIP(return, NO_XRC);
 	klog_since(&pos);
 	self->pid = fork();

@@ -177,7 +177,7 @@ TEST_F(srq, size_is_not_modified)
 
 TEST_F(srq, many_at_once)
 {
-	long room = hca_room("srq");
+	long room = hca_objects_left("srq");
 	struct ibv_srq *srq[64];
 	const size_t num = room < ARRAY_SIZE(srq) ? room : ARRAY_SIZE(srq);
 	size_t i, j;
@@ -331,7 +331,7 @@ TEST_F(shared, queue_pairs_take_turns)
 		EXPECT_EQ(IBV_WC_RECV, wc.opcode);
 		EXPECT_EQ(p->qp[1]->qp_num, wc.qp_num);
 		EXPECT_EQ(100 + 10 * i + self->grh, wc.byte_len);
-		EXPECT_TRUE(same_fill(self->mem + slot * SLOT + self->grh, 100 + 10 * i, i));
+		EXPECT_TRUE(check_fill(self->mem + slot * SLOT + self->grh, 100 + 10 * i, i));
 		ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem + slot * SLOT, SLOT,
 					   i + 4));
 	}
@@ -354,8 +354,8 @@ TEST_F(shared, requests_come_back_in_any_order)
 			ASSERT_EQ(0, reap_ok(self->p[i % NUM_PAIRS].cq[1], &wc));
 			ASSERT_GT(6, wc.wr_id);
 			seen |= 1u << wc.wr_id;
-			EXPECT_TRUE(same_fill(self->mem + wc.wr_id * SLOT + self->grh, 64,
-					      i % NUM_PAIRS));
+			EXPECT_TRUE(check_fill(self->mem + wc.wr_id * SLOT + self->grh, 64,
+					       i % NUM_PAIRS));
 			ASSERT_EQ(0, reap_ok(self->p[i % NUM_PAIRS].cq[0], &wc));
 		}
 		EXPECT_EQ(0x3f, seen);
@@ -385,7 +385,7 @@ TEST_F(shared, messages_are_scattered)
 		memcpy(whole, self->mem, 50);
 		memcpy(whole + 50, self->mem + SLOT, 7);
 		memcpy(whole + 57, self->mem + 2 * SLOT, sizeof(whole) - 57);
-		EXPECT_TRUE(same_fill(whole + self->grh, 1000, i));
+		EXPECT_TRUE(check_fill(whole + self->grh, 1000, i));
 		ASSERT_EQ(0, reap_ok(p->cq[0], &wc));
 	}
 }
@@ -404,7 +404,7 @@ TEST_F(shared, keys_are_of_the_domain_of_the_queue)
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, 5));
 	ASSERT_EQ(0, send_msg(&p, 700, 5));
 	ASSERT_EQ(0, reap_ok(p.cq[1], &wc));
-	EXPECT_TRUE(same_fill(self->mem + self->grh, 700, 5));
+	EXPECT_TRUE(check_fill(self->mem + self->grh, 700, 5));
 	pair_close(&p);
 	EXPECT_EQ(0, ibv_dealloc_pd(other.pd));
 }
@@ -449,20 +449,20 @@ TEST_F(shared, limit_is_told_once)
 			ASSERT_EQ(0, reap_ok(self->p[i].cq[1], &wc));
 		}
 		/* Four are left, which is not less than four. */
-		EXPECT_FALSE(srq_event_comes(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED,
-					     100));
+		EXPECT_FALSE(wait_object_event(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED,
+					       100));
 		EXPECT_EQ(4, get_srq_limit(self->srq));
 		ASSERT_EQ(0, send_msg(&self->p[2], 64, i));
 		ASSERT_EQ(0, reap_ok(self->p[2].cq[1], &wc));
-		EXPECT_TRUE(srq_event_comes(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED,
-					    10000));
+		EXPECT_TRUE(wait_object_event(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED,
+					      10000));
 		EXPECT_EQ(0, get_srq_limit(self->srq));
 		for (i = 0; i < 3; i++) {
 			ASSERT_EQ(0, send_msg(&self->p[i], 64, i));
 			ASSERT_EQ(0, reap_ok(self->p[i].cq[1], &wc));
 		}
-		EXPECT_FALSE(srq_event_comes(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED,
-					     100));
+		EXPECT_FALSE(wait_object_event(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED,
+					       100));
 	}
 }
 
@@ -470,7 +470,7 @@ TEST_F(shared, limit_that_is_already_passed_is_told_at_once)
 {
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, 0));
 	ASSERT_EQ(0, set_srq_limit(self->srq, 2));
-	EXPECT_TRUE(srq_event_comes(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
+	EXPECT_TRUE(wait_object_event(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
 	EXPECT_EQ(0, get_srq_limit(self->srq));
 }
 
@@ -487,7 +487,7 @@ TEST_F(shared, limit_that_was_taken_back_is_not_told)
 		ASSERT_EQ(0, send_msg(&self->p[i], 64, i));
 		ASSERT_EQ(0, reap_ok(self->p[i].cq[1], &wc));
 	}
-	EXPECT_FALSE(srq_event_comes(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 100));
+	EXPECT_FALSE(wait_object_event(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 100));
 }
 
 /* --- Errors ----------------------------------------------------------------------------------- */
@@ -497,7 +497,7 @@ TEST_F(shared, failure_of_the_queue_is_told)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_do("inject event SRQ_CATAS_ERROR %u", srq_number(self->srq)));
-	EXPECT_TRUE(srq_event_comes(self->r.ctx, self->srq, IBV_EVENT_SRQ_ERR, 10000));
+	EXPECT_TRUE(wait_object_event(self->r.ctx, self->srq, IBV_EVENT_SRQ_ERR, 10000));
 }
 
 /* Events of numbers that are not there, or were, go nowhere. */
@@ -514,7 +514,7 @@ TEST_F(shared, events_of_others_are_not_told)
 	ASSERT_EQ(0, ibv_destroy_srq(gone));
 	ASSERT_EQ(0, hca_do("inject event SRQ_CATAS_ERROR %u", srqn));
 	ASSERT_EQ(0, hca_do("inject event SRQ_RQ_LIMIT %u", 0xffffff));
-	while (!async_event(self->r.ctx, &ev, 200)) {
+	while (!next_async_event(self->r.ctx, &ev, 200)) {
 		EXPECT_NE(IBV_EVENT_SRQ_ERR, ev.event_type);
 		EXPECT_NE(IBV_EVENT_SRQ_LIMIT_REACHED, ev.event_type);
 	}
@@ -529,8 +529,8 @@ TEST_F(shared, last_request_of_a_queue_pair_is_told)
 	struct pair p;
 
 	ASSERT_EQ(0, rdma_modify_state(self->p[1].qp[1], IBV_QPS_ERR));
-	EXPECT_TRUE(qp_event_comes(self->r.ctx, self->p[1].qp[1], IBV_EVENT_QP_LAST_WQE_REACHED,
-				   10000));
+	EXPECT_TRUE(wait_object_event(self->r.ctx, self->p[1].qp[1], IBV_EVENT_QP_LAST_WQE_REACHED,
+				      10000));
 	/* The others go on. */
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, 3));
 	ASSERT_EQ(0, send_msg(&self->p[0], 64, 3));
@@ -539,7 +539,7 @@ TEST_F(shared, last_request_of_a_queue_pair_is_told)
 
 	ASSERT_EQ(0, pair_open(&p, &self->r, &plain, SLOT));
 	ASSERT_EQ(0, rdma_modify_state(p.qp[1], IBV_QPS_ERR));
-	while (!async_event(self->r.ctx, &ev, 200))
+	while (!next_async_event(self->r.ctx, &ev, 200))
 		EXPECT_NE(IBV_EVENT_QP_LAST_WQE_REACHED, ev.event_type);
 	pair_close(&p);
 }
@@ -615,7 +615,7 @@ TEST_F(empty, receiver_is_not_ready)
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->p.mr, self->p.buf[1], SLOT, 1));
 	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
 	EXPECT_EQ(1, wc.wr_id);
-	EXPECT_TRUE(same_fill(self->p.buf[1], 64, 1));
+	EXPECT_TRUE(check_fill(self->p.buf[1], 64, 1));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 }
 

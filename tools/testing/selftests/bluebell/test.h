@@ -8,7 +8,7 @@
 
 #include "kselftest_harness.h"
 
-/* Software emulation on a busy machine is slow; a hung test is still ended in good time. */
+/* Emulation on a busy machine is slow, so the limit is generous; it still ends a test that hangs. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
 
@@ -16,13 +16,13 @@
 #include "rdma.h"
 #include "uv.h"
 
-/* Why a test is skipped. */
+/* Reasons to skip a test. */
 #define NO_HCA_CTL "no control channel to an emulated HCA"
 #define NO_XRC "the device has no XRC"
 #define NO_ATOMICS "the device has no atomic operations"
 #define NO_UC "the device has no UC"
-/* mlx5_ib gives none where mlx5_core finds that write combining does not work, as in emulation. */
-#define NO_BLUEFLAME "the driver gives no BlueFlame here"
+/* mlx5_ib offers none if mlx5_core finds that write combining does not work, as in emulation. */
+#define NO_BLUEFLAME "the driver does not offer BlueFlame on this machine"
 
 static inline bool has_blueflame(const struct uv *uv)
 {
@@ -30,10 +30,11 @@ static inline bool has_blueflame(const struct uv *uv)
 }
 
 /*
- * Take the census, after the driver has made what it makes at first use and keeps. False where there are
- * no queue pairs of this type.
+ * Reset the census after a pair of queue pairs has been created and destroyed once, because the driver
+ * keeps some objects that it creates at first use. Returns false if the device has no queue pairs of
+ * this type.
  */
-static inline bool census_before(struct __test_metadata *_metadata, enum ibv_qp_type type)
+static inline bool census_after_first_use(struct __test_metadata *_metadata, enum ibv_qp_type type)
 {
 	struct qp_cfg cfg = { .type = type };
 	struct rdma r;
@@ -52,7 +53,7 @@ static inline bool census_before(struct __test_metadata *_metadata, enum ibv_qp_
 	return has;
 }
 
-/* After a test: nothing that firmware commands made is left over. */
+/* At the end of a test: no firmware object is left that did not exist at hca_census_reset(). */
 #define EXPECT_CENSUS_UNCHANGED() EXPECT_STREQ("", hca_census_delta())
 
 #endif

@@ -98,7 +98,7 @@ TEST_F(xfer, send_every_size)
 		EXPECT_EQ(2000 + i, wc.wr_id);
 		EXPECT_EQ(grh(&self->p) + sizes[i], wc.byte_len);
 		EXPECT_EQ(self->p.qp[1]->qp_num, wc.qp_num);
-		EXPECT_TRUE(same_fill(self->p.buf[1] + grh(&self->p), sizes[i], i))
+		EXPECT_TRUE(check_fill(self->p.buf[1] + grh(&self->p), sizes[i], i))
 			TH_LOG("%u bytes", sizes[i]);
 		EXPECT_EQ(0xee, self->p.buf[1][grh(&self->p) + sizes[i]]);
 		if (variant->type == IBV_QPT_UD) {
@@ -121,7 +121,7 @@ TEST_F(xfer, send_with_immediate)
 	EXPECT_EQ(IBV_WC_RECV, wc.opcode);
 	EXPECT_NE(0, wc.wc_flags & IBV_WC_WITH_IMM);
 	EXPECT_EQ(0xdeadbee1, be32toh(wc.imm_data));
-	EXPECT_TRUE(same_fill(self->p.buf[1] + grh(&self->p), 100, 1));
+	EXPECT_TRUE(check_fill(self->p.buf[1] + grh(&self->p), 100, 1));
 }
 
 TEST_F(xfer, inline_data_is_taken_at_once)
@@ -138,7 +138,7 @@ TEST_F(xfer, inline_data_is_taken_at_once)
 		memset(self->p.buf[0], 0, len);
 		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
-		EXPECT_TRUE(same_fill(self->p.buf[1] + grh(&self->p), len, len))
+		EXPECT_TRUE(check_fill(self->p.buf[1] + grh(&self->p), len, len))
 			TH_LOG("%u bytes", len);
 	}
 }
@@ -293,7 +293,7 @@ TEST_F(xfer, write_every_size)
 		EXPECT_EQ(IBV_WC_RDMA_WRITE, wc.opcode);
 		/* UC is done when it is sent. */
 		usleep(variant->type == IBV_QPT_UC ? 20000 : 0);
-		EXPECT_TRUE(same_fill(self->p.buf[1] + 5, sizes[i], i))
+		EXPECT_TRUE(check_fill(self->p.buf[1] + 5, sizes[i], i))
 			TH_LOG("%u bytes", sizes[i]);
 		EXPECT_EQ(0xee, self->p.buf[1][4]);
 		EXPECT_EQ(0xee, self->p.buf[1][5 + sizes[i]]);
@@ -318,7 +318,7 @@ TEST_F(xfer, write_with_immediate_takes_a_receive)
 	EXPECT_EQ(55, wc.wr_id);
 	EXPECT_EQ(3000, wc.byte_len);
 	EXPECT_EQ(77, be32toh(wc.imm_data));
-	EXPECT_TRUE(same_fill(self->p.buf[1], 3000, 4));
+	EXPECT_TRUE(check_fill(self->p.buf[1], 3000, 4));
 }
 
 /* --- RC and XRC ------------------------------------------------------------------------------- */
@@ -365,7 +365,7 @@ TEST_F(rc, read_every_size)
 		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc)) TH_LOG("%u bytes", sizes[i]);
 		EXPECT_EQ(IBV_WC_RDMA_READ, wc.opcode);
 		EXPECT_EQ(sizes[i], wc.byte_len);
-		EXPECT_TRUE(same_fill(self->p.buf[0], sizes[i], i)) TH_LOG("%u bytes", sizes[i]);
+		EXPECT_TRUE(check_fill(self->p.buf[0], sizes[i], i)) TH_LOG("%u bytes", sizes[i]);
 		EXPECT_EQ(0xee, self->p.buf[0][sizes[i]]);
 	}
 }
@@ -456,7 +456,7 @@ TEST_F(rc, fence_orders_a_send_after_a_read)
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
-	EXPECT_TRUE(same_fill(self->p.buf[1] + SIDE / 2, 100000, 8));
+	EXPECT_TRUE(check_fill(self->p.buf[1] + SIDE / 2, 100000, 8));
 }
 
 TEST_F(rc, only_signalled_requests_complete)
@@ -496,7 +496,7 @@ TEST_F(rc, rnr_is_retried_until_there_is_a_receive)
 	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 5000, 1));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
-	EXPECT_TRUE(same_fill(self->p.buf[1], 5000, 2));
+	EXPECT_TRUE(check_fill(self->p.buf[1], 5000, 2));
 }
 
 TEST_F(rc, rnr_retries_run_out)
@@ -817,7 +817,7 @@ TEST(ud_with_a_grh)
 	ASSERT_EQ(0, reap_ok(p.cq[1], &wc));
 	EXPECT_NE(0, wc.wc_flags & IBV_WC_GRH);
 	EXPECT_EQ(GRH_LEN + 200, wc.byte_len);
-	EXPECT_TRUE(same_fill(p.buf[1] + GRH_LEN, 200, 5));
+	EXPECT_TRUE(check_fill(p.buf[1] + GRH_LEN, 200, 5));
 	hdr = (struct ibv_grh *)p.buf[1];
 	EXPECT_EQ(0, memcmp(&hdr->dgid, &attr.grh.dgid, 16));
 	EXPECT_EQ(0, memcmp(&hdr->sgid, &attr.grh.dgid, 16));
@@ -866,7 +866,7 @@ TEST_F(rc, communication_established)
 	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 64, 1));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
-	ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
+	ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
 	EXPECT_EQ(IBV_EVENT_COMM_EST, ev.event_type);
 	EXPECT_EQ(self->p.qp[1], ev.element.qp);
 }
@@ -881,7 +881,7 @@ TEST_F(rc, responder_error_raises_an_event)
 	wr.wr.rdma.rkey = self->p.mr->rkey;
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 8));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, reap(self->p.cq[0], &wc));
-	ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
+	ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
 	EXPECT_EQ(IBV_EVENT_QP_ACCESS_ERR, ev.event_type);
 	EXPECT_EQ(self->p.qp[1], ev.element.qp);
 }
@@ -896,14 +896,14 @@ TEST_F(rc, port_events_follow_the_link)
 	ASSERT_EQ(0, hca_do("inject link down"));
 	/* Newer kernels tell of the speed, too. */
 	do {
-		ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
+		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
 	} while (ev.event_type != IBV_EVENT_PORT_ERR);
 	EXPECT_EQ(1, ev.element.port_num);
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 	EXPECT_NE(IBV_PORT_ACTIVE, port.state);
 	ASSERT_EQ(0, hca_do("inject link up"));
 	do {
-		ASSERT_EQ(0, async_event(self->r.ctx, &ev, 5000));
+		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
 	} while (ev.event_type != IBV_EVENT_PORT_ACTIVE);
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 	EXPECT_EQ(IBV_PORT_ACTIVE, port.state);

@@ -138,7 +138,7 @@ TEST_F(uar_obj, comes_and_goes)
 /* UARs that a test may have, of those that it would like. */
 static unsigned int as_many(unsigned int wish)
 {
-	long room = hca_room("uar");
+	long room = hca_objects_left("uar");
 
 	return room < wish ? room : wish;
 }

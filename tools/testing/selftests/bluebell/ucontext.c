@@ -123,7 +123,7 @@ TEST_F(bfregs, granted)
 	int want = variant->ret;
 
 	/* An HCA with few UARs has them for as long as there are enough. */
-	if (variant->granted / STATIC_BFREGS_PER_UAR > hca_room("uar"))
+	if (variant->granted / STATIC_BFREGS_PER_UAR > hca_objects_left("uar"))
 		want = -ENOMEM;
 	req.total_num_bfregs = variant->total;
 	req.num_low_latency_bfregs = variant->low_lat;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * uverbs without the libraries: every command goes through the ioctl that invokes a write()
- * command, because it takes core and driver data apart and so lets a test choose the length of
- * each.
+ * uverbs without the libraries. Every write() command is sent by the ioctl that invokes write()
+ * commands: it passes core and driver data separately, so a test can choose the length of each.
  */
 #include <endian.h>
 #include <errno.h>
@@ -19,10 +18,10 @@
 #include "uv.h"
 
 #define MAX_ATTRS 9
-/* What a queue names that has no user index, since its completions have no room for one. */
+/* User index of a queue whose completions have no room for one (CQE version 0). */
 #define NO_UIDX 0xffffff
 
-/* Of the context that was opened last. */
+/* The context that was opened last uses user indexes. */
 static bool has_uidx;
 
 /**
@@ -93,7 +92,7 @@ static struct ib_uverbs_attr attr_out(uint16_t id, void *data, size_t len)
 }
 
 /**
- * uv_cmd - one write() command, by way of the ioctl
+ * uv_cmd - one write() command, sent by ioctl
  * @fd: of the character device
  * @cmd: IB_USER_VERBS_CMD_*, or'ed with IB_USER_VERBS_CMD_FLAG_EXTENDED for an extended one
  * @in: the command's own request, @in_len bytes
@@ -164,18 +163,18 @@ int uv_open_req(struct uv *uv, const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 	return ret;
 }
 
-/* A user index that a queue of the context opened last may have. */
+/* A valid user index for a queue of the context that was opened last. */
 uint32_t uv_uidx(void)
 {
 	return has_uidx ? 0xbbb : NO_UIDX;
 }
 
 /**
- * uv_open - open the device with libmlx5's default, 16 registers, 4 of them low-latency
+ * uv_open - open the device with libmlx5's default request: 16 bfregs, 4 of them low-latency
  * @uv: the context
  *
- * But without MLX5_LIB_CAP_DYN_UAR, so that the registers come with the context. A library that
- * makes its UARs itself gets none.
+ * Unlike libmlx5 it does not set MLX5_LIB_CAP_DYN_UAR, because a library that creates its own UARs
+ * is given no bfregs.
  */
 int uv_open(struct uv *uv)
 {
@@ -263,7 +262,7 @@ int uv_dereg_mr(int fd, uint32_t handle)
 }
 
 /**
- * uv_create_cq_raw - CREATE_CQ with a driver request of the test's making
+ * uv_create_cq_raw - CREATE_CQ with a driver request that the test has composed
  * @fd: of the character device
  * @cqe: entries asked for
  * @drv: the driver's request
@@ -286,10 +285,10 @@ int uv_create_cq_raw(int fd, uint32_t cqe, const void *drv, size_t drv_len,
 }
 
 /**
- * uv_create_cq_dbr - a CQ that is as it should be, but for the doorbell record's address
+ * uv_create_cq_dbr - create a CQ with a doorbell record at a given address
  * @fd: of the character device
  * @cqe: entries asked for
- * @dbr: the doorbell record's address
+ * @dbr: the doorbell record's address, or NULL for one in the CQ's own memory
  * @cq: the CQ
  */
 int uv_create_cq_dbr(int fd, uint32_t cqe, void *dbr, struct uv_cq *cq)
@@ -339,7 +338,7 @@ int uv_destroy_cq(int fd, struct uv_cq *cq)
 /**
  * uv_open_xrcd - open an XRC domain
  * @fd: of the character device
- * @file: of the file that names it, or -1
+ * @file: descriptor of the file that identifies it, or -1
  * @oflags: O_CREAT, O_EXCL
  * @handle: the domain
  */
@@ -363,9 +362,9 @@ int uv_close_xrcd(int fd, uint32_t handle)
 		      0);
 }
 
-/* What both commands answer. */
-static void take_srq_resp(struct uv_srq *srq, const struct ib_uverbs_create_srq_resp *resp,
-			  const struct mlx5_ib_create_srq_resp *drv)
+/* Store the response, which CREATE_SRQ and CREATE_XSRQ have in common. */
+static void store_srq_resp(struct uv_srq *srq, const struct ib_uverbs_create_srq_resp *resp,
+			   const struct mlx5_ib_create_srq_resp *drv)
 {
 	srq->max_wr = resp->max_wr;
 	srq->max_sge = resp->max_sge;
@@ -379,7 +378,7 @@ static void take_srq_resp(struct uv_srq *srq, const struct ib_uverbs_create_srq_
  * @pd: handle
  * @drv: the driver's request
  * @drv_len: of @drv in bytes
- * @srq: type, domain, CQ and sizes asked for; gets the sizes that it has, its handle and its number
+ * @srq: type, domain, CQ and sizes asked for; filled in with the actual sizes, handle and number
  */
 int uv_create_xsrq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct uv_srq *srq)
 {
@@ -391,7 +390,7 @@ int uv_create_xsrq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct 
 	struct ib_uverbs_create_srq_resp resp = {};
 	int ret;
 
-	/* The two share a field. */
+	/* Both are members of one union. */
 	if (srq->type == IB_UVERBS_SRQT_TM)
 		req.max_num_tags = 4;
 	else
@@ -399,17 +398,17 @@ int uv_create_xsrq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct 
 	ret = uv_cmd(fd, IB_USER_VERBS_CMD_CREATE_XSRQ, &req, sizeof(req), &resp, sizeof(resp), drv,
 		     drv_len, &drv_resp, sizeof(drv_resp));
 	if (!ret)
-		take_srq_resp(srq, &resp, &drv_resp);
+		store_srq_resp(srq, &resp, &drv_resp);
 	return ret;
 }
 
 /**
- * uv_create_srq - CREATE_SRQ with a driver request of the test's making
+ * uv_create_srq - CREATE_SRQ with a driver request that the test has composed
  * @fd: of the character device
  * @pd: handle
  * @drv: the driver's request
  * @drv_len: of @drv in bytes
- * @srq: sizes asked for; gets those that it has, its handle and its number
+ * @srq: sizes asked for; filled in with the actual sizes, handle and number
  */
 int uv_create_srq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct uv_srq *srq)
 {
@@ -423,7 +422,7 @@ int uv_create_srq(int fd, uint32_t pd, const void *drv, size_t drv_len, struct u
 	ret = uv_cmd(fd, IB_USER_VERBS_CMD_CREATE_SRQ, &req, sizeof(req), &resp, sizeof(resp), drv,
 		     drv_len, &drv_resp, sizeof(drv_resp));
 	if (!ret)
-		take_srq_resp(srq, &resp, &drv_resp);
+		store_srq_resp(srq, &resp, &drv_resp);
 	return ret;
 }
 
@@ -455,7 +454,7 @@ int uv_destroy_srq(int fd, uint32_t handle)
 }
 
 /**
- * uv_qp_req_init - a CREATE_QP request with nothing wrong in it: 16 of either work request, one SGE
+ * uv_qp_req_init - compose a valid CREATE_QP request: 16 send and 16 receive requests of one SGE
  * @req: the request; its memory addresses are filled in by uv_create_qp()
  * @pd: handle
  * @cq: handle
@@ -533,7 +532,7 @@ int uv_destroy_qp_handle(int fd, uint32_t handle)
 		      NULL, 0);
 }
 
-/* Make a queue pair of a request and let go of it: 0, or what the request is refused with. */
+/* Create a queue pair and destroy it; returns 0, or the errno with which the request was refused. */
 int uv_try_qp(int fd, const struct uv_qp_req *req)
 {
 	struct uv_qp qp = {};
@@ -560,8 +559,8 @@ int uv_modify_qp(int fd, const struct ib_uverbs_modify_qp *req)
  * uv_qp_to_rts - take an RC QP from RESET to RTS
  * @fd: of the character device
  * @qp: the QP
- * @dest_qpn: whom it talks to
- * @dlid: where that is
+ * @dest_qpn: number of the peer's QP
+ * @dlid: LID of the peer's port
  */
 int uv_qp_to_rts(int fd, struct uv_qp *qp, uint32_t dest_qpn, uint16_t dlid)
 {
@@ -632,7 +631,7 @@ int uv_free_uar(int fd, uint32_t handle)
 }
 
 /**
- * uv_alloc_dm_type - allocate device memory of some kind
+ * uv_alloc_dm_type - allocate device memory of a given type
  * @fd: command fd
  * @len: bytes
  * @log_align: log2 of the alignment of its address
@@ -674,7 +673,7 @@ int uv_free_dm(int fd, uint32_t handle)
 	return uv_ioctl(fd, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, &attr, 1);
 }
 
-int uv_dm_op(int fd, uint32_t handle, uint8_t op, uint64_t *offset, uint16_t *page_idx)
+int uv_map_dm_op(int fd, uint32_t handle, uint8_t op, uint64_t *offset, uint16_t *page_idx)
 {
 	struct ib_uverbs_attr attrs[] = {
 		{ .attr_id = MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE,
@@ -731,7 +730,7 @@ int uv_reg_dmabuf_mr(int fd, uint32_t pd, uint64_t offset, uint64_t len, uint64_
 	return ret;
 }
 
-/* Have a part of a paged region brought in, for writing, before this returns. */
+/* Map a part of an on-demand-paging region for writing; the pages are mapped when this returns. */
 int uv_advise_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len)
 {
 	struct ib_uverbs_sge sge = { .addr = addr, .length = len, .lkey = lkey };
@@ -749,7 +748,7 @@ int uv_advise_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len
 }
 
 /**
- * uv_pinned_pages - what the kernel counts as pinned in this process
+ * uv_pinned_pages - read how many pages the kernel counts as pinned for this process
  *
  * Return: the number of pages, or -1.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * uverbs without the libraries: commands with whatever driver data a test cares to send, as a
- * program that means harm would.
+ * uverbs without the libraries: commands with arbitrary driver data, as a malicious program could
+ * send them.
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */
@@ -23,21 +23,21 @@
 #define UV_PAGE 4096ul
 
 /*
- * Offsets that libmlx5 maps: the command above the low byte of the index, the rest of it above
- * both.
+ * mmap offsets of libmlx5: bits 7:0 of the index, then the command in bits 15:8, then bits 15:8 of the
+ * index.
  */
 static inline off_t uv_mmap_off(unsigned int cmd, unsigned long idx)
 {
 	return (off_t)((idx & 0xff) | cmd << 8 | (idx >> 8) << 16) * UV_PAGE;
 }
 
-/* One store of eight bytes to a doorbell register, now. */
+/* One store of eight bytes to a doorbell register, ordered against all other accesses. */
 static inline void ring(void *reg, uint64_t val)
 {
 	__atomic_store_n((uint64_t *)reg, val, __ATOMIC_SEQ_CST);
 }
 
-/* A context of its own, made with the raw command. */
+/* A context that was opened with the raw command. */
 struct uv {
 	int fd;
 	struct mlx5_ib_alloc_ucontext_resp resp;
@@ -55,7 +55,7 @@ struct uv_cq {
 	uint32_t handle, cqn, cqe;
 };
 
-/* All of a CREATE_QP, so that a test changes what it wants to be wrong. */
+/* A complete CREATE_QP request, so that a test can make single fields invalid. */
 struct uv_qp_req {
 	struct ib_uverbs_create_qp core;
 	struct mlx5_ib_create_qp drv;
@@ -100,7 +100,7 @@ int uv_destroy_cq(int fd, struct uv_cq *cq);
 int uv_open_xrcd(int fd, int file, uint32_t oflags, uint32_t *handle);
 int uv_close_xrcd(int fd, uint32_t handle);
 
-/* An SRQ: what it is, with domain and CQ if it is of XRC, and its sizes. */
+/* An SRQ: its type, for an XRC SRQ its domain and CQ, and its sizes. */
 struct uv_srq {
 	uint32_t type, xrcd, cq;
 	uint32_t max_wr, max_sge;
@@ -132,7 +132,7 @@ struct uv_uar {
 int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar);
 int uv_free_uar(int fd, uint32_t handle);
 
-/* Device memory, and where in the mmap space it is. */
+/* Device memory, and the index at which it can be mapped. */
 struct uv_dm {
 	uint32_t handle;
 	uint64_t offset;	/* in its first page */
@@ -142,7 +142,7 @@ struct uv_dm {
 int uv_alloc_dm_type(int fd, uint64_t len, uint32_t log_align, uint64_t type, struct uv_dm *dm);
 int uv_alloc_dm(int fd, uint64_t len, uint32_t log_align, struct uv_dm *dm);
 int uv_free_dm(int fd, uint32_t handle);
-int uv_dm_op(int fd, uint32_t handle, uint8_t op, uint64_t *offset, uint16_t *page_idx);
+int uv_map_dm_op(int fd, uint32_t handle, uint8_t op, uint64_t *offset, uint16_t *page_idx);
 int uv_reg_dm_mr(int fd, uint32_t pd, uint32_t dm, uint64_t offset, uint64_t len, uint32_t access,
 		 uint32_t *mr);
 

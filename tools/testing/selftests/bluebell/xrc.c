@@ -64,7 +64,7 @@ static int reset_target(struct ibv_qp *qp)
 /* false if the test is skipped. */
 static bool xrc_setup(struct __test_metadata *_metadata, struct rdma *r)
 {
-	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
+	if (!census_after_first_use(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return false, NO_XRC);
 	ASSERT_EQ(0, rdma_open(r));
 	return true;
@@ -372,7 +372,7 @@ static void dies_with_everything(struct __test_metadata *_metadata, bool killed)
 	struct rdma r;
 
 	ASSERT_NE(NULL, info);
-	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
+	if (!census_after_first_use(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
 	ASSERT_EQ(0, peer_start(&p, hold_everything, info));
 	if (hca_ctl_present())
@@ -428,7 +428,7 @@ TEST_F(domain, is_left_to_those_who_share_it)
 	ASSERT_EQ(0, post_send(&pair, &wr, pair.buf[0], 100));
 	EXPECT_EQ(0, reap_ok(pair.cq[0], &wc));
 	EXPECT_EQ(0, reap_ok(pair.cq[1], &wc));
-	EXPECT_TRUE(same_fill(pair.buf[1], 100, 1));
+	EXPECT_TRUE(check_fill(pair.buf[1], 100, 1));
 	pair_close(&pair);
 	EXPECT_EQ(0, ibv_close_xrcd(cfg.xrcd));
 }
@@ -531,7 +531,7 @@ TEST_F(srq, failure_is_told)
 	ASSERT_NE(NULL, srq);
 	if (hca_ctl_present()) {
 		ASSERT_EQ(0, hca_do("inject event SRQ_CATAS_ERROR %u", rdma_srq_num(srq)));
-		EXPECT_TRUE(srq_event_comes(self->r.ctx, srq, IBV_EVENT_SRQ_ERR, 10000));
+		EXPECT_TRUE(wait_object_event(self->r.ctx, srq, IBV_EVENT_SRQ_ERR, 10000));
 	}
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
@@ -711,14 +711,14 @@ TEST_F(target, events_are_told_to_its_maker)
 	again = open_target(&self->r, self->xrcd, qpn);
 	ASSERT_NE(NULL, again);
 	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", qpn));
-	EXPECT_TRUE(qp_event_comes(self->r.ctx, self->qp, IBV_EVENT_QP_ACCESS_ERR, 5000));
+	EXPECT_TRUE(wait_object_event(self->r.ctx, self->qp, IBV_EVENT_QP_ACCESS_ERR, 5000));
 	EXPECT_EQ(0, ibv_destroy_qp(self->qp));
 	self->qp = NULL;
 	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", qpn));
-	EXPECT_EQ(-ETIMEDOUT, async_event(self->r.ctx, &ev, 200));
+	EXPECT_EQ(-ETIMEDOUT, next_async_event(self->r.ctx, &ev, 200));
 	EXPECT_EQ(0, close_target(again));
 	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", qpn));
-	EXPECT_EQ(-ETIMEDOUT, async_event(self->r.ctx, &ev, 200));
+	EXPECT_EQ(-ETIMEDOUT, next_async_event(self->r.ctx, &ev, 200));
 }
 
 FIXTURE(requester) {
@@ -797,7 +797,7 @@ FIXTURE(raw) {
 
 FIXTURE_SETUP(raw)
 {
-	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
+	if (!census_after_first_use(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
 	ASSERT_EQ(0, uv_open(&self->uv));
 	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
@@ -962,7 +962,7 @@ TEST_F(path, packet_names_the_queue)
 		EXPECT_EQ(100 + n, wc.byte_len);
 		/* Whom it came through. */
 		EXPECT_EQ(self->p.qp[1]->qp_num, wc.qp_num);
-		EXPECT_TRUE(same_fill(self->p.buf[1] + i * SLOT, 100 + n, n));
+		EXPECT_TRUE(check_fill(self->p.buf[1] + i * SLOT, 100 + n, n));
 	}
 	for (i = 0; i < 3; i++)
 		EXPECT_TRUE(cq_stays_empty(cq[i], 10));
@@ -999,7 +999,7 @@ TEST_F(path, empty_queue_waits)
 	ASSERT_EQ(0, reap_ok(cq, &wc));
 	EXPECT_EQ(3, wc.wr_id);
 	EXPECT_EQ(self->p.qp[1]->qp_num, wc.qp_num);
-	EXPECT_TRUE(same_fill(self->p.buf[1] + 2 * SLOT, 64, 10));
+	EXPECT_TRUE(check_fill(self->p.buf[1] + 2 * SLOT, 64, 10));
 	pair_close(&other);
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 	EXPECT_EQ(0, ibv_destroy_cq(cq));
@@ -1029,8 +1029,8 @@ TEST_F(path, queue_serves_many_connections)
 				;
 			ASSERT_GT(8, from);
 			EXPECT_EQ(1000 + from, wc.byte_len);
-			EXPECT_TRUE(same_fill(self->p.buf[1] + wc.wr_id * SLOT, 1000 + from,
-					      n + from));
+			EXPECT_TRUE(check_fill(self->p.buf[1] + wc.wr_id * SLOT, 1000 + from,
+					       n + from));
 		}
 	}
 	for (i = 0; i < 8; i++)
@@ -1048,18 +1048,18 @@ TEST_F(path, limit_is_told_once)
 	ASSERT_EQ(0, set_srq_limit(p->srq, 3));
 	ASSERT_EQ(0, send_to(p, p->srqn, 64, 1));
 	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
-	EXPECT_FALSE(srq_event_comes(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 100));
+	EXPECT_FALSE(wait_object_event(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 100));
 	EXPECT_EQ(3, get_srq_limit(p->srq));
 	ASSERT_EQ(0, send_to(p, p->srqn, 64, 2));
 	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
-	EXPECT_TRUE(srq_event_comes(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
+	EXPECT_TRUE(wait_object_event(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
 	EXPECT_EQ(0, get_srq_limit(p->srq));
 	ASSERT_EQ(0, send_to(p, p->srqn, 64, 3));
 	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
-	EXPECT_FALSE(srq_event_comes(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 100));
+	EXPECT_FALSE(wait_object_event(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 100));
 	/* One is left: that is told at once. */
 	ASSERT_EQ(0, set_srq_limit(p->srq, 2));
-	EXPECT_TRUE(srq_event_comes(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
+	EXPECT_TRUE(wait_object_event(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
 }
 
 /* The other ways to post and to poll. */
@@ -1125,8 +1125,8 @@ TEST_F(path, extended_interfaces_know_it)
 	}
 	EXPECT_EQ(42, *there);
 	EXPECT_EQ(40, *(uint64_t *)(p->buf[0] + SLOT));
-	EXPECT_TRUE(same_fill(p->buf[1] + 2 * SLOT, 50, 1));
-	EXPECT_TRUE(same_fill(p->buf[0] + 2 * SLOT, 50, 1));
+	EXPECT_TRUE(check_fill(p->buf[1] + 2 * SLOT, 50, 1));
+	EXPECT_TRUE(check_fill(p->buf[0] + 2 * SLOT, 50, 1));
 
 	for (i = 0, ret = ENOENT; ret == ENOENT && i < 10000; i++) {
 		ret = ibv_start_poll(cq, &poll);
@@ -1143,7 +1143,7 @@ TEST_F(path, extended_interfaces_know_it)
 	EXPECT_EQ(0x600d, be32toh(ibv_wc_read_imm_data(cq)));
 	EXPECT_EQ(ENOENT, ibv_next_poll(cq));
 	ibv_end_poll(cq);
-	EXPECT_TRUE(same_fill(p->buf[1], 300, 1));
+	EXPECT_TRUE(check_fill(p->buf[1], 300, 1));
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 	EXPECT_EQ(0, ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
 }
@@ -1183,7 +1183,7 @@ static void expect_refused(struct __test_metadata *_metadata, struct pair *p, ui
 	EXPECT_EQ(3, wc.wr_id);
 	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(p->qp[0]));
 	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(p->qp[1]));
-	EXPECT_TRUE(qp_event_comes(p->r->ctx, p->qp[1], IBV_EVENT_QP_REQ_ERR, 5000));
+	EXPECT_TRUE(wait_object_event(p->r->ctx, p->qp[1], IBV_EVENT_QP_REQ_ERR, 5000));
 	EXPECT_TRUE(cq_stays_empty(p->cq[1], 20));
 	/* Connected anew it is as good as ever. */
 	ASSERT_EQ(0, pair_reconnect(p));
@@ -1191,7 +1191,7 @@ static void expect_refused(struct __test_metadata *_metadata, struct pair *p, ui
 	ASSERT_EQ(0, send_to(p, p->srqn, 64, 4));
 	ASSERT_EQ(0, reap_ok(p->cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
-	EXPECT_TRUE(same_fill(p->buf[1], 64, 4));
+	EXPECT_TRUE(check_fill(p->buf[1], 64, 4));
 }
 
 TEST_F(path, queue_of_another_domain_is_out_of_reach)
@@ -1444,13 +1444,13 @@ TEST_F(keys, receive_is_by_the_pd_of_the_queue)
 	ASSERT_EQ(0, send_to(p, rdma_srq_num(self->srq), 700, 1));
 	ASSERT_EQ(0, reap_ok(p->cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
-	EXPECT_TRUE(same_fill(p->buf[1], 700, 1));
+	EXPECT_TRUE(check_fill(p->buf[1], 700, 1));
 	ASSERT_EQ(0, post_srq_recv(self->srq, p->mr, p->buf[1], SLOT, 2));
 	ASSERT_EQ(0, send_to(p, rdma_srq_num(self->srq), 700, 2));
 	EXPECT_EQ(IBV_WC_REM_OP_ERR, reap(p->cq[0], &wc));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(p->cq[1], &wc));
 	EXPECT_EQ(2, wc.wr_id);
-	EXPECT_TRUE(same_fill(p->buf[1], 700, 1));
+	EXPECT_TRUE(check_fill(p->buf[1], 700, 1));
 }
 
 /* --- Three processes -------------------------------------------------------------------------- */
@@ -1509,12 +1509,12 @@ static int own_queue(struct peer *p, struct info *info)
 		if (say_ready_and_wait(p))
 			return 6;
 		if (reap_ok(r.cq, &wc) || wc.wr_id != i || wc.qp_num != info->target ||
-		    wc.byte_len != TOLD_LEN || !same_fill(buf, TOLD_LEN, i))
+		    wc.byte_len != TOLD_LEN || !check_fill(buf, TOLD_LEN, i))
 			return 7;
 	}
 	if (say_ready_and_wait(p))
 		return 8;
-	if (!same_fill(buf, TOLD_LEN, 9))
+	if (!check_fill(buf, TOLD_LEN, 9))
 		return 9;
 	return close_target(qp) ? 10 : 0;
 }
@@ -1531,7 +1531,7 @@ TEST(target_lives_on_with_who_has_opened_it)
 	int i;
 
 	ASSERT_NE(NULL, info);
-	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
+	if (!census_after_first_use(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
 	ASSERT_EQ(0, rdma_open(&r));
 	/* The pair's own target is left alone. */
@@ -1577,7 +1577,7 @@ TEST(target_goes_with_its_maker_if_nobody_else_has_it)
 	struct pair p;
 
 	ASSERT_NE(NULL, info);
-	if (!census_before(_metadata, IBV_QPT_XRC_SEND))
+	if (!census_after_first_use(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
 	ASSERT_EQ(0, rdma_open(&r));
 	xrcd = rdma_open_xrcd(r.ctx, info->fd, O_CREAT);
@@ -1643,7 +1643,7 @@ TEST(device_goes_while_targets_are_shared)
 {
 	if (!device_has(_metadata, rdma_has_xrc))
 		SKIP(return, NO_XRC);
-	device_goes(_metadata, connect_for_ever);
+	remove_device_during(_metadata, connect_for_ever);
 }
 
 /* Everything there is of XRC, and traffic over it, for ever. */
@@ -1674,7 +1674,7 @@ TEST(device_goes_in_the_middle_of_traffic)
 {
 	if (!device_has(_metadata, rdma_has_xrc))
 		SKIP(return, NO_XRC);
-	device_goes(_metadata, work_for_ever);
+	remove_device_during(_metadata, work_for_ever);
 }
 
 TEST_HARNESS_MAIN
