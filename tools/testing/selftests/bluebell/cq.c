@@ -44,7 +44,7 @@ TEST_F(cq, every_size_up_to_the_limit)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(cq, none_and_too_many_are_invalid)
+TEST_F(cq, zero_or_too_many_entries_are_invalid)
 {
 	EXPECT_EQ(NULL, ibv_create_cq(self->r.ctx, 0, NULL, NULL, 0));
 	EXPECT_EQ(EINVAL, errno);
@@ -54,7 +54,7 @@ TEST_F(cq, none_and_too_many_are_invalid)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-TEST_F(cq, every_vector_and_no_other)
+TEST_F(cq, existing_vectors_work_and_others_are_invalid)
 {
 	struct ibv_cq *cq;
 	int i;
@@ -71,7 +71,7 @@ TEST_F(cq, every_vector_and_no_other)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-TEST_F(cq, in_use_is_busy)
+TEST_F(cq, destroy_in_use_is_busy)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct ibv_qp *qp = rdma_create_qp(&self->r, self->r.cq, &cfg);
@@ -105,7 +105,7 @@ FIXTURE_TEARDOWN(format)
 	rdma_close(&self->r);
 }
 
-TEST_F(format, completions_arrive_and_wrap)
+TEST_F(format, completions_arrive_after_wrapping)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = 7, .wc_flags = IBV_WC_STANDARD_FLAGS };
 	struct mlx5dv_cq_init_attr dv = {
@@ -130,12 +130,10 @@ TEST_F(format, completions_arrive_and_wrap)
 	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
 	p.qp[0] = rdma_create_qp(&self->r, obj.cq.in, &cfg);
 	ASSERT_NE(NULL, p.qp[0]);
-	ASSERT_EQ(0, rdma_modify_state(p.qp[1], IBV_QPS_RESET));
-	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, p.qp[1]->qp_num, self->r.port.lid));
-	ASSERT_EQ(0, rdma_connect(p.qp[1], &cfg, p.qp[0]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, pair_reconnect(&p));
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
 	wr.wr.rdma.rkey = p.mr->rkey;
-	/* Thrice around the queue. */
+	/* 24 completions go three times around a queue of 8 entries. */
 	for (i = 0; i < 24; i++) {
 		wr.wr_id = i;
 		wr.sg_list = NULL;
@@ -153,7 +151,7 @@ TEST_F(format, completions_arrive_and_wrap)
 
 #define NO_RESIZE "the device does not resize CQs"
 
-/* No verb tells. */
+/* No verb reports this capability, so the emulated HCA is asked. */
 static bool has_resize(void)
 {
 	return hca_cap("general", "cq_resize");
@@ -192,8 +190,8 @@ FIXTURE_TEARDOWN(resize)
 	rdma_close(&self->r);
 }
 
-/* Completions that lie in the queue when it is resized come out of the new one, in order. */
-TEST_F(resize, keeps_what_is_in_it)
+/* Completions that are in the queue when it is resized are polled from the new queue, in order. */
+TEST_F(resize, pending_completions_survive_in_order)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
 	struct ibv_wc wc;
@@ -224,7 +222,7 @@ TEST_F(resize, keeps_what_is_in_it)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(cq, resize_is_refused_where_there_is_none)
+TEST_F(cq, resize_without_the_capability_is_refused)
 {
 	if (has_resize())
 		SKIP(return, "the device resizes CQs");
@@ -240,11 +238,11 @@ TEST_F(cq, resize_beyond_the_limit_is_invalid)
 	EXPECT_EQ(EINVAL, ibv_resize_cq(self->r.cq, self->attr.max_cqe + 1));
 	EXPECT_EQ(EINVAL, ibv_resize_cq(self->r.cq, 0));
 	EXPECT_EQ(EINVAL, ibv_resize_cq(self->r.cq, -1));
-	/* Still good. */
+	/* The CQ can still be resized. */
 	EXPECT_EQ(0, ibv_resize_cq(self->r.cq, 300));
 }
 
-TEST_F(cq, moderation)
+TEST_F(cq, moderation_is_set_and_cleared)
 {
 	struct ibv_modify_cq_attr attr = {
 		.attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = { .cq_count = 8, .cq_period = 16 },
@@ -282,7 +280,7 @@ FIXTURE_SETUP(raw_cq)
 		ASSERT_EQ(0, hca_census_reset());
 }
 
-/* Whatever was refused took nothing with it. */
+/* Refused requests must leave neither pinned pages nor firmware objects. */
 FIXTURE_TEARDOWN(raw_cq)
 {
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
@@ -305,7 +303,7 @@ static int try_cq(int fd, uint32_t cqe, const void *drv, size_t len)
 	return ret;
 }
 
-TEST_F(raw_cq, good_one_is_good)
+TEST_F(raw_cq, valid_request_succeeds)
 {
 	EXPECT_EQ(0, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
 }
@@ -336,7 +334,7 @@ TEST_F(raw_cq, undefined_flags_are_refused)
 	}
 }
 
-TEST_F(raw_cq, reserved_fields_are_zero)
+TEST_F(raw_cq, nonzero_reserved_fields_are_refused)
 {
 	self->drv.reserved0 = 1;
 	EXPECT_GT(0, try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv)));
@@ -345,7 +343,7 @@ TEST_F(raw_cq, reserved_fields_are_zero)
 	EXPECT_GT(0, try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv)));
 }
 
-TEST_F(raw_cq, request_of_any_length)
+TEST_F(raw_cq, truncated_and_nonzero_longer_requests_are_refused)
 {
 	struct {
 		struct mlx5_ib_create_cq drv;
@@ -360,8 +358,8 @@ TEST_F(raw_cq, request_of_any_length)
 	EXPECT_EQ(-EOPNOTSUPP, try_cq(self->uv.fd, 15, &req, sizeof(req)));
 }
 
-/* The buffer ends before the queue does. */
-TEST_F(raw_cq, buffer_too_small)
+/* The memory of the buffer ends before the queue does. */
+TEST_F(raw_cq, buffer_that_ends_too_early_is_refused)
 {
 	munmap(self->mem.buf + self->mem.len, UV_PAGE);
 	self->drv.db_addr = (uintptr_t)self->mem.buf;
@@ -371,7 +369,7 @@ TEST_F(raw_cq, buffer_too_small)
 	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
 }
 
-TEST_F(raw_cq, buffer_nowhere)
+TEST_F(raw_cq, unmapped_buffer_is_refused)
 {
 	static const uint64_t addr[] = {
 		0, 0x1000, 0x7ffffffff000ull, 0xffff888000000000ull, 0xfffffffffffff000ull, ~0ull,
@@ -387,7 +385,7 @@ TEST_F(raw_cq, buffer_nowhere)
 	}
 }
 
-TEST_F(raw_cq, sizes_that_overflow)
+TEST_F(raw_cq, overflowing_sizes_are_invalid)
 {
 	static const uint32_t cqe[] = { 0x3ffffff, 0x4000000, 0x7fffffff, 0x80000000, 0xffffffff };
 	size_t i;
@@ -423,13 +421,11 @@ FIXTURE_SETUP(channel)
 	self->cq = ibv_create_cq(self->r.ctx, 31, self, self->ch, 0);
 	ASSERT_NE(NULL, self->cq);
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
-	/* The receiver reports to the channel's CQ. */
+	/* The receiver's completions go to the CQ that has the channel. */
 	ASSERT_EQ(0, ibv_destroy_qp(self->p.qp[1]));
 	self->p.qp[1] = rdma_create_qp(&self->r, self->cq, &cfg);
 	ASSERT_NE(NULL, self->p.qp[1]);
-	ASSERT_EQ(0, rdma_modify_state(self->p.qp[0], IBV_QPS_RESET));
-	ASSERT_EQ(0, rdma_connect(self->p.qp[0], &cfg, self->p.qp[1]->qp_num, self->r.port.lid));
-	ASSERT_EQ(0, rdma_connect(self->p.qp[1], &cfg, self->p.qp[0]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, pair_reconnect(&self->p));
 }
 
 FIXTURE_TEARDOWN(channel)
@@ -440,7 +436,7 @@ FIXTURE_TEARDOWN(channel)
 	rdma_close(&self->r);
 }
 
-/* 1 when an event came within the time, 0 when none did. */
+/* Wait for an event of the channel: 1 if one arrives within @ms, else 0. */
 static int channel_event(struct ibv_comp_channel *ch, struct ibv_cq **cq, int ms)
 {
 	struct pollfd pfd = { .fd = ch->fd, .events = POLLIN };
@@ -461,7 +457,7 @@ static int send_one(struct pair *p, unsigned int flags)
 	       reap_ok(p->cq[0], &wc);
 }
 
-TEST_F(channel, event_when_armed_and_only_then)
+TEST_F(channel, armed_cq_raises_exactly_one_event)
 {
 	struct ibv_cq *cq;
 	struct ibv_wc wc;
@@ -476,13 +472,13 @@ TEST_F(channel, event_when_armed_and_only_then)
 	ASSERT_EQ(1, channel_event(self->ch, &cq, 10000));
 	EXPECT_EQ(self->cq, cq);
 	ASSERT_EQ(0, reap_ok(self->cq, &wc));
-	/* One arming, one event. */
+	/* The CQ was armed once, so the next completion raises no event. */
 	ASSERT_EQ(0, send_one(&self->p, 0));
 	EXPECT_EQ(0, channel_event(self->ch, &cq, 100));
 }
 
-/* What came between the last poll and the arming is not lost. */
-TEST_F(channel, armed_with_a_completion_waiting)
+/* A completion that arrives between the last poll and the arming still raises an event. */
+TEST_F(channel, arming_with_a_pending_completion_raises_an_event)
 {
 	struct ibv_cq *cq;
 	struct ibv_wc wc;
@@ -500,7 +496,7 @@ TEST_F(channel, armed_with_a_completion_waiting)
 	ASSERT_EQ(0, reap_ok(self->cq, &wc));
 }
 
-TEST_F(channel, solicited_only)
+TEST_F(channel, solicited_arming_ignores_unsolicited_completions)
 {
 	struct ibv_cq *cq;
 	struct ibv_wc wc;
@@ -514,7 +510,7 @@ TEST_F(channel, solicited_only)
 	ASSERT_EQ(0, reap_ok(self->cq, &wc));
 }
 
-TEST_F(channel, many_armings)
+TEST_F(channel, each_arming_raises_an_event)
 {
 	struct ibv_cq *cq;
 	struct ibv_wc wc;
@@ -528,24 +524,19 @@ TEST_F(channel, many_armings)
 	}
 }
 
-TEST_F(channel, in_use_is_busy)
+TEST_F(channel, destroy_in_use_is_busy)
 {
 	EXPECT_EQ(EBUSY, ibv_destroy_comp_channel(self->ch));
 }
 
 /* --- Overrun ---------------------------------------------------------------------------------- */
 
-/*
- * More completions than entries: the CQ goes to error and says so, the rest of the device goes
- * on.
- */
+/* A CQ with more completions than entries goes to the error state, and an event reports that. */
 TEST_F(cq, overrun_is_reported)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
 	struct ibv_cq *small = ibv_create_cq(self->r.ctx, 7, NULL, NULL, 0);
-	struct ibv_async_event ev;
-	bool seen = false;
 	struct pair p;
 	int i;
 
@@ -554,18 +545,14 @@ TEST_F(cq, overrun_is_reported)
 	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
 	p.qp[0] = rdma_create_qp(&self->r, small, &cfg);
 	ASSERT_NE(NULL, p.qp[0]);
-	ASSERT_EQ(0, rdma_modify_state(p.qp[1], IBV_QPS_RESET));
-	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, p.qp[1]->qp_num, self->r.port.lid));
-	ASSERT_EQ(0, rdma_connect(p.qp[1], &cfg, p.qp[0]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, pair_reconnect(&p));
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
 	wr.wr.rdma.rkey = p.mr->rkey;
 	for (i = 0; i < 20; i++) {
 		wr.sg_list = NULL;
 		ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
 	}
-	while (!seen && !next_async_event(self->r.ctx, &ev, 5000))
-		seen = ev.event_type == IBV_EVENT_CQ_ERR && ev.element.cq == small;
-	EXPECT_TRUE(seen);
+	EXPECT_TRUE(wait_object_event(self->r.ctx, small, IBV_EVENT_CQ_ERR, 5000));
 	ibv_destroy_qp(p.qp[0]);
 	p.qp[0] = NULL;
 	EXPECT_EQ(0, ibv_destroy_cq(small));
