@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory: allocation, alignment and exhaustion; copying through the mapping; regions over
- * it, used by RDMA and atomics; operations on it; whose it is, and when it is given back.
+ * Device memory: allocation, alignment and exhaustion; access through mappings; regions over device
+ * memory in RDMA and atomic requests; operations at special addresses; isolation between contexts;
+ * when memory is given back to firmware.
  */
 #include <infiniband/mlx5dv.h>
 #include <signal.h>
@@ -13,18 +14,18 @@
 #define ZERO_BASED	(ALL_ACCESS | IBV_ACCESS_ZERO_BASED)
 #define INCREMENT	0
 #define TEST_AND_SET	1
-#define NO_DM "the device has no memory of its own"
+#define NO_DM "the device has no device memory"
 
 /* --- The mmap space -------------------------------------------------------------------------- */
 
-static void *raw_map(int fd, uint16_t page_idx, size_t len, int prot, int flags)
+static void *map_dm(int fd, uint16_t page_idx, size_t len, int prot, int flags)
 {
 	return mmap(NULL, len, prot, flags, fd, uv_mmap_off(MLX5_IB_MMAP_DEVICE_MEM, page_idx));
 }
 
-static void *raw_map_rw(int fd, uint16_t page_idx, size_t len)
+static void *map_dm_rw(int fd, uint16_t page_idx, size_t len)
 {
-	return raw_map(fd, page_idx, len, PROT_READ | PROT_WRITE, MAP_SHARED);
+	return map_dm(fd, page_idx, len, PROT_READ | PROT_WRITE, MAP_SHARED);
 }
 
 static uint64_t max_dm_size(struct ibv_context *ctx)
@@ -63,14 +64,14 @@ FIXTURE_TEARDOWN(dm)
 	rdma_close(&self->r);
 }
 
-static struct ibv_dm *alloc(struct rdma *r, size_t len, uint32_t log_align)
+static struct ibv_dm *alloc_dm(struct rdma *r, size_t len, uint32_t log_align)
 {
 	struct ibv_alloc_dm_attr attr = { .length = len, .log_align_req = log_align };
 
 	return ibv_alloc_dm(r->ctx, &attr);
 }
 
-TEST_F(dm, copies_come_back)
+TEST_F(dm, bytes_written_are_read_back)
 {
 	const size_t len[] = { 4, 64, 100, 4096, 4100, self->max };
 	uint8_t *out = malloc(self->max), *in = malloc(self->max);
@@ -78,14 +79,14 @@ TEST_F(dm, copies_come_back)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(len); i++) {
-		dm = alloc(&self->r, len[i], 0);
+		dm = alloc_dm(&self->r, len[i], 0);
 		ASSERT_NE(NULL, dm) TH_LOG("%zu bytes: errno %d", len[i], errno);
 		fill(out, len[i], i);
 		memset(in, 0, len[i]);
 		EXPECT_EQ(0, ibv_memcpy_to_dm(dm, 0, out, len[i]));
 		EXPECT_EQ(0, ibv_memcpy_from_dm(in, dm, 0, len[i]));
 		EXPECT_EQ(0, memcmp(out, in, len[i])) TH_LOG("%zu bytes", len[i]);
-		/* A piece of it, and nothing around it. */
+		/* Overwrite the last four bytes: the others must not change. */
 		memset(in, 0x5a, 4);
 		EXPECT_EQ(0, ibv_memcpy_to_dm(dm, len[i] - 4, in, 4));
 		memset(out + len[i] - 4, 0x5a, 4);
@@ -97,9 +98,9 @@ TEST_F(dm, copies_come_back)
 	free(out);
 }
 
-TEST_F(dm, copies_beyond_the_buffer_fail)
+TEST_F(dm, copies_beyond_the_allocation_fail)
 {
-	struct ibv_dm *dm = alloc(&self->r, 64, 0);
+	struct ibv_dm *dm = alloc_dm(&self->r, 64, 0);
 	uint8_t buf[128];
 
 	ASSERT_NE(NULL, dm);
@@ -110,14 +111,14 @@ TEST_F(dm, copies_beyond_the_buffer_fail)
 	EXPECT_EQ(0, ibv_free_dm(dm));
 }
 
-TEST_F(dm, lengths_that_cannot_be)
+TEST_F(dm, invalid_lengths_are_refused)
 {
 	const uint64_t bad[] = { 0, self->max + 1, 2 * self->max, 1ull << 32, 1ull << 63, ~0ull };
 	struct uv_dm dm;
 	size_t i;
 	int ret;
 
-	EXPECT_EQ(NULL, alloc(&self->r, self->max + 1, 0));
+	EXPECT_EQ(NULL, alloc_dm(&self->r, self->max + 1, 0));
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		ret = uv_alloc_dm(self->r.ctx->cmd_fd, bad[i], 0, &dm);
 		EXPECT_TRUE(ret == -EINVAL || ret == -ENOMEM)
@@ -127,7 +128,7 @@ TEST_F(dm, lengths_that_cannot_be)
 	}
 }
 
-TEST_F(dm, attributes_that_are_not_known)
+TEST_F(dm, unknown_attributes_are_refused)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 64, .comp_mask = 1 };
 
@@ -135,7 +136,7 @@ TEST_F(dm, attributes_that_are_not_known)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-TEST_F(dm, starts_where_alignment_allows)
+TEST_F(dm, address_has_the_requested_alignment)
 {
 	struct uv_dm dm[13];
 	unsigned int i;
@@ -148,7 +149,7 @@ TEST_F(dm, starts_where_alignment_allows)
 		EXPECT_EQ(0, uv_free_dm(self->r.ctx->cmd_fd, dm[i].handle));
 }
 
-TEST_F(dm, alignment_that_cannot_be)
+TEST_F(dm, excessive_alignment_is_refused)
 {
 	static const uint32_t bad[] = { 13, 20, 32, 64, 255, 256, 1u << 31, ~0u };
 	struct uv_dm dm;
@@ -159,7 +160,7 @@ TEST_F(dm, alignment_that_cannot_be)
 			TH_LOG("2^%u", bad[i]);
 }
 
-TEST_F(dm, types_that_are_not_here)
+TEST_F(dm, unsupported_types_are_refused)
 {
 	struct uv_dm dm;
 	uint64_t type;
@@ -172,8 +173,11 @@ TEST_F(dm, types_that_are_not_here)
 	}
 }
 
-/* Until there is no more: each page has one owner, and what is given back can be had again. */
-TEST_F(dm, exhaustion_and_fragmentation)
+/*
+ * Allocate all pages. When every other page is free, one page can be allocated but not two; when all are
+ * free, one allocation can have all of them.
+ */
+TEST_F(dm, all_pages_can_be_allocated_and_freed_again)
 {
 	unsigned int most = self->max / UV_PAGE + 1, n, i;
 	struct uv_dm *dm = calloc(most, sizeof(*dm)), two;
@@ -198,36 +202,36 @@ TEST_F(dm, exhaustion_and_fragmentation)
 	free(dm);
 }
 
-TEST_F(dm, mappings_are_the_whole_of_it)
+TEST_F(dm, only_whole_shared_mappings_are_allowed)
 {
 	int fd = self->r.ctx->cmd_fd;
 	struct uv_dm dm;
 	void *p;
 
 	ASSERT_EQ(0, uv_alloc_dm(fd, 2 * UV_PAGE, 0, &dm));
-	EXPECT_EQ(MAP_FAILED, raw_map_rw(fd, dm.page_idx, 3 * UV_PAGE));
-	EXPECT_EQ(MAP_FAILED, raw_map(fd, dm.page_idx, 2 * UV_PAGE, PROT_READ | PROT_WRITE,
-				      MAP_PRIVATE));
-	EXPECT_EQ(MAP_FAILED, raw_map_rw(fd, dm.page_idx + 1, UV_PAGE));
-	EXPECT_EQ(MAP_FAILED, raw_map_rw(fd, dm.page_idx + 2, UV_PAGE));
-	p = raw_map_rw(fd, dm.page_idx, 2 * UV_PAGE);
+	EXPECT_EQ(MAP_FAILED, map_dm_rw(fd, dm.page_idx, 3 * UV_PAGE));
+	EXPECT_EQ(MAP_FAILED, map_dm(fd, dm.page_idx, 2 * UV_PAGE, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE));
+	EXPECT_EQ(MAP_FAILED, map_dm_rw(fd, dm.page_idx + 1, UV_PAGE));
+	EXPECT_EQ(MAP_FAILED, map_dm_rw(fd, dm.page_idx + 2, UV_PAGE));
+	p = map_dm_rw(fd, dm.page_idx, 2 * UV_PAGE);
 	ASSERT_NE(MAP_FAILED, p);
 	munmap(p, 2 * UV_PAGE);
 	EXPECT_EQ(0, uv_free_dm(fd, dm.handle));
-	EXPECT_EQ(MAP_FAILED, raw_map_rw(fd, dm.page_idx, 2 * UV_PAGE));
+	EXPECT_EQ(MAP_FAILED, map_dm_rw(fd, dm.page_idx, 2 * UV_PAGE));
 	EXPECT_EQ(EINVAL, errno);
 }
 
-/* The library maps what it allocates; who maps it again sees the same bytes. */
-TEST_F(dm, is_one_memory_however_it_is_mapped)
+/* Two mappings of one allocation show the same bytes. */
+TEST_F(dm, all_mappings_show_the_same_bytes)
 {
 	int fd = self->r.ctx->cmd_fd;
 	uint32_t *p, *q;
 	struct uv_dm dm;
 
 	ASSERT_EQ(0, uv_alloc_dm(fd, UV_PAGE, 12, &dm));
-	p = raw_map_rw(fd, dm.page_idx, UV_PAGE);
-	q = raw_map_rw(fd, dm.page_idx, UV_PAGE);
+	p = map_dm_rw(fd, dm.page_idx, UV_PAGE);
+	q = map_dm_rw(fd, dm.page_idx, UV_PAGE);
 	ASSERT_NE(MAP_FAILED, p);
 	ASSERT_NE(MAP_FAILED, q);
 	p[17] = 0x12345678;
@@ -238,8 +242,8 @@ TEST_F(dm, is_one_memory_however_it_is_mapped)
 	EXPECT_EQ(0, uv_free_dm(fd, dm.handle));
 }
 
-/* Freed but mapped, it is nobody else's. */
-TEST_F(dm, mappings_outlive_the_handle)
+/* Memory whose handle is freed while it is mapped is not given to another allocation. */
+TEST_F(dm, mapped_memory_survives_its_handle)
 {
 	unsigned int most = self->max / UV_PAGE, n;
 	struct uv_dm *dm = calloc(most, sizeof(*dm)), held;
@@ -248,12 +252,12 @@ TEST_F(dm, mappings_outlive_the_handle)
 	unsigned int i;
 
 	ASSERT_EQ(0, uv_alloc_dm(fd, UV_PAGE, 12, &held));
-	p = raw_map_rw(fd, held.page_idx, UV_PAGE);
+	p = map_dm_rw(fd, held.page_idx, UV_PAGE);
 	ASSERT_NE(MAP_FAILED, p);
 	ASSERT_EQ(0, uv_free_dm(fd, held.handle));
 	p[0] = 0xabcdef01;
 	for (n = 0; n < most && !uv_alloc_dm(fd, UV_PAGE, 0, &dm[n]); n++) {
-		q = raw_map_rw(fd, dm[n].page_idx, UV_PAGE);
+		q = map_dm_rw(fd, dm[n].page_idx, UV_PAGE);
 		ASSERT_NE(MAP_FAILED, q);
 		q[0] = n;
 		munmap(q, UV_PAGE);
@@ -267,7 +271,7 @@ TEST_F(dm, mappings_outlive_the_handle)
 	EXPECT_EQ(0, uv_free_dm(fd, held.handle));
 }
 
-TEST_F(dm, holds_nothing_of_its_last_owner)
+TEST_F(dm, new_allocation_is_zeroed)
 {
 	int fd = self->r.ctx->cmd_fd, i;
 	struct uv_dm dm;
@@ -275,12 +279,12 @@ TEST_F(dm, holds_nothing_of_its_last_owner)
 	unsigned int n;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: memory is cleared for its next owner");
+		SKIP(return, "only bluebell promises to clear memory for its next owner");
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, uv_alloc_dm(fd, 64, 0, &dm));
-		p = raw_map_rw(fd, dm.page_idx, UV_PAGE);
+		p = map_dm_rw(fd, dm.page_idx, UV_PAGE);
 		ASSERT_NE(MAP_FAILED, p);
-		/* All that can be seen through the mapping, not only what was asked for. */
+		/* The whole page that the mapping shows, not only the 64 bytes asked for. */
 		for (n = 0; n < UV_PAGE / sizeof(*p); n++)
 			ASSERT_EQ(0, p[n]) TH_LOG("word %u", n);
 		memset(p, 0xee, UV_PAGE);
@@ -289,38 +293,38 @@ TEST_F(dm, holds_nothing_of_its_last_owner)
 	}
 }
 
-TEST_F(dm, is_had_again_without_firmware)
+TEST_F(dm, reallocation_needs_no_firmware_command)
 {
 	const unsigned int times = 20;
 	struct ibv_dm *dm;
 	unsigned int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: what was just freed is there for the next");
+		SKIP(return, "only bluebell promises to reuse memory that was just freed");
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_commands_reset());
 	for (i = 0; i < times; i++) {
-		dm = alloc(&self->r, 5000, 6);
+		dm = alloc_dm(&self->r, 5000, 6);
 		ASSERT_NE(NULL, dm);
 		EXPECT_EQ(0, ibv_free_dm(dm));
 		usleep(2000);
 	}
-	/* In between it has gone back, twice or more, as the machine is slow. */
+	/* On a slow machine the driver may give the memory back between two rounds, a few times. */
 	EXPECT_LE(1, hca_commands("ALLOC_MEMIC"));
 	EXPECT_GE(times / 2, hca_commands("ALLOC_MEMIC"));
 }
 
-/* The handle is gone before firmware is asked, so that it is the driver who asks again. */
-TEST_F(dm, is_not_lost_when_firmware_refuses_it)
+/* The handle is freed before firmware is asked to take the memory, so the driver must try again. */
+TEST_F(dm, refused_dealloc_is_retried)
 {
 	struct ibv_dm *dm;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib leaks what the device refused");
+		SKIP(return, "mlx5_ib leaks memory that firmware refused to take");
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	dm = alloc(&self->r, 5000, 0);
+	dm = alloc_dm(&self->r, 5000, 0);
 	ASSERT_NE(NULL, dm);
 	ASSERT_EQ(0, hca_inject_cmd(1, "INT_ERR"));
 	EXPECT_EQ(0, ibv_free_dm(dm));
@@ -330,20 +334,20 @@ TEST_F(dm, is_not_lost_when_firmware_refuses_it)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(dm, is_beyond_another_contexts_reach)
+TEST_F(dm, other_context_can_neither_map_nor_free_it)
 {
 	struct ibv_context *other = rdma_open_device();
 	struct uv_dm dm;
 
 	ASSERT_NE(NULL, other);
 	ASSERT_EQ(0, uv_alloc_dm(self->r.ctx->cmd_fd, UV_PAGE, 0, &dm));
-	EXPECT_EQ(MAP_FAILED, raw_map_rw(other->cmd_fd, dm.page_idx, UV_PAGE));
+	EXPECT_EQ(MAP_FAILED, map_dm_rw(other->cmd_fd, dm.page_idx, UV_PAGE));
 	EXPECT_GT(0, uv_free_dm(other->cmd_fd, dm.handle));
 	EXPECT_EQ(0, uv_free_dm(self->r.ctx->cmd_fd, dm.handle));
 	ibv_close_device(other);
 }
 
-TEST_F(dm, goes_with_its_process)
+TEST_F(dm, killed_process_leaves_nothing)
 {
 	int status;
 	pid_t pid;
@@ -363,7 +367,7 @@ TEST_F(dm, goes_with_its_process)
 		if (!dm || !ibv_reg_dm_mr(pd, dm, 0, 100, ZERO_BASED))
 			_exit(1);
 		if (uv_map_dm_op(ctx->cmd_fd, dm->handle, INCREMENT, &offset, &idx) ||
-		    raw_map_rw(ctx->cmd_fd, idx, UV_PAGE) == MAP_FAILED)
+		    map_dm_rw(ctx->cmd_fd, idx, UV_PAGE) == MAP_FAILED)
 			_exit(2);
 		kill(getpid(), SIGKILL);
 	}
@@ -371,10 +375,10 @@ TEST_F(dm, goes_with_its_process)
 	EXPECT_TRUE(WIFSIGNALED(status)) TH_LOG("status %#x", status);
 }
 
-/* A process that was given the command fd finds the memory by its handle. */
-TEST_F(dm, is_imported_by_handle)
+/* A process that has the command fd of the context can import the memory by its handle. */
+TEST_F(dm, can_be_imported_by_handle)
 {
-	struct ibv_dm *dm = alloc(&self->r, 5000, 0), *import;
+	struct ibv_dm *dm = alloc_dm(&self->r, 5000, 0), *import;
 	struct ibv_context *ctx;
 	uint8_t out[100], in[100];
 
@@ -394,13 +398,13 @@ TEST_F(dm, is_imported_by_handle)
 	EXPECT_EQ(0, ibv_free_dm(dm));
 }
 
-static void allocate_for_ever(unsigned int round)
+static void allocate_and_free_until_killed(unsigned int round)
 {
 	struct ibv_context *ctx = rdma_open_device();
 	struct ibv_alloc_dm_attr attr = { .length = 4096 };
 	struct ibv_dm *dm, *held = ibv_alloc_dm(ctx, &attr);
 
-	/* With memory that is mapped, and with nothing but what was just freed. */
+	/* In odd rounds the process has no memory at the time of the removal except what it just freed. */
 	if (round & 1)
 		ibv_free_dm(held);
 	for (;;) {
@@ -413,22 +417,22 @@ static void allocate_for_ever(unsigned int round)
 	}
 }
 
-TEST(device_goes_while_its_memory_is_allocated)
+TEST(device_removal_while_allocating)
 {
 	if (!device_has(_metadata, has_dm))
 		SKIP(return, NO_DM);
-	remove_device_during(_metadata, allocate_for_ever);
+	remove_device_during(_metadata, allocate_and_free_until_killed);
 }
 
-TEST(dm_is_refused_where_there_is_none)
+TEST(dm_without_the_capability_is_refused)
 {
 	struct rdma r;
 	struct uv_dm dm;
 
 	ASSERT_EQ(0, rdma_open(&r));
 	if (max_dm_size(r.ctx))
-		SKIP(goto out, "the device has memory of its own");
-	/* Or all of the tests are skipped. */
+		SKIP(goto out, "the device has device memory");
+	/* The capability must say the same, else the tests above are skipped without a reason. */
 	EXPECT_GE(0, hca_cap("general", "device_memory"));
 	EXPECT_EQ(-EOPNOTSUPP, uv_alloc_dm(r.ctx->cmd_fd, 64, 0, &dm));
 out:
@@ -453,7 +457,7 @@ FIXTURE_SETUP(dm_mr)
 		SKIP(return, NO_DM);
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 64 * 1024));
 	self->len = 8192 + 256;
-	self->dm = alloc(&self->r, self->len, 6);
+	self->dm = alloc_dm(&self->r, self->len, 6);
 	ASSERT_NE(NULL, self->dm);
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
@@ -470,7 +474,7 @@ FIXTURE_TEARDOWN(dm_mr)
 	rdma_close(&self->r);
 }
 
-TEST_F(dm_mr, rdma_reaches_it_from_zero_to_its_length)
+TEST_F(dm_mr, rdma_reaches_exactly_its_bytes_from_offset_0)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, self->len, ZERO_BASED);
 	uint8_t *host = malloc(self->len);
@@ -497,7 +501,7 @@ TEST_F(dm_mr, rdma_reaches_it_from_zero_to_its_length)
 	free(host);
 }
 
-TEST_F(dm_mr, a_piece_is_a_region_of_its_own)
+TEST_F(dm_mr, region_over_a_part_reaches_that_part_only)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 4000, 500, ZERO_BASED);
 	uint8_t host[508];
@@ -516,7 +520,7 @@ TEST_F(dm_mr, a_piece_is_a_region_of_its_own)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(dm_mr, atomics_work_on_it)
+TEST_F(dm_mr, atomics_work)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, self->len, ZERO_BASED);
 	uint64_t host = 40, *old = (uint64_t *)self->p.buf[0];
@@ -537,8 +541,8 @@ TEST_F(dm_mr, atomics_work_on_it)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* Its keys in scatter and gather lists: sent from it, and received into it. */
-TEST_F(dm_mr, local_keys_send_from_it_and_receive_into_it)
+/* The lkey in scatter and gather lists: send from device memory and receive into it. */
+TEST_F(dm_mr, lkey_works_for_send_and_receive)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, self->len,
 					  IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
@@ -554,7 +558,7 @@ TEST_F(dm_mr, local_keys_send_from_it_and_receive_into_it)
 	sge.lkey = mr->lkey;
 	fill(host, sizeof(host), 9);
 	EXPECT_EQ(0, ibv_memcpy_to_dm(self->dm, 0, host, sizeof(host)));
-	/* From 256 of it into 4096 of it. */
+	/* Send 512 bytes from offset 256 to offset 4096 of the same memory. */
 	sge.addr = 256;
 	ASSERT_EQ(0, post_recv(self->p.qp[1], mr, (void *)4096, 512, 1));
 	ASSERT_EQ(0, ibv_post_send(self->p.qp[0], &wr, &bad));
@@ -563,9 +567,9 @@ TEST_F(dm_mr, local_keys_send_from_it_and_receive_into_it)
 	EXPECT_EQ(512, wc.byte_len);
 	EXPECT_EQ(0, ibv_memcpy_from_dm(host + 512, self->dm, 4096, 512));
 	EXPECT_EQ(0, memcmp(host + 256, host + 512, 256));
-	/* No remote right was asked for. */
+	/* The region was registered without remote rights. */
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, 0, 1));
-	/* Gathered beyond its end. */
+	/* Gather one byte beyond the end. */
 	sge.addr = self->len - 511;
 	ASSERT_EQ(0, ibv_post_send(self->p.qp[0], &wr, &bad));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->p.cq[0], &wc));
@@ -573,7 +577,7 @@ TEST_F(dm_mr, local_keys_send_from_it_and_receive_into_it)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(dm_mr, what_is_registered_is_not_freed)
+TEST_F(dm_mr, free_with_a_region_is_busy)
 {
 	struct ibv_mr *a = ibv_reg_dm_mr(self->r.pd, self->dm, 0, 64, ZERO_BASED);
 	struct ibv_mr *b = ibv_reg_dm_mr(self->r.pd, self->dm, 0, self->len, ZERO_BASED);
@@ -583,13 +587,13 @@ TEST_F(dm_mr, what_is_registered_is_not_freed)
 	EXPECT_EQ(-EBUSY, uv_free_dm(self->r.ctx->cmd_fd, self->dm->handle));
 	EXPECT_EQ(0, ibv_dereg_mr(a));
 	EXPECT_EQ(-EBUSY, uv_free_dm(self->r.ctx->cmd_fd, self->dm->handle));
-	/* The region that stayed still works. */
+	/* The other region still works. */
 	EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, b->rkey, 0, 8));
 	EXPECT_EQ(0, ibv_dereg_mr(b));
 }
 
-/* rdma-core's own tests make such regions. */
-TEST_F(dm_mr, regions_of_nothing_reach_nothing)
+/* Regions of length 0 must be accepted, because rdma-core's own tests register them. */
+TEST_F(dm_mr, empty_region_reaches_nothing)
 {
 	const uint64_t offset[] = { 0, 100, self->len };
 	struct ibv_mr *mr;
@@ -604,7 +608,7 @@ TEST_F(dm_mr, regions_of_nothing_reach_nothing)
 	}
 }
 
-TEST_F(dm_mr, regions_beyond_it_are_refused)
+TEST_F(dm_mr, range_beyond_the_allocation_is_refused)
 {
 	const struct { uint64_t offset, len; } bad[] = {
 		{ 0, self->len + 1 }, { 1, self->len }, { self->len, 1 }, { ~0ull, 1 },
@@ -621,7 +625,7 @@ TEST_F(dm_mr, regions_beyond_it_are_refused)
 			TH_LOG("case %zu", i);
 }
 
-TEST_F(dm_mr, access_must_be_zero_based_and_known)
+TEST_F(dm_mr, access_must_be_zero_based_and_supported)
 {
 	int fd = self->r.ctx->cmd_fd, ret;
 	static const uint32_t bad[] = {
@@ -642,7 +646,7 @@ TEST_F(dm_mr, access_must_be_zero_based_and_known)
 	EXPECT_EQ(0, uv_dereg_mr(fd, mr));
 }
 
-TEST_F(dm_mr, keys_of_another_pd_do_nothing)
+TEST_F(dm_mr, keys_of_another_pd_are_refused)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(self->r.ctx);
 	struct ibv_mr *mr;
@@ -655,7 +659,7 @@ TEST_F(dm_mr, keys_of_another_pd_do_nothing)
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-TEST_F(dm_mr, is_not_reregistered)
+TEST_F(dm_mr, reregistration_is_refused)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->r.pd, self->dm, 0, 64, ZERO_BASED);
 	static uint8_t mem[UV_PAGE];
@@ -683,7 +687,7 @@ FIXTURE_SETUP(dm_op)
 		SKIP(return, NO_DM);
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
-	self->dm = alloc(&self->r, 5000, 0);
+	self->dm = alloc_dm(&self->r, 5000, 0);
 	ASSERT_NE(NULL, self->dm);
 }
 
@@ -696,7 +700,7 @@ FIXTURE_TEARDOWN(dm_op)
 	rdma_close(&self->r);
 }
 
-TEST_F(dm_op, increments_and_tests_and_sets)
+TEST_F(dm_op, increment_and_test_and_set_work)
 {
 	volatile uint8_t *inc = mlx5dv_dm_map_op_addr(self->dm, INCREMENT);
 	volatile uint8_t *tas = mlx5dv_dm_map_op_addr(self->dm, TEST_AND_SET);
@@ -718,7 +722,7 @@ TEST_F(dm_op, increments_and_tests_and_sets)
 	munmap((void *)((uintptr_t)tas & ~(UV_PAGE - 1)), 2 * UV_PAGE);
 }
 
-TEST_F(dm_op, same_operation_twice_is_the_same_place)
+TEST_F(dm_op, same_operation_has_one_address)
 {
 	uint64_t off[2];
 	uint16_t idx[2];
@@ -731,7 +735,7 @@ TEST_F(dm_op, same_operation_twice_is_the_same_place)
 	EXPECT_NE(idx[0], idx[1]);
 }
 
-TEST_F(dm_op, operations_that_are_not_there)
+TEST_F(dm_op, unsupported_operations_are_refused)
 {
 	static const uint8_t bad[] = { 2, 3, 31, 32, 33, 255 };
 	uint64_t off;
@@ -744,8 +748,8 @@ TEST_F(dm_op, operations_that_are_not_there)
 	EXPECT_EQ(-ENOENT, uv_map_dm_op(self->fd, self->dm->handle + 100, INCREMENT, &off, &idx));
 }
 
-/* The mapping of an operation holds the memory, whose handle may go before. */
-TEST_F(dm_op, mappings_outlive_the_handle)
+/* A mapping of an operation's address keeps the memory allocated when the handle is freed. */
+TEST_F(dm_op, mapped_operation_survives_the_handle)
 {
 	volatile uint8_t *tas = mlx5dv_dm_map_op_addr(self->dm, TEST_AND_SET);
 	uint32_t zero[16] = { 0 };
