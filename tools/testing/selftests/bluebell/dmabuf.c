@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions over a dma-buf, whose exporter here is udmabuf: what they reach, what is refused, and that
- * they leave nothing behind.
+ * Regions over a dma-buf of udmabuf, which never moves its memory: which bytes a region reaches, which
+ * arguments are refused, and that regions leave no objects and no pinned pages behind.
  */
 #include <fcntl.h>
 #include <linux/udmabuf.h>
@@ -20,7 +20,7 @@ FIXTURE(dmabuf) {
 	long pinned;
 };
 
-/* Pages of a memfd in another order than in the file, so that they don't lie together. */
+/* Make a dma-buf of a memfd's pages in a different order, so that they are not contiguous. */
 static int export_pages(int memfd)
 {
 	struct {
@@ -43,14 +43,14 @@ static int export_pages(int memfd)
 	return fd;
 }
 
-/* Where the program sees byte @at of the dma-buf. */
-static uint8_t *at(uint8_t *mem, size_t at)
+/* The address at which the process sees byte @i of the dma-buf, in its mapping of the memfd. */
+static uint8_t *byte_of(uint8_t *mem, size_t i)
 {
-	return mem + (at / UV_PAGE * 7 % PAGES) * UV_PAGE + at % UV_PAGE;
+	return mem + (i / UV_PAGE * 7 % PAGES) * UV_PAGE + i % UV_PAGE;
 }
 
-/* mlx5_ib registers none on a device that cannot fault: its regions follow the memory. */
-static bool no_dmabuf(struct rdma *r, int fd)
+/* mlx5_ib registers a dma-buf only on a device that can report page faults. */
+static bool refuses_dmabufs(struct rdma *r, int fd)
 {
 	struct ibv_mr *mr = ibv_reg_dmabuf_mr(r->pd, 0, UV_PAGE, 0, fd, 0);
 	int err = errno;
@@ -75,8 +75,8 @@ FIXTURE_SETUP(dmabuf)
 	ASSERT_EQ(0, rdma_open(&self->r));
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, SIZE));
 	self->pinned = uv_pinned_pages();
-	if (no_dmabuf(&self->r, self->fd))
-		SKIP(return, "mlx5_ib wants on-demand paging for this");
+	if (refuses_dmabufs(&self->r, self->fd))
+		SKIP(return, "mlx5_ib needs on-demand paging for a dma-buf");
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
 }
@@ -93,7 +93,7 @@ FIXTURE_TEARDOWN(dmabuf)
 	close(self->memfd);
 }
 
-TEST_F(dmabuf, is_reached_from_end_to_end_and_no_further)
+TEST_F(dmabuf, exactly_its_bytes_can_be_reached)
 {
 	static const struct { uint64_t offset, len, iova; } cases[] = {
 		{ 0, SIZE, 0 }, { 0, SIZE, 0x7000000 }, { 100, 5000, 100 },
@@ -114,13 +114,13 @@ TEST_F(dmabuf, is_reached_from_end_to_end_and_no_further)
 		ASSERT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, mr->rkey, iova, len))
 			TH_LOG("case %zu", c);
 		for (i = 0; i < len; i++)
-			if (*at(self->mem, off + i) != self->p.buf[0][i])
+			if (*byte_of(self->mem, off + i) != self->p.buf[0][i])
 				break;
 		EXPECT_EQ(len, i) TH_LOG("case %zu", c);
 		if (off)
-			EXPECT_EQ(0, *at(self->mem, off - 1));
+			EXPECT_EQ(0, *byte_of(self->mem, off - 1));
 		if (off + len < SIZE)
-			EXPECT_EQ(0, *at(self->mem, off + len));
+			EXPECT_EQ(0, *byte_of(self->mem, off + len));
 		memset(self->p.buf[0], 0, len);
 		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr->rkey, iova, len));
 		EXPECT_TRUE(check_fill(self->p.buf[0], len, c)) TH_LOG("case %zu", c);
@@ -134,7 +134,7 @@ TEST_F(dmabuf, is_reached_from_end_to_end_and_no_further)
 	}
 }
 
-TEST_F(dmabuf, access_is_what_was_asked_for)
+TEST_F(dmabuf, only_requested_rights_are_granted)
 {
 	struct ibv_mr *mr = ibv_reg_dmabuf_mr(self->r.pd, 0, SIZE, 0, self->fd,
 					      IBV_ACCESS_REMOTE_READ);
@@ -145,8 +145,8 @@ TEST_F(dmabuf, access_is_what_was_asked_for)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* The region holds the memory: neither the descriptor nor the file is needed any more. */
-TEST_F(dmabuf, region_outlives_the_descriptor)
+/* The region keeps the memory after the descriptors of the dma-buf and of the memfd are closed. */
+TEST_F(dmabuf, region_works_after_the_descriptor_is_closed)
 {
 	int memfd = memfd_create("gone", MFD_ALLOW_SEALING), fd;
 	struct ibv_mr *mr;
@@ -167,9 +167,9 @@ TEST_F(dmabuf, region_outlives_the_descriptor)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(dmabuf, many_regions_over_one)
+TEST_F(dmabuf, several_regions_over_one_dmabuf_work)
 {
-	/* Each maps the whole buffer, and a debug kernel thinks that more than seven are a mistake. */
+	/* Each region maps the whole buffer, and DMA debugging warns of more than seven mappings. */
 	struct ibv_mr *mr[6];
 	size_t i;
 
@@ -179,14 +179,14 @@ TEST_F(dmabuf, many_regions_over_one)
 		ASSERT_NE(NULL, mr[i]);
 	}
 	for (i = 0; i < ARRAY_SIZE(mr); i++) {
-		*at(self->mem, i * UV_PAGE) = i + 1;
+		*byte_of(self->mem, i * UV_PAGE) = i + 1;
 		EXPECT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, mr[i]->rkey, 0, 1));
 		EXPECT_EQ(i + 1, self->p.buf[0][0]);
 		EXPECT_EQ(0, ibv_dereg_mr(mr[i]));
 	}
 }
 
-TEST_F(dmabuf, what_cannot_be_is_refused)
+TEST_F(dmabuf, invalid_arguments_are_refused)
 {
 	static const struct { uint64_t offset, len, iova; } bad[] = {
 		{ 0, SIZE + 1, 0 }, { SIZE, 1, 0 }, { 1, SIZE, 1 }, { 0, 0, 0 }, { 0, ~0ull, 0 },
@@ -212,8 +212,11 @@ TEST_F(dmabuf, what_cannot_be_is_refused)
 					  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND));
 }
 
-/* To memory of the process, and rights where the key can keep its number. */
-TEST_F(dmabuf, reregistration)
+/*
+ * A re-registration of the rights, and one to memory of the process, either succeeds or leaves the region
+ * as it was.
+ */
+TEST_F(dmabuf, rereg_changes_rights_and_memory)
 {
 	struct ibv_mr *mr = ibv_reg_dmabuf_mr(self->r.pd, 0, SIZE, 0, self->fd, ALL_ACCESS);
 	void *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
