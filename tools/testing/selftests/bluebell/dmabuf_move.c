@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions over a dma-buf whose memory moves: the device finds it where it is, whoever moves it and
- * whenever; what it has left is not touched any more; and memory that cannot be had is an error and
- * no hang.
+ * Regions over a dma-buf whose exporter moves its memory: the device accesses the memory where it is now
+ * and never where it was before; if the exporter refuses a mapping, accesses fail and do not hang.
  *
- * ODP_RACE_SECONDS=N lets each race run for N seconds.
+ * ODP_RACE_SECONDS=N lets each race run for N seconds (default 2).
  */
 #include <pthread.h>
 #include <sched.h>
@@ -19,15 +18,15 @@
 
 #define SIZE (64 * UV_PAGE)
 /*
- * Less than this the device may put into the completion, and libmlx5 copies it to where it thinks
- * that the process has it: at the region's address.
+ * Up to 64 bytes the device may put into the completion itself, and libmlx5 then copies them to the
+ * address in the work request, at which the process has nothing mapped here.
  */
-#define LEAST 65
-#define NO_ODP "the device does not page"
+#define MIN_NOT_IN_CQE 65
+#define NO_ODP "the device has no on-demand paging"
 
 static const uint32_t how_to_move[] = { 0, DMABUF_MOVER_TOGETHER };
 
-/* Two queue pairs, pinned memory of theirs, and a region over a part of a dma-buf. */
+/* Two queue pairs with ordinary, pinned buffers, and a region over a part of a dma-buf. */
 struct moving {
 	struct rdma r;
 	struct pair p;
@@ -38,7 +37,7 @@ struct moving {
 	uint8_t *copy;
 };
 
-static struct ibv_mr *reg(struct moving *m)
+static struct ibv_mr *reg_part(struct moving *m)
 {
 	return ibv_reg_dmabuf_mr(m->r.pd, m->offset, m->len, m->iova, m->fd, ALL_ACCESS);
 }
@@ -72,14 +71,14 @@ static int moving_close(struct moving *m)
 	return ret;
 }
 
-/* Of the peer's key. */
-static int remote(struct moving *m, enum ibv_wr_opcode op, size_t off, uint32_t len)
+/* The region is accessed by its rkey: the responder's access may fault. */
+static int access_by_rkey(struct moving *m, enum ibv_wr_opcode op, size_t off, uint32_t len)
 {
 	return rdma_access(&m->p, op, m->mr->rkey, m->iova + off, len);
 }
 
-/* Of one's own key, the pinned buffer on the other side. */
-static int local(struct moving *m, enum ibv_wr_opcode op, size_t off, uint32_t len)
+/* The region is accessed by its lkey, and the pinned buffer by rkey: the requester's access may fault. */
+static int access_by_lkey(struct moving *m, enum ibv_wr_opcode op, size_t off, uint32_t len)
 {
 	struct ibv_sge sge = { .addr = m->iova + off, .length = len, .lkey = m->mr->lkey };
 	struct ibv_send_wr wr = {
@@ -90,8 +89,8 @@ static int local(struct moving *m, enum ibv_wr_opcode op, size_t off, uint32_t l
 	return post_and_reap(&m->p, &wr, len);
 }
 
-/* A message from one's own key, or into it. */
-static int message(struct moving *m, bool into, size_t off, uint32_t len)
+/* A message is sent from the region, or received into it, by its lkey. */
+static int send_by_lkey(struct moving *m, bool into, size_t off, uint32_t len)
 {
 	struct ibv_sge sge = { .addr = m->iova + off, .length = len, .lkey = m->mr->lkey };
 	struct ibv_recv_wr rwr = { .sg_list = &sge, .num_sge = 1 }, *bad;
@@ -112,8 +111,8 @@ static int message(struct moving *m, bool into, size_t off, uint32_t len)
 	return ret ? ret : reap(m->p.cq[1], &wc);
 }
 
-/* What the region holds, wherever that is. */
-static bool holds(struct moving *m, size_t off, const void *buf, size_t len)
+/* Compare a part of the region's memory, wherever it is now, with @buf. */
+static bool buffer_equals(struct moving *m, size_t off, const void *buf, size_t len)
 {
 	return !mover_read(m->fd, m->offset + off, m->copy, len) && !memcmp(m->copy, buf, len);
 }
@@ -151,7 +150,7 @@ FIXTURE_SETUP(moving)
 	m->offset = variant->offset;
 	m->len = variant->len;
 	m->iova = variant->iova;
-	m->mr = reg(m);
+	m->mr = reg_part(m);
 	ASSERT_NE(NULL, m->mr) TH_LOG("errno %d", errno);
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
@@ -173,35 +172,35 @@ FIXTURE_TEARDOWN(moving)
 		EXPECT_EQ(0, mover_buffers());
 }
 
-TEST_F(moving, is_followed)
+TEST_F(moving, access_follows_each_move)
 {
 	struct moving *m = &self->m;
 	unsigned int i;
 
 	for (i = 0; i < 12; i++) {
 		fill(m->p.buf[0], m->len, i);
-		ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, 0, m->len)) TH_LOG("move %u", i);
-		ASSERT_TRUE(holds(m, 0, m->p.buf[0], m->len)) TH_LOG("move %u", i);
+		ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, m->len)) TH_LOG("move %u", i);
+		ASSERT_TRUE(buffer_equals(m, 0, m->p.buf[0], m->len)) TH_LOG("move %u", i);
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i / 2 % 2], 0));
-		ASSERT_TRUE(holds(m, 0, m->p.buf[0], m->len)) TH_LOG("move %u", i);
+		ASSERT_TRUE(buffer_equals(m, 0, m->p.buf[0], m->len)) TH_LOG("move %u", i);
 		memset(m->p.buf[0], 0, m->len);
-		ASSERT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len)) TH_LOG("move %u", i);
+		ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_READ, 0, m->len)) TH_LOG("move %u", i);
 		ASSERT_TRUE(check_fill(m->p.buf[0], m->len, i)) TH_LOG("move %u", i);
 	}
-	/* No further than it goes, wherever it is. */
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_READ, m->len, 1));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_READ, -1, 1));
+	/* Accesses beyond the region are refused also after the moves. */
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_READ, m->len, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_READ, -1, 1));
 	EXPECT_EQ(0, ibv_dereg_mr(m->mr));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_READ, 0, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_READ, 0, 1));
 	EXPECT_EQ(0, mover_move(m->fd, 0, 0));
-	m->mr = reg(m);
+	m->mr = reg_part(m);
 	ASSERT_NE(NULL, m->mr);
-	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len));
-	EXPECT_TRUE(holds(m, 0, m->p.buf[0], m->len));
+	ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_READ, 0, m->len));
+	EXPECT_TRUE(buffer_equals(m, 0, m->p.buf[0], m->len));
 }
 
-/* The first access after a move may be any. */
-TEST_F(moving, every_operation_finds_it)
+/* Any operation can be the first access after a move. */
+TEST_F(moving, each_operation_works_after_a_move)
 {
 	struct moving *m = &self->m;
 	uint32_t len = m->len < 9000 ? m->len : 9000;
@@ -211,50 +210,50 @@ TEST_F(moving, every_operation_finds_it)
 	for (i = 0; i < 4; i++) {
 		fill(m->p.buf[0], len, i);
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
-		ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, 0, len));
-		ASSERT_TRUE(holds(m, 0, m->p.buf[0], len));
+		ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, len));
+		ASSERT_TRUE(buffer_equals(m, 0, m->p.buf[0], len));
 
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
-		ASSERT_EQ(0, local(m, IBV_WR_RDMA_WRITE, 0, len));
+		ASSERT_EQ(0, access_by_lkey(m, IBV_WR_RDMA_WRITE, 0, len));
 		ASSERT_TRUE(check_fill(m->p.buf[1], len, i));
 
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
 		memset(m->p.buf[1], 0, len);
-		ASSERT_EQ(0, message(m, false, 0, len));
+		ASSERT_EQ(0, send_by_lkey(m, false, 0, len));
 		ASSERT_TRUE(check_fill(m->p.buf[1], len, i));
 
 		fill(m->p.buf[1], len, i + 100);
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
-		ASSERT_EQ(0, local(m, IBV_WR_RDMA_READ, 0, len));
-		ASSERT_TRUE(holds(m, 0, m->p.buf[1], len));
+		ASSERT_EQ(0, access_by_lkey(m, IBV_WR_RDMA_READ, 0, len));
+		ASSERT_TRUE(buffer_equals(m, 0, m->p.buf[1], len));
 
 		fill(m->p.buf[0], len, i + 200);
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
-		ASSERT_EQ(0, message(m, true, 0, len));
-		ASSERT_TRUE(holds(m, 0, m->p.buf[0], len));
+		ASSERT_EQ(0, send_by_lkey(m, true, 0, len));
+		ASSERT_TRUE(buffer_equals(m, 0, m->p.buf[0], len));
 
 		if (!rdma_has_atomics(m->r.ctx))
 			continue;
-		/* At an address that is a multiple of eight. */
+		/* The first address in the region that is a multiple of eight. */
 		old = -m->iova % 8;
 		ASSERT_EQ(0, mover_write(m->fd, m->offset + old, &sum, 8));
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
 		ASSERT_EQ(0, atomic_access(&m->p, IBV_WR_ATOMIC_FETCH_AND_ADD, m->mr->rkey,
 					   m->iova + old, 2, 0));
 		sum += 2;
-		ASSERT_TRUE(holds(m, old, &sum, 8));
+		ASSERT_TRUE(buffer_equals(m, old, &sum, 8));
 	}
 }
 
-/* Nobody maps what nobody asks for. */
-TEST_F(moving, moves_while_nobody_looks)
+/* Moves alone cause no mapping; the next access causes one, which serves all accesses after it. */
+TEST_F(moving, moved_memory_is_mapped_at_next_access_only)
 {
 	struct moving *m = &self->m;
 	struct dmabuf_mover_stat stat;
 	unsigned int i, maps;
 
 	fill(m->p.buf[0], m->len, 5);
-	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, 0, m->len));
+	ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, m->len));
 	ASSERT_EQ(0, mover_stat(m->fd, &stat));
 	EXPECT_EQ(1, stat.mapped);
 	maps = stat.maps;
@@ -265,15 +264,15 @@ TEST_F(moving, moves_while_nobody_looks)
 	EXPECT_EQ(maps, stat.maps);
 	EXPECT_EQ(20, stat.moves);
 	memset(m->p.buf[0], 0, m->len);
-	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len));
+	ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_READ, 0, m->len));
 	EXPECT_TRUE(check_fill(m->p.buf[0], m->len, 5));
-	/* And once for all that follows. */
-	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, 0, m->len));
+	/* The mapping made by the read serves this write, too. */
+	ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, m->len));
 	ASSERT_EQ(0, mover_stat(m->fd, &stat));
 	EXPECT_EQ(maps + 1, stat.maps);
 }
 
-TEST_F(moving, memory_that_cannot_be_had_is_an_error)
+TEST_F(moving, refused_mapping_fails_accesses_until_allowed)
 {
 	static const int why[] = { ENOMEM, EBUSY, ENXIO };
 	struct moving *m = &self->m;
@@ -281,34 +280,34 @@ TEST_F(moving, memory_that_cannot_be_had_is_an_error)
 	int ret;
 
 	fill(m->p.buf[0], m->len, 6);
-	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, 0, m->len));
+	ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, m->len));
 	for (i = 0; i < ARRAY_SIZE(why); i++) {
 		ASSERT_EQ(0, mover_move(m->fd, 0, why[i]));
-		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_READ, 0, 1));
-		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_WRITE, 0, 1));
-		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, local(m, IBV_WR_RDMA_WRITE, 0, 1));
-		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, local(m, IBV_WR_RDMA_READ, 0, LEAST));
-		ret = message(m, true, 0, LEAST);
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_READ, 0, 1));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, 1));
+		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, access_by_lkey(m, IBV_WR_RDMA_WRITE, 0, 1));
+		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, access_by_lkey(m, IBV_WR_RDMA_READ, 0, MIN_NOT_IN_CQE));
+		ret = send_by_lkey(m, true, 0, MIN_NOT_IN_CQE);
 		EXPECT_LT(0, ret);
 		pair_reconnect(&m->p);
-		/* It comes back. */
+		/* The exporter allows mappings again. */
 		ASSERT_EQ(0, mover_move(m->fd, 0, 0));
 		memset(m->p.buf[0], 0, m->len);
-		EXPECT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len));
+		EXPECT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_READ, 0, m->len));
 		EXPECT_TRUE(check_fill(m->p.buf[0], m->len, 6));
 	}
-	/* Gone for good. */
+	/* The region is deregistered while the exporter refuses mappings. */
 	ASSERT_EQ(0, mover_move(m->fd, 0, ENOMEM));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_READ, 0, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_READ, 0, 1));
 }
 
-TEST_F(moving, memory_that_cannot_be_had_is_not_registered)
+TEST_F(moving, refused_mapping_fails_registration)
 {
 	struct moving *m = &self->m;
 	struct ibv_mr *mr;
 
 	ASSERT_EQ(0, mover_move(m->fd, 0, ENXIO));
-	mr = reg(m);
+	mr = reg_part(m);
 	EXPECT_EQ(NULL, mr);
 	EXPECT_EQ(ENXIO, errno);
 	if (mr)
@@ -324,7 +323,7 @@ static int prefetch(struct moving *m, enum ibv_advise_mr_advice advice, uint64_t
 	return ibv_advise_mr(m->r.pd, advice, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
 }
 
-TEST_F(moving, advice_brings_it_back)
+TEST_F(moving, advice_maps_moved_memory)
 {
 	static const enum ibv_advise_mr_advice advice[] = {
 		IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
@@ -339,7 +338,7 @@ TEST_F(moving, advice_brings_it_back)
 		ASSERT_EQ(0, mover_move(m->fd, 0, 0));
 		ASSERT_EQ(0, prefetch(m, advice[i], m->iova, m->len)) TH_LOG("advice %u", i);
 		faults = hca_counter("page_faults");
-		ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, 0, m->len));
+		ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, m->len));
 		EXPECT_EQ(faults, hca_counter("page_faults")) TH_LOG("advice %u", i);
 	}
 	ASSERT_EQ(0, mover_move(m->fd, 0, ENXIO));
@@ -349,7 +348,7 @@ TEST_F(moving, advice_brings_it_back)
 		EXPECT_EQ(EFAULT, prefetch(m, IBV_ADVISE_MR_ADVICE_PREFETCH, m->iova, m->len + 1));
 }
 
-/* What ibv_rereg_mr() does, which has none of it with a dma-buf. @mem is a page. */
+/* As ibv_rereg_mr(), which itself refuses regions over a dma-buf. @mem is a page, or NULL. */
 static int rereg(struct ibv_mr *mr, uint32_t flags, void *mem, int access)
 {
 	struct ib_uverbs_rereg_mr req = {
@@ -368,23 +367,23 @@ static int rereg(struct ibv_mr *mr, uint32_t flags, void *mem, int access)
 	return ret;
 }
 
-/* Rights and domain change, and the memory is still followed; or not, and all is as it was. */
-TEST_F(moving, rereg_changes_what_it_says)
+/* New rights apply while the memory still moves; then the region moves to memory of the process. */
+TEST_F(moving, rereg_changes_rights_or_memory)
 {
 	struct moving *m = &self->m;
 	void *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int ret;
 
 	fill(m->p.buf[0], m->len, 8);
-	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, 0, m->len));
+	ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, m->len));
 	ret = rereg(m->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
 		    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
 	EXPECT_EQ(0, ret);
 	ASSERT_EQ(0, mover_move(m->fd, 0, 0));
 	memset(m->p.buf[0], 0, m->len);
-	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len));
+	ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_READ, 0, m->len));
 	EXPECT_TRUE(check_fill(m->p.buf[0], m->len, 8));
-	EXPECT_EQ(ret ? 0 : IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_WRITE, 0, 1));
+	EXPECT_EQ(ret ? 0 : IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, 1));
 	ret = rereg(m->mr, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS, mem,
 		    ALL_ACCESS);
 	EXPECT_EQ(0, ret);
@@ -397,54 +396,54 @@ TEST_F(moving, rereg_changes_what_it_says)
 	}
 	EXPECT_EQ(0, ibv_dereg_mr(m->mr));
 	munmap(mem, UV_PAGE);
-	m->mr = reg(m);
+	m->mr = reg_part(m);
 	ASSERT_NE(NULL, m->mr);
 }
 
-/* When UMR fails as the memory moves, the device loses the key. */
-TEST_F(moving, without_umr_the_key_goes)
+/* If UMR fails when the memory moves, the driver destroys the key instead of clearing its entries. */
+TEST_F(moving, failed_umr_at_move_destroys_the_key)
 {
 	struct moving *m = &self->m;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs the HCA to fail, and a driver that bears it");
+		SKIP(return, "needs an HCA that fails on request, and a driver that handles that");
 	fill(m->p.buf[0], m->len, 1);
-	ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, 0, m->len));
+	ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, m->len));
 	ASSERT_EQ(0, hca_do("inject umr"));
 	ASSERT_EQ(0, mover_move(m->fd, 0, 0));
 	EXPECT_EQ(1, hca_inject_clear());
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_WRITE, 0, 1));
-	EXPECT_TRUE(holds(m, 0, m->p.buf[0], m->len));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, 1));
+	EXPECT_TRUE(buffer_equals(m, 0, m->p.buf[0], m->len));
 	EXPECT_EQ(-EOPNOTSUPP, rereg(m->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
 				     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC));
 	EXPECT_EQ(0, mover_move(m->fd, 0, 0));
 	EXPECT_EQ(0, ibv_dereg_mr(m->mr));
-	m->mr = reg(m);
+	m->mr = reg_part(m);
 	ASSERT_NE(NULL, m->mr);
-	EXPECT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len));
+	EXPECT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_READ, 0, m->len));
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* Nor does what came of a UMR that failed as the memory was mapped do any harm. */
-TEST_F(moving, without_umr_it_is_not_mapped)
+/* If UMR fails when the memory is mapped, the access fails, and the region can still be deregistered. */
+TEST_F(moving, failed_umr_at_mapping_fails_the_access)
 {
 	struct moving *m = &self->m;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs the HCA to fail, and a driver that bears it");
+		SKIP(return, "needs an HCA that fails on request, and a driver that handles that");
 	ASSERT_EQ(0, mover_move(m->fd, 0, 0));
 	ASSERT_EQ(0, hca_do("inject umr"));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, remote(m, IBV_WR_RDMA_WRITE, 0, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, 1));
 	EXPECT_EQ(1, hca_inject_clear());
 	EXPECT_EQ(0, mover_move(m->fd, 0, 0));
 	EXPECT_EQ(0, ibv_dereg_mr(m->mr));
-	m->mr = reg(m);
+	m->mr = reg_part(m);
 	ASSERT_NE(NULL, m->mr);
-	EXPECT_EQ(0, remote(m, IBV_WR_RDMA_READ, 0, m->len));
+	EXPECT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_READ, 0, m->len));
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* --- Several, and long ones ------------------------------------------------------------------- */
+/* --- Several regions, and long ones ------------------------------------------------------------ */
 
 FIXTURE(buffer) {
 	struct moving m;
@@ -460,8 +459,8 @@ FIXTURE_SETUP(buffer)
 	ASSERT_EQ(0, moving_open(&self->m, SIZE));
 	if (!rdma_has_odp(self->m.r.ctx))
 		SKIP(return, NO_ODP);
-	/* What the driver makes for the first region and keeps is made now. */
-	self->m.mr = reg(&self->m);
+	/* The driver keeps some objects from the first region on: let it create them before the census. */
+	self->m.mr = reg_part(&self->m);
 	ASSERT_NE(NULL, self->m.mr);
 	ASSERT_EQ(0, ibv_dereg_mr(self->m.mr));
 	self->m.mr = NULL;
@@ -474,11 +473,11 @@ FIXTURE_TEARDOWN(buffer)
 	EXPECT_EQ(0, moving_close(&self->m));
 }
 
-TEST_F(buffer, many_regions_over_one)
+TEST_F(buffer, several_regions_over_one_dmabuf_follow_it)
 {
 	struct moving *m = &self->m;
 	struct dmabuf_mover_stat stat;
-	/* More mappings of a page the debugging of the DMA API takes for a mistake. */
+	/* DMA debugging warns if one page has more than seven mappings. */
 	struct ibv_mr *mr[6];
 	unsigned int i, k;
 
@@ -506,8 +505,8 @@ TEST_F(buffer, many_regions_over_one)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-/* More entries than one request writes, or a command has room for. */
-TEST_F(buffer, long_region)
+/* More translation entries than one UMR request writes or one command carries. */
+TEST_F(buffer, region_of_many_entries_follows_it)
 {
 	const size_t size = 0x1400000 + 3 * UV_PAGE, part = SIZE;
 	struct moving *m = &self->m;
@@ -517,26 +516,26 @@ TEST_F(buffer, long_region)
 	m->fd = mover_create(size);
 	ASSERT_LE(0, m->fd);
 	m->len = size;
-	m->mr = reg(m);
+	m->mr = reg_part(m);
 	ASSERT_NE(NULL, m->mr);
 	for (i = 0; i < 4; i++) {
 		const size_t at[] = { 0, 4090 * UV_PAGE, size / 2 & -UV_PAGE, size - part };
 
 		for (k = 0; k < ARRAY_SIZE(at); k++) {
 			fill(m->p.buf[0], part, 10 * i + k);
-			ASSERT_EQ(0, remote(m, IBV_WR_RDMA_WRITE, at[k], part));
-			EXPECT_TRUE(holds(m, at[k], m->p.buf[0], part));
+			ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, at[k], part));
+			EXPECT_TRUE(buffer_equals(m, at[k], m->p.buf[0], part));
 		}
 		ASSERT_EQ(0, mover_move(m->fd, how_to_move[i % 2], 0));
 		for (k = 0; k < ARRAY_SIZE(at); k++) {
-			ASSERT_EQ(0, remote(m, IBV_WR_RDMA_READ, at[k], part));
+			ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_READ, at[k], part));
 			EXPECT_TRUE(check_fill(m->p.buf[0], part, 10 * i + k));
 		}
 	}
 }
 
-/* A device that does not page has it pinned, and it stays where it is. */
-TEST(pinned_where_the_device_does_not_page)
+/* On a device without page faults the driver pins the memory, so the exporter cannot move it. */
+TEST(memory_is_pinned_without_page_faults)
 {
 	struct dmabuf_mover_stat stat;
 	struct moving m;
@@ -547,17 +546,17 @@ TEST(pinned_where_the_device_does_not_page)
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, moving_open(&m, SIZE));
 	if (rdma_has_odp(m.r.ctx))
-		SKIP(goto out, "the device pages");
-	m.mr = reg(&m);
+		SKIP(goto out, "the device has on-demand paging");
+	m.mr = reg_part(&m);
 	if (!m.mr && errno == EOPNOTSUPP && driver_is("mlx5_ib"))
-		SKIP(goto out, "mlx5_ib wants on-demand paging for this");
+		SKIP(goto out, "mlx5_ib needs on-demand paging for a dma-buf");
 	ASSERT_NE(NULL, m.mr);
 	ASSERT_EQ(0, mover_stat(m.fd, &stat));
 	EXPECT_EQ(1, stat.pinned);
 	EXPECT_EQ(-EBUSY, mover_move(m.fd, 0, 0));
 	fill(m.p.buf[0], SIZE, 3);
-	EXPECT_EQ(0, remote(&m, IBV_WR_RDMA_WRITE, 0, SIZE));
-	EXPECT_TRUE(holds(&m, 0, m.p.buf[0], SIZE));
+	EXPECT_EQ(0, access_by_rkey(&m, IBV_WR_RDMA_WRITE, 0, SIZE));
+	EXPECT_TRUE(buffer_equals(&m, 0, m.p.buf[0], SIZE));
 	EXPECT_EQ(0, ibv_dereg_mr(m.mr));
 	m.mr = NULL;
 	EXPECT_EQ(0, mover_move(m.fd, 0, 0));
@@ -575,7 +574,7 @@ struct race {
 	bool refuse;
 };
 
-static void *mover(void *arg)
+static void *move_until_stopped(void *arg)
 {
 	struct race *r = arg;
 
@@ -606,26 +605,31 @@ static double race_seconds(void)
 	return s ? atof(s) : 2;
 }
 
-/* One operation in each direction: what was written is there, and is what is read. */
-static int there_and_back(struct moving *m, size_t off, uint32_t len, unsigned int seed)
+/*
+ * Write to the region and read it back, each by lkey or by rkey. Returns a completion status, -1000 if the
+ * memory does not hold what was written, -1001 if other bytes were read.
+ */
+static int write_and_read_back(struct moving *m, size_t off, uint32_t len, unsigned int seed)
 {
-	bool ours = rand() & 1 && len >= LEAST;
+	bool by_lkey = rand() & 1 && len >= MIN_NOT_IN_CQE;
 	int ret;
 
 	fill(m->p.buf[0], len, seed);
 	fill(m->p.buf[1], len, seed);
-	ret = ours ? local(m, IBV_WR_RDMA_READ, off, len) : remote(m, IBV_WR_RDMA_WRITE, off, len);
+	ret = by_lkey ? access_by_lkey(m, IBV_WR_RDMA_READ, off, len) :
+			access_by_rkey(m, IBV_WR_RDMA_WRITE, off, len);
 	if (ret)
 		return ret;
-	if (!holds(m, off, m->p.buf[0], len))
+	if (!buffer_equals(m, off, m->p.buf[0], len))
 		return -1000;
 	memset(m->p.buf[0], 0, len);
 	memset(m->p.buf[1], 0, len);
-	ours = rand() & 1;
-	ret = ours ? local(m, IBV_WR_RDMA_WRITE, off, len) : remote(m, IBV_WR_RDMA_READ, off, len);
+	by_lkey = rand() & 1;
+	ret = by_lkey ? access_by_lkey(m, IBV_WR_RDMA_WRITE, off, len) :
+			access_by_rkey(m, IBV_WR_RDMA_READ, off, len);
 	if (ret)
 		return ret;
-	return check_fill(m->p.buf[ours], len, seed) ? 0 : -1001;
+	return check_fill(m->p.buf[by_lkey], len, seed) ? 0 : -1001;
 }
 
 FIXTURE(race) {
@@ -651,7 +655,7 @@ FIXTURE_SETUP(race)
 	if (!rdma_has_odp(self->m.r.ctx))
 		SKIP(return, NO_ODP);
 	self->m.iova = 0x7000000;
-	self->m.mr = reg(&self->m);
+	self->m.mr = reg_part(&self->m);
 	ASSERT_NE(NULL, self->m.mr);
 }
 
@@ -660,7 +664,7 @@ FIXTURE_TEARDOWN(race)
 	EXPECT_EQ(0, moving_close(&self->m));
 }
 
-TEST_F_TIMEOUT(race, traffic_goes_on, 300)
+TEST_F_TIMEOUT(race, traffic_continues_while_memory_moves, 300)
 {
 	struct moving *m = &self->m;
 	struct race r = { .m = m, .fd = m->fd, .refuse = variant->refuse };
@@ -670,12 +674,12 @@ TEST_F_TIMEOUT(race, traffic_goes_on, 300)
 	double end;
 	int ret;
 
-	ASSERT_EQ(0, pthread_create(&thread, NULL, mover, &r));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, move_until_stopped, &r));
 	end = seconds() + race_seconds();
 	do {
 		size_t off = rand() % (SIZE - 8192), len = 1 + rand() % 8192;
 
-		ret = there_and_back(m, off, len, done);
+		ret = write_and_read_back(m, off, len, done);
 		failed += ret > 0;
 		done += !ret;
 	} while (ret >= 0 && (!failed || variant->refuse) && (seconds() < end || !done));
@@ -690,11 +694,11 @@ TEST_F_TIMEOUT(race, traffic_goes_on, 300)
 	ASSERT_EQ(0, mover_stat(m->fd, &stat));
 	EXPECT_EQ(0, stat.damaged);
 	EXPECT_EQ(0, stat.late);
-	/* And afterwards all is well. */
-	EXPECT_EQ(0, there_and_back(m, 0, SIZE, 77));
+	/* After the race everything still works. */
+	EXPECT_EQ(0, write_and_read_back(m, 0, SIZE, 77));
 }
 
-static void *writer(void *arg)
+static void *write_until_stopped(void *arg)
 {
 	struct race *r = arg;
 	uint32_t rkey = r->m->mr->rkey;
@@ -704,8 +708,8 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* For ever; false if there is nothing to write to. */
-static bool write_while_it_moves(bool refuse)
+/* Write while another thread moves the memory, until killed; returns false if setting up fails. */
+static bool write_while_moving_until_killed(bool refuse)
 {
 	struct race r = { .refuse = refuse };
 	struct moving m;
@@ -713,16 +717,16 @@ static bool write_while_it_moves(bool refuse)
 
 	if (moving_open(&m, SIZE))
 		return false;
-	m.mr = reg(&m);
+	m.mr = reg_part(&m);
 	r.m = &m;
 	r.fd = m.fd;
-	if (!m.mr || pthread_create(&thread, NULL, mover, &r))
+	if (!m.mr || pthread_create(&thread, NULL, move_until_stopped, &r))
 		return false;
-	writer(&r);
+	write_until_stopped(&r);
 	return true;
 }
 
-TEST_F(race, goes_while_it_moves)
+TEST_F(race, dereg_while_memory_moves)
 {
 	struct moving *m = &self->m;
 	struct dmabuf_mover_stat stat;
@@ -732,8 +736,8 @@ TEST_F(race, goes_while_it_moves)
 		struct race r = { .m = m, .fd = m->fd, .refuse = variant->refuse };
 		pthread_t thread[2];
 
-		ASSERT_EQ(0, pthread_create(&thread[0], NULL, mover, &r));
-		ASSERT_EQ(0, pthread_create(&thread[1], NULL, writer, &r));
+		ASSERT_EQ(0, pthread_create(&thread[0], NULL, move_until_stopped, &r));
+		ASSERT_EQ(0, pthread_create(&thread[1], NULL, write_until_stopped, &r));
 		usleep(rand() % 50000);
 		EXPECT_EQ(0, ibv_dereg_mr(m->mr));
 		r.stop = true;
@@ -743,14 +747,14 @@ TEST_F(race, goes_while_it_moves)
 		ASSERT_EQ(0, mover_stat(m->fd, &stat));
 		EXPECT_EQ(0, stat.mapped);
 		EXPECT_EQ(0, stat.damaged);
-		m->mr = reg(m);
+		m->mr = reg_part(m);
 		ASSERT_NE(NULL, m->mr);
-		EXPECT_EQ(0, there_and_back(m, 0, 200, i));
+		EXPECT_EQ(0, write_and_read_back(m, 0, 200, i));
 	}
 }
 
-/* Killed in the middle of moves and faults, a process leaves nothing behind, the exporter's included. */
-TEST_F(race, dies_while_it_moves)
+/* A process killed during moves and faults leaves nothing behind, not even a dma-buf of the exporter. */
+TEST_F(race, killed_while_memory_moves)
 {
 	unsigned int i, k;
 	int status;
@@ -769,7 +773,7 @@ TEST_F(race, dies_while_it_moves)
 		pid = fork();
 		if (!pid) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			_exit(!write_while_it_moves(variant->refuse));
+			_exit(!write_while_moving_until_killed(variant->refuse));
 		}
 		usleep(300000 + rand() % 200000);
 		EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
@@ -784,13 +788,13 @@ TEST_F(race, dies_while_it_moves)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-static void write_in_every_round(unsigned int round)
+static void write_in_each_round(unsigned int round)
 {
-	write_while_it_moves(false);
+	write_while_moving_until_killed(false);
 }
 
-/* The device goes in the middle of moves and faults. The exporter gets its memory back. */
-TEST(device_goes_while_it_moves)
+/* When the device is removed during moves and faults, the exporter gets its memory back. */
+TEST(device_removal_while_memory_moves)
 {
 	int ret = mover_load(), k;
 
@@ -799,7 +803,7 @@ TEST(device_goes_while_it_moves)
 	ASSERT_EQ(0, ret);
 	if (!device_has(_metadata, rdma_has_odp))
 		SKIP(return, NO_ODP);
-	remove_device_during(_metadata, write_in_every_round);
+	remove_device_during(_metadata, write_in_each_round);
 	for (k = 0; k < 200 && mover_buffers(); k++)
 		usleep(10000);
 	EXPECT_EQ(0, mover_buffers());
