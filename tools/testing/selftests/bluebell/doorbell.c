@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbells: the records, whose pages are pinned once however many records lie in them, and the
- * registers, which do nothing for a queue that was not created on their UAR.
+ * Doorbell records, whose page is pinned once for all the records in it, and doorbell registers,
+ * which ring only queues that were created on their UAR.
  */
 #include <infiniband/mlx5dv.h>
 #include <sched.h>
@@ -43,12 +43,13 @@ FIXTURE_TEARDOWN(record)
 	uv_close(&self->uv);
 }
 
-/* Either kind of queue with its record at @dbr, and what it takes besides. */
+/* A CQ, or a QP together with the CQ that it needs. */
 struct queue {
 	struct uv_cq cq;
 	struct uv_qp qp;
 };
 
+/* Create a CQ or a QP whose doorbell record is at @dbr. */
 static int queue_create(int fd, uint32_t pd, bool qp, void *dbr, struct queue *q)
 {
 	int ret;
@@ -72,12 +73,12 @@ static int queue_destroy(int fd, bool qp, struct queue *q)
 	return ret ?: uv_destroy_cq(fd, &q->cq);
 }
 
-TEST_F(record, page_is_pinned_once)
+TEST_F(record, page_is_pinned_once_for_all_its_records)
 {
 	struct queue q[8];
 	long cost, i;
 
-	/* Alone in its page: what a queue costs, record included. */
+	/* How many pages a queue pins whose record is alone in its page. */
 	ASSERT_EQ(0, queue_create(self->uv.fd, self->pd, variant->qp, self->page + UV_PAGE, &q[0]));
 	cost = uv_pinned_pages() - self->pinned;
 	EXPECT_LT(1, cost);
@@ -87,11 +88,11 @@ TEST_F(record, page_is_pinned_once)
 	for (i = 0; i < 8; i++) {
 		ASSERT_EQ(0, queue_create(self->uv.fd, self->pd, variant->qp, self->page + 64 * i,
 					  &q[i]));
-		/* The first pays for the page, no one else does. */
+		/* Only the first record pins the page. */
 		EXPECT_EQ(self->pinned + (cost - 1) * (i + 1) + 1, uv_pinned_pages())
 			TH_LOG("after queue %ld", i);
 	}
-	/* It stays until the last is gone, whoever that is. */
+	/* The page stays pinned until the last record is unmapped, in whatever order. */
 	for (i = 7; i >= 1; i--) {
 		ASSERT_EQ(0, queue_destroy(self->uv.fd, variant->qp, &q[(i + 3) % 8]));
 		EXPECT_EQ(self->pinned + (cost - 1) * i + 1, uv_pinned_pages());
@@ -102,7 +103,7 @@ TEST_F(record, page_is_pinned_once)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(record, pages_go_with_the_file)
+TEST_F(record, close_unpins_all_pages)
 {
 	struct queue q[4];
 	int i;
@@ -117,10 +118,10 @@ TEST_F(record, pages_go_with_the_file)
 }
 
 /*
- * After a fork the same address is another page: the child's record must not be looked for in
- * the parent's.
+ * After a fork the same address is another page: the driver must not take the parent's page for the
+ * child's.
  */
-TEST_F(record, same_address_in_another_process_is_another_page)
+TEST_F(record, same_address_in_a_child_pins_another_page)
 {
 	struct queue mine, theirs;
 	int status;
@@ -134,7 +135,7 @@ TEST_F(record, same_address_in_another_process_is_another_page)
 		long pinned, cost;
 
 		self->page[0] = 2;
-		/* On the same file, since a context may be shared with a child. */
+		/* The child uses the parent's context, by the file it inherited. */
 		if (queue_create(self->uv.fd, self->pd, variant->qp, self->page + UV_PAGE, &theirs))
 			_exit(2);
 		cost = uv_pinned_pages();
@@ -152,7 +153,7 @@ TEST_F(record, same_address_in_another_process_is_another_page)
 
 TEST_F(record, bad_addresses_are_refused)
 {
-	/* Nowhere, in the hole behind user space, in the kernel, at the very end. */
+	/* Unmapped, in the hole above user space, in the kernel, at the end of the address space. */
 	void *bad[] = {
 		(void *)0x1000, (void *)0x7ffffffff000ul, (void *)0x800000000000ul, KERNEL_ADDRESS,
 		(void *)0xfffffffffffff000ul, (void *)0xfffffffffffffff8ul,
@@ -174,7 +175,7 @@ TEST_F(record, bad_addresses_are_refused)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(record, misaligned_is_refused)
+TEST_F(record, misaligned_address_is_refused)
 {
 	static const unsigned int off[] = { 1, 2, 4, 7, 12, UV_PAGE - 4, UV_PAGE - 1 };
 	long pinned = uv_pinned_pages();
@@ -183,7 +184,7 @@ TEST_F(record, misaligned_is_refused)
 
 	if (!driver_is("bluebell"))
 		SKIP(return,
-		     "a promise of bluebell's: records are eight bytes and lie on eight bytes");
+		     "only bluebell requires records to be aligned to their eight bytes");
 	for (i = 0; i < ARRAY_SIZE(off); i++)
 		EXPECT_EQ(-EINVAL, queue_create(self->uv.fd, self->pd, variant->qp,
 						self->page + off[i], &q))
@@ -193,7 +194,7 @@ TEST_F(record, misaligned_is_refused)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(record, last_of_its_page_is_served)
+TEST_F(record, last_record_of_a_page_works)
 {
 	struct queue q;
 
@@ -202,8 +203,8 @@ TEST_F(record, last_of_its_page_is_served)
 	EXPECT_EQ(0, queue_destroy(self->uv.fd, variant->qp, &q));
 }
 
-/* The HCA only reads a record: a page that may not be written is fine, and stays unwritten. */
-TEST_F(record, read_only_page_is_left_alone)
+/* The HCA only reads a record, so a read-only page may be accepted; it must never be written. */
+TEST_F(record, read_only_page_is_not_written)
 {
 	struct queue q;
 	size_t i;
@@ -229,7 +230,7 @@ FIXTURE(reg) {
 	uint8_t *uar[8];
 };
 
-static uint8_t *map_static(int fd, unsigned int idx)
+static uint8_t *map_static_uar(int fd, unsigned int idx)
 {
 	void *p = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, fd,
 		       uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, idx));
@@ -249,7 +250,7 @@ FIXTURE_SETUP(reg)
 	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp));
 	ASSERT_EQ(0, uv_qp_to_rts(self->uv.fd, &self->qp, self->qp.qpn, 1));
 	for (i = 0; i < 8; i++) {
-		self->uar[i] = map_static(self->uv.fd, i);
+		self->uar[i] = map_static_uar(self->uv.fd, i);
 		ASSERT_NE(NULL, self->uar[i]);
 	}
 }
@@ -276,7 +277,7 @@ static unsigned int qp_reg(const struct uv_qp *qp)
 	return BF_OFFSET + qp->resp.bfreg_index % 4 * 0x200;
 }
 
-TEST_F(reg, of_the_queue_works)
+TEST_F(reg, doorbell_on_the_queues_uar_is_accepted)
 {
 	long dropped = hca_counter("wrong_uar");
 
@@ -284,7 +285,7 @@ TEST_F(reg, of_the_queue_works)
 	EXPECT_EQ(dropped, hca_counter("wrong_uar"));
 }
 
-TEST_F(reg, of_another_uar_is_dropped_and_counted)
+TEST_F(reg, doorbell_on_another_uar_is_dropped_and_counted)
 {
 	long dropped = hca_counter("wrong_uar");
 	unsigned int i, rung = 0;
@@ -297,24 +298,24 @@ TEST_F(reg, of_another_uar_is_dropped_and_counted)
 	}
 }
 
-TEST_F(reg, of_another_context_is_dropped_and_counted)
+TEST_F(reg, doorbell_of_another_context_is_dropped_and_counted)
 {
 	long dropped = hca_counter("wrong_uar");
 	struct uv other;
 	uint8_t *uar;
 
 	ASSERT_EQ(0, uv_open(&other));
-	uar = map_static(other.fd, 0);
+	uar = map_static_uar(other.fd, 0);
 	ASSERT_NE(NULL, uar);
 	ring(uar + BF_OFFSET, nop_doorbell(self->qp.qpn));
 	EXPECT_EQ(dropped + 1, hca_counter("wrong_uar"));
-	/* Nor does it arm another's CQ. */
+	/* Nor may another context arm the CQ. */
 	ring(uar + CQ_ARM_OFFSET, htobe64((uint64_t)self->cq.cqn));
 	EXPECT_EQ(dropped + 2, hca_counter("wrong_uar"));
 	uv_close(&other);
 }
 
-TEST_F(reg, for_no_queue_is_dropped_and_counted)
+TEST_F(reg, doorbell_for_an_unknown_queue_is_dropped_and_counted)
 {
 	long no_qp = hca_counter("no_qp"), no_cq = hca_counter("no_cq");
 
@@ -324,7 +325,7 @@ TEST_F(reg, for_no_queue_is_dropped_and_counted)
 	EXPECT_EQ(no_cq + 1, hca_counter("no_cq"));
 }
 
-TEST_F(reg, of_a_destroyed_queue_is_dropped)
+TEST_F(reg, doorbell_for_a_destroyed_queue_is_dropped)
 {
 	unsigned int uar = qp_uar(&self->qp), off = qp_reg(&self->qp);
 	long no_qp = hca_counter("no_qp");
@@ -335,8 +336,8 @@ TEST_F(reg, of_a_destroyed_queue_is_dropped)
 	EXPECT_EQ(no_qp + 1, hca_counter("no_qp"));
 }
 
-/* Where no register is. */
-TEST_F(reg, beside_a_register_is_dropped_and_counted)
+/* Offsets in the UAR page at which there is no register. */
+TEST_F(reg, write_beside_a_register_is_dropped_and_counted)
 {
 	static const unsigned int off[] = { 0x0, 0x100, 0x7f8 };
 	long bad = hca_counter("bad_offset");
@@ -349,8 +350,8 @@ TEST_F(reg, beside_a_register_is_dropped_and_counted)
 	}
 }
 
-/* Work that was executed is not executed again, however often its doorbell is rung. */
-TEST(second_ring_is_harmless)
+/* Ringing the doorbell of a WQE again does not execute the WQE again. */
+TEST(repeated_doorbell_executes_nothing_twice)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct mlx5dv_qp dv = {};
@@ -371,12 +372,12 @@ TEST(second_ring_is_harmless)
 	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 64));
 	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(p.cq[1], &wc));
-	/* The control segment of the first WQE, as at its first ring. */
+	/* The start of the first WQE, as it was written to the register at the first ring. */
 	for (i = 0; i < 10; i++)
 		ring(dv.bf.reg, *(uint64_t *)dv.sq.buf);
 	EXPECT_TRUE(cq_stays_empty(p.cq[0], 50));
 	EXPECT_TRUE(cq_stays_empty(p.cq[1], 1));
-	/* And the next work is done as if nothing had been. */
+	/* The next WQE is executed as usual. */
 	wr.sg_list = NULL;
 	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 64));
 	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
