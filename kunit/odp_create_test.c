@@ -208,14 +208,14 @@ static unsigned int reclaim(struct env *env)
 
 	if (mr->leaf)
 		return 0;
-	xa_for_each(&mr->root->kids, i, dir_key) {
+	xa_for_each(&mr->root->children, i, dir_key) {
 		dir = container_of(dir_key, struct odp_dir, key);
-		xa_for_each(&dir->kids, j, leaf_key) {
+		xa_for_each(&dir->children, j, leaf_key) {
 			leaf = container_of(leaf_key, struct odp_leaf, key);
 			if (cancel_delayed_work(&leaf->reclaim))
 				leaf->reclaim.work.func(&leaf->reclaim.work);
 		}
-		xa_for_each(&dir->kids, j, leaf_key)
+		xa_for_each(&dir->children, j, leaf_key)
 			num++;
 	}
 	return num;
@@ -306,10 +306,10 @@ static void end(struct kunit *test, const struct life *life)
 	if (err) {
 		expect_failure(test, life, err, "deregistration");
 		KUNIT_EXPECT_EQ(test, err, env->mock->refuse_err);
-		mr = mlx5_ib_odp_get_mr(env->mock->dev->odp, env->mr->lkey);
+		mr = mlx5_ib_odp_mr_get(env->mock->dev->odp, env->mr->lkey);
 		KUNIT_EXPECT_PTR_EQ(test, mr, odp_of(env));
 		if (mr)
-			mlx5_ib_odp_put_mr(mr);
+			mlx5_ib_odp_mr_put(mr);
 		heal(env);
 		KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	} else if (life->command && after && !before) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * On-demand paging: regions whose pages are brought in when the device asks for
- * them, and taken from it when the process loses them.
+ * On-demand paging: memory regions whose pages are mapped into the device when it
+ * faults on them, and unmapped from the device before the process loses them.
  */
 
 #ifndef BLUEBELL_ODP_H

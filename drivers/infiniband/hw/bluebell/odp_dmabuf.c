@@ -82,23 +82,17 @@ static int map(struct odp_mr *mr)
 	return err;
 }
 
-/**
- * mlx5_ib_odp_map_dmabuf - give the device all of a region
- * @mr: region over a dma-buf
- * @write: the device wants to write
- *
- * Waits until the exporter has finished moving. May sleep; takes the reservation
- * lock.
- *
- * Return: 0; -EFAULT for a region that is not to be written to; -EIO if the key is
- * gone; -ENOMEM; the errno of an exporter that would not; or of a failed UMR.
+/*
+ * Map all of the region into the device, whichever part the fault was on. Waits until the
+ * exporter has finished a move. Takes the reservation lock.
  */
-int mlx5_ib_odp_map_dmabuf(struct odp_mr *mr, bool write)
+static int odp_dmabuf_page_in(struct odp_mr *mr, u64 offset, u64 len,
+			      const struct odp_page_in *how)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
 	int err;
 
-	if (write && !ib_access_writable(mr->mr.access))
+	if (how->write && !ib_access_writable(mr->mr.access))
 		return -EFAULT;
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	err = map(mr);
@@ -140,46 +134,6 @@ static int create_key(struct odp_mr *mr)
 				      &ibmr->lkey);
 }
 
-/**
- * mlx5_ib_odp_make_dmabuf - make a region over a dma-buf
- * @mr: the region to be, its attributes set
- * @offset: of the region in the dma-buf
- * @fd: of the dma-buf
- *
- * The memory is mapped at once, so that what cannot be is refused now. May sleep.
- *
- * Return: 0; -EOPNOTSUPP for an exporter that moves nothing; or as
- * mlx5_ib_reg_user_mr_dmabuf().
- */
-int mlx5_ib_odp_make_dmabuf(struct odp_mr *mr, u64 offset, int fd)
-{
-	struct mlx5_ib_mr_mem *mem __free(kfree) = kzalloc_obj(*mem);
-	struct ib_umem_dmabuf *umem_dmabuf;
-	int err;
-
-	if (!mem)
-		return -ENOMEM;
-	umem_dmabuf = attach(mr, offset, fd);
-	if (IS_ERR(umem_dmabuf))
-		return PTR_ERR(umem_dmabuf);
-	mem->umem = &umem_dmabuf->umem;
-	refcount_set(&mem->refs, 1);
-	mr->mr.mem = mem;
-	err = create_key(mr);
-	if (err) {
-		ib_umem_release(mem->umem);
-		return err;
-	}
-	retain_and_null_ptr(mem);
-	/* While UMR is known to fail, it has to wait for the first access. */
-	if (mlx5_ib_umr_await(mr->odp->dev))
-		return 0;
-	err = mlx5_ib_odp_map_dmabuf(mr, false);
-	if (err)
-		mlx5_ib_odp_drop_dmabuf(mr);
-	return err;
-}
-
 static void release(struct odp_mr *mr)
 {
 	ib_umem_release(mr->mr.mem->umem);
@@ -204,22 +158,12 @@ static int put_key(struct odp_mr *mr)
 	return err;
 }
 
-/**
- * mlx5_ib_odp_free_dmabuf - give up a region's key, and let go of the dma-buf
- * @mr: the region, which nobody uses any more
- *
- * The key waits for the next region, or is destroyed. May sleep; takes the
- * reservation lock.
- *
- * Return: 0, or the errno of a firmware that would not destroy the key: then the
- * region is as it was.
- */
-int mlx5_ib_odp_free_dmabuf(struct odp_mr *mr)
+static int odp_dmabuf_destroy(struct odp_mr *mr)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
 	int err;
 
-	/* An exporter that moves finds the key, or finds it gone. */
+	/* An exporter that moves either finds the key in use or finds it destroyed. */
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	err = put_key(mr);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
@@ -228,21 +172,64 @@ int mlx5_ib_odp_free_dmabuf(struct odp_mr *mr)
 	return err;
 }
 
-/**
- * mlx5_ib_odp_drop_dmabuf - free a region that came to nothing, whatever firmware says
- * @mr: region of mlx5_ib_odp_make_dmabuf(), which nobody has used
- *
- * A key that firmware keeps leads nowhere at least. May sleep.
- */
-void mlx5_ib_odp_drop_dmabuf(struct odp_mr *mr)
+static void odp_dmabuf_discard(struct odp_mr *mr)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
 
-	if (!mlx5_ib_odp_free_dmabuf(mr))
+	if (!odp_dmabuf_destroy(mr))
 		return;
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	zap(mr);
 	mr->mr.key_gone = true;
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	release(mr);
+}
+
+static const struct odp_mr_ops odp_dmabuf_ops = {
+	.page_in = odp_dmabuf_page_in,
+	.destroy = odp_dmabuf_destroy,
+	.discard = odp_dmabuf_discard,
+};
+
+/**
+ * mlx5_ib_odp_dmabuf_create - make a region one over a dma-buf
+ * @mr: the region, its address, length, rights and protection domain set
+ * @offset: offset of the region in the dma-buf, in bytes
+ * @fd: file descriptor of the dma-buf
+ *
+ * Maps the memory at once, so that a request which cannot be met is refused at
+ * registration and not at the first access. May sleep; takes the reservation lock.
+ *
+ * Return: 0; -EOPNOTSUPP if the exporter does not move its memory; or as
+ * mlx5_ib_reg_user_mr_dmabuf().
+ */
+int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
+{
+	struct mlx5_ib_mr_mem *mem __free(kfree) = kzalloc_obj(*mem);
+	const struct odp_page_in how = { .fault = true };
+	struct ib_umem_dmabuf *umem_dmabuf;
+	int err;
+
+	if (!mem)
+		return -ENOMEM;
+	umem_dmabuf = attach(mr, offset, fd);
+	if (IS_ERR(umem_dmabuf))
+		return PTR_ERR(umem_dmabuf);
+	mem->umem = &umem_dmabuf->umem;
+	refcount_set(&mem->refs, 1);
+	mr->mr.mem = mem;
+	err = create_key(mr);
+	if (err) {
+		ib_umem_release(mem->umem);
+		return err;
+	}
+	retain_and_null_ptr(mem);
+	mr->ops = &odp_dmabuf_ops;
+	/* While UMR is out of order, mapping has to wait for the first access. */
+	if (mlx5_ib_umr_await(mr->odp->dev))
+		return 0;
+	err = odp_dmabuf_page_in(mr, 0, mr->mr.ibmr.length, &how);
+	if (err)
+		odp_dmabuf_discard(mr);
+	return err;
 }

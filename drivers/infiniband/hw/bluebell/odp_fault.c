@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Page faults: the event queue they come by, what each of them needs, and the
- * answer to the device.
+ * Page faults of the device: the event queue that reports them, what each fault needs to
+ * have mapped, and the command that lets the faulting queue go on.
  */
 
 #include <linux/delay.h>
@@ -18,61 +18,66 @@
 #include "qp.h"
 #include "srq.h"
 
-/* A fault brings in this much more of what the operation will touch. */
+/* A fault also maps what the operation will touch later, up to this many bytes in all. */
 #define FAULT_AROUND	SZ_4M
-/* Before events are looked at again for which there was no memory. */
+/* Pause before another attempt to allocate memory for a reported fault. */
 #define MEMORY_PAUSE_MS	10
-/* The longest pause before a refused answer is given once more. */
+/* Longest pause before PAGE_FAULT_RESUME is repeated after a refusal. */
 #define MAX_RESUME_MS	256
-/* Faults of this many queues at a time; the spare ones are mlx5_core's. */
+/* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
 #define NUM_EQE		0x1000
 
-struct fault_work {
+struct odp_fault_work {
 	struct work_struct work;
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_fault fault;
 };
 
-/* @need bytes have to be there for the queue to go on; the rest of @len is for later. */
-static int page_in_fault(struct odp_mr *mr, u64 addr, u64 need, u64 len, bool write)
+/*
+ * Map the first @need bytes of a range, without which the queue cannot go on, and as much
+ * of the rest of @len as can be mapped: the operation will touch that next.
+ */
+static int odp_fault_page_in(struct odp_mr *mr, u64 addr, u64 need, u64 len, bool write)
 {
 	struct odp_page_in how = { .write = write, .fault = true };
 	int err;
 
 	len = clamp(len, need, max_t(u64, need, FAULT_AROUND));
-	err = mlx5_ib_odp_page_in(mr, addr, len, &how);
+	err = mlx5_ib_odp_mr_page_in(mr, addr, len, &how);
 	if (err && need < len)
-		err = mlx5_ib_odp_page_in(mr, addr, need, &how);
+		err = mlx5_ib_odp_mr_page_in(mr, addr, need, &how);
 	return err;
 }
 
-static int rdma_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
+/* Resolve a fault that an incoming RDMA operation met at the remote key it names. */
+static int odp_fault_resolve_rdma(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
 {
 	u64 left = fault->op_len > fault->committed ? fault->op_len - fault->committed : 0;
-	struct odp_mr *mr = mlx5_ib_odp_get_mr(odp, fault->rkey);
+	struct odp_mr *mr = mlx5_ib_odp_mr_get(odp, fault->rkey);
 	int err;
 
 	if (!mr)
 		return -ENOENT;
-	err = page_in_fault(mr, fault->va + fault->committed, fault->packet_len ?: 1, left,
-			    mlx5_ib_fault_writes(fault));
-	mlx5_ib_odp_put_mr(mr);
+	err = odp_fault_page_in(mr, fault->va + fault->committed, fault->packet_len ?: 1, left,
+				mlx5_ib_fault_writes(fault));
+	mlx5_ib_odp_mr_put(mr);
 	return err;
 }
 
-/* A WQE out of the process's memory, in one piece. */
-static int read_wqe(struct mlx5_ib_qp *qp, u32 offset, u32 size, u32 at, void *wqe, u32 len)
+/* Read a part of a ring in the process's memory. @at is where in the ring; the part may wrap. */
+static int odp_fault_read_ring(struct ib_umem *umem, u32 offset, u32 size, u32 at, void *wqe,
+			       u32 len)
 {
 	u32 first = min(size - at, len);
 	int err;
 
-	err = ib_umem_copy_from(wqe, qp->umem, offset + at, first);
+	err = ib_umem_copy_from(wqe, umem, offset + at, first);
 	if (err || first == len)
 		return err;
-	return ib_umem_copy_from(wqe + first, qp->umem, offset, len - first);
+	return ib_umem_copy_from(wqe + first, umem, offset, len - first);
 }
 
-static int read_send(struct mlx5_ib_qp *qp, u16 index, struct mlx5_ib_odp_sges *sges)
+static int odp_fault_read_send(struct mlx5_ib_qp *qp, u16 index, struct mlx5_ib_odp_sges *sges)
 {
 	u32 size = qp->wq.sq_wqe_cnt * MLX5_SEND_WQE_BB;
 	u32 at = (index & (qp->wq.sq_wqe_cnt - 1)) * MLX5_SEND_WQE_BB, len;
@@ -84,54 +89,45 @@ static int read_send(struct mlx5_ib_qp *qp, u16 index, struct mlx5_ib_odp_sges *
 		return -ENOMEM;
 	if (!size)
 		return -EINVAL;
-	err = read_wqe(qp, qp->wq.sq_offset, size, at, wqe, MLX5_SEND_WQE_BB);
+	err = odp_fault_read_ring(qp->umem, qp->wq.sq_offset, size, at, wqe, MLX5_SEND_WQE_BB);
 	if (err)
 		return err;
 	len = min_t(u32, mlx5_ib_odp_wqe_bytes(wqe), size);
-	err = read_wqe(qp, qp->wq.sq_offset, size, at, wqe, len);
+	err = odp_fault_read_ring(qp->umem, qp->wq.sq_offset, size, at, wqe, len);
 	if (err)
 		return err;
 	return mlx5_ib_odp_parse_send(wqe, len, qp->ibqp.qp_type, sges);
 }
 
-static int read_recv(struct mlx5_ib_qp *qp, u16 index, struct mlx5_ib_odp_sges *sges)
+/*
+ * Read WQE @index of a receive queue, which starts where @umem does and has @count WQEs, a power
+ * of two. @skip bytes at the start of a WQE are not data segments.
+ */
+static int odp_fault_read_recv(struct ib_umem *umem, u32 count, u8 shift, u32 skip, u16 index,
+			       struct mlx5_ib_odp_sges *sges)
 {
-	u32 stride = BIT(qp->wq.rq_wqe_shift), skip = qp->wq_sig ? MLX5_SEND_WQE_DS : 0;
-	u32 size = qp->wq.rq_wqe_cnt * stride;
+	u32 stride = BIT(shift);
 	int err;
 
 	void *wqe __free(kfree) = kmalloc(stride, GFP_KERNEL);
 
 	if (!wqe)
 		return -ENOMEM;
-	if (!size)
+	if (!count)
 		return -EINVAL;
-	err = read_wqe(qp, 0, size, (index & (qp->wq.rq_wqe_cnt - 1)) * stride, wqe, stride);
+	err = ib_umem_copy_from(wqe, umem, (index & (count - 1)) * stride, stride);
 	if (err)
 		return err;
 	mlx5_ib_odp_parse_recv(wqe + skip, stride - skip, sges);
 	return sges->num ? 0 : -EINVAL;
 }
 
-static int read_srq(struct mlx5_ib_srq *srq, u16 index, struct mlx5_ib_odp_sges *sges)
-{
-	u32 stride = BIT(srq->wq.wqe_shift), skip = sizeof(struct mlx5_wqe_srq_next_seg);
-	int err;
-
-	void *wqe __free(kfree) = kmalloc(stride, GFP_KERNEL);
-
-	if (!wqe)
-		return -ENOMEM;
-	err = ib_umem_copy_from(wqe, srq->umem, (index & (srq->wq.wqe_cnt - 1)) * stride, stride);
-	if (err)
-		return err;
-	mlx5_ib_odp_parse_recv(wqe + skip, stride - skip, sges);
-	return sges->num ? 0 : -EINVAL;
-}
-
-/* Bring in what the list says. Memory that isn't paged is there anyway. */
-static int page_in_list(struct mlx5_ib_odp *odp, struct ib_pd *pd,
-			const struct mlx5_ib_odp_sges *sges, u64 need, bool write)
+/*
+ * Map what the data segments of a WQE name, the first @need bytes at least. Segments of
+ * regions that are not paged are skipped: their memory is always mapped.
+ */
+static int odp_fault_page_in_sges(struct mlx5_ib_odp *odp, struct ib_pd *pd,
+				  const struct mlx5_ib_odp_sges *sges, u64 need, bool write)
 {
 	int err = -EFAULT, ret;
 	struct odp_mr *mr;
@@ -143,13 +139,16 @@ static int page_in_list(struct mlx5_ib_odp *odp, struct ib_pd *pd,
 
 		now = min_t(u64, need, sge->length);
 		need -= now;
-		mr = sge->lkey ? mlx5_ib_odp_get_mr(odp, sge->lkey) : NULL;
+		mr = sge->lkey ? mlx5_ib_odp_mr_get(odp, sge->lkey) : NULL;
 		if (!mr)
 			continue;
-		/* The device has checked the key; the process may have changed the WQE since. */
+		/*
+		 * The device has checked the PD of the key that it read. The process may have
+		 * changed the WQE since then, so check the PD of this one.
+		 */
 		ret = mr->mr.ibmr.pd == pd ?
-			page_in_fault(mr, sge->addr, now ?: 1, sge->length, write) : -EFAULT;
-		mlx5_ib_odp_put_mr(mr);
+			odp_fault_page_in(mr, sge->addr, now ?: 1, sge->length, write) : -EFAULT;
+		mlx5_ib_odp_mr_put(mr);
 		if (ret && now)
 			return ret;
 		err = 0;
@@ -157,9 +156,10 @@ static int page_in_list(struct mlx5_ib_odp *odp, struct ib_pd *pd,
 	return err;
 }
 
-/* The list of what a WQE of the queue touches, and the domain that its keys must have. */
-static struct ib_pd *read_queue(struct mlx5_ib_event_source *queue,
-				const struct mlx5_ib_fault *fault, struct mlx5_ib_odp_sges *sges)
+/* Read the WQE that a fault is about. Returns the PD that its keys must belong to. */
+static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_event_source *queue,
+					const struct mlx5_ib_fault *fault,
+					struct mlx5_ib_odp_sges *sges)
 {
 	struct mlx5_ib_srq *srq;
 	struct mlx5_ib_qp *qp;
@@ -167,42 +167,50 @@ static struct ib_pd *read_queue(struct mlx5_ib_event_source *queue,
 
 	if (mlx5_ib_fault_is_srq(fault)) {
 		srq = container_of(queue, struct mlx5_ib_srq, source);
-		err = read_srq(srq, fault->wqe_index, sges);
+		err = odp_fault_read_recv(srq->umem, srq->wq.wqe_cnt, srq->wq.wqe_shift,
+					  sizeof(struct mlx5_wqe_srq_next_seg), fault->wqe_index,
+					  sges);
 		return err ? ERR_PTR(err) : srq->ibsrq.pd;
 	}
 	qp = container_of(queue, struct mlx5_ib_qp, source);
 	if (mlx5_ib_fault_is_requester(fault))
-		err = read_send(qp, fault->wqe_index, sges);
+		err = odp_fault_read_send(qp, fault->wqe_index, sges);
 	else
-		err = read_recv(qp, fault->wqe_index, sges);
+		err = odp_fault_read_recv(qp->umem, qp->wq.rq_wqe_cnt, qp->wq.rq_wqe_shift,
+					  qp->wq_sig ? MLX5_SEND_WQE_DS : 0, fault->wqe_index,
+					  sges);
 	return err ? ERR_PTR(err) : qp->ibqp.pd;
 }
 
-static int wqe_fault(struct mlx5_ib_odp *odp, struct mlx5_ib_event_source *queue,
-		     const struct mlx5_ib_fault *fault)
+static int odp_fault_resolve_wqe(struct mlx5_ib_odp *odp, struct mlx5_ib_event_source *queue,
+				 const struct mlx5_ib_fault *fault)
 {
 	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
 	struct ib_pd *pd;
 
 	if (!sges)
 		return -ENOMEM;
-	pd = read_queue(queue, fault, sges);
+	pd = odp_fault_read_wqe(queue, fault, sges);
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
 	mlx5_ib_odp_window(sges, fault->committed,
 			   max_t(u64, fault->packet_len, FAULT_AROUND));
-	return page_in_list(odp, pd, sges, fault->packet_len ?: 1, mlx5_ib_fault_writes(fault));
+	return odp_fault_page_in_sges(odp, pd, sges, fault->packet_len ?: 1,
+				      mlx5_ib_fault_writes(fault));
 }
 
-static struct mlx5_ib_event_source *get_queue(struct mlx5_ib_dev *dev,
-					      const struct mlx5_ib_fault *fault)
+static struct mlx5_ib_event_source *odp_fault_get_queue(struct mlx5_ib_dev *dev,
+							const struct mlx5_ib_fault *fault)
 {
 	return mlx5_ib_get_source(mlx5_ib_fault_is_srq(fault) ? &dev->srq_events :
 								&dev->qp_events, fault->wq_num);
 }
 
-/* A queue stands still until firmware has heard that it can go on: so try more than once. */
-static void answer(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
+/*
+ * Let the faulting queue go on. The queue stays stopped until the firmware accepts the
+ * command, so a refused one is repeated.
+ */
+static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
 {
 	unsigned int ms;
 	int err;
@@ -214,40 +222,44 @@ static void answer(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, b
 	}
 	if (err && err != -ENOLINK)
 		ibdev_err_ratelimited(&odp->dev->ib_dev,
-				      "cannot resume 0x%x after page fault 0x%x: %d\n",
+				      "cannot resume queue 0x%x after page fault 0x%x (%d): the queue stays stopped until it is destroyed\n",
 				      fault->wq_num, fault->token, err);
 }
 
-static void resolve(struct work_struct *work)
+static void odp_fault_resolve(struct work_struct *work)
 {
-	struct fault_work *fw = container_of(work, struct fault_work, work);
+	struct odp_fault_work *fw = container_of(work, struct odp_fault_work, work);
 	struct mlx5_ib_odp *odp = fw->odp;
 	struct mlx5_ib_event_source *queue = NULL;
 	int err;
 
 	if (fw->fault.is_rdma) {
-		err = rdma_fault(odp, &fw->fault);
+		err = odp_fault_resolve_rdma(odp, &fw->fault);
 	} else {
-		queue = get_queue(odp->dev, &fw->fault);
-		/* It is being destroyed, and needs no answer any more. */
+		queue = odp_fault_get_queue(odp->dev, &fw->fault);
+		/* The queue is being destroyed and will not go on: no answer is needed. */
 		if (!queue)
 			goto out;
-		err = wqe_fault(odp, queue, &fw->fault);
+		err = odp_fault_resolve_wqe(odp, queue, &fw->fault);
 	}
 	if (err)
-		ibdev_dbg(&odp->dev->ib_dev, "page fault 0x%x of type %u on 0x%x: %d\n",
+		ibdev_dbg(&odp->dev->ib_dev,
+			  "page fault 0x%x of type %u on queue 0x%x not resolved (%d)\n",
 			  fw->fault.token, fw->fault.type, fw->fault.wq_num, err);
-	answer(odp, &fw->fault, err);
+	odp_fault_resume(odp, &fw->fault, err);
 	if (queue)
 		mlx5_ib_put_source(queue);
 out:
 	kfree(fw);
 }
 
-/* Start on each fault that was reported. False if memory is short, and there are more. */
-static bool take_events(struct mlx5_ib_odp *odp)
+/*
+ * Queue the resolution of each fault that the device has reported. Returns false if there are
+ * more of them but no memory for their works.
+ */
+static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 {
-	struct fault_work *fw;
+	struct odp_fault_work *fw;
 	struct mlx5_eqe *eqe;
 	u32 cc = 0;
 
@@ -259,7 +271,7 @@ static bool take_events(struct mlx5_ib_odp *odp)
 		if (!fw)
 			break;
 		fw->odp = odp;
-		INIT_WORK(&fw->work, resolve);
+		INIT_WORK(&fw->work, odp_fault_resolve);
 		if (mlx5_ib_odp_parse_eqe(eqe, &fw->fault))
 			queue_work(odp->wq, &fw->work);
 		else
@@ -270,31 +282,32 @@ static bool take_events(struct mlx5_ib_odp *odp)
 	return !eqe;
 }
 
-/* An event that is lost would be a queue that stands still for ever. */
-static void take_events_later(struct work_struct *work)
+/* Try until there is memory: the queue of a fault that is not resolved never goes on. */
+static void odp_fault_retry_events(struct work_struct *work)
 {
 	struct mlx5_ib_odp *odp = container_of(work, struct mlx5_ib_odp, eq_work);
 
-	while (!take_events(odp))
+	while (!odp_fault_take_events(odp))
 		msleep(MEMORY_PAUSE_MS);
 }
 
-/* In the interrupt, which is shared with other queues of mlx5_core. */
-static int notify(struct notifier_block *nb, unsigned long action, void *data)
+/* In the interrupt, which other event queues of mlx5_core share: there may be no event. */
+static int odp_fault_notify(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct mlx5_ib_odp *odp = container_of(nb, struct mlx5_ib_odp, nb);
 
-	if (!take_events(odp))
+	if (!odp_fault_take_events(odp))
 		queue_work(odp->wq, &odp->eq_work);
 	return NOTIFY_OK;
 }
 
 /**
- * mlx5_ib_odp_start_faults - hear of page faults, if it isn't so already
- * @odp: device state
+ * mlx5_ib_odp_start_faults - create the page-fault event queue, unless it exists
+ * @odp: paging state of the device
  *
- * CREATE_EQ, struct mlx5_ifc_create_eq_in_bits. Not earlier than for the first
- * region: the queue takes an interrupt and memory. May sleep.
+ * CREATE_EQ, struct mlx5_ifc_create_eq_in_bits. To be called before a key is created
+ * that can fault, but not earlier than for the first paged region: the queue costs an
+ * interrupt and memory. May sleep; takes eq_lock.
  *
  * Return: 0 or a negative errno.
  */
@@ -323,22 +336,23 @@ int mlx5_ib_odp_start_faults(struct mlx5_ib_odp *odp)
 }
 
 /**
- * mlx5_ib_odp_init_faults - get ready for mlx5_ib_odp_start_faults()
- * @odp: device state
+ * mlx5_ib_odp_init_faults - initialize what mlx5_ib_odp_start_faults() needs
+ * @odp: paging state of the device
  */
 void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
 {
-	odp->nb.notifier_call = notify;
+	odp->nb.notifier_call = odp_fault_notify;
 	mutex_init(&odp->eq_lock);
 	spin_lock_init(&odp->events_lock);
-	INIT_WORK(&odp->eq_work, take_events_later);
+	INIT_WORK(&odp->eq_work, odp_fault_retry_events);
 }
 
 /**
- * mlx5_ib_odp_stop_faults - hear of no more faults
- * @odp: device state
+ * mlx5_ib_odp_stop_faults - stop taking events from the page-fault event queue
+ * @odp: paging state of the device
  *
- * Those on their way are in the workqueue.
+ * Afterwards the events that were taken are in the workqueue and no others come. May
+ * sleep.
  */
 void mlx5_ib_odp_stop_faults(struct mlx5_ib_odp *odp)
 {
@@ -347,8 +361,10 @@ void mlx5_ib_odp_stop_faults(struct mlx5_ib_odp *odp)
 }
 
 /**
- * mlx5_ib_odp_cleanup_faults - destroy the event queue
- * @odp: device state, its workqueue empty
+ * mlx5_ib_odp_cleanup_faults - destroy the page-fault event queue, if it exists
+ * @odp: paging state of the device, whose workqueue has been destroyed
+ *
+ * DESTROY_EQ. May sleep.
  */
 void mlx5_ib_odp_cleanup_faults(struct mlx5_ib_odp *odp)
 {

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the files of on-demand paging share: odp.c has the regions, odp_leaf.c the
- * keys over pages, odp_tree.c the tree of them in an implicit region, odp_dmabuf.c
- * the regions over a dma-buf, odp_fault.c the device's faults.
+ * What the files of on-demand paging share. Each calls only files below it:
+ *
+ *  odp.c		registration and deregistration of paged regions, set-up of the
+ *		device; explicit regions, which have one leaf
+ *  odp_advise.c	prefetch by ibv_advise_mr(3)
+ *  odp_tree.c	implicit regions: a tree of keys with leaves at the bottom
+ *  odp_dmabuf.c	regions over a dma-buf
+ *  odp_leaf.c	a key over pages of a process, and the MMU notifier that unmaps them
+ *  odp_fault.c	the device's page faults: event queue, resolution, answer
+ *  odp_mr.c	regions of every kind by key, with references, and paging in through
+ *		struct odp_mr_ops
+ *
+ * Two calls go up through a pointer: odp_mr.c pages in by the ops of the region's
+ * kind, and odp_leaf.c tells the owner of a leaf that its last page was unmapped.
  */
 
 #ifndef BLUEBELL_ODP_INTERNAL_H
@@ -25,16 +36,16 @@
 struct mlx5_eq;
 struct mlx5_ib_dev;
 
-/* Entries that are written by one request when pages go. */
+/* Number of zero entries that one UMR can write when pages are unmapped. */
 #define MLX5_IB_ODP_ZAP_MTTS	SZ_4K
 
 /**
- * struct odp_key - an entry of a table of keys
- * @mkey: the key it leads to
- * @base: first address
- * @linked: the device has the entry. If UMR failed it may not: then it is written
- *	before the key is used
- * @gone: firmware has destroyed the key
+ * struct odp_key - a key that an entry of a table of keys can lead to
+ * @mkey: memory key
+ * @base: first address of the key
+ * @linked: the device has the entry that leads here. False also when the UMR that was to
+ *	write the entry failed: the entry is then written before the key is used
+ * @gone: the firmware has destroyed the key
  */
 struct odp_key {
 	u32 mkey;
@@ -44,17 +55,21 @@ struct odp_key {
 };
 
 /**
- * struct odp_leaf - a key over pages: an explicit region, or a part of an
- *	implicit one
+ * struct odp_leaf - a key over pages of a process: all of an explicit region, or a
+ *	part of an implicit one
  * @key: the key; its mkey is constant
- * @umem: the pages; its umem_mutex guards @mtt, @dead and @key.gone
- * @mtt: the key's translation entries as the device has them
- * @class: of the key, as mlx5_ib_choose_class()
- * @dead: nothing is written to the key any more
- * @mr: region that it belongs to
+ * @umem: the pages. Its umem_mutex guards @mtt, @dead and @key.gone
+ * @mtt: translation entries of the key, as the device has them
+ * @class: class of the key, as mlx5_ib_choose_class()
+ * @dead: UMR failed while pages were being unmapped, or the leaf is being destroyed:
+ *	nothing is written to the key any more
+ * @mr: region that the leaf belongs to
+ * @emptied: called with umem_mutex held, possibly from memory reclaim, after an MMU
+ *	notifier has unmapped the last page or while the leaf is @dead; NULL if the
+ *	owner of the leaf need not know
  * @refs: one of the tree, one of each user. Implicit regions only
- * @reclaim: give it up if no page is left, or no key. Holds a reference to the
- *	leaf and to the region
+ * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
+ *	reference to the leaf and one to the region. Implicit regions only
  */
 struct odp_leaf {
 	struct odp_key key;
@@ -63,40 +78,74 @@ struct odp_leaf {
 	int class;
 	bool dead;
 	struct odp_mr *mr;
+	void (*emptied)(struct odp_leaf *leaf);
 	refcount_t refs;
 	struct delayed_work reclaim;
 };
 
 /**
- * struct odp_dir - a table of keys
- * @key: its own key
- * @shift: log2 of what an entry covers
- * @kids: entries that are there, struct odp_key by index
+ * struct odp_dir - a table of keys: root or directory of an implicit region
+ * @key: key of the table itself
+ * @shift: log2 of the bytes that an entry covers
+ * @children: struct odp_key of each entry that does not lead to the null key, by index
  */
 struct odp_dir {
 	struct odp_key key;
 	u8 shift;
-	struct xarray kids;
+	struct xarray children;
+};
+
+struct odp_mr;
+
+/**
+ * struct odp_page_in - how pages are to be mapped into the device
+ * @write: for writing
+ * @fault: also those that are not present in the process, which are faulted in
+ */
+struct odp_page_in {
+	bool write;
+	bool fault;
 };
 
 /**
- * struct odp_mr - a paged region: one of @leaf, @root and @mr.mem, a dma-buf's
- *	memory, says what it is over
- * @mr: the region; first, and freed with the whole
- * @odp: device state
- * @refs: one while the key is registered, one for each fault, advice and
- *	reclamation in progress
- * @free: the last reference is gone
- * @closing: it is being deregistered
- * @leaf: of an explicit region
- * @anchor: of an implicit region: the address space
- * @root: of an implicit region; once its key is gone, so is all that it led to
- * @limit: of an implicit region: the end of the address space
- * @tree_lock: guards what is below @root
+ * struct odp_mr_ops - what the kinds of paged regions do each in their own way
+ * @page_in: map a range, given by its offset in the region and its length in bytes, both
+ *	within the region. May sleep. Returns 0; -EFAULT for memory that the process does
+ *	not have or may not write to; -ENOMEM; -EIO if the key has been destroyed; the
+ *	errno of a failed UMR or of an exporter
+ * @destroy: destroy the keys and release the memory of a region without users. May
+ *	sleep. Returns 0, or the errno of a firmware that refused to destroy a key: then
+ *	what is left is destroyed by another call
+ * @discard: the same for a region that was never published, whatever the firmware
+ *	answers. A key that the firmware keeps reaches no page
+ */
+struct odp_mr_ops {
+	int (*page_in)(struct odp_mr *mr, u64 offset, u64 len, const struct odp_page_in *how);
+	int (*destroy)(struct odp_mr *mr);
+	void (*discard)(struct odp_mr *mr);
+};
+
+/**
+ * struct odp_mr - a paged region
+ * @mr: the region; first, so that freeing it frees the whole
+ * @odp: paging state of the device
+ * @ops: of the region's kind
+ * @refs: one while the region is registered, one for each fault, advice and reclaim in
+ *	progress
+ * @free: completed when @refs has dropped to 0
+ * @closing: the region is being deregistered
+ * @leaf: explicit region: its only leaf
+ * @anchor: implicit region: holds the address space
+ * @root: implicit region: table of directories. Once its key has been destroyed, the
+ *	device reaches nothing below it
+ * @limit: implicit region: end of the address space
+ * @tree_lock: implicit region: guards the tree below @root. Held while leaves are
+ *	created and destroyed
  */
 struct odp_mr {
 	struct mlx5_ib_mr mr;
 	struct mlx5_ib_odp *odp;
+	const struct odp_mr_ops *ops;
 	refcount_t refs;
 	struct completion free;
 	bool closing;
@@ -104,24 +153,24 @@ struct odp_mr {
 	struct ib_umem_odp *anchor;
 	struct odp_dir *root;
 	u64 limit;
-	struct mutex tree_lock; /* held while leaves come and go */
+	struct mutex tree_lock;	/* root */
 };
 
 /**
- * struct mlx5_ib_odp - what paging needs of a device
+ * struct mlx5_ib_odp - paging state of a device
  * @dev: device
- * @caps: what is paged
- * @null_mkey: entry of a table that leads nowhere
- * @mrs: regions by index of their key. The index of a region that is being
- *	deregistered stays reserved until its key is gone.
- * @wq: resolves faults, serves advice, gives up leaves
- * @eq_lock: held while @eq is made
- * @eq: page-fault event queue, made for the first region
- * @nb: interrupt of @eq
- * @events_lock: held while events are taken from @eq, also in its interrupt
- * @eq_work: goes on with that when there was no memory
- * @zeros: entries of pages that are not there, for the device to read
- * @zeros_dma: their address
+ * @caps: what the device can page, as verbs report it
+ * @null_mkey: key of table entries that lead nowhere: any access through it faults
+ * @mrs: paged regions by the index of their key. The index of a region that is being
+ *	deregistered stays reserved until its key has been destroyed or freed
+ * @wq: resolves faults, serves advice and reclaims leaves
+ * @eq_lock: serializes the creation of @eq
+ * @eq: page-fault event queue, created for the first paged region
+ * @nb: notifier called by the interrupt of @eq
+ * @events_lock: serializes consumption of @eq, also from its interrupt
+ * @eq_work: continues consumption after an allocation has failed in the interrupt
+ * @zeros: translation entries of absent pages, for the device to read
+ * @zeros_dma: DMA address of @zeros
  */
 struct mlx5_ib_odp {
 	struct mlx5_ib_dev *dev;
@@ -129,29 +178,19 @@ struct mlx5_ib_odp {
 	u32 null_mkey;
 	struct xarray mrs;
 	struct workqueue_struct *wq;
-	struct mutex eq_lock; /* eq */
+	struct mutex eq_lock;		/* eq */
 	struct mlx5_eq *eq;
 	struct notifier_block nb;
-	spinlock_t events_lock; /* consumption of eq */
+	spinlock_t events_lock;		/* consumption of eq */
 	struct work_struct eq_work;
 	__be64 *zeros;
 	dma_addr_t zeros_dma;
 };
 
-/**
- * struct odp_page_in - how pages are brought in
- * @write: as pages that may be written to
- * @fault: also those that the process itself would fault on
- */
-struct odp_page_in {
-	bool write;
-	bool fault;
-};
-
-/* odp.c */
-struct odp_mr *mlx5_ib_odp_get_mr(struct mlx5_ib_odp *odp, u32 mkey);
-void mlx5_ib_odp_put_mr(struct odp_mr *mr);
-int mlx5_ib_odp_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct odp_page_in *how);
+/* odp_mr.c */
+struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 mkey);
+void mlx5_ib_odp_mr_put(struct odp_mr *mr);
+int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct odp_page_in *how);
 
 /* odp_leaf.c */
 extern const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops;
@@ -160,26 +199,18 @@ int mlx5_ib_odp_kill_key(struct mlx5_ib_dev *dev, u32 mkey);
 int mlx5_ib_odp_zap_key(struct mlx5_ib_odp *odp, u32 mkey, size_t num);
 int mlx5_ib_odp_create_key(struct odp_mr *mr, u64 iova, u64 length, u32 nmtts, int *class,
 			   u32 *mkey);
-struct odp_leaf *mlx5_ib_odp_create_leaf(struct odp_mr *mr, struct ib_umem_odp *umem, u64 iova,
+struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct ib_umem_odp *umem, u64 iova,
 					 u64 length);
-int mlx5_ib_odp_free_leaf(struct odp_leaf *leaf);
-void mlx5_ib_odp_drop_leaf(struct odp_leaf *leaf);
-int mlx5_ib_odp_page_in_leaf(struct odp_leaf *leaf, u64 va, u64 len,
+int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf);
+void mlx5_ib_odp_leaf_discard(struct odp_leaf *leaf);
+int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len,
 			     const struct odp_page_in *how);
 
 /* odp_tree.c */
-int mlx5_ib_odp_make_tree(struct odp_mr *mr);
-int mlx5_ib_odp_free_tree(struct odp_mr *mr);
-void mlx5_ib_odp_drop_tree(struct odp_mr *mr);
-struct odp_leaf *mlx5_ib_odp_get_leaf(struct odp_mr *mr, u64 va);
-void mlx5_ib_odp_put_leaf(struct odp_leaf *leaf);
-void mlx5_ib_odp_queue_reclaim(struct odp_leaf *leaf);
+int mlx5_ib_odp_tree_create(struct odp_mr *mr);
 
 /* odp_dmabuf.c */
-int mlx5_ib_odp_make_dmabuf(struct odp_mr *mr, u64 offset, int fd);
-int mlx5_ib_odp_free_dmabuf(struct odp_mr *mr);
-void mlx5_ib_odp_drop_dmabuf(struct odp_mr *mr);
-int mlx5_ib_odp_map_dmabuf(struct odp_mr *mr, bool write);
+int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
 
 /* odp_fault.c */
 void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);

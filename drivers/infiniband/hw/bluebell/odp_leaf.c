@@ -161,8 +161,8 @@ static bool invalidate(struct mmu_interval_notifier *mni, const struct mmu_notif
 	zap(leaf, (start - ib_umem_start(umem)) >> umem->page_shift,
 	    DIV_ROUND_UP(end - ib_umem_start(umem), BIT(umem->page_shift)));
 	ib_umem_odp_unmap_dma_pages(umem, start, end);
-	if (!umem->npages || leaf->dead)
-		mlx5_ib_odp_queue_reclaim(leaf);
+	if (leaf->emptied && (!umem->npages || leaf->dead))
+		leaf->emptied(leaf);
 	return true;
 }
 
@@ -289,7 +289,7 @@ static int page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, const struct od
 }
 
 /**
- * mlx5_ib_odp_page_in_leaf - give the device pages of a leaf
+ * mlx5_ib_odp_leaf_page_in - give the device pages of a leaf
  * @leaf: the leaf
  * @va: first address, in the process
  * @len: bytes; all of them are the leaf's
@@ -301,7 +301,7 @@ static int page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, const struct od
  * write to; -ENOMEM; -EIO if the key is gone; or the errno of a failed UMR.
  * Then none of the pages is mapped that was tried last.
  */
-int mlx5_ib_odp_page_in_leaf(struct odp_leaf *leaf, u64 va, u64 len, const struct odp_page_in *how)
+int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, const struct odp_page_in *how)
 {
 	u64 start = ib_umem_start(leaf->umem), end = va + len, stop;
 	int err = 0;
@@ -437,7 +437,7 @@ static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
 }
 
 /**
- * mlx5_ib_odp_create_leaf - make a key over pages, none of which is there
+ * mlx5_ib_odp_leaf_create - make a key over pages, none of which is there
  * @mr: region that it belongs to
  * @umem: the pages; the leaf's from now on, and released if there is none
  * @iova: first address of the key
@@ -447,7 +447,7 @@ static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
  *
  * Return: the leaf with one reference, or an ERR_PTR.
  */
-struct odp_leaf *mlx5_ib_odp_create_leaf(struct odp_mr *mr, struct ib_umem_odp *umem, u64 iova,
+struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct ib_umem_odp *umem, u64 iova,
 					 u64 length)
 {
 	struct odp_leaf *leaf;
@@ -491,7 +491,7 @@ static bool take_all_pages(struct odp_leaf *leaf)
 }
 
 /**
- * mlx5_ib_odp_free_leaf - give up a leaf's key and its pages
+ * mlx5_ib_odp_leaf_destroy - give up a leaf's key and its pages
  * @leaf: the leaf; freed if all goes well. Nobody else uses it
  *
  * The key waits for the next leaf, or is destroyed. May sleep; takes umem_mutex.
@@ -499,7 +499,7 @@ static bool take_all_pages(struct odp_leaf *leaf)
  * Return: 0, or the errno of a firmware that would not destroy the key: then the
  * leaf is as it was, but without pages.
  */
-int mlx5_ib_odp_free_leaf(struct odp_leaf *leaf)
+int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 {
 	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
 	struct ib_umem_odp *umem = leaf->umem;
@@ -531,18 +531,18 @@ int mlx5_ib_odp_free_leaf(struct odp_leaf *leaf)
 }
 
 /**
- * mlx5_ib_odp_drop_leaf - free a leaf, whatever firmware says
+ * mlx5_ib_odp_leaf_discard - free a leaf, whatever firmware says
  * @leaf: the leaf, which nobody knows of
  *
  * A key that firmware keeps leads nowhere at least. May sleep.
  */
-void mlx5_ib_odp_drop_leaf(struct odp_leaf *leaf)
+void mlx5_ib_odp_leaf_discard(struct odp_leaf *leaf)
 {
-	if (!mlx5_ib_odp_free_leaf(leaf))
+	if (!mlx5_ib_odp_leaf_destroy(leaf))
 		return;
 	scoped_guard(mutex, &leaf->umem->umem_mutex) {
 		leaf->dead = true;
 		leaf->key.gone = true;
 	}
-	mlx5_ib_odp_free_leaf(leaf);
+	mlx5_ib_odp_leaf_destroy(leaf);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Implicit regions: a root over all of the process, directories, and leaves that
- * come with the first fault and go with the last page.
+ * Implicit regions: a tree of keys over the whole address space of a process. The
+ * root exists as long as the region. Directories and leaves are created by the
+ * first fault or advice that needs them; a leaf is destroyed after its last page
+ * has been unmapped, a directory with the region.
  */
 
 #include <linux/slab.h>
@@ -13,10 +15,12 @@
 #include "ucontext.h"
 #include "umr_qp.h"
 
-/* Until a leaf that could not be given up is tried again. */
-#define RECLAIM_DELAY	msecs_to_jiffies(100)
+/* Delay before another attempt to destroy a leaf that UMR or the firmware refused. */
+#define ODP_TREE_RECLAIM_DELAY	msecs_to_jiffies(100)
 
-static struct odp_dir *create_dir(struct odp_mr *mr, u64 base, u8 shift, u32 num)
+/* ---- directories ------------------------------------------------------------- */
+
+static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, u64 base, u8 shift, u32 num)
 {
 	struct mlx5_ib_dev *dev = mr->odp->dev;
 	struct mlx5_ib_odp_ksm_attr attr = {
@@ -41,68 +45,159 @@ static struct odp_dir *create_dir(struct odp_mr *mr, u64 base, u8 shift, u32 num
 		return ERR_PTR(err);
 	dir->key.base = base;
 	dir->shift = shift;
-	xa_init(&dir->kids);
+	xa_init(&dir->children);
 	return_ptr(dir);
 }
 
-/* Write the entry of @index and its neighbours to the device, as @dir->kids has them. */
-static int write_dir(struct odp_mr *mr, struct odp_dir *dir, unsigned long index)
+/* Write the block of entries around @index to the device, as they are in @dir->children. */
+static int odp_tree_write_block(struct odp_mr *mr, struct odp_dir *dir, unsigned long index)
 {
 	unsigned long first = ALIGN_DOWN(index, MLX5_IB_ODP_BLOCK_KSMS), i;
 	struct mlx5_ib_umr_wqe wqe = {};
+	struct odp_key *child;
 	struct mlx5_ksm *ksm;
-	struct odp_key *kid;
 
 	ksm = mlx5_ib_odp_fill_inline(&wqe, dir->key.mkey, first, MLX5_IB_ODP_BLOCK_KSMS);
 	for (i = first; i < first + MLX5_IB_ODP_BLOCK_KSMS; i++) {
-		kid = xa_load(&dir->kids, i);
-		mlx5_ib_odp_fill_ksm(ksm++, kid ? kid->mkey : mr->odp->null_mkey,
+		child = xa_load(&dir->children, i);
+		mlx5_ib_odp_fill_ksm(ksm++, child ? child->mkey : mr->odp->null_mkey,
 				     dir->key.base + ((u64)i << dir->shift));
 	}
 	return mlx5_ib_umr_exec(mr->odp->dev, &wqe);
 }
 
-/* Have the device know a kid. Should UMR fail, whoever needs the kid next tries again. */
-static int link_kid(struct odp_mr *mr, struct odp_dir *dir, unsigned long index,
-		    struct odp_key *kid)
+/*
+ * Make sure that the device has the entry of a child. If UMR fails, the child stays in the
+ * tree without its entry, and the next fault or advice that needs it writes the entry.
+ */
+static int odp_tree_link_child(struct odp_mr *mr, struct odp_dir *dir, unsigned long index,
+			       struct odp_key *child)
 {
 	int err;
 
-	if (kid->linked)
+	if (child->linked)
 		return 0;
-	err = write_dir(mr, dir, index);
-	kid->linked = !err;
+	err = odp_tree_write_block(mr, dir, index);
+	child->linked = !err;
 	return err;
 }
 
-static struct odp_dir *get_dir(struct odp_mr *mr, u64 va)
+static struct odp_dir *odp_tree_get_dir(struct odp_mr *mr, u64 va)
 {
 	unsigned long index = mlx5_ib_odp_dir_index(va);
-	struct odp_key *key = xa_load(&mr->root->kids, index);
+	struct odp_key *key = xa_load(&mr->root->children, index);
 	struct odp_dir *dir;
 	int err;
 
 	if (!key) {
-		/* First the slot: that can fail, and a key would have to be destroyed again. */
-		err = xa_reserve(&mr->root->kids, index, GFP_KERNEL);
+		/* First, for it can fail: later, the new key would have to be destroyed again. */
+		err = xa_reserve(&mr->root->children, index, GFP_KERNEL);
 		if (err)
 			return ERR_PTR(err);
-		dir = create_dir(mr, (u64)index << MLX5_IB_ODP_DIR_SHIFT, MLX5_IB_ODP_LEAF_SHIFT,
-				 BIT(MLX5_IB_ODP_DIR_SHIFT - MLX5_IB_ODP_LEAF_SHIFT));
+		dir = odp_tree_create_dir(mr, (u64)index << MLX5_IB_ODP_DIR_SHIFT,
+					  MLX5_IB_ODP_LEAF_SHIFT,
+					  BIT(MLX5_IB_ODP_DIR_SHIFT - MLX5_IB_ODP_LEAF_SHIFT));
 		if (IS_ERR(dir)) {
-			xa_release(&mr->root->kids, index);
+			xa_release(&mr->root->children, index);
 			return dir;
 		}
 		key = &dir->key;
-		xa_store(&mr->root->kids, index, key, GFP_KERNEL);
+		xa_store(&mr->root->children, index, key, GFP_KERNEL);
 	}
-	err = link_kid(mr, mr->root, index, key);
+	err = odp_tree_link_child(mr, mr->root, index, key);
 	return err ? ERR_PTR(err) : container_of(key, struct odp_dir, key);
 }
 
-static void reclaim_leaf(struct work_struct *work);
+/* ---- reclaim of leaves without pages ------------------------------------------- */
 
-static struct odp_leaf *create_leaf(struct odp_mr *mr, struct odp_dir *dir, u64 va)
+/*
+ * The last page of a leaf has been unmapped, or its key has been destroyed: queue its
+ * reclaim, with references to the leaf and to the region. Called with umem_mutex held,
+ * possibly from memory reclaim: allocates nothing.
+ */
+static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
+{
+	struct odp_mr *mr = leaf->mr;
+
+	/* Without a reference to take, the region is being deregistered, and its leaves with it. */
+	if (!refcount_inc_not_zero(&mr->refs))
+		return;
+	refcount_inc(&leaf->refs);
+	if (!queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0)) {
+		refcount_dec(&leaf->refs);
+		mlx5_ib_odp_mr_put(mr);
+	}
+}
+
+/*
+ * Whether nobody but the tree and the calling reclaim uses a leaf that has no pages. If so,
+ * the leaf is hidden from MMU notifiers, so that none queues another reclaim while the leaf
+ * is being destroyed.
+ */
+static bool odp_tree_isolate_leaf(struct odp_leaf *leaf)
+{
+	struct ib_umem_odp *umem = leaf->umem;
+
+	guard(mutex)(&umem->umem_mutex);
+	/* A destroyed key reaches no page: what is still DMA-mapped can be unmapped. */
+	if (leaf->dead)
+		ib_umem_odp_unmap_dma_pages(umem, ib_umem_start(umem), ib_umem_end(umem));
+	/* One reference is the tree's, one is the caller's. */
+	if (umem->npages || refcount_read(&leaf->refs) != 2)
+		return false;
+	umem->private = NULL;
+	return true;
+}
+
+/* Remove an isolated leaf from the tree and destroy it. False: it is in the tree again. */
+static bool odp_tree_remove_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
+{
+	unsigned long index = mlx5_ib_odp_leaf_index(leaf->key.base);
+	struct odp_dir *dir;
+
+	lockdep_assert_held(&mr->tree_lock);
+	dir = container_of((struct odp_key *)
+			   xa_load(&mr->root->children, mlx5_ib_odp_dir_index(leaf->key.base)),
+			   struct odp_dir, key);
+	/* The slot stays reserved, so that putting the leaf back needs no memory. */
+	xa_store(&dir->children, index, XA_ZERO_ENTRY, GFP_KERNEL);
+	leaf->key.linked = false;
+	if (!odp_tree_write_block(mr, dir, index) && !mlx5_ib_odp_leaf_destroy(leaf)) {
+		xa_erase(&dir->children, index);
+		return true;
+	}
+	xa_store(&dir->children, index, &leaf->key, GFP_KERNEL);
+	scoped_guard(mutex, &leaf->umem->umem_mutex)
+		leaf->umem->private = leaf;
+	return false;
+}
+
+static void odp_tree_reclaim_leaf(struct work_struct *work)
+{
+	struct odp_leaf *leaf = container_of(to_delayed_work(work), struct odp_leaf, reclaim);
+	struct odp_mr *mr = leaf->mr;
+	bool again = false;
+
+	scoped_guard(mutex, &mr->tree_lock) {
+		/* Without its root, what is left of the tree waits for another deregistration. */
+		if (mr->root->key.gone || !odp_tree_isolate_leaf(leaf))
+			break;
+		if (odp_tree_remove_leaf(mr, leaf))
+			leaf = NULL;
+		else
+			again = !READ_ONCE(mr->closing);
+	}
+	/* Try until it works: otherwise the directory might lead to a destroyed key for good. */
+	if (again && queue_delayed_work(mr->odp->wq, &leaf->reclaim, ODP_TREE_RECLAIM_DELAY))
+		return;
+	if (leaf)
+		refcount_dec(&leaf->refs);
+	mlx5_ib_odp_mr_put(mr);
+}
+
+/* ---- use of leaves ------------------------------------------------------------- */
+
+static struct odp_leaf *odp_tree_create_leaf(struct odp_mr *mr, struct odp_dir *dir, u64 va)
 {
 	u64 size = BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT), base = mlx5_ib_odp_leaf_base(va);
 	unsigned long index = mlx5_ib_odp_leaf_index(va);
@@ -110,65 +205,27 @@ static struct odp_leaf *create_leaf(struct odp_mr *mr, struct odp_dir *dir, u64 
 	struct odp_leaf *leaf;
 	int err;
 
-	err = xa_reserve(&dir->kids, index, GFP_KERNEL);
+	err = xa_reserve(&dir->children, index, GFP_KERNEL);
 	if (err)
 		return ERR_PTR(err);
 	umem = ib_umem_odp_alloc_child(mr->anchor, base, size, &mlx5_ib_odp_notifier_ops);
-	leaf = IS_ERR(umem) ? ERR_CAST(umem) : mlx5_ib_odp_create_leaf(mr, umem, base, size);
+	leaf = IS_ERR(umem) ? ERR_CAST(umem) : mlx5_ib_odp_leaf_create(mr, umem, base, size);
 	if (IS_ERR(leaf)) {
-		xa_release(&dir->kids, index);
+		xa_release(&dir->children, index);
 		return leaf;
 	}
-	INIT_DELAYED_WORK(&leaf->reclaim, reclaim_leaf);
-	xa_store(&dir->kids, index, &leaf->key, GFP_KERNEL);
+	/* No page is mapped yet, so no MMU notifier has looked at these. */
+	INIT_DELAYED_WORK(&leaf->reclaim, odp_tree_reclaim_leaf);
+	leaf->emptied = odp_tree_queue_reclaim;
+	xa_store(&dir->children, index, &leaf->key, GFP_KERNEL);
 	return leaf;
 }
 
-/**
- * mlx5_ib_odp_get_leaf - the leaf of an address, made if need be
- * @mr: implicit region
- * @va: the address, within its limit
- *
- * May sleep; takes tree_lock.
- *
- * Return: the leaf, for which mlx5_ib_odp_put_leaf() is to follow, or an ERR_PTR.
+/*
+ * Release a reference to a leaf. A leaf that has no page or no key is reclaimed: a range that
+ * cannot be paged in must not cost memory either.
  */
-struct odp_leaf *mlx5_ib_odp_get_leaf(struct odp_mr *mr, u64 va)
-{
-	unsigned long index = mlx5_ib_odp_leaf_index(va);
-	struct odp_leaf *leaf;
-	struct odp_dir *dir;
-	struct odp_key *key;
-	int err;
-
-	guard(mutex)(&mr->tree_lock);
-	/* Firmware would not destroy all of a region; nothing leads to what is left. */
-	if (mr->root->key.gone)
-		return ERR_PTR(-EIO);
-	dir = get_dir(mr, va);
-	if (IS_ERR(dir))
-		return ERR_CAST(dir);
-	key = xa_load(&dir->kids, index);
-	leaf = key ? container_of(key, struct odp_leaf, key) : create_leaf(mr, dir, va);
-	if (IS_ERR(leaf))
-		return leaf;
-	refcount_inc(&leaf->refs);
-	err = link_kid(mr, dir, index, &leaf->key);
-	if (err) {
-		mlx5_ib_odp_put_leaf(leaf);
-		return ERR_PTR(err);
-	}
-	return leaf;
-}
-
-/**
- * mlx5_ib_odp_put_leaf - have no more use for a leaf
- * @leaf: leaf of mlx5_ib_odp_get_leaf()
- *
- * Without a page or a key it is given up: what cannot be paged in shall not cost
- * memory either. May sleep; takes umem_mutex.
- */
-void mlx5_ib_odp_put_leaf(struct odp_leaf *leaf)
+static void odp_tree_put_leaf(struct odp_leaf *leaf)
 {
 	struct odp_mr *mr = leaf->mr;
 	bool empty;
@@ -177,104 +234,141 @@ void mlx5_ib_odp_put_leaf(struct odp_leaf *leaf)
 		empty = !leaf->umem->npages || leaf->dead;
 	if (empty) {
 		refcount_inc(&mr->refs);
-		/* Our reference to the leaf passes to the work. */
+		/* The caller's reference to the leaf passes to the work. */
 		if (queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0))
 			return;
-		mlx5_ib_odp_put_mr(mr);
+		mlx5_ib_odp_mr_put(mr);
 	}
 	refcount_dec(&leaf->refs);
 }
 
-/**
- * mlx5_ib_odp_queue_reclaim - a leaf has lost its last page, or its key
- * @leaf: the leaf; of an implicit region it will be given up
- *
- * Called with umem_mutex held, perhaps while memory is being reclaimed:
- * allocates nothing.
- */
-void mlx5_ib_odp_queue_reclaim(struct odp_leaf *leaf)
+/* The leaf of an address, created if there is none, with a reference for the caller. */
+static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 {
-	struct odp_mr *mr = leaf->mr;
-
-	if (!mr->root || !refcount_inc_not_zero(&mr->refs))
-		return;
-	refcount_inc(&leaf->refs);
-	if (!queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0)) {
-		refcount_dec(&leaf->refs);
-		mlx5_ib_odp_put_mr(mr);
-	}
-}
-
-static bool is_idle(struct odp_leaf *leaf)
-{
-	struct ib_umem_odp *umem = leaf->umem;
-
-	guard(mutex)(&umem->umem_mutex);
-	/* Nothing reaches the pages of a key that is gone. */
-	if (leaf->dead)
-		ib_umem_odp_unmap_dma_pages(umem, ib_umem_start(umem), ib_umem_end(umem));
-	/* The tree's reference, and ours. */
-	if (umem->npages || refcount_read(&leaf->refs) != 2)
-		return false;
-	/* No more reclamation is queued once it is marked, so it can be freed. */
-	leaf->umem->private = NULL;
-	return true;
-}
-
-/* With tree_lock held. False if it has to stay in the tree. */
-static bool give_up_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
-{
-	unsigned long index = mlx5_ib_odp_leaf_index(leaf->key.base);
+	unsigned long index = mlx5_ib_odp_leaf_index(va);
+	struct odp_leaf *leaf;
 	struct odp_dir *dir;
+	struct odp_key *key;
+	int err;
 
-	dir = container_of((struct odp_key *)
-			   xa_load(&mr->root->kids, mlx5_ib_odp_dir_index(leaf->key.base)),
-			   struct odp_dir, key);
-	/* The slot stays reserved, so that the leaf can come back without fail. */
-	xa_store(&dir->kids, index, XA_ZERO_ENTRY, GFP_KERNEL);
-	leaf->key.linked = false;
-	if (!write_dir(mr, dir, index) && !mlx5_ib_odp_free_leaf(leaf)) {
-		xa_erase(&dir->kids, index);
-		return true;
+	guard(mutex)(&mr->tree_lock);
+	/* A deregistration got as far as the root and then failed: no entry reaches the rest. */
+	if (mr->root->key.gone)
+		return ERR_PTR(-EIO);
+	dir = odp_tree_get_dir(mr, va);
+	if (IS_ERR(dir))
+		return ERR_CAST(dir);
+	key = xa_load(&dir->children, index);
+	leaf = key ? container_of(key, struct odp_leaf, key) : odp_tree_create_leaf(mr, dir, va);
+	if (IS_ERR(leaf))
+		return leaf;
+	refcount_inc(&leaf->refs);
+	err = odp_tree_link_child(mr, dir, index, &leaf->key);
+	if (err) {
+		odp_tree_put_leaf(leaf);
+		return ERR_PTR(err);
 	}
-	xa_store(&dir->kids, index, &leaf->key, GFP_KERNEL);
-	scoped_guard(mutex, &leaf->umem->umem_mutex)
-		leaf->umem->private = leaf;
-	return false;
+	return leaf;
 }
 
-static void reclaim_leaf(struct work_struct *work)
+/* The first address of an implicit region is 0, so an offset into it is an address. */
+static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, const struct odp_page_in *how)
 {
-	struct odp_leaf *leaf = container_of(to_delayed_work(work), struct odp_leaf, reclaim);
-	struct odp_mr *mr = leaf->mr;
-	bool again = false;
+	u64 end = va + len, stop;
+	struct odp_leaf *leaf;
+	int err = 0;
 
-	scoped_guard(mutex, &mr->tree_lock) {
-		/* Of a tree without a root, what is left goes when it is freed once more. */
-		if (mr->root->key.gone || !is_idle(leaf))
-			break;
-		if (give_up_leaf(mr, leaf))
-			leaf = NULL;
-		else
-			again = !READ_ONCE(mr->closing);
+	if (end > mr->limit)
+		return -EFAULT;
+	for (; va < end && !err; va = stop) {
+		stop = min(end, mlx5_ib_odp_leaf_base(va) + BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT));
+		leaf = odp_tree_get_leaf(mr, va);
+		if (IS_ERR(leaf))
+			return PTR_ERR(leaf);
+		err = mlx5_ib_odp_leaf_page_in(leaf, va, stop - va, how);
+		odp_tree_put_leaf(leaf);
 	}
-	/* Otherwise the directory might lead to a key that is gone, for good. */
-	if (again && queue_delayed_work(mr->odp->wq, &leaf->reclaim, RECLAIM_DELAY))
-		return;
-	if (leaf)
-		refcount_dec(&leaf->refs);
-	mlx5_ib_odp_put_mr(mr);
+	return err;
 }
+
+/* ---- the whole tree ------------------------------------------------------------ */
+
+/*
+ * Destroy a table, then its children: once its key has been destroyed, no entry leads to
+ * them. If the firmware refuses one, a repeated call goes on from there.
+ */
+static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table,
+				  int (*destroy_child)(struct odp_mr *mr, struct odp_key *child))
+{
+	struct odp_key *child;
+	unsigned long i;
+	int err;
+
+	err = table->key.gone ? 0 : mlx5_fw_destroy_mkey(mr->odp->dev, MLX5_IB_KERNEL_UID,
+							  table->key.mkey);
+	if (err)
+		return err;
+	table->key.gone = true;
+	xa_for_each(&table->children, i, child) {
+		err = destroy_child(mr, child);
+		if (err)
+			return err;
+		xa_erase(&table->children, i);
+	}
+	xa_destroy(&table->children);
+	kfree(table);
+	return 0;
+}
+
+static int odp_tree_destroy_leaf(struct odp_mr *mr, struct odp_key *key)
+{
+	return mlx5_ib_odp_leaf_destroy(container_of(key, struct odp_leaf, key));
+}
+
+static int odp_tree_destroy_dir(struct odp_mr *mr, struct odp_key *key)
+{
+	return odp_tree_destroy_table(mr, container_of(key, struct odp_dir, key),
+				      odp_tree_destroy_leaf);
+}
+
+static int odp_tree_destroy(struct odp_mr *mr)
+{
+	int err;
+
+	scoped_guard(mutex, &mr->tree_lock)
+		err = odp_tree_destroy_table(mr, mr->root, odp_tree_destroy_dir);
+	if (err)
+		return err;
+	ib_umem_odp_release(mr->anchor);
+	return 0;
+}
+
+static void odp_tree_discard(struct odp_mr *mr)
+{
+	if (!odp_tree_destroy(mr))
+		return;
+	/* The root that the firmware kept has null entries only: free the rest without it. */
+	mr->root->key.gone = true;
+	odp_tree_destroy(mr);
+}
+
+static const struct odp_mr_ops odp_tree_ops = {
+	.page_in = odp_tree_page_in,
+	.destroy = odp_tree_destroy,
+	.discard = odp_tree_discard,
+};
 
 /**
- * mlx5_ib_odp_make_tree - make the root of an implicit region
- * @mr: the region, of the current process
+ * mlx5_ib_odp_tree_create - make a region an implicit one, of the current process
+ * @mr: the region, its rights and protection domain set
  *
- * May sleep.
+ * Creates the root, a key with indirect access (CREATE_MKEY, struct
+ * mlx5_ifc_create_mkey_in_bits), all entries of which lead to the null key. May
+ * sleep.
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_ib_odp_make_tree(struct odp_mr *mr)
+int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {
 	struct ib_umem_odp *anchor;
 	struct odp_dir *root;
@@ -282,91 +376,16 @@ int mlx5_ib_odp_make_tree(struct odp_mr *mr)
 	anchor = ib_umem_odp_alloc_implicit(mr->mr.ibmr.device, mr->mr.access);
 	if (IS_ERR(anchor))
 		return PTR_ERR(anchor);
-	root = create_dir(mr, 0, MLX5_IB_ODP_DIR_SHIFT, mlx5_ib_odp_root_entries(TASK_SIZE));
+	root = odp_tree_create_dir(mr, 0, MLX5_IB_ODP_DIR_SHIFT,
+				   mlx5_ib_odp_root_entries(TASK_SIZE));
 	if (IS_ERR(root)) {
 		ib_umem_odp_release(anchor);
 		return PTR_ERR(root);
 	}
+	mr->ops = &odp_tree_ops;
 	mr->anchor = anchor;
 	mr->root = root;
 	mr->limit = TASK_SIZE;
 	mr->mr.ibmr.lkey = root->key.mkey;
 	return 0;
-}
-
-static int destroy_key(struct odp_mr *mr, struct odp_key *key)
-{
-	int err = key->gone ? 0 : mlx5_fw_destroy_mkey(mr->odp->dev, MLX5_IB_KERNEL_UID, key->mkey);
-
-	key->gone = !err;
-	return err;
-}
-
-/* From the table down: once it is gone, nothing leads to its kids. Goes on where it had to stop. */
-static int free_table(struct odp_mr *mr, struct odp_dir *table,
-		      int (*free_kid)(struct odp_mr *mr, struct odp_key *kid))
-{
-	struct odp_key *kid;
-	unsigned long i;
-	int err;
-
-	err = destroy_key(mr, &table->key);
-	if (err)
-		return err;
-	xa_for_each(&table->kids, i, kid) {
-		err = free_kid(mr, kid);
-		if (err)
-			return err;
-		xa_erase(&table->kids, i);
-	}
-	xa_destroy(&table->kids);
-	kfree(table);
-	return 0;
-}
-
-static int free_leaf(struct odp_mr *mr, struct odp_key *key)
-{
-	return mlx5_ib_odp_free_leaf(container_of(key, struct odp_leaf, key));
-}
-
-static int free_dir(struct odp_mr *mr, struct odp_key *key)
-{
-	return free_table(mr, container_of(key, struct odp_dir, key), free_leaf);
-}
-
-/**
- * mlx5_ib_odp_free_tree - destroy the keys of an implicit region
- * @mr: the region, not in use any more
- *
- * Once the root is gone, nobody knows the keys below it. May sleep; takes
- * tree_lock.
- *
- * Return: 0, or the errno of a firmware that would not destroy one of the keys:
- * then what is left has to be freed once more, and is of no other use if the
- * root is gone.
- */
-int mlx5_ib_odp_free_tree(struct odp_mr *mr)
-{
-	int err;
-
-	scoped_guard(mutex, &mr->tree_lock)
-		err = free_table(mr, mr->root, free_dir);
-	if (err)
-		return err;
-	ib_umem_odp_release(mr->anchor);
-	return 0;
-}
-
-/**
- * mlx5_ib_odp_drop_tree - free a region that came to nothing, whatever firmware says
- * @mr: region of mlx5_ib_odp_make_tree(), which nobody has used
- *
- * A key that firmware keeps leads nowhere. May sleep.
- */
-void mlx5_ib_odp_drop_tree(struct odp_mr *mr)
-{
-	if (!mlx5_ib_odp_free_tree(mr))
-		return;
-	mr->root->key.gone = true;
-	mlx5_ib_odp_free_tree(mr);
 }
