@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging, what can be computed: the shape of an implicit region,
- * translation entries, page-fault events, and what a WQE touches. Pure
- * functions only.
+ * On-demand paging, computation only: the tree of an implicit region, translation entries,
+ * page-fault events, and the memory that a WQE names. Pure functions.
  */
 
 #include <linux/align.h>
@@ -23,10 +22,10 @@
 static_assert(MLX5_IB_ODP_DIR_SHIFT > MLX5_IB_ODP_LEAF_SHIFT);
 
 /**
- * mlx5_ib_odp_service_caps - what of a transport service is paged
+ * mlx5_ib_odp_service_caps - operations of a transport service that can fault on pages
  * @caps: struct mlx5_ifc_odp_per_transport_service_cap_bits
  *
- * Return: enum ib_odp_transport_cap_bits.
+ * Return: mask of enum ib_odp_transport_cap_bits.
  */
 u32 mlx5_ib_odp_service_caps(const void *caps)
 {
@@ -40,11 +39,11 @@ u32 mlx5_ib_odp_service_caps(const void *caps)
 }
 
 /**
- * mlx5_ib_odp_parse_eqe - read a page-fault event
- * @eqe: entry of the page-fault event queue
- * @fault: the result
+ * mlx5_ib_odp_parse_eqe - decode a page-fault event
+ * @eqe: entry of the page-fault event queue, struct mlx5_eqe_page_fault
+ * @fault: result
  *
- * Return: false if it is something else.
+ * Return: true; false if the entry is not of a page fault of a known kind.
  */
 bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault)
 {
@@ -65,7 +64,7 @@ bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fau
 		fault->wqe_index = be16_to_cpu(pf->wqe.wqe_index);
 		return true;
 	case MLX5_PFAULT_SUBTYPE_RDMA:
-		/* Here the number is the token, and stands for the queue, too. */
+		/* RDMA faults have one number, which is both the token and the queue. */
 		fault->is_rdma = true;
 		fault->token = fault->wq_num;
 		fault->rkey = be32_to_cpu(pf->rdma.r_key);
@@ -78,10 +77,10 @@ bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fau
 }
 
 /**
- * mlx5_ib_fault_is_requester - whose WQE it is
- * @fault: of a WQE
+ * mlx5_ib_fault_is_requester - whether a fault is of a send queue
+ * @fault: fault at a WQE
  *
- * Return: true for the send queue's.
+ * Return: true if the WQE is in the send queue, false if it is in a receive queue.
  */
 bool mlx5_ib_fault_is_requester(const struct mlx5_ib_fault *fault)
 {
@@ -89,10 +88,10 @@ bool mlx5_ib_fault_is_requester(const struct mlx5_ib_fault *fault)
 }
 
 /**
- * mlx5_ib_fault_is_srq - is it a shared receive queue's WQE?
- * @fault: of a WQE
+ * mlx5_ib_fault_is_srq - whether a fault is of a shared receive queue
+ * @fault: fault at a WQE
  *
- * Return: true if the number is an SRQ's, false if it is a QP's.
+ * Return: true if the number is that of an SRQ, false if it is that of a QP.
  */
 bool mlx5_ib_fault_is_srq(const struct mlx5_ib_fault *fault)
 {
@@ -100,10 +99,10 @@ bool mlx5_ib_fault_is_srq(const struct mlx5_ib_fault *fault)
 }
 
 /**
- * mlx5_ib_fault_writes - does the device want to write to the page?
+ * mlx5_ib_fault_writes - whether the device needs write access to the page
  * @fault: the fault
  *
- * Return: true if it does; reading alone is not enough then.
+ * Return: true if it does; a page that is mapped for reading is not enough then.
  */
 bool mlx5_ib_fault_writes(const struct mlx5_ib_fault *fault)
 {
@@ -115,10 +114,10 @@ bool mlx5_ib_fault_writes(const struct mlx5_ib_fault *fault)
 /* ---- WQEs ------------------------------------------------------------------- */
 
 /**
- * mlx5_ib_odp_wqe_bytes - how long a send WQE says it is
- * @ctrl: its control segment
+ * mlx5_ib_odp_wqe_bytes - length of a send WQE as its control segment has it
+ * @ctrl: control segment, struct mlx5_wqe_ctrl_seg
  *
- * Return: bytes, at most MLX5_IB_ODP_MAX_WQE.
+ * Return: length in bytes, at most MLX5_IB_ODP_MAX_WQE.
  */
 size_t mlx5_ib_odp_wqe_bytes(const void *ctrl)
 {
@@ -127,8 +126,8 @@ size_t mlx5_ib_odp_wqe_bytes(const void *ctrl)
 	return (be32_to_cpu(seg->qpn_ds) & 0x3f) * MLX5_SEND_WQE_DS;
 }
 
-/* Bytes between the control segment and the data segments, or -EINVAL. */
-static int header_bytes(const void *wqe, size_t len, enum ib_qp_type type)
+/* Length in bytes of the segments between control and data segments, or -EINVAL. */
+static int odp_wqe_header_bytes(const void *wqe, size_t len, enum ib_qp_type type)
 {
 	const struct mlx5_wqe_ctrl_seg *ctrl = wqe;
 	const struct mlx5_wqe_datagram_seg *dgram = wqe + sizeof(*ctrl);
@@ -142,7 +141,7 @@ static int header_bytes(const void *wqe, size_t len, enum ib_qp_type type)
 	case MLX5_OPCODE_SEND_INVAL:
 		if (type != IB_QPT_UD)
 			return bytes;
-		/* A short address vector ends where the long one's GRH would be. */
+		/* A long address vector is a short one with a GRH after it; a bit says which. */
 		if (len < sizeof(*ctrl) + SHORT_AV_BYTES)
 			return -EINVAL;
 		if (dgram->av.dqp_dct & cpu_to_be32(MLX5_EXTENDED_UD_AV))
@@ -161,7 +160,7 @@ static int header_bytes(const void *wqe, size_t len, enum ib_qp_type type)
 	}
 }
 
-static void add(struct mlx5_ib_odp_sges *sges, u64 addr, u32 length, u32 lkey)
+static void odp_sges_add(struct mlx5_ib_odp_sges *sges, u64 addr, u32 length, u32 lkey)
 {
 	if (sges->num < ARRAY_SIZE(sges->sge))
 		sges->sge[sges->num++] = (struct ib_sge){
@@ -169,9 +168,12 @@ static void add(struct mlx5_ib_odp_sges *sges, u64 addr, u32 length, u32 lkey)
 		};
 }
 
-/* Up to the end or a terminator. Inline data, whose key is 0, only takes its place. */
-static void parse_data(const void *seg, const void *end, bool inline_ok,
-		       struct mlx5_ib_odp_sges *sges)
+/*
+ * Collect data segments up to @end or a terminator. Inline data is entered with key 0 and names no
+ * memory, but its bytes count in the message.
+ */
+static void odp_sges_parse(const void *seg, const void *end, bool inline_ok,
+			   struct mlx5_ib_odp_sges *sges)
 {
 	const struct mlx5_wqe_data_seg *data;
 	u32 count;
@@ -183,27 +185,27 @@ static void parse_data(const void *seg, const void *end, bool inline_ok,
 			count &= ~MLX5_INLINE_SEG;
 			if (!inline_ok || count > end - seg)
 				return;
-			add(sges, 0, count, 0);
+			odp_sges_add(sges, 0, count, 0);
 			seg += ALIGN(count + sizeof(data->byte_count), sizeof(*data)) -
 			       sizeof(*data);
 			continue;
 		}
 		if (!count && data->lkey == MLX5_TERMINATE_SCATTER_LIST_LKEY)
 			return;
-		add(sges, be64_to_cpu(data->addr), count ?: BIT(31), be32_to_cpu(data->lkey));
+		odp_sges_add(sges, be64_to_cpu(data->addr), count ?: BIT(31), be32_to_cpu(data->lkey));
 	}
 }
 
 /**
- * mlx5_ib_odp_parse_send - find what a send WQE touches
- * @wqe: the WQE in one piece, as a process wrote it: anything may be in it
- * @len: bytes of it
- * @type: service of the queue pair
- * @sges: the result
+ * mlx5_ib_odp_parse_send - find the memory that a send WQE names
+ * @wqe: copy of the WQE. A process wrote it, so nothing in it can be relied on
+ * @len: length of the copy in bytes
+ * @type: service type of the QP
+ * @sges: result
  *
- * Reads the segments of linux/mlx5/qp.h.
+ * Decodes the segments of linux/mlx5/qp.h.
  *
- * Return: 0, or -EINVAL for a WQE that makes no sense or touches nothing.
+ * Return: 0, or -EINVAL for a malformed WQE or one that names no memory.
  */
 int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
 			   struct mlx5_ib_odp_sges *sges)
@@ -214,30 +216,30 @@ int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
 	sges->num = 0;
 	if (len < off)
 		return -EINVAL;
-	header = header_bytes(wqe, len, type);
+	header = odp_wqe_header_bytes(wqe, len, type);
 	if (header < 0 || off + header > len)
 		return -EINVAL;
-	parse_data(wqe + off + header, wqe + len, true, sges);
+	odp_sges_parse(wqe + off + header, wqe + len, true, sges);
 	return sges->num ? 0 : -EINVAL;
 }
 
 /**
- * mlx5_ib_odp_parse_recv - find what a receive WQE touches
- * @wqe: from its first data segment on
- * @len: bytes up to the end of its stride
- * @sges: the result
+ * mlx5_ib_odp_parse_recv - find the memory that a receive WQE names
+ * @wqe: copy of the WQE, from its first data segment on
+ * @len: bytes from there to the end of the WQE's stride
+ * @sges: result
  */
 void mlx5_ib_odp_parse_recv(const void *wqe, size_t len, struct mlx5_ib_odp_sges *sges)
 {
 	sges->num = 0;
-	parse_data(wqe, wqe + len, false, sges);
+	odp_sges_parse(wqe, wqe + len, false, sges);
 }
 
 /**
- * mlx5_ib_odp_window - cut a list down to a part of its bytes
- * @sges: the list
- * @skip: bytes to leave out at its start
- * @len: bytes to keep then
+ * mlx5_ib_odp_window - reduce a list of data segments to a range of the message's bytes
+ * @sges: the list, changed in place
+ * @skip: bytes to leave out at the start of the message
+ * @len: bytes to keep after those
  */
 void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len)
 {
@@ -262,11 +264,11 @@ void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len)
 /* ---- translation entries ---------------------------------------------------------- */
 
 /**
- * mlx5_ib_odp_mtt - entry of a page that is there
- * @dma: its address
- * @writable: the device may write to it
+ * mlx5_ib_odp_mtt - build the translation entry of a page that is mapped
+ * @dma: DMA address of the page
+ * @writable: the device may write to the page
  *
- * A page that is not there has the entry 0.
+ * The entry of a page that is not mapped is 0: any access to it faults.
  *
  * Return: the entry as the device reads it.
  */
@@ -276,17 +278,17 @@ __be64 mlx5_ib_odp_mtt(u64 dma, bool writable)
 }
 
 /**
- * mlx5_ib_odp_next_run - find pages that are there
- * @mtt: entries
- * @first: where to start; moved to the start of the run, at a block's start
- * @end: where to stop
- * @max: longest run wanted, a multiple of a block
- * @num: entries of the run, whole blocks
+ * mlx5_ib_odp_next_run - find a run of blocks with mapped pages
+ * @mtt: translation entries
+ * @first: entry to start at; result: first entry of the run, at the start of a block
+ * @end: entry to stop before
+ * @max: number of entries of the longest run wanted, a multiple of a block
+ * @num: result: number of entries of the run, whole blocks
  *
- * Blocks without a page are left out, so that taking away what little is there
- * of a large range costs little.
+ * Blocks without a mapped page are left out, so that unmapping a large range in which few
+ * pages are mapped takes few UMRs.
  *
- * Return: false if there is none.
+ * Return: false if no page is mapped.
  */
 bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num)
 {
@@ -305,14 +307,14 @@ bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t m
 }
 
 /**
- * mlx5_ib_odp_chunk - where to stop for a pause
- * @first: entry to start at
- * @end: where it all ends
- * @chunk: entries that fit a list, a power of two
+ * mlx5_ib_odp_chunk - end of the part of a range of entries that one UMR writes
+ * @first: first entry of the part
+ * @end: end of the whole range
+ * @chunk: number of entries that one UMR can write, a power of two and whole blocks
  *
- * Lists begin and end where blocks do, so pauses are at multiples of @chunk.
+ * A UMR writes whole blocks, so parts end at multiples of @chunk.
  *
- * Return: the entry before which to pause.
+ * Return: number of the entry after the part.
  */
 size_t mlx5_ib_odp_chunk(size_t first, size_t end, size_t chunk)
 {
@@ -320,12 +322,13 @@ size_t mlx5_ib_odp_chunk(size_t first, size_t end, size_t chunk)
 }
 
 /**
- * mlx5_ib_odp_fill_create_mtt - build CREATE_MKEY for pages none of which is there
+ * mlx5_ib_odp_fill_create_mtt - build CREATE_MKEY for a key with no page mapped
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits with room for the entries
- * @attr: what the key shall be
+ * @attr: attributes of the key
  * @caps: as for mlx5_ib_fill_mkc()
  *
- * The entries stay zero. pg_access says that their low bits are to be believed.
+ * The entries stay zero. pg_access tells the firmware that their read and write bits are
+ * valid, which here say that no page is mapped.
  */
 void mlx5_ib_odp_fill_create_mtt(void *in, const struct mlx5_ib_mkc_attr *attr,
 				 const struct mlx5_ib_mkey_caps *caps)
@@ -337,9 +340,9 @@ void mlx5_ib_odp_fill_create_mtt(void *in, const struct mlx5_ib_mkc_attr *attr,
 
 /**
  * mlx5_ib_odp_create_ksm_inlen - length of CREATE_MKEY for a table of keys
- * @num: entries
+ * @num: number of entries
  *
- * Return: bytes.
+ * Return: length in bytes.
  */
 size_t mlx5_ib_odp_create_ksm_inlen(u32 num)
 {
@@ -348,9 +351,9 @@ size_t mlx5_ib_odp_create_ksm_inlen(u32 num)
 
 /**
  * mlx5_ib_odp_fill_ksm - build an entry of a table of keys
- * @ksm: the entry
- * @key: what it leads to
- * @va: address there at which it starts
+ * @ksm: the entry, struct mlx5_ksm
+ * @key: key that the entry leads to
+ * @va: address in that key at which the entry starts
  */
 void mlx5_ib_odp_fill_ksm(struct mlx5_ksm *ksm, u32 key, u64 va)
 {
@@ -360,9 +363,9 @@ void mlx5_ib_odp_fill_ksm(struct mlx5_ksm *ksm, u32 key, u64 va)
 /**
  * mlx5_ib_odp_fill_create_ksm - build CREATE_MKEY for a table of keys
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits with room for the entries
- * @attr: what the key shall be
+ * @attr: attributes of the key
  *
- * Each entry leads to the null key: whatever is done through it faults.
+ * Every entry leads to the null key, so that any access through the new key faults.
  */
 void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_odp_ksm_attr *attr)
 {
@@ -389,13 +392,14 @@ void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_odp_ksm_attr *at
 }
 
 /**
- * mlx5_ib_odp_fill_inline - write a few entries of a key, which the request carries
- * @wqe: zeroed request
+ * mlx5_ib_odp_fill_inline - build a UMR that carries a few entries of a key's table
+ * @wqe: zeroed UMR
  * @mkey: the key
- * @octoword: where in its table to start, in units of 16 bytes, at a block's start
- * @num: how many of them, whole blocks
+ * @octoword: where in the table the entries start, in units of 16 bytes and at the start
+ *	of a block
+ * @num: length of the entries in units of 16 bytes, whole blocks
  *
- * Return: where the entries go.
+ * Return: where in @wqe the caller is to write the entries.
  */
 void *mlx5_ib_odp_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 octoword, u16 num)
 {
@@ -410,10 +414,10 @@ void *mlx5_ib_odp_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 octowor
 /* ---- implicit regions ---------------------------------------------------------- */
 
 /**
- * mlx5_ib_odp_root_entries - directories of a whole address space
- * @task_size: its end
+ * mlx5_ib_odp_root_entries - number of directories that cover an address space
+ * @task_size: end of the address space
  *
- * Return: entries of the root, whole blocks.
+ * Return: number of entries of the root, whole blocks.
  */
 u32 mlx5_ib_odp_root_entries(u64 task_size)
 {
@@ -421,10 +425,10 @@ u32 mlx5_ib_odp_root_entries(u64 task_size)
 }
 
 /**
- * mlx5_ib_odp_dir_index - which directory an address is in
+ * mlx5_ib_odp_dir_index - index in the root of the directory of an address
  * @va: address
  *
- * Return: its index in the root.
+ * Return: the index.
  */
 unsigned long mlx5_ib_odp_dir_index(u64 va)
 {
@@ -432,10 +436,10 @@ unsigned long mlx5_ib_odp_dir_index(u64 va)
 }
 
 /**
- * mlx5_ib_odp_leaf_index - which leaf of its directory an address is in
+ * mlx5_ib_odp_leaf_index - index in its directory of the leaf of an address
  * @va: address
  *
- * Return: its index in the directory.
+ * Return: the index.
  */
 unsigned long mlx5_ib_odp_leaf_index(u64 va)
 {
@@ -443,10 +447,10 @@ unsigned long mlx5_ib_odp_leaf_index(u64 va)
 }
 
 /**
- * mlx5_ib_odp_leaf_base - where the leaf of an address starts
+ * mlx5_ib_odp_leaf_base - first address of the leaf of an address
  * @va: address
  *
- * Return: address.
+ * Return: the first address.
  */
 u64 mlx5_ib_odp_leaf_base(u64 va)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * On-demand paging, what can be computed: the shape of an implicit region,
- * translation entries, page-fault events, and what a WQE touches. Pure
- * functions only.
+ * On-demand paging, computation only: the tree of an implicit region, translation entries,
+ * page-fault events, and the memory that a WQE names. Pure functions.
  */
 
 #ifndef BLUEBELL_LAYOUT_ODP_H
@@ -17,33 +16,36 @@
 #include "layout_umr.h"
 
 /*
- * An implicit region is a tree of keys, like a page table: a root of
- * directories, directories of leaves, leaves of pages. Each is small enough to
- * be made by one short command at the first touch.
+ * An implicit region is a tree of keys, like a page table: the entries of the root lead to
+ * directories, those of a directory to leaves, those of a leaf to pages. Each key is small
+ * enough that one short command creates it at the first access.
  */
 #define MLX5_IB_ODP_LEAF_SHIFT		24
 #define MLX5_IB_ODP_DIR_SHIFT		36
 
-/* The device reads and writes tables of entries in blocks of 64 bytes. */
+/* The device reads and writes translation tables in blocks of 64 bytes. */
 #define MLX5_IB_ODP_BLOCK_MTTS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
 #define MLX5_IB_ODP_BLOCK_KSMS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(struct mlx5_ksm))
 
-/* Longest WQE: its length field has six bits. */
+/* Length in bytes of the longest WQE, whose length field has six bits. */
 #define MLX5_IB_ODP_MAX_WQE		(63 * MLX5_SEND_WQE_DS)
 #define MLX5_IB_ODP_MAX_SGES		(MLX5_IB_ODP_MAX_WQE / MLX5_SEND_WQE_DS)
 
 /**
- * struct mlx5_ib_fault - a page fault, as the device reported it
- * @is_rdma: of a remote key; otherwise of a WQE
- * @type: who met it: enum wqe_page_fault_type, or MLX5_PAGE_FAULT_RESUME_*
- * @wq_num: what PAGE_FAULT_RESUME calls the queue
- * @token: names the fault
- * @committed: bytes of the message that went well
- * @packet_len: bytes that are needed next; 0 if the device cannot tell
- * @wqe_index: of a WQE, counting basic blocks or receive WQEs
- * @rkey: the remote key
- * @op_len: bytes of the whole operation; 0 if the device cannot tell
- * @va: where it starts
+ * struct mlx5_ib_fault - a page fault as the device reported it
+ * @is_rdma: the device met the fault at a remote key; otherwise at a data segment of a WQE
+ * @type: which side met the fault: enum wqe_page_fault_type, or MLX5_PAGE_FAULT_RESUME_*
+ *	if @is_rdma
+ * @wq_num: number of the queue, as PAGE_FAULT_RESUME expects it
+ * @token: identifies the fault to PAGE_FAULT_RESUME
+ * @committed: bytes of the message that have been transferred
+ * @packet_len: bytes that are needed next; 0 if the device does not know
+ * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
+ *	WQE faults only
+ * @rkey: the remote key. RDMA faults only
+ * @op_len: length of the whole operation in bytes; 0 if the device does not know. RDMA
+ *	faults only
+ * @va: first address of the whole operation. RDMA faults only
  */
 struct mlx5_ib_fault {
 	bool is_rdma;
@@ -59,9 +61,9 @@ struct mlx5_ib_fault {
 };
 
 /**
- * struct mlx5_ib_odp_sges - memory that a WQE touches
- * @num: number of entries
- * @sge: address, length and key of each
+ * struct mlx5_ib_odp_sges - memory that a WQE names
+ * @num: number of data segments
+ * @sge: address, length and key of each data segment
  */
 struct mlx5_ib_odp_sges {
 	unsigned int num;
@@ -69,14 +71,14 @@ struct mlx5_ib_odp_sges {
 };
 
 /**
- * struct mlx5_ib_odp_ksm_attr - a key that is a table of keys
+ * struct mlx5_ib_odp_ksm_attr - what CREATE_MKEY is told of a key that is a table of keys
  * @access: enum ib_access_flags
  * @pdn: protection domain number
  * @variant: low byte of the key
  * @base: first address
- * @shift: log2 of what an entry covers
- * @num: entries
- * @null_mkey: what each of them is at first
+ * @shift: log2 of the bytes that an entry covers
+ * @num: number of entries
+ * @null_mkey: key that every entry leads to at first
  */
 struct mlx5_ib_odp_ksm_attr {
 	u32 access;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Keys over pages: made with none, given those that the device asks for, and rid
- * of those that the process loses.
+ * Leaves: keys over pages of a process that are not pinned. A key is created with no page
+ * mapped; page-in writes translation entries for the pages that the device needs, and the
+ * MMU notifier clears the entries of pages before the process loses them.
  */
 
 #include <linux/dma-mapping.h>
@@ -22,8 +23,8 @@
 #include "umr.h"
 #include "umr_qp.h"
 
-/* Entries that are written by one request when pages come. */
-#define FILL_MTTS	(PAGE_SIZE / sizeof(__be64))
+/* Number of translation entries that one UMR writes when pages are mapped: a page of them. */
+#define ODP_LEAF_FILL_MTTS	(PAGE_SIZE / sizeof(__be64))
 
 /**
  * mlx5_ib_odp_kill_key - take a key that still leads to pages that go
@@ -55,9 +56,9 @@ static void kill_leaf(struct odp_leaf *leaf)
 	leaf->dead = true;
 }
 
-/* Write the entries at @list to the key. */
-static int write_list(struct mlx5_ib_dev *dev, u32 mkey, size_t first, size_t num,
-		      dma_addr_t list)
+/* Have the device read @num entries from @list into the table of a key, from entry @first on. */
+static int odp_leaf_write_list(struct mlx5_ib_dev *dev, u32 mkey, size_t first, size_t num,
+			       dma_addr_t list)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 
@@ -83,13 +84,13 @@ int mlx5_ib_odp_zap_key(struct mlx5_ib_odp *odp, u32 mkey, size_t num)
 
 	for (first = 0; first < num && !err; first = end) {
 		end = mlx5_ib_odp_chunk(first, num, MLX5_IB_ODP_ZAP_MTTS);
-		err = write_list(odp->dev, mkey, first, end - first, odp->zeros_dma);
+		err = odp_leaf_write_list(odp->dev, mkey, first, end - first, odp->zeros_dma);
 	}
 	return err;
 }
 
-/* Write a few of the shadow's entries to the key. */
-static int write_inline(struct odp_leaf *leaf, size_t first, size_t num)
+/* Write a few entries of the leaf's own table to the key, carried by the UMR itself. */
+static int odp_leaf_write_inline(struct odp_leaf *leaf, size_t first, size_t num)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 
@@ -99,52 +100,58 @@ static int write_inline(struct odp_leaf *leaf, size_t first, size_t num)
 	return mlx5_ib_umr_exec(leaf->mr->odp->dev, &wqe);
 }
 
-/* Of a block, only [@first, @end): the neighbours stay. */
-static void zap_block(struct odp_leaf *leaf, size_t first, size_t end)
+/*
+ * Clear entries [@first, @end) of one block. A UMR writes whole blocks, so the other entries of the
+ * block are written again as they are.
+ */
+static void odp_leaf_clear_in_block(struct odp_leaf *leaf, size_t first, size_t end)
 {
 	size_t bytes = (end - first) * sizeof(*leaf->mtt);
 
 	if (!memchr_inv(leaf->mtt + first, 0, bytes))
 		return;
 	memset(leaf->mtt + first, 0, bytes);
-	if (!leaf->dead && write_inline(leaf, ALIGN_DOWN(first, MLX5_IB_ODP_BLOCK_MTTS),
-					MLX5_IB_ODP_BLOCK_MTTS))
+	if (!leaf->dead && odp_leaf_write_inline(leaf, ALIGN_DOWN(first, MLX5_IB_ODP_BLOCK_MTTS),
+						 MLX5_IB_ODP_BLOCK_MTTS))
 		kill_leaf(leaf);
 }
 
-static void zap_blocks(struct odp_leaf *leaf, size_t first, size_t end)
+/* Clear the entries of whole blocks, passing over blocks that are clear. */
+static void odp_leaf_clear_blocks(struct odp_leaf *leaf, size_t first, size_t end)
 {
 	size_t num;
 
 	for (; mlx5_ib_odp_next_run(leaf->mtt, &first, end, MLX5_IB_ODP_ZAP_MTTS, &num);
 	     first += num) {
-		if (!leaf->dead && write_list(leaf->mr->odp->dev, leaf->key.mkey, first, num,
-					      leaf->mr->odp->zeros_dma))
+		if (!leaf->dead && odp_leaf_write_list(leaf->mr->odp->dev, leaf->key.mkey, first,
+						       num, leaf->mr->odp->zeros_dma))
 			kill_leaf(leaf);
 		memset(leaf->mtt + first, 0, num * sizeof(*leaf->mtt));
 	}
 }
 
 /*
- * Take pages from the device. Called with umem_mutex held, perhaps while memory
- * is being reclaimed: allocates nothing.
+ * Clear entries [@first, @end): afterwards the device reaches none of their pages. If UMR fails,
+ * the key is destroyed. Called with umem_mutex held, possibly from memory reclaim: allocates
+ * nothing.
  */
-static void zap(struct odp_leaf *leaf, size_t first, size_t end)
+static void odp_leaf_clear(struct odp_leaf *leaf, size_t first, size_t end)
 {
 	size_t head = min(ALIGN(first, MLX5_IB_ODP_BLOCK_MTTS), end);
 	size_t tail = max(ALIGN_DOWN(end, MLX5_IB_ODP_BLOCK_MTTS), head);
 
+	lockdep_assert_held(&leaf->umem->umem_mutex);
 	if (first < head)
-		zap_block(leaf, first, head);
+		odp_leaf_clear_in_block(leaf, first, head);
 	if (head < tail)
-		zap_blocks(leaf, head, tail);
+		odp_leaf_clear_blocks(leaf, head, tail);
 	if (tail < end)
-		zap_block(leaf, tail, end);
+		odp_leaf_clear_in_block(leaf, tail, end);
 }
 
-/* The process loses pages: so does the device, before this returns. */
-static bool invalidate(struct mmu_interval_notifier *mni, const struct mmu_notifier_range *range,
-		       unsigned long seq)
+/* MMU notifier: unmap pages from the device before the process loses them. */
+static bool odp_leaf_invalidate(struct mmu_interval_notifier *mni,
+				const struct mmu_notifier_range *range, unsigned long seq)
 {
 	struct ib_umem_odp *umem = container_of(mni, struct ib_umem_odp, notifier);
 	unsigned long start = max_t(unsigned long, ib_umem_start(umem), range->start);
@@ -158,8 +165,8 @@ static bool invalidate(struct mmu_interval_notifier *mni, const struct mmu_notif
 	leaf = umem->private;
 	if (!umem->npages || !leaf)
 		return true;
-	zap(leaf, (start - ib_umem_start(umem)) >> umem->page_shift,
-	    DIV_ROUND_UP(end - ib_umem_start(umem), BIT(umem->page_shift)));
+	odp_leaf_clear(leaf, (start - ib_umem_start(umem)) >> umem->page_shift,
+		       DIV_ROUND_UP(end - ib_umem_start(umem), BIT(umem->page_shift)));
 	ib_umem_odp_unmap_dma_pages(umem, start, end);
 	if (leaf->emptied && (!umem->npages || leaf->dead))
 		leaf->emptied(leaf);
@@ -167,18 +174,20 @@ static bool invalidate(struct mmu_interval_notifier *mni, const struct mmu_notif
 }
 
 const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops = {
-	.invalidate = invalidate,
+	.invalidate = odp_leaf_invalidate,
 };
 
 /*
- * See which pages the process has in [@va, @end), and lock umem_mutex before that
- * changes. As ib_umem_odp_map_dma_and_lock(), but that one lets hmm_range_fault()
- * write to the list of the mapping without the lock: what it has read of an entry
- * it writes back after an invalidation has cleared it, or another fault has mapped
- * the page. The entry then tells of a page that the process no longer has.
+ * Collect the pages of [@va, @end) in @pfns, faulting them in if @how says so, and lock umem_mutex
+ * before the process's mapping changes.
+ *
+ * ib_umem_odp_map_dma_and_lock() is not used: it has hmm_range_fault() write to the umem's own list
+ * of pages without the lock. An entry that it has read before, it writes back after an
+ * invalidation has cleared the entry or another fault has mapped the page. The list then names a
+ * page that the process no longer has.
  */
-static int find_pages_and_lock(struct ib_umem_odp *umem, u64 va, u64 end,
-			       const struct odp_page_in *how, unsigned long *pfns)
+static int odp_leaf_fault_and_lock(struct ib_umem_odp *umem, u64 va, u64 end,
+				   const struct odp_page_in *how, unsigned long *pfns)
 {
 	struct mm_struct *mm = umem->umem.owning_mm;
 	struct hmm_range range = {
@@ -214,8 +223,9 @@ retry:
 	return err;
 }
 
-/* Give the device's address of each page that is there to the shadow of the key's table. */
-static int map_pages(struct odp_leaf *leaf, size_t first, size_t num, const unsigned long *pfns)
+/* DMA-map the pages of @pfns that are present, and enter them into the leaf's own table. */
+static int odp_leaf_map_pages(struct odp_leaf *leaf, size_t first, size_t num,
+			      const unsigned long *pfns)
 {
 	const unsigned long kept = HMM_PFN_DMA_MAPPED | HMM_PFN_P2PDMA | HMM_PFN_P2PDMA_BUS;
 	struct device *device = leaf->mr->odp->dev->ib_dev.dma_device;
@@ -242,8 +252,8 @@ static int map_pages(struct odp_leaf *leaf, size_t first, size_t num, const unsi
 	return 0;
 }
 
-/* Write the shadow's entries to the key. @list is one page. */
-static int write_mtts(struct odp_leaf *leaf, size_t first, size_t num, __be64 *list)
+/* Write entries of the leaf's own table to the key. @list is a page to copy them to. */
+static int odp_leaf_write_mtts(struct odp_leaf *leaf, size_t first, size_t num, __be64 *list)
 {
 	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
 	struct device *device = dev->mdev->device;
@@ -255,33 +265,36 @@ static int write_mtts(struct odp_leaf *leaf, size_t first, size_t num, __be64 *l
 	first = ALIGN_DOWN(first, MLX5_IB_ODP_BLOCK_MTTS);
 	num = end - first;
 	if (num <= MLX5_IB_UMR_INLINE_MTTS)
-		return write_inline(leaf, first, num);
+		return odp_leaf_write_inline(leaf, first, num);
 	memcpy(list, leaf->mtt + first, num * sizeof(*list));
 	dma = dma_map_single(device, list, num * sizeof(*list), DMA_TO_DEVICE);
 	if (dma_mapping_error(device, dma))
 		return -ENOMEM;
-	err = write_list(dev, leaf->key.mkey, first, num, dma);
+	err = odp_leaf_write_list(dev, leaf->key.mkey, first, num, dma);
 	dma_unmap_single(device, dma, num * sizeof(*list), DMA_TO_DEVICE);
 	return err;
 }
 
-/* Bring in [@va, @end) of a leaf. @page has room for a list of what is found, then of entries. */
-static int page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, const struct odp_page_in *how,
-			 void *page)
+/*
+ * Map [@va, @end) of a leaf into the device. @page has room for the pages that are found and, after
+ * that, for their translation entries.
+ */
+static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end,
+				  const struct odp_page_in *how, void *page)
 {
 	struct ib_umem_odp *umem = leaf->umem;
 	size_t first = (va - ib_umem_start(umem)) >> PAGE_SHIFT;
 	size_t num = DIV_ROUND_UP(end - ib_umem_start(umem), PAGE_SIZE) - first;
 	int err;
 
-	err = find_pages_and_lock(umem, va, end, how, page);
+	err = odp_leaf_fault_and_lock(umem, va, end, how, page);
 	if (err)
 		return err;
-	err = leaf->dead ? -EIO : map_pages(leaf, first, num, page);
+	err = leaf->dead ? -EIO : odp_leaf_map_pages(leaf, first, num, page);
 	if (!err)
-		err = write_mtts(leaf, first, num, page);
+		err = odp_leaf_write_mtts(leaf, first, num, page);
 	if (err) {
-		zap(leaf, first, first + num);
+		odp_leaf_clear(leaf, first, first + num);
 		ib_umem_odp_unmap_dma_pages(umem, va & PAGE_MASK, PAGE_ALIGN(end));
 	}
 	mutex_unlock(&umem->umem_mutex);
@@ -289,17 +302,17 @@ static int page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, const struct od
 }
 
 /**
- * mlx5_ib_odp_leaf_page_in - give the device pages of a leaf
+ * mlx5_ib_odp_leaf_page_in - map pages of a leaf into the device
  * @leaf: the leaf
- * @va: first address, in the process
- * @len: bytes; all of them are the leaf's
- * @how: which pages, and for what
+ * @va: first address in the process
+ * @len: length in bytes; the whole range is in the leaf
+ * @how: whether for writing, and whether pages that are not present are faulted in
  *
- * May sleep; takes umem_mutex.
+ * Works in chunks, each mapped as a whole or not at all. May sleep; takes umem_mutex.
  *
- * Return: 0; -EFAULT for memory that the process does not have, or may not
- * write to; -ENOMEM; -EIO if the key is gone; or the errno of a failed UMR.
- * Then none of the pages is mapped that was tried last.
+ * Return: 0; -EFAULT for memory that the process does not have or may not write to;
+ * -ENOMEM; -EIO if the key has been destroyed; or the errno of a failed UMR. After an
+ * error the chunks before the one that failed stay mapped.
  */
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, const struct odp_page_in *how)
 {
@@ -308,16 +321,16 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, const struc
 
 	if (how->write && !leaf->umem->umem.writable)
 		return -EFAULT;
-	/* Not later: memory may not be reclaimed under umem_mutex. */
+	/* Allocated here and not under umem_mutex, which memory reclaim takes. */
 	void *page __free(kfree) = kmalloc(PAGE_SIZE, GFP_KERNEL);
 
 	if (!page)
 		return -ENOMEM;
 	for (; va < end && !err; va = stop) {
 		stop = start + ((u64)mlx5_ib_odp_chunk((va - start) >> PAGE_SHIFT, SIZE_MAX,
-						       FILL_MTTS) << PAGE_SHIFT);
+						       ODP_LEAF_FILL_MTTS) << PAGE_SHIFT);
 		stop = min(stop, end);
-		err = page_in_chunk(leaf, va, stop, how, page);
+		err = odp_leaf_page_in_chunk(leaf, va, stop, how, page);
 	}
 	return err;
 }
@@ -486,7 +499,7 @@ static bool take_all_pages(struct odp_leaf *leaf)
 		return false;
 	revoked = leaf->class >= 0 && !mlx5_ib_umr_revoke(leaf->mr->odp->dev, leaf->key.mkey);
 	if (!revoked)
-		zap(leaf, 0, ib_umem_odp_num_pages(leaf->umem));
+		odp_leaf_clear(leaf, 0, ib_umem_odp_num_pages(leaf->umem));
 	return revoked;
 }
 
