@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device without hardware that executes UMR work requests: it keeps the tables
- * of its memory keys, and goes through them as hardware does.
+ * A mock device that executes UMRs: it keeps the translation tables of its memory keys and
+ * walks them as hardware does.
  */
 
 #include <kunit/static_stub.h>
@@ -19,17 +19,17 @@
 #include "mock_hca.h"
 
 #define NULL_MKEY	0x800
-/* Of an x86 machine's address space, where neither memory nor QEMU has anything. */
+/* An address at which neither the guest's memory nor a device of QEMU is. */
 #define BAR_ADDR	0xe0000000
-/* Root, directory, leaf. */
+/* Keys on the way to a page of an implicit region: root, directory, leaf. */
 #define MAX_DEPTH	3
 #define OCTOWORD	16
 
 /**
  * struct mock_key - a memory key as the device has it
- * @mkc: its context, struct mlx5_ifc_mkc_bits
- * @table: its entries
- * @bytes: of @table
+ * @mkc: context of the key, struct mlx5_ifc_mkc_bits
+ * @table: translation entries
+ * @bytes: size of @table
  */
 struct mock_key {
 	u8 mkc[MLX5_ST_SZ_BYTES(mkc)];
@@ -72,7 +72,7 @@ static void add_key(struct mock_hca *hca, void *in, u32 index)
 	KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(&hca->keys, index, key, GFP_KERNEL)));
 }
 
-/* Takes the place of mlx5_ib_fw_exec_via(). */
+/* Stub of mlx5_ib_fw_exec_via(). */
 static int hca_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		  int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -96,7 +96,7 @@ static int hca_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void 
 	return 0;
 }
 
-/* The key of that name, its low byte too, if it is in use. */
+/* The key @mkey, including its low byte, unless it is free. */
 static struct mock_key *find_key(struct mock_hca *hca, u32 mkey)
 {
 	struct mock_key *key = xa_load(&hca->keys, mlx5_mkey_to_idx(mkey));
@@ -108,12 +108,12 @@ static struct mock_key *find_key(struct mock_hca *hca, u32 mkey)
 }
 
 /**
- * mock_hca_translate - what the device makes of an address
+ * mock_hca_translate - translate an address as the device does
  * @hca: device
- * @mkey: key that is used
- * @va: the address
+ * @mkey: key of the access
+ * @va: address of the access
  *
- * Return: the entry of the page, or 0 if the device faults.
+ * Return: the translation entry of the page, or 0 if the device faults.
  */
 u64 mock_hca_translate(struct mock_hca *hca, u32 mkey, u64 va)
 {
@@ -142,10 +142,10 @@ u64 mock_hca_translate(struct mock_hca *hca, u32 mkey, u64 va)
 }
 
 /**
- * mock_hca_num_pages - pages that the device reaches
+ * mock_hca_num_pages - number of pages that the device reaches
  * @hca: device
  *
- * Return: entries with a page, of all keys in use.
+ * Return: number of entries with a page in all keys that are not free.
  */
 unsigned int mock_hca_num_pages(struct mock_hca *hca)
 {
@@ -168,7 +168,7 @@ unsigned int mock_hca_num_pages(struct mock_hca *hca)
 	return num;
 }
 
-/* ---- work requests --------------------------------------------------------------- */
+/* ---- UMRs ------------------------------------------------------------------------ */
 
 static void change_context(struct mock_key *key, const struct mlx5_ib_umr_wqe *wqe)
 {
@@ -186,7 +186,7 @@ static void change_context(struct mock_key *key, const struct mlx5_ib_umr_wqe *w
 		MLX5_SET64(mkc, key->mkc, len, MLX5_GET64(mkc, wqe->mkc, len));
 }
 
-static void execute(struct mock_hca *hca, const struct mlx5_ib_umr_wqe *wqe)
+static void execute_umr(struct mock_hca *hca, const struct mlx5_ib_umr_wqe *wqe)
 {
 	size_t bytes = be16_to_cpu(wqe->umr.xlt_octowords) * OCTOWORD, offset = 0;
 	u32 mkey = be32_to_cpu(wqe->ctrl.umr_mkey);
@@ -194,7 +194,7 @@ static void execute(struct mock_hca *hca, const struct mlx5_ib_umr_wqe *wqe)
 	struct kunit *test = hca->mock->test;
 	const void *entries = wqe->mtt;
 
-	KUNIT_EXPECT_NOT_NULL_MSG(test, key, "request to key 0x%x, which is not there", mkey);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, key, "UMR on key 0x%x, which does not exist", mkey);
 	if (!key)
 		return;
 	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, key->mkc, mkey_7_0), mlx5_mkey_variant(mkey));
@@ -205,7 +205,7 @@ static void execute(struct mock_hca *hca, const struct mlx5_ib_umr_wqe *wqe)
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(wqe->list.lkey),
 				mlx5_ib_umr_lkey(hca->mock->dev));
 		KUNIT_EXPECT_GE(test, be32_to_cpu(wqe->list.byte_count), bytes);
-		/* DMA addresses of a device that nothing is in front of. */
+		/* There is no IOMMU: a DMA address is a physical address. */
 		entries = phys_to_virt(be64_to_cpu(wqe->list.addr));
 	}
 	KUNIT_EXPECT_LE(test, offset + bytes, key->bytes);
@@ -215,9 +215,9 @@ static void execute(struct mock_hca *hca, const struct mlx5_ib_umr_wqe *wqe)
 	change_context(key, wqe);
 }
 
-/* Takes the place of mlx5_ib_umr_post(). */
-static int post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
-		struct mlx5_ib_umr_request *req)
+/* Stub of mlx5_ib_umr_post(). */
+static int hca_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
+			struct mlx5_ib_umr_request *req)
 {
 	struct mock_hca *hca = current_hca();
 	bool fails = ++hca->num_requests == hca->fail;
@@ -225,20 +225,20 @@ static int post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 	if (hca->stopped || (fails && hca->how == MOCK_NOT_POSTED))
 		return -EAGAIN;
 	if (!fails || hca->how == MOCK_EXECUTED)
-		execute(hca, wqe);
+		execute_umr(hca, wqe);
 	hca->stopped = fails && hca->how == MOCK_STOPPED;
 	req->ok = !fails;
 	return 0;
 }
 
-/* Takes the place of mlx5_ib_umr_wait(). */
-static int wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
+/* Stub of mlx5_ib_umr_wait(). */
+static int hca_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
 {
 	return req->ok ? 0 : -EIO;
 }
 
-/* Takes the place of mlx5_ib_umr_await(). */
-static int await(struct mlx5_ib_dev *dev)
+/* Stub of mlx5_ib_umr_await(). */
+static int hca_umr_await(struct mlx5_ib_dev *dev)
 {
 	return current_hca()->stopped ? -EAGAIN : 0;
 }
@@ -249,7 +249,10 @@ static void no_upkeep(struct work_struct *work)
 {
 }
 
-/* Without upkeep, which is done in another task: the keys are those that regions give back. */
+/*
+ * A pool without upkeep, which would run in another task and so without stubs: the pool has
+ * only the keys that regions have released.
+ */
 static void make_cache(struct mock_hca *hca)
 {
 	struct mlx5_ib_mkey_cache *cache = kzalloc_obj(*cache);
@@ -266,7 +269,7 @@ static void make_cache(struct mock_hca *hca)
 
 /**
  * mock_hca_empty_cache - have firmware destroy the free keys
- * @hca: device, none of whose regions is left
+ * @hca: device without regions
  */
 void mock_hca_empty_cache(struct mock_hca *hca)
 {
@@ -275,10 +278,10 @@ void mock_hca_empty_cache(struct mock_hca *hca)
 }
 
 /**
- * mock_hca_num_free - keys that wait for a region
+ * mock_hca_num_free - number of free keys in the pool
  * @hca: device
  *
- * Return: how many.
+ * Return: the number.
  */
 unsigned int mock_hca_num_free(struct mock_hca *hca)
 {
@@ -291,10 +294,10 @@ unsigned int mock_hca_num_free(struct mock_hca *hca)
 }
 
 /**
- * mock_hca_num_in_use - keys that the cache believes regions have
+ * mock_hca_num_in_use - number of keys that the pool counts as in use
  * @hca: device
  *
- * Return: how many.
+ * Return: the number.
  */
 unsigned int mock_hca_num_in_use(struct mock_hca *hca)
 {
@@ -348,10 +351,10 @@ static void set_caps(struct mock *mock)
 }
 
 /**
- * mock_hca_create - have a mock execute work requests
- * @mock: the device, whose UMR and paging are not set up yet
+ * mock_hca_create - make a mock device execute UMRs
+ * @mock: the device, before UMR and paging are set up
  *
- * Return: the device.
+ * Return: the part that executes UMRs; freed with the test.
  */
 struct mock_hca *mock_hca_create(struct mock *mock)
 {
@@ -369,18 +372,18 @@ struct mock_hca *mock_hca_create(struct mock *mock)
 	KUNIT_ASSERT_EQ(mock->test, dma_set_mask_and_coherent(device, DMA_BIT_MASK(64)), 0);
 	mock->dev->ib_dev.dma_device = device;
 	kunit_activate_static_stub(mock->test, mlx5_ib_fw_exec_via, hca_fw);
-	kunit_activate_static_stub(mock->test, mlx5_ib_umr_post, post);
-	kunit_activate_static_stub(mock->test, mlx5_ib_umr_wait, wait);
-	kunit_activate_static_stub(mock->test, mlx5_ib_umr_await, await);
+	kunit_activate_static_stub(mock->test, mlx5_ib_umr_post, hca_umr_post);
+	kunit_activate_static_stub(mock->test, mlx5_ib_umr_wait, hca_umr_wait);
+	kunit_activate_static_stub(mock->test, mlx5_ib_umr_await, hca_umr_await);
 	KUNIT_ASSERT_EQ(mock->test, kunit_add_action_or_reset(mock->test, stop_hca, hca), 0);
 	return hca;
 }
 
 /**
- * mock_hca_start - set up UMR, the cache and paging
+ * mock_hca_start - set up UMR, the pool of keys and paging
  * @hca: device
  *
- * But for the event queue, which is mlx5_core's: faults do not happen.
+ * The page-fault event queue, which mlx5_core would create, is left out: no faults occur.
  */
 void mock_hca_start(struct mock_hca *hca)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A device without hardware that executes UMR work requests: it keeps the tables
- * of its memory keys, and goes through them as hardware does.
+ * A mock device that executes UMRs: it keeps the translation tables of its memory keys and
+ * walks them as hardware does.
  */
 
 #ifndef BLUEBELL_KUNIT_MOCK_HCA_H
@@ -15,11 +15,11 @@
 #include "mock.h"
 
 /**
- * enum mock_failure - how a work request fails
- * @MOCK_NOT_POSTED: the queue takes none
- * @MOCK_NOT_EXECUTED: it completes in error and has done nothing
- * @MOCK_EXECUTED: it has done all, but completes in error
- * @MOCK_STOPPED: it completes in error, and the queue takes none after it
+ * enum mock_failure - how a UMR fails
+ * @MOCK_NOT_POSTED: the queue does not accept the UMR
+ * @MOCK_NOT_EXECUTED: the UMR completes in error and has changed nothing
+ * @MOCK_EXECUTED: the UMR completes in error, but has changed the key
+ * @MOCK_STOPPED: the UMR completes in error, and the queue accepts no other
  */
 enum mock_failure {
 	MOCK_NOT_POSTED,
@@ -31,17 +31,17 @@ enum mock_failure {
 #define MOCK_NUM_FAILURES	(MOCK_STOPPED + 1)
 
 /**
- * struct mock_hca - what a device has that executes work requests
+ * struct mock_hca - the part of a mock device that executes UMRs
  * @mock: the device
  * @keys: struct mock_key by index
- * @num_requests: work requests so far
- * @fail: number of the one to fail, from 1; 0 for none
- * @how: how it fails
- * @stopped: the queue takes no requests
- * @hold: keeps the workqueue of paging from running: what it would do is done
- *	by the test itself, for a stub only works in the test's own task
+ * @num_requests: number of UMRs so far
+ * @fail: number of the UMR to fail, from 1; 0 for none
+ * @how: how that UMR fails
+ * @stopped: the queue accepts no UMRs
+ * @hold: work that blocks the workqueue of paging, whose other works the test runs itself:
+ *	static stubs take effect only in the test's own task
  * @release: ends @hold
- * @stuck: keys that firmware has kept for good, as the test wanted
+ * @stuck: number of keys that firmware has kept for good, as the test wanted
  */
 struct mock_hca {
 	struct mock *mock;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of paged regions from registration to deregistration, with each of
- * their firmware commands refused and each of their work requests failing in
- * turn, on a device that goes through the tables that it has been given.
+ * KUnit suite of paged regions from registration to deregistration, with each firmware
+ * command refused and each UMR failing in turn. The mock device walks the translation
+ * tables that it has been given. A case is named after the defect it finds.
  */
 
 #include <kunit/test.h>
@@ -21,10 +21,10 @@
 #define MEM_PAGES	64
 #define MEM_ALIGN	SZ_2M
 #define MAGIC		0x6b6e696600000000ULL
-/* More than any life takes. */
+/* More commands or UMRs than any run takes. */
 #define MAX_STEPS	200
 
-/* A page that a request carries, and too many for one; no block's boundary in sight. */
+/* Few pages, which one UMR carries inline, and more; neither starts or ends at a block. */
 static const struct part {
 	unsigned int first;
 	unsigned int num;
@@ -34,9 +34,9 @@ static const struct region_case {
 	const char *name;
 	bool implicit;
 	u32 access;
-	/* Of the region: no more than what it begins with is mapped. */
+	/* Length of the region. The process has memory only at its start. */
 	u64 pages;
-	/* What a life takes. */
+	/* What a run without failures takes. */
 	unsigned int commands;
 	unsigned int requests;
 } region_cases[] = {
@@ -51,13 +51,13 @@ static const struct region_case {
 KUNIT_ARRAY_PARAM_DESC(region, region_cases, name);
 
 /**
- * struct env - a process with memory, and its device
+ * struct env - a process with memory, and a device
  * @mock: the device
- * @hca: what it has that executes work requests
+ * @hca: the part of the device that executes UMRs
  * @pd: protection domain
- * @mem: address of MEM_PAGES pages
- * @keys: keys at the start
- * @mr: the region; NULL if there is none
+ * @mem: address of MEM_PAGES pages of the process
+ * @keys: number of keys while no region is registered
+ * @mr: the registered region or NULL
  */
 struct env {
 	struct mock *mock;
@@ -68,7 +68,7 @@ struct env {
 	struct ib_mr *mr;
 };
 
-/* All in one leaf, and in what one list holds, so that advice is followed in one piece. */
+/* All in one leaf and in one chunk of page-in, so that advice is mapped as a whole or not. */
 static void map_memory(struct kunit *test, struct env *env)
 {
 	unsigned long room = vm_mmap(NULL, 0, 2 * MEM_ALIGN, PROT_NONE,
@@ -101,7 +101,7 @@ static struct odp_mr *odp_of(struct env *env)
 	return container_of(to_mmr(env->mr), struct odp_mr, mr);
 }
 
-/* ---- what the process does ----------------------------------------------------------- */
+/* ---- steps of the process ------------------------------------------------------------ */
 
 static void write_pages(struct kunit *test, struct env *env, const struct part *part)
 {
@@ -112,12 +112,12 @@ static void write_pages(struct kunit *test, struct env *env, const struct part *
 					       (u64 __user *)(env->mem + i * PAGE_SIZE)), 0);
 }
 
-/* The process loses all of its memory, and gets other memory in its place. */
-static void lose_pages(struct kunit *test, struct env *env)
+/* Unmap all memory of the process, and map other memory in its place. */
+static void replace_memory(struct kunit *test, struct env *env)
 {
 	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem, MEM_PAGES * PAGE_SIZE), 0);
 	KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_pages(env->hca), 0,
-			    "pages that the process has lost");
+			    "device reaches unmapped pages");
 	KUNIT_ASSERT_EQ(test, vm_mmap(NULL, env->mem, MEM_PAGES * PAGE_SIZE,
 				      PROT_READ | PROT_WRITE,
 				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), env->mem);
@@ -164,7 +164,7 @@ static int advise_write(struct env *env, const struct part *part)
 	return advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, part);
 }
 
-/* ---- what the device must find -------------------------------------------------------- */
+/* ---- state of the device ---------------------------------------------------------------- */
 
 static void expect_pages(struct kunit *test, struct env *env, const struct part *part)
 {
@@ -181,8 +181,8 @@ static void expect_pages(struct kunit *test, struct env *env, const struct part 
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), part->num);
 }
 
-/* As before the region was registered, but for @stuck keys that firmware has kept. */
-static void expect_nothing(struct kunit *test, struct env *env, unsigned int stuck,
+/* The state before the region was registered, but for @stuck keys that firmware has kept. */
+static void expect_no_region(struct kunit *test, struct env *env, unsigned int stuck,
 			   const char *after)
 {
 	struct mock_hca *hca = env->hca;
@@ -196,7 +196,7 @@ static void expect_nothing(struct kunit *test, struct env *env, unsigned int stu
 	hca->stuck += stuck;
 }
 
-/* Do what the workqueue would do; the leaves that are left. */
+/* Run the queued reclaims as the workqueue would. Returns the number of leaves that are left. */
 static unsigned int reclaim(struct env *env)
 {
 	struct odp_mr *mr = odp_of(env);
@@ -221,51 +221,58 @@ static unsigned int reclaim(struct env *env)
 	return num;
 }
 
-/* ---- a life ------------------------------------------------------------------------------ */
+/* ---- a run: register, map, unmap, map, deregister ----------------------------------------- */
 
-/* The failure is over. */
-static void heal(struct env *env)
+/* Nothing fails any more. */
+static void clear_failure(struct env *env)
 {
 	env->mock->refuse = 0;
 	env->hca->fail = 0;
 	env->hca->stopped = false;
 }
 
-/* Whether what was to fail has done so. */
+/* Whether the @n-th command or UMR, which was to fail, has been sent. */
 static bool has_failed(struct env *env, unsigned int n, bool command)
 {
 	return n && n <= (command ? env->mock->num_commands : env->hca->num_requests);
 }
 
-struct life {
+/**
+ * struct run - what happens to a region in one run
+ * @env: process and device
+ * @c: kind of the region
+ * @n: number of the command or UMR that fails, from 1; 0 for none
+ * @command: a command fails, not a UMR
+ */
+struct run {
 	struct env *env;
 	const struct region_case *c;
 	unsigned int n;
 	bool command;
 };
 
-static void expect_failure(struct kunit *test, const struct life *life, int err, const char *of)
+static void expect_failure(struct kunit *test, const struct run *run, int err, const char *of)
 {
-	struct env *env = life->env;
+	struct env *env = run->env;
 
-	KUNIT_EXPECT_TRUE_MSG(test, has_failed(env, life->n, life->command),
-			      "%s: %d for no reason", of, err);
+	KUNIT_EXPECT_TRUE_MSG(test, has_failed(env, run->n, run->command),
+			      "%s: %d without a failure", of, err);
 }
 
-static void bring_in(struct kunit *test, const struct life *life, const struct part *part)
+static void page_in_part(struct kunit *test, const struct run *run, const struct part *part)
 {
-	struct env *env = life->env;
+	struct env *env = run->env;
 	int err;
 
 	write_pages(test, env, part);
 	err = advise_write(env, part);
 	if (err) {
-		expect_failure(test, life, err, "advice");
+		expect_failure(test, run, err, "advice");
 		KUNIT_EXPECT_TRUE_MSG(test, err == -EFAULT || err == -ENOMEM, "%d", err);
 		KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_pages(env->hca), 0,
-				    "pages of failed advice");
+				    "pages mapped by failed advice");
 		reclaim(env);
-		heal(env);
+		clear_failure(env);
 		reclaim(env);
 		err = advise_write(env, part);
 		if (odp_of(env)->leaf && odp_of(env)->leaf->dead)
@@ -277,117 +284,120 @@ static void bring_in(struct kunit *test, const struct life *life, const struct p
 		expect_pages(test, env, part);
 }
 
-static void take_away(struct kunit *test, const struct life *life)
+static void unmap_memory(struct kunit *test, const struct run *run)
 {
-	struct env *env = life->env;
+	struct env *env = run->env;
 	struct odp_mr *mr = odp_of(env);
 
-	lose_pages(test, env);
+	replace_memory(test, env);
 	if (mr->leaf)
 		KUNIT_EXPECT_EQ(test, mr->leaf->umem->npages, 0);
 	if (reclaim(env)) {
-		KUNIT_EXPECT_TRUE(test, has_failed(env, life->n, life->command));
-		heal(env);
-		KUNIT_EXPECT_EQ_MSG(test, reclaim(env), 0, "leaves without a page");
+		KUNIT_EXPECT_TRUE(test, has_failed(env, run->n, run->command));
+		clear_failure(env);
+		KUNIT_EXPECT_EQ_MSG(test, reclaim(env), 0, "leaves without a mapped page");
 	}
 }
 
-static void end(struct kunit *test, const struct life *life)
+static void deregister(struct kunit *test, const struct run *run)
 {
-	struct env *env = life->env;
+	struct env *env = run->env;
 	unsigned int stuck = 0;
 	bool before, after;
 	struct odp_mr *mr;
 	int err;
 
-	before = has_failed(env, life->n, life->command);
+	before = has_failed(env, run->n, run->command);
 	err = dereg(env);
-	after = has_failed(env, life->n, life->command);
+	after = has_failed(env, run->n, run->command);
 	if (err) {
-		expect_failure(test, life, err, "deregistration");
+		expect_failure(test, run, err, "deregistration");
 		KUNIT_EXPECT_EQ(test, err, env->mock->refuse_err);
 		mr = mlx5_ib_odp_mr_get(env->mock->dev->odp, env->mr->lkey);
 		KUNIT_EXPECT_PTR_EQ(test, mr, odp_of(env));
 		if (mr)
 			mlx5_ib_odp_mr_put(mr);
-		heal(env);
+		clear_failure(env);
 		KUNIT_EXPECT_EQ(test, dereg(env), 0);
-	} else if (life->command && after && !before) {
-		/* What is below the root of an implicit region goes with it, or stays for good. */
-		KUNIT_EXPECT_TRUE(test, life->c->implicit);
+	} else if (run->command && after && !before) {
+		/* Keys below the root of an implicit region are destroyed with it or stay for good. */
+		KUNIT_EXPECT_TRUE(test, run->c->implicit);
 		stuck = 1;
 	}
-	expect_nothing(test, env, stuck, "deregistration");
-	/* Nobody hears of it any more. */
-	lose_pages(test, env);
+	expect_no_region(test, env, stuck, "deregistration");
+	/* The MMU notifiers of the region have been removed. */
+	replace_memory(test, env);
 }
 
-static void live(struct kunit *test, const struct life *life)
+static void run_region(struct kunit *test, const struct run *run)
 {
-	struct env *env = life->env;
+	struct env *env = run->env;
 	int err;
 
 	env->mock->num_commands = 0;
 	env->hca->num_requests = 0;
-	env->mock->refuse = life->command ? life->n : 0;
-	env->hca->fail = life->command ? 0 : life->n;
-	err = reg(env, life->c);
+	env->mock->refuse = run->command ? run->n : 0;
+	env->hca->fail = run->command ? 0 : run->n;
+	err = reg(env, run->c);
 	if (err) {
-		expect_failure(test, life, err, "registration");
-		KUNIT_EXPECT_EQ(test, err, life->command ? env->mock->refuse_err : -ENOMEM);
-		expect_nothing(test, env, 0, "a refused registration");
+		expect_failure(test, run, err, "registration");
+		KUNIT_EXPECT_EQ(test, err, run->command ? env->mock->refuse_err : -ENOMEM);
+		expect_no_region(test, env, 0, "a refused registration");
 	} else {
-		bring_in(test, life, &parts[0]);
-		take_away(test, life);
-		bring_in(test, life, &parts[1]);
-		end(test, life);
+		page_in_part(test, run, &parts[0]);
+		unmap_memory(test, run);
+		page_in_part(test, run, &parts[1]);
+		deregister(test, run);
 	}
-	heal(env);
+	clear_failure(env);
 }
 
-/* With a key that is made for it, or one that waits. The failures that there were. */
-static unsigned int live_with_failures(struct kunit *test, struct env *env, bool command,
+/*
+ * Let each command or UMR of a run fail in turn, with an empty pool of keys or, if @warm, with the
+ * keys of a run before. Returns how many commands or UMRs a run takes.
+ */
+static unsigned int run_with_failures(struct kunit *test, struct env *env, bool command,
 				       bool warm)
 {
-	struct life life = { .env = env, .c = test->param_value, .command = command };
+	struct run run = { .env = env, .c = test->param_value, .command = command };
 	unsigned int n;
 
 	for (n = 1; n < MAX_STEPS; n++) {
 		mock_hca_empty_cache(env->hca);
-		life.n = 0;
+		run.n = 0;
 		if (warm)
-			live(test, &life);
-		life.n = n;
-		live(test, &life);
+			run_region(test, &run);
+		run.n = n;
+		run_region(test, &run);
 		if (!has_failed(env, n, command))
 			break;
 	}
 	return n - 1;
 }
 
-static void refusal_of_the_nth_command_leaks(struct kunit *test)
+static void refused_command_leaks(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
 	struct env *env = make_env(test);
 
-	KUNIT_EXPECT_EQ(test, live_with_failures(test, env, true, false), c->commands);
-	live_with_failures(test, env, true, true);
+	KUNIT_EXPECT_EQ(test, run_with_failures(test, env, true, false), c->commands);
+	run_with_failures(test, env, true, true);
 }
 
-static void failure_of_the_nth_request_leaves_a_lost_page_in_reach(struct kunit *test)
+static void failed_umr_leaves_unmapped_page_in_reach(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
 	struct env *env = make_env(test);
 
 	for (env->hca->how = 0; env->hca->how < MOCK_NUM_FAILURES; env->hca->how++) {
-		KUNIT_EXPECT_EQ(test, live_with_failures(test, env, false, false), c->requests);
-		KUNIT_EXPECT_GE(test, live_with_failures(test, env, false, true), c->requests);
+		KUNIT_EXPECT_EQ(test, run_with_failures(test, env, false, false), c->requests);
+		KUNIT_EXPECT_GE(test, run_with_failures(test, env, false, true), c->requests);
 	}
 }
 
-/* ---- beyond failures ------------------------------------------------------------------ */
+/* ---- other cases ----------------------------------------------------------------------- */
 
-static void region_is_made_that_no_fault_is_heard_of(struct kunit *test)
+static void region_is_created_without_fault_queue(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
 	struct env *env = make_env(test);
@@ -401,12 +411,12 @@ static void region_is_made_that_no_fault_is_heard_of(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->mock->opcode, MLX5_CMD_OP_CREATE_EQ);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
 	KUNIT_EXPECT_NULL(test, odp->eq);
-	expect_nothing(test, env, 0, "a refused event queue");
+	expect_no_region(test, env, 0, "a refused event queue");
 	env->mock->refuse = 0;
 	odp->eq = eq;
 }
 
-static void advice_on_memory_that_is_not_there_maps_its_neighbours(struct kunit *test)
+static void failed_advice_leaves_pages_mapped(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
 	struct env *env = make_env(test);
@@ -416,21 +426,21 @@ static void advice_on_memory_that_is_not_there_maps_its_neighbours(struct kunit 
 	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + 50 * PAGE_SIZE, PAGE_SIZE), 0);
 	KUNIT_EXPECT_EQ(test, advise_write(env, &part), -EFAULT);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
-	/* An implicit region does not keep the key for it either. */
+	/* An implicit region does not keep the leaf either. */
 	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
-	/* What the process has not touched is no error, but nor is it mapped. */
+	/* Pages that the process has not touched are skipped without an error. */
 	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, &parts[0]),
 			0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
-	expect_nothing(test, env, 0, "deregistration");
+	expect_no_region(test, env, 0, "deregistration");
 }
 
-static void part_that_is_lost_takes_the_rest_with_it(struct kunit *test)
+static void partial_unmap_clears_other_pages(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
-	const struct part lost = { 20, 7 };
+	const struct part gap = { 20, 7 };
 	struct env *env = make_env(test);
 	unsigned int i;
 
@@ -438,18 +448,18 @@ static void part_that_is_lost_takes_the_rest_with_it(struct kunit *test)
 	write_pages(test, env, &parts[1]);
 	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
 	expect_pages(test, env, &parts[1]);
-	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + lost.first * PAGE_SIZE, lost.num * PAGE_SIZE),
+	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + gap.first * PAGE_SIZE, gap.num * PAGE_SIZE),
 			0);
-	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), parts[1].num - lost.num);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), parts[1].num - gap.num);
 	for (i = parts[1].first; i < parts[1].first + parts[1].num; i++)
 		KUNIT_EXPECT_EQ_MSG(test, !mock_hca_translate(env->hca, env->mr->lkey,
 							      env->mem + i * PAGE_SIZE),
-				    i >= lost.first && i < lost.first + lost.num, "page %u", i);
+				    i >= gap.first && i < gap.first + gap.num, "page %u", i);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
-	expect_nothing(test, env, 0, "deregistration");
+	expect_no_region(test, env, 0, "deregistration");
 }
 
-static void refused_start_leaks(struct kunit *test)
+static void refused_init_leaks(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
 	struct mlx5_ib_dev *dev = mock->dev;
@@ -467,7 +477,7 @@ static void refused_start_leaks(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 0, "refusal %u", n);
 		KUNIT_EXPECT_NULL(test, dev->umr);
 	}
-	/* PD, key, UAR, CQ, QP and its three states. */
+	/* PD, key, UAR, CQ, QP and three changes of the QP's state. */
 	KUNIT_EXPECT_EQ(test, n, 9);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 5);
 
@@ -481,14 +491,14 @@ static void refused_start_leaks(struct kunit *test)
 }
 
 static struct kunit_case odp_create_cases[] = {
-	KUNIT_CASE_PARAM(refusal_of_the_nth_command_leaks, region_gen_params),
-	KUNIT_CASE_PARAM(failure_of_the_nth_request_leaves_a_lost_page_in_reach,
+	KUNIT_CASE_PARAM(refused_command_leaks, region_gen_params),
+	KUNIT_CASE_PARAM(failed_umr_leaves_unmapped_page_in_reach,
 			 region_gen_params),
-	KUNIT_CASE_PARAM(region_is_made_that_no_fault_is_heard_of, region_gen_params),
-	KUNIT_CASE_PARAM(advice_on_memory_that_is_not_there_maps_its_neighbours,
+	KUNIT_CASE_PARAM(region_is_created_without_fault_queue, region_gen_params),
+	KUNIT_CASE_PARAM(failed_advice_leaves_pages_mapped,
 			 region_gen_params),
-	KUNIT_CASE_PARAM(part_that_is_lost_takes_the_rest_with_it, region_gen_params),
-	KUNIT_CASE(refused_start_leaks),
+	KUNIT_CASE_PARAM(partial_unmap_clears_other_pages, region_gen_params),
+	KUNIT_CASE(refused_init_leaks),
 	{}
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of on-demand paging: events, what a WQE touches, translation
- * entries and the tree of an implicit region.
+ * KUnit suite of layout_odp.c: page-fault events, the memory that a WQE names, translation
+ * entries and the tree of an implicit region. A case is named after the defect it finds.
  */
 
 #include <kunit/test.h>
@@ -27,7 +27,7 @@ static void make_eqe(struct mlx5_eqe *eqe, u8 sub_type, const u32 data[7])
 		eqe->data.raw[i] = cpu_to_be32(data[i]);
 }
 
-static void fault_of_a_wqe_is_misread(struct kunit *test)
+static void wqe_fault_event_is_misread(struct kunit *test)
 {
 	static const u32 data[7] = {
 		0x00012000, 0xffff0042, 0xffff0400, 0xabcdef, 0, 0, 0x01000123,
@@ -46,7 +46,7 @@ static void fault_of_a_wqe_is_misread(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fault.wqe_index, 0x42);
 }
 
-static void fault_of_a_remote_key_is_misread(struct kunit *test)
+static void rdma_fault_event_is_misread(struct kunit *test)
 {
 	static const u32 data[7] = {
 		0x1000, 0x5678, 0xffff0800, 0x4000, 0x7fff, 0x12345678, 0x06000099,
@@ -67,7 +67,7 @@ static void fault_of_a_remote_key_is_misread(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fault.va, 0x7fff12345678ULL);
 }
 
-static void event_of_another_kind_is_taken_for_a_fault(struct kunit *test)
+static void other_event_is_read_as_page_fault(struct kunit *test)
 {
 	static const u32 data[7] = {};
 	struct mlx5_ib_fault fault;
@@ -80,7 +80,7 @@ static void event_of_another_kind_is_taken_for_a_fault(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
 }
 
-static void page_gets_the_wrong_permission(struct kunit *test)
+static void fault_type_means_wrong_queue_or_access(struct kunit *test)
 {
 	static const struct {
 		bool is_rdma;
@@ -111,7 +111,7 @@ static void page_gets_the_wrong_permission(struct kunit *test)
 	}
 }
 
-static void capability_is_another(struct kunit *test)
+static void capability_bit_is_reported_as_another(struct kunit *test)
 {
 	static const u32 want[] = {
 		IB_ODP_SUPPORT_SEND, IB_ODP_SUPPORT_RECV, IB_ODP_SUPPORT_WRITE,
@@ -192,7 +192,7 @@ static const struct op_case {
 
 KUNIT_ARRAY_PARAM_DESC(op, op_cases, name);
 
-static void data_of_an_operation_is_sought_elsewhere(struct kunit *test)
+static void data_segments_are_read_at_wrong_offset(struct kunit *test)
 {
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
@@ -210,7 +210,7 @@ static void data_of_an_operation_is_sought_elsewhere(struct kunit *test)
 	expect_sge(test, sges, 1, 0x7f0012340000, 8, LKEY + 1);
 }
 
-static void inline_data_counts_as_memory(struct kunit *test)
+static void inline_data_is_taken_for_memory(struct kunit *test)
 {
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
@@ -228,13 +228,13 @@ static void inline_data_counts_as_memory(struct kunit *test)
 	expect_sge(test, sges, 0, 0x1005, 45, LKEY);
 }
 
-static void hostile_wqe_is_believed(struct kunit *test)
+static void malformed_send_wqe_is_accepted(struct kunit *test)
 {
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 	unsigned int i;
 
-	/* No length, no data, no room for the header, an opcode that is none. */
+	/* Length 0, no data segment, no room for the header, an unknown opcode. */
 	put_ctrl(w, MLX5_OPCODE_SEND);
 	KUNIT_EXPECT_EQ(test, -EINVAL, mlx5_ib_odp_parse_send(w->dw, 0, IB_QPT_RC, sges));
 	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
@@ -245,11 +245,11 @@ static void hostile_wqe_is_believed(struct kunit *test)
 	put_ctrl(w, 0xee);
 	put_data(w, 0x1000, 50, LKEY);
 	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
-	/* Inline data far beyond the end. */
+	/* Inline data that ends far beyond the WQE. */
 	put_ctrl(w, MLX5_OPCODE_SEND);
 	put(w, MLX5_INLINE_SEG | 0x7fffffff, 0, 0, 0);
 	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
-	/* As many segments as fit the length field. */
+	/* The most segments that the length field can express. */
 	put_ctrl(w, MLX5_OPCODE_SEND);
 	for (i = 0; i < 62; i++)
 		put_data(w, i, 1, LKEY);
@@ -257,7 +257,7 @@ static void hostile_wqe_is_believed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sges->num, 62);
 }
 
-static void receive_goes_beyond_its_list(struct kunit *test)
+static void receive_wqe_is_read_beyond_its_list(struct kunit *test)
 {
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
@@ -268,19 +268,19 @@ static void receive_goes_beyond_its_list(struct kunit *test)
 	put_data(w, 0x9000, 50, LKEY);
 	mlx5_ib_odp_parse_recv(w->dw, 64, sges);
 	KUNIT_ASSERT_EQ(test, sges->num, 2);
-	/* No length is the longest. */
+	/* Byte count 0 means 2 GiB. */
 	expect_sge(test, sges, 0, 0x5000, 1U << 31, LKEY);
 	expect_sge(test, sges, 1, 0x1000, 50, LKEY);
-	/* The stride ends before the terminator. */
+	/* The list ends with the stride if there is no terminator. */
 	mlx5_ib_odp_parse_recv(w->dw, 16, sges);
 	KUNIT_EXPECT_EQ(test, sges->num, 1);
-	/* There is no inline data in a receive WQE. */
+	/* A receive WQE has no inline data. */
 	w->dw[0] = cpu_to_be32(MLX5_INLINE_SEG | 4);
 	mlx5_ib_odp_parse_recv(w->dw, 64, sges);
 	KUNIT_EXPECT_EQ(test, sges->num, 0);
 }
 
-static void window_has_other_bytes(struct kunit *test)
+static void window_keeps_wrong_bytes(struct kunit *test)
 {
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	static const struct ib_sge all[] = {
@@ -308,13 +308,13 @@ static void window_has_other_bytes(struct kunit *test)
 
 /* ---- translation entries ---------------------------------------------------------- */
 
-static void entry_allows_something_else(struct kunit *test)
+static void mtt_has_wrong_access_bits(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(mlx5_ib_odp_mtt(0x123456000, false)), 0x123456001ULL);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(mlx5_ib_odp_mtt(0x123456000, true)), 0x123456003ULL);
 }
 
-static void page_that_is_there_is_overlooked(struct kunit *test)
+static void mapped_page_is_not_found(struct kunit *test)
 {
 	__be64 *mtt = kunit_kzalloc(test, 64 * sizeof(*mtt), GFP_KERNEL);
 	size_t first = 0, num;
@@ -333,7 +333,7 @@ static void page_that_is_there_is_overlooked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num, 8);
 	first += num;
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 16, &num));
-	/* From the middle of a block, its beginning counts too; and runs have an end. */
+	/* A search from inside a block finds the whole block; a run is at most @max long. */
 	mtt[24] = cpu_to_be64(1);
 	first = 22;
 	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_next_run(mtt, &first, 64, 8, &num));
@@ -343,7 +343,7 @@ static void page_that_is_there_is_overlooked(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_next_run(mtt, &first, 16, 8, &num));
 }
 
-static void pause_is_in_the_middle_of_a_block(struct kunit *test)
+static void chunk_ends_inside_a_block(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_chunk(0, 1000, 512), 512);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_chunk(511, 1000, 512), 512);
@@ -351,7 +351,7 @@ static void pause_is_in_the_middle_of_a_block(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_chunk(700, 701, 512), 701);
 }
 
-static void inline_entries_go_elsewhere(struct kunit *test)
+static void inline_umr_has_wrong_layout(struct kunit *test)
 {
 	static const struct golden want[GOLDEN_MAX] = {
 		{ 0x0c, 0x00abcd05 }, { 0x10, 0x90000000 }, { 0x14, 0x00085678 },
@@ -365,7 +365,7 @@ static void inline_entries_go_elsewhere(struct kunit *test)
 	expect_golden(test, wqe, sizeof(*wqe), want);
 }
 
-static void paged_key_has_a_bit_out_of_place(struct kunit *test)
+static void create_mkey_of_paged_key_has_wrong_bit(struct kunit *test)
 {
 	static const struct mlx5_ib_mkc_attr attr = {
 		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 0x789, .iova = 0x1000, .length = 0x3000,
@@ -373,7 +373,7 @@ static void paged_key_has_a_bit_out_of_place(struct kunit *test)
 	};
 	static const struct mlx5_ib_mkey_caps caps = {};
 	static const struct golden want[GOLDEN_MAX] = {
-		/* pg_access; umr_en, lw, lr and the translated mode. */
+		/* pg_access; umr_en, lw, lr and access mode MTT; and so on in order of offset. */
 		{ 0x00, 0x02000000 }, { 0x0c, 0x80000000 }, { 0x10, 0x00008d00 },
 		{ 0x14, 0xffffff42 }, { 0x1c, 0x00000789 }, { 0x24, 0x00001000 },
 		{ 0x2c, 0x00003000 }, { 0x44, 4 }, { 0x48, 12 }, { 0x60, 4 },
@@ -384,7 +384,7 @@ static void paged_key_has_a_bit_out_of_place(struct kunit *test)
 	expect_golden(test, in, CREATE_MKEY_IN_SIZE + 64, want);
 }
 
-static void table_of_keys_leads_somewhere(struct kunit *test)
+static void create_mkey_of_key_table_has_wrong_entry(struct kunit *test)
 {
 	static const struct mlx5_ib_odp_ksm_attr attr = {
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ, .pdn = 5, .variant = 0x17,
@@ -424,7 +424,7 @@ static void table_of_keys_leads_somewhere(struct kunit *test)
 
 /* ---- implicit regions ---------------------------------------------------------------- */
 
-static void address_is_in_another_leaf(struct kunit *test)
+static void address_is_in_wrong_leaf(struct kunit *test)
 {
 	const u64 va = 0x7f1234567890;
 
@@ -434,7 +434,7 @@ static void address_is_in_another_leaf(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_leaf_index(0x7f1fffffffff), 0xfff);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_dir_index(0x7f2000000000), 0x7f2);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_leaf_index(0x7f2000000000), 0);
-	/* Every address is where its indices say. */
+	/* The indices lead to the leaf's first address. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_leaf_base(va),
 			((u64)mlx5_ib_odp_dir_index(va) << MLX5_IB_ODP_DIR_SHIFT) +
 			((u64)mlx5_ib_odp_leaf_index(va) << MLX5_IB_ODP_LEAF_SHIFT));
@@ -445,29 +445,29 @@ static void root_does_not_cover_the_address_space(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries((1ULL << 47) - SZ_4K), 2048);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries(1ULL << 47), 2048);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries((1ULL << 56) - SZ_4K), 1 << 20);
-	/* Whole blocks, however small it is. */
+	/* Rounded up to whole blocks. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries(SZ_4K), 4);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_root_entries((4ULL << 36) + 1), 8);
 }
 
 static struct kunit_case odp_cases[] = {
-	KUNIT_CASE(fault_of_a_wqe_is_misread),
-	KUNIT_CASE(fault_of_a_remote_key_is_misread),
-	KUNIT_CASE(event_of_another_kind_is_taken_for_a_fault),
-	KUNIT_CASE(page_gets_the_wrong_permission),
-	KUNIT_CASE(capability_is_another),
-	KUNIT_CASE_PARAM(data_of_an_operation_is_sought_elsewhere, op_gen_params),
-	KUNIT_CASE(inline_data_counts_as_memory),
-	KUNIT_CASE(hostile_wqe_is_believed),
-	KUNIT_CASE(receive_goes_beyond_its_list),
-	KUNIT_CASE(window_has_other_bytes),
-	KUNIT_CASE(entry_allows_something_else),
-	KUNIT_CASE(page_that_is_there_is_overlooked),
-	KUNIT_CASE(pause_is_in_the_middle_of_a_block),
-	KUNIT_CASE(inline_entries_go_elsewhere),
-	KUNIT_CASE(paged_key_has_a_bit_out_of_place),
-	KUNIT_CASE(table_of_keys_leads_somewhere),
-	KUNIT_CASE(address_is_in_another_leaf),
+	KUNIT_CASE(wqe_fault_event_is_misread),
+	KUNIT_CASE(rdma_fault_event_is_misread),
+	KUNIT_CASE(other_event_is_read_as_page_fault),
+	KUNIT_CASE(fault_type_means_wrong_queue_or_access),
+	KUNIT_CASE(capability_bit_is_reported_as_another),
+	KUNIT_CASE_PARAM(data_segments_are_read_at_wrong_offset, op_gen_params),
+	KUNIT_CASE(inline_data_is_taken_for_memory),
+	KUNIT_CASE(malformed_send_wqe_is_accepted),
+	KUNIT_CASE(receive_wqe_is_read_beyond_its_list),
+	KUNIT_CASE(window_keeps_wrong_bytes),
+	KUNIT_CASE(mtt_has_wrong_access_bits),
+	KUNIT_CASE(mapped_page_is_not_found),
+	KUNIT_CASE(chunk_ends_inside_a_block),
+	KUNIT_CASE(inline_umr_has_wrong_layout),
+	KUNIT_CASE(create_mkey_of_paged_key_has_wrong_bit),
+	KUNIT_CASE(create_mkey_of_key_table_has_wrong_entry),
+	KUNIT_CASE(address_is_in_wrong_leaf),
 	KUNIT_CASE(root_does_not_cover_the_address_space),
 	{}
 };
