@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions over a dma-buf that its exporter may move: the device loses all of the
- * memory when it goes, and is given all of it at the next access.
+ * Paged regions over a dma-buf whose exporter may move the memory. All of the memory is
+ * unmapped from the device before a move, and all of it is mapped at the next access.
  *
- * The dma-buf's reservation lock, which the exporter holds while it moves, guards
- * the mapping, what the key leads to, and key_gone. It is taken with no other lock
- * of the driver held. Under it memory may be allocated, and so reclaimed: umem_mutex
- * comes after it, then the locks of UMR and of firmware commands. Where the exporter
- * moves because memory is short, nothing is allocated.
+ * The dma-buf's reservation lock, which the exporter holds during a move, guards the DMA mapping,
+ * the translation entries of the key, and key_gone. It is taken with no other lock of the driver
+ * held. Memory may be allocated, and so reclaimed, under it: umem_mutex, which reclaim takes, nests
+ * inside it, then the locks of UMR and of firmware commands. Unmapping allocates nothing, because
+ * the exporter may move its memory to relieve a shortage.
  */
 
 #include <linux/dma-buf.h>
@@ -23,47 +23,54 @@
 #include "umr.h"
 #include "umr_qp.h"
 
-static struct ib_umem_dmabuf *memory_of(const struct odp_mr *mr)
+static struct ib_umem_dmabuf *odp_dmabuf_umem(const struct odp_mr *mr)
 {
 	return to_ib_umem_dmabuf(mr->mr.mem->umem);
 }
 
-/* Pages of the smallest size: the next mapping may have no larger ones. */
-static u64 num_mtts(struct ib_umem *umem)
+/* Number of entries of the key, one a PAGE_SIZE: after a move, pages may be as small as that. */
+static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
 {
 	return ALIGN(ib_umem_num_dma_blocks(umem, PAGE_SIZE), MLX5_IB_ODP_BLOCK_MTTS);
 }
 
-/* The key leads nowhere once this returns. Called with the reservation lock held. */
-static void zap(struct odp_mr *mr)
+/*
+ * Clear all translation entries of the key, or destroy it: the device reaches nothing through it
+ * afterwards. Called with the reservation lock held.
+ */
+static void odp_dmabuf_clear(struct odp_mr *mr)
 {
 	u32 mkey = mr->mr.ibmr.lkey;
 
-	if (!mr->mr.key_gone && mlx5_ib_odp_zap_key(mr->odp, mkey, num_mtts(mr->mr.mem->umem)))
+	if (!mr->mr.key_gone &&
+	    mlx5_ib_odp_zap_key(mr->odp, mkey, odp_dmabuf_num_mtts(mr->mr.mem->umem)))
 		mr->mr.key_gone = !mlx5_ib_odp_kill_key(mr->odp->dev, mkey);
 }
 
-/* The exporter moves its memory. Called with the reservation lock held, perhaps by reclaim. */
-static void invalidate(struct dma_buf_attachment *attach)
+/*
+ * The exporter is about to move its memory. Called with the reservation lock held, possibly from
+ * memory reclaim.
+ */
+static void odp_dmabuf_invalidate(struct dma_buf_attachment *attach)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = attach->importer_priv;
 
-	/* The device has what is mapped, and nothing else. */
+	/* Without a DMA mapping, all translation entries are clear already. */
 	if (!umem_dmabuf->sgt)
 		return;
-	zap(umem_dmabuf->private);
+	odp_dmabuf_clear(umem_dmabuf->private);
 	ib_umem_dmabuf_unmap_pages(umem_dmabuf);
 }
 
-static const struct dma_buf_attach_ops attach_ops = {
+static const struct dma_buf_attach_ops odp_dmabuf_attach_ops = {
 	.allow_peer2peer = true,
-	.invalidate_mappings = invalidate,
+	.invalidate_mappings = odp_dmabuf_invalidate,
 };
 
-/* Called with the reservation lock held. */
-static int map(struct odp_mr *mr)
+/* Map all of the memory into the device. Called with the reservation lock held. */
+static int odp_dmabuf_map(struct odp_mr *mr)
 {
-	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
+	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 	int err;
 
 	if (mr->mr.key_gone)
@@ -75,7 +82,7 @@ static int map(struct odp_mr *mr)
 		err = mlx5_ib_umr_map(mr->odp->dev, &umem_dmabuf->umem, mr->mr.ibmr.lkey,
 				      PAGE_SHIFT);
 		if (err)
-			zap(mr);
+			odp_dmabuf_clear(mr);
 	}
 	if (err)
 		ib_umem_dmabuf_unmap_pages(umem_dmabuf);
@@ -89,25 +96,25 @@ static int map(struct odp_mr *mr)
 static int odp_dmabuf_page_in(struct odp_mr *mr, u64 offset, u64 len,
 			      const struct odp_page_in *how)
 {
-	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
+	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 	int err;
 
 	if (how->write && !ib_access_writable(mr->mr.access))
 		return -EFAULT;
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	err = map(mr);
+	err = odp_dmabuf_map(mr);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	return err;
 }
 
-/* A dynamic attachment to an exporter that moves its memory. */
-static struct ib_umem_dmabuf *attach(struct odp_mr *mr, u64 offset, int fd)
+/* Attach to a dma-buf whose exporter moves its memory. */
+static struct ib_umem_dmabuf *odp_dmabuf_attach(struct odp_mr *mr, u64 offset, int fd)
 {
 	struct ib_mr *ibmr = &mr->mr.ibmr;
 	struct ib_umem_dmabuf *umem_dmabuf;
 
 	umem_dmabuf = ib_umem_dmabuf_get(ibmr->device, offset, ibmr->length, fd, mr->mr.access,
-					 &attach_ops);
+					 &odp_dmabuf_attach_ops);
 	if (IS_ERR(umem_dmabuf))
 		return umem_dmabuf;
 	if (!dma_buf_is_dynamic(umem_dmabuf->attach->dmabuf)) {
@@ -119,10 +126,10 @@ static struct ib_umem_dmabuf *attach(struct odp_mr *mr, u64 offset, int fd)
 	return umem_dmabuf;
 }
 
-static int create_key(struct odp_mr *mr)
+static int odp_dmabuf_create_key(struct odp_mr *mr)
 {
 	struct ib_mr *ibmr = &mr->mr.ibmr;
-	u64 nmtts = num_mtts(mr->mr.mem->umem);
+	u64 nmtts = odp_dmabuf_num_mtts(mr->mr.mem->umem);
 	int err;
 
 	if (nmtts > MLX5_IB_MAX_MTTS)
@@ -134,14 +141,14 @@ static int create_key(struct odp_mr *mr)
 				      &ibmr->lkey);
 }
 
-static void release(struct odp_mr *mr)
+static void odp_dmabuf_release(struct odp_mr *mr)
 {
 	ib_umem_release(mr->mr.mem->umem);
 	kfree(mr->mr.mem);
 }
 
-/* Nothing reaches memory through the key any more. Called with the reservation lock held. */
-static int put_key(struct odp_mr *mr)
+/* Return the key to the pool, or destroy it. Called with the reservation lock held. */
+static int odp_dmabuf_put_key(struct odp_mr *mr)
 {
 	struct mlx5_ib_dev *dev = mr->odp->dev;
 	int class = mr->mr.class, err = 0;
@@ -160,29 +167,30 @@ static int put_key(struct odp_mr *mr)
 
 static int odp_dmabuf_destroy(struct odp_mr *mr)
 {
-	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
+	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 	int err;
 
 	/* An exporter that moves either finds the key in use or finds it destroyed. */
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	err = put_key(mr);
+	err = odp_dmabuf_put_key(mr);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	if (!err)
-		release(mr);
+		odp_dmabuf_release(mr);
 	return err;
 }
 
 static void odp_dmabuf_discard(struct odp_mr *mr)
 {
-	struct ib_umem_dmabuf *umem_dmabuf = memory_of(mr);
+	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 
 	if (!odp_dmabuf_destroy(mr))
 		return;
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	zap(mr);
+	/* The firmware keeps the key, which must not reach the memory that is released. */
+	odp_dmabuf_clear(mr);
 	mr->mr.key_gone = true;
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
-	release(mr);
+	odp_dmabuf_release(mr);
 }
 
 static const struct odp_mr_ops odp_dmabuf_ops = {
@@ -212,13 +220,13 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 
 	if (!mem)
 		return -ENOMEM;
-	umem_dmabuf = attach(mr, offset, fd);
+	umem_dmabuf = odp_dmabuf_attach(mr, offset, fd);
 	if (IS_ERR(umem_dmabuf))
 		return PTR_ERR(umem_dmabuf);
 	mem->umem = &umem_dmabuf->umem;
 	refcount_set(&mem->refs, 1);
 	mr->mr.mem = mem;
-	err = create_key(mr);
+	err = odp_dmabuf_create_key(mr);
 	if (err) {
 		ib_umem_release(mem->umem);
 		return err;
