@@ -183,7 +183,7 @@ static void expect_pages(struct kunit *test, struct env *env, const struct part 
 
 /* The state before the region was registered, but for @stuck keys that firmware has kept. */
 static void expect_no_region(struct kunit *test, struct env *env, unsigned int stuck,
-			   const char *after)
+			     const char *after)
 {
 	struct mock_hca *hca = env->hca;
 
@@ -320,7 +320,7 @@ static void deregister(struct kunit *test, const struct run *run)
 		clear_failure(env);
 		KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	} else if (run->command && after && !before) {
-		/* Keys below the root of an implicit region are destroyed with it or stay for good. */
+		/* A key below the root of an implicit region may stay for good. */
 		KUNIT_EXPECT_TRUE(test, run->c->implicit);
 		stuck = 1;
 	}
@@ -357,7 +357,7 @@ static void run_region(struct kunit *test, const struct run *run)
  * keys of a run before. Returns how many commands or UMRs a run takes.
  */
 static unsigned int run_with_failures(struct kunit *test, struct env *env, bool command,
-				       bool warm)
+				      bool warm)
 {
 	struct run run = { .env = env, .c = test->param_value, .command = command };
 	unsigned int n;

@@ -192,7 +192,8 @@ static void odp_sges_parse(const void *seg, const void *end, bool inline_ok,
 		}
 		if (!count && data->lkey == MLX5_TERMINATE_SCATTER_LIST_LKEY)
 			return;
-		odp_sges_add(sges, be64_to_cpu(data->addr), count ?: BIT(31), be32_to_cpu(data->lkey));
+		odp_sges_add(sges, be64_to_cpu(data->addr), count ?: BIT(31),
+			     be32_to_cpu(data->lkey));
 	}
 }
 
