@@ -135,7 +135,7 @@ struct odp_mr_ops {
  * @free: completed when @refs has dropped to 0
  * @closing: the region is being deregistered
  * @leaf: explicit region: its only leaf
- * @anchor: implicit region: holds the address space
+ * @anchor: implicit region: names the address space, to which it holds a reference
  * @root: implicit region: table of directories. Once its key has been destroyed, the
  *	device reaches nothing below it
  * @limit: implicit region: end of the address space

@@ -6,6 +6,7 @@
  * has been unmapped, a directory with the region.
  */
 
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "bluebell.h"
@@ -331,6 +332,28 @@ static int odp_tree_destroy_dir(struct odp_mr *mr, struct odp_key *key)
 				      odp_tree_destroy_leaf);
 }
 
+/*
+ * The anchor names the process's address space, which leaves are created in and which may be freed
+ * before the region is: ib_core takes no reference for an anchor, so the region holds one.
+ */
+static struct ib_umem_odp *odp_tree_get_anchor(struct odp_mr *mr)
+{
+	struct ib_umem_odp *anchor = ib_umem_odp_alloc_implicit(mr->mr.ibmr.device,
+								mr->mr.access);
+
+	if (!IS_ERR(anchor))
+		mmgrab(anchor->umem.owning_mm);
+	return anchor;
+}
+
+static void odp_tree_put_anchor(struct ib_umem_odp *anchor)
+{
+	struct mm_struct *mm = anchor->umem.owning_mm;
+
+	ib_umem_odp_release(anchor);
+	mmdrop(mm);
+}
+
 static int odp_tree_destroy(struct odp_mr *mr)
 {
 	int err;
@@ -339,7 +362,7 @@ static int odp_tree_destroy(struct odp_mr *mr)
 		err = odp_tree_destroy_table(mr, mr->root, odp_tree_destroy_dir);
 	if (err)
 		return err;
-	ib_umem_odp_release(mr->anchor);
+	odp_tree_put_anchor(mr->anchor);
 	return 0;
 }
 
@@ -373,13 +396,13 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 	struct ib_umem_odp *anchor;
 	struct odp_dir *root;
 
-	anchor = ib_umem_odp_alloc_implicit(mr->mr.ibmr.device, mr->mr.access);
+	anchor = odp_tree_get_anchor(mr);
 	if (IS_ERR(anchor))
 		return PTR_ERR(anchor);
 	root = odp_tree_create_dir(mr, 0, MLX5_IB_ODP_DIR_SHIFT,
 				   mlx5_ib_odp_root_entries(TASK_SIZE));
 	if (IS_ERR(root)) {
-		ib_umem_odp_release(anchor);
+		odp_tree_put_anchor(anchor);
 		return PTR_ERR(root);
 	}
 	mr->ops = &odp_tree_ops;
