@@ -4,6 +4,7 @@
  * memory keys and device memory.
  */
 
+#include <linux/delay.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
@@ -13,6 +14,9 @@
 #include "fw.h"
 #include "layout_odp.h"
 #include "layout_srq.h"
+
+/* The longest pause before a refused command is sent once more. */
+#define MAX_PAUSE_MS	256
 
 static int core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
 			  void *mcq)
@@ -682,4 +686,50 @@ int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_faul
 	MLX5_SET(trans_page_fault_info, info, wq_number, fault->wq_num);
 	MLX5_SET(trans_page_fault_info, info, fault_token, fault->token);
 	return mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_ib_fw_pause - pause before a refused command is sent once more
+ * @ms: the last pause, in milliseconds; 0 before the first one
+ *
+ * For commands that must not be left undone: five pauses, of a third of a second in
+ * all. May sleep.
+ *
+ * Return: false if the command has been refused often enough.
+ */
+bool mlx5_ib_fw_pause(unsigned int *ms)
+{
+	*ms = *ms ? *ms * 4 : 1;
+	if (*ms > MAX_PAUSE_MS)
+		return false;
+	msleep(*ms);
+	return true;
+}
+
+/**
+ * mlx5_ib_fw_insist - destroy an object that ib_core forgets whatever the result
+ * @dev: device
+ * @destroy: sends the command
+ * @uid: firmware's user id of the owner
+ * @num: number of the object
+ * @what: what the object is, for the log
+ *
+ * A refused command is repeated. An object that firmware keeps all the same must
+ * be one in which no process has memory. May sleep, a third of a second if firmware
+ * refuses.
+ */
+void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev,
+		       int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 num), u16 uid, u32 num,
+		       const char *what)
+{
+	unsigned int pause = 0;
+	int err;
+
+	do {
+		err = destroy(dev, uid, num);
+	} while (err && mlx5_ib_fw_pause(&pause));
+	if (err)
+		ibdev_err_ratelimited(&dev->ib_dev,
+				      "cannot destroy %s 0x%x (%d); it stays allocated until the device is reset\n",
+				      what, num, err);
 }

@@ -52,4 +52,9 @@ int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);
 int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
 			      bool error);
 
+bool mlx5_ib_fw_pause(unsigned int *ms);
+void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev,
+		       int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 num), u16 uid, u32 num,
+		       const char *what);
+
 #endif /* BLUEBELL_FW_VERBS_H */
