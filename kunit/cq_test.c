@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of the completion queue layout: entry counts, the library's
- * request, the CQC, and the geometry of queue buffers.
+ * request and the CQC.
  */
 
 #include <kunit/test.h>
@@ -11,6 +11,7 @@
 
 #include "../layout_cq.h"
 #include "golden.h"
+#include "mock.h"
 
 #define CQC_SIZE	0x40
 
@@ -46,17 +47,22 @@ static void cq_has_the_wrong_number_of_entries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_cq_entries(c->asked, c->log_max), c->want);
 }
 
-static const struct mlx5_ib_cq_caps no_caps = { .log_max_cq_sz = 22 };
-static const struct mlx5_ib_cq_caps all_caps = {
-	.log_max_cq_sz = 22,
-	.ignore_overrun = true,
-	.cqe_128_pad = true,
-	.compression = true,
-	.compression_128 = true,
-	.stride_index = true,
-	.real_time = true,
-};
+/* A device with every optional feature of a CQ, or with none. */
+static const struct mlx5_ib_caps *make_caps(struct kunit *test, bool features)
+{
+	struct mlx5_ib_caps *caps = mock_caps(test);
 
+	MOCK_SET_CAP(caps, cq_oi, features);
+	MOCK_SET_CAP(caps, cqe_128_always, features);
+	MOCK_SET_CAP(caps, cqe_compression, features);
+	MOCK_SET_CAP(caps, cqe_compression_128, features);
+	MOCK_SET_CAP(caps, mini_cqe_resp_stride_index, features);
+	caps->real_time = features;
+	return caps;
+}
+
+#define NO_CAPS		false
+#define ALL_CAPS	true
 #define TIMESTAMP	IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION
 #define OVERRUN		IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN
 #define PAD		MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD
@@ -70,62 +76,62 @@ static const struct request_case {
 	const char *name;
 	struct mlx5_ib_create_cq ucmd;
 	u32 flags;
-	const struct mlx5_ib_cq_caps *caps;
+	bool features;
 	int want;
 	u8 stride;
 	bool ignore_overrun;
 	bool compress;
 	u8 mini;
 } request_cases[] = {
-	{ "64-byte CQEs", { .cqe_size = 64 }, 0, &no_caps, 0, 0 },
-	{ "128-byte CQEs", { .cqe_size = 128 }, 0, &no_caps, 0, 1 },
-	{ "CQEs of no size", { .cqe_size = 0 }, 0, &all_caps, -EINVAL },
-	{ "32-byte CQEs", { .cqe_size = 32 }, 0, &all_caps, -EINVAL },
-	{ "96-byte CQEs", { .cqe_size = 96 }, 0, &all_caps, -EINVAL },
-	{ "256-byte CQEs", { .cqe_size = 256 }, 0, &all_caps, -EINVAL },
-	{ "128-byte padding", { .cqe_size = 128, .flags = PAD }, 0, &all_caps, 0, 2 },
-	{ "padding a 64-byte CQE", { .cqe_size = 64, .flags = PAD }, 0, &all_caps, -EOPNOTSUPP },
-	{ "padding that the device lacks", { .cqe_size = 128, .flags = PAD }, 0, &no_caps,
+	{ "64-byte CQEs", { .cqe_size = 64 }, 0, NO_CAPS, 0, 0 },
+	{ "128-byte CQEs", { .cqe_size = 128 }, 0, NO_CAPS, 0, 1 },
+	{ "CQEs of no size", { .cqe_size = 0 }, 0, ALL_CAPS, -EINVAL },
+	{ "32-byte CQEs", { .cqe_size = 32 }, 0, ALL_CAPS, -EINVAL },
+	{ "96-byte CQEs", { .cqe_size = 96 }, 0, ALL_CAPS, -EINVAL },
+	{ "256-byte CQEs", { .cqe_size = 256 }, 0, ALL_CAPS, -EINVAL },
+	{ "128-byte padding", { .cqe_size = 128, .flags = PAD }, 0, ALL_CAPS, 0, 2 },
+	{ "padding a 64-byte CQE", { .cqe_size = 64, .flags = PAD }, 0, ALL_CAPS, -EOPNOTSUPP },
+	{ "padding that the device lacks", { .cqe_size = 128, .flags = PAD }, 0, NO_CAPS,
 	  -EOPNOTSUPP },
-	{ "a UAR index", { .cqe_size = 64, .flags = UAR_INDEX }, 0, &no_caps, 0, 0 },
-	{ "the real-time clock", { .cqe_size = 64, .flags = REAL_TIME }, 0, &all_caps, 0, 0 },
+	{ "a UAR index", { .cqe_size = 64, .flags = UAR_INDEX }, 0, NO_CAPS, 0, 0 },
+	{ "the real-time clock", { .cqe_size = 64, .flags = REAL_TIME }, 0, ALL_CAPS, 0, 0 },
 	{ "a real-time clock that the device lacks", { .cqe_size = 64, .flags = REAL_TIME }, 0,
-	  &no_caps, -EOPNOTSUPP },
-	{ "an undefined library flag", { .cqe_size = 64, .flags = 1 << 3 }, 0, &all_caps,
+	  NO_CAPS, -EOPNOTSUPP },
+	{ "an undefined library flag", { .cqe_size = 64, .flags = 1 << 3 }, 0, ALL_CAPS,
 	  -EINVAL },
-	{ "the highest undefined library flag", { .cqe_size = 64, .flags = 1 << 15 }, 0, &all_caps,
+	{ "the highest undefined library flag", { .cqe_size = 64, .flags = 1 << 15 }, 0, ALL_CAPS,
 	  -EINVAL },
-	{ "reserved0", { .cqe_size = 64, .reserved0 = 1 }, 0, &all_caps, -EINVAL },
-	{ "reserved1", { .cqe_size = 64, .reserved1 = 1 }, 0, &all_caps, -EINVAL },
-	{ "timestamps", { .cqe_size = 64 }, TIMESTAMP, &no_caps, 0, 0 },
-	{ "no overrun check", { .cqe_size = 64 }, OVERRUN, &all_caps, 0, 0, true },
-	{ "no overrun check on a device that insists", { .cqe_size = 64 }, OVERRUN, &no_caps,
+	{ "reserved0", { .cqe_size = 64, .reserved0 = 1 }, 0, ALL_CAPS, -EINVAL },
+	{ "reserved1", { .cqe_size = 64, .reserved1 = 1 }, 0, ALL_CAPS, -EINVAL },
+	{ "timestamps", { .cqe_size = 64 }, TIMESTAMP, NO_CAPS, 0, 0 },
+	{ "no overrun check", { .cqe_size = 64 }, OVERRUN, ALL_CAPS, 0, 0, true },
+	{ "no overrun check on a device that insists", { .cqe_size = 64 }, OVERRUN, NO_CAPS,
 	  -EOPNOTSUPP },
-	{ "an undefined verbs flag", { .cqe_size = 64 }, 1 << 2, &all_caps, -EOPNOTSUPP },
-	{ "the highest undefined verbs flag", { .cqe_size = 64 }, 1U << 31, &all_caps,
+	{ "an undefined verbs flag", { .cqe_size = 64 }, 1 << 2, ALL_CAPS, -EOPNOTSUPP },
+	{ "the highest undefined verbs flag", { .cqe_size = 64 }, 1U << 31, ALL_CAPS,
 	  -EOPNOTSUPP },
 	{ "compression by hash",
-	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, &all_caps, 0, 0,
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, ALL_CAPS, 0, 0,
 	  false, true, 0 },
 	{ "compression by checksum",
-	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = CSUM }, 0, &all_caps, 0, 0,
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = CSUM }, 0, ALL_CAPS, 0, 0,
 	  false, true, 1 },
 	{ "compression by stride index",
-	  { .cqe_size = 128, .cqe_comp_en = 1, .cqe_comp_res_format = STRIDX }, 0, &all_caps, 0, 1,
+	  { .cqe_size = 128, .cqe_comp_en = 1, .cqe_comp_res_format = STRIDX }, 0, ALL_CAPS, 0, 1,
 	  false, true, 3 },
-	{ "compression of no format", { .cqe_size = 64, .cqe_comp_en = 1 }, 0, &all_caps,
+	{ "compression of no format", { .cqe_size = 64, .cqe_comp_en = 1 }, 0, ALL_CAPS,
 	  -EINVAL },
 	{ "compression of two formats",
-	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH | CSUM }, 0, &all_caps,
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH | CSUM }, 0, ALL_CAPS,
 	  -EINVAL },
 	{ "compression neither on nor off",
-	  { .cqe_size = 64, .cqe_comp_en = 2, .cqe_comp_res_format = HASH }, 0, &all_caps,
+	  { .cqe_size = 64, .cqe_comp_en = 2, .cqe_comp_res_format = HASH }, 0, ALL_CAPS,
 	  -EINVAL },
 	{ "compression that the device lacks",
-	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, &no_caps,
+	  { .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, NO_CAPS,
 	  -EOPNOTSUPP },
 	{ "128-byte compression that the device lacks",
-	  { .cqe_size = 128, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, &no_caps,
+	  { .cqe_size = 128, .cqe_comp_en = 1, .cqe_comp_res_format = HASH }, 0, NO_CAPS,
 	  -EOPNOTSUPP },
 };
 
@@ -136,7 +142,9 @@ static void cq_request_is_misjudged(struct kunit *test)
 	const struct request_case *c = test->param_value;
 	struct mlx5_ib_cqc_attr attr = {};
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_cq_parse_create(&c->ucmd, c->flags, c->caps, &attr), c->want);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_cq_parse_create(&c->ucmd, c->flags,
+						      make_caps(test, c->features), &attr),
+			c->want);
 	if (c->want)
 		return;
 	KUNIT_EXPECT_EQ(test, attr.cqe_stride, c->stride);
@@ -227,45 +235,11 @@ static void resize_changes_more_of_the_cqc_than_the_buffer(struct kunit *test)
 	expect_golden(test, cqc, sizeof(cqc), want);
 }
 
-static const struct geometry_case {
-	const char *name;
-	u64 dma;
-	unsigned long pgsz;
-	u8 shift;
-	u8 offset;
-} geometry_cases[] = {
-	{ "4 KiB page, no offset", 0x1000, 1 << 12, 12, 0 },
-	{ "4 KiB page, 64 bytes in", 0x1040, 1 << 12, 12, 1 },
-	{ "4 KiB page, last 64 bytes", 0x1fc0, 1 << 12, 12, 63 },
-	{ "8 KiB page, 128 bytes in", 0x4080, 1 << 13, 13, 1 },
-	{ "8 KiB page, 64 bytes in needs the 4 KiB page", 0x4040, 1 << 13, 12, 1 },
-	{ "64 KiB page, 1 KiB in", 0x20400, 1 << 16, 16, 1 },
-	{ "64 KiB page, 512 bytes in needs the 32 KiB page", 0x20200, 1 << 16, 15, 1 },
-	{ "64 KiB page, odd 4 KiB", 0x27000, 1 << 16, 16, 28 },
-	{ "2 MiB page, aligned", 0x40000000, 1 << 21, 21, 0 },
-	{ "2 MiB page, 4 KiB in needs the 256 KiB page", 0x40001000, 1 << 21, 18, 1 },
-	{ "1 GiB page, last quantum", 0x7f000000, 1 << 30, 30, 63 },
-	{ "2 MiB page above 4 GiB, 64 bytes before its end", 0x1003fffc0, 1 << 21, 12, 63 },
-};
-
-KUNIT_ARRAY_PARAM_DESC(geometry, geometry_cases, name);
-
-static void queue_does_not_start_where_its_page_offset_says(struct kunit *test)
-{
-	const struct geometry_case *c = test->param_value;
-	struct mlx5_ib_buf_geometry geo = {};
-
-	mlx5_ib_quantize_geometry(c->dma, c->pgsz, &geo);
-	KUNIT_EXPECT_EQ(test, geo.page_shift, c->shift);
-	KUNIT_EXPECT_EQ(test, geo.page_offset, c->offset);
-}
-
 static struct kunit_case cq_cases[] = {
 	KUNIT_CASE_PARAM(cq_has_the_wrong_number_of_entries, entries_gen_params),
 	KUNIT_CASE_PARAM(cq_request_is_misjudged, request_gen_params),
 	KUNIT_CASE_PARAM(cqc_has_a_bit_out_of_place, cqc_gen_params),
 	KUNIT_CASE(resize_changes_more_of_the_cqc_than_the_buffer),
-	KUNIT_CASE_PARAM(queue_does_not_start_where_its_page_offset_says, geometry_gen_params),
 	{}
 };
 

@@ -511,8 +511,8 @@ struct footprint {
 	long pinned;
 	unsigned int bfregs;
 	bool db_pages;
-	bool qps;
-	bool srqs;
+	bool rscs;
+	unsigned int queue_mems;
 };
 
 static void take_footprint(struct mock *mock, struct footprint *fp)
@@ -523,8 +523,8 @@ static void take_footprint(struct mock *mock, struct footprint *fp)
 	memset(fp, 0, sizeof(*fp));
 	fp->live = mock_num_live(mock);
 	fp->pinned = mock_num_pinned();
-	fp->qps = !xa_empty(&mock->dev->qp_events.sources);
-	fp->srqs = !xa_empty(&mock->dev->srq_events.sources);
+	fp->rscs = !xa_empty(&mock->dev->rsc_table.rscs);
+	fp->queue_mems = mock->num_queue_mems;
 	if (!bfregi->count)
 		return;
 	fp->db_pages = !xa_empty(&mock->context->db_pages);
@@ -542,8 +542,9 @@ static void expect_footprint(struct kunit *test, struct mock *mock, const struct
 	KUNIT_EXPECT_EQ_MSG(test, now.pinned, want->pinned, "pinned pages after %s %u", after, n);
 	KUNIT_EXPECT_EQ_MSG(test, now.bfregs, want->bfregs, "bfregs taken after %s %u", after, n);
 	KUNIT_EXPECT_EQ_MSG(test, now.db_pages, want->db_pages, "records after %s %u", after, n);
-	KUNIT_EXPECT_EQ_MSG(test, now.qps, want->qps, "QP table after %s %u", after, n);
-	KUNIT_EXPECT_EQ_MSG(test, now.srqs, want->srqs, "SRQ table after %s %u", after, n);
+	KUNIT_EXPECT_EQ_MSG(test, now.rscs, want->rscs, "QPs or SRQs after %s %u", after, n);
+	KUNIT_EXPECT_EQ_MSG(test, now.queue_mems, want->queue_mems, "own queues after %s %u", after,
+			    n);
 }
 
 static struct objects *prepare(struct kunit *test, struct footprint *fp)
@@ -837,13 +838,13 @@ static void srq_is_armed_queried_or_resized_wrongly(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, need_pd(o) ?: create_srq(o), 0);
 	mock_read_answer(mock, &resp, sizeof(resp));
-	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.rsc.num);
 
 	/* MODIFY_RMP: ready, the number, the bit for the limit, the limit. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, IB_SRQ_LIMIT,
 						 call(o, NULL, 0, 0)), 0);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x090d0000);
-	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), 0x10000000 | o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), 0x10000000 | o->srq.rsc.num);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x14), 1);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x20), 0x00100000);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x20 + 0x30 + 0x04), 127);
@@ -866,7 +867,7 @@ static void srq_is_armed_queried_or_resized_wrongly(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x090f0000);
-	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), o->srq.rsc.num);
 	KUNIT_EXPECT_EQ(test, attr.max_wr, 127);
 	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
@@ -912,8 +913,8 @@ static void xrc_srq_is_created_armed_or_queried_wrongly(struct kunit *test)
 	o->srq_buf += PAGE_SIZE / 2;
 	KUNIT_ASSERT_EQ(test, need_xrcd(o) ?: create_xrc_srq(o), 0);
 	mock_read_answer(mock, &resp, sizeof(resp));
-	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.srqn);
-	KUNIT_EXPECT_EQ(test, o->srq.ibsrq.ext.xrc.srq_num, o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.rsc.num);
+	KUNIT_EXPECT_EQ(test, o->srq.ibsrq.ext.xrc.srq_num, o->srq.rsc.num);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x07050000);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x10), 0x05000000);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x10 + 0x04), 0x01000000 | o->xrcd.xrcdn);
@@ -925,12 +926,12 @@ static void xrc_srq_is_created_armed_or_queried_wrongly(struct kunit *test)
 						 call(o, NULL, 0, 0)), 0);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x07080000);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x04), 1);
-	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), o->srq.rsc.num);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x0c), 31);
 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, dword(mock, 0x00), 0x07070000);
-	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), o->srq.srqn);
+	KUNIT_EXPECT_EQ(test, dword(mock, 0x08), o->srq.rsc.num);
 	KUNIT_EXPECT_EQ(test, attr.max_wr, 31);
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
 
@@ -1031,7 +1032,7 @@ static void refused_end_of_a_target_or_domain_reaches_ib_core(struct kunit *test
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, destroy_tgt(o), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&mock->dev->qp_events.sources));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&mock->dev->rsc_table.rscs));
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, destroy_xrcd(o), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
@@ -1239,18 +1240,18 @@ static void refused_resize_loses_a_buffer(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, need_cq(o), 0);
 	take_footprint(o->mock, &before);
-	umem = o->cq.umem;
+	umem = o->cq.mem.buf.umem;
 
 	o->mock->num_commands = 0;
 	o->mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, resize(o, 127), o->mock->refuse_err);
 	expect_footprint(test, o->mock, &before, "a refused resize", 0);
-	KUNIT_EXPECT_PTR_EQ(test, o->cq.umem, umem);
+	KUNIT_EXPECT_PTR_EQ(test, o->cq.mem.buf.umem, umem);
 	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);
 
 	o->mock->refuse = 0;
 	KUNIT_EXPECT_EQ(test, resize(o, 127), 0);
-	KUNIT_EXPECT_PTR_NE(test, o->cq.umem, umem);
+	KUNIT_EXPECT_PTR_NE(test, o->cq.mem.buf.umem, umem);
 	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 127);
 	/* Two pages in the place of one. */
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), before.pinned + 1);

@@ -31,14 +31,14 @@ static void doorbell_exit(struct kunit *test)
 		mlx5_ib_dealloc_ucontext(&mock->context->ibucontext);
 }
 
-static void map(struct kunit *test, unsigned long virt, struct mlx5_ib_db *db)
+static void map(struct kunit *test, unsigned long virt, struct mlx5_db *db)
 {
 	struct mock *mock = test->priv;
 
 	KUNIT_ASSERT_EQ(test, mlx5_ib_db_map_user(mock->context, virt, db), 0);
 }
 
-static void unmap(struct kunit *test, struct mlx5_ib_db *db)
+static void unmap(struct kunit *test, struct mlx5_db *db)
 {
 	mlx5_ib_db_unmap_user(((struct mock *)test->priv)->context, db);
 }
@@ -54,7 +54,7 @@ static void expect_nothing_pinned(struct kunit *test)
 static void page_is_pinned_again_for_every_record(struct kunit *test)
 {
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db db[PAGE_SIZE / 64];
+	struct mlx5_db db[PAGE_SIZE / 64];
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(db); i++)
@@ -69,7 +69,7 @@ static void page_is_pinned_again_for_every_record(struct kunit *test)
 static void records_of_two_pages_share_a_pin(struct kunit *test)
 {
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db last, first;
+	struct mlx5_db last, first;
 
 	map(test, mock_buffer(mock, 1) - 8, &last);
 	map(test, mock_buffer(mock, 1), &first);
@@ -85,7 +85,7 @@ static void records_of_two_pages_share_a_pin(struct kunit *test)
 static void device_is_given_the_address_of_another_record(struct kunit *test)
 {
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db db[NUM_PAGES];
+	struct mlx5_db db[NUM_PAGES];
 	unsigned long virt;
 	u32 i;
 
@@ -106,7 +106,7 @@ static void device_is_given_the_address_of_another_record(struct kunit *test)
 static void page_is_unpinned_before_its_last_record(struct kunit *test)
 {
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db a, b, c;
+	struct mlx5_db a, b, c;
 
 	map(test, mock_buffer(mock, 0), &a);
 	map(test, mock_buffer(mock, 0) + 64, &b);
@@ -122,7 +122,7 @@ static void page_is_unpinned_before_its_last_record(struct kunit *test)
 static void record_counted_twice_is_released_once(struct kunit *test)
 {
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db a, b;
+	struct mlx5_db a, b;
 
 	/* Two queues may use one record. */
 	map(test, mock_buffer(mock, 0), &a);
@@ -137,7 +137,7 @@ static void record_counted_twice_is_released_once(struct kunit *test)
 static void released_page_is_still_thought_pinned(struct kunit *test)
 {
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db db;
+	struct mlx5_db db;
 
 	map(test, mock_buffer(mock, 0), &db);
 	unmap(test, &db);
@@ -152,7 +152,7 @@ static void releasing_one_page_loses_another(struct kunit *test)
 {
 	static const u8 order[NUM_PAGES] = { 5, 0, 11, 7, 2, 9, 4, 1, 10, 3, 8, 6 };
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db db[NUM_PAGES], again;
+	struct mlx5_db db[NUM_PAGES], again;
 	int i;
 
 	for (i = 0; i < NUM_PAGES; i++)
@@ -185,7 +185,7 @@ static void misaligned_record_is_accepted(struct kunit *test)
 {
 	const struct address_case *c = test->param_value;
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db db;
+	struct mlx5_db db;
 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_db_map_user(mock->context, mock_buffer(mock, 0) + c->offset,
 						  &db), -EINVAL);
@@ -196,7 +196,7 @@ static void misaligned_record_is_accepted(struct kunit *test)
 static void record_that_the_process_lacks_is_accepted(struct kunit *test)
 {
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db db;
+	struct mlx5_db db;
 
 	KUNIT_ASSERT_EQ(test, vm_munmap(mock_buffer(mock, 3), PAGE_SIZE), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_db_map_user(mock->context, mock_buffer(mock, 3), &db),
@@ -215,7 +215,7 @@ static void record_that_the_process_lacks_is_accepted(struct kunit *test)
 static void page_that_cannot_be_pinned_stays_in_the_table(struct kunit *test)
 {
 	struct mock *mock = test->priv;
-	struct mlx5_ib_db db;
+	struct mlx5_db db;
 
 	mock->refuse_pin = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_db_map_user(mock->context, mock_buffer(mock, 0), &db),
@@ -264,7 +264,7 @@ static void two_processes_share_a_page_of_one(struct kunit *test)
 	const struct fork_case *c = test->param_value;
 	struct mock *mock = test->priv;
 	unsigned long virt = mock_buffer(mock, 0);
-	struct mlx5_ib_db parent, child, again;
+	struct mlx5_db parent, child, again;
 	struct mm_struct *first;
 
 	map(test, virt, &parent);

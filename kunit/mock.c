@@ -17,9 +17,10 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../../../core/uverbs.h"
-#include "../cq.h"
+#include "../buf.h"
 #include "../doorbell.h"
 #include "../fw.h"
+#include "../own_cq.h"
 #include "../ucontext.h"
 #include "mock.h"
 
@@ -117,6 +118,48 @@ static struct ib_umem *mock_umem_get(struct mlx5_ib_dev *dev, unsigned long addr
 		return ERR_PTR(-ENOMEM);
 	mock->num_pins++;
 	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
+}
+
+static void free_frags(struct mlx5_frag_buf *frags)
+{
+	int i;
+
+	for (i = 0; i < frags->npages; i++)
+		free_page((unsigned long)frags->frags[i].buf);
+	kfree(frags->frags);
+}
+
+/* Takes the place of mlx5_ib_queue_mem_alloc(): pages that no device reaches. */
+static int mock_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem, int size)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+	struct mlx5_frag_buf *frags = &mem->buf.frags;
+	int i;
+
+	if (mock->refuse_queue_mem)
+		return -ENOMEM;
+	mock->num_queue_mems++;
+	frags->npages = DIV_ROUND_UP(size, PAGE_SIZE);
+	frags->page_shift = PAGE_SHIFT;
+	frags->frags = kcalloc(frags->npages, sizeof(*frags->frags), GFP_KERNEL | __GFP_NOFAIL);
+	for (i = 0; i < frags->npages; i++) {
+		frags->frags[i].buf = (void *)get_zeroed_page(GFP_KERNEL | __GFP_NOFAIL);
+		frags->frags[i].map = virt_to_phys(frags->frags[i].buf);
+	}
+	mem->db.db = (void *)get_zeroed_page(GFP_KERNEL | __GFP_NOFAIL);
+	mem->db.dma = virt_to_phys(mem->db.db);
+	mem->buf.geo.page_shift = frags->page_shift;
+	mem->buf.npas = frags->npages;
+	return 0;
+}
+
+static void mock_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+
+	mock->num_queue_mems--;
+	free_page((unsigned long)mem->db.db);
+	free_frags(&mem->buf.frags);
 }
 
 static int mock_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
@@ -239,8 +282,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	dev->ib_dev.phys_port_cnt = 1;
 	dev->dump_fill_mkey = 0x700;
 	dev->has_dump_fill = true;
-	xa_init_flags(&dev->qp_events.sources, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&dev->srq_events.sources, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->rsc_table.rscs, XA_FLAGS_LOCK_IRQ);
 	return dev;
 }
 
@@ -308,6 +350,8 @@ struct mock *mock_create(struct kunit *test)
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
 	kunit_activate_static_stub(test, mlx5_ib_umem_get, mock_umem_get);
 	kunit_activate_static_stub(test, mlx5_ib_comp_eqn, mock_comp_eqn);
+	kunit_activate_static_stub(test, mlx5_ib_queue_mem_alloc, mock_queue_mem_alloc);
+	kunit_activate_static_stub(test, mlx5_ib_queue_mem_free, mock_queue_mem_free);
 	return mock;
 }
 

@@ -70,6 +70,8 @@ enum mock_kind {
  * @in: the last command, as far as it fits
  * @num_pins: pages pinned through mlx5_ib_umem_get()
  * @refuse_pin: refuse to pin
+ * @num_queue_mems: queues of the driver's own that have memory of the kernel
+ * @refuse_queue_mem: refuse to allocate it
  * @user: address of MOCK_USER_PAGES pages that the user can write
  * @hca: executes work requests, if the suite has made it
  */
@@ -88,6 +90,8 @@ struct mock {
 	u32 in[128];
 	unsigned int num_pins;
 	bool refuse_pin;
+	unsigned int num_queue_mems;
+	bool refuse_queue_mem;
 	unsigned long user;
 	struct mock_hca *hca;
 };

@@ -10,6 +10,7 @@
 
 #include "../layout_qp.h"
 #include "golden.h"
+#include "mock.h"
 
 #define QPC_SIZE	0xe8
 #define ADS_SIZE	0x2c
@@ -18,17 +19,25 @@
 /* Rate codes 7 to 15: a device that has them all. */
 #define ALL_RATES	0xff80
 
-static const struct mlx5_ib_qp_caps caps = {
-	.log_max_ra_req = 4,
-	.log_max_ra_res = 4,
-	.log_max_msg = 30,
-	.atomic_mode = 3,
-	.num_ports = 1,
-	.pkey_table_len = 128,
-	.gid_table_len = 8,
-	.stat_rate_support = ALL_RATES,
-	.apm = true,
-};
+/* 128 P_Keys and 8 GIDs, as mlx5_core reads the smallest value of their capabilities. */
+static struct mlx5_ib_caps *make_caps(struct kunit *test)
+{
+	struct mlx5_ib_caps *caps = mock_caps(test);
+
+	MOCK_SET_CAP(caps, log_max_ra_req_qp, 4);
+	MOCK_SET_CAP(caps, log_max_ra_res_qp, 4);
+	MOCK_SET_CAP(caps, log_max_msg, 30);
+	MOCK_SET_CAP(caps, num_ports, 1);
+	MOCK_SET_CAP(caps, stat_rate_support, ALL_RATES);
+	MOCK_SET_CAP(caps, apm, 1);
+	KUNIT_ASSERT_EQ(test, caps->pkey_table_len, 128);
+	KUNIT_ASSERT_EQ(test, caps->gid_table_len, 8);
+	caps->atomic_mode = 3;
+	return caps;
+}
+
+static const struct mlx5_ib_qpc_attr rc_qp = { .qp_type = IB_QPT_RC };
+static const struct mlx5_ib_qpc_attr tgt_qp = { .qp_type = IB_QPT_XRC_TGT };
 
 /* Opcodes of the commands from each state (row) to each state (column). */
 static const u16 opcodes[NUM_STATES][NUM_STATES] = {
@@ -374,15 +383,18 @@ static void state_change_sends_a_bit_out_of_place(struct kunit *test)
 {
 	const struct modify_case *c = test->param_value;
 	struct ib_qp_attr attr = sample_attr();
+	const struct mlx5_ib_qpc_attr created = {
+		.qp_type = c->type, .pdn = 0x11, .cqn_snd = 0x22, .cqn_rcv = 0x33,
+		.dbr_addr = 0x4455555540,
+	};
 	struct mlx5_ib_qp_modify mod = {
-		.qp_type = c->type, .cur = c->cur, .next = c->next, .mask = c->mask,
-		.attr = &attr, .pdn = 0x11, .cqn_snd = 0x22, .cqn_rcv = 0x33,
-		.dbr_addr = 0x4455555540, .access = c->access,
-		.dest_rd_atomic = c->dest_rd_atomic, .port = 1,
+		.qpc = &created, .cur = c->cur, .next = c->next, .mask = c->mask,
+		.attr = &attr, .access = c->access, .dest_rd_atomic = c->dest_rd_atomic,
+		.port = 1,
 	};
 	u32 qpc[QPC_SIZE / 4] = {};
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_modify_qpc(qpc, &mod, &caps), c->opt);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_modify_qpc(qpc, &mod, make_caps(test)), c->opt);
 	expect_golden(test, qpc, sizeof(qpc), c->want);
 }
 
@@ -436,50 +448,49 @@ static void attribute_is_misjudged(struct kunit *test)
 {
 	const struct attr_case *c = test->param_value;
 	struct mlx5_ib_qp_modify mod = {
-		.qp_type = IB_QPT_RC, .cur = IB_QPS_RTR, .next = IB_QPS_RTS, .mask = c->mask,
+		.qpc = &rc_qp, .cur = IB_QPS_RTR, .next = IB_QPS_RTS, .mask = c->mask,
 		.attr = &c->attr,
 	};
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &caps), c->want);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, make_caps(test)), c->want);
 }
 
 static void feature_the_device_lacks_is_accepted(struct kunit *test)
 {
-	static const struct mlx5_ib_qp_caps lacking = {
-		.num_ports = 1, .pkey_table_len = 128, .gid_table_len = 8,
-	};
+	const struct mlx5_ib_caps *lacking = mock_caps(test);
 	struct ib_qp_attr attr = sample_attr();
-	struct mlx5_ib_qp_modify mod = { .qp_type = IB_QPT_RC, .attr = &attr };
+	struct mlx5_ib_qp_modify mod = { .qpc = &rc_qp, .attr = &attr };
 
 	attr.qp_access_flags = IB_ACCESS_REMOTE_ATOMIC;
 	mod.mask = IB_QP_ACCESS_FLAGS;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &lacking), -EOPNOTSUPP);
-	mod.qp_type = IB_QPT_XRC_TGT;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &lacking), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, lacking), -EOPNOTSUPP);
+	mod.qpc = &tgt_qp;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, lacking), -EOPNOTSUPP);
 	mod.mask = IB_QP_ALT_PATH;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &lacking), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, lacking), -EOPNOTSUPP);
 	mod.mask = IB_QP_PATH_MIG_STATE;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &lacking), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, lacking), -EOPNOTSUPP);
 	attr.path_mig_state = IB_MIG_MIGRATED;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &lacking), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, lacking), 0);
 }
 
 static void alternate_path_is_not_checked(struct kunit *test)
 {
 	struct ib_qp_attr attr = sample_attr();
 	struct mlx5_ib_qp_modify mod = {
-		.qp_type = IB_QPT_RC, .mask = IB_QP_ALT_PATH, .attr = &attr,
+		.qpc = &rc_qp, .mask = IB_QP_ALT_PATH, .attr = &attr,
 	};
+	const struct mlx5_ib_caps *caps = make_caps(test);
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &caps), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
 	attr.alt_pkey_index = 128;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), -EINVAL);
 	attr.alt_pkey_index = 0;
 	attr.alt_timeout = 32;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), -EINVAL);
 	attr.alt_timeout = 0;
 	rdma_ah_set_port_num(&attr.alt_ah_attr, 2);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, &caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), -EINVAL);
 }
 
 static const struct ah_case {
@@ -520,16 +531,17 @@ static void address_is_misjudged(struct kunit *test)
 	rdma_ah_set_sl(&ah, c->sl);
 	rdma_ah_set_path_bits(&ah, c->path_bits);
 	rdma_ah_set_static_rate(&ah, c->rate);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah, &caps), c->want);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah, make_caps(test)), c->want);
 }
 
 static void address_of_another_link_layer_is_accepted(struct kunit *test)
 {
 	struct rdma_ah_attr ah = { .type = RDMA_AH_ATTR_TYPE_ROCE, .port_num = 1 };
+	const struct mlx5_ib_caps *caps = make_caps(test);
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah, &caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah, caps), -EINVAL);
 	ah.type = RDMA_AH_ATTR_TYPE_OPA;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah, &caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah, caps), -EINVAL);
 }
 
 static void path_has_a_bit_out_of_place(struct kunit *test)

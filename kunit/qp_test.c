@@ -10,38 +10,45 @@
 
 #include "../layout_qp.h"
 #include "golden.h"
+#include "mock.h"
 
 #define QPC_SIZE	0xe8
 
-static const struct mlx5_ib_qp_caps all_caps = {
-	.rc = true,
-	.uc = true,
-	.ud = true,
-	.log_max_qp_sz = 15,
-	.max_wqe_sz_rq = 512,
-	.cqe_version = 1,
-	.num_ports = 1,
-	.block_lb_mc = true,
-	.end_pad = true,
-	.cross_channel = true,
-	.wq_signature = true,
-	.scatter_cqe = true,
-	.packet_based = true,
-	.xrc = true,
+/* A device: the types that it has, its limits, and every other feature or none. */
+struct device_case {
+	bool rc;
+	bool uc;
+	bool ud;
+	u8 log_max_qp_sz;
+	u16 max_wqe_sz_rq;
+	bool features;
 };
 
-static const struct mlx5_ib_qp_caps no_caps = {
-	.rc = true,
-	.uc = true,
-	.ud = true,
-	.log_max_qp_sz = 15,
-	.max_wqe_sz_rq = 512,
-	.num_ports = 1,
-};
+static const struct device_case all_caps = { true, true, true, 15, 512, true };
+static const struct device_case no_caps = { true, true, true, 15, 512, false };
+static const struct device_case rc_only = { .rc = true };
+static const struct device_case uc_only = { .uc = true };
+static const struct device_case ud_only = { .ud = true };
 
-static const struct mlx5_ib_qp_caps rc_only = { .rc = true };
-static const struct mlx5_ib_qp_caps uc_only = { .uc = true };
-static const struct mlx5_ib_qp_caps ud_only = { .ud = true };
+static struct mlx5_ib_caps *make_caps(struct kunit *test, const struct device_case *c)
+{
+	struct mlx5_ib_caps *caps = mock_caps(test);
+
+	MOCK_SET_CAP(caps, rc, c->rc);
+	MOCK_SET_CAP(caps, uc, c->uc);
+	MOCK_SET_CAP(caps, ud, c->ud);
+	MOCK_SET_CAP(caps, log_max_qp_sz, c->log_max_qp_sz);
+	MOCK_SET_CAP(caps, max_wqe_sz_rq, c->max_wqe_sz_rq);
+	MOCK_SET_CAP(caps, cqe_version, c->features);
+	MOCK_SET_CAP(caps, block_lb_mc, c->features);
+	MOCK_SET_CAP(caps, end_pad, c->features);
+	MOCK_SET_CAP(caps, cd, c->features);
+	MOCK_SET_CAP(caps, wq_signature, c->features);
+	MOCK_SET_CAP(caps, sctr_data_cqe, c->features);
+	MOCK_SET_CAP(caps, qp_packet_based, c->features);
+	MOCK_SET_CAP(caps, xrc, c->features);
+	return caps;
+}
 
 #define SIGNATURE	MLX5_QP_FLAG_SIGNATURE
 #define SCATTER		MLX5_QP_FLAG_SCATTER_CQE
@@ -57,7 +64,7 @@ static const struct create_case {
 	enum ib_qp_type type;
 	u32 create_flags;
 	struct mlx5_ib_create_qp ucmd;
-	const struct mlx5_ib_qp_caps *caps;
+	const struct device_case *device;
 	int want;
 } create_cases[] = {
 	{ "RC", IB_QPT_RC, 0, {}, &no_caps, 0 },
@@ -132,47 +139,51 @@ static void qp_request_is_misjudged(struct kunit *test)
 		.send_cq = &cq, .recv_cq = &cq,
 	};
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &c->ucmd, c->caps), c->want);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &c->ucmd, make_caps(test, c->device)),
+			c->want);
 }
 
 static void qp_without_both_cqs_is_accepted(struct kunit *test)
 {
+	const struct mlx5_ib_caps *caps = make_caps(test, &all_caps);
 	static const struct mlx5_ib_create_qp ucmd = {};
 	struct ib_cq cq = {};
 	struct ib_qp_init_attr init = { .qp_type = IB_QPT_RC, .send_cq = &cq };
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, caps), -EINVAL);
 	init.send_cq = NULL;
 	init.recv_cq = &cq;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, caps), -EINVAL);
 	/* An initiator receives nothing. */
 	init.qp_type = IB_QPT_XRC_INI;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, caps), -EINVAL);
 	init.send_cq = &cq;
 	init.recv_cq = NULL;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, caps), 0);
 }
 
 static void target_is_misjudged(struct kunit *test)
 {
+	const struct mlx5_ib_caps *all = make_caps(test, &all_caps);
 	struct ib_xrcd xrcd = {};
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_XRC_TGT, .xrcd = &xrcd, .cap.max_send_wr = U32_MAX,
 	};
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &all_caps), 0);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &no_caps), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, all), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, make_caps(test, &no_caps)), -EOPNOTSUPP);
 	init.create_flags = BLOCK_LB;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &all_caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, all), -EINVAL);
 	init.create_flags = BIT(30);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &all_caps), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, all), -EOPNOTSUPP);
 	init.create_flags = 0;
 	init.xrcd = NULL;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, &all_caps), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_tgt(&init, all), -EINVAL);
 }
 
 static void qp_that_needs_what_nobody_wrote_is_accepted(struct kunit *test)
 {
+	const struct mlx5_ib_caps *caps = make_caps(test, &all_caps);
 	static const struct mlx5_ib_create_qp ucmd = {};
 	struct ib_rwq_ind_table table = {};
 	struct ib_cq cq = {};
@@ -180,7 +191,7 @@ static void qp_that_needs_what_nobody_wrote_is_accepted(struct kunit *test)
 		.qp_type = IB_QPT_RC, .send_cq = &cq, .recv_cq = &cq, .rwq_ind_tbl = &table,
 	};
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, &all_caps), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_create(&init, &ucmd, caps), -EOPNOTSUPP);
 }
 
 static const struct uidx_case {
@@ -208,6 +219,19 @@ static void user_index_is_misjudged(struct kunit *test)
 	const struct uidx_case *c = test->param_value;
 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_uidx(c->uidx, c->given, c->cqe_version), c->want);
+}
+
+/* What the context gets: the index, the one that means none, or nothing. */
+static void qp_of_a_context_without_indices_is_given_one(struct kunit *test)
+{
+	const struct mlx5_ib_caps *with = make_caps(test, &all_caps);
+	const struct mlx5_ib_caps *without = make_caps(test, &no_caps);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_uidx(0, 1, with), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_uidx(0xfffffe, 1, with), 0xfffffe);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_uidx(0, 0, with), 0xffffff);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_uidx(0xffffff, 0, with), 0xffffff);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_uidx(0xffffff, 0, without), 0);
 }
 
 static const struct size_case {
@@ -373,16 +397,17 @@ KUNIT_ARRAY_PARAM_DESC(size, size_cases, name);
 static void queue_sizes_are_miscalculated(struct kunit *test)
 {
 	const struct size_case *c = test->param_value;
-	struct mlx5_ib_qp_caps caps = all_caps;
+	struct device_case device = all_caps;
 	struct mlx5_ib_wq_layout wq;
 	struct ib_srq srq = {};
 	struct ib_qp_init_attr init = {
 		.cap = c->cap, .srq = c->has_srq ? &srq : NULL, .qp_type = c->type ?: IB_QPT_RC,
 	};
 
-	caps.log_max_qp_sz = c->log_max;
-	caps.max_wqe_sz_rq = c->max_rq_wqe;
-	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_user_wq(&init, &c->ucmd, &caps, &wq), c->want);
+	device.log_max_qp_sz = c->log_max;
+	device.max_wqe_sz_rq = c->max_rq_wqe;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_user_wq(&init, &c->ucmd, make_caps(test, &device), &wq),
+			c->want);
 	if (c->want)
 		return;
 	KUNIT_EXPECT_EQ(test, wq.rq_wqe_cnt, c->ucmd.rq_wqe_count);
@@ -430,8 +455,9 @@ static void wish_the_device_cannot_grant_stays_in_effect(struct kunit *test)
 {
 	u32 flags = SCATTER | ALLOW_SCATTER | SIGNATURE | BFREG;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_effective_flags(flags, &all_caps), flags);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_effective_flags(flags, &no_caps), SIGNATURE | BFREG);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_effective_flags(flags, make_caps(test, &all_caps)), flags);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_effective_flags(flags, make_caps(test, &no_caps)),
+			SIGNATURE | BFREG);
 }
 
 static const struct qpc_case {
@@ -450,7 +476,6 @@ static const struct qpc_case {
 			.geo = { .page_shift = 16, .page_offset = 5 },
 			.pdn = 0x123, .uar_page = 0x45, .uidx = 0x67, .cqn_snd = 0x89,
 			.cqn_rcv = 0xab, .dbr_addr = 0x0123456789abcdc0, .ts_format = 1,
-			.cqe_version = 1,
 		},
 		{
 			{ 0x00, 0x00001800 }, { 0x04, 0x00000123 }, { 0x08, 0x00424840 },
@@ -504,7 +529,7 @@ static const struct qpc_case {
 		"XRC target",
 		{
 			.qp_type = IB_QPT_XRC_TGT, .pdn = 1, .uidx = 0xffffff, .cqn_snd = 1,
-			.cqn_rcv = 2, .has_srq = true, .srqn = 3, .xrcdn = 4, .cqe_version = 1,
+			.cqn_rcv = 2, .has_srq = true, .srqn = 3, .xrcdn = 4,
 		},
 		{
 			{ 0x00, 0x00031800 }, { 0x04, 0x00000001 }, { 0x08, 0x00008000 },
@@ -568,7 +593,7 @@ static const struct qpc_case {
 			.create_flags = BLOCK_LB | END_PAD | IB_QP_CREATE_CROSS_CHANNEL |
 					IB_QP_CREATE_MANAGED_SEND | IB_QP_CREATE_MANAGED_RECV,
 			.vendor_flags = SIGNATURE | CREDITS, .cs_req = 0x22, .cs_res = 2,
-			.ts_format = 3, .cqe_version = 1,
+			.ts_format = 3,
 		},
 		{
 			{ 0x00, 0x00021904 }, { 0x04, 0xc0ffffff }, { 0x08, 0x007f78c0 },
@@ -576,11 +601,6 @@ static const struct qpc_case {
 			{ 0x7c, 0x00ffffff }, { 0x90, 0x00000fc7 }, { 0x9c, 0x00ffffff },
 			{ 0xa0, 0xffffffff }, { 0xa4, 0xffffffff }, { 0xc4, 0x00002202 },
 		},
-	},
-	{
-		"a user index of a context without them",
-		{ .qp_type = IB_QPT_UC, .uidx = 0xffffff },
-		{ { 0x00, 0x00011800 }, { 0x08, 0x00008000 }, { 0xac, 0x03000000 } },
 	},
 	{
 		"cross channel, one flag alone",
@@ -609,6 +629,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(target_is_misjudged),
 	KUNIT_CASE(qp_that_needs_what_nobody_wrote_is_accepted),
 	KUNIT_CASE_PARAM(user_index_is_misjudged, uidx_gen_params),
+	KUNIT_CASE(qp_of_a_context_without_indices_is_given_one),
 	KUNIT_CASE_PARAM(queue_sizes_are_miscalculated, size_gen_params),
 	KUNIT_CASE_PARAM(payload_is_scattered_to_the_wrong_cqes, scatter_gen_params),
 	KUNIT_CASE(wish_the_device_cannot_grant_stays_in_effect),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of the shared receive queue layout: the library's request, sizes,
- * where the buffer may start, the RMPC and the context of an XRC SRQ.
+ * the RMPC and the context of an XRC SRQ.
  */
 
 #include <kunit/test.h>
@@ -10,39 +10,49 @@
 
 #include "../layout_srq.h"
 #include "golden.h"
+#include "mock.h"
 
 #define RMPC_SIZE	0xf0
 #define XRC_SRQC_SIZE	0x40
 #define SIGNATURE	MLX5_SRQ_FLAG_SIGNATURE
 
-static const struct mlx5_ib_srq_caps all_caps = {
-	.log_max_srq_sz = 15, .max_wqe_sz_rq = 512, .wq_signature = true, .xrc = true,
-};
+static struct mlx5_ib_caps *make_caps(struct kunit *test, u8 log_max_srq_sz, u16 max_wqe_sz_rq,
+				      bool features)
+{
+	struct mlx5_ib_caps *caps = mock_caps(test);
 
-static const struct mlx5_ib_srq_caps no_caps = { .log_max_srq_sz = 15, .max_wqe_sz_rq = 512 };
+	MOCK_SET_CAP(caps, log_max_srq_sz, log_max_srq_sz);
+	MOCK_SET_CAP(caps, max_wqe_sz_rq, max_wqe_sz_rq);
+	MOCK_SET_CAP(caps, wq_signature, features);
+	MOCK_SET_CAP(caps, xrc, features);
+	return caps;
+}
+
+#define NO_CAPS		false
+#define ALL_CAPS	true
 
 static const struct request_case {
 	const char *name;
 	enum ib_srq_type type;
 	struct mlx5_ib_create_srq ucmd;
-	const struct mlx5_ib_srq_caps *caps;
+	bool features;
 	int want;
 } request_cases[] = {
-	{ "a plain SRQ", IB_SRQT_BASIC, {}, &no_caps, 0 },
+	{ "a plain SRQ", IB_SRQT_BASIC, {}, NO_CAPS, 0 },
 	{ "a user index, which a plain SRQ has no use for", IB_SRQT_BASIC, { .uidx = 5 },
-	  &no_caps, 0 },
-	{ "signatures", IB_SRQT_BASIC, { .flags = SIGNATURE }, &all_caps, 0 },
-	{ "signatures that the device lacks", IB_SRQT_BASIC, { .flags = SIGNATURE }, &no_caps,
+	  NO_CAPS, 0 },
+	{ "signatures", IB_SRQT_BASIC, { .flags = SIGNATURE }, ALL_CAPS, 0 },
+	{ "signatures that the device lacks", IB_SRQT_BASIC, { .flags = SIGNATURE }, NO_CAPS,
 	  -EINVAL },
-	{ "an XRC SRQ", IB_SRQT_XRC, {}, &all_caps, 0 },
-	{ "an XRC SRQ that the device lacks", IB_SRQT_XRC, {}, &no_caps, -EOPNOTSUPP },
-	{ "an undefined flag of an XRC SRQ", IB_SRQT_XRC, { .flags = 2 }, &all_caps, -EINVAL },
-	{ "a tag matching SRQ", IB_SRQT_TM, {}, &all_caps, -EOPNOTSUPP },
-	{ "a type that is not there", IB_SRQT_TM + 1, {}, &all_caps, -EOPNOTSUPP },
-	{ "an undefined flag", IB_SRQT_BASIC, { .flags = 2 }, &all_caps, -EINVAL },
-	{ "the highest flag", IB_SRQT_BASIC, { .flags = 1U << 31 }, &all_caps, -EINVAL },
-	{ "reserved0", IB_SRQT_BASIC, { .reserved0 = 1 }, &all_caps, -EINVAL },
-	{ "reserved1", IB_SRQT_BASIC, { .reserved1 = 1 }, &all_caps, -EINVAL },
+	{ "an XRC SRQ", IB_SRQT_XRC, {}, ALL_CAPS, 0 },
+	{ "an XRC SRQ that the device lacks", IB_SRQT_XRC, {}, NO_CAPS, -EOPNOTSUPP },
+	{ "an undefined flag of an XRC SRQ", IB_SRQT_XRC, { .flags = 2 }, ALL_CAPS, -EINVAL },
+	{ "a tag matching SRQ", IB_SRQT_TM, {}, ALL_CAPS, -EOPNOTSUPP },
+	{ "a type that is not there", IB_SRQT_TM + 1, {}, ALL_CAPS, -EOPNOTSUPP },
+	{ "an undefined flag", IB_SRQT_BASIC, { .flags = 2 }, ALL_CAPS, -EINVAL },
+	{ "the highest flag", IB_SRQT_BASIC, { .flags = 1U << 31 }, ALL_CAPS, -EINVAL },
+	{ "reserved0", IB_SRQT_BASIC, { .reserved0 = 1 }, ALL_CAPS, -EINVAL },
+	{ "reserved1", IB_SRQT_BASIC, { .reserved1 = 1 }, ALL_CAPS, -EINVAL },
 };
 
 KUNIT_ARRAY_PARAM_DESC(request, request_cases, name);
@@ -51,7 +61,9 @@ static void srq_request_is_misjudged(struct kunit *test)
 {
 	const struct request_case *c = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_srq_check_create(c->type, &c->ucmd, c->caps), c->want);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_srq_check_create(c->type, &c->ucmd,
+						       make_caps(test, 15, 512, c->features)),
+			c->want);
 }
 
 static const struct size_case {
@@ -97,12 +109,11 @@ KUNIT_ARRAY_PARAM_DESC(size, size_cases, name);
 static void srq_sizes_are_miscalculated(struct kunit *test)
 {
 	const struct size_case *c = test->param_value;
-	struct mlx5_ib_srq_caps caps = {
-		.log_max_srq_sz = c->log_max, .max_wqe_sz_rq = c->max_wqe,
-	};
 	struct mlx5_ib_srq_layout wq;
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &c->attr, &caps, &wq), c->want);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &c->attr,
+					       make_caps(test, c->log_max, c->max_wqe, NO_CAPS),
+					       &wq), c->want);
 	if (c->want)
 		return;
 	KUNIT_EXPECT_EQ(test, wq.wqe_cnt, c->wq.wqe_cnt);
@@ -114,66 +125,35 @@ static void srq_sizes_are_miscalculated(struct kunit *test)
 /* The largest stride that the context of an XRC SRQ can give, and the next. */
 static void xrc_srq_has_a_stride_that_its_context_lacks(struct kunit *test)
 {
-	struct mlx5_ib_srq_caps caps = { .log_max_srq_sz = 15, .max_wqe_sz_rq = 4096 };
+	const struct mlx5_ib_caps *caps = make_caps(test, 15, 4096, ALL_CAPS);
 	struct ib_srq_attr attr = { .max_wr = 1, .max_sge = 127 };
 	struct mlx5_ib_srq_layout wq;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_XRC, &attr, &caps, &wq), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_XRC, &attr, caps, &wq), 0);
 	KUNIT_EXPECT_EQ(test, wq.wqe_shift, 11);
 	KUNIT_EXPECT_EQ(test, wq.max_gs, 127);
 	attr.max_sge = 128;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_XRC, &attr, &caps, &wq), -EINVAL);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, &caps, &wq), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_XRC, &attr, caps, &wq), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, caps, &wq), 0);
 }
 
 /* What is said to fit, fits, and one more does not. */
 static void limit_told_to_the_user_is_another(struct kunit *test)
 {
+	const struct mlx5_ib_caps *caps = make_caps(test, 15, 512, ALL_CAPS);
 	struct mlx5_ib_srq_layout wq;
 	struct ib_srq_attr attr = {
-		.max_wr = mlx5_ib_max_srq_wr(&all_caps), .max_sge = mlx5_ib_max_srq_sge(&all_caps),
+		.max_wr = mlx5_ib_max_srq_wr(caps), .max_sge = mlx5_ib_max_srq_sge(caps),
 	};
 
 	KUNIT_EXPECT_EQ(test, attr.max_wr, 32767);
 	KUNIT_EXPECT_EQ(test, attr.max_sge, 31);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, &all_caps, &wq), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, caps, &wq), 0);
 	attr.max_wr++;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, &all_caps, &wq), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, caps, &wq), -EINVAL);
 	attr.max_wr--;
 	attr.max_sge++;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, &all_caps, &wq), -EINVAL);
-}
-
-static const struct offset_case {
-	const char *name;
-	struct mlx5_ib_buf_geometry geo;
-	int want;
-	struct mlx5_ib_buf_geometry fit;
-} offset_cases[] = {
-	{ "no offset", { 12, 0 }, 0, { 12, 0 } },
-	{ "the last that a page of 4 KiB can have", { 12, 31 }, 0, { 12, 31 } },
-	{ "the middle of a page of 4 KiB", { 12, 32 }, -EINVAL },
-	{ "the end of a page of 4 KiB", { 12, 63 }, -EINVAL },
-	{ "the middle of a page of 8 KiB", { 13, 32 }, 0, { 12, 0 } },
-	{ "three quarters of a page of 8 KiB", { 13, 48 }, -EINVAL },
-	{ "5.5 KiB into a page of 8 KiB", { 13, 44 }, 0, { 12, 24 } },
-	{ "60 KiB into a page of 64 KiB", { 16, 60 }, 0, { 12, 0 } },
-	{ "63 KiB into a page of 64 KiB", { 16, 63 }, -EINVAL },
-	{ "2 MiB page, its last quantum", { 21, 63 }, 0, { 15, 0 } },
-};
-
-KUNIT_ARRAY_PARAM_DESC(offset, offset_cases, name);
-
-static void srq_does_not_start_where_its_page_offset_says(struct kunit *test)
-{
-	const struct offset_case *c = test->param_value;
-	struct mlx5_ib_buf_geometry geo = c->geo;
-
-	KUNIT_ASSERT_EQ(test, mlx5_ib_fit_wq_offset(&geo), c->want);
-	if (c->want)
-		return;
-	KUNIT_EXPECT_EQ(test, geo.page_shift, c->fit.page_shift);
-	KUNIT_EXPECT_EQ(test, geo.page_offset, c->fit.page_offset);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, caps, &wq), -EINVAL);
 }
 
 static const struct rmpc_case {
@@ -295,7 +275,6 @@ static struct kunit_case srq_cases[] = {
 	KUNIT_CASE_PARAM(srq_sizes_are_miscalculated, size_gen_params),
 	KUNIT_CASE(xrc_srq_has_a_stride_that_its_context_lacks),
 	KUNIT_CASE(limit_told_to_the_user_is_another),
-	KUNIT_CASE_PARAM(srq_does_not_start_where_its_page_offset_says, offset_gen_params),
 	KUNIT_CASE_PARAM(rmpc_has_a_bit_out_of_place, rmpc_gen_params),
 	KUNIT_CASE(arming_changes_more_of_the_rmpc_than_the_limit),
 	KUNIT_CASE_PARAM(xrc_srqc_has_a_bit_out_of_place, xrc_gen_params),

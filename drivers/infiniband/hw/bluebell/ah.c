@@ -11,7 +11,6 @@
 #include "ah.h"
 #include "bluebell.h"
 #include "layout_qp.h"
-#include "qp.h"
 
 /* mlx5_av.grh_gid_fl: a GRH is present, index of the source GID, flow label. */
 #define AV_GRH			BIT(30)
@@ -55,7 +54,6 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibah->device);
 	struct mlx5_ib_ah *ah = to_mah(ibah);
-	struct mlx5_ib_qp_caps caps;
 	int err;
 
 	if (!udata)
@@ -63,12 +61,11 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
 	err = ib_no_udata_io(udata);
 	if (err)
 		return err;
-	mlx5_ib_get_qp_caps(dev, &caps);
-	err = mlx5_ib_check_ah(init->ah_attr, &caps);
+	err = mlx5_ib_check_ah(init->ah_attr, &dev->caps);
 	if (err)
 		return err;
 
-	fill_av(&ah->av, init->ah_attr, caps.stat_rate_support);
+	fill_av(&ah->av, init->ah_attr, MLX5_CAP_GEN(dev->mdev, stat_rate_support));
 	ah->xmit_port = rdma_ah_get_port_num(init->ah_attr);
 	return 0;
 }

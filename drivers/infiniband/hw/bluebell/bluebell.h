@@ -15,8 +15,8 @@
 
 #include "caps.h"
 #include "dm_pool.h"
-#include "event.h"
 #include "layout_uar.h"
+#include "rsc.h"
 
 struct mlx5_ib_memic;
 struct mlx5_ib_mkey_cache;
@@ -30,8 +30,7 @@ struct mlx5_ib_xrc;
  * @mdev: the PCI function underneath, owned by mlx5_core
  * @caps: what the device can do, as computed when it was probed; constant
  * @mdev_events: receives the device's asynchronous events
- * @qp_events: finds QPs when the device raises an event
- * @srq_events: the same for SRQs
+ * @rsc_table: finds queues that the device names by number
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
  * @dm: device memory for users
@@ -51,8 +50,7 @@ struct mlx5_ib_dev {
 	struct mlx5_core_dev *mdev;
 	struct mlx5_ib_caps caps;
 	struct notifier_block mdev_events;
-	struct mlx5_ib_event_table qp_events;
-	struct mlx5_ib_event_table srq_events;
+	struct mlx5_ib_rsc_table rsc_table;
 	atomic_t mkey_variant;
 	struct mlx5_ib_dm_pool dm;
 	struct mlx5_ib_umr *umr;

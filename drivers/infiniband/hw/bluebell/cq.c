@@ -4,7 +4,6 @@
  * completions and errors to the consumer.
  */
 
-#include <kunit/static_stub.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
@@ -17,76 +16,12 @@
 #include "cq.h"
 #include "doorbell.h"
 #include "fw.h"
-#include "layout_mkey.h"
+#include "layout_cq.h"
+#include "own_cq.h"
 #include "uar.h"
 
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>
-
-/* Queues start on a cache line: the finest offset a context can express. */
-#define QUEUE_ALIGNMENT		64
-
-/**
- * mlx5_ib_umem_geometry - describe a pinned queue buffer to the device
- * @umem: the buffer
- * @geo: page size and offset for the queue's context
- * @npas: number of translation entries of that page size
- *
- * The alignment is checked first because ib_umem_find_best_pgoff() keeps only
- * the address bits it is allowed to: with a misaligned start, the page count
- * that ib_umem_release() takes off the process's account would be another.
- *
- * Return: 0, or -EINVAL for a buffer that is not aligned to 64 bytes.
- */
-int mlx5_ib_umem_geometry(struct ib_umem *umem, struct mlx5_ib_buf_geometry *geo, u32 *npas)
-{
-	unsigned long pgsz;
-	u64 dma_addr;
-
-	if (!IS_ALIGNED(umem->address, QUEUE_ALIGNMENT))
-		return -EINVAL;
-	pgsz = ib_umem_find_best_pgoff(umem, mlx5_ib_mkey_page_sizes(),
-				       ~(u64)(QUEUE_ALIGNMENT - 1));
-	if (!pgsz)
-		return -EINVAL;
-
-	dma_addr = ib_umem_start_dma_addr(umem);
-	mlx5_ib_quantize_geometry(dma_addr, pgsz, geo);
-	*npas = ib_umem_num_dma_blocks(umem, 1UL << geo->page_shift);
-	return 0;
-}
-
-/**
- * mlx5_ib_comp_eqn - the event queue of a completion vector
- * @dev: device
- * @vector: completion vector, from 0
- * @eqn: the number of its event queue
- *
- * mlx5_core makes the queue when its vector is first used. May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
-{
-	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_comp_eqn, dev, vector, eqn);
-	return mlx5_comp_eqn_get(dev->mdev, vector, eqn);
-}
-
-static void get_cq_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_cq_caps *caps)
-{
-	u8 ts_format = MLX5_CAP_GEN(mdev, sq_ts_format);
-
-	*caps = (struct mlx5_ib_cq_caps){
-		.log_max_cq_sz = MLX5_CAP_GEN(mdev, log_max_cq_sz),
-		.ignore_overrun = MLX5_CAP_GEN(mdev, cq_oi),
-		.cqe_128_pad = MLX5_CAP_GEN(mdev, cqe_128_always),
-		.compression = MLX5_CAP_GEN(mdev, cqe_compression),
-		.compression_128 = MLX5_CAP_GEN(mdev, cqe_compression_128),
-		.stride_index = MLX5_CAP_GEN(mdev, mini_cqe_resp_stride_index),
-		.real_time = ts_format == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ||
-			     ts_format == MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING_AND_REAL_TIME,
-	};
-}
 
 /* From mlx5_core's tasklet: the interrupt of a vector with many CQs stays short. */
 static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
@@ -111,12 +46,12 @@ static void cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 }
 
 /*
- * The UAR on which this CQ is armed: a UAR object of the user's, which then
- * stays until the CQ is destroyed, or the first page of the context.
+ * Find the UAR on which the CQ is armed: a UAR object of the user, which stays
+ * until the CQ is destroyed, or the first page of the context.
  */
-static int take_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
-		    const struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *ucmd,
-		    u32 *page)
+static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
+		      const struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *ucmd,
+		      u32 *page)
 {
 	int err;
 
@@ -138,39 +73,37 @@ static int take_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	return cq->uar ? 0 : -EINVAL;
 }
 
-static void put_uar(struct mlx5_ib_cq *cq)
+static void cq_put_uar(struct mlx5_ib_cq *cq)
 {
 	if (cq->uar)
 		mlx5_ib_put_uar(cq->uar);
 }
 
-static int create_cq_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
-			 const struct mlx5_ib_cqc_attr *attr, u32 npas)
+static int cq_create_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u16 uid,
+			 const struct mlx5_ib_cqc_attr *attr)
 {
-	size_t inlen = MLX5_ST_SZ_BYTES(create_cq_in) + sizeof(__be64) * npas;
+	int inlen;
 
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&cq->mem.buf,
+							MLX5_ST_SZ_BYTES(create_cq_in), &inlen);
 
 	if (!in)
 		return -ENOMEM;
 	mlx5_ib_fill_cqc(MLX5_ADDR_OF(create_cq_in, in, cq_context), attr);
-	mlx5_ib_populate_pas(cq->umem, 1UL << attr->geo.page_shift,
-			     MLX5_ADDR_OF(create_cq_in, in, pas));
 	cq->mcq.comp = mlx5_add_cq_to_tasklet;
 	cq->mcq.tasklet_ctx.comp = cq_comp;
 	cq->mcq.event = cq_event;
-	return mlx5_fw_create_cq(dev, MLX5_IB_KERNEL_UID, &cq->mcq, in, inlen);
+	return mlx5_fw_create_cq(dev, uid, &cq->mcq, in, inlen);
 }
 
 /* Create the CQ at the device and tell the user its number. */
-static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
-			      const struct mlx5_ib_cqc_attr *attr, u32 npas,
-			      struct ib_udata *udata)
+static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u16 uid,
+				 const struct mlx5_ib_cqc_attr *attr, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_cq_resp resp = {};
 	int err;
 
-	err = create_cq_cmd(dev, cq, attr, npas);
+	err = cq_create_cmd(dev, cq, uid, attr);
 	if (err)
 		return err;
 	resp.cqn = cq->mcq.cqn;
@@ -180,40 +113,30 @@ static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	return err;
 }
 
-/* Pin what the CQ needs of the process, and create it. */
-static int pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
-			  const struct mlx5_ib_create_cq *ucmd, struct mlx5_ib_cqc_attr *cqc,
-			  struct uverbs_attr_bundle *attrs)
+/* Pin the memory that the process gives the CQ, and create the CQ. */
+static int cq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
+			     const struct mlx5_ib_create_cq *ucmd, struct mlx5_ib_cqc_attr *cqc,
+			     struct uverbs_attr_bundle *attrs)
 {
 	struct ib_udata *udata = &attrs->driver_udata;
 	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
 								  ibucontext);
 	size_t size = (size_t)ucmd->cqe_size << cqc->log_cq_size;
-	u32 npas;
+	struct ib_umem *umem;
 	int err;
 
-	struct ib_umem *umem __free(ib_umem) =
-		ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
-					 IB_ACCESS_LOCAL_WRITE);
-
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
-	err = mlx5_ib_umem_geometry(umem, &cqc->geo, &npas);
+	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
+					IB_ACCESS_LOCAL_WRITE);
+	err = mlx5_ib_queue_mem_map_user(&cq->mem, ctx, umem, MLX5_IB_MAX_PAGE_OFFSET,
+					 ucmd->db_addr);
 	if (err)
 		return err;
-	err = mlx5_ib_db_map_user(ctx, ucmd->db_addr, &cq->db);
+	cqc->geo = cq->mem.buf.geo;
+	cqc->dbr_addr = cq->mem.db.dma;
+	err = cq_create_and_respond(dev, cq, ctx->uid, cqc, udata);
 	if (err)
-		return err;
-
-	cqc->dbr_addr = cq->db.dma;
-	cq->umem = umem;
-	err = create_and_respond(dev, cq, cqc, npas, udata);
-	if (err) {
-		mlx5_ib_db_unmap_user(ctx, &cq->db);
-		return err;
-	}
-	retain_and_null_ptr(umem);
-	return 0;
+		mlx5_ib_queue_mem_unmap_user(&cq->mem);
+	return err;
 }
 
 /**
@@ -239,23 +162,21 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	struct mlx5_ib_create_cq ucmd = {};
 	struct mlx5_ib_cqc_attr cqc = {};
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
-	struct mlx5_ib_cq_caps caps;
 	int entries, eqn, err;
 
 	err = ib_copy_validate_udata_in(udata, ucmd, flags);
 	if (err)
 		return err;
-	get_cq_caps(dev->mdev, &caps);
-	err = mlx5_ib_cq_parse_create(&ucmd, attr->flags, &caps, &cqc);
+	err = mlx5_ib_cq_parse_create(&ucmd, attr->flags, &dev->caps, &cqc);
 	if (err)
 		return err;
-	entries = mlx5_ib_cq_entries(attr->cqe, caps.log_max_cq_sz);
+	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
 	if (entries < 0)
 		return entries;
 	err = mlx5_ib_comp_eqn(dev, attr->comp_vector, &eqn);
 	if (err)
 		return err;
-	err = take_uar(ctx, cq, attrs, &ucmd, &cqc.uar_page);
+	err = cq_get_uar(ctx, cq, attrs, &ucmd, &cqc.uar_page);
 	if (err)
 		return err;
 
@@ -266,25 +187,19 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	ibcq->cqe = entries - 1;
 	cqc.log_cq_size = ilog2(entries);
 	cqc.eqn = eqn;
-	err = pin_and_create(dev, cq, &ucmd, &cqc, attrs);
+	err = cq_pin_and_create(dev, cq, &ucmd, &cqc, attrs);
 	if (err)
-		put_uar(cq);
+		cq_put_uar(cq);
 	return err;
 }
 
-static int resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, struct ib_umem *umem,
-		      int entries)
+static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
+			 struct mlx5_ib_buf *buf, int entries)
 {
-	struct mlx5_ib_buf_geometry geo;
-	size_t inlen;
-	u32 npas;
-	int err;
+	int inlen;
 
-	err = mlx5_ib_umem_geometry(umem, &geo, &npas);
-	if (err)
-		return err;
-	inlen = MLX5_ST_SZ_BYTES(modify_cq_in) + sizeof(__be64) * npas;
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(buf, MLX5_ST_SZ_BYTES(modify_cq_in),
+							&inlen);
 
 	if (!in)
 		return -ENOMEM;
@@ -294,9 +209,8 @@ static int resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, struct ib_
 		 MLX5_MODIFY_CQ_MASK_LOG_SIZE | MLX5_MODIFY_CQ_MASK_PG_OFFSET |
 		 MLX5_MODIFY_CQ_MASK_PG_SIZE);
 	mlx5_ib_fill_cqc_resize(MLX5_ADDR_OF(modify_cq_in, in, cq_context), ilog2(entries),
-				cq->cqe_stride, &geo);
-	mlx5_ib_populate_pas(umem, 1UL << geo.page_shift, MLX5_ADDR_OF(modify_cq_in, in, pas));
-	return mlx5_fw_modify_cq(dev, MLX5_IB_KERNEL_UID, cq->mcq.cqn, in, inlen);
+				cq->cqe_stride, &buf->geo);
+	return mlx5_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
 }
 
 /**
@@ -318,6 +232,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
 	struct mlx5_ib_resize_cq ucmd = {};
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+	struct mlx5_ib_buf buf = {};
 	int entries, err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_resize))
@@ -334,18 +249,20 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	guard(mutex)(&cq->resize_lock);
 	if (entries == ibcq->cqe + 1)
 		return 0;
-	struct ib_umem *umem __free(ib_umem) =
-		mlx5_ib_umem_get(dev, ucmd.buf_addr, (size_t)entries * cq->cqe_size,
-				 IB_ACCESS_LOCAL_WRITE);
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
-	err = resize_cmd(dev, cq, umem, entries);
+	err = mlx5_ib_buf_init_user(&buf, mlx5_ib_umem_get(dev, ucmd.buf_addr,
+							   (size_t)entries * cq->cqe_size,
+							   IB_ACCESS_LOCAL_WRITE),
+				    MLX5_IB_MAX_PAGE_OFFSET);
 	if (err)
 		return err;
-
-	swap(cq->umem, umem);
-	ibcq->cqe = entries - 1;
-	return 0;
+	err = cq_resize_cmd(dev, cq, &buf, entries);
+	if (!err) {
+		swap(cq->mem.buf, buf);
+		ibcq->cqe = entries - 1;
+	}
+	/* The buffer that the CQ has left, or has not moved to. */
+	mlx5_ib_buf_free_user(&buf);
+	return err;
 }
 
 /**
@@ -361,6 +278,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
  */
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 {
+	struct mlx5_core_cq *mcq = &to_mcq(ibcq)->mcq;
 	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
 	u32 in[MLX5_ST_SZ_DW(modify_cq_in)] = {};
 	void *cqc = MLX5_ADDR_OF(modify_cq_in, in, cq_context);
@@ -375,7 +293,7 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 		 MLX5_CQ_MODIFY_PERIOD | MLX5_CQ_MODIFY_COUNT);
 	MLX5_SET(cqc, cqc, cq_period, cq_period);
 	MLX5_SET(cqc, cqc, cq_max_count, cq_count);
-	return mlx5_fw_modify_cq(dev, MLX5_IB_KERNEL_UID, to_mcq(ibcq)->mcq.cqn, in, sizeof(in));
+	return mlx5_fw_modify_cq(dev, mcq->uid, mcq->cqn, in, sizeof(in));
 }
 
 /**
@@ -390,17 +308,14 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
-	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
-								  ibucontext);
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 	int err;
 
 	err = mlx5_fw_destroy_cq(to_mdev(ibcq->device), &cq->mcq);
 	if (err)
 		return err;
-	mlx5_ib_db_unmap_user(ctx, &cq->db);
-	ib_umem_release(cq->umem);
-	put_uar(cq);
+	mlx5_ib_queue_mem_unmap_user(&cq->mem);
+	cq_put_uar(cq);
 	return 0;
 }
 

@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Completion queues of user space: the object, and the pinned buffers that
- * CQs and QPs share.
+ * Completion queues of user space.
  */
 
 #ifndef BLUEBELL_CQ_H
 #define BLUEBELL_CQ_H
 
-#include <linux/cleanup.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mutex.h>
-#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "doorbell.h"
-#include "layout_cq.h"
+#include "buf.h"
 
-struct mlx5_ib_dev;
 struct mlx5_user_mmap_entry;
-
-DEFINE_FREE(ib_umem, struct ib_umem *, ib_umem_release(_T))
 
 /**
  * struct mlx5_ib_cq - completion queue of a user
@@ -29,9 +22,8 @@ DEFINE_FREE(ib_umem, struct ib_umem *, ib_umem_release(_T))
  *	DESTROY_CQ
  * @mcq: what mlx5_core dispatches events by; its cqn is the CQ's number
  * @resize_lock: one resize at a time; held across pinning and MODIFY_CQ, so
- *	that the device's buffer and @umem never disagree; guards @umem, ibcq.cqe
- * @umem: the CQE buffer, released after DESTROY_CQ
- * @db: the doorbell record, released after DESTROY_CQ
+ *	that the device's buffer and @mem never disagree; guards @mem.buf, ibcq.cqe
+ * @mem: CQE buffer and doorbell record, unmapped after DESTROY_CQ
  * @cqe_size: bytes of a CQE, 64 or 128
  * @cqe_stride: the same as the CQC codes it
  * @real_time: completions carry the real-time clock
@@ -40,9 +32,8 @@ struct mlx5_ib_cq {
 	struct ib_cq ibcq;
 	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_core_cq mcq;
-	struct mutex resize_lock; /* held across MODIFY_CQ; guards umem */
-	struct ib_umem *umem;
-	struct mlx5_ib_db db;
+	struct mutex resize_lock; /* held across MODIFY_CQ; guards mem.buf */
+	struct mlx5_ib_queue_mem mem;
 	int cqe_size;
 	u8 cqe_stride;
 	bool real_time;
@@ -58,9 +49,6 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period);
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-
-int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn);
-int mlx5_ib_umem_geometry(struct ib_umem *umem, struct mlx5_ib_buf_geometry *geo, u32 *npas);
 
 extern const struct uapi_definition mlx5_ib_cq_defs[];
 

@@ -18,8 +18,8 @@
 /**
  * struct mlx5_ib_user_db_page - a pinned page with doorbell records
  * @next: a page of the same number in another process, after a fork
- * @mm: the process whose page it is; holds a reference so that no later
- *	process can be taken for it
+ * @mm: address space that the page is in; holds a reference so that a later one
+ *	cannot have the same address
  * @umem: the page
  * @number: its number: the user's address over PAGE_SIZE
  * @refs: records in use. Guarded, as is @next, by the context's db_lock.
@@ -53,8 +53,8 @@ struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, si
 	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
 }
 
-static struct mlx5_ib_user_db_page *find_page(struct mlx5_ib_ucontext *context,
-					      unsigned long number)
+static struct mlx5_ib_user_db_page *db_find_page(struct mlx5_ib_ucontext *context,
+						 unsigned long number)
 {
 	struct mlx5_ib_user_db_page *page = xa_load(&context->db_pages, number);
 
@@ -63,8 +63,8 @@ static struct mlx5_ib_user_db_page *find_page(struct mlx5_ib_ucontext *context,
 	return page;
 }
 
-static struct mlx5_ib_user_db_page *pin_page(struct mlx5_ib_ucontext *context,
-					     unsigned long number)
+static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context,
+						unsigned long number)
 {
 	struct mlx5_ib_user_db_page *page __free(kfree) = kzalloc_obj(*page);
 	struct ib_umem *umem;
@@ -90,7 +90,7 @@ static struct mlx5_ib_user_db_page *pin_page(struct mlx5_ib_ucontext *context,
 	return no_free_ptr(page);
 }
 
-static void unpin_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_page *page)
+static void db_unpin_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_page *page)
 {
 	struct mlx5_ib_user_db_page *other = xa_load(&context->db_pages, page->number);
 
@@ -113,7 +113,7 @@ static void unpin_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_
  * mlx5_ib_db_map_user - let the device reach a doorbell record of a user
  * @context: of the calling process
  * @virt: user address of the record
- * @db: the record, with its DMA address
+ * @db: gets the record, with its DMA address
  *
  * Pins the page if no other record in it did. May sleep.
  *
@@ -121,7 +121,7 @@ static void unpin_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_
  * bytes; or why the page can't be pinned, as mlx5_ib_umem_get() says.
  */
 int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
-			struct mlx5_ib_db *db)
+			struct mlx5_db *db)
 {
 	struct mlx5_ib_user_db_page *page;
 
@@ -129,14 +129,14 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
 		return -EINVAL;
 
 	guard(mutex)(&context->db_lock);
-	page = find_page(context, virt >> PAGE_SHIFT);
+	page = db_find_page(context, virt >> PAGE_SHIFT);
 	if (!page) {
-		page = pin_page(context, virt >> PAGE_SHIFT);
+		page = db_pin_page(context, virt >> PAGE_SHIFT);
 		if (IS_ERR(page))
 			return PTR_ERR(page);
 	}
 	page->refs++;
-	db->page = page;
+	db->u.user_page = page;
 	db->dma = sg_dma_address(page->umem->sgt_append.sgt.sgl) + offset_in_page(virt);
 	return 0;
 }
@@ -148,11 +148,11 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
  *
  * The last record of a page unpins it.
  */
-void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_ib_db *db)
+void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 {
 	guard(mutex)(&context->db_lock);
-	if (!--db->page->refs)
-		unpin_page(context, db->page);
-	db->page = NULL;
+	if (!--db->u.user_page->refs)
+		db_unpin_page(context, db->u.user_page);
+	db->u.user_page = NULL;
 	db->dma = 0;
 }

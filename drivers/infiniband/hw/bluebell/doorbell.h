@@ -9,24 +9,14 @@
 #include <linux/types.h>
 
 struct ib_umem;
+struct mlx5_db;
 struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
-struct mlx5_ib_user_db_page;
-
-/**
- * struct mlx5_ib_db - a doorbell record of a user
- * @dma: DMA address of the record; 0 if there is none
- * @page: the pinned page that the record lies in
- */
-struct mlx5_ib_db {
-	dma_addr_t dma;
-	struct mlx5_ib_user_db_page *page;
-};
 
 struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, size_t size,
 				 int access);
 int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
-			struct mlx5_ib_db *db);
-void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_ib_db *db);
+			struct mlx5_db *db);
+void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db);
 
 #endif /* BLUEBELL_DOORBELL_H */

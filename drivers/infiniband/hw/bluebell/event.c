@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events: what mlx5_core hears from the firmware about the device, its port, QPs
- * and SRQs is passed on to verbs consumers. CQs look after their own.
+ * Events: what mlx5_core hears from the firmware about the device and its port is
+ * passed on to verbs consumers. rsc.c passes on events of QPs and SRQs, cq.c those of
+ * CQs.
  */
 
 #include <linux/mlx5/driver.h>
@@ -10,9 +11,6 @@
 #include "bluebell.h"
 #include "event.h"
 #include "umr_qp.h"
-
-/* Numbers of queues have 24 bits. */
-#define NUM_MASK	0xffffff
 
 static const struct {
 	u8 subtype;
@@ -75,143 +73,4 @@ int mlx5_ib_event(struct notifier_block *nb, unsigned long type, void *data)
 	}
 	ib_dispatch_event(&event);
 	return NOTIFY_OK;
-}
-
-/**
- * mlx5_ib_put_source - let go of a queue
- * @source: of mlx5_ib_get_source()
- *
- * Any context.
- */
-void mlx5_ib_put_source(struct mlx5_ib_event_source *source)
-{
-	if (refcount_dec_and_test(&source->refs))
-		complete(&source->free);
-}
-
-static void deliver_events(struct work_struct *work)
-{
-	struct mlx5_ib_event_source *source = container_of(work, struct mlx5_ib_event_source, work);
-	const struct mlx5_ib_event_table *table = source->table;
-	unsigned long pending = xchg(&source->pending, 0);
-	unsigned int i;
-
-	for_each_set_bit(i, &pending, table->num_events)
-		table->deliver(source, table->map[i].event);
-	mlx5_ib_put_source(source);
-}
-
-/**
- * mlx5_ib_get_source - find a queue by its number
- * @table: queues of its kind
- * @num: number
- *
- * Taking it out of the table waits until mlx5_ib_put_source(). Any context.
- *
- * Return: the queue, or NULL if there is none or it is being destroyed.
- */
-struct mlx5_ib_event_source *mlx5_ib_get_source(struct mlx5_ib_event_table *table, u32 num)
-{
-	struct mlx5_ib_event_source *source;
-	unsigned long flags;
-
-	xa_lock_irqsave(&table->sources, flags);
-	source = xa_load(&table->sources, num);
-	if (source)
-		refcount_inc(&source->refs);
-	xa_unlock_irqrestore(&table->sources, flags);
-	return source;
-}
-
-/* From the interrupt of the async EQ. */
-static int notify_source(struct notifier_block *nb, unsigned long type, void *data)
-{
-	struct mlx5_ib_event_table *table = container_of(nb, struct mlx5_ib_event_table, nb);
-	struct mlx5_ib_event_source *source;
-	struct mlx5_eqe *eqe = data;
-	unsigned int i;
-
-	for (i = 0; i < table->num_events; i++)
-		if (table->map[i].type == type)
-			break;
-	if (i == table->num_events || eqe->data.qp_srq.type != MLX5_EVENT_QUEUE_TYPE_QP)
-		return NOTIFY_DONE;
-
-	source = mlx5_ib_get_source(table, be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & NUM_MASK);
-	if (!source)
-		return NOTIFY_DONE;
-	set_bit(i, &source->pending);
-	/* A delivery that is still waiting will find the bit. */
-	if (!queue_work(table->wq, &source->work))
-		mlx5_ib_put_source(source);
-	return NOTIFY_OK;
-}
-
-/**
- * mlx5_ib_add_source - let a queue be found when the device raises an event
- * @table: queues of its kind
- * @source: the queue
- * @num: its number
- *
- * May sleep.
- *
- * Return: 0, -ENOMEM, or -EBUSY if the number is taken.
- */
-int mlx5_ib_add_source(struct mlx5_ib_event_table *table, struct mlx5_ib_event_source *source,
-		       u32 num)
-{
-	source->table = table;
-	source->num = num;
-	refcount_set(&source->refs, 1);
-	init_completion(&source->free);
-	INIT_WORK(&source->work, deliver_events);
-	return xa_insert_irq(&table->sources, num, source, GFP_KERNEL);
-}
-
-/**
- * mlx5_ib_remove_source - take a queue out of its table
- * @source: a queue that was put in, or could not be
- *
- * Waits for events that are being delivered. May sleep.
- */
-void mlx5_ib_remove_source(struct mlx5_ib_event_source *source)
-{
-	if (xa_cmpxchg_irq(&source->table->sources, source->num, source, NULL, GFP_KERNEL) !=
-	    source)
-		return;
-	mlx5_ib_put_source(source);
-	wait_for_completion(&source->free);
-}
-
-/**
- * mlx5_ib_init_event_table - start to listen for events of a kind of queue
- * @table: its map, number of events and delivery are set
- * @mdev: the device that raises them
- *
- * Return: 0 or -ENOMEM.
- */
-int mlx5_ib_init_event_table(struct mlx5_ib_event_table *table, struct mlx5_core_dev *mdev)
-{
-	table->wq = alloc_workqueue("bluebell_event", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!table->wq)
-		return -ENOMEM;
-	xa_init_flags(&table->sources, XA_FLAGS_LOCK_IRQ);
-	table->nb.notifier_call = notify_source;
-	mlx5_notifier_register(mdev, &table->nb);
-	return 0;
-}
-
-/**
- * mlx5_ib_cleanup_event_table - stop listening
- * @table: has no queue left; nothing happens if it was never initialized
- * @mdev: the device
- */
-void mlx5_ib_cleanup_event_table(struct mlx5_ib_event_table *table, struct mlx5_core_dev *mdev)
-{
-	if (!table->wq)
-		return;
-	mlx5_notifier_unregister(mdev, &table->nb);
-	destroy_workqueue(table->wq);
-	WARN_ON(!xa_empty(&table->sources));
-	xa_destroy(&table->sources);
 }

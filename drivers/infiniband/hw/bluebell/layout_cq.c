@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queue layout: entry counts, buffer sizes, the CQC and the page
- * geometry that CQ and QP buffers share. Pure functions only.
+ * Completion queue layout: entry counts, the library's request and the CQC. Pure
+ * functions only.
  */
 
 #include <linux/errno.h>
@@ -9,8 +9,10 @@
 #include <linux/minmax.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
+#include "caps.h"
 #include "layout_cq.h"
 
 /* Formats of compressed responder CQEs as cqc.mini_cqe_res_format codes them. */
@@ -44,13 +46,14 @@ int mlx5_ib_cq_entries(unsigned int cqe, u8 log_max_cq_sz)
 }
 
 static int parse_compression(const struct mlx5_ib_create_cq *ucmd,
-			     const struct mlx5_ib_cq_caps *caps, struct mlx5_ib_cqc_attr *attr)
+			     const struct mlx5_ib_caps *caps, struct mlx5_ib_cqc_attr *attr)
 {
 	if (ucmd->cqe_comp_en > 1)
 		return -EINVAL;
 	if (!ucmd->cqe_comp_en)
 		return 0;
-	if (ucmd->cqe_size == 64 ? !caps->compression : !caps->compression_128)
+	if (!(ucmd->cqe_size == 64 ? MLX5_CAP_GEN(caps->mdev, cqe_compression) :
+				     MLX5_CAP_GEN(caps->mdev, cqe_compression_128)))
 		return -EOPNOTSUPP;
 
 	switch (ucmd->cqe_comp_res_format) {
@@ -61,7 +64,7 @@ static int parse_compression(const struct mlx5_ib_create_cq *ucmd,
 		attr->mini_cqe_format = MINI_CQE_CSUM;
 		break;
 	case MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX:
-		if (!caps->stride_index)
+		if (!MLX5_CAP_GEN(caps->mdev, mini_cqe_resp_stride_index))
 			return -EOPNOTSUPP;
 		attr->mini_cqe_format = MINI_CQE_CSUM_STRIDX;
 		break;
@@ -83,7 +86,7 @@ static int parse_compression(const struct mlx5_ib_create_cq *ucmd,
  * that this device cannot do.
  */
 int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
-			    const struct mlx5_ib_cq_caps *caps, struct mlx5_ib_cqc_attr *attr)
+			    const struct mlx5_ib_caps *caps, struct mlx5_ib_cqc_attr *attr)
 {
 	if (flags & ~(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
 		return -EOPNOTSUPP;
@@ -98,22 +101,29 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 
 	attr->cqe_stride = ucmd->cqe_size == 64 ? CQE_STRIDE_64 : CQE_STRIDE_128;
 	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) {
-		if (ucmd->cqe_size != 128 || !caps->cqe_128_pad)
+		if (ucmd->cqe_size != 128 || !MLX5_CAP_GEN(caps->mdev, cqe_128_always))
 			return -EOPNOTSUPP;
 		attr->cqe_stride = CQE_STRIDE_128_PAD;
 	}
 	if ((ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS) && !caps->real_time)
 		return -EOPNOTSUPP;
 	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) {
-		if (!caps->ignore_overrun)
+		if (!MLX5_CAP_GEN(caps->mdev, cq_oi))
 			return -EOPNOTSUPP;
 		attr->ignore_overrun = true;
 	}
 	return parse_compression(ucmd, caps, attr);
 }
 
-static void fill_geometry(void *cqc, u8 log_cq_size, u8 cqe_stride,
-			  const struct mlx5_ib_buf_geometry *geo)
+/**
+ * mlx5_ib_fill_cqc_resize - build the part of a CQC that a resize changes: the buffer
+ * @cqc: zeroed struct mlx5_ifc_cqc_bits
+ * @log_cq_size: log2 of the number of CQEs
+ * @cqe_stride: CQE_STRIDE_*; a resize keeps it
+ * @geo: page geometry of the buffer
+ */
+void mlx5_ib_fill_cqc_resize(void *cqc, u8 log_cq_size, u8 cqe_stride,
+			     const struct mlx5_ib_buf_geometry *geo)
 {
 	MLX5_SET(cqc, cqc, cqe_sz, cqe_stride);
 	MLX5_SET(cqc, cqc, log_cq_size, log_cq_size);
@@ -128,7 +138,7 @@ static void fill_geometry(void *cqc, u8 log_cq_size, u8 cqe_stride,
  */
 void mlx5_ib_fill_cqc(void *cqc, const struct mlx5_ib_cqc_attr *attr)
 {
-	fill_geometry(cqc, attr->log_cq_size, attr->cqe_stride, &attr->geo);
+	mlx5_ib_fill_cqc_resize(cqc, attr->log_cq_size, attr->cqe_stride, &attr->geo);
 	MLX5_SET(cqc, cqc, oi, attr->ignore_overrun);
 	MLX5_SET(cqc, cqc, uar_page, attr->uar_page);
 	MLX5_SET(cqc, cqc, c_eqn_or_apu_element, attr->eqn);
@@ -137,42 +147,4 @@ void mlx5_ib_fill_cqc(void *cqc, const struct mlx5_ib_cqc_attr *attr)
 		MLX5_SET(cqc, cqc, cqe_comp_en, 1);
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, attr->mini_cqe_format);
 	}
-}
-
-/**
- * mlx5_ib_fill_cqc_resize - build the part of a CQC that a resize changes
- * @cqc: zeroed struct mlx5_ifc_cqc_bits
- * @log_cq_size: log2 of the new number of CQEs
- * @cqe_stride: stride of the CQ, which a resize keeps
- * @geo: page geometry of the new buffer
- */
-void mlx5_ib_fill_cqc_resize(void *cqc, u8 log_cq_size, u8 cqe_stride,
-			     const struct mlx5_ib_buf_geometry *geo)
-{
-	fill_geometry(cqc, log_cq_size, cqe_stride, geo);
-}
-
-/**
- * mlx5_ib_quantize_geometry - largest page whose offset a context can express
- * @dma_addr: where the queue starts; a multiple of 64 bytes
- * @pgsz: largest page size, in bytes, that maps the buffer; at least 4 KiB
- * @geo: the result
- *
- * A context has six bits for the offset into the first page, in 64ths of that
- * page: a larger page has a coarser offset. Every smaller page maps the buffer
- * too, and at 4 KiB the quantum is the 64 bytes that queues are aligned to, so
- * halving ends.
- */
-void mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz,
-			       struct mlx5_ib_buf_geometry *geo)
-{
-	u8 shift = ilog2(pgsz);
-
-	while (shift > MLX5_ADAPTER_PAGE_SHIFT &&
-	       dma_addr & ((1ULL << (shift - MLX5_IB_PAGE_OFFSET_SHIFT)) - 1))
-		shift--;
-
-	geo->page_shift = shift;
-	geo->page_offset = (dma_addr & ((1ULL << shift) - 1)) >>
-			   (shift - MLX5_IB_PAGE_OFFSET_SHIFT);
 }

@@ -7,9 +7,11 @@
 #include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/string.h>
 
+#include "caps.h"
 #include "layout_qp.h"
 
 /* qpc.log_rq_stride is counted from 16 bytes, in three bits. */
@@ -41,24 +43,28 @@
 	(IB_QP_CREATE_CROSS_CHANNEL | IB_QP_CREATE_MANAGED_SEND |	\
 	 IB_QP_CREATE_MANAGED_RECV)
 
-/**
- * mlx5_ib_qp_is_xrc - is it half of an extended reliable connection?
- * @type: QP type
- *
- * Return: true for the initiator and the target of one.
- */
-bool mlx5_ib_qp_is_xrc(enum ib_qp_type type)
-{
-	return type == IB_QPT_XRC_INI || type == IB_QPT_XRC_TGT;
-}
+/* Service types, as columns of the transition table; XRC is as RC. */
+enum { COL_RC, COL_UC, COL_UD, NUM_COL };
+
+/* Service type as qpc.st codes it, and column. */
+static const struct {
+	u8 st;
+	u8 col;
+} qp_types[] = {
+	[IB_QPT_RC] = { MLX5_QP_ST_RC, COL_RC },
+	[IB_QPT_UC] = { MLX5_QP_ST_UC, COL_UC },
+	[IB_QPT_UD] = { MLX5_QP_ST_UD, COL_UD },
+	[IB_QPT_XRC_INI] = { MLX5_QP_ST_XRC, COL_RC },
+	[IB_QPT_XRC_TGT] = { MLX5_QP_ST_XRC, COL_RC },
+};
 
 static bool is_reliable(enum ib_qp_type type)
 {
-	return type == IB_QPT_RC || mlx5_ib_qp_is_xrc(type);
+	return qp_types[type].col == COL_RC;
 }
 
 static int check_create_flags(const struct ib_qp_init_attr *init,
-			      const struct mlx5_ib_qp_caps *caps)
+			      const struct mlx5_ib_caps *caps)
 {
 	u32 flags = init->create_flags;
 
@@ -68,27 +74,27 @@ static int check_create_flags(const struct ib_qp_init_attr *init,
 	if (flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) {
 		if (init->qp_type != IB_QPT_UD)
 			return -EINVAL;
-		if (!caps->block_lb_mc)
+		if (!MLX5_CAP_GEN(caps->mdev, block_lb_mc))
 			return -EOPNOTSUPP;
 	}
-	if ((flags & CROSS_CHANNEL_FLAGS) && !caps->cross_channel)
+	if ((flags & CROSS_CHANNEL_FLAGS) && !MLX5_CAP_GEN(caps->mdev, cd))
 		return -EOPNOTSUPP;
-	if ((flags & IB_QP_CREATE_PCI_WRITE_END_PADDING) && !caps->end_pad)
+	if ((flags & IB_QP_CREATE_PCI_WRITE_END_PADDING) && !MLX5_CAP_GEN(caps->mdev, end_pad))
 		return -EOPNOTSUPP;
 	return 0;
 }
 
-static bool has_type(enum ib_qp_type type, const struct mlx5_ib_qp_caps *caps)
+static bool has_type(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
 {
 	switch (type) {
 	case IB_QPT_RC:
-		return caps->rc;
+		return MLX5_CAP_GEN(caps->mdev, rc);
 	case IB_QPT_UC:
-		return caps->uc;
+		return MLX5_CAP_GEN(caps->mdev, uc);
 	case IB_QPT_UD:
-		return caps->ud;
+		return MLX5_CAP_GEN(caps->mdev, ud);
 	case IB_QPT_XRC_INI:
-		return caps->xrc;
+		return caps->has_xrc;
 	default:
 		return false;
 	}
@@ -105,7 +111,7 @@ static bool has_type(enum ib_qp_type type, const struct mlx5_ib_qp_caps *caps)
  */
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,
-			    const struct mlx5_ib_qp_caps *caps)
+			    const struct mlx5_ib_caps *caps)
 {
 	bool ini = init->qp_type == IB_QPT_XRC_INI;
 
@@ -122,12 +128,12 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 	/* Both say which doorbell register to use. */
 	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
 		return -EINVAL;
-	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !caps->wq_signature)
+	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
 		return -EINVAL;
 	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE) {
 		if (init->qp_type != IB_QPT_RC)
 			return -EINVAL;
-		if (!caps->packet_based)
+		if (!MLX5_CAP_GEN(caps->mdev, qp_packet_based))
 			return -EOPNOTSUPP;
 	}
 	return check_create_flags(init, caps);
@@ -141,9 +147,9 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
  * Return: 0; -EOPNOTSUPP for a feature that this driver or device does not have;
  * -EINVAL for a request that means nothing.
  */
-int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_ib_qp_caps *caps)
+int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps)
 {
-	if (!caps->xrc)
+	if (!caps->has_xrc)
 		return -EOPNOTSUPP;
 	if (!init->xrcd)
 		return -EINVAL;
@@ -160,9 +166,9 @@ int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_i
  *
  * Return: flags in effect.
  */
-u32 mlx5_ib_qp_effective_flags(u32 flags, const struct mlx5_ib_qp_caps *caps)
+u32 mlx5_ib_qp_effective_flags(u32 flags, const struct mlx5_ib_caps *caps)
 {
-	if (!caps->scatter_cqe)
+	if (!MLX5_CAP_GEN(caps->mdev, sctr_data_cqe))
 		flags &= ~(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE);
 	return flags;
 }
@@ -183,8 +189,29 @@ int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 	return given && uidx < MLX5_IB_DEFAULT_UIDX ? 0 : -EINVAL;
 }
 
+/**
+ * mlx5_ib_qp_uidx - the user index of a new QP, as its context takes it
+ * @uidx: index of the request, checked by mlx5_ib_qp_check_uidx()
+ * @cqe_version: of the user's context
+ * @caps: what the device can do
+ *
+ * Return: @uidx; the index that means "none" for a context without indices; 0 for
+ * a device whose contexts have no such field.
+ */
+u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
+{
+	if (!MLX5_CAP_GEN(caps->mdev, cqe_version))
+		return 0;
+	return cqe_version ? uidx : MLX5_IB_DEFAULT_UIDX;
+}
+
+static u32 max_wqes(const struct mlx5_ib_caps *caps)
+{
+	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_qp_sz), WQ_MAX_LOG_SIZE);
+}
+
 static int calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-		   const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq)
+		   const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
 {
 	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
 	const struct ib_qp_cap *cap = &init->cap;
@@ -197,10 +224,10 @@ static int calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 		return cap->max_recv_wr ? -EINVAL : 0;
 
 	if (!is_power_of_2(ucmd->rq_wqe_count) ||
-	    ucmd->rq_wqe_count > 1U << min(caps->log_max_qp_sz, WQ_MAX_LOG_SIZE))
+	    ucmd->rq_wqe_count > max_wqes(caps))
 		return -EINVAL;
 	if (ucmd->rq_wqe_shift < RQ_STRIDE_MIN_SHIFT || ucmd->rq_wqe_shift > RQ_STRIDE_MAX_SHIFT ||
-	    1U << ucmd->rq_wqe_shift > caps->max_wqe_sz_rq)
+	    1U << ucmd->rq_wqe_shift > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
 		return -EINVAL;
 
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
@@ -216,13 +243,13 @@ static int calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 }
 
 static int calc_sq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
-		   const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq)
+		   const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
 {
 	if (!ucmd->sq_wqe_count)
 		return cap->max_send_wr ? -EINVAL : 0;
 
 	if (!is_power_of_2(ucmd->sq_wqe_count) ||
-	    ucmd->sq_wqe_count > 1U << min(caps->log_max_qp_sz, WQ_MAX_LOG_SIZE))
+	    ucmd->sq_wqe_count > max_wqes(caps))
 		return -EINVAL;
 	/* Each request takes at least one basic block. */
 	if (cap->max_send_wr > ucmd->sq_wqe_count)
@@ -246,7 +273,7 @@ static int calc_sq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *
  * hold less than was asked for, or leave the send queue misaligned.
  */
 int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-			 const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq)
+			 const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
 {
 	u32 rq_size;
 	int err;
@@ -277,36 +304,21 @@ int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_i
  * @attr: cs_req and cs_res are set
  *
  * A read's payload must not stay in a CQE that is never written, so the
- * requester's half needs every request to complete, or the user's word that he
- * knows. The library cannot find where the payload of an XRC initiator goes.
+ * requester's half needs every request to complete, or the user's word that the
+ * payload is looked for. The library cannot find the payload of an XRC initiator.
  */
 void mlx5_ib_scatter_to_cqe(enum ib_qp_type type, u32 flags, bool sig_all, int scqe_sz, int rcqe_sz,
 			    struct mlx5_ib_qpc_attr *attr)
 {
 	attr->cs_req = MLX5_QPC_CS_REQ_DISABLE;
 	attr->cs_res = MLX5_QPC_CS_RES_DISABLE;
-	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE) || type == IB_QPT_UD || mlx5_ib_qp_is_xrc(type))
+	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE) || (type != IB_QPT_RC && type != IB_QPT_UC))
 		return;
 
 	attr->cs_res = rcqe_sz == 128 ? MLX5_QPC_CS_RES_UP_TO_64B : MLX5_QPC_CS_RES_UP_TO_32B;
 	if (sig_all || (flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE))
 		attr->cs_req = scqe_sz == 128 ? MLX5_QPC_CS_REQ_UP_TO_64B :
 						MLX5_QPC_CS_REQ_UP_TO_32B;
-}
-
-static u8 service_type(enum ib_qp_type type)
-{
-	switch (type) {
-	case IB_QPT_RC:
-		return MLX5_QP_ST_RC;
-	case IB_QPT_UC:
-		return MLX5_QP_ST_UC;
-	case IB_QPT_XRC_INI:
-	case IB_QPT_XRC_TGT:
-		return MLX5_QP_ST_XRC;
-	default:
-		return MLX5_QP_ST_UD;
-	}
 }
 
 static void fill_qpc_queues(void *qpc, const struct mlx5_ib_qpc_attr *attr)
@@ -343,21 +355,20 @@ void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 {
 	u32 flags = attr->create_flags;
 
-	MLX5_SET(qpc, qpc, st, service_type(attr->qp_type));
+	MLX5_SET(qpc, qpc, st, qp_types[attr->qp_type].st);
 	MLX5_SET(qpc, qpc, pm_state, MLX5_QP_PM_MIGRATED);
 	MLX5_SET(qpc, qpc, pd, attr->pdn);
 	MLX5_SET(qpc, qpc, uar_page, attr->uar_page);
 	MLX5_SET(qpc, qpc, cqn_snd, attr->cqn_snd);
 	MLX5_SET(qpc, qpc, cqn_rcv, attr->cqn_rcv);
 	MLX5_SET64(qpc, qpc, dbr_addr, attr->dbr_addr);
+	MLX5_SET(qpc, qpc, user_index, attr->uidx);
 	MLX5_SET(qpc, qpc, ts_format, attr->ts_format);
 	MLX5_SET(qpc, qpc, cs_req, attr->cs_req);
 	MLX5_SET(qpc, qpc, cs_res, attr->cs_res);
 	MLX5_SET(qpc, qpc, xrcd, attr->xrcdn);
 	fill_qpc_queues(qpc, attr);
 
-	if (attr->cqe_version)
-		MLX5_SET(qpc, qpc, user_index, attr->uidx);
 	if (attr->vendor_flags & MLX5_QP_FLAG_SIGNATURE)
 		MLX5_SET(qpc, qpc, wq_signature, 1);
 	if (attr->vendor_flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
@@ -377,13 +388,19 @@ void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 
 #define OPT_ACCESS (MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
 
-/* Service types, as columns of the transition table; XRC is as RC. */
-enum { COL_RC, COL_UC, COL_UD, NUM_COL };
-
 struct transition_row {
 	u16 opcode;
 	u32 opt[NUM_COL];
 };
+
+/* Columns of the commands into RTS, except from SQE. */
+#define OPT_TO_RTS {								\
+	[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |			\
+		   MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT,	\
+	[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |		\
+		   MLX5_QP_OPTPAR_PM_STATE,					\
+	[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,					\
+}
 
 /*
  * Commands between the states that take a QPC, with the fields each takes on
@@ -414,23 +431,11 @@ static const struct transition_row transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] =
 	},
 	[IB_QPS_RTR][IB_QPS_RTS] = {
 		.opcode = MLX5_CMD_OP_RTR2RTS_QP,
-		.opt = {
-			[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |
-				   MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT,
-			[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |
-				   MLX5_QP_OPTPAR_PM_STATE,
-			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,
-		},
+		.opt = OPT_TO_RTS,
 	},
 	[IB_QPS_RTS][IB_QPS_RTS] = {
 		.opcode = MLX5_CMD_OP_RTS2RTS_QP,
-		.opt = {
-			[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |
-				   MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT,
-			[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |
-				   MLX5_QP_OPTPAR_PM_STATE,
-			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,
-		},
+		.opt = OPT_TO_RTS,
 	},
 	[IB_QPS_SQE][IB_QPS_RTS] = {
 		.opcode = MLX5_CMD_OP_SQERR2RTS_QP,
@@ -442,13 +447,7 @@ static const struct transition_row transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] =
 	},
 	[IB_QPS_SQD][IB_QPS_RTS] = {
 		.opcode = MLX5_CMD_OP_SQD_RTS_QP,
-		.opt = {
-			[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |
-				   MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT,
-			[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |
-				   MLX5_QP_OPTPAR_PM_STATE,
-			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,
-		},
+		.opt = OPT_TO_RTS,
 	},
 };
 
@@ -465,7 +464,6 @@ struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib
 {
 	struct mlx5_ib_qp_transition t = {};
 	const struct transition_row *row;
-	int col;
 
 	if (cur > IB_QPS_ERR || next > IB_QPS_ERR)
 		return t;
@@ -475,9 +473,8 @@ struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib
 	}
 
 	row = &transitions[cur][next];
-	col = is_reliable(type) ? COL_RC : type == IB_QPT_UC ? COL_UC : COL_UD;
 	t.opcode = row->opcode;
-	t.opt_allowed = row->opt[col];
+	t.opt_allowed = row->opt[qp_types[type].col];
 	return t;
 }
 
@@ -516,7 +513,7 @@ u32 mlx5_ib_qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 	for (i = 0; i < ARRAY_SIZE(attr_to_opt); i++)
 		if (mod->mask & attr_to_opt[i].attr)
 			opt |= attr_to_opt[i].opt;
-	return opt & mlx5_ib_qp_transition(mod->qp_type, mod->cur, mod->next).opt_allowed;
+	return opt & mlx5_ib_qp_transition(mod->qpc->qp_type, mod->cur, mod->next).opt_allowed;
 }
 
 /* Rates a path can be limited to: 4-bit code and speed. */
@@ -563,6 +560,11 @@ u8 mlx5_ib_rate_from_hw(u8 code)
 	return code > RATE_CODE_OFFSET ? code - RATE_CODE_OFFSET : IB_RATE_PORT_CURRENT;
 }
 
+static bool has_port(u32 port, const struct mlx5_ib_caps *caps)
+{
+	return port && port <= MLX5_CAP_GEN(caps->mdev, num_ports);
+}
+
 /**
  * mlx5_ib_check_ah - check the address of a path or an address handle
  * @ah: the address
@@ -570,13 +572,13 @@ u8 mlx5_ib_rate_from_hw(u8 code)
  *
  * Return: 0, or -EINVAL for a value that its field cannot hold.
  */
-int mlx5_ib_check_ah(const struct rdma_ah_attr *ah, const struct mlx5_ib_qp_caps *caps)
+int mlx5_ib_check_ah(const struct rdma_ah_attr *ah, const struct mlx5_ib_caps *caps)
 {
 	u8 rate = rdma_ah_get_static_rate(ah);
 
 	if (ah->type != RDMA_AH_ATTR_TYPE_IB)
 		return -EINVAL;
-	if (!rdma_ah_get_port_num(ah) || rdma_ah_get_port_num(ah) > caps->num_ports)
+	if (!has_port(rdma_ah_get_port_num(ah), caps))
 		return -EINVAL;
 	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
 		return -EINVAL;
@@ -638,9 +640,9 @@ void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah)
 	rdma_ah_set_dgid_raw(ah, MLX5_ADDR_OF(ads, ads, rgid_rip));
 }
 
-static int check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_qp_caps *caps)
+static int check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_caps *caps)
 {
-	if (!caps->apm)
+	if (!MLX5_CAP_GEN(caps->mdev, apm))
 		return -EOPNOTSUPP;
 	if (attr->alt_pkey_index >= caps->pkey_table_len || attr->alt_timeout > MAX_TIMEOUT)
 		return -EINVAL;
@@ -648,11 +650,11 @@ static int check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_qp
 }
 
 static int check_path_attr(const struct ib_qp_attr *attr, int mask,
-			   const struct mlx5_ib_qp_caps *caps)
+			   const struct mlx5_ib_caps *caps)
 {
 	int err;
 
-	if ((mask & IB_QP_PORT) && (!attr->port_num || attr->port_num > caps->num_ports))
+	if ((mask & IB_QP_PORT) && !has_port(attr->port_num, caps))
 		return -EINVAL;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= caps->pkey_table_len)
 		return -EINVAL;
@@ -667,10 +669,15 @@ static int check_path_attr(const struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_PATH_MIG_STATE) {
 		if (attr->path_mig_state > IB_MIG_ARMED)
 			return -EINVAL;
-		if (attr->path_mig_state != IB_MIG_MIGRATED && !caps->apm)
+		if (attr->path_mig_state != IB_MIG_MIGRATED && !MLX5_CAP_GEN(caps->mdev, apm))
 			return -EOPNOTSUPP;
 	}
 	return mask & IB_QP_ALT_PATH ? check_alt_path(attr, caps) : 0;
+}
+
+static u32 max_rd_atomic(u8 log)
+{
+	return 1U << min(log, MAX_LOG_RD_ATOMIC);
 }
 
 /**
@@ -681,7 +688,7 @@ static int check_path_attr(const struct ib_qp_attr *attr, int mask,
  * Return: 0; -EINVAL for a value out of range; -EOPNOTSUPP for a feature the
  * device lacks.
  */
-int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp_caps *caps)
+int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_caps *caps)
 {
 	const struct ib_qp_attr *attr = mod->attr;
 	int mask = mod->mask;
@@ -697,16 +704,16 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > MAX_RNR_TIMER)
 		return -EINVAL;
 	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
-	    attr->max_rd_atomic > 1U << min(caps->log_max_ra_req, MAX_LOG_RD_ATOMIC))
+	    attr->max_rd_atomic > max_rd_atomic(MLX5_CAP_GEN(caps->mdev, log_max_ra_req_qp)))
 		return -EINVAL;
 	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
-	    attr->max_dest_rd_atomic > 1U << min(caps->log_max_ra_res, MAX_LOG_RD_ATOMIC))
+	    attr->max_dest_rd_atomic > max_rd_atomic(MLX5_CAP_GEN(caps->mdev, log_max_ra_res_qp)))
 		return -EINVAL;
 	if (mask & IB_QP_ACCESS_FLAGS) {
 		if (attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
 			return -EINVAL;
 		if ((attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) &&
-		    is_reliable(mod->qp_type) && !caps->atomic_mode)
+		    is_reliable(mod->qpc->qp_type) && !caps->atomic_mode)
 			return -EOPNOTSUPP;
 	}
 	return check_path_attr(attr, mask, caps);
@@ -720,9 +727,9 @@ static void fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomi
 {
 	u32 access = mod->access;
 
-	if (mod->qp_type == IB_QPT_UD)
+	if (mod->qpc->qp_type == IB_QPT_UD)
 		return;
-	if (mod->qp_type == IB_QPT_UC || (mod->next != IB_QPS_INIT && !mod->dest_rd_atomic))
+	if (mod->qpc->qp_type == IB_QPT_UC || (mod->next != IB_QPS_INIT && !mod->dest_rd_atomic))
 		access &= IB_ACCESS_REMOTE_WRITE;
 
 	MLX5_SET(qpc, qpc, rwe, !!(access & IB_ACCESS_REMOTE_WRITE));
@@ -770,7 +777,7 @@ static void fill_message_limits(void *qpc, const struct mlx5_ib_qp_modify *mod, 
 {
 	if (mod->next != IB_QPS_RTR)
 		return;
-	if (mod->qp_type == IB_QPT_UD) {
+	if (mod->qpc->qp_type == IB_QPT_UD) {
 		MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
 		MLX5_SET(qpc, qpc, log_msg_max, UD_LOG_MSG_MAX);
 	} else if (mod->mask & IB_QP_PATH_MTU) {
@@ -815,20 +822,20 @@ static void fill_responder(void *qpc, const struct ib_qp_attr *attr, int mask)
  * Return: opt_param_mask that goes with it.
  */
 u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
-			    const struct mlx5_ib_qp_caps *caps)
+			    const struct mlx5_ib_caps *caps)
 {
 	bool mig = mod->mask & IB_QP_PATH_MIG_STATE;
 
-	MLX5_SET(qpc, qpc, st, service_type(mod->qp_type));
+	MLX5_SET(qpc, qpc, st, qp_types[mod->qpc->qp_type].st);
 	MLX5_SET(qpc, qpc, pm_state, mig_to_hw(mig ? mod->attr->path_mig_state : IB_MIG_MIGRATED));
-	MLX5_SET(qpc, qpc, pd, mod->pdn);
-	MLX5_SET(qpc, qpc, cqn_snd, mod->cqn_snd);
-	MLX5_SET(qpc, qpc, cqn_rcv, mod->cqn_rcv);
+	MLX5_SET(qpc, qpc, pd, mod->qpc->pdn);
+	MLX5_SET(qpc, qpc, cqn_snd, mod->qpc->cqn_snd);
+	MLX5_SET(qpc, qpc, cqn_rcv, mod->qpc->cqn_rcv);
 	if (mod->next == IB_QPS_INIT)
-		MLX5_SET64(qpc, qpc, dbr_addr, mod->dbr_addr);
+		MLX5_SET64(qpc, qpc, dbr_addr, mod->qpc->dbr_addr);
 
-	fill_message_limits(qpc, mod, caps->log_max_msg);
-	fill_paths(qpc, mod, caps->stat_rate_support);
+	fill_message_limits(qpc, mod, MLX5_CAP_GEN(caps->mdev, log_max_msg));
+	fill_paths(qpc, mod, MLX5_CAP_GEN(caps->mdev, stat_rate_support));
 	fill_requester(qpc, mod->attr, mod->mask);
 	fill_responder(qpc, mod->attr, mod->mask);
 	fill_access(qpc, mod, caps->atomic_mode);
@@ -861,25 +868,18 @@ enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state)
  */
 int mlx5_ib_qp_state_from_hw(u8 state)
 {
-	switch (state) {
-	case MLX5_QP_STATE_RST:
-		return IB_QPS_RESET;
-	case MLX5_QP_STATE_INIT:
-		return IB_QPS_INIT;
-	case MLX5_QP_STATE_RTR:
-		return IB_QPS_RTR;
-	case MLX5_QP_STATE_RTS:
-		return IB_QPS_RTS;
-	case MLX5_QP_STATE_SQER:
-		return IB_QPS_SQE;
-	case MLX5_QP_STATE_SQD:
-	case MLX5_QP_STATE_SQ_DRAINING:
-		return IB_QPS_SQD;
-	case MLX5_QP_STATE_ERR:
-		return IB_QPS_ERR;
-	default:
-		return -EIO;
-	}
+	static const enum ib_qp_state states[] = {
+		[MLX5_QP_STATE_RST] = IB_QPS_RESET,
+		[MLX5_QP_STATE_INIT] = IB_QPS_INIT,
+		[MLX5_QP_STATE_RTR] = IB_QPS_RTR,
+		[MLX5_QP_STATE_RTS] = IB_QPS_RTS,
+		[MLX5_QP_STATE_SQER] = IB_QPS_SQE,
+		[MLX5_QP_STATE_SQD] = IB_QPS_SQD,
+		[MLX5_QP_STATE_SQ_DRAINING] = IB_QPS_SQD,
+		[MLX5_QP_STATE_ERR] = IB_QPS_ERR,
+	};
+
+	return state < ARRAY_SIZE(states) ? states[state] : -EIO;
 }
 
 static u32 read_access(const void *qpc)

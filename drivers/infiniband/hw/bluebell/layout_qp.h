@@ -11,64 +11,12 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5-abi.h>
 
-#include "layout_cq.h"
+#include "layout_buf.h"
+
+struct mlx5_ib_caps;
 
 /* user_index of a QP whose completions are found by QP number. */
 #define MLX5_IB_DEFAULT_UIDX		0xffffff
-
-/**
- * struct mlx5_ib_qp_caps - what the device allows a QP to be
- * @rc: RC queue pairs exist
- * @uc: UC queue pairs exist
- * @ud: UD queue pairs exist
- * @log_max_qp_sz: log2 of the most entries of either queue
- * @max_wqe_sz_rq: bytes of the largest receive WQE
- * @cqe_version: 1 if completions may carry a user index
- * @log_max_ra_req: log2 of the most outstanding reads and atomics as requester
- * @log_max_ra_res: the same as responder
- * @log_max_msg: log2 of the longest message, in bytes
- * @atomic_mode: qpc.atomic_mode of a responder, 0 if atomics don't exist
- * @num_ports: ports of the device
- * @pkey_table_len: entries of a port's P_Key table
- * @gid_table_len: entries of a port's GID table
- * @stat_rate_support: bit n: the device can limit a path to rate code n
- * @apm: alternate paths exist
- * @block_lb_mc: multicast loopback can be blocked
- * @end_pad: writes may be padded to a cache line
- * @cross_channel: cross-channel flags exist
- * @wq_signature: WQEs may carry a signature
- * @scatter_cqe: short payloads may be delivered in the CQE
- * @packet_based: packet-based credits exist
- * @ece: enhanced connection establishment options exist
- * @xrc: XRC queue pairs exist
- * @ts_format: timestamp format of a QP that asks for none in particular
- */
-struct mlx5_ib_qp_caps {
-	bool rc;
-	bool uc;
-	bool ud;
-	u8 log_max_qp_sz;
-	u16 max_wqe_sz_rq;
-	u8 cqe_version;
-	u8 log_max_ra_req;
-	u8 log_max_ra_res;
-	u8 log_max_msg;
-	u8 atomic_mode;
-	u8 num_ports;
-	u16 pkey_table_len;
-	u16 gid_table_len;
-	u16 stat_rate_support;
-	bool apm;
-	bool block_lb_mc;
-	bool end_pad;
-	bool cross_channel;
-	bool wq_signature;
-	bool scatter_cqe;
-	bool packet_based;
-	bool ece;
-	bool xrc;
-	u8 ts_format;
-};
 
 /**
  * struct mlx5_ib_wq_layout - where the two queues of a QP lie in its buffer
@@ -95,7 +43,7 @@ struct mlx5_ib_wq_layout {
  * @geo: page geometry of the buffer, meaningless if wq.buf_size is 0
  * @pdn: protection domain number
  * @uar_page: device index of the UAR whose doorbells ring this QP
- * @uidx: user index
+ * @uidx: user index, of mlx5_ib_qp_uidx()
  * @cqn_snd: send CQ
  * @cqn_rcv: receive CQ
  * @has_srq: it receives from an SRQ
@@ -107,7 +55,6 @@ struct mlx5_ib_wq_layout {
  * @cs_req: requester's scatter-to-CQE code
  * @cs_res: responder's scatter-to-CQE code
  * @ts_format: timestamp format
- * @cqe_version: 1 if @uidx is to be written
  */
 struct mlx5_ib_qpc_attr {
 	enum ib_qp_type qp_type;
@@ -127,7 +74,6 @@ struct mlx5_ib_qpc_attr {
 	u8 cs_req;
 	u8 cs_res;
 	u8 ts_format;
-	u8 cqe_version;
 };
 
 /**
@@ -142,29 +88,21 @@ struct mlx5_ib_qp_transition {
 
 /**
  * struct mlx5_ib_qp_modify - what a state change needs besides its attributes
- * @qp_type: type
+ * @qpc: what the queue pair was created with
  * @cur: state before
  * @next: state after
  * @mask: enum ib_qp_attr_mask
  * @attr: the attributes
- * @pdn: protection domain number
- * @cqn_snd: send CQ
- * @cqn_rcv: receive CQ
- * @dbr_addr: DMA address of the doorbell record
  * @access: access flags in effect after the change (enum ib_access_flags)
  * @dest_rd_atomic: responder resources in effect after the change
  * @port: port in effect after the change, from 1
  */
 struct mlx5_ib_qp_modify {
-	enum ib_qp_type qp_type;
+	const struct mlx5_ib_qpc_attr *qpc;
 	enum ib_qp_state cur;
 	enum ib_qp_state next;
 	int mask;
 	const struct ib_qp_attr *attr;
-	u32 pdn;
-	u32 cqn_snd;
-	u32 cqn_rcv;
-	u64 dbr_addr;
 	u32 access;
 	u8 dest_rd_atomic;
 	u8 port;
@@ -172,29 +110,29 @@ struct mlx5_ib_qp_modify {
 
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,
-			    const struct mlx5_ib_qp_caps *caps);
-bool mlx5_ib_qp_is_xrc(enum ib_qp_type type);
-int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_ib_qp_caps *caps);
+			    const struct mlx5_ib_caps *caps);
+int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps);
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version);
+u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps);
 int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-			 const struct mlx5_ib_qp_caps *caps, struct mlx5_ib_wq_layout *wq);
-u32 mlx5_ib_qp_effective_flags(u32 flags, const struct mlx5_ib_qp_caps *caps);
+			 const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq);
+u32 mlx5_ib_qp_effective_flags(u32 flags, const struct mlx5_ib_caps *caps);
 void mlx5_ib_scatter_to_cqe(enum ib_qp_type type, u32 flags, bool sig_all, int scqe_sz, int rcqe_sz,
 			    struct mlx5_ib_qpc_attr *attr);
 void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr);
 
 struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib_qp_state cur,
 						   enum ib_qp_state next);
-int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp_caps *caps);
+int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_caps *caps);
 u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
-			    const struct mlx5_ib_qp_caps *caps);
+			    const struct mlx5_ib_caps *caps);
 u32 mlx5_ib_qp_opt_mask(const struct mlx5_ib_qp_modify *mod);
 
 u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported);
 u8 mlx5_ib_rate_from_hw(u8 code);
 enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state);
 int mlx5_ib_qp_state_from_hw(u8 state);
-int mlx5_ib_check_ah(const struct rdma_ah_attr *ah, const struct mlx5_ib_qp_caps *caps);
+int mlx5_ib_check_ah(const struct rdma_ah_attr *ah, const struct mlx5_ib_caps *caps);
 void mlx5_ib_fill_path(void *ads, const struct rdma_ah_attr *ah, u16 rate_support);
 void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah);
 void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr);

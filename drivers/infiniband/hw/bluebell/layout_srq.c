@@ -9,8 +9,10 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 
+#include "caps.h"
 #include "layout_srq.h"
 
 /* A WQE names the next one in 16 bits, and the interface's SRQC has four for the log. */
@@ -19,12 +21,10 @@
 /* The context of an XRC SRQ counts the log of its stride from here, in three bits. */
 #define XRC_STRIDE_SHIFT	4
 #define XRC_MAX_STRIDE		BIT(XRC_STRIDE_SHIFT + 7)
-/* wq.page_offset has five bits, one less than the same field of other contexts. */
-#define MAX_WQ_PAGE_OFFSET	31
 
-static u32 max_stride(const struct mlx5_ib_srq_caps *caps)
+static u32 max_stride(const struct mlx5_ib_caps *caps)
 {
-	return rounddown_pow_of_two(max(caps->max_wqe_sz_rq, MIN_STRIDE));
+	return rounddown_pow_of_two(max(MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq), MIN_STRIDE));
 }
 
 /**
@@ -34,9 +34,9 @@ static u32 max_stride(const struct mlx5_ib_srq_caps *caps)
  * Return: one less than the WQEs it can have: the last one of the list of free
  * WQEs stays, to append to.
  */
-u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_srq_caps *caps)
+u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps)
 {
-	return (1U << min(caps->log_max_srq_sz, MAX_LOG_SIZE)) - 1;
+	return (1U << min(MLX5_CAP_GEN(caps->mdev, log_max_srq_sz), MAX_LOG_SIZE)) - 1;
 }
 
 /**
@@ -46,7 +46,7 @@ u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_srq_caps *caps)
  * Return: one less than in a receive WQE of a QP: the link to the next WQE
  * takes its room.
  */
-u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_srq_caps *caps)
+u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
 {
 	return (max_stride(caps) - sizeof(struct mlx5_wqe_srq_next_seg)) /
 	       sizeof(struct mlx5_wqe_data_seg);
@@ -62,13 +62,13 @@ u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_srq_caps *caps)
  * means nothing.
  */
 int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
-			     const struct mlx5_ib_srq_caps *caps)
+			     const struct mlx5_ib_caps *caps)
 {
-	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->xrc))
+	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->has_xrc))
 		return -EOPNOTSUPP;
 	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
 		return -EINVAL;
-	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !caps->wq_signature)
+	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
 		return -EINVAL;
 	return 0;
 }
@@ -87,7 +87,7 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
  * Return: 0, or -EINVAL for more than the device has.
  */
 int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
-		     const struct mlx5_ib_srq_caps *caps, struct mlx5_ib_srq_layout *wq)
+		     const struct mlx5_ib_caps *caps, struct mlx5_ib_srq_layout *wq)
 {
 	u32 stride;
 
@@ -105,26 +105,6 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 	wq->max_gs = (stride - sizeof(struct mlx5_wqe_srq_next_seg)) /
 		     sizeof(struct mlx5_wqe_data_seg);
 	wq->buf_size = wq->wqe_cnt * stride;
-	return 0;
-}
-
-/**
- * mlx5_ib_fit_wq_offset - describe a buffer as struct mlx5_ifc_wq_bits can
- * @geo: of mlx5_ib_umem_geometry(); the pages become smaller if need be
- *
- * A queue that starts in the second half of its page is described by pages of
- * half the size.
- *
- * Return: 0, or -EINVAL for one that starts in the second half of the smallest.
- */
-int mlx5_ib_fit_wq_offset(struct mlx5_ib_buf_geometry *geo)
-{
-	while (geo->page_offset > MAX_WQ_PAGE_OFFSET) {
-		if (geo->page_shift == MLX5_ADAPTER_PAGE_SHIFT)
-			return -EINVAL;
-		geo->page_shift--;
-		geo->page_offset = (geo->page_offset - MAX_WQ_PAGE_OFFSET - 1) * 2;
-	}
 	return 0;
 }
 

@@ -11,23 +11,9 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5-abi.h>
 
-#include "layout_cq.h"
+#include "layout_buf.h"
 
-/**
- * struct mlx5_ib_srq_caps - what the device allows an SRQ to be
- * @log_max_srq: log2 of the most SRQs
- * @log_max_srq_sz: log2 of the most WQEs
- * @max_wqe_sz_rq: bytes of the largest receive WQE
- * @wq_signature: WQEs may carry a signature
- * @xrc: XRC SRQs exist
- */
-struct mlx5_ib_srq_caps {
-	u8 log_max_srq;
-	u8 log_max_srq_sz;
-	u16 max_wqe_sz_rq;
-	bool wq_signature;
-	bool xrc;
-};
+struct mlx5_ib_caps;
 
 /**
  * struct mlx5_ib_srq_layout - the WQEs of an SRQ
@@ -65,13 +51,12 @@ struct mlx5_ib_srqc_attr {
 	u32 uidx;
 };
 
-u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_srq_caps *caps);
-u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_srq_caps *caps);
+u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps);
+u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps);
 int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
-			     const struct mlx5_ib_srq_caps *caps);
+			     const struct mlx5_ib_caps *caps);
 int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
-		     const struct mlx5_ib_srq_caps *caps, struct mlx5_ib_srq_layout *wq);
-int mlx5_ib_fit_wq_offset(struct mlx5_ib_buf_geometry *geo);
+		     const struct mlx5_ib_caps *caps, struct mlx5_ib_srq_layout *wq);
 void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr);
 void mlx5_ib_fill_xrc_srqc(void *srqc, const struct mlx5_ib_srqc_attr *attr);
 void mlx5_ib_fill_rmpc_limit(void *rmpc, u16 limit);

@@ -23,6 +23,7 @@
 #include "odp.h"
 #include "port.h"
 #include "qp.h"
+#include "rsc.h"
 #include "srq.h"
 #include "ucontext.h"
 #include "umr_qp.h"
@@ -151,9 +152,7 @@ static int register_device(struct mlx5_ib_dev *dev)
 	err = mlx5_ib_init_device_attr(dev);
 	if (err)
 		return err;
-	err = mlx5_ib_init_qp_events(dev);
-	if (!err)
-		err = mlx5_ib_init_srq_events(dev);
+	err = mlx5_ib_init_rsc_table(dev);
 	if (!err)
 		err = mlx5_ib_init_xrc(dev);
 	if (!err)
@@ -172,8 +171,7 @@ static int register_device(struct mlx5_ib_dev *dev)
 		mlx5_ib_cleanup_umr(dev);
 		mlx5_ib_cleanup_dm(dev);
 		mlx5_ib_cleanup_xrc(dev);
-		mlx5_ib_cleanup_event_table(&dev->srq_events, dev->mdev);
-		mlx5_ib_cleanup_event_table(&dev->qp_events, dev->mdev);
+		mlx5_ib_cleanup_rsc_table(dev);
 		return err;
 	}
 	dev->mdev_events.notifier_call = mlx5_ib_event;
@@ -217,8 +215,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 	mlx5_ib_cleanup_umr(dev);
 	mlx5_ib_cleanup_dm(dev);
 	mlx5_ib_cleanup_xrc(dev);
-	mlx5_ib_cleanup_event_table(&dev->srq_events, dev->mdev);
-	mlx5_ib_cleanup_event_table(&dev->qp_events, dev->mdev);
+	mlx5_ib_cleanup_rsc_table(dev);
 	ib_dealloc_device(&dev->ib_dev);
 }
 

@@ -11,19 +11,17 @@
 #include <rdma/ib_umem.h>
 
 #include "bluebell.h"
-#include "event.h"
 #include "fw.h"
 #include "layout_odp.h"
 #include "odp_internal.h"
 #include "qp.h"
+#include "rsc.h"
 #include "srq.h"
 
 /* A fault also maps what the operation will touch later, up to this many bytes in all. */
 #define FAULT_AROUND	SZ_4M
 /* Pause before another attempt to allocate memory for a reported fault. */
 #define MEMORY_PAUSE_MS	10
-/* Longest pause before PAGE_FAULT_RESUME is repeated after a refusal. */
-#define MAX_RESUME_MS	256
 /* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
 #define NUM_EQE		0x1000
 
@@ -79,8 +77,9 @@ static int odp_fault_read_ring(struct ib_umem *umem, u32 offset, u32 size, u32 a
 
 static int odp_fault_read_send(struct mlx5_ib_qp *qp, u16 index, struct mlx5_ib_odp_sges *sges)
 {
-	u32 size = qp->wq.sq_wqe_cnt * MLX5_SEND_WQE_BB;
-	u32 at = (index & (qp->wq.sq_wqe_cnt - 1)) * MLX5_SEND_WQE_BB, len;
+	u32 size = qp->attr.wq.sq_wqe_cnt * MLX5_SEND_WQE_BB, offset = qp->attr.wq.sq_offset;
+	struct ib_umem *umem = qp->mem.buf.umem;
+	u32 at = (index & (qp->attr.wq.sq_wqe_cnt - 1)) * MLX5_SEND_WQE_BB, len;
 	int err;
 
 	void *wqe __free(kfree) = kmalloc(MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
@@ -89,11 +88,11 @@ static int odp_fault_read_send(struct mlx5_ib_qp *qp, u16 index, struct mlx5_ib_
 		return -ENOMEM;
 	if (!size)
 		return -EINVAL;
-	err = odp_fault_read_ring(qp->umem, qp->wq.sq_offset, size, at, wqe, MLX5_SEND_WQE_BB);
+	err = odp_fault_read_ring(umem, offset, size, at, wqe, MLX5_SEND_WQE_BB);
 	if (err)
 		return err;
 	len = min_t(u32, mlx5_ib_odp_wqe_bytes(wqe), size);
-	err = odp_fault_read_ring(qp->umem, qp->wq.sq_offset, size, at, wqe, len);
+	err = odp_fault_read_ring(umem, offset, size, at, wqe, len);
 	if (err)
 		return err;
 	return mlx5_ib_odp_parse_send(wqe, len, qp->ibqp.qp_type, sges);
@@ -157,32 +156,34 @@ static int odp_fault_page_in_sges(struct mlx5_ib_odp *odp, struct ib_pd *pd,
 }
 
 /* Read the WQE that a fault is about. Returns the PD that its keys must belong to. */
-static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_event_source *queue,
+static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_rsc *queue,
 					const struct mlx5_ib_fault *fault,
 					struct mlx5_ib_odp_sges *sges)
 {
 	struct mlx5_ib_srq *srq;
 	struct mlx5_ib_qp *qp;
+	u32 skip;
 	int err;
 
 	if (mlx5_ib_fault_is_srq(fault)) {
-		srq = container_of(queue, struct mlx5_ib_srq, source);
-		err = odp_fault_read_recv(srq->umem, srq->wq.wqe_cnt, srq->wq.wqe_shift,
+		srq = container_of(queue, struct mlx5_ib_srq, rsc);
+		err = odp_fault_read_recv(srq->mem.buf.umem, srq->wq.wqe_cnt, srq->wq.wqe_shift,
 					  sizeof(struct mlx5_wqe_srq_next_seg), fault->wqe_index,
 					  sges);
 		return err ? ERR_PTR(err) : srq->ibsrq.pd;
 	}
-	qp = container_of(queue, struct mlx5_ib_qp, source);
+	qp = container_of(queue, struct mlx5_ib_qp, rsc);
+	skip = qp->attr.vendor_flags & MLX5_QP_FLAG_SIGNATURE ? MLX5_SEND_WQE_DS : 0;
 	if (mlx5_ib_fault_is_requester(fault))
 		err = odp_fault_read_send(qp, fault->wqe_index, sges);
 	else
-		err = odp_fault_read_recv(qp->umem, qp->wq.rq_wqe_cnt, qp->wq.rq_wqe_shift,
-					  qp->wq_sig ? MLX5_SEND_WQE_DS : 0, fault->wqe_index,
+		err = odp_fault_read_recv(qp->mem.buf.umem, qp->attr.wq.rq_wqe_cnt,
+					  qp->attr.wq.rq_wqe_shift, skip, fault->wqe_index,
 					  sges);
 	return err ? ERR_PTR(err) : qp->ibqp.pd;
 }
 
-static int odp_fault_resolve_wqe(struct mlx5_ib_odp *odp, struct mlx5_ib_event_source *queue,
+static int odp_fault_resolve_wqe(struct mlx5_ib_odp *odp, struct mlx5_ib_rsc *queue,
 				 const struct mlx5_ib_fault *fault)
 {
 	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
@@ -199,11 +200,11 @@ static int odp_fault_resolve_wqe(struct mlx5_ib_odp *odp, struct mlx5_ib_event_s
 				      mlx5_ib_fault_writes(fault));
 }
 
-static struct mlx5_ib_event_source *odp_fault_get_queue(struct mlx5_ib_dev *dev,
-							const struct mlx5_ib_fault *fault)
+static struct mlx5_ib_rsc *odp_fault_get_queue(struct mlx5_ib_dev *dev,
+					       const struct mlx5_ib_fault *fault)
 {
-	return mlx5_ib_get_source(mlx5_ib_fault_is_srq(fault) ? &dev->srq_events :
-								&dev->qp_events, fault->wq_num);
+	return mlx5_ib_rsc_get(dev, mlx5_ib_fault_is_srq(fault) ? MLX5_RES_SRQ : MLX5_RES_QP,
+			       fault->wq_num);
 }
 
 /*
@@ -212,14 +213,12 @@ static struct mlx5_ib_event_source *odp_fault_get_queue(struct mlx5_ib_dev *dev,
  */
 static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
 {
-	unsigned int ms;
+	unsigned int pause = 0;
 	int err;
 
-	err = mlx5_fw_page_fault_resume(odp->dev, fault, error);
-	for (ms = 1; err && err != -ENOLINK && ms <= MAX_RESUME_MS; ms *= 4) {
-		msleep(ms);
+	do {
 		err = mlx5_fw_page_fault_resume(odp->dev, fault, error);
-	}
+	} while (err && err != -ENOLINK && mlx5_ib_fw_pause(&pause));
 	if (err && err != -ENOLINK)
 		ibdev_err_ratelimited(&odp->dev->ib_dev,
 				      "cannot resume queue 0x%x after page fault 0x%x (%d): the queue stays stopped until it is destroyed\n",
@@ -230,7 +229,7 @@ static void odp_fault_resolve(struct work_struct *work)
 {
 	struct odp_fault_work *fw = container_of(work, struct odp_fault_work, work);
 	struct mlx5_ib_odp *odp = fw->odp;
-	struct mlx5_ib_event_source *queue = NULL;
+	struct mlx5_ib_rsc *queue = NULL;
 	int err;
 
 	if (fw->fault.is_rdma) {
@@ -248,7 +247,7 @@ static void odp_fault_resolve(struct work_struct *work)
 			  fw->fault.token, fw->fault.type, fw->fault.wq_num, err);
 	odp_fault_resume(odp, &fw->fault, err);
 	if (queue)
-		mlx5_ib_put_source(queue);
+		mlx5_ib_rsc_put(queue);
 out:
 	kfree(fw);
 }

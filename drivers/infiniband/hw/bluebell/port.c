@@ -17,8 +17,6 @@
 #include "layout_srq.h"
 #include "odp.h"
 #include "port.h"
-#include "srq.h"
-#include "xrc.h"
 
 /* Descriptors longer than this need more than one read of the device. */
 #define MAX_SQ_DESC		512
@@ -53,7 +51,7 @@ static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 		flags |= IB_DEVICE_AUTO_PATH_MIG;
 	if (MLX5_CAP_GEN(mdev, end_pad))
 		flags |= IB_DEVICE_PCI_WRITE_END_PADDING;
-	if (mlx5_ib_has_xrc(dev))
+	if (dev->caps.has_xrc)
 		flags |= IB_DEVICE_XRC;
 	return flags;
 }
@@ -96,14 +94,11 @@ static void fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr 
 
 static void fill_srq_limits(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
 {
-	struct mlx5_ib_srq_caps caps;
-
-	if (!mlx5_ib_has_srq(dev))
+	if (!dev->caps.has_srq)
 		return;
-	mlx5_ib_get_srq_caps(dev, &caps);
-	props->max_srq = 1 << caps.log_max_srq;
-	props->max_srq_wr = mlx5_ib_max_srq_wr(&caps);
-	props->max_srq_sge = mlx5_ib_max_srq_sge(&caps);
+	props->max_srq = 1 << MLX5_CAP_GEN(dev->mdev, log_max_srq);
+	props->max_srq_wr = mlx5_ib_max_srq_wr(&dev->caps);
+	props->max_srq_sge = mlx5_ib_max_srq_sge(&dev->caps);
 }
 
 static void fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)

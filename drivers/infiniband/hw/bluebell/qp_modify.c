@@ -9,15 +9,13 @@
 
 #include "bluebell.h"
 #include "fw.h"
-#include "layout_qp.h"
 #include "qp.h"
 
-static int copy_request(struct ib_udata *udata, const struct mlx5_ib_qp_caps *caps,
-			struct mlx5_ib_modify_qp *ucmd)
+static int qp_copy_modify(struct mlx5_ib_dev *dev, struct ib_udata *udata,
+			  struct mlx5_ib_modify_qp *ucmd)
 {
 	int err;
 
-	*ucmd = (struct mlx5_ib_modify_qp){};
 	/* Only the extended command has driver data. */
 	if (!udata || !udata->inlen)
 		return 0;
@@ -28,23 +26,19 @@ static int copy_request(struct ib_udata *udata, const struct mlx5_ib_qp_caps *ca
 	if (ucmd->burst_info.max_burst_sz || ucmd->burst_info.typical_pkt_sz ||
 	    ucmd->burst_info.reserved)
 		return -EINVAL;
-	if (ucmd->ece_options && !caps->ece)
+	if (ucmd->ece_options && !MLX5_CAP_GEN(dev->mdev, ece_support))
 		return -EOPNOTSUPP;
 	return 0;
 }
 
-static void fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp *qp,
-			const struct ib_qp_attr *attr, int mask)
+static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp *qp,
+			   const struct ib_qp_attr *attr, int mask)
 {
 	*mod = (struct mlx5_ib_qp_modify){
-		.qp_type = qp->ibqp.qp_type,
+		.qpc = &qp->attr,
 		.cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state,
 		.mask = mask,
 		.attr = attr,
-		.pdn = qp->pdn,
-		.cqn_snd = qp->cqn_snd,
-		.cqn_rcv = qp->cqn_rcv,
-		.dbr_addr = qp->db.dma,
 		.access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access,
 		.dest_rd_atomic = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
 								    qp->dest_rd_atomic,
@@ -53,17 +47,8 @@ static void fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp *
 	mod->next = mask & IB_QP_STATE ? attr->qp_state : mod->cur;
 }
 
-static void note_new_state(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_modify *mod)
-{
-	qp->state = mod->next;
-	qp->access = mod->access;
-	qp->dest_rd_atomic = mod->dest_rd_atomic;
-	qp->port = mod->port;
-}
-
-static int modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
-			 const struct ib_qp_attr *attr, int mask,
-			 const struct mlx5_ib_qp_caps *caps, u32 *ece)
+static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			    const struct ib_qp_attr *attr, int mask, u32 *ece)
 {
 	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
 	struct mlx5_ib_qp_transition t;
@@ -71,24 +56,29 @@ static int modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	u32 opt_mask;
 	int err;
 
-	fill_modify(&mod, qp, attr, mask);
-	if (!ib_modify_qp_is_ok(mod.cur, mod.next, mod.qp_type, mask))
+	lockdep_assert_held(&qp->mutex);
+	qp_fill_modify(&mod, qp, attr, mask);
+	if (!ib_modify_qp_is_ok(mod.cur, mod.next, qp->attr.qp_type, mask))
 		return -EINVAL;
-	t = mlx5_ib_qp_transition(mod.qp_type, mod.cur, mod.next);
+	t = mlx5_ib_qp_transition(qp->attr.qp_type, mod.cur, mod.next);
 	if (!t.opcode)
 		return -EINVAL;
-	err = mlx5_ib_qp_check_attr(&mod, caps);
+	err = mlx5_ib_qp_check_attr(&mod, &dev->caps);
 	if (err)
 		return err;
 	/* Nothing to do, and nothing to do it with: no command resets a reset QP. */
 	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET)
 		return 0;
 
-	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, caps);
-	err = mlx5_fw_modify_qp(dev, MLX5_IB_KERNEL_UID, t.opcode, qp->qpn, qpc, opt_mask, ece);
-	if (!err)
-		note_new_state(qp, &mod);
-	return err;
+	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
+	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, t.opcode, qp->rsc.num, qpc, opt_mask, ece);
+	if (err)
+		return err;
+	qp->state = mod.next;
+	qp->access = mod.access;
+	qp->dest_rd_atomic = mod.dest_rd_atomic;
+	qp->port = mod.port;
+	return 0;
 }
 
 /**
@@ -111,20 +101,18 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct mlx5_ib_modify_qp_resp resp = {};
 	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
+	struct mlx5_ib_modify_qp ucmd = {};
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
-	struct mlx5_ib_modify_qp ucmd;
-	struct mlx5_ib_qp_caps caps;
 	int err;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	mlx5_ib_get_qp_caps(dev, &caps);
-	err = copy_request(udata, &caps, &ucmd);
+	err = qp_copy_modify(dev, udata, &ucmd);
 	if (err)
 		return err;
 
 	scoped_guard(mutex, &qp->mutex)
-		err = modify_locked(dev, qp, attr, mask, &caps, &ucmd.ece_options);
+		err = qp_modify_locked(dev, qp, attr, mask, &ucmd.ece_options);
 	if (err || !udata || !udata->outlen)
 		return err;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues of user space: create, arm, query and destroy them, and
- * find them when the device raises an event. To the device a basic one is an RMP,
- * a receive memory pool; an XRC SRQ is an object of its own kind.
+ * Shared receive queues of user space: create, arm, query and destroy them. To the
+ * device a basic one is an RMP, a receive memory pool; an XRC SRQ is an object of
+ * its own kind.
  */
 
 #include <linux/mlx5/driver.h>
@@ -14,146 +14,137 @@
 #include "cq.h"
 #include "doorbell.h"
 #include "fw.h"
-#include "layout_mkey.h"
 #include "layout_qp.h"
 #include "srq.h"
 #include "ucontext.h"
 #include "xrc.h"
 
 /**
- * mlx5_ib_has_srq - does the device have SRQs?
- * @dev: device
- *
- * RMPs come with step 1 of the interface, which devices from ConnectX-4 on have.
- *
- * Return: true if it does.
+ * struct mlx5_ib_srq_ops - what differs between the types of SRQs
+ * @rsc: destruction and events
+ * @max_page_offset: largest offset of the buffer that the type's context can hold
+ * @create: creates the queue at the device, and gives its number
+ * @arm: sets the limit
+ * @query: reads the limit back
  */
-bool mlx5_ib_has_srq(struct mlx5_ib_dev *dev)
+struct mlx5_ib_srq_ops {
+	struct mlx5_ib_rsc_ops rsc;
+	u8 max_page_offset;
+	int (*create)(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+		      const struct mlx5_ib_srqc_attr *attr);
+	int (*arm)(struct mlx5_ib_dev *dev, u16 uid, u32 num, u16 limit);
+	int (*query)(struct mlx5_ib_dev *dev, const struct mlx5_ib_rsc *rsc, u32 *limit);
+};
+
+static int srq_create_rmp(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+			  const struct mlx5_ib_srqc_attr *attr)
 {
-	return dev->mdev->issi;
-}
+	int inlen;
 
-/**
- * mlx5_ib_get_srq_caps - collect what the device allows an SRQ to be
- * @dev: device
- * @caps: the result
- */
-void mlx5_ib_get_srq_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_srq_caps *caps)
-{
-	struct mlx5_core_dev *mdev = dev->mdev;
-
-	*caps = (struct mlx5_ib_srq_caps){
-		.log_max_srq = MLX5_CAP_GEN(mdev, log_max_srq),
-		.log_max_srq_sz = MLX5_CAP_GEN(mdev, log_max_srq_sz),
-		.max_wqe_sz_rq = MLX5_CAP_GEN(mdev, max_wqe_sz_rq),
-		.wq_signature = MLX5_CAP_GEN(mdev, wq_signature),
-		.xrc = mlx5_ib_has_xrc(dev),
-	};
-}
-
-static bool is_xrc(const struct mlx5_ib_srq *srq)
-{
-	return srq->ibsrq.srq_type == IB_SRQT_XRC;
-}
-
-static int create_rmp(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-		      const struct mlx5_ib_srqc_attr *attr, u32 npas)
-{
-	size_t inlen = MLX5_ST_SZ_BYTES(create_rmp_in) + sizeof(__be64) * npas;
-
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&srq->mem.buf,
+							MLX5_ST_SZ_BYTES(create_rmp_in), &inlen);
 
 	if (!in)
 		return -ENOMEM;
 	mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
-	mlx5_ib_populate_pas(srq->umem, 1UL << attr->geo.page_shift,
-			     MLX5_ADDR_OF(create_rmp_in, in, ctx.wq.pas));
-	return mlx5_fw_create_rmp(dev, MLX5_IB_KERNEL_UID, in, inlen, &srq->srqn);
+	return mlx5_fw_create_rmp(dev, srq->rsc.uid, in, inlen, &srq->rsc.num);
 }
 
-static int create_xrc_srq(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-			  const struct mlx5_ib_srqc_attr *attr, u32 npas)
+static int srq_create_xrc(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+			  const struct mlx5_ib_srqc_attr *attr)
 {
-	size_t inlen = MLX5_ST_SZ_BYTES(create_xrc_srq_in) + sizeof(__be64) * npas;
+	int err;
 
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
-
-	if (!in)
-		return -ENOMEM;
-	mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry), attr);
-	mlx5_ib_populate_pas(srq->umem, 1UL << attr->geo.page_shift,
-			     MLX5_ADDR_OF(create_xrc_srq_in, in, pas));
-	return mlx5_fw_create_xrc_srq(dev, MLX5_IB_KERNEL_UID, in, inlen, &srq->srqn);
+	err = mlx5_ib_xrc_create_srq_cmd(dev, srq->rsc.uid, &srq->mem, attr, &srq->rsc.num);
+	if (!err)
+		srq->ibsrq.ext.xrc.srq_num = srq->rsc.num;
+	return err;
 }
 
-static int create_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-		      const struct mlx5_ib_srqc_attr *attr, u32 npas)
+static int srq_query_rmp(struct mlx5_ib_dev *dev, const struct mlx5_ib_rsc *rsc, u32 *limit)
 {
-	return is_xrc(srq) ? create_xrc_srq(dev, srq, attr, npas) :
-			     create_rmp(dev, srq, attr, npas);
+	u32 rmpc[MLX5_ST_SZ_DW(rmpc)] = {};
+	int err;
+
+	err = mlx5_fw_query_rmp(dev, rsc->uid, rsc->num, rmpc);
+	*limit = MLX5_GET(rmpc, rmpc, wq.lwm);
+	return err;
 }
 
-static int destroy_cmd(struct mlx5_ib_dev *dev, const struct mlx5_ib_srq *srq)
+static int srq_query_xrc(struct mlx5_ib_dev *dev, const struct mlx5_ib_rsc *rsc, u32 *limit)
 {
-	return is_xrc(srq) ? mlx5_fw_destroy_xrc_srq(dev, MLX5_IB_KERNEL_UID, srq->srqn) :
-			     mlx5_fw_destroy_rmp(dev, MLX5_IB_KERNEL_UID, srq->srqn);
+	u32 srqc[MLX5_ST_SZ_DW(xrc_srqc)] = {};
+	int err;
+
+	err = mlx5_fw_query_xrc_srq(dev, rsc->uid, rsc->num, srqc);
+	*limit = MLX5_GET(xrc_srqc, srqc, lwm);
+	return err;
 }
 
-/* Create the SRQ at the device and make it known to events and to the user. */
-static int create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-			      const struct mlx5_ib_srqc_attr *attr, u32 npas,
-			      struct ib_udata *udata)
+static void srq_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
+{
+	struct ib_srq *ibsrq = &container_of(rsc, struct mlx5_ib_srq, rsc)->ibsrq;
+	struct ib_event event = {
+		.device = ibsrq->device,
+		.event = type,
+		.element.srq = ibsrq,
+	};
+
+	if (ibsrq->event_handler)
+		ibsrq->event_handler(&event, ibsrq->srq_context);
+}
+
+static const struct mlx5_ib_srq_ops rmp_ops = {
+	.rsc = {
+		.type = MLX5_RES_SRQ,
+		.name = "SRQ",
+		.destroy = mlx5_fw_destroy_rmp,
+		.event = srq_event,
+	},
+	.max_page_offset = MLX5_IB_MAX_WQ_PAGE_OFFSET,
+	.create = srq_create_rmp,
+	.arm = mlx5_fw_arm_rmp,
+	.query = srq_query_rmp,
+};
+
+static const struct mlx5_ib_srq_ops xrc_srq_ops = {
+	.rsc = {
+		.type = MLX5_RES_SRQ,
+		.name = "XRC SRQ",
+		.destroy = mlx5_fw_destroy_xrc_srq,
+		.event = srq_event,
+	},
+	.max_page_offset = MLX5_IB_MAX_PAGE_OFFSET,
+	.create = srq_create_xrc,
+	.arm = mlx5_fw_arm_xrc_srq,
+	.query = srq_query_xrc,
+};
+
+/*
+ * Create the SRQ at the device, answer the user and add the SRQ to the table. Events
+ * cannot be missed: until creation has succeeded the SRQ has no limit and no QP.
+ */
+static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+				  const struct mlx5_ib_srqc_attr *attr, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_srq_resp resp = {};
 	int err;
 
-	err = create_cmd(dev, srq, attr, npas);
+	err = srq->ops->create(dev, srq, attr);
 	if (err)
 		return err;
-	err = mlx5_ib_add_source(&dev->srq_events, &srq->source, srq->srqn);
-	if (err)
-		goto err_destroy;
-	resp.srqn = srq->srqn;
+	resp.srqn = srq->rsc.num;
 	err = ib_respond_udata(udata, resp);
+	if (!err)
+		err = mlx5_ib_rsc_add(&srq->rsc);
 	if (err)
-		goto err_remove;
-	if (is_xrc(srq))
-		srq->ibsrq.ext.xrc.srq_num = srq->srqn;
-	return 0;
-
-err_remove:
-	mlx5_ib_remove_source(&srq->source);
-err_destroy:
-	destroy_cmd(dev, srq);
+		srq->ops->rsc.destroy(dev, srq->rsc.uid, srq->rsc.num);
 	return err;
 }
 
-/* How the buffer is described: an RMP's context has less room for the offset. */
-static int choose_geometry(const struct mlx5_ib_srq *srq, struct ib_umem *umem,
-			   struct mlx5_ib_buf_geometry *geo, u32 *npas)
-{
-	int err;
-
-	err = mlx5_ib_umem_geometry(umem, geo, npas);
-	if (err || is_xrc(srq))
-		return err;
-	err = mlx5_ib_fit_wq_offset(geo);
-	*npas = ib_umem_num_dma_blocks(umem, 1UL << geo->page_shift);
-	return err;
-}
-
-/* What an XRC SRQ is besides a queue. The user index is checked. */
-static void fill_xrc(const struct mlx5_ib_srq *srq, const struct mlx5_ib_create_srq *ucmd,
-		     u8 cqe_version, struct mlx5_ib_srqc_attr *attr)
-{
-	attr->xrcdn = to_mxrcd(srq->ibsrq.ext.xrc.xrcd)->xrcdn;
-	attr->cqn = to_mcq(srq->ibsrq.ext.cq)->mcq.cqn;
-	attr->uidx = cqe_version ? ucmd->uidx : MLX5_IB_DEFAULT_UIDX;
-}
-
-/* Pin what the SRQ needs of the process, and create it. */
-static int pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-			  const struct mlx5_ib_create_srq *ucmd, struct ib_udata *udata)
+/* Pin the memory that the process gives the SRQ, and create the SRQ. */
+static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+			      const struct mlx5_ib_create_srq *ucmd, struct ib_udata *udata)
 {
 	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
 								  ibucontext);
@@ -162,33 +153,37 @@ static int pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 		.pdn = to_mpd(srq->ibsrq.pd)->pdn,
 		.wq_signature = ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE,
 	};
-	u32 npas;
 	int err;
 
 	/* The device only reads its work queues. */
-	struct ib_umem *umem __free(ib_umem) = mlx5_ib_umem_get(dev, ucmd->buf_addr,
-								srq->wq.buf_size, 0);
-
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
-	err = choose_geometry(srq, umem, &attr.geo, &npas);
+	err = mlx5_ib_queue_mem_map_user(&srq->mem, ctx,
+					 mlx5_ib_umem_get(dev, ucmd->buf_addr, srq->wq.buf_size, 0),
+					 srq->ops->max_page_offset, ucmd->db_addr);
 	if (err)
 		return err;
-	err = mlx5_ib_db_map_user(ctx, ucmd->db_addr, &srq->db);
-	if (err)
-		return err;
-
-	attr.dbr_addr = srq->db.dma;
-	if (is_xrc(srq))
-		fill_xrc(srq, ucmd, ctx->cqe_version, &attr);
-	srq->umem = umem;
-	err = create_and_respond(dev, srq, &attr, npas, udata);
-	if (err) {
-		mlx5_ib_db_unmap_user(ctx, &srq->db);
-		return err;
+	attr.geo = srq->mem.buf.geo;
+	attr.dbr_addr = srq->mem.db.dma;
+	if (srq->ops == &xrc_srq_ops) {
+		attr.xrcdn = to_mxrcd(srq->ibsrq.ext.xrc.xrcd)->xrcdn;
+		attr.cqn = to_mcq(srq->ibsrq.ext.cq)->mcq.cqn;
+		attr.uidx = ctx->cqe_version ? ucmd->uidx : MLX5_IB_DEFAULT_UIDX;
 	}
-	retain_and_null_ptr(umem);
-	return 0;
+	err = srq_create_and_respond(dev, srq, &attr, udata);
+	if (err)
+		mlx5_ib_queue_mem_unmap_user(&srq->mem);
+	return err;
+}
+
+static int srq_check_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
+			     const struct ib_srq_init_attr *init,
+			     const struct mlx5_ib_create_srq *ucmd, bool has_uidx)
+{
+	int err;
+
+	err = mlx5_ib_srq_check_create(init->srq_type, ucmd, &dev->caps);
+	if (!err && init->srq_type == IB_SRQT_XRC)
+		err = mlx5_ib_qp_check_uidx(ucmd->uidx, has_uidx, ctx->cqe_version);
+	return err;
 }
 
 /**
@@ -215,32 +210,28 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 	struct mlx5_ib_dev *dev = to_mdev(ibsrq->device);
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	struct mlx5_ib_create_srq ucmd = {};
-	struct mlx5_ib_srq_caps caps;
 	int err;
 
-	if (!udata || !mlx5_ib_has_srq(dev))
+	if (!udata || !dev->caps.has_srq)
 		return -EOPNOTSUPP;
 	err = ib_copy_validate_udata_in(udata, ucmd, flags);
 	if (err)
 		return err;
-	mlx5_ib_get_srq_caps(dev, &caps);
-	err = mlx5_ib_srq_check_create(init->srq_type, &ucmd, &caps);
+	err = srq_check_request(dev, ctx, init, &ucmd,
+				udata->inlen >= offsetofend(typeof(ucmd), uidx));
 	if (err)
 		return err;
-	if (is_xrc(srq)) {
-		err = mlx5_ib_qp_check_uidx(ucmd.uidx,
-					    udata->inlen >= offsetofend(typeof(ucmd), uidx),
-					    ctx->cqe_version);
-		if (err)
-			return err;
-	}
-	err = mlx5_ib_calc_srq(init->srq_type, &init->attr, &caps, &srq->wq);
-	if (err)
-		return err;
-	err = pin_and_create(dev, srq, &ucmd, udata);
+	err = mlx5_ib_calc_srq(init->srq_type, &init->attr, &dev->caps, &srq->wq);
 	if (err)
 		return err;
 
+	srq->ops = init->srq_type == IB_SRQT_XRC ? &xrc_srq_ops : &rmp_ops;
+	srq->rsc.dev = dev;
+	srq->rsc.ops = &srq->ops->rsc;
+	srq->rsc.uid = ctx->uid;
+	err = srq_pin_and_create(dev, srq, &ucmd, udata);
+	if (err)
+		return err;
 	init->attr.max_wr = srq->wq.wqe_cnt - 1;
 	init->attr.max_sge = srq->wq.max_gs;
 	return 0;
@@ -263,7 +254,6 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		       enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibsrq->device);
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 
 	if (mask & ~IB_SRQ_LIMIT)
@@ -272,25 +262,7 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return 0;
 	if (attr->srq_limit >= srq->wq.wqe_cnt)
 		return -EINVAL;
-	if (is_xrc(srq))
-		return mlx5_fw_arm_xrc_srq(dev, MLX5_IB_KERNEL_UID, srq->srqn, attr->srq_limit);
-	return mlx5_fw_arm_rmp(dev, MLX5_IB_KERNEL_UID, srq->srqn, attr->srq_limit);
-}
-
-static int query_limit(struct mlx5_ib_dev *dev, const struct mlx5_ib_srq *srq, u32 *limit)
-{
-	u32 srqc[MLX5_ST_SZ_DW(xrc_srqc)] = {};
-	u32 rmpc[MLX5_ST_SZ_DW(rmpc)] = {};
-	int err;
-
-	if (is_xrc(srq)) {
-		err = mlx5_fw_query_xrc_srq(dev, MLX5_IB_KERNEL_UID, srq->srqn, srqc);
-		*limit = MLX5_GET(xrc_srqc, srqc, lwm);
-	} else {
-		err = mlx5_fw_query_rmp(dev, MLX5_IB_KERNEL_UID, srq->srqn, rmpc);
-		*limit = MLX5_GET(rmpc, rmpc, wq.lwm);
-	}
-	return err;
+	return srq->ops->arm(to_mdev(ibsrq->device), srq->rsc.uid, srq->rsc.num, attr->srq_limit);
 }
 
 /**
@@ -307,7 +279,7 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	int err;
 
-	err = query_limit(to_mdev(ibsrq->device), srq, &attr->srq_limit);
+	err = srq->ops->query(to_mdev(ibsrq->device), &srq->rsc, &attr->srq_limit);
 	if (err)
 		return err;
 	attr->max_wr = srq->wq.wqe_cnt - 1;
@@ -327,54 +299,11 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
-	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
-								  ibucontext);
-	struct mlx5_ib_dev *dev = to_mdev(ibsrq->device);
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	int err;
 
-	/* Once destroyed, its number may come back as that of a new SRQ. */
-	mlx5_ib_remove_source(&srq->source);
-	err = destroy_cmd(dev, srq);
-	if (err) {
-		if (mlx5_ib_add_source(&dev->srq_events, &srq->source, srq->srqn))
-			ibdev_warn_ratelimited(&dev->ib_dev,
-					       "SRQ 0x%x lives on without events\n", srq->srqn);
-		return err;
-	}
-	mlx5_ib_db_unmap_user(ctx, &srq->db);
-	ib_umem_release(srq->umem);
-	return 0;
-}
-
-static const struct mlx5_ib_event_map srq_events[] = {
-	{ MLX5_EVENT_TYPE_SRQ_RQ_LIMIT, IB_EVENT_SRQ_LIMIT_REACHED },
-	{ MLX5_EVENT_TYPE_SRQ_CATAS_ERROR, IB_EVENT_SRQ_ERR },
-};
-
-static void deliver_srq_event(struct mlx5_ib_event_source *source, enum ib_event_type type)
-{
-	struct ib_srq *ibsrq = &container_of(source, struct mlx5_ib_srq, source)->ibsrq;
-	struct ib_event event = {
-		.device = ibsrq->device,
-		.event = type,
-		.element.srq = ibsrq,
-	};
-
-	if (ibsrq->event_handler)
-		ibsrq->event_handler(&event, ibsrq->srq_context);
-}
-
-/**
- * mlx5_ib_init_srq_events - start to listen for events of SRQs
- * @dev: device
- *
- * Return: 0 or -ENOMEM.
- */
-int mlx5_ib_init_srq_events(struct mlx5_ib_dev *dev)
-{
-	dev->srq_events.map = srq_events;
-	dev->srq_events.num_events = ARRAY_SIZE(srq_events);
-	dev->srq_events.deliver = deliver_srq_event;
-	return mlx5_ib_init_event_table(&dev->srq_events, dev->mdev);
+	err = mlx5_ib_rsc_destroy(&srq->rsc);
+	if (!err)
+		mlx5_ib_queue_mem_unmap_user(&srq->mem);
+	return err;
 }

@@ -8,28 +8,24 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "doorbell.h"
-#include "event.h"
+#include "buf.h"
 #include "layout_srq.h"
-
-struct ib_umem;
-struct mlx5_ib_dev;
+#include "rsc.h"
 
 /**
  * struct mlx5_ib_srq - shared receive queue of a user
  * @ibsrq: verbs object; ib_core allocates and frees the whole
- * @srqn: number
- * @source: finds it by number until it is destroyed, and delivers its events
- * @umem: the WQE buffer, released after the device's queue is destroyed
- * @db: the doorbell record, released then, too
+ * @rsc: finds the queue by number until it is destroyed, and delivers its events
+ * @ops: of its type
+ * @mem: WQE buffer and doorbell record, unmapped after the device's queue is
+ *	destroyed
  * @wq: sizes
  */
 struct mlx5_ib_srq {
 	struct ib_srq ibsrq;
-	u32 srqn;
-	struct mlx5_ib_event_source source;
-	struct ib_umem *umem;
-	struct mlx5_ib_db db;
+	struct mlx5_ib_rsc rsc;
+	const struct mlx5_ib_srq_ops *ops;
+	struct mlx5_ib_queue_mem mem;
 	struct mlx5_ib_srq_layout wq;
 };
 
@@ -44,10 +40,5 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		       enum ib_srq_attr_mask mask, struct ib_udata *udata);
 int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
-
-bool mlx5_ib_has_srq(struct mlx5_ib_dev *dev);
-void mlx5_ib_get_srq_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_srq_caps *caps);
-
-int mlx5_ib_init_srq_events(struct mlx5_ib_dev *dev);
 
 #endif /* BLUEBELL_SRQ_H */

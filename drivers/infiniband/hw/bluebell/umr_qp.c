@@ -6,7 +6,6 @@
 
 #include <kunit/static_stub.h>
 #include <linux/completion.h>
-#include <linux/dma-mapping.h>
 #include <linux/io.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/doorbell.h>
@@ -21,29 +20,20 @@
 #include <rdma/ib_verbs.h>
 
 #include "bluebell.h"
-#include "cq.h"
+#include "buf.h"
 #include "fw.h"
-#include "layout_cq.h"
-#include "layout_mkey.h"
 #include "layout_qp.h"
+#include "layout_uar.h"
+#include "own_cq.h"
 #include "umr_qp.h"
 
 #define WQE_WQEBBS	(sizeof(struct mlx5_ib_umr_wqe) / MLX5_SEND_WQE_BB)
+#define LOG_WQEBB	6
 #define LOG_SQ_WQEBBS	8
 #define SQ_WQEBBS	BIT(LOG_SQ_WQEBBS)
 #define SQ_MASK		(SQ_WQEBBS - 1)
 #define MAX_POSTED	(SQ_WQEBBS / WQE_WQEBBS)
 #define LOG_CQES	7
-#define CQES		BIT(LOG_CQES)
-
-/* One coherent buffer holds everything that the device reads and writes. */
-#define SQ_OFFSET	0
-#define CQ_OFFSET	(SQ_WQEBBS * MLX5_SEND_WQE_BB)
-#define DB_OFFSET	(CQ_OFFSET + CQES * sizeof(struct mlx5_cqe64))
-#define BUF_BYTES	(DB_OFFSET + MLX5_ADAPTER_PAGE_SIZE)
-/* Doorbell records: the CQ's consumer index and arm words, the QP's two counters. */
-#define CQ_DB_OFFSET	DB_OFFSET
-#define QP_DB_OFFSET	(DB_OFFSET + 64)
 
 /*
  * How long to look for a completion before sleeping. A request takes a few
@@ -55,34 +45,31 @@
 /* MLX5_QPC_PM_STATE_*, MLX5_QPC_RQ_TYPE_*: migrated; no receive queue. */
 #define PM_STATE_MIGRATED	3
 #define RQ_TYPE_NONE		3
-/* How long those wait for a restart who can do nothing else. */
+/* How long callers wait for a restart that have no other means. */
 #define AWAIT_TIMEOUT		HZ
 
-static_assert(MAX_POSTED <= CQES);
+static_assert(BIT(LOG_CQES) >= MAX_POSTED);
+static_assert(MLX5_SEND_WQE_BB == 1 << LOG_WQEBB);
 
 enum umr_state {
 	UMR_RUNNING,
-	UMR_STOPPED,	/* in reset, or on its way there; @restart is due */
-	UMR_GONE,	/* with the device: for good */
+	UMR_STOPPED,	/* in reset, or about to be; @restart is due */
+	UMR_GONE,	/* the device is gone or in error: never again */
 };
 
 /**
  * struct mlx5_ib_umr - the queue pair
  * @dev: device
- * @buf: send queue, completion queue and doorbell records
- * @dma: its address
- * @has_pd: @pdn is valid
- * @pdn: of the QP, of free keys and of @lkey
- * @lkey: over all of DMA memory, for translation lists; 0 if there is none
- * @has_uar: @uar is valid
- * @uar: device index of the UAR that rings the QP and arms the CQ
- * @map: its registers
- * @has_cq: @mcq exists
- * @mcq: the CQ; its consumer index is guarded by @lock
- * @qpn: of the QP; 0 if there is none
+ * @cq: completion queue; its consumer index is guarded by @lock. Its PD is that of
+ *	the QP, of free keys and of @lkey; its UAR rings the QP
+ * @sq: send queue
+ * @ring: finds the WQEBBs in the send queue
+ * @lkey: over all of DMA memory, for translation lists
+ * @map: registers of the UAR
+ * @qpn: of the QP
  * @reset_lock: held while the QP is taken to reset or out of it
  * @restart: takes the QP out of reset
- * @restarted: woken by that, and when the device goes
+ * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
  * @slots: room in the send queue, one for each WQE
  * @lock: guards all below; taken in the completion interrupt
  * @state: whether requests are taken
@@ -91,20 +78,15 @@ enum umr_state {
  * @pc: WQEBBs posted
  * @armed: the next completion raises an interrupt
  * @sleepers: tasks that need that
- * @posted: who waits for the WQE that begins at this WQEBB
+ * @posted: the request whose WQE begins at this WQEBB
  */
 struct mlx5_ib_umr {
 	struct mlx5_ib_dev *dev;
-	void *buf;
-	dma_addr_t dma;
-	bool has_pd;
-	u32 pdn;
+	struct mlx5_ib_own_cq cq;
+	struct mlx5_ib_queue_mem sq;
+	struct mlx5_frag_buf_ctrl ring;
 	u32 lkey;
-	bool has_uar;
-	u32 uar;
 	void __iomem *map;
-	bool has_cq;
-	struct mlx5_core_cq mcq;
 	u32 qpn;
 	struct mutex reset_lock;	/* state of the QP at the device */
 	struct delayed_work restart;
@@ -120,20 +102,20 @@ struct mlx5_ib_umr {
 	struct mlx5_ib_umr_request *posted[SQ_WQEBBS];
 };
 
-static void reset_qp(struct mlx5_ib_umr *umr);
+static void umr_reset_qp(struct mlx5_ib_umr *umr);
 
 /*
- * Requests are also made where memory is being reclaimed, to take pages from the
- * device. So the commands that reset the queue pair may not start reclaiming, nor
- * may those that others wait for there.
+ * Requests are also posted during reclaim, to revoke the device's access to pages.
+ * So the commands that reset the queue pair may not start reclaim themselves, nor
+ * may those of a restart, for which a task in reclaim waits on the mutex.
  */
-static unsigned int lock_reset(struct mlx5_ib_umr *umr)
+static unsigned int umr_lock_reset(struct mlx5_ib_umr *umr)
 {
 	mutex_lock(&umr->reset_lock);
 	return memalloc_noreclaim_save();
 }
 
-static void unlock_reset(struct mlx5_ib_umr *umr, unsigned int flags)
+static void umr_unlock_reset(struct mlx5_ib_umr *umr, unsigned int flags)
 {
 	memalloc_noreclaim_restore(flags);
 	mutex_unlock(&umr->reset_lock);
@@ -141,20 +123,7 @@ static void unlock_reset(struct mlx5_ib_umr *umr, unsigned int flags)
 
 /* ---- completions -------------------------------------------------------- */
 
-static struct mlx5_cqe64 *next_cqe(struct mlx5_ib_umr *umr)
-{
-	u32 ci = READ_ONCE(umr->mcq.cons_index);
-	struct mlx5_cqe64 *cqe = umr->buf + CQ_OFFSET + (ci & (CQES - 1)) * sizeof(*cqe);
-	u8 op_own = READ_ONCE(cqe->op_own);
-
-	if (op_own >> 4 == MLX5_CQE_INVALID || (op_own & MLX5_CQE_OWNER_MASK) != !!(ci & CQES))
-		return NULL;
-	/* The rest of the CQE is valid once its owner bit is ours. */
-	dma_rmb();
-	return cqe;
-}
-
-static void finish(struct mlx5_ib_umr *umr, u16 index, bool ok)
+static void umr_finish(struct mlx5_ib_umr *umr, u16 index, bool ok)
 {
 	struct mlx5_ib_umr_request *req = umr->posted[index & SQ_MASK];
 
@@ -169,82 +138,86 @@ static void finish(struct mlx5_ib_umr *umr, u16 index, bool ok)
 	up(&umr->slots);
 }
 
-static void finish_all(struct mlx5_ib_umr *umr)
+static void umr_finish_all(struct mlx5_ib_umr *umr)
 {
 	unsigned int i;
 
 	for (i = 0; i < SQ_WQEBBS; i++)
-		finish(umr, i, false);
+		umr_finish(umr, i, false);
 }
 
-static void poll_cq(struct mlx5_ib_umr *umr)
+static void umr_poll_cq(struct mlx5_ib_umr *umr)
 {
 	struct mlx5_cqe64 *cqe;
 
 	lockdep_assert_held(&umr->lock);
-	while ((cqe = next_cqe(umr))) {
-		finish(umr, be16_to_cpu(cqe->wqe_counter), cqe->op_own >> 4 == MLX5_CQE_REQ);
-		WRITE_ONCE(umr->mcq.cons_index, umr->mcq.cons_index + 1);
+	while ((cqe = mlx5_ib_own_cq_next(&umr->cq))) {
+		umr_finish(umr, be16_to_cpu(cqe->wqe_counter), cqe->op_own >> 4 == MLX5_CQE_REQ);
+		WRITE_ONCE(umr->cq.mcq.cons_index, umr->cq.mcq.cons_index + 1);
 	}
-	mlx5_cq_set_ci(&umr->mcq);
+	mlx5_cq_set_ci(&umr->cq.mcq);
 }
 
 /*
- * Somebody sleeps, or is about to. A completion that is there already, or that
- * comes before the register is written, raises an event at once.
+ * Have the next completion raise an interrupt, if a task sleeps or is about to. A
+ * completion that is there already, or that is written before the register is,
+ * raises it at once.
  */
-static void arm_cq(struct mlx5_ib_umr *umr)
+static void umr_arm_cq(struct mlx5_ib_umr *umr)
 {
 	lockdep_assert_held(&umr->lock);
 	if (umr->armed || !umr->sleepers)
 		return;
 	umr->armed = true;
-	mlx5_cq_arm(&umr->mcq, MLX5_CQ_DB_REQ_NOT, umr->map, umr->mcq.cons_index);
+	mlx5_cq_arm(&umr->cq.mcq, MLX5_CQ_DB_REQ_NOT, umr->map, umr->cq.mcq.cons_index);
 }
 
-/* From the interrupt: there are few completions, and someone sleeps until they are seen. */
-static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
+/* In the interrupt: there are few completions, and a task sleeps until they are polled. */
+static void umr_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
-	struct mlx5_ib_umr *umr = container_of(mcq, struct mlx5_ib_umr, mcq);
+	struct mlx5_ib_umr *umr = container_of(mcq, struct mlx5_ib_umr, cq.mcq);
 
 	guard(spinlock_irqsave)(&umr->lock);
 	umr->armed = false;
-	poll_cq(umr);
-	arm_cq(umr);
+	umr_poll_cq(umr);
+	umr_arm_cq(umr);
 }
 
-static void cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
+static void umr_cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 {
-	struct mlx5_ib_umr *umr = container_of(mcq, struct mlx5_ib_umr, mcq);
+	struct mlx5_ib_umr *umr = container_of(mcq, struct mlx5_ib_umr, cq.mcq);
 
+	ibdev_err(&umr->dev->ib_dev,
+		  "CQ 0x%x of fast registration is in error (event 0x%x): firmware commands are used until the driver is loaded again\n",
+		  mcq->cqn, type);
 	mlx5_ib_abort_umr(umr->dev);
 }
 
 /* ---- waiting -------------------------------------------------------------- */
 
-static void start_to_sleep(struct mlx5_ib_umr *umr)
+static void umr_start_sleep(struct mlx5_ib_umr *umr)
 {
 	guard(spinlock_irqsave)(&umr->lock);
 	umr->sleepers++;
-	poll_cq(umr);
-	arm_cq(umr);
+	umr_poll_cq(umr);
+	umr_arm_cq(umr);
 }
 
-static void stop_sleeping(struct mlx5_ib_umr *umr)
+static void umr_stop_sleep(struct mlx5_ib_umr *umr)
 {
 	guard(spinlock_irqsave)(&umr->lock);
 	umr->sleepers--;
 }
 
-/* Look for the completion for as long as it would take to go to sleep. */
-static bool spin(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
+/* Poll for the completion for as long as it would take to sleep. */
+static bool umr_spin(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
 {
 	u64 end = local_clock() + SPIN_NS;
 
 	do {
-		if (next_cqe(umr)) {
+		if (mlx5_ib_own_cq_next(&umr->cq)) {
 			guard(spinlock_irqsave)(&umr->lock);
-			poll_cq(umr);
+			umr_poll_cq(umr);
 		}
 		if (completion_done(&req->done))
 			return true;
@@ -253,37 +226,35 @@ static bool spin(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
 	return false;
 }
 
-static bool wait_for(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
+static bool umr_wait_done(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
 {
 	bool done;
 
-	if (spin(umr, req))
+	if (umr_spin(umr, req))
 		return true;
-	start_to_sleep(umr);
+	umr_start_sleep(umr);
 	done = wait_for_completion_timeout(&req->done, UMR_TIMEOUT);
-	stop_sleeping(umr);
+	umr_stop_sleep(umr);
 	return done;
 }
 
-/* Room for a WQE. Whoever else waits for a completion may not look at the CQ for a while. */
-static void get_slot(struct mlx5_ib_umr *umr)
+/* Wait for room for a WQE; other tasks may not poll the CQ for a while, so this one arms it. */
+static void umr_get_slot(struct mlx5_ib_umr *umr)
 {
 	if (!down_trylock(&umr->slots))
 		return;
-	start_to_sleep(umr);
+	umr_start_sleep(umr);
 	down(&umr->slots);
-	stop_sleeping(umr);
+	umr_stop_sleep(umr);
 }
 
 /* ---- posting ------------------------------------------------------------- */
 
-static void ring(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_wqe *wqe)
+static void umr_ring(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_wqe *wqe)
 {
-	__be32 *db = umr->buf + QP_DB_OFFSET;
-
 	/* The WQE before the record, the record before the register. */
 	dma_wmb();
-	db[MLX5_SND_DBR] = cpu_to_be32(umr->pc);
+	umr->sq.db.db[MLX5_SND_DBR] = cpu_to_be32(umr->pc);
 	/* The register is on the bus: dma_wmb() does not order it. */
 	wmb();
 	mlx5_write64((__be32 *)&wqe->ctrl, umr->map + MLX5_BF_OFFSET);
@@ -292,14 +263,14 @@ static void ring(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_wqe *wqe)
 /**
  * mlx5_ib_umr_post - put a request on the queue
  * @dev: device with a UMR queue pair
- * @wqe: the request, complete but for mlx5_ib_umr_fill_ctrl(); may go once this
- *	returns
- * @req: finds its completion; to be given to mlx5_ib_umr_wait() if this succeeds
+ * @wqe: the request, complete but for mlx5_ib_umr_fill_ctrl(). Copied: the caller
+ *	may reuse it at once
+ * @req: tracks the request; after success the caller passes it to mlx5_ib_umr_wait()
  *
  * Requests are executed in the order in which they were posted. May sleep.
  *
- * Return: 0; -EAGAIN if the queue pair takes no requests: then firmware has to
- * do the work.
+ * Return: 0; -EAGAIN if the queue pair takes no requests: then the caller uses a
+ * firmware command.
  */
 int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 		     struct mlx5_ib_umr_request *req)
@@ -311,7 +282,7 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 
 	init_completion(&req->done);
 	req->ok = false;
-	get_slot(umr);
+	umr_get_slot(umr);
 	guard(spinlock_irqsave)(&umr->lock);
 	if (umr->state != UMR_RUNNING) {
 		up(&umr->slots);
@@ -319,15 +290,15 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 	}
 	req->epoch = umr->epoch;
 	mlx5_ib_umr_fill_ctrl(wqe, umr->qpn, umr->pc);
-	/* The queue may wrap in the middle of it. */
+	/* The queue may wrap in the middle of it, or go on in another page. */
 	for (i = 0; i < WQE_WQEBBS; i++)
-		memcpy(umr->buf + SQ_OFFSET + ((umr->pc + i) & SQ_MASK) * MLX5_SEND_WQE_BB,
+		memcpy(mlx5_frag_buf_get_wqe(&umr->ring, (umr->pc + i) & SQ_MASK),
 		       (u8 *)wqe + i * MLX5_SEND_WQE_BB, MLX5_SEND_WQE_BB);
 	umr->posted[umr->pc & SQ_MASK] = req;
 	/* The queue advances by what the WQE says its size is. */
 	umr->pc += DIV_ROUND_UP((be32_to_cpu(wqe->ctrl.qpn_ds) & 0x3f) *
 				sizeof(struct mlx5_wqe_data_seg), MLX5_SEND_WQE_BB);
-	ring(umr, wqe);
+	umr_ring(umr, wqe);
 	return 0;
 }
 
@@ -349,17 +320,17 @@ int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
 
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_wait, dev, req);
 
-	if (wait_for(umr, req) && req->ok)
+	if (umr_wait_done(umr, req) && req->ok)
 		return 0;
-	flags = lock_reset(umr);
+	flags = umr_lock_reset(umr);
 	if (umr->epoch == req->epoch)
-		reset_qp(umr);
-	unlock_reset(umr, flags);
+		umr_reset_qp(umr);
+	umr_unlock_reset(umr, flags);
 	return -EIO;
 }
 
 /**
- * mlx5_ib_umr_exec - have a request executed
+ * mlx5_ib_umr_exec - post a request and wait for it
  * @dev: device with a UMR queue pair
  * @wqe: the request, complete but for mlx5_ib_umr_fill_ctrl()
  *
@@ -380,7 +351,7 @@ int mlx5_ib_umr_exec(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe)
  * mlx5_ib_umr_lkey - the key for translation lists
  * @dev: device with a UMR queue pair
  *
- * Return: a key that its queue pair reads all of DMA memory with.
+ * Return: a key with which the queue pair can read all of DMA memory.
  */
 u32 mlx5_ib_umr_lkey(struct mlx5_ib_dev *dev)
 {
@@ -388,23 +359,24 @@ u32 mlx5_ib_umr_lkey(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_umr_pdn - the domain that free keys wait in
+ * mlx5_ib_umr_pdn - the protection domain of free keys
  * @dev: device with a UMR queue pair
  *
  * Return: a protection domain that no user's queue pair is in.
  */
 u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev)
 {
-	return dev->umr->pdn;
+	return dev->umr->cq.pdn;
 }
 
 /* ---- failure ----------------------------------------------------------------- */
 
 /*
- * A request has failed, and with it the QP. In reset it executes nothing of what
- * is still posted; its completion queue is empty before it starts anew.
+ * A request has failed, and with it the QP. In reset the QP executes none of the
+ * requests that are still posted. All of them are completed and the CQ is emptied
+ * here, before the QP is started again.
  */
-static void reset_qp(struct mlx5_ib_umr *umr)
+static void umr_reset_qp(struct mlx5_ib_umr *umr)
 {
 	unsigned int failures;
 	u32 ece = 0;
@@ -422,8 +394,8 @@ static void reset_qp(struct mlx5_ib_umr *umr)
 	mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_2RST_QP, umr->qpn, NULL, 0,
 			  &ece);
 	scoped_guard(spinlock_irqsave, &umr->lock) {
-		poll_cq(umr);
-		finish_all(umr);
+		umr_poll_cq(umr);
+		umr_finish_all(umr);
 		umr->pc = 0;
 		umr->epoch++;
 	}
@@ -431,13 +403,13 @@ static void reset_qp(struct mlx5_ib_umr *umr)
 			   msecs_to_jiffies(mlx5_ib_umr_restart_ms(failures)));
 }
 
-static int start_qp(struct mlx5_ib_umr *umr);
+static int umr_start_qp(struct mlx5_ib_umr *umr);
 
-static void take_out_of_reset(struct mlx5_ib_umr *umr)
+static void umr_leave_reset(struct mlx5_ib_umr *umr)
 {
-	memset(umr->buf + QP_DB_OFFSET, 0, 2 * sizeof(__be32));
-	if (start_qp(umr)) {
-		reset_qp(umr);
+	memset(umr->sq.db.db, 0, 2 * sizeof(__be32));
+	if (umr_start_qp(umr)) {
+		umr_reset_qp(umr);
 		return;
 	}
 	guard(spinlock_irqsave)(&umr->lock);
@@ -446,24 +418,24 @@ static void take_out_of_reset(struct mlx5_ib_umr *umr)
 	wake_up_all(&umr->restarted);
 }
 
-static void restart_qp(struct work_struct *work)
+static void umr_restart_work(struct work_struct *work)
 {
 	struct mlx5_ib_umr *umr = container_of(to_delayed_work(work), struct mlx5_ib_umr, restart);
-	unsigned int flags = lock_reset(umr);
+	unsigned int flags = umr_lock_reset(umr);
 
 	if (READ_ONCE(umr->state) == UMR_STOPPED)
-		take_out_of_reset(umr);
-	unlock_reset(umr, flags);
+		umr_leave_reset(umr);
+	umr_unlock_reset(umr, flags);
 }
 
 /**
  * mlx5_ib_umr_await - wait for a queue pair that has been stopped by a failure
  * @dev: device with a UMR queue pair
  *
- * For those that have no other means. May sleep, a second at most; not while
- * memory is being reclaimed, for the queue pair is restarted by commands.
+ * For callers that have no other means than UMR. May sleep, a second at most; not
+ * during reclaim, because firmware commands restart the queue pair.
  *
- * Return: 0 if it takes requests, else -EAGAIN.
+ * Return: 0 if the queue pair takes requests, else -EAGAIN.
  */
 int mlx5_ib_umr_await(struct mlx5_ib_dev *dev)
 {
@@ -476,7 +448,7 @@ int mlx5_ib_umr_await(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_abort_umr - the device is gone: nobody shall wait for it
+ * mlx5_ib_abort_umr - fail all requests, posted and to come: the device is gone
  * @dev: device
  *
  * Any context.
@@ -490,12 +462,12 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
 	guard(spinlock_irqsave)(&umr->lock);
 	umr->state = UMR_GONE;
 	wake_up_all(&umr->restarted);
-	finish_all(umr);
+	umr_finish_all(umr);
 }
 
 /* ---- setting up ------------------------------------------------------------ */
 
-static int create_lkey(struct mlx5_ib_umr *umr)
+static int umr_create_lkey(struct mlx5_ib_umr *umr)
 {
 	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
 	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
@@ -505,102 +477,73 @@ static int create_lkey(struct mlx5_ib_umr *umr)
 	MLX5_SET(mkc, mkc, lr, 1);
 	MLX5_SET(mkc, mkc, length64, 1);
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
-	MLX5_SET(mkc, mkc, pd, umr->pdn);
+	MLX5_SET(mkc, mkc, pd, umr->cq.pdn);
 	return mlx5_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
 }
 
-static int map_uar(struct mlx5_ib_umr *umr)
+static int umr_map_uar(struct mlx5_ib_umr *umr)
 {
 	struct mlx5_core_dev *mdev = umr->dev->mdev;
-	u64 pfn;
-	int err;
+	u64 pfn = mlx5_ib_uar_to_pfn(mdev->bar_addr, umr->cq.uar, PAGE_SHIFT,
+				     MLX5_CAP_GEN(mdev, uar_4k));
 
-	err = mlx5_fw_alloc_uar(umr->dev, MLX5_IB_KERNEL_UID, &umr->uar);
-	if (err)
-		return err;
-	umr->has_uar = true;
-	pfn = mlx5_ib_uar_to_pfn(mdev->bar_addr, umr->uar, PAGE_SHIFT,
-				 MLX5_CAP_GEN(mdev, uar_4k));
 	umr->map = ioremap(pfn << PAGE_SHIFT, PAGE_SIZE);
 	return umr->map ? 0 : -ENOMEM;
 }
 
-static void fill_pas(__be64 *pas, dma_addr_t dma, size_t bytes)
-{
-	size_t i;
-
-	for (i = 0; i < bytes >> MLX5_ADAPTER_PAGE_SHIFT; i++)
-		pas[i] = cpu_to_be64(dma + (i << MLX5_ADAPTER_PAGE_SHIFT));
-}
-
-static int create_cq(struct mlx5_ib_umr *umr)
-{
-	struct mlx5_cqe64 *cqe = umr->buf + CQ_OFFSET;
-	size_t bytes = CQES * sizeof(*cqe);
-	struct mlx5_ib_cqc_attr attr = {
-		.log_cq_size = LOG_CQES,
-		.cqe_stride = CQE_STRIDE_64,
-		.uar_page = umr->uar,
-		.dbr_addr = umr->dma + CQ_DB_OFFSET,
-		.geo.page_shift = MLX5_ADAPTER_PAGE_SHIFT,
-	};
-	size_t inlen = MLX5_ST_SZ_BYTES(create_cq_in) +
-		       sizeof(__be64) * (bytes >> MLX5_ADAPTER_PAGE_SHIFT);
-	void *in __free(kfree) = kzalloc(inlen, GFP_KERNEL);
-	unsigned int i;
-	int eqn, err;
-
-	if (!in)
-		return -ENOMEM;
-	err = mlx5_ib_comp_eqn(umr->dev, 0, &eqn);
-	if (err)
-		return err;
-	attr.eqn = eqn;
-	for (i = 0; i < CQES; i++)
-		cqe[i].op_own = MLX5_CQE_INVALID << 4 | MLX5_CQE_OWNER_MASK;
-	mlx5_ib_fill_cqc(MLX5_ADDR_OF(create_cq_in, in, cq_context), &attr);
-	fill_pas(MLX5_ADDR_OF(create_cq_in, in, pas), umr->dma + CQ_OFFSET, bytes);
-
-	umr->mcq.cqe_sz = sizeof(*cqe);
-	umr->mcq.set_ci_db = umr->buf + CQ_DB_OFFSET;
-	umr->mcq.arm_db = umr->mcq.set_ci_db + 1;
-	umr->mcq.comp = cq_comp;
-	umr->mcq.event = cq_event;
-	err = mlx5_fw_create_cq(umr->dev, MLX5_IB_KERNEL_UID, &umr->mcq, in, inlen);
-	umr->has_cq = !err;
-	return err;
-}
-
-static void fill_qpc(struct mlx5_ib_umr *umr, void *qpc)
+static void umr_fill_qpc(struct mlx5_ib_umr *umr, void *qpc)
 {
 	MLX5_SET(qpc, qpc, st, MLX5_QPC_ST_REG_UMR);
 	MLX5_SET(qpc, qpc, pm_state, PM_STATE_MIGRATED);
-	MLX5_SET(qpc, qpc, pd, umr->pdn);
-	MLX5_SET(qpc, qpc, cqn_snd, umr->mcq.cqn);
-	MLX5_SET(qpc, qpc, cqn_rcv, umr->mcq.cqn);
+	MLX5_SET(qpc, qpc, pd, umr->cq.pdn);
+	MLX5_SET(qpc, qpc, cqn_snd, umr->cq.mcq.cqn);
+	MLX5_SET(qpc, qpc, cqn_rcv, umr->cq.mcq.cqn);
 	MLX5_SET(qpc, qpc, rq_type, RQ_TYPE_NONE);
 	MLX5_SET(qpc, qpc, log_sq_size, LOG_SQ_WQEBBS);
-	MLX5_SET(qpc, qpc, uar_page, umr->uar);
-	MLX5_SET64(qpc, qpc, dbr_addr, umr->dma + QP_DB_OFFSET);
+	MLX5_SET(qpc, qpc, uar_page, umr->cq.uar);
+	MLX5_SET64(qpc, qpc, dbr_addr, umr->sq.db.dma);
 	MLX5_SET(qpc, qpc, user_index, MLX5_IB_DEFAULT_UIDX);
-	MLX5_SET(qpc, qpc, ts_format, mlx5_get_qp_default_ts(umr->dev->mdev));
+	MLX5_SET(qpc, qpc, ts_format, umr->dev->caps.qp_ts_format);
 }
 
-static int create_qp(struct mlx5_ib_umr *umr)
+static int umr_create_qp_cmd(struct mlx5_ib_umr *umr)
 {
-	size_t inlen = MLX5_ST_SZ_BYTES(create_qp_in) +
-		       sizeof(__be64) * (CQ_OFFSET >> MLX5_ADAPTER_PAGE_SHIFT);
-	void *in __free(kfree) = kzalloc(inlen, GFP_KERNEL);
 	u32 ece = 0;
+	int inlen;
+
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&umr->sq.buf,
+							MLX5_ST_SZ_BYTES(create_qp_in), &inlen);
 
 	if (!in)
 		return -ENOMEM;
-	fill_qpc(umr, MLX5_ADDR_OF(create_qp_in, in, qpc));
-	fill_pas(MLX5_ADDR_OF(create_qp_in, in, pas), umr->dma + SQ_OFFSET, CQ_OFFSET);
+	umr_fill_qpc(umr, MLX5_ADDR_OF(create_qp_in, in, qpc));
+	MLX5_SET(create_qp_in, in, qpc.log_page_size,
+		 umr->sq.buf.geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
 	return mlx5_fw_create_qp(umr->dev, MLX5_IB_KERNEL_UID, in, inlen, &umr->qpn, &ece);
 }
 
-static int start_qp(struct mlx5_ib_umr *umr)
+/* The send queue, and the QP in reset. */
+static int umr_create_qp(struct mlx5_ib_umr *umr)
+{
+	int err;
+
+	err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << LOG_WQEBB);
+	if (err)
+		return err;
+	mlx5_init_fbc(umr->sq.buf.frags.frags, LOG_WQEBB, LOG_SQ_WQEBBS, &umr->ring);
+	err = umr_create_qp_cmd(umr);
+	if (err)
+		mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
+	return err;
+}
+
+static void umr_destroy_qp(struct mlx5_ib_umr *umr)
+{
+	mlx5_fw_destroy_qp(umr->dev, MLX5_IB_KERNEL_UID, umr->qpn);
+	mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
+}
+
+static int umr_start_qp(struct mlx5_ib_umr *umr)
 {
 	static const u16 steps[] = {
 		MLX5_CMD_OP_RST2INIT_QP, MLX5_CMD_OP_INIT2RTR_QP, MLX5_CMD_OP_RTR2RTS_QP,
@@ -610,7 +553,7 @@ static int start_qp(struct mlx5_ib_umr *umr)
 	u32 ece = 0;
 	int err;
 
-	fill_qpc(umr, qpc);
+	umr_fill_qpc(umr, qpc);
 	MLX5_SET(qpc, qpc, mtu, IB_MTU_256);
 	MLX5_SET(qpc, qpc, primary_address_path.vhca_port_num, 1);
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
@@ -622,53 +565,35 @@ static int start_qp(struct mlx5_ib_umr *umr)
 	return 0;
 }
 
-static void free_umr(struct mlx5_ib_umr *umr)
-{
-	struct mlx5_ib_dev *dev;
-
-	if (!umr)
-		return;
-	dev = umr->dev;
-	disable_delayed_work_sync(&umr->restart);
-	if (umr->qpn)
-		mlx5_fw_destroy_qp(dev, MLX5_IB_KERNEL_UID, umr->qpn);
-	if (umr->has_cq)
-		mlx5_fw_destroy_cq(dev, &umr->mcq);
-	if (umr->map)
-		iounmap(umr->map);
-	if (umr->has_uar)
-		mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, umr->uar);
-	if (umr->lkey)
-		mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, umr->lkey);
-	if (umr->has_pd)
-		mlx5_fw_dealloc_pd(dev, MLX5_IB_KERNEL_UID, umr->pdn);
-	if (umr->buf)
-		dma_free_coherent(dev->mdev->device, BUF_BYTES, umr->buf, umr->dma);
-	kfree(umr);
-}
-
-DEFINE_FREE(umr, struct mlx5_ib_umr *, free_umr(_T))
-
-static int set_up(struct mlx5_ib_umr *umr)
+static int umr_create_objects(struct mlx5_ib_umr *umr)
 {
 	int err;
 
-	umr->buf = dma_alloc_coherent(umr->dev->mdev->device, BUF_BYTES, &umr->dma, GFP_KERNEL);
-	if (!umr->buf)
-		return -ENOMEM;
-	err = mlx5_fw_alloc_pd(umr->dev, MLX5_IB_KERNEL_UID, &umr->pdn);
+	err = mlx5_ib_own_cq_create(umr->dev, &umr->cq, LOG_CQES);
 	if (err)
 		return err;
-	umr->has_pd = true;
-	err = create_lkey(umr);
-	if (!err)
-		err = map_uar(umr);
-	if (!err)
-		err = create_cq(umr);
-	if (!err)
-		err = create_qp(umr);
-	if (!err)
-		err = start_qp(umr);
+	err = umr_create_lkey(umr);
+	if (err)
+		goto err_cq;
+	err = umr_map_uar(umr);
+	if (err)
+		goto err_lkey;
+	err = umr_create_qp(umr);
+	if (err)
+		goto err_map;
+	err = umr_start_qp(umr);
+	if (err)
+		goto err_qp;
+	return 0;
+
+err_qp:
+	umr_destroy_qp(umr);
+err_map:
+	iounmap(umr->map);
+err_lkey:
+	mlx5_fw_destroy_mkey(umr->dev, MLX5_IB_KERNEL_UID, umr->lkey);
+err_cq:
+	mlx5_ib_own_cq_destroy(&umr->cq);
 	return err;
 }
 
@@ -676,7 +601,8 @@ static int set_up(struct mlx5_ib_umr *umr)
  * mlx5_ib_init_umr - get ready to register without firmware commands
  * @dev: device
  *
- * A device that does not let UMR change the page size of a key does without. May sleep.
+ * Does nothing for a device that does not let UMR change the page size of a key. May
+ * sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -687,17 +613,19 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	if (MLX5_CAP_GEN(dev->mdev, umr_modify_entity_size_disabled))
 		return 0;
 
-	struct mlx5_ib_umr *umr __free(umr) = kzalloc_obj(*umr);
+	struct mlx5_ib_umr *umr __free(kfree) = kzalloc_obj(*umr);
 
 	if (!umr)
 		return -ENOMEM;
 	umr->dev = dev;
+	umr->cq.mcq.comp = umr_cq_comp;
+	umr->cq.mcq.event = umr_cq_event;
 	mutex_init(&umr->reset_lock);
-	INIT_DELAYED_WORK(&umr->restart, restart_qp);
+	INIT_DELAYED_WORK(&umr->restart, umr_restart_work);
 	init_waitqueue_head(&umr->restarted);
 	sema_init(&umr->slots, MAX_POSTED);
 	spin_lock_init(&umr->lock);
-	err = set_up(umr);
+	err = umr_create_objects(umr);
 	if (err)
 		return err;
 	dev->umr = no_free_ptr(umr);
@@ -712,6 +640,13 @@ void mlx5_ib_cleanup_umr(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_ib_umr *umr = dev->umr;
 
+	if (!umr)
+		return;
 	dev->umr = NULL;
-	free_umr(umr);
+	disable_delayed_work_sync(&umr->restart);
+	umr_destroy_qp(umr);
+	iounmap(umr->map);
+	mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, umr->lkey);
+	mlx5_ib_own_cq_destroy(&umr->cq);
+	kfree(umr);
 }

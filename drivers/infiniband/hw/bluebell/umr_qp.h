@@ -14,9 +14,9 @@
 struct mlx5_ib_dev;
 
 /**
- * struct mlx5_ib_umr_request - who waits for a request, on his stack
- * @done: it has been executed, or never will be
- * @ok: it succeeded
+ * struct mlx5_ib_umr_request - completion of a UMR request; lives on the waiter's stack
+ * @done: the request has been executed, or never will be
+ * @ok: the request succeeded
  * @epoch: of the queue pair when it was posted
  */
 struct mlx5_ib_umr_request {

@@ -5,112 +5,40 @@
  * context that the device takes names all of it.
  */
 
-#include <linux/delay.h>
-#include <linux/dma-mapping.h>
-#include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
-#include "cq.h"
+#include "buf.h"
 #include "fw.h"
-#include "layout_cq.h"
 #include "layout_qp.h"
 #include "layout_srq.h"
-#include "qp.h"
-#include "srq.h"
+#include "own_cq.h"
 #include "xrc.h"
-
-/* The longest pause before a refused destruction is tried once more. */
-#define MAX_INSIST_MS	256
 
 /* Nothing is posted to the SRQ, and nothing completes on the CQ: both are as small as can be. */
 #define SRQ_WQES	2
 #define LOG_SRQ_STRIDE	5
 #define LOG_CQES	1
-#define CQES		BIT(LOG_CQES)
-
-/* All of it in one page: cache lines for the WQEs, the CQEs and the two doorbell records. */
-#define LINE		64
-#define SRQ_LINE	0
-#define CQ_LINE		1
-#define CQ_DB_LINE	3
-#define SRQ_DB_LINE	4
-
-static_assert(SRQ_WQES << LOG_SRQ_STRIDE == LINE);
-static_assert(CQES * sizeof(struct mlx5_cqe64) == (CQ_DB_LINE - CQ_LINE) * LINE);
-/* A context counts the offset of a queue in the same lines. */
-static_assert(MLX5_ADAPTER_PAGE_SIZE >> MLX5_IB_PAGE_OFFSET_SHIFT == LINE);
 
 /**
  * struct mlx5_ib_xrc - the driver's own objects
- * @dev: device
- * @buf: a page for the SRQ, the CQ and their doorbell records
- * @dma: its address
- * @has_pd: @pdn is valid
- * @pdn: domain of the targets and of the SRQ; no memory key is in it
- * @has_uar: @uar is valid
- * @uar: device index of the UAR that a CQ has to have
- * @has_cq: @mcq exists
- * @mcq: CQ of both kinds of queue pairs and of the SRQ
- * @has_srq_xrcd: @srq_xrcdn is valid
+ * @cq: CQ of both kinds of queue pairs and of the SRQ. Its PD is that of the targets
+ *	and of the SRQ; no memory key is in it
  * @srq_xrcdn: XRC domain of the SRQ
- * @has_empty_xrcd: @empty_xrcdn is valid
  * @empty_xrcdn: XRC domain of the initiators. No SRQ is in it: what is sent to an
  *	initiator finds none
- * @has_srq: @srqn is valid
+ * @srq_mem: memory of the SRQ
  * @srqn: number of the SRQ
  */
 struct mlx5_ib_xrc {
-	struct mlx5_ib_dev *dev;
-	void *buf;
-	dma_addr_t dma;
-	bool has_pd;
-	u32 pdn;
-	bool has_uar;
-	u32 uar;
-	bool has_cq;
-	struct mlx5_core_cq mcq;
-	bool has_srq_xrcd;
+	struct mlx5_ib_own_cq cq;
 	u32 srq_xrcdn;
-	bool has_empty_xrcd;
 	u32 empty_xrcdn;
-	bool has_srq;
+	struct mlx5_ib_queue_mem srq_mem;
 	u32 srqn;
 };
-
-/**
- * mlx5_ib_has_xrc - does the device have XRC?
- * @dev: device
- *
- * Return: true if it does.
- */
-bool mlx5_ib_has_xrc(struct mlx5_ib_dev *dev)
-{
-	return MLX5_CAP_GEN(dev->mdev, xrc) && mlx5_ib_has_srq(dev);
-}
-
-/*
- * ib_core does not take a refusal to free a domain or a target: it miscounts the
- * users of the one and forgets the other. So firmware is asked more than once,
- * and what it keeps all the same is out of reach: no process has memory in it.
- */
-static void insist(struct mlx5_ib_dev *dev,
-		   int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 num), u32 num,
-		   const char *what)
-{
-	unsigned int ms;
-	int err;
-
-	err = destroy(dev, MLX5_IB_KERNEL_UID, num);
-	for (ms = 1; err && ms <= MAX_INSIST_MS; ms *= 4) {
-		msleep(ms);
-		err = destroy(dev, MLX5_IB_KERNEL_UID, num);
-	}
-	if (err)
-		ibdev_err_ratelimited(&dev->ib_dev, "%s 0x%x stays in the device: %d\n", what, num,
-				      err);
-}
 
 /**
  * mlx5_ib_alloc_xrcd - allocate an XRC domain
@@ -133,6 +61,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	err = ib_is_udata_in_empty(udata);
 	if (err)
 		return err;
+	/* Not the process's: the domain may outlive it. */
 	return mlx5_fw_alloc_xrcd(dev, MLX5_IB_KERNEL_UID, &to_mxrcd(ibxrcd)->xrcdn);
 }
 
@@ -143,162 +72,127 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  *
  * May sleep, a third of a second if firmware would not.
  *
- * Return: 0.
+ * Return: 0: ib_core miscounts the users of a domain that it could not free.
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	insist(to_mdev(ibxrcd->device), mlx5_fw_dealloc_xrcd, to_mxrcd(ibxrcd)->xrcdn,
-	       "XRC domain");
+	mlx5_ib_fw_insist(to_mdev(ibxrcd->device), mlx5_fw_dealloc_xrcd, MLX5_IB_KERNEL_UID,
+			  to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
 	return 0;
 }
 
-/**
- * mlx5_ib_destroy_tgt - destroy the target of an XRC connection
- * @qp: the target, which gets no events any more
- *
- * May sleep, a third of a second if firmware would not.
- */
-void mlx5_ib_destroy_tgt(struct mlx5_ib_qp *qp)
+static void xrc_fill(const struct mlx5_ib_xrc *xrc, struct mlx5_ib_qpc_attr *attr)
 {
-	insist(to_mdev(qp->ibqp.device), mlx5_fw_destroy_qp, qp->qpn, "XRC target");
-}
-
-/**
- * mlx5_ib_fill_xrc_attr - complete the context of an XRC queue pair
- * @dev: device with XRC
- * @init: IB_QPT_XRC_INI or IB_QPT_XRC_TGT, and the domain of a target
- * @attr: gets what verbs don't give
- */
-void mlx5_ib_fill_xrc_attr(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
-			   struct mlx5_ib_qpc_attr *attr)
-{
-	const struct mlx5_ib_xrc *xrc = dev->xrc;
-
 	attr->has_srq = true;
 	attr->srqn = xrc->srqn;
-	attr->cqn_rcv = xrc->mcq.cqn;
-	if (init->qp_type == IB_QPT_XRC_INI) {
-		attr->xrcdn = xrc->empty_xrcdn;
-		return;
-	}
+	attr->cqn_rcv = xrc->cq.mcq.cqn;
+}
+
+/**
+ * mlx5_ib_xrc_fill_ini - complete the context of the initiator of an XRC connection
+ * @dev: device with XRC
+ * @init: not used
+ * @attr: gets what verbs don't give
+ */
+void mlx5_ib_xrc_fill_ini(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
+			  struct mlx5_ib_qpc_attr *attr)
+{
+	xrc_fill(dev->xrc, attr);
+	attr->xrcdn = dev->xrc->empty_xrcdn;
+}
+
+/**
+ * mlx5_ib_xrc_fill_tgt - complete the context of the target of an XRC connection
+ * @dev: device with XRC
+ * @init: with the domain of the target
+ * @attr: gets what verbs don't give
+ */
+void mlx5_ib_xrc_fill_tgt(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
+			  struct mlx5_ib_qpc_attr *attr)
+{
+	xrc_fill(dev->xrc, attr);
 	attr->xrcdn = to_mxrcd(init->xrcd)->xrcdn;
-	attr->cqn_snd = xrc->mcq.cqn;
-	attr->pdn = xrc->pdn;
+	attr->cqn_snd = dev->xrc->cq.mcq.cqn;
+	attr->pdn = dev->xrc->cq.pdn;
 }
 
-/* ---- setting up ------------------------------------------------------------ */
-
-static int create_cq(struct mlx5_ib_xrc *xrc)
+/**
+ * mlx5_ib_xrc_create_srq_cmd - create an XRC SRQ at the device
+ * @dev: device with XRC
+ * @uid: firmware's user id of the owner
+ * @mem: its memory
+ * @attr: what goes into its context
+ * @srqn: gets its number
+ *
+ * CREATE_XRC_SRQ, struct mlx5_ifc_create_xrc_srq_in_bits. May sleep.
+ *
+ * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ */
+int mlx5_ib_xrc_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid,
+			       struct mlx5_ib_queue_mem *mem,
+			       const struct mlx5_ib_srqc_attr *attr, u32 *srqn)
 {
-	u8 in[MLX5_ST_SZ_BYTES(create_cq_in) + sizeof(__be64)] __aligned(8) = {};
-	struct mlx5_cqe64 *cqe = xrc->buf + CQ_LINE * LINE;
-	struct mlx5_ib_cqc_attr attr = {
-		.log_cq_size = LOG_CQES,
-		.cqe_stride = CQE_STRIDE_64,
-		.uar_page = xrc->uar,
-		.dbr_addr = xrc->dma + CQ_DB_LINE * LINE,
-		.geo = { .page_shift = MLX5_ADAPTER_PAGE_SHIFT, .page_offset = CQ_LINE },
-	};
-	unsigned int i;
-	int eqn, err;
+	int inlen;
 
-	err = mlx5_ib_comp_eqn(xrc->dev, 0, &eqn);
-	if (err)
-		return err;
-	attr.eqn = eqn;
-	for (i = 0; i < CQES; i++)
-		cqe[i].op_own = MLX5_CQE_INVALID << 4 | MLX5_CQE_OWNER_MASK;
-	mlx5_ib_fill_cqc(MLX5_ADDR_OF(create_cq_in, in, cq_context), &attr);
-	*(__be64 *)MLX5_ADDR_OF(create_cq_in, in, pas) = cpu_to_be64(xrc->dma);
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf,
+							MLX5_ST_SZ_BYTES(create_xrc_srq_in),
+							&inlen);
 
-	xrc->mcq.cqe_sz = sizeof(*cqe);
-	xrc->mcq.set_ci_db = xrc->buf + CQ_DB_LINE * LINE;
-	xrc->mcq.arm_db = xrc->mcq.set_ci_db + 1;
-	err = mlx5_fw_create_cq(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->mcq, in, sizeof(in));
-	xrc->has_cq = !err;
-	return err;
+	if (!in)
+		return -ENOMEM;
+	mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry), attr);
+	return mlx5_fw_create_xrc_srq(dev, uid, in, inlen, srqn);
 }
 
-static int alloc_xrcds(struct mlx5_ib_xrc *xrc)
-{
-	int err;
+/* ---- the driver's own objects ---------------------------------------------- */
 
-	err = mlx5_fw_alloc_xrcd(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->srq_xrcdn);
-	xrc->has_srq_xrcd = !err;
-	if (err)
-		return err;
-	err = mlx5_fw_alloc_xrcd(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->empty_xrcdn);
-	xrc->has_empty_xrcd = !err;
-	return err;
-}
-
-static int create_srq(struct mlx5_ib_xrc *xrc)
+static int xrc_create_srq(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
 {
-	u8 in[MLX5_ST_SZ_BYTES(create_xrc_srq_in) + sizeof(__be64)] __aligned(8) = {};
-	const struct mlx5_ib_srqc_attr attr = {
+	struct mlx5_ib_srqc_attr attr = {
 		.wq = { .wqe_cnt = SRQ_WQES, .wqe_shift = LOG_SRQ_STRIDE },
-		.geo = { .page_shift = MLX5_ADAPTER_PAGE_SHIFT, .page_offset = SRQ_LINE },
-		.pdn = xrc->pdn,
-		.dbr_addr = xrc->dma + SRQ_DB_LINE * LINE,
+		.pdn = xrc->cq.pdn,
 		.xrcdn = xrc->srq_xrcdn,
-		.cqn = xrc->mcq.cqn,
+		.cqn = xrc->cq.mcq.cqn,
 		.uidx = MLX5_IB_DEFAULT_UIDX,
 	};
 	int err;
 
-	mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry), &attr);
-	*(__be64 *)MLX5_ADDR_OF(create_xrc_srq_in, in, pas) = cpu_to_be64(xrc->dma);
-	err = mlx5_fw_create_xrc_srq(xrc->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &xrc->srqn);
-	xrc->has_srq = !err;
+	err = mlx5_ib_queue_mem_alloc(dev, &xrc->srq_mem, SRQ_WQES << LOG_SRQ_STRIDE);
+	if (err)
+		return err;
+	attr.geo = xrc->srq_mem.buf.geo;
+	attr.dbr_addr = xrc->srq_mem.db.dma;
+	err = mlx5_ib_xrc_create_srq_cmd(dev, MLX5_IB_KERNEL_UID, &xrc->srq_mem, &attr,
+					 &xrc->srqn);
+	if (err)
+		mlx5_ib_queue_mem_free(dev, &xrc->srq_mem);
 	return err;
 }
 
-static void free_xrc(struct mlx5_ib_xrc *xrc)
-{
-	struct mlx5_ib_dev *dev;
-
-	if (!xrc)
-		return;
-	dev = xrc->dev;
-	if (xrc->has_srq)
-		mlx5_fw_destroy_xrc_srq(dev, MLX5_IB_KERNEL_UID, xrc->srqn);
-	if (xrc->has_empty_xrcd)
-		mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->empty_xrcdn);
-	if (xrc->has_srq_xrcd)
-		mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->srq_xrcdn);
-	if (xrc->has_cq)
-		mlx5_fw_destroy_cq(dev, &xrc->mcq);
-	if (xrc->has_uar)
-		mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, xrc->uar);
-	if (xrc->has_pd)
-		mlx5_fw_dealloc_pd(dev, MLX5_IB_KERNEL_UID, xrc->pdn);
-	if (xrc->buf)
-		dma_free_coherent(dev->mdev->device, MLX5_ADAPTER_PAGE_SIZE, xrc->buf, xrc->dma);
-	kfree(xrc);
-}
-
-DEFINE_FREE(xrc, struct mlx5_ib_xrc *, free_xrc(_T))
-
-static int set_up(struct mlx5_ib_xrc *xrc)
+static int xrc_create_objects(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
 {
 	int err;
 
-	xrc->buf = dma_alloc_coherent(xrc->dev->mdev->device, MLX5_ADAPTER_PAGE_SIZE, &xrc->dma,
-				      GFP_KERNEL);
-	if (!xrc->buf)
-		return -ENOMEM;
-	err = mlx5_fw_alloc_pd(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->pdn);
-	xrc->has_pd = !err;
+	err = mlx5_ib_own_cq_create(dev, &xrc->cq, LOG_CQES);
 	if (err)
 		return err;
-	err = mlx5_fw_alloc_uar(xrc->dev, MLX5_IB_KERNEL_UID, &xrc->uar);
-	xrc->has_uar = !err;
-	if (!err)
-		err = create_cq(xrc);
-	if (!err)
-		err = alloc_xrcds(xrc);
-	if (!err)
-		err = create_srq(xrc);
+	err = mlx5_fw_alloc_xrcd(dev, MLX5_IB_KERNEL_UID, &xrc->srq_xrcdn);
+	if (err)
+		goto err_cq;
+	err = mlx5_fw_alloc_xrcd(dev, MLX5_IB_KERNEL_UID, &xrc->empty_xrcdn);
+	if (err)
+		goto err_srq_xrcd;
+	err = xrc_create_srq(dev, xrc);
+	if (err)
+		goto err_empty_xrcd;
+	return 0;
+
+err_empty_xrcd:
+	mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->empty_xrcdn);
+err_srq_xrcd:
+	mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->srq_xrcdn);
+err_cq:
+	mlx5_ib_own_cq_destroy(&xrc->cq);
 	return err;
 }
 
@@ -306,7 +200,7 @@ static int set_up(struct mlx5_ib_xrc *xrc)
  * mlx5_ib_init_xrc - get ready for XRC queue pairs
  * @dev: device
  *
- * A device without XRC does without. May sleep.
+ * Does nothing for a device without XRC. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -314,15 +208,14 @@ int mlx5_ib_init_xrc(struct mlx5_ib_dev *dev)
 {
 	int err;
 
-	if (!mlx5_ib_has_xrc(dev))
+	if (!dev->caps.has_xrc)
 		return 0;
 
-	struct mlx5_ib_xrc *xrc __free(xrc) = kzalloc_obj(*xrc);
+	struct mlx5_ib_xrc *xrc __free(kfree) = kzalloc_obj(*xrc);
 
 	if (!xrc)
 		return -ENOMEM;
-	xrc->dev = dev;
-	err = set_up(xrc);
+	err = xrc_create_objects(dev, xrc);
 	if (err)
 		return err;
 	dev->xrc = no_free_ptr(xrc);
@@ -337,6 +230,13 @@ void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_ib_xrc *xrc = dev->xrc;
 
+	if (!xrc)
+		return;
 	dev->xrc = NULL;
-	free_xrc(xrc);
+	mlx5_fw_destroy_xrc_srq(dev, MLX5_IB_KERNEL_UID, xrc->srqn);
+	mlx5_ib_queue_mem_free(dev, &xrc->srq_mem);
+	mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->empty_xrcdn);
+	mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->srq_xrcdn);
+	mlx5_ib_own_cq_destroy(&xrc->cq);
+	kfree(xrc);
 }

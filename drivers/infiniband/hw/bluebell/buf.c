@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The memory that a queue shares with the device: its buffer, which the command
+ * that creates the queue describes by a translation list, and its doorbell record.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "bluebell.h"
+#include "buf.h"
+#include "doorbell.h"
+#include "layout_mkey.h"
+
+/* The translation list is the last part of each command that has one. */
+static_assert(MLX5_BYTE_OFF(create_cq_in, pas) == MLX5_ST_SZ_BYTES(create_cq_in));
+static_assert(MLX5_BYTE_OFF(modify_cq_in, pas) == MLX5_ST_SZ_BYTES(modify_cq_in));
+static_assert(MLX5_BYTE_OFF(create_qp_in, pas) == MLX5_ST_SZ_BYTES(create_qp_in));
+static_assert(MLX5_BYTE_OFF(create_rmp_in, ctx.wq.pas) == MLX5_ST_SZ_BYTES(create_rmp_in));
+static_assert(MLX5_BYTE_OFF(create_xrc_srq_in, pas) == MLX5_ST_SZ_BYTES(create_xrc_srq_in));
+
+static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
+{
+	unsigned long pgsz;
+	int err;
+
+	/*
+	 * Checked first because ib_umem_find_best_pgoff() keeps only the address bits
+	 * that it is allowed to: with a misaligned start, the page count that
+	 * ib_umem_release() takes off the process's account would be another.
+	 */
+	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
+		return -EINVAL;
+	pgsz = ib_umem_find_best_pgoff(buf->umem, mlx5_ib_mkey_page_sizes(),
+				       ~(u64)(MLX5_IB_QUEUE_ALIGNMENT - 1));
+	if (!pgsz)
+		return -EINVAL;
+	err = mlx5_ib_quantize_geometry(ib_umem_start_dma_addr(buf->umem), pgsz, max_offset,
+					&buf->geo);
+	if (!err)
+		buf->npas = ib_umem_num_dma_blocks(buf->umem, 1UL << buf->geo.page_shift);
+	return err;
+}
+
+/**
+ * mlx5_ib_buf_init_user - make pinned memory of a process the buffer of a queue
+ * @buf: zeroed
+ * @umem: the memory, or the ERR_PTR of a pin that failed. The buffer takes it over;
+ *	after an error it is released.
+ * @max_offset: largest offset that the queue's context can hold:
+ *	MLX5_IB_MAX_PAGE_OFFSET or MLX5_IB_MAX_WQ_PAGE_OFFSET
+ *
+ * Return: 0; the errno of the failed pin; or -EINVAL for memory that is not
+ * aligned to 64 bytes, or whose offset the context cannot hold.
+ */
+int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, u8 max_offset)
+{
+	int err;
+
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	buf->umem = umem;
+	err = buf_find_geometry(buf, max_offset);
+	if (err)
+		mlx5_ib_buf_free_user(buf);
+	return err;
+}
+
+/**
+ * mlx5_ib_buf_free_user - unpin the buffer of a queue
+ * @buf: of mlx5_ib_buf_init_user(), or zeroed
+ */
+void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf)
+{
+	ib_umem_release(buf->umem);
+	buf->umem = NULL;
+}
+
+/**
+ * mlx5_ib_buf_alloc_cmd - allocate a command that describes a buffer
+ * @buf: the buffer; the list is empty for a queue pair without queues
+ * @size: bytes of the command without its translation list
+ * @inlen: bytes of the command
+ *
+ * May sleep.
+ *
+ * Return: the command, zeroed but for the translation list, for kvfree(); or NULL
+ * without memory.
+ */
+void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
+{
+	void *in;
+
+	*inlen = size + sizeof(__be64) * buf->npas;
+	in = kvzalloc(*inlen, GFP_KERNEL);
+	if (!in)
+		return NULL;
+	if (buf->umem)
+		mlx5_ib_populate_pas(buf->umem, 1UL << buf->geo.page_shift, in + size);
+	else
+		mlx5_fill_page_frag_array(&buf->frags, in + size);
+	return in;
+}
+
+/**
+ * mlx5_ib_queue_mem_map_user - take over the memory that a process gives a queue
+ * @mem: zeroed
+ * @context: of the process
+ * @umem: its buffer, pinned, or the ERR_PTR of a pin that failed; NULL for a queue
+ *	pair without queues. Taken over; after an error it is released.
+ * @max_offset: as for mlx5_ib_buf_init_user()
+ * @db_addr: user address of the doorbell record
+ *
+ * May sleep.
+ *
+ * Return: 0; as mlx5_ib_buf_init_user(); or as mlx5_ib_db_map_user().
+ */
+int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
+			       struct ib_umem *umem, u8 max_offset, unsigned long db_addr)
+{
+	int err;
+
+	if (umem) {
+		err = mlx5_ib_buf_init_user(&mem->buf, umem, max_offset);
+		if (err)
+			return err;
+	}
+	err = mlx5_ib_db_map_user(context, db_addr, &mem->db);
+	if (err) {
+		mlx5_ib_buf_free_user(&mem->buf);
+		return err;
+	}
+	mem->context = context;
+	return 0;
+}
+
+/**
+ * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue
+ * @mem: of mlx5_ib_queue_mem_map_user(), no longer used by the device; nothing
+ *	happens if it is zeroed
+ *
+ * May sleep.
+ */
+void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
+{
+	if (!mem->context)
+		return;
+	mlx5_ib_db_unmap_user(mem->context, &mem->db);
+	mlx5_ib_buf_free_user(&mem->buf);
+	mem->context = NULL;
+}
+
+/**
+ * mlx5_ib_queue_mem_alloc - allocate memory of the kernel for a queue
+ * @dev: device
+ * @mem: zeroed
+ * @size: bytes of the buffer
+ *
+ * Buffer and doorbell record are zeroed. The buffer lies in pages that are not
+ * contiguous. May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem, int size)
+{
+	struct mlx5_frag_buf *frags = &mem->buf.frags;
+	struct mlx5_core_dev *mdev = dev->mdev;
+	int err;
+
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_queue_mem_alloc, dev, mem, size);
+
+	err = mlx5_frag_buf_alloc_node(mdev, size, frags, mdev->priv.numa_node);
+	if (err)
+		return err;
+	err = mlx5_db_alloc(mdev, &mem->db);
+	if (err) {
+		mlx5_frag_buf_free(mdev, frags);
+		return err;
+	}
+	mem->buf.geo.page_shift = frags->page_shift;
+	mem->buf.npas = frags->npages;
+	return 0;
+}
+
+/**
+ * mlx5_ib_queue_mem_free - free the kernel's memory of a queue
+ * @dev: device
+ * @mem: of mlx5_ib_queue_mem_alloc(); no queue uses it
+ */
+void mlx5_ib_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_queue_mem_free, dev, mem);
+
+	mlx5_db_free(dev->mdev, &mem->db);
+	mlx5_frag_buf_free(dev->mdev, &mem->buf.frags);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * How the memory of a queue is described in the queue's context. Pure functions
+ * only.
+ */
+
+#ifndef BLUEBELL_LAYOUT_BUF_H
+#define BLUEBELL_LAYOUT_BUF_H
+
+#include <linux/types.h>
+
+/* Queues start on a cache line: the finest offset that a context can express. */
+#define MLX5_IB_QUEUE_ALIGNMENT		64
+/* A context gives the offset into the first page in 64ths of a page, in six bits. */
+#define MLX5_IB_PAGE_OFFSET_SHIFT	6
+#define MLX5_IB_MAX_PAGE_OFFSET		63
+/* wq.page_offset has five bits, one less than the same field of other contexts. */
+#define MLX5_IB_MAX_WQ_PAGE_OFFSET	31
+
+/**
+ * struct mlx5_ib_buf_geometry - how a queue buffer is described to the device
+ * @page_shift: log2 of the page size of the translation list, in bytes
+ * @page_offset: start of the queue in its first page, in page_size / 64
+ */
+struct mlx5_ib_buf_geometry {
+	u8 page_shift;
+	u8 page_offset;
+};
+
+int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
+			      struct mlx5_ib_buf_geometry *geo);
+
+#endif /* BLUEBELL_LAYOUT_BUF_H */

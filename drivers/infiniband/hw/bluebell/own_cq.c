@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues of the driver itself: each has a protection domain and a UAR
+ * of its own, which the queues that complete on it share.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+
+#include "bluebell.h"
+#include "fw.h"
+#include "layout_cq.h"
+#include "own_cq.h"
+
+#define LOG_CQE_BYTES	6
+static_assert(sizeof(struct mlx5_cqe64) == 1 << LOG_CQE_BYTES);
+
+/**
+ * mlx5_ib_comp_eqn - the event queue of a completion vector
+ * @dev: device
+ * @vector: completion vector, from 0
+ * @eqn: the number of its event queue
+ *
+ * mlx5_core makes the queue when its vector is first used. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_comp_eqn, dev, vector, eqn);
+	return mlx5_comp_eqn_get(dev->mdev, vector, eqn);
+}
+
+static struct mlx5_cqe64 *own_cqe(struct mlx5_ib_own_cq *cq, u32 index)
+{
+	return mlx5_frag_buf_get_wqe(&cq->ring, index & cq->ring.sz_m1);
+}
+
+static int own_cq_create_cmd(struct mlx5_ib_own_cq *cq)
+{
+	struct mlx5_ib_cqc_attr attr = {
+		.geo = cq->mem.buf.geo,
+		.log_cq_size = cq->ring.log_sz,
+		.cqe_stride = CQE_STRIDE_64,
+		.uar_page = cq->uar,
+		.dbr_addr = cq->mem.db.dma,
+	};
+	int eqn, inlen, err;
+
+	err = mlx5_ib_comp_eqn(cq->dev, 0, &eqn);
+	if (err)
+		return err;
+	attr.eqn = eqn;
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&cq->mem.buf,
+							MLX5_ST_SZ_BYTES(create_cq_in), &inlen);
+
+	if (!in)
+		return -ENOMEM;
+	mlx5_ib_fill_cqc(MLX5_ADDR_OF(create_cq_in, in, cq_context), &attr);
+	return mlx5_fw_create_cq(cq->dev, MLX5_IB_KERNEL_UID, &cq->mcq, in, inlen);
+}
+
+/* The buffer and its record, as the device and mlx5_core find them at first. */
+static int own_cq_alloc_mem(struct mlx5_ib_own_cq *cq, u8 log_cqes)
+{
+	u32 i;
+	int err;
+
+	err = mlx5_ib_queue_mem_alloc(cq->dev, &cq->mem, BIT(log_cqes + LOG_CQE_BYTES));
+	if (err)
+		return err;
+	mlx5_init_fbc(cq->mem.buf.frags.frags, LOG_CQE_BYTES, log_cqes, &cq->ring);
+	for (i = 0; i <= cq->ring.sz_m1; i++)
+		own_cqe(cq, i)->op_own = MLX5_CQE_INVALID << 4 | MLX5_CQE_OWNER_MASK;
+	cq->mcq.cqe_sz = sizeof(struct mlx5_cqe64);
+	cq->mcq.set_ci_db = cq->mem.db.db;
+	cq->mcq.arm_db = cq->mem.db.db + 1;
+	return 0;
+}
+
+/**
+ * mlx5_ib_own_cq_create - create a completion queue of the driver
+ * @dev: device
+ * @cq: zeroed but for the handlers in mcq
+ * @log_cqes: log2 of the number of CQEs, which are of 64 bytes
+ *
+ * Allocates the PD and the UAR first. Completions come on vector 0. May sleep.
+ *
+ * Return: 0 or a negative errno; after an error nothing is left.
+ */
+int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8 log_cqes)
+{
+	int err;
+
+	cq->dev = dev;
+	err = mlx5_fw_alloc_pd(dev, MLX5_IB_KERNEL_UID, &cq->pdn);
+	if (err)
+		return err;
+	err = mlx5_fw_alloc_uar(dev, MLX5_IB_KERNEL_UID, &cq->uar);
+	if (err)
+		goto err_pd;
+	err = own_cq_alloc_mem(cq, log_cqes);
+	if (err)
+		goto err_uar;
+	err = own_cq_create_cmd(cq);
+	if (err)
+		goto err_mem;
+	return 0;
+
+err_mem:
+	mlx5_ib_queue_mem_free(dev, &cq->mem);
+err_uar:
+	mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, cq->uar);
+err_pd:
+	mlx5_fw_dealloc_pd(dev, MLX5_IB_KERNEL_UID, cq->pdn);
+	return err;
+}
+
+/**
+ * mlx5_ib_own_cq_destroy - destroy a completion queue of the driver
+ * @cq: of mlx5_ib_own_cq_create(); no queue completes on it, and nothing is left
+ *	in its PD
+ *
+ * When it returns no handler runs any more. May sleep.
+ */
+void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq)
+{
+	mlx5_fw_destroy_cq(cq->dev, &cq->mcq);
+	mlx5_ib_queue_mem_free(cq->dev, &cq->mem);
+	mlx5_fw_dealloc_uar(cq->dev, MLX5_IB_KERNEL_UID, cq->uar);
+	mlx5_fw_dealloc_pd(cq->dev, MLX5_IB_KERNEL_UID, cq->pdn);
+}
+
+/**
+ * mlx5_ib_own_cq_next - the next completion
+ * @cq: the queue
+ *
+ * Any context. A caller that only looks whether there is one needs no lock.
+ *
+ * Return: the CQE at the consumer index, or NULL if the device has not written it.
+ */
+struct mlx5_cqe64 *mlx5_ib_own_cq_next(struct mlx5_ib_own_cq *cq)
+{
+	u32 ci = READ_ONCE(cq->mcq.cons_index);
+	struct mlx5_cqe64 *cqe = own_cqe(cq, ci);
+	u8 op_own = READ_ONCE(cqe->op_own);
+	bool owner = ci >> cq->ring.log_sz & 1;
+
+	if (op_own >> 4 == MLX5_CQE_INVALID || (op_own & MLX5_CQE_OWNER_MASK) != owner)
+		return NULL;
+	/* The rest of the CQE is valid once its owner bit is ours. */
+	dma_rmb();
+	return cqe;
+}

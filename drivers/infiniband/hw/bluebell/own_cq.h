@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Completion queues of the driver itself, for its UMR queue pair and for what it
+ * adds to XRC queue pairs.
+ */
+
+#ifndef BLUEBELL_OWN_CQ_H
+#define BLUEBELL_OWN_CQ_H
+
+#include <linux/mlx5/cq.h>
+#include <linux/types.h>
+
+#include "buf.h"
+
+struct mlx5_cqe64;
+struct mlx5_ib_dev;
+
+/**
+ * struct mlx5_ib_own_cq - completion queue of the driver, with its PD and UAR
+ * @dev: device
+ * @mcq: what mlx5_core dispatches events by. Its consumer index is the owner's to
+ *	guard.
+ * @mem: buffer and doorbell record
+ * @ring: finds the CQEs in the buffer
+ * @pdn: protection domain for the queues that complete here
+ * @uar: device index of the UAR that arms the CQ and rings those queues
+ */
+struct mlx5_ib_own_cq {
+	struct mlx5_ib_dev *dev;
+	struct mlx5_core_cq mcq;
+	struct mlx5_ib_queue_mem mem;
+	struct mlx5_frag_buf_ctrl ring;
+	u32 pdn;
+	u32 uar;
+};
+
+int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn);
+
+int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8 log_cqes);
+void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq);
+struct mlx5_cqe64 *mlx5_ib_own_cq_next(struct mlx5_ib_own_cq *cq);
+
+#endif /* BLUEBELL_OWN_CQ_H */

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Objects that the device names by type and number: the table finds the object of
+ * an event or a page fault, and delays its destruction while either is handled.
+ * CQs are in a table of mlx5_core.
+ */
+
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+
+#include "bluebell.h"
+#include "rsc.h"
+
+/* Numbers have 24 bits; the type is above them. */
+#define RSC_NUM_BITS	24
+#define RSC_NUM_MASK	(BIT(RSC_NUM_BITS) - 1)
+
+/* What the device reports about an object, and what verbs call it. */
+static const struct {
+	u8 eqe_type;
+	enum mlx5_res_type type;
+	enum ib_event_type event;
+} rsc_events[] = {
+	{ MLX5_EVENT_TYPE_PATH_MIG, MLX5_RES_QP, IB_EVENT_PATH_MIG },
+	{ MLX5_EVENT_TYPE_COMM_EST, MLX5_RES_QP, IB_EVENT_COMM_EST },
+	{ MLX5_EVENT_TYPE_SQ_DRAINED, MLX5_RES_QP, IB_EVENT_SQ_DRAINED },
+	{ MLX5_EVENT_TYPE_SRQ_LAST_WQE, MLX5_RES_QP, IB_EVENT_QP_LAST_WQE_REACHED },
+	{ MLX5_EVENT_TYPE_WQ_CATAS_ERROR, MLX5_RES_QP, IB_EVENT_QP_FATAL },
+	{ MLX5_EVENT_TYPE_PATH_MIG_FAILED, MLX5_RES_QP, IB_EVENT_PATH_MIG_ERR },
+	{ MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR, MLX5_RES_QP, IB_EVENT_QP_REQ_ERR },
+	{ MLX5_EVENT_TYPE_WQ_ACCESS_ERROR, MLX5_RES_QP, IB_EVENT_QP_ACCESS_ERR },
+	{ MLX5_EVENT_TYPE_SRQ_RQ_LIMIT, MLX5_RES_SRQ, IB_EVENT_SRQ_LIMIT_REACHED },
+	{ MLX5_EVENT_TYPE_SRQ_CATAS_ERROR, MLX5_RES_SRQ, IB_EVENT_SRQ_ERR },
+};
+
+static_assert(ARRAY_SIZE(rsc_events) <= BITS_PER_LONG);
+
+static unsigned long rsc_index(enum mlx5_res_type type, u32 num)
+{
+	return (unsigned long)type << RSC_NUM_BITS | num;
+}
+
+/**
+ * mlx5_ib_rsc_get - find an object by its number
+ * @dev: device
+ * @type: MLX5_RES_QP or MLX5_RES_SRQ
+ * @num: number
+ *
+ * The object is not destroyed before mlx5_ib_rsc_put(). Any context.
+ *
+ * Return: the object with a reference, or NULL if there is none or it is being
+ * destroyed.
+ */
+struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type type, u32 num)
+{
+	struct xarray *rscs = &dev->rsc_table.rscs;
+	struct mlx5_ib_rsc *rsc;
+	unsigned long flags;
+
+	xa_lock_irqsave(rscs, flags);
+	rsc = xa_load(rscs, rsc_index(type, num));
+	if (rsc)
+		refcount_inc(&rsc->refs);
+	xa_unlock_irqrestore(rscs, flags);
+	return rsc;
+}
+
+/**
+ * mlx5_ib_rsc_put - release a reference on an object
+ * @rsc: of mlx5_ib_rsc_get()
+ *
+ * Any context.
+ */
+void mlx5_ib_rsc_put(struct mlx5_ib_rsc *rsc)
+{
+	if (refcount_dec_and_test(&rsc->refs))
+		complete(&rsc->free);
+}
+
+static void rsc_deliver_events(struct work_struct *work)
+{
+	struct mlx5_ib_rsc *rsc = container_of(work, struct mlx5_ib_rsc, work);
+	unsigned long pending = xchg(&rsc->pending, 0);
+	unsigned int i;
+
+	for_each_set_bit(i, &pending, ARRAY_SIZE(rsc_events))
+		rsc->ops->event(rsc, rsc_events[i].event);
+	mlx5_ib_rsc_put(rsc);
+}
+
+/**
+ * mlx5_ib_rsc_event - an asynchronous event of mlx5_core
+ * @nb: the table's notifier
+ * @type: MLX5_EVENT_TYPE_*, or MLX5_DEV_EVENT_*
+ * @data: struct mlx5_eqe, of a firmware event
+ *
+ * Called in the interrupt of the asynchronous event queue.
+ *
+ * Return: NOTIFY_OK if the event is about an object of the table, else NOTIFY_DONE.
+ */
+int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data)
+{
+	struct mlx5_ib_dev *dev = container_of(nb, struct mlx5_ib_dev, rsc_table.nb);
+	struct mlx5_eqe *eqe = data;
+	struct mlx5_ib_rsc *rsc;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rsc_events); i++)
+		if (rsc_events[i].eqe_type == type)
+			break;
+	if (i == ARRAY_SIZE(rsc_events))
+		return NOTIFY_DONE;
+	/* Events of QPs are also those of RQs and SQs, which have numbers of their own. */
+	if (rsc_events[i].type == MLX5_RES_QP &&
+	    eqe->data.qp_srq.type != MLX5_EVENT_QUEUE_TYPE_QP)
+		return NOTIFY_DONE;
+
+	rsc = mlx5_ib_rsc_get(dev, rsc_events[i].type,
+			      be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & RSC_NUM_MASK);
+	if (!rsc)
+		return NOTIFY_DONE;
+	set_bit(i, &rsc->pending);
+	/* A delivery that has not started yet will find the bit. */
+	if (!queue_work(dev->rsc_table.wq, &rsc->work))
+		mlx5_ib_rsc_put(rsc);
+	return NOTIFY_OK;
+}
+
+/**
+ * mlx5_ib_rsc_add - let events and page faults find an object
+ * @rsc: created at the device; its dev, ops, num and uid are set
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENOMEM; or -EBUSY if another object of the type has the number.
+ */
+int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc)
+{
+	refcount_set(&rsc->refs, 1);
+	init_completion(&rsc->free);
+	INIT_WORK(&rsc->work, rsc_deliver_events);
+	return xa_insert_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
+			     GFP_KERNEL);
+}
+
+/* Take the object out of the table, and wait for the last reference. */
+static void rsc_remove(struct mlx5_ib_rsc *rsc)
+{
+	/* Another object may have the number if this one could not be added again. */
+	if (xa_cmpxchg_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
+			   NULL, GFP_KERNEL) != rsc)
+		return;
+	mlx5_ib_rsc_put(rsc);
+	wait_for_completion(&rsc->free);
+}
+
+/**
+ * mlx5_ib_rsc_destroy - destroy an object at the device
+ * @rsc: of mlx5_ib_rsc_add()
+ *
+ * The object leaves the table first: once it is destroyed, the device may give its
+ * number to a new one. When this function returns no event is being delivered, nor
+ * is a page fault being resolved. May sleep.
+ *
+ * Return: 0, or the errno of a firmware that refuses; then the object is found
+ * again, and the device may use all that it points at.
+ */
+int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
+{
+	int err;
+
+	rsc_remove(rsc);
+	err = rsc->ops->destroy(rsc->dev, rsc->uid, rsc->num);
+	if (err && mlx5_ib_rsc_add(rsc))
+		ibdev_warn_ratelimited(&rsc->dev->ib_dev,
+				       "%s 0x%x could not be destroyed (%d), and gets no events any more for lack of memory\n",
+				       rsc->ops->name, rsc->num, err);
+	return err;
+}
+
+/**
+ * mlx5_ib_init_rsc_table - start to listen for events of objects
+ * @dev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_rsc_table *table = &dev->rsc_table;
+
+	table->wq = alloc_workqueue("bluebell_event", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!table->wq)
+		return -ENOMEM;
+	xa_init_flags(&table->rscs, XA_FLAGS_LOCK_IRQ);
+	table->nb.notifier_call = mlx5_ib_rsc_event;
+	mlx5_notifier_register(dev->mdev, &table->nb);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_rsc_table - stop listening for events
+ * @dev: device, none of whose objects is left; nothing happens if the table was
+ *	never initialized
+ */
+void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_rsc_table *table = &dev->rsc_table;
+
+	if (!table->wq)
+		return;
+	mlx5_notifier_unregister(dev->mdev, &table->nb);
+	destroy_workqueue(table->wq);
+	WARN_ON(!xa_empty(&table->rscs));
+	xa_destroy(&table->rscs);
+}

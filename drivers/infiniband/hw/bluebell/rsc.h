@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Objects that the device names by type and number, in events and page faults.
+ */
+
+#ifndef BLUEBELL_RSC_H
+#define BLUEBELL_RSC_H
+
+#include <linux/completion.h>
+#include <linux/mlx5/driver.h>
+#include <linux/notifier.h>
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+struct mlx5_ib_dev;
+struct mlx5_ib_rsc;
+
+/**
+ * struct mlx5_ib_rsc_ops - what a kind of object does
+ * @type: MLX5_RES_QP or MLX5_RES_SRQ
+ * @name: for the log
+ * @destroy: destroys the object with this number at the device. May sleep. Returns
+ *	0 or a negative errno.
+ * @event: tells the consumer about an event of the device. May sleep.
+ */
+struct mlx5_ib_rsc_ops {
+	enum mlx5_res_type type;
+	const char *name;
+	int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 num);
+	void (*event)(struct mlx5_ib_rsc *rsc, enum ib_event_type event);
+};
+
+/**
+ * struct mlx5_ib_rsc - an object that the device names by its number
+ * @dev: device
+ * @ops: of its kind
+ * @num: number
+ * @uid: firmware's user id of the owner
+ * @refs: one for the table, one for each mlx5_ib_rsc_get()
+ * @free: completed with the last reference
+ * @work: delivers @pending
+ * @pending: bit n: event n of rsc.c's table awaits delivery. Events of one kind
+ *	that arrive faster than they are delivered are delivered once.
+ */
+struct mlx5_ib_rsc {
+	struct mlx5_ib_dev *dev;
+	const struct mlx5_ib_rsc_ops *ops;
+	u32 num;
+	u16 uid;
+	refcount_t refs;
+	struct completion free;
+	struct work_struct work;
+	unsigned long pending;
+};
+
+/**
+ * struct mlx5_ib_rsc_table - finds objects by type and number
+ * @rscs: struct mlx5_ib_rsc by type and number; its lock is taken in interrupt
+ *	context
+ * @nb: asynchronous events of mlx5_core
+ * @wq: delivers events in process context
+ */
+struct mlx5_ib_rsc_table {
+	struct xarray rscs;
+	struct notifier_block nb;
+	struct workqueue_struct *wq;
+};
+
+int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc);
+int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc);
+struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type type, u32 num);
+void mlx5_ib_rsc_put(struct mlx5_ib_rsc *rsc);
+int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data);
+
+int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev);
+
+#endif /* BLUEBELL_RSC_H */

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of queue memory: the page size and offset by which a context
+ * describes a buffer, and memory of the kernel for the driver's own queues.
+ */
+
+#include <kunit/test.h>
+#include <linux/sizes.h>
+
+#include "../layout_buf.h"
+#include "../own_cq.h"
+#include "mock.h"
+
+static const struct geometry_case {
+	const char *name;
+	u64 dma;
+	unsigned long pgsz;
+	u8 shift;
+	u8 offset;
+} geometry_cases[] = {
+	{ "4 KiB page, no offset", 0x1000, 1 << 12, 12, 0 },
+	{ "4 KiB page, 64 bytes in", 0x1040, 1 << 12, 12, 1 },
+	{ "4 KiB page, last 64 bytes", 0x1fc0, 1 << 12, 12, 63 },
+	{ "8 KiB page, 128 bytes in", 0x4080, 1 << 13, 13, 1 },
+	{ "8 KiB page, 64 bytes in needs the 4 KiB page", 0x4040, 1 << 13, 12, 1 },
+	{ "64 KiB page, 1 KiB in", 0x20400, 1 << 16, 16, 1 },
+	{ "64 KiB page, 512 bytes in needs the 32 KiB page", 0x20200, 1 << 16, 15, 1 },
+	{ "64 KiB page, odd 4 KiB", 0x27000, 1 << 16, 16, 28 },
+	{ "2 MiB page, aligned", 0x40000000, 1 << 21, 21, 0 },
+	{ "2 MiB page, 4 KiB in needs the 256 KiB page", 0x40001000, 1 << 21, 18, 1 },
+	{ "1 GiB page, last quantum", 0x7f000000, 1 << 30, 30, 63 },
+	{ "2 MiB page above 4 GiB, 64 bytes before its end", 0x1003fffc0, 1 << 21, 12, 63 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(geometry, geometry_cases, name);
+
+static void queue_does_not_start_where_its_page_offset_says(struct kunit *test)
+{
+	const struct geometry_case *c = test->param_value;
+	struct mlx5_ib_buf_geometry geo = {};
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_quantize_geometry(c->dma, c->pgsz, MLX5_IB_MAX_PAGE_OFFSET,
+							&geo), 0);
+	KUNIT_EXPECT_EQ(test, geo.page_shift, c->shift);
+	KUNIT_EXPECT_EQ(test, geo.page_offset, c->offset);
+}
+
+static const struct offset_case {
+	const char *name;
+	struct mlx5_ib_buf_geometry geo;
+	int want;
+	struct mlx5_ib_buf_geometry fit;
+} offset_cases[] = {
+	{ "no offset", { 12, 0 }, 0, { 12, 0 } },
+	{ "the last that a page of 4 KiB can have", { 12, 31 }, 0, { 12, 31 } },
+	{ "the middle of a page of 4 KiB", { 12, 32 }, -EINVAL },
+	{ "the end of a page of 4 KiB", { 12, 63 }, -EINVAL },
+	{ "the middle of a page of 8 KiB", { 13, 32 }, 0, { 12, 0 } },
+	{ "three quarters of a page of 8 KiB", { 13, 48 }, -EINVAL },
+	{ "5.5 KiB into a page of 8 KiB", { 13, 44 }, 0, { 12, 24 } },
+	{ "60 KiB into a page of 64 KiB", { 16, 60 }, 0, { 12, 0 } },
+	{ "63 KiB into a page of 64 KiB", { 16, 63 }, -EINVAL },
+	{ "2 MiB page, its last quantum", { 21, 63 }, 0, { 15, 0 } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(offset, offset_cases, name);
+
+/* A field of five bits: the pages are halved until the offset fits. */
+static void queue_does_not_start_where_a_short_offset_says(struct kunit *test)
+{
+	const struct offset_case *c = test->param_value;
+	u64 dma = SZ_1G + ((u64)c->geo.page_offset << (c->geo.page_shift - 6));
+	struct mlx5_ib_buf_geometry geo = {};
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_quantize_geometry(dma, 1UL << c->geo.page_shift,
+							MLX5_IB_MAX_WQ_PAGE_OFFSET, &geo),
+			c->want);
+	if (c->want)
+		return;
+	KUNIT_EXPECT_EQ(test, geo.page_shift, c->fit.page_shift);
+	KUNIT_EXPECT_EQ(test, geo.page_offset, c->fit.page_offset);
+}
+
+static void queue_off_its_alignment_is_described(struct kunit *test)
+{
+	struct mlx5_ib_buf_geometry geo = {};
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_quantize_geometry(SZ_4K + 32, SZ_4K, MLX5_IB_MAX_PAGE_OFFSET,
+							&geo), -EINVAL);
+}
+
+/* A PD, a UAR, the memory, the CQ: whichever is refused, nothing stays. */
+static void refusal_leaks_a_part_of_an_own_cq(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_own_cq cq = {};
+	unsigned int n;
+
+	for (n = 1; n <= 3; n++) {
+		mock->num_commands = 0;
+		mock->refuse = n;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_own_cq_create(mock->dev, &cq, 3), mock->refuse_err);
+		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 0, "refusal %u", n);
+		KUNIT_EXPECT_EQ_MSG(test, mock->num_queue_mems, 0, "refusal %u", n);
+	}
+	mock->refuse = 0;
+	mock->refuse_queue_mem = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_own_cq_create(mock->dev, &cq, 3), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+	mock->refuse_queue_mem = false;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_own_cq_create(mock->dev, &cq, 3), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 3);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	mlx5_ib_own_cq_destroy(&cq);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
+}
+
+#define LOG_CQES	8
+#define CQES		BIT(LOG_CQES)
+
+/* 16 KiB of CQEs in pages that are not contiguous, three times round. */
+static void completion_is_missed_or_seen_before_its_time(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_own_cq cq = {};
+	struct mlx5_cqe64 *cqe;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_own_cq_create(mock->dev, &cq, LOG_CQES), 0);
+	for (i = 0; i < 3 * CQES; i++) {
+		cqe = cq.mem.buf.frags.frags[i % CQES / 64].buf + i % 64 * sizeof(*cqe);
+		KUNIT_ASSERT_NULL_MSG(test, mlx5_ib_own_cq_next(&cq), "before %u", i);
+		cqe->op_own = MLX5_CQE_REQ << 4 | !!(i & CQES);
+		KUNIT_ASSERT_PTR_EQ_MSG(test, mlx5_ib_own_cq_next(&cq), cqe, "%u", i);
+		cq.mcq.cons_index++;
+	}
+	mlx5_ib_own_cq_destroy(&cq);
+}
+
+static struct kunit_case buf_cases[] = {
+	KUNIT_CASE_PARAM(queue_does_not_start_where_its_page_offset_says, geometry_gen_params),
+	KUNIT_CASE_PARAM(queue_does_not_start_where_a_short_offset_says, offset_gen_params),
+	KUNIT_CASE(queue_off_its_alignment_is_described),
+	KUNIT_CASE(refusal_leaks_a_part_of_an_own_cq),
+	KUNIT_CASE(completion_is_missed_or_seen_before_its_time),
+	{}
+};
+
+static struct kunit_suite buf_suite = {
+	.name = "bluebell-buf",
+	.test_cases = buf_cases,
+};
+
+kunit_test_suite(buf_suite);
