@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * For every verb: let its first firmware command fail, then its second, and so on until it passes;
- * and, on a kernel with fault injection, its first memory allocation, its second … After each
- * failure the errno is right, the census is what it was, no page stays pinned, and the verb works
- * when tried again.
+ * For every verb: let its first firmware command fail, then its second, and so on until the verb
+ * succeeds because it sends no more commands; on a kernel with fault injection do the same with its
+ * memory allocations. After each failure the errno must be right, no firmware object and no pinned
+ * page may be left, and the verb must work when tried again.
  */
 #include <fcntl.h>
 #include <linux/dma-heap.h>
@@ -14,14 +14,14 @@
 #include "test.h"
 
 #define BUF_PAGES 4
-#define MOST_COMMANDS 64
-/* How often a verb may have gone well because another command was refused. */
-#define MOST_AGAIN 3
-#define MOST_ALLOCATIONS 2000
+#define MAX_COMMANDS 64
+/* How often to repeat a verb that succeeded because a background command was refused instead. */
+#define MAX_REPEATS 3
+#define MAX_ALLOCATIONS 2000
 
 /*
- * What a verb works on. Everything is made before the failing call, so that this is one system
- * call.
+ * What a verb works on. All of it is created before the call under test, so that this call is a
+ * single system call.
  */
 struct env {
 	struct uv uv;
@@ -51,11 +51,11 @@ struct env {
 
 struct verb {
 	int (*prep)(struct env *e);	/* before each try */
-	int (*act)(struct env *e);	/* the one call */
-	int (*undo)(struct env *e);	/* after an act that worked */
+	int (*act)(struct env *e);	/* the system call under test */
+	int (*undo)(struct env *e);	/* after an act that succeeded */
 	int (*fini)(struct env *e);	/* undoes prep */
-	bool lenient;			/* may do without what the device refused */
-	bool answers_last;		/* ib_core answers when all is done, and may then fault */
+	bool lenient;			/* may succeed although a command was refused */
+	bool answers_last;		/* ib_core copies the answer when all is done: -EFAULT then */
 };
 
 /* --- The verbs -------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static int act_dereg_mr(struct env *e)
 	return uv_dereg_mr(e->uv.fd, e->mr.mr_handle);
 }
 
-static int rereg(struct env *e, uint32_t flags, uint64_t pages)
+static int rereg_mr(struct env *e, uint32_t flags, uint64_t pages)
 {
 	struct ib_uverbs_rereg_mr req = {
 		.mr_handle = e->mr.mr_handle, .flags = flags, .start = (uintptr_t)e->buf,
@@ -131,17 +131,17 @@ static int rereg(struct env *e, uint32_t flags, uint64_t pages)
 
 static int act_rereg_access(struct env *e)
 {
-	return rereg(e, IBV_REREG_MR_CHANGE_ACCESS, 0);
+	return rereg_mr(e, IBV_REREG_MR_CHANGE_ACCESS, 0);
 }
 
 static int act_rereg_pd(struct env *e)
 {
-	return rereg(e, IBV_REREG_MR_CHANGE_PD, 0);
+	return rereg_mr(e, IBV_REREG_MR_CHANGE_PD, 0);
 }
 
 static int act_rereg_translation(struct env *e)
 {
-	return rereg(e, IBV_REREG_MR_CHANGE_TRANSLATION, BUF_PAGES - 1);
+	return rereg_mr(e, IBV_REREG_MR_CHANGE_TRANSLATION, BUF_PAGES - 1);
 }
 
 static int prep_cq(struct env *e)
@@ -377,7 +377,7 @@ static int fini_srq_qp(struct env *e)
 	return fini_qp(e) ?: fini_created_srq(e);
 }
 
-static int to_init(struct env *e)
+static int qp_to_init(struct env *e)
 {
 	struct ib_uverbs_modify_qp req = {
 		.qp_handle = e->qp.handle, .qp_state = IBV_QPS_INIT, .port_num = 1,
@@ -387,7 +387,7 @@ static int to_init(struct env *e)
 	return uv_modify_qp(e->uv.fd, &req);
 }
 
-static int to_rtr(struct env *e)
+static int qp_to_rtr(struct env *e)
 {
 	struct ib_uverbs_modify_qp req = {
 		.qp_handle = e->qp.handle, .qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
@@ -400,7 +400,7 @@ static int to_rtr(struct env *e)
 	return uv_modify_qp(e->uv.fd, &req);
 }
 
-static int to_rts(struct env *e)
+static int qp_to_rts(struct env *e)
 {
 	struct ib_uverbs_modify_qp req = {
 		.qp_handle = e->qp.handle, .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7,
@@ -412,7 +412,7 @@ static int to_rts(struct env *e)
 	return uv_modify_qp(e->uv.fd, &req);
 }
 
-static int to_state(struct env *e, enum ibv_qp_state state)
+static int qp_to_state(struct env *e, enum ibv_qp_state state)
 {
 	struct ib_uverbs_modify_qp req = {
 		.qp_handle = e->qp.handle, .qp_state = state, .attr_mask = IBV_QP_STATE,
@@ -421,32 +421,32 @@ static int to_state(struct env *e, enum ibv_qp_state state)
 	return uv_modify_qp(e->uv.fd, &req);
 }
 
-static int to_err(struct env *e)
+static int qp_to_err(struct env *e)
 {
-	return to_state(e, IBV_QPS_ERR);
+	return qp_to_state(e, IBV_QPS_ERR);
 }
 
-static int to_reset(struct env *e)
+static int qp_to_reset(struct env *e)
 {
-	return to_state(e, IBV_QPS_RESET);
+	return qp_to_state(e, IBV_QPS_RESET);
 }
 
 static int prep_init_qp(struct env *e)
 {
-	return prep_created_qp(e) ?: to_init(e);
+	return prep_created_qp(e) ?: qp_to_init(e);
 }
 
 static int prep_rtr_qp(struct env *e)
 {
-	return prep_init_qp(e) ?: to_rtr(e);
+	return prep_init_qp(e) ?: qp_to_rtr(e);
 }
 
 static int prep_rts_qp(struct env *e)
 {
-	return prep_rtr_qp(e) ?: to_rts(e);
+	return prep_rtr_qp(e) ?: qp_to_rts(e);
 }
 
-/* XRC: the requester is a queue pair without a receive queue, the target one without memory. */
+/* An XRC requester is a queue pair without a receive queue, a target one without any queue. */
 static int prep_xrc_ini(struct env *e)
 {
 	int ret = prep_qp_type(e, IBV_QPT_XRC_SEND);
@@ -505,27 +505,27 @@ static int act_close_qp(struct env *e)
 
 static int prep_init_xrc_ini(struct env *e)
 {
-	return prep_created_xrc_ini(e) ?: to_init(e);
+	return prep_created_xrc_ini(e) ?: qp_to_init(e);
 }
 
 static int prep_rtr_xrc_ini(struct env *e)
 {
-	return prep_init_xrc_ini(e) ?: to_rtr(e);
+	return prep_init_xrc_ini(e) ?: qp_to_rtr(e);
 }
 
 static int prep_rts_xrc_ini(struct env *e)
 {
-	return prep_rtr_xrc_ini(e) ?: to_rts(e);
+	return prep_rtr_xrc_ini(e) ?: qp_to_rts(e);
 }
 
 static int prep_init_xrc_tgt(struct env *e)
 {
-	return prep_created_xrc_tgt(e) ?: to_init(e);
+	return prep_created_xrc_tgt(e) ?: qp_to_init(e);
 }
 
 static int prep_rtr_xrc_tgt(struct env *e)
 {
-	return prep_init_xrc_tgt(e) ?: to_rtr(e);
+	return prep_init_xrc_tgt(e) ?: qp_to_rtr(e);
 }
 
 static int act_query_qp(struct env *e)
@@ -578,7 +578,7 @@ static int act_mmap_uar(struct env *e)
 	return e->map == MAP_FAILED ? -errno : 0;
 }
 
-/* A dynamic UAR stays with its index, mapped or not, until its context is closed. */
+/* A dynamic UAR is not freed when it is unmapped but with its context, so each try opens one. */
 static int prep_wc(struct env *e)
 {
 	e->map = MAP_FAILED;
@@ -592,7 +592,7 @@ static int act_mmap_alloc_wc(struct env *e)
 	return e->map == MAP_FAILED ? -errno : 0;
 }
 
-static int undo_map(struct env *e)
+static int undo_mmap(struct env *e)
 {
 	return munmap(e->map, UV_PAGE) ? -errno : 0;
 }
@@ -705,7 +705,7 @@ static int fini_dmabuf_mr(struct env *e)
 	return act_dereg_dmabuf_mr(e) ?: fini_dmabuf(e);
 }
 
-/* The same over memory that moves: the region is not pinned. */
+/* The same over a dma-buf that its exporter can move: the region pins nothing. */
 static int prep_moving(struct env *e)
 {
 	int ret = mover_load();
@@ -726,13 +726,13 @@ static int prep_moved_mr(struct env *e)
 	return prep_moving_mr(e) ?: mover_move(e->dmabuf, 0, 0);
 }
 
-/* The device shall have it back: what a fault does, but in this process. */
+/* Map the memory after a move, as a page fault does, but in this process. */
 static int act_map_moved(struct env *e)
 {
 	return uv_advise_mr(e->uv.fd, e->pd, e->dmabuf_lkey, 0, UV_PAGE);
 }
 
-/* It goes before it can move: the device's use of it ends. */
+/* Move the memory: the driver must first unmap it from the device. */
 static int act_move(struct env *e)
 {
 	return mover_move(e->dmabuf, 0, 0);
@@ -759,7 +759,7 @@ static int act_query_port(struct env *e)
 		      0, NULL, 0);
 }
 
-/* --- One fixture, a variant a verb ------------------------------------------------------------ */
+/* --- One fixture, with a variant for each verb ------------------------------------------------- */
 
 FIXTURE(verb) {
 	struct env e;
@@ -768,12 +768,12 @@ FIXTURE(verb) {
 
 FIXTURE_VARIANT(verb) {
 	struct verb v;
-	const char *needs;	/* a general capability of the device */
-	bool opens_itself;
-	bool moves;		/* over memory that moves */
-	bool core_leaks;	/* ib_core does, of its own allocations: seen in Linux 7.2 */
-	bool mlx5_ib_cannot;	/* without on-demand paging */
-	bool mlx5_ib_leaks;	/* or goes on as if nothing had been refused: seen in Linux 7.2 */
+	const char *needs;	/* a general capability that the device must have, or NULL */
+	bool opens_itself;	/* prep opens the context */
+	bool moves;		/* works on memory that moves: needs the module dmabuf_mover */
+	bool core_leaks;	/* ib_core leaks if one of its own allocations fails (Linux 7.2) */
+	bool mlx5_ib_cannot;	/* mlx5_ib does not support the verb without on-demand paging */
+	bool mlx5_ib_leaks;	/* mlx5_ib leaks, or ignores the refusal of a command (Linux 7.2) */
 };
 
 FIXTURE_VARIANT_ADD(verb, get_context) {
@@ -899,23 +899,23 @@ FIXTURE_VARIANT_ADD(verb, query_qp) {
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_reset_to_init) {
-	.v = { prep_created_qp, to_init, NULL, fini_created_qp },
+	.v = { prep_created_qp, qp_to_init, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_init_to_rtr) {
-	.v = { prep_init_qp, to_rtr, NULL, fini_created_qp },
+	.v = { prep_init_qp, qp_to_rtr, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_rtr_to_rts) {
-	.v = { prep_rtr_qp, to_rts, NULL, fini_created_qp },
+	.v = { prep_rtr_qp, qp_to_rts, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_rts_to_err) {
-	.v = { prep_rts_qp, to_err, NULL, fini_created_qp },
+	.v = { prep_rts_qp, qp_to_err, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_rts_to_reset) {
-	.v = { prep_rts_qp, to_reset, NULL, fini_created_qp },
+	.v = { prep_rts_qp, qp_to_reset, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, open_xrcd) {
@@ -927,8 +927,9 @@ FIXTURE_VARIANT_ADD(verb, open_named_xrcd) {
 };
 
 /*
- * Where a driver passes the refusal on, ib_core never closes a domain without a file any more (seen in
- * Linux 7.2): it counts a user that it has not discounted.
+ * If a driver reports that firmware refused to free a domain without a file, ib_core (Linux 7.2) takes
+ * one reference too many and can never close the domain again. Bluebell therefore repeats the command
+ * and always reports success; mlx5_ib reports the refusal and is not tested.
  */
 FIXTURE_VARIANT_ADD(verb, close_xrcd) {
 	.needs = "xrc", .mlx5_ib_leaks = true,
@@ -964,7 +965,10 @@ FIXTURE_VARIANT_ADD(verb, create_qp_xrc_ini) {
 	.needs = "xrc", .v = { prep_xrc_ini, act_create_qp, act_destroy_qp, fini_qp },
 };
 
-/* A target that ib_core cannot make known is destroyed and counts as a user of its domain for ever. */
+/*
+ * If ib_core (Linux 7.2) has no memory to list a new target, it destroys the target but keeps the
+ * reference to its domain, which can then never be closed.
+ */
 FIXTURE_VARIANT_ADD(verb, create_qp_xrc_tgt) {
 	.needs = "xrc", .core_leaks = true,
 	.v = { prep_xrc_tgt, act_create_qp, act_destroy_qp, act_close_xrcd },
@@ -980,7 +984,7 @@ FIXTURE_VARIANT_ADD(verb, destroy_qp_xrc_ini) {
 	       .lenient = true, .answers_last = true },
 };
 
-/* And it forgets a target whose end a driver refuses. */
+/* If a driver refuses to destroy a target, ib_core (Linux 7.2) forgets it; mlx5_ib passes refusals on. */
 FIXTURE_VARIANT_ADD(verb, destroy_qp_xrc_tgt) {
 	.needs = "xrc", .mlx5_ib_leaks = true,
 	.v = { prep_created_xrc_tgt, act_destroy_qp, act_create_qp, fini_created_xrc_tgt,
@@ -992,35 +996,35 @@ FIXTURE_VARIANT_ADD(verb, query_qp_xrc_tgt) {
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_ini_to_init) {
-	.needs = "xrc", .v = { prep_created_xrc_ini, to_init, NULL, fini_created_qp },
+	.needs = "xrc", .v = { prep_created_xrc_ini, qp_to_init, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_ini_to_rtr) {
-	.needs = "xrc", .v = { prep_init_xrc_ini, to_rtr, NULL, fini_created_qp },
+	.needs = "xrc", .v = { prep_init_xrc_ini, qp_to_rtr, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_ini_to_rts) {
-	.needs = "xrc", .v = { prep_rtr_xrc_ini, to_rts, NULL, fini_created_qp },
+	.needs = "xrc", .v = { prep_rtr_xrc_ini, qp_to_rts, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_ini_to_err) {
-	.needs = "xrc", .v = { prep_rts_xrc_ini, to_err, NULL, fini_created_qp },
+	.needs = "xrc", .v = { prep_rts_xrc_ini, qp_to_err, NULL, fini_created_qp },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_tgt_to_init) {
-	.needs = "xrc", .v = { prep_created_xrc_tgt, to_init, NULL, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_created_xrc_tgt, qp_to_init, NULL, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_tgt_to_rtr) {
-	.needs = "xrc", .v = { prep_init_xrc_tgt, to_rtr, NULL, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_init_xrc_tgt, qp_to_rtr, NULL, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_tgt_to_rts) {
-	.needs = "xrc", .v = { prep_rtr_xrc_tgt, to_rts, NULL, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_rtr_xrc_tgt, qp_to_rts, NULL, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, modify_qp_xrc_tgt_to_reset) {
-	.needs = "xrc", .v = { prep_rtr_xrc_tgt, to_reset, NULL, fini_created_xrc_tgt },
+	.needs = "xrc", .v = { prep_rtr_xrc_tgt, qp_to_reset, NULL, fini_created_xrc_tgt },
 };
 
 FIXTURE_VARIANT_ADD(verb, create_ah) {
@@ -1106,7 +1110,7 @@ FIXTURE_VARIANT_ADD(verb, move) {
 };
 
 FIXTURE_VARIANT_ADD(verb, mmap_uar) {
-	.v = { NULL, act_mmap_uar, undo_map, NULL },
+	.v = { NULL, act_mmap_uar, undo_mmap, NULL },
 };
 
 FIXTURE_VARIANT_ADD(verb, mmap_alloc_wc) {
@@ -1129,8 +1133,11 @@ FIXTURE_SETUP(verb)
 	ASSERT_EQ(0, uv_create_cq(e->uv.fd, 63, &e->cq));
 }
 
-/* Paging and XRC are told by a verb, and the driver may do without where the device could. */
-static bool can(const char *cap)
+/*
+ * Whether a general capability can be used. For paging and XRC a verb is asked, because the driver may
+ * not offer what the device has; for the others the emulated HCA.
+ */
+static bool device_can(const char *cap)
 {
 	struct ibv_context *ctx;
 	bool has;
@@ -1144,19 +1151,19 @@ static bool can(const char *cap)
 	return has;
 }
 
-/* What cannot be done at all does not fail by steps: why it cannot, or NULL. */
-static const char *missing(const char *needs)
+/* Why a capability is missing, as the reason to skip a verb that needs it, or NULL if it is there. */
+static const char *why_missing(const char *needs)
 {
 	static const char *const reasons[][2] = {
-		{ "pg", "the device does not page" },
+		{ "pg", "the device has no on-demand paging" },
 		{ "uc", NO_UC },
 		{ "xrc", NO_XRC },
-		{ "device_memory", "the device has no memory of its own" },
+		{ "device_memory", "the device has no device memory" },
 		{ "cq_resize", "the device does not resize CQs" },
 	};
 	size_t i;
 
-	if (!needs || can(needs))
+	if (!needs || device_can(needs))
 		return NULL;
 	for (i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (!strcmp(reasons[i][0], needs))
@@ -1169,8 +1176,8 @@ FIXTURE_TEARDOWN(verb)
 	uv_close(&self->e.uv);
 }
 
-/* The verb works, and takes back what it did: after each failure it still does. */
-static int whole_round(const struct verb *v, struct env *e)
+/* Prepare, call, undo and clean up once, without a failure. */
+static int run_verb_once(const struct verb *v, struct env *e)
 {
 	int ret = v->prep ? v->prep(e) : 0;
 
@@ -1191,22 +1198,22 @@ static const struct {
 	{ "INT_ERR", -EIO },
 };
 
-TEST_F(verb, every_firmware_command)
+TEST_F(verb, each_refused_command_leaves_nothing)
 {
 	const struct verb *v = &variant->v;
 	struct env *e = &self->e;
-	unsigned int nth, s, again;
+	unsigned int nth, s, repeats;
 	long pinned;
 	int ret, fired;
 
-	if (missing(variant->needs))
-		SKIP(return, "%s", missing(variant->needs));
-	if (variant->mlx5_ib_cannot && driver_is("mlx5_ib") && whole_round(v, e) == -EOPNOTSUPP)
-		SKIP(return, "mlx5_ib wants on-demand paging for this");
+	if (why_missing(variant->needs))
+		SKIP(return, "%s", why_missing(variant->needs));
+	if (variant->mlx5_ib_cannot && driver_is("mlx5_ib") && run_verb_once(v, e) == -EOPNOTSUPP)
+		SKIP(return, "mlx5_ib needs on-demand paging for this verb");
 	if (variant->moves && mover_load() == -ENOENT)
 		SKIP(return, NO_MOVER);
 	if (variant->mlx5_ib_leaks && driver_is("mlx5_ib"))
-		SKIP(return, "mlx5_ib leaks or forgives what the device refused");
+		SKIP(return, "mlx5_ib leaks, or ignores the refusal of a command");
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (v->act == act_mmap_alloc_wc) {
@@ -1215,10 +1222,10 @@ TEST_F(verb, every_firmware_command)
 			SKIP(return, NO_BLUEFLAME);
 		ASSERT_EQ(0, v->fini(e));
 	}
-	/* What the driver makes at first use and keeps is made now. */
-	ASSERT_EQ(0, whole_round(v, e));
+	/* The driver keeps some objects that it creates at first use: let it create them now. */
+	ASSERT_EQ(0, run_verb_once(v, e));
 	for (s = 0; s < ARRAY_SIZE(statuses); s++) {
-		for (nth = 1, again = 0; nth < MOST_COMMANDS; nth++) {
+		for (nth = 1, repeats = 0; nth < MAX_COMMANDS; nth++) {
 			ASSERT_EQ(0, v->prep ? v->prep(e) : 0);
 			ASSERT_EQ(0, hca_census_reset());
 			pinned = uv_pinned_pages();
@@ -1226,8 +1233,8 @@ TEST_F(verb, every_firmware_command)
 			ret = v->act(e);
 			fired = hca_inject_clear();
 			ASSERT_LE(0, fired);
-			/* A command that the driver sent in the background may have been the one. */
-			if (fired && !ret && !v->lenient && again++ < MOST_AGAIN)
+			/* The refused command may have been one of the driver's background work. */
+			if (fired && !ret && !v->lenient && repeats++ < MAX_REPEATS)
 				nth--;
 			else if (fired && !v->lenient)
 				EXPECT_EQ(statuses[s].err, ret)
@@ -1245,7 +1252,7 @@ TEST_F(verb, every_firmware_command)
 			if (!fired)
 				break;
 		}
-		ASSERT_GT(MOST_COMMANDS, nth);
+		ASSERT_GT(MAX_COMMANDS, nth);
 	}
 }
 
@@ -1267,8 +1274,8 @@ static void write_knob(const char *dir, const char *name, const char *val)
 	close(fd);
 }
 
-/* Let any allocation fail, and be quiet about it; false when the kernel cannot. */
-static bool fault_injection(int *fd)
+/* Let any kind of allocation fail, without a message; false if the kernel has no fault injection. */
+static bool open_fail_nth(int *fd)
 {
 	char path[64];
 	size_t i;
@@ -1291,14 +1298,14 @@ static void fail_nth_set(int fd, unsigned int nth)
 	int len = snprintf(buf, sizeof(buf), "%u", nth);
 
 	/*
-	 * Writing may itself hit what was set before: then it is over, and works the second
-	 * time.
+	 * The write itself may be the call whose allocation fails. That ends the injection, so the
+	 * second attempt succeeds.
 	 */
 	if (pwrite(fd, buf, len, 0) != len && pwrite(fd, buf, len, 0) != len)
 		fprintf(stderr, "# fail-nth: cannot write: %m\n");
 }
 
-/* Whether the n-th has come to pass. */
+/* Whether the n-th allocation was reached, and failed. */
 static bool fail_nth_hit(int fd)
 {
 	char buf[16] = "";
@@ -1309,17 +1316,17 @@ static bool fail_nth_hit(int fd)
 }
 
 /*
- * The answer of a system call whose work was done could not be written, or its request not be read:
- * do it (again). What has been destroyed is not there any more.
+ * Repeat a call that returned -EFAULT, either because its request could not be read, or because its
+ * answer could not be written after the work was done. In the second case a destroy finds no object.
  */
-static int act_again(const struct verb *v, struct env *e)
+static int repeat_act(const struct verb *v, struct env *e)
 {
 	int ret = v->act(e);
 
 	return ret == -ENOENT ? 0 : ret;
 }
 
-TEST_F_TIMEOUT(verb, every_allocation, 600)
+TEST_F_TIMEOUT(verb, each_failed_allocation_leaves_nothing, 600)
 {
 	const struct verb *v = &variant->v;
 	struct env *e = &self->e;
@@ -1329,19 +1336,19 @@ TEST_F_TIMEOUT(verb, every_allocation, 600)
 	bool hit;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell is held to this");
+		SKIP(return, "only bluebell promises to survive each failed allocation");
 	if (variant->core_leaks)
 		SKIP(return, "ib_core leaks when its own allocations fail");
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	if (missing(variant->needs))
-		SKIP(return, "%s", missing(variant->needs));
+	if (why_missing(variant->needs))
+		SKIP(return, "%s", why_missing(variant->needs));
 	if (variant->moves && mover_load() == -ENOENT)
 		SKIP(return, NO_MOVER);
-	if (!fault_injection(&fd))
+	if (!open_fail_nth(&fd))
 		SKIP(return, "the kernel has no fault injection");
-	ASSERT_EQ(0, whole_round(v, e));
-	for (nth = 1; nth < MOST_ALLOCATIONS; nth++) {
+	ASSERT_EQ(0, run_verb_once(v, e));
+	for (nth = 1; nth < MAX_ALLOCATIONS; nth++) {
 		ASSERT_EQ(0, v->prep ? v->prep(e) : 0);
 		ASSERT_EQ(0, hca_census_reset());
 		pinned = uv_pinned_pages();
@@ -1349,10 +1356,10 @@ TEST_F_TIMEOUT(verb, every_allocation, 600)
 		ret = v->act(e);
 		hit = fail_nth_hit(fd);
 		fail_nth_set(fd, 0);
-		/* A verb may do without what it could not get, but nothing else fails it. */
+		/* A verb may succeed without the allocation, but must not fail for any other reason. */
 		EXPECT_TRUE(!ret || hit) TH_LOG("allocation %u: %d", nth, ret);
 		if (v->answers_last && ret == -EFAULT) {
-			ret = act_again(v, e);
+			ret = repeat_act(v, e);
 			ASSERT_EQ(0, ret) TH_LOG("after allocation %u", nth);
 		}
 		if (!ret && v->undo)
@@ -1366,7 +1373,7 @@ TEST_F_TIMEOUT(verb, every_allocation, 600)
 			break;
 	}
 	close(fd);
-	ASSERT_GT(MOST_ALLOCATIONS, nth);
+	ASSERT_GT(MAX_ALLOCATIONS, nth);
 }
 
 TEST_HARNESS_MAIN
