@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Fast registration: that it needs no firmware, that it is right when many do it at once, when a
- * region is long, when the HCA fails a request, when the process dies and when the device goes.
+ * Registration by UMR: it needs no firmware command, and it works when many threads register at once,
+ * when a region is long, when the HCA fails a request, when the process is killed and when the device is
+ * removed.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,25 +12,25 @@
 #include "binding.h"
 #include "test.h"
 
-#define STOCK_WARNS "a promise of bluebell's: mlx5_ib warns in the kernel log and fails"
+#define STOCK_WARNS "only bluebell promises this: mlx5_ib warns in the kernel log and fails"
 #define KIB 1024ul
 #define MIB (1024 * KIB)
 #define THREADS 16
 #define REGION_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
-static void *anon(size_t len)
+static void *map_small_pages(size_t len)
 {
 	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
-	/* Entries of 4 KiB, so that a few megabytes are a long list. */
+	/* Pages of 4 KiB, so that a few megabytes need a long list of translation entries. */
 	madvise(p, len, MADV_NOHUGEPAGE);
 	return p;
 }
 
-/* Write a known pattern through the key; the completion's status, or -1 for a wrong result. */
-static int write_at(struct pair *p, uint32_t rkey, uint8_t *at, size_t len, unsigned int seed)
+/* RDMA WRITE a pattern to @at; returns the completion's status, or -1 if it was written wrongly. */
+static int write_and_check(struct pair *p, uint32_t rkey, uint8_t *at, size_t len, unsigned int seed)
 {
 	int status;
 
@@ -39,10 +40,10 @@ static int write_at(struct pair *p, uint32_t rkey, uint8_t *at, size_t len, unsi
 }
 
 /*
- * Register and deregister until that needs no command, nor makes any work in the background: the
- * queue pair works, keys are there.
+ * Register and deregister until no command is sent, not even by background work: then the UMR queue
+ * pair is running and the pool has the keys that it wants. False if that does not happen.
  */
-static bool becomes_fast(struct ibv_pd *pd, void *mem)
+static bool warm_up(struct ibv_pd *pd, void *mem)
 {
 	struct ibv_mr *mr;
 	int i;
@@ -73,7 +74,7 @@ FIXTURE_SETUP(fast)
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, rdma_open(&self->r));
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
-	self->mem = anon(64 * UV_PAGE);
+	self->mem = map_small_pages(64 * UV_PAGE);
 	ASSERT_NE(NULL, self->mem);
 	ASSERT_EQ(0, hca_census_reset());
 }
@@ -93,43 +94,43 @@ TEST_F(fast, warm_registration_needs_no_command)
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib fills its cache when it likes");
-	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+		SKIP(return, "only bluebell promises this: mlx5_ib fills its cache at times of its own");
+	ASSERT_TRUE(warm_up(self->r.pd, self->mem));
 	ASSERT_EQ(0, hca_commands_reset());
 	umr = hca_counter("umr");
 	for (i = 0; i < 20; i++) {
 		mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
 		ASSERT_NE(NULL, mr);
-		ASSERT_EQ(0, write_at(&self->p, mr->rkey, self->mem, 64, i));
+		ASSERT_EQ(0, write_and_check(&self->p, mr->rkey, self->mem, 64, i));
 		ASSERT_EQ(0, ibv_dereg_mr(mr));
 	}
 	EXPECT_EQ(0, hca_commands(NULL));
 	EXPECT_EQ(umr + 40, hca_counter("umr"));
 }
 
-/* Not even several at once, of which none has gone before: keys are ready. */
-TEST_F(fast, a_few_at_once_wait_for_none_either)
+/* The pool has free keys for several regions even before any region has been deregistered. */
+TEST_F(fast, first_regions_find_keys_in_the_pool)
 {
 	struct ibv_mr *mr[4];
 	long umr;
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's");
-	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+		SKIP(return, "only bluebell promises this");
+	ASSERT_TRUE(warm_up(self->r.pd, self->mem));
 	umr = hca_counter("umr");
 	for (i = 0; i < 4; i++) {
 		mr[i] = ibv_reg_mr(self->r.pd, self->mem + i * UV_PAGE, UV_PAGE, REGION_ACCESS);
 		ASSERT_NE(NULL, mr[i]);
 	}
-	/* Each by a request; firmware may be making the next keys meanwhile. */
+	/* One UMR request for each; commands are not counted, as background work may refill the pool. */
 	EXPECT_EQ(umr + 4, hca_counter("umr"));
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, ibv_dereg_mr(mr[i]));
 }
 
-/* What a region's key was used for before does not matter to the next. */
-TEST_F(fast, a_key_carries_nothing_over)
+/* A key from the pool has the rights and the bounds of its new region only. */
+TEST_F(fast, reused_key_keeps_nothing_of_its_last_region)
 {
 	static const int access[] = {
 		REGION_ACCESS, IBV_ACCESS_LOCAL_WRITE, ALL_ACCESS, IBV_ACCESS_REMOTE_READ,
@@ -148,11 +149,11 @@ TEST_F(fast, a_key_carries_nothing_over)
 		ASSERT_NE(NULL, mr);
 		want = access[i % ARRAY_SIZE(access)] & IBV_ACCESS_REMOTE_WRITE ?
 			0 : IBV_WC_REM_ACCESS_ERR;
-		EXPECT_EQ(want, write_at(&self->p, mr->rkey, start + pages * UV_PAGE - 8, 8, i));
+		EXPECT_EQ(want, write_and_check(&self->p, mr->rkey, start + pages * UV_PAGE - 8, 8, i));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  write_at(&self->p, mr->rkey, start + pages * UV_PAGE, 8, i));
+			  write_and_check(&self->p, mr->rkey, start + pages * UV_PAGE, 8, i));
 		if (i && driver_is("bluebell"))
-			EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, old, start, 8, i));
+			EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_and_check(&self->p, old, start, 8, i));
 		old = mr->rkey;
 		ASSERT_EQ(0, ibv_dereg_mr(mr));
 	}
@@ -161,13 +162,13 @@ TEST_F(fast, a_key_carries_nothing_over)
 /* --- Long lists ------------------------------------------------------------------------------- */
 
 /*
- * An offset of 16 bits, in units of 16 bytes, is what every device's UMR has; that is also as far as
- * the emulated HCA's longest command reaches.
+ * UMR of every device has 16 bits for the offset, in units of 16 bytes, at which entries are written. The
+ * emulated HCA's longest command carries as many entries as that.
  */
 #define SHORT_LIST (1ul << 17)
-#define NO_LONG_LIST "neither UMR nor a command of this device fills a list of so many entries"
+#define NO_LONG_LIST "neither UMR nor a command of this device can write so many entries"
 
-static bool takes_list(size_t entries)
+static bool can_fill_entries(size_t entries)
 {
 	return entries <= SHORT_LIST || hca_cap("general", "umr_extended_translation_offset");
 }
@@ -182,7 +183,10 @@ FIXTURE_VARIANT(region_of) {
 	size_t len;
 };
 
-/* Of 4 KiB pages: one list, two, several; and so many that an offset has more than 16 bits. */
+/*
+ * In pages of 4 KiB: one part of the list, two, several; and so many that the offset of the last needs
+ * more than 16 bits.
+ */
 FIXTURE_VARIANT_ADD(region_of, mib_1) { .len = MIB };
 
 FIXTURE_VARIANT_ADD(region_of, mib_32) { .len = 32 * MIB };
@@ -197,11 +201,11 @@ FIXTURE_SETUP(region_of)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 
-	if (!takes_list(variant->len / UV_PAGE))
+	if (!can_fill_entries(variant->len / UV_PAGE))
 		SKIP(return, NO_LONG_LIST);
 	ASSERT_EQ(0, rdma_open(&self->r));
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
-	self->mem = anon(variant->len);
+	self->mem = map_small_pages(variant->len);
 	ASSERT_NE(NULL, self->mem);
 }
 
@@ -211,7 +215,7 @@ FIXTURE_TEARDOWN(region_of)
 	rdma_close(&self->r);
 }
 
-TEST_F_TIMEOUT(region_of, pages_is_right_everywhere, 300)
+TEST_F_TIMEOUT(region_of, each_page_is_reached, 300)
 {
 	size_t pages = variant->len / UV_PAGE, at;
 	struct ibv_mr *mr;
@@ -220,24 +224,24 @@ TEST_F_TIMEOUT(region_of, pages_is_right_everywhere, 300)
 	for (turn = 0; turn < 2; turn++) {
 		mr = ibv_reg_mr(self->r.pd, self->mem, variant->len, REGION_ACCESS);
 		ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
-		/* Across each border of pages at which a list may end, and at some others. */
+		/* Pages all over the region, and then across each page border at which a part can end. */
 		for (at = 0; at < pages; at += 1365) {
-			ASSERT_EQ(0, write_at(&self->p, mr->rkey, self->mem + at * UV_PAGE, 64, at))
+			ASSERT_EQ(0, write_and_check(&self->p, mr->rkey, self->mem + at * UV_PAGE, 64, at))
 				TH_LOG("page %zu", at);
 		}
 		for (at = 4096; at < pages; at += 4096)
-			ASSERT_EQ(0, write_at(&self->p, mr->rkey, self->mem + at * UV_PAGE - 32, 64,
-					      at + 1)) TH_LOG("page %zu", at);
-		ASSERT_EQ(0, write_at(&self->p, mr->rkey, self->mem + variant->len - 64, 64, 5));
+			ASSERT_EQ(0, write_and_check(&self->p, mr->rkey, self->mem + at * UV_PAGE - 32, 64,
+						     at + 1)) TH_LOG("page %zu", at);
+		ASSERT_EQ(0, write_and_check(&self->p, mr->rkey, self->mem + variant->len - 64, 64, 5));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  write_at(&self->p, mr->rkey, self->mem + variant->len - 63, 64, 5));
+			  write_and_check(&self->p, mr->rkey, self->mem + variant->len - 63, 64, 5));
 		ASSERT_EQ(0, ibv_dereg_mr(mr));
 	}
 }
 
 /*
- * More entries than one command can bring: 64 GiB and a bit, of small pages for the device, since the
- * region's addresses have another place in the huge page than the memory's.
+ * More entries than one command can carry: a bit more than 64 GiB, which the device maps in small pages
+ * because the region's address has a different offset in the huge page than the memory.
  */
 TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 {
@@ -248,7 +252,7 @@ TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 	size_t i;
 	int fd;
 
-	if (!takes_list(len / UV_PAGE))
+	if (!can_fill_entries(len / UV_PAGE))
 		SKIP(return, NO_LONG_LIST);
 	reserve_huge_pages(piece / (2 * MIB));
 	fd = memfd_create("fastreg", MFD_HUGETLB);
@@ -256,7 +260,7 @@ TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 	ASSERT_EQ(0, ftruncate(fd, piece));
 	file = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (file == MAP_FAILED)
-		SKIP(return, "no huge pages to be had");
+		SKIP(return, "the kernel has no huge pages to spare");
 	mem = mmap(NULL, len + 2 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		   -1, 0);
 	ASSERT_NE(MAP_FAILED, mem);
@@ -285,23 +289,23 @@ TEST_F_TIMEOUT(fast, region_of_more_than_64_gib, 600)
 	reserve_huge_pages(0);
 }
 
-/* As long as can be is good, and one page more is refused whole. */
-TEST_F(fast, list_that_is_too_long_is_refused)
+/* The longest possible list works; with one page more the registration fails and pins nothing. */
+TEST_F(fast, list_beyond_umr_and_command_is_refused)
 {
 	const size_t len = SHORT_LIST * UV_PAGE;
 	long pinned = uv_pinned_pages();
 	struct ibv_mr *mr;
 	uint8_t *mem;
 
-	if (takes_list(SHORT_LIST + 1))
-		SKIP(return, "UMR reaches the end of any list");
+	if (can_fill_entries(SHORT_LIST + 1))
+		SKIP(return, "UMR of this device can write lists of any length");
 	if (!driver_is("bluebell"))
 		SKIP(return, STOCK_WARNS);
-	mem = anon(len + UV_PAGE);
+	mem = map_small_pages(len + UV_PAGE);
 	ASSERT_NE(NULL, mem);
 	mr = ibv_reg_mr(self->r.pd, mem, len, REGION_ACCESS);
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
-	EXPECT_EQ(0, write_at(&self->p, mr->rkey, mem + len - 64, 64, 1));
+	EXPECT_EQ(0, write_and_check(&self->p, mr->rkey, mem + len - 64, 64, 1));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	EXPECT_EQ(NULL, ibv_reg_mr(self->r.pd, mem, len + UV_PAGE, REGION_ACCESS));
 	EXPECT_EQ(ENOMEM, errno);
@@ -321,8 +325,8 @@ struct worker {
 	const char *wrong;
 };
 
-/* Regions of different sizes, each of them used before it goes. */
-static void *work(void *arg)
+/* Register regions of different sizes, and use each before it is deregistered. */
+static void *register_and_check(void *arg)
 {
 	struct worker *w = arg;
 	unsigned int i;
@@ -335,7 +339,7 @@ static void *work(void *arg)
 			w->wrong = "ibv_reg_mr";
 			break;
 		}
-		if (write_at(&w->p, mr->rkey, w->mem + len - 64, 64, i + 1000 * w->number))
+		if (write_and_check(&w->p, mr->rkey, w->mem + len - 64, 64, i + 1000 * w->number))
 			w->wrong = "RDMA WRITE";
 		if (ibv_dereg_mr(mr))
 			w->wrong = "ibv_dereg_mr";
@@ -362,7 +366,7 @@ FIXTURE_SETUP(threads)
 		w->r = &self->r;
 		w->number = i;
 		ASSERT_EQ(0, pair_open(&w->p, &self->r, &cfg, 4096));
-		w->mem = anon(32 * UV_PAGE);
+		w->mem = map_small_pages(32 * UV_PAGE);
 		ASSERT_NE(NULL, w->mem);
 	}
 	ASSERT_EQ(0, hca_census_reset());
@@ -379,13 +383,13 @@ FIXTURE_TEARDOWN(threads)
 	rdma_close(&self->r);
 }
 
-TEST_F(threads, register_at_the_same_time)
+TEST_F(threads, concurrent_registration_works)
 {
 	int i;
 
 	for (i = 0; i < THREADS; i++) {
 		self->w[i].rounds = 30;
-		ASSERT_EQ(0, pthread_create(&self->w[i].thread, NULL, work, &self->w[i]));
+		ASSERT_EQ(0, pthread_create(&self->w[i].thread, NULL, register_and_check, &self->w[i]));
 	}
 	for (i = 0; i < THREADS; i++) {
 		pthread_join(self->w[i].thread, NULL);
@@ -394,7 +398,7 @@ TEST_F(threads, register_at_the_same_time)
 	}
 }
 
-TEST_F(threads, survive_failures_of_the_queue_pair)
+TEST_F(threads, concurrent_registration_survives_failed_umr)
 {
 	int i, k;
 
@@ -402,7 +406,7 @@ TEST_F(threads, survive_failures_of_the_queue_pair)
 		SKIP(return, STOCK_WARNS);
 	for (i = 0; i < THREADS; i++) {
 		self->w[i].rounds = 30;
-		ASSERT_EQ(0, pthread_create(&self->w[i].thread, NULL, work, &self->w[i]));
+		ASSERT_EQ(0, pthread_create(&self->w[i].thread, NULL, register_and_check, &self->w[i]));
 	}
 	for (k = 0; k < 5; k++) {
 		EXPECT_EQ(0, hca_do("inject umr 1 %d", 5 * k));
@@ -414,45 +418,45 @@ TEST_F(threads, survive_failures_of_the_queue_pair)
 			TH_LOG("thread %d: %s", i, self->w[i].wrong);
 	}
 	EXPECT_LT(0, hca_inject_clear());
-	EXPECT_TRUE(becomes_fast(self->r.pd, self->w[0].mem));
+	EXPECT_TRUE(warm_up(self->r.pd, self->w[0].mem));
 }
 
 /* --- Failure ---------------------------------------------------------------------------------- */
 
-/* A region that was registered by UMR. */
-static struct ibv_mr *reg_fast(struct __test_metadata *_metadata, struct ibv_pd *pd, void *mem)
+/* Register a region by UMR, without a firmware command. */
+static struct ibv_mr *reg_by_umr(struct __test_metadata *_metadata, struct ibv_pd *pd, void *mem)
 {
 	struct ibv_mr *mr;
 
-	ASSERT_TRUE(becomes_fast(pd, mem));
+	ASSERT_TRUE(warm_up(pd, mem));
 	mr = ibv_reg_mr(pd, mem, UV_PAGE, REGION_ACCESS);
 	ASSERT_NE(NULL, mr);
 	return mr;
 }
 
-/* Everything works when the HCA fails a request; and after a while it is fast again. */
-TEST_F(fast, failed_registration_is_made_by_firmware)
+/* If the HCA fails a UMR request, firmware registers the region; after a while UMR is used again. */
+TEST_F(fast, registration_falls_back_to_firmware)
 {
 	struct ibv_mr *mr;
 
 	if (!driver_is("bluebell"))
 		SKIP(return, STOCK_WARNS);
-	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+	ASSERT_TRUE(warm_up(self->r.pd, self->mem));
 	ASSERT_EQ(0, hca_do("inject umr"));
 	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
 	ASSERT_NE(NULL, mr);
 	EXPECT_EQ(1, hca_inject_clear());
-	EXPECT_EQ(0, write_at(&self->p, mr->rkey, self->mem, 64, 1));
+	EXPECT_EQ(0, write_and_check(&self->p, mr->rkey, self->mem, 64, 1));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, mr->rkey, self->mem, 64, 1));
-	EXPECT_TRUE(becomes_fast(self->r.pd, self->mem));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_and_check(&self->p, mr->rkey, self->mem, 64, 1));
+	EXPECT_TRUE(warm_up(self->r.pd, self->mem));
 }
 
-/* Any part of a long list may be the one that fails. */
-TEST_F(fast, failed_part_of_a_list)
+/* The same if the HCA fails any one part of a long list. */
+TEST_F(fast, registration_falls_back_after_any_failed_part)
 {
 	const size_t len = 100 * MIB;
-	uint8_t *mem = anon(len);
+	uint8_t *mem = map_small_pages(len);
 	struct ibv_mr *mr;
 	int part;
 
@@ -460,82 +464,85 @@ TEST_F(fast, failed_part_of_a_list)
 		SKIP(return, STOCK_WARNS);
 	ASSERT_NE(NULL, mem);
 	for (part = 0; part < 4; part++) {
-		ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+		ASSERT_TRUE(warm_up(self->r.pd, self->mem));
 		ASSERT_EQ(0, hca_do("inject umr 1 %d", part));
 		mr = ibv_reg_mr(self->r.pd, mem, len, REGION_ACCESS);
 		ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 		EXPECT_EQ(1, hca_inject_clear());
-		EXPECT_EQ(0, write_at(&self->p, mr->rkey, mem, 64, part));
-		EXPECT_EQ(0, write_at(&self->p, mr->rkey, mem + len - 64, 64, part + 1));
+		EXPECT_EQ(0, write_and_check(&self->p, mr->rkey, mem, 64, part));
+		EXPECT_EQ(0, write_and_check(&self->p, mr->rkey, mem + len - 64, 64, part + 1));
 		EXPECT_EQ(0, ibv_dereg_mr(mr));
 		EXPECT_CENSUS_UNCHANGED();
 	}
 	munmap(mem, len);
 }
 
-TEST_F(fast, failed_deregistration_is_done_by_firmware)
+TEST_F(fast, deregistration_falls_back_to_firmware)
 {
 	struct ibv_mr *mr;
 	uint32_t rkey;
 
 	if (!driver_is("bluebell"))
 		SKIP(return, STOCK_WARNS);
-	mr = reg_fast(_metadata, self->r.pd, self->mem);
+	mr = reg_by_umr(_metadata, self->r.pd, self->mem);
 	rkey = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	EXPECT_EQ(1, hca_inject_clear());
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, rkey, self->mem, 64, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_and_check(&self->p, rkey, self->mem, 64, 1));
 }
 
-/* Neither UMR nor firmware takes the key: the region is as it was, and goes when it is asked to again. */
-TEST_F(fast, deregistration_that_is_refused_twice)
+/*
+ * Neither UMR nor DESTROY_MKEY can revoke the key: the region stays as it was, and a second deregistration
+ * succeeds.
+ */
+TEST_F(fast, refused_deregistration_keeps_the_region)
 {
 	struct ibv_mr *mr;
 	uint32_t rkey;
 
 	if (!driver_is("bluebell"))
 		SKIP(return, STOCK_WARNS);
-	mr = reg_fast(_metadata, self->r.pd, self->mem);
+	mr = reg_by_umr(_metadata, self->r.pd, self->mem);
 	rkey = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
 	ASSERT_EQ(0, hca_do("inject op DESTROY_MKEY LIM_ERR 1"));
 	EXPECT_EQ(ENOMEM, ibv_dereg_mr(mr));
 	EXPECT_EQ(2, hca_inject_clear());
-	EXPECT_EQ(0, write_at(&self->p, rkey, self->mem, 64, 1));
+	EXPECT_EQ(0, write_and_check(&self->p, rkey, self->mem, 64, 1));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, rkey, self->mem, 64, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_and_check(&self->p, rkey, self->mem, 64, 1));
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(fast, failed_change_of_access_makes_another_key)
+TEST_F(fast, failed_change_of_access_replaces_the_key)
 {
 	struct ibv_mr *mr;
 	uint32_t old;
 
 	if (!driver_is("bluebell"))
 		SKIP(return, STOCK_WARNS);
-	mr = reg_fast(_metadata, self->r.pd, self->mem);
+	mr = reg_by_umr(_metadata, self->r.pd, self->mem);
 	old = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
 	EXPECT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
 	EXPECT_EQ(1, hca_inject_clear());
 	EXPECT_NE(old, mr->rkey);
-	EXPECT_EQ(0, write_at(&self->p, mr->rkey, self->mem, 64, 1));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_at(&self->p, old, self->mem, 64, 1));
+	EXPECT_EQ(0, write_and_check(&self->p, mr->rkey, self->mem, 64, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_and_check(&self->p, old, self->mem, 64, 1));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* A queue pair that will not start again is asked less and less often; firmware does the work. */
-TEST_F(fast, lasting_failure)
+/* While the queue pair cannot be started, the driver tries less and less often and uses firmware. */
+TEST_F(fast, restart_is_tried_less_and_less_often)
 {
 	struct ibv_mr *mr;
 	int i;
 
 	if (!driver_is("bluebell"))
 		SKIP(return, STOCK_WARNS);
-	ASSERT_TRUE(becomes_fast(self->r.pd, self->mem));
+	ASSERT_TRUE(warm_up(self->r.pd, self->mem));
 	ASSERT_EQ(0, hca_do("inject op RST2INIT_QP LIM_ERR"));
 	ASSERT_EQ(0, hca_do("inject umr"));
 	for (i = 0; i < 10; i++) {
@@ -544,9 +551,9 @@ TEST_F(fast, lasting_failure)
 		EXPECT_EQ(0, ibv_dereg_mr(mr));
 		usleep(100000);
 	}
-	/* The request, and attempts after 0.1, 0.3 and 0.7 s. */
+	/* The failed request, and attempts to start after 0.1, 0.3 and 0.7 s. */
 	EXPECT_GE(5, hca_inject_clear());
-	EXPECT_TRUE(becomes_fast(self->r.pd, self->mem));
+	EXPECT_TRUE(warm_up(self->r.pd, self->mem));
 }
 
 /* --- Keys that nobody uses -------------------------------------------------------------------- */
@@ -558,8 +565,8 @@ static long free_keys(void)
 	return hca_census_count("mkey_free");
 }
 
-/* Have so many regions at a time; all of them gone again. */
-static bool use_many(struct ibv_pd *pd, void *mem)
+/* Register MANY regions, then deregister all of them. */
+static bool reg_and_dereg_many(struct ibv_pd *pd, void *mem)
 {
 	struct ibv_mr *mr[MANY];
 	bool good = true;
@@ -572,20 +579,20 @@ static bool use_many(struct ibv_pd *pd, void *mem)
 	return good;
 }
 
-TEST_F(fast, unused_keys_go_when_memory_is_short)
+TEST_F(fast, shrinker_destroys_unused_keys)
 {
 	long before = free_keys();
 	int i, fd;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's");
-	ASSERT_TRUE(use_many(self->r.pd, self->mem));
-	/* The next three hundred will need none, but for those made ahead of a larger number, */
+		SKIP(return, "only bluebell promises this");
+	ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
+	/* The pool keeps the keys: the next MANY regions need only the few commands that refill it. */
 	EXPECT_LE(MANY, free_keys());
 	ASSERT_EQ(0, hca_commands_reset());
-	ASSERT_TRUE(use_many(self->r.pd, self->mem));
+	ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
 	EXPECT_GE(8, hca_commands(NULL));
-	/* unless the kernel wants its memory back. */
+	/* When the kernel shrinks its caches, the pool gives the keys up. */
 	fd = open("/proc/sys/vm/drop_caches", O_WRONLY);
 	ASSERT_LE(0, fd);
 	for (i = 0; i < 100 && free_keys() > before + 50; i++) {
@@ -596,28 +603,28 @@ TEST_F(fast, unused_keys_go_when_memory_is_short)
 	EXPECT_GE(before + 50, free_keys());
 }
 
-/* Of what is not used any more, half goes every half a minute. */
-TEST_F_TIMEOUT(fast, unused_keys_go_with_time, 120)
+/* Every half minute the pool destroys half of the keys that have not been used again. */
+TEST_F_TIMEOUT(fast, unused_keys_are_destroyed_over_time, 120)
 {
 	long many;
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's");
-	ASSERT_TRUE(use_many(self->r.pd, self->mem));
+		SKIP(return, "only bluebell promises this");
+	ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
 	many = free_keys();
 	EXPECT_LE(MANY, many);
 	for (i = 0; i < 70 && free_keys() > many - MANY / 4; i++)
 		sleep(1);
 	EXPECT_GE(many - MANY / 4, free_keys());
-	/* But not all at once. */
+	/* It must not destroy all of them at once. */
 	EXPECT_LE(MANY / 4, free_keys());
 }
 
 /* --- Death and removal ------------------------------------------------------------------------ */
 
-/* Register and deregister until the end, of the process or of the device. */
-static void *register_for_ever(void *arg)
+/* Register and deregister until told to stop, or until registration fails because the device is gone. */
+static void *register_until_stopped(void *arg)
 {
 	struct worker *w = arg;
 	unsigned int i;
@@ -639,14 +646,14 @@ static int start_workers(struct worker *w, struct rdma *r, atomic_bool *stop)
 	for (i = 0; i < THREADS; i++) {
 		w[i].r = r;
 		w[i].stop = stop;
-		w[i].mem = anon(32 * UV_PAGE);
-		if (!w[i].mem || pthread_create(&w[i].thread, NULL, register_for_ever, &w[i]))
+		w[i].mem = map_small_pages(32 * UV_PAGE);
+		if (!w[i].mem || pthread_create(&w[i].thread, NULL, register_until_stopped, &w[i]))
 			return -1;
 	}
 	return 0;
 }
 
-TEST(killed_while_it_registers)
+TEST(killed_while_registering)
 {
 	int ready[2], status, i;
 	struct ibv_mr *mr;
@@ -656,9 +663,9 @@ TEST(killed_while_it_registers)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	/* mlx5_ib makes its queue pair for the first region. */
+	/* mlx5_ib creates its UMR queue pair at the first registration: let it do so before the census. */
 	ASSERT_EQ(0, rdma_open(&r));
-	mr = ibv_reg_mr(r.pd, anon(UV_PAGE), UV_PAGE, 0);
+	mr = ibv_reg_mr(r.pd, map_small_pages(UV_PAGE), UV_PAGE, 0);
 	ASSERT_NE(NULL, mr);
 	ASSERT_EQ(0, ibv_dereg_mr(mr));
 	rdma_close(&r);
@@ -680,7 +687,7 @@ TEST(killed_while_it_registers)
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFSIGNALED(status));
-	/* The file's last reference may go a moment after its process. */
+	/* The kernel may drop the last reference to the file a moment after the process has ended. */
 	for (i = 0; i < 100 && *hca_census_delta(); i++)
 		usleep(50000);
 	EXPECT_CENSUS_UNCHANGED();
@@ -697,13 +704,13 @@ FIXTURE_SETUP(bound)
 
 FIXTURE_TEARDOWN(bound)
 {
-	/* Whatever happened, for the tests to come. */
+	/* Bind the driver again for the tests that follow, also after a failure. */
 	binding_do(&self->b, "bind");
 	EXPECT_TRUE(binding_wait_device());
 }
 
-/* Take the device away while threads register, and bring it back. */
-TEST_F(bound, removed_while_a_process_registers)
+/* Unbind the driver while threads register, and bind it again. */
+TEST_F(bound, device_removal_while_registering)
 {
 	static struct worker w[THREADS];
 	static atomic_bool stop;
@@ -718,15 +725,15 @@ TEST_F(bound, removed_while_a_process_registers)
 		pthread_join(w[i].thread, NULL);
 	EXPECT_EQ(NULL, ibv_reg_mr(r.pd, w[0].mem, UV_PAGE, REGION_ACCESS));
 	EXPECT_EQ(0, binding_do(&self->b, "bind"));
-	/* What the process still holds is gone; a new one starts afresh. */
+	/* The old context can only be closed; a new process would open the new device. */
 	ibv_close_device(r.ctx);
 }
 
 /*
- * The driver is bound with each of its first commands refused in turn: the keys, queues and queue
- * pair of its own that it has made so far are gone when it gives up.
+ * Bind the driver while one of its first commands is refused, each of them in turn. If probing fails, the
+ * driver must have destroyed the keys and queues of its own that it had created by then.
  */
-TEST_F_TIMEOUT(bound, with_a_refused_command, 600)
+TEST_F_TIMEOUT(bound, failed_probe_leaves_nothing, 600)
 {
 	unsigned int nth, alive = 0;
 	int fired, ret;
@@ -734,14 +741,14 @@ TEST_F_TIMEOUT(bound, with_a_refused_command, 600)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's");
+		SKIP(return, "only bluebell promises this");
 	ASSERT_EQ(0, binding_do(&self->b, "unbind"));
 	ASSERT_EQ(0, hca_census_reset());
 	for (nth = 1; nth < 200; nth++) {
 		ASSERT_EQ(0, hca_inject_cmd(nth, "LIM_ERR"));
 		ret = binding_do(&self->b, "bind");
 		fired = hca_inject_clear();
-		/* What was refused was then made in the background, or could be done without. */
+		/* Probing succeeded: the object was created again in the background, or is optional. */
 		if (!ret) {
 			alive++;
 			ASSERT_EQ(0, binding_do(&self->b, "unbind"));
