@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What an unprivileged process can do with the device, and what it cannot do to another: all but
- * the victim run as the user "tester", without capabilities.
+ * What an unprivileged process can do with the device, and what it cannot do to another process. Except
+ * for the victim, all processes run as the user "tester", without capabilities.
  */
 #include <fcntl.h>
 #include <grp.h>
@@ -19,8 +19,8 @@
 #define CQ_ARM_OFFSET 0x20
 #define SECRET 0x5ec2e7
 
-/* For good: the test's process ends unprivileged. */
-static int become_tester(void)
+/* Become the user "tester", for the rest of the test's process. */
+static int drop_privileges(void)
 {
 	struct passwd *pw = getpwnam(TESTER);
 
@@ -31,16 +31,16 @@ static int become_tester(void)
 	if (setgroups(0, NULL) || setgid(pw->pw_gid) || setuid(pw->pw_uid))
 		return -errno;
 	/*
-	 * setuid() makes the process's files root's, fail-nth among them; and it may not be
-	 * traced.
+	 * setuid() makes the process undumpable: its files in /proc then belong to root, and debuggers
+	 * cannot attach. Undo that.
 	 */
 	prctl(PR_SET_DUMPABLE, 1);
 	return 0;
 }
 
 /*
- * The victim: another process, with a queue pair, a CQ, an MR and a page that others want. It tells
- * what it has, waits, and tells at the end whether its memory is as it was.
+ * The victim is another process with a queue pair, a CQ, an MR and a UAR. It publishes their numbers in
+ * shared memory, waits, and reports by its exit status whether its memory was changed.
  */
 struct victim_info {
 	uint32_t qpn, cqn, pd, mr_handle, qp_handle, cq_handle, rkey, uar_page_id;
@@ -56,7 +56,7 @@ FIXTURE(attack) {
 	struct victim_info *v;
 };
 
-static int victim_make(struct victim_info *v)
+static int victim_create_objects(struct victim_info *v)
 {
 	static struct uv_qp qp;
 	static struct uv_cq cq;
@@ -86,13 +86,13 @@ static int victim_make(struct victim_info *v)
 	return 0;
 }
 
-static void __noreturn victim_main(struct victim_info *v, int in, int out)
+static void __noreturn victim_run(struct victim_info *v, int in, int out)
 {
 	uint32_t *page;
 	size_t i;
 	char byte;
 
-	if (victim_make(v) || write(out, "", 1) != 1 || read(in, &byte, 1) != 1)
+	if (victim_create_objects(v) || write(out, "", 1) != 1 || read(in, &byte, 1) != 1)
 		_exit(2);
 	page = (void *)(uintptr_t)v->addr;
 	for (i = 0; i < UV_PAGE / sizeof(*page); i++)
@@ -112,14 +112,14 @@ FIXTURE_SETUP(attack)
 	self->pid = fork();
 	ASSERT_LE(0, self->pid);
 	if (!self->pid)
-		victim_main(self->v, self->to[0], self->from[1]);
+		victim_run(self->v, self->to[0], self->from[1]);
 	close(self->from[1]);
-	ASSERT_EQ(1, read(self->from[0], &byte, 1)) TH_LOG("the victim could not be made");
-	ASSERT_EQ(0, become_tester());
+	ASSERT_EQ(1, read(self->from[0], &byte, 1)) TH_LOG("the victim cannot create its objects");
+	ASSERT_EQ(0, drop_privileges());
 	ASSERT_EQ(0, uv_open(&self->uv));
 }
 
-/* Whatever was tried, the victim's memory is what it was. */
+/* Whatever the test has tried, the victim's memory must not have changed. */
 FIXTURE_TEARDOWN(attack)
 {
 	int status = -1;
@@ -130,7 +130,7 @@ FIXTURE_TEARDOWN(attack)
 	EXPECT_EQ(0, status);
 }
 
-TEST_F(attack, handles_are_the_files_own)
+TEST_F(attack, handles_of_another_file_are_refused)
 {
 	struct ib_uverbs_dereg_mr dereg = { .mr_handle = self->v->mr_handle };
 	struct ib_uverbs_destroy_cq cq = { .cq_handle = self->v->cq_handle };
@@ -149,19 +149,19 @@ TEST_F(attack, handles_are_the_files_own)
 			       IBV_ACCESS_LOCAL_WRITE, &mr));
 }
 
-TEST_F(attack, uars_are_not_to_be_mapped)
+TEST_F(attack, uars_of_another_context_cannot_be_mapped)
 {
 	unsigned long idx;
 
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
 				   self->v->uar_off));
-	/* Nor by taking the device's number for an index. */
+	/* Nor can any UAR be mapped by an index beyond the context's own pages. */
 	for (idx = 8; idx < 256; idx++)
 		EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
 					   uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, idx)));
 }
 
-TEST_F(attack, doorbells_for_its_queues_are_dropped)
+TEST_F(attack, doorbells_for_another_contexts_queues_are_dropped)
 {
 	long dropped;
 	uint8_t *uar;
@@ -180,11 +180,8 @@ TEST_F(attack, doorbells_for_its_queues_are_dropped)
 	EXPECT_EQ(dropped + 16, hca_counter("wrong_uar"));
 }
 
-/*
- * The victim's key and address, used as an own local key and as a remote key through the
- * loopback.
- */
-TEST_F(attack, keys_are_of_no_use)
+/* Use the victim's key and address as rkey in a loopback connection, and as lkey. */
+TEST_F(attack, keys_of_another_process_are_refused)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
@@ -218,7 +215,7 @@ TEST_F(attack, keys_are_of_no_use)
 	rdma_close(&r);
 }
 
-TEST_F(attack, every_key_in_reach_is_of_no_use)
+TEST_F(attack, guessed_keys_are_refused)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct ibv_send_wr wr;
@@ -244,8 +241,8 @@ TEST_F(attack, every_key_in_reach_is_of_no_use)
 	rdma_close(&r);
 }
 
-/* The victim's addresses are the attacker's own address space here, and there is nothing there. */
-TEST_F(attack, doorbell_record_is_looked_up_in_the_callers_memory)
+/* An address of the victim means the attacker's own address space, where nothing is mapped. */
+TEST_F(attack, doorbell_record_is_in_the_callers_memory)
 {
 	struct uv_cq cq;
 
@@ -254,7 +251,7 @@ TEST_F(attack, doorbell_record_is_looked_up_in_the_callers_memory)
 					    &cq));
 }
 
-/* --- An unprivileged user at work ------------------------------------------------------------- */
+/* --- Unprivileged users ------------------------------------------------------------------------ */
 
 TEST(unprivileged_user_can_work)
 {
@@ -264,7 +261,7 @@ TEST(unprivileged_user_can_work)
 	struct rdma r;
 	struct pair p;
 
-	ASSERT_EQ(0, become_tester());
+	ASSERT_EQ(0, drop_privileges());
 	ASSERT_EQ(0, rdma_open(&r));
 	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
 	fill(p.buf[0], 4096, 1);
@@ -277,7 +274,7 @@ TEST(unprivileged_user_can_work)
 	rdma_close(&r);
 }
 
-TEST(raw_packets_are_for_the_privileged)
+TEST(raw_packet_qp_needs_privileges)
 {
 	struct uv_qp_req req;
 	struct uv_cq cq;
@@ -285,7 +282,7 @@ TEST(raw_packets_are_for_the_privileged)
 	struct uv uv;
 	uint32_t pd;
 
-	ASSERT_EQ(0, become_tester());
+	ASSERT_EQ(0, drop_privileges());
 	ASSERT_EQ(0, uv_open(&uv));
 	ASSERT_EQ(0, uv_alloc_pd(uv.fd, &pd, NULL));
 	ASSERT_EQ(0, uv_create_cq(uv.fd, 31, &cq));
@@ -306,8 +303,8 @@ TEST(devx_is_refused)
 	struct uv uv;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: DEVX comes with another issue");
-	ASSERT_EQ(0, become_tester());
+		SKIP(return, "only bluebell refuses DEVX, which it does not support yet");
+	ASSERT_EQ(0, drop_privileges());
 	EXPECT_GT(0, uv_open_req(&uv, &req));
 }
 
@@ -329,7 +326,7 @@ FIXTURE_SETUP(memlock)
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->mem);
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
-	ASSERT_EQ(0, become_tester());
+	ASSERT_EQ(0, drop_privileges());
 	ASSERT_EQ(0, uv_open(&self->uv));
 	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
 }
@@ -350,7 +347,7 @@ static int reg_pages(struct uv *uv, uint32_t pd, void *mem, size_t pages, uint32
 	return ret;
 }
 
-TEST_F(memlock, regions_up_to_the_limit_and_no_further)
+TEST_F(memlock, regions_beyond_the_limit_are_refused)
 {
 	uint32_t handle, more;
 
@@ -366,8 +363,8 @@ TEST_F(memlock, regions_up_to_the_limit_and_no_further)
 	EXPECT_EQ(0, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES, &handle));
 }
 
-/* Pages that are pinned twice count twice. */
-TEST_F(memlock, the_same_page_again_counts_again)
+/* The same page counts once for each region that pins it. */
+TEST_F(memlock, page_pinned_twice_counts_twice)
 {
 	uint32_t handle;
 	int i;
@@ -377,7 +374,7 @@ TEST_F(memlock, the_same_page_again_counts_again)
 	EXPECT_EQ(-ENOMEM, reg_pages(&self->uv, self->pd, self->mem, 1, &handle));
 }
 
-TEST_F(memlock, queues_count_too)
+TEST_F(memlock, queues_count_against_the_limit)
 {
 	struct uv_cq cq, another;
 	struct uv_qp qp;
@@ -386,12 +383,12 @@ TEST_F(memlock, queues_count_too)
 
 	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &cq));
 	pinned = uv_pinned_pages();
-	EXPECT_EQ(2, pinned);	/* its buffer and its doorbell record */
+	EXPECT_EQ(2, pinned);	/* the CQ's buffer and its doorbell record */
 	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, cq.handle, IBV_QPT_RC, &qp));
 	EXPECT_LT(pinned, uv_pinned_pages());
 	pinned = uv_pinned_pages();
 	ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem, LIMIT_PAGES - pinned, &handle));
-	/* No room for a queue, its record least of all; and what was tried left nothing pinned. */
+	/* The limit is reached: no queue can be created, and the attempts leave nothing pinned. */
 	EXPECT_EQ(-ENOMEM, uv_create_cq(self->uv.fd, 63, &another));
 	EXPECT_EQ(-ENOMEM, uv_create_qp(self->uv.fd, self->pd, cq.handle, IBV_QPT_RC, &qp));
 	EXPECT_EQ(LIMIT_PAGES, uv_pinned_pages());
@@ -399,8 +396,8 @@ TEST_F(memlock, queues_count_too)
 	EXPECT_EQ(0, uv_create_cq(self->uv.fd, 63, &another));
 }
 
-static int try_srq(struct uv *uv, uint32_t pd, const struct uv_mem *mem, uint32_t type,
-		   uint32_t cq)
+static int create_and_destroy_srq(struct uv *uv, uint32_t pd, const struct uv_mem *mem, uint32_t type,
+				  uint32_t cq)
 {
 	struct mlx5_ib_create_srq drv = {
 		.buf_addr = (uintptr_t)mem->buf, .db_addr = (uintptr_t)mem->dbr,
@@ -421,8 +418,8 @@ static int try_srq(struct uv *uv, uint32_t pd, const struct uv_mem *mem, uint32_
 	return ret;
 }
 
-/* An SRQ needs two pages: first there is none, then one, then both. */
-TEST_F(memlock, shared_receive_queues_count_too)
+/* An SRQ needs two pages. It cannot be created with room for none or one of them. */
+TEST_F(memlock, srqs_count_against_the_limit)
 {
 	static const uint32_t types[] = { IB_UVERBS_SRQT_BASIC, IB_UVERBS_SRQT_XRC };
 	struct uv_mem mem;
@@ -439,7 +436,7 @@ TEST_F(memlock, shared_receive_queues_count_too)
 		for (room = 0; room <= 2; room++) {
 			ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem,
 					       LIMIT_PAGES - pinned - room, &handle));
-			ret = try_srq(&self->uv, self->pd, &mem, types[i], cq.handle);
+			ret = create_and_destroy_srq(&self->uv, self->pd, &mem, types[i], cq.handle);
 			if (ret != -EOPNOTSUPP)
 				EXPECT_EQ(room < 2 ? -ENOMEM : 0, ret)
 					TH_LOG("type %u, room for %zu", types[i], room);
@@ -448,7 +445,7 @@ TEST_F(memlock, shared_receive_queues_count_too)
 		}
 }
 
-TEST_F(memlock, room_for_the_buffer_but_not_for_the_record)
+TEST_F(memlock, doorbell_record_counts_against_the_limit)
 {
 	struct uv_cq cq;
 	uint32_t handle;
