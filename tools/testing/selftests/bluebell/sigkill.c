@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process that dies by SIGKILL in the middle of traffic leaves nothing in the HCA and no word in
- * the kernel log.
+ * A process that is killed by SIGKILL during traffic leaves no object in the HCA and no message in the
+ * kernel log.
  */
 #include <signal.h>
 #include <sys/klog.h>
@@ -44,8 +44,8 @@ FIXTURE_TEARDOWN(victim)
 		kill(self->pid, SIGKILL);
 }
 
-/* Keep every queue pair busy, for ever. */
-static void hammer(struct pair *pairs, int n)
+/* Keep every queue pair busy until the process is killed. */
+static void send_until_killed(struct pair *pairs, int n)
 {
 	bool rdma = pairs[0].cfg.type != IBV_QPT_UD;
 	struct ibv_send_wr wr;
@@ -74,7 +74,7 @@ static void hammer(struct pair *pairs, int n)
 		}
 }
 
-static void __noreturn victim(enum ibv_qp_type type, int ready)
+static void __noreturn victim_run(enum ibv_qp_type type, int ready)
 {
 	struct qp_cfg cfg = { .type = type };
 	static struct pair pairs[QPS / 2];
@@ -88,11 +88,11 @@ static void __noreturn victim(enum ibv_qp_type type, int ready)
 			_exit(3);
 	if (write(ready, "", 1) != 1)
 		_exit(4);
-	hammer(pairs, QPS / 2);
+	send_until_killed(pairs, QPS / 2);
 	_exit(5);
 }
 
-/* The end of the kernel's log, from a given place on. */
+/* The kernel log from *@pos on; *@pos becomes its end. */
 static char *klog_since(size_t *pos)
 {
 	static char buf[KLOG_SIZE];
@@ -107,8 +107,8 @@ static char *klog_since(size_t *pos)
 	return since;
 }
 
-/* A silent log has nothing new but what the lab itself says. */
-static bool is_silent(char *log)
+/* True if the log has no lines except those of scripts/vm itself. */
+static bool log_is_empty(char *log)
 {
 	char *line, *save;
 
@@ -118,7 +118,7 @@ static bool is_silent(char *log)
 	return true;
 }
 
-TEST_F_TIMEOUT(victim, leaves_nothing, 300)
+TEST_F_TIMEOUT(victim, killed_during_traffic_leaves_nothing, 300)
 {
 	size_t pos = 0;
 	char byte, *log;
@@ -132,11 +132,11 @@ TEST_F_TIMEOUT(victim, leaves_nothing, 300)
 	self->pid = fork();
 	ASSERT_LE(0, self->pid);
 	if (!self->pid)
-		victim(variant->type, self->ready[1]);
+		victim_run(variant->type, self->ready[1]);
 	close(self->ready[1]);
 	ASSERT_EQ(1, read(self->ready[0], &byte, 1));
 	EXPECT_LE(QPS, hca_census_count("qp"));
-	/* Let it get going. */
+	/* Give the traffic time to start. */
 	usleep(300000);
 	ASSERT_EQ(0, kill(self->pid, SIGKILL));
 	ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
@@ -146,7 +146,7 @@ TEST_F_TIMEOUT(victim, leaves_nothing, 300)
 	EXPECT_CENSUS_UNCHANGED();
 	log = klog_since(&pos);
 	if (log)
-		EXPECT_TRUE(is_silent(log)) TH_LOG("kernel log: %s", log);
+		EXPECT_TRUE(log_is_empty(log)) TH_LOG("kernel log: %s", log);
 }
 
 TEST_HARNESS_MAIN
