@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The null region: what is written to it vanishes, what is read from it is zero, and it is for one's
- * own work requests only.
+ * The null region: writes to it are dropped, reads from it return zeros, and peers cannot use its key.
  */
 #include "test.h"
 
@@ -21,7 +20,7 @@ FIXTURE_SETUP(null_mr)
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 8192));
 	self->null = ibv_alloc_null_mr(self->r.pd);
 	if (!self->null && errno == ENOTSUP && hca_cap("general", "dump_fill_mkey") <= 0)
-		SKIP(return, "the device has no key that takes and gives nothing");
+		SKIP(return, "the device has no null key");
 	ASSERT_NE(NULL, self->null) TH_LOG("errno %d", errno);
 }
 
@@ -33,9 +32,9 @@ FIXTURE_TEARDOWN(null_mr)
 	rdma_close(&self->r);
 }
 
-/* A request of up to three pieces at the first queue pair; its completion's status. */
-static int gather(struct pair *p, enum ibv_wr_opcode opcode, struct ibv_sge *sge, int n,
-		  uint32_t rkey)
+/* Post a request of up to three pieces on the first queue pair; returns the completion's status. */
+static int post_pieces(struct pair *p, enum ibv_wr_opcode opcode, struct ibv_sge *sge, int n,
+		       uint32_t rkey)
 {
 	struct ibv_send_wr wr = {
 		.opcode = opcode, .sg_list = sge, .num_sge = n,
@@ -45,20 +44,20 @@ static int gather(struct pair *p, enum ibv_wr_opcode opcode, struct ibv_sge *sge
 	return post_and_reap(p, &wr, 0);
 }
 
-TEST_F(null_mr, reads_as_zeros)
+TEST_F(null_mr, reads_return_zeros)
 {
 	struct ibv_sge sge = { .addr = 12345, .length = LEN, .lkey = self->null->lkey };
 	size_t i;
 
 	memset(self->p.buf[1], 0xff, LEN + 1);
-	EXPECT_EQ(0, gather(&self->p, IBV_WR_RDMA_WRITE, &sge, 1, self->p.mr->rkey));
+	EXPECT_EQ(0, post_pieces(&self->p, IBV_WR_RDMA_WRITE, &sge, 1, self->p.mr->rkey));
 	for (i = 0; i < LEN; i++)
 		ASSERT_EQ(0, self->p.buf[1][i]) TH_LOG("byte %zu", i);
 	EXPECT_EQ(0xff, self->p.buf[1][LEN]);
 }
 
-/* From a part in the middle: what is before and behind it arrives where it should. */
-TEST_F(null_mr, is_one_of_several_pieces)
+/* The null region as the middle one of three pieces: the outer pieces are transferred as usual. */
+TEST_F(null_mr, works_as_one_of_several_pieces)
 {
 	struct ibv_sge sge[] = {
 		{ .addr = (uintptr_t)self->p.buf[0], .length = 100, .lkey = self->p.mr->lkey },
@@ -68,24 +67,24 @@ TEST_F(null_mr, is_one_of_several_pieces)
 	};
 	uint8_t before[1300];
 
-	/* Read: the middle is thrown away. */
+	/* READ: the bytes for the middle piece are dropped. */
 	fill(self->p.buf[1], 1300, 4);
 	memset(self->p.buf[0], 0x5a, 1400);
 	memset(before, 0x5a, sizeof(before));
-	EXPECT_EQ(0, gather(&self->p, IBV_WR_RDMA_READ, sge, 3, self->p.mr->rkey));
+	EXPECT_EQ(0, post_pieces(&self->p, IBV_WR_RDMA_READ, sge, 3, self->p.mr->rkey));
 	EXPECT_EQ(0, memcmp(self->p.buf[0], self->p.buf[1], 100));
 	EXPECT_EQ(0, memcmp(self->p.buf[0] + 100, before, 1000));
 	EXPECT_EQ(0, memcmp(self->p.buf[0] + 1100, self->p.buf[1] + 1100, 200));
-	/* Write: the middle is zero. */
+	/* WRITE: the middle piece is sent as zeros. */
 	memset(self->p.buf[0], 0x5a, 1400);
-	EXPECT_EQ(0, gather(&self->p, IBV_WR_RDMA_WRITE, sge, 3, self->p.mr->rkey));
+	EXPECT_EQ(0, post_pieces(&self->p, IBV_WR_RDMA_WRITE, sge, 3, self->p.mr->rkey));
 	memset(before, 0, 1000);
 	EXPECT_EQ(0, memcmp(self->p.buf[1], self->p.buf[0], 100));
 	EXPECT_EQ(0, memcmp(self->p.buf[1] + 100, before, 1000));
 	EXPECT_EQ(0, memcmp(self->p.buf[1] + 1100, self->p.buf[0] + 1100, 200));
 }
 
-TEST_F(null_mr, receives_into_nothing)
+TEST_F(null_mr, received_data_is_dropped)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 	struct ibv_wc wc;
@@ -99,16 +98,16 @@ TEST_F(null_mr, receives_into_nothing)
 	EXPECT_EQ(LEN, wc.byte_len);
 }
 
-TEST_F(null_mr, is_no_key_for_peers)
+TEST_F(null_mr, lkey_is_refused_as_rkey)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)self->p.buf[0], .length = 8, .lkey = self->p.mr->lkey,
 	};
 
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  gather(&self->p, IBV_WR_RDMA_READ, &sge, 1, self->null->lkey));
+		  post_pieces(&self->p, IBV_WR_RDMA_READ, &sge, 1, self->null->lkey));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  gather(&self->p, IBV_WR_RDMA_WRITE, &sge, 1, self->null->lkey));
+		  post_pieces(&self->p, IBV_WR_RDMA_WRITE, &sge, 1, self->null->lkey));
 }
 
 TEST_HARNESS_MAIN
