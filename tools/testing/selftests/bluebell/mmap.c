@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mmap of the command file: every command libmlx5 uses on the right and on every kind of wrong
- * offset, and what may be done with a mapping afterwards.
+ * mmap() of the uverbs file: each command of libmlx5 at valid offsets and at every kind of invalid
+ * offset, and what a process can do with a mapping afterwards.
  */
 #include <setjmp.h>
 #include <signal.h>
 
 #include "test.h"
 
-#define STATIC_PAGES 8		/* 16 registers, two a UAR */
-#define DYN_PAGES 512		/* 1024 of them */
+#define STATIC_PAGES 8		/* 16 static bfregs, two in each UAR */
+#define DYN_PAGES 512		/* 1024 dynamic bfregs */
 #define ALL_PAGES (STATIC_PAGES + DYN_PAGES)
 
 static const char *const memtype_list = "/sys/kernel/debug/x86/pat_memtype_list";
 
-/* Maps, and tells with which errno it does not; the mapping is left in *@p. */
-static int try_map(int fd, off_t off, size_t len, int prot, int flags, void **p)
+/* Map; returns 0, or the negative errno of the failure. *@p is the mapping, or NULL. */
+static int map_errno(int fd, off_t off, size_t len, int prot, int flags, void **p)
 {
 	void *map = mmap(NULL, len, prot, flags, fd, off);
 
@@ -23,24 +23,24 @@ static int try_map(int fd, off_t off, size_t len, int prot, int flags, void **p)
 	return map == MAP_FAILED ? -errno : 0;
 }
 
-/* As above, and unmaps at once. */
-static int can_map(int fd, off_t off, size_t len, int prot, int flags)
+/* The same, but unmap at once. */
+static int map_and_unmap(int fd, off_t off, size_t len, int prot, int flags)
 {
 	void *p;
-	int ret = try_map(fd, off, len, prot, flags, &p);
+	int ret = map_errno(fd, off, len, prot, flags, &p);
 
 	if (p)
 		munmap(p, len);
 	return ret;
 }
 
-static int can_map_uar(int fd, unsigned int cmd, unsigned long idx)
+static int map_and_unmap_uar(int fd, unsigned int cmd, unsigned long idx)
 {
-	return can_map(fd, uv_mmap_off(cmd, idx), UV_PAGE, PROT_WRITE, MAP_SHARED);
+	return map_and_unmap(fd, uv_mmap_off(cmd, idx), UV_PAGE, PROT_WRITE, MAP_SHARED);
 }
 
-/* How many ranges the kernel has of a memory type, or -1 if it doesn't tell. */
-static int memtype_ranges(const char *type)
+/* The number of ranges that the kernel maps with a memory type, or -1 if the kernel has no such list. */
+static int count_memtype_ranges(const char *type)
 {
 	FILE *f = fopen(memtype_list, "r");
 	char line[256];
@@ -56,15 +56,15 @@ static int memtype_ranges(const char *type)
 
 static sigjmp_buf on_fault;
 
-static void fault(int sig)
+static void fault_handler(int sig)
 {
 	siglongjmp(on_fault, sig);
 }
 
-/* Write to a mapping; the signal that this raised, or 0. */
-static int poke(void *p)
+/* Write to a mapping; returns the signal that this raises, or 0. */
+static int write_word(void *p)
 {
-	struct sigaction sa = { .sa_handler = fault }, old_segv, old_bus;
+	struct sigaction sa = { .sa_handler = fault_handler }, old_segv, old_bus;
 	int sig;
 
 	sigaction(SIGSEGV, &sa, &old_segv);
@@ -131,92 +131,92 @@ TEST_F(uar_command, maps_every_static_page)
 	unsigned long idx;
 
 	for (idx = 0; idx < STATIC_PAGES; idx++)
-		EXPECT_EQ(0, can_map_uar(self->uv.fd, variant->cmd, idx)) TH_LOG("page %lu", idx);
+		EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, variant->cmd, idx)) TH_LOG("page %lu", idx);
 }
 
-TEST_F(uar_command, refuses_every_page_that_is_not_static)
+TEST_F(uar_command, other_than_static_pages_are_refused)
 {
 	static const unsigned long idx[] = {
 		STATIC_PAGES, STATIC_PAGES + 1, 255, 256, 257, ALL_PAGES - 1, ALL_PAGES,
 			ALL_PAGES + 1,
 		0xffff, 0x10000, 0xffffff, 0x7fffffff, 0x80000000, 0xffffffff,
 	};
-	/* mlx5_ib takes the low byte of the index and does not look at the rest. */
+	/* mlx5_ib looks at the low byte of the index only. */
 	size_t n = driver_is("bluebell") ? ARRAY_SIZE(idx) : 3, i;
 
 	for (i = 0; i < n; i++)
-		EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, variant->cmd, idx[i]))
+		EXPECT_EQ(-EINVAL, map_and_unmap_uar(self->uv.fd, variant->cmd, idx[i]))
 			TH_LOG("page %#lx", idx[i]);
 }
 
-TEST_F(uar_command, wants_exactly_one_page)
+TEST_F(uar_command, mapping_must_be_one_page)
 {
 	off_t off = uv_mmap_off(variant->cmd, 0);
 
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, off, 2 * UV_PAGE, PROT_WRITE, MAP_SHARED));
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, off, 8 * UV_PAGE, PROT_WRITE, MAP_SHARED));
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, off, 512 * UV_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, off, 2 * UV_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, off, 8 * UV_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, off, 512 * UV_PAGE, PROT_WRITE, MAP_SHARED));
 }
 
-TEST_F(uar_command, refuses_private)
+TEST_F(uar_command, private_mapping_is_refused)
 {
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_WRITE,
-				   MAP_PRIVATE));
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE,
-				   PROT_READ | PROT_WRITE, MAP_PRIVATE));
+	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_WRITE,
+					 MAP_PRIVATE));
+	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE,
+					 PROT_READ | PROT_WRITE, MAP_PRIVATE));
 }
 
-TEST_F(uar_command, has_its_memory_type)
+TEST_F(uar_command, mapping_has_the_memory_type)
 {
-	int before = memtype_ranges(variant->memtype);
+	int before = count_memtype_ranges(variant->memtype);
 	void *p;
 
 	if (before < 0)
 		SKIP(return, "no %s", memtype_list);
-	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(variant->cmd, 3), UV_PAGE, PROT_WRITE,
-			     MAP_SHARED,
+	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(variant->cmd, 3), UV_PAGE, PROT_WRITE,
+			       MAP_SHARED,
 			     &p));
-	EXPECT_EQ(before + 1, memtype_ranges(variant->memtype));
+	EXPECT_EQ(before + 1, count_memtype_ranges(variant->memtype));
 	munmap(p, UV_PAGE);
-	EXPECT_EQ(before, memtype_ranges(variant->memtype));
+	EXPECT_EQ(before, count_memtype_ranges(variant->memtype));
 }
 
-TEST_F(uar_command, is_write_only)
+TEST_F(uar_command, mapping_is_write_only)
 {
 	off_t off = uv_mmap_off(variant->cmd, 0);
 	void *p;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: UAR pages are not readable");
-	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED));
-	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
-	ASSERT_EQ(0, try_map(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
+		SKIP(return, "only bluebell makes UAR pages unreadable");
+	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED));
+	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
+	ASSERT_EQ(0, map_errno(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
 	munmap(p, UV_PAGE);
 }
 
-TEST_F(uar_command, is_never_executable)
+TEST_F(uar_command, mapping_is_never_executable)
 {
 	off_t off = uv_mmap_off(variant->cmd, 0);
 	void *p;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: UAR pages are not executable");
-	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_EXEC, MAP_SHARED));
-	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_WRITE | PROT_EXEC, MAP_SHARED));
-	ASSERT_EQ(0, try_map(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
+		SKIP(return, "only bluebell makes UAR pages not executable");
+	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_EXEC, MAP_SHARED));
+	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_WRITE | PROT_EXEC, MAP_SHARED));
+	ASSERT_EQ(0, map_errno(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_WRITE | PROT_EXEC));
 	EXPECT_EQ(EACCES, errno);
 	munmap(p, UV_PAGE);
 }
 
-TEST_F(uar_command, does_not_grow)
+TEST_F(uar_command, mapping_cannot_grow)
 {
 	void *p, *q;
 
-	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_WRITE,
-			     MAP_SHARED,
+	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_WRITE,
+			       MAP_SHARED,
 			     &p));
 	q = mremap(p, UV_PAGE, 2 * UV_PAGE, MREMAP_MAYMOVE);
 	EXPECT_EQ(MAP_FAILED, q);
@@ -224,33 +224,33 @@ TEST_F(uar_command, does_not_grow)
 }
 
 /*
- * A child may go on with the mapping or lose it, but the parent keeps his and the kernel keeps
- * quiet.
+ * A child may inherit the mapping or not, but the parent's stays usable, and the kernel must not warn
+ * (scripts/vm fails the run if it does).
  */
-TEST_F(uar_command, survives_fork)
+TEST_F(uar_command, mapping_survives_fork)
 {
 	int status;
 	void *p;
 	pid_t pid;
 
-	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
-			     MAP_SHARED,
+	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
+			       MAP_SHARED,
 			     &p));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
-		poke(p + 0xff0);
+		write_word(p + 0xff0);
 		_exit(0);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(0, poke(p + 0xff0));
+	EXPECT_EQ(0, write_word(p + 0xff0));
 	munmap(p, UV_PAGE);
 }
 
 /* --- Dynamic UAR pages ------------------------------------------------------------------------ */
 
-TEST_F(map, alloc_wc_takes_a_uar_at_first_use)
+TEST_F(map, alloc_wc_allocates_a_uar)
 {
 	long uars;
 	void *p;
@@ -260,36 +260,36 @@ TEST_F(map, alloc_wc_takes_a_uar_at_first_use)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	uars = hca_census_count("uar");
-	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
-			     PROT_WRITE, MAP_SHARED, &p));
+	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
+			       PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(uars + 1, hca_census_count("uar"));
-	EXPECT_EQ(0, poke(p + 0xff0));
+	EXPECT_EQ(0, write_word(p + 0xff0));
 	munmap(p, UV_PAGE);
 }
 
-TEST_F(map, alloc_wc_takes_an_index_once)
+TEST_F(map, alloc_wc_of_a_used_index_is_refused)
 {
 	if (!has_blueflame(&self->uv))
 		SKIP(return, NO_BLUEFLAME);
-	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
-	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
+	EXPECT_EQ(-EINVAL, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES + 5));
 }
 
-TEST_F(map, alloc_wc_serves_the_dynamic_part_of_the_table_only)
+TEST_F(map, alloc_wc_of_dynamic_pages_only)
 {
 	if (!has_blueflame(&self->uv))
 		SKIP(return, NO_BLUEFLAME);
-	/* The library counts dynamic pages by themselves, from 0. */
-	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0));
-	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 255));
-	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 256));
-	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES - STATIC_PAGES - 1));
-	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC,
-				       ALL_PAGES - STATIC_PAGES));
-	EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0xffffff));
+	/* libmlx5 numbers the dynamic pages from 0, separately from the static ones. */
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 255));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 256));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES - STATIC_PAGES - 1));
+	EXPECT_EQ(-EINVAL, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC,
+					     ALL_PAGES - STATIC_PAGES));
+	EXPECT_EQ(-EINVAL, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0xffffff));
 }
 
-TEST_F(map, alloc_wc_of_a_wrong_size_takes_nothing)
+TEST_F(map, alloc_wc_of_a_wrong_size_allocates_nothing)
 {
 	long uars;
 
@@ -298,24 +298,24 @@ TEST_F(map, alloc_wc_of_a_wrong_size_takes_nothing)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	uars = hca_census_count("uar");
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
-				   2 * UV_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
+					 2 * UV_PAGE, PROT_WRITE, MAP_SHARED));
 	EXPECT_EQ(uars, hca_census_count("uar"));
 }
 
-TEST_F(map, alloc_wc_refused_by_the_device_leaves_the_index_free)
+TEST_F(map, alloc_wc_refused_by_firmware_can_be_repeated)
 {
 	if (!has_blueflame(&self->uv))
 		SKIP(return, NO_BLUEFLAME);
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
-	EXPECT_GT(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
+	EXPECT_GT(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
 	EXPECT_EQ(1, hca_inject_clear());
-	EXPECT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
 }
 
-TEST_F(map, alloc_wc_belongs_to_its_context)
+TEST_F(map, alloc_wc_page_belongs_to_its_context)
 {
 	struct uv other;
 	void *p;
@@ -323,18 +323,18 @@ TEST_F(map, alloc_wc_belongs_to_its_context)
 	if (!has_blueflame(&self->uv))
 		SKIP(return, NO_BLUEFLAME);
 	ASSERT_EQ(0, uv_open(&other));
-	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
-			     PROT_WRITE, MAP_SHARED, &p));
-	/* Not by asking for it as if it were one's own … */
-	EXPECT_EQ(-EINVAL, can_map_uar(other.fd, MLX5_IB_MMAP_REGULAR_PAGE, STATIC_PAGES));
-	EXPECT_EQ(-EINVAL, can_map_uar(other.fd, MLX5_IB_MMAP_WC_PAGE, STATIC_PAGES));
-	/* … and asking for a new one at the same index is no one's business but one's own. */
-	EXPECT_EQ(0, can_map_uar(other.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
+	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
+			       PROT_WRITE, MAP_SHARED, &p));
+	/* Another context cannot map the page by its index, */
+	EXPECT_EQ(-EINVAL, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_REGULAR_PAGE, STATIC_PAGES));
+	EXPECT_EQ(-EINVAL, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_WC_PAGE, STATIC_PAGES));
+	/* and when it asks for a page at the same index, it gets a page of its own. */
+	EXPECT_EQ(0, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES));
 	munmap(p, UV_PAGE);
 	uv_close(&other);
 }
 
-TEST(no_page_by_index_for_a_library_that_makes_its_own_uars)
+TEST(dyn_uar_context_has_no_pages_by_index)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
 		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
@@ -346,21 +346,18 @@ TEST(no_page_by_index_for_a_library_that_makes_its_own_uars)
 	int no;
 
 	ASSERT_EQ(0, uv_open_req(&uv, &req));
-	/*
-	 * What mlx5_ib says to everything that has to do with write combining, where it found
-	 * none.
-	 */
+	/* If write combining does not work, mlx5_ib refuses all that needs it with EPERM. */
 	no = driver_is("bluebell") || uv.resp.bf_reg_size ? -EINVAL : -EPERM;
 	for (i = 0; i < ARRAY_SIZE(idx); i++) {
-		EXPECT_EQ(-EINVAL, can_map_uar(uv.fd, MLX5_IB_MMAP_REGULAR_PAGE, idx[i]));
-		EXPECT_EQ(no, can_map_uar(uv.fd, MLX5_IB_MMAP_WC_PAGE, idx[i]));
-		EXPECT_EQ(-EINVAL, can_map_uar(uv.fd, MLX5_IB_MMAP_NC_PAGE, idx[i]));
-		EXPECT_EQ(no, can_map_uar(uv.fd, MLX5_IB_MMAP_ALLOC_WC, idx[i]));
+		EXPECT_EQ(-EINVAL, map_and_unmap_uar(uv.fd, MLX5_IB_MMAP_REGULAR_PAGE, idx[i]));
+		EXPECT_EQ(no, map_and_unmap_uar(uv.fd, MLX5_IB_MMAP_WC_PAGE, idx[i]));
+		EXPECT_EQ(-EINVAL, map_and_unmap_uar(uv.fd, MLX5_IB_MMAP_NC_PAGE, idx[i]));
+		EXPECT_EQ(no, map_and_unmap_uar(uv.fd, MLX5_IB_MMAP_ALLOC_WC, idx[i]));
 	}
 	uv_close(&uv);
 }
 
-TEST_F(map, dynamic_uars_go_with_the_context)
+TEST_F(map, dynamic_uars_are_freed_with_the_context)
 {
 	unsigned long idx;
 
@@ -372,7 +369,7 @@ TEST_F(map, dynamic_uars_go_with_the_context)
 	ASSERT_EQ(0, hca_census_reset());
 	ASSERT_EQ(0, uv_open(&self->uv));
 	for (idx = 0; idx < 10; idx++)
-		ASSERT_EQ(0, can_map_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES +
+		ASSERT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES +
 					 3 * idx));
 	uv_close(&self->uv);
 	EXPECT_CENSUS_UNCHANGED();
@@ -402,34 +399,34 @@ FIXTURE_TEARDOWN(clock)
 	uv_close(&self->uv);
 }
 
-TEST_F(clock, is_read_only)
+TEST_F(clock, mapping_is_read_only)
 {
 	off_t off = uv_mmap_off(variant->cmd, 0);
 	void *p;
 
-	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED));
-	EXPECT_EQ(-EPERM, can_map(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
-	ASSERT_EQ(0, try_map(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED, &p));
+	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
+	ASSERT_EQ(0, map_errno(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
 	munmap(p, UV_PAGE);
 }
 
-TEST_F(clock, is_one_page)
+TEST_F(clock, mapping_must_be_one_page)
 {
-	EXPECT_EQ(-EINVAL, can_map(self->uv.fd, uv_mmap_off(variant->cmd, 0), 2 * UV_PAGE,
-				   PROT_READ,
+	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, uv_mmap_off(variant->cmd, 0), 2 * UV_PAGE,
+					 PROT_READ,
 				   MAP_SHARED));
 }
 
-TEST_F(map, core_clock_runs)
+TEST_F(map, core_clock_advances)
 {
 	uint32_t *timer;
 	uint32_t low[2];
 	void *p;
 
-	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE,
-			     PROT_READ,
+	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE,
+			       PROT_READ,
 			     MAP_SHARED, &p));
 	timer = p + self->uv.resp.hca_core_clock_offset;
 	low[0] = be32toh(__atomic_load_n(&timer[1], __ATOMIC_RELAXED));
@@ -439,13 +436,13 @@ TEST_F(map, core_clock_runs)
 	munmap(p, UV_PAGE);
 }
 
-TEST_F(map, clock_info_makes_sense)
+TEST_F(map, clock_info_is_plausible)
 {
 	struct mlx5_ib_clock_info *info;
 	void *p;
 
-	ASSERT_EQ(0, try_map(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CLOCK_INFO,
-						      MLX5_IB_CLOCK_INFO_V1),
+	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CLOCK_INFO,
+							MLX5_IB_CLOCK_INFO_V1),
 			     UV_PAGE, PROT_READ, MAP_SHARED, &p));
 	info = p;
 	EXPECT_NE(0, info->mult);
@@ -454,21 +451,21 @@ TEST_F(map, clock_info_makes_sense)
 	munmap(p, UV_PAGE);
 }
 
-TEST_F(map, clock_info_of_another_version_is_refused)
+TEST_F(map, clock_info_of_unknown_version_is_refused)
 {
 	static const unsigned long idx[] = { 1, 2, 255 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(idx); i++)
-		EXPECT_EQ(-EOPNOTSUPP, can_map(self->uv.fd,
-					       uv_mmap_off(MLX5_IB_MMAP_CLOCK_INFO, idx[i]),
+		EXPECT_EQ(-EOPNOTSUPP, map_and_unmap(self->uv.fd,
+						     uv_mmap_off(MLX5_IB_MMAP_CLOCK_INFO, idx[i]),
 					       UV_PAGE, PROT_READ, MAP_SHARED))
 			TH_LOG("version %lu", idx[i]);
 }
 
-/* --- All the rest ----------------------------------------------------------------------------- */
+/* --- Other offsets ---------------------------------------------------------------------------- */
 
-static bool command_is_known(unsigned int cmd)
+static bool is_known_command(unsigned int cmd)
 {
 	return cmd == MLX5_IB_MMAP_REGULAR_PAGE || cmd == MLX5_IB_MMAP_WC_PAGE ||
 	       cmd == MLX5_IB_MMAP_NC_PAGE || cmd == MLX5_IB_MMAP_CORE_CLOCK ||
@@ -480,18 +477,18 @@ TEST_F(map, unknown_commands_are_refused)
 	unsigned int cmd;
 
 	for (cmd = 0; cmd < 256; cmd++) {
-		if (command_is_known(cmd))
+		if (is_known_command(cmd))
 			continue;
-		/* Contiguous pages were served once: mlx5_ib has an errno of its own for them. */
+		/* mlx5_ib refuses the obsolete command for contiguous pages with another errno. */
 		if (cmd != MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES)
-			EXPECT_EQ(-EINVAL, can_map_uar(self->uv.fd, cmd, 0))
+			EXPECT_EQ(-EINVAL, map_and_unmap_uar(self->uv.fd, cmd, 0))
 				TH_LOG("command %u", cmd);
-		EXPECT_GT(0, can_map_uar(self->uv.fd, cmd, 0)) TH_LOG("command %u", cmd);
-		EXPECT_GT(0, can_map_uar(self->uv.fd, cmd, 300)) TH_LOG("command %u", cmd);
+		EXPECT_GT(0, map_and_unmap_uar(self->uv.fd, cmd, 0)) TH_LOG("command %u", cmd);
+		EXPECT_GT(0, map_and_unmap_uar(self->uv.fd, cmd, 300)) TH_LOG("command %u", cmd);
 	}
 }
 
-TEST_F(map, offsets_beyond_everything_are_refused)
+TEST_F(map, offsets_with_unknown_bits_are_refused)
 {
 	static const uint64_t pgoff[] = {
 		1ull << 32, (1ull << 40) - 1, 1ull << 47, (1ull << 51) - 1,
@@ -500,24 +497,24 @@ TEST_F(map, offsets_beyond_everything_are_refused)
 	size_t i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: no bit of an offset is ignored");
+		SKIP(return, "only bluebell promises to ignore no bit of an offset");
 	for (i = 0; i < ARRAY_SIZE(pgoff); i++) {
-		int ret = can_map(self->uv.fd, pgoff[i] * UV_PAGE, UV_PAGE, PROT_WRITE, MAP_SHARED);
+		int ret = map_and_unmap(self->uv.fd, pgoff[i] * UV_PAGE, UV_PAGE, PROT_WRITE, MAP_SHARED);
 
-		/* The file system has a limit of its own. */
+		/* The largest offsets are already refused by the VFS. */
 		EXPECT_TRUE(ret == -EINVAL || ret == -EOVERFLOW)
 			TH_LOG("page offset %#llx: %d", (unsigned long long)pgoff[i], ret);
 	}
 }
 
-TEST(no_context_no_mapping)
+TEST(mapping_without_a_context_is_refused)
 {
 	int fd = uv_open_fd();
 
 	ASSERT_LE(0, fd);
-	EXPECT_EQ(-EINVAL, can_map_uar(fd, MLX5_IB_MMAP_REGULAR_PAGE, 0));
-	EXPECT_EQ(-EINVAL, can_map(fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE, PROT_READ,
-				   MAP_SHARED));
+	EXPECT_EQ(-EINVAL, map_and_unmap_uar(fd, MLX5_IB_MMAP_REGULAR_PAGE, 0));
+	EXPECT_EQ(-EINVAL, map_and_unmap(fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE, PROT_READ,
+					 MAP_SHARED));
 	close(fd);
 }
 
