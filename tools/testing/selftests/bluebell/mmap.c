@@ -15,7 +15,7 @@
 static const char *const memtype_list = "/sys/kernel/debug/x86/pat_memtype_list";
 
 /* Map; returns 0, or the negative errno of the failure. *@p is the mapping, or NULL. */
-static int map_errno(int fd, off_t off, size_t len, int prot, int flags, void **p)
+static int try_mmap(int fd, off_t off, size_t len, int prot, int flags, void **p)
 {
 	void *map = mmap(NULL, len, prot, flags, fd, off);
 
@@ -27,7 +27,7 @@ static int map_errno(int fd, off_t off, size_t len, int prot, int flags, void **
 static int map_and_unmap(int fd, off_t off, size_t len, int prot, int flags)
 {
 	void *p;
-	int ret = map_errno(fd, off, len, prot, flags, &p);
+	int ret = try_mmap(fd, off, len, prot, flags, &p);
 
 	if (p)
 		munmap(p, len);
@@ -173,8 +173,8 @@ TEST_F(uar_command, mapping_has_the_memory_type)
 
 	if (before < 0)
 		SKIP(return, "no %s", memtype_list);
-	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(variant->cmd, 3), UV_PAGE, PROT_WRITE,
-			       MAP_SHARED,
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 3), UV_PAGE, PROT_WRITE,
+			      MAP_SHARED,
 			     &p));
 	EXPECT_EQ(before + 1, count_memtype_ranges(variant->memtype));
 	munmap(p, UV_PAGE);
@@ -190,7 +190,7 @@ TEST_F(uar_command, mapping_is_write_only)
 		SKIP(return, "only bluebell makes UAR pages unreadable");
 	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED));
 	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
-	ASSERT_EQ(0, map_errno(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
 	munmap(p, UV_PAGE);
@@ -205,7 +205,7 @@ TEST_F(uar_command, mapping_is_never_executable)
 		SKIP(return, "only bluebell makes UAR pages not executable");
 	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_EXEC, MAP_SHARED));
 	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_WRITE | PROT_EXEC, MAP_SHARED));
-	ASSERT_EQ(0, map_errno(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_WRITE | PROT_EXEC));
 	EXPECT_EQ(EACCES, errno);
 	munmap(p, UV_PAGE);
@@ -215,8 +215,8 @@ TEST_F(uar_command, mapping_cannot_grow)
 {
 	void *p, *q;
 
-	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_WRITE,
-			       MAP_SHARED,
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_WRITE,
+			      MAP_SHARED,
 			     &p));
 	q = mremap(p, UV_PAGE, 2 * UV_PAGE, MREMAP_MAYMOVE);
 	EXPECT_EQ(MAP_FAILED, q);
@@ -233,8 +233,8 @@ TEST_F(uar_command, mapping_survives_fork)
 	void *p;
 	pid_t pid;
 
-	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
-			       MAP_SHARED,
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
+			      MAP_SHARED,
 			     &p));
 	pid = fork();
 	ASSERT_LE(0, pid);
@@ -260,8 +260,8 @@ TEST_F(map, alloc_wc_allocates_a_uar)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	uars = hca_census_count("uar");
-	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
-			       PROT_WRITE, MAP_SHARED, &p));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
+			      PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(uars + 1, hca_census_count("uar"));
 	EXPECT_EQ(0, write_word(p + 0xff0));
 	munmap(p, UV_PAGE);
@@ -323,8 +323,8 @@ TEST_F(map, alloc_wc_page_belongs_to_its_context)
 	if (!has_blueflame(&self->uv))
 		SKIP(return, NO_BLUEFLAME);
 	ASSERT_EQ(0, uv_open(&other));
-	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
-			       PROT_WRITE, MAP_SHARED, &p));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
+			      PROT_WRITE, MAP_SHARED, &p));
 	/* Another context cannot map the page by its index, */
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_REGULAR_PAGE, STATIC_PAGES));
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_WC_PAGE, STATIC_PAGES));
@@ -406,7 +406,7 @@ TEST_F(clock, mapping_is_read_only)
 
 	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED));
 	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
-	ASSERT_EQ(0, map_errno(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED, &p));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
 	munmap(p, UV_PAGE);
@@ -425,8 +425,8 @@ TEST_F(map, core_clock_advances)
 	uint32_t low[2];
 	void *p;
 
-	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE,
-			       PROT_READ,
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE,
+			      PROT_READ,
 			     MAP_SHARED, &p));
 	timer = p + self->uv.resp.hca_core_clock_offset;
 	low[0] = be32toh(__atomic_load_n(&timer[1], __ATOMIC_RELAXED));
@@ -441,8 +441,8 @@ TEST_F(map, clock_info_is_plausible)
 	struct mlx5_ib_clock_info *info;
 	void *p;
 
-	ASSERT_EQ(0, map_errno(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CLOCK_INFO,
-							MLX5_IB_CLOCK_INFO_V1),
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_CLOCK_INFO,
+						       MLX5_IB_CLOCK_INFO_V1),
 			     UV_PAGE, PROT_READ, MAP_SHARED, &p));
 	info = p;
 	EXPECT_NE(0, info->mult);
