@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions: any address, length and access, judged by what an RDMA WRITE through the key can
- * reach and what it cannot; reregistration; and each documented errno.
+ * Memory regions of various addresses, lengths and rights, checked by RDMA requests that must or must
+ * not reach the memory; re-registration; and each documented errno.
  */
 #include "test.h"
 
@@ -20,8 +20,8 @@ FIXTURE(region) {
 FIXTURE_VARIANT(region) {
 	size_t offset;		/* of the region in its first page */
 	size_t len;
-	uint64_t iova;		/* page-aligned part; 0: the address itself */
-	bool zero;		/* it is 0 */
+	uint64_t iova;		/* page-aligned part of the first address; 0: as in the process */
+	bool zero;		/* the first address is 0 */
 	bool huge;		/* ask for huge pages */
 };
 
@@ -73,7 +73,7 @@ FIXTURE_SETUP(region)
 	p = mmap(NULL, self->mem_len + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		 -1, 0);
 	ASSERT_NE(MAP_FAILED, p);
-	/* At a huge page's start, with a page of ours before it. */
+	/* Aligned to a huge page, with mapped memory before it. */
 	self->mem = (uint8_t *)(((uintptr_t)p + align) & ~(align - 1));
 	if (variant->huge)
 		madvise(self->mem, self->mem_len - align, MADV_HUGEPAGE);
@@ -88,13 +88,13 @@ FIXTURE_TEARDOWN(region)
 	rdma_close(&self->r);
 }
 
-/* RDMA WRITE from the pair's buffer through the key; the completion's status. */
-static int write_through(struct pair *p, uint32_t rkey, uint64_t va, size_t len)
+/* RDMA WRITE from the pair's buffer to @va; returns the completion's status. */
+static int write_by_rkey(struct pair *p, uint32_t rkey, uint64_t va, size_t len)
 {
 	return rdma_access(p, IBV_WR_RDMA_WRITE, rkey, va, len);
 }
 
-TEST_F(region, is_reached_from_end_to_end_and_no_further)
+TEST_F(region, exactly_its_bytes_can_be_written)
 {
 	uint8_t *start = self->mem + variant->offset;
 	uint64_t iova = variant->iova + variant->offset % UV_PAGE;
@@ -107,27 +107,27 @@ TEST_F(region, is_reached_from_end_to_end_and_no_further)
 			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 
-	/* Blocks all over it, the first and the last byte among them. */
+	/* Write blocks all over the region, the first and the last byte among them. */
 	step = variant->len / 5 + 1;
 	for (at = 0; at < variant->len; at += step) {
 		n = variant->len - at < 5000 ? variant->len - at : 5000;
 		fill(self->p.buf[0], n, at);
-		ASSERT_EQ(0, write_through(&self->p, mr->rkey, iova + at, n)) TH_LOG("at %zu", at);
+		ASSERT_EQ(0, write_by_rkey(&self->p, mr->rkey, iova + at, n)) TH_LOG("at %zu", at);
 		EXPECT_TRUE(check_fill(start + at, n, at)) TH_LOG("at %zu", at);
 	}
 	fill(self->p.buf[0], 1, 99);
-	ASSERT_EQ(0, write_through(&self->p, mr->rkey, iova + variant->len - 1, 1));
+	ASSERT_EQ(0, write_by_rkey(&self->p, mr->rkey, iova + variant->len - 1, 1));
 	EXPECT_TRUE(check_fill(start + variant->len - 1, 1, 99));
 
-	/* One byte too early, one too late, and across the end. */
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_through(&self->p, mr->rkey, iova - 1, 1));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_through(&self->p, mr->rkey, iova + variant->len, 1));
+	/* One byte before the region, one byte after it, and across its end. */
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_by_rkey(&self->p, mr->rkey, iova - 1, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_by_rkey(&self->p, mr->rkey, iova + variant->len, 1));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  write_through(&self->p, mr->rkey, iova + variant->len - 1, 2));
+		  write_by_rkey(&self->p, mr->rkey, iova + variant->len - 1, 2));
 	EXPECT_EQ(0, start[variant->len]);
 
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_through(&self->p, mr->rkey, iova, 1));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, write_by_rkey(&self->p, mr->rkey, iova, 1));
 }
 
 /* --- Access ----------------------------------------------------------------------------------- */
@@ -173,16 +173,16 @@ FIXTURE_TEARDOWN(access)
 	rdma_close(&self->r);
 }
 
-/* The status that each use of a remote key ends with. */
-static int use_remotely(struct pair *p, enum ibv_wr_opcode opcode, void *va, uint32_t rkey)
+/* Access eight bytes by a remote key; returns the completion's status. */
+static int access_by_rkey(struct pair *p, enum ibv_wr_opcode opcode, void *va, uint32_t rkey)
 {
 	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		return atomic_access(p, opcode, rkey, (uintptr_t)va, 0, 0);
 	return rdma_access(p, opcode, rkey, (uintptr_t)va, 8);
 }
 
-/* The status that a receive into the region ends with at the receiver. */
-static int receive_into(struct pair *p, struct ibv_mr *mr, void *va)
+/* Receive into the region; returns the status of the receiver's completion. */
+static int recv_by_lkey(struct pair *p, struct ibv_mr *mr, void *va)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 	struct ibv_wc wc;
@@ -197,8 +197,8 @@ static int receive_into(struct pair *p, struct ibv_mr *mr, void *va)
 	return status;
 }
 
-/* The status that a SEND out of the region ends with. */
-static int send_from(struct pair *p, struct ibv_mr *mr, void *va)
+/* Send from the region; returns the completion's status. */
+static int send_by_lkey(struct pair *p, struct ibv_mr *mr, void *va)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)va, .length = 64, .lkey = mr->lkey };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 };
@@ -209,7 +209,7 @@ static int send_from(struct pair *p, struct ibv_mr *mr, void *va)
 	return post_and_reap(p, &wr, 0) ?: reap(p->cq[1], &wc);
 }
 
-TEST_F(access, is_what_was_asked_for)
+TEST_F(access, only_requested_rights_are_granted)
 {
 	void *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_mr *mr = ibv_reg_mr(self->r.pd, mem, UV_PAGE, variant->flags);
@@ -218,25 +218,25 @@ TEST_F(access, is_what_was_asked_for)
 
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 	EXPECT_EQ(flags & IBV_ACCESS_REMOTE_READ ? 0 : denied,
-		  use_remotely(&self->p, IBV_WR_RDMA_READ, mem, mr->rkey));
+		  access_by_rkey(&self->p, IBV_WR_RDMA_READ, mem, mr->rkey));
 	EXPECT_EQ(flags & IBV_ACCESS_REMOTE_WRITE ? 0 : denied,
-		  use_remotely(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
-	status = use_remotely(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mem, mr->rkey);
+		  access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
+	status = access_by_rkey(&self->p, IBV_WR_ATOMIC_FETCH_AND_ADD, mem, mr->rkey);
 	if (rdma_has_atomics(self->r.ctx))
 		EXPECT_EQ(flags & IBV_ACCESS_REMOTE_ATOMIC ? 0 : denied, status);
 	if (!rdma_has_atomics(self->r.ctx))
 		EXPECT_NE(0, status);
 	EXPECT_EQ(flags & IBV_ACCESS_LOCAL_WRITE ? 0 : IBV_WC_LOC_PROT_ERR,
-		  receive_into(&self->p, mr, mem));
-	/* Local read access is there without being asked for. */
+		  recv_by_lkey(&self->p, mr, mem));
+	/* Local read access is always granted. */
 	fill(mem, 64, 7);
-	EXPECT_EQ(0, send_from(&self->p, mr, mem));
+	EXPECT_EQ(0, send_by_lkey(&self->p, mr, mem));
 	EXPECT_TRUE(check_fill(self->p.buf[1], 64, 7));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* Bytes count from the region's beginning. */
-TEST_F(access, zero_based)
+/* Work requests name bytes by their offset in the region. */
+TEST_F(access, iova_0_makes_offsets_the_addresses)
 {
 	uint8_t *mem = mmap(NULL, 2 * UV_PAGE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -246,21 +246,21 @@ TEST_F(access, zero_based)
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 	fill(mem + UV_PAGE, 64, 3);
 	if (variant->flags & IBV_ACCESS_REMOTE_READ) {
-		EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, (void *)UV_PAGE, mr->rkey));
+		EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, (void *)UV_PAGE, mr->rkey));
 		EXPECT_TRUE(check_fill(self->p.buf[0], 8, 3));
 	}
-	EXPECT_EQ(0, send_from(&self->p, mr, (void *)UV_PAGE));
+	EXPECT_EQ(0, send_by_lkey(&self->p, mr, (void *)UV_PAGE));
 	EXPECT_TRUE(check_fill(self->p.buf[1], 64, 3));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	mr = ibv_reg_mr(self->r.pd, mem, 2 * UV_PAGE, variant->flags | IBV_ACCESS_ZERO_BASED);
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
-	/* libibverbs names an hca_va with the flag, the address, and that is what counts. */
-	EXPECT_EQ(0, send_from(&self->p, mr, mem + UV_PAGE));
+	/* With the flag alone libibverbs still passes the address as hca_va, and the driver uses that. */
+	EXPECT_EQ(0, send_by_lkey(&self->p, mr, mem + UV_PAGE));
 	EXPECT_TRUE(check_fill(self->p.buf[1], 64, 3));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(access, keys_of_another_pd_do_nothing)
+TEST_F(access, keys_of_another_pd_are_refused)
 {
 	void *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_pd *pd = ibv_alloc_pd(self->r.ctx);
@@ -269,13 +269,13 @@ TEST_F(access, keys_of_another_pd_do_nothing)
 	ASSERT_NE(NULL, pd);
 	mr = ibv_reg_mr(pd, mem, UV_PAGE, variant->flags);
 	ASSERT_NE(NULL, mr);
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, use_remotely(&self->p, IBV_WR_RDMA_READ, mem, mr->rkey));
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, receive_into(&self->p, mr, mem));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(&self->p, IBV_WR_RDMA_READ, mem, mr->rkey));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, recv_by_lkey(&self->p, mr, mem));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-/* --- What is refused -------------------------------------------------------------------------- */
+/* --- Arguments and pinned pages ---------------------------------------------------------------- */
 
 FIXTURE(mr) {
 	struct uv uv;
@@ -297,7 +297,7 @@ FIXTURE_SETUP(mr)
 		ASSERT_EQ(0, hca_census_reset());
 }
 
-/* Whatever was refused, or undone, left nothing. */
+/* Regions that were refused or deregistered must leave neither pinned pages nor firmware objects. */
 FIXTURE_TEARDOWN(mr)
 {
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
@@ -306,7 +306,7 @@ FIXTURE_TEARDOWN(mr)
 	uv_close(&self->uv);
 }
 
-static int try_mr(int fd, uint32_t pd, void *mem, uint64_t len, uint64_t iova, uint32_t access)
+static int reg_and_dereg(int fd, uint32_t pd, void *mem, uint64_t len, uint64_t iova, uint32_t access)
 {
 	struct ib_uverbs_reg_mr_resp resp;
 	int ret = uv_reg_mr(fd, pd, mem, len, iova, access, &resp);
@@ -318,14 +318,14 @@ TEST_F(mr, remote_write_needs_local_write)
 {
 	uint64_t iova = (uintptr_t)self->mem;
 
-	EXPECT_EQ(-EINVAL, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
-				  IBV_ACCESS_REMOTE_WRITE));
-	EXPECT_EQ(-EINVAL, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
-				  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_REMOTE_READ));
+	EXPECT_EQ(-EINVAL, reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+					 IBV_ACCESS_REMOTE_WRITE));
+	EXPECT_EQ(-EINVAL, reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+					 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_REMOTE_READ));
 }
 
-/* Each combination, and the one rule: what writes remotely writes locally. */
-TEST_F(mr, every_combination_of_access)
+/* The only rule is that the rights to write remotely and to do atomics need the right to write locally. */
+TEST_F(mr, all_combinations_of_access)
 {
 	uint64_t iova = (uintptr_t)self->mem;
 	uint32_t access;
@@ -335,18 +335,18 @@ TEST_F(mr, every_combination_of_access)
 		allowed = access & IBV_ACCESS_LOCAL_WRITE ||
 			  !(access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC));
 		EXPECT_EQ(allowed ? 0 : -EINVAL,
-			  try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova, access))
+			  reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, iova, access))
 			TH_LOG("access %#x", access);
 	}
 }
 
-/* A promise about the pages that only on-demand paging makes use of. */
-TEST_F(mr, huge_pages_may_be_promised)
+/* The flag tells about the pages only what on-demand paging can make use of. */
+TEST_F(mr, hugetlb_flag_is_accepted)
 {
 	uint64_t iova = (uintptr_t)self->mem;
 
-	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, 2 * UV_PAGE, iova,
-			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_HUGETLB));
+	EXPECT_EQ(0, reg_and_dereg(self->uv.fd, self->pd, self->mem, 2 * UV_PAGE, iova,
+				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_HUGETLB));
 }
 
 TEST_F(mr, undefined_access_is_refused)
@@ -357,36 +357,36 @@ TEST_F(mr, undefined_access_is_refused)
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(bits); i++) {
-		ret = try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova, 1u << bits[i]);
+		ret = reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, iova, 1u << bits[i]);
 		EXPECT_TRUE(ret == -EINVAL || ret == -EOPNOTSUPP)
 			TH_LOG("bit %u: %d", bits[i], ret);
 	}
 }
 
-TEST_F(mr, optional_access_is_taken_or_left)
+TEST_F(mr, optional_access_never_fails)
 {
 	uint64_t iova = (uintptr_t)self->mem;
 
-	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
-			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING));
-	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
-			    IBV_ACCESS_LOCAL_WRITE | 1u << 29));
+	EXPECT_EQ(0, reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING));
+	EXPECT_EQ(0, reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+				   IBV_ACCESS_LOCAL_WRITE | 1u << 29));
 }
 
-TEST_F(mr, nothing_of_nothing)
+TEST_F(mr, empty_region_is_refused)
 {
-	EXPECT_GT(0, try_mr(self->uv.fd, self->pd, self->mem, 0, (uintptr_t)self->mem, 0));
+	EXPECT_GT(0, reg_and_dereg(self->uv.fd, self->pd, self->mem, 0, (uintptr_t)self->mem, 0));
 }
 
-TEST_F(mr, iova_in_another_place_of_the_page_is_invalid)
+TEST_F(mr, iova_with_another_page_offset_is_invalid)
 {
-	EXPECT_EQ(-EINVAL, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, (uintptr_t)self->mem +
+	EXPECT_EQ(-EINVAL, reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, (uintptr_t)self->mem +
 				  1,
 				  0));
-	EXPECT_EQ(-EINVAL, try_mr(self->uv.fd, self->pd, self->mem + 8, UV_PAGE, 0x10000, 0));
+	EXPECT_EQ(-EINVAL, reg_and_dereg(self->uv.fd, self->pd, self->mem + 8, UV_PAGE, 0x10000, 0));
 }
 
-TEST_F(mr, lengths_that_overflow)
+TEST_F(mr, overflowing_lengths_are_refused)
 {
 	static const uint64_t len[] = { ~0ull, ~0ull - UV_PAGE, 1ull << 63, 0x7fffffffffffffffull };
 	uint64_t iova = (uintptr_t)self->mem;
@@ -394,21 +394,21 @@ TEST_F(mr, lengths_that_overflow)
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(len); i++) {
-		ret = try_mr(self->uv.fd, self->pd, self->mem, len[i], iova, 0);
+		ret = reg_and_dereg(self->uv.fd, self->pd, self->mem, len[i], iova, 0);
 		EXPECT_TRUE(ret == -EINVAL || ret == -EFAULT || ret == -ENOMEM)
 			TH_LOG("length %#llx: %d", (unsigned long long)len[i], ret);
 	}
 }
 
-TEST_F(mr, iova_that_wraps)
+TEST_F(mr, wrapping_iova_is_refused)
 {
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib warns in the kernel log");
-	EXPECT_GT(0, try_mr(self->uv.fd, self->pd, self->mem, 2 * UV_PAGE, 0xfffffffffffff000ull,
-			    0));
+		SKIP(return, "only bluebell promises this: mlx5_ib warns in the kernel log");
+	EXPECT_GT(0, reg_and_dereg(self->uv.fd, self->pd, self->mem, 2 * UV_PAGE, 0xfffffffffffff000ull,
+				   0));
 }
 
-TEST_F(mr, memory_that_is_not_there)
+TEST_F(mr, unmapped_memory_is_refused)
 {
 	static void *const bad[] = {
 		(void *)0x1000, (void *)0x7ffffffff000ul, (void *)0xffff888000000000ul,
@@ -418,32 +418,32 @@ TEST_F(mr, memory_that_is_not_there)
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		ret = try_mr(self->uv.fd, self->pd, bad[i], UV_PAGE, (uintptr_t)bad[i], 0);
+		ret = reg_and_dereg(self->uv.fd, self->pd, bad[i], UV_PAGE, (uintptr_t)bad[i], 0);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %p: %d", bad[i], ret);
 	}
-	/* A hole in the middle. */
+	/* Unmap a page in the middle. */
 	munmap(self->mem + 5 * UV_PAGE, UV_PAGE);
-	EXPECT_EQ(-EFAULT, try_mr(self->uv.fd, self->pd, self->mem, 16 * UV_PAGE,
-				  (uintptr_t)self->mem,
+	EXPECT_EQ(-EFAULT, reg_and_dereg(self->uv.fd, self->pd, self->mem, 16 * UV_PAGE,
+					 (uintptr_t)self->mem,
 				  0));
-	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, 5 * UV_PAGE, (uintptr_t)self->mem,
-			    0));
+	EXPECT_EQ(0, reg_and_dereg(self->uv.fd, self->pd, self->mem, 5 * UV_PAGE, (uintptr_t)self->mem,
+				   0));
 }
 
-TEST_F(mr, read_only_memory_can_be_read)
+TEST_F(mr, read_only_memory_can_be_registered_for_reading)
 {
 	uint64_t iova = (uintptr_t)self->mem;
 
 	memset(self->mem, 1, UV_PAGE);
 	ASSERT_EQ(0, mprotect(self->mem, UV_PAGE, PROT_READ));
-	EXPECT_EQ(0, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
-			    IBV_ACCESS_REMOTE_READ));
-	EXPECT_EQ(-EFAULT, try_mr(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
-				  IBV_ACCESS_LOCAL_WRITE));
+	EXPECT_EQ(0, reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+				   IBV_ACCESS_REMOTE_READ));
+	EXPECT_EQ(-EFAULT, reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, iova,
+					 IBV_ACCESS_LOCAL_WRITE));
 }
 
-TEST_F(mr, pins_what_it_covers)
+TEST_F(mr, pins_exactly_its_pages)
 {
 	long cost[] = { 1, 2, 7, 16 };
 	struct ib_uverbs_reg_mr_resp resp;
@@ -458,8 +458,8 @@ TEST_F(mr, pins_what_it_covers)
 	}
 }
 
-/* Pages are counted where they are: in the process that registered them. */
-TEST_F(mr, fork_does_not_move_the_count)
+/* Pinned pages count in the process that registered them, whichever process deregisters them. */
+TEST_F(mr, pinned_pages_are_counted_in_the_process_that_pinned)
 {
 	struct ib_uverbs_reg_mr_resp own, other;
 	int up[2], status;
@@ -483,40 +483,40 @@ TEST_F(mr, fork_does_not_move_the_count)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	/* The child took back what its parent had pinned, and left what it pinned itself. */
+	/* The child has deregistered the parent's region, and has ended without deregistering its own. */
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
 	ASSERT_EQ(sizeof(other), read(up[0], &other, sizeof(other)));
 	EXPECT_EQ(0, uv_dereg_mr(self->uv.fd, other.mr_handle));
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
 }
 
-/* UMR fails, and firmware has no key either. */
-TEST_F(mr, refused_region_pins_nothing)
+/* UMR fails, and firmware refuses to create a key. */
+TEST_F(mr, failed_registration_pins_nothing)
 {
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib warns when UMR fails");
+		SKIP(return, "only bluebell promises this: mlx5_ib warns when UMR fails");
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, hca_do("inject umr"));
 		ASSERT_EQ(0, hca_do("inject op CREATE_MKEY LIM_ERR"));
-		EXPECT_EQ(-ENOMEM, try_mr(self->uv.fd, self->pd, self->mem, (16 << i) * UV_PAGE,
-					  (uintptr_t)self->mem, IBV_ACCESS_LOCAL_WRITE));
+		EXPECT_EQ(-ENOMEM, reg_and_dereg(self->uv.fd, self->pd, self->mem, (16 << i) * UV_PAGE,
+						 (uintptr_t)self->mem, IBV_ACCESS_LOCAL_WRITE));
 		EXPECT_EQ(self->pinned, uv_pinned_pages());
 		EXPECT_LT(0, hca_inject_clear());
 	}
 }
 
-TEST_F(mr, keys_are_not_reused_at_once)
+TEST_F(mr, successive_regions_have_different_keys)
 {
 	struct ib_uverbs_reg_mr_resp resp;
 	uint32_t last = 0;
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: an old key does not open a new region");
+		SKIP(return, "only bluebell promises that an old key cannot reach the next region");
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(0, uv_reg_mr(self->uv.fd, self->pd, self->mem, UV_PAGE,
 				       (uintptr_t)self->mem,
@@ -562,42 +562,42 @@ FIXTURE_TEARDOWN(rereg)
 	rdma_close(&self->r);
 }
 
-TEST_F(rereg, access_only)
+TEST_F(rereg, new_access_applies)
 {
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ));
-	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
+		  access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
-	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
 }
 
-TEST_F(rereg, pd_only)
+TEST_F(rereg, new_pd_applies)
 {
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD, self->pd, NULL, 0, 0));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+		  access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD, self->r.pd, NULL, 0, 0));
-	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
 }
 
-/* Elsewhere and longer: the new place is reached, the old one no more. */
-TEST_F(rereg, translation_only)
+/* The region moves and becomes longer: the new memory can be reached, the old memory cannot. */
+TEST_F(rereg, new_memory_applies)
 {
 	uint8_t *to = self->mem + 10 * UV_PAGE;
 
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, to, 50 * UV_PAGE,
 				  0));
 	fill(self->p.buf[0], 8, 3);
-	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, to + 50 * UV_PAGE - 8,
-				  self->mr->rkey));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, to + 50 * UV_PAGE - 8,
+				    self->mr->rkey));
 	EXPECT_TRUE(check_fill(to + 50 * UV_PAGE - 8, 8, 3));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
+		  access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
 }
 
-TEST_F(rereg, everything_at_once)
+TEST_F(rereg, all_changes_at_once_apply)
 {
 	uint8_t *to = self->mem + UV_PAGE;
 
@@ -606,14 +606,14 @@ TEST_F(rereg, everything_at_once)
 				  IBV_REREG_MR_CHANGE_ACCESS, self->pd, to, UV_PAGE,
 				  IBV_ACCESS_LOCAL_WRITE));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  use_remotely(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
+		  access_by_rkey(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS,
 				  self->r.pd, NULL, 0, ALL_ACCESS));
-	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
 }
 
-/* Where the region did not keep its keys, the old ones open nothing, old memory or new. */
-TEST_F(rereg, replaced_keys_are_dead)
+/* If the region gets new keys, the old ones reach neither the old memory nor the new. */
+TEST_F(rereg, replaced_keys_are_refused)
 {
 	static const int flags[] = {
 		IBV_REREG_MR_CHANGE_TRANSLATION,
@@ -632,31 +632,31 @@ TEST_F(rereg, replaced_keys_are_dead)
 					  moves ? 3 * UV_PAGE : 0,
 					  flags[i] & IBV_REREG_MR_CHANGE_ACCESS ? ALL_ACCESS : 0));
 		if (moves)
-			EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
+			EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
 		if (old == self->mr->rkey)
 			continue;
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, old));
+			  access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, old));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  use_remotely(&self->p, IBV_WR_RDMA_READ, to, old));
+			  access_by_rkey(&self->p, IBV_WR_RDMA_READ, to, old));
 	}
 }
 
-TEST_F(rereg, access_and_domain_change_in_place)
+TEST_F(rereg, change_of_access_and_pd_keeps_the_keys)
 {
-	/* What UMR does not change takes another key. */
+	/* If UMR cannot change the right to atomics, changing it takes another key. */
 	const bool fixed = hca_cap("general", "umr_modify_atomic_disabled") > 0;
 	const int all = fixed ? ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC : ALL_ACCESS;
 	uint32_t key = self->mr->rkey;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: peers need not be told");
+		SKIP(return, "only bluebell promises to keep the keys");
 	if (fixed) {
 		ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 					  all));
 		EXPECT_NE(key, self->mr->rkey);
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, key));
+			  access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem, key));
 		key = self->mr->rkey;
 	}
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
@@ -667,39 +667,42 @@ TEST_F(rereg, access_and_domain_change_in_place)
 	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS,
 				  self->r.pd, NULL, 0, all));
 	EXPECT_EQ(key, self->mr->rkey);
-	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, self->mem, key));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem, key));
 }
 
-/* Pages that were pinned to be read are not those that a write would go to. */
-TEST_F(rereg, memory_becomes_writable)
+/*
+ * Pages pinned for reading may be shared or zero pages, so they must be pinned again before the device may
+ * write.
+ */
+TEST_F(rereg, read_only_region_becomes_writable)
 {
 	uint8_t *mem = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			    -1, 0);
 	struct ibv_mr *mr;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: mlx5_ib refuses it");
+		SKIP(return, "only bluebell promises this: mlx5_ib refuses it");
 	mr = ibv_reg_mr(self->r.pd, mem, UV_PAGE, IBV_ACCESS_REMOTE_READ);
 	ASSERT_NE(NULL, mr);
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  use_remotely(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
+		  access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
 	ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
 	fill(self->p.buf[0], 8, 4);
-	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, mem, mr->rkey));
 	EXPECT_TRUE(check_fill(mem, 8, 4));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(rereg, bad_requests_leave_the_region_as_it_was)
+TEST_F(rereg, refused_requests_leave_the_region_unchanged)
 {
 	EXPECT_NE(0, ibv_rereg_mr(self->mr, 0, NULL, NULL, 0, 0));
 	EXPECT_NE(0, ibv_rereg_mr(self->mr, 1 << 20, NULL, NULL, 0, 0));
 	EXPECT_NE(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				  IBV_ACCESS_REMOTE_WRITE));
-	EXPECT_EQ(0, use_remotely(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
 }
 
-TEST_F(rereg, pins_move_with_it)
+TEST_F(rereg, pinned_pages_follow_the_new_memory)
 {
 	long pinned = uv_pinned_pages();
 
