@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows of type 1 and 2: what a bound window reaches and what it does not, who may bind
- * and invalidate it, and the order in which windows and regions go.
+ * Memory windows of type 1 and 2: which bytes a bound window reaches, who can bind and invalidate it,
+ * and what happens when a region or a window is freed while the window is bound.
  */
 #include "test.h"
 
 #define LEN	8192ul
-#define AT	1000ul			/* of the window in the region */
+#define AT	1000ul			/* offset of the window in the region */
 #define SPAN	3000ul
 
 FIXTURE(mw) {
@@ -15,7 +15,7 @@ FIXTURE(mw) {
 	uint8_t *mem;
 	struct ibv_mr *mr;
 	struct ibv_mw *mw;
-	bool more_uars;		/* the library keeps a UAR for more queue pairs */
+	bool more_uars;		/* libmlx5 has created another UAR, which it keeps */
 };
 
 FIXTURE_VARIANT(mw) {
@@ -57,8 +57,11 @@ FIXTURE_TEARDOWN(mw)
 	rdma_close(&self->r);
 }
 
-/* Bind on the target's queue pair. The completion's status; the new key is in the window then. */
-static int bind_info(struct pair *p, struct ibv_mw *mw, const struct ibv_mw_bind_info *info)
+/*
+ * Bind the window by a request on the second queue pair. Returns the completion's status; if that is 0, the
+ * window has its new key.
+ */
+static int bind_window(struct pair *p, struct ibv_mw *mw, const struct ibv_mw_bind_info *info)
 {
 	struct ibv_wc wc;
 	int status;
@@ -89,14 +92,14 @@ static int bind_info(struct pair *p, struct ibv_mw *mw, const struct ibv_mw_bind
 	return status;
 }
 
-static int bind(struct pair *p, struct ibv_mw *mw, struct ibv_mr *mr, void *addr, size_t len,
-		int access)
+static int bind_range(struct pair *p, struct ibv_mw *mw, struct ibv_mr *mr, void *addr, size_t len,
+		      int access)
 {
 	struct ibv_mw_bind_info info = {
 		.mr = mr, .addr = (uintptr_t)addr, .length = len, .mw_access_flags = access,
 	};
 
-	return bind_info(p, mw, &info);
+	return bind_window(p, mw, &info);
 }
 
 static int invalidate(struct pair *p, int side, uint32_t rkey)
@@ -116,10 +119,10 @@ static int invalidate(struct pair *p, int side, uint32_t rkey)
 	return status;
 }
 
-/* Type 1 is unbound by a bind of nothing. */
+/* A window of type 1 is unbound by a bind of length 0, one of type 2 by an invalidate. */
 static int unbind(struct pair *p, struct ibv_mw *mw)
 {
-	return mw->type == IBV_MW_TYPE_1 ? bind(p, mw, NULL, NULL, 0, 0) :
+	return mw->type == IBV_MW_TYPE_1 ? bind_range(p, mw, NULL, NULL, 0, 0) :
 					   invalidate(p, 1, mw->rkey);
 }
 
@@ -141,30 +144,30 @@ static int write_at(struct pair *p, uint32_t rkey, const void *at, size_t len)
 	return access_window(p, IBV_WR_RDMA_WRITE, rkey, (uintptr_t)at, len);
 }
 
-/* libmlx5 asks each time for the right to atomic operations to be set or taken. */
-static bool can_bind(void)
+/* In each bind libmlx5 asks UMR to set or clear the right to atomics, which not all devices can change. */
+static bool libmlx5_can_bind(void)
 {
 	return hca_cap("general", "umr_modify_atomic_disabled") <= 0;
 }
 
-#define NO_BIND "libmlx5 binds in a way that the device does not take: umr_modify_atomic_disabled"
+#define NO_BIND "the device refuses libmlx5's bind requests (umr_modify_atomic_disabled)"
 #define DENIED	IBV_WC_REM_ACCESS_ERR
 #define RW	(IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 
-TEST_F(mw, unbound_it_reaches_nothing)
+TEST_F(mw, unbound_window_reaches_nothing)
 {
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, self->mem, 1));
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, NULL, 1));
 }
 
-TEST_F(mw, bound_it_reaches_its_span_and_no_more)
+TEST_F(mw, bound_window_reaches_exactly_its_bytes)
 {
 	uint8_t *start = self->mem + AT;
 
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
 	fill(start, SPAN, 5);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, start, SPAN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, start, SPAN, RW));
 	EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, start, SPAN));
 	EXPECT_TRUE(check_fill(self->p.buf[0], SPAN, 5));
 	fill(self->p.buf[0], 8, 6);
@@ -174,11 +177,11 @@ TEST_F(mw, bound_it_reaches_its_span_and_no_more)
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, start + SPAN, 1));
 	EXPECT_EQ(DENIED, write_at(&self->p, self->mw->rkey, start + SPAN - 4, 8));
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, self->mem, LEN));
-	/* The region itself was not opened. */
+	/* The region itself has no remote rights. */
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mr->rkey, start, 1));
 }
 
-TEST_F(mw, access_is_what_the_bind_says)
+TEST_F(mw, only_bound_rights_are_granted)
 {
 	static const int flags[] = { 0, IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_WRITE,
 				     IBV_ACCESS_REMOTE_ATOMIC,
@@ -186,10 +189,10 @@ TEST_F(mw, access_is_what_the_bind_says)
 	int status;
 	size_t i;
 
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, flags[i]));
+		ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, flags[i]));
 		EXPECT_EQ(flags[i] & IBV_ACCESS_REMOTE_READ ? 0 : DENIED,
 			  read_at(&self->p, self->mw->rkey, self->mem, 8)) TH_LOG("%#x", flags[i]);
 		EXPECT_EQ(flags[i] & IBV_ACCESS_REMOTE_WRITE ? 0 : DENIED,
@@ -206,14 +209,14 @@ TEST_F(mw, access_is_what_the_bind_says)
 	}
 }
 
-/* A window gives no right that the region's owner has not. */
-TEST_F(mw, writing_needs_local_write_of_the_region)
+/* A window cannot allow remote writes to a region that has no local write access. */
+TEST_F(mw, remote_write_needs_local_write_of_the_region)
 {
 	struct ibv_mr *ro = ibv_reg_mr(self->r.pd, self->mem, LEN, IBV_ACCESS_MW_BIND);
 	int status;
 
 	ASSERT_NE(NULL, ro);
-	status = bind(&self->p, self->mw, ro, self->mem, LEN, RW);
+	status = bind_range(&self->p, self->mw, ro, self->mem, LEN, RW);
 	if (!status) {
 		EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, self->mem, 8));
 		EXPECT_EQ(DENIED, write_at(&self->p, self->mw->rkey, self->mem, 8));
@@ -224,48 +227,48 @@ TEST_F(mw, writing_needs_local_write_of_the_region)
 	EXPECT_EQ(0, ibv_dereg_mr(ro));
 }
 
-TEST_F(mw, keys_before_a_bind_are_dead_after_it)
+TEST_F(mw, bind_makes_earlier_keys_invalid)
 {
 	uint32_t old;
 
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	old = self->mw->rkey;
 	EXPECT_EQ(0, read_at(&self->p, old, self->mem, 1));
 	if (variant->type == IBV_MW_TYPE_2)
 		ASSERT_EQ(0, unbind(&self->p, self->mw));
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem + AT, SPAN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem + AT, SPAN, RW));
 	EXPECT_NE(old, self->mw->rkey);
 	EXPECT_EQ(DENIED, read_at(&self->p, old, self->mem + AT, 1));
 	EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, self->mem + AT, 1));
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, self->mem, 1));
 }
 
-TEST_F(mw, unbound_again_it_reaches_nothing)
+TEST_F(mw, window_reaches_nothing_after_unbinding)
 {
 	uint32_t rkey;
 
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	rkey = self->mw->rkey;
 	EXPECT_EQ(0, read_at(&self->p, rkey, self->mem, 1));
 	ASSERT_EQ(0, unbind(&self->p, self->mw));
 	EXPECT_EQ(DENIED, read_at(&self->p, rkey, self->mem, 1));
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, self->mem, 1));
-	/* And can be bound once more. */
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	/* The window can be bound again. */
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, self->mem, 1));
 }
 
-TEST_F(mw, freed_while_bound_it_is_gone)
+TEST_F(mw, dealloc_closes_a_bound_window)
 {
 	uint32_t rkey;
 
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	rkey = self->mw->rkey;
 	ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
 	self->mw = NULL;
@@ -273,16 +276,16 @@ TEST_F(mw, freed_while_bound_it_is_gone)
 }
 
 /*
- * Bluebell keeps the region, as ibv_alloc_mw(3) says; mlx5_ib lets it go. Either way no window opens
- * its memory afterwards.
+ * Bluebell refuses to deregister the region, as ibv_alloc_mw(3) documents; mlx5_ib deregisters it. Then the
+ * window must not reach the memory any more.
  */
-TEST_F(mw, does_not_outlive_the_region)
+TEST_F(mw, dereg_of_a_bound_region_fails_or_closes_the_window)
 {
 	int ret;
 
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	ret = ibv_dereg_mr(self->mr);
 	if (driver_is("bluebell"))
 		EXPECT_EQ(EBUSY, ret);
@@ -296,18 +299,21 @@ TEST_F(mw, does_not_outlive_the_region)
 	}
 }
 
-/* Where other memory takes its place: an old key that stays would be a leak to the peers that know it. */
-TEST_F(mw, region_is_not_replaced_under_it)
+/*
+ * A re-registration to other memory must not leave the old key to the window: peers that know the window's
+ * key could still reach the old memory.
+ */
+TEST_F(mw, rereg_of_a_bound_region_is_busy)
 {
 	uint8_t *other = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint32_t old = self->mr->rkey;
 
 	ASSERT_NE(MAP_FAILED, other);
 	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib replaces it");
-	if (!can_bind())
+		SKIP(return, "mlx5_ib replaces the region's key");
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	EXPECT_NE(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, LEN, 0));
 	EXPECT_EQ(EBUSY, errno);
 	EXPECT_EQ(old, self->mr->rkey);
@@ -317,7 +323,7 @@ TEST_F(mw, region_is_not_replaced_under_it)
 	EXPECT_EQ(DENIED, read_at(&self->p, old, self->mem, 1));
 }
 
-TEST_F(mw, regions_of_another_pd_are_not_opened)
+TEST_F(mw, bind_to_a_region_of_another_pd_reaches_nothing)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(self->r.ctx);
 	struct ibv_mr *mr;
@@ -326,8 +332,8 @@ TEST_F(mw, regions_of_another_pd_are_not_opened)
 	ASSERT_NE(NULL, pd);
 	mr = ibv_reg_mr(pd, self->mem, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
 	ASSERT_NE(NULL, mr);
-	/* The library looks at the PD for type 2; the device may only see it when it is used. */
-	status = bind(&self->p, self->mw, mr, self->mem, LEN, RW);
+	/* libmlx5 checks the PD for type 2 only; the device may refuse the bind, or the first access. */
+	status = bind_range(&self->p, self->mw, mr, self->mem, LEN, RW);
 	if (!status) {
 		EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, self->mem, 1));
 		EXPECT_EQ(0, unbind(&self->p, self->mw));
@@ -336,25 +342,25 @@ TEST_F(mw, regions_of_another_pd_are_not_opened)
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-TEST_F(mw, windows_of_another_pd_are_not_bound)
+TEST_F(mw, bind_of_a_window_of_another_pd_fails)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(self->r.ctx);
-	struct ibv_mw *mw, lie;
+	struct ibv_mw *mw, forged;
 
 	ASSERT_NE(NULL, pd);
 	mw = ibv_alloc_mw(pd, variant->type);
 	ASSERT_NE(NULL, mw);
-	/* The library would see it first. */
-	lie = *mw;
-	lie.pd = self->r.pd;
-	EXPECT_EQ(IBV_WC_MW_BIND_ERR, bind(&self->p, &lie, self->mr, self->mem, LEN, RW));
+	/* Forge the PD, because libmlx5 would refuse the request. */
+	forged = *mw;
+	forged.pd = self->r.pd;
+	EXPECT_EQ(IBV_WC_MW_BIND_ERR, bind_range(&self->p, &forged, self->mr, self->mem, LEN, RW));
 	EXPECT_EQ(0, ibv_dealloc_mw(mw));
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-TEST_F(mw, beyond_the_region_is_not_opened)
+TEST_F(mw, bind_beyond_the_region_reaches_nothing_there)
 {
-	int status = bind(&self->p, self->mw, self->mr, self->mem + LEN - 8, 16, RW);
+	int status = bind_range(&self->p, self->mw, self->mr, self->mem + LEN - 8, 16, RW);
 
 	if (status) {
 		EXPECT_EQ(IBV_WC_MW_BIND_ERR, status);
@@ -365,29 +371,29 @@ TEST_F(mw, beyond_the_region_is_not_opened)
 	EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, self->mem + LEN, 1));
 }
 
-/* A key of an ordinary region is no window: nobody binds it, nobody invalidates it. */
-TEST_F(mw, regions_are_no_windows)
+/* A bind request that names the key of an ordinary region fails, and the region keeps working. */
+TEST_F(mw, key_of_a_region_cannot_be_bound)
 {
 	struct ibv_mr *mr = ibv_reg_mr(self->r.pd, self->mem, LEN, ALL_ACCESS);
 	struct ibv_mw fake = { .context = self->r.ctx, .pd = self->r.pd, .type = variant->type };
 
 	ASSERT_NE(NULL, mr);
 	fake.rkey = mr->rkey;
-	EXPECT_EQ(IBV_WC_MW_BIND_ERR, bind(&self->p, &fake, self->mr, self->mem, 8, RW));
+	EXPECT_EQ(IBV_WC_MW_BIND_ERR, bind_range(&self->p, &fake, self->mr, self->mem, 8, RW));
 	EXPECT_EQ(0, read_at(&self->p, mr->rkey, self->mem + 8, 8));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(mw, two_windows_on_one_region)
+TEST_F(mw, two_windows_on_one_region_are_independent)
 {
 	struct ibv_mw *other = ibv_alloc_mw(self->r.pd, variant->type);
 
 	ASSERT_NE(NULL, other);
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(ibv_dealloc_mw(other); return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, 4096, RW));
-	ASSERT_EQ(0, bind(&self->p, other, self->mr, self->mem + 4096, 4096,
-			  IBV_ACCESS_REMOTE_READ));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, 4096, RW));
+	ASSERT_EQ(0, bind_range(&self->p, other, self->mr, self->mem + 4096, 4096,
+				IBV_ACCESS_REMOTE_READ));
 	EXPECT_EQ(0, write_at(&self->p, self->mw->rkey, self->mem, 8));
 	EXPECT_EQ(DENIED, write_at(&self->p, other->rkey, self->mem + 4096, 8));
 	EXPECT_EQ(0, read_at(&self->p, other->rkey, self->mem + 4096, 8));
@@ -396,46 +402,46 @@ TEST_F(mw, two_windows_on_one_region)
 	EXPECT_EQ(0, write_at(&self->p, self->mw->rkey, self->mem, 8));
 }
 
-/* --- What only type 2 has ---------------------------------------------------------------------- */
+/* --- Windows of type 2 ------------------------------------------------------------------------- */
 
-TEST_F(mw, type_2_belongs_to_the_queue_pair_that_bound_it)
+TEST_F(mw, type_2_is_usable_by_the_binding_qp_only)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct pair other;
 
 	if (variant->type != IBV_MW_TYPE_2)
 		return;
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	self->more_uars = true;
 	ASSERT_EQ(0, pair_open(&other, &self->r, &cfg, 4096));
 	EXPECT_EQ(DENIED, read_at(&other, self->mw->rkey, self->mem, 1));
-	/* Nor does another queue pair invalidate it. */
+	/* Nor can another queue pair invalidate it. */
 	EXPECT_NE(0, invalidate(&other, 1, self->mw->rkey));
 	EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, self->mem, 1));
 	pair_close(&other);
 }
 
-TEST_F(mw, type_2_is_not_bound_twice)
+TEST_F(mw, type_2_second_bind_fails)
 {
 	if (variant->type != IBV_MW_TYPE_2)
 		return;
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
-	EXPECT_EQ(IBV_WC_MW_BIND_ERR, bind(&self->p, self->mw, self->mr, self->mem, 8, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	EXPECT_EQ(IBV_WC_MW_BIND_ERR, bind_range(&self->p, self->mw, self->mr, self->mem, 8, RW));
 }
 
-TEST_F(mw, type_2_is_not_invalidated_twice)
+TEST_F(mw, type_2_second_invalidate_fails)
 {
 	uint32_t rkey;
 
 	if (variant->type != IBV_MW_TYPE_2)
 		return;
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	rkey = self->mw->rkey;
 	EXPECT_NE(0, invalidate(&self->p, 1, rkey + 1));
 	ASSERT_EQ(0, invalidate(&self->p, 1, rkey));
@@ -454,28 +460,28 @@ static int send_with_inv(struct pair *p, uint32_t rkey, struct ibv_wc *wc)
 	return reap(p->cq[1], wc);
 }
 
-TEST_F(mw, type_2_is_invalidated_by_the_peer)
+TEST_F(mw, type_2_send_with_invalidate_closes_it)
 {
 	struct ibv_wc wc;
 	uint32_t rkey;
 
 	if (variant->type != IBV_MW_TYPE_2)
 		return;
-	if (!can_bind())
+	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	rkey = self->mw->rkey;
 	EXPECT_EQ(0, read_at(&self->p, rkey, self->mem, 1));
 	ASSERT_EQ(0, send_with_inv(&self->p, rkey, &wc));
 	EXPECT_TRUE(wc.wc_flags & IBV_WC_WITH_INV);
 	EXPECT_EQ(rkey, wc.invalidated_rkey);
 	EXPECT_EQ(DENIED, read_at(&self->p, rkey, self->mem, 1));
-	ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, self->mem, 1));
 }
 
-/* Windows of type 1 and regions are not the peer's to close. */
-TEST_F(mw, peers_close_nothing_else)
+/* A peer can invalidate neither regions nor windows of type 1. */
+TEST_F(mw, send_with_invalidate_closes_nothing_else)
 {
 	struct ibv_mr *mr = ibv_reg_mr(self->r.pd, self->mem, LEN, ALL_ACCESS);
 	struct ibv_wc wc;
@@ -484,8 +490,8 @@ TEST_F(mw, peers_close_nothing_else)
 	EXPECT_NE(0, send_with_inv(&self->p, mr->rkey, &wc));
 	pair_reconnect(&self->p);
 	EXPECT_EQ(0, read_at(&self->p, mr->rkey, self->mem, 8));
-	if (variant->type == IBV_MW_TYPE_1 && can_bind()) {
-		ASSERT_EQ(0, bind(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	if (variant->type == IBV_MW_TYPE_1 && libmlx5_can_bind()) {
+		ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 		EXPECT_NE(0, send_with_inv(&self->p, self->mw->rkey, &wc));
 		pair_reconnect(&self->p);
 		EXPECT_EQ(0, read_at(&self->p, self->mw->rkey, self->mem, 1));
@@ -493,9 +499,9 @@ TEST_F(mw, peers_close_nothing_else)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* --- The device and the handle ----------------------------------------------------------------- */
+/* --- Device attributes and allocation ---------------------------------------------------------- */
 
-TEST_F(mw, device_says_what_it_has)
+TEST_F(mw, device_reports_windows_of_type_1_and_2b)
 {
 	struct ibv_device_attr attr;
 
@@ -506,7 +512,7 @@ TEST_F(mw, device_says_what_it_has)
 	EXPECT_FALSE(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2A);
 }
 
-TEST_F(mw, other_types_are_refused)
+TEST_F(mw, unknown_types_are_refused)
 {
 	static const uint8_t bad[] = { 0, 3, 255 };
 	struct ib_uverbs_alloc_mw req = { .pd_handle = self->r.pd->handle };
@@ -524,8 +530,8 @@ TEST_F(mw, other_types_are_refused)
 			    &resp, sizeof(resp), NULL, 0, NULL, 0));
 }
 
-/* The driver's part of the request: room for translations, and nothing that is not known. */
-TEST_F(mw, driver_data_is_looked_at)
+/* The driver's part of ALLOC_MW: a number of KLMs is accepted, unknown and reserved fields are refused. */
+TEST_F(mw, unknown_driver_data_is_refused)
 {
 	struct ib_uverbs_alloc_mw req = {
 		.pd_handle = self->r.pd->handle, .mw_type = variant->type,
@@ -554,7 +560,7 @@ TEST_F(mw, driver_data_is_looked_at)
 	}
 }
 
-TEST_F(mw, a_domain_with_a_window_stays)
+TEST_F(mw, dealloc_pd_with_a_window_is_busy)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(self->r.ctx);
 	struct ibv_mw *mw;
