@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device, port, protection domains and address handles: what is reported, and each documented
- * errno.
+ * Device and port attributes, protection domains, address handles, and each documented errno.
  */
 #include <infiniband/mlx5dv.h>
 
@@ -35,7 +34,7 @@ TEST_F(dev, is_a_connectx)
 	EXPECT_TRUE(mlx5dv_is_supported(self->r.ctx->device));
 }
 
-TEST_F(dev, firmware_version_reads_like_one)
+TEST_F(dev, firmware_version_has_three_numbers)
 {
 	unsigned int major, minor, sub;
 	int n = sscanf(self->attr.fw_ver, "%u.%u.%u", &major, &minor, &sub);
@@ -43,25 +42,25 @@ TEST_F(dev, firmware_version_reads_like_one)
 	EXPECT_EQ(3, n) TH_LOG("fw_ver '%s'", self->attr.fw_ver);
 }
 
-/* What a device has that is worth its name, unless it is a smaller one. */
-static int least(int usual, const char *log_cap)
+/* The lowest limit to expect: @usual, or less if the emulated HCA has less. */
+static int expected_min(int usual, const char *log_cap)
 {
 	long log = hca_cap("general", log_cap);
 
 	return log >= 0 && 1 << log < usual ? 1 << log : usual;
 }
 
-TEST_F(dev, limits_make_sense)
+TEST_F(dev, limits_are_plausible)
 {
 	struct ibv_device_attr *a = &self->attr;
 
-	EXPECT_LE(least(1024, "log_max_qp"), a->max_qp);
-	EXPECT_LE(least(1024, "log_max_cq"), a->max_cq);
-	EXPECT_LE(least(1024, "log_max_mkey"), a->max_mr);
-	EXPECT_LE(least(1024, "log_max_pd"), a->max_pd);
-	EXPECT_LE(least(4096, "log_max_cq_sz") - 1, a->max_cqe);
-	/* A request may take four entries of a send queue. */
-	EXPECT_LE(least(4096, "log_max_qp_sz") / 4, a->max_qp_wr);
+	EXPECT_LE(expected_min(1024, "log_max_qp"), a->max_qp);
+	EXPECT_LE(expected_min(1024, "log_max_cq"), a->max_cq);
+	EXPECT_LE(expected_min(1024, "log_max_mkey"), a->max_mr);
+	EXPECT_LE(expected_min(1024, "log_max_pd"), a->max_pd);
+	EXPECT_LE(expected_min(4096, "log_max_cq_sz") - 1, a->max_cqe);
+	/* A work request may take up four basic blocks of a send queue. */
+	EXPECT_LE(expected_min(4096, "log_max_qp_sz") / 4, a->max_qp_wr);
 	EXPECT_LE(16, a->max_sge);
 	EXPECT_LE(1, a->max_qp_rd_atom);
 	EXPECT_LE(1, a->max_qp_init_rd_atom);
@@ -88,7 +87,7 @@ static bool read_sysfs(const char *name, char *buf, size_t len)
 	return true;
 }
 
-TEST_F(dev, sysfs_has_what_users_look_for)
+TEST_F(dev, usual_sysfs_files_exist)
 {
 	static const char *const names[] = {
 		"node_type", "node_guid", "sys_image_guid", "node_desc", "fw_ver", "board_id",
@@ -107,7 +106,7 @@ TEST_F(dev, sysfs_has_what_users_look_for)
 	EXPECT_STREQ(self->attr.fw_ver, buf);
 }
 
-TEST_F(dev, port_is_up_with_an_address)
+TEST_F(dev, port_is_active_with_lid_and_gid)
 {
 	struct ibv_port_attr *p = &self->r.port;
 	union ibv_gid gid;
@@ -129,7 +128,7 @@ TEST_F(dev, port_is_up_with_an_address)
 	EXPECT_EQ(0xffff, be16toh(pkey));
 }
 
-TEST_F(dev, no_such_port)
+TEST_F(dev, missing_port_or_gid_is_refused)
 {
 	struct ibv_port_attr attr;
 	union ibv_gid gid;
@@ -158,7 +157,7 @@ FIXTURE_TEARDOWN(pd)
 	uv_close(&self->uv);
 }
 
-TEST_F(pd, each_has_its_own_number)
+TEST_F(pd, numbers_are_unique)
 {
 	long room = hca_objects_left("pd");
 	const int num = room < 64 ? room : 64;
@@ -179,7 +178,7 @@ TEST_F(pd, each_has_its_own_number)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(pd, in_use_is_busy)
+TEST_F(pd, dealloc_in_use_is_busy)
 {
 	struct ib_uverbs_reg_mr_resp mr;
 	uint32_t handle;
@@ -193,7 +192,7 @@ TEST_F(pd, in_use_is_busy)
 	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, handle));
 }
 
-TEST_F(pd, freed_or_never_made_is_not_found)
+TEST_F(pd, unknown_handle_is_not_found)
 {
 	uint32_t handle;
 
@@ -211,7 +210,7 @@ TEST_F(pd, undefined_driver_input_is_refused)
 	uint64_t undefined[2] = { 0, 1 };
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: ALLOC_PD has no driver input");
+		SKIP(return, "only bluebell refuses unknown driver input of ALLOC_PD");
 	EXPECT_EQ(-EOPNOTSUPP, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req),
 				      &resp, sizeof(resp), undefined, sizeof(undefined), &drv,
 				      sizeof(drv)));
@@ -219,7 +218,7 @@ TEST_F(pd, undefined_driver_input_is_refused)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(pd, unwritable_response_leaves_nothing)
+TEST_F(pd, unwritable_response_leaks_nothing)
 {
 	struct ib_uverbs_alloc_pd req = {};
 	struct ib_uverbs_alloc_pd_resp resp;
@@ -232,7 +231,7 @@ TEST_F(pd, unwritable_response_leaves_nothing)
 
 /* --- Address handles -------------------------------------------------------------------------- */
 
-TEST_F(dev, ah_local_and_global)
+TEST_F(dev, ah_can_be_local_or_global)
 {
 	struct ibv_ah_attr attr = { .dlid = self->r.port.lid, .port_num = 1, .sl = 3 };
 	struct ibv_ah *ah;
@@ -249,7 +248,7 @@ TEST_F(dev, ah_local_and_global)
 	EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
-TEST_F(dev, ah_takes_no_firmware_command)
+TEST_F(dev, ah_needs_no_firmware_command)
 {
 	struct ibv_ah_attr attr = { .dlid = self->r.port.lid, .port_num = 1 };
 	struct ibv_ah *ah[50];
@@ -264,7 +263,7 @@ TEST_F(dev, ah_takes_no_firmware_command)
 	}
 	for (i = 0; i < 50; i++)
 		EXPECT_EQ(0, ibv_destroy_ah(ah[i]));
-	/* The kernel's own traffic with the firmware may come between. */
+	/* The kernel may send a few commands of its own at the same time. */
 	EXPECT_GT(10, hca_commands(NULL));
 }
 
@@ -298,7 +297,7 @@ static int create_ah(int fd, uint32_t pd, const struct ib_uverbs_ah_attr *attr, 
 	return ret;
 }
 
-TEST_F(ah, bad_attributes_are_invalid)
+TEST_F(ah, invalid_attributes_are_refused)
 {
 	struct ib_uverbs_ah_attr good = { .dlid = 1, .port_num = 1 }, attr;
 	uint32_t handle;
@@ -316,7 +315,7 @@ TEST_F(ah, bad_attributes_are_invalid)
 	EXPECT_GT(0, create_ah(self->uv.fd, 0x7fffffff, &good, &handle));
 }
 
-TEST_F(ah, holds_its_pd)
+TEST_F(ah, dealloc_pd_with_an_ah_is_busy)
 {
 	struct ib_uverbs_ah_attr attr = { .dlid = 1, .port_num = 1 };
 	struct ib_uverbs_destroy_ah req = {};
