@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging: every operation meets a page that is not there, on either side; what the
- * process takes away is taken from the device, also in the middle of traffic; memory that is gone
- * is an error and no hang; and advice is followed.
+ * On-demand paging: each operation accesses pages that are not mapped for the device, as requester and as
+ * responder; pages that the process unmaps are unmapped from the device, also during traffic; an access to
+ * memory that does not exist fails and does not hang; ibv_advise_mr() maps pages.
  *
- * ODP_RACE_SECONDS=N lets each race run for N seconds.
+ * ODP_RACE_SECONDS=N lets each race run for N seconds (default 2).
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,8 +22,8 @@
 #define PAGES 32
 #define LEN (PAGES * UV_PAGE)
 #define HUGE (2ul << 20)
-#define NO_ODP "the device does not page"
-#define NO_XRC_ODP "the device does not page for XRC"
+#define NO_ODP "the device has no on-demand paging"
+#define NO_XRC_ODP "the device has no on-demand paging for XRC"
 #define XRC_ODP (IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | \
 		 IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV)
 
@@ -34,7 +34,7 @@ static const enum ibv_wr_opcode opcodes[] = {
 	[ATOMIC] = IBV_WR_ATOMIC_FETCH_AND_ADD,
 };
 
-/* Two queue pairs, pinned memory of theirs, and paged memory. */
+/* Two queue pairs with pinned buffers, and memory with an on-demand-paging region over it. */
 struct paged {
 	struct rdma r;
 	struct pair p;
@@ -58,13 +58,13 @@ static bool has_xrc_odp(struct ibv_context *ctx)
 	       (attr.xrc_odp_caps & XRC_ODP) == XRC_ODP;
 }
 
-static uint8_t *map_at(void *at)
+static uint8_t *map_anon(void *at)
 {
 	return mmap(at, LEN, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
 }
 
-static struct ibv_mr *reg(struct paged *o, bool implicit)
+static struct ibv_mr *reg_paged(struct paged *o, bool implicit)
 {
 	return ibv_reg_mr(o->r.pd, implicit ? NULL : o->mem, implicit ? SIZE_MAX : LEN,
 			  ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
@@ -85,10 +85,10 @@ static int paged_open_type(struct paged *o, bool implicit, enum ibv_qp_type type
 		ret = pair_open(&o->p, &o->r, &cfg, LEN);
 	if (ret)
 		return ret;
-	o->mem = map_at(NULL);
+	o->mem = map_anon(NULL);
 	if (o->mem == MAP_FAILED)
 		return -errno;
-	o->mr = reg(o, implicit);
+	o->mr = reg_paged(o, implicit);
 	return o->mr ? 0 : -errno;
 }
 
@@ -97,7 +97,7 @@ static int paged_open(struct paged *o, bool implicit)
 	return paged_open_type(o, implicit, IBV_QPT_RC);
 }
 
-/* For a fixture's setup: false if the test is skipped. */
+/* For the setup of a fixture; returns false if the test is skipped. */
 static bool paged_setup_type(struct __test_metadata *_metadata, struct paged *o, bool implicit,
 			     enum ibv_qp_type type)
 {
@@ -127,7 +127,7 @@ static int paged_close(struct paged *o)
 	return ret;
 }
 
-/* One operation; returns the status of the requester, or of the receiver if that went well. */
+/* One operation; returns the requester's status, or, if that is success, the receiver's. */
 static int run_op(struct paged *o, enum kind op, void *local, uint32_t lkey, void *remote,
 		  uint32_t rkey, uint32_t len)
 {
@@ -161,26 +161,27 @@ static int run_op(struct paged *o, enum kind op, void *local, uint32_t lkey, voi
 	return ret;
 }
 
-/* Through the paged region at @off, the pinned buffer on the other side. */
+/* The responder accesses the paged region at @off, the requester its pinned buffer. */
 static int run_remote(struct paged *o, enum kind op, size_t off, uint32_t len)
 {
 	return run_op(o, op, o->p.buf[0], o->p.mr->lkey, o->mem + off, o->mr->rkey, len);
 }
 
+/* The requester accesses the paged region at @off, the responder its pinned buffer. */
 static int run_local(struct paged *o, enum kind op, size_t off, uint32_t len)
 {
 	return run_op(o, op, o->mem + off, o->mr->lkey, o->p.buf[1], o->p.mr->rkey, len);
 }
 
-/* Where nobody says that it pages, the tests below are skipped. */
-TEST(device_says_whether_it_pages)
+/* If the driver reported no on-demand paging by mistake, all tests below would be skipped. */
+TEST(odp_is_reported_as_the_device_has_it)
 {
 	struct rdma r;
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, rdma_open(&r));
-	/* Bluebell's keys for implicit regions are longer than an offset of 16 bits reaches. */
+	/* Bluebell's keys for implicit regions have more entries than a 16-bit UMR offset can address. */
 	EXPECT_EQ(hca_cap("general", "pg") &&
 		  (!driver_is("bluebell") || hca_cap("general", "umr_extended_translation_offset")),
 		  has_odp(r.ctx));
@@ -268,13 +269,13 @@ FIXTURE_TEARDOWN(fault)
 	EXPECT_EQ(0, paged_close(&self->o));
 }
 
-/* Does the device write to the paged memory? */
+/* True if the operation writes to the paged memory. */
 static bool op_writes(enum kind op, bool local)
 {
 	return local ? op == READ || op == ATOMIC : op != READ;
 }
 
-TEST_F(fault, is_resolved_and_nothing_notices)
+TEST_F(fault, access_completes_after_a_fault)
 {
 	uint32_t len = variant->op == ATOMIC ? 8 : 5 * UV_PAGE;
 	bool writes = op_writes(variant->op, variant->local);
@@ -289,12 +290,12 @@ TEST_F(fault, is_resolved_and_nothing_notices)
 		if (!writes)
 			fill(o->mem + off, len, i);
 		fill(pinned, len, i + 50);
-		/* What is there for the process is not there for the device yet. */
+		/* A page may be mapped in the process already, but not for the device. */
 		before = hca_counter("page_faults");
 		ASSERT_EQ(0, variant->local ? run_local(o, variant->op, off, len) :
 					      run_remote(o, variant->op, off, len));
 		after = hca_counter("page_faults");
-		/* A short answer comes in the completion, and memory is not touched. */
+		/* The old value of an atomic operation is in the completion, so no page is accessed. */
 		if (hca_ctl_present() && !(variant->op == ATOMIC && variant->local))
 			EXPECT_LT(before, after);
 		if (variant->op == ATOMIC && !variant->local) {
@@ -337,7 +338,7 @@ FIXTURE_TEARDOWN(lost)
 	EXPECT_EQ(0, paged_close(&self->o));
 }
 
-TEST_F(lost, memory_that_is_unmapped_is_an_error)
+TEST_F(lost, unmapped_memory_fails_access_until_mapped_again)
 {
 	struct paged *o = &self->o;
 
@@ -350,14 +351,14 @@ TEST_F(lost, memory_that_is_unmapped_is_an_error)
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, run_local(o, READ, 0, 64));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, run_local(o, SEND, 0, 64));
 	EXPECT_EQ(IBV_WC_REM_OP_ERR, run_remote(o, SEND, 0, 64));
-	/* Something new in the same place is as good as ever. */
-	ASSERT_EQ(o->mem, map_at(o->mem));
+	/* New memory at the same address can be accessed. */
+	ASSERT_EQ(o->mem, map_anon(o->mem));
 	fill(o->p.buf[0], 64, 3);
 	ASSERT_EQ(0, run_remote(o, WRITE, 0, 64));
 	EXPECT_TRUE(check_fill(o->mem, 64, 3));
 }
 
-TEST_F(lost, part_that_is_unmapped_leaves_the_rest)
+TEST_F(lost, unmapped_page_fails_access_to_it_only)
 {
 	struct paged *o = &self->o;
 
@@ -367,7 +368,7 @@ TEST_F(lost, part_that_is_unmapped_leaves_the_rest)
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_remote(o, WRITE, 8 * UV_PAGE - 8, 16));
 }
 
-TEST_F(lost, discarded_pages_are_zero_again)
+TEST_F(lost, discarded_pages_read_as_zero)
 {
 	struct paged *o = &self->o;
 	size_t i;
@@ -381,7 +382,7 @@ TEST_F(lost, discarded_pages_are_zero_again)
 	}
 }
 
-TEST_F(lost, moved_memory_is_not_where_it_was)
+TEST_F(lost, mremapped_memory_is_not_reached_at_its_old_address)
 {
 	struct paged *o = &self->o;
 	uint8_t *to;
@@ -392,18 +393,18 @@ TEST_F(lost, moved_memory_is_not_where_it_was)
 	memset(to, 0x22, LEN);
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_remote(o, WRITE, 0, 64));
 	EXPECT_EQ(0x22, to[0]);
-	ASSERT_EQ(o->mem, map_at(o->mem));
+	ASSERT_EQ(o->mem, map_anon(o->mem));
 	ASSERT_EQ(0, run_remote(o, READ, 0, 64));
 	EXPECT_EQ(0, o->p.buf[0][0]);
 	munmap(to, LEN);
 }
 
-TEST_F(lost, read_only_memory_is_read_only_for_the_device)
+TEST_F(lost, mprotected_memory_cannot_be_written)
 {
 	struct paged *o = &self->o;
 
 	mprotect(o->mem, LEN, PROT_READ);
-	/* mlx5_ib asks for writable pages whatever is done to them. */
+	/* mlx5_ib asks for writable pages for reads, too. */
 	if (driver_is("bluebell"))
 		EXPECT_EQ(0, run_remote(o, READ, 0, 64));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_remote(o, WRITE, 0, 64));
@@ -411,8 +412,8 @@ TEST_F(lost, read_only_memory_is_read_only_for_the_device)
 	EXPECT_EQ(0, run_remote(o, WRITE, 0, 64));
 }
 
-/* The child has what was there when it was made; the device goes on with the parent's pages. */
-TEST_F(lost, child_keeps_its_own_pages)
+/* After a fork the device writes to the parent's pages, and the child keeps the old content. */
+TEST_F(lost, write_after_fork_changes_the_parent_only)
 {
 	struct paged *o = &self->o;
 	int go[2], status;
@@ -437,7 +438,7 @@ TEST_F(lost, child_keeps_its_own_pages)
 	close(go[1]);
 }
 
-TEST_F(lost, hole_in_a_file_is_zero)
+TEST_F(lost, punched_hole_reads_as_zero)
 {
 	struct paged *o = &self->o;
 	int fd = memfd_create("odp", 0);
@@ -453,7 +454,7 @@ TEST_F(lost, hole_in_a_file_is_zero)
 	EXPECT_TRUE(check_fill(o->p.buf[0], 4 * UV_PAGE, 4));
 	EXPECT_EQ(0, o->p.buf[0][4 * UV_PAGE]);
 	EXPECT_EQ(o->mem[5 * UV_PAGE], o->p.buf[0][5 * UV_PAGE]);
-	/* Beyond the end of the file there is nothing. */
+	/* Beyond the end of the file there is no memory. */
 	ASSERT_EQ(0, ftruncate(fd, LEN / 2));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_remote(o, WRITE, LEN - UV_PAGE, 64));
 	close(fd);
@@ -466,7 +467,7 @@ FIXTURE(shared) {
 	struct ibv_xrcd *xrcd;
 	struct ibv_srq *srq;
 	struct pair p[2];
-	struct ibv_cq *cq[2];	/* where what is sent to them completes: of XRC all in one */
+	struct ibv_cq *cq[2];	/* CQ of each pair's receives; with XRC both are the SRQ's CQ */
 };
 
 FIXTURE_VARIANT(shared) {
@@ -481,7 +482,7 @@ FIXTURE_VARIANT_ADD(shared, xrc) { .xrc = true };
 
 FIXTURE_VARIANT_ADD(shared, xrc_implicit) { .xrc = true, .implicit = true };
 
-/* A pair of XRC sends to an SRQ of its own, unless it is told of another. */
+/* Reconnect a pair. An XRC pair creates an SRQ of its own when it does that: send to @srq instead. */
 static int connect_to_shared(struct pair *p, struct ibv_srq *srq)
 {
 	int ret = pair_reconnect(p);
@@ -538,7 +539,7 @@ static int send_to_srq(struct pair *p, uint32_t len)
 	return post_send(p, &wr, p->buf[0], len);
 }
 
-TEST_F(shared, capability_is_told)
+TEST_F(shared, srq_capability_is_reported)
 {
 	struct ibv_device_attr_ex attr;
 
@@ -550,10 +551,10 @@ TEST_F(shared, capability_is_told)
 }
 
 /*
- * Both queue pairs at once, each message in three pieces of which the second is pinned. The queue
- * is gone around several times, and its requests are taken in any order.
+ * Two queue pairs receive at once, each message into three pieces, the second of which is pinned. The
+ * rounds wrap around the SRQ several times, and its requests complete in any order.
  */
-TEST_F(shared, fault_of_a_receive_is_resolved)
+TEST_F(shared, receive_completes_after_a_fault)
 {
 	long before, failed = hca_counter("page_faults_failed");
 	struct paged *o = &self->o;
@@ -603,8 +604,8 @@ TEST_F(shared, fault_of_a_receive_is_resolved)
 	EXPECT_EQ(failed, hca_counter("page_faults_failed"));
 }
 
-/* The one queue pair fails; the queue, and the other, go on. */
-TEST_F(shared, memory_that_is_gone_is_an_error)
+/* One queue pair fails; the SRQ and the other queue pair keep working. */
+TEST_F(shared, unmapped_receive_buffer_fails_one_qp_only)
 {
 	struct paged *o = &self->o;
 	struct ibv_wc wc;
@@ -616,7 +617,7 @@ TEST_F(shared, memory_that_is_gone_is_an_error)
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(self->cq[0], &wc));
 	EXPECT_EQ(1, wc.wr_id);
 
-	ASSERT_EQ(o->mem, map_at(o->mem));
+	ASSERT_EQ(o->mem, map_anon(o->mem));
 	ASSERT_EQ(0, post_srq_recv(self->srq, o->mr, o->mem, LEN, 2));
 	fill(self->p[1].buf[0], 64, 2);
 	ASSERT_EQ(0, send_to_srq(&self->p[1], 64));
@@ -639,38 +640,38 @@ struct race {
 	atomic_bool stop;
 	int fd;
 	unsigned long rounds;
-	void (*disturb)(struct race *r);
+	void (*action)(struct race *r);
 };
 
-static void discard(struct race *r)
+static void discard_page(struct race *r)
 {
 	madvise(r->o->mem + rand() % PAGES * UV_PAGE, UV_PAGE, MADV_DONTNEED);
 }
 
-static void replace(struct race *r)
+static void replace_memory(struct race *r)
 {
-	map_at(r->o->mem);
+	map_anon(r->o->mem);
 }
 
-static void unmap(struct race *r)
+static void unmap_and_map(struct race *r)
 {
 	munmap(r->o->mem, LEN);
 	usleep(rand() % 2000);
-	map_at(r->o->mem);
+	map_anon(r->o->mem);
 	usleep(rand() % 5000);
 }
 
-static void move(struct race *r)
+static void move_away(struct race *r)
 {
 	uint8_t *to = mmap(NULL, LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	mremap(r->o->mem, LEN, LEN, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-	map_at(r->o->mem);
+	map_anon(r->o->mem);
 	munmap(to, LEN);
 	usleep(rand() % 5000);
 }
 
-static void make_child(struct race *r)
+static void fork_child(struct race *r)
 {
 	pid_t pid = fork();
 
@@ -680,14 +681,14 @@ static void make_child(struct race *r)
 	waitpid(pid, NULL, 0);
 }
 
-static void punch(struct race *r)
+static void punch_hole(struct race *r)
 {
 	fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, rand() % PAGES * UV_PAGE,
 		  UV_PAGE);
 }
 
-/* Pages move in memory as they do between nodes: the same invalidation, whatever the machine. */
-static void migrate(struct race *r)
+/* Compact memory and page out: both invalidate pages as a migration between NUMA nodes does. */
+static void migrate_pages(struct race *r)
 {
 	(void)r;
 	if (access("/proc/sys/vm/compact_memory", W_OK))
@@ -698,21 +699,21 @@ static void migrate(struct race *r)
 	usleep(1000);
 }
 
-static void protect(struct race *r)
+static void change_protection(struct race *r)
 {
 	mprotect(r->o->mem, LEN, PROT_READ);
 	mprotect(r->o->mem, LEN, PROT_READ | PROT_WRITE);
 	usleep(rand() % 3000);
 }
 
-static void *disturber(void *arg)
+static void *act_until_stopped(void *arg)
 {
 	struct race *r = arg;
 
 	while (!r->stop) {
-		r->disturb(r);
+		r->action(r);
 		r->rounds++;
-		/* Or the single processor of a small machine does nothing else. */
+		/* Otherwise a machine with one CPU runs nothing but this thread. */
 		sched_yield();
 	}
 	return NULL;
@@ -723,48 +724,48 @@ FIXTURE(race) {
 };
 
 FIXTURE_VARIANT(race) {
-	void (*disturb)(struct race *r);
+	void (*action)(struct race *r);
 	bool implicit, file, xrc;
-	bool may_fail;		/* for a moment there is no memory */
+	bool may_fail;		/* at times the memory is unmapped or read-only */
 };
 
-FIXTURE_VARIANT_ADD(race, discard) { .disturb = discard };
+FIXTURE_VARIANT_ADD(race, discard) { .action = discard_page };
 
-FIXTURE_VARIANT_ADD(race, discard_implicit) { .disturb = discard, .implicit = true };
+FIXTURE_VARIANT_ADD(race, discard_implicit) { .action = discard_page, .implicit = true };
 
-FIXTURE_VARIANT_ADD(race, replace) { .disturb = replace };
+FIXTURE_VARIANT_ADD(race, replace) { .action = replace_memory };
 
-FIXTURE_VARIANT_ADD(race, replace_implicit) { .disturb = replace, .implicit = true };
+FIXTURE_VARIANT_ADD(race, replace_implicit) { .action = replace_memory, .implicit = true };
 
-FIXTURE_VARIANT_ADD(race, unmap) { .disturb = unmap, .may_fail = true };
+FIXTURE_VARIANT_ADD(race, unmap) { .action = unmap_and_map, .may_fail = true };
 
-FIXTURE_VARIANT_ADD(race, unmap_implicit) { .disturb = unmap, .implicit = true, .may_fail = true };
+FIXTURE_VARIANT_ADD(race, unmap_implicit) { .action = unmap_and_map, .implicit = true, .may_fail = true };
 
-FIXTURE_VARIANT_ADD(race, move) { .disturb = move, .may_fail = true };
+FIXTURE_VARIANT_ADD(race, move) { .action = move_away, .may_fail = true };
 
-FIXTURE_VARIANT_ADD(race, move_implicit) { .disturb = move, .implicit = true, .may_fail = true };
+FIXTURE_VARIANT_ADD(race, move_implicit) { .action = move_away, .implicit = true, .may_fail = true };
 
-FIXTURE_VARIANT_ADD(race, make_child) { .disturb = make_child };
+FIXTURE_VARIANT_ADD(race, fork_child) { .action = fork_child };
 
-FIXTURE_VARIANT_ADD(race, make_child_implicit) { .disturb = make_child, .implicit = true };
+FIXTURE_VARIANT_ADD(race, fork_child_implicit) { .action = fork_child, .implicit = true };
 
-FIXTURE_VARIANT_ADD(race, punch) { .disturb = punch, .file = true };
+FIXTURE_VARIANT_ADD(race, punch) { .action = punch_hole, .file = true };
 
-FIXTURE_VARIANT_ADD(race, punch_implicit) { .disturb = punch, .implicit = true, .file = true };
+FIXTURE_VARIANT_ADD(race, punch_implicit) { .action = punch_hole, .implicit = true, .file = true };
 
-FIXTURE_VARIANT_ADD(race, migrate) { .disturb = migrate };
+FIXTURE_VARIANT_ADD(race, migrate) { .action = migrate_pages };
 
-FIXTURE_VARIANT_ADD(race, migrate_implicit) { .disturb = migrate, .implicit = true };
+FIXTURE_VARIANT_ADD(race, migrate_implicit) { .action = migrate_pages, .implicit = true };
 
-FIXTURE_VARIANT_ADD(race, protect) { .disturb = protect, .may_fail = true };
+FIXTURE_VARIANT_ADD(race, protect) { .action = change_protection, .may_fail = true };
 
 FIXTURE_VARIANT_ADD(race, protect_implicit) {
-	.disturb = protect, .implicit = true, .may_fail = true
+	.action = change_protection, .implicit = true, .may_fail = true
 };
 
-FIXTURE_VARIANT_ADD(race, discard_xrc) { .disturb = discard, .xrc = true };
+FIXTURE_VARIANT_ADD(race, discard_xrc) { .action = discard_page, .xrc = true };
 
-FIXTURE_VARIANT_ADD(race, unmap_xrc) { .disturb = unmap, .xrc = true, .may_fail = true };
+FIXTURE_VARIANT_ADD(race, unmap_xrc) { .action = unmap_and_map, .xrc = true, .may_fail = true };
 
 FIXTURE_SETUP(race)
 {
@@ -792,22 +793,22 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* A page is either as it was written or zero: never another's. */
-static bool pages_sane(const uint8_t *p, size_t len, uint8_t pattern)
+/* A byte is either as it was written or zero; anything else comes from a wrong page. */
+static bool pages_are_pattern_or_zero(const uint8_t *p, size_t len, uint8_t pattern)
 {
 	size_t i;
 
 	for (i = 0; i < len; i++)
 		if (p[i] && p[i] != pattern) {
-			fprintf(stderr, "# byte %zu is %#x\n", i, p[i]);
+			fprintf(stderr, "# byte %zu is %#x, neither the pattern nor zero\n", i, p[i]);
 			return false;
 		}
 	return true;
 }
 
-TEST_F_TIMEOUT(race, traffic_goes_on, 300)
+TEST_F_TIMEOUT(race, traffic_continues_while_mappings_change, 300)
 {
-	struct race r = { .o = &self->o, .disturb = variant->disturb, .fd = -1 };
+	struct race r = { .o = &self->o, .action = variant->action, .fd = -1 };
 	struct paged *o = &self->o;
 	unsigned long done = 0, failed = 0;
 	pthread_t thread;
@@ -822,12 +823,12 @@ TEST_F_TIMEOUT(race, traffic_goes_on, 300)
 	}
 	memset(o->p.buf[0], 0x5a, LEN);
 	memset(o->p.buf[1], 0x5a, LEN);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, disturber, &r));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, act_until_stopped, &r));
 	end = seconds() + race_seconds();
 	while (seconds() < end || !done) {
 		/*
-		 * What fits a completion would be copied by libmlx5, and by the process itself,
-		 * to memory that may be gone.
+		 * More than 64 bytes: fewer may arrive in the completion, and libmlx5 would copy them
+		 * to memory that may be unmapped, so the process would get a signal.
 		 */
 		size_t off = rand() % (LEN - 8192), len = 65 + rand() % (8192 - 64);
 		enum kind op = rand() % 3;
@@ -837,8 +838,9 @@ TEST_F_TIMEOUT(race, traffic_goes_on, 300)
 			break;
 		failed += !!ret;
 		done += !ret;
-		/* What zeros came back are made good again. */
-		if (!pages_sane(o->p.buf[0], LEN, 0x5a) || !pages_sane(o->p.buf[1], LEN, 0x5a)) {
+		/* Replace the zeros that were read from discarded pages by the pattern. */
+		if (!pages_are_pattern_or_zero(o->p.buf[0], LEN, 0x5a) ||
+		    !pages_are_pattern_or_zero(o->p.buf[1], LEN, 0x5a)) {
 			ret = -1;
 			break;
 		}
@@ -855,19 +857,19 @@ TEST_F_TIMEOUT(race, traffic_goes_on, 300)
 	EXPECT_LT(0, r.rounds);
 	if (!variant->may_fail)
 		EXPECT_EQ(0, failed);
-	TH_LOG("%lu operations, %lu of them failed, %lu disturbances", done + failed, failed,
+	TH_LOG("%lu operations, %lu of them failed, %lu changes of mappings", done + failed, failed,
 	       r.rounds);
 	if (r.fd >= 0)
 		close(r.fd);
-	/* And afterwards all is well. */
-	ASSERT_EQ(o->mem, map_at(o->mem));
+	/* After the race everything still works. */
+	ASSERT_EQ(o->mem, map_anon(o->mem));
 	fill(o->p.buf[0], LEN, 1);
 	ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
 	EXPECT_TRUE(check_fill(o->mem, LEN, 1));
 }
 
-/* Asks for all pages, again and again, as the faults of several queues do. */
-static void *ask(void *arg)
+/* Prefetch all pages again and again, as the page faults of several queues do. */
+static void *prefetch_until_stopped(void *arg)
 {
 	struct race *r = arg;
 	struct ibv_sge sge = {
@@ -887,13 +889,13 @@ FIXTURE(crowd) {
 };
 
 FIXTURE_VARIANT(crowd) {
-	void (*disturb)(struct race *r);
+	void (*action)(struct race *r);
 	bool implicit;
 };
 
-FIXTURE_VARIANT_ADD(crowd, discard) { .disturb = discard };
+FIXTURE_VARIANT_ADD(crowd, discard) { .action = discard_page };
 
-FIXTURE_VARIANT_ADD(crowd, replace_implicit) { .disturb = replace, .implicit = true };
+FIXTURE_VARIANT_ADD(crowd, replace_implicit) { .action = replace_memory, .implicit = true };
 
 FIXTURE_SETUP(crowd)
 {
@@ -906,31 +908,31 @@ FIXTURE_TEARDOWN(crowd)
 }
 
 /*
- * Several threads bring in the same pages, which go meanwhile. The kernel's log tells of a page that
- * was handled as the process's after it had gone.
+ * Several threads map the same pages for the device while the process discards them. If a page is used
+ * after it was freed, the kernel reports that in its log, and scripts/vm fails the run.
  */
-TEST_F_TIMEOUT(crowd, races_for_pages_that_go, 300)
+TEST_F_TIMEOUT(crowd, concurrent_prefetch_of_changing_pages_works, 300)
 {
-	struct race r = { .o = &self->o, .disturb = variant->disturb }, asks[3] = {};
+	struct race r = { .o = &self->o, .action = variant->action }, prefetchers[3] = {};
 	struct paged *o = &self->o;
 	pthread_t thread, threads[3];
 	unsigned int i;
 
-	ASSERT_EQ(0, pthread_create(&thread, NULL, disturber, &r));
-	for (i = 0; i < ARRAY_SIZE(asks); i++) {
-		asks[i].o = o;
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, ask, &asks[i]));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, act_until_stopped, &r));
+	for (i = 0; i < ARRAY_SIZE(prefetchers); i++) {
+		prefetchers[i].o = o;
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, prefetch_until_stopped, &prefetchers[i]));
 	}
 	usleep(race_seconds() * 1e6);
 	r.stop = true;
 	pthread_join(thread, NULL);
 	EXPECT_LT(0, r.rounds);
-	for (i = 0; i < ARRAY_SIZE(asks); i++) {
-		asks[i].stop = true;
+	for (i = 0; i < ARRAY_SIZE(prefetchers); i++) {
+		prefetchers[i].stop = true;
 		pthread_join(threads[i], NULL);
-		EXPECT_LT(0, asks[i].rounds);
+		EXPECT_LT(0, prefetchers[i].rounds);
 	}
-	ASSERT_EQ(o->mem, map_at(o->mem));
+	ASSERT_EQ(o->mem, map_anon(o->mem));
 	fill(o->p.buf[0], LEN, 1);
 	ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
 	EXPECT_TRUE(check_fill(o->mem, LEN, 1));
@@ -968,7 +970,7 @@ static int advise(struct paged *o, enum ibv_advise_mr_advice advice, uint32_t fl
 	return ibv_advise_mr(o->r.pd, advice, flags, &sge, 1);
 }
 
-TEST_F(advice, pages_that_were_asked_for_do_not_fault)
+TEST_F(advice, prefetched_pages_do_not_fault)
 {
 	struct paged *o = &self->o;
 	long faults;
@@ -984,7 +986,7 @@ TEST_F(advice, pages_that_were_asked_for_do_not_fault)
 	EXPECT_EQ(faults, hca_counter("page_faults"));
 }
 
-TEST_F(advice, pages_for_reading_can_be_read)
+TEST_F(advice, pages_prefetched_for_reading_can_be_read)
 {
 	struct paged *o = &self->o;
 	long faults;
@@ -998,8 +1000,8 @@ TEST_F(advice, pages_for_reading_can_be_read)
 	EXPECT_EQ(faults, hca_counter("page_faults"));
 }
 
-/* Only what the process has itself: the second half will fault. */
-TEST_F(advice, no_fault_brings_in_what_is_there)
+/* Only pages that are present in the process are mapped, so the second half still faults. */
+TEST_F(advice, no_fault_prefetches_present_pages_only)
 {
 	struct paged *o = &self->o;
 	long faults;
@@ -1016,7 +1018,7 @@ TEST_F(advice, no_fault_brings_in_what_is_there)
 		EXPECT_LT(faults, hca_counter("page_faults"));
 }
 
-TEST_F(advice, advice_for_later_is_followed)
+TEST_F(advice, asynchronous_prefetch_works)
 {
 	struct paged *o = &self->o;
 	unsigned int i;
@@ -1029,11 +1031,11 @@ TEST_F(advice, advice_for_later_is_followed)
 		ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
 		EXPECT_TRUE(check_fill(o->mem, LEN, i));
 	}
-	/* And some that is still on its way when the region goes. */
+	/* A prefetch may still be in progress when the region is deregistered. */
 	EXPECT_EQ(0, advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, o->mem, LEN, o->mr->lkey));
 }
 
-TEST_F(advice, bad_advice_is_refused)
+TEST_F(advice, invalid_advice_is_refused)
 {
 	const uint32_t flush = IBV_ADVISE_MR_FLAG_FLUSH;
 	const enum ibv_advise_mr_advice pf = IBV_ADVISE_MR_ADVICE_PREFETCH;
@@ -1044,16 +1046,16 @@ TEST_F(advice, bad_advice_is_refused)
 	ASSERT_NE(NULL, pd);
 	EXPECT_EQ(EOPNOTSUPP, advise(o, 77, flush, o->mem, 8, o->mr->lkey));
 	EXPECT_EQ(EINVAL, advise(o, pf, 0x80, o->mem, 8, o->mr->lkey));
-	/* The key of nothing, of pinned memory, of another domain. */
+	/* An unused key, the key of pinned memory, a region of another PD. */
 	EXPECT_NE(0, advise(o, pf, flush, o->mem, 8, 0xffff00));
 	EXPECT_NE(0, advise(o, pf, flush, o->p.buf[0], 8, o->p.mr->lkey));
 	EXPECT_NE(0, ibv_advise_mr(pd, pf, flush, &sge, 1));
-	/* Beyond the region, and where there is no memory. */
+	/* Addresses beyond the region, and unmapped memory. */
 	if (!variant->implicit)
 		EXPECT_EQ(EFAULT, advise(o, pf, flush, o->mem + LEN - 8, 16, o->mr->lkey));
 	munmap(o->mem, LEN);
 	EXPECT_EQ(EFAULT, advise(o, pf, flush, o->mem, 8, o->mr->lkey));
-	ASSERT_EQ(o->mem, map_at(o->mem));
+	ASSERT_EQ(o->mem, map_anon(o->mem));
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
@@ -1097,14 +1099,14 @@ TEST_F(region, pins_nothing)
 	struct ibv_mr *mr;
 
 	ASSERT_LE(0, before);
-	mr = reg(o, false);
+	mr = reg_paged(o, false);
 	ASSERT_NE(NULL, mr);
 	ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
 	EXPECT_EQ(before, pinned_kb());
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(region, has_bounds_and_rights)
+TEST_F(region, bounds_and_rights_are_checked)
 {
 	struct paged *o = &self->o;
 	struct ibv_mr *ro;
@@ -1120,7 +1122,7 @@ TEST_F(region, has_bounds_and_rights)
 		  run_op(o, READ, o->p.buf[0], o->p.mr->lkey, o->mem, ro->rkey, 64));
 }
 
-TEST_F(region, address_of_its_own)
+TEST_F(region, iova_may_differ_from_the_address)
 {
 	struct paged *o = &self->o;
 	struct ibv_mr *mr;
@@ -1135,8 +1137,8 @@ TEST_F(region, address_of_its_own)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* Larger than what one command carries, and hardly any of it ever touched. */
-TEST_F(region, can_be_large)
+/* A region with more translation entries than one command carries, of which few are ever used. */
+TEST_F(region, large_sparse_region_works)
 {
 	const size_t len = 1ul << 30;
 	struct paged *o = &self->o;
@@ -1159,9 +1161,9 @@ TEST_F(region, can_be_large)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(region, huge_pages)
+TEST_F(region, huge_pages_work)
 {
-	/* With mlx5_ib the device writes to other pages from the second huge page on. */
+	/* With mlx5_ib the device writes to wrong pages, from the second huge page on. */
 	const int num = driver_is("bluebell") ? 3 : 1;
 	const size_t len = num * HUGE;
 	struct paged *o = &self->o;
@@ -1173,7 +1175,7 @@ TEST_F(region, huge_pages)
 	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
 		   -1, 0);
 	if (mem == MAP_FAILED)
-		SKIP(return, "no huge pages to be had");
+		SKIP(return, "the kernel has no huge pages to spare");
 	mr = ibv_reg_mr(o->r.pd, mem, len,
 			ALL_ACCESS | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB);
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
@@ -1195,7 +1197,7 @@ TEST_F(region, huge_pages)
 	munmap(mem, len);
 }
 
-TEST_F(region, changes_its_rights)
+TEST_F(region, rereg_changes_the_rights)
 {
 	struct paged *o = &self->o;
 
@@ -1205,15 +1207,15 @@ TEST_F(region, changes_its_rights)
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_remote(o, WRITE, 0, 64));
 }
 
-/* Memory that came after the region, and addresses that never had any. */
-TEST_F(region, implicit_covers_what_comes_later)
+/* An implicit region covers memory mapped after the registration; unmapped addresses are refused. */
+TEST_F(region, implicit_covers_memory_mapped_later)
 {
 	struct paged *o = &self->o;
-	struct ibv_mr *all = reg(o, true);
+	struct ibv_mr *all = reg_paged(o, true);
 	uint8_t *later;
 
 	ASSERT_NE(NULL, all) TH_LOG("errno %d", errno);
-	later = map_at(NULL);
+	later = map_anon(NULL);
 	fill(o->p.buf[0], LEN, 3);
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, later, all->rkey, LEN));
 	EXPECT_TRUE(check_fill(later, LEN, 3));
@@ -1229,12 +1231,12 @@ TEST_F(region, implicit_covers_what_comes_later)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-/* What lies across the border between two parts of the tree. */
-TEST_F(region, implicit_has_no_seams)
+/* An access across the border between two leaves of the tree of keys. */
+TEST_F(region, implicit_works_across_leaves)
 {
 	const size_t seam = 1ul << 30;
 	struct paged *o = &self->o;
-	struct ibv_mr *all = reg(o, true);
+	struct ibv_mr *all = reg_paged(o, true);
 	uint8_t *mem, *at;
 
 	ASSERT_NE(NULL, all);
@@ -1253,17 +1255,17 @@ TEST_F(region, implicit_has_no_seams)
 	EXPECT_EQ(0, ibv_dereg_mr(all));
 }
 
-/* Keys that have lost their last page do not stay. */
-TEST_F(region, implicit_gives_back_what_is_not_used)
+/* A leaf is freed when its last page has been unmapped. */
+TEST_F(region, implicit_frees_keys_without_pages)
 {
 	struct paged *o = &self->o;
-	struct ibv_mr *all = reg(o, true);
+	struct ibv_mr *all = reg_paged(o, true);
 	long with, without;
 	unsigned int i;
 	uint8_t *mem;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(ibv_dereg_mr(all); return, "a promise of bluebell's, seen in the HCA's census");
+		SKIP(ibv_dereg_mr(all); return, "only bluebell promises this; needs the HCA's census");
 	ASSERT_NE(NULL, all);
 	mem = mmap(NULL, 64ul << 20, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -1282,17 +1284,17 @@ TEST_F(region, implicit_gives_back_what_is_not_used)
 	EXPECT_EQ(0, ibv_dereg_mr(all));
 }
 
-/* Whatever command of it firmware refuses, paging in fails whole and can be tried again. */
-TEST_F(region, implicit_survives_refusals)
+/* If firmware refuses any command of a prefetch, the prefetch fails, and a later access works. */
+TEST_F(region, implicit_prefetch_works_after_refused_commands)
 {
 	struct paged *o = &self->o;
 	unsigned int nth;
 	int ret, fired;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs the HCA to refuse, and a driver that bears it");
+		SKIP(return, "needs an HCA that refuses on request, and a driver that handles that");
 	for (nth = 1; nth < 20; nth++) {
-		struct ibv_mr *all = reg(o, true);
+		struct ibv_mr *all = reg_paged(o, true);
 
 		ASSERT_NE(NULL, all);
 		ASSERT_EQ(0, hca_inject_cmd(nth, "LIM_ERR"));
@@ -1309,8 +1311,8 @@ TEST_F(region, implicit_survives_refusals)
 	EXPECT_LT(1, nth);
 }
 
-/* Deregister while the nth command fails, and with @umr also what the driver's queue pair does. */
-static int dereg_with_refusal(struct ibv_mr *mr, unsigned int nth, bool umr)
+/* Deregister while the nth command from now fails, and, if @umr is set, three UMR requests as well. */
+static int dereg_with_failures(struct ibv_mr *mr, unsigned int nth, bool umr)
 {
 	int ret;
 
@@ -1321,21 +1323,21 @@ static int dereg_with_refusal(struct ibv_mr *mr, unsigned int nth, bool umr)
 	return ret;
 }
 
-/* Whatever firmware refuses, an implicit region goes if it is asked to again, and with it all its keys. */
-TEST_F(region, implicit_goes_after_refusals)
+/* If deregistration of an implicit region is refused, a second one destroys the region and all its keys. */
+TEST_F(region, implicit_dereg_works_after_refused_commands)
 {
 	struct paged *o = &self->o;
 	unsigned int refused = 0, i;
 	int ret;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs the HCA to refuse, and a driver that bears it");
+		SKIP(return, "needs an HCA that refuses on request, and a driver that handles that");
 	for (i = 0; i < 24; i++) {
-		struct ibv_mr *all = reg(o, true);
+		struct ibv_mr *all = reg_paged(o, true);
 
 		ASSERT_NE(NULL, all);
 		ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, all->rkey, LEN));
-		ret = dereg_with_refusal(all, 1 + i / 2, i & 1);
+		ret = dereg_with_failures(all, 1 + i / 2, i & 1);
 		if (ret) {
 			EXPECT_EQ(ENOMEM, ret);
 			refused++;
@@ -1346,16 +1348,16 @@ TEST_F(region, implicit_goes_after_refusals)
 	EXPECT_LT(2, refused);
 }
 
-/* Neither UMR nor firmware takes the key: it is not forgotten, and goes with the region. */
-TEST_F(region, key_that_is_refused_twice_goes_in_the_end)
+/* If neither UMR nor DESTROY_MKEY can revoke a key, the driver destroys the key with the region. */
+TEST_F(region, key_that_cannot_be_revoked_is_destroyed_later)
 {
 	struct paged *o = &self->o;
 	struct ibv_mr *mr;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs the HCA to refuse, and a driver that bears it");
-	/* When the process loses a page. */
-	mr = reg(o, false);
+		SKIP(return, "needs an HCA that refuses on request, and a driver that handles that");
+	/* When the process discards its pages. */
+	mr = reg_paged(o, false);
 	ASSERT_NE(NULL, mr);
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
 	ASSERT_EQ(0, hca_do("inject umr"));
@@ -1365,8 +1367,8 @@ TEST_F(region, key_that_is_refused_twice_goes_in_the_end)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	EXPECT_CENSUS_UNCHANGED();
 
-	/* When it is deregistered: revoking, taking the pages and destroying fail. */
-	mr = reg(o, false);
+	/* When the region is deregistered: revoking, clearing the entries and destroying the key fail. */
+	mr = reg_paged(o, false);
 	ASSERT_NE(NULL, mr);
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
 	ASSERT_EQ(0, hca_do("inject umr 3"));
@@ -1377,14 +1379,14 @@ TEST_F(region, key_that_is_refused_twice_goes_in_the_end)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* A queue that waits for its page is told again that it is there. */
-TEST_F(region, answer_that_is_refused_is_repeated)
+/* If firmware refuses PAGE_FAULT_RESUME, the driver repeats it, because the queue waits for it. */
+TEST_F(region, refused_resume_is_repeated)
 {
 	struct paged *o = &self->o;
 
-	/* mlx5_ib answers once, and the queue stands still for good. */
+	/* mlx5_ib sends the command once, so the queue would never resume. */
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs the HCA to refuse, and a driver that repeats itself");
+		SKIP(return, "needs an HCA that refuses on request, and a driver that repeats PAGE_FAULT_RESUME");
 	ASSERT_EQ(0, hca_do("inject op PAGE_FAULT_RESUME LIM_ERR 3"));
 	EXPECT_EQ(0, run_remote(o, WRITE, 0, 64));
 	EXPECT_EQ(3, hca_inject_clear());
@@ -1394,7 +1396,7 @@ TEST_F(region, answer_that_is_refused_is_repeated)
 	EXPECT_EQ(3, hca_inject_clear());
 }
 
-/* A shared file in place of the paged memory; returns another view of it. */
+/* Map a shared file in place of the paged memory; returns another mapping of the file. */
 static uint8_t *map_file(struct paged *o)
 {
 	int fd = memfd_create("odp", 0);
@@ -1409,7 +1411,7 @@ static uint8_t *map_file(struct paged *o)
 	return view;
 }
 
-/* When UMR fails as the process loses pages, the device loses the key. */
+/* Let UMR fail while the process replaces its pages: the driver must destroy the key instead. */
 static void lose_pages_without_umr(struct __test_metadata *_metadata, struct paged *o,
 				   struct ibv_mr *mr)
 {
@@ -1419,40 +1421,40 @@ static void lose_pages_without_umr(struct __test_metadata *_metadata, struct pag
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
 	fill(file, LEN, 1);
 	ASSERT_EQ(0, hca_do("inject umr"));
-	ASSERT_EQ(o->mem, map_at(o->mem));
+	ASSERT_EQ(o->mem, map_anon(o->mem));
 	EXPECT_EQ(1, hca_inject_clear());
-	/* Whatever comes of it: the file has the pages, and would show it. */
+	/* Whether or not this write succeeds, it must not reach the pages of the file. */
 	fill(o->p.buf[0], LEN, 2);
 	run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN);
 	EXPECT_TRUE(check_fill(file, LEN, 1));
 	munmap(file, LEN);
 }
 
-TEST_F(region, pages_that_cannot_be_taken_back_are_out_of_reach)
+TEST_F(region, failed_umr_at_invalidation_destroys_the_key)
 {
 	struct paged *o = &self->o;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs the HCA to fail, and a driver that bears it");
+		SKIP(return, "needs an HCA that fails on request, and a driver that handles that");
 	lose_pages_without_umr(_metadata, o, o->mr);
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_remote(o, READ, 0, 64));
 	EXPECT_EQ(0, ibv_dereg_mr(o->mr));
-	o->mr = reg(o, false);
+	o->mr = reg_paged(o, false);
 	ASSERT_NE(NULL, o->mr);
 	EXPECT_EQ(0, run_remote(o, WRITE, 0, LEN));
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* A part of an implicit region comes back, once UMR does. */
-TEST_F(region, implicit_gets_over_what_it_lost)
+/* The leaf of an implicit region whose key was destroyed is created again once UMR works. */
+TEST_F(region, implicit_recovers_after_failed_umr)
 {
 	struct paged *o = &self->o;
 	struct ibv_mr *all;
 	unsigned int i;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs the HCA to fail, and a driver that bears it");
-	all = reg(o, true);
+		SKIP(return, "needs an HCA that fails on request, and a driver that handles that");
+	all = reg_paged(o, true);
 	ASSERT_NE(NULL, all);
 	lose_pages_without_umr(_metadata, o, all);
 	for (i = 0; i < 50; i++) {
@@ -1466,7 +1468,7 @@ TEST_F(region, implicit_gets_over_what_it_lost)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-static void *hammer(void *arg)
+static void *write_until_stopped(void *arg)
 {
 	struct race *r = arg;
 	struct ibv_mr *mr = r->o->mr;
@@ -1481,7 +1483,7 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
-TEST_F(region, goes_while_it_faults)
+TEST_F(region, dereg_during_faults)
 {
 	struct paged *o = &self->o;
 	unsigned int i;
@@ -1490,20 +1492,20 @@ TEST_F(region, goes_while_it_faults)
 		struct race r = { .o = o };
 		pthread_t thread;
 
-		ASSERT_EQ(0, pthread_create(&thread, NULL, hammer, &r));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, write_until_stopped, &r));
 		usleep(rand() % 30000);
 		EXPECT_EQ(0, ibv_dereg_mr(o->mr));
 		r.stop = true;
 		pthread_join(thread, NULL);
 		pair_reconnect(&o->p);
-		o->mr = reg(o, i & 1);
+		o->mr = reg_paged(o, i & 1);
 		ASSERT_NE(NULL, o->mr);
 		EXPECT_EQ(0, run_remote(o, WRITE, 0, 64));
 	}
 }
 
-/* Killed in the middle of faults, a process leaves nothing behind. */
-TEST_F(region, dies_while_it_faults)
+/* A process killed during page faults leaves nothing behind. */
+TEST_F(region, killed_during_faults)
 {
 	unsigned int i;
 	int status;
@@ -1518,7 +1520,7 @@ TEST_F(region, dies_while_it_faults)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (paged_open(&o, i & 1))
 				_exit(1);
-			hammer(&r);
+			write_until_stopped(&r);
 			_exit(0);
 		}
 		usleep(300000 + rand() % 200000);
@@ -1531,26 +1533,26 @@ TEST_F(region, dies_while_it_faults)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-static void page_in_for_ever(unsigned int round)
+static void fault_until_killed(unsigned int round)
 {
 	struct paged o;
 	struct race r = { .o = &o };
 
 	if (!paged_open(&o, round & 1))
-		hammer(&r);
+		write_until_stopped(&r);
 }
 
-/* The device goes in the middle of faults: nothing of its pages and keys stays. */
-TEST(device_goes_while_it_faults)
+/* When the device is removed during page faults, no pages and no keys are left. */
+TEST(device_removal_during_faults)
 {
 	if (!device_has(_metadata, has_odp))
 		SKIP(return, NO_ODP);
-	remove_device_during(_metadata, page_in_for_ever);
+	remove_device_during(_metadata, fault_until_killed);
 }
 
 /* --- UD ----------------------------------------------------------------------------------------- */
 
-TEST(ud_send_faults)
+TEST(ud_send_completes_after_a_fault)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
@@ -1567,7 +1569,7 @@ TEST(ud_send_faults)
 		SKIP(return, NO_ODP);
 	}
 	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 8192));
-	mem = map_at(NULL);
+	mem = map_anon(NULL);
 	mr = ibv_reg_mr(r.pd, mem, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
 	ASSERT_NE(NULL, mr);
 	fill(mem + 4000, 1000, 5);
@@ -1579,7 +1581,7 @@ TEST(ud_send_faults)
 	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
 	EXPECT_EQ(0, reap_ok(p.cq[1], &wc));
 	EXPECT_TRUE(check_fill(p.buf[1] + GRH_LEN, 1000, 5));
-	/* Where there is nothing, the send ends. */
+	/* A send from unmapped memory fails. */
 	munmap(mem, LEN);
 	ASSERT_EQ(0, post_send(&p, &wr, NULL, 0));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, reap(p.cq[0], &wc));
