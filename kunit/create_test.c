@@ -420,15 +420,15 @@ static const struct path_case {
 } path_cases[] = {
 	{
 		"context of 16 bfregs", need_nothing, create_context, destroy_context,
-		drop_nothing, 9, 9, .num_bfregs = 16, .answers = true,
+		drop_nothing, 8, 8, .num_bfregs = 16, .answers = true,
 	},
 	{
 		"context of 16 bfregs, request version 0", need_nothing, create_old_context,
-		destroy_context, drop_nothing, 9, 9, .num_bfregs = 16, .answers = true,
+		destroy_context, drop_nothing, 8, 8, .num_bfregs = 16, .answers = true,
 	},
 	{
 		"context of 512 bfregs", need_nothing, create_context, destroy_context,
-		drop_nothing, 257, 257, .num_bfregs = 512, .answers = true,
+		drop_nothing, 256, 256, .num_bfregs = 512, .answers = true,
 	},
 	{
 		"PD", need_context, create_pd, destroy_pd, destroy_context, 1, 1,
@@ -892,9 +892,9 @@ static void srq_of_the_kernel_or_an_old_device_is_made(struct kunit *test)
 	o->srq.ibsrq.device = &o->mock->dev->ib_dev;
 	o->srq.ibsrq.pd = &o->pd.ibpd;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), -EOPNOTSUPP);
-	o->mock->dev->mdev->issi = 0;
+	mock_set_issi(o->mock, 0);
 	KUNIT_EXPECT_EQ(test, create_srq(o), -EOPNOTSUPP);
-	o->mock->dev->mdev->issi = 1;
+	mock_set_issi(o->mock, 1);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, drop_pd(o), 0);
 }
@@ -1056,11 +1056,9 @@ static void xrc_is_made_on_a_device_without(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, create_tgt(o), -EOPNOTSUPP);
 	/* An old device has SRQs of another kind, and no XRC on top of them. */
 	MOCK_SET_CAP(caps, xrc, 1);
-	caps->mdev->issi = 0;
-	mlx5_ib_read_caps(caps->mdev, caps);
+	mock_set_issi(o->mock, 0);
 	err = create_own(o);
-	caps->mdev->issi = 1;
-	mlx5_ib_read_caps(caps->mdev, caps);
+	mock_set_issi(o->mock, 1);
 	KUNIT_EXPECT_EQ(test, err, 0);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);

@@ -1,122 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the firmware interface: what every status means, which
- * commands only take away, and the numbers that commands carry.
+ * KUnit suite of the firmware interface: the opcode, the uid and the object number
+ * that each command carries, and the number in each answer. What a status means is
+ * up to mlx5_cmd_check().
  */
 
 #include <kunit/test.h>
+#include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
 #include "../fw.h"
 #include "mock.h"
-
-static const struct status_case {
-	const char *name;
-	u8 status;
-	int want;
-} status_cases[] = {
-	{ "OK", 0x00, 0 },
-	{ "INT_ERR", 0x01, -EIO },
-	{ "BAD_OP_ERR", 0x02, -EINVAL },
-	{ "BAD_PARAM_ERR", 0x03, -EINVAL },
-	{ "BAD_SYS_STATE_ERR", 0x04, -EIO },
-	{ "BAD_RES_ERR", 0x05, -EINVAL },
-	{ "RES_BUSY", 0x06, -EBUSY },
-	{ "NOT_READY", 0x07, -EAGAIN },
-	{ "LIM_ERR", 0x08, -ENOMEM },
-	{ "BAD_RES_STATE_ERR", 0x09, -EINVAL },
-	{ "IX_ERR", 0x0a, -EINVAL },
-	{ "NO_RES_ERR", 0x0f, -EAGAIN },
-	{ "BAD_QP_STATE_ERR", 0x10, -EINVAL },
-	{ "BAD_PKT_ERR", 0x30, -EINVAL },
-	{ "BAD_SIZE_OUTS_CQES_ERR", 0x40, -EINVAL },
-	{ "BAD_INP_LEN_ERR", 0x50, -EIO },
-	{ "BAD_OUTP_LEN_ERR", 0x51, -EIO },
-};
-
-KUNIT_ARRAY_PARAM_DESC(status, status_cases, name);
-
-static void firmware_status_becomes_another_errno(struct kunit *test)
-{
-	const struct status_case *c = test->param_value;
-
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_status_to_errno(c->status), c->want);
-}
-
-static void unknown_status_is_taken_for_success(struct kunit *test)
-{
-	int status, i;
-
-	for (status = 1; status < 256; status++) {
-		bool known = false;
-
-		for (i = 0; i < ARRAY_SIZE(status_cases); i++)
-			known |= status_cases[i].status == status;
-		if (!known)
-			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_fw_status_to_errno(status), -EIO,
-					    "status 0x%x", status);
-	}
-}
-
-static const struct opcode_case {
-	const char *name;
-	u16 opcode;
-	bool destroys;
-} opcode_cases[] = {
-	{ "CREATE_MKEY", 0x200, false },
-	{ "DESTROY_MKEY", 0x202, true },
-	{ "PAGE_FAULT_RESUME", 0x204, false },
-	{ "CREATE_EQ", 0x301, false },
-	{ "DESTROY_EQ", 0x302, true },
-	{ "CREATE_CQ", 0x400, false },
-	{ "DESTROY_CQ", 0x401, true },
-	{ "MODIFY_CQ", 0x403, false },
-	{ "CREATE_QP", 0x500, false },
-	{ "DESTROY_QP", 0x501, true },
-	{ "RST2INIT_QP", 0x502, false },
-	{ "INIT2RTR_QP", 0x503, false },
-	{ "RTR2RTS_QP", 0x504, false },
-	{ "RTS2RTS_QP", 0x505, false },
-	{ "SQERR2RTS_QP", 0x506, false },
-	{ "2ERR_QP", 0x507, true },
-	{ "2RST_QP", 0x50a, true },
-	{ "QUERY_QP", 0x50b, false },
-	{ "INIT2INIT_QP", 0x50e, false },
-	{ "QUERY_HCA_VPORT_CONTEXT", 0x762, false },
-	{ "ALLOC_PD", 0x800, false },
-	{ "DEALLOC_PD", 0x801, true },
-	{ "ALLOC_UAR", 0x802, false },
-	{ "DEALLOC_UAR", 0x803, true },
-	{ "ALLOC_TRANSPORT_DOMAIN", 0x816, false },
-	{ "DEALLOC_TRANSPORT_DOMAIN", 0x817, true },
-	{ "CREATE_RMP", 0x90c, false },
-	{ "MODIFY_RMP", 0x90d, false },
-	{ "DESTROY_RMP", 0x90e, true },
-	{ "QUERY_RMP", 0x90f, false },
-};
-
-KUNIT_ARRAY_PARAM_DESC(opcode, opcode_cases, name);
-
-static void command_has_another_name_in_the_trace(struct kunit *test)
-{
-	const struct opcode_case *c = test->param_value;
-
-	KUNIT_EXPECT_STREQ(test, mlx5_ib_fw_opcode_name(c->opcode), c->name);
-}
-
-static void command_on_a_device_that_is_gone_has_the_wrong_end(struct kunit *test)
-{
-	const struct opcode_case *c = test->param_value;
-
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_opcode_destroys(c->opcode), c->destroys);
-}
-
-static void unknown_command_is_taken_for_a_destroying_one(struct kunit *test)
-{
-	KUNIT_EXPECT_FALSE(test, mlx5_ib_fw_opcode_destroys(0x9ff));
-	KUNIT_EXPECT_STREQ(test, mlx5_ib_fw_opcode_name(0x9ff), "UNKNOWN");
-}
 
 #define UID	0x5a
 
@@ -130,27 +25,101 @@ static void expect_command(struct kunit *test, u32 first, u32 third)
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), third);
 }
 
+/* Kinds of objects that a command creates from nothing but its opcode. */
+static const struct alloc_case {
+	const char *name;
+	int (*alloc)(struct mlx5_ib_dev *dev, u16 uid, u32 *number);
+	int (*dealloc)(struct mlx5_ib_dev *dev, u16 uid, u32 number);
+	u32 alloc_opcode;
+	u32 dealloc_opcode;
+} alloc_cases[] = {
+	{ "UAR", mlx5_fw_alloc_uar, mlx5_fw_dealloc_uar, 0x802, 0x803 },
+	{ "PD", mlx5_fw_alloc_pd, mlx5_fw_dealloc_pd, 0x800, 0x801 },
+	{ "XRC domain", mlx5_fw_alloc_xrcd, mlx5_fw_dealloc_xrcd, 0x80e, 0x80f },
+};
+
+KUNIT_ARRAY_PARAM_DESC(alloc, alloc_cases, name);
+
 static void command_names_another_object_or_user(struct kunit *test)
 {
+	const struct alloc_case *c = test->param_value;
 	struct mock *mock = mock_create(test);
 	u32 number;
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_uar(mock->dev, UID, &number), 0);
-	expect_command(test, 0x0802005a, 0);
+	KUNIT_ASSERT_EQ(test, c->alloc(mock->dev, UID, &number), 0);
+	expect_command(test, c->alloc_opcode << 16 | UID, 0);
 	KUNIT_EXPECT_EQ(test, number, 0x100);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_dealloc_uar(mock->dev, UID, number), 0);
-	expect_command(test, 0x0803005a, 0x100);
-
-	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_pd(mock->dev, UID, &number), 0);
-	expect_command(test, 0x0800005a, 0);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_dealloc_pd(mock->dev, UID, number), 0);
-	expect_command(test, 0x0801005a, 0x100);
-
-	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_transport_domain(mock->dev, UID, &number), 0);
-	expect_command(test, 0x0816005a, 0);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_dealloc_transport_domain(mock->dev, UID, number), 0);
-	expect_command(test, 0x0817005a, 0x100);
+	KUNIT_ASSERT_EQ(test, c->dealloc(mock->dev, UID, number), 0);
+	expect_command(test, c->dealloc_opcode << 16 | UID, 0x100);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* Kinds of objects that a command creates from a context. */
+static const struct create_case {
+	const char *name;
+	int (*create)(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *number);
+	int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 number);
+	u32 create_opcode;
+	u32 destroy_opcode;
+	u32 number;
+} create_cases[] = {
+	{ "mkey", mlx5_fw_create_mkey, mlx5_fw_destroy_mkey, 0x200, 0x202, 0x10000 },
+	{ "RMP", mlx5_fw_create_rmp, mlx5_fw_destroy_rmp, 0x90c, 0x90e, 0x100 },
+	{ "XRC SRQ", mlx5_fw_create_xrc_srq, mlx5_fw_destroy_xrc_srq, 0x705, 0x706, 0x100 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(create, create_cases, name);
+
+static void context_makes_another_object(struct kunit *test)
+{
+	const struct create_case *c = test->param_value;
+	struct mock *mock = mock_create(test);
+	u32 in[0x110 / 4] = {};
+	u32 number;
+
+	KUNIT_ASSERT_EQ(test, c->create(mock->dev, UID, in, sizeof(in), &number), 0);
+	expect_command(test, c->create_opcode << 16 | UID, 0);
+	KUNIT_EXPECT_EQ(test, number, c->number);
+	KUNIT_ASSERT_EQ(test, c->destroy(mock->dev, UID, number), 0);
+	expect_command(test, c->destroy_opcode << 16 | UID, 0x100);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* Commands that ask for a context. */
+static const struct query_case {
+	const char *name;
+	int (*query)(struct mlx5_ib_dev *dev, u16 uid, u32 number, void *context);
+	u32 opcode;
+} query_cases[] = {
+	{ "QP", mlx5_fw_query_qp, 0x50b },
+	{ "RMP", mlx5_fw_query_rmp, 0x90f },
+	{ "XRC SRQ", mlx5_fw_query_xrc_srq, 0x707 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(query, query_cases, name);
+
+static void query_is_about_another_object(struct kunit *test)
+{
+	const struct query_case *c = test->param_value;
+	struct mock *mock = mock_create(test);
+	u32 context[0x110 / 4];
+
+	KUNIT_ASSERT_EQ(test, c->query(mock->dev, UID, 0x777, context), 0);
+	expect_command(test, c->opcode << 16 | UID, 0x777);
+}
+
+/* A CQ is destroyed by mlx5_core, which keeps the uid that it was created with. */
+static void cq_is_destroyed_for_another_user(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	u32 in[0x110 / 4] = {};
+	struct mlx5_core_cq mcq = {};
+
+	KUNIT_ASSERT_EQ(test, mlx5_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in)), 0);
+	expect_command(test, 0x0400005a, 0);
+	KUNIT_EXPECT_EQ(test, mcq.cqn, 0x100);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_cq(mock->dev, &mcq), 0);
+	expect_command(test, 0x0401005a, 0x100);
 }
 
 static void state_change_carries_the_wrong_qp_or_mask(struct kunit *test)
@@ -173,12 +142,10 @@ static void state_change_carries_the_wrong_qp_or_mask(struct kunit *test)
 }
 
 static struct kunit_case fw_cases[] = {
-	KUNIT_CASE_PARAM(firmware_status_becomes_another_errno, status_gen_params),
-	KUNIT_CASE(unknown_status_is_taken_for_success),
-	KUNIT_CASE_PARAM(command_has_another_name_in_the_trace, opcode_gen_params),
-	KUNIT_CASE_PARAM(command_on_a_device_that_is_gone_has_the_wrong_end, opcode_gen_params),
-	KUNIT_CASE(unknown_command_is_taken_for_a_destroying_one),
-	KUNIT_CASE(command_names_another_object_or_user),
+	KUNIT_CASE_PARAM(command_names_another_object_or_user, alloc_gen_params),
+	KUNIT_CASE_PARAM(context_makes_another_object, create_gen_params),
+	KUNIT_CASE_PARAM(query_is_about_another_object, query_gen_params),
+	KUNIT_CASE(cq_is_destroyed_for_another_user),
 	KUNIT_CASE(state_change_carries_the_wrong_qp_or_mask),
 	{}
 };

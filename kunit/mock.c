@@ -33,7 +33,6 @@ static const struct {
 } lifetimes[MOCK_NUM_KINDS] = {
 	[MOCK_UAR] = { MLX5_CMD_OP_ALLOC_UAR, MLX5_CMD_OP_DEALLOC_UAR },
 	[MOCK_PD] = { MLX5_CMD_OP_ALLOC_PD, MLX5_CMD_OP_DEALLOC_PD },
-	[MOCK_TD] = { MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN },
 	[MOCK_MKEY] = { MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_DESTROY_MKEY },
 	[MOCK_CQ] = { MLX5_CMD_OP_CREATE_CQ, MLX5_CMD_OP_DESTROY_CQ },
 	[MOCK_QP] = { MLX5_CMD_OP_CREATE_QP, MLX5_CMD_OP_DESTROY_QP },
@@ -181,7 +180,6 @@ static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 		KUNIT_ASSERT_NOT_NULL(test, mdev->caps.hca[types[i]]);
 	}
 	general = mdev->caps.hca[MLX5_CAP_GENERAL];
-	MLX5_SET(cmd_hca_cap, general->cur, log_max_transport_domain, 16);
 	MLX5_SET(cmd_hca_cap, general->cur, xrc, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, uar_4k, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, bf, 1);
@@ -203,6 +201,7 @@ static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 	MLX5_SET(cmd_hca_cap, general->cur, log_max_msg, 30);
 	MLX5_SET(cmd_hca_cap, general->cur, log_max_mrw_sz, 40);
 	MLX5_SET(cmd_hca_cap, general->cur, num_ports, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, dump_fill_mkey, 1);
 }
 
 static void free_mdev(void *devlink)
@@ -281,9 +280,19 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	/* No DMA device: addresses are those of the kernel, as a software HCA has them. */
 	dev->ib_dev.phys_port_cnt = 1;
 	dev->dump_fill_mkey = 0x700;
-	dev->has_dump_fill = true;
 	xa_init_flags(&dev->rsc_table.rscs, XA_FLAGS_LOCK_IRQ);
 	return dev;
+}
+
+/**
+ * mock_set_issi - set the step of the interface that mlx5_core and the device agreed on
+ * @mock: device
+ * @issi: step
+ */
+void mock_set_issi(struct mock *mock, u16 issi)
+{
+	mock->dev->mdev->issi = issi;
+	mlx5_ib_read_caps(mock->dev->mdev, &mock->dev->caps);
 }
 
 static void free_srcu(void *srcu)

@@ -23,7 +23,6 @@ struct mock_hca;
 enum mock_kind {
 	MOCK_UAR,
 	MOCK_PD,
-	MOCK_TD,
 	MOCK_MKEY,
 	MOCK_CQ,
 	MOCK_QP,
@@ -100,6 +99,7 @@ int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 	    int out_size, mlx5_ib_fw_send_t send, void *arg);
 struct mlx5_ib_caps *mock_caps(struct kunit *test);
 struct mock *mock_create(struct kunit *test);
+void mock_set_issi(struct mock *mock, u16 issi);
 void mock_open(struct mock *mock);
 void mock_close(struct mock *mock);
 int mock_enter(struct mock *mock);

@@ -21,6 +21,7 @@
 struct mlx5_ib_memic;
 struct mlx5_ib_mkey_cache;
 struct mlx5_ib_odp;
+struct mlx5_ib_port;
 struct mlx5_ib_umr;
 struct mlx5_ib_xrc;
 
@@ -29,7 +30,8 @@ struct mlx5_ib_xrc;
  * @ib_dev: the device as the RDMA core sees it; first
  * @mdev: the PCI function underneath, owned by mlx5_core
  * @caps: what the device can do, as computed when it was probed; constant
- * @mdev_events: receives the device's asynchronous events
+ * @port: the port, as port.c knows it
+ * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
  * @rsc_table: finds queues that the device names by number
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
@@ -40,8 +42,8 @@ struct mlx5_ib_xrc;
  * @odp: on-demand paging; NULL if the device cannot. Constant as @umr is
  * @xrc: the driver's own objects for XRC queue pairs; NULL if the device has no XRC.
  *	Constant as @umr is
- * @dump_fill_mkey: key that discards what is written to it, valid if @has_dump_fill
- * @has_dump_fill: the device has such a key
+ * @dump_fill_mkey: key that discards what is written to it, valid if the device has
+ *	the capability dump_fill_mkey
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: of the board, from the adapter
  */
@@ -49,7 +51,8 @@ struct mlx5_ib_dev {
 	struct ib_device ib_dev;
 	struct mlx5_core_dev *mdev;
 	struct mlx5_ib_caps caps;
-	struct notifier_block mdev_events;
+	struct mlx5_ib_port *port;
+	struct notifier_block sys_error;
 	struct mlx5_ib_rsc_table rsc_table;
 	atomic_t mkey_variant;
 	struct mlx5_ib_dm_pool dm;
@@ -58,7 +61,6 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_xrc *xrc;
 	u32 dump_fill_mkey;
-	bool has_dump_fill;
 	__be64 sys_image_guid;
 	u32 vendor_id;
 };
@@ -71,7 +73,6 @@ struct mlx5_ib_dev {
  * @count: queues on each static bfreg. Guarded by @lock.
  * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR
  *	of a dynamic page, so that of two mappings of a page only one allocates it.
- * @ver: version of the request that made the context
  * @lib_uar_4k: the library handles UARs smaller than a page of the host
  * @lib_uar_dyn: the library allocates every UAR as an object; no static pages
  */
@@ -80,7 +81,6 @@ struct mlx5_bfreg_info {
 	u32 *sys_pages;
 	unsigned int *count;
 	struct mutex lock;	/* sys_pages, count */
-	u8 ver;
 	bool lib_uar_4k;
 	bool lib_uar_dyn;
 };
@@ -95,9 +95,6 @@ struct mlx5_bfreg_info {
  *	so that a page is pinned once.
  * @uars: UAR objects by device page id. The xarray's lock orders lookup and
  *	removal.
- * @tdn: transport domain, valid if @has_tdn
- * @has_tdn: the device has transport domains
- * @lib_caps: MLX5_LIB_CAP_* of the library
  * @cqe_version: of the completions that the library reads
  */
 struct mlx5_ib_ucontext {
@@ -107,9 +104,6 @@ struct mlx5_ib_ucontext {
 	struct xarray db_pages;
 	struct mutex db_lock;	/* db_pages */
 	struct xarray uars;
-	u32 tdn;
-	bool has_tdn;
-	u64 lib_caps;
 	u8 cqe_version;
 };
 

@@ -275,6 +275,7 @@ int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
 	if (pool->used && pool->map)
 		return 0;
 	mlx5_ib_cleanup_dm(dev);
+	pool->caps = (struct mlx5_ib_dm_caps){};
 	return -ENOMEM;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Firmware commands on completion queues, queue pairs, shared receive queues,
- * memory keys and device memory.
+ * Firmware commands on UARs, protection domains, memory keys, device memory,
+ * queues, and page faults.
  */
 
 #include <linux/delay.h>
@@ -18,10 +18,104 @@
 /* The longest pause before a refused command is sent once more. */
 #define MAX_PAUSE_MS	256
 
-static int core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
-			  void *mcq)
+/*
+ * The number of an object has one place in all commands and one in all answers, of
+ * which those on protection domains stand for all.
+ */
+static int fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
+			    u32 *number)
 {
-	return mlx5_create_cq(dev->mdev, mcq, in, inlen, out, outlen);
+	u32 out[MLX5_ST_SZ_DW(alloc_pd_out)] = {};
+	int err;
+
+	MLX5_SET(alloc_pd_in, in, opcode, opcode);
+	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
+	if (!err)
+		*number = MLX5_GET(alloc_pd_out, out, pd);
+	return err;
+}
+
+static int fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number)
+{
+	u32 in[MLX5_ST_SZ_DW(alloc_pd_in)] = {};
+
+	return fw_create_object(dev, uid, opcode, in, sizeof(in), number);
+}
+
+/* A command that says nothing but which object it is about. */
+static int fw_name_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
+			  int outlen)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)] = {};
+
+	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
+	MLX5_SET(dealloc_pd_in, in, pd, number);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
+}
+
+static int fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
+
+	return fw_name_object(dev, uid, opcode, number, out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_alloc_uar - ALLOC_UAR
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @uarn: index of the first UAR in the new page
+ *
+ * Return: 0 or a negative errno; -ENOMEM if the device has no page left.
+ */
+int mlx5_fw_alloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 *uarn)
+{
+	return fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_UAR, uarn);
+}
+
+/**
+ * mlx5_fw_dealloc_uar - DEALLOC_UAR
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @uarn: what mlx5_fw_alloc_uar() gave
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_dealloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 uarn)
+{
+	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DEALLOC_UAR, uarn);
+}
+
+/**
+ * mlx5_fw_alloc_pd - ALLOC_PD
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @pdn: number of the new protection domain
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_alloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 *pdn)
+{
+	return fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_PD, pdn);
+}
+
+/**
+ * mlx5_fw_dealloc_pd - DEALLOC_PD
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @pdn: what mlx5_fw_alloc_pd() gave
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_dealloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 pdn)
+{
+	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DEALLOC_PD, pdn);
+}
+
+static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			     void *mcq)
+{
+	return mlx5_core_create_cq(dev->mdev, mcq, in, inlen, out, outlen);
 }
 
 /**
@@ -41,13 +135,9 @@ int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq
 		      int inlen)
 {
 	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
-	int err;
 
 	MLX5_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
-	err = mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, sizeof(out), core_create_cq, mcq);
-	if (!err)
-		mcq->cqn = MLX5_GET(create_cq_out, out, cqn);
-	return err;
+	return mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, sizeof(out), fw_core_create_cq, mcq);
 }
 
 /**
@@ -71,8 +161,8 @@ int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int i
 	return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 }
 
-static int core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
-			   void *mcq)
+static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
+			      int outlen, void *mcq)
 {
 	return mlx5_core_destroy_cq(dev->mdev, mcq);
 }
@@ -91,18 +181,18 @@ int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq)
 	u32 out[MLX5_ST_SZ_DW(destroy_cq_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(destroy_cq_in)] = {};
 
-	/* For the trace: mlx5_core fills in a command of its own. */
+	/* For the trace and KUnit suites: mlx5_core builds a command of its own. */
 	MLX5_SET(destroy_cq_in, in, opcode, MLX5_CMD_OP_DESTROY_CQ);
 	MLX5_SET(destroy_cq_in, in, cqn, mcq->cqn);
 	return mlx5_ib_fw_exec_via(dev, mcq->uid, in, sizeof(in), out, sizeof(out),
-				   core_destroy_cq, mcq);
+				   fw_core_destroy_cq, mcq);
 }
 
 /**
  * mlx5_fw_create_mkey - CREATE_MKEY
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @in: struct mlx5_ifc_create_mkey_in_bits, complete
+ * @in: struct mlx5_ifc_create_mkey_in_bits; the opcode is filled in
  * @inlen: bytes of @in
  * @mkey: the key: index and the variant that @in names
  *
@@ -112,15 +202,14 @@ int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq)
  */
 int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey)
 {
-	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
+	u32 index;
 	int err;
 
-	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
-	if (err)
-		return err;
-	*mkey = mlx5_idx_to_mkey(MLX5_GET(create_mkey_out, out, mkey_index)) |
-		MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0);
-	return 0;
+	err = fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_MKEY, in, inlen, &index);
+	if (!err)
+		*mkey = mlx5_idx_to_mkey(index) |
+			MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0);
+	return err;
 }
 
 /**
@@ -135,12 +224,7 @@ int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u
  */
 int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u16 uid, u32 mkey)
 {
-	u32 out[MLX5_ST_SZ_DW(destroy_mkey_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(destroy_mkey_in)] = {};
-
-	MLX5_SET(destroy_mkey_in, in, opcode, MLX5_CMD_OP_DESTROY_MKEY);
-	MLX5_SET(destroy_mkey_in, in, mkey_index, mlx5_mkey_to_idx(mkey));
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, mlx5_mkey_to_idx(mkey));
 }
 
 /**
@@ -197,8 +281,8 @@ int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size)
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
-static int modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op, void *out,
-			int outlen)
+static int fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
+			   void *out, int outlen)
 {
 	u32 in[MLX5_ST_SZ_DW(modify_memic_in)] = {};
 
@@ -226,7 +310,7 @@ int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op, u6
 	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
 	int err;
 
-	err = modify_memic(dev, uid, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, addr, op, out, sizeof(out));
+	err = fw_modify_memic(dev, uid, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, addr, op, out, sizeof(out));
 	if (!err)
 		*op_addr = MLX5_GET64(modify_memic_out, out, memic_operation_addr);
 	return err;
@@ -247,7 +331,8 @@ int mlx5_fw_dealloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
 
-	return modify_memic(dev, uid, MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, addr, op, out, sizeof(out));
+	return fw_modify_memic(dev, uid, MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, addr, op, out,
+			       sizeof(out));
 }
 
 /**
@@ -277,17 +362,6 @@ int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32
 	return 0;
 }
 
-/* Commands that take no context. */
-static int modify_qp_bare(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn)
-{
-	u32 out[MLX5_ST_SZ_DW(qp_2rst_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(qp_2rst_in)] = {};
-
-	MLX5_SET(qp_2rst_in, in, opcode, opcode);
-	MLX5_SET(qp_2rst_in, in, qpn, qpn);
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
-}
-
 /**
  * mlx5_fw_modify_qp - a state-change command
  * @dev: device
@@ -312,7 +386,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 	int err;
 
 	if (opcode == MLX5_CMD_OP_2ERR_QP || opcode == MLX5_CMD_OP_2RST_QP)
-		return modify_qp_bare(dev, uid, opcode, qpn);
+		return fw_destroy_object(dev, uid, opcode, qpn);
 
 	MLX5_SET(rst2init_qp_in, in, opcode, opcode);
 	MLX5_SET(rst2init_qp_in, in, qpn, qpn);
@@ -340,12 +414,9 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, void *qpc)
 {
 	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
 	int err;
 
-	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
-	MLX5_SET(query_qp_in, in, qpn, qpn);
-	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	err = fw_name_object(dev, uid, MLX5_CMD_OP_QUERY_QP, qpn, out, sizeof(out));
 	if (!err)
 		memcpy(qpc, MLX5_ADDR_OF(query_qp_out, out, qpc), MLX5_ST_SZ_BYTES(qpc));
 	return err;
@@ -363,12 +434,7 @@ int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, void *qpc)
  */
 int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn)
 {
-	u32 out[MLX5_ST_SZ_DW(destroy_qp_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(destroy_qp_in)] = {};
-
-	MLX5_SET(destroy_qp_in, in, opcode, MLX5_CMD_OP_DESTROY_QP);
-	MLX5_SET(destroy_qp_in, in, qpn, qpn);
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_QP, qpn);
 }
 
 /**
@@ -385,14 +451,7 @@ int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn)
  */
 int mlx5_fw_create_rmp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *rmpn)
 {
-	u32 out[MLX5_ST_SZ_DW(create_rmp_out)] = {};
-	int err;
-
-	MLX5_SET(create_rmp_in, in, opcode, MLX5_CMD_OP_CREATE_RMP);
-	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
-	if (!err)
-		*rmpn = MLX5_GET(create_rmp_out, out, rmpn);
-	return err;
+	return fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_RMP, in, inlen, rmpn);
 }
 
 /**
@@ -433,12 +492,9 @@ int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
 int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, void *rmpc)
 {
 	u32 out[MLX5_ST_SZ_DW(query_rmp_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(query_rmp_in)] = {};
 	int err;
 
-	MLX5_SET(query_rmp_in, in, opcode, MLX5_CMD_OP_QUERY_RMP);
-	MLX5_SET(query_rmp_in, in, rmpn, rmpn);
-	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	err = fw_name_object(dev, uid, MLX5_CMD_OP_QUERY_RMP, rmpn, out, sizeof(out));
 	if (!err)
 		memcpy(rmpc, MLX5_ADDR_OF(query_rmp_out, out, rmp_context), MLX5_ST_SZ_BYTES(rmpc));
 	return err;
@@ -456,12 +512,7 @@ int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, void *rmpc)
  */
 int mlx5_fw_destroy_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn)
 {
-	u32 out[MLX5_ST_SZ_DW(destroy_rmp_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(destroy_rmp_in)] = {};
-
-	MLX5_SET(destroy_rmp_in, in, opcode, MLX5_CMD_OP_DESTROY_RMP);
-	MLX5_SET(destroy_rmp_in, in, rmpn, rmpn);
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_RMP, rmpn);
 }
 
 /**
@@ -476,15 +527,7 @@ int mlx5_fw_destroy_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn)
  */
 int mlx5_fw_alloc_xrcd(struct mlx5_ib_dev *dev, u16 uid, u32 *xrcdn)
 {
-	u32 out[MLX5_ST_SZ_DW(alloc_xrcd_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(alloc_xrcd_in)] = {};
-	int err;
-
-	MLX5_SET(alloc_xrcd_in, in, opcode, MLX5_CMD_OP_ALLOC_XRCD);
-	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
-	if (!err)
-		*xrcdn = MLX5_GET(alloc_xrcd_out, out, xrcd);
-	return err;
+	return fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_XRCD, xrcdn);
 }
 
 /**
@@ -499,12 +542,7 @@ int mlx5_fw_alloc_xrcd(struct mlx5_ib_dev *dev, u16 uid, u32 *xrcdn)
  */
 int mlx5_fw_dealloc_xrcd(struct mlx5_ib_dev *dev, u16 uid, u32 xrcdn)
 {
-	u32 out[MLX5_ST_SZ_DW(dealloc_xrcd_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(dealloc_xrcd_in)] = {};
-
-	MLX5_SET(dealloc_xrcd_in, in, opcode, MLX5_CMD_OP_DEALLOC_XRCD);
-	MLX5_SET(dealloc_xrcd_in, in, xrcd, xrcdn);
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DEALLOC_XRCD, xrcdn);
 }
 
 /**
@@ -521,14 +559,7 @@ int mlx5_fw_dealloc_xrcd(struct mlx5_ib_dev *dev, u16 uid, u32 xrcdn)
  */
 int mlx5_fw_create_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *srqn)
 {
-	u32 out[MLX5_ST_SZ_DW(create_xrc_srq_out)] = {};
-	int err;
-
-	MLX5_SET(create_xrc_srq_in, in, opcode, MLX5_CMD_OP_CREATE_XRC_SRQ);
-	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
-	if (!err)
-		*srqn = MLX5_GET(create_xrc_srq_out, out, xrc_srqn);
-	return err;
+	return fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_XRC_SRQ, in, inlen, srqn);
 }
 
 /**
@@ -568,12 +599,9 @@ int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
 int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, void *srqc)
 {
 	u32 out[MLX5_ST_SZ_DW(query_xrc_srq_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(query_xrc_srq_in)] = {};
 	int err;
 
-	MLX5_SET(query_xrc_srq_in, in, opcode, MLX5_CMD_OP_QUERY_XRC_SRQ);
-	MLX5_SET(query_xrc_srq_in, in, xrc_srqn, srqn);
-	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	err = fw_name_object(dev, uid, MLX5_CMD_OP_QUERY_XRC_SRQ, srqn, out, sizeof(out));
 	if (!err)
 		memcpy(srqc, MLX5_ADDR_OF(query_xrc_srq_out, out, xrc_srq_context_entry),
 		       MLX5_ST_SZ_BYTES(xrc_srqc));
@@ -592,24 +620,19 @@ int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, void *srqc
  */
 int mlx5_fw_destroy_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn)
 {
-	u32 out[MLX5_ST_SZ_DW(destroy_xrc_srq_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(destroy_xrc_srq_in)] = {};
-
-	MLX5_SET(destroy_xrc_srq_in, in, opcode, MLX5_CMD_OP_DESTROY_XRC_SRQ);
-	MLX5_SET(destroy_xrc_srq_in, in, xrc_srqn, srqn);
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_XRC_SRQ, srqn);
 }
 
-/* mlx5_core makes the queue and says only what came of it. */
-struct core_eq {
+/* mlx5_core creates the queue itself. */
+struct fw_core_eq {
 	struct mlx5_eq_param *param;
 	struct mlx5_eq *eq;
 };
 
-static int core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
-			  void *arg)
+static int fw_core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			     void *arg)
 {
-	struct core_eq *core = arg;
+	struct fw_core_eq *core = arg;
 
 	core->eq = mlx5_eq_create_generic(dev->mdev, core->param);
 	return PTR_ERR_OR_ZERO(core->eq);
@@ -626,20 +649,15 @@ static int core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *ou
  */
 struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param)
 {
-	u32 out[MLX5_ST_SZ_DW(create_eq_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(create_eq_in)] = {};
-	struct core_eq core = { .param = param };
+	struct fw_core_eq core = { .param = param };
 	int err;
 
-	/* For the trace. */
-	MLX5_SET(create_eq_in, in, opcode, MLX5_CMD_OP_CREATE_EQ);
-	err = mlx5_ib_fw_exec_via(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out),
-				  core_create_eq, &core);
+	err = mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_CREATE_EQ, fw_core_create_eq, &core);
 	return err ? ERR_PTR(err) : core.eq;
 }
 
-static int core_destroy_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
-			   void *eq)
+static int fw_core_destroy_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
+			      int outlen, void *eq)
 {
 	return mlx5_eq_destroy_generic(dev->mdev, eq);
 }
@@ -655,23 +673,18 @@ static int core_destroy_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *o
  */
 int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
 {
-	u32 out[MLX5_ST_SZ_DW(destroy_eq_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(destroy_eq_in)] = {};
-
-	MLX5_SET(destroy_eq_in, in, opcode, MLX5_CMD_OP_DESTROY_EQ);
-	return mlx5_ib_fw_exec_via(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out),
-				   core_destroy_eq, eq);
+	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_DESTROY_EQ, fw_core_destroy_eq, eq);
 }
 
 /**
  * mlx5_fw_page_fault_resume - PAGE_FAULT_RESUME
  * @dev: device
- * @fault: what stands still
- * @error: the page does not come: let the work fail
+ * @fault: the fault; its queue waits
+ * @error: the page cannot be mapped: the work request shall fail
  *
  * May sleep.
  *
- * Return: 0 or a negative errno; the queue pair can have gone.
+ * Return: 0 or a negative errno; the queue may have been destroyed.
  */
 int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
 			      bool error)

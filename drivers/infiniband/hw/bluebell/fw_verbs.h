@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Firmware commands on completion queues, queue pairs, shared receive queues,
- * memory keys and device memory.
+ * Firmware commands on UARs, protection domains, memory keys, device memory,
+ * queues, and page faults.
  */
 
 #ifndef BLUEBELL_FW_VERBS_H
@@ -14,6 +14,11 @@ struct mlx5_eq;
 struct mlx5_eq_param;
 struct mlx5_ib_fault;
 struct mlx5_ib_dev;
+
+int mlx5_fw_alloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 *uarn);
+int mlx5_fw_dealloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 uarn);
+int mlx5_fw_alloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 *pdn);
+int mlx5_fw_dealloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 pdn);
 
 int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
 		      int inlen);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The auxiliary driver: which devices it takes, what it registers with the RDMA
- * core, and how it lets go.
+ * The auxiliary driver: which devices it takes, the callbacks that it gives the RDMA
+ * core, and the stages in which a device is set up and taken down.
  */
 
 #include <linux/auxiliary_bus.h>
@@ -14,9 +14,7 @@
 #include "ah.h"
 #include "bluebell.h"
 #include "cq.h"
-#include "devx.h"
 #include "dm.h"
-#include "event.h"
 #include "mkey_cache.h"
 #include "mmap.h"
 #include "mr.h"
@@ -25,13 +23,14 @@
 #include "qp.h"
 #include "rsc.h"
 #include "srq.h"
+#include "uar_obj.h"
 #include "ucontext.h"
 #include "umr_qp.h"
 #include "xrc.h"
 
 /*
- * uverbs offers the write() form of CREATE_CQ only where this is there, although
- * it then calls create_user_cq. Kernel consumers have no business with it yet.
+ * uverbs offers the write() form of CREATE_CQ only to drivers with this callback,
+ * although it then calls create_user_cq. CQs of the kernel are not implemented yet.
  */
 static int mlx5_ib_create_kernel_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 				    struct uverbs_attr_bundle *attrs)
@@ -113,13 +112,14 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 
 static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_cq_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_devx_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_uar_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_ucontext_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_dm_defs),
 	{},
 };
 
-/* Why a device is left for another driver, or NULL. */
-static const char *why_not(struct mlx5_core_dev *mdev)
+/* Returns why this driver does not take a device, or NULL if it does. */
+static const char *dev_why_not(struct mlx5_core_dev *mdev)
 {
 	if (MLX5_CAP_GEN(mdev, port_type) != MLX5_CAP_PORT_TYPE_IB)
 		return "its port is not InfiniBand";
@@ -132,57 +132,120 @@ static const char *why_not(struct mlx5_core_dev *mdev)
 	return NULL;
 }
 
-static void init_device(struct mlx5_ib_dev *dev, struct mlx5_core_dev *mdev)
+static int dev_init_xrc(struct mlx5_ib_dev *dev)
 {
-	dev->mdev = mdev;
-	mlx5_ib_read_caps(mdev, &dev->caps);
-	atomic_set(&dev->mkey_variant, 0);
-	dev->ib_dev.node_type = RDMA_NODE_IB_CA;
-	dev->ib_dev.phys_port_cnt = 1;
-	dev->ib_dev.num_comp_vectors = mlx5_comp_vectors_max(mdev);
-	dev->ib_dev.dev.parent = mdev->device;
-	dev->ib_dev.driver_def = mlx5_ib_defs;
-	ib_set_device_ops(&dev->ib_dev, &mlx5_ib_dev_ops);
+	int err = mlx5_ib_init_xrc(dev);
+
+	if (err)
+		dev->caps.has_xrc = false;
+	return err;
 }
 
-static int register_device(struct mlx5_ib_dev *dev)
+/* Without a pool there is no key for UMR to write. */
+static int dev_init_key_pool(struct mlx5_ib_dev *dev)
 {
+	int err = mlx5_ib_init_mkey_cache(dev);
+
+	if (err)
+		mlx5_ib_cleanup_umr(dev);
+	return err;
+}
+
+static int dev_notify_sys_error(struct notifier_block *nb, unsigned long type, void *data)
+{
+	if (type != MLX5_DEV_EVENT_SYS_ERROR)
+		return NOTIFY_DONE;
+	mlx5_ib_abort_umr(container_of(nb, struct mlx5_ib_dev, sys_error));
+	return NOTIFY_OK;
+}
+
+/* A device that has failed already will not say so again. */
+static int dev_init_sys_error(struct mlx5_ib_dev *dev)
+{
+	dev->sys_error.notifier_call = dev_notify_sys_error;
+	mlx5_notifier_register(dev->mdev, &dev->sys_error);
+	if (dev->mdev->state == MLX5_DEVICE_STATE_INTERNAL_ERROR)
+		mlx5_ib_abort_umr(dev);
+	return 0;
+}
+
+static void dev_cleanup_sys_error(struct mlx5_ib_dev *dev)
+{
+	mlx5_notifier_unregister(dev->mdev, &dev->sys_error);
+}
+
+static int dev_register(struct mlx5_ib_dev *dev)
+{
+	return ib_register_device(&dev->ib_dev, "mlx5_%d", dev->mdev->device);
+}
+
+static void dev_unregister(struct mlx5_ib_dev *dev)
+{
+	ib_unregister_device(&dev->ib_dev);
+}
+
+/*
+ * How a device is set up, in this order, and taken down, in the reverse order. A stage
+ * that fails cleans up after itself. If it says what a device without it lacks
+ * (@without), the device goes on; its clean-up must then be a no-op.
+ *
+ * Whoever waits for a UMR request does so after "system errors" and is done before
+ * it is taken down, so that a device that fails wakes every waiter.
+ */
+static const struct dev_stage {
+	const char *name;
+	int (*init)(struct mlx5_ib_dev *dev);
+	void (*cleanup)(struct mlx5_ib_dev *dev);
+	const char *without;
+} dev_stages[] = {
+	{ "port", mlx5_ib_init_port, mlx5_ib_cleanup_port },
+	{ "attributes", mlx5_ib_init_device_attr },
+	{ "queue events", mlx5_ib_init_rsc_table, mlx5_ib_cleanup_rsc_table },
+	{ "XRC", dev_init_xrc, mlx5_ib_cleanup_xrc, "without XRC" },
+	{ "device memory", mlx5_ib_init_dm, mlx5_ib_cleanup_dm, "without device memory" },
+	{ "fast registration", mlx5_ib_init_umr, mlx5_ib_cleanup_umr,
+	  "registering memory by firmware commands, without on-demand paging" },
+	{ "memory key pool", dev_init_key_pool, mlx5_ib_cleanup_mkey_cache,
+	  "registering memory by firmware commands, without on-demand paging" },
+	{ "system errors", dev_init_sys_error, dev_cleanup_sys_error },
+	{ "on-demand paging", mlx5_ib_init_odp, mlx5_ib_cleanup_odp, "without on-demand paging" },
+	{ "RDMA device", dev_register, dev_unregister },
+	{ "port events", mlx5_ib_init_port_events, mlx5_ib_cleanup_port_events },
+};
+
+static void dev_cleanup(struct mlx5_ib_dev *dev, unsigned int num_stages)
+{
+	while (num_stages--)
+		if (dev_stages[num_stages].cleanup)
+			dev_stages[num_stages].cleanup(dev);
+}
+
+static int dev_init(struct mlx5_ib_dev *dev)
+{
+	const struct dev_stage *stage;
+	unsigned int i;
 	int err;
 
-	err = mlx5_ib_init_device_attr(dev);
-	if (err)
-		return err;
-	err = mlx5_ib_init_rsc_table(dev);
-	if (!err)
-		err = mlx5_ib_init_xrc(dev);
-	if (!err)
-		err = mlx5_ib_init_dm(dev);
-	if (!err)
-		err = mlx5_ib_init_umr(dev);
-	if (!err)
-		err = mlx5_ib_init_mkey_cache(dev);
-	if (!err)
-		err = mlx5_ib_init_odp(dev);
-	if (!err)
-		err = ib_register_device(&dev->ib_dev, "mlx5_%d", dev->mdev->device);
-	if (err) {
-		mlx5_ib_cleanup_odp(dev);
-		mlx5_ib_cleanup_mkey_cache(dev);
-		mlx5_ib_cleanup_umr(dev);
-		mlx5_ib_cleanup_dm(dev);
-		mlx5_ib_cleanup_xrc(dev);
-		mlx5_ib_cleanup_rsc_table(dev);
-		return err;
+	for (i = 0; i < ARRAY_SIZE(dev_stages); i++) {
+		stage = &dev_stages[i];
+		err = stage->init(dev);
+		if (err && !stage->without) {
+			dev_cleanup(dev, i);
+			return dev_err_probe(dev->mdev->device, err,
+					     "bluebell: cannot set up: %s\n", stage->name);
+		}
+		if (err)
+			dev_warn(dev->mdev->device,
+				 "bluebell: cannot set up %s (%d): going on %s\n", stage->name,
+				 err, stage->without);
 	}
-	dev->mdev_events.notifier_call = mlx5_ib_event;
-	mlx5_notifier_register(dev->mdev, &dev->mdev_events);
 	return 0;
 }
 
 static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_device_id *id)
 {
 	struct mlx5_core_dev *mdev = container_of(adev, struct mlx5_adev, adev)->mdev;
-	const char *reason = why_not(mdev);
+	const char *reason = dev_why_not(mdev);
 	struct mlx5_ib_dev *dev;
 	int err;
 
@@ -194,11 +257,18 @@ static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_d
 	dev = ib_alloc_device(mlx5_ib_dev, ib_dev);
 	if (!dev)
 		return -ENOMEM;
-	init_device(dev, mdev);
-	err = register_device(dev);
+	dev->mdev = mdev;
+	mlx5_ib_read_caps(mdev, &dev->caps);
+	dev->ib_dev.node_type = RDMA_NODE_IB_CA;
+	dev->ib_dev.phys_port_cnt = MLX5_CAP_GEN(mdev, num_ports);
+	dev->ib_dev.num_comp_vectors = mlx5_comp_vectors_max(mdev);
+	dev->ib_dev.dev.parent = mdev->device;
+	dev->ib_dev.driver_def = mlx5_ib_defs;
+	ib_set_device_ops(&dev->ib_dev, &mlx5_ib_dev_ops);
+	err = dev_init(dev);
 	if (err) {
 		ib_dealloc_device(&dev->ib_dev);
-		return dev_err_probe(&adev->dev, err, "cannot register an RDMA device\n");
+		return err;
 	}
 	auxiliary_set_drvdata(adev, dev);
 	return 0;
@@ -208,14 +278,7 @@ static void mlx5_ib_remove(struct auxiliary_device *adev)
 {
 	struct mlx5_ib_dev *dev = auxiliary_get_drvdata(adev);
 
-	mlx5_notifier_unregister(dev->mdev, &dev->mdev_events);
-	ib_unregister_device(&dev->ib_dev);
-	mlx5_ib_cleanup_odp(dev);
-	mlx5_ib_cleanup_mkey_cache(dev);
-	mlx5_ib_cleanup_umr(dev);
-	mlx5_ib_cleanup_dm(dev);
-	mlx5_ib_cleanup_xrc(dev);
-	mlx5_ib_cleanup_rsc_table(dev);
+	dev_cleanup(dev, ARRAY_SIZE(dev_stages));
 	ib_dealloc_device(&dev->ib_dev);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Mapping device memory into a process: UAR pages, the clock, and the end of
- * mappings that are objects.
+ * Mapping registers and memory of the device into a process: UAR pages, the clock,
+ * and device memory.
  */
 
 #include <linux/mlx5/driver.h>
@@ -26,8 +26,7 @@ static int map_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 }
 
 /*
- * Nobody has a reason to read doorbells or to execute them, and mprotect() must
- * not bring it back.
+ * Doorbells are only written. mprotect() must not add another right later.
  */
 static int check_uar_access(struct vm_area_struct *vma)
 {
@@ -53,8 +52,8 @@ static int map_static_uar(struct mlx5_ib_ucontext *context, struct vm_area_struc
 }
 
 /*
- * The library numbers the pages it adds and maps each once; the UAR stays until
- * the context is closed, for queues may ring it.
+ * The library numbers its dynamic pages and maps each once. The UAR is freed with the
+ * context, because queues may use its doorbells.
  */
 static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 		       const struct mlx5_ib_mmap_req *req)
@@ -68,12 +67,12 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 	guard(mutex)(&bfregi->lock);
 	if (*page != MLX5_IB_INVALID_UAR_INDEX)
 		return -EINVAL;
-	err = mlx5_fw_alloc_uar(dev, MLX5_IB_KERNEL_UID, &uarn);
+	err = mlx5_fw_alloc_uar(dev, context->uid, &uarn);
 	if (err)
 		return err;
 	err = map_uar(context, vma, uarn, req->wc, NULL);
 	if (err) {
-		mlx5_ib_free_uar(dev, uarn);
+		mlx5_ib_free_uar(dev, context->uid, uarn);
 		return err;
 	}
 	*page = uarn;
@@ -85,7 +84,7 @@ static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
 	u64 addr = mdev->bar_addr + offsetof(struct mlx5_init_seg, internal_timer_h);
 
-	/* A larger page would show registers that are not the user's business. */
+	/* A larger page would also show registers that users must not read. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
 		return -EOPNOTSUPP;
 	return rdma_user_mmap_io(&context->ibucontext, vma, addr >> PAGE_SHIFT, PAGE_SIZE,
@@ -101,7 +100,10 @@ static int map_clock_info(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(mdev->clock_info));
 }
 
-/* Memory is written in any order; an operation is done once for each access. */
+/*
+ * Device memory is written in any order, but each access to the address of an
+ * operation does the operation once.
+ */
 static int map_dm(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 		  struct mlx5_user_mmap_entry *entry)
 {
@@ -145,10 +147,10 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
  * UARs are mapped write-only, clocks read-only, both of one page; device memory
  * as a whole. All are shared. Called with the process's mmap lock held.
  *
- * Return: 0; -EINVAL for an offset that means nothing, a page that isn't there,
- * a dynamic page that is there already, a wrong length or a private mapping;
- * -EPERM for access that isn't given; -EOPNOTSUPP for a clock that the device
- * doesn't have; or the errno of a firmware that has no UAR left.
+ * Return: 0; -EINVAL for an unknown offset, a page beyond the context's, a dynamic
+ * page that has been mapped before, a wrong length or a private mapping; -EPERM for
+ * a right that the kind of mapping does not allow; -EOPNOTSUPP for a clock that the
+ * device does not have; or the errno of a refused ALLOC_UAR.
  */
 int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
@@ -187,8 +189,9 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 }
 
 /**
- * mlx5_ib_mmap_free - the last reference to an object with a place is gone
- * @rdma_entry: the object: destroyed, unmapped everywhere, held by no queue
+ * mlx5_ib_mmap_free - free a place in the mmap space, and what it shows
+ * @rdma_entry: the place, without references: its object is destroyed, and no
+ *	mapping and no queue is left
  *
  * May sleep.
  */
@@ -200,6 +203,7 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 		mlx5_ib_free_dm_entry(entry);
 		return;
 	}
-	mlx5_ib_free_uar(to_mdev(rdma_entry->ucontext->device), entry->page_id);
+	mlx5_ib_free_uar(to_mdev(rdma_entry->ucontext->device),
+			 to_mucontext(rdma_entry->ucontext)->uid, entry->page_id);
 	kfree(entry);
 }

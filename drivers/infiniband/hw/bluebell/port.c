@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Attributes of the device and its InfiniBand port, for verbs and in sysfs.
+ * The port of the device, its attributes and events, and the attributes of the
+ * device, for verbs and in sysfs.
  */
 
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
+#include <linux/mlx5/eq.h>
 #include <linux/mlx5/port.h>
 #include <linux/mlx5/qp.h>
 #include <linux/mlx5/vport.h>
+#include <linux/slab.h>
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -18,23 +21,13 @@
 #include "odp.h"
 #include "port.h"
 
-/* Descriptors longer than this need more than one read of the device. */
+/* The device reads longer descriptors in more than one step. */
 #define MAX_SQ_DESC		512
 /*
- * Send queue entries of 64 bytes that libmlx5 sets aside for each request of an
- * RC QP, so that any kind of request fits.
+ * Send queue entries of 64 bytes that libmlx5 reserves for each request of an RC QP,
+ * so that any kind of request fits.
  */
 #define SQ_ENTRIES_PER_WR	4
-
-static u16 gid_table_len(struct mlx5_ib_dev *dev)
-{
-	return mlx5_get_gid_table_len(MLX5_CAP_GEN(dev->mdev, gid_table_size));
-}
-
-static u16 pkey_table_len(struct mlx5_ib_dev *dev)
-{
-	return mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(dev->mdev, pkey_table_size));
-}
 
 static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 {
@@ -56,7 +49,7 @@ static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 	return flags;
 }
 
-static void fill_atomics(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
+static void device_fill_atomics(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
 {
 	const u32 ops = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
 	const u32 size_8 = BIT(3);
@@ -69,7 +62,7 @@ static void fill_atomics(struct mlx5_core_dev *mdev, struct ib_device_attr *prop
 		props->atomic_cap = IB_ATOMIC_HCA;
 }
 
-static void fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
+static void device_fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
 {
 	int sq_desc = min_t(int, MLX5_CAP_GEN(mdev, max_wqe_sz_sq), MAX_SQ_DESC);
 	int rq_desc = MLX5_CAP_GEN(mdev, max_wqe_sz_rq);
@@ -92,7 +85,7 @@ static void fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr 
 	}
 }
 
-static void fill_srq_limits(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+static void device_fill_srq_limits(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
 {
 	if (!dev->caps.has_srq)
 		return;
@@ -101,7 +94,7 @@ static void fill_srq_limits(struct mlx5_ib_dev *dev, struct ib_device_attr *prop
 	props->max_srq_sge = mlx5_ib_max_srq_sge(&dev->caps);
 }
 
-static void fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+static void device_fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
 
@@ -113,7 +106,7 @@ static void fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
 	props->hw_ver = mdev->pdev->revision;
 }
 
-static int respond(struct mlx5_core_dev *mdev, struct ib_udata *uhw)
+static int device_respond(struct mlx5_core_dev *mdev, struct ib_udata *uhw)
 {
 	struct mlx5_ib_query_device_resp resp = {};
 
@@ -135,16 +128,16 @@ static int respond(struct mlx5_core_dev *mdev, struct ib_udata *uhw)
 }
 
 /**
- * mlx5_ib_query_device - what the device can do
+ * mlx5_ib_query_device - attributes of the device
  * @ibdev: device
- * @props: the attributes; what needs a verb that isn't there is left 0
- * @uhw: nothing in; struct mlx5_ib_query_device_resp out, cut to the room given
+ * @props: the attributes; those of verbs that the driver does not have are 0
+ * @uhw: nothing in; struct mlx5_ib_query_device_resp out, truncated to the caller's
+ *	buffer
  *
- * Implements ibv_query_device(3). Everything is known since the device was
- * probed.
+ * Implements ibv_query_device(3). Sends no command.
  *
- * Return: 0; -EINVAL for a response too short to hold its own length;
- * -EOPNOTSUPP for a request that isn't empty; -EFAULT.
+ * Return: 0; -EINVAL for a buffer too short for the response's own length;
+ * -EOPNOTSUPP for a request that is not empty; -EFAULT.
  */
 int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 			 struct ib_udata *uhw)
@@ -163,10 +156,10 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	}
 
 	memset(props, 0, sizeof(*props));
-	fill_identity(dev, props);
-	fill_queue_limits(mdev, props);
-	fill_srq_limits(dev, props);
-	fill_atomics(mdev, props);
+	device_fill_identity(dev, props);
+	device_fill_queue_limits(mdev, props);
+	device_fill_srq_limits(dev, props);
+	device_fill_atomics(mdev, props);
 	props->device_cap_flags = device_cap_flags(dev);
 	props->kernel_cap_flags = MLX5_CAP_GEN(mdev, block_lb_mc) ?
 				  IBK_BLOCK_MULTICAST_LOOPBACK : 0;
@@ -177,18 +170,18 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
 	props->max_dm_size = dev->dm.caps.max_alloc;
 	props->max_ah = INT_MAX;
-	props->max_pkeys = pkey_table_len(dev);
+	props->max_pkeys = dev->caps.pkey_table_len;
 	props->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);
 	props->hca_core_clock = MLX5_CAP_GEN(mdev, device_frequency_khz);
 	props->timestamp_mask = S64_MAX;
 	props->max_sgl_rd = MLX5_CAP_GEN(mdev, max_sgl_for_optimized_performance);
 	mlx5_ib_fill_odp_attr(dev, props);
 
-	return uhw && uhw->outlen ? respond(mdev, uhw) : 0;
+	return uhw && uhw->outlen ? device_respond(mdev, uhw) : 0;
 }
 
 /**
- * mlx5_ib_modify_device - change the node's description
+ * mlx5_ib_modify_device - change the description of the node
  * @ibdev: device
  * @mask: IB_DEVICE_MODIFY_NODE_DESC
  * @props: the description
@@ -232,28 +225,18 @@ static u8 vl_cap_from_hw(u8 lanes)
 	return lanes < 15 ? fls(lanes) : 5;
 }
 
-/**
- * mlx5_ib_query_port - what the port does
- * @ibdev: device
- * @port: 1
- * @props: the attributes; zeroed by ib_core
- *
- * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the registers
- * PTYS, PMTU and PVLC. May sleep.
- *
- * Return: 0 or the errno of a firmware refusal.
- */
-int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *props)
+/* ---- a port that is an HCA vport -------------------------------------------- */
+
+static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibdev);
 	struct mlx5_hca_vport_context rep = {};
 	struct mlx5_fw_ib_port phys;
 	int err;
 
-	err = mlx5_fw_query_hca_vport_context(dev, &rep);
+	err = mlx5_fw_query_hca_vport_context(port->dev, port->num, &rep);
 	if (err)
 		return err;
-	err = mlx5_fw_query_ib_port(dev, port, &phys);
+	err = mlx5_fw_query_ib_port(port->dev, port->num, &phys);
 	if (err)
 		return err;
 
@@ -270,9 +253,6 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *p
 	props->qkey_viol_cntr = rep.qkey_violation_counter;
 	props->subnet_timeout = rep.subnet_timeout;
 	props->init_type_reply = rep.init_type_reply;
-	props->gid_tbl_len = gid_table_len(dev);
-	props->pkey_tbl_len = pkey_table_len(dev);
-	props->max_msg_sz = 1U << MLX5_CAP_GEN(dev->mdev, log_max_msg);
 
 	props->active_width = width_from_hw(phys.link_width_oper);
 	props->active_speed = phys.proto_oper;
@@ -282,85 +262,264 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *p
 	return 0;
 }
 
-/**
- * mlx5_ib_query_gid - an entry of the GID table
- * @ibdev: device
- * @port: 1
- * @index: of the entry
- * @gid: the entry
- *
- * Return: 0, -EINVAL beyond the table, or the errno of a firmware refusal.
- */
-int mlx5_ib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+static int hca_vport_query_gid(struct mlx5_ib_port *port, u16 index, union ib_gid *gid)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibdev);
-
-	if (index < 0 || index >= gid_table_len(dev))
-		return -EINVAL;
-	return mlx5_fw_query_hca_vport_gid(dev, index, gid);
+	return mlx5_fw_query_hca_vport_gid(port->dev, port->num, index, gid);
 }
 
-/**
- * mlx5_ib_query_pkey - an entry of the P_Key table
- * @ibdev: device
- * @port: 1
- * @index: of the entry
- * @pkey: the entry
- *
- * Return: 0, -EINVAL beyond the table, or the errno of a firmware refusal.
- */
-int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+static int hca_vport_query_pkey(struct mlx5_ib_port *port, u16 index, u16 *pkey)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibdev);
-
-	if (index >= pkey_table_len(dev))
-		return -EINVAL;
-	return mlx5_fw_query_hca_vport_pkey(dev, index, pkey);
+	return mlx5_fw_query_hca_vport_pkey(port->dev, port->num, index, pkey);
 }
 
-/**
- * mlx5_ib_port_immutable - what never changes about a port
- * @ibdev: device
- * @port: 1
- * @immutable: the answer
- *
- * An InfiniBand port without management datagrams: no QP0 or QP1, and so no
- * subnet administration and no connection manager, whose kernel parts then leave
- * the port alone.
- *
- * Return: 0 or the errno of a firmware refusal.
+/*
+ * An InfiniBand port without management datagrams: no QP0 or QP1, and so no subnet
+ * administration and no connection manager, whose kernel parts then ignore the port.
  */
-int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable)
+static int hca_vport_get_immutable(struct mlx5_ib_port *port, struct ib_port_immutable *immutable)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibdev);
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
-	err = mlx5_fw_query_hca_vport_context(dev, &rep);
+	err = mlx5_fw_query_hca_vport_context(port->dev, port->num, &rep);
 	if (err)
 		return err;
 	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_IB;
 	if (rep.grh_required)
 		immutable->core_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
-	immutable->gid_tbl_len = gid_table_len(dev);
-	immutable->pkey_tbl_len = pkey_table_len(dev);
 	return 0;
+}
+
+static int hca_vport_query_guids(struct mlx5_ib_port *port, __be64 *node, __be64 *system)
+{
+	struct mlx5_hca_vport_context rep = {};
+	int err;
+
+	err = mlx5_fw_query_hca_vport_context(port->dev, port->num, &rep);
+	*node = cpu_to_be64(rep.node_guid);
+	*system = cpu_to_be64(rep.sys_image_guid);
+	return err;
+}
+
+static const struct mlx5_ib_port_ops hca_vport_ops = {
+	.link_layer = IB_LINK_LAYER_INFINIBAND,
+	.query = hca_vport_query,
+	.query_gid = hca_vport_query_gid,
+	.query_pkey = hca_vport_query_pkey,
+	.get_immutable = hca_vport_get_immutable,
+	.query_guids = hca_vport_query_guids,
+};
+
+/* ---- any port --------------------------------------------------------------- */
+
+/* ib_core has checked the number, and there is one port. */
+static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
+{
+	return to_mdev(ibdev)->port;
+}
+
+/**
+ * mlx5_ib_query_port - attributes of a port
+ * @ibdev: device
+ * @num: number of the port
+ * @props: the attributes; zeroed by ib_core
+ *
+ * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the registers
+ * PTYS, PMTU and PVLC. May sleep.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *props)
+{
+	struct mlx5_ib_port *port = to_mport(ibdev, num);
+	const struct mlx5_ib_caps *caps = &port->dev->caps;
+
+	props->gid_tbl_len = caps->gid_table_len;
+	props->pkey_tbl_len = caps->pkey_table_len;
+	props->max_msg_sz = 1U << MLX5_CAP_GEN(caps->mdev, log_max_msg);
+	return port->ops->query(port, props);
+}
+
+/**
+ * mlx5_ib_query_gid - entry of the GID table
+ * @ibdev: device
+ * @num: number of the port
+ * @index: of the entry
+ * @gid: the entry
+ *
+ * May sleep.
+ *
+ * Return: 0, -EINVAL beyond the table, or the errno of a firmware refusal.
+ */
+int mlx5_ib_query_gid(struct ib_device *ibdev, u32 num, int index, union ib_gid *gid)
+{
+	struct mlx5_ib_port *port = to_mport(ibdev, num);
+
+	if (index < 0 || index >= port->dev->caps.gid_table_len)
+		return -EINVAL;
+	return port->ops->query_gid(port, index, gid);
+}
+
+/**
+ * mlx5_ib_query_pkey - entry of the P_Key table
+ * @ibdev: device
+ * @num: number of the port
+ * @index: of the entry
+ * @pkey: the entry
+ *
+ * May sleep.
+ *
+ * Return: 0, -EINVAL beyond the table, or the errno of a firmware refusal.
+ */
+int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
+{
+	struct mlx5_ib_port *port = to_mport(ibdev, num);
+
+	if (index >= port->dev->caps.pkey_table_len)
+		return -EINVAL;
+	return port->ops->query_pkey(port, index, pkey);
+}
+
+/**
+ * mlx5_ib_port_immutable - what never changes about a port
+ * @ibdev: device
+ * @num: number of the port
+ * @immutable: the answer
+ *
+ * May sleep.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immutable *immutable)
+{
+	struct mlx5_ib_port *port = to_mport(ibdev, num);
+
+	immutable->gid_tbl_len = port->dev->caps.gid_table_len;
+	immutable->pkey_tbl_len = port->dev->caps.pkey_table_len;
+	return port->ops->get_immutable(port, immutable);
 }
 
 /**
  * mlx5_ib_port_link_layer - what is below the transport
  * @ibdev: device
- * @port: 1
+ * @num: number of the port
  *
- * Return: IB_LINK_LAYER_INFINIBAND; nothing else is probed.
+ * Return: IB_LINK_LAYER_INFINIBAND, because only devices with such a port are probed.
  */
-enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port)
+enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
 {
-	return IB_LINK_LAYER_INFINIBAND;
+	return to_mport(ibdev, num)->ops->link_layer;
 }
 
 /**
- * mlx5_ib_get_dev_fw_str - the firmware's version, for people
+ * mlx5_ib_init_port - create the object of the port
+ * @dev: device, not registered yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_port(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_port *port = kzalloc_obj(*port);
+
+	if (!port)
+		return -ENOMEM;
+	port->dev = dev;
+	port->num = 1;
+	port->ops = &hca_vport_ops;
+	dev->port = port;
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_port - free the object of the port
+ * @dev: device, not registered any more
+ */
+void mlx5_ib_cleanup_port(struct mlx5_ib_dev *dev)
+{
+	kfree(dev->port);
+	dev->port = NULL;
+}
+
+/* ---- events ----------------------------------------------------------------- */
+
+static const struct {
+	u8 subtype;
+	enum ib_event_type event;
+} port_events[] = {
+	{ MLX5_PORT_CHANGE_SUBTYPE_ACTIVE, IB_EVENT_PORT_ACTIVE },
+	{ MLX5_PORT_CHANGE_SUBTYPE_DOWN, IB_EVENT_PORT_ERR },
+	{ MLX5_PORT_CHANGE_SUBTYPE_INITIALIZED, IB_EVENT_PORT_ERR },
+	{ MLX5_PORT_CHANGE_SUBTYPE_LID, IB_EVENT_LID_CHANGE },
+	{ MLX5_PORT_CHANGE_SUBTYPE_PKEY, IB_EVENT_PKEY_CHANGE },
+	{ MLX5_PORT_CHANGE_SUBTYPE_GUID, IB_EVENT_GID_CHANGE },
+	{ MLX5_PORT_CHANGE_SUBTYPE_CLIENT_REREG, IB_EVENT_CLIENT_REREGISTER },
+};
+
+/* Returns false for an event that verbs do not have. */
+static bool port_translate_event(const struct mlx5_eqe *eqe, struct ib_event *event)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(port_events); i++) {
+		if (port_events[i].subtype != eqe->sub_type)
+			continue;
+		event->event = port_events[i].event;
+		event->element.port_num = (eqe->data.port.port >> 4) & 0xf;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Called in the interrupt of the asynchronous event queue; a failure of the device may
+ * be reported from process context.
+ */
+static int port_notify(struct notifier_block *nb, unsigned long type, void *data)
+{
+	struct mlx5_ib_port *port = container_of(nb, struct mlx5_ib_port, events);
+	struct ib_event event = { .device = &port->dev->ib_dev };
+
+	switch (type) {
+	case MLX5_DEV_EVENT_SYS_ERROR:
+		event.event = IB_EVENT_DEVICE_FATAL;
+		event.element.port_num = port->num;
+		break;
+	case MLX5_EVENT_TYPE_PORT_CHANGE:
+		if (!port_translate_event(data, &event) || event.element.port_num != port->num)
+			return NOTIFY_DONE;
+		break;
+	default:
+		return NOTIFY_DONE;
+	}
+	ib_dispatch_event(&event);
+	return NOTIFY_OK;
+}
+
+/**
+ * mlx5_ib_init_port_events - start to tell consumers about port and device
+ * @dev: device, registered with the RDMA core
+ *
+ * Return: 0.
+ */
+int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
+{
+	dev->port->events.notifier_call = port_notify;
+	return mlx5_notifier_register(dev->mdev, &dev->port->events);
+}
+
+/**
+ * mlx5_ib_cleanup_port_events - stop to tell consumers about port and device
+ * @dev: device, still registered with the RDMA core
+ */
+void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev)
+{
+	mlx5_notifier_unregister(dev->mdev, &dev->port->events);
+}
+
+/* ---- sysfs, and what is read at probe --------------------------------------- */
+
+/**
+ * mlx5_ib_get_dev_fw_str - the firmware's version, as text
  * @ibdev: device
  * @str: IB_FW_VERSION_NAME_MAX bytes
  */
@@ -407,22 +566,21 @@ const struct attribute_group mlx5_ib_attr_group = {
 };
 
 /**
- * mlx5_ib_init_device_attr - read what is asked for once and for all
- * @dev: device, not registered yet
+ * mlx5_ib_init_device_attr - read the attributes that never change
+ * @dev: device with a port, not registered yet
+ *
+ * May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
 int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_fw_special_contexts sc = {};
-	struct mlx5_hca_vport_context rep = {};
 	int err;
 
-	err = mlx5_fw_query_hca_vport_context(dev, &rep);
+	err = dev->port->ops->query_guids(dev->port, &dev->ib_dev.node_guid, &dev->sys_image_guid);
 	if (err)
 		return err;
-	dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
-	dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
 	err = mlx5_fw_query_node_desc(dev, dev->ib_dev.node_desc);
 	if (err)
 		return err;
@@ -432,7 +590,6 @@ int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 	if (!MLX5_CAP_GEN(dev->mdev, dump_fill_mkey))
 		return 0;
 	err = mlx5_fw_query_special_contexts(dev, &sc);
-	dev->has_dump_fill = !err && sc.has_dump_fill;
 	dev->dump_fill_mkey = sc.dump_fill_mkey;
 	return err;
 }

@@ -38,9 +38,8 @@ struct qp_ops {
  * The UAR that rings the QP: one that the request names as a UAR object, the one
  * of a dynamic register that it names, or one chosen here.
  */
-static int qp_get_bfreg(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
-			struct mlx5_ib_qp *qp, const struct mlx5_ib_create_qp *ucmd,
-			u32 *bfreg_index)
+static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp,
+			const struct mlx5_ib_create_qp *ucmd, u32 *bfreg_index)
 {
 	int index, bfregn;
 
@@ -53,14 +52,14 @@ static int qp_get_bfreg(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 		return 0;
 	}
 	if (ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) {
-		index = bfregn_to_uar_index(dev, &ctx->bfregi, ucmd->bfreg_index, true);
+		index = bfregn_to_uar_index(&ctx->bfregi, ucmd->bfreg_index, true);
 	} else {
-		bfregn = mlx5_ib_alloc_bfreg(dev, &ctx->bfregi);
+		bfregn = mlx5_ib_alloc_bfreg(&ctx->bfregi);
 		if (bfregn < 0)
 			return bfregn;
 		qp->bfregn = bfregn;
-		index = bfregn_to_uar_index(dev, &ctx->bfregi, bfregn, false);
-		*bfreg_index = mlx5_ib_adjust_bfregn(dev, &ctx->bfregi, bfregn);
+		index = bfregn_to_uar_index(&ctx->bfregi, bfregn, false);
+		*bfreg_index = mlx5_ib_bfregn_to_user_index(bfregn);
 	}
 	if (index < 0)
 		return index;
@@ -74,7 +73,7 @@ static void qp_put_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *c
 {
 	mlx5_ib_queue_mem_unmap_user(&qp->mem);
 	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
-		mlx5_ib_free_bfreg(dev, &ctx->bfregi, qp->bfregn);
+		mlx5_ib_free_bfreg(&ctx->bfregi, qp->bfregn);
 	if (qp->uar)
 		mlx5_ib_put_uar(qp->uar);
 }
@@ -86,7 +85,7 @@ static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 	struct ib_umem *umem = NULL;
 	int err;
 
-	err = qp_get_bfreg(dev, ctx, qp, ucmd, bfreg_index);
+	err = qp_get_bfreg(ctx, qp, ucmd, bfreg_index);
 	if (err)
 		return err;
 	/* The device only reads its work queues. */

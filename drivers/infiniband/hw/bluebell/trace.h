@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Tracepoints: bluebell:fw_cmd, one event for each firmware command.
+ * Tracepoints: bluebell:fw_cmd, one event for each firmware command. mlx5_core has
+ * another for refusals, with the name of the command and the status in words.
  */
 
 #undef TRACE_SYSTEM
@@ -12,28 +13,28 @@
 #include <linux/tracepoint.h>
 
 TRACE_EVENT(fw_cmd,
-	    TP_PROTO(const char *device, const char *name, u16 opcode, u8 status, u32 syndrome,
-		     int err, u64 ns),
-	    TP_ARGS(device, name, opcode, status, syndrome, err, ns),
+	    TP_PROTO(const char *device, u16 opcode, u16 uid, u8 status, u32 syndrome, int err,
+		     u64 ns),
+	    TP_ARGS(device, opcode, uid, status, syndrome, err, ns),
 
 	    TP_STRUCT__entry(__string(device, device)
-			     __string(name, name)
 			     __field(u64, ns)
 			     __field(u32, syndrome)
 			     __field(int, err)
 			     __field(u16, opcode)
+			     __field(u16, uid)
 			     __field(u8, status)),
 
 	    TP_fast_assign(__assign_str(device);
-			   __assign_str(name);
 			   __entry->ns = ns;
 			   __entry->syndrome = syndrome;
 			   __entry->err = err;
 			   __entry->opcode = opcode;
+			   __entry->uid = uid;
 			   __entry->status = status;),
 
-	    TP_printk("%s %s opcode=0x%x status=0x%x syndrome=0x%x err=%d ns=%llu",
-		      __get_str(device), __get_str(name), __entry->opcode, __entry->status,
+	    TP_printk("%s opcode=0x%x uid=%u status=0x%x syndrome=0x%x err=%d ns=%llu",
+		      __get_str(device), __entry->opcode, __entry->uid, __entry->status,
 		      __entry->syndrome, __entry->err, __entry->ns)
 );
 

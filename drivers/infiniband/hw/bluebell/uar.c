@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A context's UAR pages: the static ones it is made with, who rings which of
- * their bfregs, and the UAR objects that queues may hold.
+ * A context's UARs: its static and dynamic pages, the queues on each bfreg, and
+ * references to UAR objects.
  */
 
 #include <linux/mlx5/driver.h>
@@ -14,17 +14,18 @@
 /**
  * mlx5_ib_free_uar - deallocate a UAR where the caller cannot report an error
  * @dev: device
- * @uarn: first UAR of the page
+ * @uid: user that the UAR was allocated for
+ * @uarn: index of the UAR; of several UARs in a page the first
  *
  * Sends DEALLOC_UAR a second time if firmware refuses the first: a refusal that
  * lasts only a moment must not leak the UAR. May sleep.
  */
-void mlx5_ib_free_uar(struct mlx5_ib_dev *dev, u32 uarn)
+void mlx5_ib_free_uar(struct mlx5_ib_dev *dev, u16 uid, u32 uarn)
 {
-	int err = mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, uarn);
+	int err = mlx5_fw_dealloc_uar(dev, uid, uarn);
 
 	if (err)
-		err = mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, uarn);
+		err = mlx5_fw_dealloc_uar(dev, uid, uarn);
 	if (err)
 		ibdev_warn_ratelimited(&dev->ib_dev,
 				       "cannot free UAR %u (%d); it stays allocated until the device is reset\n",
@@ -32,11 +33,11 @@ void mlx5_ib_free_uar(struct mlx5_ib_dev *dev, u32 uarn)
 }
 
 /**
- * mlx5_ib_calc_bfregs - size a context's tables for what its library asks
+ * mlx5_ib_calc_bfregs - size and allocate a context's tables of UARs and bfregs
  * @dev: device
- * @total: static bfregs asked for
- * @low_latency: how many of them are to serve one queue each
- * @bfregi: with @lib_uar_4k set; its tables are allocated
+ * @total: number of static bfregs that the library asks for
+ * @low_latency: how many of them shall serve one queue each
+ * @bfregi: with @lib_uar_4k set; gets its layout and tables
  *
  * Return: 0, -ENOMEM, or as mlx5_ib_calc_total_bfregs().
  */
@@ -65,57 +66,60 @@ int mlx5_ib_calc_bfregs(struct mlx5_ib_dev *dev, u32 total, u32 low_latency,
 }
 
 /**
- * mlx5_ib_allocate_uars - allocate the UARs of a context's static pages
- * @dev: device
- * @bfregi: sized by mlx5_ib_calc_bfregs()
+ * mlx5_ib_deallocate_uars - free the UARs of a context's static and dynamic pages
+ * @context: nothing of its pages is mapped, and no queue uses a bfreg of them
  *
- * All or none. May sleep.
+ * Nothing happens in a context without pages. May sleep.
+ */
+void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	u32 i;
+
+	if (!bfregi->sys_pages)
+		return;
+	for (i = 0; i < bfregi->layout.num_sys_pages; i++)
+		if (bfregi->sys_pages[i] != MLX5_IB_INVALID_UAR_INDEX)
+			mlx5_ib_free_uar(dev, context->uid, bfregi->sys_pages[i]);
+	kfree(bfregi->sys_pages);
+	kfree(bfregi->count);
+	bfregi->sys_pages = NULL;
+	bfregi->count = NULL;
+}
+
+/**
+ * mlx5_ib_allocate_uars - allocate the UARs of a context's static pages
+ * @context: with tables from mlx5_ib_calc_bfregs(), freed by
+ *	mlx5_ib_deallocate_uars(), which is also due after an error
+ *
+ * May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
-int mlx5_ib_allocate_uars(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi)
+int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context)
 {
-	u32 i;
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	u32 uarn, i;
 	int err;
 
 	for (i = 0; i < bfregi->layout.num_static_sys_pages; i++) {
-		err = mlx5_fw_alloc_uar(dev, MLX5_IB_KERNEL_UID, &bfregi->sys_pages[i]);
-		if (err) {
-			bfregi->sys_pages[i] = MLX5_IB_INVALID_UAR_INDEX;
-			mlx5_ib_deallocate_uars(dev, bfregi);
+		err = mlx5_fw_alloc_uar(dev, context->uid, &uarn);
+		if (err)
 			return err;
-		}
+		bfregi->sys_pages[i] = uarn;
 	}
 	return 0;
 }
 
 /**
- * mlx5_ib_deallocate_uars - give back every UAR of a context's pages
- * @dev: device
- * @bfregi: nothing is mapped from it and no queue rings in it any more
- *
- * May sleep.
- */
-void mlx5_ib_deallocate_uars(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi)
-{
-	u32 i;
-
-	for (i = 0; i < bfregi->layout.num_sys_pages; i++) {
-		if (bfregi->sys_pages[i] == MLX5_IB_INVALID_UAR_INDEX)
-			continue;
-		mlx5_ib_free_uar(dev, bfregi->sys_pages[i]);
-		bfregi->sys_pages[i] = MLX5_IB_INVALID_UAR_INDEX;
-	}
-}
-
-/**
- * mlx5_ib_alloc_bfreg - give a new queue a static bfreg
- * @dev: device
+ * mlx5_ib_alloc_bfreg - choose a static bfreg for a new queue
  * @bfregi: the context's
  *
  * Return: number of the bfreg, or -ENOMEM in a context without static pages.
  */
-int mlx5_ib_alloc_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi)
+int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi)
 {
 	int bfregn;
 
@@ -127,12 +131,11 @@ int mlx5_ib_alloc_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi)
 }
 
 /**
- * mlx5_ib_free_bfreg - take a static bfreg back from a queue that is gone
- * @dev: device
+ * mlx5_ib_free_bfreg - count off a destroyed queue from its static bfreg
  * @bfregi: the context's
- * @bfregn: what mlx5_ib_alloc_bfreg() gave
+ * @bfregn: what mlx5_ib_alloc_bfreg() returned
  */
-void mlx5_ib_free_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, int bfregn)
+void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn)
 {
 	guard(mutex)(&bfregi->lock);
 	if (!WARN_ON(!bfregi->count[bfregn]))
@@ -140,44 +143,29 @@ void mlx5_ib_free_bfreg(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi,
 }
 
 /**
- * bfregn_to_uar_index - which UAR a bfreg lies in
- * @dev: device
+ * bfregn_to_uar_index - find the UAR that a bfreg lies in
  * @bfregi: the context's
  * @bfregn: number of the bfreg, counted from the first static or dynamic one
- * @dyn_bfreg: it is a dynamic one
+ * @dyn_bfreg: @bfregn counts dynamic bfregs
  *
  * Return: as mlx5_ib_bfreg_to_uar_index().
  */
-int bfregn_to_uar_index(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, u32 bfregn,
-			bool dyn_bfreg)
+int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfreg)
 {
 	guard(mutex)(&bfregi->lock);
 	return mlx5_ib_bfreg_to_uar_index(&bfregi->layout, bfregi->sys_pages, bfregn, dyn_bfreg);
 }
 
 /**
- * mlx5_ib_adjust_bfregn - a static bfreg's place in the library's table
- * @dev: device
- * @bfregi: the context's
- * @bfregn: number of the bfreg
+ * mlx5_ib_get_uar - take a reference to a UAR object, found by its device index
+ * @context: owner of the object
+ * @page_id: device index of the UAR
  *
- * Return: as mlx5_ib_bfregn_to_user_index().
- */
-u32 mlx5_ib_adjust_bfregn(struct mlx5_ib_dev *dev, struct mlx5_bfreg_info *bfregi, u32 bfregn)
-{
-	return mlx5_ib_bfregn_to_user_index(bfregn);
-}
-
-/**
- * mlx5_ib_get_uar - hold a UAR object by the number the device knows it by
- * @context: whose it has to be
- * @page_id: the device's index of the UAR
+ * A queue holds a reference to the UAR that its doorbells are in, so that firmware
+ * cannot give the UAR to another process while the queue exists.
  *
- * A queue holds the UAR it is rung on, so that the UAR can't come back as that
- * of another process while the queue lives.
- *
- * Return: the object, to be given to mlx5_ib_put_uar(), or NULL if the context
- * has no such UAR.
+ * Return: the object, to be put with mlx5_ib_put_uar(), or NULL if the context has
+ * no such UAR.
  */
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id)
 {
@@ -192,10 +180,10 @@ struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u
 }
 
 /**
- * mlx5_ib_put_uar - let go of a UAR object
- * @entry: what mlx5_ib_get_uar() gave
+ * mlx5_ib_put_uar - put a reference to a UAR object
+ * @entry: what mlx5_ib_get_uar() returned
  *
- * The last to let go gives the UAR back to the firmware. May sleep.
+ * The last reference frees the UAR. May sleep.
  */
 void mlx5_ib_put_uar(struct mlx5_user_mmap_entry *entry)
 {

@@ -1,51 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * User contexts: what a library asks for when it opens the device, what it is
- * told, and what the context holds until it is closed.
+ * User contexts: the request of a library that opens the device, the response, and
+ * what the context owns; protection domains.
  */
 
 #include <linux/mlx5/driver.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
 #include "fw.h"
 #include "uar.h"
 #include "ucontext.h"
 
-/* What mlx5_ib_alloc_ucontext() knows of each request version. */
-enum {
-	REQ_V0,		/* struct mlx5_ib_alloc_ucontext_req */
-	REQ_V2 = 2,	/* struct mlx5_ib_alloc_ucontext_req_v2, or the start of one */
-};
-
 /*
- * Version 0 is told by its length, and reads as the start of version 2, of which
- * a library may know only the part up to comp_mask.
+ * A request of version 0 is known by its length, and reads as the start of one of
+ * version 2, of which a library may know only the part up to comp_mask.
  */
-static int copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_ucontext_req_v2 *req,
-			u8 *version)
+static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
 	int err;
 
-	*version = udata->inlen == sizeof(struct mlx5_ib_alloc_ucontext_req) ? REQ_V0 : REQ_V2;
-	if (*version == REQ_V0)
+	if (udata->inlen == sizeof(struct mlx5_ib_alloc_ucontext_req))
 		err = ib_copy_validate_udata_in(udata, *req, num_low_latency_bfregs);
 	else
 		err = ib_copy_validate_udata_in_cm(udata, *req, comp_mask, 0);
 	if (err)
 		return err;
-	/* DEVX is a flag that is known, and not served yet. */
+	/* DEVX is a known flag, and not implemented yet. */
 	if (req->flags || req->reserved0 || req->reserved1 || req->reserved2)
 		return -EOPNOTSUPP;
 	return 0;
 }
 
-static void fill_clock(struct mlx5_core_dev *mdev, struct mlx5_ib_alloc_ucontext_resp *resp)
+static void ucontext_fill_clock(struct mlx5_core_dev *mdev,
+				struct mlx5_ib_alloc_ucontext_resp *resp)
 {
 	if (mdev->clock_info)
 		resp->clock_info_versions = BIT(MLX5_IB_CLOCK_INFO_V1);
-	/* A larger page with the counter on it is not for users; see mmap.c. */
+	/* mlx5_ib_mmap() maps the page of the counter only if the page is no larger. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
 		return;
 	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
@@ -53,8 +50,8 @@ static void fill_clock(struct mlx5_core_dev *mdev, struct mlx5_ib_alloc_ucontext
 							      internal_timer_h));
 }
 
-static void fill_bfregs(struct mlx5_core_dev *mdev, const struct mlx5_bfreg_info *bfregi,
-			struct mlx5_ib_alloc_ucontext_resp *resp)
+static void ucontext_fill_bfregs(struct mlx5_core_dev *mdev, const struct mlx5_bfreg_info *bfregi,
+				 struct mlx5_ib_alloc_ucontext_resp *resp)
 {
 	const struct mlx5_bfreg_layout *layout = &bfregi->layout;
 
@@ -67,12 +64,11 @@ static void fill_bfregs(struct mlx5_core_dev *mdev, const struct mlx5_bfreg_info
 			     MLX5_ADAPTER_PAGE_SHIFT : PAGE_SHIFT;
 }
 
-static void fill_response(struct mlx5_ib_ucontext *context,
-			  struct mlx5_ib_alloc_ucontext_resp *resp)
+static void ucontext_fill_response(struct mlx5_ib_ucontext *context,
+				   struct mlx5_ib_alloc_ucontext_resp *resp)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_core_dev *mdev = dev->mdev;
-	u8 ts_format = MLX5_CAP_GEN(mdev, sq_ts_format);
 
 	resp->qp_tab_size = 1U << MLX5_CAP_GEN(mdev, log_max_qp);
 	resp->cache_line_size = cache_line_size();
@@ -85,21 +81,20 @@ static void fill_response(struct mlx5_ib_ucontext *context,
 	resp->cqe_version = context->cqe_version;
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
-	fill_bfregs(mdev, &context->bfregi, resp);
-	fill_clock(mdev, resp);
-	if (dev->has_dump_fill) {
+	ucontext_fill_bfregs(mdev, &context->bfregi, resp);
+	ucontext_fill_clock(mdev, resp);
+	if (MLX5_CAP_GEN(mdev, dump_fill_mkey)) {
 		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
 		resp->dump_fill_mkey = dev->dump_fill_mkey;
 	}
 	if (MLX5_CAP_GEN(mdev, ece_support))
 		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE;
-	if (ts_format == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ||
-	    ts_format == MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING_AND_REAL_TIME)
+	if (dev->caps.real_time)
 		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_REAL_TIME_TS;
 }
 
-static int init_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
-		       const struct mlx5_ib_alloc_ucontext_req_v2 *req)
+static int ucontext_init_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+				const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
 	bool uar_4k = MLX5_CAP_GEN(dev->mdev, uar_4k);
@@ -108,7 +103,7 @@ static int init_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context
 	bfregi->lib_uar_4k = req->lib_caps & MLX5_LIB_CAP_4K_UAR;
 	bfregi->lib_uar_dyn = req->lib_caps & MLX5_LIB_CAP_DYN_UAR;
 	if (bfregi->lib_uar_dyn) {
-		/* Every UAR will be an object, made when the library needs it. */
+		/* The library will create UAR objects as it needs them. */
 		bfregi->layout.uars_per_sys_page =
 			mlx5_ib_uars_per_sys_page(PAGE_SHIFT, uar_4k && bfregi->lib_uar_4k);
 		return 0;
@@ -116,48 +111,14 @@ static int init_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context
 	err = mlx5_ib_calc_bfregs(dev, req->total_num_bfregs, req->num_low_latency_bfregs, bfregi);
 	if (err)
 		return err;
-	return mlx5_ib_allocate_uars(dev, bfregi);
+	return mlx5_ib_allocate_uars(context);
 }
 
-static void release_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
-{
-	struct mlx5_bfreg_info *bfregi = &context->bfregi;
-
-	if (bfregi->sys_pages)
-		mlx5_ib_deallocate_uars(dev, bfregi);
-	kfree(bfregi->sys_pages);
-	kfree(bfregi->count);
-	bfregi->sys_pages = NULL;
-	bfregi->count = NULL;
-}
-
-static int alloc_td(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
-{
-	int err;
-
-	if (!MLX5_CAP_GEN(dev->mdev, log_max_transport_domain))
-		return 0;
-	err = mlx5_fw_alloc_transport_domain(dev, MLX5_IB_KERNEL_UID, &context->tdn);
-	context->has_tdn = !err;
-	return err;
-}
-
-/* Nobody can try again later, so it is tried twice, as mlx5_ib_free_uar() does. */
-static void free_td(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
-{
-	if (!context->has_tdn)
-		return;
-	if (mlx5_fw_dealloc_transport_domain(dev, MLX5_IB_KERNEL_UID, context->tdn) &&
-	    mlx5_fw_dealloc_transport_domain(dev, MLX5_IB_KERNEL_UID, context->tdn))
-		ibdev_warn_ratelimited(&dev->ib_dev, "transport domain %u is lost\n", context->tdn);
-	context->has_tdn = false;
-}
-
-static int respond(struct mlx5_ib_ucontext *context, struct ib_udata *udata)
+static int ucontext_respond(struct mlx5_ib_ucontext *context, struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_ucontext_resp resp = {};
 
-	fill_response(context, &resp);
+	ucontext_fill_response(context, &resp);
 	resp.response_length = min(udata->outlen, sizeof(resp));
 	return ib_respond_udata(udata, resp);
 }
@@ -168,13 +129,13 @@ static int respond(struct mlx5_ib_ucontext *context, struct ib_udata *udata)
  * @udata: struct mlx5_ib_alloc_ucontext_req or _v2; answered with struct
  *	mlx5_ib_alloc_ucontext_resp, cut to what the library has room for
  *
- * A library that makes its UARs itself (MLX5_LIB_CAP_DYN_UAR) gets none here and
- * is told so by tot_bfregs being 0. May sleep.
+ * A library that creates UAR objects (MLX5_LIB_CAP_DYN_UAR) gets no static UARs;
+ * tot_bfregs is then 0. May sleep.
  *
- * Return: 0; -EINVAL for a request of no known length, no bfregs or too many
- * low-latency ones; -ENOMEM for more than 512 bfregs or no UAR left; -EOPNOTSUPP
- * for DEVX, or a flag or field that isn't known; -EFAULT; or the errno of a
- * firmware refusal. After an error the context holds nothing.
+ * Return: 0; -EINVAL for a request of unknown length, without bfregs or with too
+ * many low-latency ones; -ENOMEM for more than 512 bfregs or if the device has no UAR
+ * left; -EOPNOTSUPP for DEVX and for unknown flags and fields; -EFAULT; or the errno
+ * of a firmware refusal. After an error the context owns nothing.
  */
 int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
@@ -183,61 +144,54 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
 	int err;
 
-	err = copy_request(udata, &req, &context->bfregi.ver);
+	err = ucontext_copy_request(udata, &req);
 	if (err)
 		return err;
-	context->lib_caps = req.lib_caps;
 	context->cqe_version = min(req.max_cqe_version, MLX5_CAP_GEN(dev->mdev, cqe_version));
 	mutex_init(&context->bfregi.lock);
 	mutex_init(&context->db_lock);
 	xa_init(&context->db_pages);
 	xa_init(&context->uars);
 
-	err = init_bfregs(dev, context, &req);
+	err = ucontext_init_bfregs(dev, context, &req);
 	if (!err)
-		err = alloc_td(dev, context);
-	if (!err)
-		err = respond(context, udata);
-	if (err) {
-		free_td(dev, context);
-		release_bfregs(dev, context);
-	}
+		err = ucontext_respond(context, udata);
+	if (err)
+		mlx5_ib_deallocate_uars(context);
 	return err;
 }
 
 /**
- * mlx5_ib_dealloc_ucontext - the last use of a context is over
- * @uctx: the context: no object, no mapping is left of it
+ * mlx5_ib_dealloc_ucontext - free what a context owns
+ * @uctx: the context; all its objects are destroyed and all its mappings removed
  *
  * May sleep.
  */
 void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
-	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
 
 	WARN_ON(!xa_empty(&context->db_pages));
 	WARN_ON(!xa_empty(&context->uars));
-	free_td(dev, context);
-	release_bfregs(dev, context);
+	mlx5_ib_deallocate_uars(context);
 	mutex_destroy(&context->db_lock);
 	mutex_destroy(&context->bfregi.lock);
 }
 
 /**
- * mlx5_ib_disassociate_ucontext - the device goes while the context is open
+ * mlx5_ib_disassociate_ucontext - the device is removed while the context is open
  * @uctx: the context
  *
- * ib_core has taken every mapping from the process; there is nothing else that
- * it could reach. That this function is there says so.
+ * ib_core has already zapped all mappings. The callback only marks the driver as
+ * supporting disassociation.
  */
 void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
 
 /**
- * mlx5_ib_query_ucontext - tell a second process what the context is like
- * @uctx: the context, opened by another process that gave away its fd
+ * mlx5_ib_query_ucontext - repeat the response for a process that imports the context
+ * @uctx: the context, opened by another process that passed on its fd
  * @attrs: MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX takes struct
  *	mlx5_ib_alloc_ucontext_resp
  *
@@ -250,8 +204,87 @@ int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *
 
 	if (len < 0)
 		return len;
-	fill_response(to_mucontext(uctx), &resp);
+	ucontext_fill_response(to_mucontext(uctx), &resp);
 	resp.response_length = min_t(size_t, len, sizeof(resp));
 	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &resp,
 					     sizeof(resp));
 }
+
+/**
+ * mlx5_ib_alloc_pd - allocate a protection domain
+ * @ibpd: the object, zeroed but for what ib_core sets
+ * @udata: answered with struct mlx5_ib_alloc_pd_resp; NULL for the kernel's own
+ *
+ * Implements ibv_alloc_pd(3) with ALLOC_PD. May sleep.
+ *
+ * Return: 0, -EFAULT, or the errno of a firmware refusal.
+ */
+int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibpd->device);
+	struct mlx5_ib_alloc_pd_resp resp = {};
+	struct mlx5_ib_pd *pd = to_mpd(ibpd);
+	int err;
+
+	if (udata) {
+		err = ib_is_udata_in_empty(udata);
+		if (err)
+			return err;
+		pd->uid = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+						    ibucontext)->uid;
+	}
+	err = mlx5_fw_alloc_pd(dev, pd->uid, &pd->pdn);
+	if (err || !udata)
+		return err;
+
+	resp.pdn = pd->pdn;
+	err = ib_respond_udata(udata, resp);
+	if (err)
+		mlx5_fw_dealloc_pd(dev, pd->uid, pd->pdn);
+	return err;
+}
+
+/**
+ * mlx5_ib_dealloc_pd - deallocate a protection domain
+ * @ibpd: the domain; no object is left in it
+ * @udata: not used
+ *
+ * May sleep.
+ *
+ * Return: 0, or the errno of a firmware refusal, after which the domain still exists.
+ */
+int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct mlx5_ib_pd *pd = to_mpd(ibpd);
+
+	return mlx5_fw_dealloc_pd(to_mdev(ibpd->device), pd->uid, pd->pdn);
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_pd *pd = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);
+
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &to_mpd(pd)->pdn,
+			      sizeof(to_mpd(pd)->pdn));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PD_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_QUERY_PD_HANDLE, UVERBS_OBJECT_PD,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_PD_RESP_PDN,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
+ADD_UVERBS_METHODS(mlx5_ib_pd_methods, UVERBS_OBJECT_PD, &UVERBS_METHOD(MLX5_IB_METHOD_PD_QUERY));
+
+#define CONTEXT_RESP	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey)
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_query_context, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
+						 CONTEXT_RESP, UA_MANDATORY));
+
+const struct uapi_definition mlx5_ib_ucontext_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &mlx5_ib_pd_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &mlx5_ib_query_context),
+	{},
+};

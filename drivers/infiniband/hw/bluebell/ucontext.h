@@ -12,10 +12,12 @@
 /**
  * struct mlx5_ib_pd - protection domain
  * @ibpd: as the RDMA core sees it; first
+ * @uid: user that the domain was allocated for
  * @pdn: number of the domain in the device
  */
 struct mlx5_ib_pd {
 	struct ib_pd ibpd;
+	u16 uid;
 	u32 pdn;
 };
 
@@ -23,6 +25,8 @@ static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)
 {
 	return container_of(ibpd, struct mlx5_ib_pd, ibpd);
 }
+
+extern const struct uapi_definition mlx5_ib_ucontext_defs[];
 
 int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx);

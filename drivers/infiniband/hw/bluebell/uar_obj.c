@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The part of the library's ioctl interface that is about UARs: UAR objects, the
- * UAR of a dynamic bfreg, and what an importer of a context has to know.
+ * UAR objects, and the query of the UAR that a dynamic bfreg lies in: the part of
+ * mlx5_user_ioctl_cmds.h that is about UARs.
  */
 
 #include <linux/mlx5/driver.h>
@@ -14,13 +14,12 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
-#include "devx.h"
 #include "fw.h"
 #include "uar.h"
-#include "ucontext.h"
+#include "uar_obj.h"
 
-/* Give a new UAR a place in the mmap space and in the context's table. */
-static int publish_uar(struct mlx5_ib_ucontext *context, struct mlx5_user_mmap_entry *entry)
+/* Insert a new UAR into the mmap space and into the context's table. */
+static int uar_obj_publish(struct mlx5_ib_ucontext *context, struct mlx5_user_mmap_entry *entry)
 {
 	int err;
 
@@ -39,7 +38,7 @@ static int publish_uar(struct mlx5_ib_ucontext *context, struct mlx5_user_mmap_e
 	return 0;
 }
 
-static struct mlx5_user_mmap_entry *create_uar(struct mlx5_ib_ucontext *context, bool wc)
+static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *context, bool wc)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry);
@@ -47,20 +46,23 @@ static struct mlx5_user_mmap_entry *create_uar(struct mlx5_ib_ucontext *context,
 
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	err = mlx5_fw_alloc_uar(dev, MLX5_IB_KERNEL_UID, &entry->page_id);
+	err = mlx5_fw_alloc_uar(dev, context->uid, &entry->page_id);
 	if (err)
 		return ERR_PTR(err);
 	entry->wc = wc;
-	err = publish_uar(context, entry);
+	err = uar_obj_publish(context, entry);
 	if (err) {
-		mlx5_ib_free_uar(dev, entry->page_id);
+		mlx5_ib_free_uar(dev, context->uid, entry->page_id);
 		return ERR_PTR(err);
 	}
 	return no_free_ptr(entry);
 }
 
-/* After this no queue and no mapping can take hold of it; those that have, keep it. */
-static int cleanup_uar(struct ib_uobject *uobj, enum rdma_remove_reason why,
+/*
+ * After this no queue and no mapping can take a reference to the UAR. It is freed
+ * with the last reference of those that have one.
+ */
+static int uar_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
 		       struct uverbs_attr_bundle *attrs)
 {
 	struct mlx5_user_mmap_entry *entry = uobj->object;
@@ -93,7 +95,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && !MLX5_CAP_GEN(mdev, bf))
 		return -EOPNOTSUPP;
 
-	entry = create_uar(to_mucontext(uctx), type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
+	entry = uar_obj_create(to_mucontext(uctx), type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	uobj->object = entry;
@@ -113,34 +115,24 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 			      sizeof(length));
 }
 
-/* The UAR of a dynamic bfreg, for a library that asks for its number. */
+/* The device index of the UAR that a dynamic bfreg lies in. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
-	struct mlx5_ib_ucontext *context;
 	u32 user_idx, dev_idx;
 	int err;
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
-	context = to_mucontext(uctx);
 	err = uverbs_copy_from(&user_idx, attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX);
 	if (err)
 		return err;
-	err = bfregn_to_uar_index(to_mdev(uctx->device), &context->bfregi, user_idx, true);
+	err = bfregn_to_uar_index(&to_mucontext(uctx)->bfregi, user_idx, true);
 	if (err < 0)
 		return err;
 	dev_idx = err;
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, &dev_idx,
 			      sizeof(dev_idx));
-}
-
-static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
-{
-	struct ib_pd *pd = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);
-
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &to_mpd(pd)->pdn,
-			      sizeof(to_mpd(pd)->pdn));
 }
 
 #define OUT_U32(attr)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(u32), UA_MANDATORY)
@@ -160,7 +152,7 @@ DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_UAR_OBJ_DESTROY,
 						    MLX5_IB_OBJECT_UAR, UVERBS_ACCESS_DESTROY,
 						    UA_MANDATORY));
 
-DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR, UVERBS_TYPE_ALLOC_IDR(cleanup_uar),
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR, UVERBS_TYPE_ALLOC_IDR(uar_obj_cleanup),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_DESTROY));
 
@@ -171,24 +163,8 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR,
 
 DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX, &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR));
 
-DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PD_QUERY,
-			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_QUERY_PD_HANDLE, UVERBS_OBJECT_PD,
-					    UVERBS_ACCESS_READ, UA_MANDATORY),
-			    OUT_U32(MLX5_IB_ATTR_QUERY_PD_RESP_PDN));
-
-ADD_UVERBS_METHODS(mlx5_ib_pd_methods, UVERBS_OBJECT_PD, &UVERBS_METHOD(MLX5_IB_METHOD_PD_QUERY));
-
-#define CONTEXT_RESP	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey)
-
-ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_query_context, UVERBS_OBJECT_DEVICE,
-			     UVERBS_METHOD_QUERY_CONTEXT,
-			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
-						 CONTEXT_RESP, UA_MANDATORY));
-
-const struct uapi_definition mlx5_ib_devx_defs[] = {
+const struct uapi_definition mlx5_ib_uar_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),
-	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &mlx5_ib_pd_methods),
-	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &mlx5_ib_query_context),
 	{},
 };
