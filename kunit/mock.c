@@ -232,10 +232,15 @@ static struct mlx5_core_dev *make_mdev(struct kunit *test)
 		.reload_down = reload_down,
 		.reload_up = reload_up,
 	};
-	struct device *device = kunit_device_register(test, "bluebell-mock");
+	static atomic_t number;
 	struct mlx5_core_dev *mdev;
 	struct devlink *devlink;
+	struct device *device;
+	char name[32];
 
+	/* A test may have several. */
+	snprintf(name, sizeof(name), "bluebell-mock.%d", atomic_inc_return(&number));
+	device = kunit_device_register(test, name);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, device);
 	devlink = devlink_alloc(&ops, sizeof(*mdev), device);
 	KUNIT_ASSERT_NOT_NULL(test, devlink);
