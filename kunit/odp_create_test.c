@@ -7,6 +7,7 @@
 
 #include <kunit/test.h>
 #include <linux/mman.h>
+#include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 
 #include "../cq.h"
@@ -459,6 +460,18 @@ static void partial_unmap_clears_other_pages(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+static void implicit_region_lets_address_space_be_freed(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	struct env *env = make_env(test);
+	int count = atomic_read(&current->mm->mm_count);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&current->mm->mm_count), count + 1);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&current->mm->mm_count), count);
+}
+
 static void refused_init_leaks(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -498,6 +511,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(failed_advice_leaves_pages_mapped,
 			 region_gen_params),
 	KUNIT_CASE_PARAM(partial_unmap_clears_other_pages, region_gen_params),
+	KUNIT_CASE(implicit_region_lets_address_space_be_freed),
 	KUNIT_CASE(refused_init_leaks),
 	{}
 };
