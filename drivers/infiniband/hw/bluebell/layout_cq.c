@@ -45,8 +45,8 @@ int mlx5_ib_cq_entries(unsigned int cqe, u8 log_max_cq_sz)
 	return entries;
 }
 
-static int parse_compression(const struct mlx5_ib_create_cq *ucmd,
-			     const struct mlx5_ib_caps *caps, struct mlx5_ib_cqc_attr *attr)
+static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
+				const struct mlx5_ib_caps *caps, struct mlx5_ib_cqc_attr *attr)
 {
 	if (ucmd->cqe_comp_en > 1)
 		return -EINVAL;
@@ -112,7 +112,7 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 			return -EOPNOTSUPP;
 		attr->ignore_overrun = true;
 	}
-	return parse_compression(ucmd, caps, attr);
+	return cq_parse_compression(ucmd, caps, attr);
 }
 
 /**

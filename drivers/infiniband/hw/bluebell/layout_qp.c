@@ -58,13 +58,13 @@ static const struct {
 	[IB_QPT_XRC_TGT] = { MLX5_QP_ST_XRC, COL_RC },
 };
 
-static bool is_reliable(enum ib_qp_type type)
+static bool qp_is_reliable(enum ib_qp_type type)
 {
 	return qp_types[type].col == COL_RC;
 }
 
-static int check_create_flags(const struct ib_qp_init_attr *init,
-			      const struct mlx5_ib_caps *caps)
+static int qp_check_create_flags(const struct ib_qp_init_attr *init,
+				 const struct mlx5_ib_caps *caps)
 {
 	u32 flags = init->create_flags;
 
@@ -84,7 +84,7 @@ static int check_create_flags(const struct ib_qp_init_attr *init,
 	return 0;
 }
 
-static bool has_type(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
+static bool qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
 {
 	switch (type) {
 	case IB_QPT_RC:
@@ -115,7 +115,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 {
 	bool ini = init->qp_type == IB_QPT_XRC_INI;
 
-	if (!has_type(init->qp_type, caps))
+	if (!qp_type_exists(init->qp_type, caps))
 		return -EOPNOTSUPP;
 	if (init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
@@ -136,7 +136,7 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 		if (!MLX5_CAP_GEN(caps->mdev, qp_packet_based))
 			return -EOPNOTSUPP;
 	}
-	return check_create_flags(init, caps);
+	return qp_check_create_flags(init, caps);
 }
 
 /**
@@ -153,7 +153,7 @@ int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_i
 		return -EOPNOTSUPP;
 	if (!init->xrcd)
 		return -EINVAL;
-	return check_create_flags(init, caps);
+	return qp_check_create_flags(init, caps);
 }
 
 /**
@@ -205,13 +205,13 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
 	return cqe_version ? uidx : MLX5_IB_DEFAULT_UIDX;
 }
 
-static u32 max_wqes(const struct mlx5_ib_caps *caps)
+static u32 qp_max_wqes(const struct mlx5_ib_caps *caps)
 {
 	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_qp_sz), WQ_MAX_LOG_SIZE);
 }
 
-static int calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-		   const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
+static int qp_calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
+		      const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
 {
 	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
 	const struct ib_qp_cap *cap = &init->cap;
@@ -224,7 +224,7 @@ static int calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 		return cap->max_recv_wr ? -EINVAL : 0;
 
 	if (!is_power_of_2(ucmd->rq_wqe_count) ||
-	    ucmd->rq_wqe_count > max_wqes(caps))
+	    ucmd->rq_wqe_count > qp_max_wqes(caps))
 		return -EINVAL;
 	if (ucmd->rq_wqe_shift < RQ_STRIDE_MIN_SHIFT || ucmd->rq_wqe_shift > RQ_STRIDE_MAX_SHIFT ||
 	    1U << ucmd->rq_wqe_shift > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
@@ -242,14 +242,14 @@ static int calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 	return 0;
 }
 
-static int calc_sq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
-		   const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
+static int qp_calc_sq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
+		      const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
 {
 	if (!ucmd->sq_wqe_count)
 		return cap->max_send_wr ? -EINVAL : 0;
 
 	if (!is_power_of_2(ucmd->sq_wqe_count) ||
-	    ucmd->sq_wqe_count > max_wqes(caps))
+	    ucmd->sq_wqe_count > qp_max_wqes(caps))
 		return -EINVAL;
 	/* Each request takes at least one basic block. */
 	if (cap->max_send_wr > ucmd->sq_wqe_count)
@@ -279,10 +279,10 @@ int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_i
 	int err;
 
 	*wq = (struct mlx5_ib_wq_layout){};
-	err = calc_rq(init, ucmd, caps, wq);
+	err = qp_calc_rq(init, ucmd, caps, wq);
 	if (err)
 		return err;
-	err = calc_sq(&init->cap, ucmd, caps, wq);
+	err = qp_calc_sq(&init->cap, ucmd, caps, wq);
 	if (err)
 		return err;
 
@@ -321,7 +321,7 @@ void mlx5_ib_scatter_to_cqe(enum ib_qp_type type, u32 flags, bool sig_all, int s
 						MLX5_QPC_CS_REQ_UP_TO_32B;
 }
 
-static void fill_qpc_queues(void *qpc, const struct mlx5_ib_qpc_attr *attr)
+static void qpc_fill_queues(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 {
 	const struct mlx5_ib_wq_layout *wq = &attr->wq;
 
@@ -367,7 +367,7 @@ void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 	MLX5_SET(qpc, qpc, cs_req, attr->cs_req);
 	MLX5_SET(qpc, qpc, cs_res, attr->cs_res);
 	MLX5_SET(qpc, qpc, xrcd, attr->xrcdn);
-	fill_qpc_queues(qpc, attr);
+	qpc_fill_queues(qpc, attr);
 
 	if (attr->vendor_flags & MLX5_QP_FLAG_SIGNATURE)
 		MLX5_SET(qpc, qpc, wq_signature, 1);
@@ -560,7 +560,7 @@ u8 mlx5_ib_rate_from_hw(u8 code)
 	return code > RATE_CODE_OFFSET ? code - RATE_CODE_OFFSET : IB_RATE_PORT_CURRENT;
 }
 
-static bool has_port(u32 port, const struct mlx5_ib_caps *caps)
+static bool qp_port_exists(u32 port, const struct mlx5_ib_caps *caps)
 {
 	return port && port <= MLX5_CAP_GEN(caps->mdev, num_ports);
 }
@@ -578,7 +578,7 @@ int mlx5_ib_check_ah(const struct rdma_ah_attr *ah, const struct mlx5_ib_caps *c
 
 	if (ah->type != RDMA_AH_ATTR_TYPE_IB)
 		return -EINVAL;
-	if (!has_port(rdma_ah_get_port_num(ah), caps))
+	if (!qp_port_exists(rdma_ah_get_port_num(ah), caps))
 		return -EINVAL;
 	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
 		return -EINVAL;
@@ -640,7 +640,7 @@ void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah)
 	rdma_ah_set_dgid_raw(ah, MLX5_ADDR_OF(ads, ads, rgid_rip));
 }
 
-static int check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_caps *caps)
+static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_caps *caps)
 {
 	if (!MLX5_CAP_GEN(caps->mdev, apm))
 		return -EOPNOTSUPP;
@@ -649,12 +649,11 @@ static int check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_ca
 	return mlx5_ib_check_ah(&attr->alt_ah_attr, caps);
 }
 
-static int check_path_attr(const struct ib_qp_attr *attr, int mask,
-			   const struct mlx5_ib_caps *caps)
+static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct mlx5_ib_caps *caps)
 {
 	int err;
 
-	if ((mask & IB_QP_PORT) && !has_port(attr->port_num, caps))
+	if ((mask & IB_QP_PORT) && !qp_port_exists(attr->port_num, caps))
 		return -EINVAL;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= caps->pkey_table_len)
 		return -EINVAL;
@@ -672,10 +671,10 @@ static int check_path_attr(const struct ib_qp_attr *attr, int mask,
 		if (attr->path_mig_state != IB_MIG_MIGRATED && !MLX5_CAP_GEN(caps->mdev, apm))
 			return -EOPNOTSUPP;
 	}
-	return mask & IB_QP_ALT_PATH ? check_alt_path(attr, caps) : 0;
+	return mask & IB_QP_ALT_PATH ? qp_check_alt_path(attr, caps) : 0;
 }
 
-static u32 max_rd_atomic(u8 log)
+static u32 qp_max_rd_atomic(u8 log)
 {
 	return 1U << min(log, MAX_LOG_RD_ATOMIC);
 }
@@ -690,6 +689,8 @@ static u32 max_rd_atomic(u8 log)
  */
 int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_caps *caps)
 {
+	u8 log_req = MLX5_CAP_GEN(caps->mdev, log_max_ra_req_qp);
+	u8 log_res = MLX5_CAP_GEN(caps->mdev, log_max_ra_res_qp);
 	const struct ib_qp_attr *attr = mod->attr;
 	int mask = mod->mask;
 
@@ -703,27 +704,26 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 		return -EINVAL;
 	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > MAX_RNR_TIMER)
 		return -EINVAL;
-	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
-	    attr->max_rd_atomic > max_rd_atomic(MLX5_CAP_GEN(caps->mdev, log_max_ra_req_qp)))
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > qp_max_rd_atomic(log_req))
 		return -EINVAL;
 	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
-	    attr->max_dest_rd_atomic > max_rd_atomic(MLX5_CAP_GEN(caps->mdev, log_max_ra_res_qp)))
+	    attr->max_dest_rd_atomic > qp_max_rd_atomic(log_res))
 		return -EINVAL;
 	if (mask & IB_QP_ACCESS_FLAGS) {
 		if (attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
 			return -EINVAL;
 		if ((attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) &&
-		    is_reliable(mod->qpc->qp_type) && !caps->atomic_mode)
+		    qp_is_reliable(mod->qpc->qp_type) && !caps->atomic_mode)
 			return -EOPNOTSUPP;
 	}
-	return check_path_attr(attr, mask, caps);
+	return qp_check_path(attr, mask, caps);
 }
 
 /*
  * Reads and atomics need responder resources, which are known from RTR on. No
  * request arrives before, so INIT takes the flags as they were given.
  */
-static void fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomic_mode)
+static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomic_mode)
 {
 	u32 access = mod->access;
 
@@ -739,7 +739,7 @@ static void fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomi
 		MLX5_SET(qpc, qpc, atomic_mode, atomic_mode);
 }
 
-static void fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod, u16 rate_support)
+static void qpc_fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod, u16 rate_support)
 {
 	void *prim = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
 	void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
@@ -761,7 +761,7 @@ static void fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod, u16 rate_
 	}
 }
 
-static u8 mig_to_hw(enum ib_mig_state state)
+static u8 qpc_mig_to_hw(enum ib_mig_state state)
 {
 	switch (state) {
 	case IB_MIG_ARMED:
@@ -773,7 +773,7 @@ static u8 mig_to_hw(enum ib_mig_state state)
 	}
 }
 
-static void fill_message_limits(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 log_max_msg)
+static void qpc_fill_message_limits(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 log_max_msg)
 {
 	if (mod->next != IB_QPS_RTR)
 		return;
@@ -786,7 +786,7 @@ static void fill_message_limits(void *qpc, const struct mlx5_ib_qp_modify *mod, 
 	}
 }
 
-static void fill_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
+static void qpc_fill_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
 {
 	MLX5_SET(qpc, qpc, log_ack_req_freq, LOG_ACK_REQ_FREQ);
 	if (mask & IB_QP_SQ_PSN)
@@ -799,7 +799,7 @@ static void fill_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
 		MLX5_SET(qpc, qpc, log_sra_max, order_base_2(attr->max_rd_atomic));
 }
 
-static void fill_responder(void *qpc, const struct ib_qp_attr *attr, int mask)
+static void qpc_fill_responder(void *qpc, const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & IB_QP_DEST_QPN)
 		MLX5_SET(qpc, qpc, remote_qpn, attr->dest_qp_num);
@@ -824,21 +824,23 @@ static void fill_responder(void *qpc, const struct ib_qp_attr *attr, int mask)
 u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
 			    const struct mlx5_ib_caps *caps)
 {
-	bool mig = mod->mask & IB_QP_PATH_MIG_STATE;
+	u8 pm_state = MLX5_QP_PM_MIGRATED;
 
+	if (mod->mask & IB_QP_PATH_MIG_STATE)
+		pm_state = qpc_mig_to_hw(mod->attr->path_mig_state);
 	MLX5_SET(qpc, qpc, st, qp_types[mod->qpc->qp_type].st);
-	MLX5_SET(qpc, qpc, pm_state, mig_to_hw(mig ? mod->attr->path_mig_state : IB_MIG_MIGRATED));
+	MLX5_SET(qpc, qpc, pm_state, pm_state);
 	MLX5_SET(qpc, qpc, pd, mod->qpc->pdn);
 	MLX5_SET(qpc, qpc, cqn_snd, mod->qpc->cqn_snd);
 	MLX5_SET(qpc, qpc, cqn_rcv, mod->qpc->cqn_rcv);
 	if (mod->next == IB_QPS_INIT)
 		MLX5_SET64(qpc, qpc, dbr_addr, mod->qpc->dbr_addr);
 
-	fill_message_limits(qpc, mod, MLX5_CAP_GEN(caps->mdev, log_max_msg));
-	fill_paths(qpc, mod, MLX5_CAP_GEN(caps->mdev, stat_rate_support));
-	fill_requester(qpc, mod->attr, mod->mask);
-	fill_responder(qpc, mod->attr, mod->mask);
-	fill_access(qpc, mod, caps->atomic_mode);
+	qpc_fill_message_limits(qpc, mod, MLX5_CAP_GEN(caps->mdev, log_max_msg));
+	qpc_fill_paths(qpc, mod, MLX5_CAP_GEN(caps->mdev, stat_rate_support));
+	qpc_fill_requester(qpc, mod->attr, mod->mask);
+	qpc_fill_responder(qpc, mod->attr, mod->mask);
+	qpc_fill_access(qpc, mod, caps->atomic_mode);
 	return mlx5_ib_qp_opt_mask(mod);
 }
 
@@ -882,7 +884,7 @@ int mlx5_ib_qp_state_from_hw(u8 state)
 	return state < ARRAY_SIZE(states) ? states[state] : -EIO;
 }
 
-static u32 read_access(const void *qpc)
+static u32 qpc_read_access(const void *qpc)
 {
 	u32 access = 0;
 
@@ -913,7 +915,7 @@ void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *
 	attr->rq_psn = MLX5_GET(qpc, qpc, next_rcv_psn);
 	attr->sq_psn = MLX5_GET(qpc, qpc, next_send_psn);
 	attr->dest_qp_num = MLX5_GET(qpc, qpc, remote_qpn);
-	attr->qp_access_flags = read_access(qpc);
+	attr->qp_access_flags = qpc_read_access(qpc);
 	attr->min_rnr_timer = MLX5_GET(qpc, qpc, min_rnr_nak);
 	attr->retry_cnt = MLX5_GET(qpc, qpc, retry_count);
 	attr->rnr_retry = MLX5_GET(qpc, qpc, rnr_retry);
@@ -921,7 +923,7 @@ void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *
 	attr->port_num = MLX5_GET(ads, prim, vhca_port_num);
 	attr->timeout = MLX5_GET(ads, prim, ack_timeout);
 
-	if (is_reliable(type)) {
+	if (qp_is_reliable(type)) {
 		attr->max_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_sra_max);
 		attr->max_dest_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_rra_max);
 	}

@@ -22,7 +22,7 @@
 #define XRC_STRIDE_SHIFT	4
 #define XRC_MAX_STRIDE		BIT(XRC_STRIDE_SHIFT + 7)
 
-static u32 max_stride(const struct mlx5_ib_caps *caps)
+static u32 srq_max_stride(const struct mlx5_ib_caps *caps)
 {
 	return rounddown_pow_of_two(max(MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq), MIN_STRIDE));
 }
@@ -48,7 +48,7 @@ u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps)
  */
 u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
 {
-	return (max_stride(caps) - sizeof(struct mlx5_wqe_srq_next_seg)) /
+	return (srq_max_stride(caps) - sizeof(struct mlx5_wqe_srq_next_seg)) /
 	       sizeof(struct mlx5_wqe_data_seg);
 }
 
