@@ -26,7 +26,7 @@
 #define WINDOW_SIZE	SZ_64K
 #define WINDOW_PAGES	16
 
-static const struct mlx5_ib_dm_caps caps_64k = {
+static const struct mlx5_ib_dm_window window_64k = {
 	.start = WINDOW, .size = WINDOW_SIZE, .max_alloc = SZ_32K, .log_min_alloc = 6,
 	.log_max_align = 14, .operations = 0x3,
 };
@@ -38,7 +38,7 @@ static const struct caps_case {
 	bool memic;
 	u64 start;
 	u32 size, max, log_min, log_align, page_shift;
-	struct mlx5_ib_dm_caps want;
+	struct mlx5_ib_dm_window want;
 } caps_cases[] = {
 	{ "a window", true, 0x1fa0000, SZ_128K, SZ_64K, 8, 6, 12,
 	  { 0x1fa0000, SZ_128K, SZ_64K, 8, 12, 0x5 } },
@@ -61,7 +61,7 @@ static void window_is_misread(struct kunit *test)
 {
 	const struct caps_case *c = test->param_value;
 	u32 cap[MLX5_ST_SZ_DW(device_mem_cap)] = {};
-	struct mlx5_ib_dm_caps got;
+	struct mlx5_ib_dm_window got;
 
 	MLX5_SET(device_mem_cap, cap, memic, c->memic);
 	MLX5_SET64(device_mem_cap, cap, memic_bar_start_addr, c->start);
@@ -71,7 +71,7 @@ static void window_is_misread(struct kunit *test)
 	MLX5_SET(device_mem_cap, cap, log_max_memic_addr_alignment, c->log_align);
 	MLX5_SET(device_mem_cap, cap, memic_operations, 0x5);
 	memset(&got, 0x5a, sizeof(got));
-	mlx5_ib_read_dm_caps(cap, c->page_shift, &got);
+	mlx5_ib_read_dm_window(cap, c->page_shift, &got);
 	KUNIT_EXPECT_EQ(test, got.start, c->want.start);
 	KUNIT_EXPECT_EQ(test, got.size, c->want.size);
 	KUNIT_EXPECT_EQ(test, got.max_alloc, c->want.max_alloc);
@@ -107,13 +107,13 @@ KUNIT_ARRAY_PARAM_DESC(request, request_cases, name);
 static void request_is_misjudged(struct kunit *test)
 {
 	const struct request_case *c = test->param_value;
-	const struct mlx5_ib_dm_caps none = {};
+	const struct mlx5_ib_dm_window none = {};
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm(c->length, c->log_align, &caps_64k), c->want);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm(c->length, c->log_align, &window_64k), c->want);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm(c->length, c->log_align, &none), -EOPNOTSUPP);
 	if (c->want)
 		return;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_alloc_size(c->length, &caps_64k), c->size);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_alloc_size(c->length, &window_64k), c->size);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_fw_align(c->log_align), c->fw_align);
 }
 
@@ -145,20 +145,20 @@ static void pages_are_given_twice_or_not_at_all(struct kunit *test)
 {
 	const struct pages_case *c = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&c->used, &caps_64k, 12, c->from, c->length,
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&c->used, &window_64k, 12, c->from, c->length,
 						    c->log_align), c->want);
 }
 
 /* What counts is the address in the BAR, not the page's number in the window. */
 static void alignment_is_that_of_the_window(struct kunit *test)
 {
-	struct mlx5_ib_dm_caps caps = caps_64k;
+	struct mlx5_ib_dm_window window = window_64k;
 	unsigned long used = 0;
 
-	caps.start = WINDOW + SZ_4K;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &caps, 12, 0, 1, 12), 0);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &caps, 12, 0, 1, 13), 1);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &caps, 12, 0, 1, 14), 3);
+	window.start = WINDOW + SZ_4K;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &window, 12, 0, 1, 12), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &window, 12, 0, 1, 13), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &window, 12, 0, 1, 14), 3);
 }
 
 static void access_to_device_memory_is_misjudged(struct kunit *test)
@@ -306,7 +306,7 @@ static void destroy_mmap_xa(void *uctx)
 /* What a test leaves behind that failed. */
 static void give_up_spare(void *dev)
 {
-	struct mlx5_ib_dm_pool *pool = &((struct mlx5_ib_dev *)dev)->dm;
+	struct mlx5_ib_dm_pool *pool = ((struct mlx5_ib_dev *)dev)->dm;
 	struct mlx5_ib_memic *mem, *next;
 
 	list_for_each_entry_safe(mem, next, &pool->spare, spare)
@@ -317,7 +317,7 @@ static int init_env(struct kunit *test)
 {
 	struct dm_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
 	struct mock *mock = mock_create(test);
-	struct mlx5_ib_dm_pool *pool = &mock->dev->dm;
+	struct mlx5_ib_dm_pool *pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
 	struct ib_ucontext *uctx;
 
 	KUNIT_ASSERT_NOT_NULL(test, env);
@@ -326,11 +326,13 @@ static int init_env(struct kunit *test)
 	env->map = kunit_kzalloc(test, WINDOW_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, env->map);
 	memset(env->map, 0xff, WINDOW_SIZE);
-	pool->caps = caps_64k;
+	KUNIT_ASSERT_NOT_NULL(test, pool);
+	mock->dev->dm = pool;
+	pool->window = window_64k;
 	pool->map = (void __force __iomem *)env->map;
 	pool->used = kunit_kzalloc(test, sizeof(long), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pool->used);
-	mlx5_ib_init_dm_pool(pool);
+	mlx5_ib_init_dm_pool(pool, mock->dev);
 	/* The tests say when a moment is over. */
 	disable_delayed_work(&pool->return_spare);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, give_up_spare, mock->dev));
@@ -349,12 +351,12 @@ static int init_env(struct kunit *test)
 
 static unsigned int pages_taken(struct dm_env *env)
 {
-	return hweight_long(*env->mock->dev->dm.used);
+	return hweight_long(*env->mock->dev->dm->used);
 }
 
 static bool any_spare(struct dm_env *env)
 {
-	return !list_empty(&env->mock->dev->dm.spare);
+	return !list_empty(&env->mock->dev->dm->spare);
 }
 
 /* As after a test that has freed everything, and a moment. */
@@ -362,7 +364,7 @@ static void expect_nothing(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
 
-	mlx5_ib_return_spare_memic(env->mock->dev);
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
 	KUNIT_EXPECT_FALSE(test, any_spare(env));
 	KUNIT_EXPECT_EQ(test, env->allocations, 0);
 	KUNIT_EXPECT_EQ(test, env->ops, 0);
@@ -392,16 +394,16 @@ static void memory_is_not_cleared_or_another_ones_is(struct kunit *test)
 	struct dm_env *env = test->priv;
 	struct mlx5_ib_dm *dm;
 
-	*env->mock->dev->dm.used = 0x3;
+	*env->mock->dev->dm->used = 0x3;
 	dm = create(test, PAGE_SIZE + 1, 0);
 	KUNIT_EXPECT_NULL(test, memchr_inv(env->map, 0xff, 2 * PAGE_SIZE));
 	KUNIT_EXPECT_NULL(test, memchr_inv(env->map + 2 * PAGE_SIZE, 0, 2 * PAGE_SIZE));
 	KUNIT_EXPECT_NULL(test, memchr_inv(env->map + 4 * PAGE_SIZE, 0xff,
 					   WINDOW_SIZE - 4 * PAGE_SIZE));
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0xf);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0xf);
 	free_dm(dm);
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x3);
-	*env->mock->dev->dm.used = 0;
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x3);
+	*env->mock->dev->dm->used = 0;
 	expect_nothing(test);
 }
 
@@ -413,9 +415,9 @@ static void room_elsewhere_in_the_window_is_not_found(struct kunit *test)
 	env->busy = 0x1f;
 	dm = create(test, 64, 0);
 	KUNIT_EXPECT_EQ(test, env->commands, 6);
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x20);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x20);
 	free_dm(dm);
-	mlx5_ib_return_spare_memic(env->mock->dev);
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
 
 	env->busy = ~0UL;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -ENOMEM);
@@ -487,7 +489,7 @@ static void freed_memory_is_asked_for_again(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, any_spare(env));
 	KUNIT_EXPECT_NULL(test, memchr_inv(env->map, 0, PAGE_SIZE));
 	/* It has an owner: nobody else is given it, nor firmware. */
-	mlx5_ib_return_spare_memic(env->mock->dev);
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
 	free_dm(dm);
 	expect_nothing(test);
@@ -508,14 +510,14 @@ static void freed_memory_is_in_the_way(struct kunit *test)
 	free_dm(dm[2]);
 	/* Two of the three go back for it. */
 	dm[0] = create(test, 2 * PAGE_SIZE, 0);
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x3);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x3);
 	KUNIT_EXPECT_EQ(test, env->allocations, 2);
 	dm[1] = create(test, PAGE_SIZE, 0);
 	KUNIT_EXPECT_EQ(test, env->allocations, 2);
 	free_dm(dm[0]);
 	/* A page of the two is not the two. */
 	dm[0] = create(test, PAGE_SIZE, 0);
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x5);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x5);
 	KUNIT_EXPECT_EQ(test, dm[0]->mem->num_pages, 1);
 	KUNIT_EXPECT_EQ(test, env->allocations, 2);
 	free_dm(dm[0]);
@@ -532,14 +534,14 @@ static void memory_that_firmware_keeps_is_given_out_as_another(struct kunit *tes
 	dm[0] = create(test, 64, 0);
 	free_dm(dm[0]);
 	env->stubborn = 1;
-	mlx5_ib_return_spare_memic(env->mock->dev);
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
 	env->stubborn = 1;
 	dm[0] = create(test, 128, 0);
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x2);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x2);
 	/* As what it is, it can be had. */
 	dm[1] = create(test, 64, 0);
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x3);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x3);
 	KUNIT_EXPECT_EQ(test, env->allocations, 2);
 	free_dm(dm[0]);
 	free_dm(dm[1]);
@@ -558,7 +560,7 @@ static void freed_memory_takes_the_last_allocation(struct kunit *test)
 	free_dm(dm[1]);
 	/* Elsewhere than what is spare. */
 	dm[1] = create(test, 64, 14);
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x11);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x11);
 	none = mlx5_ib_create_dm(uctx_of(env), 64, 0);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(none), -ENOMEM);
 	free_dm(dm[1]);
@@ -599,7 +601,7 @@ static void freed_memory_does_operations(struct kunit *test)
 	/* Neither the operation nor the memory: it stays as it is, and is not taken. */
 	env->stubborn = 1;
 	dm = create(test, 64, 0);
-	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm.used, 0x2);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x2);
 	KUNIT_EXPECT_EQ(test, env->ops, 1);
 	KUNIT_EXPECT_TRUE(test, any_spare(env));
 	free_dm(dm);
@@ -610,7 +612,7 @@ static void freed_memory_does_operations(struct kunit *test)
 static void spare_memory_outlives_the_device(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
-	struct delayed_work *work = &env->mock->dev->dm.return_spare;
+	struct delayed_work *work = &env->mock->dev->dm->return_spare;
 	struct mlx5_ib_dm *dm[2];
 
 	dm[0] = create(test, 64, 0);
@@ -619,7 +621,7 @@ static void spare_memory_outlives_the_device(struct kunit *test)
 	free_dm(dm[1]);
 	env->stubborn = 1;
 	enable_delayed_work(work);
-	mlx5_ib_drop_spare_memic(env->mock->dev);
+	mlx5_ib_drop_spare_memic(env->mock->dev->dm);
 	KUNIT_EXPECT_FALSE(test, any_spare(env));
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
 	/* Nothing comes back to a device that is not there. */
@@ -640,7 +642,7 @@ static void mapped_memory_is_freed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
 	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
 	KUNIT_EXPECT_NULL(test, rdma_user_mmap_entry_get_pgoff(uctx_of(env), pgoff));
-	mlx5_ib_return_spare_memic(env->mock->dev);
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
 	rdma_user_mmap_entry_put(mapping);
 	expect_nothing(test);

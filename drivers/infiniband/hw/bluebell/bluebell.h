@@ -14,10 +14,10 @@
 #include <rdma/ib_verbs.h>
 
 #include "caps.h"
-#include "dm_pool.h"
 #include "layout_uar.h"
 #include "rsc.h"
 
+struct mlx5_ib_dm_pool;
 struct mlx5_ib_memic;
 struct mlx5_ib_mkey_cache;
 struct mlx5_ib_odp;
@@ -35,7 +35,7 @@ struct mlx5_ib_xrc;
  * @rsc_table: finds queues that the device names by number
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
- * @dm: device memory for users
+ * @dm: device memory for users; NULL if the device has none. Constant as @umr is
  * @umr: changes memory keys without firmware commands; NULL if the device
  *	cannot. Constant while the device is registered
  * @mkey_cache: free keys for @umr; NULL if @umr is
@@ -55,7 +55,7 @@ struct mlx5_ib_dev {
 	struct notifier_block sys_error;
 	struct mlx5_ib_rsc_table rsc_table;
 	atomic_t mkey_variant;
-	struct mlx5_ib_dm_pool dm;
+	struct mlx5_ib_dm_pool *dm;
 	struct mlx5_ib_umr *umr;
 	struct mlx5_ib_mkey_cache *mkey_cache;
 	struct mlx5_ib_odp *odp;

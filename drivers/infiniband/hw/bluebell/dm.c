@@ -26,9 +26,10 @@
 
 /* ---- the mmap space ------------------------------------------------------------- */
 
-/* A place for @addr of @mem, which it holds if all goes well. */
-static struct mlx5_user_mmap_entry *publish(struct ib_ucontext *uctx, struct mlx5_ib_memic *mem,
-					    enum mlx5_ib_mmap_type type, u64 addr, u8 op)
+/* Insert @addr of @mem into the mmap space. The caller's reference to @mem is passed on. */
+static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
+					       struct mlx5_ib_memic *mem,
+					       enum mlx5_ib_mmap_type type, u64 addr, u8 op)
 {
 	size_t length = mem->num_pages * PAGE_SIZE;
 	int err;
@@ -48,11 +49,11 @@ static struct mlx5_user_mmap_entry *publish(struct ib_ucontext *uctx, struct mlx
 }
 
 /**
- * mlx5_ib_free_dm_entry - the last reference to a place of device memory is gone
- * @entry: the place: its handle is gone, it is mapped nowhere
+ * mlx5_ib_free_dm_entry - free a place of device memory in the mmap space
+ * @entry: the place, without references: its object is destroyed, and no mapping left
  *
- * Gives back the operation's address, and with the last place of an allocation
- * the memory to the pool. May sleep.
+ * Deallocates the address of an operation, and with the last place of an allocation
+ * makes the allocation a spare one. May sleep.
  */
 void mlx5_ib_free_dm_entry(struct mlx5_user_mmap_entry *entry)
 {
@@ -70,19 +71,21 @@ void mlx5_ib_free_dm_entry(struct mlx5_user_mmap_entry *entry)
  * @length: bytes
  * @log_align: log2 of the alignment of its address
  *
- * The memory has pages of its own, for processes are given pages, and is zero.
- * May sleep.
+ * The memory shares no page with other memory, because processes map whole pages, and
+ * is zeroed. May sleep.
  *
- * Return: the memory or an ERR_PTR: -EOPNOTSUPP from a device without; -EINVAL
- * for a length or an alignment that cannot be; -ENOMEM if there are not enough
- * free pages that lie together; or the errno of a firmware refusal.
+ * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has none; -EINVAL for a
+ * length or an alignment beyond the limits; -ENOMEM if there are not enough contiguous
+ * free pages; or the errno of a firmware refusal.
  */
 struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
 {
 	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
 	int err;
 
-	err = mlx5_ib_check_dm(length, log_align, &dev->dm.caps);
+	if (!dev->dm)
+		return ERR_PTR(-EOPNOTSUPP);
+	err = mlx5_ib_check_dm(length, log_align, &dev->dm->window);
 	if (err)
 		return ERR_PTR(err);
 
@@ -90,10 +93,10 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!dm)
 		return ERR_PTR(-ENOMEM);
-	dm->mem = mlx5_ib_alloc_memic(dev, length, log_align);
+	dm->mem = mlx5_ib_alloc_memic(dev->dm, length, log_align);
 	if (IS_ERR(dm->mem))
 		return ERR_CAST(dm->mem);
-	dm->mentry = publish(uctx, dm->mem, MLX5_IB_MMAP_TYPE_MEMIC, dm->mem->addr, 0);
+	dm->mentry = dm_publish(uctx, dm->mem, MLX5_IB_MMAP_TYPE_MEMIC, dm->mem->addr, 0);
 	if (IS_ERR(dm->mentry)) {
 		mlx5_ib_put_memic(dm->mem);
 		return ERR_CAST(dm->mentry);
@@ -104,11 +107,11 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 /**
  * mlx5_ib_dealloc_dm - free device memory
- * @ibdm: the memory: ib_core has seen that no region is over it
+ * @ibdm: the memory; ib_core has checked that no region uses it
  * @attrs: not used
  *
- * What is mapped stays allocated until it is unmapped. What firmware will not take
- * back, then or later, the pool deals with. May sleep.
+ * Mapped memory stays allocated until it is unmapped. If firmware refuses to deallocate
+ * it, the pool tries again later. May sleep.
  *
  * Return: 0.
  */
@@ -126,17 +129,17 @@ int mlx5_ib_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 	return 0;
 }
 
-/* The library's index of a place: what follows the command in the mmap offset. */
-static u16 page_idx(const struct mlx5_user_mmap_entry *entry)
+/* The library's index of a place: the part of the mmap offset that follows the command. */
+static u16 dm_page_idx(const struct mlx5_user_mmap_entry *entry)
 {
 	return entry->rdma_entry.start_pgoff - MLX5_IB_MMAP_DM_START;
 }
 
-static int copy_place(struct uverbs_attr_bundle *attrs, const struct mlx5_user_mmap_entry *entry,
-		      u16 offset_attr, u16 idx_attr)
+static int dm_copy_place(struct uverbs_attr_bundle *attrs,
+			 const struct mlx5_user_mmap_entry *entry, u16 offset_attr, u16 idx_attr)
 {
 	u64 offset = offset_in_page(entry->address);
-	u16 idx = page_idx(entry);
+	u16 idx = dm_page_idx(entry);
 	int err;
 
 	err = uverbs_copy_to(attrs, offset_attr, &offset, sizeof(offset));
@@ -174,8 +177,8 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
 	if (IS_ERR(dm))
 		return ERR_CAST(dm);
-	err = copy_place(attrs, dm->mentry, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET,
-			 MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX);
+	err = dm_copy_place(attrs, dm->mentry, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET,
+			    MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX);
 	if (err) {
 		mlx5_ib_dealloc_dm(&dm->ibdm, attrs);
 		return ERR_PTR(err);
@@ -183,8 +186,8 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	return &dm->ibdm;
 }
 
-static struct mlx5_user_mmap_entry *publish_op(struct ib_ucontext *uctx,
-					       struct mlx5_ib_memic *mem, u8 op)
+static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
+						  struct mlx5_ib_memic *mem, u8 op)
 {
 	struct mlx5_user_mmap_entry *entry;
 	u64 addr;
@@ -198,7 +201,7 @@ static struct mlx5_user_mmap_entry *publish_op(struct ib_ucontext *uctx,
 	err = mlx5_fw_alloc_memic_op(mem->dev, MLX5_IB_KERNEL_UID, mem->addr, op, &addr);
 	if (err)
 		return ERR_PTR(err);
-	entry = publish(uctx, mem, MLX5_IB_MMAP_TYPE_MEMIC_OP, addr, op);
+	entry = dm_publish(uctx, mem, MLX5_IB_MMAP_TYPE_MEMIC_OP, addr, op);
 	if (IS_ERR(entry))
 		mlx5_ib_drop_memic_op(mem, op);
 	else
@@ -207,28 +210,28 @@ static struct mlx5_user_mmap_entry *publish_op(struct ib_ucontext *uctx,
 }
 
 /**
- * mlx5_ib_dm_map_op - where an access does an operation to device memory
+ * mlx5_ib_dm_map_op - address at which an access does an operation on device memory
  * @dm: the memory
  * @op: number of the operation
  *
  * Implements mlx5dv_dm_map_op_addr(3) with MODIFY_MEMIC (struct
- * mlx5_ifc_modify_memic_in_bits). The place is made once and stays as long as
- * the handle or a mapping of it. May sleep.
+ * mlx5_ifc_modify_memic_in_bits). The address is allocated once, and lives as long
+ * as @dm or a mapping of the address. May sleep.
  *
  * Return: the place, which belongs to @dm, or an ERR_PTR: -EOPNOTSUPP for an
- * operation that the device does not know; -ENOMEM; or the errno of a firmware
+ * operation that the device does not support; -ENOMEM; or the errno of a firmware
  * refusal.
  */
 struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
 {
 	struct mlx5_user_mmap_entry *entry;
 
-	if (op >= MLX5_IB_DM_MAX_OPS || !(dm->mem->dev->dm.caps.operations & BIT(op)))
+	if (op >= MLX5_IB_DM_MAX_OPS || !(dm->mem->dev->dm->window.operations & BIT(op)))
 		return ERR_PTR(-EOPNOTSUPP);
 	guard(mutex)(&dm->lock);
 	if (dm->op_entries[op])
 		return dm->op_entries[op];
-	entry = publish_op(dm->mentry->rdma_entry.ucontext, dm->mem, op);
+	entry = dm_publish_op(dm->mentry->rdma_entry.ucontext, dm->mem, op);
 	if (!IS_ERR(entry))
 		dm->op_entries[op] = entry;
 	return entry;
@@ -247,19 +250,19 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 	entry = mlx5_ib_dm_map_op(to_mdm(ibdm), op);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
-	return copy_place(attrs, entry, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET,
-			  MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX);
+	return dm_copy_place(attrs, entry, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET,
+			     MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX);
 }
 
-/* For a process that was given the command fd. */
+/* For a process that got the command fd from another one. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
 	u64 length = ibdm->length;
 	int err;
 
-	err = copy_place(attrs, to_mdm(ibdm)->mentry, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
-			 MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX);
+	err = dm_copy_place(attrs, to_mdm(ibdm)->mentry, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
+			    MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX);
 	if (err)
 		return err;
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &length, sizeof(length));
@@ -269,7 +272,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *at
  * mlx5_ib_reg_dm_mr - register device memory
  * @pd: protection domain
  * @ibdm: the memory
- * @attr: offset and length of the region, which ib_core has seen to lie in the
+ * @attr: offset and length of the region, which ib_core has checked to lie in the
  *	memory, and enum ib_access_flags
  * @attrs: nothing of the driver's
  *

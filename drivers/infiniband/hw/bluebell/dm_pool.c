@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory of users (MEMIC): allocations in the device's window of BAR 0.
- * What a user has freed waits a moment for one who wants as much, before firmware
- * has it back.
+ * Device memory of users (MEMIC): allocations in the device's window of BAR 0. A
+ * freed allocation is kept for a moment, for a user who asks for the same size,
+ * before it is deallocated. Because users pass allocations on to each other, the
+ * commands are sent for the driver itself.
  */
 
 #include <linux/bitmap.h>
@@ -15,18 +16,19 @@
 #include "dm_pool.h"
 #include "fw.h"
 
-/* Not for long: other functions of the device may want it. */
+/* Short, because other functions of the device may need the memory. */
 #define RETURN_DELAY	(HZ / 10)
 #define RETRY_DELAY	HZ
 
-/* ---- back to firmware ----------------------------------------------------------- */
+/* ---- deallocation --------------------------------------------------------------- */
 
 /**
- * mlx5_ib_drop_memic_op - give back the address of an operation
+ * mlx5_ib_drop_memic_op - deallocate the address of an operation
  * @mem: allocation
  * @op: number of the operation
  *
- * What firmware refuses to take is tried again before the memory goes. May sleep.
+ * An address that firmware refuses to deallocate is tried again before @mem is
+ * deallocated. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -34,7 +36,7 @@ int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 {
 	int err = mlx5_fw_dealloc_memic_op(mem->dev, MLX5_IB_KERNEL_UID, mem->addr, op);
 
-	/* With the device its operations are gone. */
+	/* A lost device has lost its operations, too. */
 	if (err && err != -ENOLINK) {
 		set_bit(op, &mem->stale_ops);
 		return err;
@@ -43,7 +45,7 @@ int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 	return 0;
 }
 
-static int return_memic(struct mlx5_ib_memic *mem)
+static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 {
 	unsigned long op;
 	int err;
@@ -61,43 +63,39 @@ static int return_memic(struct mlx5_ib_memic *mem)
 	return 0;
 }
 
-static void return_all(struct mlx5_ib_dm_pool *pool)
+static void dm_pool_dealloc_spare(struct mlx5_ib_dm_pool *pool)
 {
 	struct mlx5_ib_memic *mem, *next;
 
 	list_for_each_entry_safe(mem, next, &pool->spare, spare)
-		return_memic(mem);
+		dm_pool_dealloc(mem);
 }
 
 /**
- * mlx5_ib_return_spare_memic - give back what nobody wants
- * @dev: device
+ * mlx5_ib_return_spare_memic - deallocate the spare allocations
+ * @pool: the device's memory
  *
- * What firmware refuses to take stays, can be had by users, and is tried again.
+ * What firmware refuses to deallocate stays spare, and is tried again later.
  * DEALLOC_MEMIC (struct mlx5_ifc_dealloc_memic_in_bits). May sleep.
  */
-void mlx5_ib_return_spare_memic(struct mlx5_ib_dev *dev)
+void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool)
 {
-	struct mlx5_ib_dm_pool *pool = &dev->dm;
-
 	guard(mutex)(&pool->lock);
-	return_all(pool);
+	dm_pool_dealloc_spare(pool);
 	if (!list_empty(&pool->spare))
 		queue_delayed_work(system_dfl_wq, &pool->return_spare, RETRY_DELAY);
 }
 
-static void return_spare(struct work_struct *work)
+static void dm_pool_dealloc_work(struct work_struct *work)
 {
-	struct mlx5_ib_dm_pool *pool = container_of(to_delayed_work(work),
-						    struct mlx5_ib_dm_pool, return_spare);
-
-	mlx5_ib_return_spare_memic(container_of(pool, struct mlx5_ib_dev, dm));
+	mlx5_ib_return_spare_memic(container_of(to_delayed_work(work), struct mlx5_ib_dm_pool,
+						return_spare));
 }
 
-static void add_spare(struct kref *refs)
+static void dm_pool_add_spare(struct kref *refs)
 {
 	struct mlx5_ib_memic *mem = container_of(refs, struct mlx5_ib_memic, refs);
-	struct mlx5_ib_dm_pool *pool = &mem->dev->dm;
+	struct mlx5_ib_dm_pool *pool = mem->dev->dm;
 
 	guard(mutex)(&pool->lock);
 	bitmap_clear(pool->used, mem->page, mem->num_pages);
@@ -106,20 +104,20 @@ static void add_spare(struct kref *refs)
 }
 
 /**
- * mlx5_ib_put_memic - drop a reference to an allocation
- * @mem: allocation, which with the last reference is anybody's
+ * mlx5_ib_put_memic - put a reference to an allocation
+ * @mem: allocation; the last reference makes it a spare one
  *
  * May sleep.
  */
 void mlx5_ib_put_memic(struct mlx5_ib_memic *mem)
 {
-	kref_put(&mem->refs, add_spare);
+	kref_put(&mem->refs, dm_pool_add_spare);
 }
 
-/* ---- to users ------------------------------------------------------------------- */
+/* ---- allocation ----------------------------------------------------------------- */
 
-static struct mlx5_ib_memic *take_spare(struct mlx5_ib_dm_pool *pool, unsigned long page, u32 size,
-					u32 log_align)
+static struct mlx5_ib_memic *dm_pool_take_spare(struct mlx5_ib_dm_pool *pool, unsigned long page,
+						u32 size, u32 log_align)
 {
 	struct mlx5_ib_memic *mem;
 
@@ -133,22 +131,24 @@ static struct mlx5_ib_memic *take_spare(struct mlx5_ib_dm_pool *pool, unsigned l
 	return NULL;
 }
 
-static int make_way(struct mlx5_ib_dm_pool *pool, unsigned long page, unsigned long num_pages)
+/* Deallocate the spare allocations in a range of pages. */
+static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
+			       unsigned long num_pages)
 {
 	struct mlx5_ib_memic *mem, *next;
 
 	list_for_each_entry_safe(mem, next, &pool->spare, spare)
 		if (mem->page < page + num_pages && page < mem->page + mem->num_pages &&
-		    return_memic(mem))
+		    dm_pool_dealloc(mem))
 			return -EAGAIN;
 	return 0;
 }
 
-/* What somebody freed there, if it will do; else firmware is asked. */
-static struct mlx5_ib_memic *alloc_at(struct mlx5_ib_dev *dev, unsigned long page, u32 size,
-				      u32 log_align)
+/* Use a spare allocation at the page if one fits, otherwise allocate one there. */
+static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsigned long page,
+					      u32 size, u32 log_align)
 {
-	struct mlx5_ib_memic *spare = take_spare(&dev->dm, page, size, log_align);
+	struct mlx5_ib_memic *spare = dm_pool_take_spare(pool, page, size, log_align);
 	int err;
 
 	if (spare)
@@ -158,36 +158,37 @@ static struct mlx5_ib_memic *alloc_at(struct mlx5_ib_dev *dev, unsigned long pag
 
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
-	mem->dev = dev;
+	mem->dev = pool->dev;
 	mem->size = size;
 	mem->page = page;
 	mem->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
-	err = make_way(&dev->dm, page, mem->num_pages);
+	err = dm_pool_clear_range(pool, page, mem->num_pages);
 	if (!err)
-		err = mlx5_fw_alloc_memic(dev, MLX5_IB_KERNEL_UID,
-					  dev->dm.caps.start + page * PAGE_SIZE,
+		err = mlx5_fw_alloc_memic(pool->dev, MLX5_IB_KERNEL_UID,
+					  pool->window.start + page * PAGE_SIZE,
 					  mem->num_pages * PAGE_SIZE, size,
 					  mlx5_ib_dm_fw_align(log_align), &mem->addr);
 	return err ? ERR_PTR(err) : no_free_ptr(mem);
 }
 
 /*
- * Whole pages are asked for one after the other, each range until firmware finds
- * room in it: parts of the window may be in use without our knowing.
+ * Try the free ranges of whole pages one after the other, until firmware finds room in
+ * one: other functions may use parts of the window, which the driver does not know.
  */
-static struct mlx5_ib_memic *place_memic(struct mlx5_ib_dev *dev, u32 length, u32 log_align)
+static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool, u32 length,
+						    u32 log_align)
 {
-	struct mlx5_ib_dm_pool *pool = &dev->dm;
-	u32 size = mlx5_ib_dm_alloc_size(length, &pool->caps);
+	const struct mlx5_ib_dm_window *window = &pool->window;
+	u32 size = mlx5_ib_dm_alloc_size(length, window);
 	struct mlx5_ib_memic *mem;
 	unsigned long page = 0;
 
 	for (;; page++) {
-		page = mlx5_ib_dm_find_pages(pool->used, &pool->caps, PAGE_SHIFT, page, size,
+		page = mlx5_ib_dm_find_pages(pool->used, window, PAGE_SHIFT, page, size,
 					     log_align);
-		if (page >= pool->caps.size >> PAGE_SHIFT)
+		if (page >= window->size >> PAGE_SHIFT)
 			return ERR_PTR(-ENOMEM);
-		mem = alloc_at(dev, page, size, log_align);
+		mem = dm_pool_alloc_at(pool, page, size, log_align);
 		if (PTR_ERR(mem) != -EAGAIN)
 			break;
 	}
@@ -196,47 +197,46 @@ static struct mlx5_ib_memic *place_memic(struct mlx5_ib_dev *dev, u32 length, u3
 	return mem;
 }
 
-/* Firmware counts allocations too, and the spare ones among them. */
-static struct mlx5_ib_memic *place_memic_or_return(struct mlx5_ib_dev *dev, u32 length,
-						   u32 log_align)
+/* Firmware limits the number of allocations, and spare ones count. */
+static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align)
 {
-	struct mlx5_ib_dm_pool *pool = &dev->dm;
 	struct mlx5_ib_memic *mem;
 
 	guard(mutex)(&pool->lock);
-	mem = place_memic(dev, length, log_align);
+	mem = dm_pool_find_and_alloc(pool, length, log_align);
 	if (mem != ERR_PTR(-ENOMEM) || list_empty(&pool->spare))
 		return mem;
-	return_all(pool);
-	return place_memic(dev, length, log_align);
+	dm_pool_dealloc_spare(pool);
+	return dm_pool_find_and_alloc(pool, length, log_align);
 }
 
 /**
  * mlx5_ib_alloc_memic - allocate device memory
- * @dev: device that has some
+ * @pool: the device's memory
  * @length: bytes
  * @log_align: log2 of the alignment of its address
  *
- * It is zero, and so is all else that its pages show. ALLOC_MEMIC (struct
- * mlx5_ifc_alloc_memic_in_bits), unless there is a spare one. May sleep.
+ * The pages of the allocation are zeroed as a whole. ALLOC_MEMIC (struct
+ * mlx5_ifc_alloc_memic_in_bits), unless a spare allocation fits. May sleep.
  *
  * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are
- * not enough free pages that lie together; or the errno of a firmware refusal.
+ * not enough contiguous free pages; or the errno of a firmware refusal.
  */
-struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dev *dev, u32 length, u32 log_align)
+struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length,
+					  u32 log_align)
 {
 	struct mlx5_ib_memic *mem;
 	unsigned long page;
 
-	mem = place_memic_or_return(dev, length, log_align);
+	mem = dm_pool_alloc(pool, length, log_align);
 	if (IS_ERR(mem))
 		return mem;
 	kref_init(&mem->refs);
-	/* All that a mapping shows, in words: memset_io() may go byte by byte. */
+	/* All that a mapping shows, in words: memset_io() may write single bytes. */
 	for (page = mem->page; page < mem->page + mem->num_pages; page++)
-		__iowrite64_copy(dev->dm.map + page * PAGE_SIZE, page_address(ZERO_PAGE(0)),
+		__iowrite64_copy(pool->map + page * PAGE_SIZE, page_address(ZERO_PAGE(0)),
 				 PAGE_SIZE / sizeof(u64));
-	/* Zeros that still wait to be combined must not come after what the user writes. */
+	/* Zeros in a write-combining buffer must not follow what the user writes. */
 	wmb();
 	return mem;
 }
@@ -244,73 +244,90 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dev *dev, u32 length, u
 /* ---- setting up ------------------------------------------------------------------ */
 
 /**
- * mlx5_ib_init_dm_pool - set up a pool with nothing in it
+ * mlx5_ib_init_dm_pool - initialize a pool without allocations
  * @pool: zeroed
+ * @dev: device
  */
-void mlx5_ib_init_dm_pool(struct mlx5_ib_dm_pool *pool)
+void mlx5_ib_init_dm_pool(struct mlx5_ib_dm_pool *pool, struct mlx5_ib_dev *dev)
 {
+	pool->dev = dev;
 	mutex_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->spare);
-	INIT_DELAYED_WORK(&pool->return_spare, return_spare);
+	INIT_DELAYED_WORK(&pool->return_spare, dm_pool_dealloc_work);
 }
 
 /**
- * mlx5_ib_init_dm - find out what memory the device has for users
- * @dev: device
+ * mlx5_ib_drop_spare_memic - deallocate the spare allocations for good
+ * @pool: the device's memory; no context is left
  *
- * Return: 0 or -ENOMEM; a device that has none is fine.
+ * What firmware refuses to deallocate even now stays allocated, and is logged. May
+ * sleep.
  */
-int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
-{
-	struct mlx5_ib_dm_pool *pool = &dev->dm;
-
-	mlx5_ib_init_dm_pool(pool);
-	if (!MLX5_CAP_GEN(dev->mdev, device_memory))
-		return 0;
-	mlx5_ib_read_dm_caps(dev->mdev->caps.hca[MLX5_CAP_DEV_MEM]->cur, PAGE_SHIFT, &pool->caps);
-	if (!pool->caps.size)
-		return 0;
-	pool->used = bitmap_zalloc(pool->caps.size >> PAGE_SHIFT, GFP_KERNEL);
-	pool->map = ioremap_wc(dev->mdev->bar_addr + pool->caps.start, pool->caps.size);
-	if (pool->used && pool->map)
-		return 0;
-	mlx5_ib_cleanup_dm(dev);
-	pool->caps = (struct mlx5_ib_dm_caps){};
-	return -ENOMEM;
-}
-
-/**
- * mlx5_ib_drop_spare_memic - give back what nobody wants, for good
- * @dev: device, none of whose contexts is left
- *
- * What firmware refuses even now is lost, and the log says so. May sleep.
- */
-void mlx5_ib_drop_spare_memic(struct mlx5_ib_dev *dev)
+void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
 {
 	struct mlx5_ib_memic *mem, *next;
 
-	disable_delayed_work_sync(&dev->dm.return_spare);
-	mlx5_ib_return_spare_memic(dev);
-	list_for_each_entry_safe(mem, next, &dev->dm.spare, spare) {
-		ibdev_warn(&dev->ib_dev, "%u bytes of device memory are lost\n", mem->size);
+	disable_delayed_work_sync(&pool->return_spare);
+	mlx5_ib_return_spare_memic(pool);
+	list_for_each_entry_safe(mem, next, &pool->spare, spare) {
+		ibdev_warn(&pool->dev->ib_dev,
+			   "cannot free %u bytes of device memory at 0x%llx; they stay allocated until the device is reset\n",
+			   mem->size, mem->addr);
 		list_del(&mem->spare);
 		kfree(mem);
 	}
 }
 
+static void dm_pool_free(struct mlx5_ib_dm_pool *pool)
+{
+	if (!pool)
+		return;
+	mlx5_ib_drop_spare_memic(pool);
+	if (pool->map)
+		iounmap(pool->map);
+	bitmap_free(pool->used);
+	mutex_destroy(&pool->lock);
+	kfree(pool);
+}
+
+DEFINE_FREE(dm_pool, struct mlx5_ib_dm_pool *, dm_pool_free(_T))
+
 /**
- * mlx5_ib_cleanup_dm - let go of the device's memory
- * @dev: device, none of whose contexts is left
+ * mlx5_ib_init_dm - set up the pool of the device's memory, if it has some
+ * @dev: device
+ *
+ * Return: 0, also for a device without memory for users; or -ENOMEM.
+ */
+int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_dm_window window;
+
+	if (!MLX5_CAP_GEN(dev->mdev, device_memory))
+		return 0;
+	mlx5_ib_read_dm_window(dev->mdev->caps.hca[MLX5_CAP_DEV_MEM]->cur, PAGE_SHIFT, &window);
+	if (!window.size)
+		return 0;
+
+	struct mlx5_ib_dm_pool *pool __free(dm_pool) = kzalloc_obj(*pool);
+
+	if (!pool)
+		return -ENOMEM;
+	mlx5_ib_init_dm_pool(pool, dev);
+	pool->window = window;
+	pool->used = bitmap_zalloc(window.size >> PAGE_SHIFT, GFP_KERNEL);
+	pool->map = ioremap_wc(dev->mdev->bar_addr + window.start, window.size);
+	if (!pool->used || !pool->map)
+		return -ENOMEM;
+	dev->dm = no_free_ptr(pool);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_dm - free the pool of the device's memory
+ * @dev: device; no context is left
  */
 void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev)
 {
-	struct mlx5_ib_dm_pool *pool = &dev->dm;
-
-	if (pool->map) {
-		mlx5_ib_drop_spare_memic(dev);
-		iounmap(pool->map);
-	}
-	bitmap_free(pool->used);
-	pool->map = NULL;
-	pool->used = NULL;
+	dm_pool_free(dev->dm);
+	dev->dm = NULL;
 }

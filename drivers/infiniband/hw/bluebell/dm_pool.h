@@ -21,7 +21,8 @@ struct mlx5_ib_dev;
 
 /**
  * struct mlx5_ib_dm_pool - the device's memory for users
- * @caps: what there is; constant while the device is registered
+ * @dev: device
+ * @window: place and limits; constant
  * @map: the whole window, mapped to clear an allocation before a user gets it
  * @lock: guards @used and @spare. Serializes ALLOC_MEMIC and DEALLOC_MEMIC, so that
  *	an allocation does not fail while a free is in flight.
@@ -30,7 +31,8 @@ struct mlx5_ib_dev;
  * @return_spare: deallocates them
  */
 struct mlx5_ib_dm_pool {
-	struct mlx5_ib_dm_caps caps;
+	struct mlx5_ib_dev *dev;
+	struct mlx5_ib_dm_window window;
 	void __iomem *map;
 	struct mutex lock;	/* used, spare */
 	unsigned long *used;
@@ -62,10 +64,11 @@ struct mlx5_ib_memic {
 
 int mlx5_ib_init_dm(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev);
-void mlx5_ib_init_dm_pool(struct mlx5_ib_dm_pool *pool);
-struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dev *dev, u32 length, u32 log_align);
+void mlx5_ib_init_dm_pool(struct mlx5_ib_dm_pool *pool, struct mlx5_ib_dev *dev);
+struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length,
+					  u32 log_align);
 void mlx5_ib_put_memic(struct mlx5_ib_memic *mem);
-void mlx5_ib_return_spare_memic(struct mlx5_ib_dev *dev);
-void mlx5_ib_drop_spare_memic(struct mlx5_ib_dev *dev);
+void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool);
+void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool);
 int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op);
 #endif /* BLUEBELL_DM_POOL_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory layout: what an allocation takes, which pages of the window it
- * gets, and the key over it. Pure functions only; the page size is always an
+ * Device memory layout: the size of an allocation, its pages of the window, and the
+ * key over it. Pure functions only; the page size is always an
  * argument.
  */
 
@@ -20,65 +20,66 @@
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
 
 /**
- * mlx5_ib_read_dm_caps - what memory the device has for users
+ * mlx5_ib_read_dm_window - what memory the device has for users
  * @cap: struct mlx5_ifc_device_mem_cap_bits
  * @page_shift: log2 of the host's page size
- * @caps: filled in
+ * @window: filled in
  *
- * Processes are given whole pages. A window that does not begin and end with a
- * page of the host is none.
+ * Processes map whole pages, so a window that does not begin and end with a page of
+ * the host cannot be used, and reads as none.
  */
-void mlx5_ib_read_dm_caps(const void *cap, unsigned int page_shift, struct mlx5_ib_dm_caps *caps)
+void mlx5_ib_read_dm_window(const void *cap, unsigned int page_shift,
+			    struct mlx5_ib_dm_window *window)
 {
 	u64 start = MLX5_GET64(device_mem_cap, cap, memic_bar_start_addr);
 	u32 size = MLX5_GET(device_mem_cap, cap, memic_bar_size);
 
-	*caps = (struct mlx5_ib_dm_caps){};
+	*window = (struct mlx5_ib_dm_window){};
 	if (!MLX5_GET(device_mem_cap, cap, memic) || !size ||
 	    !IS_ALIGNED(start | size, 1ULL << page_shift))
 		return;
-	caps->start = start;
-	caps->size = size;
-	caps->max_alloc = min(MLX5_GET(device_mem_cap, cap, max_memic_size), size);
-	caps->log_min_alloc = max(MLX5_GET(device_mem_cap, cap, log_min_memic_alloc_size),
+	window->start = start;
+	window->size = size;
+	window->max_alloc = min(MLX5_GET(device_mem_cap, cap, max_memic_size), size);
+	window->log_min_alloc = max(MLX5_GET(device_mem_cap, cap, log_min_memic_alloc_size),
 				  MLX5_IB_MEMIC_BASE_SHIFT);
-	caps->log_max_align = MLX5_GET(device_mem_cap, cap, log_max_memic_addr_alignment) +
+	window->log_max_align = MLX5_GET(device_mem_cap, cap, log_max_memic_addr_alignment) +
 			      MLX5_IB_MEMIC_BASE_SHIFT;
-	caps->operations = MLX5_GET(device_mem_cap, cap, memic_operations);
+	window->operations = MLX5_GET(device_mem_cap, cap, memic_operations);
 }
 
 /**
  * mlx5_ib_check_dm - check a request for device memory
  * @length: bytes
  * @log_align: log2 of the alignment asked for
- * @caps: the device's memory
+ * @window: the device's memory for users
  *
  * Return: 0; -EOPNOTSUPP if the device has none; -EINVAL for a length or an
  * alignment that no allocation can have.
  */
-int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_dm_caps *caps)
+int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_dm_window *window)
 {
-	if (!caps->size)
+	if (!window->size)
 		return -EOPNOTSUPP;
-	if (!length || length > caps->max_alloc || log_align > caps->log_max_align)
+	if (!length || length > window->max_alloc || log_align > window->log_max_align)
 		return -EINVAL;
 	return 0;
 }
 
 /**
- * mlx5_ib_dm_alloc_size - what the device is asked for
- * @length: bytes that the user wants, checked
- * @caps: the device's memory
+ * mlx5_ib_dm_alloc_size - size of an allocation as ALLOC_MEMIC takes it
+ * @length: bytes that the user asks for, checked
+ * @window: the device's memory for users
  *
  * Return: bytes.
  */
-u32 mlx5_ib_dm_alloc_size(u32 length, const struct mlx5_ib_dm_caps *caps)
+u32 mlx5_ib_dm_alloc_size(u32 length, const struct mlx5_ib_dm_window *window)
 {
-	return ALIGN(length, 1U << caps->log_min_alloc);
+	return ALIGN(length, 1U << window->log_min_alloc);
 }
 
 /**
- * mlx5_ib_dm_fw_align - alignment as ALLOC_MEMIC has it
+ * mlx5_ib_dm_fw_align - alignment as ALLOC_MEMIC takes it
  * @log_align: log2 of the alignment in bytes
  *
  * Return: log2 of the alignment in units of 64 bytes.
@@ -89,9 +90,9 @@ u8 mlx5_ib_dm_fw_align(u32 log_align)
 }
 
 /**
- * mlx5_ib_dm_find_pages - pages of the window for an allocation
+ * mlx5_ib_dm_find_pages - find free pages of the window for an allocation
  * @used: bitmap of the window's pages
- * @caps: the device's memory
+ * @window: the device's memory for users
  * @page_shift: log2 of the host's page size
  * @from: first page to look at
  * @length: bytes
@@ -100,17 +101,18 @@ u8 mlx5_ib_dm_fw_align(u32 log_align)
  * Return: number of the first page, or the number of pages in the window if
  * there are not enough that are free and lie together.
  */
-unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5_ib_dm_caps *caps,
+unsigned long mlx5_ib_dm_find_pages(const unsigned long *used,
+				    const struct mlx5_ib_dm_window *window,
 				    unsigned int page_shift, unsigned long from, u32 length,
 				    u32 log_align)
 {
-	unsigned long num_pages = caps->size >> page_shift;
+	unsigned long num_pages = window->size >> page_shift;
 	unsigned long align = log_align > page_shift ? 1UL << (log_align - page_shift) : 1;
 	unsigned long page;
 
 	page = bitmap_find_next_zero_area_off((unsigned long *)used, num_pages, from,
 					      DIV_ROUND_UP(length, 1U << page_shift), align - 1,
-					      caps->start >> page_shift);
+					      window->start >> page_shift);
 	return min(page, num_pages);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Device memory layout: what an allocation takes, which pages of the window it
- * gets, and the key over it. Pure functions only; the page size is always an
+ * Device memory layout: the size of an allocation, its pages of the window, and the
+ * key over it. Pure functions only; the page size is always an
  * argument.
  */
 
@@ -12,19 +12,19 @@
 
 #include "layout_mkey.h"
 
-/* The device counts alignment from here. */
+/* Firmware counts alignment in units of 64 bytes. */
 #define MLX5_IB_MEMIC_BASE_SHIFT	6
 
 /**
- * struct mlx5_ib_dm_caps - the device's memory, as its capabilities say
+ * struct mlx5_ib_dm_window - the device's memory for users, computed from capabilities
  * @start: of the window, in bytes from the start of BAR 0
  * @size: of the window, in bytes; 0 if the device has no memory for users
  * @max_alloc: longest allocation, in bytes
- * @log_min_alloc: log2 of what allocations are multiples of
+ * @log_min_alloc: log2 of the unit that allocations are multiples of
  * @log_max_align: log2 of the greatest alignment
- * @operations: bit for each operation on the memory that the device knows
+ * @operations: bit for each operation on the memory that the device supports
  */
-struct mlx5_ib_dm_caps {
+struct mlx5_ib_dm_window {
 	u64 start;
 	u32 size;
 	u32 max_alloc;
@@ -33,11 +33,13 @@ struct mlx5_ib_dm_caps {
 	u32 operations;
 };
 
-void mlx5_ib_read_dm_caps(const void *cap, unsigned int page_shift, struct mlx5_ib_dm_caps *caps);
-int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_dm_caps *caps);
-u32 mlx5_ib_dm_alloc_size(u32 length, const struct mlx5_ib_dm_caps *caps);
+void mlx5_ib_read_dm_window(const void *cap, unsigned int page_shift,
+			    struct mlx5_ib_dm_window *window);
+int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_dm_window *window);
+u32 mlx5_ib_dm_alloc_size(u32 length, const struct mlx5_ib_dm_window *window);
 u8 mlx5_ib_dm_fw_align(u32 log_align);
-unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5_ib_dm_caps *caps,
+unsigned long mlx5_ib_dm_find_pages(const unsigned long *used,
+				    const struct mlx5_ib_dm_window *window,
 				    unsigned int page_shift, unsigned long from, u32 length,
 				    u32 log_align);
 int mlx5_ib_check_dm_access(u32 access);
