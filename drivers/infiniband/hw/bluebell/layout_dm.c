@@ -42,9 +42,9 @@ void mlx5_ib_read_dm_window(const void *cap, unsigned int page_shift,
 	window->size = size;
 	window->max_alloc = min(MLX5_GET(device_mem_cap, cap, max_memic_size), size);
 	window->log_min_alloc = max(MLX5_GET(device_mem_cap, cap, log_min_memic_alloc_size),
-				  MLX5_IB_MEMIC_BASE_SHIFT);
+				    MLX5_IB_MEMIC_BASE_SHIFT);
 	window->log_max_align = MLX5_GET(device_mem_cap, cap, log_max_memic_addr_alignment) +
-			      MLX5_IB_MEMIC_BASE_SHIFT;
+				MLX5_IB_MEMIC_BASE_SHIFT;
 	window->operations = MLX5_GET(device_mem_cap, cap, memic_operations);
 }
 

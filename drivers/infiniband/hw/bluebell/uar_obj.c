@@ -63,7 +63,7 @@ static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *cont
  * with the last reference of those that have one.
  */
 static int uar_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
-		       struct uverbs_attr_bundle *attrs)
+			   struct uverbs_attr_bundle *attrs)
 {
 	struct mlx5_user_mmap_entry *entry = uobj->object;
 
