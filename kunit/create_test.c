@@ -1287,9 +1287,9 @@ static void expect_unchanged(struct kunit *test, struct objects *o, const struct
 	KUNIT_EXPECT_EQ(test, mr->ibmr.iova, was->ibmr.iova);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, was->ibmr.length);
 	KUNIT_EXPECT_EQ(test, mr->access, was->access);
-	KUNIT_EXPECT_PTR_EQ(test, mr->mem, was->mem);
-	KUNIT_EXPECT_EQ(test, refcount_read(&mr->mem->refs), 1);
-	KUNIT_EXPECT_FALSE(test, mr->key_gone);
+	KUNIT_EXPECT_PTR_EQ(test, mr->umem, was->umem);
+	KUNIT_EXPECT_FALSE(test, mr->leak_umem);
+	KUNIT_EXPECT_FALSE(test, mr->mkey.destroyed);
 	KUNIT_EXPECT_NOT_NULL(test, xa_load(&o->mock->live[MOCK_MKEY],
 					    mlx5_mkey_to_idx(was->ibmr.lkey)));
 }

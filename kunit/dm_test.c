@@ -197,9 +197,8 @@ static void key_over_device_memory_is_built_wrong(struct kunit *test)
 		.pdn = 0x123456, .length = 0xfff, .variant = 0x7b,
 	};
 	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
-	const struct mlx5_ib_mkey_caps caps = {};
 
-	mlx5_ib_fill_memic_mkey(in, &attr, WINDOW + 64, &caps);
+	mlx5_ib_fill_memic_mkey(in, &attr, WINDOW + 64, mock_caps(test));
 	expect_golden(test, in, sizeof(in), want);
 }
 

@@ -14,6 +14,7 @@
 
 #include "../layout_mkey.h"
 #include "golden.h"
+#include "mkey_caps.h"
 
 #define MKC_SIZE		0x40
 #define CREATE_MKEY_IN_SIZE	0x110
@@ -24,14 +25,14 @@
 #define ALL_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-static const struct mlx5_ib_mkey_caps caps_64g = { .log_max_mr_size = 36 };
-static const struct mlx5_ib_mkey_caps caps_all = { .log_max_mr_size = 64 };
+static const struct mkey_caps caps_64g = { .log_max_mr_size = 36 };
+static const struct mkey_caps caps_all = { .log_max_mr_size = 64 };
 
-static const struct mlx5_ib_mkey_caps caps_ro = {
+static const struct mkey_caps caps_ro = {
 	.log_max_mr_size = 36, .relaxed_ordering_read = true, .relaxed_ordering_write = true,
 };
 
-static const struct mlx5_ib_mkey_caps caps_ro_write = {
+static const struct mkey_caps caps_ro_write = {
 	.log_max_mr_size = 36, .relaxed_ordering_write = true,
 };
 
@@ -40,7 +41,7 @@ static const struct check_case {
 	u64 length;
 	u64 iova;
 	u32 access;
-	const struct mlx5_ib_mkey_caps *caps;
+	const struct mkey_caps *caps;
 	int want;
 } check_cases[] = {
 	{ "one byte", 1, 0, 0, &caps_64g, 0 },
@@ -68,7 +69,8 @@ static void registration_is_misjudged(struct kunit *test)
 {
 	const struct check_case *c = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_check_mr(c->length, c->iova, c->access, c->caps), c->want);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_mr(c->length, c->iova, c->access,
+					       mock_mkey_caps(test, c->caps)), c->want);
 }
 
 static void page_size_that_a_key_cannot_express_is_offered(struct kunit *test)
@@ -79,7 +81,7 @@ static void page_size_that_a_key_cannot_express_is_offered(struct kunit *test)
 static const struct mkc_case {
 	const char *name;
 	struct mlx5_ib_mkc_attr attr;
-	const struct mlx5_ib_mkey_caps *caps;
+	const struct mkey_caps *caps;
 	struct golden want[GOLDEN_MAX];
 } mkc_cases[] = {
 	{
@@ -162,7 +164,7 @@ static void mkc_has_a_bit_out_of_place(struct kunit *test)
 	const struct mkc_case *c = test->param_value;
 	u32 mkc[MKC_SIZE / 4] = {};
 
-	mlx5_ib_fill_mkc(mkc, &c->attr, c->caps);
+	mlx5_ib_fill_mkc(mkc, &c->attr, mock_mkey_caps(test, c->caps));
 	expect_golden(test, mkc, sizeof(mkc), c->want);
 }
 
@@ -181,7 +183,7 @@ static void create_mkey_is_laid_out_wrong(struct kunit *test)
 	u32 *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, in);
-	mlx5_ib_fill_create_mkey(in, &attr, &caps_64g);
+	mlx5_ib_fill_create_mkey(in, &attr, mock_mkey_caps(test, &caps_64g));
 	expect_golden(test, in, CREATE_MKEY_IN_SIZE, want);
 }
 
@@ -370,7 +372,7 @@ static void free_key_is_laid_out_wrong(struct kunit *test)
 	u8 *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, in);
-	mlx5_ib_fill_free_mkey(in, 64, &attr, &caps_64g);
+	mlx5_ib_fill_free_mkey(in, 64, &attr, mock_mkey_caps(test, &caps_64g));
 	expect_golden(test, in, CREATE_MKEY_IN_SIZE, want);
 }
 

@@ -20,6 +20,7 @@
 #include "../buf.h"
 #include "../doorbell.h"
 #include "../fw.h"
+#include "../mkey.h"
 #include "../own_cq.h"
 #include "../ucontext.h"
 #include "mock.h"
@@ -269,9 +270,12 @@ struct mlx5_ib_caps *mock_caps(struct kunit *test)
 	return caps;
 }
 
-static void free_device(void *dev)
+static void free_device(void *data)
 {
-	ib_dealloc_device(dev);
+	struct mlx5_ib_dev *dev = data;
+
+	mlx5_ib_cleanup_mkeys(dev);
+	ib_dealloc_device(&dev->ib_dev);
 }
 
 static struct mlx5_ib_dev *make_device(struct kunit *test)
@@ -280,6 +284,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, dev);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_device, dev));
+	mlx5_ib_init_mkeys(dev);
 	dev->mdev = make_mdev(test);
 	mlx5_ib_read_caps(dev->mdev, &dev->caps);
 	/* No DMA device: addresses are those of the kernel, as a software HCA has them. */

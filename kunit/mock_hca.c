@@ -12,7 +12,7 @@
 
 #include "../bluebell.h"
 #include "../layout_odp.h"
-#include "../mkey_cache.h"
+#include "../mkey_pool.h"
 #include "../mr.h"
 #include "../odp_internal.h"
 #include "../umr_qp.h"
@@ -243,7 +243,7 @@ static int hca_umr_await(struct mlx5_ib_dev *dev)
 	return current_hca()->stopped ? -EAGAIN : 0;
 }
 
-/* ---- cache ----------------------------------------------------------------------- */
+/* ---- pool ------------------------------------------------------------------------ */
 
 static void no_upkeep(struct work_struct *work)
 {
@@ -253,28 +253,28 @@ static void no_upkeep(struct work_struct *work)
  * A pool without upkeep, which would run in another task and so without stubs: the pool has
  * only the keys that regions have released.
  */
-static void make_cache(struct mock_hca *hca)
+static void make_pool(struct mock_hca *hca)
 {
-	struct mlx5_ib_mkey_cache *cache = kzalloc_obj(*cache);
+	struct mlx5_ib_mkey_pool *pool = kzalloc_obj(*pool);
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(hca->mock->test, cache);
-	cache->dev = hca->mock->dev;
-	for (i = 0; i < MLX5_IB_CACHE_CLASSES; i++)
-		spin_lock_init(&cache->classes[i].lock);
-	INIT_WORK(&cache->upkeep, no_upkeep);
-	INIT_DELAYED_WORK(&cache->ageing, no_upkeep);
-	hca->mock->dev->mkey_cache = cache;
+	KUNIT_ASSERT_NOT_NULL(hca->mock->test, pool);
+	pool->dev = hca->mock->dev;
+	for (i = 0; i < MLX5_IB_POOL_CLASSES; i++)
+		spin_lock_init(&pool->classes[i].lock);
+	INIT_WORK(&pool->upkeep, no_upkeep);
+	INIT_DELAYED_WORK(&pool->ageing, no_upkeep);
+	hca->mock->dev->mkey_pool = pool;
 }
 
 /**
- * mock_hca_empty_cache - have firmware destroy the free keys
+ * mock_hca_empty_pool - have firmware destroy the free keys
  * @hca: device without regions
  */
-void mock_hca_empty_cache(struct mock_hca *hca)
+void mock_hca_empty_pool(struct mock_hca *hca)
 {
-	mlx5_ib_cleanup_mkey_cache(hca->mock->dev);
-	make_cache(hca);
+	mlx5_ib_cleanup_mkey_pool(hca->mock->dev);
+	make_pool(hca);
 }
 
 /**
@@ -288,8 +288,8 @@ unsigned int mock_hca_num_free(struct mock_hca *hca)
 	unsigned int num = 0;
 	int i;
 
-	for (i = 0; i < MLX5_IB_CACHE_CLASSES; i++)
-		num += hca->mock->dev->mkey_cache->classes[i].use.free;
+	for (i = 0; i < MLX5_IB_POOL_CLASSES; i++)
+		num += hca->mock->dev->mkey_pool->classes[i].use.free;
 	return num;
 }
 
@@ -304,8 +304,26 @@ unsigned int mock_hca_num_in_use(struct mock_hca *hca)
 	unsigned int num = 0;
 	int i;
 
-	for (i = 0; i < MLX5_IB_CACHE_CLASSES; i++)
-		num += hca->mock->dev->mkey_cache->classes[i].use.in_use;
+	for (i = 0; i < MLX5_IB_POOL_CLASSES; i++)
+		num += hca->mock->dev->mkey_pool->classes[i].use.in_use;
+	return num;
+}
+
+/**
+ * mock_hca_num_slots - slots of the driver's table of keys
+ * @hca: device
+ * @published: only those of keys that a lookup finds
+ *
+ * Return: number of slots.
+ */
+unsigned int mock_hca_num_slots(struct mock_hca *hca, bool published)
+{
+	unsigned int num = 0;
+	unsigned long index;
+	void *entry;
+
+	xa_for_each(&hca->mock->dev->mkeys, index, entry)
+		num += !published || !xa_is_value(entry);
 	return num;
 }
 
@@ -330,8 +348,8 @@ static void stop_hca(void *data)
 		dev->odp->eq = NULL;
 		mlx5_ib_cleanup_odp(dev);
 	}
-	if (dev->mkey_cache)
-		mlx5_ib_cleanup_mkey_cache(dev);
+	if (dev->mkey_pool)
+		mlx5_ib_cleanup_mkey_pool(dev);
 	if (dev->umr)
 		mlx5_ib_cleanup_umr(dev);
 	KUNIT_EXPECT_EQ(hca->mock->test, mock_num_live(hca->mock), hca->stuck);
@@ -391,7 +409,7 @@ void mock_hca_start(struct mock_hca *hca)
 	struct kunit *test = hca->mock->test;
 
 	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(dev), 0);
-	make_cache(hca);
+	make_pool(hca);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_init_odp(dev), 0);
 	KUNIT_ASSERT_NOT_NULL(test, dev->odp);
 	destroy_workqueue(dev->odp->wq);

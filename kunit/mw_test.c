@@ -24,28 +24,28 @@ static const struct key_case {
 	{
 		"type 1", 0, false,
 		{
-			{ 0x00, 0x02000000 }, { 0x10, 0x40008600 }, { 0x14, 0xffffff7b },
+			{ 0x00, 0x02000000 }, { 0x10, 0x40008600 }, { 0x14, 0xffffff00 },
 			{ 0x1c, 0x00123456 }, { 0x44, 0x00000004 },
 		},
 	},
 	{
 		"type 2, that a peer may invalidate", 1, true,
 		{
-			{ 0x00, 0x02000000 }, { 0x10, 0x40008600 }, { 0x14, 0xffffff7b },
+			{ 0x00, 0x02000000 }, { 0x10, 0x40008600 }, { 0x14, 0xffffff00 },
 			{ 0x1c, 0x01123456 }, { 0x44, 0x00000004 },
 		},
 	},
 	{
 		"five pieces in two units of four", 5, true,
 		{
-			{ 0x00, 0x02000000 }, { 0x10, 0x40008600 }, { 0x14, 0xffffff7b },
+			{ 0x00, 0x02000000 }, { 0x10, 0x40008600 }, { 0x14, 0xffffff00 },
 			{ 0x1c, 0x01123456 }, { 0x44, 0x00000008 },
 		},
 	},
 	{
 		"the most pieces", 255, false,
 		{
-			{ 0x00, 0x02000000 }, { 0x10, 0x40008600 }, { 0x14, 0xffffff7b },
+			{ 0x00, 0x02000000 }, { 0x10, 0x40008600 }, { 0x14, 0xffffff00 },
 			{ 0x1c, 0x00123456 }, { 0x44, 0x00000100 },
 		},
 	},
@@ -58,39 +58,41 @@ static void window_s_key_has_a_bit_out_of_place(struct kunit *test)
 	const struct key_case *c = test->param_value;
 	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
 
-	mlx5_ib_fill_mw_mkey(in, PDN, c->num_klms, c->type_2, 0x7b);
+	mlx5_ib_fill_mw_mkey(in, PDN, c->num_klms, c->type_2);
 	expect_golden(test, in, sizeof(in), c->want);
 }
 
-static int alloc(struct mock *mock, struct mlx5_ib_pd *pd, struct ib_mw *mw,
+static int alloc(struct mock *mock, struct mlx5_ib_pd *pd, struct mlx5_ib_mw *mw,
 		 const struct mlx5_ib_alloc_mw *req)
 {
 	*pd = (struct mlx5_ib_pd){ .ibpd.device = &mock->dev->ib_dev, .pdn = PDN };
-	*mw = (struct ib_mw){
-		.device = &mock->dev->ib_dev, .pd = &pd->ibpd, .type = IB_MW_TYPE_2,
+	*mw = (struct mlx5_ib_mw){
+		.ibmw = {
+			.device = &mock->dev->ib_dev, .pd = &pd->ibpd, .type = IB_MW_TYPE_2,
+		},
 	};
-	return mlx5_ib_alloc_mw(mw, mock_udata(mock, req, req ? sizeof(*req) : 0, 0));
+	return mlx5_ib_alloc_mw(&mw->ibmw, mock_udata(mock, req, req ? sizeof(*req) : 0, 0));
 }
 
 static void refused_window_leaks(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
 	struct mlx5_ib_pd pd;
-	struct ib_mw mw;
+	struct mlx5_ib_mw mw;
 
 	mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, alloc(mock, &pd, &mw, NULL), mock->refuse_err);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 	KUNIT_ASSERT_EQ(test, alloc(mock, &pd, &mw, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_MKEY], 1);
-	KUNIT_EXPECT_NE(test, mw.rkey >> 8, 0);
+	KUNIT_EXPECT_NE(test, mw.ibmw.rkey >> 8, 0);
 
 	/* What firmware keeps stays, and can be given back later. */
 	mock->refuse_destroy = true;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw.ibmw), mock->refuse_err);
 	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_MKEY], 1);
 	mock->refuse_destroy = false;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw.ibmw), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
@@ -99,11 +101,11 @@ static void window_is_freed_under_another_key(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
 	struct mlx5_ib_pd pd;
-	struct ib_mw mw;
+	struct mlx5_ib_mw mw;
 
 	KUNIT_ASSERT_EQ(test, alloc(mock, &pd, &mw, NULL), 0);
-	mw.rkey ^= 0xff;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw), 0);
+	mw.ibmw.rkey ^= 0xff;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw.ibmw), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
@@ -116,7 +118,7 @@ static void unknown_window_reaches_the_firmware(struct kunit *test)
 	const struct mlx5_ib_alloc_mw good = { .num_klms = 5 };
 	struct mock *mock = mock_create(test);
 	struct mlx5_ib_pd pd;
-	struct ib_mw mw;
+	struct mlx5_ib_mw mw;
 	int i, idx;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -129,7 +131,7 @@ static void unknown_window_reaches_the_firmware(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, alloc(mock, &pd, &mw, &good), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(create_mkey_in, mock->in,
 				       memory_key_mkey_entry.translations_octword_size), 8);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw.ibmw), 0);
 }
 
 static struct kunit_case mw_cases[] = {

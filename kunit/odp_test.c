@@ -8,8 +8,10 @@
 #include <linux/mlx5/driver.h>
 #include <linux/sizes.h>
 
+#include "../layout_mkey.h"
 #include "../layout_odp.h"
 #include "golden.h"
+#include "mock.h"
 
 #define CREATE_MKEY_IN_SIZE	0x110
 #define LKEY			0x1200
@@ -371,7 +373,6 @@ static void create_mkey_of_paged_key_has_wrong_bit(struct kunit *test)
 		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 0x789, .iova = 0x1000, .length = 0x3000,
 		.page_shift = 12, .nmtts = 8, .variant = 0x42,
 	};
-	static const struct mlx5_ib_mkey_caps caps = {};
 	static const struct golden want[GOLDEN_MAX] = {
 		/* pg_access; umr_en, lw, lr and access mode MTT; and so on in order of offset. */
 		{ 0x00, 0x02000000 }, { 0x0c, 0x80000000 }, { 0x10, 0x00008d00 },
@@ -380,15 +381,16 @@ static void create_mkey_of_paged_key_has_wrong_bit(struct kunit *test)
 	};
 	void *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE + 64, GFP_KERNEL);
 
-	mlx5_ib_odp_fill_create_mtt(in, &attr, &caps);
+	mlx5_ib_fill_create_empty_mkey(in, &attr, mock_caps(test));
 	expect_golden(test, in, CREATE_MKEY_IN_SIZE + 64, want);
 }
 
 static void create_mkey_of_key_table_has_wrong_entry(struct kunit *test)
 {
 	static const struct mlx5_ib_odp_ksm_attr attr = {
-		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ, .pdn = 5, .variant = 0x17,
-		.base = 0x1000000000, .shift = 24, .num = 4, .null_mkey = 0x300,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
+			  IB_ACCESS_RELAXED_ORDERING,
+		.pdn = 5, .base = 0x1000000000, .shift = 24, .num = 4, .null_mkey = 0x300,
 	};
 	size_t len = mlx5_ib_odp_create_ksm_inlen(attr.num);
 	const void *mkc, *ksm;
@@ -408,7 +410,8 @@ static void create_mkey_of_key_table_has_wrong_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, rr), 1);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, rw), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, qpn), 0xffffff);
-	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, mkey_7_0), 0x17);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, relaxed_ordering_write), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, relaxed_ordering_read), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, mkc, pd), 5);
 	KUNIT_EXPECT_EQ(test, MLX5_GET64(mkc, mkc, start_addr), 0x1000000000ULL);
 	KUNIT_EXPECT_EQ(test, MLX5_GET64(mkc, mkc, len), 4ULL << 24);

@@ -8,8 +8,10 @@
 #include <linux/limits.h>
 #include <rdma/ib_verbs.h>
 
+#include "../layout_mkey.h"
 #include "../layout_umr.h"
 #include "golden.h"
+#include "mkey_caps.h"
 
 #define WQE_SIZE	0x100
 
@@ -47,10 +49,10 @@ static void registration_has_a_bit_out_of_place(struct kunit *test)
 		{ 0x78, 0x0000000c },
 		{ 0x84, 0x00001000 }, { 0x8c, 0x00002000 }, { 0x94, 0x00003000 },
 	};
-	static const struct mlx5_ib_mkey_caps caps = {};
+	static const struct mkey_caps caps = {};
 	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
 
-	mlx5_ib_umr_fill_reg(wqe, 0xabcd05, &region, &caps);
+	mlx5_ib_umr_fill_reg(wqe, 0xabcd05, &region, mock_mkey_caps(test, &caps));
 	wqe->mtt[0] = cpu_to_be64(0x1000);
 	wqe->mtt[1] = cpu_to_be64(0x2000);
 	wqe->mtt[2] = cpu_to_be64(0x3000);
@@ -69,13 +71,13 @@ static void registration_by_a_list_has_a_bit_out_of_place(struct kunit *test)
 		{ 0x80, 0x00000340 }, { 0x84, 0x00007700 }, { 0x88, 0x00000012 },
 		{ 0x8c, 0x34567000 },
 	};
-	static const struct mlx5_ib_mkey_caps caps = {};
+	static const struct mkey_caps caps = {};
 	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
 	struct mlx5_ib_mkc_attr attr = region;
 
 	attr.nmtts = 100;
 	attr.length = 0x64000;
-	mlx5_ib_umr_fill_reg(wqe, U32_MAX, &attr, &caps);
+	mlx5_ib_umr_fill_reg(wqe, U32_MAX, &attr, mock_mkey_caps(test, &caps));
 	mlx5_ib_umr_point_at_list(wqe, 0x7700, 0x1234567000, 0, attr.nmtts);
 	mlx5_ib_umr_fill_ctrl(wqe, 0xffffff, 0xffff);
 	expect_golden(test, wqe, WQE_SIZE, want);
@@ -102,13 +104,13 @@ static void part_of_a_list_goes_to_another_place(struct kunit *test)
 /* Where UMR cannot change the right to atomic operations, no request says that it would. */
 static void request_asks_for_what_the_device_cannot_change(struct kunit *test)
 {
-	static const struct mlx5_ib_mkey_caps caps = { .umr_keeps_atomic = true };
+	static const struct mkey_caps caps = { .umr_keeps_atomic = true };
 	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
 
-	mlx5_ib_umr_fill_reg(wqe, 1, &region, &caps);
+	mlx5_ib_umr_fill_reg(wqe, 1, &region, mock_mkey_caps(test, &caps));
 	KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
 	memset(wqe, 0, sizeof(*wqe));
-	mlx5_ib_umr_fill_change(wqe, 1, IB_ACCESS_REMOTE_ATOMIC, 9, &caps);
+	mlx5_ib_umr_fill_change(wqe, 1, IB_ACCESS_REMOTE_ATOMIC, 9, mock_mkey_caps(test, &caps));
 	KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
 }
 
@@ -129,10 +131,11 @@ static void change_of_rights_changes_something_else(struct kunit *test)
 		{ 0x0c, 0x00abcd05 }, { 0x1c, 0x003e0080 },
 		{ 0x40, 0x00001400 }, { 0x4c, 0x00000009 },
 	};
-	static const struct mlx5_ib_mkey_caps caps = {};
+	static const struct mkey_caps caps = {};
 	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
 
-	mlx5_ib_umr_fill_change(wqe, 0xabcd05, IB_ACCESS_REMOTE_READ, 9, &caps);
+	mlx5_ib_umr_fill_change(wqe, 0xabcd05, IB_ACCESS_REMOTE_READ, 9,
+				mock_mkey_caps(test, &caps));
 	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0);
 	expect_golden(test, wqe, WQE_SIZE, want);
 }

@@ -19,7 +19,7 @@
 
 struct mlx5_ib_dm_pool;
 struct mlx5_ib_memic;
-struct mlx5_ib_mkey_cache;
+struct mlx5_ib_mkey_pool;
 struct mlx5_ib_odp;
 struct mlx5_ib_port;
 struct mlx5_ib_umr;
@@ -33,12 +33,16 @@ struct mlx5_ib_xrc;
  * @port: the port, as port.c knows it
  * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
  * @rsc_table: finds queues that the device names by number
+ * @mkeys: slots of all memory keys by index, see mkey_table.c
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
  * @dm: device memory for users; NULL if the device has none. Constant as @umr is
  * @umr: changes memory keys without firmware commands; NULL if the device
  *	cannot. Constant while the device is registered
- * @mkey_cache: free keys for @umr; NULL if @umr is
+ * @umr_zeros: translation entries of pages that are not present, for the device to read;
+ *	NULL without @odp
+ * @umr_zeros_dma: DMA address of @umr_zeros
+ * @mkey_pool: free keys for @umr; NULL if @umr is
  * @odp: on-demand paging; NULL if the device cannot. Constant as @umr is
  * @xrc: the driver's own objects for XRC queue pairs; NULL if the device has no XRC.
  *	Constant as @umr is
@@ -54,10 +58,13 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_port *port;
 	struct notifier_block sys_error;
 	struct mlx5_ib_rsc_table rsc_table;
+	struct xarray mkeys;
 	atomic_t mkey_variant;
 	struct mlx5_ib_dm_pool *dm;
 	struct mlx5_ib_umr *umr;
-	struct mlx5_ib_mkey_cache *mkey_cache;
+	__be64 *umr_zeros;
+	dma_addr_t umr_zeros_dma;
+	struct mlx5_ib_mkey_pool *mkey_pool;
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_xrc *xrc;
 	u32 dump_fill_mkey;

@@ -19,7 +19,6 @@
 #include "bluebell.h"
 #include "dm.h"
 #include "fw.h"
-#include "layout_cache.h"
 #include "layout_mkey.h"
 #include "mr.h"
 #include "ucontext.h"
@@ -294,10 +293,7 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 		.access = attr->access_flags,
 		.pdn = to_mpd(pd)->pdn,
 		.length = attr->length,
-		.variant = atomic_inc_return(&dev->mkey_variant),
 	};
-	struct mlx5_ib_mkey_caps caps;
-	u32 mkey;
 	int err;
 
 	err = mlx5_ib_check_dm_access(attr->access_flags);
@@ -308,16 +304,15 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mlx5_ib_get_mkey_caps(dev, &caps);
-	mlx5_ib_fill_memic_mkey(in, &mkc_attr, dm->mem->addr + attr->offset, &caps);
-	err = mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &mkey);
+	mlx5_ib_fill_memic_mkey(in, &mkc_attr, dm->mem->addr + attr->offset, &dev->caps);
+	err = mlx5_ib_mkey_create(dev, &mr->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
 	if (err)
 		return ERR_PTR(err);
+	mr->ops = &mlx5_ib_mr_ops;
 	mr->access = attr->access_flags;
-	mr->class = MLX5_IB_CLASS_FIRMWARE;
-	mr->ibmr.lkey = mkey;
-	mr->ibmr.rkey = mkey;
+	mr->ibmr.device = pd->device;
 	mr->ibmr.length = attr->length;
+	mlx5_ib_publish_mr(dev, mr, MLX5_IB_MKEY_MR);
 	return &no_free_ptr(mr)->ibmr;
 }
 

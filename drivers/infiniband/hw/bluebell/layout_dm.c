@@ -14,6 +14,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "layout_dm.h"
+#include "layout_mkey.h"
 
 #define DM_ACCESS								\
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
@@ -141,7 +142,7 @@ int mlx5_ib_check_dm_access(u32 access)
  * addresses that it is used with begin at 0.
  */
 void mlx5_ib_fill_memic_mkey(void *in, const struct mlx5_ib_mkc_attr *attr, u64 addr,
-			     const struct mlx5_ib_mkey_caps *caps)
+			     const struct mlx5_ib_caps *caps)
 {
 	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
 

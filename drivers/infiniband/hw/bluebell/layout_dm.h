@@ -10,7 +10,8 @@
 
 #include <linux/types.h>
 
-#include "layout_mkey.h"
+struct mlx5_ib_caps;
+struct mlx5_ib_mkc_attr;
 
 /* Firmware counts alignment in units of 64 bytes. */
 #define MLX5_IB_MEMIC_BASE_SHIFT	6
@@ -44,6 +45,6 @@ unsigned long mlx5_ib_dm_find_pages(const unsigned long *used,
 				    u32 log_align);
 int mlx5_ib_check_dm_access(u32 access);
 void mlx5_ib_fill_memic_mkey(void *in, const struct mlx5_ib_mkc_attr *attr, u64 addr,
-			     const struct mlx5_ib_mkey_caps *caps);
+			     const struct mlx5_ib_caps *caps);
 
 #endif /* BLUEBELL_LAYOUT_DM_H */

@@ -11,16 +11,18 @@
 #include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <linux/overflow.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 
+#include "caps.h"
 #include "layout_mkey.h"
 
 #define MTTS_PER_OCTOWORD	2
 
-/* What a region that is pinned when it is registered can be asked for. */
+/* Access flags of a region whose pages are pinned when it is registered. */
 #define SUPPORTED_ACCESS							\
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED |		\
@@ -43,21 +45,22 @@ unsigned long mlx5_ib_mkey_page_sizes(void)
  * @access: enum ib_access_flags
  * @caps: what the device can do
  *
- * Relaxed ordering is a hint: where the device cannot do it, it is ignored, as
+ * Relaxed ordering is a hint: a device that does not support it ignores it, as
  * ibv_reg_mr(3) allows for optional flags.
  *
  * Return: 0; -EINVAL for an empty, wrapping or too long region or for flags
  * that contradict each other; -EOPNOTSUPP for access this driver does not give.
  */
-int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_mkey_caps *caps)
+int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps *caps)
 {
+	u8 log_max = MLX5_CAP_GEN(caps->mdev, log_max_mrw_sz);
 	u64 last;
 
 	if (access & ~SUPPORTED_ACCESS)
 		return -EOPNOTSUPP;
 	if (!length || check_add_overflow(iova, length - 1, &last))
 		return -EINVAL;
-	if (caps->log_max_mr_size < 64 && length > 1ULL << caps->log_max_mr_size)
+	if (log_max < 64 && length > 1ULL << log_max)
 		return -EINVAL;
 	return 0;
 }
@@ -88,13 +91,13 @@ size_t mlx5_ib_create_mkey_inlen(u32 nmtts)
  * mlx5_ib_fill_mkc_access - translate verbs access flags into MKC bits
  * @mkc: struct mlx5_ifc_mkc_bits
  * @access: enum ib_access_flags
- * @caps: says whether relaxed ordering can be had
+ * @caps: says whether the device supports relaxed ordering; NULL if @access does not ask for it
  *
  * Local read is always allowed. A key that can be read or written remotely can
  * still be written locally only if that was asked for: ib_core has checked
  * that remote write comes with local write.
  */
-void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_mkey_caps *caps)
+void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_caps *caps)
 {
 	MLX5_SET(mkc, mkc, lr, 1);
 	MLX5_SET(mkc, mkc, lw, !!(access & IB_ACCESS_LOCAL_WRITE));
@@ -102,7 +105,8 @@ void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_mkey_ca
 	MLX5_SET(mkc, mkc, rw, !!(access & IB_ACCESS_REMOTE_WRITE));
 	MLX5_SET(mkc, mkc, a, !!(access & IB_ACCESS_REMOTE_ATOMIC));
 	if (access & IB_ACCESS_RELAXED_ORDERING) {
-		MLX5_SET(mkc, mkc, relaxed_ordering_write, caps->relaxed_ordering_write);
+		MLX5_SET(mkc, mkc, relaxed_ordering_write,
+			 MLX5_CAP_GEN(caps->mdev, relaxed_ordering_write));
 		MLX5_SET(mkc, mkc, relaxed_ordering_read, caps->relaxed_ordering_read);
 	}
 }
@@ -111,14 +115,14 @@ void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_mkey_ca
  * mlx5_ib_fill_mkc - build the context of a key over pinned pages
  * @mkc: zeroed struct mlx5_ifc_mkc_bits
  * @attr: what to write
- * @caps: says whether relaxed ordering can be had
+ * @caps: as for mlx5_ib_fill_mkc_access()
  */
 void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
-		      const struct mlx5_ib_mkey_caps *caps)
+		      const struct mlx5_ib_caps *caps)
 {
 	mlx5_ib_fill_mkc_access(mkc, attr->access, caps);
 	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_MTT);
-	/* A key that no QP owns: any QP of the PD may use it. */
+	/* Any QP of the protection domain may use the key. */
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, mkey_7_0, attr->variant);
 	MLX5_SET(mkc, mkc, pd, attr->pdn);
@@ -129,9 +133,9 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 }
 
 /**
- * mlx5_ib_reserve_mtts - let UMR fill a key again when its region has gone
+ * mlx5_ib_reserve_mtts - let UMR change a key and fill it for other regions
  * @in: struct mlx5_ifc_create_mkey_in_bits, of mlx5_ib_fill_create_mkey()
- * @nmtts: translation entries that it shall have room for
+ * @nmtts: translation entries that the key gets room for
  */
 void mlx5_ib_reserve_mtts(void *in, u32 nmtts)
 {
@@ -145,13 +149,13 @@ void mlx5_ib_reserve_mtts(void *in, u32 nmtts)
  * mlx5_ib_fill_create_mkey - build CREATE_MKEY except for its entries
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
  * @attr: what to write
- * @caps: says whether relaxed ordering can be had
+ * @caps: as for mlx5_ib_fill_mkc_access()
  *
  * The entries are big-endian DMA addresses at klm_pas_mtt; page access bits in
  * them are not used (pg_access is 0), the key's own rights hold for each page.
  */
 void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
-			      const struct mlx5_ib_mkey_caps *caps)
+			      const struct mlx5_ib_caps *caps)
 {
 	mlx5_ib_fill_mkc(MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry), attr, caps);
 	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
@@ -160,17 +164,32 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 }
 
 /**
+ * mlx5_ib_fill_create_empty_mkey - build CREATE_MKEY for pages none of which is present
+ * @in: zeroed struct mlx5_ifc_create_mkey_in_bits with room for the entries
+ * @attr: what to write
+ * @caps: as for mlx5_ib_fill_mkc_access()
+ *
+ * The entries stay zero. pg_access makes the device use their access bits.
+ */
+void mlx5_ib_fill_create_empty_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
+				    const struct mlx5_ib_caps *caps)
+{
+	mlx5_ib_fill_create_mkey(in, attr, caps);
+	MLX5_SET(create_mkey_in, in, pg_access, 1);
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.umr_en, 1);
+}
+
+/**
  * mlx5_ib_fill_mw_mkey - build CREATE_MKEY for a memory window
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
  * @pdn: protection domain number
  * @num_klms: pieces that the window may be bound to; 0 for one
  * @type_2: a peer may invalidate the window
- * @variant: low byte of the key
  *
- * The key is free: it opens nothing until a work request binds it, which can
+ * The key is free: it gives access to nothing until a work request binds it, which can
  * set everything but local read.
  */
-void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2, u8 variant)
+void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 {
 	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
 
@@ -181,7 +200,6 @@ void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2, u8 varian
 	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KLMS);
 	MLX5_SET(mkc, mkc, en_rinval, type_2);
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
-	MLX5_SET(mkc, mkc, mkey_7_0, variant);
 	MLX5_SET(mkc, mkc, pd, pdn);
 	/* A KLM is an octoword; lists are written in units of four. */
 	MLX5_SET(mkc, mkc, translations_octword_size, ALIGN(max(num_klms, 1), 4));
@@ -190,25 +208,22 @@ void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2, u8 varian
 /**
  * mlx5_ib_fill_free_mkey - build CREATE_MKEY of a key that UMR will fill
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits, without entries
- * @nmtts: translation entries that it shall have room for
- * @attr: domain, variant, page size, and rights of which only those remain that
- *	UMR does not change
- * @caps: says whether relaxed ordering can be had
+ * @nmtts: translation entries that the key gets room for
+ * @attr: domain, page size, and rights, of which those stay that UMR does not change; no
+ *	translation entries
+ * @caps: as for mlx5_ib_fill_mkc_access()
  */
 void mlx5_ib_fill_free_mkey(void *in, u32 nmtts, const struct mlx5_ib_mkc_attr *attr,
-			    const struct mlx5_ib_mkey_caps *caps)
+			    const struct mlx5_ib_caps *caps)
 {
-	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
-
-	mlx5_ib_fill_mkc(mkc, attr, caps);
-	MLX5_SET(mkc, mkc, free, 1);
-	MLX5_SET(mkc, mkc, umr_en, 1);
-	MLX5_SET(mkc, mkc, translations_octword_size, mlx5_ib_mtt_octowords(nmtts));
-	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
+	mlx5_ib_fill_create_mkey(in, attr, caps);
+	mlx5_ib_reserve_mtts(in, nmtts);
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.free, 1);
 }
 
-/* Go on @over bytes after the beginning of a segment, which may be in a later one. */
-static void next_segment(struct mlx5_ib_pas_iter *iter, struct scatterlist *sg, u64 over)
+/* Continue @over bytes after the start of segment @sg, which may be in a later segment. */
+static void pas_iter_set_segment(struct mlx5_ib_pas_iter *iter, struct scatterlist *sg,
+				 u64 over)
 {
 	while (sg && over >= sg_dma_len(sg)) {
 		over -= sg_dma_len(sg);
@@ -222,8 +237,8 @@ static void next_segment(struct mlx5_ib_pas_iter *iter, struct scatterlist *sg, 
 }
 
 /**
- * mlx5_ib_start_pas - begin to write a buffer's translation list
- * @iter: where the list is, for mlx5_ib_next_pas()
+ * mlx5_ib_start_pas - go to the start of a buffer's translation list
+ * @iter: the place, for mlx5_ib_next_pas()
  * @umem: pinned and mapped buffer, its iova set by ib_umem_find_best_pgsz()
  *        or ib_umem_find_best_pgoff()
  * @page_shift: log2 of a page size that those functions gave, or a smaller one
@@ -233,20 +248,21 @@ void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
 {
 	iter->page_shift = page_shift;
 	iter->left = ib_umem_num_dma_blocks(umem, 1UL << page_shift);
-	next_segment(iter, umem->sgt_append.sgt.sgl,
-		     ALIGN_DOWN(ib_umem_offset(umem), 1UL << page_shift));
+	pas_iter_set_segment(iter, umem->sgt_append.sgt.sgl,
+			     ALIGN_DOWN(ib_umem_offset(umem), 1UL << page_shift));
 }
 
 /**
  * mlx5_ib_next_pas - write the next part of a buffer's translation list
  * @iter: of mlx5_ib_start_pas()
  * @pas: room for @max entries
- * @max: as many as are wanted
+ * @max: entries to write at most
  *
  * The same list serves as the pas[] of queues and the entries of a memory key:
  * big-endian DMA addresses, aligned to the page size.
  *
- * rdma_umem_for_each_dma_block() gives the same addresses, by a call for each.
+ * Writes the same addresses as rdma_umem_for_each_dma_block(), which is slower: a call for
+ * each of them.
  *
  * Return: entries written; fewer than @max at the buffer's end.
  */
@@ -260,9 +276,9 @@ u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max)
 		for (addr = iter->addr; addr < end && n < limit; addr += page_size)
 			pas[n++] = cpu_to_be64(addr);
 		iter->addr = addr;
-		/* The last page may go on in what follows. */
+		/* The last page may continue in the next segment. */
 		if (addr >= end)
-			next_segment(iter, sg_next(iter->sg), addr - end);
+			pas_iter_set_segment(iter, sg_next(iter->sg), addr - end);
 	}
 	iter->left -= n;
 	return n;

@@ -11,42 +11,27 @@
 #include <linux/types.h>
 
 struct ib_umem;
+struct mlx5_ib_caps;
 struct scatterlist;
 
 /*
- * Longest translation list of a key over pinned memory, 8 TiB of 4 KiB pages:
- * what is possible is for firmware to say.
+ * Longest translation list of a key over pinned memory, 8 TiB of 4 KiB pages. Firmware
+ * refuses what is too long for the device.
  */
 #define MLX5_IB_MAX_MTTS		BIT(31)
 /*
- * And of one that UMR cannot write: a command of 128 MiB. A longer mailbox chain
- * would strain the host.
+ * Longest list that is part of CREATE_MKEY: a command of 128 MiB. The host could hardly
+ * allocate a longer mailbox chain.
  */
 #define MLX5_IB_MAX_COMMAND_MTTS	BIT(24)
 /*
- * And of one over paged memory, which costs 16 bytes of kernel memory a page
- * that nobody is charged for.
+ * Longest list of a key over paged memory: 16 bytes of kernel memory a page, which are
+ * charged to no process.
  */
 #define MLX5_IB_MAX_PAGED_MTTS		BIT(24)
 
 /**
- * struct mlx5_ib_mkey_caps - what the device allows a memory key to be
- * @log_max_mr_size: log2 of the longest region, in bytes
- * @relaxed_ordering_read: reads may be reordered by PCIe
- * @relaxed_ordering_write: writes may be reordered by PCIe
- * @umr_keeps_atomic: UMR cannot change whether a key allows atomic operations
- * @umr_long_offset: UMR can name entries beyond the first 64 Ki octowords
- */
-struct mlx5_ib_mkey_caps {
-	u8 log_max_mr_size;
-	bool relaxed_ordering_read;
-	bool relaxed_ordering_write;
-	bool umr_keeps_atomic;
-	bool umr_long_offset;
-};
-
-/**
- * struct mlx5_ib_mkc_attr - everything CREATE_MKEY writes into an MKC
+ * struct mlx5_ib_mkc_attr - what the context of a key is built from
  * @access: enum ib_access_flags
  * @pdn: protection domain number
  * @iova: first address of the region, as the wire and the WQEs name it
@@ -68,8 +53,8 @@ struct mlx5_ib_mkc_attr {
 /**
  * struct mlx5_ib_pas_iter - a place in a buffer's translation list
  * @sg: segment of the buffer that the next entry is in; NULL at the end
- * @addr: the next entry
- * @end: of the segment
+ * @addr: DMA address of the next entry
+ * @end: end of the segment
  * @left: entries to come
  * @page_shift: log2 of the page size
  */
@@ -82,18 +67,20 @@ struct mlx5_ib_pas_iter {
 };
 
 unsigned long mlx5_ib_mkey_page_sizes(void);
-int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_mkey_caps *caps);
+int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps *caps);
 size_t mlx5_ib_create_mkey_inlen(u32 nmtts);
 u32 mlx5_ib_mtt_octowords(u32 nmtts);
-void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_mkey_caps *caps);
+void mlx5_ib_fill_mkc_access(void *mkc, u32 access, const struct mlx5_ib_caps *caps);
 void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
-		      const struct mlx5_ib_mkey_caps *caps);
+		      const struct mlx5_ib_caps *caps);
 void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
-			      const struct mlx5_ib_mkey_caps *caps);
+			      const struct mlx5_ib_caps *caps);
+void mlx5_ib_fill_create_empty_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
+				    const struct mlx5_ib_caps *caps);
 void mlx5_ib_reserve_mtts(void *in, u32 nmtts);
-void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2, u8 variant);
+void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2);
 void mlx5_ib_fill_free_mkey(void *in, u32 nmtts, const struct mlx5_ib_mkc_attr *attr,
-			    const struct mlx5_ib_mkey_caps *caps);
+			    const struct mlx5_ib_caps *caps);
 void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
 		       unsigned int page_shift);
 u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max);

@@ -10,6 +10,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
+#include "layout_mkey.h"
 #include "layout_odp.h"
 
 #define TOKEN_MASK	0xffffff
@@ -323,23 +324,6 @@ size_t mlx5_ib_odp_chunk(size_t first, size_t end, size_t chunk)
 }
 
 /**
- * mlx5_ib_odp_fill_create_mtt - build CREATE_MKEY for a key with no page mapped
- * @in: zeroed struct mlx5_ifc_create_mkey_in_bits with room for the entries
- * @attr: attributes of the key
- * @caps: as for mlx5_ib_fill_mkc()
- *
- * The entries stay zero. pg_access tells the firmware that their read and write bits are
- * valid, which here say that no page is mapped.
- */
-void mlx5_ib_odp_fill_create_mtt(void *in, const struct mlx5_ib_mkc_attr *attr,
-				 const struct mlx5_ib_mkey_caps *caps)
-{
-	mlx5_ib_fill_create_mkey(in, attr, caps);
-	MLX5_SET(create_mkey_in, in, pg_access, 1);
-	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.umr_en, 1);
-}
-
-/**
  * mlx5_ib_odp_create_ksm_inlen - length of CREATE_MKEY for a table of keys
  * @num: number of entries
  *
@@ -372,16 +356,15 @@ void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_odp_ksm_attr *at
 {
 	struct mlx5_ksm *ksm = MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt);
 	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
-	const struct mlx5_ib_mkey_caps none = {};
 	u32 i;
 
 	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
 	MLX5_SET(create_mkey_in, in, translations_octword_actual_size, attr->num);
-	mlx5_ib_fill_mkc_access(mkc, attr->access, &none);
+	/* Relaxed ordering is up to the keys that the entries lead to. */
+	mlx5_ib_fill_mkc_access(mkc, attr->access & ~IB_ACCESS_RELAXED_ORDERING, NULL);
 	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KSM);
 	MLX5_SET(mkc, mkc, umr_en, 1);
 	MLX5_SET(mkc, mkc, qpn, ANY_QP);
-	MLX5_SET(mkc, mkc, mkey_7_0, attr->variant);
 	MLX5_SET(mkc, mkc, pd, attr->pdn);
 	MLX5_SET64(mkc, mkc, start_addr, attr->base);
 	MLX5_SET64(mkc, mkc, len, (u64)attr->num << attr->shift);

@@ -12,7 +12,6 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-#include "layout_mkey.h"
 #include "layout_umr.h"
 
 /*
@@ -74,7 +73,6 @@ struct mlx5_ib_odp_sges {
  * struct mlx5_ib_odp_ksm_attr - what CREATE_MKEY is told of a key that is a table of keys
  * @access: enum ib_access_flags
  * @pdn: protection domain number
- * @variant: low byte of the key
  * @base: first address
  * @shift: log2 of the bytes that an entry covers
  * @num: number of entries
@@ -83,7 +81,6 @@ struct mlx5_ib_odp_sges {
 struct mlx5_ib_odp_ksm_attr {
 	u32 access;
 	u32 pdn;
-	u8 variant;
 	u64 base;
 	u8 shift;
 	u32 num;
@@ -105,8 +102,6 @@ void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len);
 __be64 mlx5_ib_odp_mtt(u64 dma, bool writable);
 bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num);
 size_t mlx5_ib_odp_chunk(size_t first, size_t end, size_t chunk);
-void mlx5_ib_odp_fill_create_mtt(void *in, const struct mlx5_ib_mkc_attr *attr,
-				 const struct mlx5_ib_mkey_caps *caps);
 size_t mlx5_ib_odp_create_ksm_inlen(u32 num);
 void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_odp_ksm_attr *attr);
 void mlx5_ib_odp_fill_ksm(struct mlx5_ksm *ksm, u32 key, u64 va);

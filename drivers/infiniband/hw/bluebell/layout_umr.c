@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UMR work requests of the driver, byte by byte, and when to try again after one
- * has failed. Pure functions only.
+ * The driver's own UMR work requests, byte by byte, and when the queue pair restarts after
+ * one has failed. Pure functions only.
  */
 
 #include <linux/align.h>
 #include <linux/build_bug.h>
 #include <linux/limits.h>
 #include <linux/log2.h>
+#include <linux/mlx5/driver.h>
 
+#include "caps.h"
+#include "layout_mkey.h"
 #include "layout_umr.h"
 
 /* Entries are written in units of MLX5_UMR_FLEX_ALIGNMENT bytes. */
 #define MTT_ALIGN		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
 #define DS_SIZE			MLX5_SEND_WQE_DS
 #define ANY_QP			0xffffff
-/* The first request after a failure comes this much later; twice as much after each further one. */
+/* Pause between a failure and the restart of the queue pair; doubled by each further failure. */
 #define RESTART_MS		100
 #define MAX_RESTART_MS		60000
 
@@ -35,13 +38,13 @@ size_t mlx5_ib_umr_list_mtts(u32 nmtts)
 }
 
 /**
- * mlx5_ib_umr_mark_present - let translation entries be used
+ * mlx5_ib_umr_mark_present - mark translation entries as present
  * @mtt: entries, big-endian page addresses
  * @nmtts: number of them
  *
- * A work request writes entries as the device keeps them: whether there is a
- * page, and what may be done to it, is in the low bits. CREATE_MKEY sets those
- * itself unless it is told that the entries have them (pg_access).
+ * A work request writes entries as the device keeps them, with the access bits of the page
+ * in the low bits. CREATE_MKEY sets these bits itself unless pg_access says that the entries
+ * have them.
  */
 void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 {
@@ -51,61 +54,63 @@ void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 		mtt[i] |= cpu_to_be64(MLX5_EN_RD | MLX5_EN_WR);
 }
 
-static void name_key(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
+static void umr_set_mkey(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
 {
 	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
 }
 
-static void announce_mtts(struct mlx5_ib_umr_wqe *wqe, u32 nmtts)
+static void umr_set_num_mtts(struct mlx5_ib_umr_wqe *wqe, u32 nmtts)
 {
 	wqe->umr.xlt_octowords = cpu_to_be16(mlx5_ib_mtt_octowords(mlx5_ib_umr_list_mtts(nmtts)));
 }
 
-/* The rights that a request may change. Relaxed ordering stays what a key was made with. */
-static u64 access_mask(const struct mlx5_ib_mkey_caps *caps)
+/* The rights that a request may change. The relaxed ordering of a key cannot be changed. */
+static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
 {
 	u64 mask = MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR | MLX5_MKEY_MASK_RW;
 
-	return caps->umr_keeps_atomic ? mask : mask | MLX5_MKEY_MASK_A;
+	if (!MLX5_CAP_GEN(caps->mdev, umr_modify_atomic_disabled))
+		mask |= MLX5_MKEY_MASK_A;
+	return mask;
 }
 
 /**
- * mlx5_ib_umr_fill_reg - make a free key one over pinned memory
+ * mlx5_ib_umr_fill_reg - build a request that opens a free key over memory
  * @wqe: zeroed request; its entries are to be written to wqe->mtt, or
  *	mlx5_ib_umr_point_at_list() is to be called
- * @mkey: the key, with the variant it had
- * @attr: what it becomes
+ * @mkey: the key, with its old variant
+ * @attr: the new context
  * @caps: as for mlx5_ib_fill_mkc()
  */
 void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 			  const struct mlx5_ib_mkc_attr *attr,
-			  const struct mlx5_ib_mkey_caps *caps)
+			  const struct mlx5_ib_caps *caps)
 {
-	name_key(wqe, mkey);
+	umr_set_mkey(wqe, mkey);
 	mlx5_ib_fill_mkc(wqe->mkc, attr, caps);
 	wqe->umr.flags = MLX5_UMR_INLINE;
-	wqe->umr.mkey_mask = cpu_to_be64(access_mask(caps) | MLX5_MKEY_MASK_LEN |
+	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_LEN |
 					 MLX5_MKEY_MASK_PAGE_SIZE | MLX5_MKEY_MASK_START_ADDR |
 					 MLX5_MKEY_MASK_PD | MLX5_MKEY_MASK_KEY |
 					 MLX5_MKEY_MASK_QPN | MLX5_MKEY_MASK_FREE);
-	announce_mtts(wqe, attr->nmtts);
+	umr_set_num_mtts(wqe, attr->nmtts);
 }
 
 /**
- * mlx5_ib_umr_fill_xlt - write translation entries of a key, and nothing else
+ * mlx5_ib_umr_fill_xlt - build a request that writes translation entries and nothing else
  * @wqe: zeroed request; mlx5_ib_umr_point_at_list() is to be called
  * @mkey: the key
  */
 void mlx5_ib_umr_fill_xlt(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
 {
-	name_key(wqe, mkey);
+	umr_set_mkey(wqe, mkey);
 }
 
 /**
- * mlx5_ib_umr_point_at_list - say where the translation entries are
+ * mlx5_ib_umr_point_at_list - add the address of the translation entries to a request
  * @wqe: request of mlx5_ib_umr_fill_reg() or mlx5_ib_umr_fill_xlt()
  * @lkey: key to the list
- * @addr: its address
+ * @addr: DMA address of the list
  * @first: number of the key's entry that the list starts with; if it is not 0,
  *	a multiple of MLX5_UMR_FLEX_ALIGNMENT over the size of an entry
  * @nmtts: entries; the list has mlx5_ib_umr_list_mtts(@nmtts)
@@ -118,7 +123,7 @@ void mlx5_ib_umr_point_at_list(struct mlx5_ib_umr_wqe *wqe, u32 lkey, u64 addr, 
 	wqe->umr.flags = first ? MLX5_UMR_TRANSLATION_OFFSET_EN : 0;
 	wqe->umr.xlt_offset = cpu_to_be16(offset & U16_MAX);
 	wqe->umr.xlt_offset_47_16 = cpu_to_be32(offset >> 16);
-	announce_mtts(wqe, nmtts);
+	umr_set_num_mtts(wqe, nmtts);
 	wqe->list = (struct mlx5_wqe_data_seg){
 		.byte_count = cpu_to_be32(mlx5_ib_umr_list_mtts(nmtts) * sizeof(__be64)),
 		.lkey = cpu_to_be32(lkey),
@@ -127,31 +132,31 @@ void mlx5_ib_umr_point_at_list(struct mlx5_ib_umr_wqe *wqe, u32 lkey, u64 addr, 
 }
 
 /**
- * mlx5_ib_umr_fill_change - change the rights and the domain of a key in use
+ * mlx5_ib_umr_fill_change - build a request that changes the rights and the domain of a key
  * @wqe: zeroed request
- * @mkey: the key, which stays the same
- * @access: enum ib_access_flags; relaxed ordering stays what it is
+ * @mkey: the key, which keeps its number
+ * @access: enum ib_access_flags; relaxed ordering is not changed
  * @pdn: protection domain number
  * @caps: as for mlx5_ib_fill_mkc()
  */
 void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, u32 pdn,
-			     const struct mlx5_ib_mkey_caps *caps)
+			     const struct mlx5_ib_caps *caps)
 {
-	name_key(wqe, mkey);
+	umr_set_mkey(wqe, mkey);
 	mlx5_ib_fill_mkc_access(wqe->mkc, access, caps);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
-	wqe->umr.mkey_mask = cpu_to_be64(access_mask(caps) | MLX5_MKEY_MASK_PD);
+	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_PD);
 }
 
 /**
- * mlx5_ib_umr_fill_revoke - make a key reach nothing
+ * mlx5_ib_umr_fill_revoke - build a request that frees a key
  * @wqe: zeroed request
  * @mkey: the key
- * @pdn: domain that it waits in: the one it was used in may be deallocated
+ * @pdn: domain of free keys: the one the key was used in may be deallocated
  */
 void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn)
 {
-	name_key(wqe, mkey);
+	umr_set_mkey(wqe, mkey);
 	MLX5_SET(mkc, wqe->mkc, free, 1);
 	MLX5_SET(mkc, wqe->mkc, qpn, ANY_QP);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
@@ -159,8 +164,8 @@ void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn)
 					 MLX5_MKEY_MASK_QPN);
 }
 
-/* Bytes of a request: what it carries or points at follows the context. */
-static size_t wqe_bytes(const struct mlx5_ib_umr_wqe *wqe)
+/* Bytes of a request: its entries, or a pointer to them, follow the context. */
+static size_t umr_wqe_bytes(const struct mlx5_ib_umr_wqe *wqe)
 {
 	if (!wqe->umr.xlt_octowords)
 		return offsetof(struct mlx5_ib_umr_wqe, mtt);
@@ -171,7 +176,7 @@ static size_t wqe_bytes(const struct mlx5_ib_umr_wqe *wqe)
 }
 
 /**
- * mlx5_ib_umr_fill_ctrl - finish a request for its place in the queue
+ * mlx5_ib_umr_fill_ctrl - write the control segment of a request
  * @wqe: request, otherwise complete
  * @qpn: number of the queue pair
  * @index: basic blocks posted before
@@ -180,13 +185,14 @@ void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index)
 {
 	wqe->ctrl.opmod_idx_opcode = cpu_to_be32((u32)index << MLX5_WQE_CTRL_WQE_INDEX_SHIFT |
 						 MLX5_OPCODE_UMR);
-	wqe->ctrl.qpn_ds = cpu_to_be32(qpn << MLX5_WQE_CTRL_QPN_SHIFT | wqe_bytes(wqe) / DS_SIZE);
+	wqe->ctrl.qpn_ds = cpu_to_be32(qpn << MLX5_WQE_CTRL_QPN_SHIFT |
+				       umr_wqe_bytes(wqe) / DS_SIZE);
 	wqe->ctrl.fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE;
 }
 
 /**
- * mlx5_ib_umr_restart_ms - when to start the queue pair anew after a failure
- * @failures: how often it has failed before, with no success since
+ * mlx5_ib_umr_restart_ms - pause before the queue pair is restarted after a failure
+ * @failures: earlier failures with no success since
  *
  * Return: milliseconds.
  */

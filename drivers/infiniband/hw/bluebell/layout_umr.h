@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * UMR work requests of the driver, byte by byte, and when to try again after one
- * has failed. Pure functions only.
+ * The driver's own UMR work requests, byte by byte, and when the queue pair restarts after
+ * one has failed. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_UMR_H
@@ -11,9 +11,10 @@
 #include <linux/mlx5/qp.h>
 #include <linux/types.h>
 
-#include "layout_mkey.h"
+struct mlx5_ib_caps;
+struct mlx5_ib_mkc_attr;
 
-/* Entries that a request can carry itself. */
+/* Translation entries that fit into a request. */
 #define MLX5_IB_UMR_INLINE_MTTS		16
 
 /**
@@ -22,7 +23,7 @@
  * @umr: what to change
  * @mkc: the new context, struct mlx5_ifc_mkc_bits
  * @mtt: translation entries inline, zero to the next multiple of 8
- * @list: or where they are
+ * @list: instead of @mtt: the address of the entries
  */
 struct mlx5_ib_umr_wqe {
 	struct mlx5_wqe_ctrl_seg ctrl;
@@ -40,12 +41,12 @@ unsigned int mlx5_ib_umr_restart_ms(unsigned int failures);
 
 void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 			  const struct mlx5_ib_mkc_attr *attr,
-			  const struct mlx5_ib_mkey_caps *caps);
+			  const struct mlx5_ib_caps *caps);
 void mlx5_ib_umr_fill_xlt(struct mlx5_ib_umr_wqe *wqe, u32 mkey);
 void mlx5_ib_umr_point_at_list(struct mlx5_ib_umr_wqe *wqe, u32 lkey, u64 addr, u32 first,
 			       u32 nmtts);
 void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, u32 pdn,
-			     const struct mlx5_ib_mkey_caps *caps);
+			     const struct mlx5_ib_caps *caps);
 void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn);
 void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index);
 

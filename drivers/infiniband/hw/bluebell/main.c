@@ -15,7 +15,8 @@
 #include "bluebell.h"
 #include "cq.h"
 #include "dm.h"
-#include "mkey_cache.h"
+#include "mkey.h"
+#include "mkey_pool.h"
 #include "mmap.h"
 #include "mr.h"
 #include "odp.h"
@@ -102,7 +103,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, mlx5_ib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, mlx5_ib_cq, ibcq),
-	.size_ib_mw = sizeof(struct ib_mw),
+	INIT_RDMA_OBJ_SIZE(ib_mw, mlx5_ib_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, mlx5_ib_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, mlx5_ib_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, mlx5_ib_srq, ibsrq),
@@ -144,7 +145,7 @@ static int dev_init_xrc(struct mlx5_ib_dev *dev)
 /* Without a pool there is no key for UMR to write. */
 static int dev_init_key_pool(struct mlx5_ib_dev *dev)
 {
-	int err = mlx5_ib_init_mkey_cache(dev);
+	int err = mlx5_ib_init_mkey_pool(dev);
 
 	if (err)
 		mlx5_ib_cleanup_umr(dev);
@@ -201,11 +202,12 @@ static const struct dev_stage {
 	{ "port", mlx5_ib_init_port, mlx5_ib_cleanup_port },
 	{ "attributes", mlx5_ib_init_device_attr },
 	{ "queue events", mlx5_ib_init_rsc_table, mlx5_ib_cleanup_rsc_table },
+	{ "memory keys", mlx5_ib_init_mkeys, mlx5_ib_cleanup_mkeys },
 	{ "XRC", dev_init_xrc, mlx5_ib_cleanup_xrc, "without XRC" },
 	{ "device memory", mlx5_ib_init_dm, mlx5_ib_cleanup_dm, "without device memory" },
 	{ "fast registration", mlx5_ib_init_umr, mlx5_ib_cleanup_umr,
 	  "registering memory by firmware commands, without on-demand paging" },
-	{ "memory key pool", dev_init_key_pool, mlx5_ib_cleanup_mkey_cache,
+	{ "memory key pool", dev_init_key_pool, mlx5_ib_cleanup_mkey_pool,
 	  "registering memory by firmware commands, without on-demand paging" },
 	{ "system errors", dev_init_sys_error, dev_cleanup_sys_error },
 	{ "on-demand paging", mlx5_ib_init_odp, mlx5_ib_cleanup_odp, "without on-demand paging" },

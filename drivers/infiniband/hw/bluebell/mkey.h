@@ -68,7 +68,7 @@ int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
-void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, int err);
 
 /* mkey_table.c */
 void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
@@ -82,7 +82,7 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
 int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key);
 void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key);
 void mlx5_ib_mkey_table_leak(struct mlx5_ib_dev *dev, u32 key, int err);
-void mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev);
+int mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_mkeys(struct mlx5_ib_dev *dev);
 
 #endif /* BLUEBELL_MKEY_H */

@@ -1,205 +1,81 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions of user space: pin, map with the largest page that fits, and
- * give the device a key over it.
+ * Memory regions of users: pin the memory, and create a key over it. Memory windows: keys
+ * that a process binds to regions itself, by work requests on its queue pairs.
  */
 
 #include <linux/mm.h>
+#include <linux/mlx5/driver.h>
 #include <linux/sched.h>
 #include <rdma/ib_umem.h>
+#include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
 #include "doorbell.h"
 #include "fw.h"
 #include "layout_mkey.h"
-#include "mkey_cache.h"
 #include "mr.h"
 #include "odp.h"
 #include "ucontext.h"
-#include "umr.h"
-
-/* A longer list goes by UMR even into a new key: firmware takes it by the half-kilobyte. */
-#define SHORT_LIST_MTTS	512
 
 /**
- * mlx5_ib_get_mkey_caps - collect what the device allows a memory key to be
- * @dev: device
- * @caps: the result
+ * mlx5_ib_destroy_mr_key - destroy the key of a region
+ * @mr: the region; nothing is done if its key has been destroyed
+ *
+ * May sleep.
+ *
+ * Return: 0; -EBUSY if a window is bound to the region; or the errno of a firmware that
+ * refuses. After an error the region is as it was.
  */
-void mlx5_ib_get_mkey_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey_caps *caps)
+int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 {
-	struct mlx5_core_dev *mdev = dev->mdev;
+	int err = mlx5_ib_mkey_destroy(to_mdev(mr->ibmr.device), &mr->mkey);
 
-	*caps = (struct mlx5_ib_mkey_caps){
-		.log_max_mr_size = MLX5_CAP_GEN(mdev, log_max_mrw_sz),
-		.relaxed_ordering_write = MLX5_CAP_GEN(mdev, relaxed_ordering_write),
-		.relaxed_ordering_read =
-			MLX5_CAP_GEN(mdev, relaxed_ordering_read) ||
-			(MLX5_CAP_GEN(mdev, relaxed_ordering_read_pci_enabled) &&
-			 pcie_relaxed_ordering_enabled(mdev->pdev)),
-		.umr_keeps_atomic = MLX5_CAP_GEN(mdev, umr_modify_atomic_disabled),
-		.umr_long_offset = MLX5_CAP_GEN(mdev, umr_extended_translation_offset),
-	};
-}
-
-static void put_mem(struct mlx5_ib_mr_mem *mem)
-{
-	if (IS_ERR_OR_NULL(mem) || !refcount_dec_and_test(&mem->refs))
-		return;
-	ib_umem_release(mem->umem);
-	kfree(mem);
-}
-
-DEFINE_FREE(mr_mem, struct mlx5_ib_mr_mem *, put_mem(_T))
-
-static struct mlx5_ib_mr_mem *pin_mem(struct mlx5_ib_dev *dev, u64 start, u64 length, u32 access)
-{
-	struct mlx5_ib_mr_mem *mem __free(kfree) = kzalloc_obj(*mem);
-	struct ib_umem *umem;
-
-	if (!mem)
-		return ERR_PTR(-ENOMEM);
-	umem = mlx5_ib_umem_get(dev, start, length, access);
-	if (IS_ERR(umem))
-		return ERR_CAST(umem);
-	mem->umem = umem;
-	refcount_set(&mem->refs, 1);
-	return_ptr(mem);
-}
-
-/* Have firmware make a key over @umem, with room for whatever its class may hold later. */
-static int create_key_by_firmware(struct mlx5_ib_dev *dev, struct ib_umem *umem,
-				  const struct mlx5_ib_mkc_attr *attr,
-				  const struct mlx5_ib_mkey_caps *caps, int class, u32 *mkey)
-{
-	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
-	int err;
-
-	if (attr->nmtts > MLX5_IB_MAX_COMMAND_MTTS)
-		return -ENOMEM;
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
-
-	if (!in)
-		return -ENOMEM;
-	mlx5_ib_fill_create_mkey(in, attr, caps);
-	if (class != MLX5_IB_CLASS_FIRMWARE)
-		mlx5_ib_reserve_mtts(in, class < 0 ? attr->nmtts : mlx5_ib_cache_class_mtts(class));
-	mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
-			     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
-	err = mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, inlen, mkey);
-	/* A command longer than the firmware takes. */
-	return err == -ENOMSG ? -ENOMEM : err;
-}
-
-/* Make @mkey, a free key, one over @umem; it is destroyed if that fails. */
-static int fill_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
-		    const struct mlx5_ib_mkc_attr *attr, const struct mlx5_ib_mkey_caps *caps,
-		    u32 *mkey)
-{
-	int err;
-
-	err = mlx5_ib_umr_reg(dev, umem, attr, caps, mkey);
-	if (err)
-		mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, *mkey);
-	return err;
-}
-
-/* A key of a class over @umem: one that is free, or a new one. */
-static int get_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
-		   const struct mlx5_ib_mkc_attr *attr, const struct mlx5_ib_mkey_caps *caps,
-		   int class, u32 *mkey)
-{
-	u32 room = class < 0 ? attr->nmtts : mlx5_ib_cache_class_mtts(class);
-	bool have = class >= 0 && mlx5_ib_take_mkey(dev, class, mkey);
-	int err;
-
-	if (!have && attr->nmtts > SHORT_LIST_MTTS) {
-		err = mlx5_ib_make_free_mkey(dev, room, attr->access, mkey);
-		if (err)
-			return err;
-		have = true;
-	}
-	if (have && !fill_key(dev, umem, attr, caps, mkey))
-		return 0;
-	return create_key_by_firmware(dev, umem, attr, caps, class, mkey);
-}
-
-static int create_key(struct mlx5_ib_dev *dev, struct ib_umem *umem,
-		      struct mlx5_ib_mkc_attr *attr, int *class, u32 *mkey)
-{
-	struct mlx5_ib_mkey_caps caps;
-	unsigned long pgsz;
-	size_t nmtts;
-	int err;
-
-	mlx5_ib_get_mkey_caps(dev, &caps);
-	pgsz = ib_umem_find_best_pgsz(umem, mlx5_ib_mkey_page_sizes(), attr->iova);
-	if (!pgsz)
-		return -EINVAL;
-	nmtts = ib_umem_num_dma_blocks(umem, pgsz);
-	if (nmtts > MLX5_IB_MAX_MTTS)
-		return -ENOMEM;
-	attr->page_shift = ilog2(pgsz);
-	attr->nmtts = nmtts;
-	attr->variant = atomic_inc_return(&dev->mkey_variant);
-
-	*class = mlx5_ib_choose_class(dev, nmtts, attr->access, &caps);
-	if (*class == MLX5_IB_CLASS_FIRMWARE)
-		return create_key_by_firmware(dev, umem, attr, &caps, *class, mkey);
-	err = get_key(dev, umem, attr, &caps, *class, mkey);
-	if (err && *class >= 0)
-		mlx5_ib_lose_mkey(dev, *class);
-	return err;
-}
-
-/* Nothing reaches memory through a region's key any more. */
-static int put_key(struct mlx5_ib_dev *dev, int class, u32 mkey)
-{
-	int err;
-
-	if (class >= 0 && !mlx5_ib_umr_revoke(dev, mkey)) {
-		mlx5_ib_put_mkey(dev, class, mkey);
-		return 0;
-	}
-	err = mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, mkey);
-	if (!err && class >= 0)
-		mlx5_ib_lose_mkey(dev, class);
-	return err;
-}
-
-/* The same for a region, which may have lost its key before. */
-static int kill_key(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr)
-{
-	int err;
-
-	if (mr->mem && mr->mem->umem->is_dmabuf)
-		mlx5_ib_revoke_dmabuf_mr(mr);
-	if (mr->key_gone)
-		return 0;
-	err = put_key(dev, mr->class, mr->ibmr.lkey);
-	/* The key is there and ours: firmware has nothing else against it. */
-	if (err == -EINVAL && mr->class < 0)
-		return -EBUSY;
-	mr->key_gone = !err;
-	return err;
+	/* Only the windows of a key that exists make firmware refuse so. */
+	return err == -EINVAL && mr->mkey.class < 0 ? -EBUSY : err;
 }
 
 /**
- * mlx5_ib_create_mr - make a region over memory that is pinned
+ * mlx5_ib_free_mr - destroy the key of a region, then release its memory
+ * @mr: the region; freed if all goes well
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_destroy_mr_key(). After an error the memory stays pinned, because the
+ * device may still reach it.
+ */
+int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
+{
+	int err = mr->ops->destroy_key(mr);
+
+	if (err)
+		return err;
+	if (!mr->leak_umem)
+		ib_umem_release(mr->umem);
+	kfree(mr);
+	return 0;
+}
+
+const struct mlx5_ib_mr_ops mlx5_ib_mr_ops = {
+	.dereg = mlx5_ib_free_mr,
+	.destroy_key = mlx5_ib_destroy_mr_key,
+};
+
+/**
+ * mlx5_ib_create_mr - create a region over memory that is pinned
  * @pd: protection domain
- * @mem: the memory; a reference passes to the region if all goes well, and stays
- *	with the caller if not
+ * @umem: the memory, which the region releases in the end if all goes well
  * @iova: first address of the region
  * @length: bytes
  * @access: enum ib_access_flags, checked
  *
  * May sleep.
  *
- * Return: the region or an ERR_PTR.
+ * Return: the region or an ERR_PTR, as mlx5_ib_mkey_create_pinned().
  */
-struct ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct mlx5_ib_mr_mem *mem, u64 iova,
-				u64 length, u32 access)
+struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64 iova, u64 length,
+				     u32 access)
 {
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
 	struct mlx5_ib_mkc_attr attr = {
@@ -209,53 +85,51 @@ struct ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct mlx5_ib_mr_mem *mem, u6
 		.length = length,
 	};
 	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr);
-	u32 mkey;
 	int err;
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = create_key(dev, mem->umem, &attr, &mr->class, &mkey);
+	err = mlx5_ib_mkey_create_pinned(dev, &mr->mkey, umem, &attr);
 	if (err)
 		return ERR_PTR(err);
 
-	mr->mem = mem;
+	mr->ops = &mlx5_ib_mr_ops;
+	mr->umem = umem;
 	mr->access = access;
 	mr->ibmr.device = pd->device;
-	mr->ibmr.lkey = mkey;
-	mr->ibmr.rkey = mkey;
 	mr->ibmr.iova = iova;
 	mr->ibmr.length = length;
 	mr->ibmr.page_size = 1U << attr.page_shift;
-	return &no_free_ptr(mr)->ibmr;
+	mlx5_ib_publish_mr(dev, mr, MLX5_IB_MKEY_MR);
+	return_ptr(mr);
 }
 
-static struct ib_mr *pin_and_create(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
+static struct ib_mr *mr_reg_pinned(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
-	struct mlx5_ib_mkey_caps caps;
-	struct ib_mr *mr;
+	struct ib_umem *umem;
+	struct mlx5_ib_mr *mr;
 	int err;
 
-	mlx5_ib_get_mkey_caps(dev, &caps);
-	err = mlx5_ib_check_mr(length, iova, access, &caps);
+	err = mlx5_ib_check_mr(length, iova, access, &dev->caps);
 	if (err)
 		return ERR_PTR(err);
-
-	struct mlx5_ib_mr_mem *mem __free(mr_mem) = pin_mem(dev, start, length, access);
-
-	if (IS_ERR(mem))
-		return ERR_CAST(mem);
-	mr = mlx5_ib_create_mr(pd, mem, iova, length, access);
-	if (!IS_ERR(mr))
-		retain_and_null_ptr(mem);
-	return mr;
+	umem = mlx5_ib_umem_get(dev, start, length, access);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	mr = mlx5_ib_create_mr(pd, umem, iova, length, access);
+	if (IS_ERR(mr)) {
+		ib_umem_release(umem);
+		return ERR_CAST(mr);
+	}
+	return &mr->ibmr;
 }
 
-static struct ib_mr *reg_any(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
+static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {
 	if (access & IB_ACCESS_ON_DEMAND)
 		return mlx5_ib_odp_reg(pd, start, length, iova, access);
-	return pin_and_create(pd, start, length, iova, access);
+	return mr_reg_pinned(pd, start, length, iova, access);
 }
 
 /**
@@ -263,8 +137,8 @@ static struct ib_mr *reg_any(struct ib_pd *pd, u64 start, u64 length, u64 iova, 
  * @pd: protection domain
  * @start: address in the process
  * @length: bytes
- * @iova: first address of the region as WQEs and the wire name it; ib_core has
- *	checked that it has the page offset of @start
+ * @iova: first address of the region in WQEs and on the wire; ib_core has checked that it
+ *	has the page offset of @start
  * @access: enum ib_access_flags
  * @dmah: not supported
  * @udata: empty
@@ -273,9 +147,9 @@ static struct ib_mr *reg_any(struct ib_pd *pd, u64 start, u64 length, u64 iova, 
  * mlx5_ifc_create_mkey_in_bits). May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL for an empty, wrapping or too long
- * range; -EOPNOTSUPP for access or a DMA handle this driver does not do;
+ * range; -EOPNOTSUPP for access flags that this driver does not support, or a DMA handle;
  * -ENOMEM beyond RLIMIT_MEMLOCK or for a translation list that is too long;
- * -EFAULT for memory the process does not have.
+ * -EFAULT for addresses that are not mapped in the process.
  */
 struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				  struct ib_dmah *dmah, struct ib_udata *udata)
@@ -287,89 +161,93 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 	err = ib_no_udata_io(udata);
 	if (err)
 		return ERR_PTR(err);
-	return reg_any(pd, start, length, iova, access);
+	return mr_reg(pd, start, length, iova, access);
 }
 
 /*
- * Memory that was pinned for reading only has to be pinned anew before a key
- * may allow writing. The pages are those of the process that registered it, so
- * nobody else can do that.
+ * Register the memory of @old anew: memory that was pinned for reading only has to be pinned
+ * again before a key may allow writing. The pages are those of the process that registered
+ * them, so another process cannot do this.
  */
-static struct ib_mr *repin_and_create(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
+static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
 {
-	struct ib_umem *umem = old->mem->umem;
+	struct ib_umem *umem = old->umem;
 
 	if (umem->owning_mm != current->mm)
 		return ERR_PTR(-EINVAL);
-	return reg_any(pd, umem->address, umem->length, old->ibmr.iova, access);
-}
-
-/* A key that an exporter had destroyed cannot be changed, nor be destroyed meanwhile. */
-static int change_key(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr, u32 access, u32 pdn,
-		      const struct mlx5_ib_mkey_caps *caps)
-{
-	struct ib_umem_dmabuf *umem_dmabuf;
-	int err;
-
-	if (!mr->mem->umem->is_dmabuf)
-		return mlx5_ib_umr_change(dev, mr->ibmr.lkey, access, pdn, caps);
-	umem_dmabuf = to_ib_umem_dmabuf(mr->mem->umem);
-	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	err = mr->key_gone ? -EIO : mlx5_ib_umr_change(dev, mr->ibmr.lkey, access, pdn, caps);
-	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
-	return err;
+	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
 /* Change the rights and the domain of a key that keeps its number, if UMR can do that. */
-static bool change_in_place(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr, u32 access, u32 pdn,
-			    const struct mlx5_ib_mkey_caps *caps)
+static bool mr_change_in_place(struct mlx5_ib_mr *mr, u32 access, u32 pdn)
 {
-	bool opens = access & ~mr->access & IB_ACCESS_MW_BIND;
+	struct ib_umem *umem = mr->umem;
+	int err;
 
-	if (mr->class == MLX5_IB_CLASS_FIRMWARE || opens ||
-	    mlx5_ib_cache_family(access, caps) != mlx5_ib_cache_family(mr->access, caps) ||
-	    change_key(dev, mr, access, pdn, caps))
+	/* The exporter of a dma-buf revokes the key under this lock. */
+	if (umem->is_dmabuf)
+		ib_umem_dmabuf_revoke_lock(to_ib_umem_dmabuf(umem));
+	err = mlx5_ib_mkey_change(to_mdev(mr->ibmr.device), &mr->mkey, mr->access, access, pdn);
+	if (umem->is_dmabuf)
+		ib_umem_dmabuf_revoke_unlock(to_ib_umem_dmabuf(umem));
+	if (err)
 		return false;
 	mr->access = access;
 	return true;
 }
 
-/* The region that a changed one becomes; NULL if it is changed in place. */
-static struct ib_mr *change(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
-			    u32 access, struct ib_pd *pd)
+/* The region that takes the place of a changed one; NULL if that is changed in place. */
+static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64 length, u64 iova,
+			       u32 access, struct ib_pd *pd)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibmr->device);
-	struct mlx5_ib_mr *old = to_mmr(ibmr);
-	struct mlx5_ib_mkey_caps caps;
-	struct ib_mr *mr;
+	struct ib_mr *ibmr = &old->ibmr;
+	struct mlx5_ib_mr *mr;
 	int err;
 
 	if (flags & IB_MR_REREG_TRANS)
-		return reg_any(pd, start, length, iova, access);
-	if (old->paged && !old->mem) {
-		err = mlx5_ib_odp_range(ibmr, &start, &length);
-		return err ? ERR_PTR(err) : reg_any(pd, start, length, ibmr->iova, access);
+		return mr_reg(pd, start, length, iova, access);
+	if (old->ops->range) {
+		err = old->ops->range(old, &start, &length);
+		return err ? ERR_PTR(err) : mr_reg(pd, start, length, ibmr->iova, access);
 	}
 	if (access & IB_ACCESS_ON_DEMAND)
-		return repin_and_create(pd, old, access);
+		return mr_repin(pd, old, access);
 
-	mlx5_ib_get_mkey_caps(dev, &caps);
-	err = mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &caps);
+	err = mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &to_mdev(ibmr->device)->caps);
 	if (err)
 		return ERR_PTR(err);
-	if (ib_access_writable(access) && !old->mem->umem->writable)
-		return repin_and_create(pd, old, access);
-
-	if (change_in_place(dev, old, access, to_mpd(pd)->pdn, &caps))
+	if (ib_access_writable(access) && !old->umem->writable)
+		return mr_repin(pd, old, access);
+	if (mr_change_in_place(old, access, to_mpd(pd)->pdn))
 		return NULL;
-	/* Its exporter revokes one key. */
-	if (old->mem->umem->is_dmabuf)
+	/* Its exporter revokes one key only, so a second one cannot be created over it. */
+	if (old->umem->is_dmabuf)
 		return ERR_PTR(-EOPNOTSUPP);
 
-	mr = mlx5_ib_create_mr(pd, old->mem, ibmr->iova, ibmr->length, access);
-	if (!IS_ERR(mr))
-		refcount_inc(&old->mem->refs);
-	return mr;
+	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
+	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+}
+
+/*
+ * Destroy the key of a region that @mr takes the place of, now, while that can be undone:
+ * ib_core ignores what the deregistration of @old returns. If the regions are over the same
+ * memory, the one that stays releases it.
+ */
+static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
+{
+	bool shared = mr->umem && mr->umem == old->umem;
+	int err = old->ops->destroy_key(old);
+
+	if (!err) {
+		if (shared)
+			old->umem = NULL;
+		return &mr->ibmr;
+	}
+	if (shared)
+		mr->umem = NULL;
+	if (mlx5_ib_dereg_mr(&mr->ibmr, NULL))
+		old->leak_umem = shared;
+	return ERR_PTR(err);
 }
 
 /**
@@ -383,20 +261,19 @@ static struct ib_mr *change(struct ib_mr *ibmr, int flags, u64 start, u64 length
  * @pd: new protection domain, or the old one
  * @udata: empty
  *
- * Where a work request can change the access and the domain, the keys stay what
- * they are, and peers need not be told. Otherwise a new key takes the old one's
- * place, which dies, and ib_core deregisters the old region. May sleep.
+ * Where a work request can change the access and the domain, the key keeps its number, and
+ * peers need not be told. Otherwise a region with a new key takes the place of the old one,
+ * whose key is destroyed, and ib_core deregisters the old region. May sleep.
  *
  * Return: NULL if @ibmr has been changed; the region that takes its place; or an
  * ERR_PTR, and then @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(),
  * -EBUSY if it is to be replaced while a window is bound to it, or the errno of a
- * firmware that would not destroy its key.
+ * firmware that refuses to destroy its key.
  */
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 				    u64 iova, int access, struct ib_pd *pd,
 				    struct ib_udata *udata)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibmr->device);
 	struct mlx5_ib_mr *old = to_mmr(ibmr);
 	struct ib_mr *mr;
 	int err;
@@ -406,15 +283,10 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
 		return ERR_PTR(err);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = old->access;
-	mr = change(ibmr, flags, start, length, iova, access, pd);
-	if (IS_ERR_OR_NULL(mr) || old->paged)
+	mr = mr_change(old, flags, start, length, iova, access, pd);
+	if (IS_ERR_OR_NULL(mr) || !old->ops->destroy_key)
 		return mr;
-	/* Now, while it can be undone: ib_core will not hear of a refusal. */
-	err = kill_key(dev, old);
-	if (!err)
-		return mr;
-	mlx5_ib_dereg_mr(mr, NULL);
-	return ERR_PTR(err);
+	return mr_replace(old, to_mmr(mr));
 }
 
 /**
@@ -422,24 +294,72 @@ struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u6
  * @ibmr: the region; freed if all goes well
  * @udata: not used
  *
- * The key dies before its memory is unpinned. May sleep.
+ * The key is destroyed before the memory is unpinned. May sleep.
  *
- * Return: 0; -EBUSY if a window is bound to the region; or the errno of a
- * firmware that would not destroy the key. After an error the memory stays
- * pinned, for the device may still reach it.
+ * Return: 0; -EBUSY if a window is bound to the region; or the errno of a firmware that
+ * refuses to destroy a key. Then the region can be deregistered once more.
  */
 int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibmr->device);
-	struct mlx5_ib_mr *mr = to_mmr(ibmr);
+	return to_mmr(ibmr)->ops->dereg(to_mmr(ibmr));
+}
+
+/* ---- memory windows ---------------------------------------------------------------- */
+
+/* A library may say to how many pieces it binds the window; its request may be empty. */
+static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
+{
 	int err;
 
-	if (mr->paged)
-		return mlx5_ib_odp_dereg(ibmr);
-	err = kill_key(dev, mr);
+	if (!udata->inlen)
+		return 0;
+	err = ib_copy_validate_udata_in_cm(udata, *req, reserved2, 0);
 	if (err)
 		return err;
-	put_mem(mr->mem);
-	kfree(mr);
+	return req->reserved1 || req->reserved2 ? -EOPNOTSUPP : 0;
+}
+
+/**
+ * mlx5_ib_alloc_mw - allocate a memory window
+ * @ibmw: the window, zeroed but for what ib_core sets: type and domain
+ * @udata: nothing, or struct mlx5_ib_alloc_mw
+ *
+ * Implements ibv_alloc_mw(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): a free
+ * key that queue pairs of the domain may fill. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for a flag or field that is not known; -EINVAL; -EFAULT; -ENOMEM;
+ * or the errno of a firmware refusal.
+ */
+int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	struct mlx5_ib_dev *dev = to_mdev(ibmw->device);
+	struct mlx5_ib_mw *mw = to_mmw(ibmw);
+	struct mlx5_ib_alloc_mw req = {};
+	int err;
+
+	err = mw_copy_request(udata, &req);
+	if (err)
+		return err;
+	mlx5_ib_fill_mw_mkey(in, to_mpd(ibmw->pd)->pdn, req.num_klms,
+			     ibmw->type == IB_MW_TYPE_2);
+	err = mlx5_ib_mkey_create(dev, &mw->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	if (err)
+		return err;
+	ibmw->rkey = mw->mkey.key;
+	mlx5_ib_mkey_publish(dev, &mw->mkey, MLX5_IB_MKEY_MW);
 	return 0;
+}
+
+/**
+ * mlx5_ib_dealloc_mw - deallocate a memory window
+ * @ibmw: the window, bound or not
+ *
+ * When this function returns 0 the window gives access to nothing. May sleep.
+ *
+ * Return: 0, or the errno of a firmware that refuses; then the window is as it was.
+ */
+int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
+{
+	return mlx5_ib_mkey_destroy(to_mdev(ibmw->device), &to_mmw(ibmw)->mkey);
 }

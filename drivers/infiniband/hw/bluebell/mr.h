@@ -1,46 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory regions of user space: the pinned memory and the key over it.
+ * Memory regions and memory windows of users.
  */
 
 #ifndef BLUEBELL_MR_H
 #define BLUEBELL_MR_H
 
-#include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
+
+#include "mkey.h"
 
 struct ib_umem;
 struct mlx5_ib_dev;
+struct mlx5_ib_mr;
 
 /**
- * struct mlx5_ib_mr_mem - memory that keys map, pinned or of a dma-buf
- * @refs: one for each key that may still reach the memory. A re-registration
- *	lets the old and the new key share it until the old one is destroyed.
- * @umem: the memory, unpinned with the last reference
+ * struct mlx5_ib_mr_ops - what kind of region it is
+ * @dereg: destroy the key, then free the memory and the region. After an error the region is
+ *	as it was, or reaches nothing, and can be deregistered once more
+ * @destroy_key: destroy the key alone, before another region takes the place of this one;
+ *	NULL if that is left to @dereg
+ * @range: find out the process's memory that the region was registered over, to register it
+ *	anew: -EINVAL if it is not that of the current process. NULL for a region over @umem
  */
-struct mlx5_ib_mr_mem {
-	refcount_t refs;
-	struct ib_umem *umem;
+struct mlx5_ib_mr_ops {
+	int (*dereg)(struct mlx5_ib_mr *mr);
+	int (*destroy_key)(struct mlx5_ib_mr *mr);
+	int (*range)(struct mlx5_ib_mr *mr, u64 *start, u64 *length);
 };
 
 /**
  * struct mlx5_ib_mr - memory region of a user
- * @ibmr: verbs object; its lkey and rkey are the key. Freed by dereg_mr
- * @mem: the memory, given up after DESTROY_MKEY; NULL if it is the device's, or
- *	pages of a process that are not pinned
- * @access: enum ib_access_flags it was registered with
- * @paged: it is not pinned; the rest of it is odp_internal.h's
- * @class: of the key, see mlx5_ib_cache_class()
- * @key_gone: an exporter took or moved the memory, and the key had to be destroyed.
- *	Guarded by the dma-buf's reservation lock
+ * @ibmr: verbs object, whose lkey and rkey are @mkey
+ * @mkey: the key
+ * @ops: kind of the region
+ * @umem: the memory, pinned or of a dma-buf, released after the key has been destroyed; NULL
+ *	for device memory, for pages of a process that are not pinned, and once the region that
+ *	takes the place of this one has the memory
+ * @access: enum ib_access_flags
+ * @leak_umem: do not release @umem: firmware refused to destroy another key over it
  */
 struct mlx5_ib_mr {
 	struct ib_mr ibmr;
-	struct mlx5_ib_mr_mem *mem;
+	struct mlx5_ib_mkey mkey;
+	const struct mlx5_ib_mr_ops *ops;
+	struct ib_umem *umem;
 	u32 access;
-	bool paged;
-	int class;
-	bool key_gone;
+	bool leak_umem;
+};
+
+/**
+ * struct mlx5_ib_mw - memory window of a user
+ * @ibmw: verbs object; the low byte of its rkey changes whenever the window is bound
+ * @mkey: the key
+ */
+struct mlx5_ib_mw {
+	struct ib_mw ibmw;
+	struct mlx5_ib_mkey mkey;
 };
 
 static inline struct mlx5_ib_mr *to_mmr(struct ib_mr *ibmr)
@@ -48,11 +64,27 @@ static inline struct mlx5_ib_mr *to_mmr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct mlx5_ib_mr, ibmr);
 }
 
-struct mlx5_ib_mkey_caps;
+static inline struct mlx5_ib_mw *to_mmw(struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct mlx5_ib_mw, ibmw);
+}
 
-void mlx5_ib_get_mkey_caps(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey_caps *caps);
-struct ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct mlx5_ib_mr_mem *mem, u64 iova,
-				u64 length, u32 access);
+/* Give a region, complete but for its key, the key that has been created for it. */
+static inline void mlx5_ib_publish_mr(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr,
+				      enum mlx5_ib_mkey_type type)
+{
+	mr->ibmr.lkey = mr->mkey.key;
+	mr->ibmr.rkey = mr->mkey.key;
+	mlx5_ib_mkey_publish(dev, &mr->mkey, type);
+}
+
+extern const struct mlx5_ib_mr_ops mlx5_ib_mr_ops;
+
+struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64 iova, u64 length,
+				     u32 access);
+int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr);
+int mlx5_ib_free_mr(struct mlx5_ib_mr *mr);
+
 struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				  struct ib_dmah *dmah, struct ib_udata *udata);
 struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
@@ -67,6 +99,5 @@ int mlx5_ib_dealloc_mw(struct ib_mw *ibmw);
 struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 					 int fd, int access, struct ib_dmah *dmah,
 					 struct uverbs_attr_bundle *attrs);
-void mlx5_ib_revoke_dmabuf_mr(struct mlx5_ib_mr *mr);
 
 #endif /* BLUEBELL_MR_H */

@@ -6,7 +6,6 @@
  * other files do.
  */
 
-#include <linux/dma-mapping.h>
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 
@@ -14,9 +13,10 @@
 #include "fw.h"
 #include "layout_mkey.h"
 #include "layout_odp.h"
+#include "mkey.h"
 #include "mr.h"
 #include "odp_internal.h"
-#include "umr_qp.h"
+#include "umr.h"
 
 /* ---- explicit regions ---------------------------------------------------------- */
 
@@ -31,15 +31,9 @@ static int odp_explicit_destroy(struct odp_mr *mr)
 	return mlx5_ib_odp_leaf_destroy(mr->leaf);
 }
 
-static void odp_explicit_discard(struct odp_mr *mr)
-{
-	mlx5_ib_odp_leaf_discard(mr->leaf);
-}
-
 static const struct odp_mr_ops odp_explicit_ops = {
 	.page_in = odp_explicit_page_in,
 	.destroy = odp_explicit_destroy,
-	.discard = odp_explicit_discard,
 };
 
 static int odp_explicit_create(struct odp_mr *mr, u64 start, u64 length, u64 iova)
@@ -58,21 +52,15 @@ static int odp_explicit_create(struct odp_mr *mr, u64 start, u64 length, u64 iov
 			       &mlx5_ib_odp_notifier_ops);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
-	leaf = mlx5_ib_odp_leaf_create(mr, umem, iova, length);
+	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, umem, iova, length);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	mr->ops = &odp_explicit_ops;
 	mr->leaf = leaf;
-	mr->mr.ibmr.lkey = leaf->key.mkey;
 	return 0;
 }
 
 /* ---- regions of every kind ------------------------------------------------------ */
-
-static struct odp_mr *to_odp_mr(struct ib_mr *ibmr)
-{
-	return container_of(to_mmr(ibmr), struct odp_mr, mr);
-}
 
 static bool odp_is_implicit(u64 start, u64 length)
 {
@@ -81,52 +69,79 @@ static bool odp_is_implicit(u64 start, u64 length)
 
 static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iova, u32 access)
 {
-	struct mlx5_ib_mkey_caps caps;
-
 	if (!dev->odp)
 		return -EOPNOTSUPP;
-	mlx5_ib_get_mkey_caps(dev, &caps);
 	if (!odp_is_implicit(start, length))
-		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &caps);
+		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
 		return -EOPNOTSUPP;
 	if (iova || access & IB_ACCESS_HUGETLB)
 		return -EINVAL;
-	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &caps);
+	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 }
 
-static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, u64 length, u64 iova, u32 access)
+static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops *ops, u64 length,
+				   u64 iova, u32 access)
 {
 	struct odp_mr *mr = kzalloc_obj(*mr);
 
 	if (!mr)
 		return NULL;
 	mr->odp = to_mdev(pd->device)->odp;
+	mr->mr.ops = ops;
 	mr->mr.access = access;
-	mr->mr.paged = true;
 	mr->mr.ibmr.device = pd->device;
 	mr->mr.ibmr.pd = pd;
 	mr->mr.ibmr.iova = iova;
 	mr->mr.ibmr.length = length;
 	mr->mr.ibmr.page_size = PAGE_SIZE;
 	mutex_init(&mr->tree_lock);
-	refcount_set(&mr->refs, 1);
-	init_completion(&mr->free);
 	return mr;
 }
 
-/* Let faults and advice find a region by its key. If that fails, the region is discarded. */
-static int odp_mr_publish(struct odp_mr *mr)
+/* The memory over which a region was registered, see struct mlx5_ib_mr_ops. */
+static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 {
-	struct ib_mr *ibmr = &mr->mr.ibmr;
+	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
+	struct ib_umem *umem = mr->leaf ? &mr->leaf->umem->umem : &mr->anchor->umem;
+
+	if (umem->owning_mm != current->mm)
+		return -EINVAL;
+	*start = mr->leaf ? umem->address : 0;
+	*length = base->ibmr.length;
+	return 0;
+}
+
+/*
+ * Deregister a region, once the faults on it have been resolved. If the firmware refuses to
+ * destroy a key, the region is as it was or, if it is implicit, its root may have been
+ * destroyed, so that the device reaches nothing through it.
+ */
+static int odp_mr_dereg(struct mlx5_ib_mr *base)
+{
+	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
 	int err;
 
-	ibmr->rkey = ibmr->lkey;
-	err = xa_err(xa_store(&mr->odp->mrs, mlx5_mkey_to_idx(ibmr->lkey), mr, GFP_KERNEL));
-	if (err)
-		mr->ops->discard(mr);
-	return err;
+	WRITE_ONCE(mr->closing, true);
+	mlx5_ib_mkey_retire(mr->odp->dev, &base->mkey);
+	err = mr->ops->destroy(mr);
+	if (err) {
+		WRITE_ONCE(mr->closing, false);
+		mlx5_ib_mkey_publish(mr->odp->dev, &base->mkey, MLX5_IB_MKEY_ODP_MR);
+		return err;
+	}
+	kfree(mr);
+	return 0;
 }
+
+static const struct mlx5_ib_mr_ops odp_process_mr_ops = {
+	.dereg = odp_mr_dereg,
+	.range = odp_mr_range,
+};
+
+static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
+	.dereg = odp_mr_dereg,
+};
 
 /**
  * mlx5_ib_odp_reg - register memory of a process without pinning it
@@ -155,15 +170,17 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (err)
 		return ERR_PTR(err);
 
-	struct odp_mr *mr __free(kfree) = odp_mr_alloc(pd, length, iova, access);
+	struct odp_mr *mr __free(kfree) = odp_mr_alloc(pd, &odp_process_mr_ops, length, iova,
+						       access);
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	err = odp_is_implicit(start, length) ? mlx5_ib_odp_tree_create(mr) :
 					      odp_explicit_create(mr, start, length, iova);
-	if (!err)
-		err = odp_mr_publish(mr);
-	return err ? ERR_PTR(err) : &no_free_ptr(mr)->mr.ibmr;
+	if (err)
+		return ERR_PTR(err);
+	mlx5_ib_publish_mr(dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
+	return &no_free_ptr(mr)->mr.ibmr;
 }
 
 /**
@@ -192,72 +209,13 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	if (!dev->odp)
 		return ERR_PTR(-EOPNOTSUPP);
 
-	struct odp_mr *mr __free(kfree) = odp_mr_alloc(pd, length, iova, access);
+	struct odp_mr *mr __free(kfree) = odp_mr_alloc(pd, &odp_dmabuf_mr_ops, length, iova,
+						       access);
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	err = mlx5_ib_odp_dmabuf_create(mr, offset, fd);
-	if (!err)
-		err = odp_mr_publish(mr);
 	return err ? ERR_PTR(err) : &no_free_ptr(mr)->mr.ibmr;
-}
-
-/**
- * mlx5_ib_odp_range - report the memory over which a region was registered
- * @ibmr: explicit or implicit region
- * @start: result: address, as for mlx5_ib_odp_reg()
- * @length: result: length, as for mlx5_ib_odp_reg()
- *
- * Return: 0, or -EINVAL if the memory is not that of the current process.
- */
-int mlx5_ib_odp_range(struct ib_mr *ibmr, u64 *start, u64 *length)
-{
-	struct odp_mr *mr = to_odp_mr(ibmr);
-	struct ib_umem *umem = mr->leaf ? &mr->leaf->umem->umem : &mr->anchor->umem;
-
-	if (umem->owning_mm != current->mm)
-		return -EINVAL;
-	*start = mr->leaf ? umem->address : 0;
-	*length = ibmr->length;
-	return 0;
-}
-
-/**
- * mlx5_ib_odp_dereg - deregister a paged region
- * @ibmr: the region; freed on success
- *
- * Waits for faults on the region that are being resolved. May sleep.
- *
- * Return: 0, or the errno of a firmware that refused to destroy a key. Then the region is
- * as it was or, if it is implicit, its root may have been destroyed, so that the device
- * reaches nothing through it. Either can be deregistered again.
- */
-int mlx5_ib_odp_dereg(struct ib_mr *ibmr)
-{
-	struct odp_mr *mr = to_odp_mr(ibmr);
-	struct mlx5_ib_odp *odp = mr->odp;
-	u32 index = mlx5_mkey_to_idx(ibmr->lkey);
-	int err;
-
-	WRITE_ONCE(mr->closing, true);
-	xa_store(&odp->mrs, index, XA_ZERO_ENTRY, GFP_KERNEL);
-	mlx5_ib_odp_mr_put(mr);
-	wait_for_completion(&mr->free);
-	err = mr->ops->destroy(mr);
-	if (err) {
-		WRITE_ONCE(mr->closing, false);
-		refcount_set(&mr->refs, 1);
-		reinit_completion(&mr->free);
-		xa_store(&odp->mrs, index, mr, GFP_KERNEL);
-		return err;
-	}
-	/*
-	 * The firmware may have given the index to another region by now, which then has
-	 * stored itself there: xa_release() removes only a reserved entry.
-	 */
-	xa_release(&odp->mrs, index);
-	kfree(mr);
-	return 0;
 }
 
 /* ---- device ------------------------------------------------------------------ */
@@ -302,12 +260,7 @@ static void odp_free(struct mlx5_ib_odp *odp)
 	if (odp->wq)
 		destroy_workqueue(odp->wq);
 	mlx5_ib_odp_cleanup_faults(odp);
-	if (odp->zeros_dma)
-		dma_unmap_single(odp->dev->mdev->device, odp->zeros_dma,
-				 MLX5_IB_ODP_ZAP_MTTS * sizeof(*odp->zeros), DMA_TO_DEVICE);
-	kfree(odp->zeros);
-	WARN_ON(!xa_empty(&odp->mrs));
-	xa_destroy(&odp->mrs);
+	mlx5_ib_cleanup_umr_clear(odp->dev);
 	kfree(odp);
 }
 
@@ -327,7 +280,6 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
 	struct mlx5_fw_special_contexts sc = {};
-	dma_addr_t dma;
 	int err;
 
 	if (!MLX5_CAP_GEN(mdev, pg) || MLX5_CAP_ODP(mdev, mem_page_fault) || !dev->umr ||
@@ -339,7 +291,6 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 	if (!odp)
 		return -ENOMEM;
 	odp->dev = dev;
-	xa_init(&odp->mrs);
 	mlx5_ib_odp_init_faults(odp);
 	odp_read_caps(mdev, &odp->caps);
 	err = mlx5_fw_query_special_contexts(dev, &sc);
@@ -347,14 +298,11 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 		return err;
 	odp->null_mkey = sc.null_mkey;
 	odp->wq = alloc_workqueue("bluebell_odp", WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	odp->zeros = kzalloc_objs(*odp->zeros, MLX5_IB_ODP_ZAP_MTTS);
-	if (!odp->wq || !odp->zeros)
+	if (!odp->wq)
 		return -ENOMEM;
-	dma = dma_map_single(mdev->device, odp->zeros, MLX5_IB_ODP_ZAP_MTTS * sizeof(*odp->zeros),
-			     DMA_TO_DEVICE);
-	if (dma_mapping_error(mdev->device, dma))
-		return -ENOMEM;
-	odp->zeros_dma = dma;
+	err = mlx5_ib_init_umr_clear(dev);
+	if (err)
+		return err;
 	dev->odp = no_free_ptr(odp);
 	return 0;
 }

@@ -21,8 +21,6 @@ void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_device_attr *props
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access);
 struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
 				     u32 access);
-int mlx5_ib_odp_range(struct ib_mr *ibmr, u64 *start, u64 *length);
-int mlx5_ib_odp_dereg(struct ib_mr *ibmr);
 int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs);
 
@@ -49,16 +47,6 @@ static inline struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset,
 						   u64 iova, int fd, u32 access)
 {
 	return ERR_PTR(-EOPNOTSUPP);
-}
-
-static inline int mlx5_ib_odp_range(struct ib_mr *ibmr, u64 *start, u64 *length)
-{
-	return -EINVAL;
-}
-
-static inline int mlx5_ib_odp_dereg(struct ib_mr *ibmr)
-{
-	return -EINVAL;
 }
 
 #endif /* CONFIG_INFINIBAND_ON_DEMAND_PAGING */

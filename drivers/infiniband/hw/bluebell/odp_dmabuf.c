@@ -4,7 +4,7 @@
  * unmapped from the device before a move, and all of it is mapped at the next access.
  *
  * The dma-buf's reservation lock, which the exporter holds during a move, guards the DMA mapping,
- * the translation entries of the key, and key_gone. It is taken with no other lock of the driver
+ * the translation entries and the state of the key. It is taken with no other lock of the driver
  * held. Memory may be allocated, and so reclaimed, under it: umem_mutex, which reclaim takes, nests
  * inside it, then the locks of UMR and of firmware commands. Unmapping allocates nothing, because
  * the exporter may move its memory to relieve a shortage.
@@ -15,9 +15,9 @@
 #include <rdma/ib_umem.h>
 
 #include "bluebell.h"
-#include "fw.h"
+#include "layout_mkey.h"
 #include "layout_odp.h"
-#include "mkey_cache.h"
+#include "mkey.h"
 #include "mr.h"
 #include "odp_internal.h"
 #include "umr.h"
@@ -25,7 +25,7 @@
 
 static struct ib_umem_dmabuf *odp_dmabuf_umem(const struct odp_mr *mr)
 {
-	return to_ib_umem_dmabuf(mr->mr.mem->umem);
+	return to_ib_umem_dmabuf(mr->mr.umem);
 }
 
 /* Number of entries of the key, one a PAGE_SIZE: after a move, pages may be as small as that. */
@@ -40,11 +40,11 @@ static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
  */
 static void odp_dmabuf_clear(struct odp_mr *mr)
 {
-	u32 mkey = mr->mr.ibmr.lkey;
+	struct mlx5_ib_mkey *mkey = &mr->mr.mkey;
 
-	if (!mr->mr.key_gone &&
-	    mlx5_ib_odp_zap_key(mr->odp, mkey, odp_dmabuf_num_mtts(mr->mr.mem->umem)))
-		mr->mr.key_gone = !mlx5_ib_odp_kill_key(mr->odp->dev, mkey);
+	if (!mkey->destroyed && mlx5_ib_umr_clear(mr->odp->dev, mkey->key, 0,
+						  odp_dmabuf_num_mtts(mr->mr.umem)))
+		mlx5_ib_mkey_kill(mr->odp->dev, mkey);
 }
 
 /*
@@ -73,13 +73,13 @@ static int odp_dmabuf_map(struct odp_mr *mr)
 	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 	int err;
 
-	if (mr->mr.key_gone)
+	if (mr->mr.mkey.destroyed)
 		return -EIO;
 	if (umem_dmabuf->sgt)
 		return 0;
 	err = ib_umem_dmabuf_map_pages(umem_dmabuf);
 	if (!err) {
-		err = mlx5_ib_umr_map(mr->odp->dev, &umem_dmabuf->umem, mr->mr.ibmr.lkey,
+		err = mlx5_ib_umr_map(mr->odp->dev, &umem_dmabuf->umem, mr->mr.mkey.key,
 				      PAGE_SHIFT);
 		if (err)
 			odp_dmabuf_clear(mr);
@@ -129,7 +129,7 @@ static struct ib_umem_dmabuf *odp_dmabuf_attach(struct odp_mr *mr, u64 offset, i
 static int odp_dmabuf_create_key(struct odp_mr *mr)
 {
 	struct ib_mr *ibmr = &mr->mr.ibmr;
-	u64 nmtts = odp_dmabuf_num_mtts(mr->mr.mem->umem);
+	u64 nmtts = odp_dmabuf_num_mtts(mr->mr.umem);
 	int err;
 
 	if (nmtts > MLX5_IB_MAX_MTTS)
@@ -137,32 +137,7 @@ static int odp_dmabuf_create_key(struct odp_mr *mr)
 	err = mlx5_ib_odp_start_faults(mr->odp);
 	if (err)
 		return err;
-	return mlx5_ib_odp_create_key(mr, ibmr->iova, ibmr->length, nmtts, &mr->mr.class,
-				      &ibmr->lkey);
-}
-
-static void odp_dmabuf_release(struct odp_mr *mr)
-{
-	ib_umem_release(mr->mr.mem->umem);
-	kfree(mr->mr.mem);
-}
-
-/* Return the key to the pool, or destroy it. Called with the reservation lock held. */
-static int odp_dmabuf_put_key(struct odp_mr *mr)
-{
-	struct mlx5_ib_dev *dev = mr->odp->dev;
-	int class = mr->mr.class, err = 0;
-
-	if (!mr->mr.key_gone && class >= 0 && !mlx5_ib_umr_revoke(dev, mr->mr.ibmr.lkey)) {
-		mlx5_ib_put_mkey(dev, class, mr->mr.ibmr.lkey);
-	} else {
-		if (!mr->mr.key_gone)
-			err = mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, mr->mr.ibmr.lkey);
-		if (!err && class >= 0)
-			mlx5_ib_lose_mkey(dev, class);
-	}
-	mr->mr.key_gone = !err;
-	return err;
+	return mlx5_ib_odp_create_key(mr, &mr->mr.mkey, ibmr->iova, ibmr->length, nmtts);
 }
 
 static int odp_dmabuf_destroy(struct odp_mr *mr)
@@ -172,35 +147,39 @@ static int odp_dmabuf_destroy(struct odp_mr *mr)
 
 	/* An exporter that moves either finds the key in use or finds it destroyed. */
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	err = odp_dmabuf_put_key(mr);
+	err = mlx5_ib_mkey_destroy(mr->odp->dev, &mr->mr.mkey);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	if (!err)
-		odp_dmabuf_release(mr);
+		ib_umem_release(mr->mr.umem);
 	return err;
 }
 
+/* Destroy a region that could not be registered, whatever the firmware answers. */
 static void odp_dmabuf_discard(struct odp_mr *mr)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
+	int err;
 
-	if (!odp_dmabuf_destroy(mr))
+	mlx5_ib_mkey_retire(mr->odp->dev, &mr->mr.mkey);
+	err = odp_dmabuf_destroy(mr);
+	if (!err)
 		return;
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	/* The firmware keeps the key, which must not reach the memory that is released. */
 	odp_dmabuf_clear(mr);
-	mr->mr.key_gone = true;
+	if (!mr->mr.mkey.destroyed)
+		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, err);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
-	odp_dmabuf_release(mr);
+	ib_umem_release(mr->mr.umem);
 }
 
 static const struct odp_mr_ops odp_dmabuf_ops = {
 	.page_in = odp_dmabuf_page_in,
 	.destroy = odp_dmabuf_destroy,
-	.discard = odp_dmabuf_discard,
 };
 
 /**
- * mlx5_ib_odp_dmabuf_create - make a region one over a dma-buf
+ * mlx5_ib_odp_dmabuf_create - make a region one over a dma-buf, and publish it
  * @mr: the region, its address, length, rights and protection domain set
  * @offset: offset of the region in the dma-buf, in bytes
  * @fd: file descriptor of the dma-buf
@@ -213,26 +192,22 @@ static const struct odp_mr_ops odp_dmabuf_ops = {
  */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 {
-	struct mlx5_ib_mr_mem *mem __free(kfree) = kzalloc_obj(*mem);
 	const struct odp_page_in how = { .fault = true };
 	struct ib_umem_dmabuf *umem_dmabuf;
 	int err;
 
-	if (!mem)
-		return -ENOMEM;
 	umem_dmabuf = odp_dmabuf_attach(mr, offset, fd);
 	if (IS_ERR(umem_dmabuf))
 		return PTR_ERR(umem_dmabuf);
-	mem->umem = &umem_dmabuf->umem;
-	refcount_set(&mem->refs, 1);
-	mr->mr.mem = mem;
+	mr->mr.umem = &umem_dmabuf->umem;
 	err = odp_dmabuf_create_key(mr);
 	if (err) {
-		ib_umem_release(mem->umem);
+		ib_umem_release(mr->mr.umem);
 		return err;
 	}
-	retain_and_null_ptr(mem);
 	mr->ops = &odp_dmabuf_ops;
+	/* Before the memory is mapped: from then on a move of the exporter may destroy the key. */
+	mlx5_ib_publish_mr(mr->odp->dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
 	/* While UMR is out of order, mapping has to wait for the first access. */
 	if (mlx5_ib_umr_await(mr->odp->dev))
 		return 0;

@@ -19,7 +19,6 @@
 #ifndef BLUEBELL_ODP_INTERNAL_H
 #define BLUEBELL_ODP_INTERNAL_H
 
-#include <linux/completion.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
@@ -30,37 +29,34 @@
 #include <rdma/ib_umem_odp.h>
 #include <rdma/ib_verbs.h>
 
+#include "mkey.h"
 #include "mr.h"
 #include "odp.h"
 
 struct mlx5_eq;
 struct mlx5_ib_dev;
 
-/* Number of zero entries that one UMR can write when pages are unmapped. */
-#define MLX5_IB_ODP_ZAP_MTTS	SZ_4K
-
 /**
  * struct odp_key - a key that an entry of a table of keys can lead to
- * @mkey: memory key
+ * @mkey: memory key: the region's for a root or an explicit region, otherwise @own
+ * @own: memory key of a directory, or of a leaf of an implicit region
  * @base: first address of the key
  * @linked: the device has the entry that leads here. False also when the UMR that was to
  *	write the entry failed: the entry is then written before the key is used
- * @gone: the firmware has destroyed the key
  */
 struct odp_key {
-	u32 mkey;
+	struct mlx5_ib_mkey *mkey;
+	struct mlx5_ib_mkey own;
 	u64 base;
 	bool linked;
-	bool gone;
 };
 
 /**
  * struct odp_leaf - a key over pages of a process: all of an explicit region, or a
  *	part of an implicit one
- * @key: the key; its mkey is constant
- * @umem: the pages. Its umem_mutex guards @mtt, @dead and @key.gone
+ * @key: the key
+ * @umem: the pages. Its umem_mutex guards @mtt, @dead and the state of the key
  * @mtt: translation entries of the key, as the device has them
- * @class: class of the key, as mlx5_ib_choose_class()
  * @dead: UMR failed while pages were being unmapped, or the leaf is being destroyed:
  *	nothing is written to the key any more
  * @mr: region that the leaf belongs to
@@ -75,7 +71,6 @@ struct odp_leaf {
 	struct odp_key key;
 	struct ib_umem_odp *umem;
 	__be64 *mtt;
-	int class;
 	bool dead;
 	struct odp_mr *mr;
 	void (*emptied)(struct odp_leaf *leaf);
@@ -116,23 +111,18 @@ struct odp_page_in {
  * @destroy: destroy the keys and release the memory of a region without users. May
  *	sleep. Returns 0, or the errno of a firmware that refused to destroy a key: then
  *	what is left is destroyed by another call
- * @discard: the same for a region that was never published, whatever the firmware
- *	answers. A key that the firmware keeps reaches no page
  */
 struct odp_mr_ops {
 	int (*page_in)(struct odp_mr *mr, u64 offset, u64 len, const struct odp_page_in *how);
 	int (*destroy)(struct odp_mr *mr);
-	void (*discard)(struct odp_mr *mr);
 };
 
 /**
  * struct odp_mr - a paged region
- * @mr: the region; first, so that freeing it frees the whole
+ * @mr: the region; first, so that freeing it frees the whole. Each fault, advice and reclaim
+ *	in progress holds a reference to its key
  * @odp: paging state of the device
  * @ops: of the region's kind
- * @refs: one while the region is registered, one for each fault, advice and reclaim in
- *	progress
- * @free: completed when @refs has dropped to 0
  * @closing: the region is being deregistered
  * @leaf: explicit region: its only leaf
  * @anchor: implicit region: names the address space, to which it holds a reference
@@ -146,8 +136,6 @@ struct odp_mr {
 	struct mlx5_ib_mr mr;
 	struct mlx5_ib_odp *odp;
 	const struct odp_mr_ops *ops;
-	refcount_t refs;
-	struct completion free;
 	bool closing;
 	struct odp_leaf *leaf;
 	struct ib_umem_odp *anchor;
@@ -161,30 +149,23 @@ struct odp_mr {
  * @dev: device
  * @caps: what the device can page, as verbs report it
  * @null_mkey: key of table entries that lead nowhere: any access through it faults
- * @mrs: paged regions by the index of their key. The index of a region that is being
- *	deregistered stays reserved until its key has been destroyed or freed
  * @wq: resolves faults, serves advice and reclaims leaves
  * @eq_lock: serializes the creation of @eq
  * @eq: page-fault event queue, created for the first paged region
  * @nb: notifier called by the interrupt of @eq
  * @events_lock: serializes consumption of @eq, also from its interrupt
  * @eq_work: continues consumption after an allocation has failed in the interrupt
- * @zeros: translation entries of absent pages, for the device to read
- * @zeros_dma: DMA address of @zeros
  */
 struct mlx5_ib_odp {
 	struct mlx5_ib_dev *dev;
 	struct ib_odp_caps caps;
 	u32 null_mkey;
-	struct xarray mrs;
 	struct workqueue_struct *wq;
 	struct mutex eq_lock;		/* eq */
 	struct mlx5_eq *eq;
 	struct notifier_block nb;
 	spinlock_t events_lock;		/* consumption of eq */
 	struct work_struct eq_work;
-	__be64 *zeros;
-	dma_addr_t zeros_dma;
 };
 
 /* odp_mr.c */
@@ -195,14 +176,11 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct od
 /* odp_leaf.c */
 extern const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops;
 
-int mlx5_ib_odp_kill_key(struct mlx5_ib_dev *dev, u32 mkey);
-int mlx5_ib_odp_zap_key(struct mlx5_ib_odp *odp, u32 mkey, size_t num);
-int mlx5_ib_odp_create_key(struct odp_mr *mr, u64 iova, u64 length, u32 nmtts, int *class,
-			   u32 *mkey);
-struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct ib_umem_odp *umem, u64 iova,
-					 u64 length);
+int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
+			   u32 nmtts);
+struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey,
+					 struct ib_umem_odp *umem, u64 iova, u64 length);
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf);
-void mlx5_ib_odp_leaf_discard(struct odp_leaf *leaf);
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len,
 			     const struct odp_page_in *how);
 

@@ -13,10 +13,9 @@
 #include <linux/slab.h>
 
 #include "bluebell.h"
-#include "fw.h"
 #include "layout_mkey.h"
 #include "layout_odp.h"
-#include "mkey_cache.h"
+#include "mkey.h"
 #include "mr.h"
 #include "odp_internal.h"
 #include "ucontext.h"
@@ -26,67 +25,11 @@
 /* Number of translation entries that one UMR writes when pages are mapped: a page of them. */
 #define ODP_LEAF_FILL_MTTS	(PAGE_SIZE / sizeof(__be64))
 
-/**
- * mlx5_ib_odp_kill_key - take a key that still leads to pages that go
- * @dev: device
- * @mkey: the key
- *
- * UMR does not take the pages from the device, so firmware takes the key: what
- * is done through it from now on fails. May sleep, also while memory is being
- * reclaimed.
- *
- * Return: 0, or the errno of a firmware that would not: the log says so.
- */
-int mlx5_ib_odp_kill_key(struct mlx5_ib_dev *dev, u32 mkey)
+/* UMR failed, so that the entries are still valid: destroy the key. */
+static void odp_leaf_kill(struct odp_leaf *leaf)
 {
-	unsigned int flags = memalloc_noreclaim_save();
-	int err;
-
-	err = mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, mkey);
-	if (err)
-		ibdev_err(&dev->ib_dev, "key 0x%x reaches pages that are no longer its own\n",
-			  mkey);
-	memalloc_noreclaim_restore(flags);
-	return err;
-}
-
-static void kill_leaf(struct odp_leaf *leaf)
-{
-	leaf->key.gone = !mlx5_ib_odp_kill_key(leaf->mr->odp->dev, leaf->key.mkey);
+	mlx5_ib_mkey_kill(leaf->mr->odp->dev, leaf->key.mkey);
 	leaf->dead = true;
-}
-
-/* Have the device read @num entries from @list into the table of a key, from entry @first on. */
-static int odp_leaf_write_list(struct mlx5_ib_dev *dev, u32 mkey, size_t first, size_t num,
-			       dma_addr_t list)
-{
-	struct mlx5_ib_umr_wqe wqe = {};
-
-	mlx5_ib_umr_fill_xlt(&wqe, mkey);
-	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), list, first, num);
-	return mlx5_ib_umr_exec(dev, &wqe);
-}
-
-/**
- * mlx5_ib_odp_zap_key - take all pages from a key
- * @odp: device state
- * @mkey: the key
- * @num: its entries
- *
- * Allocates nothing. May sleep.
- *
- * Return: 0, or the errno of a failed UMR: then mlx5_ib_odp_kill_key() is to follow.
- */
-int mlx5_ib_odp_zap_key(struct mlx5_ib_odp *odp, u32 mkey, size_t num)
-{
-	size_t first, end;
-	int err = 0;
-
-	for (first = 0; first < num && !err; first = end) {
-		end = mlx5_ib_odp_chunk(first, num, MLX5_IB_ODP_ZAP_MTTS);
-		err = odp_leaf_write_list(odp->dev, mkey, first, end - first, odp->zeros_dma);
-	}
-	return err;
 }
 
 /* Write a few entries of the leaf's own table to the key, carried by the UMR itself. */
@@ -94,7 +37,8 @@ static int odp_leaf_write_inline(struct odp_leaf *leaf, size_t first, size_t num
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 
-	memcpy(mlx5_ib_odp_fill_inline(&wqe, leaf->key.mkey, mlx5_ib_mtt_octowords(first),
+	memcpy(mlx5_ib_odp_fill_inline(&wqe, leaf->key.mkey->key,
+				       mlx5_ib_mtt_octowords(first),
 				       mlx5_ib_mtt_octowords(num)),
 	       leaf->mtt + first, num * sizeof(*leaf->mtt));
 	return mlx5_ib_umr_exec(leaf->mr->odp->dev, &wqe);
@@ -113,7 +57,7 @@ static void odp_leaf_clear_in_block(struct odp_leaf *leaf, size_t first, size_t 
 	memset(leaf->mtt + first, 0, bytes);
 	if (!leaf->dead && odp_leaf_write_inline(leaf, ALIGN_DOWN(first, MLX5_IB_ODP_BLOCK_MTTS),
 						 MLX5_IB_ODP_BLOCK_MTTS))
-		kill_leaf(leaf);
+		odp_leaf_kill(leaf);
 }
 
 /* Clear the entries of whole blocks, passing over blocks that are clear. */
@@ -121,11 +65,11 @@ static void odp_leaf_clear_blocks(struct odp_leaf *leaf, size_t first, size_t en
 {
 	size_t num;
 
-	for (; mlx5_ib_odp_next_run(leaf->mtt, &first, end, MLX5_IB_ODP_ZAP_MTTS, &num);
+	for (; mlx5_ib_odp_next_run(leaf->mtt, &first, end, MLX5_IB_UMR_MAX_CLEAR, &num);
 	     first += num) {
-		if (!leaf->dead && odp_leaf_write_list(leaf->mr->odp->dev, leaf->key.mkey, first,
-						       num, leaf->mr->odp->zeros_dma))
-			kill_leaf(leaf);
+		if (!leaf->dead && mlx5_ib_umr_clear(leaf->mr->odp->dev, leaf->key.mkey->key,
+						     first, num))
+			odp_leaf_kill(leaf);
 		memset(leaf->mtt + first, 0, num * sizeof(*leaf->mtt));
 	}
 }
@@ -270,7 +214,7 @@ static int odp_leaf_write_mtts(struct odp_leaf *leaf, size_t first, size_t num, 
 	dma = dma_map_single(device, list, num * sizeof(*list), DMA_TO_DEVICE);
 	if (dma_mapping_error(device, dma))
 		return -ENOMEM;
-	err = odp_leaf_write_list(dev, leaf->key.mkey, first, num, dma);
+	err = mlx5_ib_umr_write_list(dev, leaf->key.mkey->key, first, num, dma);
 	dma_unmap_single(device, dma, num * sizeof(*list), DMA_TO_DEVICE);
 	return err;
 }
@@ -335,89 +279,23 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, const struc
 	return err;
 }
 
-/* ---- making and freeing leaves ------------------------------------------------ */
-
-/* Make a free key one without pages. The last of the entries bring the context. */
-static int clear_key(struct mlx5_ib_odp *odp, const struct mlx5_ib_mkc_attr *attr,
-		     const struct mlx5_ib_mkey_caps *caps, u32 *mkey)
-{
-	struct mlx5_ib_dev *dev = odp->dev;
-	u32 first, num;
-	int err = 0;
-
-	for (first = 0; first < attr->nmtts && !err; first += num) {
-		struct mlx5_ib_umr_wqe wqe = {};
-
-		num = min(attr->nmtts - first, MLX5_IB_ODP_ZAP_MTTS);
-		if (first + num == attr->nmtts)
-			mlx5_ib_umr_fill_reg(&wqe, *mkey, attr, caps);
-		else
-			mlx5_ib_umr_fill_xlt(&wqe, *mkey);
-		mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), odp->zeros_dma, first, num);
-		err = mlx5_ib_umr_exec(dev, &wqe);
-	}
-	if (err)
-		mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, *mkey);
-	*mkey = (*mkey & ~0xffU) | attr->variant;
-	return err;
-}
-
-/* Have firmware make the key, with room for whatever its class may hold later. */
-static int create_key(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *attr,
-		      const struct mlx5_ib_mkey_caps *caps, int class, u32 *mkey)
-{
-	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
-
-	if (attr->nmtts > MLX5_IB_ODP_ZAP_MTTS)
-		return -ENOMEM;
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
-
-	if (!in)
-		return -ENOMEM;
-	mlx5_ib_odp_fill_create_mtt(in, attr, caps);
-	if (class >= 0)
-		mlx5_ib_reserve_mtts(in, mlx5_ib_cache_class_mtts(class));
-	return mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, inlen, mkey);
-}
-
-/* A free key that waits, or for a long table a new one; otherwise firmware does it all. */
-static int get_key(struct mlx5_ib_odp *odp, const struct mlx5_ib_mkc_attr *attr,
-		   const struct mlx5_ib_mkey_caps *caps, int class, u32 *mkey)
-{
-	struct mlx5_ib_dev *dev = odp->dev;
-	bool have = class >= 0 && mlx5_ib_take_mkey(dev, class, mkey);
-	int err;
-
-	if (!have && attr->nmtts > MLX5_IB_ODP_ZAP_MTTS) {
-		err = mlx5_ib_make_free_mkey(dev, class < 0 ? attr->nmtts :
-					     mlx5_ib_cache_class_mtts(class), attr->access, mkey);
-		if (err)
-			return err;
-		have = true;
-	}
-	if (have && !clear_key(odp, attr, caps, mkey))
-		return 0;
-	return create_key(dev, attr, caps, class, mkey);
-}
+/* ---- creation and destruction ---------------------------------------------------- */
 
 /**
- * mlx5_ib_odp_create_key - make a key over pages, none of which is there
- * @mr: region that it belongs to
+ * mlx5_ib_odp_create_key - create a key over pages none of which is present
+ * @mr: region that the key belongs to
+ * @mkey: the key, zeroed
  * @iova: first address of the key
- * @length: bytes
- * @nmtts: entries, whole blocks
- * @class: its class, as mlx5_ib_choose_class()
- * @mkey: the key
+ * @length: length in bytes
+ * @nmtts: number of translation entries, whole blocks
  *
- * A free key that UMR fills; or CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits.
  * May sleep.
  *
- * Return: 0 or a negative errno.
+ * Return: as mlx5_ib_mkey_create_empty().
  */
-int mlx5_ib_odp_create_key(struct odp_mr *mr, u64 iova, u64 length, u32 nmtts, int *class,
-			   u32 *mkey)
+int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
+			   u32 nmtts)
 {
-	struct mlx5_ib_dev *dev = mr->odp->dev;
 	struct mlx5_ib_mkc_attr attr = {
 		.access = mr->mr.access,
 		.pdn = to_mpd(mr->mr.ibmr.pd)->pdn,
@@ -425,43 +303,35 @@ int mlx5_ib_odp_create_key(struct odp_mr *mr, u64 iova, u64 length, u32 nmtts, i
 		.length = length,
 		.page_shift = PAGE_SHIFT,
 		.nmtts = nmtts,
-		.variant = atomic_inc_return(&dev->mkey_variant),
 	};
-	struct mlx5_ib_mkey_caps caps;
-	int err;
 
-	mlx5_ib_get_mkey_caps(dev, &caps);
-	*class = mlx5_ib_choose_class(dev, nmtts, attr.access, &caps);
-	err = get_key(mr->odp, &attr, &caps, *class, mkey);
-	if (err && *class >= 0)
-		mlx5_ib_lose_mkey(dev, *class);
-	return err;
+	return mlx5_ib_mkey_create_empty(mr->odp->dev, mkey, &attr);
 }
 
-static int create_leaf_key(struct odp_leaf *leaf, u64 iova, u64 length)
+static int odp_leaf_create_key(struct odp_leaf *leaf, u64 iova, u64 length)
 {
 	u32 nmtts = ALIGN(ib_umem_odp_num_pages(leaf->umem), MLX5_IB_ODP_BLOCK_MTTS);
 
 	leaf->mtt = kvcalloc(nmtts, sizeof(*leaf->mtt), GFP_KERNEL);
 	if (!leaf->mtt)
 		return -ENOMEM;
-	return mlx5_ib_odp_create_key(leaf->mr, iova, length, nmtts, &leaf->class,
-				      &leaf->key.mkey);
+	return mlx5_ib_odp_create_key(leaf->mr, leaf->key.mkey, iova, length, nmtts);
 }
 
 /**
- * mlx5_ib_odp_leaf_create - make a key over pages, none of which is there
- * @mr: region that it belongs to
- * @umem: the pages; the leaf's from now on, and released if there is none
+ * mlx5_ib_odp_leaf_create - create a key over pages none of which is present
+ * @mr: region that the leaf belongs to
+ * @mkey: key of an explicit region; NULL for a leaf of an implicit one, which has its own
+ * @umem: the pages; owned by the leaf, and released if there is none
  * @iova: first address of the key
- * @length: bytes
+ * @length: length in bytes
  *
  * May sleep.
  *
  * Return: the leaf with one reference, or an ERR_PTR.
  */
-struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct ib_umem_odp *umem, u64 iova,
-					 u64 length)
+struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey,
+					 struct ib_umem_odp *umem, u64 iova, u64 length)
 {
 	struct odp_leaf *leaf;
 	int err = -ENOMEM;
@@ -471,12 +341,13 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct ib_umem_odp *
 		goto err_umem;
 	leaf->mr = mr;
 	leaf->umem = umem;
+	leaf->key.mkey = mkey ?: &leaf->key.own;
 	leaf->key.base = iova;
 	refcount_set(&leaf->refs, 1);
-	err = create_leaf_key(leaf, iova, length);
+	err = odp_leaf_create_key(leaf, iova, length);
 	if (err)
 		goto err_leaf;
-	/* Invalidations find it from now on; there were no pages to take before. */
+	/* MMU notifiers find the leaf from now on; before, it had no pages to unmap. */
 	scoped_guard(mutex, &umem->umem_mutex)
 		umem->private = leaf;
 	return leaf;
@@ -489,73 +360,46 @@ err_umem:
 	return ERR_PTR(err);
 }
 
-/* From now on pages may go without the device being told. True if UMR has freed the key. */
-static bool take_all_pages(struct odp_leaf *leaf)
+/* Let the device reach no page: from now on MMU notifiers do not clear entries any more. */
+static void odp_leaf_revoke(struct odp_leaf *leaf)
 {
-	bool revoked;
-
 	lockdep_assert_held(&leaf->umem->umem_mutex);
 	if (leaf->dead)
-		return false;
-	revoked = leaf->class >= 0 && !mlx5_ib_umr_revoke(leaf->mr->odp->dev, leaf->key.mkey);
-	if (!revoked)
+		return;
+	/* A key that may have windows is not revoked: firmware may refuse to destroy it. */
+	if (leaf->key.mkey->class < 0 ||
+	    mlx5_ib_mkey_umr_revoke(leaf->mr->odp->dev, leaf->key.mkey))
 		odp_leaf_clear(leaf, 0, ib_umem_odp_num_pages(leaf->umem));
-	return revoked;
 }
 
 /**
- * mlx5_ib_odp_leaf_destroy - give up a leaf's key and its pages
- * @leaf: the leaf; freed if all goes well. Nobody else uses it
+ * mlx5_ib_odp_leaf_destroy - destroy a leaf, its key, and release its pages
+ * @leaf: the leaf, which has no other user; freed on success
  *
- * The key waits for the next leaf, or is destroyed. May sleep; takes umem_mutex.
+ * May sleep; takes umem_mutex.
  *
- * Return: 0, or the errno of a firmware that would not destroy the key: then the
- * leaf is as it was, but without pages.
+ * Return: 0, or the errno of a firmware that refused to destroy the key: then the leaf is as
+ * it was, but without pages.
  */
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 {
-	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
 	struct ib_umem_odp *umem = leaf->umem;
-	bool revoked, gone, dead;
+	bool dead;
 	int err;
 
 	scoped_guard(mutex, &umem->umem_mutex) {
-		revoked = take_all_pages(leaf);
-		gone = leaf->key.gone;
+		odp_leaf_revoke(leaf);
 		dead = leaf->dead;
 		leaf->dead = true;
 	}
-	if (revoked) {
-		mlx5_ib_put_mkey(dev, leaf->class, leaf->key.mkey);
-	} else {
-		err = gone ? 0 : mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, leaf->key.mkey);
-		if (err) {
-			scoped_guard(mutex, &umem->umem_mutex)
-				leaf->dead = dead;
-			return err;
-		}
-		if (leaf->class >= 0)
-			mlx5_ib_lose_mkey(dev, leaf->class);
+	err = mlx5_ib_mkey_destroy(leaf->mr->odp->dev, leaf->key.mkey);
+	if (err) {
+		scoped_guard(mutex, &umem->umem_mutex)
+			leaf->dead = dead;
+		return err;
 	}
 	ib_umem_odp_release(umem);
 	kvfree(leaf->mtt);
 	kfree(leaf);
 	return 0;
-}
-
-/**
- * mlx5_ib_odp_leaf_discard - free a leaf, whatever firmware says
- * @leaf: the leaf, which nobody knows of
- *
- * A key that firmware keeps leads nowhere at least. May sleep.
- */
-void mlx5_ib_odp_leaf_discard(struct odp_leaf *leaf)
-{
-	if (!mlx5_ib_odp_leaf_destroy(leaf))
-		return;
-	scoped_guard(mutex, &leaf->umem->umem_mutex) {
-		leaf->dead = true;
-		leaf->key.gone = true;
-	}
-	mlx5_ib_odp_leaf_destroy(leaf);
 }

@@ -5,31 +5,26 @@
  */
 
 #include <linux/mlx5/driver.h>
-#include <linux/xarray.h>
 
+#include "mkey.h"
 #include "odp_internal.h"
 #include "umr_qp.h"
 
 /**
  * mlx5_ib_odp_mr_get - look up a paged region by its key and take a reference
  * @odp: paging state of the device
- * @mkey: memory key, including its low byte
+ * @key: memory key, including its low byte
  *
  * Deregistration waits until the reference is released. Any process context.
  *
- * Return: the region, to be released with mlx5_ib_odp_mr_put(); NULL if @mkey is
+ * Return: the region, to be released with mlx5_ib_odp_mr_put(); NULL if @key is
  * not the key of a paged region.
  */
-struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 mkey)
+struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
 {
-	struct odp_mr *mr;
+	struct mlx5_ib_mkey *mkey = mlx5_ib_mkey_get(odp->dev, key, MLX5_IB_MKEY_ODP_MR);
 
-	guard(spinlock)(&odp->mrs.xa_lock);
-	mr = xa_load(&odp->mrs, mlx5_mkey_to_idx(mkey));
-	if (!mr || mr->mr.ibmr.lkey != mkey)
-		return NULL;
-	refcount_inc(&mr->refs);
-	return mr;
+	return mkey ? container_of(mkey, struct odp_mr, mr.mkey) : NULL;
 }
 
 /**
@@ -38,8 +33,7 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 mkey)
  */
 void mlx5_ib_odp_mr_put(struct odp_mr *mr)
 {
-	if (refcount_dec_and_test(&mr->refs))
-		complete(&mr->free);
+	mlx5_ib_mkey_put(&mr->mr.mkey);
 }
 
 /**

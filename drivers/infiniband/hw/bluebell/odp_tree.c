@@ -21,13 +21,14 @@
 
 /* ---- directories ------------------------------------------------------------- */
 
-static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, u64 base, u8 shift, u32 num)
+/* @mkey is the key of the region for the root, and NULL for a directory, which has its own. */
+static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 base,
+					   u8 shift, u32 num)
 {
 	struct mlx5_ib_dev *dev = mr->odp->dev;
 	struct mlx5_ib_odp_ksm_attr attr = {
 		.access = mr->mr.access,
 		.pdn = to_mpd(mr->mr.ibmr.pd)->pdn,
-		.variant = atomic_inc_return(&dev->mkey_variant),
 		.base = base,
 		.shift = shift,
 		.num = num,
@@ -41,7 +42,8 @@ static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, u64 base, u8 shift
 	if (!in || !dir)
 		return ERR_PTR(-ENOMEM);
 	mlx5_ib_odp_fill_create_ksm(in, &attr);
-	err = mlx5_fw_create_mkey(dev, MLX5_IB_KERNEL_UID, in, inlen, &dir->key.mkey);
+	dir->key.mkey = mkey ?: &dir->key.own;
+	err = mlx5_ib_mkey_create(dev, dir->key.mkey, MLX5_IB_KERNEL_UID, in, inlen);
 	if (err)
 		return ERR_PTR(err);
 	dir->key.base = base;
@@ -58,10 +60,10 @@ static int odp_tree_write_block(struct odp_mr *mr, struct odp_dir *dir, unsigned
 	struct odp_key *child;
 	struct mlx5_ksm *ksm;
 
-	ksm = mlx5_ib_odp_fill_inline(&wqe, dir->key.mkey, first, MLX5_IB_ODP_BLOCK_KSMS);
+	ksm = mlx5_ib_odp_fill_inline(&wqe, dir->key.mkey->key, first, MLX5_IB_ODP_BLOCK_KSMS);
 	for (i = first; i < first + MLX5_IB_ODP_BLOCK_KSMS; i++) {
 		child = xa_load(&dir->children, i);
-		mlx5_ib_odp_fill_ksm(ksm++, child ? child->mkey : mr->odp->null_mkey,
+		mlx5_ib_odp_fill_ksm(ksm++, child ? child->mkey->key : mr->odp->null_mkey,
 				     dir->key.base + ((u64)i << dir->shift));
 	}
 	return mlx5_ib_umr_exec(mr->odp->dev, &wqe);
@@ -95,7 +97,7 @@ static struct odp_dir *odp_tree_get_dir(struct odp_mr *mr, u64 va)
 		err = xa_reserve(&mr->root->children, index, GFP_KERNEL);
 		if (err)
 			return ERR_PTR(err);
-		dir = odp_tree_create_dir(mr, (u64)index << MLX5_IB_ODP_DIR_SHIFT,
+		dir = odp_tree_create_dir(mr, NULL, (u64)index << MLX5_IB_ODP_DIR_SHIFT,
 					  MLX5_IB_ODP_LEAF_SHIFT,
 					  BIT(MLX5_IB_ODP_DIR_SHIFT - MLX5_IB_ODP_LEAF_SHIFT));
 		if (IS_ERR(dir)) {
@@ -121,7 +123,7 @@ static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 	struct odp_mr *mr = leaf->mr;
 
 	/* Without a reference to take, the region is being deregistered, and its leaves with it. */
-	if (!refcount_inc_not_zero(&mr->refs))
+	if (!mlx5_ib_mkey_hold(&mr->mr.mkey))
 		return;
 	refcount_inc(&leaf->refs);
 	if (!queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0)) {
@@ -181,7 +183,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 
 	scoped_guard(mutex, &mr->tree_lock) {
 		/* Without its root, what is left of the tree waits for another deregistration. */
-		if (mr->root->key.gone || !odp_tree_isolate_leaf(leaf))
+		if (mr->root->key.mkey->destroyed || !odp_tree_isolate_leaf(leaf))
 			break;
 		if (odp_tree_remove_leaf(mr, leaf))
 			leaf = NULL;
@@ -210,7 +212,8 @@ static struct odp_leaf *odp_tree_create_leaf(struct odp_mr *mr, struct odp_dir *
 	if (err)
 		return ERR_PTR(err);
 	umem = ib_umem_odp_alloc_child(mr->anchor, base, size, &mlx5_ib_odp_notifier_ops);
-	leaf = IS_ERR(umem) ? ERR_CAST(umem) : mlx5_ib_odp_leaf_create(mr, umem, base, size);
+	leaf = IS_ERR(umem) ? ERR_CAST(umem) :
+		mlx5_ib_odp_leaf_create(mr, NULL, umem, base, size);
 	if (IS_ERR(leaf)) {
 		xa_release(&dir->children, index);
 		return leaf;
@@ -234,7 +237,8 @@ static void odp_tree_put_leaf(struct odp_leaf *leaf)
 	scoped_guard(mutex, &leaf->umem->umem_mutex)
 		empty = !leaf->umem->npages || leaf->dead;
 	if (empty) {
-		refcount_inc(&mr->refs);
+		/* Cannot fail: the caller has a reference to the region. */
+		mlx5_ib_mkey_hold(&mr->mr.mkey);
 		/* The caller's reference to the leaf passes to the work. */
 		if (queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0))
 			return;
@@ -254,7 +258,7 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 
 	guard(mutex)(&mr->tree_lock);
 	/* A deregistration got as far as the root and then failed: no entry reaches the rest. */
-	if (mr->root->key.gone)
+	if (mr->root->key.mkey->destroyed)
 		return ERR_PTR(-EIO);
 	dir = odp_tree_get_dir(mr, va);
 	if (IS_ERR(dir))
@@ -305,11 +309,9 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table,
 	unsigned long i;
 	int err;
 
-	err = table->key.gone ? 0 : mlx5_fw_destroy_mkey(mr->odp->dev, MLX5_IB_KERNEL_UID,
-							  table->key.mkey);
+	err = mlx5_ib_mkey_destroy(mr->odp->dev, table->key.mkey);
 	if (err)
 		return err;
-	table->key.gone = true;
 	xa_for_each(&table->children, i, child) {
 		err = destroy_child(mr, child);
 		if (err)
@@ -366,19 +368,9 @@ static int odp_tree_destroy(struct odp_mr *mr)
 	return 0;
 }
 
-static void odp_tree_discard(struct odp_mr *mr)
-{
-	if (!odp_tree_destroy(mr))
-		return;
-	/* The root that the firmware kept has null entries only: free the rest without it. */
-	mr->root->key.gone = true;
-	odp_tree_destroy(mr);
-}
-
 static const struct odp_mr_ops odp_tree_ops = {
 	.page_in = odp_tree_page_in,
 	.destroy = odp_tree_destroy,
-	.discard = odp_tree_discard,
 };
 
 /**
@@ -399,7 +391,7 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 	anchor = odp_tree_get_anchor(mr);
 	if (IS_ERR(anchor))
 		return PTR_ERR(anchor);
-	root = odp_tree_create_dir(mr, 0, MLX5_IB_ODP_DIR_SHIFT,
+	root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, MLX5_IB_ODP_DIR_SHIFT,
 				   mlx5_ib_odp_root_entries(TASK_SIZE));
 	if (IS_ERR(root)) {
 		odp_tree_put_anchor(anchor);
@@ -409,6 +401,5 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 	mr->anchor = anchor;
 	mr->root = root;
 	mr->limit = TASK_SIZE;
-	mr->mr.ibmr.lkey = root->key.mkey;
 	return 0;
 }

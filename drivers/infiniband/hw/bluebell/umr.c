@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work on memory keys without firmware commands: fill a free one, change one in
- * use, and free one, by requests to the driver's own queue pair.
+ * Requests to the driver's own queue pair that fill a free memory key, change one in use, and
+ * free one.
  */
 
 #include <linux/dma-mapping.h>
+#include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
 #include "bluebell.h"
+#include "layout_mkey.h"
+#include "layout_umr.h"
 #include "umr.h"
 #include "umr_qp.h"
 
 /*
- * Entries of a list that a request points at. A longer one would be hard to
- * allocate; while the device reads one, the next is written.
+ * Entries of a list that a request points at. A longer list would be hard to allocate.
+ * While the device reads one list, the driver writes the next.
  */
 #define LIST_MTTS	SZ_8K
 #define SMALL_LIST_MTTS	(PAGE_SIZE / sizeof(__be64))
 #define NUM_LISTS	2
+#define CLEAR_BYTES	(MLX5_IB_UMR_MAX_CLEAR * sizeof(__be64))
 
 /**
  * struct umr_list - a part of a key's translation entries, for the device to read
  * @mtt: the entries
- * @dma: their address
+ * @dma: DMA address of @mtt
  * @posted: @req has been posted
- * @req: the request that points here
+ * @req: the request that points at the list
  */
 struct umr_list {
 	__be64 *mtt;
@@ -35,22 +39,22 @@ struct umr_list {
 };
 
 /**
- * struct umr_fill - a key being filled
+ * struct umr_fill - a key that is being filled
  * @dev: device
- * @attr: what it becomes
- * @caps: as for mlx5_ib_fill_mkc(); NULL to write entries and nothing else
- * @room: entries in each list
- * @lists: used in turn; without the second one, the first is used again
+ * @attr: the new context, or its page size and number of entries alone
+ * @only_mtts: write the entries, and leave the context as it is
+ * @room: entries that each list has room for
+ * @lists: used in turn; if there was no memory for the second, only the first is used
  */
 struct umr_fill {
 	struct mlx5_ib_dev *dev;
 	const struct mlx5_ib_mkc_attr *attr;
-	const struct mlx5_ib_mkey_caps *caps;
+	bool only_mtts;
 	u32 room;
 	struct umr_list lists[NUM_LISTS];
 };
 
-static int make_list(struct umr_fill *fill, struct umr_list *list, gfp_t gfp)
+static int umr_list_alloc(struct umr_fill *fill, struct umr_list *list, gfp_t gfp)
 {
 	struct device *device = fill->dev->mdev->device;
 	size_t bytes = fill->room * sizeof(__be64);
@@ -66,24 +70,24 @@ static int make_list(struct umr_fill *fill, struct umr_list *list, gfp_t gfp)
 	return -ENOMEM;
 }
 
-/* Two lists, or one, or one of a page. */
-static int make_lists(struct umr_fill *fill)
+/* Allocate two lists, or one, or one of a page. */
+static int umr_lists_alloc(struct umr_fill *fill)
 {
 	u32 mtts = mlx5_ib_umr_list_mtts(fill->attr->nmtts);
 	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY;
 
 	fill->room = min(mtts, LIST_MTTS);
-	if (make_list(fill, &fill->lists[0], gfp)) {
+	if (umr_list_alloc(fill, &fill->lists[0], gfp)) {
 		fill->room = min(mtts, SMALL_LIST_MTTS);
-		return make_list(fill, &fill->lists[0], GFP_KERNEL);
+		return umr_list_alloc(fill, &fill->lists[0], GFP_KERNEL);
 	}
 	if (mtts > fill->room)
-		make_list(fill, &fill->lists[1], gfp);
+		umr_list_alloc(fill, &fill->lists[1], gfp);
 	return 0;
 }
 
 /* Wait until the device has read a list. */
-static int wait_for_list(struct umr_fill *fill, struct umr_list *list)
+static int umr_list_wait(struct umr_fill *fill, struct umr_list *list)
 {
 	if (!list->posted)
 		return 0;
@@ -91,13 +95,13 @@ static int wait_for_list(struct umr_fill *fill, struct umr_list *list)
 	return mlx5_ib_umr_wait(fill->dev, &list->req);
 }
 
-static int free_lists(struct umr_fill *fill)
+static int umr_lists_free(struct umr_fill *fill)
 {
 	struct umr_list *list;
 	int err = 0, ret;
 
 	for (list = fill->lists; list < fill->lists + NUM_LISTS && list->mtt; list++) {
-		ret = wait_for_list(fill, list);
+		ret = umr_list_wait(fill, list);
 		err = err ?: ret;
 		dma_unmap_single(fill->dev->mdev->device, list->dma, fill->room * sizeof(__be64),
 				 DMA_TO_DEVICE);
@@ -106,8 +110,8 @@ static int free_lists(struct umr_fill *fill)
 	return err;
 }
 
-/* The next entries, and zeros to the end of the unit in which the device reads them. */
-static u32 next_mtts(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
+/* Write the next entries, and zeros to the end of the unit in which the device reads them. */
+static u32 umr_list_fill(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 {
 	u32 n = mlx5_ib_next_pas(iter, mtt, max), i;
 
@@ -117,14 +121,14 @@ static u32 next_mtts(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 	return n;
 }
 
-/* Have the device read @n entries from number @first on. The last of them bring the context. */
-static int post_list(struct umr_fill *fill, struct umr_list *list, u32 key, u32 first, u32 n)
+/* Post entries @first to @first + @n. The request with the last entry changes the context. */
+static int umr_list_post(struct umr_fill *fill, struct umr_list *list, u32 key, u32 first, u32 n)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 	int err;
 
-	if (fill->caps && first + n == fill->attr->nmtts)
-		mlx5_ib_umr_fill_reg(&wqe, key, fill->attr, fill->caps);
+	if (!fill->only_mtts && first + n == fill->attr->nmtts)
+		mlx5_ib_umr_fill_reg(&wqe, key, fill->attr, &fill->dev->caps);
 	else
 		mlx5_ib_umr_fill_xlt(&wqe, key);
 	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(fill->dev), list->dma, first, n);
@@ -135,69 +139,99 @@ static int post_list(struct umr_fill *fill, struct umr_list *list, u32 key, u32 
 	return err;
 }
 
-static int fill_from_lists(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *umem,
-			   const struct mlx5_ib_mkc_attr *attr,
-			   const struct mlx5_ib_mkey_caps *caps)
+static int umr_fill_from_lists(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *umem,
+			       const struct mlx5_ib_mkc_attr *attr, bool only_mtts)
 {
-	struct umr_fill fill = { .dev = dev, .attr = attr, .caps = caps };
+	struct umr_fill fill = { .dev = dev, .attr = attr, .only_mtts = only_mtts };
 	struct umr_list *list = fill.lists;
 	struct mlx5_ib_pas_iter iter;
 	u32 first, n;
 	int err, ret;
 
-	err = make_lists(&fill);
+	err = umr_lists_alloc(&fill);
 	if (err)
 		return err;
 	mlx5_ib_start_pas(&iter, umem, attr->page_shift);
 	for (first = 0; first < attr->nmtts && !err; first += n) {
-		err = wait_for_list(&fill, list);
+		err = umr_list_wait(&fill, list);
 		if (err)
 			break;
-		n = next_mtts(&iter, list->mtt, fill.room);
-		err = post_list(&fill, list, key, first, n);
+		n = umr_list_fill(&iter, list->mtt, fill.room);
+		err = umr_list_post(&fill, list, key, first, n);
 		if (fill.lists[1].mtt)
 			list = list == fill.lists ? fill.lists + 1 : fill.lists;
 	}
-	ret = free_lists(&fill);
+	ret = umr_lists_free(&fill);
 	return err ?: ret;
 }
 
-static int fill_inline(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *umem,
-		       const struct mlx5_ib_mkc_attr *attr, const struct mlx5_ib_mkey_caps *caps)
+static int umr_fill_inline(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *umem,
+			   const struct mlx5_ib_mkc_attr *attr)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 
-	mlx5_ib_umr_fill_reg(&wqe, key, attr, caps);
+	mlx5_ib_umr_fill_reg(&wqe, key, attr, &dev->caps);
 	mlx5_ib_populate_pas(umem, 1UL << attr->page_shift, wqe.mtt);
 	mlx5_ib_umr_mark_present(wqe.mtt, attr->nmtts);
 	return mlx5_ib_umr_exec(dev, &wqe);
 }
 
+static u32 umr_new_key(u32 key, const struct mlx5_ib_mkc_attr *attr)
+{
+	return (key & ~0xffU) | attr->variant;
+}
+
 /**
- * mlx5_ib_umr_reg - make a free key one over pinned memory
+ * mlx5_ib_umr_reg - open a free key over pinned memory
  * @dev: device with a UMR queue pair
  * @umem: the memory
- * @attr: what the key shall be
- * @caps: as for mlx5_ib_fill_mkc()
- * @mkey: the free key, and then what it has become
+ * @attr: context of the key, which has room for @attr->nmtts entries
+ * @key: the free key; changed to the key with its new variant
  *
- * The key has room for @attr->nmtts entries. May sleep.
+ * May sleep.
  *
- * Return: 0; or a negative errno, and then the key is to be destroyed, for what
- * it holds is not known.
+ * Return: 0; or a negative errno. Then the state of the key is not known, and the key has to
+ * be destroyed.
  */
 int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
-		    const struct mlx5_ib_mkc_attr *attr, const struct mlx5_ib_mkey_caps *caps,
-		    u32 *mkey)
+		    const struct mlx5_ib_mkc_attr *attr, u32 *key)
 {
 	int err;
 
 	if (attr->nmtts <= MLX5_IB_UMR_INLINE_MTTS)
-		err = fill_inline(dev, *mkey, umem, attr, caps);
+		err = umr_fill_inline(dev, *key, umem, attr);
 	else
-		err = fill_from_lists(dev, *mkey, umem, attr, caps);
+		err = umr_fill_from_lists(dev, *key, umem, attr, false);
 	if (!err)
-		*mkey = (*mkey & ~0xffU) | attr->variant;
+		*key = umr_new_key(*key, attr);
+	return err;
+}
+
+/**
+ * mlx5_ib_umr_reg_empty - open a free key over pages none of which is present
+ * @dev: device with mlx5_ib_init_umr_clear()
+ * @attr: as for mlx5_ib_umr_reg()
+ * @key: as for mlx5_ib_umr_reg()
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_umr_reg().
+ */
+int mlx5_ib_umr_reg_empty(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *attr, u32 *key)
+{
+	u32 last = ALIGN_DOWN(attr->nmtts - 1, MLX5_IB_UMR_MAX_CLEAR);
+	struct mlx5_ib_umr_wqe wqe = {};
+	int err;
+
+	err = mlx5_ib_umr_clear(dev, *key, 0, last);
+	if (err)
+		return err;
+	mlx5_ib_umr_fill_reg(&wqe, *key, attr, &dev->caps);
+	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), dev->umr_zeros_dma, last,
+				  attr->nmtts - last);
+	err = mlx5_ib_umr_exec(dev, &wqe);
+	if (!err)
+		*key = umr_new_key(*key, attr);
 	return err;
 }
 
@@ -205,57 +239,125 @@ int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
  * mlx5_ib_umr_map - write the translation entries of a key in use, and nothing else
  * @dev: device with a UMR queue pair
  * @umem: mapped memory, its iova set
- * @mkey: the key, which stays the same
+ * @key: the key, which keeps its number
  * @page_shift: log2 of the key's page size
  *
  * May sleep.
  *
  * Return: 0; or a negative errno, and then it is not known what the entries hold.
  */
-int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 mkey, u8 page_shift)
+int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 key, u8 page_shift)
 {
 	const struct mlx5_ib_mkc_attr attr = {
 		.page_shift = page_shift,
 		.nmtts = ib_umem_num_dma_blocks(umem, BIT(page_shift)),
 	};
 
-	return fill_from_lists(dev, mkey, umem, &attr, NULL);
+	return umr_fill_from_lists(dev, key, umem, &attr, true);
 }
 
 /**
- * mlx5_ib_umr_change - change the rights and the domain of a key in use
+ * mlx5_ib_umr_write_list - write translation entries of a key in use, and nothing else
  * @dev: device with a UMR queue pair
- * @mkey: the key, which stays the same
- * @access: enum ib_access_flags; of the same family as those it has
- * @pdn: protection domain number
- * @caps: as for mlx5_ib_fill_mkc()
+ * @key: the key, which keeps its number
+ * @first: number of the first entry
+ * @num: number of entries, whole units of MLX5_UMR_FLEX_ALIGNMENT
+ * @list: DMA address of the entries
+ *
+ * Allocates nothing, and may be called while memory is being reclaimed. May sleep.
+ *
+ * Return: 0; or a negative errno, and then it is not known what the entries hold.
+ */
+int mlx5_ib_umr_write_list(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num, dma_addr_t list)
+{
+	struct mlx5_ib_umr_wqe wqe = {};
+
+	mlx5_ib_umr_fill_xlt(&wqe, key);
+	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), list, first, num);
+	return mlx5_ib_umr_exec(dev, &wqe);
+}
+
+/**
+ * mlx5_ib_umr_clear - clear translation entries of a key in use: their pages are not present
+ * @dev: device with mlx5_ib_init_umr_clear()
+ * @key: the key, which keeps its number
+ * @first: number of the first entry
+ * @num: number of entries, whole units of MLX5_UMR_FLEX_ALIGNMENT
+ *
+ * Allocates nothing, and may be called while memory is being reclaimed. May sleep.
+ *
+ * Return: 0; or a negative errno, and then it is not known what the entries hold.
+ */
+int mlx5_ib_umr_clear(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num)
+{
+	u32 end = first + num, n;
+	int err = 0;
+
+	for (; first < end && !err; first += n) {
+		n = min(end - first, MLX5_IB_UMR_MAX_CLEAR);
+		err = mlx5_ib_umr_write_list(dev, key, first, n, dev->umr_zeros_dma);
+	}
+	return err;
+}
+
+/**
+ * mlx5_ib_umr_change - change the rights and the protection domain of a key in use
+ * @dev: device with a UMR queue pair
+ * @key: the key, which keeps its number
+ * @access: enum ib_access_flags, of the same mlx5_ib_mkey_pool_family() as the current ones
+ * @pdn: number of the domain
  *
  * May sleep.
  *
  * Return: 0; or a negative errno: then another key has to take its place.
  */
-int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 mkey, u32 access, u32 pdn,
-		       const struct mlx5_ib_mkey_caps *caps)
+int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 key, u32 access, u32 pdn)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 
-	mlx5_ib_umr_fill_change(&wqe, mkey, access, pdn, caps);
+	mlx5_ib_umr_fill_change(&wqe, key, access, pdn, &dev->caps);
 	return mlx5_ib_umr_exec(dev, &wqe);
 }
 
 /**
  * mlx5_ib_umr_revoke - free a key
  * @dev: device with a UMR queue pair
- * @mkey: the key
+ * @key: the key
  *
- * When it returns 0 the device reaches nothing through the key. May sleep.
+ * When this function returns 0 the device reaches nothing through the key. Allocates nothing,
+ * and may be called while memory is being reclaimed. May sleep.
  *
- * Return: 0; or a negative errno: then it is to be destroyed.
+ * Return: 0; or a negative errno: then the key has to be destroyed.
  */
-int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 mkey)
+int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key)
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 
-	mlx5_ib_umr_fill_revoke(&wqe, mkey, mlx5_ib_umr_pdn(dev));
+	mlx5_ib_umr_fill_revoke(&wqe, key, mlx5_ib_umr_pdn(dev));
 	return mlx5_ib_umr_exec(dev, &wqe);
+}
+
+/**
+ * mlx5_ib_init_umr_clear - set up what mlx5_ib_umr_clear() needs
+ * @dev: device with a UMR queue pair
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
+{
+	dev->umr_zeros = dma_alloc_coherent(dev->mdev->device, CLEAR_BYTES, &dev->umr_zeros_dma,
+					    GFP_KERNEL);
+	return dev->umr_zeros ? 0 : -ENOMEM;
+}
+
+/**
+ * mlx5_ib_cleanup_umr_clear - undo mlx5_ib_init_umr_clear()
+ * @dev: device; nothing is done if that has failed
+ */
+void mlx5_ib_cleanup_umr_clear(struct mlx5_ib_dev *dev)
+{
+	dma_free_coherent(dev->mdev->device, CLEAR_BYTES, dev->umr_zeros, dev->umr_zeros_dma);
+	dev->umr_zeros = NULL;
 }

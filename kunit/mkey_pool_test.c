@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the free memory keys: which region fits which key, and how
- * many are kept, made and destroyed.
+ * KUnit suite of the pool of free memory keys: which key fits a region, and how many keys
+ * are kept, created and destroyed.
  */
 
 #include <kunit/test.h>
 #include <linux/limits.h>
 #include <rdma/ib_verbs.h>
 
-#include "../layout_cache.h"
+#include "../layout_mkey_pool.h"
+#include "mkey_caps.h"
 
 #define RELAXED		IB_ACCESS_RELAXED_ORDERING
 #define ATOMIC		IB_ACCESS_REMOTE_ATOMIC
-#define LAST		(MLX5_IB_CACHE_SIZES - 1)
-#define FAMILY(f)	((f) * MLX5_IB_CACHE_SIZES)
+#define LAST		(MLX5_IB_POOL_SIZES - 1)
+#define FAMILY(f)	((f) * MLX5_IB_POOL_SIZES)
 #define LONG		MLX5_IB_CLASS_LONG
 #define FIRMWARE	MLX5_IB_CLASS_FIRMWARE
 
-static const struct mlx5_ib_mkey_caps none;
-static const struct mlx5_ib_mkey_caps far = { .umr_long_offset = true };
-static const struct mlx5_ib_mkey_caps ro_read = { .relaxed_ordering_read = true };
-static const struct mlx5_ib_mkey_caps ro_write = { .relaxed_ordering_write = true };
-static const struct mlx5_ib_mkey_caps fixed = {
+static const struct mkey_caps none;
+static const struct mkey_caps far = { .umr_long_offset = true };
+static const struct mkey_caps ro_read = { .relaxed_ordering_read = true };
+static const struct mkey_caps ro_write = { .relaxed_ordering_write = true };
+static const struct mkey_caps fixed = {
 	.relaxed_ordering_write = true, .umr_keeps_atomic = true,
 };
 
@@ -29,7 +30,7 @@ static const struct class_case {
 	const char *name;
 	u32 nmtts;
 	u32 access;
-	const struct mlx5_ib_mkey_caps *caps;
+	const struct mkey_caps *caps;
 	int class;
 } class_cases[] = {
 	{ "one entry", 1, 0, &none, 0 },
@@ -56,25 +57,26 @@ KUNIT_ARRAY_PARAM_DESC(class, class_cases, name);
 static void region_gets_a_key_that_does_not_fit(struct kunit *test)
 {
 	const struct class_case *c = test->param_value;
-	int class = mlx5_ib_cache_class(c->nmtts, c->access, c->caps);
+	const struct mlx5_ib_caps *caps = mock_mkey_caps(test, c->caps);
+	int class = mlx5_ib_mkey_pool_class(c->nmtts, c->access, caps);
 
 	KUNIT_EXPECT_EQ(test, class, c->class);
 	if (class < 0)
 		return;
-	KUNIT_EXPECT_LT(test, class, MLX5_IB_CACHE_CLASSES);
-	KUNIT_EXPECT_GE(test, mlx5_ib_cache_class_mtts(class), c->nmtts);
-	if (class % MLX5_IB_CACHE_SIZES)
-		KUNIT_EXPECT_LT(test, mlx5_ib_cache_class_mtts(class - 1), c->nmtts);
+	KUNIT_EXPECT_LT(test, class, MLX5_IB_POOL_CLASSES);
+	KUNIT_EXPECT_GE(test, mlx5_ib_mkey_pool_class_mtts(class), c->nmtts);
+	if (class % MLX5_IB_POOL_SIZES)
+		KUNIT_EXPECT_LT(test, mlx5_ib_mkey_pool_class_mtts(class - 1), c->nmtts);
 	/* A key that is made for the class is of the family that it shall serve. */
-	KUNIT_EXPECT_EQ(test, mlx5_ib_cache_family(mlx5_ib_cache_class_access(class), c->caps),
-			mlx5_ib_cache_family(c->access, c->caps));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_family(mlx5_ib_mkey_pool_class_access(class), caps),
+			mlx5_ib_mkey_pool_family(c->access, caps));
 }
 
 /* Sizes: 0 has 16 keys ready, 4 has 1, 8 has none; LAST may keep 4. */
 static const struct keep_case {
 	const char *name;
 	int class;
-	struct mlx5_ib_cache_use use;
+	struct mlx5_ib_mkey_pool_use use;
 	u32 want;
 	u32 missing;
 	u32 surplus;
@@ -105,18 +107,18 @@ static void wrong_number_of_keys_is_kept(struct kunit *test)
 {
 	const struct keep_case *c = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_cache_want(c->class, &c->use), c->want);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_cache_missing(c->class, &c->use), c->missing);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_cache_surplus(c->class, &c->use), c->surplus);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_want(c->class, &c->use), c->want);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_missing(c->class, &c->use), c->missing);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_surplus(c->class, &c->use), c->surplus);
 }
 
 static void demand_that_has_ceased_is_never_forgotten(struct kunit *test)
 {
-	struct mlx5_ib_cache_use use = { .in_use = 10, .peak = 1000 };
+	struct mlx5_ib_mkey_pool_use use = { .in_use = 10, .peak = 1000 };
 	unsigned int periods = 0;
 
 	while (use.peak > use.in_use && periods < 100) {
-		u32 peak = mlx5_ib_cache_age(&use);
+		u32 peak = mlx5_ib_mkey_pool_age(&use);
 
 		KUNIT_ASSERT_LT(test, peak, use.peak);
 		KUNIT_ASSERT_GE(test, peak, use.in_use);
@@ -128,16 +130,16 @@ static void demand_that_has_ceased_is_never_forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, periods, 10);
 }
 
-static struct kunit_case cache_cases[] = {
+static struct kunit_case mkey_pool_cases[] = {
 	KUNIT_CASE_PARAM(region_gets_a_key_that_does_not_fit, class_gen_params),
 	KUNIT_CASE_PARAM(wrong_number_of_keys_is_kept, keep_gen_params),
 	KUNIT_CASE(demand_that_has_ceased_is_never_forgotten),
 	{}
 };
 
-static struct kunit_suite cache_suite = {
-	.name = "bluebell-cache",
-	.test_cases = cache_cases,
+static struct kunit_suite mkey_pool_suite = {
+	.name = "bluebell-mkey-pool",
+	.test_cases = mkey_pool_cases,
 };
 
-kunit_test_suite(cache_suite);
+kunit_test_suite(mkey_pool_suite);

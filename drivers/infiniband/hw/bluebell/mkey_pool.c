@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The pool of free memory keys: it holds as many keys as demand has shown to be useful, and
+ * fewer when demand ceases or memory is short.
+ */
+
+#include <linux/log2.h>
+#include <linux/mlx5/driver.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "bluebell.h"
+#include "fw.h"
+#include "layout_mkey.h"
+#include "mkey.h"
+#include "mkey_pool.h"
+#include "umr_qp.h"
+
+#define AGEING_PERIOD	(30 * HZ)
+
+static struct mlx5_ib_mkey_class *mkey_pool_end(struct mlx5_ib_mkey_pool *pool)
+{
+	return pool->classes + MLX5_IB_POOL_CLASSES;
+}
+
+/* ---- keys of one class -------------------------------------------------------- */
+
+static bool mkey_class_pop(struct mlx5_ib_mkey_class *mc, u32 *key)
+{
+	lockdep_assert_held(&mc->lock);
+	if (!mc->use.free)
+		return false;
+	*key = mc->keys[--mc->use.free];
+	mc->doomed = min(mc->doomed, mc->use.free);
+	return true;
+}
+
+static bool mkey_class_push(struct mlx5_ib_mkey_class *mc, u32 key)
+{
+	lockdep_assert_held(&mc->lock);
+	if (mc->use.free == mc->room)
+		return false;
+	mc->keys[mc->use.free++] = key;
+	return true;
+}
+
+/*
+ * Have firmware destroy a free key. If it refuses, the key stays in the pool, where it reaches
+ * nothing, and is destroyed on the next occasion.
+ */
+static bool mkey_class_discard(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc,
+			       u32 key)
+{
+	int err = mlx5_ib_mkey_table_destroy(pool->dev, MLX5_IB_KERNEL_UID, key);
+
+	if (!err)
+		return true;
+	scoped_guard(spinlock, &mc->lock)
+		if (mkey_class_push(mc, key))
+			return false;
+	mlx5_ib_mkey_table_leak(pool->dev, key, err);
+	return false;
+}
+
+/* Make room for @keys free keys. A key for which there is no room is destroyed. */
+static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
+{
+	u32 room = roundup_pow_of_two(max(keys, 4U));
+	u32 *old = NULL, *new;
+
+	if (keys <= READ_ONCE(mc->room))
+		return;
+	new = kmalloc_array(room, sizeof(*new), GFP_KERNEL | __GFP_NOWARN);
+	if (!new)
+		return;
+	scoped_guard(spinlock, &mc->lock) {
+		old = new;
+		if (room > mc->room) {
+			old = mc->keys;
+			if (mc->use.free)
+				memcpy(new, old, mc->use.free * sizeof(*new));
+			mc->keys = new;
+			mc->room = room;
+		}
+	}
+	kfree(old);
+}
+
+/* ---- for owners of keys ---------------------------------------------------------- */
+
+/**
+ * mlx5_ib_mkey_pool_choose_class - the class of a new key
+ * @dev: device
+ * @nmtts: translation entries that the key needs
+ * @access: enum ib_access_flags
+ *
+ * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no UMR;
+ * MLX5_IB_CLASS_LONG for a region that may have windows.
+ */
+int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access)
+{
+	if (!dev->umr)
+		return MLX5_IB_CLASS_FIRMWARE;
+	/*
+	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key
+	 * while there are any. UMR does not count them: it would revoke a key that has windows,
+	 * and a key of the pool might still have windows of its last region. So the key of a
+	 * region that may have windows is not one of the pool.
+	 */
+	if (access & IB_ACCESS_MW_BIND)
+		return MLX5_IB_CLASS_LONG;
+	return mlx5_ib_mkey_pool_class(nmtts, access, &dev->caps);
+}
+
+/**
+ * mlx5_ib_mkey_pool_create - have firmware create a free key
+ * @dev: device with a UMR queue pair
+ * @nmtts: translation entries that the key gets room for
+ * @access: enum ib_access_flags that UMR does not change
+ * @key: the key, for UMR to fill
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENOMEM; or the errno of a firmware refusal.
+ */
+int mlx5_ib_mkey_pool_create(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32 *key)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	struct mlx5_ib_mkc_attr attr = {
+		.access = access,
+		.pdn = mlx5_ib_umr_pdn(dev),
+		.page_shift = MLX5_ADAPTER_PAGE_SHIFT,
+	};
+
+	mlx5_ib_fill_free_mkey(in, nmtts, &attr, &dev->caps);
+	return mlx5_ib_mkey_table_create(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), key);
+}
+
+/**
+ * mlx5_ib_mkey_pool_alloc - allocate a free key of a class
+ * @dev: device with a pool
+ * @class: from 0
+ * @key: the key
+ *
+ * The caller counts as one that uses a key of this class, even if it has to create the key,
+ * until mlx5_ib_mkey_pool_free() or mlx5_ib_mkey_pool_forget(). May sleep.
+ *
+ * Return: false if the class has no free key.
+ */
+bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key)
+{
+	struct mlx5_ib_mkey_pool *pool = dev->mkey_pool;
+	struct mlx5_ib_mkey_class *mc = &pool->classes[class];
+	u32 wanted, missing;
+	bool found;
+
+	scoped_guard(spinlock, &mc->lock) {
+		mc->use.in_use++;
+		mc->use.peak = max(mc->use.peak, mc->use.in_use);
+		found = mkey_class_pop(mc, key);
+		missing = mlx5_ib_mkey_pool_missing(class, &mc->use);
+		/* Room for all keys in use, for when they are freed. */
+		wanted = mlx5_ib_mkey_pool_want(class, &(struct mlx5_ib_mkey_pool_use){
+							.peak = mc->use.peak });
+	}
+	mkey_class_make_room(mc, wanted);
+	if (missing)
+		queue_work(system_dfl_wq, &pool->upkeep);
+	return found;
+}
+
+/**
+ * mlx5_ib_mkey_pool_free - free a key
+ * @dev: device with a pool
+ * @class: of the key, from 0
+ * @key: the key, which mlx5_ib_umr_revoke() has revoked and no lookup finds
+ *
+ * Keeps the key for the next region, or destroys it. May sleep.
+ */
+void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
+{
+	struct mlx5_ib_mkey_pool *pool = dev->mkey_pool;
+	struct mlx5_ib_mkey_class *mc = &pool->classes[class];
+	bool kept;
+
+	scoped_guard(spinlock, &mc->lock) {
+		mc->use.in_use--;
+		kept = mc->use.free < mlx5_ib_mkey_pool_want(class, &mc->use) &&
+		       mkey_class_push(mc, key);
+	}
+	if (kept)
+		queue_delayed_work(system_dfl_wq, &pool->ageing, AGEING_PERIOD);
+	else
+		mkey_class_discard(pool, mc, key);
+}
+
+/**
+ * mlx5_ib_mkey_pool_forget - a key that is in use has been destroyed
+ * @dev: device with a pool
+ * @class: of the key, from 0
+ *
+ * Any context that can take a spinlock, except interrupts.
+ */
+void mlx5_ib_mkey_pool_forget(struct mlx5_ib_dev *dev, int class)
+{
+	struct mlx5_ib_mkey_class *mc = &dev->mkey_pool->classes[class];
+
+	guard(spinlock)(&mc->lock);
+	mc->use.in_use--;
+}
+
+/* ---- upkeep ---------------------------------------------------------------------- */
+
+static bool mkey_pool_add_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
+{
+	int class = mc - pool->classes;
+	u32 key;
+
+	if (mlx5_ib_mkey_pool_create(pool->dev, mlx5_ib_mkey_pool_class_mtts(class),
+				     mlx5_ib_mkey_pool_class_access(class), &key))
+		return false;
+	scoped_guard(spinlock, &mc->lock)
+		if (mkey_class_push(mc, key))
+			return true;
+	mkey_class_discard(pool, mc, key);
+	return false;
+}
+
+static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
+{
+	u32 key;
+
+	scoped_guard(spinlock, &mc->lock) {
+		if (!mc->doomed && !mlx5_ib_mkey_pool_surplus(mc - pool->classes, &mc->use))
+			return false;
+		if (!mkey_class_pop(mc, &key))
+			return false;
+		if (mc->doomed)
+			mc->doomed--;
+	}
+	return mkey_class_discard(pool, mc, key);
+}
+
+static void mkey_pool_upkeep(struct work_struct *work)
+{
+	struct mlx5_ib_mkey_pool *pool = container_of(work, struct mlx5_ib_mkey_pool, upkeep);
+	struct mlx5_ib_mkey_class *mc;
+	u32 missing;
+
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
+		scoped_guard(spinlock, &mc->lock)
+			missing = mlx5_ib_mkey_pool_missing(mc - pool->classes, &mc->use);
+		while (missing-- && mkey_pool_add_key(pool, mc))
+			cond_resched();
+		while (mkey_pool_remove_key(pool, mc))
+			cond_resched();
+	}
+}
+
+static void mkey_pool_age(struct work_struct *work)
+{
+	struct mlx5_ib_mkey_pool *pool = container_of(to_delayed_work(work),
+						      struct mlx5_ib_mkey_pool, ageing);
+	bool again = false, surplus = false;
+	struct mlx5_ib_mkey_class *mc;
+
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
+		guard(spinlock)(&mc->lock);
+		mc->use.peak = mlx5_ib_mkey_pool_age(&mc->use);
+		again |= mc->use.peak > mc->use.in_use;
+		surplus |= mlx5_ib_mkey_pool_surplus(mc - pool->classes, &mc->use);
+	}
+	if (surplus)
+		queue_work(system_dfl_wq, &pool->upkeep);
+	if (again)
+		queue_delayed_work(system_dfl_wq, &pool->ageing, AGEING_PERIOD);
+}
+
+static unsigned long mkey_pool_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct mlx5_ib_mkey_pool *pool = shrinker->private_data;
+	struct mlx5_ib_mkey_class *mc;
+	unsigned long keys = 0;
+
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++)
+		keys += READ_ONCE(mc->use.free);
+	return keys ?: SHRINK_EMPTY;
+}
+
+/*
+ * Keys are only marked here, since firmware commands allocate memory and take locks of
+ * mlx5_core. The largest keys are marked first: they hold the most memory.
+ */
+static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct mlx5_ib_mkey_pool *pool = shrinker->private_data;
+	struct mlx5_ib_mkey_class *mc;
+	unsigned long doomed = 0;
+	u32 n;
+	int i;
+
+	for (i = MLX5_IB_POOL_CLASSES; i-- && doomed < sc->nr_to_scan;) {
+		mc = &pool->classes[i];
+		guard(spinlock)(&mc->lock);
+		n = min(mc->use.free - mc->doomed, sc->nr_to_scan - doomed);
+		mc->doomed += n;
+		/* Nor are they created again before demand shows that they are needed. */
+		if (n)
+			mc->use.peak = mc->use.in_use;
+		doomed += n;
+	}
+	if (doomed)
+		queue_work(system_dfl_wq, &pool->upkeep);
+	return doomed ?: SHRINK_STOP;
+}
+
+static void mkey_pool_destroy(struct mlx5_ib_mkey_pool *pool)
+{
+	struct mlx5_ib_mkey_class *mc;
+
+	if (!pool)
+		return;
+	if (pool->shrinker)
+		shrinker_free(pool->shrinker);
+	disable_delayed_work_sync(&pool->ageing);
+	disable_work_sync(&pool->upkeep);
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
+		WARN_ON(mc->use.in_use);
+		while (mc->use.free)
+			mlx5_ib_mkey_table_discard(pool->dev, MLX5_IB_KERNEL_UID,
+						   mc->keys[--mc->use.free]);
+		kfree(mc->keys);
+	}
+	kfree(pool);
+}
+
+DEFINE_FREE(mkey_pool, struct mlx5_ib_mkey_pool *, mkey_pool_destroy(_T))
+
+/**
+ * mlx5_ib_init_mkey_pool - create the pool of free keys
+ * @dev: device; without a UMR queue pair there is no pool
+ *
+ * The first keys are created in the background. May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_mkey_pool *pool __free(mkey_pool) = NULL;
+	struct mlx5_ib_mkey_class *mc;
+
+	if (!dev->umr)
+		return 0;
+	pool = kzalloc_obj(*pool);
+	if (!pool)
+		return -ENOMEM;
+	pool->dev = dev;
+	INIT_WORK(&pool->upkeep, mkey_pool_upkeep);
+	INIT_DELAYED_WORK(&pool->ageing, mkey_pool_age);
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
+		spin_lock_init(&mc->lock);
+		mkey_class_make_room(mc, mlx5_ib_mkey_pool_want(mc - pool->classes, &mc->use));
+	}
+	pool->shrinker = shrinker_alloc(0, "bluebell-mkeys:%s", dev_name(dev->mdev->device));
+	if (!pool->shrinker)
+		return -ENOMEM;
+	pool->shrinker->count_objects = mkey_pool_count;
+	pool->shrinker->scan_objects = mkey_pool_scan;
+	pool->shrinker->private_data = pool;
+	shrinker_register(pool->shrinker);
+	queue_work(system_dfl_wq, &pool->upkeep);
+	dev->mkey_pool = no_free_ptr(pool);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_mkey_pool - destroy the free keys
+ * @dev: device, none of whose regions is left
+ */
+void mlx5_ib_cleanup_mkey_pool(struct mlx5_ib_dev *dev)
+{
+	mkey_pool_destroy(dev->mkey_pool);
+	dev->mkey_pool = NULL;
+}
