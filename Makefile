@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# The front door: everything here runs in the lab (scripts/lab), which is made at its first use.
-# Kbuild is the kernel's entrance to the same directory.
+# The targets for people. Everything runs in the lab (scripts/lab), which the first use makes. For the
+# kernel's build system this directory has Kbuild.
 
 # Kernel to build the module for: stock, debug, a version, or a kernel's build directory.
 KERNEL	?= stock
@@ -25,10 +25,10 @@ run: module hca tools ## show what Bluebell does: a demo in a guest
 shell: module hca ## a shell in a guest
 	scripts/vm --driver $(DRIVER) --kernel $(KERNEL)
 
-check: module hca selftests tools ## all tests but those on the debug kernel and lesser HCAs
+check: module hca selftests tools ## all tests except those on the debug kernel and on HCAs with fewer features
 	scripts/check
 
-check-full: module hca selftests tools debug-kernel ## all tests, on the debug kernel and lesser HCAs too
+check-full: module hca selftests tools debug-kernel ## all tests, also on the debug kernel and on HCAs with fewer features
 	scripts/check --full
 
 module: ## build/module/$KERNEL/bluebell.ko
@@ -46,10 +46,13 @@ tools: ## build/bench/*, the benchmark's guest program
 kunit: ## the KUnit suites, on a kernel with the exported series applied
 	scripts/kunit
 
-static: ## sparse, W=1, checkpatch, kernel-doc; gcc and clang
+static: ## sparse, W=1, headers, layers, checkpatch, kernel-doc; gcc and clang
 	scripts/static-checks
 
-bench: module hca tools ## Bluebell's speed against the stock driver's
+coverage: selftests debug-kernel ## the lines and branches that the tests reach
+	scripts/coverage
+
+bench: module hca tools ## compare Bluebell's speed with the stock driver's
 	scripts/bench
 
 debug-kernel: ## build the debug kernel, and the module for it
@@ -62,4 +65,4 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	rm -rf build
 
-.PHONY: help run shell check check-full module hca selftests tools kunit static bench debug-kernel lab clean
+.PHONY: help run shell check check-full module hca selftests tools kunit static coverage bench debug-kernel lab clean
