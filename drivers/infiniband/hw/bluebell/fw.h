@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The firmware interface: the choke point that every command passes through, and
- * the commands on the device and its port.
+ * the commands.
  */
 
 #ifndef BLUEBELL_FW_H
 #define BLUEBELL_FW_H
 
+#include <linux/mlx5/device.h>
 #include <linux/types.h>
 
-#include "fw_verbs.h"
-
+struct mlx5_core_cq;
+struct mlx5_eq;
+struct mlx5_eq_param;
 struct mlx5_hca_vport_context;
 struct mlx5_ib_dev;
+struct mlx5_ib_fault;
 union ib_gid;
 
 /* uid of the commands that the driver sends for itself: firmware checks no owner. */
@@ -66,5 +69,79 @@ int mlx5_fw_query_hca_vport_pkey(struct mlx5_ib_dev *dev, u8 port, u16 index, u1
 int mlx5_fw_query_ib_port(struct mlx5_ib_dev *dev, u8 port, struct mlx5_fw_ib_port *rep);
 int mlx5_fw_query_node_desc(struct mlx5_ib_dev *dev, char *desc);
 int mlx5_fw_set_node_desc(struct mlx5_ib_dev *dev, const char *desc);
+
+int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
+			  u32 *number);
+int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number);
+int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
+
+/*
+ * Commands of one shape. A function has the name of the command and says what
+ * mlx5_fw_create_object(), mlx5_fw_alloc_object() or mlx5_fw_destroy_object() does.
+ */
+#define MLX5_FW_CREATE(name, opcode)							\
+static inline int name(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *number) \
+{											\
+	return mlx5_fw_create_object(dev, uid, opcode, in, inlen, number);		\
+}
+
+#define MLX5_FW_ALLOC(name, opcode)							\
+static inline int name(struct mlx5_ib_dev *dev, u16 uid, u32 *number)			\
+{											\
+	return mlx5_fw_alloc_object(dev, uid, opcode, number);				\
+}
+
+#define MLX5_FW_DESTROY(name, opcode)							\
+static inline int name(struct mlx5_ib_dev *dev, u16 uid, u32 number)			\
+{											\
+	return mlx5_fw_destroy_object(dev, uid, opcode, number);			\
+}
+
+MLX5_FW_ALLOC(mlx5_fw_alloc_uar, MLX5_CMD_OP_ALLOC_UAR)
+MLX5_FW_DESTROY(mlx5_fw_dealloc_uar, MLX5_CMD_OP_DEALLOC_UAR)
+MLX5_FW_ALLOC(mlx5_fw_alloc_pd, MLX5_CMD_OP_ALLOC_PD)
+MLX5_FW_DESTROY(mlx5_fw_dealloc_pd, MLX5_CMD_OP_DEALLOC_PD)
+MLX5_FW_DESTROY(mlx5_fw_destroy_qp, MLX5_CMD_OP_DESTROY_QP)
+MLX5_FW_CREATE(mlx5_fw_create_rmp, MLX5_CMD_OP_CREATE_RMP)
+MLX5_FW_DESTROY(mlx5_fw_destroy_rmp, MLX5_CMD_OP_DESTROY_RMP)
+MLX5_FW_ALLOC(mlx5_fw_alloc_xrcd, MLX5_CMD_OP_ALLOC_XRCD)
+MLX5_FW_DESTROY(mlx5_fw_dealloc_xrcd, MLX5_CMD_OP_DEALLOC_XRCD)
+MLX5_FW_CREATE(mlx5_fw_create_xrc_srq, MLX5_CMD_OP_CREATE_XRC_SRQ)
+MLX5_FW_DESTROY(mlx5_fw_destroy_xrc_srq, MLX5_CMD_OP_DESTROY_XRC_SRQ)
+
+int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+		      int inlen);
+int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int inlen);
+int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq);
+
+int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey);
+int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u16 uid, u32 mkey);
+
+int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
+			u8 log_align, u64 *addr);
+int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size);
+int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op, u64 *op_addr);
+int mlx5_fw_dealloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op);
+
+int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece);
+int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
+		      u32 opt_mask, u32 *ece);
+int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, void *qpc);
+
+int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);
+int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, void *rmpc);
+
+int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit);
+int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, void *srqc);
+
+struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param);
+int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);
+int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
+			      bool error);
+
+bool mlx5_ib_fw_pause(unsigned int *ms);
+void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev,
+		       int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 num), u16 uid, u32 num,
+		       const char *what);
 
 #endif /* BLUEBELL_FW_H */

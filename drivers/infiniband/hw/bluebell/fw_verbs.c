@@ -22,8 +22,22 @@
  * The number of an object has one place in all commands and one in all answers, of
  * which those on protection domains stand for all.
  */
-static int fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
-			    u32 *number)
+
+/**
+ * mlx5_fw_create_object - send a command that creates an object from a context
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @in: the command; the opcode is filled in
+ * @inlen: bytes of @in
+ * @number: number of the new object
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
+			  u32 *number)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_pd_out)] = {};
 	int err;
@@ -35,11 +49,22 @@ static int fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *
 	return err;
 }
 
-static int fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number)
+/**
+ * mlx5_fw_alloc_object - send a command that creates an object from nothing
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the new object
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number)
 {
 	u32 in[MLX5_ST_SZ_DW(alloc_pd_in)] = {};
 
-	return fw_create_object(dev, uid, opcode, in, sizeof(in), number);
+	return mlx5_fw_create_object(dev, uid, opcode, in, sizeof(in), number);
 }
 
 /* A command that says nothing but which object it is about. */
@@ -53,63 +78,22 @@ static int fw_name_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
 }
 
-static int fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
+/**
+ * mlx5_fw_destroy_object - send a command that says only which object it is about
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
 
 	return fw_name_object(dev, uid, opcode, number, out, sizeof(out));
-}
-
-/**
- * mlx5_fw_alloc_uar - ALLOC_UAR
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @uarn: index of the first UAR in the new page
- *
- * Return: 0 or a negative errno; -ENOMEM if the device has no page left.
- */
-int mlx5_fw_alloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 *uarn)
-{
-	return fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_UAR, uarn);
-}
-
-/**
- * mlx5_fw_dealloc_uar - DEALLOC_UAR
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @uarn: what mlx5_fw_alloc_uar() gave
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_dealloc_uar(struct mlx5_ib_dev *dev, u16 uid, u32 uarn)
-{
-	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DEALLOC_UAR, uarn);
-}
-
-/**
- * mlx5_fw_alloc_pd - ALLOC_PD
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @pdn: number of the new protection domain
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_alloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 *pdn)
-{
-	return fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_PD, pdn);
-}
-
-/**
- * mlx5_fw_dealloc_pd - DEALLOC_PD
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @pdn: what mlx5_fw_alloc_pd() gave
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_dealloc_pd(struct mlx5_ib_dev *dev, u16 uid, u32 pdn)
-{
-	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DEALLOC_PD, pdn);
 }
 
 static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
@@ -205,7 +189,7 @@ int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u
 	u32 index;
 	int err;
 
-	err = fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_MKEY, in, inlen, &index);
+	err = mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_MKEY, in, inlen, &index);
 	if (!err)
 		*mkey = mlx5_idx_to_mkey(index) |
 			MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0);
@@ -224,7 +208,8 @@ int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u
  */
 int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u16 uid, u32 mkey)
 {
-	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, mlx5_mkey_to_idx(mkey));
+	return mlx5_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY,
+				      mlx5_mkey_to_idx(mkey));
 }
 
 /**
@@ -386,7 +371,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 	int err;
 
 	if (opcode == MLX5_CMD_OP_2ERR_QP || opcode == MLX5_CMD_OP_2RST_QP)
-		return fw_destroy_object(dev, uid, opcode, qpn);
+		return mlx5_fw_destroy_object(dev, uid, opcode, qpn);
 
 	MLX5_SET(rst2init_qp_in, in, opcode, opcode);
 	MLX5_SET(rst2init_qp_in, in, qpn, qpn);
@@ -420,38 +405,6 @@ int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, void *qpc)
 	if (!err)
 		memcpy(qpc, MLX5_ADDR_OF(query_qp_out, out, qpc), MLX5_ST_SZ_BYTES(qpc));
 	return err;
-}
-
-/**
- * mlx5_fw_destroy_qp - DESTROY_QP
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @qpn: number of the QP, in any state
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_destroy_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn)
-{
-	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_QP, qpn);
-}
-
-/**
- * mlx5_fw_create_rmp - CREATE_RMP
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @in: struct mlx5_ifc_create_rmp_in_bits; the opcode is filled in
- * @inlen: bytes of @in
- * @rmpn: number of the new receive memory pool
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_create_rmp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *rmpn)
-{
-	return fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_RMP, in, inlen, rmpn);
 }
 
 /**
@@ -501,68 +454,6 @@ int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, void *rmpc)
 }
 
 /**
- * mlx5_fw_destroy_rmp - DESTROY_RMP
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @rmpn: number of the RMP
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_destroy_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn)
-{
-	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_RMP, rmpn);
-}
-
-/**
- * mlx5_fw_alloc_xrcd - ALLOC_XRCD
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @xrcdn: number of the new XRC domain
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_alloc_xrcd(struct mlx5_ib_dev *dev, u16 uid, u32 *xrcdn)
-{
-	return fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_XRCD, xrcdn);
-}
-
-/**
- * mlx5_fw_dealloc_xrcd - DEALLOC_XRCD
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @xrcdn: number of the XRC domain
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_dealloc_xrcd(struct mlx5_ib_dev *dev, u16 uid, u32 xrcdn)
-{
-	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DEALLOC_XRCD, xrcdn);
-}
-
-/**
- * mlx5_fw_create_xrc_srq - CREATE_XRC_SRQ
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @in: struct mlx5_ifc_create_xrc_srq_in_bits; the opcode is filled in
- * @inlen: bytes of @in
- * @srqn: number of the new SRQ
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_create_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *srqn)
-{
-	return fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_XRC_SRQ, in, inlen, srqn);
-}
-
-/**
  * mlx5_fw_arm_xrc_srq - ARM_XRC_SRQ: have an event raised once
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
@@ -606,21 +497,6 @@ int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, void *srqc
 		memcpy(srqc, MLX5_ADDR_OF(query_xrc_srq_out, out, xrc_srq_context_entry),
 		       MLX5_ST_SZ_BYTES(xrc_srqc));
 	return err;
-}
-
-/**
- * mlx5_fw_destroy_xrc_srq - DESTROY_XRC_SRQ
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @srqn: number of the SRQ
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_destroy_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn)
-{
-	return fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_XRC_SRQ, srqn);
 }
 
 /* mlx5_core creates the queue itself. */

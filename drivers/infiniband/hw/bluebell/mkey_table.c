@@ -12,7 +12,7 @@
 #include <linux/xarray.h>
 
 #include "bluebell.h"
-#include "fw_verbs.h"
+#include "fw.h"
 #include "mkey.h"
 
 /* Slots without an owner to look up: the key is not published, or is being destroyed. */
