@@ -56,8 +56,6 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
 	struct mlx5_ib_ah *ah = to_mah(ibah);
 	int err;
 
-	if (!udata)
-		return -EOPNOTSUPP;
 	err = ib_no_udata_io(udata);
 	if (err)
 		return err;

@@ -21,9 +21,26 @@ struct mlx5_ib_dm_pool;
 struct mlx5_ib_memic;
 struct mlx5_ib_mkey_pool;
 struct mlx5_ib_odp;
-struct mlx5_ib_port;
+struct mlx5_ib_port_ops;
 struct mlx5_ib_umr;
 struct mlx5_ib_xrc;
+
+/**
+ * struct mlx5_ib_port - a port of the device
+ * @dev: device
+ * @num: number of the port, from 1
+ * @ops: how the port is accessed
+ * @core_cap_flags: RDMA_CORE_CAP_*, constant
+ * @events: receives events of the port and failures of the device, while the device is
+ *	registered with the RDMA core
+ */
+struct mlx5_ib_port {
+	struct mlx5_ib_dev *dev;
+	u8 num;
+	const struct mlx5_ib_port_ops *ops;
+	u32 core_cap_flags;
+	struct notifier_block events;
+};
 
 /**
  * struct mlx5_ib_dev - one HCA
@@ -55,7 +72,7 @@ struct mlx5_ib_dev {
 	struct ib_device ib_dev;
 	struct mlx5_core_dev *mdev;
 	struct mlx5_ib_caps caps;
-	struct mlx5_ib_port *port;
+	struct mlx5_ib_port port;
 	struct notifier_block sys_error;
 	struct mlx5_ib_rsc_table rsc_table;
 	struct xarray mkeys;

@@ -17,7 +17,7 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/* Longest registers that fw_access_reg() is used for: PTYS and NODE_DESC. */
+/* Longest registers that mlx5_fw_access_reg() is used for: PTYS and NODE_DESC. */
 #define MAX_REG_DW	MLX5_ST_SZ_DW(ptys_reg)
 static_assert(MLX5_ST_SZ_BYTES(ptys_reg) >= IB_DEVICE_NODE_DESC_MAX);
 
@@ -249,12 +249,20 @@ int mlx5_fw_query_hca_vport_pkey(struct mlx5_ib_dev *dev, u8 port, u16 index, u1
 				    &query);
 }
 
-/*
- * ACCESS_REG of a short register, which is read into @reg or written from it. For a
- * read, @reg says which port is meant. mlx5_core's own functions for PMTU do not
- * report a refusal, and that for any register allocates memory.
+/**
+ * mlx5_fw_access_reg - ACCESS_REG of a short register
+ * @dev: device
+ * @reg_id: MLX5_REG_*
+ * @reg: the register as written, or as read; for a read, it says which port is meant
+ * @size: bytes of @reg, at most MAX_REG_DW dwords
+ * @write: write the register
+ *
+ * mlx5_core's own functions for PMTU do not report a refusal, and that for any
+ * register allocates memory. May sleep.
+ *
+ * Return: 0 or a negative errno.
  */
-static int fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t size, bool write)
+int mlx5_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t size, bool write)
 {
 	u32 out[MLX5_ST_SZ_DW(access_register_out) + MAX_REG_DW] = {};
 	u32 in[MLX5_ST_SZ_DW(access_register_in) + MAX_REG_DW] = {};
@@ -267,72 +275,7 @@ static int fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t 
 	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in,
 			      MLX5_ST_SZ_BYTES(access_register_in) + size, out,
 			      MLX5_ST_SZ_BYTES(access_register_out) + size);
-	if (!err)
+	if (!err && !write)
 		memcpy(reg, MLX5_ADDR_OF(access_register_out, out, register_data), size);
 	return err;
-}
-
-/**
- * mlx5_fw_query_ib_port - the registers PTYS, PMTU and PVLC
- * @dev: device
- * @port: from 1
- * @rep: state of the link
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_query_ib_port(struct mlx5_ib_dev *dev, u8 port, struct mlx5_fw_ib_port *rep)
-{
-	u32 ptys[MLX5_ST_SZ_DW(ptys_reg)] = {};
-	u32 pmtu[MLX5_ST_SZ_DW(pmtu_reg)] = {};
-	u32 pvlc[MLX5_ST_SZ_DW(pvlc_reg)] = {};
-	int err;
-
-	MLX5_SET(ptys_reg, ptys, local_port, port);
-	MLX5_SET(ptys_reg, ptys, proto_mask, MLX5_PTYS_IB);
-	err = fw_access_reg(dev, MLX5_REG_PTYS, ptys, sizeof(ptys), false);
-	if (err)
-		return err;
-	MLX5_SET(pmtu_reg, pmtu, local_port, port);
-	err = fw_access_reg(dev, MLX5_REG_PMTU, pmtu, sizeof(pmtu), false);
-	if (err)
-		return err;
-	MLX5_SET(pvlc_reg, pvlc, local_port, port);
-	err = fw_access_reg(dev, MLX5_REG_PVLC, pvlc, sizeof(pvlc), false);
-	if (err)
-		return err;
-
-	rep->link_width_oper = MLX5_GET(ptys_reg, ptys, ib_link_width_oper);
-	rep->proto_oper = MLX5_GET(ptys_reg, ptys, ib_proto_oper);
-	rep->max_mtu = MLX5_GET(pmtu_reg, pmtu, max_mtu);
-	rep->oper_mtu = MLX5_GET(pmtu_reg, pmtu, oper_mtu);
-	rep->vl_hw_cap = MLX5_GET(pvlc_reg, pvlc, vl_hw_cap);
-	return 0;
-}
-
-/**
- * mlx5_fw_query_node_desc - read the register NODE_DESC
- * @dev: device
- * @desc: IB_DEVICE_NODE_DESC_MAX bytes
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_query_node_desc(struct mlx5_ib_dev *dev, char *desc)
-{
-	memset(desc, 0, IB_DEVICE_NODE_DESC_MAX);
-	return fw_access_reg(dev, MLX5_REG_NODE_DESC, desc, IB_DEVICE_NODE_DESC_MAX, false);
-}
-
-/**
- * mlx5_fw_set_node_desc - write the register NODE_DESC
- * @dev: device, which tells the subnet manager
- * @desc: IB_DEVICE_NODE_DESC_MAX bytes
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_set_node_desc(struct mlx5_ib_dev *dev, const char *desc)
-{
-	char reg[IB_DEVICE_NODE_DESC_MAX];
-
-	memcpy(reg, desc, sizeof(reg));
-	return fw_access_reg(dev, MLX5_REG_NODE_DESC, reg, sizeof(reg), true);
 }

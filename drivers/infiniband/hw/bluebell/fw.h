@@ -31,22 +31,6 @@ struct mlx5_fw_special_contexts {
 	u32 null_mkey;
 };
 
-/**
- * struct mlx5_fw_ib_port - the physical side of an InfiniBand port
- * @max_mtu: largest MTU of the hardware, in bytes
- * @oper_mtu: MTU in effect, in bytes
- * @vl_hw_cap: number of virtual lanes
- * @link_width_oper: MLX5_PTYS_WIDTH_*
- * @proto_oper: enum ib_port_speed
- */
-struct mlx5_fw_ib_port {
-	u16 max_mtu;
-	u16 oper_mtu;
-	u8 vl_hw_cap;
-	u16 link_width_oper;
-	u16 proto_oper;
-};
-
 /*
  * Sends a command, or has mlx5_core send it; returns 0 or the errno for the caller.
  * See mlx5_ib_fw_exec_via().
@@ -66,9 +50,7 @@ int mlx5_fw_query_hca_vport_context(struct mlx5_ib_dev *dev, u8 port,
 				    struct mlx5_hca_vport_context *rep);
 int mlx5_fw_query_hca_vport_gid(struct mlx5_ib_dev *dev, u8 port, u16 index, union ib_gid *gid);
 int mlx5_fw_query_hca_vport_pkey(struct mlx5_ib_dev *dev, u8 port, u16 index, u16 *pkey);
-int mlx5_fw_query_ib_port(struct mlx5_ib_dev *dev, u8 port, struct mlx5_fw_ib_port *rep);
-int mlx5_fw_query_node_desc(struct mlx5_ib_dev *dev, char *desc);
-int mlx5_fw_set_node_desc(struct mlx5_ib_dev *dev, const char *desc);
+int mlx5_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t size, bool write);
 
 int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
 			  u32 *number);

@@ -64,7 +64,6 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 
 	.alloc_pd = mlx5_ib_alloc_pd,
 	.dealloc_pd = mlx5_ib_dealloc_pd,
-	.create_ah = mlx5_ib_create_ah,
 	.create_user_ah = mlx5_ib_create_ah,
 	.query_ah = mlx5_ib_query_ah,
 	.destroy_ah = mlx5_ib_destroy_ah,
@@ -199,7 +198,6 @@ static const struct dev_stage {
 	void (*cleanup)(struct mlx5_ib_dev *dev);
 	const char *without;
 } dev_stages[] = {
-	{ "port", mlx5_ib_init_port, mlx5_ib_cleanup_port },
 	{ "attributes", mlx5_ib_init_device_attr },
 	{ "queue events", mlx5_ib_init_rsc_table, mlx5_ib_cleanup_rsc_table },
 	{ "memory keys", mlx5_ib_init_mkeys, mlx5_ib_cleanup_mkeys },

@@ -10,7 +10,6 @@
 #include <linux/mlx5/port.h>
 #include <linux/mlx5/qp.h>
 #include <linux/mlx5/vport.h>
-#include <linux/slab.h>
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -49,16 +48,11 @@ static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 	return flags;
 }
 
-static void device_fill_atomics(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
+static void device_fill_atomics(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
 {
-	const u32 ops = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
 	const u32 size_8 = BIT(3);
 
-	props->atomic_cap = IB_ATOMIC_NONE;
-	props->masked_atomic_cap = IB_ATOMIC_NONE;
-	if (MLX5_CAP_GEN(mdev, atomic) &&
-	    (MLX5_CAP_ATOMIC(mdev, atomic_operations) & ops) == ops &&
-	    MLX5_CAP_ATOMIC(mdev, atomic_size_qp) & size_8)
+	if (dev->caps.atomic_mode && MLX5_CAP_ATOMIC(dev->mdev, atomic_size_qp) & size_8)
 		props->atomic_cap = IB_ATOMIC_HCA;
 }
 
@@ -149,17 +143,15 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	if (uhw && uhw->outlen &&
 	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
 		return -EINVAL;
-	if (uhw && uhw->inlen) {
-		err = ib_is_udata_in_empty(uhw);
-		if (err)
-			return err;
-	}
+	err = ib_is_udata_in_empty(uhw);
+	if (err)
+		return err;
 
 	memset(props, 0, sizeof(*props));
 	device_fill_identity(dev, props);
 	device_fill_queue_limits(mdev, props);
 	device_fill_srq_limits(dev, props);
-	device_fill_atomics(mdev, props);
+	device_fill_atomics(dev, props);
 	props->device_cap_flags = device_cap_flags(dev);
 	props->kernel_cap_flags = MLX5_CAP_GEN(mdev, block_lb_mc) ?
 				  IBK_BLOCK_MULTICAST_LOOPBACK : 0;
@@ -197,7 +189,8 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 		return -EOPNOTSUPP;
 	if (!mask)
 		return 0;
-	err = mlx5_fw_set_node_desc(to_mdev(ibdev), props->node_desc);
+	err = mlx5_fw_access_reg(to_mdev(ibdev), MLX5_REG_NODE_DESC, props->node_desc,
+				 sizeof(props->node_desc), true);
 	if (!err)
 		memcpy(ibdev->node_desc, props->node_desc, sizeof(ibdev->node_desc));
 	return err;
@@ -227,16 +220,43 @@ static u8 vl_cap_from_hw(u8 lanes)
 
 /* ---- a port that is an HCA vport -------------------------------------------- */
 
+/* The number of the port has one place in all registers of ports. */
+static int port_read_reg(struct mlx5_ib_port *port, u16 reg_id, void *reg, size_t size)
+{
+	MLX5_SET(ptys_reg, reg, local_port, port->num);
+	return mlx5_fw_access_reg(port->dev, reg_id, reg, size, false);
+}
+
+static int hca_vport_query_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
+{
+	u32 ptys[MLX5_ST_SZ_DW(ptys_reg)] = {};
+	u32 pmtu[MLX5_ST_SZ_DW(pmtu_reg)] = {};
+	u32 pvlc[MLX5_ST_SZ_DW(pvlc_reg)] = {};
+	int err;
+
+	MLX5_SET(ptys_reg, ptys, proto_mask, MLX5_PTYS_IB);
+	err = port_read_reg(port, MLX5_REG_PTYS, ptys, sizeof(ptys));
+	if (!err)
+		err = port_read_reg(port, MLX5_REG_PMTU, pmtu, sizeof(pmtu));
+	if (!err)
+		err = port_read_reg(port, MLX5_REG_PVLC, pvlc, sizeof(pvlc));
+	if (err)
+		return err;
+
+	props->active_width = width_from_hw(MLX5_GET(ptys_reg, ptys, ib_link_width_oper));
+	props->active_speed = MLX5_GET(ptys_reg, ptys, ib_proto_oper);
+	props->max_mtu = ib_mtu_int_to_enum(MLX5_GET(pmtu_reg, pmtu, max_mtu));
+	props->active_mtu = ib_mtu_int_to_enum(MLX5_GET(pmtu_reg, pmtu, oper_mtu));
+	props->max_vl_num = vl_cap_from_hw(MLX5_GET(pvlc_reg, pvlc, vl_hw_cap));
+	return 0;
+}
+
 static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
 	struct mlx5_hca_vport_context rep = {};
-	struct mlx5_fw_ib_port phys;
 	int err;
 
 	err = mlx5_fw_query_hca_vport_context(port->dev, port->num, &rep);
-	if (err)
-		return err;
-	err = mlx5_fw_query_ib_port(port->dev, port->num, &phys);
 	if (err)
 		return err;
 
@@ -254,60 +274,33 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 	props->subnet_timeout = rep.subnet_timeout;
 	props->init_type_reply = rep.init_type_reply;
 
-	props->active_width = width_from_hw(phys.link_width_oper);
-	props->active_speed = phys.proto_oper;
-	props->max_mtu = ib_mtu_int_to_enum(phys.max_mtu);
-	props->active_mtu = ib_mtu_int_to_enum(phys.oper_mtu);
-	props->max_vl_num = vl_cap_from_hw(phys.vl_hw_cap);
-	return 0;
-}
-
-static int hca_vport_query_gid(struct mlx5_ib_port *port, u16 index, union ib_gid *gid)
-{
-	return mlx5_fw_query_hca_vport_gid(port->dev, port->num, index, gid);
-}
-
-static int hca_vport_query_pkey(struct mlx5_ib_port *port, u16 index, u16 *pkey)
-{
-	return mlx5_fw_query_hca_vport_pkey(port->dev, port->num, index, pkey);
+	return hca_vport_query_link(port, props);
 }
 
 /*
  * An InfiniBand port without management datagrams: no QP0 or QP1, and so no subnet
  * administration and no connection manager, whose kernel parts then ignore the port.
  */
-static int hca_vport_get_immutable(struct mlx5_ib_port *port, struct ib_port_immutable *immutable)
+static int hca_vport_read_constants(struct mlx5_ib_port *port)
 {
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
 	err = mlx5_fw_query_hca_vport_context(port->dev, port->num, &rep);
-	if (err)
-		return err;
-	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_IB;
+	port->dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
+	port->dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
+	port->core_cap_flags = RDMA_CORE_CAP_PROT_IB;
 	if (rep.grh_required)
-		immutable->core_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
-	return 0;
-}
-
-static int hca_vport_query_guids(struct mlx5_ib_port *port, __be64 *node, __be64 *system)
-{
-	struct mlx5_hca_vport_context rep = {};
-	int err;
-
-	err = mlx5_fw_query_hca_vport_context(port->dev, port->num, &rep);
-	*node = cpu_to_be64(rep.node_guid);
-	*system = cpu_to_be64(rep.sys_image_guid);
+		port->core_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
 	return err;
 }
 
 static const struct mlx5_ib_port_ops hca_vport_ops = {
 	.link_layer = IB_LINK_LAYER_INFINIBAND,
 	.query = hca_vport_query,
-	.query_gid = hca_vport_query_gid,
-	.query_pkey = hca_vport_query_pkey,
-	.get_immutable = hca_vport_get_immutable,
-	.query_guids = hca_vport_query_guids,
+	.query_gid = mlx5_fw_query_hca_vport_gid,
+	.query_pkey = mlx5_fw_query_hca_vport_pkey,
+	.read_constants = hca_vport_read_constants,
 };
 
 /* ---- any port --------------------------------------------------------------- */
@@ -315,7 +308,7 @@ static const struct mlx5_ib_port_ops hca_vport_ops = {
 /* ib_core has checked the number, and there is one port. */
 static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
 {
-	return to_mdev(ibdev)->port;
+	return &to_mdev(ibdev)->port;
 }
 
 /**
@@ -357,7 +350,7 @@ int mlx5_ib_query_gid(struct ib_device *ibdev, u32 num, int index, union ib_gid 
 
 	if (index < 0 || index >= port->dev->caps.gid_table_len)
 		return -EINVAL;
-	return port->ops->query_gid(port, index, gid);
+	return port->ops->query_gid(port->dev, port->num, index, gid);
 }
 
 /**
@@ -377,7 +370,7 @@ int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
 
 	if (index >= port->dev->caps.pkey_table_len)
 		return -EINVAL;
-	return port->ops->query_pkey(port, index, pkey);
+	return port->ops->query_pkey(port->dev, port->num, index, pkey);
 }
 
 /**
@@ -386,9 +379,7 @@ int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
  * @num: number of the port
  * @immutable: the answer
  *
- * May sleep.
- *
- * Return: 0 or the errno of a firmware refusal.
+ * Return: 0.
  */
 int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immutable *immutable)
 {
@@ -396,7 +387,8 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immu
 
 	immutable->gid_tbl_len = port->dev->caps.gid_table_len;
 	immutable->pkey_tbl_len = port->dev->caps.pkey_table_len;
-	return port->ops->get_immutable(port, immutable);
+	immutable->core_cap_flags = port->core_cap_flags;
+	return 0;
 }
 
 /**
@@ -409,35 +401,6 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immu
 enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
 {
 	return to_mport(ibdev, num)->ops->link_layer;
-}
-
-/**
- * mlx5_ib_init_port - create the object of the port
- * @dev: device, not registered yet
- *
- * Return: 0 or -ENOMEM.
- */
-int mlx5_ib_init_port(struct mlx5_ib_dev *dev)
-{
-	struct mlx5_ib_port *port = kzalloc_obj(*port);
-
-	if (!port)
-		return -ENOMEM;
-	port->dev = dev;
-	port->num = 1;
-	port->ops = &hca_vport_ops;
-	dev->port = port;
-	return 0;
-}
-
-/**
- * mlx5_ib_cleanup_port - free the object of the port
- * @dev: device, not registered any more
- */
-void mlx5_ib_cleanup_port(struct mlx5_ib_dev *dev)
-{
-	kfree(dev->port);
-	dev->port = NULL;
 }
 
 /* ---- events ----------------------------------------------------------------- */
@@ -503,8 +466,8 @@ static int port_notify(struct notifier_block *nb, unsigned long type, void *data
  */
 int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 {
-	dev->port->events.notifier_call = port_notify;
-	return mlx5_notifier_register(dev->mdev, &dev->port->events);
+	dev->port.events.notifier_call = port_notify;
+	return mlx5_notifier_register(dev->mdev, &dev->port.events);
 }
 
 /**
@@ -513,7 +476,7 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
  */
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev)
 {
-	mlx5_notifier_unregister(dev->mdev, &dev->port->events);
+	mlx5_notifier_unregister(dev->mdev, &dev->port.events);
 }
 
 /* ---- sysfs, and what is read at probe --------------------------------------- */
@@ -566,8 +529,8 @@ const struct attribute_group mlx5_ib_attr_group = {
 };
 
 /**
- * mlx5_ib_init_device_attr - read the attributes that never change
- * @dev: device with a port, not registered yet
+ * mlx5_ib_init_device_attr - set up the port, and read the attributes that never change
+ * @dev: device, not registered yet
  *
  * May sleep.
  *
@@ -578,10 +541,14 @@ int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 	struct mlx5_fw_special_contexts sc = {};
 	int err;
 
-	err = dev->port->ops->query_guids(dev->port, &dev->ib_dev.node_guid, &dev->sys_image_guid);
+	dev->port.dev = dev;
+	dev->port.num = 1;
+	dev->port.ops = &hca_vport_ops;
+	err = dev->port.ops->read_constants(&dev->port);
 	if (err)
 		return err;
-	err = mlx5_fw_query_node_desc(dev, dev->ib_dev.node_desc);
+	err = mlx5_fw_access_reg(dev, MLX5_REG_NODE_DESC, dev->ib_dev.node_desc,
+				 sizeof(dev->ib_dev.node_desc), false);
 	if (err)
 		return err;
 	err = mlx5_fw_query_vendor_id(dev, &dev->vendor_id);

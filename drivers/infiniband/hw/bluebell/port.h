@@ -6,7 +6,6 @@
 #ifndef BLUEBELL_PORT_H
 #define BLUEBELL_PORT_H
 
-#include <linux/notifier.h>
 #include <rdma/ib_verbs.h>
 
 struct mlx5_ib_dev;
@@ -16,33 +15,17 @@ struct mlx5_ib_port;
  * struct mlx5_ib_port_ops - how a kind of port is accessed
  * @link_layer: what is below the transport
  * @query: attributes of the port; they are zeroed before
- * @query_gid: entry of the GID table, which is long enough
- * @query_pkey: entry of the P_Key table, which is long enough
- * @get_immutable: what never changes about the port, but for its tables' lengths
- * @query_guids: GUIDs of the node and of the system it is part of
+ * @query_gid: entry of the GID table of port @num, which is long enough
+ * @query_pkey: entry of the P_Key table of port @num, which is long enough
+ * @read_constants: read what never changes about the port and the node that it is
+ *	part of
  */
 struct mlx5_ib_port_ops {
 	enum rdma_link_layer link_layer;
 	int (*query)(struct mlx5_ib_port *port, struct ib_port_attr *props);
-	int (*query_gid)(struct mlx5_ib_port *port, u16 index, union ib_gid *gid);
-	int (*query_pkey)(struct mlx5_ib_port *port, u16 index, u16 *pkey);
-	int (*get_immutable)(struct mlx5_ib_port *port, struct ib_port_immutable *immutable);
-	int (*query_guids)(struct mlx5_ib_port *port, __be64 *node, __be64 *system);
-};
-
-/**
- * struct mlx5_ib_port - a port of the device
- * @dev: device
- * @num: number of the port, from 1
- * @ops: how the port is accessed
- * @events: receives events of the port and failures of the device, while the device is
- *	registered with the RDMA core
- */
-struct mlx5_ib_port {
-	struct mlx5_ib_dev *dev;
-	u8 num;
-	const struct mlx5_ib_port_ops *ops;
-	struct notifier_block events;
+	int (*query_gid)(struct mlx5_ib_dev *dev, u8 num, u16 index, union ib_gid *gid);
+	int (*query_pkey)(struct mlx5_ib_dev *dev, u8 num, u16 index, u16 *pkey);
+	int (*read_constants)(struct mlx5_ib_port *port);
 };
 
 extern const struct attribute_group mlx5_ib_attr_group;
@@ -56,8 +39,6 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_imm
 enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port);
 void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str);
 
-int mlx5_ib_init_port(struct mlx5_ib_dev *dev);
-void mlx5_ib_cleanup_port(struct mlx5_ib_dev *dev);
 int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev);
 int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev);
