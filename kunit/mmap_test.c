@@ -15,7 +15,6 @@ static const struct mlx5_bfreg_layout layout = {
 	.num_low_latency_bfregs = 4,
 	.num_static_bfregs = 16,
 	.num_dyn_bfregs = 1024,
-	.total_num_bfregs = 1040,
 	.num_static_sys_pages = 8,
 	.num_sys_pages = 520,
 };

@@ -94,7 +94,6 @@ static void context_gets_the_wrong_number_of_bfregs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, layout.num_low_latency_bfregs, c->low_latency);
 	KUNIT_EXPECT_EQ(test, layout.num_static_bfregs, c->num_static);
 	KUNIT_EXPECT_EQ(test, layout.num_dyn_bfregs, 1024);
-	KUNIT_EXPECT_EQ(test, layout.total_num_bfregs, c->num_static + 1024);
 	KUNIT_EXPECT_EQ(test, layout.num_static_sys_pages, c->static_pages);
 	KUNIT_EXPECT_EQ(test, layout.num_sys_pages, c->pages);
 }

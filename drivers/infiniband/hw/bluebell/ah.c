@@ -48,7 +48,7 @@ static void fill_av(struct mlx5_av *av, const struct rdma_ah_attr *attr, u16 rat
  * Implements ibv_create_ah(3). Takes nothing from the device.
  *
  * Return: 0; -EINVAL for a value that its field cannot hold; -EOPNOTSUPP for a
- * kernel consumer.
+ * request that is not empty.
  */
 int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {

@@ -97,16 +97,14 @@ struct mlx5_ib_dev {
  * @count: queues on each static bfreg. Guarded by @lock.
  * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR
  *	of a dynamic page, so that of two mappings of a page only one allocates it.
- * @lib_uar_4k: the library handles UARs smaller than a page of the host
- * @lib_uar_dyn: the library allocates every UAR as an object; no static pages
+ * @uar_4k: UARs are 4 KiB, whatever the host's page, for device and library
  */
 struct mlx5_bfreg_info {
 	struct mlx5_bfreg_layout layout;
 	u32 *sys_pages;
 	unsigned int *count;
 	struct mutex lock;	/* sys_pages, count */
-	bool lib_uar_4k;
-	bool lib_uar_dyn;
+	bool uar_4k;
 };
 
 /**

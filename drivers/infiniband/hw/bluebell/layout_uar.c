@@ -58,8 +58,7 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 		.num_dyn_bfregs = ALIGN(MLX5_MAX_DYN_BFREGS, per_page),
 		.num_static_sys_pages = total / per_page,
 	};
-	layout->total_num_bfregs = total + layout->num_dyn_bfregs;
-	layout->num_sys_pages = layout->total_num_bfregs / per_page;
+	layout->num_sys_pages = (total + layout->num_dyn_bfregs) / per_page;
 	return 0;
 }
 
@@ -184,20 +183,6 @@ u32 mlx5_ib_get_extended_index(unsigned long pgoff)
 	return (pgoff >> 16) << MLX5_IB_MMAP_CMD_SHIFT | mlx5_ib_get_index(pgoff);
 }
 
-static int static_uar(u32 index, bool wc, const struct mlx5_bfreg_layout *layout,
-		      struct mlx5_ib_mmap_req *req)
-{
-	*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_STATIC_UAR, index, wc };
-	return index < layout->num_static_sys_pages ? 0 : -EINVAL;
-}
-
-static int dyn_uar(u32 index, const struct mlx5_bfreg_layout *layout,
-		   struct mlx5_ib_mmap_req *req)
-{
-	*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_DYN_UAR, index, true };
-	return index < layout->num_sys_pages - layout->num_static_sys_pages ? 0 : -EINVAL;
-}
-
 /**
  * mlx5_ib_decode_mmap_offset - take an mmap offset apart
  * @pgoff: the offset, in pages, as the user gave it
@@ -211,38 +196,35 @@ static int dyn_uar(u32 index, const struct mlx5_bfreg_layout *layout,
 int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
 			       struct mlx5_ib_mmap_req *req)
 {
+	u32 index = mlx5_ib_get_extended_index(pgoff);
 	u32 command = mlx5_ib_get_command(pgoff);
-	u32 index = mlx5_ib_get_index(pgoff);
 
 	if (pgoff > MLX5_IB_MMAP_OFFSET_END)
 		return -EINVAL;
-	if (pgoff >= MLX5_IB_MMAP_OFFSET_START) {
-		*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_ENTRY, pgoff };
+	*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_ENTRY, pgoff };
+	if (pgoff >= MLX5_IB_MMAP_OFFSET_START)
 		return 0;
-	}
-	if (command == MLX5_IB_MMAP_DEVICE_MEM) {
-		*req = (struct mlx5_ib_mmap_req){
-			MLX5_IB_MMAP_KIND_ENTRY,
-			MLX5_IB_MMAP_DM_START + mlx5_ib_get_extended_index(pgoff),
-		};
-		return 0;
-	}
-	if (command == MLX5_IB_MMAP_ALLOC_WC)
-		return dyn_uar(mlx5_ib_get_extended_index(pgoff), layout, req);
-	if (pgoff >> 16)
+	if (pgoff >> 16 && command != MLX5_IB_MMAP_DEVICE_MEM && command != MLX5_IB_MMAP_ALLOC_WC)
 		return -EINVAL;
 
 	switch (command) {
 	case MLX5_IB_MMAP_REGULAR_PAGE:
 	case MLX5_IB_MMAP_WC_PAGE:
-		return static_uar(index, true, layout, req);
 	case MLX5_IB_MMAP_NC_PAGE:
-		return static_uar(index, false, layout, req);
+		*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_STATIC_UAR, index,
+						  command != MLX5_IB_MMAP_NC_PAGE };
+		return index < layout->num_static_sys_pages ? 0 : -EINVAL;
+	case MLX5_IB_MMAP_ALLOC_WC:
+		*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_DYN_UAR, index, true };
+		return index < layout->num_sys_pages - layout->num_static_sys_pages ? 0 : -EINVAL;
+	case MLX5_IB_MMAP_DEVICE_MEM:
+		req->index = MLX5_IB_MMAP_DM_START + index;
+		return 0;
 	case MLX5_IB_MMAP_CORE_CLOCK:
-		*req = (struct mlx5_ib_mmap_req){ .kind = MLX5_IB_MMAP_KIND_CORE_CLOCK };
+		req->kind = MLX5_IB_MMAP_KIND_CORE_CLOCK;
 		return index ? -EINVAL : 0;
 	case MLX5_IB_MMAP_CLOCK_INFO:
-		*req = (struct mlx5_ib_mmap_req){ .kind = MLX5_IB_MMAP_KIND_CLOCK_INFO };
+		req->kind = MLX5_IB_MMAP_KIND_CLOCK_INFO;
 		return index == MLX5_IB_CLOCK_INFO_V1 ? 0 : -EOPNOTSUPP;
 	default:
 		return -EINVAL;

@@ -40,7 +40,6 @@
  * @num_low_latency_bfregs: bfregs for one queue each, the last static ones
  * @num_static_bfregs: bfregs there from the start
  * @num_dyn_bfregs: bfregs that may be added, a page at a time
- * @total_num_bfregs: both
  * @num_static_sys_pages: host pages of the static bfregs
  * @num_sys_pages: host pages of all
  */
@@ -49,7 +48,6 @@ struct mlx5_bfreg_layout {
 	u32 num_low_latency_bfregs;
 	u32 num_static_bfregs;
 	u32 num_dyn_bfregs;
-	u32 total_num_bfregs;
 	u32 num_static_sys_pages;
 	u32 num_sys_pages;
 };

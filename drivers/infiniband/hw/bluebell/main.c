@@ -24,7 +24,7 @@
 #include "qp.h"
 #include "rsc.h"
 #include "srq.h"
-#include "uar_obj.h"
+#include "uar.h"
 #include "ucontext.h"
 #include "umr_qp.h"
 #include "xrc.h"

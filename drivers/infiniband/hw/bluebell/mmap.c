@@ -11,7 +11,6 @@
 #include "dm.h"
 #include "fw.h"
 #include "mmap.h"
-#include "uar.h"
 
 static int map_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 uar_index,
 		   bool wc, struct rdma_user_mmap_entry *entry)
@@ -25,30 +24,20 @@ static int map_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 	return rdma_user_mmap_io(&context->ibucontext, vma, pfn, PAGE_SIZE, prot, entry);
 }
 
-/*
- * Doorbells are only written. mprotect() must not add another right later.
- */
-static int check_uar_access(struct vm_area_struct *vma)
+/* Refuse rights that a mapping has or that mprotect() might add later. */
+static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 {
-	if (vma->vm_flags & (VM_READ | VM_EXEC))
+	if (vma->vm_flags & rights)
 		return -EPERM;
-	vm_flags_clear(vma, VM_MAYREAD | VM_MAYEXEC);
+	/* VM_MAYREAD, VM_MAYWRITE and VM_MAYEXEC. */
+	vm_flags_clear(vma, rights << 4);
 	return 0;
 }
 
-static int check_clock_access(struct vm_area_struct *vma)
+/* Doorbells are only written. */
+static int mmap_deny_uar(struct vm_area_struct *vma)
 {
-	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
-		return -EPERM;
-	vm_flags_clear(vma, VM_MAYWRITE | VM_MAYEXEC);
-	return 0;
-}
-
-static int map_static_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
-			  const struct mlx5_ib_mmap_req *req)
-{
-	/* Static pages never change while the context lives. */
-	return map_uar(context, vma, context->bfregi.sys_pages[req->index], req->wc, NULL);
+	return mmap_deny(vma, VM_READ | VM_EXEC);
 }
 
 /*
@@ -72,7 +61,7 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 		return err;
 	err = map_uar(context, vma, uarn, req->wc, NULL);
 	if (err) {
-		mlx5_ib_free_uar(dev, context->uid, uarn);
+		mlx5_ib_fw_insist(dev, mlx5_fw_dealloc_uar, context->uid, uarn, "UAR");
 		return err;
 	}
 	*page = uarn;
@@ -110,10 +99,10 @@ static int map_dm(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 	pgprot_t prot = entry->type == MLX5_IB_MMAP_TYPE_MEMIC ?
 			pgprot_writecombine(vma->vm_page_prot) :
 			pgprot_noncached(vma->vm_page_prot);
+	int err = mmap_deny(vma, VM_EXEC);
 
-	if (vma->vm_flags & VM_EXEC)
-		return -EPERM;
-	vm_flags_clear(vma, VM_MAYEXEC);
+	if (err)
+		return err;
 	return rdma_user_mmap_io(&context->ibucontext, vma, entry->address >> PAGE_SHIFT,
 				 entry->rdma_entry.npages * PAGE_SIZE, prot, &entry->rdma_entry);
 }
@@ -129,7 +118,7 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 		return -EINVAL;
 	entry = to_mmmap(rdma_entry);
 	if (entry->type == MLX5_IB_MMAP_TYPE_UAR) {
-		err = check_uar_access(vma);
+		err = mmap_deny_uar(vma);
 		if (!err)
 			err = map_uar(context, vma, entry->page_id, entry->wc, rdma_entry);
 	} else {
@@ -170,13 +159,14 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 		return -EINVAL;
 	clock = req.kind == MLX5_IB_MMAP_KIND_CORE_CLOCK ||
 		req.kind == MLX5_IB_MMAP_KIND_CLOCK_INFO;
-	err = clock ? check_clock_access(vma) : check_uar_access(vma);
+	err = clock ? mmap_deny(vma, VM_WRITE | VM_EXEC) : mmap_deny_uar(vma);
 	if (err)
 		return err;
 
 	switch (req.kind) {
 	case MLX5_IB_MMAP_KIND_STATIC_UAR:
-		return map_static_uar(context, vma, &req);
+		/* Static pages never change while the context lives. */
+		return map_uar(context, vma, context->bfregi.sys_pages[req.index], req.wc, NULL);
 	case MLX5_IB_MMAP_KIND_DYN_UAR:
 		return map_dyn_uar(context, vma, &req);
 	case MLX5_IB_MMAP_KIND_CORE_CLOCK:
@@ -203,7 +193,7 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 		mlx5_ib_free_dm_entry(entry);
 		return;
 	}
-	mlx5_ib_free_uar(to_mdev(rdma_entry->ucontext->device),
-			 to_mucontext(rdma_entry->ucontext)->uid, entry->page_id);
+	mlx5_ib_fw_insist(to_mdev(rdma_entry->ucontext->device), mlx5_fw_dealloc_uar,
+			  to_mucontext(rdma_entry->ucontext)->uid, entry->page_id, "UAR");
 	kfree(entry);
 }

@@ -1,69 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A context's UARs: its static and dynamic pages, the queues on each bfreg, and
- * references to UAR objects.
+ * UARs: a context's static and dynamic pages, the queues on each bfreg, and UAR
+ * objects with the part of mlx5_user_ioctl_cmds.h that is about them.
  */
 
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
 #include "fw.h"
 #include "uar.h"
-
-/**
- * mlx5_ib_free_uar - deallocate a UAR where the caller cannot report an error
- * @dev: device
- * @uid: user that the UAR was allocated for
- * @uarn: index of the UAR; of several UARs in a page the first
- *
- * Sends DEALLOC_UAR a second time if firmware refuses the first: a refusal that
- * lasts only a moment must not leak the UAR. May sleep.
- */
-void mlx5_ib_free_uar(struct mlx5_ib_dev *dev, u16 uid, u32 uarn)
-{
-	int err = mlx5_fw_dealloc_uar(dev, uid, uarn);
-
-	if (err)
-		err = mlx5_fw_dealloc_uar(dev, uid, uarn);
-	if (err)
-		ibdev_warn_ratelimited(&dev->ib_dev,
-				       "cannot free UAR %u (%d); it stays allocated until the device is reset\n",
-				       uarn, err);
-}
-
-/**
- * mlx5_ib_calc_bfregs - size and allocate a context's tables of UARs and bfregs
- * @dev: device
- * @total: number of static bfregs that the library asks for
- * @low_latency: how many of them shall serve one queue each
- * @bfregi: with @lib_uar_4k set; gets its layout and tables
- *
- * Return: 0, -ENOMEM, or as mlx5_ib_calc_total_bfregs().
- */
-int mlx5_ib_calc_bfregs(struct mlx5_ib_dev *dev, u32 total, u32 low_latency,
-			struct mlx5_bfreg_info *bfregi)
-{
-	bool uar_4k = bfregi->lib_uar_4k && MLX5_CAP_GEN(dev->mdev, uar_4k);
-	struct mlx5_bfreg_layout *layout = &bfregi->layout;
-	int err;
-
-	err = mlx5_ib_calc_total_bfregs(total, low_latency,
-					mlx5_ib_uars_per_sys_page(PAGE_SHIFT, uar_4k), layout);
-	if (err)
-		return err;
-
-	unsigned int *count __free(kfree) = kcalloc(layout->num_static_bfregs, sizeof(*count),
-						    GFP_KERNEL);
-	u32 *pages __free(kfree) = kcalloc(layout->num_sys_pages, sizeof(*pages), GFP_KERNEL);
-
-	if (!count || !pages)
-		return -ENOMEM;
-	memset32(pages, MLX5_IB_INVALID_UAR_INDEX, layout->num_sys_pages);
-	bfregi->count = no_free_ptr(count);
-	bfregi->sys_pages = no_free_ptr(pages);
-	return 0;
-}
 
 /**
  * mlx5_ib_deallocate_uars - free the UARs of a context's static and dynamic pages
@@ -77,11 +30,10 @@ void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
 	u32 i;
 
-	if (!bfregi->sys_pages)
-		return;
-	for (i = 0; i < bfregi->layout.num_sys_pages; i++)
+	for (i = 0; bfregi->sys_pages && i < bfregi->layout.num_sys_pages; i++)
 		if (bfregi->sys_pages[i] != MLX5_IB_INVALID_UAR_INDEX)
-			mlx5_ib_free_uar(dev, context->uid, bfregi->sys_pages[i]);
+			mlx5_ib_fw_insist(dev, mlx5_fw_dealloc_uar, context->uid,
+					  bfregi->sys_pages[i], "UAR");
 	kfree(bfregi->sys_pages);
 	kfree(bfregi->count);
 	bfregi->sys_pages = NULL;
@@ -89,26 +41,42 @@ void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
 }
 
 /**
- * mlx5_ib_allocate_uars - allocate the UARs of a context's static pages
- * @context: with tables from mlx5_ib_calc_bfregs(), freed by
- *	mlx5_ib_deallocate_uars(), which is also due after an error
+ * mlx5_ib_allocate_uars - allocate a context's tables, and the UARs of its static pages
+ * @context: without tables; what it gets is freed by mlx5_ib_deallocate_uars(), which is
+ *	also due after an error
+ * @total: number of static bfregs that the library asks for
+ * @low_latency: how many of them shall serve one queue each
+ * @uars_per_sys_page: device UARs in one page of the host
  *
  * May sleep.
  *
- * Return: 0 or the errno of a firmware refusal.
+ * Return: 0, -ENOMEM, as mlx5_ib_calc_total_bfregs(), or the errno of a firmware
+ * refusal.
  */
-int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context)
+int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
+			  u32 uars_per_sys_page)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
-	u32 uarn, i;
+	struct mlx5_bfreg_layout *layout = &bfregi->layout;
+	u32 i;
 	int err;
 
-	for (i = 0; i < bfregi->layout.num_static_sys_pages; i++) {
-		err = mlx5_fw_alloc_uar(dev, context->uid, &uarn);
+	err = mlx5_ib_calc_total_bfregs(total, low_latency, uars_per_sys_page, layout);
+	if (err)
+		return err;
+	bfregi->count = kcalloc(layout->num_static_bfregs, sizeof(*bfregi->count), GFP_KERNEL);
+	bfregi->sys_pages = kcalloc(layout->num_sys_pages, sizeof(*bfregi->sys_pages), GFP_KERNEL);
+	if (!bfregi->sys_pages)
+		return -ENOMEM;
+	memset32(bfregi->sys_pages, MLX5_IB_INVALID_UAR_INDEX, layout->num_sys_pages);
+	if (!bfregi->count)
+		return -ENOMEM;
+
+	for (i = 0; i < layout->num_static_sys_pages; i++) {
+		err = mlx5_fw_alloc_uar(dev, context->uid, &bfregi->sys_pages[i]);
 		if (err)
 			return err;
-		bfregi->sys_pages[i] = uarn;
 	}
 	return 0;
 }
@@ -189,3 +157,156 @@ void mlx5_ib_put_uar(struct mlx5_user_mmap_entry *entry)
 {
 	rdma_user_mmap_entry_put(&entry->rdma_entry);
 }
+
+/* ---- the ioctl interface ---------------------------------------------------------- */
+
+/* Insert a new UAR into the mmap space and into the context's table. */
+static int uar_obj_publish(struct mlx5_ib_ucontext *context, struct mlx5_user_mmap_entry *entry)
+{
+	int err;
+
+	err = xa_reserve(&context->uars, entry->page_id, GFP_KERNEL);
+	if (err)
+		return err;
+	err = rdma_user_mmap_entry_insert_range(&context->ibucontext, &entry->rdma_entry,
+						PAGE_SIZE, MLX5_IB_MMAP_OFFSET_START,
+						MLX5_IB_MMAP_OFFSET_END);
+	if (err) {
+		xa_release(&context->uars, entry->page_id);
+		return err;
+	}
+	/* Reserved, so it can't fail. */
+	xa_store(&context->uars, entry->page_id, entry, GFP_KERNEL);
+	return 0;
+}
+
+static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *context, bool wc)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry);
+	int err;
+
+	if (!entry)
+		return ERR_PTR(-ENOMEM);
+	err = mlx5_fw_alloc_uar(dev, context->uid, &entry->page_id);
+	if (err)
+		return ERR_PTR(err);
+	entry->wc = wc;
+	err = uar_obj_publish(context, entry);
+	if (err) {
+		mlx5_ib_fw_insist(dev, mlx5_fw_dealloc_uar, context->uid, entry->page_id, "UAR");
+		return ERR_PTR(err);
+	}
+	return no_free_ptr(entry);
+}
+
+/*
+ * After this no queue and no mapping can take a reference to the UAR. It is freed
+ * with the last reference of those that have one.
+ */
+static int uar_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
+			   struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_user_mmap_entry *entry = uobj->object;
+
+	xa_erase(&to_mucontext(entry->rdma_entry.ucontext)->uars, entry->page_id);
+	rdma_user_mmap_entry_remove(&entry->rdma_entry);
+	return 0;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
+							  MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	enum mlx5_ib_uapi_uar_alloc_type type;
+	struct mlx5_user_mmap_entry *entry;
+	struct mlx5_core_dev *mdev;
+	u32 length = PAGE_SIZE;
+	u64 offset;
+	int err;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
+	if (err)
+		return err;
+	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
+		return -EOPNOTSUPP;
+	mdev = to_mdev(uctx->device)->mdev;
+	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && !MLX5_CAP_GEN(mdev, bf))
+		return -EOPNOTSUPP;
+
+	entry = uar_obj_create(to_mucontext(uctx), type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	uobj->object = entry;
+	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+
+	/* An error from here on destroys the object. */
+	offset = rdma_user_mmap_get_offset(&entry->rdma_entry);
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
+			     sizeof(offset));
+	if (err)
+		return err;
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &entry->page_id,
+			     sizeof(entry->page_id));
+	if (err)
+		return err;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length,
+			      sizeof(length));
+}
+
+/* The device index of the UAR that a dynamic bfreg lies in. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	u32 user_idx, dev_idx;
+	int err;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_copy_from(&user_idx, attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX);
+	if (err)
+		return err;
+	err = bfregn_to_uar_index(&to_mucontext(uctx)->bfregi, user_idx, true);
+	if (err < 0)
+		return err;
+	dev_idx = err;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, &dev_idx,
+			      sizeof(dev_idx));
+}
+
+#define OUT_U32(attr)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(u32), UA_MANDATORY)
+#define OUT_U64(attr)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(u64), UA_MANDATORY)
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, MLX5_IB_OBJECT_UAR,
+					    UVERBS_ACCESS_NEW, UA_MANDATORY),
+			    UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE,
+						 enum mlx5_ib_uapi_uar_alloc_type, UA_MANDATORY),
+			    OUT_U64(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET),
+			    OUT_U32(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH),
+			    OUT_U32(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_UAR_OBJ_DESTROY,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE,
+						    MLX5_IB_OBJECT_UAR, UVERBS_ACCESS_DESTROY,
+						    UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR, UVERBS_TYPE_ALLOC_IDR(uar_obj_cleanup),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_DESTROY));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX,
+					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    OUT_U32(MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX));
+
+DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX, &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR));
+
+const struct uapi_definition mlx5_ib_uar_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),
+	{},
+};

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A context's UARs: its static and dynamic pages, the queues on each bfreg, and
- * references to UAR objects.
+ * UARs: a context's static and dynamic pages, the queues on each bfreg, and UAR
+ * objects.
  */
 
 #ifndef BLUEBELL_UAR_H
 #define BLUEBELL_UAR_H
 
-#include <linux/types.h>
+#include <rdma/uverbs_ioctl.h>
 
 struct mlx5_bfreg_info;
-struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
 struct mlx5_user_mmap_entry;
 
-void mlx5_ib_free_uar(struct mlx5_ib_dev *dev, u16 uid, u32 uarn);
-int mlx5_ib_calc_bfregs(struct mlx5_ib_dev *dev, u32 total, u32 low_latency,
-			struct mlx5_bfreg_info *bfregi);
-int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context);
+extern const struct uapi_definition mlx5_ib_uar_defs[];
+
+int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
+			  u32 uars_per_sys_page);
 void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context);
 int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi);
 void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn);

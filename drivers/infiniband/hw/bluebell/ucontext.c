@@ -60,8 +60,7 @@ static void ucontext_fill_bfregs(struct mlx5_core_dev *mdev, const struct mlx5_b
 	resp->tot_bfregs = layout->num_static_bfregs;
 	resp->num_dyn_bfregs = layout->num_dyn_bfregs;
 	resp->num_uars_per_page = layout->uars_per_sys_page;
-	resp->log_uar_size = MLX5_CAP_GEN(mdev, uar_4k) && bfregi->lib_uar_4k ?
-			     MLX5_ADAPTER_PAGE_SHIFT : PAGE_SHIFT;
+	resp->log_uar_size = bfregi->uar_4k ? MLX5_ADAPTER_PAGE_SHIFT : PAGE_SHIFT;
 }
 
 static void ucontext_fill_response(struct mlx5_ib_ucontext *context,
@@ -97,21 +96,17 @@ static int ucontext_init_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext
 				const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
-	bool uar_4k = MLX5_CAP_GEN(dev->mdev, uar_4k);
-	int err;
+	u32 uars_per_sys_page;
 
-	bfregi->lib_uar_4k = req->lib_caps & MLX5_LIB_CAP_4K_UAR;
-	bfregi->lib_uar_dyn = req->lib_caps & MLX5_LIB_CAP_DYN_UAR;
-	if (bfregi->lib_uar_dyn) {
+	bfregi->uar_4k = MLX5_CAP_GEN(dev->mdev, uar_4k) && req->lib_caps & MLX5_LIB_CAP_4K_UAR;
+	uars_per_sys_page = mlx5_ib_uars_per_sys_page(PAGE_SHIFT, bfregi->uar_4k);
+	if (req->lib_caps & MLX5_LIB_CAP_DYN_UAR) {
 		/* The library will create UAR objects as it needs them. */
-		bfregi->layout.uars_per_sys_page =
-			mlx5_ib_uars_per_sys_page(PAGE_SHIFT, uar_4k && bfregi->lib_uar_4k);
+		bfregi->layout.uars_per_sys_page = uars_per_sys_page;
 		return 0;
 	}
-	err = mlx5_ib_calc_bfregs(dev, req->total_num_bfregs, req->num_low_latency_bfregs, bfregi);
-	if (err)
-		return err;
-	return mlx5_ib_allocate_uars(context);
+	return mlx5_ib_allocate_uars(context, req->total_num_bfregs, req->num_low_latency_bfregs,
+				     uars_per_sys_page);
 }
 
 static int ucontext_respond(struct mlx5_ib_ucontext *context, struct ib_udata *udata)
