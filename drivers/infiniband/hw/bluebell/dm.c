@@ -197,7 +197,8 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 		if (err)
 			return ERR_PTR(err);
 	}
-	err = mlx5_fw_alloc_memic_op(mem->dev, MLX5_IB_KERNEL_UID, mem->addr, op, &addr);
+	err = mlx5_fw_modify_memic(mem->dev, MLX5_IB_KERNEL_UID, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC,
+				   mem->addr, op, &addr);
 	if (err)
 		return ERR_PTR(err);
 	entry = dm_publish(uctx, mem, MLX5_IB_MMAP_TYPE_MEMIC_OP, addr, op);

@@ -34,7 +34,8 @@
  */
 int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
 {
-	int err = mlx5_fw_dealloc_memic_op(mem->dev, MLX5_IB_KERNEL_UID, mem->addr, op);
+	int err = mlx5_fw_modify_memic(mem->dev, MLX5_IB_KERNEL_UID,
+				       MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, mem->addr, op, NULL);
 
 	/* A lost device has lost its operations, too. */
 	if (err && err != -ENOLINK) {
@@ -63,12 +64,26 @@ static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
 	return 0;
 }
 
-static void dm_pool_dealloc_spare(struct mlx5_ib_dm_pool *pool)
+/*
+ * Deallocate the spare allocations in a range of pages. Returns -EAGAIN if firmware
+ * refused one of them.
+ */
+static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
+			       unsigned long num_pages)
 {
 	struct mlx5_ib_memic *mem, *next;
+	int err = 0;
 
 	list_for_each_entry_safe(mem, next, &pool->spare, spare)
-		dm_pool_dealloc(mem);
+		if (mem->page < page + num_pages && page < mem->page + mem->num_pages &&
+		    dm_pool_dealloc(mem))
+			err = -EAGAIN;
+	return err;
+}
+
+static int dm_pool_dealloc_spare(struct mlx5_ib_dm_pool *pool)
+{
+	return dm_pool_clear_range(pool, 0, pool->window.size >> PAGE_SHIFT);
 }
 
 /**
@@ -81,8 +96,7 @@ static void dm_pool_dealloc_spare(struct mlx5_ib_dm_pool *pool)
 void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool)
 {
 	guard(mutex)(&pool->lock);
-	dm_pool_dealloc_spare(pool);
-	if (!list_empty(&pool->spare))
+	if (dm_pool_dealloc_spare(pool))
 		queue_delayed_work(system_dfl_wq, &pool->return_spare, RETRY_DELAY);
 }
 
@@ -129,19 +143,6 @@ static struct mlx5_ib_memic *dm_pool_take_spare(struct mlx5_ib_dm_pool *pool, un
 		return mem;
 	}
 	return NULL;
-}
-
-/* Deallocate the spare allocations in a range of pages. */
-static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
-			       unsigned long num_pages)
-{
-	struct mlx5_ib_memic *mem, *next;
-
-	list_for_each_entry_safe(mem, next, &pool->spare, spare)
-		if (mem->page < page + num_pages && page < mem->page + mem->num_pages &&
-		    dm_pool_dealloc(mem))
-			return -EAGAIN;
-	return 0;
 }
 
 /* Use a spare allocation at the page if one fits, otherwise allocate one there. */

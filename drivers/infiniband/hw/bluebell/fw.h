@@ -102,8 +102,8 @@ int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u16 uid, u32 mkey);
 int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
 			u8 log_align, u64 *addr);
 int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size);
-int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op, u64 *op_addr);
-int mlx5_fw_dealloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op);
+int mlx5_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
+			 u64 *op_addr);
 
 int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece);
 int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,

@@ -266,58 +266,35 @@ int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size)
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
-static int fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
-			   void *out, int outlen)
+/**
+ * mlx5_fw_modify_memic - MODIFY_MEMIC: allocate or deallocate an address for an operation
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @op_mod: MLX5_MODIFY_MEMIC_OP_MOD_*
+ * @addr: of device memory, as mlx5_fw_alloc_memic() gave it
+ * @op: number of the operation
+ * @op_addr: where in BAR 0 an access does the operation to the first byte; not used for
+ *	MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
+			 u64 *op_addr)
 {
+	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(modify_memic_in)] = {};
+	int err;
 
 	MLX5_SET(modify_memic_in, in, opcode, MLX5_CMD_OP_MODIFY_MEMIC);
 	MLX5_SET(modify_memic_in, in, op_mod, op_mod);
 	MLX5_SET(modify_memic_in, in, memic_operation_type, op);
 	MLX5_SET64(modify_memic_in, in, memic_start_addr, addr);
-	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
-}
-
-/**
- * mlx5_fw_alloc_memic_op - MODIFY_MEMIC: an address for an operation
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @addr: of device memory, as mlx5_fw_alloc_memic() gave it
- * @op: number of the operation
- * @op_addr: where in BAR 0 an access does the operation to the first byte
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_alloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op, u64 *op_addr)
-{
-	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
-	int err;
-
-	err = fw_modify_memic(dev, uid, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, addr, op, out, sizeof(out));
-	if (!err)
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	if (!err && op_mod == MLX5_MODIFY_MEMIC_OP_MOD_ALLOC)
 		*op_addr = MLX5_GET64(modify_memic_out, out, memic_operation_addr);
 	return err;
-}
-
-/**
- * mlx5_fw_dealloc_memic_op - MODIFY_MEMIC: give an operation's address back
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @addr: of device memory
- * @op: number of the operation
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_dealloc_memic_op(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u8 op)
-{
-	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
-
-	return fw_modify_memic(dev, uid, MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, addr, op, out,
-			       sizeof(out));
 }
 
 /**
