@@ -130,39 +130,27 @@ struct mlx5_ib_ucontext {
 };
 
 /**
- * enum mlx5_ib_mmap_type - what is at a place of the mmap space
- * @MLX5_IB_MMAP_TYPE_UAR: a UAR object
- * @MLX5_IB_MMAP_TYPE_MEMIC: device memory
- * @MLX5_IB_MMAP_TYPE_MEMIC_OP: addresses that do an operation to device memory
- */
-enum mlx5_ib_mmap_type {
-	MLX5_IB_MMAP_TYPE_UAR,
-	MLX5_IB_MMAP_TYPE_MEMIC,
-	MLX5_IB_MMAP_TYPE_MEMIC_OP,
-};
-
-/**
  * struct mlx5_user_mmap_entry - a place in the mmap space of a context
  * @rdma_entry: offset and references: one of the object, one of each mapping, and
  *	for a UAR one of each queue
- * @type: what the place shows
- * @page_id: device index of the UAR
- * @wc: of a UAR: mapped write combining, otherwise uncached
- * @mem: the device memory, on which the place has a reference
- * @address: bus address of device memory, or of the operation on its first byte
- * @op: number of the operation
+ * @free: frees the place, which has no references any more, and what it shows. May sleep
+ * @address: bus address of the first byte
+ * @denied: VM_READ, VM_WRITE and VM_EXEC, as far as mappings must not have them
+ * @wc: mapped write combining, otherwise uncached
+ * @page_id: of a UAR: its index in the device
+ * @mem: of device memory: the allocation, on which the place has a reference
+ * @op: of the addresses that do an operation on device memory: number of the operation
  */
 struct mlx5_user_mmap_entry {
 	struct rdma_user_mmap_entry rdma_entry;
-	enum mlx5_ib_mmap_type type;
+	void (*free)(struct mlx5_user_mmap_entry *entry);
+	phys_addr_t address;
+	vm_flags_t denied;
+	bool wc;
 	union {
-		struct {
-			u32 page_id;
-			bool wc;
-		};
+		u32 page_id;
 		struct {
 			struct mlx5_ib_memic *mem;
-			phys_addr_t address;
 			u8 op;
 		};
 	};

@@ -25,10 +25,23 @@
 
 /* ---- the mmap space ------------------------------------------------------------- */
 
+static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
+{
+	mlx5_ib_put_memic(entry->mem);
+	kfree(entry);
+}
+
+static void dm_free_op_entry(struct mlx5_user_mmap_entry *entry)
+{
+	mlx5_ib_drop_memic_op(entry->mem, entry->op);
+	dm_free_entry(entry);
+}
+
 /* Insert @addr of @mem into the mmap space. The caller's reference to @mem is passed on. */
 static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 					       struct mlx5_ib_memic *mem,
-					       enum mlx5_ib_mmap_type type, u64 addr, u8 op)
+					       void (*free)(struct mlx5_user_mmap_entry *entry),
+					       u64 addr, u8 op)
 {
 	size_t length = mem->num_pages * PAGE_SIZE;
 	int err;
@@ -37,7 +50,10 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	entry->type = type;
+	entry->free = free;
+	entry->denied = VM_EXEC;
+	/* Memory is written in any order, but each access does the operation once. */
+	entry->wc = free == dm_free_entry;
 	entry->mem = mem;
 	entry->op = op;
 	entry->address = mem->dev->mdev->bar_addr + addr;
@@ -45,21 +61,6 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 						MLX5_IB_MMAP_DM_START,
 						MLX5_IB_MMAP_DM_END + 1 - mem->num_pages);
 	return err ? ERR_PTR(err) : no_free_ptr(entry);
-}
-
-/**
- * mlx5_ib_free_dm_entry - free a place of device memory in the mmap space
- * @entry: the place, without references: its object is destroyed, and no mapping left
- *
- * Deallocates the address of an operation, and with the last place of an allocation
- * makes the allocation a spare one. May sleep.
- */
-void mlx5_ib_free_dm_entry(struct mlx5_user_mmap_entry *entry)
-{
-	if (entry->type == MLX5_IB_MMAP_TYPE_MEMIC_OP)
-		mlx5_ib_drop_memic_op(entry->mem, entry->op);
-	mlx5_ib_put_memic(entry->mem);
-	kfree(entry);
 }
 
 /* ---- verbs ----------------------------------------------------------------------- */
@@ -95,7 +96,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 	dm->mem = mlx5_ib_alloc_memic(dev->dm, length, log_align);
 	if (IS_ERR(dm->mem))
 		return ERR_CAST(dm->mem);
-	dm->mentry = dm_publish(uctx, dm->mem, MLX5_IB_MMAP_TYPE_MEMIC, dm->mem->addr, 0);
+	dm->mentry = dm_publish(uctx, dm->mem, dm_free_entry, dm->mem->addr, 0);
 	if (IS_ERR(dm->mentry)) {
 		mlx5_ib_put_memic(dm->mem);
 		return ERR_CAST(dm->mentry);
@@ -201,7 +202,7 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 				   mem->addr, op, &addr);
 	if (err)
 		return ERR_PTR(err);
-	entry = dm_publish(uctx, mem, MLX5_IB_MMAP_TYPE_MEMIC_OP, addr, op);
+	entry = dm_publish(uctx, mem, dm_free_op_entry, addr, op);
 	if (IS_ERR(entry))
 		mlx5_ib_drop_memic_op(mem, op);
 	else

@@ -8,20 +8,19 @@
 #include <linux/mm.h>
 
 #include "bluebell.h"
-#include "dm.h"
 #include "fw.h"
 #include "mmap.h"
+#include "uar.h"
 
-static int map_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 uar_index,
-		   bool wc, struct rdma_user_mmap_entry *entry)
+static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
+		   phys_addr_t address, bool wc, struct rdma_user_mmap_entry *entry)
 {
-	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+	size_t size = entry ? entry->npages * PAGE_SIZE : PAGE_SIZE;
 	pgprot_t prot = wc ? pgprot_writecombine(vma->vm_page_prot) :
 			     pgprot_noncached(vma->vm_page_prot);
-	u64 pfn = mlx5_ib_uar_to_pfn(mdev->bar_addr, uar_index, PAGE_SHIFT,
-				     MLX5_CAP_GEN(mdev, uar_4k));
 
-	return rdma_user_mmap_io(&context->ibucontext, vma, pfn, PAGE_SIZE, prot, entry);
+	return rdma_user_mmap_io(&context->ibucontext, vma, address >> PAGE_SHIFT, size, prot,
+				 entry);
 }
 
 /* Refuse rights that a mapping has or that mprotect() might add later. */
@@ -32,12 +31,6 @@ static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 	/* VM_MAYREAD, VM_MAYWRITE and VM_MAYEXEC. */
 	vm_flags_clear(vma, rights << 4);
 	return 0;
-}
-
-/* Doorbells are only written. */
-static int mmap_deny_uar(struct vm_area_struct *vma)
-{
-	return mmap_deny(vma, VM_READ | VM_EXEC);
 }
 
 /*
@@ -59,7 +52,7 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 	err = mlx5_fw_alloc_uar(dev, context->uid, &uarn);
 	if (err)
 		return err;
-	err = map_uar(context, vma, uarn, req->wc, NULL);
+	err = mmap_io(context, vma, mlx5_ib_uar_address(dev, uarn), req->wc, NULL);
 	if (err) {
 		mlx5_ib_fw_insist(dev, mlx5_fw_dealloc_uar, context->uid, uarn, "UAR");
 		return err;
@@ -76,8 +69,7 @@ static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	/* A larger page would also show registers that users must not read. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
 		return -EOPNOTSUPP;
-	return rdma_user_mmap_io(&context->ibucontext, vma, addr >> PAGE_SHIFT, PAGE_SIZE,
-				 pgprot_noncached(vma->vm_page_prot), NULL);
+	return mmap_io(context, vma, addr, false, NULL);
 }
 
 static int map_clock_info(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma)
@@ -87,24 +79,6 @@ static int map_clock_info(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	if (!mdev->clock_info)
 		return -EOPNOTSUPP;
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(mdev->clock_info));
-}
-
-/*
- * Device memory is written in any order, but each access to the address of an
- * operation does the operation once.
- */
-static int map_dm(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
-		  struct mlx5_user_mmap_entry *entry)
-{
-	pgprot_t prot = entry->type == MLX5_IB_MMAP_TYPE_MEMIC ?
-			pgprot_writecombine(vma->vm_page_prot) :
-			pgprot_noncached(vma->vm_page_prot);
-	int err = mmap_deny(vma, VM_EXEC);
-
-	if (err)
-		return err;
-	return rdma_user_mmap_io(&context->ibucontext, vma, entry->address >> PAGE_SHIFT,
-				 entry->rdma_entry.npages * PAGE_SIZE, prot, &entry->rdma_entry);
 }
 
 static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 pgoff)
@@ -117,13 +91,9 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 	if (!rdma_entry)
 		return -EINVAL;
 	entry = to_mmmap(rdma_entry);
-	if (entry->type == MLX5_IB_MMAP_TYPE_UAR) {
-		err = mmap_deny_uar(vma);
-		if (!err)
-			err = map_uar(context, vma, entry->page_id, entry->wc, rdma_entry);
-	} else {
-		err = map_dm(context, vma, entry);
-	}
+	err = mmap_deny(vma, entry->denied);
+	if (!err)
+		err = mmap_io(context, vma, entry->address, entry->wc, rdma_entry);
 	rdma_user_mmap_entry_put(rdma_entry);
 	return err;
 }
@@ -159,14 +129,17 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 		return -EINVAL;
 	clock = req.kind == MLX5_IB_MMAP_KIND_CORE_CLOCK ||
 		req.kind == MLX5_IB_MMAP_KIND_CLOCK_INFO;
-	err = clock ? mmap_deny(vma, VM_WRITE | VM_EXEC) : mmap_deny_uar(vma);
+	err = mmap_deny(vma, clock ? VM_WRITE | VM_EXEC : MLX5_IB_UAR_DENIED);
 	if (err)
 		return err;
 
 	switch (req.kind) {
 	case MLX5_IB_MMAP_KIND_STATIC_UAR:
 		/* Static pages never change while the context lives. */
-		return map_uar(context, vma, context->bfregi.sys_pages[req.index], req.wc, NULL);
+		return mmap_io(context, vma,
+			       mlx5_ib_uar_address(to_mdev(uctx->device),
+						   context->bfregi.sys_pages[req.index]),
+			       req.wc, NULL);
 	case MLX5_IB_MMAP_KIND_DYN_UAR:
 		return map_dyn_uar(context, vma, &req);
 	case MLX5_IB_MMAP_KIND_CORE_CLOCK:
@@ -189,11 +162,5 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 {
 	struct mlx5_user_mmap_entry *entry = to_mmmap(rdma_entry);
 
-	if (entry->type != MLX5_IB_MMAP_TYPE_UAR) {
-		mlx5_ib_free_dm_entry(entry);
-		return;
-	}
-	mlx5_ib_fw_insist(to_mdev(rdma_entry->ucontext->device), mlx5_fw_dealloc_uar,
-			  to_mucontext(rdma_entry->ucontext)->uid, entry->page_id, "UAR");
-	kfree(entry);
+	entry->free(entry);
 }

@@ -19,6 +19,19 @@
 #include "uar.h"
 
 /**
+ * mlx5_ib_uar_address - bus address of the page that shows a UAR
+ * @dev: device
+ * @uar_index: the device's index of the UAR
+ *
+ * Return: the address.
+ */
+phys_addr_t mlx5_ib_uar_address(struct mlx5_ib_dev *dev, u32 uar_index)
+{
+	return mlx5_ib_uar_to_pfn(dev->mdev->bar_addr, uar_index, PAGE_SHIFT,
+				  MLX5_CAP_GEN(dev->mdev, uar_4k)) << PAGE_SHIFT;
+}
+
+/**
  * mlx5_ib_deallocate_uars - free the UARs of a context's static and dynamic pages
  * @context: nothing of its pages is mapped, and no queue uses a bfreg of them
  *
@@ -180,6 +193,15 @@ static int uar_obj_publish(struct mlx5_ib_ucontext *context, struct mlx5_user_mm
 	return 0;
 }
 
+static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
+{
+	struct mlx5_ib_ucontext *context = to_mucontext(entry->rdma_entry.ucontext);
+
+	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), mlx5_fw_dealloc_uar, context->uid,
+			  entry->page_id, "UAR");
+	kfree(entry);
+}
+
 static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *context, bool wc)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
@@ -191,6 +213,9 @@ static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *cont
 	err = mlx5_fw_alloc_uar(dev, context->uid, &entry->page_id);
 	if (err)
 		return ERR_PTR(err);
+	entry->free = uar_obj_free;
+	entry->address = mlx5_ib_uar_address(dev, entry->page_id);
+	entry->denied = MLX5_IB_UAR_DENIED;
 	entry->wc = wc;
 	err = uar_obj_publish(context, entry);
 	if (err) {

@@ -7,14 +7,20 @@
 #ifndef BLUEBELL_UAR_H
 #define BLUEBELL_UAR_H
 
+#include <linux/mm.h>
 #include <rdma/uverbs_ioctl.h>
 
 struct mlx5_bfreg_info;
+struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
 struct mlx5_user_mmap_entry;
 
 extern const struct uapi_definition mlx5_ib_uar_defs[];
 
+/* Rights that no mapping of a UAR has: doorbells are only written. */
+#define MLX5_IB_UAR_DENIED	(VM_READ | VM_EXEC)
+
+phys_addr_t mlx5_ib_uar_address(struct mlx5_ib_dev *dev, u32 uar_index);
 int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
 			  u32 uars_per_sys_page);
 void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context);
