@@ -363,28 +363,6 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 }
 
 /**
- * mlx5_fw_query_qp - QUERY_QP
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @qpn: number of the QP
- * @qpc: the context, struct mlx5_ifc_qpc_bits
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, void *qpc)
-{
-	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
-	int err;
-
-	err = fw_name_object(dev, uid, MLX5_CMD_OP_QUERY_QP, qpn, out, sizeof(out));
-	if (!err)
-		memcpy(qpc, MLX5_ADDR_OF(query_qp_out, out, qpc), MLX5_ST_SZ_BYTES(qpc));
-	return err;
-}
-
-/**
  * mlx5_fw_arm_rmp - MODIFY_RMP: set the limit
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
@@ -406,28 +384,6 @@ int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
 	MLX5_SET(modify_rmp_in, in, bitmask.lwm, 1);
 	mlx5_ib_fill_rmpc_limit(MLX5_ADDR_OF(modify_rmp_in, in, ctx), limit);
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
-}
-
-/**
- * mlx5_fw_query_rmp - QUERY_RMP
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @rmpn: number of the RMP
- * @rmpc: the context, struct mlx5_ifc_rmpc_bits
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, void *rmpc)
-{
-	u32 out[MLX5_ST_SZ_DW(query_rmp_out)] = {};
-	int err;
-
-	err = fw_name_object(dev, uid, MLX5_CMD_OP_QUERY_RMP, rmpn, out, sizeof(out));
-	if (!err)
-		memcpy(rmpc, MLX5_ADDR_OF(query_rmp_out, out, rmp_context), MLX5_ST_SZ_BYTES(rmpc));
-	return err;
 }
 
 /**
@@ -453,28 +409,26 @@ int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
-/**
- * mlx5_fw_query_xrc_srq - QUERY_XRC_SRQ
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @srqn: number of the SRQ
- * @srqc: the context, struct mlx5_ifc_xrc_srqc_bits
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
+/*
+ * Commands that read the context of an object: @out_field of the answer
+ * struct mlx5_ifc_@cmd_out_bits, laid out as struct mlx5_ifc_@layout_bits.
  */
-int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, void *srqc)
-{
-	u32 out[MLX5_ST_SZ_DW(query_xrc_srq_out)] = {};
-	int err;
-
-	err = fw_name_object(dev, uid, MLX5_CMD_OP_QUERY_XRC_SRQ, srqn, out, sizeof(out));
-	if (!err)
-		memcpy(srqc, MLX5_ADDR_OF(query_xrc_srq_out, out, xrc_srq_context_entry),
-		       MLX5_ST_SZ_BYTES(xrc_srqc));
-	return err;
+#define FW_QUERY(cmd, opcode, out_field, layout)						\
+int mlx5_fw_##cmd(struct mlx5_ib_dev *dev, u16 uid, u32 number, void *context)		\
+{											\
+	u32 out[MLX5_ST_SZ_DW(cmd##_out)] = {};						\
+	int err;									\
+											\
+	err = fw_name_object(dev, uid, opcode, number, out, sizeof(out));		\
+	if (!err)									\
+		memcpy(context, MLX5_ADDR_OF(cmd##_out, out, out_field),		\
+		       MLX5_ST_SZ_BYTES(layout));					\
+	return err;									\
 }
+
+FW_QUERY(query_qp, MLX5_CMD_OP_QUERY_QP, qpc, qpc)
+FW_QUERY(query_rmp, MLX5_CMD_OP_QUERY_RMP, rmp_context, rmpc)
+FW_QUERY(query_xrc_srq, MLX5_CMD_OP_QUERY_XRC_SRQ, xrc_srq_context_entry, xrc_srqc)
 
 /* mlx5_core creates the queue itself. */
 struct fw_core_eq {
