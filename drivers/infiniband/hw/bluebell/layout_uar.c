@@ -151,39 +151,6 @@ u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, boo
 }
 
 /**
- * mlx5_ib_get_command - what an mmap offset asks for
- * @pgoff: the offset, in pages
- *
- * Return: enum mlx5_ib_mmap_cmd, or a value that isn't one.
- */
-u32 mlx5_ib_get_command(unsigned long pgoff)
-{
-	return (pgoff >> MLX5_IB_MMAP_CMD_SHIFT) & MLX5_IB_MMAP_CMD_MASK;
-}
-
-/**
- * mlx5_ib_get_index - which one an mmap offset asks for
- * @pgoff: the offset, in pages
- *
- * Return: the index, 0 to 255.
- */
-u32 mlx5_ib_get_index(unsigned long pgoff)
-{
-	return pgoff & MLX5_IB_MMAP_CMD_MASK;
-}
-
-/**
- * mlx5_ib_get_extended_index - which one a longer mmap offset asks for
- * @pgoff: the offset, in pages, below MLX5_IB_MMAP_OFFSET_START
- *
- * Return: the index.
- */
-u32 mlx5_ib_get_extended_index(unsigned long pgoff)
-{
-	return (pgoff >> 16) << MLX5_IB_MMAP_CMD_SHIFT | mlx5_ib_get_index(pgoff);
-}
-
-/**
  * mlx5_ib_decode_mmap_offset - take an mmap offset apart
  * @pgoff: the offset, in pages, as the user gave it
  * @layout: the context's bfregs

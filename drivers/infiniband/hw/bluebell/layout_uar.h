@@ -80,6 +80,39 @@ struct mlx5_ib_mmap_req {
 	bool wc;
 };
 
+/**
+ * mlx5_ib_get_command - what an mmap offset asks for
+ * @pgoff: the offset, in pages
+ *
+ * Return: enum mlx5_ib_mmap_cmd, or a value that isn't one.
+ */
+static inline u32 mlx5_ib_get_command(unsigned long pgoff)
+{
+	return (pgoff >> MLX5_IB_MMAP_CMD_SHIFT) & MLX5_IB_MMAP_CMD_MASK;
+}
+
+/**
+ * mlx5_ib_get_index - which one an mmap offset asks for
+ * @pgoff: the offset, in pages
+ *
+ * Return: the index, 0 to 255.
+ */
+static inline u32 mlx5_ib_get_index(unsigned long pgoff)
+{
+	return pgoff & MLX5_IB_MMAP_CMD_MASK;
+}
+
+/**
+ * mlx5_ib_get_extended_index - which one a longer mmap offset asks for
+ * @pgoff: the offset, in pages, below MLX5_IB_MMAP_OFFSET_START
+ *
+ * Return: the index.
+ */
+static inline u32 mlx5_ib_get_extended_index(unsigned long pgoff)
+{
+	return (pgoff >> 16) << MLX5_IB_MMAP_CMD_SHIFT | mlx5_ib_get_index(pgoff);
+}
+
 u32 mlx5_ib_uars_per_sys_page(unsigned int page_shift, bool uar_4k);
 int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 			      struct mlx5_bfreg_layout *layout);
@@ -88,9 +121,6 @@ int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32
 			       u32 bfregn, bool dyn_bfreg);
 u32 mlx5_ib_bfregn_to_user_index(u32 bfregn);
 u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, bool uar_4k);
-u32 mlx5_ib_get_command(unsigned long pgoff);
-u32 mlx5_ib_get_index(unsigned long pgoff);
-u32 mlx5_ib_get_extended_index(unsigned long pgoff);
 int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
 			       struct mlx5_ib_mmap_req *req);
 
