@@ -129,17 +129,12 @@ int mlx5_ib_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 	return 0;
 }
 
-/* The library's index of a place: the part of the mmap offset that follows the command. */
-static u16 dm_page_idx(const struct mlx5_user_mmap_entry *entry)
-{
-	return entry->rdma_entry.start_pgoff - MLX5_IB_MMAP_DM_START;
-}
-
 static int dm_copy_place(struct uverbs_attr_bundle *attrs,
 			 const struct mlx5_user_mmap_entry *entry, u16 offset_attr, u16 idx_attr)
 {
 	u64 offset = offset_in_page(entry->address);
-	u16 idx = dm_page_idx(entry);
+	/* The part of the mmap offset that follows the command. */
+	u16 idx = entry->rdma_entry.start_pgoff - MLX5_IB_MMAP_DM_START;
 	int err;
 
 	err = uverbs_copy_to(attrs, offset_attr, &offset, sizeof(offset));
