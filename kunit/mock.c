@@ -363,6 +363,7 @@ struct mock *mock_create(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, mock->user < TASK_SIZE);
 
 	mock->context->ibucontext.device = &mock->dev->ib_dev;
+	xa_init_flags(&mock->context->ibucontext.mmap_xa, XA_FLAGS_ALLOC);
 	mock->attrs->ufile = make_file(test);
 	mock->attrs->context = &mock->context->ibucontext;
 	test->priv = mock;

@@ -115,8 +115,6 @@ struct mlx5_bfreg_info {
  * @db_pages: pinned doorbell pages, by user page number
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
  *	so that a page is pinned once.
- * @uars: UAR objects by device page id. The xarray's lock orders lookup and
- *	removal.
  * @cqe_version: of the completions that the library reads
  */
 struct mlx5_ib_ucontext {
@@ -125,7 +123,6 @@ struct mlx5_ib_ucontext {
 	struct mlx5_bfreg_info bfregi;
 	struct xarray db_pages;
 	struct mutex db_lock;	/* db_pages */
-	struct xarray uars;
 	u8 cqe_version;
 };
 

@@ -76,7 +76,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 static void cq_put_uar(struct mlx5_ib_cq *cq)
 {
 	if (cq->uar)
-		mlx5_ib_put_uar(cq->uar);
+		rdma_user_mmap_entry_put(&cq->uar->rdma_entry);
 }
 
 static int cq_create_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u16 uid,

@@ -75,7 +75,7 @@ static void qp_put_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *c
 	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
 		mlx5_ib_free_bfreg(&ctx->bfregi, qp->bfregn);
 	if (qp->uar)
-		mlx5_ib_put_uar(qp->uar);
+		rdma_user_mmap_entry_put(&qp->uar->rdma_entry);
 }
 
 static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,

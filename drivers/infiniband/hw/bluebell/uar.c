@@ -145,53 +145,21 @@ int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfr
  * A queue holds a reference to the UAR that its doorbells are in, so that firmware
  * cannot give the UAR to another process while the queue exists.
  *
- * Return: the object, to be put with mlx5_ib_put_uar(), or NULL if the context has
- * no such UAR.
+ * Return: the object, or NULL if the context has no such UAR. The reference is put with
+ * rdma_user_mmap_entry_put(), which may sleep: the last one frees the UAR.
  */
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id)
 {
-	struct mlx5_user_mmap_entry *entry;
+	struct rdma_user_mmap_entry *rdma_entry = NULL;
 
-	xa_lock(&context->uars);
-	entry = xa_load(&context->uars, page_id);
-	if (entry && !kref_get_unless_zero(&entry->rdma_entry.ref))
-		entry = NULL;
-	xa_unlock(&context->uars);
-	return entry;
-}
-
-/**
- * mlx5_ib_put_uar - put a reference to a UAR object
- * @entry: what mlx5_ib_get_uar() returned
- *
- * The last reference frees the UAR. May sleep.
- */
-void mlx5_ib_put_uar(struct mlx5_user_mmap_entry *entry)
-{
-	rdma_user_mmap_entry_put(&entry->rdma_entry);
+	/* Only UAR objects lie in this part of the mmap space. */
+	if (page_id <= MLX5_IB_MMAP_OFFSET_END - MLX5_IB_MMAP_OFFSET_START)
+		rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext,
+							    MLX5_IB_MMAP_OFFSET_START + page_id);
+	return rdma_entry ? to_mmmap(rdma_entry) : NULL;
 }
 
 /* ---- the ioctl interface ---------------------------------------------------------- */
-
-/* Insert a new UAR into the mmap space and into the context's table. */
-static int uar_obj_publish(struct mlx5_ib_ucontext *context, struct mlx5_user_mmap_entry *entry)
-{
-	int err;
-
-	err = xa_reserve(&context->uars, entry->page_id, GFP_KERNEL);
-	if (err)
-		return err;
-	err = rdma_user_mmap_entry_insert_range(&context->ibucontext, &entry->rdma_entry,
-						PAGE_SIZE, MLX5_IB_MMAP_OFFSET_START,
-						MLX5_IB_MMAP_OFFSET_END);
-	if (err) {
-		xa_release(&context->uars, entry->page_id);
-		return err;
-	}
-	/* Reserved, so it can't fail. */
-	xa_store(&context->uars, entry->page_id, entry, GFP_KERNEL);
-	return 0;
-}
 
 static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
 {
@@ -217,7 +185,9 @@ static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *cont
 	entry->address = mlx5_ib_uar_address(dev, entry->page_id);
 	entry->denied = MLX5_IB_UAR_DENIED;
 	entry->wc = wc;
-	err = uar_obj_publish(context, entry);
+	/* A UAR is found by its index: mlx5_ib_get_uar(). */
+	err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry, PAGE_SIZE,
+						MLX5_IB_MMAP_OFFSET_START + entry->page_id);
 	if (err) {
 		mlx5_ib_fw_insist(dev, mlx5_fw_dealloc_uar, context->uid, entry->page_id, "UAR");
 		return ERR_PTR(err);
@@ -234,7 +204,6 @@ static int uar_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
 {
 	struct mlx5_user_mmap_entry *entry = uobj->object;
 
-	xa_erase(&to_mucontext(entry->rdma_entry.ucontext)->uars, entry->page_id);
 	rdma_user_mmap_entry_remove(&entry->rdma_entry);
 	return 0;
 }

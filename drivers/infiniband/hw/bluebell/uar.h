@@ -28,6 +28,5 @@ int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi);
 void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn);
 int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfreg);
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id);
-void mlx5_ib_put_uar(struct mlx5_user_mmap_entry *entry);
 
 #endif /* BLUEBELL_UAR_H */

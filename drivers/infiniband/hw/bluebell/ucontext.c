@@ -146,7 +146,6 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	mutex_init(&context->bfregi.lock);
 	mutex_init(&context->db_lock);
 	xa_init(&context->db_pages);
-	xa_init(&context->uars);
 
 	err = ucontext_init_bfregs(dev, context, &req);
 	if (!err)
@@ -167,7 +166,6 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
 
 	WARN_ON(!xa_empty(&context->db_pages));
-	WARN_ON(!xa_empty(&context->uars));
 	mlx5_ib_deallocate_uars(context);
 	mutex_destroy(&context->db_lock);
 	mutex_destroy(&context->bfregi.lock);
