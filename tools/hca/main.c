@@ -7,11 +7,16 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 
-#include "ctrl.h"
-#include "hca_priv.h"
+#include "board.h"
+#include "control.h"
+#include "fabric.h"
+#include "hca.h"
+#include "profile.h"
 #include "trace.h"
 #include "vfio_user.h"
 
@@ -24,8 +29,14 @@ static struct {
 	bool check;
 } opt;
 
-static struct event_base *base;
-static unsigned int clients_gone;
+/* The HCAs of this process on their fabric. */
+struct rack {
+	struct event_base *base;
+	struct fabric *fabric;
+	struct hca *hca[MAX_HCAS];
+	unsigned int nr;
+	unsigned int clients_gone;
+};
 
 static const struct argp_option options[] = {
 	{ "socket", 's', "PATH", 0, "Wait for a vfio-user client (QEMU) here; again for a second "
@@ -85,11 +96,13 @@ static const struct argp argp = {
 	       "\vIt runs until every client that connected has gone.",
 };
 
-static void on_gone(struct hca *hca)
+static void on_gone(struct hca *hca, void *arg)
 {
+	struct rack *rack = arg;
+
 	(void)hca;
-	if (++clients_gone == hca_nr)
-		event_base_loopexit(base, NULL);
+	if (++rack->clients_gone == rack->nr)
+		event_base_loopexit(rack->base, NULL);
 }
 
 static void on_signal(evutil_socket_t sig, short what, void *arg)
@@ -99,63 +112,87 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 	event_base_loopexit(arg, NULL);
 }
 
-static int start(struct hca *hca, unsigned int i)
+static int serve(struct rack *rack, unsigned int i)
 {
+	struct hca *hca = rack->hca[i];
 	char path[4096];
 	int err = 0;
 
 	if (opt.trace) {
 		snprintf(path, sizeof(path), i ? "%s.%u" : "%s", opt.trace, i);
-		err = trace_to_file(hca, path);
+		err = trace_to_file(hca->trace, path);
 		if (err) {
-			fprintf(stderr, "bluebell-hca: %s: %s\n", path, strerror(-err));
+			fprintf(stderr, "bluebell-hca: cannot write the trace to %s: %s\n", path,
+				strerror(-err));
 			return err;
 		}
 	}
-	err = vfu_listen(hca, opt.socket[i], on_gone);
+	err = vfu_listen(hca, opt.socket[i], on_gone, rack);
 	if (err) {
-		fprintf(stderr, "bluebell-hca: %s: %s\n", opt.socket[i], strerror(-err));
+		fprintf(stderr, "bluebell-hca: cannot listen on %s: %s\n", opt.socket[i],
+			strerror(-err));
 		return err;
 	}
 	if (i < opt.controls)
-		err = ctrl_listen(hca, opt.control[i]);
+		err = control_listen(hca, opt.control[i]);
 	if (err)
-		fprintf(stderr, "bluebell-hca: %s: %s\n", opt.control[i], strerror(-err));
+		fprintf(stderr, "bluebell-hca: cannot listen on %s: %s\n", opt.control[i],
+			strerror(-err));
 	return err;
+}
+
+static int rack_up(struct rack *rack, struct profile *p)
+{
+	unsigned int i;
+
+	rack->base = event_base_new();
+	rack->fabric = fabric_new();
+	if (!rack->base || !rack->fabric)
+		return -ENOMEM;
+	for (i = 0; i < opt.sockets; i++) {
+		rack->hca[i] = hca_create(&hca_board, rack->base, rack->fabric, p, i);
+		if (!rack->hca[i])
+			return -ENOMEM;
+		rack->nr++;
+	}
+	return 0;
+}
+
+static void rack_down(struct rack *rack)
+{
+	unsigned int i;
+
+	for (i = 0; i < rack->nr; i++)
+		vfu_close(rack->hca[i]);
+	while (rack->nr)
+		hca_destroy(rack->hca[--rack->nr]);
+	fabric_free(rack->fabric);
+	if (rack->base)
+		event_base_free(rack->base);
 }
 
 static int run(struct profile *p)
 {
 	struct event *sigint, *sigterm;
+	struct rack rack = { 0 };
 	unsigned int i;
-	int err = 0;
+	int err = rack_up(&rack, p);
 
-	base = event_base_new();
-	hca_all = calloc(opt.sockets, sizeof(*hca_all));
-	if (!base || !hca_all)
-		return -ENOMEM;
-	for (i = 0; i < opt.sockets; i++) {
-		hca_all[i] = hca_create(base, p, i);
-		if (!hca_all[i])
-			return -ENOMEM;
-		hca_nr++;
+	if (err) {
+		rack_down(&rack);
+		return err;
 	}
-	sigint = evsignal_new(base, SIGINT, on_signal, base);
-	sigterm = evsignal_new(base, SIGTERM, on_signal, base);
+	sigint = evsignal_new(rack.base, SIGINT, on_signal, rack.base);
+	sigterm = evsignal_new(rack.base, SIGTERM, on_signal, rack.base);
 	event_add(sigint, NULL);
 	event_add(sigterm, NULL);
-	for (i = 0; i < hca_nr && !err; i++)
-		err = start(hca_all[i], i);
+	for (i = 0; i < rack.nr && !err; i++)
+		err = serve(&rack, i);
 	if (!err)
-		event_base_dispatch(base);
-	for (i = 0; i < opt.sockets; i++)
-		vfu_close(hca_all[i]);
-	while (hca_nr)
-		hca_destroy(hca_all[--hca_nr]);
+		event_base_dispatch(rack.base);
 	event_free(sigint);
 	event_free(sigterm);
-	event_base_free(base);
-	free(hca_all);
+	rack_down(&rack);
 	return err;
 }
 

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The names of the reasons for which the HCA ignores a doorbell.
+ */
+#include "count.h"
+
+static const char *const drop_name[DROP_REASONS] = {
+	[DROP_NO_UAR] = "no_uar", [DROP_NO_QP] = "no_qp", [DROP_WRONG_UAR] = "wrong_uar",
+	[DROP_NO_CQ] = "no_cq", [DROP_NO_EQ] = "no_eq", [DROP_BAD_OFFSET] = "bad_offset",
+	[DROP_BAD_SIZE] = "bad_size", [DROP_BAD_STATE] = "bad_state",
+	[DROP_NO_MEMIC] = "no_memic",
+};
+
+/**
+ * drop_reason_name() - name a reason for which a doorbell was ignored
+ * @why: the reason
+ *
+ * Return: the name that the trace and the control socket use.
+ */
+const char *drop_reason_name(enum drop_reason why)
+{
+	return drop_name[why];
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What an HCA counts. The control socket prints the counters.
+ */
+#ifndef BLUEBELL_COUNT_H
+#define BLUEBELL_COUNT_H
+
+#include <stdint.h>
+
+/* Why the HCA ignored a doorbell. */
+enum drop_reason {
+	DROP_NO_UAR, DROP_NO_QP, DROP_WRONG_UAR, DROP_NO_CQ, DROP_NO_EQ, DROP_BAD_OFFSET,
+	DROP_BAD_SIZE, DROP_BAD_STATE, DROP_NO_MEMIC, DROP_REASONS
+};
+
+struct counters {
+	uint64_t db_send, db_bf, db_cq, db_eq;	/* doorbells accepted */
+	uint64_t db_drop[DROP_REASONS];
+	uint64_t cqes, cqes_err, eqes, irqs;
+	uint64_t page_faults, page_faults_failed;	/* raised; resumed with an error */
+	uint64_t packets_tx, packets_rx, packets_dropped;
+	uint64_t wqes_sq, wqes_rq;
+	uint64_t umr, umr_refused;		/* UMR work requests */
+	uint64_t cmds, cmds_failed;
+	uint64_t reg_reads, reg_writes;
+};
+
+const char *drop_reason_name(enum drop_reason why);
+
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Injected failures: what is set, and whether it applies to the event at hand.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject.h"
+
+struct cmd_inject {
+	bool used;
+	bool by_op;		/* every command of @opcode; else the one after @skip others */
+	uint16_t opcode;
+	unsigned long skip;
+	unsigned long left;	/* times yet to fail; 0: until cleared (by_op only) */
+	uint8_t status;
+};
+
+struct inject {
+	struct cmd_inject cmd[INJECT_MAX_CMDS];
+	unsigned int fired;		/* injections that have taken effect since the last clear */
+	unsigned long cqe_left;		/* completions to drop or delay */
+	unsigned int cqe_delay_ms;	/* 0: drop */
+	unsigned long umr_skip;		/* UMR work requests to let pass first */
+	unsigned long umr_left;		/* UMR work requests to fail after those */
+};
+
+/**
+ * inject_new() - make an empty set of injections
+ *
+ * Return: the set, or NULL if memory is short.
+ */
+struct inject *inject_new(void)
+{
+	return calloc(1, sizeof(struct inject));
+}
+
+/**
+ * inject_free() - free a set of injections
+ * @inj: the set, or NULL
+ */
+void inject_free(struct inject *inj)
+{
+	free(inj);
+}
+
+static bool inject_add_cmd(struct inject *inj, const struct cmd_inject *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < INJECT_MAX_CMDS; i++) {
+		if (inj->cmd[i].used)
+			continue;
+		inj->cmd[i] = *c;
+		return true;
+	}
+	return false;
+}
+
+/**
+ * inject_set_nth_cmd() - fail one command
+ * @inj: the set of injections
+ * @nth: which command from now on, counted from 1
+ * @status: firmware status to fail it with
+ *
+ * Return: false if there is no room for another injection.
+ */
+bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status)
+{
+	const struct cmd_inject c = {
+		.used = true, .skip = nth - 1, .left = 1, .status = status,
+	};
+
+	return inject_add_cmd(inj, &c);
+}
+
+/**
+ * inject_set_opcode() - fail the commands of an opcode
+ * @inj: the set of injections
+ * @opcode: of the commands
+ * @count: how many of them; 0: until cleared
+ * @status: firmware status to fail them with
+ *
+ * Return: false if there is no room for another injection.
+ */
+bool inject_set_opcode(struct inject *inj, uint16_t opcode, unsigned long count, uint8_t status)
+{
+	const struct cmd_inject c = {
+		.used = true, .by_op = true, .opcode = opcode, .left = count, .status = status,
+	};
+
+	return inject_add_cmd(inj, &c);
+}
+
+/**
+ * inject_set_cqes() - drop or delay completions
+ * @inj: the set of injections
+ * @count: how many of the next completions
+ * @delay_ms: milliseconds to hold each back; 0: drop it
+ */
+void inject_set_cqes(struct inject *inj, unsigned long count, unsigned int delay_ms)
+{
+	inj->cqe_left = count;
+	inj->cqe_delay_ms = delay_ms;
+}
+
+/**
+ * inject_set_umrs() - fail UMR work requests of drivers
+ * @inj: the set of injections
+ * @count: how many
+ * @skip: how many to let pass before those
+ */
+void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip)
+{
+	inj->umr_left = count;
+	inj->umr_skip = skip;
+}
+
+/**
+ * inject_clear() - end all injections
+ * @inj: the set of injections
+ *
+ * Return: how many took effect since the last call.
+ */
+unsigned int inject_clear(struct inject *inj)
+{
+	unsigned int fired = inj->fired;
+
+	memset(inj->cmd, 0, sizeof(inj->cmd));
+	inj->fired = 0;
+	inj->cqe_left = 0;
+	inj->umr_left = 0;
+	return fired;
+}
+
+/**
+ * inject_cmd() - tell whether a command is to fail
+ * @inj: the set of injections, which counts the command
+ * @opcode: of the command that is about to be executed
+ *
+ * Return: the firmware status to fail it with, 0 to execute it.
+ */
+uint8_t inject_cmd(struct inject *inj, uint16_t opcode)
+{
+	uint8_t status = 0;
+	unsigned int i;
+
+	for (i = 0; i < INJECT_MAX_CMDS; i++) {
+		struct cmd_inject *c = &inj->cmd[i];
+
+		if (!c->used || (c->by_op && c->opcode != opcode))
+			continue;
+		if (c->skip) {
+			c->skip--;
+			continue;
+		}
+		if (status)
+			continue;
+		status = c->status;
+		inj->fired++;
+		if (c->left && !--c->left)
+			c->used = false;
+	}
+	return status;
+}
+
+/**
+ * inject_cqe() - tell whether a completion is to be dropped or delayed
+ * @inj: the set of injections, which counts the completion
+ * @delay_ms: set to the delay in milliseconds; 0: drop the completion
+ *
+ * Return: false to write the CQE as usual.
+ */
+bool inject_cqe(struct inject *inj, unsigned int *delay_ms)
+{
+	if (!inj->cqe_left)
+		return false;
+	inj->cqe_left--;
+	inj->fired++;
+	*delay_ms = inj->cqe_delay_ms;
+	return true;
+}
+
+/**
+ * inject_umr() - tell whether a UMR work request of a driver is to fail
+ * @inj: the set of injections, which counts the work request
+ *
+ * Return: true to fail it.
+ */
+bool inject_umr(struct inject *inj)
+{
+	if (!inj->umr_left)
+		return false;
+	if (inj->umr_skip) {
+		inj->umr_skip--;
+		return false;
+	}
+	inj->umr_left--;
+	inj->fired++;
+	return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Injected failures: the control socket says what is to fail, and the code that executes commands,
+ * writes CQEs or executes UMR work requests asks whether this one does.
+ */
+#ifndef BLUEBELL_INJECT_H
+#define BLUEBELL_INJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define INJECT_MAX_CMDS	64	/* injections into commands at a time */
+
+struct inject;
+
+struct inject *inject_new(void);
+void inject_free(struct inject *inj);
+
+/* Set by the control socket. The first two return false if INJECT_MAX_CMDS are set already. */
+bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status);
+bool inject_set_opcode(struct inject *inj, uint16_t opcode, unsigned long count, uint8_t status);
+void inject_set_cqes(struct inject *inj, unsigned long count, unsigned int delay_ms);
+void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip);
+unsigned int inject_clear(struct inject *inj);
+
+/* Asked for each command, each completion and each UMR work request of a driver. */
+uint8_t inject_cmd(struct inject *inj, uint16_t opcode);
+bool inject_cqe(struct inject *inj, unsigned int *delay_ms);
+bool inject_umr(struct inject *inj);
+
+#endif

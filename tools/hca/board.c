@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The composition of the product: which modules an HCA consists of, their commands, and who answers
+ * the calls by which a lower module reaches an upper one.
+ */
+#include "board.h"
+#include "caps.h"
+#include "cmd.h"
+#include "cmdif.h"
+#include "control.h"
+#include "cq.h"
+#include "dev.h"
+#include "dispatch.h"
+#include "eq.h"
+#include "fabric.h"
+#include "fault.h"
+#include "hca.h"
+#include "ifc.h"
+#include "iseg.h"
+#include "mcast.h"
+#include "memic.h"
+#include "mkey.h"
+#include "pages.h"
+#include "pci.h"
+#include "pd.h"
+#include "port.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "req.h"
+#include "resp.h"
+#include "sched.h"
+#include "sq.h"
+#include "srq.h"
+#include "uar.h"
+#include "vfio_user.h"
+
+/* In the order in which they start; each uses those before it. */
+static const struct hca_module *const modules[] = {
+	&pages_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module,
+	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module,
+	&cmdif_module,
+	&fabric_module, &port_module,
+	&sched_module, &fault_module, &req_module, &resp_module, &dispatch_module,
+	&iseg_module, &pci_module, &uar_module,
+	&control_module, NULL
+};
+
+static const struct cmd_desc *const cmds[] = {
+	cap_cmds,
+	pages_cmds, eq_cmds, pd_cmds, qcounter_cmds, memic_cmds, mkey_cmds, cq_cmds, srq_cmds,
+	mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
+	dev_cmds,
+	port_cmds, port_reg_cmds,
+	fault_cmds,
+	uar_cmds, NULL
+};
+
+/* Queue pairs and send queues of their own share one space of numbers. */
+static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len)
+{
+	if (!sq_send_doorbell(hca, get_be32(bf + 4) >> 8, uar, bf, len))
+		qp_send_doorbell(hca, uar, bf, len);
+}
+
+static const struct doorbell_ops doorbells = {
+	.send = send_doorbell, .cq_arm = cq_arm_doorbell, .eq = eq_doorbell,
+};
+
+const struct board hca_board = {
+	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &doorbells,
+	.qp = &transport_qp_ops, .cqe_lost = qp_lost_cqe,
+};

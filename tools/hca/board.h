@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The composition of the product.
+ */
+#ifndef BLUEBELL_BOARD_H
+#define BLUEBELL_BOARD_H
+
+struct board;
+
+extern const struct board hca_board;
+
+#endif

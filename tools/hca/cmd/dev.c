@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands about the HCA as a whole: its life from ENABLE_HCA to DISABLE_HCA, interface versions,
+ * special keys.
+ */
+#include <string.h>
+
+#include "caps.h"
+#include "cmd.h"
+#include "dev.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mkey.h"
+#include "profile.h"
+
+#define HCA_FILE_ID FILE_DEV
+
+#define ISSI_SUPPORTED	1	/* the highest step of the interface that the driver may choose */
+
+static uint8_t enable_hca(struct hca *hca, struct cmd *cmd)
+{
+	if (IFC_GET(enable_hca_in, cmd->in, function_id))
+		return cmd_fail(cmd, ST_BAD_PARAM, "function %u is not here",
+				IFC_GET(enable_hca_in, cmd->in, function_id));
+	hca->life = LIFE_ENABLED;
+	return ST_OK;
+}
+
+static uint8_t disable_hca(struct hca *hca, struct cmd *cmd)
+{
+	if (IFC_GET(disable_hca_in, cmd->in, function_id))
+		return cmd_fail(cmd, ST_BAD_PARAM, "function %u is not here",
+				IFC_GET(disable_hca_in, cmd->in, function_id));
+	if (hca->life == LIFE_INIT)
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, "TEARDOWN_HCA comes first");
+	hca->life = LIFE_RESET;
+	hca_free_objects(hca);
+	return ST_OK;
+}
+
+static uint8_t init_hca(struct hca *hca, struct cmd *cmd)
+{
+	if (hca->life == LIFE_INIT)
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, "already initialized");
+	hca->life = LIFE_INIT;
+	return ST_OK;
+}
+
+static uint8_t teardown_hca(struct hca *hca, struct cmd *cmd)
+{
+	uint16_t profile = IFC_GET(teardown_hca_in, cmd->in, profile);
+
+	if (hca->life != LIFE_INIT)
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, "not initialized");
+	if (profile > MLX5_TEARDOWN_HCA_IN_PROFILE_PREPARE_FAST_TEARDOWN)
+		return cmd_fail(cmd, ST_BAD_PARAM, "profile %u", profile);
+	if (profile == MLX5_TEARDOWN_HCA_IN_PROFILE_PREPARE_FAST_TEARDOWN)
+		return cmd_fail(cmd, ST_BAD_PARAM, "fast teardown is not offered");
+	hca->life = LIFE_ENABLED;
+	hca_free_objects(hca);
+	return ST_OK;
+}
+
+static uint8_t query_issi(struct hca *hca, struct cmd *cmd)
+{
+	(void)hca;
+	IFC_SET(query_issi_out, cmd->out, current_issi, ISSI_SUPPORTED);
+	IFC_SET(query_issi_out, cmd->out, supported_issi_dw0, (2 << ISSI_SUPPORTED) - 1);
+	return ST_OK;
+}
+
+static uint8_t set_issi(struct hca *hca, struct cmd *cmd)
+{
+	uint16_t issi = IFC_GET(set_issi_in, cmd->in, current_issi);
+
+	(void)hca;
+	if (issi != ISSI_SUPPORTED)
+		return cmd_fail(cmd, ST_BAD_PARAM, "ISSI %u", issi);
+	return ST_OK;
+}
+
+static uint8_t query_adapter(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *p = IFC_ADDR(query_adapter_out, cmd->out, query_adapter_struct);
+
+	IFC_SET(query_adapter_param_block, p, ieee_vendor_id, 0x0002c9);
+	IFC_SET(query_adapter_param_block, p, vsd_vendor_id, 0x15b3);
+	memcpy(IFC_ADDR(query_adapter_param_block, p, vsd_contd_psid), hca->profile->psid, 16);
+	return ST_OK;
+}
+
+static uint8_t query_special_contexts(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t all[IFC_SZ(query_special_contexts_out)] = { 0 };
+	size_t len = cmd->out_len < sizeof(all) ? cmd->out_len : sizeof(all);
+
+	IFC_SET(query_special_contexts_out, all, resd_lkey, MKEY_RESD_LKEY);
+	if (hca_cap_gen(hca, dump_fill_mkey))
+		IFC_SET(query_special_contexts_out, all, dump_fill_mkey, MKEY_DUMP_FILL);
+	if (hca_cap_gen(hca, null_mkey))
+		IFC_SET(query_special_contexts_out, all, null_mkey, MKEY_NULL);
+	if (hca_cap_gen(hca, terminate_scatter_list_mkey))
+		IFC_SET(query_special_contexts_out, all, terminate_scatter_list_mkey, MKEY_TERM_SCATTER);
+	/* A driver older than some of the keys has no room for them. */
+	memcpy(cmd->out, all, len);
+	return ST_OK;
+}
+
+static uint8_t set_driver_version(struct hca *hca, struct cmd *cmd)
+{
+	char v[65] = { 0 };
+	unsigned int i;
+
+	if (!hca_cap_gen(hca, driver_version))
+		return cmd_fail(cmd, ST_BAD_OP, "driver_version is not offered");
+	memcpy(v, IFC_ADDR(set_driver_version_in, cmd->in, driver_version), 64);
+	for (i = 0; v[i]; i++)
+		if (v[i] < ' ' || v[i] > '~' || v[i] == '"' || v[i] == '\\')
+			v[i] = '?';
+	hca_trace(hca, "driver_version", "\"version\":\"%s\"", v);
+	return ST_OK;
+}
+
+static uint8_t nop(struct hca *hca, struct cmd *cmd)
+{
+	(void)hca;
+	(void)cmd;
+	return ST_OK;
+}
+
+#define CMD(OP, nm, fn) \
+	{ MLX5_CMD_OP_##OP, #OP, IFC_SZ(nm##_in), IFC_SZ(nm##_out), fn }
+
+const struct cmd_desc dev_cmds[] = {
+	CMD(ENABLE_HCA, enable_hca, enable_hca),
+	CMD(DISABLE_HCA, disable_hca, disable_hca),
+	{ MLX5_CMD_OP_INIT_HCA, "INIT_HCA", 16, 16, init_hca },
+	CMD(TEARDOWN_HCA, teardown_hca, teardown_hca),
+	CMD(QUERY_ISSI, query_issi, query_issi),
+	CMD(SET_ISSI, set_issi, set_issi),
+	CMD(QUERY_ADAPTER, query_adapter, query_adapter),
+	{ MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, "QUERY_SPECIAL_CONTEXTS",
+	  IFC_SZ(query_special_contexts_in), 16, query_special_contexts },
+	CMD(SET_DRIVER_VERSION, set_driver_version, set_driver_version),
+	CMD(NOP, nop, nop),
+	{ 0 }
+};

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The execution of one command: what is refused before its handler runs, and its trace.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "caps.h"
+#include "clock.h"
+#include "cmd.h"
+#include "cmdif.h"
+#include "decode.h"
+#include "fields.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "inject.h"
+#include "trace.h"
+
+#define HCA_FILE_ID FILE_EXECUTE
+
+/* Commands that a function understands before INIT_HCA. */
+static bool cmd_is_early(uint16_t op)
+{
+	switch (op) {
+	case MLX5_CMD_OP_DISABLE_HCA:
+	case MLX5_CMD_OP_INIT_HCA:
+	case MLX5_CMD_OP_QUERY_PAGES:
+	case MLX5_CMD_OP_MANAGE_PAGES:
+	case MLX5_CMD_OP_QUERY_HCA_CAP:
+	case MLX5_CMD_OP_SET_HCA_CAP:
+	case MLX5_CMD_OP_QUERY_ISSI:
+	case MLX5_CMD_OP_SET_ISSI:
+	case MLX5_CMD_OP_QUERY_ADAPTER:
+	case MLX5_CMD_OP_ACCESS_REG:
+	case MLX5_CMD_OP_SET_DRIVER_VERSION:
+	case MLX5_CMD_OP_TEARDOWN_HCA:
+	case MLX5_CMD_OP_NOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool cmd_allowed_now(const struct hca *hca, uint16_t op)
+{
+	switch (hca->life) {
+	case LIFE_RESET:
+		return op == MLX5_CMD_OP_ENABLE_HCA;
+	case LIFE_ENABLED:
+		return cmd_is_early(op);
+	default:
+		return op != MLX5_CMD_OP_ENABLE_HCA;
+	}
+}
+
+static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_desc *d)
+{
+	uint8_t inj = inject_cmd(hca->inject, cmd->opcode), st;
+
+	if (inj)
+		return cmd_fail(cmd, inj, "injected");
+	if (!d)
+		return cmd_fail(cmd, ST_BAD_OP, "no command 0x%x", cmd->opcode);
+	if (!cmd_allowed_now(hca, cmd->opcode))
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, "not in this state of the function");
+	if (cmd->in_len < d->in_min)
+		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes of input, not %u", cmd->in_len,
+				d->in_min);
+	if (cmd->out_len < d->out_min)
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes of output, not %u",
+				cmd->out_len, d->out_min);
+	/* User ids are made by CREATE_UCTX, which not every profile has. */
+	if (cmd->uid && !hca_cap_gen(hca, log_max_uctx))
+		return cmd_fail(cmd, ST_BAD_RES, "no user id %u", cmd->uid);
+	st = cmd_check_reserved(hca, cmd);
+	return st ? st : d->handler(hca, cmd);
+}
+
+static void trace_cmd_half(FILE *f, const char *cmd_name, const char *half, const uint8_t *p,
+			   size_t len)
+{
+	const struct ifc_struct *s = cmd_struct(cmd_name, half);
+
+	fprintf(f, ",\"%s\":{", half);
+	if (s)
+		decode_struct(f, s, p, len);
+	fputc('}', f);
+}
+
+static void trace_cmd(struct hca *hca, const struct cmd *cmd, const char *name, unsigned int slot,
+	       uint64_t start_ns)
+{
+	uint8_t status = cmd->out_len ? cmd->out[0] : 0;
+	FILE *f = trace_begin(hca->trace, "cmd", start_ns);
+
+	if (!f)
+		return;
+	fprintf(f, ",\"op\":\"%s\",\"opcode\":\"0x%x\",\"op_mod\":%u,\"uid\":%u,\"slot\":%u,"
+		"\"ns\":%llu,\"status\":%u", name, cmd->opcode, cmd->op_mod, cmd->uid, slot,
+		(unsigned long long)(clock_now_ns() - start_ns), status);
+	if (status) {
+		fprintf(f, ",\"syndrome\":\"0x%x\",\"why\":", cmd->syndrome);
+		decode_string(f, cmd->why);
+	}
+	trace_cmd_half(f, name, "in", cmd->in, cmd->in_len);
+	trace_cmd_half(f, name, "out", cmd->out, cmd->out_len);
+	trace_end(hca->trace);
+}
+
+/**
+ * cmd_execute() - run one command
+ * @hca: the HCA
+ * @in: input, mailboxes joined, at least 16 bytes
+ * @in_len: bytes
+ * @out: output, zeroed, at least 8 bytes
+ * @out_len: bytes
+ * @slot: of the queue, for the trace
+ *
+ * Return: the firmware status, which is also in @out with the syndrome.
+ */
+uint8_t cmd_execute(struct hca *hca, const uint8_t *in, size_t in_len, uint8_t *out,
+		    size_t out_len, unsigned int slot)
+{
+	struct cmd cmd = {
+		.opcode = IFC_GET(alloc_uar_in, in, opcode), .uid = IFC_GET(alloc_uar_in, in, uid),
+		.op_mod = IFC_GET(alloc_uar_in, in, op_mod),
+		.in = in, .in_len = in_len, .out = out, .out_len = out_len,
+	};
+	const struct cmd_desc *d = cmd_desc_find(hca, cmd.opcode);
+	uint64_t start = clock_now_ns();
+	uint8_t status;
+
+	status = cmd_dispatch(hca, &cmd, d);
+	hca->count.cmds++;
+	cmdif_count(hca, cmd.opcode);
+	if (status) {
+		hca->count.cmds_failed++;
+		memset(out, 0, out_len);
+		IFC_SET(alloc_uar_out, out, status, status);
+		IFC_SET(alloc_uar_out, out, syndrome, cmd.syndrome);
+	}
+	trace_cmd(hca, &cmd, d ? d->name : "UNKNOWN", slot, start);
+	return status;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The verbs "commands" and "counters".
+ */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "cmdif.h"
+#include "count.h"
+#include "hca.h"
+#include "util.h"
+#include "verb.h"
+
+static struct json_object *commands_by_name(struct hca *hca, uint64_t *total)
+{
+	struct json_object *by = json_object_new_object();
+	const uint32_t *counts = cmdif_counts(hca);
+	unsigned int i;
+
+	for (i = 0; i < CMD_OPCODES; i++) {
+		const struct cmd_desc *d = cmd_desc_find(hca, i);
+		char hex[12];
+
+		if (!counts[i])
+			continue;
+		*total += counts[i];
+		snprintf(hex, sizeof(hex), "0x%x", i);
+		verb_add_num(by, d ? d->name : hex, counts[i]);
+	}
+	return by;
+}
+
+struct json_object *verb_commands(struct hca *hca, unsigned int n, char **w)
+{
+	struct json_object *o, *by;
+	uint64_t total = 0;
+
+	if (n > 1 && !strcmp(w[1], "reset")) {
+		cmdif_counts_reset(hca);
+		return verb_ok();
+	}
+	if (n > 1)
+		return verb_fail("commands [reset]");
+	o = verb_ok();
+	by = commands_by_name(hca, &total);
+	verb_add_num(o, "total", total);
+	json_object_object_add(o, "by_name", by);
+	return o;
+}
+
+struct json_object *verb_counters(struct hca *hca, unsigned int n, char **w)
+{
+	const struct counters *c = &hca->count;
+	const struct { const char *name; uint64_t v; } list[] = {
+		{ "doorbells_send", c->db_send }, { "doorbells_blueflame", c->db_bf },
+		{ "doorbells_cq", c->db_cq }, { "doorbells_eq", c->db_eq },
+		{ "cqes", c->cqes }, { "cqes_error", c->cqes_err }, { "eqes", c->eqes },
+		{ "page_faults", c->page_faults },
+		{ "page_faults_failed", c->page_faults_failed },
+		{ "irqs", c->irqs }, { "packets_tx", c->packets_tx },
+		{ "packets_rx", c->packets_rx }, { "packets_dropped", c->packets_dropped },
+		{ "wqes_sq", c->wqes_sq }, { "wqes_rq", c->wqes_rq }, { "commands", c->cmds },
+		{ "umr", c->umr }, { "umr_refused", c->umr_refused },
+		{ "commands_failed", c->cmds_failed }, { "register_reads", c->reg_reads },
+		{ "register_writes", c->reg_writes },
+	};
+	struct json_object *o, *drops = json_object_new_object();
+	uint64_t sum = 0, total = 0;
+	unsigned int i;
+
+	(void)w;
+	if (n > 1) {
+		json_object_put(drops);
+		return verb_fail("counters takes no argument");
+	}
+	o = verb_ok();
+	for (i = 0; i < ARRAY_SIZE(list); i++)
+		verb_add_num(o, list[i].name, list[i].v);
+	for (i = 0; i < DROP_REASONS; i++) {
+		verb_add_num(drops, drop_reason_name(i), c->db_drop[i]);
+		sum += c->db_drop[i];
+	}
+	verb_add_num(o, "doorbells_dropped", sum);
+	json_object_object_add(o, "dropped_by_reason", drops);
+	json_object_object_add(o, "commands_by_name", commands_by_name(hca, &total));
+	return o;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The verb "inject event": asynchronous events that have no cause in the HCA.
+ */
+#include <json-c/json.h>
+#include <strings.h>
+
+#include "eq.h"
+#include "hca.h"
+#include "ifc.h"
+#include "util.h"
+#include "verb.h"
+
+/* Where the number that an event is about stands in its 28 bytes. */
+enum event_arg { ARG_NONE, ARG_QPN, ARG_CQN, ARG_PORT, ARG_PAGES };
+
+static const struct {
+	const char *name;
+	uint8_t type;
+	enum event_arg arg;
+} events[] = {
+	{ "PATH_MIG", 0x01, ARG_QPN }, { "COMM_EST", 0x02, ARG_QPN },
+	{ "SQ_DRAINED", 0x03, ARG_QPN }, { "CQ_ERROR", 0x04, ARG_CQN },
+	{ "WQ_CATAS_ERROR", 0x05, ARG_QPN }, { "PATH_MIG_FAILED", 0x07, ARG_QPN },
+	{ "INTERNAL_ERROR", 0x08, ARG_NONE }, { "PORT_CHANGE", 0x09, ARG_PORT },
+	{ "PAGE_REQUEST", 0x0b, ARG_PAGES }, { "WQ_INVAL_REQ_ERROR", 0x10, ARG_QPN },
+	{ "WQ_ACCESS_ERROR", 0x11, ARG_QPN }, { "SRQ_CATAS_ERROR", 0x12, ARG_QPN },
+	{ "SRQ_LAST_WQE", 0x13, ARG_QPN }, { "SRQ_RQ_LIMIT", 0x14, ARG_QPN },
+	{ "TEMP_WARN_EVENT", 0x17, ARG_NONE }, { "GENERAL_EVENT", 0x22, ARG_NONE },
+};
+
+static void event_data(uint8_t *data, enum event_arg arg, unsigned long num)
+{
+	switch (arg) {
+	case ARG_QPN:
+		put_be32(data + 24, num & 0xffffff);
+		break;
+	case ARG_CQN:
+		put_be32(data, num & 0xffffff);
+		data[11] = 1;	/* overrun */
+		break;
+	case ARG_PORT:
+		data[8] = (num ? num : 1) << 4;
+		break;
+	case ARG_PAGES:
+		put_be32(data + 4, num);
+		break;
+	default:
+		break;
+	}
+}
+
+struct json_object *verb_event(struct hca *hca, unsigned int n, char **w)
+{
+	unsigned long type = 0, num = 0, sub = 0;
+	uint8_t data[28] = { 0 };
+	unsigned int i;
+
+	if (n < 3 || n > 5 || (n > 3 && !verb_number(w[3], &num)) || (n > 4 && !verb_number(w[4], &sub)))
+		return verb_fail("inject event TYPE [NUMBER [SUBTYPE]]");
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		if (!strcasecmp(events[i].name, w[2]))
+			break;
+	if (i < ARRAY_SIZE(events)) {
+		type = events[i].type;
+		event_data(data, events[i].arg, num);
+	} else if (!verb_number(w[2], &type) || type > 255) {
+		return verb_fail("no event %s", w[2]);
+	}
+	eq_post_async(hca, type, sub, data);
+	return verb_ok();
+}

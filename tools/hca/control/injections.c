@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The verb "inject": failures of commands, completions and UMR work verbs.
+ */
+#include <json-c/json.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cmd.h"
+#include "hca.h"
+#include "inject.h"
+#include "util.h"
+#include "verb.h"
+
+static const struct {
+	const char *name;
+	uint8_t status;
+} status_names[] = {
+	{ "INT_ERR", ST_INTERNAL }, { "BAD_OP_ERR", ST_BAD_OP }, { "BAD_PARAM_ERR", ST_BAD_PARAM },
+	{ "BAD_SYS_STATE_ERR", ST_BAD_SYS_STATE }, { "BAD_RES_ERR", ST_BAD_RES },
+	{ "RES_BUSY", ST_RES_BUSY }, { "LIM_ERR", ST_LIM },
+	{ "BAD_RES_STATE_ERR", ST_BAD_RES_STATE }, { "IX_ERR", ST_BAD_INDEX },
+	{ "BAD_INDEX_ERR", ST_BAD_INDEX }, { "NO_RES_ERR", ST_NO_RES },
+	{ "BAD_INP_LEN_ERR", ST_BAD_INP_LEN }, { "BAD_OUTP_LEN_ERR", ST_BAD_OUTP_LEN },
+	{ "BAD_QP_STATE_ERR", ST_BAD_QP_STATE }, { "BAD_PKT_ERR", ST_BAD_PKT },
+	{ "BAD_SIZE_OUTS_CQES_ERR", ST_BAD_SIZE_OUTS_CQES },
+};
+
+/* A name with or without _ERR, or a number that isn't 0. */
+static uint8_t inject_status(const char *s)
+{
+	unsigned long v;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(status_names); i++) {
+		const char *name = status_names[i].name;
+		size_t n = strlen(name);
+
+		if (!strcasecmp(s, name))
+			return status_names[i].status;
+		if (n > 4 && !strcmp(name + n - 4, "_ERR") && strlen(s) == n - 4 &&
+		    !strncasecmp(s, name, n - 4))
+			return status_names[i].status;
+	}
+	return verb_number(s, &v) && v < 256 ? v : 0;
+}
+
+static struct json_object *verb_inject_cmd(struct hca *hca, unsigned int n, char **w)
+{
+	uint8_t status = n == 4 ? inject_status(w[3]) : 0;
+	unsigned long nth;
+
+	if (!status || !verb_number(w[2], &nth) || !nth)
+		return verb_fail("inject cmd N STATUS");
+	if (!inject_set_nth_cmd(hca->inject, nth, status))
+		return verb_fail("more than %d injections", INJECT_MAX_CMDS);
+	return verb_ok();
+}
+
+static struct json_object *verb_inject_op(struct hca *hca, unsigned int n, char **w)
+{
+	uint8_t status = n >= 4 ? inject_status(w[3]) : 0;
+	const struct cmd_desc *d;
+	unsigned long op, count = 0;
+
+	if (!status || n > 5 || (n == 5 && (!verb_number(w[4], &count) || !count)))
+		return verb_fail("inject op OPCODE STATUS [COUNT]");
+	if (!verb_number(w[2], &op)) {
+		d = cmd_desc_by_name(hca, w[2]);
+		if (!d)
+			return verb_fail("no command %s", w[2]);
+		op = d->opcode;
+	}
+	if (!inject_set_opcode(hca->inject, op, count, status))
+		return verb_fail("more than %d injections", INJECT_MAX_CMDS);
+	return verb_ok();
+}
+
+static struct json_object *verb_inject_clear(struct hca *hca, unsigned int n, char **w)
+{
+	struct json_object *o = verb_ok();
+
+	(void)n;
+	(void)w;
+	verb_add_num(o, "fired", inject_clear(hca->inject));
+	hca->hung = false;
+	return o;
+}
+
+static struct json_object *verb_inject_cqes(struct hca *hca, unsigned int n, char **w)
+{
+	unsigned long ms = 0, count = 1;
+	unsigned int at = 3;
+
+	if (n < 3 || (strcmp(w[2], "drop") && strcmp(w[2], "delay")))
+		return verb_fail("inject cqe drop [N] | delay MS [N]");
+	if (!strcmp(w[2], "delay") && (n < 4 || !verb_number(w[at++], &ms) || !ms))
+		return verb_fail("inject cqe delay MS [N]");
+	if (n > at && (!verb_number(w[at], &count) || !count))
+		return verb_fail("%s is not a number", w[at]);
+	inject_set_cqes(hca->inject, count, ms);
+	return verb_ok();
+}
+
+static struct json_object *verb_inject_umrs(struct hca *hca, unsigned int n, char **w)
+{
+	unsigned long count = 1, skip = 0;
+
+	if (n > 4 || (n > 2 && (!verb_number(w[2], &count) || !count)) || (n > 3 && !verb_number(w[3], &skip)))
+		return verb_fail("inject umr [N [SKIP]]");
+	inject_set_umrs(hca->inject, count, skip);
+	return verb_ok();
+}
+
+/* "inject link up" is "link up". */
+static struct json_object *verb_inject_link(struct hca *hca, unsigned int n, char **w)
+{
+	return verb_link(hca, n - 1, w + 1);
+}
+
+static const struct verb injections[] = {
+	{ "cmd", verb_inject_cmd }, { "op", verb_inject_op }, { "clear", verb_inject_clear },
+	{ "cqe", verb_inject_cqes }, { "umr", verb_inject_umrs }, { "event", verb_event }, { "hang", verb_hang },
+	{ "fatal", verb_fatal }, { "link", verb_inject_link }, { 0 }
+};
+
+struct json_object *verb_inject(struct hca *hca, unsigned int n, char **w)
+{
+	return n < 2 ? verb_fail("inject WHAT …") : verb_run(injections, w[1], hca, n, w);
+}

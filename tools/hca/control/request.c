@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests to the control socket: the verbs, how a line is taken apart, and how an answer is made.
+ */
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control.h"
+#include "hca.h"
+#include "trace.h"
+#include "verb.h"
+
+#define MAX_WORDS	8	/* of a request; further ones are ignored */
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+struct json_object *verb_ok(void)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "ok", json_object_new_boolean(1));
+	return o;
+}
+
+struct json_object *verb_fail(const char *fmt, ...)
+{
+	struct json_object *o = json_object_new_object();
+	char text[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_object_object_add(o, "ok", json_object_new_boolean(0));
+	json_object_object_add(o, "error", json_object_new_string(text));
+	return o;
+}
+
+void verb_add_num(struct json_object *o, const char *key, int64_t v)
+{
+	json_object_object_add(o, key, json_object_new_int64(v));
+}
+
+bool verb_number(const char *s, unsigned long *v)
+{
+	char *end;
+
+	*v = strtoul(s, &end, 0);
+	return *s && !*end;
+}
+
+/* ---- the trace ------------------------------------------------------------------------------- */
+
+struct json_object *verb_trace(struct hca *hca, unsigned int n, char **w)
+{
+	struct json_object *o;
+	char *events;
+
+	if (n == 2 && (!strcmp(w[1], "on") || !strcmp(w[1], "off"))) {
+		trace_ring(hca->trace, !strcmp(w[1], "on"));
+		return verb_ok();
+	}
+	if (n < 2 || n > 3 || strcmp(w[1], "dump"))
+		return verb_fail("trace on|off|dump [N]");
+	events = trace_dump(hca->trace, n == 3 ? strtoul(w[2], NULL, 0) : ~0u);
+	o = verb_ok();
+	json_object_object_add(o, "events", json_tokener_parse(events));
+	free(events);
+	return o;
+}
+
+/* ---- verbs ----------------------------------------------------------------------------------- */
+
+struct json_object *verb_run(const struct verb *r, const char *name, struct hca *hca,
+			       unsigned int n, char **w)
+{
+	for (; r->name; r++)
+		if (!strcmp(r->name, name))
+			return r->fn(hca, n, w);
+	return verb_fail("no request %s", name);
+}
+
+static const struct verb verbs[] = {
+	{ "census", verb_census }, { "counters", verb_counters }, { "commands", verb_commands },
+	{ "cap", verb_cap }, { "limit", verb_limit }, { "trace", verb_trace }, { "inject", verb_inject },
+	{ "link", verb_link }, { "unplug", verb_unplug }, { 0 }
+};
+
+/**
+ * control_request() - answer a request
+ * @hca: the HCA
+ * @line: words with spaces between them
+ *
+ * Return: the answer, one line of JSON without its end; the caller frees it.
+ */
+char *control_request(struct hca *hca, const char *line)
+{
+	char *copy = strdup(line), *save = NULL, *w[MAX_WORDS], *word, *text;
+	struct json_object *o;
+	unsigned int n = 0;
+
+	for (word = strtok_r(copy, " \t\r\n", &save); word && n < MAX_WORDS;
+	     word = strtok_r(NULL, " \t\r\n", &save))
+		w[n++] = word;
+	o = n ? verb_run(verbs, w[0], hca, n, w) : verb_fail("no request");
+	text = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	json_object_put(o);
+	free(copy);
+	return text;
+}

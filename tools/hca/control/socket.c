@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The control socket: its clients, and their verbs a line each.
+ */
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "hca.h"
+#include "verb.h"
+
+#define MAX_LINE	4096	/* bytes of a request */
+
+struct client {
+	struct hca *hca;
+	struct bufferevent *bev;
+	struct client *next;
+};
+
+struct control_socket {
+	struct evconnlistener *listener;
+	char path[108];
+	struct client *clients;
+};
+
+static void control_client_drop(struct client *cl)
+{
+	struct client **p = &cl->hca->control->socket->clients;
+
+	while (*p != cl)
+		p = &(*p)->next;
+	*p = cl->next;
+	bufferevent_free(cl->bev);
+	free(cl);
+}
+
+static void control_on_line(struct bufferevent *bev, void *arg)
+{
+	struct client *cl = arg;
+	char *line, *answer;
+
+	while ((line = evbuffer_readln(bufferevent_get_input(bev), NULL, EVBUFFER_EOL_LF))) {
+		answer = control_request(cl->hca, line);
+		evbuffer_add_printf(bufferevent_get_output(bev), "%s\n", answer);
+		free(answer);
+		free(line);
+	}
+	if (evbuffer_get_length(bufferevent_get_input(bev)) > MAX_LINE)
+		control_client_drop(cl);
+}
+
+static void control_on_event(struct bufferevent *bev, short what, void *arg)
+{
+	(void)bev;
+	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
+		control_client_drop(arg);
+}
+
+static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a, int len,
+		      void *arg)
+{
+	struct client *cl = calloc(1, sizeof(*cl));
+	struct hca *hca = arg;
+
+	(void)l;
+	(void)a;
+	(void)len;
+	if (!cl) {
+		close(fd);
+		return;
+	}
+	cl->hca = hca;
+	cl->bev = bufferevent_socket_new(hca->base, fd, BEV_OPT_CLOSE_ON_FREE);
+	cl->next = hca->control->socket->clients;
+	hca->control->socket->clients = cl;
+	bufferevent_setcb(cl->bev, control_on_line, NULL, control_on_event, cl);
+	bufferevent_enable(cl->bev, EV_READ | EV_WRITE);
+}
+
+/**
+ * control_listen() - open the control socket
+ * @hca: the HCA it is about
+ * @path: of the socket
+ *
+ * Return: 0 or -errno.
+ */
+int control_listen(struct hca *hca, const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(a.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(a.sun_path, path);
+	strcpy(hca->control->socket->path, path);
+	unlink(path);
+	hca->control->socket->listener = evconnlistener_new_bind(hca->base, control_on_client, hca,
+						      LEV_OPT_CLOSE_ON_FREE |
+						      LEV_OPT_CLOSE_ON_EXEC, 4,
+						      (struct sockaddr *)&a, sizeof(a));
+	return hca->control->socket->listener ? 0 : -errno;
+}
+
+/**
+ * control_socket_close() - close the control socket and its connections
+ * @hca: the HCA
+ */
+
+void control_socket_close(struct hca *hca)
+{
+	struct control_socket *c = hca->control->socket;
+
+	while (c->clients)
+		control_client_drop(c->clients);
+	if (c->listener) {
+		evconnlistener_free(c->listener);
+		unlink(c->path);
+	}
+}
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static int control_init(struct hca *hca)
+{
+	hca->control = calloc(1, sizeof(*hca->control));
+	if (!hca->control)
+		return -ENOMEM;
+	hca->control->socket = calloc(1, sizeof(*hca->control->socket));
+	return hca->control->socket ? 0 : -ENOMEM;
+}
+
+static void control_exit(struct hca *hca)
+{
+	control_socket_close(hca);
+	free(hca->control->socket);
+	free(hca->control);
+	hca->control = NULL;
+}
+
+const struct hca_module control_module = {
+	.name = "control", .init = control_init, .exit = control_exit,
+};

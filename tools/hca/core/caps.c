@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * QUERY_HCA_CAP and SET_HCA_CAP: what the HCA could do and what it was set to do.
+ */
+#include <string.h>
+
+#include "caps.h"
+#include "cmd.h"
+#include "fields.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "profile.h"
+#include "util.h"
+
+#define HCA_FILE_ID FILE_CAPS
+
+enum { CAP_GET_MAX = 0, CAP_GET_CUR = 1 };
+
+/* Fields that a driver may set, up to the maximum; the others stay as the profile says. */
+static const struct {
+	unsigned int type;
+	const char *strct;
+	const char *field;
+} settable[] = {
+	{ 0x00, "cmd_hca_cap", "pkey_table_size" },
+	{ 0x00, "cmd_hca_cap", "log_max_qp" },
+	{ 0x00, "cmd_hca_cap", "cmdif_checksum" },
+	{ 0x00, "cmd_hca_cap", "uar_4k" },
+	{ 0x00, "cmd_hca_cap", "log_uar_page_sz" },
+	{ 0x00, "cmd_hca_cap", "cache_line_128byte" },
+	{ 0x00, "cmd_hca_cap", "dct" },
+	{ 0x00, "cmd_hca_cap", "num_vhca_ports" },
+	{ 0x00, "cmd_hca_cap", "release_all_pages" },
+	{ 0x00, "cmd_hca_cap", "mkey_by_name" },
+	{ 0x00, "cmd_hca_cap", "roce" },
+	{ 0x00, "cmd_hca_cap", "log_max_current_uc_list" },
+	{ 0x00, "cmd_hca_cap", "abs_native_port_num" },
+	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.ud_odp_caps.srq_receive" },
+	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.rc_odp_caps.srq_receive" },
+	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.xrc_odp_caps.srq_receive" },
+	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.xrc_odp_caps.send" },
+	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.xrc_odp_caps.receive" },
+	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.xrc_odp_caps.write" },
+	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.xrc_odp_caps.read" },
+	{ 0x02, "odp_cap", "transport_page_fault_scheme_cap.xrc_odp_caps.atomic" },
+	{ 0x03, "atomic_caps", "atomic_req_8B_endianness_mode" },
+	{ 0x04, "roce_cap", "sw_r_roce_src_udp_port" },
+	{ 0x20, "cmd_hca_cap_2", "sw_vhca_id_valid" },
+	{ 0x20, "cmd_hca_cap_2", "lag_per_mp_group" },
+};
+
+#define NR_SETTABLE (ARRAY_SIZE(settable))
+
+/**
+ * caps_reset() - bring the current capabilities back to those of the profile
+ * @hca: the HCA
+ */
+void caps_reset(struct hca *hca)
+{
+	unsigned int i;
+
+	for (i = 0; i < HCA_CAP_TYPES; i++)
+		if (hca->profile->cap_valid[i])
+			memcpy(hca->cap[i], hca->profile->cap[1][i], HCA_CAP_SIZE);
+}
+
+static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *page = IFC_ADDR(query_hca_cap_out, cmd->out, capability);
+	unsigned int type = cmd->op_mod >> 1;
+
+	if (IFC_GET(query_hca_cap_in, cmd->in, other_function))
+		return cmd_fail(cmd, ST_BAD_PARAM, "no other function to ask about");
+	if (type >= HCA_CAP_TYPES || !hca->profile->cap_valid[type])
+		return cmd_fail(cmd, ST_BAD_PARAM, "no capabilities of type 0x%x", type);
+	if ((cmd->op_mod & 1) == CAP_GET_CUR)
+		memcpy(page, hca->cap[type], HCA_CAP_SIZE);
+	else
+		memcpy(page, hca->profile->cap[0][type], HCA_CAP_SIZE);
+	return ST_OK;
+}
+
+/* A table of P_Keys is the larger the higher the number, as any; all settable fields are so. */
+static uint8_t caps_set_field(struct hca *hca, struct cmd *cmd, unsigned int i, const uint8_t *want,
+			 uint8_t *cur)
+{
+	const struct ifc_struct *s = ifc_struct_find(settable[i].strct);
+	const struct ifc_member *f;
+	uint64_t v, max;
+	uint32_t off;
+
+	f = s ? ifc_member_find(s, settable[i].field, &off) : NULL;
+	if (!f)
+		return ST_OK;
+	v = ifc_get_bits(want, off, f->width);
+	max = ifc_get_bits(hca->profile->cap[0][settable[i].type], off, f->width);
+	if (v > max)
+		return cmd_fail(cmd, ST_BAD_PARAM, "%s %llu, at most %llu", settable[i].field,
+				(unsigned long long)v, (unsigned long long)max);
+	ifc_set_bits(cur, off, f->width, v);
+	return ST_OK;
+}
+
+static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *want = IFC_ADDR(set_hca_cap_in, cmd->in, capability);
+	unsigned int type = cmd->op_mod >> 1, i;
+	uint8_t cur[HCA_CAP_SIZE];
+
+	if (hca->life != LIFE_ENABLED)
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, "only before INIT_HCA");
+	if (type >= HCA_CAP_TYPES || !hca->profile->cap_valid[type])
+		return cmd_fail(cmd, ST_BAD_PARAM, "no capabilities of type 0x%x", type);
+	memcpy(cur, hca->cap[type], sizeof(cur));
+	for (i = 0; i < NR_SETTABLE; i++) {
+		uint8_t st = settable[i].type == type ? caps_set_field(hca, cmd, i, want, cur) : ST_OK;
+
+		if (st)
+			return st;
+	}
+	memcpy(hca->cap[type], cur, sizeof(cur));
+	return ST_OK;
+}
+
+const struct cmd_desc cap_cmds[] = {
+	{ MLX5_CMD_OP_QUERY_HCA_CAP, "QUERY_HCA_CAP", IFC_SZ(query_hca_cap_in),
+	  IFC_SZ(query_hca_cap_out), query_hca_cap },
+	{ MLX5_CMD_OP_SET_HCA_CAP, "SET_HCA_CAP", IFC_SZ(set_hca_cap_in),
+	  IFC_SZ(set_hca_cap_out), set_hca_cap },
+	{ 0 }
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The HCA's current capabilities: those of the profile, changed by SET_HCA_CAP.
+ */
+#ifndef BLUEBELL_CAPS_H
+#define BLUEBELL_CAPS_H
+
+#include "cmd.h"
+#include "hca.h"
+#include "ifc.h"
+#include "profile.h"
+
+/* A capability by the name of its field in mlx5_ifc.h. */
+#define hca_cap_gen(hca, fld)	 IFC_GET(cmd_hca_cap, (hca)->cap[CAP_GENERAL], fld)
+#define hca_cap_atomic(hca, fld) IFC_GET(atomic_caps, (hca)->cap[CAP_ATOMIC], fld)
+#define hca_cap_mem(hca, fld)	 IFC_GET64(device_mem_cap, (hca)->cap[CAP_DEV_MEM], fld)
+
+void caps_reset(struct hca *hca);
+
+extern const struct cmd_desc cap_cmds[];
+
+#endif

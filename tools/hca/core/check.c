@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Checks that the handlers of several commands share.
+ */
+#include "check.h"
+#include "cmd.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mem.h"
+#include "object.h"
+
+#define HCA_FILE_ID FILE_CHECK
+
+/**
+ * ifc_first_set() - find a field that should be zero and is not
+ * @p: the structure
+ * @f: fields of it
+ * @n: how many
+ *
+ * Return: name of the first field with a bit set, or NULL.
+ */
+const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n)
+{
+	size_t i, bit;
+
+	for (i = 0; i < n; i++)
+		for (bit = 0; bit < f[i].width; bit += 32) {
+			size_t w = f[i].width - bit < 32 ? f[i].width - bit : 32;
+
+			if (ifc_get_bits(p, f[i].off + bit, w))
+				return f[i].name;
+		}
+	return NULL;
+}
+
+/**
+ * check_dbr() - check the address of a doorbell record
+ * @hca: the HCA
+ * @cmd: command that gives it
+ * @addr: guest address
+ * @len: bytes of the record, to which it has to be aligned
+ *
+ * Return: ST_OK, or ST_BAD_PARAM when it is misaligned or not mapped.
+ */
+uint8_t check_dbr(struct hca *hca, struct cmd *cmd, uint64_t addr, size_t len)
+{
+	if (addr & (len - 1))
+		return cmd_fail(cmd, ST_BAD_PARAM, "doorbell record at 0x%llx is misaligned",
+				(unsigned long long)addr);
+	if (!mem_ptr(hca, addr, len, true))
+		return cmd_fail(cmd, ST_BAD_PARAM, "doorbell record at 0x%llx is not mapped",
+				(unsigned long long)addr);
+	return ST_OK;
+}
+
+/**
+ * check_obj() - find an object that a command names
+ * @hca: the HCA
+ * @cmd: the command; its uid has to be allowed to use the object
+ * @kind: of object
+ * @num: its number
+ * @o: the object, NULL on failure
+ *
+ * Return: ST_OK, or ST_BAD_RES when there is none for that user.
+ */
+uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
+		  struct obj **o)
+{
+	*o = obj_find_uid(hca, kind, num, cmd->uid);
+	if (!*o)
+		return cmd_fail(cmd, ST_BAD_RES, "no %s 0x%x for uid %u", obj_kind_name[kind], num,
+				cmd->uid);
+	return ST_OK;
+}
+
+/**
+ * check_destroy() - find the object that a command destroys
+ * @hca: the HCA
+ * @cmd: the command
+ * @kind: of object
+ * @num: its number
+ * @o: the object
+ *
+ * Return: ST_OK, ST_BAD_RES when there is none for that user, ST_BAD_RES_STATE when others still
+ * refer to it.
+ */
+uint8_t check_destroy(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
+		      struct obj **o)
+{
+	uint8_t st = check_obj(hca, cmd, kind, num, o);
+
+	if (st)
+		return st;
+	if ((*o)->refs)
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "%s 0x%x has %u references",
+				obj_kind_name[kind], num, (*o)->refs);
+	return ST_OK;
+}

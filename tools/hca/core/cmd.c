@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Firmware commands: refusal of a command, the registry of handlers by opcode, and the fields of
+ * a command's input that mlx5_ifc.h reserves.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "fields.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "util.h"
+
+#define HCA_FILE_ID FILE_CMD
+
+/* Bits of a command's input that are reserved and must be zero. */
+struct reserved {
+	uint8_t *mask;		/* NULL: mlx5_ifc.h does not describe the command */
+	size_t len;
+};
+
+struct cmds {
+	const struct cmd_desc *by_opcode[CMD_OPCODES];
+	struct reserved reserved[CMD_OPCODES];
+};
+
+/**
+ * cmd_fail_at() - refuse a command
+ * @cmd: the command, whose syndrome and reason are set
+ * @status: firmware status
+ * @syndrome: number of the check
+ * @fmt: the reason in words
+ *
+ * Handlers use cmd_fail(), which makes the syndrome.
+ *
+ * Return: @status.
+ */
+uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd->why, sizeof(cmd->why), fmt, ap);
+	va_end(ap);
+	cmd->syndrome = syndrome;
+	return status;
+}
+
+/**
+ * cmd_left() - measure how much of a command's input lies behind a point
+ * @cmd: the command
+ * @p: address in its input, or beyond
+ *
+ * Return: bytes, 0 if @p is beyond the end.
+ */
+size_t cmd_left(const struct cmd *cmd, const uint8_t *p)
+{
+	const uint8_t *end = cmd->in + cmd->in_len;
+
+	return p < end ? end - p : 0;
+}
+
+/* ---- the registry ------------------------------------------------------------------------ */
+
+/**
+ * cmds_init() - make an empty registry
+ * @hca: the HCA
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int cmds_init(struct hca *hca)
+{
+	hca->cmds = calloc(1, sizeof(*hca->cmds));
+	return hca->cmds ? 0 : -ENOMEM;
+}
+
+/**
+ * cmds_exit() - free the registry
+ * @hca: the HCA
+ */
+void cmds_exit(struct hca *hca)
+{
+	unsigned int i;
+
+	if (!hca->cmds)
+		return;
+	for (i = 0; i < CMD_OPCODES; i++)
+		free(hca->cmds->reserved[i].mask);
+	free(hca->cmds);
+	hca->cmds = NULL;
+}
+
+static void reserved_mark(const struct ifc_struct *s, uint64_t base, uint8_t *mask)
+{
+	const struct ifc_member *m;
+	unsigned int i;
+	uint64_t bit;
+
+	for (m = s->field; m->name; m++) {
+		for (i = 0; m->sub && i < m->count; i++)
+			reserved_mark(m->sub, base + m->off + (uint64_t)i * m->width, mask);
+		for (bit = 0; m->reserved && bit < (uint64_t)m->width * m->count; bit++)
+			ifc_set_bits(mask, base + m->off + bit, 1, 1);
+	}
+}
+
+static int reserved_init(struct reserved *r, const char *cmd_name)
+{
+	const struct ifc_struct *s = cmd_struct(cmd_name, "in");
+
+	if (!s || r->mask)
+		return 0;
+	r->mask = calloc(1, s->bits / 8);
+	if (!r->mask)
+		return -ENOMEM;
+	r->len = s->bits / 8;
+	reserved_mark(s, 0, r->mask);
+	return 0;
+}
+
+/**
+ * cmd_register() - make a module's commands known
+ * @hca: the HCA
+ * @table: the commands, ended by a NULL name
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int cmd_register(struct hca *hca, const struct cmd_desc *table)
+{
+	const struct cmd_desc *d;
+	int err;
+
+	for (d = table; d->name; d++) {
+		hca->cmds->by_opcode[d->opcode] = d;
+		err = reserved_init(&hca->cmds->reserved[d->opcode], d->name);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/**
+ * cmd_desc_find() - find a command by its opcode
+ * @hca: the HCA
+ * @opcode: the opcode
+ *
+ * Return: the command, NULL if the HCA does not have it.
+ */
+const struct cmd_desc *cmd_desc_find(struct hca *hca, uint16_t opcode)
+{
+	return opcode < CMD_OPCODES ? hca->cmds->by_opcode[opcode] : NULL;
+}
+
+/**
+ * cmd_desc_by_name() - find a command by its name
+ * @hca: the HCA
+ * @name: as "CREATE_QP"
+ *
+ * Return: the command, NULL if the HCA does not have it.
+ */
+const struct cmd_desc *cmd_desc_by_name(struct hca *hca, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < CMD_OPCODES; i++) {
+		const struct cmd_desc *d = hca->cmds->by_opcode[i];
+
+		if (d && !strcmp(d->name, name))
+			return d;
+	}
+	return NULL;
+}
+
+/**
+ * cmd_check_reserved() - refuse a command whose input has a reserved bit set
+ * @hca: the HCA
+ * @cmd: the command, of an opcode that is registered
+ *
+ * Return: ST_OK or ST_BAD_PARAM.
+ */
+uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd)
+{
+	const struct reserved *r = &hca->cmds->reserved[cmd->opcode];
+	size_t i;
+
+	for (i = 0; i < r->len && i < cmd->in_len; i++)
+		if (cmd->in[i] & r->mask[i])
+			return cmd_fail(cmd, ST_BAD_PARAM, "reserved bits 0x%02x of byte 0x%zx are set",
+					cmd->in[i] & r->mask[i], i);
+	return ST_OK;
+}
+
+/* Commands whose structures are not named like the command in lower case. */
+static const char *struct_base(const char *cmd_name)
+{
+	static const char *const alias[][2] = {
+		{ "ACCESS_REG", "access_register" }, { "2RST_QP", "qp_2rst" },
+		{ "2ERR_QP", "qp_2err" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(alias); i++)
+		if (!strcmp(alias[i][0], cmd_name))
+			return alias[i][1];
+	return cmd_name;
+}
+
+/**
+ * cmd_struct() - find the structure of a command's input or output
+ * @cmd_name: as "CREATE_QP"
+ * @half: "in" or "out"
+ *
+ * Return: the structure, NULL if mlx5_ifc.h has none.
+ */
+const struct ifc_struct *cmd_struct(const char *cmd_name, const char *half)
+{
+	char name[80];
+	unsigned int i;
+
+	cmd_name = struct_base(cmd_name);
+	for (i = 0; cmd_name[i] && i < sizeof(name) - 8; i++)
+		name[i] = tolower((unsigned char)cmd_name[i]);
+	snprintf(name + i, sizeof(name) - i, "_%s", half);
+	return ifc_struct_find(name);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Firmware commands: what a handler gets, how it refuses a command, and the registry of handlers.
+ * The queue that brings commands is in cmdif.h.
+ */
+#ifndef BLUEBELL_CMD_H
+#define BLUEBELL_CMD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "file_id.h"
+
+struct hca;
+struct ifc_struct;
+
+/* One command being executed; in and out are whole mailboxes, header included. */
+struct cmd {
+	uint16_t opcode;
+	uint16_t op_mod;
+	uint16_t uid;		/* user id in the command header, 0 for the kernel */
+	const uint8_t *in;
+	size_t in_len;
+	uint8_t *out;		/* zeroed, out_len bytes; the caller fills status and syndrome */
+	size_t out_len;
+	uint32_t syndrome;	/* set by cmd_fail() */
+	char why[120];		/* the reason in words, for the trace; set by cmd_fail() */
+};
+
+/* Firmware status codes, as MLX5_CMD_STAT_*_ERR in linux/mlx5/device.h. */
+enum cmd_status {
+	ST_OK = 0x00, ST_INTERNAL = 0x01, ST_BAD_OP = 0x02, ST_BAD_PARAM = 0x03,
+	ST_BAD_SYS_STATE = 0x04, ST_BAD_RES = 0x05, ST_RES_BUSY = 0x06,
+	ST_LIM = 0x08, ST_BAD_RES_STATE = 0x09, ST_BAD_INDEX = 0x0a, ST_NO_RES = 0x0f,
+	ST_BAD_INP_LEN = 0x50, ST_BAD_OUTP_LEN = 0x51, ST_BAD_QP_STATE = 0x10,
+	ST_BAD_PKT = 0x30, ST_BAD_SIZE_OUTS_CQES = 0x40,
+};
+
+typedef uint8_t (*cmd_handler)(struct hca *hca, struct cmd *cmd);
+
+/* A module's commands are a table of these, ended by a NULL name. */
+struct cmd_desc {
+	uint16_t opcode;
+	const char *name;	/* "CREATE_QP" */
+	uint16_t in_min;	/* least bytes of input, else BAD_INP_LEN */
+	uint16_t out_min;	/* least bytes of output, else BAD_OUTP_LEN */
+	cmd_handler handler;
+};
+
+/*
+ * Refuse the command: record a syndrome that names the check (file and line) and the reason.
+ * Evaluates to @status, so that a handler writes: return cmd_fail(cmd, ST_BAD_RES, "no PD %u", n);
+ * Each file that uses this defines HCA_FILE_ID.
+ */
+#define cmd_fail(cmd, status, ...) \
+	cmd_fail_at(cmd, status, (uint32_t)HCA_FILE_ID << 16 | __LINE__, __VA_ARGS__)
+uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+size_t cmd_left(const struct cmd *cmd, const uint8_t *p);
+
+/* ---- the registry ------------------------------------------------------------------------ */
+
+#define CMD_OPCODES	0x1000	/* opcodes are below */
+
+int cmds_init(struct hca *hca);
+void cmds_exit(struct hca *hca);
+int cmd_register(struct hca *hca, const struct cmd_desc *table);
+const struct cmd_desc *cmd_desc_find(struct hca *hca, uint16_t opcode);
+const struct cmd_desc *cmd_desc_by_name(struct hca *hca, const char *name);
+uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd);
+const struct ifc_struct *cmd_struct(const char *cmd_name, const char *half);
+
+#endif

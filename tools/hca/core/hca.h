@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The HCA, one PCI function: its life cycle, the modules that it consists of, and the calls by
+ * which a lower module reaches an upper one. Each module keeps its state behind a pointer to a
+ * type that only the module itself defines.
+ */
+#ifndef BLUEBELL_HCA_H
+#define BLUEBELL_HCA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "count.h"
+#include "trace.h"
+
+struct cmd_desc;
+struct event_base;
+struct fabric;
+struct hca;
+struct profile;
+struct qp_ops;
+
+#define HCA_PAGE_SIZE	4096
+#define HCA_MAX_VECTORS	64
+
+/*
+ * A module with state for each HCA. init() is called once, in the order of the board's list. The
+ * others are called in reverse order: reset() at TEARDOWN_HCA, DISABLE_HCA and device reset, to
+ * free the module's objects whatever refers to them; restart() at device reset only, for what
+ * must be as after power on; exit() at the end, after reset(). Any of them may be NULL.
+ */
+struct hca_module {
+	const char *name;
+	int (*init)(struct hca *hca);
+	void (*reset)(struct hca *hca);
+	void (*restart)(struct hca *hca);
+	void (*exit)(struct hca *hca);
+};
+
+/* How an event queue raises an interrupt. */
+struct irq_ops {
+	void (*raise)(struct hca *hca, unsigned int vector);
+};
+
+/*
+ * Who receives the doorbells that a UAR page decodes. @bf holds @len bytes: the first 8 of a WQE's
+ * control segment (a plain doorbell), or a whole WQE that came through BlueFlame.
+ */
+struct doorbell_ops {
+	void (*send)(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len);
+	void (*cq_arm)(struct hca *hca, uint32_t uar, uint64_t val);
+	void (*eq)(struct hca *hca, uint32_t uar, uint32_t val, bool arm);
+};
+
+/*
+ * What an HCA is composed of. board.c has the one of the product; a test has its own, with no more
+ * than the modules below the one that it tests.
+ */
+struct board {
+	const struct hca_module *const *modules;	/* ended by NULL */
+	const struct cmd_desc *const *cmds;		/* tables of commands, ended by NULL */
+	const struct irq_ops *irq;
+	const struct doorbell_ops *doorbells;
+	const struct qp_ops *qp;			/* qp.h: the transport behind queue pairs */
+	/* A CQE could not be written: the queue pair that it was about has to fail. */
+	void (*cqe_lost)(struct hca *hca, uint32_t qpn);
+};
+
+enum hca_life {
+	LIFE_RESET,	/* before ENABLE_HCA */
+	LIFE_ENABLED,	/* between ENABLE_HCA and INIT_HCA */
+	LIFE_INIT,	/* INIT_HCA done: all commands are accepted */
+};
+
+struct hca {
+	unsigned int index;		/* of the HCAs in this process, 0 first */
+	struct event_base *base;	/* the process's event loop */
+	const struct board *board;
+	struct profile *profile;
+	struct fabric *fabric;		/* which the ports of all HCAs of this process join */
+	enum hca_life life;
+	bool hung;			/* commands and doorbells are ignored (injected) */
+	bool fatal;			/* the health buffer shows a firmware fatal error */
+	bool unplugged;			/* removed from the bus: reads give all ones */
+	uint64_t start_ns;		/* when the device clock was 0 */
+	struct counters count;
+
+	/* core */
+	struct trace *trace;
+	struct inject *inject;
+	struct cmds *cmds;		/* registry of commands */
+	struct mem_map *mem;		/* guest memory */
+	struct objs *objs;		/* tables of objects by kind */
+	uint8_t (*cap)[4096];		/* current capabilities by type; read with hca_cap_gen() */
+
+	/* objects */
+	struct pages *pages;		/* pages that the driver gave */
+	struct memics *memics;		/* device memory */
+	struct cqs *cqs;
+	struct qps *qps;
+	struct mcasts *mcasts;		/* multicast groups */
+
+	/* cmd, fabric, transport */
+	struct cmdif *cmdif;
+	struct fabric_port *fabric_port;
+	struct port *port;
+	struct sched *sched;
+	struct faults *faults;
+	struct req_pool *req_pool;
+	struct resp_poll *resp_poll;
+	struct specials *specials;	/* QP0 and QP1 */
+
+	/* pci, control */
+	struct pci *pci;
+	struct iseg *iseg;
+	struct uars *uars;
+	struct vfu *vfu;
+	struct control *control;
+};
+
+struct hca *hca_create(const struct board *board, struct event_base *base, struct fabric *fabric,
+		       struct profile *p, unsigned int index);
+void hca_destroy(struct hca *hca);
+void hca_reset(struct hca *hca);
+void hca_free_objects(struct hca *hca);
+uint64_t hca_clock(struct hca *hca);
+void doorbell_drop(struct hca *hca, enum drop_reason why, uint32_t uar, uint32_t num);
+
+/* Record an event: hca_trace(hca, "cqe", "\"cqn\":%u", cqn). */
+#define hca_trace(hca, ...) trace_event((hca)->trace, __VA_ARGS__)
+
+#endif

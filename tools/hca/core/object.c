@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tables of the objects that commands made, by kind and number. A bitmap gives out the lowest free
+ * number; a lookup is two array steps.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "hca.h"
+#include "object.h"
+#include "profile.h"
+
+#define CHUNK_BITS	10
+#define CHUNK		(1u << CHUNK_BITS)
+#define NUM_BITS	24
+#define SHARED_UID	0xffff	/* completion EQs: every user id may refer to them */
+#define CHUNKS		(1u << (NUM_BITS - CHUNK_BITS))
+
+struct chunk {
+	unsigned int used;
+	struct obj *obj[CHUNK];
+};
+
+struct table {
+	unsigned int count;
+	unsigned int chunks;		/* none is in use from here on */
+	uint32_t hint;			/* no number below is free */
+	struct chunk *chunk[CHUNKS];
+};
+
+struct objs {
+	struct table t[OBJ_KINDS];
+};
+
+const char *const obj_kind_name[OBJ_KINDS] = {
+	[OBJ_UAR] = "uar", [OBJ_EQ] = "eq", [OBJ_PD] = "pd", [OBJ_TD] = "td",
+	[OBJ_XRCD] = "xrcd", [OBJ_QCOUNTER] = "qcounter", [OBJ_MKEY] = "mkey", [OBJ_CQ] = "cq",
+	[OBJ_SRQ] = "srq", [OBJ_QP] = "qp", [OBJ_RESERVED_LKEY] = "reserved_lkey",
+	[OBJ_SQ] = "sq", [OBJ_MEMIC] = "memic", [OBJ_OTHER] = "other",
+};
+
+int objs_init(struct hca *hca)
+{
+	hca->objs = calloc(1, sizeof(*hca->objs));
+	return hca->objs ? 0 : -ENOMEM;
+}
+
+void objs_exit(struct hca *hca)
+{
+	unsigned int k, c;
+
+	for (k = 0; k < OBJ_KINDS; k++)
+		for (c = 0; c < hca->objs->t[k].chunks; c++)
+			free(hca->objs->t[k].chunk[c]);
+	free(hca->objs);
+	hca->objs = NULL;
+}
+
+static struct obj **obj_slot(struct table *t, uint32_t num)
+{
+	struct chunk *c = num >> NUM_BITS ? NULL : t->chunk[num >> CHUNK_BITS];
+
+	return c ? &c->obj[num & (CHUNK - 1)] : NULL;
+}
+
+/* Lowest free number in [@num, @limit), or @limit. Full chunks are stepped over whole. */
+static uint32_t obj_next_free(struct table *t, uint32_t num, uint32_t limit)
+{
+	while (num < limit) {
+		struct chunk *c = t->chunk[num >> CHUNK_BITS];
+
+		if (!c)
+			return num;
+		if (c->used == CHUNK)
+			num = (num | (CHUNK - 1)) + 1;
+		else if (c->obj[num & (CHUNK - 1)])
+			num++;
+		else
+			return num;
+	}
+	return limit;
+}
+
+/**
+ * obj_new_at() - make an object with a given number
+ * @hca: the HCA
+ * @kind: of object
+ * @num: its number, below 2^24
+ * @uid: owner
+ * @size: bytes of the structure that has struct obj as its first member
+ *
+ * Return: the zeroed object, or NULL when the number is taken or memory is short.
+ */
+struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid, size_t size)
+{
+	struct table *t = &hca->objs->t[kind];
+	struct chunk **c;
+	struct obj *o;
+
+	if (num >> NUM_BITS || obj_find(hca, kind, num))
+		return NULL;
+	c = &t->chunk[num >> CHUNK_BITS];
+	if (!*c)
+		*c = calloc(1, sizeof(**c));
+	o = calloc(1, size);
+	if (!*c || !o) {
+		free(o);
+		return NULL;
+	}
+	o->kind = kind;
+	o->num = num;
+	o->uid = uid;
+	o->born_ns = clock_now_ns();
+	(*c)->obj[num & (CHUNK - 1)] = o;
+	(*c)->used++;
+	if (t->chunks <= num >> CHUNK_BITS)
+		t->chunks = (num >> CHUNK_BITS) + 1;
+	t->count++;
+	return o;
+}
+
+/**
+ * obj_new() - make an object with the lowest free number of its kind
+ * @hca: the HCA
+ * @kind: of object
+ * @uid: owner
+ * @size: bytes of the structure that has struct obj as its first member
+ *
+ * Return: the zeroed object, or NULL when the profile's numbers are used up.
+ */
+struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t size)
+{
+	const struct obj_range *r = &hca->profile->range[kind];
+	struct table *t = &hca->objs->t[kind];
+	uint32_t num;
+
+	num = obj_next_free(t, t->hint > r->first ? t->hint : r->first, r->limit);
+	if (num >= r->limit)
+		return NULL;
+	t->hint = num + 1;
+	return obj_new_at(hca, kind, num, uid, size);
+}
+
+struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num)
+{
+	struct obj **s = obj_slot(&hca->objs->t[kind], num);
+
+	return s ? *s : NULL;
+}
+
+struct obj *obj_find_uid(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid)
+{
+	struct obj *o = obj_find(hca, kind, num);
+
+	if (!o || o->gone)
+		return NULL;
+	return uid && o->uid && o->uid != uid && o->uid != SHARED_UID ? NULL : o;
+}
+
+void obj_free(struct hca *hca, struct obj *obj)
+{
+	struct table *t = &hca->objs->t[obj->kind];
+
+	assert(!obj->refs);
+	*obj_slot(t, obj->num) = NULL;
+	t->chunk[obj->num >> CHUNK_BITS]->used--;
+	t->count--;
+	if (obj->num < t->hint)
+		t->hint = obj->num;
+	free(obj);
+}
+
+static bool obj_free_one(struct hca *hca, struct obj *obj, void *arg)
+{
+	(void)arg;
+	obj->refs = 0;
+	obj_free(hca, obj);
+	return true;
+}
+
+/**
+ * obj_free_all() - free all objects of a kind that are nothing but a struct obj
+ * @hca: the HCA
+ * @kind: of object
+ *
+ * References are ignored: this is for the reset of the HCA.
+ */
+void obj_free_all(struct hca *hca, enum obj_kind kind)
+{
+	obj_for_each(hca, kind, obj_free_one, NULL);
+}
+
+/**
+ * obj_put() - give a reference back
+ * @hca: the HCA
+ * @obj: object that another one referred to, or NULL
+ *
+ * The last reference to an object whose command to free it has come frees it.
+ */
+void obj_put(struct hca *hca, struct obj *obj)
+{
+	if (obj && obj->refs && !--obj->refs && obj->gone)
+		obj_free(hca, obj);
+}
+
+/* @fn may free the object it is given, and no other. */
+void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
+{
+	struct table *t = &hca->objs->t[kind];
+	unsigned int i, j;
+
+	for (i = 0; i < t->chunks && t->count; i++) {
+		if (!t->chunk[i] || !t->chunk[i]->used)
+			continue;
+		for (j = 0; j < CHUNK; j++)
+			if (t->chunk[i]->obj[j] && !fn(hca, t->chunk[i]->obj[j], arg))
+				return;
+	}
+}
+
+unsigned int obj_count(struct hca *hca, enum obj_kind kind)
+{
+	return hca->objs->t[kind].count;
+}

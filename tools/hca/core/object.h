@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Objects that firmware commands make: tables by kind and number, owners and references.
+ */
+#ifndef BLUEBELL_OBJECT_H
+#define BLUEBELL_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hca;
+
+enum obj_kind {
+	OBJ_UAR, OBJ_EQ, OBJ_PD, OBJ_TD, OBJ_XRCD, OBJ_QCOUNTER, OBJ_MKEY, OBJ_CQ, OBJ_SRQ, OBJ_QP,
+	OBJ_SQ, OBJ_MEMIC, OBJ_RESERVED_LKEY, OBJ_OTHER, OBJ_KINDS
+};
+
+/* First member of every object. DESTROY of one with references is refused with BAD_RES_STATE. */
+struct obj {
+	enum obj_kind kind;
+	uint32_t num;
+	uint16_t uid;		/* user id of the owner, 0: the kernel */
+	unsigned int refs;	/* objects that refer to this one */
+	bool gone;		/* freed by a command; the number stays in use while refs > 0 */
+	uint64_t born_ns;
+};
+
+/* Return false to stop. May free the object that it is called for, and no other. */
+typedef bool (*obj_fn)(struct hca *hca, struct obj *obj, void *arg);
+
+extern const char *const obj_kind_name[OBJ_KINDS];
+
+int objs_init(struct hca *hca);
+void objs_exit(struct hca *hca);
+struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t size);
+struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid, size_t size);
+struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num);
+struct obj *obj_find_uid(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid);
+void obj_put(struct hca *hca, struct obj *obj);
+void obj_free(struct hca *hca, struct obj *obj);
+void obj_free_all(struct hca *hca, enum obj_kind kind);
+void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg);
+unsigned int obj_count(struct hca *hca, enum obj_kind kind);
+
+#endif

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Profiles: capabilities by name, the numbers of objects that follow from them, and the default
+ * profile.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fields.h"
+#include "hca.h"
+#include "ifc.h"
+#include "object.h"
+#include "profile.h"
+#include "profile_priv.h"
+#include "util.h"
+
+const struct cap_page cap_pages[NR_PAGES] = {
+	{ "general", CAP_GENERAL, "cmd_hca_cap", NULL },
+	{ "odp", CAP_ODP, "odp_cap", "pg" },
+	{ "atomic", CAP_ATOMIC, "atomic_caps", "atomic" },
+	{ "roce", CAP_ROCE, "roce_cap", "roce" },
+	{ "device_memory", CAP_DEV_MEM, "device_mem_cap", "device_memory" },
+	{ "general_2", CAP_GENERAL_2, "cmd_hca_cap_2", "hca_cap_2" },
+};
+
+/* Maximum and current value of the default profile's capabilities; what isn't here is 0. */
+static const struct def {
+	const char *page, *field;
+	uint32_t max, cur;
+} defaults[] = {
+	{ "general", "log_max_srq_sz", 15, 15 },
+	{ "general", "log_max_qp_sz", 15, 15 },
+	{ "general", "log_max_qp", 18, 18 },
+	{ "general", "log_max_srq", 16, 16 },
+	{ "general", "log_max_cq_sz", 22, 22 },
+	{ "general", "log_max_cq", 18, 18 },
+	{ "general", "log_max_eq_sz", 22, 22 },
+	{ "general", "log_max_eq", 7, 7 },
+	{ "general", "log_max_mkey", 22, 22 },
+	{ "general", "dump_fill_mkey", 1, 1 },
+	{ "general", "max_indirection", 4, 4 },
+	{ "general", "fixed_buffer_size", 1, 1 },
+	{ "general", "log_max_mrw_sz", 64, 64 },
+	{ "general", "log_max_klm_list_size", 16, 16 },
+	{ "general", "umr_extended_translation_offset", 1, 1 },
+	{ "general", "log_max_ra_req_qp", 4, 4 },
+	{ "general", "log_max_ra_res_qp", 4, 4 },
+	{ "general", "gid_table_size", 0, 0 },		/* 8 */
+	{ "general", "pkey_table_size", 0, 0 },		/* 128 */
+	{ "general", "max_qp_cnt", 8, 8 },
+	{ "general", "rts2rts_qp_counters_set_id", 1, 1 },
+	{ "general", "ib_virt", 1, 1 },
+	{ "general", "vport_group_manager", 1, 1 },
+	{ "general", "local_ca_ack_delay", 16, 16 },
+	{ "general", "port_type", 0, 0 },
+	{ "general", "num_ports", 1, 1 },
+	{ "general", "log_max_msg", 30, 30 },
+	{ "general", "cqe_version", 1, 1 },
+	{ "general", "compact_address_vector", 1, 1 },
+	{ "general", "drain_sigerr", 1, 1 },
+	{ "general", "umr_fence", 2, 2 },
+	{ "general", "wq_signature", 1, 1 },
+	{ "general", "sctr_data_cqe", 1, 1 },
+	{ "general", "atomic", 1, 1 },
+	{ "general", "cq_oi", 1, 1 },
+	{ "general", "cq_resize", 1, 1 },
+	{ "general", "cq_moderation", 1, 1 },
+	{ "general", "cq_eq_remap", 1, 1 },
+	{ "general", "block_lb_mc", 1, 1 },
+	{ "general", "imaicl", 1, 1 },
+	{ "general", "qkv", 1, 1 },
+	{ "general", "pkv", 1, 1 },
+	{ "general", "set_deth_sqpn", 1, 1 },
+	{ "general", "xrc", 1, 1 },
+	{ "general", "ud", 1, 1 },
+	{ "general", "uc", 1, 1 },
+	{ "general", "rc", 1, 1 },
+	{ "general", "uar_4k", 1, 0 },
+	{ "general", "uar_sz", 5, 5 },
+	{ "general", "log_pg_sz", 12, 12 },
+	{ "general", "bf", 1, 1 },
+	{ "general", "driver_version", 1, 1 },
+	{ "general", "log_bf_reg_size", 9, 9 },
+	{ "general", "max_wqe_sz_sq", 1024, 1024 },
+	{ "general", "max_wqe_sz_rq", 512, 512 },
+	{ "general", "max_wqe_sz_sq_dc", 512, 512 },
+	{ "general", "log_max_mcg", 10, 10 },
+	{ "general", "max_qp_mcg", 240, 240 },
+	{ "general", "log_max_transport_domain", 16, 16 },
+	{ "general", "log_max_pd", 18, 18 },
+	{ "general", "log_max_xrcd", 16, 16 },
+	{ "general", "log_max_wq_sz", 15, 15 },
+	{ "general", "log_max_sq", 10, 10 },
+	{ "general", "log_uar_page_sz", 4, 0 },
+	{ "general", "device_frequency_mhz", 156, 156 },
+	{ "general", "device_frequency_khz", 156250, 156250 },
+	{ "general", "num_of_uars_per_page", 1, 1 },
+	{ "general", "cqe_128_always", 0, 0 },
+	{ "general", "native_port_num", 1, 1 },
+	{ "general", "pg", 1, 1 },
+	{ "general", "null_mkey", 1, 1 },
+	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.send", 1, 1 },
+	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.receive", 1, 1 },
+	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.write", 1, 1 },
+	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.read", 1, 1 },
+	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.atomic", 1, 1 },
+	{ "odp", "transport_page_fault_scheme_cap.uc_odp_caps.send", 1, 1 },
+	{ "odp", "transport_page_fault_scheme_cap.ud_odp_caps.send", 1, 1 },
+	/* What the driver has to ask for. */
+	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.srq_receive", 1, 0 },
+	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.send", 1, 0 },
+	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.write", 1, 0 },
+	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.read", 1, 0 },
+	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.atomic", 1, 0 },
+	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.srq_receive", 1, 0 },
+	{ "atomic", "supported_atomic_req_8B_endianness_mode_1", 1, 1 },
+	{ "atomic", "atomic_req_8B_endianness_mode", 1, 0 },
+	{ "atomic", "atomic_operations", 0x3, 0x3 },	/* compare & swap, fetch & add */
+	{ "atomic", "atomic_size_qp", 0x8, 0x8 },	/* 8 bytes */
+	{ "general", "device_memory", 1, 1 },
+	{ "device_memory", "memic", 1, 1 },
+	{ "device_memory", "log_min_memic_alloc_size", 6, 6 },
+	{ "device_memory", "log_max_memic_addr_alignment", 6, 6 },	/* of 64 bytes: 4 KiB */
+	/* The end of BAR0: the memory, and as much for each of two operations. */
+	{ "device_memory", "memic_bar_start_addr", 0x1fa0000, 0x1fa0000 },
+	{ "device_memory", "memic_bar_size", 0x20000, 0x20000 },
+	{ "device_memory", "max_memic_size", 0x20000, 0x20000 },
+	{ "device_memory", "memic_operations", 0x3, 0x3 },	/* increment, test & set */
+};
+
+/* A doorbell names QPs and SQs by one number: SQs have the upper half of them. */
+#define FIRST_SQ	0x800000
+
+/* Numbers handed out: first, and limit as the capability that bounds it (or a plain limit). */
+static const struct {
+	enum obj_kind kind;
+	uint32_t first;
+	const char *log_cap;
+	uint32_t limit;
+} ranges[] = {
+	{ OBJ_EQ, 1, "log_max_eq", 0 },
+	{ OBJ_PD, 1, "log_max_pd", 0 },
+	{ OBJ_TD, 1, "log_max_transport_domain", 0 },
+	{ OBJ_XRCD, 1, "log_max_xrcd", 0 },
+	{ OBJ_QCOUNTER, 1, NULL, 256 },
+	{ OBJ_MKEY, 0x10, "log_max_mkey", 0 },
+	{ OBJ_CQ, 1, "log_max_cq", 0 },
+	{ OBJ_SRQ, 1, "log_max_srq", 0 },
+	{ OBJ_QP, 0x40, "log_max_qp", 0 },
+	{ OBJ_SQ, FIRST_SQ, "log_max_sq", 0 },
+	{ OBJ_MEMIC, 0, NULL, 1 << 16 },
+	{ OBJ_RESERVED_LKEY, 1, NULL, 2 },
+	{ OBJ_OTHER, 1, NULL, 1 << 16 },
+};
+
+const struct cap_page *cap_page_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_PAGES; i++)
+		if (!strcmp(cap_pages[i].name, name))
+			return &cap_pages[i];
+	return NULL;
+}
+
+static const struct ifc_member *cap_find(const struct cap_page *pg, const char *field,
+					 uint32_t *off)
+{
+	const struct ifc_struct *s = ifc_struct_find(pg->strct);
+	const struct ifc_member *m = s ? ifc_member_find(s, field, off) : NULL;
+
+	return m && !m->reserved && m->width <= 64 ? m : NULL;
+}
+
+/**
+ * profile_find_cap() - where a capability is
+ * @page: as profiles name it
+ * @field: name of the field in the page's structure
+ * @type: the page's number
+ * @off: first bit in the page
+ * @width: bits
+ *
+ * Return: whether there is one of that name.
+ */
+bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
+		      uint32_t *width)
+{
+	const struct cap_page *pg = cap_page_find(page);
+	const struct ifc_member *m = pg ? cap_find(pg, field, off) : NULL;
+
+	if (!m)
+		return false;
+	*type = pg->type;
+	*width = m->width;
+	return true;
+}
+
+uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const char *field)
+{
+	const struct ifc_member *m;
+	uint32_t off;
+
+	m = cap_find(&cap_pages[page], field, &off);
+	return m ? ifc_get_bits(p->cap[cur][cap_pages[page].type], off, m->width) : 0;
+}
+
+uint32_t cap_gen(const struct profile *p, const char *field)
+{
+	return cap_get(p, true, 0, field);
+}
+
+bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, const char *field,
+		    uint64_t v)
+{
+	const struct ifc_member *m;
+	uint32_t off;
+
+	m = cap_find(pg, field, &off);
+	if (!m || (m->width < 64 && v >> m->width))
+		return false;
+	ifc_set_bits(p->cap[cur][pg->type], off, m->width, v);
+	p->cap_valid[pg->type] = true;
+	return true;
+}
+
+uint64_t cap_memic(const struct profile *p, const char *field)
+{
+	return cap_get(p, true, PAGE_DEV_MEM, field);
+}
+
+bool profile_has_memic(const struct profile *p)
+{
+	return cap_gen(p, "device_memory") && cap_memic(p, "memic");
+}
+
+/*
+ * Bitmaps of log2 widths that an operation on device memory takes, in bytes that mlx5_ifc.h has no
+ * name for; rdma-core's tests read them. Ours take single bytes.
+ */
+static void profile_memic_op_sizes(struct profile *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		uint32_t ops = cap_get(p, i, PAGE_DEV_MEM, "memic_operations");
+
+		p->cap[i][CAP_DEV_MEM][4] = ops >> MEMIC_INCREMENT & 1;
+		p->cap[i][CAP_DEV_MEM][6] = ops >> MEMIC_TEST_AND_SET & 1;
+	}
+}
+
+/* Ranges follow the capabilities, unless the profile says less. */
+void profile_set_ranges(struct profile *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
+		struct obj_range *r = &p->range[ranges[i].kind];
+
+		r->first = ranges[i].first;
+		r->limit = ranges[i].log_cap ? 1u << cap_gen(p, ranges[i].log_cap) :
+					       ranges[i].limit;
+		if (ranges[i].kind == OBJ_SQ)
+			r->limit += FIRST_SQ;
+	}
+	p->range[OBJ_UAR].first = FIRST_UAR;
+	p->range[OBJ_UAR].limit = 1u << (p->log_bar_size - 12);
+	if (profile_has_memic(p) && cap_memic(p, "memic_bar_start_addr") >> p->log_bar_size == 0)
+		p->range[OBJ_UAR].limit = cap_memic(p, "memic_bar_start_addr") / HCA_PAGE_SIZE;
+	profile_memic_op_sizes(p);
+}
+
+/**
+ * profile_default() - the built-in profile
+ * @p: where to
+ * @eth: an Ethernet port instead of InfiniBand
+ *
+ * Return: 0, or -EINVAL if the headers lack a field that the table names.
+ */
+int profile_default(struct profile *p, bool eth)
+{
+	unsigned int i;
+
+	memset(p, 0, sizeof(*p));
+	strcpy(p->name, "default");
+	p->eth = eth;
+	p->log_bar_size = 25;
+	p->vectors = 32;
+	p->boot_pages = 8;
+	p->init_pages = 120;
+	strcpy(p->fw_version, "16.35.4030");
+	strcpy(p->psid, "BBL0000000001");
+	p->max_pkeys = 1;
+	p->max_gids = 1;
+	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
+		const struct def *d = &defaults[i];
+
+		if (!cap_put(p, false, cap_page_find(d->page), d->field, d->max) ||
+		    !cap_put(p, true, cap_page_find(d->page), d->field, d->cur)) {
+			fprintf(stderr, "bluebell-hca: no field %s.%s\n", d->page, d->field);
+			return -EINVAL;
+		}
+	}
+	if (eth) {
+		cap_put(p, false, &cap_pages[0], "port_type", 1);
+		cap_put(p, true, &cap_pages[0], "port_type", 1);
+	}
+	p->core_clock_khz = cap_gen(p, "device_frequency_khz");
+	profile_set_ranges(p);
+	return 0;
+}

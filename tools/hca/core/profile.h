@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Profiles: what an HCA can do. A built-in default, and JSON files that change it.
+ */
+#ifndef BLUEBELL_PROFILE_H
+#define BLUEBELL_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "object.h"
+
+#define HCA_CAP_SIZE	4096	/* bytes of the union hca_cap_union */
+#define HCA_CAP_TYPES	0x40	/* types of capabilities are below */
+
+/* Types of capabilities, as MLX5_CAP_* in linux/mlx5/device.h. */
+enum hca_cap_type {
+	CAP_GENERAL = 0x00, CAP_ODP = 0x02, CAP_ATOMIC = 0x03, CAP_ROCE = 0x04, CAP_DEV_MEM = 0x0f,
+	CAP_GENERAL_2 = 0x20,
+};
+
+#define MEMIC_UNIT	64	/* bytes: the least alignment of device memory */
+
+/* Operations on device memory; bits of memic_operations. */
+enum memic_op { MEMIC_INCREMENT = 0, MEMIC_TEST_AND_SET = 1, MEMIC_OPS };
+
+struct obj_range {
+	uint32_t first;		/* least number that is given out */
+	uint32_t limit;		/* one more than the greatest */
+};
+
+struct profile {
+	char name[64];
+	bool eth;			/* link layer; false: InfiniBand */
+	unsigned int log_bar_size;	/* of BAR0, bytes */
+	unsigned int vectors;		/* MSI-X */
+	unsigned int boot_pages, init_pages;
+	char fw_version[32];		/* "16.35.4030" */
+	char psid[17];
+	uint32_t core_clock_khz;
+	struct obj_range range[OBJ_KINDS];
+	unsigned int max_pkeys, max_gids;
+	/* Capabilities by type: [0] the maximum, [1] the current ones before SET_HCA_CAP. */
+	uint8_t cap[2][HCA_CAP_TYPES][HCA_CAP_SIZE];
+	bool cap_valid[HCA_CAP_TYPES];
+};
+
+int profile_default(struct profile *p, bool eth);
+int profile_load(struct profile *p, const char *path, char *why, size_t why_len);
+int profile_check(const struct profile *p, char *why, size_t why_len);
+bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
+		      uint32_t *width);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Profiles: does what a profile claims fit together? A capability page that contradicts itself can
+ * crash mlx5_core.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "fields.h"
+#include "hca.h"
+#include "ifc.h"
+#include "object.h"
+#include "profile.h"
+#include "profile_priv.h"
+#include "util.h"
+
+int profile_refuse(char *why, size_t len, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, len, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+/* General capabilities and the least and greatest value that makes sense. */
+static const struct {
+	const char *field;
+	uint32_t min, max;
+} bounds[] = {
+	{ "num_ports", 1, 1 },
+	{ "port_type", 0, 1 },
+	{ "log_max_qp", 7, 23 },
+	{ "log_max_sq", 0, 20 },
+	{ "log_max_cq", 2, 24 },
+	{ "log_max_eq", 2, 8 },
+	{ "log_max_srq", 0, 24 },
+	{ "log_max_mkey", 6, 24 },
+	{ "log_max_pd", 1, 24 },
+	{ "log_max_qp_sz", 1, 15 },
+	{ "log_max_srq_sz", 1, 16 },
+	{ "log_max_cq_sz", 1, 22 },
+	{ "log_max_eq_sz", 8, 22 },
+	{ "log_max_msg", 1, 30 },
+	{ "cqe_version", 0, 1 },
+	{ "log_bf_reg_size", 9, 9 },
+	{ "max_wqe_sz_sq", 64, 1024 },
+	{ "max_wqe_sz_rq", 16, 512 },
+	{ "log_max_ra_req_qp", 0, 7 },
+	{ "log_max_ra_res_qp", 0, 7 },
+	{ "device_frequency_khz", 1000, 4000000 },
+	{ "gid_table_size", 0, 4 },
+	{ "pkey_table_size", 0, 5 },
+	{ "log_max_transport_domain", 1, 24 },
+	{ "log_max_xrcd", 1, 24 },
+};
+
+int profile_check_bounds(const struct profile *p, char *why, size_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bounds); i++) {
+		uint32_t v = cap_gen(p, bounds[i].field);
+
+		if (v < bounds[i].min || v > bounds[i].max)
+			return profile_refuse(why, len, "%s is %u, has to be from %u to %u",
+				      bounds[i].field, v, bounds[i].min, bounds[i].max);
+	}
+	return 0;
+}
+
+/* No capability may be set higher than what it can be set to. */
+static int profile_check_max(const struct profile *p, char *why, size_t len)
+{
+	const struct ifc_member *m;
+	unsigned int i;
+
+	for (i = 0; i < NR_PAGES; i++) {
+		const struct ifc_struct *s = ifc_struct_find(cap_pages[i].strct);
+
+		for (m = s ? s->field : NULL; m && m->name; m++) {
+			uint64_t cur, max;
+
+			if (m->reserved || m->width > 64 || m->sub)
+				continue;
+			cur = ifc_get_bits(p->cap[1][cap_pages[i].type], m->off, m->width);
+			max = ifc_get_bits(p->cap[0][cap_pages[i].type], m->off, m->width);
+			if (cur > max)
+				return profile_refuse(why, len, "%s.%s is %llu, its maximum %llu",
+					      cap_pages[i].name, m->name, (unsigned long long)cur,
+					      (unsigned long long)max);
+		}
+	}
+	return 0;
+}
+
+static bool is_pow2(uint32_t v)
+{
+	return v && !(v & (v - 1));
+}
+
+/* Capabilities that make sense only with others. */
+static int profile_check_pairs(const struct profile *p, char *why, size_t len)
+{
+	unsigned int i;
+
+	for (i = 1; i < NR_PAGES; i++) {
+		bool on = cap_get(p, false, 0, cap_pages[i].enable);
+
+		if (on && !p->cap_valid[cap_pages[i].type])
+			return profile_refuse(why, len, "%s is set, but no %s capabilities are given",
+				      cap_pages[i].enable, cap_pages[i].name);
+	}
+	if ((cap_gen(p, "uar_4k") || cap_get(p, false, 0, "uar_4k")) &&
+	    !cap_gen(p, "num_of_uars_per_page"))
+		return profile_refuse(why, len, "uar_4k without num_of_uars_per_page: a UAR would have no "
+			      "registers");
+	if (!is_pow2(cap_gen(p, "max_wqe_sz_sq")) || !is_pow2(cap_gen(p, "max_wqe_sz_rq")))
+		return profile_refuse(why, len, "max_wqe_sz_sq and max_wqe_sz_rq are powers of two");
+	if (cap_gen(p, "atomic") && !cap_get(p, true, 2, "atomic_operations"))
+		return profile_refuse(why, len, "atomic is set, but atomic_operations is 0");
+	if (cap_gen(p, "atomic") && !cap_get(p, true, 2, "atomic_size_qp"))
+		return profile_refuse(why, len, "atomic is set, but atomic_size_qp is 0");
+	if (!cap_gen(p, "rc") && !cap_gen(p, "uc") && !cap_gen(p, "ud"))
+		return profile_refuse(why, len, "none of rc, uc, ud is set");
+	if (cap_gen(p, "port_type") != p->eth)
+		return profile_refuse(why, len, "port_type is %u, the link %s", cap_gen(p, "port_type"),
+			      p->eth ? "eth" : "ib");
+	if (p->core_clock_khz != cap_gen(p, "device_frequency_khz"))
+		return profile_refuse(why, len, "the clock runs at %u kHz, device_frequency_khz is %u",
+			      p->core_clock_khz, cap_gen(p, "device_frequency_khz"));
+	return 0;
+}
+
+static int profile_check_memic(const struct profile *p, char *why, size_t len)
+{
+	uint64_t start = cap_memic(p, "memic_bar_start_addr"), size = cap_memic(p, "memic_bar_size");
+	uint64_t max = cap_memic(p, "max_memic_size"), min = cap_memic(p, "log_min_memic_alloc_size");
+	uint64_t align = cap_memic(p, "log_max_memic_addr_alignment");
+	uint64_t bar = 1ull << p->log_bar_size, end = start + (1 + MEMIC_OPS) * size;
+
+	if (!cap_gen(p, "device_memory"))
+		return 0;
+	if (!profile_has_memic(p))
+		return profile_refuse(why, len, "device_memory is set, but memic, which is all there is, "
+			      "is not");
+	if (!size || size % HCA_PAGE_SIZE || start % HCA_PAGE_SIZE)
+		return profile_refuse(why, len, "memic_bar_start_addr 0x%llx, memic_bar_size 0x%llx: "
+			      "not whole pages", (unsigned long long)start,
+			      (unsigned long long)size);
+	if (start < (uint64_t)HCA_PAGE_SIZE * (FIRST_UAR + 1) || start > bar || end > bar)
+		return profile_refuse(why, len, "memic_bar_start_addr 0x%llx: memory and operations end at "
+			      "0x%llx, the BAR at 0x%llx", (unsigned long long)start,
+			      (unsigned long long)end, (unsigned long long)bar);
+	if (!max || max > size)
+		return profile_refuse(why, len, "max_memic_size is 0x%llx, memic_bar_size 0x%llx",
+			      (unsigned long long)max, (unsigned long long)size);
+	if (1ull << min < MEMIC_UNIT || 1ull << min > max)
+		return profile_refuse(why, len, "log_min_memic_alloc_size is %llu, has to be from 6 to what "
+			      "max_memic_size allows", (unsigned long long)min);
+	if (align > 25 || (uint64_t)MEMIC_UNIT << align > size || start % (MEMIC_UNIT << align))
+		return profile_refuse(why, len, "log_max_memic_addr_alignment is %llu: the memory is not "
+			      "aligned so itself", (unsigned long long)align);
+	if (cap_memic(p, "memic_operations") >> MEMIC_OPS)
+		return profile_refuse(why, len, "memic_operations is 0x%llx, there are %u",
+			      (unsigned long long)cap_memic(p, "memic_operations"), MEMIC_OPS);
+	return 0;
+}
+
+static int profile_check_device(const struct profile *p, char *why, size_t len)
+{
+	unsigned int i;
+
+	if (p->log_bar_size < 20 || p->log_bar_size > 32)
+		return profile_refuse(why, len, "log_bar_size %u, has to be from 20 to 32",
+			      p->log_bar_size);
+	if (1u << cap_gen(p, "uar_sz") != 1u << (p->log_bar_size - 20))
+		return profile_refuse(why, len, "uar_sz says 2^%u MB, the BAR has 2^%u bytes",
+			      cap_gen(p, "uar_sz"), p->log_bar_size);
+	if (!p->vectors || p->vectors > HCA_MAX_VECTORS)
+		return profile_refuse(why, len, "%u vectors, has to be from 1 to %u", p->vectors,
+			      HCA_MAX_VECTORS);
+	if (p->range[OBJ_UAR].limit > 1u << (p->log_bar_size - 12))
+		return profile_refuse(why, len, "%u UAR pages do not fit the BAR", p->range[OBJ_UAR].limit);
+	if (profile_has_memic(p) &&
+	    p->range[OBJ_UAR].limit > cap_memic(p, "memic_bar_start_addr") / HCA_PAGE_SIZE)
+		return profile_refuse(why, len, "%u UAR pages reach into device memory",
+			      p->range[OBJ_UAR].limit);
+	for (i = 0; i < OBJ_KINDS; i++)
+		if (p->range[i].limit <= p->range[i].first)
+			return profile_refuse(why, len, "no number is left for a %s", obj_kind_name[i]);
+	return 0;
+}
+
+/**
+ * profile_check() - does the profile fit together?
+ * @p: profile
+ * @why: the reason when it does not
+ * @why_len: bytes there
+ *
+ * Return: 0 or -EINVAL.
+ */
+int profile_check(const struct profile *p, char *why, size_t why_len)
+{
+	static int (*const checks[])(const struct profile *p, char *why, size_t len) = {
+		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_device, profile_check_memic,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(checks); i++)
+		if (checks[i](p, why, why_len))
+			return -EINVAL;
+	return 0;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Profiles: JSON files that change the default profile.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "object.h"
+#include "profile.h"
+#include "profile_priv.h"
+#include "util.h"
+
+static int profile_load_uint(struct json_object *v, const char *key, uint64_t *out, char *why, size_t len)
+{
+	if (!json_object_is_type(v, json_type_int) || json_object_get_int64(v) < 0)
+		return profile_refuse(why, len, "%s is not a number", key);
+	*out = json_object_get_int64(v);
+	return 0;
+}
+
+/* "field": 5, or "field": { "max": 5, "cur": 3 }. */
+static int profile_load_cap(struct profile *p, const struct cap_page *pg, const char *field,
+		    struct json_object *v, char *why, size_t len)
+{
+	struct json_object *o;
+	uint64_t val[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		o = v;
+		if (json_object_is_type(v, json_type_object) &&
+		    !json_object_object_get_ex(v, i ? "cur" : "max", &o))
+			return profile_refuse(why, len, "%s.%s needs max and cur", pg->name, field);
+		if (profile_load_uint(o, field, &val[i], why, len))
+			return -EINVAL;
+		if (!cap_put(p, i, pg, field, val[i]))
+			return profile_refuse(why, len, "%s.%s: no such capability, or %llu does not fit",
+				      pg->name, field, (unsigned long long)val[i]);
+	}
+	return 0;
+}
+
+static int profile_load_caps(struct profile *p, struct json_object *caps, char *why, size_t len)
+{
+	if (!json_object_is_type(caps, json_type_object))
+		return profile_refuse(why, len, "caps is not an object");
+	json_object_object_foreach(caps, name, fields) {
+		const struct cap_page *pg = cap_page_find(name);
+
+		if (!pg || !json_object_is_type(fields, json_type_object))
+			return profile_refuse(why, len, "caps.%s: no such page of capabilities", name);
+		json_object_object_foreach(fields, field, v) {
+			if (profile_load_cap(p, pg, field, v, why, len))
+				return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int profile_load_limits(struct profile *p, struct json_object *limits, char *why, size_t len)
+{
+	if (!json_object_is_type(limits, json_type_object))
+		return profile_refuse(why, len, "limits is not an object");
+	json_object_object_foreach(limits, name, v) {
+		unsigned int k;
+		uint64_t n = 0;
+
+		for (k = 0; k < OBJ_KINDS && strcmp(obj_kind_name[k], name); k++)
+			;
+		if (k == OBJ_KINDS)
+			return profile_refuse(why, len, "limits.%s: no such kind of object", name);
+		if (profile_load_uint(v, name, &n, why, len))
+			return -EINVAL;
+		if (n > p->range[k].limit - p->range[k].first)
+			return profile_refuse(why, len, "limits.%s is %llu, the capabilities allow %u", name,
+				      (unsigned long long)n, p->range[k].limit - p->range[k].first);
+		p->range[k].limit = p->range[k].first + n;
+	}
+	return 0;
+}
+
+static int profile_load_setting(struct profile *p, const char *key, struct json_object *v, char *why,
+		    size_t len)
+{
+	const struct { const char *name; unsigned int *to; } nums[] = {
+		{ "log_bar_size", &p->log_bar_size }, { "vectors", &p->vectors },
+		{ "boot_pages", &p->boot_pages }, { "init_pages", &p->init_pages },
+		{ "max_pkeys", &p->max_pkeys }, { "max_gids", &p->max_gids },
+	};
+	const struct { const char *name; char *to; size_t size; } strs[] = {
+		{ "name", p->name, sizeof(p->name) }, { "psid", p->psid, sizeof(p->psid) },
+		{ "fw_version", p->fw_version, sizeof(p->fw_version) },
+	};
+	unsigned int i;
+	uint64_t n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(nums); i++) {
+		if (strcmp(nums[i].name, key))
+			continue;
+		if (profile_load_uint(v, key, &n, why, len))
+			return -EINVAL;
+		*nums[i].to = n;
+		return 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(strs); i++) {
+		if (strcmp(strs[i].name, key))
+			continue;
+		snprintf(strs[i].to, strs[i].size, "%s", json_object_get_string(v));
+		return 0;
+	}
+	/* caps, limits and link have their turn; comment is for people. */
+	if (!strcmp(key, "caps") || !strcmp(key, "limits") || !strcmp(key, "comment") ||
+	    !strcmp(key, "link"))
+		return 0;
+	return profile_refuse(why, len, "%s: no such setting", key);
+}
+
+static int profile_load_json(struct profile *p, struct json_object *top, char *why, size_t len)
+{
+	struct json_object *v;
+
+	if (!json_object_is_type(top, json_type_object))
+		return profile_refuse(why, len, "not a JSON object");
+	if (json_object_object_get_ex(top, "link", &v)) {
+		const char *s = json_object_get_string(v);
+
+		if (!s || (strcmp(s, "ib") && strcmp(s, "eth")))
+			return profile_refuse(why, len, "link is ib or eth");
+		profile_default(p, !strcmp(s, "eth"));
+	}
+	json_object_object_foreach(top, key, val) {
+		if (profile_load_setting(p, key, val, why, len))
+			return -EINVAL;
+	}
+	if (json_object_object_get_ex(top, "caps", &v) && profile_load_caps(p, v, why, len))
+		return -EINVAL;
+	if (p->log_bar_size < 20 || p->log_bar_size > 32)
+		return profile_refuse(why, len, "log_bar_size %u, has to be from 20 to 32",
+			      p->log_bar_size);
+	p->core_clock_khz = cap_gen(p, "device_frequency_khz");
+	if (profile_check_bounds(p, why, len))
+		return -EINVAL;
+	profile_set_ranges(p);
+	if (json_object_object_get_ex(top, "limits", &v) && profile_load_limits(p, v, why, len))
+		return -EINVAL;
+	return profile_check(p, why, len);
+}
+
+int profile_load(struct profile *p, const char *path, char *why, size_t why_len)
+{
+	struct json_object *top = json_object_from_file(path);
+	int err;
+
+	if (!top)
+		return profile_refuse(why, why_len, "%s", json_util_get_last_err());
+	err = profile_load_json(p, top, why, why_len);
+	json_object_put(top);
+	return err;
+}

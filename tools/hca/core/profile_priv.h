@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the profile share: capability pages and capabilities by their names.
+ */
+#ifndef BLUEBELL_PROFILE_PRIV_H
+#define BLUEBELL_PROFILE_PRIV_H
+
+#include "profile.h"
+
+/* A capability page by the name that a profile calls it. */
+struct cap_page {
+	const char *name;
+	unsigned int type;
+	const char *strct;	/* structure in mlx5_ifc.h */
+	const char *enable;	/* the general capability that says the page is there */
+};
+
+enum { PAGE_GENERAL = 0, PAGE_ATOMIC = 2, PAGE_DEV_MEM = 4, NR_PAGES = 6 };
+extern const struct cap_page cap_pages[NR_PAGES];
+
+#define FIRST_UAR	4	/* the initialization segment has the pages before */
+
+const struct cap_page *cap_page_find(const char *name);
+uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const char *field);
+uint32_t cap_gen(const struct profile *p, const char *field);
+uint64_t cap_memic(const struct profile *p, const char *field);
+bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, const char *field, uint64_t v);
+bool profile_has_memic(const struct profile *p);
+void profile_set_ranges(struct profile *p);
+int profile_check_bounds(const struct profile *p, char *why, size_t len);
+
+/* Print the reason to @why. Returns -EINVAL. */
+int profile_refuse(char *why, size_t len, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The in-process fabric: a switch with one port for each HCA of the process. It owns LIDs, GUIDs, link
+ * states, the packet pool and the ingress queues of the ports.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "fabric.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mcast.h"
+#include "packet.h"
+
+#define MAX_PORTS	256
+#define FIRST_LID	1
+#define RX_LIMIT	512	/* packets queued at a port before senders hold back */
+#define GUID_BASE	0x02b1ebe100000100ull	/* locally administered */
+
+struct fabric_port {
+	struct hca *hca;
+	uint16_t lid;
+	bool up;
+	struct packet_queue rx;
+	unsigned int rx_len;
+	unsigned int drop_skip, drop_count;
+	void (*wake)(struct hca *hca);
+};
+
+struct fabric {
+	struct fabric_port *ports[MAX_PORTS];	/* by LID - FIRST_LID */
+	struct packet_queue pool;		/* packets for reuse */
+};
+
+/**
+ * fabric_new() - make a fabric without ports
+ *
+ * Return: the fabric, or NULL if memory is short.
+ */
+struct fabric *fabric_new(void)
+{
+	struct fabric *f = calloc(1, sizeof(*f));
+
+	if (f)
+		STAILQ_INIT(&f->pool);
+	return f;
+}
+
+/**
+ * fabric_free() - free a fabric
+ * @f: the fabric, which no HCA uses any more; or NULL
+ */
+void fabric_free(struct fabric *f)
+{
+	struct packet *p;
+
+	while (f && (p = STAILQ_FIRST(&f->pool))) {
+		STAILQ_REMOVE_HEAD(&f->pool, link);
+		free(p);
+	}
+	free(f);
+}
+
+/**
+ * packet_alloc() - take a packet from the pool
+ * @f: the fabric
+ *
+ * Return: a packet whose headers are zero and whose payload is not, or NULL.
+ */
+struct packet *packet_alloc(struct fabric *f)
+{
+	struct packet *p = STAILQ_FIRST(&f->pool);
+
+	if (p)
+		STAILQ_REMOVE_HEAD(&f->pool, link);
+	else
+		p = malloc(sizeof(*p));
+	if (p)
+		memset(p, 0, offsetof(struct packet, payload));
+	return p;
+}
+
+/**
+ * packet_free() - give a packet back to the pool
+ * @f: the fabric
+ * @p: the packet
+ */
+void packet_free(struct fabric *f, struct packet *p)
+{
+	STAILQ_INSERT_HEAD(&f->pool, p, link);
+}
+
+static struct fabric_port *fabric_port_by_lid(struct fabric *f, uint16_t lid)
+{
+	if (lid < FIRST_LID || lid >= FIRST_LID + MAX_PORTS)
+		return NULL;
+	return f->ports[lid - FIRST_LID];
+}
+
+static void fabric_port_drain(struct fabric_port *port)
+{
+	struct packet *p;
+
+	while ((p = STAILQ_FIRST(&port->rx))) {
+		STAILQ_REMOVE_HEAD(&port->rx, link);
+		packet_free(port->hca->fabric, p);
+	}
+	port->rx_len = 0;
+}
+
+static int fabric_init(struct hca *hca)
+{
+	struct fabric_port *port;
+
+	if (hca->index >= MAX_PORTS || hca->fabric->ports[hca->index])
+		return -ENOSPC;
+	port = calloc(1, sizeof(*port));
+	if (!port)
+		return -ENOMEM;
+	port->hca = hca;
+	port->lid = FIRST_LID + hca->index;
+	port->up = true;
+	STAILQ_INIT(&port->rx);
+	hca->fabric->ports[hca->index] = port;
+	hca->fabric_port = port;
+	return 0;
+}
+
+/* The link stays as it is: it belongs to the cable, not to the driver. */
+static void fabric_reset(struct hca *hca)
+{
+	struct fabric_port *port = hca->fabric_port;
+
+	if (port)
+		fabric_port_drain(port);
+}
+
+static void fabric_exit(struct hca *hca)
+{
+	if (!hca->fabric_port)
+		return;
+	fabric_reset(hca);
+	hca->fabric->ports[hca->index] = NULL;
+	free(hca->fabric_port);
+	hca->fabric_port = NULL;
+}
+
+const struct hca_module fabric_module = {
+	.name = "fabric", .init = fabric_init, .reset = fabric_reset, .exit = fabric_exit,
+};
+
+/**
+ * fabric_lid() - LID of the function's port
+ * @hca: the HCA
+ *
+ * Return: the LID, 0 while the link is down.
+ */
+uint16_t fabric_lid(struct hca *hca)
+{
+	struct fabric_port *port = hca->fabric_port;
+
+	return port->up ? port->lid : 0;
+}
+
+/**
+ * fabric_guid() - the function's GUID: node, system image and port
+ * @hca: the HCA
+ *
+ * Return: an EUI-64 that is the same in every run.
+ */
+uint64_t fabric_guid(struct hca *hca)
+{
+	return GUID_BASE + hca->index;
+}
+
+/**
+ * fabric_gid() - GID 0 of the port
+ * @hca: the HCA
+ * @gid: the default subnet prefix and the port GUID, in network order
+ */
+void fabric_gid(struct hca *hca, uint8_t gid[16])
+{
+	put_be64(gid, 0xfe80000000000000ull);
+	put_be64(gid + 8, fabric_guid(hca));
+}
+
+/**
+ * fabric_link() - whether the port's link is up
+ * @hca: the HCA
+ */
+bool fabric_link(struct hca *hca)
+{
+	return hca->fabric_port->up;
+}
+
+/**
+ * fabric_set_link() - plug or pull the cable
+ * @hca: the HCA
+ * @up: new state; packets that are queued when the link goes down are lost
+ *
+ * Raises no event: port.c, which calls this, does.
+ */
+void fabric_set_link(struct hca *hca, bool up)
+{
+	struct fabric_port *port = hca->fabric_port;
+
+	port->up = up;
+	if (!up)
+		fabric_port_drain(port);
+}
+
+/**
+ * fabric_inject_drop() - lose packets on the way into the port
+ * @hca: the receiving function
+ * @skip: packets that still pass
+ * @count: packets that are dropped after those
+ */
+void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count)
+{
+	struct fabric_port *port = hca->fabric_port;
+
+	port->drop_skip = skip;
+	port->drop_count = count;
+}
+
+/**
+ * fabric_set_wake() - say whom to tell when packets arrive at a port
+ * @hca: the receiving function
+ * @wake: called on every arrival, from within fabric_tx(); must only take note
+ */
+void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca))
+{
+	hca->fabric_port->wake = wake;
+}
+
+static bool fabric_port_drops(struct fabric_port *port)
+{
+	if (!port->drop_count)
+		return false;
+	if (port->drop_skip) {
+		port->drop_skip--;
+		return false;
+	}
+	port->drop_count--;
+	return true;
+}
+
+static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct packet *p)
+{
+	if (!port || !port->up || fabric_port_drops(port)) {
+		if (port)
+			port->hca->count.packets_dropped++;
+		packet_free(f, p);
+		return;
+	}
+	STAILQ_INSERT_TAIL(&port->rx, p, link);
+	port->rx_len++;
+	if (port->wake)
+		port->wake(port->hca);
+}
+
+/* Every port with a member gets a copy, the sender's too. */
+static void fabric_multicast(struct fabric *f, struct packet *p)
+{
+	struct packet *copy;
+	unsigned int i;
+
+	for (i = 0; i < MAX_PORTS; i++) {
+		if (!f->ports[i] || !mcast_has_group(f->ports[i]->hca, p->dgid))
+			continue;
+		copy = packet_alloc(f);
+		if (!copy)
+			break;
+		memcpy(copy, p, offsetof(struct packet, payload) + p->len);
+		fabric_deliver(f, f->ports[i], copy);
+	}
+	packet_free(f, p);
+}
+
+/**
+ * fabric_tx() - send a packet
+ * @hca: the sending function
+ * @p: the packet, which the fabric owns from here; routed by its DLID
+ *
+ * Packets to a LID that nobody has, over a link that is down, or chosen by an injection are lost
+ * without a word, as on a real fabric. Nothing is received before this returns.
+ */
+void fabric_tx(struct hca *hca, struct packet *p)
+{
+	struct fabric_port *port = hca->fabric_port;
+
+	hca->count.packets_tx++;
+	if (!port->up) {
+		hca->count.packets_dropped++;
+		packet_free(hca->fabric, p);
+	} else if (p->dlid >= LID_MCAST_FIRST && p->dlid != LID_PERMISSIVE) {
+		fabric_multicast(hca->fabric, p);
+	} else {
+		fabric_deliver(hca->fabric, fabric_port_by_lid(hca->fabric, p->dlid), p);
+	}
+}
+
+/**
+ * fabric_rx() - take the oldest packet from the port's ingress queue
+ * @hca: the receiving function
+ *
+ * Return: the packet, which the caller frees, or NULL.
+ */
+struct packet *fabric_rx(struct hca *hca)
+{
+	struct fabric_port *port = hca->fabric_port;
+	struct packet *p = STAILQ_FIRST(&port->rx);
+
+	if (!p)
+		return NULL;
+	STAILQ_REMOVE_HEAD(&port->rx, link);
+	port->rx_len--;
+	hca->count.packets_rx++;
+	return p;
+}
+
+/**
+ * fabric_rx_pending() - whether packets wait at the port
+ * @hca: the receiving function
+ */
+bool fabric_rx_pending(struct hca *hca)
+{
+	return !STAILQ_EMPTY(&hca->fabric_port->rx);
+}
+
+/**
+ * fabric_can_tx() - link-level flow control
+ * @hca: the sending function
+ * @dlid: destination
+ *
+ * InfiniBand links are lossless because a sender without credits waits; so do ours. A sender that
+ * is refused tries again in its next turn.
+ *
+ * Return: false while the destination's queue is full.
+ */
+bool fabric_can_tx(struct hca *hca, uint16_t dlid)
+{
+	const struct fabric_port *port = fabric_port_by_lid(hca->fabric, dlid);
+
+	return !port || port->rx_len < RX_LIMIT;
+}

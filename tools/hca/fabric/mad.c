@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The port's management agents (InfiniBand Architecture, volume 1, chapters 14
+ * and 16): what MAD_IFC answers to subnet and performance management.
+ */
+#include <string.h>
+
+#include "ifc.h"
+#include "mad.h"
+#include "util.h"
+
+enum mad_class { CLASS_SM_LID = 0x01, CLASS_SM_DIRECTED = 0x81, CLASS_PERF = 0x04 };
+enum mad_method { METHOD_GET = 0x01, METHOD_GET_RESP = 0x81 };
+enum mad_status { MAD_BAD_METHOD = 0x0008, MAD_BAD_ATTR = 0x000c, MAD_BAD_VALUE = 0x001c };
+
+/* Offsets in a MAD. */
+enum {
+	OFF_CLASS = 1, OFF_METHOD = 3, OFF_STATUS = 4, OFF_ATTR = 16, OFF_MOD = 20,
+	OFF_SMP_DATA = 64, OFF_PMA_DATA = 64,
+};
+
+#define STATUS_DIRECTION 0x8000	/* directed route: on its way back */
+
+typedef uint16_t (*attr_fn)(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+			    uint8_t *data);
+
+static uint16_t sm_node_desc(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+			     uint8_t *data)
+{
+	(void)mod;
+	(void)in;
+	memcpy(data, port->node_desc, 64);
+	return 0;
+}
+
+static uint16_t sm_node_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+			     uint8_t *data)
+{
+	(void)mod;
+	(void)in;
+	data[0] = 1;				/* base version */
+	data[1] = 1;				/* class version */
+	data[2] = 1;				/* a channel adapter */
+	data[3] = 1;				/* ports */
+	put_be64(data + 4, port->guid);		/* system image */
+	put_be64(data + 12, port->guid);	/* node */
+	put_be64(data + 20, port->guid);	/* port */
+	put_be16(data + 28, port->npkeys);
+	put_be16(data + 30, 0x1017);		/* device */
+	put_be32(data + 36, 1u << 24 | 0x02b1eb);	/* local port, vendor */
+	return 0;
+}
+
+static uint16_t sm_port_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+			     uint8_t *data)
+{
+	(void)in;
+	if (mod > 1)
+		return MAD_BAD_VALUE;
+	memcpy(data + 8, port->gid, 8);		/* subnet prefix */
+	put_be16(data + 16, port->lid);
+	put_be16(data + 18, port->up ? MAD_SM_LID : 0);
+	put_be32(data + 20, port->cap_mask);
+	data[28] = 1;				/* local port */
+	data[29] = 3;				/* width enabled: 1x, 4x */
+	data[30] = 3;				/* supported */
+	data[31] = port->up ? 2 : 0;		/* active: 4x */
+	data[32] = 7 << 4 | (port->up ? 4 : 1);	/* speeds SDR, DDR, QDR; active or down */
+	data[33] = (port->up ? 5 : 2) << 4 | 2;	/* link up or polling; down default: polling */
+	data[35] = 4 << 4 | 7;			/* active speed, enabled speeds */
+	data[36] = 5 << 4;			/* neighbour MTU 4096 */
+	data[37] = 3 << 4;			/* VLs 0-3 */
+	data[41] = 5;				/* MTU cap 4096 */
+	data[43] = 3 << 4;			/* operational VLs */
+	data[50] = 1;				/* GUIDs */
+	data[51] = MAD_SUBNET_TIMEOUT;
+	data[52] = 16;				/* response time */
+	data[62] = (port->up ? 2 : 0) << 4 | 3;	/* extended: EDR active; FDR, EDR */
+	data[63] = 3;
+	return 0;
+}
+
+static uint16_t sm_guid_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+			     uint8_t *data)
+{
+	(void)in;
+	if (mod)
+		return MAD_BAD_VALUE;
+	put_be64(data, port->guid);
+	return 0;
+}
+
+static uint16_t sm_pkey_table(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+			      uint8_t *data)
+{
+	(void)in;
+	if ((mod & 0xffff) * 32 >= port->npkeys)
+		return MAD_BAD_VALUE;
+	if (!(mod & 0xffff))
+		put_be16(data, 0xffff);
+	return 0;
+}
+
+static uint16_t pm_class_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+			      uint8_t *data)
+{
+	(void)port;
+	(void)mod;
+	(void)in;
+	data[0] = 1;
+	data[1] = 1;
+	put_be16(data + 2, 1u << 9);		/* PortCountersExtended */
+	data[7] = 18;				/* response time */
+	return 0;
+}
+
+static uint16_t pm_counters(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+			    uint8_t *data)
+{
+	(void)mod;
+	data[1] = in[OFF_PMA_DATA + 1];		/* port select */
+	put_be16(data + 8, port->rx_errors > 0xffff ? 0xffff : port->rx_errors);
+	put_be32(data + 32, port->packets_tx > ~0u ? ~0u : port->packets_tx);
+	put_be32(data + 36, port->packets_rx > ~0u ? ~0u : port->packets_rx);
+	return 0;
+}
+
+static uint16_t pm_counters_ext(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				uint8_t *data)
+{
+	(void)mod;
+	data[1] = in[OFF_PMA_DATA + 1];
+	put_be64(data + 24, port->packets_tx);
+	put_be64(data + 32, port->packets_rx);
+	put_be64(data + 40, port->packets_tx);	/* unicast */
+	put_be64(data + 48, port->packets_rx);
+	return 0;
+}
+
+static const struct {
+	uint8_t class;
+	uint16_t attr;
+	attr_fn get;
+} attrs[] = {
+	{ CLASS_SM_LID, 0x10, sm_node_desc },
+	{ CLASS_SM_LID, 0x11, sm_node_info },
+	{ CLASS_SM_LID, 0x14, sm_guid_info },
+	{ CLASS_SM_LID, 0x15, sm_port_info },
+	{ CLASS_SM_LID, 0x16, sm_pkey_table },
+	{ CLASS_PERF, 0x01, pm_class_info },
+	{ CLASS_PERF, 0x12, pm_counters },
+	{ CLASS_PERF, 0x1d, pm_counters_ext },
+};
+
+static uint16_t mad_get(const struct mad_port *port, uint8_t class, const uint8_t *in, uint8_t *out)
+{
+	uint16_t attr = get_be16(in + OFF_ATTR);
+	size_t i;
+
+	if (in[OFF_METHOD] != METHOD_GET)
+		return MAD_BAD_METHOD;
+	memset(out + OFF_SMP_DATA, 0, class == CLASS_PERF ? MAD_BYTES - OFF_PMA_DATA : 64);
+	for (i = 0; i < ARRAY_SIZE(attrs); i++)
+		if (attrs[i].class == class && attrs[i].attr == attr)
+			return attrs[i].get(port, get_be32(in + OFF_MOD), in, out + OFF_SMP_DATA);
+	return MAD_BAD_ATTR;
+}
+
+/**
+ * mad_answer() - answer a management datagram
+ * @port: what the port is like
+ * @in: request, MAD_BYTES
+ * @out: response, MAD_BYTES
+ *
+ * Return: false if no agent of the port takes the class, or nothing is to be answered.
+ */
+bool mad_answer(const struct mad_port *port, const uint8_t *in, uint8_t *out)
+{
+	bool directed = in[OFF_CLASS] == CLASS_SM_DIRECTED;
+	uint8_t class = directed ? CLASS_SM_LID : in[OFF_CLASS];
+	uint16_t status;
+
+	if (class != CLASS_SM_LID && class != CLASS_PERF)
+		return false;
+	if (in[OFF_METHOD] & 0x80)		/* a response is not answered */
+		return false;
+	memcpy(out, in, MAD_BYTES);
+	status = mad_get(port, class, in, out);
+	out[OFF_METHOD] = METHOD_GET_RESP;
+	put_be16(out + OFF_STATUS, status | (directed ? STATUS_DIRECTION : 0));
+	return true;
+}

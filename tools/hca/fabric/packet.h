@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Packets as the fabric carries them: the fields of the InfiniBand headers (LRH, GRH,
+ * BTH and the extended ones) in host order, and the payload. No wire format is made.
+ */
+#ifndef BLUEBELL_PACKET_H
+#define BLUEBELL_PACKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#define PKT_MTU_MAX	4096
+#define PSN_MASK	0xffffffu
+#define LID_PERMISSIVE	0xffff
+#define LID_MCAST_FIRST	0xc000
+
+/* BTH opcode: service in the top three bits, operation below. */
+enum bth_service {
+	BTH_RC = 0x00, BTH_UC = 0x20, BTH_UD = 0x60, BTH_XRC = 0xa0, BTH_SERVICE_MASK = 0xe0,
+	BTH_OP_MASK = 0x1f,
+};
+
+enum bth_op {
+	BTH_SEND_FIRST = 0x00, BTH_SEND_MIDDLE = 0x01, BTH_SEND_LAST = 0x02,
+	BTH_SEND_LAST_IMM = 0x03, BTH_SEND_ONLY = 0x04, BTH_SEND_ONLY_IMM = 0x05,
+	BTH_WRITE_FIRST = 0x06, BTH_WRITE_MIDDLE = 0x07, BTH_WRITE_LAST = 0x08,
+	BTH_WRITE_LAST_IMM = 0x09, BTH_WRITE_ONLY = 0x0a, BTH_WRITE_ONLY_IMM = 0x0b,
+	BTH_READ_REQ = 0x0c, BTH_READ_FIRST = 0x0d, BTH_READ_MIDDLE = 0x0e, BTH_READ_LAST = 0x0f,
+	BTH_READ_ONLY = 0x10, BTH_ACK = 0x11, BTH_ATOMIC_ACK = 0x12, BTH_CMP_SWAP = 0x13,
+	BTH_FETCH_ADD = 0x14, BTH_SEND_LAST_INV = 0x16, BTH_SEND_ONLY_INV = 0x17,
+	/* Not in the specification: the masked atomics of the mlx5 family. */
+	BTH_MASKED_CMP_SWAP = 0x1a, BTH_MASKED_FETCH_ADD = 0x1b,
+};
+
+/* AETH syndrome: kind in bits 6:5, credits, timer or NAK code below. */
+enum aeth {
+	AETH_ACK = 0x00, AETH_RNR = 0x20, AETH_NAK = 0x60, AETH_KIND_MASK = 0x60,
+	AETH_VALUE_MASK = 0x1f, AETH_NO_CREDITS = 0x1f,
+	NAK_SEQ = 0x60, NAK_INVALID_REQ = 0x61, NAK_ACCESS = 0x62, NAK_REMOTE_OP = 0x63,
+};
+
+struct packet {
+	STAILQ_ENTRY(packet) link;
+	/* LRH */
+	uint16_t slid, dlid;
+	uint8_t sl;
+	/* GRH */
+	bool grh;
+	uint8_t sgid[16], dgid[16];
+	uint8_t tclass, hop_limit;
+	uint32_t flow_label;
+	/* BTH */
+	uint8_t opcode;
+	bool solicited, ack_req;
+	uint16_t pkey;
+	uint32_t dqpn;
+	uint32_t psn;
+	/* DETH */
+	uint32_t qkey, sqpn;
+	/* XRCETH */
+	uint32_t xrc_srqn;
+	/* RETH, AtomicETH */
+	uint64_t va;
+	uint32_t rkey;
+	uint32_t dma_len;
+	uint64_t swap_add, compare, swap_mask, compare_mask;
+	/* AETH, AtomicAckETH */
+	uint8_t syndrome;
+	uint32_t msn;
+	uint64_t orig;
+	/* ImmDt or IETH */
+	uint32_t imm;
+	uint32_t len;		/* of the payload */
+	uint8_t payload[PKT_MTU_MAX];
+};
+
+STAILQ_HEAD(packet_queue, packet);
+
+/* Signed distance of two PSNs on the 24-bit circle: positive if @a is after @b. */
+static inline int32_t psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t psn_add(uint32_t psn, uint32_t n)
+{
+	return (psn + n) & PSN_MASK;
+}
+
+struct fabric;
+
+struct packet *packet_alloc(struct fabric *f);
+void packet_free(struct fabric *f, struct packet *p);
+
+#endif

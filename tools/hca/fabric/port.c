@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The InfiniBand port: vport context, GID and P_Key tables, link state and its events, and the agents
+ * behind MAD_IFC.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "caps.h"
+#include "cmd.h"
+#include "eq.h"
+#include "fabric.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mad.h"
+#include "port.h"
+
+#define HCA_FILE_ID FILE_PORT
+
+#define DEFAULT_PKEY	0xffff
+
+/* IB port states, and physical states. */
+enum { PORT_DOWN = 1, PORT_ACTIVE = 4, PHYS_POLLING = 2, PHYS_LINK_UP = 5 };
+/* MLX5_PORT_CHANGE_SUBTYPE_* */
+enum { CHANGE_DOWN = 1, CHANGE_ACTIVE = 4, CHANGE_LID = 6 };
+
+/* ---- vport commands -------------------------------------------------------------------------- */
+
+/* Every command here names a port and may name another function's vport: there is none. */
+static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_num)
+{
+	if (other)
+		return cmd_fail(cmd, ST_BAD_PARAM, "there are no other vports");
+	if (port_num > 1)
+		return cmd_fail(cmd, ST_BAD_PARAM, "port %u", port_num);
+	return ST_OK;
+}
+
+static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *c = IFC_ADDR(query_hca_vport_context_out, cmd->out, hca_vport_context);
+	bool up = fabric_link(hca);
+	uint8_t st = port_check_vport(cmd, IFC_GET(query_hca_vport_context_in, cmd->in, other_vport),
+				 IFC_GET(query_hca_vport_context_in, cmd->in, port_num));
+
+	if (st)
+		return st;
+	IFC_SET(hca_vport_context, c, has_smi, 1);
+	IFC_SET(hca_vport_context, c, port_physical_state, up ? PHYS_LINK_UP : PHYS_POLLING);
+	IFC_SET(hca_vport_context, c, port_state, up ? PORT_ACTIVE : PORT_DOWN);
+	IFC_SET(hca_vport_context, c, vport_state, up ? PORT_ACTIVE : PORT_DOWN);
+	IFC_SET64(hca_vport_context, c, system_image_guid, fabric_guid(hca));
+	IFC_SET64(hca_vport_context, c, port_guid, fabric_guid(hca));
+	IFC_SET64(hca_vport_context, c, node_guid, fabric_guid(hca));
+	IFC_SET(hca_vport_context, c, cap_mask1, hca->port->cap_mask1);
+	IFC_SET(hca_vport_context, c, cap_mask1_field_select, MAD_CAP_MASK_SETTABLE);
+	IFC_SET(hca_vport_context, c, lid, fabric_lid(hca));
+	IFC_SET(hca_vport_context, c, sm_lid, up ? MAD_SM_LID : 0);
+	IFC_SET(hca_vport_context, c, subnet_timeout, MAD_SUBNET_TIMEOUT);
+	IFC_SET(hca_vport_context, c, qkey_violation_counter, hca->port->qkey_violations);
+	IFC_SET(hca_vport_context, c, pkey_violation_counter, hca->port->pkey_violations);
+	return ST_OK;
+}
+
+enum { VPORT_SEL_PORT_GUID = 1, VPORT_SEL_NODE_GUID = 2, VPORT_SEL_STATE_POLICY = 4 };
+
+static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *c = IFC_ADDR(modify_hca_vport_context_in, cmd->in, hca_vport_context);
+	uint32_t allowed = IFC_GET(hca_vport_context, c, cap_mask1_field_select);
+	uint32_t mask = IFC_GET(hca_vport_context, c, cap_mask1);
+	struct port *port = hca->port;
+	uint8_t st = port_check_vport(cmd, IFC_GET(modify_hca_vport_context_in, cmd->in, other_vport),
+				 IFC_GET(modify_hca_vport_context_in, cmd->in, port_num));
+
+	if (st)
+		return st;
+	if (IFC_GET(hca_vport_context, c, field_select))
+		return cmd_fail(cmd, ST_BAD_PARAM, "GUIDs and policy belong to the group manager");
+	if (allowed & ~(uint32_t)MAD_CAP_MASK_SETTABLE)
+		return cmd_fail(cmd, ST_BAD_PARAM, "cap_mask1 bits 0x%x cannot change", allowed);
+	port->cap_mask1 = (port->cap_mask1 & ~allowed) | (mask & allowed);
+	return ST_OK;
+}
+
+static uint8_t query_hca_vport_gid(struct hca *hca, struct cmd *cmd)
+{
+	unsigned int nr = 8u << hca_cap_gen(hca, gid_table_size);
+	unsigned int idx = IFC_GET(query_hca_vport_gid_in, cmd->in, gid_index);
+	uint8_t *gid = IFC_ADDR(query_hca_vport_gid_out, cmd->out, gid);
+	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_gid_out);
+	unsigned int n = idx == 0xffff ? nr : 1;
+	uint8_t st = port_check_vport(cmd, IFC_GET(query_hca_vport_gid_in, cmd->in, other_vport),
+				 IFC_GET(query_hca_vport_gid_in, cmd->in, port_num));
+
+	if (st)
+		return st;
+	if (idx >= nr && idx != 0xffff)
+		return cmd_fail(cmd, ST_BAD_INDEX, "GID index %u of %u", idx, nr);
+	if (room < n * 16u)
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%u GIDs in %zu bytes", n, room);
+	IFC_SET(query_hca_vport_gid_out, cmd->out, gids_num, n);
+	if (idx == 0 || idx == 0xffff)
+		fabric_gid(hca, gid);	/* the only one; the rest of the table is zero */
+	return ST_OK;
+}
+
+static uint8_t query_hca_vport_pkey(struct hca *hca, struct cmd *cmd)
+{
+	unsigned int nr = 128u << hca_cap_gen(hca, pkey_table_size);
+	unsigned int idx = IFC_GET(query_hca_vport_pkey_in, cmd->in, pkey_index);
+	uint8_t *pkey = IFC_ADDR(query_hca_vport_pkey_out, cmd->out, pkey);
+	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_pkey_out);
+	unsigned int n = idx == 0xffff ? nr : 1;
+	uint8_t st = port_check_vport(cmd, IFC_GET(query_hca_vport_pkey_in, cmd->in, other_vport),
+				 IFC_GET(query_hca_vport_pkey_in, cmd->in, port_num));
+
+	if (st)
+		return st;
+	if (idx >= nr && idx != 0xffff)
+		return cmd_fail(cmd, ST_BAD_INDEX, "P_Key index %u of %u", idx, nr);
+	if (room < n * IFC_SZ(pkey))
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%u P_Keys in %zu bytes", n, room);
+	if (idx == 0 || idx == 0xffff)
+		IFC_SET(pkey, pkey, pkey, DEFAULT_PKEY);
+	return ST_OK;
+}
+
+static uint8_t query_vport_state(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t st = port_check_vport(cmd, IFC_GET(query_vport_state_in, cmd->in, other_vport), 0);
+
+	if (st)
+		return st;
+	IFC_SET(query_vport_state_out, cmd->out, admin_state, 2);	/* follows the link */
+	IFC_SET(query_vport_state_out, cmd->out, state, fabric_link(hca));
+	return ST_OK;
+}
+
+static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *o = cmd->out;
+	uint8_t st = port_check_vport(cmd, IFC_GET(query_vport_counter_in, cmd->in, other_vport),
+				 IFC_GET(query_vport_counter_in, cmd->in, port_num));
+
+	if (st)
+		return st;
+	IFC_SET64(query_vport_counter_out, o, received_ib_unicast.packets, hca->count.packets_rx);
+	IFC_SET64(query_vport_counter_out, o, transmitted_ib_unicast.packets,
+		  hca->count.packets_tx);
+	IFC_SET64(query_vport_counter_out, o, received_errors.packets,
+		  hca->count.packets_dropped);
+	return ST_OK;
+}
+
+static uint8_t mad_ifc(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *in = IFC_ADDR(mad_ifc_in, cmd->in, mad);
+	uint8_t *out = IFC_ADDR(mad_ifc_out, cmd->out, response_mad_packet);
+	struct port *port = hca->port;
+	struct mad_port mp = {
+		.guid = fabric_guid(hca),
+		.lid = fabric_lid(hca),
+		.up = fabric_link(hca),
+		.cap_mask = port->cap_mask1,
+		.npkeys = 128u << hca_cap_gen(hca, pkey_table_size),
+		.node_desc = port->node_desc,
+		.packets_rx = hca->count.packets_rx,
+		.packets_tx = hca->count.packets_tx,
+		.rx_errors = hca->count.packets_dropped,
+	};
+
+	if (IFC_GET(mad_ifc_in, cmd->in, port) > 1)
+		return cmd_fail(cmd, ST_BAD_PARAM, "port %u", IFC_GET(mad_ifc_in, cmd->in, port));
+	fabric_gid(hca, mp.gid);
+	if (!mad_answer(&mp, in, out))
+		return cmd_fail(cmd, ST_BAD_PKT, "no agent for class 0x%x method 0x%x", in[1],
+				in[3]);
+	return ST_OK;
+}
+
+/* ---- link ------------------------------------------------------------------------------------ */
+
+static void port_event(struct hca *hca, uint8_t subtype)
+{
+	uint8_t data[28] = { [8] = 1 << 4 };
+
+	eq_post_async(hca, EV_PORT_CHANGE, subtype, data);
+}
+
+/**
+ * port_set_link() - the cable is plugged or pulled, or the port is told so
+ * @hca: function
+ * @up: link state to go to
+ *
+ * Raises the port's asynchronous events if the state changes.
+ */
+void port_set_link(struct hca *hca, bool up)
+{
+	if (fabric_link(hca) == up)
+		return;
+	fabric_set_link(hca, up);
+	hca_trace(hca, "link", "\"up\":%s", up ? "true" : "false");
+	if (up)
+		port_event(hca, CHANGE_LID);
+	port_event(hca, up ? CHANGE_ACTIVE : CHANGE_DOWN);
+}
+
+const struct cmd_desc port_cmds[] = {
+	{ MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, "QUERY_HCA_VPORT_CONTEXT",
+	  IFC_SZ(query_hca_vport_context_in), IFC_SZ(query_hca_vport_context_out),
+	  query_hca_vport_context },
+	{ MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, "MODIFY_HCA_VPORT_CONTEXT",
+	  IFC_SZ(modify_hca_vport_context_in), IFC_SZ(modify_hca_vport_context_out),
+	  modify_hca_vport_context },
+	{ MLX5_CMD_OP_QUERY_HCA_VPORT_GID, "QUERY_HCA_VPORT_GID", IFC_SZ(query_hca_vport_gid_in),
+	  IFC_SZ(query_hca_vport_gid_out), query_hca_vport_gid },
+	{ MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, "QUERY_HCA_VPORT_PKEY",
+	  IFC_SZ(query_hca_vport_pkey_in), IFC_SZ(query_hca_vport_pkey_out),
+	  query_hca_vport_pkey },
+	{ MLX5_CMD_OP_QUERY_VPORT_STATE, "QUERY_VPORT_STATE", IFC_SZ(query_vport_state_in),
+	  IFC_SZ(query_vport_state_out), query_vport_state },
+	{ MLX5_CMD_OP_QUERY_VPORT_COUNTER, "QUERY_VPORT_COUNTER", IFC_SZ(query_vport_counter_in),
+	  IFC_SZ(query_vport_counter_out), query_vport_counter },
+	{ MLX5_CMD_OP_MAD_IFC, "MAD_IFC", IFC_SZ(mad_ifc_in), IFC_SZ(mad_ifc_out), mad_ifc },
+	{}
+};
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static int port_init(struct hca *hca)
+{
+	struct port *port = calloc(1, sizeof(*port));
+
+	if (!port)
+		return -ENOMEM;
+	snprintf(port->node_desc, sizeof(port->node_desc), "bluebell-hca %u", hca->index);
+	port->cap_mask1 = MAD_CAP_MASK;
+	hca->port = port;
+	return 0;
+}
+
+static void port_exit(struct hca *hca)
+{
+	free(hca->port);
+	hca->port = NULL;
+}
+
+const struct hca_module port_module = { .name = "port", .init = port_init, .exit = port_exit };

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ACCESS_REG: the registers of the port, and the one that tells the byte order of the host.
+ */
+#include <string.h>
+
+#include "cmd.h"
+#include "fabric.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "port.h"
+#include "util.h"
+
+#define HCA_FILE_ID FILE_PORT_REG
+
+enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
+	REG_PCAP = 0x5001, REG_PMLP = 0x5002, REG_PMTU = 0x5003, REG_PTYS = 0x5004,
+	REG_PAOS = 0x5006, REG_PPCNT = 0x5008, REG_PVLC = 0x500f, REG_PLIB = 0x500a,
+	REG_NODE_DESC = 0x6001,
+};
+
+#define PTYS_IB		1u	/* proto_mask */
+#define IB_WIDTH_1X_4X	0x5	/* MLX5_PTYS_WIDTH_* */
+#define IB_WIDTH_4X	0x4
+#define IB_PROTO_ALL	0x3f	/* SDR .. EDR */
+#define IB_PROTO_EDR	0x20
+#define PORT_MTU	4096
+#define VL_CAP_0_3	4
+#define PAOS_UP		1
+#define PAOS_DOWN	2
+
+static void reg_ptys(struct hca *hca, uint8_t *out)
+{
+	IFC_SET(ptys_reg, out, proto_mask, PTYS_IB);
+	IFC_SET(ptys_reg, out, ib_link_width_capability, IB_WIDTH_1X_4X);
+	IFC_SET(ptys_reg, out, ib_proto_capability, IB_PROTO_ALL);
+	IFC_SET(ptys_reg, out, ib_link_width_admin, IB_WIDTH_1X_4X);
+	IFC_SET(ptys_reg, out, ib_proto_admin, IB_PROTO_ALL);
+	if (!fabric_link(hca))
+		return;
+	IFC_SET(ptys_reg, out, ib_link_width_oper, IB_WIDTH_4X);
+	IFC_SET(ptys_reg, out, ib_proto_oper, IB_PROTO_EDR);
+}
+
+static void reg_pmtu(struct hca *hca, uint8_t *out)
+{
+	(void)hca;
+	IFC_SET(pmtu_reg, out, max_mtu, PORT_MTU);
+	IFC_SET(pmtu_reg, out, admin_mtu, PORT_MTU);
+	IFC_SET(pmtu_reg, out, oper_mtu, PORT_MTU);
+}
+
+static void reg_pvlc(struct hca *hca, uint8_t *out)
+{
+	(void)hca;
+	IFC_SET(pvlc_reg, out, vl_hw_cap, VL_CAP_0_3);
+	IFC_SET(pvlc_reg, out, vl_admin, VL_CAP_0_3);
+	IFC_SET(pvlc_reg, out, vl_operational, VL_CAP_0_3);
+}
+
+static void reg_paos(struct hca *hca, uint8_t *out)
+{
+	IFC_SET(paos_reg, out, admin_status, PAOS_UP);
+	IFC_SET(paos_reg, out, oper_status, fabric_link(hca) ? PAOS_UP : PAOS_DOWN);
+}
+
+static void reg_plib(struct hca *hca, uint8_t *out)
+{
+	(void)hca;
+	IFC_SET(plib_reg, out, ib_port, 1);
+}
+
+static void reg_pmlp(struct hca *hca, uint8_t *out)
+{
+	unsigned int lane;
+
+	(void)hca;
+	IFC_SET(pmlp_reg, out, width, 4);
+	for (lane = 0; lane < 4; lane++)	/* module 0, lane of the same number */
+		put_be32(out + 4 + 4 * lane, lane << 8);
+}
+
+/* Echoes of the request with nothing to add: capability mask 0, counters 0. */
+static void reg_none(struct hca *hca, uint8_t *out)
+{
+	(void)hca;
+	(void)out;
+}
+
+static void reg_node_desc(struct hca *hca, uint8_t *out)
+{
+	memcpy(out, hca->port->node_desc, sizeof(hca->port->node_desc));
+}
+
+static const struct {
+	uint16_t id;
+	uint16_t min;		/* bytes */
+	bool has_port;		/* local_port in the second byte */
+	void (*read)(struct hca *hca, uint8_t *out);
+} port_regs[] = {
+	{ REG_PCAP, IFC_SZ(pcap_reg), true, reg_none },
+	{ REG_PMLP, IFC_SZ(pmlp_reg), true, reg_pmlp },
+	{ REG_PMTU, IFC_SZ(pmtu_reg), true, reg_pmtu },
+	{ REG_PTYS, IFC_SZ(ptys_reg), true, reg_ptys },
+	{ REG_PAOS, IFC_SZ(paos_reg), true, reg_paos },
+	{ REG_PPCNT, IFC_BYTE(ppcnt_reg, counter_set), true, reg_none },
+	{ REG_PVLC, IFC_SZ(pvlc_reg), true, reg_pvlc },
+	{ REG_PLIB, IFC_SZ(plib_reg), true, reg_plib },
+	{ REG_NODE_DESC, 64, false, reg_node_desc },
+};
+
+/**
+ * port_access_reg() - ACCESS_REG for the registers of a port
+ * @hca: the HCA
+ * @cmd: the command
+ * @reg: register's number
+ * @write: set, not query
+ * @in: the register as given
+ * @out: answer, zeroed
+ * @len: bytes of each
+ *
+ * Return: ST_OK, or ST_BAD_PARAM for a register, port or change that there isn't.
+ */
+uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool write,
+			const uint8_t *in, uint8_t *out, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(port_regs); i++)
+		if (port_regs[i].id == reg)
+			break;
+	if (i == ARRAY_SIZE(port_regs))
+		return cmd_fail(cmd, ST_BAD_PARAM, "no register 0x%04x", reg);
+	if (len < port_regs[i].min)
+		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x in %zu bytes", reg, len);
+	if (port_regs[i].has_port && in[1] > 1)
+		return cmd_fail(cmd, ST_BAD_PARAM, "port %u", in[1]);
+	if (write && reg == REG_NODE_DESC) {
+		memcpy(hca->port->node_desc, in, sizeof(hca->port->node_desc));
+	} else if (write && reg == REG_PAOS) {
+		if (IFC_GET(paos_reg, in, ase))
+			port_set_link(hca, IFC_GET(paos_reg, in, admin_status) == PAOS_UP);
+	} else if (write) {
+		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x is read-only", reg);
+	}
+	if (port_regs[i].has_port)
+		memcpy(out, in, 8);	/* what was asked for: port, group, planes */
+	port_regs[i].read(hca, out);
+	return ST_OK;
+}
+
+/* The host says which byte order its own structures have; all of ours are big endian. */
+#define REG_HOST_ENDIANNESS 0x7004
+
+static uint8_t access_reg(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *in = cmd->in + IFC_SZ(access_register_in);
+	uint8_t *out = cmd->out + IFC_SZ(access_register_out);
+	uint16_t reg = IFC_GET(access_register_in, cmd->in, register_id);
+	size_t len = cmd->in_len - IFC_SZ(access_register_in);
+
+	if (cmd->op_mod > 1)
+		return cmd_fail(cmd, ST_BAD_PARAM, "op_mod %u", cmd->op_mod);
+	if (cmd->out_len - IFC_SZ(access_register_out) < len)
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "register 0x%x: %zu bytes in, %zu out", reg,
+				cmd->in_len, cmd->out_len);
+	if (reg == REG_HOST_ENDIANNESS) {
+		memcpy(out, in, len);
+		return ST_OK;
+	}
+	return port_access_reg(hca, cmd, reg, cmd->op_mod == 0, in, out, len);
+}
+
+const struct cmd_desc port_reg_cmds[] = {
+	{ MLX5_CMD_OP_ACCESS_REG, "ACCESS_REG", IFC_SZ(access_register_in),
+	  IFC_SZ(access_register_out), access_reg },
+	{ 0 }
+};

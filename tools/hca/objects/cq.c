@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues: writing CQEs, overrun, arming, moderation and completion events.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "count.h"
+#include "cq.h"
+#include "eq.h"
+#include "hca.h"
+#include "ifc.h"
+#include "inject.h"
+#include "mem.h"
+#include "object.h"
+#include "queue_mem.h"
+
+#define CQE_INLINE_32	(1u << 2)
+#define CQE_INLINE_64	(2u << 2)
+#define CQ_ERR_OVERRUN	1	/* syndrome of the CQ error event */
+#define CQ_ERR_ACCESS	2
+
+/* A completion that is held back by an injection. */
+struct cq_delayed {
+	struct hca *hca;
+	struct event *timer;
+	uint32_t cqn;
+	struct completion c;
+	uint8_t data[64];
+	struct cq_delayed *next;
+};
+
+struct cqs {
+	struct cq_delayed *delayed;
+};
+
+/**
+ * cq_find() - find a completion queue
+ * @hca: the HCA
+ * @cqn: its number
+ *
+ * Return: the queue or NULL.
+ */
+struct cq *cq_find(struct hca *hca, uint32_t cqn)
+{
+	return (struct cq *)obj_find(hca, OBJ_CQ, cqn);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+void cq_fire(struct cq *cq)
+{
+	uint8_t data[28] = {};
+
+	cq->armed = false;
+	cq->fired_once = true;
+	cq->fired_sn = cq->arm_sn;
+	cq->notified = cq->pi;
+	cq->held = 0;
+	if (cq->timer)
+		event_del(cq->timer);
+	put_be32(data + 24, cq->obj.num);
+	hca_trace(cq->hca, "cq_event", "\"cqn\":%u,\"eqn\":%u,\"sn\":%u", cq->obj.num, cq->eqn,
+		  cq->arm_sn);
+	eq_post(cq->hca, cq->eqn, 0, 0, data);
+}
+
+void cq_timeout(int fd, short what, void *arg)
+{
+	struct cq *cq = arg;
+
+	(void)fd;
+	(void)what;
+	if (cq->armed && cq->held)
+		cq_fire(cq);
+}
+
+bool cq_moderated(const struct cq *cq)
+{
+	return cq->max_count > 1 && cq->period_us;
+}
+
+/* A CQE was written that an armed CQ tells about; now, or when moderation says. */
+static void cq_notify(struct cq *cq, bool solicited)
+{
+	struct timeval tv = { .tv_usec = cq->period_us };
+
+	if (!cq_moderated(cq) || (solicited && cq->sol_breaks_mod) || ++cq->held >= cq->max_count) {
+		cq_fire(cq);
+		return;
+	}
+	if (cq->held == 1 && cq->timer)
+		event_add(cq->timer, &tv);
+}
+
+static void cq_error(struct cq *cq, enum cq_status status, uint8_t syndrome)
+{
+	uint8_t data[28] = {};
+
+	cq->status = status;
+	cq->armed = false;
+	put_be32(data, cq->obj.num);
+	data[11] = syndrome;
+	hca_trace(cq->hca, "cq_error", "\"cqn\":%u,\"syndrome\":%u", cq->obj.num, syndrome);
+	eq_post_async(cq->hca, EV_CQ_ERROR, 0, data);
+}
+
+static void cq_lose(struct cq *cq, const struct completion *c)
+{
+	if (cq->hca->board->cqe_lost)
+		cq->hca->board->cqe_lost(cq->hca, c->qpn);
+}
+
+/* How far @a is ahead of @b; counters are 24 bits. Behind gives a large number. */
+uint32_t cq_ahead(uint32_t a, uint32_t b)
+{
+	return (a - b) & CQ_INDEX_MASK;
+}
+
+static bool cq_is_ahead(uint32_t a, uint32_t b)
+{
+	uint32_t d = cq_ahead(a, b);
+
+	return d && d <= CQ_INDEX_MASK / 2;
+}
+
+/**
+ * cq_arm_doorbell() - the CQ doorbell register was written
+ * @hca: the HCA
+ * @uar: page that it was written on
+ * @val: arm word (sequence number, command, consumer index) and CQ number
+ *
+ * Arms the queue for the next completion, or the next solicited one; fires at once if there is one
+ * that the consumer index doesn't cover. Dropped when the queue is not of this UAR or in error.
+ */
+void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
+{
+	uint32_t cqn = val & 0xffffff;
+	uint32_t word = val >> 32;
+	uint32_t ci = word & CQ_INDEX_MASK;
+	uint8_t sn = word >> 28 & 3;
+	bool sol = word & CQ_DB_NOT_SOL;
+	struct cq *cq = cq_find(hca, cqn);
+
+	if (!cq) {
+		doorbell_drop(hca, DROP_NO_CQ, uar, cqn);
+		return;
+	}
+	if (cq->uar != uar) {
+		doorbell_drop(hca, DROP_WRONG_UAR, uar, cqn);
+		return;
+	}
+	if (cq->status != CQ_STATUS_OK) {
+		doorbell_drop(hca, DROP_BAD_STATE, uar, cqn);
+		return;
+	}
+	/* An event for this sequence number is already on its way. */
+	if (cq->fired_once && sn == cq->fired_sn)
+		return;
+	/* Armed for any completion already: a request for solicited ones doesn't narrow it. */
+	cq->armed_sol = sol && !(cq->armed && !cq->armed_sol && cq->arm_sn == sn);
+	cq->armed = true;
+	cq->arm_sn = sn;
+	if (cq->armed_sol ? cq->sol_seen && cq_is_ahead(cq->sol_pi, ci) : cq_is_ahead(cq->pi, ci))
+		cq_fire(cq);
+}
+
+/* ---- writing CQEs ---------------------------------------------------------------------------- */
+
+static bool cqe_is_error(const struct completion *c)
+{
+	return c->opcode == CQE_REQ_ERR || c->opcode == CQE_RESP_ERR;
+}
+
+static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
+{
+	if (cqe_is_error(c)) {
+		put_be32(cqe + 32, c->srqn_uidx);
+		cqe[54] = c->vendor_syndrome;
+		cqe[55] = c->syndrome;
+	} else {
+		if (c->inline_len && c->inline_len <= 32) {
+			memcpy(cqe, c->inline_data, c->inline_len);
+		} else {
+			cqe[17] = c->ml_path;
+			put_be16(cqe + 22, c->slid);
+			put_be32(cqe + 24, (uint32_t)c->grh << 28 | (uint32_t)(c->sl & 0xf) << 24 |
+				 (c->src_qp & 0xffffff));
+		}
+		put_be32(cqe + 32, c->srqn_uidx);
+		put_be32(cqe + 36, c->imm_inval_pkey);
+		put_be32(cqe + 44, c->byte_cnt);
+		put_be64(cqe + 48, hca_clock(hca));
+	}
+	put_be32(cqe + 56, (uint32_t)c->s_wqe_opcode << 24 | (c->qpn & 0xffffff));
+	put_be16(cqe + 60, c->wqe_counter);
+	cqe[63] = c->opcode << 4;
+	if (c->inline_len && !cqe_is_error(c))
+		cqe[63] |= c->inline_len <= 32 ? CQE_INLINE_32 : CQE_INLINE_64;
+}
+
+/*
+ * Write one CQE at the producer index. The byte with the owner bit goes last: it is what hands
+ * the entry over. Returns false if the queue's memory is gone.
+ */
+static bool cqe_write(struct hca *hca, struct cq *cq, const uint8_t *cqe, const uint8_t *inl,
+		      size_t inl_len)
+{
+	uint32_t slot = cq->collapsed ? 0 : cq->pi & (cq->cnt - 1);
+	uint8_t owner = cq->pi & cq->cnt ? 1 : 0;
+	uint8_t *p = qmem_ptr(hca, &cq->mem, (size_t)slot * cq->cqe_sz, cq->cqe_sz, true);
+
+	if (!p)
+		return false;
+	if (cq->cqe_sz == 128) {
+		if (inl_len)
+			memcpy(p, inl, inl_len);
+		p += 64;
+	}
+	memcpy(p, cqe, CQE_BYTES - 1);
+	__atomic_store_n(p + CQE_BYTES - 1, (cqe[63] & ~1) | owner, __ATOMIC_RELEASE);
+	cq->pi = (cq->pi + 1) & CQ_INDEX_MASK;
+	return true;
+}
+
+/* Room for one more, looking at the doorbell record only when the last look says full. */
+static bool cq_has_room(struct hca *hca, struct cq *cq)
+{
+	uint8_t rec[4];
+
+	if (cq->overrun_ok || cq->collapsed || cq_ahead(cq->pi, cq->ci) < cq->cnt)
+		return true;
+	if (mem_read(hca, cq->dbr_addr, rec, sizeof(rec)))
+		return false;
+	cq->ci = get_be32(rec) & CQ_INDEX_MASK;
+	return cq_ahead(cq->pi, cq->ci) < cq->cnt;
+}
+
+/**
+ * cq_write_resize() - write the CQE that ends the old buffer of a queue that is resized
+ * @hca: the HCA
+ * @cq: the queue
+ *
+ * Return: false if the old buffer is not mapped any more.
+ */
+bool cq_write_resize(struct hca *hca, struct cq *cq)
+{
+	const struct completion last = { .opcode = CQE_RESIZE };
+	uint8_t cqe[CQE_BYTES] = {};
+
+	cqe_build(hca, cqe, &last);
+	return cqe_write(hca, cq, cqe, NULL, 0);
+}
+
+/**
+ * cq_complete_now() - write a CQE, past the injections
+ * @hca: the HCA
+ * @cqn: completion queue
+ * @c: what it says
+ *
+ * A queue that is full goes to error with its event, once. CQEs to a queue in error vanish, and the
+ * queue pairs that they were about go to error soon.
+ */
+void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
+{
+	struct cq *cq = cq_find(hca, cqn);
+	bool sol = c->solicited || cqe_is_error(c);
+	uint8_t cqe[CQE_BYTES] = {};
+	size_t upper = c->inline_len > 32 ? c->inline_len : 0;
+
+	if (!cq)
+		return;
+	if (cq->status == CQ_STATUS_OK && !cq_has_room(hca, cq))
+		cq_error(cq, CQ_STATUS_OVERFLOW, CQ_ERR_OVERRUN);
+	if (cq->status != CQ_STATUS_OK) {
+		cq_lose(cq, c);
+		return;
+	}
+	cqe_build(hca, cqe, c);
+	if (!cqe_write(hca, cq, cqe, c->inline_data, upper)) {
+		cq_error(cq, CQ_STATUS_WRITE_FAIL, CQ_ERR_ACCESS);
+		cq_lose(cq, c);
+		return;
+	}
+	hca->count.cqes++;
+	if (cqe_is_error(c))
+		hca->count.cqes_err++;
+	if (sol) {
+		cq->sol_seen = true;
+		cq->sol_pi = cq->pi;
+	}
+	hca_trace(hca, "cqe", "\"cqn\":%u,\"pi\":%u,\"opcode\":%u,\"syndrome\":%u,\"qpn\":%u,"
+		  "\"wqe\":%u,\"bytes\":%u", cqn, cq->pi, c->opcode, c->syndrome, c->qpn,
+		  c->wqe_counter, c->byte_cnt);
+	if (cq->armed && (sol || !cq->armed_sol))
+		cq_notify(cq, sol);
+}
+
+/* ---- injected delays ------------------------------------------------------------------------- */
+
+static void cq_delayed_free(struct cq_delayed *d)
+{
+	struct cq_delayed **p = &d->hca->cqs->delayed;
+
+	while (*p != d)
+		p = &(*p)->next;
+	*p = d->next;
+	event_free(d->timer);
+	free(d);
+}
+
+static void cq_delayed_fire(evutil_socket_t fd, short what, void *arg)
+{
+	struct cq_delayed *d = arg;
+
+	(void)fd;
+	(void)what;
+	cq_complete_now(d->hca, d->cqn, &d->c);
+	cq_delayed_free(d);
+}
+
+static void cq_delay(struct hca *hca, uint32_t cqn, const struct completion *c, unsigned int ms)
+{
+	struct timeval tv = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+	struct cq_delayed *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return;
+	d->hca = hca;
+	d->cqn = cqn;
+	d->c = *c;
+	if (c->inline_data && c->inline_len <= sizeof(d->data)) {
+		memcpy(d->data, c->inline_data, c->inline_len);
+		d->c.inline_data = d->data;
+	}
+	d->next = hca->cqs->delayed;
+	hca->cqs->delayed = d;
+	d->timer = evtimer_new(hca->base, cq_delayed_fire, d);
+	evtimer_add(d->timer, &tv);
+}
+
+/* Drop or delay the completion if an injection says so; false: write the CQE. */
+static bool cq_injected(struct hca *hca, uint32_t cqn, const struct completion *c)
+{
+	unsigned int delay_ms;
+
+	if (!inject_cqe(hca->inject, &delay_ms))
+		return false;
+	hca_trace(hca, "cqe_injected", "\"cqn\":%u,\"qpn\":%u,\"delay_ms\":%u", cqn, c->qpn,
+		  delay_ms);
+	if (delay_ms)
+		cq_delay(hca, cqn, c, delay_ms);
+	return true;
+}
+
+/**
+ * cq_complete() - write a CQE (struct mlx5_cqe64 of linux/mlx5/device.h)
+ * @hca: the HCA
+ * @cqn: completion queue
+ * @c: what it says
+ */
+void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c)
+{
+	if (!cq_injected(hca, cqn, c))
+		cq_complete_now(hca, cqn, c);
+}
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+/**
+ * cq_release() - free a completion queue
+ * @hca: the HCA
+ * @cq: the queue, to which no references are left
+ */
+
+void cq_release(struct hca *hca, struct cq *cq)
+{
+	struct obj *uar = obj_find(hca, OBJ_UAR, cq->uar);
+	struct obj *eq = obj_find(hca, OBJ_EQ, cq->eqn);
+
+	obj_put(hca, uar);
+	obj_put(hca, eq);
+	if (cq->timer)
+		event_free(cq->timer);
+	qmem_free(&cq->mem);
+	obj_free(hca, &cq->obj);
+}
+
+static bool cq_drop(struct hca *hca, struct obj *o, void *arg)
+{
+	(void)arg;
+	o->refs = 0;
+	cq_release(hca, (struct cq *)o);
+	return true;
+}
+
+static void cq_reset(struct hca *hca)
+{
+	obj_for_each(hca, OBJ_CQ, cq_drop, NULL);
+}
+
+static int cq_init(struct hca *hca)
+{
+	hca->cqs = calloc(1, sizeof(*hca->cqs));
+	return hca->cqs ? 0 : -ENOMEM;
+}
+
+static void cq_exit(struct hca *hca)
+{
+	while (hca->cqs->delayed)
+		cq_delayed_free(hca->cqs->delayed);
+	free(hca->cqs);
+	hca->cqs = NULL;
+}
+
+const struct hca_module cq_module = {
+	.name = "cq", .init = cq_init, .reset = cq_reset, .exit = cq_exit,
+};

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Completion queues: their state, and the call by which work requests complete.
+ */
+#ifndef BLUEBELL_CQ_H
+#define BLUEBELL_CQ_H
+
+#include "cmd.h"
+#include "object.h"
+#include "queue_mem.h"
+
+struct event;
+struct hca_module;
+
+/* cqc.status and cqc.st */
+enum cq_status { CQ_STATUS_OK = 0x0, CQ_STATUS_OVERFLOW = 0x9, CQ_STATUS_WRITE_FAIL = 0xa };
+enum cq_state { CQ_ST_SOLICITED_ARMED = 0x6, CQ_ST_ARMED = 0x9, CQ_ST_FIRED = 0xa };
+
+/* CQE opcodes, as MLX5_CQE_* in linux/mlx5/device.h. */
+enum cqe_opcode {
+	CQE_REQ = 0, CQE_RESP_WR_IMM = 1, CQE_RESP_SEND = 2, CQE_RESP_SEND_IMM = 3,
+	CQE_RESP_SEND_INV = 4, CQE_RESIZE = 5, CQE_REQ_ERR = 13, CQE_RESP_ERR = 14,
+};
+
+/* Syndromes of error CQEs, as the programmer's reference manual defines them. */
+enum cqe_syndrome {
+	SYND_OK = 0, SYND_LOCAL_LENGTH = 0x01, SYND_LOCAL_QP_OP = 0x02, SYND_LOCAL_PROT = 0x04,
+	SYND_WR_FLUSH = 0x05, SYND_MW_BIND = 0x06, SYND_BAD_RESP = 0x10, SYND_LOCAL_ACCESS = 0x11,
+	SYND_REMOTE_INVAL_REQ = 0x12, SYND_REMOTE_ACCESS = 0x13, SYND_REMOTE_OP = 0x14,
+	SYND_TRANSPORT_RETRY = 0x15, SYND_RNR_RETRY = 0x16, SYND_REMOTE_ABORT = 0x22,
+	SYND_PAGE_FAULT = 0x100,	/* in no CQE: the queue waits for a page (fault.h) */
+};
+
+/* Bit of a CQ doorbell (linux/mlx5/cq.h): next solicited event instead of next event. */
+#define CQ_DB_NOT_SOL	(1u << 24)
+
+#define CQ_INDEX_MASK	0xffffffu	/* counters of the doorbell record are 24 bits */
+#define CQE_BYTES	64
+#define CQC_BYTES	64
+
+/* What a completion says; cq.c builds the CQE of 64 or 128 bytes from it. */
+struct completion {
+	uint8_t opcode;		/* enum cqe_opcode */
+	uint8_t syndrome, vendor_syndrome;	/* error CQEs */
+	uint32_t qpn;
+	uint16_t wqe_counter;
+	uint8_t s_wqe_opcode;	/* requester: of the WQE */
+	uint32_t byte_cnt;
+	uint32_t imm_inval_pkey; /* host order */
+	uint32_t srqn_uidx;	/* 24 bits: srqn or user index */
+	uint32_t src_qp;	/* UD */
+	uint16_t slid;
+	uint8_t sl, ml_path;
+	bool grh;
+	bool solicited;		/* responder: also fires a CQ that is armed for solicited CQEs only */
+	const uint8_t *inline_data;	/* scatter to CQE: up to 32 or 64 bytes */
+	uint8_t inline_len;
+};
+
+struct cq {
+	struct obj obj;
+	struct hca *hca;	/* for the timer */
+	uint32_t uar, eqn;
+	struct queue_mem mem;
+	uint64_t dbr_addr;	/* be32 consumer index, be32 arm word */
+	uint32_t cnt;		/* CQEs, power of two */
+	unsigned int cqe_sz;	/* bytes: 64 or 128 */
+	bool overrun_ok;	/* cqc.oi: no overrun check */
+	bool collapsed;		/* cqc.cc: every CQE goes to slot 0 */
+	bool sol_breaks_mod;	/* cqc.scqe_break_moderation_en */
+	enum cq_status status;
+
+	uint32_t pi;		/* CQEs written, 24 bits */
+	uint32_t ci;		/* as last read from the doorbell record */
+
+	/* Notification: one event for each arming. */
+	bool armed, armed_sol;
+	uint8_t arm_sn;		/* sequence number of the arming */
+	bool fired_once;
+	uint8_t fired_sn;	/* a doorbell that repeats it is stale */
+	uint32_t sol_pi;	/* pi after the last solicited CQE; valid if sol_seen */
+	bool sol_seen;
+	uint32_t notified;	/* pi at the last event */
+
+	/* Moderation: the event waits for max_count CQEs or for the period. */
+	uint16_t period_us, max_count;
+	unsigned int held;	/* CQEs since the first that would have raised an event */
+	struct event *timer;
+
+	uint8_t cqc[CQC_BYTES];	/* as given, for QUERY_CQ */
+};
+
+struct cq *cq_find(struct hca *hca, uint32_t cqn);
+void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c);
+void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c);
+void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val);
+
+extern const struct hca_module cq_module;
+extern const struct cmd_desc cq_cmds[];
+
+/* ---- between cq.c and cq_cmd.c ------------------------------------------------------------ */
+
+void cq_timeout(int fd, short what, void *arg);
+void cq_fire(struct cq *cq);
+bool cq_moderated(const struct cq *cq);
+uint32_t cq_ahead(uint32_t a, uint32_t b);
+bool cq_write_resize(struct hca *hca, struct cq *cq);
+void cq_release(struct hca *hca, struct cq *cq);
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues: CREATE_CQ, MODIFY_CQ, QUERY_CQ and DESTROY_CQ.
+ */
+#include <event2/event.h>
+#include <string.h>
+
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "cq.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mem.h"
+#include "object.h"
+#include "queue_mem.h"
+#include "util.h"
+
+#define HCA_FILE_ID FILE_CQ_CMD
+
+_Static_assert(IFC_SZ(cqc) == CQC_BYTES, "cqc size");
+
+enum { MODIFY_PERIOD = 1, MODIFY_COUNT = 2, MODIFY_OI = 4, MODIFY_EQN = 8 };
+enum { OPMOD_MODIFY = 0, OPMOD_RESIZE = 1 };
+enum { RESIZE_SIZE = 1, RESIZE_PG_OFFSET = 2, RESIZE_PG_SIZE = 4 };
+
+static const struct ifc_field cqc_reserved[] = {
+	IFC_FIELD(cqc, reserved_at_4), IFC_FIELD(cqc, reserved_at_c),
+	IFC_FIELD(cqc, reserved_at_18),
+	IFC_FIELD(cqc, reserved_at_20), IFC_FIELD(cqc, reserved_at_40),
+	IFC_FIELD(cqc, reserved_at_60), IFC_FIELD(cqc, reserved_at_80),
+	IFC_FIELD(cqc, reserved_at_c0), IFC_FIELD(cqc, reserved_at_c8),
+	IFC_FIELD(cqc, reserved_at_e0), IFC_FIELD(cqc, reserved_at_180),
+	IFC_FIELD(cqc, dbr_umem_valid), IFC_FIELD(cqc, apu_cq),
+};
+
+static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
+{
+	const char *rsvd = ifc_first_set(c, cqc_reserved, ARRAY_SIZE(cqc_reserved));
+
+	if (rsvd)
+		return cmd_fail(cmd, ST_BAD_PARAM, "cqc.%s is not zero", rsvd);
+	if (IFC_GET(cqc, c, log_cq_size) > hca_cap_gen(hca, log_max_cq_sz))
+		return cmd_fail(cmd, ST_LIM, "2^%u CQEs", IFC_GET(cqc, c, log_cq_size));
+	if (IFC_GET(cqc, c, cqe_sz) > 1)
+		return cmd_fail(cmd, ST_BAD_PARAM, "cqe_sz %u", IFC_GET(cqc, c, cqe_sz));
+	if (IFC_GET(cqc, c, cqe_comp_en) && !hca_cap_gen(hca, cqe_compression))
+		return cmd_fail(cmd, ST_BAD_PARAM, "CQE compression is not offered");
+	if (IFC_GET(cqc, c, oi) && !hca_cap_gen(hca, cq_oi))
+		return cmd_fail(cmd, ST_BAD_PARAM, "overrun ignore is not offered");
+	return ST_OK;
+}
+
+/* The page list of a CQ context, for CREATE and resize. */
+static uint8_t cq_pages(struct hca *hca, struct cmd *cmd, const uint8_t *c, const uint8_t *pas,
+			struct queue_mem *m)
+{
+	unsigned int log_page = IFC_GET(cqc, c, log_page_size) + 12;
+	uint32_t offset = qmem_offset(IFC_GET(cqc, c, page_offset), log_page);
+	unsigned int cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
+
+	if (offset % cqe_sz)
+		return cmd_fail(cmd, ST_BAD_PARAM, "a CQE would straddle pages");
+	return qmem_init(hca, cmd, m, pas, cmd_left(cmd, pas), log_page, offset,
+			 (size_t)cqe_sz << IFC_GET(cqc, c, log_cq_size));
+}
+
+static void cq_take_ctx(struct cq *cq, const uint8_t *c)
+{
+	memcpy(cq->cqc, c, CQC_BYTES);
+	cq->uar = IFC_GET(cqc, c, uar_page);
+	cq->eqn = IFC_GET(cqc, c, c_eqn_or_apu_element);
+	cq->dbr_addr = IFC_GET64(cqc, c, dbr_addr);
+	cq->cnt = 1u << IFC_GET(cqc, c, log_cq_size);
+	cq->cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
+	cq->overrun_ok = IFC_GET(cqc, c, oi);
+	cq->collapsed = IFC_GET(cqc, c, cc);
+	cq->sol_breaks_mod = IFC_GET(cqc, c, scqe_break_moderation_en);
+	cq->period_us = IFC_GET(cqc, c, cq_period);
+	cq->max_count = IFC_GET(cqc, c, cq_max_count);
+	cq->status = CQ_STATUS_OK;
+}
+
+static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *c = IFC_ADDR(create_cq_in, cmd->in, cq_context);
+	struct obj *uar, *eq;
+	struct queue_mem mem = {};
+	struct cq *cq;
+	uint8_t st;
+
+	if (IFC_GET(create_cq_in, cmd->in, cq_umem_valid))
+		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
+	st = cq_check_ctx(hca, cmd, c);
+	if (!st)
+		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(cqc, c, uar_page), &uar);
+	if (!st)
+		st = check_obj(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), &eq);
+	if (!st)
+		st = check_dbr(hca, cmd, IFC_GET64(cqc, c, dbr_addr), 8);
+	if (!st)
+		st = cq_pages(hca, cmd, c, IFC_ADDR(create_cq_in, cmd->in, pas), &mem);
+	if (st)
+		return st;
+	cq = (struct cq *)obj_new(hca, OBJ_CQ, cmd->uid, sizeof(*cq));
+	if (!cq) {
+		qmem_free(&mem);
+		return cmd_fail(cmd, ST_LIM, "no free CQ");
+	}
+	cq->hca = hca;
+	cq->mem = mem;
+	cq_take_ctx(cq, c);
+	cq->timer = evtimer_new(hca->base, cq_timeout, cq);
+	uar->refs++;
+	eq->refs++;
+	IFC_SET(create_cq_out, cmd->out, cqn, cq->obj.num);
+	return ST_OK;
+}
+
+static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq, const uint8_t *c,
+			     uint32_t select)
+{
+	struct obj *eq = NULL, *old;
+	uint8_t st;
+
+	if (select & ~(uint32_t)(MODIFY_PERIOD | MODIFY_COUNT | MODIFY_OI | MODIFY_EQN))
+		return cmd_fail(cmd, ST_BAD_PARAM, "modify_field_select 0x%x", select);
+	if ((select & (MODIFY_PERIOD | MODIFY_COUNT)) && !hca_cap_gen(hca, cq_moderation))
+		return cmd_fail(cmd, ST_BAD_PARAM, "moderation is not offered");
+	if ((select & MODIFY_EQN) && !hca_cap_gen(hca, cq_eq_remap))
+		return cmd_fail(cmd, ST_BAD_PARAM, "remapping is not offered");
+	if (select & MODIFY_EQN) {
+		st = check_obj(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), &eq);
+		if (st)
+			return st;
+		old = obj_find(hca, OBJ_EQ, cq->eqn);
+		if (old)
+			old->refs--;
+		eq->refs++;
+		cq->eqn = eq->num;
+		IFC_SET(cqc, cq->cqc, c_eqn_or_apu_element, cq->eqn);
+	}
+	if (select & MODIFY_PERIOD)
+		cq->period_us = IFC_GET(cqc, c, cq_period);
+	if (select & MODIFY_COUNT)
+		cq->max_count = IFC_GET(cqc, c, cq_max_count);
+	if (select & MODIFY_OI)
+		cq->overrun_ok = IFC_GET(cqc, c, oi);
+	/* What moderation held back under the old rules is told now. */
+	if (cq->held && cq->armed && !cq_moderated(cq))
+		cq_fire(cq);
+	return ST_OK;
+}
+
+/*
+ * A CQE of its own kind ends the old buffer; from the next index on CQEs go to the new one. The
+ * driver copies what it had not polled.
+ */
+static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const uint8_t *c,
+		      uint32_t select)
+{
+	uint8_t rec[4];
+	struct queue_mem mem, old = cq->mem;
+	uint32_t left;
+	uint8_t st;
+
+	if (!hca_cap_gen(hca, cq_resize))
+		return cmd_fail(cmd, ST_BAD_PARAM, "resizing is not offered");
+	if (!(select & RESIZE_SIZE) ||
+	    (select & ~(uint32_t)(RESIZE_SIZE | RESIZE_PG_OFFSET | RESIZE_PG_SIZE)))
+		return cmd_fail(cmd, ST_BAD_PARAM, "resize_field_select 0x%x", select);
+	if (cq->status != CQ_STATUS_OK)
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "CQ 0x%x is in error", cq->obj.num);
+	st = cq_check_ctx(hca, cmd, c);
+	if (st)
+		return st;
+	if (mem_read(hca, cq->dbr_addr, rec, sizeof(rec)))
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "the doorbell record is gone");
+	cq->ci = get_be32(rec) & CQ_INDEX_MASK;
+	left = cq_ahead(cq->pi, cq->ci);
+	/* One slot of the old queue is for the closing CQE, and one index of the new. */
+	if (left + 1 > cq->cnt || left + 1 > 1u << IFC_GET(cqc, c, log_cq_size))
+		return cmd_fail(cmd, ST_BAD_SIZE_OUTS_CQES, "%u CQEs are outstanding", left);
+	st = cq_pages(hca, cmd, c, IFC_ADDR(modify_cq_in, cmd->in, pas), &mem);
+	if (st)
+		return st;
+	if (!cq_write_resize(hca, cq)) {
+		qmem_free(&mem);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "the queue's memory is gone");
+	}
+	cq->mem = mem;
+	cq->cnt = 1u << IFC_GET(cqc, c, log_cq_size);
+	cq->cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
+	IFC_SET(cqc, cq->cqc, log_cq_size, IFC_GET(cqc, c, log_cq_size));
+	IFC_SET(cqc, cq->cqc, cqe_sz, IFC_GET(cqc, c, cqe_sz));
+	IFC_SET(cqc, cq->cqc, log_page_size, IFC_GET(cqc, c, log_page_size));
+	IFC_SET(cqc, cq->cqc, page_offset, IFC_GET(cqc, c, page_offset));
+	qmem_free(&old);
+	return ST_OK;
+}
+
+static uint8_t modify_cq(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *c = IFC_ADDR(modify_cq_in, cmd->in, cq_context);
+	uint32_t select = get_be32(IFC_ADDR(modify_cq_in, cmd->in,
+					    modify_field_select_resize_field_select));
+	struct obj *o;
+	uint8_t st = check_obj(hca, cmd, OBJ_CQ, IFC_GET(modify_cq_in, cmd->in, cqn), &o);
+
+	if (st)
+		return st;
+	switch (cmd->op_mod) {
+	case OPMOD_MODIFY:
+		return cq_modify_fields(hca, cmd, (struct cq *)o, c, select);
+	case OPMOD_RESIZE:
+		return cq_resize(hca, cmd, (struct cq *)o, c, select);
+	default:
+		return cmd_fail(cmd, ST_BAD_PARAM, "op_mod %u", cmd->op_mod);
+	}
+}
+
+static uint8_t query_cq(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *c = IFC_ADDR(query_cq_out, cmd->out, cq_context);
+	uint8_t rec[4];
+	struct cq *cq;
+	struct obj *o;
+	uint8_t st = check_obj(hca, cmd, OBJ_CQ, IFC_GET(query_cq_in, cmd->in, cqn), &o);
+
+	if (st)
+		return st;
+	cq = (struct cq *)o;
+	if (!mem_read(hca, cq->dbr_addr, rec, sizeof(rec)))
+		cq->ci = get_be32(rec) & CQ_INDEX_MASK;
+	memcpy(c, cq->cqc, CQC_BYTES);
+	IFC_SET(cqc, c, status, cq->status);
+	IFC_SET(cqc, c, st, !cq->armed ? CQ_ST_FIRED : cq->armed_sol ? CQ_ST_SOLICITED_ARMED :
+		CQ_ST_ARMED);
+	IFC_SET(cqc, c, oi, cq->overrun_ok);
+	IFC_SET(cqc, c, cq_period, cq->period_us);
+	IFC_SET(cqc, c, cq_max_count, cq->max_count);
+	IFC_SET(cqc, c, producer_counter, cq->pi);
+	IFC_SET(cqc, c, consumer_counter, cq->ci);
+	IFC_SET(cqc, c, last_notified_index, cq->notified);
+	IFC_SET(cqc, c, last_solicit_index, cq->sol_pi);
+	return ST_OK;
+}
+
+static uint8_t destroy_cq(struct hca *hca, struct cmd *cmd)
+{
+	struct obj *o;
+	uint8_t st = check_destroy(hca, cmd, OBJ_CQ, IFC_GET(destroy_cq_in, cmd->in, cqn), &o);
+
+	if (!st)
+		cq_release(hca, (struct cq *)o);
+	return st;
+}
+
+const struct cmd_desc cq_cmds[] = {
+	{ MLX5_CMD_OP_CREATE_CQ, "CREATE_CQ", IFC_BYTE(create_cq_in, pas), IFC_SZ(create_cq_out),
+	  create_cq },
+	{ MLX5_CMD_OP_DESTROY_CQ, "DESTROY_CQ", IFC_SZ(destroy_cq_in), IFC_SZ(destroy_cq_out),
+	  destroy_cq },
+	{ MLX5_CMD_OP_QUERY_CQ, "QUERY_CQ", IFC_SZ(query_cq_in), IFC_BYTE(query_cq_out, pas),
+	  query_cq },
+	{ MLX5_CMD_OP_MODIFY_CQ, "MODIFY_CQ", IFC_BYTE(modify_cq_in, pas), IFC_SZ(modify_cq_out),
+	  modify_cq },
+	{}
+};

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory keys: the decoded context, translations, and the keys that a memory window is bound to.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hca.h"
+#include "ifc.h"
+#include "mkey.h"
+#include "object.h"
+
+_Static_assert(IFC_SZ(mkc) == MKC_BYTES, "mkc size");
+
+#define MTT_RESERVED	4ull	/* a bit of an MTT that is ignored */
+
+/**
+ * mkey_decode() - take the fields of a key from its raw context
+ * @mk: key whose mkc[] (struct mlx5_ifc_mkc_bits) is new
+ */
+void mkey_decode(struct mkey *mk)
+{
+	const uint8_t *c = mk->mkc;
+
+	mk->variant = IFC_GET(mkc, c, mkey_7_0);
+	mk->free = IFC_GET(mkc, c, free);
+	mk->length64 = IFC_GET(mkc, c, length64);
+	mk->remote_inval_ok = IFC_GET(mkc, c, en_rinval);
+	mk->umr_en = IFC_GET(mkc, c, umr_en);
+	mk->mode = IFC_GET(mkc, c, access_mode_4_2) << 2 | IFC_GET(mkc, c, access_mode_1_0);
+	mk->access = (IFC_GET(mkc, c, lr) ? MK_LOCAL_READ : 0) |
+		     (IFC_GET(mkc, c, lw) ? MK_LOCAL_WRITE : 0) |
+		     (IFC_GET(mkc, c, rr) ? MK_REMOTE_READ : 0) |
+		     (IFC_GET(mkc, c, rw) ? MK_REMOTE_WRITE : 0) |
+		     (IFC_GET(mkc, c, a) ? MK_ATOMIC : 0);
+	mk->pdn = IFC_GET(mkc, c, pd);
+	mk->qpn = IFC_GET(mkc, c, qpn);
+	mk->start = IFC_GET64(mkc, c, start_addr);
+	mk->len = IFC_GET64(mkc, c, len);
+	mk->log_page = IFC_GET(mkc, c, log_page_size);
+	if (mk->mode == MKM_MEMIC) {
+		mk->memic_addr = mk->start;
+		mk->start = 0;
+	}
+}
+
+/**
+ * mkey_update() - as mkey_decode(), for a key in use
+ * @hca: the HCA
+ * @mk: the key; the reference to its protection domain moves if the context names another one
+ *
+ * Return: false, and the domain is as it was, if there is none of that number.
+ */
+bool mkey_update(struct hca *hca, struct mkey *mk)
+{
+	struct obj *old = obj_find(hca, OBJ_PD, mk->pdn);
+	struct obj *now = obj_find(hca, OBJ_PD, IFC_GET(mkc, mk->mkc, pd));
+
+	if (!now) {
+		IFC_SET(mkc, mk->mkc, pd, mk->pdn);
+		mkey_decode(mk);
+		return false;
+	}
+	mkey_decode(mk);
+	if (old && old->refs)
+		old->refs--;
+	now->refs++;
+	return true;
+}
+
+/**
+ * mkey_invalid() - is this a key that can be translated?
+ * @mk: decoded key
+ * @nxlt: translation entries that are filled
+ *
+ * Return: NULL, or what is wrong.
+ */
+const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
+{
+	uint64_t mask, need;
+
+	if (!mk->length64 && mk->len && mk->start + (mk->len - 1) < mk->start)
+		return "the range wraps around";
+	if (mk->mode == MKM_PA || mk->mode == MKM_KLM || mk->mode == MKM_MEMIC)
+		return NULL;
+	if (mk->mode == MKM_MTT && mk->log_page < 12)
+		return "page size under 4 KiB";
+	/* Then the table is the limit. */
+	if (mk->length64)
+		return nxlt ? NULL : "neither a length nor a table";
+	mask = (1ull << mk->log_page) - 1;
+	need = mk->len ? (((mk->start & mask) + (mk->len - 1)) >> mk->log_page) + 1 : 0;
+	if ((mk->start & mask) + (mk->len ? mk->len - 1 : 0) < (mk->start & mask))
+		return "length overflows";
+	return need > nxlt ? "too few translation entries for the length" : NULL;
+}
+
+/**
+ * mkey_xlt_octowords() - room for translations
+ * @mk: the key
+ *
+ * Return: units of 16 bytes, of which each holds two MTTs, or a KLM, or a KSM.
+ */
+uint32_t mkey_xlt_octowords(const struct mkey *mk)
+{
+	return mk->mode == MKM_MTT ? mk->nent / 2 : mk->nent;
+}
+
+/**
+ * mkey_xlt_write() - write translations
+ * @mk: the key
+ * @first: octoword to start at
+ * @data: big-endian entries of the kind that the key's access mode asks for
+ * @n: octowords
+ *
+ * Return: 0, or -ERANGE (nothing is written) if they don't fit.
+ */
+int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_t n)
+{
+	uint64_t i;
+
+	if (first > mkey_xlt_octowords(mk) || n > mkey_xlt_octowords(mk) - first)
+		return -ERANGE;
+	if (mk->mode == MKM_MTT) {
+		for (i = 0; i < 2 * n; i++)
+			mk->mtt[2 * first + i] = get_be64(data + 8 * i) & ~MTT_RESERVED;
+		return 0;
+	}
+	for (i = 0; i < n; i++)
+		mk->klm[first + i] = (struct klm) {
+			.bcount = get_be32(data + 16 * i),
+			.key = get_be32(data + 16 * i + 4),
+			.va = get_be64(data + 16 * i + 8),
+		};
+	return 0;
+}
+
+static void mkey_release_bound(struct hca *hca, struct mkey *mk)
+{
+	while (mk->nbound)
+		obj_put(hca, obj_find(hca, OBJ_MKEY, mk->bound[--mk->nbound]));
+	free(mk->bound);
+	mk->bound = NULL;
+}
+
+/**
+ * mkey_set_bound() - the keys that a memory window is bound to
+ * @hca: the HCA
+ * @mk: the window
+ * @bind: take what its translations name; otherwise it is bound to nothing now
+ *
+ * The bind of a window leaves a count at the region, which DESTROY_MKEY looks at.
+ *
+ * Return: false if memory is short.
+ */
+bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind)
+{
+	uint32_t n = bind && mk->klm ? mk->nent : 0, i;
+	uint32_t *list = n ? calloc(n, sizeof(*list)) : NULL;
+
+	if (n && !list)
+		return false;
+	mkey_release_bound(hca, mk);
+	mk->bound = list;
+	for (i = 0; i < n; i++) {
+		struct mkey *to = mk->klm[i].bcount ? mkey_find(hca, mk->klm[i].key) : NULL;
+
+		/* What is another domain's it will not reach, and has no claim on. */
+		if (!to || to == mk || to->pdn != mk->pdn)
+			continue;
+		to->obj.refs++;
+		mk->bound[mk->nbound++] = to->obj.num;
+	}
+	return true;
+}
+
+/**
+ * mkey_find() - find a key that can be used
+ * @hca: the HCA
+ * @key: index and variant
+ *
+ * Return: the key, NULL if there is none, the variant is another, or it is free.
+ */
+struct mkey *mkey_find(struct hca *hca, uint32_t key)
+{
+	struct mkey *mk = (struct mkey *)obj_find(hca, OBJ_MKEY, mkey_index(key));
+
+	return mk && !mk->free && mk->variant == (key & 0xff) ? mk : NULL;
+}
+
+/**
+ * mkey_release() - free a key
+ * @hca: the HCA
+ * @mk: the key, to which no references are left
+ */
+
+void mkey_release(struct hca *hca, struct mkey *mk)
+{
+	struct obj *pd = obj_find(hca, OBJ_PD, mk->pdn);
+
+	if (pd && pd->refs)
+		pd->refs--;
+	obj_put(hca, mk->memic);
+	mkey_release_bound(hca, mk);
+	free(mk->mtt);
+	free(mk->klm);
+	obj_free(hca, &mk->obj);
+}
+
+static bool mkey_drop(struct hca *hca, struct obj *o, void *arg)
+{
+	(void)arg;
+	o->refs = 0;
+	mkey_release(hca, (struct mkey *)o);
+	return true;
+}
+
+static void mkey_reset(struct hca *hca)
+{
+	obj_for_each(hca, OBJ_MKEY, mkey_drop, NULL);
+}
+
+const struct hca_module mkey_module = { .name = "mkey", .reset = mkey_reset };

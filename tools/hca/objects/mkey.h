@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory keys: their state, and every access to guest memory through a key.
+ */
+#ifndef BLUEBELL_MKEY_H
+#define BLUEBELL_MKEY_H
+
+#include "cmd.h"
+#include "object.h"
+
+struct hca_module;
+
+/* Fixed keys that QUERY_SPECIAL_CONTEXTS reports. CREATE_MKEY gives none of their indices. */
+#define MKEY_TERM_SCATTER	0x100	/* ends a scatter list (linux/mlx5/qp.h) */
+#define MKEY_RESD_LKEY		0x200	/* all of DMA memory, for QPs with qpc.rlky */
+#define MKEY_NULL		0x300	/* with paging each access faults; else reads give zeros */
+#define MKEY_DUMP_FILL		0x700
+
+#define MKEY_ANY_QP	0xffffff
+
+enum mkey_mode {		/* MLX5_MKC_ACCESS_MODE_* */
+	MKM_PA = 0, MKM_MTT = 1, MKM_KLM = 2, MKM_KSM = 3, MKM_MEMIC = 5,
+};
+
+#define MKC_BYTES 64
+
+/* Low bits of an MTT: what the page may be used for. An access without its bit faults. */
+#define MTT_READ	1ull
+#define MTT_WRITE	2ull
+#define MTT_ACCESS	(MTT_READ | MTT_WRITE)
+
+enum mkey_access {
+	MK_LOCAL_READ = 1, MK_LOCAL_WRITE = 2, MK_REMOTE_READ = 4, MK_REMOTE_WRITE = 8,
+	MK_ATOMIC = 16,
+};
+
+struct klm {
+	uint32_t bcount, key;
+	uint64_t va;
+};
+
+struct mkey {
+	struct obj obj;		/* obj.num is the index (24 bits) */
+	uint8_t variant;	/* low byte of the key */
+	bool free;		/* revoked or not yet filled (mkc.free) */
+	bool length64;		/* covers the whole address space */
+	bool remote_inval_ok;	/* en_rinval */
+	bool umr_en;
+	uint8_t mode;		/* enum mkey_mode */
+	unsigned int access;	/* enum mkey_access; local read is not implied */
+	uint32_t pdn, qpn;	/* qpn may be MKEY_ANY_QP */
+	uint64_t start, len;
+	uint64_t memic_addr;	/* MEMIC mode: of byte 0 in BAR0; the key itself starts at 0 */
+	struct obj *memic;	/* the allocation that it lies in; a reference */
+	unsigned int log_page;	/* MTT and KSM mode */
+	uint32_t nent;		/* translation entries allocated */
+	uint64_t *mtt;		/* MTT mode: page addresses with MTT_READ and MTT_WRITE */
+	struct klm *klm;	/* KLM and KSM mode */
+	uint32_t *bound;	/* keys that a process bound this one to; a reference on each */
+	uint32_t nbound;
+	uint8_t mkc[MKC_BYTES];	/* context as given, for QUERY_MKEY */
+};
+
+/* On whose behalf memory is accessed: the fields of a queue pair that keys are checked against. */
+struct mkey_user {
+	uint32_t pdn;		/* which the key must have */
+	uint32_t qpn;
+	bool rlky;		/* may use MKEY_RESD_LKEY */
+};
+
+enum mk_result {
+	MK_OK = 0, MK_BAD_KEY, MK_BAD_PD, MK_BAD_ACCESS, MK_OUT_OF_RANGE, MK_FAULT,
+	MK_NOT_PRESENT,		/* allowed, but software has to bring the page in first (fault.h) */
+};
+
+/* Index of a key; the low byte is the variant that the owner chose. */
+static inline uint32_t mkey_index(uint32_t key)
+{
+	return key >> 8;
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+struct mkey *mkey_find(struct hca *hca, uint32_t key);
+void mkey_decode(struct mkey *mk);
+bool mkey_update(struct hca *hca, struct mkey *mk);
+const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt);
+bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind);
+uint32_t mkey_xlt_octowords(const struct mkey *mk);
+int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_t n);
+void mkey_release(struct hca *hca, struct mkey *mk);
+
+/* ---- access: mkey_access.c ------------------------------------------------------------------ */
+
+enum mk_result mkey_check(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
+			  uint64_t len, unsigned int access);
+enum mk_result mkey_read(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
+			 void *buf, size_t len, unsigned int access);
+enum mk_result mkey_write(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
+			  const void *buf, size_t len, unsigned int access);
+void *mkey_atomic_ptr(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
+		      size_t len, enum mk_result *res);
+
+extern const struct hca_module mkey_module;
+extern const struct cmd_desc mkey_cmds[];
+
+#endif

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory keys: access to guest memory through a key: the checks, translation and copying.
+ */
+#include <string.h>
+
+#include "caps.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mem.h"
+#include "memic.h"
+#include "mkey.h"
+
+#define MKEY_MAX_DEPTH	4	/* of keys that point at keys (capability max_indirection) */
+
+static bool mkey_mode_indirect(uint8_t mode)
+{
+	return mode == MKM_KLM || mode == MKM_KSM;
+}
+
+enum xfer_dir { XFER_CHECK, XFER_READ, XFER_WRITE, XFER_PTR };
+
+struct xfer {
+	struct hca *hca;
+	const struct mkey_user *user;
+	enum xfer_dir dir;
+	uint8_t *buf;		/* READ, WRITE: moves on as bytes are copied */
+	void *ptr;		/* PTR: result */
+};
+
+static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64_t len,
+			       unsigned int access, unsigned int depth);
+
+/* DMA memory [pa, pa+len), contiguous. */
+static enum mk_result xfer_phys(struct xfer *x, uint64_t pa, uint64_t len)
+{
+	bool write = x->dir == XFER_WRITE;
+	void *p;
+	int ret;
+
+	if (x->dir == XFER_CHECK || !len)
+		return MK_OK;
+	p = mem_ptr(x->hca, pa, len, write || x->dir == XFER_PTR);
+	if (x->dir == XFER_PTR) {
+		x->ptr = p;
+		return p ? MK_OK : MK_FAULT;
+	}
+	if (p) {
+		if (write)
+			memcpy(p, x->buf, len);
+		else
+			memcpy(x->buf, p, len);
+		ret = 0;
+	} else {	/* may span two regions of guest memory */
+		ret = write ? mem_write(x->hca, pa, x->buf, len) :
+			      mem_read(x->hca, pa, x->buf, len);
+	}
+	x->buf += len;
+	return ret ? MK_FAULT : MK_OK;
+}
+
+/* A page that isn't there: software is asked for it, if the device was set up for that. */
+static enum mk_result xfer_absent(const struct xfer *x)
+{
+	return hca_cap_gen(x->hca, pg) ? MK_NOT_PRESENT : MK_FAULT;
+}
+
+static uint64_t xfer_mtt_need(const struct xfer *x)
+{
+	return x->dir == XFER_READ ? MTT_READ : x->dir == XFER_WRITE ? MTT_WRITE : MTT_ACCESS;
+}
+
+static enum mk_result xfer_mtt(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len)
+{
+	uint64_t page = 1ull << mk->log_page;
+	uint64_t pos = (mk->start & (page - 1)) + (va - mk->start);
+	enum mk_result res = MK_OK;
+
+	if (x->dir == XFER_CHECK)
+		return MK_OK;
+	while (len && res == MK_OK) {
+		uint64_t i = pos >> mk->log_page;
+		uint64_t off = pos & (page - 1);
+		uint64_t run = page - off;
+		uint64_t first = i;
+
+		if (i >= mk->nent)
+			return MK_OUT_OF_RANGE;
+		if (xfer_mtt_need(x) & ~mk->mtt[i])
+			return xfer_absent(x);
+		/* Pages that follow each other in DMA memory are one copy. */
+		while (run < len && i + 1 < mk->nent && mk->mtt[i + 1] == mk->mtt[i] + page) {
+			run += page;
+			i++;
+		}
+		if (run > len)
+			run = len;
+		res = xfer_phys(x, (mk->mtt[first] & ~(page - 1)) + off, run);
+		pos += run;
+		len -= run;
+	}
+	return res;
+}
+
+/* An inner key is used by the device on behalf of the outer: local rights are what it needs. */
+static unsigned int xfer_inner_access(unsigned int access)
+{
+	unsigned int inner = 0;
+
+	if (access & (MK_LOCAL_WRITE | MK_REMOTE_WRITE | MK_ATOMIC))
+		inner |= MK_LOCAL_WRITE;
+	if (access & (MK_LOCAL_READ | MK_REMOTE_READ))
+		inner |= MK_LOCAL_READ;
+	return inner;
+}
+
+static enum mk_result xfer_klm(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len,
+			       unsigned int access, unsigned int depth)
+{
+	uint64_t skip = va - mk->start;
+	enum mk_result res = MK_OK;
+	uint32_t i;
+
+	for (i = 0; i < mk->nent && len && res == MK_OK; i++) {
+		const struct klm *k = &mk->klm[i];
+		uint64_t n;
+
+		if (skip >= k->bcount) {
+			skip -= k->bcount;
+			continue;
+		}
+		n = k->bcount - skip < len ? k->bcount - skip : len;
+		res = xfer_key(x, k->key, k->va + skip, n, access, depth);
+		len -= n;
+		skip = 0;
+	}
+	return res == MK_OK && len ? MK_OUT_OF_RANGE : res;
+}
+
+static enum mk_result xfer_ksm(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len,
+			       unsigned int access, unsigned int depth)
+{
+	uint64_t page = 1ull << mk->log_page;
+	uint64_t pos = (mk->start & (page - 1)) + (va - mk->start);
+	enum mk_result res = MK_OK;
+
+	while (len && res == MK_OK) {
+		uint64_t i = pos >> mk->log_page;
+		uint64_t off = pos & (page - 1);
+		uint64_t n = page - off < len ? page - off : len;
+
+		if (i >= mk->nent)
+			return MK_OUT_OF_RANGE;
+		res = xfer_key(x, mk->klm[i].key, mk->klm[i].va + off, n, access, depth);
+		pos += n;
+		len -= n;
+	}
+	return res;
+}
+
+/* Device memory: the host's pages are not involved, and byte 0 is anywhere in it. */
+static enum mk_result xfer_memic(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len)
+{
+	uint64_t addr = mk->memic_addr + va;
+	uint8_t *p = memic_ptr(x->hca, addr, len);
+
+	if (!p)
+		return len ? MK_OUT_OF_RANGE : MK_OK;
+	if (x->dir == XFER_PTR && addr % len)
+		return MK_BAD_ACCESS;
+	if (x->dir == XFER_PTR)
+		x->ptr = p;
+	if (x->dir == XFER_READ)
+		memcpy(x->buf, p, len);
+	if (x->dir == XFER_WRITE)
+		memcpy(p, x->buf, len);
+	if (x->dir == XFER_READ || x->dir == XFER_WRITE)
+		x->buf += len;
+	return MK_OK;
+}
+
+static enum mk_result xfer_null(struct xfer *x, uint64_t len)
+{
+	if (x->dir == XFER_PTR)
+		return MK_BAD_ACCESS;
+	if (x->dir == XFER_READ)
+		memset(x->buf, 0, len);
+	if (x->dir != XFER_CHECK)
+		x->buf += len;
+	return MK_OK;
+}
+
+static enum mk_result xfer_allowed(const struct xfer *x, const struct mkey *mk, uint64_t va,
+				   uint64_t len, unsigned int access)
+{
+	if (mk->pdn != x->user->pdn)
+		return MK_BAD_PD;
+	if (mk->qpn != MKEY_ANY_QP && mk->qpn != x->user->qpn)
+		return MK_BAD_KEY;
+	if ((mk->access & access) != access)
+		return MK_BAD_ACCESS;
+	if (mk->length64 || !len)
+		return MK_OK;
+	if (va < mk->start || len > mk->len || va - mk->start > mk->len - len)
+		return MK_OUT_OF_RANGE;
+	return MK_OK;
+}
+
+static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64_t len,
+			       unsigned int access, unsigned int depth)
+{
+	enum mk_result res;
+	struct mkey *mk;
+
+	if (key == MKEY_NULL && hca_cap_gen(x->hca, null_mkey))
+		return x->dir != XFER_CHECK && len && hca_cap_gen(x->hca, pg) ? MK_NOT_PRESENT :
+										xfer_null(x, len);
+	/* What a process is given as its null region: for its own work requests, not its peers'. */
+	if (key == MKEY_DUMP_FILL && hca_cap_gen(x->hca, dump_fill_mkey))
+		return access & ~(MK_LOCAL_READ | MK_LOCAL_WRITE) ? MK_BAD_ACCESS :
+								    xfer_null(x, len);
+	if (key == MKEY_RESD_LKEY) {
+		if (!x->user->rlky || (access & ~(MK_LOCAL_READ | MK_LOCAL_WRITE)))
+			return MK_BAD_KEY;
+		return xfer_phys(x, va, len);
+	}
+	mk = mkey_find(x->hca, key);
+	if (!mk)
+		return MK_BAD_KEY;
+	res = xfer_allowed(x, mk, va, len, access);
+	if (res != MK_OK)
+		return res;
+	if (mkey_mode_indirect(mk->mode) && depth >= MKEY_MAX_DEPTH)
+		return MK_BAD_KEY;
+	switch (mk->mode) {
+	case MKM_PA:
+		return xfer_phys(x, va, len);
+	case MKM_MTT:
+		return xfer_mtt(x, mk, va, len);
+	case MKM_MEMIC:
+		return xfer_memic(x, mk, va, len);
+	case MKM_KLM:
+		return xfer_klm(x, mk, va, len, xfer_inner_access(access), depth + 1);
+	default:
+		return xfer_ksm(x, mk, va, len, xfer_inner_access(access), depth + 1);
+	}
+}
+
+/**
+ * mkey_check() - may this access be made?
+ * @hca: the HCA
+ * @u: on whose behalf
+ * @key: memory key
+ * @va: address within the key
+ * @len: bytes
+ * @access: enum mkey_access, all of which are needed
+ *
+ * Return: MK_OK or the reason against it. The memory itself is not looked at.
+ */
+enum mk_result mkey_check(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
+			  uint64_t len, unsigned int access)
+{
+	struct xfer x = { .hca = hca, .user = u, .dir = XFER_CHECK };
+
+	return xfer_key(&x, key, va, len, access, 0);
+}
+
+/**
+ * mkey_read() - copy from guest memory through a key
+ * @hca: the HCA
+ * @u: on whose behalf
+ * @key: memory key
+ * @va: address within the key
+ * @buf: destination
+ * @len: bytes
+ * @access: enum mkey_access, all of which are needed
+ *
+ * Return: MK_OK or what is wrong; @buf may then be filled in part.
+ */
+enum mk_result mkey_read(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
+			 void *buf, size_t len, unsigned int access)
+{
+	struct xfer x = { .hca = hca, .user = u, .dir = XFER_READ, .buf = buf };
+
+	return xfer_key(&x, key, va, len, access, 0);
+}
+
+/**
+ * mkey_write() - copy into guest memory through a key
+ * @hca: the HCA
+ * @u: on whose behalf
+ * @key: memory key
+ * @va: address within the key
+ * @buf: source
+ * @len: bytes
+ * @access: enum mkey_access, all of which are needed
+ *
+ * Return: MK_OK or what is wrong; memory before the fault may then be written.
+ */
+enum mk_result mkey_write(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
+			  const void *buf, size_t len, unsigned int access)
+{
+	struct xfer x = { .hca = hca, .user = u, .dir = XFER_WRITE,
+			  .buf = (uint8_t *)(uintptr_t)buf };
+
+	return xfer_key(&x, key, va, len, access, 0);
+}
+
+/**
+ * mkey_atomic_ptr() - where an atomic operation works
+ * @hca: the HCA
+ * @u: on whose behalf
+ * @key: memory key
+ * @va: address within the key, aligned by the caller
+ * @len: bytes
+ * @res: the reason when there is no address
+ *
+ * Return: host address, or NULL.
+ */
+void *mkey_atomic_ptr(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
+		      size_t len, enum mk_result *res)
+{
+	struct xfer x = { .hca = hca, .user = u, .dir = XFER_PTR };
+
+	*res = xfer_key(&x, key, va, len, MK_ATOMIC, 0);
+	return *res == MK_OK ? x.ptr : NULL;
+}

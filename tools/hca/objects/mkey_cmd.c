@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory keys: CREATE_MKEY with what it must not accept, QUERY_MKEY and DESTROY_MKEY.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "memic.h"
+#include "mkey.h"
+#include "object.h"
+#include "util.h"
+
+#define HCA_FILE_ID FILE_MKEY_CMD
+
+#define MKEY_MAX_OCTO	(1u << 26)	/* octowords of translations of a key */
+
+static const struct ifc_field mkc_reserved[] = {
+	IFC_FIELD(mkc, reserved_at_0), IFC_FIELD(mkc, reserved_at_2),
+	IFC_FIELD(mkc, reserved_at_18),
+	IFC_FIELD(mkc, reserved_at_1c), IFC_FIELD(mkc, reserved_at_40),
+	IFC_FIELD(mkc, reserved_at_120), IFC_FIELD(mkc, reserved_at_1c0),
+	IFC_FIELD(mkc, bsf_octword_size), IFC_FIELD(mkc, crossing_target_vhca_id),
+};
+
+/* The checks of a new key's context that need no translation table. */
+static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct mkey *mk,
+			    struct obj **pd)
+{
+	const char *rsvd = ifc_first_set(mk->mkc, mkc_reserved, ARRAY_SIZE(mkc_reserved));
+	uint32_t octo = IFC_GET(mkc, mk->mkc, translations_octword_size);
+
+	if (rsvd)
+		return cmd_fail(cmd, ST_BAD_PARAM, "mkc.%s is not zero", rsvd);
+	if (IFC_GET(create_mkey_in, cmd->in, mkey_umem_valid))
+		return cmd_fail(cmd, ST_BAD_PARAM, "umem translation tables are not offered");
+	if (IFC_GET(create_mkey_in, cmd->in, pg_access) && !hca_cap_gen(hca, pg))
+		return cmd_fail(cmd, ST_BAD_PARAM, "on-demand paging is not offered");
+	if (mk->mode > MKM_KSM && !(mk->mode == MKM_MEMIC && memic_on(hca)))
+		return cmd_fail(cmd, ST_BAD_PARAM, "access mode %u", mk->mode);
+	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_write) && !hca_cap_gen(hca, relaxed_ordering_write))
+		return cmd_fail(cmd, ST_BAD_PARAM, "relaxed ordering of writes is not offered");
+	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_read) && !hca_cap_gen(hca, relaxed_ordering_read) &&
+	    !hca_cap_gen(hca, relaxed_ordering_read_pci_enabled))
+		return cmd_fail(cmd, ST_BAD_PARAM, "relaxed ordering of reads is not offered");
+	if (IFC_GET(mkc, mk->mkc, bsf_en))
+		return cmd_fail(cmd, ST_BAD_PARAM, "signature keys are not offered");
+	if (mk->free && !mk->umr_en)
+		return cmd_fail(cmd, ST_BAD_PARAM, "a free key that UMR may not fill");
+	if (octo > MKEY_MAX_OCTO)
+		return cmd_fail(cmd, ST_LIM, "%u translation octowords", octo);
+	return check_obj(hca, cmd, OBJ_PD, mk->pdn, pd);
+}
+
+/* A key over device memory has one piece of one allocation, and no translations. */
+static uint8_t mkey_create_memic(struct hca *hca, struct cmd *cmd, struct mkey *mk)
+{
+	if (mk->free || mk->length64)
+		return cmd_fail(cmd, ST_BAD_PARAM, "a key over device memory is made whole");
+	if (IFC_GET(mkc, mk->mkc, translations_octword_size) ||
+	    IFC_GET(create_mkey_in, cmd->in, translations_octword_actual_size))
+		return cmd_fail(cmd, ST_BAD_PARAM, "translations of device memory");
+	/* Of no bytes, it may begin where the allocation ends. */
+	mk->memic = memic_find(hca, mk->memic_addr, mk->len ? mk->len : 1, cmd->uid);
+	if (!mk->memic && !mk->len)
+		mk->memic = memic_find(hca, mk->memic_addr - 1, 1, cmd->uid);
+	if (!mk->memic)
+		return cmd_fail(cmd, ST_BAD_PARAM, "0x%llx+0x%llx is not in one allocation",
+				(unsigned long long)mk->memic_addr, (unsigned long long)mk->len);
+	return ST_OK;
+}
+
+static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk)
+{
+	uint32_t octo = IFC_GET(mkc, mk->mkc, translations_octword_size);
+	uint32_t given = IFC_GET(create_mkey_in, cmd->in, translations_octword_actual_size);
+	const uint8_t *xlt = IFC_ADDR(create_mkey_in, cmd->in, klm_pas_mtt);
+	const char *why;
+	uint32_t i;
+
+	if (mk->mode == MKM_MEMIC)
+		return mkey_create_memic(hca, cmd, mk);
+	if (mk->mode == MKM_PA) {
+		why = mk->free ? NULL : mkey_invalid(mk, 0);
+		return why ? cmd_fail(cmd, ST_BAD_PARAM, "%s", why) : ST_OK;
+	}
+	if (given > octo)
+		return cmd_fail(cmd, ST_BAD_PARAM, "%u octowords given for a table of %u", given,
+				octo);
+	if ((uint64_t)given * 16 > cmd_left(cmd, xlt))
+		return cmd_fail(cmd, ST_BAD_INP_LEN, "%u octowords announced, %zu bytes came",
+				given, cmd_left(cmd, xlt));
+	/* Entries come in blocks of 64 bytes: UMR lists are padded to whole ones. */
+	octo = (octo + 3) & ~3u;
+	mk->nent = mk->mode == MKM_MTT ? octo * 2 : octo;
+	if (mk->mode == MKM_MTT)
+		mk->mtt = calloc(mk->nent + 1, sizeof(*mk->mtt));
+	else
+		mk->klm = calloc(mk->nent + 1, sizeof(*mk->klm));
+	if (!mk->mtt && !mk->klm)
+		return cmd_fail(cmd, ST_NO_RES, "no memory for %u translations", mk->nent);
+	mkey_xlt_write(mk, 0, xlt, given);
+	/* Unless the command says that its entries have access bits, they are pages that are there. */
+	for (i = 0; mk->mtt && i < given * 2 && !IFC_GET(create_mkey_in, cmd->in, pg_access); i++)
+		mk->mtt[i] |= MTT_ACCESS;
+	if (mk->free)
+		return ST_OK;
+	why = mkey_invalid(mk, mk->mode == MKM_MTT ? (uint64_t)given * 2 : given);
+	if (why)
+		return cmd_fail(cmd, ST_BAD_PARAM, "%s", why);
+	for (i = 0; mk->mtt && i < given * 2; i++)
+		if (mk->mtt[i] & ((1ull << mk->log_page) - 1) & ~MTT_ACCESS)
+			return cmd_fail(cmd, ST_BAD_PARAM, "MTT %u is not aligned to 2^%u", i,
+					mk->log_page);
+	return ST_OK;
+}
+
+static uint8_t create_mkey(struct hca *hca, struct cmd *cmd)
+{
+	struct mkey tmp = {}, *mk;
+	struct obj *pd;
+	uint8_t st;
+
+	memcpy(tmp.mkc, IFC_ADDR(create_mkey_in, cmd->in, memory_key_mkey_entry), MKC_BYTES);
+	mkey_decode(&tmp);
+	st = mkey_create_check(hca, cmd, &tmp, &pd);
+	if (!st)
+		st = mkey_create_xlt(hca, cmd, &tmp);
+	if (st)
+		goto fail;
+	mk = (struct mkey *)obj_new(hca, OBJ_MKEY, cmd->uid, sizeof(*mk));
+	if (!mk) {
+		st = cmd_fail(cmd, ST_LIM, "no free mkey");
+		goto fail;
+	}
+	tmp.obj = mk->obj;
+	*mk = tmp;
+	pd->refs++;
+	if (mk->memic)
+		mk->memic->refs++;
+	IFC_SET(create_mkey_out, cmd->out, mkey_index, mk->obj.num);
+	return ST_OK;
+fail:
+	free(tmp.mtt);
+	free(tmp.klm);
+	return st;
+}
+
+static uint8_t query_mkey(struct hca *hca, struct cmd *cmd)
+{
+	uint32_t num = IFC_GET(query_mkey_in, cmd->in, mkey_index);
+	struct mkey *mk;
+	struct obj *o;
+	uint8_t st = check_obj(hca, cmd, OBJ_MKEY, num, &o);
+	uint8_t *xlt = IFC_ADDR(query_mkey_out, cmd->out, bsf0_klm0_pas_mtt0_1);
+	uint32_t i;
+
+	if (st)
+		return st;
+	mk = (struct mkey *)o;
+	memcpy(IFC_ADDR(query_mkey_out, cmd->out, memory_key_mkey_entry), mk->mkc, MKC_BYTES);
+	if (cmd->out_len < IFC_SZ(query_mkey_out))
+		return ST_OK;
+	for (i = 0; mk->mtt && i < 4 && i < mk->nent; i++)
+		put_be64(xlt + 8 * i, mk->mtt[i]);
+	for (i = 0; mk->klm && i < 2 && i < mk->nent; i++) {
+		put_be32(xlt + 16 * i, mk->klm[i].bcount);
+		put_be32(xlt + 16 * i + 4, mk->klm[i].key);
+		put_be64(xlt + 16 * i + 8, mk->klm[i].va);
+	}
+	return ST_OK;
+}
+
+static uint8_t destroy_mkey(struct hca *hca, struct cmd *cmd)
+{
+	uint32_t num = IFC_GET(destroy_mkey_in, cmd->in, mkey_index);
+	struct obj *o;
+	uint8_t st = check_destroy(hca, cmd, OBJ_MKEY, num, &o);
+
+	if (!st)
+		mkey_release(hca, (struct mkey *)o);
+	return st;
+}
+
+const struct cmd_desc mkey_cmds[] = {
+	{ MLX5_CMD_OP_CREATE_MKEY, "CREATE_MKEY", IFC_BYTE(create_mkey_in, klm_pas_mtt),
+	  IFC_SZ(create_mkey_out), create_mkey },
+	{ MLX5_CMD_OP_QUERY_MKEY, "QUERY_MKEY", IFC_SZ(query_mkey_in),
+	  IFC_BYTE(query_mkey_out, bsf0_klm0_pas_mtt0_1), query_mkey },
+	{ MLX5_CMD_OP_DESTROY_MKEY, "DESTROY_MKEY", IFC_SZ(destroy_mkey_in),
+	  IFC_SZ(destroy_mkey_out), destroy_mkey },
+	{}
+};

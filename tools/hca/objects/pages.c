@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pages that the driver gives to the HCA: QUERY_PAGES tells how many the HCA wants to boot and to
+ * initialize, MANAGE_PAGES gives and takes them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mem.h"
+#include "pages.h"
+#include "profile.h"
+
+#define HCA_FILE_ID FILE_PAGES
+
+enum { PAGES_CANT_GIVE = 0, PAGES_GIVE = 1, PAGES_TAKE = 2 };
+enum { PAGES_BOOT = 1, PAGES_INIT = 2, PAGES_REGULAR = 3 };
+
+struct pages {
+	uint64_t *pa;
+	uint32_t nr, cap;
+};
+
+static int pages_init(struct hca *hca)
+{
+	hca->pages = calloc(1, sizeof(*hca->pages));
+	return hca->pages ? 0 : -ENOMEM;
+}
+
+/* After a reset the function has forgotten its pages; the driver takes them for its own. */
+static void pages_reset(struct hca *hca)
+{
+	if (hca->life == LIFE_RESET)
+		hca->pages->nr = 0;
+}
+
+static void pages_exit(struct hca *hca)
+{
+	free(hca->pages->pa);
+	free(hca->pages);
+	hca->pages = NULL;
+}
+
+const struct hca_module pages_module = {
+	.name = "pages", .init = pages_init, .reset = pages_reset, .exit = pages_exit,
+};
+
+static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
+{
+	unsigned int want;
+
+	if (IFC_GET(query_pages_in, cmd->in, function_id))
+		return cmd_fail(cmd, ST_BAD_PARAM, "function %u is not here",
+				IFC_GET(query_pages_in, cmd->in, function_id));
+	switch (cmd->op_mod) {
+	case PAGES_BOOT:
+		want = hca->profile->boot_pages;
+		break;
+	case PAGES_INIT:
+		want = hca->profile->boot_pages + hca->profile->init_pages;
+		break;
+	case PAGES_REGULAR:
+		want = hca->pages->nr;
+		break;
+	default:
+		return cmd_fail(cmd, ST_BAD_PARAM, "op_mod %u", cmd->op_mod);
+	}
+	want = want > hca->pages->nr ? want - hca->pages->nr : 0;
+	IFC_SET(query_pages_out, cmd->out, num_pages, want);
+	return ST_OK;
+}
+
+static uint8_t pages_check(struct hca *hca, struct cmd *cmd, uint64_t pa)
+{
+	if (!pa || pa % HCA_PAGE_SIZE)
+		return cmd_fail(cmd, ST_BAD_PARAM, "page 0x%llx", (unsigned long long)pa);
+	if (!mem_ptr(hca, pa, HCA_PAGE_SIZE, true))
+		return cmd_fail(cmd, ST_BAD_PARAM, "page 0x%llx is not memory",
+				(unsigned long long)pa);
+	return ST_OK;
+}
+
+static uint8_t pages_give(struct hca *hca, struct cmd *cmd, uint32_t n)
+{
+	struct pages *p = hca->pages;
+	uint32_t i;
+
+	if (cmd->in_len < IFC_SZ(manage_pages_in) + 8ULL * n)
+		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes for %u pages", cmd->in_len, n);
+	if (p->nr + n > p->cap) {
+		uint64_t *pa = realloc(p->pa, (p->nr + n) * sizeof(*pa));
+
+		if (!pa)
+			return cmd_fail(cmd, ST_NO_RES, "no memory");
+		p->pa = pa;
+		p->cap = p->nr + n;
+	}
+	for (i = 0; i < n; i++) {
+		uint64_t pa = get_be64(cmd->in + IFC_SZ(manage_pages_in) + 8ULL * i);
+		uint8_t st = pages_check(hca, cmd, pa);
+
+		if (st)
+			return st;
+		p->pa[p->nr + i] = pa;
+	}
+	p->nr += n;
+	return ST_OK;
+}
+
+/* While the function is initialized it uses what it has and returns none. */
+static uint8_t pages_take(struct hca *hca, struct cmd *cmd, uint32_t n)
+{
+	struct pages *p = hca->pages;
+	uint32_t i;
+
+	if (cmd->out_len < IFC_SZ(manage_pages_out) + 8ULL * n)
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes for %u pages", cmd->out_len, n);
+	if (hca->life == LIFE_INIT)
+		n = 0;
+	if (n > p->nr)
+		n = p->nr;
+	for (i = 0; i < n; i++)
+		put_be64(cmd->out + IFC_SZ(manage_pages_out) + 8ULL * i, p->pa[--p->nr]);
+	IFC_SET(manage_pages_out, cmd->out, output_num_entries, n);
+	return ST_OK;
+}
+
+static uint8_t manage_pages(struct hca *hca, struct cmd *cmd)
+{
+	uint32_t n = IFC_GET(manage_pages_in, cmd->in, input_num_entries);
+
+	if (IFC_GET(manage_pages_in, cmd->in, function_id))
+		return cmd_fail(cmd, ST_BAD_PARAM, "function %u is not here",
+				IFC_GET(manage_pages_in, cmd->in, function_id));
+	switch (cmd->op_mod) {
+	case PAGES_CANT_GIVE:
+		return ST_OK;
+	case PAGES_GIVE:
+		return pages_give(hca, cmd, n);
+	case PAGES_TAKE:
+		return pages_take(hca, cmd, n);
+	default:
+		return cmd_fail(cmd, ST_BAD_PARAM, "op_mod %u", cmd->op_mod);
+	}
+}
+
+const struct cmd_desc pages_cmds[] = {
+	{ MLX5_CMD_OP_QUERY_PAGES, "QUERY_PAGES", IFC_SZ(query_pages_in),
+	  IFC_SZ(query_pages_out), query_pages },
+	{ MLX5_CMD_OP_MANAGE_PAGES, "MANAGE_PAGES", IFC_SZ(manage_pages_in),
+	  IFC_SZ(manage_pages_out), manage_pages },
+	{ 0 }
+};

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Protection domains, transport domains and XRC domains.
+ */
+#include "check.h"
+#include "cmd.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "object.h"
+#include "pd.h"
+
+#define HCA_FILE_ID FILE_PD
+
+static uint8_t domain_alloc(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t *num)
+{
+	struct obj *o = obj_new(hca, kind, cmd->uid, sizeof(*o));
+
+	if (!o)
+		return cmd_fail(cmd, ST_LIM, "no free %s", obj_kind_name[kind]);
+	*num = o->num;
+	return ST_OK;
+}
+
+static uint8_t domain_free(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num)
+{
+	struct obj *o;
+	uint8_t st = check_destroy(hca, cmd, kind, num, &o);
+
+	if (!st)
+		obj_free(hca, o);
+	return st;
+}
+
+static uint8_t alloc_pd(struct hca *hca, struct cmd *cmd)
+{
+	uint32_t num = 0;
+	uint8_t st = domain_alloc(hca, cmd, OBJ_PD, &num);
+
+	IFC_SET(alloc_pd_out, cmd->out, pd, num);
+	return st;
+}
+
+static uint8_t dealloc_pd(struct hca *hca, struct cmd *cmd)
+{
+	return domain_free(hca, cmd, OBJ_PD, IFC_GET(dealloc_pd_in, cmd->in, pd));
+}
+
+static uint8_t alloc_td(struct hca *hca, struct cmd *cmd)
+{
+	uint32_t num = 0;
+	uint8_t st = domain_alloc(hca, cmd, OBJ_TD, &num);
+
+	IFC_SET(alloc_transport_domain_out, cmd->out, transport_domain, num);
+	return st;
+}
+
+static uint8_t dealloc_td(struct hca *hca, struct cmd *cmd)
+{
+	return domain_free(hca, cmd, OBJ_TD,
+			   IFC_GET(dealloc_transport_domain_in, cmd->in, transport_domain));
+}
+
+static uint8_t alloc_xrcd(struct hca *hca, struct cmd *cmd)
+{
+	uint32_t num = 0;
+	uint8_t st = domain_alloc(hca, cmd, OBJ_XRCD, &num);
+
+	IFC_SET(alloc_xrcd_out, cmd->out, xrcd, num);
+	return st;
+}
+
+static uint8_t dealloc_xrcd(struct hca *hca, struct cmd *cmd)
+{
+	return domain_free(hca, cmd, OBJ_XRCD, IFC_GET(dealloc_xrcd_in, cmd->in, xrcd));
+}
+
+const struct cmd_desc pd_cmds[] = {
+	{ MLX5_CMD_OP_ALLOC_PD, "ALLOC_PD", IFC_SZ(alloc_pd_in), IFC_SZ(alloc_pd_out), alloc_pd },
+	{ MLX5_CMD_OP_DEALLOC_PD, "DEALLOC_PD", IFC_SZ(dealloc_pd_in), IFC_SZ(dealloc_pd_out),
+	  dealloc_pd },
+	{ MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, "ALLOC_TRANSPORT_DOMAIN",
+	  IFC_SZ(alloc_transport_domain_in), IFC_SZ(alloc_transport_domain_out), alloc_td },
+	{ MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, "DEALLOC_TRANSPORT_DOMAIN",
+	  IFC_SZ(dealloc_transport_domain_in), IFC_SZ(dealloc_transport_domain_out), dealloc_td },
+	{ MLX5_CMD_OP_ALLOC_XRCD, "ALLOC_XRCD", IFC_SZ(alloc_xrcd_in), IFC_SZ(alloc_xrcd_out),
+	  alloc_xrcd },
+	{ MLX5_CMD_OP_DEALLOC_XRCD, "DEALLOC_XRCD", IFC_SZ(dealloc_xrcd_in),
+	  IFC_SZ(dealloc_xrcd_out), dealloc_xrcd },
+	{ 0 }
+};
+
+static void pd_reset(struct hca *hca)
+{
+	obj_free_all(hca, OBJ_XRCD);
+	obj_free_all(hca, OBJ_TD);
+	obj_free_all(hca, OBJ_PD);
+}
+
+const struct hca_module pd_module = { .name = "pd", .reset = pd_reset };

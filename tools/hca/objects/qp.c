@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: finding them, their state and the events that it raises, and decoding the context.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cmd.h"
+#include "eq.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mem.h"
+#include "object.h"
+#include "qp.h"
+#include "util.h"
+
+#define HCA_FILE_ID FILE_QP_CREATE
+
+_Static_assert(IFC_SZ(qpc) == QPC_BYTES, "qpc size");
+
+struct qps {
+	struct qp *special[2];	/* QP0 and QP1 of the port */
+	struct event *lost;	/* fails the queue pairs that lost a completion */
+};
+
+/**
+ * qp_state_name() - a state in words
+ * @s: the state
+ *
+ * Return: its name in the field.
+ */
+const char *qp_state_name(enum qp_state s)
+{
+	static const char *const name[QPS_NUM] = {
+		"RST", "INIT", "RTR", "RTS", "SQER", "SQD", "ERR", "SQ_DRAINING"
+	};
+
+	return s < QPS_NUM ? name[s] : "?";
+}
+
+/**
+ * qp_type_name() - a service type in words
+ * @t: the type
+ *
+ * Return: its name in the field.
+ */
+const char *qp_type_name(enum qp_type t)
+{
+	static const char *const name[] = {
+		"RC", "UC", "UD", "XRC", "MLX", "DCI", "DCT", "QP0", "QP1", "", "", "", "REG_UMR",
+		"", "SYNC_UMR"
+	};
+
+	return t < ARRAY_SIZE(name) ? name[t] : "?";
+}
+
+/**
+ * qp_find() - find a queue pair
+ * @hca: the HCA
+ * @qpn: its number
+ *
+ * Return: the queue pair or NULL.
+ */
+struct qp *qp_find(struct hca *hca, uint32_t qpn)
+{
+	return (struct qp *)obj_find(hca, OBJ_QP, qpn);
+}
+
+/**
+ * qp_special() - the queue pair that serves the port's QP0 or QP1
+ * @hca: the HCA
+ * @n: 0 or 1
+ *
+ * Return: the queue pair or NULL.
+ */
+struct qp *qp_special(struct hca *hca, unsigned int n)
+{
+	struct qps *qps = hca->qps;
+
+	return qps && n < 2 ? qps->special[n] : NULL;
+}
+
+/**
+ * qp_set_special() - make a queue pair the port's QP0 or QP1, or end that
+ * @hca: the HCA
+ * @qp: the queue pair; nothing happens if its type is another
+ * @on: true to make it
+ */
+void qp_set_special(struct hca *hca, struct qp *qp, bool on)
+{
+	if (qp->type == QPT_QP0 || qp->type == QPT_QP1)
+		hca->qps->special[qp->type - QPT_QP0] = on ? qp : NULL;
+}
+
+/**
+ * qp_dbr_read() - read a doorbell record
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @which: DBR_RCV or DBR_SND
+ * @val: the counter
+ *
+ * Return: false if the record is not mapped any more.
+ */
+bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint16_t *val)
+{
+	uint8_t rec[4];
+
+	if (mem_read(hca, qp->dbr_addr + which, rec, sizeof(rec)))
+		return false;
+	*val = get_be32(rec);
+	return true;
+}
+
+/* ---- events and states ----------------------------------------------------------------------- */
+
+/**
+ * qp_event() - raise an asynchronous event about a queue pair
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @event: the event's type
+ */
+void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
+{
+	uint8_t data[28] = {};
+
+	put_be32(data + 24, qp->obj.num);	/* type at 20: 0, a QP */
+	hca_trace(hca, "qp_event", "\"qpn\":%u,\"event\":%u", qp->obj.num, event);
+	eq_post_async(hca, event, 0, data);
+}
+
+/**
+ * qp_set_state() - change the state of a queue pair
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @now: the new state
+ *
+ * Tells the transport. A queue pair with an SRQ that enters ERR has taken its last WQE from the
+ * SRQ, and raises SRQ_LAST_WQE once.
+ */
+
+void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
+{
+	enum qp_state old = qp->state;
+
+	qp->state = now;
+	hca_trace(hca, "qp_state", "\"qpn\":%u,\"from\":\"%s\",\"to\":\"%s\"", qp->obj.num,
+		  qp_state_name(old), qp_state_name(now));
+	hca->board->qp->state(hca, qp, old, now);
+	if (now == QPS_ERR && old != QPS_ERR && qp->rq_type == RQ_SRQ && qp->type != QPT_XRC &&
+	    !qp->last_wqe_done) {
+		/* It took its last WQE from the SRQ. */
+		qp->last_wqe_done = true;
+		qp_event(hca, qp, EV_SRQ_LAST_WQE);
+	}
+}
+
+/**
+ * qp_to_error() - a queue pair has failed
+ * @hca: the HCA
+ * @qp: the queue pair; nothing happens if it is in ERR or RST
+ * @event: asynchronous event to raise, 0 for none
+ *
+ * The transport flushes the work requests from hca->board->qp->state().
+ */
+void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event)
+{
+	if (qp->state == QPS_ERR || qp->state == QPS_RST)
+		return;
+	qp_set_state(hca, qp, QPS_ERR);
+	if (event)
+		qp_event(hca, qp, event);
+}
+
+/**
+ * qp_to_sq_error() - the send queue of an unreliable queue pair has failed
+ * @hca: the HCA
+ * @qp: the queue pair, in RTS or draining
+ */
+void qp_to_sq_error(struct hca *hca, struct qp *qp)
+{
+	if (qp->state == QPS_RTS || qp->state == QPS_SQD || qp->state == QPS_SQ_DRAINING)
+		qp_set_state(hca, qp, QPS_SQER);
+}
+
+/**
+ * qp_sq_drained() - the transport has finished what was under way
+ * @hca: the HCA
+ * @qp: the queue pair, in SQ_DRAINING
+ */
+void qp_sq_drained(struct hca *hca, struct qp *qp)
+{
+	if (qp->state != QPS_SQ_DRAINING)
+		return;
+	qp_set_state(hca, qp, QPS_SQD);
+	if (qp->drain_event)
+		qp_event(hca, qp, EV_SQ_DRAINED);
+}
+
+/**
+ * qp_comm_est() - a packet came for a queue pair in RTR
+ * @hca: the HCA
+ * @qp: the queue pair; told once
+ */
+void qp_comm_est(struct hca *hca, struct qp *qp)
+{
+	if (qp->comm_est || qp->state != QPS_RTR)
+		return;
+	qp->comm_est = true;
+	qp_event(hca, qp, EV_COMM_EST);
+}
+
+static bool qp_fail_if_lost(struct hca *hca, struct obj *o, void *arg)
+{
+	struct qp *qp = (struct qp *)o;
+
+	(void)arg;
+	if (qp->cq_dead)
+		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
+	qp->cq_dead = false;
+	return true;
+}
+
+static void qp_fail_lost(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	obj_for_each(arg, OBJ_QP, qp_fail_if_lost, NULL);
+}
+
+/**
+ * qp_lost_cqe() - a completion of a queue pair could not be written
+ * @hca: the HCA
+ * @qpn: the queue pair
+ *
+ * That is a fatal error of the queue pair. The caller is in the middle of its work, so that the
+ * queue pair enters ERR from the event loop.
+ */
+void qp_lost_cqe(struct hca *hca, uint32_t qpn)
+{
+	struct qp *qp = qp_find(hca, qpn);
+
+	if (!qp || qp->state == QPS_ERR || qp->state == QPS_RST)
+		return;
+	qp->cq_dead = true;
+	if (hca->qps->lost)
+		event_active(hca->qps->lost, EV_TIMEOUT, 0);
+}
+
+/* ---- decoding a context ---------------------------------------------------------------------- */
+
+static void qp_path_decode(struct qp_path *path, const uint8_t *ads)
+{
+	path->rlid = IFC_GET(ads, ads, rlid);
+	path->pkey_index = IFC_GET(ads, ads, pkey_index);
+	path->mlid = IFC_GET(ads, ads, mlid);
+	path->sl = IFC_GET(ads, ads, sl);
+	path->grh = IFC_GET(ads, ads, grh);
+	path->src_gid_index = IFC_GET(ads, ads, src_addr_index);
+	path->hop_limit = IFC_GET(ads, ads, hop_limit);
+	path->tclass = IFC_GET(ads, ads, tclass);
+	path->flow_label = IFC_GET(ads, ads, flow_label);
+	path->ack_timeout = IFC_GET(ads, ads, ack_timeout);
+	path->stat_rate = IFC_GET(ads, ads, stat_rate);
+	path->port = IFC_GET(ads, ads, vhca_port_num);
+	memcpy(path->dgid, IFC_ADDR(ads, ads, rgid_rip), sizeof(path->dgid));
+}
+
+/**
+ * qp_decode() - take the fields that transitions may change from the context
+ * @qp: the queue pair, whose qpc[] is new
+ */
+
+void qp_decode(struct qp *qp)
+{
+	const uint8_t *c = qp->qpc;
+
+	qp_path_decode(&qp->path, IFC_ADDR(qpc, c, primary_address_path));
+	qp_path_decode(&qp->alt_path, IFC_ADDR(qpc, c, secondary_address_path));
+	qp->pm_state = IFC_GET(qpc, c, pm_state);
+	qp->remote_qpn = IFC_GET(qpc, c, remote_qpn);
+	qp->mtu = IFC_GET(qpc, c, mtu) ? 128u << IFC_GET(qpc, c, mtu) : 0;
+	qp->log_msg_max = IFC_GET(qpc, c, log_msg_max);
+	qp->qkey = IFC_GET(qpc, c, q_key);
+	qp->deth_sqpn = IFC_GET(qpc, c, deth_sqpn);
+	qp->rre = IFC_GET(qpc, c, rre);
+	qp->rwe = IFC_GET(qpc, c, rwe);
+	qp->rae = IFC_GET(qpc, c, rae);
+	qp->atomic_mode = IFC_GET(qpc, c, atomic_mode);
+	qp->retry_count = IFC_GET(qpc, c, retry_count);
+	qp->rnr_retry = IFC_GET(qpc, c, rnr_retry);
+	qp->min_rnr_nak = IFC_GET(qpc, c, min_rnr_nak);
+	qp->max_rd_atomic = 1u << IFC_GET(qpc, c, log_sra_max);
+	qp->max_dest_rd_atomic = 1u << IFC_GET(qpc, c, log_rra_max);
+	qp->counter_set = IFC_GET(qpc, c, counter_set_id);
+}
+
+static const struct ifc_field qpc_reserved[] = {
+	IFC_FIELD(qpc, reserved_at_10), IFC_FIELD(qpc, reserved_at_15),
+	IFC_FIELD(qpc, reserved_at_1e), IFC_FIELD(qpc, reserved_at_24),
+	IFC_FIELD(qpc, reserved_at_26), IFC_FIELD(qpc, reserved_at_48),
+	IFC_FIELD(qpc, reserved_at_55), IFC_FIELD(qpc, reserved_at_5a),
+	IFC_FIELD(qpc, reserved_at_80), IFC_FIELD(qpc, reserved_at_a0),
+	IFC_FIELD(qpc, reserved_at_384), IFC_FIELD(qpc, reserved_at_38b),
+	IFC_FIELD(qpc, reserved_at_393), IFC_FIELD(qpc, reserved_at_39b),
+	IFC_FIELD(qpc, reserved_at_3a0), IFC_FIELD(qpc, reserved_at_3c0),
+	IFC_FIELD(qpc, reserved_at_3e0), IFC_FIELD(qpc, reserved_at_400),
+	IFC_FIELD(qpc, reserved_at_420), IFC_FIELD(qpc, reserved_at_440),
+	IFC_FIELD(qpc, reserved_at_460), IFC_FIELD(qpc, reserved_at_480),
+	IFC_FIELD(qpc, reserved_at_48b), IFC_FIELD(qpc, reserved_at_493),
+	IFC_FIELD(qpc, reserved_at_49a), IFC_FIELD(qpc, reserved_at_4a0),
+	IFC_FIELD(qpc, reserved_at_4c0), IFC_FIELD(qpc, reserved_at_4e0),
+	IFC_FIELD(qpc, reserved_at_560), IFC_FIELD(qpc, reserved_at_580),
+	IFC_FIELD(qpc, reserved_at_600), IFC_FIELD(qpc, reserved_at_620),
+	IFC_FIELD(qpc, reserved_at_680), IFC_FIELD(qpc, reserved_at_684),
+	IFC_FIELD(qpc, dbr_umem_valid),
+};
+
+/**
+ * qp_check_reserved() - refuse a context with a reserved field that is not zero
+ * @cmd: the command that brings it
+ * @qpc: the context
+ *
+ * Return: ST_OK or ST_BAD_PARAM.
+ */
+
+uint8_t qp_check_reserved(struct cmd *cmd, const uint8_t *c)
+{
+	const char *name = ifc_first_set(c, qpc_reserved, ARRAY_SIZE(qpc_reserved));
+
+	return name ? cmd_fail(cmd, ST_BAD_PARAM, "qpc.%s is not zero", name) : ST_OK;
+}
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static bool qp_drop(struct hca *hca, struct obj *o, void *arg)
+{
+	(void)arg;
+	o->refs = 0;
+	qp_release(hca, (struct qp *)o);
+	return true;
+}
+
+static int qp_init(struct hca *hca)
+{
+	hca->qps = calloc(1, sizeof(struct qps));
+	if (!hca->qps)
+		return -ENOMEM;
+	hca->qps->lost = evtimer_new(hca->base, qp_fail_lost, hca);
+	return hca->qps->lost ? 0 : -ENOMEM;
+}
+
+static void qp_reset(struct hca *hca)
+{
+	obj_for_each(hca, OBJ_QP, qp_drop, NULL);
+}
+
+static void qp_exit(struct hca *hca)
+{
+	event_free(hca->qps->lost);
+	free(hca->qps);
+	hca->qps = NULL;
+}
+
+const struct hca_module qp_module = {
+	.name = "qp", .init = qp_init, .reset = qp_reset, .exit = qp_exit,
+};

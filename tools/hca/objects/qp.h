@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Queue pairs: their state, which the commands set and the transport moves on, and the calls
+ * between the two.
+ */
+#ifndef BLUEBELL_QP_H
+#define BLUEBELL_QP_H
+
+#include "cmd.h"
+#include "eq.h"
+#include "object.h"
+#include "queue_mem.h"
+
+struct hca_module;
+struct requester;		/* defined by the transport */
+struct responder;
+struct srq;
+
+/* qpc.state, as enum mlx5_qp_state in linux/mlx5/qp.h. */
+enum qp_state {
+	QPS_RST = 0, QPS_INIT = 1, QPS_RTR = 2, QPS_RTS = 3, QPS_SQER = 4, QPS_SQD = 5,
+	QPS_ERR = 6, QPS_SQ_DRAINING = 7, QPS_NUM
+};
+
+/* qpc.st, the service type, as MLX5_QP_ST_*. */
+enum qp_type {
+	QPT_RC = 0x0, QPT_UC = 0x1, QPT_UD = 0x2, QPT_XRC = 0x3, QPT_MLX = 0x4, QPT_DCI = 0x5,
+	QPT_DCT = 0x6, QPT_QP0 = 0x7, QPT_QP1 = 0x8, QPT_REG_UMR = 0xc, QPT_SYNC_UMR = 0xe,
+};
+
+/* qpc.rq_type */
+enum qp_rq_type { RQ_OWN = 0, RQ_SRQ = 1, RQ_CRQ = 2, RQ_NONE = 3 };
+
+/* qpc.atomic_mode, as linux/mlx5/driver.h: 0 none, 1 IB compliant, 2 as CX, 3 up to 8 bytes, … */
+enum qp_atomic_mode { ATOMIC_NONE = 0, ATOMIC_IB_COMP = 1, ATOMIC_CX = 2, ATOMIC_8B = 3 };
+
+/* An address path, decoded from struct mlx5_ifc_ads_bits. */
+struct qp_path {
+	uint16_t rlid;
+	uint16_t pkey_index;
+	uint8_t mlid;		/* source path bits */
+	uint8_t sl;
+	bool grh;
+	uint8_t src_gid_index;
+	uint8_t hop_limit;
+	uint8_t tclass;
+	uint32_t flow_label;
+	uint8_t dgid[16];
+	uint8_t ack_timeout;	/* 4.096 us * 2^n; 0: never */
+	uint8_t stat_rate;
+	uint8_t port;		/* 1, or 0 as given */
+};
+
+#define QPC_BYTES 232		/* struct mlx5_ifc_qpc_bits; asserted in qp.c */
+#define DBR_RCV 0		/* offset of the receive counter in a doorbell record, bytes */
+#define DBR_SND 4		/* and of the send counter */
+
+struct qp {
+	struct obj obj;		/* obj.num is the QPN, obj.uid the owner */
+	enum qp_state state;
+	enum qp_type type;
+	uint32_t uar;		/* the only UAR whose doorbells this QP heeds */
+	uint32_t pdn;
+	uint32_t user_index;	/* for CQE version 1 (srqn_uidx) */
+	bool cqe_version1;	/* CQEs carry user_index instead of nothing/srqn */
+	bool sig_all;		/* unused by the hardware; WQEs carry ce */
+	bool wq_signature;
+	bool rlky;		/* the reserved lkey may be used by this QP's WQEs */
+
+	/* Queues. One buffer: the RQ, then the SQ. */
+	struct queue_mem mem;
+	uint64_t dbr_addr;	/* guest address of the record: be32 receive, be32 send */
+	bool has_sq;
+	enum qp_rq_type rq_type;
+	size_t rq_off;
+	uint32_t rq_cnt;	/* WQEs (power of two); 0: none */
+	unsigned int rq_shift;	/* log2 of the WQE stride in bytes (4..) */
+	size_t sq_off;
+	uint32_t sq_cnt;	/* WQEBBs of 64 bytes (power of two) */
+	uint32_t cqn_snd, cqn_rcv;
+	uint32_t srqn;		/* RQ_SRQ */
+	struct srq *srq;
+	uint32_t xrcdn;
+	uint8_t counter_set;	/* Q counter, 0: none */
+	/* scatter to CQE: struct mlx5_ifc_qpc_bits cs_req 0x11 (32), 0x22 (64), cs_res 1, 2 */
+	uint8_t cs_req, cs_res;
+
+	/* Connection. */
+	struct qp_path path, alt_path;
+	uint8_t pm_state;	/* 3 migrated, 0 armed, 1 rearm */
+	uint32_t remote_qpn;
+	uint32_t mtu;		/* bytes: 256 .. 4096 */
+	unsigned int log_msg_max;
+	uint32_t qkey;
+	uint32_t deth_sqpn;
+	bool rre, rwe, rae;
+	uint8_t atomic_mode;
+	uint8_t retry_count, rnr_retry;		/* rnr_retry 7: for ever */
+	uint8_t min_rnr_nak;			/* encoded IB timer */
+	uint32_t max_rd_atomic;			/* outstanding as initiator (1 << log_sra_max) */
+	uint32_t max_dest_rd_atomic;		/* resources as responder (1 << log_rra_max) */
+
+	/* Running values: the commands set them, the transport moves them, QUERY_QP shows them. */
+	uint32_t next_send_psn, last_acked_psn, next_rcv_psn, ssn;
+	uint16_t sq_hw;		/* WQEBB counter: next to execute */
+	uint16_t rq_hw;		/* next receive WQE to consume */
+	uint8_t cur_retry, cur_rnr_retry;
+	bool comm_est;		/* COMM_EST was raised in this RTR */
+	bool drain_event;	/* raise SQ_DRAINED when the SQ has drained (sqd_event) */
+	bool last_wqe_done;	/* SRQ_LAST_WQE was raised since the move to ERR */
+	bool cq_dead;		/* a completion was lost; the move to ERR is under way */
+
+	uint8_t qpc[QPC_BYTES];	/* as the commands built it, for QUERY_QP */
+	uint8_t created[QPC_BYTES];	/* as CREATE_QP gave it: what 2RST goes back to */
+
+	struct requester *req;	/* the transport's; NULL until it wants them */
+	struct responder *resp;
+};
+
+/* What the transport does for queue pairs; the board names an instance. */
+struct qp_ops {
+	/*
+	 * The state changed from @old to @now; called for RST -> RST at CREATE_QP, too. At RTR the
+	 * responder may start, at RTS the requester; at SQD the send queue drains and
+	 * qp_sq_drained() is called; at ERR all WQEs are flushed, also those that are posted later;
+	 * at RST all state is dropped and the counters sq_hw and rq_hw are 0.
+	 */
+	void (*state)(struct hca *hca, struct qp *qp, enum qp_state old, enum qp_state now);
+	/* The queue pair is about to be freed: drop every pointer to it, free req and resp. */
+	void (*destroy)(struct hca *hca, struct qp *qp);
+	/* An XRC SRQ is about to be freed: drop what was taken from it. */
+	void (*srq_gone)(struct hca *hca, struct srq *srq);
+};
+
+/* ---- qp.c: finding queue pairs, states, events --------------------------------------------- */
+
+struct qp *qp_find(struct hca *hca, uint32_t qpn);
+struct qp *qp_special(struct hca *hca, unsigned int n);
+void qp_set_special(struct hca *hca, struct qp *qp, bool on);
+void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now);
+void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event);
+void qp_to_sq_error(struct hca *hca, struct qp *qp);
+void qp_sq_drained(struct hca *hca, struct qp *qp);
+void qp_comm_est(struct hca *hca, struct qp *qp);
+void qp_event(struct hca *hca, struct qp *qp, enum async_event event);
+void qp_lost_cqe(struct hca *hca, uint32_t qpn);
+const char *qp_state_name(enum qp_state s);
+const char *qp_type_name(enum qp_type t);
+bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint16_t *val);
+uint8_t qp_check_reserved(struct cmd *cmd, const uint8_t *qpc);
+void qp_decode(struct qp *qp);
+
+/* ---- qp_create.c: CREATE, DESTROY and QUERY_QP; qp_modify.c: transitions -------------------- */
+
+void qp_release(struct hca *hca, struct qp *qp);
+
+extern const struct hca_module qp_module;
+extern const struct cmd_desc qp_cmds[], qp_modify_cmds[];
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: CREATE_QP with what it must not accept, DESTROY_QP and QUERY_QP.
+ */
+#include <string.h>
+
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mcast.h"
+#include "object.h"
+#include "qp.h"
+#include "queue_mem.h"
+#include "srq.h"
+#include "util.h"
+
+#define HCA_FILE_ID FILE_QP_CREATE
+
+static void qp_take_queues(struct qp *qp)
+{
+	const uint8_t *c = qp->created;
+
+	qp->type = IFC_GET(qpc, c, st);
+	qp->uar = IFC_GET(qpc, c, uar_page);
+	qp->pdn = IFC_GET(qpc, c, pd);
+	qp->user_index = IFC_GET(qpc, c, user_index);
+	qp->wq_signature = IFC_GET(qpc, c, wq_signature);
+	qp->rlky = IFC_GET(qpc, c, rlky);
+	qp->has_sq = !IFC_GET(qpc, c, no_sq);
+	qp->sq_cnt = qp->has_sq ? 1u << IFC_GET(qpc, c, log_sq_size) : 0;
+	qp->rq_type = IFC_GET(qpc, c, rq_type);
+	qp->rq_shift = IFC_GET(qpc, c, log_rq_stride) + 4;
+	qp->rq_cnt = qp->rq_type == RQ_OWN ? 1u << IFC_GET(qpc, c, log_rq_size) : 0;
+	qp->rq_off = 0;
+	qp->sq_off = (size_t)qp->rq_cnt << qp->rq_shift;
+	qp->cqn_snd = IFC_GET(qpc, c, cqn_snd);
+	qp->cqn_rcv = IFC_GET(qpc, c, cqn_rcv);
+	qp->srqn = IFC_GET(qpc, c, srqn_rmpn_xrqn);
+	qp->xrcdn = IFC_GET(qpc, c, xrcd);
+	qp->cs_req = IFC_GET(qpc, c, cs_req);
+	qp->cs_res = IFC_GET(qpc, c, cs_res);
+	qp->dbr_addr = IFC_GET64(qpc, c, dbr_addr);
+}
+
+/* Service types that this HCA has, by its capabilities. */
+static uint8_t qp_check_type(struct hca *hca, struct cmd *cmd, const struct qp *qp)
+{
+	bool ok;
+
+	switch (qp->type) {
+	case QPT_RC:
+		ok = hca_cap_gen(hca, rc);
+		break;
+	case QPT_UC:
+		ok = hca_cap_gen(hca, uc);
+		break;
+	case QPT_UD:
+		ok = hca_cap_gen(hca, ud);
+		break;
+	case QPT_XRC:
+		ok = hca_cap_gen(hca, xrc);
+		break;
+	case QPT_QP0:
+	case QPT_QP1:
+		if (qp_special(hca, qp->type - QPT_QP0))
+			return cmd_fail(cmd, ST_RES_BUSY, "the port has its %s",
+					qp_type_name(qp->type));
+		ok = true;
+		break;
+	case QPT_REG_UMR:
+		ok = true;
+		break;
+	default:
+		ok = false;
+	}
+	return ok ? ST_OK : cmd_fail(cmd, ST_BAD_PARAM, "service type %u", qp->type);
+}
+
+static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp *qp)
+{
+	const uint8_t *c = qp->created;
+	unsigned int log_max = hca_cap_gen(hca, log_max_qp_sz);
+
+	if (IFC_GET(qpc, c, no_sq) && IFC_GET(qpc, c, log_sq_size))
+		return cmd_fail(cmd, ST_BAD_PARAM, "no_sq with a size");
+	if (qp->has_sq && IFC_GET(qpc, c, log_sq_size) > log_max)
+		return cmd_fail(cmd, ST_LIM, "SQ of 2^%u", IFC_GET(qpc, c, log_sq_size));
+	if (qp->rq_type == RQ_CRQ)
+		return cmd_fail(cmd, ST_BAD_PARAM, "rq_type %u", qp->rq_type);
+	if (qp->rq_type != RQ_OWN &&
+	    (IFC_GET(qpc, c, log_rq_size) || IFC_GET(qpc, c, log_rq_stride)))
+		return cmd_fail(cmd, ST_BAD_PARAM, "an RQ size without an RQ");
+	if (qp->rq_type == RQ_OWN && IFC_GET(qpc, c, log_rq_size) > log_max)
+		return cmd_fail(cmd, ST_LIM, "RQ of 2^%u", IFC_GET(qpc, c, log_rq_size));
+	if (qp->rq_type == RQ_OWN && 1u << qp->rq_shift > hca_cap_gen(hca, max_wqe_sz_rq))
+		return cmd_fail(cmd, ST_BAD_PARAM, "RQ stride 2^%u", qp->rq_shift);
+	if (IFC_GET(qpc, c, state) != QPS_RST)
+		return cmd_fail(cmd, ST_BAD_PARAM, "a QP is created in RST");
+	if (qp->type == QPT_REG_UMR && (!qp->has_sq || qp->rq_type == RQ_OWN))
+		return cmd_fail(cmd, ST_BAD_PARAM, "a UMR QP has an SQ and no RQ");
+	if (IFC_GET(qpc, c, wq_signature) && !hca_cap_gen(hca, wq_signature))
+		return cmd_fail(cmd, ST_BAD_PARAM, "WQE signatures are not offered");
+	if ((qp->cs_req || qp->cs_res) && !hca_cap_gen(hca, sctr_data_cqe))
+		return cmd_fail(cmd, ST_BAD_PARAM, "scatter to CQE is not offered");
+	return ST_OK;
+}
+
+/* Objects that a QP refers to; NULL where it has none. */
+struct qp_refs {
+	struct obj *uar, *pd, *cq_snd, *cq_rcv, *srq, *xrcd;
+};
+
+static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *qp, struct qp_refs *r)
+{
+	bool receives = qp->rq_type == RQ_OWN || qp->rq_type == RQ_SRQ;
+	uint8_t st;
+
+	*r = (struct qp_refs){};
+	/* The stock driver gives its UMR queue a domain no sooner than at RST2INIT. */
+	st = qp->type == QPT_REG_UMR && !qp->pdn ? ST_OK :
+	     check_obj(hca, cmd, OBJ_PD, qp->pdn, &r->pd);
+	if (!st && qp->has_sq)
+		st = check_obj(hca, cmd, OBJ_UAR, qp->uar, &r->uar);
+	if (!st && (qp->has_sq || qp->cqn_snd))
+		st = check_obj(hca, cmd, OBJ_CQ, qp->cqn_snd, &r->cq_snd);
+	if (!st && (receives || qp->cqn_rcv))
+		st = check_obj(hca, cmd, OBJ_CQ, qp->cqn_rcv, &r->cq_rcv);
+	if (!st && qp->rq_type == RQ_SRQ)
+		st = check_obj(hca, cmd, OBJ_SRQ, qp->srqn, &r->srq);
+	if (!st && qp->type == QPT_XRC)
+		st = check_obj(hca, cmd, OBJ_XRCD, qp->xrcdn, &r->xrcd);
+	if (!st && (qp->has_sq || qp->rq_type == RQ_OWN))
+		st = check_dbr(hca, cmd, qp->dbr_addr, 8);
+	return st;
+}
+
+static void qp_refs_get(const struct qp_refs *r)
+{
+	struct obj *const o[] = { r->uar, r->pd, r->cq_snd, r->cq_rcv, r->srq, r->xrcd };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(o); i++)
+		if (o[i])
+			o[i]->refs++;
+}
+
+static void qp_refs_put(struct hca *hca, const struct qp_refs *r)
+{
+	struct obj *const o[] = { r->uar, r->pd, r->cq_snd, r->cq_rcv, r->srq, r->xrcd };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(o); i++)
+		obj_put(hca, o[i]);
+}
+
+static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, struct qp_refs *r)
+{
+	const uint8_t *c = qp->created;
+	const uint8_t *pas = IFC_ADDR(create_qp_in, cmd->in, pas);
+	unsigned int log_page = IFC_GET(qpc, c, log_page_size) + 12;
+	size_t len;
+	uint8_t st;
+
+	if (IFC_GET(create_qp_in, cmd->in, wq_umem_valid))
+		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
+	if (IFC_GET(create_qp_in, cmd->in, input_qpn))
+		return cmd_fail(cmd, ST_BAD_PARAM, "the QPN is the HCA's to choose");
+	if (IFC_GET(create_qp_in, cmd->in, qpc_ext))
+		return cmd_fail(cmd, ST_BAD_PARAM, "QPC extensions are not offered");
+	st = qp_check_reserved(cmd, c);
+	if (!st)
+		st = qp_check_type(hca, cmd, qp);
+	if (!st)
+		st = qp_check_sizes(hca, cmd, qp);
+	if (!st)
+		st = qp_check_refs(hca, cmd, qp, r);
+	if (st)
+		return st;
+	len = qp->sq_off + (size_t)qp->sq_cnt * 64;
+	return qmem_init(hca, cmd, &qp->mem, pas, cmd_left(cmd, pas), log_page,
+			 qmem_offset(IFC_GET(qpc, c, page_offset), log_page), len);
+}
+
+static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
+{
+	struct qp tmp = {}, *qp;
+	struct qp_refs refs;
+	uint8_t st;
+
+	memcpy(tmp.created, IFC_ADDR(create_qp_in, cmd->in, qpc), QPC_BYTES);
+	memcpy(tmp.qpc, tmp.created, QPC_BYTES);
+	qp_take_queues(&tmp);
+	qp_decode(&tmp);
+	st = qp_create_check(hca, cmd, &tmp, &refs);
+	if (st)
+		return st;
+	qp = (struct qp *)obj_new(hca, OBJ_QP, cmd->uid, sizeof(*qp));
+	if (!qp) {
+		qmem_free(&tmp.mem);
+		return cmd_fail(cmd, ST_LIM, "no free QP");
+	}
+	tmp.obj = qp->obj;
+	*qp = tmp;
+	qp->srq = (struct srq *)refs.srq;
+	qp->cqe_version1 = hca_cap_gen(hca, cqe_version);
+	qp_refs_get(&refs);
+	qp_set_special(hca, qp, true);
+	hca->board->qp->state(hca, qp, QPS_RST, QPS_RST);
+	IFC_SET(create_qp_out, cmd->out, qpn, qp->obj.num);
+	return ST_OK;
+}
+
+/**
+ * qp_release() - free a queue pair
+ * @hca: the HCA
+ * @qp: the queue pair, to which no references are left
+ */
+
+void qp_release(struct hca *hca, struct qp *qp)
+{
+	bool receives = qp->rq_type == RQ_OWN || qp->rq_type == RQ_SRQ;
+	struct qp_refs r = {
+		.pd = obj_find(hca, OBJ_PD, qp->pdn),
+		.uar = qp->has_sq ? obj_find(hca, OBJ_UAR, qp->uar) : NULL,
+		.cq_snd = qp->has_sq || qp->cqn_snd ? obj_find(hca, OBJ_CQ, qp->cqn_snd) : NULL,
+		.cq_rcv = receives || qp->cqn_rcv ? obj_find(hca, OBJ_CQ, qp->cqn_rcv) : NULL,
+		.srq = qp->srq ? &qp->srq->obj : NULL,
+		.xrcd = qp->type == QPT_XRC ? obj_find(hca, OBJ_XRCD, qp->xrcdn) : NULL,
+	};
+
+	hca->board->qp->destroy(hca, qp);
+	mcast_forget(hca, qp->obj.num);
+	qp_refs_put(hca, &r);
+	if (qp_special(hca, 0) == qp || qp_special(hca, 1) == qp)
+		qp_set_special(hca, qp, false);
+	qmem_free(&qp->mem);
+	obj_free(hca, &qp->obj);
+}
+
+static uint8_t destroy_qp(struct hca *hca, struct cmd *cmd)
+{
+	struct obj *o;
+	uint8_t st = check_destroy(hca, cmd, OBJ_QP, IFC_GET(destroy_qp_in, cmd->in, qpn), &o);
+
+	if (!st)
+		qp_release(hca, (struct qp *)o);
+	return st;
+}
+
+static uint8_t query_qp(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *c = IFC_ADDR(query_qp_out, cmd->out, qpc);
+	struct qp *qp;
+	struct obj *o;
+	uint8_t st = check_obj(hca, cmd, OBJ_QP, IFC_GET(query_qp_in, cmd->in, qpn), &o);
+	uint16_t posted;
+
+	if (st)
+		return st;
+	qp = (struct qp *)o;
+	memcpy(c, qp->qpc, QPC_BYTES);
+	IFC_SET(qpc, c, state, qp->state);
+	IFC_SET(qpc, c, next_send_psn, qp->next_send_psn);
+	IFC_SET(qpc, c, last_acked_psn, qp->last_acked_psn);
+	IFC_SET(qpc, c, next_rcv_psn, qp->next_rcv_psn);
+	IFC_SET(qpc, c, ssn, qp->ssn);
+	IFC_SET(qpc, c, cur_retry_count, qp->cur_retry);
+	IFC_SET(qpc, c, cur_rnr_retry, qp->cur_rnr_retry);
+	IFC_SET(qpc, c, hw_sq_wqebb_counter, qp->sq_hw);
+	IFC_SET(qpc, c, hw_rq_counter, qp->rq_hw);
+	if (qp->has_sq && qp_dbr_read(hca, qp, DBR_SND, &posted))
+		IFC_SET(qpc, c, sw_sq_wqebb_counter, posted);
+	if (qp->rq_type == RQ_OWN && qp_dbr_read(hca, qp, DBR_RCV, &posted))
+		IFC_SET(qpc, c, sw_rq_counter, posted);
+	return ST_OK;
+}
+
+const struct cmd_desc qp_cmds[] = {
+	{ MLX5_CMD_OP_CREATE_QP, "CREATE_QP", IFC_BYTE(create_qp_in, pas), IFC_SZ(create_qp_out),
+	  create_qp },
+	{ MLX5_CMD_OP_DESTROY_QP, "DESTROY_QP", IFC_SZ(destroy_qp_in), IFC_SZ(destroy_qp_out),
+	  destroy_qp },
+	{ MLX5_CMD_OP_QUERY_QP, "QUERY_QP", IFC_SZ(query_qp_in),
+	  IFC_BYTE(query_qp_out, reserved_at_800), query_qp },
+	{}
+};

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: the transitions between states, and what each takes from the context.
+ */
+#include <string.h>
+
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "object.h"
+#include "qp.h"
+#include "util.h"
+
+#define HCA_FILE_ID FILE_QP_MODIFY
+
+/* Transitions whose opcodes mlx5_ifc.h no longer lists. */
+#define OP_RTS2SQD_QP	0x508
+#define OP_SQD2RTS_QP	0x509
+#define OP_SQD2SQD_QP	0x511
+
+static bool qp_type_connected(enum qp_type t)
+{
+	return t == QPT_RC || t == QPT_UC || t == QPT_XRC;
+}
+
+static bool qp_type_reliable(enum qp_type t)
+{
+	return t == QPT_RC || t == QPT_XRC;
+}
+
+/* qp_optpar bits, as enum mlx5_qp_optpar in linux/mlx5/qp.h. */
+enum optpar {
+	OPT_ALT = 1 << 0, OPT_RRE = 1 << 1, OPT_RAE = 1 << 2, OPT_RWE = 1 << 3,
+	OPT_PKEY = 1 << 4, OPT_QKEY = 1 << 5, OPT_RNR_TIMEOUT = 1 << 6, OPT_PATH = 1 << 7,
+	OPT_SRA = 1 << 8, OPT_RRA = 1 << 9, OPT_PM = 1 << 10, OPT_RETRY = 1 << 12,
+	OPT_RNR_RETRY = 1 << 13, OPT_TIMEOUT = 1 << 14, OPT_LAG = 1 << 15, OPT_PORT = 1 << 16,
+	OPT_COUNTER = 1 << 25,
+};
+
+enum trans {
+	T_RST2INIT, T_INIT2INIT, T_INIT2RTR, T_RTR2RTS, T_RTS2RTS, T_SQERR2RTS, T_RTS2SQD,
+	T_SQD2RTS, T_SQD2SQD, T_NR
+};
+
+#define T(t) (1u << (t))
+#define OPT_ACCESS (OPT_RRE | OPT_RAE | OPT_RWE)
+#define OPT_ANY (OPT_COUNTER | OPT_LAG)
+#define OPT_SQD (OPT_ALT | OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PATH | \
+		 OPT_SRA | OPT_RRA | OPT_PM | OPT_RETRY | OPT_RNR_RETRY | OPT_TIMEOUT | OPT_PORT)
+/* What an unconnected, or a connected unreliable QP has no use for. */
+#define OPT_NOT_UD ((uint32_t)(OPT_SQD | OPT_ANY) & \
+		    ~(uint32_t)(OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_ANY))
+#define OPT_NOT_UC ((uint32_t)(OPT_RRE | OPT_RAE | OPT_RNR_TIMEOUT | OPT_SRA | OPT_RRA | \
+			       OPT_RETRY | OPT_RNR_RETRY | OPT_TIMEOUT))
+
+static const struct trans_desc {
+	uint16_t opcode;
+	const char *name;
+	uint8_t from, to;	/* enum qp_state */
+	uint32_t opt;		/* optional parameters that it takes */
+} trans_table[T_NR] = {
+	[T_RST2INIT] = { MLX5_CMD_OP_RST2INIT_QP, "RST2INIT_QP", QPS_RST, QPS_INIT,
+		OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_PM | OPT_ANY },
+	[T_INIT2INIT] = { MLX5_CMD_OP_INIT2INIT_QP, "INIT2INIT_QP", QPS_INIT, QPS_INIT,
+		OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_ANY },
+	[T_INIT2RTR] = { MLX5_CMD_OP_INIT2RTR_QP, "INIT2RTR_QP", QPS_INIT, QPS_RTR,
+		OPT_ALT | OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_ANY },
+	[T_RTR2RTS] = { MLX5_CMD_OP_RTR2RTS_QP, "RTR2RTS_QP", QPS_RTR, QPS_RTS,
+		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY },
+	[T_RTS2RTS] = { MLX5_CMD_OP_RTS2RTS_QP, "RTS2RTS_QP", QPS_RTS, QPS_RTS,
+		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY },
+	[T_SQERR2RTS] = { MLX5_CMD_OP_SQERR2RTS_QP, "SQERR2RTS_QP", QPS_SQER, QPS_RTS,
+		OPT_QKEY | OPT_RWE | OPT_RNR_TIMEOUT | OPT_ANY },
+	[T_RTS2SQD] = { OP_RTS2SQD_QP, "RTS2SQD_QP", QPS_RTS, QPS_SQ_DRAINING, 0 },
+	[T_SQD2RTS] = { MLX5_CMD_OP_SQD_RTS_QP, "SQD_RTS_QP", QPS_SQD, QPS_RTS,
+		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY },
+	[T_SQD2SQD] = { OP_SQD2SQD_QP, "SQD2SQD_QP", QPS_SQD, QPS_SQD, OPT_SQD | OPT_ANY },
+};
+
+enum { ON_RELIABLE = 1, ON_CONNECTED = 2, ON_ANY = 4 };
+
+/*
+ * A field of the context: the transitions that always take it, the service types that this
+ * holds for, and the optional parameter by which others take it.
+ */
+struct trans_field {
+	struct ifc_field f;
+	uint32_t always;
+	uint8_t on;
+	uint32_t opt;
+};
+
+#define PATH(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), "path." #fld }
+
+static const struct trans_field trans_fields[] = {
+	{ IFC_FIELD(qpc, pm_state), T(T_RST2INIT), ON_ANY, OPT_PM },
+	{ PATH(pkey_index), T(T_RST2INIT), ON_ANY, OPT_PKEY },
+	{ PATH(vhca_port_num), T(T_RST2INIT), ON_ANY, OPT_PORT },
+	{ IFC_FIELD(qpc, q_key), T(T_RST2INIT), ON_ANY, OPT_QKEY },
+	{ IFC_FIELD(qpc, counter_set_id), T(T_RST2INIT), ON_ANY, OPT_COUNTER },
+	{ IFC_FIELD(qpc, lag_tx_port_affinity), T(T_RST2INIT), ON_ANY, OPT_LAG },
+	{ IFC_FIELD(qpc, rre), T(T_RST2INIT), ON_CONNECTED, OPT_RRE },
+	{ IFC_FIELD(qpc, rwe), T(T_RST2INIT), ON_CONNECTED, OPT_RWE },
+	{ IFC_FIELD(qpc, rae), T(T_RST2INIT), ON_CONNECTED, OPT_RAE },
+	{ IFC_FIELD(qpc, atomic_mode), T(T_RST2INIT), ON_CONNECTED, OPT_RAE },
+	{ PATH(grh), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(mlid), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(rlid), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(src_addr_index), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(stat_rate), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(hop_limit), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(tclass), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(flow_label), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(rgid_rip), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(sl), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(fl), T(T_INIT2RTR), ON_CONNECTED, OPT_PATH },
+	{ PATH(ack_timeout), T(T_RTR2RTS), ON_RELIABLE, OPT_TIMEOUT },
+	{ IFC_FIELD(qpc, secondary_address_path), 0, 0, OPT_ALT },
+	{ IFC_FIELD(qpc, mtu), T(T_INIT2RTR), ON_ANY, 0 },
+	{ IFC_FIELD(qpc, log_msg_max), T(T_INIT2RTR), ON_ANY, 0 },
+	{ IFC_FIELD(qpc, remote_qpn), T(T_INIT2RTR), ON_CONNECTED, 0 },
+	{ IFC_FIELD(qpc, next_rcv_psn), T(T_INIT2RTR), ON_ANY, 0 },
+	{ IFC_FIELD(qpc, log_rra_max), T(T_INIT2RTR), ON_RELIABLE, OPT_RRA },
+	{ IFC_FIELD(qpc, min_rnr_nak), T(T_INIT2RTR), ON_RELIABLE, OPT_RNR_TIMEOUT },
+	{ IFC_FIELD(qpc, next_send_psn), T(T_RTR2RTS), ON_ANY, 0 },
+	{ IFC_FIELD(qpc, log_ack_req_freq), T(T_RTR2RTS), ON_RELIABLE, 0 },
+	{ IFC_FIELD(qpc, log_sra_max), T(T_RTR2RTS), ON_RELIABLE, OPT_SRA },
+	{ IFC_FIELD(qpc, retry_count), T(T_RTR2RTS), ON_RELIABLE, OPT_RETRY },
+	{ IFC_FIELD(qpc, rnr_retry), T(T_RTR2RTS), ON_RELIABLE, OPT_RNR_RETRY },
+};
+
+static void trans_copy_bits(uint8_t *to, const uint8_t *from, size_t off, size_t width)
+{
+	for (; width > 32; off += 32, width -= 32)
+		ifc_set_bits(to, off, 32, ifc_get_bits(from, off, 32));
+	ifc_set_bits(to, off, width, ifc_get_bits(from, off, width));
+}
+
+/* Build in @to what the transition makes of the QP's context with @given. */
+static void trans_merge(const struct qp *qp, enum trans t, uint32_t opt, const uint8_t *given,
+			uint8_t *to)
+{
+	uint8_t on = ON_ANY | (qp_type_connected(qp->type) ? ON_CONNECTED : 0) |
+		     (qp_type_reliable(qp->type) ? ON_RELIABLE : 0);
+	size_t i;
+
+	memcpy(to, qp->qpc, QPC_BYTES);
+	for (i = 0; i < ARRAY_SIZE(trans_fields); i++) {
+		const struct trans_field *f = &trans_fields[i];
+
+		if (((f->always & T(t)) && (f->on & on)) || (f->opt & opt))
+			trans_copy_bits(to, given, f->f.off, f->f.width);
+	}
+}
+
+static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct qp_path *path)
+{
+	if (path->pkey_index >= 128u << hca_cap_gen(hca, pkey_table_size))
+		return cmd_fail(cmd, ST_BAD_INDEX, "P_Key index %u", path->pkey_index);
+	if (path->grh && path->src_gid_index >= 8u << hca_cap_gen(hca, gid_table_size))
+		return cmd_fail(cmd, ST_BAD_INDEX, "GID index %u", path->src_gid_index);
+	if (path->port > hca_cap_gen(hca, num_ports))
+		return cmd_fail(cmd, ST_BAD_PARAM, "port %u", path->port);
+	return ST_OK;
+}
+
+/* Values that the state to be entered cannot work with. */
+static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct qp *n, enum trans t)
+{
+	uint8_t mtu = IFC_GET(qpc, n->qpc, mtu);
+	uint8_t st = trans_check_path(hca, cmd, &n->path);
+
+	if (st)
+		return st;
+	if (n->rae && !hca_cap_gen(hca, atomic))
+		return cmd_fail(cmd, ST_BAD_PARAM, "atomics are not offered");
+	if (n->counter_set && !obj_find(hca, OBJ_QCOUNTER, n->counter_set))
+		return cmd_fail(cmd, ST_BAD_RES, "no counter set %u", n->counter_set);
+	if (t == T_INIT2RTR && n->type != QPT_REG_UMR) {
+		if (mtu < 1 || mtu > 5)
+			return cmd_fail(cmd, ST_BAD_PARAM, "mtu %u", mtu);
+		if (n->log_msg_max > hca_cap_gen(hca, log_max_msg))
+			return cmd_fail(cmd, ST_BAD_PARAM, "messages of 2^%u", n->log_msg_max);
+	}
+	if (IFC_GET(qpc, n->qpc, log_rra_max) > hca_cap_gen(hca, log_max_ra_res_qp))
+		return cmd_fail(cmd, ST_LIM, "log_rra_max %u", IFC_GET(qpc, n->qpc, log_rra_max));
+	if (IFC_GET(qpc, n->qpc, log_sra_max) > hca_cap_gen(hca, log_max_ra_req_qp))
+		return cmd_fail(cmd, ST_LIM, "log_sra_max %u", IFC_GET(qpc, n->qpc, log_sra_max));
+	return ST_OK;
+}
+
+static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const struct trans_desc *d,
+			    uint32_t opt)
+{
+	uint32_t bad = opt & ~d->opt;
+
+	if (!qp_type_connected(qp->type))
+		bad |= opt & OPT_NOT_UD;
+	else if (qp->type == QPT_UC)
+		bad |= opt & OPT_NOT_UC;
+	if (bad)
+		return cmd_fail(cmd, ST_BAD_PARAM, "%s of a %s QP takes no opt_param 0x%x", d->name,
+				qp_type_name(qp->type), bad);
+	return ST_OK;
+}
+
+/* RST2INIT may give another protection domain than CREATE_QP did; the reference moves along. */
+static uint8_t trans_take_pd(struct hca *hca, struct cmd *cmd, struct qp *qp, struct qp *next)
+{
+	uint32_t pdn = IFC_GET(rst2init_qp_in, cmd->in, qpc.pd);
+	struct obj *old = obj_find(hca, OBJ_PD, qp->pdn), *pd;
+	uint8_t st;
+
+	if (pdn == qp->pdn || (!pdn && old))
+		return ST_OK;
+	st = check_obj(hca, cmd, OBJ_PD, pdn, &pd);
+	if (st)
+		return st;
+	if (old)
+		old->refs--;
+	pd->refs++;
+	next->pdn = pdn;
+	IFC_SET(qpc, next->qpc, pd, pdn);
+	IFC_SET(qpc, next->created, pd, pdn);
+	return ST_OK;
+}
+
+/* Running values that a transition sets anew. */
+static void trans_start(struct qp *qp, enum trans t)
+{
+	const uint8_t *c = qp->qpc;
+
+	if (t == T_INIT2RTR) {
+		qp->next_rcv_psn = IFC_GET(qpc, c, next_rcv_psn);
+		qp->comm_est = false;
+	} else if (t == T_RTR2RTS) {
+		qp->next_send_psn = IFC_GET(qpc, c, next_send_psn);
+		qp->last_acked_psn = (qp->next_send_psn - 1) & 0xffffff;
+		qp->ssn = 0;
+	} else if (t == T_RTS2SQD) {
+		qp->drain_event = true;
+	}
+	qp->cur_retry = qp->retry_count;
+	qp->cur_rnr_retry = qp->rnr_retry;
+}
+
+static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
+{
+	const struct trans_desc *d = &trans_table[t];
+	const uint8_t *given = IFC_ADDR(rst2init_qp_in, cmd->in, qpc);
+	uint32_t opt = IFC_GET(rst2init_qp_in, cmd->in, opt_param_mask);
+	struct qp *qp, next;
+	struct obj *o;
+	uint8_t st = check_obj(hca, cmd, OBJ_QP, IFC_GET(rst2init_qp_in, cmd->in, qpn), &o);
+
+	if (st)
+		return st;
+	qp = (struct qp *)o;
+	if (qp->state != d->from)
+		return cmd_fail(cmd, ST_BAD_QP_STATE, "%s of QP 0x%x in %s", d->name, qp->obj.num,
+				qp_state_name(qp->state));
+	st = qp_check_reserved(cmd, given);
+	if (!st)
+		st = trans_check_optpar(cmd, qp, d, opt);
+	if (st)
+		return st;
+	next = *qp;
+	trans_merge(qp, t, opt, given, next.qpc);
+	qp_decode(&next);
+	st = trans_check_values(hca, cmd, &next, t);
+	if (!st && t == T_RST2INIT)
+		st = trans_take_pd(hca, cmd, qp, &next);
+	if (st)
+		return st;
+	*qp = next;
+	trans_start(qp, t);
+	if (d->to != d->from)
+		qp_set_state(hca, qp, d->to);
+	return ST_OK;
+}
+
+#define TRANSITION(fn, t) \
+	static uint8_t fn(struct hca *hca, struct cmd *cmd) { return qp_transition(hca, cmd, t); }
+TRANSITION(rst2init, T_RST2INIT)
+TRANSITION(init2init, T_INIT2INIT)
+TRANSITION(init2rtr, T_INIT2RTR)
+TRANSITION(rtr2rts, T_RTR2RTS)
+TRANSITION(rts2rts, T_RTS2RTS)
+TRANSITION(sqerr2rts, T_SQERR2RTS)
+TRANSITION(rts2sqd, T_RTS2SQD)
+TRANSITION(sqd2rts, T_SQD2RTS)
+TRANSITION(sqd2sqd, T_SQD2SQD)
+
+static uint8_t qp_2err(struct hca *hca, struct cmd *cmd)
+{
+	struct qp *qp;
+	struct obj *o;
+	uint8_t st = check_obj(hca, cmd, OBJ_QP, IFC_GET(qp_2err_in, cmd->in, qpn), &o);
+
+	if (st)
+		return st;
+	qp = (struct qp *)o;
+	if (qp->state == QPS_RST)
+		return cmd_fail(cmd, ST_BAD_QP_STATE, "2ERR of QP 0x%x in RST", qp->obj.num);
+	qp_to_error(hca, qp, 0);
+	return ST_OK;
+}
+
+static uint8_t qp_2rst(struct hca *hca, struct cmd *cmd)
+{
+	struct qp *qp;
+	struct obj *o;
+	uint8_t st = check_obj(hca, cmd, OBJ_QP, IFC_GET(qp_2rst_in, cmd->in, qpn), &o);
+
+	if (st)
+		return st;
+	qp = (struct qp *)o;
+	memcpy(qp->qpc, qp->created, QPC_BYTES);
+	qp_decode(qp);
+	qp_set_state(hca, qp, QPS_RST);
+	qp->sq_hw = 0;
+	qp->rq_hw = 0;
+	qp->next_send_psn = 0;
+	qp->next_rcv_psn = 0;
+	qp->last_acked_psn = 0;
+	qp->ssn = 0;
+	qp->comm_est = false;
+	qp->drain_event = false;
+	qp->last_wqe_done = false;
+	qp->cq_dead = false;
+	return ST_OK;
+}
+
+#define MODIFY(op, name, fn) { op, name, IFC_SZ(rst2init_qp_in), IFC_SZ(rst2init_qp_out), fn }
+
+const struct cmd_desc qp_modify_cmds[] = {
+	MODIFY(MLX5_CMD_OP_RST2INIT_QP, "RST2INIT_QP", rst2init),
+	MODIFY(MLX5_CMD_OP_INIT2INIT_QP, "INIT2INIT_QP", init2init),
+	MODIFY(MLX5_CMD_OP_INIT2RTR_QP, "INIT2RTR_QP", init2rtr),
+	MODIFY(MLX5_CMD_OP_RTR2RTS_QP, "RTR2RTS_QP", rtr2rts),
+	MODIFY(MLX5_CMD_OP_RTS2RTS_QP, "RTS2RTS_QP", rts2rts),
+	MODIFY(MLX5_CMD_OP_SQERR2RTS_QP, "SQERR2RTS_QP", sqerr2rts),
+	MODIFY(OP_RTS2SQD_QP, "RTS2SQD_QP", rts2sqd),
+	MODIFY(OP_SQD2RTS_QP, "SQD2RTS_QP", sqd2rts),
+	MODIFY(MLX5_CMD_OP_SQD_RTS_QP, "SQD_RTS_QP", sqd2rts),
+	MODIFY(OP_SQD2SQD_QP, "SQD2SQD_QP", sqd2sqd),
+	{ MLX5_CMD_OP_2ERR_QP, "2ERR_QP", IFC_SZ(qp_2err_in), IFC_SZ(qp_2err_out), qp_2err },
+	{ MLX5_CMD_OP_2RST_QP, "2RST_QP", IFC_SZ(qp_2rst_in), IFC_SZ(qp_2rst_out), qp_2rst },
+	{ 0 }
+};

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Send queues that belong to no queue pair. On InfiniBand the driver uses them for one thing: it
+ * posts NOPs through BlueFlame to find out whether stores are combined. NOP is all they execute.
+ */
+#include <string.h>
+
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "count.h"
+#include "cq.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mem.h"
+#include "object.h"
+#include "qp.h"
+#include "queue_mem.h"
+#include "sq.h"
+
+#define HCA_FILE_ID FILE_SQ
+
+#define WQEBB		64
+#define WQ_CYCLIC	1
+#define OPCODE_NOP	0x00
+#define CE_ALWAYS	0x08	/* of fm_ce_se: completion wanted */
+#define CE_MASK		0x0c
+
+enum sq_state { SQ_RST = 0, SQ_RDY = 1, SQ_ERR = 3 };
+
+struct sq {
+	struct obj obj;
+	enum sq_state state;
+	uint32_t uar, cqn;
+	unsigned int log_size;		/* WQEBBs */
+	struct queue_mem mem;
+	uint64_t dbr_addr;
+	uint16_t hw;			/* WQEBB counter: next to execute */
+	uint8_t sqc[IFC_SZ(sqc)];
+};
+
+static struct sq *sq_find(struct hca *hca, uint32_t num)
+{
+	return (struct sq *)obj_find(hca, OBJ_SQ, num);
+}
+
+static void sq_unref(struct hca *hca, enum obj_kind kind, uint32_t num)
+{
+	obj_put(hca, obj_find(hca, kind, num));
+}
+
+static void sq_release(struct hca *hca, struct sq *sq)
+{
+	sq_unref(hca, OBJ_UAR, sq->uar);
+	sq_unref(hca, OBJ_CQ, sq->cqn);
+	qmem_free(&sq->mem);
+	obj_free(hca, &sq->obj);
+}
+
+static bool sq_drop(struct hca *hca, struct obj *obj, void *arg)
+{
+	(void)arg;
+	obj->refs = 0;
+	sq_release(hca, (struct sq *)obj);
+	return true;
+}
+
+static void sq_reset(struct hca *hca)
+{
+	obj_for_each(hca, OBJ_SQ, sq_drop, NULL);
+}
+
+const struct hca_module sq_module = { .name = "sq", .reset = sq_reset };
+
+/* ---- execution ------------------------------------------------------------------------------- */
+
+/* The WQE at the hardware counter, taken from the BlueFlame bytes if they are it. */
+static bool sq_fetch(struct hca *hca, struct sq *sq, const uint8_t *bf, size_t bf_len,
+		     uint8_t *ctrl)
+{
+	size_t off = (sq->hw & ((1u << sq->log_size) - 1)) * (size_t)WQEBB;
+
+	if (bf_len >= 16 && (uint16_t)(get_be32(bf) >> 8) == sq->hw) {
+		memcpy(ctrl, bf, 16);
+		return true;
+	}
+	return !qmem_read(hca, &sq->mem, off, ctrl, 16);
+}
+
+static void sq_complete(struct hca *hca, struct sq *sq, const uint8_t *ctrl, uint8_t opcode)
+{
+	struct completion c = {
+		.opcode = opcode, .qpn = sq->obj.num, .wqe_counter = sq->hw,
+		.s_wqe_opcode = ctrl[3], .srqn_uidx = IFC_GET(sqc, sq->sqc, user_index),
+		.syndrome = opcode == CQE_REQ_ERR ? SYND_LOCAL_QP_OP : 0,
+	};
+
+	cq_complete(hca, sq->cqn, &c);
+}
+
+static void sq_run(struct hca *hca, struct sq *sq, uint16_t to, const uint8_t *bf, size_t bf_len)
+{
+	uint8_t ctrl[16] = { 0 };
+
+	for (; sq->state == SQ_RDY && sq->hw != to; sq->hw++) {
+		bool ok = sq_fetch(hca, sq, bf, bf_len, ctrl) && ctrl[3] == OPCODE_NOP &&
+			  get_be32(ctrl + 4) >> 8 == sq->obj.num;
+
+		hca->count.wqes_sq++;
+		if (!ok) {
+			sq->state = SQ_ERR;
+			sq_complete(hca, sq, ctrl, CQE_REQ_ERR);
+		} else if ((ctrl[11] & CE_MASK) == CE_ALWAYS) {
+			sq_complete(hca, sq, ctrl, CQE_REQ);
+		}
+	}
+}
+
+/**
+ * sq_send_doorbell() - a send doorbell, if it is for a send queue of this file
+ * @hca: the HCA
+ * @num: queue number that it names
+ * @uar: on whose page it was rung
+ * @bf: the bytes written
+ * @bf_len: how many; 8 for a plain doorbell
+ *
+ * Return: false if there is no such send queue.
+ */
+bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t *bf,
+		      size_t bf_len)
+{
+	struct sq *sq = sq_find(hca, num);
+	uint8_t dbr[4];
+	uint16_t to;
+
+	if (!sq)
+		return false;
+	if (sq->uar != uar) {
+		doorbell_drop(hca, DROP_WRONG_UAR, uar, num);
+		return true;
+	}
+	if (sq->state != SQ_RDY) {
+		doorbell_drop(hca, DROP_BAD_STATE, uar, num);
+		return true;
+	}
+	if (bf_len > 8)
+		hca->count.db_bf++;
+	else
+		hca->count.db_send++;
+	if (mem_read(hca, sq->dbr_addr + DBR_SND, dbr, sizeof(dbr)))
+		return true;
+	to = get_be32(dbr);
+	if ((uint16_t)(to - sq->hw) <= 1u << sq->log_size)
+		sq_run(hca, sq, to, bf, bf_len);
+	return true;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
+{
+	const uint8_t *wq = IFC_ADDR(sqc, c, wq);
+	struct obj *uar, *cq;
+	uint8_t st;
+
+	if (IFC_GET(sqc, c, state) != SQ_RST)
+		return cmd_fail(cmd, ST_BAD_PARAM, "a new SQ is in reset");
+	if (IFC_GET(wq, wq, wq_type) != WQ_CYCLIC)
+		return cmd_fail(cmd, ST_BAD_PARAM, "wq_type %u", IFC_GET(wq, wq, wq_type));
+	if (IFC_GET(wq, wq, log_wq_stride) != 6)
+		return cmd_fail(cmd, ST_BAD_PARAM, "log_wq_stride %u",
+				IFC_GET(wq, wq, log_wq_stride));
+	if (IFC_GET(wq, wq, log_wq_sz) > hca_cap_gen(hca, log_max_wq_sz))
+		return cmd_fail(cmd, ST_BAD_PARAM, "log_wq_sz %u", IFC_GET(wq, wq, log_wq_sz));
+	if (IFC_GET(sqc, c, tis_lst_sz) || IFC_GET(sqc, c, hairpin))
+		return cmd_fail(cmd, ST_BAD_PARAM, "TIS and hairpin are not offered");
+	st = check_dbr(hca, cmd, IFC_GET64(wq, wq, dbr_addr), 8);
+	if (!st)
+		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(wq, wq, uar_page), &uar);
+	if (!st)
+		st = check_obj(hca, cmd, OBJ_CQ, IFC_GET(sqc, c, cqn), &cq);
+	return st;
+}
+
+static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *c = IFC_ADDR(create_sq_in, cmd->in, ctx);
+	const uint8_t *wq = IFC_ADDR(sqc, c, wq), *pas = wq + IFC_SZ(wq);
+	unsigned int log_page = IFC_GET(wq, wq, log_wq_pg_sz) + 12;
+	struct queue_mem mem;
+	struct sq *sq;
+	uint8_t st;
+
+	st = sq_check_context(hca, cmd, c);
+	if (!st)
+		st = qmem_init(hca, cmd, &mem, pas, cmd_left(cmd, pas), log_page,
+			       qmem_offset(IFC_GET(wq, wq, page_offset), log_page),
+			       (size_t)WQEBB << IFC_GET(wq, wq, log_wq_sz));
+	if (st)
+		return st;
+	sq = (struct sq *)obj_new(hca, OBJ_SQ, cmd->uid, sizeof(*sq));
+	if (!sq) {
+		qmem_free(&mem);
+		return cmd_fail(cmd, ST_LIM, "no free SQ");
+	}
+	sq->mem = mem;
+	sq->uar = IFC_GET(wq, wq, uar_page);
+	sq->cqn = IFC_GET(sqc, c, cqn);
+	sq->log_size = IFC_GET(wq, wq, log_wq_sz);
+	sq->dbr_addr = IFC_GET64(wq, wq, dbr_addr);
+	memcpy(sq->sqc, c, sizeof(sq->sqc));
+	obj_find(hca, OBJ_UAR, sq->uar)->refs++;
+	obj_find(hca, OBJ_CQ, sq->cqn)->refs++;
+	IFC_SET(create_sq_out, cmd->out, sqn, sq->obj.num);
+	return ST_OK;
+}
+
+/* RST -> RDY, anything -> RST or ERR. */
+static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *c = IFC_ADDR(modify_sq_in, cmd->in, ctx);
+	unsigned int from = IFC_GET(modify_sq_in, cmd->in, sq_state);
+	unsigned int to = IFC_GET(sqc, c, state);
+	struct obj *o;
+	struct sq *sq;
+	uint8_t st;
+
+	st = check_obj(hca, cmd, OBJ_SQ, IFC_GET(modify_sq_in, cmd->in, sqn), &o);
+	if (st)
+		return st;
+	sq = (struct sq *)o;
+	if (from != sq->state)
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "the SQ is in state %u, not %u", sq->state,
+				from);
+	if ((to != SQ_RST && to != SQ_RDY && to != SQ_ERR) || (to == SQ_RDY && from == SQ_ERR))
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "no way from state %u to %u", from, to);
+	if (to == SQ_RST)
+		sq->hw = 0;
+	sq->state = to;
+	return ST_OK;
+}
+
+static uint8_t destroy_sq(struct hca *hca, struct cmd *cmd)
+{
+	struct obj *o;
+	uint8_t st;
+
+	st = check_destroy(hca, cmd, OBJ_SQ, IFC_GET(destroy_sq_in, cmd->in, sqn), &o);
+	if (!st)
+		sq_release(hca, (struct sq *)o);
+	return st;
+}
+
+static uint8_t query_sq(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *c = IFC_ADDR(query_sq_out, cmd->out, sq_context);
+	struct obj *o;
+	struct sq *sq;
+	uint8_t st;
+
+	st = check_obj(hca, cmd, OBJ_SQ, IFC_GET(query_sq_in, cmd->in, sqn), &o);
+	if (st)
+		return st;
+	sq = (struct sq *)o;
+	memcpy(c, sq->sqc, sizeof(sq->sqc));
+	IFC_SET(sqc, c, state, sq->state);
+	IFC_SET(wq, IFC_ADDR(sqc, c, wq), hw_counter, sq->hw);
+	return ST_OK;
+}
+
+const struct cmd_desc sq_cmds[] = {
+	{ MLX5_CMD_OP_CREATE_SQ, "CREATE_SQ", IFC_SZ(create_sq_in), IFC_SZ(create_sq_out),
+	  create_sq },
+	{ MLX5_CMD_OP_MODIFY_SQ, "MODIFY_SQ", IFC_SZ(modify_sq_in), IFC_SZ(modify_sq_out),
+	  modify_sq },
+	{ MLX5_CMD_OP_DESTROY_SQ, "DESTROY_SQ", IFC_SZ(destroy_sq_in), IFC_SZ(destroy_sq_out),
+	  destroy_sq },
+	{ MLX5_CMD_OP_QUERY_SQ, "QUERY_SQ", IFC_SZ(query_sq_in), IFC_SZ(query_sq_out), query_sq },
+	{ 0 }
+};

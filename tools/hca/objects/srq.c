@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues in their three firmware forms (SRQ, RMP, XRC SRQ), and taking receive WQEs
+ * from them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "eq.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mem.h"
+#include "object.h"
+#include "qp.h"
+#include "queue_mem.h"
+#include "srq.h"
+
+#define HCA_FILE_ID FILE_SRQ
+
+#define SRQ_CTX_BYTES	64
+#define WQ_TYPE_LINKED	0
+#define WQ_TYPE_CYCLIC	1
+#define WQ_STATE_RDY	1	/* rmpc.state */
+#define NEXT_SEG_BYTES	16	/* struct mlx5_wqe_srq_next_seg */
+
+_Static_assert(IFC_SZ(srqc) == SRQ_CTX_BYTES && IFC_SZ(xrc_srqc) == SRQ_CTX_BYTES, "srqc size");
+
+/**
+ * srq_find() - find a shared receive queue of whatever form
+ * @hca: the HCA
+ * @srqn: its number
+ *
+ * Return: the queue or NULL.
+ */
+struct srq *srq_find(struct hca *hca, uint32_t srqn)
+{
+	return (struct srq *)obj_find(hca, OBJ_SRQ, srqn);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+static void srq_event(struct hca *hca, struct srq *srq, enum async_event event)
+{
+	uint8_t data[28] = {};
+
+	put_be32(data + 24, srq->obj.num);
+	hca_trace(hca, "srq_event", "\"srqn\":%u,\"event\":%u", srq->obj.num, event);
+	eq_post_async(hca, event, 0, data);
+}
+
+/**
+ * srq_pop() - take the next receive WQE
+ * @hca: the HCA
+ * @srq: the queue
+ * @index: of the WQE, for the CQE's wqe_counter
+ * @wqe: the WQE, its next segment first
+ * @max: room for it, bytes
+ *
+ * Raises the limit event when an armed limit is passed.
+ *
+ * Return: bytes; -ENOENT when none is posted; -EFAULT when the queue is in error or its memory
+ * gone.
+ */
+int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t max)
+{
+	size_t len = 1u << srq->shift;
+	uint16_t posted, idx = srq->head & (srq->cnt - 1);
+	uint8_t rec[4], next[NEXT_SEG_BYTES];
+
+	if (srq->error)
+		return -EFAULT;
+	if (mem_read(hca, srq->dbr_addr, rec, sizeof(rec)))
+		goto broken;
+	posted = get_be32(rec);
+	if (posted == srq->hw)
+		return -ENOENT;
+	if (len > max)
+		len = max;
+	if (qmem_read(hca, &srq->mem, (size_t)idx << srq->shift, next, sizeof(next)) ||
+	    qmem_read(hca, &srq->mem, (size_t)idx << srq->shift, wqe, len))
+		goto broken;
+	*index = idx;
+	srq->hw++;
+	srq->head = srq->cyclic ? idx + 1 : get_be16(next + 2);
+	if (srq->lwm && (uint16_t)(posted - srq->hw) < srq->lwm) {
+		srq->lwm = 0;	/* one event for each arming */
+		srq_event(hca, srq, EV_SRQ_RQ_LIMIT);
+	}
+	return len;
+broken:
+	srq->error = true;
+	srq_event(hca, srq, EV_SRQ_CATAS_ERROR);
+	return -EFAULT;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+/* What the three contexts have in common, taken out of each. */
+struct srq_params {
+	unsigned int log_cnt, shift, log_page;
+	uint32_t offset;
+	uint32_t pdn, cqn, xrcdn;
+	bool has_cq, has_xrcd;
+	uint64_t dbr_addr;
+	const uint8_t *pas;
+};
+
+static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params *p,
+		       struct srq **out)
+{
+	struct obj *pd, *cq = NULL, *xrcd = NULL;
+	struct queue_mem mem = {};
+	struct srq *srq;
+	uint8_t st;
+
+	if (p->log_cnt > hca_cap_gen(hca, log_max_srq_sz) || p->log_cnt > 15)
+		return cmd_fail(cmd, ST_LIM, "2^%u WQEs", p->log_cnt);
+	if (p->shift < 5 || 1u << p->shift > hca_cap_gen(hca, max_wqe_sz_rq) + NEXT_SEG_BYTES)
+		return cmd_fail(cmd, ST_BAD_PARAM, "WQE stride 2^%u", p->shift);
+	st = check_obj(hca, cmd, OBJ_PD, p->pdn, &pd);
+	if (!st && p->has_cq)
+		st = check_obj(hca, cmd, OBJ_CQ, p->cqn, &cq);
+	if (!st && p->has_xrcd)
+		st = check_obj(hca, cmd, OBJ_XRCD, p->xrcdn, &xrcd);
+	if (!st)
+		st = check_dbr(hca, cmd, p->dbr_addr, 4);
+	if (!st)
+		st = qmem_init(hca, cmd, &mem, p->pas, cmd_left(cmd, p->pas), p->log_page,
+			       p->offset, (size_t)1 << (p->log_cnt + p->shift));
+	if (st)
+		return st;
+	srq = (struct srq *)obj_new(hca, OBJ_SRQ, cmd->uid, sizeof(*srq));
+	if (!srq) {
+		qmem_free(&mem);
+		return cmd_fail(cmd, ST_LIM, "no free SRQ");
+	}
+	srq->mem = mem;
+	srq->cnt = 1u << p->log_cnt;
+	srq->shift = p->shift;
+	srq->dbr_addr = p->dbr_addr;
+	srq->pdn = p->pdn;
+	srq->cqn = p->cqn;
+	srq->xrcdn = p->xrcdn;
+	pd->refs++;
+	if (cq)
+		cq->refs++;
+	if (xrcd)
+		xrcd->refs++;
+	*out = srq;
+	return ST_OK;
+}
+
+static uint8_t create_srq(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *c = IFC_ADDR(create_srq_in, cmd->in, srq_context_entry);
+	struct srq_params p = {
+		.log_cnt = IFC_GET(srqc, c, log_srq_size),
+		.shift = IFC_GET(srqc, c, log_rq_stride) + 4,
+		.log_page = IFC_GET(srqc, c, log_page_size) + 12,
+		.pdn = IFC_GET(srqc, c, pd),
+		.dbr_addr = IFC_GET64(srqc, c, dbr_addr),
+		.pas = IFC_ADDR(create_srq_in, cmd->in, pas),
+	};
+	struct srq *srq;
+	uint8_t st;
+
+	p.offset = qmem_offset(IFC_GET(srqc, c, page_offset), p.log_page);
+	st = srq_new(hca, cmd, &p, &srq);
+	if (st)
+		return st;
+	srq->kind = SRQ_BASIC;
+	srq->wq_signature = IFC_GET(srqc, c, wq_signature);
+	srq->lwm = IFC_GET(srqc, c, lwm);
+	memcpy(srq->ctx, c, SRQ_CTX_BYTES);
+	IFC_SET(create_srq_out, cmd->out, srqn, srq->obj.num);
+	return ST_OK;
+}
+
+static uint8_t create_xrc_srq(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *c = IFC_ADDR(create_xrc_srq_in, cmd->in, xrc_srq_context_entry);
+	struct srq_params p = {
+		.log_cnt = IFC_GET(xrc_srqc, c, log_xrc_srq_size),
+		.shift = IFC_GET(xrc_srqc, c, log_rq_stride) + 4,
+		.log_page = IFC_GET(xrc_srqc, c, log_page_size) + 12,
+		.pdn = IFC_GET(xrc_srqc, c, pd),
+		.cqn = IFC_GET(xrc_srqc, c, cqn),
+		.xrcdn = IFC_GET(xrc_srqc, c, xrcd),
+		.has_cq = true,
+		.has_xrcd = true,
+		.dbr_addr = (uint64_t)IFC_GET(xrc_srqc, c, db_record_addr_h) << 32 |
+			    (uint64_t)IFC_GET(xrc_srqc, c, db_record_addr_l) << 2,
+		.pas = IFC_ADDR(create_xrc_srq_in, cmd->in, pas),
+	};
+	struct srq *srq;
+	uint8_t st;
+
+	if (IFC_GET(create_xrc_srq_in, cmd->in, xrc_srq_umem_valid))
+		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
+	p.offset = qmem_offset(IFC_GET(xrc_srqc, c, page_offset), p.log_page);
+	st = srq_new(hca, cmd, &p, &srq);
+	if (st)
+		return st;
+	srq->kind = SRQ_XRC;
+	srq->cyclic = IFC_GET(xrc_srqc, c, basic_cyclic_rcv_wqe);
+	srq->wq_signature = IFC_GET(xrc_srqc, c, wq_signature);
+	srq->user_index = IFC_GET(xrc_srqc, c, user_index);
+	srq->lwm = IFC_GET(xrc_srqc, c, lwm);
+	memcpy(srq->ctx, c, SRQ_CTX_BYTES);
+	IFC_SET(create_xrc_srq_out, cmd->out, xrc_srqn, srq->obj.num);
+	return ST_OK;
+}
+
+static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *wq = IFC_ADDR(create_rmp_in, cmd->in, ctx.wq);
+	unsigned int type = IFC_GET(wq, wq, wq_type);
+	struct srq_params p = {
+		.log_cnt = IFC_GET(wq, wq, log_wq_sz),
+		.shift = IFC_GET(wq, wq, log_wq_stride),
+		.log_page = IFC_GET(wq, wq, log_wq_pg_sz) + 12,
+		.pdn = IFC_GET(wq, wq, pd),
+		.dbr_addr = IFC_GET64(wq, wq, dbr_addr),
+		.pas = IFC_ADDR(wq, wq, pas),
+	};
+	struct srq *srq;
+	uint8_t st;
+
+	if (IFC_GET(create_rmp_in, cmd->in, ctx.state) != WQ_STATE_RDY)
+		return cmd_fail(cmd, ST_BAD_PARAM, "an RMP starts in RDY");
+	if (type != WQ_TYPE_LINKED && type != WQ_TYPE_CYCLIC)
+		return cmd_fail(cmd, ST_BAD_PARAM, "wq_type %u", type);
+	if (IFC_GET(wq, wq, dbr_umem_valid) || IFC_GET(wq, wq, wq_umem_valid))
+		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
+	p.offset = qmem_offset(IFC_GET(wq, wq, page_offset), p.log_page);
+	st = srq_new(hca, cmd, &p, &srq);
+	if (st)
+		return st;
+	srq->kind = SRQ_RMP;
+	srq->cyclic = type == WQ_TYPE_CYCLIC;
+	srq->wq_signature = IFC_GET(wq, wq, wq_signature);
+	srq->lwm = IFC_GET(wq, wq, lwm);
+	memcpy(srq->ctx, wq, SRQ_CTX_BYTES);
+	IFC_SET(create_rmp_out, cmd->out, rmpn, srq->obj.num);
+	return ST_OK;
+}
+
+/* An SRQ of the form that the command is for. */
+static uint8_t srq_get(struct hca *hca, struct cmd *cmd, uint32_t num, int kind, struct srq **srq)
+{
+	struct obj *o;
+	uint8_t st = check_obj(hca, cmd, OBJ_SRQ, num, &o);
+
+	if (st)
+		return st;
+	*srq = (struct srq *)o;
+	if ((int)(*srq)->kind != kind)
+		return cmd_fail(cmd, ST_BAD_RES, "0x%x is an SRQ of another form", num);
+	return ST_OK;
+}
+
+static void srq_release(struct hca *hca, struct srq *srq)
+{
+	struct obj *pd = obj_find(hca, OBJ_PD, srq->pdn);
+	struct obj *cq = obj_find(hca, OBJ_CQ, srq->cqn);
+	struct obj *xrcd = obj_find(hca, OBJ_XRCD, srq->xrcdn);
+
+	if (pd && pd->refs)
+		pd->refs--;
+	if (srq->kind == SRQ_XRC && cq && cq->refs)
+		cq->refs--;
+	if (srq->kind == SRQ_XRC && xrcd && xrcd->refs)
+		xrcd->refs--;
+	qmem_free(&srq->mem);
+	obj_free(hca, &srq->obj);
+}
+
+static uint8_t srq_destroy(struct hca *hca, struct cmd *cmd, uint32_t num, int kind)
+{
+	struct srq *srq;
+	uint8_t st = srq_get(hca, cmd, num, kind, &srq);
+
+	if (st)
+		return st;
+	if (srq->obj.refs)
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "SRQ 0x%x has %u QPs", num, srq->obj.refs);
+	if (kind == SRQ_XRC)
+		hca->board->qp->srq_gone(hca, srq);
+	srq_release(hca, srq);
+	return ST_OK;
+}
+
+static uint8_t destroy_srq(struct hca *hca, struct cmd *cmd)
+{
+	return srq_destroy(hca, cmd, IFC_GET(destroy_srq_in, cmd->in, srqn), SRQ_BASIC);
+}
+
+static uint8_t destroy_xrc_srq(struct hca *hca, struct cmd *cmd)
+{
+	return srq_destroy(hca, cmd, IFC_GET(destroy_xrc_srq_in, cmd->in, xrc_srqn), SRQ_XRC);
+}
+
+static uint8_t destroy_rmp(struct hca *hca, struct cmd *cmd)
+{
+	return srq_destroy(hca, cmd, IFC_GET(destroy_rmp_in, cmd->in, rmpn), SRQ_RMP);
+}
+
+/* WQEs that are posted and not consumed. */
+static uint16_t srq_left(struct hca *hca, const struct srq *srq)
+{
+	uint8_t rec[4];
+
+	return mem_read(hca, srq->dbr_addr, rec, sizeof(rec)) ? 0 : get_be32(rec) - srq->hw;
+}
+
+static uint8_t query_srq(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *c = IFC_ADDR(query_srq_out, cmd->out, srq_context_entry);
+	struct srq *srq;
+	uint8_t st = srq_get(hca, cmd, IFC_GET(query_srq_in, cmd->in, srqn), SRQ_BASIC, &srq);
+
+	if (st)
+		return st;
+	memcpy(c, srq->ctx, SRQ_CTX_BYTES);
+	IFC_SET(srqc, c, state, srq->error);
+	IFC_SET(srqc, c, lwm, srq->lwm);
+	IFC_SET(srqc, c, wqe_cnt, srq_left(hca, srq));
+	return ST_OK;
+}
+
+static uint8_t query_xrc_srq(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *c = IFC_ADDR(query_xrc_srq_out, cmd->out, xrc_srq_context_entry);
+	struct srq *srq;
+	uint8_t st = srq_get(hca, cmd, IFC_GET(query_xrc_srq_in, cmd->in, xrc_srqn), SRQ_XRC, &srq);
+
+	if (st)
+		return st;
+	memcpy(c, srq->ctx, SRQ_CTX_BYTES);
+	IFC_SET(xrc_srqc, c, state, srq->error);
+	IFC_SET(xrc_srqc, c, lwm, srq->lwm);
+	IFC_SET(xrc_srqc, c, wqe_cnt, srq_left(hca, srq));
+	return ST_OK;
+}
+
+static uint8_t query_rmp(struct hca *hca, struct cmd *cmd)
+{
+	uint8_t *wq = IFC_ADDR(query_rmp_out, cmd->out, rmp_context.wq);
+	struct srq *srq;
+	uint8_t st = srq_get(hca, cmd, IFC_GET(query_rmp_in, cmd->in, rmpn), SRQ_RMP, &srq);
+
+	if (st)
+		return st;
+	IFC_SET(query_rmp_out, cmd->out, rmp_context.state, srq->error ? 3 : WQ_STATE_RDY);
+	memcpy(wq, srq->ctx, SRQ_CTX_BYTES);
+	IFC_SET(wq, wq, lwm, srq->lwm);
+	IFC_SET(wq, wq, hw_counter, srq->hw);
+	return ST_OK;
+}
+
+static uint8_t srq_arm(struct hca *hca, struct cmd *cmd, struct srq *srq, uint16_t lwm)
+{
+	if (lwm >= srq->cnt)
+		return cmd_fail(cmd, ST_BAD_PARAM, "limit %u of %u WQEs", lwm, srq->cnt);
+	srq->lwm = lwm;
+	if (lwm && srq_left(hca, srq) < lwm) {
+		srq->lwm = 0;
+		srq_event(hca, srq, EV_SRQ_RQ_LIMIT);
+	}
+	return ST_OK;
+}
+
+static uint8_t arm_rq(struct hca *hca, struct cmd *cmd)
+{
+	struct srq *srq;
+	uint8_t st = srq_get(hca, cmd, IFC_GET(arm_rq_in, cmd->in, srq_number), SRQ_BASIC, &srq);
+
+	return st ? st : srq_arm(hca, cmd, srq, IFC_GET(arm_rq_in, cmd->in, lwm));
+}
+
+static uint8_t arm_xrc_srq(struct hca *hca, struct cmd *cmd)
+{
+	struct srq *srq;
+	uint8_t st = srq_get(hca, cmd, IFC_GET(arm_xrc_srq_in, cmd->in, xrc_srqn), SRQ_XRC, &srq);
+
+	return st ? st : srq_arm(hca, cmd, srq, IFC_GET(arm_xrc_srq_in, cmd->in, lwm));
+}
+
+static uint8_t modify_rmp(struct hca *hca, struct cmd *cmd)
+{
+	struct srq *srq;
+	uint8_t st = srq_get(hca, cmd, IFC_GET(modify_rmp_in, cmd->in, rmpn), SRQ_RMP, &srq);
+
+	if (st)
+		return st;
+	if (IFC_GET(modify_rmp_in, cmd->in, rmp_state) != WQ_STATE_RDY || srq->error)
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "RMP 0x%x is not in that state",
+				srq->obj.num);
+	if (!IFC_GET(modify_rmp_in, cmd->in, bitmask.lwm))
+		return ST_OK;
+	return srq_arm(hca, cmd, srq, IFC_GET(modify_rmp_in, cmd->in, ctx.wq.lwm));
+}
+
+const struct cmd_desc srq_cmds[] = {
+	{ MLX5_CMD_OP_CREATE_SRQ, "CREATE_SRQ", IFC_BYTE(create_srq_in, pas),
+	  IFC_SZ(create_srq_out), create_srq },
+	{ MLX5_CMD_OP_DESTROY_SRQ, "DESTROY_SRQ", IFC_SZ(destroy_srq_in),
+	  IFC_SZ(destroy_srq_out), destroy_srq },
+	{ MLX5_CMD_OP_QUERY_SRQ, "QUERY_SRQ", IFC_SZ(query_srq_in), IFC_BYTE(query_srq_out, pas),
+	  query_srq },
+	{ MLX5_CMD_OP_ARM_RQ, "ARM_RQ", IFC_SZ(arm_rq_in), IFC_SZ(arm_rq_out), arm_rq },
+	{ MLX5_CMD_OP_CREATE_XRC_SRQ, "CREATE_XRC_SRQ", IFC_BYTE(create_xrc_srq_in, pas),
+	  IFC_SZ(create_xrc_srq_out), create_xrc_srq },
+	{ MLX5_CMD_OP_DESTROY_XRC_SRQ, "DESTROY_XRC_SRQ", IFC_SZ(destroy_xrc_srq_in),
+	  IFC_SZ(destroy_xrc_srq_out), destroy_xrc_srq },
+	{ MLX5_CMD_OP_QUERY_XRC_SRQ, "QUERY_XRC_SRQ", IFC_SZ(query_xrc_srq_in),
+	  IFC_BYTE(query_xrc_srq_out, pas), query_xrc_srq },
+	{ MLX5_CMD_OP_ARM_XRC_SRQ, "ARM_XRC_SRQ", IFC_SZ(arm_xrc_srq_in),
+	  IFC_SZ(arm_xrc_srq_out), arm_xrc_srq },
+	{ MLX5_CMD_OP_CREATE_RMP, "CREATE_RMP", IFC_BYTE(create_rmp_in, ctx.wq.pas),
+	  IFC_SZ(create_rmp_out), create_rmp },
+	{ MLX5_CMD_OP_MODIFY_RMP, "MODIFY_RMP", IFC_SZ(modify_rmp_in), IFC_SZ(modify_rmp_out),
+	  modify_rmp },
+	{ MLX5_CMD_OP_DESTROY_RMP, "DESTROY_RMP", IFC_SZ(destroy_rmp_in),
+	  IFC_SZ(destroy_rmp_out), destroy_rmp },
+	{ MLX5_CMD_OP_QUERY_RMP, "QUERY_RMP", IFC_SZ(query_rmp_in), IFC_SZ(query_rmp_out),
+	  query_rmp },
+	{}
+};
+
+static bool srq_drop(struct hca *hca, struct obj *o, void *arg)
+{
+	(void)arg;
+	o->refs = 0;
+	srq_release(hca, (struct srq *)o);
+	return true;
+}
+
+static void srq_reset(struct hca *hca)
+{
+	obj_for_each(hca, OBJ_SRQ, srq_drop, NULL);
+}
+
+const struct hca_module srq_module = { .name = "srq", .reset = srq_reset };

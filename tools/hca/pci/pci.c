@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The PCI function: config space with PM, PCIe and MSI-X capabilities, and which part of the HCA an
+ * access to a BAR goes to.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <linux/pci_regs.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hca.h"
+#include "ifc.h"
+#include "iseg.h"
+#include "memic.h"
+#include "pci.h"
+#include "profile.h"
+#include "uar.h"
+
+#define CAP_PM		0x40
+#define CAP_EXP		0x60
+#define CAP_MSIX	0x9c
+
+#define PCI_VENDOR_MELLANOX	0x15b3
+#define PCI_DEVICE_CX5		0x1017
+#define PCI_SUBSYS		0x0007
+
+struct pci {
+	uint8_t cfg[PCI_CONFIG_SIZE];
+	uint8_t wmask[PCI_CONFIG_SIZE];	/* bits that a write changes */
+	uint8_t msix[MSIX_BAR_SIZE];
+};
+
+static void put_le16(uint8_t *p, uint16_t v)
+{
+	v = htole16(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static void put_le32(uint8_t *p, uint32_t v)
+{
+	v = htole32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static uint16_t get_le16(const uint8_t *p)
+{
+	return p[0] | p[1] << 8;
+}
+
+static void pci_bar_setup(struct pci *pci, unsigned int bar, uint64_t size, uint32_t flags)
+{
+	uint8_t *reg = pci->cfg + PCI_BASE_ADDRESS_0 + 4 * bar;
+	uint8_t *mask = pci->wmask + PCI_BASE_ADDRESS_0 + 4 * bar;
+
+	put_le32(reg, flags);
+	put_le32(mask, (uint32_t)~(size - 1));
+	if (flags & PCI_BASE_ADDRESS_MEM_TYPE_64)
+		put_le32(mask + 4, (uint32_t)(~(size - 1) >> 32));
+}
+
+static void pci_cap_pm(struct pci *pci)
+{
+	uint8_t *c = pci->cfg + CAP_PM;
+
+	c[0] = PCI_CAP_ID_PM;
+	c[1] = CAP_EXP;
+	put_le16(c + PCI_PM_PMC, 3);
+	put_le16(c + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
+	put_le16(pci->wmask + CAP_PM + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
+}
+
+static void pci_cap_exp(struct pci *pci)
+{
+	uint8_t *c = pci->cfg + CAP_EXP;
+
+	c[0] = PCI_CAP_ID_EXP;
+	c[1] = CAP_MSIX;
+	put_le16(c + PCI_EXP_FLAGS, 2 | PCI_EXP_TYPE_ENDPOINT << 4);
+	/* 512 bytes of payload, extended tags, function reset. */
+	put_le32(c + PCI_EXP_DEVCAP, 2 | PCI_EXP_DEVCAP_EXT_TAG | PCI_EXP_DEVCAP_RBER |
+		 PCI_EXP_DEVCAP_FLR);
+	put_le16(c + PCI_EXP_DEVCTL, 0x2010 | PCI_EXP_DEVCTL_RELAX_EN);
+	put_le16(pci->wmask + CAP_EXP + PCI_EXP_DEVCTL, 0xffff & ~PCI_EXP_DEVCTL_BCR_FLR);
+	put_le32(c + PCI_EXP_LNKCAP, PCI_EXP_LNKCAP_SLS_8_0GB | 16 << 4);
+	put_le16(c + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_CLS_8_0GB | 16 << 4);
+	put_le16(pci->wmask + CAP_EXP + PCI_EXP_LNKCTL, 0x01ff);
+	put_le32(c + PCI_EXP_DEVCAP2, PCI_EXP_DEVCAP2_COMP_TMOUT_DIS);
+	put_le16(pci->wmask + CAP_EXP + PCI_EXP_DEVCTL2, 0x001f | PCI_EXP_DEVCTL2_IDO_REQ_EN |
+		 PCI_EXP_DEVCTL2_IDO_CMP_EN);
+	put_le32(c + PCI_EXP_LNKCAP2, PCI_EXP_LNKCAP2_SLS_2_5GB | PCI_EXP_LNKCAP2_SLS_5_0GB |
+		 PCI_EXP_LNKCAP2_SLS_8_0GB);
+}
+
+static void pci_cap_msix(struct pci *pci, unsigned int vectors)
+{
+	uint8_t *c = pci->cfg + CAP_MSIX;
+
+	c[0] = PCI_CAP_ID_MSIX;
+	c[1] = 0;
+	put_le16(c + PCI_MSIX_FLAGS, vectors - 1);
+	put_le16(pci->wmask + CAP_MSIX + PCI_MSIX_FLAGS,
+		 PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
+	put_le32(c + PCI_MSIX_TABLE, 2);
+	put_le32(c + PCI_MSIX_PBA, MSIX_BAR_SIZE / 2 | 2);
+}
+
+/**
+ * pci_init() - build the config space from the profile
+ * @hca: the HCA
+ *
+ * Return: 0 or -ENOMEM.
+ */
+static int pci_init(struct hca *hca)
+{
+	struct pci *pci = calloc(1, sizeof(*pci));
+	uint8_t *c;
+
+	if (!pci)
+		return -ENOMEM;
+	hca->pci = pci;
+	c = pci->cfg;
+	put_le16(c + PCI_VENDOR_ID, PCI_VENDOR_MELLANOX);
+	put_le16(c + PCI_DEVICE_ID, PCI_DEVICE_CX5);
+	put_le16(c + PCI_STATUS, PCI_STATUS_CAP_LIST);
+	put_le16(c + PCI_CLASS_DEVICE, hca->profile->eth ? 0x0200 : 0x0207);
+	c[PCI_CACHE_LINE_SIZE] = 16;
+	put_le16(c + PCI_SUBSYSTEM_VENDOR_ID, PCI_VENDOR_MELLANOX);
+	put_le16(c + PCI_SUBSYSTEM_ID, PCI_SUBSYS);
+	c[PCI_CAPABILITY_LIST] = CAP_PM;
+	put_le16(pci->wmask + PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER |
+		 PCI_COMMAND_PARITY | PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE);
+	pci->wmask[PCI_CACHE_LINE_SIZE] = 0xff;
+	pci->wmask[PCI_INTERRUPT_LINE] = 0xff;
+	pci_bar_setup(pci, 0, pci_bar_size(hca, 0),
+		  PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH);
+	pci_bar_setup(pci, 2, MSIX_BAR_SIZE, PCI_BASE_ADDRESS_MEM_TYPE_64);
+	pci_cap_pm(pci);
+	pci_cap_exp(pci);
+	pci_cap_msix(pci, hca->profile->vectors);
+	return 0;
+}
+
+static void pci_exit(struct hca *hca)
+{
+	free(hca->pci);
+	hca->pci = NULL;
+}
+
+const struct hca_module pci_module = { .name = "pci", .init = pci_init, .exit = pci_exit };
+
+/**
+ * pci_bar_size() - size of a BAR
+ * @hca: the HCA
+ * @bar: 0 to 5
+ *
+ * Return: bytes, 0 for a BAR that isn't there (or is the upper half of a 64-bit one).
+ */
+uint64_t pci_bar_size(struct hca *hca, unsigned int bar)
+{
+	switch (bar) {
+	case 0:
+		return 1ULL << hca->profile->log_bar_size;
+	case 2:
+		return MSIX_BAR_SIZE;
+	default:
+		return 0;
+	}
+}
+
+/**
+ * pci_config_read() - read config space
+ * @hca: the HCA
+ * @off: bytes from the start
+ * @buf: where to
+ * @len: bytes; what lies beyond the end reads as zero
+ */
+void pci_config_read(struct hca *hca, uint32_t off, uint8_t *buf, uint32_t len)
+{
+	uint32_t i;
+
+	for (i = 0; i < len; i++)
+		buf[i] = hca->unplugged ? 0xff :
+			 off + i < PCI_CONFIG_SIZE ? hca->pci->cfg[off + i] : 0;
+}
+
+static bool pci_bus_master(const struct pci *pci)
+{
+	return get_le16(pci->cfg + PCI_COMMAND) & PCI_COMMAND_MASTER;
+}
+
+/**
+ * pci_config_write() - write config space
+ * @hca: the HCA
+ * @off: bytes from the start
+ * @buf: the bytes
+ * @len: how many; read-only bits keep their value, a function level reset is done at once
+ */
+void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_t len)
+{
+	struct pci *pci = hca->pci;
+	bool master = pci_bus_master(pci), flr = false;
+	uint32_t i;
+
+	if (hca->unplugged)
+		return;
+	for (i = 0; i < len && off + i < PCI_CONFIG_SIZE; i++) {
+		uint8_t m = pci->wmask[off + i];
+
+		pci->cfg[off + i] = (pci->cfg[off + i] & ~m) | (buf[i] & m);
+		if (off + i == CAP_EXP + PCI_EXP_DEVCTL + 1)
+			flr = buf[i] & PCI_EXP_DEVCTL_BCR_FLR >> 8;
+	}
+	/* Broken firmware starts again when the driver lets go of the function. */
+	if (flr || (hca->fatal && master && !pci_bus_master(pci)))
+		hca_reset(hca);
+}
+
+static bool pci_memory_on(struct hca *hca)
+{
+	return !hca->unplugged && get_le16(hca->pci->cfg + PCI_COMMAND) & PCI_COMMAND_MEMORY;
+}
+
+static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
+{
+	uint32_t i;
+
+	if (memic_bar_read(hca, off, buf, len))
+		return;
+	/* UAR pages are write only: they read as zero. */
+	memset(buf, 0, len);
+	if (off >= ISEG_SIZE)
+		return;
+	for (i = 0; i < len; i++)
+		buf[i] = iseg_read(hca, (off + i) & ~3u) >> (24 - (off + i) % 4 * 8);
+}
+
+/**
+ * pci_bar_read() - a read by the guest
+ * @hca: the HCA
+ * @bar: which
+ * @off: bytes from the BAR's start, checked by the caller
+ * @buf: where to
+ * @len: bytes
+ */
+void pci_bar_read(struct hca *hca, unsigned int bar, uint64_t off, uint8_t *buf, uint32_t len)
+{
+	hca->count.reg_reads++;
+	if (!pci_memory_on(hca)) {
+		memset(buf, 0xff, len);
+		return;
+	}
+	if (bar == 0)
+		pci_bar0_read(hca, off, buf, len);
+	else
+		memcpy(buf, hca->pci->msix + off, len);
+}
+
+/**
+ * pci_bar_write() - a write by the guest
+ * @hca: the HCA
+ * @bar: which
+ * @off: bytes from the BAR's start, checked by the caller
+ * @buf: the bytes
+ * @len: how many
+ */
+void pci_bar_write(struct hca *hca, unsigned int bar, uint64_t off, const uint8_t *buf,
+		   uint32_t len)
+{
+	uint32_t i;
+
+	hca->count.reg_writes++;
+	if (!pci_memory_on(hca))
+		return;
+	if (bar == 2) {
+		memcpy(hca->pci->msix + off, buf, len);
+		return;
+	}
+	if (memic_bar_write(hca, off, buf, len))
+		return;
+	if (off >= ISEG_SIZE) {
+		uar_write(hca, off, buf, len);
+		return;
+	}
+	if (off % 4 || len % 4)
+		return;
+	for (i = 0; i < len; i += 4)
+		iseg_write(hca, off + i, get_be32(buf + i));
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UARs: pages of BAR0 with doorbell registers. ALLOC_UAR and DEALLOC_UAR, what a store into a page
+ * means, and BlueFlame writes, which are put together from their stores.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cmd.h"
+#include "count.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "object.h"
+#include "profile.h"
+#include "uar.h"
+
+#define HCA_FILE_ID FILE_UAR
+
+/* Registers of a UAR page. */
+#define REG_CQ		0x20
+#define REG_EQ_ARM	0x40
+#define REG_EQ		0x48
+#define REG_BF		0x800	/* four registers of 512 bytes, each two buffers of 256 */
+#define BF_BUF		256
+
+#define PENDING		8	/* BlueFlame buffers that are being written at a time */
+
+/*
+ * A BlueFlame buffer in the middle of being written. The first 8 bytes say how long the WQE is;
+ * once it was delivered, the stores that pad it to 64 bytes only move @len.
+ */
+struct bf {
+	uint64_t addr;		/* of the buffer in BAR0, 0: unused */
+	uint64_t used;		/* stamp of the last store */
+	size_t len;		/* contiguous bytes so far */
+	bool delivered;
+	bool plain;		/* the last doorbell here was a plain one: don't wait for more */
+	uint8_t buf[BF_BUF];
+};
+
+struct uars {
+	struct bf bf[PENDING];
+	uint64_t stamp;
+	unsigned int pending;	/* not delivered */
+	/* A CQ doorbell written as two 4-byte halves. */
+	uint64_t cq_half_addr;
+	uint32_t cq_half;
+};
+
+static int uar_init(struct hca *hca)
+{
+	hca->uars = calloc(1, sizeof(*hca->uars));
+	return hca->uars ? 0 : -ENOMEM;
+}
+
+static void uar_reset(struct hca *hca)
+{
+	memset(hca->uars, 0, sizeof(*hca->uars));
+	obj_free_all(hca, OBJ_UAR);
+}
+
+static void uar_exit(struct hca *hca)
+{
+	free(hca->uars);
+	hca->uars = NULL;
+}
+
+const struct hca_module uar_module = {
+	.name = "uar", .init = uar_init, .reset = uar_reset, .exit = uar_exit,
+};
+
+/* ---- BlueFlame ------------------------------------------------------------------------------- */
+
+/* Length of the WQE in bytes, as its control segment says; 0 means nothing of sense. */
+static size_t uar_bf_want(const struct bf *b)
+{
+	return (get_be32(b->buf + 4) & 0x3f) * 16;
+}
+
+static void uar_bf_deliver(struct hca *hca, struct bf *b, bool whole)
+{
+	uint32_t uar = b->addr / HCA_PAGE_SIZE, qpn = get_be32(b->buf + 4) >> 8;
+	size_t len = whole ? uar_bf_want(b) : 8;
+
+	b->delivered = true;
+	hca->uars->pending--;
+	hca_trace(hca, "doorbell", "\"uar\":%u,\"reg\":\"%s\",\"bf\":%u,\"qpn\":%u,\"idx\":%u",
+		  uar, len > 8 ? "blueflame" : "send",
+		  (uint32_t)(b->addr % HCA_PAGE_SIZE - REG_BF) / 512, qpn,
+		  get_be32(b->buf) >> 8 & 0xffff);
+	hca->board->doorbells->send(hca, uar, b->buf, len);
+}
+
+/* The buffer's state, or the one used longest ago, whose doorbell is delivered first. */
+static struct bf *uar_bf_get(struct hca *hca, uint64_t addr)
+{
+	struct bf *b = hca->uars->bf, *old = b;
+
+	for (; b < hca->uars->bf + PENDING; b++) {
+		if (b->addr == addr)
+			return b;
+		if (b->used < old->used)
+			old = b;
+	}
+	if (old->addr && !old->delivered)
+		uar_bf_deliver(hca, old, false);
+	*old = (struct bf) { .addr = addr, .delivered = true };
+	return old;
+}
+
+static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
+{
+	uint32_t at = off % BF_BUF;
+	struct bf *b = uar_bf_get(hca, off - at);
+
+	b->used = ++hca->uars->stamp;
+	if (!at) {
+		if (!b->delivered)
+			uar_bf_deliver(hca, b, false);
+		b->plain &= b->len <= 8;	/* more came after all */
+		b->len = 0;
+		b->delivered = false;
+		hca->uars->pending++;
+	} else if (at != b->len) {
+		doorbell_drop(hca, DROP_BAD_OFFSET, off / HCA_PAGE_SIZE, off % HCA_PAGE_SIZE);
+		return;
+	}
+	memcpy(b->buf + at, buf, len);
+	b->len += len;
+	if (b->delivered || b->len < 8)
+		return;
+	/* A size beyond the buffer, or none, cannot be BlueFlame: no need to wait for more. */
+	if (uar_bf_want(b) > BF_BUF || uar_bf_want(b) < 16 || b->plain)
+		uar_bf_deliver(hca, b, false);
+	else if (b->len >= uar_bf_want(b))
+		uar_bf_deliver(hca, b, true);
+}
+
+/**
+ * uar_bf_pending() - is a send doorbell waiting for the rest of its WQE?
+ * @hca: the HCA
+ */
+bool uar_bf_pending(struct hca *hca)
+{
+	return hca->uars->pending;
+}
+
+/**
+ * uar_idle() - no more stores are coming: what is there of a BlueFlame write was a doorbell
+ * @hca: the HCA
+ */
+void uar_idle(struct hca *hca)
+{
+	struct bf *b;
+
+	for (b = hca->uars->bf; b < hca->uars->bf + PENDING; b++)
+		if (b->addr && !b->delivered && b->len >= 8) {
+			b->plain = b->len == 8;
+			uar_bf_deliver(hca, b, false);
+		}
+}
+
+/* ---- registers ------------------------------------------------------------------------------- */
+
+/* 8 bytes at once, or two halves of which the second rings. */
+static void uar_store_cq(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
+{
+	struct uars *u = hca->uars;
+	uint64_t val;
+
+	if (len == 8) {
+		val = get_be64(buf);
+	} else if (off % 8 == 0) {
+		u->cq_half_addr = off;
+		u->cq_half = get_be32(buf);
+		return;
+	} else if (u->cq_half_addr == off - 4) {
+		val = (uint64_t)u->cq_half << 32 | get_be32(buf);
+		u->cq_half_addr = 0;
+	} else {
+		doorbell_drop(hca, DROP_BAD_SIZE, off / HCA_PAGE_SIZE, off % HCA_PAGE_SIZE);
+		return;
+	}
+	hca->board->doorbells->cq_arm(hca, off / HCA_PAGE_SIZE, val);
+}
+
+static void uar_store_eq(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
+{
+	uint32_t uar = off / HCA_PAGE_SIZE;
+
+	if (len != 4)
+		doorbell_drop(hca, DROP_BAD_SIZE, uar, off % HCA_PAGE_SIZE);
+	else
+		hca->board->doorbells->eq(hca, uar, get_be32(buf), off % HCA_PAGE_SIZE == REG_EQ_ARM);
+}
+
+/**
+ * uar_write() - a store into a UAR page
+ * @hca: the HCA
+ * @off: bytes from BAR0's start
+ * @buf: the bytes
+ * @len: how many; a store is 4 or 8 bytes and aligned, more are taken apart
+ */
+void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
+{
+	uint32_t uar = off / HCA_PAGE_SIZE, reg = off % HCA_PAGE_SIZE;
+
+	if (hca->hung || hca->fatal)
+		return;
+	for (; len > 8; off += 8, buf += 8, len -= 8)
+		uar_write(hca, off, buf, 8);
+	reg = off % HCA_PAGE_SIZE;
+	if (!obj_find_uid(hca, OBJ_UAR, uar, 0))
+		doorbell_drop(hca, DROP_NO_UAR, uar, reg);
+	else if ((len != 4 && len != 8) || off % len)
+		doorbell_drop(hca, DROP_BAD_SIZE, uar, reg);
+	else if (reg >= REG_BF)
+		uar_bf_store(hca, off, buf, len);
+	else if (reg == REG_CQ || reg == REG_CQ + 4)
+		uar_store_cq(hca, off, buf, len);
+	else if (reg == REG_EQ_ARM || reg == REG_EQ)
+		uar_store_eq(hca, off, buf, len);
+	else
+		doorbell_drop(hca, DROP_BAD_OFFSET, uar, reg);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static uint8_t alloc_uar(struct hca *hca, struct cmd *cmd)
+{
+	struct obj *o = obj_new(hca, OBJ_UAR, cmd->uid, sizeof(*o));
+
+	if (!o)
+		return cmd_fail(cmd, ST_LIM, "all %u UARs are taken",
+				hca->profile->range[OBJ_UAR].limit -
+				hca->profile->range[OBJ_UAR].first);
+	IFC_SET(alloc_uar_out, cmd->out, uar, o->num);
+	return ST_OK;
+}
+
+static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
+{
+	uint32_t num = IFC_GET(dealloc_uar_in, cmd->in, uar);
+	struct obj *o;
+	struct bf *b;
+	uint8_t st;
+
+	st = check_obj(hca, cmd, OBJ_UAR, num, &o);
+	if (st)
+		return st;
+	for (b = hca->uars->bf; b < hca->uars->bf + PENDING; b++) {
+		if (b->addr / HCA_PAGE_SIZE != num)
+			continue;
+		if (b->addr && !b->delivered)
+			uar_bf_deliver(hca, b, false);
+		b->addr = 0;
+	}
+	/*
+	 * The stock driver frees the UARs of a process that has died before the queues that rang
+	 * them. Nobody can ring them any more, and the number is not given out again before the
+	 * last of the queues has gone.
+	 */
+	o->gone = true;
+	if (!o->refs)
+		obj_free(hca, o);
+	return ST_OK;
+}
+
+const struct cmd_desc uar_cmds[] = {
+	{ MLX5_CMD_OP_ALLOC_UAR, "ALLOC_UAR", IFC_SZ(alloc_uar_in), IFC_SZ(alloc_uar_out),
+	  alloc_uar },
+	{ MLX5_CMD_OP_DEALLOC_UAR, "DEALLOC_UAR", IFC_SZ(dealloc_uar_in),
+	  IFC_SZ(dealloc_uar_out), dealloc_uar },
+	{ 0 }
+};

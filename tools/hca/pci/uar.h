@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * UAR pages: the doorbell registers in BAR0, and BlueFlame.
+ */
+#ifndef BLUEBELL_UAR_H
+#define BLUEBELL_UAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd.h"
+
+struct hca;
+struct hca_module;
+
+void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len);
+bool uar_bf_pending(struct hca *hca);
+void uar_idle(struct hca *hca);
+
+extern const struct hca_module uar_module;
+extern const struct cmd_desc uar_cmds[];
+
+#endif

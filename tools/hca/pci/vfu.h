@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A vfio-user connection: what the socket's and the requests' files share.
+ */
+#ifndef BLUEBELL_VFU_H
+#define BLUEBELL_VFU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hca.h"
+#include "vfio_user.h"
+
+struct event;
+
+#define MAX_FDS		16
+#define MAX_XFER	(1024 * 1024)
+#define MAX_MSG		(MAX_XFER + 64)
+
+struct msg_hdr {
+	uint16_t id;
+	uint16_t cmd;
+	uint32_t size;
+	uint32_t flags;
+	uint32_t error;
+};
+
+struct vfu {
+	struct hca *hca;
+	vfu_gone_fn gone;
+	void *gone_arg;
+	char path[108];
+	int listen_fd, fd;
+	struct event *listen_ev, *ev;
+	bool versioned;		/* VERSION was exchanged */
+	struct msg_hdr hdr;	/* message being handled */
+	uint8_t *body;		/* its payload, MAX_MSG bytes; the reply is built here too */
+	uint32_t body_len;
+	int fds[MAX_FDS];
+	unsigned int nfds;	/* not yet taken; the rest is closed after the message */
+	int irq_fd[HCA_MAX_VECTORS];
+	int send_fd;		/* goes with the reply, stays open; -1: none */
+};
+
+int vfu_handle(struct vfu *v);
+void vfu_irq_clear(struct vfu *v);
+
+#endif

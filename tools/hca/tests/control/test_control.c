@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The control socket's verbs: injections, census, counters, capabilities, trace, removal.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "control.h"
+#include "corerig.h"
+#include "ifc.h"
+#include "object.h"
+#include "profile.h"
+
+static uint8_t in[8192], out[8192];
+
+static int up(void **state)
+{
+	core_add_module(&control_module);
+	return core_up_init(state);
+}
+
+/* A command with one mailbox of input: SET_DRIVER_VERSION. */
+static size_t driver_version(void)
+{
+	memset(in, 0, sizeof(in));
+	IFC_SET(set_driver_version_in, in, opcode, MLX5_CMD_OP_SET_DRIVER_VERSION);
+	strcpy((char *)IFC_ADDR(set_driver_version_in, in, driver_version), "Linux,test,1");
+	return IFC_SZ(set_driver_version_in);
+}
+
+static bool answer(const char *line, const char *want)
+{
+	char *a = control_request(core.hca, line);
+	bool ok = strstr(a, want);
+
+	if (!ok)
+		fprintf(stderr, "%s: %s\n", line, a);
+	free(a);
+	return ok;
+}
+
+static void nth_command_fails_once(void **state)
+{
+	(void)state;
+	assert_true(answer("inject cmd 2 LIM_ERR", "\"ok\":true"));
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
+	assert_int_equal(obj_count(core.hca, OBJ_UAR), 2);
+	assert_true(answer("inject clear", "\"fired\":1"));
+}
+
+static void opcode_fails_until_cleared(void **state)
+{
+	(void)state;
+	assert_true(answer("inject op ALLOC_UAR 0xf", "\"ok\":true"));
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_NO_RES);
+	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_NO_RES);
+	assert_true(answer("inject clear", "\"fired\":2"));
+	assert_true(answer("inject op ALLOC_UAR BAD_RES 1", "\"ok\":true"));
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_BAD_RES);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
+}
+
+static void census_and_its_delta(void **state)
+{
+	(void)state;
+	core_alloc_uar();
+	assert_true(answer("census", "\"uar\":{\"total\":1,\"by_uid\":{\"0\":1}}"));
+	assert_true(answer("census reset", "\"ok\":true"));
+	assert_true(answer("census", "\"delta\":{}"));
+	core_alloc_uar();
+	assert_true(answer("census", "\"delta\":{\"uar\":1}"));
+	assert_true(answer("census", "\"total\":2"));
+}
+
+static void commands_are_counted(void **state)
+{
+	(void)state;
+	assert_true(answer("commands reset", "\"ok\":true"));
+	core_alloc_uar();
+	core_alloc_uar();
+	assert_true(answer("commands", "\"total\":2,\"by_name\":{\"ALLOC_UAR\":2}"));
+	assert_true(answer("counters", "\"doorbells_dropped\":0"));
+}
+
+static void trace_decodes_fields(void **state)
+{
+	(void)state;
+	assert_true(answer("trace on", "\"ok\":true"));
+	core_alloc_uar();
+	assert_true(answer("trace dump 1", "\"op\":\"ALLOC_UAR\""));
+	assert_true(answer("trace dump 1", "\"out\":{\"uar\":4}"));
+	core_simple(0xfff, 0, out);
+	assert_true(answer("trace dump 1", "\"why\":\"no command 0xfff\""));
+}
+
+/* What is, which the driver may have changed, and what could be. */
+static void capabilities_are_told(void **state)
+{
+	(void)state;
+	assert_true(answer("cap general log_max_qp", "\"cur\":18,\"max\":18"));
+	assert_true(answer("cap general uar_4k", "\"cur\":0,\"max\":1"));
+	IFC_SET(cmd_hca_cap, core.hca->cap[0], uar_4k, 1);
+	assert_true(answer("cap general uar_4k", "\"cur\":1,\"max\":1"));
+	assert_true(answer("cap atomic atomic_operations", "\"cur\":3"));
+	assert_true(answer("cap odp transport_page_fault_scheme_cap.rc_odp_caps.send",
+			   "\"cur\":1"));
+}
+
+static void limits_are_told(void **state)
+{
+	(void)state;
+	assert_true(answer("limit pd", "\"limit\":262143"));
+	core.hca->profile->range[OBJ_UAR].limit = core.hca->profile->range[OBJ_UAR].first + 24;
+	assert_true(answer("limit uar", "\"limit\":24"));
+}
+
+static void nonsense_is_answered(void **state)
+{
+	static const char *const bad[] = {
+		"", "frob", "inject", "inject cmd", "inject cmd 0 LIM_ERR", "inject cmd 1 NO_SUCH",
+		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0", "inject event NONE",
+		"trace", "link", "link sideways", "census all", "inject fatal 300",
+		"cap", "cap general", "cap frob rc", "cap general frob",
+		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob",
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_true(answer(bad[i], "\"ok\":false"));
+}
+
+static void unplug_takes_everything(void **state)
+{
+	(void)state;
+	core_alloc_uar();
+	assert_true(answer("census reset", "\"ok\":true"));
+	assert_true(answer("unplug", "\"ok\":true"));
+	assert_true(answer("census", "\"total\":0,\"delta\":{}"));
+	assert_int_equal(core_reg_read(0), 0xffffffff);
+}
+
+static void hang_answers_nothing(void **state)
+{
+	(void)state;
+	assert_true(answer("inject hang", "\"ok\":true"));
+	core_put(0, in, driver_version(), 16);
+	core_ring(1);
+	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
+}
+
+static void fatal_shows_in_the_health_buffer(void **state)
+{
+	uint32_t count;
+
+	(void)state;
+	assert_int_equal(core_reg_read(0x23c), 0);
+	assert_true(answer("inject fatal", "\"ok\":true"));
+	assert_int_equal(core_reg_read(0x23c) >> 16, 1);
+	assert_int_equal(core_reg_read(0x238) >> 31, 1);
+	count = core_reg_read(0x1010);
+	assert_int_equal(core_reg_read(0x1010), count);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, core_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(nth_command_fails_once),
+		T(opcode_fails_until_cleared),
+		T(census_and_its_delta),
+		T(commands_are_counted),
+		T(capabilities_are_told),
+		T(limits_are_told),
+		T(trace_decodes_fields),
+		T(nonsense_is_answered),
+		T(unplug_takes_everything),
+		T(hang_answers_nothing),
+		T(fatal_shows_in_the_health_buffer),
+	};
+
+	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Profiles: what the default says, what files change, and that what contradicts itself
+ * is refused with the reason.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "ifc.h"
+#include "object.h"
+#include "profile.h"
+
+static struct profile p;
+static char why[200];
+
+#define CUR(fld) IFC_GET(cmd_hca_cap, p.cap[1][0], fld)
+#define MAX(fld) IFC_GET(cmd_hca_cap, p.cap[0][0], fld)
+
+static int load(const char *json)
+{
+	char path[] = "/tmp/profileXXXXXX";
+	int fd = mkstemp(path), err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, json, strlen(json)), strlen(json));
+	close(fd);
+	profile_default(&p, false);
+	why[0] = 0;
+	err = profile_load(&p, path, why, sizeof(why));
+	unlink(path);
+	return err;
+}
+
+static void refused(const char *json, const char *reason)
+{
+	assert_int_equal(load(json), -22);
+	if (!strstr(why, reason))
+		fail_msg("%s: %s", json, why);
+}
+
+static void default_is_sound(void **state)
+{
+	(void)state;
+	assert_int_equal(profile_default(&p, false), 0);
+	assert_int_equal(profile_check(&p, why, sizeof(why)), 0);
+	assert_int_equal(profile_default(&p, true), 0);
+	assert_int_equal(profile_check(&p, why, sizeof(why)), 0);
+	assert_int_equal(CUR(port_type), 1);
+}
+
+/* What the driver makes of these is the alloc_ucontext response. */
+static void default_is_the_articles(void **state)
+{
+	(void)state;
+	profile_default(&p, false);
+	assert_int_equal(1 << CUR(log_max_qp), 262144);
+	assert_int_equal(1 << CUR(log_bf_reg_size), 512);
+	assert_int_equal(CUR(max_wqe_sz_sq), 1024);
+	assert_int_equal(CUR(max_wqe_sz_rq), 512);
+	assert_int_equal(1 << CUR(log_max_qp_sz), 32768);
+	assert_int_equal(1 << CUR(log_max_srq_sz), 32768);
+	assert_int_equal(CUR(num_ports), 1);
+	assert_int_equal(CUR(cqe_version), 1);
+	assert_int_equal(CUR(cache_line_128byte), 0);
+	assert_int_equal(CUR(num_of_uars_per_page), 1);
+	assert_int_equal(CUR(uar_4k), 0);
+	assert_int_equal(CUR(bf), 1);
+	assert_int_equal(CUR(dump_fill_mkey), 1);
+}
+
+static void files_change_the_default(void **state)
+{
+	(void)state;
+	assert_int_equal(load("{\"name\":\"x\",\"vectors\":4,\"caps\":{\"general\":{"
+			      "\"log_max_qp\":{\"max\":12,\"cur\":10},\"bf\":0}},"
+			      "\"limits\":{\"uar\":10,\"qp\":5}}"), 0);
+	assert_string_equal(p.name, "x");
+	assert_int_equal(p.vectors, 4);
+	assert_int_equal(MAX(log_max_qp), 12);
+	assert_int_equal(CUR(log_max_qp), 10);
+	assert_int_equal(CUR(bf), 0);
+	assert_int_equal(CUR(log_max_cq), 18);
+	assert_int_equal(p.range[OBJ_UAR].limit - p.range[OBJ_UAR].first, 10);
+	assert_int_equal(p.range[OBJ_QP].limit - p.range[OBJ_QP].first, 5);
+}
+
+static void contradictions(void **state)
+{
+	(void)state;
+	refused("{\"caps\":{\"general\":{\"uar_4k\":1,\"num_of_uars_per_page\":0}}}",
+		"num_of_uars_per_page");
+	refused("{\"caps\":{\"general\":{\"log_max_qp\":{\"max\":10,\"cur\":12}}}}", "maximum");
+	refused("{\"caps\":{\"general\":{\"uar_sz\":6}}}", "uar_sz");
+	refused("{\"log_bar_size\":24}", "uar_sz");
+	refused("{\"caps\":{\"atomic\":{\"atomic_operations\":0}}}", "atomic_operations");
+	refused("{\"caps\":{\"atomic\":{\"atomic_size_qp\":0}}}", "atomic_size_qp");
+	refused("{\"caps\":{\"general\":{\"rc\":0,\"uc\":0,\"ud\":0}}}", "none of rc");
+	refused("{\"caps\":{\"general\":{\"port_type\":1}}}", "port_type");
+	refused("{\"caps\":{\"general\":{\"roce\":1}}}", "roce");
+	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}", "memic, which is all there is");
+	refused("{\"caps\":{\"general\":{\"hca_cap_2\":1}}}", "general_2");
+	refused("{\"caps\":{\"general\":{\"max_wqe_sz_sq\":1000}}}", "powers of two");
+}
+
+static void device_memory(void **state)
+{
+	const char *const bad[][2] = {
+		{ "\"memic_bar_start_addr\":33161216,\"memic_bar_size\":135168", "end at" },
+		{ "\"memic_bar_start_addr\":33161217", "whole pages" },
+		{ "\"memic_bar_start_addr\":16384", "no number is left for a uar" },
+		{ "\"memic_bar_start_addr\":18446744073709547520", "" },
+		{ "\"memic_bar_size\":0", "whole pages" },
+		{ "\"memic_bar_size\":4096", "max_memic_size" },
+		{ "\"max_memic_size\":0", "max_memic_size" },
+		{ "\"log_min_memic_alloc_size\":5", "log_min_memic_alloc_size" },
+		{ "\"log_min_memic_alloc_size\":18", "log_min_memic_alloc_size" },
+		{ "\"log_max_memic_addr_alignment\":12", "log_max_memic_addr_alignment" },
+		{ "\"log_max_memic_addr_alignment\":60", "log_max_memic_addr_alignment" },
+		{ "\"memic_operations\":4", "memic_operations" },
+	};
+	char json[200];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		snprintf(json, sizeof(json), "{\"caps\":{\"device_memory\":{%s}}}", bad[i][0]);
+		refused(json, bad[i][1]);
+	}
+	assert_int_equal(load("{\"caps\":{\"device_memory\":{\"memic_bar_start_addr\":65536,"
+			      "\"memic_bar_size\":8192,\"max_memic_size\":4096,"
+			      "\"memic_operations\":2}}}"), 0);
+	assert_int_equal(p.range[OBJ_UAR].limit, 16);
+	/* The widths that the operations take. */
+	assert_int_equal(p.cap[1][0x0f][4], 0);
+	assert_int_equal(p.cap[1][0x0f][6], 1);
+	/* Without it, the numbers mean nothing, and the whole BAR is for UARs. */
+	assert_int_equal(load("{\"caps\":{\"general\":{\"device_memory\":0},\"device_memory\":{"
+			      "\"memic_bar_size\":1}}}"), 0);
+	assert_int_equal(p.range[OBJ_UAR].limit, 8192);
+}
+
+static void out_of_bounds(void **state)
+{
+	(void)state;
+	refused("{\"caps\":{\"general\":{\"num_ports\":2}}}", "num_ports");
+	refused("{\"caps\":{\"general\":{\"log_max_qp\":2}}}", "log_max_qp");
+	refused("{\"caps\":{\"general\":{\"log_bf_reg_size\":8}}}", "log_bf_reg_size");
+	refused("{\"caps\":{\"general\":{\"cqe_version\":2}}}", "cqe_version");
+	refused("{\"caps\":{\"general\":{\"log_max_eq_sz\":4}}}", "log_max_eq_sz");
+	refused("{\"caps\":{\"general\":{\"device_frequency_khz\":0}}}", "device_frequency_khz");
+	refused("{\"vectors\":0}", "vectors");
+	refused("{\"vectors\":65}", "vectors");
+	refused("{\"log_bar_size\":40}", "log_bar_size");
+	refused("{\"limits\":{\"uar\":100000}}", "limits.uar");
+	refused("{\"limits\":{\"uar\":0}}", "uar");
+}
+
+static void nonsense(void **state)
+{
+	(void)state;
+	refused("[]", "not a JSON object");
+	refused("{\"frob\":1}", "no such setting");
+	refused("{\"caps\":{\"frob\":{}}}", "no such page");
+	refused("{\"caps\":{\"general\":{\"frob\":1}}}", "no such capability");
+	refused("{\"caps\":{\"general\":{\"reserved_at_0\":1}}}", "no such capability");
+	refused("{\"caps\":{\"general\":{\"log_max_qp\":99}}}", "does not fit");
+	refused("{\"caps\":{\"general\":{\"log_max_qp\":\"x\"}}}", "not a number");
+	refused("{\"caps\":{\"general\":{\"log_max_qp\":{\"max\":3}}}}", "needs max and cur");
+	refused("{\"limits\":{\"frob\":1}}", "no such kind");
+	refused("{\"link\":\"token-ring\"}", "link");
+	profile_default(&p, false);
+	assert_int_equal(profile_load(&p, "/nonexistent", why, sizeof(why)), -22);
+	refused("{", "");
+}
+
+static void shipped_profiles_are_sound(void **state)
+{
+	static const char *const names[] = {
+		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp", "fixed-keys",
+	};
+	static struct profile built_in;
+	unsigned int i;
+	char path[64];
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "profiles/%s.json", names[i]);
+		profile_default(&p, false);
+		if (profile_load(&p, path, why, sizeof(why)))
+			fail_msg("%s: %s", path, why);
+		assert_string_equal(p.name, names[i]);
+		if (i)
+			continue;
+		profile_default(&built_in, false);
+		assert_memory_equal(&p, &built_in, sizeof(p));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(default_is_sound), cmocka_unit_test(default_is_the_articles),
+		cmocka_unit_test(files_change_the_default), cmocka_unit_test(contradictions),
+		cmocka_unit_test(device_memory), cmocka_unit_test(out_of_bounds), cmocka_unit_test(nonsense),
+		cmocka_unit_test(shipped_profiles_are_sound),
+	};
+
+	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}

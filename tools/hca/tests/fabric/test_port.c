@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The port: vport context and tables, registers, link events, and the management agents.
+ */
+#include <string.h>
+
+#include "cmd.h"
+#include "eq.h"
+#include "fabric.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mad.h"
+#include "objrig.h"
+#include "port.h"
+
+static uint8_t out[4096];
+
+static int setup(void **state)
+{
+	static const struct hca_module *const modules[] = { &fabric_module, &port_module, NULL };
+	static const struct cmd_desc *const cmds[] = { port_cmds, port_reg_cmds, NULL };
+	static bool added;
+
+	if (!added) {
+		rig_extra.modules = modules;
+		rig_extra.cmds = cmds;
+		added = true;
+	}
+	rig_extra.fabric = fabric_new();
+	return rig_setup(state);
+}
+
+static int teardown(void **state)
+{
+	int ret = rig_teardown(state);
+
+	fabric_free(rig_extra.fabric);
+	return ret;
+}
+
+static const uint8_t *vport(void)
+{
+	uint8_t in[IFC_SZ(query_hca_vport_context_in)] = {};
+
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+				 IFC_SZ(query_hca_vport_context_out)), ST_OK);
+	return IFC_ADDR(query_hca_vport_context_out, (const uint8_t *)out, hca_vport_context);
+}
+
+static void vport_context_follows_the_link(void **state)
+{
+	const uint8_t *c = vport();
+
+	(void)state;
+	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state), 4);
+	assert_int_equal(IFC_GET(hca_vport_context, c, port_physical_state), 5);
+	assert_int_equal(IFC_GET(hca_vport_context, c, lid), 1);
+	assert_true(IFC_GET64(hca_vport_context, c, port_guid) == 0x02b1ebe100000100);
+	port_set_link(rig.hca, false);
+	c = vport();
+	assert_int_equal(IFC_GET(hca_vport_context, c, vport_state), 1);
+	assert_int_equal(IFC_GET(hca_vport_context, c, lid), 0);
+}
+
+static void link_changes_are_told_once(void **state)
+{
+	(void)state;
+	port_set_link(rig.hca, true);
+	assert_int_equal(rig.nev, 0);
+	port_set_link(rig.hca, false);
+	assert_int_equal(rig.nev, 1);
+	assert_int_equal(rig.ev[0].type, EV_PORT_CHANGE);
+	assert_int_equal(rig.ev[0].subtype, 1);
+	assert_int_equal(rig.ev[0].data[8], 0x10);
+	port_set_link(rig.hca, true);
+	assert_int_equal(rig.nev, 3);
+	assert_int_equal(rig.ev[1].subtype, 6);
+	assert_int_equal(rig.ev[2].subtype, 4);
+}
+
+static void capability_mask_changes_where_it_may(void **state)
+{
+	uint8_t in[IFC_SZ(modify_hca_vport_context_in)] = {};
+	uint8_t *c = IFC_ADDR(modify_hca_vport_context_in, in, hca_vport_context);
+	uint32_t before = IFC_GET(hca_vport_context, vport(), cap_mask1);
+
+	(void)state;
+	IFC_SET(hca_vport_context, c, cap_mask1_field_select, 1 << 16);
+	IFC_SET(hca_vport_context, c, cap_mask1, ~before);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+				 16), ST_OK);
+	assert_int_equal(IFC_GET(hca_vport_context, vport(), cap_mask1), before ^ 1 << 16);
+	IFC_SET(hca_vport_context, c, cap_mask1_field_select, 1 << 11);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+				 16), ST_BAD_PARAM);
+}
+
+static uint8_t gid(uint16_t index, size_t n)
+{
+	uint8_t in[IFC_SZ(query_hca_vport_gid_in)] = {};
+
+	IFC_SET(query_hca_vport_gid_in, in, gid_index, index);
+	return rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_GID, 0, 0, in, sizeof(in), out,
+		       IFC_SZ(query_hca_vport_gid_out) + 16 * n);
+}
+
+static uint8_t pkey(uint16_t index, size_t n)
+{
+	uint8_t in[IFC_SZ(query_hca_vport_pkey_in)] = {};
+
+	IFC_SET(query_hca_vport_pkey_in, in, pkey_index, index);
+	return rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, 0, 0, in, sizeof(in), out,
+		       IFC_SZ(query_hca_vport_pkey_out) + 4 * n);
+}
+
+static void tables_have_one_entry_and_an_end(void **state)
+{
+	const uint8_t *first = out + IFC_SZ(query_hca_vport_gid_out);
+
+	(void)state;
+	assert_int_equal(gid(0, 1), ST_OK);
+	assert_true(get_be64(first) == 0xfe80ull << 48);
+	assert_true(get_be64(first + 8) == 0x02b1ebe100000100);
+	assert_int_equal(gid(7, 1), ST_OK);
+	assert_true(get_be64(first) == 0);
+	assert_int_equal(gid(8, 1), ST_BAD_INDEX);
+	assert_int_equal(gid(0xffff, 8), ST_OK);
+	assert_int_equal(gid(0xffff, 7), ST_BAD_OUTP_LEN);
+	assert_int_equal(pkey(0, 1), ST_OK);
+	assert_int_equal(IFC_GET(pkey, out + IFC_SZ(query_hca_vport_pkey_out), pkey), 0xffff);
+	assert_int_equal(pkey(127, 1), ST_OK);
+	assert_int_equal(IFC_GET(pkey, out + IFC_SZ(query_hca_vport_pkey_out), pkey), 0);
+	assert_int_equal(pkey(128, 1), ST_BAD_INDEX);
+	assert_int_equal(pkey(0xffff, 127), ST_BAD_OUTP_LEN);
+}
+
+static void other_vports_are_refused(void **state)
+{
+	uint8_t in[IFC_SZ(query_hca_vport_context_in)] = {};
+
+	(void)state;
+	IFC_SET(query_hca_vport_context_in, in, other_vport, 1);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+				 IFC_SZ(query_hca_vport_context_out)), ST_BAD_PARAM);
+	IFC_SET(query_hca_vport_context_in, in, other_vport, 0);
+	IFC_SET(query_hca_vport_context_in, in, port_num, 2);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+				 IFC_SZ(query_hca_vport_context_out)), ST_BAD_PARAM);
+}
+
+static uint8_t reg(uint16_t id, bool write, uint8_t *in, size_t len)
+{
+	struct cmd cmd = {};
+
+	memset(out, 0, len);
+	return port_access_reg(rig.hca, &cmd, id, write, in, out, len);
+}
+
+static void registers(void **state)
+{
+	uint8_t in[256] = { [1] = 1 };
+
+	(void)state;
+	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_link_width_oper), 4);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0x20);
+	fabric_set_link(rig.hca, false);
+	assert_int_equal(reg(0x5004, false, in, IFC_SZ(ptys_reg)), ST_OK);
+	assert_int_equal(IFC_GET(ptys_reg, out, ib_proto_oper), 0);
+	assert_int_equal(reg(0x5003, false, in, IFC_SZ(pmtu_reg)), ST_OK);
+	assert_int_equal(IFC_GET(pmtu_reg, out, oper_mtu), 4096);
+	assert_int_equal(reg(0x5003, true, in, IFC_SZ(pmtu_reg)), ST_BAD_PARAM);
+	assert_int_equal(reg(0x5003, false, in, 4), ST_BAD_PARAM);
+	assert_int_equal(reg(0x5fff, false, in, 64), ST_BAD_PARAM);
+	in[1] = 2;
+	assert_int_equal(reg(0x5003, false, in, IFC_SZ(pmtu_reg)), ST_BAD_PARAM);
+	memcpy(in, "a name", 7);
+	assert_int_equal(reg(0x6001, true, in, 64), ST_OK);
+	memset(in, 0, sizeof(in));
+	assert_int_equal(reg(0x6001, false, in, 64), ST_OK);
+	assert_memory_equal(out, "a name", 7);
+}
+
+/* ---- management datagrams ------------------------------------------------------ */
+
+static const struct mad_port mad_port = {
+	.guid = 0x1122334455667788, .lid = 5, .up = true, .cap_mask = 0xabcd0000, .npkeys = 128,
+	.node_desc = "the node's description, padded to what the attribute has: 64 byte",
+	.packets_tx = 0x100000001ull, .packets_rx = 7,
+};
+
+static bool ask(uint8_t class, uint8_t method, uint16_t attr, uint32_t mod)
+{
+	uint8_t in[MAD_BYTES] = { 1, class, 1, method };
+
+	put_be64(in + 8, 0x7117);
+	put_be16(in + 16, attr);
+	put_be32(in + 20, mod);
+	return mad_answer(&mad_port, in, out);
+}
+
+static void mad_attributes(void **state)
+{
+	(void)state;
+	assert_true(ask(1, 1, 0x11, 0));
+	assert_int_equal(out[3], 0x81);
+	assert_int_equal(get_be16(out + 4), 0);
+	assert_int_equal(get_be64(out + 8), 0x7117);
+	assert_true(get_be64(out + 64 + 12) == mad_port.guid);
+	assert_int_equal(out[64 + 2], 1);
+	assert_true(ask(1, 1, 0x10, 0));
+	assert_memory_equal(out + 64, mad_port.node_desc, 64);
+	assert_true(ask(1, 1, 0x15, 1));
+	assert_int_equal(get_be16(out + 64 + 16), 5);
+	assert_int_equal(get_be32(out + 64 + 20), 0xabcd0000);
+	assert_int_equal(out[64 + 32] & 15, 4);
+	assert_true(ask(1, 1, 0x14, 0));
+	assert_true(get_be64(out + 64) == mad_port.guid);
+	assert_true(ask(1, 1, 0x16, 0));
+	assert_int_equal(get_be16(out + 64), 0xffff);
+	assert_true(ask(1, 1, 0x16, 3));
+	assert_int_equal(get_be16(out + 64), 0);
+	assert_true(ask(4, 1, 0x12, 0));
+	assert_int_equal(get_be32(out + 64 + 32), ~0u);	/* sticks at its end */
+	assert_int_equal(get_be32(out + 64 + 36), 7);
+	assert_true(ask(4, 1, 0x1d, 0));
+	assert_true(get_be64(out + 64 + 24) == 0x100000001ull);
+}
+
+static void mad_refusals(void **state)
+{
+	(void)state;
+	assert_true(ask(1, 1, 0xff90, 0));		/* another maker's attribute */
+	assert_int_equal(get_be16(out + 4), 0x0c);
+	assert_true(ask(1, 2, 0x15, 1));		/* set */
+	assert_int_equal(get_be16(out + 4), 0x08);
+	assert_true(ask(1, 1, 0x15, 2));		/* a port too many */
+	assert_int_equal(get_be16(out + 4), 0x1c);
+	assert_true(ask(1, 1, 0x16, 4));		/* beyond the table */
+	assert_int_equal(get_be16(out + 4), 0x1c);
+	assert_true(ask(0x81, 1, 0x11, 0));		/* directed route */
+	assert_int_equal(get_be16(out + 4), 0x8000);
+	assert_false(ask(1, 0x81, 0x11, 0));		/* an answer */
+	assert_false(ask(3, 1, 0x11, 0));		/* subnet administration is not here */
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(vport_context_follows_the_link), T(link_changes_are_told_once),
+		T(capability_mask_changes_where_it_may), T(tables_have_one_entry_and_an_end),
+		T(other_vports_are_refused), T(registers), cmocka_unit_test(mad_attributes),
+		cmocka_unit_test(mad_refusals),
+	};
+
+	return cmocka_run_group_tests_name("port", tests, NULL, NULL);
+}

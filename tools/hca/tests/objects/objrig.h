@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A rig for tests of objects: an HCA without a bus, with flat guest memory and event queues that
+ * are read at once. The transport behind queue pairs is a recorder.
+ */
+#ifndef BLUEBELL_TESTS_OBJRIG_H
+#define BLUEBELL_TESTS_OBJRIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "cmd.h"
+#include "eq.h"
+#include "hca.h"
+#include "ifc.h"
+#include "util.h"
+
+/* Guest memory: aligned to the largest page there is, and far from 0. */
+#define RAM_BASE	(1ull << 40)
+#define RAM_SIZE	(64u << 20)
+
+struct fabric;
+
+struct rig_event {
+	bool async;
+	uint32_t eqn;
+	uint8_t type, subtype;
+	uint8_t data[28];
+};
+
+struct rig_trans {		/* a state change that the transport was told */
+	uint32_t qpn;
+	int old, now;
+};
+
+extern struct rig {
+	struct hca *hca;
+	struct event_base *base;
+	struct profile *profile;
+	int fd;			/* guest memory */
+	uint8_t *ram;
+	struct rig_event ev[64];
+	unsigned int nev;
+	struct rig_trans tr[64];
+	unsigned int ntr;
+	struct eq *async;	/* which receives the asynchronous events */
+	char why[120];		/* of the last refusal */
+} rig;
+
+/* What a test of a higher folder adds to the HCA, before rig_setup(). Lists ended by NULL. */
+extern struct rig_extra {
+	const struct hca_module *const *modules;
+	const struct cmd_desc *const *cmds;
+	struct fabric *fabric;
+} rig_extra;
+
+int rig_setup(void **state);
+int rig_teardown(void **state);
+void rig_clear(void);		/* forget events, transitions and drops */
+
+/* Host address of guest address @iova. */
+static inline uint8_t *ram(uint64_t iova)
+{
+	return rig.ram + (iova - RAM_BASE);
+}
+
+/* Run a command of @opcode; header, uid and length are filled in. Returns the status. */
+uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t in_len, void *out,
+		size_t out_len);
+
+/* Objects that others refer to. Each asserts success. */
+uint32_t rig_pd(void);
+uint32_t rig_uar(uint16_t uid);
+uint32_t rig_eq(void);
+/* A CQ of 2^@log CQEs of @cqe_sz bytes at @buf, its doorbell record at @dbr. */
+uint32_t rig_cq(uint64_t buf, uint64_t dbr, unsigned int log, unsigned int cqe_sz, uint32_t uar,
+		uint32_t eqn);
+
+#endif

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues: layout and ownership of CQEs, arming, moderation, overrun,
+ * resizing, and what CREATE_CQ must not accept.
+ */
+#include <event2/event.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "count.h"
+#include "cq.h"
+#include "eq.h"
+#include "ifc.h"
+#include "objrig.h"
+
+#define BUF	(RAM_BASE + 0x10000)
+#define BUF2	(RAM_BASE + 0x40000)
+#define DBR	(RAM_BASE + 0x100)
+#define LOG	2		/* 4 CQEs */
+
+static uint32_t uar, eqn, cqn;
+
+static int setup(void **state)
+{
+	rig_setup(state);
+	uar = rig_uar(0);
+	eqn = rig_eq();
+	cqn = rig_cq(BUF, DBR, LOG, 64, uar, eqn);
+	return 0;
+}
+
+static void put(uint16_t wqe, bool solicited)
+{
+	struct completion c = { .opcode = 2, .qpn = 0x42, .wqe_counter = wqe,
+				.solicited = solicited };
+
+	cq_complete_now(rig.hca, cqn, &c);
+}
+
+static const uint8_t *cqe(unsigned int slot)
+{
+	return ram(BUF + 64 * slot);
+}
+
+static void consumer(uint32_t ci)
+{
+	put_be32(ram(DBR), ci);
+}
+
+static void arm(uint8_t sn, bool sol, uint32_t ci)
+{
+	uint64_t word = (uint64_t)sn << 28 | (sol ? CQ_DB_NOT_SOL : 0) | ci;
+
+	cq_arm_doorbell(rig.hca, uar, word << 32 | cqn);
+}
+
+static uint8_t modify(uint16_t op_mod, uint32_t select, const uint8_t *cqc, uint64_t buf)
+{
+	uint8_t in[IFC_BYTE(modify_cq_in, pas) + 8] = {}, out[IFC_SZ(modify_cq_out)];
+
+	IFC_SET(modify_cq_in, in, cqn, cqn);
+	put_be32(IFC_ADDR(modify_cq_in, in, modify_field_select_resize_field_select), select);
+	memcpy(IFC_ADDR(modify_cq_in, in, cq_context), cqc, CQC_BYTES);
+	put_be64(IFC_ADDR(modify_cq_in, in, pas), buf);
+	return rig_cmd(MLX5_CMD_OP_MODIFY_CQ, op_mod, 0, in, sizeof(in), out, sizeof(out));
+}
+
+static uint8_t moderate(uint16_t period, uint16_t count)
+{
+	uint8_t c[CQC_BYTES] = {};
+
+	IFC_SET(cqc, c, cq_period, period);
+	IFC_SET(cqc, c, cq_max_count, count);
+	return modify(0, 3, c, 0);
+}
+
+static void test_owner_bit_turns_with_each_lap(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 10; i++) {
+		consumer(i);
+		put(i, false);
+		assert_int_equal(cqe(i % 4)[63] & 1, i / 4 % 2);
+		assert_int_equal(get_be16(cqe(i % 4) + 60), i);
+	}
+	assert_int_equal(rig.nev, 0);
+}
+
+static void test_cqe_fields(void **state)
+{
+	struct completion c = {
+		.opcode = 3, .qpn = 0x123456, .wqe_counter = 0xbeef, .byte_cnt = 0x1234,
+		.imm_inval_pkey = 0xcafef00d, .srqn_uidx = 0x998877, .src_qp = 0x13579b,
+		.slid = 0x77,
+		.sl = 5, .ml_path = 0x21, .grh = true,
+	};
+
+	(void)state;
+	cq_complete_now(rig.hca, cqn, &c);
+	assert_int_equal(cqe(0)[17], 0x21);
+	assert_int_equal(get_be16(cqe(0) + 22), 0x77);
+	assert_int_equal(get_be32(cqe(0) + 24), 0x1513579b);
+	assert_int_equal(get_be32(cqe(0) + 32), 0x998877);
+	assert_int_equal(get_be32(cqe(0) + 36), 0xcafef00d);
+	assert_int_equal(get_be32(cqe(0) + 44), 0x1234);
+	assert_int_equal(get_be32(cqe(0) + 56), 0x123456);
+	assert_int_equal(get_be16(cqe(0) + 60), 0xbeef);
+	assert_int_equal(cqe(0)[63], 3 << 4);
+}
+
+/* Every syndrome keeps its place, with the WQE's opcode beside the QPN. */
+static void test_error_cqe(void **state)
+{
+	static const uint8_t synd[] = {
+		1, 2, 4, 5, 6, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x22,
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(synd); i++) {
+		struct completion c = { .opcode = i & 1 ? 14 : 13, .syndrome = synd[i],
+					.vendor_syndrome = 0x80 + i, .qpn = 7, .s_wqe_opcode = 0x0a,
+					.wqe_counter = i };
+
+		consumer(i);
+		cq_complete_now(rig.hca, cqn, &c);
+		assert_int_equal(cqe(i % 4)[55], synd[i]);
+		assert_int_equal(cqe(i % 4)[54], 0x80 + i);
+		assert_int_equal(get_be32(cqe(i % 4) + 56), 0x0a000007);
+		assert_int_equal(cqe(i % 4)[63] >> 4, i & 1 ? 14 : 13);
+	}
+}
+
+static void test_inline_scatter(void **state)
+{
+	uint8_t data[64];
+	struct completion c = {
+		.opcode = 2, .inline_data = data, .inline_len = 32, .byte_cnt = 32,
+	};
+
+	(void)state;
+	memset(data, 0x5c, sizeof(data));
+	cq_complete_now(rig.hca, cqn, &c);
+	assert_memory_equal(cqe(0), data, 32);
+	assert_int_equal(cqe(0)[63] & 0xc, 4);
+	cqn = rig_cq(BUF2, DBR + 8, LOG, 128, uar, eqn);
+	c.inline_len = 64;
+	cq_complete_now(rig.hca, cqn, &c);
+	assert_memory_equal(ram(BUF2), data, 64);
+	assert_int_equal(ram(BUF2)[127] & 0xc, 8);
+	assert_int_equal(ram(BUF2)[127] >> 4, 2);
+}
+
+static void test_arm_then_completion(void **state)
+{
+	(void)state;
+	put(0, false);
+	assert_int_equal(rig.nev, 0);
+	arm(0, false, 1);
+	assert_int_equal(rig.nev, 0);
+	put(1, false);
+	assert_int_equal(rig.nev, 1);
+	assert_false(rig.ev[0].async);
+	assert_int_equal(rig.ev[0].eqn, eqn);
+	assert_int_equal(get_be32(rig.ev[0].data + 24), cqn);
+	put(2, false);			/* one event for each arming */
+	assert_int_equal(rig.nev, 1);
+}
+
+static void test_arm_late_fires_at_once(void **state)
+{
+	(void)state;
+	put(0, false);
+	arm(0, false, 0);		/* consumer has not seen CQE 0 */
+	assert_int_equal(rig.nev, 1);
+}
+
+static void test_stale_sequence_number_is_ignored(void **state)
+{
+	(void)state;
+	arm(1, false, 0);
+	put(0, false);
+	assert_int_equal(rig.nev, 1);
+	arm(1, false, 0);		/* the event for 1 is on its way */
+	put(1, false);
+	assert_int_equal(rig.nev, 1);
+	arm(2, false, 1);
+	assert_int_equal(rig.nev, 2);
+}
+
+static void test_solicited_only(void **state)
+{
+	struct completion err = { .opcode = 14, .syndrome = 5 };
+
+	(void)state;
+	arm(0, true, 0);
+	put(0, false);
+	assert_int_equal(rig.nev, 0);
+	put(1, true);
+	assert_int_equal(rig.nev, 1);
+	arm(1, true, 2);
+	consumer(2);
+	put(2, false);
+	assert_int_equal(rig.nev, 1);
+	cq_complete_now(rig.hca, cqn, &err);	/* an error counts as solicited */
+	assert_int_equal(rig.nev, 2);
+}
+
+static void test_solicited_arm_looks_back(void **state)
+{
+	(void)state;
+	put(0, true);
+	put(1, false);
+	arm(0, true, 1);		/* the solicited one was consumed */
+	assert_int_equal(rig.nev, 0);
+	arm(0, true, 0);		/* this one says it was not */
+	assert_int_equal(rig.nev, 1);
+}
+
+static void test_any_is_not_narrowed_to_solicited(void **state)
+{
+	(void)state;
+	arm(0, false, 0);
+	arm(0, true, 0);
+	put(0, false);
+	assert_int_equal(rig.nev, 1);
+}
+
+static void test_doorbells_that_are_dropped(void **state)
+{
+	uint32_t other = rig_uar(0);
+
+	(void)state;
+	cq_arm_doorbell(rig.hca, other, cqn);
+	assert_int_equal(rig.hca->count.db_drop[DROP_WRONG_UAR], 1);
+	cq_arm_doorbell(rig.hca, uar, cqn + 1);
+	assert_int_equal(rig.hca->count.db_drop[DROP_NO_CQ], 1);
+	put(0, false);
+	assert_int_equal(rig.nev, 0);
+}
+
+static void test_overrun(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		put(i, false);
+	assert_int_equal(rig.nev, 0);
+	arm(0, false, 4);
+	put(4, false);
+	assert_int_equal(rig.nev, 1);
+	assert_true(rig.ev[0].async);
+	assert_int_equal(rig.ev[0].type, EV_CQ_ERROR);
+	assert_int_equal(get_be32(rig.ev[0].data), cqn);
+	assert_int_equal(rig.ev[0].data[11], 1);
+	assert_int_equal(get_be16(cqe(0) + 60), 0);	/* not overwritten */
+	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OVERFLOW);
+	consumer(4);
+	put(5, false);			/* dead, and says so once */
+	assert_int_equal(rig.nev, 1);
+	arm(1, false, 0);
+	assert_int_equal(rig.hca->count.db_drop[DROP_BAD_STATE], 1);
+}
+
+static void test_consumer_index_makes_room(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		put(i, false);
+	consumer(1);
+	put(4, false);
+	assert_int_equal(rig.nev, 0);
+	put(5, false);
+	assert_int_equal(rig.nev, 1);
+}
+
+static void test_indices_wrap_at_24_bits(void **state)
+{
+	struct cq *cq = cq_find(rig.hca, cqn);
+
+	(void)state;
+	cq->pi = 0xfffffe;
+	cq->ci = 0xfffffe;
+	consumer(0xfffffe);
+	arm(0, false, 0xffffff);
+	put(0, false);
+	assert_int_equal(rig.nev, 0 + 1);	/* armed, so any completion tells */
+	put(1, false);
+	put(2, false);
+	put(3, false);
+	assert_int_equal(cq->pi, 2);
+	assert_int_equal(cq->status, CQ_STATUS_OK);
+	put(4, false);
+	assert_int_equal(cq->status, CQ_STATUS_OVERFLOW);
+}
+
+static void test_moderation_by_count(void **state)
+{
+	(void)state;
+	assert_int_equal(moderate(4000, 3), ST_OK);
+	arm(0, false, 0);
+	put(0, false);
+	put(1, false);
+	assert_int_equal(rig.nev, 0);
+	put(2, false);
+	assert_int_equal(rig.nev, 1);
+}
+
+static void test_moderation_by_time(void **state)
+{
+	(void)state;
+	assert_int_equal(moderate(1000, 100), ST_OK);
+	arm(0, false, 0);
+	put(0, false);
+	assert_int_equal(rig.nev, 0);
+	event_base_loop(rig.hca->base, EVLOOP_ONCE);
+	assert_int_equal(rig.nev, 1);
+}
+
+static void test_moderation_lifted_tells_what_was_held(void **state)
+{
+	(void)state;
+	assert_int_equal(moderate(4000, 3), ST_OK);
+	arm(0, false, 0);
+	put(0, false);
+	assert_int_equal(moderate(0, 0), ST_OK);
+	assert_int_equal(rig.nev, 1);
+}
+
+static void new_size(uint8_t *c, unsigned int log)
+{
+	memset(c, 0, CQC_BYTES);
+	IFC_SET(cqc, c, log_cq_size, log);
+}
+
+static void test_resize(void **state)
+{
+	uint8_t c[CQC_BYTES];
+
+	(void)state;
+	put(0, false);
+	put(1, false);
+	consumer(1);
+	new_size(c, 4);
+	assert_int_equal(modify(1, 7, c, BUF2), ST_OK);
+	assert_int_equal(cqe(2)[63] >> 4, 5);		/* closes the old buffer */
+	assert_int_equal(cqe(2)[63] & 1, 0);
+	put(9, false);
+	assert_int_equal(get_be16(ram(BUF2) + 3 * 64 + 60), 9);	/* one index was spent */
+	assert_int_equal(ram(BUF2)[3 * 64 + 63] & 1, 0);
+}
+
+static void test_resize_refuses_to_lose_cqes(void **state)
+{
+	uint8_t c[CQC_BYTES];
+
+	(void)state;
+	put(0, false);
+	put(1, false);
+	new_size(c, 1);
+	assert_int_equal(modify(1, 7, c, BUF2), ST_BAD_SIZE_OUTS_CQES);
+	consumer(1);
+	assert_int_equal(modify(1, 7, c, BUF2), ST_OK);
+	consumer(3);			/* the closing CQE, too */
+	new_size(c, 17);
+	assert_int_equal(modify(1, 7, c, BUF2), ST_LIM);
+	new_size(c, 2);
+	assert_int_equal(modify(1, 7, c, BUF2 + 64), ST_BAD_PARAM);
+	assert_int_equal(modify(1, 0, c, BUF2), ST_BAD_PARAM);
+	assert_int_equal(modify(2, 7, c, BUF2), ST_BAD_PARAM);
+}
+
+struct create {
+	uint32_t uar, eqn;
+	uint64_t dbr, pa;
+	unsigned int log, pg_off, sz;
+	size_t npas;
+	uint16_t uid;
+	bool reserved;
+};
+
+static uint8_t create(const struct create *p)
+{
+	size_t len = IFC_BYTE(create_cq_in, pas) + 8 * p->npas;
+	uint8_t in[IFC_BYTE(create_cq_in, pas) + 64] = {}, out[IFC_SZ(create_cq_out)];
+	uint8_t *c = IFC_ADDR(create_cq_in, in, cq_context);
+	size_t i;
+
+	IFC_SET(cqc, c, log_cq_size, p->log);
+	IFC_SET(cqc, c, cqe_sz, p->sz);
+	IFC_SET(cqc, c, page_offset, p->pg_off);
+	IFC_SET(cqc, c, uar_page, p->uar);
+	IFC_SET(cqc, c, c_eqn_or_apu_element, p->eqn);
+	IFC_SET64(cqc, c, dbr_addr, p->dbr);
+	IFC_SET(cqc, c, reserved_at_e0, p->reserved);
+	for (i = 0; i < p->npas; i++)
+		put_be64(IFC_ADDR(create_cq_in, in, pas) + 8 * i, p->pa + 4096 * i);
+	return rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, p->uid, in, len, out, sizeof(out));
+}
+
+static void test_create_refuses(void **state)
+{
+	const struct create good = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = 6,
+				     .npas = 1 };
+	struct create p = good;
+
+	(void)state;
+	assert_int_equal(create(&p), ST_OK);
+	p.uar = uar + 7;
+	assert_int_equal(create(&p), ST_BAD_RES);
+	p = good;
+	p.uar = rig_uar(5);		/* another user's */
+	p.uid = 6;
+	assert_int_equal(create(&p), ST_BAD_RES);
+	p.uid = 5;
+	assert_int_equal(create(&p), ST_OK);
+	p = good;
+	p.eqn = eqn + 1;
+	assert_int_equal(create(&p), ST_BAD_RES);
+	p = good;
+	p.dbr = DBR + 4;
+	assert_int_equal(create(&p), ST_BAD_PARAM);
+	p.dbr = 0x1000;
+	assert_int_equal(create(&p), ST_BAD_PARAM);
+	p = good;
+	p.log = 7;
+	assert_int_equal(create(&p), ST_BAD_INP_LEN);
+	p = good;
+	p.pg_off = 1;
+	assert_int_equal(create(&p), ST_BAD_INP_LEN);
+	p = good;
+	p.sz = 2;
+	assert_int_equal(create(&p), ST_BAD_PARAM);
+	p = good;
+	p.pa = 0x5000;
+	assert_int_equal(create(&p), ST_BAD_PARAM);
+	p = good;
+	p.reserved = true;
+	assert_int_equal(create(&p), ST_BAD_PARAM);
+	p = good;
+	p.log = 17;
+	assert_int_equal(create(&p), ST_LIM);
+}
+
+static void test_query(void **state)
+{
+	uint8_t in[IFC_SZ(query_cq_in)] = {}, out[IFC_BYTE(query_cq_out, pas)];
+	uint8_t *c = IFC_ADDR(query_cq_out, out, cq_context);
+
+	(void)state;
+	put(0, false);
+	put(1, false);
+	consumer(1);
+	IFC_SET(query_cq_in, in, cqn, cqn);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(IFC_GET(cqc, c, producer_counter), 2);
+	assert_int_equal(IFC_GET(cqc, c, consumer_counter), 1);
+	assert_int_equal(IFC_GET(cqc, c, status), 0);
+	assert_int_equal(IFC_GET(cqc, c, log_cq_size), LOG);
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_owner_bit_turns_with_each_lap), T(test_cqe_fields), T(test_error_cqe),
+		T(test_inline_scatter), T(test_arm_then_completion),
+		T(test_arm_late_fires_at_once), T(test_stale_sequence_number_is_ignored),
+		T(test_solicited_only), T(test_solicited_arm_looks_back),
+		T(test_any_is_not_narrowed_to_solicited), T(test_doorbells_that_are_dropped),
+		T(test_overrun), T(test_consumer_index_makes_room),
+		T(test_indices_wrap_at_24_bits), T(test_moderation_by_count),
+		T(test_moderation_by_time), T(test_moderation_lifted_tells_what_was_held),
+		T(test_resize), T(test_resize_refuses_to_lose_cqes), T(test_create_refuses),
+		T(test_query),
+	};
+
+	return cmocka_run_group_tests_name("cq", tests, NULL, NULL);
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory keys: translation for every page size and mode, every refusal of an
+ * access, and what CREATE_MKEY must not accept.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "ifc.h"
+#include "mkey.h"
+#include "object.h"
+#include "objrig.h"
+
+#define ALL_ACCESS (MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
+#define QPN 0x77
+
+struct key_params {
+	uint8_t mode;
+	unsigned int log_page;
+	uint64_t start, len;
+	unsigned int access;
+	uint32_t qpn;
+	bool free, umr_en, length64;
+	uint32_t octo, actual;	/* 0: by the number of entries */
+	uint16_t uid;
+};
+
+static uint32_t pd;
+static struct mkey_user user;
+
+static int setup(void **state)
+{
+	uint64_t i;
+
+	rig_setup(state);
+	pd = rig_pd();
+	user = (struct mkey_user){ .pdn = pd, .qpn = QPN };
+	for (i = 0; i < RAM_SIZE; i += 8)	/* every word tells its address */
+		put_be64(rig.ram + i, RAM_BASE + i);
+	return 0;
+}
+
+static uint8_t create(const struct key_params *p, const uint64_t *mtt, const struct klm *klm,
+		      unsigned int n, uint32_t *key)
+{
+	unsigned int octo = klm ? n : (n + 1) / 2;
+	size_t len = IFC_BYTE(create_mkey_in, klm_pas_mtt) + 16 * octo;
+	uint8_t *in = calloc(1, len), out[IFC_SZ(create_mkey_out)];
+	uint8_t *c = IFC_ADDR(create_mkey_in, in, memory_key_mkey_entry);
+	uint8_t *xlt = IFC_ADDR(create_mkey_in, in, klm_pas_mtt), st;
+	unsigned int i;
+
+	IFC_SET(mkc, c, access_mode_1_0, p->mode & 3);
+	IFC_SET(mkc, c, access_mode_4_2, p->mode >> 2);
+	IFC_SET(mkc, c, lr, !!(p->access & MK_LOCAL_READ));
+	IFC_SET(mkc, c, lw, !!(p->access & MK_LOCAL_WRITE));
+	IFC_SET(mkc, c, rr, !!(p->access & MK_REMOTE_READ));
+	IFC_SET(mkc, c, rw, !!(p->access & MK_REMOTE_WRITE));
+	IFC_SET(mkc, c, a, !!(p->access & MK_ATOMIC));
+	IFC_SET(mkc, c, free, p->free);
+	IFC_SET(mkc, c, umr_en, p->umr_en);
+	IFC_SET(mkc, c, length64, p->length64);
+	IFC_SET(mkc, c, qpn, p->qpn ? p->qpn : 0xffffff);
+	IFC_SET(mkc, c, mkey_7_0, 0x5a);
+	IFC_SET(mkc, c, pd, pd);
+	IFC_SET64(mkc, c, start_addr, p->start);
+	IFC_SET64(mkc, c, len, p->len);
+	IFC_SET(mkc, c, log_page_size, p->log_page);
+	IFC_SET(mkc, c, translations_octword_size, p->octo ? p->octo : octo);
+	IFC_SET(create_mkey_in, in, translations_octword_actual_size,
+		p->actual ? p->actual : octo);
+	for (i = 0; mtt && i < n; i++)
+		put_be64(xlt + 8 * i, mtt[i] | 3);
+	for (i = 0; klm && i < n; i++) {
+		put_be32(xlt + 16 * i, klm[i].bcount);
+		put_be32(xlt + 16 * i + 4, klm[i].key);
+		put_be64(xlt + 16 * i + 8, klm[i].va);
+	}
+	st = rig_cmd(MLX5_CMD_OP_CREATE_MKEY, 0, p->uid, in, len, out, sizeof(out));
+	free(in);
+	*key = IFC_GET(create_mkey_out, out, mkey_index) << 8 | 0x5a;
+	return st;
+}
+
+static enum mk_result rd(uint32_t key, uint64_t va, void *buf, size_t len, unsigned int access)
+{
+	return mkey_read(rig.hca, &user, key, va, buf, len, access);
+}
+
+static enum mk_result wr(uint32_t key, uint64_t va, const void *buf, size_t len)
+{
+	return mkey_write(rig.hca, &user, key, va, buf, len, MK_LOCAL_WRITE);
+}
+
+/* Where byte @va of an MTT key lies, reckoned one byte at a time. */
+static uint64_t phys(const struct key_params *p, const uint64_t *mtt, uint64_t va)
+{
+	uint64_t page = 1ull << p->log_page;
+
+	return mtt[(va >> p->log_page) - (p->start >> p->log_page)] + (va & (page - 1));
+}
+
+static void compare(const struct key_params *p, const uint64_t *mtt, uint32_t key, uint64_t va,
+		    size_t len)
+{
+	uint8_t *buf = malloc(len);
+	size_t i;
+
+	assert_int_equal(rd(key, va, buf, len, MK_LOCAL_READ), MK_OK);
+	for (i = 0; i < len; i++)
+		if (buf[i] != *ram(phys(p, mtt, va + i)))
+			fail_msg("page 2^%u: wrong byte at +0x%zx", p->log_page, i);
+	memset(buf, 0xa5, len);
+	assert_int_equal(wr(key, va, buf, len), MK_OK);
+	for (i = 0; i < len; i++)
+		if (*ram(phys(p, mtt, va + i)) != 0xa5)
+			fail_msg("page 2^%u: byte not written at +0x%zx", p->log_page, i);
+	free(buf);
+}
+
+/* Pages out of order, and two that happen to follow each other. */
+static void test_every_page_size(void **state)
+{
+	unsigned int log;
+
+	(void)state;
+	for (log = 12; log <= 31; log++) {
+		uint64_t page = 1ull << log;
+		unsigned int n = log <= 23 ? 5 : 1, i;
+		uint64_t mtt[5] = { 4, 1, 2, 0, 3 };
+		struct key_params p = { .mode = MKM_MTT, .log_page = log, .access = ALL_ACCESS };
+		uint64_t span = n == 1 && page > RAM_SIZE ? RAM_SIZE : page;
+		uint32_t key;
+
+		for (i = 0; i < n; i++)
+			mtt[i] = n == 1 ? RAM_BASE : RAM_BASE + mtt[i] * page;
+		p.start = 7 * page + 0x123;
+		p.len = n * span - 0x123 - 0x77;
+		assert_int_equal(create(&p, mtt, NULL, n, &key), ST_OK);
+		compare(&p, mtt, key, p.start, 1);
+		compare(&p, mtt, key, p.start + p.len - 1, 1);
+		compare(&p, mtt, key, p.start + 5, 0x500);
+		for (i = 1; i < n; i++)
+			compare(&p, mtt, key, (7 + i) * page - 0x80, 0x100);
+		if (log <= 16)
+			compare(&p, mtt, key, p.start, p.len);
+		assert_int_equal(mkey_check(rig.hca, &user, key, p.start, p.len + 1,
+					    MK_LOCAL_READ), MK_OUT_OF_RANGE);
+		assert_int_equal(mkey_check(rig.hca, &user, key, p.start - 1, 1, MK_LOCAL_READ),
+				 MK_OUT_OF_RANGE);
+	}
+}
+
+static void test_physical(void **state)
+{
+	struct key_params p = { .mode = MKM_PA, .length64 = true, .access = ALL_ACCESS };
+	uint8_t buf[16];
+	uint32_t key;
+
+	(void)state;
+	assert_int_equal(create(&p, NULL, NULL, 0, &key), ST_OK);
+	assert_int_equal(rd(key, RAM_BASE + 0x1000, buf, 8, MK_LOCAL_READ), MK_OK);
+	assert_true(get_be64(buf) == RAM_BASE + 0x1000);
+	assert_int_equal(rd(key, 0x1000, buf, 8, MK_LOCAL_READ), MK_FAULT);
+	assert_int_equal(rd(key, RAM_BASE + RAM_SIZE - 4, buf, 8, MK_LOCAL_READ), MK_FAULT);
+}
+
+static uint32_t small_key(unsigned int access, uint64_t start, uint64_t len, uint64_t pa)
+{
+	struct key_params p = { .mode = MKM_MTT, .log_page = 12, .access = access, .start = start,
+				.len = len };
+	uint64_t mtt[2] = { pa, pa + 0x1000 };
+	uint32_t key;
+
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_OK);
+	return key;
+}
+
+static void test_klm_list(void **state)
+{
+	uint32_t a = small_key(ALL_ACCESS, 0x1000, 0x1000, RAM_BASE);
+	uint32_t b = small_key(ALL_ACCESS, 0x8000, 0x1800, RAM_BASE + 0x10000);
+	struct klm klm[3] = { { 0x10, a, 0x1ff0 }, { 0x20, b, 0x8000 }, { 8, a, 0x1000 } };
+	struct key_params p = { .mode = MKM_KLM, .start = 0x40, .len = 0x38, .access = ALL_ACCESS };
+	uint8_t buf[0x38];
+	uint32_t key, bad;
+
+	(void)state;
+	assert_int_equal(create(&p, NULL, klm, 3, &key), ST_OK);
+	assert_int_equal(rd(key, 0x40, buf, sizeof(buf), MK_REMOTE_READ), MK_OK);
+	assert_true(get_be64(buf) == RAM_BASE + 0xff0);
+	assert_true(get_be64(buf + 0x10) == RAM_BASE + 0x10000);
+	assert_true(get_be64(buf + 0x30) == RAM_BASE);
+	assert_int_equal(rd(key, 0x48, buf, 0x10, MK_REMOTE_READ), MK_OK);
+	assert_true(get_be64(buf + 8) == RAM_BASE + 0x10000);
+	/* An inner key that is too short refuses although the outer allows. */
+	klm[1] = (struct klm){ 0x20, b, 0x97f0 };
+	assert_int_equal(create(&p, NULL, klm, 3, &bad), ST_OK);
+	assert_int_equal(rd(bad, 0x40, buf, sizeof(buf), MK_REMOTE_READ), MK_OUT_OF_RANGE);
+}
+
+static void test_inner_key_needs_local_rights_only(void **state)
+{
+	uint32_t ro = small_key(MK_LOCAL_READ, 0, 0x1000, RAM_BASE);
+	struct klm klm = { 0x1000, ro, 0 };
+	struct key_params p = { .mode = MKM_KLM, .len = 0x1000, .access = ALL_ACCESS };
+	uint8_t buf[8] = {};
+	uint32_t key;
+
+	(void)state;
+	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_OK);
+	assert_int_equal(rd(key, 0, buf, 8, MK_REMOTE_READ), MK_OK);
+	assert_int_equal(mkey_write(rig.hca, &user, key, 0, buf, 8, MK_REMOTE_WRITE),
+			 MK_BAD_ACCESS);
+}
+
+static void test_ksm(void **state)
+{
+	uint32_t a = small_key(ALL_ACCESS, 0, 0x2000, RAM_BASE);
+	uint32_t b = small_key(ALL_ACCESS, 0, 0x2000, RAM_BASE + 0x100000);
+	struct klm ksm[2] = { { 0, b, 0x1000 }, { 0, a, 0 } };
+	struct key_params p = { .mode = MKM_KSM, .log_page = 12, .start = 0x5800, .len = 0x1800,
+				.access = ALL_ACCESS };
+	uint8_t buf[16];
+	uint32_t key;
+
+	(void)state;
+	assert_int_equal(create(&p, NULL, ksm, 2, &key), ST_OK);
+	assert_int_equal(rd(key, 0x5ff8, buf, 16, MK_LOCAL_READ), MK_OK);
+	assert_true(get_be64(buf) == RAM_BASE + 0x101ff8);
+	assert_true(get_be64(buf + 8) == RAM_BASE);
+}
+
+static void test_key_that_points_at_itself(void **state)
+{
+	struct key_params p = { .mode = MKM_KLM, .len = 0x1000, .access = ALL_ACCESS };
+	struct klm klm = { 0x1000, 0x10 << 8 | 0x5a, 0 };	/* the first index */
+	uint8_t buf[8];
+	uint32_t key;
+
+	(void)state;
+	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_OK);
+	assert_int_equal(key, klm.key);
+	assert_int_equal(rd(key, 0, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+}
+
+static void test_refusals(void **state)
+{
+	const struct mkey_user stranger = { .pdn = pd + 1, .qpn = QPN };
+	uint32_t key = small_key(MK_LOCAL_READ | MK_REMOTE_READ, 0x1000, 0x1000, RAM_BASE);
+	struct key_params qp_only = { .mode = MKM_PA, .length64 = true, .access = ALL_ACCESS,
+				      .qpn = QPN + 1 };
+	enum mk_result res;
+	uint8_t buf[8] = {};
+	uint32_t other;
+
+	(void)state;
+	assert_int_equal(rd(key, 0x1000, buf, 8, MK_LOCAL_READ), MK_OK);
+	assert_int_equal(rd(key ^ 1, 0x1000, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+	assert_int_equal(rd(key + 0x100, 0x1000, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+	assert_int_equal(mkey_read(rig.hca, &stranger, key, 0x1000, buf, 8, MK_LOCAL_READ),
+			 MK_BAD_PD);
+	assert_int_equal(wr(key, 0x1000, buf, 8), MK_BAD_ACCESS);
+	assert_int_equal(rd(key, 0x1000, buf, 8, MK_REMOTE_WRITE), MK_BAD_ACCESS);
+	assert_int_equal(rd(key, 0x1ffc, buf, 8, MK_LOCAL_READ), MK_OUT_OF_RANGE);
+	assert_int_equal(rd(key, ~0ull - 3, buf, 8, MK_LOCAL_READ), MK_OUT_OF_RANGE);
+	assert_null(mkey_atomic_ptr(rig.hca, &user, key, 0x1000, 8, &res));
+	assert_int_equal(res, MK_BAD_ACCESS);
+	assert_int_equal(create(&qp_only, NULL, NULL, 0, &other), ST_OK);
+	assert_int_equal(rd(other, RAM_BASE, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+}
+
+static void test_atomic(void **state)
+{
+	uint32_t key = small_key(ALL_ACCESS, 0x1000, 0x2000, RAM_BASE);
+	enum mk_result res;
+
+	(void)state;
+	assert_ptr_equal(mkey_atomic_ptr(rig.hca, &user, key, 0x1ff8, 8, &res),
+			 ram(RAM_BASE + 0xff8));
+	assert_ptr_equal(mkey_atomic_ptr(rig.hca, &user, key, 0x2000, 8, &res),
+			 ram(RAM_BASE + 0x1000));
+	assert_null(mkey_atomic_ptr(rig.hca, &user, key, 0x3000, 8, &res));
+	assert_int_equal(res, MK_OUT_OF_RANGE);
+}
+
+static void test_null_key(void **state)
+{
+	uint8_t buf[8] = { 1, 2, 3 }, zero[8] = {};
+
+	(void)state;
+	assert_int_equal(rd(MKEY_NULL, 0x1234, buf, 8, MK_LOCAL_READ), MK_OK);
+	assert_memory_equal(buf, zero, 8);
+	assert_int_equal(wr(MKEY_NULL, 0x1234, buf, 8), MK_OK);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], null_mkey, 0);
+	assert_int_equal(rd(MKEY_NULL, 0x1234, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+}
+
+static void test_reserved_lkey_is_for_trusted_qps(void **state)
+{
+	uint8_t buf[8];
+
+	(void)state;
+	assert_int_equal(rd(MKEY_RESD_LKEY, RAM_BASE, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+}
+
+static void test_free_key_and_umr(void **state)
+{
+	struct key_params p = { .mode = MKM_MTT, .free = true, .umr_en = true, .octo = 8 };
+	uint8_t xlt[16], buf[8];
+	struct mkey *mk;
+	uint32_t key;
+
+	(void)state;
+	assert_int_equal(create(&p, NULL, NULL, 0, &key), ST_OK);
+	assert_int_equal(rd(key, 0, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+	mk = (struct mkey *)obj_find(rig.hca, OBJ_MKEY, key >> 8);
+	assert_int_equal(mkey_xlt_octowords(mk), 8);
+	put_be64(xlt, (RAM_BASE + 0x3000) | 3);
+	put_be64(xlt + 8, RAM_BASE | 3);
+	assert_int_equal(mkey_xlt_write(mk, 7, xlt, 1), 0);
+	assert_int_not_equal(mkey_xlt_write(mk, 7, xlt, 2), 0);
+	assert_int_not_equal(mkey_xlt_write(mk, ~0ull, xlt, 2), 0);
+	assert_int_equal(mkey_xlt_write(mk, 0, xlt, 1), 0);
+	IFC_SET(mkc, mk->mkc, free, 0);
+	IFC_SET(mkc, mk->mkc, lr, 1);
+	IFC_SET(mkc, mk->mkc, log_page_size, 12);
+	IFC_SET64(mkc, mk->mkc, len, 0x2000);
+	assert_true(mkey_update(rig.hca, mk));
+	assert_int_equal(rd(key, 8, buf, 8, MK_LOCAL_READ), MK_OK);
+	assert_true(get_be64(buf) == RAM_BASE + 0x3008);
+	/* A PD that isn't there is not taken over. */
+	IFC_SET(mkc, mk->mkc, pd, pd + 5);
+	assert_false(mkey_update(rig.hca, mk));
+	assert_int_equal(mk->pdn, pd);
+}
+
+static void test_pd_is_held(void **state)
+{
+	uint8_t in[IFC_SZ(dealloc_pd_in)] = {}, out[IFC_SZ(dealloc_pd_out)];
+	uint8_t din[IFC_SZ(destroy_mkey_in)] = {}, dout[IFC_SZ(destroy_mkey_out)];
+	uint32_t key = small_key(ALL_ACCESS, 0, 0x1000, RAM_BASE);
+
+	(void)state;
+	IFC_SET(dealloc_pd_in, in, pd, pd);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_BAD_RES_STATE);
+	IFC_SET(destroy_mkey_in, din, mkey_index, key >> 8);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, 0, din, sizeof(din), dout,
+				 sizeof(dout)), ST_OK);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, 0, din, sizeof(din), dout,
+				 sizeof(dout)), ST_BAD_RES);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+}
+
+static void test_create_refuses(void **state)
+{
+	const struct key_params good = { .mode = MKM_MTT, .log_page = 12, .len = 0x2000,
+					 .access = ALL_ACCESS };
+	uint64_t mtt[2] = { RAM_BASE, RAM_BASE + 0x1000 };
+	uint64_t crooked[2] = { RAM_BASE, RAM_BASE + 0x1800 };
+	struct key_params p = good;
+	uint32_t key;
+
+	(void)state;
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_OK);
+	assert_int_equal(create(&p, crooked, NULL, 2, &key), ST_BAD_PARAM);
+	p.len = 0x2001;
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	p = good;
+	p.start = 1;		/* an offset makes it three pages */
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	p = good;
+	p.start = ~0ull - 0x10;
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	p = good;
+	p.log_page = 11;
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	p = good;
+	p.mode = 5;		/* device memory */
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	p = good;
+	p.free = true;		/* and nobody may fill it */
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	p = good;
+	p.octo = 4;
+	p.actual = 2;		/* more than came */
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_INP_LEN);
+	p.octo = 1;
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
+	p = good;
+	pd += 1;
+	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_RES);
+	pd -= 1;
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
+
+/* The null region of processes: takes anything, gives zeros, for their own requests only. */
+static void test_dump_fill_key(void **state)
+{
+	uint8_t buf[16];
+	enum mk_result res;
+
+	(void)state;
+	assert_int_equal(rd(MKEY_DUMP_FILL, 0, buf, 1, MK_LOCAL_READ), MK_BAD_KEY);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], dump_fill_mkey, 1);
+	memset(buf, 0xff, sizeof(buf));
+	assert_int_equal(rd(MKEY_DUMP_FILL, 0x1234, buf, 15, MK_LOCAL_READ), MK_OK);
+	assert_int_equal(buf[0] | buf[14], 0);
+	assert_int_equal(buf[15], 0xff);
+	assert_int_equal(wr(MKEY_DUMP_FILL, ~0ull, buf, sizeof(buf)), MK_OK);
+	assert_int_equal(rd(MKEY_DUMP_FILL, 0, buf, 1, MK_REMOTE_READ), MK_BAD_ACCESS);
+	assert_int_equal(mkey_write(rig.hca, &user, MKEY_DUMP_FILL, 0, buf, 1, MK_REMOTE_WRITE),
+			 MK_BAD_ACCESS);
+	assert_null(mkey_atomic_ptr(rig.hca, &user, MKEY_DUMP_FILL, 0, 8, &res));
+	assert_int_equal(res, MK_BAD_ACCESS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_every_page_size), T(test_physical), T(test_klm_list),
+		T(test_inner_key_needs_local_rights_only), T(test_ksm),
+		T(test_key_that_points_at_itself), T(test_refusals), T(test_atomic),
+		T(test_null_key), T(test_dump_fill_key), T(test_reserved_lkey_is_for_trusted_qps),
+		T(test_free_key_and_umr), T(test_pd_is_held), T(test_create_refuses),
+	};
+
+	return cmocka_run_group_tests_name("mkey", tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The small objects: protection, transport and XRC domains, and Q counters.
+ */
+#include <string.h>
+
+#include "cmd.h"
+#include "ifc.h"
+#include "object.h"
+#include "objrig.h"
+#include "profile.h"
+#include "qcounter.h"
+
+static uint8_t out[4096];
+
+static void domains_come_and_go(void **state)
+{
+	uint8_t in[32] = {};
+	uint32_t td, xrcd;
+
+	(void)state;
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, 0, 7, in, 16, out, 16), ST_OK);
+	td = IFC_GET(alloc_transport_domain_out, out, transport_domain);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_XRCD, 0, 0, in, 16, out, 16), ST_OK);
+	xrcd = IFC_GET(alloc_xrcd_out, out, xrcd);
+	IFC_SET(dealloc_transport_domain_in, in, transport_domain, td);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, 0, 8, in, 16, out, 16),
+			 ST_BAD_RES);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, 0, 7, in, 16, out, 16),
+			 ST_OK);
+	IFC_SET(dealloc_xrcd_in, in, xrcd, xrcd);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_OK);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_BAD_RES);
+}
+
+static void numbers_run_out(void **state)
+{
+	uint8_t in[16] = {};
+
+	(void)state;
+	rig.hca->profile->range[OBJ_PD].limit = 0x11;
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16), ST_OK);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16), ST_LIM);
+}
+
+static void q_counters_count_and_clear(void **state)
+{
+	uint8_t in[IFC_SZ(query_q_counter_in)] = {};
+	uint32_t set;
+
+	(void)state;
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, 0, 0, in, 16, out, 16), ST_OK);
+	set = IFC_GET(alloc_q_counter_out, out, counter_set_id);
+	qcounter_add(rig.hca, set, QC_OUT_OF_BUFFER);
+	qcounter_add(rig.hca, set, QC_OUT_OF_BUFFER);
+	qcounter_add(rig.hca, set + 1, QC_OUT_OF_BUFFER);	/* counts nowhere */
+	memset(in, 0, sizeof(in));
+	IFC_SET(query_q_counter_in, in, counter_set_id, set);
+	IFC_SET(query_q_counter_in, in, clear, 1);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_Q_COUNTER, 0, 0, in, sizeof(in), out,
+				 IFC_SZ(query_q_counter_out)), ST_OK);
+	assert_int_equal(IFC_GET(query_q_counter_out, out, out_of_buffer), 2);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_Q_COUNTER, 0, 0, in, sizeof(in), out,
+				 IFC_SZ(query_q_counter_out)), ST_OK);
+	assert_int_equal(IFC_GET(query_q_counter_out, out, out_of_buffer), 0);
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(domains_come_and_go), T(numbers_run_out), T(q_counters_count_and_clear),
+	};
+
+	return cmocka_run_group_tests_name("pd", tests, NULL, NULL);
+}

@@ -1,0 +1,719 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: every command in every state, what a transition takes and what
+ * it refuses, events, references, and what CREATE_QP must not accept.
+ */
+#include <event2/event.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "cq.h"
+#include "eq.h"
+#include "ifc.h"
+#include "object.h"
+#include "objrig.h"
+#include "qp.h"
+#include "srq.h"
+
+#define BUF	(RAM_BASE + 0x10000)
+#define DBR	(RAM_BASE + 0x200)
+#define SRQ_BUF	(RAM_BASE + 0x20000)
+#define SRQ_DBR	(RAM_BASE + 0x300)
+
+#define OP_RTS2SQD	0x508
+#define OP_SQD2RTS	0x509
+#define OP_SQD2SQD	0x511
+
+static uint32_t pd, uar, eqn, cq1, cq2;
+
+struct qp_params {
+	uint8_t st, rq_type, log_sq, log_rq, rq_stride;
+	bool no_sq;
+	uint32_t pd, uar, cq_snd, cq_rcv, srqn, xrcd;
+	uint64_t dbr, buf;
+	size_t npas;
+	uint16_t uid;
+	uint8_t page_offset;
+	const char *tweak;	/* name of a field to spoil */
+};
+
+static struct qp_params good;
+
+static int setup(void **state)
+{
+	rig_setup(state);
+	pd = rig_pd();
+	uar = rig_uar(0);
+	eqn = rig_eq();
+	cq1 = rig_cq(RAM_BASE + 0x4000, RAM_BASE + 0x100, 4, 64, uar, eqn);
+	cq2 = rig_cq(RAM_BASE + 0x5000, RAM_BASE + 0x108, 4, 64, uar, eqn);
+	good = (struct qp_params){
+		.st = QPT_RC, .log_sq = 4, .log_rq = 4, .rq_stride = 0, .pd = pd, .uar = uar,
+		.cq_snd = cq1, .cq_rcv = cq2, .dbr = DBR, .buf = BUF, .npas = 1,
+	};
+	return 0;
+}
+
+static uint8_t create(const struct qp_params *p, uint32_t *qpn)
+{
+	uint8_t in[IFC_BYTE(create_qp_in, pas) + 64] = {}, out[IFC_SZ(create_qp_out)];
+	uint8_t *c = IFC_ADDR(create_qp_in, in, qpc), st;
+	size_t i;
+
+	IFC_SET(qpc, c, st, p->st);
+	IFC_SET(qpc, c, pd, p->pd);
+	IFC_SET(qpc, c, rq_type, p->rq_type);
+	IFC_SET(qpc, c, log_sq_size, p->log_sq);
+	IFC_SET(qpc, c, log_rq_size, p->log_rq);
+	IFC_SET(qpc, c, log_rq_stride, p->rq_stride);
+	IFC_SET(qpc, c, no_sq, p->no_sq);
+	IFC_SET(qpc, c, uar_page, p->uar);
+	IFC_SET(qpc, c, cqn_snd, p->cq_snd);
+	IFC_SET(qpc, c, cqn_rcv, p->cq_rcv);
+	IFC_SET(qpc, c, srqn_rmpn_xrqn, p->srqn);
+	IFC_SET(qpc, c, xrcd, p->xrcd);
+	IFC_SET(qpc, c, page_offset, p->page_offset);
+	IFC_SET64(qpc, c, dbr_addr, p->dbr);
+	for (i = 0; i < p->npas; i++)
+		put_be64(IFC_ADDR(create_qp_in, in, pas) + 8 * i, p->buf + 4096 * i);
+	if (p->tweak && !strcmp(p->tweak, "reserved"))
+		IFC_SET(qpc, c, reserved_at_600, 1);
+	if (p->tweak && !strcmp(p->tweak, "state"))
+		IFC_SET(qpc, c, state, QPS_INIT);
+	if (p->tweak && !strcmp(p->tweak, "umem"))
+		IFC_SET(create_qp_in, in, wq_umem_valid, 1);
+	if (p->tweak && !strcmp(p->tweak, "qpn"))
+		IFC_SET(create_qp_in, in, input_qpn, 99);
+	st = rig_cmd(MLX5_CMD_OP_CREATE_QP, 0, p->uid, in,
+		     IFC_BYTE(create_qp_in, pas) + 8 * p->npas, out, sizeof(out));
+	*qpn = IFC_GET(create_qp_out, out, qpn);
+	return st;
+}
+
+/* A context with which every transition of a sane QP succeeds. */
+static void full_context(uint8_t *c)
+{
+	uint8_t *path = IFC_ADDR(qpc, c, primary_address_path);
+
+	IFC_SET(qpc, c, mtu, 5);
+	IFC_SET(qpc, c, log_msg_max, 30);
+	IFC_SET(qpc, c, remote_qpn, 0x1234);
+	IFC_SET(qpc, c, next_rcv_psn, 0x111111);
+	IFC_SET(qpc, c, next_send_psn, 0x222222);
+	IFC_SET(qpc, c, min_rnr_nak, 12);
+	IFC_SET(qpc, c, retry_count, 7);
+	IFC_SET(qpc, c, rnr_retry, 6);
+	IFC_SET(qpc, c, log_sra_max, 2);
+	IFC_SET(qpc, c, log_rra_max, 3);
+	IFC_SET(qpc, c, q_key, 0x11111111);
+	IFC_SET(qpc, c, rwe, 1);
+	IFC_SET(ads, path, rlid, 9);
+	IFC_SET(ads, path, sl, 3);
+	IFC_SET(ads, path, ack_timeout, 14);
+	IFC_SET(ads, path, vhca_port_num, 1);
+}
+
+static uint8_t modify_with(uint16_t op, uint32_t qpn, uint32_t opt, uint16_t uid,
+			   const uint8_t *qpc)
+{
+	uint8_t in[IFC_SZ(rst2init_qp_in)] = {}, out[IFC_SZ(rst2init_qp_out)];
+
+	IFC_SET(rst2init_qp_in, in, qpn, qpn);
+	if (op != MLX5_CMD_OP_2ERR_QP && op != MLX5_CMD_OP_2RST_QP) {
+		IFC_SET(rst2init_qp_in, in, opt_param_mask, opt);
+		memcpy(IFC_ADDR(rst2init_qp_in, in, qpc), qpc, QPC_BYTES);
+	}
+	return rig_cmd(op, 0, uid, in, sizeof(in), out, sizeof(out));
+}
+
+static uint8_t modify(uint16_t op, uint32_t qpn)
+{
+	uint8_t c[QPC_BYTES] = {};
+
+	full_context(c);
+	return modify_with(op, qpn, 0, 0, c);
+}
+
+static struct qp *new_qp(uint8_t st)
+{
+	struct qp_params p = good;
+	uint32_t qpn;
+
+	p.st = st;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	return qp_find(rig.hca, qpn);
+}
+
+/* Bring a QP to a state by the shortest legal way. */
+static void bring_to(struct qp *qp, enum qp_state s)
+{
+	uint32_t qpn = qp->obj.num;
+
+	assert_int_equal(modify(MLX5_CMD_OP_2RST_QP, qpn), ST_OK);
+	if (s == QPS_RST)
+		return;
+	assert_int_equal(modify(MLX5_CMD_OP_RST2INIT_QP, qpn), ST_OK);
+	if (s == QPS_INIT)
+		return;
+	assert_int_equal(modify(MLX5_CMD_OP_INIT2RTR_QP, qpn), ST_OK);
+	if (s == QPS_RTR)
+		return;
+	assert_int_equal(modify(MLX5_CMD_OP_RTR2RTS_QP, qpn), ST_OK);
+	if (s == QPS_SQER)
+		qp_to_sq_error(rig.hca, qp);
+	if (s == QPS_ERR)
+		assert_int_equal(modify(MLX5_CMD_OP_2ERR_QP, qpn), ST_OK);
+	if (s == QPS_SQD || s == QPS_SQ_DRAINING)
+		assert_int_equal(modify(OP_RTS2SQD, qpn), ST_OK);
+	if (s == QPS_SQD)
+		qp_sq_drained(rig.hca, qp);
+	assert_int_equal(qp->state, s);
+}
+
+/* The whole table: X is refused, else the state that the QP is in afterwards. */
+#define X 0xff
+static const struct {
+	uint16_t op;
+	uint8_t after[QPS_NUM];	/* by state before: RST INIT RTR RTS SQER SQD ERR SQ_DRAINING */
+} machine[] = {
+	{ MLX5_CMD_OP_RST2INIT_QP,  { QPS_INIT, X, X, X, X, X, X, X } },
+	{ MLX5_CMD_OP_INIT2INIT_QP, { X, QPS_INIT, X, X, X, X, X, X } },
+	{ MLX5_CMD_OP_INIT2RTR_QP,  { X, QPS_RTR, X, X, X, X, X, X } },
+	{ MLX5_CMD_OP_RTR2RTS_QP,   { X, X, QPS_RTS, X, X, X, X, X } },
+	{ MLX5_CMD_OP_RTS2RTS_QP,   { X, X, X, QPS_RTS, X, X, X, X } },
+	{ MLX5_CMD_OP_SQERR2RTS_QP, { X, X, X, X, QPS_RTS, X, X, X } },
+	{ OP_RTS2SQD,               { X, X, X, QPS_SQ_DRAINING, X, X, X, X } },
+	{ OP_SQD2RTS,               { X, X, X, X, X, QPS_RTS, X, X } },
+	{ MLX5_CMD_OP_SQD_RTS_QP,   { X, X, X, X, X, QPS_RTS, X, X } },
+	{ OP_SQD2SQD,               { X, X, X, X, X, QPS_SQD, X, X } },
+	{ MLX5_CMD_OP_2ERR_QP,      { X, QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR,
+				      QPS_ERR } },
+	{ MLX5_CMD_OP_2RST_QP,      { QPS_RST, QPS_RST, QPS_RST, QPS_RST, QPS_RST, QPS_RST,
+				      QPS_RST, QPS_RST } },
+};
+
+static void machine_of(uint8_t type)
+{
+	struct qp *qp = new_qp(type);
+	unsigned int i, s;
+
+	for (i = 0; i < sizeof(machine) / sizeof(machine[0]); i++)
+		for (s = 0; s < QPS_NUM; s++) {
+			uint8_t after = machine[i].after[s], st;
+
+			bring_to(qp, s);
+			rig_clear();
+			st = modify(machine[i].op, qp->obj.num);
+			if (st != (after == X ? ST_BAD_QP_STATE : ST_OK))
+				fail_msg("command 0x%x in %s: status 0x%x", machine[i].op,
+					 qp_state_name(s), st);
+			assert_int_equal(qp->state, after == X ? s : after);
+			/* The transport hears of what changed, and of nothing else. */
+			if (after == X || after == s) {
+				assert_true(rig.ntr == 0 || machine[i].op == MLX5_CMD_OP_2RST_QP);
+			} else {
+				assert_int_equal(rig.ntr, 1);
+				assert_int_equal(rig.tr[0].old, s);
+				assert_int_equal(rig.tr[0].now, after);
+			}
+		}
+}
+
+static void test_machine_rc(void **state)
+{
+	(void)state;
+	machine_of(QPT_RC);
+}
+
+static void test_machine_uc(void **state)
+{
+	(void)state;
+	machine_of(QPT_UC);
+}
+
+static void test_machine_ud(void **state)
+{
+	(void)state;
+	machine_of(QPT_UD);
+}
+
+static void test_transitions_take_their_fields(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+
+	(void)state;
+	bring_to(qp, QPS_INIT);
+	assert_true(qp->rwe);
+	assert_false(qp->rre);
+	assert_int_equal(qp->path.port, 1);
+	assert_int_equal(qp->path.rlid, 0);	/* not yet */
+	assert_int_equal(modify(MLX5_CMD_OP_INIT2RTR_QP, qp->obj.num), ST_OK);
+	assert_int_equal(qp->path.rlid, 9);
+	assert_int_equal(qp->path.sl, 3);
+	assert_int_equal(qp->path.ack_timeout, 0);
+	assert_int_equal(qp->mtu, 4096);
+	assert_int_equal(qp->remote_qpn, 0x1234);
+	assert_int_equal(qp->next_rcv_psn, 0x111111);
+	assert_int_equal(qp->max_dest_rd_atomic, 8);
+	assert_int_equal(qp->max_rd_atomic, 1);
+	assert_int_equal(modify(MLX5_CMD_OP_RTR2RTS_QP, qp->obj.num), ST_OK);
+	assert_int_equal(qp->path.ack_timeout, 14);
+	assert_int_equal(qp->next_send_psn, 0x222222);
+	assert_int_equal(qp->max_rd_atomic, 4);
+	assert_int_equal(qp->retry_count, 7);
+	assert_int_equal(qp->rnr_retry, 6);
+	/* Back at the start nothing of it is left. */
+	assert_int_equal(modify(MLX5_CMD_OP_2RST_QP, qp->obj.num), ST_OK);
+	assert_int_equal(qp->remote_qpn, 0);
+	assert_int_equal(qp->path.rlid, 0);
+	assert_int_equal(qp->next_send_psn, 0);
+	assert_int_equal(qp->sq_cnt, 16);
+}
+
+static void test_optional_parameters(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC), *ud = new_qp(QPT_UD), *uc = new_qp(QPT_UC);
+	uint8_t c[QPC_BYTES] = {};
+
+	(void)state;
+	bring_to(qp, QPS_RTS);
+	IFC_SET(qpc, c, rre, 1);
+	IFC_SET(qpc, c, min_rnr_nak, 5);
+	/* Without its bit a field is not looked at. */
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 1, 0, c), ST_OK);
+	assert_true(qp->rre);
+	assert_true(qp->rwe);
+	assert_int_equal(qp->min_rnr_nak, 12);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 6, 0, c), ST_OK);
+	assert_int_equal(qp->min_rnr_nak, 5);
+	/* P_Key index: not any more in RTS. Q_Key: a UD QP's. Reads: not a UC QP's. */
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 4, 0, c),
+			 ST_BAD_PARAM);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1u << 31, 0, c),
+			 ST_BAD_PARAM);
+	bring_to(ud, QPS_RTS);
+	IFC_SET(qpc, c, q_key, 0xabcd);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, ud->obj.num, 1 << 5, 0, c), ST_OK);
+	assert_int_equal(ud->qkey, 0xabcd);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, ud->obj.num, 1 << 1, 0, c),
+			 ST_BAD_PARAM);
+	bring_to(uc, QPS_RTS);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, uc->obj.num, 1 << 1, 0, c),
+			 ST_BAD_PARAM);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, uc->obj.num, 1 << 3, 0, c), ST_OK);
+}
+
+static void test_values_that_cannot_work(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+	uint8_t c[QPC_BYTES] = {}, *path = IFC_ADDR(qpc, c, primary_address_path);
+	uint32_t n = qp->obj.num;
+
+	(void)state;
+	full_context(c);
+	IFC_SET(ads, path, pkey_index, 128);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_INDEX);
+	IFC_SET(ads, path, pkey_index, 0);
+	IFC_SET(ads, path, vhca_port_num, 2);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(ads, path, vhca_port_num, 1);
+	IFC_SET(qpc, c, counter_set_id, 77);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_RES);
+	IFC_SET(qpc, c, counter_set_id, 0);
+	IFC_SET(qpc, c, reserved_at_600, 1);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, reserved_at_600, 0);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_OK);
+	IFC_SET(qpc, c, mtu, 6);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, mtu, 0);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, mtu, 1);
+	IFC_SET(qpc, c, log_msg_max, 31);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, log_msg_max, 30);
+	IFC_SET(qpc, c, log_rra_max, 5);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_LIM);
+	IFC_SET(qpc, c, log_rra_max, 4);
+	IFC_SET(ads, path, grh, 1);
+	IFC_SET(ads, path, src_addr_index, 8);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_INDEX);
+	IFC_SET(ads, path, src_addr_index, 7);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_OK);
+	IFC_SET(qpc, c, log_sra_max, 5);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTR2RTS_QP, n, 0, 0, c), ST_LIM);
+	assert_int_equal(qp->state, QPS_RTR);
+}
+
+static void test_create_refuses(void **state)
+{
+	static const char *const bad[] = { "reserved", "state", "umem", "qpn" };
+	struct qp_params p = good;
+	uint32_t qpn;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	for (i = 0; i < 4; i++) {
+		p.tweak = bad[i];
+		assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	}
+	p = good;
+	p.pd = pd + 1;
+	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	p = good;
+	p.uar = uar + 1;
+	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	p = good;
+	p.uar = rig_uar(3);
+	p.uid = 4;
+	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	p = good;
+	p.cq_snd = cq2 + 5;
+	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	p = good;
+	p.cq_rcv = cq2 + 5;
+	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	p = good;
+	p.st = QPT_DCI;
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	p = good;
+	p.dbr = DBR + 4;
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	p = good;
+	p.dbr = 0;
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	p = good;
+	p.buf = BUF + 0x800;
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	p = good;
+	p.log_sq = 6;		/* 256 bytes RQ + 4096 bytes SQ */
+	assert_int_equal(create(&p, &qpn), ST_BAD_INP_LEN);
+	p = good;
+	p.page_offset = 45;	/* 2880 + 1280 bytes */
+	assert_int_equal(create(&p, &qpn), ST_BAD_INP_LEN);
+	p = good;
+	p.page_offset = 44;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	p = good;
+	p.log_sq = 13;
+	assert_int_equal(create(&p, &qpn), ST_LIM);
+	p = good;
+	p.rq_stride = 6;	/* 1024 bytes */
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	p = good;
+	p.no_sq = true;	/* with a size */
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	p = good;
+	p.rq_type = RQ_NONE;	/* with a size */
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	p = good;
+	p.rq_type = RQ_SRQ;
+	p.log_rq = 0;
+	p.srqn = 5;
+	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], uc, 0);
+	p = good;
+	p.st = QPT_UC;
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+}
+
+static void test_queue_layout(void **state)
+{
+	struct qp_params p = good;
+	struct qp *qp;
+	uint32_t qpn;
+
+	(void)state;
+	p.rq_stride = 2;		/* 64 bytes */
+	p.npas = 1;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	qp = qp_find(rig.hca, qpn);
+	assert_int_equal(qp->rq_cnt, 16);
+	assert_int_equal(qp->rq_shift, 6);
+	assert_int_equal(qp->sq_off, 1024);
+	assert_int_equal(qp->mem.len, 2048);
+}
+
+static void test_one_special_qp_of_a_kind(void **state)
+{
+	struct qp *gsi = new_qp(QPT_QP1);
+	struct qp_params p = good;
+	uint8_t in[IFC_SZ(destroy_qp_in)] = {}, out[IFC_SZ(destroy_qp_out)];
+	uint32_t qpn;
+
+	(void)state;
+	assert_ptr_equal(qp_special(rig.hca, 1), gsi);
+	assert_null(qp_special(rig.hca, 0));
+	p.st = QPT_QP1;
+	assert_int_equal(create(&p, &qpn), ST_RES_BUSY);
+	IFC_SET(destroy_qp_in, in, qpn, gsi->obj.num);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_null(qp_special(rig.hca, 1));
+	assert_int_equal(create(&p, &qpn), ST_OK);
+}
+
+static void test_another_users_qp_is_not_there(void **state)
+{
+	struct qp_params p = good;
+	uint8_t c[QPC_BYTES] = {};
+	uint32_t qpn;
+
+	(void)state;
+	full_context(c);
+	p.uid = 3;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 4, c), ST_BAD_RES);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 3, c), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_OK);
+}
+
+static void test_what_a_qp_holds_stays(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+	uint8_t in[32] = {}, out[32];
+	uint32_t qpn = qp->obj.num;
+
+	(void)state;
+	IFC_SET(destroy_cq_in, in, cqn, cq1);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_BAD_RES_STATE);
+	IFC_SET(dealloc_pd_in, in, pd, pd);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_PD, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_BAD_RES_STATE);
+	assert_int_equal(obj_find(rig.hca, OBJ_UAR, uar)->refs, 3);
+	IFC_SET(destroy_qp_in, in, qpn, qpn);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_BAD_RES);
+	IFC_SET(destroy_cq_in, in, cqn, cq1);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_CQ, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(obj_find(rig.hca, OBJ_UAR, uar)->refs, 1);
+}
+
+static void test_umr_queue_gets_its_domain_late(void **state)
+{
+	struct qp_params p = good;
+	uint8_t c[QPC_BYTES] = {};
+	struct qp *qp;
+	uint32_t qpn;
+
+	(void)state;
+	p.st = QPT_REG_UMR;
+	p.rq_type = RQ_NONE;
+	p.log_rq = 0;
+	p.pd = 0;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	qp = qp_find(rig.hca, qpn);
+	full_context(c);
+	IFC_SET(qpc, c, pd, pd + 3);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_BAD_RES);
+	assert_int_equal(qp->state, QPS_RST);
+	IFC_SET(qpc, c, pd, pd);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_OK);
+	assert_int_equal(qp->pdn, pd);
+	assert_int_equal(obj_find(rig.hca, OBJ_PD, pd)->refs, 1);
+}
+
+/* ---- events ---------------------------------------------------------------- */
+
+static void expect_event(unsigned int i, uint8_t type, uint32_t num)
+{
+	assert_true(i < rig.nev);
+	assert_true(rig.ev[i].async);
+	assert_int_equal(rig.ev[i].type, type);
+	assert_int_equal(rig.ev[i].data[20], 0);
+	assert_int_equal(get_be32(rig.ev[i].data + 24), num);
+}
+
+static void test_fatal_errors_are_told_once(void **state)
+{
+	static const uint8_t kinds[] = { EV_WQ_CATAS_ERROR, EV_WQ_ACCESS, EV_WQ_INVAL_REQ };
+	struct qp *qp = new_qp(QPT_RC);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(kinds); i++) {
+		bring_to(qp, QPS_RTS);
+		rig_clear();
+		qp_to_error(rig.hca, qp, kinds[i]);
+		assert_int_equal(qp->state, QPS_ERR);
+		expect_event(0, kinds[i], qp->obj.num);
+		qp_to_error(rig.hca, qp, kinds[i]);
+		assert_int_equal(rig.nev, 1);
+		assert_int_equal(rig.ntr, 1);
+	}
+}
+
+static void test_a_commanded_error_raises_nothing(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+
+	(void)state;
+	bring_to(qp, QPS_RTS);
+	rig_clear();
+	assert_int_equal(modify(MLX5_CMD_OP_2ERR_QP, qp->obj.num), ST_OK);
+	assert_int_equal(rig.nev, 0);
+}
+
+static void test_communication_established_once(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+
+	(void)state;
+	bring_to(qp, QPS_RTR);
+	rig_clear();
+	qp_comm_est(rig.hca, qp);
+	qp_comm_est(rig.hca, qp);
+	assert_int_equal(rig.nev, 1);
+	expect_event(0, EV_COMM_EST, qp->obj.num);
+	bring_to(qp, QPS_RTS);
+	rig_clear();
+	qp_comm_est(rig.hca, qp);
+	assert_int_equal(rig.nev, 0);
+}
+
+static void test_drained(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC);
+
+	(void)state;
+	bring_to(qp, QPS_SQ_DRAINING);
+	rig_clear();
+	qp_sq_drained(rig.hca, qp);
+	assert_int_equal(qp->state, QPS_SQD);
+	expect_event(0, EV_SQ_DRAINED, qp->obj.num);
+	qp_sq_drained(rig.hca, qp);
+	assert_int_equal(rig.nev, 1);
+}
+
+static void test_a_lost_completion_is_fatal(void **state)
+{
+	struct qp *qp = new_qp(QPT_RC), *other = new_qp(QPT_RC);
+	struct completion c = { .qpn = qp->obj.num };
+	unsigned int i;
+
+	(void)state;
+	bring_to(qp, QPS_RTS);
+	bring_to(other, QPS_RTS);
+	rig_clear();
+	for (i = 0; i < 16; i++)
+		cq_complete_now(rig.hca, cq1, &c);
+	event_base_loop(rig.hca->base, EVLOOP_NONBLOCK);
+	assert_int_equal(rig.nev, 0);
+	cq_complete_now(rig.hca, cq1, &c);
+	assert_int_equal(qp->state, QPS_RTS);	/* not while it is at work */
+	event_base_loop(rig.hca->base, EVLOOP_NONBLOCK);
+	assert_int_equal(qp->state, QPS_ERR);
+	assert_int_equal(other->state, QPS_RTS);
+	assert_int_equal(rig.ev[0].type, EV_CQ_ERROR);
+	expect_event(1, EV_WQ_CATAS_ERROR, qp->obj.num);
+	assert_int_equal(rig.nev, 2);
+}
+
+static uint32_t new_srq(unsigned int log, unsigned int lwm)
+{
+	uint8_t in[IFC_BYTE(create_rmp_in, ctx.wq.pas) + 8] = {}, out[IFC_SZ(create_rmp_out)];
+	uint8_t *wq = IFC_ADDR(create_rmp_in, in, ctx.wq);
+
+	IFC_SET(create_rmp_in, in, ctx.state, 1);
+	IFC_SET(wq, wq, pd, pd);
+	IFC_SET(wq, wq, log_wq_sz, log);
+	IFC_SET(wq, wq, log_wq_stride, 6);
+	IFC_SET(wq, wq, lwm, lwm);
+	IFC_SET64(wq, wq, dbr_addr, SRQ_DBR);
+	put_be64(IFC_ADDR(create_rmp_in, in, ctx.wq.pas), SRQ_BUF);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_RMP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	return IFC_GET(create_rmp_out, out, rmpn);
+}
+
+static void test_last_wqe_of_an_srq_qp(void **state)
+{
+	struct qp_params p = good;
+	struct qp *qp;
+	uint32_t qpn;
+
+	(void)state;
+	p.rq_type = RQ_SRQ, p.log_rq = 0, p.srqn = new_srq(3, 0);
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	qp = qp_find(rig.hca, qpn);
+	bring_to(qp, QPS_RTS);
+	rig_clear();
+	qp_to_error(rig.hca, qp, EV_WQ_ACCESS);
+	expect_event(0, EV_SRQ_LAST_WQE, qpn);
+	expect_event(1, EV_WQ_ACCESS, qpn);
+	assert_int_equal(rig.nev, 2);
+}
+
+/* ---- shared receive queues ----------------------------------------------------- */
+
+static void link_wqe(unsigned int idx, unsigned int next)
+{
+	put_be16(ram(SRQ_BUF + 64 * idx + 2), next);
+	put_be32(ram(SRQ_BUF + 64 * idx + 16), 0x1000 + idx);
+}
+
+static void test_srq_follows_the_list(void **state)
+{
+	struct srq *srq = srq_find(rig.hca, new_srq(2, 0));
+	static const unsigned int order[] = { 0, 2, 1, 3 };
+	uint8_t wqe[64];
+	uint16_t idx;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		link_wqe(order[i], order[(i + 1) % 4]);
+	assert_true(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)) < 0);
+	put_be32(ram(SRQ_DBR), 3);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)), 64);
+		assert_int_equal(idx, order[i]);
+		assert_int_equal(get_be32(wqe + 16), 0x1000 + order[i]);
+	}
+	assert_true(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)) < 0);
+}
+
+static void test_srq_limit_is_told_once(void **state)
+{
+	struct srq *srq = srq_find(rig.hca, new_srq(2, 2));
+	uint8_t wqe[64];
+	uint16_t idx;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		link_wqe(i, (i + 1) % 4);
+	put_be32(ram(SRQ_DBR), 4);
+	srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe));
+	srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe));
+	assert_int_equal(rig.nev, 0);		/* two are left */
+	srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe));
+	expect_event(0, EV_SRQ_RQ_LIMIT, srq->obj.num);
+	srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe));
+	assert_int_equal(rig.nev, 1);
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_machine_rc), T(test_machine_uc), T(test_machine_ud),
+		T(test_transitions_take_their_fields), T(test_optional_parameters),
+		T(test_values_that_cannot_work), T(test_create_refuses), T(test_queue_layout),
+		T(test_one_special_qp_of_a_kind), T(test_another_users_qp_is_not_there),
+		T(test_what_a_qp_holds_stays), T(test_umr_queue_gets_its_domain_late),
+		T(test_fatal_errors_are_told_once), T(test_a_commanded_error_raises_nothing),
+		T(test_communication_established_once), T(test_drained),
+		T(test_a_lost_completion_is_fatal),
+		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_list),
+		T(test_srq_limit_is_told_once),
+	};
+
+	return cmocka_run_group_tests_name("qp", tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A rig for tests of the core: the whole function with real guest memory, driven as a
+ * guest drives it, by register writes and a command queue in its memory.
+ */
+#include <event2/event.h>
+#include <linux/pci_regs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "caps.h"
+#include "cmd.h"
+#include "cmdif.h"
+#include "corerig.h"
+#include "cq.h"
+#include "dev.h"
+#include "dispatch.h"
+#include "eq.h"
+#include "fabric.h"
+#include "fault.h"
+#include "hca.h"
+#include "ifc.h"
+#include "iseg.h"
+#include "mcast.h"
+#include "mem.h"
+#include "memic.h"
+#include "mkey.h"
+#include "pages.h"
+#include "pci.h"
+#include "pd.h"
+#include "port.h"
+#include "profile.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "req.h"
+#include "resp.h"
+#include "sched.h"
+#include "sq.h"
+#include "srq.h"
+#include "uar.h"
+#include "vfio_user.h"
+
+#define BLK	1024	/* mailboxes lie that far apart */
+
+struct core core;
+
+/* ---- composition ------------------------------------------------------------------- */
+
+static const struct hca_module *modules[32] = {
+	&pages_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module,
+	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module, &cmdif_module,
+	&fabric_module, &port_module, &sched_module, &fault_module, &req_module, &resp_module,
+	&dispatch_module, &iseg_module, &pci_module, &uar_module,
+};
+
+static const struct cmd_desc *const cmds[] = {
+	cap_cmds, pages_cmds, eq_cmds, pd_cmds, qcounter_cmds, memic_cmds, mkey_cmds, cq_cmds,
+	srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds, dev_cmds, port_cmds, port_reg_cmds,
+	fault_cmds, uar_cmds, NULL
+};
+
+struct doorbell_ops core_doorbells;
+
+static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len)
+{
+	if (!sq_send_doorbell(hca, get_be32(bf + 4) >> 8, uar, bf, len))
+		qp_send_doorbell(hca, uar, bf, len);
+}
+
+static const struct board board = {
+	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &core_doorbells,
+	.qp = &transport_qp_ops, .cqe_lost = qp_lost_cqe,
+};
+
+void core_add_module(const struct hca_module *m)
+{
+	unsigned int i = 0;
+
+	while (modules[i] && modules[i] != m)
+		i++;
+	modules[i] = m;
+}
+
+/* ---- registers ---------------------------------------------------------------------- */
+
+static uint8_t xor8(const uint8_t *p, size_t n)
+{
+	uint8_t x = 0;
+
+	while (n--)
+		x ^= *p++;
+	return x;
+}
+
+void core_reg_write(uint32_t off, uint32_t val)
+{
+	uint8_t b[4];
+
+	put_be32(b, val);
+	pci_bar_write(core.hca, 0, off, b, 4);
+}
+
+uint32_t core_reg_read(uint32_t off)
+{
+	uint8_t b[4];
+
+	pci_bar_read(core.hca, 0, off, b, 4);
+	return get_be32(b);
+}
+
+int core_up(void **state)
+{
+	const uint8_t on[2] = { PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0 };
+
+	(void)state;
+	core = (struct core){ .fd = memfd_create("ram", MFD_CLOEXEC) };
+	core.base = event_base_new();
+	core.profile = malloc(sizeof(*core.profile));
+	if (core.fd < 0 || !core.base || profile_default(core.profile, false))
+		return -1;
+	core.fabric = fabric_new();
+	core_doorbells = (struct doorbell_ops){
+		.send = send_doorbell, .cq_arm = cq_arm_doorbell, .eq = eq_doorbell,
+	};
+	core.hca = hca_create(&board, core.base, core.fabric, core.profile, 0);
+	if (!core.hca || ftruncate(core.fd, CORE_RAM) ||
+	    mem_map_fd(core.hca, 0, CORE_RAM, core.fd, 0, true, true))
+		return -1;
+	core.ram = mem_ptr(core.hca, 0, CORE_RAM, true);
+	pci_config_write(core.hca, PCI_COMMAND, on, 2);
+	core_reg_write(0x10, 0);
+	core_reg_write(0x14, CORE_QUEUE);
+	return 0;
+}
+
+static int give_pages(uint16_t op_mod)
+{
+	uint8_t in[16 + 8 * 256] = { 0 }, out[16];
+	unsigned int n, i;
+
+	if (core_simple(MLX5_CMD_OP_QUERY_PAGES, op_mod, out))
+		return -1;
+	n = IFC_GET(query_pages_out, out, num_pages);
+	IFC_SET(manage_pages_in, in, opcode, MLX5_CMD_OP_MANAGE_PAGES);
+	IFC_SET(manage_pages_in, in, op_mod, 1);
+	IFC_SET(manage_pages_in, in, input_num_entries, n);
+	for (i = 0; i < n && i < 256; i++)
+		put_be64(in + 16 + 8 * i, 0x200000 + 0x1000 * (core.hca->count.cmds + i));
+	return core_cmd(in, 16 + 8 * n, out, 16) ? -1 : 0;
+}
+
+int core_up_init(void **state)
+{
+	uint8_t out[16];
+
+	if (core_up(state))
+		return -1;
+	return core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out) || give_pages(1) || give_pages(2) ||
+	       core_simple(MLX5_CMD_OP_INIT_HCA, 0, out) ? -1 : 0;
+}
+
+int core_down(void **state)
+{
+	(void)state;
+	hca_destroy(core.hca);
+	fabric_free(core.fabric);
+	event_base_free(core.base);
+	free(core.profile);
+	close(core.fd);
+	return 0;
+}
+
+/* ---- the command queue ------------------------------------------------------------- */
+
+static void blk_sign(uint8_t *b)
+{
+	b[574] = 0;
+	b[574] = ~xor8(b + 512, 62);
+	b[575] = 0;
+	b[575] = ~xor8(b, 575);
+}
+
+static void build_chain(uint64_t pa, const uint8_t *data, size_t len)
+{
+	unsigned int n = len > 16 ? (len - 16 + 511) / 512 : 0, i;
+
+	for (i = 0; i < n; i++) {
+		uint8_t *b = core.ram + pa + (uint64_t)i * BLK;
+		size_t off = 16 + (size_t)i * 512;
+
+		memset(b, 0, 576);
+		if (data)
+			memcpy(b, data + off, len - off < 512 ? len - off : 512);
+		put_be64(b + 560, i + 1 < n ? pa + (uint64_t)(i + 1) * BLK : 0);
+		put_be32(b + 568, i);
+		b[573] = core.token;
+		if (core.sign)
+			blk_sign(b);
+	}
+}
+
+static uint64_t out_mbox(unsigned int slot)
+{
+	return CORE_MBOX + 0x80000 + slot * 0x8000ull;
+}
+
+uint8_t *core_put(unsigned int slot, const void *in, size_t in_len, size_t out_len)
+{
+	uint8_t *lay = core.ram + CORE_QUEUE + slot * 64;
+	uint64_t in_pa = CORE_MBOX + slot * 0x4000ull;
+
+	memset(lay, 0, 64);
+	core.token++;
+	lay[0] = 7;
+	put_be32(lay + 4, in_len);
+	memcpy(lay + 16, in, in_len < 16 ? in_len : 16);
+	build_chain(in_pa, in, in_len);
+	build_chain(out_mbox(slot), NULL, out_len);
+	put_be64(lay + 8, in_len > 16 ? in_pa : 0);
+	put_be64(lay + 48, out_len > 16 ? out_mbox(slot) : 0);
+	put_be32(lay + 56, out_len);
+	lay[60] = core.token;
+	lay[63] = 1;
+	lay[61] = ~xor8(lay, 64);
+	return lay;
+}
+
+void core_ring(uint32_t slots)
+{
+	core_reg_write(0x18, slots);
+}
+
+uint8_t core_take(unsigned int slot, void *out, size_t out_len)
+{
+	const uint8_t *lay = core.ram + CORE_QUEUE + slot * 64;
+	size_t off;
+
+	core.sig_own = lay[63];
+	core.sig_lay = xor8(lay, 64);
+	if (lay[63] & 1)
+		return CORE_NOT_DONE;
+	memcpy(out, lay + 32, out_len < 16 ? out_len : 16);
+	for (off = 16; off < out_len; off += 512)
+		memcpy((uint8_t *)out + off,
+		       core.ram + out_mbox(slot) + (off - 16) / 512 * BLK,
+		       out_len - off < 512 ? out_len - off : 512);
+	return lay[63] >> 1;
+}
+
+uint8_t core_cmd(const void *in, size_t in_len, void *out, size_t out_len)
+{
+	core_put(0, in, in_len, out_len);
+	core_ring(1);
+	if (core_take(0, out, out_len))
+		return 0xff;
+	return *(uint8_t *)out;
+}
+
+uint8_t core_simple(uint16_t opcode, uint16_t op_mod, uint8_t *out16)
+{
+	uint8_t in[48] = { 0 };
+
+	IFC_SET(alloc_uar_in, in, opcode, opcode);
+	IFC_SET(alloc_uar_in, in, op_mod, op_mod);
+	return core_cmd(in, opcode == MLX5_CMD_OP_INIT_HCA ? 32 : 16, out16, 16);
+}
+
+uint32_t core_alloc_uar(void)
+{
+	uint8_t out[16];
+
+	return core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out) ? 0 : IFC_GET(alloc_uar_out, out, uar);
+}
+
+uint8_t core_create_eq(uint32_t uar, unsigned int log, uint64_t pa, uint64_t events,
+		       unsigned int vector, uint32_t *eqn)
+{
+	unsigned int n = (64u << log) / 4096, i;
+	uint8_t in[IFC_SZ(create_eq_in) + 8 * 64] = { 0 }, out[16];
+	uint8_t *c = IFC_ADDR(create_eq_in, in, eq_context_entry);
+	uint8_t st;
+
+	n = n < 1 ? 1 : n > 64 ? 64 : n;
+	IFC_SET(create_eq_in, in, opcode, MLX5_CMD_OP_CREATE_EQ);
+	IFC_SET(create_eq_in, in, event_bitmask[0], events);
+	IFC_SET(eqc, c, log_eq_size, log);
+	IFC_SET(eqc, c, uar_page, uar);
+	IFC_SET(eqc, c, intr, vector);
+	for (i = 0; i < n; i++)
+		put_be64(in + IFC_SZ(create_eq_in) + 8 * i, pa + 4096ull * i);
+	st = core_cmd(in, IFC_SZ(create_eq_in) + 8 * n, out, 16);
+	*eqn = IFC_GET(create_eq_out, out, eq_number);
+	return st;
+}

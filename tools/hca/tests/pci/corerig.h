@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A rig for tests of the whole HCA: it is driven as a guest drives it, by register writes and a
+ * command queue in guest memory.
+ */
+#ifndef BLUEBELL_CORERIG_H
+#define BLUEBELL_CORERIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "cmd.h"
+#include "hca.h"
+#include "ifc.h"
+#include "object.h"
+#include "profile.h"
+
+#define CORE_RAM	(16u << 20)	/* guest memory, from address 0 */
+#define CORE_QUEUE	0x1000ull	/* the command queue */
+#define CORE_MBOX	0x100000ull	/* mailboxes: input, output behind it */
+#define CORE_FREE	0x400000ull	/* from here on tests may use it as they like */
+
+/* enum delivery of cmdif.c, as the driver sees it */
+#define CORE_NOT_DONE	0xff
+
+struct core {
+	struct event_base *base;
+	struct fabric *fabric;
+	struct profile *profile;
+	struct hca *hca;
+	uint8_t *ram;
+	int fd;
+	uint8_t token;
+	bool sign;			/* give the mailboxes signatures */
+	uint8_t sig_own, sig_lay;	/* of the last entry: ownership byte, xor of all bytes */
+};
+
+extern struct core core;
+
+/* Who receives doorbells. A test may put its own functions here; core_up() puts the real ones. */
+extern struct doorbell_ops core_doorbells;
+/* Called before the first core_up(): another module, of a folder above. */
+void core_add_module(const struct hca_module *m);
+
+int core_up(void **state);		/* after power on, command queue set */
+int core_up_init(void **state);		/* also ENABLE_HCA, pages, INIT_HCA */
+int core_down(void **state);
+
+void core_reg_write(uint32_t off, uint32_t val);
+uint32_t core_reg_read(uint32_t off);
+
+/* Put a command into slot @slot: build entry and mailboxes, but don't ring. */
+uint8_t *core_put(unsigned int slot, const void *in, size_t in_len, size_t out_len);
+/* Ring the doorbell for @slots. */
+void core_ring(uint32_t slots);
+/* Take the answer from slot @slot; returns the delivery status, CORE_NOT_DONE if still owned. */
+uint8_t core_take(unsigned int slot, void *out, size_t out_len);
+/* All three for slot 0: firmware status; the delivery status has to be 0. */
+uint8_t core_cmd(const void *in, size_t in_len, void *out, size_t out_len);
+/* A command without more than opcode and op_mod, with @out of 16 bytes. */
+uint8_t core_simple(uint16_t opcode, uint16_t op_mod, uint8_t *out16);
+uint32_t core_alloc_uar(void);
+/* An EQ of 2^log entries with its buffer at @pa that subscribes to @events. */
+uint8_t core_create_eq(uint32_t uar, unsigned int log, uint64_t pa, uint64_t events,
+		       unsigned int vector, uint32_t *eqn);
+
+#endif

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command interface: queue entries, mailbox chains, what is refused before a command
+ * reaches its handler, the life of the function, pages, capabilities.
+ */
+#include <string.h>
+
+#include "caps.h"
+#include "cmd.h"
+#include "corerig.h"
+#include "ifc.h"
+#include "object.h"
+#include "profile.h"
+
+enum { DL_SIG = 1, DL_TOKEN = 2, DL_BLK_NUM = 3, DL_OUT_ALIGN = 4, DL_IN_ALIGN = 5, DL_IN_LEN = 7,
+       DL_OUT_LEN = 8, DL_RESERVED = 9, DL_DESCR = 0x10 };
+
+static uint8_t in[8192], out[8192];
+
+/* QUERY_HCA_CAP answers with eight mailboxes. */
+#define CAP_OUT IFC_SZ(query_hca_cap_out)
+
+static size_t cap_query(uint16_t op_mod)
+{
+	memset(in, 0, sizeof(in));
+	IFC_SET(query_hca_cap_in, in, opcode, MLX5_CMD_OP_QUERY_HCA_CAP);
+	IFC_SET(query_hca_cap_in, in, op_mod, op_mod);
+	return IFC_SZ(query_hca_cap_in);
+}
+
+/* SET_DRIVER_VERSION has one input mailbox. */
+static size_t driver_version(void)
+{
+	memset(in, 0, sizeof(in));
+	IFC_SET(set_driver_version_in, in, opcode, MLX5_CMD_OP_SET_DRIVER_VERSION);
+	strcpy((char *)IFC_ADDR(set_driver_version_in, in, driver_version), "Linux,test,1");
+	return IFC_SZ(set_driver_version_in);
+}
+
+static void entry_is_handed_back_signed(void **state)
+{
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_OK);
+	assert_int_equal(core.sig_own, 0);
+	assert_int_equal(core.sig_lay, 0xff);
+}
+
+static void output_spans_mailboxes(void **state)
+{
+	const uint8_t *page = out + 16;
+
+	(void)state;
+	assert_int_equal(core_cmd(in, cap_query(1), out, CAP_OUT), ST_OK);
+	assert_int_equal(IFC_GET(cmd_hca_cap, page, log_max_qp), 18);
+	assert_int_equal(IFC_GET(cmd_hca_cap, page, num_of_uars_per_page), 1);
+	assert_memory_equal(page, core.hca->cap[0], HCA_CAP_SIZE);
+}
+
+static void output_mailboxes_are_signed(void **state)
+{
+	uint8_t x = 0;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(core_cmd(in, cap_query(1), out, CAP_OUT), ST_OK);
+	for (i = 0; i < 576; i++)
+		x ^= core.ram[CORE_MBOX + 0x80000 + i];
+	assert_int_equal(x, 0xff);
+}
+
+static void signed_input_is_taken(void **state)
+{
+	(void)state;
+	core.sign = true;
+	assert_int_equal(core_cmd(in, driver_version(), out, 16), ST_OK);
+}
+
+/* Spoil one byte of a good command and see which delivery status comes. */
+static uint8_t spoiled(uint64_t pa, uint8_t flip, bool resign)
+{
+	uint8_t *lay = core_put(0, in, driver_version(), 16), x = 0;
+	unsigned int i;
+
+	core.ram[pa] ^= flip;
+	if (resign) {
+		lay[61] = 0;
+		for (i = 0; i < 64; i++)
+			x ^= lay[i];
+		lay[61] = ~x;
+	}
+	core_ring(1);
+	return core_take(0, out, 16);
+}
+
+static void entry_signature(void **state)
+{
+	(void)state;
+	assert_int_equal(spoiled(CORE_QUEUE + 20, 1, false), DL_SIG);
+}
+
+static void entry_type(void **state)
+{
+	(void)state;
+	assert_int_equal(spoiled(CORE_QUEUE, 1, true), DL_DESCR);
+}
+
+static void entry_reserved(void **state)
+{
+	(void)state;
+	assert_int_equal(spoiled(CORE_QUEUE + 1, 1, true), DL_RESERVED);
+}
+
+static void mailbox_token(void **state)
+{
+	(void)state;
+	assert_int_equal(spoiled(CORE_MBOX + 573, 0x55, true), DL_TOKEN);
+}
+
+static void mailbox_number(void **state)
+{
+	(void)state;
+	assert_int_equal(spoiled(CORE_MBOX + 571, 1, true), DL_BLK_NUM);
+}
+
+static void mailbox_signature(void **state)
+{
+	(void)state;
+	core.sign = true;
+	assert_int_equal(spoiled(CORE_MBOX + 100, 1, true), DL_SIG);
+}
+
+static void mailbox_misaligned(void **state)
+{
+	(void)state;
+	assert_int_equal(spoiled(CORE_QUEUE + 15, 1, true), DL_IN_ALIGN);
+}
+
+static void mailbox_unmapped(void **state)
+{
+	(void)state;
+	assert_int_equal(spoiled(CORE_QUEUE + 8, 0x80, true), DL_IN_ALIGN);
+}
+
+static void lengths(void **state)
+{
+	uint8_t *lay;
+
+	(void)state;
+	lay = core_put(0, in, driver_version(), 16);
+	lay[7] ^= 84;	/* 80 bytes become 4 */
+	lay[61] ^= 84;
+	core_ring(1);
+	assert_int_equal(core_take(0, out, 16), DL_IN_LEN);
+	lay = core_put(0, in, driver_version(), 16);
+	lay[59] ^= 20;	/* 16 bytes become 4 */
+	lay[61] ^= 20;
+	core_ring(1);
+	assert_int_equal(core_take(0, out, 4), DL_OUT_LEN);
+}
+
+static void out_chain_is_checked_before_execution(void **state)
+{
+	uint64_t before = core.hca->count.cmds;
+
+	(void)state;
+	core_put(0, in, cap_query(1), CAP_OUT);
+	core.ram[CORE_MBOX + 0x80000 + 573] ^= 1;
+	core_ring(1);
+	assert_int_equal(core_take(0, out, CAP_OUT), DL_TOKEN);
+	assert_int_equal(core.hca->count.cmds, before);
+}
+
+static void thirty_two_in_flight(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 32; i++) {
+		memset(in, 0, 16);
+		IFC_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
+		core_put(i, in, 16, 16);
+	}
+	core_ring(0xffffffff);
+	for (i = 0; i < 32; i++) {
+		assert_int_equal(core_take(i, out, 16), 0);
+		assert_int_equal(out[0], ST_OK);
+	}
+	assert_int_equal(obj_count(core.hca, OBJ_UAR), 32);
+}
+
+static void slot_of_the_driver_is_left_alone(void **state)
+{
+	(void)state;
+	core_put(0, in, driver_version(), 16)[63] = 0;
+	core_ring(1);
+	assert_int_equal(core.ram[CORE_QUEUE + 32], 0);
+}
+
+static void unknown_opcode(void **state)
+{
+	(void)state;
+	assert_int_equal(core_simple(0xfff, 0, out), ST_BAD_OP);
+	assert_int_equal(core_simple(0xffff, 0, out), ST_BAD_OP);
+	assert_int_not_equal(IFC_GET(alloc_uar_out, out, syndrome), 0);
+}
+
+static void short_input_and_output(void **state)
+{
+	(void)state;
+	cap_query(1);
+	assert_int_equal(core_cmd(in, 16, out, 64), ST_BAD_OUTP_LEN);
+	driver_version();
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_INP_LEN);
+}
+
+static void reserved_bits_have_to_be_zero(void **state)
+{
+	(void)state;
+	memset(in, 0, 16);
+	IFC_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
+	in[15] = 1;
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_PARAM);
+	in[15] = 0;
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
+	memset(in, 0, sizeof(in));
+	IFC_SET(create_eq_in, in, opcode, MLX5_CMD_OP_CREATE_EQ);
+	in[IFC_BYTE(create_eq_in, eq_context_entry.reserved_at_e0)] = 1;
+	assert_int_equal(core_cmd(in, IFC_SZ(create_eq_in), out, 16), ST_BAD_PARAM);
+}
+
+static void user_ids_have_to_exist(void **state)
+{
+	(void)state;
+	memset(in, 0, 16);
+	IFC_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
+	IFC_SET(alloc_uar_in, in, uid, 3);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
+}
+
+static void life(void **state)
+{
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
+	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
+	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_BAD_SYS_STATE);
+}
+
+static uint8_t manage(uint16_t op_mod, uint32_t n, uint64_t first)
+{
+	uint32_t i;
+
+	memset(in, 0, sizeof(in));
+	IFC_SET(manage_pages_in, in, opcode, MLX5_CMD_OP_MANAGE_PAGES);
+	IFC_SET(manage_pages_in, in, op_mod, op_mod);
+	IFC_SET(manage_pages_in, in, input_num_entries, n);
+	for (i = 0; i < n; i++)
+		put_be64(in + 16 + 8 * i, first + 4096ull * i);
+	return core_cmd(in, 16 + (op_mod == 1 ? 8 * n : 0), out, 16 + (op_mod == 2 ? 8 * n : 0));
+}
+
+static uint32_t wanted(uint16_t op_mod)
+{
+	assert_int_equal(core_simple(MLX5_CMD_OP_QUERY_PAGES, op_mod, out), ST_OK);
+	return IFC_GET(query_pages_out, out, num_pages);
+}
+
+static void pages_given_are_returned(void **state)
+{
+	uint32_t boot;
+
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	boot = wanted(1);
+	assert_int_equal(boot, core.profile->boot_pages);
+	assert_int_equal(manage(1, boot, CORE_FREE), ST_OK);
+	assert_int_equal(wanted(1), 0);
+	assert_int_equal(wanted(2), core.profile->init_pages);
+	assert_int_equal(manage(2, boot + 10, 0), ST_OK);
+	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), boot);
+	assert_int_equal(get_be64(out + 16), CORE_FREE + 4096ull * (boot - 1));
+	assert_int_equal(manage(2, 1, 0), ST_OK);
+	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), 0);
+}
+
+static void pages_have_to_be_memory(void **state)
+{
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(manage(1, 1, 0), ST_BAD_PARAM);
+	assert_int_equal(manage(1, 1, CORE_FREE + 8), ST_BAD_PARAM);
+	assert_int_equal(manage(1, 1, CORE_RAM), ST_BAD_PARAM);
+	assert_int_equal(manage(7, 1, CORE_FREE), ST_BAD_PARAM);
+	assert_int_equal(wanted(1), core.profile->boot_pages);
+	in[15] = 200;	/* more entries than bytes */
+	IFC_SET(manage_pages_in, in, op_mod, 1);
+	assert_int_equal(core_cmd(in, 24, out, 16), ST_BAD_INP_LEN);
+}
+
+static void no_pages_back_while_initialized(void **state)
+{
+	(void)state;
+	assert_int_equal(manage(2, 4, 0), ST_OK);
+	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), 0);
+}
+
+static uint8_t set_caps(void (*edit)(uint8_t *page))
+{
+	assert_int_equal(core_cmd(in, cap_query(1), out, CAP_OUT), ST_OK);
+	memset(in, 0, sizeof(in));
+	IFC_SET(set_hca_cap_in, in, opcode, MLX5_CMD_OP_SET_HCA_CAP);
+	memcpy(in + 16, out + 16, HCA_CAP_SIZE);
+	edit(in + 16);
+	return core_cmd(in, 16 + HCA_CAP_SIZE, out, 16);
+}
+
+static void fewer_qps(uint8_t *page)
+{
+	IFC_SET(cmd_hca_cap, page, log_max_qp, 12);
+}
+
+static void more_qps(uint8_t *page)
+{
+	IFC_SET(cmd_hca_cap, page, log_max_qp, 20);
+}
+
+static void read_only(uint8_t *page)
+{
+	IFC_SET(cmd_hca_cap, page, log_max_cq, 3);
+}
+
+static void caps_are_set_up_to_the_maximum(void **state)
+{
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(set_caps(more_qps), ST_BAD_PARAM);
+	assert_int_equal(hca_cap_gen(core.hca, log_max_qp), 18);
+	assert_int_equal(set_caps(fewer_qps), ST_OK);
+	assert_int_equal(hca_cap_gen(core.hca, log_max_qp), 12);
+	assert_int_equal(core_cmd(in, cap_query(0), out, CAP_OUT), ST_OK);
+	assert_int_equal(IFC_GET(cmd_hca_cap, out + 16, log_max_qp), 18);
+	assert_int_equal(set_caps(read_only), ST_OK);
+	assert_int_equal(hca_cap_gen(core.hca, log_max_cq), 18);
+}
+
+static void caps_are_fixed_after_init(void **state)
+{
+	(void)state;
+	assert_int_equal(set_caps(fewer_qps), ST_BAD_SYS_STATE);
+	assert_int_equal(core_cmd(in, cap_query(0x3f << 1), out, CAP_OUT), ST_BAD_PARAM);
+}
+
+static void special_contexts(void **state)
+{
+	(void)state;
+	memset(in, 0, 16);
+	IFC_SET(query_special_contexts_in, in, opcode, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS);
+	assert_int_equal(core_cmd(in, 16, out, IFC_SZ(query_special_contexts_out)), ST_OK);
+	assert_int_equal(IFC_GET(query_special_contexts_out, out, dump_fill_mkey), 1792);
+}
+
+/* An older driver has room for fewer keys than there are. */
+static void special_contexts_are_cut(void **state)
+{
+	size_t len;
+
+	(void)state;
+	memset(in, 0, 16);
+	IFC_SET(query_special_contexts_in, in, opcode, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS);
+	for (len = 16; len < IFC_SZ(query_special_contexts_out); len++) {
+		assert_int_equal(core_cmd(in, 16, out, len), ST_OK);
+		assert_int_equal(IFC_GET(query_special_contexts_out, out, dump_fill_mkey), 1792);
+	}
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, core_up_init, core_down)
+#define T0(f) cmocka_unit_test_setup_teardown(f, core_up, core_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(entry_is_handed_back_signed), T(output_spans_mailboxes),
+		T(output_mailboxes_are_signed), T(signed_input_is_taken), T(entry_signature),
+		T(entry_type), T(entry_reserved), T(mailbox_token), T(mailbox_number),
+		T(mailbox_signature), T(mailbox_misaligned), T(mailbox_unmapped), T(lengths),
+		T(out_chain_is_checked_before_execution), T(thirty_two_in_flight),
+		T(slot_of_the_driver_is_left_alone), T(unknown_opcode), T(short_input_and_output),
+		T(reserved_bits_have_to_be_zero), T(user_ids_have_to_exist),
+		T0(life), T0(pages_given_are_returned), T0(pages_have_to_be_memory),
+		T(no_pages_back_while_initialized), T0(caps_are_set_up_to_the_maximum),
+		T(caps_are_fixed_after_init), T(special_contexts),
+		T(special_contexts_are_cut),
+	};
+
+	return cmocka_run_group_tests_name("cmdif", tests, NULL, NULL);
+}

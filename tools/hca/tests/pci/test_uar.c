@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UAR pages: who may ring what where, plain and BlueFlame doorbells put together from
+ * stores of 4 and 8 bytes, event queues and their interrupts.
+ */
+#include <string.h>
+
+#include "cmd.h"
+#include "corerig.h"
+#include "count.h"
+#include "eq.h"
+#include "hca.h"
+#include "ifc.h"
+#include "object.h"
+#include "pci.h"
+#include "profile.h"
+#include "uar.h"
+
+/* ---- what the core calls ---------------------------------------------------------- */
+
+static struct {
+	unsigned int n;
+	uint32_t uar;
+	uint8_t bf[256];
+	size_t len;
+} sent;
+
+static struct {
+	unsigned int n;
+	uint32_t uar;
+	uint64_t val;
+} armed;
+
+static void record_send(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len)
+{
+	(void)hca;
+	sent.n++;
+	sent.uar = uar;
+	sent.len = bf_len;
+	memcpy(sent.bf, bf, bf_len);
+}
+
+static void record_arm(struct hca *hca, uint32_t uar, uint64_t val)
+{
+	(void)hca;
+	armed.n++;
+	armed.uar = uar;
+	armed.val = val;
+}
+
+static uint32_t uar;
+
+static int up(void **state)
+{
+	memset(&sent, 0, sizeof(sent));
+	memset(&armed, 0, sizeof(armed));
+	if (core_up_init(state))
+		return -1;
+	core_doorbells.send = record_send;
+	core_doorbells.cq_arm = record_arm;
+	uar = core_alloc_uar();
+	return uar ? 0 : -1;
+}
+
+static void store(uint32_t page, uint32_t reg, const void *data, uint32_t len)
+{
+	pci_bar_write(core.hca, 0, page * 4096ull + reg, data, len);
+}
+
+/* A WQE of @ds 16-byte units whose other bytes count up. */
+static void wqe(uint8_t *b, size_t len, unsigned int ds)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		b[i] = i;
+	put_be32(b, 5 << 8 | 0x0a);
+	put_be32(b + 4, 0x44 << 8 | ds);
+}
+
+static uint64_t drops(enum drop_reason why)
+{
+	return core.hca->count.db_drop[why];
+}
+
+/* ---- tests -------------------------------------------------------------------------- */
+
+static void plain_doorbell_after_idle(void **state)
+{
+	uint8_t b[8];
+
+	(void)state;
+	wqe(b, 8, 3);
+	store(uar, 0x800, b, 8);
+	assert_int_equal(sent.n, 0);
+	assert_true(uar_bf_pending(core.hca));
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(sent.len, 8);
+	assert_int_equal(sent.uar, uar);
+	assert_memory_equal(sent.bf, b, 8);
+	assert_false(uar_bf_pending(core.hca));
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 1);
+}
+
+static void two_halves_make_a_doorbell(void **state)
+{
+	uint8_t b[8];
+
+	(void)state;
+	wqe(b, 8, 3);
+	store(uar, 0xa00, b, 4);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 0);
+	store(uar, 0xa04, b + 4, 4);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 1);
+	assert_memory_equal(sent.bf, b, 8);
+}
+
+static void blueflame_is_delivered_whole(void **state)
+{
+	uint8_t b[64];
+	unsigned int i;
+
+	(void)state;
+	wqe(b, 64, 3);
+	for (i = 0; i < 48; i += 8) {
+		assert_int_equal(sent.n, 0);
+		store(uar, 0x800 + i, b + i, 8);
+	}
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(sent.len, 48);
+	assert_memory_equal(sent.bf, b, 48);
+	for (; i < 64; i += 8)
+		store(uar, 0x800 + i, b + i, 8);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(drops(DROP_BAD_OFFSET), 0);
+}
+
+static void both_buffers_of_all_registers(void **state)
+{
+	uint8_t b[32];
+	unsigned int reg, buf;
+
+	(void)state;
+	wqe(b, 32, 2);
+	for (reg = 0; reg < 4; reg++)
+		for (buf = 0; buf < 2; buf++)
+			store(uar, 0x800 + 512 * reg + 256 * buf, b, 32);
+	assert_int_equal(sent.n, 8);
+	assert_int_equal(sent.len, 32);
+}
+
+static void largest_wqe_fills_the_buffer(void **state)
+{
+	uint8_t b[256];
+
+	(void)state;
+	wqe(b, 256, 16);
+	store(uar, 0x900, b, 256);
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(sent.len, 256);
+	assert_memory_equal(sent.bf, b, 256);
+}
+
+static void longer_than_the_buffer_is_plain_at_once(void **state)
+{
+	uint8_t b[8];
+
+	(void)state;
+	wqe(b, 8, 17);
+	store(uar, 0x800, b, 8);
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(sent.len, 8);
+}
+
+static void rest_after_idle_is_swallowed(void **state)
+{
+	uint8_t b[64];
+	unsigned int i;
+
+	(void)state;
+	wqe(b, 64, 4);
+	store(uar, 0x800, b, 8);
+	uar_idle(core.hca);
+	for (i = 8; i < 64; i += 8)
+		store(uar, 0x800 + i, b + i, 8);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(drops(DROP_BAD_OFFSET), 0);
+}
+
+/* A register that gets plain doorbells is not waited for, until BlueFlame is seen on it again. */
+static void plain_habit_is_learned_and_lost(void **state)
+{
+	uint8_t b[64];
+	unsigned int i;
+
+	(void)state;
+	wqe(b, 64, 4);
+	store(uar, 0x800, b, 8);
+	uar_idle(core.hca);
+	store(uar, 0x800, b, 8);
+	assert_int_equal(sent.n, 2);
+	assert_false(uar_bf_pending(core.hca));
+	for (i = 8; i < 64; i += 8)
+		store(uar, 0x800 + i, b + i, 8);
+	assert_int_equal(sent.n, 2);
+	for (i = 0; i < 64; i += 8)
+		store(uar, 0x800 + i, b + i, 8);
+	assert_int_equal(sent.n, 3);
+	assert_int_equal(sent.len, 64);
+	assert_int_equal(drops(DROP_BAD_OFFSET), 0);
+}
+
+static void two_cpus_interleave(void **state)
+{
+	uint8_t a[32], b[32];
+	unsigned int i;
+
+	(void)state;
+	wqe(a, 32, 2);
+	wqe(b, 32, 2);
+	b[31] = 0xee;
+	for (i = 0; i < 32; i += 8) {
+		store(uar, 0x800 + i, a + i, 8);
+		store(uar, 0xa00 + i, b + i, 8);
+	}
+	assert_int_equal(sent.n, 2);
+	assert_int_equal(sent.len, 32);
+	assert_memory_equal(sent.bf, b, 32);
+}
+
+static void new_start_rings_the_old(void **state)
+{
+	uint8_t b[16];
+
+	(void)state;
+	wqe(b, 16, 4);
+	store(uar, 0x800, b, 16);
+	b[1] = 9;
+	store(uar, 0x800, b, 8);
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(sent.len, 8);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 2);
+	assert_int_equal(sent.bf[1], 9);
+}
+
+static void hole_in_the_middle_is_dropped(void **state)
+{
+	uint8_t b[64];
+
+	(void)state;
+	wqe(b, 64, 4);
+	store(uar, 0x800, b, 8);
+	store(uar, 0x810, b + 16, 8);
+	assert_int_equal(drops(DROP_BAD_OFFSET), 1);
+	uar_idle(core.hca);
+	assert_int_equal(sent.len, 8);
+}
+
+static void more_buffers_than_are_kept(void **state)
+{
+	uint32_t page[9];
+	uint8_t b[8];
+	unsigned int i;
+
+	(void)state;
+	wqe(b, 8, 4);
+	for (i = 0; i < 9; i++)
+		page[i] = core_alloc_uar();
+	for (i = 0; i < 9; i++)
+		store(page[i], 0x800, b, 8);
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(sent.uar, page[0]);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 9);
+}
+
+static void unallocated_page_rings_nothing(void **state)
+{
+	uint8_t b[8];
+
+	(void)state;
+	wqe(b, 8, 1);
+	store(uar + 1, 0x800, b, 8);
+	store(8000, 0x20, b, 8);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n + armed.n, 0);
+	assert_int_equal(drops(DROP_NO_UAR), 2);
+}
+
+static void freed_page_rings_nothing(void **state)
+{
+	uint8_t in[16] = { 0 }, out[16], b[8];
+
+	(void)state;
+	IFC_SET(dealloc_uar_in, in, opcode, MLX5_CMD_OP_DEALLOC_UAR);
+	IFC_SET(dealloc_uar_in, in, uar, uar);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
+	wqe(b, 8, 1);
+	store(uar, 0x800, b, 8);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 0);
+	assert_int_equal(drops(DROP_NO_UAR), 1);
+}
+
+static void odd_sizes_and_places_are_dropped(void **state)
+{
+	uint8_t b[8] = { 0 };
+
+	(void)state;
+	store(uar, 0x800, b, 2);
+	store(uar, 0x802, b, 4);
+	store(uar, 0x804, b, 8);
+	store(uar, 0x40, b, 8);
+	assert_int_equal(drops(DROP_BAD_SIZE), 4);
+	store(uar, 0x00, b, 8);
+	store(uar, 0x30, b, 4);
+	store(uar, 0x7f8, b, 8);
+	assert_int_equal(drops(DROP_BAD_OFFSET), 3);
+	assert_int_equal(sent.n + armed.n, 0);
+}
+
+static void cq_arm_in_one_and_two_stores(void **state)
+{
+	uint8_t b[8];
+
+	(void)state;
+	put_be64(b, 0x1122334455667788);
+	store(uar, 0x20, b, 8);
+	assert_int_equal(armed.n, 1);
+	assert_int_equal(armed.uar, uar);
+	assert_int_equal(armed.val, 0x1122334455667788);
+	put_be64(b, 0x99aabbccddeeff00);
+	store(uar, 0x20, b, 4);
+	assert_int_equal(armed.n, 1);
+	store(uar, 0x24, b + 4, 4);
+	assert_int_equal(armed.n, 2);
+	assert_int_equal(armed.val, 0x99aabbccddeeff00);
+	store(uar, 0x24, b + 4, 4);
+	assert_int_equal(armed.n, 2);
+	assert_int_equal(drops(DROP_BAD_SIZE), 1);
+}
+
+static void uars_run_out(void **state)
+{
+	uint8_t out[16];
+	unsigned int n = 1;
+
+	(void)state;
+	while (core_alloc_uar())
+		n++;
+	assert_int_equal(n, core.profile->range[OBJ_UAR].limit -
+			    core.profile->range[OBJ_UAR].first);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM);
+}
+
+static void pages_read_as_zero(void **state)
+{
+	(void)state;
+	assert_int_equal(core_reg_read(uar * 4096 + 0x800), 0);
+}
+
+static void memory_decoding_off_answers_ones(void **state)
+{
+	const uint8_t off[2] = { 0, 0 };
+	uint8_t b[8];
+
+	(void)state;
+	pci_config_write(core.hca, 4, off, 2);
+	assert_int_equal(core_reg_read(0), 0xffffffff);
+	wqe(b, 8, 1);
+	store(uar, 0x800, b, 8);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 0);
+}
+
+/* ---- event queues --------------------------------------------------------------------- */
+
+#define EQ_LOG	6
+#define EQ_PA	CORE_FREE
+#define PORT_CHANGE 9
+
+static uint32_t eqn;
+
+static int up_eq(void **state)
+{
+	if (up(state))
+		return -1;
+	memset(core.ram + EQ_PA, 0xff, 64 << EQ_LOG);
+	return core_create_eq(uar, EQ_LOG, EQ_PA, 1 << PORT_CHANGE, 3, &eqn) ? -1 : 0;
+}
+
+static void eq_db(uint32_t page, uint32_t ci, bool arm)
+{
+	uint8_t b[4];
+
+	put_be32(b, eqn << 24 | ci);
+	store(page, arm ? 0x40 : 0x48, b, 4);
+}
+
+static void post(uint8_t subtype)
+{
+	uint8_t data[28] = { [8] = 1 << 4 };
+
+	eq_post_async(core.hca, PORT_CHANGE, subtype, data);
+}
+
+static const uint8_t *eqe(unsigned int i)
+{
+	return core.ram + EQ_PA + 64 * (i % (1 << EQ_LOG));
+}
+
+static void eqe_layout_and_owner(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < (1 << EQ_LOG) + 1; i++) {
+		post(i);
+		assert_int_equal(eqe(i)[1], PORT_CHANGE);
+		assert_int_equal(eqe(i)[3], i);
+		assert_int_equal(eqe(i)[32 + 8], 0x10);
+		assert_int_equal(eqe(i)[63], i >> EQ_LOG);
+		eq_db(uar, i + 1, false);
+	}
+}
+
+static void interrupt_once_for_each_arming(void **state)
+{
+	uint64_t irqs = core.hca->count.irqs;
+
+	(void)state;
+	post(1);
+	assert_int_equal(core.hca->count.irqs, irqs);
+	eq_db(uar, 0, true);			/* something is there already */
+	assert_int_equal(core.hca->count.irqs, irqs + 1);
+	post(2);
+	assert_int_equal(core.hca->count.irqs, irqs + 1);
+	eq_db(uar, 2, true);
+	assert_int_equal(core.hca->count.irqs, irqs + 1);
+	post(3);
+	assert_int_equal(core.hca->count.irqs, irqs + 2);
+	post(4);
+	assert_int_equal(core.hca->count.irqs, irqs + 2);
+}
+
+static void only_subscribed_events(void **state)
+{
+	uint8_t data[28] = { 0 };
+
+	(void)state;
+	eq_post_async(core.hca, 5, 0, data);
+	assert_int_equal(eqe(0)[63], 0xff);
+	eq_post(core.hca, eqn, 0, 0, data);	/* a completion goes to the queue it names */
+	assert_int_equal(eqe(0)[63], 0);
+}
+
+static void full_queue_loses_events(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < (1 << EQ_LOG) + 5; i++)
+		post(i);
+	assert_int_equal(eqe(0)[3], 0);
+	assert_int_equal(eq_find(core.hca, eqn)->lost, 5);
+}
+
+static void doorbell_of_another_page(void **state)
+{
+	uint32_t other = core_alloc_uar();
+
+	(void)state;
+	eq_db(other, 0, true);
+	assert_int_equal(drops(DROP_WRONG_UAR), 1);
+	assert_false(eq_find(core.hca, eqn)->armed);
+	eqn++;
+	eq_db(uar, 0, true);
+	assert_int_equal(drops(DROP_NO_EQ), 1);
+}
+
+static void eq_refusals(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	assert_int_equal(core_create_eq(uar + 7, EQ_LOG, EQ_PA, 0, 0, &n), ST_BAD_RES);
+	assert_int_equal(core_create_eq(uar, EQ_LOG, EQ_PA + 8, 0, 0, &n), ST_BAD_PARAM);
+	assert_int_equal(core_create_eq(uar, EQ_LOG, CORE_RAM, 0, 0, &n), ST_BAD_PARAM);
+	assert_int_equal(core_create_eq(uar, EQ_LOG, EQ_PA, 0, 32, &n), ST_BAD_PARAM);
+	assert_int_equal(core_create_eq(uar, 23, EQ_PA, 0, 0, &n), ST_BAD_PARAM);
+	assert_int_equal(obj_count(core.hca, OBJ_EQ), 1);
+}
+
+static void eq_dies_once(void **state)
+{
+	uint8_t in[16] = { 0 }, out[16];
+
+	(void)state;
+	IFC_SET(destroy_eq_in, in, opcode, MLX5_CMD_OP_DESTROY_EQ);
+	IFC_SET(destroy_eq_in, in, eq_number, eqn);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
+	post(1);
+	assert_int_equal(eqe(0)[63], 0xff);
+}
+
+static void eq_query_shows_counters(void **state)
+{
+	uint8_t in[16] = { 0 }, out[IFC_SZ(query_eq_out)];
+	const uint8_t *c = out + 16;
+
+	(void)state;
+	post(1);
+	post(2);
+	eq_db(uar, 1, false);
+	IFC_SET(query_eq_in, in, opcode, MLX5_CMD_OP_QUERY_EQ);
+	IFC_SET(query_eq_in, in, eq_number, eqn);
+	assert_int_equal(core_cmd(in, 16, out, sizeof(out)), ST_OK);
+	assert_int_equal(IFC_GET(eqc, c, producer_counter), 2);
+	assert_int_equal(IFC_GET(eqc, c, consumer_counter), 1);
+	assert_int_equal(IFC_GET(eqc, c, intr), 3);
+	assert_int_equal(IFC_GET(eqc, c, st), EQ_ST_FIRED);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, core_down)
+#define E(f) cmocka_unit_test_setup_teardown(f, up_eq, core_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(plain_doorbell_after_idle), T(two_halves_make_a_doorbell),
+		T(blueflame_is_delivered_whole), T(both_buffers_of_all_registers),
+		T(largest_wqe_fills_the_buffer), T(longer_than_the_buffer_is_plain_at_once),
+		T(rest_after_idle_is_swallowed),
+		T(plain_habit_is_learned_and_lost), T(two_cpus_interleave),
+		T(new_start_rings_the_old), T(hole_in_the_middle_is_dropped),
+		T(more_buffers_than_are_kept), T(unallocated_page_rings_nothing),
+		T(freed_page_rings_nothing), T(odd_sizes_and_places_are_dropped),
+		T(cq_arm_in_one_and_two_stores), T(uars_run_out), T(pages_read_as_zero),
+		T(memory_decoding_off_answers_ones), E(eqe_layout_and_owner),
+		E(interrupt_once_for_each_arming), E(only_subscribed_events),
+		E(full_queue_loses_events), E(doorbell_of_another_page), E(eq_refusals),
+		E(eq_dies_once), E(eq_query_shows_counters),
+	};
+
+	return cmocka_run_group_tests_name("uar", tests, NULL, NULL);
+}

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The vfio-user protocol from the client's side: negotiation, information, guest memory,
+ * interrupts, register access, and clients that misbehave. Also config space.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <linux/pci_regs.h>
+#include <linux/vfio.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "corerig.h"
+#include "hca.h"
+#include "ifc.h"
+#include "iseg.h"
+#include "mem.h"
+#include "pci.h"
+#include "vfio_user.h"
+
+enum { VERSION = 1, DMA_MAP, DMA_UNMAP, GET_INFO, REGION_INFO, IO_FDS, IRQ_INFO, SET_IRQS,
+       REGION_READ, REGION_WRITE, DMA_READ, DMA_WRITE, RESET, WRITE_MULTI = 15 };
+
+#define F_REPLY		1
+#define F_NO_REPLY	0x10
+#define F_ERROR		0x20
+
+struct hdr {
+	uint16_t id, cmd;
+	uint32_t size, flags, error;
+};
+
+static int sock;
+static bool gone;
+static uint8_t reply[8192];
+static uint32_t reply_len;
+
+static void on_gone(struct hca *hca, void *arg)
+{
+	(void)hca;
+	(void)arg;
+	gone = true;
+}
+
+static void pump(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 5; i++)
+		event_base_loop(core.base, EVLOOP_NONBLOCK);
+}
+
+static void post_msg(uint16_t cmd, uint32_t flags, const void *body, uint32_t len, const int *fds,
+		     unsigned int nfds)
+{
+	struct hdr h = { .id = 7, .cmd = cmd, .size = sizeof(h) + len, .flags = flags };
+	struct iovec iov[2] = { { &h, sizeof(h) }, { (void *)(uintptr_t)body, len } };
+	char ctl[CMSG_SPACE(16 * sizeof(int))] = { 0 };
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
+
+	if (nfds) {
+		struct cmsghdr *c = (struct cmsghdr *)ctl;
+
+		m.msg_control = ctl;
+		m.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
+	}
+	assert_int_equal(sendmsg(sock, &m, 0), sizeof(h) + len);
+}
+
+/* Send, let the server work, and take the reply: its errno, 0 for success. */
+static int call_fds(uint16_t cmd, const void *body, uint32_t len, const int *fds,
+		    unsigned int nfds)
+{
+	struct hdr h;
+
+	post_msg(cmd, 0, body, len, fds, nfds);
+	pump();
+	assert_int_equal(recv(sock, &h, sizeof(h), MSG_DONTWAIT), sizeof(h));
+	assert_int_equal(h.id, 7);
+	assert_int_equal(h.cmd, cmd);
+	assert_int_equal(h.flags & 0xf, F_REPLY);
+	reply_len = h.size - sizeof(h);
+	if (reply_len)
+		assert_int_equal(recv(sock, reply, sizeof(reply), MSG_DONTWAIT), reply_len);
+	return h.flags & F_ERROR ? (int)h.error : 0;
+}
+
+static int call(uint16_t cmd, const void *body, uint32_t len)
+{
+	return call_fds(cmd, body, len, NULL, 0);
+}
+
+static int version(void)
+{
+	static const char v[] = "\0\0\1\0{\"capabilities\":{\"max_msg_fds\":8,"
+				"\"write_multiple\":true}}";
+
+	return call(VERSION, v, sizeof(v));
+}
+
+static int up_raw(void **state)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	if (core_up(state))
+		return -1;
+	mem_unmap_all(core.hca);
+	gone = false;
+	snprintf(a.sun_path, sizeof(a.sun_path), "/tmp/vfu-test-%d.sock", getpid());
+	if (vfu_listen(core.hca, a.sun_path, on_gone, NULL))
+		return -1;
+	sock = socket(AF_UNIX, SOCK_STREAM, 0);
+	if (connect(sock, (struct sockaddr *)&a, sizeof(a)))
+		return -1;
+	pump();
+	return 0;
+}
+
+static int up(void **state)
+{
+	return up_raw(state) || version() ? -1 : 0;
+}
+
+static int down(void **state)
+{
+	close(sock);
+	pump();
+	vfu_close(core.hca);
+	return core_down(state);
+}
+
+/* ---- tests --------------------------------------------------------------------------- */
+
+static void version_is_negotiated(void **state)
+{
+	(void)state;
+	assert_int_equal(version(), 0);
+	assert_memory_equal(reply, "\0\0\1\0", 4);
+	assert_non_null(strstr((char *)reply + 4, "max_msg_fds"));
+	assert_non_null(strstr((char *)reply + 4, "\"write_multiple\":true"));
+	assert_int_equal(reply[reply_len - 1], 0);
+}
+
+static void version_comes_first(void **state)
+{
+	uint8_t info[16] = { 16 };
+
+	(void)state;
+	assert_int_equal(call(GET_INFO, info, 16), ENOTSUP);
+	assert_int_equal(version(), 0);
+	assert_int_equal(call(GET_INFO, info, 16), 0);
+}
+
+static void other_major_is_refused(void **state)
+{
+	static const char v[] = "\1\0\0\0{}";
+
+	(void)state;
+	assert_int_equal(call(VERSION, v, sizeof(v)), ENOTSUP);
+}
+
+static void information(void **state)
+{
+	struct vfio_device_info info = { .argsz = 16 };
+	struct vfio_region_info r = { .argsz = sizeof(r) };
+	struct vfio_irq_info irq = { .argsz = sizeof(irq), .index = VFIO_PCI_MSIX_IRQ_INDEX };
+	static const uint64_t sizes[] = { 32 << 20, 0, 8192, 0, 0, 0, 0, 4096, 0 };
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(call(GET_INFO, &info, 16), 0);
+	memcpy(&info, reply, 16);
+	assert_int_equal(info.flags, VFIO_DEVICE_FLAGS_PCI | VFIO_DEVICE_FLAGS_RESET);
+	assert_int_equal(info.num_regions, VFIO_PCI_NUM_REGIONS);
+	for (i = 0; i < VFIO_PCI_NUM_REGIONS; i++) {
+		r.index = i;
+		assert_int_equal(call(REGION_INFO, &r, sizeof(r)), 0);
+		memcpy(&r, reply, sizeof(r));
+		assert_int_equal(r.size, sizes[i]);
+	}
+	r.index = VFIO_PCI_NUM_REGIONS;
+	assert_int_equal(call(REGION_INFO, &r, sizeof(r)), EINVAL);
+	assert_int_equal(call(IRQ_INFO, &irq, sizeof(irq)), 0);
+	memcpy(&irq, reply, sizeof(irq));
+	assert_int_equal(irq.count, 32);
+	assert_int_equal(call(REGION_INFO, &r, 4), EINVAL);
+	assert_int_equal(call(99, NULL, 0), ENOTSUP);
+}
+
+/* A client that has room is told where device memory is, and given it. */
+static void device_memory_is_mapped(void **state)
+{
+	struct {
+		struct vfio_region_info r;
+		struct vfio_info_cap_header header;
+		uint32_t nr_areas, reserved;
+		struct vfio_region_sparse_mmap_area area;
+	} m = { .r = { .argsz = sizeof(m.r) } };
+	const uint64_t at = 0x1fa0000;
+	char ctl[CMSG_SPACE(sizeof(int))];
+	struct hdr h;
+	struct iovec iov[2] = { { &h, sizeof(h) }, { &m, sizeof(m) } };
+	struct msghdr msg = {
+		.msg_iov = iov, .msg_iovlen = 2, .msg_control = ctl, .msg_controllen = sizeof(ctl),
+	};
+	uint8_t *p, b;
+	int fd;
+
+	(void)state;
+	assert_int_equal(call(REGION_INFO, &m.r, sizeof(m.r)), 0);
+	memcpy(&m.r, reply, sizeof(m.r));
+	assert_int_equal(reply_len, sizeof(m.r));
+	assert_int_equal(m.r.argsz, sizeof(m));
+	assert_int_equal(m.r.flags, VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE);
+
+	post_msg(REGION_INFO, 0, &m.r, sizeof(m.r), NULL, 0);
+	pump();
+	assert_int_equal(recvmsg(sock, &msg, MSG_DONTWAIT), sizeof(h) + sizeof(m));
+	assert_int_equal(m.r.flags, VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE |
+			 VFIO_REGION_INFO_FLAG_MMAP | VFIO_REGION_INFO_FLAG_CAPS);
+	assert_int_equal(m.r.cap_offset, sizeof(m.r));
+	assert_int_equal(m.header.id, VFIO_REGION_INFO_CAP_SPARSE_MMAP);
+	assert_int_equal(m.nr_areas, 1);
+	assert_int_equal(m.area.offset, at);
+	assert_int_equal(m.area.size, 0x20000);
+	assert_non_null(CMSG_FIRSTHDR(&msg));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	p = mmap(NULL, m.area.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		 m.r.offset + m.area.offset);
+	assert_ptr_not_equal(p, MAP_FAILED);
+	p[5] = 0x42;
+	pci_config_write(core.hca, 4, (const uint8_t *)"\6\0", 2);
+	pci_bar_read(core.hca, 0, at + 5, &b, 1);
+	assert_int_equal(b, 0x42);
+	munmap(p, m.area.size);
+	close(fd);
+
+	/* No other region has any. */
+	m.r.index = VFIO_PCI_BAR2_REGION_INDEX;
+	m.r.argsz = sizeof(m);
+	assert_int_equal(call(REGION_INFO, &m.r, sizeof(m.r)), 0);
+	memcpy(&m.r, reply, sizeof(m.r));
+	assert_int_equal(m.r.argsz, sizeof(m.r));
+}
+
+struct map {
+	uint32_t argsz, flags;
+	uint64_t offset, addr, size;
+};
+
+struct unmap {
+	uint32_t argsz, flags;
+	uint64_t addr, size;
+};
+
+static void guest_memory(void **state)
+{
+	struct map m = { .argsz = sizeof(m), .flags = 3, .offset = 4096, .addr = 1 << 20,
+			 .size = 8192 };
+	struct unmap u = { .argsz = sizeof(u), .addr = 1 << 20, .size = 8192 };
+	int fd = memfd_create("m", 0);
+	char buf[4] = "";
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 16384), 0);
+	assert_int_equal(pwrite(fd, "abc", 4, 4096 + 100), 4);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	assert_int_equal(mem_read(core.hca, (1 << 20) + 100, buf, 4), 0);
+	assert_string_equal(buf, "abc");
+	assert_int_equal(mem_read(core.hca, (1 << 20) + 8190, buf, 4), -EFAULT);
+	assert_int_equal(mem_read(core.hca, (1 << 20) - 1, buf, 4), -EFAULT);
+	m.addr += 4096;
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), EEXIST);
+	u.size = 4096;
+	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), ENOENT);
+	u.size = 8192;
+	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), 0);
+	assert_null(mem_ptr(core.hca, 1 << 20, 1, false));
+	close(fd);
+}
+
+static void memory_rights_and_seams(void **state)
+{
+	struct map m = { .argsz = sizeof(m), .flags = 1, .addr = 0x10000, .size = 4096 };
+	int fd = memfd_create("m", 0);
+	char buf[32];
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	assert_null(mem_ptr(core.hca, 0x10000, 8, true));
+	assert_int_equal(mem_write(core.hca, 0x10000, "x", 1), -EFAULT);
+	m.addr += 4096;
+	m.flags = 3;
+	m.offset = 4096;
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	assert_null(mem_ptr(core.hca, 0x11000 - 4, 8, false));
+	assert_int_equal(mem_read(core.hca, 0x11000 - 4, buf, 8), 0);
+	m.addr += 4096;			/* no file: cannot be reached */
+	assert_int_equal(call(DMA_MAP, &m, sizeof(m)), 0);
+	assert_null(mem_ptr(core.hca, 0x12000, 1, false));
+	m.addr = UINT64_MAX - 100;
+	assert_int_equal(call(DMA_MAP, &m, sizeof(m)), EINVAL);
+	close(fd);
+}
+
+static uint64_t fired(int efd)
+{
+	uint64_t n = 0;
+
+	return read(efd, &n, 8) == 8 ? n : 0;
+}
+
+static void interrupts(void **state)
+{
+	struct vfio_irq_set set = {
+		.argsz = sizeof(set), .index = VFIO_PCI_MSIX_IRQ_INDEX, .start = 2, .count = 2,
+		.flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
+	};
+	int fds[2] = { eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK) };
+
+	(void)state;
+	assert_int_equal(call_fds(SET_IRQS, &set, sizeof(set), fds, 2), 0);
+	vfu_irq_ops.raise(core.hca, 1);
+	vfu_irq_ops.raise(core.hca, 3);
+	vfu_irq_ops.raise(core.hca, 3);
+	assert_int_equal(fired(fds[0]), 0);
+	assert_int_equal(fired(fds[1]), 2);
+	set.start = 31;
+	assert_int_equal(call_fds(SET_IRQS, &set, sizeof(set), fds, 2), EINVAL);
+	set.start = 0;
+	set.count = 0;
+	set.flags = VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_ACTION_TRIGGER;
+	assert_int_equal(call(SET_IRQS, &set, sizeof(set)), 0);
+	vfu_irq_ops.raise(core.hca, 3);
+	assert_int_equal(fired(fds[1]), 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+struct rw {
+	uint64_t off;
+	uint32_t region, count;
+	uint8_t data[8];
+};
+
+static uint32_t cfg_read(uint64_t off, uint32_t n)
+{
+	struct rw rw = { off, VFIO_PCI_CONFIG_REGION_INDEX, n, { 0 } };
+	uint32_t v = 0;
+
+	assert_int_equal(call(REGION_READ, &rw, 16), 0);
+	memcpy(&v, reply + 16, n);
+	return v;
+}
+
+static void cfg_write(uint64_t off, uint32_t v, uint32_t n)
+{
+	struct rw rw = { off, VFIO_PCI_CONFIG_REGION_INDEX, n, { 0 } };
+
+	memcpy(rw.data, &v, n);
+	assert_int_equal(call(REGION_WRITE, &rw, 16 + n), 0);
+}
+
+static void config_space(void **state)
+{
+	unsigned int cap = 0, seen = 0, n = 0;
+
+	(void)state;
+	assert_int_equal(cfg_read(PCI_VENDOR_ID, 4), 0x101715b3);
+	assert_int_equal(cfg_read(PCI_CLASS_DEVICE, 2), 0x0207);
+	cfg_write(PCI_VENDOR_ID, 0, 4);
+	assert_int_equal(cfg_read(PCI_VENDOR_ID, 2), 0x15b3);
+	cfg_write(PCI_BASE_ADDRESS_0, 0xffffffff, 4);
+	cfg_write(PCI_BASE_ADDRESS_1, 0xffffffff, 4);
+	assert_int_equal(cfg_read(PCI_BASE_ADDRESS_0, 4), 0xfe00000c);
+	assert_int_equal(cfg_read(PCI_BASE_ADDRESS_1, 4), 0xffffffff);
+	for (cap = cfg_read(PCI_CAPABILITY_LIST, 1); cap && n < 48;
+	     cap = cfg_read(cap + 1, 1), n++)
+		seen |= 1u << cfg_read(cap, 1);
+	assert_int_equal(seen, 1u << PCI_CAP_ID_PM | 1u << PCI_CAP_ID_EXP | 1u << PCI_CAP_ID_MSIX);
+}
+
+static void function_reset_forgets(void **state)
+{
+	(void)state;
+	core.hca->life = LIFE_INIT;
+	cfg_write(0x60 + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, 2);
+	assert_int_equal(core.hca->life, LIFE_RESET);
+	core.hca->life = LIFE_INIT;
+	assert_int_equal(call(RESET, NULL, 0), 0);
+	assert_int_equal(core.hca->life, LIFE_RESET);
+}
+
+static void broken_firmware_restarts(void **state)
+{
+	(void)state;
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 2);
+	iseg_set_fatal(core.hca, 1, 0);
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
+	assert_false(core.hca->fatal);
+	assert_int_equal(core_reg_read(0x23c), 0);
+}
+
+static void registers(void **state)
+{
+	struct rw rw = { 0, 0, 4, { 0 } };
+
+	(void)state;
+	assert_int_equal(call(REGION_READ, &rw, 16), 0);
+	assert_int_equal(get_be32(reply + 16), 35 << 16 | 16);
+	rw.off = (32 << 20) - 2;
+	assert_int_equal(call(REGION_READ, &rw, 16), EINVAL);
+	rw.off = 0;
+	rw.region = 1;
+	assert_int_equal(call(REGION_READ, &rw, 16), EINVAL);
+	rw.region = 0;
+	rw.count = 100;
+	assert_int_equal(call(REGION_WRITE, &rw, sizeof(rw)), EINVAL);
+	rw.count = 1u << 30;
+	assert_int_equal(call(REGION_READ, &rw, 16), EINVAL);
+}
+
+static void posted_writes_keep_their_order(void **state)
+{
+	struct rw a = { PCI_INTERRUPT_LINE, VFIO_PCI_CONFIG_REGION_INDEX, 1, { 5 } };
+
+	(void)state;
+	post_msg(REGION_WRITE, F_NO_REPLY, &a, 17, NULL, 0);
+	a.data[0] = 6;
+	post_msg(REGION_WRITE, F_NO_REPLY, &a, 17, NULL, 0);
+	assert_int_equal(cfg_read(PCI_INTERRUPT_LINE, 1), 6);
+}
+
+static void many_writes_in_one_message(void **state)
+{
+	struct {
+		uint64_t n;
+		struct rw w[2];
+	} m = { 2, { { PCI_INTERRUPT_LINE, VFIO_PCI_CONFIG_REGION_INDEX, 1, { 9 } },
+		     { PCI_CACHE_LINE_SIZE, VFIO_PCI_CONFIG_REGION_INDEX, 1, { 8 } } } };
+
+	(void)state;
+	assert_int_equal(call(WRITE_MULTI, &m, sizeof(m)), 0);
+	assert_int_equal(cfg_read(PCI_INTERRUPT_LINE, 1), 9);
+	assert_int_equal(cfg_read(PCI_CACHE_LINE_SIZE, 1), 8);
+	m.n = 3;
+	assert_int_equal(call(WRITE_MULTI, &m, sizeof(m)), EINVAL);
+	m.n = 1;
+	m.w[0].count = 9;
+	assert_int_equal(call(WRITE_MULTI, &m, sizeof(m)), EINVAL);
+}
+
+static void too_long_message_ends_it(void **state)
+{
+	struct hdr h = { .cmd = REGION_READ, .size = 1u << 30 };
+
+	(void)state;
+	assert_int_equal(send(sock, &h, sizeof(h), 0), sizeof(h));
+	pump();
+	assert_true(gone);
+}
+
+static void leaving_client_takes_its_memory(void **state)
+{
+	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 0, .size = 4096 };
+	int fd = memfd_create("m", 0);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	assert_non_null(mem_ptr(core.hca, 0, 8, true));
+	core.hca->life = LIFE_INIT;
+	close(sock);
+	sock = dup(fd);
+	pump();
+	assert_true(gone);
+	assert_null(mem_ptr(core.hca, 0, 8, true));
+	assert_int_equal(core.hca->life, LIFE_RESET);
+	close(fd);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, down)
+#define R(f) cmocka_unit_test_setup_teardown(f, up_raw, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		R(version_is_negotiated), R(version_comes_first), R(other_major_is_refused),
+		T(information), T(device_memory_is_mapped), T(guest_memory), T(memory_rights_and_seams), T(interrupts),
+		T(config_space), T(function_reset_forgets), T(broken_firmware_restarts),
+		T(registers), T(posted_writes_keep_their_order), T(many_writes_in_one_message),
+		T(too_long_message_ends_it), T(leaving_client_takes_its_memory),
+	};
+
+	return cmocka_run_group_tests_name("vfio_user", tests, NULL, NULL);
+}

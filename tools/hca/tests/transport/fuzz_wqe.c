@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * libFuzzer target for work queue elements: bytes become the send ring, the receive ring
+ * and the doorbell records of a pair of queue pairs, which then run.
+ */
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ifc.h"
+#include "mkey.h"
+#include "pairrig.h"
+#include "qp.h"
+#include "req.h"
+#include "wqe.h"
+
+static const enum qp_type types[] = { QPT_RC, QPT_UC, QPT_UD, QPT_RC };
+
+static void take(void *to, size_t len, const uint8_t **data, size_t *size)
+{
+	size_t n = len < *size ? len : *size;
+
+	memcpy(to, *data, n);
+	*data += n;
+	*size -= n;
+}
+
+/* Guesses worth making are given away: index and QP number of the control segments are right. */
+static void mend_ring(uint8_t *ring, const struct qp *qp, uint8_t how)
+{
+	unsigned int i;
+
+	for (i = 0; i < qp->sq_cnt; i++) {
+		uint8_t *w = ring + i * 64;
+
+		if (how & 1)
+			put_be32(w, (get_be32(w) & 0xff0000ff) | i << 8);
+		if (how & 2)
+			put_be32(w + 4, qp->obj.num << 8 | (w[7] & 0x3f));
+	}
+}
+
+/* As many completions as the rig has room for come and go. */
+static void run(unsigned int passes)
+{
+	while (passes--) {
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		rig.ncqe = 0;
+		rig.nevents = 0;
+	}
+}
+
+/* What the decoder says must stay within the WQE and the guest; the rest is the sanitizers'. */
+static void decode(const uint8_t *data, size_t size)
+{
+	static struct send_wqe w;
+	struct recv_wqe r;
+	unsigned int i;
+
+	memset(&w, 0xa5, sizeof(w));
+	memcpy(w.raw, data, size < sizeof(w.raw) ? size : sizeof(w.raw));
+	for (i = 0; i < 16; i++)
+		if (!wqe_parse_send(&w, i)) {
+			unsigned int s;
+
+			for (s = 0; s < w.nseg; s++)
+				if (w.seg[s].inl &&
+				    w.seg[s].inl + w.seg[s].len > w.raw + w.ds * WQE_DS)
+					abort();
+		}
+	if (size >= 64)
+		wqe_parse_recv(&r, data, size < 2048 ? size & ~15u : 2048, (data[0] & 1) * 16);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct qp *a, *b;
+	uint64_t buf[2];
+	uint8_t head[8] = {};
+	struct mkey *mk;
+
+	decode(data, size);
+	take(head, sizeof(head), &data, &size);
+	rig_up(NULL);
+	a = rig_qp(0, types[head[0] & 3], 10);
+	b = rig_qp(1, types[head[0] & 3], 20);
+	buf[0] = rig_alloc(0, 16384);
+	buf[1] = rig_alloc(1, 16384);
+	rig_mkey(0, buf[0], 16384, 31);
+	rig_mkey(1, buf[1], 16384, 31);
+	mk = rig_umr_key(0, 8, head[0] & 4 ? MKM_MTT : MKM_KLM);
+	mk->mkc[8] = 0;
+	a->cs_req = head[0] & 8 ? 0x11 : 0;
+	b->cs_res = head[0] & 16 ? 1 : 0;
+	a->sq_cnt = head[0] & 32 ? 64 : 4;
+	rig_connect(a, 0, b, 1);
+	take(rig_ptr(1, b->mem.pas[0]), 256, &data, &size);
+	put_be32(rig_ptr(1, b->dbr_addr + DBR_RCV), head[1] & 7);
+	take(rig_ptr(0, a->mem.pas[1]), a->sq_cnt * 64, &data, &size);
+	mend_ring(rig_ptr(0, a->mem.pas[1]), a, head[2]);
+	put_be32(rig_ptr(0, a->dbr_addr + DBR_SND), head[3] % (a->sq_cnt + 2));
+	if (head[4] & 1)
+		qp_send_doorbell(rig.hca[0], RIG_UAR, rig_ptr(0, a->mem.pas[1]), 256);
+	else
+		rig_ring(0, a);
+	run(20);
+	rig_state(0, a, head[4] & 2 ? QPS_ERR : QPS_SQ_DRAINING);
+	run(5);
+	rig_down(NULL);
+	return 0;
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rig of the transport tests: composes HCAs of everything up to the transport, and takes the
+ * place of the driver.
+ */
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "cq.h"
+#include "dispatch.h"
+#include "eq.h"
+#include "evrig.h"
+#include "fabric.h"
+#include "fault.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mcast.h"
+#include "mem.h"
+#include "memic.h"
+#include "mkey.h"
+#include "object.h"
+#include "pairrig.h"
+#include "pd.h"
+#include "profile.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "queue_mem.h"
+#include "req.h"
+#include "resp.h"
+#include "sched.h"
+#include "srq.h"
+#include "trace.h"
+#include "wqe.h"
+
+/* The rig serves fuzzers, too, which have no test library. */
+#define must(x)	do { if (!(x)) abort(); } while (0)
+
+#define QUEUES		0x10000000ull	/* guest memory for the rig's event and completion queues */
+#define QUEUES_LEN	(1u << 20)
+#define LOG_CQES	4		/* of 128 bytes */
+
+struct rig rig;
+static struct profile profile;
+
+/* ---- completions and events ------------------------------------------------ */
+
+/* What the CQE says (struct mlx5_cqe64). @cqe128: all of it, in whose upper half cqe64 is. */
+static void decode_cqe(struct rig_cqe *e, const uint8_t *cqe128)
+{
+	const uint8_t *cqe = cqe128 + 64;
+	struct completion *c = &e->c;
+
+	c->opcode = cqe[63] >> 4;
+	c->qpn = get_be32(cqe + 56) & 0xffffff;
+	c->s_wqe_opcode = cqe[56];
+	c->wqe_counter = get_be16(cqe + 60);
+	c->srqn_uidx = get_be32(cqe + 32);
+	if (c->opcode == CQE_REQ_ERR || c->opcode == CQE_RESP_ERR) {
+		c->syndrome = cqe[55];
+		return;
+	}
+	c->byte_cnt = get_be32(cqe + 44);
+	c->imm_inval_pkey = get_be32(cqe + 36);
+	if (cqe[63] >> 2 & 3) {
+		c->inline_len = c->byte_cnt;
+		memcpy(e->data, cqe[63] >> 2 & 1 ? cqe : cqe128, c->byte_cnt);
+		c->inline_data = e->data;
+	}
+	if (cqe[63] >> 2 & 1)
+		return;
+	c->slid = get_be16(cqe + 22);
+	c->src_qp = get_be32(cqe + 24) & 0xffffff;
+	c->grh = cqe[24] >> 4 & 1;
+	c->sl = cqe[24] & 0xf;
+}
+
+static void take_cqe(struct hca *hca, uint32_t cqn)
+{
+	struct cq *cq = cq_find(hca, cqn);
+	struct rig_cqe *e = &rig.cqe[rig.ncqe];
+	uint8_t cqe[128];
+
+	must(cq && rig.ncqe < RIG_CQES);
+	must(!qmem_read(hca, &cq->mem, ((cq->pi - 1) & (cq->cnt - 1)) * sizeof(cqe), cqe,
+			sizeof(cqe)));
+	memset(e, 0, sizeof(*e));
+	e->cqn = cqn;
+	decode_cqe(e, cqe);
+	rig.ncqe++;
+	cq->armed = true;
+}
+
+static void take_event(struct hca *hca, uint32_t eqn, uint8_t type, uint8_t subtype,
+		       const uint8_t *data)
+{
+	(void)eqn;
+	if (!type) {
+		take_cqe(hca, get_be32(data + 24));
+		return;
+	}
+	if (rig.on_event && rig.on_event(hca, type, subtype, data))
+		return;
+	must(rig.nevents < 64);
+	rig.event[rig.nevents].qpn = get_be32(data + 24);
+	rig.event[rig.nevents++].type = type;
+}
+
+void rig_listen_to_faults(bool on)
+{
+	uint64_t bit = 1ull << EV_PAGE_FAULT;
+	unsigned int h;
+
+	for (h = 0; h < 2; h++)
+		rig.eq[h]->events[0] = (rig.eq[h]->events[0] & ~bit) | (on ? bit : 0);
+}
+
+void rig_cq(unsigned int h, uint32_t cqn)
+{
+	struct hca *hca = rig.hca[h];
+	struct cq *cq = (struct cq *)obj_new_at(hca, OBJ_CQ, cqn, 0, sizeof(*cq));
+
+	if (!cq)		/* another queue pair uses it, too */
+		return;
+	must(4096ull * (cqn + 1) < QUEUES_LEN);
+	cq->hca = hca;
+	cq->eqn = rig.eq[h]->obj.num;
+	cq->cnt = 1u << LOG_CQES;
+	cq->cqe_sz = 128;
+	cq->overrun_ok = true;
+	cq->armed = true;
+	cq->mem = (struct queue_mem){ .npages = 1, .log_page = 12, .len = 128u << LOG_CQES };
+	cq->mem.pas = calloc(1, sizeof(uint64_t));
+	cq->mem.pas[0] = QUEUES + 4096ull * (cqn + 1);
+}
+
+/* ---- up and down ----------------------------------------------------------- */
+
+static const struct hca_module *const modules[] = {
+	&eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
+	&srq_module, &mcast_module, &qp_module, &fabric_module, &sched_module, &fault_module,
+	&req_module, &resp_module, &dispatch_module, NULL
+};
+
+static const struct board board = {
+	.modules = modules, .irq = &evrig_irq_ops, .qp = &transport_qp_ops, .cqe_lost = qp_lost_cqe,
+};
+
+static void map(struct hca *hca, uint64_t iova, size_t len)
+{
+	int fd = memfd_create("guest", 0);
+
+	must(fd >= 0);
+	must(!ftruncate(fd, len));
+	must(!mem_map_fd(hca, iova, len, fd, 0, true, true));
+	close(fd);
+}
+
+static void hca_up(unsigned int h)
+{
+	struct hca *hca = hca_create(&board, rig.base, rig.fabric, &profile, h);
+
+	must(hca);
+	if (getenv("RIG_TRACE"))
+		must(!trace_to_file(hca->trace, "/dev/stderr"));
+	map(hca, RIG_BASE, RIG_MEM);
+	map(hca, QUEUES, QUEUES_LEN);
+	must(obj_new_at(hca, OBJ_PD, RIG_PD, 0, sizeof(struct obj)));
+	must(obj_new_at(hca, OBJ_PD, RIG_PD + 1, 0, sizeof(struct obj)));
+	rig.hca[h] = hca;
+	rig.mem[h] = mem_ptr(hca, RIG_BASE, RIG_MEM, true);
+	rig.eq[h] = evrig_eq(hca, QUEUES, ~(1ull | 1ull << EV_PAGE_FAULT));
+}
+
+int rig_up(void **state)
+{
+	unsigned int k;
+
+	/* A test that failed half way in a loop of its own has left its rig behind. */
+	if (rig.base)
+		rig_down(state);
+	memset(&rig, 0, sizeof(rig));
+	for (k = 0; k < OBJ_KINDS; k++)
+		profile.range[k] = (struct obj_range){ 0x40, 0x1000 };
+	profile.cap_valid[CAP_ATOMIC] = true;
+	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_req_8B_endianness_mode, 1);
+	evrig_set_handler(take_event);
+	rig.base = event_base_new();
+	rig.fabric = fabric_new();
+	hca_up(0);
+	hca_up(1);
+	return 0;
+}
+
+int rig_down(void **state)
+{
+	(void)state;
+	hca_destroy(rig.hca[0]);
+	hca_destroy(rig.hca[1]);
+	fabric_free(rig.fabric);
+	event_base_free(rig.base);
+	rig.base = NULL;
+	return 0;
+}
+
+/* ---- memory ---------------------------------------------------------------- */
+
+uint64_t rig_alloc(unsigned int h, size_t len)
+{
+	uint64_t at = rig.brk[h];
+
+	rig.brk[h] += (len + 63) & ~63ull;
+	must(rig.brk[h] <= RIG_MEM);
+	return RIG_BASE + at;
+}
+
+void *rig_ptr(unsigned int h, uint64_t addr)
+{
+	return rig.mem[h] + (addr - RIG_BASE);
+}
+
+uint32_t rig_mkey(unsigned int h, uint64_t addr, uint64_t len, unsigned int access)
+{
+	struct mkey *mk = (struct mkey *)obj_new(rig.hca[h], OBJ_MKEY, 0, sizeof(*mk));
+	uint8_t *c = mk->mkc;
+
+	IFC_SET(mkc, c, mkey_7_0, 0x7a);
+	IFC_SET(mkc, c, lr, !!(access & MK_LOCAL_READ));
+	IFC_SET(mkc, c, lw, !!(access & MK_LOCAL_WRITE));
+	IFC_SET(mkc, c, rr, !!(access & MK_REMOTE_READ));
+	IFC_SET(mkc, c, rw, !!(access & MK_REMOTE_WRITE));
+	IFC_SET(mkc, c, a, !!(access & MK_ATOMIC));
+	IFC_SET(mkc, c, qpn, 0xffffff);
+	IFC_SET(mkc, c, pd, RIG_PD);
+	IFC_SET64(mkc, c, start_addr, addr);
+	IFC_SET64(mkc, c, len, len);
+	mkey_decode(mk);
+	return mk->obj.num << 8 | 0x7a;
+}
+
+struct mkey *rig_umr_key(unsigned int h, unsigned int octowords, uint8_t mode)
+{
+	uint32_t key = rig_mkey(h, 0, 0, MK_LOCAL_READ);
+	struct mkey *mk = mkey_find(rig.hca[h], key);
+
+	IFC_SET(mkc, mk->mkc, access_mode_1_0, mode & 3);
+	IFC_SET(mkc, mk->mkc, access_mode_4_2, mode >> 2);
+	IFC_SET(mkc, mk->mkc, umr_en, 1);
+	IFC_SET(mkc, mk->mkc, free, 1);
+	IFC_SET(mkc, mk->mkc, log_page_size, 12);
+	mkey_decode(mk);
+	mk->nent = mode == MKM_MTT ? 2 * octowords : octowords;
+	mk->mtt = mode == MKM_MTT ? calloc(mk->nent, sizeof(*mk->mtt)) : NULL;
+	mk->klm = mode == MKM_MTT ? NULL : calloc(mk->nent, sizeof(*mk->klm));
+	return mk;
+}
+
+/* ---- queue pairs ----------------------------------------------------------- */
+
+struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn)
+{
+	struct qp *qp = (struct qp *)obj_new(rig.hca[h], OBJ_QP, 0, sizeof(*qp));
+	uint64_t ring;
+
+	must(qp);
+	rig.brk[h] = (rig.brk[h] + 4095) & ~4095ull;
+	ring = rig_alloc(h, 8192);
+	qp->type = type;
+	qp->uar = RIG_UAR;
+	qp->pdn = RIG_PD;
+	qp->user_index = 0x1000 + qp->obj.num;
+	qp->cqe_version1 = true;
+	qp->mem.pas = calloc(2, sizeof(uint64_t));
+	qp->mem.pas[0] = ring;
+	qp->mem.pas[1] = ring + 4096;
+	qp->mem.npages = 2;
+	qp->mem.log_page = 12;
+	qp->mem.len = 8192;
+	qp->has_sq = true;
+	qp->rq_cnt = 64;
+	qp->rq_shift = 6;
+	qp->sq_off = 4096;
+	qp->sq_cnt = 64;
+	qp->dbr_addr = rig_alloc(h, 8);
+	qp->cqn_snd = cqn;
+	qp->cqn_rcv = cqn + 1;
+	rig_cq(h, cqn);
+	rig_cq(h, cqn + 1);
+	qp->mtu = 1024;
+	qp->log_msg_max = 20;
+	qp->qkey = 0x1111;
+	qp->rre = qp->rwe = qp->rae = true;
+	qp->retry_count = 7;
+	qp->rnr_retry = 7;
+	qp->min_rnr_nak = 12;
+	qp->max_rd_atomic = 4;
+	qp->max_dest_rd_atomic = 4;
+	qp->path.ack_timeout = 8;
+	qp->drain_event = true;
+	transport_qp_ops.state(rig.hca[h], qp, QPS_RST, QPS_RST);
+	return qp;
+}
+
+void rig_state(unsigned int h, struct qp *qp, enum qp_state now)
+{
+	qp_set_state(rig.hca[h], qp, now);
+}
+
+static void to_rts(unsigned int h, struct qp *qp)
+{
+	rig_state(h, qp, QPS_INIT);
+	rig_state(h, qp, QPS_RTR);
+	rig_state(h, qp, QPS_RTS);
+}
+
+void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb)
+{
+	a->remote_qpn = b->obj.num;
+	b->remote_qpn = a->obj.num;
+	a->path.rlid = fabric_lid(rig.hca[hb]);
+	b->path.rlid = fabric_lid(rig.hca[ha]);
+	a->next_send_psn = b->next_rcv_psn = 0xfffffe;	/* the wrap-around comes soon */
+	b->next_send_psn = a->next_rcv_psn = 100;
+	to_rts(ha, a);
+	to_rts(hb, b);
+}
+
+static uint16_t *tail_of(unsigned int h, const struct qp *qp)
+{
+	return &rig.tail[h][qp->obj.num % RIG_QPS];
+}
+
+uint16_t rig_put(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds)
+{
+	uint16_t *t = tail_of(h, qp), idx = *t;
+	uint8_t b[1024];
+	unsigned int i;
+
+	memcpy(b, wqe, ds * 16);
+	put_be32(b, (get_be32(b) & 0xff0000ff) | idx << 8);
+	put_be32(b + 4, qp->obj.num << 8 | ds);
+	for (i = 0; i < ds; i++)
+		memcpy(rig_ptr(h, qp->mem.pas[1] + ((idx * 64u + i * 16) & 4095)), b + i * 16, 16);
+	*t += wqe_bbs(ds);
+	return idx;
+}
+
+void rig_show(unsigned int h, struct qp *qp)
+{
+	put_be32(rig_ptr(h, qp->dbr_addr + DBR_SND), *tail_of(h, qp));
+}
+
+void rig_ring(unsigned int h, struct qp *qp)
+{
+	uint8_t db[8] = {};
+
+	put_be32(db + 4, qp->obj.num << 8 | 1);
+	qp_send_doorbell(rig.hca[h], qp->uar, db, sizeof(db));
+}
+
+uint16_t rig_send(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds)
+{
+	uint16_t idx = rig_put(h, qp, wqe, ds);
+
+	rig_show(h, qp);
+	rig_ring(h, qp);
+	return idx;
+}
+
+void rig_recv(unsigned int h, struct qp *qp, uint64_t addr, uint32_t len, uint32_t lkey)
+{
+	uint8_t *rec = rig_ptr(h, qp->dbr_addr + DBR_RCV);
+	uint32_t n = get_be32(rec);
+	uint8_t *w = rig_ptr(h, qp->mem.pas[0] + (n % 64) * 64);
+
+	put_be32(w, len);
+	put_be32(w + 4, lkey);
+	put_be64(w + 8, addr);
+	put_be32(w + 16, 0);
+	put_be32(w + 20, LKEY_TERMINATE);
+	put_be32(rec, (n + 1) & 0xffff);
+}
+
+/* ---- WQEs ------------------------------------------------------------------ */
+
+void wq_ctrl(struct rig_wqe *w, uint8_t opcode, bool signaled, uint32_t imm)
+{
+	memset(w, 0, sizeof(*w));
+	put_be32(w->b, opcode);
+	w->b[11] = signaled ? 2 << 2 : 0;
+	put_be32(w->b + 12, imm);
+	w->ds = 1;
+}
+
+void wq_raddr(struct rig_wqe *w, uint64_t addr, uint32_t rkey)
+{
+	uint8_t *p = w->b + 16 * w->ds++;
+
+	put_be64(p, addr);
+	put_be32(p + 8, rkey);
+}
+
+void wq_atomic(struct rig_wqe *w, uint64_t swap_add, uint64_t compare)
+{
+	uint8_t *p = w->b + 16 * w->ds++;
+
+	put_be64(p, swap_add);
+	put_be64(p + 8, compare);
+}
+
+void wq_data(struct rig_wqe *w, uint64_t addr, uint32_t len, uint32_t lkey)
+{
+	uint8_t *p = w->b + 16 * w->ds++;
+
+	put_be32(p, len);
+	put_be32(p + 4, lkey);
+	put_be64(p + 8, addr);
+}
+
+void wq_inline(struct rig_wqe *w, const void *data, uint32_t len)
+{
+	uint8_t *p = w->b + 16 * w->ds;
+
+	put_be32(p, len | 0x80000000u);
+	memcpy(p + 4, data, len);
+	w->ds += (len + 4 + 15) / 16;
+}
+
+void wq_av(struct rig_wqe *w, uint16_t dlid, uint32_t qpn, uint32_t qkey, const uint8_t *dgid)
+{
+	uint8_t *p = w->b + 16 * w->ds;
+
+	put_be32(p, qkey);
+	put_be32(p + 8, qpn | 0x80000000u);
+	put_be16(p + 14, dlid);
+	if (dgid) {
+		put_be32(p + 28, 1u << 30 | 0x12345);
+		p[26] = 0x42;
+		p[27] = 9;
+		memcpy(p + 32, dgid, 16);
+	}
+	w->ds += 3;
+}
+
+/* ---- running --------------------------------------------------------------- */
+
+unsigned int rig_run(unsigned int n, unsigned int ms)
+{
+	uint64_t end = clock_now_ns() + ms * 1000000ull;
+
+	while (rig.ncqe < n && clock_now_ns() < end) {
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		usleep(20);
+	}
+	return rig.ncqe;
+}
+
+void rig_settle(void)
+{
+	uint64_t tx;
+	unsigned int quiet = 0;
+
+	while (quiet < 30) {
+		tx = rig.hca[0]->count.packets_tx + rig.hca[1]->count.packets_tx + rig.ncqe;
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		usleep(100);
+		if (tx == rig.hca[0]->count.packets_tx + rig.hca[1]->count.packets_tx + rig.ncqe)
+			quiet++;
+		else
+			quiet = 0;
+	}
+}
+
+struct rig_cqe *rig_cqe(uint32_t cqn, unsigned int i)
+{
+	unsigned int n;
+
+	for (n = 0; n < rig.ncqe; n++)
+		if (rig.cqe[n].cqn == cqn && !i--)
+			return &rig.cqe[n];
+	return NULL;
+}
+
+unsigned int rig_events(uint8_t type)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < rig.nevents; i++)
+		n += rig.event[i].type == type;
+	return n;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A rig for tests of the transport: two HCAs on one fabric, each with flat guest memory. CQEs and
+ * events are read from their queues as soon as they are written.
+ */
+#ifndef BLUEBELL_PAIRRIG_H
+#define BLUEBELL_PAIRRIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "cq.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mkey.h"
+#include "packet.h"
+#include "qp.h"
+#include "req.h"
+#include "srq.h"
+#include "wqe.h"
+
+#define RIG_MEM		(4u << 20)	/* guest memory of each function, from RIG_BASE */
+#define RIG_BASE	0x100000ull
+#define RIG_PD		1
+#define RIG_UAR		5
+#define RIG_CQES	4096
+#define RIG_QPS		64
+
+struct rig_cqe {
+	uint32_t cqn;
+	struct completion c;
+	uint8_t data[64];		/* what c.inline_data points to */
+};
+
+struct rig {
+	struct event_base *base;
+	struct fabric *fabric;
+	struct hca *hca[2];
+	struct eq *eq[2];
+	uint8_t *mem[2];
+	size_t brk[2];			/* next free byte of guest memory */
+	uint16_t tail[2][RIG_QPS];	/* of send queues, in WQEBBs */
+	struct rig_cqe cqe[RIG_CQES];
+	unsigned int ncqe;
+	struct { uint32_t qpn; uint8_t type; } event[64];
+	unsigned int nevents;
+	/* Called for each asynchronous event first; true: it is not recorded in event[]. */
+	bool (*on_event)(struct hca *hca, uint8_t type, uint8_t subtype, const uint8_t *data);
+};
+
+extern struct rig rig;
+
+int rig_up(void **state);
+int rig_down(void **state);
+
+/* The EQs of both subscribe to all events but page faults; this changes that. */
+void rig_listen_to_faults(bool on);
+/* A CQ of this number; rig_qp() makes those of its queue pair. */
+void rig_cq(unsigned int h, uint32_t cqn);
+
+/* Guest memory: address of @len fresh zero bytes, and where the host sees an address. */
+uint64_t rig_alloc(unsigned int h, size_t len);
+void *rig_ptr(unsigned int h, uint64_t addr);
+/* A key of function @h for [addr, addr + len), and one with more to say. */
+uint32_t rig_mkey(unsigned int h, uint64_t addr, uint64_t len, unsigned int access);
+struct mkey *rig_umr_key(unsigned int h, unsigned int octowords, uint8_t mode);
+
+struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn);
+void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb);
+void rig_state(unsigned int h, struct qp *qp, enum qp_state now);
+
+/* Send queue: put a WQE at the tail (index and QPN are filled in), show it in the record, ring. */
+uint16_t rig_put(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds);
+void rig_show(unsigned int h, struct qp *qp);
+void rig_ring(unsigned int h, struct qp *qp);
+uint16_t rig_send(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds);
+void rig_recv(unsigned int h, struct qp *qp, uint64_t addr, uint32_t len, uint32_t lkey);
+
+/* WQE builders; each returns the ds count so far. */
+struct rig_wqe {
+	uint8_t b[1024];
+	unsigned int ds;
+};
+void wq_ctrl(struct rig_wqe *w, uint8_t opcode, bool signaled, uint32_t imm);
+void wq_raddr(struct rig_wqe *w, uint64_t addr, uint32_t rkey);
+void wq_atomic(struct rig_wqe *w, uint64_t swap_add, uint64_t compare);
+void wq_data(struct rig_wqe *w, uint64_t addr, uint32_t len, uint32_t lkey);
+void wq_inline(struct rig_wqe *w, const void *data, uint32_t len);
+void wq_av(struct rig_wqe *w, uint16_t dlid, uint32_t qpn, uint32_t qkey, const uint8_t *dgid);
+
+/* Run the event loop until @n completions have come, at most @ms; returns how many came. */
+unsigned int rig_run(unsigned int n, unsigned int ms);
+void rig_settle(void);			/* until nothing moves any more */
+/* The i-th completion on @cqn, NULL if there is none. */
+struct rig_cqe *rig_cqe(uint32_t cqn, unsigned int i);
+unsigned int rig_events(uint8_t type);
+
+#endif

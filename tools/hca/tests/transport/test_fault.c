@@ -1,0 +1,801 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Page faults: who stands still for which page, what the event says, that nothing is lost or fails
+ * meanwhile, and what becomes of work whose page never comes.
+ */
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "cmd.h"
+#include "cq.h"
+#include "dispatch.h"
+#include "eq.h"
+#include "fabric.h"
+#include "fault.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mkey.h"
+#include "pairrig.h"
+#include "profile.h"
+#include "qp.h"
+#include "wqe.h"
+
+#define CQ_A	10
+#define CQ_B	20
+#define PAGE	4096u
+#define NPAGES	16u
+#define BUF	(NPAGES * PAGE)
+#define ALL	(MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
+
+static struct qp *a, *b;
+static struct mkey *mk[2];	/* of each side, over its buffer, no page of which is there */
+static uint64_t buf[2];
+static uint32_t key[2];
+static unsigned int nfaults;
+static struct { unsigned int h; uint8_t subtype; uint8_t data[28]; } event[1024];
+
+/* ---- what stands for the event queue and for software ----------------------- */
+
+static bool on_event(struct hca *hca, uint8_t type, uint8_t subtype, const uint8_t *data)
+{
+	if (type != EV_PAGE_FAULT)
+		return false;
+	assert_true(nfaults < 1024);
+	event[nfaults].h = hca->index;
+	event[nfaults].subtype = subtype;
+	memcpy(event[nfaults++].data, data, 28);
+	return true;
+}
+
+static uint8_t resume_with(unsigned int h, unsigned int type, uint32_t wq, uint32_t token, bool error)
+{
+	uint8_t in[IFC_SZ(page_fault_resume_in)] = {}, out[IFC_SZ(page_fault_resume_out)] = {};
+	uint8_t *info = IFC_ADDR(page_fault_resume_in, in, page_fault_info);
+	struct cmd cmd = { .in = in, .in_len = sizeof(in), .out = out, .out_len = sizeof(out) };
+
+	IFC_SET(trans_page_fault_info, info, error, error);
+	IFC_SET(trans_page_fault_info, info, page_fault_type, type);
+	IFC_SET(trans_page_fault_info, info, wq_number, wq);
+	IFC_SET(trans_page_fault_info, info, fault_token, token);
+	return fault_cmds[0].handler(rig.hca[h], &cmd);
+}
+
+static uint32_t type_of(unsigned int i)
+{
+	return event[i].data[24];
+}
+
+/* What the stock driver answers: for remote keys the token stands for the queue, too. */
+static uint8_t resume(unsigned int i, bool error)
+{
+	uint32_t last = get_be32(event[i].data + 24) & 0xffffff;
+	uint32_t token = event[i].subtype ? last : get_be32(event[i].data + 12);
+
+	return resume_with(event[i].h, type_of(i), last, token, error);
+}
+
+static void present(unsigned int h, unsigned int page, uint64_t access)
+{
+	mk[h]->mtt[page] = (buf[h] + page * PAGE) | access;
+}
+
+static void all_present(unsigned int h)
+{
+	unsigned int i;
+
+	for (i = 0; i < NPAGES; i++)
+		present(h, i, MTT_ACCESS);
+}
+
+static void wait_faults(unsigned int n)
+{
+	uint64_t end = clock_now_ns() + 2000000000ull;
+
+	while (nfaults < n && clock_now_ns() < end)
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	assert_int_equal(nfaults, n);
+}
+
+/* A requester that was told to come again does so, so nothing ever settles: just let time pass. */
+static void pass(unsigned int ms)
+{
+	uint64_t end = clock_now_ns() + ms * 1000000ull;
+
+	while (clock_now_ns() < end)
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+}
+
+/* ---- up and down ------------------------------------------------------------ */
+
+static struct mkey *paged_key(unsigned int h)
+{
+	struct mkey *k = rig_umr_key(h, NPAGES / 2, MKM_MTT);
+	static const uint16_t rights[] = {
+		IFC_OFF(mkc, lr), IFC_OFF(mkc, lw), IFC_OFF(mkc, rr), IFC_OFF(mkc, rw),
+		IFC_OFF(mkc, a),
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rights) / sizeof(*rights); i++)
+		ifc_set_bits(k->mkc, rights[i], 1, 1);
+	IFC_SET(mkc, k->mkc, free, 0);
+	IFC_SET64(mkc, k->mkc, start_addr, buf[h]);
+	IFC_SET64(mkc, k->mkc, len, BUF);
+	mkey_decode(k);
+	key[h] = k->obj.num << 8 | 0x7a;
+	return k;
+}
+
+static void set_caps(struct hca *hca)
+{
+	uint8_t *cap = hca->cap[CAP_ODP];
+
+	IFC_SET(cmd_hca_cap, hca->cap[0], pg, 1);
+	IFC_SET(cmd_hca_cap, hca->cap[0], null_mkey, 1);
+	put_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.rc_odp_caps), 0xfc000000);
+	put_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.ud_odp_caps), 0x80000000);
+}
+
+static int pair_up(enum qp_type type)
+{
+	unsigned int h, i;
+
+	rig_up(NULL);
+	nfaults = 0;
+	rig_listen_to_faults(true);
+	rig.on_event = on_event;
+	for (h = 0; h < 2; h++) {
+		set_caps(rig.hca[h]);
+	}
+	a = rig_qp(0, type, CQ_A);
+	b = rig_qp(1, type, CQ_B);
+	for (h = 0; h < 2; h++) {
+		rig.brk[h] = (rig.brk[h] + PAGE - 1) & ~(size_t)(PAGE - 1);
+		buf[h] = rig_alloc(h, BUF);
+		mk[h] = paged_key(h);
+	}
+	for (i = 0; i < BUF; i++)
+		((uint8_t *)rig_ptr(0, buf[0]))[i] = i * 7 + (i >> 8);
+	rig_connect(a, 0, b, 1);
+	return 0;
+}
+
+static int rc_up(void **state)
+{
+	(void)state;
+	return pair_up(QPT_RC);
+}
+
+static int uc_up(void **state)
+{
+	(void)state;
+	return pair_up(QPT_UC);
+}
+
+static int ud_up(void **state)
+{
+	(void)state;
+	return pair_up(QPT_UD);
+}
+
+static int down(void **state)
+{
+	/* Queue pairs that go while a fault is open take it along. */
+	return rig_down(state);
+}
+
+static uint16_t post_send(uint32_t off, uint32_t len)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf[0] + off, len, key[0]);
+	return rig_send(0, a, w.b, w.ds);
+}
+
+static uint16_t post_rdma(uint8_t opcode, uint32_t off, uint32_t len)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, opcode, true, 0);
+	wq_raddr(&w, buf[1] + off, key[1]);
+	wq_data(&w, buf[0] + off, len, key[0]);
+	return rig_send(0, a, w.b, w.ds);
+}
+
+static uint16_t post_fetch_add(uint32_t off, uint64_t add)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, WQE_ATOMIC_FA, true, 0);
+	wq_raddr(&w, buf[1] + off, key[1]);
+	wq_atomic(&w, add, 0);
+	wq_data(&w, buf[0] + off, 8, key[0]);
+	return rig_send(0, a, w.b, w.ds);
+}
+
+static void expect(uint32_t cqn, unsigned int i, uint8_t opcode, uint8_t syndrome)
+{
+	struct rig_cqe *e = rig_cqe(cqn, i);
+
+	assert_non_null(e);
+	assert_int_equal(e->c.opcode, opcode);
+	assert_int_equal(e->c.syndrome, syndrome);
+}
+
+static bool same(uint32_t len)
+{
+	return !memcmp(rig_ptr(0, buf[0]), rig_ptr(1, buf[1]), len);
+}
+
+static void expect_wqe_event(unsigned int i, unsigned int h, unsigned int type, uint32_t wq,
+			     uint16_t wqe, uint32_t done, uint16_t len)
+{
+	assert_int_equal(event[i].h, h);
+	assert_int_equal(event[i].subtype, 0);
+	assert_int_equal(type_of(i), type);
+	assert_int_equal(get_be32(event[i].data + 24) & 0xffffff, wq);
+	assert_int_equal(get_be16(event[i].data + 6), wqe);
+	assert_int_equal(get_be32(event[i].data), done);
+	assert_int_equal(get_be16(event[i].data + 10), len);
+}
+
+static void expect_rdma_event(unsigned int i, unsigned int type, uint32_t off, uint32_t op_len,
+			      uint32_t done, uint16_t len)
+{
+	assert_int_equal(event[i].h, 1);
+	assert_int_equal(event[i].subtype, 1);
+	assert_int_equal(type_of(i), type);
+	assert_int_equal(get_be32(event[i].data + 4), key[1]);
+	assert_true(get_be64(event[i].data + 16) == buf[1] + off);
+	assert_int_equal(get_be32(event[i].data + 12), op_len);
+	assert_int_equal(get_be32(event[i].data), done);
+	assert_int_equal(get_be16(event[i].data + 10), len);
+}
+
+/* ---- requester --------------------------------------------------------------- */
+
+static void send_waits_for_its_page(void **state)
+{
+	(void)state;
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	expect_wqe_event(0, 0, FAULT_SEND, a->obj.num, 0, 0, 100);
+	pass(10);
+	assert_int_equal(rig.ncqe, 0);
+	present(0, 0, MTT_READ);
+	rig_ring(0, a);
+	pass(10);
+	assert_int_equal(rig.ncqe, 0);		/* being there isn't enough */
+	assert_int_equal(resume(0, false), ST_OK);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	assert_true(same(100));
+	assert_int_equal(resume(0, false), ST_BAD_RES);
+}
+
+static void send_goes_on_in_the_middle(void **state)
+{
+	(void)state;
+	all_present(1);
+	present(0, 0, MTT_READ);
+	present(0, 2, MTT_READ);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 3 * PAGE);
+	wait_faults(1);
+	expect_wqe_event(0, 0, FAULT_SEND, a->obj.num, 0, PAGE, 1024);
+	present(0, 1, MTT_READ);
+	resume(0, false);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 3 * PAGE);
+	assert_true(same(3 * PAGE));
+	assert_int_equal(nfaults, 1);
+}
+
+static void page_that_is_still_not_there_faults_again(void **state)
+{
+	(void)state;
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	resume(0, false);
+	wait_faults(2);
+	assert_int_not_equal(get_be32(event[0].data + 12), get_be32(event[1].data + 12));
+	all_present(0);
+	resume(1, false);
+	assert_int_equal(rig_run(2, 1000), 2);
+}
+
+/* The peer's answers to what was sent before are heard, and time stands still for the rest. */
+static void patience_does_not_run_out(void **state)
+{
+	(void)state;
+	all_present(1);
+	present(0, 0, MTT_READ);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	rig_recv(1, b, buf[1] + PAGE, PAGE, key[1]);
+	post_send(0, 100);
+	post_send(PAGE, 100);
+	wait_faults(1);
+	pass(150);		/* fifteen ACK timeouts */
+	assert_int_equal(a->state, QPS_RTS);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	assert_null(rig_cqe(CQ_A, 1));
+	present(0, 1, MTT_READ);
+	resume(0, false);
+	assert_int_equal(rig_run(4, 1000), 4);
+	expect(CQ_A, 1, CQE_REQ, 0);
+}
+
+static void send_without_a_page_ends_in_error(void **state)
+{
+	(void)state;
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	post_send(0, 100);
+	wait_faults(1);
+	assert_int_equal(resume(0, true), ST_OK);
+	pass(10);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(a->state, QPS_ERR);
+	assert_int_equal(rig.hca[0]->count.page_faults_failed, 1);
+}
+
+static void read_answer_waits_for_its_page(void **state)
+{
+	(void)state;
+	all_present(1);
+	present(0, 0, MTT_ACCESS);
+	memset(rig_ptr(1, buf[1]), 0x5a, BUF);
+	a->path.ack_timeout = 0;	/* nothing else asks again */
+	post_rdma(WQE_RDMA_READ, 0, PAGE + 1024);
+	wait_faults(1);
+	expect_wqe_event(0, 0, FAULT_READ, a->obj.num, 0, PAGE, 1024);
+	pass(10);
+	assert_int_equal(rig.ncqe, 0);
+	all_present(0);
+	resume(0, false);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	assert_true(same(PAGE + 1024));
+}
+
+static void read_answer_needs_a_writable_page(void **state)
+{
+	(void)state;
+	all_present(1);
+	present(0, 0, MTT_READ);
+	post_rdma(WQE_RDMA_READ, 0, 8);
+	wait_faults(1);
+	resume(0, true);
+	pass(10);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
+}
+
+static void atomic_is_done_once_though_its_answer_faults(void **state)
+{
+	uint64_t *word;
+
+	(void)state;
+	all_present(1);
+	word = rig_ptr(1, buf[1]);
+	*word = 40;
+	post_fetch_add(0, 2);
+	wait_faults(1);
+	expect_wqe_event(0, 0, FAULT_READ, a->obj.num, 0, 0, 8);
+	all_present(0);
+	resume(0, false);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == 42);
+	assert_true(*(uint64_t *)rig_ptr(0, buf[0]) == 40);
+}
+
+/* ---- responder ---------------------------------------------------------------- */
+
+static void receive_waits_for_its_page(void **state)
+{
+	(void)state;
+	all_present(0);
+	present(1, 0, MTT_ACCESS);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 3 * PAGE);
+	wait_faults(1);
+	expect_wqe_event(0, 1, FAULT_RECV, b->obj.num, 0, PAGE, 1024);
+	pass(10);
+	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(nfaults, 1);
+	all_present(1);
+	resume(0, false);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 3 * PAGE);
+	assert_true(same(3 * PAGE));
+}
+
+static void receive_without_a_page_ends_in_error(void **state)
+{
+	(void)state;
+	all_present(0);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	resume(0, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_PROT);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_OP);
+}
+
+static void write_waits_for_its_page(void **state)
+{
+	(void)state;
+	all_present(0);
+	present(1, 0, MTT_ACCESS);
+	post_rdma(WQE_RDMA_WRITE, 0, 3 * PAGE);
+	wait_faults(1);
+	expect_rdma_event(0, FAULT_REMOTE_WRITE, 0, 3 * PAGE, PAGE, 1024);
+	pass(10);
+	assert_int_equal(rig.ncqe, 0);
+	all_present(1);
+	resume(0, false);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	assert_true(same(3 * PAGE));
+}
+
+static void write_needs_a_writable_page(void **state)
+{
+	(void)state;
+	all_present(0);
+	present(1, 0, MTT_READ);
+	post_rdma(WQE_RDMA_READ, 0, 8);
+	assert_int_equal(rig_run(1, 1000), 1);
+	post_rdma(WQE_RDMA_WRITE, 0, 8);
+	wait_faults(1);
+	resume(0, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	assert_int_equal(rig_events(EV_WQ_ACCESS), 1);
+}
+
+static void read_waits_for_its_page(void **state)
+{
+	(void)state;
+	all_present(0);
+	present(1, 0, MTT_READ);
+	memset(rig_ptr(1, buf[1]), 0xa5, BUF);
+	post_rdma(WQE_RDMA_READ, 0, 3 * PAGE);
+	post_rdma(WQE_RDMA_READ, 4 * PAGE, PAGE);
+	wait_faults(1);
+	expect_rdma_event(0, FAULT_REMOTE_READ, 0, 3 * PAGE, PAGE, 1024);
+	pass(10);
+	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(nfaults, 1);
+	all_present(1);
+	resume(0, false);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	expect(CQ_A, 1, CQE_REQ, 0);
+	assert_true(same(3 * PAGE));
+	assert_int_equal(nfaults, 1);
+}
+
+static void read_without_a_page_ends_in_error(void **state)
+{
+	(void)state;
+	all_present(0);
+	post_rdma(WQE_RDMA_READ, 0, 3 * PAGE);
+	wait_faults(1);
+	resume(0, true);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	assert_int_equal(b->state, QPS_ERR);
+}
+
+static void atomic_waits_for_its_page(void **state)
+{
+	uint64_t *word;
+
+	(void)state;
+	all_present(0);
+	word = rig_ptr(1, buf[1] + 8);
+	*word = 1;
+	post_fetch_add(8, 5);
+	wait_faults(1);
+	expect_rdma_event(0, FAULT_REMOTE_WRITE, 8, 8, 0, 8);
+	pass(10);
+	assert_true(*word == 1);
+	all_present(1);
+	resume(0, false);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == 6);
+}
+
+/* What was posted behind the stalled one comes in order, and nothing twice. */
+static void order_is_kept(void **state)
+{
+	uint64_t end = clock_now_ns() + 2000000000ull, at;
+	unsigned int i, seen = 0;
+
+	(void)state;
+	all_present(0);
+	for (i = 0; i < 8; i++) {
+		post_rdma(i & 1 ? WQE_RDMA_READ : WQE_RDMA_WRITE, i * PAGE, PAGE);
+		post_fetch_add((i + 8) * PAGE, 1);
+	}
+	while (rig.ncqe < 16 && clock_now_ns() < end) {
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		for (; seen < nfaults; seen++) {
+			at = get_be64(event[seen].data + 16) + get_be32(event[seen].data) - buf[1];
+			present(1, at / PAGE, MTT_ACCESS);
+			resume(seen, false);
+		}
+	}
+	assert_int_equal(rig.ncqe, 16);
+	assert_int_equal(nfaults, 16);
+	for (i = 0; i < 16; i++) {
+		expect(CQ_A, i, CQE_REQ, 0);
+		assert_int_equal(rig_cqe(CQ_A, i)->c.wqe_counter, i);
+	}
+	for (i = 8; i < 16; i++)
+		assert_true(*(uint64_t *)rig_ptr(1, buf[1] + i * PAGE) == 1);
+}
+
+/* ---- the ends of a fault ------------------------------------------------------- */
+
+static void flushed_work_is_resumed_in_vain(void **state)
+{
+	(void)state;
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	rig_state(0, a, QPS_ERR);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(resume(0, true), ST_OK);
+	pass(10);
+	assert_int_equal(rig.ncqe, 1);
+}
+
+static void flushed_responder_is_resumed_in_vain(void **state)
+{
+	(void)state;
+	all_present(0);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	rig_state(1, b, QPS_ERR);
+	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_WR_FLUSH);
+	assert_int_equal(resume(0, false), ST_OK);
+}
+
+/* What a queue pair did before it was reset cannot fail what it does next. */
+static void reset_responder_is_resumed_in_vain(void **state)
+{
+	(void)state;
+	all_present(0);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	rig_state(1, b, QPS_RST);
+	assert_int_equal(resume(0, true), ST_OK);
+	assert_int_equal(b->state, QPS_RST);
+}
+
+static void destroyed_with_a_fault_open(void **state)
+{
+	(void)state;
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	rig_state(0, a, QPS_RST);
+	transport_qp_ops.destroy(rig.hca[0], a);
+	assert_int_equal(resume(0, false), ST_BAD_RES);
+}
+
+static void resume_names_what_it_resumes(void **state)
+{
+	uint32_t token;
+
+	(void)state;
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	wait_faults(1);
+	token = get_be32(event[0].data + 12);
+	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, token + 1, false), ST_BAD_RES);
+	assert_int_equal(resume_with(0, FAULT_RECV, a->obj.num, token, false), ST_BAD_PARAM);
+	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num + 1, token, false), ST_BAD_PARAM);
+	assert_int_equal(resume_with(1, FAULT_SEND, a->obj.num, token, false), ST_BAD_RES);
+	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, token, false), ST_OK);
+}
+
+static void nobody_listens(void **state)
+{
+	(void)state;
+	rig_listen_to_faults(false);
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	pass(10);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
+}
+
+static void service_that_does_not_page(void **state)
+{
+	(void)state;
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	pass(10);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
+	assert_int_equal(nfaults, 0);
+}
+
+static void operation_that_is_not_paged(void **state)
+{
+	uint8_t *cap = rig.hca[1]->cap[CAP_ODP];
+
+	(void)state;
+	IFC_SET(odp_cap, cap, transport_page_fault_scheme_cap.rc_odp_caps.atomic, 0);
+	all_present(0);
+	post_fetch_add(0, 5);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+}
+
+static void device_that_does_not_page(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca[0]->cap[0], pg, 0);
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	post_send(0, 100);
+	pass(10);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
+}
+
+static void ud_send_waits_for_its_page(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	all_present(1);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_av(&w, fabric_lid(rig.hca[1]), b->obj.num, b->qkey, NULL);
+	wq_data(&w, buf[0], 100, key[0]);
+	rig_send(0, a, w.b, w.ds);
+	wait_faults(1);
+	expect_wqe_event(0, 0, FAULT_SEND, a->obj.num, 0, 0, 100);
+	all_present(0);
+	resume(0, false);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_memory_equal(rig_ptr(0, buf[0]), rig_ptr(1, buf[1] + 40), 100);
+}
+
+static void ud_receive_does_not_page(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	all_present(0);
+	rig_recv(1, b, buf[1], BUF, key[1]);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_av(&w, fabric_lid(rig.hca[1]), b->obj.num, b->qkey, NULL);
+	wq_data(&w, buf[0], 100, key[0]);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_PROT);
+	assert_int_equal(nfaults, 0);
+}
+
+/* A table of keys whose entries are the null key until software puts others there. */
+static void null_key_in_a_table_faults(void **state)
+{
+	struct mkey *top = rig_umr_key(1, 2, MKM_KSM);
+
+	(void)state;
+	all_present(0);
+	all_present(1);
+	memcpy(top->mkc, mk[1]->mkc, MKC_BYTES);
+	IFC_SET(mkc, top->mkc, access_mode_1_0, MKM_KSM);
+	IFC_SET64(mkc, top->mkc, start_addr, 0);
+	IFC_SET64(mkc, top->mkc, len, 2 * BUF);
+	IFC_SET(mkc, top->mkc, log_page_size, 16);
+	mkey_decode(top);
+	top->klm[0].key = MKEY_NULL;
+	top->klm[1].key = key[1];
+	top->klm[1].va = buf[1];
+	key[1] = top->obj.num << 8 | 0x7a;
+	buf[1] = 0;
+	post_rdma(WQE_RDMA_WRITE, 8, 64);
+	wait_faults(1);
+	expect_rdma_event(0, FAULT_REMOTE_WRITE, 8, 64, 0, 64);
+	top->klm[0] = top->klm[1];
+	resume(0, false);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ, 0);
+}
+
+/* Pages come and go at random on both sides under all kinds of work. */
+static void everything_at_once(void **state)
+{
+	unsigned int i, done = 0, seen = 0, sent = 0;
+	uint64_t end = clock_now_ns() + 20000000000ull;
+	const unsigned int total = 400;
+	uint64_t adds = 0;
+
+	(void)state;
+	srand(7);
+	while (rig.ncqe < total && clock_now_ns() < end) {
+		if (sent < total && sent - done < 16) {
+			/* The last page is for atomics alone. */
+			uint32_t off = rand() % (BUF - 3 * PAGE);
+
+			switch (rand() % 3) {
+			case 0:
+				post_rdma(WQE_RDMA_WRITE, off, 1 + rand() % (2 * PAGE));
+				break;
+			case 1:
+				post_rdma(WQE_RDMA_READ, off, 1 + rand() % (2 * PAGE));
+				break;
+			default:
+				post_fetch_add(BUF - PAGE, 1);
+				adds++;
+				break;
+			}
+			sent++;
+		}
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		for (; seen < nfaults; seen++) {
+			all_present(0);
+			all_present(1);
+			assert_int_equal(resume(seen, false), ST_OK);
+		}
+		for (i = 0; i < 2; i++)
+			if (nfaults < 900 && !(rand() % 8))
+				mk[i]->mtt[rand() % NPAGES] = 0;
+		done = rig.ncqe;
+	}
+	assert_int_equal(rig.ncqe, total);
+	assert_true(nfaults > 20);
+	for (i = 0; i < total; i++)
+		assert_int_equal(rig.cqe[i].c.syndrome, 0);
+	/* Reads and writes are of equal bytes on both sides, so the buffers still are. */
+	assert_true(*(uint64_t *)rig_ptr(1, buf[1] + BUF - PAGE) == adds);
+}
+
+#define RC(f)	cmocka_unit_test_setup_teardown(f, rc_up, down)
+#define UC(f)	cmocka_unit_test_setup_teardown(f, uc_up, down)
+#define UD(f)	cmocka_unit_test_setup_teardown(f, ud_up, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RC(send_waits_for_its_page), RC(send_goes_on_in_the_middle),
+		RC(page_that_is_still_not_there_faults_again), RC(patience_does_not_run_out),
+		RC(send_without_a_page_ends_in_error), RC(read_answer_waits_for_its_page),
+		RC(read_answer_needs_a_writable_page),
+		RC(atomic_is_done_once_though_its_answer_faults), RC(receive_waits_for_its_page),
+		RC(receive_without_a_page_ends_in_error), RC(write_waits_for_its_page),
+		RC(write_needs_a_writable_page), RC(read_waits_for_its_page),
+		RC(read_without_a_page_ends_in_error), RC(atomic_waits_for_its_page),
+		RC(order_is_kept), RC(flushed_work_is_resumed_in_vain),
+		RC(flushed_responder_is_resumed_in_vain), RC(reset_responder_is_resumed_in_vain),
+		RC(destroyed_with_a_fault_open),
+		RC(resume_names_what_it_resumes), RC(nobody_listens),
+		UC(service_that_does_not_page), RC(operation_that_is_not_paged),
+		RC(device_that_does_not_page), UD(ud_send_waits_for_its_page),
+		UD(ud_receive_does_not_page), RC(null_key_in_a_table_faults),
+		RC(everything_at_once),
+	};
+
+	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);
+}

@@ -1,0 +1,1550 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The transport from doorbell to completion: what is executed and when, data, loss and
+ * repair, every completion syndrome, state changes, UD and UMR.
+ */
+#include <endian.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "count.h"
+#include "cq.h"
+#include "dispatch.h"
+#include "eq.h"
+#include "fabric.h"
+#include "ifc.h"
+#include "mcast.h"
+#include "mkey.h"
+#include "object.h"
+#include "packet.h"
+#include "pairrig.h"
+#include "qp.h"
+#include "req.h"
+#include "wqe.h"
+
+#define CQ_A	10	/* send CQ of the first QP; its receive CQ is the next number */
+#define CQ_B	20
+
+static struct qp *a, *b;
+static uint64_t buf_a, buf_b;
+static uint64_t local;		/* where the next operations have their local data */
+static uint32_t key_a, key_b;
+#define BUF	(64u << 10)
+#define ALL	(MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
+
+static int pair_up(enum qp_type type)
+{
+	unsigned int i;
+
+	rig_up(NULL);
+	a = rig_qp(0, type, CQ_A);
+	b = rig_qp(1, type, CQ_B);
+	buf_a = rig_alloc(0, BUF);
+	buf_b = rig_alloc(1, BUF);
+	local = buf_a;
+	key_a = rig_mkey(0, buf_a, BUF, ALL);
+	key_b = rig_mkey(1, buf_b, BUF, ALL);
+	for (i = 0; i < BUF; i++)
+		((uint8_t *)rig_ptr(0, buf_a))[i] = i * 7 + (i >> 8);
+	rig_connect(a, 0, b, 1);
+	return 0;
+}
+
+static int rc_up(void **state)
+{
+	(void)state;
+	return pair_up(QPT_RC);
+}
+
+static int uc_up(void **state)
+{
+	(void)state;
+	return pair_up(QPT_UC);
+}
+
+static int ud_up(void **state)
+{
+	(void)state;
+	return pair_up(QPT_UD);
+}
+
+static uint16_t post_send(uint8_t opcode, uint32_t len, bool signaled)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, opcode, signaled, 0x11223344);
+	if (len)
+		wq_data(&w, buf_a, len, key_a);
+	return rig_send(0, a, w.b, w.ds);
+}
+
+static uint16_t post_rdma(uint8_t opcode, uint64_t raddr, uint32_t rkey, uint32_t len)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, opcode, true, 0x11223344);
+	wq_raddr(&w, raddr, rkey);
+	if (len)
+		wq_data(&w, local, len, key_a);
+	return rig_send(0, a, w.b, w.ds);
+}
+
+static uint16_t post_atomic(uint8_t opcode, uint64_t raddr, uint64_t swap_add, uint64_t compare)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, opcode, true, 0);
+	wq_raddr(&w, raddr, key_b);
+	wq_atomic(&w, swap_add, compare);
+	wq_data(&w, local, 8, key_a);
+	return rig_send(0, a, w.b, w.ds);
+}
+
+static void expect(uint32_t cqn, unsigned int i, uint8_t opcode, uint8_t syndrome)
+{
+	struct rig_cqe *e = rig_cqe(cqn, i);
+
+	assert_non_null(e);
+	assert_int_equal(e->c.opcode, opcode);
+	assert_int_equal(e->c.syndrome, syndrome);
+}
+
+static bool same(uint32_t len)
+{
+	return !memcmp(rig_ptr(0, buf_a), rig_ptr(1, buf_b), len);
+}
+
+/* ---- doorbells ------------------------------------------------------------- */
+
+static void nothing_runs_before_the_register_is_rung(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+	rig_ring(0, a);
+	assert_int_equal(rig_run(1, 1000), 1);
+}
+
+static void nothing_runs_beyond_the_record(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	rig_put(0, a, w.b, w.ds);
+	rig_ring(0, a);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+	rig_show(0, a);
+	rig_put(0, a, w.b, w.ds);
+	rig_ring(0, a);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 1);
+}
+
+static void ringing_again_is_harmless(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	rig_send(0, a, w.b, w.ds);
+	rig_ring(0, a);
+	rig_settle();
+	rig_ring(0, a);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 1);
+	assert_int_equal(a->state, QPS_RTS);
+}
+
+static void one_ring_for_a_batch(void **state)
+{
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	for (i = 0; i < 64; i++)
+		rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	rig_ring(0, a);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 64);
+	for (i = 0; i < 64; i++)
+		assert_int_equal(rig.cqe[i].c.wqe_counter, i);
+}
+
+static void doorbell_on_another_uar_is_dropped(void **state)
+{
+	struct rig_wqe w;
+	uint8_t db[8] = {};
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	put_be32(db + 4, a->obj.num << 8 | 1);
+	qp_send_doorbell(rig.hca[0], RIG_UAR + 1, db, sizeof(db));
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(rig.hca[0]->count.db_drop[DROP_WRONG_UAR], 1);
+	put_be32(db + 4, 0xfff << 8 | 1);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, db, sizeof(db));
+	assert_int_equal(rig.hca[0]->count.db_drop[DROP_NO_QP], 1);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, db, 4);
+	assert_int_equal(rig.hca[0]->count.db_drop[DROP_BAD_SIZE], 1);
+}
+
+static void doorbell_before_rts_is_dropped(void **state)
+{
+	struct qp *c = rig_qp(0, QPT_RC, 30);
+	struct rig_wqe w;
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	rig_state(0, c, QPS_INIT);
+	rig_send(0, c, w.b, w.ds);
+	rig_state(0, c, QPS_RTR);
+	rig_ring(0, c);
+	rig_settle();
+	assert_int_equal(rig.hca[0]->count.db_drop[DROP_BAD_STATE], 2);
+	assert_int_equal(rig.ncqe, 0);
+}
+
+static void record_beyond_the_queue_is_fatal(void **state)
+{
+	(void)state;
+	put_be32(rig_ptr(0, a->dbr_addr + DBR_SND), 65);
+	rig_ring(0, a);
+	assert_int_equal(a->state, QPS_ERR);
+	assert_int_equal(rig_events(EV_WQ_CATAS_ERROR), 1);
+}
+
+static void blueflame_takes_the_wqe_from_the_register(void **state)
+{
+	struct rig_wqe w;
+	uint8_t bf[256] = {};
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, "from memory", 12);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, "from the bf", 12);
+	memcpy(bf, w.b, 64);
+	put_be32(bf + 4, a->obj.num << 8 | w.ds);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, 64);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_string_equal(rig_ptr(1, buf_b), "from the bf");
+	assert_int_equal(rig.hca[0]->count.db_bf, 1);
+	/* The same buffer once more: its WQE has been executed. */
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, 64);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 2);
+}
+
+static void blueflame_for_a_later_wqe_reads_memory(void **state)
+{
+	struct rig_wqe w;
+	uint8_t bf[64] = {};
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	wq_ctrl(&w, WQE_NOP, false, 0);
+	rig_put(0, a, w.b, w.ds);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, "from memory", 12);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	memcpy(bf, w.b, 64);
+	memcpy(bf + 20, "not from me", 12);
+	put_be32(bf, 1 << 8 | WQE_SEND);
+	put_be32(bf + 4, a->obj.num << 8 | w.ds);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, 64);
+	rig_run(2, 1000);
+	assert_string_equal(rig_ptr(1, buf_b), "from memory");
+}
+
+/* The counter has 16 bits: an index comes again, with another WQE than the buffer had then. */
+static void blueflame_is_used_once(void **state)
+{
+	struct rig_wqe w;
+	uint8_t bf[64] = {};
+	unsigned int i;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, "the first one", 14);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	memcpy(bf, w.b, 64);
+	put_be32(bf + 4, a->obj.num << 8 | w.ds);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, 64);
+	assert_int_equal(rig_run(2, 1000), 2);
+	wq_ctrl(&w, WQE_NOP, false, 0);
+	for (i = 0; i < 65535; i++) {
+		rig_put(0, a, w.b, w.ds);
+		if (i % 60 && i < 65534)
+			continue;
+		rig_show(0, a);
+		rig_ring(0, a);
+		while (a->sq_hw != a->req->posted)
+			event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	}
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, "another one", 12);
+	assert_int_equal(rig_send(0, a, w.b, w.ds), 0);
+	assert_int_equal(rig_run(4, 1000), 4);
+	assert_string_equal(rig_ptr(1, buf_b), "another one");
+}
+
+static void wqes_wrap_around_the_ring(void **state)
+{
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, false, 0);
+	for (i = 0; i < 62; i++)
+		rig_send(0, a, w.b, w.ds);
+	rig_settle();
+	rig_recv(1, b, buf_b, 1024, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, rig_ptr(0, buf_a), 200);
+	assert_int_equal(rig_send(0, a, w.b, w.ds), 62);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(same(200));
+	assert_int_equal(a->sq_hw, 62 + 4);
+}
+
+static void a_stranger_in_the_ring_is_an_error(void **state)
+{
+	struct rig_wqe w;
+	uint16_t idx;
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	idx = rig_put(0, a, w.b, w.ds);
+	put_be32(rig_ptr(0, a->mem.pas[1] + idx * 64), (idx + 1) << 8 | WQE_NOP);
+	rig_show(0, a);
+	rig_ring(0, a);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+static void a_wqe_longer_than_what_was_posted(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, rig_ptr(0, buf_a), 60);
+	rig_put(0, a, w.b, w.ds);
+	put_be32(rig_ptr(0, a->dbr_addr + DBR_SND), 1);
+	rig_ring(0, a);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+/* ---- RC data --------------------------------------------------------------- */
+
+static const uint32_t lengths[] = { 1, 31, 1023, 1024, 1025, 2048, 3000, 40000, 65536 };
+
+static void send_any_length(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		memset(rig_ptr(1, buf_b), 0, BUF);
+		rig_recv(1, b, buf_b, BUF, key_b);
+		post_send(WQE_SEND, lengths[i], true);
+		assert_int_equal(rig_run(2 * i + 2, 2000), 2 * i + 2);
+		expect(CQ_A, i, CQE_REQ, 0);
+		expect(CQ_B + 1, i, CQE_RESP_SEND, 0);
+		assert_int_equal(rig_cqe(CQ_B + 1, i)->c.byte_cnt, lengths[i]);
+		assert_true(same(lengths[i]));
+		if (lengths[i] < BUF)
+			assert_int_equal(((uint8_t *)rig_ptr(1, buf_b))[lengths[i]], 0);
+	}
+}
+
+static void write_and_read_any_length(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		memset(rig_ptr(1, buf_b), 0, BUF);
+		post_rdma(WQE_RDMA_WRITE, buf_b, key_b, lengths[i]);
+		assert_int_equal(rig_run(2 * i + 1, 2000), 2 * i + 1);
+		assert_true(same(lengths[i]));
+		memset(rig_ptr(0, buf_a), 0, BUF);
+		post_rdma(WQE_RDMA_READ, buf_b, key_b, lengths[i]);
+		assert_int_equal(rig_run(2 * i + 2, 2000), 2 * i + 2);
+		expect(CQ_A, 2 * i + 1, CQE_REQ, 0);
+		assert_int_equal(rig_cqe(CQ_A, 2 * i + 1)->c.byte_cnt, lengths[i]);
+		assert_int_equal(rig_cqe(CQ_A, 2 * i + 1)->c.s_wqe_opcode, WQE_RDMA_READ);
+		assert_true(same(lengths[i]));
+	}
+}
+
+static void empty_messages(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 0x40, key_b);
+	post_send(WQE_SEND, 0, true);
+	post_rdma(WQE_RDMA_WRITE, 0, 0, 0);
+	post_rdma(WQE_RDMA_READ, 0, 0, 0);
+	assert_int_equal(rig_run(4, 1000), 4);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 0);
+	expect(CQ_A, 2, CQE_REQ, 0);
+}
+
+static void immediates(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 0x1000, key_b);
+	rig_recv(1, b, buf_b + 0x1000, 0x1000, key_b);
+	post_send(WQE_SEND_IMM, 100, true);
+	post_rdma(WQE_RDMA_WRITE_IMM, buf_b + 0x2000, key_b, 3000);
+	assert_int_equal(rig_run(4, 1000), 4);
+	expect(CQ_B + 1, 0, CQE_RESP_SEND_IMM, 0);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 0x11223344);
+	expect(CQ_B + 1, 1, CQE_RESP_WR_IMM, 0);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.byte_cnt, 3000);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.wqe_counter, 1);
+	assert_memory_equal(rig_ptr(1, buf_b + 0x2000), rig_ptr(0, buf_a), 3000);
+	/* The receive WQE of the write is only used up. */
+	assert_int_equal(*(uint8_t *)rig_ptr(1, buf_b + 0x1000), 0);
+}
+
+static void gather_and_scatter(void **state)
+{
+	struct rig_wqe w;
+	uint8_t *r;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 1000, key_b);
+	r = rig_ptr(1, b->mem.pas[0]);
+	put_be32(r + 16, 3000);		/* a second data segment instead of the terminator */
+	put_be32(r + 20, key_b);
+	put_be64(r + 24, buf_b + 0x4000);
+	put_be32(r + 36, LKEY_TERMINATE);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a, 1500, key_a);	/* a packet begins in its middle */
+	wq_inline(&w, rig_ptr(0, buf_a + 1500), 20);
+	wq_data(&w, buf_a + 1520, 1200, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(same(1000));
+	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a + 1000), 1720);
+}
+
+static void unsignaled_work_is_silent(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 10, false);
+	post_send(WQE_SEND, 10, true);
+	rig_settle();
+	assert_non_null(rig_cqe(CQ_A, 0));
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.wqe_counter, 1);
+	assert_null(rig_cqe(CQ_A, 1));
+}
+
+static void user_index_in_every_cqe(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 10, true);
+	rig_run(2, 1000);
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.srqn_uidx, a->user_index);
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.qpn, a->obj.num);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.srqn_uidx, b->user_index);
+}
+
+static void short_data_goes_into_the_cqe(void **state)
+{
+	(void)state;
+	b->cs_res = 1;
+	a->cs_req = 0x11;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 32, true);
+	post_send(WQE_SEND, 33, true);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 5);
+	assert_int_equal(rig_run(5, 1000), 5);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.inline_len, 32);
+	assert_memory_equal(rig_cqe(CQ_B + 1, 0)->data, rig_ptr(0, buf_a), 32);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.inline_len, 0);
+	assert_true(same(33));
+	assert_int_equal(rig_cqe(CQ_A, 2)->c.inline_len, 5);
+	assert_memory_equal(rig_cqe(CQ_A, 2)->data, rig_ptr(1, buf_b), 5);
+}
+
+static void scatter_to_cqe_leaves_memory_alone(void **state)
+{
+	(void)state;
+	b->cs_res = 1;
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 8, true);
+	rig_run(2, 1000);
+	assert_false(same(8));
+}
+
+static void atomics_in_host_order(void **state)
+{
+	uint64_t *word;
+
+	(void)state;
+	word = rig_ptr(1, buf_b + 64);
+	*word = 40;
+	post_atomic(WQE_ATOMIC_FA, buf_b + 64, 2, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == 42);
+	assert_true(*(uint64_t *)rig_ptr(0, buf_a) == 40);
+	post_atomic(WQE_ATOMIC_CS, buf_b + 64, 7, 41);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(*word == 42);
+	assert_true(*(uint64_t *)rig_ptr(0, buf_a) == 42);
+	post_atomic(WQE_ATOMIC_CS, buf_b + 64, 7, 42);
+	assert_int_equal(rig_run(3, 1000), 3);
+	assert_true(*word == 7);
+	assert_int_equal(rig_cqe(CQ_A, 2)->c.byte_cnt, 8);
+}
+
+static void atomics_in_network_order(void **state)
+{
+	uint64_t *word;
+
+	(void)state;
+	IFC_SET(atomic_caps, rig.hca[0]->cap[3], atomic_req_8B_endianness_mode, 0);
+	IFC_SET(atomic_caps, rig.hca[1]->cap[3], atomic_req_8B_endianness_mode, 0);
+	word = rig_ptr(1, buf_b + 64);
+	*word = htobe64(255);
+	post_atomic(WQE_ATOMIC_FA, buf_b + 64, 1, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == htobe64(256));
+	assert_true(*(uint64_t *)rig_ptr(0, buf_a) == htobe64(255));
+}
+
+static void masked_atomics(void **state)
+{
+	uint64_t *word;
+	struct rig_wqe w;
+
+	(void)state;
+	word = rig_ptr(1, buf_b);
+	*word = 0xff00ff;
+	wq_ctrl(&w, WQE_MASKED_CS, true, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_atomic(&w, 0x1234, 0xff);
+	wq_atomic(&w, 0x00ff, 0xff);
+	wq_data(&w, buf_a, 8, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == 0xff0034);
+	*word = 0xffff;
+	post_atomic(WQE_MASKED_FA, buf_b, 0x0001, 0x8080);	/* fields of 8 bits */
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(*word == 0xff00);
+}
+
+static void loopback_on_one_function(void **state)
+{
+	struct qp *c = rig_qp(0, QPT_RC, 30), *d = rig_qp(0, QPT_RC, 40);
+	struct rig_wqe w;
+
+	(void)state;
+	rig_connect(c, 0, d, 0);
+	rig_recv(0, d, buf_a + 0x8000, 4096, key_a);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a, 4096, key_a);
+	rig_send(0, c, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(0, buf_a + 0x8000), 4096);
+}
+
+static void a_qp_to_itself(void **state)
+{
+	struct qp *c = rig_qp(0, QPT_RC, 30);
+	struct rig_wqe w;
+
+	(void)state;
+	rig_connect(c, 0, c, 0);
+	c->next_rcv_psn = c->next_send_psn;
+	rig_recv(0, c, buf_a + 0x8000, 4096, key_a);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a, 4096, key_a);
+	rig_send(0, c, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(0, buf_a + 0x8000), 4096);
+}
+
+static void reads_within_the_limit(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	a->max_rd_atomic = 1;
+	b->max_dest_rd_atomic = 1;
+	for (i = 0; i < 10; i++)
+		post_rdma(WQE_RDMA_READ, buf_b, key_b, 5000);
+	assert_int_equal(rig_run(10, 2000), 10);
+	for (i = 0; i < 10; i++)
+		expect(CQ_A, i, CQE_REQ, 0);
+}
+
+static void more_reads_than_resources_are_refused(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	a->max_rd_atomic = 4;
+	b->max_dest_rd_atomic = 1;
+	for (i = 0; i < 4; i++)
+		post_rdma(WQE_RDMA_READ, buf_b, key_b, 5000);
+	rig_run(4, 1000);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 1);
+}
+
+static void fence_waits_for_reads(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	memset(rig_ptr(1, buf_b), 0x5a, 4096);
+	memset(rig_ptr(0, buf_a), 0, 4096);
+	wq_ctrl(&w, WQE_RDMA_READ, false, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_data(&w, buf_a, 4096, key_a);
+	rig_put(0, a, w.b, w.ds);
+	wq_ctrl(&w, WQE_RDMA_WRITE, true, 0);
+	w.b[11] |= FENCE_READS << 5;
+	wq_raddr(&w, buf_b + 8192, key_b);
+	wq_data(&w, buf_a, 4096, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_memory_equal(rig_ptr(1, buf_b), rig_ptr(1, buf_b + 8192), 4096);
+}
+
+static void no_queue_starves_another(void **state)
+{
+	struct qp *c = rig_qp(0, QPT_RC, 30), *d = rig_qp(1, QPT_RC, 40);
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	rig_connect(c, 0, d, 1);
+	for (i = 0; i < 20; i++)	/* each of more packets than a slice has */
+		post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	wq_ctrl(&w, WQE_RDMA_WRITE, true, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_data(&w, buf_a, 8, key_a);
+	rig_send(0, c, w.b, w.ds);
+	assert_int_equal(rig_run(21, 3000), 21);
+	assert_int_equal(rig.cqe[0].cqn, 30);
+}
+
+/* ---- loss ------------------------------------------------------------------ */
+
+/* Lose one packet in each place, on either way: the work must come out as if nothing was lost. */
+static void loss_is_repaired(void **state)
+{
+	unsigned int lost, side, n;
+	uint64_t *word;
+
+	for (side = 0; side < 2; side++)
+		for (lost = 0; lost < 14; lost++) {
+			rc_up(state);
+			word = rig_ptr(1, buf_b + 0x8000);
+			*word = 5;
+			/* Every answer after a lost one shows the loss: that is one retry. */
+			a->retry_count = a->cur_retry = 2;
+			a->path.ack_timeout = 14;
+			rig_recv(1, b, buf_b, 8192, key_b);
+			rig_recv(1, b, buf_b + 0xa000, 8192, key_b);
+			fabric_inject_drop(rig.hca[side], lost, 1);
+			post_send(WQE_SEND, 3000, true);
+			local = buf_a + 0xf000;
+			post_atomic(WQE_ATOMIC_FA, buf_b + 0x8000, 1, 0);
+			local = buf_a + 0x8000;
+			post_rdma(WQE_RDMA_READ, buf_b, key_b, 3000);
+			local = buf_a;
+			post_rdma(WQE_RDMA_WRITE_IMM, buf_b + 0x4000, key_b, 3000);
+			rig_run(6, 3000);
+			rig_settle();
+			n = rig.ncqe;
+			assert_int_equal(n, 6);
+			for (n = 0; n < 4; n++)
+				expect(CQ_A, n, CQE_REQ, 0);
+			assert_null(rig_cqe(CQ_B + 1, 2));
+			assert_true(*word == 6);
+			assert_memory_equal(rig_ptr(1, buf_b), rig_ptr(0, buf_a), 3000);
+			assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a), 3000);
+			assert_memory_equal(rig_ptr(0, buf_a + 0x8000), rig_ptr(0, buf_a), 3000);
+			assert_int_equal(*(uint64_t *)rig_ptr(0, buf_a + 0xf000), 5);
+			rig_down(state);
+		}
+}
+
+static void retries_run_out(void **state)
+{
+	(void)state;
+	a->retry_count = a->cur_retry = 2;
+	fabric_set_link(rig.hca[1], false);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 100);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 100);
+	assert_int_equal(rig_run(2, 3000), 2);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_TRANSPORT_RETRY);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(a->state, QPS_ERR);
+	assert_int_equal(rig.hca[0]->count.packets_tx, 2 * 3);
+	assert_int_equal(rig.hca[1]->count.packets_rx, 0);
+}
+
+static void receiver_becomes_ready(void **state)
+{
+	(void)state;
+	post_send(WQE_SEND, 3000, true);
+	rig_run(1, 30);
+	assert_int_equal(rig.ncqe, 0);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	assert_int_equal(rig_run(2, 2000), 2);
+	assert_true(same(3000));
+	assert_int_equal(a->cur_retry, 7);
+}
+
+static void receiver_never_becomes_ready(void **state)
+{
+	(void)state;
+	a->rnr_retry = a->cur_rnr_retry = 3;
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(1, 3000), 1);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_RNR_RETRY);
+	assert_int_equal(rig.hca[0]->count.packets_tx, 4);
+	assert_int_equal(b->state, QPS_RTS);
+}
+
+static void write_with_immediate_waits_for_a_receive(void **state)
+{
+	(void)state;
+	post_rdma(WQE_RDMA_WRITE_IMM, buf_b, key_b, 3000);
+	rig_run(1, 30);
+	assert_int_equal(rig.ncqe, 0);
+	rig_recv(1, b, buf_b + 0x8000, 64, key_b);
+	assert_int_equal(rig_run(2, 2000), 2);
+	assert_true(same(3000));
+}
+
+static void packets_of_strangers_are_ignored(void **state)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	p->slid = 77;
+	p->dlid = fabric_lid(rig.hca[1]);
+	p->dqpn = b->obj.num;
+	p->psn = b->next_rcv_psn;
+	p->opcode = BTH_RC | BTH_SEND_ONLY;
+	p->len = 10;
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+}
+
+/* ---- errors ---------------------------------------------------------------- */
+
+static void too_long_for_the_qp(void **state)
+{
+	(void)state;
+	a->log_msg_max = 10;
+	post_send(WQE_SEND, 1025, false);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
+	assert_int_equal(a->state, QPS_ERR);
+}
+
+static void opcode_the_qp_does_not_have(void **state)
+{
+	(void)state;
+	post_send(0x3f, 16, true);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+static void local_key_is_checked(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	rig_recv(1, b, buf_b, BUF, key_b);
+	rig_recv(1, b, buf_b, BUF, key_b);
+	post_send(WQE_SEND, 16, true);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a + BUF - 8, 16, key_a);
+	rig_send(0, a, w.b, w.ds);
+	post_send(WQE_SEND, 16, true);
+	rig_run(4, 1000);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ, 0);	/* what came before is not lost */
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_PROT);
+	expect(CQ_A, 2, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(a->state, QPS_ERR);
+}
+
+static void local_rights_are_checked(void **state)
+{
+	uint32_t ro = rig_mkey(0, buf_a, BUF, MK_LOCAL_READ);
+	struct rig_wqe w;
+
+	(void)state;
+	wq_ctrl(&w, WQE_RDMA_READ, true, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_data(&w, buf_a, 16, ro);
+	rig_send(0, a, w.b, w.ds);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
+}
+
+static void remote_access_row(uint64_t addr, uint32_t rkey, uint8_t opcode)
+{
+	post_rdma(opcode, addr, rkey, 16);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(rig_events(EV_WQ_ACCESS), 1);
+}
+
+static void remote_key_is_checked(void **state)
+{
+	(void)state;
+	remote_access_row(buf_b, key_b + 0x100, WQE_RDMA_WRITE);
+}
+
+static void remote_key_variant_is_checked(void **state)
+{
+	(void)state;
+	remote_access_row(buf_b, key_b ^ 1, WQE_RDMA_READ);
+}
+
+static void remote_range_is_checked(void **state)
+{
+	(void)state;
+	remote_access_row(buf_b + BUF - 15, key_b, WQE_RDMA_WRITE);
+}
+
+static void remote_rights_are_checked(void **state)
+{
+	(void)state;
+	remote_access_row(buf_b, rig_mkey(1, buf_b, BUF, ALL & ~MK_REMOTE_READ), WQE_RDMA_READ);
+}
+
+static void remote_pd_is_checked(void **state)
+{
+	(void)state;
+	b->pdn = RIG_PD + 1;
+	remote_access_row(buf_b, key_b, WQE_RDMA_WRITE);
+}
+
+static void qp_rights_are_checked(void **state)
+{
+	(void)state;
+	b->rre = false;
+	remote_access_row(buf_b, key_b, WQE_RDMA_READ);
+}
+
+static void qp_write_right_is_checked(void **state)
+{
+	(void)state;
+	b->rwe = false;
+	remote_access_row(buf_b, key_b, WQE_RDMA_WRITE);
+}
+
+static void qp_atomic_right_is_checked(void **state)
+{
+	(void)state;
+	b->rae = false;
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+}
+
+static void misaligned_atomic(void **state)
+{
+	(void)state;
+	post_atomic(WQE_ATOMIC_FA, buf_b + 4, 1, 0);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 1);
+}
+
+static void receive_too_short(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 1500, key_b);
+	rig_recv(1, b, buf_b, 1500, key_b);
+	post_send(WQE_SEND, 1501, true);
+	rig_run(3, 1000);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_LENGTH);
+	expect(CQ_B + 1, 1, CQE_RESP_ERR, SYND_WR_FLUSH);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.wqe_counter, 1);
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 0);	/* the CQE says it all */
+}
+
+static void receive_key_is_checked(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b + 0x100);
+	post_send(WQE_SEND, 16, true);
+	rig_run(2, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_OP);
+	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_PROT);
+}
+
+static void response_that_makes_no_sense(void **state)
+{
+	struct packet *p;
+	uint32_t psn = a->next_send_psn;
+
+	(void)state;
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 100);
+	while (rig.hca[0]->count.packets_tx < 1)
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	p = packet_alloc(rig.fabric);
+	p->slid = fabric_lid(rig.hca[1]);
+	p->dlid = fabric_lid(rig.hca[0]);
+	p->dqpn = a->obj.num;
+	p->psn = psn;
+	p->opcode = BTH_RC | BTH_READ_ONLY;
+	p->len = 99;
+	fabric_tx(rig.hca[1], p);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_BAD_RESP);
+}
+
+/* ---- state changes --------------------------------------------------------- */
+
+static void error_flushes_both_queues(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_state(1, b, QPS_ERR);
+	assert_int_equal(rig.ncqe, 2);
+	expect(CQ_B + 1, 1, CQE_RESP_ERR, SYND_WR_FLUSH);
+	/* Receives posted later: nothing rings for them, but they must not hang. */
+	rig_recv(1, b, buf_b, 64, key_b);
+	assert_int_equal(rig_run(3, 1000), 3);
+	assert_int_equal(rig_cqe(CQ_B + 1, 2)->c.wqe_counter, 2);
+	/* Sends posted later. */
+	fabric_set_link(rig.hca[1], false);
+	post_send(WQE_SEND, 16, false);
+	rig_run(4, 20);
+	rig_state(0, a, QPS_ERR);
+	post_send(WQE_SEND, 16, false);
+	assert_int_equal(rig_run(5, 1000), 5);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_WR_FLUSH);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_WR_FLUSH);
+}
+
+static void sqd_finishes_what_was_begun(void **state)
+{
+	unsigned int i, done;
+
+	(void)state;
+	for (i = 0; i < 10; i++)
+		post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	rig_run(1, 1000);
+	rig_state(0, a, QPS_SQ_DRAINING);
+	rig_settle();
+	done = rig.ncqe;
+	assert_true(done < 10);
+	assert_int_equal(rig_events(EV_SQ_DRAINED), 1);
+	assert_int_equal(a->state, QPS_SQD);
+	rig_ring(0, a);
+	rig_settle();
+	assert_int_equal(rig.ncqe, done);
+	rig_state(0, a, QPS_RTS);
+	assert_int_equal(rig_run(10, 2000), 10);
+	for (i = 0; i < 10; i++)
+		expect(CQ_A, i, CQE_REQ, 0);
+}
+
+static void idle_queue_drains_at_once(void **state)
+{
+	(void)state;
+	rig_state(0, a, QPS_SQ_DRAINING);
+	rig_settle();
+	assert_int_equal(rig_events(EV_SQ_DRAINED), 1);
+}
+
+static void first_packet_establishes(void **state)
+{
+	(void)state;
+	rig_state(1, b, QPS_RTR);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 3000);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(rig_events(EV_COMM_EST), 1);
+}
+
+static void reset_forgets(void **state)
+{
+	(void)state;
+	fabric_set_link(rig.hca[1], false);
+	post_send(WQE_SEND, 16, true);
+	rig_run(1, 5);
+	rig_state(0, a, QPS_RST);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(a->sq_hw, 0);
+}
+
+static void destroyed_in_the_middle(void **state)
+{
+	uint32_t qpn = a->obj.num;
+
+	(void)state;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	transport_qp_ops.destroy(rig.hca[0], a);
+	free(a->mem.pas);
+	obj_free(rig.hca[0], obj_find(rig.hca[0], OBJ_QP, qpn));
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+}
+
+/* ---- UC -------------------------------------------------------------------- */
+
+static void uc_sends_and_writes(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, BUF, key_b);
+	post_send(WQE_SEND, 5000, true);
+	post_rdma(WQE_RDMA_WRITE, buf_b + 0x8000, key_b, 5000);
+	assert_int_equal(rig_run(3, 1000), 3);
+	rig_settle();
+	assert_true(same(5000));
+	assert_memory_equal(rig_ptr(1, buf_b + 0x8000), rig_ptr(0, buf_a), 5000);
+}
+
+static void uc_loses_whole_messages(void **state)
+{
+	unsigned int lost;
+
+	for (lost = 0; lost < 3; lost++) {
+		uc_up(state);
+		rig_recv(1, b, buf_b, BUF, key_b);
+		fabric_inject_drop(rig.hca[1], lost, 1);
+		post_send(WQE_SEND, 3000, true);
+		post_send(WQE_SEND_IMM, 2000, true);
+		rig_settle();
+		expect(CQ_A, 0, CQE_REQ, 0);
+		expect(CQ_A, 1, CQE_REQ, 0);
+		expect(CQ_B + 1, 0, CQE_RESP_SEND_IMM, 0);
+		assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 2000);
+		assert_true(same(2000));
+		assert_null(rig_cqe(CQ_B + 1, 1));
+		rig_down(state);
+	}
+}
+
+static void uc_without_receive_is_silent(void **state)
+{
+	(void)state;
+	post_send(WQE_SEND, 3000, true);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 1);
+	rig_recv(1, b, buf_b, BUF, key_b);
+	post_send(WQE_SEND, 100, true);
+	rig_settle();
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 100);
+}
+
+static void uc_error_stops_the_send_queue_only(void **state)
+{
+	(void)state;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 16);
+	post_send(WQE_SEND, 16, false);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(a->state, QPS_SQER);
+	rig_state(0, a, QPS_RTS);
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 16, true);
+	assert_int_equal(rig_run(4, 1000), 4);
+	expect(CQ_A, 2, CQE_REQ, 0);
+}
+
+/* ---- UD -------------------------------------------------------------------- */
+
+static void ud_send(uint32_t len, uint32_t qkey, const uint8_t *dgid)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, WQE_SEND_IMM, true, 0xabcd);
+	wq_av(&w, fabric_lid(rig.hca[1]), b->obj.num, qkey, dgid);
+	wq_data(&w, buf_a, len, key_a);
+	rig_send(0, a, w.b, w.ds);
+}
+
+static void ud_leaves_room_for_the_grh(void **state)
+{
+	(void)state;
+	memset(rig_ptr(1, buf_b), 0xcc, 40);
+	rig_recv(1, b, buf_b, 40 + 100, key_b);
+	ud_send(100, 0x1111, NULL);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 140);
+	assert_false(rig_cqe(CQ_B + 1, 0)->c.grh);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.src_qp, a->obj.num);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.slid, fabric_lid(rig.hca[0]));
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 0xabcd);
+	assert_memory_equal(rig_ptr(1, buf_b + 40), rig_ptr(0, buf_a), 100);
+	assert_int_equal(*(uint8_t *)rig_ptr(1, buf_b), 0xcc);
+}
+
+static void ud_grh(void **state)
+{
+	uint8_t gid[2][16], *grh;
+
+	(void)state;
+	fabric_gid(rig.hca[0], gid[0]);
+	fabric_gid(rig.hca[1], gid[1]);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	ud_send(100, 0x1111, gid[1]);
+	assert_int_equal(rig_run(2, 1000), 2);
+	grh = rig_ptr(1, buf_b);
+	assert_true(rig_cqe(CQ_B + 1, 0)->c.grh);
+	assert_int_equal(get_be32(grh), 6u << 28 | 0x42 << 20 | 0x12345);
+	assert_int_equal(get_be16(grh + 4), 12 + 8 + 4 + 4 + 100);
+	assert_int_equal(grh[6], 0x1b);
+	assert_int_equal(grh[7], 9);
+	assert_memory_equal(grh + 8, gid[0], 16);
+	assert_memory_equal(grh + 24, gid[1], 16);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	ud_send(100, 0x1111, gid[0]);		/* a GID that is not the receiver's */
+	rig_settle();
+	assert_null(rig_cqe(CQ_B + 1, 1));
+}
+
+static void ud_qkey(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	ud_send(100, 0x1112, NULL);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 1);		/* the sender doesn't know */
+	assert_int_equal(rig.hca[1]->count.packets_dropped, 1);
+	a->qkey = 0x1111;
+	ud_send(100, 0x80000000u, NULL);	/* the sending QP's own */
+	assert_int_equal(rig_run(3, 1000), 3);
+}
+
+static void ud_limits(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 40 + 4096, key_b);
+	rig_recv(1, b, buf_b, 40 + 99, key_b);
+	ud_send(4096, 0x1111, NULL);
+	assert_int_equal(rig_run(2, 1000), 2);
+	ud_send(100, 0x1111, NULL);
+	rig_settle();
+	expect(CQ_B + 1, 1, CQE_RESP_ERR, SYND_LOCAL_LENGTH);
+	ud_send(4097, 0x1111, NULL);
+	rig_settle();
+	expect(CQ_A, 2, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
+	assert_int_equal(a->state, QPS_SQER);
+}
+
+static void ud_multicast(void **state)
+{
+	static const uint8_t group[16] = { 0xff, 0x12, [15] = 5 };
+	struct rig_wqe w;
+
+	(void)state;
+	assert_int_equal(mcast_attach(rig.hca[1], group, b->obj.num), 0);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	rig_recv(0, a, buf_a + 0x8000, 4096, key_a);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_av(&w, 0xc005, 0xffffff, 0x1111, group);
+	wq_data(&w, buf_a, 10, key_a);
+	rig_send(0, a, w.b, w.ds);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 2);		/* the member and the sender's own completion */
+	assert_non_null(rig_cqe(CQ_B + 1, 0));
+}
+
+/* ---- UMR ------------------------------------------------------------------- */
+
+#define UMR_LIVE	(1ull << 0 | 1ull << 6 | 1ull << 13 | 1ull << 14 | 1ull << 18 | \
+			 1ull << 19 | 1ull << 20 | 1ull << 21 | 1ull << 29)
+
+/* A memory window: one KLM that points at a part of b's buffer. */
+static void umr_wqe(struct rig_wqe *w, const struct mkey *mk, uint8_t flags, uint64_t mask,
+		    uint32_t octowords)
+{
+	uint8_t *p, *c;
+
+	wq_ctrl(w, WQE_UMR, true, mk->obj.num << 8 | mk->variant);
+	p = w->b + 16;
+	c = p + 48;
+	p[0] = flags;
+	put_be16(p + 4, octowords);
+	put_be64(p + 8, mask);
+	IFC_SET(mkc, c, mkey_7_0, 0x33);
+	IFC_SET(mkc, c, qpn, 0xffffff);
+	IFC_SET(mkc, c, rr, 1);
+	IFC_SET(mkc, c, rw, 1);
+	IFC_SET64(mkc, c, start_addr, 0x5000);
+	IFC_SET64(mkc, c, len, 0x100);
+	w->ds = 1 + 3 + 4 + (octowords ? 4 : 0);
+	put_be32(w->b + 128, 0x100);
+	put_be32(w->b + 132, key_b);
+	put_be64(w->b + 136, buf_b + 0x1000);
+}
+
+static void umr_binds_a_window(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	uint32_t rkey = mk->obj.num << 8 | 0x33;
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80 | 0x20, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ, 0);
+	post_rdma(WQE_RDMA_WRITE, 0x5010, rkey, 0xf0);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	assert_memory_equal(rig_ptr(1, buf_b + 0x1010), rig_ptr(0, buf_a), 0xf0);
+	/* Invalidated, it is gone. */
+	umr_wqe(&w, mk, 0x80, 1ull << 29, 0);
+	IFC_SET(mkc, w.b + 64, free, 1);
+	put_be32(w.b + 12, rkey);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_B, 1, CQE_REQ, 0);
+	post_rdma(WQE_RDMA_WRITE, 0x5010, rkey, 0xf0);
+	rig_run(4, 1000);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+}
+
+static unsigned int refs_of(uint32_t key)
+{
+	return obj_find(rig.hca[1], OBJ_MKEY, key >> 8)->refs;
+}
+
+/* A region has a reference for each window that is bound to it, until it is closed or bound anew. */
+static void umr_counts_windows(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct mkey *other = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(refs_of(key_b), 1);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(refs_of(key_b), 1);
+	umr_wqe(&w, other, 0x80, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(3, 1000), 3);
+	assert_int_equal(refs_of(key_b), 2);
+	/* To a key that is not there. */
+	put_be32(w.b + 132, key_b ^ 1);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(4, 1000), 4);
+	assert_int_equal(refs_of(key_b), 1);
+	umr_wqe(&w, mk, 0x80, 1ull << 29, 0);
+	IFC_SET(mkc, w.b + 64, free, 1);
+	put_be32(w.b + 12, mk->obj.num << 8 | 0x33);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(5, 1000), 5);
+	assert_int_equal(refs_of(key_b), 0);
+}
+
+/* A process has no claim on another's regions, so it can't keep them from being deregistered. */
+static void umr_does_not_hold_other_domains(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct mkey *region = (struct mkey *)obj_find(rig.hca[1], OBJ_MKEY, key_b >> 8);
+	struct rig_wqe w;
+
+	(void)state;
+	region->pdn++;
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(refs_of(key_b), 0);
+	region->pdn--;
+}
+
+static void umr_refused(struct mkey *mk, uint8_t flags, uint64_t mask, uint32_t octowords)
+{
+	uint8_t before[MKC_BYTES];
+	struct rig_wqe w;
+
+	memcpy(before, mk->mkc, sizeof(before));
+	umr_wqe(&w, mk, flags, mask, octowords);
+	rig_send(1, b, w.b, w.ds);
+	rig_run(1, 1000);
+	expect(CQ_B, 0, CQE_REQ_ERR, SYND_MW_BIND);
+	assert_memory_equal(before, mk->mkc, sizeof(before));
+}
+
+static void umr_needs_the_right(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+
+	(void)state;
+	IFC_SET(mkc, mk->mkc, umr_en, 0);
+	mkey_decode(mk);
+	umr_refused(mk, 0x80, UMR_LIVE, 4);
+}
+
+static void umr_stays_in_its_pd(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+
+	(void)state;
+	IFC_SET(mkc, mk->mkc, pd, RIG_PD + 1);
+	mkey_decode(mk);
+	umr_refused(mk, 0x80, UMR_LIVE, 4);
+}
+
+static void umr_fits_the_key(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 2, MKM_KLM), 0x80, UMR_LIVE, 4);
+}
+
+static void umr_checks_for_free(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80 | 0x40, UMR_LIVE, 4);
+}
+
+static void umr_knows_its_mask(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 60, 4);
+}
+
+/* What a device says that it does not let UMR change, it does not. */
+static void umr_page_size_may_be_fixed(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca[1]->cap[0], umr_modify_entity_size_disabled, 1);
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 1, 4);
+}
+
+static void umr_atomic_right_may_be_fixed(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca[1]->cap[0], umr_modify_atomic_disabled, 1);
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE, 4);
+}
+
+static void umr_changes_relaxed_ordering_only_if_offered(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 25, 4);
+}
+
+static void umr_changes_relaxed_reads_only_if_offered(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 47, 4);
+}
+
+/* Of the offset of the first entry, more than 16 bits: there is room, but not the means. */
+static void umr_long_offset_only_if_offered(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 0x10010, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80 | 0x10, UMR_LIVE, 4);
+	put_be32(w.b + 32, 1);
+	rig_send(1, b, w.b, w.ds);
+	rig_run(1, 1000);
+	expect(CQ_B, 0, CQE_REQ_ERR, SYND_MW_BIND);
+	assert_true(mk->free);
+}
+
+static void umr_cut_short(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	w.ds = 7;
+	rig_send(1, b, w.b, w.ds);
+	rig_run(1, 1000);
+	expect(CQ_B, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+/* Or a process could lead a key of its own to any address of its host. */
+static void umr_of_a_process_sets_no_addresses(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, UMR_LIVE, 1);
+}
+
+static void umr_of_a_process_keeps_the_page_size(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, 1ull << 1, 0);
+}
+
+/* Not even a driver's own queue pair moves a key over device memory. */
+static void umr_moves_no_device_memory(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_MEMIC);
+
+	(void)state;
+	IFC_SET(qpc, b->qpc, fre, 1);
+	umr_refused(mk, 0x80, 1ull << 6, 0);
+}
+
+static void umr_list_cut_short(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	w.ds = 9;
+	rig_send(1, b, w.b, w.ds);
+	rig_run(1, 1000);
+	expect(CQ_B, 0, CQE_REQ_ERR, SYND_MW_BIND);
+}
+
+static void umr_registers_memory_from_a_list(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_MTT);
+	uint64_t list = rig_alloc(1, 64), pages;
+	uint32_t lkey = rig_mkey(1, list, 64, MK_LOCAL_READ);
+	struct rig_wqe w;
+
+	(void)state;
+	IFC_SET(qpc, b->qpc, fre, 1);
+	rig.brk[1] = (rig.brk[1] + 4095) & ~4095ull;
+	pages = rig_alloc(1, 8192);
+	put_be64(rig_ptr(1, list), (pages + 4096) | 3);		/* in the other order */
+	put_be64(rig_ptr(1, list + 8), pages | 3);
+	umr_wqe(&w, mk, 0x20 | 0x10, UMR_LIVE, 1);
+	IFC_SET64(mkc, w.b + 64, start_addr, 0x7000);
+	IFC_SET64(mkc, w.b + 64, len, 8192);
+	memset(w.b + 128, 0, 64);
+	put_be32(w.b + 128, 16);
+	put_be32(w.b + 132, lkey);
+	put_be64(w.b + 136, list);
+	w.ds = 9;
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ, 0);
+	post_rdma(WQE_RDMA_WRITE, 0x7000, mk->obj.num << 8 | 0x33, 8192);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_memory_equal(rig_ptr(1, pages + 4096), rig_ptr(0, buf_a), 4096);
+	assert_memory_equal(rig_ptr(1, pages), rig_ptr(0, buf_a + 4096), 4096);
+}
+
+static void send_with_invalidate(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	IFC_SET(mkc, mk->mkc, free, 0);
+	IFC_SET(mkc, mk->mkc, en_rinval, 1);
+	mkey_decode(mk);
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	wq_ctrl(&w, WQE_SEND_INVAL, true, mk->obj.num << 8 | mk->variant);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_B + 1, 0, CQE_RESP_SEND_INV, 0);
+	assert_true(mk->free);
+	wq_ctrl(&w, WQE_SEND_INVAL, true, key_b);	/* that one may not be freed from afar */
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(4, 1000), 4);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	assert_false(mkey_find(rig.hca[1], key_b) == NULL);
+}
+
+#define RC(f)	cmocka_unit_test_setup_teardown(f, rc_up, rig_down)
+#define UC(f)	cmocka_unit_test_setup_teardown(f, uc_up, rig_down)
+#define UD(f)	cmocka_unit_test_setup_teardown(f, ud_up, rig_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RC(nothing_runs_before_the_register_is_rung), RC(nothing_runs_beyond_the_record),
+		RC(ringing_again_is_harmless), RC(one_ring_for_a_batch),
+		RC(doorbell_on_another_uar_is_dropped), RC(doorbell_before_rts_is_dropped),
+		RC(record_beyond_the_queue_is_fatal), RC(blueflame_takes_the_wqe_from_the_register),
+		RC(blueflame_for_a_later_wqe_reads_memory), RC(blueflame_is_used_once),
+		RC(wqes_wrap_around_the_ring),
+		RC(a_stranger_in_the_ring_is_an_error),
+		RC(a_wqe_longer_than_what_was_posted), RC(send_any_length),
+		RC(write_and_read_any_length), RC(empty_messages), RC(immediates),
+		RC(gather_and_scatter), RC(unsignaled_work_is_silent), RC(user_index_in_every_cqe),
+		RC(short_data_goes_into_the_cqe), RC(scatter_to_cqe_leaves_memory_alone),
+		RC(atomics_in_host_order), RC(atomics_in_network_order), RC(masked_atomics),
+		RC(loopback_on_one_function), RC(a_qp_to_itself), RC(reads_within_the_limit),
+		RC(more_reads_than_resources_are_refused), RC(fence_waits_for_reads),
+		RC(no_queue_starves_another), cmocka_unit_test(loss_is_repaired),
+		RC(retries_run_out), RC(receiver_becomes_ready), RC(receiver_never_becomes_ready),
+		RC(write_with_immediate_waits_for_a_receive), RC(packets_of_strangers_are_ignored),
+		RC(too_long_for_the_qp), RC(opcode_the_qp_does_not_have), RC(local_key_is_checked),
+		RC(local_rights_are_checked), RC(remote_key_is_checked),
+		RC(remote_key_variant_is_checked), RC(remote_range_is_checked),
+		RC(remote_rights_are_checked), RC(remote_pd_is_checked), RC(qp_rights_are_checked),
+		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked),
+		RC(misaligned_atomic),
+		RC(receive_too_short), RC(receive_key_is_checked), RC(response_that_makes_no_sense),
+		RC(error_flushes_both_queues), RC(sqd_finishes_what_was_begun),
+		RC(idle_queue_drains_at_once), RC(first_packet_establishes), RC(reset_forgets),
+		RC(destroyed_in_the_middle), UC(uc_sends_and_writes),
+		cmocka_unit_test(uc_loses_whole_messages), UC(uc_without_receive_is_silent),
+		UC(uc_error_stops_the_send_queue_only), UD(ud_leaves_room_for_the_grh), UD(ud_grh),
+		UD(ud_qkey), UD(ud_limits), UD(ud_multicast), RC(umr_binds_a_window),
+		RC(umr_counts_windows), RC(umr_does_not_hold_other_domains),
+		RC(umr_needs_the_right), RC(umr_stays_in_its_pd), RC(umr_fits_the_key),
+		RC(umr_checks_for_free), RC(umr_knows_its_mask), RC(umr_cut_short),
+		RC(umr_list_cut_short), RC(umr_page_size_may_be_fixed),
+		RC(umr_atomic_right_may_be_fixed), RC(umr_changes_relaxed_ordering_only_if_offered),
+		RC(umr_changes_relaxed_reads_only_if_offered), RC(umr_long_offset_only_if_offered),
+		RC(umr_moves_no_device_memory),
+		RC(umr_of_a_process_sets_no_addresses), RC(umr_of_a_process_keeps_the_page_size),
+		RC(umr_registers_memory_from_a_list), RC(send_with_invalidate),
+	};
+
+	return cmocka_run_group_tests_name("transport", tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Extended reliable connections: the packet says which shared receive queue it
+ * is for; that queue's CQ, owner and protection domain hold.
+ */
+#include <event2/event.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "cq.h"
+#include "fabric.h"
+#include "ifc.h"
+#include "mkey.h"
+#include "object.h"
+#include "pairrig.h"
+#include "qp.h"
+#include "resp.h"
+#include "srq.h"
+#include "wqe.h"
+
+#define CQ_A	10
+#define CQ_B	20
+#define CQ_SRQ	30
+#define XRCD	3
+#define LEN	3000		/* three packets */
+#define ALL	(MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
+
+static struct qp *a, *b;
+static struct srq *srq;
+static uint64_t buf_a, buf_b;
+static uint32_t key_a, key_b;
+
+static struct srq *new_srq(uint32_t xrcdn, uint32_t pdn)
+{
+	struct srq *s = (struct srq *)obj_new(rig.hca[1], OBJ_SRQ, 0, sizeof(*s));
+
+	rig.brk[1] = (rig.brk[1] + 4095) & ~4095ull;
+	s->kind = SRQ_XRC;
+	s->mem.pas = calloc(1, sizeof(uint64_t));
+	s->mem.pas[0] = rig_alloc(1, 4096);
+	s->mem.npages = 1;
+	s->mem.log_page = 12;
+	s->mem.len = 64 * 16;
+	s->cnt = 16;
+	s->shift = 6;
+	s->dbr_addr = rig_alloc(1, 8);
+	s->pdn = pdn;
+	s->cqn = CQ_SRQ;
+	rig_cq(1, CQ_SRQ);
+	s->xrcdn = xrcdn;
+	s->user_index = 0x777;
+	return s;
+}
+
+static int up(void **state)
+{
+	unsigned int i;
+
+	rig_up(state);
+	a = rig_qp(0, QPT_XRC, CQ_A);
+	b = rig_qp(1, QPT_XRC, CQ_B);
+	b->xrcdn = XRCD;
+	b->pdn = 99;		/* a target's own domain is of no account */
+	b->rq_cnt = 0;
+	buf_a = rig_alloc(0, LEN);
+	buf_b = rig_alloc(1, LEN);
+	key_a = rig_mkey(0, buf_a, LEN, ALL);
+	key_b = rig_mkey(1, buf_b, LEN, ALL);
+	for (i = 0; i < LEN; i++)
+		((uint8_t *)rig_ptr(0, buf_a))[i] = i * 5 + (i >> 8);
+	srq = new_srq(XRCD, RIG_PD);
+	rig_connect(a, 0, b, 1);
+	return 0;
+}
+
+static int down(void **state)
+{
+	free(srq->mem.pas);
+	obj_free(rig.hca[1], &srq->obj);
+	return rig_down(state);
+}
+
+static void post_recv(uint32_t len, uint32_t key)
+{
+	uint8_t *w = rig_ptr(1, srq->mem.pas[0]);
+
+	put_be16(w + 2, 1);
+	put_be32(w + 16, len);
+	put_be32(w + 20, key);
+	put_be64(w + 24, buf_b);
+	put_be32(w + 36, LKEY_TERMINATE);
+	put_be32(rig_ptr(1, srq->dbr_addr), 1);
+}
+
+static void post(uint8_t opcode, uint32_t srqn, bool remote)
+{
+	struct rig_wqe w;
+
+	wq_ctrl(&w, opcode, true, 0);
+	put_be32(w.b + w.ds * 16, srqn);
+	w.ds++;
+	if (remote)
+		wq_raddr(&w, buf_b, key_b);
+	wq_data(&w, buf_a, LEN, key_a);
+	rig_send(0, a, w.b, w.ds);
+}
+
+static void expect(uint32_t cqn, uint8_t opcode, uint8_t syndrome)
+{
+	struct rig_cqe *e = rig_cqe(cqn, 0);
+
+	assert_non_null(e);
+	assert_int_equal(e->c.opcode, opcode);
+	assert_int_equal(e->c.syndrome, syndrome);
+}
+
+static void send_goes_to_the_srq_of_the_packet(void **state)
+{
+	(void)state;
+	post_recv(LEN, key_b);
+	post(WQE_SEND, srq->obj.num, false);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, CQE_REQ, 0);
+	expect(CQ_SRQ, CQE_RESP_SEND, 0);
+	assert_int_equal(rig_cqe(CQ_SRQ, 0)->c.srqn_uidx, 0x777);
+	assert_int_equal(rig_cqe(CQ_SRQ, 0)->c.qpn, b->obj.num);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
+}
+
+static void write_goes_through_the_srqs_domain(void **state)
+{
+	(void)state;
+	post(WQE_RDMA_WRITE, srq->obj.num, true);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, CQE_REQ, 0);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
+}
+
+static void read_goes_through_the_srqs_domain(void **state)
+{
+	(void)state;
+	post(WQE_RDMA_READ, srq->obj.num, true);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, CQE_REQ, 0);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
+}
+
+static void another_domain_of_the_srq_refuses_the_key(void **state)
+{
+	(void)state;
+	srq->pdn = RIG_PD + 1;
+	post(WQE_RDMA_WRITE, srq->obj.num, true);
+	rig_run(1, 1000);
+	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+}
+
+static void srq_of_another_xrc_domain_is_refused(void **state)
+{
+	(void)state;
+	srq->xrcdn = XRCD + 1;
+	post_recv(LEN, key_b);
+	post(WQE_SEND, srq->obj.num, false);
+	rig_run(1, 1000);
+	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	assert_null(rig_cqe(CQ_SRQ, 0));
+}
+
+static void srq_that_is_not_there_is_refused(void **state)
+{
+	(void)state;
+	post(WQE_SEND, srq->obj.num + 1, false);
+	rig_run(1, 1000);
+	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+}
+
+/* The first packet of a message has arrived, and the others have not. */
+static void start_message(void)
+{
+	uint64_t end = clock_now_ns() + 1000000000ull;
+
+	post_recv(LEN, key_b);
+	fabric_inject_drop(rig.hca[1], 1, 2);
+	post(WQE_SEND, srq->obj.num, false);
+	/* No longer than that: the requester's timer would send the lost packets again. */
+	while (rig.hca[1]->count.packets_dropped < 2 && clock_now_ns() < end)
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	assert_true(b->resp->have_rwqe);
+}
+
+static void expect_nothing_more(void)
+{
+	rig_run(1, 2000);
+	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	rig_settle();
+	assert_null(rig_cqe(CQ_SRQ, 0));
+}
+
+static void srq_that_goes_in_the_middle_of_a_message_completes_nothing(void **state)
+{
+	uint32_t num = srq->obj.num;
+
+	(void)state;
+	start_message();
+	resp_forget_srq(rig.hca[1], srq);
+	free(srq->mem.pas);
+	obj_free(rig.hca[1], &srq->obj);
+	/* Not even if its number is another's by the time the rest arrives. */
+	srq = new_srq(XRCD, RIG_PD);
+	assert_int_equal(srq->obj.num, num);
+	post_recv(LEN, key_b);
+	expect_nothing_more();
+}
+
+static void message_to_another_srq_goes_on(void **state)
+{
+	struct srq *other = new_srq(XRCD, RIG_PD);
+
+	(void)state;
+	start_message();
+	resp_forget_srq(rig.hca[1], other);
+	free(other->mem.pas);
+	obj_free(rig.hca[1], &other->obj);
+	assert_int_equal(rig_run(2, 2000), 2);
+	expect(CQ_A, CQE_REQ, 0);
+	expect(CQ_SRQ, CQE_RESP_SEND, 0);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
+}
+
+#define T(f)	cmocka_unit_test_setup_teardown(f, up, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(send_goes_to_the_srq_of_the_packet), T(write_goes_through_the_srqs_domain),
+		T(read_goes_through_the_srqs_domain), T(another_domain_of_the_srq_refuses_the_key),
+		T(srq_of_another_xrc_domain_is_refused), T(srq_that_is_not_there_is_refused),
+		T(srq_that_goes_in_the_middle_of_a_message_completes_nothing),
+		T(message_to_another_srq_goes_on),
+	};
+
+	return cmocka_run_group_tests_name("xrc", tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets to queue pairs, and the reaction of the transport to state changes of a queue pair.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "conn.h"
+#include "dispatch.h"
+#include "fault.h"
+#include "hca.h"
+#include "mcast.h"
+#include "packet.h"
+#include "qp.h"
+#include "req.h"
+#include "resp.h"
+#include "sched.h"
+
+struct specials {
+	struct qp *qp[2];	/* QP0 and QP1, which have these numbers on the wire */
+};
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+static bool packet_service_matches(const struct qp *qp, uint8_t opcode)
+{
+	switch (opcode & BTH_SERVICE_MASK) {
+	case BTH_RC:
+		return qp->type == QPT_RC;
+	case BTH_XRC:
+		return qp->type == QPT_XRC;
+	case BTH_UC:
+		return qp->type == QPT_UC;
+	case BTH_UD:
+		return qp->type == QPT_UD || qp->type == QPT_QP1 || qp->type == QPT_QP0;
+	default:
+		return false;
+	}
+}
+
+static bool packet_is_response(uint8_t opcode)
+{
+	uint8_t service = opcode & BTH_SERVICE_MASK;
+	uint8_t op = opcode & BTH_OP_MASK;
+
+	return (service == BTH_RC || service == BTH_XRC) && op >= BTH_READ_FIRST &&
+	       op <= BTH_ATOMIC_ACK;
+}
+
+/* A connected QP hears its peer only; nobody else can fill its queues by guessing its number. */
+static bool packet_from_peer(const struct qp *qp, const struct packet *p)
+{
+	return (p->opcode & BTH_SERVICE_MASK) == BTH_UD || p->slid == qp->path.rlid;
+}
+
+static void dispatch_to_qp(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	if (!qp || !packet_service_matches(qp, p->opcode) || !packet_from_peer(qp, p) ||
+	    !conn_can_receive(qp)) {
+		hca->count.packets_dropped++;
+		return;
+	}
+	if (packet_is_response(p->opcode))
+		req_receive(hca, qp, p);
+	else
+		resp_receive(hca, qp, p);
+}
+
+static void dispatch_to_member(struct hca *hca, uint32_t qpn, void *arg)
+{
+	dispatch_to_qp(hca, qp_find(hca, qpn), arg);
+}
+
+static void dispatch_packet(struct hca *hca, struct packet *p)
+{
+	struct specials *s = hca->specials;
+
+	if (p->dlid >= LID_MCAST_FIRST && p->dlid != LID_PERMISSIVE)
+		mcast_each(hca, p->dgid, dispatch_to_member, p);
+	else
+		dispatch_to_qp(hca, p->dqpn < 2 ? s->qp[p->dqpn] : qp_find(hca, p->dqpn), p);
+}
+
+/* ---- state changes --------------------------------------------------------------------------- */
+
+static void specials_set(struct hca *hca, struct qp *qp)
+{
+	struct specials *s = hca->specials;
+
+	if (qp->type == QPT_QP0 || qp->type == QPT_QP1)
+		s->qp[qp->type == QPT_QP1] = qp;
+}
+
+static void specials_clear(struct hca *hca, struct qp *qp)
+{
+	struct specials *s = hca->specials;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		if (s->qp[i] == qp)
+			s->qp[i] = NULL;
+}
+
+static void transport_qp_reset(struct hca *hca, struct qp *qp)
+{
+	req_clear(hca, qp);
+	resp_clear(hca, qp);
+	specials_clear(hca, qp);
+	qp->sq_hw = 0;
+	qp->rq_hw = 0;
+}
+
+/**
+ * transport_qp_state() - react to a state change of a queue pair
+ * @hca: the HCA
+ * @qp: the queue pair, already in state @now
+ * @old: the state it was in
+ * @now: the state it is in
+ *
+ * Flushes at ERR and SQER and forgets at RST before it returns; whatever else follows comes from
+ * the event loop.
+ */
+static void transport_qp_state(struct hca *hca, struct qp *qp, enum qp_state old, enum qp_state now)
+{
+	switch (now) {
+	case QPS_RST:
+		transport_qp_reset(hca, qp);
+		break;
+	case QPS_RTR:
+		specials_set(hca, qp);
+		resp_clear(hca, qp);
+		break;
+	case QPS_RTS:
+		if (old == QPS_RTR || old == QPS_SQER)
+			req_start(hca, qp);
+		if (qp->req)
+			sched_kick(hca, &qp->req->run);
+		break;
+	case QPS_SQD:
+	case QPS_SQ_DRAINING:
+		if (old != now && req_get(hca, qp)) {
+			qp->req->drained = false;
+			sched_kick(hca, &qp->req->run);
+		}
+		break;
+	case QPS_SQER:
+		req_flush(hca, qp);
+		break;
+	case QPS_ERR:
+		req_flush(hca, qp);
+		resp_flush(hca, qp);
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * transport_qp_destroy() - forget a queue pair that is about to be freed
+ * @hca: the HCA
+ * @qp: the queue pair
+ */
+static void transport_qp_destroy(struct hca *hca, struct qp *qp)
+{
+	specials_clear(hca, qp);
+	if (qp->req)
+		sched_cancel(hca, &qp->req->run);
+	if (qp->resp)
+		sched_cancel(hca, &qp->resp->run);
+	req_free(hca, qp);
+	resp_free(hca, qp);
+	fault_forget_qp(hca, qp);
+}
+
+const struct qp_ops transport_qp_ops = {
+	.state = transport_qp_state, .destroy = transport_qp_destroy, .srq_gone = resp_forget_srq,
+};
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static int dispatch_init(struct hca *hca)
+{
+	hca->specials = calloc(1, sizeof(*hca->specials));
+	if (!hca->specials)
+		return -ENOMEM;
+	sched_set_receive(hca, dispatch_packet);
+	return 0;
+}
+
+static void dispatch_exit(struct hca *hca)
+{
+	free(hca->specials);
+	hca->specials = NULL;
+}
+
+const struct hca_module dispatch_module = {
+	.name = "dispatch", .init = dispatch_init, .exit = dispatch_exit,
+};

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Page faults: which work may have them, the event that tells software, and PAGE_FAULT_RESUME. What
+ * waits meanwhile, and how it goes on, is up to the requester and the responder.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "caps.h"
+#include "cmd.h"
+#include "eq.h"
+#include "fault.h"
+#include "file_id.h"
+#include "hca.h"
+#include "ifc.h"
+#include "profile.h"
+#include "qp.h"
+#include "req.h"
+
+#define HCA_FILE_ID FILE_FAULT
+
+#define SUBTYPE_WQE	0	/* MLX5_PFAULT_SUBTYPE_* */
+#define SUBTYPE_RDMA	1
+#define TOKEN_MASK	0xffffffu
+
+/* A fault that was raised and not resumed. */
+struct fault {
+	TAILQ_ENTRY(fault) link;
+	uint32_t token;
+	uint32_t wq;		/* number that the command has to name */
+	enum fault_type type;
+	struct qp *qp;
+	void (*resume)(struct hca *hca, struct qp *qp, bool ok);
+	bool cancelled;		/* the queue pair no longer waits for it */
+};
+
+struct faults {
+	TAILQ_HEAD(, fault) list;
+	uint32_t last;		/* token */
+};
+
+static int fault_init(struct hca *hca)
+{
+	struct faults *fs = calloc(1, sizeof(*fs));
+
+	if (!fs)
+		return -ENOMEM;
+	TAILQ_INIT(&fs->list);
+	hca->faults = fs;
+	return 0;
+}
+
+static void fault_free(struct faults *fs, struct fault *f)
+{
+	TAILQ_REMOVE(&fs->list, f, link);
+	free(f);
+}
+
+static void fault_reset(struct hca *hca)
+{
+	struct faults *fs = hca->faults;
+	struct fault *f;
+
+	while (fs && (f = TAILQ_FIRST(&fs->list)))
+		fault_free(fs, f);
+}
+
+static void fault_exit(struct hca *hca)
+{
+	fault_reset(hca);
+	free(hca->faults);
+	hca->faults = NULL;
+}
+
+const struct hca_module fault_module = {
+	.name = "fault", .init = fault_init, .reset = fault_reset, .exit = fault_exit,
+};
+
+static struct fault *fault_find(struct hca *hca, uint32_t token)
+{
+	struct faults *fs = hca->faults;
+	struct fault *f;
+
+	if (!fs)
+		return NULL;
+	TAILQ_FOREACH(f, &fs->list, link)
+		if (f->token == token)
+			return f;
+	return NULL;
+}
+
+static uint32_t fault_new_token(struct hca *hca)
+{
+	struct faults *fs = hca->faults;
+
+	do
+		fs->last = (fs->last + 1) & TOKEN_MASK;
+	while (!fs->last || fault_find(hca, fs->last));
+	return fs->last;
+}
+
+/* ---- raising --------------------------------------------------------------------------------- */
+
+static bool fault_supported(struct hca *hca, const struct qp *qp, enum fault_op op)
+{
+	const uint8_t *cap = hca->cap[CAP_ODP];
+	uint32_t bits = 0;
+
+	switch (qp->type) {
+	case QPT_RC:
+		bits = get_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.rc_odp_caps));
+		break;
+	case QPT_UC:
+		bits = get_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.uc_odp_caps));
+		break;
+	case QPT_UD:
+		bits = get_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.ud_odp_caps));
+		break;
+	case QPT_XRC:
+		bits = get_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.xrc_odp_caps));
+		break;
+	default:
+		break;
+	}
+	return hca_cap_gen(hca, pg) && bits & 0x80000000u >> op;
+}
+
+static bool fault_is_remote(enum fault_type type)
+{
+	return type & 4;
+}
+
+/* struct mlx5_eqe_page_fault of linux/mlx5/device.h */
+static void fault_fill_event(uint8_t data[28], const struct page_fault *f, uint32_t token)
+{
+	memset(data, 0, 28);
+	put_be32(data, f->done);
+	put_be16(data + 10, f->packet_len);
+	if (fault_is_remote(f->type)) {
+		put_be32(data + 4, f->rkey);
+		put_be32(data + 12, f->op_len);
+		put_be64(data + 16, f->va);
+		put_be32(data + 24, (uint32_t)f->type << 24 | token);
+	} else {
+		put_be16(data + 6, f->wqe_index);
+		put_be32(data + 12, token);
+		put_be32(data + 24, (uint32_t)f->type << 24 | f->wq);
+	}
+}
+
+/**
+ * fault_raise() - ask software for a page
+ * @hca: the HCA
+ * @qp: queue pair that needs it and stands still until req_resume() or resp_resume()
+ * @f: what it was doing
+ *
+ * Return: a token that names the fault; 0 if the service does not page this kind of work, or nobody
+ * listens: then the access is one to memory that is not there.
+ */
+uint32_t fault_raise(struct hca *hca, struct qp *qp, const struct page_fault *f)
+{
+	struct faults *fs = hca->faults;
+	struct fault *rec;
+	uint8_t data[28];
+
+	if (!fs || !fault_supported(hca, qp, f->op) || !eq_subscribed(hca, EV_PAGE_FAULT))
+		return 0;
+	rec = calloc(1, sizeof(*rec));
+	if (!rec)
+		return 0;
+	rec->token = fault_new_token(hca);
+	rec->wq = fault_is_remote(f->type) ? rec->token : f->wq;
+	rec->type = f->type;
+	rec->qp = qp;
+	rec->resume = f->resume;
+	TAILQ_INSERT_TAIL(&fs->list, rec, link);
+	fault_fill_event(data, f, rec->token);
+	hca->count.page_faults++;
+	hca_trace(hca, "page_fault", "\"qpn\":%u,\"fault\":%u,\"token\":%u,\"wqe\":%u,\"rkey\":%u,"
+		  "\"va\":%llu,\"done\":%u,\"len\":%u", qp->obj.num, f->type, rec->token,
+		  f->wqe_index, f->rkey, (unsigned long long)f->va, f->done, f->packet_len);
+	eq_post_async(hca, EV_PAGE_FAULT, fault_is_remote(f->type) ? SUBTYPE_RDMA : SUBTYPE_WQE, data);
+	return rec->token;
+}
+
+/**
+ * fault_cancel() - the queue pair was flushed or reset and waits no more
+ * @hca: the HCA
+ * @token: of the fault, or 0
+ *
+ * Software will resume it all the same, which does nothing then.
+ */
+void fault_cancel(struct hca *hca, uint32_t token)
+{
+	struct fault *f = token ? fault_find(hca, token) : NULL;
+
+	if (f)
+		f->cancelled = true;
+}
+
+/**
+ * fault_forget_qp() - a queue pair is about to be freed
+ * @hca: the HCA
+ * @qp: the queue pair
+ */
+void fault_forget_qp(struct hca *hca, const struct qp *qp)
+{
+	struct faults *fs = hca->faults;
+	struct fault *f, *next;
+
+	for (f = fs ? TAILQ_FIRST(&fs->list) : NULL; f; f = next) {
+		next = TAILQ_NEXT(f, link);
+		if (f->qp == qp)
+			fault_free(fs, f);
+	}
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static uint8_t page_fault_resume(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *info = IFC_ADDR(page_fault_resume_in, cmd->in, page_fault_info);
+	bool error = IFC_GET(trans_page_fault_info, info, error);
+	uint32_t token = IFC_GET(trans_page_fault_info, info, fault_token);
+	struct fault *f = fault_find(hca, token), was;
+
+	if (!f)
+		return cmd_fail(cmd, ST_BAD_RES, "no page fault has token 0x%x", token);
+	if (IFC_GET(trans_page_fault_info, info, page_fault_type) != f->type ||
+	    IFC_GET(trans_page_fault_info, info, wq_number) != f->wq)
+		return cmd_fail(cmd, ST_BAD_PARAM, "fault 0x%x is of type %u on 0x%x", token,
+				f->type, f->wq);
+	was = *f;
+	fault_free(hca->faults, f);
+	hca_trace(hca, "resume", "\"qpn\":%u,\"token\":%u,\"error\":%s", was.qp->obj.num, token,
+		  error ? "true" : "false");
+	if (error)
+		hca->count.page_faults_failed++;
+	if (was.cancelled)
+		return ST_OK;
+	was.resume(hca, was.qp, !error);
+	return ST_OK;
+}
+
+const struct cmd_desc fault_cmds[] = {
+	{ MLX5_CMD_OP_PAGE_FAULT_RESUME, "PAGE_FAULT_RESUME", IFC_SZ(page_fault_resume_in),
+	  IFC_SZ(page_fault_resume_out), page_fault_resume },
+	{ 0 }
+};

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester: its work requests from the first to the last, their completions, and the changes of
+ * state that concern it.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "conn.h"
+#include "cq.h"
+#include "fault.h"
+#include "hca.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "req.h"
+#include "util.h"
+#include "wqe.h"
+
+#define OP_POOL_MAX	256	/* work requests kept for reuse */
+
+/* Work requests are large: freed ones are kept for the next. */
+struct req_pool {
+	struct send_op_list list;
+	unsigned int n;
+};
+
+struct send_op *req_op_alloc(struct hca *hca)
+{
+	struct req_pool *pool = hca->req_pool;
+	struct send_op *op = TAILQ_FIRST(&pool->list);
+
+	if (op) {
+		TAILQ_REMOVE(&pool->list, op, link);
+		pool->n--;
+	} else {
+		op = malloc(sizeof(*op));
+	}
+	if (op)
+		memset(op, 0, offsetof(struct send_op, w.seg));
+	return op;
+}
+
+void req_op_free(struct hca *hca, struct send_op *op)
+{
+	struct req_pool *pool = hca->req_pool;
+
+	if (pool->n >= OP_POOL_MAX) {
+		free(op);
+		return;
+	}
+	TAILQ_INSERT_HEAD(&pool->list, op, link);
+	pool->n++;
+}
+
+void req_op_remove(struct requester *req, struct send_op *op)
+{
+	if (op->started && !op->finished && (op->w.is_read || op->w.is_atomic))
+		req->rd_out--;
+	if (req->cur == op)
+		req->cur = TAILQ_NEXT(op, link);
+	if (req->fault_op == op)
+		req->fault_op = NULL;
+	TAILQ_REMOVE(&req->ops, op, link);
+	req->nops--;
+	req_op_free(req->hca, op);
+}
+
+struct send_op *req_oldest_unanswered(const struct requester *req)
+{
+	struct send_op *op;
+
+	TAILQ_FOREACH(op, &req->ops, link)
+		if (op->started && !op->finished && !op->error)
+			return op;
+	return NULL;
+}
+
+/* ---- completions ----------------------------------------------------------------------------- */
+
+/* Answers this short go into the CQE if the QP asked for it and there is one. */
+static size_t req_inline_limit(const struct qp *qp)
+{
+	return qp->cs_req == 0x22 ? 64 : qp->cs_req == 0x11 ? 32 : 0;
+}
+
+bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w)
+{
+	return w->cqe && (w->is_read || w->is_atomic) && w->len && w->len <= req_inline_limit(qp);
+}
+
+static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_syndrome synd)
+{
+	static const struct { uint8_t synd, id; } map[] = {
+		{ SYND_LOCAL_LENGTH, QC_REQ_LOCAL_LEN }, { SYND_LOCAL_PROT, QC_REQ_LOCAL_PROT },
+		{ SYND_REMOTE_ACCESS, QC_REQ_REMOTE_ACCESS },
+		{ SYND_REMOTE_INVAL_REQ, QC_REQ_REMOTE_INVAL },
+		{ SYND_TRANSPORT_RETRY, QC_REQ_RETRIES }, { SYND_RNR_RETRY, QC_RNR_RETRY_ERR },
+		{ SYND_WR_FLUSH, QC_REQ_FLUSH },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(map); i++)
+		if (map[i].synd == synd)
+			qcounter_add(hca, qp->counter_set, map[i].id);
+}
+
+static void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
+		     enum cqe_syndrome synd)
+{
+	const struct send_wqe *w = &op->w;
+	struct completion c = {
+		.opcode = synd ? CQE_REQ_ERR : CQE_REQ, .syndrome = synd, .qpn = qp->obj.num,
+		.wqe_counter = op->idx, .s_wqe_opcode = w->opcode, .byte_cnt = w->len,
+		.srqn_uidx = qp->user_index, .solicited = synd != SYND_OK,
+	};
+
+	if (!synd && !w->cqe)
+		return;
+	if (!synd && req_answer_in_cqe(qp, w)) {
+		c.inline_data = w->raw;
+		c.inline_len = w->len;
+	}
+	if (synd)
+		req_count_error(hca, qp, synd);
+	if (synd && synd != SYND_WR_FLUSH)
+		hca_trace(hca, "req_error", "\"qpn\":%u,\"wqe\":%u,\"opcode\":%u,\"syndrome\":%u,"
+			  "\"why\":\"%s\"", qp->obj.num, op->idx, w->opcode, synd,
+			  w->why ? w->why : "");
+	cq_complete(hca, qp->cqn_snd, &c);
+}
+
+/* Complete what is done, oldest first. A failed one ends the send queue. */
+void req_reap(struct hca *hca, struct qp *qp)
+{
+	struct requester *req = qp->req;
+	struct send_op *op;
+
+	while ((op = TAILQ_FIRST(&req->ops))) {
+		if (op->error) {
+			req_complete(hca, qp, op, op->error);
+			req_op_remove(req, op);
+			if (conn_reliable(qp) || qp->type == QPT_REG_UMR)
+				qp_to_error(hca, qp, 0);
+			else
+				qp_to_sq_error(hca, qp);
+			return;
+		}
+		if (!op->finished)
+			return;
+		req_complete(hca, qp, op, SYND_OK);
+		req_op_remove(req, op);
+	}
+}
+
+void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd)
+{
+	qp->req->poisoned = true;
+	op->error = synd;
+	req_reap(hca, qp);
+}
+
+/* ---- state changes --------------------------------------------------------------------------- */
+
+/**
+ * req_get() - the requester of a queue pair, made at first need
+ * @hca: the HCA
+ * @qp: the queue pair
+ *
+ * Return: the requester, or NULL if memory is short.
+ */
+struct requester *req_get(struct hca *hca, struct qp *qp)
+{
+	struct requester *req = qp->req;
+
+	if (req)
+		return req;
+	req = calloc(1, sizeof(*req));
+	if (!req)
+		return NULL;
+	req->hca = hca;
+	req->run.qp = qp;
+	req->run.go = req_run;
+	req->posted = qp->sq_hw;
+	req->una = qp->next_send_psn;
+	TAILQ_INIT(&req->ops);
+	qp->req = req;
+	return req;
+}
+
+static void req_drop_ops(struct requester *req)
+{
+	struct send_op *op;
+
+	while ((op = TAILQ_FIRST(&req->ops)))
+		req_op_remove(req, op);
+	req->cur = NULL;
+	req->rd_out = 0;
+	req->bf_len = 0;
+	req->rnr_wait = false;
+	req->recovering = false;
+	req->deadline_ns = 0;
+	fault_cancel(req->hca, req->fault);
+	req->fault = 0;
+	req->again = false;
+	if (req->timer)
+		evtimer_del(req->timer);
+}
+
+/**
+ * req_start() - the queue pair may send from now on
+ * @hca: the HCA
+ * @qp: the queue pair, just moved to RTS from RTR or SQER
+ */
+void req_start(struct hca *hca, struct qp *qp)
+{
+	struct requester *req = req_get(hca, qp);
+
+	if (!req)
+		return;
+	req_drop_ops(req);
+	req->una = qp->next_send_psn;
+	req->poisoned = false;
+	req->drained = false;
+	qp->cur_retry = qp->retry_count;
+	qp->cur_rnr_retry = qp->rnr_retry;
+}
+
+/**
+ * req_flush() - end every posted send WQE with a flush error
+ * @hca: the HCA
+ * @qp: the queue pair, in ERR or SQER
+ *
+ * Those already taken and those up to the doorbell record that came with the last doorbell.
+ */
+void req_flush(struct hca *hca, struct qp *qp)
+{
+	struct requester *req = qp->req;
+	struct send_op *op;
+	int n;
+
+	if (!req)
+		return;
+	req->poisoned = true;
+	TAILQ_FOREACH(op, &req->ops, link)
+		req_complete(hca, qp, op, SYND_WR_FLUSH);
+	req_drop_ops(req);
+	op = req_op_alloc(hca);
+	while (op && qp->sq_hw != req->posted) {
+		op->idx = qp->sq_hw;
+		n = req_load_wqe(hca, qp, op->idx, &op->w);
+		if (n < 0)
+			break;
+		qp->sq_hw += n ? n : 1;
+		req_complete(hca, qp, op, SYND_WR_FLUSH);
+	}
+	if (op)
+		req_op_free(hca, op);
+}
+
+/**
+ * req_clear() - forget all work, without completions
+ * @hca: the HCA
+ * @qp: the queue pair, moving to RST
+ */
+void req_clear(struct hca *hca, struct qp *qp)
+{
+	(void)hca;
+	if (!qp->req)
+		return;
+	req_drop_ops(qp->req);
+	qp->req->posted = 0;
+	qp->req->poisoned = false;
+	qp->req->drained = false;
+}
+
+/**
+ * req_free() - free the requester
+ * @hca: the HCA
+ * @qp: the queue pair, about to be destroyed; no turn of it is queued
+ */
+void req_free(struct hca *hca, struct qp *qp)
+{
+	struct requester *req = qp->req;
+
+	(void)hca;
+	if (!req)
+		return;
+	req_drop_ops(req);
+	if (req->timer)
+		event_free(req->timer);
+	free(req);
+	qp->req = NULL;
+}
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static int req_init(struct hca *hca)
+{
+	hca->req_pool = calloc(1, sizeof(*hca->req_pool));
+	if (!hca->req_pool)
+		return -ENOMEM;
+	TAILQ_INIT(&hca->req_pool->list);
+	return 0;
+}
+
+static void req_exit(struct hca *hca)
+{
+	struct send_op *op;
+
+	while ((op = TAILQ_FIRST(&hca->req_pool->list))) {
+		TAILQ_REMOVE(&hca->req_pool->list, op, link);
+		free(op);
+	}
+	free(hca->req_pool);
+	hca->req_pool = NULL;
+}
+
+const struct hca_module req_module = { .name = "req", .init = req_init, .exit = req_exit };

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The requester of a queue pair: takes WQEs from the send queue, sends their packets, and completes
+ * them when they are acknowledged or answered.
+ */
+#ifndef BLUEBELL_REQ_H
+#define BLUEBELL_REQ_H
+
+#include <sys/queue.h>
+
+#include "cq.h"
+#include "qp.h"
+#include "sched.h"
+#include "wqe.h"
+
+struct event;
+struct hca_module;
+struct packet;
+
+#define REQ_MAX_OPS	64	/* WQEs taken from one SQ and not yet complete */
+#define REQ_WINDOW	256	/* unacknowledged request packets of one QP */
+#define BF_MAX		256	/* bytes of a BlueFlame buffer */
+
+/* A WQE taken from the send queue. On requester.ops in order until it has completed. */
+struct send_op {
+	TAILQ_ENTRY(send_op) link;
+	uint16_t idx;		/* WQEBB counter of its first WQEBB */
+	bool started;		/* has its PSNs */
+	bool finished;		/* sent, and acknowledged or answered if RC */
+	uint8_t error;		/* enum cqe_syndrome to complete with once it is the oldest */
+	uint32_t psn, npsn;	/* first PSN and number of them; 0 for local operations */
+	uint32_t sent;		/* request packets sent, since the last rewind */
+	uint64_t done;		/* bytes of a READ response that arrived */
+	struct send_wqe w;
+};
+
+TAILQ_HEAD(send_op_list, send_op);
+
+struct requester {
+	struct run run;
+	struct hca *hca;
+	struct send_op_list ops;	/* oldest first */
+	unsigned int nops;
+	unsigned int rd_out;		/* READs and atomics among them that are not finished */
+	struct send_op *cur;		/* next to send from; NULL: fetch the next WQE */
+	uint16_t posted;		/* WQEBB counter up to which the record lets us go */
+	uint32_t una;			/* oldest unacknowledged PSN */
+	bool drained;			/* SQD was reported since the move there */
+	bool poisoned;			/* an op has failed: nothing after it is begun */
+	bool recovering;		/* sent again after a loss, no progress since */
+	struct event *timer;		/* retry or RNR; one at a time */
+	uint64_t deadline_ns;		/* of the retry timer, 0: not running */
+	bool rnr_wait;
+	uint32_t fault;			/* token of the page fault for which it stands still, or 0 */
+	struct send_op *fault_op;	/* whose memory it is; NULL if it has completed since */
+	bool again;			/* once resumed, send again from una */
+	uint16_t bf_idx;		/* WQEBB counter of the WQE in bf[], if bf_len */
+	uint16_t bf_len;
+	uint8_t bf[BF_MAX];
+};
+
+/* ---- for the rest of the transport: req.c ----------------------------------------------------- */
+
+struct requester *req_get(struct hca *hca, struct qp *qp);
+void req_start(struct hca *hca, struct qp *qp);
+void req_flush(struct hca *hca, struct qp *qp);
+void req_clear(struct hca *hca, struct qp *qp);
+void req_free(struct hca *hca, struct qp *qp);
+void req_receive(struct hca *hca, struct qp *qp, const struct packet *p);	/* req_ack.c */
+void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len);
+
+extern const struct hca_module req_module;
+
+/* ---- between the requester's files ------------------------------------------------------------- */
+
+/* req.c: work requests and their completions */
+struct send_op *req_op_alloc(struct hca *hca);
+void req_op_free(struct hca *hca, struct send_op *op);
+void req_op_remove(struct requester *req, struct send_op *op);
+struct send_op *req_oldest_unanswered(const struct requester *req);
+bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w);
+void req_reap(struct hca *hca, struct qp *qp);
+void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd);
+
+/* req_fetch.c: taking WQEs from the send queue */
+int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send_wqe *w);
+struct send_op *req_fetch(struct hca *hca, struct qp *qp);
+void req_put_back(struct qp *qp);
+
+/* req_send.c: packets */
+bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget);
+
+/* req_timer.c: retry and RNR timer, sending again */
+void req_timer_start(struct requester *req);
+void req_timer_extend(struct requester *req);
+void req_progress(struct requester *req);
+void req_rewind(struct requester *req, uint32_t psn);
+void req_retry(struct requester *req);
+void req_rnr(struct requester *req, uint32_t psn, unsigned int timer);
+
+/* req_fault.c: page faults of local memory */
+bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd,
+		 uint64_t done, uint32_t len);
+
+#endif

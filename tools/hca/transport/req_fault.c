@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester: page faults of local memory.
+ */
+#include "cq.h"
+#include "fault.h"
+#include "hca.h"
+#include "qp.h"
+#include "req.h"
+#include "sched.h"
+#include "wqe.h"
+
+/**
+ * req_resume() - go on after a page fault
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @ok: the page is there; otherwise the work ends with a protection error
+ */
+static void req_resume(struct hca *hca, struct qp *qp, bool ok)
+{
+	struct requester *req = qp->req;
+	struct send_op *op = req->fault_op;
+
+	req->fault = 0;
+	req->fault_op = NULL;
+	if (!ok && op) {
+		req_fail(hca, qp, op, SYND_LOCAL_PROT);
+		return;
+	}
+	/* The time that it took is not the peer's. */
+	req_timer_extend(req);
+	if (req->again)
+		req_rewind(req, req->una);
+	req->again = false;
+	sched_kick(hca, &req->run);
+}
+
+/*
+ * A page of @op's memory isn't there, @done bytes into its message. The send queue stands still until
+ * software has brought it; false if it will not. What a READ's answer could not be written to is
+ * asked for again, and so is all that comes meanwhile.
+ */
+static bool req_stall(struct hca *hca, struct qp *qp, struct send_op *op, uint64_t done, uint32_t len)
+{
+	struct requester *req = qp->req;
+	bool answer = op->w.is_read || op->w.is_atomic;
+	struct page_fault f = {
+		.resume = req_resume, .type = answer ? FAULT_READ : FAULT_SEND, .done = done, .packet_len = len,
+		.wq = qp->obj.num, .wqe_index = op->idx,
+		.op = op->w.is_read ? ODP_READ : op->w.is_atomic ? ODP_ATOMIC :
+		      op->w.opcode == WQE_RDMA_WRITE || op->w.opcode == WQE_RDMA_WRITE_IMM ?
+		      ODP_WRITE : ODP_SEND,
+	};
+
+	if (!req->fault) {
+		req->fault = fault_raise(hca, qp, &f);
+		req->fault_op = op;
+		req->again = false;
+	}
+	req->again |= answer;
+	return req->fault;
+}
+
+/*
+ * What came of @op's memory was @synd; @done and @len say where, as for req_stall(). True if the send
+ * queue goes no further for now, or for good.
+ */
+bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd,
+		    uint64_t done, uint32_t len)
+{
+	if (synd == SYND_PAGE_FAULT) {
+		if (req_stall(hca, qp, op, done, len))
+			return true;
+		synd = SYND_LOCAL_PROT;
+	}
+	if (synd)
+		req_fail(hca, qp, op, synd);
+	return synd;
+}

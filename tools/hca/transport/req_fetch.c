@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester: send doorbells, and taking WQEs from the send queue.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "count.h"
+#include "cq.h"
+#include "eq.h"
+#include "hca.h"
+#include "ifc.h"
+#include "qp.h"
+#include "queue_mem.h"
+#include "req.h"
+#include "sched.h"
+#include "wqe.h"
+
+/* Copy @n WQEBBs from the ring, wrap-around undone. */
+static int req_read_wqebbs(struct hca *hca, const struct qp *qp, uint16_t idx, unsigned int n,
+		       uint8_t *to)
+{
+	uint32_t at = idx & (qp->sq_cnt - 1);
+	uint32_t first = qp->sq_cnt - at < n ? qp->sq_cnt - at : n;
+	int err;
+
+	err = qmem_read(hca, &qp->mem, qp->sq_off + (size_t)at * WQE_BB, to,
+			(size_t)first * WQE_BB);
+	if (err || first == n)
+		return err;
+	return qmem_read(hca, &qp->mem, qp->sq_off, to + (size_t)first * WQE_BB,
+			 (size_t)(n - first) * WQE_BB);
+}
+
+/*
+ * Bring WQE @idx into w->raw, from the BlueFlame buffer if it came that way. Returns its WQEBBs,
+ * 0 with w->why if the control segment makes no sense, or -EFAULT.
+ */
+int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send_wqe *w)
+{
+	const struct requester *req = qp->req;
+	bool bf = req->bf_len && req->bf_idx == idx;
+	uint16_t room = req->posted - idx;
+	unsigned int n;
+	int err = 0;
+
+	if (bf)
+		memcpy(w->raw, req->bf, WQE_BB);
+	else
+		err = req_read_wqebbs(hca, qp, idx, 1, w->raw);
+	if (err)
+		return -EFAULT;
+	if (wqe_parse_ctrl(w))
+		return 0;
+	n = wqe_bbs(w->ds);
+	if (n > room || n > qp->sq_cnt) {
+		w->why = "longer than what was posted";
+		return 0;
+	}
+	if (w->idx != idx) {
+		w->why = "WQE index is not the queue's";
+		return 0;
+	}
+	if (bf && w->ds * WQE_DS <= req->bf_len)
+		memcpy(w->raw, req->bf, w->ds * WQE_DS);
+	else if (n > 1 || bf)
+		err = req_read_wqebbs(hca, qp, idx, n, w->raw);
+	return err ? -EFAULT : (int)n;
+}
+
+/* Next WQE, in order, on the list; NULL if there is none or there are enough. */
+struct send_op *req_fetch(struct hca *hca, struct qp *qp)
+{
+	struct requester *req = qp->req;
+	struct send_op *op;
+	int n;
+
+	if (qp->sq_hw == req->posted || req->nops >= REQ_MAX_OPS || req->poisoned)
+		return NULL;
+	op = req_op_alloc(hca);
+	if (!op)
+		return NULL;
+	op->idx = qp->sq_hw;
+	n = req_load_wqe(hca, qp, op->idx, &op->w);
+	req->bf_len = 0;	/* was for this one; the counter comes to the same value again */
+	if (n < 0) {
+		req_op_free(hca, op);
+		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
+		return NULL;
+	}
+	hca->count.wqes_sq++;
+	qp->sq_hw += n ? n : 1;
+	TAILQ_INSERT_TAIL(&req->ops, op, link);
+	req->nops++;
+	if (!n || op->w.qpn != qp->obj.num || wqe_parse_send(&op->w, qp->type)) {
+		if (n && op->w.qpn != qp->obj.num)
+			op->w.why = "QP number is not the queue's";
+		req_fail(hca, qp, op, SYND_LOCAL_QP_OP);
+		return NULL;
+	}
+	return op;
+}
+
+/* A WQE that was taken and not begun goes back when the queue must not start more. */
+void req_put_back(struct qp *qp)
+{
+	struct requester *req = qp->req;
+	struct send_op *op = req->cur;
+
+	if (!op || op->started)
+		return;
+	qp->sq_hw = op->idx;
+	req_op_remove(req, op);
+}
+
+/* ---- doorbells ------------------------------------------------------------------------------- */
+
+static struct qp *req_doorbell_qp(struct hca *hca, uint32_t uar, uint32_t qpn)
+{
+	struct qp *qp = qp_find(hca, qpn);
+	enum drop_reason why;
+
+	if (!qp || !qp->has_sq)
+		why = DROP_NO_QP;
+	else if (qp->uar != uar)
+		why = DROP_WRONG_UAR;
+	else if (qp->state == QPS_RST || qp->state == QPS_INIT || qp->state == QPS_RTR)
+		why = DROP_BAD_STATE;
+	else
+		return qp;
+	doorbell_drop(hca, why, uar, qpn);
+	return NULL;
+}
+
+/* Keep the WQE that came along if it is the very next one; otherwise memory has it anyway. */
+static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t len)
+{
+	struct qp *qp = req->run.qp;
+	uint16_t idx = get_be32(bf) >> 8;
+
+	req->bf_len = 0;
+	if (len < WQE_BB || len > BF_MAX || idx != qp->sq_hw)
+		return;
+	memcpy(req->bf, bf, len);
+	req->bf_len = len;
+	req->bf_idx = idx;
+}
+
+/**
+ * qp_send_doorbell() - a send doorbell or BlueFlame buffer was written
+ * @hca: the HCA
+ * @uar: number of the UAR that it was written to
+ * @bf: what was written: the first 8 bytes of a WQE's control segment, or a whole WQE
+ * @bf_len: 8, or the bytes of the BlueFlame buffer
+ *
+ * The register says that there is work, the doorbell record says how much: WQEs up to the record's
+ * counter are executed, and ringing again for work already taken does nothing. Runs no work itself.
+ * Doorbells for a QP that is not there, not on this UAR or not ready to send are dropped, counted
+ * and traced.
+ */
+void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len)
+{
+	struct requester *req;
+	struct qp *qp;
+	uint16_t val;
+
+	if (bf_len < 8) {
+		doorbell_drop(hca, DROP_BAD_SIZE, uar, 0);
+		return;
+	}
+	qp = req_doorbell_qp(hca, uar, get_be32(bf + 4) >> 8);
+	if (!qp)
+		return;
+	if (bf_len > 8)
+		hca->count.db_bf++;
+	else
+		hca->count.db_send++;
+	req = req_get(hca, qp);
+	if (!req)
+		return;
+	if (!qp_dbr_read(hca, qp, DBR_SND, &val) || (uint16_t)(val - qp->sq_hw) > qp->sq_cnt) {
+		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
+		return;
+	}
+	req->posted = val;
+	if (bf_len > 8 && val != qp->sq_hw)
+		req_keep_blueflame(req, bf, bf_len);
+	if (qp->state == QPS_ERR || qp->state == QPS_SQER)
+		req_flush(hca, qp);
+	else
+		sched_kick(hca, &req->run);
+}

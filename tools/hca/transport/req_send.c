@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester: starting operations, making their packets, and its turns.
+ */
+#include <string.h>
+#include <sys/queue.h>
+
+#include "conn.h"
+#include "cq.h"
+#include "fabric.h"
+#include "hca.h"
+#include "ifc.h"
+#include "packet.h"
+#include "qp.h"
+#include "req.h"
+#include "sg.h"
+#include "umr.h"
+#include "wqe.h"
+
+#define ACK_EVERY	32		/* packets of one message between requests for an ACK */
+#define UD_QKEY_OWN	0x80000000u	/* a Q_Key with this bit stands for that of the queue pair */
+
+static uint32_t req_packets_of(const struct qp *qp, uint64_t len)
+{
+	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
+}
+
+/* Fences and the limit of outstanding reads. What they wait for kicks the queue when it is done. */
+static bool req_may_start(const struct qp *qp, const struct send_op *op)
+{
+	const struct requester *req = qp->req;
+
+	switch (op->w.fence) {
+	case FENCE_ALL:
+		if (TAILQ_FIRST(&req->ops) != op)
+			return false;
+		break;
+	case FENCE_READS:
+	case FENCE_SMALL_READS:
+		if (req->rd_out)
+			return false;
+		break;
+	default:
+		break;
+	}
+	return !(op->w.is_read || op->w.is_atomic) || req->rd_out < qp->max_rd_atomic;
+}
+
+static enum cqe_syndrome req_check_length(const struct qp *qp, const struct send_wqe *w)
+{
+	if (conn_datagram(qp))
+		return w->len > PKT_MTU_MAX ? SYND_LOCAL_LENGTH : SYND_OK;
+	if (w->len > 1ull << (qp->log_msg_max ? qp->log_msg_max : 30))
+		return SYND_LOCAL_LENGTH;
+	return SYND_OK;
+}
+
+/* Give the operation its PSNs. */
+static enum cqe_syndrome req_start_op(struct qp *qp, struct send_op *op)
+{
+	struct requester *req = qp->req;
+	enum cqe_syndrome synd = req_check_length(qp, &op->w);
+
+	if (synd)
+		return synd;
+	op->started = true;
+	op->psn = qp->next_send_psn;
+	if (op->w.local)
+		op->npsn = 0;
+	else if (conn_datagram(qp) || op->w.is_atomic)
+		op->npsn = 1;
+	else
+		op->npsn = req_packets_of(qp, op->w.len);
+	if (op->w.is_read || op->w.is_atomic)
+		req->rd_out++;
+	qp->next_send_psn = psn_add(qp->next_send_psn, op->npsn);
+	return SYND_OK;
+}
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+static uint8_t req_bth_opcode(const struct send_wqe *w, bool first, bool last)
+{
+	static const uint8_t only[] = {
+		[0] = BTH_SEND_ONLY, [1] = BTH_SEND_ONLY_IMM, [2] = BTH_SEND_ONLY_INV,
+		[3] = BTH_WRITE_ONLY, [4] = BTH_WRITE_ONLY_IMM,
+	};
+	static const uint8_t end[] = {
+		[0] = BTH_SEND_LAST, [1] = BTH_SEND_LAST_IMM, [2] = BTH_SEND_LAST_INV,
+		[3] = BTH_WRITE_LAST, [4] = BTH_WRITE_LAST_IMM,
+	};
+	bool write = w->opcode == WQE_RDMA_WRITE || w->opcode == WQE_RDMA_WRITE_IMM;
+	static const uint8_t kinds[] = {
+		[WQE_SEND] = 0, [WQE_SEND_IMM] = 1, [WQE_SEND_INVAL] = 2, [WQE_RDMA_WRITE] = 3,
+		[WQE_RDMA_WRITE_IMM] = 4,
+	};
+	unsigned int kind = kinds[w->opcode];
+
+	if (last)
+		return first ? only[kind] : end[kind];
+	if (write)
+		return first ? BTH_WRITE_FIRST : BTH_WRITE_MIDDLE;
+	return first ? BTH_SEND_FIRST : BTH_SEND_MIDDLE;
+}
+
+/* The next packet of a SEND or RDMA WRITE. */
+static enum cqe_syndrome req_message_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
+					struct packet **out)
+{
+	const struct send_wqe *w = &op->w;
+	bool first = !op->sent, last = op->sent == op->npsn - 1;
+	uint64_t off = (uint64_t)op->sent * qp->mtu;
+	enum cqe_syndrome synd;
+	struct packet *p;
+
+	p = conn_packet(hca, qp, req_bth_opcode(w, first, last), op->psn + op->sent);
+	if (!p)
+		return SYND_OK;
+	p->len = last ? w->len - off : qp->mtu;
+	synd = sg_gather(hca, qp, w->seg, w->nseg, off, p->payload, p->len);
+	if (synd) {
+		packet_free(hca->fabric, p);
+		return synd;
+	}
+	p->solicited = last && w->solicited;
+	p->ack_req = last || op->sent % ACK_EVERY == ACK_EVERY - 1;
+	p->imm = w->imm;
+	p->xrc_srqn = w->xrc_srqn;
+	if (first) {
+		p->va = w->raddr;
+		p->rkey = w->rkey;
+		p->dma_len = w->len;
+	}
+	*out = p;
+	return SYND_OK;
+}
+
+static struct packet *req_read_packet(struct hca *hca, const struct qp *qp, const struct send_op *op)
+{
+	uint32_t got = op->done / qp->mtu;
+	struct packet *p = conn_packet(hca, qp, BTH_READ_REQ, op->psn + got);
+
+	if (!p)
+		return NULL;
+	p->xrc_srqn = op->w.xrc_srqn;
+	p->va = op->w.raddr + op->done;
+	p->rkey = op->w.rkey;
+	p->dma_len = op->w.len - op->done;
+	p->ack_req = true;
+	return p;
+}
+
+static struct packet *req_atomic_packet(struct hca *hca, const struct qp *qp, const struct send_op *op)
+{
+	const struct send_wqe *w = &op->w;
+	uint8_t bth = w->opcode == WQE_ATOMIC_CS ? BTH_CMP_SWAP :
+		      w->opcode == WQE_ATOMIC_FA ? BTH_FETCH_ADD :
+		      w->opcode == WQE_MASKED_CS ? BTH_MASKED_CMP_SWAP : BTH_MASKED_FETCH_ADD;
+	struct packet *p = conn_packet(hca, qp, bth, op->psn);
+
+	if (!p)
+		return NULL;
+	p->xrc_srqn = w->xrc_srqn;
+	p->va = w->raddr;
+	p->rkey = w->rkey;
+	p->swap_add = w->swap_add;
+	p->compare = w->compare;
+	p->swap_mask = w->swap_mask;
+	p->compare_mask = w->compare_mask;
+	p->ack_req = true;
+	return p;
+}
+
+static uint32_t req_source_qpn(const struct qp *qp)
+{
+	if (qp->type == QPT_QP0)
+		return 0;
+	if (qp->type == QPT_QP1)
+		return 1;
+	return qp->deth_sqpn ? qp->deth_sqpn : qp->obj.num;
+}
+
+static void req_ud_address(struct hca *hca, const struct qp *qp, const struct wqe_av *av,
+		       struct packet *p)
+{
+	p->slid = fabric_lid(hca);
+	p->dlid = av->rlid;
+	p->sl = av->sl;
+	p->dqpn = av->dqpn;
+	p->sqpn = req_source_qpn(qp);
+	p->qkey = !(av->qkey & UD_QKEY_OWN) ? av->qkey :
+		  p->sqpn == 1 ? QP1_QKEY : qp->qkey;
+	if (!av->grh)
+		return;
+	p->grh = true;
+	fabric_gid(hca, p->sgid);
+	memcpy(p->dgid, av->dgid, sizeof(p->dgid));
+	p->tclass = av->tclass;
+	p->hop_limit = av->hop_limit;
+	p->flow_label = av->flow_label;
+}
+
+static enum cqe_syndrome req_ud_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
+				   struct packet **out)
+{
+	const struct send_wqe *w = &op->w;
+	enum cqe_syndrome synd;
+	struct packet *p = packet_alloc(hca->fabric);
+
+	if (!p)
+		return SYND_OK;
+	p->opcode = BTH_UD | (w->opcode == WQE_SEND_IMM ? BTH_SEND_ONLY_IMM : BTH_SEND_ONLY);
+	p->pkey = 0xffff;
+	p->psn = op->psn;
+	p->solicited = w->solicited;
+	p->imm = w->imm;
+	p->len = w->len;
+	req_ud_address(hca, qp, &w->av, p);
+	synd = sg_gather(hca, qp, w->seg, w->nseg, 0, p->payload, p->len);
+	if (synd) {
+		packet_free(hca->fabric, p);
+		return synd;
+	}
+	*out = p;
+	return SYND_OK;
+}
+
+/* Make the next packet of @op; *out stays NULL if memory is short, which is tried again. */
+static enum cqe_syndrome req_make_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
+				     struct packet **out)
+{
+	*out = NULL;
+	if (conn_datagram(qp))
+		return req_ud_packet(hca, qp, op, out);
+	if (op->w.is_read)
+		*out = req_read_packet(hca, qp, op);
+	else if (op->w.is_atomic)
+		*out = req_atomic_packet(hca, qp, op);
+	else
+		return req_message_packet(hca, qp, op, out);
+	return SYND_OK;
+}
+
+static void req_sent_packet(struct qp *qp, struct send_op *op)
+{
+	struct requester *req = qp->req;
+	bool all;
+
+	op->sent++;
+	all = op->w.is_read || op->sent >= op->npsn;
+	if (conn_reliable(qp))
+		req_timer_start(req);
+	if (!all)
+		return;
+	req->cur = TAILQ_NEXT(op, link);
+	if (!conn_reliable(qp))
+		op->finished = true;
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+enum step { STEP_SENT, STEP_LOCAL, STEP_IDLE, STEP_BLOCKED };
+
+static enum step req_run_local(struct hca *hca, struct qp *qp, struct send_op *op)
+{
+	enum cqe_syndrome synd = SYND_OK;
+
+	if (op->w.opcode == WQE_UMR)
+		synd = umr_execute(hca, qp, &op->w);
+	qp->req->cur = TAILQ_NEXT(op, link);
+	if (synd) {
+		req_fail(hca, qp, op, synd);
+		return STEP_IDLE;
+	}
+	op->finished = true;
+	req_reap(hca, qp);
+	return STEP_LOCAL;
+}
+
+static enum step req_send_packet(struct hca *hca, struct qp *qp, struct send_op *op)
+{
+	struct requester *req = qp->req;
+	enum cqe_syndrome synd;
+	uint64_t done, left;
+	struct packet *p;
+
+	if (conn_reliable(qp) && psn_diff(op->psn + op->sent, req->una) >= REQ_WINDOW)
+		return STEP_IDLE;
+	if (!fabric_can_tx(hca, conn_datagram(qp) ? op->w.av.rlid : qp->path.rlid))
+		return STEP_BLOCKED;
+	synd = req_make_packet(hca, qp, op, &p);
+	done = (uint64_t)op->sent * qp->mtu;
+	left = op->w.len - done;
+	if (req_held_up(hca, qp, op, synd, done, conn_datagram(qp) || left < qp->mtu ? left : qp->mtu))
+		return STEP_IDLE;
+	if (!p)
+		return STEP_BLOCKED;
+	req_sent_packet(qp, op);
+	fabric_tx(hca, p);
+	if (op->finished)
+		req_reap(hca, qp);
+	return STEP_SENT;
+}
+
+static enum step req_step(struct hca *hca, struct qp *qp)
+{
+	struct requester *req = qp->req;
+	struct send_op *op = req->cur;
+	enum cqe_syndrome synd;
+
+	while (op && op->finished)
+		op = TAILQ_NEXT(op, link);
+	req->cur = op;
+	if (!conn_can_send(qp))
+		req_put_back(qp);
+	op = req->cur;
+	if (!op && conn_can_send(qp))
+		req->cur = req_fetch(hca, qp);
+	op = req->cur;
+	if (!op || op->error)
+		return STEP_IDLE;
+	if (!op->started) {
+		if (!req_may_start(qp, op))
+			return STEP_IDLE;
+		synd = req_start_op(qp, op);
+		if (synd) {
+			req_fail(hca, qp, op, synd);
+			return STEP_IDLE;
+		}
+	}
+	return op->w.local ? req_run_local(hca, qp, op) : req_send_packet(hca, qp, op);
+}
+
+static bool req_sq_stopping(const struct qp *qp)
+{
+	return qp->state == QPS_SQD || qp->state == QPS_SQ_DRAINING;
+}
+
+/**
+ * req_run() - one turn of a requester
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @budget: packets that it may send, counted down
+ *
+ * Return: true if there is more to do and nothing to wait for.
+ */
+bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget)
+{
+	struct requester *req = qp->req;
+	enum step s = STEP_IDLE;
+
+	if (!conn_can_send(qp) && !req_sq_stopping(qp))
+		return false;
+	while (*budget && !req->rnr_wait && !req->fault) {
+		s = req_step(hca, qp);
+		if (s == STEP_IDLE || s == STEP_BLOCKED)
+			break;
+		--*budget;
+	}
+	if (req_sq_stopping(qp) && TAILQ_EMPTY(&req->ops) && !req->drained) {
+		req->drained = true;
+		qp_sq_drained(hca, qp);
+	}
+	return s == STEP_BLOCKED || (!*budget && s != STEP_IDLE);
+}

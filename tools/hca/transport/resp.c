@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: requests of all services, and the changes of state that concern it.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "conn.h"
+#include "cq.h"
+#include "eq.h"
+#include "hca.h"
+#include "object.h"
+#include "packet.h"
+#include "qp.h"
+#include "req.h"
+#include "resp.h"
+#include "srq.h"
+
+#define ERROR_POLL_US	10000	/* how often the receive queues of failed queue pairs are read */
+
+/* Responders of queue pairs in ERR, whose receive queues are read by a timer. */
+struct resp_poll {
+	struct hca *hca;
+	struct event *timer;
+	TAILQ_HEAD(, responder) list;
+};
+
+const struct refusal refuse_length = { NAK_INVALID_REQ, SYND_LOCAL_LENGTH, EV_WQ_INVAL_REQ };
+const struct refusal refuse_request = {
+	NAK_INVALID_REQ, SYND_REMOTE_INVAL_REQ, EV_WQ_INVAL_REQ
+};
+const struct refusal refuse_access = { NAK_ACCESS, SYND_REMOTE_ACCESS, EV_WQ_ACCESS };
+const struct refusal refuse_inval = { NAK_ACCESS, SYND_LOCAL_ACCESS, EV_WQ_ACCESS };
+const struct refusal refuse_prot = { NAK_REMOTE_OP, SYND_LOCAL_PROT, EV_WQ_CATAS_ERROR };
+const struct refusal refuse_wqe = { NAK_REMOTE_OP, SYND_LOCAL_QP_OP, EV_WQ_CATAS_ERROR };
+
+/**
+ * resp_receive() - a request arrived
+ * @hca: the HCA
+ * @qp: the queue pair, in a state that receives
+ * @p: the packet
+ */
+
+/**
+ * resp_receive() - a request for a responder
+ * @hca: the HCA
+ * @qp: the queue pair, in a state that receives
+ * @p: the packet
+ */
+void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	if (!resp_get(hca, qp))
+		return;
+	if (qp->state == QPS_RTR && !qp->comm_est)
+		qp_comm_est(hca, qp);
+	if (conn_reliable(qp))
+		resp_receive_rc(hca, qp, p);
+	else if (qp->type == QPT_UC)
+		resp_receive_uc(hca, qp, p);
+	else
+		resp_receive_ud(hca, qp, p);
+}
+
+/* ---- receive queues of failed queue pairs ---------------------------------------------------- */
+
+static void resp_poll_arm(struct resp_poll *poll)
+{
+	const struct timeval tv = { .tv_usec = ERROR_POLL_US };
+
+	if (!TAILQ_EMPTY(&poll->list) && !evtimer_pending(poll->timer, NULL))
+		evtimer_add(poll->timer, &tv);
+}
+
+static void resp_poll_fired(evutil_socket_t fd, short what, void *arg)
+{
+	struct resp_poll *poll = arg;
+	struct responder *r, *next;
+
+	(void)fd;
+	(void)what;
+	for (r = TAILQ_FIRST(&poll->list); r; r = next) {
+		next = TAILQ_NEXT(r, error_link);
+		resp_flush(poll->hca, r->run.qp);
+	}
+	resp_poll_arm(poll);
+}
+
+/*
+ * Start or stop to watch the receive queue of a queue pair in ERR. The doorbell record alone
+ * announces receive WQEs, and those that are posted in ERR must be flushed, too: software that
+ * drains a queue waits for that.
+ */
+static void resp_poll(struct hca *hca, struct responder *resp, bool on)
+{
+	struct resp_poll *poll = hca->resp_poll;
+
+	if (resp->in_error == on)
+		return;
+	resp->in_error = on;
+	if (on)
+		TAILQ_INSERT_TAIL(&poll->list, resp, error_link);
+	else
+		TAILQ_REMOVE(&poll->list, resp, error_link);
+	resp_poll_arm(poll);
+}
+
+/* ---- state changes --------------------------------------------------------------------------- */
+
+/**
+ * resp_get() - the responder of a queue pair, made at first need
+ * @hca: the HCA
+ * @qp: the queue pair
+ *
+ * Return: the responder, or NULL if memory is short.
+ */
+struct responder *resp_get(struct hca *hca, struct qp *qp)
+{
+	struct responder *resp = qp->resp;
+
+	(void)hca;
+	if (resp)
+		return resp;
+	resp = calloc(1, sizeof(*resp));
+	if (!resp)
+		return NULL;
+	resp->run.qp = qp;
+	resp->run.go = resp_run;
+	qp->resp = resp;
+	return resp;
+}
+
+/**
+ * resp_flush() - end every posted receive WQE with a flush error
+ * @hca: the HCA
+ * @qp: the queue pair, in ERR; WQEs of an SRQ stay there but the one in use
+ *
+ * Watches the queue from then on, for WQEs that are posted later.
+ */
+void resp_flush(struct hca *hca, struct qp *qp)
+{
+	struct responder *resp;
+	bool own = qp->rq_cnt && !qp->srq;
+	uint16_t val, n;
+
+	resp = own ? resp_get(hca, qp) : qp->resp;
+	if (!resp)
+		return;
+	resp->msg = MSG_NONE;
+	resp_cancel_fault(hca, resp);
+	if (resp->have_rwqe)
+		resp_complete_error(hca, qp, SYND_WR_FLUSH);
+	if (!own)
+		return;
+	if (!qp_dbr_read(hca, qp, DBR_RCV, &val)) {
+		resp_poll(hca, resp, false);
+		return;
+	}
+	for (n = val - qp->rq_hw; n && n <= qp->rq_cnt; n--) {
+		resp->rwqe_idx = qp->rq_hw++;
+		resp->rwqe_cqn = qp->cqn_rcv;
+		resp->rwqe_owner = resp_cqe_owner(qp, NULL);
+		resp_complete_error(hca, qp, SYND_WR_FLUSH);
+	}
+	resp_poll(hca, resp, true);
+}
+
+/**
+ * resp_clear() - forget everything about requests received so far
+ * @hca: the HCA
+ * @qp: the queue pair, moving to RST or RTR
+ */
+void resp_clear(struct hca *hca, struct qp *qp)
+{
+	struct responder *resp = qp->resp;
+
+	if (!resp)
+		return;
+	resp_poll(hca, resp, false);
+	resp->job_n = 0;
+	resp->rd_jobs = 0;
+	memset(resp->replay, 0, sizeof(resp->replay));
+	resp->msg = MSG_NONE;
+	resp->have_rwqe = false;
+	resp->nak_sent = false;
+	resp->msn = 0;
+	resp_cancel_fault(hca, resp);
+}
+
+static bool resp_drop_srq(struct hca *hca, struct obj *o, void *arg)
+{
+	struct qp *qp = (struct qp *)o;
+	struct responder *resp = qp->resp;
+	const struct srq *srq = arg;
+
+	if (qp->type != QPT_XRC || !resp || resp_srq(hca, qp) != srq)
+		return true;
+	resp->msg = MSG_NONE;
+	resp->have_rwqe = false;
+	resp->got = 0;
+	resp_cancel_fault(hca, resp);
+	return true;
+}
+
+/**
+ * resp_forget_srq() - what was taken from an XRC SRQ will not complete
+ * @hca: the HCA
+ * @srq: the queue, about to be freed
+ *
+ * Nothing holds it, and its CQ may be gone or another's next. The rest of a message that is on its way
+ * to it is refused, as is all else that names it.
+ */
+void resp_forget_srq(struct hca *hca, struct srq *srq)
+{
+	obj_for_each(hca, OBJ_QP, resp_drop_srq, srq);
+}
+
+/**
+ * resp_free() - free the responder
+ * @hca: the HCA
+ * @qp: the queue pair, about to be destroyed; no turn of it is queued
+ */
+void resp_free(struct hca *hca, struct qp *qp)
+{
+	if (qp->resp)
+		resp_poll(hca, qp->resp, false);
+	free(qp->resp);
+	qp->resp = NULL;
+}
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static int resp_init(struct hca *hca)
+{
+	struct resp_poll *poll = calloc(1, sizeof(*poll));
+
+	if (!poll)
+		return -ENOMEM;
+	TAILQ_INIT(&poll->list);
+	poll->hca = hca;
+	poll->timer = evtimer_new(hca->base, resp_poll_fired, poll);
+	hca->resp_poll = poll;
+	return poll->timer ? 0 : -ENOMEM;
+}
+
+static void resp_exit(struct hca *hca)
+{
+	event_free(hca->resp_poll->timer);
+	free(hca->resp_poll);
+	hca->resp_poll = NULL;
+}
+
+const struct hca_module resp_module = { .name = "resp", .init = resp_init, .exit = resp_exit };

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The responder of a queue pair: executes the requests that arrive, and acknowledges or answers them.
+ */
+#ifndef BLUEBELL_RESP_H
+#define BLUEBELL_RESP_H
+
+#include <sys/queue.h>
+
+#include "cq.h"
+#include "fault.h"
+#include "qp.h"
+#include "sched.h"
+#include "wqe.h"
+
+struct hca_module;
+struct packet;
+struct srq;
+
+#define RESP_MAX_JOBS	64	/* answers waiting to be sent by one QP */
+#define RESP_REPLAY	64	/* atomic results kept; at least max_dest_rd_atomic */
+#define RESP_RWQE_MAX	2048	/* greatest stride of a receive queue, bytes */
+
+/* An answer of the responder that waits for its turn. */
+struct resp_job {
+	enum { JOB_ACK, JOB_READ, JOB_ATOMIC } kind;
+	uint32_t psn, npsn;	/* READ: of the first response packet; ACK: acknowledged */
+	uint8_t syndrome;
+	uint32_t msn;
+	uint32_t sent;		/* READ: packets sent */
+	uint64_t va;
+	uint32_t pdn, rkey, len;
+	uint64_t orig;		/* ATOMIC */
+};
+
+enum resp_msg { MSG_NONE, MSG_SEND, MSG_WRITE, MSG_SKIP /* UC: until the next first */ };
+
+struct responder {
+	struct run run;
+	enum resp_msg msg;		/* message of several packets that is under way */
+	bool have_rwqe;
+	uint16_t rwqe_idx;		/* for the CQE */
+	uint32_t rwqe_cqn, rwqe_owner;	/* where it completes, and as whose */
+	uint32_t xrc_srqn;		/* XRC: of the message that is under way */
+	struct recv_wqe rwqe;
+	uint32_t got;			/* bytes of the message so far */
+	uint64_t va;			/* WRITE: where the next packet goes */
+	uint32_t rkey, left;
+	uint32_t write_len;		/* WRITE: of the whole message, for the CQE */
+	bool nak_sent;			/* sequence NAK sent and the gap not closed yet */
+	bool in_error;			/* on the list of queues that are flushed by polling */
+	TAILQ_ENTRY(responder) error_link;
+	uint32_t msn;
+	struct resp_job job[RESP_MAX_JOBS];
+	unsigned int job_head, job_n;
+	unsigned int rd_jobs;		/* READs among them: at most max_dest_rd_atomic */
+	struct { bool valid; uint32_t psn; uint64_t orig; } replay[RESP_REPLAY];
+	unsigned int replay_next;
+	uint32_t fault;			/* token of the page fault for which it stands still, or 0 */
+	uint32_t fault_psn;		/* of the packet that met it, which will come again */
+	bool fault_recv;		/* it is a receive buffer's */
+};
+
+/* Why a request is refused, and what the parties are told. */
+struct refusal {
+	uint8_t nak;			/* AETH syndrome for the requester */
+	uint8_t synd;			/* of the receive WQE's completion, if one was taken */
+	enum async_event event;		/* raised if no receive WQE was taken */
+};
+
+/* resp.c */
+extern const struct refusal refuse_length, refuse_request, refuse_access, refuse_inval, refuse_prot,
+	refuse_wqe;
+
+/* What became of a request. NOT_READY: the requester has to send it again. */
+enum outcome { DONE, REFUSED, NOT_READY };
+
+/* What a BTH opcode of a SEND or RDMA WRITE says about its packet. */
+struct bth_desc {
+	enum resp_msg msg;
+	bool first, last, imm, inval;
+};
+
+/* ---- for the rest of the transport: resp.c ------------------------------------------------------ */
+
+struct responder *resp_get(struct hca *hca, struct qp *qp);
+void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p);
+void resp_flush(struct hca *hca, struct qp *qp);
+void resp_clear(struct hca *hca, struct qp *qp);
+void resp_forget_srq(struct hca *hca, struct srq *srq);
+void resp_free(struct hca *hca, struct qp *qp);
+
+extern const struct hca_module resp_module;
+
+/* ---- between the responder's files -------------------------------------------------------------- */
+
+/* resp_wqe.c: receive WQEs and their completions */
+struct srq *resp_srq(struct hca *hca, const struct qp *qp);
+uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp);
+uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq);
+int resp_take_wqe(struct hca *hca, struct qp *qp);
+enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off, const void *buf,
+			       size_t len);
+void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint32_t bytes,
+		   bool in_cqe);
+void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome synd);
+
+/* resp_send.c: acknowledgements and answers */
+bool resp_run(struct hca *hca, struct qp *qp, unsigned int *budget);
+void resp_queue_job(struct hca *hca, struct qp *qp, const struct resp_job *job);
+void resp_drop_jobs(struct responder *resp, uint32_t psn);
+void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn);
+void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p);
+uint32_t resp_read_packets(const struct qp *qp, uint32_t len);
+
+/* resp_fault.c: page faults, and requests that are refused */
+bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f);
+void resp_cancel_fault(struct hca *hca, struct responder *resp);
+void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why);
+const struct refusal *resp_wqe_refusal(int err);
+
+/* resp_message.c: SEND and RDMA WRITE */
+const struct bth_desc *resp_bth_desc(uint8_t opcode);
+enum outcome resp_message(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+			  const struct packet *p, const struct refusal **why);
+
+/* resp_read.c: RDMA READ and atomics */
+bool resp_is_atomic(uint8_t op);
+bool resp_remote_ok(struct hca *hca, const struct qp *qp, const struct packet *p,
+		    unsigned int access);
+enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
+		       const struct refusal **why);
+enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
+			 const struct refusal **why);
+void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p);
+
+/* resp_rc.c, resp_ud.c: the services */
+void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p);
+void resp_receive_uc(struct hca *hca, struct qp *qp, const struct packet *p);
+void resp_receive_ud(struct hca *hca, struct qp *qp, const struct packet *p);
+
+#endif

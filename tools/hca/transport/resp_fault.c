@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: requests that wait for a page, and requests that are refused.
+ */
+#include <errno.h>
+
+#include "conn.h"
+#include "fault.h"
+#include "hca.h"
+#include "packet.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "resp.h"
+
+/* The request cannot be served: say so to both sides; the queue pair goes to error. */
+void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *f)
+{
+	struct responder *resp = qp->resp;
+	bool told = resp->have_rwqe;
+
+	if (f == &refuse_length)
+		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_LEN);
+	else if (f == &refuse_access)
+		qcounter_add(hca, qp->counter_set, QC_RESP_REMOTE_ACCESS);
+	else if (f == &refuse_prot)
+		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_PROT);
+	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
+		  qp->obj.num, p->psn, p->opcode, f->nak, f->synd);
+	if (conn_reliable(qp))
+		resp_ack(hca, qp, f->nak, p->psn);
+	if (told)
+		resp_complete_error(hca, qp, f->synd);
+	resp->msg = MSG_NONE;
+	qp_to_error(hca, qp, told ? 0 : f->event);
+}
+
+const struct refusal *resp_wqe_refusal(int err)
+{
+	return err == -EINVAL || err == -EFAULT ? &refuse_wqe : NULL;
+}
+
+/* ---- page faults ----------------------------------------------------------------------------- */
+
+/**
+ * resp_resume() - go on after a page fault
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @ok: the page is there, and the requester comes again; otherwise it is refused
+ */
+static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
+{
+	struct responder *resp = qp->resp;
+	struct packet *p;
+
+	resp->fault = 0;
+	if (ok)
+		return;
+	p = packet_alloc(hca->fabric);
+	if (!p)
+		return;
+	p->psn = resp->fault_psn;
+	resp_refuse(hca, qp, p, resp->fault_recv ? &refuse_prot : &refuse_access);
+	packet_free(hca->fabric, p);
+}
+
+/*
+ * A page isn't there. The requester is told to come again with the packet of @psn, and until software
+ * has brought the page nothing else of it is looked at. False if the page will not be brought.
+ */
+bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f)
+{
+	struct responder *resp = qp->resp;
+
+	if (!conn_reliable(qp) || !conn_can_receive(qp))
+		return false;
+	f->resume = resp_resume;
+	resp->fault = fault_raise(hca, qp, f);
+	resp->fault_psn = psn;
+	resp->fault_recv = f->type == FAULT_RECV || f->type == FAULT_SRQ;
+	return resp->fault;
+}
+
+void resp_cancel_fault(struct hca *hca, struct responder *resp)
+{
+	fault_cancel(hca, resp->fault);
+	resp->fault = 0;
+}

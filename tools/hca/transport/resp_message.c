@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: SEND and RDMA WRITE.
+ */
+#include <errno.h>
+
+#include "conn.h"
+#include "cq.h"
+#include "fault.h"
+#include "hca.h"
+#include "mkey.h"
+#include "packet.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "resp.h"
+#include "srq.h"
+#include "umr.h"
+
+static const struct bth_desc bth_table[BTH_OP_MASK + 1] = {
+	[BTH_SEND_FIRST] = { MSG_SEND, .first = true },
+	[BTH_SEND_MIDDLE] = { .msg = MSG_SEND },
+	[BTH_SEND_LAST] = { MSG_SEND, .last = true },
+	[BTH_SEND_LAST_IMM] = { MSG_SEND, .last = true, .imm = true },
+	[BTH_SEND_LAST_INV] = { MSG_SEND, .last = true, .inval = true },
+	[BTH_SEND_ONLY] = { MSG_SEND, .first = true, .last = true },
+	[BTH_SEND_ONLY_IMM] = { MSG_SEND, .first = true, .last = true, .imm = true },
+	[BTH_SEND_ONLY_INV] = { MSG_SEND, .first = true, .last = true, .inval = true },
+	[BTH_WRITE_FIRST] = { MSG_WRITE, .first = true },
+	[BTH_WRITE_MIDDLE] = { .msg = MSG_WRITE },
+	[BTH_WRITE_LAST] = { MSG_WRITE, .last = true },
+	[BTH_WRITE_LAST_IMM] = { MSG_WRITE, .last = true, .imm = true },
+	[BTH_WRITE_ONLY] = { MSG_WRITE, .first = true, .last = true },
+	[BTH_WRITE_ONLY_IMM] = { MSG_WRITE, .first = true, .last = true, .imm = true },
+};
+
+/**
+ * resp_bth_desc() - look an opcode up
+ * @opcode: BTH opcode
+ *
+ * Return: what it says about a SEND or an RDMA WRITE; its msg is MSG_NONE for other opcodes.
+ */
+const struct bth_desc *resp_bth_desc(uint8_t opcode)
+{
+	return &bth_table[opcode & BTH_OP_MASK];
+}
+
+static bool resp_length_ok(const struct qp *qp, const struct bth_desc *d, const struct packet *p)
+{
+	if (!d->last)
+		return p->len == qp->mtu;
+	return p->len <= qp->mtu && (d->first || p->len);
+}
+
+/* A receive WQE for the message; NOT_READY if none is posted. */
+static enum outcome resp_need_wqe(struct hca *hca, struct qp *qp, const struct refusal **why)
+{
+	int err = resp_take_wqe(hca, qp);
+
+	if (!err)
+		return DONE;
+	if (err == -ENOENT)
+		qcounter_add(hca, qp->counter_set, QC_OUT_OF_BUFFER);
+	*why = resp_wqe_refusal(err);
+	return *why ? REFUSED : NOT_READY;
+}
+
+/* Messages of one packet that fit go into the CQE alone, if the QP asked for that. */
+static bool resp_fits_cqe(const struct qp *qp, const struct bth_desc *d, const struct packet *p)
+{
+	uint32_t limit = qp->cs_res == 2 ? 64 : qp->cs_res == 1 ? 32 : 0;
+
+	return d->first && d->last && p->len && p->len <= limit && qp->type == QPT_RC;
+}
+
+/* Stand still for a page of the receive WQE in use. */
+static bool resp_stall_recv(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	const struct responder *resp = qp->resp;
+	const struct srq *srq = resp_srq(hca, qp);
+	struct page_fault f = {
+		.type = srq ? FAULT_SRQ : FAULT_RECV, .op = srq ? ODP_SRQ_RECEIVE : ODP_RECEIVE,
+		.wq = srq ? srq->obj.num : qp->obj.num, .wqe_index = resp->rwqe_idx,
+		.done = resp->got, .packet_len = p->len,
+	};
+
+	return resp_stall(hca, qp, p->psn, &f);
+}
+
+static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+			    const struct packet *p, const struct refusal **why)
+{
+	struct responder *resp = qp->resp;
+	bool in_cqe = resp_fits_cqe(qp, d, p);
+	enum outcome o = resp_need_wqe(hca, qp, why);
+	enum cqe_syndrome synd = SYND_OK;
+
+	if (o != DONE)
+		return o;
+	if (d->first)
+		resp->got = 0;
+	if (p->len > resp->rwqe.len - resp->got) {
+		*why = &refuse_length;
+		return REFUSED;
+	}
+	if (!in_cqe)
+		synd = resp_scatter(hca, qp, resp->got, p->payload, p->len);
+	if (synd == SYND_PAGE_FAULT && resp_stall_recv(hca, qp, p))
+		return NOT_READY;
+	if (synd) {
+		*why = &refuse_prot;
+		return REFUSED;
+	}
+	resp->got += p->len;
+	if (d->inval && !umr_invalidate(hca, qp, p->imm)) {
+		*why = &refuse_inval;
+		return REFUSED;
+	}
+	if (d->last)
+		resp_complete(hca, qp, p, resp->got, in_cqe);
+	return DONE;
+}
+
+static enum outcome resp_begin_write(struct hca *hca, struct qp *qp, const struct packet *p,
+				const struct refusal **why)
+{
+	struct responder *resp = qp->resp;
+
+	*why = &refuse_access;
+	if (!qp->rwe)
+		return REFUSED;
+	if (!resp_remote_ok(hca, qp, p, MK_REMOTE_WRITE))
+		return REFUSED;
+	qcounter_add(hca, qp->counter_set, QC_RX_WRITE);
+	resp->va = p->va;
+	resp->rkey = p->rkey;
+	resp->left = p->dma_len;
+	resp->write_len = p->dma_len;
+	return DONE;
+}
+
+static bool resp_stall_write(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	const struct responder *resp = qp->resp;
+	uint32_t done = resp->write_len - resp->left;
+	struct page_fault f = {
+		.type = FAULT_REMOTE_WRITE, .op = ODP_WRITE, .packet_len = p->len,
+		.rkey = resp->rkey, .va = resp->va - done, .op_len = resp->write_len, .done = done,
+	};
+
+	return resp_stall(hca, qp, p->psn, &f);
+}
+
+static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+			     const struct packet *p, const struct refusal **why)
+{
+	struct responder *resp = qp->resp;
+	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
+	enum mk_result res = MK_OK;
+	enum outcome o;
+
+	if (d->first && resp_begin_write(hca, qp, p, why) != DONE)
+		return REFUSED;
+	*why = &refuse_request;
+	if (p->len > resp->left || (d->last && p->len != resp->left))
+		return REFUSED;
+	if (d->imm) {
+		o = resp_need_wqe(hca, qp, why);
+		if (o != DONE)
+			return o;
+	}
+	*why = &refuse_access;
+	if (p->len)
+		res = mkey_write(hca, &user, resp->rkey, resp->va, p->payload, p->len,
+				 MK_REMOTE_WRITE);
+	if (res == MK_NOT_PRESENT && resp_stall_write(hca, qp, p))
+		return NOT_READY;
+	if (res != MK_OK)
+		return REFUSED;
+	resp->va += p->len;
+	resp->left -= p->len;
+	if (d->imm)
+		resp_complete(hca, qp, p, resp->write_len, false);
+	return DONE;
+}
+
+/* A packet that carries a piece of a message, in its right place in the sequence. */
+enum outcome resp_message(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+			       const struct packet *p, const struct refusal **why)
+{
+	struct responder *resp = qp->resp;
+	enum outcome o;
+
+	*why = &refuse_request;
+	if (d->first != (resp->msg == MSG_NONE) || (!d->first && d->msg != resp->msg) ||
+	    !resp_length_ok(qp, d, p))
+		return REFUSED;
+	if (d->msg == MSG_SEND)
+		o = resp_send(hca, qp, d, p, why);
+	else
+		o = resp_write(hca, qp, d, p, why);
+	if (o != DONE)
+		return o;
+	resp->msg = d->last ? MSG_NONE : d->msg;
+	if (d->last)
+		resp->msn = psn_add(resp->msn, 1);
+	return DONE;
+}

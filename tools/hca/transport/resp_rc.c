@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: the connected services, RC, XRC and UC.
+ */
+#include "hca.h"
+#include "packet.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "resp.h"
+
+static void resp_gap(struct hca *hca, struct qp *qp)
+{
+	struct responder *resp = qp->resp;
+
+	if (resp->nak_sent)
+		return;
+	qcounter_add(hca, qp->counter_set, QC_OUT_OF_SEQUENCE);
+	resp->nak_sent = true;
+	resp_ack(hca, qp, NAK_SEQ, qp->next_rcv_psn);
+}
+
+static void resp_not_ready(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	/* What follows comes out of sequence and will be sent again: no NAK for it. */
+	qp->resp->nak_sent = true;
+	resp_ack(hca, qp, AETH_RNR | qp->min_rnr_nak, p->psn);
+}
+
+/* An XRC packet names an SRQ of the queue pair's domain, the same in all of a message. */
+static bool resp_xrc_ok(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	struct responder *resp = qp->resp;
+
+	if (qp->type != QPT_XRC)
+		return true;
+	if (resp->msg != MSG_NONE && resp->xrc_srqn != p->xrc_srqn)
+		return false;
+	resp->xrc_srqn = p->xrc_srqn;
+	return resp_srq(hca, qp);
+}
+
+void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	struct responder *resp = qp->resp;
+	uint8_t op = p->opcode & BTH_OP_MASK;
+	const struct bth_desc *d = resp_bth_desc(op);
+	const struct refusal *why = &refuse_request;
+	int32_t diff = psn_diff(p->psn, qp->next_rcv_psn);
+	enum outcome o = REFUSED;
+
+	/* No room to answer: as if it had been lost, which the requester's timer finds out. */
+	if (resp->job_n >= RESP_MAX_JOBS - 2)
+		return;
+	if (resp->fault && psn_diff(p->psn, resp->fault_psn) > 0)
+		return;
+	if (resp->fault && p->psn == resp->fault_psn) {
+		resp_ack(hca, qp, AETH_RNR | qp->min_rnr_nak, p->psn);
+		return;
+	}
+	if (diff < 0) {
+		resp_duplicate(hca, qp, p);
+		return;
+	}
+	if (diff > 0) {
+		resp_gap(hca, qp);
+		return;
+	}
+	resp->nak_sent = false;
+	if (!resp_xrc_ok(hca, qp, p))
+		o = REFUSED;
+	else if (op == BTH_READ_REQ)
+		o = resp_read(hca, qp, p, &why);
+	else if (resp_is_atomic(op))
+		o = resp_atomic(hca, qp, p, &why);
+	else if (d->msg != MSG_NONE)
+		o = resp_message(hca, qp, d, p, &why);
+
+	if (o == REFUSED) {
+		resp_refuse(hca, qp, p, why);
+	} else if (o == NOT_READY) {
+		resp_not_ready(hca, qp, p);
+	} else {
+		qp->next_rcv_psn = psn_add(p->psn, op == BTH_READ_REQ ?
+					   resp_read_packets(qp, p->dma_len) : 1);
+		if (d->msg != MSG_NONE)
+			resp_ack_request(hca, qp, p);
+	}
+}
+
+/* ---- UC -------------------------------------------------------------------------------------- */
+
+/* Loss is not repaired: the rest of the message is skipped, its receive WQE serves the next. */
+void resp_receive_uc(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	struct responder *resp = qp->resp;
+	const struct bth_desc *d = resp_bth_desc(p->opcode);
+	const struct refusal *why = &refuse_request;
+	enum outcome o;
+
+	if (d->msg == MSG_NONE)
+		return;
+	if (p->psn != qp->next_rcv_psn && resp->msg != MSG_NONE)
+		resp->msg = MSG_SKIP;
+	qp->next_rcv_psn = psn_add(p->psn, 1);
+	if (d->first)
+		resp->msg = MSG_NONE;
+	else if (resp->msg != d->msg)
+		return;
+	o = resp_message(hca, qp, d, p, &why);
+	if (o == NOT_READY)
+		resp->msg = d->last ? MSG_NONE : MSG_SKIP;
+	else if (o == REFUSED && why == &refuse_access)
+		resp->msg = MSG_SKIP;
+	else if (o == REFUSED)
+		resp_refuse(hca, qp, p, why);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: RDMA READ and atomics, and requests that come a second time.
+ */
+#include <endian.h>
+
+#include "caps.h"
+#include "conn.h"
+#include "fault.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mkey.h"
+#include "packet.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "resp.h"
+
+/* Does the key that the request brought allow all of it? */
+bool resp_remote_ok(struct hca *hca, const struct qp *qp, const struct packet *p,
+		      unsigned int access)
+{
+	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
+
+	return !p->dma_len || mkey_check(hca, &user, p->rkey, p->va, p->dma_len, access) == MK_OK;
+}
+
+enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
+			    const struct refusal **why)
+{
+	struct responder *resp = qp->resp;
+	struct resp_job job = {
+		.kind = JOB_READ, .psn = p->psn, .va = p->va, .rkey = p->rkey, .len = p->dma_len,
+		.npsn = resp_read_packets(qp, p->dma_len), .pdn = resp_remote_pdn(hca, qp),
+	};
+
+	*why = &refuse_request;
+	if (resp->msg != MSG_NONE || resp->rd_jobs >= qp->max_dest_rd_atomic)
+		return REFUSED;
+	*why = &refuse_access;
+	if (!qp->rre)
+		return REFUSED;
+	if (!resp_remote_ok(hca, qp, p, MK_REMOTE_READ))
+		return REFUSED;
+	qcounter_add(hca, qp->counter_set, QC_RX_READ);
+	resp->msn = psn_add(resp->msn, 1);
+	job.msn = resp->msn;
+	resp_queue_job(hca, qp, &job);
+	return DONE;
+}
+
+/* Add field by field: a set bit in @bounds is the highest of its field and passes on no carry. */
+static uint64_t resp_masked_add(uint64_t a, uint64_t b, uint64_t bounds)
+{
+	return ((a & ~bounds) + (b & ~bounds)) ^ ((a ^ b) & bounds);
+}
+
+static uint64_t resp_atomic_result(uint8_t op, const struct packet *p, uint64_t old)
+{
+	switch (op) {
+	case BTH_CMP_SWAP:
+		return old == p->compare ? p->swap_add : old;
+	case BTH_MASKED_CMP_SWAP:
+		if ((old ^ p->compare) & p->compare_mask)
+			return old;
+		return (old & ~p->swap_mask) | (p->swap_add & p->swap_mask);
+	case BTH_MASKED_FETCH_ADD:
+		return resp_masked_add(old, p->swap_add, p->compare_mask);
+	default:
+		return old + p->swap_add;
+	}
+}
+
+/* The guest's processors may use atomics on the same word at the same time. */
+static uint64_t resp_atomic_apply(struct hca *hca, uint64_t *mem, const struct packet *p)
+{
+	bool host_order = hca_cap_atomic(hca, atomic_req_8B_endianness_mode);
+	uint64_t old = __atomic_load_n(mem, __ATOMIC_SEQ_CST), seen, val;
+
+	do {
+		seen = host_order ? old : be64toh(old);
+		val = resp_atomic_result(p->opcode & BTH_OP_MASK, p, seen);
+		if (!host_order)
+			val = htobe64(val);
+	} while (!__atomic_compare_exchange_n(mem, &old, val, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
+	return seen;
+}
+
+static bool resp_stall_atomic(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	struct page_fault f = {
+		.type = FAULT_REMOTE_WRITE, .op = ODP_ATOMIC, .packet_len = sizeof(uint64_t),
+		.rkey = p->rkey, .va = p->va, .op_len = sizeof(uint64_t),
+	};
+
+	return resp_stall(hca, qp, p->psn, &f);
+}
+
+enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
+			      const struct refusal **why)
+{
+	struct responder *resp = qp->resp;
+	struct resp_job job = {
+		.kind = JOB_ATOMIC, .psn = p->psn, .syndrome = AETH_ACK | AETH_NO_CREDITS,
+	};
+	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
+	enum mk_result res;
+	uint64_t *mem;
+
+	*why = &refuse_request;
+	if (resp->msg != MSG_NONE || p->va % sizeof(*mem))
+		return REFUSED;
+	*why = &refuse_access;
+	if (!qp->rae)
+		return REFUSED;
+	mem = mkey_atomic_ptr(hca, &user, p->rkey, p->va, sizeof(*mem), &res);
+	if (res == MK_NOT_PRESENT && resp_stall_atomic(hca, qp, p))
+		return NOT_READY;
+	if (!mem)
+		return REFUSED;
+	qcounter_add(hca, qp->counter_set, QC_RX_ATOMIC);
+	job.orig = resp_atomic_apply(hca, mem, p);
+	resp->msn = psn_add(resp->msn, 1);
+	job.msn = resp->msn;
+	resp->replay[resp->replay_next].valid = true;
+	resp->replay[resp->replay_next].psn = p->psn;
+	resp->replay[resp->replay_next].orig = job.orig;
+	resp->replay_next = (resp->replay_next + 1) % RESP_REPLAY;
+	resp_queue_job(hca, qp, &job);
+	return DONE;
+}
+
+bool resp_is_atomic(uint8_t op)
+{
+	return op == BTH_CMP_SWAP || op == BTH_FETCH_ADD || op == BTH_MASKED_CMP_SWAP ||
+	       op == BTH_MASKED_FETCH_ADD;
+}
+
+/* ---- requests that were served before -------------------------------------------------------- */
+
+static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	struct responder *resp = qp->resp;
+	struct resp_job job = {
+		.kind = JOB_ATOMIC, .psn = p->psn, .syndrome = AETH_ACK | AETH_NO_CREDITS,
+		.msn = resp->msn,
+	};
+	unsigned int i;
+
+	resp_drop_jobs(resp, p->psn);
+	for (i = 0; i < RESP_REPLAY; i++)
+		if (resp->replay[i].valid && resp->replay[i].psn == p->psn) {
+			job.orig = resp->replay[i].orig;
+			resp_queue_job(hca, qp, &job);
+			return;
+		}
+}
+
+/* A request that was served before: answered again, executed again only if that is harmless. */
+void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
+{
+	struct responder *resp = qp->resp;
+	uint8_t op = p->opcode & BTH_OP_MASK;
+	struct resp_job job = {
+		.kind = JOB_READ, .psn = p->psn, .va = p->va, .rkey = p->rkey, .len = p->dma_len,
+		.msn = resp->msn, .npsn = resp_read_packets(qp, p->dma_len), .pdn = resp_remote_pdn(hca, qp),
+	};
+
+	qcounter_add(hca, qp->counter_set, QC_DUPLICATE);
+	if (op == BTH_READ_REQ) {
+		resp_drop_jobs(resp, p->psn);
+		if (qp->rre)
+			resp_queue_job(hca, qp, &job);
+	} else if (resp_is_atomic(op)) {
+		resp_replay_atomic(hca, qp, p);
+	} else if (p->ack_req) {
+		resp_ack(hca, qp, AETH_ACK | AETH_NO_CREDITS,
+			    psn_add(qp->next_rcv_psn, PSN_MASK));
+	}
+}

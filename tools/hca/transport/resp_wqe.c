@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: receive WQEs and their completions.
+ */
+#include <errno.h>
+
+#include "cq.h"
+#include "hca.h"
+#include "packet.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "queue_mem.h"
+#include "resp.h"
+#include "sg.h"
+#include "srq.h"
+#include "wqe.h"
+
+/* Where receive WQEs come from, if not from a queue of the QP's own: XRC packets name the SRQ. */
+struct srq *resp_srq(struct hca *hca, const struct qp *qp)
+{
+	struct srq *srq;
+
+	if (qp->type != QPT_XRC)
+		return qp->srq;
+	srq = srq_find(hca, qp->resp->xrc_srqn);
+	return srq && srq->kind == SRQ_XRC && srq->xrcdn == qp->xrcdn ? srq : NULL;
+}
+
+static uint32_t resp_recv_pdn(struct hca *hca, const struct qp *qp)
+{
+	struct srq *srq = resp_srq(hca, qp);
+
+	return srq ? srq->pdn : qp->pdn;
+}
+
+/* Whose keys remote access needs. The target of XRC has no domain but the SRQ's. */
+uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp)
+{
+	return qp->type == QPT_XRC ? resp_recv_pdn(hca, qp) : qp->pdn;
+}
+
+static int resp_pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t *buf)
+{
+	uint32_t at = qp->rq_hw & (qp->rq_cnt - 1);
+	size_t stride = (size_t)1 << qp->rq_shift;
+	uint16_t val;
+
+	if (!qp->rq_cnt || stride > RESP_RWQE_MAX)
+		return -ENOENT;
+	if (!qp_dbr_read(hca, qp, DBR_RCV, &val))
+		return -EFAULT;
+	if (val == qp->rq_hw)
+		return -ENOENT;
+	if ((uint16_t)(val - qp->rq_hw) > qp->rq_cnt ||
+	    qmem_read(hca, &qp->mem, qp->rq_off + at * stride, buf, stride))
+		return -EFAULT;
+	*index = qp->rq_hw++;
+	return stride;
+}
+
+/* What the CQE says of the queue: the user's index, in the old layout of CQEs the SRQ's number. */
+uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq)
+{
+	if (!qp->cqe_version1)
+		return srq ? srq->obj.num : 0;
+	return qp->type == QPT_XRC && srq ? srq->user_index : qp->user_index;
+}
+
+/* Take a receive WQE: 0, -ENOENT if none is posted, -EFAULT or -EINVAL. */
+int resp_take_wqe(struct hca *hca, struct qp *qp)
+{
+	struct responder *resp = qp->resp;
+	uint8_t buf[RESP_RWQE_MAX];
+	struct srq *srq = resp_srq(hca, qp);
+	size_t skip;
+	int n;
+
+	if (resp->have_rwqe)
+		return 0;
+	resp->rwqe_cqn = qp->type == QPT_XRC && srq ? srq->cqn : qp->cqn_rcv;
+	resp->rwqe_owner = resp_cqe_owner(qp, srq);
+	if (srq)
+		n = srq_pop(hca, srq, &resp->rwqe_idx, buf, sizeof(buf));
+	else
+		n = resp_pop_own(hca, qp, &resp->rwqe_idx, buf);
+	if (n < 0)
+		return n;
+	hca->count.wqes_rq++;
+	resp->have_rwqe = true;
+	resp->got = 0;
+	skip = srq || qp->wq_signature ? WQE_DS : 0;
+	return wqe_parse_recv(&resp->rwqe, buf, n, skip);
+}
+
+/* To byte @off of the receive WQE in use. */
+enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off,
+				 const void *buf, size_t len)
+{
+	const struct recv_wqe *w = &qp->resp->rwqe;
+
+	return sg_scatter(hca, qp, resp_recv_pdn(hca, qp), w->seg, w->nseg, off, buf, len);
+}
+
+/* ---- completions ----------------------------------------------------------------------------- */
+
+static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *p, struct completion *c)
+{
+	struct responder *resp = qp->resp;
+
+	c->qpn = qp->obj.num;
+	c->wqe_counter = resp->rwqe_idx;
+	c->srqn_uidx = resp->rwqe_owner;
+	if (p) {
+		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? 0 : p->imm;
+		c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
+		c->slid = p->slid;
+		c->sl = p->sl;
+		c->grh = p->grh;
+		c->solicited = p->solicited || c->syndrome;
+	}
+	resp->have_rwqe = false;
+	resp->got = 0;
+	cq_complete(hca, resp->rwqe_cqn, c);
+}
+
+void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome synd)
+{
+	struct completion c = { .opcode = CQE_RESP_ERR, .syndrome = synd, .solicited = true };
+
+	if (synd == SYND_WR_FLUSH)
+		qcounter_add(hca, qp->counter_set, QC_RESP_FLUSH);
+	else
+		hca_trace(hca, "resp_error", "\"qpn\":%u,\"wqe\":%u,\"syndrome\":%u", qp->obj.num,
+			  qp->resp->rwqe_idx, synd);
+	resp_write_cqe(hca, qp, NULL, &c);
+}
+
+static uint8_t resp_cqe_opcode(uint8_t bth)
+{
+	switch (bth & BTH_OP_MASK) {
+	case BTH_SEND_LAST_IMM:
+	case BTH_SEND_ONLY_IMM:
+		return CQE_RESP_SEND_IMM;
+	case BTH_SEND_LAST_INV:
+	case BTH_SEND_ONLY_INV:
+		return CQE_RESP_SEND_INV;
+	case BTH_WRITE_LAST_IMM:
+	case BTH_WRITE_ONLY_IMM:
+		return CQE_RESP_WR_IMM;
+	default:
+		return CQE_RESP_SEND;
+	}
+}
+
+void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint32_t bytes,
+			bool in_cqe)
+{
+	struct completion c = { .opcode = resp_cqe_opcode(p->opcode), .byte_cnt = bytes };
+
+	if (in_cqe) {
+		c.inline_data = p->payload;
+		c.inline_len = p->len;
+	}
+	resp_write_cqe(hca, qp, p, &c);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The scheduler of the transport: an event that receives packets, and gives requesters and responders
+ * turns in a round.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#include "fabric.h"
+#include "hca.h"
+#include "packet.h"
+#include "req.h"
+#include "sched.h"
+
+#define RX_BUDGET	256	/* packets received in one round */
+#define TX_BUDGET	256	/* packets sent in one round, by all queue pairs together */
+#define TX_SLICE	16	/* packets sent in one turn of one queue pair */
+#define BLOCKED_US	1000	/* pause when none could send */
+
+struct sched {
+	struct event *pump;
+	bool armed;		/* the pump will run */
+	TAILQ_HEAD(, run) runs;
+	void (*receive)(struct hca *hca, struct packet *p);
+};
+
+static void sched_arm(struct sched *s, unsigned int us)
+{
+	const struct timeval tv = { .tv_usec = us };
+
+	if (s->armed)
+		return;
+	s->armed = true;
+	evtimer_add(s->pump, &tv);
+}
+
+static void sched_wake(struct hca *hca)
+{
+	sched_arm(hca->sched, 0);
+}
+
+/**
+ * sched_kick() - give a requester or responder a turn soon
+ * @hca: the HCA
+ * @r: its entry; may be queued already
+ *
+ * Only takes note; the turn comes from the event loop.
+ */
+void sched_kick(struct hca *hca, struct run *r)
+{
+	struct sched *s = hca->sched;
+
+	if (!r->queued) {
+		r->queued = true;
+		TAILQ_INSERT_TAIL(&s->runs, r, link);
+	}
+	sched_arm(s, 0);
+}
+
+/**
+ * sched_cancel() - take a requester or responder from the queue for turns
+ * @hca: the HCA
+ * @r: its entry; may not be queued
+ */
+void sched_cancel(struct hca *hca, struct run *r)
+{
+	struct sched *s = hca->sched;
+
+	if (r->queued)
+		TAILQ_REMOVE(&s->runs, r, link);
+	r->queued = false;
+}
+
+/**
+ * sched_set_receive() - say who receives packets
+ * @hca: the HCA
+ * @receive: called for each packet, which the scheduler frees after the call
+ */
+void sched_set_receive(struct hca *hca, void (*receive)(struct hca *hca, struct packet *p))
+{
+	hca->sched->receive = receive;
+}
+
+/* ---- the pump -------------------------------------------------------------------------------- */
+
+static unsigned int sched_receive(struct hca *hca)
+{
+	unsigned int n = 0;
+	struct packet *p;
+
+	while (n < RX_BUDGET && (p = fabric_rx(hca))) {
+		hca->sched->receive(hca, p);
+		packet_free(hca->fabric, p);
+		n++;
+	}
+	return n;
+}
+
+/* Round robin, a slice each; returns how many packets left. */
+static unsigned int sched_send(struct hca *hca)
+{
+	struct sched *s = hca->sched;
+	unsigned int left = TX_BUDGET, moved = 0, slice, used;
+	struct run *r;
+
+	while (left && (r = TAILQ_FIRST(&s->runs))) {
+		slice = left < TX_SLICE ? left : TX_SLICE;
+		used = slice;
+		sched_cancel(hca, r);
+		if (r->go(hca, r->qp, &slice) && !r->queued) {
+			r->queued = true;
+			TAILQ_INSERT_TAIL(&s->runs, r, link);
+		}
+		used -= slice;
+		moved += used;
+		left -= used ? used : 1;
+	}
+	return moved;
+}
+
+static void sched_pump(evutil_socket_t fd, short what, void *arg)
+{
+	struct hca *hca = arg;
+	struct sched *s = hca->sched;
+	unsigned int moved = 0;
+
+	(void)fd;
+	(void)what;
+	s->armed = false;
+	if (!hca->hung && !hca->fatal)
+		moved = sched_receive(hca) + sched_send(hca);
+	if (fabric_rx_pending(hca) || !TAILQ_EMPTY(&s->runs))
+		sched_arm(s, moved ? 0 : BLOCKED_US);
+}
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static int sched_init(struct hca *hca)
+{
+	struct sched *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	TAILQ_INIT(&s->runs);
+	hca->sched = s;
+	s->pump = evtimer_new(hca->base, sched_pump, hca);
+	if (!s->pump)
+		return -ENOMEM;
+	fabric_set_wake(hca, sched_wake);
+	return 0;
+}
+
+static void sched_exit(struct hca *hca)
+{
+	fabric_set_wake(hca, NULL);
+	event_free(hca->sched->pump);
+	free(hca->sched);
+	hca->sched = NULL;
+}
+
+const struct hca_module sched_module = {
+	.name = "sched", .init = sched_init, .exit = sched_exit,
+};

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Gather and scatter: the data segments of a WQE as one run of bytes, each access
+ * checked against its local key.
+ */
+#include <string.h>
+
+#include "conn.h"
+#include "cq.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mkey.h"
+#include "qp.h"
+#include "sg.h"
+#include "wqe.h"
+
+static enum cqe_syndrome seg_copy(struct hca *hca, const struct mkey_user *user,
+				  const struct wqe_seg *seg, uint64_t off, uint8_t *buf, size_t len,
+				  bool gather)
+{
+	enum mk_result res;
+
+	if (seg->inl) {
+		if (!gather)
+			return SYND_LOCAL_PROT;
+		memcpy(buf, seg->inl + off, len);
+		return SYND_OK;
+	}
+	if (gather)
+		res = mkey_read(hca, user, seg->lkey, seg->addr + off, buf, len, MK_LOCAL_READ);
+	else
+		res = mkey_write(hca, user, seg->lkey, seg->addr + off, buf, len, MK_LOCAL_WRITE);
+	if (res == MK_NOT_PRESENT)
+		return SYND_PAGE_FAULT;
+	return res == MK_OK ? SYND_OK : SYND_LOCAL_PROT;
+}
+
+static enum cqe_syndrome sg_copy(struct hca *hca, const struct mkey_user *user,
+				 const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
+				 uint8_t *buf, size_t len, bool gather)
+{
+	enum cqe_syndrome synd;
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; i < nseg && len; i++) {
+		if (off >= seg[i].len) {
+			off -= seg[i].len;
+			continue;
+		}
+		n = seg[i].len - off < len ? seg[i].len - off : len;
+		synd = seg_copy(hca, user, &seg[i], off, buf, n, gather);
+		if (synd)
+			return synd;
+		buf += n;
+		len -= n;
+		off = 0;
+	}
+	return len ? SYND_LOCAL_LENGTH : SYND_OK;
+}
+
+/**
+ * sg_gather() - copy from the bytes that a list of data segments describes
+ * @hca: the HCA
+ * @qp: the queue pair, whose PD the keys must have
+ * @seg: data segments, inline ones allowed
+ * @nseg: number of them
+ * @off: first byte wanted, counted over the whole list
+ * @buf: destination
+ * @len: bytes
+ *
+ * Return: SYND_OK, SYND_LOCAL_PROT if a key does not cover the access, SYND_LOCAL_LENGTH if the
+ * list is too short, SYND_PAGE_FAULT if a page is not there.
+ */
+enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
+			    unsigned int nseg, uint64_t off, void *buf, size_t len)
+{
+	const struct mkey_user user = conn_user(qp, qp->pdn);
+
+	return sg_copy(hca, &user, seg, nseg, off, buf, len, true);
+}
+
+/**
+ * sg_scatter() - copy to the bytes that a list of data segments describes
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @pdn: protection domain that the keys must have: the queue pair's or its SRQ's
+ * @seg: data segments
+ * @nseg: number of them
+ * @off: first byte to write, counted over the whole list
+ * @buf: source, which is not changed
+ * @len: bytes
+ *
+ * Return: as sg_gather(). Bytes before the refused segment may have been written.
+ */
+enum cqe_syndrome sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
+			     const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
+			     const void *buf, size_t len)
+{
+	const struct mkey_user user = conn_user(qp, pdn);
+
+	return sg_copy(hca, &user, seg, nseg, off, (uint8_t *)(uintptr_t)buf, len, false);
+}

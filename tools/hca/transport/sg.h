@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Gather and scatter: the data segments of a WQE as one run of bytes.
+ */
+#ifndef BLUEBELL_SG_H
+#define BLUEBELL_SG_H
+
+#include "cq.h"
+#include "qp.h"
+#include "wqe.h"
+
+enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
+			    unsigned int nseg, uint64_t off, void *buf, size_t len);
+enum cqe_syndrome sg_scatter(struct hca *hca, const struct qp *qp, uint32_t pdn,
+			     const struct wqe_seg *seg, unsigned int nseg, uint64_t off,
+			     const void *buf, size_t len);
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UMR work requests: changing a memory key from a send queue. What registers memory
+ * without a firmware command, binds memory windows and invalidates keys.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "caps.h"
+#include "conn.h"
+#include "cq.h"
+#include "hca.h"
+#include "ifc.h"
+#include "inject.h"
+#include "mkey.h"
+#include "object.h"
+#include "qp.h"
+#include "umr.h"
+#include "util.h"
+#include "wqe.h"
+
+/* Segments after the control segment: struct mlx5_wqe_umr_ctrl_seg, the context, then data. */
+#define UMR_CTRL_BYTES	48
+#define UMR_CTX_BYTES	MKC_BYTES
+#define UMR_DATA_OFF	(UMR_CTRL_BYTES + UMR_CTX_BYTES)
+
+#define UMR_INLINE	0x80
+#define UMR_CHECK_MASK	0x60
+#define UMR_MUST_FREE	0x20	/* MLX5_UMR_CHECK_NOT_FREE: refuse a key that is not free */
+#define UMR_MUST_LIVE	0x40	/* MLX5_UMR_CHECK_FREE: refuse one that is */
+#define UMR_XLT_OFFSET	0x10
+#define UMR_CHECK_QPN	0x08
+
+#define UMR_XLT_MAX	0xffff	/* octowords that one WQE can carry */
+
+#define MASK_PAGE_SIZE	(1ull << 1 | 1ull << 42)
+#define MASK_PLACE	(1ull << 0 | 1ull << 6 | MASK_PAGE_SIZE)	/* length, start, page */
+#define MASK_QPN	(1ull << 14)
+#define MASK_ATOMIC	(1ull << 21)
+#define MASK_RO_WRITE	(1ull << 25)
+#define MASK_RO_READ	(1ull << 47)
+#define MASK_PD		(1ull << 7)
+#define MASK_FREE	(1ull << 29)
+
+/* A bit of mkey_mask (MLX5_MKEY_MASK_*) and the field of struct mlx5_ifc_mkc_bits that it takes. */
+#define FIELD(bit, fld)	{ 1ull << (bit), IFC_OFF(mkc, fld), IFC_BITS(mkc, fld) }
+static const struct { uint64_t mask; uint16_t off, width; } umr_field[] = {
+	FIELD(0, len), FIELD(0, length64), FIELD(1, log_page_size), FIELD(6, start_addr),
+	FIELD(7, pd), FIELD(8, en_rinval), FIELD(12, bsf_en), FIELD(13, mkey_7_0), FIELD(14, qpn),
+	FIELD(17, lr), FIELD(18, lw), FIELD(19, rr), FIELD(20, rw), FIELD(21, a),
+	FIELD(23, small_fence_on_rdma_read_response), FIELD(25, relaxed_ordering_write),
+	FIELD(29, free), FIELD(42, log_page_size), FIELD(47, relaxed_ordering_read),
+};
+
+struct umr {
+	uint8_t flags;
+	uint16_t octowords;
+	uint64_t offset;	/* octowords */
+	uint64_t mask;
+	const uint8_t *ctx;
+	const uint8_t *data;
+	size_t data_len;
+};
+
+static const char *umr_parse(struct umr *u, const struct send_wqe *w)
+{
+	const uint8_t *p = w->umr;
+
+	if (w->umr_len < UMR_DATA_OFF)
+		return "UMR WQE too short";
+	u->flags = p[0];
+	u->octowords = get_be16(p + 4);
+	u->mask = get_be64(p + 8);
+	u->ctx = p + UMR_CTRL_BYTES;
+	u->data = p + UMR_DATA_OFF;
+	u->data_len = w->umr_len - UMR_DATA_OFF;
+	u->offset = 0;
+	if (u->flags & UMR_XLT_OFFSET)
+		u->offset = get_be16(p + 6) | (uint64_t)get_be32(p + 16) << 16;
+	if ((u->flags & UMR_CHECK_MASK) == UMR_CHECK_MASK)
+		return "UMR checks for free and not free";
+	return NULL;
+}
+
+static bool umr_privileged(const struct qp *qp)
+{
+	return qp->type == QPT_REG_UMR;
+}
+
+/*
+ * A key of kind PA or MTT leads to addresses of the host's memory, MEMIC to the device's own.
+ * Only queue pairs of a kernel, which says so by qpc.fre (fast registration enable), may change
+ * where; a process could reach everything. Freeing is harmless.
+ */
+static bool umr_redirects(const struct qp *qp, const struct mkey *mk, const struct umr *u)
+{
+	bool leads = mk->mode == MKM_PA || mk->mode == MKM_MTT || mk->mode == MKM_MEMIC;
+
+	return leads && !IFC_GET(qpc, qp->qpc, fre) && (u->octowords || u->mask & ~MASK_FREE);
+}
+
+/* Some devices do not let UMR change all of a key. NULL, or what they keep. */
+static const char *umr_not_offered(struct hca *hca, const struct umr *u)
+{
+	if (u->offset > UINT16_MAX && !hca_cap_gen(hca, umr_extended_translation_offset))
+		return "translation offset of more than 16 bits";
+	if (u->mask & MASK_PAGE_SIZE && hca_cap_gen(hca, umr_modify_entity_size_disabled))
+		return "UMR may not change the page size";
+	if (u->mask & MASK_ATOMIC && hca_cap_gen(hca, umr_modify_atomic_disabled))
+		return "UMR may not change the right to atomic operations";
+	if (u->mask & MASK_RO_WRITE && !hca_cap_gen(hca, relaxed_ordering_write_umr))
+		return "UMR may not change relaxed ordering of writes";
+	if (u->mask & MASK_RO_READ && !hca_cap_gen(hca, relaxed_ordering_read_umr))
+		return "UMR may not change relaxed ordering of reads";
+	return NULL;
+}
+
+/* May this queue pair change this key in this way? NULL, or the reason. */
+static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, const struct umr *u,
+			     uint32_t key)
+{
+	bool frees = u->mask & MASK_FREE && IFC_GET(mkc, u->ctx, free);
+
+	if (!mk)
+		return "no such key";
+	if (!mk->umr_en)
+		return "the key does not allow UMR";
+	if (!umr_privileged(qp) && mk->pdn != qp->pdn)
+		return "the key is of another PD";
+	if (mk->mode == MKM_MEMIC && (u->octowords || u->mask & MASK_PLACE))
+		return "a key stays where it is in device memory";
+	if (!umr_privileged(qp) && umr_redirects(qp, mk, u))
+		return "a process would choose addresses of the host";
+	if (!umr_privileged(qp) && u->mask & MASK_PD && IFC_GET(mkc, u->ctx, pd) != qp->pdn)
+		return "only a UMR QP moves keys between PDs";
+	if ((u->flags & UMR_CHECK_MASK) == UMR_MUST_FREE && !mk->free)
+		return "the key is in use";
+	if ((u->flags & UMR_CHECK_MASK) == UMR_MUST_LIVE && mk->free)
+		return "the key is free";
+	if (u->flags & UMR_CHECK_QPN && mk->qpn != MKEY_ANY_QP && mk->qpn != qp->obj.num)
+		return "the key is bound to another QP";
+	if (!umr_privileged(qp) && frees && (mk->free || (key & 0xff) != mk->variant))
+		return "not the present key";
+	return NULL;
+}
+
+static const char *umr_merge_context(uint8_t *mkc, const struct umr *u)
+{
+	uint64_t known = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(umr_field); i++) {
+		known |= umr_field[i].mask;
+		if (u->mask & umr_field[i].mask)
+			ifc_set_bits(mkc, umr_field[i].off, umr_field[i].width,
+				     ifc_get_bits(u->ctx, umr_field[i].off, umr_field[i].width));
+	}
+	return u->mask & ~known ? "mask bit that is not known" : NULL;
+}
+
+/* A UMR queue pair reads lists through keys of any domain. */
+static uint32_t umr_list_pd(struct hca *hca, const struct qp *qp, uint32_t lkey)
+{
+	struct mkey *mk = umr_privileged(qp) ? mkey_find(hca, lkey) : NULL;
+
+	return mk ? mk->pdn : qp->pdn;
+}
+
+/* The list of translations: in the WQE or where its data segments point. Caller frees *heap. */
+static const char *umr_translations(struct hca *hca, const struct qp *qp, const struct umr *u,
+				const uint8_t **list, uint8_t **heap)
+{
+	size_t bytes = (size_t)u->octowords * 16, off = 0;
+	size_t i;
+
+	*heap = NULL;
+	*list = u->data;
+	if (u->flags & UMR_INLINE)
+		return bytes > u->data_len ? "inline translations beyond the WQE" : NULL;
+	*heap = malloc(bytes);
+	*list = *heap;
+	if (!*heap)
+		return "no memory";
+	for (i = 0; i + WQE_DS <= u->data_len && off < bytes; i += WQE_DS) {
+		const uint8_t *seg = u->data + i;
+		uint32_t lkey = get_be32(seg + 4);
+		const struct mkey_user user = conn_user(qp, umr_list_pd(hca, qp, lkey));
+		size_t n = get_be32(seg);
+
+		n = n < bytes - off ? n : bytes - off;
+		if (mkey_read(hca, &user, lkey, get_be64(seg + 8), *heap + off, n,
+			      MK_LOCAL_READ) != MK_OK)
+			return "translation list not readable";
+		off += n;
+	}
+	return off < bytes ? "translation list too short" : NULL;
+}
+
+static const char *umr_write_translations(struct hca *hca, const struct qp *qp, struct mkey *mk,
+				      const struct umr *u)
+{
+	const uint8_t *list;
+	const char *why;
+	uint8_t *heap;
+
+	if (!u->octowords)
+		return NULL;
+	why = umr_translations(hca, qp, u, &list, &heap);
+	if (!why && mkey_xlt_write(mk, u->offset, list, u->octowords))
+		why = "more translations than the key has room for";
+	free(heap);
+	return why;
+}
+
+static const char *umr_change(struct hca *hca, const struct qp *qp, struct mkey *mk,
+			  const struct umr *u)
+{
+	uint8_t before[MKC_BYTES];
+	const char *why;
+
+	memcpy(before, mk->mkc, sizeof(before));
+	why = umr_merge_context(mk->mkc, u);
+	if (!why && !mkey_update(hca, mk))
+		why = "no such PD";
+	if (!why && !mk->free)
+		why = mkey_invalid(mk, mk->nent);
+	if (!why)
+		why = umr_write_translations(hca, qp, mk, u);
+	if (!why && !umr_privileged(qp) && !mkey_set_bound(hca, mk, !mk->free))
+		why = "no memory";
+	if (why) {
+		memcpy(mk->mkc, before, sizeof(before));
+		mkey_update(hca, mk);
+	}
+	return why;
+}
+
+/**
+ * umr_execute() - execute a UMR work request
+ * @hca: the HCA
+ * @qp: the queue pair that it was posted to
+ * @w: the decoded WQE
+ *
+ * Implements struct mlx5_wqe_umr_ctrl_seg, the memory key context and the translations behind it,
+ * inline or pointed at. A queue pair of users may change keys of its own PD only; one of type
+ * REG_UMR, which the driver keeps for itself, any. The context is as before when it is refused.
+ *
+ * Return: SYND_OK, SYND_LOCAL_QP_OP for a malformed WQE, SYND_MW_BIND for a change refused.
+ */
+enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w)
+{
+	enum cqe_syndrome synd = SYND_LOCAL_QP_OP;
+	struct mkey *mk = NULL;
+	struct umr u;
+	const char *why = umr_parse(&u, w);
+
+	if (!why) {
+		synd = SYND_MW_BIND;
+		mk = (struct mkey *)obj_find(hca, OBJ_MKEY, mkey_index(w->imm));
+		why = umr_not_offered(hca, &u);
+	}
+	if (!why && umr_privileged(qp) && inject_umr(hca->inject))
+		why = "injected";
+	if (!why)
+		why = umr_forbidden(qp, mk, &u, w->imm);
+	if (!why)
+		why = umr_change(hca, qp, mk, &u);
+	if (!why) {
+		hca->count.umr++;
+		return SYND_OK;
+	}
+	hca->count.umr_refused++;
+	hca_trace(hca, "umr_refused", "\"qpn\":%u,\"mkey\":%u,\"why\":\"%s\"", qp->obj.num, w->imm,
+		  why);
+	return synd;
+}
+
+/**
+ * umr_invalidate() - a SEND with invalidate arrived
+ * @hca: the HCA
+ * @qp: the queue pair that it arrived at
+ * @rkey: the key that the sender wants freed
+ *
+ * Return: false if there is no such key, or not one that this queue pair's peer may free.
+ */
+bool umr_invalidate(struct hca *hca, const struct qp *qp, uint32_t rkey)
+{
+	struct mkey *mk = mkey_find(hca, rkey);
+
+	if (!mk || !mk->remote_inval_ok || !mk->umr_en || mk->pdn != qp->pdn ||
+	    (mk->qpn != MKEY_ANY_QP && mk->qpn != qp->obj.num))
+		return false;
+	IFC_SET(mkc, mk->mkc, free, 1);
+	mkey_decode(mk);
+	mkey_set_bound(hca, mk, false);
+	return true;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * UMR work requests: changes to memory keys from a send queue.
+ */
+#ifndef BLUEBELL_UMR_H
+#define BLUEBELL_UMR_H
+
+#include "cq.h"
+#include "qp.h"
+#include "wqe.h"
+
+enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w);
+bool umr_invalidate(struct hca *hca, const struct qp *qp, uint32_t rkey);
+
+#endif

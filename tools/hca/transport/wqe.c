@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Decoding of work queue elements. The layouts are struct mlx5_wqe_ctrl_seg and its
+ * neighbours in linux/mlx5/qp.h; what may follow what is a table by opcode.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "ifc.h"
+#include "qp.h"
+#include "util.h"
+#include "wqe.h"
+
+#define SEG_INLINE	0x80000000u
+#define SEG_MAX		0x80000000ull	/* what a byte count of 0 stands for */
+#define AV_EXTENDED	0x80000000u
+#define AV_BASE_BYTES	16
+#define AV_FULL_BYTES	48
+
+#define RC		(1u << QPT_RC)
+#define UC		(1u << QPT_UC)
+#define DGRAM		(1u << QPT_UD | 1u << QPT_QP0 | 1u << QPT_QP1)
+#define XRC		(1u << QPT_XRC)
+#define UMRQP		(1u << QPT_REG_UMR)
+
+struct op_desc {
+	const char *name;
+	unsigned int types;		/* service types that have it */
+	uint8_t remote;			/* bytes of the remote address segment */
+	uint8_t atomic;			/* bytes of the atomic segment */
+	bool local, read, data;
+};
+
+static const struct op_desc op_table[] = {
+	[WQE_NOP] = { "NOP", RC | UC | DGRAM | XRC | UMRQP, .local = true },
+	[WQE_SEND] = { "SEND", RC | UC | DGRAM | XRC, .data = true },
+	[WQE_SEND_IMM] = { "SEND_IMM", RC | UC | DGRAM | XRC, .data = true },
+	[WQE_SEND_INVAL] = { "SEND_INVAL", RC | XRC, .data = true },
+	[WQE_RDMA_WRITE] = { "RDMA_WRITE", RC | UC | XRC, .remote = 16, .data = true },
+	[WQE_RDMA_WRITE_IMM] = { "RDMA_WRITE_IMM", RC | UC | XRC, .remote = 16, .data = true },
+	[WQE_RDMA_READ] = { "RDMA_READ", RC | XRC, .remote = 16, .read = true, .data = true },
+	[WQE_ATOMIC_CS] = { "ATOMIC_CS", RC | XRC, .remote = 16, .atomic = 16, .data = true },
+	[WQE_ATOMIC_FA] = { "ATOMIC_FA", RC | XRC, .remote = 16, .atomic = 16, .data = true },
+	[WQE_MASKED_CS] = { "MASKED_CS", RC | XRC, .remote = 16, .atomic = 32, .data = true },
+	[WQE_MASKED_FA] = { "MASKED_FA", RC | XRC, .remote = 16, .atomic = 16, .data = true },
+	[WQE_UMR] = { "UMR", RC | UC | XRC | UMRQP, .local = true },
+};
+
+static int wqe_bad(struct send_wqe *w, const char *why)
+{
+	w->why = why;
+	return -EINVAL;
+}
+
+/**
+ * wqe_parse_ctrl() - decode the control segment, the first 16 bytes of @w->raw
+ * @w: the work request; opcode, index, QP number, length and flags are filled
+ *
+ * Implements struct mlx5_wqe_ctrl_seg. Pure.
+ *
+ * Return: 0, or -EINVAL if the length is none that a WQE can have.
+ */
+int wqe_parse_ctrl(struct send_wqe *w)
+{
+	uint32_t op = get_be32(w->raw), qpn_ds = get_be32(w->raw + 4);
+	uint8_t flags = w->raw[11];
+
+	w->opmod = op >> 24;
+	w->idx = op >> 8;
+	w->opcode = op;
+	w->qpn = qpn_ds >> 8;
+	w->ds = qpn_ds & 0x3f;
+	w->fence = flags >> 5;
+	w->cqe = (flags >> 2 & 3) >= 2;
+	w->solicited = flags >> 1 & 1;
+	w->imm = get_be32(w->raw + 12);
+	w->why = NULL;
+	if (!w->ds || (qpn_ds & 0xc0))
+		return wqe_bad(w, "ds");
+	return 0;
+}
+
+/* struct mlx5_av; returns the bytes it takes or -EINVAL. */
+static int wqe_parse_av(struct send_wqe *w, size_t off, size_t end)
+{
+	const uint8_t *p = w->raw + off;
+	struct wqe_av *av = &w->av;
+	uint32_t dqpn, grh;
+
+	if (off + AV_BASE_BYTES > end)
+		return wqe_bad(w, "no room for an address vector");
+	memset(av, 0, sizeof(*av));
+	dqpn = get_be32(p + 8);
+	av->qkey = get_be32(p);
+	av->dqpn = dqpn & 0xffffff;
+	av->stat_rate = p[12] >> 4;
+	av->sl = p[12] & 0xf;
+	av->path_bits = p[13] & 0x7f;
+	av->rlid = get_be16(p + 14);
+	if (!(dqpn & AV_EXTENDED))
+		return AV_BASE_BYTES;
+	if (off + AV_FULL_BYTES > end)
+		return wqe_bad(w, "no room for an extended address vector");
+	grh = get_be32(p + 28);
+	av->tclass = p[26];
+	av->hop_limit = p[27];
+	av->grh = grh >> 30 & 1;
+	av->src_gid_index = grh >> 20;
+	av->flow_label = grh & 0xfffff;
+	memcpy(av->dgid, p + 32, sizeof(av->dgid));
+	return AV_FULL_BYTES;
+}
+
+/* The masked fetch-and-add has the addend and the field boundaries; compare-and-swap four words. */
+static void wqe_parse_atomic(struct send_wqe *w, size_t off)
+{
+	const uint8_t *p = w->raw + off;
+
+	w->is_atomic = true;
+	w->swap_add = get_be64(p);
+	w->compare = get_be64(p + 8);
+	w->swap_mask = ~0ull;
+	w->compare_mask = ~0ull;
+	if (w->opcode == WQE_MASKED_CS) {
+		w->swap_mask = get_be64(p + 16);
+		w->compare_mask = get_be64(p + 24);
+	} else if (w->opcode == WQE_MASKED_FA) {
+		w->compare_mask = w->compare;
+	}
+}
+
+/* One data or inline segment at @p, at most @room bytes; returns its size, 0 at a terminator. */
+static int wqe_parse_seg(struct wqe_seg *s, const uint8_t *p, size_t room)
+{
+	uint32_t count = get_be32(p);
+
+	memset(s, 0, sizeof(*s));
+	if (count & SEG_INLINE) {
+		s->len = count & ~SEG_INLINE;
+		if (s->len > room - 4)
+			return -EINVAL;
+		s->inl = p + 4;
+		return (s->len + 4 + WQE_DS - 1) / WQE_DS * WQE_DS;
+	}
+	s->len = count ? count : SEG_MAX;
+	s->lkey = get_be32(p + 4);
+	s->addr = get_be64(p + 8);
+	if (!count && s->lkey == LKEY_TERMINATE)
+		return 0;
+	return WQE_DS;
+}
+
+static int wqe_parse_data(struct send_wqe *w, size_t off, size_t end)
+{
+	const struct wqe_seg *s;
+	int n;
+
+	while (off < end) {
+		s = &w->seg[w->nseg];
+		n = wqe_parse_seg(&w->seg[w->nseg], w->raw + off, end - off);
+		if (n < 0)
+			return wqe_bad(w, "inline segment beyond the WQE");
+		if (!n)
+			break;
+		if (s->inl && (w->is_read || w->is_atomic))
+			return wqe_bad(w, "inline segment as destination");
+		w->len += s->len;
+		w->nseg++;
+		off += n;
+	}
+	return 0;
+}
+
+/**
+ * wqe_parse_send() - decode a whole send WQE
+ * @w: @w->raw holds ds * 16 bytes (a ring's wrap-around undone); the rest is filled
+ * @type: service type of the queue pair, which says what opcodes and segments there are
+ *
+ * Implements the segments of linux/mlx5/qp.h: control, datagram, remote address, atomic, masked
+ * atomic, data and inline. Every reference into the WQE is bounded by its ds count. Pure.
+ *
+ * Return: 0, or -EINVAL with @w->why.
+ */
+int wqe_parse_send(struct send_wqe *w, enum qp_type type)
+{
+	const struct op_desc *d;
+	size_t off = WQE_DS, end;
+	int n = wqe_parse_ctrl(w);
+
+	if (n)
+		return n;
+	end = w->ds * WQE_DS;
+	w->nseg = 0;
+	w->len = 0;
+	w->is_read = false;
+	w->is_atomic = false;
+	w->umr = NULL;
+	w->umr_len = 0;
+	if (w->opcode >= ARRAY_SIZE(op_table) || !op_table[w->opcode].name)
+		return wqe_bad(w, "unknown opcode");
+	d = &op_table[w->opcode];
+	if (!(d->types >> type & 1))
+		return wqe_bad(w, "opcode that this service does not have");
+
+	w->local = d->local;
+	w->is_read = d->read;
+	if (d->local) {
+		w->umr = w->raw + off;
+		w->umr_len = end - off;
+		return 0;
+	}
+	if (type == QPT_XRC) {
+		if (off + WQE_DS > end)
+			return wqe_bad(w, "no room for the XRC segment");
+		w->xrc_srqn = get_be32(w->raw + off) & 0xffffff;
+		off += WQE_DS;
+	}
+	if (DGRAM >> type & 1) {
+		n = wqe_parse_av(w, off, end);
+		if (n < 0)
+			return n;
+		off += n;
+	}
+	if (off + d->remote + d->atomic > end)
+		return wqe_bad(w, "no room for the remote address or atomic segment");
+	if (d->remote) {
+		w->raddr = get_be64(w->raw + off);
+		w->rkey = get_be32(w->raw + off + 8);
+		off += d->remote;
+	}
+	if (d->atomic) {
+		wqe_parse_atomic(w, off);
+		off += d->atomic;
+	}
+	n = wqe_parse_data(w, off, end);
+	if (n)
+		return n;
+	return w->is_atomic && w->len != 8 ? wqe_bad(w, "atomic result not 8 bytes") : 0;
+}
+
+/**
+ * wqe_parse_recv() - decode the data segments of a receive WQE
+ * @w: the result
+ * @buf: the WQE, one stride
+ * @len: bytes of it
+ * @skip: bytes before the first data segment (signature or SRQ next segment)
+ *
+ * The list ends at the terminator key (LKEY_TERMINATE with a zero count) or with the stride.
+ *
+ * Return: 0, or -EINVAL for an inline segment, which receiving does not have.
+ */
+int wqe_parse_recv(struct recv_wqe *w, const uint8_t *buf, size_t len, size_t skip)
+{
+	size_t off;
+
+	w->len = 0;
+	w->nseg = 0;
+	for (off = skip; off + WQE_DS <= len && w->nseg < WQE_MAX_SEGS; off += WQE_DS) {
+		struct wqe_seg *s = &w->seg[w->nseg];
+
+		if (!wqe_parse_seg(s, buf + off, len - off))
+			break;
+		if (get_be32(buf + off) & SEG_INLINE)
+			return -EINVAL;
+		w->len += s->len;
+		w->nseg++;
+	}
+	return 0;
+}
