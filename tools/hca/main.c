@@ -70,7 +70,7 @@ static int parse(int key, char *arg, struct argp_state *st)
 		return 0;
 	case 'l':
 		if (strcmp(arg, "ib") && strcmp(arg, "eth"))
-			argp_error(st, "--link is ib or eth, not %s", arg);
+			argp_error(st, "--link must be ib or eth, not %s", arg);
 		opt.link = arg;
 		return 0;
 	case 't':
@@ -83,7 +83,7 @@ static int parse(int key, char *arg, struct argp_state *st)
 		if (!opt.sockets && !opt.check)
 			argp_error(st, "--socket is needed");
 		if (opt.controls > opt.sockets)
-			argp_error(st, "more --control than --socket");
+			argp_error(st, "there are more --control than --socket");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

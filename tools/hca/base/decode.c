@@ -9,7 +9,7 @@
 #include "fields.h"
 #include "ifc.h"
 
-#define MAX_ELEMS 16	/* of an array, that are shown */
+#define MAX_ELEMS 16	/* elements of an array that are printed; the others are counted */
 
 static bool decode_bits_zero(const uint8_t *p, uint64_t off, uint64_t width)
 {
@@ -43,7 +43,7 @@ static void decode_value(FILE *f, const uint8_t *p, uint64_t off, uint32_t width
 }
 
 static void decode_members(FILE *f, const struct ifc_struct *s, const uint8_t *p, uint64_t base,
-		   uint64_t end, bool *first);
+			   uint64_t end, bool *first);
 
 static void decode_elem(FILE *f, const struct ifc_member *fl, const uint8_t *p, uint64_t off,
 			uint64_t end)
@@ -59,7 +59,10 @@ static void decode_elem(FILE *f, const struct ifc_member *fl, const uint8_t *p, 
 	fputc('}', f);
 }
 
-/* Bytes: text if they are, up to the first zero, else hexadecimal. */
+/*
+ * Print bytes as text if they are printable up to the first zero and zero behind it, else in
+ * hexadecimal.
+ */
 static void decode_bytes(FILE *f, const uint8_t *p, uint64_t n)
 {
 	uint64_t len = strnlen((const char *)p, n), i;
@@ -92,7 +95,7 @@ static void decode_array(FILE *f, const struct ifc_member *fl, const uint8_t *p,
 }
 
 static void decode_members(FILE *f, const struct ifc_struct *s, const uint8_t *p, uint64_t base,
-		   uint64_t end, bool *first)
+			   uint64_t end, bool *first)
 {
 	const struct ifc_member *fl;
 

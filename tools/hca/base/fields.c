@@ -35,7 +35,7 @@ const struct ifc_struct *ifc_struct_find(const char *name)
  * Return: the field, NULL if there is none.
  */
 const struct ifc_member *ifc_member_find(const struct ifc_struct *s, const char *path,
-				       uint32_t *off)
+					 uint32_t *off)
 {
 	const struct ifc_member *f;
 

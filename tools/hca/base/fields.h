@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The structures of mlx5_ifc.h as data: made at build time by gen-fields.py, used to
- * decode commands for the trace, to set capabilities by name and to check reserved fields.
+ * The structures of mlx5_ifc.h as data, generated at build time by gen-fields.py. The trace decodes
+ * commands with them, profiles set capabilities by name, and reserved fields are checked with them.
  */
 #ifndef BLUEBELL_FIELDS_H
 #define BLUEBELL_FIELDS_H
@@ -30,8 +30,11 @@ extern const struct ifc_struct *const ifc_structs[];	/* sorted by name */
 extern const unsigned int ifc_nr_structs;
 
 const struct ifc_struct *ifc_struct_find(const char *name);
-/* A field by its path through structures, "qpc.primary_address_path.sl"; *off is its bit offset. */
+/*
+ * Find a field by its path through nested structures, as "qpc.primary_address_path.sl"; *off is its
+ * bit offset.
+ */
 const struct ifc_member *ifc_member_find(const struct ifc_struct *s, const char *path,
-				       uint32_t *off);
+					 uint32_t *off);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What mlx5_ifc.h takes for granted from the kernel; no more than it needs. */
+/* Definitions that mlx5_ifc.h expects from the kernel. */
 #define u8 uint8_t
 #ifndef BIT
 #define BIT(n) (1UL << (n))
@@ -62,7 +62,7 @@ static inline void ifc_set_bits(void *p, size_t off, size_t width, uint64_t v)
 		if (n > width)
 			n = width;
 		mask = ((1u << n) - 1) << (8 - skip - n);
-		/* A field wider than v has zeros in front. */
+		/* A field that is wider than v is filled with zeros in front. */
 		*b = (*b & ~mask) | (((width - n < 64 ? v >> (width - n) : 0) << (8 - skip - n)) & mask);
 		width -= n;
 		skip = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command queue: its entries, mailbox chains with their tokens and signatures, and completion by
- * ownership bit and event.
+ * The command queue: its entries, mailbox chains with their tokens and signatures, and completion
+ * by ownership bit and event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ enum {
 #define CMD_TYPE_PCI	7
 #define OWNER_HW	1
 #define INLINE		16	/* bytes of a command that are in the queue entry itself */
-#define OUT_HDR		8	/* status and syndrome: the least that an output can be */
+#define OUT_HDR		8	/* status and syndrome: the shortest output */
 #define MAX_CMD_LEN	(1u << 20)
 #define BLK_ALIGN	512
 
@@ -125,7 +125,7 @@ unsigned int cmdif_log_stride(void)
 }
 
 /**
- * cmdif_set_queue() - the driver told where the queue is
+ * cmdif_set_queue() - the driver wrote the address of the queue
  * @hca: the HCA
  * @addr: guest address of 32 entries of 64 bytes, 4 KiB aligned; 0 stops the interface
  */
@@ -145,7 +145,10 @@ static uint8_t xor8(const uint8_t *p, size_t len)
 	return x;
 }
 
-/* Signatures make the xor of what they cover 0xff; both zero means the driver set none. */
+/*
+ * A signature makes the xor of the bytes that it covers 0xff. Both signatures are 0 if the driver
+ * set none.
+ */
 static bool blk_sig_ok(const uint8_t *b)
 {
 	if (!b[BLK_SIG] && !b[BLK_CTRL_SIG])
@@ -161,7 +164,7 @@ static void blk_sign(uint8_t *b)
 	b[BLK_SIG] = ~xor8(b, BLK_SIG);
 }
 
-/* One mailbox of a chain, checked; NULL with *err set if it is not what it has to be. */
+/* Find a mailbox of a chain and check it. Returns NULL and sets *err if it is not valid. */
 static uint8_t *blk_get(struct hca *hca, uint64_t addr, unsigned int num, uint8_t token, bool out,
 			enum delivery *err)
 {
@@ -204,7 +207,10 @@ static enum delivery chain_read(struct hca *hca, const uint8_t *lay, uint8_t *bu
 	return DL_OK;
 }
 
-/* The output chain is walked before the command runs, so that it cannot run in vain. */
+/*
+ * Walk the output chain before the command runs, so that no command runs whose output cannot be
+ * stored.
+ */
 static enum delivery chain_check(struct hca *hca, const uint8_t *lay, size_t len)
 {
 	uint64_t addr = get_be64(lay + LAY_OUT_PTR);
@@ -283,7 +289,9 @@ static enum delivery entry_run(struct hca *hca, uint8_t *lay, unsigned int slot)
 	return dl;
 }
 
-/* True if the entry was ours and is the driver's again. */
+/*
+ * Execute the command in a slot. Returns true if the entry was ours and is now the driver's again.
+ */
 static bool cmdif_run_slot(struct hca *hca, unsigned int slot)
 {
 	uint8_t *guest = mem_ptr(hca, hca->cmdif->queue + (slot << LOG_STRIDE), LAY_SIZE, true);
@@ -313,8 +321,8 @@ static bool cmdif_run_slot(struct hca *hca, unsigned int slot)
  * @hca: the HCA
  * @slots: bitmap of queue entries that have a command
  *
- * Commands are executed at once, in order of their slot. Completion is shown in the entry, and by
- * one event for all if an event queue subscribed to it.
+ * Executes the commands at once, in order of their slots. The ownership bit of each entry shows its
+ * completion; one event for all is posted if an event queue subscribed to it.
  */
 void cmdif_doorbell(struct hca *hca, uint32_t slots)
 {
@@ -327,7 +335,7 @@ void cmdif_doorbell(struct hca *hca, uint32_t slots)
 	for (i = 0; i < HCA_CMD_SLOTS; i++)
 		if (slots >> i & 1 && cmdif_run_slot(hca, i))
 			done |= 1u << i;
-	/* A queue that these commands made themselves is not told about them. */
+	/* An event queue that was created by these commands is not told about them. */
 	if (done && events) {
 		uint8_t data[28] = { 0 };
 

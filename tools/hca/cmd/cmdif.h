@@ -25,7 +25,7 @@ const uint32_t *cmdif_counts(struct hca *hca);
 void cmdif_count(struct hca *hca, uint16_t opcode);
 void cmdif_counts_reset(struct hca *hca);
 
-/* ---- execute.c --------------------------------------------------------------------------------- */
+/* ---- execute.c ------------------------------------------------------------------------------- */
 
 uint8_t cmd_execute(struct hca *hca, const uint8_t *in, size_t in_len, uint8_t *out,
 		    size_t out_len, unsigned int slot);

@@ -16,12 +16,12 @@
 
 #define HCA_FILE_ID FILE_DEV
 
-#define ISSI_SUPPORTED	1	/* the highest step of the interface that the driver may choose */
+#define ISSI_SUPPORTED	1	/* highest version of the interface that the driver may choose */
 
 static uint8_t enable_hca(struct hca *hca, struct cmd *cmd)
 {
 	if (IFC_GET(enable_hca_in, cmd->in, function_id))
-		return cmd_fail(cmd, ST_BAD_PARAM, "function %u is not here",
+		return cmd_fail(cmd, ST_BAD_PARAM, "function %u does not exist",
 				IFC_GET(enable_hca_in, cmd->in, function_id));
 	hca->life = LIFE_ENABLED;
 	return ST_OK;
@@ -30,10 +30,11 @@ static uint8_t enable_hca(struct hca *hca, struct cmd *cmd)
 static uint8_t disable_hca(struct hca *hca, struct cmd *cmd)
 {
 	if (IFC_GET(disable_hca_in, cmd->in, function_id))
-		return cmd_fail(cmd, ST_BAD_PARAM, "function %u is not here",
+		return cmd_fail(cmd, ST_BAD_PARAM, "function %u does not exist",
 				IFC_GET(disable_hca_in, cmd->in, function_id));
 	if (hca->life == LIFE_INIT)
-		return cmd_fail(cmd, ST_BAD_SYS_STATE, "TEARDOWN_HCA comes first");
+		return cmd_fail(cmd, ST_BAD_SYS_STATE,
+				"the HCA is initialized: TEARDOWN_HCA must come first");
 	hca->life = LIFE_RESET;
 	hca_free_objects(hca);
 	return ST_OK;
@@ -54,7 +55,7 @@ static uint8_t teardown_hca(struct hca *hca, struct cmd *cmd)
 	if (hca->life != LIFE_INIT)
 		return cmd_fail(cmd, ST_BAD_SYS_STATE, "not initialized");
 	if (profile > MLX5_TEARDOWN_HCA_IN_PROFILE_PREPARE_FAST_TEARDOWN)
-		return cmd_fail(cmd, ST_BAD_PARAM, "profile %u", profile);
+		return cmd_fail(cmd, ST_BAD_PARAM, "unknown profile %u", profile);
 	if (profile == MLX5_TEARDOWN_HCA_IN_PROFILE_PREPARE_FAST_TEARDOWN)
 		return cmd_fail(cmd, ST_BAD_PARAM, "fast teardown is not offered");
 	hca->life = LIFE_ENABLED;
@@ -76,7 +77,7 @@ static uint8_t set_issi(struct hca *hca, struct cmd *cmd)
 
 	(void)hca;
 	if (issi != ISSI_SUPPORTED)
-		return cmd_fail(cmd, ST_BAD_PARAM, "ISSI %u", issi);
+		return cmd_fail(cmd, ST_BAD_PARAM, "ISSI %u is not supported", issi);
 	return ST_OK;
 }
 
@@ -101,8 +102,9 @@ static uint8_t query_special_contexts(struct hca *hca, struct cmd *cmd)
 	if (hca_cap_gen(hca, null_mkey))
 		IFC_SET(query_special_contexts_out, all, null_mkey, MKEY_NULL);
 	if (hca_cap_gen(hca, terminate_scatter_list_mkey))
-		IFC_SET(query_special_contexts_out, all, terminate_scatter_list_mkey, MKEY_TERM_SCATTER);
-	/* A driver older than some of the keys has no room for them. */
+		IFC_SET(query_special_contexts_out, all, terminate_scatter_list_mkey,
+			MKEY_TERM_SCATTER);
+	/* An older driver provides less room than there are keys. */
 	memcpy(cmd->out, all, len);
 	return ST_OK;
 }

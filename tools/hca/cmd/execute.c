@@ -19,7 +19,7 @@
 
 #define HCA_FILE_ID FILE_EXECUTE
 
-/* Commands that a function understands before INIT_HCA. */
+/* Commands that are accepted between ENABLE_HCA and INIT_HCA. */
 static bool cmd_is_early(uint16_t op)
 {
 	switch (op) {
@@ -63,16 +63,18 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_d
 	if (!d)
 		return cmd_fail(cmd, ST_BAD_OP, "no command 0x%x", cmd->opcode);
 	if (!cmd_allowed_now(hca, cmd->opcode))
-		return cmd_fail(cmd, ST_BAD_SYS_STATE, "not in this state of the function");
+		return cmd_fail(cmd, ST_BAD_SYS_STATE,
+				"the command is not allowed in this state of the HCA");
 	if (cmd->in_len < d->in_min)
-		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes of input, not %u", cmd->in_len,
+		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes of input, at least %u needed",
+				cmd->in_len,
 				d->in_min);
 	if (cmd->out_len < d->out_min)
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes of output, not %u",
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes of output, at least %u needed",
 				cmd->out_len, d->out_min);
-	/* User ids are made by CREATE_UCTX, which not every profile has. */
+	/* CREATE_UCTX would make user ids, but not every profile offers it. */
 	if (cmd->uid && !hca_cap_gen(hca, log_max_uctx))
-		return cmd_fail(cmd, ST_BAD_RES, "no user id %u", cmd->uid);
+		return cmd_fail(cmd, ST_BAD_RES, "user id %u does not exist", cmd->uid);
 	st = cmd_check_reserved(hca, cmd);
 	return st ? st : d->handler(hca, cmd);
 }
@@ -89,7 +91,7 @@ static void trace_cmd_half(FILE *f, const char *cmd_name, const char *half, cons
 }
 
 static void trace_cmd(struct hca *hca, const struct cmd *cmd, const char *name, unsigned int slot,
-	       uint64_t start_ns)
+		      uint64_t start_ns)
 {
 	uint8_t status = cmd->out_len ? cmd->out[0] : 0;
 	FILE *f = trace_begin(hca->trace, "cmd", start_ns);
@@ -109,7 +111,7 @@ static void trace_cmd(struct hca *hca, const struct cmd *cmd, const char *name, 
 }
 
 /**
- * cmd_execute() - run one command
+ * cmd_execute() - execute one command
  * @hca: the HCA
  * @in: input, mailboxes joined, at least 16 bytes
  * @in_len: bytes

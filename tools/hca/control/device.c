@@ -37,7 +37,7 @@ struct json_object *verb_link(struct hca *hca, unsigned int n, char **w)
 	return verb_ok();
 }
 
-/* The card is pulled: its objects are gone with it, the bus answers all ones. */
+/* Surprise removal: all objects are freed, and reads give all ones. */
 struct json_object *verb_unplug(struct hca *hca, unsigned int n, char **w)
 {
 	(void)n;

@@ -11,7 +11,7 @@
 #include "util.h"
 #include "verb.h"
 
-/* Where the number that an event is about stands in its 28 bytes. */
+/* Where the event data has the number of the object. */
 enum event_arg { ARG_NONE, ARG_QPN, ARG_CQN, ARG_PORT, ARG_PAGES };
 
 static const struct {
@@ -56,7 +56,8 @@ struct json_object *verb_event(struct hca *hca, unsigned int n, char **w)
 	uint8_t data[28] = { 0 };
 	unsigned int i;
 
-	if (n < 3 || n > 5 || (n > 3 && !verb_number(w[3], &num)) || (n > 4 && !verb_number(w[4], &sub)))
+	if (n < 3 || n > 5 || (n > 3 && !verb_number(w[3], &num)) ||
+	    (n > 4 && !verb_number(w[4], &sub)))
 		return verb_fail("inject event TYPE [NUMBER [SUBTYPE]]");
 	for (i = 0; i < ARRAY_SIZE(events); i++)
 		if (!strcasecmp(events[i].name, w[2]))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verb "inject": failures of commands, completions and UMR work verbs.
+ * The verb "inject": failures of commands, completions and UMR work requests.
  */
 #include <json-c/json.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const struct {
 	{ "BAD_SIZE_OUTS_CQES_ERR", ST_BAD_SIZE_OUTS_CQES },
 };
 
-/* A name with or without _ERR, or a number that isn't 0. */
+/* Parse a status: a name with or without _ERR, or a number other than 0. */
 static uint8_t inject_status(const char *s)
 {
 	unsigned long v;
@@ -106,7 +106,8 @@ static struct json_object *verb_inject_umrs(struct hca *hca, unsigned int n, cha
 {
 	unsigned long count = 1, skip = 0;
 
-	if (n > 4 || (n > 2 && (!verb_number(w[2], &count) || !count)) || (n > 3 && !verb_number(w[3], &skip)))
+	if (n > 4 || (n > 2 && (!verb_number(w[2], &count) || !count)) ||
+	    (n > 3 && !verb_number(w[3], &skip)))
 		return verb_fail("inject umr [N [SKIP]]");
 	inject_set_umrs(hca->inject, count, skip);
 	return verb_ok();
@@ -120,7 +121,8 @@ static struct json_object *verb_inject_link(struct hca *hca, unsigned int n, cha
 
 static const struct verb injections[] = {
 	{ "cmd", verb_inject_cmd }, { "op", verb_inject_op }, { "clear", verb_inject_clear },
-	{ "cqe", verb_inject_cqes }, { "umr", verb_inject_umrs }, { "event", verb_event }, { "hang", verb_hang },
+	{ "cqe", verb_inject_cqes }, { "umr", verb_inject_umrs }, { "event", verb_event },
+	{ "hang", verb_hang },
 	{ "fatal", verb_fatal }, { "link", verb_inject_link }, { 0 }
 };
 

@@ -75,7 +75,7 @@ struct json_object *verb_trace(struct hca *hca, unsigned int n, char **w)
 /* ---- verbs ----------------------------------------------------------------------------------- */
 
 struct json_object *verb_run(const struct verb *r, const char *name, struct hca *hca,
-			       unsigned int n, char **w)
+			     unsigned int n, char **w)
 {
 	for (; r->name; r++)
 		if (!strcmp(r->name, name))
@@ -85,7 +85,8 @@ struct json_object *verb_run(const struct verb *r, const char *name, struct hca 
 
 static const struct verb verbs[] = {
 	{ "census", verb_census }, { "counters", verb_counters }, { "commands", verb_commands },
-	{ "cap", verb_cap }, { "limit", verb_limit }, { "trace", verb_trace }, { "inject", verb_inject },
+	{ "cap", verb_cap }, { "limit", verb_limit }, { "trace", verb_trace },
+	{ "inject", verb_inject },
 	{ "link", verb_link }, { "unplug", verb_unplug }, { 0 }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The control socket: its clients, and their verbs a line each.
+ * The control socket: its clients, who send a request a line.
  */
 #include <errno.h>
 #include <event2/buffer.h>
@@ -63,8 +63,9 @@ static void control_on_event(struct bufferevent *bev, short what, void *arg)
 		control_client_drop(arg);
 }
 
-static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a, int len,
-		      void *arg)
+static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a,
+			      int len,
+			      void *arg)
 {
 	struct client *cl = calloc(1, sizeof(*cl));
 	struct hca *hca = arg;
@@ -86,7 +87,7 @@ static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, stru
 
 /**
  * control_listen() - open the control socket
- * @hca: the HCA it is about
+ * @hca: the HCA that it controls
  * @path: of the socket
  *
  * Return: 0 or -errno.
@@ -101,9 +102,9 @@ int control_listen(struct hca *hca, const char *path)
 	strcpy(hca->control->socket->path, path);
 	unlink(path);
 	hca->control->socket->listener = evconnlistener_new_bind(hca->base, control_on_client, hca,
-						      LEV_OPT_CLOSE_ON_FREE |
-						      LEV_OPT_CLOSE_ON_EXEC, 4,
-						      (struct sockaddr *)&a, sizeof(a));
+								 LEV_OPT_CLOSE_ON_FREE |
+								 LEV_OPT_CLOSE_ON_EXEC, 4,
+								 (struct sockaddr *)&a, sizeof(a));
 	return hca->control->socket->listener ? 0 : -errno;
 }
 

@@ -17,7 +17,7 @@
 
 enum { CAP_GET_MAX = 0, CAP_GET_CUR = 1 };
 
-/* Fields that a driver may set, up to the maximum; the others stay as the profile says. */
+/* Fields that a driver may set, up to the maximum. The others keep the value of the profile. */
 static const struct {
 	unsigned int type;
 	const char *strct;
@@ -71,7 +71,7 @@ static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
 	unsigned int type = cmd->op_mod >> 1;
 
 	if (IFC_GET(query_hca_cap_in, cmd->in, other_function))
-		return cmd_fail(cmd, ST_BAD_PARAM, "no other function to ask about");
+		return cmd_fail(cmd, ST_BAD_PARAM, "other functions do not exist");
 	if (type >= HCA_CAP_TYPES || !hca->profile->cap_valid[type])
 		return cmd_fail(cmd, ST_BAD_PARAM, "no capabilities of type 0x%x", type);
 	if ((cmd->op_mod & 1) == CAP_GET_CUR)
@@ -81,9 +81,12 @@ static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-/* A table of P_Keys is the larger the higher the number, as any; all settable fields are so. */
+/*
+ * Set one field. For all settable fields a higher number means more, so that one comparison with
+ * the maximum is enough.
+ */
 static uint8_t caps_set_field(struct hca *hca, struct cmd *cmd, unsigned int i, const uint8_t *want,
-			 uint8_t *cur)
+			      uint8_t *cur)
 {
 	const struct ifc_struct *s = ifc_struct_find(settable[i].strct);
 	const struct ifc_member *f;
@@ -96,7 +99,8 @@ static uint8_t caps_set_field(struct hca *hca, struct cmd *cmd, unsigned int i, 
 	v = ifc_get_bits(want, off, f->width);
 	max = ifc_get_bits(hca->profile->cap[0][settable[i].type], off, f->width);
 	if (v > max)
-		return cmd_fail(cmd, ST_BAD_PARAM, "%s %llu, at most %llu", settable[i].field,
+		return cmd_fail(cmd, ST_BAD_PARAM, "%s is %llu, the maximum is %llu",
+				settable[i].field,
 				(unsigned long long)v, (unsigned long long)max);
 	ifc_set_bits(cur, off, f->width, v);
 	return ST_OK;
@@ -109,12 +113,14 @@ static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
 	uint8_t cur[HCA_CAP_SIZE];
 
 	if (hca->life != LIFE_ENABLED)
-		return cmd_fail(cmd, ST_BAD_SYS_STATE, "only before INIT_HCA");
+		return cmd_fail(cmd, ST_BAD_SYS_STATE,
+				"capabilities can be set before INIT_HCA only");
 	if (type >= HCA_CAP_TYPES || !hca->profile->cap_valid[type])
 		return cmd_fail(cmd, ST_BAD_PARAM, "no capabilities of type 0x%x", type);
 	memcpy(cur, hca->cap[type], sizeof(cur));
 	for (i = 0; i < NR_SETTABLE; i++) {
-		uint8_t st = settable[i].type == type ? caps_set_field(hca, cmd, i, want, cur) : ST_OK;
+		uint8_t st = settable[i].type == type ? caps_set_field(hca, cmd, i, want,
+								       cur) : ST_OK;
 
 		if (st)
 			return st;

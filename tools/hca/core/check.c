@@ -69,7 +69,8 @@ uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t
 {
 	*o = obj_find_uid(hca, kind, num, cmd->uid);
 	if (!*o)
-		return cmd_fail(cmd, ST_BAD_RES, "no %s 0x%x for uid %u", obj_kind_name[kind], num,
+		return cmd_fail(cmd, ST_BAD_RES, "%s 0x%x does not exist for user id %u",
+				obj_kind_name[kind], num,
 				cmd->uid);
 	return ST_OK;
 }

@@ -66,7 +66,7 @@ size_t cmd_left(const struct cmd *cmd, const uint8_t *p)
 	return p < end ? end - p : 0;
 }
 
-/* ---- the registry ------------------------------------------------------------------------ */
+/* ---- the registry ---------------------------------------------------------------------------- */
 
 /**
  * cmds_init() - make an empty registry
@@ -191,7 +191,8 @@ uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd)
 
 	for (i = 0; i < r->len && i < cmd->in_len; i++)
 		if (cmd->in[i] & r->mask[i])
-			return cmd_fail(cmd, ST_BAD_PARAM, "reserved bits 0x%02x of byte 0x%zx are set",
+			return cmd_fail(cmd, ST_BAD_PARAM,
+					"reserved bits 0x%02x of byte 0x%zx are set",
 					cmd->in[i] & r->mask[i], i);
 	return ST_OK;
 }

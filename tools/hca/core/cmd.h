@@ -59,7 +59,7 @@ uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const ch
 
 size_t cmd_left(const struct cmd *cmd, const uint8_t *p);
 
-/* ---- the registry ------------------------------------------------------------------------ */
+/* ---- the registry ---------------------------------------------------------------------------- */
 
 #define CMD_OPCODES	0x1000	/* opcodes are below */
 

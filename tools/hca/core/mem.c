@@ -15,14 +15,14 @@
 struct region {
 	uint64_t iova;
 	uint64_t size;
-	uint8_t *host;		/* NULL: the client gave no file, so it cannot be reached */
+	uint8_t *host;		/* NULL: the client shared no file */
 	bool read, write;
 };
 
 struct mem_map {
 	struct region *r;	/* sorted by iova, disjoint */
 	unsigned int nr;
-	unsigned int hit;	/* last found: accesses cluster */
+	unsigned int hit;	/* index of the last region found: accesses cluster */
 };
 
 int mem_init(struct hca *hca)
@@ -47,7 +47,7 @@ static unsigned int mem_lower_bound(const struct mem_map *m, uint64_t iova)
 }
 
 /**
- * mem_map_fd() - make [@iova, @iova + @size) reachable
+ * mem_map_fd() - map the range [@iova, @iova + @size) of guest memory
  * @hca: the HCA
  * @iova: guest address
  * @size: bytes
@@ -57,7 +57,7 @@ static unsigned int mem_lower_bound(const struct mem_map *m, uint64_t iova)
  * @write: the device may write
  *
  * Return: 0, -EINVAL for an empty range or one that wraps, -EEXIST when it overlaps another,
- * -ENOMEM, or what mmap() said.
+ * -ENOMEM, or the error of mmap().
  */
 int mem_map_fd(struct hca *hca, uint64_t iova, uint64_t size, int fd, uint64_t offset, bool read,
 	       bool write)
@@ -99,7 +99,7 @@ static void mem_region_drop(struct mem_map *m, unsigned int at)
 }
 
 /**
- * mem_unmap() - forget a range
+ * mem_unmap() - remove a range
  * @hca: the HCA
  * @iova: guest address, as it was mapped
  * @size: bytes, as it was mapped
@@ -118,7 +118,7 @@ int mem_unmap(struct hca *hca, uint64_t iova, uint64_t size)
 }
 
 /**
- * mem_unmap_all() - forget every range (the client went away)
+ * mem_unmap_all() - remove all ranges, because the client is gone
  * @hca: the HCA
  */
 void mem_unmap_all(struct hca *hca)
@@ -149,7 +149,7 @@ static const struct region *mem_region_find(struct mem_map *m, uint64_t iova)
 }
 
 /**
- * mem_ptr() - host address of guest memory
+ * mem_ptr() - find the host address of guest memory
  * @hca: the HCA
  * @iova: guest address
  * @len: bytes

@@ -15,7 +15,7 @@
 #define CHUNK_BITS	10
 #define CHUNK		(1u << CHUNK_BITS)
 #define NUM_BITS	24
-#define SHARED_UID	0xffff	/* completion EQs: every user id may refer to them */
+#define SHARED_UID	0xffff	/* owner of completion EQs: every user may refer to them */
 #define CHUNKS		(1u << (NUM_BITS - CHUNK_BITS))
 
 struct chunk {
@@ -25,8 +25,8 @@ struct chunk {
 
 struct table {
 	unsigned int count;
-	unsigned int chunks;		/* none is in use from here on */
-	uint32_t hint;			/* no number below is free */
+	unsigned int chunks;		/* no chunk is in use from this index on */
+	uint32_t hint;			/* no number below this one is free */
 	struct chunk *chunk[CHUNKS];
 };
 
@@ -65,7 +65,7 @@ static struct obj **obj_slot(struct table *t, uint32_t num)
 	return c ? &c->obj[num & (CHUNK - 1)] : NULL;
 }
 
-/* Lowest free number in [@num, @limit), or @limit. Full chunks are stepped over whole. */
+/* Return the lowest free number in [@num, @limit), or @limit. Steps over full chunks as a whole. */
 static uint32_t obj_next_free(struct table *t, uint32_t num, uint32_t limit)
 {
 	while (num < limit) {
@@ -193,11 +193,11 @@ void obj_free_all(struct hca *hca, enum obj_kind kind)
 }
 
 /**
- * obj_put() - give a reference back
+ * obj_put() - drop a reference
  * @hca: the HCA
  * @obj: object that another one referred to, or NULL
  *
- * The last reference to an object whose command to free it has come frees it.
+ * An object that a command has freed is freed for good with its last reference.
  */
 void obj_put(struct hca *hca, struct obj *obj)
 {
@@ -205,7 +205,7 @@ void obj_put(struct hca *hca, struct obj *obj)
 		obj_free(hca, obj);
 }
 
-/* @fn may free the object it is given, and no other. */
+/* @fn may free the object that it is called for, and no other. */
 void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
 {
 	struct table *t = &hca->objs->t[kind];

@@ -34,7 +34,8 @@ extern const char *const obj_kind_name[OBJ_KINDS];
 int objs_init(struct hca *hca);
 void objs_exit(struct hca *hca);
 struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t size);
-struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid, size_t size);
+struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid,
+		       size_t size);
 struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num);
 struct obj *obj_find_uid(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid);
 void obj_put(struct hca *hca, struct obj *obj);

@@ -24,7 +24,7 @@ const struct cap_page cap_pages[NR_PAGES] = {
 	{ "general_2", CAP_GENERAL_2, "cmd_hca_cap_2", "hca_cap_2" },
 };
 
-/* Maximum and current value of the default profile's capabilities; what isn't here is 0. */
+/* Maximum and current value of the capabilities of the default profile. All others are 0. */
 static const struct def {
 	const char *page, *field;
 	uint32_t max, cur;
@@ -107,7 +107,7 @@ static const struct def {
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.atomic", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.uc_odp_caps.send", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.ud_odp_caps.send", 1, 1 },
-	/* What the driver has to ask for. */
+	/* The driver has to ask for these. */
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.srq_receive", 1, 0 },
 	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.send", 1, 0 },
 	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.write", 1, 0 },
@@ -122,17 +122,23 @@ static const struct def {
 	{ "device_memory", "memic", 1, 1 },
 	{ "device_memory", "log_min_memic_alloc_size", 6, 6 },
 	{ "device_memory", "log_max_memic_addr_alignment", 6, 6 },	/* of 64 bytes: 4 KiB */
-	/* The end of BAR0: the memory, and as much for each of two operations. */
+	/*
+	 * The end of BAR0 is the memory, and behind it a window of the same size for each of two
+	 * operations.
+	 */
 	{ "device_memory", "memic_bar_start_addr", 0x1fa0000, 0x1fa0000 },
 	{ "device_memory", "memic_bar_size", 0x20000, 0x20000 },
 	{ "device_memory", "max_memic_size", 0x20000, 0x20000 },
 	{ "device_memory", "memic_operations", 0x3, 0x3 },	/* increment, test & set */
 };
 
-/* A doorbell names QPs and SQs by one number: SQs have the upper half of them. */
+/*
+ * A doorbell names queue pairs and send queues by one number: send queues have the upper half of
+ * the space.
+ */
 #define FIRST_SQ	0x800000
 
-/* Numbers handed out: first, and limit as the capability that bounds it (or a plain limit). */
+/* Numbers of objects: the first, and the limit, which a capability or a constant sets. */
 static const struct {
 	enum obj_kind kind;
 	uint32_t first;
@@ -174,14 +180,14 @@ static const struct ifc_member *cap_find(const struct cap_page *pg, const char *
 }
 
 /**
- * profile_find_cap() - where a capability is
+ * profile_find_cap() - find a capability by name
  * @page: as profiles name it
  * @field: name of the field in the page's structure
  * @type: the page's number
  * @off: first bit in the page
  * @width: bits
  *
- * Return: whether there is one of that name.
+ * Return: false if there is none of that name.
  */
 bool profile_find_cap(const char *page, const char *field, unsigned int *type, uint32_t *off,
 		      uint32_t *width)
@@ -207,11 +213,11 @@ uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const cha
 
 uint32_t cap_gen(const struct profile *p, const char *field)
 {
-	return cap_get(p, true, 0, field);
+	return cap_get(p, true, PAGE_GENERAL, field);
 }
 
 bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, const char *field,
-		    uint64_t v)
+	     uint64_t v)
 {
 	const struct ifc_member *m;
 	uint32_t off;
@@ -235,8 +241,8 @@ bool profile_has_memic(const struct profile *p)
 }
 
 /*
- * Bitmaps of log2 widths that an operation on device memory takes, in bytes that mlx5_ifc.h has no
- * name for; rdma-core's tests read them. Ours take single bytes.
+ * Fill the bitmaps of access widths (log2) of each operation on device memory. mlx5_ifc.h has no
+ * names for these bytes, but the tests of rdma-core read them. The HCA supports single bytes.
  */
 static void profile_memic_op_sizes(struct profile *p)
 {
@@ -250,7 +256,7 @@ static void profile_memic_op_sizes(struct profile *p)
 	}
 }
 
-/* Ranges follow the capabilities, unless the profile says less. */
+/* Derive the numbers of objects from the capabilities. */
 void profile_set_ranges(struct profile *p)
 {
 	unsigned int i;
@@ -272,8 +278,8 @@ void profile_set_ranges(struct profile *p)
 }
 
 /**
- * profile_default() - the built-in profile
- * @p: where to
+ * profile_default() - make the built-in profile
+ * @p: the profile, filled in
  * @eth: an Ethernet port instead of InfiniBand
  *
  * Return: 0, or -EINVAL if the headers lack a field that the table names.

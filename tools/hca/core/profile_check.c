@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Profiles: does what a profile claims fit together? A capability page that contradicts itself can
- * crash mlx5_core.
+ * Profiles: checks that the capabilities of a profile fit together. A capability page that
+ * contradicts itself can crash mlx5_core.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ int profile_refuse(char *why, size_t len, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* General capabilities and the least and greatest value that makes sense. */
+/* General capabilities and the least and greatest sensible value of each. */
 static const struct {
 	const char *field;
 	uint32_t min, max;
@@ -65,13 +65,13 @@ int profile_check_bounds(const struct profile *p, char *why, size_t len)
 		uint32_t v = cap_gen(p, bounds[i].field);
 
 		if (v < bounds[i].min || v > bounds[i].max)
-			return profile_refuse(why, len, "%s is %u, has to be from %u to %u",
-				      bounds[i].field, v, bounds[i].min, bounds[i].max);
+			return profile_refuse(why, len, "%s is %u, must be from %u to %u",
+					      bounds[i].field, v, bounds[i].min, bounds[i].max);
 	}
 	return 0;
 }
 
-/* No capability may be set higher than what it can be set to. */
+/* No current capability may exceed its maximum. */
 static int profile_check_max(const struct profile *p, char *why, size_t len)
 {
 	const struct ifc_member *m;
@@ -88,9 +88,11 @@ static int profile_check_max(const struct profile *p, char *why, size_t len)
 			cur = ifc_get_bits(p->cap[1][cap_pages[i].type], m->off, m->width);
 			max = ifc_get_bits(p->cap[0][cap_pages[i].type], m->off, m->width);
 			if (cur > max)
-				return profile_refuse(why, len, "%s.%s is %llu, its maximum %llu",
-					      cap_pages[i].name, m->name, (unsigned long long)cur,
-					      (unsigned long long)max);
+				return profile_refuse(why, len,
+						      "%s.%s is %llu, but its maximum is %llu",
+						      cap_pages[i].name, m->name,
+						      (unsigned long long)cur,
+						      (unsigned long long)max);
 		}
 	}
 	return 0;
@@ -107,65 +109,79 @@ static int profile_check_pairs(const struct profile *p, char *why, size_t len)
 	unsigned int i;
 
 	for (i = 1; i < NR_PAGES; i++) {
-		bool on = cap_get(p, false, 0, cap_pages[i].enable);
+		bool on = cap_get(p, false, PAGE_GENERAL, cap_pages[i].enable);
 
 		if (on && !p->cap_valid[cap_pages[i].type])
-			return profile_refuse(why, len, "%s is set, but no %s capabilities are given",
-				      cap_pages[i].enable, cap_pages[i].name);
+			return profile_refuse(why, len,
+					      "%s is set, but no %s capabilities are given",
+					      cap_pages[i].enable, cap_pages[i].name);
 	}
-	if ((cap_gen(p, "uar_4k") || cap_get(p, false, 0, "uar_4k")) &&
+	if ((cap_gen(p, "uar_4k") || cap_get(p, false, PAGE_GENERAL, "uar_4k")) &&
 	    !cap_gen(p, "num_of_uars_per_page"))
-		return profile_refuse(why, len, "uar_4k without num_of_uars_per_page: a UAR would have no "
-			      "registers");
+		return profile_refuse(why, len,
+				      "uar_4k without num_of_uars_per_page: a UAR would have no "
+				      "registers");
 	if (!is_pow2(cap_gen(p, "max_wqe_sz_sq")) || !is_pow2(cap_gen(p, "max_wqe_sz_rq")))
-		return profile_refuse(why, len, "max_wqe_sz_sq and max_wqe_sz_rq are powers of two");
-	if (cap_gen(p, "atomic") && !cap_get(p, true, 2, "atomic_operations"))
+		return profile_refuse(why, len,
+				      "max_wqe_sz_sq and max_wqe_sz_rq must be powers of two");
+	if (cap_gen(p, "atomic") && !cap_get(p, true, PAGE_ATOMIC, "atomic_operations"))
 		return profile_refuse(why, len, "atomic is set, but atomic_operations is 0");
-	if (cap_gen(p, "atomic") && !cap_get(p, true, 2, "atomic_size_qp"))
+	if (cap_gen(p, "atomic") && !cap_get(p, true, PAGE_ATOMIC, "atomic_size_qp"))
 		return profile_refuse(why, len, "atomic is set, but atomic_size_qp is 0");
 	if (!cap_gen(p, "rc") && !cap_gen(p, "uc") && !cap_gen(p, "ud"))
 		return profile_refuse(why, len, "none of rc, uc, ud is set");
 	if (cap_gen(p, "port_type") != p->eth)
-		return profile_refuse(why, len, "port_type is %u, the link %s", cap_gen(p, "port_type"),
-			      p->eth ? "eth" : "ib");
+		return profile_refuse(why, len, "port_type is %u, but the link is %s",
+				      cap_gen(p, "port_type"),
+				      p->eth ? "eth" : "ib");
 	if (p->core_clock_khz != cap_gen(p, "device_frequency_khz"))
-		return profile_refuse(why, len, "the clock runs at %u kHz, device_frequency_khz is %u",
-			      p->core_clock_khz, cap_gen(p, "device_frequency_khz"));
+		return profile_refuse(why, len,
+				      "the clock runs at %u kHz, device_frequency_khz is %u",
+				      p->core_clock_khz, cap_gen(p, "device_frequency_khz"));
 	return 0;
 }
 
 static int profile_check_memic(const struct profile *p, char *why, size_t len)
 {
-	uint64_t start = cap_memic(p, "memic_bar_start_addr"), size = cap_memic(p, "memic_bar_size");
-	uint64_t max = cap_memic(p, "max_memic_size"), min = cap_memic(p, "log_min_memic_alloc_size");
+	uint64_t start = cap_memic(p, "memic_bar_start_addr");
+	uint64_t size = cap_memic(p, "memic_bar_size");
+	uint64_t max = cap_memic(p, "max_memic_size");
+	uint64_t min = cap_memic(p, "log_min_memic_alloc_size");
 	uint64_t align = cap_memic(p, "log_max_memic_addr_alignment");
 	uint64_t bar = 1ull << p->log_bar_size, end = start + (1 + MEMIC_OPS) * size;
 
 	if (!cap_gen(p, "device_memory"))
 		return 0;
 	if (!profile_has_memic(p))
-		return profile_refuse(why, len, "device_memory is set, but memic, which is all there is, "
-			      "is not");
+		return profile_refuse(why, len,
+				      "device_memory is set, but memic, the only kind of it, "
+				      "is not");
 	if (!size || size % HCA_PAGE_SIZE || start % HCA_PAGE_SIZE)
-		return profile_refuse(why, len, "memic_bar_start_addr 0x%llx, memic_bar_size 0x%llx: "
-			      "not whole pages", (unsigned long long)start,
-			      (unsigned long long)size);
+		return profile_refuse(why, len,
+				      "memic_bar_start_addr 0x%llx, memic_bar_size 0x%llx: "
+				      "not whole pages", (unsigned long long)start,
+				      (unsigned long long)size);
 	if (start < (uint64_t)HCA_PAGE_SIZE * (FIRST_UAR + 1) || start > bar || end > bar)
-		return profile_refuse(why, len, "memic_bar_start_addr 0x%llx: memory and operations end at "
-			      "0x%llx, the BAR at 0x%llx", (unsigned long long)start,
-			      (unsigned long long)end, (unsigned long long)bar);
+		return profile_refuse(why, len,
+				      "memic_bar_start_addr 0x%llx: memory and operations end at "
+				      "0x%llx, the BAR at 0x%llx", (unsigned long long)start,
+				      (unsigned long long)end, (unsigned long long)bar);
 	if (!max || max > size)
 		return profile_refuse(why, len, "max_memic_size is 0x%llx, memic_bar_size 0x%llx",
-			      (unsigned long long)max, (unsigned long long)size);
+				      (unsigned long long)max, (unsigned long long)size);
 	if (1ull << min < MEMIC_UNIT || 1ull << min > max)
-		return profile_refuse(why, len, "log_min_memic_alloc_size is %llu, has to be from 6 to what "
-			      "max_memic_size allows", (unsigned long long)min);
+		return profile_refuse(why, len,
+				      "log_min_memic_alloc_size is %llu, has to be from 6 to what "
+				      "max_memic_size allows", (unsigned long long)min);
 	if (align > 25 || (uint64_t)MEMIC_UNIT << align > size || start % (MEMIC_UNIT << align))
-		return profile_refuse(why, len, "log_max_memic_addr_alignment is %llu: the memory is not "
-			      "aligned so itself", (unsigned long long)align);
+		return profile_refuse(why, len,
+				      "log_max_memic_addr_alignment is %llu: the memory is not "
+				      "aligned so itself", (unsigned long long)align);
 	if (cap_memic(p, "memic_operations") >> MEMIC_OPS)
-		return profile_refuse(why, len, "memic_operations is 0x%llx, there are %u",
-			      (unsigned long long)cap_memic(p, "memic_operations"), MEMIC_OPS);
+		return profile_refuse(why, len,
+				      "memic_operations is 0x%llx, but there are %u operations",
+				      (unsigned long long)cap_memic(p, "memic_operations"),
+				      MEMIC_OPS);
 	return 0;
 }
 
@@ -174,28 +190,30 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 	unsigned int i;
 
 	if (p->log_bar_size < 20 || p->log_bar_size > 32)
-		return profile_refuse(why, len, "log_bar_size %u, has to be from 20 to 32",
-			      p->log_bar_size);
+		return profile_refuse(why, len, "log_bar_size is %u, must be from 20 to 32",
+				      p->log_bar_size);
 	if (1u << cap_gen(p, "uar_sz") != 1u << (p->log_bar_size - 20))
 		return profile_refuse(why, len, "uar_sz says 2^%u MB, the BAR has 2^%u bytes",
-			      cap_gen(p, "uar_sz"), p->log_bar_size);
+				      cap_gen(p, "uar_sz"), p->log_bar_size);
 	if (!p->vectors || p->vectors > HCA_MAX_VECTORS)
-		return profile_refuse(why, len, "%u vectors, has to be from 1 to %u", p->vectors,
-			      HCA_MAX_VECTORS);
+		return profile_refuse(why, len, "%u vectors, must be from 1 to %u", p->vectors,
+				      HCA_MAX_VECTORS);
 	if (p->range[OBJ_UAR].limit > 1u << (p->log_bar_size - 12))
-		return profile_refuse(why, len, "%u UAR pages do not fit the BAR", p->range[OBJ_UAR].limit);
+		return profile_refuse(why, len, "%u UAR pages do not fit the BAR",
+				      p->range[OBJ_UAR].limit);
 	if (profile_has_memic(p) &&
 	    p->range[OBJ_UAR].limit > cap_memic(p, "memic_bar_start_addr") / HCA_PAGE_SIZE)
 		return profile_refuse(why, len, "%u UAR pages reach into device memory",
-			      p->range[OBJ_UAR].limit);
+				      p->range[OBJ_UAR].limit);
 	for (i = 0; i < OBJ_KINDS; i++)
 		if (p->range[i].limit <= p->range[i].first)
-			return profile_refuse(why, len, "no number is left for a %s", obj_kind_name[i]);
+			return profile_refuse(why, len, "no object of kind %s is possible",
+					      obj_kind_name[i]);
 	return 0;
 }
 
 /**
- * profile_check() - does the profile fit together?
+ * profile_check() - check that the capabilities of a profile fit together
  * @p: profile
  * @why: the reason when it does not
  * @why_len: bytes there
@@ -205,7 +223,8 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 int profile_check(const struct profile *p, char *why, size_t why_len)
 {
 	static int (*const checks[])(const struct profile *p, char *why, size_t len) = {
-		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_device, profile_check_memic,
+		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_device,
+		profile_check_memic,
 	};
 	unsigned int i;
 

@@ -12,7 +12,8 @@
 #include "profile_priv.h"
 #include "util.h"
 
-static int profile_load_uint(struct json_object *v, const char *key, uint64_t *out, char *why, size_t len)
+static int profile_load_uint(struct json_object *v, const char *key, uint64_t *out, char *why,
+			     size_t len)
 {
 	if (!json_object_is_type(v, json_type_int) || json_object_get_int64(v) < 0)
 		return profile_refuse(why, len, "%s is not a number", key);
@@ -22,7 +23,7 @@ static int profile_load_uint(struct json_object *v, const char *key, uint64_t *o
 
 /* "field": 5, or "field": { "max": 5, "cur": 3 }. */
 static int profile_load_cap(struct profile *p, const struct cap_page *pg, const char *field,
-		    struct json_object *v, char *why, size_t len)
+			    struct json_object *v, char *why, size_t len)
 {
 	struct json_object *o;
 	uint64_t val[2];
@@ -36,8 +37,9 @@ static int profile_load_cap(struct profile *p, const struct cap_page *pg, const 
 		if (profile_load_uint(o, field, &val[i], why, len))
 			return -EINVAL;
 		if (!cap_put(p, i, pg, field, val[i]))
-			return profile_refuse(why, len, "%s.%s: no such capability, or %llu does not fit",
-				      pg->name, field, (unsigned long long)val[i]);
+			return profile_refuse(why, len,
+					      "%s.%s: no such capability, or %llu does not fit",
+					      pg->name, field, (unsigned long long)val[i]);
 	}
 	return 0;
 }
@@ -50,7 +52,8 @@ static int profile_load_caps(struct profile *p, struct json_object *caps, char *
 		const struct cap_page *pg = cap_page_find(name);
 
 		if (!pg || !json_object_is_type(fields, json_type_object))
-			return profile_refuse(why, len, "caps.%s: no such page of capabilities", name);
+			return profile_refuse(why, len, "caps.%s: no such page of capabilities",
+					      name);
 		json_object_object_foreach(fields, field, v) {
 			if (profile_load_cap(p, pg, field, v, why, len))
 				return -EINVAL;
@@ -74,15 +77,18 @@ static int profile_load_limits(struct profile *p, struct json_object *limits, ch
 		if (profile_load_uint(v, name, &n, why, len))
 			return -EINVAL;
 		if (n > p->range[k].limit - p->range[k].first)
-			return profile_refuse(why, len, "limits.%s is %llu, the capabilities allow %u", name,
-				      (unsigned long long)n, p->range[k].limit - p->range[k].first);
+			return profile_refuse(why, len,
+					      "limits.%s is %llu, the capabilities allow %u", name,
+					      (unsigned long long)n,
+					      p->range[k].limit - p->range[k].first);
 		p->range[k].limit = p->range[k].first + n;
 	}
 	return 0;
 }
 
-static int profile_load_setting(struct profile *p, const char *key, struct json_object *v, char *why,
-		    size_t len)
+static int profile_load_setting(struct profile *p, const char *key, struct json_object *v,
+				char *why,
+				size_t len)
 {
 	const struct { const char *name; unsigned int *to; } nums[] = {
 		{ "log_bar_size", &p->log_bar_size }, { "vectors", &p->vectors },
@@ -110,7 +116,7 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 		snprintf(strs[i].to, strs[i].size, "%s", json_object_get_string(v));
 		return 0;
 	}
-	/* caps, limits and link have their turn; comment is for people. */
+	/* caps, limits and link are read elsewhere; comment is for the reader of the file. */
 	if (!strcmp(key, "caps") || !strcmp(key, "limits") || !strcmp(key, "comment") ||
 	    !strcmp(key, "link"))
 		return 0;
@@ -127,7 +133,7 @@ static int profile_load_json(struct profile *p, struct json_object *top, char *w
 		const char *s = json_object_get_string(v);
 
 		if (!s || (strcmp(s, "ib") && strcmp(s, "eth")))
-			return profile_refuse(why, len, "link is ib or eth");
+			return profile_refuse(why, len, "link must be ib or eth");
 		profile_default(p, !strcmp(s, "eth"));
 	}
 	json_object_object_foreach(top, key, val) {
@@ -137,8 +143,8 @@ static int profile_load_json(struct profile *p, struct json_object *top, char *w
 	if (json_object_object_get_ex(top, "caps", &v) && profile_load_caps(p, v, why, len))
 		return -EINVAL;
 	if (p->log_bar_size < 20 || p->log_bar_size > 32)
-		return profile_refuse(why, len, "log_bar_size %u, has to be from 20 to 32",
-			      p->log_bar_size);
+		return profile_refuse(why, len, "log_bar_size is %u, must be from 20 to 32",
+				      p->log_bar_size);
 	p->core_clock_khz = cap_gen(p, "device_frequency_khz");
 	if (profile_check_bounds(p, why, len))
 		return -EINVAL;

@@ -39,7 +39,7 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
 	if (!len)
 		return ST_OK;
 	if (log_page < 12 || log_page > 31)
-		return cmd_fail(cmd, ST_BAD_PARAM, "page size 2^%u", log_page);
+		return cmd_fail(cmd, ST_BAD_PARAM, "page size 2^%u is not supported", log_page);
 	if (n > avail / 8)
 		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes need %zu pages, %zu given", len, n,
 				avail / 8);
@@ -53,7 +53,8 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
 			uint64_t bad = m->pas[i];
 
 			qmem_free(m);
-			return cmd_fail(cmd, ST_BAD_PARAM, "bad page %zu at 0x%llx", i,
+			return cmd_fail(cmd, ST_BAD_PARAM,
+					"page %zu at 0x%llx is misaligned or not mapped", i,
 					(unsigned long long)bad);
 		}
 	}
@@ -61,7 +62,7 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
 }
 
 /**
- * qmem_offset() - where a queue starts in its first page
+ * qmem_offset() - compute where a queue starts in its first page
  * @page_offset: of a context, in 1/64 pages
  * @log_page: log2 of the page size in bytes
  *
@@ -73,7 +74,7 @@ uint32_t qmem_offset(uint32_t page_offset, unsigned int log_page)
 }
 
 /**
- * qmem_free() - forget a page list
+ * qmem_free() - free a page list
  * @m: queue memory, may be empty
  */
 void qmem_free(struct queue_mem *m)
@@ -84,7 +85,7 @@ void qmem_free(struct queue_mem *m)
 }
 
 /**
- * qmem_ptr() - host address of a piece of a queue
+ * qmem_ptr() - find the host address of a piece of a queue
  * @hca: the HCA
  * @m: queue memory
  * @off: bytes from the queue's start

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The in-process fabric: a switch with one port for each HCA of the process. It owns LIDs, GUIDs, link
- * states, the packet pool and the ingress queues of the ports.
+ * The in-process fabric: a switch with one port for each HCA of the process. It owns LIDs, GUIDs,
+ * link states, the packet pool and the ingress queues of the ports.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define MAX_PORTS	256
 #define FIRST_LID	1
-#define RX_LIMIT	512	/* packets queued at a port before senders hold back */
+#define RX_LIMIT	512	/* packets queued at a port before senders have to wait */
 #define GUID_BASE	0x02b1ebe100000100ull	/* locally administered */
 
 struct fabric_port {
@@ -128,7 +128,7 @@ static int fabric_init(struct hca *hca)
 	return 0;
 }
 
-/* The link stays as it is: it belongs to the cable, not to the driver. */
+/* The state of the link is kept: it belongs to the cable, not to the driver. */
 static void fabric_reset(struct hca *hca)
 {
 	struct fabric_port *port = hca->fabric_port;
@@ -152,7 +152,7 @@ const struct hca_module fabric_module = {
 };
 
 /**
- * fabric_lid() - LID of the function's port
+ * fabric_lid() - LID of the HCA's port
  * @hca: the HCA
  *
  * Return: the LID, 0 while the link is down.
@@ -165,7 +165,7 @@ uint16_t fabric_lid(struct hca *hca)
 }
 
 /**
- * fabric_guid() - the function's GUID: node, system image and port
+ * fabric_guid() - GUID of the HCA: node, system image and port
  * @hca: the HCA
  *
  * Return: an EUI-64 that is the same in every run.
@@ -187,7 +187,7 @@ void fabric_gid(struct hca *hca, uint8_t gid[16])
 }
 
 /**
- * fabric_link() - whether the port's link is up
+ * fabric_link() - tell whether the port's link is up
  * @hca: the HCA
  */
 bool fabric_link(struct hca *hca)
@@ -196,11 +196,11 @@ bool fabric_link(struct hca *hca)
 }
 
 /**
- * fabric_set_link() - plug or pull the cable
+ * fabric_set_link() - change the state of the link
  * @hca: the HCA
  * @up: new state; packets that are queued when the link goes down are lost
  *
- * Raises no event: port.c, which calls this, does.
+ * Raises no event; port_set_link() does.
  */
 void fabric_set_link(struct hca *hca, bool up)
 {
@@ -212,8 +212,8 @@ void fabric_set_link(struct hca *hca, bool up)
 }
 
 /**
- * fabric_inject_drop() - lose packets on the way into the port
- * @hca: the receiving function
+ * fabric_inject_drop() - drop packets that arrive at the port
+ * @hca: the receiving HCA
  * @skip: packets that still pass
  * @count: packets that are dropped after those
  */
@@ -227,8 +227,8 @@ void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count)
 
 /**
  * fabric_set_wake() - say whom to tell when packets arrive at a port
- * @hca: the receiving function
- * @wake: called on every arrival, from within fabric_tx(); must only take note
+ * @hca: the receiving HCA
+ * @wake: called on each arrival, from within fabric_tx(); may only schedule work
  */
 void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca))
 {
@@ -261,7 +261,7 @@ static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct pa
 		port->wake(port->hca);
 }
 
-/* Every port with a member gets a copy, the sender's too. */
+/* Give a copy to each port with a member, also to the sender's. */
 static void fabric_multicast(struct fabric *f, struct packet *p)
 {
 	struct packet *copy;
@@ -281,11 +281,11 @@ static void fabric_multicast(struct fabric *f, struct packet *p)
 
 /**
  * fabric_tx() - send a packet
- * @hca: the sending function
+ * @hca: the sending HCA
  * @p: the packet, which the fabric owns from here; routed by its DLID
  *
- * Packets to a LID that nobody has, over a link that is down, or chosen by an injection are lost
- * without a word, as on a real fabric. Nothing is received before this returns.
+ * Packets to an unknown LID, over a link that is down, or selected by an injection are dropped
+ * silently, as on a real fabric. Nothing is received before this returns.
  */
 void fabric_tx(struct hca *hca, struct packet *p)
 {
@@ -304,7 +304,7 @@ void fabric_tx(struct hca *hca, struct packet *p)
 
 /**
  * fabric_rx() - take the oldest packet from the port's ingress queue
- * @hca: the receiving function
+ * @hca: the receiving HCA
  *
  * Return: the packet, which the caller frees, or NULL.
  */
@@ -322,8 +322,8 @@ struct packet *fabric_rx(struct hca *hca)
 }
 
 /**
- * fabric_rx_pending() - whether packets wait at the port
- * @hca: the receiving function
+ * fabric_rx_pending() - tell whether packets are queued at the port
+ * @hca: the receiving HCA
  */
 bool fabric_rx_pending(struct hca *hca)
 {
@@ -332,11 +332,11 @@ bool fabric_rx_pending(struct hca *hca)
 
 /**
  * fabric_can_tx() - link-level flow control
- * @hca: the sending function
+ * @hca: the sending HCA
  * @dlid: destination
  *
- * InfiniBand links are lossless because a sender without credits waits; so do ours. A sender that
- * is refused tries again in its next turn.
+ * InfiniBand links are lossless, because a sender without credits waits. A sender that is refused
+ * here tries again in its next turn.
  *
  * Return: false while the destination's queue is full.
  */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define MAD_BYTES	256
-#define MAD_SM_LID	1	/* where a subnet manager would be */
+#define MAD_SM_LID	1	/* LID that the port reports as the subnet manager's */
 #define MAD_SUBNET_TIMEOUT 18	/* 4.096 us * 2^n */
 /* PortInfo.CapabilityMask: traps, SL mapping, system image GUID, extended speeds, CM, … */
 #define MAD_CAP_MASK	0x2651e848u
@@ -28,8 +28,8 @@ struct mad_port {
 };
 
 /*
- * Answer the 256-byte MAD @in with @out. A method or attribute that the agent doesn't have is
- * answered with the status that says so; false if there is no agent or nothing is to be answered.
+ * Answer the 256-byte MAD @in with @out. A method or attribute that the agent does not have is
+ * answered with an error status. Returns false if there is no agent, or if no answer is to be sent.
  */
 bool mad_answer(const struct mad_port *port, const uint8_t *in, uint8_t *out);
 

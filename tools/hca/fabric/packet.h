@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets as the fabric carries them: the fields of the InfiniBand headers (LRH, GRH,
- * BTH and the extended ones) in host order, and the payload. No wire format is made.
+ * Packets as the fabric carries them: the fields of the InfiniBand headers (LRH, GRH, BTH and the
+ * extended headers) in host order, and the payload. There is no wire format.
  */
 #ifndef BLUEBELL_PACKET_H
 #define BLUEBELL_PACKET_H
@@ -29,7 +29,7 @@ enum bth_op {
 	BTH_READ_REQ = 0x0c, BTH_READ_FIRST = 0x0d, BTH_READ_MIDDLE = 0x0e, BTH_READ_LAST = 0x0f,
 	BTH_READ_ONLY = 0x10, BTH_ACK = 0x11, BTH_ATOMIC_ACK = 0x12, BTH_CMP_SWAP = 0x13,
 	BTH_FETCH_ADD = 0x14, BTH_SEND_LAST_INV = 0x16, BTH_SEND_ONLY_INV = 0x17,
-	/* Not in the specification: the masked atomics of the mlx5 family. */
+	/* Not in the specification: masked atomics of mlx5 devices. */
 	BTH_MASKED_CMP_SWAP = 0x1a, BTH_MASKED_FETCH_ADD = 0x1b,
 };
 

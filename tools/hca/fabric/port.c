@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The InfiniBand port: vport context, GID and P_Key tables, link state and its events, and the agents
- * behind MAD_IFC.
+ * The InfiniBand port: vport context, GID and P_Key tables, link state and its events, and the
+ * agents behind MAD_IFC.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,13 +28,16 @@ enum { CHANGE_DOWN = 1, CHANGE_ACTIVE = 4, CHANGE_LID = 6 };
 
 /* ---- vport commands -------------------------------------------------------------------------- */
 
-/* Every command here names a port and may name another function's vport: there is none. */
+/*
+ * Each of these commands names a port, and may name the vport of another function, which does not
+ * exist.
+ */
 static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_num)
 {
 	if (other)
-		return cmd_fail(cmd, ST_BAD_PARAM, "there are no other vports");
+		return cmd_fail(cmd, ST_BAD_PARAM, "other vports do not exist");
 	if (port_num > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "port %u", port_num);
+		return cmd_fail(cmd, ST_BAD_PARAM, "port %u does not exist", port_num);
 	return ST_OK;
 }
 
@@ -42,8 +45,9 @@ static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
 {
 	uint8_t *c = IFC_ADDR(query_hca_vport_context_out, cmd->out, hca_vport_context);
 	bool up = fabric_link(hca);
-	uint8_t st = port_check_vport(cmd, IFC_GET(query_hca_vport_context_in, cmd->in, other_vport),
-				 IFC_GET(query_hca_vport_context_in, cmd->in, port_num));
+	uint8_t st = port_check_vport(cmd,
+				      IFC_GET(query_hca_vport_context_in, cmd->in, other_vport),
+				      IFC_GET(query_hca_vport_context_in, cmd->in, port_num));
 
 	if (st)
 		return st;
@@ -72,13 +76,15 @@ static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
 	uint32_t allowed = IFC_GET(hca_vport_context, c, cap_mask1_field_select);
 	uint32_t mask = IFC_GET(hca_vport_context, c, cap_mask1);
 	struct port *port = hca->port;
-	uint8_t st = port_check_vport(cmd, IFC_GET(modify_hca_vport_context_in, cmd->in, other_vport),
-				 IFC_GET(modify_hca_vport_context_in, cmd->in, port_num));
+	uint8_t st = port_check_vport(cmd,
+				      IFC_GET(modify_hca_vport_context_in, cmd->in, other_vport),
+				      IFC_GET(modify_hca_vport_context_in, cmd->in, port_num));
 
 	if (st)
 		return st;
 	if (IFC_GET(hca_vport_context, c, field_select))
-		return cmd_fail(cmd, ST_BAD_PARAM, "GUIDs and policy belong to the group manager");
+		return cmd_fail(cmd, ST_BAD_PARAM,
+				"only the group manager may set GUIDs and policy");
 	if (allowed & ~(uint32_t)MAD_CAP_MASK_SETTABLE)
 		return cmd_fail(cmd, ST_BAD_PARAM, "cap_mask1 bits 0x%x cannot change", allowed);
 	port->cap_mask1 = (port->cap_mask1 & ~allowed) | (mask & allowed);
@@ -93,17 +99,18 @@ static uint8_t query_hca_vport_gid(struct hca *hca, struct cmd *cmd)
 	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_gid_out);
 	unsigned int n = idx == 0xffff ? nr : 1;
 	uint8_t st = port_check_vport(cmd, IFC_GET(query_hca_vport_gid_in, cmd->in, other_vport),
-				 IFC_GET(query_hca_vport_gid_in, cmd->in, port_num));
+				      IFC_GET(query_hca_vport_gid_in, cmd->in, port_num));
 
 	if (st)
 		return st;
 	if (idx >= nr && idx != 0xffff)
-		return cmd_fail(cmd, ST_BAD_INDEX, "GID index %u of %u", idx, nr);
+		return cmd_fail(cmd, ST_BAD_INDEX, "GID index %u, the table has %u entries", idx,
+				nr);
 	if (room < n * 16u)
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%u GIDs in %zu bytes", n, room);
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%u GIDs do not fit %zu bytes", n, room);
 	IFC_SET(query_hca_vport_gid_out, cmd->out, gids_num, n);
 	if (idx == 0 || idx == 0xffff)
-		fabric_gid(hca, gid);	/* the only one; the rest of the table is zero */
+		fabric_gid(hca, gid);	/* the only entry; the rest of the table is zero */
 	return ST_OK;
 }
 
@@ -115,14 +122,15 @@ static uint8_t query_hca_vport_pkey(struct hca *hca, struct cmd *cmd)
 	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_pkey_out);
 	unsigned int n = idx == 0xffff ? nr : 1;
 	uint8_t st = port_check_vport(cmd, IFC_GET(query_hca_vport_pkey_in, cmd->in, other_vport),
-				 IFC_GET(query_hca_vport_pkey_in, cmd->in, port_num));
+				      IFC_GET(query_hca_vport_pkey_in, cmd->in, port_num));
 
 	if (st)
 		return st;
 	if (idx >= nr && idx != 0xffff)
-		return cmd_fail(cmd, ST_BAD_INDEX, "P_Key index %u of %u", idx, nr);
+		return cmd_fail(cmd, ST_BAD_INDEX, "P_Key index %u, the table has %u entries", idx,
+				nr);
 	if (room < n * IFC_SZ(pkey))
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%u P_Keys in %zu bytes", n, room);
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%u P_Keys do not fit %zu bytes", n, room);
 	if (idx == 0 || idx == 0xffff)
 		IFC_SET(pkey, pkey, pkey, DEFAULT_PKEY);
 	return ST_OK;
@@ -143,7 +151,7 @@ static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
 {
 	uint8_t *o = cmd->out;
 	uint8_t st = port_check_vport(cmd, IFC_GET(query_vport_counter_in, cmd->in, other_vport),
-				 IFC_GET(query_vport_counter_in, cmd->in, port_num));
+				      IFC_GET(query_vport_counter_in, cmd->in, port_num));
 
 	if (st)
 		return st;
@@ -173,7 +181,8 @@ static uint8_t mad_ifc(struct hca *hca, struct cmd *cmd)
 	};
 
 	if (IFC_GET(mad_ifc_in, cmd->in, port) > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "port %u", IFC_GET(mad_ifc_in, cmd->in, port));
+		return cmd_fail(cmd, ST_BAD_PARAM, "port %u does not exist",
+				IFC_GET(mad_ifc_in, cmd->in, port));
 	fabric_gid(hca, mp.gid);
 	if (!mad_answer(&mp, in, out))
 		return cmd_fail(cmd, ST_BAD_PKT, "no agent for class 0x%x method 0x%x", in[1],
@@ -191,9 +200,9 @@ static void port_event(struct hca *hca, uint8_t subtype)
 }
 
 /**
- * port_set_link() - the cable is plugged or pulled, or the port is told so
- * @hca: function
- * @up: link state to go to
+ * port_set_link() - change the state of the link
+ * @hca: the HCA
+ * @up: the new state
  *
  * Raises the port's asynchronous events if the state changes.
  */

@@ -81,7 +81,7 @@ static void reg_pmlp(struct hca *hca, uint8_t *out)
 		put_be32(out + 4 + 4 * lane, lane << 8);
 }
 
-/* Echoes of the request with nothing to add: capability mask 0, counters 0. */
+/* Registers that are the request and zeros: capability mask 0, counters 0. */
 static void reg_none(struct hca *hca, uint8_t *out)
 {
 	(void)hca;
@@ -120,7 +120,7 @@ static const struct {
  * @out: answer, zeroed
  * @len: bytes of each
  *
- * Return: ST_OK, or ST_BAD_PARAM for a register, port or change that there isn't.
+ * Return: ST_OK, or ST_BAD_PARAM if the register or port does not exist or cannot be written.
  */
 uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool write,
 			const uint8_t *in, uint8_t *out, size_t len)
@@ -131,11 +131,12 @@ uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool wri
 		if (port_regs[i].id == reg)
 			break;
 	if (i == ARRAY_SIZE(port_regs))
-		return cmd_fail(cmd, ST_BAD_PARAM, "no register 0x%04x", reg);
+		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x does not exist", reg);
 	if (len < port_regs[i].min)
-		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x in %zu bytes", reg, len);
+		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x does not fit %zu bytes", reg,
+				len);
 	if (port_regs[i].has_port && in[1] > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "port %u", in[1]);
+		return cmd_fail(cmd, ST_BAD_PARAM, "port %u does not exist", in[1]);
 	if (write && reg == REG_NODE_DESC) {
 		memcpy(hca->port->node_desc, in, sizeof(hca->port->node_desc));
 	} else if (write && reg == REG_PAOS) {
@@ -145,12 +146,15 @@ uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool wri
 		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x is read-only", reg);
 	}
 	if (port_regs[i].has_port)
-		memcpy(out, in, 8);	/* what was asked for: port, group, planes */
+		memcpy(out, in, 8);	/* part of the request: port, group, planes */
 	port_regs[i].read(hca, out);
 	return ST_OK;
 }
 
-/* The host says which byte order its own structures have; all of ours are big endian. */
+/*
+ * The driver writes the byte order of the host here. The HCA needs it for nothing: all of its
+ * structures are big endian.
+ */
 #define REG_HOST_ENDIANNESS 0x7004
 
 static uint8_t access_reg(struct hca *hca, struct cmd *cmd)
@@ -161,7 +165,7 @@ static uint8_t access_reg(struct hca *hca, struct cmd *cmd)
 	size_t len = cmd->in_len - IFC_SZ(access_register_in);
 
 	if (cmd->op_mod > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
 	if (cmd->out_len - IFC_SZ(access_register_out) < len)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "register 0x%x: %zu bytes in, %zu out", reg,
 				cmd->in_len, cmd->out_len);

@@ -82,7 +82,7 @@ bool cq_moderated(const struct cq *cq)
 	return cq->max_count > 1 && cq->period_us;
 }
 
-/* A CQE was written that an armed CQ tells about; now, or when moderation says. */
+/* A CQE was written to an armed CQ: raise the event, unless moderation delays it. */
 static void cq_notify(struct cq *cq, bool solicited)
 {
 	struct timeval tv = { .tv_usec = cq->period_us };
@@ -113,7 +113,9 @@ static void cq_lose(struct cq *cq, const struct completion *c)
 		cq->hca->board->cqe_lost(cq->hca, c->qpn);
 }
 
-/* How far @a is ahead of @b; counters are 24 bits. Behind gives a large number. */
+/*
+ * Return how far @a is ahead of @b on the circle of 24 bits. If it is behind, the result is large.
+ */
 uint32_t cq_ahead(uint32_t a, uint32_t b)
 {
 	return (a - b) & CQ_INDEX_MASK;
@@ -132,8 +134,9 @@ static bool cq_is_ahead(uint32_t a, uint32_t b)
  * @uar: page that it was written on
  * @val: arm word (sequence number, command, consumer index) and CQ number
  *
- * Arms the queue for the next completion, or the next solicited one; fires at once if there is one
- * that the consumer index doesn't cover. Dropped when the queue is not of this UAR or in error.
+ * Arms the queue for the next completion, or for the next solicited one. Raises the event at once
+ * if there is a completion that the consumer index does not cover. The doorbell is dropped if the
+ * queue belongs to another UAR or is in error.
  */
 void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
 {
@@ -156,10 +159,10 @@ void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
 		doorbell_drop(hca, DROP_BAD_STATE, uar, cqn);
 		return;
 	}
-	/* An event for this sequence number is already on its way. */
+	/* The event for this sequence number was raised already. */
 	if (cq->fired_once && sn == cq->fired_sn)
 		return;
-	/* Armed for any completion already: a request for solicited ones doesn't narrow it. */
+	/* A queue that is armed for any completion stays so when a solicited one is asked for. */
 	cq->armed_sol = sol && !(cq->armed && !cq->armed_sol && cq->arm_sn == sn);
 	cq->armed = true;
 	cq->arm_sn = sn;
@@ -202,8 +205,9 @@ static void cqe_build(struct hca *hca, uint8_t *cqe, const struct completion *c)
 }
 
 /*
- * Write one CQE at the producer index. The byte with the owner bit goes last: it is what hands
- * the entry over. Returns false if the queue's memory is gone.
+ * Write one CQE at the producer index. The byte with the owner bit is written last, because it
+ * hands the entry over to the driver. Returns false if the memory of the queue is not mapped any
+ * more.
  */
 static bool cqe_write(struct hca *hca, struct cq *cq, const uint8_t *cqe, const uint8_t *inl,
 		      size_t inl_len)
@@ -225,7 +229,10 @@ static bool cqe_write(struct hca *hca, struct cq *cq, const uint8_t *cqe, const 
 	return true;
 }
 
-/* Room for one more, looking at the doorbell record only when the last look says full. */
+/*
+ * Check that there is room for one more CQE. Reads the doorbell record only if the consumer index
+ * last read says that the queue is full.
+ */
 static bool cq_has_room(struct hca *hca, struct cq *cq)
 {
 	uint8_t rec[4];
@@ -255,13 +262,13 @@ bool cq_write_resize(struct hca *hca, struct cq *cq)
 }
 
 /**
- * cq_complete_now() - write a CQE, past the injections
+ * cq_complete_now() - write a CQE without asking for injections
  * @hca: the HCA
  * @cqn: completion queue
  * @c: what it says
  *
- * A queue that is full goes to error with its event, once. CQEs to a queue in error vanish, and the
- * queue pairs that they were about go to error soon.
+ * A queue that is full enters the error state, which raises its event once. CQEs for a queue in
+ * error are lost, and the queue pairs that they were for enter ERR from the event loop.
  */
 void cq_complete_now(struct hca *hca, uint32_t cqn, const struct completion *c)
 {

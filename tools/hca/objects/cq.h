@@ -52,7 +52,7 @@ struct completion {
 	uint16_t slid;
 	uint8_t sl, ml_path;
 	bool grh;
-	bool solicited;		/* responder: also fires a CQ that is armed for solicited CQEs only */
+	bool solicited;		/* responder: also fires a CQ armed for solicited CQEs */
 	const uint8_t *inline_data;	/* scatter to CQE: up to 32 or 64 bytes */
 	uint8_t inline_len;
 };
@@ -98,7 +98,7 @@ void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val);
 extern const struct hca_module cq_module;
 extern const struct cmd_desc cq_cmds[];
 
-/* ---- between cq.c and cq_cmd.c ------------------------------------------------------------ */
+/* ---- between cq.c and cq_cmd.c --------------------------------------------------------------- */
 
 void cq_timeout(int fd, short what, void *arg);
 void cq_fire(struct cq *cq);

@@ -42,9 +42,10 @@ static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	if (rsvd)
 		return cmd_fail(cmd, ST_BAD_PARAM, "cqc.%s is not zero", rsvd);
 	if (IFC_GET(cqc, c, log_cq_size) > hca_cap_gen(hca, log_max_cq_sz))
-		return cmd_fail(cmd, ST_LIM, "2^%u CQEs", IFC_GET(cqc, c, log_cq_size));
+		return cmd_fail(cmd, ST_LIM, "2^%u CQEs are too many",
+				IFC_GET(cqc, c, log_cq_size));
 	if (IFC_GET(cqc, c, cqe_sz) > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "cqe_sz %u", IFC_GET(cqc, c, cqe_sz));
+		return cmd_fail(cmd, ST_BAD_PARAM, "unknown cqe_sz %u", IFC_GET(cqc, c, cqe_sz));
 	if (IFC_GET(cqc, c, cqe_comp_en) && !hca_cap_gen(hca, cqe_compression))
 		return cmd_fail(cmd, ST_BAD_PARAM, "CQE compression is not offered");
 	if (IFC_GET(cqc, c, oi) && !hca_cap_gen(hca, cq_oi))
@@ -106,7 +107,7 @@ static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 	cq = (struct cq *)obj_new(hca, OBJ_CQ, cmd->uid, sizeof(*cq));
 	if (!cq) {
 		qmem_free(&mem);
-		return cmd_fail(cmd, ST_LIM, "no free CQ");
+		return cmd_fail(cmd, ST_LIM, "all CQ numbers are in use");
 	}
 	cq->hca = hca;
 	cq->mem = mem;
@@ -119,13 +120,14 @@ static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 }
 
 static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq, const uint8_t *c,
-			     uint32_t select)
+				uint32_t select)
 {
 	struct obj *eq = NULL, *old;
 	uint8_t st;
 
 	if (select & ~(uint32_t)(MODIFY_PERIOD | MODIFY_COUNT | MODIFY_OI | MODIFY_EQN))
-		return cmd_fail(cmd, ST_BAD_PARAM, "modify_field_select 0x%x", select);
+		return cmd_fail(cmd, ST_BAD_PARAM, "unknown bits in modify_field_select 0x%x",
+				select);
 	if ((select & (MODIFY_PERIOD | MODIFY_COUNT)) && !hca_cap_gen(hca, cq_moderation))
 		return cmd_fail(cmd, ST_BAD_PARAM, "moderation is not offered");
 	if ((select & MODIFY_EQN) && !hca_cap_gen(hca, cq_eq_remap))
@@ -147,18 +149,18 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 		cq->max_count = IFC_GET(cqc, c, cq_max_count);
 	if (select & MODIFY_OI)
 		cq->overrun_ok = IFC_GET(cqc, c, oi);
-	/* What moderation held back under the old rules is told now. */
+	/* Raise the event that moderation delayed under the old settings. */
 	if (cq->held && cq->armed && !cq_moderated(cq))
 		cq_fire(cq);
 	return ST_OK;
 }
 
 /*
- * A CQE of its own kind ends the old buffer; from the next index on CQEs go to the new one. The
- * driver copies what it had not polled.
+ * A CQE of a special opcode ends the old buffer. From the next index on CQEs go to the new one; the
+ * driver copies the CQEs that it has not polled.
  */
 static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const uint8_t *c,
-		      uint32_t select)
+			 uint32_t select)
 {
 	uint8_t rec[4];
 	struct queue_mem mem, old = cq->mem;
@@ -169,17 +171,18 @@ static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const 
 		return cmd_fail(cmd, ST_BAD_PARAM, "resizing is not offered");
 	if (!(select & RESIZE_SIZE) ||
 	    (select & ~(uint32_t)(RESIZE_SIZE | RESIZE_PG_OFFSET | RESIZE_PG_SIZE)))
-		return cmd_fail(cmd, ST_BAD_PARAM, "resize_field_select 0x%x", select);
+		return cmd_fail(cmd, ST_BAD_PARAM, "resize_field_select 0x%x is not supported",
+				select);
 	if (cq->status != CQ_STATUS_OK)
 		return cmd_fail(cmd, ST_BAD_RES_STATE, "CQ 0x%x is in error", cq->obj.num);
 	st = cq_check_ctx(hca, cmd, c);
 	if (st)
 		return st;
 	if (mem_read(hca, cq->dbr_addr, rec, sizeof(rec)))
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "the doorbell record is gone");
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "the doorbell record is not mapped");
 	cq->ci = get_be32(rec) & CQ_INDEX_MASK;
 	left = cq_ahead(cq->pi, cq->ci);
-	/* One slot of the old queue is for the closing CQE, and one index of the new. */
+	/* The closing CQE takes one slot of the old queue, and one index of the new one. */
 	if (left + 1 > cq->cnt || left + 1 > 1u << IFC_GET(cqc, c, log_cq_size))
 		return cmd_fail(cmd, ST_BAD_SIZE_OUTS_CQES, "%u CQEs are outstanding", left);
 	st = cq_pages(hca, cmd, c, IFC_ADDR(modify_cq_in, cmd->in, pas), &mem);
@@ -187,7 +190,7 @@ static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const 
 		return st;
 	if (!cq_write_resize(hca, cq)) {
 		qmem_free(&mem);
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "the queue's memory is gone");
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "the memory of the queue is not mapped");
 	}
 	cq->mem = mem;
 	cq->cnt = 1u << IFC_GET(cqc, c, log_cq_size);
@@ -216,7 +219,7 @@ static uint8_t modify_cq(struct hca *hca, struct cmd *cmd)
 	case OPMOD_RESIZE:
 		return cq_resize(hca, cmd, (struct cq *)o, c, select);
 	default:
-		return cmd_fail(cmd, ST_BAD_PARAM, "op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
 	}
 }
 

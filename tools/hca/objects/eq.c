@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Event queues: commands, writing of EQEs with their owner bit, arming, interrupts, and which queues
- * receive an asynchronous event.
+ * Event queues: commands, writing of EQEs with their owner bit, arming, interrupts, and which
+ * queues receive an asynchronous event.
  */
 #include <string.h>
 
@@ -93,7 +93,7 @@ static void eq_put(struct hca *hca, struct eq *eq, uint8_t type, uint8_t subtype
 		hca_trace(hca, "eq_error", "\"eqn\":%u", eq->obj.num);
 		return;
 	}
-	/* The driver polls the owner byte: it goes last. */
+	/* The driver polls the owner byte, so it is written last. */
 	memcpy(p, eqe, EQE_OWNER);
 	__atomic_store_n(p + EQE_OWNER, eqe[EQE_OWNER], __ATOMIC_RELEASE);
 	eq->pi = (eq->pi + 1) & EQ_INDEX_MASK;
@@ -107,7 +107,7 @@ static void eq_put(struct hca *hca, struct eq *eq, uint8_t type, uint8_t subtype
 /**
  * eq_post() - post an event on one event queue
  * @hca: the HCA
- * @eqn: of the queue; an event for one that is gone is lost
+ * @eqn: of the queue; nothing happens if it does not exist
  * @type: of event
  * @subtype: of event
  * @data28: event data, 28 bytes
@@ -173,11 +173,11 @@ void eq_post_async(struct hca *hca, uint8_t type, uint8_t subtype, const void *d
 }
 
 /**
- * eq_doorbell() - the driver consumed events
+ * eq_doorbell() - an EQ doorbell register was written: the driver consumed events
  * @hca: the HCA
  * @uar: on whose page the register was written
  * @val: queue number in the upper 8 bits, consumer counter in the lower 24
- * @arm: interrupt when there is more
+ * @arm: raise an interrupt for the next event, or at once if there are events left
  */
 void eq_doorbell(struct hca *hca, uint32_t uar, uint32_t val, bool arm)
 {
@@ -213,12 +213,14 @@ static uint8_t eq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 
 	if (IFC_GET(eqc, c, status) || IFC_GET(eqc, c, consumer_counter) ||
 	    IFC_GET(eqc, c, producer_counter))
-		return cmd_fail(cmd, ST_BAD_PARAM, "status and counters are the device's");
+		return cmd_fail(cmd, ST_BAD_PARAM,
+				"status and counters must be 0: the HCA sets them");
 	if (IFC_GET(eqc, c, log_eq_size) > hca_cap_gen(hca, log_max_eq_sz))
-		return cmd_fail(cmd, ST_BAD_PARAM, "log_eq_size %u",
+		return cmd_fail(cmd, ST_BAD_PARAM, "log_eq_size %u is too large",
 				IFC_GET(eqc, c, log_eq_size));
 	if (IFC_GET(eqc, c, intr) >= hca->profile->vectors)
-		return cmd_fail(cmd, ST_BAD_PARAM, "vector %u", IFC_GET(eqc, c, intr));
+		return cmd_fail(cmd, ST_BAD_PARAM, "interrupt vector %u does not exist",
+				IFC_GET(eqc, c, intr));
 	st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(eqc, c, uar_page), &uar);
 	if (st)
 		return st;
@@ -226,7 +228,7 @@ static uint8_t eq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 	return ST_OK;
 }
 
-/* Word 0 of the bitmap in the command holds types 0 to 63, its last bit type 0. */
+/* Word 0 of the bitmap in the command holds types 0 to 63; its last bit is type 0. */
 static void eq_take_events(struct eq *eq, const uint8_t *in)
 {
 	unsigned int i;
@@ -296,7 +298,7 @@ static uint8_t query_eq(struct hca *hca, struct cmd *cmd)
 	struct eq *eq = eq_find(hca, IFC_GET(query_eq_in, cmd->in, eq_number));
 
 	if (!eq)
-		return cmd_fail(cmd, ST_BAD_RES, "no EQ %u",
+		return cmd_fail(cmd, ST_BAD_RES, "EQ %u does not exist",
 				IFC_GET(query_eq_in, cmd->in, eq_number));
 	memcpy(c, eq->eqc, sizeof(eq->eqc));
 	IFC_SET(eqc, c, status, eq->status);

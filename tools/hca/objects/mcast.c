@@ -29,12 +29,10 @@ struct mcasts {
 };
 
 /**
- * mcast_attach() - join a queue pair to a multicast group
+ * mcast_attach() - attach a queue pair to a multicast group
  * @hca: the HCA
  * @gid: the group
  * @qpn: the queue pair
- *
- * Implements what ATTACH_TO_MCG asks of the port.
  *
  * Return: 0, -EEXIST or -ENOMEM.
  */
@@ -55,12 +53,12 @@ int mcast_attach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
 }
 
 /**
- * mcast_detach() - take a queue pair out of a multicast group
+ * mcast_detach() - detach a queue pair from a multicast group
  * @hca: the HCA
  * @gid: the group
  * @qpn: the queue pair
  *
- * Return: 0, or -ENOENT if it was not in it.
+ * Return: 0, or -ENOENT if it was not attached.
  */
 int mcast_detach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
 {
@@ -76,7 +74,7 @@ int mcast_detach(struct hca *hca, const uint8_t gid[16], uint32_t qpn)
 }
 
 /**
- * mcast_forget() - take a queue pair out of every group
+ * mcast_forget() - detach a queue pair from all groups
  * @hca: the HCA
  * @qpn: the queue pair, which is about to be destroyed
  */
@@ -110,14 +108,14 @@ bool mcast_has_group(struct hca *hca, const uint8_t gid[16])
 }
 
 /**
- * mcast_each() - call a function for every member of a group at this port
+ * mcast_each() - call a function for each queue pair that is attached to a group
  * @hca: the HCA
  * @gid: the group
  * @fn: called with the number of each queue pair; may not change the group
  * @arg: passed on
  */
 void mcast_each(struct hca *hca, const uint8_t gid[16],
-		       void (*fn)(struct hca *hca, uint32_t qpn, void *arg), void *arg)
+		void (*fn)(struct hca *hca, uint32_t qpn, void *arg), void *arg)
 {
 	struct mcast *m, *next;
 

@@ -21,18 +21,18 @@
 
 #define HCA_FILE_ID FILE_MEMIC
 
-/* What freed memory holds: whoever gets it next must not take it for zeros. */
+/* Freed memory is filled with this, so that no user of it mistakes it for zeros. */
 #define POISON	0xdb
 
 /*
- * An allocation. Addresses are offsets in BAR0. Each operation's window is as long as the memory,
- * one after the other behind it, so what is apart in memory is apart there.
+ * An allocation. Addresses are offsets in BAR0. The window of each operation is as long as the
+ * memory and lies behind it, so that allocations do not overlap in the windows, either.
  */
 struct memic {
 	struct obj obj;		/* obj.num: units from the memory's start */
 	uint64_t start;
 	uint32_t size;
-	uint32_t ops;		/* bit for each operation that has an address */
+	uint32_t ops;		/* a bit for each operation that was given an address */
 };
 
 struct memics {
@@ -157,7 +157,10 @@ struct obj *memic_find(struct hca *hca, uint64_t addr, uint64_t len, uint16_t ui
 	a = memic_first_overlap(hca, addr, len);
 	if (!a || addr < a->start || addr + len > a->start + a->size)
 		return NULL;
-	/* ALLOC_MEMIC knows no user ids: all of it is the kernel's, who gives it to processes. */
+	/*
+	 * ALLOC_MEMIC does not use user ids: all allocations belong to the kernel, which hands them
+	 * to processes.
+	 */
 	return a->obj.uid == uid ? &a->obj : NULL;
 }
 
@@ -173,8 +176,9 @@ int memic_region(struct hca *hca, uint64_t *off, uint64_t *len)
 }
 
 /*
- * The byte that an operation's window stands for at @off; *@op is MEMIC_OPS if @off is in none.
- * NULL if nobody has made an address of it, or the access has not the one width there is.
+ * Find the byte that the window of an operation stands for at @off. *@op is MEMIC_OPS if @off is in
+ * no window. Returns NULL if MODIFY_MEMIC has not given the operation an address there, or if the
+ * access is not one byte wide.
  */
 static uint8_t *memic_op_ptr(struct hca *hca, uint64_t off, uint32_t len, unsigned int *op)
 {
@@ -191,14 +195,14 @@ static uint8_t *memic_op_ptr(struct hca *hca, uint64_t off, uint32_t len, unsign
 }
 
 /**
- * memic_bar_read() - a read by the guest
+ * memic_bar_read() - serve a read by the guest
  * @hca: the HCA
  * @off: bytes from BAR0's start
  * @buf: where to
  * @len: bytes
  *
- * The memory reads as what it is, whoever owns it: who maps which page is the driver's business.
- * A window with an operation that has no address reads as zero, and that is counted as a drop.
+ * The memory is readable whoever owns it: the driver decides who maps which page. A window of an
+ * operation that has no address there reads as zero, and the access is counted as a drop.
  *
  * Return: false if there is no device memory at @off.
  */
@@ -224,7 +228,7 @@ bool memic_bar_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
 }
 
 /**
- * memic_bar_write() - a write by the guest
+ * memic_bar_write() - serve a write by the guest
  * @hca: the HCA
  * @off: bytes from BAR0's start
  * @buf: the bytes
@@ -258,7 +262,7 @@ static uint8_t memic_check_on(struct hca *hca, struct cmd *cmd)
 	return memic_on(hca) ? ST_OK : cmd_fail(cmd, ST_BAD_OP, "memic is not offered");
 }
 
-/* First fit of @size bytes in [*@at, @end): *@at is the place. */
+/* Find the first gap of @size bytes in [*@at, @end); *@at is set to its address. */
 static bool memic_place(struct hca *hca, uint64_t *at, uint64_t end, uint64_t size, uint64_t align)
 {
 	struct memic *in_way;
@@ -289,15 +293,15 @@ static uint8_t alloc_memic(struct hca *hca, struct cmd *cmd)
 		return cmd_fail(cmd, ST_BAD_PARAM, "%u bytes: not a multiple of %u, or over %u",
 				size, unit, (uint32_t)hca_cap_mem(hca, max_memic_size));
 	if (log_align > hca_cap_mem(hca, log_max_memic_addr_alignment))
-		return cmd_fail(cmd, ST_BAD_PARAM, "alignment 2^%u", log_align);
+		return cmd_fail(cmd, ST_BAD_PARAM, "alignment 2^%u is not supported", log_align);
 	if (!range || !memic_ptr(hca, at, range))
 		return cmd_fail(cmd, ST_BAD_PARAM, "range 0x%llx+0x%x is not device memory",
 				(unsigned long long)at, range);
 	if (obj_count(hca, OBJ_MEMIC) >= r->limit - r->first)
-		return cmd_fail(cmd, ST_LIM, "all %u allocations are taken",
+		return cmd_fail(cmd, ST_LIM, "all %u allocations are in use",
 				r->limit - r->first);
 	if (!memic_place(hca, &at, at + range, size, (uint64_t)MEMIC_UNIT << log_align))
-		return cmd_fail(cmd, ST_NO_RES, "no %u bytes are free in the range", size);
+		return cmd_fail(cmd, ST_NO_RES, "there is no gap of %u bytes in the range", size);
 	a = (struct memic *)obj_new_at(hca, OBJ_MEMIC,
 				       (at - hca->memics->start) / MEMIC_UNIT,
 				       cmd->uid, sizeof(*a));
@@ -309,7 +313,7 @@ static uint8_t alloc_memic(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-/* The allocation that begins at @start. */
+/* Find the allocation that begins at @start. */
 static uint8_t memic_check(struct hca *hca, struct cmd *cmd, uint64_t start, struct memic **a)
 {
 	struct obj *o = memic_find(hca, start, 1, cmd->uid);
@@ -317,7 +321,8 @@ static uint8_t memic_check(struct hca *hca, struct cmd *cmd, uint64_t start, str
 	*a = (struct memic *)o;
 	if (o && (*a)->start == start)
 		return ST_OK;
-	return cmd_fail(cmd, ST_BAD_RES, "no allocation at 0x%llx", (unsigned long long)start);
+	return cmd_fail(cmd, ST_BAD_RES, "no allocation begins at 0x%llx",
+			(unsigned long long)start);
 }
 
 static uint8_t dealloc_memic(struct hca *hca, struct cmd *cmd)
@@ -334,9 +339,11 @@ static uint8_t dealloc_memic(struct hca *hca, struct cmd *cmd)
 	if (size != a->size)
 		return cmd_fail(cmd, ST_BAD_PARAM, "%u bytes, %u were allocated", size, a->size);
 	if (a->obj.refs)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "%u keys are over it", a->obj.refs);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "%u keys refer to the allocation",
+				a->obj.refs);
 	if (a->ops)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "operations 0x%x have an address", a->ops);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "operations 0x%x still have an address",
+				a->ops);
 	memic_free(hca, a);
 	return ST_OK;
 }
@@ -351,7 +358,7 @@ static uint8_t modify_memic(struct hca *hca, struct cmd *cmd)
 	if (memic_check_on(hca, cmd))
 		return ST_BAD_OP;
 	if (cmd->op_mod > MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC)
-		return cmd_fail(cmd, ST_BAD_PARAM, "op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
 	if (op >= MEMIC_OPS || !(hca_cap_mem(hca, memic_operations) & 1u << op))
 		return cmd_fail(cmd, ST_BAD_PARAM, "operation %u is not offered", op);
 	st = memic_check(hca, cmd, IFC_GET64(modify_memic_in, cmd->in, memic_start_addr), &a);

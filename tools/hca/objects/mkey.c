@@ -45,11 +45,11 @@ void mkey_decode(struct mkey *mk)
 }
 
 /**
- * mkey_update() - as mkey_decode(), for a key in use
+ * mkey_update() - take the fields of a key in use from its raw context
  * @hca: the HCA
  * @mk: the key; the reference to its protection domain moves if the context names another one
  *
- * Return: false, and the domain is as it was, if there is none of that number.
+ * Return: false if there is no domain of that number; the key keeps its old one.
  */
 bool mkey_update(struct hca *hca, struct mkey *mk)
 {
@@ -69,11 +69,11 @@ bool mkey_update(struct hca *hca, struct mkey *mk)
 }
 
 /**
- * mkey_invalid() - is this a key that can be translated?
+ * mkey_invalid() - check that a key can be translated
  * @mk: decoded key
  * @nxlt: translation entries that are filled
  *
- * Return: NULL, or what is wrong.
+ * Return: NULL if it can, else the reason.
  */
 const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 {
@@ -84,19 +84,19 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 	if (mk->mode == MKM_PA || mk->mode == MKM_KLM || mk->mode == MKM_MEMIC)
 		return NULL;
 	if (mk->mode == MKM_MTT && mk->log_page < 12)
-		return "page size under 4 KiB";
-	/* Then the table is the limit. */
+		return "the page size is under 4 KiB";
+	/* The length of the table limits such a key. */
 	if (mk->length64)
-		return nxlt ? NULL : "neither a length nor a table";
+		return nxlt ? NULL : "the key has neither a length nor translations";
 	mask = (1ull << mk->log_page) - 1;
 	need = mk->len ? (((mk->start & mask) + (mk->len - 1)) >> mk->log_page) + 1 : 0;
 	if ((mk->start & mask) + (mk->len ? mk->len - 1 : 0) < (mk->start & mask))
-		return "length overflows";
+		return "the length overflows";
 	return need > nxlt ? "too few translation entries for the length" : NULL;
 }
 
 /**
- * mkey_xlt_octowords() - room for translations
+ * mkey_xlt_octowords() - size of a key's translation table
  * @mk: the key
  *
  * Return: units of 16 bytes, of which each holds two MTTs, or a KLM, or a KSM.
@@ -113,7 +113,7 @@ uint32_t mkey_xlt_octowords(const struct mkey *mk)
  * @data: big-endian entries of the kind that the key's access mode asks for
  * @n: octowords
  *
- * Return: 0, or -ERANGE (nothing is written) if they don't fit.
+ * Return: 0, or -ERANGE (nothing is written) if they do not fit.
  */
 int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_t n)
 {
@@ -144,12 +144,12 @@ static void mkey_release_bound(struct hca *hca, struct mkey *mk)
 }
 
 /**
- * mkey_set_bound() - the keys that a memory window is bound to
+ * mkey_set_bound() - record which keys a memory window is bound to
  * @hca: the HCA
  * @mk: the window
- * @bind: take what its translations name; otherwise it is bound to nothing now
+ * @bind: true: to the keys that its translations name; false: to none
  *
- * The bind of a window leaves a count at the region, which DESTROY_MKEY looks at.
+ * A bound window holds a reference on each of these keys, so that DESTROY_MKEY refuses them.
  *
  * Return: false if memory is short.
  */
@@ -165,7 +165,9 @@ bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind)
 	for (i = 0; i < n; i++) {
 		struct mkey *to = mk->klm[i].bcount ? mkey_find(hca, mk->klm[i].key) : NULL;
 
-		/* What is another domain's it will not reach, and has no claim on. */
+		/*
+		 * The window cannot reach keys of another domain, and takes no reference on them.
+		 */
 		if (!to || to == mk || to->pdn != mk->pdn)
 			continue;
 		to->obj.refs++;
@@ -175,11 +177,11 @@ bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind)
 }
 
 /**
- * mkey_find() - find a key that can be used
+ * mkey_find() - find a key that is in use
  * @hca: the HCA
  * @key: index and variant
  *
- * Return: the key, NULL if there is none, the variant is another, or it is free.
+ * Return: the key; NULL if it does not exist, has another variant, or is free.
  */
 struct mkey *mkey_find(struct hca *hca, uint32_t key)
 {

@@ -79,7 +79,7 @@ static inline uint32_t mkey_index(uint32_t key)
 	return key >> 8;
 }
 
-/* ---- keys --------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 struct mkey *mkey_find(struct hca *hca, uint32_t key);
 void mkey_decode(struct mkey *mk);
@@ -90,7 +90,7 @@ uint32_t mkey_xlt_octowords(const struct mkey *mk);
 int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_t n);
 void mkey_release(struct hca *hca, struct mkey *mk);
 
-/* ---- access: mkey_access.c ------------------------------------------------------------------ */
+/* ---- access: mkey_access.c ------------------------------------------------------------------- */
 
 enum mk_result mkey_check(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
 			  uint64_t len, unsigned int access);

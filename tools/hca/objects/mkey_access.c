@@ -24,14 +24,14 @@ struct xfer {
 	struct hca *hca;
 	const struct mkey_user *user;
 	enum xfer_dir dir;
-	uint8_t *buf;		/* READ, WRITE: moves on as bytes are copied */
+	uint8_t *buf;		/* READ, WRITE: advances as bytes are copied */
 	void *ptr;		/* PTR: result */
 };
 
 static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64_t len,
 			       unsigned int access, unsigned int depth);
 
-/* DMA memory [pa, pa+len), contiguous. */
+/* Access DMA memory [pa, pa + len), which is contiguous. */
 static enum mk_result xfer_phys(struct xfer *x, uint64_t pa, uint64_t len)
 {
 	bool write = x->dir == XFER_WRITE;
@@ -51,7 +51,7 @@ static enum mk_result xfer_phys(struct xfer *x, uint64_t pa, uint64_t len)
 		else
 			memcpy(x->buf, p, len);
 		ret = 0;
-	} else {	/* may span two regions of guest memory */
+	} else {	/* the range may span two regions of guest memory */
 		ret = write ? mem_write(x->hca, pa, x->buf, len) :
 			      mem_read(x->hca, pa, x->buf, len);
 	}
@@ -59,7 +59,7 @@ static enum mk_result xfer_phys(struct xfer *x, uint64_t pa, uint64_t len)
 	return ret ? MK_FAULT : MK_OK;
 }
 
-/* A page that isn't there: software is asked for it, if the device was set up for that. */
+/* The page is not present: a page fault if paging is on, else an error. */
 static enum mk_result xfer_absent(const struct xfer *x)
 {
 	return hca_cap_gen(x->hca, pg) ? MK_NOT_PRESENT : MK_FAULT;
@@ -88,7 +88,7 @@ static enum mk_result xfer_mtt(struct xfer *x, const struct mkey *mk, uint64_t v
 			return MK_OUT_OF_RANGE;
 		if (xfer_mtt_need(x) & ~mk->mtt[i])
 			return xfer_absent(x);
-		/* Pages that follow each other in DMA memory are one copy. */
+		/* Copy pages that are contiguous in DMA memory at once. */
 		while (run < len && i + 1 < mk->nent && mk->mtt[i + 1] == mk->mtt[i] + page) {
 			run += page;
 			i++;
@@ -102,7 +102,7 @@ static enum mk_result xfer_mtt(struct xfer *x, const struct mkey *mk, uint64_t v
 	return res;
 }
 
-/* An inner key is used by the device on behalf of the outer: local rights are what it needs. */
+/* The device uses an inner key on behalf of the outer one, so the inner key needs local rights. */
 static unsigned int xfer_inner_access(unsigned int access)
 {
 	unsigned int inner = 0;
@@ -158,7 +158,7 @@ static enum mk_result xfer_ksm(struct xfer *x, const struct mkey *mk, uint64_t v
 	return res;
 }
 
-/* Device memory: the host's pages are not involved, and byte 0 is anywhere in it. */
+/* Access device memory, where byte 0 of the key lies at memic_addr. */
 static enum mk_result xfer_memic(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len)
 {
 	uint64_t addr = mk->memic_addr + va;
@@ -215,7 +215,10 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
 	if (key == MKEY_NULL && hca_cap_gen(x->hca, null_mkey))
 		return x->dir != XFER_CHECK && len && hca_cap_gen(x->hca, pg) ? MK_NOT_PRESENT :
 										xfer_null(x, len);
-	/* What a process is given as its null region: for its own work requests, not its peers'. */
+	/*
+	 * The driver gives this key to processes as their null region, for their own work requests
+	 * only.
+	 */
 	if (key == MKEY_DUMP_FILL && hca_cap_gen(x->hca, dump_fill_mkey))
 		return access & ~(MK_LOCAL_READ | MK_LOCAL_WRITE) ? MK_BAD_ACCESS :
 								    xfer_null(x, len);
@@ -247,7 +250,7 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
 }
 
 /**
- * mkey_check() - may this access be made?
+ * mkey_check() - check that an access is allowed
  * @hca: the HCA
  * @u: on whose behalf
  * @key: memory key
@@ -255,7 +258,7 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
  * @len: bytes
  * @access: enum mkey_access, all of which are needed
  *
- * Return: MK_OK or the reason against it. The memory itself is not looked at.
+ * Return: MK_OK, or the reason for the refusal. Does not check that the pages are present.
  */
 enum mk_result mkey_check(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
 			  uint64_t len, unsigned int access)
@@ -275,7 +278,7 @@ enum mk_result mkey_check(struct hca *hca, const struct mkey_user *u, uint32_t k
  * @len: bytes
  * @access: enum mkey_access, all of which are needed
  *
- * Return: MK_OK or what is wrong; @buf may then be filled in part.
+ * Return: MK_OK, or the reason for the refusal; @buf may then be filled in part.
  */
 enum mk_result mkey_read(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
 			 void *buf, size_t len, unsigned int access)
@@ -295,7 +298,7 @@ enum mk_result mkey_read(struct hca *hca, const struct mkey_user *u, uint32_t ke
  * @len: bytes
  * @access: enum mkey_access, all of which are needed
  *
- * Return: MK_OK or what is wrong; memory before the fault may then be written.
+ * Return: MK_OK, or the reason for the refusal; memory before the fault may then be written.
  */
 enum mk_result mkey_write(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
 			  const void *buf, size_t len, unsigned int access)
@@ -307,15 +310,15 @@ enum mk_result mkey_write(struct hca *hca, const struct mkey_user *u, uint32_t k
 }
 
 /**
- * mkey_atomic_ptr() - where an atomic operation works
+ * mkey_atomic_ptr() - find the memory of an atomic operation
  * @hca: the HCA
  * @u: on whose behalf
  * @key: memory key
  * @va: address within the key, aligned by the caller
  * @len: bytes
- * @res: the reason when there is no address
+ * @res: set to MK_OK, or to the reason for the refusal
  *
- * Return: host address, or NULL.
+ * Return: host address, or NULL if the access is refused.
  */
 void *mkey_atomic_ptr(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
 		      size_t len, enum mk_result *res)

@@ -28,9 +28,9 @@ static const struct ifc_field mkc_reserved[] = {
 	IFC_FIELD(mkc, bsf_octword_size), IFC_FIELD(mkc, crossing_target_vhca_id),
 };
 
-/* The checks of a new key's context that need no translation table. */
+/* Check what needs no translation table in the context of a new key. */
 static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct mkey *mk,
-			    struct obj **pd)
+				 struct obj **pd)
 {
 	const char *rsvd = ifc_first_set(mk->mkc, mkc_reserved, ARRAY_SIZE(mkc_reserved));
 	uint32_t octo = IFC_GET(mkc, mk->mkc, translations_octword_size);
@@ -42,30 +42,33 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 	if (IFC_GET(create_mkey_in, cmd->in, pg_access) && !hca_cap_gen(hca, pg))
 		return cmd_fail(cmd, ST_BAD_PARAM, "on-demand paging is not offered");
 	if (mk->mode > MKM_KSM && !(mk->mode == MKM_MEMIC && memic_on(hca)))
-		return cmd_fail(cmd, ST_BAD_PARAM, "access mode %u", mk->mode);
-	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_write) && !hca_cap_gen(hca, relaxed_ordering_write))
+		return cmd_fail(cmd, ST_BAD_PARAM, "access mode %u is not supported", mk->mode);
+	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_write) &&
+	    !hca_cap_gen(hca, relaxed_ordering_write))
 		return cmd_fail(cmd, ST_BAD_PARAM, "relaxed ordering of writes is not offered");
-	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_read) && !hca_cap_gen(hca, relaxed_ordering_read) &&
+	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_read) &&
+	    !hca_cap_gen(hca, relaxed_ordering_read) &&
 	    !hca_cap_gen(hca, relaxed_ordering_read_pci_enabled))
 		return cmd_fail(cmd, ST_BAD_PARAM, "relaxed ordering of reads is not offered");
 	if (IFC_GET(mkc, mk->mkc, bsf_en))
 		return cmd_fail(cmd, ST_BAD_PARAM, "signature keys are not offered");
 	if (mk->free && !mk->umr_en)
-		return cmd_fail(cmd, ST_BAD_PARAM, "a free key that UMR may not fill");
+		return cmd_fail(cmd, ST_BAD_PARAM, "a free key without umr_en can never be filled");
 	if (octo > MKEY_MAX_OCTO)
-		return cmd_fail(cmd, ST_LIM, "%u translation octowords", octo);
+		return cmd_fail(cmd, ST_LIM, "%u translation octowords are too many", octo);
 	return check_obj(hca, cmd, OBJ_PD, mk->pdn, pd);
 }
 
-/* A key over device memory has one piece of one allocation, and no translations. */
+/* A key over device memory covers a piece of one allocation, and has no translations. */
 static uint8_t mkey_create_memic(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 {
 	if (mk->free || mk->length64)
-		return cmd_fail(cmd, ST_BAD_PARAM, "a key over device memory is made whole");
+		return cmd_fail(cmd, ST_BAD_PARAM,
+				"a key over device memory cannot be created free or with length64");
 	if (IFC_GET(mkc, mk->mkc, translations_octword_size) ||
 	    IFC_GET(create_mkey_in, cmd->in, translations_octword_actual_size))
-		return cmd_fail(cmd, ST_BAD_PARAM, "translations of device memory");
-	/* Of no bytes, it may begin where the allocation ends. */
+		return cmd_fail(cmd, ST_BAD_PARAM, "a key over device memory has no translations");
+	/* A key of length 0 may begin where the allocation ends. */
 	mk->memic = memic_find(hca, mk->memic_addr, mk->len ? mk->len : 1, cmd->uid);
 	if (!mk->memic && !mk->len)
 		mk->memic = memic_find(hca, mk->memic_addr - 1, 1, cmd->uid);
@@ -93,9 +96,12 @@ static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk
 		return cmd_fail(cmd, ST_BAD_PARAM, "%u octowords given for a table of %u", given,
 				octo);
 	if ((uint64_t)given * 16 > cmd_left(cmd, xlt))
-		return cmd_fail(cmd, ST_BAD_INP_LEN, "%u octowords announced, %zu bytes came",
+		return cmd_fail(cmd, ST_BAD_INP_LEN, "%u octowords announced, %zu bytes given",
 				given, cmd_left(cmd, xlt));
-	/* Entries come in blocks of 64 bytes: UMR lists are padded to whole ones. */
+	/*
+	 * The table is allocated in blocks of 64 bytes, because UMR lists are padded to whole
+	 * blocks.
+	 */
 	octo = (octo + 3) & ~3u;
 	mk->nent = mk->mode == MKM_MTT ? octo * 2 : octo;
 	if (mk->mode == MKM_MTT)
@@ -105,7 +111,7 @@ static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk
 	if (!mk->mtt && !mk->klm)
 		return cmd_fail(cmd, ST_NO_RES, "no memory for %u translations", mk->nent);
 	mkey_xlt_write(mk, 0, xlt, given);
-	/* Unless the command says that its entries have access bits, they are pages that are there. */
+	/* Unless the command says that its entries have access bits, all pages are present. */
 	for (i = 0; mk->mtt && i < given * 2 && !IFC_GET(create_mkey_in, cmd->in, pg_access); i++)
 		mk->mtt[i] |= MTT_ACCESS;
 	if (mk->free)
@@ -135,7 +141,7 @@ static uint8_t create_mkey(struct hca *hca, struct cmd *cmd)
 		goto fail;
 	mk = (struct mkey *)obj_new(hca, OBJ_MKEY, cmd->uid, sizeof(*mk));
 	if (!mk) {
-		st = cmd_fail(cmd, ST_LIM, "no free mkey");
+		st = cmd_fail(cmd, ST_LIM, "all mkey numbers are in use");
 		goto fail;
 	}
 	tmp.obj = mk->obj;

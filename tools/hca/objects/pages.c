@@ -30,7 +30,7 @@ static int pages_init(struct hca *hca)
 	return hca->pages ? 0 : -ENOMEM;
 }
 
-/* After a reset the function has forgotten its pages; the driver takes them for its own. */
+/* After a reset the HCA has no pages: the driver frees them itself. */
 static void pages_reset(struct hca *hca)
 {
 	if (hca->life == LIFE_RESET)
@@ -53,7 +53,7 @@ static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
 	unsigned int want;
 
 	if (IFC_GET(query_pages_in, cmd->in, function_id))
-		return cmd_fail(cmd, ST_BAD_PARAM, "function %u is not here",
+		return cmd_fail(cmd, ST_BAD_PARAM, "function %u does not exist",
 				IFC_GET(query_pages_in, cmd->in, function_id));
 	switch (cmd->op_mod) {
 	case PAGES_BOOT:
@@ -66,7 +66,7 @@ static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
 		want = hca->pages->nr;
 		break;
 	default:
-		return cmd_fail(cmd, ST_BAD_PARAM, "op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
 	}
 	want = want > hca->pages->nr ? want - hca->pages->nr : 0;
 	IFC_SET(query_pages_out, cmd->out, num_pages, want);
@@ -76,9 +76,10 @@ static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
 static uint8_t pages_check(struct hca *hca, struct cmd *cmd, uint64_t pa)
 {
 	if (!pa || pa % HCA_PAGE_SIZE)
-		return cmd_fail(cmd, ST_BAD_PARAM, "page 0x%llx", (unsigned long long)pa);
+		return cmd_fail(cmd, ST_BAD_PARAM, "page address 0x%llx is not valid",
+				(unsigned long long)pa);
 	if (!mem_ptr(hca, pa, HCA_PAGE_SIZE, true))
-		return cmd_fail(cmd, ST_BAD_PARAM, "page 0x%llx is not memory",
+		return cmd_fail(cmd, ST_BAD_PARAM, "page 0x%llx is not mapped",
 				(unsigned long long)pa);
 	return ST_OK;
 }
@@ -89,7 +90,8 @@ static uint8_t pages_give(struct hca *hca, struct cmd *cmd, uint32_t n)
 	uint32_t i;
 
 	if (cmd->in_len < IFC_SZ(manage_pages_in) + 8ULL * n)
-		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes for %u pages", cmd->in_len, n);
+		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes are too few for %u pages",
+				cmd->in_len, n);
 	if (p->nr + n > p->cap) {
 		uint64_t *pa = realloc(p->pa, (p->nr + n) * sizeof(*pa));
 
@@ -110,14 +112,15 @@ static uint8_t pages_give(struct hca *hca, struct cmd *cmd, uint32_t n)
 	return ST_OK;
 }
 
-/* While the function is initialized it uses what it has and returns none. */
+/* Return pages to the driver. While the HCA is initialized it needs all that it has. */
 static uint8_t pages_take(struct hca *hca, struct cmd *cmd, uint32_t n)
 {
 	struct pages *p = hca->pages;
 	uint32_t i;
 
 	if (cmd->out_len < IFC_SZ(manage_pages_out) + 8ULL * n)
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes for %u pages", cmd->out_len, n);
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes are too few for %u pages",
+				cmd->out_len, n);
 	if (hca->life == LIFE_INIT)
 		n = 0;
 	if (n > p->nr)
@@ -133,7 +136,7 @@ static uint8_t manage_pages(struct hca *hca, struct cmd *cmd)
 	uint32_t n = IFC_GET(manage_pages_in, cmd->in, input_num_entries);
 
 	if (IFC_GET(manage_pages_in, cmd->in, function_id))
-		return cmd_fail(cmd, ST_BAD_PARAM, "function %u is not here",
+		return cmd_fail(cmd, ST_BAD_PARAM, "function %u does not exist",
 				IFC_GET(manage_pages_in, cmd->in, function_id));
 	switch (cmd->op_mod) {
 	case PAGES_CANT_GIVE:
@@ -143,7 +146,7 @@ static uint8_t manage_pages(struct hca *hca, struct cmd *cmd)
 	case PAGES_TAKE:
 		return pages_take(hca, cmd, n);
 	default:
-		return cmd_fail(cmd, ST_BAD_PARAM, "op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
 	}
 }
 

@@ -17,7 +17,7 @@ static uint8_t domain_alloc(struct hca *hca, struct cmd *cmd, enum obj_kind kind
 	struct obj *o = obj_new(hca, kind, cmd->uid, sizeof(*o));
 
 	if (!o)
-		return cmd_fail(cmd, ST_LIM, "no free %s", obj_kind_name[kind]);
+		return cmd_fail(cmd, ST_LIM, "all %s numbers are in use", obj_kind_name[kind]);
 	*num = o->num;
 	return ST_OK;
 }

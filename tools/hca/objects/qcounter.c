@@ -39,7 +39,7 @@ static const uint16_t qc_byte[QC_NR] = {
 };
 
 /**
- * qcounter_add() - count
+ * qcounter_add() - count an event
  * @hca: the HCA
  * @set: counter set that a queue pair names; 0 and unknown sets count nothing
  * @id: which counter
@@ -57,7 +57,7 @@ static uint8_t alloc_q_counter(struct hca *hca, struct cmd *cmd)
 	struct obj *o = obj_new(hca, OBJ_QCOUNTER, cmd->uid, sizeof(struct qcounter));
 
 	if (!o)
-		return cmd_fail(cmd, ST_LIM, "no free Q counter");
+		return cmd_fail(cmd, ST_LIM, "all Q counter numbers are in use");
 	IFC_SET(alloc_q_counter_out, cmd->out, counter_set_id, o->num);
 	return ST_OK;
 }

@@ -28,10 +28,10 @@ struct qps {
 };
 
 /**
- * qp_state_name() - a state in words
+ * qp_state_name() - name a state
  * @s: the state
  *
- * Return: its name in the field.
+ * Return: its usual name.
  */
 const char *qp_state_name(enum qp_state s)
 {
@@ -43,10 +43,10 @@ const char *qp_state_name(enum qp_state s)
 }
 
 /**
- * qp_type_name() - a service type in words
+ * qp_type_name() - name a service type
  * @t: the type
  *
- * Return: its name in the field.
+ * Return: its usual name.
  */
 const char *qp_type_name(enum qp_type t)
 {
@@ -71,7 +71,7 @@ struct qp *qp_find(struct hca *hca, uint32_t qpn)
 }
 
 /**
- * qp_special() - the queue pair that serves the port's QP0 or QP1
+ * qp_special() - find the queue pair that serves the port's QP0 or QP1
  * @hca: the HCA
  * @n: 0 or 1
  *
@@ -152,19 +152,19 @@ void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 	hca->board->qp->state(hca, qp, old, now);
 	if (now == QPS_ERR && old != QPS_ERR && qp->rq_type == RQ_SRQ && qp->type != QPT_XRC &&
 	    !qp->last_wqe_done) {
-		/* It took its last WQE from the SRQ. */
+		/* The queue pair takes no more WQEs from the SRQ. */
 		qp->last_wqe_done = true;
 		qp_event(hca, qp, EV_SRQ_LAST_WQE);
 	}
 }
 
 /**
- * qp_to_error() - a queue pair has failed
+ * qp_to_error() - move a queue pair that failed to ERR
  * @hca: the HCA
  * @qp: the queue pair; nothing happens if it is in ERR or RST
  * @event: asynchronous event to raise, 0 for none
  *
- * The transport flushes the work requests from hca->board->qp->state().
+ * The transport flushes the work requests when it is told about the new state.
  */
 void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event)
 {
@@ -176,7 +176,7 @@ void qp_to_error(struct hca *hca, struct qp *qp, enum async_event event)
 }
 
 /**
- * qp_to_sq_error() - the send queue of an unreliable queue pair has failed
+ * qp_to_sq_error() - move an unreliable queue pair whose send queue failed to SQER
  * @hca: the HCA
  * @qp: the queue pair, in RTS or draining
  */
@@ -187,7 +187,7 @@ void qp_to_sq_error(struct hca *hca, struct qp *qp)
 }
 
 /**
- * qp_sq_drained() - the transport has finished what was under way
+ * qp_sq_drained() - the transport has completed what was in progress
  * @hca: the HCA
  * @qp: the queue pair, in SQ_DRAINING
  */
@@ -201,9 +201,9 @@ void qp_sq_drained(struct hca *hca, struct qp *qp)
 }
 
 /**
- * qp_comm_est() - a packet came for a queue pair in RTR
+ * qp_comm_est() - a packet arrived for a queue pair in RTR
  * @hca: the HCA
- * @qp: the queue pair; told once
+ * @qp: the queue pair, which raises COMM_EST once
  */
 void qp_comm_est(struct hca *hca, struct qp *qp)
 {
@@ -232,12 +232,11 @@ static void qp_fail_lost(evutil_socket_t fd, short what, void *arg)
 }
 
 /**
- * qp_lost_cqe() - a completion of a queue pair could not be written
+ * qp_lost_cqe() - fail a queue pair one of whose CQEs could not be written
  * @hca: the HCA
  * @qpn: the queue pair
  *
- * That is a fatal error of the queue pair. The caller is in the middle of its work, so that the
- * queue pair enters ERR from the event loop.
+ * The caller is still working on the queue pair, so that it enters ERR from the event loop.
  */
 void qp_lost_cqe(struct hca *hca, uint32_t qpn)
 {

@@ -59,11 +59,11 @@ struct qp {
 	struct obj obj;		/* obj.num is the QPN, obj.uid the owner */
 	enum qp_state state;
 	enum qp_type type;
-	uint32_t uar;		/* the only UAR whose doorbells this QP heeds */
+	uint32_t uar;		/* the only UAR whose doorbells this QP accepts */
 	uint32_t pdn;
 	uint32_t user_index;	/* for CQE version 1 (srqn_uidx) */
-	bool cqe_version1;	/* CQEs carry user_index instead of nothing/srqn */
-	bool sig_all;		/* unused by the hardware; WQEs carry ce */
+	bool cqe_version1;	/* CQEs carry user_index */
+	bool sig_all;		/* not used: each WQE says whether it wants a CQE */
 	bool wq_signature;
 	bool rlky;		/* the reserved lkey may be used by this QP's WQEs */
 
@@ -82,7 +82,7 @@ struct qp {
 	struct srq *srq;
 	uint32_t xrcdn;
 	uint8_t counter_set;	/* Q counter, 0: none */
-	/* scatter to CQE: struct mlx5_ifc_qpc_bits cs_req 0x11 (32), 0x22 (64), cs_res 1, 2 */
+	/* scatter to CQE: cs_req 0x11 (32 bytes), 0x22 (64); cs_res 1, 2 */
 	uint8_t cs_req, cs_res;
 
 	/* Connection. */
@@ -95,7 +95,7 @@ struct qp {
 	uint32_t deth_sqpn;
 	bool rre, rwe, rae;
 	uint8_t atomic_mode;
-	uint8_t retry_count, rnr_retry;		/* rnr_retry 7: for ever */
+	uint8_t retry_count, rnr_retry;		/* rnr_retry 7: without limit */
 	uint8_t min_rnr_nak;			/* encoded IB timer */
 	uint32_t max_rd_atomic;			/* outstanding as initiator (1 << log_sra_max) */
 	uint32_t max_dest_rd_atomic;		/* resources as responder (1 << log_rra_max) */
@@ -107,13 +107,13 @@ struct qp {
 	uint8_t cur_retry, cur_rnr_retry;
 	bool comm_est;		/* COMM_EST was raised in this RTR */
 	bool drain_event;	/* raise SQ_DRAINED when the SQ has drained (sqd_event) */
-	bool last_wqe_done;	/* SRQ_LAST_WQE was raised since the move to ERR */
-	bool cq_dead;		/* a completion was lost; the move to ERR is under way */
+	bool last_wqe_done;	/* SRQ_LAST_WQE was raised since ERR was entered */
+	bool cq_dead;		/* a completion was lost; ERR is entered from the event loop */
 
 	uint8_t qpc[QPC_BYTES];	/* as the commands built it, for QUERY_QP */
-	uint8_t created[QPC_BYTES];	/* as CREATE_QP gave it: what 2RST goes back to */
+	uint8_t created[QPC_BYTES];	/* as CREATE_QP gave it; 2RST returns to it */
 
-	struct requester *req;	/* the transport's; NULL until it wants them */
+	struct requester *req;	/* owned by the transport; NULL until it needs them */
 	struct responder *resp;
 };
 
@@ -132,7 +132,7 @@ struct qp_ops {
 	void (*srq_gone)(struct hca *hca, struct srq *srq);
 };
 
-/* ---- qp.c: finding queue pairs, states, events --------------------------------------------- */
+/* ---- qp.c: finding queue pairs, states, events ----------------------------------------------- */
 
 struct qp *qp_find(struct hca *hca, uint32_t qpn);
 struct qp *qp_special(struct hca *hca, unsigned int n);
@@ -150,7 +150,7 @@ bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint1
 uint8_t qp_check_reserved(struct cmd *cmd, const uint8_t *qpc);
 void qp_decode(struct qp *qp);
 
-/* ---- qp_create.c: CREATE, DESTROY and QUERY_QP; qp_modify.c: transitions -------------------- */
+/* ---- qp_create.c: CREATE, DESTROY and QUERY_QP; qp_modify.c: transitions --------------------- */
 
 void qp_release(struct hca *hca, struct qp *qp);
 

@@ -45,7 +45,7 @@ static void qp_take_queues(struct qp *qp)
 	qp->dbr_addr = IFC_GET64(qpc, c, dbr_addr);
 }
 
-/* Service types that this HCA has, by its capabilities. */
+/* Check that the capabilities include the service type. */
 static uint8_t qp_check_type(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 {
 	bool ok;
@@ -66,7 +66,7 @@ static uint8_t qp_check_type(struct hca *hca, struct cmd *cmd, const struct qp *
 	case QPT_QP0:
 	case QPT_QP1:
 		if (qp_special(hca, qp->type - QPT_QP0))
-			return cmd_fail(cmd, ST_RES_BUSY, "the port has its %s",
+			return cmd_fail(cmd, ST_RES_BUSY, "the port has a %s already",
 					qp_type_name(qp->type));
 		ok = true;
 		break;
@@ -76,7 +76,8 @@ static uint8_t qp_check_type(struct hca *hca, struct cmd *cmd, const struct qp *
 	default:
 		ok = false;
 	}
-	return ok ? ST_OK : cmd_fail(cmd, ST_BAD_PARAM, "service type %u", qp->type);
+	return ok ? ST_OK : cmd_fail(cmd, ST_BAD_PARAM, "service type %u is not supported",
+				     qp->type);
 }
 
 static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp *qp)
@@ -85,22 +86,25 @@ static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp 
 	unsigned int log_max = hca_cap_gen(hca, log_max_qp_sz);
 
 	if (IFC_GET(qpc, c, no_sq) && IFC_GET(qpc, c, log_sq_size))
-		return cmd_fail(cmd, ST_BAD_PARAM, "no_sq with a size");
+		return cmd_fail(cmd, ST_BAD_PARAM, "no_sq is set with an SQ size");
 	if (qp->has_sq && IFC_GET(qpc, c, log_sq_size) > log_max)
-		return cmd_fail(cmd, ST_LIM, "SQ of 2^%u", IFC_GET(qpc, c, log_sq_size));
+		return cmd_fail(cmd, ST_LIM, "an SQ of 2^%u WQEBBs is too large",
+				IFC_GET(qpc, c, log_sq_size));
 	if (qp->rq_type == RQ_CRQ)
-		return cmd_fail(cmd, ST_BAD_PARAM, "rq_type %u", qp->rq_type);
+		return cmd_fail(cmd, ST_BAD_PARAM, "rq_type %u is not supported", qp->rq_type);
 	if (qp->rq_type != RQ_OWN &&
 	    (IFC_GET(qpc, c, log_rq_size) || IFC_GET(qpc, c, log_rq_stride)))
-		return cmd_fail(cmd, ST_BAD_PARAM, "an RQ size without an RQ");
+		return cmd_fail(cmd, ST_BAD_PARAM, "an RQ size is given without an RQ");
 	if (qp->rq_type == RQ_OWN && IFC_GET(qpc, c, log_rq_size) > log_max)
-		return cmd_fail(cmd, ST_LIM, "RQ of 2^%u", IFC_GET(qpc, c, log_rq_size));
+		return cmd_fail(cmd, ST_LIM, "an RQ of 2^%u WQEs is too large",
+				IFC_GET(qpc, c, log_rq_size));
 	if (qp->rq_type == RQ_OWN && 1u << qp->rq_shift > hca_cap_gen(hca, max_wqe_sz_rq))
-		return cmd_fail(cmd, ST_BAD_PARAM, "RQ stride 2^%u", qp->rq_shift);
+		return cmd_fail(cmd, ST_BAD_PARAM, "an RQ stride of 2^%u is too large",
+				qp->rq_shift);
 	if (IFC_GET(qpc, c, state) != QPS_RST)
-		return cmd_fail(cmd, ST_BAD_PARAM, "a QP is created in RST");
+		return cmd_fail(cmd, ST_BAD_PARAM, "a QP must be created in RST");
 	if (qp->type == QPT_REG_UMR && (!qp->has_sq || qp->rq_type == RQ_OWN))
-		return cmd_fail(cmd, ST_BAD_PARAM, "a UMR QP has an SQ and no RQ");
+		return cmd_fail(cmd, ST_BAD_PARAM, "a UMR QP must have an SQ and no RQ");
 	if (IFC_GET(qpc, c, wq_signature) && !hca_cap_gen(hca, wq_signature))
 		return cmd_fail(cmd, ST_BAD_PARAM, "WQE signatures are not offered");
 	if ((qp->cs_req || qp->cs_res) && !hca_cap_gen(hca, sctr_data_cqe))
@@ -108,18 +112,19 @@ static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp 
 	return ST_OK;
 }
 
-/* Objects that a QP refers to; NULL where it has none. */
+/* Objects that a queue pair refers to; NULL where it refers to none. */
 struct qp_refs {
 	struct obj *uar, *pd, *cq_snd, *cq_rcv, *srq, *xrcd;
 };
 
-static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *qp, struct qp_refs *r)
+static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *qp,
+			     struct qp_refs *r)
 {
 	bool receives = qp->rq_type == RQ_OWN || qp->rq_type == RQ_SRQ;
 	uint8_t st;
 
 	*r = (struct qp_refs){};
-	/* The stock driver gives its UMR queue a domain no sooner than at RST2INIT. */
+	/* The stock driver gives its UMR queue pair a domain at RST2INIT only. */
 	st = qp->type == QPT_REG_UMR && !qp->pdn ? ST_OK :
 	     check_obj(hca, cmd, OBJ_PD, qp->pdn, &r->pd);
 	if (!st && qp->has_sq)
@@ -167,7 +172,7 @@ static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, 
 	if (IFC_GET(create_qp_in, cmd->in, wq_umem_valid))
 		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
 	if (IFC_GET(create_qp_in, cmd->in, input_qpn))
-		return cmd_fail(cmd, ST_BAD_PARAM, "the QPN is the HCA's to choose");
+		return cmd_fail(cmd, ST_BAD_PARAM, "the HCA chooses the QPN: input_qpn must be 0");
 	if (IFC_GET(create_qp_in, cmd->in, qpc_ext))
 		return cmd_fail(cmd, ST_BAD_PARAM, "QPC extensions are not offered");
 	st = qp_check_reserved(cmd, c);
@@ -200,7 +205,7 @@ static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
 	qp = (struct qp *)obj_new(hca, OBJ_QP, cmd->uid, sizeof(*qp));
 	if (!qp) {
 		qmem_free(&tmp.mem);
-		return cmd_fail(cmd, ST_LIM, "no free QP");
+		return cmd_fail(cmd, ST_LIM, "all QP numbers are in use");
 	}
 	tmp.obj = qp->obj;
 	*qp = tmp;

@@ -50,7 +50,7 @@ enum trans {
 #define OPT_ANY (OPT_COUNTER | OPT_LAG)
 #define OPT_SQD (OPT_ALT | OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PATH | \
 		 OPT_SRA | OPT_RRA | OPT_PM | OPT_RETRY | OPT_RNR_RETRY | OPT_TIMEOUT | OPT_PORT)
-/* What an unconnected, or a connected unreliable QP has no use for. */
+/* Parameters that do not apply to unconnected and to connected unreliable queue pairs. */
 #define OPT_NOT_UD ((uint32_t)(OPT_SQD | OPT_ANY) & \
 		    ~(uint32_t)(OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_ANY))
 #define OPT_NOT_UC ((uint32_t)(OPT_RRE | OPT_RAE | OPT_RNR_TIMEOUT | OPT_SRA | OPT_RRA | \
@@ -83,8 +83,8 @@ static const struct trans_desc {
 enum { ON_RELIABLE = 1, ON_CONNECTED = 2, ON_ANY = 4 };
 
 /*
- * A field of the context: the transitions that always take it, the service types that this
- * holds for, and the optional parameter by which others take it.
+ * A field of the context: the transitions that always take it, the service types for which they do,
+ * and the optional parameter by which others take it.
  */
 struct trans_field {
 	struct ifc_field f;
@@ -139,7 +139,7 @@ static void trans_copy_bits(uint8_t *to, const uint8_t *from, size_t off, size_t
 	ifc_set_bits(to, off, width, ifc_get_bits(from, off, width));
 }
 
-/* Build in @to what the transition makes of the QP's context with @given. */
+/* Build in @to the context of the queue pair after the transition with the context @given. */
 static void trans_merge(const struct qp *qp, enum trans t, uint32_t opt, const uint8_t *given,
 			uint8_t *to)
 {
@@ -159,16 +159,19 @@ static void trans_merge(const struct qp *qp, enum trans t, uint32_t opt, const u
 static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct qp_path *path)
 {
 	if (path->pkey_index >= 128u << hca_cap_gen(hca, pkey_table_size))
-		return cmd_fail(cmd, ST_BAD_INDEX, "P_Key index %u", path->pkey_index);
+		return cmd_fail(cmd, ST_BAD_INDEX, "P_Key index %u is beyond the table",
+				path->pkey_index);
 	if (path->grh && path->src_gid_index >= 8u << hca_cap_gen(hca, gid_table_size))
-		return cmd_fail(cmd, ST_BAD_INDEX, "GID index %u", path->src_gid_index);
+		return cmd_fail(cmd, ST_BAD_INDEX, "GID index %u is beyond the table",
+				path->src_gid_index);
 	if (path->port > hca_cap_gen(hca, num_ports))
-		return cmd_fail(cmd, ST_BAD_PARAM, "port %u", path->port);
+		return cmd_fail(cmd, ST_BAD_PARAM, "port %u does not exist", path->port);
 	return ST_OK;
 }
 
-/* Values that the state to be entered cannot work with. */
-static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct qp *n, enum trans t)
+/* Check values that would not work in the new state. */
+static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct qp *n,
+				  enum trans t)
 {
 	uint8_t mtu = IFC_GET(qpc, n->qpc, mtu);
 	uint8_t st = trans_check_path(hca, cmd, &n->path);
@@ -178,22 +181,25 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 	if (n->rae && !hca_cap_gen(hca, atomic))
 		return cmd_fail(cmd, ST_BAD_PARAM, "atomics are not offered");
 	if (n->counter_set && !obj_find(hca, OBJ_QCOUNTER, n->counter_set))
-		return cmd_fail(cmd, ST_BAD_RES, "no counter set %u", n->counter_set);
+		return cmd_fail(cmd, ST_BAD_RES, "counter set %u does not exist", n->counter_set);
 	if (t == T_INIT2RTR && n->type != QPT_REG_UMR) {
 		if (mtu < 1 || mtu > 5)
-			return cmd_fail(cmd, ST_BAD_PARAM, "mtu %u", mtu);
+			return cmd_fail(cmd, ST_BAD_PARAM, "mtu %u is not valid", mtu);
 		if (n->log_msg_max > hca_cap_gen(hca, log_max_msg))
-			return cmd_fail(cmd, ST_BAD_PARAM, "messages of 2^%u", n->log_msg_max);
+			return cmd_fail(cmd, ST_BAD_PARAM, "messages of 2^%u bytes are too long",
+					n->log_msg_max);
 	}
 	if (IFC_GET(qpc, n->qpc, log_rra_max) > hca_cap_gen(hca, log_max_ra_res_qp))
-		return cmd_fail(cmd, ST_LIM, "log_rra_max %u", IFC_GET(qpc, n->qpc, log_rra_max));
+		return cmd_fail(cmd, ST_LIM, "log_rra_max %u is too large",
+				IFC_GET(qpc, n->qpc, log_rra_max));
 	if (IFC_GET(qpc, n->qpc, log_sra_max) > hca_cap_gen(hca, log_max_ra_req_qp))
-		return cmd_fail(cmd, ST_LIM, "log_sra_max %u", IFC_GET(qpc, n->qpc, log_sra_max));
+		return cmd_fail(cmd, ST_LIM, "log_sra_max %u is too large",
+				IFC_GET(qpc, n->qpc, log_sra_max));
 	return ST_OK;
 }
 
 static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const struct trans_desc *d,
-			    uint32_t opt)
+				  uint32_t opt)
 {
 	uint32_t bad = opt & ~d->opt;
 
@@ -207,7 +213,7 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 	return ST_OK;
 }
 
-/* RST2INIT may give another protection domain than CREATE_QP did; the reference moves along. */
+/* RST2INIT may name another protection domain than CREATE_QP; the reference moves with it. */
 static uint8_t trans_take_pd(struct hca *hca, struct cmd *cmd, struct qp *qp, struct qp *next)
 {
 	uint32_t pdn = IFC_GET(rst2init_qp_in, cmd->in, qpc.pd);
@@ -228,7 +234,7 @@ static uint8_t trans_take_pd(struct hca *hca, struct cmd *cmd, struct qp *qp, st
 	return ST_OK;
 }
 
-/* Running values that a transition sets anew. */
+/* Set the running values that the transition starts anew. */
 static void trans_start(struct qp *qp, enum trans t)
 {
 	const uint8_t *c = qp->qpc;
@@ -260,7 +266,8 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 		return st;
 	qp = (struct qp *)o;
 	if (qp->state != d->from)
-		return cmd_fail(cmd, ST_BAD_QP_STATE, "%s of QP 0x%x in %s", d->name, qp->obj.num,
+		return cmd_fail(cmd, ST_BAD_QP_STATE, "%s is not allowed: QP 0x%x is in %s",
+				d->name, qp->obj.num,
 				qp_state_name(qp->state));
 	st = qp_check_reserved(cmd, given);
 	if (!st)
@@ -304,7 +311,8 @@ static uint8_t qp_2err(struct hca *hca, struct cmd *cmd)
 		return st;
 	qp = (struct qp *)o;
 	if (qp->state == QPS_RST)
-		return cmd_fail(cmd, ST_BAD_QP_STATE, "2ERR of QP 0x%x in RST", qp->obj.num);
+		return cmd_fail(cmd, ST_BAD_QP_STATE, "2ERR_QP is not allowed: QP 0x%x is in RST",
+				qp->obj.num);
 	qp_to_error(hca, qp, 0);
 	return ST_OK;
 }

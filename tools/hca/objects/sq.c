@@ -75,7 +75,7 @@ const struct hca_module sq_module = { .name = "sq", .reset = sq_reset };
 
 /* ---- execution ------------------------------------------------------------------------------- */
 
-/* The WQE at the hardware counter, taken from the BlueFlame bytes if they are it. */
+/* Read the WQE at the hardware counter, from the BlueFlame bytes if they are that WQE. */
 static bool sq_fetch(struct hca *hca, struct sq *sq, const uint8_t *bf, size_t bf_len,
 		     uint8_t *ctrl)
 {
@@ -118,7 +118,7 @@ static void sq_run(struct hca *hca, struct sq *sq, uint16_t to, const uint8_t *b
 }
 
 /**
- * sq_send_doorbell() - a send doorbell, if it is for a send queue of this file
+ * sq_send_doorbell() - a send doorbell was rung, perhaps for a send queue of this kind
  * @hca: the HCA
  * @num: queue number that it names
  * @uar: on whose page it was rung
@@ -165,14 +165,16 @@ static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 	uint8_t st;
 
 	if (IFC_GET(sqc, c, state) != SQ_RST)
-		return cmd_fail(cmd, ST_BAD_PARAM, "a new SQ is in reset");
+		return cmd_fail(cmd, ST_BAD_PARAM, "an SQ must be created in RST");
 	if (IFC_GET(wq, wq, wq_type) != WQ_CYCLIC)
-		return cmd_fail(cmd, ST_BAD_PARAM, "wq_type %u", IFC_GET(wq, wq, wq_type));
+		return cmd_fail(cmd, ST_BAD_PARAM, "wq_type %u is not supported",
+				IFC_GET(wq, wq, wq_type));
 	if (IFC_GET(wq, wq, log_wq_stride) != 6)
-		return cmd_fail(cmd, ST_BAD_PARAM, "log_wq_stride %u",
+		return cmd_fail(cmd, ST_BAD_PARAM, "log_wq_stride %u is not supported",
 				IFC_GET(wq, wq, log_wq_stride));
 	if (IFC_GET(wq, wq, log_wq_sz) > hca_cap_gen(hca, log_max_wq_sz))
-		return cmd_fail(cmd, ST_BAD_PARAM, "log_wq_sz %u", IFC_GET(wq, wq, log_wq_sz));
+		return cmd_fail(cmd, ST_BAD_PARAM, "log_wq_sz %u is too large",
+				IFC_GET(wq, wq, log_wq_sz));
 	if (IFC_GET(sqc, c, tis_lst_sz) || IFC_GET(sqc, c, hairpin))
 		return cmd_fail(cmd, ST_BAD_PARAM, "TIS and hairpin are not offered");
 	st = check_dbr(hca, cmd, IFC_GET64(wq, wq, dbr_addr), 8);
@@ -202,7 +204,7 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 	sq = (struct sq *)obj_new(hca, OBJ_SQ, cmd->uid, sizeof(*sq));
 	if (!sq) {
 		qmem_free(&mem);
-		return cmd_fail(cmd, ST_LIM, "no free SQ");
+		return cmd_fail(cmd, ST_LIM, "all SQ numbers are in use");
 	}
 	sq->mem = mem;
 	sq->uar = IFC_GET(wq, wq, uar_page);
@@ -216,7 +218,7 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-/* RST -> RDY, anything -> RST or ERR. */
+/* RST to RDY, and any state to RST or ERR. */
 static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(modify_sq_in, cmd->in, ctx);
@@ -234,7 +236,8 @@ static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 		return cmd_fail(cmd, ST_BAD_RES_STATE, "the SQ is in state %u, not %u", sq->state,
 				from);
 	if ((to != SQ_RST && to != SQ_RDY && to != SQ_ERR) || (to == SQ_RDY && from == SQ_ERR))
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "no way from state %u to %u", from, to);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "an SQ cannot move from state %u to %u",
+				from, to);
 	if (to == SQ_RST)
 		sq->hw = 0;
 	sq->state = to;

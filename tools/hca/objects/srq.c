@@ -30,7 +30,7 @@
 _Static_assert(IFC_SZ(srqc) == SRQ_CTX_BYTES && IFC_SZ(xrc_srqc) == SRQ_CTX_BYTES, "srqc size");
 
 /**
- * srq_find() - find a shared receive queue of whatever form
+ * srq_find() - find a shared receive queue of any form
  * @hca: the HCA
  * @srqn: its number
  *
@@ -62,8 +62,8 @@ static void srq_event(struct hca *hca, struct srq *srq, enum async_event event)
  *
  * Raises the limit event when an armed limit is passed.
  *
- * Return: bytes; -ENOENT when none is posted; -EFAULT when the queue is in error or its memory
- * gone.
+ * Return: bytes; -ENOENT if none is posted; -EFAULT if the queue is in error, or if its memory is
+ * not mapped any more, which raises an event.
  */
 int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t max)
 {
@@ -99,7 +99,7 @@ broken:
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* What the three contexts have in common, taken out of each. */
+/* What the three contexts have in common. */
 struct srq_params {
 	unsigned int log_cnt, shift, log_page;
 	uint32_t offset;
@@ -118,9 +118,10 @@ static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params
 	uint8_t st;
 
 	if (p->log_cnt > hca_cap_gen(hca, log_max_srq_sz) || p->log_cnt > 15)
-		return cmd_fail(cmd, ST_LIM, "2^%u WQEs", p->log_cnt);
+		return cmd_fail(cmd, ST_LIM, "2^%u WQEs are too many", p->log_cnt);
 	if (p->shift < 5 || 1u << p->shift > hca_cap_gen(hca, max_wqe_sz_rq) + NEXT_SEG_BYTES)
-		return cmd_fail(cmd, ST_BAD_PARAM, "WQE stride 2^%u", p->shift);
+		return cmd_fail(cmd, ST_BAD_PARAM, "a WQE stride of 2^%u is not supported",
+				p->shift);
 	st = check_obj(hca, cmd, OBJ_PD, p->pdn, &pd);
 	if (!st && p->has_cq)
 		st = check_obj(hca, cmd, OBJ_CQ, p->cqn, &cq);
@@ -136,7 +137,7 @@ static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params
 	srq = (struct srq *)obj_new(hca, OBJ_SRQ, cmd->uid, sizeof(*srq));
 	if (!srq) {
 		qmem_free(&mem);
-		return cmd_fail(cmd, ST_LIM, "no free SRQ");
+		return cmd_fail(cmd, ST_LIM, "all SRQ numbers are in use");
 	}
 	srq->mem = mem;
 	srq->cnt = 1u << p->log_cnt;
@@ -231,9 +232,9 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 	uint8_t st;
 
 	if (IFC_GET(create_rmp_in, cmd->in, ctx.state) != WQ_STATE_RDY)
-		return cmd_fail(cmd, ST_BAD_PARAM, "an RMP starts in RDY");
+		return cmd_fail(cmd, ST_BAD_PARAM, "an RMP must be created in RDY");
 	if (type != WQ_TYPE_LINKED && type != WQ_TYPE_CYCLIC)
-		return cmd_fail(cmd, ST_BAD_PARAM, "wq_type %u", type);
+		return cmd_fail(cmd, ST_BAD_PARAM, "wq_type %u is not supported", type);
 	if (IFC_GET(wq, wq, dbr_umem_valid) || IFC_GET(wq, wq, wq_umem_valid))
 		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
 	p.offset = qmem_offset(IFC_GET(wq, wq, page_offset), p.log_page);
@@ -249,7 +250,7 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-/* An SRQ of the form that the command is for. */
+/* Find an SRQ of the form that the command is for. */
 static uint8_t srq_get(struct hca *hca, struct cmd *cmd, uint32_t num, int kind, struct srq **srq)
 {
 	struct obj *o;
@@ -287,7 +288,8 @@ static uint8_t srq_destroy(struct hca *hca, struct cmd *cmd, uint32_t num, int k
 	if (st)
 		return st;
 	if (srq->obj.refs)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "SRQ 0x%x has %u QPs", num, srq->obj.refs);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "SRQ 0x%x is used by %u QPs", num,
+				srq->obj.refs);
 	if (kind == SRQ_XRC)
 		hca->board->qp->srq_gone(hca, srq);
 	srq_release(hca, srq);
@@ -309,7 +311,7 @@ static uint8_t destroy_rmp(struct hca *hca, struct cmd *cmd)
 	return srq_destroy(hca, cmd, IFC_GET(destroy_rmp_in, cmd->in, rmpn), SRQ_RMP);
 }
 
-/* WQEs that are posted and not consumed. */
+/* Count the WQEs that are posted and not consumed. */
 static uint16_t srq_left(struct hca *hca, const struct srq *srq)
 {
 	uint8_t rec[4];
@@ -365,7 +367,8 @@ static uint8_t query_rmp(struct hca *hca, struct cmd *cmd)
 static uint8_t srq_arm(struct hca *hca, struct cmd *cmd, struct srq *srq, uint16_t lwm)
 {
 	if (lwm >= srq->cnt)
-		return cmd_fail(cmd, ST_BAD_PARAM, "limit %u of %u WQEs", lwm, srq->cnt);
+		return cmd_fail(cmd, ST_BAD_PARAM, "limit %u, but the SRQ has %u WQEs", lwm,
+				srq->cnt);
 	srq->lwm = lwm;
 	if (lwm && srq_left(hca, srq) < lwm) {
 		srq->lwm = 0;
@@ -398,7 +401,7 @@ static uint8_t modify_rmp(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	if (IFC_GET(modify_rmp_in, cmd->in, rmp_state) != WQ_STATE_RDY || srq->error)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "RMP 0x%x is not in that state",
+		return cmd_fail(cmd, ST_BAD_RES_STATE, "RMP 0x%x is not in RDY",
 				srq->obj.num);
 	if (!IFC_GET(modify_rmp_in, cmd->in, bitmask.lwm))
 		return ST_OK;

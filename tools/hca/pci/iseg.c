@@ -29,7 +29,7 @@ enum { HEALTH_FW_VER = 0x30, HEALTH_HW_ID = 0x34, HEALTH_RFR = 0x38, HEALTH_SYND
 #define HW_ID_CX5	0x20d
 #define NIC_IFC_SHIFT	8
 #define RFR_RESET	0x88000000	/* reset wanted; severity valid, 0: emergency */
-#define HEALTH_TICK_NS	100000000ULL	/* the driver looks every 2 s and wants a change */
+#define HEALTH_TICK_NS	100000000ULL	/* the driver checks every 2 s that the counter changes */
 
 struct iseg {
 	uint32_t cmdq_h, cmdq_l;
@@ -81,16 +81,18 @@ static uint32_t iseg_health_ticks(struct hca *hca)
 {
 	struct iseg *s = hca->iseg;
 
-	return s->dead_ticks ? s->dead_ticks : (clock_now_ns() - hca->start_ns) / HEALTH_TICK_NS + 1;
+	if (s->dead_ticks)
+		return s->dead_ticks;
+	return (clock_now_ns() - hca->start_ns) / HEALTH_TICK_NS + 1;
 }
 
 /**
- * iseg_set_fatal() - the firmware found itself broken
+ * iseg_set_fatal() - play a firmware fatal error
  * @hca: the HCA
  * @synd: enum mlx5_initial_seg_health_syndrome_* in mlx5_ifc.h
- * @ext_synd: more about it
+ * @ext_synd: extended syndrome
  *
- * The health buffer shows the syndrome, the counter stops, commands are not answered any more.
+ * The health buffer shows the syndrome, the health counter stops, and commands are not answered.
  */
 void iseg_set_fatal(struct hca *hca, uint8_t synd, uint16_t ext_synd)
 {
@@ -144,7 +146,8 @@ uint32_t iseg_read(struct hca *hca, uint32_t off)
 	case ISEG_CMDIF_REV:
 		return CMDIF_REV << 16 | s->fw_sub;
 	case ISEG_CMDQ_L:
-		return s->cmdq_l | s->nic_ifc << NIC_IFC_SHIFT | cmdif_log_size() << 4 | cmdif_log_stride();
+		return s->cmdq_l | s->nic_ifc << NIC_IFC_SHIFT | cmdif_log_size() << 4 |
+		       cmdif_log_stride();
 	case ISEG_INITIALIZING:
 		return 0;
 	case ISEG_HEALTH ... ISEG_HEALTH + 0x3f:
@@ -164,7 +167,10 @@ uint32_t iseg_read(struct hca *hca, uint32_t off)
 	}
 }
 
-/* The address takes effect with its low half; that write also carries the interface's mode. */
+/*
+ * The address takes effect when its low half is written. The same register has the mode of the
+ * interface.
+ */
 static void iseg_write_cmdq_low(struct hca *hca, uint32_t val)
 {
 	struct iseg *s = hca->iseg;

@@ -133,7 +133,7 @@ static int pci_init(struct hca *hca)
 	pci->wmask[PCI_CACHE_LINE_SIZE] = 0xff;
 	pci->wmask[PCI_INTERRUPT_LINE] = 0xff;
 	pci_bar_setup(pci, 0, pci_bar_size(hca, 0),
-		  PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH);
+		      PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH);
 	pci_bar_setup(pci, 2, MSIX_BAR_SIZE, PCI_BASE_ADDRESS_MEM_TYPE_64);
 	pci_cap_pm(pci);
 	pci_cap_exp(pci);
@@ -154,7 +154,7 @@ const struct hca_module pci_module = { .name = "pci", .init = pci_init, .exit = 
  * @hca: the HCA
  * @bar: 0 to 5
  *
- * Return: bytes, 0 for a BAR that isn't there (or is the upper half of a 64-bit one).
+ * Return: bytes, 0 for a BAR that does not exist or is the upper half of a 64-bit one.
  */
 uint64_t pci_bar_size(struct hca *hca, unsigned int bar)
 {
@@ -211,7 +211,7 @@ void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_
 		if (off + i == CAP_EXP + PCI_EXP_DEVCTL + 1)
 			flr = buf[i] & PCI_EXP_DEVCTL_BCR_FLR >> 8;
 	}
-	/* Broken firmware starts again when the driver lets go of the function. */
+	/* After a firmware fatal error the HCA restarts when the driver disables bus mastering. */
 	if (flr || (hca->fatal && master && !pci_bus_master(pci)))
 		hca_reset(hca);
 }
@@ -227,7 +227,7 @@ static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t 
 
 	if (memic_bar_read(hca, off, buf, len))
 		return;
-	/* UAR pages are write only: they read as zero. */
+	/* UAR pages are write-only: they read as zero. */
 	memset(buf, 0, len);
 	if (off >= ISEG_SIZE)
 		return;
@@ -236,7 +236,7 @@ static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t 
 }
 
 /**
- * pci_bar_read() - a read by the guest
+ * pci_bar_read() - serve a read by the guest
  * @hca: the HCA
  * @bar: which
  * @off: bytes from the BAR's start, checked by the caller
@@ -257,7 +257,7 @@ void pci_bar_read(struct hca *hca, unsigned int bar, uint64_t off, uint8_t *buf,
 }
 
 /**
- * pci_bar_write() - a write by the guest
+ * pci_bar_write() - serve a write by the guest
  * @hca: the HCA
  * @bar: which
  * @off: bytes from the BAR's start, checked by the caller

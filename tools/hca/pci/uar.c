@@ -23,21 +23,21 @@
 #define REG_CQ		0x20
 #define REG_EQ_ARM	0x40
 #define REG_EQ		0x48
-#define REG_BF		0x800	/* four registers of 512 bytes, each two buffers of 256 */
+#define REG_BF		0x800	/* four registers of 512 bytes, each with two buffers of 256 */
 #define BF_BUF		256
 
-#define PENDING		8	/* BlueFlame buffers that are being written at a time */
+#define PENDING		8	/* BlueFlame buffers that can be written at the same time */
 
 /*
- * A BlueFlame buffer in the middle of being written. The first 8 bytes say how long the WQE is;
- * once it was delivered, the stores that pad it to 64 bytes only move @len.
+ * A BlueFlame buffer that is being written. The first 8 bytes tell how long the WQE is. After the
+ * WQE was delivered, the stores that pad it to 64 bytes only advance @len.
  */
 struct bf {
 	uint64_t addr;		/* of the buffer in BAR0, 0: unused */
-	uint64_t used;		/* stamp of the last store */
+	uint64_t used;		/* time of the last store, in stores */
 	size_t len;		/* contiguous bytes so far */
 	bool delivered;
-	bool plain;		/* the last doorbell here was a plain one: don't wait for more */
+	bool plain;		/* the last doorbell here was a plain one: do not wait */
 	uint8_t buf[BF_BUF];
 };
 
@@ -74,7 +74,7 @@ const struct hca_module uar_module = {
 
 /* ---- BlueFlame ------------------------------------------------------------------------------- */
 
-/* Length of the WQE in bytes, as its control segment says; 0 means nothing of sense. */
+/* Return the length of the WQE in bytes from its control segment; 0 is not a valid length. */
 static size_t uar_bf_want(const struct bf *b)
 {
 	return (get_be32(b->buf + 4) & 0x3f) * 16;
@@ -94,7 +94,10 @@ static void uar_bf_deliver(struct hca *hca, struct bf *b, bool whole)
 	hca->board->doorbells->send(hca, uar, b->buf, len);
 }
 
-/* The buffer's state, or the one used longest ago, whose doorbell is delivered first. */
+/*
+ * Find the state of a buffer. A new one replaces the one that was used longest ago, whose doorbell
+ * is delivered first.
+ */
 static struct bf *uar_bf_get(struct hca *hca, uint64_t addr)
 {
 	struct bf *b = hca->uars->bf, *old = b;
@@ -120,7 +123,7 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 	if (!at) {
 		if (!b->delivered)
 			uar_bf_deliver(hca, b, false);
-		b->plain &= b->len <= 8;	/* more came after all */
+		b->plain &= b->len <= 8;	/* more bytes came after the last doorbell */
 		b->len = 0;
 		b->delivered = false;
 		hca->uars->pending++;
@@ -132,7 +135,9 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 	b->len += len;
 	if (b->delivered || b->len < 8)
 		return;
-	/* A size beyond the buffer, or none, cannot be BlueFlame: no need to wait for more. */
+	/*
+	 * A length beyond the buffer, or none, is no BlueFlame write: deliver the doorbell at once.
+	 */
 	if (uar_bf_want(b) > BF_BUF || uar_bf_want(b) < 16 || b->plain)
 		uar_bf_deliver(hca, b, false);
 	else if (b->len >= uar_bf_want(b))
@@ -140,7 +145,7 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 }
 
 /**
- * uar_bf_pending() - is a send doorbell waiting for the rest of its WQE?
+ * uar_bf_pending() - tell whether a send doorbell waits for the rest of its WQE
  * @hca: the HCA
  */
 bool uar_bf_pending(struct hca *hca)
@@ -149,7 +154,7 @@ bool uar_bf_pending(struct hca *hca)
 }
 
 /**
- * uar_idle() - no more stores are coming: what is there of a BlueFlame write was a doorbell
+ * uar_idle() - no more stores arrive: deliver incomplete BlueFlame writes as plain doorbells
  * @hca: the HCA
  */
 void uar_idle(struct hca *hca)
@@ -165,7 +170,7 @@ void uar_idle(struct hca *hca)
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
-/* 8 bytes at once, or two halves of which the second rings. */
+/* A doorbell of 8 bytes at once, or of two halves, the second of which rings it. */
 static void uar_store_cq(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 {
 	struct uars *u = hca->uars;
@@ -194,15 +199,16 @@ static void uar_store_eq(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 	if (len != 4)
 		doorbell_drop(hca, DROP_BAD_SIZE, uar, off % HCA_PAGE_SIZE);
 	else
-		hca->board->doorbells->eq(hca, uar, get_be32(buf), off % HCA_PAGE_SIZE == REG_EQ_ARM);
+		hca->board->doorbells->eq(hca, uar, get_be32(buf),
+					  off % HCA_PAGE_SIZE == REG_EQ_ARM);
 }
 
 /**
- * uar_write() - a store into a UAR page
+ * uar_write() - serve a store into a UAR page
  * @hca: the HCA
  * @off: bytes from BAR0's start
  * @buf: the bytes
- * @len: how many; a store is 4 or 8 bytes and aligned, more are taken apart
+ * @len: how many; a store is 4 or 8 bytes and aligned, longer writes are split
  */
 void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 {
@@ -234,7 +240,7 @@ static uint8_t alloc_uar(struct hca *hca, struct cmd *cmd)
 	struct obj *o = obj_new(hca, OBJ_UAR, cmd->uid, sizeof(*o));
 
 	if (!o)
-		return cmd_fail(cmd, ST_LIM, "all %u UARs are taken",
+		return cmd_fail(cmd, ST_LIM, "all %u UARs are in use",
 				hca->profile->range[OBJ_UAR].limit -
 				hca->profile->range[OBJ_UAR].first);
 	IFC_SET(alloc_uar_out, cmd->out, uar, o->num);
@@ -259,9 +265,9 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 		b->addr = 0;
 	}
 	/*
-	 * The stock driver frees the UARs of a process that has died before the queues that rang
-	 * them. Nobody can ring them any more, and the number is not given out again before the
-	 * last of the queues has gone.
+	 * The stock driver frees the UARs of a process that died before it destroys the queues that
+	 * use them. No doorbell on such a page is accepted any more, and the number is reused after
+	 * the last of the queues is destroyed.
 	 */
 	o->gone = true;
 	if (!o->refs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The server side of the vfio-user protocol (QEMU's docs/interop/vfio-user.rst): the socket, messages in
- * and out. What the messages ask for is in vfu_device.c.
+ * The server side of the vfio-user protocol (QEMU's docs/interop/vfio-user.rst): the socket,
+ * messages in and out. What the messages ask for is in vfu_device.c.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -25,8 +25,8 @@
 #define F_ERROR		0x20
 
 /*
- * Stores to a BlueFlame register arrive one message each. How long the next one of a WQE may
- * take before the first 8 bytes are taken for a plain doorbell.
+ * Each store to a BlueFlame register arrives as a message. If the next one of a WQE takes longer
+ * than this, the first 8 bytes are a plain doorbell.
  */
 #define BF_WAIT_US	40
 
@@ -67,7 +67,7 @@ static int vfu_send(int fd, const struct msg_hdr *h, const uint8_t *body, size_t
 		if (n <= 0)
 			return -EPIPE;
 		left -= n;
-		m.msg_control = NULL;	/* went with the first bytes */
+		m.msg_control = NULL;	/* was sent with the first bytes */
 		m.msg_controllen = 0;
 		while (m.msg_iovlen && (size_t)n >= m.msg_iov->iov_len) {
 			n -= m.msg_iov->iov_len;
@@ -121,7 +121,10 @@ static void vfu_keep_fds(struct vfu *v, struct msghdr *m)
 	}
 }
 
-/* 1: the header is in v->hdr; 0: nothing there; negative: the client is gone. */
+/*
+ * Receive the header of a message into v->hdr. Returns 1, 0 if none has arrived, or a negative
+ * number if the client is gone.
+ */
 static int vfu_recv_hdr(struct vfu *v)
 {
 	union {
@@ -164,7 +167,10 @@ static int vfu_recv_msg(struct vfu *v)
 	return 1;
 }
 
-/* The socket is empty: give a BlueFlame write in the middle a moment, else it was a doorbell. */
+/*
+ * The socket is empty. Wait a moment for the rest of a BlueFlame write, then deliver it as a plain
+ * doorbell.
+ */
 static bool vfu_wait_bf(struct vfu *v)
 {
 	struct pollfd p = { .fd = v->fd, .events = POLLIN };

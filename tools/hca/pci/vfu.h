@@ -34,12 +34,12 @@ struct vfu {
 	struct event *listen_ev, *ev;
 	bool versioned;		/* VERSION was exchanged */
 	struct msg_hdr hdr;	/* message being handled */
-	uint8_t *body;		/* its payload, MAX_MSG bytes; the reply is built here too */
+	uint8_t *body;		/* its payload, MAX_MSG bytes; then that of the reply */
 	uint32_t body_len;
 	int fds[MAX_FDS];
-	unsigned int nfds;	/* not yet taken; the rest is closed after the message */
+	unsigned int nfds;	/* not yet taken; the remaining ones are closed after the message */
 	int irq_fd[HCA_MAX_VECTORS];
-	int send_fd;		/* goes with the reply, stays open; -1: none */
+	int send_fd;		/* sent with the reply, stays open; -1: none */
 };
 
 int vfu_handle(struct vfu *v);

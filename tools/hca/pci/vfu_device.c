@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requests of a vfio-user client: negotiation, information, guest memory, interrupts and register
- * access.
+ * The requests of a vfio-user client: negotiation, information, guest memory, interrupts and
+ * register access.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -123,9 +123,8 @@ _Static_assert(sizeof(struct region_mmap) == sizeof(struct vfio_region_info) +
 	       sizeof(struct vfio_region_sparse_mmap_area), "capabilities follow each other");
 
 /*
- * Device memory is mapped by the client: a guest's access to it is one to memory. The capability
- * that says where it lies is sent only if the client has said that it has room for it; that it
- * needs more room is told by argsz.
+ * The client maps device memory, so that the guest accesses it directly. The capability that tells
+ * where it lies is sent only if the client has room for it; argsz tells how much room is needed.
  */
 static int vfu_add_mmap(struct vfu *v, struct region_mmap *m, uint32_t room)
 {
@@ -248,7 +247,7 @@ static int vfu_set_irqs(struct vfu *v)
 	if (set.start > v->hca->profile->vectors ||
 	    set.count > v->hca->profile->vectors - set.start)
 		return -EINVAL;
-	/* Masking is done in the client, which emulates the vector table. */
+	/* The client masks interrupts: it emulates the vector table. */
 	if (!(set.flags & VFIO_IRQ_SET_ACTION_TRIGGER))
 		return 0;
 	if (set.flags & VFIO_IRQ_SET_DATA_EVENTFD) {
@@ -263,7 +262,7 @@ static int vfu_set_irqs(struct vfu *v)
 /**
  * vfu_irq_raise() - raise an interrupt
  * @hca: the HCA
- * @vector: MSI-X vector; one that the client has not enabled is lost, as on a bus
+ * @vector: MSI-X vector; nothing happens if the client has not enabled it
  */
 static void vfu_irq_raise(struct hca *hca, unsigned int vector)
 {
@@ -274,7 +273,8 @@ static void vfu_irq_raise(struct hca *hca, unsigned int vector)
 	    hca->unplugged)
 		return;
 	if (write(hca->vfu->irq_fd[vector], &one, sizeof(one)) < 0 && errno != EAGAIN)
-		fprintf(stderr, "bluebell-hca: vector %u: %s\n", vector, strerror(errno));
+		fprintf(stderr,
+			"bluebell-hca: cannot raise interrupt %u, the guest misses it: %s\n", vector, strerror(errno));
 }
 
 const struct irq_ops vfu_irq_ops = { .raise = vfu_irq_raise };

@@ -13,7 +13,7 @@
 #include "qp.h"
 
 /**
- * conn_can_send() - whether new work of the send queue may start
+ * conn_can_send() - tell whether the send queue may start new work
  * @qp: the queue pair
  */
 bool conn_can_send(const struct qp *qp)
@@ -22,7 +22,7 @@ bool conn_can_send(const struct qp *qp)
 }
 
 /**
- * conn_can_receive() - whether packets for the queue pair are looked at
+ * conn_can_receive() - tell whether the queue pair accepts packets
  * @qp: the queue pair
  */
 bool conn_can_receive(const struct qp *qp)
@@ -40,7 +40,7 @@ bool conn_can_receive(const struct qp *qp)
 }
 
 /**
- * conn_reliable() - whether a service acknowledges and repairs
+ * conn_reliable() - tell whether the service acknowledges packets and repairs losses
  * @qp: the queue pair
  */
 bool conn_reliable(const struct qp *qp)
@@ -76,13 +76,13 @@ static uint8_t conn_service(const struct qp *qp)
 }
 
 /**
- * conn_packet() - a packet from a connected queue pair to its peer
+ * conn_packet() - make a packet from a connected queue pair to its peer
  * @hca: the HCA
  * @qp: the queue pair, RC, XRC or UC
  * @op: operation, enum bth_op
  * @psn: packet sequence number
  *
- * Return: the packet without payload, or NULL.
+ * Return: the packet without payload, or NULL if memory is short.
  */
 struct packet *conn_packet(struct hca *hca, const struct qp *qp, uint8_t op, uint32_t psn)
 {

@@ -47,7 +47,10 @@ static bool packet_is_response(uint8_t opcode)
 	       op <= BTH_ATOMIC_ACK;
 }
 
-/* A connected QP hears its peer only; nobody else can fill its queues by guessing its number. */
+/*
+ * A connected queue pair accepts packets of its peer only, so that others cannot reach it by
+ * guessing its number.
+ */
 static bool packet_from_peer(const struct qp *qp, const struct packet *p)
 {
 	return (p->opcode & BTH_SERVICE_MASK) == BTH_UD || p->slid == qp->path.rlid;
@@ -117,8 +120,8 @@ static void transport_qp_reset(struct hca *hca, struct qp *qp)
  * @old: the state it was in
  * @now: the state it is in
  *
- * Flushes at ERR and SQER and forgets at RST before it returns; whatever else follows comes from
- * the event loop.
+ * Flushes WQEs at ERR and SQER, and drops all state at RST, before it returns. All other work is
+ * done from the event loop.
  */
 static void transport_qp_state(struct hca *hca, struct qp *qp, enum qp_state old, enum qp_state now)
 {
@@ -156,7 +159,7 @@ static void transport_qp_state(struct hca *hca, struct qp *qp, enum qp_state old
 }
 
 /**
- * transport_qp_destroy() - forget a queue pair that is about to be freed
+ * transport_qp_destroy() - drop all references to a queue pair that is about to be freed
  * @hca: the HCA
  * @qp: the queue pair
  */

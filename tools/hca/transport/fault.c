@@ -29,16 +29,16 @@
 struct fault {
 	TAILQ_ENTRY(fault) link;
 	uint32_t token;
-	uint32_t wq;		/* number that the command has to name */
+	uint32_t wq;		/* number that the command must name */
 	enum fault_type type;
 	struct qp *qp;
 	void (*resume)(struct hca *hca, struct qp *qp, bool ok);
-	bool cancelled;		/* the queue pair no longer waits for it */
+	bool cancelled;		/* the queue pair no longer waits for the page */
 };
 
 struct faults {
 	TAILQ_HEAD(, fault) list;
-	uint32_t last;		/* token */
+	uint32_t last;		/* last token that was given out */
 };
 
 static int fault_init(struct hca *hca)
@@ -110,16 +110,20 @@ static bool fault_supported(struct hca *hca, const struct qp *qp, enum fault_op 
 
 	switch (qp->type) {
 	case QPT_RC:
-		bits = get_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.rc_odp_caps));
+		bits = get_be32(IFC_ADDR(odp_cap, cap,
+					 transport_page_fault_scheme_cap.rc_odp_caps));
 		break;
 	case QPT_UC:
-		bits = get_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.uc_odp_caps));
+		bits = get_be32(IFC_ADDR(odp_cap, cap,
+					 transport_page_fault_scheme_cap.uc_odp_caps));
 		break;
 	case QPT_UD:
-		bits = get_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.ud_odp_caps));
+		bits = get_be32(IFC_ADDR(odp_cap, cap,
+					 transport_page_fault_scheme_cap.ud_odp_caps));
 		break;
 	case QPT_XRC:
-		bits = get_be32(IFC_ADDR(odp_cap, cap, transport_page_fault_scheme_cap.xrc_odp_caps));
+		bits = get_be32(IFC_ADDR(odp_cap, cap,
+					 transport_page_fault_scheme_cap.xrc_odp_caps));
 		break;
 	default:
 		break;
@@ -153,11 +157,11 @@ static void fault_fill_event(uint8_t data[28], const struct page_fault *f, uint3
 /**
  * fault_raise() - ask software for a page
  * @hca: the HCA
- * @qp: queue pair that needs it and stands still until req_resume() or resp_resume()
+ * @qp: queue pair that needs the page and waits until @f->resume is called
  * @f: what it was doing
  *
- * Return: a token that names the fault; 0 if the service does not page this kind of work, or nobody
- * listens: then the access is one to memory that is not there.
+ * Return: a token that names the fault; 0 if the service does not page this kind of work, or if no
+ * event queue subscribed to page faults: then the access is an error.
  */
 uint32_t fault_raise(struct hca *hca, struct qp *qp, const struct page_fault *f)
 {
@@ -181,16 +185,17 @@ uint32_t fault_raise(struct hca *hca, struct qp *qp, const struct page_fault *f)
 	hca_trace(hca, "page_fault", "\"qpn\":%u,\"fault\":%u,\"token\":%u,\"wqe\":%u,\"rkey\":%u,"
 		  "\"va\":%llu,\"done\":%u,\"len\":%u", qp->obj.num, f->type, rec->token,
 		  f->wqe_index, f->rkey, (unsigned long long)f->va, f->done, f->packet_len);
-	eq_post_async(hca, EV_PAGE_FAULT, fault_is_remote(f->type) ? SUBTYPE_RDMA : SUBTYPE_WQE, data);
+	eq_post_async(hca, EV_PAGE_FAULT, fault_is_remote(f->type) ? SUBTYPE_RDMA : SUBTYPE_WQE,
+		      data);
 	return rec->token;
 }
 
 /**
- * fault_cancel() - the queue pair was flushed or reset and waits no more
+ * fault_cancel() - a queue pair that was flushed or reset does not wait any more
  * @hca: the HCA
  * @token: of the fault, or 0
  *
- * Software will resume it all the same, which does nothing then.
+ * Software resumes the fault nevertheless, which then has no effect.
  */
 void fault_cancel(struct hca *hca, uint32_t token)
 {
@@ -201,7 +206,7 @@ void fault_cancel(struct hca *hca, uint32_t token)
 }
 
 /**
- * fault_forget_qp() - a queue pair is about to be freed
+ * fault_forget_qp() - free the faults of a queue pair that is about to be freed
  * @hca: the HCA
  * @qp: the queue pair
  */
@@ -227,10 +232,11 @@ static uint8_t page_fault_resume(struct hca *hca, struct cmd *cmd)
 	struct fault *f = fault_find(hca, token), was;
 
 	if (!f)
-		return cmd_fail(cmd, ST_BAD_RES, "no page fault has token 0x%x", token);
+		return cmd_fail(cmd, ST_BAD_RES, "there is no page fault with token 0x%x", token);
 	if (IFC_GET(trans_page_fault_info, info, page_fault_type) != f->type ||
 	    IFC_GET(trans_page_fault_info, info, wq_number) != f->wq)
-		return cmd_fail(cmd, ST_BAD_PARAM, "fault 0x%x is of type %u on 0x%x", token,
+		return cmd_fail(cmd, ST_BAD_PARAM, "page fault 0x%x has type %u and queue 0x%x",
+				token,
 				f->type, f->wq);
 	was = *f;
 	fault_free(hca->faults, f);

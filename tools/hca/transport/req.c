@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requester: its work requests from the first to the last, their completions, and the changes of
- * state that concern it.
+ * The requester: its work requests from the first to the last, their completions, and the changes
+ * of state that concern it.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -21,7 +21,7 @@
 
 #define OP_POOL_MAX	256	/* work requests kept for reuse */
 
-/* Work requests are large: freed ones are kept for the next. */
+/* Work requests are large, so freed ones are kept for reuse. */
 struct req_pool {
 	struct send_op_list list;
 	unsigned int n;
@@ -80,7 +80,7 @@ struct send_op *req_oldest_unanswered(const struct requester *req)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* Answers this short go into the CQE if the QP asked for it and there is one. */
+/* Answers up to this size go into the CQE if the queue pair asked for it. */
 static size_t req_inline_limit(const struct qp *qp)
 {
 	return qp->cs_req == 0x22 ? 64 : qp->cs_req == 0x11 ? 32 : 0;
@@ -108,7 +108,7 @@ static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_syndr
 }
 
 static void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
-		     enum cqe_syndrome synd)
+			 enum cqe_syndrome synd)
 {
 	const struct send_wqe *w = &op->w;
 	struct completion c = {
@@ -132,7 +132,7 @@ static void req_complete(struct hca *hca, const struct qp *qp, const struct send
 	cq_complete(hca, qp->cqn_snd, &c);
 }
 
-/* Complete what is done, oldest first. A failed one ends the send queue. */
+/* Complete finished operations, oldest first. One that failed ends the send queue. */
 void req_reap(struct hca *hca, struct qp *qp)
 {
 	struct requester *req = qp->req;
@@ -165,7 +165,7 @@ void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndr
 /* ---- state changes --------------------------------------------------------------------------- */
 
 /**
- * req_get() - the requester of a queue pair, made at first need
+ * req_get() - find the requester of a queue pair; made when first needed
  * @hca: the HCA
  * @qp: the queue pair
  *
@@ -210,7 +210,7 @@ static void req_drop_ops(struct requester *req)
 }
 
 /**
- * req_start() - the queue pair may send from now on
+ * req_start() - start sending
  * @hca: the HCA
  * @qp: the queue pair, just moved to RTS from RTR or SQER
  */
@@ -229,11 +229,11 @@ void req_start(struct hca *hca, struct qp *qp)
 }
 
 /**
- * req_flush() - end every posted send WQE with a flush error
+ * req_flush() - complete all posted send WQEs with a flush error
  * @hca: the HCA
  * @qp: the queue pair, in ERR or SQER
  *
- * Those already taken and those up to the doorbell record that came with the last doorbell.
+ * These are the WQEs that were taken, and those up to the doorbell record as of the last doorbell.
  */
 void req_flush(struct hca *hca, struct qp *qp)
 {
@@ -261,7 +261,7 @@ void req_flush(struct hca *hca, struct qp *qp)
 }
 
 /**
- * req_clear() - forget all work, without completions
+ * req_clear() - drop all work without completions
  * @hca: the HCA
  * @qp: the queue pair, moving to RST
  */
@@ -279,7 +279,7 @@ void req_clear(struct hca *hca, struct qp *qp)
 /**
  * req_free() - free the requester
  * @hca: the HCA
- * @qp: the queue pair, about to be destroyed; no turn of it is queued
+ * @qp: the queue pair, about to be destroyed; it is not queued for a turn
  */
 void req_free(struct hca *hca, struct qp *qp)
 {

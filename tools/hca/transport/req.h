@@ -21,15 +21,15 @@ struct packet;
 #define REQ_WINDOW	256	/* unacknowledged request packets of one QP */
 #define BF_MAX		256	/* bytes of a BlueFlame buffer */
 
-/* A WQE taken from the send queue. On requester.ops in order until it has completed. */
+/* A WQE taken from the send queue. It stays on requester.ops, in order, until it has completed. */
 struct send_op {
 	TAILQ_ENTRY(send_op) link;
 	uint16_t idx;		/* WQEBB counter of its first WQEBB */
-	bool started;		/* has its PSNs */
+	bool started;		/* has been given its PSNs */
 	bool finished;		/* sent, and acknowledged or answered if RC */
-	uint8_t error;		/* enum cqe_syndrome to complete with once it is the oldest */
+	uint8_t error;		/* enum cqe_syndrome to complete with when it is the oldest */
 	uint32_t psn, npsn;	/* first PSN and number of them; 0 for local operations */
-	uint32_t sent;		/* request packets sent, since the last rewind */
+	uint32_t sent;		/* request packets sent since the last rewind */
 	uint64_t done;		/* bytes of a READ response that arrived */
 	struct send_wqe w;
 };
@@ -43,23 +43,23 @@ struct requester {
 	unsigned int nops;
 	unsigned int rd_out;		/* READs and atomics among them that are not finished */
 	struct send_op *cur;		/* next to send from; NULL: fetch the next WQE */
-	uint16_t posted;		/* WQEBB counter up to which the record lets us go */
+	uint16_t posted;		/* WQEBB counter of the record at the last doorbell */
 	uint32_t una;			/* oldest unacknowledged PSN */
-	bool drained;			/* SQD was reported since the move there */
-	bool poisoned;			/* an op has failed: nothing after it is begun */
-	bool recovering;		/* sent again after a loss, no progress since */
-	struct event *timer;		/* retry or RNR; one at a time */
+	bool drained;			/* the drained state was reported since it was entered */
+	bool poisoned;			/* an operation has failed: no later one is started */
+	bool recovering;		/* sent again after a loss, nothing acknowledged since */
+	struct event *timer;		/* for retry or RNR, one at a time */
 	uint64_t deadline_ns;		/* of the retry timer, 0: not running */
 	bool rnr_wait;
-	uint32_t fault;			/* token of the page fault for which it stands still, or 0 */
-	struct send_op *fault_op;	/* whose memory it is; NULL if it has completed since */
-	bool again;			/* once resumed, send again from una */
+	uint32_t fault;			/* token of the page fault that it waits for, or 0 */
+	struct send_op *fault_op;	/* operation with the fault; NULL if it has completed */
+	bool again;			/* when resumed, send again from una */
 	uint16_t bf_idx;		/* WQEBB counter of the WQE in bf[], if bf_len */
 	uint16_t bf_len;
 	uint8_t bf[BF_MAX];
 };
 
-/* ---- for the rest of the transport: req.c ----------------------------------------------------- */
+/* ---- for the rest of the transport: req.c ---------------------------------------------------- */
 
 struct requester *req_get(struct hca *hca, struct qp *qp);
 void req_start(struct hca *hca, struct qp *qp);
@@ -71,7 +71,7 @@ void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t b
 
 extern const struct hca_module req_module;
 
-/* ---- between the requester's files ------------------------------------------------------------- */
+/* ---- between the requester's files ----------------------------------------------------------- */
 
 /* req.c: work requests and their completions */
 struct send_op *req_op_alloc(struct hca *hca);

@@ -16,7 +16,7 @@
 #include "req.h"
 #include "sg.h"
 
-/* Answers after a lost one each show the loss; it is repaired once, the timer sees to the rest. */
+/* Each answer after a lost one shows the loss. Repair it once; the timer covers further losses. */
 static void req_answer_lost(struct requester *req)
 {
 	if (!req->recovering)
@@ -24,8 +24,8 @@ static void req_answer_lost(struct requester *req)
 }
 
 /*
- * Everything up to @psn was received. An unanswered READ or atomic before it means that its answer
- * was lost: returns false and stops there.
+ * Acknowledge everything up to @psn. Stops at a READ or atomic that has not been answered, and
+ * returns false: its answer was lost.
  */
 static bool req_acknowledge(struct requester *req, uint32_t psn)
 {
@@ -106,7 +106,7 @@ static void req_acknowledged(struct hca *hca, struct qp *qp, const struct packet
 	struct requester *req = qp->req;
 	bool ack = (p->syndrome & AETH_KIND_MASK) == AETH_ACK;
 
-	/* A NAK acknowledges what came before its PSN. */
+	/* A NAK acknowledges the packets before its PSN. */
 	if (!req_acknowledge(req, ack ? p->psn : psn_add(p->psn, PSN_MASK))) {
 		req_answer_lost(req);
 	} else if ((p->syndrome & AETH_KIND_MASK) == AETH_RNR) {
@@ -119,14 +119,14 @@ static void req_acknowledged(struct hca *hca, struct qp *qp, const struct packet
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* 8-byte results are in the byte order that the atomic capabilities speak of. */
+/* Convert an 8-byte result to the byte order that the atomic capabilities select. */
 static uint64_t req_atomic_order(struct hca *hca, uint64_t v)
 {
 	return hca_cap_atomic(hca, atomic_req_8B_endianness_mode) ? v : htobe64(v);
 }
 
 static enum cqe_syndrome req_store_answer(struct hca *hca, struct qp *qp, struct send_op *op,
-				      const void *buf, size_t len)
+					  const void *buf, size_t len)
 {
 	if (req_answer_in_cqe(qp, &op->w)) {
 		memcpy(op->w.raw + op->done, buf, len);
@@ -144,7 +144,7 @@ static void req_answered(struct requester *req, struct send_op *op)
 }
 
 static void req_atomic_response(struct hca *hca, struct qp *qp, struct send_op *op,
-			    const struct packet *p)
+				const struct packet *p)
 {
 	uint64_t orig = req_atomic_order(hca, p->orig);
 	enum cqe_syndrome synd;
@@ -162,7 +162,7 @@ static void req_atomic_response(struct hca *hca, struct qp *qp, struct send_op *
 }
 
 static bool req_read_response_sane(const struct qp *qp, const struct send_op *op,
-			       const struct packet *p)
+				   const struct packet *p)
 {
 	uint8_t o = p->opcode & BTH_OP_MASK;
 	uint64_t left = op->w.len - op->done;
@@ -173,7 +173,7 @@ static bool req_read_response_sane(const struct qp *qp, const struct send_op *op
 }
 
 static void req_read_response(struct hca *hca, struct qp *qp, struct send_op *op,
-			  const struct packet *p)
+			      const struct packet *p)
 {
 	uint32_t expect = psn_add(op->psn, op->done / qp->mtu);
 	enum cqe_syndrome synd;
@@ -202,7 +202,7 @@ static void req_response(struct hca *hca, struct qp *qp, const struct packet *p)
 
 	if (!op || op->finished || op->error)
 		return;
-	/* The answer stands for all requests before it, too. */
+	/* An answer also acknowledges all requests before it. */
 	if (!req_acknowledge(req, psn_add(op->psn, PSN_MASK))) {
 		req_answer_lost(req);
 		return;
@@ -215,12 +215,12 @@ static void req_response(struct hca *hca, struct qp *qp, const struct packet *p)
 }
 
 /**
- * req_receive() - an acknowledgement or an answer for a requester
+ * req_receive() - process an acknowledgement or an answer
  * @hca: the HCA
  * @qp: the queue pair, RC
  * @p: the packet, ACK, NAK, READ response or atomic response
  *
- * Packets outside the window of unacknowledged PSNs are old and ignored.
+ * Packets outside the window of unacknowledged PSNs are old, and are ignored.
  */
 void req_receive(struct hca *hca, struct qp *qp, const struct packet *p)
 {

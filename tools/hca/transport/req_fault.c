@@ -11,10 +11,10 @@
 #include "wqe.h"
 
 /**
- * req_resume() - go on after a page fault
+ * req_resume() - continue after a page fault
  * @hca: the HCA
  * @qp: the queue pair
- * @ok: the page is there; otherwise the work ends with a protection error
+ * @ok: the page is present; otherwise the work request fails with a protection error
  */
 static void req_resume(struct hca *hca, struct qp *qp, bool ok)
 {
@@ -27,7 +27,7 @@ static void req_resume(struct hca *hca, struct qp *qp, bool ok)
 		req_fail(hca, qp, op, SYND_LOCAL_PROT);
 		return;
 	}
-	/* The time that it took is not the peer's. */
+	/* The time that the page took does not count against the peer. */
 	req_timer_extend(req);
 	if (req->again)
 		req_rewind(req, req->una);
@@ -36,16 +36,18 @@ static void req_resume(struct hca *hca, struct qp *qp, bool ok)
 }
 
 /*
- * A page of @op's memory isn't there, @done bytes into its message. The send queue stands still until
- * software has brought it; false if it will not. What a READ's answer could not be written to is
- * asked for again, and so is all that comes meanwhile.
+ * A page of @op's memory is not present, @done bytes into its message. The send queue waits until
+ * software has brought the page; returns false if it will not. Answers to READs and atomics that
+ * cannot be stored meanwhile are requested again.
  */
-static bool req_stall(struct hca *hca, struct qp *qp, struct send_op *op, uint64_t done, uint32_t len)
+static bool req_stall(struct hca *hca, struct qp *qp, struct send_op *op, uint64_t done,
+		      uint32_t len)
 {
 	struct requester *req = qp->req;
 	bool answer = op->w.is_read || op->w.is_atomic;
 	struct page_fault f = {
-		.resume = req_resume, .type = answer ? FAULT_READ : FAULT_SEND, .done = done, .packet_len = len,
+		.resume = req_resume, .type = answer ? FAULT_READ : FAULT_SEND, .done = done,
+		.packet_len = len,
 		.wq = qp->obj.num, .wqe_index = op->idx,
 		.op = op->w.is_read ? ODP_READ : op->w.is_atomic ? ODP_ATOMIC :
 		      op->w.opcode == WQE_RDMA_WRITE || op->w.opcode == WQE_RDMA_WRITE_IMM ?
@@ -62,11 +64,11 @@ static bool req_stall(struct hca *hca, struct qp *qp, struct send_op *op, uint64
 }
 
 /*
- * What came of @op's memory was @synd; @done and @len say where, as for req_stall(). True if the send
- * queue goes no further for now, or for good.
+ * Handle @synd, the result of an access to @op's memory; @done and @len as for req_stall(). Returns
+ * true if the send queue has to wait, or has failed.
  */
 bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd,
-		    uint64_t done, uint32_t len)
+		 uint64_t done, uint32_t len)
 {
 	if (synd == SYND_PAGE_FAULT) {
 		if (req_stall(hca, qp, op, done, len))

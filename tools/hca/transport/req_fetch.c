@@ -17,9 +17,9 @@
 #include "sched.h"
 #include "wqe.h"
 
-/* Copy @n WQEBBs from the ring, wrap-around undone. */
+/* Copy @n WQEBBs from the ring into one piece. */
 static int req_read_wqebbs(struct hca *hca, const struct qp *qp, uint16_t idx, unsigned int n,
-		       uint8_t *to)
+			   uint8_t *to)
 {
 	uint32_t at = idx & (qp->sq_cnt - 1);
 	uint32_t first = qp->sq_cnt - at < n ? qp->sq_cnt - at : n;
@@ -34,8 +34,8 @@ static int req_read_wqebbs(struct hca *hca, const struct qp *qp, uint16_t idx, u
 }
 
 /*
- * Bring WQE @idx into w->raw, from the BlueFlame buffer if it came that way. Returns its WQEBBs,
- * 0 with w->why if the control segment makes no sense, or -EFAULT.
+ * Load WQE @idx into w->raw, from the BlueFlame buffer if it arrived there. Returns its number of
+ * WQEBBs, 0 and sets w->why if the control segment is not valid, or -EFAULT.
  */
 int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send_wqe *w)
 {
@@ -69,7 +69,10 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 	return err ? -EFAULT : (int)n;
 }
 
-/* Next WQE, in order, on the list; NULL if there is none or there are enough. */
+/*
+ * Take the next WQE from the send queue and append it to the list. Returns NULL if there is none,
+ * or if the list is full.
+ */
 struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 {
 	struct requester *req = qp->req;
@@ -83,7 +86,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 		return NULL;
 	op->idx = qp->sq_hw;
 	n = req_load_wqe(hca, qp, op->idx, &op->w);
-	req->bf_len = 0;	/* was for this one; the counter comes to the same value again */
+	req->bf_len = 0;	/* was for this WQE; the counter comes to this value again */
 	if (n < 0) {
 		req_op_free(hca, op);
 		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
@@ -102,7 +105,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 	return op;
 }
 
-/* A WQE that was taken and not begun goes back when the queue must not start more. */
+/* Return a WQE that was taken and not started to the queue, which must not start more. */
 void req_put_back(struct qp *qp)
 {
 	struct requester *req = qp->req;
@@ -133,7 +136,9 @@ static struct qp *req_doorbell_qp(struct hca *hca, uint32_t uar, uint32_t qpn)
 	return NULL;
 }
 
-/* Keep the WQE that came along if it is the very next one; otherwise memory has it anyway. */
+/*
+ * Keep the WQE that came with the doorbell if it is the next one. Otherwise it is read from memory.
+ */
 static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t len)
 {
 	struct qp *qp = req->run.qp;
@@ -148,16 +153,16 @@ static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t 
 }
 
 /**
- * qp_send_doorbell() - a send doorbell or BlueFlame buffer was written
+ * qp_send_doorbell() - a send doorbell register or BlueFlame buffer was written
  * @hca: the HCA
  * @uar: number of the UAR that it was written to
  * @bf: what was written: the first 8 bytes of a WQE's control segment, or a whole WQE
  * @bf_len: 8, or the bytes of the BlueFlame buffer
  *
- * The register says that there is work, the doorbell record says how much: WQEs up to the record's
- * counter are executed, and ringing again for work already taken does nothing. Runs no work itself.
- * Doorbells for a QP that is not there, not on this UAR or not ready to send are dropped, counted
- * and traced.
+ * The register tells that there is work; the doorbell record tells how much. WQEs up to the
+ * record's counter will be executed from the event loop; a doorbell for work already taken has no
+ * effect. Doorbells for a queue pair that does not exist, belongs to another UAR, or is not ready
+ * to send are dropped, counted and traced.
  */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len)
 {

@@ -18,14 +18,17 @@
 #include "wqe.h"
 
 #define ACK_EVERY	32		/* packets of one message between requests for an ACK */
-#define UD_QKEY_OWN	0x80000000u	/* a Q_Key with this bit stands for that of the queue pair */
+#define UD_QKEY_OWN	0x80000000u	/* bit of a Q_Key: use that of the queue pair */
 
 static uint32_t req_packets_of(const struct qp *qp, uint64_t len)
 {
 	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
 }
 
-/* Fences and the limit of outstanding reads. What they wait for kicks the queue when it is done. */
+/*
+ * Check fences and the limit of outstanding reads. The queue gets another turn when what it waits
+ * for is done.
+ */
 static bool req_may_start(const struct qp *qp, const struct send_op *op)
 {
 	const struct requester *req = qp->req;
@@ -103,9 +106,10 @@ static uint8_t req_bth_opcode(const struct send_wqe *w, bool first, bool last)
 	return first ? BTH_SEND_FIRST : BTH_SEND_MIDDLE;
 }
 
-/* The next packet of a SEND or RDMA WRITE. */
-static enum cqe_syndrome req_message_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
-					struct packet **out)
+/* Make the next packet of a SEND or RDMA WRITE. */
+static enum cqe_syndrome req_message_packet(struct hca *hca, const struct qp *qp,
+					    struct send_op *op,
+					    struct packet **out)
 {
 	const struct send_wqe *w = &op->w;
 	bool first = !op->sent, last = op->sent == op->npsn - 1;
@@ -135,7 +139,8 @@ static enum cqe_syndrome req_message_packet(struct hca *hca, const struct qp *qp
 	return SYND_OK;
 }
 
-static struct packet *req_read_packet(struct hca *hca, const struct qp *qp, const struct send_op *op)
+static struct packet *req_read_packet(struct hca *hca, const struct qp *qp,
+				      const struct send_op *op)
 {
 	uint32_t got = op->done / qp->mtu;
 	struct packet *p = conn_packet(hca, qp, BTH_READ_REQ, op->psn + got);
@@ -150,7 +155,8 @@ static struct packet *req_read_packet(struct hca *hca, const struct qp *qp, cons
 	return p;
 }
 
-static struct packet *req_atomic_packet(struct hca *hca, const struct qp *qp, const struct send_op *op)
+static struct packet *req_atomic_packet(struct hca *hca, const struct qp *qp,
+					const struct send_op *op)
 {
 	const struct send_wqe *w = &op->w;
 	uint8_t bth = w->opcode == WQE_ATOMIC_CS ? BTH_CMP_SWAP :
@@ -181,7 +187,7 @@ static uint32_t req_source_qpn(const struct qp *qp)
 }
 
 static void req_ud_address(struct hca *hca, const struct qp *qp, const struct wqe_av *av,
-		       struct packet *p)
+			   struct packet *p)
 {
 	p->slid = fabric_lid(hca);
 	p->dlid = av->rlid;
@@ -201,7 +207,7 @@ static void req_ud_address(struct hca *hca, const struct qp *qp, const struct wq
 }
 
 static enum cqe_syndrome req_ud_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
-				   struct packet **out)
+				       struct packet **out)
 {
 	const struct send_wqe *w = &op->w;
 	enum cqe_syndrome synd;
@@ -225,9 +231,9 @@ static enum cqe_syndrome req_ud_packet(struct hca *hca, const struct qp *qp, str
 	return SYND_OK;
 }
 
-/* Make the next packet of @op; *out stays NULL if memory is short, which is tried again. */
+/* Make the next packet of @op. *out stays NULL if memory is short; the caller tries again later. */
 static enum cqe_syndrome req_make_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
-				     struct packet **out)
+					 struct packet **out)
 {
 	*out = NULL;
 	if (conn_datagram(qp))
@@ -291,7 +297,8 @@ static enum step req_send_packet(struct hca *hca, struct qp *qp, struct send_op 
 	synd = req_make_packet(hca, qp, op, &p);
 	done = (uint64_t)op->sent * qp->mtu;
 	left = op->w.len - done;
-	if (req_held_up(hca, qp, op, synd, done, conn_datagram(qp) || left < qp->mtu ? left : qp->mtu))
+	if (req_held_up(hca, qp, op, synd, done, conn_datagram(qp) ||
+			left < qp->mtu ? left : qp->mtu))
 		return STEP_IDLE;
 	if (!p)
 		return STEP_BLOCKED;
@@ -337,12 +344,12 @@ static bool req_sq_stopping(const struct qp *qp)
 }
 
 /**
- * req_run() - one turn of a requester
+ * req_run() - give a requester a turn
  * @hca: the HCA
  * @qp: the queue pair
  * @budget: packets that it may send, counted down
  *
- * Return: true if there is more to do and nothing to wait for.
+ * Return: true if it has more to send and waits for nothing.
  */
 bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget)
 {

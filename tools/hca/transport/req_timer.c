@@ -45,7 +45,10 @@ static void req_timer_add(struct requester *req, uint64_t ns)
 		evtimer_add(req->timer, &tv);
 }
 
-/* Starting it anew for every packet would be dear: the deadline moves, the event catches up. */
+/*
+ * Start the retry timer. Adding the event again for each packet would cost too much: the deadline
+ * moves, and the event is added again when it fires early.
+ */
 void req_timer_start(struct requester *req)
 {
 	uint64_t ns = req_ack_timeout_ns(req->run.qp);
@@ -78,7 +81,7 @@ void req_progress(struct requester *req)
 	sched_kick(req->hca, &req->run);
 }
 
-/* Send again from @psn on. Local operations were executed once and for all. */
+/* Send again from @psn on. Local operations are not executed again. */
 void req_rewind(struct requester *req, uint32_t psn)
 {
 	struct send_op *op;
@@ -108,7 +111,7 @@ void req_retry(struct requester *req)
 
 	if (!op)
 		return;
-	/* The page that is awaited is ours: no fault of the peer's. */
+	/* The requester itself waits for a page: the peer is not to blame. */
 	if (req->fault) {
 		req->again = true;
 		return;

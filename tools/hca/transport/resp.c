@@ -38,14 +38,7 @@ const struct refusal refuse_prot = { NAK_REMOTE_OP, SYND_LOCAL_PROT, EV_WQ_CATAS
 const struct refusal refuse_wqe = { NAK_REMOTE_OP, SYND_LOCAL_QP_OP, EV_WQ_CATAS_ERROR };
 
 /**
- * resp_receive() - a request arrived
- * @hca: the HCA
- * @qp: the queue pair, in a state that receives
- * @p: the packet
- */
-
-/**
- * resp_receive() - a request for a responder
+ * resp_receive() - process a request
  * @hca: the HCA
  * @qp: the queue pair, in a state that receives
  * @p: the packet
@@ -89,8 +82,8 @@ static void resp_poll_fired(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * Start or stop to watch the receive queue of a queue pair in ERR. The doorbell record alone
- * announces receive WQEs, and those that are posted in ERR must be flushed, too: software that
+ * Start or stop watching the receive queue of a queue pair in ERR. Receive WQEs are announced by
+ * the doorbell record alone, and those that are posted in ERR must be flushed, too: software that
  * drains a queue waits for that.
  */
 static void resp_poll(struct hca *hca, struct responder *resp, bool on)
@@ -110,7 +103,7 @@ static void resp_poll(struct hca *hca, struct responder *resp, bool on)
 /* ---- state changes --------------------------------------------------------------------------- */
 
 /**
- * resp_get() - the responder of a queue pair, made at first need
+ * resp_get() - find the responder of a queue pair; made when first needed
  * @hca: the HCA
  * @qp: the queue pair
  *
@@ -133,11 +126,11 @@ struct responder *resp_get(struct hca *hca, struct qp *qp)
 }
 
 /**
- * resp_flush() - end every posted receive WQE with a flush error
+ * resp_flush() - complete all posted receive WQEs with a flush error
  * @hca: the HCA
- * @qp: the queue pair, in ERR; WQEs of an SRQ stay there but the one in use
+ * @qp: the queue pair, in ERR; of an SRQ, only the WQE in use is flushed
  *
- * Watches the queue from then on, for WQEs that are posted later.
+ * From then on the queue is watched for WQEs that are posted later.
  */
 void resp_flush(struct hca *hca, struct qp *qp)
 {
@@ -168,7 +161,7 @@ void resp_flush(struct hca *hca, struct qp *qp)
 }
 
 /**
- * resp_clear() - forget everything about requests received so far
+ * resp_clear() - drop all state of the requests received so far
  * @hca: the HCA
  * @qp: the queue pair, moving to RST or RTR
  */
@@ -205,12 +198,12 @@ static bool resp_drop_srq(struct hca *hca, struct obj *o, void *arg)
 }
 
 /**
- * resp_forget_srq() - what was taken from an XRC SRQ will not complete
+ * resp_forget_srq() - drop the receive WQEs that were taken from an XRC SRQ
  * @hca: the HCA
  * @srq: the queue, about to be freed
  *
- * Nothing holds it, and its CQ may be gone or another's next. The rest of a message that is on its way
- * to it is refused, as is all else that names it.
+ * Queue pairs hold no reference on the SRQ, and its CQ may be destroyed next, so that these WQEs do
+ * not complete. The rest of a message that is in transit to it is refused.
  */
 void resp_forget_srq(struct hca *hca, struct srq *srq)
 {
@@ -220,7 +213,7 @@ void resp_forget_srq(struct hca *hca, struct srq *srq)
 /**
  * resp_free() - free the responder
  * @hca: the HCA
- * @qp: the queue pair, about to be destroyed; no turn of it is queued
+ * @qp: the queue pair, about to be destroyed; it is not queued for a turn
  */
 void resp_free(struct hca *hca, struct qp *qp)
 {

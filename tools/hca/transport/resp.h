@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The responder of a queue pair: executes the requests that arrive, and acknowledges or answers them.
+ * The responder of a queue pair: executes the requests that arrive, and acknowledges or answers
+ * them.
  */
 #ifndef BLUEBELL_RESP_H
 #define BLUEBELL_RESP_H
@@ -21,7 +22,7 @@ struct srq;
 #define RESP_REPLAY	64	/* atomic results kept; at least max_dest_rd_atomic */
 #define RESP_RWQE_MAX	2048	/* greatest stride of a receive queue, bytes */
 
-/* An answer of the responder that waits for its turn. */
+/* An answer that waits to be sent. */
 struct resp_job {
 	enum { JOB_ACK, JOB_READ, JOB_ATOMIC } kind;
 	uint32_t psn, npsn;	/* READ: of the first response packet; ACK: acknowledged */
@@ -33,22 +34,23 @@ struct resp_job {
 	uint64_t orig;		/* ATOMIC */
 };
 
-enum resp_msg { MSG_NONE, MSG_SEND, MSG_WRITE, MSG_SKIP /* UC: until the next first */ };
+/* The message in progress. MSG_SKIP: UC, none until the next first packet. */
+enum resp_msg { MSG_NONE, MSG_SEND, MSG_WRITE, MSG_SKIP };
 
 struct responder {
 	struct run run;
-	enum resp_msg msg;		/* message of several packets that is under way */
+	enum resp_msg msg;		/* of the message of several packets in progress */
 	bool have_rwqe;
 	uint16_t rwqe_idx;		/* for the CQE */
-	uint32_t rwqe_cqn, rwqe_owner;	/* where it completes, and as whose */
-	uint32_t xrc_srqn;		/* XRC: of the message that is under way */
+	uint32_t rwqe_cqn, rwqe_owner;	/* CQ and owner (user index or SRQN) of its CQE */
+	uint32_t xrc_srqn;		/* XRC: of the message in progress */
 	struct recv_wqe rwqe;
 	uint32_t got;			/* bytes of the message so far */
-	uint64_t va;			/* WRITE: where the next packet goes */
+	uint64_t va;			/* WRITE: address of the next packet's data */
 	uint32_t rkey, left;
 	uint32_t write_len;		/* WRITE: of the whole message, for the CQE */
-	bool nak_sent;			/* sequence NAK sent and the gap not closed yet */
-	bool in_error;			/* on the list of queues that are flushed by polling */
+	bool nak_sent;			/* sequence NAK sent, the packet has not arrived */
+	bool in_error;			/* on the list of queues that are watched in ERR */
 	TAILQ_ENTRY(responder) error_link;
 	uint32_t msn;
 	struct resp_job job[RESP_MAX_JOBS];
@@ -56,9 +58,9 @@ struct responder {
 	unsigned int rd_jobs;		/* READs among them: at most max_dest_rd_atomic */
 	struct { bool valid; uint32_t psn; uint64_t orig; } replay[RESP_REPLAY];
 	unsigned int replay_next;
-	uint32_t fault;			/* token of the page fault for which it stands still, or 0 */
-	uint32_t fault_psn;		/* of the packet that met it, which will come again */
-	bool fault_recv;		/* it is a receive buffer's */
+	uint32_t fault;			/* token of the page fault that it waits for, or 0 */
+	uint32_t fault_psn;		/* of the packet that met the fault and comes again */
+	bool fault_recv;		/* the fault is one of a receive buffer */
 };
 
 /* Why a request is refused, and what the parties are told. */
@@ -81,7 +83,7 @@ struct bth_desc {
 	bool first, last, imm, inval;
 };
 
-/* ---- for the rest of the transport: resp.c ------------------------------------------------------ */
+/* ---- for the rest of the transport: resp.c --------------------------------------------------- */
 
 struct responder *resp_get(struct hca *hca, struct qp *qp);
 void resp_receive(struct hca *hca, struct qp *qp, const struct packet *p);
@@ -92,7 +94,7 @@ void resp_free(struct hca *hca, struct qp *qp);
 
 extern const struct hca_module resp_module;
 
-/* ---- between the responder's files -------------------------------------------------------------- */
+/* ---- between the responder's files ----------------------------------------------------------- */
 
 /* resp_wqe.c: receive WQEs and their completions */
 struct srq *resp_srq(struct hca *hca, const struct qp *qp);

@@ -12,7 +12,10 @@
 #include "qp.h"
 #include "resp.h"
 
-/* The request cannot be served: say so to both sides; the queue pair goes to error. */
+/*
+ * Refuse a request: NAK it, complete the receive WQE that was taken with an error, and move the
+ * queue pair to ERR.
+ */
 void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *f)
 {
 	struct responder *resp = qp->resp;
@@ -42,10 +45,10 @@ const struct refusal *resp_wqe_refusal(int err)
 /* ---- page faults ----------------------------------------------------------------------------- */
 
 /**
- * resp_resume() - go on after a page fault
+ * resp_resume() - continue after a page fault
  * @hca: the HCA
  * @qp: the queue pair
- * @ok: the page is there, and the requester comes again; otherwise it is refused
+ * @ok: the page is present, and the requester sends the packet again; otherwise it is refused
  */
 static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
 {
@@ -64,8 +67,8 @@ static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
 }
 
 /*
- * A page isn't there. The requester is told to come again with the packet of @psn, and until software
- * has brought the page nothing else of it is looked at. False if the page will not be brought.
+ * A page is not present. Tell the requester to send the packet of @psn again, and ignore its
+ * packets until software has brought the page. Returns false if the page will not be brought.
  */
 bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f)
 {

@@ -34,7 +34,7 @@ static const struct bth_desc bth_table[BTH_OP_MASK + 1] = {
 };
 
 /**
- * resp_bth_desc() - look an opcode up
+ * resp_bth_desc() - look up an opcode
  * @opcode: BTH opcode
  *
  * Return: what it says about a SEND or an RDMA WRITE; its msg is MSG_NONE for other opcodes.
@@ -51,7 +51,7 @@ static bool resp_length_ok(const struct qp *qp, const struct bth_desc *d, const 
 	return p->len <= qp->mtu && (d->first || p->len);
 }
 
-/* A receive WQE for the message; NOT_READY if none is posted. */
+/* Take a receive WQE for the message. NOT_READY if none is posted. */
 static enum outcome resp_need_wqe(struct hca *hca, struct qp *qp, const struct refusal **why)
 {
 	int err = resp_take_wqe(hca, qp);
@@ -64,7 +64,10 @@ static enum outcome resp_need_wqe(struct hca *hca, struct qp *qp, const struct r
 	return *why ? REFUSED : NOT_READY;
 }
 
-/* Messages of one packet that fit go into the CQE alone, if the QP asked for that. */
+/*
+ * A message of one packet that is short enough goes into the CQE alone, if the queue pair asked for
+ * that.
+ */
 static bool resp_fits_cqe(const struct qp *qp, const struct bth_desc *d, const struct packet *p)
 {
 	uint32_t limit = qp->cs_res == 2 ? 64 : qp->cs_res == 1 ? 32 : 0;
@@ -72,7 +75,7 @@ static bool resp_fits_cqe(const struct qp *qp, const struct bth_desc *d, const s
 	return d->first && d->last && p->len && p->len <= limit && qp->type == QPT_RC;
 }
 
-/* Stand still for a page of the receive WQE in use. */
+/* Wait for a page of the receive WQE in use. */
 static bool resp_stall_recv(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	const struct responder *resp = qp->resp;
@@ -87,7 +90,7 @@ static bool resp_stall_recv(struct hca *hca, struct qp *qp, const struct packet 
 }
 
 static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_desc *d,
-			    const struct packet *p, const struct refusal **why)
+			      const struct packet *p, const struct refusal **why)
 {
 	struct responder *resp = qp->resp;
 	bool in_cqe = resp_fits_cqe(qp, d, p);
@@ -121,7 +124,7 @@ static enum outcome resp_send(struct hca *hca, struct qp *qp, const struct bth_d
 }
 
 static enum outcome resp_begin_write(struct hca *hca, struct qp *qp, const struct packet *p,
-				const struct refusal **why)
+				     const struct refusal **why)
 {
 	struct responder *resp = qp->resp;
 
@@ -151,7 +154,7 @@ static bool resp_stall_write(struct hca *hca, struct qp *qp, const struct packet
 }
 
 static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_desc *d,
-			     const struct packet *p, const struct refusal **why)
+			       const struct packet *p, const struct refusal **why)
 {
 	struct responder *resp = qp->resp;
 	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
@@ -183,9 +186,9 @@ static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_
 	return DONE;
 }
 
-/* A packet that carries a piece of a message, in its right place in the sequence. */
+/* Process a packet of a message that arrived in sequence. */
 enum outcome resp_message(struct hca *hca, struct qp *qp, const struct bth_desc *d,
-			       const struct packet *p, const struct refusal **why)
+			  const struct packet *p, const struct refusal **why)
 {
 	struct responder *resp = qp->resp;
 	enum outcome o;

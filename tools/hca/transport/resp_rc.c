@@ -21,12 +21,12 @@ static void resp_gap(struct hca *hca, struct qp *qp)
 
 static void resp_not_ready(struct hca *hca, struct qp *qp, const struct packet *p)
 {
-	/* What follows comes out of sequence and will be sent again: no NAK for it. */
+	/* The packets that follow are out of sequence and will be sent again: do not NAK them. */
 	qp->resp->nak_sent = true;
 	resp_ack(hca, qp, AETH_RNR | qp->min_rnr_nak, p->psn);
 }
 
-/* An XRC packet names an SRQ of the queue pair's domain, the same in all of a message. */
+/* An XRC packet names an SRQ of the queue pair's domain, the same in all packets of a message. */
 static bool resp_xrc_ok(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;
@@ -48,7 +48,7 @@ void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p)
 	int32_t diff = psn_diff(p->psn, qp->next_rcv_psn);
 	enum outcome o = REFUSED;
 
-	/* No room to answer: as if it had been lost, which the requester's timer finds out. */
+	/* There is no room for an answer: drop the packet. The requester's timer will notice. */
 	if (resp->job_n >= RESP_MAX_JOBS - 2)
 		return;
 	if (resp->fault && psn_diff(p->psn, resp->fault_psn) > 0)
@@ -89,7 +89,10 @@ void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p)
 
 /* ---- UC -------------------------------------------------------------------------------------- */
 
-/* Loss is not repaired: the rest of the message is skipped, its receive WQE serves the next. */
+/*
+ * UC does not repair losses: the rest of the message is skipped, and its receive WQE is used for
+ * the next.
+ */
 void resp_receive_uc(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;

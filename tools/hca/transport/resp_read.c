@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder: RDMA READ and atomics, and requests that come a second time.
+ * The responder: RDMA READ and atomics, and requests that arrive a second time.
  */
 #include <endian.h>
 
@@ -15,9 +15,9 @@
 #include "qp.h"
 #include "resp.h"
 
-/* Does the key that the request brought allow all of it? */
+/* Check that the key of the request allows the whole access. */
 bool resp_remote_ok(struct hca *hca, const struct qp *qp, const struct packet *p,
-		      unsigned int access)
+		    unsigned int access)
 {
 	const struct mkey_user user = conn_user(qp, resp_remote_pdn(hca, qp));
 
@@ -25,7 +25,7 @@ bool resp_remote_ok(struct hca *hca, const struct qp *qp, const struct packet *p
 }
 
 enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
-			    const struct refusal **why)
+		       const struct refusal **why)
 {
 	struct responder *resp = qp->resp;
 	struct resp_job job = {
@@ -48,7 +48,7 @@ enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 	return DONE;
 }
 
-/* Add field by field: a set bit in @bounds is the highest of its field and passes on no carry. */
+/* Add field by field: a set bit in @bounds is the highest bit of its field and does not carry. */
 static uint64_t resp_masked_add(uint64_t a, uint64_t b, uint64_t bounds)
 {
 	return ((a & ~bounds) + (b & ~bounds)) ^ ((a ^ b) & bounds);
@@ -70,7 +70,7 @@ static uint64_t resp_atomic_result(uint8_t op, const struct packet *p, uint64_t 
 	}
 }
 
-/* The guest's processors may use atomics on the same word at the same time. */
+/* Guest processors may execute atomics on the same word at the same time. */
 static uint64_t resp_atomic_apply(struct hca *hca, uint64_t *mem, const struct packet *p)
 {
 	bool host_order = hca_cap_atomic(hca, atomic_req_8B_endianness_mode);
@@ -97,7 +97,7 @@ static bool resp_stall_atomic(struct hca *hca, struct qp *qp, const struct packe
 }
 
 enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
-			      const struct refusal **why)
+			 const struct refusal **why)
 {
 	struct responder *resp = qp->resp;
 	struct resp_job job = {
@@ -156,14 +156,15 @@ static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct pack
 		}
 }
 
-/* A request that was served before: answered again, executed again only if that is harmless. */
+/* Answer a request that was served before. It is executed again only if that is harmless. */
 void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;
 	uint8_t op = p->opcode & BTH_OP_MASK;
 	struct resp_job job = {
 		.kind = JOB_READ, .psn = p->psn, .va = p->va, .rkey = p->rkey, .len = p->dma_len,
-		.msn = resp->msn, .npsn = resp_read_packets(qp, p->dma_len), .pdn = resp_remote_pdn(hca, qp),
+		.msn = resp->msn, .npsn = resp_read_packets(qp,
+							    p->dma_len), .pdn = resp_remote_pdn(hca, qp),
 	};
 
 	qcounter_add(hca, qp->counter_set, QC_DUPLICATE);
@@ -175,6 +176,6 @@ void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 		resp_replay_atomic(hca, qp, p);
 	} else if (p->ack_req) {
 		resp_ack(hca, qp, AETH_ACK | AETH_NO_CREDITS,
-			    psn_add(qp->next_rcv_psn, PSN_MASK));
+			 psn_add(qp->next_rcv_psn, PSN_MASK));
 	}
 }

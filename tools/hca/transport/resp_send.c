@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder: acknowledgements, and the answers to READs and atomics, which leave in the order of
- * their requests.
+ * The responder: acknowledgements, and the answers to READs and atomics, which leave in the order
+ * of their requests.
  */
 #include "conn.h"
 #include "fabric.h"
@@ -18,7 +18,10 @@ static struct resp_job *resp_job_at(struct responder *resp, unsigned int i)
 	return &resp->job[(resp->job_head + i) % RESP_MAX_JOBS];
 }
 
-/* Answers leave in the order of their requests; the caller made sure that there is room. */
+/*
+ * Queue an answer. Answers leave in the order of their requests; the caller has made sure that
+ * there is room.
+ */
 void resp_queue_job(struct hca *hca, struct qp *qp, const struct resp_job *job)
 {
 	struct responder *resp = qp->resp;
@@ -45,7 +48,7 @@ static bool resp_send_ack(struct hca *hca, const struct qp *qp, const struct res
 	return true;
 }
 
-/* Acknowledge now, or behind the answers that wait; one plain ACK covers those before it. */
+/* Acknowledge now, or after the answers that wait. One plain ACK replaces those before it. */
 void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	struct responder *resp = qp->resp;
@@ -77,8 +80,8 @@ uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
 }
 
 /*
- * The requester starts over at @psn, so what waits to be sent from there on will be asked for
- * again. What comes before stays, a READ's answer in part.
+ * The requester starts again at @psn: drop the answers from there on, which it will request again.
+ * Earlier answers stay, that of a READ in part.
  */
 void resp_drop_jobs(struct responder *resp, uint32_t psn)
 {
@@ -101,7 +104,10 @@ void resp_drop_jobs(struct responder *resp, uint32_t psn)
 	}
 }
 
-/* The answer stops at @p, which becomes an RNR NAK; what waits behind it will be asked for again. */
+/*
+ * Stop the answer at @p, which becomes an RNR NAK. The requester will ask again for the answers
+ * behind it.
+ */
 static bool resp_stall_read(struct hca *hca, struct qp *qp, struct resp_job *job, struct packet *p)
 {
 	struct page_fault f = {
@@ -116,7 +122,7 @@ static bool resp_stall_read(struct hca *hca, struct qp *qp, struct resp_job *job
 	return true;
 }
 
-/* The next packet of a READ's answer; false if it has to wait. */
+/* Send the next packet of a READ's answer. Returns false if memory is short. */
 static bool resp_send_read(struct hca *hca, struct qp *qp, struct resp_job *job)
 {
 	bool first = !job->sent, last = job->sent == resp_read_packets(qp, job->len) - 1;
@@ -126,13 +132,13 @@ static bool resp_send_read(struct hca *hca, struct qp *qp, struct resp_job *job)
 	struct packet *p;
 
 	p = conn_packet(hca, qp, last ? first ? BTH_READ_ONLY : BTH_READ_LAST :
-			     first ? BTH_READ_FIRST : BTH_READ_MIDDLE, job->psn + job->sent);
+			first ? BTH_READ_FIRST : BTH_READ_MIDDLE, job->psn + job->sent);
 	if (!p)
 		return false;
 	p->syndrome = AETH_ACK | AETH_NO_CREDITS;
 	p->msn = job->msn;
 	p->len = last ? job->len - off : qp->mtu;
-	/* The key can have gone since the request was checked. */
+	/* The key may have been destroyed since the request was checked. */
 	if (p->len)
 		res = mkey_read(hca, &user, job->rkey, job->va + off, p->payload, p->len,
 				MK_REMOTE_READ);
@@ -159,9 +165,9 @@ static bool resp_send_job(struct hca *hca, struct qp *qp, struct resp_job *job)
 }
 
 /**
- * resp_run() - one turn of a responder: answers that wait are sent
+ * resp_run() - give a responder a turn: send the answers that wait
  * @hca: the HCA
- * @qp: the queue pair; one in error still sends what it owed
+ * @qp: the queue pair; in ERR, too, it sends the answers that were queued before
  * @budget: packets that it may send, counted down
  *
  * Return: true if more wait.

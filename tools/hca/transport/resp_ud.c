@@ -17,7 +17,7 @@
 #define GRH_NEXT_IBA	0x1b
 #define QP1_QKEY	0x80010000u
 
-/* struct ib_grh, as it would have come over the wire. */
+/* Build struct ib_grh as it would have arrived over the wire. */
 static void resp_make_grh(uint8_t grh[GRH_BYTES], const struct packet *p)
 {
 	const unsigned int headers = 12 + 8 + 4;	/* BTH, DETH, ICRC */
@@ -62,7 +62,7 @@ static bool resp_grh_is_ours(struct hca *hca, const struct packet *p)
 	return !p->grh || p->dlid >= LID_MCAST_FIRST || !memcmp(gid, p->dgid, sizeof(gid));
 }
 
-/* What a datagram is not for is dropped in silence: nobody waits for an answer. */
+/* Datagrams that do not match are dropped silently: the sender expects no answer. */
 void resp_receive_ud(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	uint32_t qkey = qp->type == QPT_QP1 ? QP1_QKEY : qp->qkey;

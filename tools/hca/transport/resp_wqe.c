@@ -15,7 +15,7 @@
 #include "srq.h"
 #include "wqe.h"
 
-/* Where receive WQEs come from, if not from a queue of the QP's own: XRC packets name the SRQ. */
+/* Find the SRQ that receive WQEs come from, or NULL. XRC packets name it. */
 struct srq *resp_srq(struct hca *hca, const struct qp *qp)
 {
 	struct srq *srq;
@@ -33,7 +33,7 @@ static uint32_t resp_recv_pdn(struct hca *hca, const struct qp *qp)
 	return srq ? srq->pdn : qp->pdn;
 }
 
-/* Whose keys remote access needs. The target of XRC has no domain but the SRQ's. */
+/* Return the protection domain of keys for remote access. An XRC target uses that of the SRQ. */
 uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp)
 {
 	return qp->type == QPT_XRC ? resp_recv_pdn(hca, qp) : qp->pdn;
@@ -58,7 +58,9 @@ static int resp_pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t
 	return stride;
 }
 
-/* What the CQE says of the queue: the user's index, in the old layout of CQEs the SRQ's number. */
+/*
+ * Return what the CQE tells about the queue: the user index, or the SRQ's number in CQE version 0.
+ */
 uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq)
 {
 	if (!qp->cqe_version1)
@@ -66,7 +68,7 @@ uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq)
 	return qp->type == QPT_XRC && srq ? srq->user_index : qp->user_index;
 }
 
-/* Take a receive WQE: 0, -ENOENT if none is posted, -EFAULT or -EINVAL. */
+/* Take a receive WQE. Returns 0, -ENOENT if none is posted, -EFAULT or -EINVAL. */
 int resp_take_wqe(struct hca *hca, struct qp *qp)
 {
 	struct responder *resp = qp->resp;
@@ -92,9 +94,9 @@ int resp_take_wqe(struct hca *hca, struct qp *qp)
 	return wqe_parse_recv(&resp->rwqe, buf, n, skip);
 }
 
-/* To byte @off of the receive WQE in use. */
+/* Store data at byte @off of the receive WQE in use. */
 enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off,
-				 const void *buf, size_t len)
+			       const void *buf, size_t len)
 {
 	const struct recv_wqe *w = &qp->resp->rwqe;
 
@@ -103,7 +105,8 @@ enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t of
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *p, struct completion *c)
+static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *p,
+			   struct completion *c)
 {
 	struct responder *resp = qp->resp;
 
@@ -153,7 +156,7 @@ static uint8_t resp_cqe_opcode(uint8_t bth)
 }
 
 void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint32_t bytes,
-			bool in_cqe)
+		   bool in_cqe)
 {
 	struct completion c = { .opcode = resp_cqe_opcode(p->opcode), .byte_cnt = bytes };
 

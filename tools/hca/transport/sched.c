@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scheduler of the transport: an event that receives packets, and gives requesters and responders
- * turns in a round.
+ * The scheduler of the transport: an event that receives packets, and gives requesters and
+ * responders turns in a round.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -46,7 +46,7 @@ static void sched_wake(struct hca *hca)
  * @hca: the HCA
  * @r: its entry; may be queued already
  *
- * Only takes note; the turn comes from the event loop.
+ * The turn is given from the event loop.
  */
 void sched_kick(struct hca *hca, struct run *r)
 {
@@ -98,7 +98,7 @@ static unsigned int sched_receive(struct hca *hca)
 	return n;
 }
 
-/* Round robin, a slice each; returns how many packets left. */
+/* Give turns, round robin, a slice each. Returns the number of packets sent. */
 static unsigned int sched_send(struct hca *hca)
 {
 	struct sched *s = hca->sched;

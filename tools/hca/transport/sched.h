@@ -25,7 +25,7 @@ struct run {
 
 void sched_kick(struct hca *hca, struct run *r);
 void sched_cancel(struct hca *hca, struct run *r);
-/* @receive is called for each packet, which stays the scheduler's. */
+/* @receive is called for each packet; the scheduler frees the packet afterwards. */
 void sched_set_receive(struct hca *hca, void (*receive)(struct hca *hca, struct packet *p));
 
 extern const struct hca_module sched_module;

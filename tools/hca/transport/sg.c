@@ -60,7 +60,7 @@ static enum cqe_syndrome sg_copy(struct hca *hca, const struct mkey_user *user,
 }
 
 /**
- * sg_gather() - copy from the bytes that a list of data segments describes
+ * sg_gather() - copy from the memory of a list of data segments
  * @hca: the HCA
  * @qp: the queue pair, whose PD the keys must have
  * @seg: data segments, inline ones allowed
@@ -70,7 +70,7 @@ static enum cqe_syndrome sg_copy(struct hca *hca, const struct mkey_user *user,
  * @len: bytes
  *
  * Return: SYND_OK, SYND_LOCAL_PROT if a key does not cover the access, SYND_LOCAL_LENGTH if the
- * list is too short, SYND_PAGE_FAULT if a page is not there.
+ * list is too short, SYND_PAGE_FAULT if a page is not present.
  */
 enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct wqe_seg *seg,
 			    unsigned int nseg, uint64_t off, void *buf, size_t len)
@@ -81,7 +81,7 @@ enum cqe_syndrome sg_gather(struct hca *hca, const struct qp *qp, const struct w
 }
 
 /**
- * sg_scatter() - copy to the bytes that a list of data segments describes
+ * sg_scatter() - copy to the memory of a list of data segments
  * @hca: the HCA
  * @qp: the queue pair
  * @pdn: protection domain that the keys must have: the queue pair's or its SRQ's

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UMR work requests: changing a memory key from a send queue. What registers memory
- * without a firmware command, binds memory windows and invalidates keys.
+ * UMR work requests: changes to memory keys from a send queue. Drivers register memory with them
+ * without a firmware command, bind memory windows and invalidate keys.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@
 #define UMR_INLINE	0x80
 #define UMR_CHECK_MASK	0x60
 #define UMR_MUST_FREE	0x20	/* MLX5_UMR_CHECK_NOT_FREE: refuse a key that is not free */
-#define UMR_MUST_LIVE	0x40	/* MLX5_UMR_CHECK_FREE: refuse one that is */
+#define UMR_MUST_LIVE	0x40	/* MLX5_UMR_CHECK_FREE: refuse a key that is free */
 #define UMR_XLT_OFFSET	0x10
 #define UMR_CHECK_QPN	0x08
 
@@ -42,7 +42,9 @@
 #define MASK_PD		(1ull << 7)
 #define MASK_FREE	(1ull << 29)
 
-/* A bit of mkey_mask (MLX5_MKEY_MASK_*) and the field of struct mlx5_ifc_mkc_bits that it takes. */
+/*
+ * A bit of mkey_mask (MLX5_MKEY_MASK_*) and the field of struct mlx5_ifc_mkc_bits that it selects.
+ */
 #define FIELD(bit, fld)	{ 1ull << (bit), IFC_OFF(mkc, fld), IFC_BITS(mkc, fld) }
 static const struct { uint64_t mask; uint16_t off, width; } umr_field[] = {
 	FIELD(0, len), FIELD(0, length64), FIELD(1, log_page_size), FIELD(6, start_addr),
@@ -88,9 +90,9 @@ static bool umr_privileged(const struct qp *qp)
 }
 
 /*
- * A key of kind PA or MTT leads to addresses of the host's memory, MEMIC to the device's own.
- * Only queue pairs of a kernel, which says so by qpc.fre (fast registration enable), may change
- * where; a process could reach everything. Freeing is harmless.
+ * Keys of mode PA and MTT lead to host addresses, MEMIC to device memory. Only queue pairs of the
+ * kernel, which have qpc.fre set (fast registration enable), may change where they lead: a process
+ * could reach all memory. Freeing a key is harmless.
  */
 static bool umr_redirects(const struct qp *qp, const struct mkey *mk, const struct umr *u)
 {
@@ -99,7 +101,10 @@ static bool umr_redirects(const struct qp *qp, const struct mkey *mk, const stru
 	return leads && !IFC_GET(qpc, qp->qpc, fre) && (u->octowords || u->mask & ~MASK_FREE);
 }
 
-/* Some devices do not let UMR change all of a key. NULL, or what they keep. */
+/*
+ * Check the request against capabilities that restrict UMR. Returns NULL or the reason for the
+ * refusal.
+ */
 static const char *umr_not_offered(struct hca *hca, const struct umr *u)
 {
 	if (u->offset > UINT16_MAX && !hca_cap_gen(hca, umr_extended_translation_offset))
@@ -115,24 +120,27 @@ static const char *umr_not_offered(struct hca *hca, const struct umr *u)
 	return NULL;
 }
 
-/* May this queue pair change this key in this way? NULL, or the reason. */
+/*
+ * Check that this queue pair may change this key in this way. Returns NULL or the reason for the
+ * refusal.
+ */
 static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, const struct umr *u,
-			     uint32_t key)
+				 uint32_t key)
 {
 	bool frees = u->mask & MASK_FREE && IFC_GET(mkc, u->ctx, free);
 
 	if (!mk)
-		return "no such key";
+		return "the key does not exist";
 	if (!mk->umr_en)
 		return "the key does not allow UMR";
 	if (!umr_privileged(qp) && mk->pdn != qp->pdn)
 		return "the key is of another PD";
 	if (mk->mode == MKM_MEMIC && (u->octowords || u->mask & MASK_PLACE))
-		return "a key stays where it is in device memory";
+		return "UMR may not move a key over device memory";
 	if (!umr_privileged(qp) && umr_redirects(qp, mk, u))
-		return "a process would choose addresses of the host";
+		return "a user's QP may not choose which host addresses a key leads to";
 	if (!umr_privileged(qp) && u->mask & MASK_PD && IFC_GET(mkc, u->ctx, pd) != qp->pdn)
-		return "only a UMR QP moves keys between PDs";
+		return "only a UMR QP may move keys between PDs";
 	if ((u->flags & UMR_CHECK_MASK) == UMR_MUST_FREE && !mk->free)
 		return "the key is in use";
 	if ((u->flags & UMR_CHECK_MASK) == UMR_MUST_LIVE && mk->free)
@@ -140,7 +148,7 @@ static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, con
 	if (u->flags & UMR_CHECK_QPN && mk->qpn != MKEY_ANY_QP && mk->qpn != qp->obj.num)
 		return "the key is bound to another QP";
 	if (!umr_privileged(qp) && frees && (mk->free || (key & 0xff) != mk->variant))
-		return "not the present key";
+		return "the key is free, or has another variant";
 	return NULL;
 }
 
@@ -155,10 +163,10 @@ static const char *umr_merge_context(uint8_t *mkc, const struct umr *u)
 			ifc_set_bits(mkc, umr_field[i].off, umr_field[i].width,
 				     ifc_get_bits(u->ctx, umr_field[i].off, umr_field[i].width));
 	}
-	return u->mask & ~known ? "mask bit that is not known" : NULL;
+	return u->mask & ~known ? "unknown bit in mkey_mask" : NULL;
 }
 
-/* A UMR queue pair reads lists through keys of any domain. */
+/* The protection domain for reading the list. A UMR queue pair may use keys of any domain. */
 static uint32_t umr_list_pd(struct hca *hca, const struct qp *qp, uint32_t lkey)
 {
 	struct mkey *mk = umr_privileged(qp) ? mkey_find(hca, lkey) : NULL;
@@ -166,9 +174,12 @@ static uint32_t umr_list_pd(struct hca *hca, const struct qp *qp, uint32_t lkey)
 	return mk ? mk->pdn : qp->pdn;
 }
 
-/* The list of translations: in the WQE or where its data segments point. Caller frees *heap. */
+/*
+ * Read the list of translations from the WQE or from where its data segments point. The caller
+ * frees *heap.
+ */
 static const char *umr_translations(struct hca *hca, const struct qp *qp, const struct umr *u,
-				const uint8_t **list, uint8_t **heap)
+				    const uint8_t **list, uint8_t **heap)
 {
 	size_t bytes = (size_t)u->octowords * 16, off = 0;
 	size_t i;
@@ -197,7 +208,7 @@ static const char *umr_translations(struct hca *hca, const struct qp *qp, const 
 }
 
 static const char *umr_write_translations(struct hca *hca, const struct qp *qp, struct mkey *mk,
-				      const struct umr *u)
+					  const struct umr *u)
 {
 	const uint8_t *list;
 	const char *why;
@@ -213,7 +224,7 @@ static const char *umr_write_translations(struct hca *hca, const struct qp *qp, 
 }
 
 static const char *umr_change(struct hca *hca, const struct qp *qp, struct mkey *mk,
-			  const struct umr *u)
+			      const struct umr *u)
 {
 	uint8_t before[MKC_BYTES];
 	const char *why;
@@ -242,10 +253,11 @@ static const char *umr_change(struct hca *hca, const struct qp *qp, struct mkey 
  * @w: the decoded WQE
  *
  * Implements struct mlx5_wqe_umr_ctrl_seg, the memory key context and the translations behind it,
- * inline or pointed at. A queue pair of users may change keys of its own PD only; one of type
- * REG_UMR, which the driver keeps for itself, any. The context is as before when it is refused.
+ * inline or pointed at. A user's queue pair may change keys of its own protection domain only. One
+ * of type REG_UMR, which the driver keeps for itself, may change any key. A refused request leaves
+ * the context as it was.
  *
- * Return: SYND_OK, SYND_LOCAL_QP_OP for a malformed WQE, SYND_MW_BIND for a change refused.
+ * Return: SYND_OK, SYND_LOCAL_QP_OP for a malformed WQE, SYND_MW_BIND for a refused change.
  */
 enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct send_wqe *w)
 {
@@ -276,12 +288,12 @@ enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct
 }
 
 /**
- * umr_invalidate() - a SEND with invalidate arrived
+ * umr_invalidate() - free a key because a SEND with invalidate arrived
  * @hca: the HCA
  * @qp: the queue pair that it arrived at
- * @rkey: the key that the sender wants freed
+ * @rkey: the key
  *
- * Return: false if there is no such key, or not one that this queue pair's peer may free.
+ * Return: false if the key does not exist, or if the queue pair's peer may not free it.
  */
 bool umr_invalidate(struct hca *hca, const struct qp *qp, uint32_t rkey)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Decoding of work queue elements. The layouts are struct mlx5_wqe_ctrl_seg and its
- * neighbours in linux/mlx5/qp.h; what may follow what is a table by opcode.
+ * Decoding of work queue elements. The layouts are struct mlx5_wqe_ctrl_seg and its neighbours in
+ * linux/mlx5/qp.h; a table tells which segments each opcode has.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 
 struct op_desc {
 	const char *name;
-	unsigned int types;		/* service types that have it */
+	unsigned int types;		/* service types that have the opcode */
 	uint8_t remote;			/* bytes of the remote address segment */
 	uint8_t atomic;			/* bytes of the atomic segment */
 	bool local, read, data;
@@ -58,7 +58,7 @@ static int wqe_bad(struct send_wqe *w, const char *why)
  *
  * Implements struct mlx5_wqe_ctrl_seg. Pure.
  *
- * Return: 0, or -EINVAL if the length is none that a WQE can have.
+ * Return: 0, or -EINVAL if no WQE can have the length.
  */
 int wqe_parse_ctrl(struct send_wqe *w)
 {
@@ -76,11 +76,11 @@ int wqe_parse_ctrl(struct send_wqe *w)
 	w->imm = get_be32(w->raw + 12);
 	w->why = NULL;
 	if (!w->ds || (qpn_ds & 0xc0))
-		return wqe_bad(w, "ds");
+		return wqe_bad(w, "ds is not valid");
 	return 0;
 }
 
-/* struct mlx5_av; returns the bytes it takes or -EINVAL. */
+/* Decode struct mlx5_av. Returns its length in bytes, or -EINVAL. */
 static int wqe_parse_av(struct send_wqe *w, size_t off, size_t end)
 {
 	const uint8_t *p = w->raw + off;
@@ -111,7 +111,10 @@ static int wqe_parse_av(struct send_wqe *w, size_t off, size_t end)
 	return AV_FULL_BYTES;
 }
 
-/* The masked fetch-and-add has the addend and the field boundaries; compare-and-swap four words. */
+/*
+ * A masked fetch-and-add has the addend and the field boundaries; a masked compare-and-swap has
+ * four words.
+ */
 static void wqe_parse_atomic(struct send_wqe *w, size_t off)
 {
 	const uint8_t *p = w->raw + off;
@@ -129,7 +132,10 @@ static void wqe_parse_atomic(struct send_wqe *w, size_t off)
 	}
 }
 
-/* One data or inline segment at @p, at most @room bytes; returns its size, 0 at a terminator. */
+/*
+ * Decode one data or inline segment at @p, at most @room bytes long. Returns its size, 0 at a
+ * terminator.
+ */
 static int wqe_parse_seg(struct wqe_seg *s, const uint8_t *p, size_t room)
 {
 	uint32_t count = get_be32(p);
@@ -174,7 +180,7 @@ static int wqe_parse_data(struct send_wqe *w, size_t off, size_t end)
 /**
  * wqe_parse_send() - decode a whole send WQE
  * @w: @w->raw holds ds * 16 bytes (a ring's wrap-around undone); the rest is filled
- * @type: service type of the queue pair, which says what opcodes and segments there are
+ * @type: service type of the queue pair, which determines the opcodes and segments
  *
  * Implements the segments of linux/mlx5/qp.h: control, datagram, remote address, atomic, masked
  * atomic, data and inline. Every reference into the WQE is bounded by its ds count. Pure.
@@ -200,7 +206,7 @@ int wqe_parse_send(struct send_wqe *w, enum qp_type type)
 		return wqe_bad(w, "unknown opcode");
 	d = &op_table[w->opcode];
 	if (!(d->types >> type & 1))
-		return wqe_bad(w, "opcode that this service does not have");
+		return wqe_bad(w, "the service type does not have this opcode");
 
 	w->local = d->local;
 	w->is_read = d->read;
@@ -247,7 +253,7 @@ int wqe_parse_send(struct send_wqe *w, enum qp_type type)
  *
  * The list ends at the terminator key (LKEY_TERMINATE with a zero count) or with the stride.
  *
- * Return: 0, or -EINVAL for an inline segment, which receiving does not have.
+ * Return: 0, or -EINVAL for an inline segment, which a receive WQE cannot have.
  */
 int wqe_parse_recv(struct recv_wqe *w, const uint8_t *buf, size_t len, size_t skip)
 {

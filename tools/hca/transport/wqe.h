@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Work queue elements: pure decoding of send and receive WQEs from bytes that were
- * already copied out of the guest. Nothing here touches the device or guest memory.
+ * Work queue elements: decoding of send and receive WQEs from bytes that were copied from guest
+ * memory before. Nothing here accesses the HCA or guest memory.
  */
 #ifndef BLUEBELL_WQE_H
 #define BLUEBELL_WQE_H
@@ -56,7 +56,7 @@ struct send_wqe {
 	bool solicited;
 	uint32_t imm;		/* immediate, key to invalidate or UMR mkey */
 	bool is_read, is_atomic;	/* the responder answers with data */
-	bool local;		/* nothing goes out */
+	bool local;		/* executed locally: no packet is sent */
 	uint32_t xrc_srqn;	/* XRC: the shared receive queue at the other side */
 	uint64_t raddr;
 	uint32_t rkey;

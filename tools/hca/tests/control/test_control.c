@@ -65,7 +65,7 @@ static void opcode_fails_until_cleared(void **state)
 	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
 }
 
-static void census_and_its_delta(void **state)
+static void census_shows_the_delta(void **state)
 {
 	(void)state;
 	core_alloc_uar();
@@ -87,7 +87,7 @@ static void commands_are_counted(void **state)
 	assert_true(answer("counters", "\"doorbells_dropped\":0"));
 }
 
-static void trace_decodes_fields(void **state)
+static void trace_decodes_command_fields(void **state)
 {
 	(void)state;
 	assert_true(answer("trace on", "\"ok\":true"));
@@ -98,8 +98,8 @@ static void trace_decodes_fields(void **state)
 	assert_true(answer("trace dump 1", "\"why\":\"no command 0xfff\""));
 }
 
-/* What is, which the driver may have changed, and what could be. */
-static void capabilities_are_told(void **state)
+/* The current value, which the driver may have changed, and the maximum. */
+static void cap_shows_current_and_maximum(void **state)
 {
 	(void)state;
 	assert_true(answer("cap general log_max_qp", "\"cur\":18,\"max\":18"));
@@ -111,7 +111,7 @@ static void capabilities_are_told(void **state)
 			   "\"cur\":1"));
 }
 
-static void limits_are_told(void **state)
+static void limit_shows_the_number_of_objects(void **state)
 {
 	(void)state;
 	assert_true(answer("limit pd", "\"limit\":262143"));
@@ -119,7 +119,7 @@ static void limits_are_told(void **state)
 	assert_true(answer("limit uar", "\"limit\":24"));
 }
 
-static void nonsense_is_answered(void **state)
+static void malformed_requests_are_answered(void **state)
 {
 	static const char *const bad[] = {
 		"", "frob", "inject", "inject cmd", "inject cmd 0 LIM_ERR", "inject cmd 1 NO_SUCH",
@@ -135,7 +135,7 @@ static void nonsense_is_answered(void **state)
 		assert_true(answer(bad[i], "\"ok\":false"));
 }
 
-static void unplug_takes_everything(void **state)
+static void unplug_frees_all_objects(void **state)
 {
 	(void)state;
 	core_alloc_uar();
@@ -145,7 +145,7 @@ static void unplug_takes_everything(void **state)
 	assert_int_equal(core_reg_read(0), 0xffffffff);
 }
 
-static void hang_answers_nothing(void **state)
+static void hang_leaves_commands_unanswered(void **state)
 {
 	(void)state;
 	assert_true(answer("inject hang", "\"ok\":true"));
@@ -154,7 +154,7 @@ static void hang_answers_nothing(void **state)
 	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
 }
 
-static void fatal_shows_in_the_health_buffer(void **state)
+static void fatal_error_is_in_the_health_buffer(void **state)
 {
 	uint32_t count;
 
@@ -172,17 +172,11 @@ static void fatal_shows_in_the_health_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(nth_command_fails_once),
-		T(opcode_fails_until_cleared),
-		T(census_and_its_delta),
-		T(commands_are_counted),
-		T(capabilities_are_told),
-		T(limits_are_told),
-		T(trace_decodes_fields),
-		T(nonsense_is_answered),
-		T(unplug_takes_everything),
-		T(hang_answers_nothing),
-		T(fatal_shows_in_the_health_buffer),
+		T(nth_command_fails_once), T(opcode_fails_until_cleared), T(census_shows_the_delta),
+		T(commands_are_counted), T(cap_shows_current_and_maximum),
+		T(limit_shows_the_number_of_objects), T(trace_decodes_command_fields),
+		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
+		T(hang_leaves_commands_unanswered), T(fatal_error_is_in_the_health_buffer),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);

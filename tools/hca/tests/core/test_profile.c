@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Profiles: what the default says, what files change, and that what contradicts itself
- * is refused with the reason.
+ * Profiles: the default one, files that change it, and the refusal of profiles that contradict
+ * themselves, with the reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void refused(const char *json, const char *reason)
 		fail_msg("%s: %s", json, why);
 }
 
-static void default_is_sound(void **state)
+static void default_profile_is_accepted(void **state)
 {
 	(void)state;
 	assert_int_equal(profile_default(&p, false), 0);
@@ -55,8 +55,8 @@ static void default_is_sound(void **state)
 	assert_int_equal(CUR(port_type), 1);
 }
 
-/* What the driver makes of these is the alloc_ucontext response. */
-static void default_is_the_articles(void **state)
+/* The driver builds the alloc_ucontext response from these. */
+static void default_has_the_expected_capabilities(void **state)
 {
 	(void)state;
 	profile_default(&p, false);
@@ -75,7 +75,7 @@ static void default_is_the_articles(void **state)
 	assert_int_equal(CUR(dump_fill_mkey), 1);
 }
 
-static void files_change_the_default(void **state)
+static void file_changes_the_default(void **state)
 {
 	(void)state;
 	assert_int_equal(load("{\"name\":\"x\",\"vectors\":4,\"caps\":{\"general\":{"
@@ -91,7 +91,7 @@ static void files_change_the_default(void **state)
 	assert_int_equal(p.range[OBJ_QP].limit - p.range[OBJ_QP].first, 5);
 }
 
-static void contradictions(void **state)
+static void contradictions_are_refused(void **state)
 {
 	(void)state;
 	refused("{\"caps\":{\"general\":{\"uar_4k\":1,\"num_of_uars_per_page\":0}}}",
@@ -104,17 +104,17 @@ static void contradictions(void **state)
 	refused("{\"caps\":{\"general\":{\"rc\":0,\"uc\":0,\"ud\":0}}}", "none of rc");
 	refused("{\"caps\":{\"general\":{\"port_type\":1}}}", "port_type");
 	refused("{\"caps\":{\"general\":{\"roce\":1}}}", "roce");
-	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}", "memic, which is all there is");
+	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}", "memic, the only kind of it, is not");
 	refused("{\"caps\":{\"general\":{\"hca_cap_2\":1}}}", "general_2");
 	refused("{\"caps\":{\"general\":{\"max_wqe_sz_sq\":1000}}}", "powers of two");
 }
 
-static void device_memory(void **state)
+static void device_memory_must_fit_the_bar(void **state)
 {
 	const char *const bad[][2] = {
 		{ "\"memic_bar_start_addr\":33161216,\"memic_bar_size\":135168", "end at" },
 		{ "\"memic_bar_start_addr\":33161217", "whole pages" },
-		{ "\"memic_bar_start_addr\":16384", "no number is left for a uar" },
+		{ "\"memic_bar_start_addr\":16384", "no object of kind uar is possible" },
 		{ "\"memic_bar_start_addr\":18446744073709547520", "" },
 		{ "\"memic_bar_size\":0", "whole pages" },
 		{ "\"memic_bar_size\":4096", "max_memic_size" },
@@ -137,16 +137,16 @@ static void device_memory(void **state)
 			      "\"memic_bar_size\":8192,\"max_memic_size\":4096,"
 			      "\"memic_operations\":2}}}"), 0);
 	assert_int_equal(p.range[OBJ_UAR].limit, 16);
-	/* The widths that the operations take. */
+	/* The access widths of the operations. */
 	assert_int_equal(p.cap[1][0x0f][4], 0);
 	assert_int_equal(p.cap[1][0x0f][6], 1);
-	/* Without it, the numbers mean nothing, and the whole BAR is for UARs. */
+	/* Without device memory these fields mean nothing, and all of the BAR has UARs. */
 	assert_int_equal(load("{\"caps\":{\"general\":{\"device_memory\":0},\"device_memory\":{"
 			      "\"memic_bar_size\":1}}}"), 0);
 	assert_int_equal(p.range[OBJ_UAR].limit, 8192);
 }
 
-static void out_of_bounds(void **state)
+static void values_out_of_bounds_are_refused(void **state)
 {
 	(void)state;
 	refused("{\"caps\":{\"general\":{\"num_ports\":2}}}", "num_ports");
@@ -162,7 +162,7 @@ static void out_of_bounds(void **state)
 	refused("{\"limits\":{\"uar\":0}}", "uar");
 }
 
-static void nonsense(void **state)
+static void malformed_files_are_refused(void **state)
 {
 	(void)state;
 	refused("[]", "not a JSON object");
@@ -180,7 +180,7 @@ static void nonsense(void **state)
 	refused("{", "");
 }
 
-static void shipped_profiles_are_sound(void **state)
+static void shipped_profiles_are_accepted(void **state)
 {
 	static const char *const names[] = {
 		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp", "fixed-keys",
@@ -206,10 +206,14 @@ static void shipped_profiles_are_sound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(default_is_sound), cmocka_unit_test(default_is_the_articles),
-		cmocka_unit_test(files_change_the_default), cmocka_unit_test(contradictions),
-		cmocka_unit_test(device_memory), cmocka_unit_test(out_of_bounds), cmocka_unit_test(nonsense),
-		cmocka_unit_test(shipped_profiles_are_sound),
+		cmocka_unit_test(default_profile_is_accepted),
+		cmocka_unit_test(default_has_the_expected_capabilities),
+		cmocka_unit_test(file_changes_the_default),
+		cmocka_unit_test(contradictions_are_refused),
+		cmocka_unit_test(device_memory_must_fit_the_bar),
+		cmocka_unit_test(values_out_of_bounds_are_refused),
+		cmocka_unit_test(malformed_files_are_refused),
+		cmocka_unit_test(shipped_profiles_are_accepted),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

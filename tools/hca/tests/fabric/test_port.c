@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The port: vport context and tables, registers, link events, and the management agents.
+ * The port: vport context and tables, port_registers, link events, and the management agents.
  */
 #include <string.h>
 
@@ -62,7 +62,7 @@ static void vport_context_follows_the_link(void **state)
 	assert_int_equal(IFC_GET(hca_vport_context, c, lid), 0);
 }
 
-static void link_changes_are_told_once(void **state)
+static void link_change_raises_events_once(void **state)
 {
 	(void)state;
 	port_set_link(rig.hca, true);
@@ -78,7 +78,7 @@ static void link_changes_are_told_once(void **state)
 	assert_int_equal(rig.ev[2].subtype, 4);
 }
 
-static void capability_mask_changes_where_it_may(void **state)
+static void only_settable_capability_mask_bits_change(void **state)
 {
 	uint8_t in[IFC_SZ(modify_hca_vport_context_in)] = {};
 	uint8_t *c = IFC_ADDR(modify_hca_vport_context_in, in, hca_vport_context);
@@ -113,7 +113,7 @@ static uint8_t pkey(uint16_t index, size_t n)
 		       IFC_SZ(query_hca_vport_pkey_out) + 4 * n);
 }
 
-static void tables_have_one_entry_and_an_end(void **state)
+static void gid_and_pkey_tables_have_one_entry(void **state)
 {
 	const uint8_t *first = out + IFC_SZ(query_hca_vport_gid_out);
 
@@ -156,7 +156,7 @@ static uint8_t reg(uint16_t id, bool write, uint8_t *in, size_t len)
 	return port_access_reg(rig.hca, &cmd, id, write, in, out, len);
 }
 
-static void registers(void **state)
+static void port_registers(void **state)
 {
 	uint8_t in[256] = { [1] = 1 };
 
@@ -181,7 +181,7 @@ static void registers(void **state)
 	assert_memory_equal(out, "a name", 7);
 }
 
-/* ---- management datagrams ------------------------------------------------------ */
+/* ---- management datagrams -------------------------------------------------------------------- */
 
 static const struct mad_port mad_port = {
 	.guid = 0x1122334455667788, .lid = 5, .up = true, .cap_mask = 0xabcd0000, .npkeys = 128,
@@ -221,27 +221,27 @@ static void mad_attributes(void **state)
 	assert_true(ask(1, 1, 0x16, 3));
 	assert_int_equal(get_be16(out + 64), 0);
 	assert_true(ask(4, 1, 0x12, 0));
-	assert_int_equal(get_be32(out + 64 + 32), ~0u);	/* sticks at its end */
+	assert_int_equal(get_be32(out + 64 + 32), ~0u);	/* stays at its maximum */
 	assert_int_equal(get_be32(out + 64 + 36), 7);
 	assert_true(ask(4, 1, 0x1d, 0));
 	assert_true(get_be64(out + 64 + 24) == 0x100000001ull);
 }
 
-static void mad_refusals(void **state)
+static void mad_requests_without_an_agent_are_refused(void **state)
 {
 	(void)state;
-	assert_true(ask(1, 1, 0xff90, 0));		/* another maker's attribute */
+	assert_true(ask(1, 1, 0xff90, 0));		/* attribute of another vendor */
 	assert_int_equal(get_be16(out + 4), 0x0c);
-	assert_true(ask(1, 2, 0x15, 1));		/* set */
+	assert_true(ask(1, 2, 0x15, 1));		/* method Set */
 	assert_int_equal(get_be16(out + 4), 0x08);
-	assert_true(ask(1, 1, 0x15, 2));		/* a port too many */
+	assert_true(ask(1, 1, 0x15, 2));		/* port 2 does not exist */
 	assert_int_equal(get_be16(out + 4), 0x1c);
 	assert_true(ask(1, 1, 0x16, 4));		/* beyond the table */
 	assert_int_equal(get_be16(out + 4), 0x1c);
 	assert_true(ask(0x81, 1, 0x11, 0));		/* directed route */
 	assert_int_equal(get_be16(out + 4), 0x8000);
-	assert_false(ask(1, 0x81, 0x11, 0));		/* an answer */
-	assert_false(ask(3, 1, 0x11, 0));		/* subnet administration is not here */
+	assert_false(ask(1, 0x81, 0x11, 0));		/* a response */
+	assert_false(ask(3, 1, 0x11, 0));		/* the port has no agent for subnet administration */
 }
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -249,10 +249,10 @@ static void mad_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(vport_context_follows_the_link), T(link_changes_are_told_once),
-		T(capability_mask_changes_where_it_may), T(tables_have_one_entry_and_an_end),
-		T(other_vports_are_refused), T(registers), cmocka_unit_test(mad_attributes),
-		cmocka_unit_test(mad_refusals),
+		T(vport_context_follows_the_link), T(link_change_raises_events_once),
+		T(only_settable_capability_mask_bits_change), T(gid_and_pkey_tables_have_one_entry),
+		T(other_vports_are_refused), T(port_registers), cmocka_unit_test(mad_attributes),
+		cmocka_unit_test(mad_requests_without_an_agent_are_refused),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, NULL, NULL);

@@ -41,7 +41,7 @@ static bool drain(struct hca *hca, struct obj *obj, void *arg)
 	uint8_t eqe[EQE_SIZE];
 
 	(void)arg;
-	/* A test may make an EQ that is no more than a number. */
+	/* A test may make an EQ without memory. */
 	if (!eq->mem.pas)
 		return true;
 	while (eq->ci != eq->pi) {

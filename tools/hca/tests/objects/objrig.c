@@ -34,7 +34,7 @@
 struct rig rig;
 struct rig_extra rig_extra;
 
-/* ---- recorders ------------------------------------------------------------- */
+/* ---- recorders ------------------------------------------------------------------------------- */
 
 static void record_event(struct hca *hca, uint32_t eqn, uint8_t type, uint8_t subtype,
 			 const uint8_t *data)
@@ -70,7 +70,7 @@ static const struct qp_ops recorder = {
 	.state = record_state, .destroy = ignore_qp, .srq_gone = ignore_srq,
 };
 
-/* ---- the HCA ------------------------------------------------------------------ */
+/* ---- the HCA --------------------------------------------------------------------------------- */
 
 static const struct hca_module *modules[MAX_LIST] = {
 	&eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
@@ -174,7 +174,7 @@ void rig_clear(void)
 	memset(rig.hca->count.db_drop, 0, sizeof(rig.hca->count.db_drop));
 }
 
-/* ---- commands ------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t in_len, void *out,
 		size_t out_len)
@@ -224,7 +224,7 @@ uint32_t rig_cq(uint64_t buf, uint64_t dbr, unsigned int log, unsigned int cqe_s
 	uint8_t *in = calloc(1, in_len), out[IFC_SZ(create_cq_out)];
 	uint8_t *c = IFC_ADDR(create_cq_in, in, cq_context);
 
-	for (i = 0; i < len; i += cqe_sz)	/* as the library: invalid, hardware's */
+	for (i = 0; i < len; i += cqe_sz)	/* as libmlx5 initializes them: invalid, owned by the HCA */
 		ram(buf)[i + cqe_sz - 1] = 0xf1;
 	memset(ram(dbr), 0, 8);
 	IFC_SET(cqc, c, log_cq_size, log);

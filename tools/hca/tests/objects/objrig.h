@@ -17,7 +17,7 @@
 #include "ifc.h"
 #include "util.h"
 
-/* Guest memory: aligned to the largest page there is, and far from 0. */
+/* Guest memory: aligned to the greatest page size, and far from 0. */
 #define RAM_BASE	(1ull << 40)
 #define RAM_SIZE	(64u << 20)
 
@@ -46,7 +46,7 @@ extern struct rig {
 	struct rig_trans tr[64];
 	unsigned int ntr;
 	struct eq *async;	/* which receives the asynchronous events */
-	char why[120];		/* of the last refusal */
+	char why[120];		/* of the last command that was refused */
 } rig;
 
 /* What a test of a higher folder adds to the HCA, before rig_setup(). Lists ended by NULL. */
@@ -58,7 +58,7 @@ extern struct rig_extra {
 
 int rig_setup(void **state);
 int rig_teardown(void **state);
-void rig_clear(void);		/* forget events, transitions and drops */
+void rig_clear(void);		/* drop the recorded events, transitions and drops */
 
 /* Host address of guest address @iova. */
 static inline uint8_t *ram(uint64_t iova)

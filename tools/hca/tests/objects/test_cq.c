@@ -74,7 +74,7 @@ static uint8_t moderate(uint16_t period, uint16_t count)
 	return modify(0, 3, c, 0);
 }
 
-static void test_owner_bit_turns_with_each_lap(void **state)
+static void test_owner_bit_changes_with_each_lap(void **state)
 {
 	unsigned int i;
 
@@ -110,7 +110,7 @@ static void test_cqe_fields(void **state)
 	assert_int_equal(cqe(0)[63], 3 << 4);
 }
 
-/* Every syndrome keeps its place, with the WQE's opcode beside the QPN. */
+/* All syndromes are at their place, with the WQE's opcode beside the QPN. */
 static void test_error_cqe(void **state)
 {
 	static const uint8_t synd[] = {
@@ -169,11 +169,11 @@ static void test_arm_then_completion(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
-static void test_arm_late_fires_at_once(void **state)
+static void test_arm_after_completion_fires_at_once(void **state)
 {
 	(void)state;
 	put(0, false);
-	arm(0, false, 0);		/* consumer has not seen CQE 0 */
+	arm(0, false, 0);		/* the consumer has not seen CQE 0 */
 	assert_int_equal(rig.nev, 1);
 }
 
@@ -183,7 +183,7 @@ static void test_stale_sequence_number_is_ignored(void **state)
 	arm(1, false, 0);
 	put(0, false);
 	assert_int_equal(rig.nev, 1);
-	arm(1, false, 0);		/* the event for 1 is on its way */
+	arm(1, false, 0);		/* the event for 1 was raised already */
 	put(1, false);
 	assert_int_equal(rig.nev, 1);
 	arm(2, false, 1);
@@ -208,18 +208,18 @@ static void test_solicited_only(void **state)
 	assert_int_equal(rig.nev, 2);
 }
 
-static void test_solicited_arm_looks_back(void **state)
+static void test_solicited_arm_sees_earlier_cqes(void **state)
 {
 	(void)state;
 	put(0, true);
 	put(1, false);
-	arm(0, true, 1);		/* the solicited one was consumed */
+	arm(0, true, 1);		/* the solicited CQE was consumed */
 	assert_int_equal(rig.nev, 0);
-	arm(0, true, 0);		/* this one says it was not */
+	arm(0, true, 0);		/* this doorbell says that it was not */
 	assert_int_equal(rig.nev, 1);
 }
 
-static void test_any_is_not_narrowed_to_solicited(void **state)
+static void test_solicited_arm_does_not_replace_any(void **state)
 {
 	(void)state;
 	arm(0, false, 0);
@@ -228,7 +228,7 @@ static void test_any_is_not_narrowed_to_solicited(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
-static void test_doorbells_that_are_dropped(void **state)
+static void test_invalid_doorbells_are_dropped(void **state)
 {
 	uint32_t other = rig_uar(0);
 
@@ -259,7 +259,7 @@ static void test_overrun(void **state)
 	assert_int_equal(get_be16(cqe(0) + 60), 0);	/* not overwritten */
 	assert_int_equal(cq_find(rig.hca, cqn)->status, CQ_STATUS_OVERFLOW);
 	consumer(4);
-	put(5, false);			/* dead, and says so once */
+	put(5, false);			/* in error, which is reported once */
 	assert_int_equal(rig.nev, 1);
 	arm(1, false, 0);
 	assert_int_equal(rig.hca->count.db_drop[DROP_BAD_STATE], 1);
@@ -289,7 +289,7 @@ static void test_indices_wrap_at_24_bits(void **state)
 	consumer(0xfffffe);
 	arm(0, false, 0xffffff);
 	put(0, false);
-	assert_int_equal(rig.nev, 0 + 1);	/* armed, so any completion tells */
+	assert_int_equal(rig.nev, 0 + 1);	/* armed, so that any completion raises an event */
 	put(1, false);
 	put(2, false);
 	put(3, false);
@@ -322,7 +322,7 @@ static void test_moderation_by_time(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
-static void test_moderation_lifted_tells_what_was_held(void **state)
+static void test_end_of_moderation_raises_delayed_event(void **state)
 {
 	(void)state;
 	assert_int_equal(moderate(4000, 3), ST_OK);
@@ -351,11 +351,11 @@ static void test_resize(void **state)
 	assert_int_equal(cqe(2)[63] >> 4, 5);		/* closes the old buffer */
 	assert_int_equal(cqe(2)[63] & 1, 0);
 	put(9, false);
-	assert_int_equal(get_be16(ram(BUF2) + 3 * 64 + 60), 9);	/* one index was spent */
+	assert_int_equal(get_be16(ram(BUF2) + 3 * 64 + 60), 9);	/* one index was used */
 	assert_int_equal(ram(BUF2)[3 * 64 + 63] & 1, 0);
 }
 
-static void test_resize_refuses_to_lose_cqes(void **state)
+static void test_resize_is_refused_if_cqes_do_not_fit(void **state)
 {
 	uint8_t c[CQC_BYTES];
 
@@ -366,7 +366,7 @@ static void test_resize_refuses_to_lose_cqes(void **state)
 	assert_int_equal(modify(1, 7, c, BUF2), ST_BAD_SIZE_OUTS_CQES);
 	consumer(1);
 	assert_int_equal(modify(1, 7, c, BUF2), ST_OK);
-	consumer(3);			/* the closing CQE, too */
+	consumer(3);			/* the closing CQE as well */
 	new_size(c, 17);
 	assert_int_equal(modify(1, 7, c, BUF2), ST_LIM);
 	new_size(c, 2);
@@ -403,7 +403,7 @@ static uint8_t create(const struct create *p)
 	return rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, p->uid, in, len, out, sizeof(out));
 }
 
-static void test_create_refuses(void **state)
+static void test_create_refuses_invalid_contexts(void **state)
 {
 	const struct create good = { .uar = uar, .eqn = eqn, .dbr = DBR, .pa = BUF2, .log = 6,
 				     .npas = 1 };
@@ -414,7 +414,7 @@ static void test_create_refuses(void **state)
 	p.uar = uar + 7;
 	assert_int_equal(create(&p), ST_BAD_RES);
 	p = good;
-	p.uar = rig_uar(5);		/* another user's */
+	p.uar = rig_uar(5);		/* of another user */
 	p.uid = 6;
 	assert_int_equal(create(&p), ST_BAD_RES);
 	p.uid = 5;
@@ -470,16 +470,17 @@ static void test_query(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_owner_bit_turns_with_each_lap), T(test_cqe_fields), T(test_error_cqe),
+		T(test_owner_bit_changes_with_each_lap), T(test_cqe_fields), T(test_error_cqe),
 		T(test_inline_scatter), T(test_arm_then_completion),
-		T(test_arm_late_fires_at_once), T(test_stale_sequence_number_is_ignored),
-		T(test_solicited_only), T(test_solicited_arm_looks_back),
-		T(test_any_is_not_narrowed_to_solicited), T(test_doorbells_that_are_dropped),
-		T(test_overrun), T(test_consumer_index_makes_room),
-		T(test_indices_wrap_at_24_bits), T(test_moderation_by_count),
-		T(test_moderation_by_time), T(test_moderation_lifted_tells_what_was_held),
-		T(test_resize), T(test_resize_refuses_to_lose_cqes), T(test_create_refuses),
-		T(test_query),
+		T(test_arm_after_completion_fires_at_once),
+		T(test_stale_sequence_number_is_ignored), T(test_solicited_only),
+		T(test_solicited_arm_sees_earlier_cqes), T(test_solicited_arm_does_not_replace_any),
+		T(test_invalid_doorbells_are_dropped), T(test_overrun),
+		T(test_consumer_index_makes_room), T(test_indices_wrap_at_24_bits),
+		T(test_moderation_by_count), T(test_moderation_by_time),
+		T(test_end_of_moderation_raises_delayed_event), T(test_resize),
+		T(test_resize_is_refused_if_cqes_do_not_fit),
+		T(test_create_refuses_invalid_contexts), T(test_query),
 	};
 
 	return cmocka_run_group_tests_name("cq", tests, NULL, NULL);

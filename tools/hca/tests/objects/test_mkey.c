@@ -36,7 +36,7 @@ static int setup(void **state)
 	rig_setup(state);
 	pd = rig_pd();
 	user = (struct mkey_user){ .pdn = pd, .qpn = QPN };
-	for (i = 0; i < RAM_SIZE; i += 8)	/* every word tells its address */
+	for (i = 0; i < RAM_SIZE; i += 8)	/* each word holds its address */
 		put_be64(rig.ram + i, RAM_BASE + i);
 	return 0;
 }
@@ -93,7 +93,7 @@ static enum mk_result wr(uint32_t key, uint64_t va, const void *buf, size_t len)
 	return mkey_write(rig.hca, &user, key, va, buf, len, MK_LOCAL_WRITE);
 }
 
-/* Where byte @va of an MTT key lies, reckoned one byte at a time. */
+/* Compute where byte @va of an MTT key lies, one byte at a time. */
 static uint64_t phys(const struct key_params *p, const uint64_t *mtt, uint64_t va)
 {
 	uint64_t page = 1ull << p->log_page;
@@ -119,7 +119,7 @@ static void compare(const struct key_params *p, const uint64_t *mtt, uint32_t ke
 	free(buf);
 }
 
-/* Pages out of order, and two that happen to follow each other. */
+/* Pages out of order, two of which are contiguous. */
 static void test_every_page_size(void **state)
 {
 	unsigned int log;
@@ -194,7 +194,7 @@ static void test_klm_list(void **state)
 	assert_true(get_be64(buf + 0x30) == RAM_BASE);
 	assert_int_equal(rd(key, 0x48, buf, 0x10, MK_REMOTE_READ), MK_OK);
 	assert_true(get_be64(buf + 8) == RAM_BASE + 0x10000);
-	/* An inner key that is too short refuses although the outer allows. */
+	/* An inner key that is too short refuses an access that the outer key allows. */
 	klm[1] = (struct klm){ 0x20, b, 0x97f0 };
 	assert_int_equal(create(&p, NULL, klm, 3, &bad), ST_OK);
 	assert_int_equal(rd(bad, 0x40, buf, sizeof(buf), MK_REMOTE_READ), MK_OUT_OF_RANGE);
@@ -232,7 +232,7 @@ static void test_ksm(void **state)
 	assert_true(get_be64(buf + 8) == RAM_BASE);
 }
 
-static void test_key_that_points_at_itself(void **state)
+static void test_key_that_refers_to_itself_is_refused(void **state)
 {
 	struct key_params p = { .mode = MKM_KLM, .len = 0x1000, .access = ALL_ACCESS };
 	struct klm klm = { 0x1000, 0x10 << 8 | 0x5a, 0 };	/* the first index */
@@ -245,7 +245,7 @@ static void test_key_that_points_at_itself(void **state)
 	assert_int_equal(rd(key, 0, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
 }
 
-static void test_refusals(void **state)
+static void test_disallowed_accesses_are_refused(void **state)
 {
 	const struct mkey_user stranger = { .pdn = pd + 1, .qpn = QPN };
 	uint32_t key = small_key(MK_LOCAL_READ | MK_REMOTE_READ, 0x1000, 0x1000, RAM_BASE);
@@ -297,7 +297,7 @@ static void test_null_key(void **state)
 	assert_int_equal(rd(MKEY_NULL, 0x1234, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
 }
 
-static void test_reserved_lkey_is_for_trusted_qps(void **state)
+static void test_reserved_lkey_needs_rlky(void **state)
 {
 	uint8_t buf[8];
 
@@ -330,13 +330,13 @@ static void test_free_key_and_umr(void **state)
 	assert_true(mkey_update(rig.hca, mk));
 	assert_int_equal(rd(key, 8, buf, 8, MK_LOCAL_READ), MK_OK);
 	assert_true(get_be64(buf) == RAM_BASE + 0x3008);
-	/* A PD that isn't there is not taken over. */
+	/* A PD that does not exist is not taken. */
 	IFC_SET(mkc, mk->mkc, pd, pd + 5);
 	assert_false(mkey_update(rig.hca, mk));
 	assert_int_equal(mk->pdn, pd);
 }
 
-static void test_pd_is_held(void **state)
+static void test_key_holds_its_pd(void **state)
 {
 	uint8_t in[IFC_SZ(dealloc_pd_in)] = {}, out[IFC_SZ(dealloc_pd_out)];
 	uint8_t din[IFC_SZ(destroy_mkey_in)] = {}, dout[IFC_SZ(destroy_mkey_out)];
@@ -355,7 +355,7 @@ static void test_pd_is_held(void **state)
 			 ST_OK);
 }
 
-static void test_create_refuses(void **state)
+static void test_create_refuses_invalid_contexts(void **state)
 {
 	const struct key_params good = { .mode = MKM_MTT, .log_page = 12, .len = 0x2000,
 					 .access = ALL_ACCESS };
@@ -370,7 +370,7 @@ static void test_create_refuses(void **state)
 	p.len = 0x2001;
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
 	p = good;
-	p.start = 1;		/* an offset makes it three pages */
+	p.start = 1;		/* with the offset it takes three pages */
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
 	p = good;
 	p.start = ~0ull - 0x10;
@@ -382,11 +382,11 @@ static void test_create_refuses(void **state)
 	p.mode = 5;		/* device memory */
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
 	p = good;
-	p.free = true;		/* and nobody may fill it */
+	p.free = true;		/* and no one may fill it */
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
 	p = good;
 	p.octo = 4;
-	p.actual = 2;		/* more than came */
+	p.actual = 2;		/* more than was given */
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_INP_LEN);
 	p.octo = 1;
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
@@ -398,7 +398,7 @@ static void test_create_refuses(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
-/* The null region of processes: takes anything, gives zeros, for their own requests only. */
+/* The null region of processes: accepts writes, reads as zeros, for their own requests only. */
 static void test_dump_fill_key(void **state)
 {
 	uint8_t buf[16];
@@ -424,9 +424,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_every_page_size), T(test_physical), T(test_klm_list),
 		T(test_inner_key_needs_local_rights_only), T(test_ksm),
-		T(test_key_that_points_at_itself), T(test_refusals), T(test_atomic),
-		T(test_null_key), T(test_dump_fill_key), T(test_reserved_lkey_is_for_trusted_qps),
-		T(test_free_key_and_umr), T(test_pd_is_held), T(test_create_refuses),
+		T(test_key_that_refers_to_itself_is_refused),
+		T(test_disallowed_accesses_are_refused), T(test_atomic), T(test_null_key),
+		T(test_dump_fill_key), T(test_reserved_lkey_needs_rlky), T(test_free_key_and_umr),
+		T(test_key_holds_its_pd), T(test_create_refuses_invalid_contexts),
 	};
 
 	return cmocka_run_group_tests_name("mkey", tests, NULL, NULL);

@@ -13,7 +13,7 @@
 
 static uint8_t out[4096];
 
-static void domains_come_and_go(void **state)
+static void domains_are_allocated_and_freed(void **state)
 {
 	uint8_t in[32] = {};
 	uint32_t td, xrcd;
@@ -33,7 +33,7 @@ static void domains_come_and_go(void **state)
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_BAD_RES);
 }
 
-static void numbers_run_out(void **state)
+static void allocation_fails_at_the_limit(void **state)
 {
 	uint8_t in[16] = {};
 
@@ -43,7 +43,7 @@ static void numbers_run_out(void **state)
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_ALLOC_PD, 0, 0, in, 16, out, 16), ST_LIM);
 }
 
-static void q_counters_count_and_clear(void **state)
+static void q_counter_counts_and_clears(void **state)
 {
 	uint8_t in[IFC_SZ(query_q_counter_in)] = {};
 	uint32_t set;
@@ -53,7 +53,7 @@ static void q_counters_count_and_clear(void **state)
 	set = IFC_GET(alloc_q_counter_out, out, counter_set_id);
 	qcounter_add(rig.hca, set, QC_OUT_OF_BUFFER);
 	qcounter_add(rig.hca, set, QC_OUT_OF_BUFFER);
-	qcounter_add(rig.hca, set + 1, QC_OUT_OF_BUFFER);	/* counts nowhere */
+	qcounter_add(rig.hca, set + 1, QC_OUT_OF_BUFFER);	/* does not exist: not counted */
 	memset(in, 0, sizeof(in));
 	IFC_SET(query_q_counter_in, in, counter_set_id, set);
 	IFC_SET(query_q_counter_in, in, clear, 1);
@@ -70,7 +70,8 @@ static void q_counters_count_and_clear(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(domains_come_and_go), T(numbers_run_out), T(q_counters_count_and_clear),
+		T(domains_are_allocated_and_freed), T(allocation_fails_at_the_limit),
+		T(q_counter_counts_and_clears),
 	};
 
 	return cmocka_run_group_tests_name("pd", tests, NULL, NULL);

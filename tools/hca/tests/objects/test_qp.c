@@ -34,7 +34,7 @@ struct qp_params {
 	size_t npas;
 	uint16_t uid;
 	uint8_t page_offset;
-	const char *tweak;	/* name of a field to spoil */
+	const char *tweak;	/* name of a field to set to a wrong value */
 };
 
 static struct qp_params good;
@@ -90,7 +90,7 @@ static uint8_t create(const struct qp_params *p, uint32_t *qpn)
 	return st;
 }
 
-/* A context with which every transition of a sane QP succeeds. */
+/* A context with which all transitions of a valid QP succeed. */
 static void full_context(uint8_t *c)
 {
 	uint8_t *path = IFC_ADDR(qpc, c, primary_address_path);
@@ -144,7 +144,7 @@ static struct qp *new_qp(uint8_t st)
 	return qp_find(rig.hca, qpn);
 }
 
-/* Bring a QP to a state by the shortest legal way. */
+/* Bring a QP to a state by the shortest sequence of transitions. */
 static void bring_to(struct qp *qp, enum qp_state s)
 {
 	uint32_t qpn = qp->obj.num;
@@ -170,11 +170,11 @@ static void bring_to(struct qp *qp, enum qp_state s)
 	assert_int_equal(qp->state, s);
 }
 
-/* The whole table: X is refused, else the state that the QP is in afterwards. */
+/* The table of transitions: X if the command is refused, else the state of the QP afterwards. */
 #define X 0xff
 static const struct {
 	uint16_t op;
-	uint8_t after[QPS_NUM];	/* by state before: RST INIT RTR RTS SQER SQD ERR SQ_DRAINING */
+	uint8_t after[QPS_NUM];	/* by state before the command: RST INIT RTR RTS SQER SQD ERR SQ_DRAINING */
 } machine[] = {
 	{ MLX5_CMD_OP_RST2INIT_QP,  { QPS_INIT, X, X, X, X, X, X, X } },
 	{ MLX5_CMD_OP_INIT2INIT_QP, { X, QPS_INIT, X, X, X, X, X, X } },
@@ -208,7 +208,7 @@ static void machine_of(uint8_t type)
 				fail_msg("command 0x%x in %s: status 0x%x", machine[i].op,
 					 qp_state_name(s), st);
 			assert_int_equal(qp->state, after == X ? s : after);
-			/* The transport hears of what changed, and of nothing else. */
+			/* The transport is told about changes of state, and nothing else. */
 			if (after == X || after == s) {
 				assert_true(rig.ntr == 0 || machine[i].op == MLX5_CMD_OP_2RST_QP);
 			} else {
@@ -219,19 +219,19 @@ static void machine_of(uint8_t type)
 		}
 }
 
-static void test_machine_rc(void **state)
+static void test_state_machine_rc(void **state)
 {
 	(void)state;
 	machine_of(QPT_RC);
 }
 
-static void test_machine_uc(void **state)
+static void test_state_machine_uc(void **state)
 {
 	(void)state;
 	machine_of(QPT_UC);
 }
 
-static void test_machine_ud(void **state)
+static void test_state_machine_ud(void **state)
 {
 	(void)state;
 	machine_of(QPT_UD);
@@ -246,7 +246,7 @@ static void test_transitions_take_their_fields(void **state)
 	assert_true(qp->rwe);
 	assert_false(qp->rre);
 	assert_int_equal(qp->path.port, 1);
-	assert_int_equal(qp->path.rlid, 0);	/* not yet */
+	assert_int_equal(qp->path.rlid, 0);	/* not changed yet */
 	assert_int_equal(modify(MLX5_CMD_OP_INIT2RTR_QP, qp->obj.num), ST_OK);
 	assert_int_equal(qp->path.rlid, 9);
 	assert_int_equal(qp->path.sl, 3);
@@ -262,7 +262,7 @@ static void test_transitions_take_their_fields(void **state)
 	assert_int_equal(qp->max_rd_atomic, 4);
 	assert_int_equal(qp->retry_count, 7);
 	assert_int_equal(qp->rnr_retry, 6);
-	/* Back at the start nothing of it is left. */
+	/* RST drops all of it. */
 	assert_int_equal(modify(MLX5_CMD_OP_2RST_QP, qp->obj.num), ST_OK);
 	assert_int_equal(qp->remote_qpn, 0);
 	assert_int_equal(qp->path.rlid, 0);
@@ -279,14 +279,14 @@ static void test_optional_parameters(void **state)
 	bring_to(qp, QPS_RTS);
 	IFC_SET(qpc, c, rre, 1);
 	IFC_SET(qpc, c, min_rnr_nak, 5);
-	/* Without its bit a field is not looked at. */
+	/* A field is ignored if its optional parameter is not set. */
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 1, 0, c), ST_OK);
 	assert_true(qp->rre);
 	assert_true(qp->rwe);
 	assert_int_equal(qp->min_rnr_nak, 12);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 6, 0, c), ST_OK);
 	assert_int_equal(qp->min_rnr_nak, 5);
-	/* P_Key index: not any more in RTS. Q_Key: a UD QP's. Reads: not a UC QP's. */
+	/* P_Key index: not in RTS. Q_Key: for UD. Reads: not for UC. */
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1 << 4, 0, c),
 			 ST_BAD_PARAM);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, qp->obj.num, 1u << 31, 0, c),
@@ -303,7 +303,7 @@ static void test_optional_parameters(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, uc->obj.num, 1 << 3, 0, c), ST_OK);
 }
 
-static void test_values_that_cannot_work(void **state)
+static void test_invalid_values_are_refused(void **state)
 {
 	struct qp *qp = new_qp(QPT_RC);
 	uint8_t c[QPC_BYTES] = {}, *path = IFC_ADDR(qpc, c, primary_address_path);
@@ -345,7 +345,7 @@ static void test_values_that_cannot_work(void **state)
 	assert_int_equal(qp->state, QPS_RTR);
 }
 
-static void test_create_refuses(void **state)
+static void test_create_refuses_invalid_contexts(void **state)
 {
 	static const char *const bad[] = { "reserved", "state", "umem", "qpn" };
 	struct qp_params p = good;
@@ -435,7 +435,7 @@ static void test_queue_layout(void **state)
 	assert_int_equal(qp->mem.len, 2048);
 }
 
-static void test_one_special_qp_of_a_kind(void **state)
+static void test_port_has_one_qp0_and_one_qp1(void **state)
 {
 	struct qp *gsi = new_qp(QPT_QP1);
 	struct qp_params p = good;
@@ -454,7 +454,7 @@ static void test_one_special_qp_of_a_kind(void **state)
 	assert_int_equal(create(&p, &qpn), ST_OK);
 }
 
-static void test_another_users_qp_is_not_there(void **state)
+static void test_qp_of_another_user_is_not_found(void **state)
 {
 	struct qp_params p = good;
 	uint8_t c[QPC_BYTES] = {};
@@ -469,7 +469,7 @@ static void test_another_users_qp_is_not_there(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_OK);
 }
 
-static void test_what_a_qp_holds_stays(void **state)
+static void test_qp_holds_its_references(void **state)
 {
 	struct qp *qp = new_qp(QPT_RC);
 	uint8_t in[32] = {}, out[32];
@@ -494,7 +494,7 @@ static void test_what_a_qp_holds_stays(void **state)
 	assert_int_equal(obj_find(rig.hca, OBJ_UAR, uar)->refs, 1);
 }
 
-static void test_umr_queue_gets_its_domain_late(void **state)
+static void test_umr_qp_gets_its_pd_at_rst2init(void **state)
 {
 	struct qp_params p = good;
 	uint8_t c[QPC_BYTES] = {};
@@ -518,7 +518,7 @@ static void test_umr_queue_gets_its_domain_late(void **state)
 	assert_int_equal(obj_find(rig.hca, OBJ_PD, pd)->refs, 1);
 }
 
-/* ---- events ---------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void expect_event(unsigned int i, uint8_t type, uint32_t num)
 {
@@ -529,7 +529,7 @@ static void expect_event(unsigned int i, uint8_t type, uint32_t num)
 	assert_int_equal(get_be32(rig.ev[i].data + 24), num);
 }
 
-static void test_fatal_errors_are_told_once(void **state)
+static void test_fatal_error_raises_one_event(void **state)
 {
 	static const uint8_t kinds[] = { EV_WQ_CATAS_ERROR, EV_WQ_ACCESS, EV_WQ_INVAL_REQ };
 	struct qp *qp = new_qp(QPT_RC);
@@ -548,7 +548,7 @@ static void test_fatal_errors_are_told_once(void **state)
 	}
 }
 
-static void test_a_commanded_error_raises_nothing(void **state)
+static void test_2err_command_raises_no_event(void **state)
 {
 	struct qp *qp = new_qp(QPT_RC);
 
@@ -559,7 +559,7 @@ static void test_a_commanded_error_raises_nothing(void **state)
 	assert_int_equal(rig.nev, 0);
 }
 
-static void test_communication_established_once(void **state)
+static void test_comm_est_is_raised_once(void **state)
 {
 	struct qp *qp = new_qp(QPT_RC);
 
@@ -576,7 +576,7 @@ static void test_communication_established_once(void **state)
 	assert_int_equal(rig.nev, 0);
 }
 
-static void test_drained(void **state)
+static void test_drained_queue_enters_sqd(void **state)
 {
 	struct qp *qp = new_qp(QPT_RC);
 
@@ -590,7 +590,7 @@ static void test_drained(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
-static void test_a_lost_completion_is_fatal(void **state)
+static void test_lost_completion_is_fatal(void **state)
 {
 	struct qp *qp = new_qp(QPT_RC), *other = new_qp(QPT_RC);
 	struct completion c = { .qpn = qp->obj.num };
@@ -605,7 +605,7 @@ static void test_a_lost_completion_is_fatal(void **state)
 	event_base_loop(rig.hca->base, EVLOOP_NONBLOCK);
 	assert_int_equal(rig.nev, 0);
 	cq_complete_now(rig.hca, cq1, &c);
-	assert_int_equal(qp->state, QPS_RTS);	/* not while it is at work */
+	assert_int_equal(qp->state, QPS_RTS);	/* not while the QP uses it */
 	event_base_loop(rig.hca->base, EVLOOP_NONBLOCK);
 	assert_int_equal(qp->state, QPS_ERR);
 	assert_int_equal(other->state, QPS_RTS);
@@ -649,7 +649,7 @@ static void test_last_wqe_of_an_srq_qp(void **state)
 	assert_int_equal(rig.nev, 2);
 }
 
-/* ---- shared receive queues ----------------------------------------------------- */
+/* ---- shared receive queues ------------------------------------------------------------------- */
 
 static void link_wqe(unsigned int idx, unsigned int next)
 {
@@ -657,7 +657,7 @@ static void link_wqe(unsigned int idx, unsigned int next)
 	put_be32(ram(SRQ_BUF + 64 * idx + 16), 0x1000 + idx);
 }
 
-static void test_srq_follows_the_list(void **state)
+static void test_srq_follows_the_linked_list(void **state)
 {
 	struct srq *srq = srq_find(rig.hca, new_srq(2, 0));
 	static const unsigned int order[] = { 0, 2, 1, 3 };
@@ -678,7 +678,7 @@ static void test_srq_follows_the_list(void **state)
 	assert_true(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)) < 0);
 }
 
-static void test_srq_limit_is_told_once(void **state)
+static void test_srq_limit_event_is_raised_once(void **state)
 {
 	struct srq *srq = srq_find(rig.hca, new_srq(2, 2));
 	uint8_t wqe[64];
@@ -691,7 +691,7 @@ static void test_srq_limit_is_told_once(void **state)
 	put_be32(ram(SRQ_DBR), 4);
 	srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe));
 	srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe));
-	assert_int_equal(rig.nev, 0);		/* two are left */
+	assert_int_equal(rig.nev, 0);		/* two WQEs are left */
 	srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe));
 	expect_event(0, EV_SRQ_RQ_LIMIT, srq->obj.num);
 	srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe));
@@ -703,16 +703,16 @@ static void test_srq_limit_is_told_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_machine_rc), T(test_machine_uc), T(test_machine_ud),
+		T(test_state_machine_rc), T(test_state_machine_uc), T(test_state_machine_ud),
 		T(test_transitions_take_their_fields), T(test_optional_parameters),
-		T(test_values_that_cannot_work), T(test_create_refuses), T(test_queue_layout),
-		T(test_one_special_qp_of_a_kind), T(test_another_users_qp_is_not_there),
-		T(test_what_a_qp_holds_stays), T(test_umr_queue_gets_its_domain_late),
-		T(test_fatal_errors_are_told_once), T(test_a_commanded_error_raises_nothing),
-		T(test_communication_established_once), T(test_drained),
-		T(test_a_lost_completion_is_fatal),
-		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_list),
-		T(test_srq_limit_is_told_once),
+		T(test_invalid_values_are_refused), T(test_create_refuses_invalid_contexts),
+		T(test_queue_layout), T(test_port_has_one_qp0_and_one_qp1),
+		T(test_qp_of_another_user_is_not_found), T(test_qp_holds_its_references),
+		T(test_umr_qp_gets_its_pd_at_rst2init), T(test_fatal_error_raises_one_event),
+		T(test_2err_command_raises_no_event), T(test_comm_est_is_raised_once),
+		T(test_drained_queue_enters_sqd), T(test_lost_completion_is_fatal),
+		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
+		T(test_srq_limit_event_is_raised_once),
 	};
 
 	return cmocka_run_group_tests_name("qp", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A rig for tests of the core: the whole function with real guest memory, driven as a
- * guest drives it, by register writes and a command queue in its memory.
+ * The rig of the tests of the whole HCA: the command queue as a driver uses it, with mailboxes,
+ * tokens and signatures.
  */
 #include <event2/event.h>
 #include <linux/pci_regs.h>
@@ -42,11 +42,11 @@
 #include "uar.h"
 #include "vfio_user.h"
 
-#define BLK	1024	/* mailboxes lie that far apart */
+#define BLK	1024	/* distance of mailboxes */
 
 struct core core;
 
-/* ---- composition ------------------------------------------------------------------- */
+/* ---- composition ----------------------------------------------------------------------------- */
 
 static const struct hca_module *modules[32] = {
 	&pages_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module,
@@ -83,7 +83,7 @@ void core_add_module(const struct hca_module *m)
 	modules[i] = m;
 }
 
-/* ---- registers ---------------------------------------------------------------------- */
+/* ---- registers ------------------------------------------------------------------------------- */
 
 static uint8_t xor8(const uint8_t *p, size_t n)
 {
@@ -172,7 +172,7 @@ int core_down(void **state)
 	return 0;
 }
 
-/* ---- the command queue ------------------------------------------------------------- */
+/* ---- the command queue ----------------------------------------------------------------------- */
 
 static void blk_sign(uint8_t *b)
 {

@@ -20,7 +20,7 @@
 #define CORE_RAM	(16u << 20)	/* guest memory, from address 0 */
 #define CORE_QUEUE	0x1000ull	/* the command queue */
 #define CORE_MBOX	0x100000ull	/* mailboxes: input, output behind it */
-#define CORE_FREE	0x400000ull	/* from here on tests may use it as they like */
+#define CORE_FREE	0x400000ull	/* from here on memory is free for tests */
 
 /* enum delivery of cmdif.c, as the driver sees it */
 #define CORE_NOT_DONE	0xff
@@ -51,15 +51,15 @@ int core_down(void **state);
 void core_reg_write(uint32_t off, uint32_t val);
 uint32_t core_reg_read(uint32_t off);
 
-/* Put a command into slot @slot: build entry and mailboxes, but don't ring. */
+/* Put a command into slot @slot: build entry and mailboxes without ringing the doorbell. */
 uint8_t *core_put(unsigned int slot, const void *in, size_t in_len, size_t out_len);
 /* Ring the doorbell for @slots. */
 void core_ring(uint32_t slots);
 /* Take the answer from slot @slot; returns the delivery status, CORE_NOT_DONE if still owned. */
 uint8_t core_take(unsigned int slot, void *out, size_t out_len);
-/* All three for slot 0: firmware status; the delivery status has to be 0. */
+/* All three for slot 0. Returns the firmware status; the delivery status must be 0. */
 uint8_t core_cmd(const void *in, size_t in_len, void *out, size_t out_len);
-/* A command without more than opcode and op_mod, with @out of 16 bytes. */
+/* A command with nothing but opcode and op_mod, and an output of 16 bytes. */
 uint8_t core_simple(uint16_t opcode, uint16_t op_mod, uint8_t *out16);
 uint32_t core_alloc_uar(void);
 /* An EQ of 2^log entries with its buffer at @pa that subscribes to @events. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzer of what a guest can say to the core: commands with any contents through the
- * queue, raw queue entries, stores into BAR0, and changes to its own memory in between.
+ * Fuzzer of what a guest can do to the HCA through BAR0: commands with any contents, raw queue
+ * entries, stores, and changes to guest memory in between.
  */
 #include <event2/event.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void step_command(struct input *in)
 	h.out_len = 8 + h.out_len % 4096;
 	take(in, buf, h.in_len);
 	op = known[h.op % nr_known];
-	/* Leaving the initialized state would make the rest of the input worthless. */
+	/* After TEARDOWN_HCA the rest of the input would be refused. */
 	if (op == MLX5_CMD_OP_TEARDOWN_HCA)
 		return;
 	put_be16(buf, op);

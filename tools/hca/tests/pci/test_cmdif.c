@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command interface: queue entries, mailbox chains, what is refused before a command
- * reaches its handler, the life of the function, pages, capabilities.
+ * The command interface: queue entries, mailbox chains, commands that are refused before a handler
+ * runs, the life cycle of the HCA, pages, capabilities.
  */
 #include <string.h>
 
@@ -37,7 +37,7 @@ static size_t driver_version(void)
 	return IFC_SZ(set_driver_version_in);
 }
 
-static void entry_is_handed_back_signed(void **state)
+static void entry_is_returned_signed(void **state)
 {
 	(void)state;
 	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_OK);
@@ -68,14 +68,14 @@ static void output_mailboxes_are_signed(void **state)
 	assert_int_equal(x, 0xff);
 }
 
-static void signed_input_is_taken(void **state)
+static void signed_input_is_accepted(void **state)
 {
 	(void)state;
 	core.sign = true;
 	assert_int_equal(core_cmd(in, driver_version(), out, 16), ST_OK);
 }
 
-/* Spoil one byte of a good command and see which delivery status comes. */
+/* Change one byte of a valid command and return the delivery status. */
 static uint8_t spoiled(uint64_t pa, uint8_t flip, bool resign)
 {
 	uint8_t *lay = core_put(0, in, driver_version(), 16), x = 0;
@@ -92,56 +92,56 @@ static uint8_t spoiled(uint64_t pa, uint8_t flip, bool resign)
 	return core_take(0, out, 16);
 }
 
-static void entry_signature(void **state)
+static void bad_entry_signature(void **state)
 {
 	(void)state;
 	assert_int_equal(spoiled(CORE_QUEUE + 20, 1, false), DL_SIG);
 }
 
-static void entry_type(void **state)
+static void bad_entry_type(void **state)
 {
 	(void)state;
 	assert_int_equal(spoiled(CORE_QUEUE, 1, true), DL_DESCR);
 }
 
-static void entry_reserved(void **state)
+static void reserved_entry_bytes(void **state)
 {
 	(void)state;
 	assert_int_equal(spoiled(CORE_QUEUE + 1, 1, true), DL_RESERVED);
 }
 
-static void mailbox_token(void **state)
+static void bad_mailbox_token(void **state)
 {
 	(void)state;
 	assert_int_equal(spoiled(CORE_MBOX + 573, 0x55, true), DL_TOKEN);
 }
 
-static void mailbox_number(void **state)
+static void bad_mailbox_number(void **state)
 {
 	(void)state;
 	assert_int_equal(spoiled(CORE_MBOX + 571, 1, true), DL_BLK_NUM);
 }
 
-static void mailbox_signature(void **state)
+static void bad_mailbox_signature(void **state)
 {
 	(void)state;
 	core.sign = true;
 	assert_int_equal(spoiled(CORE_MBOX + 100, 1, true), DL_SIG);
 }
 
-static void mailbox_misaligned(void **state)
+static void misaligned_mailbox(void **state)
 {
 	(void)state;
 	assert_int_equal(spoiled(CORE_QUEUE + 15, 1, true), DL_IN_ALIGN);
 }
 
-static void mailbox_unmapped(void **state)
+static void unmapped_mailbox(void **state)
 {
 	(void)state;
 	assert_int_equal(spoiled(CORE_QUEUE + 8, 0x80, true), DL_IN_ALIGN);
 }
 
-static void lengths(void **state)
+static void bad_lengths(void **state)
 {
 	uint8_t *lay;
 
@@ -170,7 +170,7 @@ static void out_chain_is_checked_before_execution(void **state)
 	assert_int_equal(core.hca->count.cmds, before);
 }
 
-static void thirty_two_in_flight(void **state)
+static void all_slots_at_once(void **state)
 {
 	unsigned int i;
 
@@ -188,7 +188,7 @@ static void thirty_two_in_flight(void **state)
 	assert_int_equal(obj_count(core.hca, OBJ_UAR), 32);
 }
 
-static void slot_of_the_driver_is_left_alone(void **state)
+static void slot_owned_by_the_driver_is_ignored(void **state)
 {
 	(void)state;
 	core_put(0, in, driver_version(), 16)[63] = 0;
@@ -213,7 +213,7 @@ static void short_input_and_output(void **state)
 	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_INP_LEN);
 }
 
-static void reserved_bits_have_to_be_zero(void **state)
+static void reserved_bits_must_be_zero(void **state)
 {
 	(void)state;
 	memset(in, 0, 16);
@@ -228,7 +228,7 @@ static void reserved_bits_have_to_be_zero(void **state)
 	assert_int_equal(core_cmd(in, IFC_SZ(create_eq_in), out, 16), ST_BAD_PARAM);
 }
 
-static void user_ids_have_to_exist(void **state)
+static void user_ids_must_exist(void **state)
 {
 	(void)state;
 	memset(in, 0, 16);
@@ -237,7 +237,7 @@ static void user_ids_have_to_exist(void **state)
 	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
 }
 
-static void life(void **state)
+static void life_cycle(void **state)
 {
 	(void)state;
 	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
@@ -292,7 +292,7 @@ static void pages_given_are_returned(void **state)
 	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), 0);
 }
 
-static void pages_have_to_be_memory(void **state)
+static void pages_must_be_mapped(void **state)
 {
 	(void)state;
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
@@ -306,7 +306,7 @@ static void pages_have_to_be_memory(void **state)
 	assert_int_equal(core_cmd(in, 24, out, 16), ST_BAD_INP_LEN);
 }
 
-static void no_pages_back_while_initialized(void **state)
+static void no_pages_are_returned_while_initialized(void **state)
 {
 	(void)state;
 	assert_int_equal(manage(2, 4, 0), ST_OK);
@@ -338,7 +338,7 @@ static void read_only(uint8_t *page)
 	IFC_SET(cmd_hca_cap, page, log_max_cq, 3);
 }
 
-static void caps_are_set_up_to_the_maximum(void **state)
+static void caps_can_be_set_up_to_the_maximum(void **state)
 {
 	(void)state;
 	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
@@ -352,7 +352,7 @@ static void caps_are_set_up_to_the_maximum(void **state)
 	assert_int_equal(hca_cap_gen(core.hca, log_max_cq), 18);
 }
 
-static void caps_are_fixed_after_init(void **state)
+static void caps_cannot_be_set_after_init(void **state)
 {
 	(void)state;
 	assert_int_equal(set_caps(fewer_qps), ST_BAD_SYS_STATE);
@@ -368,8 +368,8 @@ static void special_contexts(void **state)
 	assert_int_equal(IFC_GET(query_special_contexts_out, out, dump_fill_mkey), 1792);
 }
 
-/* An older driver has room for fewer keys than there are. */
-static void special_contexts_are_cut(void **state)
+/* An older driver provides room for fewer keys than there are. */
+static void special_contexts_fit_a_shorter_output(void **state)
 {
 	size_t len;
 
@@ -388,17 +388,17 @@ static void special_contexts_are_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(entry_is_handed_back_signed), T(output_spans_mailboxes),
-		T(output_mailboxes_are_signed), T(signed_input_is_taken), T(entry_signature),
-		T(entry_type), T(entry_reserved), T(mailbox_token), T(mailbox_number),
-		T(mailbox_signature), T(mailbox_misaligned), T(mailbox_unmapped), T(lengths),
-		T(out_chain_is_checked_before_execution), T(thirty_two_in_flight),
-		T(slot_of_the_driver_is_left_alone), T(unknown_opcode), T(short_input_and_output),
-		T(reserved_bits_have_to_be_zero), T(user_ids_have_to_exist),
-		T0(life), T0(pages_given_are_returned), T0(pages_have_to_be_memory),
-		T(no_pages_back_while_initialized), T0(caps_are_set_up_to_the_maximum),
-		T(caps_are_fixed_after_init), T(special_contexts),
-		T(special_contexts_are_cut),
+		T(entry_is_returned_signed), T(output_spans_mailboxes),
+		T(output_mailboxes_are_signed), T(signed_input_is_accepted), T(bad_entry_signature),
+		T(bad_entry_type), T(reserved_entry_bytes), T(bad_mailbox_token),
+		T(bad_mailbox_number), T(bad_mailbox_signature), T(misaligned_mailbox),
+		T(unmapped_mailbox), T(bad_lengths), T(out_chain_is_checked_before_execution),
+		T(all_slots_at_once), T(slot_owned_by_the_driver_is_ignored), T(unknown_opcode),
+		T(short_input_and_output), T(reserved_bits_must_be_zero), T(user_ids_must_exist),
+		T0(life_cycle), T0(pages_given_are_returned), T0(pages_must_be_mapped),
+		T(no_pages_are_returned_while_initialized), T0(caps_can_be_set_up_to_the_maximum),
+		T(caps_cannot_be_set_after_init), T(special_contexts),
+		T(special_contexts_fit_a_shorter_output),
 	};
 
 	return cmocka_run_group_tests_name("cmdif", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Device memory: where allocations go and what is refused, what the host sees in BAR0,
- * what the operations' windows do, and keys over it.
+ * Device memory: where allocations are placed, requests that are refused, accesses through BAR0,
+ * the windows of operations, and keys over device memory.
  */
 #include <string.h>
 
@@ -134,9 +134,9 @@ static void bar_read(uint64_t off, void *buf, uint32_t len)
 	pci_bar_read(core.hca, 0, off, buf, len);
 }
 
-/* ---- allocation --------------------------------------------------------------------- */
+/* ---- allocation ------------------------------------------------------------------------------ */
 
-static void first_fit_in_the_range(void **state)
+static void first_gap_in_the_range_is_used(void **state)
 {
 	uint64_t a, b;
 
@@ -162,7 +162,7 @@ static void alignment(void **state)
 	assert_int_equal(alloc(START, SIZE, 64, 4), START + 1024);
 	assert_int_equal(alloc(START, SIZE, 64, 6), START + 4096);
 	assert_int_equal(try_alloc(START, SIZE, 64, 7, &at), ST_BAD_PARAM);
-	/* The range begins where it begins, the alignment is the address's. */
+	/* The range may begin anywhere; the alignment applies to the address. */
 	assert_int_equal(alloc(START + 64, SIZE - 64, 64, 5), START + 2048);
 }
 
@@ -176,14 +176,14 @@ static void exhaustion(void **state)
 	assert_int_equal(try_alloc(START, SIZE, 64, 0, &at), ST_NO_RES);
 	for (i = 0; i < SIZE / PAGE; i += 2)
 		assert_int_equal(dealloc(START + i * PAGE, PAGE), ST_OK);
-	/* Half of it is free, in pieces. */
+	/* Half of the memory is free, in pieces. */
 	assert_int_equal(try_alloc(START, SIZE, PAGE + 64, 0, &at), ST_NO_RES);
 	assert_int_equal(alloc(START, SIZE, PAGE, 0), START);
 	assert_int_equal(dealloc(START + PAGE, PAGE), ST_OK);
 	assert_int_equal(alloc(START, SIZE, 2 * PAGE, 0), START + PAGE);
 }
 
-static void all_at_once(void **state)
+static void all_memory_in_one_allocation(void **state)
 {
 	uint64_t at;
 
@@ -194,7 +194,7 @@ static void all_at_once(void **state)
 	assert_int_equal(obj_count(core.hca, OBJ_MEMIC), 0);
 }
 
-static void refused_requests(void **state)
+static void invalid_requests_are_refused(void **state)
 {
 	uint64_t at;
 
@@ -213,7 +213,7 @@ static void refused_requests(void **state)
 	assert_int_equal(try_alloc(START, SIZE, 64, 0, &at), ST_LIM);
 }
 
-static void deallocation_is_exact(void **state)
+static void deallocation_must_match_the_allocation(void **state)
 {
 	uint64_t at = alloc(START, SIZE, 256, 0);
 
@@ -226,8 +226,8 @@ static void deallocation_is_exact(void **state)
 	assert_int_equal(dealloc(at, 256), ST_BAD_RES);
 }
 
-/* The kernel gives device memory to processes; they don't reach it by themselves. */
-static void user_ids_have_none(void **state)
+/* The kernel gives device memory to processes, which have no access by themselves. */
+static void user_ids_own_no_allocations(void **state)
 {
 	uint8_t in[IFC_SZ(modify_memic_in)] = { 0 }, out[IFC_SZ(modify_memic_out)];
 	uint64_t at = alloc(START, SIZE, 64, 0);
@@ -244,7 +244,7 @@ static void user_ids_have_none(void **state)
 	assert_int_equal(create_key(pd, &(struct key){ .start = at, .len = 64 }, &key), ST_OK);
 }
 
-static void no_capability_no_commands(void **state)
+static void without_the_capability_commands_are_refused(void **state)
 {
 	uint64_t at;
 
@@ -255,7 +255,7 @@ static void no_capability_no_commands(void **state)
 	assert_int_equal(modify(0, START, 0, NULL), ST_BAD_OP);
 }
 
-/* ---- what the host sees --------------------------------------------------------------- */
+/* ---- what the host sees ---------------------------------------------------------------------- */
 
 static void host_access_of_every_width(void **state)
 {
@@ -274,12 +274,12 @@ static void host_access_of_every_width(void **state)
 	}
 	bar_write(START + SIZE - 8, data, 8);
 	assert_memory_equal(memic_ptr(core.hca, START + SIZE - 8, 8), data, 8);
-	/* Its last byte and one beyond are not one access to memory. */
+	/* The last byte of the memory and the next byte are no access to memory. */
 	bar_write(START + SIZE - 1, data + 20, 2);
 	assert_memory_equal(memic_ptr(core.hca, START + SIZE - 8, 8), data, 8);
 }
 
-static void freed_memory_keeps_no_secret(void **state)
+static void freed_memory_is_overwritten(void **state)
 {
 	uint64_t at = alloc(START, SIZE, 64, 0);
 	uint8_t got[64], poison[64];
@@ -298,12 +298,12 @@ static void freed_memory_keeps_no_secret(void **state)
 	assert_memory_equal(memic_ptr(core.hca, at, 6), poison, 6);
 }
 
-static void doorbells_are_elsewhere(void **state)
+static void device_memory_has_no_doorbells(void **state)
 {
 	uint8_t zero[8] = { 0 }, got[8];
 
 	(void)state;
-	/* No UAR can have a number in the window, and a store there rings none. */
+	/* No UAR has a number in the window, and a store there rings no doorbell. */
 	assert_int_equal(core.profile->range[OBJ_UAR].limit, START / PAGE);
 	bar_write(START + 0x800, "12345678", 8);
 	bar_write(START - PAGE + 0x800, "12345678", 8);
@@ -312,7 +312,7 @@ static void doorbells_are_elsewhere(void **state)
 	assert_memory_equal(got, zero, 8);
 }
 
-/* ---- operations -------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void increment_and_test_and_set(void **state)
 {
@@ -337,7 +337,7 @@ static void increment_and_test_and_set(void **state)
 	bar_read(at + 7, &v, 1);
 	assert_int_equal(v, 1);
 	assert_int_equal(core.hca->count.db_drop[DROP_NO_MEMIC], 0);
-	/* The wrong way round, and another width. */
+	/* A write to the window for reads, a read from the one for writes, and another width. */
 	bar_write(tas + 7, &step, 1);
 	bar_read(inc + 7, &v, 1);
 	assert_int_equal(v, 0);
@@ -347,7 +347,7 @@ static void increment_and_test_and_set(void **state)
 	assert_int_equal(v, 1);
 }
 
-static void operations_have_addresses_of_their_own(void **state)
+static void operations_need_an_address(void **state)
 {
 	uint64_t a = alloc(START, SIZE, PAGE, 0), b = alloc(START, SIZE, PAGE, 0), ia, ib;
 	uint8_t v = 1;
@@ -372,7 +372,7 @@ static void operations_have_addresses_of_their_own(void **state)
 	assert_int_equal(dealloc(a, PAGE), ST_OK);
 }
 
-/* ---- keys -------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static enum mk_result rd(uint32_t key, uint32_t pd, uint64_t va, void *buf, size_t len)
 {
@@ -410,7 +410,7 @@ static void keys_start_at_zero(void **state)
 	assert_int_equal(res, MK_OUT_OF_RANGE);
 }
 
-/* Where byte 0 of the key lies decides, not the address that the wire names. */
+/* The address in the memory must be aligned, not the address in the request. */
 static void atomics_are_aligned_in_the_memory(void **state)
 {
 	uint64_t at = alloc(START, SIZE, 256, 0);
@@ -441,8 +441,8 @@ static void keys_hold_the_allocation(void **state)
 	assert_int_equal(dealloc(at, 256), ST_OK);
 }
 
-/* rdma-core's tests make some: they reach nothing. */
-static void keys_of_no_bytes(void **state)
+/* rdma-core's tests create such keys; they allow no access. */
+static void keys_of_length_zero(void **state)
 {
 	uint64_t at = alloc(START, SIZE, 256, 0);
 	uint32_t pd = alloc_pd(), key;
@@ -458,7 +458,7 @@ static void keys_of_no_bytes(void **state)
 	assert_int_equal(dealloc(at, 256), ST_BAD_RES_STATE);
 }
 
-static void refused_keys(void **state)
+static void invalid_keys_are_refused(void **state)
 {
 	uint64_t at = alloc(START, SIZE, 256, 0), next = alloc(START, SIZE, 256, 0);
 	const struct key bad[] = {
@@ -491,13 +491,14 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, core_up_init, core_down)
 	const struct CMUnitTest tests[] = {
-		T(first_fit_in_the_range), T(alignment), T(exhaustion), T(all_at_once),
-		T(refused_requests), T(deallocation_is_exact), T(user_ids_have_none),
-		T(no_capability_no_commands), T(host_access_of_every_width),
-		T(freed_memory_keeps_no_secret), T(doorbells_are_elsewhere),
-		T(increment_and_test_and_set), T(operations_have_addresses_of_their_own),
-		T(keys_start_at_zero), T(atomics_are_aligned_in_the_memory),
-		T(keys_hold_the_allocation), T(keys_of_no_bytes), T(refused_keys),
+		T(first_gap_in_the_range_is_used), T(alignment), T(exhaustion),
+		T(all_memory_in_one_allocation), T(invalid_requests_are_refused),
+		T(deallocation_must_match_the_allocation), T(user_ids_own_no_allocations),
+		T(without_the_capability_commands_are_refused), T(host_access_of_every_width),
+		T(freed_memory_is_overwritten), T(device_memory_has_no_doorbells),
+		T(increment_and_test_and_set), T(operations_need_an_address), T(keys_start_at_zero),
+		T(atomics_are_aligned_in_the_memory), T(keys_hold_the_allocation),
+		T(keys_of_length_zero), T(invalid_keys_are_refused),
 	};
 
 	return cmocka_run_group_tests_name("memic", tests, NULL, NULL);

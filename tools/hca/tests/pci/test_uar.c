@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UAR pages: who may ring what where, plain and BlueFlame doorbells put together from
- * stores of 4 and 8 bytes, event queues and their interrupts.
+ * UAR pages: which doorbells are accepted, plain and BlueFlame doorbells put together from stores
+ * of 4 and 8 bytes, event queues and their interrupts.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "profile.h"
 #include "uar.h"
 
-/* ---- what the core calls ---------------------------------------------------------- */
+/* ---- what the core calls --------------------------------------------------------------------- */
 
 static struct {
 	unsigned int n;
@@ -83,7 +83,7 @@ static uint64_t drops(enum drop_reason why)
 	return core.hca->count.db_drop[why];
 }
 
-/* ---- tests -------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void plain_doorbell_after_idle(void **state)
 {
@@ -166,7 +166,7 @@ static void largest_wqe_fills_the_buffer(void **state)
 	assert_memory_equal(sent.bf, b, 256);
 }
 
-static void longer_than_the_buffer_is_plain_at_once(void **state)
+static void wqe_longer_than_the_buffer_is_a_plain_doorbell(void **state)
 {
 	uint8_t b[8];
 
@@ -177,7 +177,7 @@ static void longer_than_the_buffer_is_plain_at_once(void **state)
 	assert_int_equal(sent.len, 8);
 }
 
-static void rest_after_idle_is_swallowed(void **state)
+static void rest_after_idle_is_ignored(void **state)
 {
 	uint8_t b[64];
 	unsigned int i;
@@ -193,8 +193,11 @@ static void rest_after_idle_is_swallowed(void **state)
 	assert_int_equal(drops(DROP_BAD_OFFSET), 0);
 }
 
-/* A register that gets plain doorbells is not waited for, until BlueFlame is seen on it again. */
-static void plain_habit_is_learned_and_lost(void **state)
+/*
+ * The HCA does not wait for more bytes at a register that gets plain doorbells, until it sees a
+ * BlueFlame write there.
+ */
+static void register_with_plain_doorbells_is_not_waited_for(void **state)
 {
 	uint8_t b[64];
 	unsigned int i;
@@ -216,7 +219,7 @@ static void plain_habit_is_learned_and_lost(void **state)
 	assert_int_equal(drops(DROP_BAD_OFFSET), 0);
 }
 
-static void two_cpus_interleave(void **state)
+static void stores_of_two_cpus_interleave(void **state)
 {
 	uint8_t a[32], b[32];
 	unsigned int i;
@@ -234,7 +237,7 @@ static void two_cpus_interleave(void **state)
 	assert_memory_equal(sent.bf, b, 32);
 }
 
-static void new_start_rings_the_old(void **state)
+static void new_wqe_delivers_the_previous_one(void **state)
 {
 	uint8_t b[16];
 
@@ -250,7 +253,7 @@ static void new_start_rings_the_old(void **state)
 	assert_int_equal(sent.bf[1], 9);
 }
 
-static void hole_in_the_middle_is_dropped(void **state)
+static void store_after_a_gap_is_dropped(void **state)
 {
 	uint8_t b[64];
 
@@ -263,7 +266,7 @@ static void hole_in_the_middle_is_dropped(void **state)
 	assert_int_equal(sent.len, 8);
 }
 
-static void more_buffers_than_are_kept(void **state)
+static void more_buffers_than_the_hca_tracks(void **state)
 {
 	uint32_t page[9];
 	uint8_t b[8];
@@ -281,7 +284,7 @@ static void more_buffers_than_are_kept(void **state)
 	assert_int_equal(sent.n, 9);
 }
 
-static void unallocated_page_rings_nothing(void **state)
+static void unallocated_page_has_no_doorbells(void **state)
 {
 	uint8_t b[8];
 
@@ -294,7 +297,7 @@ static void unallocated_page_rings_nothing(void **state)
 	assert_int_equal(drops(DROP_NO_UAR), 2);
 }
 
-static void freed_page_rings_nothing(void **state)
+static void freed_page_has_no_doorbells(void **state)
 {
 	uint8_t in[16] = { 0 }, out[16], b[8];
 
@@ -310,7 +313,7 @@ static void freed_page_rings_nothing(void **state)
 	assert_int_equal(drops(DROP_NO_UAR), 1);
 }
 
-static void odd_sizes_and_places_are_dropped(void **state)
+static void stores_of_invalid_size_or_offset_are_dropped(void **state)
 {
 	uint8_t b[8] = { 0 };
 
@@ -367,7 +370,7 @@ static void pages_read_as_zero(void **state)
 	assert_int_equal(core_reg_read(uar * 4096 + 0x800), 0);
 }
 
-static void memory_decoding_off_answers_ones(void **state)
+static void reads_give_ones_without_memory_decoding(void **state)
 {
 	const uint8_t off[2] = { 0, 0 };
 	uint8_t b[8];
@@ -381,7 +384,7 @@ static void memory_decoding_off_answers_ones(void **state)
 	assert_int_equal(sent.n, 0);
 }
 
-/* ---- event queues --------------------------------------------------------------------- */
+/* ---- event queues ---------------------------------------------------------------------------- */
 
 #define EQ_LOG	6
 #define EQ_PA	CORE_FREE
@@ -439,7 +442,7 @@ static void interrupt_once_for_each_arming(void **state)
 	(void)state;
 	post(1);
 	assert_int_equal(core.hca->count.irqs, irqs);
-	eq_db(uar, 0, true);			/* something is there already */
+	eq_db(uar, 0, true);			/* an event is there already */
 	assert_int_equal(core.hca->count.irqs, irqs + 1);
 	post(2);
 	assert_int_equal(core.hca->count.irqs, irqs + 1);
@@ -458,7 +461,7 @@ static void only_subscribed_events(void **state)
 	(void)state;
 	eq_post_async(core.hca, 5, 0, data);
 	assert_int_equal(eqe(0)[63], 0xff);
-	eq_post(core.hca, eqn, 0, 0, data);	/* a completion goes to the queue it names */
+	eq_post(core.hca, eqn, 0, 0, data);	/* a completion event goes to the queue that the CQ names */
 	assert_int_equal(eqe(0)[63], 0);
 }
 
@@ -473,7 +476,7 @@ static void full_queue_loses_events(void **state)
 	assert_int_equal(eq_find(core.hca, eqn)->lost, 5);
 }
 
-static void doorbell_of_another_page(void **state)
+static void doorbell_on_another_page_is_dropped(void **state)
 {
 	uint32_t other = core_alloc_uar();
 
@@ -486,7 +489,7 @@ static void doorbell_of_another_page(void **state)
 	assert_int_equal(drops(DROP_NO_EQ), 1);
 }
 
-static void eq_refusals(void **state)
+static void create_eq_refuses_invalid_contexts(void **state)
 {
 	uint32_t n;
 
@@ -499,7 +502,7 @@ static void eq_refusals(void **state)
 	assert_int_equal(obj_count(core.hca, OBJ_EQ), 1);
 }
 
-static void eq_dies_once(void **state)
+static void unmapped_eq_fails_once(void **state)
 {
 	uint8_t in[16] = { 0 }, out[16];
 
@@ -512,7 +515,7 @@ static void eq_dies_once(void **state)
 	assert_int_equal(eqe(0)[63], 0xff);
 }
 
-static void eq_query_shows_counters(void **state)
+static void query_eq_shows_counters(void **state)
 {
 	uint8_t in[16] = { 0 }, out[IFC_SZ(query_eq_out)];
 	const uint8_t *c = out + 16;
@@ -538,17 +541,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(plain_doorbell_after_idle), T(two_halves_make_a_doorbell),
 		T(blueflame_is_delivered_whole), T(both_buffers_of_all_registers),
-		T(largest_wqe_fills_the_buffer), T(longer_than_the_buffer_is_plain_at_once),
-		T(rest_after_idle_is_swallowed),
-		T(plain_habit_is_learned_and_lost), T(two_cpus_interleave),
-		T(new_start_rings_the_old), T(hole_in_the_middle_is_dropped),
-		T(more_buffers_than_are_kept), T(unallocated_page_rings_nothing),
-		T(freed_page_rings_nothing), T(odd_sizes_and_places_are_dropped),
-		T(cq_arm_in_one_and_two_stores), T(uars_run_out), T(pages_read_as_zero),
-		T(memory_decoding_off_answers_ones), E(eqe_layout_and_owner),
-		E(interrupt_once_for_each_arming), E(only_subscribed_events),
-		E(full_queue_loses_events), E(doorbell_of_another_page), E(eq_refusals),
-		E(eq_dies_once), E(eq_query_shows_counters),
+		T(largest_wqe_fills_the_buffer), T(wqe_longer_than_the_buffer_is_a_plain_doorbell),
+		T(rest_after_idle_is_ignored), T(register_with_plain_doorbells_is_not_waited_for),
+		T(stores_of_two_cpus_interleave), T(new_wqe_delivers_the_previous_one),
+		T(store_after_a_gap_is_dropped), T(more_buffers_than_the_hca_tracks),
+		T(unallocated_page_has_no_doorbells), T(freed_page_has_no_doorbells),
+		T(stores_of_invalid_size_or_offset_are_dropped), T(cq_arm_in_one_and_two_stores),
+		T(uars_run_out), T(pages_read_as_zero), T(reads_give_ones_without_memory_decoding),
+		E(eqe_layout_and_owner), E(interrupt_once_for_each_arming),
+		E(only_subscribed_events), E(full_queue_loses_events),
+		E(doorbell_on_another_page_is_dropped), E(create_eq_refuses_invalid_contexts),
+		E(unmapped_eq_fails_once), E(query_eq_shows_counters),
 	};
 
 	return cmocka_run_group_tests_name("uar", tests, NULL, NULL);

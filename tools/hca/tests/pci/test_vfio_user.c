@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The vfio-user protocol from the client's side: negotiation, information, guest memory,
+ * The vfio-user protocol from the client's side: negotiation, device_information, guest memory,
  * interrupts, register access, and clients that misbehave. Also config space.
  */
 #include <errno.h>
@@ -76,7 +76,7 @@ static void post_msg(uint16_t cmd, uint32_t flags, const void *body, uint32_t le
 	assert_int_equal(sendmsg(sock, &m, 0), sizeof(h) + len);
 }
 
-/* Send, let the server work, and take the reply: its errno, 0 for success. */
+/* Send a message, let the server work, and receive the reply. Returns its errno, 0 for success. */
 static int call_fds(uint16_t cmd, const void *body, uint32_t len, const int *fds,
 		    unsigned int nfds)
 {
@@ -138,7 +138,7 @@ static int down(void **state)
 	return core_down(state);
 }
 
-/* ---- tests --------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void version_is_negotiated(void **state)
 {
@@ -150,7 +150,7 @@ static void version_is_negotiated(void **state)
 	assert_int_equal(reply[reply_len - 1], 0);
 }
 
-static void version_comes_first(void **state)
+static void version_must_come_first(void **state)
 {
 	uint8_t info[16] = { 16 };
 
@@ -160,7 +160,7 @@ static void version_comes_first(void **state)
 	assert_int_equal(call(GET_INFO, info, 16), 0);
 }
 
-static void other_major_is_refused(void **state)
+static void other_major_version_is_refused(void **state)
 {
 	static const char v[] = "\1\0\0\0{}";
 
@@ -168,7 +168,7 @@ static void other_major_is_refused(void **state)
 	assert_int_equal(call(VERSION, v, sizeof(v)), ENOTSUP);
 }
 
-static void information(void **state)
+static void device_information(void **state)
 {
 	struct vfio_device_info info = { .argsz = 16 };
 	struct vfio_region_info r = { .argsz = sizeof(r) };
@@ -196,7 +196,7 @@ static void information(void **state)
 	assert_int_equal(call(99, NULL, 0), ENOTSUP);
 }
 
-/* A client that has room is told where device memory is, and given it. */
+/* A client that has room for it is told where device memory lies, and receives the file. */
 static void device_memory_is_mapped(void **state)
 {
 	struct {
@@ -244,7 +244,7 @@ static void device_memory_is_mapped(void **state)
 	munmap(p, m.area.size);
 	close(fd);
 
-	/* No other region has any. */
+	/* Other regions cannot be mapped. */
 	m.r.index = VFIO_PCI_BAR2_REGION_INDEX;
 	m.r.argsz = sizeof(m);
 	assert_int_equal(call(REGION_INFO, &m.r, sizeof(m.r)), 0);
@@ -288,7 +288,7 @@ static void guest_memory(void **state)
 	close(fd);
 }
 
-static void memory_rights_and_seams(void **state)
+static void memory_rights_and_region_borders(void **state)
 {
 	struct map m = { .argsz = sizeof(m), .flags = 1, .addr = 0x10000, .size = 4096 };
 	int fd = memfd_create("m", 0);
@@ -305,7 +305,7 @@ static void memory_rights_and_seams(void **state)
 	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
 	assert_null(mem_ptr(core.hca, 0x11000 - 4, 8, false));
 	assert_int_equal(mem_read(core.hca, 0x11000 - 4, buf, 8), 0);
-	m.addr += 4096;			/* no file: cannot be reached */
+	m.addr += 4096;			/* without a file it cannot be accessed */
 	assert_int_equal(call(DMA_MAP, &m, sizeof(m)), 0);
 	assert_null(mem_ptr(core.hca, 0x12000, 1, false));
 	m.addr = UINT64_MAX - 100;
@@ -390,7 +390,7 @@ static void config_space(void **state)
 	assert_int_equal(seen, 1u << PCI_CAP_ID_PM | 1u << PCI_CAP_ID_EXP | 1u << PCI_CAP_ID_MSIX);
 }
 
-static void function_reset_forgets(void **state)
+static void function_level_reset(void **state)
 {
 	(void)state;
 	core.hca->life = LIFE_INIT;
@@ -401,7 +401,7 @@ static void function_reset_forgets(void **state)
 	assert_int_equal(core.hca->life, LIFE_RESET);
 }
 
-static void broken_firmware_restarts(void **state)
+static void fatal_error_ends_with_bus_mastering(void **state)
 {
 	(void)state;
 	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 2);
@@ -460,7 +460,7 @@ static void many_writes_in_one_message(void **state)
 	assert_int_equal(call(WRITE_MULTI, &m, sizeof(m)), EINVAL);
 }
 
-static void too_long_message_ends_it(void **state)
+static void too_long_message_closes_the_connection(void **state)
 {
 	struct hdr h = { .cmd = REGION_READ, .size = 1u << 30 };
 
@@ -470,7 +470,7 @@ static void too_long_message_ends_it(void **state)
 	assert_true(gone);
 }
 
-static void leaving_client_takes_its_memory(void **state)
+static void disconnect_releases_guest_memory(void **state)
 {
 	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 0, .size = 4096 };
 	int fd = memfd_create("m", 0);
@@ -495,11 +495,13 @@ static void leaving_client_takes_its_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		R(version_is_negotiated), R(version_comes_first), R(other_major_is_refused),
-		T(information), T(device_memory_is_mapped), T(guest_memory), T(memory_rights_and_seams), T(interrupts),
-		T(config_space), T(function_reset_forgets), T(broken_firmware_restarts),
-		T(registers), T(posted_writes_keep_their_order), T(many_writes_in_one_message),
-		T(too_long_message_ends_it), T(leaving_client_takes_its_memory),
+		R(version_is_negotiated), R(version_must_come_first),
+		R(other_major_version_is_refused), T(device_information),
+		T(device_memory_is_mapped), T(guest_memory), T(memory_rights_and_region_borders),
+		T(interrupts), T(config_space), T(function_level_reset),
+		T(fatal_error_ends_with_bus_mastering), T(registers),
+		T(posted_writes_keep_their_order), T(many_writes_in_one_message),
+		T(too_long_message_closes_the_connection), T(disconnect_releases_guest_memory),
 	};
 
 	return cmocka_run_group_tests_name("vfio_user", tests, NULL, NULL);

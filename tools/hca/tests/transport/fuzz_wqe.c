@@ -25,7 +25,7 @@ static void take(void *to, size_t len, const uint8_t **data, size_t *size)
 	*size -= n;
 }
 
-/* Guesses worth making are given away: index and QP number of the control segments are right. */
+/* Let the fuzzer get past the first checks: correct index and QP number in the control segments. */
 static void mend_ring(uint8_t *ring, const struct qp *qp, uint8_t how)
 {
 	unsigned int i;
@@ -40,7 +40,7 @@ static void mend_ring(uint8_t *ring, const struct qp *qp, uint8_t how)
 	}
 }
 
-/* As many completions as the rig has room for come and go. */
+/* Run the event loop, and drop what the rig recorded, which has limited room. */
 static void run(unsigned int passes)
 {
 	while (passes--) {
@@ -50,7 +50,7 @@ static void run(unsigned int passes)
 	}
 }
 
-/* What the decoder says must stay within the WQE and the guest; the rest is the sanitizers'. */
+/* All references of the decoder must stay within the WQE. The sanitizers check the rest. */
 static void decode(const uint8_t *data, size_t size)
 {
 	static struct send_wqe w;

@@ -36,7 +36,7 @@
 #include "trace.h"
 #include "wqe.h"
 
-/* The rig serves fuzzers, too, which have no test library. */
+/* The rig serves fuzzers, too, which are not linked with cmocka. */
 #define must(x)	do { if (!(x)) abort(); } while (0)
 
 #define QUEUES		0x10000000ull	/* guest memory for the rig's event and completion queues */
@@ -46,9 +46,9 @@
 struct rig rig;
 static struct profile profile;
 
-/* ---- completions and events ------------------------------------------------ */
+/* ---- completions and events ------------------------------------------------------------------ */
 
-/* What the CQE says (struct mlx5_cqe64). @cqe128: all of it, in whose upper half cqe64 is. */
+/* Decode struct mlx5_cqe64, which is the second half of the CQE at @cqe128. */
 static void decode_cqe(struct rig_cqe *e, const uint8_t *cqe128)
 {
 	const uint8_t *cqe = cqe128 + 64;
@@ -137,7 +137,7 @@ void rig_cq(unsigned int h, uint32_t cqn)
 	cq->mem.pas[0] = QUEUES + 4096ull * (cqn + 1);
 }
 
-/* ---- up and down ----------------------------------------------------------- */
+/* ---- up and down ----------------------------------------------------------------------------- */
 
 static const struct hca_module *const modules[] = {
 	&eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
@@ -179,7 +179,7 @@ int rig_up(void **state)
 {
 	unsigned int k;
 
-	/* A test that failed half way in a loop of its own has left its rig behind. */
+	/* A test that failed before its end has left the rig up. */
 	if (rig.base)
 		rig_down(state);
 	memset(&rig, 0, sizeof(rig));
@@ -206,7 +206,7 @@ int rig_down(void **state)
 	return 0;
 }
 
-/* ---- memory ---------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 uint64_t rig_alloc(unsigned int h, size_t len)
 {
@@ -258,7 +258,7 @@ struct mkey *rig_umr_key(unsigned int h, unsigned int octowords, uint8_t mode)
 	return mk;
 }
 
-/* ---- queue pairs ----------------------------------------------------------- */
+/* ---- queue pairs ----------------------------------------------------------------------------- */
 
 struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn)
 {
@@ -322,7 +322,7 @@ void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb)
 	b->remote_qpn = a->obj.num;
 	a->path.rlid = fabric_lid(rig.hca[hb]);
 	b->path.rlid = fabric_lid(rig.hca[ha]);
-	a->next_send_psn = b->next_rcv_psn = 0xfffffe;	/* the wrap-around comes soon */
+	a->next_send_psn = b->next_rcv_psn = 0xfffffe;	/* so that the PSN wraps around soon */
 	b->next_send_psn = a->next_rcv_psn = 100;
 	to_rts(ha, a);
 	to_rts(hb, b);
@@ -384,7 +384,7 @@ void rig_recv(unsigned int h, struct qp *qp, uint64_t addr, uint32_t len, uint32
 	put_be32(rec, (n + 1) & 0xffff);
 }
 
-/* ---- WQEs ------------------------------------------------------------------ */
+/* ---- WQEs ------------------------------------------------------------------------------------ */
 
 void wq_ctrl(struct rig_wqe *w, uint8_t opcode, bool signaled, uint32_t imm)
 {
@@ -445,7 +445,7 @@ void wq_av(struct rig_wqe *w, uint16_t dlid, uint32_t qpn, uint32_t qkey, const 
 	w->ds += 3;
 }
 
-/* ---- running --------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 unsigned int rig_run(unsigned int n, unsigned int ms)
 {

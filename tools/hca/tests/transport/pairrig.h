@@ -21,7 +21,7 @@
 #include "srq.h"
 #include "wqe.h"
 
-#define RIG_MEM		(4u << 20)	/* guest memory of each function, from RIG_BASE */
+#define RIG_MEM		(4u << 20)	/* guest memory of each HCA, from RIG_BASE */
 #define RIG_BASE	0x100000ull
 #define RIG_PD		1
 #define RIG_UAR		5
@@ -55,15 +55,15 @@ extern struct rig rig;
 int rig_up(void **state);
 int rig_down(void **state);
 
-/* The EQs of both subscribe to all events but page faults; this changes that. */
+/* Both EQs subscribe to all events but page faults. This subscribes to those, or ends that. */
 void rig_listen_to_faults(bool on);
-/* A CQ of this number; rig_qp() makes those of its queue pair. */
+/* Make a CQ of this number. rig_qp() makes those of its queue pair. */
 void rig_cq(unsigned int h, uint32_t cqn);
 
-/* Guest memory: address of @len fresh zero bytes, and where the host sees an address. */
+/* Guest memory: allocate @len zero bytes, and find the host address. */
 uint64_t rig_alloc(unsigned int h, size_t len);
 void *rig_ptr(unsigned int h, uint64_t addr);
-/* A key of function @h for [addr, addr + len), and one with more to say. */
+/* Make a key of HCA @h for [addr, addr + len); and one that UMR fills. */
 uint32_t rig_mkey(unsigned int h, uint64_t addr, uint64_t len, unsigned int access);
 struct mkey *rig_umr_key(unsigned int h, unsigned int octowords, uint8_t mode);
 
@@ -71,7 +71,9 @@ struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn);
 void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb);
 void rig_state(unsigned int h, struct qp *qp, enum qp_state now);
 
-/* Send queue: put a WQE at the tail (index and QPN are filled in), show it in the record, ring. */
+/*
+ * Send queue: put a WQE at the tail (index and QPN are filled in), write the doorbell record, ring.
+ */
 uint16_t rig_put(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds);
 void rig_show(unsigned int h, struct qp *qp);
 void rig_ring(unsigned int h, struct qp *qp);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Page faults: who stands still for which page, what the event says, that nothing is lost or fails
- * meanwhile, and what becomes of work whose page never comes.
+ * Page faults: which queues wait for which page, the contents of the event, that nothing is lost or
+ * fails meanwhile, and what happens to work whose page never comes.
  */
 #include <event2/event.h>
 #include <stdlib.h>
@@ -30,13 +30,13 @@
 #define ALL	(MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
 
 static struct qp *a, *b;
-static struct mkey *mk[2];	/* of each side, over its buffer, no page of which is there */
+static struct mkey *mk[2];	/* of each side, over its buffer; no page is present */
 static uint64_t buf[2];
 static uint32_t key[2];
 static unsigned int nfaults;
 static struct { unsigned int h; uint8_t subtype; uint8_t data[28]; } event[1024];
 
-/* ---- what stands for the event queue and for software ----------------------- */
+/* ---- what stands for the event queue and for software ---------------------------------------- */
 
 static bool on_event(struct hca *hca, uint8_t type, uint8_t subtype, const uint8_t *data)
 {
@@ -67,7 +67,7 @@ static uint32_t type_of(unsigned int i)
 	return event[i].data[24];
 }
 
-/* What the stock driver answers: for remote keys the token stands for the queue, too. */
+/* Answer as the stock driver does: for remote keys the token is also the number of the queue. */
 static uint8_t resume(unsigned int i, bool error)
 {
 	uint32_t last = get_be32(event[i].data + 24) & 0xffffff;
@@ -98,7 +98,7 @@ static void wait_faults(unsigned int n)
 	assert_int_equal(nfaults, n);
 }
 
-/* A requester that was told to come again does so, so nothing ever settles: just let time pass. */
+/* A requester that got an RNR NAK keeps retrying, so that nothing settles: run for some time. */
 static void pass(unsigned int ms)
 {
 	uint64_t end = clock_now_ns() + ms * 1000000ull;
@@ -107,7 +107,7 @@ static void pass(unsigned int ms)
 		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
-/* ---- up and down ------------------------------------------------------------ */
+/* ---- up and down ----------------------------------------------------------------------------- */
 
 static struct mkey *paged_key(unsigned int h)
 {
@@ -182,7 +182,7 @@ static int ud_up(void **state)
 
 static int down(void **state)
 {
-	/* Queue pairs that go while a fault is open take it along. */
+	/* Queue pairs that are destroyed while a fault is open take it with them. */
 	return rig_down(state);
 }
 
@@ -255,7 +255,7 @@ static void expect_rdma_event(unsigned int i, unsigned int type, uint32_t off, u
 	assert_int_equal(get_be16(event[i].data + 10), len);
 }
 
-/* ---- requester --------------------------------------------------------------- */
+/* ---- requester ------------------------------------------------------------------------------- */
 
 static void send_waits_for_its_page(void **state)
 {
@@ -270,7 +270,7 @@ static void send_waits_for_its_page(void **state)
 	present(0, 0, MTT_READ);
 	rig_ring(0, a);
 	pass(10);
-	assert_int_equal(rig.ncqe, 0);		/* being there isn't enough */
+	assert_int_equal(rig.ncqe, 0);		/* a page that is present is not enough */
 	assert_int_equal(resume(0, false), ST_OK);
 	assert_int_equal(rig_run(2, 1000), 2);
 	expect(CQ_A, 0, CQE_REQ, 0);
@@ -278,7 +278,7 @@ static void send_waits_for_its_page(void **state)
 	assert_int_equal(resume(0, false), ST_BAD_RES);
 }
 
-static void send_goes_on_in_the_middle(void **state)
+static void send_continues_in_the_middle(void **state)
 {
 	(void)state;
 	all_present(1);
@@ -296,7 +296,7 @@ static void send_goes_on_in_the_middle(void **state)
 	assert_int_equal(nfaults, 1);
 }
 
-static void page_that_is_still_not_there_faults_again(void **state)
+static void absent_page_faults_again(void **state)
 {
 	(void)state;
 	all_present(1);
@@ -311,8 +311,8 @@ static void page_that_is_still_not_there_faults_again(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 }
 
-/* The peer's answers to what was sent before are heard, and time stands still for the rest. */
-static void patience_does_not_run_out(void **state)
+/* Answers of the peer to earlier packets are processed, and the retry timer is stopped. */
+static void waiting_does_not_use_up_retries(void **state)
 {
 	(void)state;
 	all_present(1);
@@ -332,7 +332,7 @@ static void patience_does_not_run_out(void **state)
 	expect(CQ_A, 1, CQE_REQ, 0);
 }
 
-static void send_without_a_page_ends_in_error(void **state)
+static void send_fails_if_the_page_never_comes(void **state)
 {
 	(void)state;
 	all_present(1);
@@ -354,7 +354,7 @@ static void read_answer_waits_for_its_page(void **state)
 	all_present(1);
 	present(0, 0, MTT_ACCESS);
 	memset(rig_ptr(1, buf[1]), 0x5a, BUF);
-	a->path.ack_timeout = 0;	/* nothing else asks again */
+	a->path.ack_timeout = 0;	/* there is no other request */
 	post_rdma(WQE_RDMA_READ, 0, PAGE + 1024);
 	wait_faults(1);
 	expect_wqe_event(0, 0, FAULT_READ, a->obj.num, 0, PAGE, 1024);
@@ -379,7 +379,7 @@ static void read_answer_needs_a_writable_page(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
 }
 
-static void atomic_is_done_once_though_its_answer_faults(void **state)
+static void atomic_is_executed_once_if_its_answer_faults(void **state)
 {
 	uint64_t *word;
 
@@ -397,7 +397,7 @@ static void atomic_is_done_once_though_its_answer_faults(void **state)
 	assert_true(*(uint64_t *)rig_ptr(0, buf[0]) == 40);
 }
 
-/* ---- responder ---------------------------------------------------------------- */
+/* ---- responder ------------------------------------------------------------------------------- */
 
 static void receive_waits_for_its_page(void **state)
 {
@@ -418,7 +418,7 @@ static void receive_waits_for_its_page(void **state)
 	assert_true(same(3 * PAGE));
 }
 
-static void receive_without_a_page_ends_in_error(void **state)
+static void receive_fails_if_the_page_never_comes(void **state)
 {
 	(void)state;
 	all_present(0);
@@ -485,7 +485,7 @@ static void read_waits_for_its_page(void **state)
 	assert_int_equal(nfaults, 1);
 }
 
-static void read_without_a_page_ends_in_error(void **state)
+static void read_fails_if_the_page_never_comes(void **state)
 {
 	(void)state;
 	all_present(0);
@@ -516,7 +516,7 @@ static void atomic_waits_for_its_page(void **state)
 	assert_true(*word == 6);
 }
 
-/* What was posted behind the stalled one comes in order, and nothing twice. */
+/* Work requests behind the one that waits are executed in order, and once. */
 static void order_is_kept(void **state)
 {
 	uint64_t end = clock_now_ns() + 2000000000ull, at;
@@ -546,9 +546,9 @@ static void order_is_kept(void **state)
 		assert_true(*(uint64_t *)rig_ptr(1, buf[1] + i * PAGE) == 1);
 }
 
-/* ---- the ends of a fault ------------------------------------------------------- */
+/* ---- the ends of a fault --------------------------------------------------------------------- */
 
-static void flushed_work_is_resumed_in_vain(void **state)
+static void resume_of_flushed_work_has_no_effect(void **state)
 {
 	(void)state;
 	all_present(1);
@@ -562,7 +562,7 @@ static void flushed_work_is_resumed_in_vain(void **state)
 	assert_int_equal(rig.ncqe, 1);
 }
 
-static void flushed_responder_is_resumed_in_vain(void **state)
+static void resume_of_flushed_responder_has_no_effect(void **state)
 {
 	(void)state;
 	all_present(0);
@@ -574,8 +574,8 @@ static void flushed_responder_is_resumed_in_vain(void **state)
 	assert_int_equal(resume(0, false), ST_OK);
 }
 
-/* What a queue pair did before it was reset cannot fail what it does next. */
-static void reset_responder_is_resumed_in_vain(void **state)
+/* A fault from before a reset cannot fail work that is posted after it. */
+static void resume_of_reset_responder_has_no_effect(void **state)
 {
 	(void)state;
 	all_present(0);
@@ -587,7 +587,7 @@ static void reset_responder_is_resumed_in_vain(void **state)
 	assert_int_equal(b->state, QPS_RST);
 }
 
-static void destroyed_with_a_fault_open(void **state)
+static void qp_is_destroyed_with_an_open_fault(void **state)
 {
 	(void)state;
 	all_present(1);
@@ -599,7 +599,7 @@ static void destroyed_with_a_fault_open(void **state)
 	assert_int_equal(resume(0, false), ST_BAD_RES);
 }
 
-static void resume_names_what_it_resumes(void **state)
+static void resume_must_match_the_fault(void **state)
 {
 	uint32_t token;
 
@@ -616,7 +616,7 @@ static void resume_names_what_it_resumes(void **state)
 	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, token, false), ST_OK);
 }
 
-static void nobody_listens(void **state)
+static void no_fault_without_a_subscriber(void **state)
 {
 	(void)state;
 	rig_listen_to_faults(false);
@@ -627,7 +627,7 @@ static void nobody_listens(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
 }
 
-static void service_that_does_not_page(void **state)
+static void service_without_paging(void **state)
 {
 	(void)state;
 	all_present(1);
@@ -638,7 +638,7 @@ static void service_that_does_not_page(void **state)
 	assert_int_equal(nfaults, 0);
 }
 
-static void operation_that_is_not_paged(void **state)
+static void operation_without_paging(void **state)
 {
 	uint8_t *cap = rig.hca[1]->cap[CAP_ODP];
 
@@ -650,7 +650,7 @@ static void operation_that_is_not_paged(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
 }
 
-static void device_that_does_not_page(void **state)
+static void hca_without_paging(void **state)
 {
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca[0]->cap[0], pg, 0);
@@ -696,7 +696,7 @@ static void ud_receive_does_not_page(void **state)
 	assert_int_equal(nfaults, 0);
 }
 
-/* A table of keys whose entries are the null key until software puts others there. */
+/* A table of keys whose entries are the null key until software replaces them. */
 static void null_key_in_a_table_faults(void **state)
 {
 	struct mkey *top = rig_umr_key(1, 2, MKM_KSM);
@@ -724,8 +724,8 @@ static void null_key_in_a_table_faults(void **state)
 	expect(CQ_A, 0, CQE_REQ, 0);
 }
 
-/* Pages come and go at random on both sides under all kinds of work. */
-static void everything_at_once(void **state)
+/* Pages become present and absent at random on both sides under all kinds of work. */
+static void random_faults_under_all_operations(void **state)
 {
 	unsigned int i, done = 0, seen = 0, sent = 0;
 	uint64_t end = clock_now_ns() + 20000000000ull;
@@ -736,7 +736,7 @@ static void everything_at_once(void **state)
 	srand(7);
 	while (rig.ncqe < total && clock_now_ns() < end) {
 		if (sent < total && sent - done < 16) {
-			/* The last page is for atomics alone. */
+			/* The last page is used by atomics only. */
 			uint32_t off = rand() % (BUF - 3 * PAGE);
 
 			switch (rand() % 3) {
@@ -768,7 +768,7 @@ static void everything_at_once(void **state)
 	assert_true(nfaults > 20);
 	for (i = 0; i < total; i++)
 		assert_int_equal(rig.cqe[i].c.syndrome, 0);
-	/* Reads and writes are of equal bytes on both sides, so the buffers still are. */
+	/* Both buffers have the same contents, so READs do not change them. */
 	assert_true(*(uint64_t *)rig_ptr(1, buf[1] + BUF - PAGE) == adds);
 }
 
@@ -779,22 +779,21 @@ static void everything_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RC(send_waits_for_its_page), RC(send_goes_on_in_the_middle),
-		RC(page_that_is_still_not_there_faults_again), RC(patience_does_not_run_out),
-		RC(send_without_a_page_ends_in_error), RC(read_answer_waits_for_its_page),
+		RC(send_waits_for_its_page), RC(send_continues_in_the_middle),
+		RC(absent_page_faults_again), RC(waiting_does_not_use_up_retries),
+		RC(send_fails_if_the_page_never_comes), RC(read_answer_waits_for_its_page),
 		RC(read_answer_needs_a_writable_page),
-		RC(atomic_is_done_once_though_its_answer_faults), RC(receive_waits_for_its_page),
-		RC(receive_without_a_page_ends_in_error), RC(write_waits_for_its_page),
+		RC(atomic_is_executed_once_if_its_answer_faults), RC(receive_waits_for_its_page),
+		RC(receive_fails_if_the_page_never_comes), RC(write_waits_for_its_page),
 		RC(write_needs_a_writable_page), RC(read_waits_for_its_page),
-		RC(read_without_a_page_ends_in_error), RC(atomic_waits_for_its_page),
-		RC(order_is_kept), RC(flushed_work_is_resumed_in_vain),
-		RC(flushed_responder_is_resumed_in_vain), RC(reset_responder_is_resumed_in_vain),
-		RC(destroyed_with_a_fault_open),
-		RC(resume_names_what_it_resumes), RC(nobody_listens),
-		UC(service_that_does_not_page), RC(operation_that_is_not_paged),
-		RC(device_that_does_not_page), UD(ud_send_waits_for_its_page),
-		UD(ud_receive_does_not_page), RC(null_key_in_a_table_faults),
-		RC(everything_at_once),
+		RC(read_fails_if_the_page_never_comes), RC(atomic_waits_for_its_page),
+		RC(order_is_kept), RC(resume_of_flushed_work_has_no_effect),
+		RC(resume_of_flushed_responder_has_no_effect),
+		RC(resume_of_reset_responder_has_no_effect), RC(qp_is_destroyed_with_an_open_fault),
+		RC(resume_must_match_the_fault), RC(no_fault_without_a_subscriber),
+		UC(service_without_paging), RC(operation_without_paging), RC(hca_without_paging),
+		UD(ud_send_waits_for_its_page), UD(ud_receive_does_not_page),
+		RC(null_key_in_a_table_faults), RC(random_faults_under_all_operations),
 	};
 
 	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);

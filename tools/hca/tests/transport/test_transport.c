@@ -28,7 +28,7 @@
 
 static struct qp *a, *b;
 static uint64_t buf_a, buf_b;
-static uint64_t local;		/* where the next operations have their local data */
+static uint64_t local;		/* local buffer of the next operations */
 static uint32_t key_a, key_b;
 #define BUF	(64u << 10)
 #define ALL	(MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
@@ -115,7 +115,7 @@ static bool same(uint32_t len)
 	return !memcmp(rig_ptr(0, buf_a), rig_ptr(1, buf_b), len);
 }
 
-/* ---- doorbells ------------------------------------------------------------- */
+/* ---- doorbells ------------------------------------------------------------------------------- */
 
 static void nothing_runs_before_the_register_is_rung(void **state)
 {
@@ -148,7 +148,7 @@ static void nothing_runs_beyond_the_record(void **state)
 	assert_int_equal(rig.ncqe, 1);
 }
 
-static void ringing_again_is_harmless(void **state)
+static void second_doorbell_has_no_effect(void **state)
 {
 	struct rig_wqe w;
 
@@ -163,7 +163,7 @@ static void ringing_again_is_harmless(void **state)
 	assert_int_equal(a->state, QPS_RTS);
 }
 
-static void one_ring_for_a_batch(void **state)
+static void one_doorbell_for_many_wqes(void **state)
 {
 	struct rig_wqe w;
 	unsigned int i;
@@ -245,7 +245,7 @@ static void blueflame_takes_the_wqe_from_the_register(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 	assert_string_equal(rig_ptr(1, buf_b), "from the bf");
 	assert_int_equal(rig.hca[0]->count.db_bf, 1);
-	/* The same buffer once more: its WQE has been executed. */
+	/* The same buffer again: its WQE has been executed. */
 	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, 64);
 	rig_settle();
 	assert_int_equal(rig.ncqe, 2);
@@ -273,7 +273,7 @@ static void blueflame_for_a_later_wqe_reads_memory(void **state)
 	assert_string_equal(rig_ptr(1, buf_b), "from memory");
 }
 
-/* The counter has 16 bits: an index comes again, with another WQE than the buffer had then. */
+/* The counter has 16 bits: an index comes again, for another WQE than the buffer had. */
 static void blueflame_is_used_once(void **state)
 {
 	struct rig_wqe w;
@@ -327,7 +327,7 @@ static void wqes_wrap_around_the_ring(void **state)
 	assert_int_equal(a->sq_hw, 62 + 4);
 }
 
-static void a_stranger_in_the_ring_is_an_error(void **state)
+static void wqe_of_another_qp_is_an_error(void **state)
 {
 	struct rig_wqe w;
 	uint16_t idx;
@@ -342,7 +342,7 @@ static void a_stranger_in_the_ring_is_an_error(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
-static void a_wqe_longer_than_what_was_posted(void **state)
+static void wqe_longer_than_posted_is_an_error(void **state)
 {
 	struct rig_wqe w;
 
@@ -357,7 +357,7 @@ static void a_wqe_longer_than_what_was_posted(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
-/* ---- RC data --------------------------------------------------------------- */
+/* ---- RC data --------------------------------------------------------------------------------- */
 
 static const uint32_t lengths[] = { 1, 31, 1023, 1024, 1025, 2048, 3000, 40000, 65536 };
 
@@ -426,7 +426,7 @@ static void immediates(void **state)
 	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.byte_cnt, 3000);
 	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.wqe_counter, 1);
 	assert_memory_equal(rig_ptr(1, buf_b + 0x2000), rig_ptr(0, buf_a), 3000);
-	/* The receive WQE of the write is only used up. */
+	/* The receive WQE of the write is consumed without being written to. */
 	assert_int_equal(*(uint8_t *)rig_ptr(1, buf_b + 0x1000), 0);
 }
 
@@ -443,7 +443,7 @@ static void gather_and_scatter(void **state)
 	put_be64(r + 24, buf_b + 0x4000);
 	put_be32(r + 36, LKEY_TERMINATE);
 	wq_ctrl(&w, WQE_SEND, true, 0);
-	wq_data(&w, buf_a, 1500, key_a);	/* a packet begins in its middle */
+	wq_data(&w, buf_a, 1500, key_a);	/* a packet ends in the middle of a segment */
 	wq_inline(&w, rig_ptr(0, buf_a + 1500), 20);
 	wq_data(&w, buf_a + 1520, 1200, key_a);
 	rig_send(0, a, w.b, w.ds);
@@ -452,7 +452,7 @@ static void gather_and_scatter(void **state)
 	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a + 1000), 1720);
 }
 
-static void unsignaled_work_is_silent(void **state)
+static void unsignaled_work_writes_no_cqe(void **state)
 {
 	(void)state;
 	rig_recv(1, b, buf_b, 64, key_b);
@@ -563,7 +563,7 @@ static void masked_atomics(void **state)
 	assert_true(*word == 0xff00);
 }
 
-static void loopback_on_one_function(void **state)
+static void loopback_on_one_hca(void **state)
 {
 	struct qp *c = rig_qp(0, QPT_RC, 30), *d = rig_qp(0, QPT_RC, 40);
 	struct rig_wqe w;
@@ -578,7 +578,7 @@ static void loopback_on_one_function(void **state)
 	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(0, buf_a + 0x8000), 4096);
 }
 
-static void a_qp_to_itself(void **state)
+static void qp_connected_to_itself(void **state)
 {
 	struct qp *c = rig_qp(0, QPT_RC, 30);
 	struct rig_wqe w;
@@ -650,7 +650,7 @@ static void no_queue_starves_another(void **state)
 
 	(void)state;
 	rig_connect(c, 0, d, 1);
-	for (i = 0; i < 20; i++)	/* each of more packets than a slice has */
+	for (i = 0; i < 20; i++)	/* each has more packets than a slice */
 		post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
 	wq_ctrl(&w, WQE_RDMA_WRITE, true, 0);
 	wq_raddr(&w, buf_b, key_b);
@@ -660,10 +660,10 @@ static void no_queue_starves_another(void **state)
 	assert_int_equal(rig.cqe[0].cqn, 30);
 }
 
-/* ---- loss ------------------------------------------------------------------ */
+/* ---- loss ------------------------------------------------------------------------------------ */
 
-/* Lose one packet in each place, on either way: the work must come out as if nothing was lost. */
-static void loss_is_repaired(void **state)
+/* Drop one packet at each position, in both directions: the result must be as if none was lost. */
+static void lost_packets_are_repaired(void **state)
 {
 	unsigned int lost, side, n;
 	uint64_t *word;
@@ -673,7 +673,9 @@ static void loss_is_repaired(void **state)
 			rc_up(state);
 			word = rig_ptr(1, buf_b + 0x8000);
 			*word = 5;
-			/* Every answer after a lost one shows the loss: that is one retry. */
+			/*
+			 * Each answer after a lost one shows the loss: together they are one retry.
+			 */
 			a->retry_count = a->cur_retry = 2;
 			a->path.ack_timeout = 14;
 			rig_recv(1, b, buf_b, 8192, key_b);
@@ -751,7 +753,7 @@ static void write_with_immediate_waits_for_a_receive(void **state)
 	assert_true(same(3000));
 }
 
-static void packets_of_strangers_are_ignored(void **state)
+static void packets_of_other_ports_are_ignored(void **state)
 {
 	struct packet *p = packet_alloc(rig.fabric);
 
@@ -768,9 +770,9 @@ static void packets_of_strangers_are_ignored(void **state)
 	assert_int_equal(rig.ncqe, 0);
 }
 
-/* ---- errors ---------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-static void too_long_for_the_qp(void **state)
+static void message_too_long_for_the_qp(void **state)
 {
 	(void)state;
 	a->log_msg_max = 10;
@@ -780,7 +782,7 @@ static void too_long_for_the_qp(void **state)
 	assert_int_equal(a->state, QPS_ERR);
 }
 
-static void opcode_the_qp_does_not_have(void **state)
+static void opcode_not_of_the_service(void **state)
 {
 	(void)state;
 	post_send(0x3f, 16, true);
@@ -802,7 +804,7 @@ static void local_key_is_checked(void **state)
 	post_send(WQE_SEND, 16, true);
 	rig_run(4, 1000);
 	rig_settle();
-	expect(CQ_A, 0, CQE_REQ, 0);	/* what came before is not lost */
+	expect(CQ_A, 0, CQE_REQ, 0);	/* the packets before are not lost */
 	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_PROT);
 	expect(CQ_A, 2, CQE_REQ_ERR, SYND_WR_FLUSH);
 	assert_int_equal(a->state, QPS_ERR);
@@ -885,7 +887,7 @@ static void qp_atomic_right_is_checked(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
 }
 
-static void misaligned_atomic(void **state)
+static void misaligned_atomic_is_refused(void **state)
 {
 	(void)state;
 	post_atomic(WQE_ATOMIC_FA, buf_b + 4, 1, 0);
@@ -894,7 +896,7 @@ static void misaligned_atomic(void **state)
 	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 1);
 }
 
-static void receive_too_short(void **state)
+static void receive_buffer_too_short(void **state)
 {
 	(void)state;
 	rig_recv(1, b, buf_b, 1500, key_b);
@@ -906,7 +908,7 @@ static void receive_too_short(void **state)
 	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_LENGTH);
 	expect(CQ_B + 1, 1, CQE_RESP_ERR, SYND_WR_FLUSH);
 	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.wqe_counter, 1);
-	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 0);	/* the CQE says it all */
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 0);	/* the CQE has all of it */
 }
 
 static void receive_key_is_checked(void **state)
@@ -919,7 +921,7 @@ static void receive_key_is_checked(void **state)
 	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_PROT);
 }
 
-static void response_that_makes_no_sense(void **state)
+static void response_of_the_wrong_kind(void **state)
 {
 	struct packet *p;
 	uint32_t psn = a->next_send_psn;
@@ -941,7 +943,7 @@ static void response_that_makes_no_sense(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_BAD_RESP);
 }
 
-/* ---- state changes --------------------------------------------------------- */
+/* ---- state changes --------------------------------------------------------------------------- */
 
 static void error_flushes_both_queues(void **state)
 {
@@ -951,11 +953,11 @@ static void error_flushes_both_queues(void **state)
 	rig_state(1, b, QPS_ERR);
 	assert_int_equal(rig.ncqe, 2);
 	expect(CQ_B + 1, 1, CQE_RESP_ERR, SYND_WR_FLUSH);
-	/* Receives posted later: nothing rings for them, but they must not hang. */
+	/* Receives that are posted later are not announced by a doorbell, but must be flushed. */
 	rig_recv(1, b, buf_b, 64, key_b);
 	assert_int_equal(rig_run(3, 1000), 3);
 	assert_int_equal(rig_cqe(CQ_B + 1, 2)->c.wqe_counter, 2);
-	/* Sends posted later. */
+	/* Sends that are posted later. */
 	fabric_set_link(rig.hca[1], false);
 	post_send(WQE_SEND, 16, false);
 	rig_run(4, 20);
@@ -997,7 +999,7 @@ static void idle_queue_drains_at_once(void **state)
 	assert_int_equal(rig_events(EV_SQ_DRAINED), 1);
 }
 
-static void first_packet_establishes(void **state)
+static void first_packet_raises_comm_est(void **state)
 {
 	(void)state;
 	rig_state(1, b, QPS_RTR);
@@ -1006,7 +1008,7 @@ static void first_packet_establishes(void **state)
 	assert_int_equal(rig_events(EV_COMM_EST), 1);
 }
 
-static void reset_forgets(void **state)
+static void reset_drops_all_state(void **state)
 {
 	(void)state;
 	fabric_set_link(rig.hca[1], false);
@@ -1018,7 +1020,7 @@ static void reset_forgets(void **state)
 	assert_int_equal(a->sq_hw, 0);
 }
 
-static void destroyed_in_the_middle(void **state)
+static void qp_is_destroyed_in_the_middle_of_a_message(void **state)
 {
 	uint32_t qpn = a->obj.num;
 
@@ -1032,7 +1034,7 @@ static void destroyed_in_the_middle(void **state)
 	assert_int_equal(rig.ncqe, 0);
 }
 
-/* ---- UC -------------------------------------------------------------------- */
+/* ---- UC -------------------------------------------------------------------------------------- */
 
 static void uc_sends_and_writes(void **state)
 {
@@ -1046,7 +1048,7 @@ static void uc_sends_and_writes(void **state)
 	assert_memory_equal(rig_ptr(1, buf_b + 0x8000), rig_ptr(0, buf_a), 5000);
 }
 
-static void uc_loses_whole_messages(void **state)
+static void uc_drops_whole_messages(void **state)
 {
 	unsigned int lost;
 
@@ -1067,7 +1069,7 @@ static void uc_loses_whole_messages(void **state)
 	}
 }
 
-static void uc_without_receive_is_silent(void **state)
+static void uc_without_receive_drops_the_message(void **state)
 {
 	(void)state;
 	post_send(WQE_SEND, 3000, true);
@@ -1095,7 +1097,7 @@ static void uc_error_stops_the_send_queue_only(void **state)
 	expect(CQ_A, 2, CQE_REQ, 0);
 }
 
-/* ---- UD -------------------------------------------------------------------- */
+/* ---- UD -------------------------------------------------------------------------------------- */
 
 static void ud_send(uint32_t len, uint32_t qkey, const uint8_t *dgid)
 {
@@ -1142,7 +1144,7 @@ static void ud_grh(void **state)
 	assert_memory_equal(grh + 8, gid[0], 16);
 	assert_memory_equal(grh + 24, gid[1], 16);
 	rig_recv(1, b, buf_b, 4096, key_b);
-	ud_send(100, 0x1111, gid[0]);		/* a GID that is not the receiver's */
+	ud_send(100, 0x1111, gid[0]);		/* a GID of another port */
 	rig_settle();
 	assert_null(rig_cqe(CQ_B + 1, 1));
 }
@@ -1153,10 +1155,10 @@ static void ud_qkey(void **state)
 	rig_recv(1, b, buf_b, 4096, key_b);
 	ud_send(100, 0x1112, NULL);
 	rig_settle();
-	assert_int_equal(rig.ncqe, 1);		/* the sender doesn't know */
+	assert_int_equal(rig.ncqe, 1);		/* the sender is not told */
 	assert_int_equal(rig.hca[1]->count.packets_dropped, 1);
 	a->qkey = 0x1111;
-	ud_send(100, 0x80000000u, NULL);	/* the sending QP's own */
+	ud_send(100, 0x80000000u, NULL);	/* the Q_Key of the sending QP */
 	assert_int_equal(rig_run(3, 1000), 3);
 }
 
@@ -1190,11 +1192,11 @@ static void ud_multicast(void **state)
 	wq_data(&w, buf_a, 10, key_a);
 	rig_send(0, a, w.b, w.ds);
 	rig_settle();
-	assert_int_equal(rig.ncqe, 2);		/* the member and the sender's own completion */
+	assert_int_equal(rig.ncqe, 2);		/* the member's completion and the sender's own */
 	assert_non_null(rig_cqe(CQ_B + 1, 0));
 }
 
-/* ---- UMR ------------------------------------------------------------------- */
+/* ---- UMR ------------------------------------------------------------------------------------- */
 
 #define UMR_LIVE	(1ull << 0 | 1ull << 6 | 1ull << 13 | 1ull << 14 | 1ull << 18 | \
 			 1ull << 19 | 1ull << 20 | 1ull << 21 | 1ull << 29)
@@ -1238,7 +1240,7 @@ static void umr_binds_a_window(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 	expect(CQ_A, 0, CQE_REQ, 0);
 	assert_memory_equal(rig_ptr(1, buf_b + 0x1010), rig_ptr(0, buf_a), 0xf0);
-	/* Invalidated, it is gone. */
+	/* After invalidation it allows no access. */
 	umr_wqe(&w, mk, 0x80, 1ull << 29, 0);
 	IFC_SET(mkc, w.b + 64, free, 1);
 	put_be32(w.b + 12, rkey);
@@ -1255,8 +1257,11 @@ static unsigned int refs_of(uint32_t key)
 	return obj_find(rig.hca[1], OBJ_MKEY, key >> 8)->refs;
 }
 
-/* A region has a reference for each window that is bound to it, until it is closed or bound anew. */
-static void umr_counts_windows(void **state)
+/*
+ * A region has a reference for each window that is bound to it, until the window is invalidated or
+ * bound again.
+ */
+static void umr_holds_the_bound_region(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
 	struct mkey *other = rig_umr_key(1, 4, MKM_KLM);
@@ -1274,7 +1279,7 @@ static void umr_counts_windows(void **state)
 	rig_send(1, b, w.b, w.ds);
 	assert_int_equal(rig_run(3, 1000), 3);
 	assert_int_equal(refs_of(key_b), 2);
-	/* To a key that is not there. */
+	/* Bind it to a key that does not exist. */
 	put_be32(w.b + 132, key_b ^ 1);
 	rig_send(1, b, w.b, w.ds);
 	assert_int_equal(rig_run(4, 1000), 4);
@@ -1287,8 +1292,8 @@ static void umr_counts_windows(void **state)
 	assert_int_equal(refs_of(key_b), 0);
 }
 
-/* A process has no claim on another's regions, so it can't keep them from being deregistered. */
-static void umr_does_not_hold_other_domains(void **state)
+/* A process takes no reference on regions of another, and cannot keep them from being destroyed. */
+static void umr_does_not_hold_regions_of_other_pds(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
 	struct mkey *region = (struct mkey *)obj_find(rig.hca[1], OBJ_MKEY, key_b >> 8);
@@ -1316,7 +1321,7 @@ static void umr_refused(struct mkey *mk, uint8_t flags, uint64_t mask, uint32_t 
 	assert_memory_equal(before, mk->mkc, sizeof(before));
 }
 
-static void umr_needs_the_right(void **state)
+static void umr_needs_umr_en(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
 
@@ -1336,7 +1341,7 @@ static void umr_stays_in_its_pd(void **state)
 	umr_refused(mk, 0x80, UMR_LIVE, 4);
 }
 
-static void umr_fits_the_key(void **state)
+static void umr_must_fit_the_key(void **state)
 {
 	(void)state;
 	umr_refused(rig_umr_key(1, 2, MKM_KLM), 0x80, UMR_LIVE, 4);
@@ -1348,41 +1353,41 @@ static void umr_checks_for_free(void **state)
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80 | 0x40, UMR_LIVE, 4);
 }
 
-static void umr_knows_its_mask(void **state)
+static void umr_refuses_unknown_mask_bits(void **state)
 {
 	(void)state;
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 60, 4);
 }
 
-/* What a device says that it does not let UMR change, it does not. */
-static void umr_page_size_may_be_fixed(void **state)
+/* UMR may not change what the capabilities exclude. */
+static void umr_page_size_can_be_excluded(void **state)
 {
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca[1]->cap[0], umr_modify_entity_size_disabled, 1);
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 1, 4);
 }
 
-static void umr_atomic_right_may_be_fixed(void **state)
+static void umr_atomic_right_can_be_excluded(void **state)
 {
 	(void)state;
 	IFC_SET(cmd_hca_cap, rig.hca[1]->cap[0], umr_modify_atomic_disabled, 1);
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE, 4);
 }
 
-static void umr_changes_relaxed_ordering_only_if_offered(void **state)
+static void umr_relaxed_ordering_of_writes_needs_a_capability(void **state)
 {
 	(void)state;
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 25, 4);
 }
 
-static void umr_changes_relaxed_reads_only_if_offered(void **state)
+static void umr_relaxed_ordering_of_reads_needs_a_capability(void **state)
 {
 	(void)state;
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 47, 4);
 }
 
-/* Of the offset of the first entry, more than 16 bits: there is room, but not the means. */
-static void umr_long_offset_only_if_offered(void **state)
+/* An offset of the first entry of more than 16 bits needs a capability. */
+static void umr_long_offset_needs_a_capability(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 0x10010, MKM_KLM);
 	struct rig_wqe w;
@@ -1396,7 +1401,7 @@ static void umr_long_offset_only_if_offered(void **state)
 	assert_true(mk->free);
 }
 
-static void umr_cut_short(void **state)
+static void umr_wqe_too_short(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
 	struct rig_wqe w;
@@ -1409,21 +1414,21 @@ static void umr_cut_short(void **state)
 	expect(CQ_B, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
-/* Or a process could lead a key of its own to any address of its host. */
-static void umr_of_a_process_sets_no_addresses(void **state)
+/* Otherwise a process could make its key lead to any host address. */
+static void umr_of_a_process_may_not_set_addresses(void **state)
 {
 	(void)state;
 	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, UMR_LIVE, 1);
 }
 
-static void umr_of_a_process_keeps_the_page_size(void **state)
+static void umr_of_a_process_may_not_set_the_page_size(void **state)
 {
 	(void)state;
 	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, 1ull << 1, 0);
 }
 
-/* Not even a driver's own queue pair moves a key over device memory. */
-static void umr_moves_no_device_memory(void **state)
+/* Not even a driver's own queue pair may move a key over device memory. */
+static void umr_may_not_move_device_memory_keys(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_MEMIC);
 
@@ -1432,7 +1437,7 @@ static void umr_moves_no_device_memory(void **state)
 	umr_refused(mk, 0x80, 1ull << 6, 0);
 }
 
-static void umr_list_cut_short(void **state)
+static void umr_list_too_short(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
 	struct rig_wqe w;
@@ -1491,7 +1496,7 @@ static void send_with_invalidate(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 	expect(CQ_B + 1, 0, CQE_RESP_SEND_INV, 0);
 	assert_true(mk->free);
-	wq_ctrl(&w, WQE_SEND_INVAL, true, key_b);	/* that one may not be freed from afar */
+	wq_ctrl(&w, WQE_SEND_INVAL, true, key_b);	/* remote invalidation is not allowed for this key */
 	rig_send(0, a, w.b, w.ds);
 	assert_int_equal(rig_run(4, 1000), 4);
 	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
@@ -1506,43 +1511,46 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RC(nothing_runs_before_the_register_is_rung), RC(nothing_runs_beyond_the_record),
-		RC(ringing_again_is_harmless), RC(one_ring_for_a_batch),
+		RC(second_doorbell_has_no_effect), RC(one_doorbell_for_many_wqes),
 		RC(doorbell_on_another_uar_is_dropped), RC(doorbell_before_rts_is_dropped),
 		RC(record_beyond_the_queue_is_fatal), RC(blueflame_takes_the_wqe_from_the_register),
 		RC(blueflame_for_a_later_wqe_reads_memory), RC(blueflame_is_used_once),
-		RC(wqes_wrap_around_the_ring),
-		RC(a_stranger_in_the_ring_is_an_error),
-		RC(a_wqe_longer_than_what_was_posted), RC(send_any_length),
+		RC(wqes_wrap_around_the_ring), RC(wqe_of_another_qp_is_an_error),
+		RC(wqe_longer_than_posted_is_an_error), RC(send_any_length),
 		RC(write_and_read_any_length), RC(empty_messages), RC(immediates),
-		RC(gather_and_scatter), RC(unsignaled_work_is_silent), RC(user_index_in_every_cqe),
-		RC(short_data_goes_into_the_cqe), RC(scatter_to_cqe_leaves_memory_alone),
-		RC(atomics_in_host_order), RC(atomics_in_network_order), RC(masked_atomics),
-		RC(loopback_on_one_function), RC(a_qp_to_itself), RC(reads_within_the_limit),
+		RC(gather_and_scatter), RC(unsignaled_work_writes_no_cqe),
+		RC(user_index_in_every_cqe), RC(short_data_goes_into_the_cqe),
+		RC(scatter_to_cqe_leaves_memory_alone), RC(atomics_in_host_order),
+		RC(atomics_in_network_order), RC(masked_atomics), RC(loopback_on_one_hca),
+		RC(qp_connected_to_itself), RC(reads_within_the_limit),
 		RC(more_reads_than_resources_are_refused), RC(fence_waits_for_reads),
-		RC(no_queue_starves_another), cmocka_unit_test(loss_is_repaired),
+		RC(no_queue_starves_another), cmocka_unit_test(lost_packets_are_repaired),
 		RC(retries_run_out), RC(receiver_becomes_ready), RC(receiver_never_becomes_ready),
-		RC(write_with_immediate_waits_for_a_receive), RC(packets_of_strangers_are_ignored),
-		RC(too_long_for_the_qp), RC(opcode_the_qp_does_not_have), RC(local_key_is_checked),
+		RC(write_with_immediate_waits_for_a_receive),
+		RC(packets_of_other_ports_are_ignored), RC(message_too_long_for_the_qp),
+		RC(opcode_not_of_the_service), RC(local_key_is_checked),
 		RC(local_rights_are_checked), RC(remote_key_is_checked),
 		RC(remote_key_variant_is_checked), RC(remote_range_is_checked),
 		RC(remote_rights_are_checked), RC(remote_pd_is_checked), RC(qp_rights_are_checked),
 		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked),
-		RC(misaligned_atomic),
-		RC(receive_too_short), RC(receive_key_is_checked), RC(response_that_makes_no_sense),
+		RC(misaligned_atomic_is_refused), RC(receive_buffer_too_short),
+		RC(receive_key_is_checked), RC(response_of_the_wrong_kind),
 		RC(error_flushes_both_queues), RC(sqd_finishes_what_was_begun),
-		RC(idle_queue_drains_at_once), RC(first_packet_establishes), RC(reset_forgets),
-		RC(destroyed_in_the_middle), UC(uc_sends_and_writes),
-		cmocka_unit_test(uc_loses_whole_messages), UC(uc_without_receive_is_silent),
-		UC(uc_error_stops_the_send_queue_only), UD(ud_leaves_room_for_the_grh), UD(ud_grh),
-		UD(ud_qkey), UD(ud_limits), UD(ud_multicast), RC(umr_binds_a_window),
-		RC(umr_counts_windows), RC(umr_does_not_hold_other_domains),
-		RC(umr_needs_the_right), RC(umr_stays_in_its_pd), RC(umr_fits_the_key),
-		RC(umr_checks_for_free), RC(umr_knows_its_mask), RC(umr_cut_short),
-		RC(umr_list_cut_short), RC(umr_page_size_may_be_fixed),
-		RC(umr_atomic_right_may_be_fixed), RC(umr_changes_relaxed_ordering_only_if_offered),
-		RC(umr_changes_relaxed_reads_only_if_offered), RC(umr_long_offset_only_if_offered),
-		RC(umr_moves_no_device_memory),
-		RC(umr_of_a_process_sets_no_addresses), RC(umr_of_a_process_keeps_the_page_size),
+		RC(idle_queue_drains_at_once), RC(first_packet_raises_comm_est),
+		RC(reset_drops_all_state), RC(qp_is_destroyed_in_the_middle_of_a_message),
+		UC(uc_sends_and_writes), cmocka_unit_test(uc_drops_whole_messages),
+		UC(uc_without_receive_drops_the_message), UC(uc_error_stops_the_send_queue_only),
+		UD(ud_leaves_room_for_the_grh), UD(ud_grh), UD(ud_qkey), UD(ud_limits),
+		UD(ud_multicast), RC(umr_binds_a_window), RC(umr_holds_the_bound_region),
+		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
+		RC(umr_stays_in_its_pd), RC(umr_must_fit_the_key), RC(umr_checks_for_free),
+		RC(umr_refuses_unknown_mask_bits), RC(umr_wqe_too_short), RC(umr_list_too_short),
+		RC(umr_page_size_can_be_excluded), RC(umr_atomic_right_can_be_excluded),
+		RC(umr_relaxed_ordering_of_writes_needs_a_capability),
+		RC(umr_relaxed_ordering_of_reads_needs_a_capability),
+		RC(umr_long_offset_needs_a_capability), RC(umr_may_not_move_device_memory_keys),
+		RC(umr_of_a_process_may_not_set_addresses),
+		RC(umr_of_a_process_may_not_set_the_page_size),
 		RC(umr_registers_memory_from_a_list), RC(send_with_invalidate),
 	};
 

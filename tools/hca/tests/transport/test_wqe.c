@@ -29,7 +29,7 @@ static void load(const char *hex)
 	}
 }
 
-static void ctrl_fields(void **state)
+static void control_segment_fields(void **state)
 {
 	(void)state;
 	/* 4a: fence 2, ce 2, solicited */
@@ -65,7 +65,7 @@ static void completion_only_on_error(void **state)
 	assert_true(w.cqe);
 }
 
-static void ds_must_make_sense(void **state)
+static void ds_must_be_valid(void **state)
 {
 	(void)state;
 	load("00 00 00 0a  00 00 01 00  00 00 00 00  00 00 00 00");
@@ -92,7 +92,7 @@ static void write_with_inline_and_pointer(void **state)
 	assert_null(w.seg[1].inl);
 }
 
-static void inline_must_end_in_the_wqe(void **state)
+static void inline_data_must_end_in_the_wqe(void **state)
 {
 	(void)state;
 	load("00 00 00 0a  00 00 01 02  00 00 00 08  00 00 00 00"
@@ -105,7 +105,7 @@ static void inline_must_end_in_the_wqe(void **state)
 	assert_int_equal(wqe_parse_send(&w, QPT_RC), -EINVAL);
 }
 
-static void inline_is_no_destination(void **state)
+static void inline_data_is_no_destination(void **state)
 {
 	(void)state;
 	load("00 00 00 10  00 00 01 03  00 00 00 08  00 00 00 00"
@@ -141,7 +141,7 @@ static void atomics(void **state)
 	assert_true(w.compare_mask == 0xff00);
 }
 
-static void services_have_their_opcodes(void **state)
+static void opcodes_by_service(void **state)
 {
 	static const struct { uint8_t op; bool rc, uc, ud, umr; } row[] = {
 		{ WQE_NOP, true, true, true, true }, { WQE_SEND, true, true, true, false },
@@ -159,7 +159,7 @@ static void services_have_their_opcodes(void **state)
 		memset(w.raw + 16, 0, 200);
 		w.raw[3] = row[i].op;
 		w.raw[8 + 16 * 3 + 3] = 0;
-		/* A terminator where data segments begin: atomics then lack their result. */
+		/* A terminator where data segments begin: an atomic then has no result. */
 		put_be32(w.raw + 16 * 2 + 4, LKEY_TERMINATE);
 		if (row[i].op == WQE_ATOMIC_FA)
 			put_be32(w.raw + 16 * 3, 8), put_be32(w.raw + 16 * 4 + 4, LKEY_TERMINATE);
@@ -220,21 +220,21 @@ static void receive_list_ends_at_the_terminator(void **state)
 	put_be32(b + 4, 0x99);
 	put_be64(b + 8, 0x2000);
 	put_be32(b + 20, LKEY_TERMINATE);
-	put_be32(b + 32, 0x5555);	/* left over from an earlier use */
+	put_be32(b + 32, 0x5555);	/* left from an earlier use */
 	assert_int_equal(wqe_parse_recv(&r, b, sizeof(b), 0), 0);
 	assert_int_equal(r.nseg, 1);
 	assert_int_equal(r.len, 0x100);
 	put_be32(b + 20, 0x98);
 	put_be32(b + 16, 1);
-	assert_int_equal(wqe_parse_recv(&r, b, 48, 0), 0);	/* or with the stride */
+	assert_int_equal(wqe_parse_recv(&r, b, 48, 0), 0);	/* or at the end of the stride */
 	assert_int_equal(r.nseg, 3);
-	assert_int_equal(wqe_parse_recv(&r, b, 48, 16), 0);	/* behind a signature */
+	assert_int_equal(wqe_parse_recv(&r, b, 48, 16), 0);	/* after a signature */
 	assert_int_equal(r.nseg, 2);
 	put_be32(b + 16, 0x80000004u);
 	assert_int_equal(wqe_parse_recv(&r, b, 48, 0), -EINVAL);
 }
 
-static void wqebbs(void **state)
+static void number_of_wqebbs(void **state)
 {
 	(void)state;
 	assert_int_equal(wqe_bbs(1), 1);
@@ -246,14 +246,15 @@ static void wqebbs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ctrl_fields), cmocka_unit_test(completion_only_on_error),
-		cmocka_unit_test(ds_must_make_sense),
+		cmocka_unit_test(control_segment_fields),
+		cmocka_unit_test(completion_only_on_error), cmocka_unit_test(ds_must_be_valid),
 		cmocka_unit_test(write_with_inline_and_pointer),
-		cmocka_unit_test(inline_must_end_in_the_wqe),
-		cmocka_unit_test(inline_is_no_destination), cmocka_unit_test(atomics),
-		cmocka_unit_test(services_have_their_opcodes), cmocka_unit_test(address_vectors),
+		cmocka_unit_test(inline_data_must_end_in_the_wqe),
+		cmocka_unit_test(inline_data_is_no_destination), cmocka_unit_test(atomics),
+		cmocka_unit_test(opcodes_by_service), cmocka_unit_test(address_vectors),
 		cmocka_unit_test(zero_count_is_two_gigabytes),
-		cmocka_unit_test(receive_list_ends_at_the_terminator), cmocka_unit_test(wqebbs),
+		cmocka_unit_test(receive_list_ends_at_the_terminator),
+		cmocka_unit_test(number_of_wqebbs),
 	};
 
 	return cmocka_run_group_tests_name("wqe", tests, NULL, NULL);

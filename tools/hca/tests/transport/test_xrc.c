@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Extended reliable connections: the packet says which shared receive queue it
- * is for; that queue's CQ, owner and protection domain hold.
+ * Extended reliable connections: the packet names a shared receive queue, whose CQ, owner and
+ * protection domain are used.
  */
 #include <event2/event.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static int up(void **state)
 	a = rig_qp(0, QPT_XRC, CQ_A);
 	b = rig_qp(1, QPT_XRC, CQ_B);
 	b->xrcdn = XRCD;
-	b->pdn = 99;		/* a target's own domain is of no account */
+	b->pdn = 99;		/* the domain of a target is not used */
 	b->rq_cnt = 0;
 	buf_a = rig_alloc(0, LEN);
 	buf_b = rig_alloc(1, LEN);
@@ -127,7 +127,7 @@ static void send_goes_to_the_srq_of_the_packet(void **state)
 	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
 }
 
-static void write_goes_through_the_srqs_domain(void **state)
+static void write_uses_the_pd_of_the_srq(void **state)
 {
 	(void)state;
 	post(WQE_RDMA_WRITE, srq->obj.num, true);
@@ -136,7 +136,7 @@ static void write_goes_through_the_srqs_domain(void **state)
 	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
 }
 
-static void read_goes_through_the_srqs_domain(void **state)
+static void read_uses_the_pd_of_the_srq(void **state)
 {
 	(void)state;
 	post(WQE_RDMA_READ, srq->obj.num, true);
@@ -145,7 +145,7 @@ static void read_goes_through_the_srqs_domain(void **state)
 	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(1, buf_b), LEN);
 }
 
-static void another_domain_of_the_srq_refuses_the_key(void **state)
+static void key_of_another_pd_is_refused(void **state)
 {
 	(void)state;
 	srq->pdn = RIG_PD + 1;
@@ -154,7 +154,7 @@ static void another_domain_of_the_srq_refuses_the_key(void **state)
 	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
 }
 
-static void srq_of_another_xrc_domain_is_refused(void **state)
+static void srq_of_another_xrcd_is_refused(void **state)
 {
 	(void)state;
 	srq->xrcdn = XRCD + 1;
@@ -165,7 +165,7 @@ static void srq_of_another_xrc_domain_is_refused(void **state)
 	assert_null(rig_cqe(CQ_SRQ, 0));
 }
 
-static void srq_that_is_not_there_is_refused(void **state)
+static void unknown_srq_is_refused(void **state)
 {
 	(void)state;
 	post(WQE_SEND, srq->obj.num + 1, false);
@@ -173,7 +173,7 @@ static void srq_that_is_not_there_is_refused(void **state)
 	expect(CQ_A, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
 }
 
-/* The first packet of a message has arrived, and the others have not. */
+/* The first packet of a message has arrived, the others were dropped. */
 static void start_message(void)
 {
 	uint64_t end = clock_now_ns() + 1000000000ull;
@@ -181,7 +181,7 @@ static void start_message(void)
 	post_recv(LEN, key_b);
 	fabric_inject_drop(rig.hca[1], 1, 2);
 	post(WQE_SEND, srq->obj.num, false);
-	/* No longer than that: the requester's timer would send the lost packets again. */
+	/* Stop here: the requester's timer would send the dropped packets again. */
 	while (rig.hca[1]->count.packets_dropped < 2 && clock_now_ns() < end)
 		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 	assert_true(b->resp->have_rwqe);
@@ -195,7 +195,7 @@ static void expect_nothing_more(void)
 	assert_null(rig_cqe(CQ_SRQ, 0));
 }
 
-static void srq_that_goes_in_the_middle_of_a_message_completes_nothing(void **state)
+static void srq_destroyed_in_the_middle_of_a_message(void **state)
 {
 	uint32_t num = srq->obj.num;
 
@@ -204,14 +204,14 @@ static void srq_that_goes_in_the_middle_of_a_message_completes_nothing(void **st
 	resp_forget_srq(rig.hca[1], srq);
 	free(srq->mem.pas);
 	obj_free(rig.hca[1], &srq->obj);
-	/* Not even if its number is another's by the time the rest arrives. */
+	/* Not even if another SRQ has its number when the rest arrives. */
 	srq = new_srq(XRCD, RIG_PD);
 	assert_int_equal(srq->obj.num, num);
 	post_recv(LEN, key_b);
 	expect_nothing_more();
 }
 
-static void message_to_another_srq_goes_on(void **state)
+static void message_to_another_srq_completes(void **state)
 {
 	struct srq *other = new_srq(XRCD, RIG_PD);
 
@@ -231,11 +231,10 @@ static void message_to_another_srq_goes_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(send_goes_to_the_srq_of_the_packet), T(write_goes_through_the_srqs_domain),
-		T(read_goes_through_the_srqs_domain), T(another_domain_of_the_srq_refuses_the_key),
-		T(srq_of_another_xrc_domain_is_refused), T(srq_that_is_not_there_is_refused),
-		T(srq_that_goes_in_the_middle_of_a_message_completes_nothing),
-		T(message_to_another_srq_goes_on),
+		T(send_goes_to_the_srq_of_the_packet), T(write_uses_the_pd_of_the_srq),
+		T(read_uses_the_pd_of_the_srq), T(key_of_another_pd_is_refused),
+		T(srq_of_another_xrcd_is_refused), T(unknown_srq_is_refused),
+		T(srq_destroyed_in_the_middle_of_a_message), T(message_to_another_srq_completes),
 	};
 
 	return cmocka_run_group_tests_name("xrc", tests, NULL, NULL);
