@@ -7,7 +7,7 @@
 
 #include "fields.h"
 
-static int by_name(const void *key, const void *elem)
+static int ifc_compare_name(const void *key, const void *elem)
 {
 	return strcmp(key, (*(const struct ifc_struct *const *)elem)->name);
 }
@@ -22,7 +22,7 @@ const struct ifc_struct *ifc_struct_find(const char *name)
 {
 	const struct ifc_struct *const *s;
 
-	s = bsearch(name, ifc_structs, ifc_nr_structs, sizeof(*ifc_structs), by_name);
+	s = bsearch(name, ifc_structs, ifc_nr_structs, sizeof(*ifc_structs), ifc_compare_name);
 	return s ? *s : NULL;
 }
 

@@ -136,7 +136,7 @@ void cmdif_set_queue(struct hca *hca, uint64_t addr)
 
 /* ---- mailboxes ------------------------------------------------------------------------------- */
 
-static uint8_t xor8(const uint8_t *p, size_t len)
+static uint8_t cmdif_xor(const uint8_t *p, size_t len)
 {
 	uint8_t x = 0;
 
@@ -149,24 +149,26 @@ static uint8_t xor8(const uint8_t *p, size_t len)
  * A signature makes the xor of the bytes that it covers 0xff. Both signatures are 0 if the driver
  * set none.
  */
-static bool blk_sig_ok(const uint8_t *b)
+static bool mailbox_sig_ok(const uint8_t *b)
 {
 	if (!b[BLK_SIG] && !b[BLK_CTRL_SIG])
 		return true;
-	return xor8(b + BLK_RSVD, BLK_SIG - BLK_RSVD) == 0xff && xor8(b, BLK_SIZE) == 0xff;
+	return cmdif_xor(b + BLK_RSVD, BLK_SIG - BLK_RSVD) == 0xff &&
+ cmdif_xor(b, BLK_SIZE) == 0xff;
 }
 
-static void blk_sign(uint8_t *b)
+static void mailbox_sign(uint8_t *b)
 {
 	b[BLK_CTRL_SIG] = 0;
-	b[BLK_CTRL_SIG] = ~xor8(b + BLK_RSVD, BLK_CTRL_SIG - BLK_RSVD);
+	b[BLK_CTRL_SIG] = ~cmdif_xor(b + BLK_RSVD, BLK_CTRL_SIG - BLK_RSVD);
 	b[BLK_SIG] = 0;
-	b[BLK_SIG] = ~xor8(b, BLK_SIG);
+	b[BLK_SIG] = ~cmdif_xor(b, BLK_SIG);
 }
 
 /* Find a mailbox of a chain and check it. Returns NULL and sets *err if it is not valid. */
-static uint8_t *blk_get(struct hca *hca, uint64_t addr, unsigned int num, uint8_t token, bool out,
-			enum delivery *err)
+static uint8_t *mailbox_get(struct hca *hca, uint64_t addr, unsigned int num, uint8_t token,
+			    bool out,
+			    enum delivery *err)
 {
 	uint8_t *b;
 
@@ -181,14 +183,15 @@ static uint8_t *blk_get(struct hca *hca, uint64_t addr, unsigned int num, uint8_
 		*err = DL_BLK_NUM;
 	else if (b[BLK_TOKEN] != token)
 		*err = DL_TOKEN;
-	else if (!out && !blk_sig_ok(b))
+	else if (!out && !mailbox_sig_ok(b))
 		*err = DL_SIG;
 	else
 		return b;
 	return NULL;
 }
 
-static enum delivery chain_read(struct hca *hca, const uint8_t *lay, uint8_t *buf, size_t len)
+static enum delivery mailbox_chain_read(struct hca *hca, const uint8_t *lay, uint8_t *buf,
+					size_t len)
 {
 	uint64_t addr = get_be64(lay + LAY_IN_PTR);
 	enum delivery err = DL_OK;
@@ -197,7 +200,7 @@ static enum delivery chain_read(struct hca *hca, const uint8_t *lay, uint8_t *bu
 
 	memcpy(buf, lay + LAY_IN, len < INLINE ? len : INLINE);
 	for (num = 0, off = INLINE; off < len; num++, off += BLK_DATA_SIZE) {
-		uint8_t *b = blk_get(hca, addr, num, lay[LAY_TOKEN], false, &err);
+		uint8_t *b = mailbox_get(hca, addr, num, lay[LAY_TOKEN], false, &err);
 
 		if (!b)
 			return err;
@@ -211,7 +214,7 @@ static enum delivery chain_read(struct hca *hca, const uint8_t *lay, uint8_t *bu
  * Walk the output chain before the command runs, so that no command runs whose output cannot be
  * stored.
  */
-static enum delivery chain_check(struct hca *hca, const uint8_t *lay, size_t len)
+static enum delivery mailbox_chain_check(struct hca *hca, const uint8_t *lay, size_t len)
 {
 	uint64_t addr = get_be64(lay + LAY_OUT_PTR);
 	enum delivery err = DL_OK;
@@ -219,7 +222,7 @@ static enum delivery chain_check(struct hca *hca, const uint8_t *lay, size_t len
 	size_t off;
 
 	for (num = 0, off = INLINE; off < len; num++, off += BLK_DATA_SIZE) {
-		uint8_t *b = blk_get(hca, addr, num, lay[LAY_TOKEN], true, &err);
+		uint8_t *b = mailbox_get(hca, addr, num, lay[LAY_TOKEN], true, &err);
 
 		if (!b)
 			return err;
@@ -228,7 +231,7 @@ static enum delivery chain_check(struct hca *hca, const uint8_t *lay, size_t len
 	return DL_OK;
 }
 
-static void chain_write(struct hca *hca, uint8_t *lay, const uint8_t *buf, size_t len)
+static void mailbox_chain_write(struct hca *hca, uint8_t *lay, const uint8_t *buf, size_t len)
 {
 	uint64_t addr = get_be64(lay + LAY_OUT_PTR);
 	enum delivery err;
@@ -237,21 +240,21 @@ static void chain_write(struct hca *hca, uint8_t *lay, const uint8_t *buf, size_
 
 	memcpy(lay + LAY_OUT, buf, len < INLINE ? len : INLINE);
 	for (num = 0, off = INLINE; off < len; num++, off += BLK_DATA_SIZE) {
-		uint8_t *b = blk_get(hca, addr, num, lay[LAY_TOKEN], true, &err);
+		uint8_t *b = mailbox_get(hca, addr, num, lay[LAY_TOKEN], true, &err);
 
 		if (!b)
 			return;
 		memcpy(b, buf + off, len - off < BLK_DATA_SIZE ? len - off : BLK_DATA_SIZE);
-		blk_sign(b);
+		mailbox_sign(b);
 		addr = get_be64(b + BLK_NEXT);
 	}
 }
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static enum delivery entry_check(const uint8_t *lay, size_t in_len, size_t out_len)
+static enum delivery cmdif_entry_check(const uint8_t *lay, size_t in_len, size_t out_len)
 {
-	if (xor8(lay, LAY_SIZE) != 0xff)
+	if (cmdif_xor(lay, LAY_SIZE) != 0xff)
 		return DL_SIG;
 	if (lay[LAY_TYPE] != CMD_TYPE_PCI)
 		return DL_DESCR;
@@ -264,10 +267,10 @@ static enum delivery entry_check(const uint8_t *lay, size_t in_len, size_t out_l
 	return DL_OK;
 }
 
-static enum delivery entry_run(struct hca *hca, uint8_t *lay, unsigned int slot)
+static enum delivery cmdif_entry_run(struct hca *hca, uint8_t *lay, unsigned int slot)
 {
 	size_t in_len = get_be32(lay + LAY_INLEN), out_len = get_be32(lay + LAY_OUTLEN);
-	enum delivery dl = entry_check(lay, in_len, out_len);
+	enum delivery dl = cmdif_entry_check(lay, in_len, out_len);
 	uint8_t *in, *out;
 
 	if (dl != DL_OK)
@@ -277,12 +280,12 @@ static enum delivery entry_run(struct hca *hca, uint8_t *lay, unsigned int slot)
 	if (!in || !out)
 		dl = DL_FW;
 	if (dl == DL_OK)
-		dl = chain_read(hca, lay, in, in_len);
+		dl = mailbox_chain_read(hca, lay, in, in_len);
 	if (dl == DL_OK)
-		dl = chain_check(hca, lay, out_len);
+		dl = mailbox_chain_check(hca, lay, out_len);
 	if (dl == DL_OK) {
 		cmd_execute(hca, in, in_len, out, out_len, slot);
-		chain_write(hca, lay, out, out_len);
+		mailbox_chain_write(hca, lay, out, out_len);
 	}
 	free(in);
 	free(out);
@@ -303,14 +306,14 @@ static bool cmdif_run_slot(struct hca *hca, unsigned int slot)
 		return false;
 	}
 	memcpy(lay, guest, LAY_SIZE);
-	dl = entry_run(hca, lay, slot);
+	dl = cmdif_entry_run(hca, lay, slot);
 	if (dl != DL_OK)
 		hca_trace(hca, "cmd_undelivered", "\"slot\":%u,\"delivery\":%u", slot, dl);
 	if (hca->hung || hca->fatal)
 		return false;
 	lay[LAY_OWN] = dl << 1;
 	lay[LAY_SIG] = 0;
-	lay[LAY_SIG] = ~xor8(lay, LAY_SIZE);
+	lay[LAY_SIG] = ~cmdif_xor(lay, LAY_SIZE);
 	memcpy(guest, lay, LAY_OWN);
 	__atomic_store_n(guest + LAY_OWN, lay[LAY_OWN], __ATOMIC_RELEASE);
 	return true;

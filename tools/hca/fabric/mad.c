@@ -24,8 +24,8 @@ enum {
 typedef uint16_t (*attr_fn)(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 			    uint8_t *data);
 
-static uint16_t sm_node_desc(const struct mad_port *port, uint32_t mod, const uint8_t *in,
-			     uint8_t *data)
+static uint16_t mad_sm_node_desc(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				 uint8_t *data)
 {
 	(void)mod;
 	(void)in;
@@ -33,8 +33,8 @@ static uint16_t sm_node_desc(const struct mad_port *port, uint32_t mod, const ui
 	return 0;
 }
 
-static uint16_t sm_node_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
-			     uint8_t *data)
+static uint16_t mad_sm_node_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				 uint8_t *data)
 {
 	(void)mod;
 	(void)in;
@@ -51,8 +51,8 @@ static uint16_t sm_node_info(const struct mad_port *port, uint32_t mod, const ui
 	return 0;
 }
 
-static uint16_t sm_port_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
-			     uint8_t *data)
+static uint16_t mad_sm_port_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				 uint8_t *data)
 {
 	(void)in;
 	if (mod > 1)
@@ -80,8 +80,8 @@ static uint16_t sm_port_info(const struct mad_port *port, uint32_t mod, const ui
 	return 0;
 }
 
-static uint16_t sm_guid_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
-			     uint8_t *data)
+static uint16_t mad_sm_guid_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				 uint8_t *data)
 {
 	(void)in;
 	if (mod)
@@ -90,8 +90,8 @@ static uint16_t sm_guid_info(const struct mad_port *port, uint32_t mod, const ui
 	return 0;
 }
 
-static uint16_t sm_pkey_table(const struct mad_port *port, uint32_t mod, const uint8_t *in,
-			      uint8_t *data)
+static uint16_t mad_sm_pkey_table(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				  uint8_t *data)
 {
 	(void)in;
 	if ((mod & 0xffff) * 32 >= port->npkeys)
@@ -101,8 +101,8 @@ static uint16_t sm_pkey_table(const struct mad_port *port, uint32_t mod, const u
 	return 0;
 }
 
-static uint16_t pm_class_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
-			      uint8_t *data)
+static uint16_t mad_pm_class_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				  uint8_t *data)
 {
 	(void)port;
 	(void)mod;
@@ -114,8 +114,8 @@ static uint16_t pm_class_info(const struct mad_port *port, uint32_t mod, const u
 	return 0;
 }
 
-static uint16_t pm_counters(const struct mad_port *port, uint32_t mod, const uint8_t *in,
-			    uint8_t *data)
+static uint16_t mad_pm_counters(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				uint8_t *data)
 {
 	(void)mod;
 	data[1] = in[OFF_PMA_DATA + 1];		/* port select */
@@ -125,8 +125,8 @@ static uint16_t pm_counters(const struct mad_port *port, uint32_t mod, const uin
 	return 0;
 }
 
-static uint16_t pm_counters_ext(const struct mad_port *port, uint32_t mod, const uint8_t *in,
-				uint8_t *data)
+static uint16_t mad_pm_counters_ext(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				    uint8_t *data)
 {
 	(void)mod;
 	data[1] = in[OFF_PMA_DATA + 1];
@@ -142,14 +142,14 @@ static const struct {
 	uint16_t attr;
 	attr_fn get;
 } attrs[] = {
-	{ CLASS_SM_LID, 0x10, sm_node_desc },
-	{ CLASS_SM_LID, 0x11, sm_node_info },
-	{ CLASS_SM_LID, 0x14, sm_guid_info },
-	{ CLASS_SM_LID, 0x15, sm_port_info },
-	{ CLASS_SM_LID, 0x16, sm_pkey_table },
-	{ CLASS_PERF, 0x01, pm_class_info },
-	{ CLASS_PERF, 0x12, pm_counters },
-	{ CLASS_PERF, 0x1d, pm_counters_ext },
+	{ CLASS_SM_LID, 0x10, mad_sm_node_desc },
+	{ CLASS_SM_LID, 0x11, mad_sm_node_info },
+	{ CLASS_SM_LID, 0x14, mad_sm_guid_info },
+	{ CLASS_SM_LID, 0x15, mad_sm_port_info },
+	{ CLASS_SM_LID, 0x16, mad_sm_pkey_table },
+	{ CLASS_PERF, 0x01, mad_pm_class_info },
+	{ CLASS_PERF, 0x12, mad_pm_counters },
+	{ CLASS_PERF, 0x1d, mad_pm_counters_ext },
 };
 
 static uint16_t mad_get(const struct mad_port *port, uint8_t class, const uint8_t *in, uint8_t *out)

@@ -18,7 +18,7 @@
 #include "qp.h"
 #include "util.h"
 
-#define HCA_FILE_ID FILE_QP_CREATE
+#define HCA_FILE_ID FILE_QP
 
 _Static_assert(IFC_SZ(qpc) == QPC_BYTES, "qpc size");
 
