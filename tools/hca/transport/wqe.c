@@ -177,44 +177,12 @@ static int wqe_parse_data(struct send_wqe *w, size_t off, size_t end)
 	return 0;
 }
 
-/**
- * wqe_parse_send() - decode a whole send WQE
- * @w: @w->raw holds ds * 16 bytes (a ring's wrap-around undone); the rest is filled
- * @type: service type of the queue pair, which determines the opcodes and segments
- *
- * Implements the segments of linux/mlx5/qp.h: control, datagram, remote address, atomic, masked
- * atomic, data and inline. Every reference into the WQE is bounded by its ds count. Pure.
- *
- * Return: 0, or -EINVAL with @w->why.
- */
-int wqe_parse_send(struct send_wqe *w, enum qp_type type)
+/* Decode the segments behind the control segment, in the order that the service and opcode have. */
+static int wqe_parse_segments(struct send_wqe *w, const struct op_desc *d, enum qp_type type)
 {
-	const struct op_desc *d;
-	size_t off = WQE_DS, end;
-	int n = wqe_parse_ctrl(w);
+	size_t off = WQE_DS, end = w->ds * WQE_DS;
+	int n;
 
-	if (n)
-		return n;
-	end = w->ds * WQE_DS;
-	w->nseg = 0;
-	w->len = 0;
-	w->is_read = false;
-	w->is_atomic = false;
-	w->umr = NULL;
-	w->umr_len = 0;
-	if (w->opcode >= ARRAY_SIZE(op_table) || !op_table[w->opcode].name)
-		return wqe_bad(w, "unknown opcode");
-	d = &op_table[w->opcode];
-	if (!(d->types >> type & 1))
-		return wqe_bad(w, "the service type does not have this opcode");
-
-	w->local = d->local;
-	w->is_read = d->read;
-	if (d->local) {
-		w->umr = w->raw + off;
-		w->umr_len = end - off;
-		return 0;
-	}
 	if (type == QPT_XRC) {
 		if (off + WQE_DS > end)
 			return wqe_bad(w, "no room for the XRC segment");
@@ -242,6 +210,45 @@ int wqe_parse_send(struct send_wqe *w, enum qp_type type)
 	if (n)
 		return n;
 	return w->is_atomic && w->len != 8 ? wqe_bad(w, "atomic result not 8 bytes") : 0;
+}
+
+/**
+ * wqe_parse_send() - decode a whole send WQE
+ * @w: @w->raw holds ds * 16 bytes (a ring's wrap-around undone); the rest is filled
+ * @type: service type of the queue pair, which determines the opcodes and segments
+ *
+ * Implements the segments of linux/mlx5/qp.h: control, datagram, remote address, atomic, masked
+ * atomic, data and inline. Every reference into the WQE is bounded by its ds count. Pure.
+ *
+ * Return: 0, or -EINVAL with @w->why.
+ */
+int wqe_parse_send(struct send_wqe *w, enum qp_type type)
+{
+	const struct op_desc *d;
+	int n = wqe_parse_ctrl(w);
+
+	if (n)
+		return n;
+	w->nseg = 0;
+	w->len = 0;
+	w->is_read = false;
+	w->is_atomic = false;
+	w->umr = NULL;
+	w->umr_len = 0;
+	if (w->opcode >= ARRAY_SIZE(op_table) || !op_table[w->opcode].name)
+		return wqe_bad(w, "unknown opcode");
+	d = &op_table[w->opcode];
+	if (!(d->types >> type & 1))
+		return wqe_bad(w, "the service type does not have this opcode");
+
+	w->local = d->local;
+	w->is_read = d->read;
+	if (d->local) {
+		w->umr = w->raw + WQE_DS;
+		w->umr_len = (w->ds - 1) * WQE_DS;
+		return 0;
+	}
+	return wqe_parse_segments(w, d, type);
 }
 
 /**
