@@ -75,7 +75,6 @@ const struct hca_module cmdif_module = {
  *
  * Return: CMD_OPCODES numbers, by opcode.
  */
-
 const uint32_t *cmdif_counts(struct hca *hca)
 {
 	return hca->cmdif->counts;
@@ -96,7 +95,6 @@ void cmdif_count(struct hca *hca, uint16_t opcode)
  * cmdif_counts_reset() - set the counts of all commands to 0
  * @hca: the HCA
  */
-
 void cmdif_counts_reset(struct hca *hca)
 {
 	memset(hca->cmdif->counts, 0, sizeof(hca->cmdif->counts));
@@ -107,7 +105,6 @@ void cmdif_counts_reset(struct hca *hca)
  *
  * Return: log2 of the number of entries.
  */
-
 unsigned int cmdif_log_size(void)
 {
 	return LOG_SIZE;
@@ -118,7 +115,6 @@ unsigned int cmdif_log_size(void)
  *
  * Return: log2 of the bytes.
  */
-
 unsigned int cmdif_log_stride(void)
 {
 	return LOG_STRIDE;

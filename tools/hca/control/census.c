@@ -79,6 +79,14 @@ static struct json_object *census_kinds(struct hca *hca, unsigned int *total)
 	return kinds;
 }
 
+/**
+ * verb_census() - the verb "census"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_census(struct hca *hca, unsigned int n, char **w)
 {
 	struct control *c = hca->control;

@@ -32,6 +32,14 @@ static struct json_object *commands_by_name(struct hca *hca, uint64_t *total)
 	return by;
 }
 
+/**
+ * verb_commands() - the verb "commands"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_commands(struct hca *hca, unsigned int n, char **w)
 {
 	struct json_object *o, *by;
@@ -50,6 +58,14 @@ struct json_object *verb_commands(struct hca *hca, unsigned int n, char **w)
 	return o;
 }
 
+/**
+ * verb_counters() - the verb "counters"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_counters(struct hca *hca, unsigned int n, char **w)
 {
 	const struct counters *c = &hca->count;

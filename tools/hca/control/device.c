@@ -11,6 +11,14 @@
 #include "port.h"
 #include "verb.h"
 
+/**
+ * verb_hang() - the verb "inject hang"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_hang(struct hca *hca, unsigned int n, char **w)
 {
 	(void)n;
@@ -19,6 +27,14 @@ struct json_object *verb_hang(struct hca *hca, unsigned int n, char **w)
 	return verb_ok();
 }
 
+/**
+ * verb_fatal() - the verb "inject fatal"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_fatal(struct hca *hca, unsigned int n, char **w)
 {
 	unsigned long synd = MLX5_INITIAL_SEG_HEALTH_SYNDROME_FW_INTERNAL_ERR;
@@ -29,6 +45,14 @@ struct json_object *verb_fatal(struct hca *hca, unsigned int n, char **w)
 	return verb_ok();
 }
 
+/**
+ * verb_link() - the verb "link"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_link(struct hca *hca, unsigned int n, char **w)
 {
 	if (n != 2 || (strcmp(w[1], "up") && strcmp(w[1], "down")))
@@ -37,7 +61,16 @@ struct json_object *verb_link(struct hca *hca, unsigned int n, char **w)
 	return verb_ok();
 }
 
-/* Surprise removal: all objects are freed, and reads give all ones. */
+/**
+ * verb_unplug() - the verb "unplug": surprise removal
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * All objects are freed, and reads give all ones.
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_unplug(struct hca *hca, unsigned int n, char **w)
 {
 	(void)n;

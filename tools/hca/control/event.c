@@ -50,6 +50,14 @@ static void event_data(uint8_t *data, enum event_arg arg, unsigned long num)
 	}
 }
 
+/**
+ * verb_event() - the verb "inject event"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_event(struct hca *hca, unsigned int n, char **w)
 {
 	unsigned long type = 0, num = 0, sub = 0;

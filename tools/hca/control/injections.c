@@ -126,6 +126,14 @@ static const struct verb injections[] = {
 	{ "fatal", verb_fatal }, { "link", verb_inject_link }, { 0 }
 };
 
+/**
+ * verb_inject() - the verb "inject"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_inject(struct hca *hca, unsigned int n, char **w)
 {
 	return n < 2 ? verb_fail("inject WHAT …") : verb_run(injections, w[1], hca, n, w);

@@ -11,6 +11,14 @@
 #include "profile.h"
 #include "verb.h"
 
+/**
+ * verb_cap() - the verb "cap"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_cap(struct hca *hca, unsigned int n, char **w)
 {
 	uint32_t off, width;
@@ -27,7 +35,14 @@ struct json_object *verb_cap(struct hca *hca, unsigned int n, char **w)
 	return o;
 }
 
-/* How many objects of a kind there can be. */
+/**
+ * verb_limit() - the verb "limit"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_limit(struct hca *hca, unsigned int n, char **w)
 {
 	const struct obj_range *range = hca->profile->range;

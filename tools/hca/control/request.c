@@ -17,6 +17,11 @@
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+/**
+ * verb_ok() - make an answer that says success
+ *
+ * Return: the answer, to which the caller may add members.
+ */
 struct json_object *verb_ok(void)
 {
 	struct json_object *o = json_object_new_object();
@@ -25,6 +30,12 @@ struct json_object *verb_ok(void)
 	return o;
 }
 
+/**
+ * verb_fail() - make an answer that says failure
+ * @fmt: the reason
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_fail(const char *fmt, ...)
 {
 	struct json_object *o = json_object_new_object();
@@ -39,11 +50,24 @@ struct json_object *verb_fail(const char *fmt, ...)
 	return o;
 }
 
+/**
+ * verb_add_num() - add a number to an answer
+ * @o: the answer
+ * @key: name of the member
+ * @v: the number
+ */
 void verb_add_num(struct json_object *o, const char *key, int64_t v)
 {
 	json_object_object_add(o, key, json_object_new_int64(v));
 }
 
+/**
+ * verb_number() - parse a number
+ * @s: decimal, octal or hexadecimal digits
+ * @v: set to the number
+ *
+ * Return: false if @s is something else.
+ */
 bool verb_number(const char *s, unsigned long *v)
 {
 	char *end;
@@ -54,6 +78,14 @@ bool verb_number(const char *s, unsigned long *v)
 
 /* ---- the trace ------------------------------------------------------------------------------- */
 
+/**
+ * verb_trace() - the verb "trace"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_trace(struct hca *hca, unsigned int n, char **w)
 {
 	struct json_object *o;
@@ -74,6 +106,16 @@ struct json_object *verb_trace(struct hca *hca, unsigned int n, char **w)
 
 /* ---- verbs ----------------------------------------------------------------------------------- */
 
+/**
+ * verb_run() - find a verb by its name and run it
+ * @r: table of verbs, ended by a NULL name
+ * @name: of the verb
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words
+ *
+ * Return: the answer.
+ */
 struct json_object *verb_run(const struct verb *r, const char *name, struct hca *hca,
 			     unsigned int n, char **w)
 {

@@ -64,8 +64,7 @@ static void control_on_event(struct bufferevent *bev, short what, void *arg)
 }
 
 static void control_on_client(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *a,
-			      int len,
-			      void *arg)
+			      int len, void *arg)
 {
 	struct client *cl = calloc(1, sizeof(*cl));
 	struct hca *hca = arg;
@@ -112,7 +111,6 @@ int control_listen(struct hca *hca, const char *path)
  * control_socket_close() - close the control socket and its connections
  * @hca: the HCA
  */
-
 void control_socket_close(struct hca *hca)
 {
 	struct control_socket *c = hca->control->socket;

@@ -25,6 +25,12 @@ struct mem_map {
 	unsigned int hit;	/* index of the last region found: accesses cluster */
 };
 
+/**
+ * mem_init() - start without guest memory
+ * @hca: the HCA
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int mem_init(struct hca *hca)
 {
 	hca->mem = calloc(1, sizeof(*hca->mem));
@@ -127,6 +133,10 @@ void mem_unmap_all(struct hca *hca)
 		mem_region_drop(hca->mem, hca->mem->nr - 1);
 }
 
+/**
+ * mem_exit() - remove all ranges
+ * @hca: the HCA
+ */
 void mem_exit(struct hca *hca)
 {
 	mem_unmap_all(hca);

@@ -41,12 +41,22 @@ const char *const obj_kind_name[OBJ_KINDS] = {
 	[OBJ_SQ] = "sq", [OBJ_MEMIC] = "memic", [OBJ_OTHER] = "other",
 };
 
+/**
+ * objs_init() - make empty tables of objects
+ * @hca: the HCA
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int objs_init(struct hca *hca)
 {
 	hca->objs = calloc(1, sizeof(*hca->objs));
 	return hca->objs ? 0 : -ENOMEM;
 }
 
+/**
+ * objs_exit() - free the tables of objects, which must be empty
+ * @hca: the HCA
+ */
 void objs_exit(struct hca *hca)
 {
 	unsigned int k, c;
@@ -143,6 +153,14 @@ struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t si
 	return obj_new_at(hca, kind, num, uid, size);
 }
 
+/**
+ * obj_find() - find an object by its number
+ * @hca: the HCA
+ * @kind: of object
+ * @num: its number
+ *
+ * Return: the object or NULL.
+ */
 struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num)
 {
 	struct obj **s = obj_slot(&hca->objs->t[kind], num);
@@ -150,6 +168,15 @@ struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num)
 	return s ? *s : NULL;
 }
 
+/**
+ * obj_find_uid() - find an object that a user may use
+ * @hca: the HCA
+ * @kind: of object
+ * @num: its number
+ * @uid: user id; 0 may use all objects
+ *
+ * Return: the object; NULL if it does not exist, was freed, or belongs to another user.
+ */
 struct obj *obj_find_uid(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid)
 {
 	struct obj *o = obj_find(hca, kind, num);
@@ -159,6 +186,11 @@ struct obj *obj_find_uid(struct hca *hca, enum obj_kind kind, uint32_t num, uint
 	return uid && o->uid && o->uid != uid && o->uid != SHARED_UID ? NULL : o;
 }
 
+/**
+ * obj_free() - free an object
+ * @hca: the HCA
+ * @obj: the object, to which no references are left
+ */
 void obj_free(struct hca *hca, struct obj *obj)
 {
 	struct table *t = &hca->objs->t[obj->kind];
@@ -205,7 +237,13 @@ void obj_put(struct hca *hca, struct obj *obj)
 		obj_free(hca, obj);
 }
 
-/* @fn may free the object that it is called for, and no other. */
+/**
+ * obj_for_each() - call a function for each object of a kind
+ * @hca: the HCA
+ * @kind: of object
+ * @fn: may free the object that it is called for, and no other; false ends the loop
+ * @arg: passed on
+ */
 void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
 {
 	struct table *t = &hca->objs->t[kind];
@@ -220,6 +258,13 @@ void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
 	}
 }
 
+/**
+ * obj_count() - count the objects of a kind
+ * @hca: the HCA
+ * @kind: of object
+ *
+ * Return: their number.
+ */
 unsigned int obj_count(struct hca *hca, enum obj_kind kind)
 {
 	return hca->objs->t[kind].count;

@@ -160,6 +160,12 @@ static const struct {
 	{ OBJ_OTHER, 1, NULL, 1 << 16 },
 };
 
+/**
+ * cap_page_find() - find a capability page by name
+ * @name: as in profiles
+ *
+ * Return: the page or NULL.
+ */
 const struct cap_page *cap_page_find(const char *name)
 {
 	unsigned int i;
@@ -202,6 +208,15 @@ bool profile_find_cap(const char *page, const char *field, unsigned int *type, u
 	return true;
 }
 
+/**
+ * cap_get() - read a capability of a profile
+ * @p: the profile
+ * @cur: the current value, else the maximum
+ * @page: PAGE_*
+ * @field: name of the field
+ *
+ * Return: its value, 0 if there is no such field.
+ */
 uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const char *field)
 {
 	const struct ifc_member *m;
@@ -211,11 +226,28 @@ uint64_t cap_get(const struct profile *p, bool cur, unsigned int page, const cha
 	return m ? ifc_get_bits(p->cap[cur][cap_pages[page].type], off, m->width) : 0;
 }
 
+/**
+ * cap_gen() - read a current general capability of a profile
+ * @p: the profile
+ * @field: name of the field
+ *
+ * Return: its value.
+ */
 uint32_t cap_gen(const struct profile *p, const char *field)
 {
 	return cap_get(p, true, PAGE_GENERAL, field);
 }
 
+/**
+ * cap_put() - set a capability of a profile
+ * @p: the profile
+ * @cur: the current value, else the maximum
+ * @pg: the page
+ * @field: name of the field
+ * @v: the value
+ *
+ * Return: false if there is no such field, or if the value does not fit.
+ */
 bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, const char *field,
 	     uint64_t v)
 {
@@ -230,11 +262,22 @@ bool cap_put(struct profile *p, bool cur, const struct cap_page *pg, const char 
 	return true;
 }
 
+/**
+ * cap_memic() - read a current device memory capability of a profile
+ * @p: the profile
+ * @field: name of the field
+ *
+ * Return: its value.
+ */
 uint64_t cap_memic(const struct profile *p, const char *field)
 {
 	return cap_get(p, true, PAGE_DEV_MEM, field);
 }
 
+/**
+ * profile_has_memic() - tell whether the HCA has device memory
+ * @p: the profile
+ */
 bool profile_has_memic(const struct profile *p)
 {
 	return cap_gen(p, "device_memory") && cap_memic(p, "memic");
@@ -256,7 +299,10 @@ static void profile_memic_op_sizes(struct profile *p)
 	}
 }
 
-/* Derive the numbers of objects from the capabilities. */
+/**
+ * profile_set_ranges() - derive the numbers of objects from the capabilities
+ * @p: the profile
+ */
 void profile_set_ranges(struct profile *p)
 {
 	unsigned int i;

@@ -15,6 +15,14 @@
 #include "profile_priv.h"
 #include "util.h"
 
+/**
+ * profile_refuse() - refuse a profile
+ * @why: set to the reason
+ * @len: bytes there
+ * @fmt: the reason
+ *
+ * Return: -EINVAL.
+ */
 int profile_refuse(char *why, size_t len, const char *fmt, ...)
 {
 	va_list ap;
@@ -57,6 +65,14 @@ static const struct {
 	{ "log_max_xrcd", 1, 24 },
 };
 
+/**
+ * profile_check_bounds() - check that each general capability has a sensible value
+ * @p: the profile
+ * @why: set to the reason if one has not
+ * @len: bytes there
+ *
+ * Return: 0 or -EINVAL.
+ */
 int profile_check_bounds(const struct profile *p, char *why, size_t len)
 {
 	unsigned int i;

@@ -154,6 +154,15 @@ static int profile_load_json(struct profile *p, struct json_object *top, char *w
 	return profile_check(p, why, len);
 }
 
+/**
+ * profile_load() - read a profile from a file over the default one
+ * @p: the default profile, changed
+ * @path: of the file
+ * @why: set to the reason for a refusal
+ * @why_len: bytes there
+ *
+ * Return: 0 or -EINVAL.
+ */
 int profile_load(struct profile *p, const char *path, char *why, size_t why_len)
 {
 	struct json_object *top = json_object_from_file(path);

@@ -50,6 +50,10 @@ struct cq *cq_find(struct hca *hca, uint32_t cqn)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/**
+ * cq_fire() - raise the completion event of a queue
+ * @cq: the queue
+ */
 void cq_fire(struct cq *cq)
 {
 	uint8_t data[28] = {};
@@ -67,6 +71,12 @@ void cq_fire(struct cq *cq)
 	eq_post(cq->hca, cq->eqn, 0, 0, data);
 }
 
+/**
+ * cq_timeout() - timer: the moderation period of a queue has ended
+ * @fd: not used
+ * @what: not used
+ * @arg: the queue
+ */
 void cq_timeout(int fd, short what, void *arg)
 {
 	struct cq *cq = arg;
@@ -77,6 +87,10 @@ void cq_timeout(int fd, short what, void *arg)
 		cq_fire(cq);
 }
 
+/**
+ * cq_moderated() - tell whether moderation delays the events of a queue
+ * @cq: the queue
+ */
 bool cq_moderated(const struct cq *cq)
 {
 	return cq->max_count > 1 && cq->period_us;
@@ -113,8 +127,12 @@ static void cq_lose(struct cq *cq, const struct completion *c)
 		cq->hca->board->cqe_lost(cq->hca, c->qpn);
 }
 
-/*
- * Return how far @a is ahead of @b on the circle of 24 bits. If it is behind, the result is large.
+/**
+ * cq_ahead() - compute how far one index is ahead of another
+ * @a: index, 24 bits
+ * @b: index, 24 bits
+ *
+ * Return: the distance; a large number if @a is behind @b.
  */
 uint32_t cq_ahead(uint32_t a, uint32_t b)
 {
@@ -381,7 +399,6 @@ void cq_complete(struct hca *hca, uint32_t cqn, const struct completion *c)
  * @hca: the HCA
  * @cq: the queue, to which no references are left
  */
-
 void cq_release(struct hca *hca, struct cq *cq)
 {
 	struct obj *uar = obj_find(hca, OBJ_UAR, cq->uar);

@@ -27,6 +27,13 @@
 
 #define EVENT_COMPLETION 0
 
+/**
+ * eq_find() - find an event queue
+ * @hca: the HCA
+ * @eqn: its number
+ *
+ * Return: the queue or NULL.
+ */
 struct eq *eq_find(struct hca *hca, uint32_t eqn)
 {
 	return (struct eq *)obj_find(hca, OBJ_EQ, eqn);
@@ -134,6 +141,11 @@ static bool eq_is_subscribed(struct hca *hca, struct obj *obj, void *arg)
 	return !s->found;
 }
 
+/**
+ * eq_subscribed() - tell whether an event queue subscribed to a type of event
+ * @hca: the HCA
+ * @type: of event
+ */
 bool eq_subscribed(struct hca *hca, uint8_t type)
 {
 	struct subscriber s = { .type = type };

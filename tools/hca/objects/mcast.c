@@ -96,7 +96,6 @@ void mcast_forget(struct hca *hca, uint32_t qpn)
  * @hca: the HCA
  * @gid: the group
  */
-
 bool mcast_has_group(struct hca *hca, const uint8_t gid[16])
 {
 	const struct mcast *m;

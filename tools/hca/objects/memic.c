@@ -41,6 +41,10 @@ struct memics {
 	uint64_t start, size;
 };
 
+/**
+ * memic_on() - tell whether the HCA has device memory
+ * @hca: the HCA
+ */
 bool memic_on(struct hca *hca)
 {
 	return hca_cap_gen(hca, device_memory) && hca_cap_mem(hca, memic);
@@ -114,6 +118,14 @@ const struct hca_module memic_module = {
 
 /* ---- finding allocations --------------------------------------------------------------------- */
 
+/**
+ * memic_ptr() - find the host address of device memory
+ * @hca: the HCA
+ * @addr: offset in BAR0
+ * @len: bytes
+ *
+ * Return: the address; NULL if the range is not all device memory.
+ */
 void *memic_ptr(struct hca *hca, uint64_t addr, uint64_t len)
 {
 	struct memics *m = hca->memics;
@@ -148,6 +160,18 @@ static struct memic *memic_first_overlap(struct hca *hca, uint64_t addr, uint64_
 	return s.found;
 }
 
+/**
+ * memic_find() - find the allocation that a range lies in
+ * @hca: the HCA
+ * @addr: offset in BAR0
+ * @len: bytes
+ * @uid: owner
+ *
+ * ALLOC_MEMIC does not use user ids: all allocations belong to the kernel, which hands them to
+ * processes.
+ *
+ * Return: the allocation; NULL if there is none around the whole range, or if it has another owner.
+ */
 struct obj *memic_find(struct hca *hca, uint64_t addr, uint64_t len, uint16_t uid)
 {
 	struct memic *a;
@@ -166,6 +190,14 @@ struct obj *memic_find(struct hca *hca, uint64_t addr, uint64_t len, uint16_t ui
 
 /* ---- BAR0 ------------------------------------------------------------------------------------ */
 
+/**
+ * memic_region() - tell which part of BAR0 a client can map
+ * @hca: the HCA
+ * @off: set to the offset in BAR0, which is also that in the file
+ * @len: set to the bytes
+ *
+ * Return: the file to map it from, -1 if there is none.
+ */
 int memic_region(struct hca *hca, uint64_t *off, uint64_t *len)
 {
 	struct memics *m = hca->memics;

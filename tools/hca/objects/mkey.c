@@ -195,7 +195,6 @@ struct mkey *mkey_find(struct hca *hca, uint32_t key)
  * @hca: the HCA
  * @mk: the key, to which no references are left
  */
-
 void mkey_release(struct hca *hca, struct mkey *mk)
 {
 	struct obj *pd = obj_find(hca, OBJ_PD, mk->pdn);

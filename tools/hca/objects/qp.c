@@ -141,7 +141,6 @@ void qp_event(struct hca *hca, struct qp *qp, enum async_event event)
  * Tells the transport. A queue pair with an SRQ that enters ERR has taken its last WQE from the
  * SRQ, and raises SRQ_LAST_WQE once.
  */
-
 void qp_set_state(struct hca *hca, struct qp *qp, enum qp_state now)
 {
 	enum qp_state old = qp->state;
@@ -272,7 +271,6 @@ static void qp_path_decode(struct qp_path *path, const uint8_t *ads)
  * qp_decode() - take the fields that transitions may change from the context
  * @qp: the queue pair, whose qpc[] is new
  */
-
 void qp_decode(struct qp *qp)
 {
 	const uint8_t *c = qp->qpc;
@@ -325,7 +323,6 @@ static const struct ifc_field qpc_reserved[] = {
  *
  * Return: ST_OK or ST_BAD_PARAM.
  */
-
 uint8_t qp_check_reserved(struct cmd *cmd, const uint8_t *c)
 {
 	const char *name = ifc_first_set(c, qpc_reserved, ARRAY_SIZE(qpc_reserved));

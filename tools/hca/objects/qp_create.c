@@ -223,7 +223,6 @@ static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
  * @hca: the HCA
  * @qp: the queue pair, to which no references are left
  */
-
 void qp_release(struct hca *hca, struct qp *qp)
 {
 	bool receives = qp->rq_type == RQ_OWN || qp->rq_type == RQ_SRQ;

@@ -52,7 +52,6 @@ bool conn_reliable(const struct qp *qp)
  * conn_datagram() - tell whether each packet has an address of its own
  * @qp: the queue pair
  */
-
 bool conn_datagram(const struct qp *qp)
 {
 	return qp->type == QPT_UD || qp->type == QPT_QP0 || qp->type == QPT_QP1;

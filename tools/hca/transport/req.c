@@ -27,6 +27,12 @@ struct req_pool {
 	unsigned int n;
 };
 
+/**
+ * req_op_alloc() - allocate a work request
+ * @hca: the HCA
+ *
+ * Return: the work request, zeroed but for its segments and bytes; NULL if memory is short.
+ */
 struct send_op *req_op_alloc(struct hca *hca)
 {
 	struct req_pool *pool = hca->req_pool;
@@ -43,6 +49,11 @@ struct send_op *req_op_alloc(struct hca *hca)
 	return op;
 }
 
+/**
+ * req_op_free() - free a work request
+ * @hca: the HCA
+ * @op: the work request
+ */
 void req_op_free(struct hca *hca, struct send_op *op)
 {
 	struct req_pool *pool = hca->req_pool;
@@ -55,6 +66,11 @@ void req_op_free(struct hca *hca, struct send_op *op)
 	pool->n++;
 }
 
+/**
+ * req_op_remove() - remove a work request from the list and free it
+ * @req: the requester
+ * @op: the work request
+ */
 void req_op_remove(struct requester *req, struct send_op *op)
 {
 	if (op->started && !op->finished && (op->w.is_read || op->w.is_atomic))
@@ -68,6 +84,12 @@ void req_op_remove(struct requester *req, struct send_op *op)
 	req_op_free(req->hca, op);
 }
 
+/**
+ * req_oldest_unanswered() - find the oldest work request that waits for the peer
+ * @req: the requester
+ *
+ * Return: the work request, or NULL.
+ */
 struct send_op *req_oldest_unanswered(const struct requester *req)
 {
 	struct send_op *op;
@@ -86,6 +108,11 @@ static size_t req_inline_limit(const struct qp *qp)
 	return qp->cs_req == 0x22 ? 64 : qp->cs_req == 0x11 ? 32 : 0;
 }
 
+/**
+ * req_answer_in_cqe() - tell whether the answer goes into the CQE instead of memory
+ * @qp: the queue pair
+ * @w: the WQE
+ */
 bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w)
 {
 	return w->cqe && (w->is_read || w->is_atomic) && w->len && w->len <= req_inline_limit(qp);
@@ -132,7 +159,13 @@ static void req_complete(struct hca *hca, const struct qp *qp, const struct send
 	cq_complete(hca, qp->cqn_snd, &c);
 }
 
-/* Complete finished operations, oldest first. One that failed ends the send queue. */
+/**
+ * req_reap() - complete the finished work requests, oldest first
+ * @hca: the HCA
+ * @qp: the queue pair
+ *
+ * One that failed ends the send queue.
+ */
 void req_reap(struct hca *hca, struct qp *qp)
 {
 	struct requester *req = qp->req;
@@ -155,6 +188,13 @@ void req_reap(struct hca *hca, struct qp *qp)
 	}
 }
 
+/**
+ * req_fail() - fail a work request, which completes when it is the oldest
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @op: the work request
+ * @synd: syndrome of its CQE
+ */
 void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd)
 {
 	qp->req->poisoned = true;

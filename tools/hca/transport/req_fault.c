@@ -63,9 +63,16 @@ static bool req_stall(struct hca *hca, struct qp *qp, struct send_op *op, uint64
 	return req->fault;
 }
 
-/*
- * Handle @synd, the result of an access to @op's memory; @done and @len as for req_stall(). Returns
- * true if the send queue has to wait, or has failed.
+/**
+ * req_held_up() - handle the result of an access to the memory of a work request
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @op: the work request
+ * @synd: the result
+ * @done: bytes of the message before the access
+ * @len: bytes of the access
+ *
+ * Return: true if the send queue has to wait for a page, or has failed.
  */
 bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd,
 		 uint64_t done, uint32_t len)

@@ -33,9 +33,14 @@ static int req_read_wqebbs(struct hca *hca, const struct qp *qp, uint16_t idx, u
 			 (size_t)(n - first) * WQE_BB);
 }
 
-/*
- * Load WQE @idx into w->raw, from the BlueFlame buffer if it arrived there. Returns its number of
- * WQEBBs, 0 and sets w->why if the control segment is not valid, or -EFAULT.
+/**
+ * req_load_wqe() - load a WQE, from the BlueFlame buffer if it arrived there
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @idx: its WQEBB counter
+ * @w: the WQE is put into @w->raw
+ *
+ * Return: its WQEBBs; 0, with @w->why, if the control segment is not valid; or -EFAULT.
  */
 int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send_wqe *w)
 {
@@ -69,9 +74,12 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 	return err ? -EFAULT : (int)n;
 }
 
-/*
- * Take the next WQE from the send queue and append it to the list. Returns NULL if there is none,
- * or if the list is full.
+/**
+ * req_fetch() - take the next WQE from the send queue
+ * @hca: the HCA
+ * @qp: the queue pair
+ *
+ * Return: its work request, at the end of the list; NULL if there is none or the list is full.
  */
 struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 {
@@ -105,7 +113,12 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 	return op;
 }
 
-/* Return a WQE that was taken and not started to the queue, which must not start more. */
+/**
+ * req_put_back() - return the next WQE to the send queue if it was not started
+ * @qp: the queue pair
+ *
+ * The send queue is in a state in which it must not start more.
+ */
 void req_put_back(struct qp *qp)
 {
 	struct requester *req = qp->req;

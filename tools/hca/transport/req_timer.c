@@ -45,9 +45,12 @@ static void req_timer_add(struct requester *req, uint64_t ns)
 		evtimer_add(req->timer, &tv);
 }
 
-/*
- * Start the retry timer. Adding the event again for each packet would cost too much: the deadline
- * moves, and the event is added again when it fires early.
+/**
+ * req_timer_start() - start the retry timer
+ * @req: the requester
+ *
+ * Adding the event again for each packet would cost too much: the deadline moves, and the event is
+ * added again when it fires early.
  */
 void req_timer_start(struct requester *req)
 {
@@ -70,6 +73,10 @@ void req_timer_extend(struct requester *req)
 		req->deadline_ns = clock_now_ns() + req_ack_timeout_ns(req->run.qp);
 }
 
+/**
+ * req_progress() - the peer has acknowledged something: restore retries and timer
+ * @req: the requester
+ */
 void req_progress(struct requester *req)
 {
 	struct qp *qp = req->run.qp;
@@ -81,7 +88,13 @@ void req_progress(struct requester *req)
 	sched_kick(req->hca, &req->run);
 }
 
-/* Send again from @psn on. Local operations are not executed again. */
+/**
+ * req_rewind() - send again from a PSN on
+ * @req: the requester
+ * @psn: the PSN
+ *
+ * Local operations are not executed again.
+ */
 void req_rewind(struct requester *req, uint32_t psn)
 {
 	struct send_op *op;
@@ -104,6 +117,10 @@ void req_rewind(struct requester *req, uint32_t psn)
 	sched_kick(req->hca, &req->run);
 }
 
+/**
+ * req_retry() - send again what was not acknowledged, or fail if no retries are left
+ * @req: the requester
+ */
 void req_retry(struct requester *req)
 {
 	struct send_op *op = req_oldest_unanswered(req);
@@ -156,6 +173,12 @@ static void req_timer_fired(evutil_socket_t fd, short what, void *arg)
 	req_retry(req);
 }
 
+/**
+ * req_rnr() - the receiver is not ready: send again when its timer has run
+ * @req: the requester
+ * @psn: of the packet that it refused
+ * @timer: RNR timer code of the AETH
+ */
 void req_rnr(struct requester *req, uint32_t psn, unsigned int timer)
 {
 	struct qp *qp = req->run.qp;

@@ -12,31 +12,42 @@
 #include "qp.h"
 #include "resp.h"
 
-/*
- * Refuse a request: NAK it, complete the receive WQE that was taken with an error, and move the
- * queue pair to ERR.
+/**
+ * resp_refuse() - refuse a request
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ * @why: the reason
+ *
+ * NAKs it, completes the receive WQE that was taken with an error, and moves the queue pair to ERR.
  */
-void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *f)
+void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why)
 {
 	struct responder *resp = qp->resp;
 	bool told = resp->have_rwqe;
 
-	if (f == &refuse_length)
+	if (why == &refuse_length)
 		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_LEN);
-	else if (f == &refuse_access)
+	else if (why == &refuse_access)
 		qcounter_add(hca, qp->counter_set, QC_RESP_REMOTE_ACCESS);
-	else if (f == &refuse_prot)
+	else if (why == &refuse_prot)
 		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_PROT);
 	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
-		  qp->obj.num, p->psn, p->opcode, f->nak, f->synd);
+		  qp->obj.num, p->psn, p->opcode, why->nak, why->synd);
 	if (conn_reliable(qp))
-		resp_ack(hca, qp, f->nak, p->psn);
+		resp_ack(hca, qp, why->nak, p->psn);
 	if (told)
-		resp_complete_error(hca, qp, f->synd);
+		resp_complete_error(hca, qp, why->synd);
 	resp->msg = MSG_NONE;
-	qp_to_error(hca, qp, told ? 0 : f->event);
+	qp_to_error(hca, qp, told ? 0 : why->event);
 }
 
+/**
+ * resp_wqe_refusal() - tell why a request is refused whose receive WQE could not be taken
+ * @err: result of resp_take_wqe()
+ *
+ * Return: the reason; NULL if none was posted, for which it is not refused.
+ */
 const struct refusal *resp_wqe_refusal(int err)
 {
 	return err == -EINVAL || err == -EFAULT ? &refuse_wqe : NULL;
@@ -66,9 +77,17 @@ static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
 	packet_free(hca->fabric, p);
 }
 
-/*
- * A page is not present. Tell the requester to send the packet of @psn again, and ignore its
- * packets until software has brought the page. Returns false if the page will not be brought.
+/**
+ * resp_stall() - wait for a page
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @psn: of the packet that met the page fault
+ * @f: the page fault
+ *
+ * The requester is told to send the packet again. Its later packets are ignored until software has
+ * brought the page.
+ *
+ * Return: false if the page will not be brought.
  */
 bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f)
 {
@@ -83,6 +102,11 @@ bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault 
 	return resp->fault;
 }
 
+/**
+ * resp_cancel_fault() - do not wait for a page any more
+ * @hca: the HCA
+ * @resp: the responder
+ */
 void resp_cancel_fault(struct hca *hca, struct responder *resp)
 {
 	fault_cancel(hca, resp->fault);

@@ -186,7 +186,16 @@ static enum outcome resp_write(struct hca *hca, struct qp *qp, const struct bth_
 	return DONE;
 }
 
-/* Process a packet of a message that arrived in sequence. */
+/**
+ * resp_message() - process a packet of a SEND or RDMA WRITE that arrived in sequence
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @d: what its opcode says
+ * @p: the packet
+ * @why: set to the reason if the outcome is REFUSED
+ *
+ * Return: what became of it.
+ */
 enum outcome resp_message(struct hca *hca, struct qp *qp, const struct bth_desc *d,
 			  const struct packet *p, const struct refusal **why)
 {

@@ -39,6 +39,12 @@ static bool resp_xrc_ok(struct hca *hca, struct qp *qp, const struct packet *p)
 	return resp_srq(hca, qp);
 }
 
+/**
+ * resp_receive_rc() - process a request of RC or XRC
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ */
 void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;
@@ -89,9 +95,14 @@ void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p)
 
 /* ---- UC -------------------------------------------------------------------------------------- */
 
-/*
- * UC does not repair losses: the rest of the message is skipped, and its receive WQE is used for
- * the next.
+/**
+ * resp_receive_uc() - process a request of UC
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ *
+ * UC does not repair losses: the rest of a message is skipped, and its receive WQE is used for the
+ * next.
  */
 void resp_receive_uc(struct hca *hca, struct qp *qp, const struct packet *p)
 {

@@ -15,7 +15,13 @@
 #include "qp.h"
 #include "resp.h"
 
-/* Check that the key of the request allows the whole access. */
+/**
+ * resp_remote_ok() - check that the key of a request allows the whole access
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ * @access: enum mkey_access
+ */
 bool resp_remote_ok(struct hca *hca, const struct qp *qp, const struct packet *p,
 		    unsigned int access)
 {
@@ -24,6 +30,15 @@ bool resp_remote_ok(struct hca *hca, const struct qp *qp, const struct packet *p
 	return !p->dma_len || mkey_check(hca, &user, p->rkey, p->va, p->dma_len, access) == MK_OK;
 }
 
+/**
+ * resp_read() - process a READ request
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ * @why: set to the reason if the outcome is REFUSED
+ *
+ * Return: what became of it.
+ */
 enum outcome resp_read(struct hca *hca, struct qp *qp, const struct packet *p,
 		       const struct refusal **why)
 {
@@ -96,6 +111,15 @@ static bool resp_stall_atomic(struct hca *hca, struct qp *qp, const struct packe
 	return resp_stall(hca, qp, p->psn, &f);
 }
 
+/**
+ * resp_atomic() - process an atomic request
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ * @why: set to the reason if the outcome is REFUSED
+ *
+ * Return: what became of it.
+ */
 enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 			 const struct refusal **why)
 {
@@ -130,6 +154,10 @@ enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 	return DONE;
 }
 
+/**
+ * resp_is_atomic() - tell whether an operation is an atomic
+ * @op: enum bth_op
+ */
 bool resp_is_atomic(uint8_t op)
 {
 	return op == BTH_CMP_SWAP || op == BTH_FETCH_ADD || op == BTH_MASKED_CMP_SWAP ||
@@ -156,7 +184,14 @@ static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct pack
 		}
 }
 
-/* Answer a request that was served before. It is executed again only if that is harmless. */
+/**
+ * resp_duplicate() - answer a request that was served before
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ *
+ * It is executed again only if that is harmless.
+ */
 void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;

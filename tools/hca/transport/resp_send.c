@@ -18,9 +18,13 @@ static struct resp_job *resp_job_at(struct responder *resp, unsigned int i)
 	return &resp->job[(resp->job_head + i) % RESP_MAX_JOBS];
 }
 
-/*
- * Queue an answer. Answers leave in the order of their requests; the caller has made sure that
- * there is room.
+/**
+ * resp_queue_job() - queue an answer
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @job: the answer
+ *
+ * Answers leave in the order of their requests. The caller has made sure that there is room.
  */
 void resp_queue_job(struct hca *hca, struct qp *qp, const struct resp_job *job)
 {
@@ -48,7 +52,15 @@ static bool resp_send_ack(struct hca *hca, const struct qp *qp, const struct res
 	return true;
 }
 
-/* Acknowledge now, or after the answers that wait. One plain ACK replaces those before it. */
+/**
+ * resp_ack() - acknowledge, now or after the answers that wait
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @syndrome: of the AETH
+ * @psn: of the packet
+ *
+ * One plain ACK replaces those before it.
+ */
 void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	struct responder *resp = qp->resp;
@@ -68,19 +80,35 @@ void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn)
 		resp_queue_job(hca, qp, &job);
 }
 
+/**
+ * resp_ack_request() - acknowledge a packet if it asks for that
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ */
 void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	if (p->ack_req)
 		resp_ack(hca, qp, AETH_ACK | AETH_NO_CREDITS, p->psn);
 }
 
+/**
+ * resp_read_packets() - count the packets of a READ's answer
+ * @qp: the queue pair
+ * @len: bytes
+ *
+ * Return: their number.
+ */
 uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
 {
 	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
 }
 
-/*
- * The requester starts again at @psn: drop the answers from there on, which it will request again.
+/**
+ * resp_drop_jobs() - drop the answers from a PSN on, which the requester will request again
+ * @resp: the responder
+ * @psn: the PSN
+ *
  * Earlier answers stay, that of a READ in part.
  */
 void resp_drop_jobs(struct responder *resp, uint32_t psn)

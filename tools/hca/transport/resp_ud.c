@@ -62,7 +62,14 @@ static bool resp_grh_is_ours(struct hca *hca, const struct packet *p)
 	return !p->grh || p->dlid >= LID_MCAST_FIRST || !memcmp(gid, p->dgid, sizeof(gid));
 }
 
-/* Datagrams that do not match are dropped silently: the sender expects no answer. */
+/**
+ * resp_receive_ud() - process a datagram
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ *
+ * Datagrams that do not match are dropped silently: the sender expects no answer.
+ */
 void resp_receive_ud(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	uint32_t qkey = qp->type == QPT_QP1 ? QP1_QKEY : qp->qkey;

@@ -15,7 +15,15 @@
 #include "srq.h"
 #include "wqe.h"
 
-/* Find the SRQ that receive WQEs come from, or NULL. XRC packets name it. */
+/**
+ * resp_srq() - find the SRQ that receive WQEs come from
+ * @hca: the HCA
+ * @qp: the queue pair
+ *
+ * XRC packets name it.
+ *
+ * Return: the SRQ; NULL if the queue pair has a receive queue of its own.
+ */
 struct srq *resp_srq(struct hca *hca, const struct qp *qp)
 {
 	struct srq *srq;
@@ -33,7 +41,15 @@ static uint32_t resp_recv_pdn(struct hca *hca, const struct qp *qp)
 	return srq ? srq->pdn : qp->pdn;
 }
 
-/* Return the protection domain of keys for remote access. An XRC target uses that of the SRQ. */
+/**
+ * resp_remote_pdn() - tell which protection domain the keys of remote accesses must have
+ * @hca: the HCA
+ * @qp: the queue pair
+ *
+ * An XRC target uses that of the SRQ.
+ *
+ * Return: its number.
+ */
 uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp)
 {
 	return qp->type == QPT_XRC ? resp_recv_pdn(hca, qp) : qp->pdn;
@@ -58,8 +74,12 @@ static int resp_pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t
 	return stride;
 }
 
-/*
- * Return what the CQE tells about the queue: the user index, or the SRQ's number in CQE version 0.
+/**
+ * resp_cqe_owner() - tell what a CQE says about its queue
+ * @qp: the queue pair
+ * @srq: where the WQE came from, or NULL
+ *
+ * Return: the user index; in CQE version 0 the number of the SRQ.
  */
 uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq)
 {
@@ -68,7 +88,13 @@ uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq)
 	return qp->type == QPT_XRC && srq ? srq->user_index : qp->user_index;
 }
 
-/* Take a receive WQE. Returns 0, -ENOENT if none is posted, -EFAULT or -EINVAL. */
+/**
+ * resp_take_wqe() - take a receive WQE for a message
+ * @hca: the HCA
+ * @qp: the queue pair
+ *
+ * Return: 0, -ENOENT if none is posted, -EFAULT or -EINVAL.
+ */
 int resp_take_wqe(struct hca *hca, struct qp *qp)
 {
 	struct responder *resp = qp->resp;
@@ -94,7 +120,16 @@ int resp_take_wqe(struct hca *hca, struct qp *qp)
 	return wqe_parse_recv(&resp->rwqe, buf, n, skip);
 }
 
-/* Store data at byte @off of the receive WQE in use. */
+/**
+ * resp_scatter() - store data in the receive WQE in use
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @off: byte of it
+ * @buf: the data
+ * @len: bytes
+ *
+ * Return: SYND_OK, SYND_LOCAL_LENGTH, SYND_LOCAL_PROT or SYND_PAGE_FAULT.
+ */
 enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off,
 			       const void *buf, size_t len)
 {
@@ -126,6 +161,12 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
 	cq_complete(hca, resp->rwqe_cqn, c);
 }
 
+/**
+ * resp_complete_error() - complete the receive WQE in use with an error
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @synd: syndrome of the CQE
+ */
 void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome synd)
 {
 	struct completion c = { .opcode = CQE_RESP_ERR, .syndrome = synd, .solicited = true };
@@ -155,6 +196,14 @@ static uint8_t resp_cqe_opcode(uint8_t bth)
 	}
 }
 
+/**
+ * resp_complete() - complete the receive WQE in use
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ * @bytes: of the message
+ * @in_cqe: the data goes into the CQE
+ */
 void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint32_t bytes,
 		   bool in_cqe)
 {
