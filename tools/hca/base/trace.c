@@ -48,7 +48,7 @@ void trace_free(struct trace *t)
 
 	if (!t)
 		return;
-	for (i = 0; i < RING; i++)
+	for (i = 0; i < RING && i < t->n; i++)
 		free(t->ev[i]);
 	if (t->file)
 		fclose(t->file);

@@ -91,7 +91,8 @@ void cmds_exit(struct hca *hca)
 	if (!hca->cmds)
 		return;
 	for (i = 0; i < CMD_OPCODES; i++)
-		free(hca->cmds->reserved[i].mask);
+		if (hca->cmds->by_opcode[i])
+			free(hca->cmds->reserved[i].mask);
 	free(hca->cmds);
 	hca->cmds = NULL;
 }

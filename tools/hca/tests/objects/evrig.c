@@ -21,6 +21,7 @@ struct eq *evrig_eq(struct hca *hca, uint64_t iova, uint64_t events)
 
 	if (!eq)
 		abort();
+	eq->intr = eq->obj.num;
 	eq->log_size = LOG_EQES;
 	eq->mem = (struct queue_mem){ .npages = 1, .log_page = 12, .len = 4096 };
 	eq->mem.pas = calloc(1, sizeof(uint64_t));
@@ -35,16 +36,13 @@ void evrig_set_handler(evrig_fn fn)
 	handler = fn;
 }
 
-static bool drain(struct hca *hca, struct obj *obj, void *arg)
+/* Each EQ of the rig has its own number as its interrupt vector. */
+static void evrig_raise(struct hca *hca, unsigned int vector)
 {
-	struct eq *eq = (struct eq *)obj;
+	struct eq *eq = eq_find(hca, vector);
 	uint8_t eqe[EQE_SIZE];
 
-	(void)arg;
-	/* A test may make an EQ without memory. */
-	if (!eq->mem.pas)
-		return true;
-	while (eq->ci != eq->pi) {
+	while (eq && eq->ci != eq->pi) {
 		size_t slot = eq->ci & ((1u << eq->log_size) - 1);
 
 		if (qmem_read(hca, &eq->mem, slot * EQE_SIZE, eqe, sizeof(eqe)))
@@ -53,14 +51,8 @@ static bool drain(struct hca *hca, struct obj *obj, void *arg)
 		if (handler)
 			handler(hca, eq->obj.num, eqe[1], eqe[3], eqe + 32);
 	}
-	eq->armed = true;
-	return true;
-}
-
-static void evrig_raise(struct hca *hca, unsigned int vector)
-{
-	(void)vector;
-	obj_for_each(hca, OBJ_EQ, drain, NULL);
+	if (eq)
+		eq->armed = true;
 }
 
 const struct irq_ops evrig_irq_ops = { .raise = evrig_raise };
