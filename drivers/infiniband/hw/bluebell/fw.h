@@ -58,38 +58,38 @@ int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *numb
 int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
 
 /*
- * Commands of one shape. A function has the name of the command and says what
+ * Commands of one shape: the function @name sends MLX5_CMD_OP_@cmd as
  * mlx5_fw_create_object(), mlx5_fw_alloc_object() or mlx5_fw_destroy_object() does.
  */
-#define MLX5_FW_CREATE(name, opcode)							\
+#define MLX5_FW_CREATE(name, cmd)							\
 static inline int name(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *number) \
 {											\
-	return mlx5_fw_create_object(dev, uid, opcode, in, inlen, number);		\
+	return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_##cmd, in, inlen, number);	\
 }
 
-#define MLX5_FW_ALLOC(name, opcode)							\
+#define MLX5_FW_ALLOC(name, cmd)							\
 static inline int name(struct mlx5_ib_dev *dev, u16 uid, u32 *number)			\
 {											\
-	return mlx5_fw_alloc_object(dev, uid, opcode, number);				\
+	return mlx5_fw_alloc_object(dev, uid, MLX5_CMD_OP_##cmd, number);		\
 }
 
-#define MLX5_FW_DESTROY(name, opcode)							\
+#define MLX5_FW_DESTROY(name, cmd)							\
 static inline int name(struct mlx5_ib_dev *dev, u16 uid, u32 number)			\
 {											\
-	return mlx5_fw_destroy_object(dev, uid, opcode, number);			\
+	return mlx5_fw_destroy_object(dev, uid, MLX5_CMD_OP_##cmd, number);	\
 }
 
-MLX5_FW_ALLOC(mlx5_fw_alloc_uar, MLX5_CMD_OP_ALLOC_UAR)
-MLX5_FW_DESTROY(mlx5_fw_dealloc_uar, MLX5_CMD_OP_DEALLOC_UAR)
-MLX5_FW_ALLOC(mlx5_fw_alloc_pd, MLX5_CMD_OP_ALLOC_PD)
-MLX5_FW_DESTROY(mlx5_fw_dealloc_pd, MLX5_CMD_OP_DEALLOC_PD)
-MLX5_FW_DESTROY(mlx5_fw_destroy_qp, MLX5_CMD_OP_DESTROY_QP)
-MLX5_FW_CREATE(mlx5_fw_create_rmp, MLX5_CMD_OP_CREATE_RMP)
-MLX5_FW_DESTROY(mlx5_fw_destroy_rmp, MLX5_CMD_OP_DESTROY_RMP)
-MLX5_FW_ALLOC(mlx5_fw_alloc_xrcd, MLX5_CMD_OP_ALLOC_XRCD)
-MLX5_FW_DESTROY(mlx5_fw_dealloc_xrcd, MLX5_CMD_OP_DEALLOC_XRCD)
-MLX5_FW_CREATE(mlx5_fw_create_xrc_srq, MLX5_CMD_OP_CREATE_XRC_SRQ)
-MLX5_FW_DESTROY(mlx5_fw_destroy_xrc_srq, MLX5_CMD_OP_DESTROY_XRC_SRQ)
+MLX5_FW_ALLOC(mlx5_fw_alloc_uar, ALLOC_UAR)
+MLX5_FW_DESTROY(mlx5_fw_dealloc_uar, DEALLOC_UAR)
+MLX5_FW_ALLOC(mlx5_fw_alloc_pd, ALLOC_PD)
+MLX5_FW_DESTROY(mlx5_fw_dealloc_pd, DEALLOC_PD)
+MLX5_FW_DESTROY(mlx5_fw_destroy_qp, DESTROY_QP)
+MLX5_FW_CREATE(mlx5_fw_create_rmp, CREATE_RMP)
+MLX5_FW_DESTROY(mlx5_fw_destroy_rmp, DESTROY_RMP)
+MLX5_FW_ALLOC(mlx5_fw_alloc_xrcd, ALLOC_XRCD)
+MLX5_FW_DESTROY(mlx5_fw_dealloc_xrcd, DEALLOC_XRCD)
+MLX5_FW_CREATE(mlx5_fw_create_xrc_srq, CREATE_XRC_SRQ)
+MLX5_FW_DESTROY(mlx5_fw_destroy_xrc_srq, DESTROY_XRC_SRQ)
 
 int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
 		      int inlen);
