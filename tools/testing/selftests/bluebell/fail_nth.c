@@ -449,13 +449,7 @@ static int prep_rts_qp(struct env *e)
 /* An XRC requester is a queue pair without a receive queue, a target one without any queue. */
 static int prep_xrc_ini(struct env *e)
 {
-	int ret = prep_qp_type(e, IBV_QPT_XRC_SEND);
-
-	e->qp_req.core.max_recv_wr = 0;
-	e->qp_req.core.max_recv_sge = 0;
-	e->qp_req.drv.rq_wqe_count = 0;
-	e->qp_req.drv.rq_wqe_shift = 0;
-	return ret;
+	return prep_qp_type(e, IBV_QPT_XRC_SEND);
 }
 
 static int prep_xrc_tgt(struct env *e)

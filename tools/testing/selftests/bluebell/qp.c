@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs: every transition of RC, UC, UD and both halves of XRC, legal and not; every attribute,
- * needed, optional and out of range; and the sizes, flags and reserved fields of CREATE_QP.
+ * Queue pairs: all transitions of RC, UC, UD and both ends of XRC, allowed or not; all attributes:
+ * required, optional and out of range; and the sizes, flags and reserved fields of CREATE_QP.
  */
-#include <fcntl.h>
-
+#include "raw_qp.h"
 #include "test.h"
 
 #define QP_STATES (IBV_QPS_ERR + 1)
@@ -63,10 +62,10 @@ FIXTURE_TEARDOWN(state)
 }
 
 /*
- * The IBA's state machine, as far as a program can ask for it. SQE is entered by errors alone, and
- * SQD not at all: linux/mlx5/mlx5_ifc.h has no command that leads there.
+ * The transitions of the IBA's state machine that a process can ask for. SQE is entered by errors only,
+ * and SQD never, because linux/mlx5/mlx5_ifc.h has no command for it.
  */
-static const bool legal[QP_STATES][QP_STATES] = {
+static const bool allowed[QP_STATES][QP_STATES] = {
 	[IBV_QPS_RESET] = { [IBV_QPS_RESET] = true, [IBV_QPS_INIT] = true },
 	[IBV_QPS_INIT] = {
 		[IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true, [IBV_QPS_INIT] = true,
@@ -77,9 +76,9 @@ static const bool legal[QP_STATES][QP_STATES] = {
 	[IBV_QPS_ERR] = { [IBV_QPS_RESET] = true, [IBV_QPS_ERR] = true },
 };
 
-/* Ask for a state, with all that the way to it needs. */
-static int ask(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state from,
-	       enum ibv_qp_state to)
+/* Modify the QP to a state, with the attributes that the transition requires. */
+static int modify_to_state(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state from,
+			   enum ibv_qp_state to)
 {
 	switch (to) {
 	case IBV_QPS_INIT:
@@ -95,8 +94,8 @@ static int ask(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum
 	}
 }
 
-/* From wherever it is to a state, by legal steps. */
-static int go_to(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state to)
+/* Modify the QP to RESET, and from there by allowed transitions to a state. */
+static int modify_through_states(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state to)
 {
 	static const enum ibv_qp_state way[] = {
 		IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
@@ -106,9 +105,9 @@ static int go_to(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, en
 	size_t i;
 
 	if (to == IBV_QPS_ERR)
-		return go_to(r, qp, cfg, IBV_QPS_INIT) ?: rdma_modify_state(qp, to);
+		return modify_through_states(r, qp, cfg, IBV_QPS_INIT) ?: rdma_modify_state(qp, to);
 	for (i = 0; i < ARRAY_SIZE(way); i++) {
-		ret = ask(r, qp, cfg, from, way[i]);
+		ret = modify_to_state(r, qp, cfg, from, way[i]);
 		if (ret || way[i] == to)
 			return ret;
 		from = way[i];
@@ -116,7 +115,7 @@ static int go_to(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, en
 	return ret;
 }
 
-TEST_F(state, every_pair_of_states)
+TEST_F(state, transitions_of_the_iba_are_allowed_and_no_others)
 {
 	int from, to, want;
 
@@ -124,11 +123,11 @@ TEST_F(state, every_pair_of_states)
 		if (from == IBV_QPS_SQE || from == IBV_QPS_SQD)
 			continue;
 		for (to = 0; to < QP_STATES; to++) {
-			ASSERT_EQ(0, go_to(&self->r, self->qp, &self->cfg, from))
+			ASSERT_EQ(0, modify_through_states(&self->r, self->qp, &self->cfg, from))
 				TH_LOG("to %d", from);
 			ASSERT_EQ(from, rdma_qp_state(self->qp));
-			want = legal[from][to] ? 0 : EINVAL;
-			EXPECT_EQ(want, ask(&self->r, self->qp, &self->cfg, from, to))
+			want = allowed[from][to] ? 0 : EINVAL;
+			EXPECT_EQ(want, modify_to_state(&self->r, self->qp, &self->cfg, from, to))
 				TH_LOG("from %d to %d", from, to);
 			EXPECT_EQ(want ? from : to, rdma_qp_state(self->qp))
 				TH_LOG("from %d to %d", from, to);
@@ -136,7 +135,7 @@ TEST_F(state, every_pair_of_states)
 	}
 }
 
-TEST_F(state, no_such_state)
+TEST_F(state, unknown_state_is_invalid)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR + 1 };
 
@@ -145,21 +144,21 @@ TEST_F(state, no_such_state)
 	EXPECT_EQ(EINVAL, ibv_modify_qp(self->qp, &attr, IBV_QP_STATE));
 }
 
-TEST_F(state, comes_back_from_error_to_work)
+TEST_F(state, qp_works_again_after_error_and_reset)
 {
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, go_to(&self->r, self->qp, &self->cfg, IBV_QPS_RTS));
+		ASSERT_EQ(0, modify_through_states(&self->r, self->qp, &self->cfg, IBV_QPS_RTS));
 		ASSERT_EQ(0, rdma_modify_state(self->qp, IBV_QPS_ERR));
 		EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(self->qp));
 	}
-	EXPECT_EQ(0, go_to(&self->r, self->qp, &self->cfg, IBV_QPS_RTS));
+	EXPECT_EQ(0, modify_through_states(&self->r, self->qp, &self->cfg, IBV_QPS_RTS));
 }
 
 /* --- Attributes ------------------------------------------------------------------------------- */
 
-/* A transition's attributes: which it must have, which it may. */
+/* A transition with its required and its optional attributes. */
 struct step {
 	enum ibv_qp_state from, to;
 	int must, may;
@@ -227,8 +226,8 @@ static const struct step *steps_of(enum ibv_qp_type type, size_t *n)
 	}
 }
 
-/* Every attribute with a value that is right for any step. */
-static struct ibv_qp_attr good_attr(struct rdma *r, struct ibv_qp *qp, const struct step *s)
+/* Attributes with values that are valid for any transition. */
+static struct ibv_qp_attr valid_attr(struct rdma *r, struct ibv_qp *qp, const struct step *s)
 {
 	return (struct ibv_qp_attr){
 		.qp_state = s->to,
@@ -245,18 +244,18 @@ static struct ibv_qp_attr good_attr(struct rdma *r, struct ibv_qp *qp, const str
 	};
 }
 
-static int take_step(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg,
-		     const struct step *s,
+static int modify_with_mask(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg,
+			    const struct step *s,
 		     int mask)
 {
-	struct ibv_qp_attr attr = good_attr(r, qp, s);
+	struct ibv_qp_attr attr = valid_attr(r, qp, s);
 
-	if (go_to(r, qp, cfg, s->from))
+	if (modify_through_states(r, qp, cfg, s->from))
 		return -1;
 	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask);
 }
 
-TEST_F(state, each_needed_attribute_is_needed)
+TEST_F(state, missing_required_attribute_is_invalid)
 {
 	const struct step *s;
 	size_t n, i;
@@ -264,20 +263,20 @@ TEST_F(state, each_needed_attribute_is_needed)
 
 	s = steps_of(variant->type, &n);
 	for (i = 0; i < n; i++, s++) {
-		EXPECT_EQ(0, take_step(&self->r, self->qp, &self->cfg, s, s->must))
+		EXPECT_EQ(0, modify_with_mask(&self->r, self->qp, &self->cfg, s, s->must))
 			TH_LOG("from %d to %d", s->from, s->to);
 		for (bit = 1; bit <= s->must; bit <<= 1) {
 			if (!(s->must & bit))
 				continue;
-			EXPECT_EQ(EINVAL, take_step(&self->r, self->qp, &self->cfg, s,
-						    s->must & ~bit))
+			EXPECT_EQ(EINVAL, modify_with_mask(&self->r, self->qp, &self->cfg, s,
+							   s->must & ~bit))
 				TH_LOG("from %d to %d without %#x", s->from, s->to, bit);
 			EXPECT_EQ(s->from, rdma_qp_state(self->qp));
 		}
 	}
 }
 
-TEST_F(state, each_optional_attribute_is_taken)
+TEST_F(state, optional_attributes_are_accepted)
 {
 	const struct step *s;
 	size_t n, i;
@@ -288,13 +287,13 @@ TEST_F(state, each_optional_attribute_is_taken)
 		for (bit = 1; bit <= s->may; bit <<= 1) {
 			if (!(s->may & bit))
 				continue;
-			EXPECT_EQ(0, take_step(&self->r, self->qp, &self->cfg, s, s->must | bit))
+			EXPECT_EQ(0, modify_with_mask(&self->r, self->qp, &self->cfg, s, s->must | bit))
 				TH_LOG("from %d to %d with %#x", s->from, s->to, bit);
 		}
 }
 
-/* What only the other half of XRC has, ib_core leaves out of every request. */
-static int left_out(enum ibv_qp_type type)
+/* Attributes that only the other end of XRC has; ib_core removes them from the request. */
+static int ignored_by_ib_core(enum ibv_qp_type type)
 {
 	switch (type) {
 	case IBV_QPT_XRC_SEND:
@@ -306,10 +305,10 @@ static int left_out(enum ibv_qp_type type)
 	}
 }
 
-/* What belongs to another transport or another step is refused. */
-TEST_F(state, each_foreign_attribute_is_refused)
+/* An attribute that belongs to another transport or to another transition is refused. */
+TEST_F(state, attributes_of_other_transitions_are_invalid)
 {
-	/* Of these no step above takes more than its tables say; alternate paths are left out. */
+	/* All attributes of the tables above; those of alternate paths are not tested. */
 	const int all = CONN_INIT | UD_INIT | RC_RTR | RC_RTS | IBV_QP_EN_SQD_ASYNC_NOTIFY;
 	const struct step *s;
 	size_t n, i;
@@ -320,8 +319,8 @@ TEST_F(state, each_foreign_attribute_is_refused)
 		for (bit = 1; bit <= all; bit <<= 1) {
 			if (!(all & bit) || (s->must | s->may) & bit)
 				continue;
-			EXPECT_EQ(bit & left_out(variant->type) ? 0 : EINVAL,
-				  take_step(&self->r, self->qp, &self->cfg, s, s->must | bit))
+			EXPECT_EQ(bit & ignored_by_ib_core(variant->type) ? 0 : EINVAL,
+				  modify_with_mask(&self->r, self->qp, &self->cfg, s, s->must | bit))
 				TH_LOG("from %d to %d with %#x", s->from, s->to, bit);
 		}
 }
@@ -357,8 +356,8 @@ TEST_F(state, values_out_of_range_are_invalid)
 		for (j = 0; j < ARRAY_SIZE(bad); j++) {
 			if (!(s->must & bad[j].bit))
 				continue;
-			ASSERT_EQ(0, go_to(&self->r, self->qp, &self->cfg, s->from));
-			attr = good_attr(&self->r, self->qp, s);
+			ASSERT_EQ(0, modify_through_states(&self->r, self->qp, &self->cfg, s->from));
+			attr = valid_attr(&self->r, self->qp, s);
 			attr.port_num = bad[j].bit == IBV_QP_PORT ? bad[j].attr.port_num : 1;
 			attr.pkey_index = bad[j].attr.pkey_index;
 			if (bad[j].bit == IBV_QP_PATH_MTU)
@@ -375,7 +374,7 @@ TEST_F(state, values_out_of_range_are_invalid)
 		}
 }
 
-TEST_F(state, query_tells_what_was_set)
+TEST_F(state, query_returns_what_was_set)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr = {};
@@ -394,7 +393,7 @@ TEST_F(state, query_tells_what_was_set)
 	ASSERT_EQ(0, ibv_query_device(self->r.ctx, &dev));
 	if (dev.max_qp_init_rd_atom < rts.max_rd_atomic)
 		rts.max_rd_atomic = dev.max_qp_init_rd_atom;
-	/* Of INIT to RTR and of RTR to RTS. */
+	/* s[0] is the transition from INIT to RTR, s[1] the one from RTR to RTS. */
 	s = steps_of(variant->type, &n) + 2;
 	ASSERT_EQ(0, rdma_qp_init(self->qp, &self->cfg));
 	ASSERT_EQ(0, ibv_modify_qp(self->qp, &rtr, IBV_QP_STATE | s[0].must));
@@ -438,8 +437,8 @@ TEST_F(state, query_tells_what_was_set)
 	}
 }
 
-/* As many reads and atomics at a time as the device says, and no more. */
-TEST(reads_at_a_time_are_as_many_as_the_device_says)
+/* A QP can have as many outstanding reads and atomics as the device reports, and no more. */
+TEST(outstanding_reads_beyond_the_limit_are_invalid)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	const struct step *rtr = &rc_steps[2], *rts = &rc_steps[3];
@@ -452,13 +451,13 @@ TEST(reads_at_a_time_are_as_many_as_the_device_says)
 	ASSERT_EQ(0, ibv_query_device(r.ctx, &dev));
 	qp = rdma_create_qp(&r, r.cq, &cfg);
 	ASSERT_NE(NULL, qp);
-	ASSERT_EQ(0, go_to(&r, qp, &cfg, IBV_QPS_INIT));
-	attr = good_attr(&r, qp, rtr);
+	ASSERT_EQ(0, modify_through_states(&r, qp, &cfg, IBV_QPS_INIT));
+	attr = valid_attr(&r, qp, rtr);
 	attr.max_dest_rd_atomic = 2 * dev.max_qp_rd_atom;
 	EXPECT_EQ(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE | rtr->must));
 	attr.max_dest_rd_atomic = dev.max_qp_rd_atom;
 	ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE | rtr->must));
-	attr = good_attr(&r, qp, rts);
+	attr = valid_attr(&r, qp, rts);
 	attr.max_rd_atomic = 2 * dev.max_qp_init_rd_atom;
 	EXPECT_EQ(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE | rts->must));
 	attr.max_rd_atomic = dev.max_qp_init_rd_atom;
@@ -467,9 +466,9 @@ TEST(reads_at_a_time_are_as_many_as_the_device_says)
 	rdma_close(&r);
 }
 
-/* --- What the device lacks -------------------------------------------------------------------- */
+/* --- Capabilities that the device lacks -------------------------------------------------------- */
 
-TEST(uc_is_refused_where_there_is_none)
+TEST(uc_without_the_capability_is_refused)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UC };
 	struct rdma r;
@@ -477,22 +476,22 @@ TEST(uc_is_refused_where_there_is_none)
 	if (rdma_has_qp_type(IBV_QPT_UC))
 		SKIP(return, "the device has UC");
 	ASSERT_EQ(0, rdma_open(&r));
-	/* The library makes a UAR for the first, and keeps it. */
+	/* libmlx5 creates a UAR for the first QP and keeps it: let it do so before the census. */
 	cfg.type = IBV_QPT_RC;
 	EXPECT_EQ(0, ibv_destroy_qp(rdma_create_qp(&r, r.cq, &cfg)));
 	cfg.type = IBV_QPT_UC;
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
 	EXPECT_EQ(NULL, rdma_create_qp(&r, r.cq, &cfg));
-	/* mlx5_ib leaves it to firmware. */
+	/* mlx5_ib does not check the type, so firmware refuses it. */
 	EXPECT_EQ(driver_is("bluebell") ? EOPNOTSUPP : EINVAL, errno);
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
 	rdma_close(&r);
 }
 
-/* Bluebell refuses it at once, mlx5_ib when it would take effect. */
-TEST(right_to_atomics_is_refused_where_there_are_none)
+/* Bluebell refuses the right in the transition to INIT, mlx5_ib in that to RTR. */
+TEST(atomic_access_without_atomics_is_refused)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC, .access = ALL_ACCESS };
 	struct ibv_qp *qp;
@@ -503,10 +502,10 @@ TEST(right_to_atomics_is_refused_where_there_are_none)
 		SKIP(return, "the device has atomic operations");
 	qp = rdma_create_qp(&r, r.cq, &cfg);
 	ASSERT_NE(NULL, qp);
-	EXPECT_EQ(EOPNOTSUPP, go_to(&r, qp, &cfg, IBV_QPS_RTR));
+	EXPECT_EQ(EOPNOTSUPP, modify_through_states(&r, qp, &cfg, IBV_QPS_RTR));
 	EXPECT_GE(IBV_QPS_INIT, rdma_qp_state(qp));
 	cfg.access &= ~IBV_ACCESS_REMOTE_ATOMIC;
-	EXPECT_EQ(0, go_to(&r, qp, &cfg, IBV_QPS_RTS));
+	EXPECT_EQ(0, modify_through_states(&r, qp, &cfg, IBV_QPS_RTS));
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 	rdma_close(&r);
 }
@@ -539,37 +538,37 @@ FIXTURE_TEARDOWN(create)
 	rdma_close(&self->r);
 }
 
-TEST_F(create, limits_of_create)
+TEST_F(create, sizes_beyond_the_limits_are_refused)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = self->r.cq, .recv_cq = self->r.cq, .qp_type = variant->type,
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
-	struct ibv_qp_init_attr ask_for;
+	struct ibv_qp_init_attr request;
 	struct ibv_qp *qp;
 
-	ask_for = attr;
-	qp = ibv_create_qp(self->r.pd, &ask_for);
+	request = attr;
+	qp = ibv_create_qp(self->r.pd, &request);
 	ASSERT_NE(NULL, qp);
-	EXPECT_LE(1, ask_for.cap.max_send_wr);
+	EXPECT_LE(1, request.cap.max_send_wr);
 	ibv_destroy_qp(qp);
 
-	ask_for = attr;
-	ask_for.cap.max_recv_wr = 1 << 20;
-	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
+	request = attr;
+	request.cap.max_recv_wr = 1 << 20;
+	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &request));
 	EXPECT_EQ(EINVAL, errno);
-	ask_for = attr;
-	ask_for.cap.max_send_wr = 1 << 20;
-	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
-	ask_for = attr;
-	ask_for.cap.max_send_sge = 1000;
-	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
-	ask_for = attr;
-	ask_for.cap.max_inline_data = 1 << 16;
-	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &ask_for));
+	request = attr;
+	request.cap.max_send_wr = 1 << 20;
+	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &request));
+	request = attr;
+	request.cap.max_send_sge = 1000;
+	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &request));
+	request = attr;
+	request.cap.max_inline_data = 1 << 16;
+	EXPECT_EQ(NULL, ibv_create_qp(self->r.pd, &request));
 }
 
-TEST_F(create, queues_of_one_direction_only)
+TEST_F(create, qp_can_have_a_single_queue)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = self->r.cq, .recv_cq = self->r.cq, .qp_type = variant->type,
@@ -590,12 +589,7 @@ TEST_F(create, queues_of_one_direction_only)
 /* --- CREATE_QP raw ---------------------------------------------------------------------------- */
 
 FIXTURE(raw_qp) {
-	struct uv uv;
-	uint32_t pd;
-	struct uv_cq cq;
-	struct uv_mem mem;
-	struct uv_qp_req req;
-	long pinned;
+	struct raw_qp raw;
 };
 
 FIXTURE_VARIANT(raw_qp) {
@@ -608,50 +602,35 @@ FIXTURE_VARIANT_ADD(raw_qp, uc) { .type = IBV_QPT_UC };
 
 FIXTURE_VARIANT_ADD(raw_qp, ud) { .type = IBV_QPT_UD };
 
-#define RAW_QP_BYTES (64 * 64 + 16 * 16)
-
 FIXTURE_SETUP(raw_qp)
 {
 	if (!rdma_has_qp_type(variant->type))
 		SKIP(return, NO_UC);
-	ASSERT_EQ(0, uv_open(&self->uv));
-	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
-	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &self->cq));
-	ASSERT_EQ(0, uv_mem_alloc(&self->mem, RAW_QP_BYTES));
-	uv_qp_req_init(&self->req, self->pd, self->cq.handle, variant->type);
-	self->req.drv.buf_addr = (uintptr_t)self->mem.buf;
-	self->req.drv.db_addr = (uintptr_t)self->mem.dbr;
-	self->pinned = uv_pinned_pages();
-	if (hca_ctl_present())
-		ASSERT_EQ(0, hca_census_reset());
+	raw_qp_open(_metadata, &self->raw, variant->type);
 }
 
-/* Whatever was refused took nothing with it. */
 FIXTURE_TEARDOWN(raw_qp)
 {
-	EXPECT_EQ(self->pinned, uv_pinned_pages());
-	if (hca_ctl_present())
-		EXPECT_CENSUS_UNCHANGED();
-	uv_close(&self->uv);
+	raw_qp_close(_metadata, &self->raw);
 }
 
-TEST_F(raw_qp, good_one_is_good)
+TEST_F(raw_qp, valid_request_succeeds)
 {
-	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(0, uv_try_qp(self->raw.uv.fd, &self->raw.req));
 }
 
-TEST_F(raw_qp, send_queue_is_a_power_of_two)
+TEST_F(raw_qp, send_queue_must_be_a_power_of_two)
 {
 	static const uint32_t bad[] = { 3, 5, 6, 63, 65, 0x10000 - 1 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		self->req.drv.sq_wqe_count = bad[i];
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &self->req)) TH_LOG("%u WQEs", bad[i]);
+		self->raw.req.drv.sq_wqe_count = bad[i];
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req)) TH_LOG("%u WQEs", bad[i]);
 	}
 }
 
-TEST_F(raw_qp, counts_over_the_limit_or_overflowing)
+TEST_F(raw_qp, excessive_or_overflowing_counts_are_refused)
 {
 	static const uint32_t bad[] = { 0x10000, 0x100000, 0x4000000, 0x40000000, 0x80000000, ~0u };
 	struct uv_qp_req req;
@@ -659,46 +638,46 @@ TEST_F(raw_qp, counts_over_the_limit_or_overflowing)
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		req = self->req;
+		req = self->raw.req;
 		req.drv.sq_wqe_count = bad[i];
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req)) TH_LOG("%#x send WQEs", bad[i]);
-		/* Where the buffer ends first, mlx5_ib has no word about the count. */
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &req)) TH_LOG("%#x send WQEs", bad[i]);
+		/* mlx5_ib reports the buffer that ends too early, not the count. */
 		if (!driver_is("bluebell"))
 			continue;
-		req = self->req;
+		req = self->raw.req;
 		req.drv.rq_wqe_count = bad[i];
-		ret = uv_try_qp(self->uv.fd, &req);
+		ret = uv_try_qp(self->raw.uv.fd, &req);
 		EXPECT_TRUE(ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("%#x receive WQEs: %d", bad[i], ret);
 	}
 }
 
-TEST_F(raw_qp, shifts_that_make_no_sense)
+TEST_F(raw_qp, invalid_shifts_are_refused)
 {
 	/*
-	 * Less than a segment, more than the device's largest receive descriptor: mlx5_ib takes
-	 * them.
+	 * The first three are less than a segment, or more than the largest receive descriptor; mlx5_ib
+	 * accepts them.
 	 */
 	static const uint32_t bad[] = { 0, 3, 12, 27, 31, 32, 33, 63, 64, 255, ~0u };
 	size_t i;
 
 	for (i = driver_is("bluebell") ? 0 : 3; i < ARRAY_SIZE(bad); i++) {
-		self->req.drv.rq_wqe_shift = bad[i];
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &self->req)) TH_LOG("shift %u", bad[i]);
+		self->raw.req.drv.rq_wqe_shift = bad[i];
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req)) TH_LOG("shift %u", bad[i]);
 	}
 }
 
-/* One page is there, two are needed. */
-TEST_F(raw_qp, buffer_too_small)
+/* The buffer needs two pages, and only the first is mapped. */
+TEST_F(raw_qp, buffer_that_ends_too_early_is_refused)
 {
-	munmap(self->mem.buf + UV_PAGE, self->mem.len - UV_PAGE);
-	EXPECT_EQ(-EFAULT, uv_try_qp(self->uv.fd, &self->req));
-	self->req.drv.sq_wqe_count = 32;
-	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
-	self->mem.len = UV_PAGE;
+	munmap(self->raw.mem.buf + UV_PAGE, self->raw.mem.len - UV_PAGE);
+	EXPECT_EQ(-EFAULT, uv_try_qp(self->raw.uv.fd, &self->raw.req));
+	self->raw.req.drv.sq_wqe_count = 32;
+	EXPECT_EQ(0, uv_try_qp(self->raw.uv.fd, &self->raw.req));
+	self->raw.mem.len = UV_PAGE;
 }
 
-TEST_F(raw_qp, buffer_nowhere)
+TEST_F(raw_qp, unmapped_buffer_is_refused)
 {
 	static const uint64_t addr[] = {
 		0x1000, 0x7ffffffff000ull, 0xffff888000000000ull, 0xfffffffffffff000ull, ~0ull - 63,
@@ -707,8 +686,8 @@ TEST_F(raw_qp, buffer_nowhere)
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
-		self->req.drv.buf_addr = addr[i];
-		ret = uv_try_qp(self->uv.fd, &self->req);
+		self->raw.req.drv.buf_addr = addr[i];
+		ret = uv_try_qp(self->raw.uv.fd, &self->raw.req);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
@@ -719,81 +698,81 @@ TEST_F(raw_qp, undefined_flags_are_refused)
 	unsigned int bit;
 
 	for (bit = 12; bit < 32; bit++) {
-		self->req.drv.flags = 1u << bit;
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &self->req)) TH_LOG("flag %u", bit);
+		self->raw.req.drv.flags = 1u << bit;
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req)) TH_LOG("flag %u", bit);
 	}
 }
 
 TEST_F(raw_qp, user_index_is_24_bits)
 {
-	/* With the older completions there is none, which is said by the number beyond. */
-	const bool has_uidx = self->uv.resp.cqe_version;
+	/* With CQE version 0 a QP has no user index, and the request must have the value 0xffffff. */
+	const bool has_uidx = self->raw.uv.resp.cqe_version;
 
-	self->req.drv.uidx = 0xfffffe;
-	EXPECT_EQ(has_uidx ? 0 : -EINVAL, uv_try_qp(self->uv.fd, &self->req));
-	self->req.drv.uidx = 0xffffff;
-	EXPECT_EQ(has_uidx ? -EINVAL : 0, uv_try_qp(self->uv.fd, &self->req));
-	self->req.drv.uidx = 0x1000000;
-	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &self->req));
+	self->raw.req.drv.uidx = 0xfffffe;
+	EXPECT_EQ(has_uidx ? 0 : -EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req));
+	self->raw.req.drv.uidx = 0xffffff;
+	EXPECT_EQ(has_uidx ? -EINVAL : 0, uv_try_qp(self->raw.uv.fd, &self->raw.req));
+	self->raw.req.drv.uidx = 0x1000000;
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req));
 }
 
-TEST_F(raw_qp, handles_that_are_not)
+TEST_F(raw_qp, unknown_handles_are_refused)
 {
-	struct uv_qp_req req = self->req;
+	struct uv_qp_req req = self->raw.req;
 
 	req.core.pd_handle = 0x7fffffff;
-	EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
-	req = self->req;
+	EXPECT_GT(0, uv_try_qp(self->raw.uv.fd, &req));
+	req = self->raw.req;
 	req.core.send_cq_handle = 0x7fffffff;
-	EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
-	req = self->req;
-	req.core.recv_cq_handle = self->pd ^ 0x7fff0000;
-	EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
-	/* Of another kind. */
-	req = self->req;
-	req.core.send_cq_handle = self->pd;
-	req.core.recv_cq_handle = self->pd;
-	if (self->pd != self->cq.handle)
-		EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
+	EXPECT_GT(0, uv_try_qp(self->raw.uv.fd, &req));
+	req = self->raw.req;
+	req.core.recv_cq_handle = self->raw.pd ^ 0x7fff0000;
+	EXPECT_GT(0, uv_try_qp(self->raw.uv.fd, &req));
+	/* The handle of an object of another kind. */
+	req = self->raw.req;
+	req.core.send_cq_handle = self->raw.pd;
+	req.core.recv_cq_handle = self->raw.pd;
+	if (self->raw.pd != self->raw.cq.handle)
+		EXPECT_GT(0, uv_try_qp(self->raw.uv.fd, &req));
 }
 
-TEST_F(raw_qp, types_that_are_not)
+TEST_F(raw_qp, unknown_types_are_refused)
 {
 	static const uint8_t bad[] = { 0, 1, 5, 7, 11, 100, 254 };
 	size_t i;
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		self->req.core.qp_type = bad[i];
-		ret = uv_try_qp(self->uv.fd, &self->req);
+		self->raw.req.core.qp_type = bad[i];
+		ret = uv_try_qp(self->raw.uv.fd, &self->raw.req);
 		EXPECT_TRUE(ret == -EINVAL || ret == -EOPNOTSUPP)
 			TH_LOG("type %u: %d", bad[i], ret);
 	}
 }
 
-TEST_F(raw_qp, request_of_any_length)
+TEST_F(raw_qp, truncated_request_is_refused)
 {
 	size_t len;
 
 	for (len = 0; len < offsetof(struct mlx5_ib_create_qp, flags); len += 4) {
-		self->req.drv_len = len;
-		EXPECT_GT(0, uv_try_qp(self->uv.fd, &self->req)) TH_LOG("length %zu", len);
+		self->raw.req.drv_len = len;
+		EXPECT_GT(0, uv_try_qp(self->raw.uv.fd, &self->raw.req)) TH_LOG("length %zu", len);
 	}
 }
 
-TEST_F(raw_qp, unreadable_request)
+TEST_F(raw_qp, unreadable_request_is_a_fault)
 {
 	struct ib_uverbs_create_qp_resp resp;
 	struct mlx5_ib_create_qp_resp drv;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: a fault is EFAULT and nothing else");
-	EXPECT_EQ(-EFAULT, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_CREATE_QP, &self->req.core,
-				  sizeof(self->req.core), &resp, sizeof(resp), (void *)8,
-				  sizeof(self->req.drv), &drv, sizeof(drv)));
-	EXPECT_EQ(-EFAULT, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_CREATE_QP, &self->req.core,
-				  sizeof(self->req.core), &resp, sizeof(resp), &self->req.drv,
-				  sizeof(self->req.drv), (void *)8, sizeof(drv)));
+		SKIP(return, "only bluebell promises to report a fault as EFAULT");
+	EXPECT_EQ(-EFAULT, uv_cmd(self->raw.uv.fd, IB_USER_VERBS_CMD_CREATE_QP, &self->raw.req.core,
+				  sizeof(self->raw.req.core), &resp, sizeof(resp), (void *)8,
+				  sizeof(self->raw.req.drv), &drv, sizeof(drv)));
+	EXPECT_EQ(-EFAULT, uv_cmd(self->raw.uv.fd, IB_USER_VERBS_CMD_CREATE_QP, &self->raw.req.core,
+				  sizeof(self->raw.req.core), &resp, sizeof(resp), &self->raw.req.drv,
+				  sizeof(self->raw.req.drv), (void *)8, sizeof(drv)));
 }
 
 TEST_HARNESS_MAIN

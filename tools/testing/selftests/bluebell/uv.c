@@ -458,7 +458,7 @@ int uv_destroy_srq(int fd, uint32_t handle)
  * @req: the request; its memory addresses are filled in by uv_create_qp()
  * @pd: handle
  * @cq: handle
- * @qp_type: IBV_QPT_*
+ * @qp_type: IBV_QPT_*; IBV_QPT_XRC_SEND has no receive queue
  */
 void uv_qp_req_init(struct uv_qp_req *req, uint32_t pd, uint32_t cq, uint8_t qp_type)
 {
@@ -474,6 +474,12 @@ void uv_qp_req_init(struct uv_qp_req *req, uint32_t pd, uint32_t cq, uint8_t qp_
 		},
 		.drv_len = sizeof(struct mlx5_ib_create_qp),
 	};
+	if (qp_type != IBV_QPT_XRC_SEND)
+		return;
+	req->core.max_recv_wr = 0;
+	req->core.max_recv_sge = 0;
+	req->drv.rq_wqe_count = 0;
+	req->drv.rq_wqe_shift = 0;
 }
 
 int uv_create_qp_raw(int fd, const struct uv_qp_req *req, struct uv_qp *qp)

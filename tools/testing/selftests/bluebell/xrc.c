@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Extended reliable connections: domains, whom they are shared with and how long they live; SRQs
- * that packets name; target queue pairs that several processes hold; what reaches which queue, and
- * what does not.
+ * Extended reliable connections: domains, which processes share them and how long they live; SRQs
+ * addressed by messages; target queue pairs that several processes have open; which message reaches
+ * which SRQ.
  *
- * What XRC has in common with the other transports is tested with them: sizes and raw requests of
- * SRQs in srq.c, states and attributes in qp.c, data in traffic.c, paging in odp.c.
+ * What XRC has in common with other transports is tested together with them: sizes and raw requests of
+ * SRQs in srq.c, states and attributes in qp.c, data in traffic.c, on-demand paging in odp.c.
  */
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "raw_qp.h"
 #include "removal.h"
 
 #define SLOT 4096u
@@ -44,8 +45,8 @@ static struct ibv_qp *open_target(struct rdma *r, struct ibv_xrcd *xrcd, uint32_
 }
 
 /*
- * Let go of what ibv_open_qp() gave. Not with ibv_destroy_qp(): libmlx5 (seen in 56.1) then frees a
- * doorbell record that there is not, and crashes; and so it does with the state RESET.
+ * Close a QP from ibv_open_qp() by the raw command. ibv_destroy_qp() of libmlx5 (seen in 56.1) would free a
+ * doorbell record that such a QP does not have, and crash; so would a change to RESET.
  */
 static int close_target(struct ibv_qp *qp)
 {
@@ -61,7 +62,7 @@ static int reset_target(struct ibv_qp *qp)
 	return uv_modify_qp(qp->context->cmd_fd, &req);
 }
 
-/* false if the test is skipped. */
+/* For the setup of a fixture; returns false if the test is skipped. */
 static bool xrc_setup(struct __test_metadata *_metadata, struct rdma *r)
 {
 	if (!census_after_first_use(_metadata, IBV_QPT_XRC_SEND))
@@ -70,7 +71,7 @@ static bool xrc_setup(struct __test_metadata *_metadata, struct rdma *r)
 	return true;
 }
 
-/* The end of a test: nothing is left of it. */
+/* At the end of a test no firmware object may be left. */
 static void xrc_teardown(struct __test_metadata *_metadata, struct rdma *r)
 {
 	rdma_close(r);
@@ -78,46 +79,46 @@ static void xrc_teardown(struct __test_metadata *_metadata, struct rdma *r)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-/* A file without a name, for as long as it is open. */
-static int new_file(void)
+/* A file without a name, which exists as long as it is open. */
+static int create_unnamed_file(void)
 {
 	return memfd_create("xrc", 0);
 }
 
 /* --- Other processes -------------------------------------------------------------------------- */
 
-/* Another process: it says when it is ready, and goes on when it is told to. */
+/* Another process. It reports when it has reached a certain point, and waits there until told to continue. */
 struct peer {
 	pid_t pid;
 	int to[2], from[2];
 };
 
-/* What the processes of a test tell each other. */
+/* What the processes of a test share. */
 struct info {
 	int fd;
 	uint32_t requester, target, srqn, rkey;
 	uint64_t addr;
 };
 
-static struct info *info_new(void)
+static struct info *create_info(void)
 {
 	struct info *info = mmap(NULL, UV_PAGE, PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (info == MAP_FAILED)
 		return NULL;
-	info->fd = new_file();
+	info->fd = create_unnamed_file();
 	return info;
 }
 
-static int say_ready_and_wait(struct peer *p)
+static int peer_ready(struct peer *p)
 {
 	char byte = 0;
 
 	return write(p->from[1], &byte, 1) == 1 && read(p->to[0], &byte, 1) == 1 ? 0 : -EPIPE;
 }
 
-/* Returns when it is ready: 0, or -EPIPE if it has ended instead. */
+/* Start a process and wait until it is ready; returns 0, or -EPIPE if it has exited instead. */
 static int peer_start(struct peer *p, int (*work)(struct peer *p, struct info *info),
 		      struct info *info)
 {
@@ -137,15 +138,15 @@ static int peer_start(struct peer *p, int (*work)(struct peer *p, struct info *i
 	return p->pid < 0 ? -errno : read(p->from[0], &byte, 1) == 1 ? 0 : -EPIPE;
 }
 
-/* Let it go on; returns when it is ready once more. */
-static int peer_go(struct peer *p)
+/* Let the process continue, and wait until it is ready again. */
+static int peer_continue(struct peer *p)
 {
 	char byte = 0;
 
 	return write(p->to[1], &byte, 1) == 1 && read(p->from[0], &byte, 1) == 1 ? 0 : -EPIPE;
 }
 
-/* Let it go on to its end; returns what that was. */
+/* Let the process continue until it exits; returns its exit status. */
 static int peer_end(struct peer *p)
 {
 	char byte = 0;
@@ -177,25 +178,24 @@ FIXTURE(domain) {
 
 FIXTURE_SETUP(domain)
 {
-	self->fd = new_file();
+	self->fd = create_unnamed_file();
 	ASSERT_LE(0, self->fd);
 	xrc_setup(_metadata, &self->r);
 }
 
-/* Whatever a test opened it closed. */
 FIXTURE_TEARDOWN(domain)
 {
 	xrc_teardown(_metadata, &self->r);
 	close(self->fd);
 }
 
-/* How many more domains there are in the HCA; without a view of it, as many as there should be. */
-static long domains(long before, long want)
+/* The number of domains in the HCA more than @before. Without an emulated HCA to ask, return @want. */
+static long count_domains(long before, long want)
 {
 	return hca_ctl_present() ? hca_census_count("xrcd") - before : want;
 }
 
-TEST_F(domain, without_a_file_each_is_another)
+TEST_F(domain, each_open_without_a_file_makes_a_domain)
 {
 	long before = hca_census_count("xrcd");
 	struct ibv_xrcd *x[3];
@@ -203,18 +203,18 @@ TEST_F(domain, without_a_file_each_is_another)
 
 	x[0] = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
 	x[1] = rdma_open_xrcd(self->r.ctx, -1, O_CREAT | O_EXCL);
-	/* There is no other that it could mean. */
+	/* Without a file there is no existing domain to open, so a new one is created. */
 	x[2] = rdma_open_xrcd(self->r.ctx, -1, 0);
 	for (i = 0; i < 3; i++)
 		ASSERT_NE(NULL, x[i]) TH_LOG("%d: errno %d", i, errno);
-	EXPECT_EQ(3, domains(before, 3));
+	EXPECT_EQ(3, count_domains(before, 3));
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, ibv_close_xrcd(x[i]));
 }
 
-TEST_F(domain, file_names_it)
+TEST_F(domain, file_identifies_the_domain)
 {
-	int again = dup(self->fd), other = new_file(), i;
+	int second = dup(self->fd), other = create_unnamed_file(), i;
 	long before = hca_census_count("xrcd");
 	struct ibv_xrcd *x[4];
 	char path[32];
@@ -225,28 +225,28 @@ TEST_F(domain, file_names_it)
 	ASSERT_LE(0, by_path);
 	x[0] = rdma_open_xrcd(self->r.ctx, self->fd, O_CREAT);
 	ASSERT_NE(NULL, x[0]);
-	EXPECT_EQ(1, domains(before, 1));
-	x[1] = rdma_open_xrcd(self->r.ctx, again, O_CREAT);
+	EXPECT_EQ(1, count_domains(before, 1));
+	x[1] = rdma_open_xrcd(self->r.ctx, second, O_CREAT);
 	ASSERT_NE(NULL, x[1]);
 	x[2] = rdma_open_xrcd(self->r.ctx, by_path, 0);
 	ASSERT_NE(NULL, x[2]);
-	EXPECT_EQ(1, domains(before, 1));
+	EXPECT_EQ(1, count_domains(before, 1));
 	x[3] = rdma_open_xrcd(self->r.ctx, other, O_CREAT);
 	ASSERT_NE(NULL, x[3]);
-	EXPECT_EQ(2, domains(before, 2));
-	/* The file may be closed, and the domain stays until its last user closes it. */
-	close(again);
+	EXPECT_EQ(2, count_domains(before, 2));
+	/* The domain exists until its last user closes it, even if the file has been closed. */
+	close(second);
 	close(by_path);
 	close(other);
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(0, ibv_close_xrcd(x[i]));
-	EXPECT_EQ(2, domains(before, 2));
+	EXPECT_EQ(2, count_domains(before, 2));
 	EXPECT_EQ(0, ibv_close_xrcd(x[2]));
-	EXPECT_EQ(1, domains(before, 1));
+	EXPECT_EQ(1, count_domains(before, 1));
 	EXPECT_EQ(0, ibv_close_xrcd(x[3]));
 }
 
-TEST_F(domain, is_created_only_when_asked_to)
+TEST_F(domain, is_created_with_o_creat_only)
 {
 	struct ibv_xrcd *x, *same;
 	int closed = dup(self->fd);
@@ -267,12 +267,12 @@ TEST_F(domain, is_created_only_when_asked_to)
 	ASSERT_NE(NULL, same);
 	EXPECT_EQ(0, ibv_close_xrcd(same));
 	EXPECT_EQ(0, ibv_close_xrcd(x));
-	/* The file has forgotten it. */
+	/* No domain belongs to the file any more. */
 	EXPECT_EQ(NULL, rdma_open_xrcd(self->r.ctx, self->fd, 0));
 	EXPECT_EQ(EAGAIN, errno);
 }
 
-TEST_F(domain, request_that_lacks_something_is_invalid)
+TEST_F(domain, incomplete_request_is_invalid)
 {
 	struct ibv_xrcd_init_attr attr = { .fd = -1, .oflags = O_CREAT };
 
@@ -285,10 +285,10 @@ TEST_F(domain, request_that_lacks_something_is_invalid)
 	EXPECT_EQ(NULL, ibv_open_xrcd(self->r.ctx, &attr));
 }
 
-TEST_F(domain, in_use_is_busy)
+TEST_F(domain, close_in_use_is_busy)
 {
 	struct ibv_xrcd *x = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
-	struct ibv_qp *qp, *again;
+	struct ibv_qp *qp, *second;
 	struct ibv_srq *srq;
 
 	ASSERT_NE(NULL, x);
@@ -299,16 +299,16 @@ TEST_F(domain, in_use_is_busy)
 	qp = create_target(&self->r, x);
 	ASSERT_NE(NULL, qp) TH_LOG("errno %d", errno);
 	EXPECT_EQ(EBUSY, ibv_close_xrcd(x));
-	again = open_target(&self->r, x, qp->qp_num);
-	ASSERT_NE(NULL, again);
+	second = open_target(&self->r, x, qp->qp_num);
+	ASSERT_NE(NULL, second);
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 	EXPECT_EQ(EBUSY, ibv_close_xrcd(x));
-	EXPECT_EQ(0, close_target(again));
+	EXPECT_EQ(0, close_target(second));
 	EXPECT_EQ(0, ibv_close_xrcd(x));
 }
 
-/* Each opener is busy with what it has itself. */
-TEST_F(domain, users_of_one_file_do_not_keep_each_other)
+/* Closing fails if objects were created through this handle of the domain, not through another. */
+TEST_F(domain, close_depends_on_own_objects_only)
 {
 	struct ibv_xrcd *a = rdma_open_xrcd(self->r.ctx, self->fd, O_CREAT);
 	struct ibv_xrcd *b = rdma_open_xrcd(self->r.ctx, self->fd, O_CREAT);
@@ -324,7 +324,7 @@ TEST_F(domain, users_of_one_file_do_not_keep_each_other)
 	EXPECT_EQ(0, ibv_close_xrcd(b));
 }
 
-TEST_F(domain, many_at_once)
+TEST_F(domain, many_domains_can_be_open)
 {
 	struct ibv_xrcd *x[100];
 	size_t i;
@@ -337,8 +337,8 @@ TEST_F(domain, many_at_once)
 		EXPECT_EQ(0, ibv_close_xrcd(x[i]));
 }
 
-/* Everything there is of XRC, in a domain with a name and in one without. */
-static int hold_everything(struct peer *p, struct info *info)
+/* Create objects of all kinds of XRC, in a domain with a file and in one without. */
+static int peer_hold_all_objects(struct peer *p, struct info *info)
 {
 	struct ibv_xrcd *x[2];
 	struct ibv_qp *qp[2];
@@ -360,21 +360,21 @@ static int hold_everything(struct peer *p, struct info *info)
 			return 4;
 	}
 	info->target = qp[0]->qp_num;
-	say_ready_and_wait(p);
+	peer_ready(p);
 	return 0;
 }
 
-/* With no context of the test's own, whose queue pairs would hide what is left. */
-static void dies_with_everything(struct __test_metadata *_metadata, bool killed)
+/* The test has no context of its own, because its objects would hide objects that were left. */
+static void expect_nothing_left(struct __test_metadata *_metadata, bool killed)
 {
-	struct info *info = info_new();
+	struct info *info = create_info();
 	struct peer p;
 	struct rdma r;
 
 	ASSERT_NE(NULL, info);
 	if (!census_after_first_use(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
-	ASSERT_EQ(0, peer_start(&p, hold_everything, info));
+	ASSERT_EQ(0, peer_start(&p, peer_hold_all_objects, info));
 	if (hca_ctl_present())
 		EXPECT_STRNE("", hca_census_delta());
 	if (killed)
@@ -383,7 +383,7 @@ static void dies_with_everything(struct __test_metadata *_metadata, bool killed)
 		EXPECT_EQ(0, peer_end(&p));
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
-	/* The file has forgotten its domain. */
+	/* No domain belongs to the file any more. */
 	ASSERT_EQ(0, rdma_open(&r));
 	EXPECT_EQ(NULL, rdma_open_xrcd(r.ctx, info->fd, 0));
 	EXPECT_EQ(EAGAIN, errno);
@@ -392,35 +392,35 @@ static void dies_with_everything(struct __test_metadata *_metadata, bool killed)
 
 TEST(killed_process_leaves_nothing)
 {
-	dies_with_everything(_metadata, true);
+	expect_nothing_left(_metadata, true);
 }
 
-TEST(process_that_ends_leaves_nothing)
+TEST(exiting_process_leaves_nothing)
 {
-	dies_with_everything(_metadata, false);
+	expect_nothing_left(_metadata, false);
 }
 
-/* The one who opened it first is gone; the domain works for who is left. */
-TEST_F(domain, is_left_to_those_who_share_it)
+/* When the process that created a domain has been killed, another that has it open can still use it. */
+TEST_F(domain, survives_the_process_that_created_it)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
-	struct info *info = info_new();
+	struct info *info = create_info();
 	long before = hca_census_count("xrcd");
 	struct ibv_wc wc;
 	struct pair pair;
 	struct peer p;
 
 	ASSERT_NE(NULL, info);
-	ASSERT_EQ(0, peer_start(&p, hold_everything, info));
+	ASSERT_EQ(0, peer_start(&p, peer_hold_all_objects, info));
 	EXPECT_EQ(NULL, rdma_open_xrcd(self->r.ctx, info->fd, O_CREAT | O_EXCL));
 	EXPECT_EQ(EINVAL, errno);
 	cfg.xrcd = rdma_open_xrcd(self->r.ctx, info->fd, 0);
 	ASSERT_NE(NULL, cfg.xrcd);
-	EXPECT_EQ(2, domains(before, 2));
+	EXPECT_EQ(2, count_domains(before, 2));
 	peer_kill(&p);
-	EXPECT_EQ(1, domains(before, 1));
-	/* Its queue pair has gone with it, for nobody else has opened that. */
+	EXPECT_EQ(1, count_domains(before, 1));
+	/* The target of that process was destroyed, because no other process had it open. */
 	EXPECT_EQ(NULL, open_target(&self->r, cfg.xrcd, info->target));
 	ASSERT_EQ(0, pair_open(&pair, &self->r, &cfg, SLOT));
 	fill(pair.buf[0], 100, 1);
@@ -455,7 +455,7 @@ FIXTURE_TEARDOWN(srq)
 	xrc_teardown(_metadata, &self->r);
 }
 
-TEST_F(srq, number_is_the_devices)
+TEST_F(srq, number_is_the_devices_and_unique)
 {
 	struct mlx5dv_srq out = { .comp_mask = MLX5DV_SRQ_MASK_SRQN };
 	struct mlx5dv_obj obj = { .srq = { .out = &out } };
@@ -476,7 +476,7 @@ TEST_F(srq, number_is_the_devices)
 		EXPECT_EQ(0, ibv_destroy_srq(srq[i]));
 }
 
-TEST_F(srq, request_that_lacks_something_is_invalid)
+TEST_F(srq, incomplete_request_is_invalid)
 {
 	const uint32_t need[] = {
 		IBV_SRQ_INIT_ATTR_PD, IBV_SRQ_INIT_ATTR_XRCD, IBV_SRQ_INIT_ATTR_CQ,
@@ -496,7 +496,7 @@ TEST_F(srq, request_that_lacks_something_is_invalid)
 	}
 }
 
-TEST_F(srq, keeps_its_cq_and_pd)
+TEST_F(srq, destroy_of_its_cq_or_pd_is_busy)
 {
 	struct ibv_srq *srq = create_srq(&self->r, self->xrcd, self->r.cq);
 
@@ -506,8 +506,8 @@ TEST_F(srq, keeps_its_cq_and_pd)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-/* A queue pair of another kind has its SRQ for good, and this one is no such. */
-TEST_F(srq, is_not_for_other_queue_pairs)
+/* A queue pair of another type cannot be created with an XRC SRQ. */
+TEST_F(srq, qp_of_another_type_cannot_use_it)
 {
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UD, IBV_QPT_UC };
 	struct ibv_srq *srq = create_srq(&self->r, self->xrcd, self->r.cq);
@@ -524,7 +524,7 @@ TEST_F(srq, is_not_for_other_queue_pairs)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-TEST_F(srq, failure_is_told)
+TEST_F(srq, error_raises_an_event)
 {
 	struct ibv_srq *srq = create_srq(&self->r, self->xrcd, self->r.cq);
 
@@ -548,7 +548,7 @@ FIXTURE_SETUP(target)
 {
 	if (!xrc_setup(_metadata, &self->r))
 		return;
-	self->xrcd = rdma_open_xrcd(self->r.ctx, new_file(), O_CREAT);
+	self->xrcd = rdma_open_xrcd(self->r.ctx, create_unnamed_file(), O_CREAT);
 	ASSERT_NE(NULL, self->xrcd);
 	self->qp = create_target(&self->r, self->xrcd);
 	ASSERT_NE(NULL, self->qp) TH_LOG("errno %d", errno);
@@ -563,13 +563,13 @@ FIXTURE_TEARDOWN(target)
 	xrc_teardown(_metadata, &self->r);
 }
 
-TEST_F(target, needs_a_domain)
+TEST_F(target, create_without_a_domain_is_invalid)
 {
 	struct ibv_qp_init_attr_ex init = { .qp_type = IBV_QPT_XRC_RECV };
 
 	EXPECT_EQ(NULL, ibv_create_qp_ex(self->r.ctx, &init));
 	EXPECT_EQ(EINVAL, errno);
-	/* A PD is none. */
+	/* A PD does not replace the domain. */
 	init.comp_mask = IBV_QP_INIT_ATTR_PD;
 	init.pd = self->r.pd;
 	errno = 0;
@@ -589,21 +589,21 @@ TEST_F(target, has_no_queues)
 	EXPECT_EQ(0, attr.cap.max_send_wr);
 }
 
-TEST_F(target, is_opened_by_its_number)
+TEST_F(target, can_be_opened_by_its_number)
 {
-	struct ibv_qp *again = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	struct ibv_qp *second = open_target(&self->r, self->xrcd, self->qp->qp_num);
 	struct ibv_qp *third;
 
-	ASSERT_NE(NULL, again);
-	EXPECT_EQ(self->qp->qp_num, again->qp_num);
-	EXPECT_EQ(IBV_QPT_XRC_RECV, again->qp_type);
+	ASSERT_NE(NULL, second);
+	EXPECT_EQ(self->qp->qp_num, second->qp_num);
+	EXPECT_EQ(IBV_QPT_XRC_RECV, second->qp_type);
 	third = open_target(&self->r, self->xrcd, self->qp->qp_num);
 	ASSERT_NE(NULL, third);
 	EXPECT_EQ(0, close_target(third));
-	EXPECT_EQ(0, close_target(again));
+	EXPECT_EQ(0, close_target(second));
 }
 
-TEST_F(target, is_opened_as_what_it_is_and_where_it_is)
+TEST_F(target, open_with_wrong_attributes_is_invalid)
 {
 	struct ibv_xrcd *other = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
 	struct qp_cfg send = { .type = IBV_QPT_XRC_SEND };
@@ -634,7 +634,7 @@ TEST_F(target, is_opened_as_what_it_is_and_where_it_is)
 	EXPECT_EQ(NULL, ibv_open_qp(self->r.ctx, &attr));
 	EXPECT_EQ(EINVAL, errno);
 
-	/* Requesters are nobody else's. */
+	/* A requester cannot be opened. */
 	requester = rdma_create_qp(&self->r, self->r.cq, &send);
 	ASSERT_NE(NULL, requester);
 	attr = good;
@@ -658,65 +658,65 @@ TEST_F(target, is_opened_as_what_it_is_and_where_it_is)
 	}
 }
 
-/* Who has it open sees what the others do with it. */
-TEST_F(target, has_one_state)
+/* A change of state through one handle is seen through the other. */
+TEST_F(target, all_openers_share_one_state)
 {
-	struct ibv_qp *again = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	struct ibv_qp *second = open_target(&self->r, self->xrcd, self->qp->qp_num);
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	ASSERT_NE(NULL, again);
+	ASSERT_NE(NULL, second);
 	ASSERT_EQ(0, rdma_qp_init(self->qp, &cfg));
-	EXPECT_EQ(IBV_QPS_INIT, rdma_qp_state(again));
-	ASSERT_EQ(0, rdma_qp_rtr(again, &cfg, 0x1234, self->r.port.lid));
+	EXPECT_EQ(IBV_QPS_INIT, rdma_qp_state(second));
+	ASSERT_EQ(0, rdma_qp_rtr(second, &cfg, 0x1234, self->r.port.lid));
 	ASSERT_EQ(0, ibv_query_qp(self->qp, &attr, IBV_QP_STATE | IBV_QP_DEST_QPN, &init));
 	EXPECT_EQ(IBV_QPS_RTR, attr.qp_state);
 	EXPECT_EQ(0x1234, attr.dest_qp_num);
 	ASSERT_EQ(0, rdma_modify_state(self->qp, IBV_QPS_ERR));
-	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(again));
-	ASSERT_EQ(0, reset_target(again));
+	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(second));
+	ASSERT_EQ(0, reset_target(second));
 	EXPECT_EQ(IBV_QPS_RESET, rdma_qp_state(self->qp));
-	EXPECT_EQ(0, close_target(again));
+	EXPECT_EQ(0, close_target(second));
 }
 
-TEST_F(target, lives_until_the_last_lets_go)
+TEST_F(target, lives_until_its_last_close)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
-	struct ibv_qp *again = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	struct ibv_qp *second = open_target(&self->r, self->xrcd, self->qp->qp_num);
 	uint32_t qpn = self->qp->qp_num;
 	long before = hca_census_count("qp");
 
-	ASSERT_NE(NULL, again);
+	ASSERT_NE(NULL, second);
 	EXPECT_EQ(0, ibv_destroy_qp(self->qp));
 	self->qp = NULL;
 	EXPECT_EQ(before, hca_census_count("qp"));
-	EXPECT_EQ(0, rdma_qp_init(again, &cfg));
-	EXPECT_EQ(IBV_QPS_INIT, rdma_qp_state(again));
-	EXPECT_EQ(0, close_target(again));
+	EXPECT_EQ(0, rdma_qp_init(second, &cfg));
+	EXPECT_EQ(IBV_QPS_INIT, rdma_qp_state(second));
+	EXPECT_EQ(0, close_target(second));
 	if (hca_ctl_present())
 		EXPECT_EQ(before - 1, hca_census_count("qp"));
 	EXPECT_EQ(NULL, open_target(&self->r, self->xrcd, qpn));
 }
 
-/* Who made it, that is: ib_core has no place to tell those who have opened it. */
-TEST_F(target, events_are_told_to_its_maker)
+/* ib_core reports events of a target to its creator only, not to those who have opened it. */
+TEST_F(target, events_go_to_its_creator)
 {
 	struct ibv_async_event ev;
-	struct ibv_qp *again;
+	struct ibv_qp *second;
 	uint32_t qpn = self->qp->qp_num;
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	again = open_target(&self->r, self->xrcd, qpn);
-	ASSERT_NE(NULL, again);
+	second = open_target(&self->r, self->xrcd, qpn);
+	ASSERT_NE(NULL, second);
 	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", qpn));
 	EXPECT_TRUE(wait_object_event(self->r.ctx, self->qp, IBV_EVENT_QP_ACCESS_ERR, 5000));
 	EXPECT_EQ(0, ibv_destroy_qp(self->qp));
 	self->qp = NULL;
 	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", qpn));
 	EXPECT_EQ(-ETIMEDOUT, next_async_event(self->r.ctx, &ev, 200));
-	EXPECT_EQ(0, close_target(again));
+	EXPECT_EQ(0, close_target(second));
 	ASSERT_EQ(0, hca_do("inject event WQ_ACCESS_ERROR %u", qpn));
 	EXPECT_EQ(-ETIMEDOUT, next_async_event(self->r.ctx, &ev, 200));
 }
@@ -735,7 +735,7 @@ FIXTURE_TEARDOWN(requester)
 	xrc_teardown(_metadata, &self->r);
 }
 
-TEST_F(requester, has_a_send_queue_alone)
+TEST_F(requester, has_a_send_queue_only)
 {
 	struct ibv_qp_init_attr_ex ask = {
 		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = self->r.pd, .send_cq = self->r.cq,
@@ -763,7 +763,7 @@ TEST_F(requester, has_a_send_queue_alone)
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 }
 
-TEST_F(requester, request_that_means_nothing_is_invalid)
+TEST_F(requester, excessive_sizes_are_refused)
 {
 	struct ibv_qp_init_attr_ex good = {
 		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = self->r.pd, .send_cq = self->r.cq,
@@ -787,62 +787,39 @@ TEST_F(requester, request_that_means_nothing_is_invalid)
 /* --- Raw requests ----------------------------------------------------------------------------- */
 
 FIXTURE(raw) {
-	struct uv uv;
-	uint32_t pd, xrcd;
-	struct uv_cq cq;
-	struct uv_mem mem;
-	struct uv_qp_req req;	/* of a requester */
-	long pinned;
+	struct raw_qp raw;	/* of a requester */
 };
 
 FIXTURE_SETUP(raw)
 {
 	if (!census_after_first_use(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
-	ASSERT_EQ(0, uv_open(&self->uv));
-	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
-	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &self->cq));
-	ASSERT_EQ(0, uv_open_xrcd(self->uv.fd, -1, O_CREAT, &self->xrcd));
-	ASSERT_EQ(0, uv_mem_alloc(&self->mem, 64 * 64));
-	uv_qp_req_init(&self->req, self->pd, self->cq.handle, IBV_QPT_XRC_SEND);
-	self->req.core.max_recv_wr = 0;
-	self->req.core.max_recv_sge = 0;
-	self->req.drv.rq_wqe_count = 0;
-	self->req.drv.rq_wqe_shift = 0;
-	self->req.drv.buf_addr = (uintptr_t)self->mem.buf;
-	self->req.drv.db_addr = (uintptr_t)self->mem.dbr;
-	self->pinned = uv_pinned_pages();
-	if (hca_ctl_present())
-		ASSERT_EQ(0, hca_census_reset());
+	raw_qp_open(_metadata, &self->raw, IBV_QPT_XRC_SEND);
 }
 
-/* Whatever was refused took nothing with it. */
 FIXTURE_TEARDOWN(raw)
 {
-	EXPECT_EQ(self->pinned, uv_pinned_pages());
-	if (hca_ctl_present())
-		EXPECT_CENSUS_UNCHANGED();
-	uv_close(&self->uv);
+	raw_qp_close(_metadata, &self->raw);
 }
 
-TEST_F(raw, requester_that_is_good)
+TEST_F(raw, valid_requester_succeeds)
 {
-	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
-	self->req.drv.uidx = 0xfffffe;
-	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
-	/* Receives are left out whatever is asked for. */
-	self->req.core.max_recv_wr = 100;
-	self->req.core.max_recv_sge = 2;
-	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &self->req));
+	EXPECT_EQ(0, uv_try_qp(self->raw.uv.fd, &self->raw.req));
+	self->raw.req.drv.uidx = 0xfffffe;
+	EXPECT_EQ(0, uv_try_qp(self->raw.uv.fd, &self->raw.req));
+	/* The numbers for a receive queue are ignored. */
+	self->raw.req.core.max_recv_wr = 100;
+	self->raw.req.core.max_recv_sge = 2;
+	EXPECT_EQ(0, uv_try_qp(self->raw.uv.fd, &self->raw.req));
 }
 
-TEST_F(raw, requester_with_a_field_that_is_wrong)
+TEST_F(raw, requester_with_an_invalid_field_is_refused)
 {
 	static const uint64_t nowhere[] = {
 		0x1000, 0x7ffffffff000ull, 0xffff888000000000ull, 0xfffffffffffff000ull,
 	};
 	static const uint32_t count[] = { 3, 63, 65, 0x10000, 0x4000000, 0x80000000, ~0u };
-	const struct uv_qp_req good = self->req;
+	const struct uv_qp_req good = self->raw.req;
 	struct uv_qp_req req;
 	unsigned int bit;
 	size_t i;
@@ -851,62 +828,62 @@ TEST_F(raw, requester_with_a_field_that_is_wrong)
 	for (i = 0; i < ARRAY_SIZE(nowhere); i++) {
 		req = good;
 		req.drv.buf_addr = nowhere[i];
-		ret = uv_try_qp(self->uv.fd, &req);
+		ret = uv_try_qp(self->raw.uv.fd, &req);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("buffer %#llx: %d", (unsigned long long)nowhere[i], ret);
 		req = good;
 		req.drv.db_addr = nowhere[i];
-		ret = uv_try_qp(self->uv.fd, &req);
+		ret = uv_try_qp(self->raw.uv.fd, &req);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("record %#llx: %d", (unsigned long long)nowhere[i], ret);
 	}
 	for (i = 0; i < ARRAY_SIZE(count); i++) {
 		req = good;
 		req.drv.sq_wqe_count = count[i];
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req)) TH_LOG("%#x WQEs", count[i]);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &req)) TH_LOG("%#x WQEs", count[i]);
 	}
 	for (bit = 12; bit < 32; bit++) {
 		req = good;
 		req.drv.flags = 1u << bit;
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req)) TH_LOG("flag %u", bit);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &req)) TH_LOG("flag %u", bit);
 	}
 	req = good;
 	req.drv.uidx = 0x1000000;
-	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req));
-	/* A receive queue that was not asked for. */
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &req));
+	/* The driver's part of the request names a receive queue. */
 	req = good;
 	req.drv.rq_wqe_count = 16;
 	req.drv.rq_wqe_shift = 4;
-	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req));
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &req));
 }
 
-TEST_F(raw, handles_that_are_not)
+TEST_F(raw, wrong_handles_are_refused)
 {
-	const uint32_t bad[] = { 0x7fffffff, self->cq.handle, self->xrcd };
+	const uint32_t bad[] = { 0x7fffffff, self->raw.cq.handle, self->raw.xrcd };
 	struct uv_qp_req req;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		req = self->req;
+		req = self->raw.req;
 		req.core.pd_handle = bad[i];
-		EXPECT_GT(0, uv_try_qp(self->uv.fd, &req)) TH_LOG("PD %#x", bad[i]);
+		EXPECT_GT(0, uv_try_qp(self->raw.uv.fd, &req)) TH_LOG("PD %#x", bad[i]);
 	}
-	req = self->req;
-	req.core.send_cq_handle = self->pd;
-	EXPECT_GT(0, uv_try_qp(self->uv.fd, &req));
-	/* A target has its domain where others have their PD. */
+	req = self->raw.req;
+	req.core.send_cq_handle = self->raw.pd;
+	EXPECT_GT(0, uv_try_qp(self->raw.uv.fd, &req));
+	/* A target has the handle of its domain in place of the PD's. */
 	memset(&req, 0, sizeof(req));
 	req.core.qp_type = IBV_QPT_XRC_RECV;
-	req.core.pd_handle = self->xrcd;
+	req.core.pd_handle = self->raw.xrcd;
 	req.drv_len = sizeof(req.drv);
-	EXPECT_EQ(0, uv_try_qp(self->uv.fd, &req));
-	req.core.pd_handle = self->pd;
-	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req));
+	EXPECT_EQ(0, uv_try_qp(self->raw.uv.fd, &req));
+	req.core.pd_handle = self->raw.pd;
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &req));
 	req.core.pd_handle = 0x7fffffff;
-	EXPECT_EQ(-EINVAL, uv_try_qp(self->uv.fd, &req));
+	EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &req));
 }
 
-/* --- Which queue a packet reaches ------------------------------------------------------------- */
+/* --- Which SRQ a message reaches -------------------------------------------------------------- */
 
 FIXTURE(path) {
 	struct rdma r;
@@ -936,7 +913,7 @@ static int send_to(struct pair *p, uint32_t srqn, uint32_t len, unsigned int see
 	return post_send(p, &wr, p->buf[0], len);
 }
 
-TEST_F(path, packet_names_the_queue)
+TEST_F(path, message_goes_to_the_srq_it_names)
 {
 	struct ibv_cq *cq[3] = { self->p.cq[1] };
 	struct ibv_srq *srq[3] = { self->p.srq };
@@ -960,7 +937,7 @@ TEST_F(path, packet_names_the_queue)
 		EXPECT_EQ(IBV_WC_RECV, wc.opcode);
 		EXPECT_EQ(n, wc.wr_id);
 		EXPECT_EQ(100 + n, wc.byte_len);
-		/* Whom it came through. */
+		/* The target that received the message. */
 		EXPECT_EQ(self->p.qp[1]->qp_num, wc.qp_num);
 		EXPECT_TRUE(check_fill(self->p.buf[1] + i * SLOT, 100 + n, n));
 	}
@@ -972,8 +949,8 @@ TEST_F(path, packet_names_the_queue)
 	}
 }
 
-/* A queue that is empty holds up those behind it in the same connection, and no other connection. */
-TEST_F(path, empty_queue_waits)
+/* An empty SRQ delays later messages of the same connection, but not those of other connections. */
+TEST_F(path, empty_srq_delays_its_connection_only)
 {
 	struct ibv_cq *cq = ibv_create_cq(self->r.ctx, 15, NULL, NULL, 0);
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .xrcd = self->p.cfg.xrcd };
@@ -1005,8 +982,8 @@ TEST_F(path, empty_queue_waits)
 	EXPECT_EQ(0, ibv_destroy_cq(cq));
 }
 
-/* One queue for all who send. */
-TEST_F(path, queue_serves_many_connections)
+/* One SRQ receives from eight connections. */
+TEST_F(path, srq_receives_from_many_connections)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .xrcd = self->p.cfg.xrcd };
 	struct pair p[8];
@@ -1037,7 +1014,7 @@ TEST_F(path, queue_serves_many_connections)
 		pair_close(&p[i]);
 }
 
-TEST_F(path, limit_is_told_once)
+TEST_F(path, limit_event_is_raised_once)
 {
 	struct pair *p = &self->p;
 	struct ibv_wc wc;
@@ -1057,13 +1034,13 @@ TEST_F(path, limit_is_told_once)
 	ASSERT_EQ(0, send_to(p, p->srqn, 64, 3));
 	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
 	EXPECT_FALSE(wait_object_event(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 100));
-	/* One is left: that is told at once. */
+	/* One request is left, which is less than the new limit: the event is raised at once. */
 	ASSERT_EQ(0, set_srq_limit(p->srq, 2));
 	EXPECT_TRUE(wait_object_event(self->r.ctx, p->srq, IBV_EVENT_SRQ_LIMIT_REACHED, 10000));
 }
 
-/* The other ways to post and to poll. */
-TEST_F(path, extended_interfaces_know_it)
+/* ibv_wr_*() to post, and ibv_start_poll() to poll. */
+TEST_F(path, extended_post_and_poll_work)
 {
 	struct ibv_cq_init_attr_ex cq_attr = {
 		.cqe = 15, .wc_flags = IBV_WC_STANDARD_FLAGS,
@@ -1148,8 +1125,8 @@ TEST_F(path, extended_interfaces_know_it)
 	EXPECT_EQ(0, ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
 }
 
-/* An RC queue pair and a target, or a requester and an RC queue pair, do not hear each other. */
-TEST_F(path, other_transport_is_not_heard)
+/* A target ignores messages of an RC queue pair, and an RC queue pair those of an XRC requester. */
+TEST_F(path, rc_and_xrc_qps_ignore_each_other)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC, .timeout = 8, .retry = 1 };
 	struct pair *x = &self->p, rc;
@@ -1173,7 +1150,7 @@ TEST_F(path, other_transport_is_not_heard)
 	pair_close(&rc);
 }
 
-/* What is not an SRQ of the target's domain is refused, and the connection is at its end. */
+/* A message to an SRQ outside the target's domain is refused, and both queue pairs go to error. */
 static void expect_refused(struct __test_metadata *_metadata, struct pair *p, uint32_t srqn)
 {
 	struct ibv_wc wc;
@@ -1185,7 +1162,7 @@ static void expect_refused(struct __test_metadata *_metadata, struct pair *p, ui
 	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(p->qp[1]));
 	EXPECT_TRUE(wait_object_event(p->r->ctx, p->qp[1], IBV_EVENT_QP_REQ_ERR, 5000));
 	EXPECT_TRUE(cq_stays_empty(p->cq[1], 20));
-	/* Connected anew it is as good as ever. */
+	/* After a reconnect messages arrive again. */
 	ASSERT_EQ(0, pair_reconnect(p));
 	ASSERT_EQ(0, pair_recv(p, p->buf[1], SLOT, 4));
 	ASSERT_EQ(0, send_to(p, p->srqn, 64, 4));
@@ -1194,7 +1171,7 @@ static void expect_refused(struct __test_metadata *_metadata, struct pair *p, ui
 	EXPECT_TRUE(check_fill(p->buf[1], 64, 4));
 }
 
-TEST_F(path, queue_of_another_domain_is_out_of_reach)
+TEST_F(path, srq_of_another_domain_is_refused)
 {
 	struct ibv_xrcd *other = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
 	struct ibv_cq *cq = ibv_create_cq(self->r.ctx, 15, NULL, NULL, 0);
@@ -1214,7 +1191,7 @@ TEST_F(path, queue_of_another_domain_is_out_of_reach)
 	EXPECT_EQ(0, ibv_destroy_cq(cq));
 }
 
-TEST_F(path, number_of_no_queue_is_refused)
+TEST_F(path, unknown_srq_number_is_refused)
 {
 	struct ibv_cq *cq = ibv_create_cq(self->r.ctx, 15, NULL, NULL, 0);
 	struct ibv_srq *gone = create_srq(&self->r, self->p.cfg.xrcd, cq);
@@ -1228,8 +1205,8 @@ TEST_F(path, number_of_no_queue_is_refused)
 	EXPECT_EQ(0, ibv_destroy_cq(cq));
 }
 
-/* An SRQ without a domain is nobody's target. */
-TEST_F(path, queue_of_another_kind_is_refused)
+/* A basic SRQ has no domain, so no target can receive into it. */
+TEST_F(path, basic_srq_is_refused)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 15, .max_sge = 1 } };
 	struct ibv_srq *srq = ibv_create_srq(self->r.pd, &init);
@@ -1243,13 +1220,13 @@ TEST_F(path, queue_of_another_kind_is_refused)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-/* Of one-sided requests, too: the SRQ says whose memory it is. */
-TEST_F(path, one_sided_requests_need_a_queue)
+/* One-sided requests also name an SRQ, because its PD decides which keys they can use. */
+TEST_F(path, one_sided_requests_need_a_valid_srq)
 {
 	static const enum ibv_wr_opcode ops[] = {
 		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD,
 	};
-	/* The atomic one comes last. */
+	/* The atomic operation is the last one. */
 	const size_t num = ARRAY_SIZE(ops) - !rdma_has_atomics(self->r.ctx);
 	struct ibv_send_wr wr;
 	struct ibv_wc wc;
@@ -1278,10 +1255,10 @@ struct sender {
 	struct pair *p;
 	uint32_t srqn, len;
 	int status;		/* of the first request that failed */
-	bool flushed;		/* all behind it were */
+	bool flushed;		/* all later requests were flushed */
 };
 
-static void *send_until_it_fails(void *arg)
+static void *send_until_failure(void *arg)
 {
 	struct sender *s = arg;
 	unsigned int posted = 0, done = 0;
@@ -1308,10 +1285,10 @@ static void *send_until_it_fails(void *arg)
 }
 
 /*
- * An SRQ may go while its domain's targets receive from it: what had arrived was received, the rest is
- * refused, and its memory and its CQ are their owner's again.
+ * An SRQ is destroyed while targets receive into it: messages that arrive afterwards are refused, and the
+ * device no longer writes to the receive buffers and to the CQ.
  */
-TEST_F(path, queue_goes_in_the_middle_of_traffic)
+TEST_F(path, srq_can_be_destroyed_during_traffic)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .xrcd = self->p.cfg.xrcd };
 	struct ibv_srq_attr attr = { .max_wr = 1000, .max_sge = 1 };
@@ -1341,10 +1318,13 @@ TEST_F(path, queue_goes_in_the_middle_of_traffic)
 			ASSERT_EQ(0, post_srq_recv(srq, p.mr, p.buf[1], s.len, i));
 		s.srqn = rdma_srq_num(srq);
 		s.status = 0;
-		ASSERT_EQ(0, pthread_create(&thread, NULL, send_until_it_fails, &s));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, send_until_failure, &s));
 		usleep(1000 + rand() % 5000);
 		EXPECT_EQ(0, ibv_destroy_srq(srq));
-		/* libmlx5 cannot poll what completed for a queue that is gone; but no more comes. */
+		/*
+		 * libmlx5 cannot poll completions of a destroyed SRQ, so compare the memory of the CQ: no
+		 * further completions may arrive.
+		 */
 		memset(p.buf[1], 0xee, s.len);
 		len = dv.cqe_cnt * dv.cqe_size;
 		entries = realloc(entries, len);
@@ -1362,7 +1342,7 @@ TEST_F(path, queue_goes_in_the_middle_of_traffic)
 	pair_close(&p);
 }
 
-/* --- Whose memory it is ----------------------------------------------------------------------- */
+/* --- Which PD's keys are valid ---------------------------------------------------------------- */
 
 FIXTURE(keys) {
 	struct rdma r, other;	/* two PDs of one context */
@@ -1398,8 +1378,8 @@ FIXTURE_TEARDOWN(keys)
 	xrc_teardown(_metadata, &self->r);
 }
 
-/* A remote access by way of either SRQ, with a key of either PD. */
-static int access_by(struct pair *p, enum ibv_wr_opcode op, struct ibv_srq *srq, uint32_t rkey)
+/* A remote access that names an SRQ and uses a key. */
+static int access_through_srq(struct pair *p, enum ibv_wr_opcode op, struct ibv_srq *srq, uint32_t rkey)
 {
 	struct ibv_send_wr wr = { .opcode = op };
 
@@ -1414,32 +1394,32 @@ static int access_by(struct pair *p, enum ibv_wr_opcode op, struct ibv_srq *srq,
 	return post_and_reap(p, &wr, 8);
 }
 
-TEST_F(keys, remote_access_is_by_the_pd_of_the_queue)
+TEST_F(keys, rkeys_are_of_the_srqs_pd)
 {
 	static const enum ibv_wr_opcode ops[] = {
 		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
 	};
-	/* The atomic one comes last. */
+	/* The atomic operation is the last one. */
 	const size_t num = ARRAY_SIZE(ops) - !rdma_has_atomics(self->r.ctx);
 	struct pair *p = &self->p;
 	size_t i;
 
 	for (i = 0; i < num; i++) {
-		EXPECT_EQ(0, access_by(p, ops[i], p->srq, p->mr->rkey));
-		EXPECT_EQ(0, access_by(p, ops[i], self->srq, self->mr->rkey));
+		EXPECT_EQ(0, access_through_srq(p, ops[i], p->srq, p->mr->rkey));
+		EXPECT_EQ(0, access_through_srq(p, ops[i], self->srq, self->mr->rkey));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  access_by(p, ops[i], p->srq, self->mr->rkey)) TH_LOG("%d", ops[i]);
+			  access_through_srq(p, ops[i], p->srq, self->mr->rkey)) TH_LOG("%d", ops[i]);
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  access_by(p, ops[i], self->srq, p->mr->rkey)) TH_LOG("%d", ops[i]);
+			  access_through_srq(p, ops[i], self->srq, p->mr->rkey)) TH_LOG("%d", ops[i]);
 	}
 }
 
-TEST_F(keys, receive_is_by_the_pd_of_the_queue)
+TEST_F(keys, lkeys_of_receives_are_of_the_srqs_pd)
 {
 	struct pair *p = &self->p;
 	struct ibv_wc wc;
 
-	/* Longer than what may come in the completion itself, past all keys. */
+	/* A shorter message may arrive in the completion, and then no key is checked. */
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, p->buf[1], SLOT, 1));
 	ASSERT_EQ(0, send_to(p, rdma_srq_num(self->srq), 700, 1));
 	ASSERT_EQ(0, reap_ok(p->cq[0], &wc));
@@ -1455,10 +1435,10 @@ TEST_F(keys, receive_is_by_the_pd_of_the_queue)
 
 /* --- Three processes -------------------------------------------------------------------------- */
 
-#define TOLD_LEN 500
+#define MSG_LEN 500
 
-/* Make the target for the test's requester, and no more. */
-static int make_target(struct peer *p, struct info *info)
+/* Create a target for the test's requester, and wait. */
+static int peer_make_target(struct peer *p, struct info *info)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV };
 	struct rdma r;
@@ -1474,11 +1454,11 @@ static int make_target(struct peer *p, struct info *info)
 	    rdma_qp_rtr(qp, &cfg, info->requester, r.port.lid))
 		return 4;
 	info->target = qp->qp_num;
-	return say_ready_and_wait(p) ? 5 : 0;
+	return peer_ready(p) ? 5 : 0;
 }
 
-/* Receive what comes by way of another's queue pair: two messages, and one that is written. */
-static int own_queue(struct peer *p, struct info *info)
+/* Open the target of another process, receive two messages into an SRQ of its own, and check an RDMA WRITE. */
+static int peer_receive(struct peer *p, struct info *info)
 {
 	uint8_t *buf = mmap(NULL, SLOT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			    0);
@@ -1506,23 +1486,23 @@ static int own_queue(struct peer *p, struct info *info)
 	for (i = 0; i < 2; i++) {
 		if (post_srq_recv(srq, mr, buf, SLOT, i))
 			return 5;
-		if (say_ready_and_wait(p))
+		if (peer_ready(p))
 			return 6;
 		if (reap_ok(r.cq, &wc) || wc.wr_id != i || wc.qp_num != info->target ||
-		    wc.byte_len != TOLD_LEN || !check_fill(buf, TOLD_LEN, i))
+		    wc.byte_len != MSG_LEN || !check_fill(buf, MSG_LEN, i))
 			return 7;
 	}
-	if (say_ready_and_wait(p))
+	if (peer_ready(p))
 		return 8;
-	if (!check_fill(buf, TOLD_LEN, 9))
+	if (!check_fill(buf, MSG_LEN, 9))
 		return 9;
 	return close_target(qp) ? 10 : 0;
 }
 
-TEST(target_lives_on_with_who_has_opened_it)
+TEST(target_survives_its_creator_while_open)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .timeout = 8, .retry = 1 };
-	struct info *info = info_new();
+	struct info *info = create_info();
 	struct pair p = { .r = NULL };
 	struct peer maker, owner;
 	struct ibv_send_wr wr;
@@ -1534,18 +1514,18 @@ TEST(target_lives_on_with_who_has_opened_it)
 	if (!census_after_first_use(_metadata, IBV_QPT_XRC_SEND))
 		SKIP(return, NO_XRC);
 	ASSERT_EQ(0, rdma_open(&r));
-	/* The pair's own target is left alone. */
+	/* The pair's own target is not used. */
 	ASSERT_EQ(0, pair_open(&p, &r, &cfg, SLOT));
 	ASSERT_EQ(0, rdma_modify_state(p.qp[0], IBV_QPS_RESET));
 	info->requester = p.qp[0]->qp_num;
-	ASSERT_EQ(0, peer_start(&maker, make_target, info));
-	ASSERT_EQ(0, peer_start(&owner, own_queue, info));
+	ASSERT_EQ(0, peer_start(&maker, peer_make_target, info));
+	ASSERT_EQ(0, peer_start(&owner, peer_receive, info));
 	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, info->target, r.port.lid));
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, send_to(&p, info->srqn, TOLD_LEN, i));
+		ASSERT_EQ(0, send_to(&p, info->srqn, MSG_LEN, i));
 		ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
-		ASSERT_EQ(0, peer_go(&owner));
-		/* Who made it goes away between the two. */
+		ASSERT_EQ(0, peer_continue(&owner));
+		/* The creator exits between the two messages. */
 		if (!i)
 			EXPECT_EQ(0, peer_end(&maker));
 	}
@@ -1553,12 +1533,12 @@ TEST(target_lives_on_with_who_has_opened_it)
 	wr.wr.rdma.remote_addr = info->addr;
 	wr.wr.rdma.rkey = info->rkey;
 	wr.qp_type.xrc.remote_srqn = info->srqn;
-	fill(p.buf[0], TOLD_LEN, 9);
-	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], TOLD_LEN));
+	fill(p.buf[0], MSG_LEN, 9);
+	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], MSG_LEN));
 	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
 	EXPECT_EQ(0, peer_end(&owner));
-	/* Nobody has it any more. */
-	ASSERT_EQ(0, send_to(&p, info->srqn, TOLD_LEN, 3));
+	/* No process has the target open any more, so it was destroyed. */
+	ASSERT_EQ(0, send_to(&p, info->srqn, MSG_LEN, 3));
 	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, reap(p.cq[0], &wc));
 	pair_close(&p);
 	rdma_close(&r);
@@ -1566,10 +1546,10 @@ TEST(target_lives_on_with_who_has_opened_it)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST(target_goes_with_its_maker_if_nobody_else_has_it)
+TEST(target_is_destroyed_with_its_only_process)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND, .timeout = 8, .retry = 1 };
-	struct info *info = info_new();
+	struct info *info = create_info();
 	struct ibv_xrcd *xrcd;
 	struct ibv_wc wc;
 	struct peer maker;
@@ -1586,16 +1566,16 @@ TEST(target_goes_with_its_maker_if_nobody_else_has_it)
 	ASSERT_EQ(0, pair_open(&p, &r, &cfg, SLOT));
 	ASSERT_EQ(0, rdma_modify_state(p.qp[0], IBV_QPS_RESET));
 	info->requester = p.qp[0]->qp_num;
-	ASSERT_EQ(0, peer_start(&maker, make_target, info));
+	ASSERT_EQ(0, peer_start(&maker, peer_make_target, info));
 	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, info->target, r.port.lid));
 	ASSERT_EQ(0, pair_recv(&p, p.buf[1], SLOT, 1));
-	ASSERT_EQ(0, send_to(&p, p.srqn, TOLD_LEN, 1));
+	ASSERT_EQ(0, send_to(&p, p.srqn, MSG_LEN, 1));
 	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(p.cq[1], &wc));
 	EXPECT_EQ(info->target, wc.qp_num);
 	peer_kill(&maker);
 	ASSERT_EQ(0, pair_recv(&p, p.buf[1], SLOT, 2));
-	ASSERT_EQ(0, send_to(&p, p.srqn, TOLD_LEN, 2));
+	ASSERT_EQ(0, send_to(&p, p.srqn, MSG_LEN, 2));
 	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, reap(p.cq[0], &wc));
 	EXPECT_TRUE(cq_stays_empty(p.cq[1], 20));
 	pair_close(&p);
@@ -1605,16 +1585,16 @@ TEST(target_goes_with_its_maker_if_nobody_else_has_it)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-/* --- The device goes -------------------------------------------------------------------------- */
+/* --- Removal of the device -------------------------------------------------------------------- */
 
-/* A domain of a file that two have opened, with a target that both hold, and what reaches it. */
-static void connect_for_ever(unsigned int round)
+/* Share a domain and a target between two contexts, and open and close connections in the domain. */
+static void connect_until_killed(unsigned int round)
 {
 	struct ibv_xrcd *own, *shared;
-	struct ibv_qp *target, *again;
+	struct ibv_qp *target, *second;
 	struct rdma r, other;
 	struct pair p;
-	int fd = new_file();
+	int fd = create_unnamed_file();
 
 	if (rdma_open(&r) || rdma_open(&other))
 		_exit(2);
@@ -1623,10 +1603,10 @@ static void connect_for_ever(unsigned int round)
 	if (!own || !shared)
 		_exit(3);
 	target = create_target(&r, own);
-	again = target ? open_target(&other, shared, target->qp_num) : NULL;
-	if (!again)
+	second = target ? open_target(&other, shared, target->qp_num) : NULL;
+	if (!second)
 		_exit(4);
-	/* Held by him alone who did not make it. */
+	/* In odd rounds only the context that did not create the target has it open. */
 	if (round & 1)
 		ibv_destroy_qp(target);
 	for (;;) {
@@ -1639,15 +1619,15 @@ static void connect_for_ever(unsigned int round)
 	}
 }
 
-TEST(device_goes_while_targets_are_shared)
+TEST(device_removal_while_targets_are_shared)
 {
 	if (!device_has(_metadata, rdma_has_xrc))
 		SKIP(return, NO_XRC);
-	remove_device_during(_metadata, connect_for_ever);
+	remove_device_during(_metadata, connect_until_killed);
 }
 
-/* Everything there is of XRC, and traffic over it, for ever. */
-static void work_for_ever(unsigned int round)
+/* Create objects of all kinds of XRC and send messages until killed. */
+static void send_until_killed(unsigned int round)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_SEND };
 	struct pair p;
@@ -1656,7 +1636,7 @@ static void work_for_ever(unsigned int round)
 
 	if (rdma_open(&r))
 		return;
-	cfg.xrcd = rdma_open_xrcd(r.ctx, round & 1 ? new_file() : -1, O_CREAT);
+	cfg.xrcd = rdma_open_xrcd(r.ctx, round & 1 ? create_unnamed_file() : -1, O_CREAT);
 	if (!cfg.xrcd || pair_open(&p, &r, &cfg, SLOT) ||
 	    !open_target(&r, cfg.xrcd, p.qp[1]->qp_num))
 		return;
@@ -1670,11 +1650,11 @@ static void work_for_ever(unsigned int round)
 	}
 }
 
-TEST(device_goes_in_the_middle_of_traffic)
+TEST(device_removal_during_traffic)
 {
 	if (!device_has(_metadata, rdma_has_xrc))
 		SKIP(return, NO_XRC);
-	remove_device_during(_metadata, work_for_ever);
+	remove_device_during(_metadata, send_until_killed);
 }
 
 TEST_HARNESS_MAIN
