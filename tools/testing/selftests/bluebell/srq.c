@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues: sizes, queue pairs that receive from one, the limit and its event, what
- * happens when nothing is posted, and each wrong field of a request, also of those of XRC.
+ * Shared receive queues, basic and of XRC: sizes, several queue pairs that receive from one, the limit
+ * and its event, an empty queue, and each invalid field of a request.
  */
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
@@ -63,8 +63,8 @@ FIXTURE_TEARDOWN(srq)
 	rdma_close(&self->r);
 }
 
-/* An SRQ, of XRC if there is a domain; @attr gets the sizes that it has. */
-static struct ibv_srq *new_srq(struct rdma *r, struct ibv_xrcd *xrcd, struct ibv_srq_attr *attr)
+/* Create an SRQ, of XRC if @xrcd is not NULL; @attr gets the actual sizes. */
+static struct ibv_srq *create_srq_of_type(struct rdma *r, struct ibv_xrcd *xrcd, struct ibv_srq_attr *attr)
 {
 	struct ibv_srq_init_attr init = { .attr = *attr };
 	struct ibv_srq *srq;
@@ -76,15 +76,15 @@ static struct ibv_srq *new_srq(struct rdma *r, struct ibv_xrcd *xrcd, struct ibv
 	return srq;
 }
 
-static struct ibv_srq *sized_srq(struct rdma *r, struct ibv_xrcd *xrcd, uint32_t max_wr,
-				 uint32_t max_sge)
+static struct ibv_srq *create_sized_srq(struct rdma *r, struct ibv_xrcd *xrcd, uint32_t max_wr,
+					uint32_t max_sge)
 {
 	struct ibv_srq_attr attr = { .max_wr = max_wr, .max_sge = max_sge };
 
-	return new_srq(r, xrcd, &attr);
+	return create_srq_of_type(r, xrcd, &attr);
 }
 
-TEST_F(srq, every_size_up_to_the_limits)
+TEST_F(srq, all_sizes_up_to_the_limits_work)
 {
 	uint32_t wr[] = { 1, 2, 3, 100, 1023, 1024, 16384, self->attr.max_srq_wr };
 	uint32_t sge[] = { 0, 1, 2, 3, 4, 16, self->attr.max_srq_sge };
@@ -100,7 +100,7 @@ TEST_F(srq, every_size_up_to_the_limits)
 			continue;
 		for (j = 0; j < ARRAY_SIZE(sge); j++) {
 			init = (struct ibv_srq_attr){ .max_wr = wr[i], .max_sge = sge[j] };
-			srq = new_srq(&self->r, self->xrcd, &init);
+			srq = create_srq_of_type(&self->r, self->xrcd, &init);
 			ASSERT_NE(NULL, srq) TH_LOG("%u requests of %u entries: errno %d", wr[i],
 						    sge[j], errno);
 			EXPECT_LE(wr[i], init.max_wr);
@@ -108,7 +108,7 @@ TEST_F(srq, every_size_up_to_the_limits)
 			EXPECT_GE(self->attr.max_srq_wr, init.max_wr);
 			EXPECT_GE(self->attr.max_srq_sge, init.max_sge);
 			ASSERT_EQ(0, ibv_query_srq(srq, &attr));
-			/* Of these the library keeps some for itself. */
+			/* libmlx5 reserves some of the requests for itself. */
 			EXPECT_LE(init.max_wr, attr.max_wr);
 			EXPECT_GE(self->attr.max_srq_wr, attr.max_wr);
 			EXPECT_EQ(init.max_sge, attr.max_sge);
@@ -120,23 +120,23 @@ TEST_F(srq, every_size_up_to_the_limits)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(srq, more_than_the_limits_is_invalid)
+TEST_F(srq, sizes_beyond_the_limits_are_invalid)
 {
-	EXPECT_EQ(NULL, sized_srq(&self->r, self->xrcd, self->attr.max_srq_wr + 1, 1));
+	EXPECT_EQ(NULL, create_sized_srq(&self->r, self->xrcd, self->attr.max_srq_wr + 1, 1));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(NULL, sized_srq(&self->r, self->xrcd, 1, self->attr.max_srq_sge + 1));
+	EXPECT_EQ(NULL, create_sized_srq(&self->r, self->xrcd, 1, self->attr.max_srq_sge + 1));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(NULL, sized_srq(&self->r, self->xrcd, -1, 1));
+	EXPECT_EQ(NULL, create_sized_srq(&self->r, self->xrcd, -1, 1));
 	EXPECT_EQ(EINVAL, errno);
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-/* The limit that create was given is nothing to it. */
-TEST_F(srq, limit_is_modified_and_queried)
+/* The limit in the create request is ignored; only a modify request sets the limit. */
+TEST_F(srq, limit_can_be_modified_and_queried)
 {
 	struct ibv_srq_attr init = { .max_wr = 100, .max_sge = 1, .srq_limit = 50 };
-	struct ibv_srq *srq = new_srq(&self->r, self->xrcd, &init);
+	struct ibv_srq *srq = create_srq_of_type(&self->r, self->xrcd, &init);
 	struct ibv_recv_wr wr = {}, *bad;
 	struct ibv_srq_attr attr;
 	int i;
@@ -159,11 +159,11 @@ TEST_F(srq, limit_is_modified_and_queried)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-/* IBV_DEVICE_SRQ_RESIZE is not offered, and nothing of a request that cannot be is done. */
-TEST_F(srq, size_is_not_modified)
+/* The device does not report IBV_DEVICE_SRQ_RESIZE; a refused request must not set the limit either. */
+TEST_F(srq, modify_of_the_size_is_invalid)
 {
 	struct ibv_srq_attr attr = { .max_wr = 200, .max_sge = 1, .srq_limit = 7 };
-	struct ibv_srq *srq = sized_srq(&self->r, self->xrcd, 100, 1);
+	struct ibv_srq *srq = create_sized_srq(&self->r, self->xrcd, 100, 1);
 
 	ASSERT_NE(NULL, srq);
 	EXPECT_FALSE(self->attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
@@ -175,7 +175,7 @@ TEST_F(srq, size_is_not_modified)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-TEST_F(srq, many_at_once)
+TEST_F(srq, many_srqs_have_different_numbers)
 {
 	long room = hca_objects_left("srq");
 	struct ibv_srq *srq[64];
@@ -184,20 +184,20 @@ TEST_F(srq, many_at_once)
 
 	ASSERT_LT(16, num);
 	for (i = 0; i < num; i++) {
-		srq[i] = sized_srq(&self->r, self->xrcd, 15, 1);
+		srq[i] = create_sized_srq(&self->r, self->xrcd, 15, 1);
 		ASSERT_NE(NULL, srq[i]);
 		for (j = 0; j < i; j++)
 			ASSERT_NE(srq_number(srq[j]), srq_number(srq[i]));
 	}
 	if (num == room) {
-		EXPECT_EQ(NULL, sized_srq(&self->r, self->xrcd, 15, 1));
+		EXPECT_EQ(NULL, create_sized_srq(&self->r, self->xrcd, 15, 1));
 		EXPECT_EQ(ENOMEM, errno);
 	}
 	for (i = 0; i < num; i++)
 		EXPECT_EQ(0, ibv_destroy_srq(srq[i]));
 }
 
-/* An SRQ that queue pairs are made with. */
+/* An SRQ with queue pairs. */
 FIXTURE(of_qp) {
 	struct rdma r;
 };
@@ -212,7 +212,7 @@ FIXTURE_TEARDOWN(of_qp)
 	rdma_close(&self->r);
 }
 
-TEST_F(of_qp, in_use_is_busy)
+TEST_F(of_qp, destroy_in_use_is_busy)
 {
 	struct ibv_srq *srq = create_srq(self->r.pd, 100, 1);
 	struct qp_cfg cfg = { .type = IBV_QPT_RC, .srq = srq };
@@ -230,8 +230,8 @@ TEST_F(of_qp, in_use_is_busy)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-/* What a queue pair was asked to have of receives is nothing to it. */
-TEST_F(of_qp, queue_pair_says_what_it_receives_from)
+/* A queue pair with an SRQ has no receive queue, whatever size was asked for. */
+TEST_F(of_qp, query_of_a_qp_returns_its_srq)
 {
 	struct ibv_srq *srq = create_srq(self->r.pd, 100, 1);
 	struct qp_cfg cfg = { .type = IBV_QPT_RC, .srq = srq, .recv_wr = 1000 };
@@ -312,8 +312,8 @@ static int send_msg(struct pair *p, uint32_t len, unsigned int seed)
 	return post_send(p, &wr, p->buf[0], len);
 }
 
-/* Whoever is sent to takes the next, and says who it was. Seven times around the queue. */
-TEST_F(shared, queue_pairs_take_turns)
+/* Each message takes the next request, whichever queue pair receives it; wraps the queue seven times. */
+TEST_F(shared, queue_pairs_receive_in_turn)
 {
 	struct ibv_wc wc;
 	struct pair *p;
@@ -337,8 +337,8 @@ TEST_F(shared, queue_pairs_take_turns)
 	}
 }
 
-/* Completions are reaped in another order than the requests were taken. */
-TEST_F(shared, requests_come_back_in_any_order)
+/* The completions are polled in another order than the requests were consumed. */
+TEST_F(shared, requests_can_complete_in_any_order)
 {
 	struct ibv_wc wc;
 	unsigned int seen;
@@ -390,8 +390,8 @@ TEST_F(shared, messages_are_scattered)
 	}
 }
 
-/* The keys of its requests are of its own domain, not of that of the queue pair. */
-TEST_F(shared, keys_are_of_the_domain_of_the_queue)
+/* The lkeys of receive requests belong to the PD of the SRQ, not to that of the queue pair. */
+TEST_F(shared, lkeys_are_of_the_srqs_pd)
 {
 	struct rdma other = self->r;
 	struct qp_cfg cfg = { .type = variant->type, .srq = self->srq };
@@ -409,8 +409,8 @@ TEST_F(shared, keys_are_of_the_domain_of_the_queue)
 	EXPECT_EQ(0, ibv_dealloc_pd(other.pd));
 }
 
-/* As many as it says, and no more. */
-TEST_F(shared, is_full_when_it_says)
+/* The SRQ holds as many requests as query_srq reports, less those that libmlx5 reserves. */
+TEST_F(shared, holds_as_many_requests_as_reported)
 {
 	struct ibv_srq_attr attr;
 	struct ibv_wc wc;
@@ -420,7 +420,7 @@ TEST_F(shared, is_full_when_it_says)
 	while (n <= attr.max_wr &&
 	       !post_srq_recv(self->srq, self->mr, self->mem, SLOT, n))
 		n++;
-	/* The library keeps part of the queue for itself. */
+	/* libmlx5 reserves a part of the queue for itself. */
 	EXPECT_LE(7, n);
 	EXPECT_GE(attr.max_wr, n);
 	EXPECT_EQ(ENOMEM, post_srq_recv(self->srq, self->mr, self->mem, SLOT, n));
@@ -434,8 +434,8 @@ TEST_F(shared, is_full_when_it_says)
 
 /* --- The limit -------------------------------------------------------------------------------- */
 
-/* Fewer than the limit are left: one event, and no further one until it is armed again. */
-TEST_F(shared, limit_is_told_once)
+/* One event is raised when fewer requests than the limit are left; then the limit must be set again. */
+TEST_F(shared, limit_event_is_raised_once)
 {
 	struct ibv_wc wc;
 	int i, round;
@@ -448,7 +448,7 @@ TEST_F(shared, limit_is_told_once)
 			ASSERT_EQ(0, send_msg(&self->p[i], 64, i));
 			ASSERT_EQ(0, reap_ok(self->p[i].cq[1], &wc));
 		}
-		/* Four are left, which is not less than four. */
+		/* Four requests are left, which is not less than the limit. */
 		EXPECT_FALSE(wait_object_event(self->r.ctx, self->srq, IBV_EVENT_SRQ_LIMIT_REACHED,
 					       100));
 		EXPECT_EQ(4, get_srq_limit(self->srq));
@@ -466,7 +466,7 @@ TEST_F(shared, limit_is_told_once)
 	}
 }
 
-TEST_F(shared, limit_that_is_already_passed_is_told_at_once)
+TEST_F(shared, limit_already_passed_raises_an_event_at_once)
 {
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, 0));
 	ASSERT_EQ(0, set_srq_limit(self->srq, 2));
@@ -474,7 +474,7 @@ TEST_F(shared, limit_that_is_already_passed_is_told_at_once)
 	EXPECT_EQ(0, get_srq_limit(self->srq));
 }
 
-TEST_F(shared, limit_that_was_taken_back_is_not_told)
+TEST_F(shared, cleared_limit_raises_no_event)
 {
 	struct ibv_wc wc;
 	int i;
@@ -492,7 +492,7 @@ TEST_F(shared, limit_that_was_taken_back_is_not_told)
 
 /* --- Errors ----------------------------------------------------------------------------------- */
 
-TEST_F(shared, failure_of_the_queue_is_told)
+TEST_F(shared, srq_error_raises_an_event)
 {
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
@@ -500,8 +500,8 @@ TEST_F(shared, failure_of_the_queue_is_told)
 	EXPECT_TRUE(wait_object_event(self->r.ctx, self->srq, IBV_EVENT_SRQ_ERR, 10000));
 }
 
-/* Events of numbers that are not there, or were, go nowhere. */
-TEST_F(shared, events_of_others_are_not_told)
+/* Events with the number of a destroyed SRQ, or with an unknown one, are dropped. */
+TEST_F(shared, events_of_unknown_srqs_are_dropped)
 {
 	struct ibv_srq *gone = create_srq(self->r.pd, 7, 1);
 	struct ibv_async_event ev;
@@ -520,8 +520,11 @@ TEST_F(shared, events_of_others_are_not_told)
 	}
 }
 
-/* What it holds of the queue is nobody's any more; and only a queue pair with an SRQ says so. */
-TEST_F(shared, last_request_of_a_queue_pair_is_told)
+/*
+ * When a queue pair in error has given up its last request of an SRQ, an event says so. A queue pair with a
+ * receive queue of its own raises none.
+ */
+TEST_F(shared, last_wqe_event_is_raised_with_an_srq_only)
 {
 	struct qp_cfg plain = { .type = variant->type };
 	struct ibv_async_event ev;
@@ -531,7 +534,7 @@ TEST_F(shared, last_request_of_a_queue_pair_is_told)
 	ASSERT_EQ(0, rdma_modify_state(self->p[1].qp[1], IBV_QPS_ERR));
 	EXPECT_TRUE(wait_object_event(self->r.ctx, self->p[1].qp[1], IBV_EVENT_QP_LAST_WQE_REACHED,
 				      10000));
-	/* The others go on. */
+	/* The other queue pairs keep working. */
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, 3));
 	ASSERT_EQ(0, send_msg(&self->p[0], 64, 3));
 	ASSERT_EQ(0, reap_ok(self->p[0].cq[1], &wc));
@@ -544,13 +547,13 @@ TEST_F(shared, last_request_of_a_queue_pair_is_told)
 	pair_close(&p);
 }
 
-/* Requests belong to the queue: a queue pair in error flushes none of them. */
-TEST_F(shared, queue_pair_in_error_leaves_the_requests)
+/* A queue pair in error does not flush requests of its SRQ. */
+TEST_F(shared, requests_survive_a_qp_in_error)
 {
 	struct ibv_wc wc;
 	int i;
 
-	/* It has received from the queue before. */
+	/* Let the queue pair receive from the SRQ once. */
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->mr, self->mem, SLOT, 9));
 	ASSERT_EQ(0, send_msg(&self->p[0], 64, 9));
 	ASSERT_EQ(0, reap_ok(self->p[0].cq[1], &wc));
@@ -597,11 +600,11 @@ FIXTURE_TEARDOWN(empty)
 	rdma_close(&self->r);
 }
 
-TEST_F(empty, receiver_is_not_ready)
+TEST_F(empty, empty_srq_answers_rnr)
 {
 	struct ibv_wc wc;
 
-	/* The queue runs empty in the middle of the messages. */
+	/* The first message finds a request, the second does not. */
 	ASSERT_EQ(0, post_srq_recv(self->srq, self->p.mr, self->p.buf[1], SLOT, 0));
 	ASSERT_EQ(0, send_msg(&self->p, 64, 0));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
@@ -621,12 +624,12 @@ TEST_F(empty, receiver_is_not_ready)
 
 /* --- Raw requests ----------------------------------------------------------------------------- */
 
-/* What a request is made of. */
+/* The objects that a CREATE_SRQ request names, and the driver's part of it. */
 struct raw {
 	struct uv uv;
 	uint32_t pd;
 	struct uv_cq cq;
-	struct uv_srq as;	/* type, and what that needs */
+	struct uv_srq as;	/* type, and for XRC domain and CQ */
 	struct mlx5_ib_create_srq drv;
 };
 
@@ -665,7 +668,7 @@ FIXTURE_SETUP(raw_srq)
 		ASSERT_EQ(0, hca_census_reset());
 }
 
-/* Whatever was refused took nothing with it. */
+/* Refused requests must leave neither pinned pages nor firmware objects. */
 FIXTURE_TEARDOWN(raw_srq)
 {
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
@@ -682,7 +685,7 @@ static int create_raw(struct raw *raw, const void *drv, size_t len,
 	       uv_create_xsrq(raw->uv.fd, raw->pd, drv, len, srq);
 }
 
-static int try_sizes(struct raw *raw, uint32_t wr, uint32_t sge)
+static int create_and_destroy_sized(struct raw *raw, uint32_t wr, uint32_t sge)
 {
 	struct uv_srq srq = raw->as;
 
@@ -692,7 +695,7 @@ static int try_sizes(struct raw *raw, uint32_t wr, uint32_t sge)
 	       uv_destroy_srq(raw->uv.fd, srq.handle);
 }
 
-static int try_request(struct raw *raw, const void *drv, size_t len)
+static int create_and_destroy_request(struct raw *raw, const void *drv, size_t len)
 {
 	struct uv_srq srq = raw->as;
 
@@ -701,12 +704,12 @@ static int try_request(struct raw *raw, const void *drv, size_t len)
 	return create_raw(raw, drv, len, &srq) ?: uv_destroy_srq(raw->uv.fd, srq.handle);
 }
 
-static int try_srq(struct raw *raw)
+static int create_and_destroy(struct raw *raw)
 {
-	return try_request(raw, &raw->drv, sizeof(raw->drv));
+	return create_and_destroy_request(raw, &raw->drv, sizeof(raw->drv));
 }
 
-TEST_F(raw_srq, good_one_is_good)
+TEST_F(raw_srq, valid_request_succeeds)
 {
 	struct ib_uverbs_query_srq_resp attr;
 	struct uv_srq srq = self->raw.as;
@@ -722,7 +725,7 @@ TEST_F(raw_srq, good_one_is_good)
 	EXPECT_EQ(-EINVAL, uv_modify_srq(self->raw.uv.fd, srq.handle, IBV_SRQ_LIMIT, 0, 0x10001));
 	EXPECT_EQ(-EINVAL, uv_modify_srq(self->raw.uv.fd, srq.handle, IBV_SRQ_MAX_WR, 10, 0));
 	EXPECT_EQ(0, uv_destroy_srq(self->raw.uv.fd, srq.handle));
-	/* Not twice, and not any. */
+	/* The handle is no longer valid. */
 	EXPECT_GT(0, uv_destroy_srq(self->raw.uv.fd, srq.handle));
 	EXPECT_GT(0, uv_query_srq(self->raw.uv.fd, srq.handle, &attr));
 }
@@ -732,44 +735,44 @@ TEST_F(raw_srq, undefined_flags_are_refused)
 	unsigned int bit;
 
 	if (driver_is("mlx5_ib"))
-		SKIP(return, "mlx5_ib ignores them");
+		SKIP(return, "mlx5_ib ignores undefined flags");
 	for (bit = 1; bit < 32; bit++) {
 		self->raw.drv.flags = 1u << bit;
-		EXPECT_EQ(-EINVAL, try_srq(&self->raw))
+		EXPECT_EQ(-EINVAL, create_and_destroy(&self->raw))
 			TH_LOG("flag %u", bit);
 	}
 }
 
-TEST_F(raw_srq, reserved_fields_are_zero)
+TEST_F(raw_srq, nonzero_reserved_fields_are_invalid)
 {
 	self->raw.drv.reserved0 = 1;
-	EXPECT_EQ(-EINVAL, try_srq(&self->raw));
+	EXPECT_EQ(-EINVAL, create_and_destroy(&self->raw));
 	self->raw.drv.reserved0 = 0;
 	self->raw.drv.reserved1 = 1;
-	EXPECT_EQ(-EINVAL, try_srq(&self->raw));
+	EXPECT_EQ(-EINVAL, create_and_destroy(&self->raw));
 }
 
-TEST_F(raw_srq, request_of_any_length)
+TEST_F(raw_srq, truncated_and_nonzero_longer_requests_are_refused)
 {
 	struct {
 		struct mlx5_ib_create_srq drv;
 		uint64_t more[2];
 	} req = { .drv = self->raw.drv };
-	/* One of XRC has to have a user index, if there are any. */
+	/* With CQE version 1 an XRC SRQ must have a user index. */
 	bool has_uidx = variant->type == IB_UVERBS_SRQT_XRC && self->raw.uv.resp.cqe_version;
 	int short_one = has_uidx ? -EINVAL : 0;
 	size_t len;
 
 	for (len = 0; len <= offsetof(struct mlx5_ib_create_srq, flags); len += 4)
-		EXPECT_GT(0, try_request(&self->raw, &req, len)) TH_LOG("length %zu", len);
+		EXPECT_GT(0, create_and_destroy_request(&self->raw, &req, len)) TH_LOG("length %zu", len);
 	EXPECT_EQ(short_one,
-		  try_request(&self->raw, &req, offsetof(struct mlx5_ib_create_srq, uidx)));
-	EXPECT_EQ(0, try_request(&self->raw, &req, sizeof(req)));
+		  create_and_destroy_request(&self->raw, &req, offsetof(struct mlx5_ib_create_srq, uidx)));
+	EXPECT_EQ(0, create_and_destroy_request(&self->raw, &req, sizeof(req)));
 	req.more[1] = 1;
-	EXPECT_GT(0, try_request(&self->raw, &req, sizeof(req)));
+	EXPECT_GT(0, create_and_destroy_request(&self->raw, &req, sizeof(req)));
 }
 
-TEST_F(raw_srq, sizes_that_overflow)
+TEST_F(raw_srq, overflowing_sizes_are_invalid)
 {
 	static const uint32_t wr[] = {
 		0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff,
@@ -780,24 +783,24 @@ TEST_F(raw_srq, sizes_that_overflow)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(wr); i++)
-		EXPECT_EQ(-EINVAL, try_sizes(&self->raw, wr[i], 1))
+		EXPECT_EQ(-EINVAL, create_and_destroy_sized(&self->raw, wr[i], 1))
 			TH_LOG("%#x requests", wr[i]);
 	for (i = 0; i < ARRAY_SIZE(sge); i++)
-		EXPECT_EQ(-EINVAL, try_sizes(&self->raw, 1, sge[i]))
+		EXPECT_EQ(-EINVAL, create_and_destroy_sized(&self->raw, 1, sge[i]))
 			TH_LOG("%#x entries", sge[i]);
 }
 
-/* The buffer ends before the queue does. */
-TEST_F(raw_srq, buffer_too_small)
+/* The memory of the buffer ends before the queue does. */
+TEST_F(raw_srq, buffer_that_ends_too_early_is_refused)
 {
 	munmap(self->mem.buf + self->mem.len, UV_PAGE);
 	self->raw.drv.db_addr = (uintptr_t)self->mem.buf;
-	EXPECT_EQ(0, try_srq(&self->raw));
-	EXPECT_EQ(-EFAULT, try_sizes(&self->raw, 128, 1));
-	EXPECT_EQ(-EFAULT, try_sizes(&self->raw, 127, 2));
+	EXPECT_EQ(0, create_and_destroy(&self->raw));
+	EXPECT_EQ(-EFAULT, create_and_destroy_sized(&self->raw, 128, 1));
+	EXPECT_EQ(-EFAULT, create_and_destroy_sized(&self->raw, 127, 2));
 }
 
-TEST_F(raw_srq, buffer_nowhere)
+TEST_F(raw_srq, unmapped_buffer_is_refused)
 {
 	static const uint64_t addr[] = {
 		0, 0x1000, 0x7ffffffff000ull, 0xffff888000000000ull, 0xfffffffffffff000ull, ~0ull,
@@ -807,45 +810,46 @@ TEST_F(raw_srq, buffer_nowhere)
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
 		self->raw.drv.buf_addr = addr[i];
-		ret = try_srq(&self->raw);
+		ret = create_and_destroy(&self->raw);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
 }
 
-TEST_F(raw_srq, buffer_starts_at_a_cache_line)
+TEST_F(raw_srq, buffer_must_be_aligned_to_a_cache_line)
 {
 	unsigned int off;
 
 	for (off = 1; off < 64; off += off) {
 		self->raw.drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(-EINVAL, try_sizes(&self->raw, 15, 1))
+		EXPECT_EQ(-EINVAL, create_and_destroy_sized(&self->raw, 15, 1))
 			TH_LOG("offset %u", off);
 	}
 	for (off = 0; off < UV_PAGE / 2; off += 64) {
 		self->raw.drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(0, try_sizes(&self->raw, 15, 1))
+		EXPECT_EQ(0, create_and_destroy_sized(&self->raw, 15, 1))
 			TH_LOG("offset %u", off);
 	}
 }
 
 /*
- * The page offset of a receive memory pool has one bit less than that of a queue pair, and of an SRQ of
- * XRC. A buffer that goes on in the next page may be described, for the two may be one larger page.
+ * A basic SRQ is a receive memory pool, whose page offset has one bit less than that of an XRC SRQ, so its
+ * buffer cannot start in the second half of a page. Buffers that continue in the next page are not tested:
+ * both pages may be parts of one larger page, and then the offset is possible.
  */
-TEST_F(raw_srq, buffer_in_the_second_half_of_its_page)
+TEST_F(raw_srq, buffer_in_the_second_half_of_a_page)
 {
 	int want = variant->type == IB_UVERBS_SRQT_XRC ? 0 : -EINVAL;
 	unsigned int off;
 
 	for (off = UV_PAGE / 2; off + 16 * 32 <= UV_PAGE; off += 64) {
 		self->raw.drv.buf_addr = (uintptr_t)self->mem.buf + off;
-		EXPECT_EQ(want, try_sizes(&self->raw, 15, 1))
+		EXPECT_EQ(want, create_and_destroy_sized(&self->raw, 15, 1))
 			TH_LOG("offset %u", off);
 	}
 }
 
-TEST_F(raw_srq, record_nowhere_or_misaligned)
+TEST_F(raw_srq, unmapped_or_misaligned_record_is_refused)
 {
 	static const uint64_t addr[] = {
 		0, 0x1000, 0x7ffffffff000ull, 0xffff888000000000ull, 0xfffffffffffff000ull,
@@ -856,18 +860,18 @@ TEST_F(raw_srq, record_nowhere_or_misaligned)
 
 	for (i = 0; i < ARRAY_SIZE(addr); i++) {
 		self->raw.drv.db_addr = addr[i];
-		ret = try_srq(&self->raw);
+		ret = create_and_destroy(&self->raw);
 		EXPECT_TRUE(ret == -EFAULT || ret == -EINVAL || ret == -ENOMEM)
 			TH_LOG("address %#llx: %d", (unsigned long long)addr[i], ret);
 	}
 	for (off = 1; off < 4; off++) {
 		self->raw.drv.db_addr = (uintptr_t)self->mem.dbr + off;
-		EXPECT_EQ(-EINVAL, try_srq(&self->raw))
+		EXPECT_EQ(-EINVAL, create_and_destroy(&self->raw))
 			TH_LOG("offset %u", off);
 	}
 }
 
-TEST_F(raw_srq, objects_that_are_not_there)
+TEST_F(raw_srq, unknown_handles_are_refused)
 {
 	struct uv_srq srq = self->raw.as, good;
 	struct ib_uverbs_query_srq_resp attr;
@@ -885,7 +889,7 @@ TEST_F(raw_srq, objects_that_are_not_there)
 		srq = good;
 		srq.xrcd = 0xdead;
 		EXPECT_GT(0, create_raw(&self->raw, &self->raw.drv, sizeof(self->raw.drv), &srq));
-		/* Neither a PD nor a CQ is a domain. */
+		/* Handles of a PD and of a CQ in place of the domain's. */
 		srq.xrcd = pd;
 		EXPECT_GT(0, create_raw(&self->raw, &self->raw.drv, sizeof(self->raw.drv), &srq));
 		srq.xrcd = self->raw.cq.handle;
@@ -896,25 +900,25 @@ TEST_F(raw_srq, objects_that_are_not_there)
 	EXPECT_GT(0, uv_modify_srq(self->raw.uv.fd, 0xdead, IBV_SRQ_LIMIT, 0, 0));
 	EXPECT_GT(0, uv_query_srq(self->raw.uv.fd, 0xdead, &attr));
 	EXPECT_GT(0, uv_destroy_srq(self->raw.uv.fd, 0xdead));
-	/* A PD is no SRQ. */
+	/* The handle of a PD in place of an SRQ's. */
 	EXPECT_GT(0, uv_destroy_srq(self->raw.uv.fd, self->raw.pd));
 }
 
-/* What the completions of an SRQ of XRC tell it by; nobody is told of another's. */
+/* libmlx5 finds an XRC SRQ by the user index in its completions; a basic SRQ has none. */
 TEST_F(raw_srq, user_index_is_24_bits)
 {
 	int want = variant->type == IB_UVERBS_SRQT_XRC ? -EINVAL : 0;
 
-	/* Without CQE version 1 there is none. */
+	/* With CQE version 0 no user index is possible. */
 	self->raw.drv.uidx = 0xfffffe;
-	EXPECT_EQ(self->raw.uv.resp.cqe_version ? 0 : want, try_srq(&self->raw));
+	EXPECT_EQ(self->raw.uv.resp.cqe_version ? 0 : want, create_and_destroy(&self->raw));
 	self->raw.drv.uidx = 0x1000000;
-	EXPECT_EQ(want, try_srq(&self->raw));
+	EXPECT_EQ(want, create_and_destroy(&self->raw));
 	self->raw.drv.uidx = ~0u;
-	EXPECT_EQ(want, try_srq(&self->raw));
+	EXPECT_EQ(want, create_and_destroy(&self->raw));
 }
 
-static int try_type(struct raw *raw, uint32_t type)
+static int create_and_destroy_type(struct raw *raw, uint32_t type)
 {
 	struct uv_srq srq = raw->as;
 
@@ -925,14 +929,14 @@ static int try_type(struct raw *raw, uint32_t type)
 	       uv_destroy_srq(raw->uv.fd, srq.handle);
 }
 
-TEST_F(raw_srq, other_types_are_refused)
+TEST_F(raw_srq, unknown_types_are_refused)
 {
-	EXPECT_EQ(0, try_type(&self->raw, IB_UVERBS_SRQT_BASIC));
-	EXPECT_GT(0, try_type(&self->raw, IB_UVERBS_SRQT_TM));
-	EXPECT_GT(0, try_type(&self->raw, IB_UVERBS_SRQT_TM + 1));
-	EXPECT_GT(0, try_type(&self->raw, ~0u));
+	EXPECT_EQ(0, create_and_destroy_type(&self->raw, IB_UVERBS_SRQT_BASIC));
+	EXPECT_GT(0, create_and_destroy_type(&self->raw, IB_UVERBS_SRQT_TM));
+	EXPECT_GT(0, create_and_destroy_type(&self->raw, IB_UVERBS_SRQT_TM + 1));
+	EXPECT_GT(0, create_and_destroy_type(&self->raw, ~0u));
 	if (driver_is("bluebell"))
-		EXPECT_EQ(-EOPNOTSUPP, try_type(&self->raw, IB_UVERBS_SRQT_TM));
+		EXPECT_EQ(-EOPNOTSUPP, create_and_destroy_type(&self->raw, IB_UVERBS_SRQT_TM));
 }
 
 TEST_HARNESS_MAIN
