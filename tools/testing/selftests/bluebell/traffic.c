@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Data, over RC, UC, UD and XRC between two queue pairs of one port: every opcode, sizes around the
- * MTU, what the completions say, flow control, errors and their syndromes, asynchronous events.
+ * Traffic over RC, UC, UD and XRC between two queue pairs of one port: all opcodes, sizes around the
+ * MTU, fields of the completions, flow control, errors and their syndromes, asynchronous events.
  */
 #include <sched.h>
 
@@ -9,7 +9,7 @@
 
 #define SIDE 0x200000u		/* of each side's buffer in bytes */
 
-/* For a fixture's setup: false if the test is skipped. */
+/* For the setup of a fixture; returns false if the test is skipped. */
 static bool open_pair(struct __test_metadata *_metadata, struct rdma *r, struct pair *p,
 		      const struct qp_cfg *cfg, size_t size)
 {
@@ -19,7 +19,7 @@ static bool open_pair(struct __test_metadata *_metadata, struct rdma *r, struct 
 	if (cfg->type == IBV_QPT_XRC_SEND && !rdma_has_xrc(r->ctx))
 		SKIP(return false, NO_XRC);
 	if (cfg->mtu > r->port.active_mtu)
-		SKIP(return false, "the port's MTU is less");
+		SKIP(return false, "the port's MTU is smaller");
 	ASSERT_EQ(0, pair_open(p, r, cfg, size));
 	return true;
 }
@@ -32,7 +32,7 @@ FIXTURE(xfer) {
 FIXTURE_VARIANT(xfer) {
 	enum ibv_qp_type type;
 	enum ibv_mtu mtu;
-	uint32_t largest;	/* message this test sends, in bytes */
+	uint32_t largest;	/* bytes of the largest message */
 };
 
 FIXTURE_VARIANT_ADD(xfer, rc) { .type = IBV_QPT_RC, .mtu = IBV_MTU_1024, .largest = 1 << 20 };
@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(xfer)
 	rdma_close(&self->r);
 }
 
-static uint32_t grh(const struct pair *p)
+static uint32_t grh_len(const struct pair *p)
 {
 	return p->cfg.type == IBV_QPT_UD ? GRH_LEN : 0;
 }
@@ -74,7 +74,7 @@ static const uint32_t sizes[] = {
 
 /* --- Send ------------------------------------------------------------------------------------- */
 
-TEST_F(xfer, send_every_size)
+TEST_F(xfer, send_of_all_sizes)
 {
 	struct ibv_send_wr wr;
 	struct ibv_wc wc;
@@ -85,8 +85,8 @@ TEST_F(xfer, send_every_size)
 			break;
 		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .wr_id = 1000 + i };
 		fill(self->p.buf[0], sizes[i], i);
-		memset(self->p.buf[1], 0xee, grh(&self->p) + sizes[i] + 1);
-		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], grh(&self->p) + sizes[i],
+		memset(self->p.buf[1], 0xee, grh_len(&self->p) + sizes[i] + 1);
+		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], grh_len(&self->p) + sizes[i],
 				       2000 + i));
 		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], sizes[i]));
 		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc)) TH_LOG("%u bytes", sizes[i]);
@@ -96,11 +96,11 @@ TEST_F(xfer, send_every_size)
 		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc)) TH_LOG("%u bytes", sizes[i]);
 		EXPECT_EQ(IBV_WC_RECV, wc.opcode);
 		EXPECT_EQ(2000 + i, wc.wr_id);
-		EXPECT_EQ(grh(&self->p) + sizes[i], wc.byte_len);
+		EXPECT_EQ(grh_len(&self->p) + sizes[i], wc.byte_len);
 		EXPECT_EQ(self->p.qp[1]->qp_num, wc.qp_num);
-		EXPECT_TRUE(check_fill(self->p.buf[1] + grh(&self->p), sizes[i], i))
+		EXPECT_TRUE(check_fill(self->p.buf[1] + grh_len(&self->p), sizes[i], i))
 			TH_LOG("%u bytes", sizes[i]);
-		EXPECT_EQ(0xee, self->p.buf[1][grh(&self->p) + sizes[i]]);
+		EXPECT_EQ(0xee, self->p.buf[1][grh_len(&self->p) + sizes[i]]);
 		if (variant->type == IBV_QPT_UD) {
 			EXPECT_EQ(self->p.qp[0]->qp_num, wc.src_qp);
 			EXPECT_EQ(self->r.port.lid, wc.slid);
@@ -108,23 +108,23 @@ TEST_F(xfer, send_every_size)
 	}
 }
 
-TEST_F(xfer, send_with_immediate)
+TEST_F(xfer, send_with_immediate_delivers_it)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htobe32(0xdeadbee1) };
 	struct ibv_wc wc;
 
 	fill(self->p.buf[0], 100, 1);
-	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], grh(&self->p) + 100, 1));
+	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], grh_len(&self->p) + 100, 1));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 100));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
 	EXPECT_EQ(IBV_WC_RECV, wc.opcode);
 	EXPECT_NE(0, wc.wc_flags & IBV_WC_WITH_IMM);
 	EXPECT_EQ(0xdeadbee1, be32toh(wc.imm_data));
-	EXPECT_TRUE(check_fill(self->p.buf[1] + grh(&self->p), 100, 1));
+	EXPECT_TRUE(check_fill(self->p.buf[1] + grh_len(&self->p), 100, 1));
 }
 
-TEST_F(xfer, inline_data_is_taken_at_once)
+TEST_F(xfer, inline_data_is_copied_when_posted)
 {
 	struct ibv_send_wr wr;
 	struct ibv_wc wc;
@@ -133,19 +133,19 @@ TEST_F(xfer, inline_data_is_taken_at_once)
 	for (len = 1; len <= 64; len += 9) {
 		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE };
 		fill(self->p.buf[0], len, len);
-		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], grh(&self->p) + len, 1));
+		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], grh_len(&self->p) + len, 1));
 		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], len));
 		memset(self->p.buf[0], 0, len);
 		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
-		EXPECT_TRUE(check_fill(self->p.buf[1] + grh(&self->p), len, len))
+		EXPECT_TRUE(check_fill(self->p.buf[1] + grh_len(&self->p), len, len))
 			TH_LOG("%u bytes", len);
 	}
 }
 
-TEST_F(xfer, gather_and_scatter)
+TEST_F(xfer, gather_and_scatter_lists_work)
 {
-	/* Pieces that lie on no boundary, larger and smaller than a packet. */
+	/* Pieces that are not aligned, some larger and some smaller than a packet. */
 	uint32_t lens[4] = { 1, 300, 77, variant->type == IBV_QPT_UD ? 600 : 5000 }, total = 0, at,
 		i;
 	struct ibv_sge from[4], to[4], grh_and_to[4];
@@ -161,37 +161,37 @@ TEST_F(xfer, gather_and_scatter)
 	}
 	for (i = 0, at = 0; i < 4; i++) {
 		fill((void *)(uintptr_t)from[i].addr, lens[i], i);
-		/* The other way round on the other side. */
+		/* The receiver's pieces have other lengths, so that their borders differ. */
 		to[i].addr = (uintptr_t)self->p.buf[1] + i * 8192 + 3;
 		to[i].length = i == 3 ? total : lens[3 - i] % 250 + 10;
 		to[i].lkey = self->p.mr->lkey;
 		at += lens[i];
 	}
 	memcpy(grh_and_to, to, sizeof(to));
-	grh_and_to[0].length += grh(&self->p);
+	grh_and_to[0].length += grh_len(&self->p);
 	rwr.sg_list = grh_and_to;
 	ASSERT_EQ(0, pair_post_recv(&self->p, &rwr));
 	ASSERT_EQ(0, post_send(&self->p, &wr, NULL, 0));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
-	EXPECT_EQ(total + grh(&self->p), wc.byte_len);
+	EXPECT_EQ(total + grh_len(&self->p), wc.byte_len);
 
-	/* Put it together again on either side and compare. */
+	/* Copy the pieces of either side together and compare. */
 	for (i = 0, at = 0; i < 4; at += lens[i++])
 		memcpy(self->p.buf[0] + SIDE / 2 + at, (void *)(uintptr_t)from[i].addr, lens[i]);
 	for (i = 0, at = 0; i < 4 && at < total; at += to[i++].length)
 		memcpy(self->p.buf[1] + SIDE / 2 + at,
-		       (void *)(uintptr_t)to[i].addr + (i ? 0 : grh(&self->p)), to[i].length);
+		       (void *)(uintptr_t)to[i].addr + (i ? 0 : grh_len(&self->p)), to[i].length);
 	EXPECT_EQ(0, memcmp(self->p.buf[0] + SIDE / 2, self->p.buf[1] + SIDE / 2, total));
 }
 
-TEST_F(xfer, in_order_and_many)
+TEST_F(xfer, many_messages_arrive_in_order)
 {
 	struct ibv_send_wr wr;
 	struct ibv_wc wc;
 	int sent = 0, got = 0, done = 0, n;
 
-	/* Four times around both queues, as many in flight as they hold. */
+	/* 128 messages with 16 in flight wrap both queues four times. */
 	for (n = 0; n < 16; n++)
 		ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1] + 256 * (n % 16), 256, n));
 	while (done < 128) {
@@ -213,7 +213,7 @@ TEST_F(xfer, in_order_and_many)
 	EXPECT_EQ(128, got);
 }
 
-TEST_F(xfer, list_of_requests_and_one_doorbell)
+TEST_F(xfer, list_of_requests_works)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)self->p.buf[0], .length = 32,
 			       .lkey = self->p.mr->lkey };
@@ -241,10 +241,10 @@ TEST_F(xfer, list_of_requests_and_one_doorbell)
 	}
 }
 
-TEST_F(xfer, flush_on_error_in_order)
+TEST_F(xfer, error_state_flushes_requests)
 {
 	struct ibv_send_wr wr;
-	/* A requester of XRC receives nothing. */
+	/* An XRC requester has no receive queue. */
 	int recvs = variant->type == IBV_QPT_XRC_SEND ? 0 : 5;
 	struct ibv_wc wc;
 	int i;
@@ -261,7 +261,7 @@ TEST_F(xfer, flush_on_error_in_order)
 		EXPECT_TRUE(wc.wr_id / 100 == 1 || wc.wr_id / 100 == 2);
 	}
 	EXPECT_TRUE(cq_stays_empty(self->p.cq[0], 50));
-	/* And from RESET on all is as new. */
+	/* After a reset the queue pair works again. */
 	ASSERT_EQ(0, pair_reconnect(&self->p));
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
 	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1], 128, 1));
@@ -272,7 +272,7 @@ TEST_F(xfer, flush_on_error_in_order)
 
 /* --- One-sided -------------------------------------------------------------------------------- */
 
-TEST_F(xfer, write_every_size)
+TEST_F(xfer, write_of_all_sizes)
 {
 	struct ibv_send_wr wr;
 	struct ibv_wc wc;
@@ -291,7 +291,7 @@ TEST_F(xfer, write_every_size)
 		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], sizes[i]));
 		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc)) TH_LOG("%u bytes", sizes[i]);
 		EXPECT_EQ(IBV_WC_RDMA_WRITE, wc.opcode);
-		/* UC is done when it is sent. */
+		/* UC completes when the message is sent, which may be before it arrives. */
 		usleep(variant->type == IBV_QPT_UC ? 20000 : 0);
 		EXPECT_TRUE(check_fill(self->p.buf[1] + 5, sizes[i], i))
 			TH_LOG("%u bytes", sizes[i]);
@@ -300,7 +300,7 @@ TEST_F(xfer, write_every_size)
 	}
 }
 
-TEST_F(xfer, write_with_immediate_takes_a_receive)
+TEST_F(xfer, write_with_immediate_consumes_a_receive)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htobe32(77) };
 	struct ibv_wc wc;
@@ -349,7 +349,7 @@ FIXTURE_TEARDOWN(rc)
 	rdma_close(&self->r);
 }
 
-TEST_F(rc, read_every_size)
+TEST_F(rc, read_of_all_sizes)
 {
 	struct ibv_send_wr wr;
 	struct ibv_wc wc;
@@ -370,7 +370,7 @@ TEST_F(rc, read_every_size)
 	}
 }
 
-TEST_F(rc, atomics)
+TEST_F(rc, atomics_return_the_old_value)
 {
 	uint64_t *there = (void *)self->p.buf[1], *here = (void *)self->p.buf[0];
 	struct ibv_send_wr wr;
@@ -392,7 +392,7 @@ TEST_F(rc, atomics)
 	}
 	EXPECT_EQ(1000 + 5 * 0x100000001ull, *there);
 
-	/* One swap that compares, one that doesn't. */
+	/* The first swap compares equal, the second does not. */
 	for (i = 0; i < 2; i++) {
 		wr = (struct ibv_send_wr){ .opcode = IBV_WR_ATOMIC_CMP_AND_SWP };
 		wr.wr.atomic.remote_addr = (uintptr_t)there;
@@ -407,18 +407,18 @@ TEST_F(rc, atomics)
 	}
 }
 
-TEST_F(rc, reads_and_atomics_beyond_the_outstanding_limit)
+TEST_F(rc, reads_and_atomics_beyond_the_limit_wait)
 {
-	/* Where there are none, each is a read. */
-	const int every = rdma_has_atomics(self->r.ctx) ? 2 : 1;
+	/* Without atomics each request is a read, else every other one. */
+	const int stride = rdma_has_atomics(self->r.ctx) ? 2 : 1;
 	struct ibv_send_wr wr;
 	struct ibv_wc wc;
 	int i;
 
-	/* Four at a time are allowed at most, the rest waits its turn. */
-	*(uint64_t *)self->p.buf[1] = every == 2 ? 0 : 7;
+	/* At most four requests can be outstanding; the HCA executes the others later. */
+	*(uint64_t *)self->p.buf[1] = stride == 2 ? 0 : 7;
 	for (i = 0; i < 24; i++) {
-		wr = (struct ibv_send_wr){ .opcode = every == 1 || i % 2 ? IBV_WR_RDMA_READ :
+		wr = (struct ibv_send_wr){ .opcode = stride == 1 || i % 2 ? IBV_WR_RDMA_READ :
 					   IBV_WR_ATOMIC_FETCH_AND_ADD,
 					   .wr_id = i };
 		if (wr.opcode == IBV_WR_RDMA_READ) {
@@ -435,9 +435,9 @@ TEST_F(rc, reads_and_atomics_beyond_the_outstanding_limit)
 		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
 		EXPECT_EQ(i, wc.wr_id);
 	}
-	EXPECT_EQ(every == 2 ? 12 : 7, *(uint64_t *)self->p.buf[1]);
-	for (i = 0; i < 24; i += every)
-		EXPECT_EQ(every == 2 ? i / 2 : 7, *(uint64_t *)(self->p.buf[0] + 8 * i));
+	EXPECT_EQ(stride == 2 ? 12 : 7, *(uint64_t *)self->p.buf[1]);
+	for (i = 0; i < 24; i += stride)
+		EXPECT_EQ(stride == 2 ? i / 2 : 7, *(uint64_t *)(self->p.buf[0] + 8 * i));
 }
 
 TEST_F(rc, fence_orders_a_send_after_a_read)
@@ -450,7 +450,7 @@ TEST_F(rc, fence_orders_a_send_after_a_read)
 	wr.wr.rdma.rkey = self->p.mr->rkey;
 	ASSERT_EQ(0, pair_recv(&self->p, self->p.buf[1] + SIDE / 2, 100000, 1));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 100000));
-	/* Sends what was just read. */
+	/* Send the bytes that the read delivers. */
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_FENCE };
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 100000));
 	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
@@ -485,7 +485,7 @@ TEST_F(rc, only_signalled_requests_complete)
 
 /* --- Receiver not ready ----------------------------------------------------------------------- */
 
-TEST_F(rc, rnr_is_retried_until_there_is_a_receive)
+TEST_F(rc, rnr_is_retried_until_a_receive_is_posted)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 	struct ibv_wc wc;
@@ -499,7 +499,7 @@ TEST_F(rc, rnr_is_retried_until_there_is_a_receive)
 	EXPECT_TRUE(check_fill(self->p.buf[1], 5000, 2));
 }
 
-TEST_F(rc, rnr_retries_run_out)
+TEST_F(rc, exhausted_rnr_retries_are_an_error)
 {
 	struct qp_cfg cfg = { .type = variant->type, .rnr_retry = 2 };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = 9 };
@@ -514,7 +514,7 @@ TEST_F(rc, rnr_retries_run_out)
 	pair_close(&p);
 }
 
-TEST_F(rc, retries_run_out_when_nobody_answers)
+TEST_F(rc, missing_answer_exhausts_the_retries)
 {
 	struct qp_cfg cfg = { .type = variant->type, .timeout = 8, .retry = 1 };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
@@ -531,15 +531,15 @@ TEST_F(rc, retries_run_out_when_nobody_answers)
 
 /* --- Errors and their syndromes --------------------------------------------------------------- */
 
-/* After an error at the requester: what came behind is flushed, and the queue is in error. */
-static bool flushed_and_in_error(struct pair *p)
+/* After a failed request: the next one is flushed, and the queue pair is in the error state. */
+static bool is_flushed_and_in_error(struct pair *p)
 {
 	struct ibv_wc wc;
 
 	return reap(p->cq[0], &wc) == IBV_WC_WR_FLUSH_ERR && rdma_qp_state(p->qp[0]) == IBV_QPS_ERR;
 }
 
-/* What is wrong with a request, and what its requester is told. */
+/* An invalid request: what is wrong with it, and the status that the requester gets. */
 struct remote_error {
 	enum ibv_wr_opcode opcode;
 	enum {
@@ -612,7 +612,7 @@ FIXTURE_VARIANT_ADD(remote_error, send_longer_than_receive) {
 
 FIXTURE_SETUP(remote_error)
 {
-	/* What the queue pair doesn't allow at all, as opposed to a key that does not. */
+	/* With NO_ACCESS the queue pair forbids the operation, not the key. */
 	self->cfg.access = variant->e.what == NO_ACCESS ? -1 : 0;
 }
 
@@ -670,14 +670,14 @@ static void expect_error(struct __test_metadata *_metadata, struct pair *p,
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
 	ASSERT_EQ(0, post_send(p, &wr, p->buf[0], 8));
 
-	/* What a queue pair does not allow at all is either to an HCA. */
+	/* If the queue pair forbids the operation, an HCA may report either status. */
 	status = reap(p->cq[0], &wc);
 	if (e->what == NO_ACCESS && status == IBV_WC_REM_ACCESS_ERR)
 		status = IBV_WC_REM_INV_REQ_ERR;
 	EXPECT_EQ(e->status, status) TH_LOG("%s", ibv_wc_status_str(wc.status));
 	EXPECT_EQ(5, wc.wr_id);
 	EXPECT_EQ(p->qp[0]->qp_num, wc.qp_num);
-	EXPECT_TRUE(flushed_and_in_error(p));
+	EXPECT_TRUE(is_flushed_and_in_error(p));
 	if (e->what == TOO_LONG) {
 		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, reap(p->cq[1], &wc));
 		EXPECT_EQ(70, wc.wr_id);
@@ -688,8 +688,8 @@ static void expect_error(struct __test_metadata *_metadata, struct pair *p,
 		  p->buf[0][0]);
 }
 
-static void provoke(struct __test_metadata *_metadata, struct rdma *r, struct pair *p,
-		    const struct qp_cfg *cfg, const struct remote_error *e)
+static void open_and_expect_error(struct __test_metadata *_metadata, struct rdma *r, struct pair *p,
+				  const struct qp_cfg *cfg, const struct remote_error *e)
 {
 	if (!open_pair(_metadata, r, p, cfg, 8192))
 		return;
@@ -698,19 +698,19 @@ static void provoke(struct __test_metadata *_metadata, struct rdma *r, struct pa
 	expect_error(_metadata, p, e);
 }
 
-TEST_F(remote_error, is_reported_and_nothing_is_touched)
+TEST_F(remote_error, error_is_reported_and_memory_unchanged)
 {
 	self->cfg.type = IBV_QPT_RC;
-	provoke(_metadata, &self->r, &self->p, &self->cfg, &variant->e);
+	open_and_expect_error(_metadata, &self->r, &self->p, &self->cfg, &variant->e);
 }
 
-TEST_F(remote_error, is_reported_and_nothing_is_touched_by_xrc)
+TEST_F(remote_error, error_is_reported_and_memory_unchanged_xrc)
 {
 	self->cfg.type = IBV_QPT_XRC_SEND;
-	provoke(_metadata, &self->r, &self->p, &self->cfg, &variant->e);
+	open_and_expect_error(_metadata, &self->r, &self->p, &self->cfg, &variant->e);
 }
 
-TEST_F(rc, local_key_errors_are_the_requesters_own)
+TEST_F(rc, local_key_error_is_the_requesters)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)self->p.buf[0], .length = 8 };
 	struct {
@@ -743,7 +743,7 @@ TEST_F(rc, local_key_errors_are_the_requesters_own)
 TEST_F(rc, receive_key_error_is_the_responders)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
-	/* Longer than what may come in the completion itself, past all keys. */
+	/* A shorter message may arrive in the completion, and then no key is checked. */
 	struct ibv_sge sge = { .addr = (uintptr_t)self->p.buf[1], .length = 512,
 			       .lkey = self->p.mr->lkey ^ 0x40000000 };
 	struct ibv_recv_wr rwr = { .wr_id = 3, .sg_list = &sge, .num_sge = 1 };
@@ -757,7 +757,7 @@ TEST_F(rc, receive_key_error_is_the_responders)
 	EXPECT_EQ(IBV_QPS_ERR, rdma_qp_state(self->p.qp[1]));
 }
 
-/* --- What datagrams are dropped for ----------------------------------------------------------- */
+/* --- Datagrams -------------------------------------------------------------------------------- */
 
 TEST(ud_with_a_wrong_qkey_or_qpn_is_dropped)
 {
@@ -783,7 +783,7 @@ TEST(ud_with_a_wrong_qkey_or_qpn_is_dropped)
 	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
 	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
 	EXPECT_TRUE(cq_stays_empty(p.cq[1], 50));
-	/* The right one arrives in the receive that is still there. */
+	/* A correct datagram arrives in the receive that is still posted. */
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
 	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 8));
 	EXPECT_EQ(0, reap_ok(p.cq[0], &wc));
@@ -792,7 +792,7 @@ TEST(ud_with_a_wrong_qkey_or_qpn_is_dropped)
 	rdma_close(&r);
 }
 
-TEST(ud_with_a_grh)
+TEST(ud_with_a_grh_delivers_it)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
@@ -821,7 +821,7 @@ TEST(ud_with_a_grh)
 	hdr = (struct ibv_grh *)p.buf[1];
 	EXPECT_EQ(0, memcmp(&hdr->dgid, &attr.grh.dgid, 16));
 	EXPECT_EQ(0, memcmp(&hdr->sgid, &attr.grh.dgid, 16));
-	/* An answer finds its way. */
+	/* An address handle for the answer can be made from the completion. */
 	back = ibv_create_ah_from_wc(r.pd, &wc, hdr, 1);
 	EXPECT_NE(NULL, back);
 	if (back)
@@ -830,7 +830,7 @@ TEST(ud_with_a_grh)
 	rdma_close(&r);
 }
 
-TEST(ud_longer_than_the_receive)
+TEST(ud_longer_than_the_receive_is_an_error)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
@@ -852,13 +852,13 @@ TEST(ud_longer_than_the_receive)
 
 /* --- Asynchronous events ---------------------------------------------------------------------- */
 
-TEST_F(rc, communication_established)
+TEST_F(rc, first_message_in_rtr_raises_comm_est)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 	struct ibv_async_event ev = {};
 	struct ibv_wc wc;
 
-	/* The second side stays in RTR and hears the first word. */
+	/* The second queue pair is in RTR when the first message arrives. */
 	ASSERT_EQ(0, rdma_modify_state(self->p.qp[1], IBV_QPS_RESET));
 	ASSERT_EQ(0, rdma_qp_init(self->p.qp[1], &self->p.cfg));
 	ASSERT_EQ(0, rdma_qp_rtr(self->p.qp[1], &self->p.cfg, self->p.qp[0]->qp_num,
@@ -894,7 +894,7 @@ TEST_F(rc, port_events_follow_the_link)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_do("inject link down"));
-	/* Newer kernels tell of the speed, too. */
+	/* Newer kernels also raise an event for the speed. */
 	do {
 		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
 	} while (ev.event_type != IBV_EVENT_PORT_ERR);
