@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UAR objects (mlx5dv_devx_alloc_uar() and the ioctl under it), and which doorbell register a queue
- * pair is given: classes, sharing, exact return.
+ * UAR objects (mlx5dv_devx_alloc_uar() and its ioctl), and the choice of a doorbell register for a queue
+ * pair: classes, sharing, and return when the queue pair is destroyed.
  */
 #include <infiniband/mlx5dv.h>
 #include <sched.h>
@@ -10,10 +10,10 @@
 
 #include "test.h"
 
-#define BF_OFFSET 0x800		/* of the first BlueFlame register in a UAR */
+#define BF_OFFSET 0x800		/* offset of the first BlueFlame register in a UAR */
 #define BFREGS 16
 #define LOW_LATENCY 4
-/* A NOP's control segment, of a queue pair that doesn't exist. */
+/* A doorbell (control segment of a NOP) for a queue pair that does not exist. */
 #define NO_QP_DOORBELL htobe64(0xfffff0ull << 8 | 1)
 
 /* --- mlx5dv_devx_alloc_uar -------------------------------------------------------------------- */
@@ -48,14 +48,14 @@ FIXTURE_TEARDOWN(dv)
 	rdma_close(&self->r);
 }
 
-TEST_F(dv, allocates_with_all_addresses)
+TEST_F(dv, alloc_returns_all_addresses)
 {
 	struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(self->r.ctx, variant->flags);
 
 	ASSERT_NE(NULL, uar) TH_LOG("errno %d", errno);
 	EXPECT_NE(NULL, uar->base_addr);
 	EXPECT_EQ(0, (uintptr_t)uar->base_addr % UV_PAGE);
-	/* A register of the first UAR of that page. */
+	/* The register is one of the first UAR in the page. */
 	EXPECT_LE(BF_OFFSET, uar->reg_addr - uar->base_addr);
 	EXPECT_GT(UV_PAGE, uar->reg_addr - uar->base_addr);
 	EXPECT_EQ(0, (uar->reg_addr - uar->base_addr) % 0x100);
@@ -65,7 +65,7 @@ TEST_F(dv, allocates_with_all_addresses)
 	mlx5dv_devx_free_uar(uar);
 }
 
-TEST_F(dv, can_be_written)
+TEST_F(dv, write_arrives_at_the_hca)
 {
 	struct mlx5dv_devx_uar *uar = mlx5dv_devx_alloc_uar(self->r.ctx, variant->flags);
 	long dropped;
@@ -73,10 +73,7 @@ TEST_F(dv, can_be_written)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_NE(NULL, uar);
-	/*
-	 * A doorbell for a queue pair that doesn't exist arrives, and is dropped for that
-	 * reason.
-	 */
+	/* The HCA gets the doorbell, and drops it because the queue pair does not exist. */
 	dropped = hca_counter("no_qp");
 	ring(uar->reg_addr, NO_QP_DOORBELL);
 	EXPECT_EQ(dropped + 1, hca_counter("no_qp"));
@@ -118,7 +115,7 @@ static void *map_uar(int fd, const struct uv_uar *uar)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-TEST_F(uar_obj, comes_and_goes)
+TEST_F(uar_obj, can_be_allocated_mapped_and_freed)
 {
 	struct uv_uar uar;
 	void *p;
@@ -135,18 +132,18 @@ TEST_F(uar_obj, comes_and_goes)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-/* UARs that a test may have, of those that it would like. */
-static unsigned int as_many(unsigned int wish)
+/* @wish, or the number of UARs that the HCA still has, if that is less. */
+static unsigned int limit_to_free_uars(unsigned int wish)
 {
 	long room = hca_objects_left("uar");
 
 	return room < wish ? room : wish;
 }
 
-TEST_F(uar_obj, ids_and_offsets_are_its_own)
+TEST_F(uar_obj, ids_and_offsets_are_unique)
 {
 	struct uv_uar uar[16];
-	const unsigned int num = as_many(ARRAY_SIZE(uar));
+	const unsigned int num = limit_to_free_uars(ARRAY_SIZE(uar));
 	unsigned int i, j;
 
 	ASSERT_LT(4, num);
@@ -163,7 +160,7 @@ TEST_F(uar_obj, ids_and_offsets_are_its_own)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(uar_obj, maps_in_its_own_size_only)
+TEST_F(uar_obj, mapping_must_be_one_shared_page)
 {
 	struct uv_uar uar;
 
@@ -176,7 +173,7 @@ TEST_F(uar_obj, maps_in_its_own_size_only)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-TEST_F(uar_obj, cannot_be_mapped_through_another_context)
+TEST_F(uar_obj, other_context_can_neither_map_nor_free_it)
 {
 	struct uv_uar uar;
 	struct uv other;
@@ -189,7 +186,7 @@ TEST_F(uar_obj, cannot_be_mapped_through_another_context)
 	uv_close(&other);
 }
 
-TEST_F(uar_obj, cannot_be_mapped_once_freed)
+TEST_F(uar_obj, freed_uar_cannot_be_mapped)
 {
 	struct uv_uar uar;
 
@@ -200,10 +197,10 @@ TEST_F(uar_obj, cannot_be_mapped_once_freed)
 }
 
 /*
- * Freed while mapped: the mapping may keep the page or die, but the page is not given to anyone
- * else as long as a write through the old mapping reaches it.
+ * A UAR that is freed while it is mapped may stay reachable through the mapping; then it must not be
+ * allocated again before it is unmapped.
  */
-TEST_F(uar_obj, freed_while_mapped_is_not_recycled)
+TEST_F(uar_obj, mapped_uar_is_not_reallocated)
 {
 	struct uv_uar uar, next[32];
 	unsigned int num, i;
@@ -213,7 +210,7 @@ TEST_F(uar_obj, freed_while_mapped_is_not_recycled)
 	p = map_uar(self->uv.fd, &uar);
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, uv_free_uar(self->uv.fd, uar.handle));
-	num = as_many(ARRAY_SIZE(next));
+	num = limit_to_free_uars(ARRAY_SIZE(next));
 	ASSERT_LT(4, num);
 	for (i = 0; i < num; i++) {
 		ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, variant->type, &next[i]));
@@ -226,7 +223,7 @@ TEST_F(uar_obj, freed_while_mapped_is_not_recycled)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST(uar_type_must_be_known)
+TEST(unknown_uar_type_is_refused)
 {
 	static const uint32_t types[] = { 2, 3, 255, 0x80000000, ~0u };
 	struct uv_uar uar;
@@ -239,7 +236,7 @@ TEST(uar_type_must_be_known)
 	uv_close(&uv);
 }
 
-TEST(uars_left_behind_go_with_the_file)
+TEST(close_frees_the_uars)
 {
 	struct uv_uar uar;
 	struct uv uv;
@@ -255,7 +252,7 @@ TEST(uars_left_behind_go_with_the_file)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* --- A second process with the command file --------------------------------------------------- */
+/* --- A second process with the command fd ----------------------------------------------------- */
 
 static int send_fd(int sock, int fd)
 {
@@ -290,7 +287,7 @@ static int recv_fd(int sock)
 	return fd;
 }
 
-TEST_F(dv, second_process_maps_it_again_with_the_command_fd)
+TEST_F(dv, process_with_the_command_fd_can_map_it)
 {
 	struct mlx5dv_devx_uar *uar;
 	int sock[2], status, fd;
@@ -305,7 +302,7 @@ TEST_F(dv, second_process_maps_it_again_with_the_command_fd)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
-		/* Knows nothing but what comes over the socket. */
+		/* The child has only the descriptor and the offset that it gets over the socket. */
 		fd = recv_fd(sock[1]);
 		if (fd < 0 || read(sock[1], &off, sizeof(off)) != sizeof(off))
 			_exit(2);
@@ -326,7 +323,7 @@ TEST_F(dv, second_process_maps_it_again_with_the_command_fd)
 	mlx5dv_devx_free_uar(uar);
 }
 
-/* --- Which register a queue pair gets --------------------------------------------------------- */
+/* --- The register of a queue pair ------------------------------------------------------------- */
 
 FIXTURE(bfreg) {
 	struct uv uv;
@@ -347,7 +344,7 @@ FIXTURE_TEARDOWN(bfreg)
 	uv_close(&self->uv);
 }
 
-/* What the library is told counts all four registers of a UAR; two of them are in use. */
+/* The index in the response counts all four registers of a UAR, of which only two are used. */
 static int bfreg_of(const struct uv_qp *qp)
 {
 	uint32_t in_uar = qp->resp.bfreg_index % 4;
@@ -360,7 +357,7 @@ static bool is_low_latency(int bfreg)
 	return bfreg >= BFREGS - LOW_LATENCY && bfreg < BFREGS;
 }
 
-TEST_F(bfreg, seventeen_queue_pairs_on_sixteen_registers)
+TEST_F(bfreg, queue_pairs_are_spread_over_16_registers)
 {
 	unsigned int users[BFREGS] = {}, least = ~0u, most = 0;
 	int i, n;
@@ -373,7 +370,7 @@ TEST_F(bfreg, seventeen_queue_pairs_on_sixteen_registers)
 		ASSERT_GT(BFREGS, n);
 		users[n]++;
 	}
-	/* Register 0 is for those who don't want BlueFlame. */
+	/* Register 0 has no BlueFlame and is used only if there are no medium registers. */
 	EXPECT_EQ(0, users[0]);
 	for (n = 1; n < BFREGS - LOW_LATENCY; n++) {
 		least = users[n] < least ? users[n] : least;
@@ -384,7 +381,7 @@ TEST_F(bfreg, seventeen_queue_pairs_on_sixteen_registers)
 		EXPECT_EQ(1, users[n]) TH_LOG("register %d", n);
 }
 
-TEST_F(bfreg, low_latency_lowest_free_first)
+TEST_F(bfreg, low_latency_lowest_free_register_first)
 {
 	int i;
 
@@ -393,7 +390,7 @@ TEST_F(bfreg, low_latency_lowest_free_first)
 					  &self->qp[i]));
 		EXPECT_EQ(BFREGS - LOW_LATENCY + i, bfreg_of(&self->qp[i]));
 	}
-	/* Given back out of order, and taken again. */
+	/* Free two registers, the higher one first; the lower one is taken again first. */
 	ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp[2]));
 	ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp[1]));
 	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
@@ -407,22 +404,22 @@ TEST_F(bfreg, low_latency_lowest_free_first)
 	EXPECT_FALSE(is_low_latency(bfreg_of(&self->qp[4])));
 }
 
-TEST_F(bfreg, medium_goes_to_the_least_loaded)
+TEST_F(bfreg, medium_least_used_register_first)
 {
-	int i, victim;
+	int i, freed;
 
-	/* Each medium register twice. */
+	/* Use each medium register twice. */
 	for (i = 0; i < LOW_LATENCY + 2 * (BFREGS - LOW_LATENCY - 1); i++)
 		ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
 					  &self->qp[i]));
-	victim = bfreg_of(&self->qp[LOW_LATENCY + 5]);
+	freed = bfreg_of(&self->qp[LOW_LATENCY + 5]);
 	ASSERT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp[LOW_LATENCY + 5]));
 	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC,
 				  &self->qp[LOW_LATENCY + 5]));
-	EXPECT_EQ(victim, bfreg_of(&self->qp[LOW_LATENCY + 5]));
+	EXPECT_EQ(freed, bfreg_of(&self->qp[LOW_LATENCY + 5]));
 }
 
-TEST_F(bfreg, exact_return)
+TEST_F(bfreg, destroyed_qps_return_their_registers)
 {
 	int first[BFREGS], i, round;
 
@@ -442,13 +439,13 @@ TEST_F(bfreg, exact_return)
 	}
 }
 
-TEST_F(bfreg, a_refused_create_gives_its_register_back)
+TEST_F(bfreg, failed_create_returns_its_register)
 {
 	struct uv_qp_req req;
 	struct uv_qp bad;
 	int i;
 
-	/* Fails at the doorbell record, after the register was chosen. */
+	/* The request fails at the doorbell record, after the register was chosen. */
 	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
 	ASSERT_EQ(0, uv_mem_alloc(&bad.mem, 1 << 16));
 	req.drv.buf_addr = (uintptr_t)bad.mem.buf;
@@ -491,8 +488,8 @@ FIXTURE_TEARDOWN(bfreg_shape)
 	uv_close(&self->uv);
 }
 
-/* More queue pairs than registers: every one works, and no low-latency register has two. */
-TEST_F(bfreg_shape, classes_hold)
+/* With more queue pairs than registers, each queue pair gets one, and low-latency registers have one each. */
+TEST_F(bfreg_shape, low_latency_registers_have_one_qp_each)
 {
 	unsigned int users[BFREGS] = {};
 	struct uv_qp qp[20];
@@ -515,9 +512,9 @@ TEST_F(bfreg_shape, classes_hold)
 		EXPECT_EQ(0, users[0]);
 }
 
-/* --- A queue pair on a UAR of the user's choice ----------------------------------------------- */
+/* --- A queue pair on a given UAR or register -------------------------------------------------- */
 
-TEST_F(bfreg, queue_pair_on_a_dynamic_uar)
+TEST_F(bfreg, qp_on_a_uar_object_works)
 {
 	struct uv_qp_req req;
 	struct uv_uar uar;
@@ -535,9 +532,9 @@ TEST_F(bfreg, queue_pair_on_a_dynamic_uar)
 	EXPECT_EQ(0, uv_free_uar(self->uv.fd, uar.handle));
 }
 
-TEST_F(bfreg, queue_pair_on_a_dynamic_register)
+TEST_F(bfreg, qp_on_a_dynamic_register_works)
 {
-	/* Dynamic pages and registers are counted by themselves, from 0. */
+	/* Dynamic pages and registers are numbered from 0, separately from the static ones. */
 	off_t off = uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, 0);
 	struct uv_qp_req req;
 	struct uv_qp qp = {};
@@ -550,7 +547,7 @@ TEST_F(bfreg, queue_pair_on_a_dynamic_register)
 	req.drv.buf_addr = (uintptr_t)qp.mem.buf;
 	req.drv.db_addr = (uintptr_t)qp.mem.dbr;
 	req.drv.flags = MLX5_QP_FLAG_BFREG_INDEX;
-	/* Invalid until used, and beyond the table. */
+	/* A dynamic register whose page has no UAR yet, and numbers beyond the table. */
 	req.drv.bfreg_index = 0;
 	EXPECT_EQ(-EINVAL, uv_create_qp_raw(self->uv.fd, &req, &qp));
 	req.drv.bfreg_index = 1024;
@@ -565,7 +562,7 @@ TEST_F(bfreg, queue_pair_on_a_dynamic_register)
 	munmap(p, UV_PAGE);
 }
 
-TEST_F(bfreg, queue_pair_on_anothers_uar_is_refused)
+TEST_F(bfreg, qp_on_another_contexts_uar_is_refused)
 {
 	struct uv_qp_req req;
 	struct uv_uar uar;
@@ -573,7 +570,7 @@ TEST_F(bfreg, queue_pair_on_anothers_uar_is_refused)
 	struct uv_qp qp = {};
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: a UAR page index must be the caller's own");
+		SKIP(return, "only bluebell refuses the UAR page index of another context");
 	ASSERT_EQ(0, uv_open(&other));
 	ASSERT_EQ(0, uv_alloc_uar(other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
 	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
