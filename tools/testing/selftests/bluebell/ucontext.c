@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * alloc_ucontext: every shape of the request, in both its versions, and the response to each.
- * Requests are raw ioctls, so nothing of libmlx5 stands between.
+ * alloc_ucontext: requests of both versions, of all lengths and with undefined bits, and the responses.
+ * Requests are sent as raw ioctls, without libmlx5.
  */
 #include "test.h"
 
@@ -14,15 +14,12 @@ static const struct mlx5_ib_alloc_ucontext_req_v2 default_req = {
 	.total_num_bfregs = 16,
 	.num_low_latency_bfregs = 4,
 	.max_cqe_version = 1,
-	/*
-	 * MLX5_LIB_CAP_DYN_UAR would mean: no registers with the context, the library makes its
-	 * UARs itself.
-	 */
+	/* With MLX5_LIB_CAP_DYN_UAR the context would have no registers. */
 	.lib_caps = MLX5_LIB_CAP_4K_UAR,
 };
 
-/* The request as it is, the response thrown away. */
-static int try_request(const void *req, size_t len)
+/* Open a context with a request and close it; returns 0 or the errno of the request. */
+static int open_and_close(const void *req, size_t len)
 {
 	struct mlx5_ib_alloc_ucontext_resp resp;
 	int fd = uv_open_fd(), ret;
@@ -34,7 +31,7 @@ static int try_request(const void *req, size_t len)
 	return ret;
 }
 
-/* --- How many registers ----------------------------------------------------------------------- */
+/* --- Number of registers ---------------------------------------------------------------------- */
 
 FIXTURE(bfregs) {
 	struct uv uv;
@@ -116,13 +113,13 @@ FIXTURE_TEARDOWN(bfregs)
 	uv_close(&self->uv);
 }
 
-TEST_F(bfregs, granted)
+TEST_F(bfregs, rounded_or_refused)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = default_req;
 	long uars = hca_census_count("uar");
 	int want = variant->ret;
 
-	/* An HCA with few UARs has them for as long as there are enough. */
+	/* An emulated HCA may have fewer UARs than the request needs. */
 	if (variant->granted / STATIC_BFREGS_PER_UAR > hca_objects_left("uar"))
 		want = -ENOMEM;
 	req.total_num_bfregs = variant->total;
@@ -156,41 +153,41 @@ FIXTURE_TEARDOWN(response)
 	uv_close(&self->uv);
 }
 
-/* Is this the article's device, as far as anybody can tell? */
-static bool is_golden(void)
+/*
+ * True if the capabilities are those of the device whose response an article on UARs shows: a ConnectX-5.
+ * Without an emulated HCA to ask, assume that they are.
+ */
+static bool is_reference_device(void)
 {
 	static const struct {
 		const char *cap;
 		long value;
-	} golden[] = {
+	} reference[] = {
 		{ "log_max_qp", 18 }, { "log_max_qp_sz", 15 }, { "log_max_srq_sz", 15 },
 		{ "bf", 1 }, { "cqe_version", 1 }, { "dump_fill_mkey", 1 },
 	};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(golden); i++)
-		if (hca_ctl_present() && hca_cap("general", golden[i].cap) != golden[i].value)
+	for (i = 0; i < ARRAY_SIZE(reference); i++)
+		if (hca_ctl_present() && hca_cap("general", reference[i].cap) != reference[i].value)
 			return false;
 	return true;
 }
 
-/* What the article's debugger printed, but for what an Ethernet port defines. */
-TEST_F(response, is_the_golden_one)
+/* The values that the article shows, except for those that only an Ethernet port has. */
+TEST_F(response, matches_the_reference_device)
 {
 	struct mlx5_ib_alloc_ucontext_resp *r = &self->uv.resp;
-	uint32_t golden_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
+	uint32_t reference_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
 			       MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
-	uint32_t known_mask = golden_mask | MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE |
+	uint32_t known_mask = reference_mask | MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE |
 			      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
 			      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_REAL_TIME_TS |
 			      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG;
 
-	if (!is_golden())
-		SKIP(return, "the device is not that of the article");
-	/*
-	 * mlx5_ib says 0 where mlx5_core found that write combining does not work, as in
-	 * emulation.
-	 */
+	if (!is_reference_device())
+		SKIP(return, "the device has other capabilities than the reference device");
+	/* mlx5_ib reports 0 if mlx5_core found that write combining does not work, as in emulation. */
 	EXPECT_EQ(driver_is("bluebell") || r->bf_reg_size ? 512 : 0, r->bf_reg_size);
 	EXPECT_EQ(16, r->tot_bfregs);
 	EXPECT_EQ(1024, r->num_dyn_bfregs);
@@ -205,8 +202,8 @@ TEST_F(response, is_the_golden_one)
 	EXPECT_EQ(32768, r->max_srq_recv_wr);
 	EXPECT_EQ(1, r->num_ports);
 	EXPECT_EQ(0, r->flow_action_flags);
-	/* mlx5_ib of 7.2 says more than the article's did. */
-	EXPECT_EQ(golden_mask, driver_is("bluebell") ? r->comp_mask : r->comp_mask & golden_mask);
+	/* mlx5_ib of Linux 7.2 sets more bits than the one in the article. */
+	EXPECT_EQ(reference_mask, driver_is("bluebell") ? r->comp_mask : r->comp_mask & reference_mask);
 	EXPECT_EQ(0, r->comp_mask & ~known_mask);
 	EXPECT_EQ(72, r->response_length);
 	EXPECT_EQ(1, r->cqe_version);
@@ -216,7 +213,7 @@ TEST_F(response, is_the_golden_one)
 	EXPECT_EQ(1792, r->dump_fill_mkey);
 }
 
-TEST_F(response, says_what_the_device_can)
+TEST_F(response, matches_the_capabilities)
 {
 	struct mlx5_ib_alloc_ucontext_resp *r = &self->uv.resp;
 	bool fill = r->comp_mask & MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
@@ -292,7 +289,7 @@ FIXTURE_TEARDOWN(short_response)
 	close(self->fd);
 }
 
-TEST_F(short_response, is_cut_and_nothing_more_is_written)
+TEST_F(short_response, is_truncated_to_its_length)
 {
 	struct {
 		struct mlx5_ib_alloc_ucontext_resp resp;
@@ -306,7 +303,7 @@ TEST_F(short_response, is_cut_and_nothing_more_is_written)
 	uv_close(&whole);
 	ASSERT_EQ(0, uv_get_context(self->fd, &default_req, sizeof(default_req), &got,
 				    variant->len));
-	/* How much there is says how much was asked for. */
+	/* response_length is the number of bytes that were written. */
 	whole.resp.response_length = variant->len < full ? variant->len : full;
 	if (variant->len >= offsetof(struct mlx5_ib_alloc_ucontext_resp, cqe_version))
 		EXPECT_EQ(whole.resp.response_length, got.resp.response_length);
@@ -319,7 +316,7 @@ TEST_F(short_response, is_cut_and_nothing_more_is_written)
 
 /* --- The request's versions and its reserved fields ------------------------------------------- */
 
-TEST(request_v0_is_served)
+TEST(request_v0_is_accepted)
 {
 	struct mlx5_ib_alloc_ucontext_req req = {
 		.total_num_bfregs = 16, .num_low_latency_bfregs = 4,
@@ -331,42 +328,42 @@ TEST(request_v0_is_served)
 	ASSERT_EQ(0, uv_get_context(fd, &req, sizeof(req), &resp, sizeof(resp)));
 	EXPECT_EQ(16, resp.tot_bfregs);
 	EXPECT_EQ(DYN_BFREGS, resp.num_dyn_bfregs);
-	/* The newer CQE format was not asked for. */
+	/* A version 0 request cannot ask for CQE version 1. */
 	EXPECT_EQ(0, resp.cqe_version);
 	close(fd);
 }
 
-TEST(request_of_no_version_is_refused)
+TEST(request_with_the_length_of_no_version_is_invalid)
 {
 	size_t len;
 
 	for (len = 0; len < REQ_V2_MIN_LEN; len++) {
 		if (len == REQ_V0_LEN)
 			continue;
-		EXPECT_EQ(-EINVAL, try_request(&default_req, len)) TH_LOG("length %zu", len);
+		EXPECT_EQ(-EINVAL, open_and_close(&default_req, len)) TH_LOG("length %zu", len);
 	}
 }
 
-TEST(request_v2_may_end_early)
+TEST(truncated_request_v2_is_accepted)
 {
 	size_t len;
 
 	for (len = REQ_V2_MIN_LEN; len <= sizeof(default_req); len += 8)
-		EXPECT_EQ(0, try_request(&default_req, len)) TH_LOG("length %zu", len);
+		EXPECT_EQ(0, open_and_close(&default_req, len)) TH_LOG("length %zu", len);
 }
 
-TEST(request_may_be_longer_if_the_rest_is_zero)
+TEST(longer_request_must_end_in_zeros)
 {
 	struct {
 		struct mlx5_ib_alloc_ucontext_req_v2 req;
 		uint8_t tail[40];
 	} req = { .req = default_req };
 
-	EXPECT_EQ(0, try_request(&req, sizeof(req)));
+	EXPECT_EQ(0, open_and_close(&req, sizeof(req)));
 	if (!driver_is("bluebell"))
-		SKIP(return, "a promise of bluebell's: what the kernel does not know must be zero");
+		SKIP(return, "only bluebell refuses nonzero bytes that the kernel does not know");
 	req.tail[39] = 1;
-	EXPECT_EQ(-EOPNOTSUPP, try_request(&req, sizeof(req)));
+	EXPECT_EQ(-EOPNOTSUPP, open_and_close(&req, sizeof(req)));
 }
 
 FIXTURE(undefined) {
@@ -418,7 +415,7 @@ FIXTURE_VARIANT_ADD(undefined, reserved2_31) {
 	UNDEFINED(reserved2, 31, -EOPNOTSUPP),
 };
 
-/* A library that can do more than the kernel knows is served all the same. */
+/* Unknown capabilities of the library are ignored. */
 FIXTURE_VARIANT_ADD(undefined, lib_cap_2) {
 	UNDEFINED(lib_caps, 2, 0),
 };
@@ -436,13 +433,13 @@ FIXTURE_TEARDOWN(undefined)
 {
 }
 
-TEST_F(undefined, bit)
+TEST_F(undefined, undefined_bit_is_refused_or_ignored)
 {
 	((uint8_t *)&self->req)[variant->offset + variant->bit / 8] |= 1 << (variant->bit % 8);
-	EXPECT_EQ(variant->ret, try_request(&self->req, sizeof(self->req)));
+	EXPECT_EQ(variant->ret, open_and_close(&self->req, sizeof(self->req)));
 }
 
-TEST(cqe_version_is_the_lower_of_both)
+TEST(cqe_version_is_the_lower_of_library_and_device)
 {
 	static const uint8_t asked[] = { 0, 1, 2, 255 };
 	struct mlx5_ib_alloc_ucontext_req_v2 req = default_req;
@@ -458,8 +455,8 @@ TEST(cqe_version_is_the_lower_of_both)
 	}
 }
 
-/* What it asks for does not matter then, not even if it makes no sense. */
-TEST(no_registers_for_a_library_that_makes_its_own_uars)
+/* Then the numbers in the request are ignored, even invalid ones. */
+TEST(dyn_uar_context_has_no_registers)
 {
 	static const uint32_t asked[] = { 0, 16, 513, ~0u };
 	struct mlx5_ib_alloc_ucontext_req_v2 req = default_req;
@@ -480,14 +477,14 @@ TEST(no_registers_for_a_library_that_makes_its_own_uars)
 	}
 }
 
-/* --- Bad pointers, and the way back ----------------------------------------------------------- */
+/* --- Bad pointers and failures ---------------------------------------------------------------- */
 
 TEST(unreadable_request_is_a_fault)
 {
-	EXPECT_EQ(-EFAULT, try_request((void *)8, sizeof(default_req)));
+	EXPECT_EQ(-EFAULT, open_and_close((void *)8, sizeof(default_req)));
 }
 
-TEST(unwritable_response_is_a_fault_and_leaves_nothing)
+TEST(unwritable_response_is_a_fault_and_leaks_nothing)
 {
 	int fd = uv_open_fd();
 
@@ -500,8 +497,8 @@ TEST(unwritable_response_is_a_fault_and_leaves_nothing)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-/* All or none: the static UARs go back when one of them cannot be had. */
-TEST(uars_are_all_or_none)
+/* If firmware refuses any of the commands, the UARs allocated so far are freed. */
+TEST(failed_open_frees_all_uars)
 {
 	struct mlx5_ib_alloc_ucontext_resp resp;
 	unsigned int nth;
@@ -515,7 +512,7 @@ TEST(uars_are_all_or_none)
 		fd = uv_open_fd();
 		ASSERT_LE(0, fd);
 		ret = uv_get_context(fd, &default_req, sizeof(default_req), &resp, sizeof(resp));
-		/* Closing is another matter: no refusal may be left for it. */
+		/* End the injection first, so that it cannot hit the commands of close(). */
 		fired = hca_inject_clear();
 		close(fd);
 		if (!fired)
@@ -523,7 +520,7 @@ TEST(uars_are_all_or_none)
 		EXPECT_EQ(-ENOMEM, ret) TH_LOG("command %u refused", nth);
 		EXPECT_CENSUS_UNCHANGED() TH_LOG("command %u refused", nth);
 	}
-	/* Eight UARs at least, one command each. */
+	/* There were at least eight commands, one for each UAR. */
 	EXPECT_LT(8, nth);
 }
 
