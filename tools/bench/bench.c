@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Times the slow-path verbs of one RDMA device and counts their firmware
- * commands. Runs in the guest; scripts/bench compares two drivers with it.
+ * Measure the time of slow-path verbs on one RDMA device, and count their firmware
+ * commands. Runs in a guest; scripts/bench compares two drivers with it.
  */
 #include <argp.h>
 #include <errno.h>
@@ -22,12 +22,12 @@
 #define PAGE 4096UL
 #define MIB (1UL << 20)
 #define THREADS 16
-/* What each thread does in one operation of the row. */
+/* Regions that each thread registers and deregisters in one operation. */
 #define THREAD_REGS 4
 #define MAX_HELD 1024
-/* Regions registered at once to see what one costs. */
+/* Regions registered at once, to measure the kernel memory of one. */
 #define MEMORY_MRS 4096
-/* Width of the window of QPs whose median stands for "the 50th" and "the 5,000th". */
+/* Number of QPs whose median time is reported as that of "the 50th" and "the 5,000th". */
 #define WINDOW 21
 
 struct bench {
@@ -48,9 +48,9 @@ struct bench {
 };
 
 /*
- * One table row. @op is what is timed; @before and @after are not; @finish comes
- * once after all. A row with a @size registers or allocates that many bytes. A
- * @cold row's first operation is timed, too.
+ * One row of the table. Only @op is timed. @before and @after run around each @op,
+ * @finish runs once at the end. @size is the number of bytes to register or
+ * allocate. Rows are run once before they are timed, except for a @cold row.
  */
 struct row {
 	const char *name;
@@ -62,7 +62,7 @@ struct row {
 	bool cold;
 };
 
-/* What an operation asks of the HCA; -1: no channel to count it. */
+/* Commands and doorbells of an operation; -1 if there is no control channel to count them. */
 struct work {
 	long commands;
 	long doorbells;
@@ -84,7 +84,7 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* Ask the HCA's control channel; the answer is one line of JSON. */
+/* Send a request to the HCA's control channel; the answer is one line of JSON. */
 static struct json_object *ctl(const char *request)
 {
 	static char line[1 << 16];
@@ -119,7 +119,7 @@ static long member(struct json_object *o, const char *name)
 	return json_object_object_get_ex(o, name, &v) ? json_object_get_int64(v) : 0;
 }
 
-static struct work work_so_far(void)
+static struct work read_work(void)
 {
 	struct json_object *o = ctl("counters\n");
 	struct work w = { -1, -1 };
@@ -133,16 +133,16 @@ static struct work work_so_far(void)
 	return w;
 }
 
-/* What one run of the row's operation takes, without the clock running. */
+/* Run the row's operation once without timing it, and count its commands and doorbells. */
 static struct work count_work(struct bench *b, const struct row *row)
 {
 	struct work from, to;
 
 	if (row->before)
 		row->before(b, row);
-	from = work_so_far();
+	from = read_work();
 	row->op(b, row);
-	to = work_so_far();
+	to = read_work();
 	if (row->after)
 		row->after(b, row);
 	if (from.commands < 0)
@@ -191,7 +191,7 @@ static struct ibv_qp *create_qp(struct bench *b, struct ibv_pd *pd)
 	return qp;
 }
 
-/* Connect the QP to itself and take it to RTS. */
+/* Connect the QP to itself, and modify it to RTS. */
 static void qp_to_rts(struct bench *b, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
@@ -259,7 +259,7 @@ static void op_mr(struct bench *b, const struct row *row)
 	dereg(reg(b, b->buf, row->size));
 }
 
-/* Regions that are kept, so that each needs a key that has not been used yet. */
+/* Keep each region, so that the next one needs another key. */
 static void op_mr_hold(struct bench *b, const struct row *row)
 {
 	if (b->nheld == MAX_HELD)
@@ -267,16 +267,15 @@ static void op_mr_hold(struct bench *b, const struct row *row)
 	b->held[b->nheld++] = reg(b, b->buf, row->size);
 }
 
-static void let_go(struct bench *b)
+static void dereg_held(struct bench *b)
 {
 	while (b->nheld)
 		dereg(b->held[--b->nheld]);
 }
 
 /*
- * Pages of a file stay what they are from one run to the next. Those of a process
- * would be adjacent in memory in every second run, and that counts for more than
- * the driver does.
+ * Pages of a file stay the same from one run to the next. Anonymous pages would be
+ * contiguous in every second run, which makes a greater difference than the driver.
  */
 static void map_huge(struct bench *b, const struct row *row)
 {
@@ -304,7 +303,7 @@ static void unmap_huge(struct bench *b)
 	b->huge = NULL;
 }
 
-/* A region of all memory of the process, and some of that which nobody has touched. */
+/* Register all memory of the process, and map memory that has not been touched yet. */
 static void prepare_touch(struct bench *b, const struct row *row)
 {
 	if (!b->qp) {
@@ -350,7 +349,7 @@ static void undo_touch(struct bench *b, const struct row *row)
 	munmap(b->fresh, row->size);
 }
 
-static void end_touch(struct bench *b)
+static void finish_touch(struct bench *b)
 {
 	if (ibv_destroy_qp(b->qp))
 		die("ibv_destroy_qp");
@@ -401,9 +400,9 @@ static void stop_threads(struct bench *b)
 	b->stop = false;
 }
 
-/* The cold row comes first: those after it have used the keys. */
+/* The cold row must be the first: later rows find keys that earlier rows have used. */
 static const struct row rows[] = {
-	{ "MR 4 KiB reg cold", .op = op_mr_hold, .finish = let_go, .size = PAGE, .cold = true },
+	{ "MR 4 KiB reg cold", .op = op_mr_hold, .finish = dereg_held, .size = PAGE, .cold = true },
 	{ "open+close device", .op = op_open_close },
 	{ "CQ create+destroy", .op = op_cq },
 	{ "RC QP create to RTS", .op = op_qp_rts, .after = op_qp_destroy },
@@ -416,9 +415,9 @@ static const struct row rows[] = {
 	{ "DM 4 KiB alloc+free", .op = op_dm, .size = PAGE },
 	{ "DM 128 KiB alloc+free", .op = op_dm, .size = 32 * PAGE },
 	{ "implicit ODP touch 4 KiB", .before = prepare_touch, .op = op_touch, .after = undo_touch,
-	  .finish = end_touch, .size = PAGE },
+	  .finish = finish_touch, .size = PAGE },
 	{ "implicit ODP touch 1 MiB", .before = prepare_touch, .op = op_touch, .after = undo_touch,
-	  .finish = end_touch, .size = MIB },
+	  .finish = finish_touch, .size = MIB },
 	{ "16 threads, 4 MRs each", .before = start_threads, .op = op_threads,
 	  .finish = stop_threads },
 };
@@ -469,7 +468,7 @@ static void run_row(struct bench *b, const struct row *row, unsigned int iterati
 	free(ns);
 }
 
-/* Memory of the kernel that only it can give back, in bytes. */
+/* Unreclaimable slab memory of the kernel, in bytes. */
 static long kernel_bytes(void)
 {
 	char line[128];
@@ -484,7 +483,7 @@ static long kernel_bytes(void)
 	return kib * 1024;
 }
 
-/* Register many regions of a page at once; the second time, so that pools are filled. */
+/* Register many regions of one page. The second turn is reported, as the first fills the driver's pools. */
 static void run_memory(struct bench *b)
 {
 	struct ibv_mr **mr = calloc(MEMORY_MRS, sizeof(*mr));
@@ -506,7 +505,7 @@ static void run_memory(struct bench *b)
 	free(mr);
 }
 
-/* Parent domain allocator: doorbell records get a page each, the library does the rest. */
+/* Allocator of the parent domain: gives each doorbell record a page; the rest is left to the library. */
 static void *page_for_dbr(struct ibv_pd *pd, void *ctx, size_t size, size_t align, uint64_t type)
 {
 	void *p;
@@ -527,8 +526,8 @@ static void free_dbr(struct ibv_pd *pd, void *ctx, void *ptr, uint64_t type)
 }
 
 /*
- * Create @count QPs, each with a doorbell page of its own, and give the median
- * time of the windows around the 50th and the last.
+ * Create @count QPs, each with a doorbell page of its own, and report the median
+ * time of the QPs around the 50th and of the last ones.
  */
 static void run_many(struct bench *b, unsigned int count)
 {
@@ -544,7 +543,7 @@ static void run_many(struct bench *b, unsigned int count)
 	uint64_t *ns = calloc(count, sizeof(*ns));
 
 	if (!pd || !qps || !ns)
-		die("setting up the QPs");
+		die("cannot set up the QPs");
 	for (unsigned int i = 0; i < count; i++) {
 		uint64_t start = now_ns();
 
@@ -575,15 +574,15 @@ static void open_device(struct bench *b)
 	b->device = list[0];
 	b->ctx = ibv_open_device(b->device);
 	if (!b->ctx || ibv_query_port(b->ctx, 1, &port))
-		die("opening the device");
+		die("cannot open the device");
 	b->lid = port.lid;
 	b->pd = ibv_alloc_pd(b->ctx);
 	b->cq = ibv_create_cq(b->ctx, 128, NULL, NULL, 0);
 	b->buf = mmap(NULL, 256UL << 20, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!b->pd || !b->cq || b->buf == MAP_FAILED)
-		die("setting up");
-	/* Ordinary pages, there before the clock starts: neither driver is timed faulting. */
+		die("cannot set up the benchmark");
+	/* Small pages, populated in advance, so that page faults are not timed. */
 	if (madvise(b->buf, 256UL << 20, MADV_NOHUGEPAGE) ||
 	    madvise(b->buf, 256UL << 20, MADV_POPULATE_WRITE))
 		die("populating the buffer");
@@ -603,7 +602,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'n':
 		o->iterations = strtoul(arg, NULL, 0);
 		if (!o->iterations)
-			argp_error(state, "'%s' is no number of iterations", arg);
+			argp_error(state, "'%s' is not a number of iterations", arg);
 		return 0;
 	case 'm':
 		o->many = strtoul(arg, NULL, 0);
@@ -631,8 +630,8 @@ int main(int argc, char **argv)
 	static const struct argp_option args[] = {
 		{ "iterations", 'n', "N", 0, "time each operation N times (5)", 0 },
 		{ "many", 'm', "N", 0, "create N QPs, each with its own doorbell page", 0 },
-		{ "huge", 'H', "FILE", 0, "on hugetlbfs, for the row that needs it", 0 },
-		{ "memory", 'M', NULL, 0, "kernel memory that a region of a page takes", 0 },
+		{ "huge", 'H', "FILE", 0, "file on hugetlbfs for the row of huge pages; without it the row is left out", 0 },
+		{ "memory", 'M', NULL, 0, "measure the kernel memory of a region of one page", 0 },
 		{ "control", 'c', "PATH", 0, "the HCA's control channel, to count commands", 0 },
 		{ "row", 'r', "TEXT", 0, "only the rows whose name contains TEXT", 0 },
 		{ 0 }

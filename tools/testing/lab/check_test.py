@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of how scripts/check counts what suites print."""
+"""Tests of how scripts/check counts the results that suites print."""
 
 import importlib.machinery
 import importlib.util
@@ -27,34 +27,34 @@ def count(text, ended=0, **kwargs):
 
 
 class Counting(unittest.TestCase):
-    """One case a kind of output."""
+    """One test for each kind of output."""
 
     def test_leaves_only(self):
-        """A sum of counted results is no result."""
+        """A line that sums up counted results is not counted itself."""
         self.assertEqual(count("1..1\n    1..2\n    ok 1 a\n    not ok 2 b\nnot ok 1 both\n", 1), (1, 1, 0))
 
     def test_crash_after_good_cases(self):
-        """A program that dies after its cases were good has failed."""
+        """A program that crashes after all its cases passed is a failure."""
         self.assertEqual(count("    ok 1 a\nnot ok 1 program # exit=139\n", 1), (1, 1, 0))
 
     def test_skip(self):
-        """A skip is neither passed nor failed."""
+        """A skipped test is neither passed nor failed."""
         self.assertEqual(count("ok 1 a # SKIP no device\nok 2 b\n"), (1, 0, 1))
 
     def test_summary(self):
-        """A closing count serves where there is no KTAP."""
+        """Without KTAP the closing count is used."""
         self.assertEqual(count("noise\nkunit: 80 passed, 1 failed, 2 skipped\n", 1), (80, 1, 2))
 
     def test_bad_exit_with_good_results(self):
-        """A suite that ends badly has failed, whatever it said."""
+        """A suite with a bad exit status has failed, whatever it has printed."""
         self.assertEqual(count("ok 1 a\n", 99), (1, 1, 0))
 
     def test_silence(self):
-        """A suite that tells of no test has failed."""
+        """A suite that prints no result has failed."""
         self.assertEqual(count("hello\n"), (0, 1, 0))
 
     def test_status(self):
-        """A suite that has only its exit status."""
+        """A suite may have no result but its exit status."""
         self.assertEqual(count("ok 1 a\n", 0, status=True), (1, 0, 0))
         self.assertEqual(count("ok 1 a\n", 1, status=True), (0, 1, 0))
 

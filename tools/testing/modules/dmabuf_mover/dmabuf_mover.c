@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An exporter of dma-bufs for tests, whose memory moves when it is told to: what
- * the driver of a graphics card does when its memory is short. The pages that a
- * buffer has left are kept until it moves once more, full of a pattern, so that
- * it is seen when a device still reads them or writes to them.
+ * An exporter of dma-bufs for tests. It moves their memory on request, as the
+ * driver of a graphics card does when its memory is short. The pages that a buffer
+ * has left are filled with a pattern and kept until the next move, so that a test
+ * sees whether a device still reads them or writes to them.
  */
 
 #include <linux/cleanup.h>
@@ -23,18 +23,18 @@
 #define TOGETHER_ORDER	4
 
 /**
- * struct mover - memory that moves
- * @num: of its pages
- * @pages: where it is. From here on all is guarded by the reservation lock
- * @together: it may be mapped in long segments
- * @left: where it was; NULL before the first move
- * @map_err: nobody may map it; negative or 0
- * @mapped: mappings there are
- * @pinned: pins there are
+ * struct mover - the memory of a dma-buf
+ * @num: number of pages
+ * @pages: the pages. This and all members below are guarded by the reservation lock
+ * @together: map contiguous pages in one segment
+ * @left: the pages before the last move; NULL before the first move
+ * @map_err: negative errno with which mappings are refused, or 0
+ * @mapped: present number of mappings
+ * @pinned: present number of pins
  * @moves: moves so far
  * @maps: mappings so far
- * @damaged: pages that were written to after they had been left
- * @late: mappings that moves found after importers had been told of them
+ * @damaged: pages that were written to after the memory had left them
+ * @late: mappings that still existed after the importers had been told of a move
  */
 struct mover {
 	unsigned int num;
@@ -124,7 +124,7 @@ static void unpin(struct dma_buf_attachment *attach)
 	mover->pinned--;
 }
 
-/* A mapping holds its pages, in case it outlives a move. */
+/* Each mapping holds references to its pages, in case it outlives a move. */
 static void hold_pages(struct sg_table *sgt, bool hold)
 {
 	struct sg_page_iter it;
@@ -201,7 +201,7 @@ static const struct dma_buf_ops mover_ops = {
 	.release = release,
 };
 
-/* ---- what the test wants ------------------------------------------------------------ */
+/* ---- requests of a test -------------------------------------------------------------- */
 
 static int create(struct dmabuf_mover_create *req)
 {
@@ -236,7 +236,10 @@ static int create(struct dmabuf_mover_create *req)
 	return fd < 0 ? fd : 0;
 }
 
-/* Importers let go, and what they had is copied. Called with the reservation lock held. */
+/*
+ * Have the importers unmap the memory, and copy it to other pages. Called with the
+ * reservation lock held.
+ */
 static void move_to(struct dma_buf *dmabuf, struct page **pages, bool together)
 {
 	struct mover *mover = dmabuf->priv;
@@ -293,7 +296,7 @@ static void copy_locked(struct mover *mover, u64 offset, char *buf, size_t len, 
 	}
 }
 
-/* By way of a buffer: the process's memory may fault, and that is not for under the lock. */
+/* Copy through a buffer: memory of the process may fault, which is not allowed under the lock. */
 static int copy(struct dma_buf *dmabuf, const struct dmabuf_mover_copy *req)
 {
 	void __user *user = u64_to_user_ptr(req->buf);
@@ -400,5 +403,5 @@ static struct miscdevice mover_device = {
 module_misc_device(mover_device);
 
 MODULE_IMPORT_NS("DMA_BUF");
-MODULE_DESCRIPTION("dma-bufs that move when they are told to, for tests");
+MODULE_DESCRIPTION("dma-bufs whose memory moves on request, for tests");
 MODULE_LICENSE("GPL");

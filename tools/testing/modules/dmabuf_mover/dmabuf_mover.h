@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * /dev/dmabuf_mover, for tests: dma-bufs of memory that moves when it is told to.
+ * /dev/dmabuf_mover, for tests: dma-bufs whose memory moves on request.
  */
 
 #ifndef DMABUF_MOVER_H
@@ -10,9 +10,9 @@
 #include <linux/types.h>
 
 /**
- * struct dmabuf_mover_create - make a dma-buf of zeros, whose pages are scattered
+ * struct dmabuf_mover_create - create a dma-buf of zeros, in scattered pages
  * @size: bytes, a multiple of the page size
- * @fd: the result
+ * @fd: output: descriptor of the dma-buf
  * @reserved: 0
  */
 struct dmabuf_mover_create {
@@ -21,14 +21,14 @@ struct dmabuf_mover_create {
 	__u32 reserved;
 };
 
-/* The pages lie together, as far as there are such; otherwise each is mapped by itself. */
+/* Move to contiguous pages, as far as there are any, and map them in long segments. */
 #define DMABUF_MOVER_TOGETHER	0x1
 
 /**
  * struct dmabuf_mover_move - move a dma-buf's memory
  * @fd: the dma-buf
  * @flags: DMABUF_MOVER_*
- * @map_errno: from now on nobody may map it, and this is why; 0: they may
+ * @map_errno: errno with which to refuse all mappings from now on; 0: allow them
  * @reserved: 0
  *
  * Fails with EBUSY while it is pinned.
@@ -41,9 +41,9 @@ struct dmabuf_mover_move {
 };
 
 /**
- * struct dmabuf_mover_copy - read or write a dma-buf's memory, wherever it is
+ * struct dmabuf_mover_copy - read or write a dma-buf's memory by CPU
  * @fd: the dma-buf
- * @write: to the dma-buf
+ * @write: 1: copy to the dma-buf; 0: copy from it
  * @offset: in the dma-buf
  * @length: bytes
  * @buf: address in the process
@@ -57,14 +57,14 @@ struct dmabuf_mover_copy {
 };
 
 /**
- * struct dmabuf_mover_stat - what has become of a dma-buf
+ * struct dmabuf_mover_stat - counters of a dma-buf
  * @fd: the dma-buf
- * @mapped: mappings there are
- * @pinned: pins there are
- * @moves: since it was made
- * @maps: mappings there have ever been
- * @damaged: pages that somebody wrote to after they had been moved away from
- * @late: mappings that were still there when an importer had been told of a move
+ * @mapped: present number of mappings
+ * @pinned: present number of pins
+ * @moves: moves since creation
+ * @maps: mappings made since creation
+ * @damaged: pages that were written to after the memory had left them
+ * @late: mappings that still existed after the importers had been told of a move
  * @reserved: 0
  */
 struct dmabuf_mover_stat {
