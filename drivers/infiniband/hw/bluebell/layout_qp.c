@@ -43,24 +43,31 @@
 	(IB_QP_CREATE_CROSS_CHANNEL | IB_QP_CREATE_MANAGED_SEND |	\
 	 IB_QP_CREATE_MANAGED_RECV)
 
-/* Service types, as columns of the transition table; XRC is as RC. */
-enum { COL_RC, COL_UC, COL_UD, NUM_COL };
+#define OPT_ACCESS (MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
+#define OPT_PORT (MLX5_QP_OPTPAR_PKEY_INDEX | MLX5_QP_OPTPAR_PRI_PORT)
 
-/* Service type as qpc.st codes it, and column. */
+/* Optional fields that queue pairs of a service type have. */
+#define OPT_RC	(OPT_PORT | OPT_ACCESS | MLX5_QP_OPTPAR_ALT_ADDR_PATH |	\
+		 MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT)
+#define OPT_UC	(OPT_PORT | MLX5_QP_OPTPAR_RWE | MLX5_QP_OPTPAR_ALT_ADDR_PATH |	\
+		 MLX5_QP_OPTPAR_PM_STATE)
+#define OPT_UD	(OPT_PORT | MLX5_QP_OPTPAR_Q_KEY)
+
+/* Service type as qpc.st codes it, and optional fields; XRC is as RC. */
 static const struct {
 	u8 st;
-	u8 col;
+	u32 opt;
 } qp_types[] = {
-	[IB_QPT_RC] = { MLX5_QP_ST_RC, COL_RC },
-	[IB_QPT_UC] = { MLX5_QP_ST_UC, COL_UC },
-	[IB_QPT_UD] = { MLX5_QP_ST_UD, COL_UD },
-	[IB_QPT_XRC_INI] = { MLX5_QP_ST_XRC, COL_RC },
-	[IB_QPT_XRC_TGT] = { MLX5_QP_ST_XRC, COL_RC },
+	[IB_QPT_RC] = { MLX5_QP_ST_RC, OPT_RC },
+	[IB_QPT_UC] = { MLX5_QP_ST_UC, OPT_UC },
+	[IB_QPT_UD] = { MLX5_QP_ST_UD, OPT_UD },
+	[IB_QPT_XRC_INI] = { MLX5_QP_ST_XRC, OPT_RC },
+	[IB_QPT_XRC_TGT] = { MLX5_QP_ST_XRC, OPT_RC },
 };
 
 static bool qp_is_reliable(enum ib_qp_type type)
 {
-	return qp_types[type].col == COL_RC;
+	return type != IB_QPT_UC && type != IB_QPT_UD;
 }
 
 static int qp_check_create_flags(const struct ib_qp_init_attr *init,
@@ -386,69 +393,32 @@ void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 			 MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT);
 }
 
-#define OPT_ACCESS (MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
-
-struct transition_row {
-	u16 opcode;
-	u32 opt[NUM_COL];
-};
-
-/* Columns of the commands into RTS, except from SQE. */
-#define OPT_TO_RTS {								\
-	[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |			\
-		   MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT,	\
-	[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |		\
-		   MLX5_QP_OPTPAR_PM_STATE,					\
-	[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,					\
-}
+/* Fields that the commands into RTS take, except the one from SQE. */
+#define OPT_TO_RTS (OPT_ACCESS | MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_PM_STATE |	\
+		    MLX5_QP_OPTPAR_RNR_TIMEOUT | MLX5_QP_OPTPAR_Q_KEY)
 
 /*
  * Commands between the states that take a QPC, with the fields each takes on
- * request. Fields that a command always takes are not listed. No command of
- * the interface leads into SQD.
+ * request, for whatever service type. Fields that a command always takes are not
+ * listed. No command of the interface leads into SQD.
  */
-static const struct transition_row transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
-	[IB_QPS_RESET][IB_QPS_INIT] = { .opcode = MLX5_CMD_OP_RST2INIT_QP },
+static const struct mlx5_ib_qp_transition transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
+	[IB_QPS_RESET][IB_QPS_INIT] = { MLX5_CMD_OP_RST2INIT_QP },
 	[IB_QPS_INIT][IB_QPS_INIT] = {
-		.opcode = MLX5_CMD_OP_INIT2INIT_QP,
-		.opt = {
-			[COL_RC] = OPT_ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX | MLX5_QP_OPTPAR_PRI_PORT,
-			[COL_UC] = MLX5_QP_OPTPAR_RWE | MLX5_QP_OPTPAR_PKEY_INDEX |
-				   MLX5_QP_OPTPAR_PRI_PORT,
-			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY | MLX5_QP_OPTPAR_PKEY_INDEX |
-				   MLX5_QP_OPTPAR_PRI_PORT,
-		},
+		MLX5_CMD_OP_INIT2INIT_QP, OPT_ACCESS | OPT_PORT | MLX5_QP_OPTPAR_Q_KEY,
 	},
 	[IB_QPS_INIT][IB_QPS_RTR] = {
-		.opcode = MLX5_CMD_OP_INIT2RTR_QP,
-		.opt = {
-			[COL_RC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | OPT_ACCESS |
-				   MLX5_QP_OPTPAR_PKEY_INDEX,
-			[COL_UC] = MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_RWE |
-				   MLX5_QP_OPTPAR_PKEY_INDEX,
-			[COL_UD] = MLX5_QP_OPTPAR_PKEY_INDEX | MLX5_QP_OPTPAR_Q_KEY,
-		},
+		MLX5_CMD_OP_INIT2RTR_QP,
+		OPT_ACCESS | MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_PKEY_INDEX |
+		MLX5_QP_OPTPAR_Q_KEY,
 	},
-	[IB_QPS_RTR][IB_QPS_RTS] = {
-		.opcode = MLX5_CMD_OP_RTR2RTS_QP,
-		.opt = OPT_TO_RTS,
-	},
-	[IB_QPS_RTS][IB_QPS_RTS] = {
-		.opcode = MLX5_CMD_OP_RTS2RTS_QP,
-		.opt = OPT_TO_RTS,
-	},
+	[IB_QPS_RTR][IB_QPS_RTS] = { MLX5_CMD_OP_RTR2RTS_QP, OPT_TO_RTS },
+	[IB_QPS_RTS][IB_QPS_RTS] = { MLX5_CMD_OP_RTS2RTS_QP, OPT_TO_RTS },
 	[IB_QPS_SQE][IB_QPS_RTS] = {
-		.opcode = MLX5_CMD_OP_SQERR2RTS_QP,
-		.opt = {
-			[COL_RC] = OPT_ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
-			[COL_UC] = MLX5_QP_OPTPAR_RWE,
-			[COL_UD] = MLX5_QP_OPTPAR_Q_KEY,
-		},
+		MLX5_CMD_OP_SQERR2RTS_QP,
+		OPT_ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT | MLX5_QP_OPTPAR_Q_KEY,
 	},
-	[IB_QPS_SQD][IB_QPS_RTS] = {
-		.opcode = MLX5_CMD_OP_SQD_RTS_QP,
-		.opt = OPT_TO_RTS,
-	},
+	[IB_QPS_SQD][IB_QPS_RTS] = { MLX5_CMD_OP_SQD_RTS_QP, OPT_TO_RTS },
 };
 
 /**
@@ -463,7 +433,6 @@ struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib
 						   enum ib_qp_state next)
 {
 	struct mlx5_ib_qp_transition t = {};
-	const struct transition_row *row;
 
 	if (cur > IB_QPS_ERR || next > IB_QPS_ERR)
 		return t;
@@ -472,9 +441,8 @@ struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib
 		return t;
 	}
 
-	row = &transitions[cur][next];
-	t.opcode = row->opcode;
-	t.opt_allowed = row->opt[qp_types[type].col];
+	t = transitions[cur][next];
+	t.opt_allowed &= qp_types[type].opt;
 	return t;
 }
 
@@ -516,17 +484,10 @@ u32 mlx5_ib_qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 	return opt & mlx5_ib_qp_transition(mod->qpc->qp_type, mod->cur, mod->next).opt_allowed;
 }
 
-/* Rates a path can be limited to: 4-bit code and speed. */
-static const struct {
-	u8 code;
-	int mbps;
-} rate_codes[] = {
-	{ 7, 2500 }, { 10, 5000 }, { 8, 10000 }, { 11, 20000 }, { 9, 30000 },
-	{ 12, 40000 }, { 13, 60000 }, { 14, 80000 }, { 15, 120000 },
-};
-
-/* Codes follow enum ib_rate at this distance. */
+/* Codes of rates, in four bits, follow enum ib_rate at this distance. */
 #define RATE_CODE_OFFSET	5
+#define MIN_RATE_CODE		(IB_RATE_2_5_GBPS + RATE_CODE_OFFSET)
+#define MAX_RATE_CODE		(IB_RATE_120_GBPS + RATE_CODE_OFFSET)
 
 /**
  * mlx5_ib_rate_to_hw - code a static rate
@@ -538,15 +499,17 @@ static const struct {
  */
 u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
 {
-	int want = ib_rate_to_mbps(rate);
-	size_t i;
+	int mbps, want = ib_rate_to_mbps(rate), slowest = INT_MAX;
+	u8 code, found = 0;
 
-	if (want < 0)
-		return 0;
-	for (i = 0; i < ARRAY_SIZE(rate_codes); i++)
-		if (rate_codes[i].mbps >= want && supported & (1U << rate_codes[i].code))
-			return rate_codes[i].code;
-	return 0;
+	for (code = MIN_RATE_CODE; want > 0 && code <= MAX_RATE_CODE; code++) {
+		mbps = ib_rate_to_mbps(code - RATE_CODE_OFFSET);
+		if (!(supported & (1U << code)) || mbps < want || mbps > slowest)
+			continue;
+		slowest = mbps;
+		found = code;
+	}
+	return found;
 }
 
 /**
@@ -761,17 +724,12 @@ static void qpc_fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod, u16 r
 	}
 }
 
-static u8 qpc_mig_to_hw(enum ib_mig_state state)
-{
-	switch (state) {
-	case IB_MIG_ARMED:
-		return MLX5_QP_PM_ARMED;
-	case IB_MIG_REARM:
-		return MLX5_QP_PM_REARM;
-	default:
-		return MLX5_QP_PM_MIGRATED;
-	}
-}
+/* qpc.pm_state of each state that verbs know. */
+static const u8 mig_states[] = {
+	[IB_MIG_MIGRATED] = MLX5_QP_PM_MIGRATED,
+	[IB_MIG_REARM] = MLX5_QP_PM_REARM,
+	[IB_MIG_ARMED] = MLX5_QP_PM_ARMED,
+};
 
 static void qpc_fill_message_limits(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 log_max_msg)
 {
@@ -827,7 +785,7 @@ u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
 	u8 pm_state = MLX5_QP_PM_MIGRATED;
 
 	if (mod->mask & IB_QP_PATH_MIG_STATE)
-		pm_state = qpc_mig_to_hw(mod->attr->path_mig_state);
+		pm_state = mig_states[mod->attr->path_mig_state];
 	MLX5_SET(qpc, qpc, st, qp_types[mod->qpc->qp_type].st);
 	MLX5_SET(qpc, qpc, pm_state, pm_state);
 	MLX5_SET(qpc, qpc, pd, mod->qpc->pdn);
@@ -852,14 +810,11 @@ u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
  */
 enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state)
 {
-	switch (pm_state) {
-	case MLX5_QP_PM_ARMED:
-		return IB_MIG_ARMED;
-	case MLX5_QP_PM_REARM:
-		return IB_MIG_REARM;
-	default:
-		return IB_MIG_MIGRATED;
-	}
+	enum ib_mig_state state = IB_MIG_ARMED;
+
+	while (state != IB_MIG_MIGRATED && mig_states[state] != pm_state)
+		state--;
+	return state;
 }
 
 /**
