@@ -59,7 +59,7 @@ int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct
 	err = ib_no_udata_io(udata);
 	if (err)
 		return err;
-	err = mlx5_ib_check_ah(init->ah_attr, &dev->caps);
+	err = mlx5_ib_check_ah(init->ah_attr);
 	if (err)
 		return err;
 

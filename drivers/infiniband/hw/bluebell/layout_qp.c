@@ -109,7 +109,7 @@ static bool qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps
 
 /**
  * mlx5_ib_qp_check_create - check a create request before anything is taken
- * @init: verbs attributes
+ * @init: verbs attributes; ib_core has looked up all CQs that the type has
  * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h)
  * @caps: what the device can do
  *
@@ -120,15 +120,8 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,
 			    const struct mlx5_ib_caps *caps)
 {
-	bool ini = init->qp_type == IB_QPT_XRC_INI;
-
 	if (!qp_type_exists(init->qp_type, caps))
 		return -EOPNOTSUPP;
-	if (init->rwq_ind_tbl)
-		return -EOPNOTSUPP;
-	/* An initiator does not receive. */
-	if (!init->send_cq || (!ini && !init->recv_cq))
-		return -EINVAL;
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
 	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
 		return -EINVAL;
@@ -148,7 +141,8 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 
 /**
  * mlx5_ib_qp_check_tgt - check a request for the target of an XRC connection
- * @init: verbs attributes; capacities are ignored, as it has no queues
+ * @init: verbs attributes, with the XRC domain that ib_core has looked up; capacities
+ *	are ignored, as a target has no queues
  * @caps: what the device can do
  *
  * Return: 0; -EOPNOTSUPP for a feature that this driver or device does not have;
@@ -158,8 +152,6 @@ int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_i
 {
 	if (!caps->has_xrc)
 		return -EOPNOTSUPP;
-	if (!init->xrcd)
-		return -EINVAL;
 	return qp_check_create_flags(init, caps);
 }
 
@@ -499,10 +491,13 @@ u32 mlx5_ib_qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
  */
 u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
 {
-	int mbps, want = ib_rate_to_mbps(rate), slowest = INT_MAX;
+	int want = ib_rate_to_mbps(rate);
+	int slowest = INT_MAX, mbps;
 	u8 code, found = 0;
 
-	for (code = MIN_RATE_CODE; want > 0 && code <= MAX_RATE_CODE; code++) {
+	if (want < 0)
+		return 0;
+	for (code = MIN_RATE_CODE; code <= MAX_RATE_CODE; code++) {
 		mbps = ib_rate_to_mbps(code - RATE_CODE_OFFSET);
 		if (!(supported & (1U << code)) || mbps < want || mbps > slowest)
 			continue;
@@ -523,32 +518,19 @@ u8 mlx5_ib_rate_from_hw(u8 code)
 	return code > RATE_CODE_OFFSET ? code - RATE_CODE_OFFSET : IB_RATE_PORT_CURRENT;
 }
 
-static bool qp_port_exists(u32 port, const struct mlx5_ib_caps *caps)
-{
-	return port && port <= MLX5_CAP_GEN(caps->mdev, num_ports);
-}
-
 /**
  * mlx5_ib_check_ah - check the address of a path or an address handle
- * @ah: the address
- * @caps: what the device can do
+ * @ah: the address, of which ib_core has checked type, port and GID index
  *
  * Return: 0, or -EINVAL for a value that its field cannot hold.
  */
-int mlx5_ib_check_ah(const struct rdma_ah_attr *ah, const struct mlx5_ib_caps *caps)
+int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 {
 	u8 rate = rdma_ah_get_static_rate(ah);
 
-	if (ah->type != RDMA_AH_ATTR_TYPE_IB)
-		return -EINVAL;
-	if (!qp_port_exists(rdma_ah_get_port_num(ah), caps))
-		return -EINVAL;
 	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
 		return -EINVAL;
 	if (rate != IB_RATE_PORT_CURRENT && ib_rate_to_mbps(rate) < 0)
-		return -EINVAL;
-	if ((rdma_ah_get_ah_flags(ah) & IB_AH_GRH) &&
-	    rdma_ah_read_grh(ah)->sgid_index >= caps->gid_table_len)
 		return -EINVAL;
 	return 0;
 }
@@ -609,22 +591,21 @@ static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib
 		return -EOPNOTSUPP;
 	if (attr->alt_pkey_index >= caps->pkey_table_len || attr->alt_timeout > MAX_TIMEOUT)
 		return -EINVAL;
-	return mlx5_ib_check_ah(&attr->alt_ah_attr, caps);
+	return mlx5_ib_check_ah(&attr->alt_ah_attr);
 }
 
+/* ib_core has checked the port. */
 static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct mlx5_ib_caps *caps)
 {
 	int err;
 
-	if ((mask & IB_QP_PORT) && !qp_port_exists(attr->port_num, caps))
-		return -EINVAL;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= caps->pkey_table_len)
 		return -EINVAL;
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
 		return -EINVAL;
 	if (mask & IB_QP_AV) {
-		err = mlx5_ib_check_ah(&attr->ah_attr, caps);
+		err = mlx5_ib_check_ah(&attr->ah_attr);
 		if (err)
 			return err;
 	}

@@ -132,7 +132,7 @@ u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported);
 u8 mlx5_ib_rate_from_hw(u8 code);
 enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state);
 int mlx5_ib_qp_state_from_hw(u8 state);
-int mlx5_ib_check_ah(const struct rdma_ah_attr *ah, const struct mlx5_ib_caps *caps);
+int mlx5_ib_check_ah(const struct rdma_ah_attr *ah);
 void mlx5_ib_fill_path(void *ads, const struct rdma_ah_attr *ah, u16 rate_support);
 void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah);
 void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr);
