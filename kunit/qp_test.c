@@ -407,20 +407,20 @@ KUNIT_ARRAY_PARAM_DESC(scatter, scatter_cases, name);
 static void payload_is_scattered_to_the_wrong_cqes(struct kunit *test)
 {
 	const struct scatter_case *c = test->param_value;
-	struct mlx5_ib_qpc_attr attr = { .cs_req = 0x55, .cs_res = 0x5 };
+	const struct ib_qp_init_attr init = {
+		.qp_type = c->type,
+		.sq_sig_type = c->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+	};
+	struct mlx5_ib_qpc_attr attr = {};
 
-	mlx5_ib_scatter_to_cqe(c->type, c->flags, c->sig_all, c->scqe, c->rcqe, &attr);
+	/* A wish that a device without cannot grant. */
+	mlx5_ib_scatter_to_cqe(&init, c->flags, c->scqe, c->rcqe, make_caps(test, &no_caps), &attr);
+	KUNIT_EXPECT_EQ(test, attr.cs_req, 0);
+	KUNIT_EXPECT_EQ(test, attr.cs_res, 0);
+	mlx5_ib_scatter_to_cqe(&init, c->flags, c->scqe, c->rcqe, make_caps(test, &all_caps),
+			       &attr);
 	KUNIT_EXPECT_EQ(test, attr.cs_req, c->cs_req);
 	KUNIT_EXPECT_EQ(test, attr.cs_res, c->cs_res);
-}
-
-static void wish_the_device_cannot_grant_stays_in_effect(struct kunit *test)
-{
-	u32 flags = SCATTER | ALLOW_SCATTER | SIGNATURE | BFREG;
-
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_effective_flags(flags, make_caps(test, &all_caps)), flags);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_effective_flags(flags, make_caps(test, &no_caps)),
-			SIGNATURE | BFREG);
 }
 
 static const struct qpc_case {
@@ -593,7 +593,6 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(qp_of_a_context_without_indices_is_given_one),
 	KUNIT_CASE_PARAM(queue_sizes_are_miscalculated, size_gen_params),
 	KUNIT_CASE_PARAM(payload_is_scattered_to_the_wrong_cqes, scatter_gen_params),
-	KUNIT_CASE(wish_the_device_cannot_grant_stays_in_effect),
 	KUNIT_CASE_PARAM(qpc_has_a_bit_out_of_place, qpc_gen_params),
 	{}
 };

@@ -156,23 +156,6 @@ int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_i
 }
 
 /**
- * mlx5_ib_qp_effective_flags - drop the flags that are only wishes
- * @flags: MLX5_QP_FLAG_*
- * @caps: what the device can do
- *
- * The library asks for scatter to CQE by default, whether or not the device
- * has it, and reads from each CQE whether it was done.
- *
- * Return: flags in effect.
- */
-u32 mlx5_ib_qp_effective_flags(u32 flags, const struct mlx5_ib_caps *caps)
-{
-	if (!MLX5_CAP_GEN(caps->mdev, sctr_data_cqe))
-		flags &= ~(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE);
-	return flags;
-}
-
-/**
  * mlx5_ib_qp_check_uidx - check the user index of a new QP
  * @uidx: the index
  * @given: the request was long enough to carry one
@@ -295,27 +278,28 @@ int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_i
 
 /**
  * mlx5_ib_scatter_to_cqe - decide which payloads are delivered in the CQE
- * @type: QP type
- * @flags: MLX5_QP_FLAG_* in effect
- * @sig_all: every send request completes
+ * @init: type, and whether every send request completes
+ * @flags: MLX5_QP_FLAG_*
  * @scqe_sz: bytes of a CQE of the send CQ
  * @rcqe_sz: bytes of a CQE of the receive CQ
- * @attr: cs_req and cs_res are set
+ * @caps: what the device can do
+ * @attr: cs_req and cs_res, zeroed, are set
  *
+ * The library asks for scatter to CQE by default, whether or not the device has it,
+ * and reads from each CQE whether it was done.
  * A read's payload must not stay in a CQE that is never written, so the
  * requester's half needs every request to complete, or the user's word that the
  * payload is looked for. The library cannot find the payload of an XRC initiator.
  */
-void mlx5_ib_scatter_to_cqe(enum ib_qp_type type, u32 flags, bool sig_all, int scqe_sz, int rcqe_sz,
-			    struct mlx5_ib_qpc_attr *attr)
+void mlx5_ib_scatter_to_cqe(const struct ib_qp_init_attr *init, u32 flags, int scqe_sz, int rcqe_sz,
+			    const struct mlx5_ib_caps *caps, struct mlx5_ib_qpc_attr *attr)
 {
-	attr->cs_req = MLX5_QPC_CS_REQ_DISABLE;
-	attr->cs_res = MLX5_QPC_CS_RES_DISABLE;
-	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE) || (type != IB_QPT_RC && type != IB_QPT_UC))
+	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE) || !MLX5_CAP_GEN(caps->mdev, sctr_data_cqe) ||
+	    (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC))
 		return;
 
 	attr->cs_res = rcqe_sz == 128 ? MLX5_QPC_CS_RES_UP_TO_64B : MLX5_QPC_CS_RES_UP_TO_32B;
-	if (sig_all || (flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE))
+	if (init->sq_sig_type == IB_SIGNAL_ALL_WR || (flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE))
 		attr->cs_req = scqe_sz == 128 ? MLX5_QPC_CS_REQ_UP_TO_64B :
 						MLX5_QPC_CS_REQ_UP_TO_32B;
 }

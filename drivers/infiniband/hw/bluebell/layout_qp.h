@@ -51,7 +51,7 @@ struct mlx5_ib_wq_layout {
  * @xrcdn: XRC domain, of an XRC queue pair
  * @dbr_addr: DMA address of the doorbell record
  * @create_flags: enum ib_qp_create_flags
- * @vendor_flags: MLX5_QP_FLAG_* in effect
+ * @vendor_flags: MLX5_QP_FLAG_* of the request
  * @cs_req: requester's scatter-to-CQE code
  * @cs_res: responder's scatter-to-CQE code
  * @ts_format: timestamp format
@@ -116,9 +116,8 @@ int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version);
 u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps);
 int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq);
-u32 mlx5_ib_qp_effective_flags(u32 flags, const struct mlx5_ib_caps *caps);
-void mlx5_ib_scatter_to_cqe(enum ib_qp_type type, u32 flags, bool sig_all, int scqe_sz, int rcqe_sz,
-			    struct mlx5_ib_qpc_attr *attr);
+void mlx5_ib_scatter_to_cqe(const struct ib_qp_init_attr *init, u32 flags, int scqe_sz, int rcqe_sz,
+			    const struct mlx5_ib_caps *caps, struct mlx5_ib_qpc_attr *attr);
 void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr);
 
 struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib_qp_state cur,

@@ -101,7 +101,7 @@ static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 }
 
 static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
-		    u16 uid, const struct ib_qp_init_attr *init)
+		    u16 uid)
 {
 	mutex_init(&qp->mutex);
 	qp->rsc.dev = dev;
@@ -109,8 +109,6 @@ static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct
 	qp->rsc.uid = uid;
 	qp->state = IB_QPS_RESET;
 	qp->bfregn = MLX5_IB_INVALID_BFREG;
-	qp->cap = init->cap;
-	qp->sq_sig_type = init->sq_sig_type;
 }
 
 static int qp_create_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, u32 *ece)
@@ -140,16 +138,8 @@ static int qp_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	err = qp_create_cmd(dev, qp, &resp->ece_options);
 	if (err)
 		return err;
-	if (udata)
-		err = ib_respond_udata(udata, *resp);
-	if (!err)
-		err = mlx5_ib_rsc_add(&qp->rsc);
-	if (err) {
-		mlx5_fw_destroy_qp(dev, qp->rsc.uid, qp->rsc.num);
-		return err;
-	}
 	qp->ibqp.qp_num = qp->rsc.num;
-	return 0;
+	return mlx5_ib_rsc_respond_and_add(&qp->rsc, udata, resp, sizeof(*resp));
 }
 
 static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
@@ -175,7 +165,6 @@ static void qp_fill_attr(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 			 struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init,
 			 const struct mlx5_ib_create_qp *ucmd)
 {
-	u32 flags = mlx5_ib_qp_effective_flags(ucmd->flags, &dev->caps);
 	struct mlx5_ib_cq *scq = to_mcq(init->send_cq);
 	struct mlx5_ib_cq *rcq = init->recv_cq ? to_mcq(init->recv_cq) : NULL;
 	struct mlx5_ib_qpc_attr *attr = &qp->attr;
@@ -186,15 +175,15 @@ static void qp_fill_attr(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 	attr->cqn_snd = scq->mcq.cqn;
 	attr->cqn_rcv = rcq ? rcq->mcq.cqn : 0;
 	attr->create_flags = init->create_flags;
-	attr->vendor_flags = flags;
+	attr->vendor_flags = ucmd->flags;
 	attr->ts_format = scq->real_time || (rcq && rcq->real_time) ?
 			  MLX5_TIMESTAMP_FORMAT_REAL_TIME : dev->caps.qp_ts_format;
 	if (init->srq) {
 		attr->has_srq = true;
 		attr->srqn = to_msrq(init->srq)->rsc.num;
 	}
-	mlx5_ib_scatter_to_cqe(init->qp_type, flags, init->sq_sig_type == IB_SIGNAL_ALL_WR,
-			       scq->cqe_size, rcq ? rcq->cqe_size : 0, attr);
+	mlx5_ib_scatter_to_cqe(init, ucmd->flags, scq->cqe_size, rcq ? rcq->cqe_size : 0,
+			       &dev->caps, attr);
 }
 
 static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
@@ -212,7 +201,7 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const 
 	if (err)
 		return err;
 
-	qp_init(dev, qp, ops, ctx->uid, init);
+	qp_init(dev, qp, ops, ctx->uid);
 	qp_fill_attr(dev, ctx, qp, init, &ucmd);
 	if (ops->fill_xrc)
 		ops->fill_xrc(dev, init, &qp->attr);
@@ -245,7 +234,7 @@ static int qp_create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const s
 	if (err)
 		return err;
 	init->cap = (struct ib_qp_cap){};
-	qp_init(dev, qp, ops, MLX5_IB_KERNEL_UID, init);
+	qp_init(dev, qp, ops, MLX5_IB_KERNEL_UID);
 	qp->attr = (struct mlx5_ib_qpc_attr){
 		.qp_type = IB_QPT_XRC_TGT,
 		.uidx = mlx5_ib_qp_uidx(0, 0, &dev->caps),
@@ -329,14 +318,19 @@ static const struct qp_ops *const qp_types[] = {
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 	const struct qp_ops *ops = NULL;
+	int err;
 
 	/* By type first: other types come with other requests. */
 	if (init->qp_type < ARRAY_SIZE(qp_types))
 		ops = qp_types[init->qp_type];
 	if (!ops)
 		return -EOPNOTSUPP;
-	return ops->create(to_mdev(ibqp->device), to_mqp(ibqp), ops, init, udata);
+	err = ops->create(to_mdev(ibqp->device), qp, ops, init, udata);
+	if (!err)
+		qp->init = *init;
+	return err;
 }
 
 /**
@@ -370,22 +364,11 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	qp->state = state;
 
 	memset(attr, 0, sizeof(*attr));
-	memset(init, 0, sizeof(*init));
 	mlx5_ib_read_qpc(qpc, ibqp->qp_type, attr);
 	attr->qp_state = state;
 	attr->cur_qp_state = state;
-	attr->cap = qp->cap;
-	attr->cap.max_recv_wr = qp->attr.wq.rq_wqe_cnt;
-	attr->cap.max_recv_sge = qp->attr.wq.rq_max_gs;
-
-	init->qp_type = ibqp->qp_type;
-	init->send_cq = ibqp->send_cq;
-	init->recv_cq = ibqp->recv_cq;
-	init->srq = ibqp->srq;
-	init->xrcd = ibqp->xrcd;
-	init->cap = attr->cap;
-	init->sq_sig_type = qp->sq_sig_type;
-	init->create_flags = qp->attr.create_flags;
+	attr->cap = qp->init.cap;
+	*init = qp->init;
 	return 0;
 }
 

@@ -34,9 +34,8 @@ struct mlx5_user_mmap_entry;
  * @bfregn: register to free after DESTROY_QP, or MLX5_IB_INVALID_BFREG
  * @uar: UAR object that rings it, NULL if a page of the context does; held until
  *	DESTROY_QP
- * @attr: what it was created with; constant
- * @cap: capacities as asked for
- * @sq_sig_type: whether every send request completes
+ * @attr: what its context was created with; constant
+ * @init: what the consumer created it with, and the capacities that it has; constant
  */
 struct mlx5_ib_qp {
 	struct ib_qp ibqp;
@@ -50,8 +49,7 @@ struct mlx5_ib_qp {
 	int bfregn;
 	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_qpc_attr attr;
-	struct ib_qp_cap cap;
-	enum ib_sig_type sq_sig_type;
+	struct ib_qp_init_attr init;
 };
 
 static inline struct mlx5_ib_qp *to_mqp(struct ib_qp *ibqp)

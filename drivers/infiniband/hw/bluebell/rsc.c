@@ -7,6 +7,7 @@
 
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
 #include "rsc.h"
@@ -141,6 +142,29 @@ int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc)
 	INIT_WORK(&rsc->work, rsc_deliver_events);
 	return xa_insert_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
 			     GFP_KERNEL);
+}
+
+/**
+ * mlx5_ib_rsc_respond_and_add - finish the creation of an object
+ * @rsc: as for mlx5_ib_rsc_add()
+ * @udata: of the user who gets the answer; NULL if there is none
+ * @resp: the answer
+ * @len: bytes of @resp
+ *
+ * May sleep.
+ *
+ * Return: 0; or a negative errno, and then the object is destroyed at the device.
+ */
+int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct ib_udata *udata, const void *resp,
+				size_t len)
+{
+	int err = udata ? _ib_respond_udata(udata, resp, len) : 0;
+
+	if (!err)
+		err = mlx5_ib_rsc_add(rsc);
+	if (err)
+		rsc->ops->destroy(rsc->dev, rsc->uid, rsc->num);
+	return err;
 }
 
 /* Take the object out of the table, and wait for the last reference. */

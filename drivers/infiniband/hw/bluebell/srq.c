@@ -134,12 +134,7 @@ static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *s
 	if (err)
 		return err;
 	resp.srqn = srq->rsc.num;
-	err = ib_respond_udata(udata, resp);
-	if (!err)
-		err = mlx5_ib_rsc_add(&srq->rsc);
-	if (err)
-		srq->ops->rsc.destroy(dev, srq->rsc.uid, srq->rsc.num);
-	return err;
+	return mlx5_ib_rsc_respond_and_add(&srq->rsc, udata, &resp, sizeof(resp));
 }
 
 /* Pin the memory that the process gives the SRQ, and create the SRQ. */
