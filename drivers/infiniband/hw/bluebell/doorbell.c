@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Doorbell records in a process's memory: each page that holds one is pinned
- * once, however many records lie in it, and found by its number.
+ * once, however many records lie in it, and found by its number and address space.
  */
 
 #include <kunit/static_stub.h>
@@ -17,15 +17,16 @@
 
 /**
  * struct mlx5_ib_user_db_page - a pinned page with doorbell records
- * @next: a page of the same number in another process, after a fork
- * @mm: address space that the page is in; holds a reference so that a later one
- *	cannot have the same address
+ * @node: in the context's table, under @number
+ * @mm: address space that the page is in: after a fork, two processes have a page of
+ *	the same number. Holds a reference so that a later address space cannot have the
+ *	same address
  * @umem: the page
  * @number: its number: the user's address over PAGE_SIZE
- * @refs: records in use. Guarded, as is @next, by the context's db_lock.
+ * @refs: records in use. Guarded by the context's db_lock.
  */
 struct mlx5_ib_user_db_page {
-	struct mlx5_ib_user_db_page *next;
+	struct hlist_node node;
 	struct mm_struct *mm;
 	struct ib_umem *umem;
 	unsigned long number;
@@ -56,54 +57,36 @@ struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, si
 static struct mlx5_ib_user_db_page *db_find_page(struct mlx5_ib_ucontext *context,
 						 unsigned long number)
 {
-	struct mlx5_ib_user_db_page *page = xa_load(&context->db_pages, number);
+	struct mlx5_ib_user_db_page *page;
 
-	while (page && page->mm != current->mm)
-		page = page->next;
-	return page;
+	hash_for_each_possible(context->db_pages, page, node, number)
+		if (page->number == number && page->mm == current->mm)
+			return page;
+	return NULL;
 }
 
 static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context,
 						unsigned long number)
 {
 	struct mlx5_ib_user_db_page *page __free(kfree) = kzalloc_obj(*page);
-	struct ib_umem *umem;
-	int err;
 
 	if (!page)
 		return ERR_PTR(-ENOMEM);
-	umem = mlx5_ib_umem_get(to_mdev(context->ibucontext.device), number << PAGE_SHIFT,
-				PAGE_SIZE, 0);
-	if (IS_ERR(umem))
-		return ERR_CAST(umem);
+	page->umem = mlx5_ib_umem_get(to_mdev(context->ibucontext.device), number << PAGE_SHIFT,
+				      PAGE_SIZE, 0);
+	if (IS_ERR(page->umem))
+		return ERR_CAST(page->umem);
 
-	page->umem = umem;
 	page->number = number;
 	page->mm = current->mm;
-	page->next = xa_load(&context->db_pages, number);
-	err = xa_err(xa_store(&context->db_pages, number, page, GFP_KERNEL));
-	if (err) {
-		ib_umem_release(umem);
-		return ERR_PTR(err);
-	}
 	mmgrab(page->mm);
+	hash_add(context->db_pages, &page->node, number);
 	return no_free_ptr(page);
 }
 
-static void db_unpin_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_page *page)
+static void db_unpin_page(struct mlx5_ib_user_db_page *page)
 {
-	struct mlx5_ib_user_db_page *other = xa_load(&context->db_pages, page->number);
-
-	if (other != page) {
-		while (other->next != page)
-			other = other->next;
-		other->next = page->next;
-	} else if (page->next) {
-		/* Takes the place of one that is there: needs no memory. */
-		xa_store(&context->db_pages, page->number, page->next, GFP_KERNEL);
-	} else {
-		xa_erase(&context->db_pages, page->number);
-	}
+	hash_del(&page->node);
 	ib_umem_release(page->umem);
 	mmdrop(page->mm);
 	kfree(page);
@@ -152,7 +135,7 @@ void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 {
 	guard(mutex)(&context->db_lock);
 	if (!--db->u.user_page->refs)
-		db_unpin_page(context, db->u.user_page);
+		db_unpin_page(db->u.user_page);
 	db->u.user_page = NULL;
 	db->dma = 0;
 }
