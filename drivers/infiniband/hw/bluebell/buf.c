@@ -107,50 +107,44 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 
 /**
  * mlx5_ib_queue_mem_map_user - take over the memory that a process gives a queue
- * @mem: zeroed
+ * @mem: zeroed, but for @mem->uar
  * @context: of the process
  * @umem: its buffer, pinned, or the ERR_PTR of a pin that failed; NULL for a queue
- *	pair without queues. Taken over; after an error it is released.
+ *	pair without queues. Taken over.
  * @max_offset: as for mlx5_ib_buf_init_user()
  * @db_addr: user address of the doorbell record
  *
- * May sleep.
+ * After an error, too, the caller calls mlx5_ib_queue_mem_unmap_user(). May sleep.
  *
  * Return: 0; as mlx5_ib_buf_init_user(); or as mlx5_ib_db_map_user().
  */
 int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
 			       struct ib_umem *umem, u8 max_offset, unsigned long db_addr)
 {
-	int err;
+	int err = 0;
 
-	if (umem) {
-		err = mlx5_ib_buf_init_user(&mem->buf, umem, max_offset);
-		if (err)
-			return err;
-	}
-	err = mlx5_ib_db_map_user(context, db_addr, &mem->db);
-	if (err) {
-		mlx5_ib_buf_free_user(&mem->buf);
-		return err;
-	}
 	mem->context = context;
-	return 0;
+	if (umem)
+		err = mlx5_ib_buf_init_user(&mem->buf, umem, max_offset);
+	return err ?: mlx5_ib_db_map_user(context, db_addr, &mem->db);
 }
 
 /**
- * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue
- * @mem: of mlx5_ib_queue_mem_map_user(), no longer used by the device; nothing
- *	happens if it is zeroed
+ * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, and put
+ *	its UAR
+ * @mem: of mlx5_ib_queue_mem_map_user(), no longer used by the device; what it does not
+ *	have is left out
  *
  * May sleep.
  */
 void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 {
-	if (!mem->context)
-		return;
-	mlx5_ib_db_unmap_user(mem->context, &mem->db);
+	if (mem->db.u.user_page)
+		mlx5_ib_db_unmap_user(mem->context, &mem->db);
 	mlx5_ib_buf_free_user(&mem->buf);
-	mem->context = NULL;
+	if (mem->uar)
+		rdma_user_mmap_entry_put(&mem->uar->rdma_entry);
+	mem->uar = NULL;
 }
 
 /**

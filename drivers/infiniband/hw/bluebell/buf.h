@@ -15,6 +15,7 @@
 struct ib_umem;
 struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
+struct mlx5_user_mmap_entry;
 
 /**
  * struct mlx5_ib_buf - buffer of a queue
@@ -35,14 +36,17 @@ struct mlx5_ib_buf {
  * struct mlx5_ib_queue_mem - what a queue shares with the device
  * @context: whose memory it is; NULL for memory of the kernel. The context
  *	outlives its queues.
+ * @uar: UAR object of the process whose doorbells the queue has; NULL if the queue has
+ *	those of a page of the context, or is the kernel's
  * @buf: the buffer
  * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
  *	kernel (@db.db)
  *
- * All of it is unpinned or freed after the device has destroyed the queue.
+ * All of it is unpinned, put or freed after the device has destroyed the queue.
  */
 struct mlx5_ib_queue_mem {
 	struct mlx5_ib_ucontext *context;
+	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_buf buf;
 	struct mlx5_db db;
 };

@@ -69,41 +69,21 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 		return 0;
 	}
 
-	cq->uar = mlx5_ib_get_uar(ctx, *page);
-	return cq->uar ? 0 : -EINVAL;
-}
-
-static void cq_put_uar(struct mlx5_ib_cq *cq)
-{
-	if (cq->uar)
-		rdma_user_mmap_entry_put(&cq->uar->rdma_entry);
-}
-
-static int cq_create_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u16 uid,
-			 const struct mlx5_ib_cqc_attr *attr)
-{
-	int inlen;
-
-	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&cq->mem.buf,
-							MLX5_ST_SZ_BYTES(create_cq_in), &inlen);
-
-	if (!in)
-		return -ENOMEM;
-	mlx5_ib_fill_cqc(MLX5_ADDR_OF(create_cq_in, in, cq_context), attr);
-	cq->mcq.comp = mlx5_add_cq_to_tasklet;
-	cq->mcq.tasklet_ctx.comp = cq_comp;
-	cq->mcq.event = cq_event;
-	return mlx5_fw_create_cq(dev, uid, &cq->mcq, in, inlen);
+	cq->mem.uar = mlx5_ib_get_uar(ctx, *page);
+	return cq->mem.uar ? 0 : -EINVAL;
 }
 
 /* Create the CQ at the device and tell the user its number. */
 static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u16 uid,
-				 const struct mlx5_ib_cqc_attr *attr, struct ib_udata *udata)
+				 u16 vector, struct mlx5_ib_cqc_attr *attr, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_cq_resp resp = {};
 	int err;
 
-	err = cq_create_cmd(dev, cq, uid, attr);
+	cq->mcq.comp = mlx5_add_cq_to_tasklet;
+	cq->mcq.tasklet_ctx.comp = cq_comp;
+	cq->mcq.event = cq_event;
+	err = mlx5_ib_create_cq_cmd(dev, uid, &cq->mcq, &cq->mem, vector, attr);
 	if (err)
 		return err;
 	resp.cqn = cq->mcq.cqn;
@@ -113,30 +93,17 @@ static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	return err;
 }
 
-/* Pin the memory that the process gives the CQ, and create the CQ. */
-static int cq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
-			     const struct mlx5_ib_create_cq *ucmd, struct mlx5_ib_cqc_attr *cqc,
-			     struct uverbs_attr_bundle *attrs)
+/* Pin the memory that the process gives the CQ. */
+static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
+		  const struct mlx5_ib_create_cq *ucmd, size_t size,
+		  struct uverbs_attr_bundle *attrs)
 {
-	struct ib_udata *udata = &attrs->driver_udata;
-	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
-								  ibucontext);
-	size_t size = (size_t)ucmd->cqe_size << cqc->log_cq_size;
 	struct ib_umem *umem;
-	int err;
 
 	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
 					IB_ACCESS_LOCAL_WRITE);
-	err = mlx5_ib_queue_mem_map_user(&cq->mem, ctx, umem, MLX5_IB_MAX_PAGE_OFFSET,
-					 ucmd->db_addr);
-	if (err)
-		return err;
-	cqc->geo = cq->mem.buf.geo;
-	cqc->dbr_addr = cq->mem.db.dma;
-	err = cq_create_and_respond(dev, cq, ctx->uid, cqc, udata);
-	if (err)
-		mlx5_ib_queue_mem_unmap_user(&cq->mem);
-	return err;
+	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, umem, MLX5_IB_MAX_PAGE_OFFSET,
+					  ucmd->db_addr);
 }
 
 /**
@@ -162,7 +129,7 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	struct mlx5_ib_create_cq ucmd = {};
 	struct mlx5_ib_cqc_attr cqc = {};
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
-	int entries, eqn, err;
+	int entries, err;
 
 	err = ib_copy_validate_udata_in(udata, ucmd, flags);
 	if (err)
@@ -173,9 +140,6 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
 	if (entries < 0)
 		return entries;
-	err = mlx5_ib_comp_eqn(dev, attr->comp_vector, &eqn);
-	if (err)
-		return err;
 	err = cq_get_uar(ctx, cq, attrs, &ucmd, &cqc.uar_page);
 	if (err)
 		return err;
@@ -186,10 +150,11 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	cq->real_time = ucmd.flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
 	ibcq->cqe = entries - 1;
 	cqc.log_cq_size = ilog2(entries);
-	cqc.eqn = eqn;
-	err = cq_pin_and_create(dev, cq, &ucmd, &cqc, attrs);
+	err = cq_pin(dev, ctx, cq, &ucmd, (size_t)ucmd.cqe_size * entries, attrs);
+	if (!err)
+		err = cq_create_and_respond(dev, cq, ctx->uid, attr->comp_vector, &cqc, udata);
 	if (err)
-		cq_put_uar(cq);
+		mlx5_ib_queue_mem_unmap_user(&cq->mem);
 	return err;
 }
 
@@ -312,11 +277,9 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	int err;
 
 	err = mlx5_fw_destroy_cq(to_mdev(ibcq->device), &cq->mcq);
-	if (err)
-		return err;
-	mlx5_ib_queue_mem_unmap_user(&cq->mem);
-	cq_put_uar(cq);
-	return 0;
+	if (!err)
+		mlx5_ib_queue_mem_unmap_user(&cq->mem);
+	return err;
 }
 
 ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_cq_create, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,

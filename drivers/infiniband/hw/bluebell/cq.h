@@ -13,24 +13,19 @@
 
 #include "buf.h"
 
-struct mlx5_user_mmap_entry;
-
 /**
  * struct mlx5_ib_cq - completion queue of a user
  * @ibcq: verbs object; ib_core allocates and frees the whole
- * @uar: UAR object it is armed on, NULL if on a page of the context; held until
- *	DESTROY_CQ
  * @mcq: what mlx5_core dispatches events by; its cqn is the CQ's number
  * @resize_lock: one resize at a time; held across pinning and MODIFY_CQ, so
  *	that the device's buffer and @mem never disagree; guards @mem.buf, ibcq.cqe
- * @mem: CQE buffer and doorbell record, unmapped after DESTROY_CQ
+ * @mem: CQE buffer, doorbell record and UAR object, unmapped after DESTROY_CQ
  * @cqe_size: bytes of a CQE, 64 or 128
  * @cqe_stride: the same as the CQC codes it
  * @real_time: completions carry the real-time clock
  */
 struct mlx5_ib_cq {
 	struct ib_cq ibcq;
-	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_core_cq mcq;
 	struct mutex resize_lock; /* held across MODIFY_CQ; guards mem.buf */
 	struct mlx5_ib_queue_mem mem;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues of the driver itself: each has a protection domain and a UAR
- * of its own, which the queues that complete on it share.
+ * The command that creates a completion queue, and completion queues of the driver
+ * itself: each has a protection domain and a UAR of its own, which the queues that
+ * complete on it share.
  */
 
 #include <kunit/static_stub.h>
@@ -39,28 +40,38 @@ static struct mlx5_cqe64 *own_cqe(struct mlx5_ib_own_cq *cq, u32 index)
 	return mlx5_frag_buf_get_wqe(&cq->ring, index & cq->ring.sz_m1);
 }
 
-static int own_cq_create_cmd(struct mlx5_ib_own_cq *cq)
+/**
+ * mlx5_ib_create_cq_cmd - create a completion queue at the device
+ * @dev: device
+ * @uid: firmware's user id of the owner
+ * @mcq: what mlx5_core dispatches events by, with its handlers
+ * @mem: memory of the queue
+ * @vector: completion vector, from 0
+ * @attr: what goes into its context; memory and event queue are filled in here
+ *
+ * CREATE_CQ, struct mlx5_ifc_create_cq_in_bits. May sleep.
+ *
+ * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq,
+			  struct mlx5_ib_queue_mem *mem, u16 vector,
+			  struct mlx5_ib_cqc_attr *attr)
 {
-	struct mlx5_ib_cqc_attr attr = {
-		.geo = cq->mem.buf.geo,
-		.log_cq_size = cq->ring.log_sz,
-		.cqe_stride = CQE_STRIDE_64,
-		.uar_page = cq->uar,
-		.dbr_addr = cq->mem.db.dma,
-	};
 	int eqn, inlen, err;
 
-	err = mlx5_ib_comp_eqn(cq->dev, 0, &eqn);
+	err = mlx5_ib_comp_eqn(dev, vector, &eqn);
 	if (err)
 		return err;
-	attr.eqn = eqn;
-	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&cq->mem.buf,
+	attr->eqn = eqn;
+	attr->geo = mem->buf.geo;
+	attr->dbr_addr = mem->db.dma;
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf,
 							MLX5_ST_SZ_BYTES(create_cq_in), &inlen);
 
 	if (!in)
 		return -ENOMEM;
-	mlx5_ib_fill_cqc(MLX5_ADDR_OF(create_cq_in, in, cq_context), &attr);
-	return mlx5_fw_create_cq(cq->dev, MLX5_IB_KERNEL_UID, &cq->mcq, in, inlen);
+	mlx5_ib_fill_cqc(MLX5_ADDR_OF(create_cq_in, in, cq_context), attr);
+	return mlx5_fw_create_cq(dev, uid, mcq, in, inlen);
 }
 
 /* The buffer and its record, as the device and mlx5_core find them at first. */
@@ -93,6 +104,7 @@ static int own_cq_alloc_mem(struct mlx5_ib_own_cq *cq, u8 log_cqes)
  */
 int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8 log_cqes)
 {
+	struct mlx5_ib_cqc_attr attr = { .log_cq_size = log_cqes, .cqe_stride = CQE_STRIDE_64 };
 	int err;
 
 	cq->dev = dev;
@@ -105,7 +117,8 @@ int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8
 	err = own_cq_alloc_mem(cq, log_cqes);
 	if (err)
 		goto err_uar;
-	err = own_cq_create_cmd(cq);
+	attr.uar_page = cq->uar;
+	err = mlx5_ib_create_cq_cmd(dev, MLX5_IB_KERNEL_UID, &cq->mcq, &cq->mem, 0, &attr);
 	if (err)
 		goto err_mem;
 	return 0;

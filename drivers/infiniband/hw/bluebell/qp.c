@@ -45,8 +45,8 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp,
 
 	*bfreg_index = ucmd->bfreg_index;
 	if (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
-		qp->uar = mlx5_ib_get_uar(ctx, ucmd->bfreg_index);
-		if (!qp->uar)
+		qp->mem.uar = mlx5_ib_get_uar(ctx, ucmd->bfreg_index);
+		if (!qp->mem.uar)
 			return -EINVAL;
 		qp->attr.uar_page = ucmd->bfreg_index;
 		return 0;
@@ -68,14 +68,11 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp,
 }
 
 /* Undo qp_get_resources(), as far as it got. */
-static void qp_put_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
-			     struct mlx5_ib_qp *qp)
+static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
 {
 	mlx5_ib_queue_mem_unmap_user(&qp->mem);
 	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
 		mlx5_ib_free_bfreg(&ctx->bfregi, qp->bfregn);
-	if (qp->uar)
-		rdma_user_mmap_entry_put(&qp->uar->rdma_entry);
 }
 
 static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
@@ -211,7 +208,7 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const 
 	if (!err)
 		err = qp_create_and_respond(dev, qp, &resp, udata);
 	if (err) {
-		qp_put_resources(dev, ctx, qp);
+		qp_put_resources(ctx, qp);
 		return err;
 	}
 	init->cap.max_recv_wr = qp->attr.wq.rq_wqe_cnt;
@@ -387,11 +384,10 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
-	struct mlx5_ib_ucontext *ctx = qp->mem.context;
 	int err;
 
 	err = mlx5_ib_rsc_destroy(&qp->rsc);
 	if (!err)
-		qp_put_resources(to_mdev(ibqp->device), ctx, qp);
+		qp_put_resources(qp->mem.context, qp);
 	return err;
 }

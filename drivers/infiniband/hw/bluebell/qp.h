@@ -13,8 +13,6 @@
 #include "layout_qp.h"
 #include "rsc.h"
 
-struct mlx5_user_mmap_entry;
-
 /* bfregn of a QP that uses none of the context's own registers. */
 #define MLX5_IB_INVALID_BFREG		(-1)
 
@@ -29,11 +27,9 @@ struct mlx5_user_mmap_entry;
  * @access: enum ib_access_flags last asked for
  * @dest_rd_atomic: responder resources last asked for
  * @port: physical port, from 1; 0 before INIT
- * @mem: work queues and doorbell record, unmapped after DESTROY_QP; zeroed for the
- *	target of an XRC connection
+ * @mem: work queues, doorbell record and UAR object, unmapped after DESTROY_QP; zeroed
+ *	for the target of an XRC connection
  * @bfregn: register to free after DESTROY_QP, or MLX5_IB_INVALID_BFREG
- * @uar: UAR object that rings it, NULL if a page of the context does; held until
- *	DESTROY_QP
  * @attr: what its context was created with; constant
  * @init: what the consumer created it with, and the capacities that it has; constant
  */
@@ -47,7 +43,6 @@ struct mlx5_ib_qp {
 	u8 port;
 	struct mlx5_ib_queue_mem mem;
 	int bfregn;
-	struct mlx5_user_mmap_entry *uar;
 	struct mlx5_ib_qpc_attr attr;
 	struct ib_qp_init_attr init;
 };

@@ -23,42 +23,50 @@
  * struct mlx5_ib_srq_ops - what differs between the types of SRQs
  * @rsc: destruction and events
  * @max_page_offset: largest offset of the buffer that the type's context can hold
- * @create: creates the queue at the device, and gives its number
  * @arm: sets the limit
  * @query: reads the limit back
  */
 struct mlx5_ib_srq_ops {
 	struct mlx5_ib_rsc_ops rsc;
 	u8 max_page_offset;
-	int (*create)(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-		      const struct mlx5_ib_srqc_attr *attr);
 	int (*arm)(struct mlx5_ib_dev *dev, u16 uid, u32 num, u16 limit);
 	int (*query)(struct mlx5_ib_dev *dev, const struct mlx5_ib_rsc *rsc, u32 *limit);
 };
 
-static int srq_create_rmp(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-			  const struct mlx5_ib_srqc_attr *attr)
+/**
+ * mlx5_ib_create_srq_cmd - create a shared receive queue at the device
+ * @dev: device with XRC if @type is IB_SRQT_XRC
+ * @uid: firmware's user id of the owner
+ * @type: IB_SRQT_BASIC or IB_SRQT_XRC
+ * @mem: memory of the queue
+ * @attr: what goes into its context; the memory is filled in here
+ * @num: gets its number
+ *
+ * CREATE_RMP, struct mlx5_ifc_create_rmp_in_bits, or CREATE_XRC_SRQ, struct
+ * mlx5_ifc_create_xrc_srq_in_bits. May sleep.
+ *
+ * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type type,
+			   struct mlx5_ib_queue_mem *mem, struct mlx5_ib_srqc_attr *attr, u32 *num)
 {
+	size_t size = type == IB_SRQT_XRC ? MLX5_ST_SZ_BYTES(create_xrc_srq_in) :
+					    MLX5_ST_SZ_BYTES(create_rmp_in);
 	int inlen;
 
-	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&srq->mem.buf,
-							MLX5_ST_SZ_BYTES(create_rmp_in), &inlen);
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf, size, &inlen);
 
 	if (!in)
 		return -ENOMEM;
+	attr->geo = mem->buf.geo;
+	attr->dbr_addr = mem->db.dma;
+	if (type == IB_SRQT_XRC) {
+		mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry),
+				      attr);
+		return mlx5_fw_create_xrc_srq(dev, uid, in, inlen, num);
+	}
 	mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
-	return mlx5_fw_create_rmp(dev, srq->rsc.uid, in, inlen, &srq->rsc.num);
-}
-
-static int srq_create_xrc(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-			  const struct mlx5_ib_srqc_attr *attr)
-{
-	int err;
-
-	err = mlx5_ib_xrc_create_srq_cmd(dev, srq->rsc.uid, &srq->mem, attr, &srq->rsc.num);
-	if (!err)
-		srq->ibsrq.ext.xrc.srq_num = srq->rsc.num;
-	return err;
+	return mlx5_fw_create_rmp(dev, uid, in, inlen, num);
 }
 
 static int srq_query_rmp(struct mlx5_ib_dev *dev, const struct mlx5_ib_rsc *rsc, u32 *limit)
@@ -102,7 +110,6 @@ static const struct mlx5_ib_srq_ops rmp_ops = {
 		.event = srq_event,
 	},
 	.max_page_offset = MLX5_IB_MAX_WQ_PAGE_OFFSET,
-	.create = srq_create_rmp,
 	.arm = mlx5_fw_arm_rmp,
 	.query = srq_query_rmp,
 };
@@ -115,7 +122,6 @@ static const struct mlx5_ib_srq_ops xrc_srq_ops = {
 		.event = srq_event,
 	},
 	.max_page_offset = MLX5_IB_MAX_PAGE_OFFSET,
-	.create = srq_create_xrc,
 	.arm = mlx5_fw_arm_xrc_srq,
 	.query = srq_query_xrc,
 };
@@ -125,15 +131,18 @@ static const struct mlx5_ib_srq_ops xrc_srq_ops = {
  * cannot be missed: until creation has succeeded the SRQ has no limit and no QP.
  */
 static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
-				  const struct mlx5_ib_srqc_attr *attr, struct ib_udata *udata)
+				  struct mlx5_ib_srqc_attr *attr, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_srq_resp resp = {};
 	int err;
 
-	err = srq->ops->create(dev, srq, attr);
+	err = mlx5_ib_create_srq_cmd(dev, srq->rsc.uid, srq->ibsrq.srq_type, &srq->mem, attr,
+				     &srq->rsc.num);
 	if (err)
 		return err;
 	resp.srqn = srq->rsc.num;
+	if (srq->ibsrq.srq_type == IB_SRQT_XRC)
+		srq->ibsrq.ext.xrc.srq_num = srq->rsc.num;
 	return mlx5_ib_rsc_respond_and_add(&srq->rsc, udata, &resp, sizeof(resp));
 }
 
@@ -150,20 +159,17 @@ static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 	};
 	int err;
 
-	/* The device only reads its work queues. */
-	err = mlx5_ib_queue_mem_map_user(&srq->mem, ctx,
-					 mlx5_ib_umem_get(dev, ucmd->buf_addr, srq->wq.buf_size, 0),
-					 srq->ops->max_page_offset, ucmd->db_addr);
-	if (err)
-		return err;
-	attr.geo = srq->mem.buf.geo;
-	attr.dbr_addr = srq->mem.db.dma;
-	if (srq->ops == &xrc_srq_ops) {
+	if (srq->ibsrq.srq_type == IB_SRQT_XRC) {
 		attr.xrcdn = to_mxrcd(srq->ibsrq.ext.xrc.xrcd)->xrcdn;
 		attr.cqn = to_mcq(srq->ibsrq.ext.cq)->mcq.cqn;
 		attr.uidx = ctx->cqe_version ? ucmd->uidx : MLX5_IB_DEFAULT_UIDX;
 	}
-	err = srq_create_and_respond(dev, srq, &attr, udata);
+	/* The device only reads its work queues. */
+	err = mlx5_ib_queue_mem_map_user(&srq->mem, ctx,
+					 mlx5_ib_umem_get(dev, ucmd->buf_addr, srq->wq.buf_size, 0),
+					 srq->ops->max_page_offset, ucmd->db_addr);
+	if (!err)
+		err = srq_create_and_respond(dev, srq, &attr, udata);
 	if (err)
 		mlx5_ib_queue_mem_unmap_user(&srq->mem);
 	return err;

@@ -15,6 +15,7 @@
 #include "layout_qp.h"
 #include "layout_srq.h"
 #include "own_cq.h"
+#include "srq.h"
 #include "xrc.h"
 
 /* Nothing is posted to the SRQ, and nothing completes on the CQ: both are as small as can be. */
@@ -116,34 +117,6 @@ void mlx5_ib_xrc_fill_tgt(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr 
 	attr->pdn = dev->xrc->cq.pdn;
 }
 
-/**
- * mlx5_ib_xrc_create_srq_cmd - create an XRC SRQ at the device
- * @dev: device with XRC
- * @uid: firmware's user id of the owner
- * @mem: its memory
- * @attr: what goes into its context
- * @srqn: gets its number
- *
- * CREATE_XRC_SRQ, struct mlx5_ifc_create_xrc_srq_in_bits. May sleep.
- *
- * Return: 0, -ENOMEM, or the errno of a firmware refusal.
- */
-int mlx5_ib_xrc_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid,
-			       struct mlx5_ib_queue_mem *mem,
-			       const struct mlx5_ib_srqc_attr *attr, u32 *srqn)
-{
-	int inlen;
-
-	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf,
-							MLX5_ST_SZ_BYTES(create_xrc_srq_in),
-							&inlen);
-
-	if (!in)
-		return -ENOMEM;
-	mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry), attr);
-	return mlx5_fw_create_xrc_srq(dev, uid, in, inlen, srqn);
-}
-
 /* ---- the driver's own objects ---------------------------------------------- */
 
 static int xrc_create_srq(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
@@ -160,10 +133,8 @@ static int xrc_create_srq(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
 	err = mlx5_ib_queue_mem_alloc(dev, &xrc->srq_mem, SRQ_WQES << LOG_SRQ_STRIDE);
 	if (err)
 		return err;
-	attr.geo = xrc->srq_mem.buf.geo;
-	attr.dbr_addr = xrc->srq_mem.db.dma;
-	err = mlx5_ib_xrc_create_srq_cmd(dev, MLX5_IB_KERNEL_UID, &xrc->srq_mem, &attr,
-					 &xrc->srqn);
+	err = mlx5_ib_create_srq_cmd(dev, MLX5_IB_KERNEL_UID, IB_SRQT_XRC, &xrc->srq_mem, &attr,
+				     &xrc->srqn);
 	if (err)
 		mlx5_ib_queue_mem_free(dev, &xrc->srq_mem);
 	return err;

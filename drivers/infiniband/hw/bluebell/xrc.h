@@ -10,8 +10,6 @@
 
 struct mlx5_ib_dev;
 struct mlx5_ib_qpc_attr;
-struct mlx5_ib_queue_mem;
-struct mlx5_ib_srqc_attr;
 
 /**
  * struct mlx5_ib_xrcd - XRC domain
@@ -31,9 +29,6 @@ static inline struct mlx5_ib_xrcd *to_mxrcd(struct ib_xrcd *ibxrcd)
 int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 
-int mlx5_ib_xrc_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid,
-			       struct mlx5_ib_queue_mem *mem,
-			       const struct mlx5_ib_srqc_attr *attr, u32 *srqn);
 void mlx5_ib_xrc_fill_ini(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
 			  struct mlx5_ib_qpc_attr *attr);
 void mlx5_ib_xrc_fill_tgt(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
