@@ -401,7 +401,7 @@ static const struct mlx5_ib_qp_transition transitions[IB_QPS_ERR + 1][IB_QPS_ERR
  * mlx5_ib_qp_transition - find the command for a change of state
  * @type: QP type
  * @cur: state before
- * @next: state after
+ * @next: state after; ib_modify_qp_is_ok() has found both in its own table
  *
  * Return: the command; its opcode is 0 if the interface has none.
  */
@@ -410,8 +410,6 @@ struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib
 {
 	struct mlx5_ib_qp_transition t = {};
 
-	if (cur > IB_QPS_ERR || next > IB_QPS_ERR)
-		return t;
 	if (next == IB_QPS_RESET || next == IB_QPS_ERR) {
 		t.opcode = next == IB_QPS_RESET ? MLX5_CMD_OP_2RST_QP : MLX5_CMD_OP_2ERR_QP;
 		return t;

@@ -24,14 +24,11 @@
  * struct qp_ops - what differs between the types of queue pairs
  * @rsc: destruction and events
  * @create: creates a queue pair of the type
- * @fill_xrc: completes the context of an XRC queue pair; NULL for others
  */
 struct qp_ops {
 	const struct mlx5_ib_rsc_ops *rsc;
 	int (*create)(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
 		      struct ib_qp_init_attr *init, struct ib_udata *udata);
-	void (*fill_xrc)(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
-			 struct mlx5_ib_qpc_attr *attr);
 };
 
 /*
@@ -200,8 +197,8 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const 
 
 	qp_init(dev, qp, ops, ctx->uid);
 	qp_fill_attr(dev, ctx, qp, init, &ucmd);
-	if (ops->fill_xrc)
-		ops->fill_xrc(dev, init, &qp->attr);
+	if (init->qp_type == IB_QPT_XRC_INI)
+		mlx5_ib_xrc_fill_qpc(dev, NULL, &qp->attr);
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))
 		resp.ece_options = ucmd.ece_options;
 	err = qp_get_resources(dev, ctx, qp, &ucmd, &resp.bfreg_index);
@@ -238,7 +235,7 @@ static int qp_create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const s
 		.create_flags = init->create_flags,
 		.ts_format = dev->caps.qp_ts_format,
 	};
-	ops->fill_xrc(dev, init, &qp->attr);
+	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, &qp->attr);
 	return qp_create_and_respond(dev, qp, &resp, NULL);
 }
 
@@ -278,23 +275,13 @@ static const struct mlx5_ib_rsc_ops tgt_rsc_ops = {
 
 static const struct qp_ops user_qp_ops = { .rsc = &qp_rsc_ops, .create = qp_create_user };
 
-static const struct qp_ops xrc_ini_ops = {
-	.rsc = &qp_rsc_ops,
-	.create = qp_create_user,
-	.fill_xrc = mlx5_ib_xrc_fill_ini,
-};
-
-static const struct qp_ops xrc_tgt_ops = {
-	.rsc = &tgt_rsc_ops,
-	.create = qp_create_tgt,
-	.fill_xrc = mlx5_ib_xrc_fill_tgt,
-};
+static const struct qp_ops xrc_tgt_ops = { .rsc = &tgt_rsc_ops, .create = qp_create_tgt };
 
 static const struct qp_ops *const qp_types[] = {
 	[IB_QPT_RC] = &user_qp_ops,
 	[IB_QPT_UC] = &user_qp_ops,
 	[IB_QPT_UD] = &user_qp_ops,
-	[IB_QPT_XRC_INI] = &xrc_ini_ops,
+	[IB_QPT_XRC_INI] = &user_qp_ops,
 	[IB_QPT_XRC_TGT] = &xrc_tgt_ops,
 };
 

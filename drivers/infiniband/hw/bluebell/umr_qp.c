@@ -109,17 +109,8 @@ static void umr_reset_qp(struct mlx5_ib_umr *umr);
  * So the commands that reset the queue pair may not start reclaim themselves, nor
  * may those of a restart, for which a task in reclaim waits on the mutex.
  */
-static unsigned int umr_lock_reset(struct mlx5_ib_umr *umr)
-{
-	mutex_lock(&umr->reset_lock);
-	return memalloc_noreclaim_save();
-}
-
-static void umr_unlock_reset(struct mlx5_ib_umr *umr, unsigned int flags)
-{
-	memalloc_noreclaim_restore(flags);
-	mutex_unlock(&umr->reset_lock);
-}
+DEFINE_LOCK_GUARD_0(umr_noreclaim, _T->flags = memalloc_noreclaim_save(),
+		    memalloc_noreclaim_restore(_T->flags), unsigned int flags)
 
 /* ---- completions -------------------------------------------------------- */
 
@@ -316,16 +307,15 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
 {
 	struct mlx5_ib_umr *umr = dev->umr;
-	unsigned int flags;
 
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_wait, dev, req);
 
 	if (umr_wait_done(umr, req) && req->ok)
 		return 0;
-	flags = umr_lock_reset(umr);
+	guard(mutex)(&umr->reset_lock);
+	guard(umr_noreclaim)();
 	if (umr->epoch == req->epoch)
 		umr_reset_qp(umr);
-	umr_unlock_reset(umr, flags);
 	return -EIO;
 }
 
@@ -421,11 +411,11 @@ static void umr_leave_reset(struct mlx5_ib_umr *umr)
 static void umr_restart_work(struct work_struct *work)
 {
 	struct mlx5_ib_umr *umr = container_of(to_delayed_work(work), struct mlx5_ib_umr, restart);
-	unsigned int flags = umr_lock_reset(umr);
 
+	guard(mutex)(&umr->reset_lock);
+	guard(umr_noreclaim)();
 	if (READ_ONCE(umr->state) == UMR_STOPPED)
 		umr_leave_reset(umr);
-	umr_unlock_reset(umr, flags);
 }
 
 /**
@@ -472,7 +462,6 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
 	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
 
-	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
 	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_PA);
 	MLX5_SET(mkc, mkc, lr, 1);
 	MLX5_SET(mkc, mkc, length64, 1);

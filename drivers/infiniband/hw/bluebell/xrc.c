@@ -82,39 +82,26 @@ int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	return 0;
 }
 
-static void xrc_fill(const struct mlx5_ib_xrc *xrc, struct mlx5_ib_qpc_attr *attr)
+/**
+ * mlx5_ib_xrc_fill_qpc - complete the context of an XRC queue pair
+ * @dev: device with XRC
+ * @ibxrcd: domain of a target; NULL for an initiator
+ * @attr: gets what verbs don't give
+ */
+void mlx5_ib_xrc_fill_qpc(struct mlx5_ib_dev *dev, struct ib_xrcd *ibxrcd,
+			  struct mlx5_ib_qpc_attr *attr)
 {
+	const struct mlx5_ib_xrc *xrc = dev->xrc;
+
 	attr->has_srq = true;
 	attr->srqn = xrc->srqn;
 	attr->cqn_rcv = xrc->cq.mcq.cqn;
-}
-
-/**
- * mlx5_ib_xrc_fill_ini - complete the context of the initiator of an XRC connection
- * @dev: device with XRC
- * @init: not used
- * @attr: gets what verbs don't give
- */
-void mlx5_ib_xrc_fill_ini(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
-			  struct mlx5_ib_qpc_attr *attr)
-{
-	xrc_fill(dev->xrc, attr);
-	attr->xrcdn = dev->xrc->empty_xrcdn;
-}
-
-/**
- * mlx5_ib_xrc_fill_tgt - complete the context of the target of an XRC connection
- * @dev: device with XRC
- * @init: with the domain of the target
- * @attr: gets what verbs don't give
- */
-void mlx5_ib_xrc_fill_tgt(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
-			  struct mlx5_ib_qpc_attr *attr)
-{
-	xrc_fill(dev->xrc, attr);
-	attr->xrcdn = to_mxrcd(init->xrcd)->xrcdn;
-	attr->cqn_snd = dev->xrc->cq.mcq.cqn;
-	attr->pdn = dev->xrc->cq.pdn;
+	attr->xrcdn = xrc->empty_xrcdn;
+	if (ibxrcd) {
+		attr->xrcdn = to_mxrcd(ibxrcd)->xrcdn;
+		attr->cqn_snd = xrc->cq.mcq.cqn;
+		attr->pdn = xrc->cq.pdn;
+	}
 }
 
 /* ---- the driver's own objects ---------------------------------------------- */

@@ -29,9 +29,7 @@ static inline struct mlx5_ib_xrcd *to_mxrcd(struct ib_xrcd *ibxrcd)
 int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 
-void mlx5_ib_xrc_fill_ini(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
-			  struct mlx5_ib_qpc_attr *attr);
-void mlx5_ib_xrc_fill_tgt(struct mlx5_ib_dev *dev, const struct ib_qp_init_attr *init,
+void mlx5_ib_xrc_fill_qpc(struct mlx5_ib_dev *dev, struct ib_xrcd *ibxrcd,
 			  struct mlx5_ib_qpc_attr *attr);
 
 int mlx5_ib_init_xrc(struct mlx5_ib_dev *dev);
