@@ -13,7 +13,9 @@
 #include "bluebell.h"
 #include "buf.h"
 #include "doorbell.h"
+#include "fw.h"
 #include "layout_mkey.h"
+#include "layout_qp.h"
 
 /* The translation list is the last part of each command that has one. */
 static_assert(MLX5_BYTE_OFF(create_cq_in, pas) == MLX5_ST_SZ_BYTES(create_cq_in));
@@ -103,6 +105,37 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 	else
 		mlx5_fill_page_frag_array(&buf->frags, in + size);
 	return in;
+}
+
+/**
+ * mlx5_ib_create_qp_cmd - create a queue pair at the device
+ * @dev: device
+ * @uid: firmware's user id of the owner
+ * @mem: memory of the queue pair; zeroed for one without queues
+ * @attr: what goes into its context; the memory is filled in here
+ * @qpn: gets its number
+ * @ece: options of enhanced connection establishment that are asked for, and then
+ *	those that the device has
+ *
+ * CREATE_QP, struct mlx5_ifc_create_qp_in_bits. May sleep.
+ *
+ * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue_mem *mem,
+			  struct mlx5_ib_qpc_attr *attr, u32 *qpn, u32 *ece)
+{
+	int inlen;
+
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf,
+							MLX5_ST_SZ_BYTES(create_qp_in), &inlen);
+
+	if (!in)
+		return -ENOMEM;
+	attr->geo = mem->buf.geo;
+	attr->dbr_addr = mem->db.dma;
+	MLX5_SET(create_qp_in, in, ece, *ece);
+	mlx5_ib_fill_qpc(MLX5_ADDR_OF(create_qp_in, in, qpc), attr);
+	return mlx5_fw_create_qp(dev, uid, in, inlen, qpn, ece);
 }
 
 /**

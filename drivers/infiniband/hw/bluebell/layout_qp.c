@@ -63,6 +63,7 @@ static const struct {
 	[IB_QPT_UD] = { MLX5_QP_ST_UD, OPT_UD },
 	[IB_QPT_XRC_INI] = { MLX5_QP_ST_XRC, OPT_RC },
 	[IB_QPT_XRC_TGT] = { MLX5_QP_ST_XRC, OPT_RC },
+	[MLX5_IB_QPT_UMR] = { MLX5_QP_ST_REG_UMR },
 };
 
 static bool qp_is_reliable(enum ib_qp_type type)

@@ -15,6 +15,9 @@
 
 struct mlx5_ib_caps;
 
+/* Type of the queue pair that executes UMR requests: verbs have no name for it. */
+#define MLX5_IB_QPT_UMR			IB_QPT_MAX
+
 /* user_index of a QP whose completions are found by QP number. */
 #define MLX5_IB_DEFAULT_UIDX		0xffffff
 

@@ -7,7 +7,6 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/mm.h>
-#include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
@@ -85,13 +84,8 @@ static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 	/* The device only reads its work queues. */
 	if (qp->attr.wq.buf_size)
 		umem = mlx5_ib_umem_get(dev, ucmd->buf_addr, qp->attr.wq.buf_size, 0);
-	err = mlx5_ib_queue_mem_map_user(&qp->mem, ctx, umem, MLX5_IB_MAX_PAGE_OFFSET,
-					 ucmd->db_addr);
-	if (err)
-		return err;
-	qp->attr.geo = qp->mem.buf.geo;
-	qp->attr.dbr_addr = qp->mem.db.dma;
-	return 0;
+	return mlx5_ib_queue_mem_map_user(&qp->mem, ctx, umem, MLX5_IB_MAX_PAGE_OFFSET,
+					  ucmd->db_addr);
 }
 
 static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
@@ -105,20 +99,6 @@ static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct
 	qp->bfregn = MLX5_IB_INVALID_BFREG;
 }
 
-static int qp_create_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, u32 *ece)
-{
-	int inlen;
-
-	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&qp->mem.buf,
-							MLX5_ST_SZ_BYTES(create_qp_in), &inlen);
-
-	if (!in)
-		return -ENOMEM;
-	MLX5_SET(create_qp_in, in, ece, *ece);
-	mlx5_ib_fill_qpc(MLX5_ADDR_OF(create_qp_in, in, qpc), &qp->attr);
-	return mlx5_fw_create_qp(dev, qp->rsc.uid, in, inlen, &qp->rsc.num, ece);
-}
-
 /*
  * Create the QP at the device, answer the user, if there is one, and add the QP to
  * the table. Events cannot be missed: the QP is not taken out of reset before
@@ -129,7 +109,8 @@ static int qp_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 {
 	int err;
 
-	err = qp_create_cmd(dev, qp, &resp->ece_options);
+	err = mlx5_ib_create_qp_cmd(dev, qp->rsc.uid, &qp->mem, &qp->attr, &qp->rsc.num,
+				    &resp->ece_options);
 	if (err)
 		return err;
 	qp->ibqp.qp_num = qp->rsc.num;

@@ -42,9 +42,6 @@
 #define SPIN_NS		(100 * NSEC_PER_USEC)
 /* As long as mlx5_core waits for a command. */
 #define UMR_TIMEOUT	(60 * HZ)
-/* MLX5_QPC_PM_STATE_*, MLX5_QPC_RQ_TYPE_*: migrated; no receive queue. */
-#define PM_STATE_MIGRATED	3
-#define RQ_TYPE_NONE		3
 /* How long callers wait for a restart that have no other means. */
 #define AWAIT_TIMEOUT		HZ
 
@@ -63,6 +60,7 @@ enum umr_state {
  * @cq: completion queue; its consumer index is guarded by @lock. Its PD is that of
  *	the QP, of free keys and of @lkey; its UAR rings the QP
  * @sq: send queue
+ * @attr: what the context of the QP was created with
  * @ring: finds the WQEBBs in the send queue
  * @lkey: over all of DMA memory, for translation lists
  * @map: registers of the UAR
@@ -84,6 +82,7 @@ struct mlx5_ib_umr {
 	struct mlx5_ib_dev *dev;
 	struct mlx5_ib_own_cq cq;
 	struct mlx5_ib_queue_mem sq;
+	struct mlx5_ib_qpc_attr attr;
 	struct mlx5_frag_buf_ctrl ring;
 	u32 lkey;
 	void __iomem *map;
@@ -480,47 +479,29 @@ static int umr_map_uar(struct mlx5_ib_umr *umr)
 	return umr->map ? 0 : -ENOMEM;
 }
 
-static void umr_fill_qpc(struct mlx5_ib_umr *umr, void *qpc)
-{
-	MLX5_SET(qpc, qpc, st, MLX5_QPC_ST_REG_UMR);
-	MLX5_SET(qpc, qpc, pm_state, PM_STATE_MIGRATED);
-	MLX5_SET(qpc, qpc, pd, umr->cq.pdn);
-	MLX5_SET(qpc, qpc, cqn_snd, umr->cq.mcq.cqn);
-	MLX5_SET(qpc, qpc, cqn_rcv, umr->cq.mcq.cqn);
-	MLX5_SET(qpc, qpc, rq_type, RQ_TYPE_NONE);
-	MLX5_SET(qpc, qpc, log_sq_size, LOG_SQ_WQEBBS);
-	MLX5_SET(qpc, qpc, uar_page, umr->cq.uar);
-	MLX5_SET64(qpc, qpc, dbr_addr, umr->sq.db.dma);
-	MLX5_SET(qpc, qpc, user_index, MLX5_IB_DEFAULT_UIDX);
-	MLX5_SET(qpc, qpc, ts_format, umr->dev->caps.qp_ts_format);
-}
-
-static int umr_create_qp_cmd(struct mlx5_ib_umr *umr)
-{
-	u32 ece = 0;
-	int inlen;
-
-	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&umr->sq.buf,
-							MLX5_ST_SZ_BYTES(create_qp_in), &inlen);
-
-	if (!in)
-		return -ENOMEM;
-	umr_fill_qpc(umr, MLX5_ADDR_OF(create_qp_in, in, qpc));
-	MLX5_SET(create_qp_in, in, qpc.log_page_size,
-		 umr->sq.buf.geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
-	return mlx5_fw_create_qp(umr->dev, MLX5_IB_KERNEL_UID, in, inlen, &umr->qpn, &ece);
-}
-
 /* The send queue, and the QP in reset. */
 static int umr_create_qp(struct mlx5_ib_umr *umr)
 {
+	u32 ece = 0;
 	int err;
 
-	err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << LOG_WQEBB);
+	umr->attr = (struct mlx5_ib_qpc_attr){
+		.qp_type = MLX5_IB_QPT_UMR,
+		.wq = { .sq_wqe_cnt = SQ_WQEBBS, .buf_size = SQ_WQEBBS << LOG_WQEBB },
+		.pdn = umr->cq.pdn,
+		.uar_page = umr->cq.uar,
+		.uidx = MLX5_IB_DEFAULT_UIDX,
+		.cqn_snd = umr->cq.mcq.cqn,
+		.cqn_rcv = umr->cq.mcq.cqn,
+		.ts_format = umr->dev->caps.qp_ts_format,
+	};
+
+	err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, umr->attr.wq.buf_size);
 	if (err)
 		return err;
 	mlx5_init_fbc(umr->sq.buf.frags.frags, LOG_WQEBB, LOG_SQ_WQEBBS, &umr->ring);
-	err = umr_create_qp_cmd(umr);
+	err = mlx5_ib_create_qp_cmd(umr->dev, MLX5_IB_KERNEL_UID, &umr->sq, &umr->attr, &umr->qpn,
+				    &ece);
 	if (err)
 		mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
 	return err;
@@ -542,7 +523,7 @@ static int umr_start_qp(struct mlx5_ib_umr *umr)
 	u32 ece = 0;
 	int err;
 
-	umr_fill_qpc(umr, qpc);
+	mlx5_ib_fill_qpc(qpc, &umr->attr);
 	MLX5_SET(qpc, qpc, mtu, IB_MTU_256);
 	MLX5_SET(qpc, qpc, primary_address_path.vhca_port_num, 1);
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
