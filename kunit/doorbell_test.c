@@ -10,7 +10,7 @@
 #include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 
-#include "../doorbell.h"
+#include "../buf.h"
 #include "../ucontext.h"
 #include "mock.h"
 

@@ -18,7 +18,6 @@
 
 #include "../../../core/uverbs.h"
 #include "../buf.h"
-#include "../doorbell.h"
 #include "../fw.h"
 #include "../mkey.h"
 #include "../own_cq.h"

@@ -52,12 +52,16 @@ struct mlx5_ib_queue_mem {
 	struct mlx5_db db;
 };
 
+struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, size_t size,
+				 int access);
 int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, u8 max_offset);
 void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf);
 void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen);
 int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue_mem *mem,
 			  struct mlx5_ib_qpc_attr *attr, u32 *qpn, u32 *ece);
 
+int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt, struct mlx5_db *db);
+void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db);
 int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
 			       struct ib_umem *umem, u8 max_offset, unsigned long db_addr);
 void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem);

@@ -14,7 +14,6 @@
 
 #include "bluebell.h"
 #include "cq.h"
-#include "doorbell.h"
 #include "fw.h"
 #include "layout_cq.h"
 #include "own_cq.h"

@@ -12,7 +12,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
-#include "doorbell.h"
+#include "buf.h"
 #include "fw.h"
 #include "layout_mkey.h"
 #include "mr.h"

@@ -11,7 +11,6 @@
 
 #include "bluebell.h"
 #include "cq.h"
-#include "doorbell.h"
 #include "fw.h"
 #include "qp.h"
 #include "srq.h"

@@ -12,7 +12,6 @@
 
 #include "bluebell.h"
 #include "cq.h"
-#include "doorbell.h"
 #include "fw.h"
 #include "layout_qp.h"
 #include "srq.h"
