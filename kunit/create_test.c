@@ -527,7 +527,7 @@ static void take_footprint(struct mock *mock, struct footprint *fp)
 	fp->queue_mems = mock->num_queue_mems;
 	if (!bfregi->count)
 		return;
-	fp->db_pages = !hash_empty(mock->context->db_pages);
+	fp->db_pages = !RB_EMPTY_ROOT(&mock->context->db_pages);
 	for (i = 0; i < bfregi->layout.num_static_bfregs; i++)
 		fp->bfregs += bfregi->count[i];
 }

@@ -48,7 +48,7 @@ static void expect_nothing_pinned(struct kunit *test)
 	struct mock *mock = test->priv;
 
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
-	KUNIT_EXPECT_TRUE(test, hash_empty(mock->context->db_pages));
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->context->db_pages));
 }
 
 static void page_is_pinned_again_for_every_record(struct kunit *test)

@@ -7,10 +7,10 @@
 #ifndef BLUEBELL_H
 #define BLUEBELL_H
 
-#include <linux/hashtable.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
+#include <linux/rbtree.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -113,7 +113,7 @@ struct mlx5_bfreg_info {
  * @ibucontext: as the RDMA core sees it; first
  * @uid: user id that firmware commands for the process carry
  * @bfregi: UAR pages and bfregs
- * @db_pages: pinned doorbell pages, hashed by user page number
+ * @db_pages: pinned doorbell pages, by user page number and address space
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
  *	so that a page is pinned once.
  * @cqe_version: of the completions that the library reads
@@ -122,7 +122,7 @@ struct mlx5_ib_ucontext {
 	struct ib_ucontext ibucontext;
 	u16 uid;
 	struct mlx5_bfreg_info bfregi;
-	DECLARE_HASHTABLE(db_pages, 6);
+	struct rb_root db_pages;
 	struct mutex db_lock;	/* db_pages */
 	u8 cqe_version;
 };

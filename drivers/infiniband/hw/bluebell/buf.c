@@ -9,8 +9,10 @@
 #include <kunit/static_stub.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
+#include <linux/rbtree.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <rdma/ib_umem.h>
 
 #include "bluebell.h"
@@ -31,7 +33,7 @@ static_assert(MLX5_BYTE_OFF(create_xrc_srq_in, pas) == MLX5_ST_SZ_BYTES(create_x
 
 /**
  * struct mlx5_ib_user_db_page - a pinned page with doorbell records
- * @node: in the context's table, under @number
+ * @node: in the context's tree, by @number and @mm
  * @mm: address space that the page is in: after a fork, two processes have a page of
  *	the same number. Holds a reference so that a later address space cannot have the
  *	same address
@@ -40,7 +42,7 @@ static_assert(MLX5_BYTE_OFF(create_xrc_srq_in, pas) == MLX5_ST_SZ_BYTES(create_x
  * @refs: records in use. Guarded by the context's db_lock.
  */
 struct mlx5_ib_user_db_page {
-	struct hlist_node node;
+	struct rb_node node;
 	struct mm_struct *mm;
 	struct ib_umem *umem;
 	unsigned long number;
@@ -182,15 +184,26 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 	return mlx5_fw_create_qp(dev, uid, in, inlen, qpn, ece);
 }
 
+static int db_compare_pages(const void *key, const struct rb_node *node)
+{
+	const struct mlx5_ib_user_db_page *a = key;
+	const struct mlx5_ib_user_db_page *b = rb_entry(node, struct mlx5_ib_user_db_page, node);
+
+	return cmp_int(a->number, b->number) ?: cmp_int(a->mm, b->mm);
+}
+
+static bool db_page_is_less(struct rb_node *node, const struct rb_node *other)
+{
+	return db_compare_pages(rb_entry(node, struct mlx5_ib_user_db_page, node), other) < 0;
+}
+
 static struct mlx5_ib_user_db_page *db_find_page(struct mlx5_ib_ucontext *context,
 						 unsigned long number)
 {
-	struct mlx5_ib_user_db_page *page;
+	const struct mlx5_ib_user_db_page key = { .number = number, .mm = current->mm };
+	struct rb_node *node = rb_find(&key, &context->db_pages, db_compare_pages);
 
-	hash_for_each_possible(context->db_pages, page, node, number)
-		if (page->number == number && page->mm == current->mm)
-			return page;
-	return NULL;
+	return node ? rb_entry(node, struct mlx5_ib_user_db_page, node) : NULL;
 }
 
 static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context,
@@ -208,13 +221,13 @@ static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context
 	page->number = number;
 	page->mm = current->mm;
 	mmgrab(page->mm);
-	hash_add(context->db_pages, &page->node, number);
+	rb_add(&page->node, &context->db_pages, db_page_is_less);
 	return no_free_ptr(page);
 }
 
-static void db_unpin_page(struct mlx5_ib_user_db_page *page)
+static void db_unpin_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_page *page)
 {
-	hash_del(&page->node);
+	rb_erase(&page->node, &context->db_pages);
 	ib_umem_release(page->umem);
 	mmdrop(page->mm);
 	kfree(page);
@@ -263,7 +276,7 @@ void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 {
 	guard(mutex)(&context->db_lock);
 	if (!--db->u.user_page->refs)
-		db_unpin_page(db->u.user_page);
+		db_unpin_page(context, db->u.user_page);
 	db->u.user_page = NULL;
 	db->dma = 0;
 }

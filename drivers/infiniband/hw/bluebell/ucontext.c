@@ -145,7 +145,7 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	context->cqe_version = min(req.max_cqe_version, MLX5_CAP_GEN(dev->mdev, cqe_version));
 	mutex_init(&context->bfregi.lock);
 	mutex_init(&context->db_lock);
-	hash_init(context->db_pages);
+	context->db_pages = RB_ROOT;
 
 	err = ucontext_init_bfregs(dev, context, &req);
 	if (!err)
@@ -165,7 +165,7 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
 
-	WARN_ON(!hash_empty(context->db_pages));
+	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages));
 	mlx5_ib_deallocate_uars(context);
 	mutex_destroy(&context->db_lock);
 	mutex_destroy(&context->bfregi.lock);
