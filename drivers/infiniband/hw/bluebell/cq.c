@@ -267,7 +267,7 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
  *
  * When it returns no handler runs any more. May sleep.
  *
- * Return: 0, or the errno of a firmware that would not destroy it; then buffer
+ * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
  * and doorbell record stay pinned.
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)

@@ -448,7 +448,7 @@ static int fw_core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
 /**
  * mlx5_fw_create_eq - CREATE_EQ
  * @dev: device
- * @param: size, and events that it shall get
+ * @param: size, and events that it gets
  *
  * mlx5_core issues this command itself. May sleep.
  *
@@ -487,7 +487,7 @@ int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
  * mlx5_fw_page_fault_resume - PAGE_FAULT_RESUME
  * @dev: device
  * @fault: the fault; its queue waits
- * @error: the page cannot be mapped: the work request shall fail
+ * @error: the page cannot be mapped, so the work request is to fail
  *
  * May sleep.
  *

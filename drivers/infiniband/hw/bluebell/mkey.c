@@ -75,7 +75,7 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 	return err == -ENOMSG ? -ENOMEM : err;
 }
 
-/* Have UMR fill a free key. If that fails, nobody knows what the key holds: destroy it. */
+/* Have UMR fill a free key. If that fails, the state of the key is unknown: destroy it. */
 static int mkey_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
 		     struct mlx5_ib_mkc_attr *attr)
 {

@@ -344,7 +344,7 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  *
  * When it returns no event is being delivered. May sleep.
  *
- * Return: 0, or the errno of a firmware that would not destroy it; then buffer,
+ * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer,
  * doorbell record and register stay with the queue pair. For a target 0 in any
  * case.
  */

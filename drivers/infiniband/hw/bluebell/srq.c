@@ -294,7 +294,7 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  *
  * When it returns no event is being delivered. May sleep.
  *
- * Return: 0, or the errno of a firmware that would not destroy it; then buffer
+ * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
  * and doorbell record stay pinned.
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)

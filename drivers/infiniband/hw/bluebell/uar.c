@@ -58,7 +58,7 @@ void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
  * @context: without tables; what it gets is freed by mlx5_ib_deallocate_uars(), which is
  *	also due after an error
  * @total: number of static bfregs that the library asks for
- * @low_latency: how many of them shall serve one queue each
+ * @low_latency: how many of them serve one queue each
  * @uars_per_sys_page: device UARs in one page of the host
  *
  * May sleep.

@@ -51,7 +51,7 @@ static_assert(MLX5_SEND_WQE_BB == 1 << LOG_WQEBB);
 enum umr_state {
 	UMR_RUNNING,
 	UMR_STOPPED,	/* in reset, or about to be; @restart is due */
-	UMR_GONE,	/* the device is gone or in error: never again */
+	UMR_GONE,	/* the device was removed or failed: no request is taken any more */
 };
 
 /**
@@ -437,7 +437,7 @@ int mlx5_ib_umr_await(struct mlx5_ib_dev *dev)
 }
 
 /**
- * mlx5_ib_abort_umr - fail all requests, posted and to come: the device is gone
+ * mlx5_ib_abort_umr - fail all requests, posted and to come, because the device failed
  * @dev: device
  *
  * Any context.

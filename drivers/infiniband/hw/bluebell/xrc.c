@@ -71,7 +71,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  * @ibxrcd: the domain; nothing is in it any more
  * @udata: not used
  *
- * May sleep, a third of a second if firmware would not.
+ * May sleep, for a third of a second if firmware refuses.
  *
  * Return: 0: ib_core miscounts the users of a domain that it could not free.
  */
