@@ -54,14 +54,17 @@ static void expect_nothing_pinned(struct kunit *test)
 static void page_is_pinned_again_for_every_record(struct kunit *test)
 {
 	struct mock *mock = test->priv;
-	struct mlx5_db db[PAGE_SIZE / 64];
+	const int num = PAGE_SIZE / 64;
+	struct mlx5_db *db;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(db); i++)
+	db = kunit_kcalloc(test, num, sizeof(*db), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, db);
+	for (i = 0; i < num; i++)
 		map(test, mock_buffer(mock, 0) + i * 64, &db[i]);
 	KUNIT_EXPECT_EQ(test, mock->num_pins, 1);
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
-	for (i = 0; i < ARRAY_SIZE(db); i++)
+	for (i = 0; i < num; i++)
 		unmap(test, &db[i]);
 	expect_nothing_pinned(test);
 }
