@@ -23,13 +23,13 @@
  * @rsc: destruction and events
  * @max_page_offset: largest offset of the buffer that the type's context can hold
  * @arm: sets the limit
- * @query: reads the limit back
+ * @query: reads the context
  */
 struct mlx5_ib_srq_ops {
 	struct mlx5_ib_rsc_ops rsc;
 	u8 max_page_offset;
 	int (*arm)(struct mlx5_ib_dev *dev, u16 uid, u32 num, u16 limit);
-	int (*query)(struct mlx5_ib_dev *dev, const struct mlx5_ib_rsc *rsc, u32 *limit);
+	int (*query)(struct mlx5_ib_dev *dev, u16 uid, u32 num, void *context);
 };
 
 /**
@@ -68,26 +68,6 @@ int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type ty
 	return mlx5_fw_create_rmp(dev, uid, in, inlen, num);
 }
 
-static int srq_query_rmp(struct mlx5_ib_dev *dev, const struct mlx5_ib_rsc *rsc, u32 *limit)
-{
-	u32 rmpc[MLX5_ST_SZ_DW(rmpc)] = {};
-	int err;
-
-	err = mlx5_fw_query_rmp(dev, rsc->uid, rsc->num, rmpc);
-	*limit = MLX5_GET(rmpc, rmpc, wq.lwm);
-	return err;
-}
-
-static int srq_query_xrc(struct mlx5_ib_dev *dev, const struct mlx5_ib_rsc *rsc, u32 *limit)
-{
-	u32 srqc[MLX5_ST_SZ_DW(xrc_srqc)] = {};
-	int err;
-
-	err = mlx5_fw_query_xrc_srq(dev, rsc->uid, rsc->num, srqc);
-	*limit = MLX5_GET(xrc_srqc, srqc, lwm);
-	return err;
-}
-
 static void srq_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
 	struct ib_srq *ibsrq = &container_of(rsc, struct mlx5_ib_srq, rsc)->ibsrq;
@@ -110,7 +90,7 @@ static const struct mlx5_ib_srq_ops rmp_ops = {
 	},
 	.max_page_offset = MLX5_IB_MAX_WQ_PAGE_OFFSET,
 	.arm = mlx5_fw_arm_rmp,
-	.query = srq_query_rmp,
+	.query = mlx5_fw_query_rmp,
 };
 
 static const struct mlx5_ib_srq_ops xrc_srq_ops = {
@@ -122,7 +102,7 @@ static const struct mlx5_ib_srq_ops xrc_srq_ops = {
 	},
 	.max_page_offset = MLX5_IB_MAX_PAGE_OFFSET,
 	.arm = mlx5_fw_arm_xrc_srq,
-	.query = srq_query_xrc,
+	.query = mlx5_fw_query_xrc_srq,
 };
 
 /*
@@ -276,12 +256,15 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
  */
 int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
+	u32 ctx[MAX(MLX5_ST_SZ_DW(rmpc), MLX5_ST_SZ_DW(xrc_srqc))] = {};
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	int err;
 
-	err = srq->ops->query(to_mdev(ibsrq->device), &srq->rsc, &attr->srq_limit);
+	err = srq->ops->query(to_mdev(ibsrq->device), srq->rsc.uid, srq->rsc.num, ctx);
 	if (err)
 		return err;
+	attr->srq_limit = ibsrq->srq_type == IB_SRQT_XRC ? MLX5_GET(xrc_srqc, ctx, lwm) :
+							   MLX5_GET(rmpc, ctx, wq.lwm);
 	attr->max_wr = srq->wq.wqe_cnt - 1;
 	attr->max_sge = srq->wq.max_gs;
 	return 0;
