@@ -9,7 +9,7 @@
 #include "hca.h"
 #include "mkey.h"
 #include "object.h"
-#include "verb.h"
+#include "request.h"
 
 static const char *census_name(unsigned int k)
 {
@@ -44,7 +44,7 @@ static bool census_tally_obj(struct hca *hca, struct obj *obj, void *arg)
 	if (json_object_object_get_ex(by, uid, &n))
 		json_object_int_inc(n, 1);
 	else
-		verb_add_num(by, uid, 1);
+		answer_add_num(by, uid, 1);
 	return true;
 }
 
@@ -72,7 +72,7 @@ static struct json_object *census_kinds(struct hca *hca, unsigned int *total)
 			continue;
 		}
 		o = json_object_new_object();
-		verb_add_num(o, "total", n);
+		answer_add_num(o, "total", n);
 		json_object_object_add(o, "by_uid", by);
 		json_object_object_add(kinds, census_name(k), o);
 	}
@@ -80,14 +80,14 @@ static struct json_object *census_kinds(struct hca *hca, unsigned int *total)
 }
 
 /**
- * verb_census() - the verb "census"
+ * request_census() - the request "census"
  * @hca: the HCA
  * @n: words of the request
  * @w: the words, its name first
  *
  * Return: the answer.
  */
-struct json_object *verb_census(struct hca *hca, unsigned int n, char **w)
+struct json_object *request_census(struct hca *hca, unsigned int n, char **w)
 {
 	struct control *c = hca->control;
 	struct json_object *o, *delta;
@@ -97,13 +97,13 @@ struct json_object *verb_census(struct hca *hca, unsigned int n, char **w)
 		for (k = 0; k < COUNTS; k++)
 			c->baseline[k] = census_tally(hca, k, NULL);
 		c->have_baseline = true;
-		return verb_ok();
+		return answer_ok();
 	}
 	if (n > 1)
-		return verb_fail("census [reset]");
-	o = verb_ok();
+		return answer_fail("census [reset]");
+	o = answer_ok();
 	json_object_object_add(o, "objects", census_kinds(hca, &total));
-	verb_add_num(o, "total", total);
+	answer_add_num(o, "total", total);
 	if (!c->have_baseline)
 		return o;
 	delta = json_object_new_object();
@@ -111,7 +111,7 @@ struct json_object *verb_census(struct hca *hca, unsigned int n, char **w)
 		int64_t diff = (int64_t)census_tally(hca, k, NULL) - c->baseline[k];
 
 		if (diff)
-			verb_add_num(delta, census_name(k), diff);
+			answer_add_num(delta, census_name(k), diff);
 	}
 	json_object_object_add(o, "delta", delta);
 	return o;

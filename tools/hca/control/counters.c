@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verbs "commands" and "counters".
+ * The requests "commands" and "counters".
  */
 #include <json-c/json.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "count.h"
 #include "hca.h"
 #include "util.h"
-#include "verb.h"
+#include "request.h"
 
 static struct json_object *commands_by_name(struct hca *hca, uint64_t *total)
 {
@@ -27,46 +27,46 @@ static struct json_object *commands_by_name(struct hca *hca, uint64_t *total)
 			continue;
 		*total += counts[i];
 		snprintf(hex, sizeof(hex), "0x%x", i);
-		verb_add_num(by, d ? d->name : hex, counts[i]);
+		answer_add_num(by, d ? d->name : hex, counts[i]);
 	}
 	return by;
 }
 
 /**
- * verb_commands() - the verb "commands"
+ * request_commands() - the request "commands"
  * @hca: the HCA
  * @n: words of the request
  * @w: the words, its name first
  *
  * Return: the answer.
  */
-struct json_object *verb_commands(struct hca *hca, unsigned int n, char **w)
+struct json_object *request_commands(struct hca *hca, unsigned int n, char **w)
 {
 	struct json_object *o, *by;
 	uint64_t total = 0;
 
 	if (n > 1 && !strcmp(w[1], "reset")) {
 		cmdif_counts_reset(hca);
-		return verb_ok();
+		return answer_ok();
 	}
 	if (n > 1)
-		return verb_fail("commands [reset]");
-	o = verb_ok();
+		return answer_fail("commands [reset]");
+	o = answer_ok();
 	by = commands_by_name(hca, &total);
-	verb_add_num(o, "total", total);
+	answer_add_num(o, "total", total);
 	json_object_object_add(o, "by_name", by);
 	return o;
 }
 
 /**
- * verb_counters() - the verb "counters"
+ * request_counters() - the request "counters"
  * @hca: the HCA
  * @n: words of the request
  * @w: the words, its name first
  *
  * Return: the answer.
  */
-struct json_object *verb_counters(struct hca *hca, unsigned int n, char **w)
+struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 {
 	const struct counters *c = &hca->count;
 	const struct { const char *name; uint64_t v; } list[] = {
@@ -89,16 +89,16 @@ struct json_object *verb_counters(struct hca *hca, unsigned int n, char **w)
 	(void)w;
 	if (n > 1) {
 		json_object_put(drops);
-		return verb_fail("counters takes no argument");
+		return answer_fail("counters takes no argument");
 	}
-	o = verb_ok();
+	o = answer_ok();
 	for (i = 0; i < ARRAY_SIZE(list); i++)
-		verb_add_num(o, list[i].name, list[i].v);
+		answer_add_num(o, list[i].name, list[i].v);
 	for (i = 0; i < DROP_REASONS; i++) {
-		verb_add_num(drops, drop_reason_name(i), c->db_drop[i]);
+		answer_add_num(drops, drop_reason_name(i), c->db_drop[i]);
 		sum += c->db_drop[i];
 	}
-	verb_add_num(o, "doorbells_dropped", sum);
+	answer_add_num(o, "doorbells_dropped", sum);
 	json_object_object_add(o, "dropped_by_reason", drops);
 	json_object_object_add(o, "commands_by_name", commands_by_name(hca, &total));
 	return o;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verb "inject event": asynchronous events that have no cause in the HCA.
+ * The request "inject event": asynchronous events that have no cause in the HCA.
  */
 #include <json-c/json.h>
 #include <strings.h>
@@ -9,7 +9,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "util.h"
-#include "verb.h"
+#include "request.h"
 
 /* Where the event data has the number of the object. */
 enum event_arg { ARG_NONE, ARG_QPN, ARG_CQN, ARG_PORT, ARG_PAGES };
@@ -51,31 +51,31 @@ static void event_data(uint8_t *data, enum event_arg arg, unsigned long num)
 }
 
 /**
- * verb_event() - the verb "inject event"
+ * request_event() - the request "inject event"
  * @hca: the HCA
  * @n: words of the request
  * @w: the words, its name first
  *
  * Return: the answer.
  */
-struct json_object *verb_event(struct hca *hca, unsigned int n, char **w)
+struct json_object *request_event(struct hca *hca, unsigned int n, char **w)
 {
 	unsigned long type = 0, num = 0, sub = 0;
 	uint8_t data[28] = { 0 };
 	unsigned int i;
 
-	if (n < 3 || n > 5 || (n > 3 && !verb_number(w[3], &num)) ||
-	    (n > 4 && !verb_number(w[4], &sub)))
-		return verb_fail("inject event TYPE [NUMBER [SUBTYPE]]");
+	if (n < 3 || n > 5 || (n > 3 && !request_number(w[3], &num)) ||
+	    (n > 4 && !request_number(w[4], &sub)))
+		return answer_fail("inject event TYPE [NUMBER [SUBTYPE]]");
 	for (i = 0; i < ARRAY_SIZE(events); i++)
 		if (!strcasecmp(events[i].name, w[2]))
 			break;
 	if (i < ARRAY_SIZE(events)) {
 		type = events[i].type;
 		event_data(data, events[i].arg, num);
-	} else if (!verb_number(w[2], &type) || type > 255) {
-		return verb_fail("no event %s", w[2]);
+	} else if (!request_number(w[2], &type) || type > 255) {
+		return answer_fail("no event %s", w[2]);
 	}
 	eq_post_async(hca, type, sub, data);
-	return verb_ok();
+	return answer_ok();
 }

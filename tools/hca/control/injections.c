@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verb "inject": failures of commands, completions and UMR work requests.
+ * The request "inject": failures of commands, completions and UMR work requests.
  */
 #include <json-c/json.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "hca.h"
 #include "inject.h"
 #include "util.h"
-#include "verb.h"
+#include "request.h"
 
 static const struct {
 	const char *name;
@@ -42,99 +42,99 @@ static uint8_t inject_status(const char *s)
 		    !strncasecmp(s, name, n - 4))
 			return status_names[i].status;
 	}
-	return verb_number(s, &v) && v < 256 ? v : 0;
+	return request_number(s, &v) && v < 256 ? v : 0;
 }
 
-static struct json_object *verb_inject_cmd(struct hca *hca, unsigned int n, char **w)
+static struct json_object *request_inject_cmd(struct hca *hca, unsigned int n, char **w)
 {
 	uint8_t status = n == 4 ? inject_status(w[3]) : 0;
 	unsigned long nth;
 
-	if (!status || !verb_number(w[2], &nth) || !nth)
-		return verb_fail("inject cmd N STATUS");
+	if (!status || !request_number(w[2], &nth) || !nth)
+		return answer_fail("inject cmd N STATUS");
 	if (!inject_set_nth_cmd(hca->inject, nth, status))
-		return verb_fail("more than %d injections", INJECT_MAX_CMDS);
-	return verb_ok();
+		return answer_fail("more than %d injections", INJECT_MAX_CMDS);
+	return answer_ok();
 }
 
-static struct json_object *verb_inject_op(struct hca *hca, unsigned int n, char **w)
+static struct json_object *request_inject_op(struct hca *hca, unsigned int n, char **w)
 {
 	uint8_t status = n >= 4 ? inject_status(w[3]) : 0;
 	const struct cmd_desc *d;
 	unsigned long op, count = 0;
 
-	if (!status || n > 5 || (n == 5 && (!verb_number(w[4], &count) || !count)))
-		return verb_fail("inject op OPCODE STATUS [COUNT]");
-	if (!verb_number(w[2], &op)) {
+	if (!status || n > 5 || (n == 5 && (!request_number(w[4], &count) || !count)))
+		return answer_fail("inject op OPCODE STATUS [COUNT]");
+	if (!request_number(w[2], &op)) {
 		d = cmd_desc_by_name(hca, w[2]);
 		if (!d)
-			return verb_fail("no command %s", w[2]);
+			return answer_fail("no command %s", w[2]);
 		op = d->opcode;
 	}
 	if (!inject_set_opcode(hca->inject, op, count, status))
-		return verb_fail("more than %d injections", INJECT_MAX_CMDS);
-	return verb_ok();
+		return answer_fail("more than %d injections", INJECT_MAX_CMDS);
+	return answer_ok();
 }
 
-static struct json_object *verb_inject_clear(struct hca *hca, unsigned int n, char **w)
+static struct json_object *request_inject_clear(struct hca *hca, unsigned int n, char **w)
 {
-	struct json_object *o = verb_ok();
+	struct json_object *o = answer_ok();
 
 	(void)n;
 	(void)w;
-	verb_add_num(o, "fired", inject_clear(hca->inject));
+	answer_add_num(o, "fired", inject_clear(hca->inject));
 	hca->hung = false;
 	return o;
 }
 
-static struct json_object *verb_inject_cqes(struct hca *hca, unsigned int n, char **w)
+static struct json_object *request_inject_cqes(struct hca *hca, unsigned int n, char **w)
 {
 	unsigned long ms = 0, count = 1;
 	unsigned int at = 3;
 
 	if (n < 3 || (strcmp(w[2], "drop") && strcmp(w[2], "delay")))
-		return verb_fail("inject cqe drop [N] | delay MS [N]");
-	if (!strcmp(w[2], "delay") && (n < 4 || !verb_number(w[at++], &ms) || !ms))
-		return verb_fail("inject cqe delay MS [N]");
-	if (n > at && (!verb_number(w[at], &count) || !count))
-		return verb_fail("%s is not a number", w[at]);
+		return answer_fail("inject cqe drop [N] | delay MS [N]");
+	if (!strcmp(w[2], "delay") && (n < 4 || !request_number(w[at++], &ms) || !ms))
+		return answer_fail("inject cqe delay MS [N]");
+	if (n > at && (!request_number(w[at], &count) || !count))
+		return answer_fail("%s is not a number", w[at]);
 	inject_set_cqes(hca->inject, count, ms);
-	return verb_ok();
+	return answer_ok();
 }
 
-static struct json_object *verb_inject_umrs(struct hca *hca, unsigned int n, char **w)
+static struct json_object *request_inject_umrs(struct hca *hca, unsigned int n, char **w)
 {
 	unsigned long count = 1, skip = 0;
 
-	if (n > 4 || (n > 2 && (!verb_number(w[2], &count) || !count)) ||
-	    (n > 3 && !verb_number(w[3], &skip)))
-		return verb_fail("inject umr [N [SKIP]]");
+	if (n > 4 || (n > 2 && (!request_number(w[2], &count) || !count)) ||
+	    (n > 3 && !request_number(w[3], &skip)))
+		return answer_fail("inject umr [N [SKIP]]");
 	inject_set_umrs(hca->inject, count, skip);
-	return verb_ok();
+	return answer_ok();
 }
 
 /* "inject link up" is "link up". */
-static struct json_object *verb_inject_link(struct hca *hca, unsigned int n, char **w)
+static struct json_object *request_inject_link(struct hca *hca, unsigned int n, char **w)
 {
-	return verb_link(hca, n - 1, w + 1);
+	return request_link(hca, n - 1, w + 1);
 }
 
-static const struct verb injections[] = {
-	{ "cmd", verb_inject_cmd }, { "op", verb_inject_op }, { "clear", verb_inject_clear },
-	{ "cqe", verb_inject_cqes }, { "umr", verb_inject_umrs }, { "event", verb_event },
-	{ "hang", verb_hang },
-	{ "fatal", verb_fatal }, { "link", verb_inject_link }, { 0 }
+static const struct request injections[] = {
+	{ "cmd", request_inject_cmd }, { "op", request_inject_op }, { "clear", request_inject_clear },
+	{ "cqe", request_inject_cqes }, { "umr", request_inject_umrs }, { "event", request_event },
+	{ "hang", request_hang },
+	{ "fatal", request_fatal }, { "link", request_inject_link }, { 0 }
 };
 
 /**
- * verb_inject() - the verb "inject"
+ * request_inject() - the request "inject"
  * @hca: the HCA
  * @n: words of the request
  * @w: the words, its name first
  *
  * Return: the answer.
  */
-struct json_object *verb_inject(struct hca *hca, unsigned int n, char **w)
+struct json_object *request_inject(struct hca *hca, unsigned int n, char **w)
 {
-	return n < 2 ? verb_fail("inject WHAT …") : verb_run(injections, w[1], hca, n, w);
+	return n < 2 ? answer_fail("inject WHAT …") : request_run(injections, w[1], hca, n, w);
 }

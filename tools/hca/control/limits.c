@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verbs "cap" and "limit": what the HCA can do.
+ * The requests "cap" and "limit": what the HCA can do.
  */
 #include <json-c/json.h>
 #include <string.h>
@@ -9,53 +9,53 @@
 #include "ifc.h"
 #include "object.h"
 #include "profile.h"
-#include "verb.h"
+#include "request.h"
 
 /**
- * verb_cap() - the verb "cap"
+ * request_cap() - the request "cap"
  * @hca: the HCA
  * @n: words of the request
  * @w: the words, its name first
  *
  * Return: the answer.
  */
-struct json_object *verb_cap(struct hca *hca, unsigned int n, char **w)
+struct json_object *request_cap(struct hca *hca, unsigned int n, char **w)
 {
 	uint32_t off, width;
 	struct json_object *o;
 	unsigned int type;
 
 	if (n != 3)
-		return verb_fail("cap PAGE FIELD");
+		return answer_fail("cap PAGE FIELD");
 	if (!profile_find_cap(w[1], w[2], &type, &off, &width))
-		return verb_fail("no capability %s.%s", w[1], w[2]);
-	o = verb_ok();
-	verb_add_num(o, "cur", ifc_get_bits(hca->cap[type], off, width));
-	verb_add_num(o, "max", ifc_get_bits(hca->profile->cap[0][type], off, width));
+		return answer_fail("no capability %s.%s", w[1], w[2]);
+	o = answer_ok();
+	answer_add_num(o, "cur", ifc_get_bits(hca->cap[type], off, width));
+	answer_add_num(o, "max", ifc_get_bits(hca->profile->cap[0][type], off, width));
 	return o;
 }
 
 /**
- * verb_limit() - the verb "limit"
+ * request_limit() - the request "limit"
  * @hca: the HCA
  * @n: words of the request
  * @w: the words, its name first
  *
  * Return: the answer.
  */
-struct json_object *verb_limit(struct hca *hca, unsigned int n, char **w)
+struct json_object *request_limit(struct hca *hca, unsigned int n, char **w)
 {
 	const struct obj_range *range = hca->profile->range;
 	struct json_object *o;
 	unsigned int k;
 
 	if (n != 2)
-		return verb_fail("limit KIND");
+		return answer_fail("limit KIND");
 	for (k = 0; k < OBJ_KINDS && strcmp(obj_kind_name[k], w[1]); k++)
 		;
 	if (k == OBJ_KINDS)
-		return verb_fail("no kind of object %s", w[1]);
-	o = verb_ok();
-	verb_add_num(o, "limit", range[k].limit - range[k].first);
+		return answer_fail("no kind of object %s", w[1]);
+	o = answer_ok();
+	answer_add_num(o, "limit", range[k].limit - range[k].first);
 	return o;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests to the control socket: the verbs, how a line is taken apart, and how an answer is made.
+ * Requests to the control socket: their table, how a line is parsed, and how an answer is made.
  */
 #include <json-c/json.h>
 #include <stdarg.h>
@@ -11,18 +11,18 @@
 #include "control.h"
 #include "hca.h"
 #include "trace.h"
-#include "verb.h"
+#include "request.h"
 
 #define MAX_WORDS	8	/* of a request; further ones are ignored */
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /**
- * verb_ok() - make an answer that says success
+ * answer_ok() - make an answer that says success
  *
  * Return: the answer, to which the caller may add members.
  */
-struct json_object *verb_ok(void)
+struct json_object *answer_ok(void)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -31,12 +31,12 @@ struct json_object *verb_ok(void)
 }
 
 /**
- * verb_fail() - make an answer that says failure
+ * answer_fail() - make an answer that says failure
  * @fmt: the reason
  *
  * Return: the answer.
  */
-struct json_object *verb_fail(const char *fmt, ...)
+struct json_object *answer_fail(const char *fmt, ...)
 {
 	struct json_object *o = json_object_new_object();
 	char text[200];
@@ -51,24 +51,24 @@ struct json_object *verb_fail(const char *fmt, ...)
 }
 
 /**
- * verb_add_num() - add a number to an answer
+ * answer_add_num() - add a number to an answer
  * @o: the answer
  * @key: name of the member
  * @v: the number
  */
-void verb_add_num(struct json_object *o, const char *key, int64_t v)
+void answer_add_num(struct json_object *o, const char *key, int64_t v)
 {
 	json_object_object_add(o, key, json_object_new_int64(v));
 }
 
 /**
- * verb_number() - parse a number
+ * request_number() - parse a number
  * @s: decimal, octal or hexadecimal digits
  * @v: set to the number
  *
  * Return: false if @s is something else.
  */
-bool verb_number(const char *s, unsigned long *v)
+bool request_number(const char *s, unsigned long *v)
 {
 	char *end;
 
@@ -79,57 +79,57 @@ bool verb_number(const char *s, unsigned long *v)
 /* ---- the trace ------------------------------------------------------------------------------- */
 
 /**
- * verb_trace() - the verb "trace"
+ * request_trace() - the request "trace"
  * @hca: the HCA
  * @n: words of the request
  * @w: the words, its name first
  *
  * Return: the answer.
  */
-struct json_object *verb_trace(struct hca *hca, unsigned int n, char **w)
+struct json_object *request_trace(struct hca *hca, unsigned int n, char **w)
 {
 	struct json_object *o;
 	char *events;
 
 	if (n == 2 && (!strcmp(w[1], "on") || !strcmp(w[1], "off"))) {
 		trace_ring(hca->trace, !strcmp(w[1], "on"));
-		return verb_ok();
+		return answer_ok();
 	}
 	if (n < 2 || n > 3 || strcmp(w[1], "dump"))
-		return verb_fail("trace on|off|dump [N]");
+		return answer_fail("trace on|off|dump [N]");
 	events = trace_dump(hca->trace, n == 3 ? strtoul(w[2], NULL, 0) : ~0u);
-	o = verb_ok();
+	o = answer_ok();
 	json_object_object_add(o, "events", json_tokener_parse(events));
 	free(events);
 	return o;
 }
 
-/* ---- verbs ----------------------------------------------------------------------------------- */
+/* ---- the requests --------------------------------------------------------------------------- */
 
 /**
- * verb_run() - find a verb by its name and run it
- * @r: table of verbs, ended by a NULL name
- * @name: of the verb
+ * request_run() - find a request by its name and answer it
+ * @r: table of requests, ended by a NULL name
+ * @name: of the request
  * @hca: the HCA
  * @n: words of the request
  * @w: the words
  *
  * Return: the answer.
  */
-struct json_object *verb_run(const struct verb *r, const char *name, struct hca *hca,
-			     unsigned int n, char **w)
+struct json_object *request_run(const struct request *r, const char *name, struct hca *hca,
+				unsigned int n, char **w)
 {
 	for (; r->name; r++)
 		if (!strcmp(r->name, name))
 			return r->fn(hca, n, w);
-	return verb_fail("no request %s", name);
+	return answer_fail("no request %s", name);
 }
 
-static const struct verb verbs[] = {
-	{ "census", verb_census }, { "counters", verb_counters }, { "commands", verb_commands },
-	{ "cap", verb_cap }, { "limit", verb_limit }, { "trace", verb_trace },
-	{ "inject", verb_inject },
-	{ "link", verb_link }, { "unplug", verb_unplug }, { 0 }
+static const struct request requests[] = {
+	{ "census", request_census }, { "counters", request_counters }, { "commands", request_commands },
+	{ "cap", request_cap }, { "limit", request_limit }, { "trace", request_trace },
+	{ "inject", request_inject },
+	{ "link", request_link }, { "unplug", request_unplug }, { 0 }
 };
 
 /**
@@ -148,7 +148,7 @@ char *control_request(struct hca *hca, const char *line)
 	for (word = strtok_r(copy, " \t\r\n", &save); word && n < MAX_WORDS;
 	     word = strtok_r(NULL, " \t\r\n", &save))
 		w[n++] = word;
-	o = n ? verb_run(verbs, w[0], hca, n, w) : verb_fail("no request");
+	o = n ? request_run(requests, w[0], hca, n, w) : answer_fail("no request");
 	text = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
 	json_object_put(o);
 	free(copy);

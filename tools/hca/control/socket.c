@@ -14,7 +14,7 @@
 
 #include "control.h"
 #include "hca.h"
-#include "verb.h"
+#include "request.h"
 
 #define MAX_LINE	4096	/* bytes of a request */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The control socket's verbs: injections, census, counters, capabilities, trace, removal.
+ * The control socket's requests: injections, census, counters, capabilities, trace, removal.
  */
 #include <stdio.h>
 #include <stdlib.h>
