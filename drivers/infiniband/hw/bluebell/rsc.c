@@ -197,7 +197,7 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 	err = rsc->ops->destroy(rsc->dev, rsc->uid, rsc->num);
 	if (err && mlx5_ib_rsc_add(rsc))
 		ibdev_warn_ratelimited(&rsc->dev->ib_dev,
-				       "%s 0x%x could not be destroyed (%d), and gets no events any more for lack of memory\n",
+				       "cannot destroy %s 0x%x (%d), nor keep track of it without memory: its events are ignored from now on\n",
 				       rsc->ops->name, rsc->num, err);
 	return err;
 }

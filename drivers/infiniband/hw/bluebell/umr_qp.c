@@ -178,7 +178,7 @@ static void umr_cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 	struct mlx5_ib_umr *umr = container_of(mcq, struct mlx5_ib_umr, cq.mcq);
 
 	ibdev_err(&umr->dev->ib_dev,
-		  "CQ 0x%x of fast registration is in error (event 0x%x): firmware commands are used until the driver is loaded again\n",
+		  "UMR CQ 0x%x is in error (event 0x%x): memory is registered by slower firmware commands until the driver is reloaded\n",
 		  mcq->cqn, type);
 	mlx5_ib_abort_umr(umr->dev);
 }
@@ -379,7 +379,8 @@ static void umr_reset_qp(struct mlx5_ib_umr *umr)
 	}
 	if (!failures)
 		ibdev_warn_ratelimited(&umr->dev->ib_dev,
-				       "fast registration failed: using firmware commands for now\n");
+				       "UMR QP 0x%x failed: registering memory by firmware commands until it has been reset\n",
+				       umr->qpn);
 	mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_2RST_QP, umr->qpn, NULL, 0,
 			  &ece);
 	scoped_guard(spinlock_irqsave, &umr->lock) {
