@@ -202,9 +202,11 @@ static void object_that_firmware_keeps_gets_no_events(struct kunit *test)
 static void two_objects_share_a_number(struct kunit *test)
 {
 	struct rsc_env *env = make_env(test);
-	struct object second = { .rsc = env->qp.rsc };
+	struct object *second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_add(&second.rsc), -EBUSY);
+	KUNIT_ASSERT_NOT_NULL(test, second);
+	second->rsc = env->qp.rsc;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_add(&second->rsc), -EBUSY);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->qp.rsc), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->srq.rsc), 0);
 }
