@@ -28,14 +28,12 @@ static void expect_command(struct kunit *test, u32 first, u32 third)
 /* Kinds of objects that a command creates from nothing but its opcode. */
 static const struct alloc_case {
 	const char *name;
-	int (*alloc)(struct mlx5_ib_dev *dev, u16 uid, u32 *number);
-	int (*dealloc)(struct mlx5_ib_dev *dev, u16 uid, u32 number);
-	u32 alloc_opcode;
-	u32 dealloc_opcode;
+	u16 alloc;
+	u16 dealloc;
 } alloc_cases[] = {
-	{ "UAR", mlx5_fw_alloc_uar, mlx5_fw_dealloc_uar, 0x802, 0x803 },
-	{ "PD", mlx5_fw_alloc_pd, mlx5_fw_dealloc_pd, 0x800, 0x801 },
-	{ "XRC domain", mlx5_fw_alloc_xrcd, mlx5_fw_dealloc_xrcd, 0x80e, 0x80f },
+	{ "UAR", 0x802, 0x803 },
+	{ "PD", 0x800, 0x801 },
+	{ "XRC domain", 0x80e, 0x80f },
 };
 
 KUNIT_ARRAY_PARAM_DESC(alloc, alloc_cases, name);
@@ -46,26 +44,23 @@ static void command_names_another_object_or_user(struct kunit *test)
 	struct mock *mock = mock_create(test);
 	u32 number;
 
-	KUNIT_ASSERT_EQ(test, c->alloc(mock->dev, UID, &number), 0);
-	expect_command(test, c->alloc_opcode << 16 | UID, 0);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_object(mock->dev, UID, c->alloc, &number), 0);
+	expect_command(test, c->alloc << 16 | UID, 0);
 	KUNIT_EXPECT_EQ(test, number, 0x100);
-	KUNIT_ASSERT_EQ(test, c->dealloc(mock->dev, UID, number), 0);
-	expect_command(test, c->dealloc_opcode << 16 | UID, 0x100);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_object(mock->dev, UID, c->dealloc, number), 0);
+	expect_command(test, c->dealloc << 16 | UID, 0x100);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
 /* Kinds of objects that a command creates from a context. */
 static const struct create_case {
 	const char *name;
-	int (*create)(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *number);
-	int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 number);
-	u32 create_opcode;
-	u32 destroy_opcode;
-	u32 number;
+	u16 create;
+	u16 destroy;
 } create_cases[] = {
-	{ "mkey", mlx5_fw_create_mkey, mlx5_fw_destroy_mkey, 0x200, 0x202, 0x10000 },
-	{ "RMP", mlx5_fw_create_rmp, mlx5_fw_destroy_rmp, 0x90c, 0x90e, 0x100 },
-	{ "XRC SRQ", mlx5_fw_create_xrc_srq, mlx5_fw_destroy_xrc_srq, 0x705, 0x706, 0x100 },
+	{ "mkey", 0x200, 0x202 },
+	{ "RMP", 0x90c, 0x90e },
+	{ "XRC SRQ", 0x705, 0x706 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(create, create_cases, name);
@@ -77,35 +72,36 @@ static void context_makes_another_object(struct kunit *test)
 	u32 in[0x110 / 4] = {};
 	u32 number;
 
-	KUNIT_ASSERT_EQ(test, c->create(mock->dev, UID, in, sizeof(in), &number), 0);
-	expect_command(test, c->create_opcode << 16 | UID, 0);
-	KUNIT_EXPECT_EQ(test, number, c->number);
-	KUNIT_ASSERT_EQ(test, c->destroy(mock->dev, UID, number), 0);
-	expect_command(test, c->destroy_opcode << 16 | UID, 0x100);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_create_object(mock->dev, UID, c->create, in, sizeof(in),
+						    &number), 0);
+	expect_command(test, c->create << 16 | UID, 0);
+	KUNIT_EXPECT_EQ(test, number, 0x100);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_object(mock->dev, UID, c->destroy, number), 0);
+	expect_command(test, c->destroy << 16 | UID, 0x100);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
-/* Commands that ask for a context. */
-static const struct query_case {
-	const char *name;
-	int (*query)(struct mlx5_ib_dev *dev, u16 uid, u32 number, void *context);
-	u32 opcode;
-} query_cases[] = {
-	{ "QP", mlx5_fw_query_qp, 0x50b },
-	{ "RMP", mlx5_fw_query_rmp, 0x90f },
-	{ "XRC SRQ", mlx5_fw_query_xrc_srq, 0x707 },
-};
-
-KUNIT_ARRAY_PARAM_DESC(query, query_cases, name);
-
 static void query_is_about_another_object(struct kunit *test)
 {
-	const struct query_case *c = test->param_value;
 	struct mock *mock = mock_create(test);
-	u32 context[0x110 / 4];
+	u32 out[0x110 / 4] = {};
 
-	KUNIT_ASSERT_EQ(test, c->query(mock->dev, UID, 0x777, context), 0);
-	expect_command(test, c->opcode << 16 | UID, 0x777);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_query_object(mock->dev, UID, 0x50b, 0x777, out, sizeof(out)),
+			0);
+	expect_command(test, 0x50b << 16 | UID, 0x777);
+}
+
+/* The firmware names an index, of which a key is made with the variant of the command. */
+static void key_has_another_index_or_variant(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	u32 in[0x110 / 4] = {};
+	u32 key;
+
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0, 0x77);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_create_mkey(mock->dev, UID, in, sizeof(in), &key), 0);
+	expect_command(test, 0x0200005a, 0);
+	KUNIT_EXPECT_EQ(test, key, 0x10077);
 }
 
 /* A CQ is destroyed by mlx5_core, which keeps the uid that it was created with. */
@@ -144,7 +140,8 @@ static void state_change_carries_the_wrong_qp_or_mask(struct kunit *test)
 static struct kunit_case fw_cases[] = {
 	KUNIT_CASE_PARAM(command_names_another_object_or_user, alloc_gen_params),
 	KUNIT_CASE_PARAM(context_makes_another_object, create_gen_params),
-	KUNIT_CASE_PARAM(query_is_about_another_object, query_gen_params),
+	KUNIT_CASE(query_is_about_another_object),
+	KUNIT_CASE(key_has_another_index_or_variant),
 	KUNIT_CASE(cq_is_destroyed_for_another_user),
 	KUNIT_CASE(state_change_carries_the_wrong_qp_or_mask),
 	{}

@@ -16,8 +16,8 @@
 /* An object of a test, and what has become of it. */
 struct object {
 	struct mlx5_ib_rsc rsc;
-	struct work_struct destroy;
-	struct completion destroyed;
+	struct delayed_work release;
+	bool released;
 	unsigned int events;
 	enum ib_event_type last;
 };
@@ -28,16 +28,6 @@ struct rsc_env {
 	struct object srq;
 };
 
-static int destroy_object(struct mlx5_ib_dev *dev, u16 uid, u32 num)
-{
-	return 0;
-}
-
-static int refuse_to_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 num)
-{
-	return -EBUSY;
-}
-
 static void count_event(struct mlx5_ib_rsc *rsc, enum ib_event_type event)
 {
 	struct object *o = container_of(rsc, struct object, rsc);
@@ -46,16 +36,15 @@ static void count_event(struct mlx5_ib_rsc *rsc, enum ib_event_type event)
 	o->last = event;
 }
 
+/* The mock firmware keeps no objects of these kinds, and so destroys any of them. */
 static const struct mlx5_ib_rsc_ops qp_ops = {
-	.type = MLX5_RES_QP, .name = "QP", .destroy = destroy_object, .event = count_event,
+	.type = MLX5_RES_QP, .name = "QP", .destroy_op = MLX5_CMD_OP_DESTROY_DCT,
+	.event = count_event,
 };
 
 static const struct mlx5_ib_rsc_ops srq_ops = {
-	.type = MLX5_RES_SRQ, .name = "SRQ", .destroy = destroy_object, .event = count_event,
-};
-
-static const struct mlx5_ib_rsc_ops stuck_ops = {
-	.type = MLX5_RES_QP, .name = "QP", .destroy = refuse_to_destroy, .event = count_event,
+	.type = MLX5_RES_SRQ, .name = "SRQ", .destroy_op = MLX5_CMD_OP_DESTROY_XRQ,
+	.event = count_event,
 };
 
 static void free_workqueue(void *wq)
@@ -159,12 +148,13 @@ static void event_of_another_kind_of_queue_is_delivered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->srq.rsc), 0);
 }
 
-static void destroy_work(struct work_struct *work)
+static void release_work(struct work_struct *work)
 {
-	struct object *o = container_of(work, struct object, destroy);
+	struct object *o = container_of(to_delayed_work(work), struct object, release);
 
-	mlx5_ib_rsc_destroy(&o->rsc);
-	complete(&o->destroyed);
+	/* Nobody else finds it meanwhile. */
+	WRITE_ONCE(o->released, !mlx5_ib_rsc_get(o->rsc.dev, MLX5_RES_QP, NUM));
+	mlx5_ib_rsc_put(&o->rsc);
 }
 
 static void object_is_destroyed_while_somebody_works_on_it(struct kunit *test)
@@ -174,14 +164,11 @@ static void object_is_destroyed_while_somebody_works_on_it(struct kunit *test)
 	struct mlx5_ib_rsc *rsc = mlx5_ib_rsc_get(dev, MLX5_RES_QP, NUM);
 
 	KUNIT_ASSERT_PTR_EQ(test, rsc, &env->qp.rsc);
-	INIT_WORK(&env->qp.destroy, destroy_work);
-	init_completion(&env->qp.destroyed);
-	queue_work(dev->rsc_table.wq, &env->qp.destroy);
-	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&env->qp.destroyed, HZ / 20), 0);
-	/* Nobody else finds it meanwhile. */
-	KUNIT_EXPECT_NULL(test, mlx5_ib_rsc_get(dev, MLX5_RES_QP, NUM));
-	mlx5_ib_rsc_put(rsc);
-	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&env->qp.destroyed, 10 * HZ), 0);
+	INIT_DELAYED_WORK(&env->qp.release, release_work);
+	queue_delayed_work(dev->rsc_table.wq, &env->qp.release, HZ / 20);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->qp.rsc), 0);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(env->qp.released));
+	flush_delayed_work(&env->qp.release);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->srq.rsc), 0);
 }
 
@@ -189,11 +176,11 @@ static void object_that_firmware_keeps_gets_no_events(struct kunit *test)
 {
 	struct rsc_env *env = make_env(test);
 
-	env->qp.rsc.ops = &stuck_ops;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->qp.rsc), -EBUSY);
+	env->mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->qp.rsc), env->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(destroy_dct_in, env->mock->in, dctn), NUM);
 	KUNIT_EXPECT_EQ(test, raise_event(env, 0x05, 0, NUM), NOTIFY_OK);
 	KUNIT_EXPECT_EQ(test, env->qp.events, 1);
-	env->qp.rsc.ops = &qp_ops;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->qp.rsc), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->srq.rsc), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&env->mock->dev->rsc_table.rscs));

@@ -56,40 +56,8 @@ int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in
 			  u32 *number);
 int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number);
 int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
-
-/*
- * Commands of one shape: the function @name sends MLX5_CMD_OP_@cmd as
- * mlx5_fw_create_object(), mlx5_fw_alloc_object() or mlx5_fw_destroy_object() does.
- */
-#define MLX5_FW_CREATE(name, cmd)							\
-static inline int name(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *number) \
-{											\
-	return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_##cmd, in, inlen, number);	\
-}
-
-#define MLX5_FW_ALLOC(name, cmd)							\
-static inline int name(struct mlx5_ib_dev *dev, u16 uid, u32 *number)			\
-{											\
-	return mlx5_fw_alloc_object(dev, uid, MLX5_CMD_OP_##cmd, number);		\
-}
-
-#define MLX5_FW_DESTROY(name, cmd)							\
-static inline int name(struct mlx5_ib_dev *dev, u16 uid, u32 number)			\
-{											\
-	return mlx5_fw_destroy_object(dev, uid, MLX5_CMD_OP_##cmd, number);	\
-}
-
-MLX5_FW_ALLOC(mlx5_fw_alloc_uar, ALLOC_UAR)
-MLX5_FW_DESTROY(mlx5_fw_dealloc_uar, DEALLOC_UAR)
-MLX5_FW_ALLOC(mlx5_fw_alloc_pd, ALLOC_PD)
-MLX5_FW_DESTROY(mlx5_fw_dealloc_pd, DEALLOC_PD)
-MLX5_FW_DESTROY(mlx5_fw_destroy_qp, DESTROY_QP)
-MLX5_FW_CREATE(mlx5_fw_create_rmp, CREATE_RMP)
-MLX5_FW_DESTROY(mlx5_fw_destroy_rmp, DESTROY_RMP)
-MLX5_FW_ALLOC(mlx5_fw_alloc_xrcd, ALLOC_XRCD)
-MLX5_FW_DESTROY(mlx5_fw_dealloc_xrcd, DEALLOC_XRCD)
-MLX5_FW_CREATE(mlx5_fw_create_xrc_srq, CREATE_XRC_SRQ)
-MLX5_FW_DESTROY(mlx5_fw_destroy_xrc_srq, DESTROY_XRC_SRQ)
+int mlx5_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
+			 int outlen);
 
 int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
 		      int inlen);
@@ -97,7 +65,6 @@ int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int i
 int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq);
 
 int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey);
-int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u16 uid, u32 mkey);
 
 int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
 			u8 log_align, u64 *addr);
@@ -108,13 +75,9 @@ int mlx5_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr,
 int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece);
 int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
 		      u32 opt_mask, u32 *ece);
-int mlx5_fw_query_qp(struct mlx5_ib_dev *dev, u16 uid, u32 qpn, void *qpc);
 
 int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);
-int mlx5_fw_query_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, void *rmpc);
-
 int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit);
-int mlx5_fw_query_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, void *srqc);
 
 struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param);
 int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);
@@ -122,8 +85,6 @@ int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_faul
 			      bool error);
 
 bool mlx5_ib_fw_pause(unsigned int *ms);
-void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev,
-		       int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 num), u16 uid, u32 num,
-		       const char *what);
+void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, const char *what);
 
 #endif /* BLUEBELL_FW_H */

@@ -67,9 +67,21 @@ int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *numb
 	return mlx5_fw_create_object(dev, uid, opcode, in, sizeof(in), number);
 }
 
-/* A command that says nothing but which object it is about. */
-static int fw_name_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
-			  int outlen)
+/**
+ * mlx5_fw_query_object - send a command that says only which object it is about
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ * @out: the answer, zeroed
+ * @outlen: bytes of @out
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
+			 int outlen)
 {
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)] = {};
 
@@ -79,7 +91,7 @@ static int fw_name_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 }
 
 /**
- * mlx5_fw_destroy_object - send a command that says only which object it is about
+ * mlx5_fw_destroy_object - send a command that destroys an object, or changes it as it says
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -93,7 +105,7 @@ int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
 
-	return fw_name_object(dev, uid, opcode, number, out, sizeof(out));
+	return mlx5_fw_query_object(dev, uid, opcode, number, out, sizeof(out));
 }
 
 static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
@@ -194,22 +206,6 @@ int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u
 		*mkey = mlx5_idx_to_mkey(index) |
 			MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0);
 	return err;
-}
-
-/**
- * mlx5_fw_destroy_mkey - DESTROY_MKEY
- * @dev: device
- * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @mkey: the key
- *
- * May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_destroy_mkey(struct mlx5_ib_dev *dev, u16 uid, u32 mkey)
-{
-	return mlx5_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY,
-				      mlx5_mkey_to_idx(mkey));
 }
 
 /**
@@ -409,27 +405,6 @@ int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
-/*
- * Commands that read the context of an object: @out_field of the answer
- * struct mlx5_ifc_@cmd_out_bits, laid out as struct mlx5_ifc_@layout_bits.
- */
-#define FW_QUERY(cmd, opcode, out_field, layout)						\
-int mlx5_fw_##cmd(struct mlx5_ib_dev *dev, u16 uid, u32 number, void *context)		\
-{											\
-	u32 out[MLX5_ST_SZ_DW(cmd##_out)] = {};						\
-	int err;									\
-											\
-	err = fw_name_object(dev, uid, opcode, number, out, sizeof(out));		\
-	if (!err)									\
-		memcpy(context, MLX5_ADDR_OF(cmd##_out, out, out_field),		\
-		       MLX5_ST_SZ_BYTES(layout));					\
-	return err;									\
-}
-
-FW_QUERY(query_qp, MLX5_CMD_OP_QUERY_QP, qpc, qpc)
-FW_QUERY(query_rmp, MLX5_CMD_OP_QUERY_RMP, rmp_context, rmpc)
-FW_QUERY(query_xrc_srq, MLX5_CMD_OP_QUERY_XRC_SRQ, xrc_srq_context_entry, xrc_srqc)
-
 /* mlx5_core creates the queue itself. */
 struct fw_core_eq {
 	struct mlx5_eq_param *param;
@@ -529,27 +504,25 @@ bool mlx5_ib_fw_pause(unsigned int *ms)
 /**
  * mlx5_ib_fw_insist - destroy an object that ib_core forgets whatever the result
  * @dev: device
- * @destroy: sends the command
  * @uid: firmware's user id of the owner
- * @num: number of the object
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
  * @what: what the object is, for the log
  *
  * A refused command is repeated. An object that firmware keeps all the same must
  * be one in which no process has memory. May sleep, a third of a second if firmware
  * refuses.
  */
-void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev,
-		       int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 num), u16 uid, u32 num,
-		       const char *what)
+void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, const char *what)
 {
 	unsigned int pause = 0;
 	int err;
 
 	do {
-		err = destroy(dev, uid, num);
+		err = mlx5_fw_destroy_object(dev, uid, opcode, number);
 	} while (err && mlx5_ib_fw_pause(&pause));
 	if (err)
 		ibdev_err_ratelimited(&dev->ib_dev,
 				      "cannot destroy %s 0x%x (%d); it stays allocated until the device is reset\n",
-				      what, num, err);
+				      what, number, err);
 }

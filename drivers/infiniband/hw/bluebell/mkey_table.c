@@ -67,7 +67,7 @@ int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key)
 	int err;
 
 	xa_store(&dev->mkeys, index, MKEY_DYING, 0);
-	err = mlx5_fw_destroy_mkey(dev, uid, key);
+	err = mlx5_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, index);
 	xa_cmpxchg(&dev->mkeys, index, MKEY_DYING, err ? MKEY_UNPUBLISHED : NULL, 0);
 	return err;
 }

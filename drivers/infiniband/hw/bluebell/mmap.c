@@ -49,12 +49,12 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 	guard(mutex)(&bfregi->lock);
 	if (*page != MLX5_IB_INVALID_UAR_INDEX)
 		return -EINVAL;
-	err = mlx5_fw_alloc_uar(dev, context->uid, &uarn);
+	err = mlx5_fw_alloc_object(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR, &uarn);
 	if (err)
 		return err;
 	err = mmap_io(context, vma, mlx5_ib_uar_address(dev, uarn), req->wc, NULL);
 	if (err) {
-		mlx5_ib_fw_insist(dev, mlx5_fw_dealloc_uar, context->uid, uarn, "UAR");
+		mlx5_ib_fw_insist(dev, context->uid, MLX5_CMD_OP_DEALLOC_UAR, uarn, "UAR");
 		return err;
 	}
 	*page = uarn;

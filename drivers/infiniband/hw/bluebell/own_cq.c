@@ -108,10 +108,10 @@ int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8
 	int err;
 
 	cq->dev = dev;
-	err = mlx5_fw_alloc_pd(dev, MLX5_IB_KERNEL_UID, &cq->pdn);
+	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_PD, &cq->pdn);
 	if (err)
 		return err;
-	err = mlx5_fw_alloc_uar(dev, MLX5_IB_KERNEL_UID, &cq->uar);
+	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_UAR, &cq->uar);
 	if (err)
 		goto err_pd;
 	err = own_cq_alloc_mem(cq, log_cqes);
@@ -126,9 +126,9 @@ int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8
 err_mem:
 	mlx5_ib_queue_mem_free(dev, &cq->mem);
 err_uar:
-	mlx5_fw_dealloc_uar(dev, MLX5_IB_KERNEL_UID, cq->uar);
+	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_UAR, cq->uar);
 err_pd:
-	mlx5_fw_dealloc_pd(dev, MLX5_IB_KERNEL_UID, cq->pdn);
+	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_PD, cq->pdn);
 	return err;
 }
 
@@ -143,8 +143,8 @@ void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq)
 {
 	mlx5_fw_destroy_cq(cq->dev, &cq->mcq);
 	mlx5_ib_queue_mem_free(cq->dev, &cq->mem);
-	mlx5_fw_dealloc_uar(cq->dev, MLX5_IB_KERNEL_UID, cq->uar);
-	mlx5_fw_dealloc_pd(cq->dev, MLX5_IB_KERNEL_UID, cq->pdn);
+	mlx5_fw_destroy_object(cq->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_UAR, cq->uar);
+	mlx5_fw_destroy_object(cq->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_PD, cq->pdn);
 }
 
 /**

@@ -219,13 +219,6 @@ static int qp_create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const s
 	return qp_create_and_respond(dev, qp, &resp, NULL);
 }
 
-/* ib_core forgets a target whether or not it could be destroyed. */
-static int qp_destroy_tgt(struct mlx5_ib_dev *dev, u16 uid, u32 qpn)
-{
-	mlx5_ib_fw_insist(dev, mlx5_fw_destroy_qp, uid, qpn, "XRC target");
-	return 0;
-}
-
 static void qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
 	struct ib_qp *ibqp = &container_of(rsc, struct mlx5_ib_qp, rsc)->ibqp;
@@ -242,14 +235,15 @@ static void qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 static const struct mlx5_ib_rsc_ops qp_rsc_ops = {
 	.type = MLX5_RES_QP,
 	.name = "QP",
-	.destroy = mlx5_fw_destroy_qp,
+	.destroy_op = MLX5_CMD_OP_DESTROY_QP,
 	.event = qp_event,
 };
 
 static const struct mlx5_ib_rsc_ops tgt_rsc_ops = {
 	.type = MLX5_RES_QP,
 	.name = "XRC target",
-	.destroy = qp_destroy_tgt,
+	.destroy_op = MLX5_CMD_OP_DESTROY_QP,
+	.insist = true,
 	.event = qp_event,
 };
 
@@ -314,12 +308,14 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init)
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
-	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
+	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
+	void *qpc = MLX5_ADDR_OF(query_qp_out, out, qpc);
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 	int state, err;
 
 	guard(mutex)(&qp->mutex);
-	err = mlx5_fw_query_qp(dev, qp->rsc.uid, qp->rsc.num, qpc);
+	err = mlx5_fw_query_object(dev, qp->rsc.uid, MLX5_CMD_OP_QUERY_QP, qp->rsc.num, out,
+				   sizeof(out));
 	if (err)
 		return err;
 	state = mlx5_ib_qp_state_from_hw(MLX5_GET(qpc, qpc, state));

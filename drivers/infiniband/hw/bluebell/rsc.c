@@ -10,6 +10,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
+#include "fw.h"
 #include "rsc.h"
 
 /* Numbers have 24 bits; the type is above them. */
@@ -144,6 +145,16 @@ int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc)
 			     GFP_KERNEL);
 }
 
+static int rsc_send_destroy(struct mlx5_ib_rsc *rsc)
+{
+	const struct mlx5_ib_rsc_ops *ops = rsc->ops;
+
+	if (!ops->insist)
+		return mlx5_fw_destroy_object(rsc->dev, rsc->uid, ops->destroy_op, rsc->num);
+	mlx5_ib_fw_insist(rsc->dev, rsc->uid, ops->destroy_op, rsc->num, ops->name);
+	return 0;
+}
+
 /**
  * mlx5_ib_rsc_respond_and_add - finish the creation of an object
  * @rsc: as for mlx5_ib_rsc_add()
@@ -163,7 +174,7 @@ int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct ib_udata *udata,
 	if (!err)
 		err = mlx5_ib_rsc_add(rsc);
 	if (err)
-		rsc->ops->destroy(rsc->dev, rsc->uid, rsc->num);
+		rsc_send_destroy(rsc);
 	return err;
 }
 
@@ -194,7 +205,7 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 	int err;
 
 	rsc_remove(rsc);
-	err = rsc->ops->destroy(rsc->dev, rsc->uid, rsc->num);
+	err = rsc_send_destroy(rsc);
 	if (err && mlx5_ib_rsc_add(rsc))
 		ibdev_warn_ratelimited(&rsc->dev->ib_dev,
 				       "cannot destroy %s 0x%x (%d), nor keep track of it without memory: its events are ignored from now on\n",

@@ -22,14 +22,15 @@ struct mlx5_ib_rsc;
  * struct mlx5_ib_rsc_ops - what a kind of object does
  * @type: MLX5_RES_QP or MLX5_RES_SRQ
  * @name: for the log
- * @destroy: destroys the object with this number at the device. May sleep. Returns
- *	0 or a negative errno.
+ * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
+ * @insist: ib_core forgets an object whether or not firmware destroys it
  * @event: tells the consumer about an event of the device. May sleep.
  */
 struct mlx5_ib_rsc_ops {
 	enum mlx5_res_type type;
 	const char *name;
-	int (*destroy)(struct mlx5_ib_dev *dev, u16 uid, u32 num);
+	u16 destroy_op;
+	bool insist;
 	void (*event)(struct mlx5_ib_rsc *rsc, enum ib_event_type event);
 };
 

@@ -23,13 +23,11 @@
  * @rsc: destruction and events
  * @max_page_offset: largest offset of the buffer that the type's context can hold
  * @arm: sets the limit
- * @query: reads the context
  */
 struct mlx5_ib_srq_ops {
 	struct mlx5_ib_rsc_ops rsc;
 	u8 max_page_offset;
 	int (*arm)(struct mlx5_ib_dev *dev, u16 uid, u32 num, u16 limit);
-	int (*query)(struct mlx5_ib_dev *dev, u16 uid, u32 num, void *context);
 };
 
 /**
@@ -62,10 +60,10 @@ int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type ty
 	if (type == IB_SRQT_XRC) {
 		mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry),
 				      attr);
-		return mlx5_fw_create_xrc_srq(dev, uid, in, inlen, num);
+		return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_XRC_SRQ, in, inlen, num);
 	}
 	mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
-	return mlx5_fw_create_rmp(dev, uid, in, inlen, num);
+	return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_RMP, in, inlen, num);
 }
 
 static void srq_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
@@ -85,24 +83,22 @@ static const struct mlx5_ib_srq_ops rmp_ops = {
 	.rsc = {
 		.type = MLX5_RES_SRQ,
 		.name = "SRQ",
-		.destroy = mlx5_fw_destroy_rmp,
+		.destroy_op = MLX5_CMD_OP_DESTROY_RMP,
 		.event = srq_event,
 	},
 	.max_page_offset = MLX5_IB_MAX_WQ_PAGE_OFFSET,
 	.arm = mlx5_fw_arm_rmp,
-	.query = mlx5_fw_query_rmp,
 };
 
 static const struct mlx5_ib_srq_ops xrc_srq_ops = {
 	.rsc = {
 		.type = MLX5_RES_SRQ,
 		.name = "XRC SRQ",
-		.destroy = mlx5_fw_destroy_xrc_srq,
+		.destroy_op = MLX5_CMD_OP_DESTROY_XRC_SRQ,
 		.event = srq_event,
 	},
 	.max_page_offset = MLX5_IB_MAX_PAGE_OFFSET,
 	.arm = mlx5_fw_arm_xrc_srq,
-	.query = mlx5_fw_query_xrc_srq,
 };
 
 /*
@@ -256,15 +252,19 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
  */
 int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
-	u32 ctx[MAX(MLX5_ST_SZ_DW(rmpc), MLX5_ST_SZ_DW(xrc_srqc))] = {};
+	u32 out[MAX(MLX5_ST_SZ_DW(query_rmp_out), MLX5_ST_SZ_DW(query_xrc_srq_out))] = {};
+	bool xrc = ibsrq->srq_type == IB_SRQT_XRC;
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	int err;
 
-	err = srq->ops->query(to_mdev(ibsrq->device), srq->rsc.uid, srq->rsc.num, ctx);
+	err = mlx5_fw_query_object(to_mdev(ibsrq->device), srq->rsc.uid,
+				   xrc ? MLX5_CMD_OP_QUERY_XRC_SRQ : MLX5_CMD_OP_QUERY_RMP,
+				   srq->rsc.num, out, xrc ? MLX5_ST_SZ_BYTES(query_xrc_srq_out) :
+							    MLX5_ST_SZ_BYTES(query_rmp_out));
 	if (err)
 		return err;
-	attr->srq_limit = ibsrq->srq_type == IB_SRQT_XRC ? MLX5_GET(xrc_srqc, ctx, lwm) :
-							   MLX5_GET(rmpc, ctx, wq.lwm);
+	attr->srq_limit = xrc ? MLX5_GET(query_xrc_srq_out, out, xrc_srq_context_entry.lwm) :
+				MLX5_GET(query_rmp_out, out, rmp_context.wq.lwm);
 	attr->max_wr = srq->wq.wqe_cnt - 1;
 	attr->max_sge = srq->wq.max_gs;
 	return 0;

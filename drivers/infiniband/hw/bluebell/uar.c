@@ -45,7 +45,7 @@ void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
 
 	for (i = 0; bfregi->sys_pages && i < bfregi->layout.num_sys_pages; i++)
 		if (bfregi->sys_pages[i] != MLX5_IB_INVALID_UAR_INDEX)
-			mlx5_ib_fw_insist(dev, mlx5_fw_dealloc_uar, context->uid,
+			mlx5_ib_fw_insist(dev, context->uid, MLX5_CMD_OP_DEALLOC_UAR,
 					  bfregi->sys_pages[i], "UAR");
 	kfree(bfregi->sys_pages);
 	kfree(bfregi->count);
@@ -87,7 +87,8 @@ int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_l
 		return -ENOMEM;
 
 	for (i = 0; i < layout->num_static_sys_pages; i++) {
-		err = mlx5_fw_alloc_uar(dev, context->uid, &bfregi->sys_pages[i]);
+		err = mlx5_fw_alloc_object(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR,
+					   &bfregi->sys_pages[i]);
 		if (err)
 			return err;
 	}
@@ -165,8 +166,8 @@ static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(entry->rdma_entry.ucontext);
 
-	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), mlx5_fw_dealloc_uar, context->uid,
-			  entry->page_id, "UAR");
+	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), context->uid,
+			  MLX5_CMD_OP_DEALLOC_UAR, entry->page_id, "UAR");
 	kfree(entry);
 }
 
@@ -178,7 +179,7 @@ static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *cont
 
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	err = mlx5_fw_alloc_uar(dev, context->uid, &entry->page_id);
+	err = mlx5_fw_alloc_object(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR, &entry->page_id);
 	if (err)
 		return ERR_PTR(err);
 	entry->free = uar_obj_free;
@@ -189,7 +190,8 @@ static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *cont
 	err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry, PAGE_SIZE,
 						MLX5_IB_MMAP_OFFSET_START + entry->page_id);
 	if (err) {
-		mlx5_ib_fw_insist(dev, mlx5_fw_dealloc_uar, context->uid, entry->page_id, "UAR");
+		mlx5_ib_fw_insist(dev, context->uid, MLX5_CMD_OP_DEALLOC_UAR, entry->page_id,
+				  "UAR");
 		return ERR_PTR(err);
 	}
 	return no_free_ptr(entry);

@@ -226,14 +226,14 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 		pd->uid = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
 						    ibucontext)->uid;
 	}
-	err = mlx5_fw_alloc_pd(dev, pd->uid, &pd->pdn);
+	err = mlx5_fw_alloc_object(dev, pd->uid, MLX5_CMD_OP_ALLOC_PD, &pd->pdn);
 	if (err || !udata)
 		return err;
 
 	resp.pdn = pd->pdn;
 	err = ib_respond_udata(udata, resp);
 	if (err)
-		mlx5_fw_dealloc_pd(dev, pd->uid, pd->pdn);
+		mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
 	return err;
 }
 
@@ -250,7 +250,8 @@ int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct mlx5_ib_pd *pd = to_mpd(ibpd);
 
-	return mlx5_fw_dealloc_pd(to_mdev(ibpd->device), pd->uid, pd->pdn);
+	return mlx5_fw_destroy_object(to_mdev(ibpd->device), pd->uid, MLX5_CMD_OP_DEALLOC_PD,
+				      pd->pdn);
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)

@@ -510,7 +510,7 @@ static int umr_create_qp(struct mlx5_ib_umr *umr)
 
 static void umr_destroy_qp(struct mlx5_ib_umr *umr)
 {
-	mlx5_fw_destroy_qp(umr->dev, MLX5_IB_KERNEL_UID, umr->qpn);
+	mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP, umr->qpn);
 	mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
 }
 
@@ -562,7 +562,8 @@ err_qp:
 err_map:
 	iounmap(umr->map);
 err_lkey:
-	mlx5_fw_destroy_mkey(umr->dev, MLX5_IB_KERNEL_UID, umr->lkey);
+	mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_MKEY,
+			       mlx5_mkey_to_idx(umr->lkey));
 err_cq:
 	mlx5_ib_own_cq_destroy(&umr->cq);
 	return err;
@@ -617,7 +618,8 @@ void mlx5_ib_cleanup_umr(struct mlx5_ib_dev *dev)
 	disable_delayed_work_sync(&umr->restart);
 	umr_destroy_qp(umr);
 	iounmap(umr->map);
-	mlx5_fw_destroy_mkey(dev, MLX5_IB_KERNEL_UID, umr->lkey);
+	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_MKEY,
+			       mlx5_mkey_to_idx(umr->lkey));
 	mlx5_ib_own_cq_destroy(&umr->cq);
 	kfree(umr);
 }

@@ -63,7 +63,8 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	if (err)
 		return err;
 	/* Not the process's: the domain may outlive it. */
-	return mlx5_fw_alloc_xrcd(dev, MLX5_IB_KERNEL_UID, &to_mxrcd(ibxrcd)->xrcdn);
+	return mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				    &to_mxrcd(ibxrcd)->xrcdn);
 }
 
 /**
@@ -77,7 +78,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	mlx5_ib_fw_insist(to_mdev(ibxrcd->device), mlx5_fw_dealloc_xrcd, MLX5_IB_KERNEL_UID,
+	mlx5_ib_fw_insist(to_mdev(ibxrcd->device), MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD,
 			  to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
 	return 0;
 }
@@ -134,10 +135,12 @@ static int xrc_create_objects(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
 	err = mlx5_ib_own_cq_create(dev, &xrc->cq, LOG_CQES);
 	if (err)
 		return err;
-	err = mlx5_fw_alloc_xrcd(dev, MLX5_IB_KERNEL_UID, &xrc->srq_xrcdn);
+	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				   &xrc->srq_xrcdn);
 	if (err)
 		goto err_cq;
-	err = mlx5_fw_alloc_xrcd(dev, MLX5_IB_KERNEL_UID, &xrc->empty_xrcdn);
+	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				   &xrc->empty_xrcdn);
 	if (err)
 		goto err_srq_xrcd;
 	err = xrc_create_srq(dev, xrc);
@@ -146,9 +149,9 @@ static int xrc_create_objects(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
 	return 0;
 
 err_empty_xrcd:
-	mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->empty_xrcdn);
+	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn);
 err_srq_xrcd:
-	mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->srq_xrcdn);
+	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn);
 err_cq:
 	mlx5_ib_own_cq_destroy(&xrc->cq);
 	return err;
@@ -191,10 +194,10 @@ void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev)
 	if (!xrc)
 		return;
 	dev->xrc = NULL;
-	mlx5_fw_destroy_xrc_srq(dev, MLX5_IB_KERNEL_UID, xrc->srqn);
+	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc->srqn);
 	mlx5_ib_queue_mem_free(dev, &xrc->srq_mem);
-	mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->empty_xrcdn);
-	mlx5_fw_dealloc_xrcd(dev, MLX5_IB_KERNEL_UID, xrc->srq_xrcdn);
+	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn);
+	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn);
 	mlx5_ib_own_cq_destroy(&xrc->cq);
 	kfree(xrc);
 }
