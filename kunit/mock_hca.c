@@ -89,9 +89,6 @@ static int hca_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void 
 	case MLX5_CMD_OP_DESTROY_MKEY:
 		free_key(xa_erase(&hca->keys, MLX5_GET(destroy_mkey_in, in, mkey_index)));
 		break;
-	case MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS:
-		MLX5_SET(query_special_contexts_out, out, null_mkey, NULL_MKEY);
-		break;
 	}
 	return 0;
 }
@@ -386,6 +383,7 @@ struct mock_hca *mock_hca_create(struct mock *mock)
 	init_completion(&hca->release);
 	INIT_WORK(&hca->hold, hold_workqueue);
 	set_caps(mock);
+	mock->dev->null_mkey = NULL_MKEY;
 	mock->dev->mdev->bar_addr = BAR_ADDR;
 	KUNIT_ASSERT_EQ(mock->test, dma_set_mask_and_coherent(device, DMA_BIT_MASK(64)), 0);
 	mock->dev->ib_dev.dma_device = device;

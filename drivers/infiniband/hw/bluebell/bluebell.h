@@ -22,33 +22,17 @@ struct mlx5_ib_dm_pool;
 struct mlx5_ib_memic;
 struct mlx5_ib_mkey_pool;
 struct mlx5_ib_odp;
-struct mlx5_ib_port_ops;
 struct mlx5_ib_umr;
 struct mlx5_ib_xrc;
-
-/**
- * struct mlx5_ib_port - a port of the device
- * @dev: device
- * @num: number of the port, from 1
- * @ops: how the port is accessed
- * @core_cap_flags: RDMA_CORE_CAP_*, constant
- * @events: receives events of the port and failures of the device, while the device is
- *	registered with the RDMA core
- */
-struct mlx5_ib_port {
-	struct mlx5_ib_dev *dev;
-	u8 num;
-	const struct mlx5_ib_port_ops *ops;
-	u32 core_cap_flags;
-	struct notifier_block events;
-};
 
 /**
  * struct mlx5_ib_dev - one HCA
  * @ib_dev: the device as the RDMA core sees it; first
  * @mdev: the PCI function underneath, owned by mlx5_core
  * @caps: what the device can do, as computed when it was probed; constant
- * @port: the port, as port.c knows it
+ * @port_cap_flags: RDMA_CORE_CAP_* of the port, constant
+ * @port_events: receives events of the port and failures of the device, while the device is
+ *	registered with the RDMA core
  * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
  * @rsc_table: finds queues that the device names by number
  * @mkeys: slots of all memory keys by index, see mkey_table.c
@@ -66,6 +50,8 @@ struct mlx5_ib_port {
  *	Constant as @umr is
  * @dump_fill_mkey: key that discards what is written to it, valid if the device has
  *	the capability dump_fill_mkey
+ * @null_mkey: key of table entries that lead nowhere: any access through it faults. Valid
+ *	if the device has the capability null_mkey
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: of the board, from the adapter
  */
@@ -73,7 +59,8 @@ struct mlx5_ib_dev {
 	struct ib_device ib_dev;
 	struct mlx5_core_dev *mdev;
 	struct mlx5_ib_caps caps;
-	struct mlx5_ib_port port;
+	u32 port_cap_flags;
+	struct notifier_block port_events;
 	struct notifier_block sys_error;
 	struct mlx5_ib_rsc_table rsc_table;
 	struct xarray mkeys;
@@ -86,6 +73,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_xrc *xrc;
 	u32 dump_fill_mkey;
+	u32 null_mkey;
 	__be64 sys_image_guid;
 	u32 vendor_id;
 };

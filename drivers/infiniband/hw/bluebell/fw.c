@@ -124,50 +124,7 @@ int mlx5_ib_fw_call_core(struct mlx5_ib_dev *dev, u16 opcode, mlx5_ib_fw_send_t 
 				   arg);
 }
 
-static int fw_core_query_vendor_id(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
-				   int out_size, void *vendor_id)
-{
-	return mlx5_core_query_vendor_id(dev->mdev, vendor_id);
-}
-
-/**
- * mlx5_fw_query_vendor_id - QUERY_ADAPTER
- * @dev: device
- * @vendor_id: IEEE number of the board's vendor
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_query_vendor_id(struct mlx5_ib_dev *dev, u32 *vendor_id)
-{
-	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_QUERY_ADAPTER, fw_core_query_vendor_id,
-				    vendor_id);
-}
-
-/**
- * mlx5_fw_query_special_contexts - QUERY_SPECIAL_CONTEXTS
- * @dev: device
- * @sc: memory keys that the device provides
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_query_special_contexts(struct mlx5_ib_dev *dev, struct mlx5_fw_special_contexts *sc)
-{
-	u32 out[MLX5_ST_SZ_DW(query_special_contexts_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(query_special_contexts_in)] = {};
-	int err;
-
-	MLX5_SET(query_special_contexts_in, in, opcode, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS);
-	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
-	if (err)
-		return err;
-	sc->dump_fill_mkey = MLX5_GET(query_special_contexts_out, out, dump_fill_mkey);
-	sc->null_mkey = MLX5_GET(query_special_contexts_out, out, null_mkey);
-	return 0;
-}
-
-/*
- * A query of this function's HCA vport.
- */
+/* A query of this function's HCA vport. */
 struct fw_vport_query {
 	u8 port;
 	u16 index;
@@ -179,74 +136,34 @@ static int fw_core_query_vport(struct mlx5_ib_dev *dev, void *in, int in_size, v
 {
 	const struct fw_vport_query *query = arg;
 
-	return mlx5_query_hca_vport_context(dev->mdev, 0, query->port, 0, query->result);
-}
-
-static int fw_core_query_gid(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
-			     int out_size, void *arg)
-{
-	const struct fw_vport_query *query = arg;
-
-	return mlx5_query_hca_vport_gid(dev->mdev, 0, query->port, 0, query->index, query->result);
-}
-
-static int fw_core_query_pkey(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
-			      int out_size, void *arg)
-{
-	const struct fw_vport_query *query = arg;
-
-	return mlx5_query_hca_vport_pkey(dev->mdev, 0, query->port, 0, query->index, query->result);
+	switch (MLX5_GET(query_hca_vport_context_in, in, opcode)) {
+	case MLX5_CMD_OP_QUERY_HCA_VPORT_GID:
+		return mlx5_query_hca_vport_gid(dev->mdev, 0, query->port, 0, query->index,
+						query->result);
+	case MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY:
+		return mlx5_query_hca_vport_pkey(dev->mdev, 0, query->port, 0, query->index,
+						 query->result);
+	default:
+		return mlx5_query_hca_vport_context(dev->mdev, 0, query->port, 0, query->result);
+	}
 }
 
 /**
- * mlx5_fw_query_hca_vport_context - QUERY_HCA_VPORT_CONTEXT of this function
+ * mlx5_fw_query_hca_vport - query the HCA vport of this function
  * @dev: device
+ * @opcode: MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, MLX5_CMD_OP_QUERY_HCA_VPORT_GID or
+ *	MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY
  * @port: from 1
- * @rep: what the subnet manager and the link have made of the port
+ * @index: of an entry of the GID or P_Key table
+ * @result: gets the struct mlx5_hca_vport_context, the union ib_gid or the u16
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_query_hca_vport_context(struct mlx5_ib_dev *dev, u8 port,
-				    struct mlx5_hca_vport_context *rep)
+int mlx5_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, void *result)
 {
-	struct fw_vport_query query = { .port = port, .result = rep };
+	struct fw_vport_query query = { .port = port, .index = index, .result = result };
 
-	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, fw_core_query_vport,
-				    &query);
-}
-
-/**
- * mlx5_fw_query_hca_vport_gid - QUERY_HCA_VPORT_GID
- * @dev: device
- * @port: from 1
- * @index: of an entry of the GID table
- * @gid: the entry
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_query_hca_vport_gid(struct mlx5_ib_dev *dev, u8 port, u16 index, union ib_gid *gid)
-{
-	struct fw_vport_query query = { .port = port, .index = index, .result = gid };
-
-	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_QUERY_HCA_VPORT_GID, fw_core_query_gid,
-				    &query);
-}
-
-/**
- * mlx5_fw_query_hca_vport_pkey - QUERY_HCA_VPORT_PKEY
- * @dev: device
- * @port: from 1
- * @index: of an entry of the P_Key table
- * @pkey: the entry
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_query_hca_vport_pkey(struct mlx5_ib_dev *dev, u8 port, u16 index, u16 *pkey)
-{
-	struct fw_vport_query query = { .port = port, .index = index, .result = pkey };
-
-	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, fw_core_query_pkey,
-				    &query);
+	return mlx5_ib_fw_call_core(dev, opcode, fw_core_query_vport, &query);
 }
 
 /**

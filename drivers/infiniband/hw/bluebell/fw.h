@@ -13,23 +13,11 @@
 struct mlx5_core_cq;
 struct mlx5_eq;
 struct mlx5_eq_param;
-struct mlx5_hca_vport_context;
 struct mlx5_ib_dev;
 struct mlx5_ib_fault;
-union ib_gid;
 
 /* uid of the commands that the driver sends for itself: firmware checks no owner. */
 #define MLX5_IB_KERNEL_UID	0
-
-/**
- * struct mlx5_fw_special_contexts - memory keys that the device provides
- * @dump_fill_mkey: key that discards writes, valid if the device has one
- * @null_mkey: key without memory, valid if the device has one
- */
-struct mlx5_fw_special_contexts {
-	u32 dump_fill_mkey;
-	u32 null_mkey;
-};
 
 /*
  * Sends a command, or has mlx5_core send it; returns 0 or the errno for the caller.
@@ -44,12 +32,7 @@ int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 		    int out_size);
 int mlx5_ib_fw_call_core(struct mlx5_ib_dev *dev, u16 opcode, mlx5_ib_fw_send_t send, void *arg);
 
-int mlx5_fw_query_vendor_id(struct mlx5_ib_dev *dev, u32 *vendor_id);
-int mlx5_fw_query_special_contexts(struct mlx5_ib_dev *dev, struct mlx5_fw_special_contexts *sc);
-int mlx5_fw_query_hca_vport_context(struct mlx5_ib_dev *dev, u8 port,
-				    struct mlx5_hca_vport_context *rep);
-int mlx5_fw_query_hca_vport_gid(struct mlx5_ib_dev *dev, u8 port, u16 index, union ib_gid *gid);
-int mlx5_fw_query_hca_vport_pkey(struct mlx5_ib_dev *dev, u8 port, u16 index, u16 *pkey);
+int mlx5_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, void *result);
 int mlx5_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t size, bool write);
 
 int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,

@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 
 #include "bluebell.h"
-#include "fw.h"
 #include "layout_mkey.h"
 #include "layout_odp.h"
 #include "mkey.h"
@@ -279,7 +278,6 @@ DEFINE_FREE(odp, struct mlx5_ib_odp *, odp_free(_T))
 int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
-	struct mlx5_fw_special_contexts sc = {};
 	int err;
 
 	if (!MLX5_CAP_GEN(mdev, pg) || MLX5_CAP_ODP(mdev, mem_page_fault) || !dev->umr ||
@@ -293,10 +291,6 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 	odp->dev = dev;
 	mlx5_ib_odp_init_faults(odp);
 	odp_read_caps(mdev, &odp->caps);
-	err = mlx5_fw_query_special_contexts(dev, &sc);
-	if (err)
-		return err;
-	odp->null_mkey = sc.null_mkey;
 	odp->wq = alloc_workqueue("bluebell_odp", WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!odp->wq)
 		return -ENOMEM;

@@ -148,7 +148,6 @@ struct odp_mr {
  * struct mlx5_ib_odp - paging state of a device
  * @dev: device
  * @caps: what the device can page, as verbs report it
- * @null_mkey: key of table entries that lead nowhere: any access through it faults
  * @wq: resolves faults, serves advice and reclaims leaves
  * @eq_lock: serializes the creation of @eq
  * @eq: page-fault event queue, created for the first paged region
@@ -159,7 +158,6 @@ struct odp_mr {
 struct mlx5_ib_odp {
 	struct mlx5_ib_dev *dev;
 	struct ib_odp_caps caps;
-	u32 null_mkey;
 	struct workqueue_struct *wq;
 	struct mutex eq_lock;		/* eq */
 	struct mlx5_eq *eq;

@@ -32,7 +32,7 @@ static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mke
 		.base = base,
 		.shift = shift,
 		.num = num,
-		.null_mkey = mr->odp->null_mkey,
+		.null_mkey = mr->odp->dev->null_mkey,
 	};
 	size_t inlen = mlx5_ib_odp_create_ksm_inlen(num);
 	struct odp_dir *dir __free(kfree) = kzalloc_obj(*dir);
@@ -63,7 +63,7 @@ static int odp_tree_write_block(struct odp_mr *mr, struct odp_dir *dir, unsigned
 	ksm = mlx5_ib_odp_fill_inline(&wqe, dir->key.mkey->key, first, MLX5_IB_ODP_BLOCK_KSMS);
 	for (i = first; i < first + MLX5_IB_ODP_BLOCK_KSMS; i++) {
 		child = xa_load(&dir->children, i);
-		mlx5_ib_odp_fill_ksm(ksm++, child ? child->mkey->key : mr->odp->null_mkey,
+		mlx5_ib_odp_fill_ksm(ksm++, child ? child->mkey->key : mr->odp->dev->null_mkey,
 				     dir->key.base + ((u64)i << dir->shift));
 	}
 	return mlx5_ib_umr_exec(mr->odp->dev, &wqe);

@@ -196,20 +196,16 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 	return err;
 }
 
+/* What verbs call a width of MLX5_PTYS_WIDTH_*, by the number of its bit. */
+static const u8 port_widths[] = {
+	IB_WIDTH_1X, IB_WIDTH_2X, IB_WIDTH_4X, IB_WIDTH_8X, IB_WIDTH_12X,
+};
+
 static u8 width_from_hw(u16 width)
 {
-	switch (width) {
-	case MLX5_PTYS_WIDTH_1X:
-		return IB_WIDTH_1X;
-	case MLX5_PTYS_WIDTH_2X:
-		return IB_WIDTH_2X;
-	case MLX5_PTYS_WIDTH_8X:
-		return IB_WIDTH_8X;
-	case MLX5_PTYS_WIDTH_12X:
-		return IB_WIDTH_12X;
-	default:
-		return IB_WIDTH_4X;
-	}
+	unsigned int bit = ffs(width) - 1;
+
+	return bit < ARRAY_SIZE(port_widths) ? port_widths[bit] : IB_WIDTH_4X;
 }
 
 /* PortInfo.VLCap: 1 for VL0, 2 for VL0-1, 3 for VL0-3, 4 for VL0-7, 5 for VL0-14. */
@@ -218,16 +214,16 @@ static u8 vl_cap_from_hw(u8 lanes)
 	return lanes < 15 ? fls(lanes) : 5;
 }
 
-/* ---- a port that is an HCA vport -------------------------------------------- */
+/* ---- the port, an HCA vport -------------------------------------------------- */
 
 /* The number of the port has one place in all registers of ports. */
-static int port_read_reg(struct mlx5_ib_port *port, u16 reg_id, void *reg, size_t size)
+static int port_read_reg(struct mlx5_ib_dev *dev, u8 num, u16 reg_id, void *reg, size_t size)
 {
-	MLX5_SET(ptys_reg, reg, local_port, port->num);
-	return mlx5_fw_access_reg(port->dev, reg_id, reg, size, false);
+	MLX5_SET(ptys_reg, reg, local_port, num);
+	return mlx5_fw_access_reg(dev, reg_id, reg, size, false);
 }
 
-static int hca_vport_query_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
+static int hca_vport_query_link(struct mlx5_ib_dev *dev, u8 num, struct ib_port_attr *props)
 {
 	u32 ptys[MLX5_ST_SZ_DW(ptys_reg)] = {};
 	u32 pmtu[MLX5_ST_SZ_DW(pmtu_reg)] = {};
@@ -235,11 +231,11 @@ static int hca_vport_query_link(struct mlx5_ib_port *port, struct ib_port_attr *
 	int err;
 
 	MLX5_SET(ptys_reg, ptys, proto_mask, MLX5_PTYS_IB);
-	err = port_read_reg(port, MLX5_REG_PTYS, ptys, sizeof(ptys));
+	err = port_read_reg(dev, num, MLX5_REG_PTYS, ptys, sizeof(ptys));
 	if (!err)
-		err = port_read_reg(port, MLX5_REG_PMTU, pmtu, sizeof(pmtu));
+		err = port_read_reg(dev, num, MLX5_REG_PMTU, pmtu, sizeof(pmtu));
 	if (!err)
-		err = port_read_reg(port, MLX5_REG_PVLC, pvlc, sizeof(pvlc));
+		err = port_read_reg(dev, num, MLX5_REG_PVLC, pvlc, sizeof(pvlc));
 	if (err)
 		return err;
 
@@ -251,12 +247,12 @@ static int hca_vport_query_link(struct mlx5_ib_port *port, struct ib_port_attr *
 	return 0;
 }
 
-static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props)
+static int hca_vport_query(struct mlx5_ib_dev *dev, u8 num, struct ib_port_attr *props)
 {
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
-	err = mlx5_fw_query_hca_vport_context(port->dev, port->num, &rep);
+	err = mlx5_fw_query_hca_vport(dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, num, 0, &rep);
 	if (err)
 		return err;
 
@@ -274,41 +270,26 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 	props->subnet_timeout = rep.subnet_timeout;
 	props->init_type_reply = rep.init_type_reply;
 
-	return hca_vport_query_link(port, props);
+	return hca_vport_query_link(dev, num, props);
 }
 
 /*
  * An InfiniBand port without management datagrams: no QP0 or QP1, and so no subnet
  * administration and no connection manager, whose kernel parts then ignore the port.
  */
-static int hca_vport_read_constants(struct mlx5_ib_port *port)
+static int hca_vport_read_constants(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
-	err = mlx5_fw_query_hca_vport_context(port->dev, port->num, &rep);
-	port->dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
-	port->dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
-	port->core_cap_flags = RDMA_CORE_CAP_PROT_IB;
+	err = mlx5_fw_query_hca_vport(dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT,
+				      rdma_start_port(&dev->ib_dev), 0, &rep);
+	dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
+	dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
+	dev->port_cap_flags = RDMA_CORE_CAP_PROT_IB;
 	if (rep.grh_required)
-		port->core_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
+		dev->port_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
 	return err;
-}
-
-static const struct mlx5_ib_port_ops hca_vport_ops = {
-	.link_layer = IB_LINK_LAYER_INFINIBAND,
-	.query = hca_vport_query,
-	.query_gid = mlx5_fw_query_hca_vport_gid,
-	.query_pkey = mlx5_fw_query_hca_vport_pkey,
-	.read_constants = hca_vport_read_constants,
-};
-
-/* ---- any port --------------------------------------------------------------- */
-
-/* ib_core has checked the number, and there is one port. */
-static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
-{
-	return &to_mdev(ibdev)->port;
 }
 
 /**
@@ -324,53 +305,47 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
  */
 int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *props)
 {
-	struct mlx5_ib_port *port = to_mport(ibdev, num);
-	const struct mlx5_ib_caps *caps = &port->dev->caps;
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+	const struct mlx5_ib_caps *caps = &dev->caps;
 
 	props->gid_tbl_len = caps->gid_table_len;
 	props->pkey_tbl_len = caps->pkey_table_len;
 	props->max_msg_sz = 1U << MLX5_CAP_GEN(caps->mdev, log_max_msg);
-	return port->ops->query(port, props);
+	return hca_vport_query(dev, num, props);
 }
 
 /**
  * mlx5_ib_query_gid - entry of the GID table
  * @ibdev: device
  * @num: number of the port
- * @index: of the entry
+ * @index: of the entry; ib_core asks for entries of the table only
  * @gid: the entry
  *
  * May sleep.
  *
- * Return: 0, -EINVAL beyond the table, or the errno of a firmware refusal.
+ * Return: 0 or the errno of a firmware refusal.
  */
 int mlx5_ib_query_gid(struct ib_device *ibdev, u32 num, int index, union ib_gid *gid)
 {
-	struct mlx5_ib_port *port = to_mport(ibdev, num);
-
-	if (index < 0 || index >= port->dev->caps.gid_table_len)
-		return -EINVAL;
-	return port->ops->query_gid(port->dev, port->num, index, gid);
+	return mlx5_fw_query_hca_vport(to_mdev(ibdev), MLX5_CMD_OP_QUERY_HCA_VPORT_GID, num, index,
+				       gid);
 }
 
 /**
  * mlx5_ib_query_pkey - entry of the P_Key table
  * @ibdev: device
  * @num: number of the port
- * @index: of the entry
+ * @index: of the entry; ib_core and its users ask for entries of the table only
  * @pkey: the entry
  *
  * May sleep.
  *
- * Return: 0, -EINVAL beyond the table, or the errno of a firmware refusal.
+ * Return: 0 or the errno of a firmware refusal.
  */
 int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
 {
-	struct mlx5_ib_port *port = to_mport(ibdev, num);
-
-	if (index >= port->dev->caps.pkey_table_len)
-		return -EINVAL;
-	return port->ops->query_pkey(port->dev, port->num, index, pkey);
+	return mlx5_fw_query_hca_vport(to_mdev(ibdev), MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, num, index,
+				       pkey);
 }
 
 /**
@@ -383,55 +358,26 @@ int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
  */
 int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immutable *immutable)
 {
-	struct mlx5_ib_port *port = to_mport(ibdev, num);
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
 
-	immutable->gid_tbl_len = port->dev->caps.gid_table_len;
-	immutable->pkey_tbl_len = port->dev->caps.pkey_table_len;
-	immutable->core_cap_flags = port->core_cap_flags;
+	immutable->gid_tbl_len = dev->caps.gid_table_len;
+	immutable->pkey_tbl_len = dev->caps.pkey_table_len;
+	immutable->core_cap_flags = dev->port_cap_flags;
 	return 0;
-}
-
-/**
- * mlx5_ib_port_link_layer - what is below the transport
- * @ibdev: device
- * @num: number of the port
- *
- * Return: IB_LINK_LAYER_INFINIBAND, because only devices with such a port are probed.
- */
-enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
-{
-	return to_mport(ibdev, num)->ops->link_layer;
 }
 
 /* ---- events ----------------------------------------------------------------- */
 
-static const struct {
-	u8 subtype;
-	enum ib_event_type event;
-} port_events[] = {
-	{ MLX5_PORT_CHANGE_SUBTYPE_ACTIVE, IB_EVENT_PORT_ACTIVE },
-	{ MLX5_PORT_CHANGE_SUBTYPE_DOWN, IB_EVENT_PORT_ERR },
-	{ MLX5_PORT_CHANGE_SUBTYPE_INITIALIZED, IB_EVENT_PORT_ERR },
-	{ MLX5_PORT_CHANGE_SUBTYPE_LID, IB_EVENT_LID_CHANGE },
-	{ MLX5_PORT_CHANGE_SUBTYPE_PKEY, IB_EVENT_PKEY_CHANGE },
-	{ MLX5_PORT_CHANGE_SUBTYPE_GUID, IB_EVENT_GID_CHANGE },
-	{ MLX5_PORT_CHANGE_SUBTYPE_CLIENT_REREG, IB_EVENT_CLIENT_REREGISTER },
+/* What verbs call a change of a port; 0 for one that they do not have. */
+static const enum ib_event_type port_events[] = {
+	[MLX5_PORT_CHANGE_SUBTYPE_ACTIVE] = IB_EVENT_PORT_ACTIVE,
+	[MLX5_PORT_CHANGE_SUBTYPE_DOWN] = IB_EVENT_PORT_ERR,
+	[MLX5_PORT_CHANGE_SUBTYPE_INITIALIZED] = IB_EVENT_PORT_ERR,
+	[MLX5_PORT_CHANGE_SUBTYPE_LID] = IB_EVENT_LID_CHANGE,
+	[MLX5_PORT_CHANGE_SUBTYPE_PKEY] = IB_EVENT_PKEY_CHANGE,
+	[MLX5_PORT_CHANGE_SUBTYPE_GUID] = IB_EVENT_GID_CHANGE,
+	[MLX5_PORT_CHANGE_SUBTYPE_CLIENT_REREG] = IB_EVENT_CLIENT_REREGISTER,
 };
-
-/* Returns false for an event that verbs do not have. */
-static bool port_translate_event(const struct mlx5_eqe *eqe, struct ib_event *event)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(port_events); i++) {
-		if (port_events[i].subtype != eqe->sub_type)
-			continue;
-		event->event = port_events[i].event;
-		event->element.port_num = (eqe->data.port.port >> 4) & 0xf;
-		return true;
-	}
-	return false;
-}
 
 /*
  * Called in the interrupt of the asynchronous event queue; a failure of the device may
@@ -439,16 +385,20 @@ static bool port_translate_event(const struct mlx5_eqe *eqe, struct ib_event *ev
  */
 static int port_notify(struct notifier_block *nb, unsigned long type, void *data)
 {
-	struct mlx5_ib_port *port = container_of(nb, struct mlx5_ib_port, events);
-	struct ib_event event = { .device = &port->dev->ib_dev };
+	struct ib_device *ibdev = &container_of(nb, struct mlx5_ib_dev, port_events)->ib_dev;
+	struct ib_event event = { .device = ibdev };
+	const struct mlx5_eqe *eqe = data;
 
 	switch (type) {
 	case MLX5_DEV_EVENT_SYS_ERROR:
 		event.event = IB_EVENT_DEVICE_FATAL;
-		event.element.port_num = port->num;
+		event.element.port_num = rdma_start_port(ibdev);
 		break;
 	case MLX5_EVENT_TYPE_PORT_CHANGE:
-		if (!port_translate_event(data, &event) || event.element.port_num != port->num)
+		event.element.port_num = (eqe->data.port.port >> 4) & 0xf;
+		if (eqe->sub_type < ARRAY_SIZE(port_events))
+			event.event = port_events[eqe->sub_type];
+		if (!event.event || !rdma_is_port_valid(ibdev, event.element.port_num))
 			return NOTIFY_DONE;
 		break;
 	default:
@@ -466,8 +416,8 @@ static int port_notify(struct notifier_block *nb, unsigned long type, void *data
  */
 int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 {
-	dev->port.events.notifier_call = port_notify;
-	return mlx5_notifier_register(dev->mdev, &dev->port.events);
+	dev->port_events.notifier_call = port_notify;
+	return mlx5_notifier_register(dev->mdev, &dev->port_events);
 }
 
 /**
@@ -476,7 +426,7 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
  */
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev)
 {
-	mlx5_notifier_unregister(dev->mdev, &dev->port.events);
+	mlx5_notifier_unregister(dev->mdev, &dev->port_events);
 }
 
 /* ---- sysfs, and what is read at probe --------------------------------------- */
@@ -529,7 +479,7 @@ const struct attribute_group mlx5_ib_attr_group = {
 };
 
 /**
- * mlx5_ib_init_device_attr - set up the port, and read the attributes that never change
+ * mlx5_ib_init_device_attr - read the attributes that never change
  * @dev: device, not registered yet
  *
  * May sleep.
@@ -538,25 +488,25 @@ const struct attribute_group mlx5_ib_attr_group = {
  */
 int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 {
-	struct mlx5_fw_special_contexts sc = {};
+	u32 contexts[MLX5_ST_SZ_DW(query_special_contexts_out)] = {};
+	u32 adapter[MLX5_ST_SZ_DW(query_adapter_out)] = {};
 	int err;
 
-	dev->port.dev = dev;
-	dev->port.num = 1;
-	dev->port.ops = &hca_vport_ops;
-	err = dev->port.ops->read_constants(&dev->port);
+	err = hca_vport_read_constants(dev);
 	if (err)
 		return err;
 	err = mlx5_fw_access_reg(dev, MLX5_REG_NODE_DESC, dev->ib_dev.node_desc,
 				 sizeof(dev->ib_dev.node_desc), false);
 	if (err)
 		return err;
-	err = mlx5_fw_query_vendor_id(dev, &dev->vendor_id);
+	err = mlx5_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_ADAPTER, 0, adapter,
+				   sizeof(adapter));
 	if (err)
 		return err;
-	if (!MLX5_CAP_GEN(dev->mdev, dump_fill_mkey))
-		return 0;
-	err = mlx5_fw_query_special_contexts(dev, &sc);
-	dev->dump_fill_mkey = sc.dump_fill_mkey;
+	dev->vendor_id = MLX5_GET(query_adapter_out, adapter, query_adapter_struct.ieee_vendor_id);
+	err = mlx5_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, 0,
+				   contexts, sizeof(contexts));
+	dev->dump_fill_mkey = MLX5_GET(query_special_contexts_out, contexts, dump_fill_mkey);
+	dev->null_mkey = MLX5_GET(query_special_contexts_out, contexts, null_mkey);
 	return err;
 }
