@@ -44,7 +44,7 @@ struct mlx5_ib_xrc;
  * @umr_zeros: translation entries of pages that are not present, for the device to read;
  *	NULL without @odp
  * @umr_zeros_dma: DMA address of @umr_zeros
- * @mkey_pool: free keys for @umr; NULL if @umr is
+ * @mkey_pool: free keys for @umr; NULL if there is nothing that @umr may write
  * @odp: on-demand paging; NULL if the device cannot. Constant as @umr is
  * @xrc: the driver's own objects for XRC queue pairs; NULL if the device has no XRC.
  *	Constant as @umr is

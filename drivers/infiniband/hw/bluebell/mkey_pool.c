@@ -96,12 +96,12 @@ static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
  * @nmtts: translation entries that the key needs
  * @access: enum ib_access_flags
  *
- * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no UMR;
+ * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no pool;
  * MLX5_IB_CLASS_LONG for a region that may have windows.
  */
 int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access)
 {
-	if (!dev->umr)
+	if (!dev->mkey_pool)
 		return MLX5_IB_CLASS_FIRMWARE;
 	/*
 	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key

@@ -267,7 +267,7 @@ DEFINE_FREE(odp, struct mlx5_ib_odp *, odp_free(_T))
 
 /**
  * mlx5_ib_init_odp - set up on-demand paging, if the device has it
- * @dev: device, whose UMR queue pair has been set up if the device can have one
+ * @dev: device, whose pool of keys has been set up if the device can have one
  *
  * Leaves @dev->odp NULL, which is no error, on a device that does not page, that pages
  * only by the newer memory scheme of faults, or on which UMR cannot change every
@@ -280,7 +280,7 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 	struct mlx5_core_dev *mdev = dev->mdev;
 	int err;
 
-	if (!MLX5_CAP_GEN(mdev, pg) || MLX5_CAP_ODP(mdev, mem_page_fault) || !dev->umr ||
+	if (!MLX5_CAP_GEN(mdev, pg) || MLX5_CAP_ODP(mdev, mem_page_fault) || !dev->mkey_pool ||
 	    !MLX5_CAP_GEN(mdev, umr_extended_translation_offset))
 		return 0;
 
