@@ -15,6 +15,7 @@
 #include "../bluebell.h"
 #include "../dm.h"
 #include "../fw.h"
+#include "../layout_dm.h"
 #include "../layout_mkey.h"
 #include "../mmap.h"
 #include "../mr.h"
@@ -26,33 +27,54 @@
 #define WINDOW_SIZE	SZ_64K
 #define WINDOW_PAGES	16
 
-static const struct mlx5_ib_dm_window window_64k = {
-	.start = WINDOW, .size = WINDOW_SIZE, .max_alloc = SZ_32K, .log_min_alloc = 6,
-	.log_max_align = 14, .operations = 0x3,
+/* A device's memory for users. */
+struct window {
+	u64 start;
+	u32 size, max, log_min, log_align;
 };
+
+static const struct window window_64k = { WINDOW, WINDOW_SIZE, SZ_32K, 6, 8 };
+
+static void set_window(struct mlx5_ib_caps *caps, const struct window *window)
+{
+	void *cap = caps->mdev->caps.hca[MLX5_CAP_DEV_MEM]->cur;
+
+	MOCK_SET_CAP(caps, device_memory, 1);
+	MLX5_SET(device_mem_cap, cap, memic, 1);
+	MLX5_SET64(device_mem_cap, cap, memic_bar_start_addr, window->start);
+	MLX5_SET(device_mem_cap, cap, memic_bar_size, window->size);
+	MLX5_SET(device_mem_cap, cap, max_memic_size, window->max);
+	MLX5_SET(device_mem_cap, cap, log_min_memic_alloc_size, window->log_min);
+	MLX5_SET(device_mem_cap, cap, log_max_memic_addr_alignment, window->log_align);
+	MLX5_SET(device_mem_cap, cap, memic_operations, 0x3);
+}
+
+static struct mlx5_ib_caps *caps_64k(struct kunit *test)
+{
+	struct mlx5_ib_caps *caps = mock_caps(test);
+
+	set_window(caps, &window_64k);
+	return caps;
+}
 
 /* ---- layout --------------------------------------------------------------------- */
 
 static const struct caps_case {
 	const char *name;
-	bool memic;
-	u64 start;
-	u32 size, max, log_min, log_align, page_shift;
-	struct mlx5_ib_dm_window want;
+	struct window window;
+	u32 page_shift;
+	bool want;
+	u32 max;	/* longest allocation */
+	u32 least;	/* size of an allocation of one byte */
 } caps_cases[] = {
-	{ "a window", true, 0x1fa0000, SZ_128K, SZ_64K, 8, 6, 12,
-	  { 0x1fa0000, SZ_128K, SZ_64K, 8, 12, 0x5 } },
-	{ "no device memory", false, 0x1fa0000, SZ_128K, SZ_64K, 8, 6, 12 },
-	{ "no window", true, 0x1fa0000, 0, SZ_64K, 8, 6, 12 },
-	{ "no least allocation", true, 0, SZ_4K, SZ_4K, 0, 0, 12,
-	  { 0, SZ_4K, SZ_4K, 6, 6, 0x5 } },
-	{ "allocations longer than the window", true, 0, SZ_4K, SZ_8K, 6, 6, 12,
-	  { 0, SZ_4K, SZ_4K, 6, 12, 0x5 } },
-	{ "a window that ends within a page of 64 KiB", true, SZ_64K, SZ_64K + SZ_4K, SZ_4K, 6, 6,
-	  16 },
-	{ "a window that starts within a page of 64 KiB", true, SZ_4K, SZ_64K, SZ_4K, 6, 6, 16 },
-	{ "a window of pages of 64 KiB", true, SZ_128K, SZ_64K, SZ_64K, 6, 6, 16,
-	  { SZ_128K, SZ_64K, SZ_64K, 6, 12, 0x5 } },
+	{ "a window", { 0x1fa0000, SZ_128K, SZ_64K, 8, 6 }, 12, true, SZ_64K, 256 },
+	{ "no window", { 0x1fa0000, 0, SZ_64K, 8, 6 }, 12 },
+	{ "no least allocation", { 0, SZ_4K, SZ_4K, 0, 0 }, 12, true, SZ_4K, 64 },
+	{ "allocations longer than the window", { 0, SZ_4K, SZ_8K, 6, 6 }, 12, true, SZ_4K, 64 },
+	{ "a window that ends within a page of 64 KiB",
+	  { SZ_64K, SZ_64K + SZ_4K, SZ_4K, 6, 6 }, 16 },
+	{ "a window that starts within a page of 64 KiB", { SZ_4K, SZ_64K, SZ_4K, 6, 6 }, 16 },
+	{ "a window of pages of 64 KiB", { SZ_128K, SZ_64K, SZ_64K, 6, 6 }, 16, true, SZ_64K, 64 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(caps, caps_cases, name);
@@ -60,24 +82,19 @@ KUNIT_ARRAY_PARAM_DESC(caps, caps_cases, name);
 static void window_is_misread(struct kunit *test)
 {
 	const struct caps_case *c = test->param_value;
-	u32 cap[MLX5_ST_SZ_DW(device_mem_cap)] = {};
-	struct mlx5_ib_dm_window got;
+	struct mlx5_ib_caps *caps = mock_caps(test);
 
-	MLX5_SET(device_mem_cap, cap, memic, c->memic);
-	MLX5_SET64(device_mem_cap, cap, memic_bar_start_addr, c->start);
-	MLX5_SET(device_mem_cap, cap, memic_bar_size, c->size);
-	MLX5_SET(device_mem_cap, cap, max_memic_size, c->max);
-	MLX5_SET(device_mem_cap, cap, log_min_memic_alloc_size, c->log_min);
-	MLX5_SET(device_mem_cap, cap, log_max_memic_addr_alignment, c->log_align);
-	MLX5_SET(device_mem_cap, cap, memic_operations, 0x5);
-	memset(&got, 0x5a, sizeof(got));
-	mlx5_ib_read_dm_window(cap, c->page_shift, &got);
-	KUNIT_EXPECT_EQ(test, got.start, c->want.start);
-	KUNIT_EXPECT_EQ(test, got.size, c->want.size);
-	KUNIT_EXPECT_EQ(test, got.max_alloc, c->want.max_alloc);
-	KUNIT_EXPECT_EQ(test, got.log_min_alloc, c->want.log_min_alloc);
-	KUNIT_EXPECT_EQ(test, got.log_max_align, c->want.log_max_align);
-	KUNIT_EXPECT_EQ(test, got.operations, c->want.operations);
+	set_window(caps, &c->window);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_has_dm(caps, c->page_shift), c->want);
+	if (!c->want)
+		return;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_max_dm(caps), c->max);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_alloc_size(1, caps), c->least);
+	MLX5_SET(device_mem_cap, caps->mdev->caps.hca[MLX5_CAP_DEV_MEM]->cur, memic, 0);
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_has_dm(caps, c->page_shift));
+	set_window(caps, &c->window);
+	MOCK_SET_CAP(caps, device_memory, 0);
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_has_dm(caps, c->page_shift));
 }
 
 static const struct request_case {
@@ -86,13 +103,12 @@ static const struct request_case {
 	u32 log_align;
 	int want;
 	u32 size;	/* asked of firmware */
-	u8 fw_align;
 } request_cases[] = {
-	{ "a byte", 1, 0, 0, 64, 0 },
-	{ "the unit", 64, 6, 0, 64, 0 },
-	{ "a byte more than the unit", 65, 7, 0, 128, 1 },
-	{ "a page", SZ_4K, 12, 0, SZ_4K, 6 },
-	{ "the longest, aligned most", SZ_32K, 14, 0, SZ_32K, 8 },
+	{ "a byte", 1, 0, 0, 64 },
+	{ "the unit", 64, 6, 0, 64 },
+	{ "a byte more than the unit", 65, 7, 0, 128 },
+	{ "a page", SZ_4K, 12, 0, SZ_4K },
+	{ "the longest, aligned most", SZ_32K, 14, 0, SZ_32K },
 	{ "nothing", 0, 0, -EINVAL },
 	{ "a byte too many", SZ_32K + 1, 0, -EINVAL },
 	{ "4 GiB", SZ_4G, 0, -EINVAL },
@@ -107,14 +123,11 @@ KUNIT_ARRAY_PARAM_DESC(request, request_cases, name);
 static void request_is_misjudged(struct kunit *test)
 {
 	const struct request_case *c = test->param_value;
-	const struct mlx5_ib_dm_window none = {};
+	struct mlx5_ib_caps *caps = caps_64k(test);
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm(c->length, c->log_align, &window_64k), c->want);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm(c->length, c->log_align, &none), -EOPNOTSUPP);
-	if (c->want)
-		return;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_alloc_size(c->length, &window_64k), c->size);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_fw_align(c->log_align), c->fw_align);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm(c->length, c->log_align, caps), c->want);
+	if (!c->want)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_dm_alloc_size(c->length, caps), c->size);
 }
 
 static const struct pages_case {
@@ -145,20 +158,21 @@ static void pages_are_given_twice_or_not_at_all(struct kunit *test)
 {
 	const struct pages_case *c = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&c->used, &window_64k, 12, c->from, c->length,
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&c->used, caps_64k(test), 12, c->from, c->length,
 						    c->log_align), c->want);
 }
 
 /* What counts is the address in the BAR, not the page's number in the window. */
 static void alignment_is_that_of_the_window(struct kunit *test)
 {
-	struct mlx5_ib_dm_window window = window_64k;
+	static const struct window window = { WINDOW + SZ_4K, WINDOW_SIZE, SZ_32K, 6, 8 };
+	struct mlx5_ib_caps *caps = mock_caps(test);
 	unsigned long used = 0;
 
-	window.start = WINDOW + SZ_4K;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &window, 12, 0, 1, 12), 0);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &window, 12, 0, 1, 13), 1);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, &window, 12, 0, 1, 14), 3);
+	set_window(caps, &window);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, caps, 12, 0, 1, 12), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, caps, 12, 0, 1, 13), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, caps, 12, 0, 1, 14), 3);
 }
 
 static void access_to_device_memory_is_misjudged(struct kunit *test)
@@ -217,6 +231,7 @@ static void key_over_device_memory_is_built_wrong(struct kunit *test)
  * @allocations: that firmware has
  * @ops: operations that have an address
  * @keys: memory keys
+ * @fw_align: log2 of the alignment of the last allocation, in units of 64 bytes
  */
 struct dm_env {
 	struct mock *mock;
@@ -230,6 +245,7 @@ struct dm_env {
 	int allocations;
 	int ops;
 	int keys;
+	u8 fw_align;
 };
 
 static int alloc_in_range(struct dm_env *env, const void *in, void *out)
@@ -243,6 +259,7 @@ static int alloc_in_range(struct dm_env *env, const void *in, void *out)
 		return -ENOMEM;
 	MLX5_SET64(alloc_memic_out, out, memic_start_addr, start);
 	env->allocations++;
+	env->fw_align = MLX5_GET(alloc_memic_in, in, log_memic_addr_alignment);
 	return 0;
 }
 
@@ -312,6 +329,10 @@ static void give_up_spare(void *dev)
 		kfree(mem);
 }
 
+static void no_work(struct work_struct *work)
+{
+}
+
 static int init_env(struct kunit *test)
 {
 	struct dm_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
@@ -327,12 +348,15 @@ static int init_env(struct kunit *test)
 	memset(env->map, 0xff, WINDOW_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, pool);
 	mock->dev->dm = pool;
-	pool->window = window_64k;
+	set_window(&mock->dev->caps, &window_64k);
+	pool->dev = mock->dev;
 	pool->map = (void __force __iomem *)env->map;
 	pool->used = kunit_kzalloc(test, sizeof(long), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pool->used);
-	mlx5_ib_init_dm_pool(pool, mock->dev);
+	mutex_init(&pool->lock);
+	INIT_LIST_HEAD(&pool->spare);
 	/* The tests say when a moment is over. */
+	INIT_DELAYED_WORK(&pool->return_spare, no_work);
 	disable_delayed_work(&pool->return_spare);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, give_up_spare, mock->dev));
 
@@ -578,7 +602,9 @@ static void freed_memory_is_at_a_wrong_address(struct kunit *test)
 
 	dm->mem->addr += 64;
 	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, env->fw_align, 0);
 	dm = create(test, 64, 7);
+	KUNIT_EXPECT_EQ(test, env->fw_align, 1);
 	KUNIT_EXPECT_EQ(test, env->commands, 3);
 	KUNIT_EXPECT_EQ(test, dm->mem->addr, WINDOW);
 	free_dm(dm);

@@ -19,6 +19,7 @@
 #include "bluebell.h"
 #include "dm.h"
 #include "fw.h"
+#include "layout_dm.h"
 #include "layout_mkey.h"
 #include "mr.h"
 #include "ucontext.h"
@@ -27,21 +28,20 @@
 
 static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 {
+	if (!entry->wc)
+		mlx5_ib_drop_memic_op(entry->mem, entry->op);
 	mlx5_ib_put_memic(entry->mem);
 	kfree(entry);
 }
 
-static void dm_free_op_entry(struct mlx5_user_mmap_entry *entry)
-{
-	mlx5_ib_drop_memic_op(entry->mem, entry->op);
-	dm_free_entry(entry);
-}
-
-/* Insert @addr of @mem into the mmap space. The caller's reference to @mem is passed on. */
+/*
+ * Insert @addr of @mem, the memory itself or an operation on it, into the mmap space. The
+ * caller's reference to @mem is passed on. Memory may be written in any order, and so through
+ * write combining (@wc), but each access to the other address does the operation once.
+ */
 static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
-					       struct mlx5_ib_memic *mem,
-					       void (*free)(struct mlx5_user_mmap_entry *entry),
-					       u64 addr, u8 op)
+					       struct mlx5_ib_memic *mem, bool wc, u64 addr,
+					       u8 op)
 {
 	size_t length = mem->num_pages * PAGE_SIZE;
 	int err;
@@ -50,10 +50,9 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	entry->free = free;
+	entry->free = dm_free_entry;
 	entry->denied = VM_EXEC;
-	/* Memory is written in any order, but each access does the operation once. */
-	entry->wc = free == dm_free_entry;
+	entry->wc = wc;
 	entry->mem = mem;
 	entry->op = op;
 	entry->address = mem->dev->mdev->bar_addr + addr;
@@ -85,7 +84,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 
 	if (!dev->dm)
 		return ERR_PTR(-EOPNOTSUPP);
-	err = mlx5_ib_check_dm(length, log_align, &dev->dm->window);
+	err = mlx5_ib_check_dm(length, log_align, &dev->caps);
 	if (err)
 		return ERR_PTR(err);
 
@@ -96,7 +95,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 	dm->mem = mlx5_ib_alloc_memic(dev->dm, length, log_align);
 	if (IS_ERR(dm->mem))
 		return ERR_CAST(dm->mem);
-	dm->mentry = dm_publish(uctx, dm->mem, dm_free_entry, dm->mem->addr, 0);
+	dm->mentry = dm_publish(uctx, dm->mem, true, dm->mem->addr, 0);
 	if (IS_ERR(dm->mentry)) {
 		mlx5_ib_put_memic(dm->mem);
 		return ERR_CAST(dm->mentry);
@@ -197,7 +196,7 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 				   mem->addr, op, &addr);
 	if (err)
 		return ERR_PTR(err);
-	entry = dm_publish(uctx, mem, dm_free_op_entry, addr, op);
+	entry = dm_publish(uctx, mem, false, addr, op);
 	if (IS_ERR(entry))
 		mlx5_ib_drop_memic_op(mem, op);
 	else
@@ -222,7 +221,8 @@ struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
 {
 	struct mlx5_user_mmap_entry *entry;
 
-	if (op >= MLX5_IB_DM_MAX_OPS || !(dm->mem->dev->dm->window.operations & BIT(op)))
+	if (op >= MLX5_IB_DM_MAX_OPS ||
+	    !(MLX5_CAP_DEV_MEM(dm->mem->dev->mdev, memic_operations) & BIT(op)))
 		return ERR_PTR(-EOPNOTSUPP);
 	guard(mutex)(&dm->lock);
 	if (dm->op_entries[op])

@@ -15,6 +15,7 @@
 #include "bluebell.h"
 #include "dm_pool.h"
 #include "fw.h"
+#include "layout_dm.h"
 
 /* Short, because other functions of the device may need the memory. */
 #define RETURN_DELAY	(HZ / 10)
@@ -83,7 +84,7 @@ static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 
 static int dm_pool_dealloc_spare(struct mlx5_ib_dm_pool *pool)
 {
-	return dm_pool_clear_range(pool, 0, pool->window.size >> PAGE_SHIFT);
+	return dm_pool_clear_range(pool, 0, ULONG_MAX);
 }
 
 /**
@@ -166,9 +167,10 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsi
 	err = dm_pool_clear_range(pool, page, mem->num_pages);
 	if (!err)
 		err = mlx5_fw_alloc_memic(pool->dev, MLX5_IB_KERNEL_UID,
-					  pool->window.start + page * PAGE_SIZE,
-					  mem->num_pages * PAGE_SIZE, size,
-					  mlx5_ib_dm_fw_align(log_align), &mem->addr);
+					  MLX5_CAP64_DEV_MEM(pool->dev->mdev, memic_bar_start_addr) +
+					  page * PAGE_SIZE,
+					  mem->num_pages * PAGE_SIZE, size, log_align,
+					  &mem->addr);
 	return err ? ERR_PTR(err) : no_free_ptr(mem);
 }
 
@@ -179,15 +181,14 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsi
 static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool, u32 length,
 						    u32 log_align)
 {
-	const struct mlx5_ib_dm_window *window = &pool->window;
-	u32 size = mlx5_ib_dm_alloc_size(length, window);
+	const struct mlx5_ib_caps *caps = &pool->dev->caps;
+	u32 size = mlx5_ib_dm_alloc_size(length, caps);
 	struct mlx5_ib_memic *mem;
 	unsigned long page = 0;
 
 	for (;; page++) {
-		page = mlx5_ib_dm_find_pages(pool->used, window, PAGE_SHIFT, page, size,
-					     log_align);
-		if (page >= window->size >> PAGE_SHIFT)
+		page = mlx5_ib_dm_find_pages(pool->used, caps, PAGE_SHIFT, page, size, log_align);
+		if (page >= MLX5_CAP_DEV_MEM(caps->mdev, memic_bar_size) >> PAGE_SHIFT)
 			return ERR_PTR(-ENOMEM);
 		mem = dm_pool_alloc_at(pool, page, size, log_align);
 		if (PTR_ERR(mem) != -EAGAIN)
@@ -245,19 +246,6 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 leng
 /* ---- setting up ------------------------------------------------------------------ */
 
 /**
- * mlx5_ib_init_dm_pool - initialize a pool without allocations
- * @pool: zeroed
- * @dev: device
- */
-void mlx5_ib_init_dm_pool(struct mlx5_ib_dm_pool *pool, struct mlx5_ib_dev *dev)
-{
-	pool->dev = dev;
-	mutex_init(&pool->lock);
-	INIT_LIST_HEAD(&pool->spare);
-	INIT_DELAYED_WORK(&pool->return_spare, dm_pool_dealloc_work);
-}
-
-/**
  * mlx5_ib_drop_spare_memic - deallocate the spare allocations for good
  * @pool: the device's memory; no context is left
  *
@@ -301,22 +289,23 @@ DEFINE_FREE(dm_pool, struct mlx5_ib_dm_pool *, dm_pool_free(_T))
  */
 int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
 {
-	struct mlx5_ib_dm_window window;
+	struct mlx5_core_dev *mdev = dev->mdev;
+	u32 size;
 
-	if (!MLX5_CAP_GEN(dev->mdev, device_memory))
-		return 0;
-	mlx5_ib_read_dm_window(dev->mdev->caps.hca[MLX5_CAP_DEV_MEM]->cur, PAGE_SHIFT, &window);
-	if (!window.size)
+	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return 0;
 
 	struct mlx5_ib_dm_pool *pool __free(dm_pool) = kzalloc_obj(*pool);
 
 	if (!pool)
 		return -ENOMEM;
-	mlx5_ib_init_dm_pool(pool, dev);
-	pool->window = window;
-	pool->used = bitmap_zalloc(window.size >> PAGE_SHIFT, GFP_KERNEL);
-	pool->map = ioremap_wc(dev->mdev->bar_addr + window.start, window.size);
+	pool->dev = dev;
+	mutex_init(&pool->lock);
+	INIT_LIST_HEAD(&pool->spare);
+	INIT_DELAYED_WORK(&pool->return_spare, dm_pool_dealloc_work);
+	size = MLX5_CAP_DEV_MEM(mdev, memic_bar_size);
+	pool->used = bitmap_zalloc(size >> PAGE_SHIFT, GFP_KERNEL);
+	pool->map = ioremap_wc(mdev->bar_addr + MLX5_CAP64_DEV_MEM(mdev, memic_bar_start_addr), size);
 	if (!pool->used || !pool->map)
 		return -ENOMEM;
 	dev->dm = no_free_ptr(pool);

@@ -12,8 +12,6 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "layout_dm.h"
-
 struct mlx5_ib_dev;
 
 /* Operations on device memory: the capability has a bit for each of 32. */
@@ -22,8 +20,7 @@ struct mlx5_ib_dev;
 /**
  * struct mlx5_ib_dm_pool - the device's memory for users
  * @dev: device
- * @window: place and limits; constant
- * @map: the whole window, mapped to clear an allocation before a user gets it
+ * @map: the whole window in BAR 0, mapped to clear an allocation before a user gets it
  * @lock: guards @used and @spare. Serializes ALLOC_MEMIC and DEALLOC_MEMIC, so that
  *	an allocation does not fail while a free is in flight.
  * @used: bitmap of allocated pages
@@ -32,7 +29,6 @@ struct mlx5_ib_dev;
  */
 struct mlx5_ib_dm_pool {
 	struct mlx5_ib_dev *dev;
-	struct mlx5_ib_dm_window window;
 	void __iomem *map;
 	struct mutex lock;	/* used, spare */
 	unsigned long *used;
@@ -64,11 +60,11 @@ struct mlx5_ib_memic {
 
 int mlx5_ib_init_dm(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev);
-void mlx5_ib_init_dm_pool(struct mlx5_ib_dm_pool *pool, struct mlx5_ib_dev *dev);
 struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length,
 					  u32 log_align);
 void mlx5_ib_put_memic(struct mlx5_ib_memic *mem);
 void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool);
 void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool);
 int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op);
+
 #endif /* BLUEBELL_DM_POOL_H */

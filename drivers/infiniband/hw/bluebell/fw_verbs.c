@@ -12,6 +12,7 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "layout_dm.h"
 #include "layout_odp.h"
 #include "layout_srq.h"
 
@@ -215,7 +216,7 @@ int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u
  * @range: address in BAR 0 from which on there may be room
  * @range_size: bytes from there that may be used
  * @size: bytes wanted
- * @log_align: log2 of the alignment, in units of 64 bytes
+ * @log_align: log2 of the alignment in bytes
  * @addr: where the memory is in BAR 0
  *
  * May sleep.
@@ -223,14 +224,15 @@ int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u
  * Return: 0; -EAGAIN if there is no room in the range; or a negative errno.
  */
 int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
-			u8 log_align, u64 *addr)
+			u32 log_align, u64 *addr)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_memic_in)] = {};
 	int err;
 
 	MLX5_SET(alloc_memic_in, in, opcode, MLX5_CMD_OP_ALLOC_MEMIC);
-	MLX5_SET(alloc_memic_in, in, log_memic_addr_alignment, log_align);
+	MLX5_SET(alloc_memic_in, in, log_memic_addr_alignment,
+		 max(log_align, MLX5_IB_MEMIC_BASE_SHIFT) - MLX5_IB_MEMIC_BASE_SHIFT);
 	MLX5_SET64(alloc_memic_in, in, range_start_addr, range);
 	MLX5_SET(alloc_memic_in, in, range_size, range_size);
 	MLX5_SET(alloc_memic_in, in, memic_size, size);

@@ -11,8 +11,10 @@
 #include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <rdma/ib_verbs.h>
 
+#include "caps.h"
 #include "layout_dm.h"
 #include "layout_mkey.h"
 
@@ -21,79 +23,69 @@
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
 
 /**
- * mlx5_ib_read_dm_window - what memory the device has for users
- * @cap: struct mlx5_ifc_device_mem_cap_bits
+ * mlx5_ib_has_dm - whether the device has memory for users
+ * @caps: what the device can do
  * @page_shift: log2 of the host's page size
- * @window: filled in
  *
  * Processes map whole pages, so a window that does not begin and end with a page of
- * the host cannot be used, and reads as none.
+ * the host cannot be used.
+ *
+ * Return: true if it has.
  */
-void mlx5_ib_read_dm_window(const void *cap, unsigned int page_shift,
-			    struct mlx5_ib_dm_window *window)
+bool mlx5_ib_has_dm(const struct mlx5_ib_caps *caps, unsigned int page_shift)
 {
-	u64 start = MLX5_GET64(device_mem_cap, cap, memic_bar_start_addr);
-	u32 size = MLX5_GET(device_mem_cap, cap, memic_bar_size);
+	u64 start = MLX5_CAP64_DEV_MEM(caps->mdev, memic_bar_start_addr);
+	u32 size = MLX5_CAP_DEV_MEM(caps->mdev, memic_bar_size);
 
-	*window = (struct mlx5_ib_dm_window){};
-	if (!MLX5_GET(device_mem_cap, cap, memic) || !size ||
-	    !IS_ALIGNED(start | size, 1ULL << page_shift))
-		return;
-	window->start = start;
-	window->size = size;
-	window->max_alloc = min(MLX5_GET(device_mem_cap, cap, max_memic_size), size);
-	window->log_min_alloc = max(MLX5_GET(device_mem_cap, cap, log_min_memic_alloc_size),
-				    MLX5_IB_MEMIC_BASE_SHIFT);
-	window->log_max_align = MLX5_GET(device_mem_cap, cap, log_max_memic_addr_alignment) +
-				MLX5_IB_MEMIC_BASE_SHIFT;
-	window->operations = MLX5_GET(device_mem_cap, cap, memic_operations);
+	return MLX5_CAP_GEN(caps->mdev, device_memory) && MLX5_CAP_DEV_MEM(caps->mdev, memic) &&
+	       size && IS_ALIGNED(start | size, 1ULL << page_shift);
+}
+
+/**
+ * mlx5_ib_max_dm - size of the longest allocation
+ * @caps: what the device can do; it has memory for users
+ *
+ * Return: bytes.
+ */
+u32 mlx5_ib_max_dm(const struct mlx5_ib_caps *caps)
+{
+	return min(MLX5_CAP_DEV_MEM(caps->mdev, max_memic_size),
+		   MLX5_CAP_DEV_MEM(caps->mdev, memic_bar_size));
 }
 
 /**
  * mlx5_ib_check_dm - check a request for device memory
  * @length: bytes
  * @log_align: log2 of the alignment asked for
- * @window: the device's memory for users
+ * @caps: what the device can do; it has memory for users
  *
- * Return: 0; -EOPNOTSUPP if the device has none; -EINVAL for a length or an
- * alignment that no allocation can have.
+ * Return: 0; -EINVAL for a length or an alignment that no allocation can have.
  */
-int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_dm_window *window)
+int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_caps *caps)
 {
-	if (!window->size)
-		return -EOPNOTSUPP;
-	if (!length || length > window->max_alloc || log_align > window->log_max_align)
-		return -EINVAL;
-	return 0;
+	u32 log_max_align = MLX5_CAP_DEV_MEM(caps->mdev, log_max_memic_addr_alignment) +
+			    MLX5_IB_MEMIC_BASE_SHIFT;
+
+	return !length || length > mlx5_ib_max_dm(caps) || log_align > log_max_align ? -EINVAL : 0;
 }
 
 /**
  * mlx5_ib_dm_alloc_size - size of an allocation as ALLOC_MEMIC takes it
  * @length: bytes that the user asks for, checked
- * @window: the device's memory for users
+ * @caps: what the device can do
  *
  * Return: bytes.
  */
-u32 mlx5_ib_dm_alloc_size(u32 length, const struct mlx5_ib_dm_window *window)
+u32 mlx5_ib_dm_alloc_size(u32 length, const struct mlx5_ib_caps *caps)
 {
-	return ALIGN(length, 1U << window->log_min_alloc);
-}
-
-/**
- * mlx5_ib_dm_fw_align - alignment as ALLOC_MEMIC takes it
- * @log_align: log2 of the alignment in bytes
- *
- * Return: log2 of the alignment in units of 64 bytes.
- */
-u8 mlx5_ib_dm_fw_align(u32 log_align)
-{
-	return log_align > MLX5_IB_MEMIC_BASE_SHIFT ? log_align - MLX5_IB_MEMIC_BASE_SHIFT : 0;
+	return ALIGN(length, 1U << max(MLX5_CAP_DEV_MEM(caps->mdev, log_min_memic_alloc_size),
+				       MLX5_IB_MEMIC_BASE_SHIFT));
 }
 
 /**
  * mlx5_ib_dm_find_pages - find free pages of the window for an allocation
  * @used: bitmap of the window's pages
- * @window: the device's memory for users
+ * @caps: what the device can do; it has memory for users
  * @page_shift: log2 of the host's page size
  * @from: first page to look at
  * @length: bytes
@@ -102,18 +94,18 @@ u8 mlx5_ib_dm_fw_align(u32 log_align)
  * Return: number of the first page, or the number of pages in the window if
  * there are not enough that are free and lie together.
  */
-unsigned long mlx5_ib_dm_find_pages(const unsigned long *used,
-				    const struct mlx5_ib_dm_window *window,
+unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5_ib_caps *caps,
 				    unsigned int page_shift, unsigned long from, u32 length,
 				    u32 log_align)
 {
-	unsigned long num_pages = window->size >> page_shift;
+	unsigned long num_pages = MLX5_CAP_DEV_MEM(caps->mdev, memic_bar_size) >> page_shift;
+	u64 start = MLX5_CAP64_DEV_MEM(caps->mdev, memic_bar_start_addr);
 	unsigned long align = log_align > page_shift ? 1UL << (log_align - page_shift) : 1;
 	unsigned long page;
 
 	page = bitmap_find_next_zero_area_off((unsigned long *)used, num_pages, from,
 					      DIV_ROUND_UP(length, 1U << page_shift), align - 1,
-					      window->start >> page_shift);
+					      start >> page_shift);
 	return min(page, num_pages);
 }
 

@@ -14,8 +14,8 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
-#include "dm_pool.h"
 #include "fw.h"
+#include "layout_dm.h"
 #include "layout_srq.h"
 #include "odp.h"
 #include "port.h"
@@ -160,7 +160,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	props->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
 	props->max_mw = props->max_mr;
 	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
-	props->max_dm_size = dev->dm ? dev->dm->window.max_alloc : 0;
+	props->max_dm_size = dev->dm ? mlx5_ib_max_dm(&dev->caps) : 0;
 	props->max_ah = INT_MAX;
 	props->max_pkeys = dev->caps.pkey_table_len;
 	props->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);
