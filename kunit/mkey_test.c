@@ -75,7 +75,7 @@ static void registration_is_misjudged(struct kunit *test)
 
 static void page_size_that_a_key_cannot_express_is_offered(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_page_sizes(), 0xfffff000UL);
+	KUNIT_EXPECT_EQ(test, MLX5_IB_MKEY_PAGE_SIZES, 0xfffff000UL);
 }
 
 static const struct mkc_case {
@@ -368,11 +368,13 @@ static void free_key_is_laid_out_wrong(struct kunit *test)
 		{ 0x00, 0x02000000 }, { 0x10, 0x40008500 }, { 0x14, 0xffffff09 },
 		{ 0x1c, 0x00000007 }, { 0x44, 0x00000020 }, { 0x48, 0x0000000c },
 	};
-	static const struct mlx5_ib_mkc_attr attr = { .pdn = 7, .variant = 9, .page_shift = 12 };
+	static const struct mlx5_ib_mkc_attr attr = {
+		.pdn = 7, .variant = 9, .page_shift = 12, .room = 64, .free = true,
+	};
 	u8 *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, in);
-	mlx5_ib_fill_free_mkey(in, 64, &attr, mock_mkey_caps(test, &caps_64g));
+	mlx5_ib_fill_create_mkey(in, &attr, mock_mkey_caps(test, &caps_64g));
 	expect_golden(test, in, CREATE_MKEY_IN_SIZE, want);
 }
 

@@ -371,17 +371,17 @@ static void create_mkey_of_paged_key_has_wrong_bit(struct kunit *test)
 {
 	static const struct mlx5_ib_mkc_attr attr = {
 		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 0x789, .iova = 0x1000, .length = 0x3000,
-		.page_shift = 12, .nmtts = 8, .variant = 0x42,
+		.page_shift = 12, .nmtts = 8, .room = 8, .variant = 0x42,
 	};
 	static const struct golden want[GOLDEN_MAX] = {
-		/* pg_access; umr_en, lw, lr and access mode MTT; and so on in order of offset. */
-		{ 0x00, 0x02000000 }, { 0x0c, 0x80000000 }, { 0x10, 0x00008d00 },
+		/* Opcode; umr_en, lw, lr and access mode MTT; and so on in order of offset. */
+		{ 0x00, 0x02000000 }, { 0x10, 0x00008d00 },
 		{ 0x14, 0xffffff42 }, { 0x1c, 0x00000789 }, { 0x24, 0x00001000 },
 		{ 0x2c, 0x00003000 }, { 0x44, 4 }, { 0x48, 12 }, { 0x60, 4 },
 	};
 	void *in = kunit_kzalloc(test, CREATE_MKEY_IN_SIZE + 64, GFP_KERNEL);
 
-	mlx5_ib_fill_create_empty_mkey(in, &attr, mock_caps(test));
+	mlx5_ib_fill_create_mkey(in, &attr, mock_caps(test));
 	expect_golden(test, in, CREATE_MKEY_IN_SIZE + 64, want);
 }
 

@@ -29,16 +29,6 @@
 	 IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
 /**
- * mlx5_ib_mkey_page_sizes - page sizes a translation entry can map
- *
- * Return: bitmap; bit n stands for pages of 2^n bytes.
- */
-unsigned long mlx5_ib_mkey_page_sizes(void)
-{
-	return GENMASK((int)MLX5_MAX_PAGE_SHIFT, (int)MLX5_ADAPTER_PAGE_SHIFT);
-}
-
-/**
  * mlx5_ib_check_mr - check a registration before anything is pinned
  * @length: bytes
  * @iova: first address of the region
@@ -133,50 +123,29 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 }
 
 /**
- * mlx5_ib_reserve_mtts - let UMR change a key and fill it for other regions
- * @in: struct mlx5_ifc_create_mkey_in_bits, of mlx5_ib_fill_create_mkey()
- * @nmtts: translation entries that the key gets room for
- */
-void mlx5_ib_reserve_mtts(void *in, u32 nmtts)
-{
-	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
-
-	MLX5_SET(mkc, mkc, umr_en, 1);
-	MLX5_SET(mkc, mkc, translations_octword_size, mlx5_ib_mtt_octowords(nmtts));
-}
-
-/**
  * mlx5_ib_fill_create_mkey - build CREATE_MKEY except for its entries
  * @in: zeroed struct mlx5_ifc_create_mkey_in_bits
  * @attr: what to write
  * @caps: as for mlx5_ib_fill_mkc_access()
  *
  * The entries are big-endian DMA addresses at klm_pas_mtt; page access bits in
- * them are not used (pg_access is 0), the key's own rights hold for each page.
+ * them are not used unless the caller sets pg_access, the key's own rights hold for
+ * each page.
  */
 void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 			      const struct mlx5_ib_caps *caps)
 {
-	mlx5_ib_fill_mkc(MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry), attr, caps);
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+
+	mlx5_ib_fill_mkc(mkc, attr, caps);
+	MLX5_SET(mkc, mkc, free, attr->free);
+	if (attr->room) {
+		MLX5_SET(mkc, mkc, umr_en, 1);
+		MLX5_SET(mkc, mkc, translations_octword_size, mlx5_ib_mtt_octowords(attr->room));
+	}
 	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
 	MLX5_SET(create_mkey_in, in, translations_octword_actual_size,
 		 mlx5_ib_mtt_octowords(attr->nmtts));
-}
-
-/**
- * mlx5_ib_fill_create_empty_mkey - build CREATE_MKEY for pages none of which is present
- * @in: zeroed struct mlx5_ifc_create_mkey_in_bits with room for the entries
- * @attr: what to write
- * @caps: as for mlx5_ib_fill_mkc_access()
- *
- * The entries stay zero. pg_access makes the device use their access bits.
- */
-void mlx5_ib_fill_create_empty_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
-				    const struct mlx5_ib_caps *caps)
-{
-	mlx5_ib_fill_create_mkey(in, attr, caps);
-	MLX5_SET(create_mkey_in, in, pg_access, 1);
-	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.umr_en, 1);
 }
 
 /**
@@ -203,22 +172,6 @@ void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 	MLX5_SET(mkc, mkc, pd, pdn);
 	/* A KLM is an octoword; lists are written in units of four. */
 	MLX5_SET(mkc, mkc, translations_octword_size, ALIGN(max(num_klms, 1), 4));
-}
-
-/**
- * mlx5_ib_fill_free_mkey - build CREATE_MKEY of a key that UMR will fill
- * @in: zeroed struct mlx5_ifc_create_mkey_in_bits, without entries
- * @nmtts: translation entries that the key gets room for
- * @attr: domain, page size, and rights, of which those stay that UMR does not change; no
- *	translation entries
- * @caps: as for mlx5_ib_fill_mkc_access()
- */
-void mlx5_ib_fill_free_mkey(void *in, u32 nmtts, const struct mlx5_ib_mkc_attr *attr,
-			    const struct mlx5_ib_caps *caps)
-{
-	mlx5_ib_fill_create_mkey(in, attr, caps);
-	mlx5_ib_reserve_mtts(in, nmtts);
-	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.free, 1);
 }
 
 /* Continue @over bytes after the start of segment @sg, which may be in a later segment. */

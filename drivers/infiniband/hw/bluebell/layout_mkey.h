@@ -8,12 +8,16 @@
 #define BLUEBELL_LAYOUT_MKEY_H
 
 #include <linux/bits.h>
+#include <linux/mlx5/device.h>
 #include <linux/types.h>
 
 struct ib_umem;
 struct mlx5_ib_caps;
 struct scatterlist;
 
+/* Page sizes that a translation entry can map: bit n stands for pages of 2^n bytes. */
+#define MLX5_IB_MKEY_PAGE_SIZES \
+	GENMASK((int)MLX5_MAX_PAGE_SHIFT, (int)MLX5_ADAPTER_PAGE_SHIFT)
 /*
  * Longest translation list of a key over pinned memory, 8 TiB of 4 KiB pages. Firmware
  * refuses what is too long for the device.
@@ -38,6 +42,8 @@ struct scatterlist;
  * @length: bytes
  * @page_shift: log2 of the page size of the translation entries
  * @nmtts: number of translation entries
+ * @room: entries that a key which UMR can change and fill has room for; 0 for another key
+ * @free: the key gives access to nothing until UMR fills it
  * @variant: low byte of the key
  */
 struct mlx5_ib_mkc_attr {
@@ -47,6 +53,8 @@ struct mlx5_ib_mkc_attr {
 	u64 length;
 	u8 page_shift;
 	u32 nmtts;
+	u32 room;
+	bool free;
 	u8 variant;
 };
 
@@ -66,7 +74,6 @@ struct mlx5_ib_pas_iter {
 	unsigned int page_shift;
 };
 
-unsigned long mlx5_ib_mkey_page_sizes(void);
 int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps *caps);
 size_t mlx5_ib_create_mkey_inlen(u32 nmtts);
 u32 mlx5_ib_mtt_octowords(u32 nmtts);
@@ -75,12 +82,7 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 		      const struct mlx5_ib_caps *caps);
 void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 			      const struct mlx5_ib_caps *caps);
-void mlx5_ib_fill_create_empty_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
-				    const struct mlx5_ib_caps *caps);
-void mlx5_ib_reserve_mtts(void *in, u32 nmtts);
 void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2);
-void mlx5_ib_fill_free_mkey(void *in, u32 nmtts, const struct mlx5_ib_mkc_attr *attr,
-			    const struct mlx5_ib_caps *caps);
 void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
 		       unsigned int page_shift);
 u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max);

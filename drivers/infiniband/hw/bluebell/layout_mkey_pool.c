@@ -26,6 +26,8 @@
 
 static_assert(BIT(MLX5_IB_POOL_MIN_LOG_MTTS) * sizeof(__be64) >= MLX5_UMR_FLEX_ALIGNMENT);
 static_assert(BIT(MLX5_IB_POOL_MAX_LOG_MTTS) <= MAX_FREE_MTTS);
+/* No key of another family than the first is created before it is needed. */
+static_assert(READY_SIZES <= MLX5_IB_POOL_SIZES);
 
 static int mkey_class_size(int class)
 {
@@ -83,20 +85,6 @@ int mlx5_ib_mkey_pool_class(u32 nmtts, u32 access, const struct mlx5_ib_caps *ca
 u32 mlx5_ib_mkey_pool_class_mtts(int class)
 {
 	return BIT(mkey_class_size(class) + MLX5_IB_POOL_MIN_LOG_MTTS);
-}
-
-/**
- * mlx5_ib_mkey_pool_class_access - access flags that the keys of a class are created with
- * @class: from 0
- *
- * Return: enum ib_access_flags that UMR does not change; perhaps those alone.
- */
-u32 mlx5_ib_mkey_pool_class_access(int class)
-{
-	u32 family = class / MLX5_IB_POOL_SIZES;
-
-	return (family & MLX5_IB_POOL_RELAXED ? IB_ACCESS_RELAXED_ORDERING : 0) |
-	       (family & MLX5_IB_POOL_ATOMIC ? IB_ACCESS_REMOTE_ATOMIC : 0);
 }
 
 /* Free keys of a class that no region uses: some of the small ordinary ones. */

@@ -44,7 +44,6 @@ struct mlx5_ib_mkey_pool_use {
 u32 mlx5_ib_mkey_pool_family(u32 access, const struct mlx5_ib_caps *caps);
 int mlx5_ib_mkey_pool_class(u32 nmtts, u32 access, const struct mlx5_ib_caps *caps);
 u32 mlx5_ib_mkey_pool_class_mtts(int class);
-u32 mlx5_ib_mkey_pool_class_access(int class);
 u32 mlx5_ib_mkey_pool_want(int class, const struct mlx5_ib_mkey_pool_use *use);
 u32 mlx5_ib_mkey_pool_missing(int class, const struct mlx5_ib_mkey_pool_use *use);
 u32 mlx5_ib_mkey_pool_surplus(int class, const struct mlx5_ib_mkey_pool_use *use);

@@ -42,12 +42,6 @@ int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u16 
 	return mlx5_ib_mkey_table_create(dev, uid, in, inlen, &mkey->key);
 }
 
-/* Translation entries that the key has room for, whatever its class may hold later. */
-static u32 mkey_room(const struct mlx5_ib_mkey *mkey, const struct mlx5_ib_mkc_attr *attr)
-{
-	return mkey->class < 0 ? attr->nmtts : mlx5_ib_mkey_pool_class_mtts(mkey->class);
-}
-
 /* Create a key whose entries are part of the command. */
 static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 				 struct ib_umem *umem, const struct mlx5_ib_mkc_attr *attr)
@@ -61,15 +55,13 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 
 	if (!in)
 		return -ENOMEM;
-	if (umem) {
-		mlx5_ib_fill_create_mkey(in, attr, &dev->caps);
+	mlx5_ib_fill_create_mkey(in, attr, &dev->caps);
+	/* Without pages all entries stay zero, so the device has to look at their access bits. */
+	if (umem)
 		mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
 				     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
-	} else {
-		mlx5_ib_fill_create_empty_mkey(in, attr, &dev->caps);
-	}
-	if (mkey->class != MLX5_IB_CLASS_FIRMWARE)
-		mlx5_ib_reserve_mtts(in, mkey_room(mkey, attr));
+	else
+		MLX5_SET(create_mkey_in, in, pg_access, 1);
 	err = mlx5_ib_mkey_table_create(dev, mkey->uid, in, inlen, &mkey->key);
 	/* The command is longer than the firmware allows. */
 	return err == -ENOMSG ? -ENOMEM : err;
@@ -94,16 +86,11 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			   struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
 {
 	u32 short_list = umem ? MAX_SHORT_LIST_MTTS : MLX5_IB_UMR_MAX_CLEAR;
-	bool have = false;
+	bool have = mkey->class >= 0 && mlx5_ib_mkey_pool_alloc(dev, mkey->class, &mkey->key);
 	int err;
 
-	if (mkey->class == MLX5_IB_CLASS_FIRMWARE)
-		return mkey_create_with_mtts(dev, mkey, umem, attr);
-	if (mkey->class >= 0)
-		have = mlx5_ib_mkey_pool_alloc(dev, mkey->class, &mkey->key);
-	if (!have && attr->nmtts > short_list) {
-		err = mlx5_ib_mkey_pool_create(dev, mkey_room(mkey, attr), attr->access,
-					       &mkey->key);
+	if (!have && attr->room && attr->nmtts > short_list) {
+		err = mlx5_ib_mkey_pool_create(dev, attr->room, attr->access, &mkey->key);
 		if (err)
 			return err;
 		have = true;
@@ -113,14 +100,33 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 	return mkey_create_with_mtts(dev, mkey, umem, attr);
 }
 
-static int mkey_choose_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-				  struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
+/**
+ * mlx5_ib_mkey_create_mtts - create a key over pages
+ * @dev: device
+ * @mkey: the key, zeroed
+ * @umem: the memory, pinned and mapped; NULL if none of the pages is present, for which
+ *	mlx5_ib_init_umr_clear() is needed
+ * @attr: access, domain, first address, length, page size and number of entries; these are
+ *	whole units of MLX5_UMR_FLEX_ALIGNMENT without @umem. The room and the variant are
+ *	written to it
+ *
+ * A key of the pool that UMR fills; or CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits.
+ * May sleep; the caller may hold the reservation lock of a dma-buf.
+ *
+ * Return: 0; -ENOMEM, also for a list that is too long; or the errno of a firmware refusal.
+ */
+int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			     struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
 {
 	int err;
 
 	mkey->class = mlx5_ib_mkey_pool_choose_class(dev, attr->nmtts, attr->access);
+	if (mkey->class >= 0)
+		attr->room = mlx5_ib_mkey_pool_class_mtts(mkey->class);
+	else if (mkey->class == MLX5_IB_CLASS_LONG)
+		attr->room = attr->nmtts;
 	err = mkey_create_any(dev, mkey, umem, attr);
-	if (err && mkey->class >= 0)
+	if (err)
 		mlx5_ib_mkey_pool_forget(dev, mkey->class);
 	return err;
 }
@@ -130,19 +136,15 @@ static int mkey_choose_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *
  * @dev: device
  * @mkey: the key, zeroed
  * @umem: the memory
- * @attr: access, domain, first address and length; the page size, the largest that fits,
- *	the number of entries and the variant are written to it
+ * @attr: access, domain, first address and length; the rest, with the largest page size that
+ *	fits, is written to it
  *
- * A key of the pool that UMR fills; or CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits.
- * May sleep; the caller may hold the reservation lock of a dma-buf.
- *
- * Return: 0; -EINVAL for memory that no page size fits; -ENOMEM, also for a list that is too
- * long; or the errno of a firmware refusal.
+ * Return: -EINVAL for memory that no page size fits; else as mlx5_ib_mkey_create_mtts().
  */
 int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			       struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
 {
-	unsigned long pgsz = ib_umem_find_best_pgsz(umem, mlx5_ib_mkey_page_sizes(), attr->iova);
+	unsigned long pgsz = ib_umem_find_best_pgsz(umem, MLX5_IB_MKEY_PAGE_SIZES, attr->iova);
 	size_t nmtts;
 
 	if (!pgsz)
@@ -152,24 +154,7 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mke
 		return -ENOMEM;
 	attr->page_shift = ilog2(pgsz);
 	attr->nmtts = nmtts;
-	return mkey_choose_and_create(dev, mkey, umem, attr);
-}
-
-/**
- * mlx5_ib_mkey_create_empty - create a key over pages none of which is present
- * @dev: device with mlx5_ib_init_umr_clear()
- * @mkey: the key, zeroed
- * @attr: access, domain, first address, length, page size and number of entries, which are
- *	whole units of MLX5_UMR_FLEX_ALIGNMENT; the variant is written to it
- *
- * As mlx5_ib_mkey_create_pinned().
- *
- * Return: 0; -ENOMEM, also for a list that is too long; or the errno of a firmware refusal.
- */
-int mlx5_ib_mkey_create_empty(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-			      struct mlx5_ib_mkc_attr *attr)
-{
-	return mkey_choose_and_create(dev, mkey, NULL, attr);
+	return mlx5_ib_mkey_create_mtts(dev, mkey, umem, attr);
 }
 
 /**
@@ -229,8 +214,7 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
 	if (err)
 		return err;
 	mkey->destroyed = true;
-	if (mkey->class >= 0)
-		mlx5_ib_mkey_pool_forget(dev, mkey->class);
+	mlx5_ib_mkey_pool_forget(dev, mkey->class);
 	return 0;
 }
 
@@ -317,6 +301,5 @@ void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, in
 {
 	mlx5_ib_mkey_table_leak(dev, mkey->key, err);
 	mkey->destroyed = true;
-	if (mkey->class >= 0)
-		mlx5_ib_mkey_pool_forget(dev, mkey->class);
+	mlx5_ib_mkey_pool_forget(dev, mkey->class);
 }

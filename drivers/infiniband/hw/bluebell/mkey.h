@@ -60,8 +60,8 @@ int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u16 
 			size_t inlen);
 int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			       struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr);
-int mlx5_ib_mkey_create_empty(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
-			      struct mlx5_ib_mkc_attr *attr);
+int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			     struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr);
 int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 old_access,
 			u32 access, u32 pdn);
 int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);

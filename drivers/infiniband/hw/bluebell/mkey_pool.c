@@ -132,9 +132,11 @@ int mlx5_ib_mkey_pool_create(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32
 		.access = access,
 		.pdn = mlx5_ib_umr_pdn(dev),
 		.page_shift = MLX5_ADAPTER_PAGE_SHIFT,
+		.room = nmtts,
+		.free = true,
 	};
 
-	mlx5_ib_fill_free_mkey(in, nmtts, &attr, &dev->caps);
+	mlx5_ib_fill_create_mkey(in, &attr, &dev->caps);
 	return mlx5_ib_mkey_table_create(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), key);
 }
 
@@ -198,28 +200,28 @@ void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
 
 /**
  * mlx5_ib_mkey_pool_forget - a key that is in use has been destroyed
- * @dev: device with a pool
- * @class: of the key, from 0
+ * @dev: device, with a pool if @class is from 0
+ * @class: of the key; nothing is done for a key that is not of the pool
  *
  * Any context that can take a spinlock, except interrupts.
  */
 void mlx5_ib_mkey_pool_forget(struct mlx5_ib_dev *dev, int class)
 {
-	struct mlx5_ib_mkey_class *mc = &dev->mkey_pool->classes[class];
-
-	guard(spinlock)(&mc->lock);
-	mc->use.in_use--;
+	if (class < 0)
+		return;
+	guard(spinlock)(&dev->mkey_pool->classes[class].lock);
+	dev->mkey_pool->classes[class].use.in_use--;
 }
 
 /* ---- upkeep ---------------------------------------------------------------------- */
 
 static bool mkey_pool_add_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
 {
-	int class = mc - pool->classes;
+	u32 nmtts = mlx5_ib_mkey_pool_class_mtts(mc - pool->classes);
 	u32 key;
 
-	if (mlx5_ib_mkey_pool_create(pool->dev, mlx5_ib_mkey_pool_class_mtts(class),
-				     mlx5_ib_mkey_pool_class_access(class), &key))
+	/* Ordinary keys only are created before they are needed: mlx5_ib_mkey_pool_missing(). */
+	if (mlx5_ib_mkey_pool_create(pool->dev, nmtts, 0, &key))
 		return false;
 	scoped_guard(spinlock, &mc->lock)
 		if (mkey_class_push(mc, key))

@@ -291,7 +291,7 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, const struc
  *
  * May sleep.
  *
- * Return: as mlx5_ib_mkey_create_empty().
+ * Return: as mlx5_ib_mkey_create_mtts().
  */
 int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
 			   u32 nmtts)
@@ -305,7 +305,7 @@ int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iov
 		.nmtts = nmtts,
 	};
 
-	return mlx5_ib_mkey_create_empty(mr->odp->dev, mkey, &attr);
+	return mlx5_ib_mkey_create_mtts(mr->odp->dev, mkey, NULL, &attr);
 }
 
 static int odp_leaf_create_key(struct odp_leaf *leaf, u64 iova, u64 length)
