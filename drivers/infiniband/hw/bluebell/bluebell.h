@@ -22,17 +22,33 @@ struct mlx5_ib_dm_pool;
 struct mlx5_ib_memic;
 struct mlx5_ib_mkey_pool;
 struct mlx5_ib_odp;
+struct mlx5_ib_port_ops;
 struct mlx5_ib_umr;
 struct mlx5_ib_xrc;
+
+/**
+ * struct mlx5_ib_port - a port of the device
+ * @dev: device
+ * @num: number of the port, from 1
+ * @ops: how the port is accessed
+ * @core_cap_flags: RDMA_CORE_CAP_*, constant
+ * @events: receives events of the port and failures of the device, while the device is
+ *	registered with the RDMA core
+ */
+struct mlx5_ib_port {
+	struct mlx5_ib_dev *dev;
+	u8 num;
+	const struct mlx5_ib_port_ops *ops;
+	u32 core_cap_flags;
+	struct notifier_block events;
+};
 
 /**
  * struct mlx5_ib_dev - one HCA
  * @ib_dev: the device as the RDMA core sees it; first
  * @mdev: the PCI function underneath, owned by mlx5_core
  * @caps: what the device can do, as computed when it was probed; constant
- * @port_cap_flags: RDMA_CORE_CAP_* of the port, constant
- * @port_events: receives events of the port and failures of the device, while the device is
- *	registered with the RDMA core
+ * @port: the port, as port.c knows it
  * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
  * @rsc_table: finds queues that the device names by number
  * @mkeys: slots of all memory keys by index, see mkey_table.c
@@ -59,8 +75,7 @@ struct mlx5_ib_dev {
 	struct ib_device ib_dev;
 	struct mlx5_core_dev *mdev;
 	struct mlx5_ib_caps caps;
-	u32 port_cap_flags;
-	struct notifier_block port_events;
+	struct mlx5_ib_port port;
 	struct notifier_block sys_error;
 	struct mlx5_ib_rsc_table rsc_table;
 	struct xarray mkeys;

@@ -214,16 +214,16 @@ static u8 vl_cap_from_hw(u8 lanes)
 	return lanes < 15 ? fls(lanes) : 5;
 }
 
-/* ---- the port, an HCA vport -------------------------------------------------- */
+/* ---- a port that is an HCA vport -------------------------------------------- */
 
 /* The number of the port has one place in all registers of ports. */
-static int port_read_reg(struct mlx5_ib_dev *dev, u8 num, u16 reg_id, void *reg, size_t size)
+static int port_read_reg(struct mlx5_ib_port *port, u16 reg_id, void *reg, size_t size)
 {
-	MLX5_SET(ptys_reg, reg, local_port, num);
-	return mlx5_fw_access_reg(dev, reg_id, reg, size, false);
+	MLX5_SET(ptys_reg, reg, local_port, port->num);
+	return mlx5_fw_access_reg(port->dev, reg_id, reg, size, false);
 }
 
-static int hca_vport_query_link(struct mlx5_ib_dev *dev, u8 num, struct ib_port_attr *props)
+static int hca_vport_query_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
 	u32 ptys[MLX5_ST_SZ_DW(ptys_reg)] = {};
 	u32 pmtu[MLX5_ST_SZ_DW(pmtu_reg)] = {};
@@ -231,11 +231,11 @@ static int hca_vport_query_link(struct mlx5_ib_dev *dev, u8 num, struct ib_port_
 	int err;
 
 	MLX5_SET(ptys_reg, ptys, proto_mask, MLX5_PTYS_IB);
-	err = port_read_reg(dev, num, MLX5_REG_PTYS, ptys, sizeof(ptys));
+	err = port_read_reg(port, MLX5_REG_PTYS, ptys, sizeof(ptys));
 	if (!err)
-		err = port_read_reg(dev, num, MLX5_REG_PMTU, pmtu, sizeof(pmtu));
+		err = port_read_reg(port, MLX5_REG_PMTU, pmtu, sizeof(pmtu));
 	if (!err)
-		err = port_read_reg(dev, num, MLX5_REG_PVLC, pvlc, sizeof(pvlc));
+		err = port_read_reg(port, MLX5_REG_PVLC, pvlc, sizeof(pvlc));
 	if (err)
 		return err;
 
@@ -247,12 +247,13 @@ static int hca_vport_query_link(struct mlx5_ib_dev *dev, u8 num, struct ib_port_
 	return 0;
 }
 
-static int hca_vport_query(struct mlx5_ib_dev *dev, u8 num, struct ib_port_attr *props)
+static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
-	err = mlx5_fw_query_hca_vport(dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, num, 0, &rep);
+	err = mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, port->num, 0,
+				      &rep);
 	if (err)
 		return err;
 
@@ -270,26 +271,54 @@ static int hca_vport_query(struct mlx5_ib_dev *dev, u8 num, struct ib_port_attr 
 	props->subnet_timeout = rep.subnet_timeout;
 	props->init_type_reply = rep.init_type_reply;
 
-	return hca_vport_query_link(dev, num, props);
+	return hca_vport_query_link(port, props);
+}
+
+static int hca_vport_query_gid(struct mlx5_ib_port *port, int index, union ib_gid *gid)
+{
+	return mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_GID, port->num,
+				       index, gid);
+}
+
+static int hca_vport_query_pkey(struct mlx5_ib_port *port, u16 index, u16 *pkey)
+{
+	return mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, port->num,
+				       index, pkey);
 }
 
 /*
  * An InfiniBand port without management datagrams: no QP0 or QP1, and so no subnet
  * administration and no connection manager, whose kernel parts then ignore the port.
  */
-static int hca_vport_read_constants(struct mlx5_ib_dev *dev)
+static int hca_vport_read_constants(struct mlx5_ib_port *port)
 {
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
-	err = mlx5_fw_query_hca_vport(dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT,
-				      rdma_start_port(&dev->ib_dev), 0, &rep);
-	dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
-	dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
-	dev->port_cap_flags = RDMA_CORE_CAP_PROT_IB;
+	err = mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, port->num, 0,
+				      &rep);
+	port->dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
+	port->dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
+	port->core_cap_flags = RDMA_CORE_CAP_PROT_IB;
 	if (rep.grh_required)
-		dev->port_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
+		port->core_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
 	return err;
+}
+
+static const struct mlx5_ib_port_ops hca_vport_ops = {
+	.link_layer = IB_LINK_LAYER_INFINIBAND,
+	.query = hca_vport_query,
+	.query_gid = hca_vport_query_gid,
+	.query_pkey = hca_vport_query_pkey,
+	.read_constants = hca_vport_read_constants,
+};
+
+/* ---- any port --------------------------------------------------------------- */
+
+/* ib_core has checked the number, and there is one port. */
+static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
+{
+	return &to_mdev(ibdev)->port;
 }
 
 /**
@@ -305,13 +334,13 @@ static int hca_vport_read_constants(struct mlx5_ib_dev *dev)
  */
 int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *props)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibdev);
-	const struct mlx5_ib_caps *caps = &dev->caps;
+	struct mlx5_ib_port *port = to_mport(ibdev, num);
+	const struct mlx5_ib_caps *caps = &port->dev->caps;
 
 	props->gid_tbl_len = caps->gid_table_len;
 	props->pkey_tbl_len = caps->pkey_table_len;
 	props->max_msg_sz = 1U << MLX5_CAP_GEN(caps->mdev, log_max_msg);
-	return hca_vport_query(dev, num, props);
+	return port->ops->query(port, props);
 }
 
 /**
@@ -327,8 +356,9 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *pr
  */
 int mlx5_ib_query_gid(struct ib_device *ibdev, u32 num, int index, union ib_gid *gid)
 {
-	return mlx5_fw_query_hca_vport(to_mdev(ibdev), MLX5_CMD_OP_QUERY_HCA_VPORT_GID, num, index,
-				       gid);
+	struct mlx5_ib_port *port = to_mport(ibdev, num);
+
+	return port->ops->query_gid(port, index, gid);
 }
 
 /**
@@ -344,8 +374,9 @@ int mlx5_ib_query_gid(struct ib_device *ibdev, u32 num, int index, union ib_gid 
  */
 int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
 {
-	return mlx5_fw_query_hca_vport(to_mdev(ibdev), MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, num, index,
-				       pkey);
+	struct mlx5_ib_port *port = to_mport(ibdev, num);
+
+	return port->ops->query_pkey(port, index, pkey);
 }
 
 /**
@@ -358,12 +389,24 @@ int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
  */
 int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immutable *immutable)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+	struct mlx5_ib_port *port = to_mport(ibdev, num);
 
-	immutable->gid_tbl_len = dev->caps.gid_table_len;
-	immutable->pkey_tbl_len = dev->caps.pkey_table_len;
-	immutable->core_cap_flags = dev->port_cap_flags;
+	immutable->gid_tbl_len = port->dev->caps.gid_table_len;
+	immutable->pkey_tbl_len = port->dev->caps.pkey_table_len;
+	immutable->core_cap_flags = port->core_cap_flags;
 	return 0;
+}
+
+/**
+ * mlx5_ib_port_link_layer - what is below the transport
+ * @ibdev: device
+ * @num: number of the port
+ *
+ * Return: IB_LINK_LAYER_INFINIBAND, because only devices with such a port are probed.
+ */
+enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
+{
+	return to_mport(ibdev, num)->ops->link_layer;
 }
 
 /* ---- events ----------------------------------------------------------------- */
@@ -385,20 +428,20 @@ static const enum ib_event_type port_events[] = {
  */
 static int port_notify(struct notifier_block *nb, unsigned long type, void *data)
 {
-	struct ib_device *ibdev = &container_of(nb, struct mlx5_ib_dev, port_events)->ib_dev;
-	struct ib_event event = { .device = ibdev };
+	struct mlx5_ib_port *port = container_of(nb, struct mlx5_ib_port, events);
+	struct ib_event event = { .device = &port->dev->ib_dev };
 	const struct mlx5_eqe *eqe = data;
 
 	switch (type) {
 	case MLX5_DEV_EVENT_SYS_ERROR:
 		event.event = IB_EVENT_DEVICE_FATAL;
-		event.element.port_num = rdma_start_port(ibdev);
+		event.element.port_num = port->num;
 		break;
 	case MLX5_EVENT_TYPE_PORT_CHANGE:
 		event.element.port_num = (eqe->data.port.port >> 4) & 0xf;
 		if (eqe->sub_type < ARRAY_SIZE(port_events))
 			event.event = port_events[eqe->sub_type];
-		if (!event.event || !rdma_is_port_valid(ibdev, event.element.port_num))
+		if (!event.event || event.element.port_num != port->num)
 			return NOTIFY_DONE;
 		break;
 	default:
@@ -416,8 +459,8 @@ static int port_notify(struct notifier_block *nb, unsigned long type, void *data
  */
 int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 {
-	dev->port_events.notifier_call = port_notify;
-	return mlx5_notifier_register(dev->mdev, &dev->port_events);
+	dev->port.events.notifier_call = port_notify;
+	return mlx5_notifier_register(dev->mdev, &dev->port.events);
 }
 
 /**
@@ -426,7 +469,7 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
  */
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev)
 {
-	mlx5_notifier_unregister(dev->mdev, &dev->port_events);
+	mlx5_notifier_unregister(dev->mdev, &dev->port.events);
 }
 
 /* ---- sysfs, and what is read at probe --------------------------------------- */
@@ -479,7 +522,7 @@ const struct attribute_group mlx5_ib_attr_group = {
 };
 
 /**
- * mlx5_ib_init_device_attr - read the attributes that never change
+ * mlx5_ib_init_device_attr - set up the port, and read the attributes that never change
  * @dev: device, not registered yet
  *
  * May sleep.
@@ -492,7 +535,10 @@ int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 	u32 adapter[MLX5_ST_SZ_DW(query_adapter_out)] = {};
 	int err;
 
-	err = hca_vport_read_constants(dev);
+	dev->port.dev = dev;
+	dev->port.num = 1;
+	dev->port.ops = &hca_vport_ops;
+	err = dev->port.ops->read_constants(&dev->port);
 	if (err)
 		return err;
 	err = mlx5_fw_access_reg(dev, MLX5_REG_NODE_DESC, dev->ib_dev.node_desc,
@@ -504,6 +550,8 @@ int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 	if (err)
 		return err;
 	dev->vendor_id = MLX5_GET(query_adapter_out, adapter, query_adapter_struct.ieee_vendor_id);
+	if (!MLX5_CAP_GEN(dev->mdev, dump_fill_mkey) && !MLX5_CAP_GEN(dev->mdev, null_mkey))
+		return 0;
 	err = mlx5_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, 0,
 				   contexts, sizeof(contexts));
 	dev->dump_fill_mkey = MLX5_GET(query_special_contexts_out, contexts, dump_fill_mkey);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The port of the device, its attributes and events; attributes of the device.
+ * The port of the device and how it is accessed; attributes of the device.
  */
 
 #ifndef BLUEBELL_PORT_H
@@ -9,6 +9,24 @@
 #include <rdma/ib_verbs.h>
 
 struct mlx5_ib_dev;
+struct mlx5_ib_port;
+
+/**
+ * struct mlx5_ib_port_ops - how a kind of port is accessed
+ * @link_layer: what is below the transport
+ * @query: attributes of the port; they are zeroed before
+ * @query_gid: entry of the GID table, which is long enough
+ * @query_pkey: entry of the P_Key table, which is long enough
+ * @read_constants: read what never changes about the port and the node that it is
+ *	part of
+ */
+struct mlx5_ib_port_ops {
+	enum rdma_link_layer link_layer;
+	int (*query)(struct mlx5_ib_port *port, struct ib_port_attr *props);
+	int (*query_gid)(struct mlx5_ib_port *port, int index, union ib_gid *gid);
+	int (*query_pkey)(struct mlx5_ib_port *port, u16 index, u16 *pkey);
+	int (*read_constants)(struct mlx5_ib_port *port);
+};
 
 extern const struct attribute_group mlx5_ib_attr_group;
 int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
@@ -18,6 +36,7 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *p
 int mlx5_ib_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
 int mlx5_ib_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 port, struct ib_port_immutable *immutable);
+enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 port);
 void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str);
 
 int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev);
