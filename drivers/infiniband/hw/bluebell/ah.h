@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Address handles; struct mlx5_ib_ah is in linux/mlx5/qp.h.
+ * Address handles.
  */
 
 #ifndef BLUEBELL_AH_H
@@ -9,7 +9,6 @@
 #include <rdma/ib_verbs.h>
 
 int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
-int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int mlx5_ib_destroy_ah(struct ib_ah *ibah, u32 flags);
 
 #endif /* BLUEBELL_AH_H */

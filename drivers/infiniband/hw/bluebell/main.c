@@ -65,7 +65,6 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.alloc_pd = mlx5_ib_alloc_pd,
 	.dealloc_pd = mlx5_ib_dealloc_pd,
 	.create_user_ah = mlx5_ib_create_ah,
-	.query_ah = mlx5_ib_query_ah,
 	.destroy_ah = mlx5_ib_destroy_ah,
 
 	.create_cq = mlx5_ib_create_kernel_cq,
