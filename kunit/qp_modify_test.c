@@ -6,6 +6,8 @@
 
 #include <kunit/test.h>
 #include <linux/bits.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
 #include "../layout_qp.h"
@@ -36,9 +38,6 @@ static struct mlx5_ib_caps *make_caps(struct kunit *test)
 	return caps;
 }
 
-static const struct mlx5_ib_qpc_attr rc_qp = { .qp_type = IB_QPT_RC };
-static const struct mlx5_ib_qpc_attr tgt_qp = { .qp_type = IB_QPT_XRC_TGT };
-
 /* Opcodes of the commands from each state (row) to each state (column). */
 static const u16 opcodes[NUM_STATES][NUM_STATES] = {
 	/*            RESET   INIT   RTR    RTS    SQD    SQE    ERR */
@@ -51,58 +50,14 @@ static const u16 opcodes[NUM_STATES][NUM_STATES] = {
 	/* ERR */   { 0x50a, 0,     0,     0,     0,     0,     0x507 },
 };
 
-/*
- * Optional fields as the interface numbers them: alternate path 0, RRE 1,
- * RAE 2, RWE 3, P_Key 4, Q_Key 5, RNR timeout 6, migration state 10, port 16.
- */
-static const struct type_case {
-	const char *name;
-	enum ib_qp_type type;
-	u32 init2init;
-	u32 init2rtr;
-	u32 rtr2rts;
-	u32 rts2rts;
-	u32 sqd2rts;
-	u32 sqe2rts;
-} type_cases[] = {
-	{ "RC", IB_QPT_RC, 0x1001e, 0x1f, 0x44f, 0x44f, 0x44f, 0x4e },
-	{ "XRC initiator", IB_QPT_XRC_INI, 0x1001e, 0x1f, 0x44f, 0x44f, 0x44f, 0x4e },
-	{ "XRC target", IB_QPT_XRC_TGT, 0x1001e, 0x1f, 0x44f, 0x44f, 0x44f, 0x4e },
-	{ "UC", IB_QPT_UC, 0x10018, 0x19, 0x409, 0x409, 0x409, 0x08 },
-	{ "UD", IB_QPT_UD, 0x10030, 0x30, 0x20, 0x20, 0x20, 0x20 },
-};
-
-KUNIT_ARRAY_PARAM_DESC(type, type_cases, name);
-
 static void state_change_sends_the_wrong_command(struct kunit *test)
 {
-	const struct type_case *c = test->param_value;
 	int cur, next;
 
 	for (cur = 0; cur < NUM_STATES; cur++)
 		for (next = 0; next < NUM_STATES; next++)
-			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_qp_transition(c->type, cur, next).opcode,
+			KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_qp_opcode(cur, next),
 					    opcodes[cur][next], "from %d to %d", cur, next);
-}
-
-static u32 opt_allowed(enum ib_qp_type type, enum ib_qp_state cur, enum ib_qp_state next)
-{
-	return mlx5_ib_qp_transition(type, cur, next).opt_allowed;
-}
-
-static void command_gets_an_optional_field_it_does_not_take(struct kunit *test)
-{
-	const struct type_case *c = test->param_value;
-
-	KUNIT_EXPECT_EQ(test, opt_allowed(c->type, IB_QPS_RESET, IB_QPS_INIT), 0);
-	KUNIT_EXPECT_EQ(test, opt_allowed(c->type, IB_QPS_INIT, IB_QPS_INIT), c->init2init);
-	KUNIT_EXPECT_EQ(test, opt_allowed(c->type, IB_QPS_INIT, IB_QPS_RTR), c->init2rtr);
-	KUNIT_EXPECT_EQ(test, opt_allowed(c->type, IB_QPS_RTR, IB_QPS_RTS), c->rtr2rts);
-	KUNIT_EXPECT_EQ(test, opt_allowed(c->type, IB_QPS_RTS, IB_QPS_RTS), c->rts2rts);
-	KUNIT_EXPECT_EQ(test, opt_allowed(c->type, IB_QPS_SQD, IB_QPS_RTS), c->sqd2rts);
-	KUNIT_EXPECT_EQ(test, opt_allowed(c->type, IB_QPS_SQE, IB_QPS_RTS), c->sqe2rts);
-	KUNIT_EXPECT_EQ(test, opt_allowed(c->type, IB_QPS_RTS, IB_QPS_ERR), 0);
-	KUNIT_EXPECT_EQ(test, opt_allowed(c->type, IB_QPS_ERR, IB_QPS_RESET), 0);
 }
 
 /* The attributes that the golden contexts below are made of. */
@@ -381,19 +336,105 @@ static void state_change_sends_a_bit_out_of_place(struct kunit *test)
 {
 	const struct modify_case *c = test->param_value;
 	struct ib_qp_attr attr = sample_attr();
-	const struct mlx5_ib_qpc_attr created = {
-		.qp_type = c->type, .pdn = 0x11, .cqn_snd = 0x22, .cqn_rcv = 0x33,
-		.dbr_addr = 0x4455555540,
-	};
+	u32 created[QPC_SIZE / 4];
 	struct mlx5_ib_qp_modify mod = {
-		.qpc = &created, .cur = c->cur, .next = c->next, .mask = c->mask,
+		.type = c->type, .qpc = created, .cur = c->cur, .next = c->next, .mask = c->mask,
 		.attr = &attr, .access = c->access, .dest_rd_atomic = c->dest_rd_atomic,
 		.port = 1,
 	};
 	u32 qpc[QPC_SIZE / 4] = {};
 
+	/* A field that the command does not repeat must not get into it. */
+	memset(created, 0xff, sizeof(created));
+	MLX5_SET(qpc, created, pd, 0x11);
+	MLX5_SET(qpc, created, cqn_snd, 0x22);
+	MLX5_SET(qpc, created, cqn_rcv, 0x33);
+	MLX5_SET64(qpc, created, dbr_addr, 0x4455555540);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_modify_qpc(qpc, &mod, make_caps(test)), c->opt);
 	expect_golden(test, qpc, sizeof(qpc), c->want);
+}
+
+#define PORT_RIGHTS	(IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS)
+#define PORT_QKEY	(IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY)
+#define UC_RTR		(IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN | \
+			 IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX)
+#define RC_RTR		(UC_RTR | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER)
+#define UC_OPT		(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | \
+			 IB_QP_PATH_MIG_STATE)
+#define RC_OPT		(UC_OPT | IB_QP_MIN_RNR_TIMER)
+#define RC_RTS		(RC_OPT | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | \
+			 IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC)
+#define XRC_INI_RTS	(RC_RTS & ~IB_QP_MIN_RNR_TIMER)
+#define XRC_TGT_RTS	(RC_OPT | IB_QP_TIMEOUT | IB_QP_SQ_PSN)
+#define UD_OPT		(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_QKEY)
+
+/*
+ * State changes with every attribute that ib_core lets them have. Optional fields as the
+ * interface numbers them: alternate path 0, RRE 1, RAE 2, RWE 3, P_Key 4, Q_Key 5, RNR
+ * timeout 6, migration state 10, port 16.
+ */
+static const struct opt_case {
+	const char *name;
+	enum ib_qp_type type;
+	enum ib_qp_state cur;
+	enum ib_qp_state next;
+	int mask;
+	u32 want;
+} opt_cases[] = {
+	{ "RC RST2INIT", IB_QPT_RC, IB_QPS_RESET, IB_QPS_INIT, IB_QP_STATE | PORT_RIGHTS, 0 },
+	{ "RC INIT2INIT", IB_QPT_RC, IB_QPS_INIT, IB_QPS_INIT, PORT_RIGHTS, 0x1001e },
+	{ "RC INIT2RTR", IB_QPT_RC, IB_QPS_INIT, IB_QPS_RTR, RC_RTR, 0x1f },
+	{ "RC RTR2RTS", IB_QPT_RC, IB_QPS_RTR, IB_QPS_RTS, RC_RTS, 0x44f },
+	{ "RC RTS2RTS", IB_QPT_RC, IB_QPS_RTS, IB_QPS_RTS, RC_OPT, 0x44f },
+	{ "RC SQD2RTS", IB_QPT_RC, IB_QPS_SQD, IB_QPS_RTS, RC_OPT, 0x44f },
+	{ "XRC initiator RST2INIT", IB_QPT_XRC_INI, IB_QPS_RESET, IB_QPS_INIT,
+	  IB_QP_STATE | PORT_RIGHTS, 0 },
+	{ "XRC initiator INIT2INIT", IB_QPT_XRC_INI, IB_QPS_INIT, IB_QPS_INIT,
+	  PORT_RIGHTS, 0x1001e },
+	{ "XRC initiator INIT2RTR", IB_QPT_XRC_INI, IB_QPS_INIT, IB_QPS_RTR, UC_RTR, 0x1f },
+	{ "XRC initiator RTR2RTS", IB_QPT_XRC_INI, IB_QPS_RTR, IB_QPS_RTS, XRC_INI_RTS, 0x40f },
+	{ "XRC initiator RTS2RTS", IB_QPT_XRC_INI, IB_QPS_RTS, IB_QPS_RTS, UC_OPT, 0x40f },
+	{ "XRC initiator SQD2RTS", IB_QPT_XRC_INI, IB_QPS_SQD, IB_QPS_RTS, UC_OPT, 0x40f },
+	{ "XRC target RST2INIT", IB_QPT_XRC_TGT, IB_QPS_RESET, IB_QPS_INIT,
+	  IB_QP_STATE | PORT_RIGHTS, 0 },
+	{ "XRC target INIT2INIT", IB_QPT_XRC_TGT, IB_QPS_INIT, IB_QPS_INIT, PORT_RIGHTS, 0x1001e },
+	{ "XRC target INIT2RTR", IB_QPT_XRC_TGT, IB_QPS_INIT, IB_QPS_RTR, RC_RTR, 0x1f },
+	{ "XRC target RTR2RTS", IB_QPT_XRC_TGT, IB_QPS_RTR, IB_QPS_RTS, XRC_TGT_RTS, 0x44f },
+	{ "XRC target RTS2RTS", IB_QPT_XRC_TGT, IB_QPS_RTS, IB_QPS_RTS, RC_OPT, 0x44f },
+	{ "XRC target SQD2RTS", IB_QPT_XRC_TGT, IB_QPS_SQD, IB_QPS_RTS, RC_OPT, 0x44f },
+	{ "UC RST2INIT", IB_QPT_UC, IB_QPS_RESET, IB_QPS_INIT, IB_QP_STATE | PORT_RIGHTS, 0 },
+	{ "UC INIT2INIT", IB_QPT_UC, IB_QPS_INIT, IB_QPS_INIT, PORT_RIGHTS, 0x10018 },
+	{ "UC INIT2RTR", IB_QPT_UC, IB_QPS_INIT, IB_QPS_RTR, UC_RTR, 0x19 },
+	{ "UC RTR2RTS", IB_QPT_UC, IB_QPS_RTR, IB_QPS_RTS, UC_OPT | IB_QP_SQ_PSN, 0x409 },
+	{ "UC RTS2RTS", IB_QPT_UC, IB_QPS_RTS, IB_QPS_RTS, UC_OPT, 0x409 },
+	{ "UC SQD2RTS", IB_QPT_UC, IB_QPS_SQD, IB_QPS_RTS, UC_OPT, 0x409 },
+	{ "UC SQE2RTS", IB_QPT_UC, IB_QPS_SQE, IB_QPS_RTS,
+	  IB_QP_STATE | IB_QP_ACCESS_FLAGS, 0x08 },
+	{ "UD RST2INIT", IB_QPT_UD, IB_QPS_RESET, IB_QPS_INIT, IB_QP_STATE | PORT_QKEY, 0 },
+	{ "UD INIT2INIT", IB_QPT_UD, IB_QPS_INIT, IB_QPS_INIT, PORT_QKEY, 0x10030 },
+	{ "UD INIT2RTR", IB_QPT_UD, IB_QPS_INIT, IB_QPS_RTR,
+	  IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_QKEY, 0x30 },
+	{ "UD RTR2RTS", IB_QPT_UD, IB_QPS_RTR, IB_QPS_RTS, UD_OPT | IB_QP_SQ_PSN, 0x20 },
+	{ "UD RTS2RTS", IB_QPT_UD, IB_QPS_RTS, IB_QPS_RTS, UD_OPT, 0x20 },
+	{ "UD SQD2RTS", IB_QPT_UD, IB_QPS_SQD, IB_QPS_RTS, UD_OPT, 0x20 },
+	{ "UD SQE2RTS", IB_QPT_UD, IB_QPS_SQE, IB_QPS_RTS, UD_OPT, 0x20 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(opt, opt_cases, name);
+
+static void command_gets_an_optional_field_it_does_not_take(struct kunit *test)
+{
+	const struct opt_case *c = test->param_value;
+	struct ib_qp_attr attr = sample_attr();
+	u32 created[QPC_SIZE / 4] = {};
+	struct mlx5_ib_qp_modify mod = {
+		.type = c->type, .qpc = created, .cur = c->cur, .next = c->next,
+		.mask = c->mask, .attr = &attr,
+	};
+	u32 qpc[QPC_SIZE / 4] = {};
+
+	KUNIT_EXPECT_TRUE(test, ib_modify_qp_is_ok(c->cur, c->next, c->type, c->mask));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_modify_qpc(qpc, &mod, make_caps(test)), c->want);
 }
 
 static const struct attr_case {
@@ -443,7 +484,7 @@ static void attribute_is_misjudged(struct kunit *test)
 {
 	const struct attr_case *c = test->param_value;
 	struct mlx5_ib_qp_modify mod = {
-		.qpc = &rc_qp, .cur = IB_QPS_RTR, .next = IB_QPS_RTS, .mask = c->mask,
+		.type = IB_QPT_RC, .cur = IB_QPS_RTR, .next = IB_QPS_RTS, .mask = c->mask,
 		.attr = &c->attr,
 	};
 
@@ -454,12 +495,12 @@ static void feature_the_device_lacks_is_accepted(struct kunit *test)
 {
 	const struct mlx5_ib_caps *lacking = mock_caps(test);
 	struct ib_qp_attr attr = sample_attr();
-	struct mlx5_ib_qp_modify mod = { .qpc = &rc_qp, .attr = &attr };
+	struct mlx5_ib_qp_modify mod = { .type = IB_QPT_RC, .attr = &attr };
 
 	attr.qp_access_flags = IB_ACCESS_REMOTE_ATOMIC;
 	mod.mask = IB_QP_ACCESS_FLAGS;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, lacking), -EOPNOTSUPP);
-	mod.qpc = &tgt_qp;
+	mod.type = IB_QPT_XRC_TGT;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, lacking), -EOPNOTSUPP);
 	mod.mask = IB_QP_ALT_PATH;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, lacking), -EOPNOTSUPP);
@@ -473,7 +514,7 @@ static void alternate_path_is_not_checked(struct kunit *test)
 {
 	struct ib_qp_attr attr = sample_attr();
 	struct mlx5_ib_qp_modify mod = {
-		.qpc = &rc_qp, .mask = IB_QP_ALT_PATH, .attr = &attr,
+		.type = IB_QPT_RC, .mask = IB_QP_ALT_PATH, .attr = &attr,
 	};
 	const struct mlx5_ib_caps *caps = make_caps(test);
 
@@ -703,8 +744,8 @@ static void query_misreads_the_qpc(struct kunit *test)
 }
 
 static struct kunit_case qp_modify_cases[] = {
-	KUNIT_CASE_PARAM(state_change_sends_the_wrong_command, type_gen_params),
-	KUNIT_CASE_PARAM(command_gets_an_optional_field_it_does_not_take, type_gen_params),
+	KUNIT_CASE(state_change_sends_the_wrong_command),
+	KUNIT_CASE_PARAM(command_gets_an_optional_field_it_does_not_take, opt_gen_params),
 	KUNIT_CASE_PARAM(state_change_sends_a_bit_out_of_place, modify_gen_params),
 	KUNIT_CASE_PARAM(attribute_is_misjudged, attr_gen_params),
 	KUNIT_CASE(feature_the_device_lacks_is_accepted),

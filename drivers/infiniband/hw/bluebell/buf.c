@@ -19,7 +19,6 @@
 #include "buf.h"
 #include "fw.h"
 #include "layout_mkey.h"
-#include "layout_qp.h"
 
 /* The translation list is the last part of each command that has one. */
 static_assert(MLX5_BYTE_OFF(create_cq_in, pas) == MLX5_ST_SZ_BYTES(create_cq_in));
@@ -158,7 +157,7 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
  * @dev: device
  * @uid: firmware's user id of the owner
  * @mem: memory of the queue pair; zeroed for one without queues
- * @attr: what goes into its context; the memory is filled in here
+ * @qpc: its context, struct mlx5_ifc_qpc_bits; the memory is filled in here
  * @qpn: gets its number
  * @ece: options of enhanced connection establishment that are asked for, and then
  *	those that the device has
@@ -168,7 +167,7 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
  * Return: 0, -ENOMEM, or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue_mem *mem,
-			  struct mlx5_ib_qpc_attr *attr, u32 *qpn, u32 *ece)
+			  void *qpc, u32 *qpn, u32 *ece)
 {
 	int inlen;
 
@@ -177,10 +176,14 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 
 	if (!in)
 		return -ENOMEM;
-	attr->geo = mem->buf.geo;
-	attr->dbr_addr = mem->db.dma;
+	if (mem->buf.npas) {
+		MLX5_SET(qpc, qpc, log_page_size,
+			 mem->buf.geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+		MLX5_SET(qpc, qpc, page_offset, mem->buf.geo.page_offset);
+	}
+	MLX5_SET64(qpc, qpc, dbr_addr, mem->db.dma);
 	MLX5_SET(create_qp_in, in, ece, *ece);
-	mlx5_ib_fill_qpc(MLX5_ADDR_OF(create_qp_in, in, qpc), attr);
+	memcpy(MLX5_ADDR_OF(create_qp_in, in, qpc), qpc, MLX5_ST_SZ_BYTES(qpc));
 	return mlx5_fw_create_qp(dev, uid, in, inlen, qpn, ece);
 }
 

@@ -14,7 +14,6 @@
 
 struct ib_umem;
 struct mlx5_ib_dev;
-struct mlx5_ib_qpc_attr;
 struct mlx5_ib_ucontext;
 struct mlx5_user_mmap_entry;
 
@@ -58,7 +57,7 @@ int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, u8 max_
 void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf);
 void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen);
 int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue_mem *mem,
-			  struct mlx5_ib_qpc_attr *attr, u32 *qpn, u32 *ece);
+			  void *qpc, u32 *qpn, u32 *ece);
 
 int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt, struct mlx5_db *db);
 void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db);

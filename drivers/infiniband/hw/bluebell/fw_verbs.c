@@ -326,7 +326,7 @@ int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32
  * mlx5_fw_modify_qp - a state-change command
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @opcode: MLX5_CMD_OP_*, as mlx5_ib_qp_transition() names it
+ * @opcode: MLX5_CMD_OP_*, as mlx5_ib_qp_opcode() names it
  * @qpn: number of the QP
  * @qpc: struct mlx5_ifc_qpc_bits; not used by 2ERR_QP and 2RST_QP
  * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields that count

@@ -19,7 +19,6 @@
 #define RQ_STRIDE_MAX_SHIFT	(RQ_STRIDE_MIN_SHIFT + 7)
 /* qpc.log_rq_size and log_sq_size have four bits. */
 #define WQ_MAX_LOG_SIZE		15
-#define SQ_WQEBB_SHIFT		6
 /* UD messages are one packet: the context gets the largest MTU there is. */
 #define UD_LOG_MSG_MAX		12
 /* Ask for an ACK at least every 2^n packets. */
@@ -44,26 +43,15 @@
 	 IB_QP_CREATE_MANAGED_RECV)
 
 #define OPT_ACCESS (MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
-#define OPT_PORT (MLX5_QP_OPTPAR_PKEY_INDEX | MLX5_QP_OPTPAR_PRI_PORT)
 
-/* Optional fields that queue pairs of a service type have. */
-#define OPT_RC	(OPT_PORT | OPT_ACCESS | MLX5_QP_OPTPAR_ALT_ADDR_PATH |	\
-		 MLX5_QP_OPTPAR_PM_STATE | MLX5_QP_OPTPAR_RNR_TIMEOUT)
-#define OPT_UC	(OPT_PORT | MLX5_QP_OPTPAR_RWE | MLX5_QP_OPTPAR_ALT_ADDR_PATH |	\
-		 MLX5_QP_OPTPAR_PM_STATE)
-#define OPT_UD	(OPT_PORT | MLX5_QP_OPTPAR_Q_KEY)
-
-/* Service type as qpc.st codes it, and optional fields; XRC is as RC. */
-static const struct {
-	u8 st;
-	u32 opt;
-} qp_types[] = {
-	[IB_QPT_RC] = { MLX5_QP_ST_RC, OPT_RC },
-	[IB_QPT_UC] = { MLX5_QP_ST_UC, OPT_UC },
-	[IB_QPT_UD] = { MLX5_QP_ST_UD, OPT_UD },
-	[IB_QPT_XRC_INI] = { MLX5_QP_ST_XRC, OPT_RC },
-	[IB_QPT_XRC_TGT] = { MLX5_QP_ST_XRC, OPT_RC },
-	[MLX5_IB_QPT_UMR] = { MLX5_QP_ST_REG_UMR },
+/* Service type as qpc.st codes it. */
+static const u8 qp_types[] = {
+	[IB_QPT_RC] = MLX5_QP_ST_RC,
+	[IB_QPT_UC] = MLX5_QP_ST_UC,
+	[IB_QPT_UD] = MLX5_QP_ST_UD,
+	[IB_QPT_XRC_INI] = MLX5_QP_ST_XRC,
+	[IB_QPT_XRC_TGT] = MLX5_QP_ST_XRC,
+	[MLX5_IB_QPT_UMR] = MLX5_QP_ST_REG_UMR,
 };
 
 static bool qp_is_reliable(enum ib_qp_type type)
@@ -92,7 +80,14 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
 	return 0;
 }
 
-static bool qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
+/**
+ * mlx5_ib_qp_type_exists - find out whether there are QPs of a type
+ * @type: the type
+ * @caps: what the device can do
+ *
+ * Return: true if this driver and the device have it.
+ */
+bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
 {
 	switch (type) {
 	case IB_QPT_RC:
@@ -102,6 +97,7 @@ static bool qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps
 	case IB_QPT_UD:
 		return MLX5_CAP_GEN(caps->mdev, ud);
 	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
 		return caps->has_xrc;
 	default:
 		return false;
@@ -110,19 +106,19 @@ static bool qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps
 
 /**
  * mlx5_ib_qp_check_create - check a create request before anything is taken
- * @init: verbs attributes; ib_core has looked up all CQs that the type has
- * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h)
+ * @init: verbs attributes, of a type that exists; ib_core has looked up all CQs and the
+ *	XRC domain that the type has
+ * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h); zeroed for
+ *	the target of an XRC connection
  * @caps: what the device can do
  *
- * Return: 0; -EOPNOTSUPP for a QP that this driver or device does not have;
+ * Return: 0; -EOPNOTSUPP for a feature that this driver or device does not have;
  * -EINVAL for a request that means nothing.
  */
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,
 			    const struct mlx5_ib_caps *caps)
 {
-	if (!qp_type_exists(init->qp_type, caps))
-		return -EOPNOTSUPP;
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
 	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
 		return -EINVAL;
@@ -137,22 +133,6 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 		if (!MLX5_CAP_GEN(caps->mdev, qp_packet_based))
 			return -EOPNOTSUPP;
 	}
-	return qp_check_create_flags(init, caps);
-}
-
-/**
- * mlx5_ib_qp_check_tgt - check a request for the target of an XRC connection
- * @init: verbs attributes, with the XRC domain that ib_core has looked up; capacities
- *	are ignored, as a target has no queues
- * @caps: what the device can do
- *
- * Return: 0; -EOPNOTSUPP for a feature that this driver or device does not have;
- * -EINVAL for a request that means nothing.
- */
-int mlx5_ib_qp_check_tgt(const struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps)
-{
-	if (!caps->has_xrc)
-		return -EOPNOTSUPP;
 	return qp_check_create_flags(init, caps);
 }
 
@@ -188,26 +168,29 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
 	return cqe_version ? uidx : MLX5_IB_DEFAULT_UIDX;
 }
 
-static u32 qp_max_wqes(const struct mlx5_ib_caps *caps)
+static bool qp_has_wqes(u32 count, const struct mlx5_ib_caps *caps)
 {
-	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_qp_sz), WQ_MAX_LOG_SIZE);
+	u8 log_max = min(MLX5_CAP_GEN(caps->mdev, log_max_qp_sz), WQ_MAX_LOG_SIZE);
+
+	return is_power_of_2(count) && count <= 1U << log_max;
 }
 
-static int qp_calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-		      const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
+static int qp_calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
+		      const struct mlx5_ib_caps *caps)
 {
 	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
-	const struct ib_qp_cap *cap = &init->cap;
+	const struct ib_qp_cap asked = init->cap;
 	u32 entries;
 
+	init->cap.max_recv_wr = 0;
+	init->cap.max_recv_sge = 0;
 	/* With an SRQ, capacities of a receive queue are ignored; an initiator has none. */
 	if (init->srq || init->qp_type == IB_QPT_XRC_INI)
 		return ucmd->rq_wqe_count ? -EINVAL : 0;
 	if (!ucmd->rq_wqe_count)
-		return cap->max_recv_wr ? -EINVAL : 0;
+		return asked.max_recv_wr ? -EINVAL : 0;
 
-	if (!is_power_of_2(ucmd->rq_wqe_count) ||
-	    ucmd->rq_wqe_count > qp_max_wqes(caps))
+	if (!qp_has_wqes(ucmd->rq_wqe_count, caps))
 		return -EINVAL;
 	if (ucmd->rq_wqe_shift < RQ_STRIDE_MIN_SHIFT || ucmd->rq_wqe_shift > RQ_STRIDE_MAX_SHIFT ||
 	    1U << ucmd->rq_wqe_shift > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
@@ -216,75 +199,57 @@ static int qp_calc_rq(const struct ib_qp_init_attr *init, const struct mlx5_ib_c
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
 	if (entries <= sig)
 		return -EINVAL;
-
-	wq->rq_wqe_cnt = ucmd->rq_wqe_count;
-	wq->rq_wqe_shift = ucmd->rq_wqe_shift;
-	wq->rq_max_gs = entries - sig;
-	if (cap->max_recv_wr > wq->rq_wqe_cnt || cap->max_recv_sge > wq->rq_max_gs)
+	init->cap.max_recv_wr = ucmd->rq_wqe_count;
+	init->cap.max_recv_sge = entries - sig;
+	if (asked.max_recv_wr > init->cap.max_recv_wr ||
+	    asked.max_recv_sge > init->cap.max_recv_sge)
 		return -EINVAL;
-	return 0;
-}
-
-static int qp_calc_sq(const struct ib_qp_cap *cap, const struct mlx5_ib_create_qp *ucmd,
-		      const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
-{
-	if (!ucmd->sq_wqe_count)
-		return cap->max_send_wr ? -EINVAL : 0;
-
-	if (!is_power_of_2(ucmd->sq_wqe_count) ||
-	    ucmd->sq_wqe_count > qp_max_wqes(caps))
-		return -EINVAL;
-	/* Each request takes at least one basic block. */
-	if (cap->max_send_wr > ucmd->sq_wqe_count)
-		return -EINVAL;
-	wq->sq_wqe_cnt = ucmd->sq_wqe_count;
 	return 0;
 }
 
 /**
  * mlx5_ib_calc_user_wq - lay the queues out as the library has done
- * @init: capacities the user asked for; whether it receives from an SRQ
- * @ucmd: the library's counts and stride
+ * @init: capacities the user asked for; whether it receives from an SRQ. The receive
+ *	queue's capacities become those that it has.
+ * @ucmd: the library's counts and stride; the stride of no receive queue is 0
  * @caps: what the device can do
- * @wq: the result
  *
  * The receive queue lies at the start of the buffer and the send queue follows
- * it. With both counts at their field's limit the buffer is 66 MiB, so 32 bits
+ * it. With both counts at their field's limit the buffer is 66 MiB, so 31 bits
  * hold every size.
  *
- * Return: 0, or -EINVAL for counts that are no power of two, exceed the device,
- * hold less than was asked for, or leave the send queue misaligned.
+ * Return: bytes of the buffer, or -EINVAL for counts that are no power of two, exceed
+ * the device, hold less than was asked for, or leave the send queue misaligned.
  */
-int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-			 const struct mlx5_ib_caps *caps, struct mlx5_ib_wq_layout *wq)
+int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
+			 const struct mlx5_ib_caps *caps)
 {
 	u32 rq_size;
 	int err;
 
-	*wq = (struct mlx5_ib_wq_layout){};
-	err = qp_calc_rq(init, ucmd, caps, wq);
+	err = qp_calc_rq(init, ucmd, caps);
 	if (err)
 		return err;
-	err = qp_calc_sq(&init->cap, ucmd, caps, wq);
-	if (err)
-		return err;
-
-	rq_size = wq->rq_wqe_cnt << wq->rq_wqe_shift;
-	if (wq->sq_wqe_cnt && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))
+	if (ucmd->sq_wqe_count && !qp_has_wqes(ucmd->sq_wqe_count, caps))
 		return -EINVAL;
-	wq->sq_offset = rq_size;
-	wq->buf_size = rq_size + (wq->sq_wqe_cnt << SQ_WQEBB_SHIFT);
-	return 0;
+	/* Each request takes at least one basic block. */
+	if (init->cap.max_send_wr > ucmd->sq_wqe_count)
+		return -EINVAL;
+
+	rq_size = ucmd->rq_wqe_count << ucmd->rq_wqe_shift;
+	if (ucmd->sq_wqe_count && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))
+		return -EINVAL;
+	return rq_size + ucmd->sq_wqe_count * MLX5_SEND_WQE_BB;
 }
 
 /**
  * mlx5_ib_scatter_to_cqe - decide which payloads are delivered in the CQE
+ * @qpc: struct mlx5_ifc_qpc_bits, whose cs_req and cs_res, zeroed, are set
  * @init: type, and whether every send request completes
  * @flags: MLX5_QP_FLAG_*
  * @scqe_sz: bytes of a CQE of the send CQ
  * @rcqe_sz: bytes of a CQE of the receive CQ
  * @caps: what the device can do
- * @attr: cs_req and cs_res, zeroed, are set
  *
  * The library asks for scatter to CQE by default, whether or not the device has it,
  * and reads from each CQE whether it was done.
@@ -292,70 +257,57 @@ int mlx5_ib_calc_user_wq(const struct ib_qp_init_attr *init, const struct mlx5_i
  * requester's half needs every request to complete, or the user's word that the
  * payload is looked for. The library cannot find the payload of an XRC initiator.
  */
-void mlx5_ib_scatter_to_cqe(const struct ib_qp_init_attr *init, u32 flags, int scqe_sz, int rcqe_sz,
-			    const struct mlx5_ib_caps *caps, struct mlx5_ib_qpc_attr *attr)
+void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,
+			    int rcqe_sz, const struct mlx5_ib_caps *caps)
 {
 	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE) || !MLX5_CAP_GEN(caps->mdev, sctr_data_cqe) ||
 	    (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC))
 		return;
 
-	attr->cs_res = rcqe_sz == 128 ? MLX5_QPC_CS_RES_UP_TO_64B : MLX5_QPC_CS_RES_UP_TO_32B;
+	MLX5_SET(qpc, qpc, cs_res, rcqe_sz == 128 ? MLX5_QPC_CS_RES_UP_TO_64B :
+						    MLX5_QPC_CS_RES_UP_TO_32B);
 	if (init->sq_sig_type == IB_SIGNAL_ALL_WR || (flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE))
-		attr->cs_req = scqe_sz == 128 ? MLX5_QPC_CS_REQ_UP_TO_64B :
-						MLX5_QPC_CS_REQ_UP_TO_32B;
+		MLX5_SET(qpc, qpc, cs_req, scqe_sz == 128 ? MLX5_QPC_CS_REQ_UP_TO_64B :
+							    MLX5_QPC_CS_REQ_UP_TO_32B);
 }
 
-static void qpc_fill_queues(void *qpc, const struct mlx5_ib_qpc_attr *attr)
+static void qpc_fill_queues(void *qpc, const struct ib_qp_init_attr *init,
+			    const struct mlx5_ib_create_qp *ucmd)
 {
-	const struct mlx5_ib_wq_layout *wq = &attr->wq;
-
-	if (attr->has_srq) {
+	if (init->srq || qp_types[init->qp_type] == MLX5_QP_ST_XRC) {
 		MLX5_SET(qpc, qpc, rq_type, MLX5_SRQ_RQ);
-		MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, attr->srqn);
-	} else if (wq->rq_wqe_cnt) {
+	} else if (ucmd->rq_wqe_count) {
 		MLX5_SET(qpc, qpc, rq_type, MLX5_NON_ZERO_RQ);
-		MLX5_SET(qpc, qpc, log_rq_size, ilog2(wq->rq_wqe_cnt));
-		MLX5_SET(qpc, qpc, log_rq_stride, wq->rq_wqe_shift - RQ_STRIDE_MIN_SHIFT);
+		MLX5_SET(qpc, qpc, log_rq_size, ilog2(ucmd->rq_wqe_count));
+		MLX5_SET(qpc, qpc, log_rq_stride, ucmd->rq_wqe_shift - RQ_STRIDE_MIN_SHIFT);
 	} else {
 		MLX5_SET(qpc, qpc, rq_type, MLX5_ZERO_LEN_RQ);
 	}
-	if (wq->sq_wqe_cnt)
-		MLX5_SET(qpc, qpc, log_sq_size, ilog2(wq->sq_wqe_cnt));
+	if (ucmd->sq_wqe_count)
+		MLX5_SET(qpc, qpc, log_sq_size, ilog2(ucmd->sq_wqe_count));
 	else
 		MLX5_SET(qpc, qpc, no_sq, 1);
-	if (wq->buf_size) {
-		MLX5_SET(qpc, qpc, log_page_size,
-			 attr->geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
-		MLX5_SET(qpc, qpc, page_offset, attr->geo.page_offset);
-	}
 }
 
 /**
- * mlx5_ib_fill_qpc - build the context of a new QP
- * @qpc: zeroed struct mlx5_ifc_qpc_bits
- * @attr: what to write
+ * mlx5_ib_fill_qpc - build the context of a new QP, as far as the request decides it
+ * @qpc: zeroed struct mlx5_ifc_qpc_bits. The caller adds the numbers of other objects,
+ *	and mlx5_ib_create_qp_cmd() the memory.
+ * @init: verbs attributes
+ * @ucmd: the library's request, checked by mlx5_ib_calc_user_wq()
  */
-void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
+void mlx5_ib_fill_qpc(void *qpc, const struct ib_qp_init_attr *init,
+		      const struct mlx5_ib_create_qp *ucmd)
 {
-	u32 flags = attr->create_flags;
+	u32 flags = init->create_flags;
 
-	MLX5_SET(qpc, qpc, st, qp_types[attr->qp_type].st);
+	MLX5_SET(qpc, qpc, st, qp_types[init->qp_type]);
 	MLX5_SET(qpc, qpc, pm_state, MLX5_QP_PM_MIGRATED);
-	MLX5_SET(qpc, qpc, pd, attr->pdn);
-	MLX5_SET(qpc, qpc, uar_page, attr->uar_page);
-	MLX5_SET(qpc, qpc, cqn_snd, attr->cqn_snd);
-	MLX5_SET(qpc, qpc, cqn_rcv, attr->cqn_rcv);
-	MLX5_SET64(qpc, qpc, dbr_addr, attr->dbr_addr);
-	MLX5_SET(qpc, qpc, user_index, attr->uidx);
-	MLX5_SET(qpc, qpc, ts_format, attr->ts_format);
-	MLX5_SET(qpc, qpc, cs_req, attr->cs_req);
-	MLX5_SET(qpc, qpc, cs_res, attr->cs_res);
-	MLX5_SET(qpc, qpc, xrcd, attr->xrcdn);
-	qpc_fill_queues(qpc, attr);
+	qpc_fill_queues(qpc, init, ucmd);
 
-	if (attr->vendor_flags & MLX5_QP_FLAG_SIGNATURE)
+	if (ucmd->flags & MLX5_QP_FLAG_SIGNATURE)
 		MLX5_SET(qpc, qpc, wq_signature, 1);
-	if (attr->vendor_flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
+	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
 		MLX5_SET(qpc, qpc, req_e2e_credit_mode, 1);
 	if (flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		MLX5_SET(qpc, qpc, block_lb_mc, 1);
@@ -370,58 +322,34 @@ void mlx5_ib_fill_qpc(void *qpc, const struct mlx5_ib_qpc_attr *attr)
 			 MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT);
 }
 
-/* Fields that the commands into RTS take, except the one from SQE. */
-#define OPT_TO_RTS (OPT_ACCESS | MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_PM_STATE |	\
-		    MLX5_QP_OPTPAR_RNR_TIMEOUT | MLX5_QP_OPTPAR_Q_KEY)
-
-/*
- * Commands between the states that take a QPC, with the fields each takes on
- * request, for whatever service type. Fields that a command always takes are not
- * listed. No command of the interface leads into SQD.
- */
-static const struct mlx5_ib_qp_transition transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
-	[IB_QPS_RESET][IB_QPS_INIT] = { MLX5_CMD_OP_RST2INIT_QP },
-	[IB_QPS_INIT][IB_QPS_INIT] = {
-		MLX5_CMD_OP_INIT2INIT_QP, OPT_ACCESS | OPT_PORT | MLX5_QP_OPTPAR_Q_KEY,
-	},
-	[IB_QPS_INIT][IB_QPS_RTR] = {
-		MLX5_CMD_OP_INIT2RTR_QP,
-		OPT_ACCESS | MLX5_QP_OPTPAR_ALT_ADDR_PATH | MLX5_QP_OPTPAR_PKEY_INDEX |
-		MLX5_QP_OPTPAR_Q_KEY,
-	},
-	[IB_QPS_RTR][IB_QPS_RTS] = { MLX5_CMD_OP_RTR2RTS_QP, OPT_TO_RTS },
-	[IB_QPS_RTS][IB_QPS_RTS] = { MLX5_CMD_OP_RTS2RTS_QP, OPT_TO_RTS },
-	[IB_QPS_SQE][IB_QPS_RTS] = {
-		MLX5_CMD_OP_SQERR2RTS_QP,
-		OPT_ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT | MLX5_QP_OPTPAR_Q_KEY,
-	},
-	[IB_QPS_SQD][IB_QPS_RTS] = { MLX5_CMD_OP_SQD_RTS_QP, OPT_TO_RTS },
+/* Commands between the states. No command of the interface leads into SQD. */
+static const u16 opcodes[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
+	[IB_QPS_RESET][IB_QPS_INIT] = MLX5_CMD_OP_RST2INIT_QP,
+	[IB_QPS_INIT][IB_QPS_INIT] = MLX5_CMD_OP_INIT2INIT_QP,
+	[IB_QPS_INIT][IB_QPS_RTR] = MLX5_CMD_OP_INIT2RTR_QP,
+	[IB_QPS_RTR][IB_QPS_RTS] = MLX5_CMD_OP_RTR2RTS_QP,
+	[IB_QPS_RTS][IB_QPS_RTS] = MLX5_CMD_OP_RTS2RTS_QP,
+	[IB_QPS_SQE][IB_QPS_RTS] = MLX5_CMD_OP_SQERR2RTS_QP,
+	[IB_QPS_SQD][IB_QPS_RTS] = MLX5_CMD_OP_SQD_RTS_QP,
 };
 
 /**
- * mlx5_ib_qp_transition - find the command for a change of state
- * @type: QP type
+ * mlx5_ib_qp_opcode - find the command for a change of state
  * @cur: state before
  * @next: state after; ib_modify_qp_is_ok() has found both in its own table
  *
- * Return: the command; its opcode is 0 if the interface has none.
+ * Return: MLX5_CMD_OP_*, or 0 if the interface has no such command.
  */
-struct mlx5_ib_qp_transition mlx5_ib_qp_transition(enum ib_qp_type type, enum ib_qp_state cur,
-						   enum ib_qp_state next)
+u16 mlx5_ib_qp_opcode(enum ib_qp_state cur, enum ib_qp_state next)
 {
-	struct mlx5_ib_qp_transition t = {};
-
-	if (next == IB_QPS_RESET || next == IB_QPS_ERR) {
-		t.opcode = next == IB_QPS_RESET ? MLX5_CMD_OP_2RST_QP : MLX5_CMD_OP_2ERR_QP;
-		return t;
-	}
-
-	t = transitions[cur][next];
-	t.opt_allowed &= qp_types[type].opt;
-	return t;
+	if (next == IB_QPS_RESET)
+		return MLX5_CMD_OP_2RST_QP;
+	if (next == IB_QPS_ERR)
+		return MLX5_CMD_OP_2ERR_QP;
+	return opcodes[cur][next];
 }
 
-/* What a verbs attribute asks of the firmware, in terms of optional fields. */
+/* Attributes that are optional in some state change, and the optional field of each. */
 static const struct {
 	int attr;
 	u32 opt;
@@ -430,25 +358,19 @@ static const struct {
 	{ IB_QP_PKEY_INDEX, MLX5_QP_OPTPAR_PKEY_INDEX },
 	{ IB_QP_PORT, MLX5_QP_OPTPAR_PRI_PORT },
 	{ IB_QP_QKEY, MLX5_QP_OPTPAR_Q_KEY },
-	{ IB_QP_AV, MLX5_QP_OPTPAR_PRIMARY_ADDR_PATH | MLX5_QP_OPTPAR_PRI_PORT },
-	{ IB_QP_TIMEOUT, MLX5_QP_OPTPAR_ACK_TIMEOUT },
-	{ IB_QP_RETRY_CNT, MLX5_QP_OPTPAR_RETRY_COUNT },
-	{ IB_QP_RNR_RETRY, MLX5_QP_OPTPAR_RNR_RETRY },
-	{ IB_QP_MAX_QP_RD_ATOMIC, MLX5_QP_OPTPAR_SRA_MAX },
 	{ IB_QP_ALT_PATH, MLX5_QP_OPTPAR_ALT_ADDR_PATH },
 	{ IB_QP_MIN_RNR_TIMER, MLX5_QP_OPTPAR_RNR_TIMEOUT },
 	/* A responder without resources for reads must refuse them. */
-	{ IB_QP_MAX_DEST_RD_ATOMIC, MLX5_QP_OPTPAR_RRA_MAX | OPT_ACCESS },
+	{ IB_QP_MAX_DEST_RD_ATOMIC, OPT_ACCESS },
 	{ IB_QP_PATH_MIG_STATE, MLX5_QP_OPTPAR_PM_STATE },
 };
 
-/**
- * mlx5_ib_qp_opt_mask - opt_param_mask of a state-change command
- * @mod: the change
- *
- * Return: MLX5_QP_OPTPAR_* that @mod asks for and the command takes.
+/*
+ * A command takes the fields that verbs require in any case, and those that verbs
+ * make optional on request. ib_modify_qp_is_ok() has checked that the attributes are
+ * ones that the change and the QP type have.
  */
-u32 mlx5_ib_qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
+static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 {
 	u32 opt = 0;
 	size_t i;
@@ -456,7 +378,11 @@ u32 mlx5_ib_qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 	for (i = 0; i < ARRAY_SIZE(attr_to_opt); i++)
 		if (mod->mask & attr_to_opt[i].attr)
 			opt |= attr_to_opt[i].opt;
-	return opt & mlx5_ib_qp_transition(mod->qpc->qp_type, mod->cur, mod->next).opt_allowed;
+	if (mod->type == IB_QPT_UC)
+		opt &= ~(MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE);
+	if (mod->cur == IB_QPS_INIT)
+		opt &= ~MLX5_QP_OPTPAR_RNR_TIMEOUT;
+	return mod->cur == IB_QPS_RESET ? 0 : opt;
 }
 
 /* Codes of rates, in four bits, follow enum ib_rate at this distance. */
@@ -640,7 +566,7 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 		if (attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
 			return -EINVAL;
 		if ((attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) &&
-		    qp_is_reliable(mod->qpc->qp_type) && !caps->atomic_mode)
+		    qp_is_reliable(mod->type) && !caps->atomic_mode)
 			return -EOPNOTSUPP;
 	}
 	return qp_check_path(attr, mask, caps);
@@ -654,9 +580,9 @@ static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 a
 {
 	u32 access = mod->access;
 
-	if (mod->qpc->qp_type == IB_QPT_UD)
+	if (mod->type == IB_QPT_UD)
 		return;
-	if (mod->qpc->qp_type == IB_QPT_UC || (mod->next != IB_QPS_INIT && !mod->dest_rd_atomic))
+	if (mod->type == IB_QPT_UC || (mod->next != IB_QPS_INIT && !mod->dest_rd_atomic))
 		access &= IB_ACCESS_REMOTE_WRITE;
 
 	MLX5_SET(qpc, qpc, rwe, !!(access & IB_ACCESS_REMOTE_WRITE));
@@ -699,7 +625,7 @@ static void qpc_fill_message_limits(void *qpc, const struct mlx5_ib_qp_modify *m
 {
 	if (mod->next != IB_QPS_RTR)
 		return;
-	if (mod->qpc->qp_type == IB_QPT_UD) {
+	if (mod->type == IB_QPT_UD) {
 		MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
 		MLX5_SET(qpc, qpc, log_msg_max, UD_LOG_MSG_MAX);
 	} else if (mod->mask & IB_QP_PATH_MTU) {
@@ -750,20 +676,20 @@ u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
 
 	if (mod->mask & IB_QP_PATH_MIG_STATE)
 		pm_state = mig_states[mod->attr->path_mig_state];
-	MLX5_SET(qpc, qpc, st, qp_types[mod->qpc->qp_type].st);
+	MLX5_SET(qpc, qpc, st, qp_types[mod->type]);
 	MLX5_SET(qpc, qpc, pm_state, pm_state);
-	MLX5_SET(qpc, qpc, pd, mod->qpc->pdn);
-	MLX5_SET(qpc, qpc, cqn_snd, mod->qpc->cqn_snd);
-	MLX5_SET(qpc, qpc, cqn_rcv, mod->qpc->cqn_rcv);
+	MLX5_SET(qpc, qpc, pd, MLX5_GET(qpc, mod->qpc, pd));
+	MLX5_SET(qpc, qpc, cqn_snd, MLX5_GET(qpc, mod->qpc, cqn_snd));
+	MLX5_SET(qpc, qpc, cqn_rcv, MLX5_GET(qpc, mod->qpc, cqn_rcv));
 	if (mod->next == IB_QPS_INIT)
-		MLX5_SET64(qpc, qpc, dbr_addr, mod->qpc->dbr_addr);
+		MLX5_SET64(qpc, qpc, dbr_addr, MLX5_GET64(qpc, mod->qpc, dbr_addr));
 
 	qpc_fill_message_limits(qpc, mod, MLX5_CAP_GEN(caps->mdev, log_max_msg));
 	qpc_fill_paths(qpc, mod, MLX5_CAP_GEN(caps->mdev, stat_rate_support));
 	qpc_fill_requester(qpc, mod->attr, mod->mask);
 	qpc_fill_responder(qpc, mod->attr, mod->mask);
 	qpc_fill_access(qpc, mod, caps->atomic_mode);
-	return mlx5_ib_qp_opt_mask(mod);
+	return qp_opt_mask(mod);
 }
 
 /**

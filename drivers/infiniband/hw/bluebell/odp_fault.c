@@ -77,9 +77,10 @@ static int odp_fault_read_ring(struct ib_umem *umem, u32 offset, u32 size, u32 a
 
 static int odp_fault_read_send(struct mlx5_ib_qp *qp, u16 index, struct mlx5_ib_odp_sges *sges)
 {
-	u32 size = qp->attr.wq.sq_wqe_cnt * MLX5_SEND_WQE_BB, offset = qp->attr.wq.sq_offset;
+	u32 offset = qp->ucmd.rq_wqe_count << qp->ucmd.rq_wqe_shift, len;
+	u32 size = qp->ucmd.sq_wqe_count * MLX5_SEND_WQE_BB;
+	u32 at = (index & (qp->ucmd.sq_wqe_count - 1)) * MLX5_SEND_WQE_BB;
 	struct ib_umem *umem = qp->mem.buf.umem;
-	u32 at = (index & (qp->attr.wq.sq_wqe_cnt - 1)) * MLX5_SEND_WQE_BB, len;
 	int err;
 
 	void *wqe __free(kfree) = kmalloc(MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
@@ -173,12 +174,12 @@ static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_rsc *queue,
 		return err ? ERR_PTR(err) : srq->ibsrq.pd;
 	}
 	qp = container_of(queue, struct mlx5_ib_qp, rsc);
-	skip = qp->attr.vendor_flags & MLX5_QP_FLAG_SIGNATURE ? MLX5_SEND_WQE_DS : 0;
+	skip = qp->ucmd.flags & MLX5_QP_FLAG_SIGNATURE ? MLX5_SEND_WQE_DS : 0;
 	if (mlx5_ib_fault_is_requester(fault))
 		err = odp_fault_read_send(qp, fault->wqe_index, sges);
 	else
-		err = odp_fault_read_recv(qp->mem.buf.umem, qp->attr.wq.rq_wqe_cnt,
-					  qp->attr.wq.rq_wqe_shift, skip, fault->wqe_index,
+		err = odp_fault_read_recv(qp->mem.buf.umem, qp->ucmd.rq_wqe_count,
+					  qp->ucmd.rq_wqe_shift, skip, fault->wqe_index,
 					  sges);
 	return err ? ERR_PTR(err) : qp->ibqp.pd;
 }

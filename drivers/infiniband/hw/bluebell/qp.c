@@ -18,36 +18,21 @@
 #include "ucontext.h"
 #include "xrc.h"
 
-/**
- * struct qp_ops - what differs between the types of queue pairs
- * @rsc: destruction and events
- * @create: creates a queue pair of the type
- */
-struct qp_ops {
-	const struct mlx5_ib_rsc_ops *rsc;
-	int (*create)(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
-		      struct ib_qp_init_attr *init, struct ib_udata *udata);
-};
-
 /*
  * The UAR that rings the QP: one that the request names as a UAR object, the one
  * of a dynamic register that it names, or one chosen here.
  */
-static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp,
-			const struct mlx5_ib_create_qp *ucmd, u32 *bfreg_index)
+static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32 *bfreg_index)
 {
+	u32 asked = qp->ucmd.bfreg_index, flags = qp->ucmd.flags;
 	int index, bfregn;
 
-	*bfreg_index = ucmd->bfreg_index;
-	if (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
-		qp->mem.uar = mlx5_ib_get_uar(ctx, ucmd->bfreg_index);
-		if (!qp->mem.uar)
-			return -EINVAL;
-		qp->attr.uar_page = ucmd->bfreg_index;
-		return 0;
-	}
-	if (ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) {
-		index = bfregn_to_uar_index(&ctx->bfregi, ucmd->bfreg_index, true);
+	*bfreg_index = asked;
+	if (flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
+		qp->mem.uar = mlx5_ib_get_uar(ctx, asked);
+		index = qp->mem.uar ? asked : -EINVAL;
+	} else if (flags & MLX5_QP_FLAG_BFREG_INDEX) {
+		index = bfregn_to_uar_index(&ctx->bfregi, asked, true);
 	} else {
 		bfregn = mlx5_ib_alloc_bfreg(&ctx->bfregi);
 		if (bfregn < 0)
@@ -58,7 +43,7 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp,
 	}
 	if (index < 0)
 		return index;
-	qp->attr.uar_page = index;
+	MLX5_SET(qpc, qp->qpc, uar_page, index);
 	return 0;
 }
 
@@ -71,152 +56,19 @@ static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp
 }
 
 static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
-			    struct mlx5_ib_qp *qp, const struct mlx5_ib_create_qp *ucmd,
-			    u32 *bfreg_index)
+			    struct mlx5_ib_qp *qp, int buf_size, u32 *bfreg_index)
 {
 	struct ib_umem *umem = NULL;
 	int err;
 
-	err = qp_get_bfreg(ctx, qp, ucmd, bfreg_index);
+	err = qp_get_bfreg(ctx, qp, bfreg_index);
 	if (err)
 		return err;
 	/* The device only reads its work queues. */
-	if (qp->attr.wq.buf_size)
-		umem = mlx5_ib_umem_get(dev, ucmd->buf_addr, qp->attr.wq.buf_size, 0);
+	if (buf_size)
+		umem = mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, buf_size, 0);
 	return mlx5_ib_queue_mem_map_user(&qp->mem, ctx, umem, MLX5_IB_MAX_PAGE_OFFSET,
-					  ucmd->db_addr);
-}
-
-static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
-		    u16 uid)
-{
-	mutex_init(&qp->mutex);
-	qp->rsc.dev = dev;
-	qp->rsc.ops = ops->rsc;
-	qp->rsc.uid = uid;
-	qp->state = IB_QPS_RESET;
-	qp->bfregn = MLX5_IB_INVALID_BFREG;
-}
-
-/*
- * Create the QP at the device, answer the user, if there is one, and add the QP to
- * the table. Events cannot be missed: the QP is not taken out of reset before
- * creation has succeeded.
- */
-static int qp_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
-				 struct mlx5_ib_create_qp_resp *resp, struct ib_udata *udata)
-{
-	int err;
-
-	err = mlx5_ib_create_qp_cmd(dev, qp->rsc.uid, &qp->mem, &qp->attr, &qp->rsc.num,
-				    &resp->ece_options);
-	if (err)
-		return err;
-	qp->ibqp.qp_num = qp->rsc.num;
-	return mlx5_ib_rsc_respond_and_add(&qp->rsc, udata, resp, sizeof(*resp));
-}
-
-static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
-			    const struct ib_qp_init_attr *init, struct ib_udata *udata,
-			    struct mlx5_ib_create_qp *ucmd, struct mlx5_ib_wq_layout *wq)
-{
-	int err;
-
-	err = ib_copy_validate_udata_in(udata, *ucmd, flags);
-	if (err)
-		return err;
-	err = mlx5_ib_qp_check_create(init, ucmd, &dev->caps);
-	if (err)
-		return err;
-	err = mlx5_ib_qp_check_uidx(ucmd->uidx, udata->inlen >= offsetofend(typeof(*ucmd), uidx),
-				    ctx->cqe_version);
-	if (err)
-		return err;
-	return mlx5_ib_calc_user_wq(init, ucmd, &dev->caps, wq);
-}
-
-static void qp_fill_attr(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
-			 struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init,
-			 const struct mlx5_ib_create_qp *ucmd)
-{
-	struct mlx5_ib_cq *scq = to_mcq(init->send_cq);
-	struct mlx5_ib_cq *rcq = init->recv_cq ? to_mcq(init->recv_cq) : NULL;
-	struct mlx5_ib_qpc_attr *attr = &qp->attr;
-
-	attr->qp_type = init->qp_type;
-	attr->pdn = to_mpd(qp->ibqp.pd)->pdn;
-	attr->uidx = mlx5_ib_qp_uidx(ucmd->uidx, ctx->cqe_version, &dev->caps);
-	attr->cqn_snd = scq->mcq.cqn;
-	attr->cqn_rcv = rcq ? rcq->mcq.cqn : 0;
-	attr->create_flags = init->create_flags;
-	attr->vendor_flags = ucmd->flags;
-	attr->ts_format = scq->real_time || (rcq && rcq->real_time) ?
-			  MLX5_TIMESTAMP_FORMAT_REAL_TIME : dev->caps.qp_ts_format;
-	if (init->srq) {
-		attr->has_srq = true;
-		attr->srqn = to_msrq(init->srq)->rsc.num;
-	}
-	mlx5_ib_scatter_to_cqe(init, ucmd->flags, scq->cqe_size, rcq ? rcq->cqe_size : 0,
-			       &dev->caps, attr);
-}
-
-static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
-			  struct ib_qp_init_attr *init, struct ib_udata *udata)
-{
-	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
-								  ibucontext);
-	struct mlx5_ib_create_qp_resp resp = {};
-	struct mlx5_ib_create_qp ucmd = {};
-	int err;
-
-	if (!udata)
-		return -EOPNOTSUPP;
-	err = qp_parse_request(dev, ctx, init, udata, &ucmd, &qp->attr.wq);
-	if (err)
-		return err;
-
-	qp_init(dev, qp, ops, ctx->uid);
-	qp_fill_attr(dev, ctx, qp, init, &ucmd);
-	if (init->qp_type == IB_QPT_XRC_INI)
-		mlx5_ib_xrc_fill_qpc(dev, NULL, &qp->attr);
-	if (MLX5_CAP_GEN(dev->mdev, ece_support))
-		resp.ece_options = ucmd.ece_options;
-	err = qp_get_resources(dev, ctx, qp, &ucmd, &resp.bfreg_index);
-	if (!err)
-		err = qp_create_and_respond(dev, qp, &resp, udata);
-	if (err) {
-		qp_put_resources(ctx, qp);
-		return err;
-	}
-	init->cap.max_recv_wr = qp->attr.wq.rq_wqe_cnt;
-	init->cap.max_recv_sge = qp->attr.wq.rq_max_gs;
-	return 0;
-}
-
-/*
- * The target of an XRC connection belongs to its domain and not to the process
- * that made it, so ib_core calls without user data. It has no memory of a process,
- * and no queues.
- */
-static int qp_create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
-			 struct ib_qp_init_attr *init, struct ib_udata *udata)
-{
-	struct mlx5_ib_create_qp_resp resp = {};
-	int err;
-
-	err = mlx5_ib_qp_check_tgt(init, &dev->caps);
-	if (err)
-		return err;
-	init->cap = (struct ib_qp_cap){};
-	qp_init(dev, qp, ops, MLX5_IB_KERNEL_UID);
-	qp->attr = (struct mlx5_ib_qpc_attr){
-		.qp_type = IB_QPT_XRC_TGT,
-		.uidx = mlx5_ib_qp_uidx(0, 0, &dev->caps),
-		.create_flags = init->create_flags,
-		.ts_format = dev->caps.qp_ts_format,
-	};
-	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, &qp->attr);
-	return qp_create_and_respond(dev, qp, &resp, NULL);
+					  qp->ucmd.db_addr);
 }
 
 static void qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
@@ -247,17 +99,129 @@ static const struct mlx5_ib_rsc_ops tgt_rsc_ops = {
 	.event = qp_event,
 };
 
-static const struct qp_ops user_qp_ops = { .rsc = &qp_rsc_ops, .create = qp_create_user };
+static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+		    const struct mlx5_ib_rsc_ops *ops, u16 uid)
+{
+	mutex_init(&qp->mutex);
+	qp->rsc.dev = dev;
+	qp->rsc.ops = ops;
+	qp->rsc.uid = uid;
+	qp->state = IB_QPS_RESET;
+	qp->bfregn = MLX5_IB_INVALID_BFREG;
+}
 
-static const struct qp_ops xrc_tgt_ops = { .rsc = &tgt_rsc_ops, .create = qp_create_tgt };
+/*
+ * Create the QP at the device, answer the user, if there is one, and add the QP to
+ * the table. Events cannot be missed: the QP is not taken out of reset before
+ * creation has succeeded.
+ */
+static int qp_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+				 struct mlx5_ib_create_qp_resp *resp, struct ib_udata *udata)
+{
+	int err;
 
-static const struct qp_ops *const qp_types[] = {
-	[IB_QPT_RC] = &user_qp_ops,
-	[IB_QPT_UC] = &user_qp_ops,
-	[IB_QPT_UD] = &user_qp_ops,
-	[IB_QPT_XRC_INI] = &user_qp_ops,
-	[IB_QPT_XRC_TGT] = &xrc_tgt_ops,
-};
+	err = mlx5_ib_create_qp_cmd(dev, qp->rsc.uid, &qp->mem, qp->qpc, &qp->rsc.num,
+				    &resp->ece_options);
+	if (err)
+		return err;
+	qp->ibqp.qp_num = qp->rsc.num;
+	return mlx5_ib_rsc_respond_and_add(&qp->rsc, udata, resp, sizeof(*resp));
+}
+
+/* Returns the bytes of the queues, or a negative errno. */
+static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
+			    struct ib_qp_init_attr *init, struct ib_udata *udata,
+			    struct mlx5_ib_create_qp *ucmd)
+{
+	int err;
+
+	err = ib_copy_validate_udata_in(udata, *ucmd, flags);
+	if (err)
+		return err;
+	err = mlx5_ib_qp_check_create(init, ucmd, &dev->caps);
+	if (err)
+		return err;
+	err = mlx5_ib_qp_check_uidx(ucmd->uidx, udata->inlen >= offsetofend(typeof(*ucmd), uidx),
+				    ctx->cqe_version);
+	if (err)
+		return err;
+	/* What the request says about the stride of no queue means nothing. */
+	if (!ucmd->rq_wqe_count)
+		ucmd->rq_wqe_shift = 0;
+	return mlx5_ib_calc_user_wq(init, ucmd, &dev->caps);
+}
+
+static void qp_fill_qpc(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
+			struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init)
+{
+	struct mlx5_ib_cq *scq = to_mcq(init->send_cq);
+	struct mlx5_ib_cq *rcq = init->recv_cq ? to_mcq(init->recv_cq) : NULL;
+	void *qpc = qp->qpc;
+
+	mlx5_ib_fill_qpc(qpc, init, &qp->ucmd);
+	mlx5_ib_scatter_to_cqe(qpc, init, qp->ucmd.flags, scq->cqe_size, rcq ? rcq->cqe_size : 0,
+			       &dev->caps);
+	MLX5_SET(qpc, qpc, pd, to_mpd(qp->ibqp.pd)->pdn);
+	MLX5_SET(qpc, qpc, user_index,
+		 mlx5_ib_qp_uidx(qp->ucmd.uidx, ctx->cqe_version, &dev->caps));
+	MLX5_SET(qpc, qpc, cqn_snd, scq->mcq.cqn);
+	MLX5_SET(qpc, qpc, cqn_rcv, rcq ? rcq->mcq.cqn : 0);
+	MLX5_SET(qpc, qpc, ts_format, scq->real_time || (rcq && rcq->real_time) ?
+				      MLX5_TIMESTAMP_FORMAT_REAL_TIME : dev->caps.qp_ts_format);
+	if (init->srq)
+		MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, to_msrq(init->srq)->rsc.num);
+	if (init->qp_type == IB_QPT_XRC_INI)
+		mlx5_ib_xrc_fill_qpc(dev, NULL, qpc);
+}
+
+static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			  struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	struct mlx5_ib_create_qp_resp resp = {};
+	int buf_size, err;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	buf_size = qp_parse_request(dev, ctx, init, udata, &qp->ucmd);
+	if (buf_size < 0)
+		return buf_size;
+
+	qp_init(dev, qp, &qp_rsc_ops, ctx->uid);
+	qp_fill_qpc(dev, ctx, qp, init);
+	if (MLX5_CAP_GEN(dev->mdev, ece_support))
+		resp.ece_options = qp->ucmd.ece_options;
+	err = qp_get_resources(dev, ctx, qp, buf_size, &resp.bfreg_index);
+	if (!err)
+		err = qp_create_and_respond(dev, qp, &resp, udata);
+	if (err)
+		qp_put_resources(ctx, qp);
+	return err;
+}
+
+/*
+ * The target of an XRC connection belongs to its domain and not to the process
+ * that made it, so ib_core calls without user data. It has no memory of a process,
+ * and no queues.
+ */
+static int qp_create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			 struct ib_qp_init_attr *init)
+{
+	struct mlx5_ib_create_qp_resp resp = {};
+	int err;
+
+	err = mlx5_ib_qp_check_create(init, &qp->ucmd, &dev->caps);
+	if (err)
+		return err;
+	init->cap = (struct ib_qp_cap){};
+	qp_init(dev, qp, &tgt_rsc_ops, MLX5_IB_KERNEL_UID);
+	mlx5_ib_fill_qpc(qp->qpc, init, &qp->ucmd);
+	MLX5_SET(qpc, qp->qpc, user_index, mlx5_ib_qp_uidx(0, 0, &dev->caps));
+	MLX5_SET(qpc, qp->qpc, ts_format, dev->caps.qp_ts_format);
+	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, qp->qpc);
+	return qp_create_and_respond(dev, qp, &resp, NULL);
+}
 
 /**
  * mlx5_ib_create_qp - create a queue pair for a user
@@ -276,16 +240,15 @@ static const struct qp_ops *const qp_types[] = {
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
+	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
-	const struct qp_ops *ops = NULL;
 	int err;
 
 	/* By type first: other types come with other requests. */
-	if (init->qp_type < ARRAY_SIZE(qp_types))
-		ops = qp_types[init->qp_type];
-	if (!ops)
+	if (!mlx5_ib_qp_type_exists(init->qp_type, &dev->caps))
 		return -EOPNOTSUPP;
-	err = ops->create(to_mdev(ibqp->device), qp, ops, init, udata);
+	err = init->qp_type == IB_QPT_XRC_TGT ? qp_create_tgt(dev, qp, init) :
+						qp_create_user(dev, qp, init, udata);
 	if (!err)
 		qp->init = *init;
 	return err;

@@ -6,6 +6,7 @@
 #ifndef BLUEBELL_QP_H
 #define BLUEBELL_QP_H
 
+#include <linux/mlx5/device.h>
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
@@ -26,24 +27,24 @@
  * @state: as far as this driver has been told
  * @access: enum ib_access_flags last asked for
  * @dest_rd_atomic: responder resources last asked for
- * @port: physical port, from 1; 0 before INIT
  * @mem: work queues, doorbell record and UAR object, unmapped after DESTROY_QP; zeroed
  *	for the target of an XRC connection
  * @bfregn: register to free after DESTROY_QP, or MLX5_IB_INVALID_BFREG
- * @attr: what its context was created with; constant
+ * @ucmd: the library's request; zeroed for the target of an XRC connection; constant
+ * @qpc: what its context was created with, struct mlx5_ifc_qpc_bits; constant
  * @init: what the consumer created it with, and the capacities that it has; constant
  */
 struct mlx5_ib_qp {
 	struct ib_qp ibqp;
 	struct mlx5_ib_rsc rsc;
-	struct mutex mutex; /* held across state changes; guards state to port */
+	struct mutex mutex; /* held across state changes; guards state to dest_rd_atomic */
 	enum ib_qp_state state;
 	u32 access;
 	u8 dest_rd_atomic;
-	u8 port;
 	struct mlx5_ib_queue_mem mem;
 	int bfregn;
-	struct mlx5_ib_qpc_attr attr;
+	struct mlx5_ib_create_qp ucmd;
+	u32 qpc[MLX5_ST_SZ_DW(qpc)];
 	struct ib_qp_init_attr init;
 };
 

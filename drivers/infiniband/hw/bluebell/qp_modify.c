@@ -35,14 +35,15 @@ static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_q
 			   const struct ib_qp_attr *attr, int mask)
 {
 	*mod = (struct mlx5_ib_qp_modify){
-		.qpc = &qp->attr,
+		.type = qp->ibqp.qp_type,
+		.qpc = qp->qpc,
 		.cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state,
 		.mask = mask,
 		.attr = attr,
 		.access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access,
 		.dest_rd_atomic = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
 								    qp->dest_rd_atomic,
-		.port = mask & IB_QP_PORT ? attr->port_num : qp->port,
+		.port = mask & IB_QP_PORT ? attr->port_num : qp->ibqp.port,
 	};
 	mod->next = mask & IB_QP_STATE ? attr->qp_state : mod->cur;
 }
@@ -51,17 +52,17 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			    const struct ib_qp_attr *attr, int mask, u32 *ece)
 {
 	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
-	struct mlx5_ib_qp_transition t;
 	struct mlx5_ib_qp_modify mod;
 	u32 opt_mask;
+	u16 opcode;
 	int err;
 
 	lockdep_assert_held(&qp->mutex);
 	qp_fill_modify(&mod, qp, attr, mask);
-	if (!ib_modify_qp_is_ok(mod.cur, mod.next, qp->attr.qp_type, mask))
+	if (!ib_modify_qp_is_ok(mod.cur, mod.next, mod.type, mask))
 		return -EINVAL;
-	t = mlx5_ib_qp_transition(qp->attr.qp_type, mod.cur, mod.next);
-	if (!t.opcode)
+	opcode = mlx5_ib_qp_opcode(mod.cur, mod.next);
+	if (!opcode)
 		return -EINVAL;
 	err = mlx5_ib_qp_check_attr(&mod, &dev->caps);
 	if (err)
@@ -71,13 +72,12 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 		return 0;
 
 	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
-	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, t.opcode, qp->rsc.num, qpc, opt_mask, ece);
+	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, opcode, qp->rsc.num, qpc, opt_mask, ece);
 	if (err)
 		return err;
 	qp->state = mod.next;
 	qp->access = mod.access;
 	qp->dest_rd_atomic = mod.dest_rd_atomic;
-	qp->port = mod.port;
 	return 0;
 }
 
@@ -89,7 +89,7 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
  * @udata: struct mlx5_ib_modify_qp, or empty
  *
  * Implements ibv_modify_qp(3) with the state-change command that
- * mlx5_ib_qp_transition() names. May sleep.
+ * mlx5_ib_qp_opcode() names. May sleep.
  *
  * Return: 0; -EINVAL for a transition that is illegal, incomplete or has no
  * command, or for a value out of range; -EOPNOTSUPP for an attribute or a

@@ -60,7 +60,7 @@ enum umr_state {
  * @cq: completion queue; its consumer index is guarded by @lock. Its PD is that of
  *	the QP, of free keys and of @lkey; its UAR rings the QP
  * @sq: send queue
- * @attr: what the context of the QP was created with
+ * @qpc: the context of the QP, struct mlx5_ifc_qpc_bits
  * @ring: finds the WQEBBs in the send queue
  * @lkey: over all of DMA memory, for translation lists
  * @map: registers of the UAR
@@ -82,7 +82,7 @@ struct mlx5_ib_umr {
 	struct mlx5_ib_dev *dev;
 	struct mlx5_ib_own_cq cq;
 	struct mlx5_ib_queue_mem sq;
-	struct mlx5_ib_qpc_attr attr;
+	u32 qpc[MLX5_ST_SZ_DW(qpc)];
 	struct mlx5_frag_buf_ctrl ring;
 	u32 lkey;
 	void __iomem *map;
@@ -483,26 +483,25 @@ static int umr_map_uar(struct mlx5_ib_umr *umr)
 /* The send queue, and the QP in reset. */
 static int umr_create_qp(struct mlx5_ib_umr *umr)
 {
+	static const struct ib_qp_init_attr init = { .qp_type = MLX5_IB_QPT_UMR };
+	static const struct mlx5_ib_create_qp queues = { .sq_wqe_count = SQ_WQEBBS };
+	void *qpc = umr->qpc;
 	u32 ece = 0;
 	int err;
 
-	umr->attr = (struct mlx5_ib_qpc_attr){
-		.qp_type = MLX5_IB_QPT_UMR,
-		.wq = { .sq_wqe_cnt = SQ_WQEBBS, .buf_size = SQ_WQEBBS << LOG_WQEBB },
-		.pdn = umr->cq.pdn,
-		.uar_page = umr->cq.uar,
-		.uidx = MLX5_IB_DEFAULT_UIDX,
-		.cqn_snd = umr->cq.mcq.cqn,
-		.cqn_rcv = umr->cq.mcq.cqn,
-		.ts_format = umr->dev->caps.qp_ts_format,
-	};
+	mlx5_ib_fill_qpc(qpc, &init, &queues);
+	MLX5_SET(qpc, qpc, pd, umr->cq.pdn);
+	MLX5_SET(qpc, qpc, uar_page, umr->cq.uar);
+	MLX5_SET(qpc, qpc, user_index, MLX5_IB_DEFAULT_UIDX);
+	MLX5_SET(qpc, qpc, cqn_snd, umr->cq.mcq.cqn);
+	MLX5_SET(qpc, qpc, cqn_rcv, umr->cq.mcq.cqn);
+	MLX5_SET(qpc, qpc, ts_format, umr->dev->caps.qp_ts_format);
 
-	err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, umr->attr.wq.buf_size);
+	err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << LOG_WQEBB);
 	if (err)
 		return err;
 	mlx5_init_fbc(umr->sq.buf.frags.frags, LOG_WQEBB, LOG_SQ_WQEBBS, &umr->ring);
-	err = mlx5_ib_create_qp_cmd(umr->dev, MLX5_IB_KERNEL_UID, &umr->sq, &umr->attr, &umr->qpn,
-				    &ece);
+	err = mlx5_ib_create_qp_cmd(umr->dev, MLX5_IB_KERNEL_UID, &umr->sq, qpc, &umr->qpn, &ece);
 	if (err)
 		mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
 	return err;
@@ -519,12 +518,11 @@ static int umr_start_qp(struct mlx5_ib_umr *umr)
 	static const u16 steps[] = {
 		MLX5_CMD_OP_RST2INIT_QP, MLX5_CMD_OP_INIT2RTR_QP, MLX5_CMD_OP_RTR2RTS_QP,
 	};
-	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
+	void *qpc = umr->qpc;
 	unsigned int i;
 	u32 ece = 0;
 	int err;
 
-	mlx5_ib_fill_qpc(qpc, &umr->attr);
 	MLX5_SET(qpc, qpc, mtu, IB_MTU_256);
 	MLX5_SET(qpc, qpc, primary_address_path.vhca_port_num, 1);
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {

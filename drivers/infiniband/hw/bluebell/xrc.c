@@ -87,21 +87,18 @@ int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  * mlx5_ib_xrc_fill_qpc - complete the context of an XRC queue pair
  * @dev: device with XRC
  * @ibxrcd: domain of a target; NULL for an initiator
- * @attr: gets what verbs don't give
+ * @qpc: struct mlx5_ifc_qpc_bits, which gets what verbs don't give
  */
-void mlx5_ib_xrc_fill_qpc(struct mlx5_ib_dev *dev, struct ib_xrcd *ibxrcd,
-			  struct mlx5_ib_qpc_attr *attr)
+void mlx5_ib_xrc_fill_qpc(struct mlx5_ib_dev *dev, struct ib_xrcd *ibxrcd, void *qpc)
 {
 	const struct mlx5_ib_xrc *xrc = dev->xrc;
 
-	attr->has_srq = true;
-	attr->srqn = xrc->srqn;
-	attr->cqn_rcv = xrc->cq.mcq.cqn;
-	attr->xrcdn = xrc->empty_xrcdn;
+	MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, xrc->srqn);
+	MLX5_SET(qpc, qpc, cqn_rcv, xrc->cq.mcq.cqn);
+	MLX5_SET(qpc, qpc, xrcd, ibxrcd ? to_mxrcd(ibxrcd)->xrcdn : xrc->empty_xrcdn);
 	if (ibxrcd) {
-		attr->xrcdn = to_mxrcd(ibxrcd)->xrcdn;
-		attr->cqn_snd = xrc->cq.mcq.cqn;
-		attr->pdn = xrc->cq.pdn;
+		MLX5_SET(qpc, qpc, cqn_snd, xrc->cq.mcq.cqn);
+		MLX5_SET(qpc, qpc, pd, xrc->cq.pdn);
 	}
 }
 

@@ -9,7 +9,6 @@
 #include <rdma/ib_verbs.h>
 
 struct mlx5_ib_dev;
-struct mlx5_ib_qpc_attr;
 
 /**
  * struct mlx5_ib_xrcd - XRC domain
@@ -29,8 +28,7 @@ static inline struct mlx5_ib_xrcd *to_mxrcd(struct ib_xrcd *ibxrcd)
 int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 
-void mlx5_ib_xrc_fill_qpc(struct mlx5_ib_dev *dev, struct ib_xrcd *ibxrcd,
-			  struct mlx5_ib_qpc_attr *attr);
+void mlx5_ib_xrc_fill_qpc(struct mlx5_ib_dev *dev, struct ib_xrcd *ibxrcd, void *qpc);
 
 int mlx5_ib_init_xrc(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev);
