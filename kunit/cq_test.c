@@ -6,6 +6,8 @@
 
 #include <kunit/test.h>
 #include <linux/limits.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <linux/string.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
@@ -140,75 +142,47 @@ KUNIT_ARRAY_PARAM_DESC(request, request_cases, name);
 static void cq_request_is_misjudged(struct kunit *test)
 {
 	const struct request_case *c = test->param_value;
-	struct mlx5_ib_cqc_attr attr = {};
+	u32 cqc[CQC_SIZE / 4] = {};
 
 	KUNIT_ASSERT_EQ(test, mlx5_ib_cq_parse_create(&c->ucmd, c->flags,
-						      make_caps(test, c->features), &attr),
+						      make_caps(test, c->features), cqc),
 			c->want);
 	if (c->want)
 		return;
-	KUNIT_EXPECT_EQ(test, attr.cqe_stride, c->stride);
-	KUNIT_EXPECT_EQ(test, attr.ignore_overrun, c->ignore_overrun);
-	KUNIT_EXPECT_EQ(test, attr.compress, c->compress);
-	KUNIT_EXPECT_EQ(test, attr.mini_cqe_format, c->mini);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, cqe_sz), c->stride);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, oi), c->ignore_overrun);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, cqe_comp_en), c->compress);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(cqc, cqc, mini_cqe_res_format), c->mini);
 }
 
 static const struct cqc_case {
 	const char *name;
-	struct mlx5_ib_cqc_attr attr;
+	struct mlx5_ib_create_cq ucmd;
+	u32 flags;
 	struct golden want[GOLDEN_MAX];
 } cqc_cases[] = {
-	{
-		"a plain CQ of 256 entries",
-		{
-			.geo = { .page_shift = 12 }, .log_cq_size = 8, .uar_page = 0x010203,
-			.eqn = 0xb, .dbr_addr = 0x123456789abcde40,
-		},
-		{
-			{ 0x0c, 0x08010203 }, { 0x14, 0x0000000b },
-			{ 0x38, 0x12345678 }, { 0x3c, 0x9abcde40 },
-		},
-	},
-	{
-		"128-byte CQEs in 2 MiB pages",
-		{
-			.geo = { .page_shift = 21, .page_offset = 1 }, .log_cq_size = 22,
-			.cqe_stride = 1, .uar_page = 1, .eqn = 1, .dbr_addr = 8,
-		},
-		{
-			{ 0x00, 0x00200000 }, { 0x08, 0x00000040 }, { 0x0c, 0x16000001 },
-			{ 0x14, 0x00000001 }, { 0x18, 0x09000000 }, { 0x3c, 0x00000008 },
-		},
-	},
+	{ "64-byte CQEs", { .cqe_size = 64 }, 0, {} },
+	{ "128-byte CQEs", { .cqe_size = 128 }, 0, { { 0x00, 0x00200000 } } },
 	{
 		"every field at its widest",
 		{
-			.geo = { .page_shift = 43, .page_offset = 63 }, .log_cq_size = 31,
-			.cqe_stride = 2, .uar_page = 0xffffff, .eqn = 0xff,
-			.dbr_addr = 0xfffffffffffffff8, .ignore_overrun = true, .compress = true,
-			.mini_cqe_format = 3,
+			.cqe_size = 128, .flags = PAD, .cqe_comp_en = 1,
+			.cqe_comp_res_format = STRIDX,
 		},
-		{
-			{ 0x00, 0x00427000 }, { 0x08, 0x00000fc0 }, { 0x0c, 0x1fffffff },
-			{ 0x14, 0x000000ff }, { 0x18, 0x1f000000 },
-			{ 0x38, 0xffffffff }, { 0x3c, 0xfffffff8 },
-		},
+		OVERRUN,
+		{ { 0x00, 0x00427000 } },
 	},
 	{
 		"a compression format without compression",
-		{ .geo = { .page_shift = 12 }, .mini_cqe_format = 3 },
+		{ .cqe_size = 64, .cqe_comp_res_format = STRIDX }, 0,
 		{},
 	},
 	{
 		"compression by checksum",
-		{ .geo = { .page_shift = 12 }, .compress = true, .mini_cqe_format = 1 },
+		{ .cqe_size = 64, .cqe_comp_en = 1, .cqe_comp_res_format = CSUM }, 0,
 		{ { 0x00, 0x00005000 } },
 	},
-	{
-		"no overrun check",
-		{ .geo = { .page_shift = 16 }, .ignore_overrun = true },
-		{ { 0x00, 0x00020000 }, { 0x18, 0x04000000 } },
-	},
+	{ "no overrun check", { .cqe_size = 64 }, OVERRUN, { { 0x00, 0x00020000 } } },
 };
 
 KUNIT_ARRAY_PARAM_DESC(cqc, cqc_cases, name);
@@ -218,28 +192,41 @@ static void cqc_has_a_bit_out_of_place(struct kunit *test)
 	const struct cqc_case *c = test->param_value;
 	u32 cqc[CQC_SIZE / 4] = {};
 
-	mlx5_ib_fill_cqc(cqc, &c->attr);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_cq_parse_create(&c->ucmd, c->flags,
+						      make_caps(test, ALL_CAPS), cqc), 0);
 	expect_golden(test, cqc, sizeof(cqc), c->want);
 }
 
-static void resize_changes_more_of_the_cqc_than_the_buffer(struct kunit *test)
+static const struct buf_case {
+	const char *name;
+	struct mlx5_ib_buf_geometry geo;
+	struct golden want[GOLDEN_MAX];
+} buf_cases[] = {
+	{ "4 KiB pages", { .page_shift = 12 }, {} },
+	{ "2 MiB pages", { .page_shift = 21, .page_offset = 1 },
+	  { { 0x08, 0x00000040 }, { 0x18, 0x09000000 } } },
+	{ "an offset", { .page_shift = 16, .page_offset = 9 },
+	  { { 0x08, 0x00000240 }, { 0x18, 0x04000000 } } },
+	{ "every field at its widest", { .page_shift = 43, .page_offset = 63 },
+	  { { 0x08, 0x00000fc0 }, { 0x18, 0x1f000000 } } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(buf, buf_cases, name);
+
+static void buffer_changes_more_of_the_cqc_than_the_buffer(struct kunit *test)
 {
-	static const struct golden want[GOLDEN_MAX] = {
-		{ 0x00, 0x00200000 }, { 0x08, 0x00000240 }, { 0x0c, 0x0d000000 },
-		{ 0x18, 0x04000000 },
-	};
-	static const struct mlx5_ib_buf_geometry geo = { .page_shift = 16, .page_offset = 9 };
+	const struct buf_case *c = test->param_value;
 	u32 cqc[CQC_SIZE / 4] = {};
 
-	mlx5_ib_fill_cqc_resize(cqc, 13, 1, &geo);
-	expect_golden(test, cqc, sizeof(cqc), want);
+	mlx5_ib_fill_cqc_buf(cqc, &c->geo);
+	expect_golden(test, cqc, sizeof(cqc), c->want);
 }
 
 static struct kunit_case cq_cases[] = {
 	KUNIT_CASE_PARAM(cq_has_the_wrong_number_of_entries, entries_gen_params),
 	KUNIT_CASE_PARAM(cq_request_is_misjudged, request_gen_params),
 	KUNIT_CASE_PARAM(cqc_has_a_bit_out_of_place, cqc_gen_params),
-	KUNIT_CASE(resize_changes_more_of_the_cqc_than_the_buffer),
+	KUNIT_CASE_PARAM(buffer_changes_more_of_the_cqc_than_the_buffer, buf_gen_params),
 	{}
 };
 

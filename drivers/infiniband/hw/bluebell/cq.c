@@ -74,7 +74,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 
 /* Create the CQ at the device and tell the user its number. */
 static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u16 uid,
-				 u16 vector, struct mlx5_ib_cqc_attr *attr, struct ib_udata *udata)
+				 u16 vector, void *cqc, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_cq_resp resp = {};
 	int err;
@@ -82,7 +82,7 @@ static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	cq->mcq.comp = mlx5_add_cq_to_tasklet;
 	cq->mcq.tasklet_ctx.comp = cq_comp;
 	cq->mcq.event = cq_event;
-	err = mlx5_ib_create_cq_cmd(dev, uid, &cq->mcq, &cq->mem, vector, attr);
+	err = mlx5_ib_create_cq_cmd(dev, uid, &cq->mcq, &cq->mem, vector, cqc);
 	if (err)
 		return err;
 	resp.cqn = cq->mcq.cqn;
@@ -126,32 +126,34 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 								  ibucontext);
 	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
 	struct mlx5_ib_create_cq ucmd = {};
-	struct mlx5_ib_cqc_attr cqc = {};
+	u32 cqc[MLX5_ST_SZ_DW(cqc)] = {};
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 	int entries, err;
+	u32 uar_page;
 
 	err = ib_copy_validate_udata_in(udata, ucmd, flags);
 	if (err)
 		return err;
-	err = mlx5_ib_cq_parse_create(&ucmd, attr->flags, &dev->caps, &cqc);
+	err = mlx5_ib_cq_parse_create(&ucmd, attr->flags, &dev->caps, cqc);
 	if (err)
 		return err;
 	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
 	if (entries < 0)
 		return entries;
-	err = cq_get_uar(ctx, cq, attrs, &ucmd, &cqc.uar_page);
+	err = cq_get_uar(ctx, cq, attrs, &ucmd, &uar_page);
 	if (err)
 		return err;
 
 	mutex_init(&cq->resize_lock);
 	cq->cqe_size = ucmd.cqe_size;
-	cq->cqe_stride = cqc.cqe_stride;
+	cq->cqe_stride = MLX5_GET(cqc, cqc, cqe_sz);
 	cq->real_time = ucmd.flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
 	ibcq->cqe = entries - 1;
-	cqc.log_cq_size = ilog2(entries);
+	MLX5_SET(cqc, cqc, uar_page, uar_page);
+	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
 	err = cq_pin(dev, ctx, cq, &ucmd, (size_t)ucmd.cqe_size * entries, attrs);
 	if (!err)
-		err = cq_create_and_respond(dev, cq, ctx->uid, attr->comp_vector, &cqc, udata);
+		err = cq_create_and_respond(dev, cq, ctx->uid, attr->comp_vector, cqc, udata);
 	if (err)
 		mlx5_ib_queue_mem_unmap_user(&cq->mem);
 	return err;
@@ -160,6 +162,7 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 			 struct mlx5_ib_buf *buf, int entries)
 {
+	void *cqc;
 	int inlen;
 
 	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(buf, MLX5_ST_SZ_BYTES(modify_cq_in),
@@ -172,8 +175,10 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 		 modify_field_select_resize_field_select.resize_field_select.resize_field_select,
 		 MLX5_MODIFY_CQ_MASK_LOG_SIZE | MLX5_MODIFY_CQ_MASK_PG_OFFSET |
 		 MLX5_MODIFY_CQ_MASK_PG_SIZE);
-	mlx5_ib_fill_cqc_resize(MLX5_ADDR_OF(modify_cq_in, in, cq_context), ilog2(entries),
-				cq->cqe_stride, &buf->geo);
+	cqc = MLX5_ADDR_OF(modify_cq_in, in, cq_context);
+	MLX5_SET(cqc, cqc, cqe_sz, cq->cqe_stride);
+	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
+	mlx5_ib_fill_cqc_buf(cqc, &buf->geo);
 	return mlx5_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
 }
 

@@ -15,13 +15,6 @@
 #include "caps.h"
 #include "layout_cq.h"
 
-/* Formats of compressed responder CQEs as cqc.mini_cqe_res_format codes them. */
-enum {
-	MINI_CQE_HASH		= 0,
-	MINI_CQE_CSUM		= 1,
-	MINI_CQE_CSUM_STRIDX	= 3,
-};
-
 /**
  * mlx5_ib_cq_entries - number of CQEs the device allocates for a request
  * @cqe: entries the user asked for
@@ -46,7 +39,7 @@ int mlx5_ib_cq_entries(unsigned int cqe, u8 log_max_cq_sz)
 }
 
 static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
-				const struct mlx5_ib_caps *caps, struct mlx5_ib_cqc_attr *attr)
+				const struct mlx5_ib_caps *caps, void *cqc)
 {
 	if (ucmd->cqe_comp_en > 1)
 		return -EINVAL;
@@ -56,23 +49,22 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 				     MLX5_CAP_GEN(caps->mdev, cqe_compression_128)))
 		return -EOPNOTSUPP;
 
+	MLX5_SET(cqc, cqc, cqe_comp_en, 1);
 	switch (ucmd->cqe_comp_res_format) {
 	case MLX5_IB_CQE_RES_FORMAT_HASH:
-		attr->mini_cqe_format = MINI_CQE_HASH;
-		break;
+		/* Coded as 0. */
+		return 0;
 	case MLX5_IB_CQE_RES_FORMAT_CSUM:
-		attr->mini_cqe_format = MINI_CQE_CSUM;
-		break;
+		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM);
+		return 0;
 	case MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX:
 		if (!MLX5_CAP_GEN(caps->mdev, mini_cqe_resp_stride_index))
 			return -EOPNOTSUPP;
-		attr->mini_cqe_format = MINI_CQE_CSUM_STRIDX;
-		break;
+		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM_STRIDX);
+		return 0;
 	default:
 		return -EINVAL;
 	}
-	attr->compress = true;
-	return 0;
 }
 
 /**
@@ -80,13 +72,14 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
  * @ucmd: the library's request (struct mlx5_ib_create_cq of rdma/mlx5-abi.h)
  * @flags: enum ib_uverbs_ex_create_cq_flags
  * @caps: what the device can do
- * @attr: filled in with the fields that follow from the request alone
+ * @cqc: zeroed struct mlx5_ifc_cqc_bits; gets the fields that follow from the request
+ *	alone
  *
  * Return: 0; -EINVAL for a request that means nothing; -EOPNOTSUPP for one
  * that this device cannot do.
  */
 int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
-			    const struct mlx5_ib_caps *caps, struct mlx5_ib_cqc_attr *attr)
+			    const struct mlx5_ib_caps *caps, void *cqc)
 {
 	if (flags & ~(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
 		return -EOPNOTSUPP;
@@ -99,52 +92,29 @@ int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 	if (ucmd->cqe_size != 64 && ucmd->cqe_size != 128)
 		return -EINVAL;
 
-	attr->cqe_stride = ucmd->cqe_size == 64 ? CQE_STRIDE_64 : CQE_STRIDE_128;
+	MLX5_SET(cqc, cqc, cqe_sz, ucmd->cqe_size == 64 ? CQE_STRIDE_64 : CQE_STRIDE_128);
 	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) {
 		if (ucmd->cqe_size != 128 || !MLX5_CAP_GEN(caps->mdev, cqe_128_always))
 			return -EOPNOTSUPP;
-		attr->cqe_stride = CQE_STRIDE_128_PAD;
+		MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_128_PAD);
 	}
 	if ((ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS) && !caps->real_time)
 		return -EOPNOTSUPP;
 	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) {
 		if (!MLX5_CAP_GEN(caps->mdev, cq_oi))
 			return -EOPNOTSUPP;
-		attr->ignore_overrun = true;
+		MLX5_SET(cqc, cqc, oi, 1);
 	}
-	return cq_parse_compression(ucmd, caps, attr);
+	return cq_parse_compression(ucmd, caps, cqc);
 }
 
 /**
- * mlx5_ib_fill_cqc_resize - build the part of a CQC that a resize changes: the buffer
- * @cqc: zeroed struct mlx5_ifc_cqc_bits
- * @log_cq_size: log2 of the number of CQEs
- * @cqe_stride: CQE_STRIDE_*; a resize keeps it
+ * mlx5_ib_fill_cqc_buf - describe the buffer of a CQ
+ * @cqc: struct mlx5_ifc_cqc_bits
  * @geo: page geometry of the buffer
  */
-void mlx5_ib_fill_cqc_resize(void *cqc, u8 log_cq_size, u8 cqe_stride,
-			     const struct mlx5_ib_buf_geometry *geo)
+void mlx5_ib_fill_cqc_buf(void *cqc, const struct mlx5_ib_buf_geometry *geo)
 {
-	MLX5_SET(cqc, cqc, cqe_sz, cqe_stride);
-	MLX5_SET(cqc, cqc, log_cq_size, log_cq_size);
 	MLX5_SET(cqc, cqc, log_page_size, geo->page_shift - MLX5_ADAPTER_PAGE_SHIFT);
 	MLX5_SET(cqc, cqc, page_offset, geo->page_offset);
-}
-
-/**
- * mlx5_ib_fill_cqc - build the context of a new CQ
- * @cqc: zeroed struct mlx5_ifc_cqc_bits
- * @attr: what to write
- */
-void mlx5_ib_fill_cqc(void *cqc, const struct mlx5_ib_cqc_attr *attr)
-{
-	mlx5_ib_fill_cqc_resize(cqc, attr->log_cq_size, attr->cqe_stride, &attr->geo);
-	MLX5_SET(cqc, cqc, oi, attr->ignore_overrun);
-	MLX5_SET(cqc, cqc, uar_page, attr->uar_page);
-	MLX5_SET(cqc, cqc, c_eqn_or_apu_element, attr->eqn);
-	MLX5_SET64(cqc, cqc, dbr_addr, attr->dbr_addr);
-	if (attr->compress) {
-		MLX5_SET(cqc, cqc, cqe_comp_en, 1);
-		MLX5_SET(cqc, cqc, mini_cqe_res_format, attr->mini_cqe_format);
-	}
 }

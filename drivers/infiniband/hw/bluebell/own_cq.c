@@ -47,30 +47,29 @@ static struct mlx5_cqe64 *own_cqe(struct mlx5_ib_own_cq *cq, u32 index)
  * @mcq: what mlx5_core dispatches events by, with its handlers
  * @mem: memory of the queue
  * @vector: completion vector, from 0
- * @attr: what goes into its context; memory and event queue are filled in here
+ * @cqc: its context, struct mlx5_ifc_cqc_bits; memory and event queue are filled in here
  *
  * CREATE_CQ, struct mlx5_ifc_create_cq_in_bits. May sleep.
  *
  * Return: 0, -ENOMEM, or the errno of a firmware refusal.
  */
 int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq,
-			  struct mlx5_ib_queue_mem *mem, u16 vector,
-			  struct mlx5_ib_cqc_attr *attr)
+			  struct mlx5_ib_queue_mem *mem, u16 vector, void *cqc)
 {
 	int eqn, inlen, err;
 
 	err = mlx5_ib_comp_eqn(dev, vector, &eqn);
 	if (err)
 		return err;
-	attr->eqn = eqn;
-	attr->geo = mem->buf.geo;
-	attr->dbr_addr = mem->db.dma;
+	MLX5_SET(cqc, cqc, c_eqn_or_apu_element, eqn);
+	MLX5_SET64(cqc, cqc, dbr_addr, mem->db.dma);
+	mlx5_ib_fill_cqc_buf(cqc, &mem->buf.geo);
 	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf,
 							MLX5_ST_SZ_BYTES(create_cq_in), &inlen);
 
 	if (!in)
 		return -ENOMEM;
-	mlx5_ib_fill_cqc(MLX5_ADDR_OF(create_cq_in, in, cq_context), attr);
+	memcpy(MLX5_ADDR_OF(create_cq_in, in, cq_context), cqc, MLX5_ST_SZ_BYTES(cqc));
 	return mlx5_fw_create_cq(dev, uid, mcq, in, inlen);
 }
 
@@ -104,7 +103,7 @@ static int own_cq_alloc_mem(struct mlx5_ib_own_cq *cq, u8 log_cqes)
  */
 int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8 log_cqes)
 {
-	struct mlx5_ib_cqc_attr attr = { .log_cq_size = log_cqes, .cqe_stride = CQE_STRIDE_64 };
+	u32 cqc[MLX5_ST_SZ_DW(cqc)] = {};
 	int err;
 
 	cq->dev = dev;
@@ -117,8 +116,10 @@ int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8
 	err = own_cq_alloc_mem(cq, log_cqes);
 	if (err)
 		goto err_uar;
-	attr.uar_page = cq->uar;
-	err = mlx5_ib_create_cq_cmd(dev, MLX5_IB_KERNEL_UID, &cq->mcq, &cq->mem, 0, &attr);
+	MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_64);
+	MLX5_SET(cqc, cqc, log_cq_size, log_cqes);
+	MLX5_SET(cqc, cqc, uar_page, cq->uar);
+	err = mlx5_ib_create_cq_cmd(dev, MLX5_IB_KERNEL_UID, &cq->mcq, &cq->mem, 0, cqc);
 	if (err)
 		goto err_mem;
 	return 0;

@@ -13,7 +13,6 @@
 #include "buf.h"
 
 struct mlx5_cqe64;
-struct mlx5_ib_cqc_attr;
 struct mlx5_ib_dev;
 
 /**
@@ -37,8 +36,7 @@ struct mlx5_ib_own_cq {
 
 int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn);
 int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq,
-			  struct mlx5_ib_queue_mem *mem, u16 vector,
-			  struct mlx5_ib_cqc_attr *attr);
+			  struct mlx5_ib_queue_mem *mem, u16 vector, void *cqc);
 
 int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8 log_cqes);
 void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq);
