@@ -14,7 +14,6 @@
 #include "fw.h"
 #include "layout_dm.h"
 #include "layout_odp.h"
-#include "layout_srq.h"
 
 /* The longest pause before a refused command is sent once more. */
 #define MAX_PAUSE_MS	256
@@ -380,7 +379,8 @@ int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
 	MLX5_SET(modify_rmp_in, in, rmp_state, MLX5_RMPC_STATE_RDY);
 	MLX5_SET(modify_rmp_in, in, rmpn, rmpn);
 	MLX5_SET(modify_rmp_in, in, bitmask.lwm, 1);
-	mlx5_ib_fill_rmpc_limit(MLX5_ADDR_OF(modify_rmp_in, in, ctx), limit);
+	MLX5_SET(modify_rmp_in, in, ctx.state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(modify_rmp_in, in, ctx.wq.lwm, limit);
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 

@@ -104,7 +104,6 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 	wq->wqe_shift = ilog2(stride);
 	wq->max_gs = (stride - sizeof(struct mlx5_wqe_srq_next_seg)) /
 		     sizeof(struct mlx5_wqe_data_seg);
-	wq->buf_size = wq->wqe_cnt * stride;
 	return 0;
 }
 
@@ -146,15 +145,4 @@ void mlx5_ib_fill_xrc_srqc(void *srqc, const struct mlx5_ib_srqc_attr *attr)
 	MLX5_SET(xrc_srqc, srqc, pd, attr->pdn);
 	MLX5_SET(xrc_srqc, srqc, db_record_addr_h, attr->dbr_addr >> 32);
 	MLX5_SET(xrc_srqc, srqc, db_record_addr_l, (u32)attr->dbr_addr >> 2);
-}
-
-/**
- * mlx5_ib_fill_rmpc_limit - build the part of an RMPC that arming changes
- * @rmpc: zeroed struct mlx5_ifc_rmpc_bits
- * @limit: posted WQEs below which an event is due; 0 for none
- */
-void mlx5_ib_fill_rmpc_limit(void *rmpc, u16 limit)
-{
-	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
-	MLX5_SET(rmpc, rmpc, wq.lwm, limit);
 }

@@ -20,13 +20,11 @@ struct mlx5_ib_caps;
  * @wqe_cnt: WQEs; a power of two. One more than can be posted
  * @wqe_shift: log2 of the stride of a WQE, in bytes
  * @max_gs: scatter entries of a WQE
- * @buf_size: bytes in all
  */
 struct mlx5_ib_srq_layout {
 	u32 wqe_cnt;
 	u8 wqe_shift;
 	u32 max_gs;
-	u32 buf_size;
 };
 
 /**
@@ -59,6 +57,5 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 		     const struct mlx5_ib_caps *caps, struct mlx5_ib_srq_layout *wq);
 void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr);
 void mlx5_ib_fill_xrc_srqc(void *srqc, const struct mlx5_ib_srqc_attr *attr);
-void mlx5_ib_fill_rmpc_limit(void *rmpc, u16 limit);
 
 #endif /* BLUEBELL_LAYOUT_SRQ_H */

@@ -132,6 +132,7 @@ static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 		.pdn = to_mpd(srq->ibsrq.pd)->pdn,
 		.wq_signature = ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE,
 	};
+	size_t size = srq->wq.wqe_cnt << srq->wq.wqe_shift;
 	int err;
 
 	if (srq->ibsrq.srq_type == IB_SRQT_XRC) {
@@ -141,24 +142,12 @@ static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 	}
 	/* The device only reads its work queues. */
 	err = mlx5_ib_queue_mem_map_user(&srq->mem, ctx,
-					 mlx5_ib_umem_get(dev, ucmd->buf_addr, srq->wq.buf_size, 0),
+					 mlx5_ib_umem_get(dev, ucmd->buf_addr, size, 0),
 					 srq->ops->max_page_offset, ucmd->db_addr);
 	if (!err)
 		err = srq_create_and_respond(dev, srq, &attr, udata);
 	if (err)
 		mlx5_ib_queue_mem_unmap_user(&srq->mem);
-	return err;
-}
-
-static int srq_check_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
-			     const struct ib_srq_init_attr *init,
-			     const struct mlx5_ib_create_srq *ucmd, bool has_uidx)
-{
-	int err;
-
-	err = mlx5_ib_srq_check_create(init->srq_type, ucmd, &dev->caps);
-	if (!err && init->srq_type == IB_SRQT_XRC)
-		err = mlx5_ib_qp_check_uidx(ucmd->uidx, has_uidx, ctx->cqe_version);
 	return err;
 }
 
@@ -193,8 +182,11 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 	err = ib_copy_validate_udata_in(udata, ucmd, flags);
 	if (err)
 		return err;
-	err = srq_check_request(dev, ctx, init, &ucmd,
-				udata->inlen >= offsetofend(typeof(ucmd), uidx));
+	err = mlx5_ib_srq_check_create(init->srq_type, &ucmd, &dev->caps);
+	if (!err && init->srq_type == IB_SRQT_XRC)
+		err = mlx5_ib_qp_check_uidx(ucmd.uidx,
+					    udata->inlen >= offsetofend(typeof(ucmd), uidx),
+					    ctx->cqe_version);
 	if (err)
 		return err;
 	err = mlx5_ib_calc_srq(init->srq_type, &init->attr, &dev->caps, &srq->wq);
