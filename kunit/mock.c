@@ -148,7 +148,6 @@ static int mock_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_me
 	mem->db.db = (void *)get_zeroed_page(GFP_KERNEL | __GFP_NOFAIL);
 	mem->db.dma = virt_to_phys(mem->db.db);
 	mem->buf.geo.page_shift = frags->page_shift;
-	mem->buf.npas = frags->npages;
 	return 0;
 }
 

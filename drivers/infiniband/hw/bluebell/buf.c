@@ -72,7 +72,6 @@ struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, si
 static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 {
 	unsigned long pgsz;
-	int err;
 
 	/*
 	 * Checked first because ib_umem_find_best_pgoff() keeps only the address bits
@@ -85,11 +84,8 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 				       ~(u64)(MLX5_IB_QUEUE_ALIGNMENT - 1));
 	if (!pgsz)
 		return -EINVAL;
-	err = mlx5_ib_quantize_geometry(ib_umem_start_dma_addr(buf->umem), pgsz, max_offset,
-					&buf->geo);
-	if (!err)
-		buf->npas = ib_umem_num_dma_blocks(buf->umem, 1UL << buf->geo.page_shift);
-	return err;
+	return mlx5_ib_quantize_geometry(ib_umem_start_dma_addr(buf->umem), pgsz, max_offset,
+					 &buf->geo);
 }
 
 /**
@@ -139,14 +135,16 @@ void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf)
  */
 void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 {
+	unsigned long pgsz = 1UL << buf->geo.page_shift;
+	size_t npas = buf->umem ? ib_umem_num_dma_blocks(buf->umem, pgsz) : buf->frags.npages;
 	void *in;
 
-	*inlen = size + sizeof(__be64) * buf->npas;
+	*inlen = size + sizeof(__be64) * npas;
 	in = kvzalloc(*inlen, GFP_KERNEL);
 	if (!in)
 		return NULL;
 	if (buf->umem)
-		mlx5_ib_populate_pas(buf->umem, 1UL << buf->geo.page_shift, in + size);
+		mlx5_ib_populate_pas(buf->umem, pgsz, in + size);
 	else
 		mlx5_fill_page_frag_array(&buf->frags, in + size);
 	return in;
@@ -176,7 +174,7 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 
 	if (!in)
 		return -ENOMEM;
-	if (mem->buf.npas) {
+	if (mem->buf.geo.page_shift) {
 		MLX5_SET(qpc, qpc, log_page_size,
 			 mem->buf.geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
 		MLX5_SET(qpc, qpc, page_offset, mem->buf.geo.page_offset);
@@ -354,7 +352,6 @@ int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *m
 		return err;
 	}
 	mem->buf.geo.page_shift = frags->page_shift;
-	mem->buf.npas = frags->npages;
 	return 0;
 }
 

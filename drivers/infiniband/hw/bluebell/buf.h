@@ -22,14 +22,12 @@ struct mlx5_user_mmap_entry;
  * @umem: pinned memory of a process; NULL if the buffer is the kernel's, and for
  *	a queue pair without queues
  * @frags: pages of the kernel, if the buffer is the kernel's
- * @geo: how the queue's context describes the buffer
- * @npas: entries of the translation list, each of 2^@geo.page_shift bytes
+ * @geo: how the queue's context describes the buffer; zeroed without queues
  */
 struct mlx5_ib_buf {
 	struct ib_umem *umem;
 	struct mlx5_frag_buf frags;
 	struct mlx5_ib_buf_geometry geo;
-	u32 npas;
 };
 
 /**

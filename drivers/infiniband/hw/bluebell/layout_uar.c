@@ -151,26 +151,41 @@ u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, boo
 }
 
 /**
+ * mlx5_ib_uar_address - bus address of the page that shows a UAR
+ * @mdev: device
+ * @uar_index: the device's index of the UAR
+ *
+ * Return: the address.
+ */
+phys_addr_t mlx5_ib_uar_address(struct mlx5_core_dev *mdev, u32 uar_index)
+{
+	return mlx5_ib_uar_to_pfn(mdev->bar_addr, uar_index, PAGE_SHIFT,
+				  MLX5_CAP_GEN(mdev, uar_4k)) << PAGE_SHIFT;
+}
+
+/**
  * mlx5_ib_decode_mmap_offset - take an mmap offset apart
  * @pgoff: the offset, in pages, as the user gave it
  * @layout: the context's bfregs
- * @req: what it asks for
+ * @index: which one is asked for: a static or dynamic UAR page of the context; the page
+ *	number at which an object is kept, if the command is MLX5_IB_MMAP_DEVICE_MEM
  *
- * Return: 0, or -EINVAL for an offset that means nothing: an unknown command, an
- * index beyond the table, bits that the command has no use for; -EOPNOTSUPP for
- * clock parameters of another version.
+ * Return: the command (enum mlx5_ib_mmap_cmd), MLX5_IB_MMAP_DEVICE_MEM for every
+ * object; -EINVAL for an offset that means nothing: an unknown command, an index
+ * beyond the table, bits that the command has no use for; -EOPNOTSUPP for clock
+ * parameters of another version.
  */
 int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
-			       struct mlx5_ib_mmap_req *req)
+			       u32 *index)
 {
-	u32 index = mlx5_ib_get_extended_index(pgoff);
-	u32 command = mlx5_ib_get_command(pgoff);
+	u32 command = pgoff >> 8 & 0xff;
 
 	if (pgoff > MLX5_IB_MMAP_OFFSET_END)
 		return -EINVAL;
-	*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_ENTRY, pgoff };
+	*index = pgoff;
 	if (pgoff >= MLX5_IB_MMAP_OFFSET_START)
-		return 0;
+		return MLX5_IB_MMAP_DEVICE_MEM;
+	*index = pgoff >> 16 << 8 | (pgoff & 0xff);
 	if (pgoff >> 16 && command != MLX5_IB_MMAP_DEVICE_MEM && command != MLX5_IB_MMAP_ALLOC_WC)
 		return -EINVAL;
 
@@ -178,21 +193,17 @@ int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layo
 	case MLX5_IB_MMAP_REGULAR_PAGE:
 	case MLX5_IB_MMAP_WC_PAGE:
 	case MLX5_IB_MMAP_NC_PAGE:
-		*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_STATIC_UAR, index,
-						  command != MLX5_IB_MMAP_NC_PAGE };
-		return index < layout->num_static_sys_pages ? 0 : -EINVAL;
+		return *index < layout->num_static_sys_pages ? command : -EINVAL;
 	case MLX5_IB_MMAP_ALLOC_WC:
-		*req = (struct mlx5_ib_mmap_req){ MLX5_IB_MMAP_KIND_DYN_UAR, index, true };
-		return index < layout->num_sys_pages - layout->num_static_sys_pages ? 0 : -EINVAL;
+		return *index < layout->num_sys_pages - layout->num_static_sys_pages ? command :
+										       -EINVAL;
 	case MLX5_IB_MMAP_DEVICE_MEM:
-		req->index = MLX5_IB_MMAP_DM_START + index;
-		return 0;
+		*index += MLX5_IB_MMAP_DM_START;
+		return command;
 	case MLX5_IB_MMAP_CORE_CLOCK:
-		req->kind = MLX5_IB_MMAP_KIND_CORE_CLOCK;
-		return index ? -EINVAL : 0;
+		return *index ? -EINVAL : command;
 	case MLX5_IB_MMAP_CLOCK_INFO:
-		req->kind = MLX5_IB_MMAP_KIND_CLOCK_INFO;
-		return index == MLX5_IB_CLOCK_INFO_V1 ? 0 : -EOPNOTSUPP;
+		return *index == MLX5_IB_CLOCK_INFO_V1 ? command : -EOPNOTSUPP;
 	default:
 		return -EINVAL;
 	}

@@ -38,11 +38,11 @@ static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
  * context, because queues may use its doorbells.
  */
 static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
-		       const struct mlx5_ib_mmap_req *req)
+		       u32 index)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
-	u32 *page = &bfregi->sys_pages[bfregi->layout.num_static_sys_pages + req->index];
+	u32 *page = &bfregi->sys_pages[bfregi->layout.num_static_sys_pages + index];
 	u32 uarn;
 	int err;
 
@@ -52,7 +52,7 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 	err = mlx5_fw_alloc_object(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR, &uarn);
 	if (err)
 		return err;
-	err = mmap_io(context, vma, mlx5_ib_uar_address(dev, uarn), req->wc, NULL);
+	err = mmap_io(context, vma, mlx5_ib_uar_address(dev->mdev, uarn), true, NULL);
 	if (err) {
 		mlx5_ib_fw_insist(dev, context->uid, MLX5_CMD_OP_DEALLOC_UAR, uarn, "UAR");
 		return err;
@@ -114,40 +114,38 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
-	struct mlx5_ib_mmap_req req;
-	bool clock;
-	int err;
+	struct mlx5_core_dev *mdev = to_mdev(uctx->device)->mdev;
+	vm_flags_t denied = MLX5_IB_UAR_DENIED;
+	int command, err;
+	u32 index;
 
-	err = mlx5_ib_decode_mmap_offset(vma->vm_pgoff, &context->bfregi.layout, &req);
-	if (err)
-		return err;
+	command = mlx5_ib_decode_mmap_offset(vma->vm_pgoff, &context->bfregi.layout, &index);
+	if (command < 0)
+		return command;
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	if (req.kind == MLX5_IB_MMAP_KIND_ENTRY)
-		return map_entry(context, vma, req.index);
+	if (command == MLX5_IB_MMAP_DEVICE_MEM)
+		return map_entry(context, vma, index);
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
-	clock = req.kind == MLX5_IB_MMAP_KIND_CORE_CLOCK ||
-		req.kind == MLX5_IB_MMAP_KIND_CLOCK_INFO;
-	err = mmap_deny(vma, clock ? VM_WRITE | VM_EXEC : MLX5_IB_UAR_DENIED);
+	if (command == MLX5_IB_MMAP_CORE_CLOCK || command == MLX5_IB_MMAP_CLOCK_INFO)
+		denied = VM_WRITE | VM_EXEC;
+	err = mmap_deny(vma, denied);
 	if (err)
 		return err;
 
-	switch (req.kind) {
-	case MLX5_IB_MMAP_KIND_STATIC_UAR:
-		/* Static pages never change while the context lives. */
-		return mmap_io(context, vma,
-			       mlx5_ib_uar_address(to_mdev(uctx->device),
-						   context->bfregi.sys_pages[req.index]),
-			       req.wc, NULL);
-	case MLX5_IB_MMAP_KIND_DYN_UAR:
-		return map_dyn_uar(context, vma, &req);
-	case MLX5_IB_MMAP_KIND_CORE_CLOCK:
+	switch (command) {
+	case MLX5_IB_MMAP_ALLOC_WC:
+		return map_dyn_uar(context, vma, index);
+	case MLX5_IB_MMAP_CORE_CLOCK:
 		return map_core_clock(context, vma);
-	case MLX5_IB_MMAP_KIND_CLOCK_INFO:
+	case MLX5_IB_MMAP_CLOCK_INFO:
 		return map_clock_info(context, vma);
 	default:
-		return -EINVAL;
+		/* Static pages never change while the context lives. */
+		return mmap_io(context, vma,
+			       mlx5_ib_uar_address(mdev, context->bfregi.sys_pages[index]),
+			       command != MLX5_IB_MMAP_NC_PAGE, NULL);
 	}
 }
 

@@ -19,19 +19,6 @@
 #include "uar.h"
 
 /**
- * mlx5_ib_uar_address - bus address of the page that shows a UAR
- * @dev: device
- * @uar_index: the device's index of the UAR
- *
- * Return: the address.
- */
-phys_addr_t mlx5_ib_uar_address(struct mlx5_ib_dev *dev, u32 uar_index)
-{
-	return mlx5_ib_uar_to_pfn(dev->mdev->bar_addr, uar_index, PAGE_SHIFT,
-				  MLX5_CAP_GEN(dev->mdev, uar_4k)) << PAGE_SHIFT;
-}
-
-/**
  * mlx5_ib_deallocate_uars - free the UARs of a context's static and dynamic pages
  * @context: nothing of its pages is mapped, and no queue uses a bfreg of them
  *
@@ -183,7 +170,7 @@ static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *cont
 	if (err)
 		return ERR_PTR(err);
 	entry->free = uar_obj_free;
-	entry->address = mlx5_ib_uar_address(dev, entry->page_id);
+	entry->address = mlx5_ib_uar_address(dev->mdev, entry->page_id);
 	entry->denied = MLX5_IB_UAR_DENIED;
 	entry->wc = wc;
 	/* A UAR is found by its index: mlx5_ib_get_uar(). */

@@ -20,7 +20,6 @@ extern const struct uapi_definition mlx5_ib_uar_defs[];
 /* Rights that no mapping of a UAR has: doorbells are only written. */
 #define MLX5_IB_UAR_DENIED	(VM_READ | VM_EXEC)
 
-phys_addr_t mlx5_ib_uar_address(struct mlx5_ib_dev *dev, u32 uar_index);
 int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
 			  u32 uars_per_sys_page);
 void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context);

@@ -470,16 +470,6 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 	return mlx5_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
 }
 
-static int umr_map_uar(struct mlx5_ib_umr *umr)
-{
-	struct mlx5_core_dev *mdev = umr->dev->mdev;
-	u64 pfn = mlx5_ib_uar_to_pfn(mdev->bar_addr, umr->cq.uar, PAGE_SHIFT,
-				     MLX5_CAP_GEN(mdev, uar_4k));
-
-	umr->map = ioremap(pfn << PAGE_SHIFT, PAGE_SIZE);
-	return umr->map ? 0 : -ENOMEM;
-}
-
 /* The send queue, and the QP in reset. */
 static int umr_create_qp(struct mlx5_ib_umr *umr)
 {
@@ -544,7 +534,8 @@ static int umr_create_objects(struct mlx5_ib_umr *umr)
 	err = umr_create_lkey(umr);
 	if (err)
 		goto err_cq;
-	err = umr_map_uar(umr);
+	umr->map = ioremap(mlx5_ib_uar_address(umr->dev->mdev, umr->cq.uar), PAGE_SIZE);
+	err = umr->map ? 0 : -ENOMEM;
 	if (err)
 		goto err_lkey;
 	err = umr_create_qp(umr);
