@@ -7,7 +7,6 @@
 #include <kunit/static_stub.h>
 #include <linux/ktime.h>
 #include <linux/mlx5/driver.h>
-#include <linux/mlx5/port.h>
 #include <linux/mlx5/vport.h>
 #include <linux/string.h>
 

@@ -202,7 +202,6 @@ void mlx5_ib_mkey_put(struct mlx5_ib_mkey *mkey)
 int mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev)
 {
 	xa_init(&dev->mkeys);
-	atomic_set(&dev->mkey_variant, 0);
 	return 0;
 }
 

@@ -104,13 +104,15 @@ struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64
 	return_ptr(mr);
 }
 
-static struct ib_mr *mr_reg_pinned(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
+static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
 	struct ib_umem *umem;
 	struct mlx5_ib_mr *mr;
 	int err;
 
+	if (access & IB_ACCESS_ON_DEMAND)
+		return mlx5_ib_odp_reg(pd, start, length, iova, access);
 	err = mlx5_ib_check_mr(length, iova, access, &dev->caps);
 	if (err)
 		return ERR_PTR(err);
@@ -123,13 +125,6 @@ static struct ib_mr *mr_reg_pinned(struct ib_pd *pd, u64 start, u64 length, u64 
 		return ERR_CAST(mr);
 	}
 	return &mr->ibmr;
-}
-
-static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
-{
-	if (access & IB_ACCESS_ON_DEMAND)
-		return mlx5_ib_odp_reg(pd, start, length, iova, access);
-	return mr_reg_pinned(pd, start, length, iova, access);
 }
 
 /**
@@ -306,19 +301,6 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 
 /* ---- memory windows ---------------------------------------------------------------- */
 
-/* A library may say to how many pieces it binds the window; its request may be empty. */
-static int mw_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_mw *req)
-{
-	int err;
-
-	if (!udata->inlen)
-		return 0;
-	err = ib_copy_validate_udata_in_cm(udata, *req, reserved2, 0);
-	if (err)
-		return err;
-	return req->reserved1 || req->reserved2 ? -EOPNOTSUPP : 0;
-}
-
 /**
  * mlx5_ib_alloc_mw - allocate a memory window
  * @ibmw: the window, zeroed but for what ib_core sets: type and domain
@@ -338,9 +320,14 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct mlx5_ib_alloc_mw req = {};
 	int err;
 
-	err = mw_copy_request(udata, &req);
-	if (err)
-		return err;
+	/* A library may say to how many pieces it binds the window; its request may be empty. */
+	if (udata->inlen) {
+		err = ib_copy_validate_udata_in_cm(udata, req, reserved2, 0);
+		if (err)
+			return err;
+	}
+	if (req.reserved1 || req.reserved2)
+		return -EOPNOTSUPP;
 	mlx5_ib_fill_mw_mkey(in, to_mpd(ibmw->pd)->pdn, req.num_klms,
 			     ibmw->type == IB_MW_TYPE_2);
 	err = mlx5_ib_mkey_create(dev, &mw->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));

@@ -6,10 +6,8 @@
 
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
-#include <linux/mlx5/eq.h>
 #include <linux/mlx5/port.h>
 #include <linux/mlx5/qp.h>
-#include <linux/mlx5/vport.h>
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
 
