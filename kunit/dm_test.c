@@ -158,8 +158,8 @@ static void pages_are_given_twice_or_not_at_all(struct kunit *test)
 {
 	const struct pages_case *c = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&c->used, caps_64k(test), 12, c->from, c->length,
-						    c->log_align), c->want);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&c->used, caps_64k(test), 12, c->from,
+						    c->length, c->log_align), c->want);
 }
 
 /* What counts is the address in the BAR, not the page's number in the window. */

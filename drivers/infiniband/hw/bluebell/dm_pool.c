@@ -151,6 +151,7 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsi
 					      u32 size, u32 log_align)
 {
 	struct mlx5_ib_memic *spare = dm_pool_take_spare(pool, page, size, log_align);
+	u64 start = MLX5_CAP64_DEV_MEM(pool->dev->mdev, memic_bar_start_addr) + page * PAGE_SIZE;
 	int err;
 
 	if (spare)
@@ -166,9 +167,7 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsi
 	mem->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
 	err = dm_pool_clear_range(pool, page, mem->num_pages);
 	if (!err)
-		err = mlx5_fw_alloc_memic(pool->dev, MLX5_IB_KERNEL_UID,
-					  MLX5_CAP64_DEV_MEM(pool->dev->mdev, memic_bar_start_addr) +
-					  page * PAGE_SIZE,
+		err = mlx5_fw_alloc_memic(pool->dev, MLX5_IB_KERNEL_UID, start,
 					  mem->num_pages * PAGE_SIZE, size, log_align,
 					  &mem->addr);
 	return err ? ERR_PTR(err) : no_free_ptr(mem);
@@ -290,7 +289,8 @@ DEFINE_FREE(dm_pool, struct mlx5_ib_dm_pool *, dm_pool_free(_T))
 int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
-	u32 size;
+	u64 start = MLX5_CAP64_DEV_MEM(mdev, memic_bar_start_addr);
+	u32 size = MLX5_CAP_DEV_MEM(mdev, memic_bar_size);
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return 0;
@@ -303,9 +303,8 @@ int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
 	mutex_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->spare);
 	INIT_DELAYED_WORK(&pool->return_spare, dm_pool_dealloc_work);
-	size = MLX5_CAP_DEV_MEM(mdev, memic_bar_size);
 	pool->used = bitmap_zalloc(size >> PAGE_SHIFT, GFP_KERNEL);
-	pool->map = ioremap_wc(mdev->bar_addr + MLX5_CAP64_DEV_MEM(mdev, memic_bar_start_addr), size);
+	pool->map = ioremap_wc(mdev->bar_addr + start, size);
 	if (!pool->used || !pool->map)
 		return -ENOMEM;
 	dev->dm = no_free_ptr(pool);
