@@ -18,6 +18,17 @@
 #include "ucontext.h"
 #include "xrc.h"
 
+/**
+ * struct qp_ops - what differs between the types of queue pairs
+ * @rsc: destruction and events
+ * @create: creates a queue pair of the type; @udata is NULL unless a process asks for it
+ */
+struct qp_ops {
+	const struct mlx5_ib_rsc_ops *rsc;
+	int (*create)(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
+		      struct ib_qp_init_attr *init, struct ib_udata *udata);
+};
+
 /*
  * The UAR that rings the QP: one that the request names as a UAR object, the one
  * of a dynamic register that it names, or one chosen here.
@@ -99,12 +110,12 @@ static const struct mlx5_ib_rsc_ops tgt_rsc_ops = {
 	.event = qp_event,
 };
 
-static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
-		    const struct mlx5_ib_rsc_ops *ops, u16 uid)
+static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
+		    u16 uid)
 {
 	mutex_init(&qp->mutex);
 	qp->rsc.dev = dev;
-	qp->rsc.ops = ops;
+	qp->rsc.ops = ops->rsc;
 	qp->rsc.uid = uid;
 	qp->state = IB_QPS_RESET;
 	qp->bfregn = MLX5_IB_INVALID_BFREG;
@@ -174,7 +185,7 @@ static void qp_fill_qpc(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 		mlx5_ib_xrc_fill_qpc(dev, NULL, qpc);
 }
 
-static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
 			  struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
@@ -188,7 +199,7 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (buf_size < 0)
 		return buf_size;
 
-	qp_init(dev, qp, &qp_rsc_ops, ctx->uid);
+	qp_init(dev, qp, ops, ctx->uid);
 	qp_fill_qpc(dev, ctx, qp, init);
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))
 		resp.ece_options = qp->ucmd.ece_options;
@@ -205,8 +216,8 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
  * that made it, so ib_core calls without user data. It has no memory of a process,
  * and no queues.
  */
-static int qp_create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
-			 struct ib_qp_init_attr *init)
+static int qp_create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
+			 struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_qp_resp resp = {};
 	int err;
@@ -215,13 +226,26 @@ static int qp_create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (err)
 		return err;
 	init->cap = (struct ib_qp_cap){};
-	qp_init(dev, qp, &tgt_rsc_ops, MLX5_IB_KERNEL_UID);
+	qp_init(dev, qp, ops, MLX5_IB_KERNEL_UID);
 	mlx5_ib_fill_qpc(qp->qpc, init, &qp->ucmd);
 	MLX5_SET(qpc, qp->qpc, user_index, mlx5_ib_qp_uidx(0, 0, &dev->caps));
 	MLX5_SET(qpc, qp->qpc, ts_format, dev->caps.qp_ts_format);
 	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, qp->qpc);
 	return qp_create_and_respond(dev, qp, &resp, NULL);
 }
+
+static const struct qp_ops user_qp_ops = { .rsc = &qp_rsc_ops, .create = qp_create_user };
+
+static const struct qp_ops xrc_tgt_ops = { .rsc = &tgt_rsc_ops, .create = qp_create_tgt };
+
+/* Operations of each type that mlx5_ib_qp_type_exists() knows. */
+static const struct qp_ops *const qp_types[] = {
+	[IB_QPT_RC] = &user_qp_ops,
+	[IB_QPT_UC] = &user_qp_ops,
+	[IB_QPT_UD] = &user_qp_ops,
+	[IB_QPT_XRC_INI] = &user_qp_ops,
+	[IB_QPT_XRC_TGT] = &xrc_tgt_ops,
+};
 
 /**
  * mlx5_ib_create_qp - create a queue pair for a user
@@ -242,13 +266,14 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	const struct qp_ops *ops;
 	int err;
 
 	/* By type first: other types come with other requests. */
 	if (!mlx5_ib_qp_type_exists(init->qp_type, &dev->caps))
 		return -EOPNOTSUPP;
-	err = init->qp_type == IB_QPT_XRC_TGT ? qp_create_tgt(dev, qp, init) :
-						qp_create_user(dev, qp, init, udata);
+	ops = qp_types[init->qp_type];
+	err = ops->create(dev, qp, ops, init, udata);
 	if (!err)
 		qp->init = *init;
 	return err;
