@@ -813,6 +813,26 @@ static void qp_is_rung_on_a_uar_that_the_library_does_not_write(struct kunit *te
 	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);
 }
 
+static void qp_is_created_with_something_of_another(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	const struct mlx5_ib_queue_mem *mem = &o->qp.mem;
+
+	o->qp_type = IB_QPT_RC;
+	KUNIT_ASSERT_EQ(test, need_cq(o) ?: create_qp(o), 0);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18), 0x00001800);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x04), o->pd.pdn);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x10), 5);
+	/* Pages of the buffer, and its offset into the first of them. */
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x14), (mem->buf.geo.page_shift - 12) << 24);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x90), mem->buf.geo.page_offset << 6);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x7c), o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0x9c), o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0xa0), upper_32_bits(mem->db.dma));
+	KUNIT_EXPECT_EQ(test, dword(o->mock, 0x18 + 0xa4), lower_32_bits(mem->db.dma));
+	KUNIT_EXPECT_EQ(test, destroy_qp(o) ?: drop_cq(o), 0);
+}
+
 static void cq_is_created_on_the_wrong_queue_or_page(struct kunit *test)
 {
 	struct mlx5_ib_create_cq_resp resp;
@@ -1367,6 +1387,7 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(memory_the_process_may_not_use_is_accepted, memory_gen_params),
 	KUNIT_CASE(record_that_cannot_be_pinned_leaks_the_buffer),
 	KUNIT_CASE(qp_is_rung_on_a_uar_that_the_library_does_not_write),
+	KUNIT_CASE(qp_is_created_with_something_of_another),
 	KUNIT_CASE(cq_is_created_on_the_wrong_queue_or_page),
 	KUNIT_CASE(srq_is_armed_queried_or_resized_wrongly),
 	KUNIT_CASE(srq_of_the_kernel_or_an_old_device_is_made),
