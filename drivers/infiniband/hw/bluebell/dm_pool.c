@@ -82,11 +82,6 @@ static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 	return err;
 }
 
-static int dm_pool_dealloc_spare(struct mlx5_ib_dm_pool *pool)
-{
-	return dm_pool_clear_range(pool, 0, ULONG_MAX);
-}
-
 /**
  * mlx5_ib_return_spare_memic - deallocate the spare allocations
  * @pool: the device's memory
@@ -97,7 +92,7 @@ static int dm_pool_dealloc_spare(struct mlx5_ib_dm_pool *pool)
 void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool)
 {
 	guard(mutex)(&pool->lock);
-	if (dm_pool_dealloc_spare(pool))
+	if (dm_pool_clear_range(pool, 0, ULONG_MAX))
 		queue_delayed_work(system_dfl_wq, &pool->return_spare, RETRY_DELAY);
 }
 
@@ -207,7 +202,7 @@ static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 len
 	mem = dm_pool_find_and_alloc(pool, length, log_align);
 	if (mem != ERR_PTR(-ENOMEM) || list_empty(&pool->spare))
 		return mem;
-	dm_pool_dealloc_spare(pool);
+	dm_pool_clear_range(pool, 0, ULONG_MAX);
 	return dm_pool_find_and_alloc(pool, length, log_align);
 }
 

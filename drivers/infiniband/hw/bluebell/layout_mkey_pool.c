@@ -29,11 +29,6 @@ static_assert(BIT(MLX5_IB_POOL_MAX_LOG_MTTS) <= MAX_FREE_MTTS);
 /* No key of another family than the first is created before it is needed. */
 static_assert(READY_SIZES <= MLX5_IB_POOL_SIZES);
 
-static int mkey_class_size(int class)
-{
-	return class % MLX5_IB_POOL_SIZES;
-}
-
 /**
  * mlx5_ib_mkey_pool_family - those properties of a key that UMR cannot change
  * @access: enum ib_access_flags
@@ -84,7 +79,7 @@ int mlx5_ib_mkey_pool_class(u32 nmtts, u32 access, const struct mlx5_ib_caps *ca
  */
 u32 mlx5_ib_mkey_pool_class_mtts(int class)
 {
-	return BIT(mkey_class_size(class) + MLX5_IB_POOL_MIN_LOG_MTTS);
+	return BIT(class % MLX5_IB_POOL_SIZES + MLX5_IB_POOL_MIN_LOG_MTTS);
 }
 
 /* Free keys of a class that no region uses: some of the small ordinary ones. */
