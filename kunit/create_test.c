@@ -464,7 +464,7 @@ static const struct path_case {
 	},
 	{
 		"the driver's own objects for XRC", need_context, create_own, destroy_own,
-		destroy_context, 6, 6, .num_bfregs = 16,
+		destroy_context, 5, 5, .num_bfregs = 16,
 	},
 	{
 		"XRC domain", need_own, create_xrcd, destroy_xrcd, drop_own, 1, 1,

@@ -247,6 +247,8 @@ static struct mlx5_core_dev *make_mdev(struct kunit *test)
 	mdev = devlink_priv(devlink);
 	mdev->device = device;
 	mdev->issi = 1;
+	mdev->priv.bfreg.up = kunit_kzalloc(test, sizeof(*mdev->priv.bfreg.up), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mdev->priv.bfreg.up);
 	set_caps(test, mdev);
 	return mdev;
 }

@@ -20,7 +20,6 @@
 
 #define NULL_MKEY	0x800
 /* An address at which neither the guest's memory nor a device of QEMU is. */
-#define BAR_ADDR	0xe0000000
 /* Keys on the way to a page of an implicit region: root, directory, leaf. */
 #define MAX_DEPTH	3
 #define OCTOWORD	16
@@ -384,7 +383,6 @@ struct mock_hca *mock_hca_create(struct mock *mock)
 	INIT_WORK(&hca->hold, hold_workqueue);
 	set_caps(mock);
 	mock->dev->null_mkey = NULL_MKEY;
-	mock->dev->mdev->bar_addr = BAR_ADDR;
 	KUNIT_ASSERT_EQ(mock->test, dma_set_mask_and_coherent(device, DMA_BIT_MASK(64)), 0);
 	mock->dev->ib_dev.dma_device = device;
 	kunit_activate_static_stub(mock->test, mlx5_ib_fw_exec_via, hca_fw);

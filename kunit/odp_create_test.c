@@ -498,14 +498,14 @@ static void refused_init_leaks(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 0, "refusal %u", n);
 		KUNIT_EXPECT_NULL(test, dev->umr);
 	}
-	/* PD, key, UAR, CQ, QP and three changes of the QP's state. */
-	KUNIT_EXPECT_EQ(test, n, 9);
-	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 5);
+	/* PD, key, CQ, QP and three changes of the QP's state. */
+	KUNIT_EXPECT_EQ(test, n, 8);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);
 
 	/* Without a pool of keys there is no paging. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_init_odp(dev), 0);
 	KUNIT_EXPECT_NULL(test, dev->odp);
-	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 5);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);
 }
 
 static struct kunit_case odp_create_cases[] = {

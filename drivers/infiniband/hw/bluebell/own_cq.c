@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The command that creates a completion queue, and completion queues of the driver
- * itself: each has a protection domain and a UAR of its own, which the queues that
- * complete on it share.
+ * itself: each has a protection domain of its own, which the queues that complete on
+ * it share. All are armed and rung by mlx5_core's doorbell.
  */
 
 #include <kunit/static_stub.h>
@@ -97,7 +97,7 @@ static int own_cq_alloc_mem(struct mlx5_ib_own_cq *cq, u8 log_cqes)
  * @cq: zeroed but for the handlers in mcq
  * @log_cqes: log2 of the number of CQEs, which are of 64 bytes
  *
- * Allocates the PD and the UAR first. Completions come on vector 0. May sleep.
+ * Allocates the PD first. Completions come on vector 0. May sleep.
  *
  * Return: 0 or a negative errno; after an error nothing is left.
  */
@@ -110,24 +110,16 @@ int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8
 	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_PD, &cq->pdn);
 	if (err)
 		return err;
-	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_UAR, &cq->uar);
-	if (err)
-		goto err_pd;
 	err = own_cq_alloc_mem(cq, log_cqes);
 	if (err)
-		goto err_uar;
+		goto err_pd;
 	MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_64);
 	MLX5_SET(cqc, cqc, log_cq_size, log_cqes);
-	MLX5_SET(cqc, cqc, uar_page, cq->uar);
+	MLX5_SET(cqc, cqc, uar_page, dev->mdev->priv.bfreg.up->index);
 	err = mlx5_ib_create_cq_cmd(dev, MLX5_IB_KERNEL_UID, &cq->mcq, &cq->mem, 0, cqc);
-	if (err)
-		goto err_mem;
-	return 0;
-
-err_mem:
+	if (!err)
+		return 0;
 	mlx5_ib_queue_mem_free(dev, &cq->mem);
-err_uar:
-	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_UAR, cq->uar);
 err_pd:
 	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_PD, cq->pdn);
 	return err;
@@ -144,7 +136,6 @@ void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq)
 {
 	mlx5_fw_destroy_cq(cq->dev, &cq->mcq);
 	mlx5_ib_queue_mem_free(cq->dev, &cq->mem);
-	mlx5_fw_destroy_object(cq->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_UAR, cq->uar);
 	mlx5_fw_destroy_object(cq->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_PD, cq->pdn);
 }
 

@@ -16,14 +16,13 @@ struct mlx5_cqe64;
 struct mlx5_ib_dev;
 
 /**
- * struct mlx5_ib_own_cq - completion queue of the driver, with its PD and UAR
+ * struct mlx5_ib_own_cq - completion queue of the driver, with its PD
  * @dev: device
  * @mcq: what mlx5_core dispatches events by. Its consumer index is the owner's to
  *	guard.
  * @mem: buffer and doorbell record
  * @ring: finds the CQEs in the buffer
  * @pdn: protection domain for the queues that complete here
- * @uar: device index of the UAR that arms the CQ and rings those queues
  */
 struct mlx5_ib_own_cq {
 	struct mlx5_ib_dev *dev;
@@ -31,7 +30,6 @@ struct mlx5_ib_own_cq {
 	struct mlx5_ib_queue_mem mem;
 	struct mlx5_frag_buf_ctrl ring;
 	u32 pdn;
-	u32 uar;
 };
 
 int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn);

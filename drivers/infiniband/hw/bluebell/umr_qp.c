@@ -6,7 +6,6 @@
 
 #include <kunit/static_stub.h>
 #include <linux/completion.h>
-#include <linux/io.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/doorbell.h>
 #include <linux/mlx5/driver.h>
@@ -23,7 +22,6 @@
 #include "buf.h"
 #include "fw.h"
 #include "layout_qp.h"
-#include "layout_uar.h"
 #include "own_cq.h"
 #include "umr_qp.h"
 
@@ -58,12 +56,11 @@ enum umr_state {
  * struct mlx5_ib_umr - the queue pair
  * @dev: device
  * @cq: completion queue; its consumer index is guarded by @lock. Its PD is that of
- *	the QP, of free keys and of @lkey; its UAR rings the QP
+ *	the QP, of free keys and of @lkey
  * @sq: send queue
  * @qpc: the context of the QP, struct mlx5_ifc_qpc_bits
  * @ring: finds the WQEBBs in the send queue
  * @lkey: over all of DMA memory, for translation lists
- * @map: registers of the UAR
  * @qpn: of the QP
  * @reset_lock: held while the QP is taken to reset or out of it
  * @restart: takes the QP out of reset
@@ -85,7 +82,6 @@ struct mlx5_ib_umr {
 	u32 qpc[MLX5_ST_SZ_DW(qpc)];
 	struct mlx5_frag_buf_ctrl ring;
 	u32 lkey;
-	void __iomem *map;
 	u32 qpn;
 	struct mutex reset_lock;	/* state of the QP at the device */
 	struct delayed_work restart;
@@ -159,7 +155,8 @@ static void umr_arm_cq(struct mlx5_ib_umr *umr)
 	if (umr->armed || !umr->sleepers)
 		return;
 	umr->armed = true;
-	mlx5_cq_arm(&umr->cq.mcq, MLX5_CQ_DB_REQ_NOT, umr->map, umr->cq.mcq.cons_index);
+	mlx5_cq_arm(&umr->cq.mcq, MLX5_CQ_DB_REQ_NOT, umr->dev->mdev->priv.bfreg.up->map,
+		    umr->cq.mcq.cons_index);
 }
 
 /* In the interrupt: there are few completions, and a task sleeps until they are polled. */
@@ -247,7 +244,7 @@ static void umr_ring(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_wqe *wqe)
 	umr->sq.db.db[MLX5_SND_DBR] = cpu_to_be32(umr->pc);
 	/* The register is on the bus: dma_wmb() does not order it. */
 	wmb();
-	mlx5_write64((__be32 *)&wqe->ctrl, umr->map + MLX5_BF_OFFSET);
+	mlx5_write64((__be32 *)&wqe->ctrl, umr->dev->mdev->priv.bfreg.map);
 }
 
 /**
@@ -481,7 +478,7 @@ static int umr_create_qp(struct mlx5_ib_umr *umr)
 
 	mlx5_ib_fill_qpc(qpc, &init, &queues);
 	MLX5_SET(qpc, qpc, pd, umr->cq.pdn);
-	MLX5_SET(qpc, qpc, uar_page, umr->cq.uar);
+	MLX5_SET(qpc, qpc, uar_page, umr->dev->mdev->priv.bfreg.index);
 	MLX5_SET(qpc, qpc, user_index, MLX5_IB_DEFAULT_UIDX);
 	MLX5_SET(qpc, qpc, cqn_snd, umr->cq.mcq.cqn);
 	MLX5_SET(qpc, qpc, cqn_rcv, umr->cq.mcq.cqn);
@@ -491,16 +488,7 @@ static int umr_create_qp(struct mlx5_ib_umr *umr)
 	if (err)
 		return err;
 	mlx5_init_fbc(umr->sq.buf.frags.frags, LOG_WQEBB, LOG_SQ_WQEBBS, &umr->ring);
-	err = mlx5_ib_create_qp_cmd(umr->dev, MLX5_IB_KERNEL_UID, &umr->sq, qpc, &umr->qpn, &ece);
-	if (err)
-		mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
-	return err;
-}
-
-static void umr_destroy_qp(struct mlx5_ib_umr *umr)
-{
-	mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP, umr->qpn);
-	mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
+	return mlx5_ib_create_qp_cmd(umr->dev, MLX5_IB_KERNEL_UID, &umr->sq, qpc, &umr->qpn, &ece);
 }
 
 static int umr_start_qp(struct mlx5_ib_umr *umr)
@@ -524,38 +512,19 @@ static int umr_start_qp(struct mlx5_ib_umr *umr)
 	return 0;
 }
 
-static int umr_create_objects(struct mlx5_ib_umr *umr)
+/* What has not been created is left out; there is no key and no QP of number 0. */
+static void umr_destroy(struct mlx5_ib_umr *umr)
 {
-	int err;
-
-	err = mlx5_ib_own_cq_create(umr->dev, &umr->cq, LOG_CQES);
-	if (err)
-		return err;
-	err = umr_create_lkey(umr);
-	if (err)
-		goto err_cq;
-	umr->map = ioremap(mlx5_ib_uar_address(umr->dev->mdev, umr->cq.uar), PAGE_SIZE);
-	err = umr->map ? 0 : -ENOMEM;
-	if (err)
-		goto err_lkey;
-	err = umr_create_qp(umr);
-	if (err)
-		goto err_map;
-	err = umr_start_qp(umr);
-	if (err)
-		goto err_qp;
-	return 0;
-
-err_qp:
-	umr_destroy_qp(umr);
-err_map:
-	iounmap(umr->map);
-err_lkey:
-	mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_MKEY,
-			       mlx5_mkey_to_idx(umr->lkey));
-err_cq:
+	if (umr->qpn)
+		mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP,
+				       umr->qpn);
+	if (umr->sq.db.db)
+		mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
+	if (umr->lkey)
+		mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_MKEY,
+				       mlx5_mkey_to_idx(umr->lkey));
 	mlx5_ib_own_cq_destroy(&umr->cq);
-	return err;
+	kfree(umr);
 }
 
 /**
@@ -586,11 +555,15 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	init_waitqueue_head(&umr->restarted);
 	sema_init(&umr->slots, MAX_POSTED);
 	spin_lock_init(&umr->lock);
-	err = umr_create_objects(umr);
+	err = mlx5_ib_own_cq_create(dev, &umr->cq, LOG_CQES);
 	if (err)
 		return err;
-	dev->umr = no_free_ptr(umr);
-	return 0;
+	err = umr_create_lkey(umr) ?: umr_create_qp(umr) ?: umr_start_qp(umr);
+	if (err)
+		umr_destroy(no_free_ptr(umr));
+	else
+		dev->umr = no_free_ptr(umr);
+	return err;
 }
 
 /**
@@ -605,10 +578,5 @@ void mlx5_ib_cleanup_umr(struct mlx5_ib_dev *dev)
 		return;
 	dev->umr = NULL;
 	disable_delayed_work_sync(&umr->restart);
-	umr_destroy_qp(umr);
-	iounmap(umr->map);
-	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_MKEY,
-			       mlx5_mkey_to_idx(umr->lkey));
-	mlx5_ib_own_cq_destroy(&umr->cq);
-	kfree(umr);
+	umr_destroy(umr);
 }
