@@ -325,7 +325,7 @@ static void deregister(struct kunit *test, const struct run *run)
 			KUNIT_EXPECT_PTR_EQ(test, mr, odp_of(env));
 		}
 		if (mr)
-			mlx5_ib_odp_mr_put(mr);
+			mlx5_ib_mkey_put(&mr->mr.mkey);
 		clear_failure(env);
 		KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	} else if (run->command && after && !before) {

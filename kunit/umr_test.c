@@ -15,14 +15,6 @@
 
 #define WQE_SIZE	0x100
 
-static void translation_list_has_another_length(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_list_mtts(1), 8);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_list_mtts(8), 8);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_list_mtts(9), 16);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_list_mtts(131072), 131072);
-}
-
 static const struct mlx5_ib_mkc_attr region = {
 	.access = IB_ACCESS_LOCAL_WRITE, .pdn = 7, .iova = 0x10000, .length = 0x3000,
 	.page_shift = 12, .nmtts = 3, .variant = 6,
@@ -35,6 +27,20 @@ static struct mlx5_ib_umr_wqe *make_wqe(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, wqe);
 	KUNIT_ASSERT_EQ(test, sizeof(*wqe), WQE_SIZE);
 	return wqe;
+}
+
+static void translation_list_has_another_length(struct kunit *test)
+{
+	static const u32 lengths[][2] = { { 1, 8 }, { 8, 8 }, { 9, 16 }, { 131072, 131072 } };
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		mlx5_ib_umr_fill_list(wqe, 1, 2, 0x1000, 0, lengths[i][0]);
+		KUNIT_EXPECT_EQ(test, be16_to_cpu(wqe->umr.xlt_octowords),
+				(u16)(lengths[i][1] / 2));
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(wqe->list.byte_count), lengths[i][1] * 8);
+	}
 }
 
 static void registration_has_a_bit_out_of_place(struct kunit *test)
@@ -78,7 +84,7 @@ static void registration_by_a_list_has_a_bit_out_of_place(struct kunit *test)
 	attr.nmtts = 100;
 	attr.length = 0x64000;
 	mlx5_ib_umr_fill_reg(wqe, U32_MAX, &attr, mock_mkey_caps(test, &caps));
-	mlx5_ib_umr_point_at_list(wqe, 0x7700, 0x1234567000, 0, attr.nmtts);
+	mlx5_ib_umr_fill_list(wqe, U32_MAX, 0x7700, 0x1234567000, 0, attr.nmtts);
 	mlx5_ib_umr_fill_ctrl(wqe, 0xffffff, 0xffff);
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
@@ -95,9 +101,22 @@ static void part_of_a_list_goes_to_another_place(struct kunit *test)
 	};
 	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
 
-	mlx5_ib_umr_fill_xlt(wqe, 0xabcd05);
-	mlx5_ib_umr_point_at_list(wqe, 0x7700, 0x1234567000, BIT(17) + 8, 100);
+	mlx5_ib_umr_fill_list(wqe, 0xabcd05, 0x7700, 0x1234567000, BIT(17) + 8, 100);
 	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+static void entries_inline_go_to_another_place(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x90000000 }, { 0x14, 0x00085678 },
+		{ 0x20, 0x00001234 }, { 0x80, 0x11111111 },
+	};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	__be32 *entries;
+
+	entries = mlx5_ib_umr_fill_inline(wqe, 0xabcd05, 0x12345678, 8);
+	entries[0] = cpu_to_be32(0x11111111);
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
@@ -171,6 +190,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(registration_has_a_bit_out_of_place),
 	KUNIT_CASE(registration_by_a_list_has_a_bit_out_of_place),
 	KUNIT_CASE(part_of_a_list_goes_to_another_place),
+	KUNIT_CASE(entries_inline_go_to_another_place),
 	KUNIT_CASE(request_asks_for_what_the_device_cannot_change),
 	KUNIT_CASE(failing_queue_pair_is_started_too_often_or_never),
 	KUNIT_CASE(change_of_rights_changes_something_else),

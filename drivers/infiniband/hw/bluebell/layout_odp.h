@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * On-demand paging, computation only: the tree of an implicit region, translation entries,
- * page-fault events, and the memory that a WQE names. Pure functions.
+ * On-demand paging, computation only: page-fault events, the memory that a WQE names, and
+ * translation entries. Pure functions.
  */
 
 #ifndef BLUEBELL_LAYOUT_ODP_H
@@ -14,6 +14,8 @@
 
 #include "layout_umr.h"
 
+struct mlx5_ib_mkc_attr;
+
 /*
  * An implicit region is a tree of keys, like a page table: the entries of the root lead to
  * directories, those of a directory to leaves, those of a leaf to pages. Each key is small
@@ -23,18 +25,21 @@
 #define MLX5_IB_ODP_DIR_SHIFT		36
 
 /* The device reads and writes translation tables in blocks of 64 bytes. */
-#define MLX5_IB_ODP_BLOCK_MTTS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
 #define MLX5_IB_ODP_BLOCK_KSMS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(struct mlx5_ksm))
 
-/* Length in bytes of the longest WQE, whose length field has six bits. */
-#define MLX5_IB_ODP_MAX_WQE		(63 * MLX5_SEND_WQE_DS)
-#define MLX5_IB_ODP_MAX_SGES		(MLX5_IB_ODP_MAX_WQE / MLX5_SEND_WQE_DS)
+/*
+ * The length field of a send WQE has six bits. As many data segments of a receive WQE are looked
+ * at, which may have another segment before them.
+ */
+#define MLX5_IB_ODP_MAX_SGES		63
+#define MLX5_IB_ODP_MAX_WQE		((MLX5_IB_ODP_MAX_SGES + 1) * MLX5_SEND_WQE_DS)
 
 /**
  * struct mlx5_ib_fault - a page fault as the device reported it
  * @is_rdma: the device met the fault at a remote key; otherwise at a data segment of a WQE
- * @type: which side met the fault: enum wqe_page_fault_type, or MLX5_PAGE_FAULT_RESUME_*
- *	if @is_rdma
+ * @type: which side met the fault: enum wqe_page_fault_type, in which the bit
+ *	MLX5_PAGE_FAULT_RESUME_REQUESTOR stands for a send queue; or if @is_rdma,
+ *	MLX5_PAGE_FAULT_RESUME_*
  * @wq_num: number of the queue, as PAGE_FAULT_RESUME expects it
  * @token: identifies the fault to PAGE_FAULT_RESUME
  * @committed: bytes of the message that have been transferred
@@ -69,47 +74,16 @@ struct mlx5_ib_odp_sges {
 	struct ib_sge sge[MLX5_IB_ODP_MAX_SGES];
 };
 
-/**
- * struct mlx5_ib_odp_ksm_attr - what CREATE_MKEY is told of a key that is a table of keys
- * @access: enum ib_access_flags
- * @pdn: protection domain number
- * @base: first address
- * @shift: log2 of the bytes that an entry covers
- * @num: number of entries
- * @null_mkey: key that every entry leads to at first
- */
-struct mlx5_ib_odp_ksm_attr {
-	u32 access;
-	u32 pdn;
-	u64 base;
-	u8 shift;
-	u32 num;
-	u32 null_mkey;
-};
-
 u32 mlx5_ib_odp_service_caps(const void *caps);
 bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault);
-bool mlx5_ib_fault_is_requester(const struct mlx5_ib_fault *fault);
-bool mlx5_ib_fault_is_srq(const struct mlx5_ib_fault *fault);
-bool mlx5_ib_fault_writes(const struct mlx5_ib_fault *fault);
 
-size_t mlx5_ib_odp_wqe_bytes(const void *ctrl);
+int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
+			   struct mlx5_ib_odp_sges *sges);
 int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
 			   struct mlx5_ib_odp_sges *sges);
-void mlx5_ib_odp_parse_recv(const void *wqe, size_t len, struct mlx5_ib_odp_sges *sges);
 void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len);
 
-__be64 mlx5_ib_odp_mtt(u64 dma, bool writable);
 bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num);
-size_t mlx5_ib_odp_chunk(size_t first, size_t end, size_t chunk);
-size_t mlx5_ib_odp_create_ksm_inlen(u32 num);
-void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_odp_ksm_attr *attr);
-void mlx5_ib_odp_fill_ksm(struct mlx5_ksm *ksm, u32 key, u64 va);
-void *mlx5_ib_odp_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 octoword, u16 num);
-
-u32 mlx5_ib_odp_root_entries(u64 task_size);
-unsigned long mlx5_ib_odp_dir_index(u64 va);
-unsigned long mlx5_ib_odp_leaf_index(u64 va);
-u64 mlx5_ib_odp_leaf_base(u64 va);
+void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr);
 
 #endif /* BLUEBELL_LAYOUT_ODP_H */

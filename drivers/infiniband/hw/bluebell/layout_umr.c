@@ -7,15 +7,13 @@
 #include <linux/align.h>
 #include <linux/build_bug.h>
 #include <linux/limits.h>
-#include <linux/log2.h>
+#include <linux/minmax.h>
 #include <linux/mlx5/driver.h>
 
 #include "caps.h"
 #include "layout_mkey.h"
 #include "layout_umr.h"
 
-/* Entries are written in units of MLX5_UMR_FLEX_ALIGNMENT bytes. */
-#define MTT_ALIGN		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
 #define DS_SIZE			MLX5_SEND_WQE_DS
 #define ANY_QP			0xffffff
 /* Pause between a failure and the restart of the queue pair; doubled by each further failure. */
@@ -24,18 +22,7 @@
 
 static_assert(sizeof(struct mlx5_ib_umr_wqe) % MLX5_SEND_WQE_BB == 0);
 static_assert(sizeof_field(struct mlx5_ib_umr_wqe, mkc) == MLX5_ST_SZ_BYTES(mkc));
-static_assert(MLX5_IB_UMR_INLINE_MTTS % MTT_ALIGN == 0);
-
-/**
- * mlx5_ib_umr_list_mtts - length of a translation list as the device reads it
- * @nmtts: entries that a region needs
- *
- * Return: entries; those beyond @nmtts are zero.
- */
-size_t mlx5_ib_umr_list_mtts(u32 nmtts)
-{
-	return ALIGN(nmtts, MTT_ALIGN);
-}
+static_assert(MLX5_IB_UMR_INLINE_MTTS % MLX5_IB_UMR_BLOCK_MTTS == 0);
 
 /**
  * mlx5_ib_umr_mark_present - mark translation entries as present
@@ -54,14 +41,20 @@ void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 		mtt[i] |= cpu_to_be64(MLX5_EN_RD | MLX5_EN_WR);
 }
 
-static void umr_set_mkey(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
+/* Octowords that the device reads: entries, and zeros to the end of the block. */
+static u32 umr_octowords(u32 nmtts)
 {
-	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
+	return mlx5_ib_mtt_octowords(ALIGN(nmtts, MLX5_IB_UMR_BLOCK_MTTS));
 }
 
-static void umr_set_num_mtts(struct mlx5_ib_umr_wqe *wqe, u32 nmtts)
+/* Which part of the key's table a request writes. */
+static void umr_set_range(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords)
 {
-	wqe->umr.xlt_octowords = cpu_to_be16(mlx5_ib_mtt_octowords(mlx5_ib_umr_list_mtts(nmtts)));
+	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
+	wqe->umr.flags = offset ? MLX5_UMR_TRANSLATION_OFFSET_EN : 0;
+	wqe->umr.xlt_offset = cpu_to_be16(offset & U16_MAX);
+	wqe->umr.xlt_offset_47_16 = cpu_to_be32(offset >> 16);
+	wqe->umr.xlt_octowords = cpu_to_be16(octowords);
 }
 
 /* The rights that a request may change. The relaxed ordering of a key cannot be changed. */
@@ -77,7 +70,7 @@ static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
 /**
  * mlx5_ib_umr_fill_reg - build a request that opens a free key over memory
  * @wqe: zeroed request; its entries are to be written to wqe->mtt, or
- *	mlx5_ib_umr_point_at_list() is to be called
+ *	mlx5_ib_umr_fill_list() is to be called
  * @mkey: the key, with its old variant
  * @attr: the new context
  * @caps: as for mlx5_ib_fill_mkc()
@@ -86,46 +79,47 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 			  const struct mlx5_ib_mkc_attr *attr,
 			  const struct mlx5_ib_caps *caps)
 {
-	umr_set_mkey(wqe, mkey);
+	mlx5_ib_umr_fill_inline(wqe, mkey, 0, umr_octowords(attr->nmtts));
 	mlx5_ib_fill_mkc(wqe->mkc, attr, caps);
-	wqe->umr.flags = MLX5_UMR_INLINE;
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_LEN |
 					 MLX5_MKEY_MASK_PAGE_SIZE | MLX5_MKEY_MASK_START_ADDR |
 					 MLX5_MKEY_MASK_PD | MLX5_MKEY_MASK_KEY |
 					 MLX5_MKEY_MASK_QPN | MLX5_MKEY_MASK_FREE);
-	umr_set_num_mtts(wqe, attr->nmtts);
 }
 
 /**
- * mlx5_ib_umr_fill_xlt - build a request that writes translation entries and nothing else
- * @wqe: zeroed request; mlx5_ib_umr_point_at_list() is to be called
+ * mlx5_ib_umr_fill_inline - build a request that carries a few entries of a key's table
+ * @wqe: zeroed request
  * @mkey: the key
+ * @offset: where in the table the entries start, in units of 16 bytes and at the start of a
+ *	block
+ * @octowords: length of the entries in units of 16 bytes, whole blocks
+ *
+ * Return: where in @wqe the caller is to write the entries.
  */
-void mlx5_ib_umr_fill_xlt(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
+void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords)
 {
-	umr_set_mkey(wqe, mkey);
+	umr_set_range(wqe, mkey, offset, octowords);
+	wqe->umr.flags |= MLX5_UMR_INLINE;
+	return wqe->mtt;
 }
 
 /**
- * mlx5_ib_umr_point_at_list - add the address of the translation entries to a request
- * @wqe: request of mlx5_ib_umr_fill_reg() or mlx5_ib_umr_fill_xlt()
+ * mlx5_ib_umr_fill_list - have a request write translation entries from a list
+ * @wqe: zeroed request, which then changes nothing else, or one of mlx5_ib_umr_fill_reg()
+ * @mkey: the key
  * @lkey: key to the list
  * @addr: DMA address of the list
  * @first: number of the key's entry that the list starts with; if it is not 0,
  *	a multiple of MLX5_UMR_FLEX_ALIGNMENT over the size of an entry
- * @nmtts: entries; the list has mlx5_ib_umr_list_mtts(@nmtts)
+ * @nmtts: entries; the list has zeros after them to the end of the block
  */
-void mlx5_ib_umr_point_at_list(struct mlx5_ib_umr_wqe *wqe, u32 lkey, u64 addr, u32 first,
-			       u32 nmtts)
+void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 addr, u32 first,
+			   u32 nmtts)
 {
-	u32 offset = mlx5_ib_mtt_octowords(first);
-
-	wqe->umr.flags = first ? MLX5_UMR_TRANSLATION_OFFSET_EN : 0;
-	wqe->umr.xlt_offset = cpu_to_be16(offset & U16_MAX);
-	wqe->umr.xlt_offset_47_16 = cpu_to_be32(offset >> 16);
-	umr_set_num_mtts(wqe, nmtts);
+	umr_set_range(wqe, mkey, mlx5_ib_mtt_octowords(first), umr_octowords(nmtts));
 	wqe->list = (struct mlx5_wqe_data_seg){
-		.byte_count = cpu_to_be32(mlx5_ib_umr_list_mtts(nmtts) * sizeof(__be64)),
+		.byte_count = cpu_to_be32(umr_octowords(nmtts) * DS_SIZE),
 		.lkey = cpu_to_be32(lkey),
 		.addr = cpu_to_be64(addr),
 	};
@@ -142,7 +136,7 @@ void mlx5_ib_umr_point_at_list(struct mlx5_ib_umr_wqe *wqe, u32 lkey, u64 addr, 
 void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, u32 pdn,
 			     const struct mlx5_ib_caps *caps)
 {
-	umr_set_mkey(wqe, mkey);
+	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
 	mlx5_ib_fill_mkc_access(wqe->mkc, access, caps);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_PD);
@@ -156,7 +150,7 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
  */
 void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn)
 {
-	umr_set_mkey(wqe, mkey);
+	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
 	MLX5_SET(mkc, wqe->mkc, free, 1);
 	MLX5_SET(mkc, wqe->mkc, qpn, ANY_QP);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
@@ -198,7 +192,5 @@ void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index)
  */
 unsigned int mlx5_ib_umr_restart_ms(unsigned int failures)
 {
-	if (failures >= ilog2(MAX_RESTART_MS / RESTART_MS) + 1)
-		return MAX_RESTART_MS;
-	return RESTART_MS << failures;
+	return min(RESTART_MS << min(failures, 16), MAX_RESTART_MS);
 }

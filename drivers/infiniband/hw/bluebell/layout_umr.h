@@ -16,6 +16,8 @@ struct mlx5_ib_mkc_attr;
 
 /* Translation entries that fit into a request. */
 #define MLX5_IB_UMR_INLINE_MTTS		16
+/* The device writes entries in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
+#define MLX5_IB_UMR_BLOCK_MTTS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
 
 /**
  * struct mlx5_ib_umr_wqe - a UMR work request
@@ -35,16 +37,15 @@ struct mlx5_ib_umr_wqe {
 	};
 };
 
-size_t mlx5_ib_umr_list_mtts(u32 nmtts);
 void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts);
 unsigned int mlx5_ib_umr_restart_ms(unsigned int failures);
 
 void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 			  const struct mlx5_ib_mkc_attr *attr,
 			  const struct mlx5_ib_caps *caps);
-void mlx5_ib_umr_fill_xlt(struct mlx5_ib_umr_wqe *wqe, u32 mkey);
-void mlx5_ib_umr_point_at_list(struct mlx5_ib_umr_wqe *wqe, u32 lkey, u64 addr, u32 first,
-			       u32 nmtts);
+void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords);
+void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 addr, u32 first,
+			   u32 nmtts);
 void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, u32 pdn,
 			     const struct mlx5_ib_caps *caps);
 void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn);

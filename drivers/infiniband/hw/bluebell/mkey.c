@@ -74,10 +74,12 @@ static int mkey_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, struct 
 	int err;
 
 	attr->variant = atomic_inc_return(&dev->mkey_variant);
-	err = umem ? mlx5_ib_umr_reg(dev, umem, attr, &mkey->key) :
-		     mlx5_ib_umr_reg_empty(dev, attr, &mkey->key);
+	err = umem ? mlx5_ib_umr_reg(dev, umem, attr, mkey->key) :
+		     mlx5_ib_umr_reg_empty(dev, attr, mkey->key);
 	if (err)
 		mlx5_ib_mkey_table_discard(dev, mkey->uid, mkey->key);
+	else
+		mkey->key = (mkey->key & ~0xffU) | attr->variant;
 	return err;
 }
 

@@ -19,10 +19,9 @@
 
 /* ---- explicit regions ---------------------------------------------------------- */
 
-static int odp_explicit_page_in(struct odp_mr *mr, u64 offset, u64 len,
-				const struct odp_page_in *how)
+static int odp_explicit_page_in(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {
-	return mlx5_ib_odp_leaf_page_in(mr->leaf, mr->leaf->umem->umem.address + offset, len, how);
+	return mlx5_ib_odp_leaf_page_in(mr->leaf, mr->leaf->umem->umem.address + offset, len, req);
 }
 
 static int odp_explicit_destroy(struct odp_mr *mr)
@@ -49,8 +48,6 @@ static int odp_explicit_create(struct odp_mr *mr, u64 start, u64 length, u64 iov
 		return -ENOMEM;
 	umem = ib_umem_odp_get(mr->mr.ibmr.device, start, length, access,
 			       &mlx5_ib_odp_notifier_ops);
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
 	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, umem, iova, length);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
@@ -121,11 +118,9 @@ static int odp_mr_dereg(struct mlx5_ib_mr *base)
 	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
 	int err;
 
-	WRITE_ONCE(mr->closing, true);
 	mlx5_ib_mkey_retire(mr->odp->dev, &base->mkey);
 	err = mr->ops->destroy(mr);
 	if (err) {
-		WRITE_ONCE(mr->closing, false);
 		mlx5_ib_mkey_publish(mr->odp->dev, &base->mkey, MLX5_IB_MKEY_ODP_MR);
 		return err;
 	}
@@ -254,10 +249,6 @@ static void odp_free(struct mlx5_ib_odp *odp)
 {
 	if (!odp)
 		return;
-	mlx5_ib_odp_stop_faults(odp);
-	/* Waits until the faults of all events that were taken have been answered. */
-	if (odp->wq)
-		destroy_workqueue(odp->wq);
 	mlx5_ib_odp_cleanup_faults(odp);
 	mlx5_ib_cleanup_umr_clear(odp->dev);
 	kfree(odp);
@@ -289,12 +280,8 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 	if (!odp)
 		return -ENOMEM;
 	odp->dev = dev;
-	mlx5_ib_odp_init_faults(odp);
 	odp_read_caps(mdev, &odp->caps);
-	odp->wq = alloc_workqueue("bluebell_odp", WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!odp->wq)
-		return -ENOMEM;
-	err = mlx5_ib_init_umr_clear(dev);
+	err = mlx5_ib_odp_init_faults(odp) ?: mlx5_ib_init_umr_clear(dev);
 	if (err)
 		return err;
 	dev->odp = no_free_ptr(odp);

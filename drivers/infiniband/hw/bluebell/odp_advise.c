@@ -11,18 +11,17 @@
 /**
  * struct odp_advice - a call of ibv_advise_mr(3)
  * @work: serves the advice if the caller does not wait for it
- * @how: how pages are mapped
+ * @req: how pages are mapped, as for the page_in operation of struct odp_mr_ops
  * @num: number of parts
- * @part: ranges of regions; a reference to @part.mr is held
+ * @part: ranges of regions; a reference to the key of @part.mr is held
  */
 struct odp_advice {
 	struct work_struct work;
-	struct odp_page_in how;
+	unsigned long req;
 	u32 num;
 	struct odp_advice_part {
 		struct odp_mr *mr;
-		u64 addr;
-		u64 length;
+		struct ib_sge sge;
 	} part[] __counted_by(num);
 };
 
@@ -33,7 +32,7 @@ static void odp_advice_free(struct odp_advice *advice)
 	if (!advice)
 		return;
 	for (i = 0; i < advice->num && advice->part[i].mr; i++)
-		mlx5_ib_odp_mr_put(advice->part[i].mr);
+		mlx5_ib_mkey_put(&advice->part[i].mr->mr.mkey);
 	kvfree(advice);
 }
 
@@ -45,8 +44,8 @@ static int odp_advice_page_in(struct odp_advice *advice)
 	u32 i;
 
 	for (i = 0; i < advice->num && !err; i++)
-		err = mlx5_ib_odp_mr_page_in(advice->part[i].mr, advice->part[i].addr,
-					     advice->part[i].length, &advice->how);
+		err = mlx5_ib_odp_mr_page_in(advice->part[i].mr, advice->part[i].sge.addr,
+					     advice->part[i].sge.length, advice->req);
 	return err;
 }
 
@@ -60,17 +59,15 @@ static void odp_advice_work(struct work_struct *work)
 
 /* Look up the region of a part and check that @pd may use it so. */
 static int odp_advice_set_part(struct mlx5_ib_odp *odp, struct ib_pd *pd,
-			       const struct ib_sge *sge, const struct odp_page_in *how,
-			       struct odp_advice_part *part)
+			       const struct ib_sge *sge, bool write, struct odp_advice_part *part)
 {
 	struct odp_mr *mr = mlx5_ib_odp_mr_get(odp, sge->lkey);
 
 	if (!mr)
 		return -EFAULT;
 	part->mr = mr;
-	part->addr = sge->addr;
-	part->length = sge->length;
-	if (mr->mr.ibmr.pd != pd || (how->write && !ib_access_writable(mr->mr.access)))
+	part->sge = *sge;
+	if (mr->mr.ibmr.pd != pd || (write && !ib_access_writable(mr->mr.access)))
 		return -EFAULT;
 	return 0;
 }
@@ -95,14 +92,15 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
 {
 	struct mlx5_ib_odp *odp = to_mdev(pd->device)->odp;
-	struct odp_page_in how = {
-		.write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
-		.fault = advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+	static const unsigned long reqs[] = {
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH] = HMM_PFN_REQ_FAULT,
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE] = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE,
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT] = 0,
 	};
 	u32 i;
 	int err;
 
-	if (!odp || advice > IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+	if (!odp || advice >= ARRAY_SIZE(reqs))
 		return -EOPNOTSUPP;
 	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
 		return -EINVAL;
@@ -113,9 +111,10 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 	if (!work)
 		return -ENOMEM;
 	work->num = num_sge;
-	work->how = how;
+	work->req = reqs[advice];
 	for (i = 0; i < num_sge; i++) {
-		err = odp_advice_set_part(odp, pd, &sg_list[i], &how, &work->part[i]);
+		err = odp_advice_set_part(odp, pd, &sg_list[i], work->req & HMM_PFN_REQ_WRITE,
+					  &work->part[i]);
 		if (err)
 			return err;
 	}

@@ -31,7 +31,7 @@ static struct ib_umem_dmabuf *odp_dmabuf_umem(const struct odp_mr *mr)
 /* Number of entries of the key, one a PAGE_SIZE: after a move, pages may be as small as that. */
 static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
 {
-	return ALIGN(ib_umem_num_dma_blocks(umem, PAGE_SIZE), MLX5_IB_ODP_BLOCK_MTTS);
+	return ALIGN(ib_umem_num_dma_blocks(umem, PAGE_SIZE), MLX5_IB_UMR_BLOCK_MTTS);
 }
 
 /*
@@ -93,13 +93,12 @@ static int odp_dmabuf_map(struct odp_mr *mr)
  * Map all of the region into the device, whichever part the fault was on. Waits until the
  * exporter has finished a move. Takes the reservation lock.
  */
-static int odp_dmabuf_page_in(struct odp_mr *mr, u64 offset, u64 len,
-			      const struct odp_page_in *how)
+static int odp_dmabuf_page_in(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 	int err;
 
-	if (how->write && !ib_access_writable(mr->mr.access))
+	if (req & HMM_PFN_REQ_WRITE && !ib_access_writable(mr->mr.access))
 		return -EFAULT;
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
 	err = odp_dmabuf_map(mr);
@@ -154,25 +153,6 @@ static int odp_dmabuf_destroy(struct odp_mr *mr)
 	return err;
 }
 
-/* Destroy a region that could not be registered, whatever the firmware answers. */
-static void odp_dmabuf_discard(struct odp_mr *mr)
-{
-	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
-	int err;
-
-	mlx5_ib_mkey_retire(mr->odp->dev, &mr->mr.mkey);
-	err = odp_dmabuf_destroy(mr);
-	if (!err)
-		return;
-	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	/* The firmware keeps the key, which must not reach the memory that is released. */
-	odp_dmabuf_clear(mr);
-	if (!mr->mr.mkey.destroyed)
-		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, err);
-	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
-	ib_umem_release(mr->mr.umem);
-}
-
 static const struct odp_mr_ops odp_dmabuf_ops = {
 	.page_in = odp_dmabuf_page_in,
 	.destroy = odp_dmabuf_destroy,
@@ -192,9 +172,9 @@ static const struct odp_mr_ops odp_dmabuf_ops = {
  */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 {
-	const struct odp_page_in how = { .fault = true };
 	struct ib_umem_dmabuf *umem_dmabuf;
-	int err;
+	bool can_map;
+	int err, ret;
 
 	umem_dmabuf = odp_dmabuf_attach(mr, offset, fd);
 	if (IS_ERR(umem_dmabuf))
@@ -206,13 +186,21 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 		return err;
 	}
 	mr->ops = &odp_dmabuf_ops;
-	/* Before the memory is mapped: from then on a move of the exporter may destroy the key. */
-	mlx5_ib_publish_mr(mr->odp->dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
 	/* While UMR is out of order, mapping has to wait for the first access. */
-	if (mlx5_ib_umr_await(mr->odp->dev))
+	can_map = !mlx5_ib_umr_await(mr->odp->dev);
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	err = can_map ? odp_dmabuf_map(mr) : 0;
+	/* With the lock held: afterwards a move of the exporter may destroy the key. */
+	if (!err)
+		mlx5_ib_publish_mr(mr->odp->dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	if (!err)
 		return 0;
-	err = odp_dmabuf_page_in(mr, 0, mr->mr.ibmr.length, &how);
-	if (err)
-		odp_dmabuf_discard(mr);
+	ret = odp_dmabuf_destroy(mr);
+	if (ret) {
+		/* The firmware keeps the key, all entries of which are clear. */
+		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, ret);
+		ib_umem_release(mr->mr.umem);
+	}
 	return err;
 }

@@ -37,13 +37,13 @@ struct odp_fault_work {
  */
 static int odp_fault_page_in(struct odp_mr *mr, u64 addr, u64 need, u64 len, bool write)
 {
-	struct odp_page_in how = { .write = write, .fault = true };
+	unsigned long req = HMM_PFN_REQ_FAULT | (write ? HMM_PFN_REQ_WRITE : 0);
 	int err;
 
 	len = clamp(len, need, max_t(u64, need, FAULT_AROUND));
-	err = mlx5_ib_odp_mr_page_in(mr, addr, len, &how);
+	err = mlx5_ib_odp_mr_page_in(mr, addr, len, req);
 	if (err && need < len)
-		err = mlx5_ib_odp_mr_page_in(mr, addr, need, &how);
+		err = mlx5_ib_odp_mr_page_in(mr, addr, need, req);
 	return err;
 }
 
@@ -57,69 +57,52 @@ static int odp_fault_resolve_rdma(struct mlx5_ib_odp *odp, const struct mlx5_ib_
 	if (!mr)
 		return -ENOENT;
 	err = odp_fault_page_in(mr, fault->va + fault->committed, fault->packet_len ?: 1, left,
-				mlx5_ib_fault_writes(fault));
-	mlx5_ib_odp_mr_put(mr);
+				fault->type & MLX5_PAGE_FAULT_RESUME_WRITE);
+	mlx5_ib_mkey_put(&mr->mr.mkey);
 	return err;
 }
 
-/* Read a part of a ring in the process's memory. @at is where in the ring; the part may wrap. */
-static int odp_fault_read_ring(struct ib_umem *umem, u32 offset, u32 size, u32 at, void *wqe,
-			       u32 len)
+/*
+ * Read WQE @index, and what follows it, from a ring in the process's memory. @count, a power of
+ * two, is the number of places of 2^@shift bytes; the WQE may wrap. @wqe has room for
+ * MLX5_IB_ODP_MAX_WQE bytes. Returns the number of bytes read.
+ */
+static int odp_fault_read_ring(struct ib_umem *umem, u32 offset, u32 count, u8 shift, u16 index,
+			       void *wqe)
 {
-	u32 first = min(size - at, len);
+	u32 size = count << shift, at = (index & (count - 1)) << shift;
+	u32 len = min(size, MLX5_IB_ODP_MAX_WQE), first = min(size - at, len);
 	int err;
 
+	if (!count)
+		return -EINVAL;
 	err = ib_umem_copy_from(wqe, umem, offset + at, first);
-	if (err || first == len)
-		return err;
-	return ib_umem_copy_from(wqe + first, umem, offset, len - first);
+	if (!err && first < len)
+		err = ib_umem_copy_from(wqe + first, umem, offset, len - first);
+	return err ?: len;
 }
 
-static int odp_fault_read_send(struct mlx5_ib_qp *qp, u16 index, struct mlx5_ib_odp_sges *sges)
+static int odp_fault_read_send(struct mlx5_ib_qp *qp, u16 index, void *wqe,
+			       struct mlx5_ib_odp_sges *sges)
 {
-	u32 offset = qp->ucmd.rq_wqe_count << qp->ucmd.rq_wqe_shift, len;
-	u32 size = qp->ucmd.sq_wqe_count * MLX5_SEND_WQE_BB;
-	u32 at = (index & (qp->ucmd.sq_wqe_count - 1)) * MLX5_SEND_WQE_BB;
-	struct ib_umem *umem = qp->mem.buf.umem;
-	int err;
+	u32 offset = qp->ucmd.rq_wqe_count << qp->ucmd.rq_wqe_shift;
+	int len = odp_fault_read_ring(qp->mem.buf.umem, offset, qp->ucmd.sq_wqe_count,
+				      ilog2(MLX5_SEND_WQE_BB), index, wqe);
 
-	void *wqe __free(kfree) = kmalloc(MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
-
-	if (!wqe)
-		return -ENOMEM;
-	if (!size)
-		return -EINVAL;
-	err = odp_fault_read_ring(umem, offset, size, at, wqe, MLX5_SEND_WQE_BB);
-	if (err)
-		return err;
-	len = min_t(u32, mlx5_ib_odp_wqe_bytes(wqe), size);
-	err = odp_fault_read_ring(umem, offset, size, at, wqe, len);
-	if (err)
-		return err;
-	return mlx5_ib_odp_parse_send(wqe, len, qp->ibqp.qp_type, sges);
+	return len < 0 ? len : mlx5_ib_odp_parse_send(wqe, len, qp->ibqp.qp_type, sges);
 }
 
 /*
- * Read WQE @index of a receive queue, which starts where @umem does and has @count WQEs, a power
- * of two. @skip bytes at the start of a WQE are not data segments.
+ * Read a WQE of a receive queue, which starts where @umem does. @skip bytes at the start of a WQE
+ * are not data segments.
  */
 static int odp_fault_read_recv(struct ib_umem *umem, u32 count, u8 shift, u32 skip, u16 index,
-			       struct mlx5_ib_odp_sges *sges)
+			       void *wqe, struct mlx5_ib_odp_sges *sges)
 {
-	u32 stride = BIT(shift);
-	int err;
+	int len = odp_fault_read_ring(umem, 0, count, shift, index, wqe);
 
-	void *wqe __free(kfree) = kmalloc(stride, GFP_KERNEL);
-
-	if (!wqe)
-		return -ENOMEM;
-	if (!count)
-		return -EINVAL;
-	err = ib_umem_copy_from(wqe, umem, (index & (count - 1)) * stride, stride);
-	if (err)
-		return err;
-	mlx5_ib_odp_parse_recv(wqe + skip, stride - skip, sges);
-	return sges->num ? 0 : -EINVAL;
+	return len < 0 ? len : mlx5_ib_odp_parse_data(wqe + skip, wqe + min(len, BIT(shift)),
+						      false, sges);
 }
 
 /*
@@ -148,7 +131,7 @@ static int odp_fault_page_in_sges(struct mlx5_ib_odp *odp, struct ib_pd *pd,
 		 */
 		ret = mr->mr.ibmr.pd == pd ?
 			odp_fault_page_in(mr, sge->addr, now ?: 1, sge->length, write) : -EFAULT;
-		mlx5_ib_odp_mr_put(mr);
+		mlx5_ib_mkey_put(&mr->mr.mkey);
 		if (ret && now)
 			return ret;
 		err = 0;
@@ -161,26 +144,29 @@ static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_rsc *queue,
 					const struct mlx5_ib_fault *fault,
 					struct mlx5_ib_odp_sges *sges)
 {
+	void *wqe __free(kfree) = kmalloc(MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
 	struct mlx5_ib_srq *srq;
 	struct mlx5_ib_qp *qp;
 	u32 skip;
 	int err;
 
-	if (mlx5_ib_fault_is_srq(fault)) {
+	if (!wqe)
+		return ERR_PTR(-ENOMEM);
+	if (fault->type == MLX5_WQE_PF_TYPE_RMP) {
 		srq = container_of(queue, struct mlx5_ib_srq, rsc);
 		err = odp_fault_read_recv(srq->mem.buf.umem, srq->wq.wqe_cnt, srq->wq.wqe_shift,
 					  sizeof(struct mlx5_wqe_srq_next_seg), fault->wqe_index,
-					  sges);
+					  wqe, sges);
 		return err ? ERR_PTR(err) : srq->ibsrq.pd;
 	}
 	qp = container_of(queue, struct mlx5_ib_qp, rsc);
 	skip = qp->ucmd.flags & MLX5_QP_FLAG_SIGNATURE ? MLX5_SEND_WQE_DS : 0;
-	if (mlx5_ib_fault_is_requester(fault))
-		err = odp_fault_read_send(qp, fault->wqe_index, sges);
+	if (fault->type & MLX5_PAGE_FAULT_RESUME_REQUESTOR)
+		err = odp_fault_read_send(qp, fault->wqe_index, wqe, sges);
 	else
 		err = odp_fault_read_recv(qp->mem.buf.umem, qp->ucmd.rq_wqe_count,
 					  qp->ucmd.rq_wqe_shift, skip, fault->wqe_index,
-					  sges);
+					  wqe, sges);
 	return err ? ERR_PTR(err) : qp->ibqp.pd;
 }
 
@@ -198,14 +184,7 @@ static int odp_fault_resolve_wqe(struct mlx5_ib_odp *odp, struct mlx5_ib_rsc *qu
 	mlx5_ib_odp_window(sges, fault->committed,
 			   max_t(u64, fault->packet_len, FAULT_AROUND));
 	return odp_fault_page_in_sges(odp, pd, sges, fault->packet_len ?: 1,
-				      mlx5_ib_fault_writes(fault));
-}
-
-static struct mlx5_ib_rsc *odp_fault_get_queue(struct mlx5_ib_dev *dev,
-					       const struct mlx5_ib_fault *fault)
-{
-	return mlx5_ib_rsc_get(dev, mlx5_ib_fault_is_srq(fault) ? MLX5_RES_SRQ : MLX5_RES_QP,
-			       fault->wq_num);
+				      fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE);
 }
 
 /*
@@ -228,7 +207,7 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 
 static void odp_fault_resolve(struct work_struct *work)
 {
-	struct odp_fault_work *fw = container_of(work, struct odp_fault_work, work);
+	struct odp_fault_work *fw __free(kfree) = container_of(work, struct odp_fault_work, work);
 	struct mlx5_ib_odp *odp = fw->odp;
 	struct mlx5_ib_rsc *queue = NULL;
 	int err;
@@ -236,10 +215,11 @@ static void odp_fault_resolve(struct work_struct *work)
 	if (fw->fault.is_rdma) {
 		err = odp_fault_resolve_rdma(odp, &fw->fault);
 	} else {
-		queue = odp_fault_get_queue(odp->dev, &fw->fault);
+		queue = mlx5_ib_rsc_get(odp->dev, fw->fault.type == MLX5_WQE_PF_TYPE_RMP ?
+					MLX5_RES_SRQ : MLX5_RES_QP, fw->fault.wq_num);
 		/* The queue is being destroyed and will not go on: no answer is needed. */
 		if (!queue)
-			goto out;
+			return;
 		err = odp_fault_resolve_wqe(odp, queue, &fw->fault);
 	}
 	if (err)
@@ -249,8 +229,6 @@ static void odp_fault_resolve(struct work_struct *work)
 	odp_fault_resume(odp, &fw->fault, err);
 	if (queue)
 		mlx5_ib_rsc_put(queue);
-out:
-	kfree(fw);
 }
 
 /*
@@ -338,36 +316,32 @@ int mlx5_ib_odp_start_faults(struct mlx5_ib_odp *odp)
 /**
  * mlx5_ib_odp_init_faults - initialize what mlx5_ib_odp_start_faults() needs
  * @odp: paging state of the device
+ *
+ * Return: 0 or -ENOMEM.
  */
-void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
+int mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
 {
 	odp->nb.notifier_call = odp_fault_notify;
 	mutex_init(&odp->eq_lock);
 	spin_lock_init(&odp->events_lock);
 	INIT_WORK(&odp->eq_work, odp_fault_retry_events);
+	odp->wq = alloc_workqueue("bluebell_odp", WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return odp->wq ? 0 : -ENOMEM;
 }
 
 /**
- * mlx5_ib_odp_stop_faults - stop taking events from the page-fault event queue
- * @odp: paging state of the device
- *
- * Afterwards the events that were taken are in the workqueue and no others come. May
- * sleep.
- */
-void mlx5_ib_odp_stop_faults(struct mlx5_ib_odp *odp)
-{
-	if (odp->eq)
-		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
-}
-
-/**
- * mlx5_ib_odp_cleanup_faults - destroy the page-fault event queue, if it exists
- * @odp: paging state of the device, whose workqueue has been destroyed
+ * mlx5_ib_odp_cleanup_faults - undo mlx5_ib_odp_init_faults() and mlx5_ib_odp_start_faults()
+ * @odp: paging state of the device; nothing is done for what it does not have
  *
  * DESTROY_EQ. May sleep.
  */
 void mlx5_ib_odp_cleanup_faults(struct mlx5_ib_odp *odp)
 {
+	if (odp->eq)
+		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
+	/* Waits until the faults of all events that were taken have been answered. */
+	if (odp->wq)
+		destroy_workqueue(odp->wq);
 	if (odp->eq)
 		mlx5_fw_destroy_eq(odp->dev, odp->eq);
 }

@@ -9,8 +9,8 @@
  *  odp_dmabuf.c	regions over a dma-buf
  *  odp_leaf.c	a key over pages of a process, and the MMU notifier that unmaps them
  *  odp_fault.c	the device's page faults: event queue, resolution, answer
- *  odp_mr.c	regions of every kind by key, with references, and paging in through
- *		struct odp_mr_ops
+ *  odp_mr.c	regions of every kind by key, with references, paging in through
+ *		struct odp_mr_ops, and creation of their keys
  *
  * Two calls go up through a pointer: odp_mr.c pages in by the ops of the region's
  * kind, and odp_leaf.c tells the owner of a leaf that its last page was unmapped.
@@ -19,6 +19,7 @@
 #ifndef BLUEBELL_ODP_INTERNAL_H
 #define BLUEBELL_ODP_INTERNAL_H
 
+#include <linux/hmm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
@@ -93,19 +94,11 @@ struct odp_dir {
 struct odp_mr;
 
 /**
- * struct odp_page_in - how pages are to be mapped into the device
- * @write: for writing
- * @fault: also those that are not present in the process, which are faulted in
- */
-struct odp_page_in {
-	bool write;
-	bool fault;
-};
-
-/**
  * struct odp_mr_ops - what the kinds of paged regions do each in their own way
  * @page_in: map a range, given by its offset in the region and its length in bytes, both
- *	within the region. May sleep. Returns 0; -EFAULT for memory that the process does
+ *	within the region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in
+ *	the process, with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages
+ *	that are present. May sleep. Returns 0; -EFAULT for memory that the process does
  *	not have or may not write to; -ENOMEM; -EIO if the key has been destroyed; the
  *	errno of a failed UMR or of an exporter
  * @destroy: destroy the keys and release the memory of a region without users. May
@@ -113,7 +106,7 @@ struct odp_page_in {
  *	what is left is destroyed by another call
  */
 struct odp_mr_ops {
-	int (*page_in)(struct odp_mr *mr, u64 offset, u64 len, const struct odp_page_in *how);
+	int (*page_in)(struct odp_mr *mr, u64 offset, u64 len, unsigned long req);
 	int (*destroy)(struct odp_mr *mr);
 };
 
@@ -123,12 +116,10 @@ struct odp_mr_ops {
  *	in progress holds a reference to its key
  * @odp: paging state of the device
  * @ops: of the region's kind
- * @closing: the region is being deregistered
  * @leaf: explicit region: its only leaf
  * @anchor: implicit region: names the address space, to which it holds a reference
  * @root: implicit region: table of directories. Once its key has been destroyed, the
  *	device reaches nothing below it
- * @limit: implicit region: end of the address space
  * @tree_lock: implicit region: guards the tree below @root. Held while leaves are
  *	created and destroyed
  */
@@ -136,11 +127,9 @@ struct odp_mr {
 	struct mlx5_ib_mr mr;
 	struct mlx5_ib_odp *odp;
 	const struct odp_mr_ops *ops;
-	bool closing;
 	struct odp_leaf *leaf;
 	struct ib_umem_odp *anchor;
 	struct odp_dir *root;
-	u64 limit;
 	struct mutex tree_lock;	/* root */
 };
 
@@ -168,19 +157,17 @@ struct mlx5_ib_odp {
 
 /* odp_mr.c */
 struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 mkey);
-void mlx5_ib_odp_mr_put(struct odp_mr *mr);
-int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct odp_page_in *how);
+int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req);
+int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
+			   u32 nmtts);
 
 /* odp_leaf.c */
 extern const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops;
 
-int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
-			   u32 nmtts);
 struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey,
 					 struct ib_umem_odp *umem, u64 iova, u64 length);
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf);
-int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len,
-			     const struct odp_page_in *how);
+int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req);
 
 /* odp_tree.c */
 int mlx5_ib_odp_tree_create(struct odp_mr *mr);
@@ -189,9 +176,8 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr);
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
 
 /* odp_fault.c */
-void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);
+int mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);
 int mlx5_ib_odp_start_faults(struct mlx5_ib_odp *odp);
-void mlx5_ib_odp_stop_faults(struct mlx5_ib_odp *odp);
 void mlx5_ib_odp_cleanup_faults(struct mlx5_ib_odp *odp);
 
 #endif /* BLUEBELL_ODP_INTERNAL_H */

@@ -18,12 +18,11 @@
 #include "mkey.h"
 #include "mr.h"
 #include "odp_internal.h"
-#include "ucontext.h"
 #include "umr.h"
 #include "umr_qp.h"
 
-/* Number of translation entries that one UMR writes when pages are mapped: a page of them. */
-#define ODP_LEAF_FILL_MTTS	(PAGE_SIZE / sizeof(__be64))
+/* Bytes that one UMR maps when pages are mapped: it writes a page of translation entries. */
+#define ODP_LEAF_FILL_BYTES	(PAGE_SIZE / sizeof(__be64) * PAGE_SIZE)
 
 /* UMR failed, so that the entries are still valid: destroy the key. */
 static void odp_leaf_kill(struct odp_leaf *leaf)
@@ -37,7 +36,7 @@ static int odp_leaf_write_inline(struct odp_leaf *leaf, size_t first, size_t num
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 
-	memcpy(mlx5_ib_odp_fill_inline(&wqe, leaf->key.mkey->key,
+	memcpy(mlx5_ib_umr_fill_inline(&wqe, leaf->key.mkey->key,
 				       mlx5_ib_mtt_octowords(first),
 				       mlx5_ib_mtt_octowords(num)),
 	       leaf->mtt + first, num * sizeof(*leaf->mtt));
@@ -55,8 +54,8 @@ static void odp_leaf_clear_in_block(struct odp_leaf *leaf, size_t first, size_t 
 	if (!memchr_inv(leaf->mtt + first, 0, bytes))
 		return;
 	memset(leaf->mtt + first, 0, bytes);
-	if (!leaf->dead && odp_leaf_write_inline(leaf, ALIGN_DOWN(first, MLX5_IB_ODP_BLOCK_MTTS),
-						 MLX5_IB_ODP_BLOCK_MTTS))
+	if (!leaf->dead && odp_leaf_write_inline(leaf, ALIGN_DOWN(first, MLX5_IB_UMR_BLOCK_MTTS),
+						 MLX5_IB_UMR_BLOCK_MTTS))
 		odp_leaf_kill(leaf);
 }
 
@@ -81,8 +80,8 @@ static void odp_leaf_clear_blocks(struct odp_leaf *leaf, size_t first, size_t en
  */
 static void odp_leaf_clear(struct odp_leaf *leaf, size_t first, size_t end)
 {
-	size_t head = min(ALIGN(first, MLX5_IB_ODP_BLOCK_MTTS), end);
-	size_t tail = max(ALIGN_DOWN(end, MLX5_IB_ODP_BLOCK_MTTS), head);
+	size_t head = min(ALIGN(first, MLX5_IB_UMR_BLOCK_MTTS), end);
+	size_t tail = max(ALIGN_DOWN(end, MLX5_IB_UMR_BLOCK_MTTS), head);
 
 	lockdep_assert_held(&leaf->umem->umem_mutex);
 	if (first < head)
@@ -122,7 +121,7 @@ const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops = {
 };
 
 /*
- * Collect the pages of [@va, @end) in @pfns, faulting them in if @how says so, and lock umem_mutex
+ * Collect the pages of [@va, @end) in @pfns, faulting them in if @req says so, and lock umem_mutex
  * before the process's mapping changes.
  *
  * ib_umem_odp_map_dma_and_lock() is not used: it has hmm_range_fault() write to the umem's own list
@@ -131,7 +130,7 @@ const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops = {
  * page that the process no longer has.
  */
 static int odp_leaf_fault_and_lock(struct ib_umem_odp *umem, u64 va, u64 end,
-				   const struct odp_page_in *how, unsigned long *pfns)
+				   unsigned long req, unsigned long *pfns)
 {
 	struct mm_struct *mm = umem->umem.owning_mm;
 	struct hmm_range range = {
@@ -139,13 +138,11 @@ static int odp_leaf_fault_and_lock(struct ib_umem_odp *umem, u64 va, u64 end,
 		.start = va & PAGE_MASK,
 		.end = PAGE_ALIGN(end),
 		.hmm_pfns = pfns,
-		.default_flags = how->fault ? HMM_PFN_REQ_FAULT : 0,
+		.default_flags = req,
 	};
 	unsigned long timeout = jiffies + msecs_to_jiffies(HMM_RANGE_DEFAULT_TIMEOUT);
 	int err;
 
-	if (how->fault && how->write)
-		range.default_flags |= HMM_PFN_REQ_WRITE;
 	if (!mmget_not_zero(mm))
 		return -EFAULT;
 retry:
@@ -190,8 +187,9 @@ static int odp_leaf_map_pages(struct odp_leaf *leaf, size_t first, size_t num,
 		if (dma == DMA_MAPPING_ERROR)
 			return -EFAULT;
 		umem->npages += !mapped;
-		leaf->mtt[first + i] = mlx5_ib_odp_mtt(dma, pfns[i] & HMM_PFN_WRITE &&
-						       umem->umem.writable);
+		if (pfns[i] & HMM_PFN_WRITE && umem->umem.writable)
+			dma |= MLX5_EN_WR;
+		leaf->mtt[first + i] = cpu_to_be64(dma | MLX5_EN_RD);
 	}
 	return 0;
 }
@@ -205,8 +203,8 @@ static int odp_leaf_write_mtts(struct odp_leaf *leaf, size_t first, size_t num, 
 	size_t end;
 	int err;
 
-	end = ALIGN(first + num, MLX5_IB_ODP_BLOCK_MTTS);
-	first = ALIGN_DOWN(first, MLX5_IB_ODP_BLOCK_MTTS);
+	end = ALIGN(first + num, MLX5_IB_UMR_BLOCK_MTTS);
+	first = ALIGN_DOWN(first, MLX5_IB_UMR_BLOCK_MTTS);
 	num = end - first;
 	if (num <= MLX5_IB_UMR_INLINE_MTTS)
 		return odp_leaf_write_inline(leaf, first, num);
@@ -223,15 +221,15 @@ static int odp_leaf_write_mtts(struct odp_leaf *leaf, size_t first, size_t num, 
  * Map [@va, @end) of a leaf into the device. @page has room for the pages that are found and, after
  * that, for their translation entries.
  */
-static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end,
-				  const struct odp_page_in *how, void *page)
+static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsigned long req,
+				  void *page)
 {
 	struct ib_umem_odp *umem = leaf->umem;
 	size_t first = (va - ib_umem_start(umem)) >> PAGE_SHIFT;
 	size_t num = DIV_ROUND_UP(end - ib_umem_start(umem), PAGE_SIZE) - first;
 	int err;
 
-	err = odp_leaf_fault_and_lock(umem, va, end, how, page);
+	err = odp_leaf_fault_and_lock(umem, va, end, req, page);
 	if (err)
 		return err;
 	err = leaf->dead ? -EIO : odp_leaf_map_pages(leaf, first, num, page);
@@ -250,7 +248,7 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end,
  * @leaf: the leaf
  * @va: first address in the process
  * @len: length in bytes; the whole range is in the leaf
- * @how: whether for writing, and whether pages that are not present are faulted in
+ * @req: as for the page_in operation of struct odp_mr_ops
  *
  * Works in chunks, each mapped as a whole or not at all. May sleep; takes umem_mutex.
  *
@@ -258,12 +256,12 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end,
  * -ENOMEM; -EIO if the key has been destroyed; or the errno of a failed UMR. After an
  * error the chunks before the one that failed stay mapped.
  */
-int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, const struct odp_page_in *how)
+int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req)
 {
 	u64 start = ib_umem_start(leaf->umem), end = va + len, stop;
 	int err = 0;
 
-	if (how->write && !leaf->umem->umem.writable)
+	if (req & HMM_PFN_REQ_WRITE && !leaf->umem->umem.writable)
 		return -EFAULT;
 	/* Allocated here and not under umem_mutex, which memory reclaim takes. */
 	void *page __free(kfree) = kmalloc(PAGE_SIZE, GFP_KERNEL);
@@ -271,58 +269,28 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, const struc
 	if (!page)
 		return -ENOMEM;
 	for (; va < end && !err; va = stop) {
-		stop = start + ((u64)mlx5_ib_odp_chunk((va - start) >> PAGE_SHIFT, SIZE_MAX,
-						       ODP_LEAF_FILL_MTTS) << PAGE_SHIFT);
-		stop = min(stop, end);
-		err = odp_leaf_page_in_chunk(leaf, va, stop, how, page);
+		/* A UMR writes whole blocks of entries. */
+		stop = min(end, start + ALIGN(va + 1 - start, ODP_LEAF_FILL_BYTES));
+		err = odp_leaf_page_in_chunk(leaf, va, stop, req, page);
 	}
 	return err;
 }
 
 /* ---- creation and destruction ---------------------------------------------------- */
 
-/**
- * mlx5_ib_odp_create_key - create a key over pages none of which is present
- * @mr: region that the key belongs to
- * @mkey: the key, zeroed
- * @iova: first address of the key
- * @length: length in bytes
- * @nmtts: number of translation entries, whole blocks
- *
- * May sleep.
- *
- * Return: as mlx5_ib_mkey_create_mtts().
- */
-int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
-			   u32 nmtts)
+static void odp_leaf_free(struct odp_leaf *leaf)
 {
-	struct mlx5_ib_mkc_attr attr = {
-		.access = mr->mr.access,
-		.pdn = to_mpd(mr->mr.ibmr.pd)->pdn,
-		.iova = iova,
-		.length = length,
-		.page_shift = PAGE_SHIFT,
-		.nmtts = nmtts,
-	};
-
-	return mlx5_ib_mkey_create_mtts(mr->odp->dev, mkey, NULL, &attr);
-}
-
-static int odp_leaf_create_key(struct odp_leaf *leaf, u64 iova, u64 length)
-{
-	u32 nmtts = ALIGN(ib_umem_odp_num_pages(leaf->umem), MLX5_IB_ODP_BLOCK_MTTS);
-
-	leaf->mtt = kvcalloc(nmtts, sizeof(*leaf->mtt), GFP_KERNEL);
-	if (!leaf->mtt)
-		return -ENOMEM;
-	return mlx5_ib_odp_create_key(leaf->mr, leaf->key.mkey, iova, length, nmtts);
+	ib_umem_odp_release(leaf->umem);
+	kvfree(leaf->mtt);
+	kfree(leaf);
 }
 
 /**
  * mlx5_ib_odp_leaf_create - create a key over pages none of which is present
  * @mr: region that the leaf belongs to
  * @mkey: key of an explicit region; NULL for a leaf of an implicit one, which has its own
- * @umem: the pages; owned by the leaf, and released if there is none
+ * @umem: the pages, or the ERR_PTR of a failure to set them up; owned by the leaf, and released
+ *	if there is none
  * @iova: first address of the key
  * @length: length in bytes
  *
@@ -335,29 +303,32 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 {
 	struct odp_leaf *leaf;
 	int err = -ENOMEM;
+	u32 nmtts;
 
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
 	leaf = kzalloc_obj(*leaf);
-	if (!leaf)
-		goto err_umem;
+	if (!leaf) {
+		ib_umem_odp_release(umem);
+		return ERR_PTR(err);
+	}
 	leaf->mr = mr;
 	leaf->umem = umem;
 	leaf->key.mkey = mkey ?: &leaf->key.own;
 	leaf->key.base = iova;
 	refcount_set(&leaf->refs, 1);
-	err = odp_leaf_create_key(leaf, iova, length);
-	if (err)
-		goto err_leaf;
+	nmtts = ALIGN(ib_umem_odp_num_pages(umem), MLX5_IB_UMR_BLOCK_MTTS);
+	leaf->mtt = kvcalloc(nmtts, sizeof(*leaf->mtt), GFP_KERNEL);
+	if (leaf->mtt)
+		err = mlx5_ib_odp_create_key(mr, leaf->key.mkey, iova, length, nmtts);
+	if (err) {
+		odp_leaf_free(leaf);
+		return ERR_PTR(err);
+	}
 	/* MMU notifiers find the leaf from now on; before, it had no pages to unmap. */
 	scoped_guard(mutex, &umem->umem_mutex)
 		umem->private = leaf;
 	return leaf;
-
-err_leaf:
-	kvfree(leaf->mtt);
-	kfree(leaf);
-err_umem:
-	ib_umem_odp_release(umem);
-	return ERR_PTR(err);
 }
 
 /* Let the device reach no page: from now on MMU notifiers do not clear entries any more. */
@@ -398,8 +369,6 @@ int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf)
 			leaf->dead = dead;
 		return err;
 	}
-	ib_umem_odp_release(umem);
-	kvfree(leaf->mtt);
-	kfree(leaf);
+	odp_leaf_free(leaf);
 	return 0;
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging, regions of every kind as page faults and advice see them:
- * found by key, held by a reference, and paged in by the operation of their kind.
+ * On-demand paging, what regions of every kind share: they are found by key, held by a
+ * reference, and paged in by the operation of their kind, and their keys are created alike.
  */
 
 #include <linux/mlx5/driver.h>
 
+#include "layout_mkey.h"
 #include "mkey.h"
 #include "odp_internal.h"
+#include "ucontext.h"
 #include "umr_qp.h"
 
 /**
@@ -17,7 +19,7 @@
  *
  * Deregistration waits until the reference is released. Any process context.
  *
- * Return: the region, to be released with mlx5_ib_odp_mr_put(); NULL if @key is
+ * Return: the region, whose key is to be released with mlx5_ib_mkey_put(); NULL if @key is
  * not the key of a paged region.
  */
 struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
@@ -28,27 +30,18 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
 }
 
 /**
- * mlx5_ib_odp_mr_put - release a reference to a paged region
- * @mr: region of mlx5_ib_odp_mr_get()
- */
-void mlx5_ib_odp_mr_put(struct odp_mr *mr)
-{
-	mlx5_ib_mkey_put(&mr->mr.mkey);
-}
-
-/**
  * mlx5_ib_odp_mr_page_in - map a range of a region's pages into the device
  * @mr: the region, on which the caller holds a reference
  * @addr: first address of the range, as work requests name it
  * @len: length of the range in bytes
- * @how: whether for writing, and whether pages that are not present are faulted in
+ * @req: as for the page_in operation of struct odp_mr_ops
  *
  * May sleep. Takes the locks of the region's kind: see struct odp_mr_ops.
  *
  * Return: 0; -EFAULT if the range leaves the region; -EAGAIN while the UMR queue
  * pair is out of order; otherwise as the page_in operation of the region's kind.
  */
-int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct odp_page_in *how)
+int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req)
 {
 	const struct ib_mr *ibmr = &mr->mr.ibmr;
 	int err;
@@ -62,5 +55,32 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, const struct od
 		return err;
 	if (addr < ibmr->iova || len > ibmr->length || addr - ibmr->iova > ibmr->length - len)
 		return -EFAULT;
-	return mr->ops->page_in(mr, addr - ibmr->iova, len, how);
+	return mr->ops->page_in(mr, addr - ibmr->iova, len, req);
+}
+
+/**
+ * mlx5_ib_odp_create_key - create a key over pages none of which is present
+ * @mr: region that the key belongs to
+ * @mkey: the key, zeroed
+ * @iova: first address of the key
+ * @length: length in bytes
+ * @nmtts: number of translation entries, whole blocks
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_mkey_create_mtts().
+ */
+int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
+			   u32 nmtts)
+{
+	struct mlx5_ib_mkc_attr attr = {
+		.access = mr->mr.access,
+		.pdn = to_mpd(mr->mr.ibmr.pd)->pdn,
+		.iova = iova,
+		.length = length,
+		.page_shift = PAGE_SHIFT,
+		.nmtts = nmtts,
+	};
+
+	return mlx5_ib_mkey_create_mtts(mr->odp->dev, mkey, NULL, &attr);
 }

@@ -11,6 +11,7 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "layout_mkey.h"
 #include "layout_odp.h"
 #include "odp_internal.h"
 #include "ucontext.h"
@@ -19,96 +20,121 @@
 /* Delay before another attempt to destroy a leaf that UMR or the firmware refused. */
 #define ODP_TREE_RECLAIM_DELAY	msecs_to_jiffies(100)
 
-/* ---- directories ------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------- */
+
+static unsigned long odp_tree_index(const struct odp_dir *dir, u64 va)
+{
+	return (va - dir->key.base) >> dir->shift;
+}
+
+static u64 odp_tree_child_base(const struct odp_dir *dir, unsigned long index)
+{
+	return dir->key.base + ((u64)index << dir->shift);
+}
+
+/* Build entries for the device as they are in @dir->children; the others lead to the null key. */
+static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsigned long first,
+				  unsigned long num, struct mlx5_ksm *ksm)
+{
+	struct odp_key *child;
+	unsigned long i;
+
+	for (i = first; i < first + num; i++, ksm++) {
+		child = xa_load(&dir->children, i);
+		ksm->key = cpu_to_be32(child ? child->mkey->key : mr->odp->dev->null_mkey);
+		ksm->va = cpu_to_be64(odp_tree_child_base(dir, i));
+	}
+}
 
 /* @mkey is the key of the region for the root, and NULL for a directory, which has its own. */
 static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 base,
 					   u8 shift, u32 num)
 {
-	struct mlx5_ib_dev *dev = mr->odp->dev;
-	struct mlx5_ib_odp_ksm_attr attr = {
+	const struct mlx5_ib_mkc_attr attr = {
 		.access = mr->mr.access,
 		.pdn = to_mpd(mr->mr.ibmr.pd)->pdn,
-		.base = base,
-		.shift = shift,
-		.num = num,
-		.null_mkey = mr->odp->dev->null_mkey,
+		.iova = base,
+		.length = (u64)num << shift,
+		.page_shift = shift,
+		.nmtts = num * sizeof(struct mlx5_ksm) / sizeof(__be64),
 	};
-	size_t inlen = mlx5_ib_odp_create_ksm_inlen(num);
+	size_t inlen = mlx5_ib_create_mkey_inlen(attr.nmtts);
 	struct odp_dir *dir __free(kfree) = kzalloc_obj(*dir);
 	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
 	int err;
 
 	if (!in || !dir)
 		return ERR_PTR(-ENOMEM);
-	mlx5_ib_odp_fill_create_ksm(in, &attr);
 	dir->key.mkey = mkey ?: &dir->key.own;
-	err = mlx5_ib_mkey_create(dev, dir->key.mkey, MLX5_IB_KERNEL_UID, in, inlen);
-	if (err)
-		return ERR_PTR(err);
 	dir->key.base = base;
 	dir->shift = shift;
 	xa_init(&dir->children);
+	mlx5_ib_odp_fill_create_ksm(in, &attr);
+	odp_tree_fill_entries(mr, dir, 0, num, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
+	err = mlx5_ib_mkey_create(mr->odp->dev, dir->key.mkey, MLX5_IB_KERNEL_UID, in, inlen);
+	if (err)
+		return ERR_PTR(err);
 	return_ptr(dir);
 }
 
-/* Write the block of entries around @index to the device, as they are in @dir->children. */
+/* Write the block of entries around @index to the device. */
 static int odp_tree_write_block(struct odp_mr *mr, struct odp_dir *dir, unsigned long index)
 {
-	unsigned long first = ALIGN_DOWN(index, MLX5_IB_ODP_BLOCK_KSMS), i;
+	unsigned long first = ALIGN_DOWN(index, MLX5_IB_ODP_BLOCK_KSMS);
 	struct mlx5_ib_umr_wqe wqe = {};
-	struct odp_key *child;
-	struct mlx5_ksm *ksm;
 
-	ksm = mlx5_ib_odp_fill_inline(&wqe, dir->key.mkey->key, first, MLX5_IB_ODP_BLOCK_KSMS);
-	for (i = first; i < first + MLX5_IB_ODP_BLOCK_KSMS; i++) {
-		child = xa_load(&dir->children, i);
-		mlx5_ib_odp_fill_ksm(ksm++, child ? child->mkey->key : mr->odp->dev->null_mkey,
-				     dir->key.base + ((u64)i << dir->shift));
-	}
+	odp_tree_fill_entries(mr, dir, first, MLX5_IB_ODP_BLOCK_KSMS,
+			      mlx5_ib_umr_fill_inline(&wqe, dir->key.mkey->key, first,
+						      MLX5_IB_ODP_BLOCK_KSMS));
 	return mlx5_ib_umr_exec(mr->odp->dev, &wqe);
+}
+
+/* ---- children of tables --------------------------------------------------------- */
+
+/* The child of a table that an address is in, created by @create if there is none. */
+static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir, u64 va,
+					  struct odp_key *(*create)(struct odp_mr *mr, u64 base))
+{
+	unsigned long index = odp_tree_index(dir, va);
+	struct odp_key *child = xa_load(&dir->children, index);
+	int err;
+
+	if (child)
+		return child;
+	/* First, for it can fail: later, the new key would have to be destroyed again. */
+	err = xa_reserve(&dir->children, index, GFP_KERNEL);
+	if (err)
+		return ERR_PTR(err);
+	child = create(mr, odp_tree_child_base(dir, index));
+	if (IS_ERR(child))
+		xa_release(&dir->children, index);
+	else
+		xa_store(&dir->children, index, child, GFP_KERNEL);
+	return child;
 }
 
 /*
  * Make sure that the device has the entry of a child. If UMR fails, the child stays in the
  * tree without its entry, and the next fault or advice that needs it writes the entry.
  */
-static int odp_tree_link_child(struct odp_mr *mr, struct odp_dir *dir, unsigned long index,
-			       struct odp_key *child)
+static int odp_tree_link_child(struct odp_mr *mr, struct odp_dir *dir, struct odp_key *child)
 {
 	int err;
 
 	if (child->linked)
 		return 0;
-	err = odp_tree_write_block(mr, dir, index);
+	err = odp_tree_write_block(mr, dir, odp_tree_index(dir, child->base));
 	child->linked = !err;
 	return err;
 }
 
-static struct odp_dir *odp_tree_get_dir(struct odp_mr *mr, u64 va)
+static struct odp_key *odp_tree_create_child_dir(struct odp_mr *mr, u64 base)
 {
-	unsigned long index = mlx5_ib_odp_dir_index(va);
-	struct odp_key *key = xa_load(&mr->root->children, index);
-	struct odp_dir *dir;
-	int err;
+	struct odp_dir *dir = odp_tree_create_dir(mr, NULL, base, MLX5_IB_ODP_LEAF_SHIFT,
+						  BIT(MLX5_IB_ODP_DIR_SHIFT -
+						      MLX5_IB_ODP_LEAF_SHIFT));
 
-	if (!key) {
-		/* First, for it can fail: later, the new key would have to be destroyed again. */
-		err = xa_reserve(&mr->root->children, index, GFP_KERNEL);
-		if (err)
-			return ERR_PTR(err);
-		dir = odp_tree_create_dir(mr, NULL, (u64)index << MLX5_IB_ODP_DIR_SHIFT,
-					  MLX5_IB_ODP_LEAF_SHIFT,
-					  BIT(MLX5_IB_ODP_DIR_SHIFT - MLX5_IB_ODP_LEAF_SHIFT));
-		if (IS_ERR(dir)) {
-			xa_release(&mr->root->children, index);
-			return dir;
-		}
-		key = &dir->key;
-		xa_store(&mr->root->children, index, key, GFP_KERNEL);
-	}
-	err = odp_tree_link_child(mr, mr->root, index, key);
-	return err ? ERR_PTR(err) : container_of(key, struct odp_dir, key);
+	return IS_ERR(dir) ? ERR_CAST(dir) : &dir->key;
 }
 
 /* ---- reclaim of leaves without pages ------------------------------------------- */
@@ -128,7 +154,7 @@ static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 	refcount_inc(&leaf->refs);
 	if (!queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0)) {
 		refcount_dec(&leaf->refs);
-		mlx5_ib_odp_mr_put(mr);
+		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
 }
 
@@ -155,13 +181,12 @@ static bool odp_tree_isolate_leaf(struct odp_leaf *leaf)
 /* Remove an isolated leaf from the tree and destroy it. False: it is in the tree again. */
 static bool odp_tree_remove_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
 {
-	unsigned long index = mlx5_ib_odp_leaf_index(leaf->key.base);
-	struct odp_dir *dir;
+	struct odp_key *key = xa_load(&mr->root->children,
+				      odp_tree_index(mr->root, leaf->key.base));
+	struct odp_dir *dir = container_of(key, struct odp_dir, key);
+	unsigned long index = odp_tree_index(dir, leaf->key.base);
 
 	lockdep_assert_held(&mr->tree_lock);
-	dir = container_of((struct odp_key *)
-			   xa_load(&mr->root->children, mlx5_ib_odp_dir_index(leaf->key.base)),
-			   struct odp_dir, key);
 	/* The slot stays reserved, so that putting the leaf back needs no memory. */
 	xa_store(&dir->children, index, XA_ZERO_ENTRY, GFP_KERNEL);
 	leaf->key.linked = false;
@@ -185,44 +210,37 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 		/* Without its root, what is left of the tree waits for another deregistration. */
 		if (mr->root->key.mkey->destroyed || !odp_tree_isolate_leaf(leaf))
 			break;
+		/* A deregistration waits for this work: its key is not published any more. */
 		if (odp_tree_remove_leaf(mr, leaf))
 			leaf = NULL;
 		else
-			again = !READ_ONCE(mr->closing);
+			again = READ_ONCE(mr->mr.mkey.type) != MLX5_IB_MKEY_PRIVATE;
 	}
 	/* Try until it works: otherwise the directory might lead to a destroyed key for good. */
 	if (again && queue_delayed_work(mr->odp->wq, &leaf->reclaim, ODP_TREE_RECLAIM_DELAY))
 		return;
 	if (leaf)
 		refcount_dec(&leaf->refs);
-	mlx5_ib_odp_mr_put(mr);
+	mlx5_ib_mkey_put(&mr->mr.mkey);
 }
 
 /* ---- use of leaves ------------------------------------------------------------- */
 
-static struct odp_leaf *odp_tree_create_leaf(struct odp_mr *mr, struct odp_dir *dir, u64 va)
+static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
 {
-	u64 size = BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT), base = mlx5_ib_odp_leaf_base(va);
-	unsigned long index = mlx5_ib_odp_leaf_index(va);
-	struct ib_umem_odp *umem;
+	const u64 size = BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT);
 	struct odp_leaf *leaf;
-	int err;
 
-	err = xa_reserve(&dir->children, index, GFP_KERNEL);
-	if (err)
-		return ERR_PTR(err);
-	umem = ib_umem_odp_alloc_child(mr->anchor, base, size, &mlx5_ib_odp_notifier_ops);
-	leaf = IS_ERR(umem) ? ERR_CAST(umem) :
-		mlx5_ib_odp_leaf_create(mr, NULL, umem, base, size);
-	if (IS_ERR(leaf)) {
-		xa_release(&dir->children, index);
-		return leaf;
-	}
+	leaf = mlx5_ib_odp_leaf_create(mr, NULL,
+				       ib_umem_odp_alloc_child(mr->anchor, base, size,
+							       &mlx5_ib_odp_notifier_ops),
+				       base, size);
+	if (IS_ERR(leaf))
+		return ERR_CAST(leaf);
 	/* No page is mapped yet, so no MMU notifier has looked at these. */
 	INIT_DELAYED_WORK(&leaf->reclaim, odp_tree_reclaim_leaf);
 	leaf->emptied = odp_tree_queue_reclaim;
-	xa_store(&dir->children, index, &leaf->key, GFP_KERNEL);
-	return leaf;
+	return &leaf->key;
 }
 
 /*
@@ -242,7 +260,7 @@ static void odp_tree_put_leaf(struct odp_leaf *leaf)
 		/* The caller's reference to the leaf passes to the work. */
 		if (queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0))
 			return;
-		mlx5_ib_odp_mr_put(mr);
+		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
 	refcount_dec(&leaf->refs);
 }
@@ -250,7 +268,6 @@ static void odp_tree_put_leaf(struct odp_leaf *leaf)
 /* The leaf of an address, created if there is none, with a reference for the caller. */
 static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 {
-	unsigned long index = mlx5_ib_odp_leaf_index(va);
 	struct odp_leaf *leaf;
 	struct odp_dir *dir;
 	struct odp_key *key;
@@ -260,15 +277,17 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 	/* A deregistration got as far as the root and then failed: no entry reaches the rest. */
 	if (mr->root->key.mkey->destroyed)
 		return ERR_PTR(-EIO);
-	dir = odp_tree_get_dir(mr, va);
-	if (IS_ERR(dir))
-		return ERR_CAST(dir);
-	key = xa_load(&dir->children, index);
-	leaf = key ? container_of(key, struct odp_leaf, key) : odp_tree_create_leaf(mr, dir, va);
-	if (IS_ERR(leaf))
-		return leaf;
+	key = odp_tree_get_child(mr, mr->root, va, odp_tree_create_child_dir);
+	err = PTR_ERR_OR_ZERO(key) ?: odp_tree_link_child(mr, mr->root, key);
+	if (err)
+		return ERR_PTR(err);
+	dir = container_of(key, struct odp_dir, key);
+	key = odp_tree_get_child(mr, dir, va, odp_tree_create_leaf);
+	if (IS_ERR(key))
+		return ERR_CAST(key);
+	leaf = container_of(key, struct odp_leaf, key);
 	refcount_inc(&leaf->refs);
-	err = odp_tree_link_child(mr, dir, index, &leaf->key);
+	err = odp_tree_link_child(mr, dir, key);
 	if (err) {
 		odp_tree_put_leaf(leaf);
 		return ERR_PTR(err);
@@ -277,20 +296,20 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 }
 
 /* The first address of an implicit region is 0, so an offset into it is an address. */
-static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, const struct odp_page_in *how)
+static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long req)
 {
 	u64 end = va + len, stop;
 	struct odp_leaf *leaf;
 	int err = 0;
 
-	if (end > mr->limit)
+	if (end > mr->anchor->umem.owning_mm->task_size)
 		return -EFAULT;
 	for (; va < end && !err; va = stop) {
-		stop = min(end, mlx5_ib_odp_leaf_base(va) + BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT));
+		stop = min(end, ALIGN(va + 1, BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT)));
 		leaf = odp_tree_get_leaf(mr, va);
 		if (IS_ERR(leaf))
 			return PTR_ERR(leaf);
-		err = mlx5_ib_odp_leaf_page_in(leaf, va, stop - va, how);
+		err = mlx5_ib_odp_leaf_page_in(leaf, va, stop - va, req);
 		odp_tree_put_leaf(leaf);
 	}
 	return err;
@@ -302,8 +321,7 @@ static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, const struct odp
  * Destroy a table, then its children: once its key has been destroyed, no entry leads to
  * them. If the firmware refuses one, a repeated call goes on from there.
  */
-static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table,
-				  int (*destroy_child)(struct odp_mr *mr, struct odp_key *child))
+static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 {
 	struct odp_key *child;
 	unsigned long i;
@@ -313,7 +331,11 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table,
 	if (err)
 		return err;
 	xa_for_each(&table->children, i, child) {
-		err = destroy_child(mr, child);
+		/* The children of the root are tables, too; theirs are leaves. */
+		if (table == mr->root)
+			err = odp_tree_destroy_table(mr, container_of(child, struct odp_dir, key));
+		else
+			err = mlx5_ib_odp_leaf_destroy(container_of(child, struct odp_leaf, key));
 		if (err)
 			return err;
 		xa_erase(&table->children, i);
@@ -321,31 +343,6 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table,
 	xa_destroy(&table->children);
 	kfree(table);
 	return 0;
-}
-
-static int odp_tree_destroy_leaf(struct odp_mr *mr, struct odp_key *key)
-{
-	return mlx5_ib_odp_leaf_destroy(container_of(key, struct odp_leaf, key));
-}
-
-static int odp_tree_destroy_dir(struct odp_mr *mr, struct odp_key *key)
-{
-	return odp_tree_destroy_table(mr, container_of(key, struct odp_dir, key),
-				      odp_tree_destroy_leaf);
-}
-
-/*
- * The anchor names the process's address space, which leaves are created in and which may be freed
- * before the region is: ib_core takes no reference for an anchor, so the region holds one.
- */
-static struct ib_umem_odp *odp_tree_get_anchor(struct odp_mr *mr)
-{
-	struct ib_umem_odp *anchor = ib_umem_odp_alloc_implicit(mr->mr.ibmr.device,
-								mr->mr.access);
-
-	if (!IS_ERR(anchor))
-		mmgrab(anchor->umem.owning_mm);
-	return anchor;
 }
 
 static void odp_tree_put_anchor(struct ib_umem_odp *anchor)
@@ -361,7 +358,7 @@ static int odp_tree_destroy(struct odp_mr *mr)
 	int err;
 
 	scoped_guard(mutex, &mr->tree_lock)
-		err = odp_tree_destroy_table(mr, mr->root, odp_tree_destroy_dir);
+		err = odp_tree_destroy_table(mr, mr->root);
 	if (err)
 		return err;
 	odp_tree_put_anchor(mr->anchor);
@@ -385,21 +382,25 @@ static const struct odp_mr_ops odp_tree_ops = {
  */
 int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {
+	u32 num = (((u64)TASK_SIZE - 1) >> MLX5_IB_ODP_DIR_SHIFT) + 1;
 	struct ib_umem_odp *anchor;
-	struct odp_dir *root;
 
-	anchor = odp_tree_get_anchor(mr);
+	anchor = ib_umem_odp_alloc_implicit(mr->mr.ibmr.device, mr->mr.access);
 	if (IS_ERR(anchor))
 		return PTR_ERR(anchor);
-	root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, MLX5_IB_ODP_DIR_SHIFT,
-				   mlx5_ib_odp_root_entries(TASK_SIZE));
-	if (IS_ERR(root)) {
+	/*
+	 * The anchor names the process's address space, which leaves are created in and which may
+	 * be freed before the region is: ib_core takes no reference for an anchor, so the region
+	 * holds one.
+	 */
+	mmgrab(anchor->umem.owning_mm);
+	mr->root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, MLX5_IB_ODP_DIR_SHIFT,
+				       ALIGN(num, MLX5_IB_ODP_BLOCK_KSMS));
+	if (IS_ERR(mr->root)) {
 		odp_tree_put_anchor(anchor);
-		return PTR_ERR(root);
+		return PTR_ERR(mr->root);
 	}
 	mr->ops = &odp_tree_ops;
 	mr->anchor = anchor;
-	mr->root = root;
-	mr->limit = TASK_SIZE;
 	return 0;
 }

@@ -73,7 +73,7 @@ static int umr_list_alloc(struct umr_fill *fill, struct umr_list *list, gfp_t gf
 /* Allocate two lists, or one, or one of a page. */
 static int umr_lists_alloc(struct umr_fill *fill)
 {
-	u32 mtts = mlx5_ib_umr_list_mtts(fill->attr->nmtts);
+	u32 mtts = ALIGN(fill->attr->nmtts, MLX5_IB_UMR_BLOCK_MTTS);
 	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY;
 
 	fill->room = min(mtts, LIST_MTTS);
@@ -110,13 +110,13 @@ static int umr_lists_free(struct umr_fill *fill)
 	return err;
 }
 
-/* Write the next entries, and zeros to the end of the unit in which the device reads them. */
+/* Write the next entries, and zeros to the end of the block. */
 static u32 umr_list_fill(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 {
 	u32 n = mlx5_ib_next_pas(iter, mtt, max), i;
 
 	mlx5_ib_umr_mark_present(mtt, n);
-	for (i = n; i < mlx5_ib_umr_list_mtts(n); i++)
+	for (i = n; i % MLX5_IB_UMR_BLOCK_MTTS; i++)
 		mtt[i] = 0;
 	return n;
 }
@@ -129,9 +129,7 @@ static int umr_list_post(struct umr_fill *fill, struct umr_list *list, u32 key, 
 
 	if (!fill->only_mtts && first + n == fill->attr->nmtts)
 		mlx5_ib_umr_fill_reg(&wqe, key, fill->attr, &fill->dev->caps);
-	else
-		mlx5_ib_umr_fill_xlt(&wqe, key);
-	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(fill->dev), list->dma, first, n);
+	mlx5_ib_umr_fill_list(&wqe, key, mlx5_ib_umr_lkey(fill->dev), list->dma, first, n);
 	dma_sync_single_for_device(fill->dev->mdev->device, list->dma,
 				   fill->room * sizeof(__be64), DMA_TO_DEVICE);
 	err = mlx5_ib_umr_post(fill->dev, &wqe, &list->req);
@@ -176,17 +174,12 @@ static int umr_fill_inline(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *ume
 	return mlx5_ib_umr_exec(dev, &wqe);
 }
 
-static u32 umr_new_key(u32 key, const struct mlx5_ib_mkc_attr *attr)
-{
-	return (key & ~0xffU) | attr->variant;
-}
-
 /**
  * mlx5_ib_umr_reg - open a free key over pinned memory
  * @dev: device with a UMR queue pair
  * @umem: the memory
  * @attr: context of the key, which has room for @attr->nmtts entries
- * @key: the free key; changed to the key with its new variant
+ * @key: the free key, which gets the new variant, @attr->variant
  *
  * May sleep.
  *
@@ -194,17 +187,11 @@ static u32 umr_new_key(u32 key, const struct mlx5_ib_mkc_attr *attr)
  * be destroyed.
  */
 int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
-		    const struct mlx5_ib_mkc_attr *attr, u32 *key)
+		    const struct mlx5_ib_mkc_attr *attr, u32 key)
 {
-	int err;
-
 	if (attr->nmtts <= MLX5_IB_UMR_INLINE_MTTS)
-		err = umr_fill_inline(dev, *key, umem, attr);
-	else
-		err = umr_fill_from_lists(dev, *key, umem, attr, false);
-	if (!err)
-		*key = umr_new_key(*key, attr);
-	return err;
+		return umr_fill_inline(dev, key, umem, attr);
+	return umr_fill_from_lists(dev, key, umem, attr, false);
 }
 
 /**
@@ -217,22 +204,19 @@ int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
  *
  * Return: as mlx5_ib_umr_reg().
  */
-int mlx5_ib_umr_reg_empty(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *attr, u32 *key)
+int mlx5_ib_umr_reg_empty(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *attr, u32 key)
 {
 	u32 last = ALIGN_DOWN(attr->nmtts - 1, MLX5_IB_UMR_MAX_CLEAR);
 	struct mlx5_ib_umr_wqe wqe = {};
 	int err;
 
-	err = mlx5_ib_umr_clear(dev, *key, 0, last);
+	err = mlx5_ib_umr_clear(dev, key, 0, last);
 	if (err)
 		return err;
-	mlx5_ib_umr_fill_reg(&wqe, *key, attr, &dev->caps);
-	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), dev->umr_zeros_dma, last,
-				  attr->nmtts - last);
-	err = mlx5_ib_umr_exec(dev, &wqe);
-	if (!err)
-		*key = umr_new_key(*key, attr);
-	return err;
+	mlx5_ib_umr_fill_reg(&wqe, key, attr, &dev->caps);
+	mlx5_ib_umr_fill_list(&wqe, key, mlx5_ib_umr_lkey(dev), dev->umr_zeros_dma, last,
+			      attr->nmtts - last);
+	return mlx5_ib_umr_exec(dev, &wqe);
 }
 
 /**
@@ -272,8 +256,7 @@ int mlx5_ib_umr_write_list(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num,
 {
 	struct mlx5_ib_umr_wqe wqe = {};
 
-	mlx5_ib_umr_fill_xlt(&wqe, key);
-	mlx5_ib_umr_point_at_list(&wqe, mlx5_ib_umr_lkey(dev), list, first, num);
+	mlx5_ib_umr_fill_list(&wqe, key, mlx5_ib_umr_lkey(dev), list, first, num);
 	return mlx5_ib_umr_exec(dev, &wqe);
 }
 

@@ -17,8 +17,8 @@ struct mlx5_ib_mkc_attr;
 #define MLX5_IB_UMR_MAX_CLEAR	SZ_4K
 
 int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
-		    const struct mlx5_ib_mkc_attr *attr, u32 *key);
-int mlx5_ib_umr_reg_empty(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *attr, u32 *key);
+		    const struct mlx5_ib_mkc_attr *attr, u32 key);
+int mlx5_ib_umr_reg_empty(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr *attr, u32 key);
 int mlx5_ib_umr_map(struct mlx5_ib_dev *dev, struct ib_umem *umem, u32 key, u8 page_shift);
 int mlx5_ib_umr_write_list(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num,
 			   dma_addr_t list);
