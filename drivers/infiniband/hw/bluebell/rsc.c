@@ -57,13 +57,11 @@ struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type 
 {
 	struct xarray *rscs = &dev->rsc_table.rscs;
 	struct mlx5_ib_rsc *rsc;
-	unsigned long flags;
 
-	xa_lock_irqsave(rscs, flags);
+	guard(spinlock_irqsave)(&rscs->xa_lock);
 	rsc = xa_load(rscs, rsc_index(type, num));
 	if (rsc)
 		refcount_inc(&rsc->refs);
-	xa_unlock_irqrestore(rscs, flags);
 	return rsc;
 }
 
