@@ -36,8 +36,8 @@ static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
 
 /*
  * Insert @addr of @mem, the memory itself or an operation on it, into the mmap space. The
- * caller's reference to @mem is passed on. Memory may be written in any order, and so through
- * write combining (@wc), but each access to the other address does the operation once.
+ * caller's reference to @mem is passed on. The memory itself is mapped write-combining (@wc),
+ * an operation uncached, because each access to it has to perform the operation once.
  */
 static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 					       struct mlx5_ib_memic *mem, bool wc, u64 addr,

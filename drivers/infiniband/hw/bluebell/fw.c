@@ -54,7 +54,7 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	/* Where the clock is a register of another device, reading it takes a while. */
 	start = timed ? ktime_get_ns() : 0;
 	err = send(dev, in, in_size, out, out_size, arg);
-	/* Opcode, status and syndrome have one place in all commands, too. */
+	/* Like the uid, opcode, status and syndrome have the same place in all commands. */
 	trace_fw_cmd(dev_name(dev->mdev->device), MLX5_GET(create_cq_in, in, opcode), uid,
 		     MLX5_GET(create_cq_out, out, status), MLX5_GET(create_cq_out, out, syndrome),
 		     err, timed ? ktime_get_ns() - start : 0);

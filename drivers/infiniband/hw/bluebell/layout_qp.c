@@ -322,7 +322,7 @@ void mlx5_ib_fill_qpc(void *qpc, const struct ib_qp_init_attr *init,
 			 MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT);
 }
 
-/* Commands between the states. No command of the interface leads into SQD. */
+/* The command for each change of state. The interface has none for a change to SQD. */
 static const u16 opcodes[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
 	[IB_QPS_RESET][IB_QPS_INIT] = MLX5_CMD_OP_RST2INIT_QP,
 	[IB_QPS_INIT][IB_QPS_INIT] = MLX5_CMD_OP_INIT2INIT_QP,

@@ -220,7 +220,7 @@ static bool mkey_pool_add_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mke
 	u32 nmtts = mlx5_ib_mkey_pool_class_mtts(mc - pool->classes);
 	u32 key;
 
-	/* Ordinary keys only are created before they are needed: mlx5_ib_mkey_pool_missing(). */
+	/* Only keys without special rights are created in advance: mlx5_ib_mkey_pool_missing(). */
 	if (mlx5_ib_mkey_pool_create(pool->dev, nmtts, 0, &key))
 		return false;
 	scoped_guard(spinlock, &mc->lock)

@@ -194,7 +194,7 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 	return err;
 }
 
-/* What verbs call a width of MLX5_PTYS_WIDTH_*, by the number of its bit. */
+/* IB_WIDTH_* of each MLX5_PTYS_WIDTH_*, by the number of its bit. */
 static const u8 port_widths[] = {
 	IB_WIDTH_1X, IB_WIDTH_2X, IB_WIDTH_4X, IB_WIDTH_8X, IB_WIDTH_12X,
 };
@@ -409,7 +409,7 @@ enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
 
 /* ---- events ----------------------------------------------------------------- */
 
-/* What verbs call a change of a port; 0 for one that they do not have. */
+/* IB_EVENT_* of each change of a port; 0 if verbs have no such event. */
 static const enum ib_event_type port_events[] = {
 	[MLX5_PORT_CHANGE_SUBTYPE_ACTIVE] = IB_EVENT_PORT_ACTIVE,
 	[MLX5_PORT_CHANGE_SUBTYPE_DOWN] = IB_EVENT_PORT_ERR,

@@ -156,7 +156,7 @@ static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 				    ctx->cqe_version);
 	if (err)
 		return err;
-	/* What the request says about the stride of no queue means nothing. */
+	/* Without a receive queue the stride has no meaning, but others compute with it. */
 	if (!ucmd->rq_wqe_count)
 		ucmd->rq_wqe_shift = 0;
 	return mlx5_ib_calc_user_wq(init, ucmd, &dev->caps);

@@ -67,7 +67,7 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	err = mlx5_ib_qp_check_attr(&mod, &dev->caps);
 	if (err)
 		return err;
-	/* Nothing to do, and nothing to do it with: no command resets a reset QP. */
+	/* There is nothing to change, and 2RST_QP is no command for a QP in RESET. */
 	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET)
 		return 0;
 
