@@ -79,6 +79,8 @@ static const char *umr_parse(struct umr *u, const struct send_wqe *w)
 	u->offset = 0;
 	if (u->flags & UMR_XLT_OFFSET)
 		u->offset = get_be16(p + 6) | (uint64_t)get_be32(p + 16) << 16;
+	if (!u->data_len && !(u->flags & UMR_INLINE))
+		return "UMR neither points at translations nor has INLINE set";
 	if ((u->flags & UMR_CHECK_MASK) == UMR_CHECK_MASK)
 		return "UMR checks for free and not free";
 	return NULL;
@@ -135,6 +137,8 @@ static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, con
 		return "the key does not allow UMR";
 	if (!umr_privileged(qp) && mk->pdn != qp->pdn)
 		return "the key is of another PD";
+	if (u->octowords && !(u->flags & UMR_XLT_OFFSET) && u->octowords < mkey_xlt_octowords(mk))
+		return "a part of the translations without TRANSLATION_OFFSET_EN";
 	if (mk->mode == MKM_MEMIC && (u->octowords || u->mask & MASK_PLACE))
 		return "UMR may not move a key over device memory";
 	if (!umr_privileged(qp) && umr_redirects(qp, mk, u))

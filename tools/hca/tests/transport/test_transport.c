@@ -1347,6 +1347,36 @@ static void umr_must_fit_the_key(void **state)
 	umr_refused(rig_umr_key(1, 2, MKM_KLM), 0x80, UMR_LIVE, 4);
 }
 
+/* Only a list that fills the whole table may go without an offset. */
+static void umr_of_a_part_needs_the_offset_flag(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 8, MKM_KLM), 0x80, UMR_LIVE, 4);
+}
+
+static void umr_of_a_part_goes_to_its_offset(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, rig_umr_key(1, 8, MKM_KLM), 0x80 | 0x10, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ, 0);
+}
+
+static void umr_without_data_needs_the_inline_flag(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, mk, 0, UMR_LIVE, 0);
+	rig_send(1, b, w.b, w.ds);
+	rig_run(1, 1000);
+	expect(CQ_B, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
 static void umr_checks_for_free(void **state)
 {
 	(void)state;
@@ -1544,6 +1574,8 @@ int main(void)
 		UD(ud_multicast), RC(umr_binds_a_window), RC(umr_holds_the_bound_region),
 		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
 		RC(umr_stays_in_its_pd), RC(umr_must_fit_the_key), RC(umr_checks_for_free),
+		RC(umr_of_a_part_needs_the_offset_flag), RC(umr_of_a_part_goes_to_its_offset),
+		RC(umr_without_data_needs_the_inline_flag),
 		RC(umr_refuses_unknown_mask_bits), RC(umr_wqe_too_short), RC(umr_list_too_short),
 		RC(umr_page_size_can_be_excluded), RC(umr_atomic_right_can_be_excluded),
 		RC(umr_relaxed_ordering_of_writes_needs_a_capability),
