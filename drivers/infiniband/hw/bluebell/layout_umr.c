@@ -47,11 +47,14 @@ static u32 umr_octowords(u32 nmtts)
 	return mlx5_ib_mtt_octowords(ALIGN(nmtts, MLX5_IB_UMR_BLOCK_MTTS));
 }
 
-/* Which part of the key's table a request writes. */
+/*
+ * Which part of the key's table a request writes. TRANSLATION_OFFSET_EN is set for the first
+ * part, too: without it the entries stand for the whole table.
+ */
 static void umr_set_range(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords)
 {
 	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
-	wqe->umr.flags = offset ? MLX5_UMR_TRANSLATION_OFFSET_EN : 0;
+	wqe->umr.flags = MLX5_UMR_TRANSLATION_OFFSET_EN;
 	wqe->umr.xlt_offset = cpu_to_be16(offset & U16_MAX);
 	wqe->umr.xlt_offset_47_16 = cpu_to_be32(offset >> 16);
 	wqe->umr.xlt_octowords = cpu_to_be16(octowords);
@@ -139,6 +142,7 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
 	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
 	mlx5_ib_fill_mkc_access(wqe->mkc, access, caps);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
+	wqe->umr.flags = MLX5_UMR_INLINE;
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_PD);
 }
 
@@ -154,15 +158,14 @@ void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn)
 	MLX5_SET(mkc, wqe->mkc, free, 1);
 	MLX5_SET(mkc, wqe->mkc, qpn, ANY_QP);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
+	wqe->umr.flags = MLX5_UMR_INLINE;
 	wqe->umr.mkey_mask = cpu_to_be64(MLX5_MKEY_MASK_FREE | MLX5_MKEY_MASK_PD |
 					 MLX5_MKEY_MASK_QPN);
 }
 
-/* Bytes of a request: its entries, or a pointer to them, follow the context. */
+/* Bytes of a request: its entries, if any, or a pointer to them follow the context. */
 static size_t umr_wqe_bytes(const struct mlx5_ib_umr_wqe *wqe)
 {
-	if (!wqe->umr.xlt_octowords)
-		return offsetof(struct mlx5_ib_umr_wqe, mtt);
 	if (wqe->umr.flags & MLX5_UMR_INLINE)
 		return offsetof(struct mlx5_ib_umr_wqe, mtt) +
 		       be16_to_cpu(wqe->umr.xlt_octowords) * DS_SIZE;
