@@ -289,6 +289,26 @@ TEST_F(map, alloc_wc_of_dynamic_pages_only)
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0xffffff));
 }
 
+TEST_F(map, query_uar_names_the_uar_of_a_dynamic_register)
+{
+	uint32_t first, second, other;
+
+	if (!has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
+	/* Page 3 has registers 6 and 7. */
+	if (uv_query_uar(self->uv.fd, 6, &first) == -EPROTONOSUPPORT)
+		SKIP(return, "the driver offers DEVX only on an HCA with user ids");
+	EXPECT_EQ(-EINVAL, uv_query_uar(self->uv.fd, 6, &first));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 3));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 4));
+	ASSERT_EQ(0, uv_query_uar(self->uv.fd, 6, &first));
+	ASSERT_EQ(0, uv_query_uar(self->uv.fd, 7, &second));
+	ASSERT_EQ(0, uv_query_uar(self->uv.fd, 8, &other));
+	EXPECT_EQ(first, second);
+	EXPECT_NE(first, other);
+	EXPECT_EQ(-EINVAL, uv_query_uar(self->uv.fd, 2 * DYN_PAGES, &other));
+}
+
 TEST_F(map, alloc_wc_of_a_wrong_size_allocates_nothing)
 {
 	long uars;

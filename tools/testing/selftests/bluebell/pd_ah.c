@@ -71,13 +71,18 @@ TEST_F(dev, limits_are_plausible)
 	EXPECT_LE(1, a->max_pkeys);
 }
 
-static bool read_sysfs(const char *name, char *buf, size_t len)
+static FILE *open_sysfs(const char *name, const char *mode)
 {
 	char path[256];
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", rdma_device_name(), name);
-	f = fopen(path, "r");
+	return fopen(path, mode);
+}
+
+static bool read_sysfs(const char *name, char *buf, size_t len)
+{
+	FILE *f = open_sysfs(name, "r");
+
 	if (!f)
 		return false;
 	if (!fgets(buf, len, f))
@@ -104,6 +109,27 @@ TEST_F(dev, usual_sysfs_files_exist)
 	}
 	ASSERT_TRUE(read_sysfs("fw_ver", buf, sizeof(buf)));
 	EXPECT_STREQ(self->attr.fw_ver, buf);
+}
+
+static bool write_sysfs(const char *name, const char *text)
+{
+	FILE *f = open_sysfs(name, "w");
+	bool ok = f && fputs(text, f) >= 0;
+
+	return f && !fclose(f) && ok;
+}
+
+TEST_F(dev, node_description_can_be_changed)
+{
+	char before[256], after[256];
+
+	ASSERT_TRUE(read_sysfs("node_desc", before, sizeof(before)));
+	EXPECT_TRUE(write_sysfs("node_desc", "a description of this test"));
+	ASSERT_TRUE(read_sysfs("node_desc", after, sizeof(after)));
+	EXPECT_STREQ("a description of this test", after);
+	EXPECT_TRUE(write_sysfs("node_desc", before));
+	ASSERT_TRUE(read_sysfs("node_desc", after, sizeof(after)));
+	EXPECT_STREQ(before, after);
 }
 
 TEST_F(dev, port_is_active_with_lid_and_gid)
@@ -176,6 +202,17 @@ TEST_F(pd, numbers_are_unique)
 		EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, handle[i]));
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_F(pd, query_returns_its_number)
+{
+	uint32_t handle, pdn, queried = 0;
+
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &handle, &pdn));
+	EXPECT_EQ(0, uv_query_pd(self->uv.fd, handle, &queried));
+	EXPECT_EQ(pdn, queried);
+	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, handle));
+	EXPECT_EQ(-ENOENT, uv_query_pd(self->uv.fd, handle, &queried));
 }
 
 TEST_F(pd, dealloc_in_use_is_busy)

@@ -241,6 +241,23 @@ int uv_dealloc_pd(int fd, uint32_t handle)
 		      0);
 }
 
+/**
+ * uv_query_pd - the number that the device has for a protection domain
+ * @fd: command fd
+ * @handle: of the domain
+ * @pdn: the number
+ */
+int uv_query_pd(int fd, uint32_t handle, uint32_t *pdn)
+{
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = MLX5_IB_ATTR_QUERY_PD_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY,
+		  .data = handle },
+		attr_out(MLX5_IB_ATTR_QUERY_PD_RESP_PDN, pdn, sizeof(*pdn)),
+	};
+
+	return uv_ioctl(fd, UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, attrs, 2);
+}
+
 int uv_reg_mr(int fd, uint32_t pd, void *addr, uint64_t len, uint64_t iova, uint32_t access,
 	      struct ib_uverbs_reg_mr_resp *resp)
 {
@@ -623,6 +640,22 @@ int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar)
 	uar->handle = attrs[0].data;
 	uar->mmap_len = len;
 	return ret;
+}
+
+/**
+ * uv_query_uar - the UAR of a dynamic bfreg
+ * @fd: command fd
+ * @bfreg: number of the bfreg, counted from the first dynamic one
+ * @page_id: the UAR, by the device's number
+ */
+int uv_query_uar(int fd, uint32_t bfreg, uint32_t *page_id)
+{
+	struct ib_uverbs_attr attrs[] = {
+		attr_in(MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX, &bfreg, sizeof(bfreg)),
+		attr_out(MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, page_id, sizeof(*page_id)),
+	};
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_UAR, attrs, 2);
 }
 
 int uv_free_uar(int fd, uint32_t handle)

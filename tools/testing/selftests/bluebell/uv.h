@@ -86,6 +86,7 @@ void uv_mem_free(struct uv_mem *mem);
 
 int uv_alloc_pd(int fd, uint32_t *handle, uint32_t *pdn);
 int uv_dealloc_pd(int fd, uint32_t handle);
+int uv_query_pd(int fd, uint32_t handle, uint32_t *pdn);
 
 int uv_reg_mr(int fd, uint32_t pd, void *addr, uint64_t len, uint64_t iova, uint32_t access,
 	      struct ib_uverbs_reg_mr_resp *resp);
@@ -130,6 +131,7 @@ struct uv_uar {
 };
 
 int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar);
+int uv_query_uar(int fd, uint32_t bfreg, uint32_t *page_id);
 int uv_free_uar(int fd, uint32_t handle);
 
 /* Device memory, and the index at which it can be mapped. */
