@@ -101,7 +101,7 @@ static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir
 
 	if (child)
 		return child;
-	/* Reserve first: if it failed after the creation, the new key would have to be destroyed. */
+	/* Reserve first: after the creation, a failure would require to destroy the new key. */
 	err = xa_reserve(&dir->children, index, GFP_KERNEL);
 	if (err)
 		return ERR_PTR(err);
