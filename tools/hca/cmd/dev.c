@@ -8,20 +8,18 @@
 #include "caps.h"
 #include "cmd.h"
 #include "dev.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mkey.h"
 #include "profile.h"
-
-#define HCA_FILE_ID FILE_DEV
 
 #define ISSI_SUPPORTED	1	/* highest version of the interface that the driver may choose */
 
 static uint8_t enable_hca(struct hca *hca, struct cmd *cmd)
 {
 	if (IFC_GET(enable_hca_in, cmd->in, function_id))
-		return cmd_fail(cmd, ST_BAD_PARAM, "function %u does not exist",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FUNCTION_UNKNOWN,
+				"function %u does not exist",
 				IFC_GET(enable_hca_in, cmd->in, function_id));
 	hca->life = LIFE_ENABLED;
 	return ST_OK;
@@ -30,10 +28,11 @@ static uint8_t enable_hca(struct hca *hca, struct cmd *cmd)
 static uint8_t disable_hca(struct hca *hca, struct cmd *cmd)
 {
 	if (IFC_GET(disable_hca_in, cmd->in, function_id))
-		return cmd_fail(cmd, ST_BAD_PARAM, "function %u does not exist",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FUNCTION_UNKNOWN,
+				"function %u does not exist",
 				IFC_GET(disable_hca_in, cmd->in, function_id));
 	if (hca->life == LIFE_INIT)
-		return cmd_fail(cmd, ST_BAD_SYS_STATE,
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED,
 				"the HCA is initialized: TEARDOWN_HCA must come first");
 	hca->life = LIFE_RESET;
 	hca_free_objects(hca);
@@ -43,7 +42,7 @@ static uint8_t disable_hca(struct hca *hca, struct cmd *cmd)
 static uint8_t init_hca(struct hca *hca, struct cmd *cmd)
 {
 	if (hca->life == LIFE_INIT)
-		return cmd_fail(cmd, ST_BAD_SYS_STATE, "already initialized");
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED, "already initialized");
 	hca->life = LIFE_INIT;
 	return ST_OK;
 }
@@ -53,11 +52,13 @@ static uint8_t teardown_hca(struct hca *hca, struct cmd *cmd)
 	uint16_t profile = IFC_GET(teardown_hca_in, cmd->in, profile);
 
 	if (hca->life != LIFE_INIT)
-		return cmd_fail(cmd, ST_BAD_SYS_STATE, "not initialized");
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_NOT_INITIALIZED, "not initialized");
 	if (profile > MLX5_TEARDOWN_HCA_IN_PROFILE_PREPARE_FAST_TEARDOWN)
-		return cmd_fail(cmd, ST_BAD_PARAM, "unknown profile %u", profile);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_TEARDOWN_PROFILE, "unknown profile %u",
+				profile);
 	if (profile == MLX5_TEARDOWN_HCA_IN_PROFILE_PREPARE_FAST_TEARDOWN)
-		return cmd_fail(cmd, ST_BAD_PARAM, "fast teardown is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_TEARDOWN_FAST,
+				"fast teardown is not offered");
 	hca->life = LIFE_ENABLED;
 	hca_free_objects(hca);
 	return ST_OK;
@@ -77,7 +78,8 @@ static uint8_t set_issi(struct hca *hca, struct cmd *cmd)
 
 	(void)hca;
 	if (issi != ISSI_SUPPORTED)
-		return cmd_fail(cmd, ST_BAD_PARAM, "ISSI %u is not supported", issi);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_ISSI_UNKNOWN, "ISSI %u is not supported",
+				issi);
 	return ST_OK;
 }
 
@@ -115,7 +117,8 @@ static uint8_t set_driver_version(struct hca *hca, struct cmd *cmd)
 	unsigned int i;
 
 	if (!hca_cap_gen(hca, driver_version))
-		return cmd_fail(cmd, ST_BAD_OP, "driver_version is not offered");
+		return cmd_fail(cmd, ST_BAD_OP, WHY_DRIVER_VERSION_NOT_OFFERED,
+				"driver_version is not offered");
 	memcpy(v, IFC_ADDR(set_driver_version_in, cmd->in, driver_version), 64);
 	for (i = 0; v[i]; i++)
 		if (v[i] < ' ' || v[i] > '~' || v[i] == '"' || v[i] == '\\')

@@ -11,13 +11,10 @@
 #include "cmdif.h"
 #include "decode.h"
 #include "fields.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "inject.h"
 #include "trace.h"
-
-#define HCA_FILE_ID FILE_EXECUTE
 
 /* Commands that are accepted between ENABLE_HCA and INIT_HCA. */
 static bool cmd_is_early(uint16_t op)
@@ -59,22 +56,24 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_d
 	uint8_t inj = inject_cmd(hca->inject, cmd->opcode), st;
 
 	if (inj)
-		return cmd_fail(cmd, inj, "injected");
+		return cmd_fail(cmd, inj, WHY_INJECTED, "injected");
 	if (!d)
-		return cmd_fail(cmd, ST_BAD_OP, "no command 0x%x", cmd->opcode);
+		return cmd_fail(cmd, ST_BAD_OP, WHY_OPCODE_UNKNOWN, "no command 0x%x",
+				cmd->opcode);
 	if (!cmd_allowed_now(hca, cmd->opcode))
-		return cmd_fail(cmd, ST_BAD_SYS_STATE,
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_STATE,
 				"the command is not allowed in this state of the HCA");
 	if (cmd->in_len < d->in_min)
-		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes of input, at least %u needed",
-				cmd->in_len,
-				d->in_min);
+		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_INPUT_LENGTH,
+				"%zu bytes of input, at least %u needed", cmd->in_len, d->in_min);
 	if (cmd->out_len < d->out_min)
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes of output, at least %u needed",
-				cmd->out_len, d->out_min);
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
+				"%zu bytes of output, at least %u needed", cmd->out_len,
+				d->out_min);
 	/* CREATE_UCTX would make user ids, but not every profile offers it. */
 	if (cmd->uid && !hca_cap_gen(hca, log_max_uctx))
-		return cmd_fail(cmd, ST_BAD_RES, "user id %u does not exist", cmd->uid);
+		return cmd_fail(cmd, ST_BAD_RES, WHY_UID_UNKNOWN, "user id %u does not exist",
+				cmd->uid);
 	st = cmd_check_reserved(hca, cmd);
 	return st ? st : d->handler(hca, cmd);
 }
@@ -102,7 +101,8 @@ static void trace_cmd(struct hca *hca, const struct cmd *cmd, const char *name, 
 		"\"ns\":%llu,\"status\":%u", name, cmd->opcode, cmd->op_mod, cmd->uid, slot,
 		(unsigned long long)(clock_now_ns() - start_ns), status);
 	if (status) {
-		fprintf(f, ",\"syndrome\":\"0x%x\",\"why\":", cmd->syndrome);
+		fprintf(f, ",\"syndrome\":\"0x%04x\",\"refusal\":\"%s\",\"why\":",
+			cmd->syndrome, refusal_name(cmd->syndrome));
 		decode_string(f, cmd->why);
 	}
 	trace_cmd_half(f, name, "in", cmd->in, cmd->in_len);

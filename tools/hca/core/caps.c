@@ -7,13 +7,10 @@
 #include "caps.h"
 #include "cmd.h"
 #include "fields.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "profile.h"
 #include "util.h"
-
-#define HCA_FILE_ID FILE_CAPS
 
 enum { CAP_GET_MAX = 0, CAP_GET_CUR = 1 };
 
@@ -71,9 +68,11 @@ static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
 	unsigned int type = cmd->op_mod >> 1;
 
 	if (IFC_GET(query_hca_cap_in, cmd->in, other_function))
-		return cmd_fail(cmd, ST_BAD_PARAM, "other functions do not exist");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FUNCTION_OTHER,
+				"other functions do not exist");
 	if (type >= HCA_CAP_TYPES || !hca->profile->cap_valid[type])
-		return cmd_fail(cmd, ST_BAD_PARAM, "no capabilities of type 0x%x", type);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CAP_TYPE_UNKNOWN,
+				"no capabilities of type 0x%x", type);
 	if ((cmd->op_mod & 1) == CAP_GET_CUR)
 		memcpy(page, hca->cap[type], HCA_CAP_SIZE);
 	else
@@ -99,8 +98,8 @@ static uint8_t caps_set_field(struct hca *hca, struct cmd *cmd, unsigned int i, 
 	v = ifc_get_bits(want, off, f->width);
 	max = ifc_get_bits(hca->profile->cap[0][settable[i].type], off, f->width);
 	if (v > max)
-		return cmd_fail(cmd, ST_BAD_PARAM, "%s is %llu, the maximum is %llu",
-				settable[i].field,
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CAP_ABOVE_MAXIMUM,
+				"%s is %llu, the maximum is %llu", settable[i].field,
 				(unsigned long long)v, (unsigned long long)max);
 	ifc_set_bits(cur, off, f->width, v);
 	return ST_OK;
@@ -113,10 +112,11 @@ static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
 	uint8_t cur[HCA_CAP_SIZE];
 
 	if (hca->life != LIFE_ENABLED)
-		return cmd_fail(cmd, ST_BAD_SYS_STATE,
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED,
 				"capabilities can be set before INIT_HCA only");
 	if (type >= HCA_CAP_TYPES || !hca->profile->cap_valid[type])
-		return cmd_fail(cmd, ST_BAD_PARAM, "no capabilities of type 0x%x", type);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CAP_TYPE_UNKNOWN,
+				"no capabilities of type 0x%x", type);
 	memcpy(cur, hca->cap[type], sizeof(cur));
 	for (i = 0; i < NR_SETTABLE; i++) {
 		uint8_t st = settable[i].type == type ? caps_set_field(hca, cmd, i, want,

@@ -4,13 +4,10 @@
  */
 #include "check.h"
 #include "cmd.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
 #include "object.h"
-
-#define HCA_FILE_ID FILE_CHECK
 
 /**
  * ifc_first_set() - find a field that should be zero and is not
@@ -46,10 +43,12 @@ const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n)
 uint8_t check_dbr(struct hca *hca, struct cmd *cmd, uint64_t addr, size_t len)
 {
 	if (addr & (len - 1))
-		return cmd_fail(cmd, ST_BAD_PARAM, "doorbell record at 0x%llx is misaligned",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_DBR_MISALIGNED,
+				"doorbell record at 0x%llx is misaligned",
 				(unsigned long long)addr);
 	if (!mem_ptr(hca, addr, len, true))
-		return cmd_fail(cmd, ST_BAD_PARAM, "doorbell record at 0x%llx is not mapped",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_DBR_NOT_MAPPED,
+				"doorbell record at 0x%llx is not mapped",
 				(unsigned long long)addr);
 	return ST_OK;
 }
@@ -69,8 +68,8 @@ uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t
 {
 	*o = obj_find_uid(hca, kind, num, cmd->uid);
 	if (!*o)
-		return cmd_fail(cmd, ST_BAD_RES, "%s 0x%x does not exist for user id %u",
-				obj_kind_name[kind], num,
+		return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_UNKNOWN,
+				"%s 0x%x does not exist for user id %u", obj_kind_name[kind], num,
 				cmd->uid);
 	return ST_OK;
 }
@@ -94,7 +93,7 @@ uint8_t check_destroy(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint
 	if (st)
 		return st;
 	if ((*o)->refs)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "%s 0x%x has %u references",
-				obj_kind_name[kind], num, (*o)->refs);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_OBJECT_IN_USE,
+				"%s 0x%x has %u references", obj_kind_name[kind], num, (*o)->refs);
 	return ST_OK;
 }

@@ -12,12 +12,11 @@
 
 #include "cmd.h"
 #include "fields.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "util.h"
 
-#define HCA_FILE_ID FILE_CMD
+#define CMD_UNNAMED	0xffff	/* syndrome of a refusal without a name */
 
 /* Bits of a command's input that are reserved and must be zero. */
 struct reserved {
@@ -30,25 +29,50 @@ struct cmds {
 	struct reserved reserved[CMD_OPCODES];
 };
 
+static uint8_t cmd_vfail(struct cmd *cmd, uint8_t status, uint32_t syndrome, const char *fmt,
+			 va_list ap)
+{
+	vsnprintf(cmd->why, sizeof(cmd->why), fmt, ap);
+	cmd->syndrome = syndrome;
+	return status;
+}
+
 /**
- * cmd_fail_at() - refuse a command
+ * cmd_fail_why() - refuse a command
  * @cmd: the command, whose syndrome and reason are set
  * @status: firmware status
- * @syndrome: number of the check
+ * @why: which check failed
  * @fmt: the reason in words
  *
- * Handlers use cmd_fail(), which makes the syndrome.
+ * Handlers use cmd_fail().
  *
  * Return: @status.
  */
-uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const char *fmt, ...)
+uint8_t cmd_fail_why(struct cmd *cmd, uint8_t status, enum cmd_refusal why, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(cmd->why, sizeof(cmd->why), fmt, ap);
+	cmd_vfail(cmd, status, why, fmt, ap);
 	va_end(ap);
-	cmd->syndrome = syndrome;
+	return status;
+}
+
+/**
+ * cmd_fail_unnamed() - refuse a command for a reason that has no name yet
+ * @cmd: the command, whose syndrome and reason are set
+ * @status: firmware status
+ * @fmt: the reason in words
+ *
+ * Return: @status.
+ */
+uint8_t cmd_fail_unnamed(struct cmd *cmd, uint8_t status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	cmd_vfail(cmd, status, CMD_UNNAMED, fmt, ap);
+	va_end(ap);
 	return status;
 }
 
@@ -192,7 +216,7 @@ uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd)
 
 	for (i = 0; i < r->len && i < cmd->in_len; i++)
 		if (cmd->in[i] & r->mask[i])
-			return cmd_fail(cmd, ST_BAD_PARAM,
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_RESERVED_BITS,
 					"reserved bits 0x%02x of byte 0x%zx are set",
 					cmd->in[i] & r->mask[i], i);
 	return ST_OK;

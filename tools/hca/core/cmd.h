@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "file_id.h"
+#include "refusal.h"
 
 struct hca;
 struct ifc_struct;
@@ -23,7 +23,7 @@ struct cmd {
 	size_t in_len;
 	uint8_t *out;		/* zeroed, out_len bytes; the caller fills status and syndrome */
 	size_t out_len;
-	uint32_t syndrome;	/* set by cmd_fail() */
+	uint32_t syndrome;	/* enum cmd_refusal; set by cmd_fail() */
 	char why[120];		/* the reason in words, for the trace; set by cmd_fail() */
 };
 
@@ -48,14 +48,20 @@ struct cmd_desc {
 };
 
 /*
- * Refuse the command: record a syndrome that names the check (file and line) and the reason.
- * Evaluates to @status, so that a handler writes: return cmd_fail(cmd, ST_BAD_RES, "no PD %u", n);
- * Each file that uses this defines HCA_FILE_ID.
+ * Refuse the command: record why, which is the syndrome, and the reason in words. Evaluates to
+ * @status, so that a handler writes: return cmd_fail(cmd, ST_LIM, WHY_CQ_SIZE, "2^%u CQEs", n);
+ *
+ * A call that gives no WHY_* still compiles, and its syndrome is 0xffff: give the refusal a name
+ * in refusal.h.
  */
 #define cmd_fail(cmd, status, ...) \
-	cmd_fail_at(cmd, status, (uint32_t)HCA_FILE_ID << 16 | __LINE__, __VA_ARGS__)
-uint8_t cmd_fail_at(struct cmd *cmd, uint8_t status, uint32_t syndrome, const char *fmt, ...)
+	_Generic((CMD_FAIL_FIRST(__VA_ARGS__, 0)), int: cmd_fail_why, default: cmd_fail_unnamed) \
+		(cmd, status, __VA_ARGS__)
+#define CMD_FAIL_FIRST(first, ...) first
+uint8_t cmd_fail_why(struct cmd *cmd, uint8_t status, enum cmd_refusal why, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+uint8_t cmd_fail_unnamed(struct cmd *cmd, uint8_t status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 size_t cmd_left(const struct cmd *cmd, const uint8_t *p);
 

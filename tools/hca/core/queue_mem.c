@@ -6,13 +6,10 @@
 #include <stdlib.h>
 
 #include "cmd.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
 #include "queue_mem.h"
-
-#define HCA_FILE_ID FILE_QUEUE_MEM
 
 /**
  * qmem_init() - take over the page list of a queue
@@ -39,13 +36,14 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
 	if (!len)
 		return ST_OK;
 	if (log_page < 12 || log_page > 31)
-		return cmd_fail(cmd, ST_BAD_PARAM, "page size 2^%u is not supported", log_page);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QUEUE_PAGE_SIZE,
+				"page size 2^%u is not supported", log_page);
 	if (n > avail / 8)
-		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes need %zu pages, %zu given", len, n,
-				avail / 8);
+		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_QUEUE_PAGES_MISSING,
+				"%zu bytes need %zu pages, %zu given", len, n, avail / 8);
 	m->pas = calloc(n, sizeof(*m->pas));
 	if (!m->pas)
-		return cmd_fail(cmd, ST_INTERNAL, "no memory");
+		return cmd_fail(cmd, ST_INTERNAL, WHY_NO_MEMORY, "no memory");
 	m->npages = n;
 	for (i = 0; i < n; i++) {
 		m->pas[i] = get_be64(pas + 8 * i);
@@ -53,7 +51,7 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
 			uint64_t bad = m->pas[i];
 
 			qmem_free(m);
-			return cmd_fail(cmd, ST_BAD_PARAM,
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_QUEUE_PAGE_ADDRESS,
 					"page %zu at 0x%llx is misaligned or not mapped", i,
 					(unsigned long long)bad);
 		}

@@ -11,13 +11,10 @@
 #include "cmd.h"
 #include "eq.h"
 #include "fabric.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mad.h"
 #include "port.h"
-
-#define HCA_FILE_ID FILE_PORT
 
 #define DEFAULT_PKEY	0xffff
 
@@ -35,9 +32,10 @@ enum { CHANGE_DOWN = 1, CHANGE_ACTIVE = 4, CHANGE_LID = 6 };
 static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_num)
 {
 	if (other)
-		return cmd_fail(cmd, ST_BAD_PARAM, "other vports do not exist");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_VPORT_OTHER, "other vports do not exist");
 	if (port_num > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "port %u does not exist", port_num);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
+				port_num);
 	return ST_OK;
 }
 
@@ -83,10 +81,11 @@ static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	if (IFC_GET(hca_vport_context, c, field_select))
-		return cmd_fail(cmd, ST_BAD_PARAM,
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_GROUP_MANAGER,
 				"only the group manager may set GUIDs and policy");
 	if (allowed & ~(uint32_t)MAD_CAP_MASK_SETTABLE)
-		return cmd_fail(cmd, ST_BAD_PARAM, "cap_mask1 bits 0x%x cannot change", allowed);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_CAP_MASK,
+				"cap_mask1 bits 0x%x cannot change", allowed);
 	port->cap_mask1 = (port->cap_mask1 & ~allowed) | (mask & allowed);
 	return ST_OK;
 }
@@ -104,10 +103,11 @@ static uint8_t query_hca_vport_gid(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	if (idx >= nr && idx != 0xffff)
-		return cmd_fail(cmd, ST_BAD_INDEX, "GID index %u, the table has %u entries", idx,
-				nr);
+		return cmd_fail(cmd, ST_BAD_INDEX, WHY_GID_INDEX,
+				"GID index %u, the table has %u entries", idx, nr);
 	if (room < n * 16u)
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%u GIDs do not fit %zu bytes", n, room);
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
+				"%u GIDs do not fit %zu bytes", n, room);
 	IFC_SET(query_hca_vport_gid_out, cmd->out, gids_num, n);
 	if (idx == 0 || idx == 0xffff)
 		fabric_gid(hca, gid);	/* the only entry; the rest of the table is zero */
@@ -127,10 +127,11 @@ static uint8_t query_hca_vport_pkey(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	if (idx >= nr && idx != 0xffff)
-		return cmd_fail(cmd, ST_BAD_INDEX, "P_Key index %u, the table has %u entries", idx,
-				nr);
+		return cmd_fail(cmd, ST_BAD_INDEX, WHY_PKEY_INDEX,
+				"P_Key index %u, the table has %u entries", idx, nr);
 	if (room < n * IFC_SZ(pkey))
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%u P_Keys do not fit %zu bytes", n, room);
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
+				"%u P_Keys do not fit %zu bytes", n, room);
 	if (idx == 0 || idx == 0xffff)
 		IFC_SET(pkey, pkey, pkey, DEFAULT_PKEY);
 	return ST_OK;
@@ -181,12 +182,12 @@ static uint8_t mad_ifc(struct hca *hca, struct cmd *cmd)
 	};
 
 	if (IFC_GET(mad_ifc_in, cmd->in, port) > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "port %u does not exist",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
 				IFC_GET(mad_ifc_in, cmd->in, port));
 	fabric_gid(hca, mp.gid);
 	if (!mad_answer(&mp, in, out))
-		return cmd_fail(cmd, ST_BAD_PKT, "no agent for class 0x%x method 0x%x", in[1],
-				in[3]);
+		return cmd_fail(cmd, ST_BAD_PKT, WHY_MAD_NO_AGENT,
+				"no agent for class 0x%x method 0x%x", in[1], in[3]);
 	return ST_OK;
 }
 

@@ -6,13 +6,10 @@
 
 #include "cmd.h"
 #include "fabric.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "port.h"
 #include "util.h"
-
-#define HCA_FILE_ID FILE_PORT_REG
 
 enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 	REG_PCAP = 0x5001, REG_PMLP = 0x5002, REG_PMTU = 0x5003, REG_PTYS = 0x5004,
@@ -131,19 +128,22 @@ uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool wri
 		if (port_regs[i].id == reg)
 			break;
 	if (i == ARRAY_SIZE(port_regs))
-		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x does not exist", reg);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_REG_UNKNOWN,
+				"register 0x%04x does not exist", reg);
 	if (len < port_regs[i].min)
-		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x does not fit %zu bytes", reg,
-				len);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_REG_LENGTH,
+				"register 0x%04x does not fit %zu bytes", reg, len);
 	if (port_regs[i].has_port && in[1] > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "port %u does not exist", in[1]);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
+				in[1]);
 	if (write && reg == REG_NODE_DESC) {
 		memcpy(hca->port->node_desc, in, sizeof(hca->port->node_desc));
 	} else if (write && reg == REG_PAOS) {
 		if (IFC_GET(paos_reg, in, ase))
 			port_set_link(hca, IFC_GET(paos_reg, in, admin_status) == PAOS_UP);
 	} else if (write) {
-		return cmd_fail(cmd, ST_BAD_PARAM, "register 0x%04x is read-only", reg);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_REG_READ_ONLY,
+				"register 0x%04x is read-only", reg);
 	}
 	if (port_regs[i].has_port)
 		memcpy(out, in, 8);	/* part of the request: port, group, planes */
@@ -165,10 +165,11 @@ static uint8_t access_reg(struct hca *hca, struct cmd *cmd)
 	size_t len = cmd->in_len - IFC_SZ(access_register_in);
 
 	if (cmd->op_mod > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
 	if (cmd->out_len - IFC_SZ(access_register_out) < len)
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "register 0x%x: %zu bytes in, %zu out", reg,
-				cmd->in_len, cmd->out_len);
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_REG_LENGTH,
+				"register 0x%x: %zu bytes in, %zu out", reg, cmd->in_len,
+				cmd->out_len);
 	if (reg == REG_HOST_ENDIANNESS) {
 		memcpy(out, in, len);
 		return ST_OK;

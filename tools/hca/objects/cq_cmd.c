@@ -9,15 +9,12 @@
 #include "check.h"
 #include "cmd.h"
 #include "cq.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
 #include "object.h"
 #include "queue_mem.h"
 #include "util.h"
-
-#define HCA_FILE_ID FILE_CQ_CMD
 
 _Static_assert(IFC_SZ(cqc) == CQC_BYTES, "cqc size");
 
@@ -40,16 +37,20 @@ static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	const char *rsvd = ifc_first_set(c, cqc_reserved, ARRAY_SIZE(cqc_reserved));
 
 	if (rsvd)
-		return cmd_fail(cmd, ST_BAD_PARAM, "cqc.%s is not zero", rsvd);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_RESERVED_FIELD, "cqc.%s is not zero",
+				rsvd);
 	if (IFC_GET(cqc, c, log_cq_size) > hca_cap_gen(hca, log_max_cq_sz))
-		return cmd_fail(cmd, ST_LIM, "2^%u CQEs are too many",
+		return cmd_fail(cmd, ST_LIM, WHY_CQ_SIZE, "2^%u CQEs are too many",
 				IFC_GET(cqc, c, log_cq_size));
 	if (IFC_GET(cqc, c, cqe_sz) > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, "unknown cqe_sz %u", IFC_GET(cqc, c, cqe_sz));
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_CQE_SIZE, "unknown cqe_sz %u",
+				IFC_GET(cqc, c, cqe_sz));
 	if (IFC_GET(cqc, c, cqe_comp_en) && !hca_cap_gen(hca, cqe_compression))
-		return cmd_fail(cmd, ST_BAD_PARAM, "CQE compression is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_COMPRESSION_NOT_OFFERED,
+				"CQE compression is not offered");
 	if (IFC_GET(cqc, c, oi) && !hca_cap_gen(hca, cq_oi))
-		return cmd_fail(cmd, ST_BAD_PARAM, "overrun ignore is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_OVERRUN_IGNORE_NOT_OFFERED,
+				"overrun ignore is not offered");
 	return ST_OK;
 }
 
@@ -62,7 +63,8 @@ static uint8_t cq_pages(struct hca *hca, struct cmd *cmd, const uint8_t *c, cons
 	unsigned int cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
 
 	if (offset % cqe_sz)
-		return cmd_fail(cmd, ST_BAD_PARAM, "a CQE would straddle pages");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_CQE_STRADDLES_PAGES,
+				"a CQE would straddle pages");
 	return qmem_init(hca, cmd, m, pas, cmd_left(cmd, pas), log_page, offset,
 			 (size_t)cqe_sz << IFC_GET(cqc, c, log_cq_size));
 }
@@ -92,7 +94,8 @@ static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 	uint8_t st;
 
 	if (IFC_GET(create_cq_in, cmd->in, cq_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
+				"umem queues are not offered");
 	st = cq_check_ctx(hca, cmd, c);
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(cqc, c, uar_page), &uar);
@@ -107,7 +110,7 @@ static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 	cq = (struct cq *)obj_new(hca, OBJ_CQ, cmd->uid, sizeof(*cq));
 	if (!cq) {
 		qmem_free(&mem);
-		return cmd_fail(cmd, ST_LIM, "all CQ numbers are in use");
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all CQ numbers are in use");
 	}
 	cq->hca = hca;
 	cq->mem = mem;
@@ -126,12 +129,14 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 	uint8_t st;
 
 	if (select & ~(uint32_t)(MODIFY_PERIOD | MODIFY_COUNT | MODIFY_OI | MODIFY_EQN))
-		return cmd_fail(cmd, ST_BAD_PARAM, "unknown bits in modify_field_select 0x%x",
-				select);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_FIELD_SELECT,
+				"unknown bits in modify_field_select 0x%x", select);
 	if ((select & (MODIFY_PERIOD | MODIFY_COUNT)) && !hca_cap_gen(hca, cq_moderation))
-		return cmd_fail(cmd, ST_BAD_PARAM, "moderation is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_MODERATION_NOT_OFFERED,
+				"moderation is not offered");
 	if ((select & MODIFY_EQN) && !hca_cap_gen(hca, cq_eq_remap))
-		return cmd_fail(cmd, ST_BAD_PARAM, "remapping is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_REMAP_NOT_OFFERED,
+				"remapping is not offered");
 	if (select & MODIFY_EQN) {
 		st = check_obj(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), &eq);
 		if (st)
@@ -168,29 +173,34 @@ static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const 
 	uint8_t st;
 
 	if (!hca_cap_gen(hca, cq_resize))
-		return cmd_fail(cmd, ST_BAD_PARAM, "resizing is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_RESIZE_NOT_OFFERED,
+				"resizing is not offered");
 	if (!(select & RESIZE_SIZE) ||
 	    (select & ~(uint32_t)(RESIZE_SIZE | RESIZE_PG_OFFSET | RESIZE_PG_SIZE)))
-		return cmd_fail(cmd, ST_BAD_PARAM, "resize_field_select 0x%x is not supported",
-				select);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_FIELD_SELECT,
+				"resize_field_select 0x%x is not supported", select);
 	if (cq->status != CQ_STATUS_OK)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "CQ 0x%x is in error", cq->obj.num);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_CQ_IN_ERROR, "CQ 0x%x is in error",
+				cq->obj.num);
 	st = cq_check_ctx(hca, cmd, c);
 	if (st)
 		return st;
 	if (mem_read(hca, cq->dbr_addr, rec, sizeof(rec)))
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "the doorbell record is not mapped");
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_DBR_NOT_MAPPED,
+				"the doorbell record is not mapped");
 	cq->ci = get_be32(rec) & CQ_INDEX_MASK;
 	left = cq_ahead(cq->pi, cq->ci);
 	/* The closing CQE takes one slot of the old queue, and one index of the new one. */
 	if (left + 1 > cq->cnt || left + 1 > 1u << IFC_GET(cqc, c, log_cq_size))
-		return cmd_fail(cmd, ST_BAD_SIZE_OUTS_CQES, "%u CQEs are outstanding", left);
+		return cmd_fail(cmd, ST_BAD_SIZE_OUTS_CQES, WHY_CQ_CQES_OUTSTANDING,
+				"%u CQEs are outstanding", left);
 	st = cq_pages(hca, cmd, c, IFC_ADDR(modify_cq_in, cmd->in, pas), &mem);
 	if (st)
 		return st;
 	if (!cq_write_resize(hca, cq)) {
 		qmem_free(&mem);
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "the memory of the queue is not mapped");
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_QUEUE_NOT_MAPPED,
+				"the memory of the queue is not mapped");
 	}
 	cq->mem = mem;
 	cq->cnt = 1u << IFC_GET(cqc, c, log_cq_size);
@@ -219,7 +229,7 @@ static uint8_t modify_cq(struct hca *hca, struct cmd *cmd)
 	case OPMOD_RESIZE:
 		return cq_resize(hca, cmd, (struct cq *)o, c, select);
 	default:
-		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
 	}
 }
 

@@ -10,14 +10,11 @@
 #include "cmd.h"
 #include "count.h"
 #include "eq.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
 #include "profile.h"
 #include "queue_mem.h"
-
-#define HCA_FILE_ID FILE_EQ
 
 #define EQE_TYPE	1
 #define EQE_SUBTYPE	3
@@ -225,14 +222,14 @@ static uint8_t eq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 
 	if (IFC_GET(eqc, c, status) || IFC_GET(eqc, c, consumer_counter) ||
 	    IFC_GET(eqc, c, producer_counter))
-		return cmd_fail(cmd, ST_BAD_PARAM,
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_EQ_RESERVED_FIELD,
 				"status and counters must be 0: the HCA sets them");
 	if (IFC_GET(eqc, c, log_eq_size) > hca_cap_gen(hca, log_max_eq_sz))
-		return cmd_fail(cmd, ST_BAD_PARAM, "log_eq_size %u is too large",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_EQ_SIZE, "log_eq_size %u is too large",
 				IFC_GET(eqc, c, log_eq_size));
 	if (IFC_GET(eqc, c, intr) >= hca->profile->vectors)
-		return cmd_fail(cmd, ST_BAD_PARAM, "interrupt vector %u does not exist",
-				IFC_GET(eqc, c, intr));
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_EQ_VECTOR,
+				"interrupt vector %u does not exist", IFC_GET(eqc, c, intr));
 	st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(eqc, c, uar_page), &uar);
 	if (st)
 		return st;
@@ -277,7 +274,7 @@ static uint8_t create_eq(struct hca *hca, struct cmd *cmd)
 		return st;
 	eq = (struct eq *)obj_new(hca, OBJ_EQ, cmd->uid, sizeof(*eq));
 	st = eq ? eq_fill(hca, cmd, eq, c) :
-		  cmd_fail(cmd, ST_LIM, "no more than %u event queues",
+		  cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "no more than %u event queues",
 			   hca->profile->range[OBJ_EQ].limit);
 	if (st) {
 		obj_find(hca, OBJ_UAR, IFC_GET(eqc, c, uar_page))->refs--;
@@ -310,7 +307,7 @@ static uint8_t query_eq(struct hca *hca, struct cmd *cmd)
 	struct eq *eq = eq_find(hca, IFC_GET(query_eq_in, cmd->in, eq_number));
 
 	if (!eq)
-		return cmd_fail(cmd, ST_BAD_RES, "EQ %u does not exist",
+		return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_UNKNOWN, "EQ %u does not exist",
 				IFC_GET(query_eq_in, cmd->in, eq_number));
 	memcpy(c, eq->eqc, sizeof(eq->eqc));
 	IFC_SET(eqc, c, status, eq->status);

@@ -10,13 +10,10 @@
 
 #include "check.h"
 #include "cmd.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mcast.h"
 #include "object.h"
-
-#define HCA_FILE_ID FILE_MCAST
 
 struct mcast {
 	LIST_ENTRY(mcast) link;
@@ -138,11 +135,12 @@ static uint8_t mcast_cmd(struct hca *hca, struct cmd *cmd, bool attach)
 	if (st)
 		return st;
 	if (gid[0] != 0xff)
-		return cmd_fail(cmd, ST_BAD_PARAM, "not a multicast GID");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MCAST_GID, "not a multicast GID");
 	ret = attach ? mcast_attach(hca, gid, qpn) : mcast_detach(hca, gid, qpn);
 	if (ret)
 		return cmd_fail(cmd, ret == -ENOMEM ? ST_NO_RES : ST_BAD_RES_STATE,
-				"QP 0x%x: %s", qpn, attach ? "attached already" : "not attached");
+				WHY_MCAST_ATTACHED, "QP 0x%x: %s", qpn,
+				attach ? "attached already" : "not attached");
 	return ST_OK;
 }
 

@@ -12,14 +12,11 @@
 #include "caps.h"
 #include "cmd.h"
 #include "count.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "memic.h"
 #include "object.h"
 #include "profile.h"
-
-#define HCA_FILE_ID FILE_MEMIC
 
 /* Freed memory is filled with this, so that no user of it mistakes it for zeros. */
 #define POISON	0xdb
@@ -291,7 +288,8 @@ bool memic_bar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t
 
 static uint8_t memic_check_on(struct hca *hca, struct cmd *cmd)
 {
-	return memic_on(hca) ? ST_OK : cmd_fail(cmd, ST_BAD_OP, "memic is not offered");
+	return memic_on(hca) ? ST_OK : cmd_fail(cmd, ST_BAD_OP, WHY_MEMIC_NOT_OFFERED,
+						"memic is not offered");
 }
 
 /* Find the first gap of @size bytes in [*@at, @end); *@at is set to its address. */
@@ -322,23 +320,27 @@ static uint8_t alloc_memic(struct hca *hca, struct cmd *cmd)
 	if (memic_check_on(hca, cmd))
 		return ST_BAD_OP;
 	if (!size || size % unit || size > hca_cap_mem(hca, max_memic_size))
-		return cmd_fail(cmd, ST_BAD_PARAM, "%u bytes: not a multiple of %u, or over %u",
-				size, unit, (uint32_t)hca_cap_mem(hca, max_memic_size));
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MEMIC_SIZE,
+				"%u bytes: not a multiple of %u, or over %u", size, unit,
+				(uint32_t)hca_cap_mem(hca, max_memic_size));
 	if (log_align > hca_cap_mem(hca, log_max_memic_addr_alignment))
-		return cmd_fail(cmd, ST_BAD_PARAM, "alignment 2^%u is not supported", log_align);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MEMIC_ALIGNMENT,
+				"alignment 2^%u is not supported", log_align);
 	if (!range || !memic_ptr(hca, at, range))
-		return cmd_fail(cmd, ST_BAD_PARAM, "range 0x%llx+0x%x is not device memory",
-				(unsigned long long)at, range);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MEMIC_RANGE,
+				"range 0x%llx+0x%x is not device memory", (unsigned long long)at,
+				range);
 	if (obj_count(hca, OBJ_MEMIC) >= r->limit - r->first)
-		return cmd_fail(cmd, ST_LIM, "all %u allocations are in use",
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all %u allocations are in use",
 				r->limit - r->first);
 	if (!memic_place(hca, &at, at + range, size, (uint64_t)MEMIC_UNIT << log_align))
-		return cmd_fail(cmd, ST_NO_RES, "there is no gap of %u bytes in the range", size);
+		return cmd_fail(cmd, ST_NO_RES, WHY_MEMIC_NO_GAP,
+				"there is no gap of %u bytes in the range", size);
 	a = (struct memic *)obj_new_at(hca, OBJ_MEMIC,
 				       (at - hca->memics->start) / MEMIC_UNIT,
 				       cmd->uid, sizeof(*a));
 	if (!a)
-		return cmd_fail(cmd, ST_NO_RES, "no memory");
+		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory");
 	a->start = at;
 	a->size = size;
 	IFC_SET64(alloc_memic_out, cmd->out, memic_start_addr, at);
@@ -353,7 +355,7 @@ static uint8_t memic_check(struct hca *hca, struct cmd *cmd, uint64_t start, str
 	*a = (struct memic *)o;
 	if (o && (*a)->start == start)
 		return ST_OK;
-	return cmd_fail(cmd, ST_BAD_RES, "no allocation begins at 0x%llx",
+	return cmd_fail(cmd, ST_BAD_RES, WHY_MEMIC_UNKNOWN, "no allocation begins at 0x%llx",
 			(unsigned long long)start);
 }
 
@@ -369,13 +371,14 @@ static uint8_t dealloc_memic(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	if (size != a->size)
-		return cmd_fail(cmd, ST_BAD_PARAM, "%u bytes, %u were allocated", size, a->size);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MEMIC_SIZE, "%u bytes, %u were allocated",
+				size, a->size);
 	if (a->obj.refs)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "%u keys refer to the allocation",
-				a->obj.refs);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_OBJECT_IN_USE,
+				"%u keys refer to the allocation", a->obj.refs);
 	if (a->ops)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "operations 0x%x still have an address",
-				a->ops);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_MEMIC_OPERATION_IN_USE,
+				"operations 0x%x still have an address", a->ops);
 	memic_free(hca, a);
 	return ST_OK;
 }
@@ -390,14 +393,16 @@ static uint8_t modify_memic(struct hca *hca, struct cmd *cmd)
 	if (memic_check_on(hca, cmd))
 		return ST_BAD_OP;
 	if (cmd->op_mod > MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC)
-		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
 	if (op >= MEMIC_OPS || !(hca_cap_mem(hca, memic_operations) & 1u << op))
-		return cmd_fail(cmd, ST_BAD_PARAM, "operation %u is not offered", op);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MEMIC_OPERATION_NOT_OFFERED,
+				"operation %u is not offered", op);
 	st = memic_check(hca, cmd, IFC_GET64(modify_memic_in, cmd->in, memic_start_addr), &a);
 	if (st)
 		return st;
 	if (!(a->ops & 1u << op) == (cmd->op_mod == MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC))
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "operation %u has %s address", op,
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_MEMIC_OPERATION_STATE,
+				"operation %u has %s address", op,
 				a->ops & 1u << op ? "an" : "no");
 	a->ops ^= 1u << op;
 	if (cmd->op_mod == MLX5_MODIFY_MEMIC_OP_MOD_ALLOC)

@@ -8,15 +8,12 @@
 #include "caps.h"
 #include "check.h"
 #include "cmd.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "memic.h"
 #include "mkey.h"
 #include "object.h"
 #include "util.h"
-
-#define HCA_FILE_ID FILE_MKEY_CMD
 
 #define MKEY_MAX_OCTO	(1u << 26)	/* octowords of translations of a key */
 
@@ -36,26 +33,35 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 	uint32_t octo = IFC_GET(mkc, mk->mkc, translations_octword_size);
 
 	if (rsvd)
-		return cmd_fail(cmd, ST_BAD_PARAM, "mkc.%s is not zero", rsvd);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_RESERVED_FIELD, "mkc.%s is not zero",
+				rsvd);
 	if (IFC_GET(create_mkey_in, cmd->in, mkey_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, "umem translation tables are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
+				"umem translation tables are not offered");
 	if (IFC_GET(create_mkey_in, cmd->in, pg_access) && !hca_cap_gen(hca, pg))
-		return cmd_fail(cmd, ST_BAD_PARAM, "on-demand paging is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_PAGING_NOT_OFFERED,
+				"on-demand paging is not offered");
 	if (mk->mode > MKM_KSM && !(mk->mode == MKM_MEMIC && memic_on(hca)))
-		return cmd_fail(cmd, ST_BAD_PARAM, "access mode %u is not supported", mk->mode);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_ACCESS_MODE,
+				"access mode %u is not supported", mk->mode);
 	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_write) &&
 	    !hca_cap_gen(hca, relaxed_ordering_write))
-		return cmd_fail(cmd, ST_BAD_PARAM, "relaxed ordering of writes is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_RELAXED_WRITE_NOT_OFFERED,
+				"relaxed ordering of writes is not offered");
 	if (IFC_GET(mkc, mk->mkc, relaxed_ordering_read) &&
 	    !hca_cap_gen(hca, relaxed_ordering_read) &&
 	    !hca_cap_gen(hca, relaxed_ordering_read_pci_enabled))
-		return cmd_fail(cmd, ST_BAD_PARAM, "relaxed ordering of reads is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_RELAXED_READ_NOT_OFFERED,
+				"relaxed ordering of reads is not offered");
 	if (IFC_GET(mkc, mk->mkc, bsf_en))
-		return cmd_fail(cmd, ST_BAD_PARAM, "signature keys are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_SIGNATURE_NOT_OFFERED,
+				"signature keys are not offered");
 	if (mk->free && !mk->umr_en)
-		return cmd_fail(cmd, ST_BAD_PARAM, "a free key without umr_en can never be filled");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_FREE_WITHOUT_UMR,
+				"a free key without umr_en can never be filled");
 	if (octo > MKEY_MAX_OCTO)
-		return cmd_fail(cmd, ST_LIM, "%u translation octowords are too many", octo);
+		return cmd_fail(cmd, ST_LIM, WHY_MKEY_OCTOWORDS_TOO_MANY,
+				"%u translation octowords are too many", octo);
 	return check_obj(hca, cmd, OBJ_PD, mk->pdn, pd);
 }
 
@@ -63,17 +69,19 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 static uint8_t mkey_create_memic(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 {
 	if (mk->free || mk->length64)
-		return cmd_fail(cmd, ST_BAD_PARAM,
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_MEMIC_KIND,
 				"a key over device memory cannot be created free or with length64");
 	if (IFC_GET(mkc, mk->mkc, translations_octword_size) ||
 	    IFC_GET(create_mkey_in, cmd->in, translations_octword_actual_size))
-		return cmd_fail(cmd, ST_BAD_PARAM, "a key over device memory has no translations");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_MEMIC_KIND,
+				"a key over device memory has no translations");
 	/* A key of length 0 may begin where the allocation ends. */
 	mk->memic = memic_find(hca, mk->memic_addr, mk->len ? mk->len : 1, cmd->uid);
 	if (!mk->memic && !mk->len)
 		mk->memic = memic_find(hca, mk->memic_addr - 1, 1, cmd->uid);
 	if (!mk->memic)
-		return cmd_fail(cmd, ST_BAD_PARAM, "0x%llx+0x%llx is not in one allocation",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_MEMIC_RANGE,
+				"0x%llx+0x%llx is not in one allocation",
 				(unsigned long long)mk->memic_addr, (unsigned long long)mk->len);
 	return ST_OK;
 }
@@ -90,14 +98,15 @@ static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk
 		return mkey_create_memic(hca, cmd, mk);
 	if (mk->mode == MKM_PA) {
 		why = mk->free ? NULL : mkey_invalid(mk, 0);
-		return why ? cmd_fail(cmd, ST_BAD_PARAM, "%s", why) : ST_OK;
+		return why ? cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_CONTEXT, "%s", why) : ST_OK;
 	}
 	if (given > octo)
-		return cmd_fail(cmd, ST_BAD_PARAM, "%u octowords given for a table of %u", given,
-				octo);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_OCTOWORDS_GIVEN,
+				"%u octowords given for a table of %u", given, octo);
 	if ((uint64_t)given * 16 > cmd_left(cmd, xlt))
-		return cmd_fail(cmd, ST_BAD_INP_LEN, "%u octowords announced, %zu bytes given",
-				given, cmd_left(cmd, xlt));
+		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_INPUT_LENGTH,
+				"%u octowords announced, %zu bytes given", given,
+				cmd_left(cmd, xlt));
 	/*
 	 * The table is allocated in blocks of 64 bytes, because UMR lists are padded to whole
 	 * blocks.
@@ -109,7 +118,8 @@ static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk
 	else
 		mk->klm = calloc(mk->nent + 1, sizeof(*mk->klm));
 	if (!mk->mtt && !mk->klm)
-		return cmd_fail(cmd, ST_NO_RES, "no memory for %u translations", mk->nent);
+		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for %u translations",
+				mk->nent);
 	mkey_xlt_write(mk, 0, xlt, given);
 	/* Unless the command says that its entries have access bits, all pages are present. */
 	for (i = 0; mk->mtt && i < given * 2 && !IFC_GET(create_mkey_in, cmd->in, pg_access); i++)
@@ -118,11 +128,11 @@ static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk
 		return ST_OK;
 	why = mkey_invalid(mk, mk->mode == MKM_MTT ? (uint64_t)given * 2 : given);
 	if (why)
-		return cmd_fail(cmd, ST_BAD_PARAM, "%s", why);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_TRANSLATION, "%s", why);
 	for (i = 0; mk->mtt && i < given * 2; i++)
 		if (mk->mtt[i] & ((1ull << mk->log_page) - 1) & ~MTT_ACCESS)
-			return cmd_fail(cmd, ST_BAD_PARAM, "MTT %u is not aligned to 2^%u", i,
-					mk->log_page);
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_MTT_MISALIGNED,
+					"MTT %u is not aligned to 2^%u", i, mk->log_page);
 	return ST_OK;
 }
 
@@ -141,7 +151,7 @@ static uint8_t create_mkey(struct hca *hca, struct cmd *cmd)
 		goto fail;
 	mk = (struct mkey *)obj_new(hca, OBJ_MKEY, cmd->uid, sizeof(*mk));
 	if (!mk) {
-		st = cmd_fail(cmd, ST_LIM, "all mkey numbers are in use");
+		st = cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all mkey numbers are in use");
 		goto fail;
 	}
 	tmp.obj = mk->obj;

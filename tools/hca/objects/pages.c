@@ -7,14 +7,11 @@
 #include <stdlib.h>
 
 #include "cmd.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
 #include "pages.h"
 #include "profile.h"
-
-#define HCA_FILE_ID FILE_PAGES
 
 enum { PAGES_CANT_GIVE = 0, PAGES_GIVE = 1, PAGES_TAKE = 2 };
 enum { PAGES_BOOT = 1, PAGES_INIT = 2, PAGES_REGULAR = 3 };
@@ -53,7 +50,8 @@ static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
 	unsigned int want;
 
 	if (IFC_GET(query_pages_in, cmd->in, function_id))
-		return cmd_fail(cmd, ST_BAD_PARAM, "function %u does not exist",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FUNCTION_UNKNOWN,
+				"function %u does not exist",
 				IFC_GET(query_pages_in, cmd->in, function_id));
 	switch (cmd->op_mod) {
 	case PAGES_BOOT:
@@ -66,7 +64,7 @@ static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
 		want = hca->pages->nr;
 		break;
 	default:
-		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
 	}
 	want = want > hca->pages->nr ? want - hca->pages->nr : 0;
 	IFC_SET(query_pages_out, cmd->out, num_pages, want);
@@ -76,10 +74,10 @@ static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
 static uint8_t pages_check(struct hca *hca, struct cmd *cmd, uint64_t pa)
 {
 	if (!pa || pa % HCA_PAGE_SIZE)
-		return cmd_fail(cmd, ST_BAD_PARAM, "page address 0x%llx is not valid",
-				(unsigned long long)pa);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PAGE_ADDRESS,
+				"page address 0x%llx is not valid", (unsigned long long)pa);
 	if (!mem_ptr(hca, pa, HCA_PAGE_SIZE, true))
-		return cmd_fail(cmd, ST_BAD_PARAM, "page 0x%llx is not mapped",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PAGE_NOT_MAPPED, "page 0x%llx is not mapped",
 				(unsigned long long)pa);
 	return ST_OK;
 }
@@ -90,13 +88,13 @@ static uint8_t pages_give(struct hca *hca, struct cmd *cmd, uint32_t n)
 	uint32_t i;
 
 	if (cmd->in_len < IFC_SZ(manage_pages_in) + 8ULL * n)
-		return cmd_fail(cmd, ST_BAD_INP_LEN, "%zu bytes are too few for %u pages",
-				cmd->in_len, n);
+		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_INPUT_LENGTH,
+				"%zu bytes are too few for %u pages", cmd->in_len, n);
 	if (p->nr + n > p->cap) {
 		uint64_t *pa = realloc(p->pa, (p->nr + n) * sizeof(*pa));
 
 		if (!pa)
-			return cmd_fail(cmd, ST_NO_RES, "no memory");
+			return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory");
 		p->pa = pa;
 		p->cap = p->nr + n;
 	}
@@ -119,8 +117,8 @@ static uint8_t pages_take(struct hca *hca, struct cmd *cmd, uint32_t n)
 	uint32_t i;
 
 	if (cmd->out_len < IFC_SZ(manage_pages_out) + 8ULL * n)
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, "%zu bytes are too few for %u pages",
-				cmd->out_len, n);
+		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
+				"%zu bytes are too few for %u pages", cmd->out_len, n);
 	if (hca->life == LIFE_INIT)
 		n = 0;
 	if (n > p->nr)
@@ -136,7 +134,8 @@ static uint8_t manage_pages(struct hca *hca, struct cmd *cmd)
 	uint32_t n = IFC_GET(manage_pages_in, cmd->in, input_num_entries);
 
 	if (IFC_GET(manage_pages_in, cmd->in, function_id))
-		return cmd_fail(cmd, ST_BAD_PARAM, "function %u does not exist",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FUNCTION_UNKNOWN,
+				"function %u does not exist",
 				IFC_GET(manage_pages_in, cmd->in, function_id));
 	switch (cmd->op_mod) {
 	case PAGES_CANT_GIVE:
@@ -146,7 +145,7 @@ static uint8_t manage_pages(struct hca *hca, struct cmd *cmd)
 	case PAGES_TAKE:
 		return pages_take(hca, cmd, n);
 	default:
-		return cmd_fail(cmd, ST_BAD_PARAM, "unknown op_mod %u", cmd->op_mod);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
 	}
 }
 

@@ -4,20 +4,18 @@
  */
 #include "check.h"
 #include "cmd.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
 #include "pd.h"
-
-#define HCA_FILE_ID FILE_PD
 
 static uint8_t domain_alloc(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t *num)
 {
 	struct obj *o = obj_new(hca, kind, cmd->uid, sizeof(*o));
 
 	if (!o)
-		return cmd_fail(cmd, ST_LIM, "all %s numbers are in use", obj_kind_name[kind]);
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all %s numbers are in use",
+				obj_kind_name[kind]);
 	*num = o->num;
 	return ST_OK;
 }

@@ -6,13 +6,10 @@
 
 #include "check.h"
 #include "cmd.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
 #include "qcounter.h"
-
-#define HCA_FILE_ID FILE_QCOUNTER
 
 struct qcounter {
 	struct obj obj;
@@ -57,7 +54,8 @@ static uint8_t alloc_q_counter(struct hca *hca, struct cmd *cmd)
 	struct obj *o = obj_new(hca, OBJ_QCOUNTER, cmd->uid, sizeof(struct qcounter));
 
 	if (!o)
-		return cmd_fail(cmd, ST_LIM, "all Q counter numbers are in use");
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE,
+				"all Q counter numbers are in use");
 	IFC_SET(alloc_q_counter_out, cmd->out, counter_set_id, o->num);
 	return ST_OK;
 }
@@ -85,7 +83,8 @@ static uint8_t query_q_counter(struct hca *hca, struct cmd *cmd)
 		return st;
 	if (IFC_GET(query_q_counter_in, cmd->in, other_vport) ||
 	    IFC_GET(query_q_counter_in, cmd->in, aggregate))
-		return cmd_fail(cmd, ST_BAD_PARAM, "other vports and aggregation are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_VPORT_OTHER,
+				"other vports and aggregation are not offered");
 	qc = (struct qcounter *)o;
 	for (i = 0; i < QC_NR; i++)
 		if (qc_byte[i])

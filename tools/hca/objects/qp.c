@@ -10,15 +10,12 @@
 #include "check.h"
 #include "cmd.h"
 #include "eq.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
 #include "object.h"
 #include "qp.h"
 #include "util.h"
-
-#define HCA_FILE_ID FILE_QP
 
 _Static_assert(IFC_SZ(qpc) == QPC_BYTES, "qpc size");
 
@@ -327,7 +324,8 @@ uint8_t qp_check_reserved(struct cmd *cmd, const uint8_t *c)
 {
 	const char *name = ifc_first_set(c, qpc_reserved, ARRAY_SIZE(qpc_reserved));
 
-	return name ? cmd_fail(cmd, ST_BAD_PARAM, "qpc.%s is not zero", name) : ST_OK;
+	return name ? cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RESERVED_FIELD, "qpc.%s is not zero",
+			       name) : ST_OK;
 }
 
 /* ---- module ---------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include "caps.h"
 #include "check.h"
 #include "cmd.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mcast.h"
@@ -16,8 +15,6 @@
 #include "queue_mem.h"
 #include "srq.h"
 #include "util.h"
-
-#define HCA_FILE_ID FILE_QP_CREATE
 
 static void qp_take_queues(struct qp *qp)
 {
@@ -66,8 +63,8 @@ static uint8_t qp_check_type(struct hca *hca, struct cmd *cmd, const struct qp *
 	case QPT_QP0:
 	case QPT_QP1:
 		if (qp_special(hca, qp->type - QPT_QP0))
-			return cmd_fail(cmd, ST_RES_BUSY, "the port has a %s already",
-					qp_type_name(qp->type));
+			return cmd_fail(cmd, ST_RES_BUSY, WHY_QP_SPECIAL_EXISTS,
+					"the port has a %s already", qp_type_name(qp->type));
 		ok = true;
 		break;
 	case QPT_REG_UMR:
@@ -76,8 +73,8 @@ static uint8_t qp_check_type(struct hca *hca, struct cmd *cmd, const struct qp *
 	default:
 		ok = false;
 	}
-	return ok ? ST_OK : cmd_fail(cmd, ST_BAD_PARAM, "service type %u is not supported",
-				     qp->type);
+	return ok ? ST_OK : cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SERVICE_TYPE,
+				     "service type %u is not supported", qp->type);
 }
 
 static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp *qp)
@@ -86,29 +83,34 @@ static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp 
 	unsigned int log_max = hca_cap_gen(hca, log_max_qp_sz);
 
 	if (IFC_GET(qpc, c, no_sq) && IFC_GET(qpc, c, log_sq_size))
-		return cmd_fail(cmd, ST_BAD_PARAM, "no_sq is set with an SQ size");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SQ_SIZE, "no_sq is set with an SQ size");
 	if (qp->has_sq && IFC_GET(qpc, c, log_sq_size) > log_max)
-		return cmd_fail(cmd, ST_LIM, "an SQ of 2^%u WQEBBs is too large",
+		return cmd_fail(cmd, ST_LIM, WHY_QP_SQ_SIZE, "an SQ of 2^%u WQEBBs is too large",
 				IFC_GET(qpc, c, log_sq_size));
 	if (qp->rq_type == RQ_CRQ)
-		return cmd_fail(cmd, ST_BAD_PARAM, "rq_type %u is not supported", qp->rq_type);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RQ_TYPE, "rq_type %u is not supported",
+				qp->rq_type);
 	if (qp->rq_type != RQ_OWN &&
 	    (IFC_GET(qpc, c, log_rq_size) || IFC_GET(qpc, c, log_rq_stride)))
-		return cmd_fail(cmd, ST_BAD_PARAM, "an RQ size is given without an RQ");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RQ_SIZE,
+				"an RQ size is given without an RQ");
 	if (qp->rq_type == RQ_OWN && IFC_GET(qpc, c, log_rq_size) > log_max)
-		return cmd_fail(cmd, ST_LIM, "an RQ of 2^%u WQEs is too large",
+		return cmd_fail(cmd, ST_LIM, WHY_QP_RQ_SIZE, "an RQ of 2^%u WQEs is too large",
 				IFC_GET(qpc, c, log_rq_size));
 	if (qp->rq_type == RQ_OWN && 1u << qp->rq_shift > hca_cap_gen(hca, max_wqe_sz_rq))
-		return cmd_fail(cmd, ST_BAD_PARAM, "an RQ stride of 2^%u is too large",
-				qp->rq_shift);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RQ_STRIDE,
+				"an RQ stride of 2^%u is too large", qp->rq_shift);
 	if (IFC_GET(qpc, c, state) != QPS_RST)
-		return cmd_fail(cmd, ST_BAD_PARAM, "a QP must be created in RST");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_STATE, "a QP must be created in RST");
 	if (qp->type == QPT_REG_UMR && (!qp->has_sq || qp->rq_type == RQ_OWN))
-		return cmd_fail(cmd, ST_BAD_PARAM, "a UMR QP must have an SQ and no RQ");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_UMR_QUEUES,
+				"a UMR QP must have an SQ and no RQ");
 	if (IFC_GET(qpc, c, wq_signature) && !hca_cap_gen(hca, wq_signature))
-		return cmd_fail(cmd, ST_BAD_PARAM, "WQE signatures are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED,
+				"WQE signatures are not offered");
 	if ((qp->cs_req || qp->cs_res) && !hca_cap_gen(hca, sctr_data_cqe))
-		return cmd_fail(cmd, ST_BAD_PARAM, "scatter to CQE is not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_NOT_OFFERED,
+				"scatter to CQE is not offered");
 	return ST_OK;
 }
 
@@ -170,11 +172,14 @@ static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, 
 	uint8_t st;
 
 	if (IFC_GET(create_qp_in, cmd->in, wq_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
+				"umem queues are not offered");
 	if (IFC_GET(create_qp_in, cmd->in, input_qpn))
-		return cmd_fail(cmd, ST_BAD_PARAM, "the HCA chooses the QPN: input_qpn must be 0");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_INPUT_QPN,
+				"the HCA chooses the QPN: input_qpn must be 0");
 	if (IFC_GET(create_qp_in, cmd->in, qpc_ext))
-		return cmd_fail(cmd, ST_BAD_PARAM, "QPC extensions are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_EXTENSION_NOT_OFFERED,
+				"QPC extensions are not offered");
 	st = qp_check_reserved(cmd, c);
 	if (!st)
 		st = qp_check_type(hca, cmd, qp);
@@ -205,7 +210,7 @@ static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
 	qp = (struct qp *)obj_new(hca, OBJ_QP, cmd->uid, sizeof(*qp));
 	if (!qp) {
 		qmem_free(&tmp.mem);
-		return cmd_fail(cmd, ST_LIM, "all QP numbers are in use");
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all QP numbers are in use");
 	}
 	tmp.obj = qp->obj;
 	*qp = tmp;

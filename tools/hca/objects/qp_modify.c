@@ -7,14 +7,11 @@
 #include "caps.h"
 #include "check.h"
 #include "cmd.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
 #include "qp.h"
 #include "util.h"
-
-#define HCA_FILE_ID FILE_QP_MODIFY
 
 /* Transitions whose opcodes mlx5_ifc.h no longer lists. */
 #define OP_RTS2SQD_QP	0x508
@@ -159,13 +156,14 @@ static void trans_merge(const struct qp *qp, enum trans t, uint32_t opt, const u
 static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct qp_path *path)
 {
 	if (path->pkey_index >= 128u << hca_cap_gen(hca, pkey_table_size))
-		return cmd_fail(cmd, ST_BAD_INDEX, "P_Key index %u is beyond the table",
-				path->pkey_index);
+		return cmd_fail(cmd, ST_BAD_INDEX, WHY_PKEY_INDEX,
+				"P_Key index %u is beyond the table", path->pkey_index);
 	if (path->grh && path->src_gid_index >= 8u << hca_cap_gen(hca, gid_table_size))
-		return cmd_fail(cmd, ST_BAD_INDEX, "GID index %u is beyond the table",
-				path->src_gid_index);
+		return cmd_fail(cmd, ST_BAD_INDEX, WHY_GID_INDEX,
+				"GID index %u is beyond the table", path->src_gid_index);
 	if (path->port > hca_cap_gen(hca, num_ports))
-		return cmd_fail(cmd, ST_BAD_PARAM, "port %u does not exist", path->port);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
+				path->port);
 	return ST_OK;
 }
 
@@ -179,21 +177,23 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 	if (st)
 		return st;
 	if (n->rae && !hca_cap_gen(hca, atomic))
-		return cmd_fail(cmd, ST_BAD_PARAM, "atomics are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_ATOMICS_NOT_OFFERED,
+				"atomics are not offered");
 	if (n->counter_set && !obj_find(hca, OBJ_QCOUNTER, n->counter_set))
-		return cmd_fail(cmd, ST_BAD_RES, "counter set %u does not exist", n->counter_set);
+		return cmd_fail(cmd, ST_BAD_RES, WHY_QP_COUNTER_UNKNOWN,
+				"counter set %u does not exist", n->counter_set);
 	if (t == T_INIT2RTR && n->type != QPT_REG_UMR) {
 		if (mtu < 1 || mtu > 5)
-			return cmd_fail(cmd, ST_BAD_PARAM, "mtu %u is not valid", mtu);
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_MTU, "mtu %u is not valid", mtu);
 		if (n->log_msg_max > hca_cap_gen(hca, log_max_msg))
-			return cmd_fail(cmd, ST_BAD_PARAM, "messages of 2^%u bytes are too long",
-					n->log_msg_max);
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_MESSAGE_SIZE,
+					"messages of 2^%u bytes are too long", n->log_msg_max);
 	}
 	if (IFC_GET(qpc, n->qpc, log_rra_max) > hca_cap_gen(hca, log_max_ra_res_qp))
-		return cmd_fail(cmd, ST_LIM, "log_rra_max %u is too large",
+		return cmd_fail(cmd, ST_LIM, WHY_QP_RRA_MAX, "log_rra_max %u is too large",
 				IFC_GET(qpc, n->qpc, log_rra_max));
 	if (IFC_GET(qpc, n->qpc, log_sra_max) > hca_cap_gen(hca, log_max_ra_req_qp))
-		return cmd_fail(cmd, ST_LIM, "log_sra_max %u is too large",
+		return cmd_fail(cmd, ST_LIM, WHY_QP_SRA_MAX, "log_sra_max %u is too large",
 				IFC_GET(qpc, n->qpc, log_sra_max));
 	return ST_OK;
 }
@@ -208,7 +208,8 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 	else if (qp->type == QPT_UC)
 		bad |= opt & OPT_NOT_UC;
 	if (bad)
-		return cmd_fail(cmd, ST_BAD_PARAM, "%s of a %s QP takes no opt_param 0x%x", d->name,
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_OPT_PARAM,
+				"%s of a %s QP takes no opt_param 0x%x", d->name,
 				qp_type_name(qp->type), bad);
 	return ST_OK;
 }
@@ -266,8 +267,8 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 		return st;
 	qp = (struct qp *)o;
 	if (qp->state != d->from)
-		return cmd_fail(cmd, ST_BAD_QP_STATE, "%s is not allowed: QP 0x%x is in %s",
-				d->name, qp->obj.num,
+		return cmd_fail(cmd, ST_BAD_QP_STATE, WHY_QP_STATE,
+				"%s is not allowed: QP 0x%x is in %s", d->name, qp->obj.num,
 				qp_state_name(qp->state));
 	st = qp_check_reserved(cmd, given);
 	if (!st)
@@ -311,8 +312,8 @@ static uint8_t qp_2err(struct hca *hca, struct cmd *cmd)
 		return st;
 	qp = (struct qp *)o;
 	if (qp->state == QPS_RST)
-		return cmd_fail(cmd, ST_BAD_QP_STATE, "2ERR_QP is not allowed: QP 0x%x is in RST",
-				qp->obj.num);
+		return cmd_fail(cmd, ST_BAD_QP_STATE, WHY_QP_STATE,
+				"2ERR_QP is not allowed: QP 0x%x is in RST", qp->obj.num);
 	qp_to_error(hca, qp, 0);
 	return ST_OK;
 }

@@ -10,7 +10,6 @@
 #include "cmd.h"
 #include "count.h"
 #include "cq.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
@@ -18,8 +17,6 @@
 #include "qp.h"
 #include "queue_mem.h"
 #include "sq.h"
-
-#define HCA_FILE_ID FILE_SQ
 
 #define WQEBB		64
 #define WQ_CYCLIC	1
@@ -165,18 +162,20 @@ static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 	uint8_t st;
 
 	if (IFC_GET(sqc, c, state) != SQ_RST)
-		return cmd_fail(cmd, ST_BAD_PARAM, "an SQ must be created in RST");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_STATE, "an SQ must be created in RST");
 	if (IFC_GET(wq, wq, wq_type) != WQ_CYCLIC)
-		return cmd_fail(cmd, ST_BAD_PARAM, "wq_type %u is not supported",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_WQ_TYPE, "wq_type %u is not supported",
 				IFC_GET(wq, wq, wq_type));
 	if (IFC_GET(wq, wq, log_wq_stride) != 6)
-		return cmd_fail(cmd, ST_BAD_PARAM, "log_wq_stride %u is not supported",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_STRIDE,
+				"log_wq_stride %u is not supported",
 				IFC_GET(wq, wq, log_wq_stride));
 	if (IFC_GET(wq, wq, log_wq_sz) > hca_cap_gen(hca, log_max_wq_sz))
-		return cmd_fail(cmd, ST_BAD_PARAM, "log_wq_sz %u is too large",
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_SIZE, "log_wq_sz %u is too large",
 				IFC_GET(wq, wq, log_wq_sz));
 	if (IFC_GET(sqc, c, tis_lst_sz) || IFC_GET(sqc, c, hairpin))
-		return cmd_fail(cmd, ST_BAD_PARAM, "TIS and hairpin are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIS_NOT_OFFERED,
+				"TIS and hairpin are not offered");
 	st = check_dbr(hca, cmd, IFC_GET64(wq, wq, dbr_addr), 8);
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(wq, wq, uar_page), &uar);
@@ -204,7 +203,7 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 	sq = (struct sq *)obj_new(hca, OBJ_SQ, cmd->uid, sizeof(*sq));
 	if (!sq) {
 		qmem_free(&mem);
-		return cmd_fail(cmd, ST_LIM, "all SQ numbers are in use");
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all SQ numbers are in use");
 	}
 	sq->mem = mem;
 	sq->uar = IFC_GET(wq, wq, uar_page);
@@ -233,11 +232,11 @@ static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 		return st;
 	sq = (struct sq *)o;
 	if (from != sq->state)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "the SQ is in state %u, not %u", sq->state,
-				from);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_SQ_STATE,
+				"the SQ is in state %u, not %u", sq->state, from);
 	if ((to != SQ_RST && to != SQ_RDY && to != SQ_ERR) || (to == SQ_RDY && from == SQ_ERR))
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "an SQ cannot move from state %u to %u",
-				from, to);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_SQ_STATE,
+				"an SQ cannot move from state %u to %u", from, to);
 	if (to == SQ_RST)
 		sq->hw = 0;
 	sq->state = to;

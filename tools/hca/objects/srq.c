@@ -10,7 +10,6 @@
 #include "check.h"
 #include "cmd.h"
 #include "eq.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
@@ -18,8 +17,6 @@
 #include "qp.h"
 #include "queue_mem.h"
 #include "srq.h"
-
-#define HCA_FILE_ID FILE_SRQ
 
 #define SRQ_CTX_BYTES	64
 #define WQ_TYPE_LINKED	0
@@ -118,10 +115,10 @@ static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params
 	uint8_t st;
 
 	if (p->log_cnt > hca_cap_gen(hca, log_max_srq_sz) || p->log_cnt > 15)
-		return cmd_fail(cmd, ST_LIM, "2^%u WQEs are too many", p->log_cnt);
+		return cmd_fail(cmd, ST_LIM, WHY_SRQ_SIZE, "2^%u WQEs are too many", p->log_cnt);
 	if (p->shift < 5 || 1u << p->shift > hca_cap_gen(hca, max_wqe_sz_rq) + NEXT_SEG_BYTES)
-		return cmd_fail(cmd, ST_BAD_PARAM, "a WQE stride of 2^%u is not supported",
-				p->shift);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_STRIDE,
+				"a WQE stride of 2^%u is not supported", p->shift);
 	st = check_obj(hca, cmd, OBJ_PD, p->pdn, &pd);
 	if (!st && p->has_cq)
 		st = check_obj(hca, cmd, OBJ_CQ, p->cqn, &cq);
@@ -137,7 +134,7 @@ static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params
 	srq = (struct srq *)obj_new(hca, OBJ_SRQ, cmd->uid, sizeof(*srq));
 	if (!srq) {
 		qmem_free(&mem);
-		return cmd_fail(cmd, ST_LIM, "all SRQ numbers are in use");
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all SRQ numbers are in use");
 	}
 	srq->mem = mem;
 	srq->cnt = 1u << p->log_cnt;
@@ -201,7 +198,8 @@ static uint8_t create_xrc_srq(struct hca *hca, struct cmd *cmd)
 	uint8_t st;
 
 	if (IFC_GET(create_xrc_srq_in, cmd->in, xrc_srq_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
+				"umem queues are not offered");
 	p.offset = qmem_offset(IFC_GET(xrc_srqc, c, page_offset), p.log_page);
 	st = srq_new(hca, cmd, &p, &srq);
 	if (st)
@@ -232,11 +230,13 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 	uint8_t st;
 
 	if (IFC_GET(create_rmp_in, cmd->in, ctx.state) != WQ_STATE_RDY)
-		return cmd_fail(cmd, ST_BAD_PARAM, "an RMP must be created in RDY");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_STATE, "an RMP must be created in RDY");
 	if (type != WQ_TYPE_LINKED && type != WQ_TYPE_CYCLIC)
-		return cmd_fail(cmd, ST_BAD_PARAM, "wq_type %u is not supported", type);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_WQ_TYPE, "wq_type %u is not supported",
+				type);
 	if (IFC_GET(wq, wq, dbr_umem_valid) || IFC_GET(wq, wq, wq_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, "umem queues are not offered");
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
+				"umem queues are not offered");
 	p.offset = qmem_offset(IFC_GET(wq, wq, page_offset), p.log_page);
 	st = srq_new(hca, cmd, &p, &srq);
 	if (st)
@@ -260,7 +260,8 @@ static uint8_t srq_get(struct hca *hca, struct cmd *cmd, uint32_t num, int kind,
 		return st;
 	*srq = (struct srq *)o;
 	if ((int)(*srq)->kind != kind)
-		return cmd_fail(cmd, ST_BAD_RES, "0x%x is an SRQ of another form", num);
+		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM, "0x%x is an SRQ of another form",
+				num);
 	return ST_OK;
 }
 
@@ -288,8 +289,8 @@ static uint8_t srq_destroy(struct hca *hca, struct cmd *cmd, uint32_t num, int k
 	if (st)
 		return st;
 	if (srq->obj.refs)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "SRQ 0x%x is used by %u QPs", num,
-				srq->obj.refs);
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_OBJECT_IN_USE,
+				"SRQ 0x%x is used by %u QPs", num, srq->obj.refs);
 	if (kind == SRQ_XRC)
 		hca->board->qp->srq_gone(hca, srq);
 	srq_release(hca, srq);
@@ -367,8 +368,8 @@ static uint8_t query_rmp(struct hca *hca, struct cmd *cmd)
 static uint8_t srq_arm(struct hca *hca, struct cmd *cmd, struct srq *srq, uint16_t lwm)
 {
 	if (lwm >= srq->cnt)
-		return cmd_fail(cmd, ST_BAD_PARAM, "limit %u, but the SRQ has %u WQEs", lwm,
-				srq->cnt);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_LIMIT,
+				"limit %u, but the SRQ has %u WQEs", lwm, srq->cnt);
 	srq->lwm = lwm;
 	if (lwm && srq_left(hca, srq) < lwm) {
 		srq->lwm = 0;
@@ -401,7 +402,7 @@ static uint8_t modify_rmp(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	if (IFC_GET(modify_rmp_in, cmd->in, rmp_state) != WQ_STATE_RDY || srq->error)
-		return cmd_fail(cmd, ST_BAD_RES_STATE, "RMP 0x%x is not in RDY",
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_SRQ_STATE, "RMP 0x%x is not in RDY",
 				srq->obj.num);
 	if (!IFC_GET(modify_rmp_in, cmd->in, bitmask.lwm))
 		return ST_OK;

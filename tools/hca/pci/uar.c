@@ -10,14 +10,11 @@
 #include "check.h"
 #include "cmd.h"
 #include "count.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
 #include "profile.h"
 #include "uar.h"
-
-#define HCA_FILE_ID FILE_UAR
 
 /* Registers of a UAR page. */
 #define REG_CQ		0x20
@@ -240,7 +237,7 @@ static uint8_t alloc_uar(struct hca *hca, struct cmd *cmd)
 	struct obj *o = obj_new(hca, OBJ_UAR, cmd->uid, sizeof(*o));
 
 	if (!o)
-		return cmd_fail(cmd, ST_LIM, "all %u UARs are in use",
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all %u UARs are in use",
 				hca->profile->range[OBJ_UAR].limit -
 				hca->profile->range[OBJ_UAR].first);
 	IFC_SET(alloc_uar_out, cmd->out, uar, o->num);

@@ -12,14 +12,11 @@
 #include "cmd.h"
 #include "eq.h"
 #include "fault.h"
-#include "file_id.h"
 #include "hca.h"
 #include "ifc.h"
 #include "profile.h"
 #include "qp.h"
 #include "req.h"
-
-#define HCA_FILE_ID FILE_FAULT
 
 #define SUBTYPE_WQE	0	/* MLX5_PFAULT_SUBTYPE_* */
 #define SUBTYPE_RDMA	1
@@ -232,12 +229,13 @@ static uint8_t page_fault_resume(struct hca *hca, struct cmd *cmd)
 	struct fault *f = fault_find(hca, token), was;
 
 	if (!f)
-		return cmd_fail(cmd, ST_BAD_RES, "there is no page fault with token 0x%x", token);
+		return cmd_fail(cmd, ST_BAD_RES, WHY_FAULT_UNKNOWN,
+				"there is no page fault with token 0x%x", token);
 	if (IFC_GET(trans_page_fault_info, info, page_fault_type) != f->type ||
 	    IFC_GET(trans_page_fault_info, info, wq_number) != f->wq)
-		return cmd_fail(cmd, ST_BAD_PARAM, "page fault 0x%x has type %u and queue 0x%x",
-				token,
-				f->type, f->wq);
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FAULT_MISMATCH,
+				"page fault 0x%x has type %u and queue 0x%x", token, f->type,
+				f->wq);
 	was = *f;
 	fault_free(hca->faults, f);
 	hca_trace(hca, "resume", "\"qpn\":%u,\"token\":%u,\"error\":%s", was.qp->obj.num, token,

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Why the HCA refuses a command: a number, which is the syndrome in the command's output, and a
+ * name, for each kind of check. A number keeps its meaning for good: a new refusal takes the next
+ * number of its subject, and the number of one that is dropped is not given to another. The
+ * refusals are also listed in Documentation/hca-syndromes.rst.
+ */
+#ifndef BLUEBELL_REFUSAL_H
+#define BLUEBELL_REFUSAL_H
+
+#include <stdint.h>
+
+#define REFUSALS(R)					\
+	/* any command */				\
+	R(0x0101, INJECTED)				\
+	R(0x0102, OPCODE_UNKNOWN)			\
+	R(0x0103, OP_MOD)				\
+	R(0x0104, HCA_STATE)				\
+	R(0x0105, INPUT_LENGTH)				\
+	R(0x0106, OUTPUT_LENGTH)			\
+	R(0x0107, RESERVED_BITS)			\
+	R(0x0108, UID_UNKNOWN)				\
+	R(0x0109, OBJECT_UNKNOWN)			\
+	R(0x010a, OBJECT_IN_USE)			\
+	R(0x010b, NUMBERS_IN_USE)			\
+	R(0x010c, NO_MEMORY)				\
+	R(0x010d, UMEM_NOT_OFFERED)			\
+	R(0x010e, FUNCTION_UNKNOWN)			\
+	R(0x010f, FUNCTION_OTHER)			\
+	R(0x0110, VPORT_OTHER)				\
+	R(0x0111, DBR_MISALIGNED)			\
+	R(0x0112, DBR_NOT_MAPPED)			\
+	R(0x0113, QUEUE_PAGE_SIZE)			\
+	R(0x0114, QUEUE_PAGES_MISSING)			\
+	R(0x0115, QUEUE_PAGE_ADDRESS)			\
+	R(0x0116, QUEUE_NOT_MAPPED)			\
+	/* the HCA as a whole */			\
+	R(0x0201, HCA_INITIALIZED)			\
+	R(0x0202, HCA_NOT_INITIALIZED)			\
+	R(0x0203, TEARDOWN_PROFILE)			\
+	R(0x0204, TEARDOWN_FAST)			\
+	R(0x0205, ISSI_UNKNOWN)				\
+	R(0x0206, DRIVER_VERSION_NOT_OFFERED)		\
+	R(0x0207, CAP_TYPE_UNKNOWN)			\
+	R(0x0208, CAP_ABOVE_MAXIMUM)			\
+	/* pages */					\
+	R(0x0301, PAGE_ADDRESS)				\
+	R(0x0302, PAGE_NOT_MAPPED)			\
+	/* port, registers, MADs, multicast */		\
+	R(0x0401, PORT_UNKNOWN)				\
+	R(0x0402, PORT_GROUP_MANAGER)			\
+	R(0x0403, PORT_CAP_MASK)			\
+	R(0x0404, GID_INDEX)				\
+	R(0x0405, PKEY_INDEX)				\
+	R(0x0406, MAD_NO_AGENT)				\
+	R(0x0407, REG_UNKNOWN)				\
+	R(0x0408, REG_LENGTH)				\
+	R(0x0409, REG_READ_ONLY)			\
+	R(0x040a, MCAST_GID)				\
+	R(0x040b, MCAST_ATTACHED)			\
+	/* event queues */				\
+	R(0x0501, EQ_RESERVED_FIELD)			\
+	R(0x0502, EQ_SIZE)				\
+	R(0x0503, EQ_VECTOR)				\
+	/* completion queues */				\
+	R(0x0601, CQ_RESERVED_FIELD)			\
+	R(0x0602, CQ_SIZE)				\
+	R(0x0603, CQ_CQE_SIZE)				\
+	R(0x0604, CQ_COMPRESSION_NOT_OFFERED)		\
+	R(0x0605, CQ_OVERRUN_IGNORE_NOT_OFFERED)	\
+	R(0x0606, CQ_CQE_STRADDLES_PAGES)		\
+	R(0x0607, CQ_FIELD_SELECT)			\
+	R(0x0608, CQ_MODERATION_NOT_OFFERED)		\
+	R(0x0609, CQ_REMAP_NOT_OFFERED)			\
+	R(0x060a, CQ_RESIZE_NOT_OFFERED)		\
+	R(0x060b, CQ_IN_ERROR)				\
+	R(0x060c, CQ_CQES_OUTSTANDING)			\
+	/* queue pairs */				\
+	R(0x0701, QP_RESERVED_FIELD)			\
+	R(0x0702, QP_SPECIAL_EXISTS)			\
+	R(0x0703, QP_SERVICE_TYPE)			\
+	R(0x0704, QP_SQ_SIZE)				\
+	R(0x0705, QP_RQ_TYPE)				\
+	R(0x0706, QP_RQ_SIZE)				\
+	R(0x0707, QP_RQ_STRIDE)				\
+	R(0x0708, QP_STATE)				\
+	R(0x0709, QP_UMR_QUEUES)			\
+	R(0x070a, QP_SIGNATURE_NOT_OFFERED)		\
+	R(0x070b, QP_SCATTER_TO_CQE_NOT_OFFERED)	\
+	R(0x070c, QP_INPUT_QPN)				\
+	R(0x070d, QP_EXTENSION_NOT_OFFERED)		\
+	R(0x070e, QP_ATOMICS_NOT_OFFERED)		\
+	R(0x070f, QP_COUNTER_UNKNOWN)			\
+	R(0x0710, QP_MTU)				\
+	R(0x0711, QP_MESSAGE_SIZE)			\
+	R(0x0712, QP_RRA_MAX)				\
+	R(0x0713, QP_SRA_MAX)				\
+	R(0x0714, QP_OPT_PARAM)				\
+	/* shared receive queues */			\
+	R(0x0801, SRQ_SIZE)				\
+	R(0x0802, SRQ_STRIDE)				\
+	R(0x0803, SRQ_STATE)				\
+	R(0x0804, SRQ_WQ_TYPE)				\
+	R(0x0805, SRQ_FORM)				\
+	R(0x0806, SRQ_LIMIT)				\
+	/* send queues */				\
+	R(0x0901, SQ_STATE)				\
+	R(0x0902, SQ_WQ_TYPE)				\
+	R(0x0903, SQ_STRIDE)				\
+	R(0x0904, SQ_SIZE)				\
+	R(0x0905, SQ_TIS_NOT_OFFERED)			\
+	/* memory keys */				\
+	R(0x0a01, MKEY_RESERVED_FIELD)			\
+	R(0x0a02, MKEY_PAGING_NOT_OFFERED)		\
+	R(0x0a03, MKEY_ACCESS_MODE)			\
+	R(0x0a04, MKEY_RELAXED_WRITE_NOT_OFFERED)	\
+	R(0x0a05, MKEY_RELAXED_READ_NOT_OFFERED)	\
+	R(0x0a06, MKEY_SIGNATURE_NOT_OFFERED)		\
+	R(0x0a07, MKEY_FREE_WITHOUT_UMR)		\
+	R(0x0a08, MKEY_OCTOWORDS_TOO_MANY)		\
+	R(0x0a09, MKEY_MEMIC_KIND)			\
+	R(0x0a0a, MKEY_MEMIC_RANGE)			\
+	R(0x0a0b, MKEY_CONTEXT)				\
+	R(0x0a0c, MKEY_OCTOWORDS_GIVEN)			\
+	R(0x0a0d, MKEY_TRANSLATION)			\
+	R(0x0a0e, MKEY_MTT_MISALIGNED)			\
+	/* device memory */				\
+	R(0x0b01, MEMIC_NOT_OFFERED)			\
+	R(0x0b02, MEMIC_SIZE)				\
+	R(0x0b03, MEMIC_ALIGNMENT)			\
+	R(0x0b04, MEMIC_RANGE)				\
+	R(0x0b05, MEMIC_NO_GAP)				\
+	R(0x0b06, MEMIC_UNKNOWN)			\
+	R(0x0b07, MEMIC_OPERATION_IN_USE)		\
+	R(0x0b08, MEMIC_OPERATION_NOT_OFFERED)		\
+	R(0x0b09, MEMIC_OPERATION_STATE)		\
+	/* page faults */				\
+	R(0x0c01, FAULT_UNKNOWN)			\
+	R(0x0c02, FAULT_MISMATCH)
+
+#define REFUSAL_ENUM(number, name) WHY_##name = number,
+enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };
+#undef REFUSAL_ENUM
+
+/* A refusal's number with its name. */
+struct refusal_name {
+	uint32_t number;
+	const char *name;	/* "CQ_SIZE" */
+};
+
+extern const struct refusal_name refusal_names[];
+extern const unsigned int refusal_names_nr;
+
+const char *refusal_name(uint32_t number);
+
+#endif
