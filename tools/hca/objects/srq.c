@@ -59,13 +59,14 @@ static void srq_event(struct hca *hca, struct srq *srq, enum async_event event)
  *
  * Raises the limit event when an armed limit is passed.
  *
- * Return: bytes; -ENOENT if none is posted; -EFAULT if the queue is in error, or if its memory is
- * not mapped any more, which raises an event.
+ * Return: bytes; -ENOENT if none is posted; -EFAULT if the queue is in error. The queue enters error
+ * and raises an event if its memory is not mapped any more, if the doorbell record counts more WQEs
+ * than the queue has, or if the WQE names a next one that does not exist.
  */
 int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t max)
 {
 	size_t len = 1u << srq->shift;
-	uint16_t posted, idx = srq->head & (srq->cnt - 1);
+	uint16_t posted, following, idx = srq->head;
 	uint8_t rec[4], next[NEXT_SEG_BYTES];
 
 	if (srq->error)
@@ -75,14 +76,19 @@ int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t
 	posted = get_be32(rec);
 	if (posted == srq->hw)
 		return -ENOENT;
+	if ((uint16_t)(posted - srq->hw) > srq->cnt)
+		goto broken;
 	if (len > max)
 		len = max;
 	if (qmem_read(hca, &srq->mem, (size_t)idx << srq->shift, next, sizeof(next)) ||
 	    qmem_read(hca, &srq->mem, (size_t)idx << srq->shift, wqe, len))
 		goto broken;
+	following = srq->cyclic ? (idx + 1) & (srq->cnt - 1) : get_be16(next + 2);
+	if (following >= srq->cnt)
+		goto broken;
 	*index = idx;
 	srq->hw++;
-	srq->head = srq->cyclic ? idx + 1 : get_be16(next + 2);
+	srq->head = following;
 	if (srq->lwm && (uint16_t)(posted - srq->hw) < srq->lwm) {
 		srq->lwm = 0;	/* one event for each arming */
 		srq_event(hca, srq, EV_SRQ_RQ_LIMIT);

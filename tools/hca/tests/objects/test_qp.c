@@ -3,6 +3,7 @@
  * Queue pairs: every command in every state, what a transition takes and what
  * it refuses, events, references, and what CREATE_QP must not accept.
  */
+#include <errno.h>
 #include <event2/event.h>
 #include <string.h>
 
@@ -698,6 +699,37 @@ static void test_srq_limit_event_is_raised_once(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
+static void srq_breaks(struct srq *srq)
+{
+	uint8_t wqe[64];
+	uint16_t idx;
+
+	assert_int_equal(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)), -EFAULT);
+	assert_true(srq->error);
+	expect_event(0, EV_SRQ_CATAS_ERROR, srq->obj.num);
+	assert_int_equal(srq->hw, 0);
+}
+
+static void test_srq_cannot_hold_more_wqes_than_it_has(void **state)
+{
+	struct srq *srq = srq_find(rig.hca, new_srq(2, 0));
+
+	(void)state;
+	link_wqe(0, 1);
+	put_be32(ram(SRQ_DBR), 5);
+	srq_breaks(srq);
+}
+
+static void test_srq_link_leads_to_a_wqe_of_the_queue(void **state)
+{
+	struct srq *srq = srq_find(rig.hca, new_srq(2, 0));
+
+	(void)state;
+	link_wqe(0, 4);
+	put_be32(ram(SRQ_DBR), 1);
+	srq_breaks(srq);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
 int main(void)
@@ -713,6 +745,8 @@ int main(void)
 		T(test_drained_queue_enters_sqd), T(test_lost_completion_is_fatal),
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
 		T(test_srq_limit_event_is_raised_once),
+		T(test_srq_cannot_hold_more_wqes_than_it_has),
+		T(test_srq_link_leads_to_a_wqe_of_the_queue),
 	};
 
 	return cmocka_run_group_tests_name("qp", tests, NULL, NULL);
