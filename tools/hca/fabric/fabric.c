@@ -295,7 +295,7 @@ void fabric_tx(struct hca *hca, struct packet *p)
 	if (!port->up) {
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);
-	} else if (p->dlid >= LID_MCAST_FIRST && p->dlid != LID_PERMISSIVE) {
+	} else if (lid_is_mcast(p->dlid)) {
 		fabric_multicast(hca->fabric, p);
 	} else {
 		fabric_deliver(hca->fabric, fabric_port_by_lid(hca->fabric, p->dlid), p);
@@ -330,19 +330,34 @@ bool fabric_rx_pending(struct hca *hca)
 	return !STAILQ_EMPTY(&hca->fabric_port->rx);
 }
 
+static bool fabric_members_can_rx(const struct fabric *f, const uint8_t *dgid)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_PORTS; i++)
+		if (f->ports[i] && f->ports[i]->rx_len >= RX_LIMIT &&
+		    mcast_has_group(f->ports[i]->hca, dgid))
+			return false;
+	return true;
+}
+
 /**
  * fabric_can_tx() - link-level flow control
  * @hca: the sending HCA
  * @dlid: destination
+ * @dgid: multicast group, if the destination is a multicast LID
  *
  * InfiniBand links are lossless, because a sender without credits waits. A sender that is refused
  * here tries again in its next turn.
  *
- * Return: false while the destination's queue is full.
+ * Return: false while the queue of the destination, or of a member of the group, is full.
  */
-bool fabric_can_tx(struct hca *hca, uint16_t dlid)
+bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
 {
-	const struct fabric_port *port = fabric_port_by_lid(hca->fabric, dlid);
+	const struct fabric_port *port;
 
+	if (lid_is_mcast(dlid))
+		return fabric_members_can_rx(hca->fabric, dgid);
+	port = fabric_port_by_lid(hca->fabric, dlid);
 	return !port || port->rx_len < RX_LIMIT;
 }

@@ -31,7 +31,7 @@ void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca));
 void fabric_tx(struct hca *hca, struct packet *p);
 struct packet *fabric_rx(struct hca *hca);
 bool fabric_rx_pending(struct hca *hca);
-bool fabric_can_tx(struct hca *hca, uint16_t dlid);
+bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid);
 
 extern const struct hca_module fabric_module;
 

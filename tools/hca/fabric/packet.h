@@ -88,6 +88,11 @@ static inline uint32_t psn_add(uint32_t psn, uint32_t n)
 	return (psn + n) & PSN_MASK;
 }
 
+static inline bool lid_is_mcast(uint16_t lid)
+{
+	return lid >= LID_MCAST_FIRST && lid != LID_PERMISSIVE;
+}
+
 struct fabric;
 
 struct packet *packet_alloc(struct fabric *f);

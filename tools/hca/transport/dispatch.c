@@ -78,7 +78,7 @@ static void dispatch_packet(struct hca *hca, struct packet *p)
 {
 	struct specials *s = hca->specials;
 
-	if (p->dlid >= LID_MCAST_FIRST && p->dlid != LID_PERMISSIVE)
+	if (lid_is_mcast(p->dlid))
 		mcast_each(hca, p->dgid, dispatch_to_member, p);
 	else
 		dispatch_to_qp(hca, p->dqpn < 2 ? s->qp[p->dqpn] : qp_find(hca, p->dqpn), p);

@@ -67,10 +67,11 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 		w->why = "WQE index is not the queue's";
 		return 0;
 	}
+	/* The first WQEBB is not read again: the guest may have changed its ds meanwhile. */
 	if (bf && w->ds * WQE_DS <= req->bf_len)
 		memcpy(w->raw, req->bf, w->ds * WQE_DS);
-	else if (n > 1 || bf)
-		err = req_read_wqebbs(hca, qp, idx, n, w->raw);
+	else if (n > 1)
+		err = req_read_wqebbs(hca, qp, idx + 1, n - 1, w->raw + WQE_BB);
 	return err ? -EFAULT : (int)n;
 }
 

@@ -292,7 +292,8 @@ static enum step req_send_packet(struct hca *hca, struct qp *qp, struct send_op 
 
 	if (conn_reliable(qp) && psn_diff(op->psn + op->sent, req->una) >= REQ_WINDOW)
 		return STEP_IDLE;
-	if (!fabric_can_tx(hca, conn_datagram(qp) ? op->w.av.rlid : qp->path.rlid))
+	if (!fabric_can_tx(hca, conn_datagram(qp) ? op->w.av.rlid : qp->path.rlid,
+			   op->w.av.dgid))
 		return STEP_BLOCKED;
 	synd = req_make_packet(hca, qp, op, &p);
 	done = (uint64_t)op->sent * qp->mtu;

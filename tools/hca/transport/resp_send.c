@@ -207,7 +207,7 @@ bool resp_run(struct hca *hca, struct qp *qp, unsigned int *budget)
 
 	while (resp->job_n && *budget) {
 		job = resp_job_at(resp, 0);
-		if (!fabric_can_tx(hca, qp->path.rlid) || !resp_send_job(hca, qp, job))
+		if (!fabric_can_tx(hca, qp->path.rlid, NULL) || !resp_send_job(hca, qp, job))
 			return true;
 		--*budget;
 		if (job->kind == JOB_READ && job->sent < job->npsn)

@@ -251,6 +251,32 @@ static void blueflame_takes_the_wqe_from_the_register(void **state)
 	assert_int_equal(rig.ncqe, 2);
 }
 
+/*
+ * A WQE whose first WQEBB changes between the first look at its length and the reading of the rest:
+ * here, because the two come from different places.
+ */
+static void first_wqebb_is_read_once(void **state)
+{
+	uint8_t bf[64] = {};
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	wq_ctrl(&w, WQE_SEND_IMM, true, 1);
+	for (i = 0; i < 6; i++)
+		wq_data(&w, buf_a + i, 1, key_a);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	memcpy(bf, w.b, sizeof(bf));
+	put_be32(bf + 4, a->obj.num << 8 | w.ds);
+	put_be32(bf + 12, 2);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, bf, sizeof(bf));
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 2);
+	assert_true(same(6));
+}
+
 static void blueflame_for_a_later_wqe_reads_memory(void **state)
 {
 	struct rig_wqe w;
@@ -1196,6 +1222,24 @@ static void ud_multicast(void **state)
 	assert_non_null(rig_cqe(CQ_B + 1, 0));
 }
 
+static void multicast_waits_for_a_full_member(void **state)
+{
+	static const uint8_t group[16] = { 0xff, 0x12, [15] = 5 }, other[16] = { 0xff, 0x12 };
+	struct hca *from = rig.hca[0];
+	struct packet *p;
+
+	(void)state;
+	assert_int_equal(mcast_attach(rig.hca[1], group, b->obj.num), 0);
+	while (fabric_can_tx(from, fabric_lid(rig.hca[1]), NULL)) {
+		assert_true(fabric_can_tx(from, 0xc005, group));
+		p = packet_alloc(rig.fabric);
+		p->dlid = fabric_lid(rig.hca[1]);
+		fabric_tx(from, p);
+	}
+	assert_false(fabric_can_tx(from, 0xc005, group));
+	assert_true(fabric_can_tx(from, 0xc005, other));
+}
+
 /* ---- UMR ------------------------------------------------------------------------------------- */
 
 #define UMR_LIVE	(1ull << 0 | 1ull << 6 | 1ull << 13 | 1ull << 14 | 1ull << 18 | \
@@ -1544,6 +1588,7 @@ int main(void)
 		RC(second_doorbell_has_no_effect), RC(one_doorbell_for_many_wqes),
 		RC(doorbell_on_another_uar_is_dropped), RC(doorbell_before_rts_is_dropped),
 		RC(record_beyond_the_queue_is_fatal), RC(blueflame_takes_the_wqe_from_the_register),
+		RC(first_wqebb_is_read_once),
 		RC(blueflame_for_a_later_wqe_reads_memory), RC(blueflame_is_used_once),
 		RC(wqes_wrap_around_the_ring), RC(wqe_of_another_qp_is_an_error),
 		RC(wqe_longer_than_posted_is_an_error), RC(send_any_length),
@@ -1571,7 +1616,8 @@ int main(void)
 		UC(uc_sends_and_writes), cmocka_unit_test(uc_drops_whole_messages),
 		UC(uc_without_receive_drops_the_message), UC(uc_error_stops_the_send_queue_only),
 		UD(ud_leaves_room_for_the_grh), UD(ud_grh), UD(ud_qkey), UD(ud_limits),
-		UD(ud_multicast), RC(umr_binds_a_window), RC(umr_holds_the_bound_region),
+		UD(ud_multicast), UD(multicast_waits_for_a_full_member),
+		 RC(umr_binds_a_window), RC(umr_holds_the_bound_region),
 		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
 		RC(umr_stays_in_its_pd), RC(umr_must_fit_the_key), RC(umr_checks_for_free),
 		RC(umr_of_a_part_needs_the_offset_flag), RC(umr_of_a_part_goes_to_its_offset),
