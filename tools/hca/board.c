@@ -3,6 +3,7 @@
  * The composition of the product: which modules an HCA consists of, their commands, and who answers
  * the calls by which a lower module reaches an upper one.
  */
+#include "address.h"
 #include "board.h"
 #include "caps.h"
 #include "cmd.h"
@@ -39,7 +40,7 @@ static const struct hca_module *const modules[] = {
 	&pages_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module,
 	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module,
 	&cmdif_module,
-	&fabric_module, &port_module,
+	&fabric_module, &address_module, &port_module,
 	&sched_module, &fault_module, &req_module, &resp_module, &dispatch_module,
 	&iseg_module, &pci_module, &uar_module,
 	&control_module, NULL

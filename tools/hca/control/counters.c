@@ -77,6 +77,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "page_faults_failed", c->page_faults_failed },
 		{ "irqs", c->irqs }, { "packets_tx", c->packets_tx },
 		{ "packets_rx", c->packets_rx }, { "packets_dropped", c->packets_dropped },
+		{ "bad_pkeys", c->bad_pkeys }, { "bad_qkeys", c->bad_qkeys },
 		{ "wqes_sq", c->wqes_sq }, { "wqes_rq", c->wqes_rq }, { "commands", c->cmds },
 		{ "umr", c->umr }, { "umr_refused", c->umr_refused },
 		{ "commands_failed", c->cmds_failed }, { "register_reads", c->reg_reads },

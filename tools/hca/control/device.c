@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests about the HCA as a whole: link, hang, fatal error and removal.
+ * Requests about the HCA as a whole: link, port, hang, fatal error and removal.
  */
 #include <json-c/json.h>
 #include <string.h>
@@ -59,6 +59,32 @@ struct json_object *request_link(struct hca *hca, unsigned int n, char **w)
 		return answer_fail("link up|down");
 	port_set_link(hca, !strcmp(w[1], "up"));
 	return answer_ok();
+}
+
+/**
+ * request_port() - the request "port": what a subnet manager would change
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
+struct json_object *request_port(struct hca *hca, unsigned int n, char **w)
+{
+	unsigned long v[2];
+
+	if (n == 3 && !strcmp(w[1], "lid") && request_number(w[2], &v[0])) {
+		if (v[0] > 0xffff || !port_set_lid(hca, v[0]))
+			return answer_fail("%s is not a free unicast LID", w[2]);
+		return answer_ok();
+	}
+	if (n == 4 && !strcmp(w[1], "pkey") && request_number(w[2], &v[0]) &&
+	    request_number(w[3], &v[1]) && v[1] <= 0xffff) {
+		if (!port_set_pkey(hca, v[0] < ~0u ? v[0] : ~0u, v[1]))
+			return answer_fail("the P_Key table has no entry %s", w[2]);
+		return answer_ok();
+	}
+	return answer_fail("port lid LID | pkey INDEX P_KEY");
 }
 
 /**

@@ -129,7 +129,7 @@ static const struct request requests[] = {
 	{ "census", request_census }, { "counters", request_counters }, { "commands", request_commands },
 	{ "cap", request_cap }, { "limit", request_limit }, { "trace", request_trace },
 	{ "inject", request_inject },
-	{ "link", request_link }, { "unplug", request_unplug }, { 0 }
+	{ "link", request_link }, { "port", request_port }, { "unplug", request_unplug }, { 0 }
 };
 
 /**

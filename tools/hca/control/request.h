@@ -51,6 +51,7 @@ struct json_object *request_cap(struct hca *hca, unsigned int n, char **w);	/* l
 struct json_object *request_limit(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_inject(struct hca *hca, unsigned int n, char **w);	/* injections.c */
 struct json_object *request_link(struct hca *hca, unsigned int n, char **w);	/* device.c */
+struct json_object *request_port(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_unplug(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_hang(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w);

@@ -103,6 +103,7 @@ struct hca {
 	/* cmd, fabric, transport */
 	struct cmdif *cmdif;
 	struct fabric_port *fabric_port;
+	struct address_tables *addresses;	/* P_Keys and GIDs */
 	struct port *port;
 	struct sched *sched;
 	struct faults *faults;

@@ -343,8 +343,9 @@ int profile_default(struct profile *p, bool eth)
 	p->init_pages = 120;
 	strcpy(p->fw_version, "16.35.4030");
 	strcpy(p->psid, "BBL0000000001");
-	p->max_pkeys = 1;
-	p->max_gids = 1;
+	p->pkey[0] = 0xffff;
+	p->gids = 1;
+	p->mtu = 4096;
 	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
 		const struct def *d = &defaults[i];
 

@@ -20,6 +20,8 @@ enum hca_cap_type {
 	CAP_GENERAL_2 = 0x20,
 };
 
+#define PROFILE_PKEYS	32	/* entries of the P_Key table that a profile can set */
+
 #define MEMIC_UNIT	64	/* bytes: the least alignment of device memory */
 
 /* Operations on device memory; bits of memic_operations. */
@@ -40,7 +42,9 @@ struct profile {
 	char psid[17];
 	uint32_t core_clock_khz;
 	struct obj_range range[OBJ_KINDS];
-	unsigned int max_pkeys, max_gids;
+	uint16_t pkey[PROFILE_PKEYS];	/* first entries of the P_Key table; 0: not used */
+	unsigned int gids;		/* entries of the GID table that are used */
+	unsigned int mtu;		/* of the port, bytes */
 	/* Capabilities by type: [0] the maximum, [1] the current ones before SET_HCA_CAP. */
 	uint8_t cap[2][HCA_CAP_TYPES][HCA_CAP_SIZE];
 	bool cap_valid[HCA_CAP_TYPES];

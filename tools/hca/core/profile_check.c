@@ -201,6 +201,22 @@ static int profile_check_memic(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
+static int profile_check_port(const struct profile *p, char *why, size_t len)
+{
+	unsigned int gids = 8u << cap_gen(p, "gid_table_size");
+
+	/* The management agents are members of the default partition. */
+	if ((p->pkey[0] | 0x8000) != 0xffff)
+		return profile_refuse(why, len, "pkeys[0] is 0x%x, must be 0xffff or 0x7fff",
+				      p->pkey[0]);
+	if (!p->gids || p->gids > gids)
+		return profile_refuse(why, len, "gids is %u, must be from 1 to %u", p->gids, gids);
+	if (!is_pow2(p->mtu) || p->mtu < 256 || p->mtu > 4096)
+		return profile_refuse(why, len, "mtu is %u, must be 256, 512, 1024, 2048 or 4096",
+				      p->mtu);
+	return 0;
+}
+
 static int profile_check_device(const struct profile *p, char *why, size_t len)
 {
 	unsigned int i;
@@ -239,8 +255,8 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 int profile_check(const struct profile *p, char *why, size_t why_len)
 {
 	static int (*const checks[])(const struct profile *p, char *why, size_t len) = {
-		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_device,
-		profile_check_memic,
+		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_port,
+		profile_check_device, profile_check_memic,
 	};
 	unsigned int i;
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "object.h"
@@ -86,6 +87,29 @@ static int profile_load_limits(struct profile *p, struct json_object *limits, ch
 	return 0;
 }
 
+/* "pkeys": [ "0xffff", "0x8001" ]: JSON has no hexadecimal numbers. */
+static int profile_load_pkeys(struct profile *p, struct json_object *v, char *why, size_t len)
+{
+	size_t i, n;
+
+	if (!json_object_is_type(v, json_type_array))
+		return profile_refuse(why, len, "pkeys is not a list");
+	n = json_object_array_length(v);
+	if (!n || n > PROFILE_PKEYS)
+		return profile_refuse(why, len, "pkeys must have from 1 to %u entries",
+				      PROFILE_PKEYS);
+	for (i = 0; i < n; i++) {
+		const char *s = json_object_get_string(json_object_array_get_idx(v, i));
+		char *end = NULL;
+		unsigned long pkey = s ? strtoul(s, &end, 0) : 0;
+
+		if (!s || !*s || *end || pkey > 0xffff)
+			return profile_refuse(why, len, "pkeys: %s is not a P_Key", s ? s : "null");
+		p->pkey[i] = pkey;
+	}
+	return 0;
+}
+
 static int profile_load_setting(struct profile *p, const char *key, struct json_object *v,
 				char *why,
 				size_t len)
@@ -93,7 +117,7 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 	const struct { const char *name; unsigned int *to; } nums[] = {
 		{ "log_bar_size", &p->log_bar_size }, { "vectors", &p->vectors },
 		{ "boot_pages", &p->boot_pages }, { "init_pages", &p->init_pages },
-		{ "max_pkeys", &p->max_pkeys }, { "max_gids", &p->max_gids },
+		{ "gids", &p->gids }, { "mtu", &p->mtu },
 	};
 	const struct { const char *name; char *to; size_t size; } strs[] = {
 		{ "name", p->name, sizeof(p->name) }, { "psid", p->psid, sizeof(p->psid) },
@@ -116,6 +140,8 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 		snprintf(strs[i].to, strs[i].size, "%s", json_object_get_string(v));
 		return 0;
 	}
+	if (!strcmp(key, "pkeys"))
+		return profile_load_pkeys(p, v, why, len);
 	/* caps, limits and link are read elsewhere; comment is for the reader of the file. */
 	if (!strcmp(key, "caps") || !strcmp(key, "limits") || !strcmp(key, "comment") ||
 	    !strcmp(key, "link"))

@@ -10,9 +10,9 @@
 
 #include "fabric.h"
 #include "hca.h"
-#include "ifc.h"
 #include "mcast.h"
 #include "packet.h"
+#include "profile.h"
 
 #define MAX_PORTS	256
 #define FIRST_LID	1
@@ -30,7 +30,8 @@ struct fabric_port {
 };
 
 struct fabric {
-	struct fabric_port *ports[MAX_PORTS];	/* by LID - FIRST_LID */
+	struct fabric_port *ports[MAX_PORTS];	/* by the index of the HCA */
+	struct fabric_port *by_lid[LID_MCAST_FIRST];
 	struct packet_queue pool;		/* packets for reuse */
 };
 
@@ -94,9 +95,7 @@ void packet_free(struct fabric *f, struct packet *p)
 
 static struct fabric_port *fabric_port_by_lid(struct fabric *f, uint16_t lid)
 {
-	if (lid < FIRST_LID || lid >= FIRST_LID + MAX_PORTS)
-		return NULL;
-	return f->ports[lid - FIRST_LID];
+	return lid < LID_MCAST_FIRST ? f->by_lid[lid] : NULL;
 }
 
 static void fabric_port_drain(struct fabric_port *port)
@@ -114,7 +113,8 @@ static int fabric_init(struct hca *hca)
 {
 	struct fabric_port *port;
 
-	if (hca->index >= MAX_PORTS || hca->fabric->ports[hca->index])
+	if (hca->index >= MAX_PORTS || hca->fabric->ports[hca->index] ||
+	    hca->fabric->by_lid[FIRST_LID + hca->index])
 		return -ENOSPC;
 	port = calloc(1, sizeof(*port));
 	if (!port)
@@ -124,6 +124,7 @@ static int fabric_init(struct hca *hca)
 	port->up = true;
 	STAILQ_INIT(&port->rx);
 	hca->fabric->ports[hca->index] = port;
+	hca->fabric->by_lid[port->lid] = port;
 	hca->fabric_port = port;
 	return 0;
 }
@@ -143,6 +144,7 @@ static void fabric_exit(struct hca *hca)
 		return;
 	fabric_reset(hca);
 	hca->fabric->ports[hca->index] = NULL;
+	hca->fabric->by_lid[hca->fabric_port->lid] = NULL;
 	free(hca->fabric_port);
 	hca->fabric_port = NULL;
 }
@@ -165,6 +167,27 @@ uint16_t fabric_lid(struct hca *hca)
 }
 
 /**
+ * fabric_set_lid() - give the port another LID, as a subnet manager does
+ * @hca: the HCA
+ * @lid: the LID
+ *
+ * Raises no event; port_set_lid() does.
+ *
+ * Return: false if the LID is that of another port, or no unicast LID.
+ */
+bool fabric_set_lid(struct hca *hca, uint16_t lid)
+{
+	struct fabric *f = hca->fabric;
+
+	if (!lid || lid >= LID_MCAST_FIRST || (f->by_lid[lid] && f->by_lid[lid]->hca != hca))
+		return false;
+	f->by_lid[hca->fabric_port->lid] = NULL;
+	f->by_lid[lid] = hca->fabric_port;
+	hca->fabric_port->lid = lid;
+	return true;
+}
+
+/**
  * fabric_guid() - GUID of the HCA: node, system image and port
  * @hca: the HCA
  *
@@ -173,17 +196,6 @@ uint16_t fabric_lid(struct hca *hca)
 uint64_t fabric_guid(struct hca *hca)
 {
 	return GUID_BASE + hca->index;
-}
-
-/**
- * fabric_gid() - GID 0 of the port
- * @hca: the HCA
- * @gid: the default subnet prefix and the port GUID, in network order
- */
-void fabric_gid(struct hca *hca, uint8_t gid[16])
-{
-	put_be64(gid, 0xfe80000000000000ull);
-	put_be64(gid + 8, fabric_guid(hca));
 }
 
 /**
@@ -249,7 +261,7 @@ static bool fabric_port_drops(struct fabric_port *port)
 
 static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct packet *p)
 {
-	if (!port || !port->up || fabric_port_drops(port)) {
+	if (!port || !port->up || p->len > port->hca->profile->mtu || fabric_port_drops(port)) {
 		if (port)
 			port->hca->count.packets_dropped++;
 		packet_free(f, p);
@@ -284,8 +296,8 @@ static void fabric_multicast(struct fabric *f, struct packet *p)
  * @hca: the sending HCA
  * @p: the packet, which the fabric owns from here; routed by its DLID
  *
- * Packets to an unknown LID, over a link that is down, or selected by an injection are dropped
- * silently, as on a real fabric. Nothing is received before this returns.
+ * Packets to an unknown LID, over a link that is down, longer than the MTU of the destination's
+ * port, or selected by an injection are dropped silently, as on a real fabric. Nothing is received before this returns.
  */
 void fabric_tx(struct hca *hca, struct packet *p)
 {

@@ -20,7 +20,7 @@ void fabric_free(struct fabric *f);
 /* Identity of an HCA's port. */
 uint16_t fabric_lid(struct hca *hca);
 uint64_t fabric_guid(struct hca *hca);
-void fabric_gid(struct hca *hca, uint8_t gid[16]);
+bool fabric_set_lid(struct hca *hca, uint16_t lid);
 
 bool fabric_link(struct hca *hca);
 void fabric_set_link(struct hca *hca, bool up);

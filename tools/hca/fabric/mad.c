@@ -19,6 +19,9 @@ enum {
 	OFF_SMP_DATA = 64, OFF_PMA_DATA = 64,
 };
 
+#define GUIDS_IN_BLOCK	8	/* of GUIDInfo */
+#define PKEYS_IN_BLOCK	32	/* of P_KeyTable */
+
 #define STATUS_DIRECTION 0x8000	/* directed route: on its way back */
 
 typedef uint16_t (*attr_fn)(const struct mad_port *port, uint32_t mod, const uint8_t *in,
@@ -54,10 +57,12 @@ static uint16_t mad_sm_node_info(const struct mad_port *port, uint32_t mod, cons
 static uint16_t mad_sm_port_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 				 uint8_t *data)
 {
+	uint8_t mtu = __builtin_ctz(port->mtu) - 7;	/* 1: 256 bytes */
+
 	(void)in;
 	if (mod > 1)
 		return MAD_BAD_VALUE;
-	memcpy(data + 8, port->gid, 8);		/* subnet prefix */
+	memcpy(data + 8, port->gid[0], 8);		/* subnet prefix */
 	put_be16(data + 16, port->lid);
 	put_be16(data + 18, port->up ? MAD_SM_LID : 0);
 	put_be32(data + 20, port->cap_mask);
@@ -68,11 +73,13 @@ static uint16_t mad_sm_port_info(const struct mad_port *port, uint32_t mod, cons
 	data[32] = 7 << 4 | (port->up ? 4 : 1);	/* speeds SDR, DDR, QDR; active or down */
 	data[33] = (port->up ? 5 : 2) << 4 | 2;	/* link up or polling; down default: polling */
 	data[35] = 4 << 4 | 7;			/* active speed, enabled speeds */
-	data[36] = 5 << 4;			/* neighbour MTU 4096 */
+	data[36] = mtu << 4;			/* neighbour MTU */
 	data[37] = 3 << 4;			/* VLs 0-3 */
-	data[41] = 5;				/* MTU cap 4096 */
+	data[41] = mtu;				/* MTU cap */
 	data[43] = 3 << 4;			/* operational VLs */
-	data[50] = 1;				/* GUIDs */
+	put_be16(data + 46, port->bad_pkeys);
+	put_be16(data + 48, port->bad_qkeys);
+	data[50] = port->gids;
 	data[51] = MAD_SUBNET_TIMEOUT;
 	data[52] = 16;				/* response time */
 	data[62] = (port->up ? 2 : 0) << 4 | 3;	/* extended: EDR active; FDR, EDR */
@@ -83,21 +90,26 @@ static uint16_t mad_sm_port_info(const struct mad_port *port, uint32_t mod, cons
 static uint16_t mad_sm_guid_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 				 uint8_t *data)
 {
+	unsigned int i;
+
 	(void)in;
-	if (mod)
+	if (mod >= port->gids / GUIDS_IN_BLOCK)
 		return MAD_BAD_VALUE;
-	put_be64(data, port->guid);
+	for (i = 0; i < GUIDS_IN_BLOCK; i++)
+		memcpy(data + i * 8, port->gid[mod * GUIDS_IN_BLOCK + i] + 8, 8);
 	return 0;
 }
 
 static uint16_t mad_sm_pkey_table(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 				  uint8_t *data)
 {
+	unsigned int block = mod & 0xffff, i;
+
 	(void)in;
-	if ((mod & 0xffff) * 32 >= port->npkeys)
+	if (block * PKEYS_IN_BLOCK >= port->npkeys)
 		return MAD_BAD_VALUE;
-	if (!(mod & 0xffff))
-		put_be16(data, 0xffff);
+	for (i = 0; i < PKEYS_IN_BLOCK; i++)
+		put_be16(data + i * 2, port->pkeys[block * PKEYS_IN_BLOCK + i]);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define MAD_BYTES	256
+#define MAD_MAX_GIDS	128	/* of the longest GID table that a profile can have */
 #define MAD_SM_LID	1	/* LID that the port reports as the subnet manager's */
 #define MAD_SUBNET_TIMEOUT 18	/* 4.096 us * 2^n */
 /* PortInfo.CapabilityMask: traps, SL mapping, system image GUID, extended speeds, CM, … */
@@ -18,11 +19,15 @@
 
 struct mad_port {
 	uint64_t guid;		/* system image, node and port */
-	uint8_t gid[16];
+	uint8_t gid[MAD_MAX_GIDS][16];	/* entries that are not used are zero */
+	unsigned int gids;	/* entries of the GID table */
 	uint16_t lid;
 	bool up;
 	uint32_t cap_mask;
+	const uint16_t *pkeys;
 	unsigned int npkeys;
+	uint16_t bad_pkeys, bad_qkeys;
+	unsigned int mtu;	/* bytes */
 	const char *node_desc;	/* 64 bytes */
 	uint64_t packets_rx, packets_tx, rx_errors;
 };

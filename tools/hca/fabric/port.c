@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "address.h"
 #include "caps.h"
 #include "cmd.h"
 #include "eq.h"
@@ -15,13 +16,14 @@
 #include "ifc.h"
 #include "mad.h"
 #include "port.h"
+#include "profile.h"
 
-#define DEFAULT_PKEY	0xffff
+#define VIOLATIONS_MAX	0xffff	/* the counters stay at this value */
 
 /* IB port states, and physical states. */
 enum { PORT_DOWN = 1, PORT_ACTIVE = 4, PHYS_POLLING = 2, PHYS_LINK_UP = 5 };
 /* MLX5_PORT_CHANGE_SUBTYPE_* */
-enum { CHANGE_DOWN = 1, CHANGE_ACTIVE = 4, CHANGE_LID = 6 };
+enum { CHANGE_DOWN = 1, CHANGE_ACTIVE = 4, CHANGE_LID = 6, CHANGE_PKEY = 7 };
 
 /* ---- vport commands -------------------------------------------------------------------------- */
 
@@ -37,6 +39,13 @@ static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_n
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
 				port_num);
 	return ST_OK;
+}
+
+static uint16_t port_violations(bool counted, uint64_t n)
+{
+	if (!counted)
+		return 0;
+	return n < VIOLATIONS_MAX ? n : VIOLATIONS_MAX;
 }
 
 static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
@@ -61,8 +70,10 @@ static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
 	IFC_SET(hca_vport_context, c, lid, fabric_lid(hca));
 	IFC_SET(hca_vport_context, c, sm_lid, up ? MAD_SM_LID : 0);
 	IFC_SET(hca_vport_context, c, subnet_timeout, MAD_SUBNET_TIMEOUT);
-	IFC_SET(hca_vport_context, c, qkey_violation_counter, hca->port->qkey_violations);
-	IFC_SET(hca_vport_context, c, pkey_violation_counter, hca->port->pkey_violations);
+	IFC_SET(hca_vport_context, c, qkey_violation_counter,
+		port_violations(hca_cap_gen(hca, qkv), hca->count.bad_qkeys));
+	IFC_SET(hca_vport_context, c, pkey_violation_counter,
+		port_violations(hca_cap_gen(hca, pkv), hca->count.bad_pkeys));
 	return ST_OK;
 }
 
@@ -92,7 +103,7 @@ static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
 
 static uint8_t query_hca_vport_gid(struct hca *hca, struct cmd *cmd)
 {
-	unsigned int nr = 8u << hca_cap_gen(hca, gid_table_size);
+	unsigned int nr = gid_table_len(hca), i;
 	unsigned int idx = IFC_GET(query_hca_vport_gid_in, cmd->in, gid_index);
 	uint8_t *gid = IFC_ADDR(query_hca_vport_gid_out, cmd->out, gid);
 	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_gid_out);
@@ -109,14 +120,14 @@ static uint8_t query_hca_vport_gid(struct hca *hca, struct cmd *cmd)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
 				"%u GIDs do not fit %zu bytes", n, room);
 	IFC_SET(query_hca_vport_gid_out, cmd->out, gids_num, n);
-	if (idx == 0 || idx == 0xffff)
-		fabric_gid(hca, gid);	/* the only entry; the rest of the table is zero */
+	for (i = 0; i < n; i++)
+		gid_get(hca, n > 1 ? i : idx, gid + i * 16);
 	return ST_OK;
 }
 
 static uint8_t query_hca_vport_pkey(struct hca *hca, struct cmd *cmd)
 {
-	unsigned int nr = 128u << hca_cap_gen(hca, pkey_table_size);
+	unsigned int nr = pkey_table_len(hca), i;
 	unsigned int idx = IFC_GET(query_hca_vport_pkey_in, cmd->in, pkey_index);
 	uint8_t *pkey = IFC_ADDR(query_hca_vport_pkey_out, cmd->out, pkey);
 	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_pkey_out);
@@ -132,8 +143,8 @@ static uint8_t query_hca_vport_pkey(struct hca *hca, struct cmd *cmd)
 	if (room < n * IFC_SZ(pkey))
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
 				"%u P_Keys do not fit %zu bytes", n, room);
-	if (idx == 0 || idx == 0xffff)
-		IFC_SET(pkey, pkey, pkey, DEFAULT_PKEY);
+	for (i = 0; i < n; i++)
+		IFC_SET(pkey, pkey + i * IFC_SZ(pkey), pkey, pkey_table_get(hca, n > 1 ? i : idx));
 	return ST_OK;
 }
 
@@ -169,12 +180,18 @@ static uint8_t mad_ifc(struct hca *hca, struct cmd *cmd)
 	const uint8_t *in = IFC_ADDR(mad_ifc_in, cmd->in, mad);
 	uint8_t *out = IFC_ADDR(mad_ifc_out, cmd->out, response_mad_packet);
 	struct port *port = hca->port;
+	unsigned int i;
 	struct mad_port mp = {
 		.guid = fabric_guid(hca),
 		.lid = fabric_lid(hca),
 		.up = fabric_link(hca),
 		.cap_mask = port->cap_mask1,
-		.npkeys = 128u << hca_cap_gen(hca, pkey_table_size),
+		.pkeys = pkey_table(hca),
+		.npkeys = pkey_table_len(hca),
+		.gids = gid_table_len(hca),
+		.mtu = hca->profile->mtu,
+		.bad_pkeys = port_violations(hca_cap_gen(hca, pkv), hca->count.bad_pkeys),
+		.bad_qkeys = port_violations(hca_cap_gen(hca, qkv), hca->count.bad_qkeys),
 		.node_desc = port->node_desc,
 		.packets_rx = hca->count.packets_rx,
 		.packets_tx = hca->count.packets_tx,
@@ -184,7 +201,8 @@ static uint8_t mad_ifc(struct hca *hca, struct cmd *cmd)
 	if (IFC_GET(mad_ifc_in, cmd->in, port) > 1)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
 				IFC_GET(mad_ifc_in, cmd->in, port));
-	fabric_gid(hca, mp.gid);
+	for (i = 0; i < mp.gids; i++)
+		gid_get(hca, i, mp.gid[i]);
 	if (!mad_answer(&mp, in, out))
 		return cmd_fail(cmd, ST_BAD_PKT, WHY_MAD_NO_AGENT,
 				"no agent for class 0x%x method 0x%x", in[1], in[3]);
@@ -216,6 +234,44 @@ void port_set_link(struct hca *hca, bool up)
 	if (up)
 		port_event(hca, CHANGE_LID);
 	port_event(hca, up ? CHANGE_ACTIVE : CHANGE_DOWN);
+}
+
+/**
+ * port_set_lid() - give the port another LID
+ * @hca: the HCA
+ * @lid: the LID
+ *
+ * Raises the port's asynchronous event if the LID changes.
+ *
+ * Return: false if the LID is that of another port, or no unicast LID.
+ */
+bool port_set_lid(struct hca *hca, uint16_t lid)
+{
+	uint16_t old = fabric_lid(hca);
+
+	if (!fabric_set_lid(hca, lid))
+		return false;
+	if (fabric_lid(hca) != old)
+		port_event(hca, CHANGE_LID);
+	return true;
+}
+
+/**
+ * port_set_pkey() - change an entry of the port's P_Key table
+ * @hca: the HCA
+ * @index: of the entry
+ * @pkey: its new value
+ *
+ * Raises the port's asynchronous event.
+ *
+ * Return: false if there is no such entry.
+ */
+bool port_set_pkey(struct hca *hca, unsigned int index, uint16_t pkey)
+{
+	if (!pkey_table_set(hca, index, pkey))
+		return false;
+	port_event(hca, CHANGE_PKEY);
+	return true;
 }
 
 const struct cmd_desc port_cmds[] = {

@@ -17,11 +17,12 @@ struct hca_module;
 
 struct port {
 	char node_desc[64];
-	uint16_t qkey_violations, pkey_violations;
 	uint32_t cap_mask1;
 };
 
 void port_set_link(struct hca *hca, bool up);
+bool port_set_lid(struct hca *hca, uint16_t lid);
+bool port_set_pkey(struct hca *hca, unsigned int index, uint16_t pkey);
 
 /* ---- port_reg.c ------------------------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "port.h"
+#include "profile.h"
 #include "util.h"
 
 enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
@@ -22,7 +23,6 @@ enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 #define IB_WIDTH_4X	0x4
 #define IB_PROTO_ALL	0x3f	/* SDR .. EDR */
 #define IB_PROTO_EDR	0x20
-#define PORT_MTU	4096
 #define VL_CAP_0_3	4
 #define PAOS_UP		1
 #define PAOS_DOWN	2
@@ -42,10 +42,9 @@ static void reg_ptys(struct hca *hca, uint8_t *out)
 
 static void reg_pmtu(struct hca *hca, uint8_t *out)
 {
-	(void)hca;
-	IFC_SET(pmtu_reg, out, max_mtu, PORT_MTU);
-	IFC_SET(pmtu_reg, out, admin_mtu, PORT_MTU);
-	IFC_SET(pmtu_reg, out, oper_mtu, PORT_MTU);
+	IFC_SET(pmtu_reg, out, max_mtu, hca->profile->mtu);
+	IFC_SET(pmtu_reg, out, admin_mtu, hca->profile->mtu);
+	IFC_SET(pmtu_reg, out, oper_mtu, hca->profile->mtu);
 }
 
 static void reg_pvlc(struct hca *hca, uint8_t *out)

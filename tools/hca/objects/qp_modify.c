@@ -10,6 +10,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "object.h"
+#include "profile.h"
 #include "qp.h"
 #include "util.h"
 
@@ -158,9 +159,9 @@ static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct q
 	if (path->pkey_index >= 128u << hca_cap_gen(hca, pkey_table_size))
 		return cmd_fail(cmd, ST_BAD_INDEX, WHY_PKEY_INDEX,
 				"P_Key index %u is beyond the table", path->pkey_index);
-	if (path->grh && path->src_gid_index >= 8u << hca_cap_gen(hca, gid_table_size))
-		return cmd_fail(cmd, ST_BAD_INDEX, WHY_GID_INDEX,
-				"GID index %u is beyond the table", path->src_gid_index);
+	if (path->grh && path->src_gid_index >= hca->profile->gids)
+		return cmd_fail(cmd, ST_BAD_INDEX, WHY_GID_INDEX, "there is no GID at index %u",
+				path->src_gid_index);
 	if (path->port > hca_cap_gen(hca, num_ports))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
 				path->port);
@@ -254,6 +255,16 @@ static void trans_start(struct qp *qp, enum trans t)
 	qp->cur_rnr_retry = qp->rnr_retry;
 }
 
+static void trans_trace_path(struct hca *hca, const struct qp *qp)
+{
+	const struct qp_path *p = &qp->path;
+
+	hca_trace(hca, "qp_path", "\"qpn\":%u,\"pkey_index\":%u,\"rlid\":%u,\"sl\":%u,"
+		  "\"stat_rate\":%u,\"grh\":%u,\"sgid_index\":%u,\"hop_limit\":%u,\"tclass\":%u,"
+		  "\"flow_label\":%u", qp->obj.num, p->pkey_index, p->rlid, p->sl, p->stat_rate,
+		  p->grh, p->src_gid_index, p->hop_limit, p->tclass, p->flow_label);
+}
+
 static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 {
 	const struct trans_desc *d = &trans_table[t];
@@ -283,6 +294,8 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 		st = trans_take_pd(hca, cmd, qp, &next);
 	if (st)
 		return st;
+	if (memcmp(&qp->path, &next.path, sizeof(next.path)))
+		trans_trace_path(hca, &next);
 	*qp = next;
 	trans_start(qp, t);
 	if (d->to != d->from)

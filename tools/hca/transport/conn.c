@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "address.h"
 #include "conn.h"
 #include "fabric.h"
 #include "hca.h"
@@ -94,12 +95,12 @@ struct packet *conn_packet(struct hca *hca, const struct qp *qp, uint8_t op, uin
 	p->dlid = path->rlid;
 	p->sl = path->sl;
 	p->opcode = op | conn_service(qp);
-	p->pkey = 0xffff;
+	p->pkey = pkey_table_get(hca, path->pkey_index);
 	p->dqpn = qp->remote_qpn;
 	p->psn = psn & PSN_MASK;
 	if (path->grh) {
 		p->grh = true;
-		fabric_gid(hca, p->sgid);
+		gid_get(hca, path->src_gid_index, p->sgid);
 		memcpy(p->dgid, path->dgid, sizeof(p->dgid));
 		p->tclass = path->tclass;
 		p->hop_limit = path->hop_limit;

@@ -4,7 +4,9 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "address.h"
 #include "conn.h"
 #include "dispatch.h"
 #include "fault.h"
@@ -56,11 +58,57 @@ static bool packet_from_peer(const struct qp *qp, const struct packet *p)
 	return (p->opcode & BTH_SERVICE_MASK) == BTH_UD || p->slid == qp->path.rlid;
 }
 
+static const char why_pkey[] = "P_Key";
+
+/* A queue pair is a member of one partition, the management agent of all of the port's. */
+static bool packet_pkey_ok(struct hca *hca, const struct qp *qp, const struct packet *p)
+{
+	if (qp->type == QPT_QP0)
+		return true;
+	if (qp->type == QPT_QP1)
+		return pkey_find(hca, p->pkey) != PKEY_NONE;
+	return pkeys_match(pkey_table_get(hca, qp->path.pkey_index), p->pkey);
+}
+
+/* The GIDs of a connection are those of its path; a datagram comes to any of the port's. */
+static bool packet_grh_ok(struct hca *hca, const struct qp *qp, const struct packet *p)
+{
+	uint8_t own[16];
+
+	if (!p->grh || lid_is_mcast(p->dlid))
+		return true;
+	if (conn_datagram(qp) || !qp->path.grh)
+		return gid_is_ours(hca, p->dgid);
+	return gid_get(hca, qp->path.src_gid_index, own) &&
+	       !memcmp(p->dgid, own, sizeof(own)) &&
+	       !memcmp(p->sgid, qp->path.dgid, sizeof(p->sgid));
+}
+
+/* Returns why a packet is dropped without an answer, or NULL. */
+static const char *packet_why_drop(struct hca *hca, const struct qp *qp, const struct packet *p)
+{
+	if (!qp)
+		return "no QP";
+	if (!packet_service_matches(qp, p->opcode))
+		return "service";
+	if (!packet_from_peer(qp, p))
+		return "SLID";
+	if (!conn_can_receive(qp))
+		return "state";
+	if (!packet_grh_ok(hca, qp, p))
+		return "GID";
+	return packet_pkey_ok(hca, qp, p) ? NULL : why_pkey;
+}
+
 static void dispatch_to_qp(struct hca *hca, struct qp *qp, const struct packet *p)
 {
-	if (!qp || !packet_service_matches(qp, p->opcode) || !packet_from_peer(qp, p) ||
-	    !conn_can_receive(qp)) {
+	const char *why = packet_why_drop(hca, qp, p);
+
+	if (why) {
 		hca->count.packets_dropped++;
+		hca->count.bad_pkeys += why == why_pkey;
+		hca_trace(hca, "packet_drop", "\"qpn\":%u,\"why\":\"%s\",\"pkey\":%u", p->dqpn,
+			  why, p->pkey);
 		return;
 	}
 	if (packet_is_response(p->opcode))

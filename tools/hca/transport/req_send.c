@@ -5,12 +5,14 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "address.h"
 #include "conn.h"
 #include "cq.h"
 #include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
 #include "packet.h"
+#include "profile.h"
 #include "qp.h"
 #include "req.h"
 #include "sg.h"
@@ -49,20 +51,33 @@ static bool req_may_start(const struct qp *qp, const struct send_op *op)
 	return !(op->w.is_read || op->w.is_atomic) || req->rd_out < qp->max_rd_atomic;
 }
 
+/* A datagram has to fit a packet of the port and the queue pair. */
+static enum cqe_syndrome req_check_datagram(struct hca *hca, const struct qp *qp,
+					    struct send_wqe *w)
+{
+	uint8_t gid[16];
+
+	if (w->len > hca->profile->mtu || w->len > qp->mtu)
+		return SYND_LOCAL_LENGTH;
+	if (!w->av.grh || gid_get(hca, w->av.src_gid_index, gid))
+		return SYND_OK;
+	w->why = "the source GID does not exist";
+	return SYND_LOCAL_QP_OP;
+}
+
 static enum cqe_syndrome req_check_length(const struct qp *qp, const struct send_wqe *w)
 {
-	if (conn_datagram(qp))
-		return w->len > PKT_MTU_MAX ? SYND_LOCAL_LENGTH : SYND_OK;
 	if (w->len > 1ull << (qp->log_msg_max ? qp->log_msg_max : 30))
 		return SYND_LOCAL_LENGTH;
 	return SYND_OK;
 }
 
 /* Give the operation its PSNs. */
-static enum cqe_syndrome req_start_op(struct qp *qp, struct send_op *op)
+static enum cqe_syndrome req_start_op(struct hca *hca, struct qp *qp, struct send_op *op)
 {
 	struct requester *req = qp->req;
-	enum cqe_syndrome synd = req_check_length(qp, &op->w);
+	enum cqe_syndrome synd = conn_datagram(qp) ? req_check_datagram(hca, qp, &op->w) :
+						     req_check_length(qp, &op->w);
 
 	if (synd)
 		return synd;
@@ -199,7 +214,7 @@ static void req_ud_address(struct hca *hca, const struct qp *qp, const struct wq
 	if (!av->grh)
 		return;
 	p->grh = true;
-	fabric_gid(hca, p->sgid);
+	gid_get(hca, av->src_gid_index, p->sgid);
 	memcpy(p->dgid, av->dgid, sizeof(p->dgid));
 	p->tclass = av->tclass;
 	p->hop_limit = av->hop_limit;
@@ -216,12 +231,17 @@ static enum cqe_syndrome req_ud_packet(struct hca *hca, const struct qp *qp, str
 	if (!p)
 		return SYND_OK;
 	p->opcode = BTH_UD | (w->opcode == WQE_SEND_IMM ? BTH_SEND_ONLY_IMM : BTH_SEND_ONLY);
-	p->pkey = 0xffff;
+	p->pkey = pkey_table_get(hca, qp->path.pkey_index);
 	p->psn = op->psn;
 	p->solicited = w->solicited;
 	p->imm = w->imm;
 	p->len = w->len;
 	req_ud_address(hca, qp, &w->av, p);
+	hca_trace(hca, "datagram", "\"qpn\":%u,\"dlid\":%u,\"dqpn\":%u,\"pkey\":%u,\"sl\":%u,"
+		  "\"stat_rate\":%u,\"grh\":%u,\"sgid_index\":%u,\"hop_limit\":%u,\"tclass\":%u,"
+		  "\"flow_label\":%u", qp->obj.num, p->dlid, p->dqpn, p->pkey, p->sl,
+		  w->av.stat_rate, p->grh, w->av.src_gid_index, p->hop_limit, p->tclass,
+		  p->flow_label);
 	synd = sg_gather(hca, qp, w->seg, w->nseg, 0, p->payload, p->len);
 	if (synd) {
 		packet_free(hca->fabric, p);
@@ -330,7 +350,7 @@ static enum step req_step(struct hca *hca, struct qp *qp)
 	if (!op->started) {
 		if (!req_may_start(qp, op))
 			return STEP_IDLE;
-		synd = req_start_op(qp, op);
+		synd = req_start_op(hca, qp, op);
 		if (synd) {
 			req_fail(hca, qp, op, synd);
 			return STEP_IDLE;

@@ -6,7 +6,6 @@
 
 #include "conn.h"
 #include "cq.h"
-#include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
 #include "packet.h"
@@ -54,14 +53,6 @@ static void resp_store_ud(struct hca *hca, struct qp *qp, const struct packet *p
 		resp_complete(hca, qp, p, p->len + GRH_BYTES, false);
 }
 
-static bool resp_grh_is_ours(struct hca *hca, const struct packet *p)
-{
-	uint8_t gid[16];
-
-	fabric_gid(hca, gid);
-	return !p->grh || p->dlid >= LID_MCAST_FIRST || !memcmp(gid, p->dgid, sizeof(gid));
-}
-
 /**
  * resp_receive_ud() - process a datagram
  * @hca: the HCA
@@ -75,9 +66,11 @@ void resp_receive_ud(struct hca *hca, struct qp *qp, const struct packet *p)
 	uint32_t qkey = qp->type == QPT_QP1 ? QP1_QKEY : qp->qkey;
 	int err;
 
-	if ((qp->type != QPT_QP0 && p->qkey != qkey) || !resp_grh_is_ours(hca, p)) {
+	if (qp->type != QPT_QP0 && p->qkey != qkey) {
 		hca->count.packets_dropped++;
-		hca_trace(hca, "ud_drop", "\"qpn\":%u,\"qkey\":%u", qp->obj.num, p->qkey);
+		hca->count.bad_qkeys++;
+		hca_trace(hca, "packet_drop", "\"qpn\":%u,\"why\":\"Q_Key\",\"qkey\":%u",
+			  qp->obj.num, p->qkey);
 		return;
 	}
 	err = resp_take_wqe(hca, qp);

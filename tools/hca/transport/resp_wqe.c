@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "address.h"
 #include "cq.h"
 #include "hca.h"
 #include "packet.h"
@@ -140,6 +141,14 @@ enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t of
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
+/* The CQE of a SEND without immediate tells the partition, for the sake of QP1. */
+static uint16_t resp_pkey_index(struct hca *hca, const struct qp *qp, const struct packet *p)
+{
+	int index = qp->type == QPT_QP1 ? pkey_find(hca, p->pkey) : PKEY_NONE;
+
+	return index == PKEY_NONE ? qp->path.pkey_index : index;
+}
+
 static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *p,
 			   struct completion *c)
 {
@@ -149,7 +158,8 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
 	c->wqe_counter = resp->rwqe_idx;
 	c->srqn_uidx = resp->rwqe_owner;
 	if (p) {
-		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? 0 : p->imm;
+		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey_index(hca, qp, p) :
+							 p->imm;
 		c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
 		c->slid = p->slid;
 		c->sl = p->sl;

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "cmd.h"
 #include "control.h"
 #include "corerig.h"
+#include "fabric.h"
 #include "ifc.h"
 #include "object.h"
 #include "profile.h"
@@ -119,12 +121,22 @@ static void limit_shows_the_number_of_objects(void **state)
 	assert_true(answer("limit uar", "\"limit\":24"));
 }
 
+static void port_changes_as_a_subnet_manager_does(void **state)
+{
+	(void)state;
+	assert_true(answer("port lid 77", "\"ok\":true"));
+	assert_int_equal(fabric_lid(core.hca), 77);
+	assert_true(answer("port pkey 3 0x8003", "\"ok\":true"));
+	assert_int_equal(pkey_table_get(core.hca, 3), 0x8003);
+}
+
 static void malformed_requests_are_answered(void **state)
 {
 	static const char *const bad[] = {
 		"", "frob", "inject", "inject cmd", "inject cmd 0 LIM_ERR", "inject cmd 1 NO_SUCH",
 		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0", "inject event NONE",
-		"trace", "link", "link sideways", "census all", "inject fatal 300",
+		"trace", "link", "link sideways", "port", "port lid 0", "port lid 0xc000",
+		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all", "inject fatal 300",
 		"cap", "cap general", "cap frob rc", "cap general frob",
 		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob",
 	};
@@ -175,7 +187,7 @@ int main(void)
 		T(nth_command_fails_once), T(opcode_fails_until_cleared), T(census_shows_the_delta),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(limit_shows_the_number_of_objects), T(trace_decodes_command_fields),
-		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
+		T(port_changes_as_a_subnet_manager_does), T(malformed_requests_are_answered), T(unplug_frees_all_objects),
 		T(hang_leaves_commands_unanswered), T(fatal_error_is_in_the_health_buffer),
 	};
 

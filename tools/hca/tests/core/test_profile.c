@@ -87,6 +87,14 @@ static void file_changes_the_default(void **state)
 	assert_int_equal(CUR(log_max_qp), 10);
 	assert_int_equal(CUR(bf), 0);
 	assert_int_equal(CUR(log_max_cq), 18);
+	assert_int_equal(p.pkey[0], 0xffff);
+	assert_int_equal(p.gids, 1);
+	assert_int_equal(load("{\"pkeys\":[\"0x7fff\",\"0x8123\"],\"gids\":8,\"mtu\":256}"), 0);
+	assert_int_equal(p.pkey[0], 0x7fff);
+	assert_int_equal(p.pkey[1], 0x8123);
+	assert_int_equal(p.gids, 8);
+	assert_int_equal(p.mtu, 256);
+	assert_int_equal(load("{\"vectors\":4,\"limits\":{\"uar\":10,\"qp\":5}}"), 0);
 	assert_int_equal(p.range[OBJ_UAR].limit - p.range[OBJ_UAR].first, 10);
 	assert_int_equal(p.range[OBJ_QP].limit - p.range[OBJ_QP].first, 5);
 }
@@ -175,6 +183,15 @@ static void malformed_files_are_refused(void **state)
 	refused("{\"caps\":{\"general\":{\"log_max_qp\":{\"max\":3}}}}", "needs max and cur");
 	refused("{\"limits\":{\"frob\":1}}", "no such kind");
 	refused("{\"link\":\"token-ring\"}", "link");
+	refused("{\"pkeys\":5}", "not a list");
+	refused("{\"pkeys\":[]}", "from 1 to");
+	refused("{\"pkeys\":[\"0xffff\",\"0x10000\"]}", "0x10000 is not a P_Key");
+	refused("{\"pkeys\":[\"0xffff\",\"red\"]}", "red is not a P_Key");
+	refused("{\"pkeys\":[\"0x8001\"]}", "pkeys[0]");
+	refused("{\"gids\":9}", "gids");
+	refused("{\"gids\":0}", "gids");
+	refused("{\"mtu\":1500}", "mtu");
+	refused("{\"mtu\":8192}", "mtu");
 	profile_default(&p, false);
 	assert_int_equal(profile_load(&p, "/nonexistent", why, sizeof(why)), -22);
 	refused("{", "");
@@ -184,6 +201,7 @@ static void shipped_profiles_are_accepted(void **state)
 {
 	static const char *const names[] = {
 		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp", "fixed-keys",
+		"several-pkeys",
 	};
 	static struct profile built_in;
 	unsigned int i;

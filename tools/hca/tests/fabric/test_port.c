@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "address.h"
 #include "cmd.h"
 #include "eq.h"
 #include "fabric.h"
@@ -12,12 +13,15 @@
 #include "mad.h"
 #include "objrig.h"
 #include "port.h"
+#include "profile.h"
 
 static uint8_t out[4096];
 
 static int setup(void **state)
 {
-	static const struct hca_module *const modules[] = { &fabric_module, &port_module, NULL };
+	static const struct hca_module *const modules[] = {
+		&fabric_module, &address_module, &port_module, NULL
+	};
 	static const struct cmd_desc *const cmds[] = { port_cmds, port_reg_cmds, NULL };
 	static bool added;
 
@@ -78,6 +82,35 @@ static void link_change_raises_events_once(void **state)
 	assert_int_equal(rig.ev[2].subtype, 4);
 }
 
+static void lid_changes_with_an_event(void **state)
+{
+	(void)state;
+	assert_true(port_set_lid(rig.hca, 1));		/* the LID that it has */
+	assert_int_equal(rig.nev, 0);
+	assert_false(port_set_lid(rig.hca, 0));
+	assert_false(port_set_lid(rig.hca, 0xc000));
+	assert_true(port_set_lid(rig.hca, 0xbfff));
+	assert_int_equal(rig.nev, 1);
+	assert_int_equal(rig.ev[0].type, EV_PORT_CHANGE);
+	assert_int_equal(rig.ev[0].subtype, 6);
+	assert_int_equal(rig.ev[0].data[8], 0x10);
+	assert_int_equal(IFC_GET(hca_vport_context, vport(), lid), 0xbfff);
+}
+
+static void violation_counters_stay_at_their_maximum(void **state)
+{
+	uint8_t *caps = rig.hca->cap[CAP_GENERAL];
+
+	(void)state;
+	rig.hca->count.bad_pkeys = 7;
+	rig.hca->count.bad_qkeys = 0x12345;
+	assert_int_equal(IFC_GET(hca_vport_context, vport(), pkey_violation_counter), 0);
+	IFC_SET(cmd_hca_cap, caps, pkv, 1);
+	IFC_SET(cmd_hca_cap, caps, qkv, 1);
+	assert_int_equal(IFC_GET(hca_vport_context, vport(), pkey_violation_counter), 7);
+	assert_int_equal(IFC_GET(hca_vport_context, vport(), qkey_violation_counter), 0xffff);
+}
+
 static void only_settable_capability_mask_bits_change(void **state)
 {
 	uint8_t in[IFC_SZ(modify_hca_vport_context_in)] = {};
@@ -113,7 +146,12 @@ static uint8_t pkey(uint16_t index, size_t n)
 		       IFC_SZ(query_hca_vport_pkey_out) + 4 * n);
 }
 
-static void gid_and_pkey_tables_have_one_entry(void **state)
+static uint16_t pkey_out(unsigned int i)
+{
+	return IFC_GET(pkey, out + IFC_SZ(query_hca_vport_pkey_out) + 4 * i, pkey);
+}
+
+static void gids_and_pkeys_of_every_index(void **state)
 {
 	const uint8_t *first = out + IFC_SZ(query_hca_vport_gid_out);
 
@@ -121,15 +159,32 @@ static void gid_and_pkey_tables_have_one_entry(void **state)
 	assert_int_equal(gid(0, 1), ST_OK);
 	assert_true(get_be64(first) == 0xfe80ull << 48);
 	assert_true(get_be64(first + 8) == 0x02b1ebe100000100);
+	assert_int_equal(gid(1, 1), ST_OK);
+	assert_true(get_be64(first) == 0xfe80ull << 48);
+	assert_true(get_be64(first + 8) == 0x02b1ebe100010100);
 	assert_int_equal(gid(7, 1), ST_OK);
 	assert_true(get_be64(first) == 0);
 	assert_int_equal(gid(8, 1), ST_BAD_INDEX);
 	assert_int_equal(gid(0xffff, 8), ST_OK);
+	assert_true(get_be64(first + 8) == 0x02b1ebe100000100);
+	assert_true(get_be64(first + 24) == 0x02b1ebe100010100);
+	assert_true(get_be64(first + 32) == 0);
 	assert_int_equal(gid(0xffff, 7), ST_BAD_OUTP_LEN);
 	assert_int_equal(pkey(0, 1), ST_OK);
-	assert_int_equal(IFC_GET(pkey, out + IFC_SZ(query_hca_vport_pkey_out), pkey), 0xffff);
+	assert_int_equal(pkey_out(0), 0xffff);
+	assert_int_equal(pkey(3, 1), ST_OK);
+	assert_int_equal(pkey_out(0), 0);
+	assert_true(port_set_pkey(rig.hca, 3, 0x8003));
+	assert_int_equal(rig.ev[0].type, EV_PORT_CHANGE);
+	assert_int_equal(rig.ev[0].subtype, 7);
+	assert_int_equal(pkey(3, 1), ST_OK);
+	assert_int_equal(pkey_out(0), 0x8003);
+	assert_false(port_set_pkey(rig.hca, 128, 0x8003));
 	assert_int_equal(pkey(127, 1), ST_OK);
-	assert_int_equal(IFC_GET(pkey, out + IFC_SZ(query_hca_vport_pkey_out), pkey), 0);
+	assert_int_equal(pkey_out(0), 0);
+	assert_int_equal(pkey(0xffff, 128), ST_OK);
+	assert_int_equal(pkey_out(0), 0xffff);
+	assert_int_equal(pkey_out(3), 0x8003);
 	assert_int_equal(pkey(128, 1), ST_BAD_INDEX);
 	assert_int_equal(pkey(0xffff, 127), ST_BAD_OUTP_LEN);
 }
@@ -184,7 +239,11 @@ static void port_registers(void **state)
 /* ---- management datagrams -------------------------------------------------------------------- */
 
 static const struct mad_port mad_port = {
-	.guid = 0x1122334455667788, .lid = 5, .up = true, .cap_mask = 0xabcd0000, .npkeys = 128,
+	.guid = 0x1122334455667788, .lid = 5, .up = true, .cap_mask = 0xabcd0000,
+	.pkeys = (const uint16_t [128]){ 0xffff, 0x8001, [127] = 0x1234 }, .npkeys = 128,
+	.bad_pkeys = 3, .bad_qkeys = 0xffff, .mtu = 2048,
+	.gid = { { 0xfe, 0x80, [8] = 0x11 }, { 0xfe, 0x80, [8] = 0x22 }, [15] = { [15] = 9 } },
+	.gids = 16,
 	.node_desc = "the node's description, padded to what the attribute has: 64 byte",
 	.packets_tx = 0x100000001ull, .packets_rx = 7,
 };
@@ -214,12 +273,22 @@ static void mad_attributes(void **state)
 	assert_int_equal(get_be16(out + 64 + 16), 5);
 	assert_int_equal(get_be32(out + 64 + 20), 0xabcd0000);
 	assert_int_equal(out[64 + 32] & 15, 4);
+	assert_int_equal(out[64 + 36] >> 4, 4);
+	assert_int_equal(out[64 + 41], 4);
+	assert_int_equal(get_be16(out + 64 + 46), 3);
+	assert_int_equal(get_be16(out + 64 + 48), 0xffff);
+	assert_int_equal(out[64 + 50], 16);
 	assert_true(ask(1, 1, 0x14, 0));
-	assert_true(get_be64(out + 64) == mad_port.guid);
+	assert_int_equal(out[64], 0x11);
+	assert_int_equal(out[64 + 8], 0x22);
+	assert_true(ask(1, 1, 0x14, 1));
+	assert_true(get_be64(out + 64 + 56) == 9);
 	assert_true(ask(1, 1, 0x16, 0));
 	assert_int_equal(get_be16(out + 64), 0xffff);
+	assert_int_equal(get_be16(out + 66), 0x8001);
 	assert_true(ask(1, 1, 0x16, 3));
 	assert_int_equal(get_be16(out + 64), 0);
+	assert_int_equal(get_be16(out + 64 + 62), 0x1234);
 	assert_true(ask(4, 1, 0x12, 0));
 	assert_int_equal(get_be32(out + 64 + 32), ~0u);	/* stays at its maximum */
 	assert_int_equal(get_be32(out + 64 + 36), 7);
@@ -236,7 +305,9 @@ static void mad_requests_without_an_agent_are_refused(void **state)
 	assert_int_equal(get_be16(out + 4), 0x08);
 	assert_true(ask(1, 1, 0x15, 2));		/* port 2 does not exist */
 	assert_int_equal(get_be16(out + 4), 0x1c);
-	assert_true(ask(1, 1, 0x16, 4));		/* beyond the table */
+	assert_true(ask(1, 1, 0x14, 2));		/* beyond the table */
+	assert_int_equal(get_be16(out + 4), 0x1c);
+	assert_true(ask(1, 1, 0x16, 4));
 	assert_int_equal(get_be16(out + 4), 0x1c);
 	assert_true(ask(0x81, 1, 0x11, 0));		/* directed route */
 	assert_int_equal(get_be16(out + 4), 0x8000);
@@ -250,7 +321,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(vport_context_follows_the_link), T(link_change_raises_events_once),
-		T(only_settable_capability_mask_bits_change), T(gid_and_pkey_tables_have_one_entry),
+		T(only_settable_capability_mask_bits_change), T(lid_changes_with_an_event),
+		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(other_vports_are_refused), T(port_registers), cmocka_unit_test(mad_attributes),
 		cmocka_unit_test(mad_requests_without_an_agent_are_refused),
 	};

@@ -107,6 +107,9 @@ static void rig_caps(struct profile *p)
 {
 	uint8_t *c = p->cap[1][CAP_GENERAL];
 
+	p->pkey[0] = 0xffff;
+	p->gids = 2;
+	p->mtu = 4096;
 	p->cap_valid[CAP_GENERAL] = true;
 	IFC_SET(cmd_hca_cap, c, log_max_cq_sz, 16);
 	IFC_SET(cmd_hca_cap, c, log_max_qp_sz, 12);

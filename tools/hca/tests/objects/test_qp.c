@@ -337,9 +337,9 @@ static void test_invalid_values_are_refused(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_LIM);
 	IFC_SET(qpc, c, log_rra_max, 4);
 	IFC_SET(ads, path, grh, 1);
-	IFC_SET(ads, path, src_addr_index, 8);
+	IFC_SET(ads, path, src_addr_index, 2);	/* the port has two GIDs */
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_INDEX);
-	IFC_SET(ads, path, src_addr_index, 7);
+	IFC_SET(ads, path, src_addr_index, 1);
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_OK);
 	IFC_SET(qpc, c, log_sra_max, 5);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTR2RTS_QP, n, 0, 0, c), ST_LIM);

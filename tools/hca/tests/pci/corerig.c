@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "caps.h"
 #include "cmd.h"
 #include "cmdif.h"
@@ -51,7 +52,7 @@ struct core core;
 static const struct hca_module *modules[32] = {
 	&pages_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module,
 	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module, &cmdif_module,
-	&fabric_module, &port_module, &sched_module, &fault_module, &req_module, &resp_module,
+	&fabric_module, &address_module, &port_module, &sched_module, &fault_module, &req_module, &resp_module,
 	&dispatch_module, &iseg_module, &pci_module, &uar_module,
 };
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "clock.h"
 #include "cq.h"
 #include "dispatch.h"
@@ -141,7 +142,8 @@ void rig_cq(unsigned int h, uint32_t cqn)
 
 static const struct hca_module *const modules[] = {
 	&eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
-	&srq_module, &mcast_module, &qp_module, &fabric_module, &sched_module, &fault_module,
+	&srq_module, &mcast_module, &qp_module, &fabric_module, &address_module,
+	&sched_module, &fault_module,
 	&req_module, &resp_module, &dispatch_module, NULL
 };
 
@@ -186,6 +188,11 @@ int rig_up(void **state)
 	for (k = 0; k < OBJ_KINDS; k++)
 		profile.range[k] = (struct obj_range){ 0x40, 0x1000 };
 	profile.cap_valid[CAP_ATOMIC] = true;
+	profile.pkey[0] = 0xffff;
+	profile.pkey[1] = 0x8001;
+	profile.pkey[2] = 0x0001;
+	profile.gids = 3;
+	profile.mtu = 4096;
 	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_req_8B_endianness_mode, 1);
 	evrig_set_handler(take_event);
 	rig.base = event_base_new();
@@ -289,7 +296,7 @@ struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn)
 	qp->cqn_rcv = cqn + 1;
 	rig_cq(h, cqn);
 	rig_cq(h, cqn + 1);
-	qp->mtu = 1024;
+	qp->mtu = type == QPT_UD ? 4096 : 1024;
 	qp->log_msg_max = 20;
 	qp->qkey = 0x1111;
 	qp->rre = qp->rwe = qp->rae = true;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "count.h"
 #include "cq.h"
 #include "dispatch.h"
@@ -19,6 +20,7 @@
 #include "object.h"
 #include "packet.h"
 #include "pairrig.h"
+#include "profile.h"
 #include "qp.h"
 #include "req.h"
 #include "wqe.h"
@@ -963,6 +965,7 @@ static void response_of_the_wrong_kind(void **state)
 	p->dqpn = a->obj.num;
 	p->psn = psn;
 	p->opcode = BTH_RC | BTH_READ_ONLY;
+	p->pkey = 0xffff;
 	p->len = 99;
 	fabric_tx(rig.hca[1], p);
 	rig_run(1, 1000);
@@ -1156,8 +1159,8 @@ static void ud_grh(void **state)
 	uint8_t gid[2][16], *grh;
 
 	(void)state;
-	fabric_gid(rig.hca[0], gid[0]);
-	fabric_gid(rig.hca[1], gid[1]);
+	gid_get(rig.hca[0], 0, gid[0]);
+	gid_get(rig.hca[1], 0, gid[1]);
 	rig_recv(1, b, buf_b, 4096, key_b);
 	ud_send(100, 0x1111, gid[1]);
 	assert_int_equal(rig_run(2, 1000), 2);
@@ -1175,6 +1178,128 @@ static void ud_grh(void **state)
 	assert_null(rig_cqe(CQ_B + 1, 1));
 }
 
+static void ud_source_gid(void **state)
+{
+	uint8_t gid[2][16];
+	struct rig_wqe w;
+
+	(void)state;
+	gid_get(rig.hca[0], 2, gid[0]);
+	gid_get(rig.hca[1], 1, gid[1]);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_av(&w, fabric_lid(rig.hca[1]), b->obj.num, 0x1111, gid[1]);
+	w.b[16 + 29] |= 2 << 4;			/* source GID 2 */
+	wq_data(&w, buf_a, 100, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_memory_equal((uint8_t *)rig_ptr(1, buf_b) + 8, gid[0], 16);
+	assert_memory_equal((uint8_t *)rig_ptr(1, buf_b) + 24, gid[1], 16);
+	w.b[16 + 29] += 1 << 4;			/* one that does not exist */
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+static void ud_mtu_of_the_port(void **state)
+{
+	struct profile *p = rig.hca[0]->profile;
+
+	(void)state;
+	p->mtu = 2048;
+	rig_recv(1, b, buf_b, 40 + 4096, key_b);
+	ud_send(2048, 0x1111, NULL);
+	assert_int_equal(rig_run(2, 1000), 2);
+	ud_send(2049, 0x1111, NULL);
+	rig_settle();
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
+}
+
+static void switch_drops_what_is_longer_than_the_mtu(void **state)
+{
+	(void)state;
+	rig.hca[0]->profile->mtu = 512;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 512, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	a->retry_count = 0;
+	a->cur_retry = 0;
+	post_send(WQE_SEND, 513, true);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_TRANSPORT_RETRY);
+}
+
+/* Send between members of two partitions; true: the message arrives. */
+static bool pkeys_reach(unsigned int from, unsigned int to)
+{
+	unsigned int n = rig.ncqe;
+
+	a->path.pkey_index = from;
+	b->path.pkey_index = to;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	ud_send(10, 0x1111, NULL);
+	rig_settle();
+	return rig.ncqe == n + 2;
+}
+
+static void ud_pkey(void **state)
+{
+	/* Entry 0 is 0xffff, 1 is 0x8001, 2 is 0x0001, and 3 is not used. */
+	static const bool reaches[4][4] = {
+		{ true, false, false, false }, { false, true, true, false },
+		{ false, true, false, false }, { false, false, false, false },
+	};
+	unsigned int i, j, bad = 0;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		for (j = 0; j < 4; j++) {
+			if (pkeys_reach(i, j) != reaches[i][j])
+				fail_msg("from P_Key %u to %u", i, j);
+			bad += !reaches[i][j];
+		}
+	assert_int_equal(rig.hca[1]->count.bad_pkeys, bad);
+	assert_int_equal(rig.hca[1]->count.bad_qkeys, 0);
+}
+
+static void rc_pkey(void **state)
+{
+	(void)state;
+	a->path.pkey_index = 1;
+	b->path.pkey_index = 2;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 2);
+	b->path.pkey_index = 0;
+	a->retry_count = 1;
+	a->cur_retry = 1;
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_TRANSPORT_RETRY);
+	assert_true(rig.hca[1]->count.bad_pkeys >= 2);
+}
+
+static void rc_grh(void **state)
+{
+	(void)state;
+	a->path.grh = b->path.grh = true;
+	a->path.src_gid_index = 1;
+	gid_get(rig.hca[1], 2, a->path.dgid);
+	b->path.src_gid_index = 2;
+	gid_get(rig.hca[0], 1, b->path.dgid);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	a->retry_count = 0;
+	a->cur_retry = 0;
+	b->path.dgid[15]++;		/* not the GID that the packets come from */
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_TRANSPORT_RETRY);
+	assert_int_equal(rig.hca[1]->count.packets_dropped, 1);
+}
+
 static void ud_qkey(void **state)
 {
 	(void)state;
@@ -1183,6 +1308,7 @@ static void ud_qkey(void **state)
 	rig_settle();
 	assert_int_equal(rig.ncqe, 1);		/* the sender is not told */
 	assert_int_equal(rig.hca[1]->count.packets_dropped, 1);
+	assert_int_equal(rig.hca[1]->count.bad_qkeys, 1);
 	a->qkey = 0x1111;
 	ud_send(100, 0x80000000u, NULL);	/* the Q_Key of the sending QP */
 	assert_int_equal(rig_run(3, 1000), 3);
@@ -1615,7 +1741,9 @@ int main(void)
 		RC(reset_drops_all_state), RC(qp_is_destroyed_in_the_middle_of_a_message),
 		UC(uc_sends_and_writes), cmocka_unit_test(uc_drops_whole_messages),
 		UC(uc_without_receive_drops_the_message), UC(uc_error_stops_the_send_queue_only),
-		UD(ud_leaves_room_for_the_grh), UD(ud_grh), UD(ud_qkey), UD(ud_limits),
+		UD(ud_leaves_room_for_the_grh), UD(ud_grh), UD(ud_qkey), UD(ud_limits), UD(ud_source_gid),
+		UD(ud_mtu_of_the_port), RC(switch_drops_what_is_longer_than_the_mtu), UD(ud_pkey),
+		RC(rc_pkey), RC(rc_grh),
 		UD(ud_multicast), UD(multicast_waits_for_a_full_member),
 		 RC(umr_binds_a_window), RC(umr_holds_the_bound_region),
 		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
