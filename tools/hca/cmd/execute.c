@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "caps.h"
 #include "clock.h"
 #include "cmd.h"
 #include "cmdif.h"
@@ -15,6 +14,7 @@
 #include "ifc.h"
 #include "inject.h"
 #include "trace.h"
+#include "uctx.h"
 
 /* Commands that are accepted between ENABLE_HCA and INIT_HCA. */
 static bool cmd_is_early(uint16_t op)
@@ -70,11 +70,9 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_d
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
 				"%zu bytes of output, at least %u needed", cmd->out_len,
 				d->out_min);
-	/* CREATE_UCTX would make user ids, but not every profile offers it. */
-	if (cmd->uid && !hca_cap_gen(hca, log_max_uctx))
-		return cmd_fail(cmd, ST_BAD_RES, WHY_UID_UNKNOWN, "user id %u does not exist",
-				cmd->uid);
-	st = cmd_check_reserved(hca, cmd);
+	st = uctx_admit(hca, cmd);
+	if (!st)
+		st = cmd_check_reserved(hca, cmd);
 	return st ? st : d->handler(hca, cmd);
 }
 

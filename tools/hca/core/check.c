@@ -53,10 +53,26 @@ uint8_t check_dbr(struct hca *hca, struct cmd *cmd, uint64_t addr, size_t len)
 	return ST_OK;
 }
 
+/* Refuse a number that leads to no object, or to one that the command's user id may not use. */
+static uint8_t check_found(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
+			   const struct obj *found)
+{
+	const struct obj *o = obj_find(hca, kind, num);
+
+	if (found)
+		return ST_OK;
+	if (!o || o->gone)
+		return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_UNKNOWN, "%s 0x%x does not exist",
+				obj_kind_name[kind], num);
+	return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_OWNER,
+			"%s 0x%x belongs to user id %u, not %u", obj_kind_name[kind], num, o->uid,
+			cmd->uid);
+}
+
 /**
- * check_obj() - find an object that a command names
+ * check_obj() - find an object that a command is about, or that a context names
  * @hca: the HCA
- * @cmd: the command; its uid has to be allowed to use the object
+ * @cmd: the command; unless it is the kernel's, its uid has to own the object
  * @kind: of object
  * @num: its number
  * @o: the object, NULL on failure
@@ -66,12 +82,25 @@ uint8_t check_dbr(struct hca *hca, struct cmd *cmd, uint64_t addr, size_t len)
 uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		  struct obj **o)
 {
-	*o = obj_find_uid(hca, kind, num, cmd->uid);
-	if (!*o)
-		return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_UNKNOWN,
-				"%s 0x%x does not exist for user id %u", obj_kind_name[kind], num,
-				cmd->uid);
-	return ST_OK;
+	*o = obj_find_own(hca, kind, num, cmd->uid);
+	return check_found(hca, cmd, kind, num, *o);
+}
+
+/**
+ * check_shared() - find an object that a context names, and that several users can share
+ * @hca: the HCA
+ * @cmd: the command; unless it is the kernel's, the object is shared or its uid owns the object
+ * @kind: of object
+ * @num: its number
+ * @o: the object, NULL on failure
+ *
+ * Return: ST_OK, or ST_BAD_RES when there is none for that user.
+ */
+uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
+		     struct obj **o)
+{
+	*o = obj_find_shared(hca, kind, num, cmd->uid);
+	return check_found(hca, cmd, kind, num, *o);
 }
 
 /**

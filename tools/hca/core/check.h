@@ -27,6 +27,8 @@ const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n);
 uint8_t check_dbr(struct hca *hca, struct cmd *cmd, uint64_t addr, size_t len);
 uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		  struct obj **o);
+uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
+		     struct obj **o);
 uint8_t check_destroy(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		      struct obj **o);
 

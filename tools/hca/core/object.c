@@ -15,7 +15,6 @@
 #define CHUNK_BITS	10
 #define CHUNK		(1u << CHUNK_BITS)
 #define NUM_BITS	24
-#define SHARED_UID	0xffff	/* owner of completion EQs: every user may refer to them */
 #define CHUNKS		(1u << (NUM_BITS - CHUNK_BITS))
 
 struct chunk {
@@ -32,13 +31,14 @@ struct table {
 
 struct objs {
 	struct table t[OBJ_KINDS];
+	unsigned int by_uid[0x10000];	/* objects of each user id */
 };
 
 const char *const obj_kind_name[OBJ_KINDS] = {
 	[OBJ_UAR] = "uar", [OBJ_EQ] = "eq", [OBJ_PD] = "pd", [OBJ_TD] = "td",
 	[OBJ_XRCD] = "xrcd", [OBJ_QCOUNTER] = "qcounter", [OBJ_MKEY] = "mkey", [OBJ_CQ] = "cq",
 	[OBJ_SRQ] = "srq", [OBJ_QP] = "qp", [OBJ_RESERVED_LKEY] = "reserved_lkey",
-	[OBJ_SQ] = "sq", [OBJ_MEMIC] = "memic", [OBJ_OTHER] = "other",
+	[OBJ_SQ] = "sq", [OBJ_MEMIC] = "memic", [OBJ_UCTX] = "uctx", [OBJ_OTHER] = "other",
 };
 
 /**
@@ -128,6 +128,7 @@ struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16
 	if (t->chunks <= num >> CHUNK_BITS)
 		t->chunks = (num >> CHUNK_BITS) + 1;
 	t->count++;
+	hca->objs->by_uid[uid]++;
 	return o;
 }
 
@@ -168,22 +169,44 @@ struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num)
 	return s ? *s : NULL;
 }
 
+/* 0 and SHARED_UID are in commands of the kernel only, which is trusted with all objects. */
+static bool uid_is_kernels(uint16_t uid)
+{
+	return !uid || uid == SHARED_UID;
+}
+
 /**
- * obj_find_uid() - find an object that a user may use
+ * obj_find_own() - find an object of a user
  * @hca: the HCA
  * @kind: of object
  * @num: its number
- * @uid: user id; 0 may use all objects
+ * @uid: user id of the command
  *
- * Return: the object; NULL if it does not exist, was freed, or belongs to another user.
+ * Return: the object; NULL if it does not exist, was freed, or has another owner, be it the kernel.
  */
-struct obj *obj_find_uid(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid)
+struct obj *obj_find_own(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid)
 {
 	struct obj *o = obj_find(hca, kind, num);
 
 	if (!o || o->gone)
 		return NULL;
-	return uid && o->uid && o->uid != uid && o->uid != SHARED_UID ? NULL : o;
+	return uid_is_kernels(uid) || o->uid == uid ? o : NULL;
+}
+
+/**
+ * obj_find_shared() - find an object that a user may refer to: one of their own, or a shared one
+ * @hca: the HCA
+ * @kind: of object
+ * @num: its number
+ * @uid: user id of the command
+ *
+ * Return: the object, or NULL.
+ */
+struct obj *obj_find_shared(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid)
+{
+	struct obj *o = obj_find(hca, kind, num);
+
+	return o && o->uid == SHARED_UID && !o->gone ? o : obj_find_own(hca, kind, num, uid);
 }
 
 /**
@@ -199,6 +222,7 @@ void obj_free(struct hca *hca, struct obj *obj)
 	*obj_slot(t, obj->num) = NULL;
 	t->chunk[obj->num >> CHUNK_BITS]->used--;
 	t->count--;
+	hca->objs->by_uid[obj->uid]--;
 	if (obj->num < t->hint)
 		t->hint = obj->num;
 	free(obj);
@@ -268,4 +292,16 @@ void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
 unsigned int obj_count(struct hca *hca, enum obj_kind kind)
 {
 	return hca->objs->t[kind].count;
+}
+
+/**
+ * obj_count_uid() - count the objects of a user
+ * @hca: the HCA
+ * @uid: user id
+ *
+ * Return: their number.
+ */
+unsigned int obj_count_uid(struct hca *hca, uint16_t uid)
+{
+	return hca->objs->by_uid[uid];
 }

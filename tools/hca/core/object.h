@@ -9,12 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ifc.h"
+
 struct hca;
 
 enum obj_kind {
 	OBJ_UAR, OBJ_EQ, OBJ_PD, OBJ_TD, OBJ_XRCD, OBJ_QCOUNTER, OBJ_MKEY, OBJ_CQ, OBJ_SRQ, OBJ_QP,
-	OBJ_SQ, OBJ_MEMIC, OBJ_RESERVED_LKEY, OBJ_OTHER, OBJ_KINDS
+	OBJ_SQ, OBJ_MEMIC, OBJ_RESERVED_LKEY, OBJ_UCTX, OBJ_OTHER, OBJ_KINDS
 };
+
+/* Owner of what every user may refer to, for example completion EQs. */
+#define SHARED_UID	MLX5_SHARED_RESOURCE_UID
 
 /* First member of every object. DESTROY of one with references is refused with BAD_RES_STATE. */
 struct obj {
@@ -37,11 +42,13 @@ struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t si
 struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid,
 		       size_t size);
 struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num);
-struct obj *obj_find_uid(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid);
+struct obj *obj_find_own(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid);
+struct obj *obj_find_shared(struct hca *hca, enum obj_kind kind, uint32_t num, uint16_t uid);
 void obj_put(struct hca *hca, struct obj *obj);
 void obj_free(struct hca *hca, struct obj *obj);
 void obj_free_all(struct hca *hca, enum obj_kind kind);
 void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg);
 unsigned int obj_count(struct hca *hca, enum obj_kind kind);
+unsigned int obj_count_uid(struct hca *hca, uint16_t uid);
 
 #endif

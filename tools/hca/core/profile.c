@@ -99,6 +99,8 @@ static const struct def {
 	{ "general", "cqe_128_always", 0, 0 },
 	{ "general", "native_port_num", 1, 1 },
 	{ "general", "pg", 1, 1 },
+	{ "general", "log_max_uctx", 10, 10 },
+	{ "general", "uctx_cap", 0x3, 0x3 },		/* RAW_TX, INTERNAL_DEV_RES */
 	{ "general", "null_mkey", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.send", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.receive", 1, 1 },
@@ -157,6 +159,7 @@ static const struct {
 	{ OBJ_SQ, FIRST_SQ, "log_max_sq", 0 },
 	{ OBJ_MEMIC, 0, NULL, 1 << 16 },
 	{ OBJ_RESERVED_LKEY, 1, NULL, 2 },
+	{ OBJ_UCTX, 1, "log_max_uctx", 0 },
 	{ OBJ_OTHER, 1, NULL, 1 << 16 },
 };
 
@@ -315,6 +318,8 @@ void profile_set_ranges(struct profile *p)
 					       ranges[i].limit;
 		if (ranges[i].kind == OBJ_SQ)
 			r->limit += FIRST_SQ;
+		if (ranges[i].kind == OBJ_UCTX && !cap_gen(p, "log_max_uctx"))
+			r->limit = r->first + 1;	/* CREATE_UCTX refuses */
 	}
 	p->range[OBJ_UAR].first = FIRST_UAR;
 	p->range[OBJ_UAR].limit = 1u << (p->log_bar_size - 12);

@@ -34,6 +34,7 @@
 	R(0x0114, QUEUE_PAGES_MISSING)			\
 	R(0x0115, QUEUE_PAGE_ADDRESS)			\
 	R(0x0116, QUEUE_NOT_MAPPED)			\
+	R(0x0117, OBJECT_OWNER)				\
 	/* the HCA as a whole */			\
 	R(0x0201, HCA_INITIALIZED)			\
 	R(0x0202, HCA_NOT_INITIALIZED)			\
@@ -136,7 +137,13 @@
 	R(0x0b09, MEMIC_OPERATION_STATE)		\
 	/* page faults */				\
 	R(0x0c01, FAULT_UNKNOWN)			\
-	R(0x0c02, FAULT_MISMATCH)
+	R(0x0c02, FAULT_MISMATCH)			\
+	/* user contexts */				\
+	R(0x0d01, UCTX_NOT_OFFERED)			\
+	R(0x0d02, UCTX_CAPS)				\
+	R(0x0d03, UCTX_OWNS_OBJECTS)			\
+	R(0x0d04, UCTX_KERNEL_COMMAND)			\
+	R(0x0d05, UCTX_NO_RAW_TX)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

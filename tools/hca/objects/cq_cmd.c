@@ -100,7 +100,7 @@ static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(cqc, c, uar_page), &uar);
 	if (!st)
-		st = check_obj(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), &eq);
+		st = check_shared(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), &eq);
 	if (!st)
 		st = check_dbr(hca, cmd, IFC_GET64(cqc, c, dbr_addr), 8);
 	if (!st)
@@ -138,7 +138,7 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_REMAP_NOT_OFFERED,
 				"remapping is not offered");
 	if (select & MODIFY_EQN) {
-		st = check_obj(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), &eq);
+		st = check_shared(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), &eq);
 		if (st)
 			return st;
 		old = obj_find(hca, OBJ_EQ, cq->eqn);

@@ -162,10 +162,9 @@ static struct memic *memic_first_overlap(struct hca *hca, uint64_t addr, uint64_
  * @hca: the HCA
  * @addr: offset in BAR0
  * @len: bytes
- * @uid: owner
+ * @uid: user id of the command: 0 or the owner
  *
- * ALLOC_MEMIC does not use user ids: all allocations belong to the kernel, which hands them to
- * processes.
+ * The drivers allocate device memory without a user id, and hand it to processes.
  *
  * Return: the allocation; NULL if there is none around the whole range, or if it has another owner.
  */
@@ -178,11 +177,7 @@ struct obj *memic_find(struct hca *hca, uint64_t addr, uint64_t len, uint16_t ui
 	a = memic_first_overlap(hca, addr, len);
 	if (!a || addr < a->start || addr + len > a->start + a->size)
 		return NULL;
-	/*
-	 * ALLOC_MEMIC does not use user ids: all allocations belong to the kernel, which hands them
-	 * to processes.
-	 */
-	return a->obj.uid == uid ? &a->obj : NULL;
+	return !uid || a->obj.uid == uid ? &a->obj : NULL;
 }
 
 /* ---- BAR0 ------------------------------------------------------------------------------------ */

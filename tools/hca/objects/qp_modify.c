@@ -180,7 +180,8 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 	if (n->rae && !hca_cap_gen(hca, atomic))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_ATOMICS_NOT_OFFERED,
 				"atomics are not offered");
-	if (n->counter_set && !obj_find(hca, OBJ_QCOUNTER, n->counter_set))
+	if (n->counter_set &&
+	    !obj_find_shared(hca, OBJ_QCOUNTER, n->counter_set, cmd->uid))
 		return cmd_fail(cmd, ST_BAD_RES, WHY_QP_COUNTER_UNKNOWN,
 				"counter set %u does not exist", n->counter_set);
 	if (t == T_INIT2RTR && n->type != QPT_REG_UMR) {

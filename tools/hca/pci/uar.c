@@ -216,7 +216,7 @@ void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 	for (; len > 8; off += 8, buf += 8, len -= 8)
 		uar_write(hca, off, buf, 8);
 	reg = off % HCA_PAGE_SIZE;
-	if (!obj_find_uid(hca, OBJ_UAR, uar, 0))
+	if (!obj_find_own(hca, OBJ_UAR, uar, 0))
 		doorbell_drop(hca, DROP_NO_UAR, uar, reg);
 	else if ((len != 4 && len != 8) || off % len)
 		doorbell_drop(hca, DROP_BAD_SIZE, uar, reg);

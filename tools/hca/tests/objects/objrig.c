@@ -214,6 +214,11 @@ uint32_t rig_uar(uint16_t uid)
 	return obj_new(rig.hca, OBJ_UAR, uid, sizeof(struct obj))->num;
 }
 
+void rig_give(enum obj_kind kind, uint32_t num, uint16_t uid)
+{
+	obj_find(rig.hca, kind, num)->uid = uid;
+}
+
 uint32_t rig_eq(void)
 {
 	return evrig_eq(rig.hca, EQ_BUF + 4096, 0)->obj.num;

@@ -73,6 +73,8 @@ uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t
 /* Objects that others refer to. Each asserts success. */
 uint32_t rig_pd(void);
 uint32_t rig_uar(uint16_t uid);
+/* Give an object to another user. */
+void rig_give(enum obj_kind kind, uint32_t num, uint16_t uid);
 uint32_t rig_eq(void);
 /* A CQ of 2^@log CQEs of @cqe_sz bytes at @buf, its doorbell record at @dbr. */
 uint32_t rig_cq(uint64_t buf, uint64_t dbr, unsigned int log, unsigned int cqe_sz, uint32_t uar,

@@ -418,7 +418,11 @@ static void test_create_refuses_invalid_contexts(void **state)
 	p.uid = 6;
 	assert_int_equal(create(&p), ST_BAD_RES);
 	p.uid = 5;
+	assert_int_equal(create(&p), ST_BAD_RES);	/* the EQ is the kernel's */
+	rig_give(OBJ_EQ, eqn, SHARED_UID);
 	assert_int_equal(create(&p), ST_OK);
+	p.uar = uar;					/* the kernel's */
+	assert_int_equal(create(&p), ST_BAD_RES);
 	p = good;
 	p.eqn = eqn + 1;
 	assert_int_equal(create(&p), ST_BAD_RES);

@@ -10,6 +10,7 @@
 #include "objrig.h"
 #include "profile.h"
 #include "qcounter.h"
+#include "util.h"
 
 static uint8_t out[4096];
 
@@ -31,6 +32,32 @@ static void domains_are_allocated_and_freed(void **state)
 	IFC_SET(dealloc_xrcd_in, in, xrcd, xrcd);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_OK);
 	assert_int_equal(rig_cmd(MLX5_CMD_OP_DEALLOC_XRCD, 0, 0, in, 16, out, 16), ST_BAD_RES);
+}
+
+/* Neither another user nor, with a user id, the kernel's own objects. */
+static void domains_belong_to_their_user(void **state)
+{
+	static const struct { uint16_t alloc, dealloc; } ops[] = {
+		{ MLX5_CMD_OP_ALLOC_PD, MLX5_CMD_OP_DEALLOC_PD },
+		{ MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN },
+		{ MLX5_CMD_OP_ALLOC_XRCD, MLX5_CMD_OP_DEALLOC_XRCD },
+	};
+	uint8_t in[16] = {}, del[16] = {};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		assert_int_equal(rig_cmd(ops[i].alloc, 0, 7, in, 16, out, 16), ST_OK);
+		IFC_SET(dealloc_pd_in, del, pd, IFC_GET(alloc_pd_out, out, pd));
+		assert_int_equal(obj_count_uid(rig.hca, 7), 1);
+		assert_int_equal(rig_cmd(ops[i].dealloc, 0, 8, del, 16, out, 16), ST_BAD_RES);
+		assert_int_equal(rig_cmd(ops[i].dealloc, 0, 0, del, 16, out, 16), ST_OK);
+		assert_int_equal(obj_count_uid(rig.hca, 7), 0);
+		assert_int_equal(rig_cmd(ops[i].alloc, 0, 0, in, 16, out, 16), ST_OK);
+		IFC_SET(dealloc_pd_in, del, pd, IFC_GET(alloc_pd_out, out, pd));
+		assert_int_equal(rig_cmd(ops[i].dealloc, 0, 8, del, 16, out, 16), ST_BAD_RES);
+		assert_int_equal(rig_cmd(ops[i].dealloc, 0, 0, del, 16, out, 16), ST_OK);
+	}
 }
 
 static void allocation_fails_at_the_limit(void **state)
@@ -70,7 +97,8 @@ static void q_counter_counts_and_clears(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(domains_are_allocated_and_freed), T(allocation_fails_at_the_limit),
+		T(domains_are_allocated_and_freed), T(domains_belong_to_their_user),
+		T(allocation_fails_at_the_limit),
 		T(q_counter_counts_and_clears),
 	};
 

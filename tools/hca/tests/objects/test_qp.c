@@ -457,17 +457,64 @@ static void test_port_has_one_qp0_and_one_qp1(void **state)
 
 static void test_qp_of_another_user_is_not_found(void **state)
 {
-	struct qp_params p = good;
 	uint8_t c[QPC_BYTES] = {};
 	uint32_t qpn;
 
 	(void)state;
 	full_context(c);
-	p.uid = 3;
-	assert_int_equal(create(&p, &qpn), ST_OK);
+	assert_int_equal(create(&good, &qpn), ST_OK);
+	rig_give(OBJ_QP, qpn, 3);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 4, c), ST_BAD_RES);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 3, c), ST_OK);
 	assert_int_equal(modify_with(MLX5_CMD_OP_2ERR_QP, qpn, 0, 0, c), ST_OK);
+}
+
+/* Each object that a context names is, in turn, the kernel's and another user's. */
+static void test_qp_of_a_user_names_objects_of_the_user(void **state)
+{
+	const struct { enum obj_kind kind; uint32_t num; } named[] = {
+		{ OBJ_PD, pd }, { OBJ_UAR, uar }, { OBJ_CQ, cq1 }, { OBJ_CQ, cq2 },
+	};
+	struct qp_params p = good;
+	uint32_t qpn;
+	size_t i;
+
+	(void)state;
+	p.uid = 3;
+	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	for (i = 0; i < ARRAY_SIZE(named); i++)
+		rig_give(named[i].kind, named[i].num, 3);
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	p.uid = 0;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	p.uid = 3;
+	for (i = 0; i < ARRAY_SIZE(named); i++) {
+		rig_give(named[i].kind, named[i].num, 0);
+		assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+		rig_give(named[i].kind, named[i].num, 4);
+		assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+		rig_give(named[i].kind, named[i].num, 3);
+	}
+}
+
+/* The state machine, queries and DESTROY_QP are for the owner and the kernel. */
+static void test_qp_of_the_kernel_is_not_a_users(void **state)
+{
+	uint8_t in[IFC_SZ(query_qp_in)] = {}, out[IFC_SZ(query_qp_out)], c[QPC_BYTES] = {};
+	uint32_t qpn;
+
+	(void)state;
+	full_context(c);
+	assert_int_equal(create(&good, &qpn), ST_OK);
+	IFC_SET(query_qp_in, in, qpn, qpn);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 3, c), ST_BAD_RES);
+	assert_int_equal(modify_with(MLX5_CMD_OP_2RST_QP, qpn, 0, 3, c), ST_BAD_RES);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_QP, 0, 3, in, sizeof(in), out, sizeof(out)),
+			 ST_BAD_RES);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 3, in, sizeof(in), out, sizeof(out)),
+			 ST_BAD_RES);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_QP, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
 }
 
 static void test_qp_holds_its_references(void **state)
@@ -739,7 +786,9 @@ int main(void)
 		T(test_transitions_take_their_fields), T(test_optional_parameters),
 		T(test_invalid_values_are_refused), T(test_create_refuses_invalid_contexts),
 		T(test_queue_layout), T(test_port_has_one_qp0_and_one_qp1),
-		T(test_qp_of_another_user_is_not_found), T(test_qp_holds_its_references),
+		T(test_qp_of_another_user_is_not_found),
+		T(test_qp_of_a_user_names_objects_of_the_user),
+		T(test_qp_of_the_kernel_is_not_a_users), T(test_qp_holds_its_references),
 		T(test_umr_qp_gets_its_pd_at_rst2init), T(test_fatal_error_raises_one_event),
 		T(test_2err_command_raises_no_event), T(test_comm_est_is_raised_once),
 		T(test_drained_queue_enters_sqd), T(test_lost_completion_is_fatal),

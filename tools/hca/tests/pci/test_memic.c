@@ -231,15 +231,20 @@ static void user_ids_own_no_allocations(void **state)
 {
 	uint8_t in[IFC_SZ(modify_memic_in)] = { 0 }, out[IFC_SZ(modify_memic_out)];
 	uint64_t at = alloc(START, SIZE, 64, 0);
+	uint8_t uctx[IFC_SZ(create_uctx_in)] = { 0 };
 	uint32_t pd = alloc_pd(), key;
+	uint16_t uid;
 
 	(void)state;
-	IFC_SET(cmd_hca_cap, core.hca->cap[0], log_max_uctx, 4);
+	IFC_SET(create_uctx_in, uctx, opcode, MLX5_CMD_OP_CREATE_UCTX);
+	assert_int_equal(core_cmd(uctx, sizeof(uctx), out, 16), ST_OK);
+	uid = IFC_GET(create_uctx_out, out, uid);
 	IFC_SET(modify_memic_in, in, opcode, MLX5_CMD_OP_MODIFY_MEMIC);
-	IFC_SET(modify_memic_in, in, uid, 5);
+	IFC_SET(modify_memic_in, in, uid, uid);
 	IFC_SET64(modify_memic_in, in, memic_start_addr, at);
 	assert_int_equal(core_cmd(in, sizeof(in), out, sizeof(out)), ST_BAD_RES);
-	assert_int_equal(create_key(pd, &(struct key){ .start = at, .len = 64, .uid = 5 }, &key),
+	obj_find(core.hca, OBJ_PD, pd)->uid = uid;
+	assert_int_equal(create_key(pd, &(struct key){ .start = at, .len = 64, .uid = uid }, &key),
 			 ST_BAD_PARAM);
 	assert_int_equal(create_key(pd, &(struct key){ .start = at, .len = 64 }, &key), ST_OK);
 }

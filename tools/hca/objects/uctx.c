@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * User contexts: CREATE_UCTX and DESTROY_UCTX, and which commands a user id may be in.
+ */
+#include <stdbool.h>
+
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "hca.h"
+#include "ifc.h"
+#include "object.h"
+#include "uctx.h"
+
+/* The number of the object is the user id. */
+struct uctx {
+	struct obj obj;
+	uint32_t cap;		/* MLX5_UCTX_CAP_* */
+};
+
+static uint8_t create_uctx(struct hca *hca, struct cmd *cmd)
+{
+	uint32_t cap = IFC_GET(create_uctx_in, cmd->in, uctx.cap);
+	struct uctx *u;
+
+	if (!hca_cap_gen(hca, log_max_uctx))
+		return cmd_fail(cmd, ST_BAD_OP, WHY_UCTX_NOT_OFFERED,
+				"user contexts are not offered");
+	if (cap & ~hca_cap_gen(hca, uctx_cap))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UCTX_CAPS,
+				"capabilities 0x%x are not in uctx_cap",
+				cap & ~hca_cap_gen(hca, uctx_cap));
+	u = (struct uctx *)obj_new(hca, OBJ_UCTX, 0, sizeof(*u));
+	if (!u)
+		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all user ids are in use");
+	u->cap = cap;
+	IFC_SET(create_uctx_out, cmd->out, uid, u->obj.num);
+	return ST_OK;
+}
+
+static uint8_t destroy_uctx(struct hca *hca, struct cmd *cmd)
+{
+	uint16_t uid = IFC_GET(destroy_uctx_in, cmd->in, uid);
+	struct obj *o;
+	uint8_t st;
+
+	st = check_destroy(hca, cmd, OBJ_UCTX, uid, &o);
+	if (st)
+		return st;
+	/* An object without an owner could not be destroyed by its user any more. */
+	if (obj_count_uid(hca, uid))
+		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_UCTX_OWNS_OBJECTS,
+				"user id %u still owns %u objects", uid, obj_count_uid(hca, uid));
+	obj_free(hca, o);
+	return ST_OK;
+}
+
+/* Commands that make an object which every user may refer to, if their user id is SHARED_UID. */
+static bool cmd_can_share(uint16_t op)
+{
+	return op == MLX5_CMD_OP_CREATE_EQ || op == MLX5_CMD_OP_ALLOC_Q_COUNTER;
+}
+
+/*
+ * Commands about the device as a whole, its port, and what only the kernel has: a process cannot
+ * send them. All others name the objects that they are about.
+ */
+static bool cmd_is_kernels(uint16_t op)
+{
+	switch (op) {
+	case MLX5_CMD_OP_ENABLE_HCA:
+	case MLX5_CMD_OP_DISABLE_HCA:
+	case MLX5_CMD_OP_INIT_HCA:
+	case MLX5_CMD_OP_TEARDOWN_HCA:
+	case MLX5_CMD_OP_QUERY_PAGES:
+	case MLX5_CMD_OP_MANAGE_PAGES:
+	case MLX5_CMD_OP_SET_HCA_CAP:
+	case MLX5_CMD_OP_SET_ISSI:
+	case MLX5_CMD_OP_SET_DRIVER_VERSION:
+	case MLX5_CMD_OP_CREATE_EQ:
+	case MLX5_CMD_OP_DESTROY_EQ:
+	case MLX5_CMD_OP_PAGE_FAULT_RESUME:
+	case MLX5_CMD_OP_ACCESS_REG:
+	case MLX5_CMD_OP_MAD_IFC:
+	case MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT:
+	case MLX5_CMD_OP_CREATE_UCTX:
+	case MLX5_CMD_OP_DESTROY_UCTX:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool cmd_needs_raw_tx(uint16_t op)
+{
+	return op == MLX5_CMD_OP_CREATE_SQ;
+}
+
+/**
+ * uctx_admit() - check that the user id of a command may send it
+ * @hca: the HCA
+ * @cmd: the command
+ *
+ * Return: ST_OK; ST_BAD_RES if the user id does not exist; ST_BAD_PARAM if it exists, and may not
+ * send this command.
+ */
+uint8_t uctx_admit(struct hca *hca, struct cmd *cmd)
+{
+	struct uctx *u;
+
+	if (!cmd->uid)
+		return ST_OK;
+	if (cmd->uid == SHARED_UID && hca_cap_gen(hca, log_max_uctx) && cmd_can_share(cmd->opcode))
+		return ST_OK;
+	u = (struct uctx *)obj_find(hca, OBJ_UCTX, cmd->uid);
+	if (!u)
+		return cmd_fail(cmd, ST_BAD_RES, WHY_UID_UNKNOWN, "user id %u does not exist",
+				cmd->uid);
+	if (cmd_is_kernels(cmd->opcode))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UCTX_KERNEL_COMMAND,
+				"a user id may not send this command");
+	if (cmd_needs_raw_tx(cmd->opcode) && !(u->cap & MLX5_UCTX_CAP_RAW_TX))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UCTX_NO_RAW_TX,
+				"user id %u has no capability to send raw packets", cmd->uid);
+	return ST_OK;
+}
+
+const struct cmd_desc uctx_cmds[] = {
+	{ MLX5_CMD_OP_CREATE_UCTX, "CREATE_UCTX", IFC_SZ(create_uctx_in), IFC_SZ(create_uctx_out),
+	  create_uctx },
+	{ MLX5_CMD_OP_DESTROY_UCTX, "DESTROY_UCTX", IFC_SZ(destroy_uctx_in),
+	  IFC_SZ(destroy_uctx_out), destroy_uctx },
+	{ 0 }
+};
+
+static void uctx_reset(struct hca *hca)
+{
+	obj_free_all(hca, OBJ_UCTX);
+}
+
+const struct hca_module uctx_module = { .name = "uctx", .reset = uctx_reset };
