@@ -11,6 +11,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "mkey.h"
+#include "pages.h"
 #include "profile.h"
 
 #define ISSI_SUPPORTED	1	/* highest version of the interface that the driver may choose */
@@ -35,14 +36,22 @@ static uint8_t disable_hca(struct hca *hca, struct cmd *cmd)
 		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED,
 				"the HCA is initialized: TEARDOWN_HCA must come first");
 	hca->life = LIFE_RESET;
+	hca->issi = 0;
 	hca_free_objects(hca);
 	return ST_OK;
 }
 
 static uint8_t init_hca(struct hca *hca, struct cmd *cmd)
 {
+	unsigned int missing;
+
 	if (hca->life == LIFE_INIT)
 		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED, "already initialized");
+	missing = pages_missing(hca);
+	if (missing)
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_PAGES_MISSING,
+				"%u pages for booting and initializing have not been given",
+				missing);
 	hca->life = LIFE_INIT;
 	return ST_OK;
 }
@@ -66,8 +75,7 @@ static uint8_t teardown_hca(struct hca *hca, struct cmd *cmd)
 
 static uint8_t query_issi(struct hca *hca, struct cmd *cmd)
 {
-	(void)hca;
-	IFC_SET(query_issi_out, cmd->out, current_issi, ISSI_SUPPORTED);
+	IFC_SET(query_issi_out, cmd->out, current_issi, hca->issi);
 	IFC_SET(query_issi_out, cmd->out, supported_issi_dw0, (2 << ISSI_SUPPORTED) - 1);
 	return ST_OK;
 }
@@ -76,10 +84,13 @@ static uint8_t set_issi(struct hca *hca, struct cmd *cmd)
 {
 	uint16_t issi = IFC_GET(set_issi_in, cmd->in, current_issi);
 
-	(void)hca;
-	if (issi != ISSI_SUPPORTED)
+	if (hca->life != LIFE_ENABLED)
+		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED,
+				"the version can be set before INIT_HCA only");
+	if (issi > ISSI_SUPPORTED)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_ISSI_UNKNOWN, "ISSI %u is not supported",
 				issi);
+	hca->issi = issi;
 	return ST_OK;
 }
 

@@ -39,6 +39,20 @@ static bool cmd_is_early(uint16_t op)
 	}
 }
 
+/* Commands of interface version 0 (ISSI), which later versions replace by those on RMPs. */
+static bool cmd_is_legacy(uint16_t op)
+{
+	switch (op) {
+	case MLX5_CMD_OP_CREATE_SRQ:
+	case MLX5_CMD_OP_DESTROY_SRQ:
+	case MLX5_CMD_OP_QUERY_SRQ:
+	case MLX5_CMD_OP_ARM_RQ:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool cmd_allowed_now(const struct hca *hca, uint16_t op)
 {
 	switch (hca->life) {
@@ -63,6 +77,13 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_d
 	if (!cmd_allowed_now(hca, cmd->opcode))
 		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_STATE,
 				"the command is not allowed in this state of the HCA");
+	if (hca->issi && cmd_is_legacy(cmd->opcode))
+		return cmd_fail(cmd, ST_BAD_OP, WHY_ISSI_LEGACY,
+				"the command does not exist in version %u of the interface",
+				hca->issi);
+	st = cmd_check_op_mod(cmd);
+	if (st)
+		return st;
 	if (cmd->in_len < d->in_min)
 		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_INPUT_LENGTH,
 				"%zu bytes of input, at least %u needed", cmd->in_len, d->in_min);

@@ -70,7 +70,7 @@ static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
 	if (IFC_GET(query_hca_cap_in, cmd->in, other_function))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FUNCTION_OTHER,
 				"other functions do not exist");
-	if (type >= HCA_CAP_TYPES || !hca->profile->cap_valid[type])
+	if (!hca->profile->cap_valid[type])
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CAP_TYPE_UNKNOWN,
 				"no capabilities of type 0x%x", type);
 	if ((cmd->op_mod & 1) == CAP_GET_CUR)
@@ -114,9 +114,9 @@ static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
 	if (hca->life != LIFE_ENABLED)
 		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_INITIALIZED,
 				"capabilities can be set before INIT_HCA only");
-	if (type >= HCA_CAP_TYPES || !hca->profile->cap_valid[type])
+	if (cmd->op_mod & 1 || !hca->profile->cap_valid[type])
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CAP_TYPE_UNKNOWN,
-				"no capabilities of type 0x%x", type);
+				"no capabilities of type 0x%x can be set", type);
 	memcpy(cur, hca->cap[type], sizeof(cur));
 	for (i = 0; i < NR_SETTABLE; i++) {
 		uint8_t st = settable[i].type == type ? caps_set_field(hca, cmd, i, want,

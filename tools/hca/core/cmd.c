@@ -14,9 +14,35 @@
 #include "fields.h"
 #include "hca.h"
 #include "ifc.h"
+#include "profile.h"
 #include "util.h"
 
 #define CMD_UNNAMED	0xffff	/* syndrome of a refusal without a name */
+
+/*
+ * The op_mods that a command takes. One that is not listed takes 0 alone. Those of capabilities
+ * are a type and a bit, which the handlers check.
+ */
+static const struct {
+	uint16_t opcode, first, last;
+} op_mods[] = {
+	{ MLX5_CMD_OP_QUERY_HCA_CAP, 0, 2 * HCA_CAP_TYPES - 1 },
+	{ MLX5_CMD_OP_SET_HCA_CAP, 0, 2 * HCA_CAP_TYPES - 1 },
+	{ MLX5_CMD_OP_QUERY_PAGES, MLX5_QUERY_PAGES_IN_OP_MOD_BOOT_PAGES,
+	  MLX5_QUERY_PAGES_IN_OP_MOD_REGULAR_PAGES },
+	{ MLX5_CMD_OP_MANAGE_PAGES, MLX5_MANAGE_PAGES_IN_OP_MOD_ALLOCATION_FAIL,
+	  MLX5_MANAGE_PAGES_IN_OP_MOD_HCA_RETURN_PAGES },
+	{ MLX5_CMD_OP_MODIFY_CQ, MLX5_MODIFY_CQ_IN_OP_MOD_MODIFY_CQ,
+	  MLX5_MODIFY_CQ_IN_OP_MOD_RESIZE_CQ },
+	{ MLX5_CMD_OP_MODIFY_MEMIC, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC,
+	  MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC },
+	{ MLX5_CMD_OP_ARM_RQ, MLX5_ARM_RQ_IN_OP_MOD_SRQ, MLX5_ARM_RQ_IN_OP_MOD_SRQ },
+	{ MLX5_CMD_OP_ARM_XRC_SRQ, MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ,
+	  MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ },
+	{ MLX5_CMD_OP_ACCESS_REG, MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE,
+	  MLX5_ACCESS_REGISTER_IN_OP_MOD_READ },
+	{ MLX5_CMD_OP_MAD_IFC, 0, 3 },		/* bits: ignore the M_Key, the B_Key */
+};
 
 /* Bits of a command's input that are reserved and must be zero. */
 struct reserved {
@@ -222,6 +248,29 @@ uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd)
 					"reserved bits 0x%02x of byte 0x%zx are set",
 					cmd->in[i] & r->mask[i], i);
 	return ST_OK;
+}
+
+/**
+ * cmd_check_op_mod() - refuse a command with an op_mod that its opcode does not take
+ * @cmd: the command
+ *
+ * Return: ST_OK or ST_BAD_OP.
+ */
+uint8_t cmd_check_op_mod(struct cmd *cmd)
+{
+	uint16_t first = 0, last = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(op_mods); i++) {
+		if (op_mods[i].opcode != cmd->opcode)
+			continue;
+		first = op_mods[i].first;
+		last = op_mods[i].last;
+	}
+	if (cmd->op_mod >= first && cmd->op_mod <= last)
+		return ST_OK;
+	return cmd_fail(cmd, ST_BAD_OP, WHY_OP_MOD, "op_mod %u, the command takes %u to %u",
+			cmd->op_mod, first, last);
 }
 
 /* Commands whose structures are not named like the command in lower case. */

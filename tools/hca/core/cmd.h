@@ -74,6 +74,7 @@ void cmds_exit(struct hca *hca);
 int cmd_register(struct hca *hca, const struct cmd_desc *table);
 const struct cmd_desc *cmd_desc_find(struct hca *hca, uint16_t opcode);
 const struct cmd_desc *cmd_desc_by_name(struct hca *hca, const char *name);
+uint8_t cmd_check_op_mod(struct cmd *cmd);
 uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd);
 const struct ifc_struct *cmd_struct(const char *cmd_name, const char *half);
 

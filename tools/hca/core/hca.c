@@ -137,6 +137,7 @@ void hca_reset(struct hca *hca)
 	unsigned int i;
 
 	hca->life = LIFE_RESET;
+	hca->issi = 0;
 	hca->hung = false;
 	hca->fatal = false;
 	hca_free_objects(hca);

@@ -79,6 +79,7 @@ struct hca {
 	struct profile *profile;
 	struct fabric *fabric;		/* which the ports of all HCAs of this process join */
 	enum hca_life life;
+	unsigned int issi;		/* version of the interface that SET_ISSI chose */
 	bool hung;			/* commands and doorbells are ignored (injected) */
 	bool fatal;			/* the health buffer shows a firmware fatal error */
 	bool unplugged;			/* removed from the bus: reads give all ones */

@@ -44,9 +44,11 @@
 	R(0x0206, DRIVER_VERSION_NOT_OFFERED)		\
 	R(0x0207, CAP_TYPE_UNKNOWN)			\
 	R(0x0208, CAP_ABOVE_MAXIMUM)			\
+	R(0x0209, ISSI_LEGACY)				\
 	/* pages */					\
 	R(0x0301, PAGE_ADDRESS)				\
 	R(0x0302, PAGE_NOT_MAPPED)			\
+	R(0x0303, PAGES_MISSING)			\
 	/* port, registers, MADs, multicast */		\
 	R(0x0401, PORT_UNKNOWN)				\
 	R(0x0402, PORT_GROUP_MANAGER)			\

@@ -163,8 +163,6 @@ static uint8_t access_reg(struct hca *hca, struct cmd *cmd)
 	uint16_t reg = IFC_GET(access_register_in, cmd->in, register_id);
 	size_t len = cmd->in_len - IFC_SZ(access_register_in);
 
-	if (cmd->op_mod > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
 	if (cmd->out_len - IFC_SZ(access_register_out) < len)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_REG_LENGTH,
 				"register 0x%x: %zu bytes in, %zu out", reg, cmd->in_len,

@@ -19,7 +19,6 @@
 _Static_assert(IFC_SZ(cqc) == CQC_BYTES, "cqc size");
 
 enum { MODIFY_PERIOD = 1, MODIFY_COUNT = 2, MODIFY_OI = 4, MODIFY_EQN = 8 };
-enum { OPMOD_MODIFY = 0, OPMOD_RESIZE = 1 };
 enum { RESIZE_SIZE = 1, RESIZE_PG_OFFSET = 2, RESIZE_PG_SIZE = 4 };
 
 static const struct ifc_field cqc_reserved[] = {
@@ -223,14 +222,9 @@ static uint8_t modify_cq(struct hca *hca, struct cmd *cmd)
 
 	if (st)
 		return st;
-	switch (cmd->op_mod) {
-	case OPMOD_MODIFY:
-		return cq_modify_fields(hca, cmd, (struct cq *)o, c, select);
-	case OPMOD_RESIZE:
+	if (cmd->op_mod == MLX5_MODIFY_CQ_IN_OP_MOD_RESIZE_CQ)
 		return cq_resize(hca, cmd, (struct cq *)o, c, select);
-	default:
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
-	}
+	return cq_modify_fields(hca, cmd, (struct cq *)o, c, select);
 }
 
 static uint8_t query_cq(struct hca *hca, struct cmd *cmd)

@@ -387,8 +387,6 @@ static uint8_t modify_memic(struct hca *hca, struct cmd *cmd)
 
 	if (memic_check_on(hca, cmd))
 		return ST_BAD_OP;
-	if (cmd->op_mod > MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
 	if (op >= MEMIC_OPS || !(hca_cap_mem(hca, memic_operations) & 1u << op))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MEMIC_OPERATION_NOT_OFFERED,
 				"operation %u is not offered", op);

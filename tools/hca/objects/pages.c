@@ -13,8 +13,8 @@
 #include "pages.h"
 #include "profile.h"
 
-enum { PAGES_CANT_GIVE = 0, PAGES_GIVE = 1, PAGES_TAKE = 2 };
-enum { PAGES_BOOT = 1, PAGES_INIT = 2, PAGES_REGULAR = 3 };
+enum { PAGES_CANT_GIVE = 0, PAGES_GIVE = 1 };
+enum { PAGES_BOOT = 1, PAGES_INIT = 2 };
 
 struct pages {
 	uint64_t *pa;
@@ -45,6 +45,19 @@ const struct hca_module pages_module = {
 	.name = "pages", .init = pages_init, .reset = pages_reset, .exit = pages_exit,
 };
 
+/**
+ * pages_missing() - count the pages that the HCA still needs to be initialized
+ * @hca: the HCA
+ *
+ * Return: their number, 0 if the driver has given enough.
+ */
+unsigned int pages_missing(struct hca *hca)
+{
+	unsigned int want = hca->profile->boot_pages + hca->profile->init_pages;
+
+	return want > hca->pages->nr ? want - hca->pages->nr : 0;
+}
+
 static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
 {
 	unsigned int want;
@@ -60,11 +73,9 @@ static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
 	case PAGES_INIT:
 		want = hca->profile->boot_pages + hca->profile->init_pages;
 		break;
-	case PAGES_REGULAR:
+	default:
 		want = hca->pages->nr;
 		break;
-	default:
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
 	}
 	want = want > hca->pages->nr ? want - hca->pages->nr : 0;
 	IFC_SET(query_pages_out, cmd->out, num_pages, want);
@@ -142,10 +153,8 @@ static uint8_t manage_pages(struct hca *hca, struct cmd *cmd)
 		return ST_OK;
 	case PAGES_GIVE:
 		return pages_give(hca, cmd, n);
-	case PAGES_TAKE:
-		return pages_take(hca, cmd, n);
 	default:
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_OP_MOD, "unknown op_mod %u", cmd->op_mod);
+		return pages_take(hca, cmd, n);
 	}
 }
 

@@ -9,6 +9,8 @@
 
 struct hca_module;
 
+unsigned int pages_missing(struct hca *hca);
+
 extern const struct hca_module pages_module;
 extern const struct cmd_desc pages_cmds[];
 

@@ -194,7 +194,9 @@ uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t
 	d = cmd_desc_find(rig.hca, opcode);
 	assert_non_null(d);
 	assert_true(in_len >= d->in_min && out_len >= d->out_min);
-	st = d->handler(rig.hca, &cmd);
+	st = cmd_check_op_mod(&cmd);
+	if (!st)
+		st = d->handler(rig.hca, &cmd);
 	memcpy(rig.why, cmd.why, sizeof(rig.why));
 	/* A refusal names its check. */
 	assert_true(!st == !cmd.syndrome);

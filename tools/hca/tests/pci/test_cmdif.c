@@ -237,24 +237,6 @@ static void user_ids_must_exist(void **state)
 	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
 }
 
-static void life_cycle(void **state)
-{
-	(void)state;
-	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
-	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_BAD_SYS_STATE);
-	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_BAD_SYS_STATE);
-	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_BAD_SYS_STATE);
-	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
-	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_BAD_SYS_STATE);
-	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
-	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
-	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_OK);
-	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_BAD_SYS_STATE);
-}
-
 static uint8_t manage(uint16_t op_mod, uint32_t n, uint64_t first)
 {
 	uint32_t i;
@@ -266,6 +248,86 @@ static uint8_t manage(uint16_t op_mod, uint32_t n, uint64_t first)
 	for (i = 0; i < n; i++)
 		put_be64(in + 16 + 8 * i, first + 4096ull * i);
 	return core_cmd(in, 16 + (op_mod == 1 ? 8 * n : 0), out, 16 + (op_mod == 2 ? 8 * n : 0));
+}
+
+/* Which op_mods an opcode takes, as mlx5_ifc.h has them; all others are 0. */
+static const struct {
+	uint16_t opcode, first, last;
+} taken[] = {
+	{ MLX5_CMD_OP_QUERY_PAGES, 1, 3 }, { MLX5_CMD_OP_MANAGE_PAGES, 0, 2 },
+	{ MLX5_CMD_OP_MODIFY_CQ, 0, 1 }, { MLX5_CMD_OP_MODIFY_MEMIC, 0, 1 },
+	{ MLX5_CMD_OP_ARM_RQ, 1, 1 }, { MLX5_CMD_OP_ARM_XRC_SRQ, 1, 1 },
+	{ MLX5_CMD_OP_ACCESS_REG, 0, 1 }, { MLX5_CMD_OP_MAD_IFC, 0, 3 },
+	{ MLX5_CMD_OP_QUERY_HCA_CAP, 0, 127 }, { MLX5_CMD_OP_SET_HCA_CAP, 0, 127 },
+};
+
+static bool op_mod_is_taken(uint16_t opcode, uint16_t op_mod)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		if (taken[i].opcode == opcode)
+			return op_mod >= taken[i].first && op_mod <= taken[i].last;
+	return !op_mod;
+}
+
+/* Whether a command without any input is refused because of its op_mod. */
+static bool op_mod_is_refused(uint16_t opcode, uint16_t op_mod)
+{
+	uint8_t st;
+
+	memset(in, 0, sizeof(in));
+	IFC_SET(alloc_uar_in, in, opcode, opcode);
+	IFC_SET(alloc_uar_in, in, op_mod, op_mod);
+	st = core_cmd(in, 16, out, 16);
+	if (IFC_GET(alloc_uar_out, out, syndrome) != WHY_OP_MOD)
+		return false;
+	assert_int_equal(st, ST_BAD_OP);
+	return true;
+}
+
+static void every_command_checks_its_op_mod(void **state)
+{
+	uint16_t op, mod;
+
+	(void)state;
+	for (op = 0; op < CMD_OPCODES; op++) {
+		if (!cmd_desc_find(core.hca, op) || op == MLX5_CMD_OP_ENABLE_HCA ||
+		    op == MLX5_CMD_OP_TEARDOWN_HCA)
+			continue;
+		for (mod = 0; mod < 4; mod++)
+			if (op_mod_is_refused(op, mod) == op_mod_is_taken(op, mod))
+				fail_msg("opcode 0x%x, op_mod %u", op, mod);
+		assert_true(op_mod_is_refused(op, 0x8000));
+	}
+	assert_true(op_mod_is_refused(MLX5_CMD_OP_TEARDOWN_HCA, 1));
+}
+
+/* Give the HCA what it needs to be initialized, page by page behind CORE_FREE. */
+static void give_all_pages(void)
+{
+	uint32_t n = core.profile->boot_pages + core.profile->init_pages;
+
+	assert_int_equal(manage(1, n, CORE_FREE), ST_OK);
+}
+
+static void life_cycle(void **state)
+{
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_BAD_SYS_STATE);
+	give_all_pages();
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
+	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
+	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), ST_BAD_SYS_STATE);
 }
 
 static uint32_t wanted(uint16_t op_mod)
@@ -299,7 +361,7 @@ static void pages_must_be_mapped(void **state)
 	assert_int_equal(manage(1, 1, 0), ST_BAD_PARAM);
 	assert_int_equal(manage(1, 1, CORE_FREE + 8), ST_BAD_PARAM);
 	assert_int_equal(manage(1, 1, CORE_RAM), ST_BAD_PARAM);
-	assert_int_equal(manage(7, 1, CORE_FREE), ST_BAD_PARAM);
+	assert_int_equal(manage(7, 1, CORE_FREE), ST_BAD_OP);
 	assert_int_equal(wanted(1), core.profile->boot_pages);
 	in[15] = 200;	/* more entries than bytes */
 	IFC_SET(manage_pages_in, in, op_mod, 1);
@@ -311,6 +373,74 @@ static void no_pages_are_returned_while_initialized(void **state)
 	(void)state;
 	assert_int_equal(manage(2, 4, 0), ST_OK);
 	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), 0);
+}
+
+static void pages_are_needed_to_initialize(void **state)
+{
+	uint32_t n = core.profile->boot_pages + core.profile->init_pages;
+
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_PAGES_MISSING);
+	assert_int_equal(manage(1, n - 1, CORE_FREE), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_BAD_SYS_STATE);
+	assert_int_equal(manage(1, 1, CORE_FREE + 4096ull * n), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_OK);
+}
+
+static uint8_t set_issi(uint16_t issi)
+{
+	memset(in, 0, 16);
+	IFC_SET(set_issi_in, in, opcode, MLX5_CMD_OP_SET_ISSI);
+	IFC_SET(set_issi_in, in, current_issi, issi);
+	return core_cmd(in, IFC_SZ(set_issi_in), out, 16);
+}
+
+static uint16_t get_issi(void)
+{
+	memset(in, 0, 16);
+	IFC_SET(query_issi_in, in, opcode, MLX5_CMD_OP_QUERY_ISSI);
+	assert_int_equal(core_cmd(in, IFC_SZ(query_issi_in), out, IFC_SZ(query_issi_out)), ST_OK);
+	assert_int_equal(IFC_GET(query_issi_out, out, supported_issi_dw0), 3);
+	return IFC_GET(query_issi_out, out, current_issi);
+}
+
+static void issi_is_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(set_issi(1), ST_BAD_SYS_STATE);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(get_issi(), 0);
+	assert_int_equal(set_issi(2), ST_BAD_PARAM);
+	assert_int_equal(set_issi(1), ST_OK);
+	assert_int_equal(get_issi(), 1);
+	give_all_pages();
+	assert_int_equal(core_simple(MLX5_CMD_OP_INIT_HCA, 0, out), ST_OK);
+	assert_int_equal(set_issi(0), ST_BAD_SYS_STATE);
+	assert_int_equal(get_issi(), 1);
+	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_DISABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(get_issi(), 0);
+}
+
+static void issi_1_has_no_legacy_srqs(void **state)
+{
+	static const uint16_t legacy[] = { MLX5_CMD_OP_CREATE_SRQ, MLX5_CMD_OP_DESTROY_SRQ,
+					   MLX5_CMD_OP_QUERY_SRQ, MLX5_CMD_OP_ARM_RQ };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(legacy) / sizeof(*legacy); i++) {
+		assert_int_not_equal(core_simple(legacy[i], legacy[i] == MLX5_CMD_OP_ARM_RQ, out),
+				     ST_BAD_OP);
+		core.hca->issi = 1;
+		assert_int_equal(core_simple(legacy[i], legacy[i] == MLX5_CMD_OP_ARM_RQ, out),
+				 ST_BAD_OP);
+		assert_int_equal(IFC_GET(alloc_uar_out, out, syndrome), WHY_ISSI_LEGACY);
+		core.hca->issi = 0;
+	}
 }
 
 static uint8_t set_caps(void (*edit)(uint8_t *page))
@@ -396,6 +526,8 @@ int main(void)
 		T(all_slots_at_once), T(slot_owned_by_the_driver_is_ignored), T(unknown_opcode),
 		T(short_input_and_output), T(reserved_bits_must_be_zero), T(user_ids_must_exist),
 		T0(life_cycle), T0(pages_given_are_returned), T0(pages_must_be_mapped),
+		T(every_command_checks_its_op_mod), T0(pages_are_needed_to_initialize),
+		T0(issi_is_kept), T(issi_1_has_no_legacy_srqs),
 		T(no_pages_are_returned_while_initialized), T0(caps_can_be_set_up_to_the_maximum),
 		T(caps_cannot_be_set_after_init), T(special_contexts),
 		T(special_contexts_fit_a_shorter_output),

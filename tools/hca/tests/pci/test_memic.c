@@ -367,7 +367,7 @@ static void operations_need_an_address(void **state)
 	assert_int_equal(ib - ia, b - a);
 	assert_int_equal(modify(0, a, MEMIC_OPS, NULL), ST_BAD_PARAM);
 	assert_int_equal(modify(0, a + 64, MEMIC_TEST_AND_SET, NULL), ST_BAD_RES);
-	assert_int_equal(modify(2, a, MEMIC_TEST_AND_SET, NULL), ST_BAD_PARAM);
+	assert_int_equal(modify(2, a, MEMIC_TEST_AND_SET, NULL), ST_BAD_OP);
 	IFC_SET(device_mem_cap, core.hca->cap[0x0f], memic_operations, 1);
 	assert_int_equal(modify(0, a, MEMIC_TEST_AND_SET, NULL), ST_BAD_PARAM);
 	assert_int_equal(dealloc(a, PAGE), ST_BAD_RES_STATE);
