@@ -18,6 +18,10 @@ struct cmd_inject {
 
 struct inject {
 	struct cmd_inject cmd[INJECT_MAX_CMDS];
+	uint16_t delay_opcode;		/* whose answers are late; 0: all */
+	unsigned long delay_left;	/* answers yet to be late */
+	unsigned int delay_ms;		/* by how much */
+	bool reorder;			/* answers are given last first */
 	unsigned int fired;		/* injections that have taken effect since the last clear */
 	unsigned long cqe_left;		/* completions to drop or delay */
 	unsigned int cqe_delay_ms;	/* 0: drop */
@@ -75,6 +79,30 @@ bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status)
 }
 
 /**
+ * inject_set_cmd_delay() - answer commands late
+ * @inj: the set of injections
+ * @opcode: of the commands; 0: any
+ * @count: how many of them
+ * @ms: milliseconds between execution and answer
+ */
+void inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
+			  unsigned int ms)
+{
+	inj->delay_opcode = opcode;
+	inj->delay_left = count;
+	inj->delay_ms = ms;
+}
+
+/**
+ * inject_set_cmd_reorder() - answer commands in another order than that of their execution
+ * @inj: the set of injections
+ */
+void inject_set_cmd_reorder(struct inject *inj)
+{
+	inj->reorder = true;
+}
+
+/**
  * inject_set_opcode() - fail the commands of an opcode
  * @inj: the set of injections
  * @opcode: of the commands
@@ -128,6 +156,8 @@ unsigned int inject_clear(struct inject *inj)
 
 	memset(inj->cmd, 0, sizeof(inj->cmd));
 	inj->fired = 0;
+	inj->delay_left = 0;
+	inj->reorder = false;
 	inj->cqe_left = 0;
 	inj->umr_left = 0;
 	return fired;
@@ -162,6 +192,31 @@ uint8_t inject_cmd(struct inject *inj, uint16_t opcode)
 			c->used = false;
 	}
 	return status;
+}
+
+/**
+ * inject_cmd_delay() - tell whether a command is to be answered late
+ * @inj: the set of injections, which counts the command
+ * @opcode: of the command
+ *
+ * Return: milliseconds by which, 0 for at once.
+ */
+unsigned int inject_cmd_delay(struct inject *inj, uint16_t opcode)
+{
+	if (!inj->delay_left || (inj->delay_opcode && inj->delay_opcode != opcode))
+		return 0;
+	inj->delay_left--;
+	inj->fired++;
+	return inj->delay_ms;
+}
+
+/**
+ * inject_cmd_reorder() - tell whether commands are to be answered in another order
+ * @inj: the set of injections
+ */
+bool inject_cmd_reorder(const struct inject *inj)
+{
+	return inj->reorder;
 }
 
 /**

@@ -16,8 +16,11 @@ struct inject;
 struct inject *inject_new(void);
 void inject_free(struct inject *inj);
 
-/* Set by the control socket. The first two return false if INJECT_MAX_CMDS are set already. */
+/* Set by the control socket. Those of type bool return false if INJECT_MAX_CMDS are set already. */
 bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status);
+void inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
+			  unsigned int ms);
+void inject_set_cmd_reorder(struct inject *inj);
 bool inject_set_opcode(struct inject *inj, uint16_t opcode, unsigned long count, uint8_t status);
 void inject_set_cqes(struct inject *inj, unsigned long count, unsigned int delay_ms);
 void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip);
@@ -25,6 +28,8 @@ unsigned int inject_clear(struct inject *inj);
 
 /* Asked for each command, each completion and each UMR work request of a driver. */
 uint8_t inject_cmd(struct inject *inj, uint16_t opcode);
+unsigned int inject_cmd_delay(struct inject *inj, uint16_t opcode);
+bool inject_cmd_reorder(const struct inject *inj);
 bool inject_cqe(struct inject *inj, unsigned int *delay_ms);
 bool inject_umr(struct inject *inj);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command queue: its entries, mailbox chains with their tokens and signatures, and completion
- * by ownership bit and event.
+ * The command queue: its registers, and the life of a command from the doorbell to the ownership
+ * bit and the event that show its completion. Commands are executed and answered at once unless
+ * the profile or an injection says otherwise.
  */
 #include <errno.h>
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,61 +14,49 @@
 #include "eq.h"
 #include "hca.h"
 #include "ifc.h"
+#include "inject.h"
+#include "mailbox.h"
 #include "mem.h"
-
-/* struct mlx5_cmd_layout of linux/mlx5/device.h */
-enum {
-	LAY_TYPE = 0, LAY_INLEN = 4, LAY_IN_PTR = 8, LAY_IN = 16, LAY_OUT = 32, LAY_OUT_PTR = 48,
-	LAY_OUTLEN = 56, LAY_TOKEN = 60, LAY_SIG = 61, LAY_OWN = 63, LAY_SIZE = 64,
-};
-
-/* struct mlx5_cmd_prot_block: a mailbox */
-enum {
-	BLK_DATA = 0, BLK_RSVD = 512, BLK_NEXT = 560, BLK_NUM = 568, BLK_TOKEN = 573,
-	BLK_CTRL_SIG = 574, BLK_SIG = 575, BLK_SIZE = 576, BLK_DATA_SIZE = 512,
-};
+#include "profile.h"
 
 #define CMD_TYPE_PCI	7
 #define OWNER_HW	1
-#define INLINE		16	/* bytes of a command that are in the queue entry itself */
 #define OUT_HDR		8	/* status and syndrome: the shortest output */
 #define MAX_CMD_LEN	(1u << 20)
-#define BLK_ALIGN	512
 
 #define LOG_STRIDE	6
 #define LOG_SIZE	5
 
-/* MLX5_CMD_DELIVERY_STAT_*: the command did not reach its handler. */
-enum delivery {
-	DL_OK = 0x0, DL_SIG = 0x1, DL_TOKEN = 0x2, DL_BLK_NUM = 0x3, DL_OUT_ALIGN = 0x4,
-	DL_IN_ALIGN = 0x5, DL_FW = 0x6, DL_IN_LEN = 0x7, DL_OUT_LEN = 0x8, DL_RESERVED = 0x9,
-	DL_DESCR = 0x10,
+#define NO_SLOT		HCA_CMD_SLOTS
+#define REORDER_US	10000	/* how long answers are collected to be given last first */
+
+enum slot_state {
+	SLOT_FREE,	/* the entry is the driver's */
+	SLOT_FETCHED,	/* the input has been read */
+	SLOT_EXECUTED,	/* the output has not been stored yet */
+};
+
+/* An entry of the queue, from the doorbell until the entry is the driver's again. */
+struct slot {
+	struct hca *hca;
+	enum slot_state state;
+	bool event;		/* an event tells of the answer */
+	uint64_t held;		/* answer after those with a higher number; 0: it is not held */
+	enum delivery dl;
+	uint8_t lay[LAY_SIZE];
+	uint8_t *in, *out;
+	size_t in_len, out_len;
+	struct event *timer;	/* executes or answers the command later */
 };
 
 struct cmdif {
 	uint64_t queue;		/* guest address, 0: not set */
+	struct slot slot[HCA_CMD_SLOTS];
+	unsigned int running;	/* slot whose command is being executed, or NO_SLOT */
+	uint64_t holds;		/* answers that have been held back */
+	struct event *release;	/* gives the answers that are held back */
+	uint32_t random;
 	uint32_t counts[CMD_OPCODES];
-};
-
-static int cmdif_init(struct hca *hca)
-{
-	hca->cmdif = calloc(1, sizeof(*hca->cmdif));
-	return hca->cmdif ? 0 : -ENOMEM;
-}
-
-static void cmdif_restart(struct hca *hca)
-{
-	cmdif_set_queue(hca, 0);
-}
-
-static void cmdif_exit(struct hca *hca)
-{
-	free(hca->cmdif);
-	hca->cmdif = NULL;
-}
-
-const struct hca_module cmdif_module = {
-	.name = "cmdif", .init = cmdif_init, .restart = cmdif_restart, .exit = cmdif_exit,
 };
 
 /**
@@ -130,189 +120,216 @@ void cmdif_set_queue(struct hca *hca, uint64_t addr)
 	hca->cmdif->queue = addr;
 }
 
-/* ---- mailboxes ------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
-static uint8_t cmdif_xor(const uint8_t *p, size_t len)
+static unsigned int slot_number(const struct slot *s)
 {
-	uint8_t x = 0;
-
-	while (len--)
-		x ^= *p++;
-	return x;
+	return s - s->hca->cmdif->slot;
 }
 
-/*
- * A signature makes the xor of the bytes that it covers 0xff. Both signatures are 0 if the driver
- * set none.
- */
-static bool mailbox_sig_ok(const uint8_t *b)
+static void slot_free(struct slot *s)
 {
-	if (!b[BLK_SIG] && !b[BLK_CTRL_SIG])
-		return true;
-	return cmdif_xor(b + BLK_RSVD, BLK_SIG - BLK_RSVD) == 0xff &&
- cmdif_xor(b, BLK_SIZE) == 0xff;
+	free(s->in);
+	free(s->out);
+	s->in = NULL;
+	s->out = NULL;
+	s->held = 0;
+	s->state = SLOT_FREE;
+	event_del(s->timer);
 }
 
-static void mailbox_sign(uint8_t *b)
+static bool cmdif_is_dead(const struct hca *hca)
 {
-	b[BLK_CTRL_SIG] = 0;
-	b[BLK_CTRL_SIG] = ~cmdif_xor(b + BLK_RSVD, BLK_CTRL_SIG - BLK_RSVD);
-	b[BLK_SIG] = 0;
-	b[BLK_SIG] = ~cmdif_xor(b, BLK_SIG);
+	return hca->hung || hca->fatal || hca->unplugged;
 }
 
-/* Find a mailbox of a chain and check it. Returns NULL and sets *err if it is not valid. */
-static uint8_t *mailbox_get(struct hca *hca, uint64_t addr, unsigned int num, uint8_t token,
-			    bool out,
-			    enum delivery *err)
+static enum delivery slot_check(const struct slot *s)
 {
-	uint8_t *b;
+	const uint8_t *lay = s->lay;
 
-	if (!addr || addr % BLK_ALIGN) {
-		*err = out ? DL_OUT_ALIGN : DL_IN_ALIGN;
-		return NULL;
-	}
-	b = mem_ptr(hca, addr, BLK_SIZE, out);
-	if (!b)
-		*err = out ? DL_OUT_ALIGN : DL_IN_ALIGN;
-	else if (get_be32(b + BLK_NUM) != num)
-		*err = DL_BLK_NUM;
-	else if (b[BLK_TOKEN] != token)
-		*err = DL_TOKEN;
-	else if (!out && !mailbox_sig_ok(b))
-		*err = DL_SIG;
-	else
-		return b;
-	return NULL;
-}
-
-static enum delivery mailbox_chain_read(struct hca *hca, const uint8_t *lay, uint8_t *buf,
-					size_t len)
-{
-	uint64_t addr = get_be64(lay + LAY_IN_PTR);
-	enum delivery err = DL_OK;
-	unsigned int num;
-	size_t off;
-
-	memcpy(buf, lay + LAY_IN, len < INLINE ? len : INLINE);
-	for (num = 0, off = INLINE; off < len; num++, off += BLK_DATA_SIZE) {
-		uint8_t *b = mailbox_get(hca, addr, num, lay[LAY_TOKEN], false, &err);
-
-		if (!b)
-			return err;
-		memcpy(buf + off, b, len - off < BLK_DATA_SIZE ? len - off : BLK_DATA_SIZE);
-		addr = get_be64(b + BLK_NEXT);
-	}
-	return DL_OK;
-}
-
-/*
- * Walk the output chain before the command runs, so that no command runs whose output cannot be
- * stored.
- */
-static enum delivery mailbox_chain_check(struct hca *hca, const uint8_t *lay, size_t len)
-{
-	uint64_t addr = get_be64(lay + LAY_OUT_PTR);
-	enum delivery err = DL_OK;
-	unsigned int num;
-	size_t off;
-
-	for (num = 0, off = INLINE; off < len; num++, off += BLK_DATA_SIZE) {
-		uint8_t *b = mailbox_get(hca, addr, num, lay[LAY_TOKEN], true, &err);
-
-		if (!b)
-			return err;
-		addr = get_be64(b + BLK_NEXT);
-	}
-	return DL_OK;
-}
-
-static void mailbox_chain_write(struct hca *hca, uint8_t *lay, const uint8_t *buf, size_t len)
-{
-	uint64_t addr = get_be64(lay + LAY_OUT_PTR);
-	enum delivery err;
-	unsigned int num;
-	size_t off;
-
-	memcpy(lay + LAY_OUT, buf, len < INLINE ? len : INLINE);
-	for (num = 0, off = INLINE; off < len; num++, off += BLK_DATA_SIZE) {
-		uint8_t *b = mailbox_get(hca, addr, num, lay[LAY_TOKEN], true, &err);
-
-		if (!b)
-			return;
-		memcpy(b, buf + off, len - off < BLK_DATA_SIZE ? len - off : BLK_DATA_SIZE);
-		mailbox_sign(b);
-		addr = get_be64(b + BLK_NEXT);
-	}
-}
-
-/* ---- entries --------------------------------------------------------------------------------- */
-
-static enum delivery cmdif_entry_check(const uint8_t *lay, size_t in_len, size_t out_len)
-{
-	if (cmdif_xor(lay, LAY_SIZE) != 0xff)
+	if (mailbox_xor(lay, LAY_SIZE) != 0xff)
 		return DL_SIG;
 	if (lay[LAY_TYPE] != CMD_TYPE_PCI)
 		return DL_DESCR;
 	if (lay[1] || lay[2] || lay[3] || lay[62])
 		return DL_RESERVED;
-	if (in_len < INLINE || in_len > MAX_CMD_LEN)
+	if (s->in_len < INLINE || s->in_len > MAX_CMD_LEN)
 		return DL_IN_LEN;
-	if (out_len < OUT_HDR || out_len > MAX_CMD_LEN)
+	if (s->out_len < OUT_HDR || s->out_len > MAX_CMD_LEN)
 		return DL_OUT_LEN;
 	return DL_OK;
 }
 
-static enum delivery cmdif_entry_run(struct hca *hca, uint8_t *lay, unsigned int slot)
+static enum delivery slot_read(struct slot *s)
 {
-	size_t in_len = get_be32(lay + LAY_INLEN), out_len = get_be32(lay + LAY_OUTLEN);
-	enum delivery dl = cmdif_entry_check(lay, in_len, out_len);
-	uint8_t *in, *out;
+	enum delivery dl = slot_check(s);
 
 	if (dl != DL_OK)
 		return dl;
-	in = calloc(1, in_len);
-	out = calloc(1, out_len);
-	if (!in || !out)
-		dl = DL_FW;
-	if (dl == DL_OK)
-		dl = mailbox_chain_read(hca, lay, in, in_len);
-	if (dl == DL_OK)
-		dl = mailbox_chain_check(hca, lay, out_len);
-	if (dl == DL_OK) {
-		cmd_execute(hca, in, in_len, out, out_len, slot);
-		mailbox_chain_write(hca, lay, out, out_len);
-	}
-	free(in);
-	free(out);
-	return dl;
+	s->in = calloc(1, s->in_len);
+	s->out = calloc(1, s->out_len);
+	if (!s->in || !s->out)
+		return DL_FW;
+	dl = mailbox_chain_read(s->hca, s->lay, s->in, s->in_len);
+	return dl == DL_OK ? mailbox_chain_check(s->hca, s->lay, s->out_len) : dl;
 }
 
-/*
- * Execute the command in a slot. Returns true if the entry was ours and is now the driver's again.
- */
-static bool cmdif_run_slot(struct hca *hca, unsigned int slot)
+static uint8_t *slot_entry(const struct slot *s)
 {
-	uint8_t *guest = mem_ptr(hca, hca->cmdif->queue + (slot << LOG_STRIDE), LAY_SIZE, true);
-	uint8_t lay[LAY_SIZE];
-	enum delivery dl;
+	return mem_ptr(s->hca, s->hca->cmdif->queue + (slot_number(s) << LOG_STRIDE), LAY_SIZE,
+		       true);
+}
 
-	if (!guest || !(__atomic_load_n(guest + LAY_OWN, __ATOMIC_ACQUIRE) & OWNER_HW)) {
-		hca_trace(hca, "cmd_drop", "\"slot\":%u", slot);
+/* Take the command over. Returns false if the entry is not the HCA's, or has not been answered. */
+static bool slot_fetch(struct slot *s)
+{
+	uint8_t *guest = slot_entry(s);
+
+	if (s->state != SLOT_FREE || !guest ||
+	    !(__atomic_load_n(guest + LAY_OWN, __ATOMIC_ACQUIRE) & OWNER_HW)) {
+		hca_trace(s->hca, "cmd_drop", "\"slot\":%u", slot_number(s));
 		return false;
 	}
-	memcpy(lay, guest, LAY_SIZE);
-	dl = cmdif_entry_run(hca, lay, slot);
-	if (dl != DL_OK)
-		hca_trace(hca, "cmd_undelivered", "\"slot\":%u,\"delivery\":%u", slot, dl);
-	if (hca->hung || hca->fatal)
-		return false;
-	lay[LAY_OWN] = dl << 1;
-	lay[LAY_SIG] = 0;
-	lay[LAY_SIG] = ~cmdif_xor(lay, LAY_SIZE);
-	memcpy(guest, lay, LAY_OWN);
-	__atomic_store_n(guest + LAY_OWN, lay[LAY_OWN], __ATOMIC_RELEASE);
+	memcpy(s->lay, guest, LAY_SIZE);
+	s->in_len = get_be32(s->lay + LAY_INLEN);
+	s->out_len = get_be32(s->lay + LAY_OUTLEN);
+	s->dl = slot_read(s);
+	s->state = SLOT_FETCHED;
 	return true;
+}
+
+/* Store the output and give the entry back. Returns false if the HCA answers no longer. */
+static bool slot_answer(struct slot *s)
+{
+	uint8_t *guest = slot_entry(s);
+
+	if (cmdif_is_dead(s->hca) || !guest) {
+		slot_free(s);
+		return false;
+	}
+	if (s->dl == DL_OK)
+		mailbox_chain_write(s->hca, s->lay, s->out, s->out_len);
+	s->lay[LAY_OWN] = s->dl << 1;
+	s->lay[LAY_SIG] = 0;
+	s->lay[LAY_SIG] = ~mailbox_xor(s->lay, LAY_SIZE);
+	memcpy(guest, s->lay, LAY_OWN);
+	__atomic_store_n(guest + LAY_OWN, s->lay[LAY_OWN], __ATOMIC_RELEASE);
+	slot_free(s);
+	return true;
+}
+
+static void cmdif_post_event(struct hca *hca, uint32_t slots)
+{
+	uint8_t data[28] = { 0 };
+
+	put_be32(data, slots);
+	eq_post_async(hca, EV_CMD, 0, data);
+}
+
+/* Answer one command by itself, with an event of its own. */
+static void slot_answer_alone(struct slot *s)
+{
+	unsigned int n = slot_number(s);
+	bool event = s->event;
+
+	hca_trace(s->hca, "cmd_answer", "\"slot\":%u", n);
+	if (slot_answer(s) && event)
+		cmdif_post_event(s->hca, 1u << n);
+}
+
+/* ---- later ----------------------------------------------------------------------------------- */
+
+static void slot_later(struct slot *s, unsigned int us)
+{
+	const struct timeval tv = { us / 1000000, us % 1000000 };
+
+	event_add(s->timer, &tv);
+}
+
+/* A part of the profile's delay, at random. */
+static unsigned int cmdif_delay(struct cmdif *c, unsigned int max_us)
+{
+	c->random ^= c->random << 13;
+	c->random ^= c->random >> 17;
+	c->random ^= c->random << 5;
+	return 1 + c->random % max_us;
+}
+
+/* Hold the answer back until those of later commands have been given. */
+static void slot_hold(struct slot *s)
+{
+	const struct timeval tv = { 0, REORDER_US };
+	struct cmdif *c = s->hca->cmdif;
+
+	s->held = ++c->holds;
+	if (!event_pending(c->release, EV_TIMEOUT, NULL))
+		event_add(c->release, &tv);
+}
+
+static struct slot *cmdif_last_held(struct cmdif *c)
+{
+	struct slot *last = NULL;
+	unsigned int i;
+
+	for (i = 0; i < HCA_CMD_SLOTS; i++)
+		if (c->slot[i].held && (!last || c->slot[i].held > last->held))
+			last = &c->slot[i];
+	return last;
+}
+
+static void cmdif_on_release(evutil_socket_t fd, short what, void *arg)
+{
+	struct hca *hca = arg;
+	struct slot *s;
+
+	(void)fd;
+	(void)what;
+	while ((s = cmdif_last_held(hca->cmdif)))
+		slot_answer_alone(s);
+}
+
+/* Execute the command. Returns true if it is to be answered now, else that is due later. */
+static bool slot_execute(struct slot *s)
+{
+	struct cmdif *c = s->hca->cmdif;
+	unsigned int delay_us = 0;
+
+	if (s->dl == DL_OK) {
+		c->running = slot_number(s);
+		cmd_execute(s->hca, s->in, s->in_len, s->out, s->out_len, c->running);
+		c->running = NO_SLOT;
+		delay_us = inject_cmd_delay(s->hca->inject, IFC_GET(alloc_uar_in, s->in, opcode)) *
+			   1000;
+	} else {
+		hca_trace(s->hca, "cmd_undelivered", "\"slot\":%u,\"delivery\":%u",
+			  slot_number(s), s->dl);
+	}
+	s->state = SLOT_EXECUTED;
+	if (s->hca->profile->command_delay_us)
+		delay_us += cmdif_delay(c, s->hca->profile->command_delay_us);
+	if (delay_us)
+		slot_later(s, delay_us);
+	else if (inject_cmd_reorder(s->hca->inject))
+		slot_hold(s);
+	else
+		return true;
+	return false;
+}
+
+static void slot_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct slot *s = arg;
+
+	(void)fd;
+	(void)what;
+	if (cmdif_is_dead(s->hca))
+		slot_free(s);
+	else if (s->state == SLOT_FETCHED)
+		slot_execute(s);
+	else if (inject_cmd_reorder(s->hca->inject))
+		slot_hold(s);
+	else
+		slot_answer_alone(s);
 }
 
 /**
@@ -320,25 +337,84 @@ static bool cmdif_run_slot(struct hca *hca, unsigned int slot)
  * @hca: the HCA
  * @slots: bitmap of queue entries that have a command
  *
- * Executes the commands at once, in order of their slots. The ownership bit of each entry shows its
- * completion; one event for all is posted if an event queue subscribed to it.
+ * Executes the commands in order of their slots, and posts one event for all, if an event queue
+ * subscribed to it; the ownership bit of each entry shows its completion. With a profile that
+ * delays commands, each is executed and answered by itself, after a while, in any order.
  */
 void cmdif_doorbell(struct hca *hca, uint32_t slots)
 {
-	bool events = eq_subscribed(hca, EV_CMD);
+	/* An event queue that was created by these commands is not told about them. */
+	bool event = eq_subscribed(hca, EV_CMD);
+	struct cmdif *c = hca->cmdif;
 	uint32_t done = 0;
 	unsigned int i;
 
-	if (hca->hung || hca->fatal || hca->unplugged || !hca->cmdif->queue)
+	if (cmdif_is_dead(hca) || !c->queue)
 		return;
-	for (i = 0; i < HCA_CMD_SLOTS; i++)
-		if (slots >> i & 1 && cmdif_run_slot(hca, i))
+	for (i = 0; i < HCA_CMD_SLOTS; i++) {
+		if (!(slots >> i & 1) || !slot_fetch(&c->slot[i]))
+			continue;
+		c->slot[i].event = event;
+		if (hca->profile->command_delay_us)
+			slot_later(&c->slot[i], cmdif_delay(c, hca->profile->command_delay_us));
+		else if (slot_execute(&c->slot[i]) && slot_answer(&c->slot[i]))
 			done |= 1u << i;
-	/* An event queue that was created by these commands is not told about them. */
-	if (done && events) {
-		uint8_t data[28] = { 0 };
-
-		put_be32(data, done);
-		eq_post_async(hca, EV_CMD, 0, data);
 	}
+	if (done && event)
+		cmdif_post_event(hca, done);
 }
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static int cmdif_init(struct hca *hca)
+{
+	struct cmdif *c = calloc(1, sizeof(*c));
+	unsigned int i;
+
+	hca->cmdif = c;
+	if (!c)
+		return -ENOMEM;
+	c->running = NO_SLOT;
+	c->random = 1 + hca->index;
+	c->release = evtimer_new(hca->base, cmdif_on_release, hca);
+	for (i = 0; i < HCA_CMD_SLOTS; i++) {
+		c->slot[i].hca = hca;
+		c->slot[i].timer = evtimer_new(hca->base, slot_on_timer, &c->slot[i]);
+	}
+	return 0;
+}
+
+/* After DISABLE_HCA and a reset of the device no other command is answered. */
+static void cmdif_reset(struct hca *hca)
+{
+	struct cmdif *c = hca->cmdif;
+	unsigned int i;
+
+	for (i = 0; i < HCA_CMD_SLOTS && hca->life == LIFE_RESET; i++)
+		if (c->slot[i].state != SLOT_FREE && i != c->running)
+			slot_free(&c->slot[i]);
+}
+
+static void cmdif_restart(struct hca *hca)
+{
+	cmdif_set_queue(hca, 0);
+}
+
+static void cmdif_exit(struct hca *hca)
+{
+	struct cmdif *c = hca->cmdif;
+	unsigned int i;
+
+	for (i = 0; i < HCA_CMD_SLOTS; i++) {
+		slot_free(&c->slot[i]);
+		event_free(c->slot[i].timer);
+	}
+	event_free(c->release);
+	free(c);
+	hca->cmdif = NULL;
+}
+
+const struct hca_module cmdif_module = {
+	.name = "cmdif", .init = cmdif_init, .reset = cmdif_reset, .restart = cmdif_restart,
+	.exit = cmdif_exit,
+};

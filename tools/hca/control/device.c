@@ -12,6 +12,16 @@
 #include "request.h"
 
 /**
+ * control_reset_hca() - reset the HCA, and with it the numbers that the census compares with
+ * @hca: the HCA
+ */
+void control_reset_hca(struct hca *hca)
+{
+	hca_reset(hca);
+	memset(hca->control->baseline, 0, sizeof(hca->control->baseline));
+}
+
+/**
  * request_hang() - the request "inject hang"
  * @hca: the HCA
  * @n: words of the request
@@ -101,8 +111,7 @@ struct json_object *request_unplug(struct hca *hca, unsigned int n, char **w)
 {
 	(void)n;
 	(void)w;
-	hca_reset(hca);
+	control_reset_hca(hca);
 	hca->unplugged = true;
-	memset(hca->control->baseline, 0, sizeof(hca->control->baseline));
 	return answer_ok();
 }

@@ -12,6 +12,8 @@
 #include "util.h"
 #include "request.h"
 
+#define MAX_DELAY_MS	600000	/* of an answer */
+
 static const struct {
 	const char *name;
 	uint8_t status;
@@ -45,13 +47,45 @@ static uint8_t inject_status(const char *s)
 	return request_number(s, &v) && v < 256 ? v : 0;
 }
 
+/* An opcode by name or number. */
+static bool inject_opcode(struct hca *hca, const char *s, unsigned long *op)
+{
+	const struct cmd_desc *d;
+
+	if (request_number(s, op))
+		return *op && *op < CMD_OPCODES;
+	d = cmd_desc_by_name(hca, s);
+	if (d)
+		*op = d->opcode;
+	return d;
+}
+
+static struct json_object *request_inject_cmd_delay(struct hca *hca, unsigned int n, char **w)
+{
+	unsigned long ms, count = 1, op = 0;
+
+	if (n < 4 || n > 6 || !request_number(w[3], &ms) || !ms || ms > MAX_DELAY_MS ||
+	    (n > 4 && (!request_number(w[4], &count) || !count)))
+		return answer_fail("inject cmd delay MS [N [OPCODE]]");
+	if (n > 5 && !inject_opcode(hca, w[5], &op))
+		return answer_fail("no command %s", w[5]);
+	inject_set_cmd_delay(hca->inject, op, count, ms);
+	return answer_ok();
+}
+
 static struct json_object *request_inject_cmd(struct hca *hca, unsigned int n, char **w)
 {
 	uint8_t status = n == 4 ? inject_status(w[3]) : 0;
 	unsigned long nth;
 
+	if (n > 2 && !strcmp(w[2], "delay"))
+		return request_inject_cmd_delay(hca, n, w);
+	if (n == 3 && !strcmp(w[2], "reorder")) {
+		inject_set_cmd_reorder(hca->inject);
+		return answer_ok();
+	}
 	if (!status || !request_number(w[2], &nth) || !nth)
-		return answer_fail("inject cmd N STATUS");
+		return answer_fail("inject cmd N STATUS | delay MS [N [OPCODE]] | reorder");
 	if (!inject_set_nth_cmd(hca->inject, nth, status))
 		return answer_fail("more than %d injections", INJECT_MAX_CMDS);
 	return answer_ok();
@@ -60,22 +94,18 @@ static struct json_object *request_inject_cmd(struct hca *hca, unsigned int n, c
 static struct json_object *request_inject_op(struct hca *hca, unsigned int n, char **w)
 {
 	uint8_t status = n >= 4 ? inject_status(w[3]) : 0;
-	const struct cmd_desc *d;
 	unsigned long op, count = 0;
 
 	if (!status || n > 5 || (n == 5 && (!request_number(w[4], &count) || !count)))
 		return answer_fail("inject op OPCODE STATUS [COUNT]");
-	if (!request_number(w[2], &op)) {
-		d = cmd_desc_by_name(hca, w[2]);
-		if (!d)
-			return answer_fail("no command %s", w[2]);
-		op = d->opcode;
-	}
+	if (!inject_opcode(hca, w[2], &op))
+		return answer_fail("no command %s", w[2]);
 	if (!inject_set_opcode(hca->inject, op, count, status))
 		return answer_fail("more than %d injections", INJECT_MAX_CMDS);
 	return answer_ok();
 }
 
+/* A device that has failed comes back as after power on. */
 static struct json_object *request_inject_clear(struct hca *hca, unsigned int n, char **w)
 {
 	struct json_object *o = answer_ok();
@@ -84,6 +114,8 @@ static struct json_object *request_inject_clear(struct hca *hca, unsigned int n,
 	(void)w;
 	answer_add_num(o, "fired", inject_clear(hca->inject));
 	hca->hung = false;
+	if (hca->fatal)
+		control_reset_hca(hca);
 	return o;
 }
 

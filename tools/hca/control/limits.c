@@ -50,7 +50,12 @@ struct json_object *request_limit(struct hca *hca, unsigned int n, char **w)
 	unsigned int k;
 
 	if (n != 2)
-		return answer_fail("limit KIND");
+		return answer_fail("limit KIND|command_timeout_ms");
+	if (!strcmp(w[1], "command_timeout_ms")) {
+		o = answer_ok();
+		answer_add_num(o, "limit", hca->profile->command_timeout_ms);
+		return o;
+	}
 	for (k = 0; k < OBJ_KINDS && strcmp(obj_kind_name[k], w[1]); k++)
 		;
 	if (k == OBJ_KINDS)

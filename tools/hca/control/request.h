@@ -58,6 +58,8 @@ struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_event(struct hca *hca, unsigned int n, char **w);	/* event.c */
 struct json_object *request_trace(struct hca *hca, unsigned int n, char **w);	/* request.c */
 
+void control_reset_hca(struct hca *hca);	/* device.c */
+
 /* socket.c */
 void control_socket_close(struct hca *hca);
 

@@ -38,6 +38,9 @@ struct profile {
 	unsigned int log_bar_size;	/* of BAR0, bytes */
 	unsigned int vectors;		/* MSI-X */
 	unsigned int boot_pages, init_pages;
+	unsigned int command_delay_us;	/* the longest wait before a command is executed, and before
+					 * it is answered; 0: both at once */
+	unsigned int command_timeout_ms;	/* after which the driver gives up; 0: its own */
 	char fw_version[32];		/* "16.35.4030" */
 	char psid[17];
 	uint32_t core_clock_khz;

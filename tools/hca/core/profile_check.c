@@ -237,6 +237,12 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 	    p->range[OBJ_UAR].limit > cap_memic(p, "memic_bar_start_addr") / HCA_PAGE_SIZE)
 		return profile_refuse(why, len, "%u UAR pages reach into device memory",
 				      p->range[OBJ_UAR].limit);
+	if (p->command_delay_us > 1000000)
+		return profile_refuse(why, len, "command_delay_us is %u, at most a second is allowed",
+				      p->command_delay_us);
+	if (p->command_timeout_ms >> 20)
+		return profile_refuse(why, len, "command_timeout_ms is %u, the register has 20 bits",
+				      p->command_timeout_ms);
 	for (i = 0; i < OBJ_KINDS; i++)
 		if (p->range[i].limit <= p->range[i].first)
 			return profile_refuse(why, len, "no object of kind %s is possible",

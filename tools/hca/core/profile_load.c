@@ -118,6 +118,8 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 		{ "log_bar_size", &p->log_bar_size }, { "vectors", &p->vectors },
 		{ "boot_pages", &p->boot_pages }, { "init_pages", &p->init_pages },
 		{ "gids", &p->gids }, { "mtu", &p->mtu },
+		{ "command_delay_us", &p->command_delay_us },
+		{ "command_timeout_ms", &p->command_timeout_ms },
 	};
 	const struct { const char *name; char *to; size_t size; } strs[] = {
 		{ "name", p->name, sizeof(p->name) }, { "psid", p->psid, sizeof(p->psid) },

@@ -18,7 +18,7 @@
 enum {
 	ISEG_FW_REV = 0x0, ISEG_CMDIF_REV = 0x4, ISEG_CMDQ_H = 0x10, ISEG_CMDQ_L = 0x14,
 	ISEG_CMD_DBELL = 0x18, ISEG_INITIALIZING = 0x1fc, ISEG_HEALTH = 0x200,
-	ISEG_TIMER_H = 0x1000, ISEG_TIMER_L = 0x1004, ISEG_HEALTH_COUNTER = 0x1010,
+	ISEG_CMD_EXEC_TO = 0xff8, ISEG_CMD_Q_INIT_TO = 0xffc, ISEG_TIMER_H = 0x1000, ISEG_TIMER_L = 0x1004, ISEG_HEALTH_COUNTER = 0x1010,
 	ISEG_REAL_TIME_H = 0x1040, ISEG_REAL_TIME_L = 0x1044, ISEG_CLR_INTX = 0x200c,
 };
 
@@ -152,6 +152,9 @@ uint32_t iseg_read(struct hca *hca, uint32_t off)
 		return 0;
 	case ISEG_HEALTH ... ISEG_HEALTH + 0x3f:
 		return iseg_health_read(hca, off - ISEG_HEALTH);
+	case ISEG_CMD_EXEC_TO:
+	case ISEG_CMD_Q_INIT_TO:
+		return hca->profile->command_timeout_ms;
 	case ISEG_TIMER_H:
 		return hca_clock(hca) >> 32;
 	case ISEG_TIMER_L:

@@ -67,6 +67,22 @@ static void opcode_fails_until_cleared(void **state)
 	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
 }
 
+static void answers_are_delayed_and_reordered(void **state)
+{
+	(void)state;
+	assert_true(answer("inject cmd delay 5 2 NOP", "\"ok\":true"));
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_OK);
+	assert_int_equal(core_simple(MLX5_CMD_OP_NOP, 0, out), 0xff);
+	core.hca->profile->command_timeout_ms = 700;
+	assert_true(answer("limit command_timeout_ms", "\"limit\":700"));
+	assert_true(answer("inject clear", "\"fired\":1"));
+	assert_true(answer("inject cmd reorder", "\"ok\":true"));
+	core_put(1, in, driver_version(), 16);
+	core_ring(2);
+	assert_int_equal(core_take(1, out, 16), CORE_NOT_DONE);
+	assert_true(answer("inject clear", "\"fired\":0"));
+}
+
 static void census_shows_the_delta(void **state)
 {
 	(void)state;
@@ -134,6 +150,8 @@ static void malformed_requests_are_answered(void **state)
 {
 	static const char *const bad[] = {
 		"", "frob", "inject", "inject cmd", "inject cmd 0 LIM_ERR", "inject cmd 1 NO_SUCH",
+		"inject cmd delay", "inject cmd delay 0", "inject cmd delay 5 0",
+		"inject cmd delay 5 1 FOO", "inject cmd delay 5 1 0x10000", "inject cmd reorder 3",
 		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0", "inject event NONE",
 		"trace", "link", "link sideways", "port", "port lid 0", "port lid 0xc000",
 		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all", "inject fatal 300",
@@ -179,12 +197,24 @@ static void fatal_error_is_in_the_health_buffer(void **state)
 	assert_int_equal(core_reg_read(0x1010), count);
 }
 
+static void firmware_restarts_after_a_fatal_error(void **state)
+{
+	(void)state;
+	core_alloc_uar();
+	assert_true(answer("inject fatal", "\"ok\":true"));
+	assert_true(answer("inject clear", "\"ok\":true"));
+	assert_int_equal(core_reg_read(0x23c), 0);
+	assert_int_equal(obj_count(core.hca, OBJ_UAR), 0);
+	assert_int_equal(core.hca->life, LIFE_RESET);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, up, core_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(nth_command_fails_once), T(opcode_fails_until_cleared), T(census_shows_the_delta),
+		T(nth_command_fails_once), T(opcode_fails_until_cleared), T(answers_are_delayed_and_reordered),
+		T(firmware_restarts_after_a_fatal_error), T(census_shows_the_delta),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(limit_shows_the_number_of_objects), T(trace_decodes_command_fields),
 		T(port_changes_as_a_subnet_manager_does), T(malformed_requests_are_answered), T(unplug_frees_all_objects),

@@ -3,12 +3,14 @@
  * The command interface: queue entries, mailbox chains, commands that are refused before a handler
  * runs, the life cycle of the HCA, pages, capabilities.
  */
+#include <event2/event.h>
 #include <string.h>
 
 #include "caps.h"
 #include "cmd.h"
 #include "corerig.h"
 #include "ifc.h"
+#include "inject.h"
 #include "object.h"
 #include "profile.h"
 
@@ -512,6 +514,221 @@ static void special_contexts_fit_a_shorter_output(void **state)
 	}
 }
 
+/* ---- answers that come later ------------------------------------------------------------------ */
+
+#define EQ_PA	(CORE_FREE + 0x10000)
+#define EV_CMD_BIT	(1ull << 0x0a)
+
+/* Run the event loop for @ms milliseconds. */
+static void run_for(unsigned int ms)
+{
+	const struct timeval tv = { 0, ms * 1000 };
+
+	event_base_loopexit(core.base, &tv);
+	event_base_dispatch(core.base);
+}
+
+/* Run the event loop until the commands of @slots have been answered, at most ten seconds. */
+static void run_until_answered(uint32_t slots)
+{
+	unsigned int i, ms, left = slots;
+
+	for (ms = 0; ms < 10000 && left; ms += 5) {
+		run_for(5);
+		for (i = 0; i < 32; i++)
+			if (core_take(i, out, 16) != CORE_NOT_DONE)
+				left &= ~(1u << i);
+	}
+	assert_int_equal(left, 0);
+}
+
+/* An event queue that hears of all commands from now on. */
+static void listen_to_commands(void)
+{
+	uint32_t eqn;
+
+	assert_int_equal(core_create_eq(core_alloc_uar(), 6, EQ_PA, EV_CMD_BIT, 0, &eqn), ST_OK);
+}
+
+/* The slots that the Nth event is about. */
+static uint32_t event_slots(unsigned int n)
+{
+	return get_be32(core.ram + EQ_PA + 64 * n + 32);
+}
+
+static void put_simple(unsigned int slot, uint16_t opcode)
+{
+	memset(in, 0, 16);
+	IFC_SET(alloc_uar_in, in, opcode, opcode);
+	core_put(slot, in, 16, 16);
+}
+
+static void answer_can_be_late(void **state)
+{
+	(void)state;
+	inject_set_cmd_delay(core.hca->inject, 0, 1, 500);
+	put_simple(0, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(1);
+	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
+	assert_int_equal(obj_count(core.hca, OBJ_PD), 1);
+	put_simple(1, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(2);
+	assert_int_equal(core_take(1, out, 16), 0);
+	run_for(10);
+	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
+	run_until_answered(1);
+	assert_int_equal(core_take(0, out, 16), 0);
+	assert_int_equal(core.sig_lay, 0xff);
+	assert_int_equal(IFC_GET(alloc_pd_out, out, pd), 1);
+	assert_int_equal(inject_clear(core.hca->inject), 1);
+}
+
+static void one_opcode_can_be_late(void **state)
+{
+	(void)state;
+	inject_set_cmd_delay(core.hca->inject, MLX5_CMD_OP_ALLOC_PD, 1, 5);
+	put_simple(0, MLX5_CMD_OP_ALLOC_UAR);
+	put_simple(1, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(3);
+	assert_int_equal(core_take(0, out, 16), 0);
+	assert_int_equal(core_take(1, out, 16), CORE_NOT_DONE);
+	run_until_answered(2);
+	assert_int_equal(core_take(1, out, 16), 0);
+}
+
+static void answers_can_change_their_order(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	listen_to_commands();
+	inject_set_cmd_reorder(core.hca->inject);
+	for (i = 0; i < 3; i++) {
+		put_simple(i, MLX5_CMD_OP_ALLOC_PD);
+		core_ring(1u << i);
+		assert_int_equal(core_take(i, out, 16), CORE_NOT_DONE);
+	}
+	run_until_answered(7);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(core_take(i, out, 16), 0);
+		assert_int_equal(IFC_GET(alloc_pd_out, out, pd), i + 1);
+		assert_int_equal(event_slots(i), 4u >> i);
+	}
+}
+
+static void one_event_tells_of_commands_that_run_at_once(void **state)
+{
+	(void)state;
+	listen_to_commands();
+	put_simple(3, MLX5_CMD_OP_ALLOC_PD);
+	put_simple(5, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(0x28);
+	assert_int_equal(event_slots(0), 0x28);
+}
+
+static void a_profile_makes_commands_asynchronous(void **state)
+{
+	bool sorted = true;
+	uint32_t seen = 0;
+	unsigned int i;
+
+	(void)state;
+	listen_to_commands();
+	core.profile->command_delay_us = 3000;
+	for (i = 0; i < 32; i++)
+		put_simple(i, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(0xffffffff);
+	assert_int_equal(obj_count(core.hca, OBJ_PD), 0);
+	run_until_answered(0xffffffff);
+	assert_int_equal(obj_count(core.hca, OBJ_PD), 32);
+	for (i = 0; i < 32; i++) {
+		uint32_t slots = event_slots(i);
+
+		assert_int_equal(core_take(i, out, 16), 0);
+		assert_int_equal(slots & (slots - 1), 0);
+		sorted &= slots > seen;
+		seen |= slots;
+	}
+	assert_int_equal(seen, 0xffffffff);
+	assert_false(sorted);
+}
+
+static void a_slot_without_an_answer_takes_no_command(void **state)
+{
+	(void)state;
+	inject_set_cmd_delay(core.hca->inject, 0, 1, 20);
+	put_simple(0, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(1);
+	core_ring(1);
+	assert_int_equal(obj_count(core.hca, OBJ_PD), 1);
+	run_until_answered(1);
+	assert_int_equal(core_take(0, out, 16), 0);
+}
+
+/* The driver has given up on the command, and used its mailbox for another. */
+static void a_late_answer_spares_a_mailbox_that_is_used_again(void **state)
+{
+	uint8_t *mbox = core.ram + CORE_MBOX + 0x80000;
+
+	(void)state;
+	inject_set_cmd_delay(core.hca->inject, 0, 1, 10);
+	core_put(0, in, cap_query(1), CAP_OUT);
+	core_ring(1);
+	mbox[573]++;
+	memset(mbox, 0x5a, 512);
+	run_until_answered(1);
+	assert_int_equal(core_take(0, out, 16), 0);
+	assert_int_equal(mbox[0], 0x5a);
+	assert_int_equal(mbox[511], 0x5a);
+}
+
+static void no_answer_after_reset(void **state)
+{
+	(void)state;
+	inject_set_cmd_delay(core.hca->inject, 0, 2, 10);
+	put_simple(0, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(1);
+	hca_reset(core.hca);
+	core_reg_write(0x14, CORE_QUEUE);
+	run_for(30);
+	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
+}
+
+static void no_answer_after_disable_but_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
+	inject_set_cmd_delay(core.hca->inject, 0, 2, 10);
+	put_simple(1, MLX5_CMD_OP_NOP);
+	core_ring(2);
+	put_simple(2, MLX5_CMD_OP_DISABLE_HCA);
+	core_ring(4);
+	run_until_answered(4);
+	run_for(30);
+	assert_int_equal(core_take(1, out, 16), CORE_NOT_DONE);
+	assert_int_equal(core_take(2, out, 16), 0);
+}
+
+static void no_answer_from_a_failed_device(void **state)
+{
+	(void)state;
+	inject_set_cmd_delay(core.hca->inject, 0, 1, 10);
+	put_simple(0, MLX5_CMD_OP_ALLOC_PD);
+	core_ring(1);
+	core.hca->fatal = true;
+	run_for(30);
+	assert_int_equal(core_take(0, out, 16), CORE_NOT_DONE);
+}
+
+static void the_profile_sets_the_time_out(void **state)
+{
+	(void)state;
+	assert_int_equal(core_reg_read(0xff8), 0);
+	core.profile->command_timeout_ms = 1500;
+	assert_int_equal(core_reg_read(0xff8), 1500);
+	assert_int_equal(core_reg_read(0xffc), 1500);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, core_up_init, core_down)
 #define T0(f) cmocka_unit_test_setup_teardown(f, core_up, core_down)
 
@@ -531,6 +748,13 @@ int main(void)
 		T(no_pages_are_returned_while_initialized), T0(caps_can_be_set_up_to_the_maximum),
 		T(caps_cannot_be_set_after_init), T(special_contexts),
 		T(special_contexts_fit_a_shorter_output),
+		T(answer_can_be_late), T(one_opcode_can_be_late), T(answers_can_change_their_order),
+		T(one_event_tells_of_commands_that_run_at_once),
+		T(a_profile_makes_commands_asynchronous),
+		T(a_slot_without_an_answer_takes_no_command),
+		T(a_late_answer_spares_a_mailbox_that_is_used_again), T(no_answer_after_reset),
+		T(no_answer_after_disable_but_its_own), T(no_answer_from_a_failed_device),
+		T0(the_profile_sets_the_time_out),
 	};
 
 	return cmocka_run_group_tests_name("cmdif", tests, NULL, NULL);
