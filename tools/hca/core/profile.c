@@ -49,6 +49,9 @@ static const struct def {
 	{ "general", "gid_table_size", 0, 0 },		/* 8 */
 	{ "general", "pkey_table_size", 0, 0 },		/* 128 */
 	{ "general", "max_qp_cnt", 8, 8 },
+	{ "general", "out_of_seq_cnt", 1, 1 },
+	{ "general", "retransmission_q_counters", 1, 1 },
+	{ "general", "enhanced_error_q_counters", 1, 1 },
 	{ "general", "rts2rts_qp_counters_set_id", 1, 1 },
 	{ "general", "ib_virt", 1, 1 },
 	{ "general", "vport_group_manager", 1, 1 },

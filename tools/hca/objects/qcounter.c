@@ -32,6 +32,9 @@ static const uint16_t qc_byte[QC_NR] = {
 	QC(QC_REQ_REMOTE_INVAL, req_remote_invalid_request),
 	QC(QC_REQ_RETRIES, req_transport_retries_exceeded),
 	QC(QC_REQ_FLUSH, req_cqe_flush_error), QC(QC_RESP_FLUSH, resp_cqe_flush_error),
+	QC(QC_REQ_CQE_ERR, req_cqe_error), QC(QC_RESP_CQE_ERR, resp_cqe_error),
+	QC(QC_IMPLIED_NAK, implied_nak_seq_err),
+	QC(QC_REQ_RNR_RETRIES, req_rnr_retries_exceeded),
 #undef QC
 };
 

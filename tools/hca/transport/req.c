@@ -124,11 +124,12 @@ static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_syndr
 		{ SYND_LOCAL_LENGTH, QC_REQ_LOCAL_LEN }, { SYND_LOCAL_PROT, QC_REQ_LOCAL_PROT },
 		{ SYND_REMOTE_ACCESS, QC_REQ_REMOTE_ACCESS },
 		{ SYND_REMOTE_INVAL_REQ, QC_REQ_REMOTE_INVAL },
-		{ SYND_TRANSPORT_RETRY, QC_REQ_RETRIES }, { SYND_RNR_RETRY, QC_RNR_RETRY_ERR },
+		{ SYND_TRANSPORT_RETRY, QC_REQ_RETRIES }, { SYND_RNR_RETRY, QC_REQ_RNR_RETRIES },
 		{ SYND_WR_FLUSH, QC_REQ_FLUSH },
 	};
 	unsigned int i;
 
+	qcounter_add(hca, qp->counter_set, QC_REQ_CQE_ERR);
 	for (i = 0; i < ARRAY_SIZE(map); i++)
 		if (map[i].synd == synd)
 			qcounter_add(hca, qp->counter_set, map[i].id);

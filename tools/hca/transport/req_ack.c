@@ -108,6 +108,7 @@ static void req_acknowledged(struct hca *hca, struct qp *qp, const struct packet
 
 	/* A NAK acknowledges the packets before its PSN. */
 	if (!req_acknowledge(req, ack ? p->psn : psn_add(p->psn, PSN_MASK))) {
+		qcounter_add(hca, qp->counter_set, QC_IMPLIED_NAK);
 		req_answer_lost(req);
 	} else if ((p->syndrome & AETH_KIND_MASK) == AETH_RNR) {
 		req_rnr(req, p->psn, p->syndrome & AETH_VALUE_MASK);

@@ -193,6 +193,7 @@ void req_rnr(struct requester *req, uint32_t psn, unsigned int timer)
 		}
 		qp->cur_rnr_retry--;
 	}
+	qcounter_add(req->hca, qp->counter_set, QC_RNR_RETRY_ERR);
 	req_rewind(req, psn);
 	req->deadline_ns = 0;
 	req->rnr_wait = true;

@@ -181,6 +181,7 @@ void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome synd)
 {
 	struct completion c = { .opcode = CQE_RESP_ERR, .syndrome = synd, .solicited = true };
 
+	qcounter_add(hca, qp->counter_set, QC_RESP_CQE_ERR);
 	if (synd == SYND_WR_FLUSH)
 		qcounter_add(hca, qp->counter_set, QC_RESP_FLUSH);
 	else
