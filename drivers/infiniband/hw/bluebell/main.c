@@ -198,6 +198,8 @@ static const struct dev_stage {
 	  "registering memory by firmware commands, without on-demand paging" },
 	{ "system errors", dev_init_sys_error, dev_cleanup_sys_error },
 	{ "on-demand paging", mlx5_ib_init_odp, mlx5_ib_cleanup_odp, "without on-demand paging" },
+	{ "export to other devices", mlx5_ib_init_mmap_export, NULL,
+	  "without exporting device memory" },
 	{ "RDMA device", dev_register, dev_unregister },
 	{ "port events", mlx5_ib_init_port_events, mlx5_ib_cleanup_port_events },
 };

@@ -6,6 +6,7 @@
 
 #include <linux/mlx5/driver.h>
 #include <linux/mm.h>
+#include <linux/pci-p2pdma.h>
 
 #include "bluebell.h"
 #include "fw.h"
@@ -161,4 +162,59 @@ void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 	struct mlx5_user_mmap_entry *entry = to_mmmap(rdma_entry);
 
 	entry->free(entry);
+}
+
+/* ---- export as a dma-buf ------------------------------------------------------------ */
+
+/*
+ * Find what mmap(2) maps at an offset, which libmlx5 gives in bytes here, too. ib_core puts the
+ * reference: when the export fails, or once the dma-buf is revoked.
+ */
+static struct rdma_user_mmap_entry *mmap_offset_to_entry(struct ib_ucontext *uctx, off_t offset)
+{
+	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
+	u32 index;
+
+	if (offset_in_page(offset) ||
+	    mlx5_ib_decode_mmap_offset(offset >> PAGE_SHIFT, &context->bfregi.layout, &index) !=
+	    MLX5_IB_MMAP_DEVICE_MEM)
+		return NULL;
+	return rdma_user_mmap_entry_get_pgoff(uctx, index);
+}
+
+static int mmap_get_pfns(struct rdma_user_mmap_entry *rdma_entry, struct phys_vec *vec,
+			 struct p2pdma_provider **provider)
+{
+	struct pci_dev *pdev = to_mdev(rdma_entry->ucontext->device)->mdev->pdev;
+
+	*provider = pcim_p2pdma_provider(pdev, 0);
+	if (!*provider)
+		return -EOPNOTSUPP;
+	vec->paddr = to_mmmap(rdma_entry)->address & PAGE_MASK;
+	vec->len = rdma_entry->npages * PAGE_SIZE;
+	return 0;
+}
+
+static const struct ib_device_ops mmap_export_ops = {
+	.mmap_get_pfns = mmap_get_pfns,
+	.pgoff_to_mmap_entry = mmap_offset_to_entry,
+};
+
+/**
+ * mlx5_ib_init_mmap_export - let processes export UAR objects and device memory as dma-bufs
+ * @dev: device, not registered yet
+ *
+ * Another device can then reach them over PCI, without the host's memory. Static and dynamic
+ * pages of a context have no object of their own and cannot be exported. May sleep.
+ *
+ * Return: 0, also on a kernel or host without peer-to-peer DMA, where ib_core refuses the
+ * export; or -ENOMEM.
+ */
+int mlx5_ib_init_mmap_export(struct mlx5_ib_dev *dev)
+{
+	int err = pcim_p2pdma_init(dev->mdev->pdev);
+
+	if (!err)
+		ib_set_device_ops(&dev->ib_dev, &mmap_export_ops);
+	return err == -EOPNOTSUPP ? 0 : err;
 }
