@@ -283,6 +283,17 @@ void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 }
 
 /**
+ * mlx5_ib_db_user_address - where a process has a doorbell record
+ * @db: of mlx5_ib_db_map_user()
+ *
+ * Return: the address in the process.
+ */
+unsigned long mlx5_ib_db_user_address(const struct mlx5_db *db)
+{
+	return (db->u.user_page->number << PAGE_SHIFT) + offset_in_page(db->dma);
+}
+
+/**
  * mlx5_ib_queue_mem_map_user - take over the memory that a process gives a queue
  * @mem: zeroed, but for @mem->uar
  * @context: of the process

@@ -59,6 +59,7 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 
 int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt, struct mlx5_db *db);
 void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db);
+unsigned long mlx5_ib_db_user_address(const struct mlx5_db *db);
 int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
 			       struct ib_umem *umem, u8 max_offset, unsigned long db_addr);
 void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem);

@@ -49,26 +49,25 @@ static void cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
  * until the CQ is destroyed, or the first page of the context.
  */
 static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
-		      const struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *ucmd,
-		      u32 *page)
+		      const struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *ucmd)
 {
 	int err;
 
 	if (uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX)) {
-		err = uverbs_copy_from(page, attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX);
+		err = uverbs_copy_from(&cq->uar_page, attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX);
 		if (err)
 			return err;
 	} else if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
-		*page = ucmd->uar_page_index;
+		cq->uar_page = ucmd->uar_page_index;
 	} else {
 		/* A library that makes every UAR an object has no such page. */
 		if (!ctx->bfregi.layout.num_static_sys_pages)
 			return -EINVAL;
-		*page = ctx->bfregi.sys_pages[0];
+		cq->uar_page = ctx->bfregi.sys_pages[0];
 		return 0;
 	}
 
-	cq->mem.uar = mlx5_ib_get_uar(ctx, *page);
+	cq->mem.uar = mlx5_ib_get_uar(ctx, cq->uar_page);
 	return cq->mem.uar ? 0 : -EINVAL;
 }
 
@@ -129,7 +128,6 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	u32 cqc[MLX5_ST_SZ_DW(cqc)] = {};
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 	int entries, err;
-	u32 uar_page;
 
 	err = ib_copy_validate_udata_in(udata, ucmd, flags);
 	if (err)
@@ -140,7 +138,7 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
 	if (entries < 0)
 		return entries;
-	err = cq_get_uar(ctx, cq, attrs, &ucmd, &uar_page);
+	err = cq_get_uar(ctx, cq, attrs, &ucmd);
 	if (err)
 		return err;
 
@@ -149,7 +147,7 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	cq->cqe_stride = MLX5_GET(cqc, cqc, cqe_sz);
 	cq->real_time = ucmd.flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
 	ibcq->cqe = entries - 1;
-	MLX5_SET(cqc, cqc, uar_page, uar_page);
+	MLX5_SET(cqc, cqc, uar_page, cq->uar_page);
 	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
 	err = cq_pin(dev, ctx, cq, &ucmd, (size_t)ucmd.cqe_size * entries, attrs);
 	if (!err)

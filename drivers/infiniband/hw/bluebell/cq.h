@@ -20,6 +20,7 @@
  * @resize_lock: one resize at a time; held across pinning and MODIFY_CQ, so
  *	that the device's buffer and @mem never disagree; guards @mem.buf, ibcq.cqe
  * @mem: CQE buffer, doorbell record and UAR object, unmapped after DESTROY_CQ
+ * @uar_page: UAR on which the CQ is armed; constant
  * @cqe_size: bytes of a CQE, 64 or 128
  * @cqe_stride: the same as the CQC codes it
  * @real_time: completions carry the real-time clock
@@ -29,6 +30,7 @@ struct mlx5_ib_cq {
 	struct mlx5_core_cq mcq;
 	struct mutex resize_lock; /* held across MODIFY_CQ; guards mem.buf */
 	struct mlx5_ib_queue_mem mem;
+	u32 uar_page;
 	int cqe_size;
 	u8 cqe_stride;
 	bool real_time;

@@ -264,6 +264,12 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *at
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &length, sizeof(length));
 }
 
+static const struct mlx5_ib_mr_ops dm_mr_ops = {
+	.kind = "device memory",
+	.dereg = mlx5_ib_free_mr,
+	.destroy_key = mlx5_ib_destroy_mr_key,
+};
+
 /**
  * mlx5_ib_reg_dm_mr - register device memory
  * @pd: protection domain
@@ -305,7 +311,7 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 	err = mlx5_ib_mkey_create(dev, &mr->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
 	if (err)
 		return ERR_PTR(err);
-	mr->ops = &mlx5_ib_mr_ops;
+	mr->ops = &dm_mr_ops;
 	mr->access = attr->access_flags;
 	mr->ibmr.device = pd->device;
 	mr->ibmr.length = attr->length;

@@ -33,6 +33,7 @@ static int dmabuf_mr_destroy_key(struct mlx5_ib_mr *mr)
 }
 
 static const struct mlx5_ib_mr_ops dmabuf_mr_ops = {
+	.kind = "pinned dma-buf",
 	.dereg = mlx5_ib_free_mr,
 	.destroy_key = dmabuf_mr_destroy_key,
 };

@@ -22,6 +22,7 @@
 #include "odp.h"
 #include "port.h"
 #include "qp.h"
+#include "restrack.h"
 #include "rsc.h"
 #include "srq.h"
 #include "uar.h"
@@ -98,6 +99,15 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.alloc_dm = mlx5_ib_alloc_dm,
 	.dealloc_dm = mlx5_ib_dealloc_dm,
 	.reg_dm_mr = mlx5_ib_reg_dm_mr,
+
+	.fill_res_cq_entry = mlx5_ib_fill_res_cq_entry,
+	.fill_res_cq_entry_raw = mlx5_ib_fill_res_cq_entry_raw,
+	.fill_res_mr_entry = mlx5_ib_fill_res_mr_entry,
+	.fill_res_mr_entry_raw = mlx5_ib_fill_res_mr_entry_raw,
+	.fill_res_qp_entry = mlx5_ib_fill_res_qp_entry,
+	.fill_res_qp_entry_raw = mlx5_ib_fill_res_qp_entry_raw,
+	.fill_res_srq_entry = mlx5_ib_fill_res_srq_entry,
+	.fill_res_srq_entry_raw = mlx5_ib_fill_res_srq_entry_raw,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, mlx5_ib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, mlx5_ib_cq, ibcq),

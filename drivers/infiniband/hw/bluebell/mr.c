@@ -57,7 +57,8 @@ int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
 	return 0;
 }
 
-const struct mlx5_ib_mr_ops mlx5_ib_mr_ops = {
+static const struct mlx5_ib_mr_ops pinned_mr_ops = {
+	.kind = "pinned",
 	.dereg = mlx5_ib_free_mr,
 	.destroy_key = mlx5_ib_destroy_mr_key,
 };
@@ -93,7 +94,7 @@ struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64
 	if (err)
 		return ERR_PTR(err);
 
-	mr->ops = &mlx5_ib_mr_ops;
+	mr->ops = &pinned_mr_ops;
 	mr->umem = umem;
 	mr->access = access;
 	mr->ibmr.device = pd->device;

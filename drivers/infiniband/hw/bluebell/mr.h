@@ -16,6 +16,7 @@ struct mlx5_ib_mr;
 
 /**
  * struct mlx5_ib_mr_ops - what kind of region it is
+ * @kind: name of the kind, for resource tracking
  * @dereg: destroy the key, then free the memory and the region. After an error the region is
  *	as it was, or reaches nothing, and can be deregistered once more
  * @destroy_key: destroy the key alone, before another region takes the place of this one;
@@ -24,6 +25,7 @@ struct mlx5_ib_mr;
  *	anew: -EINVAL if it is not that of the current process. NULL for a region over @umem
  */
 struct mlx5_ib_mr_ops {
+	const char *kind;
 	int (*dereg)(struct mlx5_ib_mr *mr);
 	int (*destroy_key)(struct mlx5_ib_mr *mr);
 	int (*range)(struct mlx5_ib_mr *mr, u64 *start, u64 *length);
@@ -77,8 +79,6 @@ static inline void mlx5_ib_publish_mr(struct mlx5_ib_dev *dev, struct mlx5_ib_mr
 	mr->ibmr.rkey = mr->mkey.key;
 	mlx5_ib_mkey_publish(dev, &mr->mkey, type);
 }
-
-extern const struct mlx5_ib_mr_ops mlx5_ib_mr_ops;
 
 struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64 iova, u64 length,
 				     u32 access);

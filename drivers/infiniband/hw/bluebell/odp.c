@@ -129,11 +129,19 @@ static int odp_mr_dereg(struct mlx5_ib_mr *base)
 }
 
 static const struct mlx5_ib_mr_ops odp_process_mr_ops = {
+	.kind = "paged",
+	.dereg = odp_mr_dereg,
+	.range = odp_mr_range,
+};
+
+static const struct mlx5_ib_mr_ops odp_implicit_mr_ops = {
+	.kind = "paged implicit",
 	.dereg = odp_mr_dereg,
 	.range = odp_mr_range,
 };
 
 static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
+	.kind = "paged dma-buf",
 	.dereg = odp_mr_dereg,
 };
 
@@ -155,6 +163,7 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  */
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {
+	bool implicit = odp_is_implicit(start, length);
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
 	int err;
 
@@ -164,13 +173,14 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (err)
 		return ERR_PTR(err);
 
-	struct odp_mr *mr __free(kfree) = odp_mr_alloc(pd, &odp_process_mr_ops, length, iova,
-						       access);
+	struct odp_mr *mr __free(kfree) = odp_mr_alloc(pd, implicit ? &odp_implicit_mr_ops :
+								     &odp_process_mr_ops,
+						       length, iova, access);
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = odp_is_implicit(start, length) ? mlx5_ib_odp_tree_create(mr) :
-					      odp_explicit_create(mr, start, length, iova);
+	err = implicit ? mlx5_ib_odp_tree_create(mr) :
+			 odp_explicit_create(mr, start, length, iova);
 	if (err)
 		return ERR_PTR(err);
 	mlx5_ib_publish_mr(dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
