@@ -18,6 +18,7 @@
 #include "layout_uar.h"
 #include "rsc.h"
 
+struct mlx5_ib_counters;
 struct mlx5_ib_dm_pool;
 struct mlx5_ib_memic;
 struct mlx5_ib_mkey_pool;
@@ -64,6 +65,9 @@ struct mlx5_ib_port {
  * @odp: on-demand paging; NULL if the device cannot. Constant as @umr is
  * @xrc: the driver's own objects for XRC queue pairs; NULL if the device has no XRC.
  *	Constant as @umr is
+ * @counters: counters that queue pairs of processes count in; NULL if the device has none.
+ *	Constant as @umr is
+ * @counter_set_id: Q counter set of @counters
  * @dump_fill_mkey: key that discards what is written to it, valid if the device has
  *	the capability dump_fill_mkey
  * @null_mkey: key of table entries that lead nowhere: any access through it faults. Valid
@@ -87,6 +91,8 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_mkey_pool *mkey_pool;
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_xrc *xrc;
+	struct mlx5_ib_counters *counters;
+	u8 counter_set_id;
 	u32 dump_fill_mkey;
 	u32 null_mkey;
 	__be64 sys_image_guid;

@@ -62,6 +62,8 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);
 int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit);
 
+int mlx5_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out);
+
 struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param);
 int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);
 int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,

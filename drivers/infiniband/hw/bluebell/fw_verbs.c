@@ -407,6 +407,26 @@ int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 
+/**
+ * mlx5_fw_query_q_counter - QUERY_Q_COUNTER
+ * @dev: device
+ * @set_id: number of the counter set
+ * @out: struct mlx5_ifc_query_q_counter_out_bits, zeroed
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out)
+{
+	u32 in[MLX5_ST_SZ_DW(query_q_counter_in)] = {};
+
+	MLX5_SET(query_q_counter_in, in, opcode, MLX5_CMD_OP_QUERY_Q_COUNTER);
+	MLX5_SET(query_q_counter_in, in, counter_set_id, set_id);
+	return mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out,
+			       MLX5_ST_SZ_BYTES(query_q_counter_out));
+}
+
 /* mlx5_core creates the queue itself. */
 struct fw_core_eq {
 	struct mlx5_eq_param *param;

@@ -13,6 +13,7 @@
 
 #include "ah.h"
 #include "bluebell.h"
+#include "counters.h"
 #include "cq.h"
 #include "dm.h"
 #include "mkey.h"
@@ -210,6 +211,7 @@ static const struct dev_stage {
 	{ "on-demand paging", mlx5_ib_init_odp, mlx5_ib_cleanup_odp, "without on-demand paging" },
 	{ "export to other devices", mlx5_ib_init_mmap_export, NULL,
 	  "without exporting device memory" },
+	{ "counters", mlx5_ib_init_counters, mlx5_ib_cleanup_counters, "without statistics" },
 	{ "RDMA device", dev_register, dev_unregister },
 	{ "port events", mlx5_ib_init_port_events, mlx5_ib_cleanup_port_events },
 };

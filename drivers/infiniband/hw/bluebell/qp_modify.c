@@ -72,6 +72,8 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 		return 0;
 
 	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
+	if (opcode == MLX5_CMD_OP_RST2INIT_QP)
+		MLX5_SET(qpc, qpc, counter_set_id, dev->counter_set_id);
 	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, opcode, qp->rsc.num, qpc, opt_mask, ece);
 	if (err)
 		return err;

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Counters of the port, for `rdma statistic` and sysfs. The driver has one Q counter set, which
+ * all queue pairs of processes name. A counter has the name of its field in QUERY_Q_COUNTER's
+ * answer, struct mlx5_ifc_query_q_counter_out_bits.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <rdma/ib_verbs.h>
+
+#include "bluebell.h"
+#include "counters.h"
+#include "fw.h"
+
+#define COUNTER(fld)	{ #fld, MLX5_BYTE_OFF(query_q_counter_out, fld) }
+
+struct counter {
+	const char *name;
+	size_t offset;
+};
+
+static const struct counter basic_counters[] = {
+	COUNTER(rx_write_requests),
+	COUNTER(rx_read_requests),
+	COUNTER(rx_atomic_requests),
+	COUNTER(out_of_buffer),
+};
+
+static const struct counter sequence_counters[] = {
+	COUNTER(out_of_sequence),
+};
+
+static const struct counter retransmission_counters[] = {
+	COUNTER(duplicate_request),
+	COUNTER(rnr_nak_retry_err),
+	COUNTER(packet_seq_err),
+	COUNTER(implied_nak_seq_err),
+	COUNTER(local_ack_timeout_err),
+};
+
+static const struct counter error_counters[] = {
+	COUNTER(resp_local_length_error),
+	COUNTER(resp_cqe_error),
+	COUNTER(req_cqe_error),
+	COUNTER(req_remote_invalid_request),
+	COUNTER(req_remote_access_errors),
+	COUNTER(resp_remote_access_errors),
+	COUNTER(resp_cqe_flush_error),
+	COUNTER(req_cqe_flush_error),
+	COUNTER(req_transport_retries_exceeded),
+	COUNTER(req_rnr_retries_exceeded),
+};
+
+#define MAX_COUNTERS	(ARRAY_SIZE(basic_counters) + ARRAY_SIZE(sequence_counters) + \
+			 ARRAY_SIZE(retransmission_counters) + ARRAY_SIZE(error_counters))
+
+/**
+ * struct mlx5_ib_counters - the counters that the device has
+ * @num: how many
+ * @descs: of each, what the RDMA core shows
+ * @offsets: of each, the first byte in QUERY_Q_COUNTER's answer
+ */
+struct mlx5_ib_counters {
+	int num;
+	struct rdma_stat_desc descs[MAX_COUNTERS];
+	size_t offsets[MAX_COUNTERS];
+};
+
+static void counters_add(struct mlx5_ib_counters *counters, const struct counter *list, size_t num)
+{
+	size_t i;
+
+	for (i = 0; i < num; i++) {
+		counters->descs[counters->num].name = list[i].name;
+		counters->offsets[counters->num] = list[i].offset;
+		counters->num++;
+	}
+}
+
+#define COUNTERS_ADD(counters, list)	counters_add(counters, list, ARRAY_SIZE(list))
+
+static struct rdma_hw_stats *counters_alloc_stats(struct ib_device *ibdev, u32 port_num)
+{
+	const struct mlx5_ib_counters *counters = to_mdev(ibdev)->counters;
+
+	return rdma_alloc_hw_stats_struct(counters->descs, counters->num,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+/* One command reads all counters, so the one that is wanted does not matter. */
+static int counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
+			      int index)
+{
+	u32 out[MLX5_ST_SZ_DW(query_q_counter_out)] = {};
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+	int i, err;
+
+	err = mlx5_fw_query_q_counter(dev, dev->counter_set_id, out);
+	if (err)
+		return err;
+	for (i = 0; i < stats->num_counters; i++)
+		stats->value[i] = be32_to_cpup((void *)out + dev->counters->offsets[i]);
+	return stats->num_counters;
+}
+
+static const struct ib_device_ops counters_dev_ops = {
+	.alloc_hw_port_stats = counters_alloc_stats,
+	.get_hw_stats = counters_get_stats,
+};
+
+/**
+ * mlx5_ib_init_counters - allocate the counter set that queue pairs name
+ * @dev: device; without Q counters it is left without statistics of the port
+ *
+ * Before the device is registered. May sleep.
+ *
+ * Return: 0; -ENOMEM; or the errno of a firmware refusal.
+ */
+int mlx5_ib_init_counters(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+	u32 set_id;
+	int err;
+
+	if (!MLX5_CAP_GEN(mdev, max_qp_cnt))
+		return 0;
+
+	struct mlx5_ib_counters *counters __free(kfree) = kzalloc_obj(*counters);
+
+	if (!counters)
+		return -ENOMEM;
+	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_Q_COUNTER, &set_id);
+	if (err)
+		return err;
+
+	COUNTERS_ADD(counters, basic_counters);
+	if (MLX5_CAP_GEN(mdev, out_of_seq_cnt))
+		COUNTERS_ADD(counters, sequence_counters);
+	if (MLX5_CAP_GEN(mdev, retransmission_q_counters))
+		COUNTERS_ADD(counters, retransmission_counters);
+	if (MLX5_CAP_GEN(mdev, enhanced_error_q_counters))
+		COUNTERS_ADD(counters, error_counters);
+	dev->counter_set_id = set_id;
+	dev->counters = no_free_ptr(counters);
+	ib_set_device_ops(&dev->ib_dev, &counters_dev_ops);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_counters - undo mlx5_ib_init_counters()
+ * @dev: device without queue pairs of processes
+ *
+ * May sleep.
+ */
+void mlx5_ib_cleanup_counters(struct mlx5_ib_dev *dev)
+{
+	if (!dev->counters)
+		return;
+	mlx5_ib_fw_insist(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_Q_COUNTER,
+			  dev->counter_set_id, "Q counter set");
+	kfree(dev->counters);
+	dev->counters = NULL;
+}
