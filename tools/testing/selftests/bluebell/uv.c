@@ -769,6 +769,32 @@ int uv_reg_dmabuf_mr(int fd, uint32_t pd, uint64_t offset, uint64_t len, uint64_
 	return ret;
 }
 
+/* From Linux 7.2's rdma/ib_user_ioctl_cmds.h, which is newer than the distribution's. */
+enum {
+	OBJECT_DMABUF = 0x12,
+	METHOD_DMABUF_ALLOC = 0,
+	ATTR_ALLOC_DMABUF_HANDLE = 0,
+	ATTR_ALLOC_DMABUF_PGOFF = 0x1,
+};
+
+/**
+ * uv_export_dmabuf - export what lies at an offset of the mmap space as a dma-buf
+ * @fd: command fd
+ * @offset: the offset in bytes, as for mmap(2)
+ *
+ * Return: file descriptor of the dma-buf, or a negative errno.
+ */
+int uv_export_dmabuf(int fd, uint64_t offset)
+{
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = ATTR_ALLOC_DMABUF_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		attr_in(ATTR_ALLOC_DMABUF_PGOFF, &offset, sizeof(offset)),
+	};
+	int ret = uv_ioctl(fd, OBJECT_DMABUF, METHOD_DMABUF_ALLOC, attrs, 2);
+
+	return ret ?: (int)attrs[0].data_s64;
+}
+
 /* Map a part of an on-demand-paging region for writing; the pages are mapped when this returns. */
 int uv_advise_mr(int fd, uint32_t pd, uint32_t lkey, uint64_t addr, uint32_t len)
 {

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What administrators see: the driver's attributes of each object and its raw context (`rdma resource
+ * show -dd` and `-r`), and the counters of the port (`rdma statistic`).
+ */
+#include <json-c/json.h>
+
+#include "test.h"
+
+/*
+ * Run the rdma tool and return its answer: one object, the first of the list that the tool prints. NULL
+ * if there is none. To be released with json_object_put().
+ */
+static struct json_object *rdma_tool(const char *prefix, const char *fmt, ...)
+{
+	struct json_object *list, *first;
+	char args[256], cmd[512], text[65536];
+	va_list ap;
+	size_t len;
+	FILE *f;
+
+	va_start(ap, fmt);
+	vsnprintf(args, sizeof(args), fmt, ap);
+	va_end(ap);
+	snprintf(cmd, sizeof(cmd), "%s rdma -j -dd %s 2>/dev/null", prefix, args);
+	f = popen(cmd, "r");
+	if (!f)
+		return NULL;
+	len = fread(text, 1, sizeof(text) - 1, f);
+	text[len] = 0;
+	pclose(f);
+	list = json_tokener_parse(text);
+	first = list && json_object_is_type(list, json_type_array) ?
+		json_object_array_get_idx(list, 0) : NULL;
+	json_object_get(first);
+	json_object_put(list);
+	return first;
+}
+
+/* A number of the answer, in whatever form the tool prints it; -1 if there is none of that name. */
+static int64_t number(struct json_object *obj, const char *name)
+{
+	struct json_object *val;
+
+	if (!json_object_object_get_ex(obj, name, &val))
+		return -1;
+	return json_object_is_type(val, json_type_string) ?
+	       strtoll(json_object_get_string(val), NULL, 0) : json_object_get_int64(val);
+}
+
+static const char *string(struct json_object *obj, const char *name)
+{
+	struct json_object *val;
+
+	return json_object_object_get_ex(obj, name, &val) ? json_object_get_string(val) : "";
+}
+
+/* Is this the address of @dbr? The tool's JSON has only its lower 32 bits. */
+static bool is_db_addr(struct json_object *obj, const void *dbr)
+{
+	return (uint32_t)number(obj, "drv_db_addr") == (uint32_t)(uintptr_t)dbr;
+}
+
+FIXTURE(resource) {
+	struct uv uv;
+	uint32_t pd, pdn;
+	struct uv_cq cq;
+	struct uv_qp qp;
+};
+
+FIXTURE_SETUP(resource)
+{
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, &self->pdn));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 100, &self->cq));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IB_UVERBS_QPT_RC,
+				  &self->qp));
+}
+
+FIXTURE_TEARDOWN(resource)
+{
+	EXPECT_EQ(0, uv_destroy_qp(self->uv.fd, &self->qp));
+	EXPECT_EQ(0, uv_destroy_cq(self->uv.fd, &self->cq));
+	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, self->pd));
+	uv_close(&self->uv);
+}
+
+/* The tool knows a QP by its number, and prints attributes of the driver with the prefix "drv_". */
+TEST_F(resource, qp_shows_uar_register_and_doorbell_record)
+{
+	struct json_object *qp;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "these are attributes of Bluebell");
+	qp = rdma_tool("", "resource show qp link %s/- lqpn %u", rdma_device_name(), self->qp.qpn);
+	ASSERT_NE(NULL, qp);
+	EXPECT_LT(0, number(qp, "drv_uar"));
+	EXPECT_LE(0, number(qp, "drv_bfreg"));
+	EXPECT_TRUE(is_db_addr(qp, self->qp.mem.dbr));
+	EXPECT_LT(0, number(qp, "drv_sq_entries"));
+	EXPECT_LT(0, number(qp, "drv_rq_entries"));
+	EXPECT_LE(4096, number(qp, "drv_page_size"));
+	json_object_put(qp);
+}
+
+/* Users who are not administrators must not see where others' memory is. */
+TEST_F(resource, addresses_are_for_administrators)
+{
+	struct json_object *qp;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "these are attributes of Bluebell");
+	qp = rdma_tool("setpriv --reuid=65534 --clear-groups", "resource show qp link %s/- lqpn %u",
+		       rdma_device_name(), self->qp.qpn);
+	ASSERT_NE(NULL, qp);
+	EXPECT_LT(0, number(qp, "drv_uar"));
+	EXPECT_EQ(-1, number(qp, "drv_db_addr"));
+	json_object_put(qp);
+}
+
+TEST_F(resource, cq_shows_uar_and_entry_size)
+{
+	struct json_object *cq;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "these are attributes of Bluebell");
+	cq = rdma_tool("", "resource show cq dev %s pid %d", rdma_device_name(), getpid());
+	ASSERT_NE(NULL, cq);
+	EXPECT_EQ(self->cq.cqn, number(cq, "drv_cqn"));
+	EXPECT_LT(0, number(cq, "drv_uar"));
+	EXPECT_EQ(64, number(cq, "drv_cqe_size"));
+	EXPECT_TRUE(is_db_addr(cq, self->cq.mem.dbr));
+	json_object_put(cq);
+}
+
+TEST_F(resource, srq_shows_its_entries)
+{
+	struct uv_srq srq = { .max_wr = 10, .max_sge = 1 };
+	struct json_object *shown;
+	struct uv_mem mem;
+	struct mlx5_ib_create_srq drv;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "these are attributes of Bluebell");
+	ASSERT_EQ(0, uv_mem_alloc(&mem, UV_PAGE));
+	drv = (struct mlx5_ib_create_srq){
+		.buf_addr = (uintptr_t)mem.buf, .db_addr = (uintptr_t)mem.dbr, .uidx = uv_uidx(),
+	};
+	ASSERT_EQ(0, uv_create_srq(self->uv.fd, self->pd, &drv, sizeof(drv), &srq));
+	shown = rdma_tool("", "resource show srq dev %s pid %d", rdma_device_name(), getpid());
+	ASSERT_NE(NULL, shown);
+	EXPECT_LE(10, number(shown, "drv_entries"));
+	EXPECT_LE(32, number(shown, "drv_entry_size"));
+	EXPECT_TRUE(is_db_addr(shown, mem.dbr));
+	json_object_put(shown);
+	EXPECT_EQ(0, uv_destroy_srq(self->uv.fd, srq.handle));
+	uv_mem_free(&mem);
+}
+
+/* The raw form is the context that the device has. */
+TEST_F(resource, raw_contexts_have_their_length)
+{
+	static const struct { const char *type, *where; size_t len; } contexts[] = {
+		{ "qp link", "/-", 0xe8 }, { "cq dev", "", 0x40 },
+	};
+	struct json_object *raw, *data;
+	unsigned int i;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib has no raw form without the register RESOURCE_DUMP");
+	for (i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++) {
+		raw = rdma_tool("", "-r resource show %s %s%s", contexts[i].type,
+				rdma_device_name(), contexts[i].where);
+		ASSERT_NE(NULL, raw) TH_LOG("%s", contexts[i].type);
+		ASSERT_TRUE(json_object_object_get_ex(raw, "data", &data));
+		EXPECT_EQ(contexts[i].len, json_object_array_length(data));
+		json_object_put(raw);
+	}
+}
+
+FIXTURE(resource_mr) {
+	struct rdma r;
+	void *mem;
+};
+
+FIXTURE_SETUP(resource_mr)
+{
+	if (!driver_is("bluebell"))
+		SKIP(return, "these are attributes of Bluebell");
+	ASSERT_EQ(0, rdma_open(&self->r));
+	self->mem = mmap(NULL, 16 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->mem);
+}
+
+FIXTURE_TEARDOWN(resource_mr)
+{
+	munmap(self->mem, 16 * UV_PAGE);
+	rdma_close(&self->r);
+}
+
+FIXTURE_VARIANT(resource_mr) {
+	const char *kind;
+	int access;
+	bool implicit;
+};
+
+FIXTURE_VARIANT_ADD(resource_mr, pinned) { .kind = "pinned" };
+FIXTURE_VARIANT_ADD(resource_mr, paged) { .kind = "paged", .access = IBV_ACCESS_ON_DEMAND };
+FIXTURE_VARIANT_ADD(resource_mr, implicit) {
+	.kind = "paged implicit", .access = IBV_ACCESS_ON_DEMAND, .implicit = true,
+};
+
+TEST_F(resource_mr, shows_kind_page_size_and_context)
+{
+	struct json_object *shown, *data;
+	struct ibv_mr *mr;
+
+	if (variant->access && !rdma_has_odp(self->r.ctx))
+		SKIP(return, "the device has no on-demand paging");
+	mr = ibv_reg_mr(self->r.pd, variant->implicit ? NULL : self->mem,
+			variant->implicit ? SIZE_MAX : 16 * UV_PAGE,
+			variant->access | IBV_ACCESS_LOCAL_WRITE);
+	ASSERT_NE(NULL, mr);
+	shown = rdma_tool("", "resource show mr dev %s pid %d", rdma_device_name(), getpid());
+	ASSERT_NE(NULL, shown);
+	EXPECT_STREQ(variant->kind, string(shown, "drv_kind"));
+	EXPECT_LE(4096, number(shown, "drv_page_size"));
+	EXPECT_EQ(variant->access | IBV_ACCESS_LOCAL_WRITE, number(shown, "drv_access"));
+	json_object_put(shown);
+
+	shown = rdma_tool("", "-r resource show mr dev %s", rdma_device_name());
+	ASSERT_NE(NULL, shown);
+	ASSERT_TRUE(json_object_object_get_ex(shown, "data", &data));
+	EXPECT_EQ(0x40, json_object_array_length(data));
+	json_object_put(shown);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* A counter of the port, or -1. */
+static int64_t port_counter(const char *name)
+{
+	struct json_object *shown = rdma_tool("", "statistic show link %s/1", rdma_device_name());
+	int64_t val = number(shown, name);
+
+	json_object_put(shown);
+	return val;
+}
+
+FIXTURE(counters) {
+	struct rdma r;
+	struct pair p;
+};
+
+FIXTURE_SETUP(counters)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, UV_PAGE));
+	if (port_counter("rx_write_requests") < 0)
+		SKIP(return, "the device has no counters");
+}
+
+FIXTURE_TEARDOWN(counters)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+TEST_F(counters, requests_are_counted_by_kind)
+{
+	int64_t writes = port_counter("rx_write_requests"), reads = port_counter("rx_read_requests");
+	int i;
+
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_WRITE, self->p.mr->rkey,
+					 (uintptr_t)self->p.buf[1], 8));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, rdma_access(&self->p, IBV_WR_RDMA_READ, self->p.mr->rkey,
+					 (uintptr_t)self->p.buf[1], 8));
+	EXPECT_EQ(writes + 5, port_counter("rx_write_requests"));
+	EXPECT_EQ(reads + 3, port_counter("rx_read_requests"));
+}
+
+/* A write that the peer refuses: each side counts it. */
+TEST_F(counters, refused_requests_are_counted_on_both_sides)
+{
+	int64_t refused = port_counter("resp_remote_access_errors");
+	int64_t failed = port_counter("req_remote_access_errors");
+	int64_t cqes = port_counter("req_cqe_error");
+
+	ASSERT_LE(0, refused);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  rdma_access(&self->p, IBV_WR_RDMA_WRITE, self->p.mr->rkey ^ 0x100,
+			      (uintptr_t)self->p.buf[1], 8));
+	EXPECT_EQ(refused + 1, port_counter("resp_remote_access_errors"));
+	EXPECT_EQ(failed + 1, port_counter("req_remote_access_errors"));
+	EXPECT_EQ(cqes + 1, port_counter("req_cqe_error"));
+}
+
+/* Nothing was posted to receive into: the first RNR NAK is a retry, the second one is too many. */
+TEST_F(counters, rnr_naks_are_counted)
+{
+	int64_t retries = port_counter("rnr_nak_retry_err");
+	int64_t exceeded = port_counter("req_rnr_retries_exceeded");
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+
+	self->p.cfg.rnr_retry = 1;
+	ASSERT_EQ(0, pair_reconnect(&self->p));
+	EXPECT_EQ(IBV_WC_RNR_RETRY_EXC_ERR, post_and_reap(&self->p, &wr, 8));
+	EXPECT_EQ(retries + 1, port_counter("rnr_nak_retry_err"));
+	EXPECT_EQ(exceeded + 1, port_counter("req_rnr_retries_exceeded"));
+}
+
+/* A UAR object as a dma-buf, which other devices can import to ring the process's doorbells. */
+TEST(uar_object_is_exported_as_a_dma_buf)
+{
+	struct uv_uar uar;
+	struct uv uv;
+	int fd;
+
+	ASSERT_EQ(0, uv_open(&uv));
+	ASSERT_EQ(0, uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
+	fd = uv_export_dmabuf(uv.fd, uar.mmap_off);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(UV_PAGE, lseek(fd, 0, SEEK_END));
+	/* A page of the context is no object. */
+	EXPECT_EQ(-EINVAL, uv_export_dmabuf(uv.fd, 0));
+	EXPECT_EQ(-EINVAL, uv_export_dmabuf(uv.fd, uar.mmap_off + UV_PAGE));
+	/* The descriptor may outlive the object and the context. */
+	EXPECT_EQ(0, uv_free_uar(uv.fd, uar.handle));
+	uv_close(&uv);
+	close(fd);
+}
+
+TEST(device_memory_is_exported_as_a_dma_buf)
+{
+	struct uv_dm dm;
+	struct uv uv;
+	int fd;
+
+	ASSERT_EQ(0, uv_open(&uv));
+	if (uv_alloc_dm(uv.fd, 2 * UV_PAGE, 0, &dm)) {
+		uv_close(&uv);
+		SKIP(return, "the device has no device memory");
+	}
+	fd = uv_export_dmabuf(uv.fd, uv_mmap_off(MLX5_IB_MMAP_DEVICE_MEM, dm.page_idx));
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(2 * UV_PAGE, lseek(fd, 0, SEEK_END));
+	close(fd);
+	EXPECT_EQ(0, uv_free_dm(uv.fd, dm.handle));
+	uv_close(&uv);
+}
+
+TEST_HARNESS_MAIN
