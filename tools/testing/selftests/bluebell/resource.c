@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What administrators see: the driver's attributes of each object and its raw context (`rdma resource
- * show -dd` and `-r`), and the counters of the port (`rdma statistic`).
+ * What administrators see: the driver's attributes of each object and its raw context (`rdma
+ * resource show -dd` and `-r`), and the counters of the port (`rdma statistic`).
  */
 #include <json-c/json.h>
 
 #include "test.h"
 
 /*
- * Run the rdma tool and return its answer: one object, the first of the list that the tool prints. NULL
- * if there is none. To be released with json_object_put().
+ * Run the rdma tool and return its answer: one object, the first of the list that the tool prints.
+ * NULL if there is none. To be released with json_object_put().
  */
 static struct json_object *rdma_tool(const char *prefix, const char *fmt, ...)
 {
@@ -168,7 +168,7 @@ TEST_F(resource, raw_contexts_have_their_length)
 
 	if (!driver_is("bluebell"))
 		SKIP(return, "mlx5_ib has no raw form without the register RESOURCE_DUMP");
-	for (i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
 		raw = rdma_tool("", "-r resource show %s %s%s", contexts[i].type,
 				rdma_device_name(), contexts[i].where);
 		ASSERT_NE(NULL, raw) TH_LOG("%s", contexts[i].type);
@@ -188,7 +188,8 @@ FIXTURE_SETUP(resource_mr)
 	if (!driver_is("bluebell"))
 		SKIP(return, "these are attributes of Bluebell");
 	ASSERT_EQ(0, rdma_open(&self->r));
-	self->mem = mmap(NULL, 16 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	self->mem = mmap(NULL, 16 * UV_PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->mem);
 }
 
@@ -269,7 +270,8 @@ FIXTURE_TEARDOWN(counters)
 
 TEST_F(counters, requests_are_counted_by_kind)
 {
-	int64_t writes = port_counter("rx_write_requests"), reads = port_counter("rx_read_requests");
+	int64_t writes = port_counter("rx_write_requests");
+	int64_t reads = port_counter("rx_read_requests");
 	int i;
 
 	for (i = 0; i < 5; i++)
@@ -298,7 +300,7 @@ TEST_F(counters, refused_requests_are_counted_on_both_sides)
 	EXPECT_EQ(cqes + 1, port_counter("req_cqe_error"));
 }
 
-/* Nothing was posted to receive into: the first RNR NAK is a retry, the second one is too many. */
+/* Nothing was posted to receive into: the first RNR NAK is a retry, the second is too many. */
 TEST_F(counters, rnr_naks_are_counted)
 {
 	int64_t retries = port_counter("rnr_nak_retry_err");
