@@ -77,8 +77,6 @@ static void counters_add(struct mlx5_ib_counters *counters, const struct counter
 	}
 }
 
-#define COUNTERS_ADD(counters, list)	counters_add(counters, list, ARRAY_SIZE(list))
-
 static struct rdma_hw_stats *counters_alloc_stats(struct ib_device *ibdev, u32 port_num)
 {
 	const struct mlx5_ib_counters *counters = to_mdev(ibdev)->counters;
@@ -133,13 +131,14 @@ int mlx5_ib_init_counters(struct mlx5_ib_dev *dev)
 	if (err)
 		return err;
 
-	COUNTERS_ADD(counters, basic_counters);
+	counters_add(counters, basic_counters, ARRAY_SIZE(basic_counters));
 	if (MLX5_CAP_GEN(mdev, out_of_seq_cnt))
-		COUNTERS_ADD(counters, sequence_counters);
+		counters_add(counters, sequence_counters, ARRAY_SIZE(sequence_counters));
 	if (MLX5_CAP_GEN(mdev, retransmission_q_counters))
-		COUNTERS_ADD(counters, retransmission_counters);
+		counters_add(counters, retransmission_counters,
+			     ARRAY_SIZE(retransmission_counters));
 	if (MLX5_CAP_GEN(mdev, enhanced_error_q_counters))
-		COUNTERS_ADD(counters, error_counters);
+		counters_add(counters, error_counters, ARRAY_SIZE(error_counters));
 	dev->counter_set_id = set_id;
 	dev->counters = no_free_ptr(counters);
 	ib_set_device_ops(&dev->ib_dev, &counters_dev_ops);

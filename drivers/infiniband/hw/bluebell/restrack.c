@@ -49,25 +49,31 @@ static int put_nested(struct sk_buff *msg, int (*put)(struct sk_buff *msg, void 
 	return 0;
 }
 
-/*
- * Queries an object, and puts its context: @size bytes that are @offset bytes from the start of
- * the answer, which has @outlen bytes.
+/**
+ * struct raw_form - where the context of an object is
+ * @opcode: MLX5_CMD_OP_* of the command that queries the object
+ * @outlen: bytes of the command's answer
+ * @offset: first byte of the context in the answer
+ * @size: bytes of the context
  */
-static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
-		   size_t outlen, size_t offset, size_t size)
+struct raw_form {
+	u16 opcode;
+	size_t outlen;
+	size_t offset;
+	size_t size;
+};
+
+static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct raw_form *form,
+		   u16 uid, u32 number)
 {
-	void *out __free(kfree) = kzalloc(outlen, GFP_KERNEL);
+	void *out __free(kfree) = kzalloc(form->outlen, GFP_KERNEL);
 	int err;
 
 	if (!out)
 		return -ENOMEM;
-	err = mlx5_fw_query_object(dev, uid, opcode, number, out, outlen);
-	return err ?: nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, size, out + offset);
+	err = mlx5_fw_query_object(dev, uid, form->opcode, number, out, form->outlen);
+	return err ?: nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, form->size, out + form->offset);
 }
-
-#define PUT_RAW(msg, dev, uid, opcode, number, typ, fld) \
-	put_raw(msg, dev, uid, opcode, number, MLX5_ST_SZ_BYTES(typ), MLX5_BYTE_OFF(typ, fld), \
-		MLX5_FLD_SZ_BYTES(typ, fld))
 
 /* ---- queue pairs -------------------------------------------------------------------- */
 
@@ -105,6 +111,13 @@ int mlx5_ib_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 	return put_nested(msg, put_qp, to_mqp(ibqp));
 }
 
+static const struct raw_form qp_form = {
+	.opcode = MLX5_CMD_OP_QUERY_QP,
+	.outlen = MLX5_ST_SZ_BYTES(query_qp_out),
+	.offset = MLX5_BYTE_OFF(query_qp_out, qpc),
+	.size = MLX5_FLD_SZ_BYTES(query_qp_out, qpc),
+};
+
 /**
  * mlx5_ib_fill_res_qp_entry_raw - show a queue pair's context, struct mlx5_ifc_qpc_bits
  * @msg: netlink message
@@ -118,8 +131,7 @@ int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
-	return PUT_RAW(msg, to_mdev(ibqp->device), qp->rsc.uid, MLX5_CMD_OP_QUERY_QP, qp->rsc.num,
-		       query_qp_out, qpc);
+	return put_raw(msg, to_mdev(ibqp->device), &qp_form, qp->rsc.uid, qp->rsc.num);
 }
 
 /* ---- completion queues -------------------------------------------------------------- */
@@ -151,6 +163,13 @@ int mlx5_ib_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 	return put_nested(msg, put_cq, to_mcq(ibcq));
 }
 
+static const struct raw_form cq_form = {
+	.opcode = MLX5_CMD_OP_QUERY_CQ,
+	.outlen = MLX5_ST_SZ_BYTES(query_cq_out),
+	.offset = MLX5_BYTE_OFF(query_cq_out, cq_context),
+	.size = MLX5_FLD_SZ_BYTES(query_cq_out, cq_context),
+};
+
 /**
  * mlx5_ib_fill_res_cq_entry_raw - show a completion queue's context, struct mlx5_ifc_cqc_bits
  * @msg: netlink message
@@ -164,8 +183,7 @@ int mlx5_ib_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 
-	return PUT_RAW(msg, to_mdev(ibcq->device), cq->mcq.uid, MLX5_CMD_OP_QUERY_CQ, cq->mcq.cqn,
-		       query_cq_out, cq_context);
+	return put_raw(msg, to_mdev(ibcq->device), &cq_form, cq->mcq.uid, cq->mcq.cqn);
 }
 
 /* ---- shared receive queues ---------------------------------------------------------- */
@@ -193,6 +211,20 @@ int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
 	return put_nested(msg, put_srq, to_msrq(ibsrq));
 }
 
+static const struct raw_form rmp_form = {
+	.opcode = MLX5_CMD_OP_QUERY_RMP,
+	.outlen = MLX5_ST_SZ_BYTES(query_rmp_out),
+	.offset = MLX5_BYTE_OFF(query_rmp_out, rmp_context),
+	.size = MLX5_FLD_SZ_BYTES(query_rmp_out, rmp_context),
+};
+
+static const struct raw_form xrc_srq_form = {
+	.opcode = MLX5_CMD_OP_QUERY_XRC_SRQ,
+	.outlen = MLX5_ST_SZ_BYTES(query_xrc_srq_out),
+	.offset = MLX5_BYTE_OFF(query_xrc_srq_out, xrc_srq_context_entry),
+	.size = MLX5_FLD_SZ_BYTES(query_xrc_srq_out, xrc_srq_context_entry),
+};
+
 /**
  * mlx5_ib_fill_res_srq_entry_raw - show a shared receive queue's context
  * @msg: netlink message
@@ -205,14 +237,11 @@ int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
  */
 int mlx5_ib_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibsrq->device);
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 
-	if (ibsrq->srq_type == IB_SRQT_XRC)
-		return PUT_RAW(msg, dev, srq->rsc.uid, MLX5_CMD_OP_QUERY_XRC_SRQ, srq->rsc.num,
-			       query_xrc_srq_out, xrc_srq_context_entry);
-	return PUT_RAW(msg, dev, srq->rsc.uid, MLX5_CMD_OP_QUERY_RMP, srq->rsc.num, query_rmp_out,
-		       rmp_context);
+	return put_raw(msg, to_mdev(ibsrq->device),
+		       ibsrq->srq_type == IB_SRQT_XRC ? &xrc_srq_form : &rmp_form, srq->rsc.uid,
+		       srq->rsc.num);
 }
 
 /* ---- memory regions ----------------------------------------------------------------- */
@@ -242,6 +271,13 @@ int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 	return put_nested(msg, put_mr, to_mmr(ibmr));
 }
 
+static const struct raw_form mkey_form = {
+	.opcode = MLX5_CMD_OP_QUERY_MKEY,
+	.outlen = MLX5_ST_SZ_BYTES(query_mkey_out),
+	.offset = MLX5_BYTE_OFF(query_mkey_out, memory_key_mkey_entry),
+	.size = MLX5_FLD_SZ_BYTES(query_mkey_out, memory_key_mkey_entry),
+};
+
 /**
  * mlx5_ib_fill_res_mr_entry_raw - show the context of a memory region's key, struct
  *	mlx5_ifc_mkc_bits
@@ -256,6 +292,6 @@ int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct mlx5_ib_mr *mr = to_mmr(ibmr);
 
-	return PUT_RAW(msg, to_mdev(ibmr->device), mr->mkey.uid, MLX5_CMD_OP_QUERY_MKEY,
-		       mlx5_mkey_to_idx(mr->mkey.key), query_mkey_out, memory_key_mkey_entry);
+	return put_raw(msg, to_mdev(ibmr->device), &mkey_form, mr->mkey.uid,
+		       mlx5_mkey_to_idx(mr->mkey.key));
 }
