@@ -118,6 +118,7 @@ int mlx5_ib_init_counters(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
 	u32 set_id;
+	u16 uid;
 	int err;
 
 	if (!MLX5_CAP_GEN(mdev, max_qp_cnt))
@@ -127,7 +128,9 @@ int mlx5_ib_init_counters(struct mlx5_ib_dev *dev)
 
 	if (!counters)
 		return -ENOMEM;
-	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_Q_COUNTER, &set_id);
+	/* Queue pairs of any user id name the set. */
+	uid = MLX5_CAP_GEN(mdev, log_max_uctx) ? MLX5_SHARED_RESOURCE_UID : MLX5_IB_KERNEL_UID;
+	err = mlx5_fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_Q_COUNTER, &set_id);
 	if (err)
 		return err;
 
