@@ -18,6 +18,7 @@ struct counters {
 	uint64_t db_drop[DROP_REASONS];
 	uint64_t cqes, cqes_err, eqes, irqs;
 	uint64_t page_faults, page_faults_failed;	/* raised; resumed with an error */
+	uint64_t page_faults_midway;	/* raised after a part of the message was transferred */
 	uint64_t packets_tx, packets_rx, packets_dropped;
 	uint64_t bad_pkeys, bad_qkeys;		/* packets dropped for them */
 	uint64_t wqes_sq, wqes_rq;

@@ -27,6 +27,7 @@ struct inject {
 	unsigned int cqe_delay_ms;	/* 0: drop */
 	unsigned long umr_skip;		/* UMR work requests to let pass first */
 	unsigned long umr_left;		/* UMR work requests to fail after those */
+	struct inject_fault fault;	/* page-fault events to falsify */
 };
 
 /**
@@ -145,6 +146,16 @@ void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip
 }
 
 /**
+ * inject_set_faults() - falsify the events of page faults
+ * @inj: the set of injections
+ * @fault: how, and of how many
+ */
+void inject_set_faults(struct inject *inj, const struct inject_fault *fault)
+{
+	inj->fault = *fault;
+}
+
+/**
  * inject_clear() - end all injections
  * @inj: the set of injections
  *
@@ -160,6 +171,7 @@ unsigned int inject_clear(struct inject *inj)
 	inj->reorder = false;
 	inj->cqe_left = 0;
 	inj->umr_left = 0;
+	inj->fault.count = 0;
 	return fired;
 }
 
@@ -253,4 +265,20 @@ bool inject_umr(struct inject *inj)
 	inj->umr_left--;
 	inj->fired++;
 	return true;
+}
+
+/**
+ * inject_fault() - tell whether the event of a page fault is to be falsified
+ * @inj: the set of injections, which counts the event
+ * @remote_write: the fault is that of a remote write
+ *
+ * Return: how; NULL to leave the event as it is.
+ */
+const struct inject_fault *inject_fault(struct inject *inj, bool remote_write)
+{
+	if (!inj->fault.count || (inj->fault.not_write && !remote_write))
+		return NULL;
+	inj->fault.count--;
+	inj->fired++;
+	return &inj->fault;
 }

@@ -13,6 +13,13 @@
 
 struct inject;
 
+/* What is wrong with the events of the next page faults. */
+struct inject_fault {
+	unsigned long count;	/* of events */
+	bool not_write;		/* remote writes alone: the event says that they are reads */
+	uint8_t subtype;	/* otherwise: the event's subtype */
+};
+
 struct inject *inject_new(void);
 void inject_free(struct inject *inj);
 
@@ -24,6 +31,7 @@ void inject_set_cmd_reorder(struct inject *inj);
 bool inject_set_opcode(struct inject *inj, uint16_t opcode, unsigned long count, uint8_t status);
 void inject_set_cqes(struct inject *inj, unsigned long count, unsigned int delay_ms);
 void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip);
+void inject_set_faults(struct inject *inj, const struct inject_fault *fault);
 unsigned int inject_clear(struct inject *inj);
 
 /* Asked for each command, each completion and each UMR work request of a driver. */
@@ -32,5 +40,6 @@ unsigned int inject_cmd_delay(struct inject *inj, uint16_t opcode);
 bool inject_cmd_reorder(const struct inject *inj);
 bool inject_cqe(struct inject *inj, unsigned int *delay_ms);
 bool inject_umr(struct inject *inj);
+const struct inject_fault *inject_fault(struct inject *inj, bool remote_write);
 
 #endif

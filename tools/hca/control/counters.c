@@ -75,6 +75,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "cqes", c->cqes }, { "cqes_error", c->cqes_err }, { "eqes", c->eqes },
 		{ "page_faults", c->page_faults },
 		{ "page_faults_failed", c->page_faults_failed },
+		{ "page_faults_midway", c->page_faults_midway },
 		{ "irqs", c->irqs }, { "packets_tx", c->packets_tx },
 		{ "packets_rx", c->packets_rx }, { "packets_dropped", c->packets_dropped },
 		{ "bad_pkeys", c->bad_pkeys }, { "bad_qkeys", c->bad_qkeys },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The request "inject": failures of commands, completions and UMR work requests.
+ * The request "inject": failures of commands, completions and UMR work requests, and false page-fault
+ * events.
  */
 #include <json-c/json.h>
 #include <string.h>
@@ -145,6 +146,24 @@ static struct json_object *request_inject_umrs(struct hca *hca, unsigned int n, 
 	return answer_ok();
 }
 
+static struct json_object *request_inject_faults(struct hca *hca, unsigned int n, char **w)
+{
+	struct inject_fault fault = { .count = 1 };
+	unsigned long subtype = 0;
+	unsigned int at = 3;
+
+	if (n < 3 || (strcmp(w[2], "subtype") && strcmp(w[2], "nowrite")))
+		return answer_fail("inject fault subtype SUBTYPE [N] | nowrite [N]");
+	fault.not_write = !strcmp(w[2], "nowrite");
+	if (!fault.not_write && (n < 4 || !request_number(w[at++], &subtype) || subtype > 255))
+		return answer_fail("inject fault subtype SUBTYPE [N]");
+	if (n > at && (!request_number(w[at], &fault.count) || !fault.count))
+		return answer_fail("%s is not a number", w[at]);
+	fault.subtype = subtype;
+	inject_set_faults(hca->inject, &fault);
+	return answer_ok();
+}
+
 /* "inject link up" is "link up". */
 static struct json_object *request_inject_link(struct hca *hca, unsigned int n, char **w)
 {
@@ -154,6 +173,7 @@ static struct json_object *request_inject_link(struct hca *hca, unsigned int n, 
 static const struct request injections[] = {
 	{ "cmd", request_inject_cmd }, { "op", request_inject_op }, { "clear", request_inject_clear },
 	{ "cqe", request_inject_cqes }, { "umr", request_inject_umrs }, { "event", request_event },
+	{ "fault", request_inject_faults },
 	{ "hang", request_hang },
 	{ "fatal", request_fatal }, { "link", request_inject_link }, { 0 }
 };

@@ -14,6 +14,7 @@
 #include "fault.h"
 #include "hca.h"
 #include "ifc.h"
+#include "inject.h"
 #include "profile.h"
 #include "qp.h"
 #include "req.h"
@@ -21,6 +22,8 @@
 #define SUBTYPE_WQE	0	/* MLX5_PFAULT_SUBTYPE_* */
 #define SUBTYPE_RDMA	1
 #define TOKEN_MASK	0xffffffu
+#define TYPE_WRITE	2	/* MLX5_PAGE_FAULT_RESUME_WRITE */
+#define MAX_CANCELLED	1024	/* cancelled faults that are kept for software to answer */
 
 /* A fault that was raised and not resumed. */
 struct fault {
@@ -35,6 +38,7 @@ struct fault {
 
 struct faults {
 	TAILQ_HEAD(, fault) list;
+	unsigned int cancelled;	/* of the list */
 	uint32_t last;		/* last token that was given out */
 };
 
@@ -52,6 +56,7 @@ static int fault_init(struct hca *hca)
 static void fault_free(struct faults *fs, struct fault *f)
 {
 	TAILQ_REMOVE(&fs->list, f, link);
+	fs->cancelled -= f->cancelled;
 	free(f);
 }
 
@@ -151,6 +156,23 @@ static void fault_fill_event(uint8_t data[28], const struct page_fault *f, uint3
 	}
 }
 
+/* Post the event, falsified if that was injected. The answer has to repeat the type it says. */
+static void fault_post(struct hca *hca, struct fault *rec, const struct page_fault *f)
+{
+	const struct inject_fault *inj = inject_fault(hca->inject, f->type == FAULT_REMOTE_WRITE);
+	uint8_t subtype = fault_is_remote(f->type) ? SUBTYPE_RDMA : SUBTYPE_WQE;
+	struct page_fault said = *f;
+	uint8_t data[28];
+
+	if (inj && inj->not_write)
+		said.type &= ~TYPE_WRITE;
+	else if (inj)
+		subtype = inj->subtype;
+	rec->type = said.type;
+	fault_fill_event(data, &said, rec->token);
+	eq_post_async(hca, EV_PAGE_FAULT, subtype, data);
+}
+
 /**
  * fault_raise() - ask software for a page
  * @hca: the HCA
@@ -164,7 +186,6 @@ uint32_t fault_raise(struct hca *hca, struct qp *qp, const struct page_fault *f)
 {
 	struct faults *fs = hca->faults;
 	struct fault *rec;
-	uint8_t data[28];
 
 	if (!fs || !fault_supported(hca, qp, f->op) || !eq_subscribed(hca, EV_PAGE_FAULT))
 		return 0;
@@ -173,18 +194,27 @@ uint32_t fault_raise(struct hca *hca, struct qp *qp, const struct page_fault *f)
 		return 0;
 	rec->token = fault_new_token(hca);
 	rec->wq = fault_is_remote(f->type) ? rec->token : f->wq;
-	rec->type = f->type;
 	rec->qp = qp;
 	rec->resume = f->resume;
 	TAILQ_INSERT_TAIL(&fs->list, rec, link);
-	fault_fill_event(data, f, rec->token);
 	hca->count.page_faults++;
+	hca->count.page_faults_midway += !!f->done;
 	hca_trace(hca, "page_fault", "\"qpn\":%u,\"fault\":%u,\"token\":%u,\"wqe\":%u,\"rkey\":%u,"
 		  "\"va\":%llu,\"done\":%u,\"len\":%u", qp->obj.num, f->type, rec->token,
 		  f->wqe_index, f->rkey, (unsigned long long)f->va, f->done, f->packet_len);
-	eq_post_async(hca, EV_PAGE_FAULT, fault_is_remote(f->type) ? SUBTYPE_RDMA : SUBTYPE_WQE,
-		      data);
+	fault_post(hca, rec, f);
 	return rec->token;
+}
+
+static void fault_free_oldest_cancelled(struct faults *fs)
+{
+	struct fault *f;
+
+	TAILQ_FOREACH(f, &fs->list, link)
+		if (f->cancelled)
+			break;
+	if (f)
+		fault_free(fs, f);
 }
 
 /**
@@ -192,14 +222,18 @@ uint32_t fault_raise(struct hca *hca, struct qp *qp, const struct page_fault *f)
  * @hca: the HCA
  * @token: of the fault, or 0
  *
- * Software resumes the fault nevertheless, which then has no effect.
+ * Software resumes the fault nevertheless, which then has no effect. Software that never does cannot
+ * make the HCA keep any number of faults: the oldest are forgotten.
  */
 void fault_cancel(struct hca *hca, uint32_t token)
 {
 	struct fault *f = token ? fault_find(hca, token) : NULL;
 
-	if (f)
-		f->cancelled = true;
+	if (!f || f->cancelled)
+		return;
+	f->cancelled = true;
+	if (++hca->faults->cancelled > MAX_CANCELLED)
+		fault_free_oldest_cancelled(hca->faults);
 }
 
 /**

@@ -16,6 +16,7 @@
 #include "fault.h"
 #include "hca.h"
 #include "ifc.h"
+#include "inject.h"
 #include "mkey.h"
 #include "pairrig.h"
 #include "profile.h"
@@ -599,6 +600,62 @@ static void qp_is_destroyed_with_an_open_fault(void **state)
 	assert_int_equal(resume(0, false), ST_BAD_RES);
 }
 
+/* Software that resets a queue pair again and again, and never answers, uses up no memory. */
+static void cancelled_faults_do_not_pile_up(void **state)
+{
+	const struct page_fault f = { .type = FAULT_SEND, .op = ODP_SEND, .wq = a->obj.num };
+	uint32_t first, last = 0;
+	unsigned int i;
+
+	(void)state;
+	first = fault_raise(rig.hca[0], a, &f);
+	fault_cancel(rig.hca[0], first);
+	for (i = 0; i < 1024; i++) {
+		nfaults = 0;
+		last = fault_raise(rig.hca[0], a, &f);
+		assert_int_not_equal(last, 0);
+		fault_cancel(rig.hca[0], last);
+	}
+	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, first, false), ST_BAD_RES);
+	assert_int_equal(resume_with(0, FAULT_SEND, a->obj.num, last, false), ST_OK);
+}
+
+/* The answer repeats what a falsified event said. */
+static void event_can_be_falsified(void **state)
+{
+	(void)state;
+	all_present(0);
+	inject_set_faults(rig.hca[1]->inject, &(struct inject_fault){ .count = 1, .subtype = 9 });
+	post_rdma(WQE_RDMA_WRITE, 0, 8);
+	wait_faults(1);
+	assert_int_equal(event[0].subtype, 9);
+	assert_int_equal(type_of(0), FAULT_REMOTE_WRITE);
+	assert_int_equal(resume(0, false), ST_OK);
+	inject_set_faults(rig.hca[1]->inject,
+			  &(struct inject_fault){ .count = 1, .not_write = true });
+	wait_faults(2);
+	expect_rdma_event(1, FAULT_REMOTE_READ, 0, 8, 0, 8);
+	all_present(1);
+	assert_int_equal(resume(1, false), ST_OK);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(inject_clear(rig.hca[1]->inject), 2);
+}
+
+/* A fault in the middle of a message says how much was transferred, and counts as such. */
+static void fault_midway_is_counted(void **state)
+{
+	(void)state;
+	all_present(0);
+	present(1, 0, MTT_ACCESS);
+	post_rdma(WQE_RDMA_WRITE, 0, 3 * PAGE);
+	wait_faults(1);
+	expect_rdma_event(0, FAULT_REMOTE_WRITE, 0, 3 * PAGE, PAGE, 1024);
+	assert_int_equal(rig.hca[1]->count.page_faults_midway, 1);
+	all_present(1);
+	resume(0, false);
+	assert_int_equal(rig_run(1, 1000), 1);
+}
+
 static void resume_must_match_the_fault(void **state)
 {
 	uint32_t token;
@@ -790,6 +847,8 @@ int main(void)
 		RC(order_is_kept), RC(resume_of_flushed_work_has_no_effect),
 		RC(resume_of_flushed_responder_has_no_effect),
 		RC(resume_of_reset_responder_has_no_effect), RC(qp_is_destroyed_with_an_open_fault),
+		RC(cancelled_faults_do_not_pile_up), RC(event_can_be_falsified),
+		RC(fault_midway_is_counted),
 		RC(resume_must_match_the_fault), RC(no_fault_without_a_subscriber),
 		UC(service_without_paging), RC(operation_without_paging), RC(hca_without_paging),
 		UD(ud_send_waits_for_its_page), UD(ud_receive_does_not_page),
