@@ -140,7 +140,7 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 	void *in;
 
 	*inlen = size + sizeof(__be64) * npas;
-	in = kvzalloc(*inlen, GFP_KERNEL);
+	in = kvzalloc(*inlen, GFP_KERNEL_ACCOUNT);
 	if (!in)
 		return NULL;
 	if (buf->umem)
@@ -202,16 +202,20 @@ static struct mlx5_ib_user_db_page *db_find_page(struct mlx5_ib_ucontext *contex
 						 unsigned long number)
 {
 	const struct mlx5_ib_user_db_page key = { .number = number, .mm = current->mm };
-	struct rb_node *node = rb_find(&key, &context->db_pages, db_compare_pages);
+	struct rb_node *node;
 
+	lockdep_assert_held(&context->db_lock);
+	node = rb_find(&key, &context->db_pages, db_compare_pages);
 	return node ? rb_entry(node, struct mlx5_ib_user_db_page, node) : NULL;
 }
 
 static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context,
 						unsigned long number)
 {
-	struct mlx5_ib_user_db_page *page __free(kfree) = kzalloc_obj(*page);
+	struct mlx5_ib_user_db_page *page __free(kfree) =
+		kzalloc_obj(*page, GFP_KERNEL_ACCOUNT);
 
+	lockdep_assert_held(&context->db_lock);
 	if (!page)
 		return ERR_PTR(-ENOMEM);
 	page->umem = mlx5_ib_umem_get(to_mdev(context->ibucontext.device), number << PAGE_SHIFT,
@@ -228,6 +232,7 @@ static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context
 
 static void db_unpin_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_page *page)
 {
+	lockdep_assert_held(&context->db_lock);
 	rb_erase(&page->node, &context->db_pages);
 	ib_umem_release(page->umem);
 	mmdrop(page->mm);

@@ -163,6 +163,7 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	void *cqc;
 	int inlen;
 
+	lockdep_assert_held(&cq->resize_lock);
 	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(buf, MLX5_ST_SZ_BYTES(modify_cq_in),
 							&inlen);
 

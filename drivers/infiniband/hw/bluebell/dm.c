@@ -46,7 +46,7 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 	size_t length = mem->num_pages * PAGE_SIZE;
 	int err;
 
-	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry);
+	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
 
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
@@ -88,7 +88,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 	if (err)
 		return ERR_PTR(err);
 
-	struct mlx5_ib_dm *dm __free(kfree) = kzalloc_obj(*dm);
+	struct mlx5_ib_dm *dm __free(kfree) = kzalloc_obj(*dm, GFP_KERNEL_ACCOUNT);
 
 	if (!dm)
 		return ERR_PTR(-ENOMEM);
@@ -303,7 +303,7 @@ struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_
 	if (err)
 		return ERR_PTR(err);
 
-	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr);
+	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr, GFP_KERNEL_ACCOUNT);
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);

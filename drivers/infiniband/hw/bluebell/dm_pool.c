@@ -75,6 +75,7 @@ static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
 	struct mlx5_ib_memic *mem, *next;
 	int err = 0;
 
+	lockdep_assert_held(&pool->lock);
 	list_for_each_entry_safe(mem, next, &pool->spare, spare)
 		if (mem->page < page + num_pages && page < mem->page + mem->num_pages &&
 		    dm_pool_dealloc(mem))
@@ -131,6 +132,7 @@ static struct mlx5_ib_memic *dm_pool_take_spare(struct mlx5_ib_dm_pool *pool, un
 {
 	struct mlx5_ib_memic *mem;
 
+	lockdep_assert_held(&pool->lock);
 	list_for_each_entry(mem, &pool->spare, spare) {
 		if (mem->page != page || mem->size != size || mem->stale_ops ||
 		    mem->addr & (BIT_ULL(log_align) - 1))
@@ -152,7 +154,7 @@ static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsi
 	if (spare)
 		return spare;
 
-	struct mlx5_ib_memic *mem __free(kfree) = kzalloc_obj(*mem);
+	struct mlx5_ib_memic *mem __free(kfree) = kzalloc_obj(*mem, GFP_KERNEL_ACCOUNT);
 
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
@@ -180,6 +182,7 @@ static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool
 	struct mlx5_ib_memic *mem;
 	unsigned long page = 0;
 
+	lockdep_assert_held(&pool->lock);
 	for (;; page++) {
 		page = mlx5_ib_dm_find_pages(pool->used, caps, PAGE_SHIFT, page, size, log_align);
 		if (page >= MLX5_CAP_DEV_MEM(caps->mdev, memic_bar_size) >> PAGE_SHIFT)

@@ -201,7 +201,7 @@ void mlx5_ib_mkey_put(struct mlx5_ib_mkey *mkey)
  */
 int mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev)
 {
-	xa_init(&dev->mkeys);
+	xa_init_flags(&dev->mkeys, XA_FLAGS_ACCOUNT);
 	return 0;
 }
 

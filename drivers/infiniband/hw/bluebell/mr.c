@@ -85,7 +85,7 @@ struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64
 		.iova = iova,
 		.length = length,
 	};
-	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr);
+	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr, GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!mr)

@@ -224,7 +224,7 @@ int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev)
 	table->wq = alloc_workqueue("bluebell_event", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!table->wq)
 		return -ENOMEM;
-	xa_init_flags(&table->rscs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&table->rscs, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	table->nb.notifier_call = mlx5_ib_rsc_event;
 	mlx5_notifier_register(dev->mdev, &table->nb);
 	return 0;

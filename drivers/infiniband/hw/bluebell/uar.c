@@ -65,8 +65,10 @@ int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_l
 	err = mlx5_ib_calc_total_bfregs(total, low_latency, uars_per_sys_page, layout);
 	if (err)
 		return err;
-	bfregi->count = kcalloc(layout->num_static_bfregs, sizeof(*bfregi->count), GFP_KERNEL);
-	bfregi->sys_pages = kcalloc(layout->num_sys_pages, sizeof(*bfregi->sys_pages), GFP_KERNEL);
+	bfregi->count = kcalloc(layout->num_static_bfregs, sizeof(*bfregi->count),
+				GFP_KERNEL_ACCOUNT);
+	bfregi->sys_pages = kcalloc(layout->num_sys_pages, sizeof(*bfregi->sys_pages),
+				    GFP_KERNEL_ACCOUNT);
 	if (!bfregi->sys_pages)
 		return -ENOMEM;
 	memset32(bfregi->sys_pages, MLX5_IB_INVALID_UAR_INDEX, layout->num_sys_pages);
@@ -161,7 +163,7 @@ static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
 static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *context, bool wc)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
-	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry);
+	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!entry)
