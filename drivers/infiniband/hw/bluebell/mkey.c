@@ -51,7 +51,7 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 
 	if (attr->nmtts > (umem ? MLX5_IB_MAX_COMMAND_MTTS : MLX5_IB_UMR_MAX_CLEAR))
 		return -ENOMEM;
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL_ACCOUNT);
 
 	if (!in)
 		return -ENOMEM;
@@ -97,8 +97,10 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			return err;
 		have = true;
 	}
-	if (have && !mkey_fill(dev, mkey, umem, attr))
-		return 0;
+	err = have ? mkey_fill(dev, mkey, umem, attr) : -EAGAIN;
+	/* A task that is being killed does not wait for a long command either. */
+	if (!err || err == -EINTR)
+		return err;
 	return mkey_create_with_mtts(dev, mkey, umem, attr);
 }
 
@@ -115,7 +117,8 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * A key of the pool that UMR fills; or CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits.
  * May sleep; the caller may hold the reservation lock of a dma-buf.
  *
- * Return: 0; -ENOMEM, also for a list that is too long; or the errno of a firmware refusal.
+ * Return: 0; -ENOMEM, also for a list that is too long; -EINTR if the task is being killed; or
+ * the errno of a firmware refusal.
  */
 int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			     struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
@@ -227,7 +230,9 @@ static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey
  *
  * For when UMR has failed, so that the translations are still valid: accesses through a key
  * that does not exist fail. May sleep. May be called while memory is being reclaimed, and with
- * locks held that are taken there: the memory of the command comes from the reserves.
+ * locks held that are taken there, so the command must not reclaim memory itself. Its memory,
+ * less than a page, comes from the reserves, which is what memalloc_noreclaim_save() is for: the
+ * pages of the key can be freed only afterwards, and a key is killed once.
  *
  * @mkey->destroyed says whether firmware did it. If not, the log says so.
  */

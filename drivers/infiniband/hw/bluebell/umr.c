@@ -6,6 +6,7 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/mlx5/driver.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
@@ -74,12 +75,12 @@ static int umr_list_alloc(struct umr_fill *fill, struct umr_list *list, gfp_t gf
 static int umr_lists_alloc(struct umr_fill *fill)
 {
 	u32 mtts = ALIGN(fill->attr->nmtts, MLX5_IB_UMR_BLOCK_MTTS);
-	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY;
+	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY;
 
 	fill->room = min(mtts, LIST_MTTS);
 	if (umr_list_alloc(fill, &fill->lists[0], gfp)) {
 		fill->room = min(mtts, SMALL_LIST_MTTS);
-		return umr_list_alloc(fill, &fill->lists[0], GFP_KERNEL);
+		return umr_list_alloc(fill, &fill->lists[0], GFP_KERNEL_ACCOUNT);
 	}
 	if (mtts > fill->room)
 		umr_list_alloc(fill, &fill->lists[1], gfp);
@@ -151,7 +152,7 @@ static int umr_fill_from_lists(struct mlx5_ib_dev *dev, u32 key, struct ib_umem 
 		return err;
 	mlx5_ib_start_pas(&iter, umem, attr->page_shift);
 	for (first = 0; first < attr->nmtts && !err; first += n) {
-		err = umr_list_wait(&fill, list);
+		err = fatal_signal_pending(current) ? -EINTR : umr_list_wait(&fill, list);
 		if (err)
 			break;
 		n = umr_list_fill(&iter, list->mtt, fill.room);
@@ -183,8 +184,8 @@ static int umr_fill_inline(struct mlx5_ib_dev *dev, u32 key, struct ib_umem *ume
  *
  * May sleep.
  *
- * Return: 0; or a negative errno. Then the state of the key is not known, and the key has to
- * be destroyed.
+ * Return: 0; or a negative errno, -EINTR if the task is being killed. Then the state of the key
+ * is not known, and the key has to be destroyed.
  */
 int mlx5_ib_umr_reg(struct mlx5_ib_dev *dev, struct ib_umem *umem,
 		    const struct mlx5_ib_mkc_attr *attr, u32 key)
@@ -208,11 +209,15 @@ int mlx5_ib_umr_reg_empty(struct mlx5_ib_dev *dev, const struct mlx5_ib_mkc_attr
 {
 	u32 last = ALIGN_DOWN(attr->nmtts - 1, MLX5_IB_UMR_MAX_CLEAR);
 	struct mlx5_ib_umr_wqe wqe = {};
+	u32 first;
 	int err;
 
-	err = mlx5_ib_umr_clear(dev, key, 0, last);
-	if (err)
-		return err;
+	for (first = 0; first < last; first += MLX5_IB_UMR_MAX_CLEAR) {
+		err = fatal_signal_pending(current) ? -EINTR :
+			mlx5_ib_umr_clear(dev, key, first, MLX5_IB_UMR_MAX_CLEAR);
+		if (err)
+			return err;
+	}
 	mlx5_ib_umr_fill_reg(&wqe, key, attr, &dev->caps);
 	mlx5_ib_umr_fill_list(&wqe, key, mlx5_ib_umr_lkey(dev), dev->umr_zeros_dma, last,
 			      attr->nmtts - last);

@@ -40,6 +40,11 @@
 #define SPIN_NS		(100 * NSEC_PER_USEC)
 /* As long as mlx5_core waits for a command. */
 #define UMR_TIMEOUT	(60 * HZ)
+/*
+ * How long a task that is being killed waits on. The device may still read what a request points
+ * at, so the queue pair has to be reset before the task can go.
+ */
+#define UMR_KILLED_TIMEOUT	HZ
 /* How long callers wait for a restart that have no other means. */
 #define AWAIT_TIMEOUT		HZ
 
@@ -62,7 +67,7 @@ enum umr_state {
  * @ring: finds the WQEBBs in the send queue
  * @lkey: over all of DMA memory, for translation lists
  * @qpn: of the QP
- * @reset_lock: held while the QP is taken to reset or out of it
+ * @reset_lock: held while the QP is taken to reset
  * @restart: takes the QP out of reset
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
  * @slots: room in the send queue, one for each WQE
@@ -100,9 +105,13 @@ struct mlx5_ib_umr {
 static void umr_reset_qp(struct mlx5_ib_umr *umr);
 
 /*
- * Requests are also posted during reclaim, to revoke the device's access to pages.
- * So the commands that reset the queue pair may not start reclaim themselves, nor
- * may those of a restart, for which a task in reclaim waits on the mutex.
+ * Requests are also posted by MMU notifiers, during reclaim, to revoke the device's access to
+ * pages. If such a request fails, the pages cannot be freed before the queue pair has been
+ * reset. So the command that resets the queue pair does not reclaim memory itself: it could wait
+ * for a lock of the notifier that waits for the command. It takes what it needs, less than a
+ * page, from the reserves, "in the process of freeing memory", for which
+ * memalloc_noreclaim_save() is meant. That happens once a failure, not periodically; the commands
+ * of a restart, for which nobody in reclaim waits, are ordinary ones.
  */
 DEFINE_LOCK_GUARD_0(umr_noreclaim, _T->flags = memalloc_noreclaim_save(),
 		    memalloc_noreclaim_restore(_T->flags), unsigned int flags)
@@ -213,6 +222,13 @@ static bool umr_spin(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
 	return false;
 }
 
+static bool umr_sleep(struct mlx5_ib_umr_request *req)
+{
+	long left = wait_for_completion_killable_timeout(&req->done, UMR_TIMEOUT);
+
+	return left < 0 ? wait_for_completion_timeout(&req->done, UMR_KILLED_TIMEOUT) : left;
+}
+
 static bool umr_wait_done(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
 {
 	bool done;
@@ -220,7 +236,7 @@ static bool umr_wait_done(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *r
 	if (umr_spin(umr, req))
 		return true;
 	umr_start_sleep(umr);
-	done = wait_for_completion_timeout(&req->done, UMR_TIMEOUT);
+	done = umr_sleep(req);
 	umr_stop_sleep(umr);
 	return done;
 }
@@ -289,6 +305,16 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 	return 0;
 }
 
+/*
+ * Whether the QP has not been stopped since a request was posted. If it has been, the device does
+ * not read any more what the request points at, and nothing is left to be done.
+ */
+static bool umr_is_current(struct mlx5_ib_umr *umr, const struct mlx5_ib_umr_request *req)
+{
+	guard(spinlock_irqsave)(&umr->lock);
+	return umr->epoch == req->epoch;
+}
+
 /**
  * mlx5_ib_umr_wait - wait for a request that has been posted
  * @dev: device
@@ -308,9 +334,11 @@ int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
 
 	if (umr_wait_done(umr, req) && req->ok)
 		return 0;
+	if (!umr_is_current(umr, req))
+		return -EIO;
 	guard(mutex)(&umr->reset_lock);
 	guard(umr_noreclaim)();
-	if (umr->epoch == req->epoch)
+	if (umr_is_current(umr, req))
 		umr_reset_qp(umr);
 	return -EIO;
 }
@@ -396,6 +424,7 @@ static void umr_leave_reset(struct mlx5_ib_umr *umr)
 {
 	memset(umr->sq.db.db, 0, 2 * sizeof(__be32));
 	if (umr_start_qp(umr)) {
+		guard(mutex)(&umr->reset_lock);
 		umr_reset_qp(umr);
 		return;
 	}
@@ -405,12 +434,14 @@ static void umr_leave_reset(struct mlx5_ib_umr *umr)
 	wake_up_all(&umr->restarted);
 }
 
+/*
+ * Holds no lock while firmware brings the QP up: until that is done no request is posted, so none
+ * can fail, and no task in reclaim waits for a lock that a reset needs.
+ */
 static void umr_restart_work(struct work_struct *work)
 {
 	struct mlx5_ib_umr *umr = container_of(to_delayed_work(work), struct mlx5_ib_umr, restart);
 
-	guard(mutex)(&umr->reset_lock);
-	guard(umr_noreclaim)();
 	if (READ_ONCE(umr->state) == UMR_STOPPED)
 		umr_leave_reset(umr);
 }

@@ -5,7 +5,9 @@
  */
 #include <signal.h>
 #include <sys/klog.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "test.h"
 
@@ -147,6 +149,50 @@ TEST_F_TIMEOUT(victim, killed_during_traffic_leaves_nothing, 300)
 	log = klog_since(&pos);
 	if (log)
 		EXPECT_TRUE(log_is_empty(log)) TH_LOG("kernel log: %s", log);
+}
+
+static void __noreturn register_until_killed(int ready)
+{
+	struct ibv_mr *mr;
+	struct rdma r;
+	uint8_t *mem;
+
+	mem = mmap(NULL, MSG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (rdma_open(&r) || write(ready, "", 1) != 1)
+		_exit(2);
+	for (;;) {
+		mr = ibv_reg_mr(r.pd, mem, MSG, ALL_ACCESS);
+		if (mr)
+			ibv_dereg_mr(mr);
+	}
+}
+
+/* Otherwise a task waits for a minute for a UMR request whose completion is lost. */
+TEST_F_TIMEOUT(victim, killed_while_a_umr_is_lost_ends_soon, 200)
+{
+	struct timespec start, end;
+	struct rdma r;
+	char byte;
+
+	if (!hca_ctl_present() || !driver_is("bluebell") || variant->type != IBV_QPT_RC)
+		SKIP(return, "needs an HCA that loses completions, and a driver that ends the wait; once");
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid)
+		register_until_killed(self->ready[1]);
+	ASSERT_EQ(1, read(self->ready[0], &byte, 1));
+	ASSERT_EQ(0, hca_do("inject cqe drop 1"));
+	usleep(500000);
+	EXPECT_EQ(1, hca_inject_clear());
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	ASSERT_EQ(0, kill(self->pid, SIGKILL));
+	ASSERT_EQ(self->pid, waitpid(self->pid, NULL, 0));
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	self->pid = 0;
+	EXPECT_GT(8, end.tv_sec - start.tv_sec);
+	/* Memory can be registered as before. */
+	ASSERT_EQ(0, rdma_open(&r));
+	rdma_close(&r);
 }
 
 TEST_HARNESS_MAIN
