@@ -66,17 +66,34 @@ static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
 	return mdev->state == MLX5_DEVICE_STATE_INTERNAL_ERROR || pci_channel_offline(mdev->pdev);
 }
 
-static int fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
-		   void *arg)
+static int fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
 {
 	int err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
 
 	/* The device failed while the command was on its way. */
-	if (err && err != -EREMOTEIO && fw_device_is_gone(dev->mdev))
-		err = -ENXIO;
+	return err && err != -EREMOTEIO && fw_device_is_gone(dev->mdev) ? -ENXIO : err;
+}
+
+static int fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+		   void *arg)
+{
+	int err = fw_do(dev, in, in_size, out, out_size);
+
 	/* mlx5_cmd_check() knows what each command means for a lost device, but for this. */
 	if (err == -ENXIO && MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_MODIFY_MEMIC)
 		return -ENOLINK;
+	return mlx5_cmd_check(dev->mdev, err, in, out);
+}
+
+/* As fw_send(), but that an object does not exist is no failure to be logged. */
+static int fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+			     int out_size, void *arg)
+{
+	int err = fw_do(dev, in, in_size, out, out_size);
+
+	if (err == -EREMOTEIO &&
+	    MLX5_GET(create_cq_out, out, status) == MLX5_CMD_STAT_BAD_RES_ERR)
+		return -ENOENT;
 	return mlx5_cmd_check(dev->mdev, err, in, out);
 }
 
@@ -100,6 +117,26 @@ int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 		    int out_size)
 {
 	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send, NULL);
+}
+
+/**
+ * mlx5_ib_fw_exec_if_exists - send a command about an object that a process may have destroyed
+ * @dev: device
+ * @uid: as for mlx5_ib_fw_exec()
+ * @in: as for mlx5_ib_fw_exec()
+ * @in_size: bytes of @in
+ * @out: as for mlx5_ib_fw_exec()
+ * @out_size: bytes of @out
+ *
+ * A refusal for that reason is not logged, since a process could cause any number of them.
+ * May sleep.
+ *
+ * Return: -ENOENT if the object does not exist; else as mlx5_ib_fw_exec().
+ */
+int mlx5_ib_fw_exec_if_exists(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			      int out_size)
+{
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_if_exists, NULL);
 }
 
 /**

@@ -488,7 +488,8 @@ int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
  *
  * May sleep.
  *
- * Return: 0 or a negative errno; the queue may have been destroyed.
+ * Return: 0; -ENOENT if no queue waits for the fault, because the queue has been destroyed;
+ * or another negative errno.
  */
 int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
 			      bool error)
@@ -502,7 +503,8 @@ int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_faul
 	MLX5_SET(trans_page_fault_info, info, page_fault_type, fault->type);
 	MLX5_SET(trans_page_fault_info, info, wq_number, fault->wq_num);
 	MLX5_SET(trans_page_fault_info, info, fault_token, fault->token);
-	return mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
+	return mlx5_ib_fw_exec_if_exists(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out,
+					 sizeof(out));
 }
 
 /**
