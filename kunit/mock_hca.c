@@ -408,9 +408,9 @@ void mock_hca_start(struct mock_hca *hca)
 	make_pool(hca);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_init_odp(dev), 0);
 	KUNIT_ASSERT_NOT_NULL(test, dev->odp);
-	destroy_workqueue(dev->odp->wq);
-	dev->odp->wq = alloc_ordered_workqueue("bluebell_odp_test", 0);
-	KUNIT_ASSERT_NOT_NULL(test, dev->odp->wq);
-	queue_work(dev->odp->wq, &hca->hold);
+	destroy_workqueue(dev->odp->slow_wq);
+	dev->odp->slow_wq = alloc_ordered_workqueue("bluebell_odp_test", 0);
+	KUNIT_ASSERT_NOT_NULL(test, dev->odp->slow_wq);
+	queue_work(dev->odp->slow_wq, &hca->hold);
 	dev->odp->eq = (struct mlx5_eq *)hca;
 }

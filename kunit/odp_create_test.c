@@ -42,11 +42,8 @@ static const struct region_case {
 	unsigned int requests;
 } region_cases[] = {
 	{ "a short table", false, 0, MEM_PAGES, 1, 4 },
-	{ "a short table of a key for windows", false, IB_ACCESS_MW_BIND, MEM_PAGES, 2, 4 },
 	{ "a table too long for a command", false, 0, 5000, 1, 6 },
-	{ "a long table of a key for windows", false, IB_ACCESS_MW_BIND, 5000, 2, 6 },
 	{ "an implicit region", true, 0, 0, 5, 10 },
-	{ "an implicit region with windows", true, IB_ACCESS_MW_BIND, 0, 8, 8 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(region, region_cases, name);
@@ -294,7 +291,7 @@ static void unmap_memory(struct kunit *test, const struct run *run)
 
 	replace_memory(test, env);
 	if (mr->leaf)
-		KUNIT_EXPECT_EQ(test, mr->leaf->umem->npages, 0);
+		KUNIT_EXPECT_EQ(test, mr->leaf->npages, 0);
 	if (reclaim(env)) {
 		KUNIT_EXPECT_TRUE(test, has_failed(env, run->n, run->command));
 		clear_failure(env);
@@ -468,6 +465,48 @@ static void partial_unmap_clears_other_pages(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* Tables exist for the parts of a region that have pages, and for no longer. */
+static void chunk_without_page_is_kept(struct kunit *test)
+{
+	static const struct region_case c = { .pages = 5000 };
+	struct env *env = make_env(test);
+	struct odp_leaf *leaf;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	leaf = odp_of(env)->leaf;
+	for (i = 0; i < DIV_ROUND_UP(5000, MLX5_IB_ODP_CHUNK_PAGES); i++)
+		KUNIT_EXPECT_NULL(test, leaf->chunks[i]);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	KUNIT_EXPECT_NOT_NULL(test, leaf->chunks[0]);
+	KUNIT_EXPECT_EQ(test, leaf->chunks[0]->npages, parts[1].num);
+	KUNIT_EXPECT_NULL(test, leaf->chunks[1]);
+	/* Advice on pages that are mapped writes nothing. */
+	env->hca->num_requests = 0;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), 0);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, 0);
+	replace_memory(test, env);
+	KUNIT_EXPECT_NULL(test, leaf->chunks[0]);
+	/* Nor do pages that the process does not have leave a table behind. */
+	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, &parts[0]),
+			0);
+	KUNIT_EXPECT_NULL(test, leaf->chunks[0]);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+static void window_is_bound_to_pages_that_fault(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	struct region_case windows = *c;
+
+	windows.access |= IB_ACCESS_MW_BIND;
+	KUNIT_EXPECT_EQ(test, reg(env, &windows), -EOPNOTSUPP);
+	expect_no_region(test, env, 0, "a refused registration");
+}
+
 static void implicit_region_lets_address_space_be_freed(struct kunit *test)
 {
 	static const struct region_case c = { .implicit = true };
@@ -516,6 +555,8 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(failed_advice_leaves_pages_mapped,
 			 region_gen_params),
 	KUNIT_CASE_PARAM(partial_unmap_clears_other_pages, region_gen_params),
+	KUNIT_CASE(chunk_without_page_is_kept),
+	KUNIT_CASE_PARAM(window_is_bound_to_pages_that_fault, region_gen_params),
 	KUNIT_CASE(implicit_region_lets_address_space_be_freed),
 	KUNIT_CASE(refused_init_leaks),
 	{}

@@ -75,11 +75,30 @@ static void other_event_is_read_as_page_fault(struct kunit *test)
 	struct mlx5_ib_fault fault;
 	struct mlx5_eqe eqe;
 
-	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_MEMORY, data);
-	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
 	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_WQE, data);
 	eqe.type = MLX5_EVENT_TYPE_COMM_EST;
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+}
+
+static void fault_of_unknown_kind_is_not_answered(struct kunit *test)
+{
+	static const u32 wqe[7] = { 0, 0x42, 0x400, 0xabcdef, 0, 0, 0x01000123 };
+	static const u32 rdma[7] = { 0, 0x5678, 0x400, 0x4000, 0, 0, 0x06000099 };
+	struct mlx5_ib_fault fault;
+	struct mlx5_eqe eqe;
+
+	make_eqe(&eqe, MLX5_PFAULT_SUBTYPE_MEMORY, wqe);
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	KUNIT_EXPECT_TRUE(test, fault.is_unknown);
+	KUNIT_EXPECT_EQ(test, fault.type, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE);
+	KUNIT_EXPECT_EQ(test, fault.wq_num, 0x123);
+	KUNIT_EXPECT_EQ(test, fault.token, 0xabcdef);
+	make_eqe(&eqe, 7, rdma);
+	KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_parse_eqe(&eqe, &fault));
+	KUNIT_EXPECT_TRUE(test, fault.is_unknown);
+	KUNIT_EXPECT_EQ(test, fault.type, 6);
+	KUNIT_EXPECT_EQ(test, fault.wq_num, 0x99);
+	KUNIT_EXPECT_EQ(test, fault.token, 0x99);
 }
 
 static void capability_bit_is_reported_as_another(struct kunit *test)
@@ -350,6 +369,7 @@ static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(wqe_fault_event_is_misread),
 	KUNIT_CASE(rdma_fault_event_is_misread),
 	KUNIT_CASE(other_event_is_read_as_page_fault),
+	KUNIT_CASE(fault_of_unknown_kind_is_not_answered),
 	KUNIT_CASE(capability_bit_is_reported_as_another),
 	KUNIT_CASE_PARAM(data_segments_are_read_at_wrong_offset, op_gen_params),
 	KUNIT_CASE(inline_data_is_taken_for_memory),

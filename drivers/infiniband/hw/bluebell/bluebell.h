@@ -18,6 +18,7 @@
 #include "layout_uar.h"
 #include "rsc.h"
 
+struct mlx5_ib_advice_queue;
 struct mlx5_ib_counters;
 struct mlx5_ib_dm_pool;
 struct mlx5_ib_memic;
@@ -126,6 +127,7 @@ struct mlx5_bfreg_info {
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
  *	so that a page is pinned once.
  * @cqe_version: of the completions that the library reads
+ * @advice: prefetch that nobody waits for; NULL before the first
  */
 struct mlx5_ib_ucontext {
 	struct ib_ucontext ibucontext;
@@ -134,6 +136,7 @@ struct mlx5_ib_ucontext {
 	struct rb_root db_pages;
 	struct mutex db_lock;	/* db_pages */
 	u8 cqe_version;
+	struct mlx5_ib_advice_queue *advice;
 };
 
 /**

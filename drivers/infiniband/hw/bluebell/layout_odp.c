@@ -36,12 +36,28 @@ u32 mlx5_ib_odp_service_caps(const void *caps)
 		IB_ODP_SUPPORT_SRQ_RECV : 0);
 }
 
+static void odp_parse_wqe_fault(const struct mlx5_eqe_page_fault *pf, struct mlx5_ib_fault *fault)
+{
+	fault->token = be32_to_cpu(pf->wqe.token) & TOKEN_MASK;
+	fault->wqe_index = be16_to_cpu(pf->wqe.wqe_index);
+}
+
+static void odp_parse_rdma_fault(const struct mlx5_eqe_page_fault *pf, struct mlx5_ib_fault *fault)
+{
+	/* RDMA faults have one number, which is both the token and the queue. */
+	fault->is_rdma = true;
+	fault->token = fault->wq_num;
+	fault->rkey = be32_to_cpu(pf->rdma.r_key);
+	fault->op_len = be32_to_cpu(pf->rdma.rdma_op_len);
+	fault->va = be64_to_cpu(pf->rdma.rdma_va);
+}
+
 /**
  * mlx5_ib_odp_parse_eqe - decode a page-fault event
  * @eqe: entry of the page-fault event queue, struct mlx5_eqe_page_fault
  * @fault: result
  *
- * Return: true; false if the entry is not of a page fault of a known kind.
+ * Return: true; false if the entry is not of a page fault.
  */
 bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault)
 {
@@ -56,22 +72,15 @@ bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fau
 		.committed = be32_to_cpu(pf->wqe.bytes_committed),
 		.packet_len = be16_to_cpu(pf->wqe.packet_length),
 	};
-	switch (eqe->sub_type) {
-	case MLX5_PFAULT_SUBTYPE_WQE:
-		fault->token = be32_to_cpu(pf->wqe.token) & TOKEN_MASK;
-		fault->wqe_index = be16_to_cpu(pf->wqe.wqe_index);
-		return true;
-	case MLX5_PFAULT_SUBTYPE_RDMA:
-		/* RDMA faults have one number, which is both the token and the queue. */
-		fault->is_rdma = true;
-		fault->token = fault->wq_num;
-		fault->rkey = be32_to_cpu(pf->rdma.r_key);
-		fault->op_len = be32_to_cpu(pf->rdma.rdma_op_len);
-		fault->va = be64_to_cpu(pf->rdma.rdma_va);
-		return true;
-	default:
-		return false;
-	}
+	fault->is_unknown = eqe->sub_type != MLX5_PFAULT_SUBTYPE_WQE &&
+			    eqe->sub_type != MLX5_PFAULT_SUBTYPE_RDMA;
+	/* Of an unknown fault, the type says where the numbers are that the answer needs. */
+	if (fault->is_unknown ? fault->type & MLX5_PAGE_FAULT_RESUME_RDMA :
+				eqe->sub_type == MLX5_PFAULT_SUBTYPE_RDMA)
+		odp_parse_rdma_fault(pf, fault);
+	else
+		odp_parse_wqe_fault(pf, fault);
+	return true;
 }
 
 /* ---- WQEs ------------------------------------------------------------------- */

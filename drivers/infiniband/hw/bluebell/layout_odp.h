@@ -36,6 +36,8 @@ struct mlx5_ib_mkc_attr;
 
 /**
  * struct mlx5_ib_fault - a page fault as the device reported it
+ * @is_unknown: the fault is of a kind that the driver does not know: only @type, @wq_num and
+ *	@token are valid, which answer it
  * @is_rdma: the device met the fault at a remote key; otherwise at a data segment of a WQE
  * @type: which side met the fault: enum wqe_page_fault_type, in which the bit
  *	MLX5_PAGE_FAULT_RESUME_REQUESTOR stands for a send queue; or if @is_rdma,
@@ -52,6 +54,7 @@ struct mlx5_ib_mkc_attr;
  * @va: first address of the whole operation. RDMA faults only
  */
 struct mlx5_ib_fault {
+	bool is_unknown;
 	bool is_rdma;
 	u8 type;
 	u32 wq_num;

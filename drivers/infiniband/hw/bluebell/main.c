@@ -181,6 +181,8 @@ static int dev_register(struct mlx5_ib_dev *dev)
 
 static void dev_unregister(struct mlx5_ib_dev *dev)
 {
+	/* Otherwise calls in progress, which are waited for, could take long. */
+	mlx5_ib_stop_advice(dev);
 	ib_unregister_device(&dev->ib_dev);
 }
 

@@ -42,7 +42,7 @@ enum mlx5_ib_mkey_type {
  *	has no key any more
  *
  * The owner orders calls that change @revoked and @destroyed: a key that can be revoked at
- * any time is revoked under the lock that guards its pages (umem_mutex, or the dma-buf's
+ * any time is revoked under the lock that guards its pages (that of a leaf, or the dma-buf's
  * reservation lock).
  */
 struct mlx5_ib_mkey {

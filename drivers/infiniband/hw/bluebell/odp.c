@@ -7,6 +7,8 @@
  */
 
 #include <linux/mlx5/driver.h>
+#include <linux/pid.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "bluebell.h"
@@ -21,7 +23,7 @@
 
 static int odp_explicit_page_in(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
 {
-	return mlx5_ib_odp_leaf_page_in(mr->leaf, mr->leaf->umem->umem.address + offset, len, req);
+	return mlx5_ib_odp_leaf_page_in(mr->leaf, mr->start + offset, len, req);
 }
 
 static int odp_explicit_destroy(struct odp_mr *mr)
@@ -34,21 +36,14 @@ static const struct odp_mr_ops odp_explicit_ops = {
 	.destroy = odp_explicit_destroy,
 };
 
-static int odp_explicit_create(struct odp_mr *mr, u64 start, u64 length, u64 iova)
+static int odp_explicit_create(struct odp_mr *mr)
 {
-	/*
-	 * Huge pages are mapped in pages of PAGE_SIZE: the huge-page mode of ib_umem_odp maps
-	 * wrong pages from the second huge page on.
-	 */
-	int access = mr->mr.access & ~IB_ACCESS_HUGETLB;
-	struct ib_umem_odp *umem;
+	const struct ib_mr *ibmr = &mr->mr.ibmr;
 	struct odp_leaf *leaf;
 
-	if (length >> PAGE_SHIFT >= MLX5_IB_MAX_PAGED_MTTS)
+	if (ibmr->length >> PAGE_SHIFT >= MLX5_IB_MAX_PAGED_MTTS)
 		return -ENOMEM;
-	umem = ib_umem_odp_get(mr->mr.ibmr.device, start, length, access,
-			       &mlx5_ib_odp_notifier_ops);
-	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, umem, iova, length);
+	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, mr->start, ibmr->length, ibmr->iova);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	mr->ops = &odp_explicit_ops;
@@ -65,7 +60,8 @@ static bool odp_is_implicit(u64 start, u64 length)
 
 static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iova, u32 access)
 {
-	if (!dev->odp)
+	/* What a window is bound to is not known, so its faults could not be resolved. */
+	if (!dev->odp || access & IB_ACCESS_MW_BIND)
 		return -EOPNOTSUPP;
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
@@ -79,7 +75,7 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops *ops, u64 length,
 				   u64 iova, u32 access)
 {
-	struct odp_mr *mr = kzalloc_obj(*mr);
+	struct odp_mr *mr = kzalloc_obj(*mr, GFP_KERNEL_ACCOUNT);
 
 	if (!mr)
 		return NULL;
@@ -95,15 +91,28 @@ static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops
 	return mr;
 }
 
+static void odp_mr_free(struct odp_mr *mr)
+{
+	if (!mr)
+		return;
+	if (mr->mm) {
+		mmdrop(mr->mm);
+		put_pid(mr->tgid);
+	}
+	mutex_destroy(&mr->tree_lock);
+	kfree(mr);
+}
+
+DEFINE_FREE(odp_mr, struct odp_mr *, odp_mr_free(_T))
+
 /* The memory over which a region was registered, see struct mlx5_ib_mr_ops. */
 static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 {
 	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
-	struct ib_umem *umem = mr->leaf ? &mr->leaf->umem->umem : &mr->anchor->umem;
 
-	if (umem->owning_mm != current->mm)
+	if (mr->mm != current->mm)
 		return -EINVAL;
-	*start = mr->leaf ? umem->address : 0;
+	*start = mr->start;
 	*length = base->ibmr.length;
 	return 0;
 }
@@ -124,7 +133,7 @@ static int odp_mr_dereg(struct mlx5_ib_mr *base)
 		mlx5_ib_mkey_publish(mr->odp->dev, &base->mkey, MLX5_IB_MKEY_ODP_MR);
 		return err;
 	}
-	kfree(mr);
+	odp_mr_free(mr);
 	return 0;
 }
 
@@ -158,8 +167,8 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * mapped (CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits, or a free key of the pool
  * that UMR fills). May sleep.
  *
- * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as
- * mlx5_ib_reg_user_mr(); -ENOMEM also for a region with too many pages.
+ * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as mlx5_ib_reg_user_mr(),
+ * -EOPNOTSUPP also with IB_ACCESS_MW_BIND; -ENOMEM also for a region with too many pages.
  */
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {
@@ -173,14 +182,18 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (err)
 		return ERR_PTR(err);
 
-	struct odp_mr *mr __free(kfree) = odp_mr_alloc(pd, implicit ? &odp_implicit_mr_ops :
-								     &odp_process_mr_ops,
-						       length, iova, access);
+	struct odp_mr *mr __free(odp_mr) = odp_mr_alloc(pd, implicit ? &odp_implicit_mr_ops :
+								       &odp_process_mr_ops,
+							length, iova, access);
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = implicit ? mlx5_ib_odp_tree_create(mr) :
-			 odp_explicit_create(mr, start, length, iova);
+	/* Pages are looked up in the address space long after the process may have left it. */
+	mr->mm = current->mm;
+	mmgrab(mr->mm);
+	mr->tgid = get_task_pid(current, PIDTYPE_TGID);
+	mr->start = start;
+	err = implicit ? mlx5_ib_odp_tree_create(mr) : odp_explicit_create(mr);
 	if (err)
 		return ERR_PTR(err);
 	mlx5_ib_publish_mr(dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
@@ -200,8 +213,8 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  * device, and the next access of the device maps it at its new place. May sleep; takes the
  * dma-buf's reservation lock.
  *
- * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging or the
- * exporter does not move its memory, which can then be pinned; otherwise as
+ * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, windows are to be
+ * bound, or the exporter does not move its memory, which can then be pinned; otherwise as
  * mlx5_ib_reg_user_mr_dmabuf().
  */
 struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
@@ -210,10 +223,11 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
 	int err;
 
-	if (!dev->odp)
+	/* As in odp_check_reg(): memory that windows may be bound to is pinned. */
+	if (!dev->odp || access & IB_ACCESS_MW_BIND)
 		return ERR_PTR(-EOPNOTSUPP);
 
-	struct odp_mr *mr __free(kfree) = odp_mr_alloc(pd, &odp_dmabuf_mr_ops, length, iova,
+	struct odp_mr *mr __free(odp_mr) = odp_mr_alloc(pd, &odp_dmabuf_mr_ops, length, iova,
 						       access);
 
 	if (!mr)
@@ -260,6 +274,8 @@ static void odp_free(struct mlx5_ib_odp *odp)
 	if (!odp)
 		return;
 	mlx5_ib_odp_cleanup_faults(odp);
+	if (odp->slow_wq)
+		destroy_workqueue(odp->slow_wq);
 	mlx5_ib_cleanup_umr_clear(odp->dev);
 	kfree(odp);
 }
@@ -291,6 +307,10 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 		return -ENOMEM;
 	odp->dev = dev;
 	odp_read_caps(mdev, &odp->caps);
+	init_waitqueue_head(&odp->advice_room);
+	odp->slow_wq = alloc_workqueue("bluebell_odp", WQ_UNBOUND, 0);
+	if (!odp->slow_wq)
+		return -ENOMEM;
 	err = mlx5_ib_odp_init_faults(odp) ?: mlx5_ib_init_umr_clear(dev);
 	if (err)
 		return err;

@@ -11,6 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 struct mlx5_ib_dev;
+struct mlx5_ib_ucontext;
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 
@@ -23,6 +24,8 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 				     u32 access);
 int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs);
+void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context);
+void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev);
 
 #else /* CONFIG_INFINIBAND_ON_DEMAND_PAGING */
 
@@ -34,6 +37,10 @@ static inline int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 }
 
 static inline void mlx5_ib_cleanup_odp(struct mlx5_ib_dev *dev) {}
+
+static inline void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context) {}
+
+static inline void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev) {}
 
 static inline void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_device_attr *props) {}
 

@@ -11,6 +11,7 @@
  */
 
 #include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
@@ -42,6 +43,7 @@ static void odp_dmabuf_clear(struct odp_mr *mr)
 {
 	struct mlx5_ib_mkey *mkey = &mr->mr.mkey;
 
+	dma_resv_assert_held(odp_dmabuf_umem(mr)->attach->dmabuf->resv);
 	if (!mkey->destroyed && mlx5_ib_umr_clear(mr->odp->dev, mkey->key, 0,
 						  odp_dmabuf_num_mtts(mr->mr.umem)))
 		mlx5_ib_mkey_kill(mr->odp->dev, mkey);
@@ -67,16 +69,20 @@ static const struct dma_buf_attach_ops odp_dmabuf_attach_ops = {
 	.invalidate_mappings = odp_dmabuf_invalidate,
 };
 
-/* Map all of the memory into the device. Called with the reservation lock held. */
+/*
+ * Map all of the memory into the device. Called with the reservation lock held. Returns 1 if it is
+ * mapped already.
+ */
 static int odp_dmabuf_map(struct odp_mr *mr)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
 	int err;
 
+	dma_resv_assert_held(umem_dmabuf->attach->dmabuf->resv);
 	if (mr->mr.mkey.destroyed)
 		return -EIO;
 	if (umem_dmabuf->sgt)
-		return 0;
+		return 1;
 	err = ib_umem_dmabuf_map_pages(umem_dmabuf);
 	if (!err) {
 		err = mlx5_ib_umr_map(mr->odp->dev, &umem_dmabuf->umem, mr->mr.mkey.key,
@@ -189,7 +195,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 	/* While UMR is out of order, mapping has to wait for the first access. */
 	can_map = !mlx5_ib_umr_await(mr->odp->dev);
 	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
-	err = can_map ? odp_dmabuf_map(mr) : 0;
+	err = can_map ? min(odp_dmabuf_map(mr), 0) : 0;
 	/* With the lock held: afterwards a move of the exporter may destroy the key. */
 	if (!err)
 		mlx5_ib_publish_mr(mr->odp->dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);

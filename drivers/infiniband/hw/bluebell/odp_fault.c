@@ -5,6 +5,7 @@
  */
 
 #include <linux/delay.h>
+#include <linux/jhash.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
 #include <linux/slab.h>
@@ -29,35 +30,63 @@ struct odp_fault_work {
 	struct work_struct work;
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_fault fault;
+	bool is_repeated;
 };
 
 /*
- * Map the first @need bytes of a range, without which the queue cannot go on, and as much
- * of the rest of @len as can be mapped: the operation will touch that next.
+ * Whether the last fault of this hash was about the same. Perhaps the device did not find what the
+ * driver has mapped for that one.
  */
-static int odp_fault_page_in(struct odp_mr *mr, u64 addr, u64 need, u64 len, bool write)
+static bool odp_fault_was_seen(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
+{
+	struct odp_fault_id *seen, id;
+	bool same;
+
+	/* All bytes are hashed and compared. */
+	memset(&id, 0, sizeof(id));
+	id.where = fault->is_rdma ? fault->va : fault->wqe_index;
+	id.num = fault->is_rdma ? fault->rkey : fault->wq_num;
+	id.committed = fault->committed;
+	id.type = fault->type;
+	seen = &odp->seen[jhash(&id, sizeof(id), 0) % MLX5_IB_ODP_NUM_SEEN];
+	guard(spinlock)(&odp->seen_lock);
+	same = !memcmp(seen, &id, sizeof(id));
+	memcpy(seen, &id, sizeof(id));
+	return same;
+}
+
+/*
+ * Map the first @need bytes of a range, without which the queue cannot go on, and as much
+ * of the rest of @len as can be mapped: the operation will touch that next. If all was mapped for
+ * reading when the same fault was reported once more, the device wants to write, whatever it says.
+ */
+static int odp_fault_page_in(const struct odp_fault_work *fw, struct odp_mr *mr, u64 addr,
+			     u64 need, u64 len, bool write)
 {
 	unsigned long req = HMM_PFN_REQ_FAULT | (write ? HMM_PFN_REQ_WRITE : 0);
-	int err;
+	int ret;
 
 	len = clamp(len, need, max_t(u64, need, FAULT_AROUND));
-	err = mlx5_ib_odp_mr_page_in(mr, addr, len, req);
-	if (err && need < len)
-		err = mlx5_ib_odp_mr_page_in(mr, addr, need, req);
-	return err;
+	ret = mlx5_ib_odp_mr_page_in(mr, addr, len, req);
+	if (ret < 0 && need < len)
+		ret = mlx5_ib_odp_mr_page_in(mr, addr, need, req);
+	if (ret == 1 && fw->is_repeated && !write)
+		ret = mlx5_ib_odp_mr_page_in(mr, addr, need, req | HMM_PFN_REQ_WRITE);
+	return min(ret, 0);
 }
 
 /* Resolve a fault that an incoming RDMA operation met at the remote key it names. */
-static int odp_fault_resolve_rdma(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
+static int odp_fault_resolve_rdma(const struct odp_fault_work *fw)
 {
+	const struct mlx5_ib_fault *fault = &fw->fault;
 	u64 left = fault->op_len > fault->committed ? fault->op_len - fault->committed : 0;
-	struct odp_mr *mr = mlx5_ib_odp_mr_get(odp, fault->rkey);
+	struct odp_mr *mr = mlx5_ib_odp_mr_get(fw->odp, fault->rkey);
 	int err;
 
 	if (!mr)
 		return -ENOENT;
-	err = odp_fault_page_in(mr, fault->va + fault->committed, fault->packet_len ?: 1, left,
-				fault->type & MLX5_PAGE_FAULT_RESUME_WRITE);
+	err = odp_fault_page_in(fw, mr, fault->va + fault->committed, fault->packet_len ?: 1,
+				left, fault->type & MLX5_PAGE_FAULT_RESUME_WRITE);
 	mlx5_ib_mkey_put(&mr->mr.mkey);
 	return err;
 }
@@ -107,36 +136,40 @@ static int odp_fault_read_recv(struct ib_umem *umem, u32 count, u8 shift, u32 sk
 
 /*
  * Map what the data segments of a WQE name, the first @need bytes at least. Segments of
- * regions that are not paged are skipped: their memory is always mapped.
+ * regions that are not paged are skipped: their memory is always mapped. If there are no others,
+ * the queue may go on: the device looks at the keys again, which may have changed meanwhile.
+ * But if the same fault is reported once more, there is nothing that the driver could do.
  */
-static int odp_fault_page_in_sges(struct mlx5_ib_odp *odp, struct ib_pd *pd,
+static int odp_fault_page_in_sges(const struct odp_fault_work *fw, struct ib_pd *pd,
 				  const struct mlx5_ib_odp_sges *sges, u64 need, bool write)
 {
-	int err = -EFAULT, ret;
+	bool is_paged = false;
 	struct odp_mr *mr;
 	unsigned int i;
 	u64 now;
+	int err;
 
 	for (i = 0; i < sges->num; i++) {
 		const struct ib_sge *sge = &sges->sge[i];
 
 		now = min_t(u64, need, sge->length);
 		need -= now;
-		mr = sge->lkey ? mlx5_ib_odp_mr_get(odp, sge->lkey) : NULL;
+		mr = sge->lkey ? mlx5_ib_odp_mr_get(fw->odp, sge->lkey) : NULL;
 		if (!mr)
 			continue;
+		is_paged = true;
 		/*
 		 * The device has checked the PD of the key that it read. The process may have
 		 * changed the WQE since then, so check the PD of this one.
 		 */
-		ret = mr->mr.ibmr.pd == pd ?
-			odp_fault_page_in(mr, sge->addr, now ?: 1, sge->length, write) : -EFAULT;
+		err = mr->mr.ibmr.pd == pd ?
+			odp_fault_page_in(fw, mr, sge->addr, now ?: 1, sge->length, write) :
+			-EFAULT;
 		mlx5_ib_mkey_put(&mr->mr.mkey);
-		if (ret && now)
-			return ret;
-		err = 0;
+		if (err && now)
+			return err;
 	}
-	return err;
+	return is_paged || !fw->is_repeated ? 0 : -EFAULT;
 }
 
 /* Read the WQE that a fault is about. Returns the PD that its keys must belong to. */
@@ -170,9 +203,9 @@ static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_rsc *queue,
 	return err ? ERR_PTR(err) : qp->ibqp.pd;
 }
 
-static int odp_fault_resolve_wqe(struct mlx5_ib_odp *odp, struct mlx5_ib_rsc *queue,
-				 const struct mlx5_ib_fault *fault)
+static int odp_fault_resolve_wqe(const struct odp_fault_work *fw, struct mlx5_ib_rsc *queue)
 {
+	const struct mlx5_ib_fault *fault = &fw->fault;
 	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
 	struct ib_pd *pd;
 
@@ -183,13 +216,13 @@ static int odp_fault_resolve_wqe(struct mlx5_ib_odp *odp, struct mlx5_ib_rsc *qu
 		return PTR_ERR(pd);
 	mlx5_ib_odp_window(sges, fault->committed,
 			   max_t(u64, fault->packet_len, FAULT_AROUND));
-	return odp_fault_page_in_sges(odp, pd, sges, fault->packet_len ?: 1,
+	return odp_fault_page_in_sges(fw, pd, sges, fault->packet_len ?: 1,
 				      fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE);
 }
 
 /*
  * Let the faulting queue go on. The queue stays stopped until the firmware accepts the
- * command, so a refused one is repeated.
+ * command, so a refused one is repeated, unless the queue has been destroyed.
  */
 static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
 {
@@ -198,37 +231,70 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 
 	do {
 		err = mlx5_fw_page_fault_resume(odp->dev, fault, error);
-	} while (err && err != -ENOLINK && mlx5_ib_fw_pause(&pause));
-	if (err && err != -ENOLINK)
+	} while (err && err != -ENOLINK && err != -ENOENT && mlx5_ib_fw_pause(&pause));
+	if (err && err != -ENOLINK && err != -ENOENT)
 		ibdev_err_ratelimited(&odp->dev->ib_dev,
 				      "cannot resume queue 0x%x after page fault 0x%x (%d): the queue stays stopped until it is destroyed\n",
 				      fault->wq_num, fault->token, err);
 }
 
-static void odp_fault_resolve(struct work_struct *work)
+/* The queue that a fault is about, with a reference; NULL if it is being destroyed. */
+static struct mlx5_ib_rsc *odp_fault_get_queue(struct mlx5_ib_odp *odp,
+					       const struct mlx5_ib_fault *fault)
+{
+	return mlx5_ib_rsc_get(odp->dev, fault->type == MLX5_WQE_PF_TYPE_RMP ? MLX5_RES_SRQ :
+								MLX5_RES_QP, fault->wq_num);
+}
+
+static void odp_fault_answer(const struct odp_fault_work *fw, int err)
+{
+	const struct mlx5_ib_fault *fault = &fw->fault;
+
+	if (err)
+		ibdev_dbg(&fw->odp->dev->ib_dev,
+			  "page fault 0x%x of type %u on queue 0x%x not resolved (%d)\n",
+			  fault->token, fault->type, fault->wq_num, err);
+	/* While the process changes its mappings all the time, the device may try again. */
+	odp_fault_resume(fw->odp, fault, err && err != -ERESTART);
+}
+
+static void odp_fault_resolve(struct odp_fault_work *fw)
+{
+	struct mlx5_ib_rsc *queue;
+
+	if (fw->fault.is_unknown) {
+		odp_fault_answer(fw, -EOPNOTSUPP);
+		return;
+	}
+	fw->is_repeated = odp_fault_was_seen(fw->odp, &fw->fault);
+	if (fw->fault.is_rdma) {
+		odp_fault_answer(fw, odp_fault_resolve_rdma(fw));
+		return;
+	}
+	queue = odp_fault_get_queue(fw->odp, &fw->fault);
+	/* The queue is being destroyed and will not go on: no answer is needed. */
+	if (!queue)
+		return;
+	odp_fault_answer(fw, odp_fault_resolve_wqe(fw, queue));
+	mlx5_ib_rsc_put(queue);
+}
+
+static void odp_fault_do_work(struct work_struct *work)
 {
 	struct odp_fault_work *fw __free(kfree) = container_of(work, struct odp_fault_work, work);
 	struct mlx5_ib_odp *odp = fw->odp;
-	struct mlx5_ib_rsc *queue = NULL;
-	int err;
 
-	if (fw->fault.is_rdma) {
-		err = odp_fault_resolve_rdma(odp, &fw->fault);
-	} else {
-		queue = mlx5_ib_rsc_get(odp->dev, fw->fault.type == MLX5_WQE_PF_TYPE_RMP ?
-					MLX5_RES_SRQ : MLX5_RES_QP, fw->fault.wq_num);
-		/* The queue is being destroyed and will not go on: no answer is needed. */
-		if (!queue)
-			return;
-		err = odp_fault_resolve_wqe(odp, queue, &fw->fault);
-	}
-	if (err)
-		ibdev_dbg(&odp->dev->ib_dev,
-			  "page fault 0x%x of type %u on queue 0x%x not resolved (%d)\n",
-			  fw->fault.token, fw->fault.type, fw->fault.wq_num, err);
-	odp_fault_resume(odp, &fw->fault, err);
-	if (queue)
-		mlx5_ib_rsc_put(queue);
+	odp_fault_resolve(fw);
+	if (atomic_dec_and_test(&odp->num_faults))
+		wake_up_all(&odp->no_faults);
+}
+
+static void odp_fault_queue(struct mlx5_ib_odp *odp, struct odp_fault_work *fw)
+{
+	fw->odp = odp;
+	INIT_WORK(&fw->work, odp_fault_do_work);
+	atomic_inc(&odp->num_faults);
+	queue_work(odp->fault_wq, &fw->work);
 }
 
 /*
@@ -248,10 +314,8 @@ static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 		fw = kmalloc_obj(*fw, GFP_NOWAIT);
 		if (!fw)
 			break;
-		fw->odp = odp;
-		INIT_WORK(&fw->work, odp_fault_resolve);
 		if (mlx5_ib_odp_parse_eqe(eqe, &fw->fault))
-			queue_work(odp->wq, &fw->work);
+			odp_fault_queue(odp, fw);
 		else
 			kfree(fw);
 		cc = mlx5_eq_update_cc(odp->eq, ++cc);
@@ -275,7 +339,7 @@ static int odp_fault_notify(struct notifier_block *nb, unsigned long action, voi
 	struct mlx5_ib_odp *odp = container_of(nb, struct mlx5_ib_odp, nb);
 
 	if (!odp_fault_take_events(odp))
-		queue_work(odp->wq, &odp->eq_work);
+		queue_work(odp->fault_wq, &odp->eq_work);
 	return NOTIFY_OK;
 }
 
@@ -322,11 +386,15 @@ int mlx5_ib_odp_start_faults(struct mlx5_ib_odp *odp)
 int mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
 {
 	odp->nb.notifier_call = odp_fault_notify;
+	init_waitqueue_head(&odp->no_faults);
 	mutex_init(&odp->eq_lock);
 	spin_lock_init(&odp->events_lock);
+	spin_lock_init(&odp->seen_lock);
 	INIT_WORK(&odp->eq_work, odp_fault_retry_events);
-	odp->wq = alloc_workqueue("bluebell_odp", WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return odp->wq ? 0 : -ENOMEM;
+	/* Queues stand still until their faults are resolved, so nothing else shares this one. */
+	odp->fault_wq = alloc_workqueue("bluebell_fault",
+					WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return odp->fault_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -340,8 +408,8 @@ void mlx5_ib_odp_cleanup_faults(struct mlx5_ib_odp *odp)
 	if (odp->eq)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
 	/* Waits until the faults of all events that were taken have been answered. */
-	if (odp->wq)
-		destroy_workqueue(odp->wq);
+	if (odp->fault_wq)
+		destroy_workqueue(odp->fault_wq);
 	if (odp->eq)
 		mlx5_fw_destroy_eq(odp->dev, odp->eq);
 }

@@ -19,6 +19,7 @@
 #ifndef BLUEBELL_ODP_INTERNAL_H
 #define BLUEBELL_ODP_INTERNAL_H
 
+#include <linux/hmm-dma.h>
 #include <linux/hmm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
@@ -27,7 +28,6 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
-#include <rdma/ib_umem_odp.h>
 #include <rdma/ib_verbs.h>
 
 #include "mkey.h"
@@ -52,31 +52,61 @@ struct odp_key {
 	bool linked;
 };
 
+/* Pages that a chunk of a leaf has tables for. One UMR maps them all. */
+#define MLX5_IB_ODP_CHUNK_PAGES	(PAGE_SIZE / sizeof(__be64))
+#define MLX5_IB_ODP_CHUNK_BYTES	(MLX5_IB_ODP_CHUNK_PAGES * PAGE_SIZE)
+
+/**
+ * struct odp_chunk - the tables of a part of a leaf, which exist while the part has pages
+ * @map: the pages that are mapped, and their DMA addresses
+ * @mtt: translation entries of the key, as the device has them
+ * @npages: number of pages that are mapped
+ * @users: number of page-ins in progress, for which the chunk stays without a page
+ */
+struct odp_chunk {
+	struct hmm_dma_map map;
+	__be64 *mtt;
+	unsigned int npages;
+	unsigned int users;
+};
+
 /**
  * struct odp_leaf - a key over pages of a process: all of an explicit region, or a
  *	part of an implicit one
  * @key: the key
- * @umem: the pages. Its umem_mutex guards @mtt, @dead and the state of the key
- * @mtt: translation entries of the key, as the device has them
+ * @mr: region that the leaf belongs to
+ * @start: address in the process of the first page
+ * @num_pages: number of pages
+ * @notifier: told by the process's address space which pages are about to go
+ * @lock: guards @npages to @isolated, all of @chunks, and the state of the key. Memory reclaim
+ *	takes it: nothing is allocated under it
+ * @npages: number of pages that are mapped
  * @dead: UMR failed while pages were being unmapped, or the leaf is being destroyed:
  *	nothing is written to the key any more
- * @mr: region that the leaf belongs to
- * @emptied: called with umem_mutex held, possibly from memory reclaim, after an MMU
- *	notifier has unmapped the last page or while the leaf is @dead; NULL if the
- *	owner of the leaf need not know
+ * @isolated: the leaf is being removed from its tree, and has no pages: the notifier passes
+ *	over the leaf
+ * @emptied: called with @lock held, possibly from memory reclaim, after the notifier has
+ *	unmapped the last page or while the leaf is @dead; NULL if the owner of the leaf
+ *	need not know
  * @refs: one of the tree, one of each user. Implicit regions only
  * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
  *	reference to the leaf and one to the region. Implicit regions only
+ * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL for those without a page
  */
 struct odp_leaf {
 	struct odp_key key;
-	struct ib_umem_odp *umem;
-	__be64 *mtt;
-	bool dead;
 	struct odp_mr *mr;
+	u64 start;
+	size_t num_pages;
+	struct mmu_interval_notifier notifier;
+	struct mutex lock;	/* npages to isolated, chunks, state of the key */
+	size_t npages;
+	bool dead;
+	bool isolated;
 	void (*emptied)(struct odp_leaf *leaf);
 	refcount_t refs;
 	struct delayed_work reclaim;
+	struct odp_chunk *chunks[];
 };
 
 /**
@@ -98,9 +128,10 @@ struct odp_mr;
  * @page_in: map a range, given by its offset in the region and its length in bytes, both
  *	within the region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in
  *	the process, with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages
- *	that are present. May sleep. Returns 0; -EFAULT for memory that the process does
- *	not have or may not write to; -ENOMEM; -EIO if the key has been destroyed; the
- *	errno of a failed UMR or of an exporter
+ *	that are present. May sleep. Returns 0; 1 if all of the range was mapped so already;
+ *	-EFAULT for memory that the process does not have or may not write to; -ENOMEM; -EIO
+ *	if the key has been destroyed; -ERESTART, -ECANCELED and -EINTR as
+ *	mlx5_ib_odp_leaf_page_in(); the errno of a failed UMR or of an exporter
  * @destroy: destroy the keys and release the memory of a region without users. May
  *	sleep. Returns 0, or the errno of a firmware that refused to destroy a key: then
  *	what is left is destroyed by another call
@@ -116,8 +147,11 @@ struct odp_mr_ops {
  *	in progress holds a reference to its key
  * @odp: paging state of the device
  * @ops: of the region's kind
+ * @mm: address space of the process, to which the region holds a reference; NULL for a
+ *	region over a dma-buf
+ * @tgid: the process, to which the region holds a reference; NULL as @mm
+ * @start: address in @mm; 0 for an implicit region
  * @leaf: explicit region: its only leaf
- * @anchor: implicit region: names the address space, to which it holds a reference
  * @root: implicit region: table of directories. Once its key has been destroyed, the
  *	device reaches nothing below it
  * @tree_lock: implicit region: guards the tree below @root. Held while leaves are
@@ -127,46 +161,80 @@ struct odp_mr {
 	struct mlx5_ib_mr mr;
 	struct mlx5_ib_odp *odp;
 	const struct odp_mr_ops *ops;
+	struct mm_struct *mm;
+	struct pid *tgid;
+	u64 start;
 	struct odp_leaf *leaf;
-	struct ib_umem_odp *anchor;
 	struct odp_dir *root;
 	struct mutex tree_lock;	/* root */
+};
+
+/* Number of faults that are remembered. */
+#define MLX5_IB_ODP_NUM_SEEN	64
+
+/**
+ * struct odp_fault_id - what a fault was about
+ * @where: the address of the operation, or the index of the WQE
+ * @num: the remote key, or the number of the queue
+ * @committed: bytes of the message that had been transferred
+ * @type: as the device reported it
+ */
+struct odp_fault_id {
+	u64 where;
+	u32 num;
+	u32 committed;
+	u8 type;
 };
 
 /**
  * struct mlx5_ib_odp - paging state of a device
  * @dev: device
  * @caps: what the device can page, as verbs report it
- * @wq: resolves faults, serves advice and reclaims leaves
+ * @fault_wq: resolves faults, and nothing else
+ * @slow_wq: serves advice and reclaims leaves
+ * @stopping: the device is being removed: no advice is served any more
+ * @num_faults: number of faults that are being resolved
+ * @no_faults: woken when @num_faults falls to 0
+ * @advice_room: woken when there is room for advice, and when @stopping
  * @eq_lock: serializes the creation of @eq
  * @eq: page-fault event queue, created for the first paged region
  * @nb: notifier called by the interrupt of @eq
  * @events_lock: serializes consumption of @eq, also from its interrupt
  * @eq_work: continues consumption after an allocation has failed in the interrupt
+ * @seen_lock: guards @seen
+ * @seen: faults that have been resolved, each in the place that its hash says
  */
 struct mlx5_ib_odp {
 	struct mlx5_ib_dev *dev;
 	struct ib_odp_caps caps;
-	struct workqueue_struct *wq;
+	struct workqueue_struct *fault_wq;
+	struct workqueue_struct *slow_wq;
+	bool stopping;
+	atomic_t num_faults;
+	wait_queue_head_t no_faults;
+	wait_queue_head_t advice_room;
 	struct mutex eq_lock;		/* eq */
 	struct mlx5_eq *eq;
 	struct notifier_block nb;
 	spinlock_t events_lock;		/* consumption of eq */
 	struct work_struct eq_work;
+	spinlock_t seen_lock;		/* seen */
+	struct odp_fault_id seen[MLX5_IB_ODP_NUM_SEEN];
 };
 
 /* odp_mr.c */
 struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 mkey);
 int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req);
+struct mm_struct *mlx5_ib_odp_mr_get_mm(const struct odp_mr *mr);
+bool mlx5_ib_odp_mr_is_closing(const struct odp_mr *mr);
 int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
 			   u32 nmtts);
 
 /* odp_leaf.c */
-extern const struct mmu_interval_notifier_ops mlx5_ib_odp_notifier_ops;
-
-struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey,
-					 struct ib_umem_odp *umem, u64 iova, u64 length);
+struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
+					 u64 length, u64 iova);
 int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf);
+void mlx5_ib_odp_leaf_unmap_dead(struct odp_leaf *leaf);
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req);
 
 /* odp_tree.c */

@@ -4,7 +4,10 @@
  * reference, and paged in by the operation of their kind, and their keys are created alike.
  */
 
+#include <linux/memcontrol.h>
 #include <linux/mlx5/driver.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 
 #include "layout_mkey.h"
 #include "mkey.h"
@@ -29,6 +32,19 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
 	return mkey ? container_of(mkey, struct odp_mr, mr.mkey) : NULL;
 }
 
+/* Charge the tables to the memory cgroup of the process, and not to that of a kernel thread. */
+static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mr->mm), *old;
+	int ret;
+
+	old = set_active_memcg(memcg);
+	ret = mr->ops->page_in(mr, offset, len, req);
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
+	return ret;
+}
+
 /**
  * mlx5_ib_odp_mr_page_in - map a range of a region's pages into the device
  * @mr: the region, on which the caller holds a reference
@@ -38,7 +54,7 @@ struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
  *
  * May sleep. Takes the locks of the region's kind: see struct odp_mr_ops.
  *
- * Return: 0; -EFAULT if the range leaves the region; -EAGAIN while the UMR queue
+ * Return: -EFAULT if the range leaves the region; -EAGAIN while the UMR queue
  * pair is out of order; otherwise as the page_in operation of the region's kind.
  */
 int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req)
@@ -55,7 +71,46 @@ int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long r
 		return err;
 	if (addr < ibmr->iova || len > ibmr->length || addr - ibmr->iova > ibmr->length - len)
 		return -EFAULT;
-	return mr->ops->page_in(mr, addr - ibmr->iova, len, req);
+	return odp_mr_page_in_charged(mr, addr - ibmr->iova, len, req);
+}
+
+/**
+ * mlx5_ib_odp_mr_is_closing - tell whether a region is being deregistered
+ * @mr: the region, on which the caller holds a reference
+ *
+ * Deregistration waits for those who have a reference, so whoever works for long asks.
+ *
+ * Return: true if so.
+ */
+bool mlx5_ib_odp_mr_is_closing(const struct odp_mr *mr)
+{
+	return READ_ONCE(mr->mr.mkey.type) == MLX5_IB_MKEY_PRIVATE;
+}
+
+/* Whether the process is not being killed, nor has exited. */
+static bool odp_process_is_alive(struct pid *tgid)
+{
+	struct task_struct *task;
+
+	guard(rcu)();
+	task = pid_task(tgid, PIDTYPE_TGID);
+	return task && !(READ_ONCE(task->signal->flags) & SIGNAL_GROUP_EXIT);
+}
+
+/**
+ * mlx5_ib_odp_mr_get_mm - use the address space of a region's process
+ * @mr: the region, not over a dma-buf
+ *
+ * The process's memory is not freed while its address space is in use. So the address space of
+ * a process that is being killed is left alone, and the caller gives it back soon.
+ *
+ * Return: the address space, for which mmput_async() is to be called; or NULL.
+ */
+struct mm_struct *mlx5_ib_odp_mr_get_mm(const struct odp_mr *mr)
+{
+	if (!odp_process_is_alive(mr->tgid) || !mmget_not_zero(mr->mm))
+		return NULL;
+	return mr->mm;
 }
 
 /**

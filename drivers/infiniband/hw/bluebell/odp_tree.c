@@ -6,7 +6,6 @@
  * has been unmapped, a directory with the region.
  */
 
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "bluebell.h"
@@ -59,8 +58,8 @@ static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mke
 		.nmtts = num * sizeof(struct mlx5_ksm) / sizeof(__be64),
 	};
 	size_t inlen = mlx5_ib_create_mkey_inlen(attr.nmtts);
-	struct odp_dir *dir __free(kfree) = kzalloc_obj(*dir);
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL);
+	struct odp_dir *dir __free(kfree) = kzalloc_obj(*dir, GFP_KERNEL_ACCOUNT);
+	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!in || !dir)
@@ -68,7 +67,7 @@ static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mke
 	dir->key.mkey = mkey ?: &dir->key.own;
 	dir->key.base = base;
 	dir->shift = shift;
-	xa_init(&dir->children);
+	xa_init_flags(&dir->children, XA_FLAGS_ACCOUNT);
 	mlx5_ib_odp_fill_create_ksm(in, &attr);
 	odp_tree_fill_entries(mr, dir, 0, num, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
 	err = mlx5_ib_mkey_create(mr->odp->dev, dir->key.mkey, MLX5_IB_KERNEL_UID, in, inlen);
@@ -99,6 +98,7 @@ static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir
 	struct odp_key *child = xa_load(&dir->children, index);
 	int err;
 
+	lockdep_assert_held(&mr->tree_lock);
 	if (child)
 		return child;
 	/* Reserve first: after the creation, a failure would require to destroy the new key. */
@@ -121,6 +121,7 @@ static int odp_tree_link_child(struct odp_mr *mr, struct odp_dir *dir, struct od
 {
 	int err;
 
+	lockdep_assert_held(&mr->tree_lock);
 	if (child->linked)
 		return 0;
 	err = odp_tree_write_block(mr, dir, odp_tree_index(dir, child->base));
@@ -141,18 +142,19 @@ static struct odp_key *odp_tree_create_child_dir(struct odp_mr *mr, u64 base)
 
 /*
  * The last page of a leaf has been unmapped, or its key has been destroyed: queue its
- * reclaim, with references to the leaf and to the region. Called with umem_mutex held,
+ * reclaim, with references to the leaf and to the region. Called with the leaf's lock held,
  * possibly from memory reclaim: allocates nothing.
  */
 static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 {
 	struct odp_mr *mr = leaf->mr;
 
+	lockdep_assert_held(&leaf->lock);
 	/* Without a reference to take, the region is being deregistered, and its leaves with it. */
 	if (!mlx5_ib_mkey_hold(&mr->mr.mkey))
 		return;
 	refcount_inc(&leaf->refs);
-	if (!queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0)) {
+	if (!queue_delayed_work(mr->odp->slow_wq, &leaf->reclaim, 0)) {
 		refcount_dec(&leaf->refs);
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
@@ -165,16 +167,15 @@ static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
  */
 static bool odp_tree_isolate_leaf(struct odp_leaf *leaf)
 {
-	struct ib_umem_odp *umem = leaf->umem;
-
-	guard(mutex)(&umem->umem_mutex);
+	lockdep_assert_held(&leaf->mr->tree_lock);
+	guard(mutex)(&leaf->lock);
 	/* A destroyed key reaches no page: what is still DMA-mapped can be unmapped. */
 	if (leaf->dead)
-		ib_umem_odp_unmap_dma_pages(umem, ib_umem_start(umem), ib_umem_end(umem));
+		mlx5_ib_odp_leaf_unmap_dead(leaf);
 	/* One reference is the tree's, one is the caller's. */
-	if (umem->npages || refcount_read(&leaf->refs) != 2)
+	if (leaf->npages || refcount_read(&leaf->refs) != 2)
 		return false;
-	umem->private = NULL;
+	leaf->isolated = true;
 	return true;
 }
 
@@ -195,8 +196,8 @@ static bool odp_tree_remove_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
 		return true;
 	}
 	xa_store(&dir->children, index, &leaf->key, GFP_KERNEL);
-	scoped_guard(mutex, &leaf->umem->umem_mutex)
-		leaf->umem->private = leaf;
+	scoped_guard(mutex, &leaf->lock)
+		leaf->isolated = false;
 	return false;
 }
 
@@ -217,7 +218,7 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 			again = READ_ONCE(mr->mr.mkey.type) != MLX5_IB_MKEY_PRIVATE;
 	}
 	/* Try until it works: otherwise the directory might lead to a destroyed key for good. */
-	if (again && queue_delayed_work(mr->odp->wq, &leaf->reclaim, ODP_TREE_RECLAIM_DELAY))
+	if (again && queue_delayed_work(mr->odp->slow_wq, &leaf->reclaim, ODP_TREE_RECLAIM_DELAY))
 		return;
 	if (leaf)
 		refcount_dec(&leaf->refs);
@@ -228,13 +229,9 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 
 static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
 {
-	const u64 size = BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT);
 	struct odp_leaf *leaf;
 
-	leaf = mlx5_ib_odp_leaf_create(mr, NULL,
-				       ib_umem_odp_alloc_child(mr->anchor, base, size,
-							       &mlx5_ib_odp_notifier_ops),
-				       base, size);
+	leaf = mlx5_ib_odp_leaf_create(mr, NULL, base, BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT), base);
 	if (IS_ERR(leaf))
 		return ERR_CAST(leaf);
 	/* No page is mapped yet, so no MMU notifier has looked at these. */
@@ -252,13 +249,13 @@ static void odp_tree_put_leaf(struct odp_leaf *leaf)
 	struct odp_mr *mr = leaf->mr;
 	bool empty;
 
-	scoped_guard(mutex, &leaf->umem->umem_mutex)
-		empty = !leaf->umem->npages || leaf->dead;
+	scoped_guard(mutex, &leaf->lock)
+		empty = !leaf->npages || leaf->dead;
 	if (empty) {
 		/* Cannot fail: the caller has a reference to the region. */
 		mlx5_ib_mkey_hold(&mr->mr.mkey);
 		/* The caller's reference to the leaf passes to the work. */
-		if (queue_delayed_work(mr->odp->wq, &leaf->reclaim, 0))
+		if (queue_delayed_work(mr->odp->slow_wq, &leaf->reclaim, 0))
 			return;
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
@@ -300,19 +297,22 @@ static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long re
 {
 	u64 end = va + len, stop;
 	struct odp_leaf *leaf;
-	int err = 0;
+	int ret, had_all = 1;
 
-	if (end > mr->anchor->umem.owning_mm->task_size)
+	if (end > mr->mm->task_size)
 		return -EFAULT;
-	for (; va < end && !err; va = stop) {
+	for (; va < end; va = stop) {
 		stop = min(end, ALIGN(va + 1, BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT)));
 		leaf = odp_tree_get_leaf(mr, va);
 		if (IS_ERR(leaf))
 			return PTR_ERR(leaf);
-		err = mlx5_ib_odp_leaf_page_in(leaf, va, stop - va, req);
+		ret = mlx5_ib_odp_leaf_page_in(leaf, va, stop - va, req);
 		odp_tree_put_leaf(leaf);
+		if (ret < 0)
+			return ret;
+		had_all &= ret;
 	}
-	return err;
+	return had_all;
 }
 
 /* ---- the whole tree ------------------------------------------------------------ */
@@ -327,6 +327,7 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 	unsigned long i;
 	int err;
 
+	lockdep_assert_held(&mr->tree_lock);
 	err = mlx5_ib_mkey_destroy(mr->odp->dev, table->key.mkey);
 	if (err)
 		return err;
@@ -345,24 +346,10 @@ static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
 	return 0;
 }
 
-static void odp_tree_put_anchor(struct ib_umem_odp *anchor)
-{
-	struct mm_struct *mm = anchor->umem.owning_mm;
-
-	ib_umem_odp_release(anchor);
-	mmdrop(mm);
-}
-
 static int odp_tree_destroy(struct odp_mr *mr)
 {
-	int err;
-
-	scoped_guard(mutex, &mr->tree_lock)
-		err = odp_tree_destroy_table(mr, mr->root);
-	if (err)
-		return err;
-	odp_tree_put_anchor(mr->anchor);
-	return 0;
+	guard(mutex)(&mr->tree_lock);
+	return odp_tree_destroy_table(mr, mr->root);
 }
 
 static const struct odp_mr_ops odp_tree_ops = {
@@ -383,24 +370,13 @@ static const struct odp_mr_ops odp_tree_ops = {
 int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {
 	u32 num = (((u64)TASK_SIZE - 1) >> MLX5_IB_ODP_DIR_SHIFT) + 1;
-	struct ib_umem_odp *anchor;
+	struct odp_dir *root;
 
-	anchor = ib_umem_odp_alloc_implicit(mr->mr.ibmr.device, mr->mr.access);
-	if (IS_ERR(anchor))
-		return PTR_ERR(anchor);
-	/*
-	 * The anchor names the process's address space, which leaves are created in and which may
-	 * be freed before the region is: ib_core takes no reference for an anchor, so the region
-	 * holds one.
-	 */
-	mmgrab(anchor->umem.owning_mm);
-	mr->root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, MLX5_IB_ODP_DIR_SHIFT,
-				       ALIGN(num, MLX5_IB_ODP_BLOCK_KSMS));
-	if (IS_ERR(mr->root)) {
-		odp_tree_put_anchor(anchor);
-		return PTR_ERR(mr->root);
-	}
+	root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, MLX5_IB_ODP_DIR_SHIFT,
+				   ALIGN(num, MLX5_IB_ODP_BLOCK_KSMS));
+	if (IS_ERR(root))
+		return PTR_ERR(root);
+	mr->root = root;
 	mr->ops = &odp_tree_ops;
-	mr->anchor = anchor;
 	return 0;
 }

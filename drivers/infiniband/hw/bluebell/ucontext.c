@@ -14,6 +14,7 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "odp.h"
 #include "uar.h"
 #include "ucontext.h"
 
@@ -165,6 +166,7 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
 
+	mlx5_ib_odp_close_context(context);
 	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages));
 	mlx5_ib_deallocate_uars(context);
 	mutex_destroy(&context->db_lock);

@@ -8,9 +8,13 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
+#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -1059,6 +1063,272 @@ TEST_F(advice, invalid_advice_is_refused)
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
+/* The memory behind the region exists, but the region's tables do not reach there. */
+TEST_F(advice, beyond_the_end_of_the_region_is_refused)
+{
+	const uint32_t flush = IBV_ADVISE_MR_FLAG_FLUSH;
+	struct paged *o = &self->o;
+	struct ibv_mr *part;
+	unsigned int i;
+
+	if (variant->implicit)
+		SKIP(return, "an implicit region has no end");
+	fill(o->mem, LEN, 1);
+	part = ibv_reg_mr(o->r.pd, o->mem + UV_PAGE, 3 * UV_PAGE + 100,
+			  ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, part);
+	for (i = 0; i <= IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT; i++) {
+		/* mlx5_ib goes as far as the end of the page. */
+		if (driver_is("bluebell"))
+			EXPECT_EQ(EFAULT, advise(o, i, flush, o->mem + UV_PAGE, 3 * UV_PAGE + 101,
+						 part->lkey));
+		EXPECT_EQ(EFAULT, advise(o, i, flush, o->mem + 4 * UV_PAGE, LEN - 4 * UV_PAGE,
+					 part->lkey));
+		EXPECT_EQ(EFAULT, advise(o, i, flush, o->mem + 6 * UV_PAGE, UV_PAGE, part->lkey));
+		EXPECT_EQ(EFAULT, advise(o, i, flush, o->mem, UV_PAGE, part->lkey));
+		EXPECT_EQ(EFAULT, advise(o, i, flush, o->mem + UV_PAGE, 0xfffff000, part->lkey));
+		EXPECT_EQ(0, advise(o, i, flush, o->mem + UV_PAGE, 3 * UV_PAGE + 100, part->lkey));
+	}
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey,
+						o->mem + 5 * UV_PAGE, part->rkey, 8));
+	EXPECT_EQ(0, ibv_dereg_mr(part));
+}
+
+/* --- Messages that are not present as a whole --------------------------------------------------- */
+
+#define LONG_LEN (6ul << 20)
+/* With the data of the middle pages elsewhere, a WQE of this many pieces takes three basic blocks. */
+#define MANY_SGES 9
+
+FIXTURE(message) {
+	struct paged o;
+	struct paged big;	/* its pair has longer buffers; the region is over LONG_LEN bytes */
+};
+
+FIXTURE_VARIANT(message) {
+	enum kind op;
+	bool local;
+};
+
+FIXTURE_VARIANT_ADD(message, send_local) { .op = SEND, .local = true };
+
+FIXTURE_VARIANT_ADD(message, send_remote) { .op = SEND };
+
+FIXTURE_VARIANT_ADD(message, write_local) { .op = WRITE, .local = true };
+
+FIXTURE_VARIANT_ADD(message, write_remote) { .op = WRITE };
+
+FIXTURE_VARIANT_ADD(message, read_local) { .op = READ, .local = true };
+
+FIXTURE_VARIANT_ADD(message, read_remote) { .op = READ };
+
+FIXTURE_SETUP(message)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct paged *big = &self->big;
+
+	if (!paged_setup(_metadata, &self->o, false))
+		return;
+	big->r = self->o.r;
+	ASSERT_EQ(0, pair_open(&big->p, &big->r, &cfg, LONG_LEN));
+	big->mem = mmap(NULL, LONG_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, big->mem);
+	big->mr = ibv_reg_mr(big->r.pd, big->mem, LONG_LEN, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, big->mr);
+}
+
+FIXTURE_TEARDOWN(message)
+{
+	if (self->big.mr)
+		EXPECT_EQ(0, ibv_dereg_mr(self->big.mr));
+	pair_close(&self->big.p);
+	EXPECT_EQ(0, paged_close(&self->o));
+}
+
+/* The first half is mapped for the device, so that the fault is in the middle of the message. */
+TEST_F(message, fault_in_the_middle_of_a_long_message_is_resolved)
+{
+	bool writes = op_writes(variant->op, variant->local);
+	struct paged *o = &self->big;
+	uint8_t *pinned = o->p.buf[variant->local];
+	long midway;
+
+	madvise(o->mem, LONG_LEN, MADV_DONTNEED);
+	if (!writes)
+		fill(o->mem, LONG_LEN, 3);
+	fill(pinned, LONG_LEN, 4);
+	ASSERT_EQ(0, advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
+			    o->mem, LONG_LEN / 2, o->mr->lkey));
+	midway = hca_counter("page_faults_midway");
+	ASSERT_EQ(0, variant->local ? run_local(o, variant->op, 0, LONG_LEN) :
+				      run_remote(o, variant->op, 0, LONG_LEN));
+	if (hca_ctl_present())
+		EXPECT_LT(midway, hca_counter("page_faults_midway"));
+	EXPECT_TRUE(check_fill(writes ? o->mem : pinned, LONG_LEN, writes ? 4 : 3));
+}
+
+/* What is present is transferred, perhaps; but the operation fails, and does not hang. */
+TEST_F(message, operation_that_runs_into_a_hole_fails)
+{
+	bool writes = op_writes(variant->op, variant->local);
+	const size_t hole = 16 * UV_PAGE;
+	struct paged *o = &self->o;
+	int want = variant->local ? IBV_WC_LOC_PROT_ERR :
+		   variant->op == SEND ? IBV_WC_REM_OP_ERR : IBV_WC_REM_ACCESS_ERR;
+	uint8_t *pinned = o->p.buf[variant->local];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		fill(o->mem, hole, 1);
+		fill(pinned, LEN, 2);
+		munmap(o->mem + hole, LEN - hole);
+		/* In the second round the present part has been mapped for the device. */
+		if (i)
+			ASSERT_EQ(0, advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+					    IBV_ADVISE_MR_FLAG_FLUSH, o->mem, hole, o->mr->lkey));
+		EXPECT_EQ(want, variant->local ? run_local(o, variant->op, 0, LEN) :
+						 run_remote(o, variant->op, 0, LEN));
+		ASSERT_EQ(o->mem, map_anon(o->mem));
+		fill(pinned, LEN, 5);
+		fill(o->mem, LEN, 6);
+		ASSERT_EQ(0, variant->local ? run_local(o, variant->op, 0, LEN) :
+					      run_remote(o, variant->op, 0, LEN));
+		EXPECT_TRUE(check_fill(writes ? o->mem : pinned, LEN, writes ? 5 : 6));
+	}
+}
+
+/* --- WQEs that the driver has to read ------------------------------------------------------------ */
+
+FIXTURE(wqe) {
+	struct paged o;
+	struct pair p;
+};
+
+FIXTURE_SETUP(wqe)
+{
+	paged_setup(_metadata, &self->o, false);
+}
+
+FIXTURE_TEARDOWN(wqe)
+{
+	pair_close(&self->p);
+	EXPECT_EQ(0, paged_close(&self->o));
+}
+
+/* Send one message from paged pieces into paged pieces, none of which is mapped for the device. */
+static void send_pieces(struct __test_metadata *_metadata, struct paged *o, struct pair *p,
+			unsigned int seed)
+{
+	struct ibv_sge from[MANY_SGES], to[MANY_SGES];
+	struct ibv_recv_wr rwr = { .sg_list = to, .num_sge = MANY_SGES };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND, .sg_list = from, .num_sge = MANY_SGES,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	uint8_t *dst = o->mem + 10 * UV_PAGE;
+	struct ibv_wc wc;
+	unsigned int i;
+
+	madvise(o->mem, LEN, MADV_DONTNEED);
+	for (i = 0; i < MANY_SGES; i++) {
+		fill(o->mem + i * UV_PAGE + 40, 300, seed + i);
+		from[i] = (struct ibv_sge){
+			(uintptr_t)o->mem + i * UV_PAGE + 40, 300, o->mr->lkey,
+		};
+		to[i] = (struct ibv_sge){ (uintptr_t)dst + i * UV_PAGE + 8, 300, o->mr->lkey };
+	}
+	ASSERT_EQ(0, pair_post_recv(p, &rwr));
+	ASSERT_EQ(0, post_send(p, &wr, NULL, 0));
+	ASSERT_EQ(0, reap_ok(p->cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(p->cq[1], &wc));
+	for (i = 0; i < MANY_SGES; i++)
+		EXPECT_TRUE(check_fill(dst + i * UV_PAGE + 8, 300, seed + i));
+}
+
+/* The send queue has a power of two of basic blocks, and each WQE takes three. */
+TEST_F(wqe, that_wraps_at_the_end_of_its_queue_is_read_whole)
+{
+	struct qp_cfg cfg = {
+		.type = IBV_QPT_RC, .send_sge = MANY_SGES, .recv_sge = MANY_SGES, .send_wr = 4,
+		.recv_wr = 2,
+	};
+	unsigned int round;
+
+	ASSERT_EQ(0, pair_open(&self->p, &self->o.r, &cfg, LEN));
+	for (round = 0; round < 40; round++)
+		send_pieces(_metadata, &self->o, &self->p, round);
+}
+
+/* WQEs of a receive queue with signatures have another segment before those of the data. */
+TEST_F(wqe, of_a_queue_with_signatures_is_read_right)
+{
+	struct qp_cfg cfg = {
+		.type = IBV_QPT_RC, .send_sge = MANY_SGES, .recv_sge = MANY_SGES,
+	};
+	unsigned int round;
+	int ret;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib resolves no faults of queues with signatures");
+	/* libmlx5 creates such queue pairs if it is asked so. */
+	setenv("MLX5_QP_SIGNATURE", "1", 1);
+	ret = pair_open(&self->p, &self->o.r, &cfg, LEN);
+	unsetenv("MLX5_QP_SIGNATURE");
+	if (ret)
+		SKIP(return, "no queue pair with signatures (%d)", ret);
+	for (round = 0; round < 4; round++)
+		send_pieces(_metadata, &self->o, &self->p, round);
+}
+
+/* --- Events that say less than they should ------------------------------------------------------- */
+
+FIXTURE(event) {
+	struct paged o;
+};
+
+FIXTURE_SETUP(event)
+{
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, "needs an HCA that reports false events, and a driver that answers them");
+	paged_setup(_metadata, &self->o, false);
+}
+
+FIXTURE_TEARDOWN(event)
+{
+	if (hca_ctl_present())
+		hca_inject_clear();
+	EXPECT_EQ(0, paged_close(&self->o));
+}
+
+TEST_F(event, fault_of_unknown_subtype_fails_the_access)
+{
+	struct paged *o = &self->o;
+
+	ASSERT_EQ(0, hca_do("inject fault subtype 7"));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_remote(o, WRITE, 0, 64));
+	ASSERT_EQ(0, hca_do("inject fault subtype 200"));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, run_local(o, SEND, 0, 64));
+	EXPECT_EQ(0, run_remote(o, WRITE, 0, 64));
+}
+
+/* The page is mapped for reading at first, and for writing when the same fault comes again. */
+TEST_F(event, write_that_is_reported_as_read_is_resolved)
+{
+	struct paged *o = &self->o;
+
+	fill(o->p.buf[0], 64, 3);
+	ASSERT_EQ(0, hca_do("inject fault nowrite 1000"));
+	EXPECT_EQ(0, run_remote(o, WRITE, 0, 64));
+	EXPECT_TRUE(check_fill(o->mem, 64, 3));
+	EXPECT_GE(4, hca_inject_clear());
+	/* A page that the process may only read is never mapped for writing. */
+	mprotect(o->mem, LEN, PROT_READ);
+	ASSERT_EQ(0, hca_do("inject fault nowrite 1000"));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, run_remote(o, WRITE, 0, 64));
+	hca_inject_clear();
+	mprotect(o->mem, LEN, PROT_READ | PROT_WRITE);
+}
+
 /* --- Regions ----------------------------------------------------------------------------------- */
 
 FIXTURE(region) {
@@ -1134,6 +1404,44 @@ TEST_F(region, iova_may_differ_from_the_address)
 	ASSERT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, (void *)(0x7000000ul + 5000),
 			    mr->rkey, 9000));
 	EXPECT_TRUE(check_fill(o->mem + 5000, 9000, 2));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* A fault through a window names the window, and the driver does not know what that is bound to. */
+TEST_F(region, no_windows_over_paged_memory)
+{
+	const int access = ALL_ACCESS | IBV_ACCESS_MW_BIND;
+	struct paged *o = &self->o;
+	struct ibv_mr *mr;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib accepts windows over paged memory");
+	EXPECT_EQ(NULL, ibv_reg_mr(o->r.pd, o->mem, LEN, access | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	EXPECT_EQ(NULL, ibv_reg_mr(o->r.pd, NULL, SIZE_MAX, access | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	/* Nor can a region become one by a change, and it keeps working. */
+	EXPECT_NE(0, ibv_rereg_mr(o->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  access | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(0, run_remote(o, WRITE, 0, 64));
+	mr = ibv_reg_mr(o->r.pd, o->mem, LEN, access);
+	ASSERT_NE(NULL, mr);
+	EXPECT_NE(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  access | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+TEST_F(region, implicit_has_no_other_iova)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *mr;
+
+	/* libmlx5 passes on what it is given, and the driver has no way to shift the address space. */
+	mr = ibv_reg_mr_iova(o->r.pd, NULL, SIZE_MAX, 0x100000, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	EXPECT_EQ(NULL, mr);
+	EXPECT_EQ(EINVAL, errno);
+	mr = ibv_reg_mr_iova(o->r.pd, NULL, SIZE_MAX, 0, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, mr);
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
@@ -1396,6 +1704,68 @@ TEST_F(region, refused_resume_is_repeated)
 	EXPECT_EQ(3, hca_inject_clear());
 }
 
+/* A descriptor by which this process resolves faults on @mem itself; negative if it may not. */
+static int hold_faults(uint8_t *mem, size_t len)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)mem, len }, .mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &reg))
+		return -1;
+	return fd;
+}
+
+/* How often the kernel's log names PAGE_FAULT_RESUME. */
+static int logged_resumes(void)
+{
+	static char log[1 << 20];
+	int n = klogctl(3, log, sizeof(log) - 1), found = 0;
+	const char *at = log;
+
+	log[n < 0 ? 0 : n] = 0;
+	while ((at = strstr(at, "PAGE_FAULT_RESUME"))) {
+		at++;
+		found++;
+	}
+	return found;
+}
+
+/* A process can destroy its queue pairs whenever it likes: that must not fill the log. */
+TEST_F(region, queue_that_is_destroyed_during_a_fault_is_not_logged)
+{
+	struct paged *o = &self->o;
+	struct ibv_sge sge = { (uintptr_t)o->p.buf[0], 64, o->p.mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.wr.rdma = { .remote_addr = (uintptr_t)o->mem, .rkey = o->mr->rkey },
+	};
+	struct uffdio_zeropage zero = { .range = { (uintptr_t)o->mem, LEN } };
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	int logged = logged_resumes();
+	struct pollfd pfd = { .events = POLLIN };
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib logs it");
+	pfd.fd = hold_faults(o->mem, LEN);
+	if (pfd.fd < 0)
+		SKIP(return, "no userfaultfd");
+	ASSERT_EQ(0, post_send(&o->p, &wr, NULL, 0));
+	ASSERT_EQ(1, poll(&pfd, 1, 10000));
+	/* The fault names the key and not the queue, so the queue does not wait for its end. */
+	pair_close(&o->p);
+	EXPECT_EQ(0, ioctl(pfd.fd, UFFDIO_ZEROPAGE, &zero));
+	close(pfd.fd);
+	/* Waits until the fault has been answered. */
+	EXPECT_EQ(0, ibv_dereg_mr(o->mr));
+	o->mr = NULL;
+	usleep(200000);
+	EXPECT_EQ(logged, logged_resumes());
+	ASSERT_EQ(0, pair_open(&o->p, &o->r, &cfg, LEN));
+}
+
 /* Map a shared file in place of the paged memory; returns another mapping of the file. */
 static uint8_t *map_file(struct paged *o)
 {
@@ -1466,6 +1836,63 @@ TEST_F(region, implicit_recovers_after_failed_umr)
 	EXPECT_TRUE(check_fill(o->mem, LEN, 2));
 	EXPECT_EQ(0, ibv_dereg_mr(all));
 	EXPECT_CENSUS_UNCHANGED();
+}
+
+static void *fail_umr_until_stopped(void *arg)
+{
+	struct race *r = arg;
+
+	while (!r->stop) {
+		hca_do("inject umr 1 %d", rand() % 4);
+		usleep(rand() % 50000);
+		r->rounds++;
+	}
+	return NULL;
+}
+
+/*
+ * Leaves lose their pages, lose their keys, are created again and are given up, while their region is
+ * deregistered. Nothing is left behind, and nothing is reached that is gone.
+ */
+TEST_F_TIMEOUT(region, implicit_leaves_come_and_go_while_umr_fails, 300)
+{
+	const size_t leaf = 16ul << 20;
+	struct paged *o = &self->o;
+	struct race failures = { .o = o };
+	double end = seconds() + race_seconds();
+	unsigned int rounds = 0, i;
+	pthread_t thread;
+	uint8_t *mem;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, "needs an HCA that fails on request, and a driver that handles that");
+	mem = mmap(NULL, 4 * leaf, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, fail_umr_until_stopped, &failures));
+	for (; seconds() < end || rounds < 3; rounds++) {
+		struct ibv_mr *all = reg_paged(o, true);
+
+		ASSERT_NE(NULL, all);
+		for (i = 0; i < 12; i++) {
+			run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, mem + rand() % 4 * leaf,
+			       all->rkey, 64);
+			advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+			       mem + rand() % 4 * leaf, 2 * UV_PAGE, all->lkey);
+			madvise(mem + rand() % 4 * leaf, leaf, MADV_DONTNEED);
+		}
+		EXPECT_EQ(0, ibv_dereg_mr(all));
+	}
+	failures.stop = true;
+	pthread_join(thread, NULL);
+	hca_inject_clear();
+	EXPECT_LT(0, failures.rounds);
+	/* UMR restarts within a second. */
+	for (i = 0; i < 100 && run_remote(o, WRITE, 0, 64); i++)
+		usleep(20000);
+	EXPECT_GT(100, i);
+	EXPECT_CENSUS_UNCHANGED();
+	munmap(mem, 4 * leaf);
 }
 
 static void *write_until_stopped(void *arg)

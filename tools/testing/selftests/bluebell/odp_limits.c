@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What one user's on-demand paging costs others: a flood of advice neither delays the page faults of another
+ * process nor outlives the process that caused it, and the kernel memory of paged regions is charged to the
+ * memory cgroup of the process that registers them.
+ *
+ * The processes that cause trouble run as the user "tester", without capabilities.
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "binding.h"
+#include "test.h"
+
+#define TESTER "tester"
+#define NO_ODP "the device has no on-demand paging"
+#define MIB (1ul << 20)
+#define GIB (1ul << 30)
+#define LEN (64 * UV_PAGE)
+/* The memory of a flooder, and the pieces of one piece of advice, each over all of that memory. */
+#define FLOOD_MEM (128 * MIB)
+#define PIECES 512
+/* Faults whose median time is compared. */
+#define ROUNDS 40
+/* A time below this says more about the emulator's scheduling than about the driver. */
+#define NOISE_MS 10.0
+
+static double ms_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
+}
+
+static int drop_privileges(void)
+{
+	struct passwd *pw = getpwnam(TESTER);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (geteuid())
+		return 0;
+	if (!pw || setgroups(0, NULL) || setgid(pw->pw_gid) || setuid(pw->pw_uid))
+		return -1;
+	/* setuid() has cleared it. */
+	return prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static uint8_t *map_memory(size_t len, int flags)
+{
+	return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+
+static struct ibv_mr *reg_paged(struct ibv_pd *pd, void *mem, size_t len)
+{
+	return ibv_reg_mr(pd, mem, len, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+}
+
+/* --- The victim, whose faults are measured ----------------------------------------------------- */
+
+FIXTURE(flood) {
+	struct rdma r;
+	struct pair p;
+	uint8_t *mem;
+	struct ibv_mr *mr;
+	pid_t pid;
+};
+
+FIXTURE_SETUP(flood)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	if (!rdma_has_odp(self->r.ctx))
+		SKIP(return, NO_ODP);
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, LEN));
+	self->mem = map_memory(LEN, 0);
+	ASSERT_NE(MAP_FAILED, self->mem);
+	self->mr = reg_paged(self->r.pd, self->mem, LEN);
+	ASSERT_NE(NULL, self->mr);
+}
+
+FIXTURE_TEARDOWN(flood)
+{
+	if (self->pid > 0)
+		kill(self->pid, SIGKILL);
+	if (self->mr)
+		EXPECT_EQ(0, ibv_dereg_mr(self->mr));
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double d = *(const double *)a - *(const double *)b;
+
+	return d < 0 ? -1 : d > 0;
+}
+
+/* Median time in ms of a WRITE to a page that is not mapped; negative if one fails. */
+static double fault_ms(struct pair *p, uint8_t *mem, struct ibv_mr *mr)
+{
+	double start, ms[ROUNDS];
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		madvise(mem, LEN, MADV_DONTNEED);
+		start = ms_now();
+		if (rdma_access(p, IBV_WR_RDMA_WRITE, mr->rkey,
+				(uintptr_t)mem + i % 64 * UV_PAGE, 64))
+			return -1;
+		ms[i] = ms_now() - start;
+	}
+	qsort(ms, ROUNDS, sizeof(*ms), compare_doubles);
+	return ms[ROUNDS / 2];
+}
+
+/* --- The flooder ------------------------------------------------------------------------------- */
+
+static struct ibv_sge pieces[PIECES];
+
+/* Advise on all of a region in each piece, again and again, until the process is killed. */
+static void __noreturn advise_until_killed(uint32_t flags, int ready)
+{
+	struct ibv_mr *mr;
+	struct rdma r;
+	uint8_t *mem;
+	int i;
+
+	if (drop_privileges() || rdma_open(&r))
+		_exit(2);
+	mem = map_memory(FLOOD_MEM, MAP_POPULATE);
+	mr = reg_paged(r.pd, mem, FLOOD_MEM);
+	if (!mr)
+		_exit(3);
+	for (i = 0; i < PIECES; i++)
+		pieces[i] = (struct ibv_sge){
+			.addr = (uintptr_t)mem, .length = FLOOD_MEM, .lkey = mr->lkey,
+		};
+	if (write(ready, "", 1) != 1)
+		_exit(4);
+	for (;;) {
+		ibv_advise_mr(r.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, flags, pieces, PIECES);
+		/* What is mapped already costs nothing to advise on. */
+		madvise(mem, FLOOD_MEM / 2, MADV_DONTNEED);
+	}
+}
+
+/* Start a flooder, and give its advice time to queue up. */
+static pid_t start_flood(uint32_t flags)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(ready))
+		return -1;
+	pid = fork();
+	if (!pid)
+		advise_until_killed(flags, ready[1]);
+	close(ready[1]);
+	if (pid > 0 && read(ready[0], &byte, 1) != 1)
+		pid = -1;
+	close(ready[0]);
+	usleep(700000);
+	return pid;
+}
+
+static double kill_and_reap_ms(pid_t pid)
+{
+	double start = ms_now();
+
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return ms_now() - start;
+}
+
+static long free_kb(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kb = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemFree: %ld", &kb) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kb;
+}
+
+/* Wait until this much memory is free, for ten seconds at most; returns after how many ms it was. */
+static double wait_free_ms(long kb)
+{
+	double start = ms_now();
+
+	while (free_kb() < kb && ms_now() < start + 10000)
+		usleep(20000);
+	return ms_now() - start;
+}
+
+TEST_F_TIMEOUT(flood, advice_of_another_user_does_not_delay_faults, 300)
+{
+	double quiet, during, after, died, freed;
+	long before = free_kb();
+
+	quiet = fault_ms(&self->p, self->mem, self->mr);
+	ASSERT_LT(0, quiet);
+	self->pid = start_flood(0);
+	ASSERT_LT(0, self->pid);
+	during = fault_ms(&self->p, self->mem, self->mr);
+	died = kill_and_reap_ms(self->pid);
+	self->pid = 0;
+	freed = wait_free_ms(before - 32 * 1024);
+	after = fault_ms(&self->p, self->mem, self->mr);
+	TH_LOG("a fault takes %.1f ms, %.1f ms during the flood, %.1f ms after it; it ended %.0f ms after SIGKILL, and its memory was free %.0f ms later; %ld MiB free before, %ld MiB after",
+	       quiet, during, after, died, freed, before / 1024, free_kb() / 1024);
+	ASSERT_LE(0, during);
+	ASSERT_LE(0, after);
+	/* mlx5_ib makes the others wait. */
+	if (driver_is("bluebell")) {
+		EXPECT_LE(during, 2 * quiet + NOISE_MS);
+		EXPECT_LE(after, 2 * quiet + NOISE_MS);
+		EXPECT_LE(died, 1000);
+		EXPECT_LE(freed, 1000);
+	}
+}
+
+/* One call of advice that waits for its end would take minutes. */
+TEST_F_TIMEOUT(flood, synchronous_advice_ends_when_the_process_is_killed, 300)
+{
+	double died;
+
+	self->pid = start_flood(IBV_ADVISE_MR_FLAG_FLUSH);
+	ASSERT_LT(0, self->pid);
+	died = kill_and_reap_ms(self->pid);
+	self->pid = 0;
+	TH_LOG("ended %.0f ms after SIGKILL", died);
+	if (driver_is("bluebell"))
+		EXPECT_LE(died, 1000);
+}
+
+/* The region of queued advice can be deregistered, and the advice ends with it. */
+TEST_F_TIMEOUT(flood, dereg_does_not_wait_for_queued_advice, 300)
+{
+	struct ibv_mr *mr;
+	double start;
+	uint8_t *mem;
+	int i, k;
+
+	mem = map_memory(FLOOD_MEM, 0);
+	mr = reg_paged(self->r.pd, mem, FLOOD_MEM);
+	ASSERT_NE(NULL, mr);
+	for (i = 0; i < 8; i++) {
+		pieces[i] = (struct ibv_sge){
+			.addr = (uintptr_t)mem, .length = FLOOD_MEM, .lkey = mr->lkey,
+		};
+	}
+	for (k = 0; k < 4; k++)
+		ASSERT_EQ(0, ibv_advise_mr(self->r.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+					   pieces, 8));
+	start = ms_now();
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	TH_LOG("deregistered after %.0f ms", ms_now() - start);
+	if (driver_is("bluebell"))
+		EXPECT_GT(1000, ms_now() - start);
+	munmap(mem, FLOOD_MEM);
+}
+
+static int unbind_during_flood(uint32_t flags, double *ms)
+{
+	struct binding b;
+	double start;
+	pid_t pid;
+	int ret;
+
+	if (binding_find(&b))
+		return -1;
+	pid = start_flood(flags);
+	if (pid < 0)
+		return -2;
+	start = ms_now();
+	ret = binding_do(&b, "unbind");
+	*ms = ms_now() - start;
+	kill_and_reap_ms(pid);
+	return ret || binding_do(&b, "bind") || !binding_wait_device() ? -3 : 0;
+}
+
+TEST(removal_of_the_device_does_not_wait_for_advice)
+{
+	static const uint32_t flags[] = { 0, IBV_ADVISE_MR_FLAG_FLUSH };
+	struct rdma r;
+	unsigned int i;
+	double ms;
+	bool has;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	has = rdma_has_odp(r.ctx);
+	rdma_close(&r);
+	if (!has || !driver_is("bluebell"))
+		SKIP(return, "mlx5_ib waits for all advice");
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		ASSERT_EQ(0, unbind_during_flood(flags[i], &ms));
+		TH_LOG("removed after %.0f ms", ms);
+		EXPECT_GT(5000, ms);
+	}
+}
+
+/* --- Memory cgroups ---------------------------------------------------------------------------- */
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+#define CGROUP CGROUP_ROOT "/bluebell-test"
+#define LIMIT (96 * MIB)
+#define REGIONS 60
+#define REGION_LEN (16 * GIB)
+
+static int write_file(const char *path, const char *fmt, ...)
+{
+	char text[64];
+	va_list ap;
+	int fd, n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, n) == n ? 0 : -errno;
+	close(fd);
+	return n;
+}
+
+static long cgroup_value(const char *name)
+{
+	long v = -1;
+	FILE *f = fopen(name, "r");
+
+	if (f && fscanf(f, "%ld", &v) != 1)
+		v = -1;
+	if (f)
+		fclose(f);
+	return v;
+}
+
+FIXTURE(charge) {
+	bool has_cgroup;
+};
+
+FIXTURE_SETUP(charge)
+{
+	struct rdma r;
+	bool has;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	has = rdma_has_odp(r.ctx);
+	rdma_close(&r);
+	if (!has)
+		SKIP(return, NO_ODP);
+	write_file(CGROUP_ROOT "/cgroup.subtree_control", "+memory");
+	self->has_cgroup = !mkdir(CGROUP, 0755) || errno == EEXIST;
+	if (!self->has_cgroup || write_file(CGROUP "/memory.max", "%lu", LIMIT))
+		SKIP(return, "the kernel has no memory cgroups");
+	write_file(CGROUP "/memory.swap.max", "0");
+}
+
+FIXTURE_TEARDOWN(charge)
+{
+	int i;
+
+	for (i = 0; self->has_cgroup && rmdir(CGROUP) && i < 100; i++)
+		usleep(20000);
+}
+
+/* Run @work in the cgroup as an unprivileged user; returns its exit status, or -1 if it was killed. */
+static int run_in_cgroup(int (*work)(void))
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		if (write_file(CGROUP "/cgroup.procs", "0") || drop_privileges())
+			_exit(100);
+		_exit(work());
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static long lowest_free_kb(void)
+{
+	return free_kb();
+}
+
+/* Registers regions until one is refused; returns 0 if all could be registered, or 1 for ENOMEM. */
+static int register_unmapped(void)
+{
+	long free_before, used;
+	struct ibv_mr *mr;
+	struct rdma r;
+	uint8_t *mem;
+	int i, ret = 0;
+
+	if (rdma_open(&r))
+		return 101;
+	mem = mmap(NULL, REGION_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mem == MAP_FAILED)
+		return 102;
+	free_before = lowest_free_kb();
+	for (i = 0; i < REGIONS && !ret; i++) {
+		mr = reg_paged(r.pd, mem, REGION_LEN);
+		if (!mr)
+			ret = errno == ENOMEM ? 1 : 103;
+	}
+	used = free_before - lowest_free_kb();
+	fprintf(stderr, "# %d regions of %lu GiB, the last %s; %ld MiB of memory\n", i,
+		REGION_LEN / GIB, ret ? strerror(errno) : "registered", used / 1024);
+	/* What is refused or not, the host pays no more than twice what the cgroup may have. */
+	if (used > (long)(2 * LIMIT / 1024))
+		return 104;
+	return ret;
+}
+
+/* Each of a process's regions costs next to nothing before it has pages, or the cgroup pays. */
+TEST_F_TIMEOUT(charge, regions_over_unmapped_memory_cost_the_cgroup_only, 300)
+{
+	int ret;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib's tables are not charged, and use up the memory of the host");
+	ret = run_in_cgroup(register_unmapped);
+	EXPECT_TRUE(ret == 0 || ret == 1) TH_LOG("status %d", ret);
+}
+
+static int register_small_regions(void)
+{
+	struct rdma r;
+	uint8_t *mem;
+	long before;
+	int i;
+
+	if (rdma_open(&r))
+		return 101;
+	mem = map_memory(LEN, MAP_POPULATE);
+	before = cgroup_value(CGROUP "/memory.current");
+	for (i = 0; i < 2000; i++)
+		if (!reg_paged(r.pd, mem, LEN))
+			return 102;
+	/* Each has at least the structures of the region and of its leaf. */
+	return cgroup_value(CGROUP "/memory.current") - before >= 2000 * 512 ? 0 : 1;
+}
+
+TEST_F_TIMEOUT(charge, small_paged_regions_are_charged, 300)
+{
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib does not charge its regions");
+	EXPECT_EQ(0, run_in_cgroup(register_small_regions));
+}
+
+TEST_HARNESS_MAIN
