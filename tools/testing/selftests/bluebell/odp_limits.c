@@ -40,6 +40,14 @@ static double ms_now(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
+/* What "soon" is, in ms: a second, or on the debug kernel, whose checks take their time, five. */
+static double soon_ms(void)
+{
+	const char *kernel = getenv("BLUEBELL_KERNEL");
+
+	return kernel && !strcmp(kernel, "debug") ? 5000 : 1000;
+}
+
 static int drop_privileges(void)
 {
 	struct passwd *pw = getpwnam(TESTER);
@@ -228,8 +236,8 @@ TEST_F_TIMEOUT(flood, advice_of_another_user_does_not_delay_faults, 300)
 	if (driver_is("bluebell")) {
 		EXPECT_LE(during, 2 * quiet + NOISE_MS);
 		EXPECT_LE(after, 2 * quiet + NOISE_MS);
-		EXPECT_LE(died, 1000);
-		EXPECT_LE(freed, 1000);
+		EXPECT_LE(died, soon_ms());
+		EXPECT_LE(freed, soon_ms());
 	}
 }
 
@@ -244,7 +252,7 @@ TEST_F_TIMEOUT(flood, synchronous_advice_ends_when_the_process_is_killed, 300)
 	self->pid = 0;
 	TH_LOG("ended %.0f ms after SIGKILL", died);
 	if (driver_is("bluebell"))
-		EXPECT_LE(died, 1000);
+		EXPECT_LE(died, soon_ms());
 }
 
 /* The region of queued advice can be deregistered, and the advice ends with it. */
@@ -270,7 +278,7 @@ TEST_F_TIMEOUT(flood, dereg_does_not_wait_for_queued_advice, 300)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	TH_LOG("deregistered after %.0f ms", ms_now() - start);
 	if (driver_is("bluebell"))
-		EXPECT_GT(1000, ms_now() - start);
+		EXPECT_GT(soon_ms(), ms_now() - start);
 	munmap(mem, FLOOD_MEM);
 }
 
@@ -309,7 +317,7 @@ TEST(removal_of_the_device_does_not_wait_for_advice)
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
 		ASSERT_EQ(0, unbind_during_flood(flags[i], &ms));
 		TH_LOG("removed after %.0f ms", ms);
-		EXPECT_GT(5000, ms);
+		EXPECT_GT(5 * soon_ms(), ms);
 	}
 }
 
@@ -395,11 +403,6 @@ static int run_in_cgroup(int (*work)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static long lowest_free_kb(void)
-{
-	return free_kb();
-}
-
 /* Registers regions until one is refused; returns 0 if all could be registered, or 1 for ENOMEM. */
 static int register_unmapped(void)
 {
@@ -414,13 +417,13 @@ static int register_unmapped(void)
 	mem = mmap(NULL, REGION_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mem == MAP_FAILED)
 		return 102;
-	free_before = lowest_free_kb();
+	free_before = free_kb();
 	for (i = 0; i < REGIONS && !ret; i++) {
 		mr = reg_paged(r.pd, mem, REGION_LEN);
 		if (!mr)
 			ret = errno == ENOMEM ? 1 : 103;
 	}
-	used = free_before - lowest_free_kb();
+	used = free_before - free_kb();
 	fprintf(stderr, "# %d regions of %lu GiB, the last %s; %ld MiB of memory\n", i,
 		REGION_LEN / GIB, ret ? strerror(errno) : "registered", used / 1024);
 	/* What is refused or not, the host pays no more than twice what the cgroup may have. */
@@ -430,7 +433,7 @@ static int register_unmapped(void)
 }
 
 /* Each of a process's regions costs next to nothing before it has pages, or the cgroup pays. */
-TEST_F_TIMEOUT(charge, regions_over_unmapped_memory_cost_the_cgroup_only, 300)
+TEST_F_TIMEOUT(charge, regions_over_unmapped_memory_cost_the_cgroup_only, 900)
 {
 	int ret;
 
