@@ -63,7 +63,6 @@ static const struct def {
 	{ "general", "compact_address_vector", 1, 1 },
 	{ "general", "drain_sigerr", 1, 1 },
 	{ "general", "umr_fence", 2, 2 },
-	{ "general", "wq_signature", 1, 1 },
 	{ "general", "sctr_data_cqe", 1, 1 },
 	{ "general", "atomic", 1, 1 },
 	{ "general", "cq_oi", 1, 1 },

@@ -63,6 +63,13 @@ static const struct {
 	{ "pkey_table_size", 0, 5 },
 	{ "log_max_transport_domain", 1, 24 },
 	{ "log_max_xrcd", 1, 24 },
+	{ "sq_ts_format", 0, 2 },
+	/* What the HCA does not model. */
+	{ "wq_signature", 0, 0 },
+	{ "apm", 0, 0 },
+	{ "cd", 0, 0 },
+	{ "end_pad", 0, 0 },
+	{ "qp_packet_based", 0, 0 },
 };
 
 /**

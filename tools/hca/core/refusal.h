@@ -61,6 +61,8 @@
 	R(0x0409, REG_READ_ONLY)			\
 	R(0x040a, MCAST_GID)				\
 	R(0x040b, MCAST_ATTACHED)			\
+	R(0x040c, MCAST_SERVICE_TYPE)			\
+	R(0x040d, PORT_NO_VPORT)			\
 	/* event queues */				\
 	R(0x0501, EQ_RESERVED_FIELD)			\
 	R(0x0502, EQ_SIZE)				\
@@ -78,6 +80,7 @@
 	R(0x060a, CQ_RESIZE_NOT_OFFERED)		\
 	R(0x060b, CQ_IN_ERROR)				\
 	R(0x060c, CQ_CQES_OUTSTANDING)			\
+	R(0x060d, CQ_EQ_KIND)				\
 	/* queue pairs */				\
 	R(0x0701, QP_RESERVED_FIELD)			\
 	R(0x0702, QP_SPECIAL_EXISTS)			\
@@ -99,6 +102,12 @@
 	R(0x0712, QP_RRA_MAX)				\
 	R(0x0713, QP_SRA_MAX)				\
 	R(0x0714, QP_OPT_PARAM)				\
+	R(0x0715, QP_FIELD_NOT_OFFERED)			\
+	R(0x0716, QP_PATH_MIGRATION)			\
+	R(0x0717, QP_TIMESTAMP_FORMAT)			\
+	R(0x0718, QP_USER_INDEX)			\
+	R(0x0719, QP_STATIC_RATE)			\
+	R(0x071a, QP_ATOMIC_MODE)			\
 	/* shared receive queues */			\
 	R(0x0801, SRQ_SIZE)				\
 	R(0x0802, SRQ_STRIDE)				\

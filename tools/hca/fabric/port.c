@@ -41,6 +41,15 @@ static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_n
 	return ST_OK;
 }
 
+/* The attributes of a port by its vport, which older devices do not have: they have MADs only. */
+static uint8_t port_check_hca_vport(struct hca *hca, struct cmd *cmd, bool other,
+				    unsigned int port_num)
+{
+	if (!hca_cap_gen(hca, ib_virt))
+		return cmd_fail(cmd, ST_BAD_OP, WHY_PORT_NO_VPORT, "ib_virt is not offered");
+	return port_check_vport(cmd, other, port_num);
+}
+
 static uint16_t port_violations(bool counted, uint64_t n)
 {
 	if (!counted)
@@ -52,9 +61,9 @@ static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
 {
 	uint8_t *c = IFC_ADDR(query_hca_vport_context_out, cmd->out, hca_vport_context);
 	bool up = fabric_link(hca);
-	uint8_t st = port_check_vport(cmd,
-				      IFC_GET(query_hca_vport_context_in, cmd->in, other_vport),
-				      IFC_GET(query_hca_vport_context_in, cmd->in, port_num));
+	uint8_t st = port_check_hca_vport(hca, cmd,
+					  IFC_GET(query_hca_vport_context_in, cmd->in, other_vport),
+					  IFC_GET(query_hca_vport_context_in, cmd->in, port_num));
 
 	if (st)
 		return st;
@@ -85,9 +94,9 @@ static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
 	uint32_t allowed = IFC_GET(hca_vport_context, c, cap_mask1_field_select);
 	uint32_t mask = IFC_GET(hca_vport_context, c, cap_mask1);
 	struct port *port = hca->port;
-	uint8_t st = port_check_vport(cmd,
-				      IFC_GET(modify_hca_vport_context_in, cmd->in, other_vport),
-				      IFC_GET(modify_hca_vport_context_in, cmd->in, port_num));
+	uint8_t st = port_check_hca_vport(hca, cmd,
+				IFC_GET(modify_hca_vport_context_in, cmd->in, other_vport),
+				IFC_GET(modify_hca_vport_context_in, cmd->in, port_num));
 
 	if (st)
 		return st;
@@ -108,8 +117,9 @@ static uint8_t query_hca_vport_gid(struct hca *hca, struct cmd *cmd)
 	uint8_t *gid = IFC_ADDR(query_hca_vport_gid_out, cmd->out, gid);
 	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_gid_out);
 	unsigned int n = idx == 0xffff ? nr : 1;
-	uint8_t st = port_check_vport(cmd, IFC_GET(query_hca_vport_gid_in, cmd->in, other_vport),
-				      IFC_GET(query_hca_vport_gid_in, cmd->in, port_num));
+	uint8_t st = port_check_hca_vport(hca, cmd,
+				IFC_GET(query_hca_vport_gid_in, cmd->in, other_vport),
+				IFC_GET(query_hca_vport_gid_in, cmd->in, port_num));
 
 	if (st)
 		return st;
@@ -132,8 +142,9 @@ static uint8_t query_hca_vport_pkey(struct hca *hca, struct cmd *cmd)
 	uint8_t *pkey = IFC_ADDR(query_hca_vport_pkey_out, cmd->out, pkey);
 	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_pkey_out);
 	unsigned int n = idx == 0xffff ? nr : 1;
-	uint8_t st = port_check_vport(cmd, IFC_GET(query_hca_vport_pkey_in, cmd->in, other_vport),
-				      IFC_GET(query_hca_vport_pkey_in, cmd->in, port_num));
+	uint8_t st = port_check_hca_vport(hca, cmd,
+				IFC_GET(query_hca_vport_pkey_in, cmd->in, other_vport),
+				IFC_GET(query_hca_vport_pkey_in, cmd->in, port_num));
 
 	if (st)
 		return st;

@@ -41,7 +41,7 @@ enum cqe_syndrome {
 /* What a completion says; cq.c builds the CQE of 64 or 128 bytes from it. */
 struct completion {
 	uint8_t opcode;		/* enum cqe_opcode */
-	uint8_t syndrome, vendor_syndrome;	/* error CQEs */
+	uint8_t syndrome;	/* error CQEs */
 	uint32_t qpn;
 	uint16_t wqe_counter;
 	uint8_t s_wqe_opcode;	/* requester: of the WQE */
@@ -52,6 +52,7 @@ struct completion {
 	uint16_t slid;
 	uint8_t sl, ml_path;
 	bool grh;
+	bool real_time;		/* format of the time stamp */
 	bool solicited;		/* responder: also fires a CQ armed for solicited CQEs */
 	const uint8_t *inline_data;	/* scatter to CQE: up to 32 or 64 bytes */
 	uint8_t inline_len;

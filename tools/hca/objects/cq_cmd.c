@@ -9,6 +9,7 @@
 #include "check.h"
 #include "cmd.h"
 #include "cq.h"
+#include "eq.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
@@ -84,6 +85,23 @@ static void cq_take_ctx(struct cq *cq, const uint8_t *c)
 	cq->status = CQ_STATUS_OK;
 }
 
+/* An EQ that takes asynchronous events does not take those of CQs. */
+static uint8_t cq_check_eq(struct hca *hca, struct cmd *cmd, const uint8_t *c, struct obj **eq)
+{
+	uint8_t st = check_shared(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), eq);
+	const uint64_t *events;
+	size_t i;
+
+	if (st)
+		return st;
+	events = ((const struct eq *)*eq)->events;
+	for (i = 0; i < ARRAY_SIZE(((struct eq *)NULL)->events); i++)
+		if (events[i])
+			return cmd_fail(cmd, ST_BAD_RES, WHY_CQ_EQ_KIND,
+					"EQ %u is one of asynchronous events", (*eq)->num);
+	return ST_OK;
+}
+
 static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(create_cq_in, cmd->in, cq_context);
@@ -99,7 +117,7 @@ static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(cqc, c, uar_page), &uar);
 	if (!st)
-		st = check_shared(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), &eq);
+		st = cq_check_eq(hca, cmd, c, &eq);
 	if (!st)
 		st = check_dbr(hca, cmd, IFC_GET64(cqc, c, dbr_addr), 8);
 	if (!st)
@@ -137,7 +155,7 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_REMAP_NOT_OFFERED,
 				"remapping is not offered");
 	if (select & MODIFY_EQN) {
-		st = check_shared(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), &eq);
+		st = cq_check_eq(hca, cmd, c, &eq);
 		if (st)
 			return st;
 		old = obj_find(hca, OBJ_EQ, cq->eqn);

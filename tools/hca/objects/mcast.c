@@ -14,6 +14,7 @@
 #include "ifc.h"
 #include "mcast.h"
 #include "object.h"
+#include "qp.h"
 
 struct mcast {
 	LIST_ENTRY(mcast) link;
@@ -134,6 +135,10 @@ static uint8_t mcast_cmd(struct hca *hca, struct cmd *cmd, bool attach)
 
 	if (st)
 		return st;
+	if (((struct qp *)o)->type != QPT_UD)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MCAST_SERVICE_TYPE,
+				"a %s QP cannot be in a multicast group",
+				qp_type_name(((struct qp *)o)->type));
 	if (gid[0] != 0xff)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MCAST_GID, "not a multicast GID");
 	ret = attach ? mcast_attach(hca, gid, qpn) : mcast_detach(hca, gid, qpn);

@@ -278,6 +278,7 @@ void qp_decode(struct qp *qp)
 	qp->remote_qpn = IFC_GET(qpc, c, remote_qpn);
 	qp->mtu = IFC_GET(qpc, c, mtu) ? 128u << IFC_GET(qpc, c, mtu) : 0;
 	qp->log_msg_max = IFC_GET(qpc, c, log_msg_max);
+	qp->log_ack_req_freq = IFC_GET(qpc, c, log_ack_req_freq);
 	qp->qkey = IFC_GET(qpc, c, q_key);
 	qp->deth_sqpn = IFC_GET(qpc, c, deth_sqpn);
 	qp->rre = IFC_GET(qpc, c, rre);
@@ -290,42 +291,6 @@ void qp_decode(struct qp *qp)
 	qp->max_rd_atomic = 1u << IFC_GET(qpc, c, log_sra_max);
 	qp->max_dest_rd_atomic = 1u << IFC_GET(qpc, c, log_rra_max);
 	qp->counter_set = IFC_GET(qpc, c, counter_set_id);
-}
-
-static const struct ifc_field qpc_reserved[] = {
-	IFC_FIELD(qpc, reserved_at_10), IFC_FIELD(qpc, reserved_at_15),
-	IFC_FIELD(qpc, reserved_at_1e), IFC_FIELD(qpc, reserved_at_24),
-	IFC_FIELD(qpc, reserved_at_26), IFC_FIELD(qpc, reserved_at_48),
-	IFC_FIELD(qpc, reserved_at_55), IFC_FIELD(qpc, reserved_at_5a),
-	IFC_FIELD(qpc, reserved_at_80), IFC_FIELD(qpc, reserved_at_a0),
-	IFC_FIELD(qpc, reserved_at_384), IFC_FIELD(qpc, reserved_at_38b),
-	IFC_FIELD(qpc, reserved_at_393), IFC_FIELD(qpc, reserved_at_39b),
-	IFC_FIELD(qpc, reserved_at_3a0), IFC_FIELD(qpc, reserved_at_3c0),
-	IFC_FIELD(qpc, reserved_at_3e0), IFC_FIELD(qpc, reserved_at_400),
-	IFC_FIELD(qpc, reserved_at_420), IFC_FIELD(qpc, reserved_at_440),
-	IFC_FIELD(qpc, reserved_at_460), IFC_FIELD(qpc, reserved_at_480),
-	IFC_FIELD(qpc, reserved_at_48b), IFC_FIELD(qpc, reserved_at_493),
-	IFC_FIELD(qpc, reserved_at_49a), IFC_FIELD(qpc, reserved_at_4a0),
-	IFC_FIELD(qpc, reserved_at_4c0), IFC_FIELD(qpc, reserved_at_4e0),
-	IFC_FIELD(qpc, reserved_at_560), IFC_FIELD(qpc, reserved_at_580),
-	IFC_FIELD(qpc, reserved_at_600), IFC_FIELD(qpc, reserved_at_620),
-	IFC_FIELD(qpc, reserved_at_680), IFC_FIELD(qpc, reserved_at_684),
-	IFC_FIELD(qpc, dbr_umem_valid),
-};
-
-/**
- * qp_check_reserved() - refuse a context with a reserved field that is not zero
- * @cmd: the command that brings it
- * @qpc: the context
- *
- * Return: ST_OK or ST_BAD_PARAM.
- */
-uint8_t qp_check_reserved(struct cmd *cmd, const uint8_t *c)
-{
-	const char *name = ifc_first_set(c, qpc_reserved, ARRAY_SIZE(qpc_reserved));
-
-	return name ? cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RESERVED_FIELD, "qpc.%s is not zero",
-			       name) : ST_OK;
 }
 
 /* ---- module ---------------------------------------------------------------------------------- */

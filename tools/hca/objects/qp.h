@@ -51,6 +51,7 @@ struct qp_path {
 	uint8_t port;		/* 1, or 0 as given */
 };
 
+#define USER_INDEX_NONE	0xffffff	/* the CQEs of this queue have version 0 */
 #define QPC_BYTES 232		/* struct mlx5_ifc_qpc_bits; asserted in qp.c */
 #define DBR_RCV 0		/* offset of the receive counter in a doorbell record, bytes */
 #define DBR_SND 4		/* and of the send counter */
@@ -62,9 +63,10 @@ struct qp {
 	uint32_t uar;		/* the only UAR whose doorbells this QP accepts */
 	uint32_t pdn;
 	uint32_t user_index;	/* for CQE version 1 (srqn_uidx) */
-	bool cqe_version1;	/* CQEs carry user_index */
+	bool cqe_version1;	/* CQEs carry user_index, which is not USER_INDEX_NONE */
 	bool sig_all;		/* not used: each WQE says whether it wants a CQE */
-	bool wq_signature;
+	bool real_time;		/* time stamps of CQEs are seconds and nanoseconds */
+	bool block_lb_mc;	/* the QP does not receive its own multicast */
 	bool rlky;		/* the reserved lkey may be used by this QP's WQEs */
 
 	/* Queues. One buffer: the RQ, then the SQ. */
@@ -91,6 +93,7 @@ struct qp {
 	uint32_t remote_qpn;
 	uint32_t mtu;		/* bytes: 256 .. 4096 */
 	unsigned int log_msg_max;
+	uint8_t log_ack_req_freq;
 	uint32_t qkey;
 	uint32_t deth_sqpn;
 	bool rre, rwe, rae;
@@ -147,8 +150,12 @@ void qp_lost_cqe(struct hca *hca, uint32_t qpn);
 const char *qp_state_name(enum qp_state s);
 const char *qp_type_name(enum qp_type t);
 bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint16_t *val);
-uint8_t qp_check_reserved(struct cmd *cmd, const uint8_t *qpc);
 void qp_decode(struct qp *qp);
+
+/* ---- qp_check.c: what a context must not contain --------------------------------------------- */
+
+uint8_t qp_check_context(struct cmd *cmd, const uint8_t *c);
+uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp);
 
 /* ---- qp_create.c: CREATE, DESTROY and QUERY_QP; qp_modify.c: transitions --------------------- */
 

@@ -24,7 +24,8 @@ static void qp_take_queues(struct qp *qp)
 	qp->uar = IFC_GET(qpc, c, uar_page);
 	qp->pdn = IFC_GET(qpc, c, pd);
 	qp->user_index = IFC_GET(qpc, c, user_index);
-	qp->wq_signature = IFC_GET(qpc, c, wq_signature);
+	qp->real_time = IFC_GET(qpc, c, ts_format) != MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
+	qp->block_lb_mc = IFC_GET(qpc, c, block_lb_mc);
 	qp->rlky = IFC_GET(qpc, c, rlky);
 	qp->has_sq = !IFC_GET(qpc, c, no_sq);
 	qp->sq_cnt = qp->has_sq ? 1u << IFC_GET(qpc, c, log_sq_size) : 0;
@@ -105,19 +106,27 @@ static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp 
 	if (qp->type == QPT_REG_UMR && (!qp->has_sq || qp->rq_type == RQ_OWN))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_UMR_QUEUES,
 				"a UMR QP must have an SQ and no RQ");
-	if (IFC_GET(qpc, c, wq_signature) && !hca_cap_gen(hca, wq_signature))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED,
-				"WQE signatures are not offered");
-	if ((qp->cs_req || qp->cs_res) && !hca_cap_gen(hca, sctr_data_cqe))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_NOT_OFFERED,
-				"scatter to CQE is not offered");
-	return ST_OK;
+	return qp_check_features(hca, cmd, qp);
 }
 
 /* Objects that a queue pair refers to; NULL where it refers to none. */
 struct qp_refs {
 	struct obj *uar, *pd, *cq_snd, *cq_rcv, *srq, *xrcd;
 };
+
+/* SRQs of an XRC domain are for XRC packets, which name them; a domain has no place in others. */
+static uint8_t qp_check_srq(struct hca *hca, struct cmd *cmd, const struct qp *qp,
+			    struct obj **srq)
+{
+	uint8_t st = check_obj(hca, cmd, OBJ_SRQ, qp->srqn, srq);
+
+	if (st)
+		return st;
+	if (qp->type != QPT_XRC && ((const struct srq *)*srq)->kind == SRQ_XRC)
+		return cmd_fail(cmd, ST_BAD_RES, WHY_SRQ_FORM, "a %s QP cannot use an XRC SRQ",
+				qp_type_name(qp->type));
+	return ST_OK;
+}
 
 static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *qp,
 			     struct qp_refs *r)
@@ -136,7 +145,7 @@ static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *
 	if (!st && (receives || qp->cqn_rcv))
 		st = check_obj(hca, cmd, OBJ_CQ, qp->cqn_rcv, &r->cq_rcv);
 	if (!st && qp->rq_type == RQ_SRQ)
-		st = check_obj(hca, cmd, OBJ_SRQ, qp->srqn, &r->srq);
+		st = qp_check_srq(hca, cmd, qp, &r->srq);
 	if (!st && qp->type == QPT_XRC)
 		st = check_obj(hca, cmd, OBJ_XRCD, qp->xrcdn, &r->xrcd);
 	if (!st && (qp->has_sq || qp->rq_type == RQ_OWN))
@@ -180,7 +189,7 @@ static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, 
 	if (IFC_GET(create_qp_in, cmd->in, qpc_ext))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_EXTENSION_NOT_OFFERED,
 				"QPC extensions are not offered");
-	st = qp_check_reserved(cmd, c);
+	st = qp_check_context(cmd, c);
 	if (!st)
 		st = qp_check_type(hca, cmd, qp);
 	if (!st)
@@ -215,7 +224,7 @@ static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
 	tmp.obj = qp->obj;
 	*qp = tmp;
 	qp->srq = (struct srq *)refs.srq;
-	qp->cqe_version1 = hca_cap_gen(hca, cqe_version);
+	qp->cqe_version1 = hca_cap_gen(hca, cqe_version) && qp->user_index != USER_INDEX_NONE;
 	qp_refs_get(&refs);
 	qp_set_special(hca, qp, true);
 	hca->board->qp->state(hca, qp, QPS_RST, QPS_RST);

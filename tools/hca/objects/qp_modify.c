@@ -43,6 +43,8 @@ enum trans {
 	T_SQD2RTS, T_SQD2SQD, T_NR
 };
 
+enum { PM_MIGRATED = 3 };	/* pm_state */
+
 #define T(t) (1u << (t))
 #define OPT_ACCESS (OPT_RRE | OPT_RAE | OPT_RWE)
 #define OPT_ANY (OPT_COUNTER | OPT_LAG)
@@ -162,7 +164,10 @@ static uint8_t trans_check_path(struct hca *hca, struct cmd *cmd, const struct q
 	if (path->grh && path->src_gid_index >= hca->profile->gids)
 		return cmd_fail(cmd, ST_BAD_INDEX, WHY_GID_INDEX, "there is no GID at index %u",
 				path->src_gid_index);
-	if (path->port > hca_cap_gen(hca, num_ports))
+	if (path->stat_rate && !(hca_cap_gen(hca, stat_rate_support) >> path->stat_rate & 1))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_STATIC_RATE,
+				"static rate %u is not offered", path->stat_rate);
+	if (!path->port || path->port > hca_cap_gen(hca, num_ports))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
 				path->port);
 	return ST_OK;
@@ -180,6 +185,13 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 	if (n->rae && !hca_cap_gen(hca, atomic))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_ATOMICS_NOT_OFFERED,
 				"atomics are not offered");
+	if (n->rae && qp_type_reliable(n->type) &&
+	    (n->atomic_mode < ATOMIC_IB_COMP || n->atomic_mode > ATOMIC_8B))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_ATOMIC_MODE,
+				"atomic_mode %u is not offered", n->atomic_mode);
+	if (n->pm_state != PM_MIGRATED)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
+				"pm_state is %u, but path migration is not offered", n->pm_state);
 	if (n->counter_set &&
 	    !obj_find_shared(hca, OBJ_QCOUNTER, n->counter_set, cmd->uid))
 		return cmd_fail(cmd, ST_BAD_RES, WHY_QP_COUNTER_UNKNOWN,
@@ -205,6 +217,9 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 {
 	uint32_t bad = opt & ~d->opt;
 
+	if (opt & OPT_ALT)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
+				"alternate paths are not offered");
 	if (!qp_type_connected(qp->type))
 		bad |= opt & OPT_NOT_UD;
 	else if (qp->type == QPT_UC)
@@ -282,7 +297,7 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 		return cmd_fail(cmd, ST_BAD_QP_STATE, WHY_QP_STATE,
 				"%s is not allowed: QP 0x%x is in %s", d->name, qp->obj.num,
 				qp_state_name(qp->state));
-	st = qp_check_reserved(cmd, given);
+	st = qp_check_context(cmd, given);
 	if (!st)
 		st = trans_check_optpar(cmd, qp, d, opt);
 	if (st)
@@ -325,10 +340,9 @@ static uint8_t qp_2err(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	qp = (struct qp *)o;
-	if (qp->state == QPS_RST)
-		return cmd_fail(cmd, ST_BAD_QP_STATE, WHY_QP_STATE,
-				"2ERR_QP is not allowed: QP 0x%x is in RST", qp->obj.num);
-	qp_to_error(hca, qp, 0);
+	/* From RST, too, where qp_to_error() leaves a queue pair that failed. */
+	if (qp->state != QPS_ERR)
+		qp_set_state(hca, qp, QPS_ERR);
 	return ST_OK;
 }
 

@@ -59,9 +59,9 @@ static void srq_event(struct hca *hca, struct srq *srq, enum async_event event)
  *
  * Raises the limit event when an armed limit is passed.
  *
- * Return: bytes; -ENOENT if none is posted; -EFAULT if the queue is in error. The queue enters error
- * and raises an event if its memory is not mapped any more, if the doorbell record counts more WQEs
- * than the queue has, or if the WQE names a next one that does not exist.
+ * Return: bytes; -ENOENT if none is posted; -EFAULT if the queue is in error. The queue enters
+ * error and raises an event if its memory is not mapped any more, if the doorbell record counts
+ * more WQEs than the queue has, or if the WQE names a next one that does not exist.
  */
 int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t max)
 {
@@ -107,7 +107,7 @@ struct srq_params {
 	unsigned int log_cnt, shift, log_page;
 	uint32_t offset;
 	uint32_t pdn, cqn, xrcdn;
-	bool has_cq, has_xrcd;
+	bool has_cq, has_xrcd, wq_signature;
 	uint64_t dbr_addr;
 	const uint8_t *pas;
 };
@@ -125,6 +125,9 @@ static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params
 	if (p->shift < 5 || 1u << p->shift > hca_cap_gen(hca, max_wqe_sz_rq) + NEXT_SEG_BYTES)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_STRIDE,
 				"a WQE stride of 2^%u is not supported", p->shift);
+	if (p->wq_signature)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED,
+				"WQE signatures are not offered");
 	st = check_obj(hca, cmd, OBJ_PD, p->pdn, &pd);
 	if (!st && p->has_cq)
 		st = check_obj(hca, cmd, OBJ_CQ, p->cqn, &cq);
@@ -164,6 +167,7 @@ static uint8_t create_srq(struct hca *hca, struct cmd *cmd)
 	struct srq_params p = {
 		.log_cnt = IFC_GET(srqc, c, log_srq_size),
 		.shift = IFC_GET(srqc, c, log_rq_stride) + 4,
+		.wq_signature = IFC_GET(srqc, c, wq_signature),
 		.log_page = IFC_GET(srqc, c, log_page_size) + 12,
 		.pdn = IFC_GET(srqc, c, pd),
 		.dbr_addr = IFC_GET64(srqc, c, dbr_addr),
@@ -177,7 +181,6 @@ static uint8_t create_srq(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	srq->kind = SRQ_BASIC;
-	srq->wq_signature = IFC_GET(srqc, c, wq_signature);
 	srq->lwm = IFC_GET(srqc, c, lwm);
 	memcpy(srq->ctx, c, SRQ_CTX_BYTES);
 	IFC_SET(create_srq_out, cmd->out, srqn, srq->obj.num);
@@ -190,6 +193,7 @@ static uint8_t create_xrc_srq(struct hca *hca, struct cmd *cmd)
 	struct srq_params p = {
 		.log_cnt = IFC_GET(xrc_srqc, c, log_xrc_srq_size),
 		.shift = IFC_GET(xrc_srqc, c, log_rq_stride) + 4,
+		.wq_signature = IFC_GET(xrc_srqc, c, wq_signature),
 		.log_page = IFC_GET(xrc_srqc, c, log_page_size) + 12,
 		.pdn = IFC_GET(xrc_srqc, c, pd),
 		.cqn = IFC_GET(xrc_srqc, c, cqn),
@@ -212,8 +216,8 @@ static uint8_t create_xrc_srq(struct hca *hca, struct cmd *cmd)
 		return st;
 	srq->kind = SRQ_XRC;
 	srq->cyclic = IFC_GET(xrc_srqc, c, basic_cyclic_rcv_wqe);
-	srq->wq_signature = IFC_GET(xrc_srqc, c, wq_signature);
 	srq->user_index = IFC_GET(xrc_srqc, c, user_index);
+	srq->cqe_version1 = hca_cap_gen(hca, cqe_version) && srq->user_index != USER_INDEX_NONE;
 	srq->lwm = IFC_GET(xrc_srqc, c, lwm);
 	memcpy(srq->ctx, c, SRQ_CTX_BYTES);
 	IFC_SET(create_xrc_srq_out, cmd->out, xrc_srqn, srq->obj.num);
@@ -227,6 +231,7 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 	struct srq_params p = {
 		.log_cnt = IFC_GET(wq, wq, log_wq_sz),
 		.shift = IFC_GET(wq, wq, log_wq_stride),
+		.wq_signature = IFC_GET(wq, wq, wq_signature),
 		.log_page = IFC_GET(wq, wq, log_wq_pg_sz) + 12,
 		.pdn = IFC_GET(wq, wq, pd),
 		.dbr_addr = IFC_GET64(wq, wq, dbr_addr),
@@ -249,7 +254,6 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 		return st;
 	srq->kind = SRQ_RMP;
 	srq->cyclic = type == WQ_TYPE_CYCLIC;
-	srq->wq_signature = IFC_GET(wq, wq, wq_signature);
 	srq->lwm = IFC_GET(wq, wq, lwm);
 	memcpy(srq->ctx, wq, SRQ_CTX_BYTES);
 	IFC_SET(create_rmp_out, cmd->out, rmpn, srq->obj.num);

@@ -16,12 +16,12 @@ struct srq {
 	enum { SRQ_BASIC, SRQ_RMP, SRQ_XRC } kind;
 	bool error;
 	bool cyclic;		/* WQEs in ring order, not a linked list */
-	bool wq_signature;
 	struct queue_mem mem;
 	uint64_t dbr_addr;
 	uint32_t cnt;		/* WQEs, power of two */
 	unsigned int shift;	/* log2 of the WQE stride in bytes */
 	uint32_t pdn, cqn, xrcdn, user_index;
+	bool cqe_version1;	/* CQEs of an XRC SRQ carry user_index */
 	uint16_t hw;		/* WQEs consumed */
 	uint16_t head;		/* index of the WQE to be consumed next */
 	uint16_t lwm;		/* limit, 0: not armed */

@@ -9,6 +9,7 @@
 #include "address.h"
 #include "conn.h"
 #include "dispatch.h"
+#include "fabric.h"
 #include "fault.h"
 #include "hca.h"
 #include "mcast.h"
@@ -84,6 +85,11 @@ static bool packet_grh_ok(struct hca *hca, const struct qp *qp, const struct pac
 	       !memcmp(p->sgid, qp->path.dgid, sizeof(p->sgid));
 }
 
+static bool packet_is_own(struct hca *hca, const struct qp *qp, const struct packet *p)
+{
+	return p->slid == fabric_lid(hca) && p->sqpn == qp->obj.num;
+}
+
 /* Returns why a packet is dropped without an answer, or NULL. */
 static const char *packet_why_drop(struct hca *hca, const struct qp *qp, const struct packet *p)
 {
@@ -97,6 +103,8 @@ static const char *packet_why_drop(struct hca *hca, const struct qp *qp, const s
 		return "state";
 	if (!packet_grh_ok(hca, qp, p))
 		return "GID";
+	if (qp->block_lb_mc && lid_is_mcast(p->dlid) && packet_is_own(hca, qp, p))
+		return "own multicast";
 	return packet_pkey_ok(hca, qp, p) ? NULL : why_pkey;
 }
 

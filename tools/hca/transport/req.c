@@ -142,7 +142,8 @@ static void req_complete(struct hca *hca, const struct qp *qp, const struct send
 	struct completion c = {
 		.opcode = synd ? CQE_REQ_ERR : CQE_REQ, .syndrome = synd, .qpn = qp->obj.num,
 		.wqe_counter = op->idx, .s_wqe_opcode = w->opcode, .byte_cnt = w->len,
-		.srqn_uidx = qp->user_index, .solicited = synd != SYND_OK,
+		.srqn_uidx = qp->cqe_version1 ? qp->user_index : 0, .solicited = synd != SYND_OK,
+		.real_time = qp->real_time,
 	};
 
 	if (!synd && !w->cqe)

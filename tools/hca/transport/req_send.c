@@ -6,6 +6,7 @@
 #include <sys/queue.h>
 
 #include "address.h"
+#include "caps.h"
 #include "conn.h"
 #include "cq.h"
 #include "fabric.h"
@@ -19,7 +20,7 @@
 #include "umr.h"
 #include "wqe.h"
 
-#define ACK_EVERY	32		/* packets of one message between requests for an ACK */
+#define LOG_ACK_EVERY	5		/* at most so many packets between requests for an ACK */
 #define UD_QKEY_OWN	0x80000000u	/* bit of a Q_Key: use that of the queue pair */
 
 static uint32_t req_packets_of(const struct qp *qp, uint64_t len)
@@ -129,6 +130,8 @@ static enum cqe_syndrome req_message_packet(struct hca *hca, const struct qp *qp
 	const struct send_wqe *w = &op->w;
 	bool first = !op->sent, last = op->sent == op->npsn - 1;
 	uint64_t off = (uint64_t)op->sent * qp->mtu;
+	uint32_t ack_every = 1u << (qp->log_ack_req_freq < LOG_ACK_EVERY ? qp->log_ack_req_freq :
+									   LOG_ACK_EVERY);
 	enum cqe_syndrome synd;
 	struct packet *p;
 
@@ -142,7 +145,7 @@ static enum cqe_syndrome req_message_packet(struct hca *hca, const struct qp *qp
 		return synd;
 	}
 	p->solicited = last && w->solicited;
-	p->ack_req = last || op->sent % ACK_EVERY == ACK_EVERY - 1;
+	p->ack_req = last || op->sent % ack_every == ack_every - 1;
 	p->imm = w->imm;
 	p->xrc_srqn = w->xrc_srqn;
 	if (first) {
@@ -291,8 +294,12 @@ static enum step req_run_local(struct hca *hca, struct qp *qp, struct send_op *o
 {
 	enum cqe_syndrome synd = SYND_OK;
 
-	if (op->w.opcode == WQE_UMR)
+	if (op->w.opcode == WQE_UMR && qp->type != QPT_REG_UMR && !hca_cap_gen(hca, imaicl)) {
+		op->w.why = "memory windows are not offered";
+		synd = SYND_LOCAL_QP_OP;
+	} else if (op->w.opcode == WQE_UMR) {
 		synd = umr_execute(hca, qp, &op->w);
+	}
 	qp->req->cur = TAILQ_NEXT(op, link);
 	if (synd) {
 		req_fail(hca, qp, op, synd);

@@ -84,9 +84,12 @@ static int resp_pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t
  */
 uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq)
 {
+	/* An XRC message belongs to the owner of the SRQ, whose index counts. */
+	if (qp->type == QPT_XRC && srq)
+		return srq->cqe_version1 ? srq->user_index : srq->obj.num;
 	if (!qp->cqe_version1)
 		return srq ? srq->obj.num : 0;
-	return qp->type == QPT_XRC && srq ? srq->user_index : qp->user_index;
+	return qp->user_index;
 }
 
 /**
@@ -117,7 +120,7 @@ int resp_take_wqe(struct hca *hca, struct qp *qp)
 	hca->count.wqes_rq++;
 	resp->have_rwqe = true;
 	resp->got = 0;
-	skip = srq || qp->wq_signature ? WQE_DS : 0;
+	skip = srq ? WQE_DS : 0;
 	return wqe_parse_recv(&resp->rwqe, buf, n, skip);
 }
 
@@ -157,6 +160,7 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
 	c->qpn = qp->obj.num;
 	c->wqe_counter = resp->rwqe_idx;
 	c->srqn_uidx = resp->rwqe_owner;
+	c->real_time = qp->real_time;
 	if (p) {
 		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey_index(hca, qp, p) :
 							 p->imm;

@@ -31,7 +31,10 @@ static int setup(void **state)
 		added = true;
 	}
 	rig_extra.fabric = fabric_new();
-	return rig_setup(state);
+	if (rig_setup(state))
+		return -1;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], ib_virt, 1);
+	return 0;
 }
 
 static int teardown(void **state)
@@ -189,6 +192,18 @@ static void gids_and_pkeys_of_every_index(void **state)
 	assert_int_equal(pkey(0xffff, 127), ST_BAD_OUTP_LEN);
 }
 
+static void vports_need_their_capability(void **state)
+{
+	uint8_t in[IFC_SZ(query_hca_vport_context_in)] = {};
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], ib_virt, 0);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, 0, 0, in, sizeof(in), out,
+				 IFC_SZ(query_hca_vport_context_out)), ST_BAD_OP);
+	assert_int_equal(gid(0, 1), ST_BAD_OP);
+	assert_int_equal(pkey(0, 1), ST_BAD_OP);
+}
+
 static void other_vports_are_refused(void **state)
 {
 	uint8_t in[IFC_SZ(query_hca_vport_context_in)] = {};
@@ -323,6 +338,7 @@ int main(void)
 		T(vport_context_follows_the_link), T(link_change_raises_events_once),
 		T(only_settable_capability_mask_bits_change), T(lid_changes_with_an_event),
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
+		T(vports_need_their_capability),
 		T(other_vports_are_refused), T(port_registers), cmocka_unit_test(mad_attributes),
 		cmocka_unit_test(mad_requests_without_an_agent_are_refused),
 	};

@@ -129,6 +129,9 @@ static void rig_caps(struct profile *p)
 	IFC_SET(cmd_hca_cap, c, cq_resize, 1);
 	IFC_SET(cmd_hca_cap, c, cq_oi, 1);
 	IFC_SET(cmd_hca_cap, c, sctr_data_cqe, 1);
+	IFC_SET(cmd_hca_cap, c, cqe_version, 1);
+	IFC_SET(cmd_hca_cap, c, block_lb_mc, 1);
+	IFC_SET(cmd_hca_cap, c, stat_rate_support, 1 << 8);
 }
 
 int rig_setup(void **state)

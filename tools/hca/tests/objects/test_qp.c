@@ -7,6 +7,7 @@
 #include <event2/event.h>
 #include <string.h>
 
+#include "check.h"
 #include "cmd.h"
 #include "cq.h"
 #include "eq.h"
@@ -36,9 +37,12 @@ struct qp_params {
 	uint16_t uid;
 	uint8_t page_offset;
 	const char *tweak;	/* name of a field to set to a wrong value */
+	struct ifc_field field;	/* of the context, if it has a width, and its value */
+	uint32_t value;
 };
 
 static struct qp_params good;
+static uint32_t new_srq(unsigned int log, unsigned int lwm);
 
 static int setup(void **state)
 {
@@ -75,6 +79,8 @@ static uint8_t create(const struct qp_params *p, uint32_t *qpn)
 	IFC_SET(qpc, c, xrcd, p->xrcd);
 	IFC_SET(qpc, c, page_offset, p->page_offset);
 	IFC_SET64(qpc, c, dbr_addr, p->dbr);
+	if (p->field.width)
+		ifc_set_bits(c, p->field.off, p->field.width, p->value);
 	for (i = 0; i < p->npas; i++)
 		put_be64(IFC_ADDR(create_qp_in, in, pas) + 8 * i, p->buf + 4096 * i);
 	if (p->tweak && !strcmp(p->tweak, "reserved"))
@@ -96,6 +102,7 @@ static void full_context(uint8_t *c)
 {
 	uint8_t *path = IFC_ADDR(qpc, c, primary_address_path);
 
+	IFC_SET(qpc, c, pm_state, 3);
 	IFC_SET(qpc, c, mtu, 5);
 	IFC_SET(qpc, c, log_msg_max, 30);
 	IFC_SET(qpc, c, remote_qpn, 0x1234);
@@ -187,7 +194,7 @@ static const struct {
 	{ OP_SQD2RTS,               { X, X, X, X, X, QPS_RTS, X, X } },
 	{ MLX5_CMD_OP_SQD_RTS_QP,   { X, X, X, X, X, QPS_RTS, X, X } },
 	{ OP_SQD2SQD,               { X, X, X, X, X, QPS_SQD, X, X } },
-	{ MLX5_CMD_OP_2ERR_QP,      { X, QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR,
+	{ MLX5_CMD_OP_2ERR_QP,      { QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR, QPS_ERR,
 				      QPS_ERR } },
 	{ MLX5_CMD_OP_2RST_QP,      { QPS_RST, QPS_RST, QPS_RST, QPS_RST, QPS_RST, QPS_RST,
 				      QPS_RST, QPS_RST } },
@@ -317,7 +324,18 @@ static void test_invalid_values_are_refused(void **state)
 	IFC_SET(ads, path, pkey_index, 0);
 	IFC_SET(ads, path, vhca_port_num, 2);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(ads, path, vhca_port_num, 0);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
 	IFC_SET(ads, path, vhca_port_num, 1);
+	IFC_SET(qpc, c, pm_state, 0);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, pm_state, 3);
+	IFC_SET(qpc, c, rae, 1);
+	IFC_SET(qpc, c, atomic_mode, 0);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, atomic_mode, 4);	/* up to 16 bytes */
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, atomic_mode, 1);
 	IFC_SET(qpc, c, counter_set_id, 77);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_RES);
 	IFC_SET(qpc, c, counter_set_id, 0);
@@ -325,6 +343,10 @@ static void test_invalid_values_are_refused(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
 	IFC_SET(qpc, c, reserved_at_600, 0);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 1 << 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(ads, path, stat_rate, 9);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(ads, path, stat_rate, 8);
 	IFC_SET(qpc, c, mtu, 6);
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
 	IFC_SET(qpc, c, mtu, 0);
@@ -417,6 +439,121 @@ static void test_create_refuses_invalid_contexts(void **state)
 	p = good;
 	p.st = QPT_UC;
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+}
+
+#define PRIMARY(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), #fld }
+#define SECONDARY(fld) { IFC_OFF(qpc, secondary_address_path.fld), IFC_BITS(ads, fld), #fld }
+
+static void test_what_is_not_offered_is_refused(void **state)
+{
+	static const struct ifc_field fields[] = {
+		IFC_FIELD(qpc, lag_tx_port_affinity), IFC_FIELD(qpc, isolate_vl_tc),
+		IFC_FIELD(qpc, req_e2e_credit_mode), IFC_FIELD(qpc, offload_type),
+		IFC_FIELD(qpc, end_padding_mode), IFC_FIELD(qpc, atomic_like_write_en),
+		IFC_FIELD(qpc, dp_ordering_force), IFC_FIELD(qpc, dp_ordering_1),
+		IFC_FIELD(qpc, retry_mode),
+		IFC_FIELD(qpc, ulp_stateless_offload_mode),
+		IFC_FIELD(qpc, packet_pacing_rate_limit_index), IFC_FIELD(qpc, cd_master),
+		IFC_FIELD(qpc, cd_slave_send), IFC_FIELD(qpc, cd_slave_receive),
+		IFC_FIELD(qpc, cgs), PRIMARY(fl), PRIMARY(dscp), PRIMARY(udp_sport),
+		PRIMARY(rmac_31_0), SECONDARY(rlid), SECONDARY(rmac_31_0),
+	};
+	struct qp *qp = new_qp(QPT_RC);
+	struct qp_params p = good;
+	uint8_t c[QPC_BYTES];
+	uint32_t qpn;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		p.field = fields[i];
+		p.value = 1;
+		if (create(&p, &qpn) != ST_BAD_PARAM)
+			fail_msg("CREATE_QP takes %s", fields[i].name);
+		memset(c, 0, sizeof(c));
+		full_context(c);
+		ifc_set_bits(c, fields[i].off, fields[i].width, 1);
+		if (modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c) != ST_BAD_PARAM)
+			fail_msg("RST2INIT_QP takes %s", fields[i].name);
+	}
+	p.field = (struct ifc_field)IFC_FIELD(qpc, wq_signature);
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	p.field = (struct ifc_field)IFC_FIELD(qpc, block_lb_mc);
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);	/* RC */
+	p.st = QPT_UD;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+}
+
+static void test_timestamp_formats(void **state)
+{
+	/* By sq_ts_format (free-running, real time, both) and ts_format (free-running, default, …). */
+	static const bool ok[3][3] = {
+		{ true, false, false }, { false, true, true }, { true, true, true },
+	};
+	struct qp_params p = good;
+	unsigned int cap, format;
+	uint32_t qpn;
+
+	(void)state;
+	p.field = (struct ifc_field)IFC_FIELD(qpc, ts_format);
+	for (cap = 0; cap < 3; cap++)
+		for (format = 0; format < 3; format++) {
+			IFC_SET(cmd_hca_cap, rig.hca->cap[0], sq_ts_format, cap);
+			p.value = format;
+			if (create(&p, &qpn) != (ok[cap][format] ? ST_OK : ST_BAD_PARAM))
+				fail_msg("capability %u, format %u", cap, format);
+			if (ok[cap][format])
+				assert_int_equal(qp_find(rig.hca, qpn)->real_time, !!format);
+		}
+	p.value = 3;
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+}
+
+static void test_user_index_selects_the_cqe_version(void **state)
+{
+	struct qp_params p = good;
+	uint32_t qpn;
+
+	(void)state;
+	p.field = (struct ifc_field)IFC_FIELD(qpc, user_index);
+	p.value = 0xfffffe;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	assert_true(qp_find(rig.hca, qpn)->cqe_version1);
+	p.value = 0xffffff;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	assert_false(qp_find(rig.hca, qpn)->cqe_version1);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], cqe_version, 0);
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+	p.value = 0;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+	assert_false(qp_find(rig.hca, qpn)->cqe_version1);
+}
+
+static void test_xrc_srq_is_for_xrc_only(void **state)
+{
+	struct qp_params p = good;
+	uint32_t qpn, srqn = new_srq(3, 0);
+
+	(void)state;
+	srq_find(rig.hca, srqn)->kind = SRQ_XRC;
+	p.rq_type = RQ_SRQ, p.log_rq = 0, p.srqn = srqn;
+	assert_int_equal(create(&p, &qpn), ST_BAD_RES);
+	srq_find(rig.hca, srqn)->kind = SRQ_RMP;
+	assert_int_equal(create(&p, &qpn), ST_OK);
+}
+
+static void test_only_ud_joins_a_multicast_group(void **state)
+{
+	uint8_t in[IFC_SZ(attach_to_mcg_in)] = {}, out[IFC_SZ(attach_to_mcg_out)];
+
+	(void)state;
+	IFC_ADDR(attach_to_mcg_in, in, multicast_gid)[0] = 0xff;
+	IFC_SET(attach_to_mcg_in, in, qpn, new_qp(QPT_RC)->obj.num);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out,
+				 sizeof(out)), ST_BAD_PARAM);
+	IFC_SET(attach_to_mcg_in, in, qpn, new_qp(QPT_UD)->obj.num);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_ATTACH_TO_MCG, 0, 0, in, sizeof(in), out,
+				 sizeof(out)), ST_OK);
 }
 
 static void test_queue_layout(void **state)
@@ -794,6 +931,9 @@ int main(void)
 		T(test_drained_queue_enters_sqd), T(test_lost_completion_is_fatal),
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
 		T(test_srq_limit_event_is_raised_once),
+		T(test_what_is_not_offered_is_refused), T(test_timestamp_formats),
+		T(test_user_index_selects_the_cqe_version), T(test_xrc_srq_is_for_xrc_only),
+		T(test_only_ud_joins_a_multicast_group),
 		T(test_srq_cannot_hold_more_wqes_than_it_has),
 		T(test_srq_link_leads_to_a_wqe_of_the_queue),
 	};

@@ -188,6 +188,8 @@ int rig_up(void **state)
 	for (k = 0; k < OBJ_KINDS; k++)
 		profile.range[k] = (struct obj_range){ 0x40, 0x1000 };
 	profile.cap_valid[CAP_ATOMIC] = true;
+	profile.cap_valid[CAP_GENERAL] = true;
+	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], imaicl, 1);
 	profile.pkey[0] = 0xffff;
 	profile.pkey[1] = 0x8001;
 	profile.pkey[2] = 0x0001;
@@ -306,6 +308,7 @@ struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn)
 	qp->max_rd_atomic = 4;
 	qp->max_dest_rd_atomic = 4;
 	qp->path.ack_timeout = 8;
+	qp->log_ack_req_freq = 8;
 	qp->drain_event = true;
 	transport_qp_ops.state(rig.hca[h], qp, QPS_RST, QPS_RST);
 	return qp;

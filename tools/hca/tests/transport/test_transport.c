@@ -1348,6 +1348,54 @@ static void ud_multicast(void **state)
 	assert_non_null(rig_cqe(CQ_B + 1, 0));
 }
 
+static void own_multicast_can_be_blocked(void **state)
+{
+	static const uint8_t group[16] = { 0xff, 0x12, [15] = 5 };
+	unsigned int block;
+	struct rig_wqe w;
+
+	(void)state;
+	assert_int_equal(mcast_attach(rig.hca[0], group, a->obj.num), 0);
+	rig_recv(0, a, buf_a + 0x8000, 4096, key_a);
+	rig_recv(0, a, buf_a + 0x8000, 4096, key_a);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_av(&w, 0xc005, 0xffffff, 0x1111, group);
+	wq_data(&w, buf_a, 10, key_a);
+	for (block = 0; block < 2; block++) {
+		a->block_lb_mc = block;
+		rig_send(0, a, w.b, w.ds);
+		rig_settle();
+		assert_int_equal(rig.ncqe, 2 + block);	/* the second one is sent only */
+	}
+}
+
+static void ack_request_frequency(void **state)
+{
+	uint64_t before = rig.hca[1]->count.packets_tx;
+
+	(void)state;
+	a->log_ack_req_freq = 1;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 8 * 1024);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(rig.hca[1]->count.packets_tx - before >= 4);
+	a->log_ack_req_freq = 8;
+	before = rig.hca[1]->count.packets_tx;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 8 * 1024);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig.hca[1]->count.packets_tx - before, 1);
+}
+
+static void no_user_index_in_cqes_of_version_0(void **state)
+{
+	(void)state;
+	a->cqe_version1 = b->cqe_version1 = false;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 100, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.srqn_uidx, 0);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.srqn_uidx, 0);
+}
+
 static void multicast_waits_for_a_full_member(void **state)
 {
 	static const uint8_t group[16] = { 0xff, 0x12, [15] = 5 }, other[16] = { 0xff, 0x12 };
@@ -1393,6 +1441,19 @@ static void umr_wqe(struct rig_wqe *w, const struct mkey *mk, uint8_t flags, uin
 	put_be32(w->b + 128, 0x100);
 	put_be32(w->b + 132, key_b);
 	put_be64(w->b + 136, buf_b + 0x1000);
+}
+
+static void umr_binds_no_window_without_the_capability(void **state)
+{
+	struct mkey *mk = rig_umr_key(0, 4, MKM_KSM);
+	struct rig_wqe w;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca[0]->cap[CAP_GENERAL], imaicl, 0);
+	umr_wqe(&w, mk, 0x80, UMR_LIVE, 4);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
 static void umr_binds_a_window(void **state)
@@ -1741,11 +1802,15 @@ int main(void)
 		RC(reset_drops_all_state), RC(qp_is_destroyed_in_the_middle_of_a_message),
 		UC(uc_sends_and_writes), cmocka_unit_test(uc_drops_whole_messages),
 		UC(uc_without_receive_drops_the_message), UC(uc_error_stops_the_send_queue_only),
-		UD(ud_leaves_room_for_the_grh), UD(ud_grh), UD(ud_qkey), UD(ud_limits), UD(ud_source_gid),
+		UD(ud_leaves_room_for_the_grh), UD(ud_grh), UD(ud_qkey), UD(ud_limits),
+		UD(ud_source_gid),
 		UD(ud_mtu_of_the_port), RC(switch_drops_what_is_longer_than_the_mtu), UD(ud_pkey),
 		RC(rc_pkey), RC(rc_grh),
 		UD(ud_multicast), UD(multicast_waits_for_a_full_member),
-		 RC(umr_binds_a_window), RC(umr_holds_the_bound_region),
+		UD(own_multicast_can_be_blocked), RC(ack_request_frequency),
+		RC(no_user_index_in_cqes_of_version_0),
+		 RC(umr_binds_a_window),
+		RC(umr_binds_no_window_without_the_capability), RC(umr_holds_the_bound_region),
 		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
 		RC(umr_stays_in_its_pd), RC(umr_must_fit_the_key), RC(umr_checks_for_free),
 		RC(umr_of_a_part_needs_the_offset_flag), RC(umr_of_a_part_goes_to_its_offset),

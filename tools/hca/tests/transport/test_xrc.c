@@ -49,6 +49,7 @@ static struct srq *new_srq(uint32_t xrcdn, uint32_t pdn)
 	rig_cq(1, CQ_SRQ);
 	s->xrcdn = xrcdn;
 	s->user_index = 0x777;
+	s->cqe_version1 = true;
 	return s;
 }
 

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: what a context must not contain, whichever command brings it.
+ */
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "hca.h"
+#include "ifc.h"
+#include "qp.h"
+#include "util.h"
+
+static const struct ifc_field qpc_reserved[] = {
+	IFC_FIELD(qpc, reserved_at_10), IFC_FIELD(qpc, reserved_at_15),
+	IFC_FIELD(qpc, reserved_at_1e), IFC_FIELD(qpc, reserved_at_24),
+	IFC_FIELD(qpc, reserved_at_26), IFC_FIELD(qpc, reserved_at_48),
+	IFC_FIELD(qpc, reserved_at_55), IFC_FIELD(qpc, reserved_at_5a),
+	IFC_FIELD(qpc, reserved_at_80), IFC_FIELD(qpc, reserved_at_a0),
+	IFC_FIELD(qpc, reserved_at_384), IFC_FIELD(qpc, reserved_at_38b),
+	IFC_FIELD(qpc, reserved_at_393), IFC_FIELD(qpc, reserved_at_39b),
+	IFC_FIELD(qpc, reserved_at_3a0), IFC_FIELD(qpc, reserved_at_3c0),
+	IFC_FIELD(qpc, reserved_at_3e0), IFC_FIELD(qpc, reserved_at_400),
+	IFC_FIELD(qpc, reserved_at_420), IFC_FIELD(qpc, reserved_at_440),
+	IFC_FIELD(qpc, reserved_at_460), IFC_FIELD(qpc, reserved_at_480),
+	IFC_FIELD(qpc, reserved_at_48b), IFC_FIELD(qpc, reserved_at_493),
+	IFC_FIELD(qpc, reserved_at_49a), IFC_FIELD(qpc, reserved_at_4a0),
+	IFC_FIELD(qpc, reserved_at_4c0), IFC_FIELD(qpc, reserved_at_4e0),
+	IFC_FIELD(qpc, reserved_at_560), IFC_FIELD(qpc, reserved_at_580),
+	IFC_FIELD(qpc, reserved_at_600), IFC_FIELD(qpc, reserved_at_620),
+	IFC_FIELD(qpc, reserved_at_680), IFC_FIELD(qpc, reserved_at_684),
+	IFC_FIELD(qpc, dbr_umem_valid),
+};
+
+#define PRIMARY(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), "path." #fld }
+
+/*
+ * Fields of features that the HCA does not have, and whose capabilities profiles cannot set: LAG,
+ * RoCE, end-to-end credits by packet, padding, IPoIB offloads, rate limits, cross channel, DC.
+ * latency_sensitive is not among them: it is a hint, which software cannot see followed, and the
+ * stock driver sets it for its UMR queue pair.
+ */
+static const struct ifc_field qpc_not_offered[] = {
+	IFC_FIELD(qpc, lag_tx_port_affinity), IFC_FIELD(qpc, isolate_vl_tc),
+	IFC_FIELD(qpc, req_e2e_credit_mode), IFC_FIELD(qpc, offload_type),
+	IFC_FIELD(qpc, end_padding_mode), IFC_FIELD(qpc, atomic_like_write_en),
+	IFC_FIELD(qpc, dp_ordering_force), IFC_FIELD(qpc, dp_ordering_1),
+	IFC_FIELD(qpc, retry_mode),
+	IFC_FIELD(qpc, ulp_stateless_offload_mode),
+	IFC_FIELD(qpc, packet_pacing_rate_limit_index),
+	IFC_FIELD(qpc, log_num_dci_stream_channels), IFC_FIELD(qpc, log_num_dci_errored_streams),
+	IFC_FIELD(qpc, cd_slave_receive), IFC_FIELD(qpc, cd_slave_send), IFC_FIELD(qpc, cd_master),
+	IFC_FIELD(qpc, cgs), IFC_FIELD(qpc, dc_access_key),
+	PRIMARY(fl), PRIMARY(free_ar), PRIMARY(reserved_at_2), PRIMARY(plane_index),
+	PRIMARY(reserved_at_45), PRIMARY(reserved_at_50), PRIMARY(reserved_at_60),
+	PRIMARY(reserved_at_100), PRIMARY(f_dscp), PRIMARY(f_ecn), PRIMARY(reserved_at_106),
+	PRIMARY(f_eth_prio), PRIMARY(ecn), PRIMARY(dscp), PRIMARY(udp_sport), PRIMARY(dei_cfi),
+	PRIMARY(eth_prio), PRIMARY(rmac_47_32), PRIMARY(rmac_31_0),
+};
+
+/* The alternate path, word by word: automatic path migration is not offered. */
+static bool qpc_has_alternate_path(const uint8_t *c)
+{
+	const uint8_t *ads = IFC_ADDR(qpc, c, secondary_address_path);
+	size_t i;
+
+	for (i = 0; i < IFC_SZ(ads); i++)
+		if (ads[i])
+			return true;
+	return false;
+}
+
+/**
+ * qp_check_context() - refuse a context with a field that the HCA would have to ignore
+ * @cmd: the command that brings it
+ * @c: the context
+ *
+ * Return: ST_OK or ST_BAD_PARAM.
+ */
+uint8_t qp_check_context(struct cmd *cmd, const uint8_t *c)
+{
+	const char *name = ifc_first_set(c, qpc_reserved, ARRAY_SIZE(qpc_reserved));
+
+	if (name)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_RESERVED_FIELD, "qpc.%s is not zero",
+				name);
+	name = ifc_first_set(c, qpc_not_offered, ARRAY_SIZE(qpc_not_offered));
+	if (name)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
+				"qpc.%s is set, which is not offered", name);
+	if (qpc_has_alternate_path(c))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
+				"alternate paths are not offered");
+	return ST_OK;
+}
+
+/* Whether the queue pair may have this format of time stamps; @cap: MLX5_TIMESTAMP_FORMAT_CAP_*. */
+static bool qp_ts_format_ok(unsigned int format, unsigned int cap)
+{
+	switch (format) {
+	case MLX5_TIMESTAMP_FORMAT_FREE_RUNNING:
+		return cap != MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME;
+	case MLX5_TIMESTAMP_FORMAT_DEFAULT:	/* older devices have no such field */
+		return cap != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING;
+	case MLX5_TIMESTAMP_FORMAT_REAL_TIME:
+		return cap != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING;
+	default:
+		return false;
+	}
+}
+
+/**
+ * qp_check_features() - refuse a new queue pair with a feature that the capabilities lack
+ * @hca: the HCA
+ * @cmd: CREATE_QP
+ * @qp: the queue pair as it would be
+ *
+ * Return: ST_OK or ST_BAD_PARAM.
+ */
+uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp)
+{
+	const uint8_t *c = qp->created;
+
+	if (IFC_GET(qpc, c, wq_signature))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SIGNATURE_NOT_OFFERED,
+				"WQE signatures are not offered");
+	if ((qp->cs_req || qp->cs_res) && !hca_cap_gen(hca, sctr_data_cqe))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_SCATTER_TO_CQE_NOT_OFFERED,
+				"scatter to CQE is not offered");
+	if (qp->block_lb_mc && (qp->type != QPT_UD || !hca_cap_gen(hca, block_lb_mc)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
+				"a %s QP cannot block the loopback of multicast",
+				qp_type_name(qp->type));
+	if (!qp_ts_format_ok(IFC_GET(qpc, c, ts_format), hca_cap_gen(hca, sq_ts_format)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_TIMESTAMP_FORMAT,
+				"ts_format %u is not offered", IFC_GET(qpc, c, ts_format));
+	if (qp->user_index && !hca_cap_gen(hca, cqe_version))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_USER_INDEX,
+				"user_index is 0x%x, but CQEs have version 0", qp->user_index);
+	return ST_OK;
+}
