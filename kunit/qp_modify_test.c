@@ -598,9 +598,12 @@ static const struct rate_case {
 	{ "60 Gb/s", IB_RATE_60_GBPS, ALL_RATES, 13 },
 	{ "80 Gb/s", IB_RATE_80_GBPS, ALL_RATES, 14 },
 	{ "120 Gb/s", IB_RATE_120_GBPS, ALL_RATES, 15 },
-	{ "14 Gb/s takes the next faster", IB_RATE_14_GBPS, ALL_RATES, 11 },
+	{ "14 Gb/s takes the next slower", IB_RATE_14_GBPS, ALL_RATES, 8 },
+	{ "100 Gb/s takes the next slower", IB_RATE_100_GBPS, ALL_RATES, 14 },
+	{ "400 Gb/s takes the fastest", IB_RATE_400_GBPS, ALL_RATES, 15 },
 	{ "10 Gb/s on a device that starts at 20", IB_RATE_10_GBPS, BIT(11) | BIT(12), 11 },
-	{ "40 Gb/s on a device that ends at 20", IB_RATE_40_GBPS, BIT(8) | BIT(11), 0 },
+	{ "40 Gb/s on a device that ends at 20", IB_RATE_40_GBPS, BIT(8) | BIT(11), 11 },
+	{ "codes below 7 are not rates", IB_RATE_10_GBPS, 0x7f, 0 },
 	{ "10 Gb/s on a device with no limits", IB_RATE_10_GBPS, 0, 0 },
 	{ "a rate that does not exist", 200, ALL_RATES, 0 },
 };
@@ -625,6 +628,9 @@ static void static_rate_is_misread(struct kunit *test)
 	int code;
 
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rate_from_hw(0), IB_RATE_PORT_CURRENT);
+	for (code = 1; code < 7; code++)
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_rate_from_hw(code), IB_RATE_PORT_CURRENT,
+				    "code %d", code);
 	for (code = 7; code < ARRAY_SIZE(rates); code++)
 		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_rate_from_hw(code), rates[code], "code %d", code);
 }

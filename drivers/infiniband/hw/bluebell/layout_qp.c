@@ -385,35 +385,45 @@ static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 	return mod->cur == IB_QPS_RESET ? 0 : opt;
 }
 
-/* Codes of rates, in four bits, follow enum ib_rate at this distance. */
+/*
+ * Codes of rates, in four bits, follow enum ib_rate at this distance. MLX5_ADS_STAT_RATE_* of
+ * mlx5_ifc.h has these and no others.
+ */
 #define RATE_CODE_OFFSET	5
-#define MIN_RATE_CODE		(IB_RATE_2_5_GBPS + RATE_CODE_OFFSET)
-#define MAX_RATE_CODE		(IB_RATE_120_GBPS + RATE_CODE_OFFSET)
+#define MIN_RATE_CODE		MLX5_ADS_STAT_RATE_2_5GBPS
+#define MAX_RATE_CODE		MLX5_ADS_STAT_RATE_120GBPS
 
 /**
  * mlx5_ib_rate_to_hw - code a static rate
  * @rate: enum ib_rate
  * @supported: bit n: the device can limit to code n
  *
- * Return: the slowest supported rate that is not slower than asked; 0, the
- * port's own speed, if there is none.
+ * A static rate is a ceiling, which protects a slower link on the way, so it is not rounded up.
+ *
+ * Return: the fastest supported rate that is not faster than asked, or the slowest supported
+ * rate if all are faster; 0, the port's own speed, if the device cannot limit at all.
  */
 u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
 {
-	int want = ib_rate_to_mbps(rate);
-	int slowest = INT_MAX, mbps;
-	u8 code, found = 0;
+	int want = ib_rate_to_mbps(rate), fastest = 0, slowest = INT_MAX, mbps;
+	u8 code, found = 0, least = 0;
 
 	if (want < 0)
 		return 0;
 	for (code = MIN_RATE_CODE; code <= MAX_RATE_CODE; code++) {
 		mbps = ib_rate_to_mbps(code - RATE_CODE_OFFSET);
-		if (!(supported & (1U << code)) || mbps < want || mbps > slowest)
+		if (!(supported & (1U << code)))
 			continue;
-		slowest = mbps;
-		found = code;
+		if (mbps < slowest) {
+			slowest = mbps;
+			least = code;
+		}
+		if (mbps <= want && mbps > fastest) {
+			fastest = mbps;
+			found = code;
+		}
 	}
-	return found;
+	return found ?: least;
 }
 
 /**
@@ -424,7 +434,7 @@ u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
  */
 u8 mlx5_ib_rate_from_hw(u8 code)
 {
-	return code > RATE_CODE_OFFSET ? code - RATE_CODE_OFFSET : IB_RATE_PORT_CURRENT;
+	return code < MIN_RATE_CODE ? IB_RATE_PORT_CURRENT : code - RATE_CODE_OFFSET;
 }
 
 /**
