@@ -509,6 +509,37 @@ static void qpc_has_a_bit_out_of_place(struct kunit *test)
 	expect_golden(test, qpc, sizeof(qpc), c->want);
 }
 
+/* Formats that SQs have and formats that QPs have differ; the latter are told with RoCE only. */
+static const struct ts_case {
+	const char *name;
+	bool roce;
+	u8 sq, qp;
+	bool real_time;
+	u8 want;
+} ts_cases[] = {
+	{ "free-running", false, 0, 0, false, MLX5_TIMESTAMP_FORMAT_FREE_RUNNING },
+	{ "real time", false, 1, 0, true, MLX5_TIMESTAMP_FORMAT_DEFAULT },
+	{ "both", false, 2, 0, true, MLX5_TIMESTAMP_FORMAT_FREE_RUNNING },
+	{ "RoCE, free-running", true, 2, 0, false, MLX5_TIMESTAMP_FORMAT_FREE_RUNNING },
+	{ "RoCE, real time", true, 0, 1, true, MLX5_TIMESTAMP_FORMAT_DEFAULT },
+	{ "RoCE, both", true, 0, 2, true, MLX5_TIMESTAMP_FORMAT_FREE_RUNNING },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ts, ts_cases, name);
+
+static void time_stamps_have_a_format_that_users_do_not_expect(struct kunit *test)
+{
+	struct mlx5_ib_caps *caps = mock_caps(test);
+	const struct ts_case *c = test->param_value;
+
+	MOCK_SET_CAP(caps, roce_rw_supported, 1);
+	MOCK_SET_CAP(caps, roce, c->roce);
+	MOCK_SET_CAP(caps, sq_ts_format, c->sq);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_ROCE, roce_cap, qp_ts_format, c->qp);
+	KUNIT_EXPECT_EQ(test, caps->real_time, c->real_time);
+	KUNIT_EXPECT_EQ(test, caps->qp_ts_format, c->want);
+}
+
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE_PARAM(qp_request_is_misjudged, create_gen_params),
 	KUNIT_CASE_PARAM(user_index_is_misjudged, uidx_gen_params),
@@ -516,6 +547,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE_PARAM(queue_sizes_are_miscalculated, size_gen_params),
 	KUNIT_CASE_PARAM(payload_is_scattered_to_the_wrong_cqes, scatter_gen_params),
 	KUNIT_CASE_PARAM(qpc_has_a_bit_out_of_place, qpc_gen_params),
+	KUNIT_CASE_PARAM(time_stamps_have_a_format_that_users_do_not_expect, ts_gen_params),
 	{}
 };
 

@@ -17,12 +17,24 @@ static bool caps_relaxed_ordering_read(struct mlx5_core_dev *mdev)
 		pcie_relaxed_ordering_enabled(mdev->pdev));
 }
 
-static bool caps_real_time(struct mlx5_core_dev *mdev)
+/*
+ * The formats of time stamps in completions of QPs, MLX5_TIMESTAMP_FORMAT_CAP_*. They are among
+ * the RoCE capabilities; a device without RoCE tells only those of SQs, which are the same.
+ */
+static u8 caps_qp_ts_formats(struct mlx5_core_dev *mdev)
 {
-	u8 format = MLX5_CAP_GEN(mdev, sq_ts_format);
+	return mlx5_get_roce_state(mdev) ? MLX5_CAP_ROCE(mdev, qp_ts_format) :
+					   MLX5_CAP_GEN(mdev, sq_ts_format);
+}
 
-	return format == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ||
-	       format == MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING_AND_REAL_TIME;
+/*
+ * Users who do not ask for real time convert time stamps as those of the free-running clock. So a
+ * QP has these, unless the device can only do real time.
+ */
+static u8 caps_qp_ts_format(struct mlx5_core_dev *mdev)
+{
+	return caps_qp_ts_formats(mdev) == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ?
+	       MLX5_TIMESTAMP_FORMAT_DEFAULT : MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
 }
 
 static u8 caps_atomic_mode(struct mlx5_core_dev *mdev)
@@ -51,8 +63,8 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 		.has_srq = has_srq,
 		.has_xrc = has_srq && MLX5_CAP_GEN(mdev, xrc),
 		.relaxed_ordering_read = caps_relaxed_ordering_read(mdev),
-		.real_time = caps_real_time(mdev),
-		.qp_ts_format = mlx5_get_qp_default_ts(mdev),
+		.real_time = caps_qp_ts_formats(mdev) != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING,
+		.qp_ts_format = caps_qp_ts_format(mdev),
 		.atomic_mode = caps_atomic_mode(mdev),
 		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),
 		.gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size)),
