@@ -180,6 +180,7 @@ static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 	}
 	general = mdev->caps.hca[MLX5_CAP_GENERAL];
 	MLX5_SET(cmd_hca_cap, general->cur, xrc, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, imaicl, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, uar_4k, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, bf, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, log_bf_reg_size, 9);

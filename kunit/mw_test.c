@@ -96,6 +96,17 @@ static void refused_window_leaks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+static void device_without_windows_is_asked_for_one(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_pd pd;
+	struct mlx5_ib_mw mw;
+
+	MOCK_SET_CAP(&mock->dev->caps, imaicl, 0);
+	KUNIT_EXPECT_EQ(test, alloc(mock, &pd, &mw, NULL), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /* Binding changes the low byte of the key that the process knows. */
 static void window_is_freed_under_another_key(struct kunit *test)
 {
@@ -137,6 +148,7 @@ static void unknown_window_reaches_the_firmware(struct kunit *test)
 static struct kunit_case mw_cases[] = {
 	KUNIT_CASE_PARAM(window_s_key_has_a_bit_out_of_place, key_gen_params),
 	KUNIT_CASE(refused_window_leaks),
+	KUNIT_CASE(device_without_windows_is_asked_for_one),
 	KUNIT_CASE(window_is_freed_under_another_key),
 	KUNIT_CASE(unknown_window_reaches_the_firmware),
 	{}

@@ -310,8 +310,8 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
  * Implements ibv_alloc_mw(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): a free
  * key that queue pairs of the domain may fill. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a flag or field that is not known; -EINVAL; -EFAULT; -ENOMEM;
- * or the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for a flag or field that is not known, or a device without windows;
+ * -EINVAL; -EFAULT; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -321,6 +321,8 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct mlx5_ib_alloc_mw req = {};
 	int err;
 
+	if (!MLX5_CAP_GEN(dev->mdev, imaicl))
+		return -EOPNOTSUPP;
 	/* A library may say to how many pieces it binds the window; its request may be empty. */
 	if (udata->inlen) {
 		err = ib_copy_validate_udata_in_cm(udata, req, reserved2, 0);

@@ -30,9 +30,10 @@ static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
 	u64 flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
-		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
-		    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
+		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN;
 
+	if (MLX5_CAP_GEN(mdev, imaicl))
+		flags |= IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	if (MLX5_CAP_GEN(mdev, pkv))
 		flags |= IB_DEVICE_BAD_PKEY_CNTR;
 	if (MLX5_CAP_GEN(mdev, qkv))
@@ -156,7 +157,8 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	props->max_mr_size = ~0ULL;
 	props->page_size_cap = ~(BIT_ULL(MLX5_CAP_GEN(mdev, log_pg_sz)) - 1);
 	props->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
-	props->max_mw = props->max_mr;
+	if (MLX5_CAP_GEN(mdev, imaicl))
+		props->max_mw = props->max_mr;
 	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
 	props->max_dm_size = dev->dm ? mlx5_ib_max_dm(&dev->caps) : 0;
 	props->max_ah = INT_MAX;
