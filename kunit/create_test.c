@@ -61,11 +61,12 @@ static struct ib_udata *call(struct objects *o, const void *in, size_t inlen, si
 	return udata;
 }
 
-static int create_context(struct objects *o)
+static int create_context_with_flags(struct objects *o, u32 flags)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
 		.total_num_bfregs = o->num_bfregs,
 		.num_low_latency_bfregs = 4,
+		.flags = flags,
 		.lib_caps = MLX5_LIB_CAP_4K_UAR,
 		.max_cqe_version = 1,
 	};
@@ -75,6 +76,16 @@ static int create_context(struct objects *o)
 	return mlx5_ib_alloc_ucontext(&o->mock->context->ibucontext,
 				      call(o, &req, sizeof(req),
 					   sizeof(struct mlx5_ib_alloc_ucontext_resp)));
+}
+
+static int create_context(struct objects *o)
+{
+	return create_context_with_flags(o, 0);
+}
+
+static int create_devx_context(struct objects *o)
+{
+	return create_context_with_flags(o, MLX5_IB_ALLOC_UCTX_DEVX);
 }
 
 static int create_old_context(struct objects *o)
@@ -425,6 +436,10 @@ static const struct path_case {
 	{
 		"context of 16 bfregs, request version 0", need_nothing, create_old_context,
 		destroy_context, drop_nothing, 8, 8, .num_bfregs = 16, .answers = true,
+	},
+	{
+		"context with a user id", need_nothing, create_devx_context, destroy_context,
+		drop_nothing, 9, 9, .num_bfregs = 16, .answers = true,
 	},
 	{
 		"context of 512 bfregs", need_nothing, create_context, destroy_context,
@@ -1094,7 +1109,7 @@ static const struct open_case {
 	{ "513 bfregs", { .total_num_bfregs = 513 }, 0, -ENOMEM },
 	{ "all of them low latency", { .total_num_bfregs = 16, .num_low_latency_bfregs = 16 }, 0,
 	  -EINVAL },
-	{ "DEVX, which is not there", { .total_num_bfregs = 16, .flags = 1 }, 0, -EOPNOTSUPP },
+	{ "DEVX and an undefined flag", { .total_num_bfregs = 16, .flags = 3 }, 0, -EOPNOTSUPP },
 	{ "an undefined flag", { .total_num_bfregs = 16, .flags = 2 }, 0, -EOPNOTSUPP },
 	{ "the highest flag", { .total_num_bfregs = 16, .flags = 1U << 31 }, 0, -EOPNOTSUPP },
 	{ "an undefined comp_mask", { .total_num_bfregs = 16, .comp_mask = 1 }, 0, -EOPNOTSUPP },
@@ -1122,6 +1137,53 @@ static void bad_context_request_reaches_the_firmware(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 	KUNIT_EXPECT_NULL(test, mock->context->bfregi.sys_pages);
 	KUNIT_EXPECT_NULL(test, mock->context->bfregi.count);
+}
+
+/* Keys of memory and what XRC shares belong to the kernel; the rest, to the context's user id. */
+static void object_has_the_wrong_owner(struct kunit *test)
+{
+	static const enum mock_kind users[] = { MOCK_UAR, MOCK_PD, MOCK_CQ, MOCK_QP };
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+	unsigned long number;
+	void *owner;
+	int i;
+
+	o->num_bfregs = 16;
+	o->qp_type = IB_QPT_RC;
+	KUNIT_ASSERT_EQ(test, create_devx_context(o) ?: create_pd(o) ?: create_cq(o) ?:
+			      create_qp(o) ?: create_mr(o), 0);
+	KUNIT_EXPECT_NE(test, mock->context->uid, 0);
+	for (i = 0; i < ARRAY_SIZE(users); i++)
+		xa_for_each(&mock->live[users[i]], number, owner)
+			KUNIT_EXPECT_EQ(test, xa_to_value(owner), mock->context->uid);
+	xa_for_each(&mock->live[MOCK_UCTX], number, owner)
+		KUNIT_EXPECT_EQ(test, xa_to_value(owner), 0);
+	xa_for_each(&mock->live[MOCK_MKEY], number, owner)
+		KUNIT_EXPECT_EQ(test, xa_to_value(owner), 0);
+	KUNIT_EXPECT_EQ(test, destroy_mr(o) ?: destroy_qp(o) ?: drop_cq(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+static void user_id_is_lost_or_made_without_the_device(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+
+	o->num_bfregs = 16;
+	KUNIT_ASSERT_EQ(test, create_devx_context(o), 0);
+	/* DESTROY_UCTX comes after eight DEALLOC_UAR; refused once, it is sent again. */
+	mock->num_commands = 0;
+	mock->refuse = 9;
+	KUNIT_EXPECT_EQ(test, destroy_context(o), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 10);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+
+	mock->refuse = 0;
+	mock->num_commands = 0;
+	MOCK_SET_CAP(&mock->dev->caps, log_max_uctx, 0);
+	KUNIT_EXPECT_EQ(test, create_devx_context(o), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 }
 
 static void library_is_told_another_context(struct kunit *test)
@@ -1397,6 +1459,8 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE(refused_end_of_a_target_or_domain_reaches_ib_core),
 	KUNIT_CASE(xrc_is_made_on_a_device_without),
 	KUNIT_CASE_PARAM(bad_context_request_reaches_the_firmware, open_gen_params),
+	KUNIT_CASE(object_has_the_wrong_owner),
+	KUNIT_CASE(user_id_is_lost_or_made_without_the_device),
 	KUNIT_CASE(library_is_told_another_context),
 	KUNIT_CASE(refused_state_change_is_taken_for_done),
 	KUNIT_CASE(illegal_state_change_reaches_the_firmware),

@@ -31,6 +31,7 @@ static const struct {
 	u16 create;
 	u16 destroy;
 } lifetimes[MOCK_NUM_KINDS] = {
+	[MOCK_UCTX] = { MLX5_CMD_OP_CREATE_UCTX, MLX5_CMD_OP_DESTROY_UCTX },
 	[MOCK_UAR] = { MLX5_CMD_OP_ALLOC_UAR, MLX5_CMD_OP_DEALLOC_UAR },
 	[MOCK_PD] = { MLX5_CMD_OP_ALLOC_PD, MLX5_CMD_OP_DEALLOC_PD },
 	[MOCK_MKEY] = { MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_DESTROY_MKEY },
@@ -202,6 +203,9 @@ static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 	MLX5_SET(cmd_hca_cap, general->cur, log_max_mrw_sz, 40);
 	MLX5_SET(cmd_hca_cap, general->cur, num_ports, 1);
 	MLX5_SET(cmd_hca_cap, general->cur, dump_fill_mkey, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_uctx, 10);
+	MLX5_SET(cmd_hca_cap, general->cur, uctx_cap,
+		 MLX5_UCTX_CAP_RAW_TX | MLX5_UCTX_CAP_INTERNAL_DEV_RES);
 }
 
 static void free_mdev(void *devlink)

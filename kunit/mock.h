@@ -21,6 +21,7 @@ struct mock_hca;
 
 /* What the firmware of a mock can keep. */
 enum mock_kind {
+	MOCK_UCTX,
 	MOCK_UAR,
 	MOCK_PD,
 	MOCK_MKEY,

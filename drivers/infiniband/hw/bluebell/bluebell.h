@@ -121,7 +121,7 @@ struct mlx5_bfreg_info {
 /**
  * struct mlx5_ib_ucontext - a process's use of the device
  * @ibucontext: as the RDMA core sees it; first
- * @uid: user id that firmware commands for the process carry
+ * @uid: user id that firmware commands for the process carry; 0 in a context without one
  * @bfregi: UAR pages and bfregs
  * @db_pages: pinned doorbell pages, by user page number and address space
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,

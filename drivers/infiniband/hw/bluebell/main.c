@@ -15,6 +15,7 @@
 #include "bluebell.h"
 #include "counters.h"
 #include "cq.h"
+#include "devx.h"
 #include "dm.h"
 #include "mkey.h"
 #include "mkey_pool.h"
@@ -122,6 +123,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 
 static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_cq_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_devx_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_uar_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_ucontext_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_dm_defs),

@@ -199,7 +199,9 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const 
 	if (buf_size < 0)
 		return buf_size;
 
-	qp_init(dev, qp, ops, ctx->uid);
+	/* An XRC initiator names objects of the driver: mlx5_ib_xrc_fill_qpc(). */
+	qp_init(dev, qp, ops,
+		init->qp_type == IB_QPT_XRC_INI ? MLX5_IB_KERNEL_UID : ctx->uid);
 	qp_fill_qpc(dev, ctx, qp, init);
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))
 		resp.ece_options = qp->ucmd.ece_options;

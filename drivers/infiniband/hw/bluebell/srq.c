@@ -196,7 +196,8 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 	srq->ops = init->srq_type == IB_SRQT_XRC ? &xrc_srq_ops : &rmp_ops;
 	srq->rsc.dev = dev;
 	srq->rsc.ops = &srq->ops->rsc;
-	srq->rsc.uid = ctx->uid;
+	/* An XRC SRQ names its domain, which is the kernel's. */
+	srq->rsc.uid = init->srq_type == IB_SRQT_XRC ? MLX5_IB_KERNEL_UID : ctx->uid;
 	err = srq_pin_and_create(dev, srq, &ucmd, udata);
 	if (err)
 		return err;

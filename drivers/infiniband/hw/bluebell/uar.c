@@ -242,26 +242,6 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 			      sizeof(length));
 }
 
-/* The device index of the UAR that a dynamic bfreg lies in. */
-static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bundle *attrs)
-{
-	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
-	u32 user_idx, dev_idx;
-	int err;
-
-	if (IS_ERR(uctx))
-		return PTR_ERR(uctx);
-	err = uverbs_copy_from(&user_idx, attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX);
-	if (err)
-		return err;
-	err = bfregn_to_uar_index(&to_mucontext(uctx)->bfregi, user_idx, true);
-	if (err < 0)
-		return err;
-	dev_idx = err;
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, &dev_idx,
-			      sizeof(dev_idx));
-}
-
 #define OUT_U32(attr)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(u32), UA_MANDATORY)
 #define OUT_U64(attr)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(u64), UA_MANDATORY)
 
@@ -283,15 +263,7 @@ DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR, UVERBS_TYPE_ALLOC_IDR(uar_obj_cl
 			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_DESTROY));
 
-DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR,
-			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX,
-					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
-			    OUT_U32(MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX));
-
-DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX, &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR));
-
 const struct uapi_definition mlx5_ib_uar_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
-	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),
 	{},
 };

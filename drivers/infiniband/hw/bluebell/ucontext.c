@@ -13,6 +13,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
+#include "devx.h"
 #include "fw.h"
 #include "odp.h"
 #include "uar.h"
@@ -32,8 +33,8 @@ static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_uc
 		err = ib_copy_validate_udata_in_cm(udata, *req, comp_mask, 0);
 	if (err)
 		return err;
-	/* DEVX is a known flag, and not implemented yet. */
-	if (req->flags || req->reserved0 || req->reserved1 || req->reserved2)
+	if (req->flags & ~MLX5_IB_ALLOC_UCTX_DEVX || req->reserved0 || req->reserved1 ||
+	    req->reserved2)
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -119,6 +120,14 @@ static int ucontext_respond(struct mlx5_ib_ucontext *context, struct ib_udata *u
 	return ib_respond_udata(udata, resp);
 }
 
+/* The UARs have the context's user id, so that the id is destroyed after them. */
+static void ucontext_free(struct mlx5_ib_ucontext *context)
+{
+	mlx5_ib_deallocate_uars(context);
+	if (context->uid)
+		mlx5_ib_destroy_uctx(to_mdev(context->ibucontext.device), context->uid);
+}
+
 /**
  * mlx5_ib_alloc_ucontext - open the device for a process
  * @uctx: the context, zeroed but for what ib_core sets
@@ -126,12 +135,17 @@ static int ucontext_respond(struct mlx5_ib_ucontext *context, struct ib_udata *u
  *	mlx5_ib_alloc_ucontext_resp, cut to what the library has room for
  *
  * A library that creates UAR objects (MLX5_LIB_CAP_DYN_UAR) gets no static UARs;
- * tot_bfregs is then 0. May sleep.
+ * tot_bfregs is then 0.
+ *
+ * With MLX5_IB_ALLOC_UCTX_DEVX the context gets a user id of the firmware, as libmlx5 always asks
+ * first: the firmware itself then keeps the context's objects apart from those of others. May
+ * sleep.
  *
  * Return: 0; -EINVAL for a request of unknown length, without bfregs or with too
  * many low-latency ones; -ENOMEM for more than 512 bfregs or if the device has no UAR
- * left; -EOPNOTSUPP for DEVX and for unknown flags and fields; -EFAULT; or the errno
- * of a firmware refusal. After an error the context owns nothing.
+ * or no user id left; -EOPNOTSUPP for DEVX on a device without user ids, and for unknown
+ * flags and fields; -EFAULT; or the errno of a firmware refusal. After an error the context
+ * owns nothing.
  */
 int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
@@ -148,11 +162,14 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	mutex_init(&context->db_lock);
 	context->db_pages = RB_ROOT;
 
-	err = ucontext_init_bfregs(dev, context, &req);
+	if (req.flags & MLX5_IB_ALLOC_UCTX_DEVX)
+		err = mlx5_ib_create_uctx(dev, &context->uid);
+	if (!err)
+		err = ucontext_init_bfregs(dev, context, &req);
 	if (!err)
 		err = ucontext_respond(context, udata);
 	if (err)
-		mlx5_ib_deallocate_uars(context);
+		ucontext_free(context);
 	return err;
 }
 
@@ -168,7 +185,7 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 
 	mlx5_ib_odp_close_context(context);
 	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages));
-	mlx5_ib_deallocate_uars(context);
+	ucontext_free(context);
 	mutex_destroy(&context->db_lock);
 	mutex_destroy(&context->bfregi.lock);
 }

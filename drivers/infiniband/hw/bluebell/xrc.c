@@ -62,7 +62,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	err = ib_is_udata_in_empty(udata);
 	if (err)
 		return err;
-	/* Not the process's: the domain may outlive it. */
+	/* Not the process's: other processes may open the domain, which then outlives this one. */
 	return mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
 				    &to_mxrcd(ibxrcd)->xrcdn);
 }

@@ -294,20 +294,6 @@ TEST(raw_packet_qp_needs_privileges)
 	uv_close(&uv);
 }
 
-TEST(devx_is_refused)
-{
-	struct mlx5_ib_alloc_ucontext_req_v2 req = {
-		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
-		.flags = MLX5_IB_ALLOC_UCTX_DEVX, .lib_caps = MLX5_LIB_CAP_4K_UAR,
-	};
-	struct uv uv;
-
-	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell refuses DEVX, which it does not support yet");
-	ASSERT_EQ(0, drop_privileges());
-	EXPECT_GT(0, uv_open_req(&uv, &req));
-}
-
 /* --- Locked memory ---------------------------------------------------------------------------- */
 
 FIXTURE(memlock) {
