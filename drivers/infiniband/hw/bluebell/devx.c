@@ -101,13 +101,59 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
 			      sizeof(dev_idx));
 }
 
+/* Commands that a process may send as they are: queries that name no object. */
+static bool devx_is_general_query(u16 opcode)
+{
+	return opcode == MLX5_CMD_OP_QUERY_HCA_CAP;
+}
+
+/*
+ * Send a command that is not about an object. Like the library expects, a refusal is -EREMOTEIO, and
+ * the answer has the firmware's status and syndrome.
+ */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *attrs)
+{
+	int in_len = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
+	int out_len = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
+	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	int err, copied;
+	void *out;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	if (!to_mucontext(uctx)->uid ||
+	    !devx_is_general_query(MLX5_GET(general_obj_in_cmd_hdr, in, opcode)))
+		return -EINVAL;
+	/* Freed when the ioctl ends. */
+	out = uverbs_zalloc(attrs, out_len);
+	if (IS_ERR(out))
+		return PTR_ERR(out);
+	err = mlx5_ib_fw_exec_raw(to_mdev(uctx->device), to_mucontext(uctx)->uid, in, in_len, out,
+				  out_len);
+	if (err && err != -EREMOTEIO)
+		return err;
+	copied = uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, out_len);
+	return copied ?: err;
+}
+
+#define CMD_IN(attr)	UVERBS_ATTR_PTR_IN(attr, \
+		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr)), \
+		UA_MANDATORY, UA_ALLOC_AND_COPY)
+#define CMD_OUT(attr)	UVERBS_ATTR_PTR_OUT(attr, \
+		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr)), UA_MANDATORY)
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER, CMD_IN(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN),
+			    CMD_OUT(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT));
+
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR,
 			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX,
 					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
 			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX,
 						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
 
-DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX, &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR));
+DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX, &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OTHER),
+			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR));
 
 const struct uapi_definition mlx5_ib_devx_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),

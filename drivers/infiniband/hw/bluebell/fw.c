@@ -119,6 +119,32 @@ int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send, NULL);
 }
 
+static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+		       void *arg)
+{
+	return mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
+}
+
+/**
+ * mlx5_ib_fw_exec_raw - send a command that a process has built
+ * @dev: device
+ * @uid: user that the command is sent for, not MLX5_IB_KERNEL_UID
+ * @in: the command, of which the uid is overwritten
+ * @in_size: bytes of @in
+ * @out: the answer, for the process
+ * @out_size: bytes of @out, at least those of the status and the syndrome
+ *
+ * Nothing is logged. May sleep.
+ *
+ * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; or the errno of a
+ * command that could not be sent.
+ */
+int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			int out_size)
+{
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_raw, NULL);
+}
+
 /**
  * mlx5_ib_fw_exec_if_exists - send a command about an object that a process may have destroyed
  * @dev: device
