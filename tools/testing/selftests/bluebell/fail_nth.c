@@ -66,15 +66,25 @@ static int prep_fd(struct env *e)
 	return e->fd < 0 ? e->fd : 0;
 }
 
-static int act_get_context(struct env *e)
+static int get_context(struct env *e, uint32_t flags)
 {
 	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
 		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
-		.lib_caps = MLX5_LIB_CAP_4K_UAR,
+		.flags = flags, .lib_caps = MLX5_LIB_CAP_4K_UAR,
 	};
 	struct mlx5_ib_alloc_ucontext_resp resp;
 
 	return uv_get_context(e->fd, &req, sizeof(req), &resp, sizeof(resp));
+}
+
+static int act_get_context(struct env *e)
+{
+	return get_context(e, 0);
+}
+
+static int act_get_context_with_id(struct env *e)
+{
+	return get_context(e, MLX5_IB_ALLOC_UCTX_DEVX);
 }
 
 static int fini_fd(struct env *e)
@@ -772,6 +782,10 @@ FIXTURE_VARIANT(verb) {
 
 FIXTURE_VARIANT_ADD(verb, get_context) {
 	.opens_itself = true, .v = { prep_fd, act_get_context, NULL, fini_fd },
+};
+
+FIXTURE_VARIANT_ADD(verb, get_context_with_id) {
+	.opens_itself = true, .v = { prep_fd, act_get_context_with_id, NULL, fini_fd },
 };
 
 FIXTURE_VARIANT_ADD(verb, query_device) {

@@ -18,6 +18,9 @@
 
 #define PORT "/dev/virtio-ports/bluebell.hca"
 #define ANSWER_TIMEOUT_MS 10000
+/* Owners of what does not belong to a process: the kernel, and what it shares with all. */
+#define KERNEL_UID "0"
+#define SHARED_UID "65535"
 /* Longer than Bluebell keeps freed device memory before it gives the memory back to firmware, */
 #define SPARE_MS 250
 /* and longer than that plus one retry, if firmware has refused to take it. */
@@ -276,6 +279,30 @@ long hca_census_count(const char *kind)
 	struct json_object *objects = census();
 	long count = objects ? total_of(objects, kind) : -1;
 
+	json_object_put(objects);
+	return count;
+}
+
+/**
+ * hca_census_users - how many objects of a kind belong to user ids of processes
+ * @kind: as the census names it: "qp", "cq", "uar"
+ *
+ * Return: the number, or -1 when the HCA does not answer.
+ */
+long hca_census_users(const char *kind)
+{
+	struct json_object *objects = census(), *entry, *by_uid = NULL;
+	long count = 0;
+
+	if (!objects)
+		return -1;
+	if (json_object_object_get_ex(objects, kind, &entry))
+		json_object_object_get_ex(entry, "by_uid", &by_uid);
+	if (by_uid) {
+		json_object_object_foreach(by_uid, uid, n)
+			if (strcmp(uid, KERNEL_UID) && strcmp(uid, SHARED_UID))
+				count += json_object_get_int64(n);
+	}
 	json_object_put(objects);
 	return count;
 }

@@ -18,6 +18,7 @@ int hca_do(const char *fmt, ...);
 int hca_census_reset(void);
 const char *hca_census_delta(void);
 long hca_census_count(const char *kind);
+long hca_census_users(const char *kind);
 
 int hca_commands_reset(void);
 long hca_commands(const char *name);

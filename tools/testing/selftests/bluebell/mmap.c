@@ -358,6 +358,7 @@ TEST(dyn_uar_context_has_no_pages_by_index)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
 		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
+		.flags = uv_open_flags(),
 		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
 	};
 	static const unsigned long idx[] = { 0, 1, STATIC_PAGES, ALL_PAGES - 1, ALL_PAGES };

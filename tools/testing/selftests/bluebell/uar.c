@@ -477,7 +477,8 @@ FIXTURE_SETUP(bfreg_shape)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
 		.total_num_bfregs = variant->total, .num_low_latency_bfregs = variant->low_lat,
-		.max_cqe_version = 1, .lib_caps = MLX5_LIB_CAP_4K_UAR,
+		.max_cqe_version = 1, .flags = uv_open_flags(),
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
 	};
 
 	ASSERT_EQ(0, uv_open_req(&self->uv, &req));

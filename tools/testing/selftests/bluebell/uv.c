@@ -170,6 +170,29 @@ uint32_t uv_uidx(void)
 }
 
 /**
+ * uv_open_flags - flags for a context of which the test does not care whether it has a user id
+ *
+ * Return: MLX5_IB_ALLOC_UCTX_DEVX if UV_DEVX is in the environment, else 0.
+ */
+uint32_t uv_open_flags(void)
+{
+	return getenv("UV_DEVX") ? MLX5_IB_ALLOC_UCTX_DEVX : 0;
+}
+
+static int open_with_flags(struct uv *uv, uint32_t flags)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16,
+		.num_low_latency_bfregs = 4,
+		.max_cqe_version = 1,
+		.flags = flags,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
+	};
+
+	return uv_open_req(uv, &req);
+}
+
+/**
  * uv_open - open the device with libmlx5's default request: 16 bfregs, 4 of them low-latency
  * @uv: the context
  *
@@ -178,14 +201,13 @@ uint32_t uv_uidx(void)
  */
 int uv_open(struct uv *uv)
 {
-	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
-		.total_num_bfregs = 16,
-		.num_low_latency_bfregs = 4,
-		.max_cqe_version = 1,
-		.lib_caps = MLX5_LIB_CAP_4K_UAR,
-	};
+	return open_with_flags(uv, uv_open_flags());
+}
 
-	return uv_open_req(uv, &req);
+/* Open the device in the same way, with a user id of the firmware. */
+int uv_open_devx(struct uv *uv)
+{
+	return open_with_flags(uv, MLX5_IB_ALLOC_UCTX_DEVX);
 }
 
 void uv_close(struct uv *uv)

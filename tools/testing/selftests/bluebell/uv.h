@@ -77,7 +77,9 @@ int uv_cmd(int fd, uint32_t cmd, const void *in, size_t in_len, void *out, size_
 
 int uv_get_context(int fd, const void *req, size_t req_len, void *resp, size_t resp_len);
 int uv_open(struct uv *uv);
+int uv_open_devx(struct uv *uv);
 int uv_open_req(struct uv *uv, const struct mlx5_ib_alloc_ucontext_req_v2 *req);
+uint32_t uv_open_flags(void);
 void uv_close(struct uv *uv);
 uint32_t uv_uidx(void);
 
