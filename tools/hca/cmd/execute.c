@@ -9,6 +9,7 @@
 #include "cmd.h"
 #include "cmdif.h"
 #include "decode.h"
+#include "expect.h"
 #include "fields.h"
 #include "hca.h"
 #include "ifc.h"
@@ -157,6 +158,9 @@ uint8_t cmd_execute(struct hca *hca, const uint8_t *in, size_t in_len, uint8_t *
 	cmdif_count(hca, cmd.opcode);
 	if (status) {
 		hca->count.cmds_failed++;
+		if (cmd.syndrome != WHY_INJECTED)
+			expect_incident(hca->expect, INCIDENT_REFUSE, cmd.opcode, status,
+					refusal_name(cmd.syndrome), cmd.why);
 		memset(out, 0, out_len);
 		IFC_SET(alloc_uar_out, out, status, status);
 		IFC_SET(alloc_uar_out, out, syndrome, cmd.syndrome);

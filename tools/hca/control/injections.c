@@ -29,8 +29,13 @@ static const struct {
 	{ "BAD_SIZE_OUTS_CQES_ERR", ST_BAD_SIZE_OUTS_CQES },
 };
 
-/* Parse a status: a name with or without _ERR, or a number other than 0. */
-static uint8_t inject_status(const char *s)
+/**
+ * request_status() - parse a firmware status
+ * @s: a name with or without _ERR, or a number
+ *
+ * Return: the status, 0 if @s is none.
+ */
+uint8_t request_status(const char *s)
 {
 	unsigned long v;
 	unsigned int i;
@@ -46,6 +51,22 @@ static uint8_t inject_status(const char *s)
 			return status_names[i].status;
 	}
 	return request_number(s, &v) && v < 256 ? v : 0;
+}
+
+/**
+ * request_status_name() - name a firmware status
+ * @status: the status
+ *
+ * Return: the name that requests use.
+ */
+const char *request_status_name(uint8_t status)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(status_names); i++)
+		if (status_names[i].status == status)
+			return status_names[i].name;
+	return "unknown";
 }
 
 /* An opcode by name or number. */
@@ -76,7 +97,7 @@ static struct json_object *request_inject_cmd_delay(struct hca *hca, unsigned in
 
 static struct json_object *request_inject_cmd(struct hca *hca, unsigned int n, char **w)
 {
-	uint8_t status = n == 4 ? inject_status(w[3]) : 0;
+	uint8_t status = n == 4 ? request_status(w[3]) : 0;
 	unsigned long nth;
 
 	if (n > 2 && !strcmp(w[2], "delay"))
@@ -94,7 +115,7 @@ static struct json_object *request_inject_cmd(struct hca *hca, unsigned int n, c
 
 static struct json_object *request_inject_op(struct hca *hca, unsigned int n, char **w)
 {
-	uint8_t status = n >= 4 ? inject_status(w[3]) : 0;
+	uint8_t status = n >= 4 ? request_status(w[3]) : 0;
 	unsigned long op, count = 0;
 
 	if (!status || n > 5 || (n == 5 && (!request_number(w[4], &count) || !count)))

@@ -128,7 +128,8 @@ struct json_object *request_run(const struct request *r, const char *name, struc
 static const struct request requests[] = {
 	{ "census", request_census }, { "counters", request_counters }, { "commands", request_commands },
 	{ "cap", request_cap }, { "limit", request_limit }, { "trace", request_trace },
-	{ "inject", request_inject },
+	{ "inject", request_inject }, { "expect", request_expect },
+	{ "unexpected", request_unexpected },
 	{ "link", request_link }, { "port", request_port }, { "unplug", request_unplug }, { 0 }
 };
 

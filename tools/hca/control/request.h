@@ -43,6 +43,10 @@ struct json_object *answer_fail(const char *fmt, ...) __attribute__((format(prin
 void answer_add_num(struct json_object *o, const char *key, int64_t v);
 bool request_number(const char *s, unsigned long *v);
 
+/* injections.c */
+uint8_t request_status(const char *s);
+const char *request_status_name(uint8_t status);
+
 /* The requests, by subject. */
 struct json_object *request_census(struct hca *hca, unsigned int n, char **w);	/* census.c */
 struct json_object *request_commands(struct hca *hca, unsigned int n, char **w);	/* counters.c */
@@ -50,6 +54,8 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_cap(struct hca *hca, unsigned int n, char **w);	/* limits.c */
 struct json_object *request_limit(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_inject(struct hca *hca, unsigned int n, char **w);	/* injections.c */
+struct json_object *request_expect(struct hca *hca, unsigned int n, char **w);	/* expectations.c */
+struct json_object *request_unexpected(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_link(struct hca *hca, unsigned int n, char **w);	/* device.c */
 struct json_object *request_port(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_unplug(struct hca *hca, unsigned int n, char **w);

@@ -3,12 +3,14 @@
  * The HCA's life cycle: making one of a board's modules, reset, and the end; its clock; and the
  * record of doorbells that are ignored.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "caps.h"
 #include "clock.h"
 #include "cmd.h"
 #include "count.h"
+#include "expect.h"
 #include "hca.h"
 #include "inject.h"
 #include "mem.h"
@@ -23,8 +25,9 @@ static int core_init(struct hca *hca)
 
 	hca->trace = trace_new(hca->index);
 	hca->inject = inject_new();
+	hca->expect = expect_new();
 	hca->cap = calloc(HCA_CAP_TYPES, sizeof(*hca->cap));
-	if (!hca->trace || !hca->inject || !hca->cap)
+	if (!hca->trace || !hca->inject || !hca->expect || !hca->cap)
 		return -1;
 	err = mem_init(hca);
 	if (!err)
@@ -41,6 +44,7 @@ static void core_exit(struct hca *hca)
 	cmds_exit(hca);
 	objs_exit(hca);
 	mem_exit(hca);
+	expect_free(hca->expect);
 	inject_free(hca->inject);
 	trace_free(hca->trace);
 	free(hca->cap);
@@ -183,7 +187,11 @@ uint64_t hca_clock(struct hca *hca)
  */
 void doorbell_drop(struct hca *hca, enum drop_reason why, uint32_t uar, uint32_t num)
 {
+	char text[60];
+
 	hca->count.db_drop[why]++;
 	hca_trace(hca, "doorbell_drop", "\"why\":\"%s\",\"uar\":%u,\"num\":%u",
 		  drop_reason_name(why), uar, num);
+	snprintf(text, sizeof(text), "UAR %u, number or offset %u", uar, num);
+	expect_incident(hca->expect, INCIDENT_DROP, why, 0, drop_reason_name(why), text);
 }

@@ -89,6 +89,7 @@ struct hca {
 	/* core */
 	struct trace *trace;
 	struct inject *inject;
+	struct expect *expect;		/* what tests announced, and what else was refused */
 	struct cmds *cmds;		/* registry of commands */
 	struct mem_map *mem;		/* guest memory */
 	struct objs *objs;		/* tables of objects by kind */

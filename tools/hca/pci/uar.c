@@ -23,7 +23,7 @@
 #define REG_BF		0x800	/* four registers of 512 bytes, each with two buffers of 256 */
 #define BF_BUF		256
 
-#define PENDING		8	/* BlueFlame buffers that can be written at the same time */
+#define PENDING		64	/* BlueFlame buffers that can be written at the same time */
 
 /*
  * A BlueFlame buffer that is being written. The first 8 bytes tell how long the WQE is. After the

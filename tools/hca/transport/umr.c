@@ -9,6 +9,7 @@
 #include "caps.h"
 #include "conn.h"
 #include "cq.h"
+#include "expect.h"
 #include "hca.h"
 #include "ifc.h"
 #include "inject.h"
@@ -30,6 +31,8 @@
 #define UMR_MUST_LIVE	0x40	/* MLX5_UMR_CHECK_FREE: refuse a key that is free */
 #define UMR_XLT_OFFSET	0x10
 #define UMR_CHECK_QPN	0x08
+
+#define UMR_INJECTED	"injected"	/* the reason of a refusal that a test asked for */
 
 #define UMR_XLT_MAX	0xffff	/* octowords that one WQE can carry */
 
@@ -250,6 +253,21 @@ static const char *umr_change(struct hca *hca, const struct qp *qp, struct mkey 
 	return why;
 }
 
+/*
+ * Count and trace a refusal. A process sees the CQE of its own request, so a refusal of that is no
+ * incident.
+ */
+static enum cqe_syndrome umr_refuse(struct hca *hca, const struct qp *qp, uint32_t key,
+				    enum cqe_syndrome synd, const char *why)
+{
+	hca->count.umr_refused++;
+	hca_trace(hca, "umr_refused", "\"qpn\":%u,\"mkey\":%u,\"why\":\"%s\"", qp->obj.num, key,
+		  why);
+	if (umr_privileged(qp) && strcmp(why, UMR_INJECTED))
+		expect_incident(hca->expect, INCIDENT_UMR, 0, 0, why, why);
+	return synd;
+}
+
 /**
  * umr_execute() - execute a UMR work request
  * @hca: the HCA
@@ -276,7 +294,7 @@ enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct
 		why = umr_not_offered(hca, &u);
 	}
 	if (!why && umr_privileged(qp) && inject_umr(hca->inject))
-		why = "injected";
+		why = UMR_INJECTED;
 	if (!why)
 		why = umr_forbidden(qp, mk, &u, w->imm);
 	if (!why)
@@ -285,10 +303,7 @@ enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct
 		hca->count.umr++;
 		return SYND_OK;
 	}
-	hca->count.umr_refused++;
-	hca_trace(hca, "umr_refused", "\"qpn\":%u,\"mkey\":%u,\"why\":\"%s\"", qp->obj.num, w->imm,
-		  why);
-	return synd;
+	return umr_refuse(hca, qp, w->imm, synd, why);
 }
 
 /**

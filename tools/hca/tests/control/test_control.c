@@ -146,6 +146,88 @@ static void port_changes_as_a_subnet_manager_does(void **state)
 	assert_int_equal(pkey_table_get(core.hca, 3), 0x8003);
 }
 
+/* A command that the HCA refuses by itself. */
+static void refuse_one(void)
+{
+	assert_int_equal(core_simple(0xfff, 0, out), ST_BAD_OP);
+}
+
+#define UNKNOWN_CMD "{\"kind\":\"refuse\",\"name\":\"0xfff\",\"status\":\"BAD_OP_ERR\"," \
+		    "\"cause\":\"OPCODE_UNKNOWN\",\"why\":\"no command 0xfff\",\"count\":"
+
+static void refusals_that_nobody_announced_are_listed(void **state)
+{
+	(void)state;
+	assert_true(answer("unexpected", "\"list\":[],\"unlisted\":0"));
+	refuse_one();
+	refuse_one();
+	assert_true(answer("unexpected", "\"list\":[" UNKNOWN_CMD "2}]"));
+	assert_true(answer("unexpected new", UNKNOWN_CMD "2}"));
+	assert_true(answer("unexpected new", "\"list\":[]"));
+	refuse_one();
+	assert_true(answer("unexpected new", UNKNOWN_CMD "1}"));
+	assert_true(answer("unexpected", UNKNOWN_CMD "3}"));
+}
+
+static void dropped_doorbells_that_nobody_announced_are_listed(void **state)
+{
+	(void)state;
+	doorbell_drop(core.hca, DROP_WRONG_UAR, 5, 0x77);
+	assert_true(answer("unexpected", "{\"kind\":\"drop\",\"name\":\"wrong_uar\","
+			   "\"cause\":\"wrong_uar\",\"why\":\"UAR 5, number or offset 119\","
+			   "\"count\":1}"));
+	assert_true(answer("expect drop no_cq 1", "\"ok\":true"));
+	doorbell_drop(core.hca, DROP_NO_CQ, 5, 0x77);
+	assert_true(answer("expect clear", "\"missing\":[]"));
+	assert_true(answer("unexpected", "\"count\":1}],"));
+}
+
+static void injected_refusals_are_not_listed(void **state)
+{
+	(void)state;
+	assert_true(answer("inject cmd 1 LIM_ERR", "\"ok\":true"));
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_LIM);
+	assert_true(answer("inject op ALLOC_UAR BAD_OP", "\"ok\":true"));
+	assert_int_equal(core_simple(MLX5_CMD_OP_ALLOC_UAR, 0, out), ST_BAD_OP);
+	assert_true(answer("unexpected", "\"list\":[]"));
+}
+
+/* Each announcement covers its opcode, its status and its number of refusals, and no more. */
+static void announced_refusals_are_not_listed(void **state)
+{
+	(void)state;
+	assert_true(answer("expect refuse 0xfff BAD_OP 2", "\"ok\":true"));
+	refuse_one();
+	refuse_one();
+	assert_true(answer("unexpected", "\"list\":[]"));
+	refuse_one();
+	assert_true(answer("unexpected", UNKNOWN_CMD "1}"));
+	assert_true(answer("expect refuse 0xfff LIM_ERR", "\"ok\":true"));
+	assert_true(answer("expect refuse CREATE_CQ BAD_OP", "\"ok\":true"));
+	refuse_one();
+	assert_true(answer("unexpected", UNKNOWN_CMD "2}"));
+	assert_true(answer("expect refuse any any any", "\"ok\":true"));
+	refuse_one();
+	assert_true(answer("unexpected", UNKNOWN_CMD "2}"));
+}
+
+static void announced_refusals_that_do_not_come_are_missing(void **state)
+{
+	(void)state;
+	assert_true(answer("expect refuse 0xfff BAD_OP 2", "\"ok\":true"));
+	assert_true(answer("expect refuse CREATE_CQ any any", "\"ok\":true"));
+	assert_true(answer("expect drop wrong_uar", "\"ok\":true"));
+	assert_true(answer("expect umr 3", "\"ok\":true"));
+	refuse_one();
+	assert_true(answer("expect clear", "\"missing\":[{\"kind\":\"refuse\",\"name\":\"0xfff\","
+			   "\"status\":\"BAD_OP_ERR\",\"want\":2,\"seen\":1},"
+			   "{\"kind\":\"drop\",\"name\":\"wrong_uar\",\"want\":1,\"seen\":0},"
+			   "{\"kind\":\"umr\",\"want\":3,\"seen\":0}]"));
+	assert_true(answer("expect clear", "\"missing\":[]"));
+	refuse_one();
+	assert_true(answer("unexpected", UNKNOWN_CMD "1}"));
+}
+
 static void malformed_requests_are_answered(void **state)
 {
 	static const char *const bad[] = {
@@ -157,6 +239,10 @@ static void malformed_requests_are_answered(void **state)
 		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all", "inject fatal 300",
 		"cap", "cap general", "cap frob rc", "cap general frob",
 		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob",
+		"expect", "expect frob", "expect refuse", "expect refuse FROB", "expect drop",
+		"expect refuse CREATE_CQ FROB", "expect refuse CREATE_CQ LIM_ERR 0",
+		"expect refuse CREATE_CQ LIM_ERR 1 2", "expect drop frob", "expect drop no_qp 1 2",
+		"expect umr x", "unexpected frob", "unexpected new 1",
 	};
 	unsigned int i;
 
@@ -217,7 +303,12 @@ int main(void)
 		T(firmware_restarts_after_a_fatal_error), T(census_shows_the_delta),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(limit_shows_the_number_of_objects), T(trace_decodes_command_fields),
-		T(port_changes_as_a_subnet_manager_does), T(malformed_requests_are_answered), T(unplug_frees_all_objects),
+		T(port_changes_as_a_subnet_manager_does),
+		T(refusals_that_nobody_announced_are_listed),
+		T(dropped_doorbells_that_nobody_announced_are_listed),
+		T(injected_refusals_are_not_listed), T(announced_refusals_are_not_listed),
+		T(announced_refusals_that_do_not_come_are_missing),
+		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
 		T(hang_leaves_commands_unanswered), T(fatal_error_is_in_the_health_buffer),
 	};
 

@@ -13,8 +13,10 @@
 #include "cq.h"
 #include "dispatch.h"
 #include "eq.h"
+#include "expect.h"
 #include "fabric.h"
 #include "ifc.h"
+#include "inject.h"
 #include "mcast.h"
 #include "mkey.h"
 #include "object.h"
@@ -1698,6 +1700,34 @@ static void umr_may_not_move_device_memory_keys(void **state)
 	umr_refused(mk, 0x80, 1ull << 6, 0);
 }
 
+/* A process is told of its refused requests by a CQE; those of the driver are on record. */
+static void refused_umr_of_the_driver_is_on_record(void **state)
+{
+	struct expect *e = rig.hca[1]->expect;
+
+	(void)state;
+	b->type = QPT_REG_UMR;
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 60, 4);
+	assert_int_equal(expect_unexpected(e, 0)->kind, INCIDENT_UMR);
+	assert_string_equal(expect_unexpected(e, 0)->why, "unknown bit in mkey_mask");
+}
+
+static void refused_umr_of_a_process_is_not_on_record(void **state)
+{
+	(void)state;
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 60, 4);
+	assert_null(expect_unexpected(rig.hca[1]->expect, 0));
+}
+
+static void injected_refusal_of_umr_is_not_on_record(void **state)
+{
+	(void)state;
+	b->type = QPT_REG_UMR;
+	inject_set_umrs(rig.hca[1]->inject, 1, 0);
+	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE, 4);
+	assert_null(expect_unexpected(rig.hca[1]->expect, 0));
+}
+
 static void umr_list_too_short(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
@@ -1823,6 +1853,9 @@ int main(void)
 		RC(umr_of_a_process_may_not_set_addresses),
 		RC(umr_of_a_process_may_not_set_the_page_size),
 		RC(umr_registers_memory_from_a_list), RC(send_with_invalidate),
+		RC(refused_umr_of_the_driver_is_on_record),
+		RC(refused_umr_of_a_process_is_not_on_record),
+		RC(injected_refusal_of_umr_is_not_on_record),
 	};
 
 	return cmocka_run_group_tests_name("transport", tests, NULL, NULL);

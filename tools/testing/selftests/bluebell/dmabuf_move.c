@@ -5,6 +5,8 @@
  *
  * ODP_RACE_SECONDS=N lets each race run for N seconds (default 2).
  */
+#define ANNOUNCES false
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

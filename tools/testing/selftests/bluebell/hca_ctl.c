@@ -435,3 +435,83 @@ int hca_inject_clear(void)
 	json_object_put(answer);
 	return ret;
 }
+
+/**
+ * hca_expect - announce what the HCA will refuse or ignore until this test ends
+ * @fmt: printf format of the request "expect" without its first word: "refuse CREATE_CQ BAD_PARAM_ERR 1",
+ *	"drop wrong_uar 16", "umr"
+ *
+ * What was announced and does not come fails the test. Without a control channel there is nothing to
+ * announce.
+ *
+ * Return: 0 or -EIO.
+ */
+int hca_expect(const char *fmt, ...)
+{
+	char what[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	return hca_ctl_present() ? hca_do("expect %s", what) : 0;
+}
+
+static const char *member(struct json_object *o, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(o, key, &value) ? json_object_get_string(value) : "";
+}
+
+static size_t add_incidents(char *text, size_t size, size_t len, struct json_object *answer,
+			    const char *list_name, const char *title)
+{
+	struct json_object *list, *o;
+	size_t i;
+
+	if (!answer || !json_object_object_get_ex(answer, list_name, &list))
+		return len;
+	for (i = 0; i < json_object_array_length(list) && len < size; i++) {
+		o = json_object_array_get_idx(list, i);
+		len += snprintf(text + len, size - len, "%s%s: %s %s %s %s%s times %s", len ? "; " : "",
+				title, member(o, "kind"), member(o, "name"), member(o, "status"),
+				member(o, "count"), member(o, "want"), member(o, "why"));
+	}
+	return len;
+}
+
+/**
+ * hca_expect_begin - forget what earlier tests announced, and what the HCA has refused so far
+ */
+void hca_expect_begin(void)
+{
+	if (!hca_ctl_present())
+		return;
+	json_object_put(hca_request("expect clear"));
+	json_object_put(hca_request("unexpected new"));
+}
+
+/**
+ * hca_expect_end - end the announcements of a test
+ *
+ * Return: "" if what was announced has come, and nothing else was refused or ignored since
+ * hca_expect_begin(); otherwise a list, valid until the next call.
+ */
+const char *hca_expect_end(void)
+{
+	struct json_object *missing, *unexpected;
+	static char text[2048];
+	size_t len = 0;
+
+	text[0] = 0;
+	if (!hca_ctl_present())
+		return text;
+	missing = hca_request("expect clear");
+	unexpected = hca_request("unexpected new");
+	len = add_incidents(text, sizeof(text), len, missing, "missing", "announced, but did not come");
+	add_incidents(text, sizeof(text), len, unexpected, "list", "not announced");
+	json_object_put(missing);
+	json_object_put(unexpected);
+	return text;
+}

@@ -30,6 +30,10 @@ long hca_objects_left(const char *kind);
 int hca_inject_cmd(unsigned int nth, const char *status);
 int hca_inject_clear(void);
 
+int hca_expect(const char *fmt, ...);
+void hca_expect_begin(void);
+const char *hca_expect_end(void);
+
 const char *driver_name(void);
 bool driver_is(const char *name);
 

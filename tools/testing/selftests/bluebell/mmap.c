@@ -236,6 +236,8 @@ TEST_F(uar_command, mapping_survives_fork)
 	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
 			      MAP_SHARED,
 			     &p));
+	/* There is no register at this offset. */
+	ASSERT_EQ(0, hca_expect("drop bad_offset"));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
@@ -263,6 +265,7 @@ TEST_F(map, alloc_wc_allocates_a_uar)
 	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
 			      PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(uars + 1, hca_census_count("uar"));
+	ASSERT_EQ(0, hca_expect("drop bad_offset 1"));
 	EXPECT_EQ(0, write_word(p + 0xff0));
 	munmap(p, UV_PAGE);
 }

@@ -286,6 +286,8 @@ TEST_F(mw, dereg_of_a_bound_region_fails_or_closes_the_window)
 	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
 	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	if (driver_is("bluebell"))	/* asks the device */
+		ASSERT_EQ(0, hca_expect("refuse DESTROY_MKEY BAD_RES_STATE_ERR 1"));
 	ret = ibv_dereg_mr(self->mr);
 	if (driver_is("bluebell"))
 		EXPECT_EQ(EBUSY, ret);
@@ -314,6 +316,7 @@ TEST_F(mw, rereg_of_a_bound_region_is_busy)
 	if (!libmlx5_can_bind())
 		SKIP(return, NO_BIND);
 	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, hca_expect("refuse DESTROY_MKEY BAD_RES_STATE_ERR 1"));
 	EXPECT_NE(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, LEN, 0));
 	EXPECT_EQ(EBUSY, errno);
 	EXPECT_EQ(old, self->mr->rkey);

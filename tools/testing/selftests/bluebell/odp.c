@@ -6,6 +6,8 @@
  *
  * ODP_RACE_SECONDS=N lets each race run for N seconds (default 2).
  */
+#define ANNOUNCES false
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <linux/userfaultfd.h>

@@ -6,6 +6,8 @@
  *
  * The processes that cause trouble run as the user "tester", without capabilities.
  */
+#define ANNOUNCES false
+
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>

@@ -16,6 +16,68 @@
 #include "rdma.h"
 #include "uv.h"
 
+/*
+ * Whether the tests of this program announce all that they make the HCA refuse or ignore. A program that
+ * does not, with some driver, defines this before it includes this file.
+ */
+#ifndef ANNOUNCES
+#define ANNOUNCES true
+#endif
+
+#define MAX_TESTS 512	/* of a program */
+
+/* The functions of the tests, in whose place announced_test() runs. */
+static struct {
+	struct __test_metadata *test;
+	void (*fn)(struct __test_metadata *test, struct __fixture_variant_metadata *variant);
+} test_functions[MAX_TESTS];
+
+/*
+ * Runs a test. The test fails if the HCA refuses a command or ignores a doorbell that the test has not
+ * announced with hca_expect(), or if the HCA does not do what the test has announced.
+ */
+static inline void announced_test(struct __test_metadata *_metadata,
+				  struct __fixture_variant_metadata *variant)
+{
+	const char *wrong;
+	int i = 0;
+
+	while (test_functions[i].test != _metadata)
+		i++;
+	hca_expect_begin();
+	if (!(ANNOUNCES)) {
+		EXPECT_EQ(0, hca_expect("refuse any any any"));
+		EXPECT_EQ(0, hca_expect("drop any any"));
+		EXPECT_EQ(0, hca_expect("umr any"));
+	}
+	test_functions[i].fn(_metadata, variant);
+	wrong = hca_expect_end();
+	EXPECT_STREQ("", wrong);
+}
+
+static inline void announce_tests(void)
+{
+	struct __fixture_metadata *f;
+	struct __test_metadata *t;
+	int n = 0;
+
+	for (f = __fixture_list; f; f = f->next) {
+		for (t = f->tests; t && n < MAX_TESTS; t = t->next, n++) {
+			test_functions[n].test = t;
+			test_functions[n].fn = t->fn;
+			t->fn = announced_test;
+		}
+	}
+}
+
+#undef TEST_HARNESS_MAIN
+#define TEST_HARNESS_MAIN \
+	int main(int argc, char **argv) \
+	{ \
+		announce_tests(); \
+		return test_harness_run(argc, argv); \
+	}
+
 /* Reasons to skip a test. */
 #define NO_HCA_CTL "no control channel to an emulated HCA"
 #define NO_XRC "the device has no XRC"

@@ -75,6 +75,7 @@ TEST_F(dv, write_arrives_at_the_hca)
 	ASSERT_NE(NULL, uar);
 	/* The HCA gets the doorbell, and drops it because the queue pair does not exist. */
 	dropped = hca_counter("no_qp");
+	ASSERT_EQ(0, hca_expect("drop no_qp 1"));
 	ring(uar->reg_addr, NO_QP_DOORBELL);
 	EXPECT_EQ(dropped + 1, hca_counter("no_qp"));
 	mlx5dv_devx_free_uar(uar);
@@ -315,6 +316,7 @@ TEST_F(dv, process_with_the_command_fd_can_map_it)
 	uar = mlx5dv_devx_alloc_uar(self->r.ctx, variant->flags);
 	ASSERT_NE(NULL, uar);
 	dropped = hca_counter("no_qp");
+	ASSERT_EQ(0, hca_expect("drop no_qp 1"));
 	ASSERT_EQ(0, send_fd(sock[0], self->r.ctx->cmd_fd));
 	ASSERT_EQ(sizeof(off_t), write(sock[0], &uar->mmap_off, sizeof(uar->mmap_off)));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));

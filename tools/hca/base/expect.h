@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the HCA refused or ignored, and what of it a test had announced. Commands that were refused
+ * because of an injection are not recorded.
+ */
+#ifndef BLUEBELL_EXPECT_H
+#define BLUEBELL_EXPECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EXPECT_ANY	(~0u)	/* every code, or every status */
+
+struct expect;
+
+enum incident_kind {
+	INCIDENT_REFUSE,	/* a command was refused; the code is the opcode */
+	INCIDENT_DROP,		/* a doorbell was ignored; the code is an enum drop_reason */
+	INCIDENT_UMR,		/* a UMR request of the driver's own queue pair was refused */
+	INCIDENT_KINDS
+};
+
+/* An announcement by a test. */
+struct expectation {
+	enum incident_kind kind;
+	unsigned int code;	/* or EXPECT_ANY */
+	unsigned int status;	/* of a command that is refused, or EXPECT_ANY */
+	unsigned long min, max;	/* how many incidents it announces */
+	unsigned long seen;	/* how many came */
+};
+
+/* Incidents of one kind that nobody announced, all for the same reason. */
+struct incident {
+	enum incident_kind kind;
+	unsigned int code, status;
+	const char *cause;	/* name of the check */
+	char why[120];		/* of the first of them that was not told, in words */
+	unsigned long count;
+	unsigned long told;	/* how many of them expect_tell() has told */
+};
+
+struct expect *expect_new(void);
+void expect_free(struct expect *e);
+
+bool expect_add(struct expect *e, const struct expectation *x);
+const struct expectation *expect_get(const struct expect *e, unsigned int i);
+void expect_clear(struct expect *e);
+
+void expect_incident(struct expect *e, enum incident_kind kind, unsigned int code,
+		     unsigned int status, const char *cause, const char *why);
+const struct incident *expect_unexpected(const struct expect *e, unsigned int i);
+unsigned long expect_unlisted(const struct expect *e);
+void expect_tell(struct expect *e);
+
+#endif
