@@ -91,6 +91,15 @@ static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	return err;
 }
 
+/* The device writes CQEs to addresses that are multiples of their size. */
+static struct ib_umem *cq_check_umem(struct ib_umem *umem, u32 cqe_size)
+{
+	if (IS_ERR(umem) || IS_ALIGNED(umem->address, cqe_size))
+		return umem;
+	ib_umem_release(umem);
+	return ERR_PTR(-EINVAL);
+}
+
 /* Pin the memory that the process gives the CQ. */
 static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 		  const struct mlx5_ib_create_cq *ucmd, size_t size,
@@ -100,8 +109,8 @@ static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct 
 
 	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
 					IB_ACCESS_LOCAL_WRITE);
-	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, umem, MLX5_IB_MAX_PAGE_OFFSET,
-					  ucmd->db_addr);
+	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, cq_check_umem(umem, ucmd->cqe_size),
+					  MLX5_IB_MAX_PAGE_OFFSET, ucmd->db_addr);
 }
 
 /**
@@ -112,10 +121,11 @@ static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct 
  *
  * Implements ibv_create_cq(3) with CREATE_CQ. May sleep.
  *
- * Return: 0; -EINVAL for a request that means nothing or names a UAR that is
- * not the user's; -EOPNOTSUPP for a feature that is not there; -ENOMEM beyond
- * RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have; or the errno
- * of a firmware refusal.
+ * Return: 0; -EINVAL for a request that means nothing, names a UAR that is
+ * not the user's, or has a buffer that is not aligned to the size of a CQE;
+ * -EOPNOTSUPP for a feature that is not there; -ENOMEM beyond RLIMIT_MEMLOCK;
+ * -EFAULT for a buffer the process does not have; or the errno of a firmware
+ * refusal.
  */
 int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs)
@@ -190,10 +200,10 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
  * Implements ibv_resize_cq(3) with MODIFY_CQ. The device writes a resize CQE
  * as the last one to the old buffer, up to which the library copies. May sleep.
  *
- * Return: 0; -EINVAL for a request that means nothing, or fewer entries than
- * there are completions; -EOPNOTSUPP if the device cannot resize; -ENOMEM
- * beyond RLIMIT_MEMLOCK; or the errno of a firmware refusal. After an error the
- * queue is as it was.
+ * Return: 0; -EINVAL for a request that means nothing, a buffer that is not
+ * aligned to the size of a CQE, or fewer entries than there are completions;
+ * -EOPNOTSUPP if the device cannot resize; -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT;
+ * or the errno of a firmware refusal. After an error the queue is as it was.
  */
 int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
@@ -201,6 +211,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	struct mlx5_ib_resize_cq ucmd = {};
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 	struct mlx5_ib_buf buf = {};
+	struct ib_umem *umem;
 	int entries, err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_resize))
@@ -210,6 +221,9 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 		return err;
 	if (ucmd.reserved0 || ucmd.reserved1 || ucmd.cqe_size != cq->cqe_size)
 		return -EINVAL;
+	err = ib_respond_empty_udata(udata);
+	if (err)
+		return err;
 	entries = mlx5_ib_cq_entries(cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
 	if (entries < 0)
 		return entries;
@@ -217,9 +231,9 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	guard(mutex)(&cq->resize_lock);
 	if (entries == ibcq->cqe + 1)
 		return 0;
-	err = mlx5_ib_buf_init_user(&buf, mlx5_ib_umem_get(dev, ucmd.buf_addr,
-							   (size_t)entries * cq->cqe_size,
-							   IB_ACCESS_LOCAL_WRITE),
+	umem = mlx5_ib_umem_get(dev, ucmd.buf_addr, (size_t)entries * cq->cqe_size,
+				IB_ACCESS_LOCAL_WRITE);
+	err = mlx5_ib_buf_init_user(&buf, cq_check_umem(umem, cq->cqe_size),
 				    MLX5_IB_MAX_PAGE_OFFSET);
 	if (err)
 		return err;

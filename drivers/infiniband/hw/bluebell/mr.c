@@ -331,6 +331,9 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	}
 	if (req.reserved1 || req.reserved2)
 		return -EOPNOTSUPP;
+	err = ib_respond_empty_udata(udata);
+	if (err)
+		return err;
 	mlx5_ib_fill_mw_mkey(in, to_mpd(ibmw->pd)->pdn, req.num_klms,
 			     ibmw->type == IB_MW_TYPE_2);
 	err = mlx5_ib_mkey_create(dev, &mw->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));

@@ -7,6 +7,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/mm.h>
+#include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
@@ -66,20 +67,38 @@ static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp
 		mlx5_ib_free_bfreg(&ctx->bfregi, qp->bfregn);
 }
 
-static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
-			    struct mlx5_ib_qp *qp, int buf_size, u32 *bfreg_index)
+/*
+ * Pin the memory of both queues: where an attribute of the request says, or else where the
+ * library's request says. The device only reads its work queues. Returns NULL for a queue
+ * pair without queues.
+ */
+static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *qp, int size,
+			      const struct uverbs_attr_bundle *attrs)
 {
-	struct ib_umem *umem = NULL;
+	struct ib_umem *umem;
+
+	/* The queues lie in one buffer. */
+	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
+	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!size)
+		return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ?
+			ERR_PTR(-EINVAL) : NULL;
+	umem = ib_umem_get_attr(&dev->ib_dev, attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM, size, 0);
+	return umem ?: mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, size, 0);
+}
+
+static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
+			    struct mlx5_ib_qp *qp, int buf_size, u32 *bfreg_index,
+			    const struct uverbs_attr_bundle *attrs)
+{
 	int err;
 
 	err = qp_get_bfreg(ctx, qp, bfreg_index);
 	if (err)
 		return err;
-	/* The device only reads its work queues. */
-	if (buf_size)
-		umem = mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, buf_size, 0);
-	return mlx5_ib_queue_mem_map_user(&qp->mem, ctx, umem, MLX5_IB_MAX_PAGE_OFFSET,
-					  qp->ucmd.db_addr);
+	return mlx5_ib_queue_mem_map_user(&qp->mem, ctx, qp_pin(dev, qp, buf_size, attrs),
+					  MLX5_IB_MAX_PAGE_OFFSET, qp->ucmd.db_addr);
 }
 
 static void qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
@@ -205,7 +224,8 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const 
 	qp_fill_qpc(dev, ctx, qp, init);
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))
 		resp.ece_options = qp->ucmd.ece_options;
-	err = qp_get_resources(dev, ctx, qp, buf_size, &resp.bfreg_index);
+	err = qp_get_resources(dev, ctx, qp, buf_size, &resp.bfreg_index,
+			       rdma_udata_to_uverbs_attr_bundle(udata));
 	if (!err)
 		err = qp_create_and_respond(dev, qp, &resp, udata);
 	if (err)
@@ -259,10 +279,10 @@ static const struct qp_ops *const qp_types[] = {
  * mlx5_ifc_create_qp_in_bits). May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a kernel consumer, another type than RC, UC, UD
- * or XRC, or a type or feature that the device lacks; -EINVAL for a request that
- * means nothing, queues that do not fit, or a doorbell register that is not the
- * user's; -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not
- * have; or the errno of a firmware refusal.
+ * or XRC, a type or feature that the device lacks, or queues in two buffers;
+ * -EINVAL for a request that means nothing, queues that do not fit, or a doorbell
+ * register that is not the user's; -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT for a
+ * buffer the process does not have; or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {

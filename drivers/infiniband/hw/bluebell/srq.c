@@ -217,14 +217,18 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
  * posted, IB_EVENT_SRQ_LIMIT_REACHED is raised, once. May sleep.
  *
  * Return: 0; -EINVAL for a resize, which IB_DEVICE_SRQ_RESIZE does not offer,
- * for undefined attributes, or for a limit that is not below the size; or the
- * errno of a firmware refusal.
+ * for undefined attributes, or for a limit that is not below the size;
+ * -EOPNOTSUPP for driver data; -EFAULT; or the errno of a firmware refusal.
  */
 int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		       enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
+	int err;
 
+	err = ib_no_udata_io(udata);
+	if (err)
+		return err;
 	if (mask & ~IB_SRQ_LIMIT)
 		return -EINVAL;
 	if (!(mask & IB_SRQ_LIMIT))

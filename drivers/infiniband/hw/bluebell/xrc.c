@@ -49,8 +49,8 @@ struct mlx5_ib_xrc {
  * Implements ibv_open_xrcd(3) with ALLOC_XRCD; that processes share a domain by
  * an inode is ib_core's doing. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a device without XRC; -EINVAL for driver data; or
- * the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for a device without XRC or for driver data;
+ * -EFAULT; or the errno of a firmware refusal.
  */
 int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
@@ -59,7 +59,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 	if (!dev->xrc)
 		return -EOPNOTSUPP;
-	err = ib_is_udata_in_empty(udata);
+	err = ib_no_udata_io(udata);
 	if (err)
 		return err;
 	/* Not the process's: other processes may open the domain, which then outlives this one. */

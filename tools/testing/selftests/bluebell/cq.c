@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
 
+#include "binding.h"
 #include "test.h"
 
 FIXTURE(cq) {
@@ -147,6 +148,108 @@ TEST_F(format, completions_arrive_after_wrapping)
 	pair_close(&p);
 }
 
+/* Each combination of the entry sizes of a queue pair's two CQs. */
+FIXTURE(two_sizes) {
+	struct rdma r;
+	struct ibv_cq *cq[2];
+};
+
+FIXTURE_VARIANT(two_sizes) {
+	uint16_t size[2];	/* of the CQ for sends, and of the one for receives */
+};
+
+FIXTURE_VARIANT_ADD(two_sizes, send_64_recv_128) { .size = { 64, 128 } };
+
+FIXTURE_VARIANT_ADD(two_sizes, send_128_recv_64) { .size = { 128, 64 } };
+
+FIXTURE_VARIANT_ADD(two_sizes, both_64) { .size = { 64, 64 } };
+
+FIXTURE_VARIANT_ADD(two_sizes, both_128) { .size = { 128, 128 } };
+
+FIXTURE_SETUP(two_sizes)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 31, .wc_flags = IBV_WC_STANDARD_FLAGS };
+	struct mlx5dv_cq_init_attr dv = { .comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE };
+	struct ibv_cq_ex *cqx;
+	int i;
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	for (i = 0; i < 2; i++) {
+		dv.cqe_size = variant->size[i];
+		cqx = mlx5dv_create_cq(self->r.ctx, &attr, &dv);
+		ASSERT_NE(NULL, cqx);
+		self->cq[i] = ibv_cq_ex_to_cq(cqx);
+	}
+}
+
+FIXTURE_TEARDOWN(two_sizes)
+{
+	ibv_destroy_cq(self->cq[0]);
+	ibv_destroy_cq(self->cq[1]);
+	rdma_close(&self->r);
+}
+
+static struct ibv_qp *create_two_cq_qp(struct rdma *r, struct ibv_cq *const *cq)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = cq[0], .recv_cq = cq[1], .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = r->pd,
+	};
+	/* Without this flag the received data of a small message lies in the completion. */
+	struct mlx5dv_qp_init_attr dv = {
+		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
+		.create_flags = MLX5DV_QP_CREATE_ALLOW_SCATTER_TO_CQE,
+	};
+
+	return mlx5dv_create_qp(r->ctx, &attr, &dv);
+}
+
+/* Sends and reads of sizes around what fits into a completion of either size. */
+TEST_F(two_sizes, small_data_arrives)
+{
+	static const size_t len[] = { 1, 31, 32, 33, 63, 64, 65, 200 };
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, read = { .opcode = IBV_WR_RDMA_READ };
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_wc wc;
+	struct pair p;
+	size_t i;
+	int q;
+
+	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
+	for (q = 0; q < 2; q++) {
+		ASSERT_EQ(0, ibv_destroy_qp(p.qp[q]));
+		p.qp[q] = create_two_cq_qp(&self->r, self->cq);
+		ASSERT_NE(NULL, p.qp[q]);
+	}
+	ASSERT_EQ(0, pair_reconnect(&p));
+	read.wr.rdma.remote_addr = (uintptr_t)p.buf[1] + 1024;
+	read.wr.rdma.rkey = p.mr->rkey;
+	for (i = 0; i < ARRAY_SIZE(len); i++) {
+		fill(p.buf[0], len[i], 7 + i);
+		fill(p.buf[1] + 1024, len[i], 77 + i);
+		ASSERT_EQ(0, post_recv(p.qp[1], p.mr, p.buf[1], len[i], i));
+		send.sg_list = NULL;
+		ASSERT_EQ(0, post_send(&p, &send, p.buf[0], len[i]));
+		ASSERT_EQ(0, reap_ok(self->cq[0], &wc));
+		EXPECT_EQ(p.qp[0]->qp_num, wc.qp_num);
+		ASSERT_EQ(0, reap_ok(self->cq[1], &wc));
+		EXPECT_EQ(p.qp[1]->qp_num, wc.qp_num);
+		EXPECT_EQ(len[i], wc.byte_len);
+		EXPECT_TRUE(check_fill(p.buf[1], len[i], 7 + i)) TH_LOG("send of %zu", len[i]);
+		/* libmlx5 does not find data of a READ in a completion of 128 bytes. */
+		if (variant->size[0] == 128 && len[i] <= 64)
+			continue;
+		read.sg_list = NULL;
+		ASSERT_EQ(0, post_send(&p, &read, p.buf[0] + 2048, len[i]));
+		ASSERT_EQ(0, reap_ok(self->cq[0], &wc));
+		EXPECT_TRUE(check_fill(p.buf[0] + 2048, len[i], 77 + i))
+			TH_LOG("read of %zu", len[i]);
+		EXPECT_EQ(0, ibv_poll_cq(self->cq[1], 1, &wc));
+	}
+	pair_close(&p);
+}
+
 /* --- Resizing --------------------------------------------------------------------------------- */
 
 #define NO_RESIZE "the device does not resize CQs"
@@ -256,6 +359,23 @@ TEST_F(cq, moderation_is_set_and_cleared)
 	attr.moderate.cq_count = 0;
 	attr.moderate.cq_period = 0;
 	EXPECT_EQ(0, ibv_modify_cq(self->r.cq, &attr));
+}
+
+/* The period has 12 bits, the count 16. */
+TEST_F(cq, moderation_beyond_its_fields_is_invalid)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = 0xffff, .cq_period = 0xfff },
+	};
+
+	if (hca_cap("general", "cq_moderation") <= 0)
+		SKIP(return, "the device has no CQ moderation");
+	EXPECT_EQ(0, ibv_modify_cq(self->r.cq, &attr));
+	attr.moderate.cq_period = 0x1000;
+	EXPECT_EQ(EINVAL, ibv_modify_cq(self->r.cq, &attr));
+	attr.moderate.cq_period = 0xffff;
+	EXPECT_EQ(EINVAL, ibv_modify_cq(self->r.cq, &attr));
 }
 
 /* --- Raw requests ----------------------------------------------------------------------------- */
@@ -401,6 +521,164 @@ TEST_F(raw_cq, read_only_buffer_is_refused)
 	EXPECT_EQ(-EFAULT, try_cq(self->uv.fd, 63, &self->drv, sizeof(self->drv)));
 }
 
+/* A CQE of 128 bytes does not cross a multiple of 128 bytes: the driver refuses such a buffer. */
+TEST_F(raw_cq, buffer_is_aligned_to_the_entry_size)
+{
+	if (!driver_is("bluebell") && hca_ctl_present())
+		ASSERT_EQ(0, hca_expect("refuse CREATE_CQ BAD_PARAM_ERR 1"));
+	self->drv.buf_addr += 64;
+	EXPECT_EQ(0, try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv)));
+	self->drv.cqe_size = 128;
+	EXPECT_EQ(-EINVAL, try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv)));
+	self->drv.buf_addr += 64;
+	EXPECT_EQ(0, try_cq(self->uv.fd, 15, &self->drv, sizeof(self->drv)));
+}
+
+static struct ib_uverbs_attr buffer_attr(uint16_t id, const struct uv_buffer *buf)
+{
+	return (struct ib_uverbs_attr){
+		.attr_id = id, .len = sizeof(*buf), .flags = UVERBS_ATTR_F_MANDATORY,
+		.data = (uintptr_t)buf,
+	};
+}
+
+/* An attribute of the ioctl names the buffer, in place of the address in the driver's request. */
+TEST_F(raw_cq, buffer_can_be_named_by_an_attribute)
+{
+	struct uv_buffer buf = {
+		.type = UV_BUFFER_TYPE_VA, .addr = self->drv.buf_addr + 64, .length = 16 * 64,
+	};
+	struct ib_uverbs_attr attr = buffer_attr(UV_CREATE_CQ_BUF_UMEM, &buf);
+	struct uv_cq cq = {};
+
+	self->drv.buf_addr = 0x1000;
+	if (uv_create_cq_attrs(self->uv.fd, 15, &self->drv, &attr, 1, &cq.handle) ==
+	    -EPROTONOSUPPORT)
+		SKIP(return, "the kernel has no attribute for the buffer");
+	EXPECT_EQ(self->pinned + 2, uv_pinned_pages());
+	EXPECT_EQ(0, uv_destroy_cq(self->uv.fd, &cq));
+	/* One byte too short; not aligned to a CQE; not there. */
+	buf.length--;
+	EXPECT_EQ(-EINVAL, uv_create_cq_attrs(self->uv.fd, 15, &self->drv, &attr, 1, &cq.handle));
+	if (!driver_is("bluebell") && hca_ctl_present())
+		ASSERT_EQ(0, hca_expect("refuse CREATE_CQ BAD_PARAM_ERR any"));
+	buf.length = 16 * 128;
+	self->drv.cqe_size = 128;
+	EXPECT_EQ(-EINVAL, uv_create_cq_attrs(self->uv.fd, 15, &self->drv, &attr, 1, &cq.handle));
+	buf.addr = 0x1000;
+	EXPECT_EQ(-EFAULT, uv_create_cq_attrs(self->uv.fd, 15, &self->drv, &attr, 1, &cq.handle));
+}
+
+/* --- Raw requests to resize ------------------------------------------------------------------- */
+
+FIXTURE(raw_resize) {
+	struct uv uv;
+	struct uv_cq cq;
+	struct uv_mem to;
+	struct mlx5_ib_resize_cq drv;
+	long pinned;
+};
+
+FIXTURE_SETUP(raw_resize)
+{
+	if (!has_resize())
+		SKIP(return, NO_RESIZE);
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &self->cq));
+	ASSERT_EQ(0, uv_mem_alloc(&self->to, 4 * UV_PAGE));
+	self->drv.buf_addr = (uintptr_t)self->to.buf;
+	self->drv.cqe_size = 64;
+	self->pinned = uv_pinned_pages();
+}
+
+FIXTURE_TEARDOWN(raw_resize)
+{
+	EXPECT_EQ(0, uv_destroy_cq(self->uv.fd, &self->cq));
+	uv_close(&self->uv);
+}
+
+TEST_F(raw_resize, invalid_requests_leave_the_cq_as_it_was)
+{
+	struct mlx5_ib_resize_cq req = self->drv;
+	size_t len;
+
+	req.cqe_size = 128;
+	EXPECT_EQ(-EINVAL, uv_resize_cq(self->uv.fd, self->cq.handle, 127, &req, sizeof(req)));
+	req = self->drv;
+	req.reserved0 = 1;
+	EXPECT_EQ(-EINVAL, uv_resize_cq(self->uv.fd, self->cq.handle, 127, &req, sizeof(req)));
+	req = self->drv;
+	req.reserved1 = 1;
+	EXPECT_GT(0, uv_resize_cq(self->uv.fd, self->cq.handle, 127, &req, sizeof(req)));
+	req = self->drv;
+	for (len = 0; len < sizeof(req); len += 4)
+		EXPECT_GT(0, uv_resize_cq(self->uv.fd, self->cq.handle, 127, &req, len))
+			TH_LOG("length %zu", len);
+	req.buf_addr += 32;
+	EXPECT_GT(0, uv_resize_cq(self->uv.fd, self->cq.handle, 127, &req, sizeof(req)));
+	req.buf_addr = 0x1000;
+	EXPECT_EQ(-EFAULT, uv_resize_cq(self->uv.fd, self->cq.handle, 127, &req, sizeof(req)));
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+}
+
+/* The device writes to the buffer, so a read-only one is refused. */
+TEST_F(raw_resize, read_only_buffer_is_refused)
+{
+	ASSERT_EQ(0, mprotect(self->to.buf, self->to.len, PROT_READ));
+	EXPECT_EQ(-EFAULT, uv_resize_cq(self->uv.fd, self->cq.handle, 127, &self->drv,
+					sizeof(self->drv)));
+	EXPECT_EQ(self->pinned, uv_pinned_pages());
+}
+
+/* Bytes of the buffer that the test has filled with 0xee are still the same. */
+static bool is_untouched(const void *buf, size_t from, size_t to)
+{
+	const uint8_t *p = buf;
+
+	while (from < to)
+		if (p[from++] != 0xee)
+			return false;
+	return true;
+}
+
+/*
+ * The CQ moves to a buffer that starts inside a page. A queue pair's flushed requests then complete
+ * there: nothing before the buffer is written, and the first entries of the buffer are.
+ */
+TEST_F(raw_resize, completions_arrive_in_a_buffer_inside_a_page)
+{
+	struct ib_uverbs_modify_qp req = { .attr_mask = IBV_QP_STATE, .qp_state = IBV_QPS_ERR };
+	const size_t off = UV_PAGE + 0xac0;
+	struct mlx5_wqe_data_seg *seg;
+	struct uv_qp qp;
+	long pinned;
+	uint32_t pd;
+	int i;
+
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &pd, NULL));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, pd, self->cq.handle, IBV_QPT_RC, &qp));
+	pinned = uv_pinned_pages();
+	memset(self->to.buf, 0xee, self->to.len);
+	self->drv.buf_addr += off;
+	ASSERT_EQ(0, uv_resize_cq(self->uv.fd, self->cq.handle, 100, &self->drv,
+				  sizeof(self->drv)));
+	/* 128 entries in three pages, in place of 64 in one page. */
+	EXPECT_EQ(pinned + 2, uv_pinned_pages());
+	ASSERT_EQ(0, uv_qp_to_rts(self->uv.fd, &qp, qp.qpn, 1));
+	seg = qp.mem.buf;
+	for (i = 0; i < 3; i++)
+		seg[i].lkey = htobe32(0x100);
+	__atomic_store_n(&qp.mem.dbr[0], htobe32(3), __ATOMIC_SEQ_CST);
+	req.qp_handle = qp.handle;
+	ASSERT_EQ(0, uv_modify_qp(self->uv.fd, &req));
+	for (i = 0; i < 200 && is_untouched(self->to.buf, off + 2 * 64, off + 3 * 64); i++)
+		usleep(10000);
+	EXPECT_FALSE(is_untouched(self->to.buf, off + 2 * 64, off + 3 * 64));
+	EXPECT_TRUE(is_untouched(self->to.buf, 0, off));
+	EXPECT_TRUE(is_untouched(self->to.buf, off + 100 * 64, self->to.len));
+	EXPECT_EQ(0, uv_destroy_qp(self->uv.fd, &qp));
+}
+
 /* --- Channels --------------------------------------------------------------------------------- */
 
 FIXTURE(channel) {
@@ -521,6 +799,52 @@ TEST_F(channel, each_arming_raises_an_event)
 		ASSERT_EQ(0, send_one(&self->p, 0));
 		ASSERT_EQ(1, channel_event(self->ch, &cq, 10000)) TH_LOG("arming %d", i);
 		ASSERT_EQ(0, reap_ok(self->cq, &wc));
+	}
+}
+
+static bool drop_caches(void)
+{
+	int fd = open("/proc/sys/vm/drop_caches", O_WRONLY);
+	bool done = fd >= 0 && write(fd, "3", 1) == 1;
+
+	close(fd);
+	return done;
+}
+
+/* Memory that an unbound driver still used would be used otherwise by the time it is bound again. */
+TEST(events_arrive_after_the_driver_is_bound_again)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_comp_channel *ch;
+	struct ibv_cq *cq, *got;
+	struct binding b;
+	struct rdma r;
+	struct pair p;
+	int i;
+
+	ASSERT_EQ(0, binding_find(&b));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, binding_do(&b, "unbind"));
+		EXPECT_TRUE(drop_caches());
+		ASSERT_EQ(0, binding_do(&b, "bind"));
+		ASSERT_TRUE(binding_wait_device());
+		ASSERT_EQ(0, rdma_open(&r));
+		ch = ibv_create_comp_channel(r.ctx);
+		ASSERT_NE(NULL, ch);
+		cq = ibv_create_cq(r.ctx, 31, NULL, ch, r.ctx->num_comp_vectors - 1);
+		ASSERT_NE(NULL, cq);
+		ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
+		ASSERT_EQ(0, ibv_destroy_qp(p.qp[1]));
+		p.qp[1] = rdma_create_qp(&r, cq, &cfg);
+		ASSERT_NE(NULL, p.qp[1]);
+		ASSERT_EQ(0, pair_reconnect(&p));
+		ASSERT_EQ(0, ibv_req_notify_cq(cq, 0));
+		ASSERT_EQ(0, send_one(&p, 0));
+		EXPECT_EQ(1, channel_event(ch, &got, 10000));
+		pair_close(&p);
+		EXPECT_EQ(0, ibv_destroy_cq(cq));
+		EXPECT_EQ(0, ibv_destroy_comp_channel(ch));
+		rdma_close(&r);
 	}
 }
 

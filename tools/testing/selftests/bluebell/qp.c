@@ -775,4 +775,111 @@ TEST_F(raw_qp, unreadable_request_is_a_fault)
 				  sizeof(self->raw.req.drv), (void *)8, sizeof(drv)));
 }
 
+/* Attributes of the ioctl that say where the queues are. */
+TEST_F(raw_qp, buffer_can_be_named_by_an_attribute)
+{
+	struct uv_buffer buf = {
+		.type = UV_BUFFER_TYPE_VA, .addr = self->raw.req.drv.buf_addr,
+		.length = RAW_QP_BYTES,
+	};
+	struct ib_uverbs_attr attr = {
+		.attr_id = UV_CREATE_QP_BUF_UMEM, .len = sizeof(buf),
+		.flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)&buf,
+	};
+	struct uv_qp_req req = self->raw.req;
+	uint32_t qp;
+	int ret;
+
+	if (variant->type != IBV_QPT_RC)
+		SKIP(return, "the type of the queue pair makes no difference");
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell takes the buffer from the attribute");
+	req.drv.buf_addr = 0x1000;
+	ret = uv_create_qp_attrs(self->raw.uv.fd, &req, &attr, 1, &qp);
+	if (ret == -EPROTONOSUPPORT)
+		SKIP(return, "the kernel has no attribute for the buffer");
+	ASSERT_EQ(0, ret);
+	EXPECT_EQ(0, uv_destroy_qp_handle(self->raw.uv.fd, qp));
+	buf.length--;
+	EXPECT_EQ(-EINVAL, uv_create_qp_attrs(self->raw.uv.fd, &req, &attr, 1, &qp));
+	buf.length++;
+	buf.addr += 32;
+	EXPECT_EQ(-EINVAL, uv_create_qp_attrs(self->raw.uv.fd, &req, &attr, 1, &qp));
+	/* The queues of these types of queue pairs lie in one buffer. */
+	buf.addr -= 32;
+	req = self->raw.req;
+	attr.attr_id = UV_CREATE_QP_RQ_BUF_UMEM;
+	EXPECT_EQ(-EOPNOTSUPP, uv_create_qp_attrs(self->raw.uv.fd, &req, &attr, 1, &qp));
+	attr.attr_id = UV_CREATE_QP_SQ_BUF_UMEM;
+	EXPECT_EQ(-EOPNOTSUPP, uv_create_qp_attrs(self->raw.uv.fd, &req, &attr, 1, &qp));
+}
+
+/* --- MODIFY_QP raw ---------------------------------------------------------------------------- */
+
+/* The extended command, by which the driver has data of its own, takes the QP to INIT. */
+static int modify_raw(int fd, uint32_t handle, const struct mlx5_ib_modify_qp *drv, size_t len,
+		      void *answer, size_t answer_len)
+{
+	struct ib_uverbs_ex_modify_qp req = {
+		.base = {
+			.qp_handle = handle, .qp_state = IBV_QPS_INIT, .port_num = 1,
+			.attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				     IBV_QP_ACCESS_FLAGS,
+		},
+	};
+	struct ib_uverbs_ex_modify_qp_resp resp = {};
+
+	return uv_cmd(fd, IB_USER_VERBS_EX_CMD_MODIFY_QP | IB_USER_VERBS_CMD_FLAG_EXTENDED, &req,
+		      sizeof(req), &resp, sizeof(resp), drv, len, answer, answer_len);
+}
+
+TEST_F(raw_qp, modify_answers_as_much_as_there_is_room_for)
+{
+	struct mlx5_ib_modify_qp drv = {};
+	uint32_t answer[8];
+	struct uv_qp qp = {};
+	size_t len, i;
+
+	if (variant->type == IBV_QPT_UD)
+		SKIP(return, "the request is that of a connected queue pair");
+	for (len = 4; len <= sizeof(answer); len += 4) {
+		ASSERT_EQ(0, uv_create_qp_raw(self->raw.uv.fd, &self->raw.req, &qp));
+		memset(answer, 0xee, sizeof(answer));
+		EXPECT_EQ(0, modify_raw(self->raw.uv.fd, qp.handle, &drv, sizeof(drv), answer, len))
+			TH_LOG("%zu bytes", len);
+		EXPECT_EQ(len < sizeof(struct mlx5_ib_modify_qp_resp) ? len :
+			  sizeof(struct mlx5_ib_modify_qp_resp), answer[0]);
+		for (i = len / 4; i < ARRAY_SIZE(answer); i++)
+			EXPECT_EQ(0xeeeeeeee, answer[i]) TH_LOG("%zu bytes: word %zu", len, i);
+		EXPECT_EQ(0, uv_destroy_qp_handle(self->raw.uv.fd, qp.handle));
+	}
+}
+
+TEST_F(raw_qp, modify_refuses_what_it_does_not_know)
+{
+	struct mlx5_ib_modify_qp drv[4] = {
+		{ .comp_mask = 1 }, { .burst_info = { .max_burst_sz = 1 } },
+		{ .burst_info = { .typical_pkt_sz = 1 } }, { .ece_options = 1 },
+	};
+	struct uv_qp qp = {};
+	size_t i;
+	int ret;
+
+	if (variant->type == IBV_QPT_UD)
+		SKIP(return, "the request is that of a connected queue pair");
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell refuses data that has no meaning for the queue pair");
+	ASSERT_EQ(0, uv_create_qp_raw(self->raw.uv.fd, &self->raw.req, &qp));
+	for (i = 0; i < ARRAY_SIZE(drv); i++) {
+		if (drv[i].ece_options && hca_cap("general", "ece_support") > 0)
+			continue;
+		ret = modify_raw(self->raw.uv.fd, qp.handle, &drv[i], sizeof(drv[i]), NULL, 0);
+		EXPECT_TRUE(ret == -EINVAL || ret == -EOPNOTSUPP) TH_LOG("request %zu: %d", i, ret);
+	}
+	/* The queue pair is still in RESET. */
+	memset(drv, 0, sizeof(drv));
+	EXPECT_EQ(0, modify_raw(self->raw.uv.fd, qp.handle, drv, sizeof(drv[0]), NULL, 0));
+	EXPECT_EQ(0, uv_destroy_qp_handle(self->raw.uv.fd, qp.handle));
+}
+
 TEST_HARNESS_MAIN

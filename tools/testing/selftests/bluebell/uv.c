@@ -17,7 +17,7 @@
 #include "rdma.h"
 #include "uv.h"
 
-#define MAX_ATTRS 9
+#define MAX_ATTRS 16
 /* User index of a queue whose completions have no room for one (CQE version 0). */
 #define NO_UIDX 0xffffff
 
@@ -360,6 +360,47 @@ int uv_create_cq(int fd, uint32_t cqe, struct uv_cq *cq)
 	return uv_create_cq_dbr(fd, cqe, NULL, cq);
 }
 
+/**
+ * uv_create_cq_attrs - create a CQ by ioctl, with attributes that the write command does not have
+ * @fd: of the character device
+ * @cqe: entries asked for
+ * @drv: the driver's request
+ * @more: further attributes
+ * @n: number of @more, at most 4
+ * @handle: the CQ
+ */
+int uv_create_cq_attrs(int fd, uint32_t cqe, const struct mlx5_ib_create_cq *drv,
+		       const struct ib_uverbs_attr *more, unsigned int n, uint32_t *handle)
+{
+	struct mlx5_ib_create_cq_resp resp = {};
+	uint32_t vector = 0, entries;
+	uint64_t user = 0;
+	struct ib_uverbs_attr attrs[MAX_ATTRS] = {
+		{ .attr_id = UVERBS_ATTR_CREATE_CQ_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		attr_in(UVERBS_ATTR_CREATE_CQ_CQE, &cqe, sizeof(cqe)),
+		attr_in(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user, sizeof(user)),
+		attr_in(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector, sizeof(vector)),
+		attr_out(UVERBS_ATTR_CREATE_CQ_RESP_CQE, &entries, sizeof(entries)),
+		attr_in(UVERBS_ATTR_UHW_IN, drv, sizeof(*drv)),
+		attr_out(UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp)),
+	};
+	int ret;
+
+	memcpy(attrs + 7, more, n * sizeof(*more));
+	ret = uv_ioctl(fd, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, attrs, 7 + n);
+	*handle = attrs[0].data;
+	return ret;
+}
+
+int uv_resize_cq(int fd, uint32_t handle, uint32_t cqe, const void *drv, size_t drv_len)
+{
+	struct ib_uverbs_resize_cq req = { .cq_handle = handle, .cqe = cqe };
+	struct ib_uverbs_resize_cq_resp resp = {};
+
+	return uv_cmd(fd, IB_USER_VERBS_CMD_RESIZE_CQ, &req, sizeof(req), &resp, sizeof(resp), drv,
+		      drv_len, NULL, 0);
+}
+
 int uv_destroy_cq(int fd, struct uv_cq *cq)
 {
 	struct ib_uverbs_destroy_cq req = { .cq_handle = cq->handle };
@@ -583,6 +624,48 @@ int uv_try_qp(int fd, const struct uv_qp_req *req)
 	struct uv_qp qp = {};
 
 	return uv_create_qp_raw(fd, req, &qp) ?: uv_destroy_qp_handle(fd, qp.handle);
+}
+
+/**
+ * uv_create_qp_attrs - create an RC QP by ioctl, with attributes that the write command does not have
+ * @fd: of the character device
+ * @req: PD, CQ, capacities and the driver's request
+ * @more: further attributes
+ * @n: number of @more, at most 4
+ * @handle: the QP
+ */
+int uv_create_qp_attrs(int fd, const struct uv_qp_req *req, const struct ib_uverbs_attr *more,
+		       unsigned int n, uint32_t *handle)
+{
+	struct ib_uverbs_qp_cap cap = {
+		.max_send_wr = req->core.max_send_wr, .max_recv_wr = req->core.max_recv_wr,
+		.max_send_sge = 1, .max_recv_sge = 1,
+	}, got;
+	uint64_t user = 0, type = IB_UVERBS_QPT_RC;
+	struct mlx5_ib_create_qp_resp resp = {};
+	uint32_t qpn;
+	struct ib_uverbs_attr attrs[MAX_ATTRS] = {
+		{ .attr_id = UVERBS_ATTR_CREATE_QP_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		{ .attr_id = UVERBS_ATTR_CREATE_QP_PD_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY,
+		  .data = req->core.pd_handle },
+		{ .attr_id = UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE,
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = req->core.send_cq_handle },
+		{ .attr_id = UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE,
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = req->core.recv_cq_handle },
+		attr_in(UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user, sizeof(user)),
+		attr_in(UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap)),
+		attr_in(UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type)),
+		attr_out(UVERBS_ATTR_CREATE_QP_RESP_CAP, &got, sizeof(got)),
+		attr_out(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qpn, sizeof(qpn)),
+		attr_in(UVERBS_ATTR_UHW_IN, &req->drv, req->drv_len),
+		attr_out(UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp)),
+	};
+	int ret;
+
+	memcpy(attrs + 11, more, n * sizeof(*more));
+	ret = uv_ioctl(fd, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, attrs, 11 + n);
+	*handle = attrs[0].data;
+	return ret;
 }
 
 int uv_destroy_qp(int fd, struct uv_qp *qp)

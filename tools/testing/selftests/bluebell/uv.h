@@ -31,6 +31,23 @@ static inline off_t uv_mmap_off(unsigned int cmd, unsigned long idx)
 	return (off_t)((idx & 0xff) | cmd << 8 | (idx >> 8) << 16) * UV_PAGE;
 }
 
+/*
+ * Attributes that say where the buffer of a queue is, of kernels later than the headers that the tests
+ * are built with (struct ib_uverbs_buffer_desc).
+ */
+#define UV_CREATE_CQ_BUF_UMEM 12
+#define UV_CREATE_QP_BUF_UMEM 15
+#define UV_CREATE_QP_RQ_BUF_UMEM 16
+#define UV_CREATE_QP_SQ_BUF_UMEM 17
+#define UV_BUFFER_TYPE_VA 1
+
+struct uv_buffer {
+	uint32_t type;
+	int32_t fd;
+	uint32_t flags, optional_flags;
+	uint64_t addr, length;
+};
+
 /* One store of eight bytes to a doorbell register, ordered against all other accesses. */
 static inline void ring(void *reg, uint64_t val)
 {
@@ -97,6 +114,9 @@ int uv_dereg_mr(int fd, uint32_t handle);
 int uv_create_cq_raw(int fd, uint32_t cqe, const void *drv, size_t drv_len,
 		     struct ib_uverbs_create_cq_resp *resp, uint32_t *cqn);
 int uv_create_cq(int fd, uint32_t cqe, struct uv_cq *cq);
+int uv_create_cq_attrs(int fd, uint32_t cqe, const struct mlx5_ib_create_cq *drv,
+		       const struct ib_uverbs_attr *more, unsigned int n, uint32_t *handle);
+int uv_resize_cq(int fd, uint32_t handle, uint32_t cqe, const void *drv, size_t drv_len);
 int uv_create_cq_dbr(int fd, uint32_t cqe, void *dbr, struct uv_cq *cq);
 int uv_destroy_cq(int fd, struct uv_cq *cq);
 
@@ -122,6 +142,8 @@ int uv_create_qp(int fd, uint32_t pd, uint32_t cq, uint8_t qp_type, struct uv_qp
 int uv_create_qp_dbr(int fd, uint32_t pd, uint32_t cq, void *dbr, struct uv_qp *qp);
 int uv_destroy_qp_handle(int fd, uint32_t handle);
 int uv_try_qp(int fd, const struct uv_qp_req *req);
+int uv_create_qp_attrs(int fd, const struct uv_qp_req *req, const struct ib_uverbs_attr *more,
+		       unsigned int n, uint32_t *handle);
 int uv_destroy_qp(int fd, struct uv_qp *qp);
 int uv_modify_qp(int fd, const struct ib_uverbs_modify_qp *req);
 int uv_qp_to_rts(int fd, struct uv_qp *qp, uint32_t dest_qpn, uint16_t dlid);

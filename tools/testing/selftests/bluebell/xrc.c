@@ -287,6 +287,26 @@ TEST_F(domain, incomplete_request_is_invalid)
 	EXPECT_EQ(NULL, ibv_open_xrcd(self->r.ctx, &attr));
 }
 
+/* A request may be followed by zeros only, and an answer that the kernel does not fill is zeroed. */
+TEST_F(domain, driver_data_is_refused_and_zeroed)
+{
+	struct ib_uverbs_open_xrcd req = { .fd = -1, .oflags = O_CREAT };
+	struct ib_uverbs_open_xrcd_resp resp = {};
+	uint64_t data[2] = { 0, 1 }, answer[2] = { ~0ull, ~0ull };
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell refuses nonzero bytes that the kernel does not know");
+	EXPECT_EQ(-EOPNOTSUPP, uv_cmd(self->r.ctx->cmd_fd, IB_USER_VERBS_CMD_OPEN_XRCD, &req,
+				      sizeof(req), &resp, sizeof(resp), data, sizeof(data),
+				      answer, sizeof(answer)));
+	data[1] = 0;
+	ASSERT_EQ(0, uv_cmd(self->r.ctx->cmd_fd, IB_USER_VERBS_CMD_OPEN_XRCD, &req, sizeof(req),
+			    &resp, sizeof(resp), data, sizeof(data), answer, sizeof(answer)));
+	EXPECT_EQ(0, answer[0]);
+	EXPECT_EQ(0, answer[1]);
+	EXPECT_EQ(0, uv_close_xrcd(self->r.ctx->cmd_fd, resp.xrcd_handle));
+}
+
 TEST_F(domain, close_in_use_is_busy)
 {
 	struct ibv_xrcd *x = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
