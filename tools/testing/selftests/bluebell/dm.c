@@ -130,6 +130,39 @@ TEST_F(dm, invalid_lengths_are_refused)
 	}
 }
 
+/* If an answer cannot be written, the memory is freed again. */
+TEST_F(dm, unwritable_answer_is_a_fault_and_leaks_nothing)
+{
+	uint64_t len = 64, offset, type = MLX5_IB_UAPI_DM_TYPE_MEMIC;
+	uint32_t align = 0;
+	uint16_t page;
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = UVERBS_ATTR_ALLOC_DM_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		{ .attr_id = UVERBS_ATTR_ALLOC_DM_LENGTH, .len = sizeof(len),
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = len },
+		{ .attr_id = UVERBS_ATTR_ALLOC_DM_ALIGNMENT, .len = sizeof(align),
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = align },
+		{ .attr_id = MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE, .len = sizeof(type),
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = type },
+		{ .attr_id = MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, .len = sizeof(offset),
+		  .flags = UVERBS_ATTR_F_MANDATORY },
+		{ .attr_id = MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, .len = sizeof(page),
+		  .flags = UVERBS_ATTR_F_MANDATORY },
+	};
+	struct uv_dm dm;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		attrs[4].data = i ? (uintptr_t)&offset : 0x1000;
+		attrs[5].data = i ? 0x1000 : (uintptr_t)&page;
+		EXPECT_EQ(-EFAULT, uv_ioctl(self->r.ctx->cmd_fd, UVERBS_OBJECT_DM,
+					    UVERBS_METHOD_DM_ALLOC, attrs, 6));
+	}
+	/* All of the memory can still be allocated. */
+	ASSERT_EQ(0, uv_alloc_dm(self->r.ctx->cmd_fd, self->max, 0, &dm));
+	EXPECT_EQ(0, uv_free_dm(self->r.ctx->cmd_fd, dm.handle));
+}
+
 TEST_F(dm, unknown_attributes_are_refused)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 64, .comp_mask = 1 };

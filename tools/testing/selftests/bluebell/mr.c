@@ -3,6 +3,9 @@
  * Memory regions of various addresses, lengths and rights, checked by RDMA requests that must or must
  * not reach the memory; re-registration; and each documented errno.
  */
+#include <stdlib.h>
+#include <sys/wait.h>
+
 #include "test.h"
 
 #define KIB 1024ul
@@ -713,6 +716,102 @@ TEST_F(rereg, refused_requests_leave_the_region_unchanged)
 	EXPECT_NE(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				  IBV_ACCESS_REMOTE_WRITE));
 	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+}
+
+/* New rights in place, then another domain: the rights stay, and the other way round. */
+TEST_F(rereg, change_of_one_thing_keeps_the_other)
+{
+	const int rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, rights));
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD, self->pd, NULL, 0, 0));
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD, self->r.pd, NULL, 0, 0));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD, self->pd, NULL, 0, 0));
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, self->mr->rkey));
+	/* Other memory: rights and domain stay. */
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS,
+				  self->r.pd, NULL, 0, rights));
+	ASSERT_EQ(0, ibv_rereg_mr(self->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+				  self->mem + 7 * UV_PAGE, 3 * UV_PAGE, 0));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem + 7 * UV_PAGE,
+				    self->mr->rkey));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem + 7 * UV_PAGE,
+				 self->mr->rkey));
+}
+
+/* Returns what a child process, which has the same file, gets for a change of a region's rights. */
+static int rereg_in_child(struct ibv_mr *mr, int access)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access) ? errno : 0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ?
+	       WEXITSTATUS(status) : -1;
+}
+
+/* The pages are those of the process that registered them: no other can have them pinned anew. */
+TEST_F(rereg, another_process_cannot_pin_anew)
+{
+	struct ibv_mr *mr;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell promises this: mlx5_ib refuses to make a region writable");
+	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, IBV_ACCESS_REMOTE_READ);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(EINVAL, rereg_in_child(mr, ALL_ACCESS));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem, mr->rkey));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, self->mem, mr->rkey));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	if (!rdma_has_odp(self->r.ctx))
+		return;
+	EXPECT_EQ(EINVAL, rereg_in_child(self->mr, ALL_ACCESS | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem, self->mr->rkey));
+	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(EINVAL, rereg_in_child(mr, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(EINVAL, rereg_in_child(mr, IBV_ACCESS_REMOTE_READ));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, self->mem, mr->rkey));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* A process may not write a file that it has mapped for reading only, nor may the device. */
+TEST_F(rereg, file_mapped_for_reading_is_not_made_writable)
+{
+	char path[] = "/tmp/rereg-XXXXXX", was[16], now[16];
+	struct ibv_mr *mr;
+	uint8_t *map;
+	int fd;
+
+	fd = mkstemp(path);
+	ASSERT_LE(0, fd);
+	unlink(path);
+	ASSERT_EQ(0, ftruncate(fd, UV_PAGE));
+	memset(was, 0x5a, sizeof(was));
+	ASSERT_EQ(sizeof(was), pwrite(fd, was, sizeof(was), 0));
+	map = mmap(NULL, UV_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, map);
+	mr = ibv_reg_mr(self->r.pd, map, UV_PAGE, IBV_ACCESS_REMOTE_READ);
+	ASSERT_NE(NULL, mr);
+	EXPECT_NE(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS));
+	if (driver_is("bluebell"))
+		EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  access_by_rkey(&self->p, IBV_WR_RDMA_WRITE, map, mr->rkey));
+	EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, map, mr->rkey));
+	ASSERT_EQ(sizeof(now), pread(fd, now, sizeof(now), 0));
+	EXPECT_EQ(0, memcmp(was, now, sizeof(was)));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	munmap(map, UV_PAGE);
+	close(fd);
 }
 
 TEST_F(rereg, pinned_pages_follow_the_new_memory)

@@ -301,6 +301,28 @@ TEST_F(mw, dereg_of_a_bound_region_fails_or_closes_the_window)
 	}
 }
 
+/* A region that may be bound only since it was re-registered: its window holds it, too. */
+TEST_F(mw, region_that_became_bindable_is_busy)
+{
+	const int access = IBV_ACCESS_LOCAL_WRITE;
+	struct ibv_mr *mr;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib deregisters a region with a window");
+	if (!libmlx5_can_bind())
+		SKIP(return, NO_BIND);
+	mr = ibv_reg_mr(self->r.pd, self->mem, LEN, access);
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  access | IBV_ACCESS_MW_BIND));
+	ASSERT_EQ(0, bind_range(&self->p, self->mw, mr, self->mem, LEN, RW));
+	ASSERT_EQ(0, hca_expect("refuse DESTROY_MKEY BAD_RES_STATE_ERR 1"));
+	EXPECT_EQ(EBUSY, ibv_dereg_mr(mr));
+	EXPECT_EQ(0, write_at(&self->p, self->mw->rkey, self->mem, 8));
+	ASSERT_EQ(0, unbind(&self->p, self->mw));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
 /*
  * A re-registration to other memory must not leave the old key to the window: peers that know the window's
  * key could still reach the old memory.

@@ -773,8 +773,13 @@ TEST_F(raw_srq, truncated_and_nonzero_longer_requests_are_refused)
 
 	for (len = 0; len <= offsetof(struct mlx5_ib_create_srq, flags); len += 4)
 		EXPECT_GT(0, create_and_destroy_request(&self->raw, &req, len)) TH_LOG("length %zu", len);
-	EXPECT_EQ(short_one,
-		  create_and_destroy_request(&self->raw, &req, offsetof(struct mlx5_ib_create_srq, uidx)));
+	/* Requests that end after the flags, before the user index, and after the user index. */
+	for (len = offsetof(struct mlx5_ib_create_srq, reserved0);
+	     len <= offsetof(struct mlx5_ib_create_srq, uidx); len += 4)
+		EXPECT_EQ(short_one, create_and_destroy_request(&self->raw, &req, len))
+			TH_LOG("length %zu", len);
+	EXPECT_EQ(0, create_and_destroy_request(&self->raw, &req,
+						offsetof(struct mlx5_ib_create_srq, reserved1)));
 	EXPECT_EQ(0, create_and_destroy_request(&self->raw, &req, sizeof(req)));
 	req.more[1] = 1;
 	EXPECT_GT(0, create_and_destroy_request(&self->raw, &req, sizeof(req)));

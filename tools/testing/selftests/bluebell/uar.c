@@ -588,4 +588,146 @@ TEST_F(bfreg, qp_on_another_contexts_uar_is_refused)
 	uv_close(&other);
 }
 
+/* --- UAR objects and the queues on them -------------------------------------------------------- */
+
+/* A context with a UAR object that a queue uses, and another context. */
+FIXTURE(on_uar) {
+	struct uv uv, other;
+	uint32_t pd;
+	struct uv_cq cq;
+	struct uv_mem mem;
+	struct uv_uar uar;
+	struct mlx5_ib_create_cq drv;
+	long uars;
+};
+
+FIXTURE_VARIANT(on_uar) {
+	bool attr;	/* the UAR is named by an attribute of the ioctl */
+};
+
+FIXTURE_VARIANT_ADD(on_uar, by_request) { .attr = false };
+
+FIXTURE_VARIANT_ADD(on_uar, by_attribute) { .attr = true };
+
+FIXTURE_SETUP(on_uar)
+{
+	struct uv_uar unused;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell keeps a UAR for the queues on it, and checks its owner");
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, uv_open(&self->uv));
+	ASSERT_EQ(0, uv_open(&self->other));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 63, &self->cq));
+	ASSERT_EQ(0, uv_mem_alloc(&self->mem, 1 << 16));
+	self->drv = (struct mlx5_ib_create_cq){
+		.buf_addr = (uintptr_t)self->mem.buf, .db_addr = (uintptr_t)self->mem.dbr,
+		.cqe_size = 64,
+	};
+	/* The UAR of the tests is not the first one. */
+	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &unused));
+	self->uars = hca_census_count("uar");
+	ASSERT_EQ(0, uv_alloc_uar(self->uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &self->uar));
+}
+
+FIXTURE_TEARDOWN(on_uar)
+{
+	uv_close(&self->other);
+	uv_close(&self->uv);
+}
+
+static int create_cq_on(int fd, struct mlx5_ib_create_cq *drv, uint32_t page_id, bool attr,
+			uint32_t *handle)
+{
+	struct ib_uverbs_attr more = {
+		.attr_id = MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX, .len = sizeof(page_id),
+		.flags = UVERBS_ATTR_F_MANDATORY, .data = page_id,
+	};
+	struct ib_uverbs_create_cq_resp resp = {};
+	int ret;
+
+	if (attr)
+		return uv_create_cq_attrs(fd, 63, drv, &more, 1, handle);
+	drv->flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX;
+	drv->uar_page_index = page_id;
+	ret = uv_create_cq_raw(fd, 63, drv, sizeof(*drv), &resp, NULL);
+	*handle = resp.cq_handle;
+	return ret;
+}
+
+TEST_F(on_uar, cq_on_another_contexts_uar_is_refused)
+{
+	uint32_t cq, ids[] = { 0, self->uar.page_id + 1, 0xffffff, ~0u };
+	struct uv_uar foreign;
+	size_t i;
+
+	ASSERT_EQ(0, uv_alloc_uar(self->other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &foreign));
+	ids[0] = foreign.page_id;
+	for (i = 0; i < ARRAY_SIZE(ids); i++)
+		EXPECT_EQ(-EINVAL, create_cq_on(self->uv.fd, &self->drv, ids[i], variant->attr, &cq))
+			TH_LOG("index %#x", ids[i]);
+	EXPECT_EQ(0, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr, &cq));
+}
+
+/* A freed UAR stays with the CQ on it, and is given to nobody else before the CQ is destroyed. */
+TEST_F(on_uar, freed_uar_stays_until_its_cq_is_destroyed)
+{
+	struct uv_uar next;
+	struct uv_cq cq = {};
+
+	ASSERT_EQ(0, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr,
+				  &cq.handle));
+	ASSERT_EQ(0, uv_free_uar(self->uv.fd, self->uar.handle));
+	EXPECT_EQ(self->uars + 1, hca_census_count("uar"));
+	ASSERT_EQ(0, uv_alloc_uar(self->other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &next));
+	EXPECT_NE(self->uar.page_id, next.page_id);
+	EXPECT_EQ(self->uars + 2, hca_census_count("uar"));
+	/* The freed UAR takes no further queue. */
+	EXPECT_EQ(-EINVAL, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr,
+					&next.handle));
+	EXPECT_EQ(0, uv_destroy_cq(self->uv.fd, &cq));
+	EXPECT_EQ(self->uars + 1, hca_census_count("uar"));
+}
+
+/* A CQ that could not be created keeps no reference to the UAR. */
+TEST_F(on_uar, refused_cq_does_not_keep_the_uar)
+{
+	uint32_t cq;
+
+	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
+	EXPECT_GT(0, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr, &cq));
+	EXPECT_EQ(1, hca_inject_clear());
+	/* Neither does one whose memory is not there. */
+	self->drv.buf_addr = 0;
+	EXPECT_EQ(-EFAULT, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr,
+					&cq));
+	ASSERT_EQ(0, uv_free_uar(self->uv.fd, self->uar.handle));
+	EXPECT_EQ(self->uars, hca_census_count("uar"));
+}
+
+TEST_F(on_uar, freed_uar_stays_until_its_qp_is_destroyed)
+{
+	struct uv_qp_req req;
+	struct uv_qp qp = {};
+	struct uv_uar next;
+
+	uv_qp_req_init(&req, self->pd, self->cq.handle, IBV_QPT_RC);
+	req.drv.buf_addr = (uintptr_t)self->mem.buf;
+	req.drv.db_addr = (uintptr_t)self->mem.dbr;
+	req.drv.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX;
+	req.drv.bfreg_index = self->uar.page_id;
+	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
+	EXPECT_GT(0, uv_create_qp_raw(self->uv.fd, &req, &qp));
+	EXPECT_EQ(1, hca_inject_clear());
+	ASSERT_EQ(0, uv_create_qp_raw(self->uv.fd, &req, &qp));
+	ASSERT_EQ(0, uv_free_uar(self->uv.fd, self->uar.handle));
+	EXPECT_EQ(self->uars + 1, hca_census_count("uar"));
+	ASSERT_EQ(0, uv_alloc_uar(self->other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &next));
+	EXPECT_NE(self->uar.page_id, next.page_id);
+	EXPECT_EQ(0, uv_destroy_qp_handle(self->uv.fd, qp.handle));
+	EXPECT_EQ(self->uars + 1, hca_census_count("uar"));
+}
+
 TEST_HARNESS_MAIN

@@ -524,4 +524,61 @@ TEST(failed_open_frees_all_uars)
 	EXPECT_LT(8, nth);
 }
 
+/* --- The response, asked for again ------------------------------------------------------------ */
+
+static int query_context(int fd, void *resp, uint16_t len)
+{
+	uint32_t vectors;
+	uint64_t core;
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, .len = sizeof(vectors),
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)&vectors },
+		{ .attr_id = UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, .len = sizeof(core),
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)&core },
+		{ .attr_id = MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, .len = len,
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)resp },
+	};
+
+	return uv_ioctl(fd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, attrs, 3);
+}
+
+/* A response that is shorter or longer than the structure has the same beginning, and its own length. */
+TEST(queried_response_of_any_length_repeats_the_first)
+{
+	const size_t full = sizeof(struct mlx5_ib_alloc_ucontext_resp);
+	const size_t least = offsetof(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey) +
+			     sizeof(uint32_t);
+	const size_t at = offsetof(struct mlx5_ib_alloc_ucontext_resp, response_length);
+	struct mlx5_ib_alloc_ucontext_resp whole;
+	uint8_t got[sizeof(whole) + 64], *first;
+	uint32_t length;
+	struct uv uv;
+	size_t len, i;
+
+	ASSERT_EQ(0, uv_open(&uv));
+	ASSERT_EQ(0, query_context(uv.fd, &whole, full));
+	EXPECT_EQ(full, whole.response_length);
+	first = (uint8_t *)&uv.resp;
+	EXPECT_EQ(0, memcmp(first, &whole, at));
+	EXPECT_EQ(0, memcmp(first + at + 4, (uint8_t *)&whole + at + 4, full - at - 4));
+	for (len = 0; len <= full + 32; len += 4) {
+		memset(got, 0xee, sizeof(got));
+		if (len < least) {
+			EXPECT_GT(0, query_context(uv.fd, got, len)) TH_LOG("length %zu", len);
+			continue;
+		}
+		EXPECT_EQ(0, query_context(uv.fd, got, len)) TH_LOG("length %zu", len);
+		memcpy(&length, got + at, sizeof(length));
+		EXPECT_EQ(len < full ? len : full, length);
+		memcpy(got + at, &whole.response_length, sizeof(length));
+		EXPECT_EQ(0, memcmp(got, &whole, len < full ? len : full)) TH_LOG("length %zu", len);
+		for (i = full; i < len; i++)
+			EXPECT_EQ(0, got[i]) TH_LOG("byte %zu of %zu", i, len);
+		for (i = len; i < sizeof(got); i++)
+			EXPECT_EQ(0xee, got[i]) TH_LOG("byte %zu of %zu", i, len);
+	}
+	EXPECT_EQ(-EFAULT, query_context(uv.fd, (void *)0x1000, full));
+	uv_close(&uv);
+}
+
 TEST_HARNESS_MAIN
