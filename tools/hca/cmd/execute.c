@@ -82,7 +82,9 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_d
 		return cmd_fail(cmd, ST_BAD_OP, WHY_ISSI_LEGACY,
 				"the command does not exist in version %u of the interface",
 				hca->issi);
-	st = cmd_check_op_mod(cmd);
+	st = uctx_admit(hca, cmd);
+	if (!st)
+		st = cmd_check_op_mod(cmd);
 	if (st)
 		return st;
 	if (cmd->in_len < d->in_min)
@@ -92,9 +94,7 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_d
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
 				"%zu bytes of output, at least %u needed", cmd->out_len,
 				d->out_min);
-	st = uctx_admit(hca, cmd);
-	if (!st)
-		st = cmd_check_reserved(hca, cmd);
+	st = cmd_check_reserved(hca, cmd);
 	return st ? st : d->handler(hca, cmd);
 }
 

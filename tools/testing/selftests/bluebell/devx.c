@@ -588,6 +588,7 @@ TEST(capabilities_can_be_queried)
 		EXPECT_EQ(hca_cap("general", "log_max_qp"), out[16 + 0x13] & 0x1f);
 	/* There is no such page of capabilities: the firmware says so. */
 	in[7] = 0x7f << 1;
+	ASSERT_EQ(0, hca_expect("refuse QUERY_HCA_CAP BAD_OP_ERR 1"));
 	EXPECT_NE(0, mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)));
 	EXPECT_NE(0, out[0]);
 	ibv_close_device(ctx);
