@@ -7,9 +7,9 @@
 #define BLUEBELL_DEVX_H
 
 #include <linux/types.h>
+#include <rdma/uverbs_ioctl.h>
 
 struct mlx5_ib_dev;
-struct uapi_definition;
 
 extern const struct uapi_definition mlx5_ib_devx_defs[];
 
