@@ -17,7 +17,7 @@
 #include "fw.h"
 #include "uar.h"
 
-/* What the calling process may do by commands of its own, as far as the device can tell it apart. */
+/* What the calling process may do by commands of its own, as far as the device can tell. */
 static u32 devx_caps_of_caller(struct mlx5_ib_dev *dev)
 {
 	u32 caps = 0;
@@ -39,7 +39,7 @@ static u32 devx_caps_of_caller(struct mlx5_ib_dev *dev)
  * kernel, and no command with an id reaches them.
  *
  * What a user may do beyond that follows from the privileges of the process that opens the device:
- * CAP_NET_RAW, in the user namespace of the device's network namespace, allows queues of raw packets
+ * CAP_NET_RAW, in the user namespace of the device's network namespace, allows raw queues
  * (MLX5_UCTX_CAP_RAW_TX), and CAP_SYS_RAWIO in the initial user namespace resources internal to
  * the device (MLX5_UCTX_CAP_INTERNAL_DEV_RES). MLX5_UCTX_CAP_RDMA_CTRL, which lets a user
  * control the RDMA objects of others, is never given. May sleep.
@@ -108,7 +108,7 @@ static bool devx_is_general_query(u16 opcode)
 }
 
 /*
- * Send a command that is not about an object. Like the library expects, a refusal is -EREMOTEIO, and
+ * Send a command that is not about an object. As the library expects, a refusal is -EREMOTEIO, and
  * the answer has the firmware's status and syndrome.
  */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *attrs)

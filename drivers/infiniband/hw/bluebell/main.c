@@ -136,7 +136,7 @@ static const char *dev_why_not(struct mlx5_core_dev *mdev)
 	if (MLX5_CAP_GEN(mdev, port_type) != MLX5_CAP_PORT_TYPE_IB)
 		return "its port is not InfiniBand";
 	if (!MLX5_CAP_GEN(mdev, ib_virt))
-		return "its firmware cannot tell the attributes of the port (no ib_virt): update the firmware";
+		return "its firmware cannot tell the attributes of the port (ib_virt)";
 	if (mlx5_core_mp_enabled(mdev) || MLX5_CAP_GEN(mdev, num_ports) != 1)
 		return "it has more than one port";
 	if (mlx5_lag_is_active(mdev))

@@ -840,6 +840,8 @@ TEST_F(raw_qp, modify_answers_as_much_as_there_is_room_for)
 	struct uv_qp qp = {};
 	size_t len, i;
 
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib leaves the answer as it was");
 	if (variant->type == IBV_QPT_UD)
 		SKIP(return, "the request is that of a connected queue pair");
 	for (len = 4; len <= sizeof(answer); len += 4) {

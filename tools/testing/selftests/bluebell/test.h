@@ -46,7 +46,7 @@ static inline void announced_test(struct __test_metadata *_metadata,
 		i++;
 	hca_expect_begin();
 	if (!(ANNOUNCES)) {
-		EXPECT_EQ(0, hca_expect("refuse any any any"));
+		EXPECT_EQ(0, hca_expect("refuse any %s any", "any"));
 		EXPECT_EQ(0, hca_expect("drop any any"));
 		EXPECT_EQ(0, hca_expect("umr any"));
 	}
