@@ -73,9 +73,33 @@ static void registration_is_misjudged(struct kunit *test)
 					       mock_mkey_caps(test, c->caps)), c->want);
 }
 
+static const struct page_case {
+	const char *name;
+	bool cap_2;
+	u8 min;
+	u8 max;
+	unsigned long want;
+} page_cases[] = {
+	{ "a device without capabilities for it", false, 14, 20, 0xfffff000 },
+	{ "one that leaves them zero", true, 0, 0, 0xfffff000 },
+	{ "pages of 8 KiB to 2 MiB", true, 13, 21, 0x003fe000 },
+	{ "pages that UMR cannot express", true, 12, 40, 0xfffff000 },
+	{ "one page size", true, 16, 16, 0x00010000 },
+	{ "no page size", true, 21, 20, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(page, page_cases, name);
+
 static void page_size_that_a_key_cannot_express_is_offered(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, MLX5_IB_MKEY_PAGE_SIZES, 0xfffff000UL);
+	const struct page_case *c = test->param_value;
+	struct mlx5_ib_caps *caps = mock_caps(test);
+
+	MOCK_SET_CAP(caps, hca_cap_2, c->cap_2);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2, log_min_mkey_entity_size, c->min);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2, max_mkey_log_entity_size_mtt,
+			c->max);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_page_sizes(caps), c->want);
 }
 
 static const struct mkc_case {
@@ -380,7 +404,7 @@ static void free_key_is_laid_out_wrong(struct kunit *test)
 
 static struct kunit_case mkey_cases[] = {
 	KUNIT_CASE_PARAM(registration_is_misjudged, check_gen_params),
-	KUNIT_CASE(page_size_that_a_key_cannot_express_is_offered),
+	KUNIT_CASE_PARAM(page_size_that_a_key_cannot_express_is_offered, page_gen_params),
 	KUNIT_CASE_PARAM(mkc_has_a_bit_out_of_place, mkc_gen_params),
 	KUNIT_CASE(create_mkey_is_laid_out_wrong),
 	KUNIT_CASE(create_mkey_has_no_room_for_its_entries),

@@ -361,6 +361,7 @@ static void set_caps(struct mock *mock)
 	MOCK_SET_CAP(caps, pg, 1);
 	MOCK_SET_CAP(caps, null_mkey, 1);
 	MOCK_SET_CAP(caps, max_indirection, 4);
+	MOCK_SET_CAP(caps, fixed_buffer_size, 1);
 	MOCK_SET_CAP(caps, umr_extended_translation_offset, 1);
 }
 

@@ -365,6 +365,48 @@ static void create_mkey_of_key_table_has_wrong_bit(struct kunit *test)
 	expect_golden(test, in, CREATE_MKEY_IN_SIZE + 64, want);
 }
 
+static const struct dir_case {
+	const char *name;
+	u64 space;
+	bool ksm;
+	bool cap_2;
+	u8 min;			/* of KSMs, where valid */
+	u8 max;
+	u8 want;
+} dir_cases[] = {
+	{ "entries of 2 GiB at most", 1ULL << 47, true, false, 0, 0, 31 },
+	{ "a device that says nothing", 1ULL << 47, true, true, 0, 0, 31 },
+	{ "a limit of 1 GiB", 1ULL << 47, true, true, 0, 30, 30 },
+	{ "a root with too many entries", 1ULL << 47, true, true, 0, 29, 0 },
+	{ "larger entries than are needed", 1ULL << 47, true, true, 0, 63, 36 },
+	{ "a large space", 1ULL << 56, true, true, 0, 63, 39 },
+	{ "a space that is too large", 1ULL << 56, true, true, 0, 38, 0 },
+	{ "the whole of it", 0, true, true, 0, 63, 47 },
+	{ "leaves that are too small", 1ULL << 47, true, true, 25, 36, 0 },
+	{ "leaves that are just large enough", 1ULL << 47, true, true, 24, 36, 36 },
+	{ "leaves that are too large", 1ULL << 32, true, true, 0, 24, 0 },
+	{ "a device without tables of keys", 1ULL << 47, false, true, 0, 36, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(dir, dir_cases, name);
+
+static void entries_of_a_key_table_are_too_large(struct kunit *test)
+{
+	const struct dir_case *c = test->param_value;
+	struct mlx5_ib_caps *caps = mock_caps(test);
+
+	MOCK_SET_CAP(caps, fixed_buffer_size, c->ksm);
+	MOCK_SET_CAP(caps, hca_cap_2, c->cap_2);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2, log_min_mkey_entity_size, 12);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2,
+			min_mkey_log_entity_size_fixed_buffer_valid, !!c->min);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2,
+			min_mkey_log_entity_size_fixed_buffer, c->min);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2,
+			max_mkey_log_entity_size_fixed_buffer, c->max);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_odp_dir_shift(caps, c->space), c->want);
+}
+
 static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(wqe_fault_event_is_misread),
 	KUNIT_CASE(rdma_fault_event_is_misread),
@@ -379,6 +421,7 @@ static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(mapped_page_is_not_found),
 	KUNIT_CASE(create_mkey_of_paged_key_has_wrong_bit),
 	KUNIT_CASE(create_mkey_of_key_table_has_wrong_bit),
+	KUNIT_CASE_PARAM(entries_of_a_key_table_are_too_large, dir_gen_params),
 	{}
 };
 

@@ -80,7 +80,7 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 	 */
 	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
 		return -EINVAL;
-	pgsz = ib_umem_find_best_pgoff(buf->umem, MLX5_IB_MKEY_PAGE_SIZES,
+	pgsz = ib_umem_find_best_pgoff(buf->umem, MLX5_IB_QUEUE_PAGE_SIZES,
 				       ~(u64)(MLX5_IB_QUEUE_ALIGNMENT - 1));
 	if (!pgsz)
 		return -EINVAL;

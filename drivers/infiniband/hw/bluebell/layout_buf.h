@@ -7,6 +7,8 @@
 #ifndef BLUEBELL_LAYOUT_BUF_H
 #define BLUEBELL_LAYOUT_BUF_H
 
+#include <linux/bits.h>
+#include <linux/mlx5/device.h>
 #include <linux/types.h>
 
 /* Queues start on a cache line: the finest offset that a context can express. */
@@ -14,6 +16,9 @@
 /* A context gives the offset into the first page in 64ths of a page, in six bits. */
 #define MLX5_IB_PAGE_OFFSET_SHIFT	6
 #define MLX5_IB_MAX_PAGE_OFFSET		63
+/* Page sizes of a queue's translation list: bit n stands for pages of 2^n bytes. */
+#define MLX5_IB_QUEUE_PAGE_SIZES \
+	GENMASK((int)MLX5_MAX_PAGE_SHIFT, (int)MLX5_ADAPTER_PAGE_SHIFT)
 /* wq.page_offset has five bits, one less than the same field of other contexts. */
 #define MLX5_IB_MAX_WQ_PAGE_OFFSET	31
 

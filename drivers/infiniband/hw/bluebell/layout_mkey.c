@@ -29,6 +29,29 @@
 	 IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
 /**
+ * mlx5_ib_mkey_page_sizes - page sizes that a translation entry of a key can map
+ * @caps: what the device can do
+ *
+ * A device without capabilities for them has pages of 4 KiB to 2 GiB: the shift then has five
+ * bits in the context of a key. UMR writes only these five, so larger pages are not used.
+ *
+ * Return: a mask, in which bit n stands for pages of 2^n bytes; 0 for a device whose smallest
+ * page is beyond that.
+ */
+unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps)
+{
+	u8 min = 0, max = 0;
+
+	if (MLX5_CAP_GEN(caps->mdev, hca_cap_2)) {
+		min = MLX5_CAP_GEN_2(caps->mdev, log_min_mkey_entity_size);
+		max = MLX5_CAP_GEN_2(caps->mdev, max_mkey_log_entity_size_mtt);
+	}
+	min = min ?: MLX5_ADAPTER_PAGE_SHIFT;
+	max = min_t(u8, max ?: MLX5_MAX_PAGE_SHIFT, MLX5_MAX_PAGE_SHIFT);
+	return min > max ? 0 : GENMASK(max, min);
+}
+
+/**
  * mlx5_ib_check_mr - check a registration before anything is pinned
  * @length: bytes
  * @iova: first address of the region

@@ -8,16 +8,12 @@
 #define BLUEBELL_LAYOUT_MKEY_H
 
 #include <linux/bits.h>
-#include <linux/mlx5/device.h>
 #include <linux/types.h>
 
 struct ib_umem;
 struct mlx5_ib_caps;
 struct scatterlist;
 
-/* Page sizes that a translation entry can map: bit n stands for pages of 2^n bytes. */
-#define MLX5_IB_MKEY_PAGE_SIZES \
-	GENMASK((int)MLX5_MAX_PAGE_SHIFT, (int)MLX5_ADAPTER_PAGE_SHIFT)
 /*
  * Longest translation list of a key over pinned memory, 8 TiB of 4 KiB pages. Firmware
  * refuses what is too long for the device.
@@ -74,6 +70,7 @@ struct mlx5_ib_pas_iter {
 	unsigned int page_shift;
 };
 
+unsigned long mlx5_ib_mkey_page_sizes(const struct mlx5_ib_caps *caps);
 int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps *caps);
 size_t mlx5_ib_create_mkey_inlen(u32 nmtts);
 u32 mlx5_ib_mtt_octowords(u32 nmtts);

@@ -10,6 +10,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
+#include "caps.h"
 #include "layout_mkey.h"
 #include "layout_odp.h"
 
@@ -18,6 +19,11 @@
 #define TYPE_MASK	7
 #define XRC_SEG_BYTES	16
 #define SHORT_AV_BYTES	16
+
+/* Directories of 64 GiB, whose tables have 4096 entries. */
+#define PREFERRED_DIR_SHIFT	36
+/* Entries of a root, which one command of 2 MiB creates. */
+#define MAX_ROOT_KSMS		BIT(17)
 
 /**
  * mlx5_ib_odp_service_caps - operations of a transport service that can fault on pages
@@ -247,6 +253,37 @@ bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t m
 	*first = i;
 	*num = last - i;
 	return true;
+}
+
+/**
+ * mlx5_ib_odp_dir_shift - how much memory a directory of an implicit region covers
+ * @caps: what the device can do
+ * @space: bytes of the address space
+ *
+ * A directory is an entry of the root, and a leaf one of a directory: the device limits the size
+ * of what an entry covers. Without a capability that says otherwise the limit is 2 GiB.
+ *
+ * Return: log2 of the bytes; 0 if the device cannot have such tables over @space.
+ */
+u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space)
+{
+	u8 min = 0, max = 0, shift;
+
+	if (!MLX5_CAP_GEN(caps->mdev, fixed_buffer_size))
+		return 0;
+	if (MLX5_CAP_GEN(caps->mdev, hca_cap_2)) {
+		min = MLX5_CAP_GEN_2(caps->mdev, log_min_mkey_entity_size);
+		if (MLX5_CAP_GEN_2(caps->mdev, min_mkey_log_entity_size_fixed_buffer_valid))
+			min = MLX5_CAP_GEN_2(caps->mdev, min_mkey_log_entity_size_fixed_buffer);
+		max = MLX5_CAP_GEN_2(caps->mdev, max_mkey_log_entity_size_fixed_buffer);
+	}
+	max = max ?: MLX5_MAX_PAGE_SHIFT;
+	if (min > MLX5_IB_ODP_LEAF_SHIFT || max <= MLX5_IB_ODP_LEAF_SHIFT)
+		return 0;
+	shift = min_t(u8, max, PREFERRED_DIR_SHIFT);
+	while (shift < max && (space - 1) >> shift >= MAX_ROOT_KSMS)
+		shift++;
+	return (space - 1) >> shift >= MAX_ROOT_KSMS ? 0 : shift;
 }
 
 /**

@@ -14,6 +14,7 @@
 
 #include "layout_umr.h"
 
+struct mlx5_ib_caps;
 struct mlx5_ib_mkc_attr;
 
 /*
@@ -22,7 +23,6 @@ struct mlx5_ib_mkc_attr;
  * enough that one short command creates it at the first access.
  */
 #define MLX5_IB_ODP_LEAF_SHIFT		24
-#define MLX5_IB_ODP_DIR_SHIFT		36
 
 /* The device reads and writes translation tables in blocks of 64 bytes. */
 #define MLX5_IB_ODP_BLOCK_KSMS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(struct mlx5_ksm))
@@ -87,6 +87,7 @@ int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
 void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len);
 
 bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num);
+u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space);
 void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr);
 
 #endif /* BLUEBELL_LAYOUT_ODP_H */

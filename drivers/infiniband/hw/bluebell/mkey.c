@@ -149,7 +149,8 @@ int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			       struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
 {
-	unsigned long pgsz = ib_umem_find_best_pgsz(umem, MLX5_IB_MKEY_PAGE_SIZES, attr->iova);
+	unsigned long pgsz = ib_umem_find_best_pgsz(umem, mlx5_ib_mkey_page_sizes(&dev->caps),
+						    attr->iova);
 	size_t nmtts;
 
 	if (!pgsz)

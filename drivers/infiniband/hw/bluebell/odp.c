@@ -10,6 +10,7 @@
 #include <linux/pid.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "bluebell.h"
 #include "layout_mkey.h"
@@ -251,7 +252,7 @@ void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_device_attr *props
 	props->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 }
 
-static void odp_read_caps(struct mlx5_core_dev *mdev, struct ib_odp_caps *caps)
+static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_odp_caps *caps)
 {
 	const void *cur = mdev->caps.hca[MLX5_CAP_ODP]->cur;
 	const void *scheme = MLX5_ADDR_OF(odp_cap, cur, transport_page_fault_scheme_cap);
@@ -259,7 +260,7 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, struct ib_odp_caps *caps)
 	caps->general_caps = IB_ODP_SUPPORT;
 	/* Two levels of indirection lead from the root over a directory to a leaf. */
 	if (MLX5_CAP_GEN(mdev, null_mkey) && MLX5_CAP_GEN(mdev, max_indirection) >= 2 &&
-	    !MLX5_CAP_GEN(mdev, umr_indirect_mkey_disabled))
+	    !MLX5_CAP_GEN(mdev, umr_indirect_mkey_disabled) && dir_shift)
 		caps->general_caps |= IB_ODP_SUPPORT_IMPLICIT;
 	caps->per_transport_caps.rc_odp_caps =
 		mlx5_ib_odp_service_caps(MLX5_ADDR_OF(odp_scheme_cap, scheme, rc_odp_caps));
@@ -298,7 +299,8 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 	int err;
 
 	if (!MLX5_CAP_GEN(mdev, pg) || MLX5_CAP_ODP(mdev, mem_page_fault) || !dev->mkey_pool ||
-	    !MLX5_CAP_GEN(mdev, umr_extended_translation_offset))
+	    !MLX5_CAP_GEN(mdev, umr_extended_translation_offset) ||
+	    !(mlx5_ib_mkey_page_sizes(&dev->caps) & PAGE_SIZE))
 		return 0;
 
 	struct mlx5_ib_odp *odp __free(odp) = kzalloc_obj(*odp);
@@ -306,7 +308,8 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 	if (!odp)
 		return -ENOMEM;
 	odp->dev = dev;
-	odp_read_caps(mdev, &odp->caps);
+	odp->dir_shift = mlx5_ib_odp_dir_shift(&dev->caps, TASK_SIZE_MAX);
+	odp_read_caps(mdev, odp->dir_shift, &odp->caps);
 	init_waitqueue_head(&odp->advice_room);
 	odp->slow_wq = alloc_workqueue("bluebell_odp", WQ_UNBOUND, 0);
 	if (!odp->slow_wq)

@@ -190,6 +190,8 @@ struct odp_fault_id {
  * struct mlx5_ib_odp - paging state of a device
  * @dev: device
  * @caps: what the device can page, as verbs report it
+ * @dir_shift: log2 of what a directory of an implicit region covers; 0 if the device cannot
+ *	have such regions
  * @fault_wq: resolves faults, and nothing else
  * @slow_wq: serves advice and reclaims leaves
  * @stopping: the device is being removed: no advice is served any more
@@ -207,6 +209,7 @@ struct odp_fault_id {
 struct mlx5_ib_odp {
 	struct mlx5_ib_dev *dev;
 	struct ib_odp_caps caps;
+	u8 dir_shift;
 	struct workqueue_struct *fault_wq;
 	struct workqueue_struct *slow_wq;
 	bool stopping;

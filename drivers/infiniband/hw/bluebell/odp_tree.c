@@ -132,7 +132,7 @@ static int odp_tree_link_child(struct odp_mr *mr, struct odp_dir *dir, struct od
 static struct odp_key *odp_tree_create_child_dir(struct odp_mr *mr, u64 base)
 {
 	struct odp_dir *dir = odp_tree_create_dir(mr, NULL, base, MLX5_IB_ODP_LEAF_SHIFT,
-						  BIT(MLX5_IB_ODP_DIR_SHIFT -
+						  BIT(mr->odp->dir_shift -
 						      MLX5_IB_ODP_LEAF_SHIFT));
 
 	return IS_ERR(dir) ? ERR_CAST(dir) : &dir->key;
@@ -369,10 +369,10 @@ static const struct odp_mr_ops odp_tree_ops = {
  */
 int mlx5_ib_odp_tree_create(struct odp_mr *mr)
 {
-	u32 num = (((u64)TASK_SIZE - 1) >> MLX5_IB_ODP_DIR_SHIFT) + 1;
+	u32 num = (((u64)TASK_SIZE - 1) >> mr->odp->dir_shift) + 1;
 	struct odp_dir *root;
 
-	root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, MLX5_IB_ODP_DIR_SHIFT,
+	root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, mr->odp->dir_shift,
 				   ALIGN(num, MLX5_IB_ODP_BLOCK_KSMS));
 	if (IS_ERR(root))
 		return PTR_ERR(root);
