@@ -47,8 +47,8 @@ static void registration_has_a_bit_out_of_place(struct kunit *test)
 {
 	/* Length, page size, start, PD, key, QPN, all rights, free. */
 	static const struct golden want[GOLDEN_MAX] = {
-		{ 0x00, 0x00000725 }, { 0x04, 0x0001230c }, { 0x08, 0x00000008 },
-		{ 0x0c, 0x00abcd05 }, { 0x10, 0x90000000 }, { 0x14, 0x00040000 },
+		{ 0x00, 0x00000725 }, { 0x04, 0x0001230c }, { 0x08, 0x00000028 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0xb0000000 }, { 0x14, 0x00040000 },
 		{ 0x1c, 0x203e60c3 },
 		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
 		{ 0x54, 0x00010000 }, { 0x5c, 0x00003000 }, { 0x74, 0x00000002 },
@@ -62,15 +62,15 @@ static void registration_has_a_bit_out_of_place(struct kunit *test)
 	wqe->mtt[0] = cpu_to_be64(0x1000);
 	wqe->mtt[1] = cpu_to_be64(0x2000);
 	wqe->mtt[2] = cpu_to_be64(0x3000);
-	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 7);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 7, MLX5_FENCE_MODE_INITIATOR_SMALL);
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
 static void registration_by_a_list_has_a_bit_out_of_place(struct kunit *test)
 {
 	static const struct golden want[GOLDEN_MAX] = {
-		{ 0x00, 0x00ffff25 }, { 0x04, 0xffffff09 }, { 0x08, 0x00000008 },
-		{ 0x0c, 0xffffffff }, { 0x10, 0x10000000 }, { 0x14, 0x00340000 },
+		{ 0x00, 0x00ffff25 }, { 0x04, 0xffffff09 }, { 0x08, 0x00000068 },
+		{ 0x0c, 0xffffffff }, { 0x10, 0x30000000 }, { 0x14, 0x00340000 },
 		{ 0x1c, 0x203e60c3 },
 		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
 		{ 0x54, 0x00010000 }, { 0x5c, 0x00064000 }, { 0x74, 0x00000032 },
@@ -86,7 +86,7 @@ static void registration_by_a_list_has_a_bit_out_of_place(struct kunit *test)
 	attr.length = 0x64000;
 	mlx5_ib_umr_fill_reg(wqe, U32_MAX, &attr, mock_mkey_caps(test, &caps));
 	mlx5_ib_umr_fill_list(wqe, U32_MAX, 0x7700, 0x1234567000, 0, attr.nmtts);
-	mlx5_ib_umr_fill_ctrl(wqe, 0xffffff, 0xffff);
+	mlx5_ib_umr_fill_ctrl(wqe, 0xffffff, 0xffff, MLX5_FENCE_MODE_STRONG_ORDERING);
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
@@ -103,7 +103,7 @@ static void part_of_a_list_goes_to_another_place(struct kunit *test)
 	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
 
 	mlx5_ib_umr_fill_list(wqe, 0xabcd05, 0x7700, 0x1234567000, BIT(17) + 8, 100);
-	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0, 0);
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
@@ -124,14 +124,34 @@ static void entries_inline_go_to_another_place(struct kunit *test)
 /* Where UMR cannot change the right to atomic operations, no request says that it would. */
 static void request_asks_for_what_the_device_cannot_change(struct kunit *test)
 {
-	static const struct mkey_caps caps = { .umr_keeps_atomic = true };
+	static const struct mkey_caps devices[] = {
+		{ .umr_keeps_atomic = true }, { .no_atomic = true },
+	};
 	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	const struct mlx5_ib_caps *caps;
+	int i;
 
-	mlx5_ib_umr_fill_reg(wqe, 1, &region, mock_mkey_caps(test, &caps));
-	KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
-	memset(wqe, 0, sizeof(*wqe));
-	mlx5_ib_umr_fill_change(wqe, 1, IB_ACCESS_REMOTE_ATOMIC, 9, mock_mkey_caps(test, &caps));
-	KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
+	for (i = 0; i < ARRAY_SIZE(devices); i++) {
+		caps = mock_mkey_caps(test, &devices[i]);
+		memset(wqe, 0, sizeof(*wqe));
+		mlx5_ib_umr_fill_reg(wqe, 1, &region, caps);
+		KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
+		memset(wqe, 0, sizeof(*wqe));
+		mlx5_ib_umr_fill_change(wqe, 1, IB_ACCESS_REMOTE_ATOMIC, 9, caps);
+		KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
+	}
+}
+
+static void requests_on_a_key_are_not_ordered(struct kunit *test)
+{
+	struct mlx5_ib_caps *caps = mock_caps(test);
+
+	MOCK_SET_CAP(caps, umr_fence, MLX5_CAP_UMR_FENCE_STRONG);
+	KUNIT_EXPECT_EQ(test, caps->umr_fence, MLX5_FENCE_MODE_STRONG_ORDERING);
+	MOCK_SET_CAP(caps, umr_fence, MLX5_CAP_UMR_FENCE_SMALL);
+	KUNIT_EXPECT_EQ(test, caps->umr_fence, MLX5_FENCE_MODE_INITIATOR_SMALL);
+	MOCK_SET_CAP(caps, umr_fence, MLX5_CAP_UMR_FENCE_NONE);
+	KUNIT_EXPECT_EQ(test, caps->umr_fence, MLX5_FENCE_MODE_INITIATOR_SMALL);
 }
 
 static void failing_queue_pair_is_started_too_often_or_never(struct kunit *test)
@@ -148,7 +168,7 @@ static void change_of_rights_changes_something_else(struct kunit *test)
 	/* All rights and the PD. */
 	static const struct golden want[GOLDEN_MAX] = {
 		{ 0x00, 0x00000025 }, { 0x04, 0x00012308 }, { 0x08, 0x00000008 },
-		{ 0x0c, 0x00abcd05 }, { 0x10, 0x80000000 }, { 0x1c, 0x003e0080 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0xc0000000 }, { 0x1c, 0x003e0080 },
 		{ 0x40, 0x00001400 }, { 0x4c, 0x00000009 },
 	};
 	static const struct mkey_caps caps = {};
@@ -156,7 +176,7 @@ static void change_of_rights_changes_something_else(struct kunit *test)
 
 	mlx5_ib_umr_fill_change(wqe, 0xabcd05, IB_ACCESS_REMOTE_READ, 9,
 				mock_mkey_caps(test, &caps));
-	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0, 0);
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
@@ -171,7 +191,7 @@ static void revoked_key_still_reaches_memory(struct kunit *test)
 	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
 
 	mlx5_ib_umr_fill_revoke(wqe, 0xabcd05, 9);
-	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0, 0);
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
@@ -193,6 +213,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(part_of_a_list_goes_to_another_place),
 	KUNIT_CASE(entries_inline_go_to_another_place),
 	KUNIT_CASE(request_asks_for_what_the_device_cannot_change),
+	KUNIT_CASE(requests_on_a_key_are_not_ordered),
 	KUNIT_CASE(failing_queue_pair_is_started_too_often_or_never),
 	KUNIT_CASE(change_of_rights_changes_something_else),
 	KUNIT_CASE(revoked_key_still_reaches_memory),

@@ -46,6 +46,13 @@ static u8 caps_atomic_mode(struct mlx5_core_dev *mdev)
 	return MLX5_QPC_ATOMIC_MODE_IB_SPEC;
 }
 
+/* The small fence is right for a device that needs no fence, too. */
+static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, umr_fence) == MLX5_CAP_UMR_FENCE_STRONG ?
+	       MLX5_FENCE_MODE_STRONG_ORDERING : MLX5_FENCE_MODE_INITIATOR_SMALL;
+}
+
 /**
  * mlx5_ib_read_caps - compute what the device can do
  * @mdev: device, whose capabilities mlx5_core has queried
@@ -66,6 +73,7 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 		.real_time = caps_qp_ts_formats(mdev) != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING,
 		.qp_ts_format = caps_qp_ts_format(mdev),
 		.atomic_mode = caps_atomic_mode(mdev),
+		.umr_fence = caps_umr_fence(mdev),
 		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),
 		.gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size)),
 	};

@@ -21,6 +21,7 @@ struct mlx5_core_dev;
  * @real_time: completions may carry the real-time clock
  * @qp_ts_format: timestamp format of a QP that asks for none in particular
  * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device has no atomics
+ * @umr_fence: fence mode that orders a UMR request after earlier ones: MLX5_FENCE_MODE_*
  * @pkey_table_len: entries of the P_Key table of a port
  * @gid_table_len: entries of the GID table of a port
  */
@@ -32,6 +33,7 @@ struct mlx5_ib_caps {
 	bool real_time;
 	u8 qp_ts_format;
 	u8 atomic_mode;
+	u8 umr_fence;
 	u16 pkey_table_len;
 	u16 gid_table_len;
 };

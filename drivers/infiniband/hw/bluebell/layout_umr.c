@@ -54,7 +54,8 @@ static u32 umr_octowords(u32 nmtts)
 static void umr_set_range(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords)
 {
 	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
-	wqe->umr.flags = MLX5_UMR_TRANSLATION_OFFSET_EN;
+	wqe->umr.flags &= ~MLX5_UMR_INLINE;
+	wqe->umr.flags |= MLX5_UMR_TRANSLATION_OFFSET_EN;
 	wqe->umr.xlt_offset = cpu_to_be16(offset & U16_MAX);
 	wqe->umr.xlt_offset_47_16 = cpu_to_be32(offset >> 16);
 	wqe->umr.xlt_octowords = cpu_to_be16(octowords);
@@ -65,7 +66,8 @@ static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
 {
 	u64 mask = MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR | MLX5_MKEY_MASK_RW;
 
-	if (!MLX5_CAP_GEN(caps->mdev, umr_modify_atomic_disabled))
+	if (MLX5_CAP_GEN(caps->mdev, atomic) &&
+	    !MLX5_CAP_GEN(caps->mdev, umr_modify_atomic_disabled))
 		mask |= MLX5_MKEY_MASK_A;
 	return mask;
 }
@@ -84,6 +86,8 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 {
 	mlx5_ib_umr_fill_inline(wqe, mkey, 0, umr_octowords(attr->nmtts));
 	mlx5_ib_fill_mkc(wqe->mkc, attr, caps);
+	/* A key that is in use must not be opened for another region. */
+	wqe->umr.flags |= MLX5_UMR_CHECK_NOT_FREE;
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_LEN |
 					 MLX5_MKEY_MASK_PAGE_SIZE | MLX5_MKEY_MASK_START_ADDR |
 					 MLX5_MKEY_MASK_PD | MLX5_MKEY_MASK_KEY |
@@ -142,7 +146,8 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
 	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
 	mlx5_ib_fill_mkc_access(wqe->mkc, access, caps);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
-	wqe->umr.flags = MLX5_UMR_INLINE;
+	/* Nor may a key that has been freed be given rights. */
+	wqe->umr.flags = MLX5_UMR_INLINE | MLX5_UMR_CHECK_FREE;
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_PD);
 }
 
@@ -177,14 +182,15 @@ static size_t umr_wqe_bytes(const struct mlx5_ib_umr_wqe *wqe)
  * @wqe: request, otherwise complete
  * @qpn: number of the queue pair
  * @index: basic blocks posted before
+ * @fence: MLX5_FENCE_MODE_*, which orders the request after the earlier ones on its key
  */
-void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index)
+void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index, u8 fence)
 {
 	wqe->ctrl.opmod_idx_opcode = cpu_to_be32((u32)index << MLX5_WQE_CTRL_WQE_INDEX_SHIFT |
 						 MLX5_OPCODE_UMR);
 	wqe->ctrl.qpn_ds = cpu_to_be32(qpn << MLX5_WQE_CTRL_QPN_SHIFT |
 				       umr_wqe_bytes(wqe) / DS_SIZE);
-	wqe->ctrl.fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE;
+	wqe->ctrl.fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE | fence;
 }
 
 /**

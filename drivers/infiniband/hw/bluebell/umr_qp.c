@@ -270,7 +270,8 @@ static void umr_ring(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_wqe *wqe)
  *	may reuse it at once
  * @req: tracks the request; after success the caller passes it to mlx5_ib_umr_wait()
  *
- * Requests are executed in the order in which they were posted. May sleep.
+ * Requests are executed in the order in which they were posted, because each carries the fence
+ * that the device needs for that. May sleep.
  *
  * Return: 0; -EAGAIN if the queue pair takes no requests: then the caller uses a
  * firmware command.
@@ -292,7 +293,7 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 		return -EAGAIN;
 	}
 	req->epoch = umr->epoch;
-	mlx5_ib_umr_fill_ctrl(wqe, umr->qpn, umr->pc);
+	mlx5_ib_umr_fill_ctrl(wqe, umr->qpn, umr->pc, umr->dev->caps.umr_fence);
 	/* The queue may wrap in the middle of it, or go on in another page. */
 	for (i = 0; i < WQE_WQEBBS; i++)
 		memcpy(mlx5_frag_buf_get_wqe(&umr->ring, (umr->pc + i) & SQ_MASK),
@@ -508,7 +509,9 @@ static int umr_create_qp(struct mlx5_ib_umr *umr)
 	int err;
 
 	mlx5_ib_fill_qpc(qpc, &init, &queues);
-	MLX5_SET(qpc, qpc, pd, umr->cq.pdn);
+	/* The QP may register memory, and may use the device's reserved key. */
+	MLX5_SET(qpc, qpc, fre, 1);
+	MLX5_SET(qpc, qpc, rlky, 1);
 	MLX5_SET(qpc, qpc, uar_page, umr->dev->mdev->priv.bfreg.index);
 	MLX5_SET(qpc, qpc, user_index, MLX5_IB_DEFAULT_UIDX);
 	MLX5_SET(qpc, qpc, cqn_snd, umr->cq.mcq.cqn);
@@ -532,7 +535,11 @@ static int umr_start_qp(struct mlx5_ib_umr *umr)
 	u32 ece = 0;
 	int err;
 
-	MLX5_SET(qpc, qpc, mtu, IB_MTU_256);
+	/* A QP of this type gets its PD here, not from CREATE_QP. */
+	MLX5_SET(qpc, qpc, pd, umr->cq.pdn);
+	/* The QP sends nothing, but the device checks its path MTU and largest message. */
+	MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
+	MLX5_SET(qpc, qpc, log_msg_max, ilog2(ib_mtu_enum_to_int(IB_MTU_4096)));
 	MLX5_SET(qpc, qpc, primary_address_path.vhca_port_num, 1);
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
 		err = mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, steps[i], umr->qpn, qpc, 0,
