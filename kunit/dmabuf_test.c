@@ -13,7 +13,7 @@
 
 #include "../mr.h"
 #include "../ucontext.h"
-#include "mock.h"
+#include "mock_hca.h"
 
 #define SIZE		SZ_64K
 #define DMA_BASE	0x10000000
@@ -206,12 +206,71 @@ static void rights_are_changed_by_a_key_that_is_not_revoked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
 }
 
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
+
+/* The device of the exporter executes UMRs, and its pool has no keys. */
+static struct mock_hca *make_umr(struct exporter *ex)
+{
+	struct mock_hca *hca = mock_hca_create(ex->mock);
+
+	mock_hca_start(hca);
+	return hca;
+}
+
+static void memory_is_reached_if_umr_fails_to_revoke(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mock_hca *hca = make_umr(ex);
+	unsigned int others = ex->mock->num_live[MOCK_MKEY];
+	struct ib_mr *mr;
+
+	/* The first region leaves its key to the pool; UMR fills it for the second. */
+	mr = reg(ex, 0, SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_ASSERT_EQ(test, mock_hca_num_free(hca), 1);
+	mr = reg(ex, 0, SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_EXPECT_NE(test, mock_hca_num_pages(hca), 0);
+	hca->fail = hca->num_requests + 1;
+	hca->how = MOCK_NOT_EXECUTED;
+	take_back(ex);
+	/* Firmware has destroyed the key before the exporter got its memory back. */
+	KUNIT_EXPECT_EQ(test, hca->num_requests, hca->fail);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, ex->keys_at_unmap, others);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(hca), 0);
+}
+
+static void region_without_a_key_is_counted(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mock_hca *hca = make_umr(ex);
+
+	KUNIT_ASSERT_EQ(test, mock_hca_num_free(hca), 0);
+	ex->mock->refuse = ex->mock->num_commands + 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(reg(ex, 0, SIZE)), ex->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+}
+
+#endif
+
 static struct kunit_case dmabuf_cases[] = {
 	KUNIT_CASE(memory_goes_before_its_key),
 	KUNIT_CASE(exporter_s_memory_is_reached_after_it_was_taken_back),
 	KUNIT_CASE(key_that_outlives_its_memory_is_lost),
 	KUNIT_CASE(refused_region_holds_the_memory),
 	KUNIT_CASE(rights_are_changed_by_a_key_that_is_not_revoked),
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
+	KUNIT_CASE(memory_is_reached_if_umr_fails_to_revoke),
+	KUNIT_CASE(region_without_a_key_is_counted),
+#endif
 	{}
 };
 

@@ -155,6 +155,15 @@ static int dev_init_xrc(struct mlx5_ib_dev *dev)
 	return err;
 }
 
+static int dev_init_mkey_pool(struct mlx5_ib_dev *dev)
+{
+	int err = mlx5_ib_init_mkey_pool(dev);
+
+	if (!err)
+		mlx5_ib_mkey_pool_start(dev);
+	return err;
+}
+
 static int dev_notify_sys_error(struct notifier_block *nb, unsigned long type, void *data)
 {
 	if (type != MLX5_DEV_EVENT_SYS_ERROR)
@@ -211,7 +220,7 @@ static const struct dev_stage {
 	{ "device memory", mlx5_ib_init_dm, mlx5_ib_cleanup_dm, "without device memory" },
 	{ "fast registration", mlx5_ib_init_umr, mlx5_ib_cleanup_umr,
 	  "registering memory by firmware commands, without on-demand paging" },
-	{ "memory key pool", mlx5_ib_init_mkey_pool, mlx5_ib_cleanup_mkey_pool,
+	{ "memory key pool", dev_init_mkey_pool, mlx5_ib_cleanup_mkey_pool,
 	  "registering memory by firmware commands, without on-demand paging" },
 	{ "system errors", dev_init_sys_error, dev_cleanup_sys_error },
 	{ "on-demand paging", mlx5_ib_init_odp, mlx5_ib_cleanup_odp, "without on-demand paging" },

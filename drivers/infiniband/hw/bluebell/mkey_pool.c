@@ -344,7 +344,7 @@ DEFINE_FREE(mkey_pool, struct mlx5_ib_mkey_pool *, mkey_pool_destroy(_T))
  * mlx5_ib_init_mkey_pool - create the pool of free keys
  * @dev: device; without a UMR queue pair there is no pool
  *
- * The first keys are created in the background. May sleep.
+ * The pool is empty before mlx5_ib_mkey_pool_start(). May sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -372,9 +372,20 @@ int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
 	pool->shrinker->scan_objects = mkey_pool_scan;
 	pool->shrinker->private_data = pool;
 	shrinker_register(pool->shrinker);
-	queue_work(system_dfl_wq, &pool->upkeep);
 	dev->mkey_pool = no_free_ptr(pool);
 	return 0;
+}
+
+/**
+ * mlx5_ib_mkey_pool_start - have the first free keys created, in the background
+ * @dev: device, perhaps without a pool
+ *
+ * Any context.
+ */
+void mlx5_ib_mkey_pool_start(struct mlx5_ib_dev *dev)
+{
+	if (dev->mkey_pool)
+		queue_work(system_dfl_wq, &dev->mkey_pool->upkeep);
 }
 
 /**

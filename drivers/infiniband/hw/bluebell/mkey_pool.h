@@ -61,6 +61,7 @@ void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key);
 void mlx5_ib_mkey_pool_forget(struct mlx5_ib_dev *dev, int class);
 
 int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev);
+void mlx5_ib_mkey_pool_start(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_mkey_pool(struct mlx5_ib_dev *dev);
 
 #endif /* BLUEBELL_MKEY_POOL_H */

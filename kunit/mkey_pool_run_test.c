@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the pool of free memory keys at work, on a device that executes UMRs: keys that
+ * are created, kept, aged, refused and destroyed. The cases run the pool's works themselves,
+ * because static stubs take effect only in the test's own task.
+ */
+
+#include <kunit/test.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "../bluebell.h"
+#include "../layout_mkey.h"
+#include "../mkey.h"
+#include "../mkey_pool.h"
+#include "mock_hca.h"
+
+/* Free keys of all classes that no region uses. */
+#define READY_KEYS	34
+#define MANY		40
+
+/**
+ * struct pool_env - a device with the driver's own pool
+ * @mock: the device
+ * @hca: the part of the device that executes UMRs
+ * @dev: the device, as the driver knows it
+ * @others: keys that are not of the pool
+ */
+struct pool_env {
+	struct mock *mock;
+	struct mock_hca *hca;
+	struct mlx5_ib_dev *dev;
+	unsigned int others;
+};
+
+static struct pool_env *make_env(struct kunit *test)
+{
+	struct pool_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, env);
+	env->mock = mock_create(test);
+	env->hca = mock_hca_create(env->mock);
+	env->dev = env->mock->dev;
+	mock_hca_start(env->hca);
+	mlx5_ib_cleanup_mkey_pool(env->dev);
+	env->others = env->mock->num_live[MOCK_MKEY];
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_mkey_pool(env->dev), 0);
+	/* What is queued from now on is not run. */
+	disable_work_sync(&env->dev->mkey_pool->upkeep);
+	disable_delayed_work_sync(&env->dev->mkey_pool->ageing);
+	return env;
+}
+
+static void run_upkeep(struct pool_env *env)
+{
+	env->dev->mkey_pool->upkeep.func(&env->dev->mkey_pool->upkeep);
+}
+
+static void run_ageing(struct pool_env *env)
+{
+	env->dev->mkey_pool->ageing.work.func(&env->dev->mkey_pool->ageing.work);
+}
+
+static unsigned int pool_keys(struct pool_env *env)
+{
+	return env->mock->num_live[MOCK_MKEY] - env->others;
+}
+
+/* Keys of the smallest class, from the pool, or from firmware if the pool has none. */
+static void take(struct kunit *test, struct pool_env *env, u32 *keys, int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++)
+		if (!mlx5_ib_mkey_pool_alloc(env->dev, 0, &keys[i]))
+			KUNIT_ASSERT_EQ(test, 0, mlx5_ib_mkey_pool_create(env->dev, 8, 0,
+									  &keys[i]));
+}
+
+static void give(struct pool_env *env, const u32 *keys, int num)
+{
+	while (num--)
+		mlx5_ib_mkey_pool_free(env->dev, 0, *keys++);
+}
+
+static void wrong_keys_are_ready(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(env->hca), 0);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(env->hca), READY_KEYS);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+}
+
+/* As if there had been no memory for more room. KASAN sees a key behind the end. */
+static void key_is_written_behind_a_full_pool(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[MANY];
+
+	take(test, env, keys, MANY);
+	KUNIT_ASSERT_EQ(test, mc->use.free, 0);
+	KUNIT_ASSERT_GE(test, mc->room, MANY);
+	kfree(mc->keys);
+	mc->keys = kmalloc_array(5, sizeof(*mc->keys), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mc->keys);
+	mc->room = 5;
+	give(env, keys, MANY);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 5);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 5);
+	/* The keys that upkeep creates have no room either, and it does not try for ever. */
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 5);
+	/* The next demand makes room again. */
+	take(test, env, keys, MANY);
+	KUNIT_EXPECT_GE(test, mc->room, MANY);
+	give(env, keys, MANY);
+	KUNIT_EXPECT_EQ(test, mc->use.free, MANY);
+}
+
+static void keys_that_nobody_needs_are_kept(struct kunit *test)
+{
+	static const unsigned int kept[] = { 28, 18, 16, 16 };
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[MANY];
+	int i;
+
+	take(test, env, keys, MANY);
+	give(env, keys, MANY);
+	KUNIT_EXPECT_EQ(test, mc->use.free, MANY);
+	for (i = 0; i < ARRAY_SIZE(kept); i++) {
+		run_ageing(env);
+		run_upkeep(env);
+		KUNIT_EXPECT_EQ_MSG(test, mc->use.free, kept[i], "after %d periods", i + 1);
+	}
+	KUNIT_EXPECT_EQ(test, mc->use.peak, 2);
+	run_ageing(env);
+	run_ageing(env);
+	KUNIT_EXPECT_EQ(test, mc->use.peak, 0);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+}
+
+static void refused_keys_are_lost(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[MANY];
+
+	/* Firmware creates none. */
+	env->mock->refuse = env->mock->num_commands + 1;
+	run_upkeep(env);
+	env->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, mc->use.free, 0);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+
+	/* Firmware destroys none: they stay in the pool until it does. */
+	take(test, env, keys, MANY);
+	give(env, keys, MANY);
+	run_ageing(env);
+	env->mock->refuse_destroy = true;
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, mc->use.free, MANY);
+	env->mock->refuse_destroy = false;
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 28);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), mock_hca_num_free(env->hca));
+}
+
+static void shrinker_counts_keys_twice(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct shrinker *shrinker = env->dev->mkey_pool->shrinker;
+	struct shrink_control sc = { .gfp_mask = GFP_KERNEL, .nr_to_scan = 1 << 20 };
+
+	KUNIT_EXPECT_EQ(test, shrinker->count_objects(shrinker, &sc), SHRINK_EMPTY);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, shrinker->count_objects(shrinker, &sc), READY_KEYS);
+	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), READY_KEYS);
+	/* All are marked already. */
+	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
+}
+
+/* ---- keys with an owner ---------------------------------------------------------- */
+
+static int create(struct pool_env *env, struct mlx5_ib_mkey *mkey)
+{
+	struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 5, .length = 8 * PAGE_SIZE,
+		.page_shift = PAGE_SHIFT, .nmtts = 8,
+	};
+
+	*mkey = (struct mlx5_ib_mkey){};
+	return mlx5_ib_mkey_create_mtts(env->dev, mkey, NULL, &attr);
+}
+
+/* A key is counted as in use once, whatever ends its use. */
+static void counts_are_wrong_after_a_revoke(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	struct mlx5_ib_mkey mkey;
+
+	run_upkeep(env);
+	/* UMR revokes the key, which the pool then gets back. */
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 1);
+	mlx5_ib_mkey_revoke(env->dev, &mkey);
+	KUNIT_EXPECT_TRUE(test, mkey.revoked);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 16);
+
+	/* UMR fails, so firmware destroys the key; the pool does not get it back. */
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_NOT_EXECUTED;
+	mlx5_ib_mkey_revoke(env->dev, &mkey);
+	KUNIT_EXPECT_TRUE(test, mkey.destroyed);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 15);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), mock_hca_num_free(env->hca));
+
+	/* No free key, and firmware creates none. */
+	mc->use.peak = 0;
+	while (mc->use.free)
+		mlx5_ib_mkey_table_discard(env->dev, 0, mc->keys[--mc->use.free]);
+	env->mock->refuse = env->mock->num_commands + 1;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), env->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+}
+
+static struct kunit_case mkey_pool_run_cases[] = {
+	KUNIT_CASE(wrong_keys_are_ready),
+	KUNIT_CASE(key_is_written_behind_a_full_pool),
+	KUNIT_CASE(keys_that_nobody_needs_are_kept),
+	KUNIT_CASE(refused_keys_are_lost),
+	KUNIT_CASE(shrinker_counts_keys_twice),
+	KUNIT_CASE(counts_are_wrong_after_a_revoke),
+	{}
+};
+
+static struct kunit_suite mkey_pool_run_suite = {
+	.name = "bluebell-mkey-pool-run",
+	.test_cases = mkey_pool_run_cases,
+};
+
+kunit_test_suite(mkey_pool_run_suite);
