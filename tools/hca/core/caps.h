@@ -13,6 +13,7 @@
 /* A capability by the name of its field in mlx5_ifc.h. */
 #define hca_cap_gen(hca, fld)	 IFC_GET(cmd_hca_cap, (hca)->cap[CAP_GENERAL], fld)
 #define hca_cap_atomic(hca, fld) IFC_GET(atomic_caps, (hca)->cap[CAP_ATOMIC], fld)
+#define hca_cap_gen_2(hca, fld)	 IFC_GET(cmd_hca_cap_2, (hca)->cap[CAP_GENERAL_2], fld)
 #define hca_cap_mem(hca, fld)	 IFC_GET64(device_mem_cap, (hca)->cap[CAP_DEV_MEM], fld)
 
 void caps_reset(struct hca *hca);

@@ -62,7 +62,7 @@ static const struct def {
 	{ "general", "cqe_version", 1, 1 },
 	{ "general", "compact_address_vector", 1, 1 },
 	{ "general", "drain_sigerr", 1, 1 },
-	{ "general", "umr_fence", 2, 2 },
+	{ "general", "umr_fence", 1, 1 },	/* small fence */
 	{ "general", "sctr_data_cqe", 1, 1 },
 	{ "general", "atomic", 1, 1 },
 	{ "general", "cq_oi", 1, 1 },
@@ -118,6 +118,11 @@ static const struct def {
 	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.read", 1, 0 },
 	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.atomic", 1, 0 },
 	{ "odp", "transport_page_fault_scheme_cap.xrc_odp_caps.srq_receive", 1, 0 },
+	{ "general", "hca_cap_2", 1, 1 },
+	{ "general_2", "log_min_mkey_entity_size", 12, 12 },
+	{ "general_2", "max_mkey_log_entity_size_mtt", 34, 34 },
+	{ "general_2", "max_mkey_log_entity_size_fixed_buffer", 40, 40 },
+	{ "general_2", "umr_log_entity_size_5", 1, 1 },
 	{ "atomic", "supported_atomic_req_8B_endianness_mode_1", 1, 1 },
 	{ "atomic", "atomic_req_8B_endianness_mode", 1, 0 },
 	{ "atomic", "atomic_operations", 0x3, 0x3 },	/* compare & swap, fetch & add */
@@ -353,6 +358,7 @@ int profile_default(struct profile *p, bool eth)
 	p->pkey[0] = 0xffff;
 	p->gids = 1;
 	p->mtu = 4096;
+	p->max_translation_mb = 512;
 	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
 		const struct def *d = &defaults[i];
 

@@ -61,6 +61,7 @@ static const struct {
 	{ "device_frequency_khz", 1000, 4000000 },
 	{ "gid_table_size", 0, 4 },
 	{ "pkey_table_size", 0, 5 },
+	{ "log_max_klm_list_size", 2, 26 },
 	{ "log_max_transport_domain", 1, 24 },
 	{ "log_max_xrcd", 1, 24 },
 	{ "sq_ts_format", 0, 2 },

@@ -108,6 +108,7 @@
 	R(0x0718, QP_USER_INDEX)			\
 	R(0x0719, QP_STATIC_RATE)			\
 	R(0x071a, QP_ATOMIC_MODE)			\
+	R(0x071b, QP_UMR_PD)				\
 	/* shared receive queues */			\
 	R(0x0801, SRQ_SIZE)				\
 	R(0x0802, SRQ_STRIDE)				\
@@ -136,6 +137,9 @@
 	R(0x0a0c, MKEY_OCTOWORDS_GIVEN)			\
 	R(0x0a0d, MKEY_TRANSLATION)			\
 	R(0x0a0e, MKEY_MTT_MISALIGNED)			\
+	R(0x0a0f, MKEY_KSM_NOT_OFFERED)			\
+	R(0x0a10, MKEY_ENTITY_SIZE)			\
+	R(0x0a11, MKEY_TRANSLATION_BUDGET)		\
 	/* device memory */				\
 	R(0x0b01, MEMIC_NOT_OFFERED)			\
 	R(0x0b02, MEMIC_SIZE)				\

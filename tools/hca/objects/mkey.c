@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "caps.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mkey.h"
@@ -13,6 +14,10 @@
 _Static_assert(IFC_SZ(mkc) == MKC_BYTES, "mkc size");
 
 #define MTT_RESERVED	4ull	/* a bit of an MTT that is ignored */
+
+/* Limits of mkc.log_page_size of an HCA that has no capabilities for them. */
+#define ENTITY_LOG_MIN	12
+#define ENTITY_LOG_MAX	31
 
 /**
  * mkey_decode() - take the fields of a key from its raw context
@@ -83,8 +88,6 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 		return "the range wraps around";
 	if (mk->mode == MKM_PA || mk->mode == MKM_KLM || mk->mode == MKM_MEMIC)
 		return NULL;
-	if (mk->mode == MKM_MTT && mk->log_page < 12)
-		return "the page size is under 4 KiB";
 	/* The length of the table limits such a key. */
 	if (mk->length64)
 		return nxlt ? NULL : "the key has neither a length nor translations";
@@ -93,6 +96,36 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 	if ((mk->start & mask) + (mk->len ? mk->len - 1 : 0) < (mk->start & mask))
 		return "the length overflows";
 	return need > nxlt ? "too few translation entries for the length" : NULL;
+}
+
+/**
+ * mkey_entity_refused() - check the size of what a translation entry of a key covers
+ * @hca: the HCA
+ * @mk: decoded key
+ *
+ * The capabilities limit mkc.log_page_size, for MTTs and KSMs apart.
+ *
+ * Return: NULL if the size is offered, else the reason.
+ */
+const char *mkey_entity_refused(struct hca *hca, const struct mkey *mk)
+{
+	bool ksm = mk->mode == MKM_KSM;
+	unsigned int min = 0, max = 0;
+
+	if (mk->mode != MKM_MTT && !ksm)
+		return NULL;
+	if (hca_cap_gen(hca, hca_cap_2)) {
+		min = hca_cap_gen_2(hca, log_min_mkey_entity_size);
+		max = ksm ? hca_cap_gen_2(hca, max_mkey_log_entity_size_fixed_buffer) :
+			    hca_cap_gen_2(hca, max_mkey_log_entity_size_mtt);
+		if (ksm && hca_cap_gen_2(hca, min_mkey_log_entity_size_fixed_buffer_valid))
+			min = hca_cap_gen_2(hca, min_mkey_log_entity_size_fixed_buffer);
+	}
+	if (mk->log_page < (min ? min : ENTITY_LOG_MIN))
+		return "the page size is under what the capabilities allow";
+	if (mk->log_page > (max ? max : ENTITY_LOG_MAX))
+		return "the page size is over what the capabilities allow";
+	return NULL;
 }
 
 /**
@@ -203,6 +236,7 @@ void mkey_release(struct hca *hca, struct mkey *mk)
 		pd->refs--;
 	obj_put(hca, mk->memic);
 	mkey_release_bound(hca, mk);
+	hca->xlt_bytes -= mk->xlt_bytes;
 	free(mk->mtt);
 	free(mk->klm);
 	obj_free(hca, &mk->obj);

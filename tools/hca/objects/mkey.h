@@ -54,6 +54,7 @@ struct mkey {
 	struct obj *memic;	/* the allocation that it lies in; a reference */
 	unsigned int log_page;	/* MTT and KSM mode */
 	uint32_t nent;		/* translation entries allocated */
+	uint64_t xlt_bytes;	/* as which they count in hca->xlt_bytes */
 	uint64_t *mtt;		/* MTT mode: page addresses with MTT_READ and MTT_WRITE */
 	struct klm *klm;	/* KLM and KSM mode */
 	uint32_t *bound;	/* keys that a process bound this one to; a reference on each */
@@ -85,6 +86,7 @@ struct mkey *mkey_find(struct hca *hca, uint32_t key);
 void mkey_decode(struct mkey *mk);
 bool mkey_update(struct hca *hca, struct mkey *mk);
 const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt);
+const char *mkey_entity_refused(struct hca *hca, const struct mkey *mk);
 bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind);
 uint32_t mkey_xlt_octowords(const struct mkey *mk);
 int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_t n);

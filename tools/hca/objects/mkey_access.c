@@ -12,6 +12,11 @@
 #include "mkey.h"
 
 #define MKEY_MAX_DEPTH	4	/* of keys that point at keys (capability max_indirection) */
+/*
+ * Entries of such keys that an access goes through at most. Keys whose entries are empty, or are
+ * small pages that lead to keys of small pages, could otherwise keep the HCA busy for hours.
+ */
+#define MKEY_MAX_STEPS	(1u << 20)
 
 static bool mkey_mode_indirect(uint8_t mode)
 {
@@ -26,6 +31,7 @@ struct xfer {
 	enum xfer_dir dir;
 	uint8_t *buf;		/* READ, WRITE: advances as bytes are copied */
 	void *ptr;		/* PTR: result */
+	unsigned int steps;	/* entries of indirect keys so far */
 };
 
 static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64_t len,
@@ -125,6 +131,8 @@ static enum mk_result xfer_klm(struct xfer *x, const struct mkey *mk, uint64_t v
 		const struct klm *k = &mk->klm[i];
 		uint64_t n;
 
+		if (x->steps++ >= MKEY_MAX_STEPS)
+			return MK_BAD_KEY;
 		if (skip >= k->bcount) {
 			skip -= k->bcount;
 			continue;
@@ -151,6 +159,8 @@ static enum mk_result xfer_ksm(struct xfer *x, const struct mkey *mk, uint64_t v
 
 		if (i >= mk->nent)
 			return MK_OUT_OF_RANGE;
+		if (x->steps++ >= MKEY_MAX_STEPS)
+			return MK_BAD_KEY;
 		res = xfer_key(x, mk->klm[i].key, mk->klm[i].va + off, n, access, depth);
 		pos += n;
 		len -= n;

@@ -13,6 +13,7 @@
 #include "memic.h"
 #include "mkey.h"
 #include "object.h"
+#include "profile.h"
 #include "util.h"
 
 #define MKEY_MAX_OCTO	(1u << 26)	/* octowords of translations of a key */
@@ -56,6 +57,12 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 	if (IFC_GET(mkc, mk->mkc, bsf_en))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_SIGNATURE_NOT_OFFERED,
 				"signature keys are not offered");
+	if (mk->mode == MKM_KSM && !hca_cap_gen(hca, fixed_buffer_size))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_KSM_NOT_OFFERED,
+				"KSM keys (fixed_buffer_size) are not offered");
+	if (mk->mode == MKM_KLM && octo > 1u << hca_cap_gen(hca, log_max_klm_list_size))
+		return cmd_fail(cmd, ST_LIM, WHY_MKEY_OCTOWORDS_TOO_MANY,
+				"%u KLMs are more than log_max_klm_list_size allows", octo);
 	if (mk->free && !mk->umr_en)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_FREE_WITHOUT_UMR,
 				"a free key without umr_en can never be filled");
@@ -86,6 +93,47 @@ static uint8_t mkey_create_memic(struct hca *hca, struct cmd *cmd, struct mkey *
 	return ST_OK;
 }
 
+/*
+ * Allocate the table of translations, in blocks of 64 bytes, because UMR lists are padded to whole
+ * blocks.
+ */
+static uint8_t mkey_alloc_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk, uint32_t octo)
+{
+	octo = (octo + 3) & ~3u;
+	mk->nent = mk->mode == MKM_MTT ? octo * 2 : octo;
+	mk->xlt_bytes = (uint64_t)octo * 16;
+	if (hca->xlt_bytes + mk->xlt_bytes > (uint64_t)hca->profile->max_translation_mb << 20)
+		return cmd_fail(cmd, ST_LIM, WHY_MKEY_TRANSLATION_BUDGET,
+				"no room for %u more octowords of translations", octo);
+	if (mk->mode == MKM_MTT)
+		mk->mtt = calloc(mk->nent + 1, sizeof(*mk->mtt));
+	else
+		mk->klm = calloc(mk->nent + 1, sizeof(*mk->klm));
+	if (!mk->mtt && !mk->klm)
+		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for %u translations",
+				mk->nent);
+	return ST_OK;
+}
+
+/* Check that a key that is not free can be translated by the first @given octowords. */
+static uint8_t mkey_check_xlt(struct hca *hca, struct cmd *cmd, const struct mkey *mk,
+			      uint32_t given)
+{
+	const char *why = mkey_entity_refused(hca, mk);
+	uint32_t i;
+
+	if (why)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE, "%s", why);
+	why = mkey_invalid(mk, mk->mode == MKM_MTT ? (uint64_t)given * 2 : given);
+	if (why)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_TRANSLATION, "%s", why);
+	for (i = 0; mk->mtt && i < given * 2; i++)
+		if (mk->mtt[i] & ((1ull << mk->log_page) - 1) & ~MTT_ACCESS)
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_MTT_MISALIGNED,
+					"MTT %u is not aligned to 2^%u", i, mk->log_page);
+	return ST_OK;
+}
+
 static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 {
 	uint32_t octo = IFC_GET(mkc, mk->mkc, translations_octword_size);
@@ -93,6 +141,7 @@ static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk
 	const uint8_t *xlt = IFC_ADDR(create_mkey_in, cmd->in, klm_pas_mtt);
 	const char *why;
 	uint32_t i;
+	uint8_t st;
 
 	if (mk->mode == MKM_MEMIC)
 		return mkey_create_memic(hca, cmd, mk);
@@ -107,33 +156,14 @@ static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk
 		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_INPUT_LENGTH,
 				"%u octowords announced, %zu bytes given", given,
 				cmd_left(cmd, xlt));
-	/*
-	 * The table is allocated in blocks of 64 bytes, because UMR lists are padded to whole
-	 * blocks.
-	 */
-	octo = (octo + 3) & ~3u;
-	mk->nent = mk->mode == MKM_MTT ? octo * 2 : octo;
-	if (mk->mode == MKM_MTT)
-		mk->mtt = calloc(mk->nent + 1, sizeof(*mk->mtt));
-	else
-		mk->klm = calloc(mk->nent + 1, sizeof(*mk->klm));
-	if (!mk->mtt && !mk->klm)
-		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for %u translations",
-				mk->nent);
+	st = mkey_alloc_xlt(hca, cmd, mk, octo);
+	if (st)
+		return st;
 	mkey_xlt_write(mk, 0, xlt, given);
 	/* Unless the command says that its entries have access bits, all pages are present. */
 	for (i = 0; mk->mtt && i < given * 2 && !IFC_GET(create_mkey_in, cmd->in, pg_access); i++)
 		mk->mtt[i] |= MTT_ACCESS;
-	if (mk->free)
-		return ST_OK;
-	why = mkey_invalid(mk, mk->mode == MKM_MTT ? (uint64_t)given * 2 : given);
-	if (why)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_TRANSLATION, "%s", why);
-	for (i = 0; mk->mtt && i < given * 2; i++)
-		if (mk->mtt[i] & ((1ull << mk->log_page) - 1) & ~MTT_ACCESS)
-			return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_MTT_MISALIGNED,
-					"MTT %u is not aligned to 2^%u", i, mk->log_page);
-	return ST_OK;
+	return mk->free ? ST_OK : mkey_check_xlt(hca, cmd, mk, given);
 }
 
 static uint8_t create_mkey(struct hca *hca, struct cmd *cmd)
@@ -157,6 +187,7 @@ static uint8_t create_mkey(struct hca *hca, struct cmd *cmd)
 	tmp.obj = mk->obj;
 	*mk = tmp;
 	pd->refs++;
+	hca->xlt_bytes += mk->xlt_bytes;
 	if (mk->memic)
 		mk->memic->refs++;
 	IFC_SET(create_mkey_out, cmd->out, mkey_index, mk->obj.num);

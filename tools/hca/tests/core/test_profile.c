@@ -113,7 +113,6 @@ static void contradictions_are_refused(void **state)
 	refused("{\"caps\":{\"general\":{\"port_type\":1}}}", "port_type");
 	refused("{\"caps\":{\"general\":{\"roce\":1}}}", "roce");
 	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}", "memic, the only kind of it, is not");
-	refused("{\"caps\":{\"general\":{\"hca_cap_2\":1}}}", "general_2");
 	refused("{\"caps\":{\"general\":{\"max_wqe_sz_sq\":1000}}}", "powers of two");
 }
 

@@ -125,6 +125,9 @@ static void rig_caps(struct profile *p)
 	IFC_SET(cmd_hca_cap, c, xrc, 1);
 	IFC_SET(cmd_hca_cap, c, atomic, 1);
 	IFC_SET(cmd_hca_cap, c, null_mkey, 1);
+	IFC_SET(cmd_hca_cap, c, fixed_buffer_size, 1);
+	IFC_SET(cmd_hca_cap, c, log_max_klm_list_size, 16);
+	p->max_translation_mb = 32;
 	IFC_SET(cmd_hca_cap, c, cq_moderation, 1);
 	IFC_SET(cmd_hca_cap, c, cq_resize, 1);
 	IFC_SET(cmd_hca_cap, c, cq_oi, 1);

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "cmd.h"
 #include "ifc.h"
 #include "mkey.h"
 #include "object.h"
 #include "objrig.h"
+#include "profile.h"
 
 #define ALL_ACCESS (MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
 #define QPN 0x77
@@ -419,6 +421,119 @@ static void test_dump_fill_key(void **state)
 	assert_int_equal(res, MK_BAD_ACCESS);
 }
 
+static uint8_t create_with_page(uint8_t mode, unsigned int log)
+{
+	struct key_params p = { .mode = mode, .log_page = log, .len = 64, .access = ALL_ACCESS };
+	uint64_t mtt = 0;
+	struct klm ksm = { 0, 0, 0 };
+	uint32_t key;
+
+	return create(&p, mode == MKM_MTT ? &mtt : NULL, mode == MKM_KSM ? &ksm : NULL, 1, &key);
+}
+
+#define CAP2(fld, v) IFC_SET(cmd_hca_cap_2, rig.hca->cap[CAP_GENERAL_2], fld, v)
+
+/* Without capabilities for them, entries are of 2^12 to 2^31 bytes. */
+static void test_entity_size_is_limited_by_capabilities(void **state)
+{
+	(void)state;
+	assert_int_equal(create_with_page(MKM_MTT, 11), ST_BAD_PARAM);
+	assert_int_equal(create_with_page(MKM_MTT, 31), ST_OK);
+	assert_int_equal(create_with_page(MKM_MTT, 32), ST_BAD_PARAM);
+	assert_int_equal(create_with_page(MKM_KSM, 0), ST_BAD_PARAM);
+	assert_int_equal(create_with_page(MKM_KSM, 31), ST_OK);
+	assert_int_equal(create_with_page(MKM_KSM, 36), ST_BAD_PARAM);
+
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], hca_cap_2, 1);
+	CAP2(max_mkey_log_entity_size_mtt, 21);
+	CAP2(max_mkey_log_entity_size_fixed_buffer, 36);
+	CAP2(log_min_mkey_entity_size, 13);
+	assert_int_equal(create_with_page(MKM_MTT, 12), ST_BAD_PARAM);
+	assert_int_equal(create_with_page(MKM_MTT, 13), ST_OK);
+	assert_int_equal(create_with_page(MKM_MTT, 22), ST_BAD_PARAM);
+	assert_int_equal(create_with_page(MKM_KSM, 12), ST_BAD_PARAM);
+	assert_int_equal(create_with_page(MKM_KSM, 36), ST_OK);
+	assert_int_equal(create_with_page(MKM_KSM, 37), ST_BAD_PARAM);
+	CAP2(min_mkey_log_entity_size_fixed_buffer, 20);
+	assert_int_equal(create_with_page(MKM_KSM, 19), ST_OK);
+	CAP2(min_mkey_log_entity_size_fixed_buffer_valid, 1);
+	assert_int_equal(create_with_page(MKM_KSM, 19), ST_BAD_PARAM);
+	assert_int_equal(create_with_page(MKM_KSM, 20), ST_OK);
+}
+
+static void test_ksm_needs_fixed_buffer_size(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], fixed_buffer_size, 0);
+	assert_int_equal(create_with_page(MKM_KSM, 12), ST_BAD_PARAM);
+	assert_int_equal(create_with_page(MKM_MTT, 12), ST_OK);
+}
+
+static void test_klm_list_is_limited_by_a_capability(void **state)
+{
+	struct key_params p = { .mode = MKM_KLM, .free = true, .umr_en = true, .octo = 64 };
+	struct klm klm = { 0, 0, 0 };
+	uint32_t key;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], log_max_klm_list_size, 6);
+	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_OK);
+	p.octo = 65;
+	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_LIM);
+	p.mode = MKM_KSM;	/* the HCA indexes it, and needs not go through it */
+	assert_int_equal(create(&p, NULL, &klm, 1, &key), ST_OK);
+}
+
+static void test_translations_have_a_budget(void **state)
+{
+	struct key_params p = { .mode = MKM_MTT, .free = true, .umr_en = true,
+				.octo = (20 << 20) / 16 };
+	uint8_t in[IFC_SZ(destroy_mkey_in)] = {}, out[IFC_SZ(destroy_mkey_out)];
+	uint64_t mtt = 0;
+	uint32_t key, other;
+
+	(void)state;
+	assert_int_equal(create(&p, &mtt, NULL, 1, &key), ST_OK);
+	assert_int_equal(create(&p, &mtt, NULL, 1, &other), ST_LIM);
+	IFC_SET(destroy_mkey_in, in, mkey_index, key >> 8);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(create(&p, &mtt, NULL, 1, &other), ST_OK);
+	assert_int_equal(rig.hca->xlt_bytes, 20 << 20);
+}
+
+static uint32_t klm_key(const struct klm *last, const struct klm *others)
+{
+	struct key_params p = { .mode = MKM_KLM, .len = 1 << 30, .access = ALL_ACCESS };
+	struct klm klm[4096];
+	uint32_t key;
+	unsigned int i;
+
+	for (i = 0; i < 4095; i++)
+		klm[i] = *others;
+	klm[4095] = *last;
+	assert_int_equal(create(&p, NULL, klm, 4096, &key), ST_OK);
+	return key;
+}
+
+/* Three keys of 4096 entries each: an access goes through 2^36 entries. */
+static void test_empty_entries_do_not_stall_the_hca(void **state)
+{
+	const struct klm none = { 0, 0, 0 }, page = { 8, MKEY_NULL, 0 };
+	uint32_t inner = klm_key(&page, &none), middle, outer;
+	uint64_t before = clock_now_ns();
+	struct klm one;
+
+	(void)state;
+	one = (struct klm){ 1, inner, 0 };
+	middle = klm_key(&one, &one);
+	one = (struct klm){ 4096, middle, 0 };
+	outer = klm_key(&one, &one);
+	assert_int_equal(mkey_check(rig.hca, &user, outer, 0, 64, MK_LOCAL_READ), MK_OK);
+	assert_int_equal(mkey_check(rig.hca, &user, outer, 0, 1 << 24, MK_LOCAL_READ), MK_BAD_KEY);
+	assert_true(clock_now_ns() - before < 5000000000ull);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -428,6 +543,10 @@ int main(void)
 		T(test_disallowed_accesses_are_refused), T(test_atomic), T(test_null_key),
 		T(test_dump_fill_key), T(test_reserved_lkey_needs_rlky), T(test_free_key_and_umr),
 		T(test_key_holds_its_pd), T(test_create_refuses_invalid_contexts),
+		T(test_entity_size_is_limited_by_capabilities),
+		T(test_ksm_needs_fixed_buffer_size),
+		T(test_klm_list_is_limited_by_a_capability),
+		T(test_translations_have_a_budget), T(test_empty_entries_do_not_stall_the_hca),
 	};
 
 	return cmocka_run_group_tests_name("mkey", tests, NULL, NULL);
