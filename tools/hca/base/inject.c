@@ -28,6 +28,7 @@ struct inject {
 	unsigned long umr_skip;		/* UMR work requests to let pass first */
 	unsigned long umr_left;		/* UMR work requests to fail after those */
 	struct inject_fault fault;	/* page-fault events to falsify */
+	bool umr_reorder;		/* of two that nothing orders, execute the second first */
 };
 
 /**
@@ -156,6 +157,15 @@ void inject_set_faults(struct inject *inj, const struct inject_fault *fault)
 }
 
 /**
+ * inject_set_umr_reorder() - reorder UMR work requests where nothing orders them
+ * @inj: the set of injections
+ */
+void inject_set_umr_reorder(struct inject *inj)
+{
+	inj->umr_reorder = true;
+}
+
+/**
  * inject_clear() - end all injections
  * @inj: the set of injections
  *
@@ -172,6 +182,7 @@ unsigned int inject_clear(struct inject *inj)
 	inj->cqe_left = 0;
 	inj->umr_left = 0;
 	inj->fault.count = 0;
+	inj->umr_reorder = false;
 	return fired;
 }
 
@@ -281,4 +292,13 @@ const struct inject_fault *inject_fault(struct inject *inj, bool remote_write)
 	inj->fault.count--;
 	inj->fired++;
 	return &inj->fault;
+}
+
+/**
+ * inject_umr_reorder() - tell whether UMR work requests are reordered where nothing orders them
+ * @inj: the set of injections
+ */
+bool inject_umr_reorder(const struct inject *inj)
+{
+	return inj->umr_reorder;
 }

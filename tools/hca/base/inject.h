@@ -32,6 +32,7 @@ bool inject_set_opcode(struct inject *inj, uint16_t opcode, unsigned long count,
 void inject_set_cqes(struct inject *inj, unsigned long count, unsigned int delay_ms);
 void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip);
 void inject_set_faults(struct inject *inj, const struct inject_fault *fault);
+void inject_set_umr_reorder(struct inject *inj);
 unsigned int inject_clear(struct inject *inj);
 
 /* Asked for each command, each completion and each UMR work request of a driver. */
@@ -41,5 +42,6 @@ bool inject_cmd_reorder(const struct inject *inj);
 bool inject_cqe(struct inject *inj, unsigned int *delay_ms);
 bool inject_umr(struct inject *inj);
 const struct inject_fault *inject_fault(struct inject *inj, bool remote_write);
+bool inject_umr_reorder(const struct inject *inj);
 
 #endif

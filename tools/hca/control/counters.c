@@ -81,6 +81,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "bad_pkeys", c->bad_pkeys }, { "bad_qkeys", c->bad_qkeys },
 		{ "wqes_sq", c->wqes_sq }, { "wqes_rq", c->wqes_rq }, { "commands", c->cmds },
 		{ "umr", c->umr }, { "umr_refused", c->umr_refused },
+		{ "umr_reordered", c->umr_reordered },
 		{ "commands_failed", c->cmds_failed }, { "register_reads", c->reg_reads },
 		{ "register_writes", c->reg_writes },
 	};

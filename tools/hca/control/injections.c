@@ -160,9 +160,13 @@ static struct json_object *request_inject_umrs(struct hca *hca, unsigned int n, 
 {
 	unsigned long count = 1, skip = 0;
 
+	if (n == 3 && !strcmp(w[2], "reorder")) {
+		inject_set_umr_reorder(hca->inject);
+		return answer_ok();
+	}
 	if (n > 4 || (n > 2 && (!request_number(w[2], &count) || !count)) ||
 	    (n > 3 && !request_number(w[3], &skip)))
-		return answer_fail("inject umr [N [SKIP]]");
+		return answer_fail("inject umr [N [SKIP]] | inject umr reorder");
 	inject_set_umrs(hca->inject, count, skip);
 	return answer_ok();
 }

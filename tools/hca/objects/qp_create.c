@@ -106,6 +106,9 @@ static uint8_t qp_check_sizes(struct hca *hca, struct cmd *cmd, const struct qp 
 	if (qp->type == QPT_REG_UMR && (!qp->has_sq || qp->rq_type == RQ_OWN))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_UMR_QUEUES,
 				"a UMR QP must have an SQ and no RQ");
+	if (qp->type == QPT_REG_UMR && qp->pdn)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_UMR_PD,
+				"a UMR QP gets its PD by RST2INIT_QP, not here");
 	return qp_check_features(hca, cmd, qp);
 }
 
@@ -135,9 +138,8 @@ static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *
 	uint8_t st;
 
 	*r = (struct qp_refs){};
-	/* The stock driver gives its UMR queue pair a domain at RST2INIT only. */
-	st = qp->type == QPT_REG_UMR && !qp->pdn ? ST_OK :
-	     check_obj(hca, cmd, OBJ_PD, qp->pdn, &r->pd);
+	/* A UMR queue pair has no domain before RST2INIT. */
+	st = qp->type == QPT_REG_UMR ? ST_OK : check_obj(hca, cmd, OBJ_PD, qp->pdn, &r->pd);
 	if (!st && qp->has_sq)
 		st = check_obj(hca, cmd, OBJ_UAR, qp->uar, &r->uar);
 	if (!st && (qp->has_sq || qp->cqn_snd))

@@ -196,12 +196,16 @@ static uint8_t trans_check_values(struct hca *hca, struct cmd *cmd, const struct
 	    !obj_find_shared(hca, OBJ_QCOUNTER, n->counter_set, cmd->uid))
 		return cmd_fail(cmd, ST_BAD_RES, WHY_QP_COUNTER_UNKNOWN,
 				"counter set %u does not exist", n->counter_set);
-	if (t == T_INIT2RTR && n->type != QPT_REG_UMR) {
+	if (t == T_INIT2RTR) {
 		if (mtu < 1 || mtu > 5)
 			return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_MTU, "mtu %u is not valid", mtu);
 		if (n->log_msg_max > hca_cap_gen(hca, log_max_msg))
 			return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_MESSAGE_SIZE,
 					"messages of 2^%u bytes are too long", n->log_msg_max);
+		if (n->log_msg_max < mtu + 7u)
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_MESSAGE_SIZE,
+					"messages of 2^%u bytes are less than the path MTU",
+					n->log_msg_max);
 	}
 	if (IFC_GET(qpc, n->qpc, log_rra_max) > hca_cap_gen(hca, log_max_ra_res_qp))
 		return cmd_fail(cmd, ST_LIM, WHY_QP_RRA_MAX, "log_rra_max %u is too large",

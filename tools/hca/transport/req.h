@@ -47,6 +47,7 @@ struct requester {
 	uint32_t una;			/* oldest unacknowledged PSN */
 	bool drained;			/* the drained state was reported since it was entered */
 	bool poisoned;			/* an operation has failed: no later one is started */
+	uint64_t umr_since_ns;		/* since when a UMR waits to be overtaken, 0: none does */
 	bool recovering;		/* sent again after a loss, nothing acknowledged since */
 	struct event *timer;		/* for retry or RNR, one at a time */
 	uint64_t deadline_ns;		/* of the retry timer, 0: not running */

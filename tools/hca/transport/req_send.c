@@ -7,11 +7,14 @@
 
 #include "address.h"
 #include "caps.h"
+#include "clock.h"
 #include "conn.h"
 #include "cq.h"
 #include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
+#include "inject.h"
+#include "mkey.h"
 #include "packet.h"
 #include "profile.h"
 #include "qp.h"
@@ -21,6 +24,7 @@
 #include "wqe.h"
 
 #define LOG_ACK_EVERY	5		/* at most so many packets between requests for an ACK */
+#define UMR_WAIT_NS	2000000	/* how long a UMR waits for one that may overtake it */
 #define UD_QKEY_OWN	0x80000000u	/* bit of a Q_Key: use that of the queue pair */
 
 static uint32_t req_packets_of(const struct qp *qp, uint64_t len)
@@ -290,10 +294,69 @@ static void req_sent_packet(struct qp *qp, struct send_op *op)
 
 enum step { STEP_SENT, STEP_LOCAL, STEP_IDLE, STEP_BLOCKED };
 
+/* Whether a UMR that carries this fence waits for the UMRs before it. */
+static bool req_umr_fenced(struct hca *hca, enum wqe_fence fence)
+{
+	switch (hca_cap_gen(hca, umr_fence)) {
+	case MLX5_CAP_UMR_FENCE_STRONG:
+		return fence == FENCE_ALL;
+	case MLX5_CAP_UMR_FENCE_SMALL:
+		return fence == FENCE_SMALL || fence == FENCE_SMALL_READS || fence == FENCE_ALL;
+	default:
+		return true;
+	}
+}
+
+/* The UMR behind @op, if it changes the same key and nothing orders the two; else NULL. */
+static struct send_op *req_unordered_umr(struct hca *hca, struct qp *qp, struct send_op *op)
+{
+	struct send_op *next = TAILQ_NEXT(op, link);
+
+	if (!next)
+		next = req_fetch(hca, qp);
+	if (!next || next->finished || next->error || next->w.opcode != WQE_UMR ||
+	    mkey_index(next->w.imm) != mkey_index(op->w.imm) ||
+	    req_umr_fenced(hca, next->w.fence))
+		return NULL;
+	return next;
+}
+
+/*
+ * Execute the UMR behind @op first, if a test asked for that and nothing orders the two. If none is
+ * posted yet, @op waits a little for one. Returns false if @op is not to be executed now.
+ */
+static bool req_reorder_umr(struct hca *hca, struct qp *qp, struct send_op *op)
+{
+	uint64_t now = clock_now_ns();
+	struct send_op *next;
+
+	next = req_unordered_umr(hca, qp, op);
+	if (!conn_can_send(qp))		/* the queue's memory is gone, and so is @op */
+		return false;
+	if (!next && !TAILQ_NEXT(op, link)) {
+		if (!qp->req->umr_since_ns)
+			qp->req->umr_since_ns = now;
+		if (now - qp->req->umr_since_ns < UMR_WAIT_NS)
+			return false;
+	}
+	qp->req->umr_since_ns = 0;
+	if (!next)
+		return true;
+	next->started = true;
+	next->error = umr_execute(hca, qp, &next->w);
+	next->finished = !next->error;
+	qp->req->poisoned |= next->error;
+	hca->count.umr_reordered++;
+	return true;
+}
+
 static enum step req_run_local(struct hca *hca, struct qp *qp, struct send_op *op)
 {
 	enum cqe_syndrome synd = SYND_OK;
 
+	if (op->w.opcode == WQE_UMR && inject_umr_reorder(hca->inject) &&
+	    !req_reorder_umr(hca, qp, op))
+		return conn_can_send(qp) ? STEP_BLOCKED : STEP_IDLE;
 	if (op->w.opcode == WQE_UMR && qp->type != QPT_REG_UMR && !hca_cap_gen(hca, imaicl)) {
 		op->w.why = "memory windows are not offered";
 		synd = SYND_LOCAL_QP_OP;

@@ -34,9 +34,12 @@
 
 #define UMR_INJECTED	"injected"	/* the reason of a refusal that a test asked for */
 
-#define UMR_XLT_MAX	0xffff	/* octowords that one WQE can carry */
+/* Translations are read and written in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
+#define UMR_BLOCK_BYTES		64
+#define UMR_BLOCK_OCTOWORDS	(UMR_BLOCK_BYTES / 16)
 
-#define MASK_PAGE_SIZE	(1ull << 1 | 1ull << 42)
+#define MASK_PAGE_SIZE_5 (1ull << 42)
+#define MASK_PAGE_SIZE	(1ull << 1 | MASK_PAGE_SIZE_5)
 #define MASK_PLACE	(1ull << 0 | 1ull << 6 | MASK_PAGE_SIZE)	/* length, start, page */
 #define MASK_QPN	(1ull << 14)
 #define MASK_ATOMIC	(1ull << 21)
@@ -47,14 +50,17 @@
 
 /*
  * A bit of mkey_mask (MLX5_MKEY_MASK_*) and the field of struct mlx5_ifc_mkc_bits that it selects.
+ * The page size, which once had five bits, has two: one for those five, one for the sixth.
  */
 #define FIELD(bit, fld)	{ 1ull << (bit), IFC_OFF(mkc, fld), IFC_BITS(mkc, fld) }
+#define PAGE_SIZE_0_4	{ 1ull << 1, IFC_OFF(mkc, log_page_size) + 1, 5 }
+#define PAGE_SIZE_5	{ MASK_PAGE_SIZE_5, IFC_OFF(mkc, log_page_size), 1 }
 static const struct { uint64_t mask; uint16_t off, width; } umr_field[] = {
-	FIELD(0, len), FIELD(0, length64), FIELD(1, log_page_size), FIELD(6, start_addr),
+	FIELD(0, len), FIELD(0, length64), PAGE_SIZE_0_4, FIELD(6, start_addr),
 	FIELD(7, pd), FIELD(8, en_rinval), FIELD(12, bsf_en), FIELD(13, mkey_7_0), FIELD(14, qpn),
 	FIELD(17, lr), FIELD(18, lw), FIELD(19, rr), FIELD(20, rw), FIELD(21, a),
 	FIELD(23, small_fence_on_rdma_read_response), FIELD(25, relaxed_ordering_write),
-	FIELD(29, free), FIELD(42, log_page_size), FIELD(47, relaxed_ordering_read),
+	FIELD(29, free), PAGE_SIZE_5, FIELD(47, relaxed_ordering_read),
 };
 
 struct umr {
@@ -86,6 +92,8 @@ static const char *umr_parse(struct umr *u, const struct send_wqe *w)
 		return "UMR neither points at translations nor has INLINE set";
 	if ((u->flags & UMR_CHECK_MASK) == UMR_CHECK_MASK)
 		return "UMR checks for free and not free";
+	if ((u->octowords | u->offset) % UMR_BLOCK_OCTOWORDS)
+		return "the translations are not whole blocks of 64 bytes";
 	return NULL;
 }
 
@@ -116,6 +124,9 @@ static const char *umr_not_offered(struct hca *hca, const struct umr *u)
 		return "translation offset of more than 16 bits";
 	if (u->mask & MASK_PAGE_SIZE && hca_cap_gen(hca, umr_modify_entity_size_disabled))
 		return "UMR may not change the page size";
+	if (u->mask & MASK_PAGE_SIZE_5 &&
+	    (!hca_cap_gen(hca, hca_cap_2) || !hca_cap_gen_2(hca, umr_log_entity_size_5)))
+		return "UMR may not change the sixth bit of the page size";
 	if (u->mask & MASK_ATOMIC && hca_cap_gen(hca, umr_modify_atomic_disabled))
 		return "UMR may not change the right to atomic operations";
 	if (u->mask & MASK_RO_WRITE && !hca_cap_gen(hca, relaxed_ordering_write_umr))
@@ -134,6 +145,8 @@ static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, con
 {
 	bool frees = u->mask & MASK_FREE && IFC_GET(mkc, u->ctx, free);
 
+	if (umr_privileged(qp) && !IFC_GET(qpc, qp->qpc, fre))
+		return "the QP was created without fre, so it may not register memory";
 	if (!mk)
 		return "the key does not exist";
 	if (!mk->umr_en)
@@ -173,12 +186,21 @@ static const char *umr_merge_context(uint8_t *mkc, const struct umr *u)
 	return u->mask & ~known ? "unknown bit in mkey_mask" : NULL;
 }
 
-/* The protection domain for reading the list. A UMR queue pair may use keys of any domain. */
-static uint32_t umr_list_pd(struct hca *hca, const struct qp *qp, uint32_t lkey)
+/* Read one segment of the list of translations. Returns NULL or the reason for the refusal. */
+static const char *umr_read_list(struct hca *hca, const struct qp *qp, const uint8_t *seg,
+				 uint8_t *to, size_t n)
 {
-	struct mkey *mk = umr_privileged(qp) ? mkey_find(hca, lkey) : NULL;
+	const struct mkey_user user = conn_user(qp, qp->pdn);
+	uint32_t lkey = get_be32(seg + 4);
+	uint64_t addr = get_be64(seg + 8);
 
-	return mk ? mk->pdn : qp->pdn;
+	if (addr % UMR_BLOCK_BYTES)
+		return "the translation list is not aligned to 64 bytes";
+	if (lkey == MKEY_RESD_LKEY && !hca_cap_gen(hca, umr_ptr_rlky))
+		return "a translation list by the reserved lkey needs umr_ptr_rlky";
+	if (mkey_read(hca, &user, lkey, addr, to, n, MK_LOCAL_READ) != MK_OK)
+		return "translation list not readable";
+	return NULL;
 }
 
 /*
@@ -189,6 +211,7 @@ static const char *umr_translations(struct hca *hca, const struct qp *qp, const 
 				    const uint8_t **list, uint8_t **heap)
 {
 	size_t bytes = (size_t)u->octowords * 16, off = 0;
+	const char *why;
 	size_t i;
 
 	*heap = NULL;
@@ -200,15 +223,12 @@ static const char *umr_translations(struct hca *hca, const struct qp *qp, const 
 	if (!*heap)
 		return "no memory";
 	for (i = 0; i + WQE_DS <= u->data_len && off < bytes; i += WQE_DS) {
-		const uint8_t *seg = u->data + i;
-		uint32_t lkey = get_be32(seg + 4);
-		const struct mkey_user user = conn_user(qp, umr_list_pd(hca, qp, lkey));
-		size_t n = get_be32(seg);
+		size_t n = get_be32(u->data + i);
 
 		n = n < bytes - off ? n : bytes - off;
-		if (mkey_read(hca, &user, lkey, get_be64(seg + 8), *heap + off, n,
-			      MK_LOCAL_READ) != MK_OK)
-			return "translation list not readable";
+		why = umr_read_list(hca, qp, u->data + i, *heap + off, n);
+		if (why)
+			return why;
 		off += n;
 	}
 	return off < bytes ? "translation list too short" : NULL;
@@ -241,6 +261,8 @@ static const char *umr_change(struct hca *hca, const struct qp *qp, struct mkey 
 	if (!why && !mkey_update(hca, mk))
 		why = "no such PD";
 	if (!why && !mk->free)
+		why = mkey_entity_refused(hca, mk);
+	if (!why && !mk->free)
 		why = mkey_invalid(mk, mk->nent);
 	if (!why)
 		why = umr_write_translations(hca, qp, mk, u);
@@ -268,6 +290,21 @@ static enum cqe_syndrome umr_refuse(struct hca *hca, const struct qp *qp, uint32
 	return synd;
 }
 
+static void umr_trace(struct hca *hca, const struct qp *qp, const struct umr *u,
+		      const struct send_wqe *w)
+{
+	bool list = !(u->flags & UMR_INLINE);
+
+	hca_trace(hca, "umr",
+		  "\"qpn\":%u,\"mkey\":%u,\"flags\":%u,\"fence\":%u,\"mask\":%llu,"
+		  "\"octowords\":%u,\"offset\":%llu,\"log_page_size\":%u,\"list\":%llu,"
+		  "\"list_bytes\":%u,\"lkey\":%u",
+		  qp->obj.num, w->imm, u->flags, w->fence, (unsigned long long)u->mask,
+		  u->octowords, (unsigned long long)u->offset, IFC_GET(mkc, u->ctx, log_page_size),
+		  list ? (unsigned long long)get_be64(u->data + 8) : 0,
+		  list ? get_be32(u->data) : 0, list ? get_be32(u->data + 4) : 0);
+}
+
 /**
  * umr_execute() - execute a UMR work request
  * @hca: the HCA
@@ -289,6 +326,7 @@ enum cqe_syndrome umr_execute(struct hca *hca, const struct qp *qp, const struct
 	const char *why = umr_parse(&u, w);
 
 	if (!why) {
+		umr_trace(hca, qp, &u, w);
 		synd = SYND_MW_BIND;
 		mk = (struct mkey *)obj_find(hca, OBJ_MKEY, mkey_index(w->imm));
 		why = umr_not_offered(hca, &u);

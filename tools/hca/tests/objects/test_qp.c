@@ -354,6 +354,8 @@ static void test_invalid_values_are_refused(void **state)
 	IFC_SET(qpc, c, mtu, 1);
 	IFC_SET(qpc, c, log_msg_max, 31);
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, log_msg_max, 7);	/* less than the path MTU of 256 */
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_BAD_PARAM);
 	IFC_SET(qpc, c, log_msg_max, 30);
 	IFC_SET(qpc, c, log_rra_max, 5);
 	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_LIM);
@@ -690,6 +692,7 @@ static void test_umr_qp_gets_its_pd_at_rst2init(void **state)
 	p.st = QPT_REG_UMR;
 	p.rq_type = RQ_NONE;
 	p.log_rq = 0;
+	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
 	p.pd = 0;
 	assert_int_equal(create(&p, &qpn), ST_OK);
 	qp = qp_find(rig.hca, qpn);
@@ -701,6 +704,13 @@ static void test_umr_qp_gets_its_pd_at_rst2init(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qpn, 0, 0, c), ST_OK);
 	assert_int_equal(qp->pdn, pd);
 	assert_int_equal(obj_find(rig.hca, OBJ_PD, pd)->refs, 1);
+	IFC_SET(qpc, c, mtu, 0);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, mtu, 5);
+	IFC_SET(qpc, c, log_msg_max, 0);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_BAD_PARAM);
+	IFC_SET(qpc, c, log_msg_max, 12);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qpn, 0, 0, c), ST_OK);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

@@ -1681,7 +1681,7 @@ static void umr_wqe_too_short(void **state)
 static void umr_of_a_process_may_not_set_addresses(void **state)
 {
 	(void)state;
-	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, UMR_LIVE, 1);
+	umr_refused(rig_umr_key(1, 4, MKM_MTT), 0x80, UMR_LIVE, 4);
 }
 
 static void umr_of_a_process_may_not_set_the_page_size(void **state)
@@ -1707,6 +1707,7 @@ static void refused_umr_of_the_driver_is_on_record(void **state)
 
 	(void)state;
 	b->type = QPT_REG_UMR;
+	IFC_SET(qpc, b->qpc, fre, 1);
 	umr_refused(rig_umr_key(1, 4, MKM_KLM), 0x80, UMR_LIVE | 1ull << 60, 4);
 	assert_int_equal(expect_unexpected(e, 0)->kind, INCIDENT_UMR);
 	assert_string_equal(expect_unexpected(e, 0)->why, "unknown bit in mkey_mask");
@@ -1744,21 +1745,24 @@ static void umr_list_too_short(void **state)
 static void umr_registers_memory_from_a_list(void **state)
 {
 	struct mkey *mk = rig_umr_key(1, 4, MKM_MTT);
-	uint64_t list = rig_alloc(1, 64), pages;
-	uint32_t lkey = rig_mkey(1, list, 64, MK_LOCAL_READ);
+	uint64_t list, pages;
 	struct rig_wqe w;
+	uint32_t lkey;
 
 	(void)state;
 	IFC_SET(qpc, b->qpc, fre, 1);
 	rig.brk[1] = (rig.brk[1] + 4095) & ~4095ull;
+	list = rig_alloc(1, 64);
+	lkey = rig_mkey(1, list, 64, MK_LOCAL_READ);
+	rig.brk[1] = (rig.brk[1] + 4095) & ~4095ull;
 	pages = rig_alloc(1, 8192);
 	put_be64(rig_ptr(1, list), (pages + 4096) | 3);		/* in the other order */
 	put_be64(rig_ptr(1, list + 8), pages | 3);
-	umr_wqe(&w, mk, 0x20 | 0x10, UMR_LIVE, 1);
+	umr_wqe(&w, mk, 0x20 | 0x10, UMR_LIVE, 4);
 	IFC_SET64(mkc, w.b + 64, start_addr, 0x7000);
 	IFC_SET64(mkc, w.b + 64, len, 8192);
 	memset(w.b + 128, 0, 64);
-	put_be32(w.b + 128, 16);
+	put_be32(w.b + 128, 64);
 	put_be32(w.b + 132, lkey);
 	put_be64(w.b + 136, list);
 	w.ds = 9;

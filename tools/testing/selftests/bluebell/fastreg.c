@@ -239,6 +239,28 @@ TEST_F_TIMEOUT(region_of, each_page_is_reached, 300)
 	}
 }
 
+/* The HCA reorders UMR requests on one key that no fence orders. A long list takes several requests. */
+TEST_F(fast, requests_on_one_key_keep_their_order)
+{
+	const size_t len = 100 * MIB;
+	uint8_t *mem = map_small_pages(len);
+	struct ibv_mr *mr;
+	long reordered;
+	size_t at;
+
+	ASSERT_NE(NULL, mem);
+	reordered = hca_counter("umr_reordered");
+	ASSERT_LE(0, reordered);
+	ASSERT_EQ(0, hca_do("inject umr reorder"));
+	mr = ibv_reg_mr(self->r.pd, mem, len, REGION_ACCESS);
+	ASSERT_NE(NULL, mr);
+	for (at = 0; at < len; at += 7 * MIB)
+		EXPECT_EQ(0, write_and_check(&self->p, mr->rkey, mem + at, 64, at));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(reordered, hca_counter("umr_reordered"));
+	munmap(mem, len);
+}
+
 /*
  * More entries than one command can carry: a bit more than 64 GiB, which the device maps in small pages
  * because the region's address has a different offset in the huge page than the memory.
