@@ -75,21 +75,34 @@ void expect_clear(struct expect *e)
 	e->n = 0;
 }
 
-static bool expect_announced(struct expect *e, enum incident_kind kind, unsigned int code,
-			     unsigned int status)
+/* The first announcement that covers an incident: of those that have too few yet, or of all. */
+static struct expectation *expect_match(struct expect *e, enum incident_kind kind,
+					unsigned int code, unsigned int status, bool lacking)
 {
 	unsigned int i;
 
 	for (i = 0; i < e->n; i++) {
 		struct expectation *x = &e->list[i];
 
-		if (x->kind != kind || (x->code != EXPECT_ANY && x->code != code) ||
-		    (x->status != EXPECT_ANY && x->status != status) || x->seen >= x->max)
-			continue;
-		x->seen++;
-		return true;
+		if (x->kind == kind && (x->code == EXPECT_ANY || x->code == code) &&
+		    (x->status == EXPECT_ANY || x->status == status) &&
+		    x->seen < (lacking ? x->min : x->max))
+			return x;
 	}
-	return false;
+	return NULL;
+}
+
+/* An announcement of any number must not take what another one waits for. */
+static bool expect_announced(struct expect *e, enum incident_kind kind, unsigned int code,
+			     unsigned int status)
+{
+	struct expectation *x = expect_match(e, kind, code, status, true);
+
+	if (!x)
+		x = expect_match(e, kind, code, status, false);
+	if (x)
+		x->seen++;
+	return x;
 }
 
 static struct incident *expect_find(struct expect *e, enum incident_kind kind, unsigned int code,

@@ -28,17 +28,16 @@ static bool is_any(const char *word)
 static bool code_by_name(struct hca *hca, enum incident_kind kind, const char *word,
 			 unsigned int *code)
 {
-	const struct cmd_desc *d = cmd_desc_by_name(hca, word);
-	unsigned long number;
+	unsigned long opcode;
 	unsigned int i;
 
 	*code = EXPECT_ANY;
 	if (is_any(word))
 		return true;
 	if (kind == INCIDENT_REFUSE) {
-		if (!d && !request_number(word, &number))
+		if (!request_opcode(hca, word, &opcode))
 			return false;
-		*code = d ? d->opcode : number;
+		*code = opcode;
 		return true;
 	}
 	for (i = 0; i < DROP_REASONS && strcmp(drop_reason_name(i), word); i++)
@@ -135,6 +134,17 @@ static struct json_object *expect_missing(struct hca *hca)
 	return list;
 }
 
+/* Announce any number of incidents of every kind. */
+static bool expect_everything(struct hca *hca)
+{
+	struct expectation x = { .code = EXPECT_ANY, .status = EXPECT_ANY, .max = ULONG_MAX };
+
+	for (x.kind = 0; x.kind < INCIDENT_KINDS; x.kind++)
+		if (!expect_add(hca->expect, &x))
+			return false;
+	return true;
+}
+
 /**
  * request_expect() - the request "expect"
  * @hca: the HCA
@@ -147,6 +157,7 @@ struct json_object *request_expect(struct hca *hca, unsigned int n, char **w)
 {
 	struct expectation x = { 0 };
 	struct json_object *o;
+	bool all;
 
 	if (n == 2 && !strcmp(w[1], "clear")) {
 		o = answer_ok();
@@ -154,10 +165,11 @@ struct json_object *request_expect(struct hca *hca, unsigned int n, char **w)
 		expect_clear(hca->expect);
 		return o;
 	}
-	if (n < 2 || !parse_expectation(hca, n, w, &x))
+	all = n == 2 && is_any(w[1]);
+	if (!all && (n < 2 || !parse_expectation(hca, n, w, &x)))
 		return answer_fail("expect refuse OPCODE|any [STATUS|any [N|any]] | "
-				   "drop REASON|any [N|any] | umr [N|any] | clear");
-	if (!expect_add(hca->expect, &x))
+				   "drop REASON|any [N|any] | umr [N|any] | any | clear");
+	if (!(all ? expect_everything(hca) : expect_add(hca->expect, &x)))
 		return answer_fail("too many expectations");
 	return answer_ok();
 }

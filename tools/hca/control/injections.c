@@ -69,17 +69,27 @@ const char *request_status_name(uint8_t status)
 	return "unknown";
 }
 
-/* An opcode by name or number. */
+/**
+ * request_opcode() - parse an opcode
+ * @hca: the HCA
+ * @s: name of a command, or a number
+ * @op: the opcode
+ *
+ * Return: false if @s is neither.
+ */
+bool request_opcode(struct hca *hca, const char *s, unsigned long *op)
+{
+	const struct cmd_desc *d = cmd_desc_by_name(hca, s);
+
+	if (!d)
+		return request_number(s, op);
+	*op = d->opcode;
+	return true;
+}
+
 static bool inject_opcode(struct hca *hca, const char *s, unsigned long *op)
 {
-	const struct cmd_desc *d;
-
-	if (request_number(s, op))
-		return *op && *op < CMD_OPCODES;
-	d = cmd_desc_by_name(hca, s);
-	if (d)
-		*op = d->opcode;
-	return d;
+	return request_opcode(hca, s, op) && *op && *op < CMD_OPCODES;
 }
 
 static struct json_object *request_inject_cmd_delay(struct hca *hca, unsigned int n, char **w)

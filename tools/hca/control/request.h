@@ -46,6 +46,7 @@ bool request_number(const char *s, unsigned long *v);
 /* injections.c */
 uint8_t request_status(const char *s);
 const char *request_status_name(uint8_t status);
+bool request_opcode(struct hca *hca, const char *s, unsigned long *op);
 
 /* The requests, by subject. */
 struct json_object *request_census(struct hca *hca, unsigned int n, char **w);	/* census.c */

@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "control.h"
 #include "corerig.h"
+#include "expect.h"
 #include "fabric.h"
 #include "ifc.h"
 #include "object.h"
@@ -228,6 +229,32 @@ static void announced_refusals_that_do_not_come_are_missing(void **state)
 	assert_true(answer("unexpected", UNKNOWN_CMD "1}"));
 }
 
+/* An announcement of any number, although made first, leaves others what they wait for. */
+static void announcement_of_any_number_takes_the_rest(void **state)
+{
+	(void)state;
+	assert_true(answer("expect refuse any any any", "\"ok\":true"));
+	assert_true(answer("expect refuse 0xfff BAD_OP 2", "\"ok\":true"));
+	refuse_one();
+	refuse_one();
+	refuse_one();
+	assert_true(answer("expect clear", "\"missing\":[]"));
+	assert_true(answer("unexpected", "\"list\":[]"));
+}
+
+static void everything_can_be_announced(void **state)
+{
+	(void)state;
+	assert_true(answer("expect any", "\"ok\":true"));
+	refuse_one();
+	doorbell_drop(core.hca, DROP_NO_CQ, 5, 0x77);
+	expect_incident(core.hca->expect, INCIDENT_UMR, 0, 0, "cause", "why");
+	assert_true(answer("unexpected", "\"list\":[]"));
+	assert_true(answer("expect clear", "\"missing\":[]"));
+	refuse_one();
+	assert_true(answer("unexpected", UNKNOWN_CMD "1}"));
+}
+
 static void malformed_requests_are_answered(void **state)
 {
 	static const char *const bad[] = {
@@ -242,7 +269,7 @@ static void malformed_requests_are_answered(void **state)
 		"expect", "expect frob", "expect refuse", "expect refuse FROB", "expect drop",
 		"expect refuse CREATE_CQ FROB", "expect refuse CREATE_CQ LIM_ERR 0",
 		"expect refuse CREATE_CQ LIM_ERR 1 2", "expect drop frob", "expect drop no_qp 1 2",
-		"expect umr x", "unexpected frob", "unexpected new 1",
+		"expect umr x", "expect any 1", "unexpected frob", "unexpected new 1",
 	};
 	unsigned int i;
 
@@ -308,6 +335,7 @@ int main(void)
 		T(dropped_doorbells_that_nobody_announced_are_listed),
 		T(injected_refusals_are_not_listed), T(announced_refusals_are_not_listed),
 		T(announced_refusals_that_do_not_come_are_missing),
+		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
 		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
 		T(hang_leaves_commands_unanswered), T(fatal_error_is_in_the_health_buffer),
 	};

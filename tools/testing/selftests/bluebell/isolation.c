@@ -172,8 +172,7 @@ TEST_F(attack, doorbells_for_another_contexts_queues_are_dropped)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	dropped = hca_counter("wrong_uar");
-	if (driver_is("bluebell"))
-		ASSERT_EQ(0, hca_expect("drop wrong_uar 16"));
+	ASSERT_EQ(0, hca_expect("drop wrong_uar 16"));
 	for (i = 0; i < 8; i++) {
 		uar = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, self->uv.fd,
 			   uv_mmap_off(MLX5_IB_MMAP_NC_PAGE, i));
