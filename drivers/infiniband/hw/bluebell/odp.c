@@ -59,10 +59,15 @@ static bool odp_is_implicit(u64 start, u64 length)
 	return !start && length == U64_MAX;
 }
 
+/* What a window is bound to is not known, so faults through a window could not be resolved. */
+static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
+{
+	return dev->odp && !(access & IB_ACCESS_MW_BIND);
+}
+
 static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iova, u32 access)
 {
-	/* What a window is bound to is not known, so its faults could not be resolved. */
-	if (!dev->odp || access & IB_ACCESS_MW_BIND)
+	if (!odp_can_page(dev, access))
 		return -EOPNOTSUPP;
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
@@ -224,8 +229,8 @@ struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u
 	struct mlx5_ib_dev *dev = to_mdev(pd->device);
 	int err;
 
-	/* As in odp_check_reg(): memory that windows may be bound to is pinned. */
-	if (!dev->odp || access & IB_ACCESS_MW_BIND)
+	/* The memory is then pinned. */
+	if (!odp_can_page(dev, access))
 		return ERR_PTR(-EOPNOTSUPP);
 
 	struct odp_mr *mr __free(odp_mr) = odp_mr_alloc(pd, &odp_dmabuf_mr_ops, length, iova,
