@@ -893,11 +893,15 @@ static void test_srq_limit_event_is_raised_once(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
-static void srq_breaks(struct srq *srq)
+/* An SRQ of four WQEs enters the error state if its first WQE links to @next and @posted are posted. */
+static void srq_breaks(uint16_t next, uint32_t posted)
 {
+	struct srq *srq = srq_find(rig.hca, new_srq(2, 0));
 	uint8_t wqe[64];
 	uint16_t idx;
 
+	link_wqe(0, next);
+	put_be32(ram(SRQ_DBR), posted);
 	assert_int_equal(srq_pop(rig.hca, srq, &idx, wqe, sizeof(wqe)), -EFAULT);
 	assert_true(srq->error);
 	expect_event(0, EV_SRQ_CATAS_ERROR, srq->obj.num);
@@ -906,22 +910,14 @@ static void srq_breaks(struct srq *srq)
 
 static void test_srq_cannot_hold_more_wqes_than_it_has(void **state)
 {
-	struct srq *srq = srq_find(rig.hca, new_srq(2, 0));
-
 	(void)state;
-	link_wqe(0, 1);
-	put_be32(ram(SRQ_DBR), 5);
-	srq_breaks(srq);
+	srq_breaks(1, 5);
 }
 
 static void test_srq_link_leads_to_a_wqe_of_the_queue(void **state)
 {
-	struct srq *srq = srq_find(rig.hca, new_srq(2, 0));
-
 	(void)state;
-	link_wqe(0, 4);
-	put_be32(ram(SRQ_DBR), 1);
-	srq_breaks(srq);
+	srq_breaks(4, 1);
 }
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)

@@ -432,14 +432,20 @@ static void receive_fails_if_the_page_never_comes(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_OP);
 }
 
-static void write_waits_for_its_page(void **state)
+/* Write three pages, of which the peer has the first only. */
+static void write_faults_midway(void)
 {
-	(void)state;
 	all_present(0);
 	present(1, 0, MTT_ACCESS);
 	post_rdma(WQE_RDMA_WRITE, 0, 3 * PAGE);
 	wait_faults(1);
 	expect_rdma_event(0, FAULT_REMOTE_WRITE, 0, 3 * PAGE, PAGE, 1024);
+}
+
+static void write_waits_for_its_page(void **state)
+{
+	(void)state;
+	write_faults_midway();
 	pass(10);
 	assert_int_equal(rig.ncqe, 0);
 	all_present(1);
@@ -645,11 +651,7 @@ static void event_can_be_falsified(void **state)
 static void fault_midway_is_counted(void **state)
 {
 	(void)state;
-	all_present(0);
-	present(1, 0, MTT_ACCESS);
-	post_rdma(WQE_RDMA_WRITE, 0, 3 * PAGE);
-	wait_faults(1);
-	expect_rdma_event(0, FAULT_REMOTE_WRITE, 0, 3 * PAGE, PAGE, 1024);
+	write_faults_midway();
 	assert_int_equal(rig.hca[1]->count.page_faults_midway, 1);
 	all_present(1);
 	resume(0, false);
