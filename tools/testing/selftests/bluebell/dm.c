@@ -440,7 +440,7 @@ static void allocate_and_free_until_killed(unsigned int round)
 	struct ibv_dm *dm, *held = ibv_alloc_dm(ctx, &attr);
 
 	/* In odd rounds the process has no memory at the time of the removal except what it just freed. */
-	if (held && round & 1)
+	if (held && (round & 1))
 		ibv_free_dm(held);
 	for (;;) {
 		attr.length = 64 << rand() % 8;

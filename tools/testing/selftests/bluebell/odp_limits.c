@@ -230,8 +230,9 @@ TEST_F_TIMEOUT(flood, advice_of_another_user_does_not_delay_faults, 300)
 	self->pid = 0;
 	freed = wait_free_ms(before - 32 * 1024);
 	after = fault_ms(&self->p, self->mem, self->mr);
-	TH_LOG("fault: %.1f ms, %.1f during, %.1f after; end %.0f, memory %.0f ms later; MiB %ld, %ld",
-	       quiet, during, after, died, freed, before / 1024, free_kb() / 1024);
+	TH_LOG("a fault takes %.1f ms, %.1f ms during the flood, %.1f ms after it", quiet, during, after);
+	TH_LOG("it ended %.0f ms after SIGKILL, its memory was free %.0f ms later (%ld MiB, %ld before)",
+	       died, freed, free_kb() / 1024, before / 1024);
 	ASSERT_LE(0, during);
 	ASSERT_LE(0, after);
 	/* mlx5_ib makes the others wait. */
