@@ -17,8 +17,6 @@
 #include "profile.h"
 #include "util.h"
 
-#define CMD_UNNAMED	0xffff	/* syndrome of a refusal without a name */
-
 /*
  * The op_mods that a command takes. One that is not listed takes 0 alone. Those of capabilities
  * are a type and a bit, which the handlers check.
@@ -55,50 +53,25 @@ struct cmds {
 	struct reserved reserved[CMD_OPCODES];
 };
 
-static uint8_t cmd_vfail(struct cmd *cmd, uint8_t status, uint32_t syndrome, const char *fmt,
-			 va_list ap)
-{
-	vsnprintf(cmd->why, sizeof(cmd->why), fmt, ap);
-	cmd->syndrome = syndrome;
-	return status;
-}
-
 /**
- * cmd_fail_why() - refuse a command
+ * cmd_fail() - refuse a command
  * @cmd: the command, whose syndrome and reason are set
  * @status: firmware status
  * @why: which check failed
  * @fmt: the reason in words
  *
- * Handlers use cmd_fail().
+ * A handler writes: return cmd_fail(cmd, ST_LIM, WHY_CQ_SIZE, "2^%u CQEs", n);
  *
  * Return: @status.
  */
-uint8_t cmd_fail_why(struct cmd *cmd, uint8_t status, enum cmd_refusal why, const char *fmt, ...)
+uint8_t cmd_fail(struct cmd *cmd, uint8_t status, enum cmd_refusal why, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	cmd_vfail(cmd, status, why, fmt, ap);
+	vsnprintf(cmd->why, sizeof(cmd->why), fmt, ap);
 	va_end(ap);
-	return status;
-}
-
-/**
- * cmd_fail_unnamed() - refuse a command for a reason that has no name yet
- * @cmd: the command, whose syndrome and reason are set
- * @status: firmware status
- * @fmt: the reason in words
- *
- * Return: @status.
- */
-uint8_t cmd_fail_unnamed(struct cmd *cmd, uint8_t status, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	cmd_vfail(cmd, status, CMD_UNNAMED, fmt, ap);
-	va_end(ap);
+	cmd->syndrome = why;
 	return status;
 }
 

@@ -47,22 +47,8 @@ struct cmd_desc {
 	cmd_handler handler;
 };
 
-/*
- * Refuse the command: record why, which is the syndrome, and the reason in words. Evaluates to
- * @status, so that a handler writes: return cmd_fail(cmd, ST_LIM, WHY_CQ_SIZE, "2^%u CQEs", n);
- *
- * A call that gives no WHY_* still compiles, and its syndrome is 0xffff: give the refusal a name
- * in refusal.h.
- */
-#define cmd_fail(cmd, status, ...) \
-	_Generic((CMD_FAIL_FIRST(__VA_ARGS__, 0)), int: cmd_fail_why, default: cmd_fail_unnamed) \
-		(cmd, status, __VA_ARGS__)
-#define CMD_FAIL_FIRST(first, ...) first
-uint8_t cmd_fail_why(struct cmd *cmd, uint8_t status, enum cmd_refusal why, const char *fmt, ...)
+uint8_t cmd_fail(struct cmd *cmd, uint8_t status, enum cmd_refusal why, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-uint8_t cmd_fail_unnamed(struct cmd *cmd, uint8_t status, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
 size_t cmd_left(const struct cmd *cmd, const uint8_t *p);
 
 /* ---- the registry ---------------------------------------------------------------------------- */
