@@ -7,14 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
 
+/*
+ * A file of the client's, which backs guest memory. It is mapped once and whole: behind an IOMMU the
+ * client maps guest memory page by page, and a process cannot have that many mappings of its own.
+ */
+struct backing {
+	dev_t dev;
+	ino_t ino;
+	uint64_t size;
+	uint8_t *host;
+	bool write;		/* the file can be written to */
+	unsigned int users;	/* regions in it */
+	struct backing *next;
+};
+
 struct region {
 	uint64_t iova;
 	uint64_t size;
+	struct backing *backing;
 	uint8_t *host;		/* NULL: the client shared no file */
 	bool read, write;
 };
@@ -22,7 +38,9 @@ struct region {
 struct mem_map {
 	struct region *r;	/* sorted by iova, disjoint */
 	unsigned int nr;
+	unsigned int room;	/* entries that r has memory for */
 	unsigned int hit;	/* index of the last region found: accesses cluster */
+	struct backing *backings;
 };
 
 /**
@@ -35,6 +53,71 @@ int mem_init(struct hca *hca)
 {
 	hca->mem = calloc(1, sizeof(*hca->mem));
 	return hca->mem ? 0 : -ENOMEM;
+}
+
+/* Map the file @fd, whose size is in @st. Return 0, -ENOMEM or the error of mmap(). */
+static int backing_map(struct mem_map *m, int fd, const struct stat *st, struct backing **out)
+{
+	struct backing *b = calloc(1, sizeof(*b));
+	int err;
+
+	if (!b)
+		return -ENOMEM;
+	b->write = true;
+	b->host = mmap(NULL, st->st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (b->host == MAP_FAILED) {
+		b->write = false;
+		b->host = mmap(NULL, st->st_size, PROT_READ, MAP_SHARED, fd, 0);
+	}
+	if (b->host == MAP_FAILED) {
+		err = -errno;
+		free(b);
+		return err;
+	}
+	b->dev = st->st_dev;
+	b->ino = st->st_ino;
+	b->size = st->st_size;
+	b->next = m->backings;
+	m->backings = b;
+	*out = b;
+	return 0;
+}
+
+/* Find the mapping of the file @fd, or map the file. The caller has one user more. */
+static int backing_get(struct mem_map *m, int fd, struct backing **out)
+{
+	struct backing *b;
+	struct stat st;
+	int err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_size <= 0)
+		return -EINVAL;
+	for (b = m->backings; b; b = b->next)
+		if (b->dev == st.st_dev && b->ino == st.st_ino && b->size == (uint64_t)st.st_size)
+			break;
+	if (!b) {
+		err = backing_map(m, fd, &st, &b);
+		if (err)
+			return err;
+	}
+	b->users++;
+	*out = b;
+	return 0;
+}
+
+static void backing_put(struct mem_map *m, struct backing *b)
+{
+	struct backing **at = &m->backings;
+
+	if (--b->users)
+		return;
+	while (*at != b)
+		at = &(*at)->next;
+	*at = b->next;
+	munmap(b->host, b->size);
+	free(b);
 }
 
 static unsigned int mem_lower_bound(const struct mem_map *m, uint64_t iova)
@@ -52,6 +135,40 @@ static unsigned int mem_lower_bound(const struct mem_map *m, uint64_t iova)
 	return lo;
 }
 
+/* Let the region @r be @r->size bytes at @offset of the file @fd. */
+static int region_back(struct mem_map *m, struct region *r, int fd, uint64_t offset)
+{
+	int err = backing_get(m, fd, &r->backing);
+
+	if (err)
+		return err;
+	if (offset > r->backing->size || r->size > r->backing->size - offset)
+		err = -EINVAL;
+	else if (r->write && !r->backing->write)
+		err = -EACCES;
+	if (err) {
+		backing_put(m, r->backing);
+		return err;
+	}
+	r->host = r->backing->host + offset;
+	return 0;
+}
+
+static int mem_grow(struct mem_map *m)
+{
+	unsigned int room = m->room ? 2 * m->room : 16;
+	struct region *r;
+
+	if (m->nr < m->room)
+		return 0;
+	r = realloc(m->r, room * sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	m->r = r;
+	m->room = room;
+	return 0;
+}
+
 /**
  * mem_map_fd() - map the range [@iova, @iova + @size) of guest memory
  * @hca: the HCA
@@ -62,65 +179,78 @@ static unsigned int mem_lower_bound(const struct mem_map *m, uint64_t iova)
  * @read: the device may read
  * @write: the device may write
  *
- * Return: 0, -EINVAL for an empty range or one that wraps, -EEXIST when it overlaps another,
- * -ENOMEM, or the error of mmap().
+ * Return: 0, -EINVAL for an empty range, one that wraps or one that the file does not have, -EEXIST
+ * when it overlaps another, -EACCES if the device may write but the file cannot be written to,
+ * -ENOMEM, or the error of fstat() or mmap().
  */
 int mem_map_fd(struct hca *hca, uint64_t iova, uint64_t size, int fd, uint64_t offset, bool read,
 	       bool write)
 {
 	struct mem_map *m = hca->mem;
-	struct region *r, n = { .iova = iova, .size = size, .read = read, .write = write };
+	struct region n = { .iova = iova, .size = size, .read = read, .write = write };
 	unsigned int at;
+	int err;
 
 	if (!size || iova + (size - 1) < iova)
 		return -EINVAL;
 	at = mem_lower_bound(m, iova);
 	if (at < m->nr && m->r[at].iova <= iova + (size - 1))
 		return -EEXIST;
-	r = realloc(m->r, (m->nr + 1) * sizeof(*r));
-	if (!r)
-		return -ENOMEM;
-	m->r = r;
-	if (fd >= 0) {
-		int prot = (read || write ? PROT_READ : 0) | (write ? PROT_WRITE : 0);
-		void *p = mmap(NULL, size, prot, MAP_SHARED, fd, (off_t)offset);
-
-		if (p == MAP_FAILED)
-			return -errno;
-		n.host = p;
-	}
-	memmove(&r[at + 1], &r[at], (m->nr - at) * sizeof(*r));
-	r[at] = n;
+	err = mem_grow(m);
+	if (!err && fd >= 0)
+		err = region_back(m, &n, fd, offset);
+	if (err)
+		return err;
+	memmove(&m->r[at + 1], &m->r[at], (m->nr - at) * sizeof(n));
+	m->r[at] = n;
 	m->nr++;
 	return 0;
 }
 
-static void mem_region_drop(struct mem_map *m, unsigned int at)
+/* Drop the regions from @at to before @end. */
+static void mem_regions_drop(struct mem_map *m, unsigned int at, unsigned int end)
 {
-	if (m->r[at].host)
-		munmap(m->r[at].host, m->r[at].size);
-	m->nr--;
-	memmove(&m->r[at], &m->r[at + 1], (m->nr - at) * sizeof(*m->r));
+	unsigned int i;
+
+	for (i = at; i < end; i++)
+		if (m->r[i].backing)
+			backing_put(m, m->r[i].backing);
+	memmove(&m->r[at], &m->r[end], (m->nr - end) * sizeof(*m->r));
+	m->nr -= end - at;
 	m->hit = 0;
 }
 
 /**
- * mem_unmap() - remove a range
+ * mem_unmap() - remove all mappings in a range
  * @hca: the HCA
- * @iova: guest address, as it was mapped
- * @size: bytes, as it was mapped
+ * @iova: guest address
+ * @size: bytes
  *
- * Return: 0, or -ENOENT if no mapping is exactly this one.
+ * The range may hold any number of mappings, none included: an IOMMU in the guest unmaps a larger page
+ * than it has mapped when the last small page of it goes.
+ *
+ * Return: the number of bytes that were mapped, or -EINVAL for an empty range, one that wraps or one
+ * that has a part of a mapping only; nothing is removed then.
  */
-int mem_unmap(struct hca *hca, uint64_t iova, uint64_t size)
+int64_t mem_unmap(struct hca *hca, uint64_t iova, uint64_t size)
 {
 	struct mem_map *m = hca->mem;
-	unsigned int at = mem_lower_bound(m, iova);
+	uint64_t last = iova + (size - 1);
+	unsigned int at, end;
+	int64_t bytes = 0;
 
-	if (at >= m->nr || m->r[at].iova != iova || m->r[at].size != size)
-		return -ENOENT;
-	mem_region_drop(m, at);
-	return 0;
+	if (!size || last < iova)
+		return -EINVAL;
+	at = mem_lower_bound(m, iova);
+	if (at < m->nr && m->r[at].iova < iova)
+		return -EINVAL;
+	for (end = at; end < m->nr && m->r[end].iova <= last; end++) {
+		if (m->r[end].iova + (m->r[end].size - 1) > last)
+			return -EINVAL;
+		bytes += m->r[end].size;
+	}
+	mem_regions_drop(m, at, end);
+	return bytes;
 }
 
 /**
@@ -129,8 +259,7 @@ int mem_unmap(struct hca *hca, uint64_t iova, uint64_t size)
  */
 void mem_unmap_all(struct hca *hca)
 {
-	while (hca->mem->nr)
-		mem_region_drop(hca->mem, hca->mem->nr - 1);
+	mem_regions_drop(hca->mem, 0, hca->mem->nr);
 }
 
 /**

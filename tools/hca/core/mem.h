@@ -15,7 +15,7 @@ int mem_init(struct hca *hca);
 void mem_exit(struct hca *hca);
 int mem_map_fd(struct hca *hca, uint64_t iova, uint64_t size, int fd, uint64_t offset, bool read,
 	       bool write);
-int mem_unmap(struct hca *hca, uint64_t iova, uint64_t size);
+int64_t mem_unmap(struct hca *hca, uint64_t iova, uint64_t size);
 void mem_unmap_all(struct hca *hca);
 
 void *mem_ptr(struct hca *hca, uint64_t iova, size_t len, bool write);

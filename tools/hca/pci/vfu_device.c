@@ -188,13 +188,17 @@ static int vfu_dma_map(struct vfu *v)
 static int vfu_dma_unmap(struct vfu *v)
 {
 	struct dma_unmap m;
-	int err;
+	int64_t bytes;
 
 	if (v->body_len < sizeof(m))
 		return -EINVAL;
 	memcpy(&m, v->body, sizeof(m));
-	err = mem_unmap(v->hca, m.addr, m.size);
-	return err ? err : (int)sizeof(m);
+	bytes = mem_unmap(v->hca, m.addr, m.size);
+	if (bytes < 0)
+		return (int)bytes;
+	m.size = bytes;
+	memcpy(v->body, &m, sizeof(m));
+	return sizeof(m);
 }
 
 /* ---- interrupts ------------------------------------------------------------------------------ */

@@ -280,11 +280,59 @@ static void guest_memory(void **state)
 	assert_int_equal(mem_read(core.hca, (1 << 20) - 1, buf, 4), -EFAULT);
 	m.addr += 4096;
 	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), EEXIST);
-	u.size = 4096;
-	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), ENOENT);
-	u.size = 8192;
 	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), 0);
 	assert_null(mem_ptr(core.hca, 1 << 20, 1, false));
+	close(fd);
+}
+
+/* An IOMMU in the guest maps pages and unmaps ranges, in which there may be several pages or none. */
+static void ranges_are_unmapped_whole(void **state)
+{
+	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 0x100000, .size = 4096 };
+	struct unmap u = { .argsz = sizeof(u), .addr = 0x100000, .size = 0x10000 };
+	int fd = memfd_create("m", 0);
+	int i;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 8 * 4096), 0);
+	for (i = 0; i < 8; i++) {
+		m.offset = i * 4096;
+		assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+		m.addr += 2 * 4096;
+	}
+	u.size = 2048;			/* half a page */
+	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), EINVAL);
+	u.addr += 2048;
+	u.size = 8192;
+	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), EINVAL);
+	u.addr = 0x102000;
+	u.size = 0x4000;
+	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), 0);
+	assert_non_null(mem_ptr(core.hca, 0x100000, 4096, true));
+	assert_null(mem_ptr(core.hca, 0x102000, 1, true));
+	assert_null(mem_ptr(core.hca, 0x104000, 1, true));
+	assert_non_null(mem_ptr(core.hca, 0x106000, 4096, true));
+	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), 0);
+	u.size = 0;
+	assert_int_equal(call(DMA_UNMAP, &u, sizeof(u)), EINVAL);
+	close(fd);
+}
+
+static void memory_must_be_in_its_file(void **state)
+{
+	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 0x10000, .size = 8192 };
+	int fd = memfd_create("m", 0);
+
+	(void)state;
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), EINVAL);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	m.offset = 4096;
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), EINVAL);
+	m.offset = UINT64_MAX - 4095;
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), EINVAL);
+	m.offset = 0;
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	assert_non_null(mem_ptr(core.hca, 0x10000, 8192, true));
 	close(fd);
 }
 
@@ -497,7 +545,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		R(version_is_negotiated), R(version_must_come_first),
 		R(other_major_version_is_refused), T(device_information),
-		T(device_memory_is_mapped), T(guest_memory), T(memory_rights_and_region_borders),
+		T(device_memory_is_mapped), T(guest_memory), T(ranges_are_unmapped_whole),
+		T(memory_must_be_in_its_file), T(memory_rights_and_region_borders),
 		T(interrupts), T(config_space), T(function_level_reset),
 		T(fatal_error_ends_with_bus_mastering), T(registers),
 		T(posted_writes_keep_their_order), T(many_writes_in_one_message),
