@@ -87,13 +87,18 @@ static int umr_lists_alloc(struct umr_fill *fill)
 	return 0;
 }
 
-/* Wait until the device has read a list. */
+/* Wait until the device has read a list. Then the list may be written again. */
 static int umr_list_wait(struct umr_fill *fill, struct umr_list *list)
 {
+	int err;
+
 	if (!list->posted)
 		return 0;
 	list->posted = false;
-	return mlx5_ib_umr_wait(fill->dev, &list->req);
+	err = mlx5_ib_umr_wait(fill->dev, &list->req);
+	dma_sync_single_for_cpu(fill->dev->mdev->device, list->dma, fill->room * sizeof(__be64),
+				DMA_TO_DEVICE);
+	return err;
 }
 
 static int umr_lists_free(struct umr_fill *fill)
