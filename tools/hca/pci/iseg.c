@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "cmdif.h"
 #include "hca.h"
+#include "ifc.h"
 #include "iseg.h"
 #include "profile.h"
 
@@ -51,6 +52,7 @@ static int iseg_init(struct hca *hca)
 	s->fw_rev = minor << 16 | (major & 0xffff);
 	s->fw_sub = sub & 0xffff;
 	s->fw_ver = major << 24 | (minor & 0xff) << 16 | (sub & 0xffff);
+	s->nic_ifc = MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED;
 	hca->iseg = s;
 	return 0;
 }
@@ -67,7 +69,8 @@ static void iseg_restart(struct hca *hca)
 
 	s->cmdq_h = 0;
 	s->cmdq_l = 0;
-	s->nic_ifc = 0;
+	/* So a driver that did not ask for the reset notices it, and mlx5_core waits for this state. */
+	s->nic_ifc = MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED;
 	s->synd = 0;
 	s->ext_synd = 0;
 	s->dead_ticks = 0;
@@ -181,7 +184,7 @@ static void iseg_write_cmdq_low(struct hca *hca, uint32_t val)
 
 	s->cmdq_l = val & ~0xfffu;
 	s->nic_ifc = val >> NIC_IFC_SHIFT & 7;
-	if (!s->nic_ifc)
+	if (s->nic_ifc == MLX5_INITIAL_SEG_NIC_INTERFACE_FULL_DRIVER)
 		cmdif_set_queue(hca, addr);
 	hca_trace(hca, "cmdq", "\"addr\":\"0x%llx\",\"nic_ifc\":%u", (unsigned long long)addr,
 		  s->nic_ifc);

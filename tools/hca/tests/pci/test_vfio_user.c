@@ -449,6 +449,18 @@ static void function_level_reset(void **state)
 	assert_int_equal(core.hca->life, LIFE_RESET);
 }
 
+/* The driver's health check sees that somebody else has reset the device. */
+static void reset_disables_the_interface(void **state)
+{
+	(void)state;
+	assert_int_equal(core_reg_read(0x14) >> 8 & 7, 0);
+	cfg_write(0x60 + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, 2);
+	assert_int_equal(core_reg_read(0x14) >> 8 & 7, 1);
+	core_reg_write(0x10, 0);
+	core_reg_write(0x14, 0x4000);
+	assert_int_equal(core_reg_read(0x14) >> 8 & 7, 0);
+}
+
 static void fatal_error_ends_with_bus_mastering(void **state)
 {
 	(void)state;
@@ -548,6 +560,7 @@ int main(void)
 		T(device_memory_is_mapped), T(guest_memory), T(ranges_are_unmapped_whole),
 		T(memory_must_be_in_its_file), T(memory_rights_and_region_borders),
 		T(interrupts), T(config_space), T(function_level_reset),
+		T(reset_disables_the_interface),
 		T(fatal_error_ends_with_bus_mastering), T(registers),
 		T(posted_writes_keep_their_order), T(many_writes_in_one_message),
 		T(too_long_message_closes_the_connection), T(disconnect_releases_guest_memory),
