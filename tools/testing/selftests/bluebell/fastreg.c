@@ -474,6 +474,15 @@ TEST_F(fast, registration_falls_back_to_firmware)
 	EXPECT_TRUE(warm_up(self->r.pd, self->mem));
 }
 
+/* An IOMMU makes one range of scattered pages, whose list is short. */
+static bool behind_iommu(void)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/iommu_group", rdma_device_name());
+	return !access(path, F_OK);
+}
+
 /* The same if the HCA fails any one part of a long list. */
 TEST_F(fast, registration_falls_back_after_any_failed_part)
 {
@@ -485,7 +494,7 @@ TEST_F(fast, registration_falls_back_after_any_failed_part)
 	if (!driver_is("bluebell"))
 		SKIP(return, STOCK_WARNS);
 	ASSERT_NE(NULL, mem);
-	for (part = 0; part < 4; part++) {
+	for (part = 0; part < (behind_iommu() ? 1 : 4); part++) {
 		ASSERT_TRUE(warm_up(self->r.pd, self->mem));
 		ASSERT_EQ(0, hca_do("inject umr 1 %d", part));
 		mr = ibv_reg_mr(self->r.pd, mem, len, REGION_ACCESS);
