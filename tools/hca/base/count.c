@@ -8,7 +8,7 @@ static const char *const drop_name[DROP_REASONS] = {
 	[DROP_NO_UAR] = "no_uar", [DROP_NO_QP] = "no_qp", [DROP_WRONG_UAR] = "wrong_uar",
 	[DROP_NO_CQ] = "no_cq", [DROP_NO_EQ] = "no_eq", [DROP_BAD_OFFSET] = "bad_offset",
 	[DROP_BAD_SIZE] = "bad_size", [DROP_BAD_STATE] = "bad_state",
-	[DROP_NO_MEMIC] = "no_memic",
+	[DROP_NO_MEMIC] = "no_memic", [DROP_NO_BLUEFLAME] = "no_blueflame",
 };
 
 /**

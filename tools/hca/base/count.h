@@ -10,12 +10,14 @@
 /* Why the HCA ignored a doorbell. */
 enum drop_reason {
 	DROP_NO_UAR, DROP_NO_QP, DROP_WRONG_UAR, DROP_NO_CQ, DROP_NO_EQ, DROP_BAD_OFFSET,
-	DROP_BAD_SIZE, DROP_BAD_STATE, DROP_NO_MEMIC, DROP_REASONS
+	DROP_BAD_SIZE, DROP_BAD_STATE, DROP_NO_MEMIC, DROP_NO_BLUEFLAME, DROP_REASONS
 };
 
 struct counters {
 	uint64_t db_send, db_bf, db_cq, db_eq;	/* doorbells accepted */
 	uint64_t db_drop[DROP_REASONS];
+	uint64_t wqes_bf;		/* WQEs executed from a BlueFlame buffer */
+	uint64_t bf_same_buffer;	/* BlueFlame writes that did not alternate the buffers */
 	uint64_t cqes, cqes_err, eqes, irqs;
 	uint64_t page_faults, page_faults_failed;	/* raised; resumed with an error */
 	uint64_t page_faults_midway;	/* raised after a part of the message was transferred */

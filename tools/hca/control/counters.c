@@ -80,6 +80,8 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "packets_rx", c->packets_rx }, { "packets_dropped", c->packets_dropped },
 		{ "bad_pkeys", c->bad_pkeys }, { "bad_qkeys", c->bad_qkeys },
 		{ "wqes_sq", c->wqes_sq }, { "wqes_rq", c->wqes_rq }, { "commands", c->cmds },
+		{ "wqes_blueflame", c->wqes_bf },
+		{ "blueflame_same_buffer", c->bf_same_buffer },
 		{ "umr", c->umr }, { "umr_refused", c->umr_refused },
 		{ "umr_reordered", c->umr_reordered },
 		{ "commands_failed", c->cmds_failed }, { "register_reads", c->reg_reads },

@@ -227,10 +227,15 @@ static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t 
 
 	if (memic_bar_read(hca, off, buf, len))
 		return;
-	/* UAR pages are write-only: they read as zero. */
+	/*
+	 * UAR pages are write-only: they read as zero. A processor writes out what it combines before
+	 * it reads.
+	 */
 	memset(buf, 0, len);
-	if (off >= ISEG_SIZE)
+	if (off >= ISEG_SIZE) {
+		uar_idle(hca);
 		return;
+	}
 	for (i = 0; i < len; i++)
 		buf[i] = iseg_read(hca, (off + i) & ~3u) >> (24 - (off + i) % 4 * 8);
 }

@@ -4,9 +4,13 @@
  * means, and BlueFlame writes, which are put together from their stores.
  */
 #include <errno.h>
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
+#include "caps.h"
 #include "check.h"
 #include "cmd.h"
 #include "count.h"
@@ -26,19 +30,30 @@
 #define PENDING		64	/* BlueFlame buffers that can be written at the same time */
 
 /*
+ * Each store to a BlueFlame buffer arrives as a message. When the timer has expired twice and no
+ * store has come in between, the burst is over and the rest of the WQE will not come. The event
+ * loop takes what has arrived on the sockets between two expirations. Clients that wait for the
+ * answer to each store need up to 80 us between two of them.
+ */
+#define BURST_NS	100000
+
+/*
  * A BlueFlame buffer that is being written. The first 8 bytes tell how long the WQE is. After the
  * WQE was delivered, the stores that pad it to 64 bytes only advance @len.
  */
 struct bf {
 	uint64_t addr;		/* of the buffer in BAR0, 0: unused */
 	uint64_t used;		/* time of the last store, in stores */
+	uint64_t begun;		/* time of the last store to the start of the buffer */
 	size_t len;		/* contiguous bytes so far */
 	bool delivered;
 	bool plain;		/* the last doorbell here was a plain one: do not wait */
+	bool again;		/* the register's last doorbell was in this buffer, too */
 	uint8_t buf[BF_BUF];
 };
 
-struct uars {
+/* What device reset clears. */
+struct stores {
 	struct bf bf[PENDING];
 	uint64_t stamp;
 	unsigned int pending;	/* not delivered */
@@ -47,20 +62,63 @@ struct uars {
 	uint32_t cq_half;
 };
 
+struct uars {
+	struct stores s;
+	int timer;		/* an event loop's own timers are too coarse */
+	struct event *expired;
+	bool ticking;
+	uint64_t seen;		/* the stamp when the timer expired last */
+};
+
+/* ---- the end of a burst ---------------------------------------------------------------------- */
+
+static void uar_timer_set(struct uars *u, bool on)
+{
+	const struct itimerspec t = { .it_value.tv_nsec = on ? BURST_NS : 0 };
+
+	u->ticking = on;
+	u->seen = u->s.stamp;
+	timerfd_settime(u->timer, 0, &t, NULL);
+}
+
+static void uar_timer_expired(evutil_socket_t fd, short what, void *arg)
+{
+	struct hca *hca = arg;
+	struct uars *u = hca->uars;
+	uint64_t n;
+
+	(void)what;
+	if (read(fd, &n, sizeof(n)) != sizeof(n))
+		return;
+	if (u->s.stamp == u->seen)
+		uar_idle(hca);
+	uar_timer_set(u, u->s.pending);
+}
+
 static int uar_init(struct hca *hca)
 {
-	hca->uars = calloc(1, sizeof(*hca->uars));
-	return hca->uars ? 0 : -ENOMEM;
+	struct uars *u = calloc(1, sizeof(*u));
+
+	hca->uars = u;
+	if (!u)
+		return -ENOMEM;
+	u->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (u->timer >= 0)
+		u->expired = event_new(hca->base, u->timer, EV_READ | EV_PERSIST,
+				       uar_timer_expired, hca);
+	return u->expired ? event_add(u->expired, NULL) : -ENOMEM;
 }
 
 static void uar_reset(struct hca *hca)
 {
-	memset(hca->uars, 0, sizeof(*hca->uars));
+	memset(&hca->uars->s, 0, sizeof(hca->uars->s));
 	obj_free_all(hca, OBJ_UAR);
 }
 
 static void uar_exit(struct hca *hca)
 {
+	event_free(hca->uars->expired);
+	close(hca->uars->timer);
 	free(hca->uars);
 	hca->uars = NULL;
 }
@@ -83,7 +141,8 @@ static void uar_bf_deliver(struct hca *hca, struct bf *b, bool whole)
 	size_t len = whole ? uar_bf_want(b) : 8;
 
 	b->delivered = true;
-	hca->uars->pending--;
+	hca->uars->s.pending--;
+	hca->count.bf_same_buffer += whole && b->again;
 	hca_trace(hca, "doorbell", "\"uar\":%u,\"reg\":\"%s\",\"bf\":%u,\"qpn\":%u,\"idx\":%u",
 		  uar, len > 8 ? "blueflame" : "send",
 		  (uint32_t)(b->addr % HCA_PAGE_SIZE - REG_BF) / 512, qpn,
@@ -91,43 +150,68 @@ static void uar_bf_deliver(struct hca *hca, struct bf *b, bool whole)
 	hca->board->doorbells->send(hca, uar, b->buf, len);
 }
 
-/*
- * Find the state of a buffer. A new one replaces the one that was used longest ago, whose doorbell
- * is delivered first.
- */
-static struct bf *uar_bf_get(struct hca *hca, uint64_t addr)
+static struct bf *uar_bf_find(struct hca *hca, uint64_t addr)
 {
-	struct bf *b = hca->uars->bf, *old = b;
+	struct bf *b = hca->uars->s.bf;
 
-	for (; b < hca->uars->bf + PENDING; b++) {
+	for (; b < hca->uars->s.bf + PENDING; b++)
 		if (b->addr == addr)
 			return b;
+	return NULL;
+}
+
+/* The state of a buffer that has none takes the place of the one that was used longest ago. */
+static struct bf *uar_bf_new(struct hca *hca, uint64_t addr)
+{
+	struct bf *b = hca->uars->s.bf, *old = b;
+
+	for (; b < hca->uars->s.bf + PENDING; b++)
 		if (b->used < old->used)
 			old = b;
-	}
 	if (old->addr && !old->delivered)
 		uar_bf_deliver(hca, old, false);
 	*old = (struct bf) { .addr = addr, .delivered = true };
 	return old;
 }
 
+/*
+ * The first store of a doorbell. The driver flushes its stores before it writes to the register
+ * again, so an earlier doorbell that is still incomplete remains so.
+ */
+static void uar_bf_begin(struct hca *hca, struct bf *b)
+{
+	struct bf *other = uar_bf_find(hca, b->addr ^ BF_BUF);
+
+	if (other && !other->delivered)
+		uar_bf_deliver(hca, other, false);
+	if (!b->delivered)
+		uar_bf_deliver(hca, b, false);
+	b->again = b->begun && (!other || other->begun < b->begun);
+	b->plain &= b->len <= 8;	/* more bytes came after the last doorbell */
+	b->begun = b->used;
+	b->len = 0;
+	b->delivered = false;
+	hca->uars->s.pending++;
+}
+
 static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 {
+	bool blueflame = hca_cap_gen(hca, bf);
 	uint32_t at = off % BF_BUF;
-	struct bf *b = uar_bf_get(hca, off - at);
+	struct bf *b;
 
-	b->used = ++hca->uars->stamp;
-	if (!at) {
-		if (!b->delivered)
-			uar_bf_deliver(hca, b, false);
-		b->plain &= b->len <= 8;	/* more bytes came after the last doorbell */
-		b->len = 0;
-		b->delivered = false;
-		hca->uars->pending++;
-	} else if (at != b->len) {
+	if (at >= 8 && !blueflame) {
+		doorbell_drop(hca, DROP_NO_BLUEFLAME, off / HCA_PAGE_SIZE, off % HCA_PAGE_SIZE);
+		return;
+	}
+	b = uar_bf_find(hca, off - at) ?: uar_bf_new(hca, off - at);
+	if (at && at != b->len) {
 		doorbell_drop(hca, DROP_BAD_OFFSET, off / HCA_PAGE_SIZE, off % HCA_PAGE_SIZE);
 		return;
 	}
+	b->used = ++hca->uars->s.stamp;
+	if (!at)
+		uar_bf_begin(hca, b);
 	memcpy(b->buf + at, buf, len);
 	b->len += len;
 	if (b->delivered || b->len < 8)
@@ -135,19 +219,10 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 	/*
 	 * A length beyond the buffer, or none, is no BlueFlame write: deliver the doorbell at once.
 	 */
-	if (uar_bf_want(b) > BF_BUF || uar_bf_want(b) < 16 || b->plain)
+	if (uar_bf_want(b) > BF_BUF || uar_bf_want(b) < 16 || b->plain || !blueflame)
 		uar_bf_deliver(hca, b, false);
 	else if (b->len >= uar_bf_want(b))
 		uar_bf_deliver(hca, b, true);
-}
-
-/**
- * uar_bf_pending() - tell whether a send doorbell waits for the rest of its WQE
- * @hca: the HCA
- */
-bool uar_bf_pending(struct hca *hca)
-{
-	return hca->uars->pending;
 }
 
 /**
@@ -158,7 +233,7 @@ void uar_idle(struct hca *hca)
 {
 	struct bf *b;
 
-	for (b = hca->uars->bf; b < hca->uars->bf + PENDING; b++)
+	for (b = hca->uars->s.bf; b < hca->uars->s.bf + PENDING; b++)
 		if (b->addr && !b->delivered && b->len >= 8) {
 			b->plain = b->len == 8;
 			uar_bf_deliver(hca, b, false);
@@ -170,7 +245,7 @@ void uar_idle(struct hca *hca)
 /* A doorbell of 8 bytes at once, or of two halves, the second of which rings it. */
 static void uar_store_cq(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 {
-	struct uars *u = hca->uars;
+	struct stores *u = &hca->uars->s;
 	uint64_t val;
 
 	if (len == 8) {
@@ -228,6 +303,8 @@ void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 		uar_store_eq(hca, off, buf, len);
 	else
 		doorbell_drop(hca, DROP_BAD_OFFSET, uar, reg);
+	if (hca->uars->s.pending && !hca->uars->ticking)
+		uar_timer_set(hca->uars, true);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -254,7 +331,7 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 	st = check_obj(hca, cmd, OBJ_UAR, num, &o);
 	if (st)
 		return st;
-	for (b = hca->uars->bf; b < hca->uars->bf + PENDING; b++) {
+	for (b = hca->uars->s.bf; b < hca->uars->s.bf + PENDING; b++) {
 		if (b->addr / HCA_PAGE_SIZE != num)
 			continue;
 		if (b->addr && !b->delivered)

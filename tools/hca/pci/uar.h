@@ -5,7 +5,6 @@
 #ifndef BLUEBELL_UAR_H
 #define BLUEBELL_UAR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "cmd.h"
@@ -14,7 +13,6 @@ struct hca;
 struct hca_module;
 
 void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len);
-bool uar_bf_pending(struct hca *hca);
 void uar_idle(struct hca *hca);
 
 extern const struct hca_module uar_module;

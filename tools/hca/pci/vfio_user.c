@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <event2/event.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +14,6 @@
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
-#include "uar.h"
 #include "vfio_user.h"
 #include "vfu.h"
 
@@ -23,12 +21,6 @@
 #define F_REPLY		0x1
 #define F_NO_REPLY	0x10
 #define F_ERROR		0x20
-
-/*
- * Each store to a BlueFlame register arrives as a message. If the next one of a WQE takes longer
- * than this, the first 8 bytes are a plain doorbell.
- */
-#define BF_WAIT_US	40
 
 static void vfu_client_gone(struct vfu *v);
 
@@ -38,48 +30,59 @@ static void vfu_close_fds(struct vfu *v)
 		close(v->fds[--v->nfds]);
 }
 
-static int vfu_send(int fd, const struct msg_hdr *h, const uint8_t *body, size_t len, int send_fd)
+/* Send what is left of the reply. Returns 0 if all of it is sent, -EAGAIN, or another -errno. */
+static int vfu_flush(struct vfu *v)
 {
 	union {
 		char buf[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} ctl = {};
-	struct iovec iov[2] = {
-		{ .iov_base = (void *)(uintptr_t)h, .iov_len = sizeof(*h) },
-		{ .iov_base = (void *)(uintptr_t)body, .iov_len = len },
-	};
-	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
-	size_t left = sizeof(*h) + len;
+	struct iovec iov;
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
 
-	if (send_fd >= 0) {
-		ctl.align.cmsg_level = SOL_SOCKET;
-		ctl.align.cmsg_type = SCM_RIGHTS;
-		ctl.align.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&ctl.align), &send_fd, sizeof(int));
-		m.msg_control = ctl.buf;
-		m.msg_controllen = sizeof(ctl.buf);
-	}
-	while (left) {
-		ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL);
-
+	while (v->out_at < v->out_len) {
+		iov.iov_base = v->out + v->out_at;
+		iov.iov_len = v->out_len - v->out_at;
+		if (v->send_fd >= 0) {
+			ctl.align.cmsg_level = SOL_SOCKET;
+			ctl.align.cmsg_type = SCM_RIGHTS;
+			ctl.align.cmsg_len = CMSG_LEN(sizeof(int));
+			memcpy(CMSG_DATA(&ctl.align), &v->send_fd, sizeof(int));
+			m.msg_control = ctl.buf;
+			m.msg_controllen = sizeof(ctl.buf);
+		}
+		n = sendmsg(v->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return -EPIPE;
-		left -= n;
-		m.msg_control = NULL;	/* was sent with the first bytes */
+		if (n < 0)
+			return -errno;
+		v->out_at += n;
+		v->send_fd = -1;	/* was sent with the first bytes */
+		m.msg_control = NULL;
 		m.msg_controllen = 0;
-		while (m.msg_iovlen && (size_t)n >= m.msg_iov->iov_len) {
-			n -= m.msg_iov->iov_len;
-			m.msg_iov++;
-			m.msg_iovlen--;
-		}
-		if (m.msg_iovlen) {
-			m.msg_iov->iov_base = (char *)m.msg_iov->iov_base + n;
-			m.msg_iov->iov_len -= n;
-		}
 	}
 	return 0;
+}
+
+/*
+ * Send the reply that is in v->out. A client that does not read its replies must not block the
+ * other HCAs of the process: its next messages wait until it has room for this one.
+ */
+static int vfu_send(struct vfu *v)
+{
+	int err = vfu_flush(v);
+
+	if (err != -EAGAIN)
+		return err;
+	event_del(v->ev);
+	event_add(v->out_ev, NULL);
+	return 0;
+}
+
+static bool vfu_blocked(const struct vfu *v)
+{
+	return v->out_at < v->out_len;
 }
 
 static int vfu_answer(struct vfu *v)
@@ -87,7 +90,6 @@ static int vfu_answer(struct vfu *v)
 	struct msg_hdr r = { .id = v->hdr.id, .cmd = v->hdr.cmd, .flags = F_REPLY };
 	int len = vfu_handle(v);
 
-	vfu_close_fds(v);
 	if (v->hdr.flags & F_NO_REPLY)
 		return 0;
 	if (len < 0) {
@@ -96,7 +98,10 @@ static int vfu_answer(struct vfu *v)
 		len = 0;
 	}
 	r.size = sizeof(r) + len;
-	return vfu_send(v->fd, &r, v->body, len, v->send_fd);
+	memcpy(v->out, &r, sizeof(r));
+	v->out_at = 0;
+	v->out_len = r.size;
+	return vfu_send(v);
 }
 
 static void vfu_keep_fds(struct vfu *v, struct msghdr *m)
@@ -109,6 +114,7 @@ static void vfu_keep_fds(struct vfu *v, struct msghdr *m)
 
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
+		v->fds_at = v->taken + v->in_len;
 		for (i = 0; i < n; i++) {
 			int fd;
 
@@ -122,89 +128,113 @@ static void vfu_keep_fds(struct vfu *v, struct msghdr *m)
 }
 
 /*
- * Receive the header of a message into v->hdr. Returns 1, 0 if none has arrived, or a negative
- * number if the client is gone.
+ * Take what has arrived into v->in. Never waits: the rest of a message may never come. Returns 0, or
+ * a negative number if the client is gone.
  */
-static int vfu_recv_hdr(struct vfu *v)
+static int vfu_recv(struct vfu *v)
 {
 	union {
 		char buf[CMSG_SPACE(MAX_FDS * sizeof(int))];
 		struct cmsghdr align;
 	} ctl;
-	struct iovec iov = { .iov_base = &v->hdr, .iov_len = sizeof(v->hdr) };
+	struct iovec iov = { .iov_base = v->in + v->in_len, .iov_len = MAX_IN - v->in_len };
 	struct msghdr m = {
 		.msg_iov = &iov, .msg_iovlen = 1,
 		.msg_control = ctl.buf, .msg_controllen = sizeof(ctl.buf),
 	};
-	ssize_t n = recvmsg(v->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n;
 
+	if (iov.iov_len > RECV_AT_ONCE)
+		iov.iov_len = RECV_AT_ONCE;
+	n = recvmsg(v->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (n == 0)
 		return -ECONNRESET;
+	v->in_len += n;
 	vfu_keep_fds(v, &m);
-	if (n < (ssize_t)sizeof(v->hdr)) {
-		ssize_t rest = sizeof(v->hdr) - n;
-
-		if (recv(v->fd, (char *)&v->hdr + n, rest, MSG_WAITALL) != rest)
-			return -ECONNRESET;
-	}
-	return 1;
-}
-
-static int vfu_recv_msg(struct vfu *v)
-{
-	int got = vfu_recv_hdr(v);
-
-	if (got <= 0)
-		return got;
-	if (v->hdr.size < sizeof(v->hdr) || v->hdr.size - sizeof(v->hdr) > MAX_MSG)
-		return -EMSGSIZE;
-	v->body_len = v->hdr.size - sizeof(v->hdr);
-	if (v->body_len &&
-	    recv(v->fd, v->body, v->body_len, MSG_WAITALL) != (ssize_t)v->body_len)
-		return -ECONNRESET;
-	return 1;
+	return 0;
 }
 
 /*
- * The socket is empty. Wait a moment for the rest of a BlueFlame write, then deliver it as a plain
- * doorbell.
+ * Look at the message at @at in v->in. Returns 1 if all of it is there, 0, or -EMSGSIZE for a length
+ * that no message has. Then the next one cannot be found, and the client has to go.
  */
-static bool vfu_wait_bf(struct vfu *v)
+static int vfu_peek(struct vfu *v, size_t at)
 {
-	struct pollfd p = { .fd = v->fd, .events = POLLIN };
-	struct timespec ts = { .tv_nsec = BF_WAIT_US * 1000 };
+	size_t have = v->in_len - at;
 
-	if (!uar_bf_pending(v->hca))
-		return false;
-	if (ppoll(&p, 1, &ts, NULL) > 0)
-		return true;
-	uar_idle(v->hca);
-	return false;
+	if (have < sizeof(v->hdr))
+		return 0;
+	memcpy(&v->hdr, v->in + at, sizeof(v->hdr));
+	if (v->hdr.size < sizeof(v->hdr) || v->hdr.size > MAX_IN)
+		return -EMSGSIZE;
+	return have >= v->hdr.size;
+}
+
+/*
+ * Handle the message at @at. The kernel does not join a message that has files with a later one, so
+ * they belong to the message in which the bytes end that came with them.
+ */
+static int vfu_message(struct vfu *v, size_t at)
+{
+	bool has_fds = v->fds_at <= v->taken + at + v->hdr.size;
+	int err = 0;
+
+	v->may_take_fds = has_fds;
+	v->body_len = v->hdr.size - sizeof(v->hdr);
+	memcpy(v->body, v->in + at + sizeof(v->hdr), v->body_len);
+	if ((v->hdr.flags & F_TYPE_MASK) != F_REPLY)
+		err = vfu_answer(v);
+	if (has_fds)
+		vfu_close_fds(v);
+	return err;
+}
+
+/* Handle all messages that have arrived whole. Returns -errno if the client has to go. */
+static int vfu_process(struct vfu *v)
+{
+	size_t at = 0;
+	int got = 0;
+
+	while (!vfu_blocked(v)) {
+		got = vfu_peek(v, at);
+		if (got <= 0)
+			break;
+		got = vfu_message(v, at);
+		if (got)
+			break;
+		at += v->hdr.size;
+	}
+	v->taken += at;
+	v->in_len -= at;
+	memmove(v->in, v->in + at, v->in_len);
+	return got < 0 ? got : 0;
 }
 
 static void vfu_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct vfu *v = arg;
-	unsigned int budget = 64;
-	int got;
 
 	(void)fd;
 	(void)what;
-	while (budget--) {
-		got = vfu_recv_msg(v);
-		if (!got && vfu_wait_bf(v))
-			continue;
-		if (!got)
-			return;
-		if (got > 0 && (v->hdr.flags & F_TYPE_MASK) == F_REPLY)
-			continue;
-		if (got < 0 || vfu_answer(v)) {
-			vfu_client_gone(v);
-			return;
-		}
-	}
+	if (vfu_recv(v) || vfu_process(v))
+		vfu_client_gone(v);
+}
+
+static void vfu_on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct vfu *v = arg;
+	int err = vfu_flush(v);
+
+	(void)fd;
+	(void)what;
+	if (err == -EAGAIN)
+		return;
+	event_del(v->out_ev);
+	event_add(v->ev, NULL);
+	if (err || vfu_process(v))
+		vfu_client_gone(v);
 }
 
 static void vfu_on_connect(evutil_socket_t fd, short what, void *arg)
@@ -221,14 +251,20 @@ static void vfu_on_connect(evutil_socket_t fd, short what, void *arg)
 	}
 	v->fd = c;
 	v->versioned = false;
+	v->in_len = 0;
+	v->out_len = 0;
+	v->out_at = 0;
 	v->ev = event_new(v->hca->base, c, EV_READ | EV_PERSIST, vfu_on_readable, v);
+	v->out_ev = event_new(v->hca->base, c, EV_WRITE | EV_PERSIST, vfu_on_writable, v);
 	event_add(v->ev, NULL);
 }
 
 static void vfu_client_gone(struct vfu *v)
 {
 	event_free(v->ev);
+	event_free(v->out_ev);
 	v->ev = NULL;
+	v->out_ev = NULL;
 	close(v->fd);
 	v->fd = -1;
 	vfu_close_fds(v);
@@ -262,10 +298,12 @@ int vfu_listen(struct hca *hca, const char *path, vfu_gone_fn gone, void *arg)
 	v->fd = -1;
 	for (i = 0; i < HCA_MAX_VECTORS; i++)
 		v->irq_fd[i] = -1;
-	v->body = malloc(MAX_MSG + 1);
+	v->in = malloc(MAX_IN);
+	v->out = malloc(MAX_IN + 1);
 	v->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (!v->body || v->listen_fd < 0)
+	if (!v->in || !v->out || v->listen_fd < 0)
 		return -ENOMEM;
+	v->body = v->out + sizeof(struct msg_hdr);
 	if (strlen(path) >= sizeof(a.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(a.sun_path, path);
@@ -292,6 +330,8 @@ void vfu_close(struct hca *hca)
 		event_free(v->listen_ev);
 	if (v->ev)
 		event_free(v->ev);
+	if (v->out_ev)
+		event_free(v->out_ev);
 	if (v->fd >= 0)
 		close(v->fd);
 	if (v->listen_fd >= 0)
@@ -300,7 +340,8 @@ void vfu_close(struct hca *hca)
 		unlink(v->path);
 	vfu_close_fds(v);
 	vfu_irq_clear(v);
-	free(v->body);
+	free(v->in);
+	free(v->out);
 	free(v);
 	hca->vfu = NULL;
 }

@@ -16,6 +16,8 @@ struct event;
 #define MAX_FDS		16
 #define MAX_XFER	(1024 * 1024)
 #define MAX_MSG		(MAX_XFER + 64)
+#define MAX_IN		(sizeof(struct msg_hdr) + MAX_MSG)
+#define RECV_AT_ONCE	(64 * 1024)
 
 struct msg_hdr {
 	uint16_t id;
@@ -31,13 +33,20 @@ struct vfu {
 	void *gone_arg;
 	char path[108];
 	int listen_fd, fd;
-	struct event *listen_ev, *ev;
+	struct event *listen_ev, *ev, *out_ev;
 	bool versioned;		/* VERSION was exchanged */
+	uint8_t *in;		/* MAX_IN bytes: what has arrived and was not handled yet */
+	size_t in_len;
+	uint64_t taken;		/* bytes of the stream that were handled, those before in[0] */
 	struct msg_hdr hdr;	/* message being handled */
-	uint8_t *body;		/* its payload, MAX_MSG bytes; then that of the reply */
+	uint8_t *body;		/* its payload, MAX_MSG bytes; then that of the reply, in out */
 	uint32_t body_len;
 	int fds[MAX_FDS];
 	unsigned int nfds;	/* not yet taken; the remaining ones are closed after the message */
+	uint64_t fds_at;	/* where in the stream the bytes end with which they came */
+	bool may_take_fds;	/* they came with the message being handled */
+	uint8_t *out;		/* the reply with its header; still to be sent is [out_at, out_len) */
+	size_t out_at, out_len;
 	int irq_fd[HCA_MAX_VECTORS];
 	int send_fd;		/* sent with the reply, stays open; -1: none */
 };

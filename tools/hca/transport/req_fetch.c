@@ -51,7 +51,7 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 	int err = 0;
 
 	if (bf)
-		memcpy(w->raw, req->bf, WQE_BB);
+		memcpy(w->raw, req->bf, req->bf_len);
 	else
 		err = req_read_wqebbs(hca, qp, idx, 1, w->raw);
 	if (err)
@@ -68,9 +68,7 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 		return 0;
 	}
 	/* The first WQEBB is not read again: the guest may have changed its ds meanwhile. */
-	if (bf && w->ds * WQE_DS <= req->bf_len)
-		memcpy(w->raw, req->bf, w->ds * WQE_DS);
-	else if (n > 1)
+	if (!bf && n > 1)
 		err = req_read_wqebbs(hca, qp, idx + 1, n - 1, w->raw + WQE_BB);
 	return err ? -EFAULT : (int)n;
 }
@@ -95,6 +93,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 		return NULL;
 	op->idx = qp->sq_hw;
 	n = req_load_wqe(hca, qp, op->idx, &op->w);
+	hca->count.wqes_bf += req->bf_len && req->bf_idx == op->idx;
 	req->bf_len = 0;	/* was for this WQE; the counter comes to this value again */
 	if (n < 0) {
 		req_op_free(hca, op);
@@ -151,7 +150,8 @@ static struct qp *req_doorbell_qp(struct hca *hca, uint32_t uar, uint32_t qpn)
 }
 
 /*
- * Keep the WQE that came with the doorbell if it is the next one. Otherwise it is read from memory.
+ * Keep the WQE that came whole with the doorbell if it is the next one. Otherwise it is read from
+ * memory.
  */
 static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t len)
 {
@@ -159,7 +159,7 @@ static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t 
 	uint16_t idx = get_be32(bf) >> 8;
 
 	req->bf_len = 0;
-	if (len < WQE_BB || len > BF_MAX || idx != qp->sq_hw)
+	if (len > BF_MAX || len != (get_be32(bf + 4) & 0x3f) * WQE_DS || idx != qp->sq_hw)
 		return;
 	memcpy(req->bf, bf, len);
 	req->bf_len = len;
