@@ -110,6 +110,29 @@ static int profile_load_pkeys(struct profile *p, struct json_object *v, char *wh
 	return 0;
 }
 
+/* The setting of this name that is true or false, or NULL. */
+static bool *profile_bool(struct profile *p, const char *key)
+{
+	const struct { const char *name; bool *at; } bools[] = {
+		{ "map_memic", &p->map_memic },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bools); i++)
+		if (!strcmp(bools[i].name, key))
+			return bools[i].at;
+	return NULL;
+}
+
+static int profile_load_bool(bool *to, const char *key, struct json_object *v, char *why,
+			     size_t len)
+{
+	if (!json_object_is_type(v, json_type_boolean))
+		return profile_refuse(why, len, "%s is not true or false", key);
+	*to = json_object_get_boolean(v);
+	return 0;
+}
+
 static int profile_load_setting(struct profile *p, const char *key, struct json_object *v,
 				char *why,
 				size_t len)
@@ -145,6 +168,8 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 	}
 	if (!strcmp(key, "pkeys"))
 		return profile_load_pkeys(p, v, why, len);
+	if (profile_bool(p, key))
+		return profile_load_bool(profile_bool(p, key), key, v, why, len);
 	/* caps, limits and link are read elsewhere; comment is for the reader of the file. */
 	if (!strcmp(key, "caps") || !strcmp(key, "limits") || !strcmp(key, "comment") ||
 	    !strcmp(key, "link"))

@@ -53,7 +53,7 @@ static int vfu_take_fd(struct vfu *v)
 {
 	int fd;
 
-	if (!v->nfds)
+	if (!v->nfds || !v->may_take_fds)
 		return -1;
 	fd = v->fds[0];
 	memmove(v->fds, v->fds + 1, --v->nfds * sizeof(*v->fds));
@@ -123,15 +123,17 @@ _Static_assert(sizeof(struct region_mmap) == sizeof(struct vfio_region_info) +
 	       sizeof(struct vfio_region_sparse_mmap_area), "capabilities follow each other");
 
 /*
- * The client maps device memory, so that the guest accesses it directly. The capability that tells
- * where it lies is sent only if the client has room for it; argsz tells how much room is needed.
+ * Where the profile says so, the client maps device memory, so that the guest accesses it directly.
+ * QEMU's client waits for the answer to each write to a device of which it can map anything, also to
+ * doorbells. The capability that tells where device memory lies is sent only if the client has room
+ * for it; argsz tells how much room is needed.
  */
 static int vfu_add_mmap(struct vfu *v, struct region_mmap *m, uint32_t room)
 {
 	uint64_t off, len;
 	int fd = memic_region(v->hca, &off, &len);
 
-	if (m->r.index != VFIO_PCI_BAR0_REGION_INDEX || fd < 0)
+	if (!v->hca->profile->map_memic || m->r.index != VFIO_PCI_BAR0_REGION_INDEX || fd < 0)
 		return sizeof(m->r);
 	m->r.argsz = sizeof(*m);
 	if (room < sizeof(*m))

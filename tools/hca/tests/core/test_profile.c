@@ -187,6 +187,7 @@ static void malformed_files_are_refused(void **state)
 	refused("{\"pkeys\":[\"0xffff\",\"0x10000\"]}", "0x10000 is not a P_Key");
 	refused("{\"pkeys\":[\"0xffff\",\"red\"]}", "red is not a P_Key");
 	refused("{\"pkeys\":[\"0x8001\"]}", "pkeys[0]");
+	refused("{\"map_memic\":1}", "not true or false");
 	refused("{\"gids\":9}", "gids");
 	refused("{\"gids\":0}", "gids");
 	refused("{\"mtu\":1500}", "mtu");
@@ -201,7 +202,7 @@ static void shipped_profiles_are_accepted(void **state)
 	static const char *const names[] = {
 		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp", "fixed-keys",
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
-		"no-ksm", "old-entities",
+		"no-ksm", "old-entities", "mapped-memory",
 	};
 	static struct profile built_in;
 	unsigned int i;

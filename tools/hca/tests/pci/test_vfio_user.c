@@ -216,6 +216,13 @@ static void device_memory_is_mapped(void **state)
 	int fd;
 
 	(void)state;
+	/* It is trapped by default. */
+	m.r.argsz = sizeof(m);
+	assert_int_equal(call(REGION_INFO, &m.r, sizeof(m.r)), 0);
+	memcpy(&m.r, reply, sizeof(m.r));
+	assert_int_equal(reply_len, sizeof(m.r));
+	assert_int_equal(m.r.argsz, sizeof(m.r));
+	core.profile->map_memic = true;
 	assert_int_equal(call(REGION_INFO, &m.r, sizeof(m.r)), 0);
 	memcpy(&m.r, reply, sizeof(m.r));
 	assert_int_equal(reply_len, sizeof(m.r));
@@ -530,6 +537,104 @@ static void too_long_message_closes_the_connection(void **state)
 	assert_true(gone);
 }
 
+/* Raw bytes of the stream, as a client may cut it. */
+static void send_bytes(const void *p, size_t len)
+{
+	assert_int_equal(send(sock, p, len, 0), len);
+	pump();
+}
+
+/*
+ * A client stops in the middle of a header, and of a message: the server does not wait for the rest,
+ * and takes it when it comes. pump() would not return if the server waited.
+ */
+static void half_a_message_does_not_hold_the_server(void **state)
+{
+	struct {
+		struct hdr h;
+		struct rw rw;
+	} m = { { .id = 7, .cmd = REGION_READ, .size = 32 },
+		{ PCI_VENDOR_ID, VFIO_PCI_CONFIG_REGION_INDEX, 4, { 0 } } };
+	static const size_t cut[] = { 0, 1, 7, 15, 16, 20, 31 };
+	struct hdr h;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i + 1 < sizeof(cut) / sizeof(*cut); i++) {
+		send_bytes((uint8_t *)&m + cut[i], cut[i + 1] - cut[i]);
+		assert_int_equal(recv(sock, &h, sizeof(h), MSG_DONTWAIT), -1);
+		assert_false(gone);
+	}
+	send_bytes((uint8_t *)&m + 31, 1);
+	assert_int_equal(recv(sock, &h, sizeof(h), MSG_DONTWAIT), sizeof(h));
+	assert_int_equal(recv(sock, reply, sizeof(reply), MSG_DONTWAIT), 20);
+	assert_memory_equal(reply + 16, "\xb3\x15\x17\x10", 4);
+}
+
+static void client_that_leaves_inside_a_message_is_gone(void **state)
+{
+	struct hdr h = { .cmd = REGION_READ, .size = 32 };
+
+	(void)state;
+	send_bytes(&h, 11);
+	shutdown(sock, SHUT_WR);
+	pump();
+	assert_true(gone);
+}
+
+/* A client that does not read its replies is answered later, and holds nobody. */
+static void unread_replies_do_not_hold_the_server(void **state)
+{
+	struct rw rw = { 0, 0, 1 << 20, { 0 } };
+	struct hdr h = { .id = 7, .cmd = REGION_READ, .size = 32 };
+	uint64_t left, reads = core.hca->count.reg_reads;
+	unsigned int i;
+	ssize_t n;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		send_bytes(&h, sizeof(h));
+		send_bytes(&rw, 16);
+	}
+	assert_int_equal(core.hca->count.reg_reads, reads + 1);
+	for (left = 3 * (16 + 16 + (1 << 20)); left; left -= n) {
+		n = recv(sock, reply, sizeof(reply), MSG_DONTWAIT);
+		assert_true(n > 0);
+		pump();
+	}
+	assert_int_equal(core.hca->count.reg_reads, reads + 3);
+	assert_false(gone);
+	assert_int_equal(call(REGION_READ, &(struct rw){ 0, 0, 4, { 0 } }, 16), 0);
+}
+
+/* Several messages arrive at once: each gets the files that came with it. */
+static void files_stay_with_their_message(void **state)
+{
+	struct rw a = { PCI_INTERRUPT_LINE, VFIO_PCI_CONFIG_REGION_INDEX, 1, { 5 } };
+	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 1 << 20, .size = 4096 };
+	int fd[2] = { memfd_create("a", 0), memfd_create("b", 0) };
+	char c;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd[0], 4096) | ftruncate(fd[1], 4096), 0);
+	assert_int_equal(pwrite(fd[0], "a", 1, 0) + pwrite(fd[1], "b", 1, 0), 2);
+	post_msg(REGION_WRITE, F_NO_REPLY, &a, 17, NULL, 0);
+	post_msg(DMA_MAP, F_NO_REPLY, &m, sizeof(m), &fd[0], 1);
+	m.addr += 4096;
+	post_msg(REGION_WRITE, F_NO_REPLY, &a, 17, NULL, 0);
+	post_msg(DMA_MAP, F_NO_REPLY, &m, sizeof(m), &fd[1], 1);
+	m.addr += 4096;
+	post_msg(DMA_MAP, F_NO_REPLY, &m, sizeof(m), NULL, 0);
+	pump();
+	assert_int_equal(mem_read(core.hca, 1 << 20, &c, 1), 0);
+	assert_int_equal(c, 'a');
+	assert_int_equal(mem_read(core.hca, (1 << 20) + 4096, &c, 1), 0);
+	assert_int_equal(c, 'b');
+	assert_int_equal(mem_read(core.hca, (1 << 20) + 8192, &c, 1), -EFAULT);
+	close(fd[0]);
+	close(fd[1]);
+}
+
 static void disconnect_releases_guest_memory(void **state)
 {
 	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 0, .size = 4096 };
@@ -555,6 +660,9 @@ static void disconnect_releases_guest_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(half_a_message_does_not_hold_the_server),
+		T(client_that_leaves_inside_a_message_is_gone),
+		T(unread_replies_do_not_hold_the_server), T(files_stay_with_their_message),
 		R(version_is_negotiated), R(version_must_come_first),
 		R(other_major_version_is_refused), T(device_information),
 		T(device_memory_is_mapped), T(guest_memory), T(ranges_are_unmapped_whole),
