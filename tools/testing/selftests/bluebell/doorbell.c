@@ -393,4 +393,200 @@ TEST(repeated_doorbell_executes_nothing_twice)
 	rdma_close(&r);
 }
 
+/* --- BlueFlame -------------------------------------------------------------------------------- */
+
+#define WQE_BB 64u
+#define UNIT 16u		/* of the length in a WQE */
+#define IN_MEMORY 0xaa		/* what a WQE in memory sends */
+#define IN_BUFFER 0xbb		/* and its copy in the BlueFlame buffer */
+#define ATTEMPTS 50
+
+/*
+ * Two connected queue pairs. Those of libibverbs post nothing on the first one after its setup: the
+ * tests write WQEs, doorbell records and registers themselves.
+ */
+FIXTURE(blueflame) {
+	struct rdma r;
+	struct pair p;
+	struct mlx5dv_qp dv;
+	uint16_t pi;		/* WQEBBs posted */
+	uint32_t bf_off;	/* of the buffer to write next */
+};
+
+FIXTURE_SETUP(blueflame)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC, .inline_data = 512 };
+	struct mlx5dv_obj obj = {};
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
+	obj.qp.in = self->p.qp[0];
+	obj.qp.out = &self->dv;
+	ASSERT_EQ(0, mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP));
+	if (hca_cap("general", "bf") && !self->dv.bf.size)
+		SKIP(return, NO_BLUEFLAME);
+}
+
+FIXTURE_TEARDOWN(blueflame)
+{
+	if (!self->p.r)
+		return;
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+/* A SEND of inline data, @byte throughout, that is @ds units long. */
+static void build_send(uint8_t *wqe, uint32_t qpn, uint16_t idx, unsigned int ds, uint8_t byte)
+{
+	uint32_t *w = (uint32_t *)wqe, len = (ds - 1) * UNIT - 4;
+
+	memset(wqe, 0, 2 * UNIT);
+	w[0] = htobe32(idx << 8 | MLX5_OPCODE_SEND);
+	w[1] = htobe32(qpn << 8 | ds);
+	w[2] = htobe32(MLX5_WQE_CTRL_CQ_UPDATE);
+	w[4] = htobe32(MLX5_INLINE_SEG | len);
+	memset(w + 5, byte, len);
+}
+
+/* Write @wqe to the next WQEBBs of the send queue, and their number to the doorbell record. */
+static void put_wqe(FIXTURE_DATA(blueflame) *self, const uint8_t *wqe, unsigned int ds)
+{
+	unsigned int bbs = (ds * UNIT + WQE_BB - 1) / WQE_BB, i;
+
+	for (i = 0; i < bbs; i++)
+		memcpy(self->dv.sq.buf + (self->pi + i) % self->dv.sq.wqe_cnt * WQE_BB,
+		       wqe + i * WQE_BB, WQE_BB);
+	self->pi += bbs;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	self->dv.dbrec[MLX5_SND_DBR] = htobe32(self->pi);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Write @len bytes to the BlueFlame buffer whose turn it is. */
+static void write_buffer(FIXTURE_DATA(blueflame) *self, const uint8_t *wqe, size_t len)
+{
+	volatile uint64_t *to = self->dv.bf.reg + self->bf_off;
+	size_t i;
+
+	for (i = 0; i < len / 8; i++)
+		to[i] = ((const uint64_t *)wqe)[i];
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	self->bf_off ^= self->dv.bf.size;
+}
+
+/*
+ * Post a WQE of @ds units of which the first @written bytes are written to the register. Returns the
+ * byte that the peer received, or -1.
+ */
+static int post_through_buffer(FIXTURE_DATA(blueflame) *self, unsigned int ds, size_t written)
+{
+	uint32_t len = (ds - 1) * UNIT - 4;
+	uint64_t wqe[64] = {};
+	struct ibv_wc wc;
+
+	self->p.buf[1][len - 1] = 0;
+	if (post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 1024, 0))
+		return -1;
+	build_send((uint8_t *)wqe, self->p.qp[0]->qp_num, self->pi, ds, IN_MEMORY);
+	put_wqe(self, (uint8_t *)wqe, ds);
+	build_send((uint8_t *)wqe, self->p.qp[0]->qp_num, self->pi - (ds + 3) / 4, ds, IN_BUFFER);
+	write_buffer(self, (uint8_t *)wqe, written);
+	if (reap_ok(self->p.cq[0], &wc) || reap_ok(self->p.cq[1], &wc) || wc.byte_len != len)
+		return -1;
+	return self->p.buf[1][len - 1];
+}
+
+/*
+ * A WQE that comes whole through a BlueFlame buffer is executed from there. A burst that the machine
+ * interrupts is a plain doorbell, so several attempts are made.
+ */
+TEST_F(blueflame, wqe_is_executed_from_the_buffer)
+{
+	static const unsigned int units[] = { 2, 3, 4, 5, 8, 11, 12, 16 };
+	long from_buffer, same = hca_counter("blueflame_same_buffer");
+	int i, n, got;
+
+	if (!self->dv.bf.size)
+		SKIP(return, NO_BLUEFLAME);
+	for (i = 0; i < ARRAY_SIZE(units); i++) {
+		got = 0;
+		for (n = 0; n < ATTEMPTS && got != IN_BUFFER; n++) {
+			from_buffer = hca_counter("wqes_blueflame");
+			got = post_through_buffer(self, units[i], (units[i] + 3) / 4 * WQE_BB);
+			ASSERT_TRUE(got == IN_MEMORY || got == IN_BUFFER)
+				TH_LOG("%u units: received %#x", units[i], got);
+			EXPECT_EQ(from_buffer + (got == IN_BUFFER), hca_counter("wqes_blueflame"));
+		}
+		EXPECT_EQ(IN_BUFFER, got) TH_LOG("%u units", units[i]);
+	}
+	EXPECT_EQ(same, hca_counter("blueflame_same_buffer"));
+}
+
+/* A WQE of 8 WQEBBs is longer than a buffer, and only its start is written to the register. */
+TEST_F(blueflame, wqe_longer_than_the_buffer_is_read_from_memory)
+{
+	long from_buffer = hca_counter("wqes_blueflame");
+
+	EXPECT_EQ(IN_MEMORY, post_through_buffer(self, 32, 8));
+	EXPECT_EQ(from_buffer, hca_counter("wqes_blueflame"));
+}
+
+TEST_F(blueflame, incomplete_burst_is_a_doorbell)
+{
+	long from_buffer = hca_counter("wqes_blueflame");
+
+	if (!self->dv.bf.size)
+		SKIP(return, NO_BLUEFLAME);
+	EXPECT_EQ(IN_MEMORY, post_through_buffer(self, 8, 64));
+	EXPECT_EQ(from_buffer, hca_counter("wqes_blueflame"));
+}
+
+/* libmlx5 writes to the two buffers in turn; one that does not is counted. */
+TEST_F(blueflame, same_buffer_twice_is_counted)
+{
+	long same = hca_counter("blueflame_same_buffer");
+	int n;
+
+	if (!self->dv.bf.size)
+		SKIP(return, NO_BLUEFLAME);
+	for (n = 0; n < ATTEMPTS && same == hca_counter("blueflame_same_buffer"); n++) {
+		self->bf_off = 0;
+		ASSERT_LE(0, post_through_buffer(self, 4, 64));
+	}
+	EXPECT_LT(same, hca_counter("blueflame_same_buffer"));
+}
+
+TEST_F(blueflame, library_posts_through_the_buffers_in_turn)
+{
+	long from_buffer = hca_counter("wqes_blueflame"), same = hca_counter("blueflame_same_buffer");
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+	int n;
+
+	if (!self->dv.bf.size)
+		SKIP(return, NO_BLUEFLAME);
+	for (n = 0; n < ATTEMPTS; n++) {
+		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 64, n));
+		wr.sg_list = NULL;
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], 64));
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	}
+	EXPECT_LT(from_buffer, hca_counter("wqes_blueflame"));
+	EXPECT_EQ(same, hca_counter("blueflame_same_buffer"));
+}
+
+TEST_F(blueflame, device_without_blueflame_takes_doorbells_only)
+{
+	if (hca_cap("general", "bf"))
+		SKIP(return, "the device has BlueFlame");
+	EXPECT_EQ(0, self->dv.bf.size);
+	EXPECT_EQ(IN_MEMORY, post_through_buffer(self, 2, 8));
+	ASSERT_EQ(0, hca_expect("drop no_blueflame"));
+	EXPECT_EQ(IN_MEMORY, post_through_buffer(self, 2, 32));
+	ring(self->dv.bf.reg + 8, 0);
+}
+
 TEST_HARNESS_MAIN

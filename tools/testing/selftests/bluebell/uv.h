@@ -48,10 +48,14 @@ struct uv_buffer {
 	uint64_t addr, length;
 };
 
-/* One store of eight bytes to a doorbell register, ordered against all other accesses. */
+/*
+ * One store of eight bytes to a doorbell register, ordered against all other accesses. Stores to a
+ * device are posted: the read returns after the doorbell has arrived.
+ */
 static inline void ring(void *reg, uint64_t val)
 {
 	__atomic_store_n((uint64_t *)reg, val, __ATOMIC_SEQ_CST);
+	(void)*(volatile uint64_t *)reg;
 }
 
 /* A context that was opened with the raw command. */
