@@ -28,6 +28,8 @@ struct counters {
 	uint64_t umr_reordered;			/* executed before an older one of the same key */
 	uint64_t cmds, cmds_failed;
 	uint64_t reg_reads, reg_writes;
+	uint64_t reg_early;			/* writes ignored because firmware initialized */
+	uint64_t dma_blocked;			/* accesses of a function that is no bus master */
 };
 
 const char *drop_reason_name(enum drop_reason why);

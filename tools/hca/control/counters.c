@@ -86,6 +86,8 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "umr_reordered", c->umr_reordered },
 		{ "commands_failed", c->cmds_failed }, { "register_reads", c->reg_reads },
 		{ "register_writes", c->reg_writes },
+		{ "register_writes_early", c->reg_early },
+		{ "dma_blocked", c->dma_blocked },
 	};
 	struct json_object *o, *drops = json_object_new_object();
 	uint64_t sum = 0, total = 0;

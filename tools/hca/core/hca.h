@@ -83,6 +83,7 @@ struct hca {
 	bool hung;			/* commands and doorbells are ignored (injected) */
 	bool fatal;			/* the health buffer shows a firmware fatal error */
 	bool unplugged;			/* removed from the bus: reads give all ones */
+	bool dma_off;			/* no bus master, or in D3hot: no access to guest memory */
 	uint64_t start_ns;		/* when the device clock was 0 */
 	struct counters count;
 

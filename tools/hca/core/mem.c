@@ -287,6 +287,13 @@ static const struct region *mem_region_find(struct mem_map *m, uint64_t iova)
 	return &m->r[at];
 }
 
+/* A function that is no bus master sends no requests. */
+static bool mem_dma_off(struct hca *hca)
+{
+	hca->count.dma_blocked += hca->dma_off;
+	return hca->dma_off;
+}
+
 /**
  * mem_ptr() - find the host address of guest memory
  * @hca: the HCA
@@ -294,14 +301,14 @@ static const struct region *mem_region_find(struct mem_map *m, uint64_t iova)
  * @len: bytes
  * @write: the caller will write
  *
- * Return: the address, valid until the event loop runs again; NULL unless one region that
- * allows the access covers the whole range.
+ * Return: the address, valid until the event loop runs again; NULL unless the function is a bus
+ * master and one region that allows the access covers the whole range.
  */
 void *mem_ptr(struct hca *hca, uint64_t iova, size_t len, bool write)
 {
 	const struct region *r = mem_region_find(hca->mem, iova);
 
-	if (!r || !r->host || !(write ? r->write : r->read))
+	if (mem_dma_off(hca) || !r || !r->host || !(write ? r->write : r->read))
 		return NULL;
 	if (len > r->size - (iova - r->iova))
 		return NULL;
@@ -327,7 +334,7 @@ static bool mem_reachable(struct hca *hca, uint64_t iova, size_t len, bool write
 
 static int mem_copy(struct hca *hca, uint64_t iova, uint8_t *buf, size_t len, bool write)
 {
-	if (!mem_reachable(hca, iova, len, write))
+	if (mem_dma_off(hca) || !mem_reachable(hca, iova, len, write))
 		return -EFAULT;
 	while (len) {
 		const struct region *r = mem_region_find(hca->mem, iova);
@@ -354,11 +361,16 @@ static int mem_copy(struct hca *hca, uint64_t iova, uint8_t *buf, size_t len, bo
  * @buf: where to
  * @len: bytes
  *
- * Return: 0, or -EFAULT (nothing copied) if any byte cannot be reached.
+ * Return: 0, or -EFAULT if any byte cannot be reached: @buf is then all ones, as after a read of
+ * PCI that nobody answers.
  */
 int mem_read(struct hca *hca, uint64_t iova, void *buf, size_t len)
 {
-	return mem_copy(hca, iova, buf, len, false);
+	int err = mem_copy(hca, iova, buf, len, false);
+
+	if (err)
+		memset(buf, 0xff, len);
+	return err;
 }
 
 /**

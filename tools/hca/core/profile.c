@@ -353,6 +353,7 @@ int profile_default(struct profile *p, bool eth)
 	p->vectors = 32;
 	p->boot_pages = 8;
 	p->init_pages = 120;
+	p->initializing_ms = 20;
 	strcpy(p->fw_version, "16.35.4030");
 	strcpy(p->psid, "BBL0000000001");
 	p->pkey[0] = 0xffff;

@@ -41,6 +41,7 @@ struct profile {
 	unsigned int command_delay_us;	/* the longest wait before a command is executed, and before
 					 * it is answered; 0: both at once */
 	unsigned int command_timeout_ms;	/* after which the driver gives up; 0: its own */
+	unsigned int initializing_ms;	/* how long firmware initializes after a reset */
 	char fw_version[32];		/* "16.35.4030" */
 	char psid[17];
 	uint32_t core_clock_khz;

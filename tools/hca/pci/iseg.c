@@ -26,6 +26,7 @@ enum {
 /* Offsets in the health buffer. */
 enum { HEALTH_FW_VER = 0x30, HEALTH_HW_ID = 0x34, HEALTH_RFR = 0x38, HEALTH_SYND = 0x3c };
 
+#define INITIALIZING	0x80000000
 #define CMDIF_REV	5
 #define HW_ID_CX5	0x20d
 #define NIC_IFC_SHIFT	8
@@ -38,6 +39,8 @@ struct iseg {
 	uint32_t fw_rev, fw_sub, fw_ver;
 	uint8_t synd;
 	uint16_t ext_synd;
+	uint64_t ready_ns;	/* until when firmware initializes after a reset */
+	uint64_t clock, real_time;	/* what a read of the timers shows */
 	uint64_t dead_ticks;	/* the counter's value when it stopped, 0: it runs */
 };
 
@@ -74,6 +77,7 @@ static void iseg_restart(struct hca *hca)
 	s->synd = 0;
 	s->ext_synd = 0;
 	s->dead_ticks = 0;
+	s->ready_ns = clock_now_ns() + hca->profile->initializing_ms * 1000000ull;
 }
 
 const struct hca_module iseg_module = {
@@ -132,9 +136,26 @@ static uint64_t iseg_real_time(void)
 	return (uint64_t)ts.tv_sec << 32 | ts.tv_nsec;
 }
 
+static bool iseg_initializing(const struct iseg *s)
+{
+	return clock_now_ns() < s->ready_ns;
+}
+
+/**
+ * iseg_latch() - take the time that the registers show until the next call
+ * @hca: the HCA
+ *
+ * The halves of a timer that one access of the guest reads belong together.
+ */
+void iseg_latch(struct hca *hca)
+{
+	hca->iseg->clock = hca_clock(hca);
+	hca->iseg->real_time = iseg_real_time();
+}
+
 /**
  * iseg_read() - read a register
- * @hca: the HCA
+ * @hca: the HCA, after iseg_latch()
  * @off: bytes from BAR0's start, a multiple of 4
  *
  * Return: its value.
@@ -152,22 +173,22 @@ uint32_t iseg_read(struct hca *hca, uint32_t off)
 		return s->cmdq_l | s->nic_ifc << NIC_IFC_SHIFT | cmdif_log_size() << 4 |
 		       cmdif_log_stride();
 	case ISEG_INITIALIZING:
-		return 0;
+		return iseg_initializing(s) ? INITIALIZING : 0;
 	case ISEG_HEALTH ... ISEG_HEALTH + 0x3f:
 		return iseg_health_read(hca, off - ISEG_HEALTH);
 	case ISEG_CMD_EXEC_TO:
 	case ISEG_CMD_Q_INIT_TO:
 		return hca->profile->command_timeout_ms;
 	case ISEG_TIMER_H:
-		return hca_clock(hca) >> 32;
+		return s->clock >> 32;
 	case ISEG_TIMER_L:
-		return hca_clock(hca);
+		return s->clock;
 	case ISEG_HEALTH_COUNTER:
 		return iseg_health_ticks(hca);
 	case ISEG_REAL_TIME_H:
-		return iseg_real_time() >> 32;
+		return s->real_time >> 32;
 	case ISEG_REAL_TIME_L:
-		return iseg_real_time();
+		return s->real_time;
 	default:
 		return 0;
 	}
@@ -191,13 +212,17 @@ static void iseg_write_cmdq_low(struct hca *hca, uint32_t val)
 }
 
 /**
- * iseg_write() - write a register; read-only ones ignore it
+ * iseg_write() - write a register; read-only ones ignore it, and all while firmware initializes
  * @hca: the HCA
  * @off: bytes from BAR0's start, a multiple of 4
  * @val: the value
  */
 void iseg_write(struct hca *hca, uint32_t off, uint32_t val)
 {
+	if (iseg_initializing(hca->iseg)) {
+		hca->count.reg_early++;
+		return;
+	}
 	switch (off) {
 	case ISEG_CMDQ_H:
 		hca->iseg->cmdq_h = val;

@@ -21,6 +21,8 @@
 #define CAP_EXP		0x60
 #define CAP_MSIX	0x9c
 
+#define MSIX_PBA	(MSIX_BAR_SIZE / 2)	/* pending bits in BAR2, behind the table */
+
 #define PCI_VENDOR_MELLANOX	0x15b3
 #define PCI_DEVICE_CX5		0x1017
 #define PCI_SUBSYS		0x0007
@@ -102,7 +104,7 @@ static void pci_cap_msix(struct pci *pci, unsigned int vectors)
 	put_le16(pci->wmask + CAP_MSIX + PCI_MSIX_FLAGS,
 		 PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
 	put_le32(c + PCI_MSIX_TABLE, 2);
-	put_le32(c + PCI_MSIX_PBA, MSIX_BAR_SIZE / 2 | 2);
+	put_le32(c + PCI_MSIX_PBA, MSIX_PBA | 2);
 }
 
 /**
@@ -119,6 +121,7 @@ static int pci_init(struct hca *hca)
 	if (!pci)
 		return -ENOMEM;
 	hca->pci = pci;
+	hca->dma_off = true;	/* until the driver makes the function a bus master */
 	c = pci->cfg;
 	put_le16(c + PCI_VENDOR_ID, PCI_VENDOR_MELLANOX);
 	put_le16(c + PCI_DEVICE_ID, PCI_DEVICE_CX5);
@@ -141,13 +144,20 @@ static int pci_init(struct hca *hca)
 	return 0;
 }
 
+static void pci_restart(struct hca *hca)
+{
+	memset(hca->pci->msix + MSIX_PBA, 0, MSIX_BAR_SIZE - MSIX_PBA);
+}
+
 static void pci_exit(struct hca *hca)
 {
 	free(hca->pci);
 	hca->pci = NULL;
 }
 
-const struct hca_module pci_module = { .name = "pci", .init = pci_init, .exit = pci_exit };
+const struct hca_module pci_module = {
+	.name = "pci", .init = pci_init, .restart = pci_restart, .exit = pci_exit,
+};
 
 /**
  * pci_bar_size() - size of a BAR
@@ -189,6 +199,54 @@ static bool pci_bus_master(const struct pci *pci)
 	return get_le16(pci->cfg + PCI_COMMAND) & PCI_COMMAND_MASTER;
 }
 
+static bool pci_in_d0(const struct pci *pci)
+{
+	return !(get_le16(pci->cfg + CAP_PM + PCI_PM_CTRL) & PCI_PM_CTRL_STATE_MASK);
+}
+
+/* ---- requests of the function: DMA and interrupts -------------------------------------------- */
+
+/**
+ * pci_irq_allowed() - tell whether the function can send an interrupt
+ * @hca: the HCA
+ * @vector: MSI-X vector
+ *
+ * An MSI-X is a memory write. If the function may send none, the vector's pending bit is set, and
+ * the interrupt is sent when it may.
+ *
+ * Return: true if it can.
+ */
+bool pci_irq_allowed(struct hca *hca, unsigned int vector)
+{
+	if (!hca->dma_off)
+		return true;
+	hca->pci->msix[MSIX_PBA + vector / 8] |= 1u << vector % 8;
+	return false;
+}
+
+static void pci_irq_send_pending(struct hca *hca)
+{
+	unsigned int i;
+
+	for (i = 0; i < hca->profile->vectors; i++) {
+		uint8_t *b = &hca->pci->msix[MSIX_PBA + i / 8], bit = 1u << i % 8;
+
+		if (!(*b & bit))
+			continue;
+		*b &= ~bit;
+		hca->board->irq->raise(hca, i);
+	}
+}
+
+static void pci_update_dma(struct hca *hca)
+{
+	bool off = !pci_bus_master(hca->pci) || !pci_in_d0(hca->pci), was = hca->dma_off;
+
+	hca->dma_off = off;
+	if (was && !off)
+		pci_irq_send_pending(hca);
+}
+
 /**
  * pci_config_write() - write config space
  * @hca: the HCA
@@ -211,6 +269,7 @@ void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_
 		if (off + i == CAP_EXP + PCI_EXP_DEVCTL + 1)
 			flr = buf[i] & PCI_EXP_DEVCTL_BCR_FLR >> 8;
 	}
+	pci_update_dma(hca);
 	/* After a firmware fatal error the HCA restarts when the driver disables bus mastering. */
 	if (flr || (hca->fatal && master && !pci_bus_master(pci)))
 		hca_reset(hca);
@@ -218,13 +277,26 @@ void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_
 
 static bool pci_memory_on(struct hca *hca)
 {
-	return !hca->unplugged && get_le16(hca->pci->cfg + PCI_COMMAND) & PCI_COMMAND_MEMORY;
+	return !hca->unplugged && pci_in_d0(hca->pci) &&
+	       get_le16(hca->pci->cfg + PCI_COMMAND) & PCI_COMMAND_MEMORY;
+}
+
+/* Read each register once, whatever bytes of it are asked for. The clock does not run meanwhile. */
+static void pci_registers_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
+{
+	uint8_t word[4];
+	uint32_t i;
+
+	iseg_latch(hca);
+	for (i = 0; i < len; i++) {
+		if (!i || !((off + i) % 4))
+			put_be32(word, iseg_read(hca, (off + i) & ~3u));
+		buf[i] = word[(off + i) % 4];
+	}
 }
 
 static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t len)
 {
-	uint32_t i;
-
 	if (memic_bar_read(hca, off, buf, len))
 		return;
 	/*
@@ -236,8 +308,7 @@ static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t 
 		uar_idle(hca);
 		return;
 	}
-	for (i = 0; i < len; i++)
-		buf[i] = iseg_read(hca, (off + i) & ~3u) >> (24 - (off + i) % 4 * 8);
+	pci_registers_read(hca, off, buf, len);
 }
 
 /**
@@ -277,8 +348,9 @@ void pci_bar_write(struct hca *hca, unsigned int bar, uint64_t off, const uint8_
 	hca->count.reg_writes++;
 	if (!pci_memory_on(hca))
 		return;
-	if (bar == 2) {
-		memcpy(hca->pci->msix + off, buf, len);
+	if (bar == 2) {		/* the pending bits are read-only */
+		if (off < MSIX_PBA)
+			memcpy(hca->pci->msix + off, buf, len < MSIX_PBA - off ? len : MSIX_PBA - off);
 		return;
 	}
 	if (memic_bar_write(hca, off, buf, len))

@@ -274,9 +274,10 @@ static void vfu_irq_raise(struct hca *hca, unsigned int vector)
 {
 	uint64_t one = 1;
 
+	if (vector >= HCA_MAX_VECTORS || hca->unplugged || !pci_irq_allowed(hca, vector))
+		return;
 	hca->count.irqs++;
-	if (!hca->vfu || vector >= HCA_MAX_VECTORS || hca->vfu->irq_fd[vector] < 0 ||
-	    hca->unplugged)
+	if (!hca->vfu || hca->vfu->irq_fd[vector] < 0)
 		return;
 	if (write(hca->vfu->irq_fd[vector], &one, sizeof(one)) < 0 && errno != EAGAIN)
 		fprintf(stderr,

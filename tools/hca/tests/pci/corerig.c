@@ -123,6 +123,7 @@ int core_up(void **state)
 	core.profile = malloc(sizeof(*core.profile));
 	if (core.fd < 0 || !core.base || profile_default(core.profile, false))
 		return -1;
+	core.profile->initializing_ms = 0;
 	core.fabric = fabric_new();
 	core_doorbells = (struct doorbell_ops){
 		.send = send_doorbell, .cq_arm = cq_arm_doorbell, .eq = eq_doorbell,
@@ -131,8 +132,8 @@ int core_up(void **state)
 	if (!core.hca || ftruncate(core.fd, CORE_RAM) ||
 	    mem_map_fd(core.hca, 0, CORE_RAM, core.fd, 0, true, true))
 		return -1;
-	core.ram = mem_ptr(core.hca, 0, CORE_RAM, true);
 	pci_config_write(core.hca, PCI_COMMAND, on, 2);
+	core.ram = mem_ptr(core.hca, 0, CORE_RAM, true);
 	core_reg_write(0x10, 0);
 	core_reg_write(0x14, CORE_QUEUE);
 	return 0;

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "corerig.h"
 #include "hca.h"
 #include "ifc.h"
@@ -478,6 +479,92 @@ static void fatal_error_ends_with_bus_mastering(void **state)
 	assert_int_equal(core_reg_read(0x23c), 0);
 }
 
+/* Without bus mastering or in D3hot the function reads ones, writes nothing, sends no interrupt. */
+static void only_a_bus_master_sends_requests(void **state)
+{
+	struct vfio_irq_set set = {
+		.argsz = sizeof(set), .index = VFIO_PCI_MSIX_IRQ_INDEX, .count = 4,
+		.flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
+	};
+	static const struct { uint16_t command, pm; } off[] = {
+		{ PCI_COMMAND_MEMORY, 0 }, { PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 3 },
+	};
+	struct map m = { .argsz = sizeof(m), .flags = 3, .size = 4096 };
+	int fd = memfd_create("m", 0), irq[4], i;
+	uint8_t b[4];
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		irq[i] = eventfd(0, EFD_NONBLOCK);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	assert_int_equal(call_fds(SET_IRQS, &set, sizeof(set), irq, 4), 0);
+	for (i = 0; i < 2; i++) {
+		cfg_write(PCI_COMMAND, off[i].command, 2);
+		cfg_write(0x40 + PCI_PM_CTRL, off[i].pm, 2);
+		memset(b, 0, sizeof(b));
+		assert_int_equal(mem_read(core.hca, 0, b, 4), -EFAULT);
+		assert_memory_equal(b, "\xff\xff\xff\xff", 4);
+		assert_int_equal(mem_write(core.hca, 0, "abc", 4), -EFAULT);
+		assert_null(mem_ptr(core.hca, 0, 4, true));
+		assert_int_equal(core.hca->count.dma_blocked, 3 * (i + 1));
+		vfu_irq_ops.raise(core.hca, 3);
+		vfu_irq_ops.raise(core.hca, 3);
+		assert_int_equal(fired(irq[3]), 0);
+		if (i)	/* registers cannot be reached in D3hot, so the test looks behind them */
+			assert_int_equal(core_reg_read(0), 0xffffffff);
+		cfg_write(0x40 + PCI_PM_CTRL, 0, 2);
+		pci_bar_read(core.hca, 2, 4096, b, 1);
+		assert_int_equal(b[0], i ? 0 : 1 << 3);
+		cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 2);
+		assert_int_equal(fired(irq[3]), 1);
+		assert_int_equal(fired(irq[2]), 0);
+		pci_bar_read(core.hca, 2, 4096, b, 1);
+		assert_int_equal(b[0], 0);
+		assert_int_equal(mem_read(core.hca, 0, b, 4), 0);
+		assert_int_equal(b[0], 0);
+	}
+	close(fd);
+	for (i = 0; i < 4; i++)
+		close(irq[i]);
+}
+
+/* Reset drops what is pending, and the guest cannot write the pending bits. */
+static void pending_interrupts_end_with_reset(void **state)
+{
+	uint8_t b = 0xff;
+
+	(void)state;
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
+	pci_bar_write(core.hca, 2, 4096, &b, 1);
+	pci_bar_read(core.hca, 2, 4096, &b, 1);
+	assert_int_equal(b, 0);
+	vfu_irq_ops.raise(core.hca, 3);
+	assert_int_equal(call(RESET, NULL, 0), 0);
+	pci_bar_read(core.hca, 2, 4096, &b, 1);
+	assert_int_equal(b, 0);
+}
+
+/* A command that is rung without bus mastering is not seen, and can be rung later. */
+static void command_queue_needs_bus_mastering(void **state)
+{
+	uint8_t in[16] = { 0 }, out[16];
+
+	(void)state;
+	assert_int_equal(mem_map_fd(core.hca, 0, CORE_RAM, core.fd, 0, true, true), 0);
+	core.ram = mem_ptr(core.hca, 0, CORE_RAM, true);
+	IFC_SET(enable_hca_in, in, opcode, MLX5_CMD_OP_ENABLE_HCA);
+	core_put(0, in, sizeof(in), sizeof(out));
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
+	core_ring(1);
+	assert_int_equal(core_take(0, out, sizeof(out)), CORE_NOT_DONE);
+	assert_int_equal(core.hca->life, LIFE_RESET);
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 2);
+	core_ring(1);
+	assert_int_equal(core_take(0, out, sizeof(out)), 0);
+	assert_int_equal(core.hca->life, LIFE_ENABLED);
+}
+
 static void registers(void **state)
 {
 	struct rw rw = { 0, 0, 4, { 0 } };
@@ -495,6 +582,50 @@ static void registers(void **state)
 	assert_int_equal(call(REGION_WRITE, &rw, sizeof(rw)), EINVAL);
 	rw.count = 1u << 30;
 	assert_int_equal(call(REGION_READ, &rw, 16), EINVAL);
+}
+
+/* The timer runs all the time, and a read shows one moment of it. */
+static void timer_does_not_tear(void **state)
+{
+	uint64_t last = 0, now;
+	uint8_t b[8];
+	unsigned int i;
+
+	(void)state;
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
+	/* The upper half will change soon. */
+	core.hca->start_ns = clock_now_ns() -
+			     ((1ull << 32) * 1000000 / core.profile->core_clock_khz - 1000000);
+	for (i = 0; i < 100000; i++) {
+		pci_bar_read(core.hca, 0, 0x1000, b, 8);
+		now = get_be64(b);
+		assert_true(now >= last);
+		last = now;
+	}
+	assert_int_equal(last >> 32, 1);
+	for (i = 0; i < 100000; i++) {
+		pci_bar_read(core.hca, 0, 0x1004, b, 4);
+		assert_true(get_be32(b) >= (uint32_t)last);
+		last = get_be32(b);
+	}
+}
+
+/* After a reset firmware initializes for a while, in which it sees no write to a register. */
+static void firmware_initializes_after_reset(void **state)
+{
+	(void)state;
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
+	assert_int_equal(core_reg_read(0x1fc), 0);
+	core.profile->initializing_ms = 20;
+	cfg_write(0x60 + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, 2);
+	assert_int_equal(core_reg_read(0x1fc), 0x80000000);
+	core_reg_write(0x14, 0x1000);
+	assert_int_equal(core_reg_read(0x14) >> 12, 0);
+	assert_int_equal(core.hca->count.reg_early, 1);
+	usleep(21000);
+	assert_int_equal(core_reg_read(0x1fc), 0);
+	core_reg_write(0x14, 0x1000);
+	assert_int_equal(core_reg_read(0x14) >> 12, 1);
 }
 
 static void posted_writes_keep_their_order(void **state)
@@ -663,6 +794,9 @@ int main(void)
 		T(half_a_message_does_not_hold_the_server),
 		T(client_that_leaves_inside_a_message_is_gone),
 		T(unread_replies_do_not_hold_the_server), T(files_stay_with_their_message),
+		T(only_a_bus_master_sends_requests),
+		T(pending_interrupts_end_with_reset), T(command_queue_needs_bus_mastering),
+		T(timer_does_not_tear), T(firmware_initializes_after_reset),
 		R(version_is_negotiated), R(version_must_come_first),
 		R(other_major_version_is_refused), T(device_information),
 		T(device_memory_is_mapped), T(guest_memory), T(ranges_are_unmapped_whole),
