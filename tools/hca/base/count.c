@@ -9,6 +9,7 @@ static const char *const drop_name[DROP_REASONS] = {
 	[DROP_NO_CQ] = "no_cq", [DROP_NO_EQ] = "no_eq", [DROP_BAD_OFFSET] = "bad_offset",
 	[DROP_BAD_SIZE] = "bad_size", [DROP_BAD_STATE] = "bad_state",
 	[DROP_NO_MEMIC] = "no_memic", [DROP_NO_BLUEFLAME] = "no_blueflame",
+	[DROP_NO_WQE] = "no_wqe", [DROP_BAD_WQE] = "bad_wqe", [DROP_ARM_RECORD] = "arm_record",
 };
 
 /**

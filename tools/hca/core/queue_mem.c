@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd.h"
 #include "hca.h"
@@ -154,4 +155,32 @@ int qmem_read(struct hca *hca, const struct queue_mem *m, size_t off, void *buf,
 int qmem_write(struct hca *hca, const struct queue_mem *m, size_t off, const void *buf, size_t len)
 {
 	return qmem_copy(hca, m, off, (uint8_t *)(uintptr_t)buf, len, true);
+}
+
+/**
+ * qmem_check_doorbell() - compare a send doorbell with the WQE that it is about
+ * @hca: the HCA
+ * @m: the memory
+ * @off: of the send queue in it
+ * @cnt: WQEBBs of the send queue, a power of two
+ * @posted: WQEBB counter of the doorbell record
+ * @db: the 8 bytes that were written to the register
+ *
+ * Software writes the WQE first, then the record, then the start of the WQE to the register.
+ *
+ * Return: DROP_NO_WQE if the record announces no WQE of this index, DROP_BAD_WQE if the WQE starts
+ * with other bytes, else DROP_REASONS.
+ */
+enum drop_reason qmem_check_doorbell(struct hca *hca, const struct queue_mem *m, size_t off,
+				     uint32_t cnt, uint16_t posted, const uint8_t *db)
+{
+	uint16_t idx = get_be32(db) >> 8;
+	uint8_t wqe[8];
+
+	if ((uint16_t)(posted - 1 - idx) >= cnt)
+		return DROP_NO_WQE;
+	/* The fetch of a WQE that cannot be read fails, too, and puts the queue into error. */
+	if (qmem_read(hca, m, off + (size_t)(idx & (cnt - 1)) * 64, wqe, sizeof(wqe)))
+		return DROP_REASONS;
+	return memcmp(wqe, db, sizeof(wqe)) ? DROP_BAD_WQE : DROP_REASONS;
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "count.h"
+
 struct cmd;
 struct hca;
 
@@ -28,5 +30,7 @@ void qmem_free(struct queue_mem *m);
 void *qmem_ptr(struct hca *hca, const struct queue_mem *m, size_t off, size_t len, bool write);
 int qmem_read(struct hca *hca, const struct queue_mem *m, size_t off, void *buf, size_t len);
 int qmem_write(struct hca *hca, const struct queue_mem *m, size_t off, const void *buf, size_t len);
+enum drop_reason qmem_check_doorbell(struct hca *hca, const struct queue_mem *m, size_t off,
+				     uint32_t cnt, uint16_t posted, const uint8_t *db);
 
 #endif

@@ -147,6 +147,39 @@ static bool cq_is_ahead(uint32_t a, uint32_t b)
 	return d && d <= CQ_INDEX_MASK / 2;
 }
 
+enum arm_record { RECORD_AGREES, RECORD_IS_NEWER, RECORD_DIFFERS };
+
+/*
+ * Compare the arm word of a doorbell with the one of the doorbell record, which software writes
+ * first. When it has written the record again, the doorbell for that is on its way.
+ */
+static enum arm_record cq_compare_arm(uint32_t word, uint32_t rec)
+{
+	const uint32_t sn = 3 << 28, cmd = CQ_DB_NOT_SOL;
+	uint32_t next_sn = (word + (1 << 28)) & sn;
+
+	if (!((word ^ rec) & (sn | cmd | CQ_INDEX_MASK)))
+		return RECORD_AGREES;
+	if (cq_is_ahead(rec & CQ_INDEX_MASK, word & CQ_INDEX_MASK))
+		return RECORD_IS_NEWER;
+	if (cq_ahead(rec, word))
+		return RECORD_DIFFERS;
+	return (rec & sn) == next_sn || (rec & sn) == (word & sn) ? RECORD_IS_NEWER : RECORD_DIFFERS;
+}
+
+/* Returns false, after it recorded why, if the CQ must not be armed by @word. */
+static bool cq_arm_is_announced(struct hca *hca, const struct cq *cq, uint32_t word)
+{
+	enum arm_record r;
+	uint8_t rec[4];
+
+	mem_read(hca, cq->dbr_addr + DBR_ARM, rec, sizeof(rec));
+	r = cq_compare_arm(word, get_be32(rec));
+	if (r == RECORD_DIFFERS)
+		doorbell_drop(hca, DROP_ARM_RECORD, cq->uar, cq->obj.num);
+	return r == RECORD_AGREES;
+}
+
 /**
  * cq_arm_doorbell() - the CQ doorbell register was written
  * @hca: the HCA
@@ -155,7 +188,7 @@ static bool cq_is_ahead(uint32_t a, uint32_t b)
  *
  * Arms the queue for the next completion, or for the next solicited one. Raises the event at once
  * if there is a completion that the consumer index does not cover. The doorbell is dropped if the
- * queue belongs to another UAR or is in error.
+ * queue belongs to another UAR or is in error, or if the doorbell record has not the same arm word.
  */
 void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
 {
@@ -178,6 +211,9 @@ void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
 		doorbell_drop(hca, DROP_BAD_STATE, uar, cqn);
 		return;
 	}
+	if (!cq_arm_is_announced(hca, cq, word))
+		return;
+	hca->count.db_cq++;
 	/* The event for this sequence number was raised already. */
 	if (cq->fired_once && sn == cq->fired_sn)
 		return;

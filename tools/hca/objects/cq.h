@@ -32,6 +32,7 @@ enum cqe_syndrome {
 };
 
 /* Bit of a CQ doorbell (linux/mlx5/cq.h): next solicited event instead of next event. */
+#define DBR_ARM		4	/* offset of the arm word in a doorbell record, bytes */
 #define CQ_DB_NOT_SOL	(1u << 24)
 
 #define CQ_INDEX_MASK	0xffffffu	/* counters of the doorbell record are 24 bits */

@@ -128,6 +128,7 @@ bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t
 		      size_t bf_len)
 {
 	struct sq *sq = sq_find(hca, num);
+	enum drop_reason why;
 	uint8_t dbr[4];
 	uint16_t to;
 
@@ -148,7 +149,10 @@ bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t
 	if (mem_read(hca, sq->dbr_addr + DBR_SND, dbr, sizeof(dbr)))
 		return true;
 	to = get_be32(dbr);
-	if ((uint16_t)(to - sq->hw) <= 1u << sq->log_size)
+	why = qmem_check_doorbell(hca, &sq->mem, 0, 1u << sq->log_size, to, bf);
+	if (why != DROP_REASONS)
+		doorbell_drop(hca, why, uar, num);
+	else if ((uint16_t)(to - sq->hw) <= 1u << sq->log_size)
 		sq_run(hca, sq, to, bf, bf_len);
 	return true;
 }

@@ -176,11 +176,13 @@ static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t 
  * The register tells that there is work; the doorbell record tells how much. WQEs up to the
  * record's counter will be executed from the event loop; a doorbell for work already taken has no
  * effect. Doorbells for a queue pair that does not exist, belongs to another UAR, or is not ready
- * to send are dropped, counted and traced.
+ * to send, and those that are not the start of a WQE that the record announces, are dropped, counted
+ * and traced.
  */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len)
 {
 	struct requester *req;
+	enum drop_reason why;
 	struct qp *qp;
 	uint16_t val;
 
@@ -200,6 +202,11 @@ void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t b
 		return;
 	if (!qp_dbr_read(hca, qp, DBR_SND, &val) || (uint16_t)(val - qp->sq_hw) > qp->sq_cnt) {
 		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
+		return;
+	}
+	why = qmem_check_doorbell(hca, &qp->mem, qp->sq_off, qp->sq_cnt, val, bf);
+	if (why != DROP_REASONS) {
+		doorbell_drop(hca, why, uar, qp->obj.num);
 		return;
 	}
 	req->posted = val;

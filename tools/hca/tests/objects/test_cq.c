@@ -51,6 +51,7 @@ static void arm(uint8_t sn, bool sol, uint32_t ci)
 {
 	uint64_t word = (uint64_t)sn << 28 | (sol ? CQ_DB_NOT_SOL : 0) | ci;
 
+	put_be32(ram(DBR + 4), word);
 	cq_arm_doorbell(rig.hca, uar, word << 32 | cqn);
 }
 
@@ -205,6 +206,37 @@ static void test_solicited_only(void **state)
 	assert_int_equal(rig.nev, 1);
 	cq_complete_now(rig.hca, cqn, &err);	/* an error counts as solicited */
 	assert_int_equal(rig.nev, 2);
+}
+
+/* Ring an arm doorbell with a record of another word. */
+static void arm_unlike(uint32_t record, uint32_t word)
+{
+	put_be32(ram(DBR + 4), record);
+	cq_arm_doorbell(rig.hca, uar, (uint64_t)word << 32 | cqn);
+}
+
+/* The record has no other arm word than the doorbell, or one whose doorbell is still to come. */
+static void test_arm_word_is_that_of_the_record(void **state)
+{
+	static const struct { uint32_t record, word; bool newer; } t[] = {
+		{ 0, 1, false }, { 0, 1 << 28, false }, { 5, 6, false }, { 3u << 28 | 5, 5, false },
+		{ 2u << 28 | 5, 5, false }, { 6, 5, true }, { 1u << 28 | 5, 5, true },
+		{ 5, 3u << 28 | 5, true }, { CQ_DB_NOT_SOL | 5, 5, true },
+		{ 5, CQ_DB_NOT_SOL | 5, true }, { 0, 0xffffff, true }, { 0xffffff, 0, false },
+	};
+	unsigned int i, dropped = 0;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		arm_unlike(t[i].record, t[i].word);
+		dropped += !t[i].newer;
+		assert_int_equal(rig.hca->count.db_drop[DROP_ARM_RECORD], dropped);
+		assert_false(cq_find(rig.hca, cqn)->armed);
+	}
+	put(0, true);
+	assert_int_equal(rig.nev, 0);
+	arm(0, false, 0);
+	assert_int_equal(rig.nev, 1);
 }
 
 static void test_solicited_arm_sees_earlier_cqes(void **state)
@@ -479,7 +511,8 @@ int main(void)
 		T(test_inline_scatter), T(test_arm_then_completion),
 		T(test_arm_after_completion_fires_at_once),
 		T(test_stale_sequence_number_is_ignored), T(test_solicited_only),
-		T(test_solicited_arm_sees_earlier_cqes), T(test_solicited_arm_does_not_replace_any),
+		T(test_arm_word_is_that_of_the_record), T(test_solicited_arm_sees_earlier_cqes),
+	 T(test_solicited_arm_does_not_replace_any),
 		T(test_invalid_doorbells_are_dropped), T(test_overrun),
 		T(test_consumer_index_makes_room), T(test_indices_wrap_at_24_bits),
 		T(test_moderation_by_count), T(test_moderation_by_time),

@@ -354,6 +354,7 @@ uint16_t rig_put(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds
 	put_be32(b + 4, qp->obj.num << 8 | ds);
 	for (i = 0; i < ds; i++)
 		memcpy(rig_ptr(h, qp->mem.pas[1] + ((idx * 64u + i * 16) & 4095)), b + i * 16, 16);
+	rig.last[h][qp->obj.num % RIG_QPS] = idx;
 	*t += wqe_bbs(ds);
 	return idx;
 }
@@ -363,12 +364,18 @@ void rig_show(unsigned int h, struct qp *qp)
 	put_be32(rig_ptr(h, qp->dbr_addr + DBR_SND), *tail_of(h, qp));
 }
 
+void rig_ring_wqe(unsigned int h, struct qp *qp, uint16_t idx)
+{
+	uint8_t db[8];
+
+	memcpy(db, rig_ptr(h, qp->mem.pas[1] + idx * 64u % 4096), sizeof(db));
+	put_be32(db + 4, qp->obj.num << 8 | db[7]);
+	qp_send_doorbell(rig.hca[h], qp->uar, db, sizeof(db));
+}
+
 void rig_ring(unsigned int h, struct qp *qp)
 {
-	uint8_t db[8] = {};
-
-	put_be32(db + 4, qp->obj.num << 8 | 1);
-	qp_send_doorbell(rig.hca[h], qp->uar, db, sizeof(db));
+	rig_ring_wqe(h, qp, rig.last[h][qp->obj.num % RIG_QPS]);
 }
 
 uint16_t rig_send(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds)

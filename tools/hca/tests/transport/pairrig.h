@@ -42,6 +42,7 @@ struct rig {
 	uint8_t *mem[2];
 	size_t brk[2];			/* next free byte of guest memory */
 	uint16_t tail[2][RIG_QPS];	/* of send queues, in WQEBBs */
+	uint16_t last[2][RIG_QPS];	/* WQE put there */
 	struct rig_cqe cqe[RIG_CQES];
 	unsigned int ncqe;
 	struct { uint32_t qpn; uint8_t type; } event[64];
@@ -76,7 +77,8 @@ void rig_state(unsigned int h, struct qp *qp, enum qp_state now);
  */
 uint16_t rig_put(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds);
 void rig_show(unsigned int h, struct qp *qp);
-void rig_ring(unsigned int h, struct qp *qp);
+void rig_ring(unsigned int h, struct qp *qp);	/* for the WQE that was put last */
+void rig_ring_wqe(unsigned int h, struct qp *qp, uint16_t idx);
 uint16_t rig_send(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds);
 void rig_recv(unsigned int h, struct qp *qp, uint64_t addr, uint32_t len, uint32_t lkey);
 

@@ -145,11 +145,51 @@ static void nothing_runs_beyond_the_record(void **state)
 	rig_ring(0, a);
 	rig_settle();
 	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(rig.hca[0]->count.db_drop[DROP_NO_WQE], 1);
 	rig_show(0, a);
 	rig_put(0, a, w.b, w.ds);
-	rig_ring(0, a);
+	rig_ring_wqe(0, a, 0);
 	rig_settle();
 	assert_int_equal(rig.ncqe, 1);
+	assert_int_equal(rig.hca[0]->count.db_drop[DROP_NO_WQE], 1);
+}
+
+/* A doorbell is the start of a WQE that the record announces: opcode, index, QP and length. */
+static void doorbell_is_the_start_of_its_wqe(void **state)
+{
+	static const struct { unsigned int at; uint8_t flip, bad, none; } t[] = {
+		{ 0, 1, 1, 0 }, { 1, 1, 1, 1 }, { 2, 1, 1, 2 }, { 3, WQE_SEND, 2, 2 },
+		{ 7, 3, 3, 2 },
+	};
+	const uint64_t *drops = rig.hca[0]->count.db_drop;
+	struct rig_wqe w;
+	unsigned int i;
+	uint8_t db[8];
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	for (i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		memcpy(db, rig_ptr(0, a->mem.pas[1]), sizeof(db));
+		db[t[i].at] ^= t[i].flip;
+		qp_send_doorbell(rig.hca[0], RIG_UAR, db, sizeof(db));
+		assert_int_equal(drops[DROP_BAD_WQE], t[i].bad);
+		assert_int_equal(drops[DROP_NO_WQE], t[i].none);
+	}
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+	rig_ring(0, a);
+	assert_int_equal(rig_run(1, 1000), 1);
+	/* Longer ago than the queue is long. */
+	for (i = 0; i < 64; i++)
+		rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	memcpy(db, rig_ptr(0, a->mem.pas[1]), sizeof(db));
+	db[2] = 0;
+	db[1] = 0;
+	qp_send_doorbell(rig.hca[0], RIG_UAR, db, sizeof(db));
+	assert_int_equal(drops[DROP_NO_WQE], 3);
 }
 
 static void second_doorbell_has_no_effect(void **state)
@@ -365,6 +405,8 @@ static void wqe_of_another_qp_is_an_error(void **state)
 	wq_ctrl(&w, WQE_NOP, true, 0);
 	idx = rig_put(0, a, w.b, w.ds);
 	put_be32(rig_ptr(0, a->mem.pas[1] + idx * 64), (idx + 1) << 8 | WQE_NOP);
+	wq_ctrl(&w, WQE_NOP, false, 0);
+	rig_put(0, a, w.b, w.ds);	/* the doorbell is this one's */
 	rig_show(0, a);
 	rig_ring(0, a);
 	rig_settle();
@@ -1805,6 +1847,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RC(nothing_runs_before_the_register_is_rung), RC(nothing_runs_beyond_the_record),
+		RC(doorbell_is_the_start_of_its_wqe),
 		RC(second_doorbell_has_no_effect), RC(one_doorbell_for_many_wqes),
 		RC(doorbell_on_another_uar_is_dropped), RC(doorbell_before_rts_is_dropped),
 		RC(record_beyond_the_queue_is_fatal), RC(blueflame_takes_the_wqe_from_the_register),

@@ -10,6 +10,7 @@
 
 #define BF_OFFSET 0x800
 #define CQ_ARM_OFFSET 0x20
+#define MLX5_CQ_ARM_DB 1	/* word of a doorbell record */
 
 FIXTURE(record) {
 	struct uv uv;
@@ -278,12 +279,65 @@ static unsigned int qp_reg(const struct uv_qp *qp)
 	return BF_OFFSET + qp->resp.bfreg_index % 4 * 0x200;
 }
 
+/* Write a NOP to the send queue, behind the receive queue of 16 entries, and announce it. */
+static void put_nop(struct uv_qp *qp)
+{
+	struct mlx5_wqe_ctrl_seg *ctrl = qp->mem.buf + 16 * 16;
+
+	memset(ctrl, 0, 64);
+	*(uint64_t *)ctrl = nop_doorbell(qp->qpn);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	qp->mem.dbr[MLX5_SND_DBR] = htobe32(1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 TEST_F(reg, doorbell_on_the_queues_uar_is_accepted)
 {
-	long dropped = hca_counter("wrong_uar");
+	long done = hca_counter("wqes_sq");
 
+	put_nop(&self->qp);
 	ring(self->uar[qp_uar(&self->qp)] + qp_reg(&self->qp), nop_doorbell(self->qp.qpn));
-	EXPECT_EQ(dropped, hca_counter("wrong_uar"));
+	EXPECT_EQ(done + 1, hca_counter("wqes_sq"));
+}
+
+/* Without a record that announces the WQE, or with other bytes than the WQE starts with. */
+TEST_F(reg, doorbell_unlike_its_wqe_is_dropped)
+{
+	uint8_t *reg = self->uar[qp_uar(&self->qp)] + qp_reg(&self->qp);
+	uint64_t nop = nop_doorbell(self->qp.qpn);
+	long done = hca_counter("wqes_sq");
+
+	ASSERT_EQ(0, hca_expect("drop no_wqe 2"));
+	ASSERT_EQ(0, hca_expect("drop bad_wqe 2"));
+	ring(reg, nop);
+	put_nop(&self->qp);
+	ring(reg, nop ^ htobe64(1ull << 40));	/* index */
+	ring(reg, nop ^ htobe64(0xaull << 32));	/* opcode */
+	ring(reg, nop ^ htobe64(3));		/* length */
+	EXPECT_EQ(done, hca_counter("wqes_sq"));
+	ring(reg, nop);
+	EXPECT_EQ(done + 1, hca_counter("wqes_sq"));
+}
+
+/* An arm word that is not in the doorbell record does not arm the CQ. */
+TEST_F(reg, arm_without_its_record_is_dropped)
+{
+	uint32_t word = 1 << 28 | 5;
+	uint64_t db = htobe64((uint64_t)word << 32 | self->cq.cqn);
+	long armed = hca_counter("doorbells_cq"), dropped = hca_counter("arm_record");
+
+	ASSERT_EQ(0, hca_expect("drop arm_record 2"));
+	ring(self->uar[0] + CQ_ARM_OFFSET, db);
+	self->cq.mem.dbr[MLX5_CQ_ARM_DB] = htobe32(word - 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	ring(self->uar[0] + CQ_ARM_OFFSET, db);
+	EXPECT_EQ(dropped + 2, hca_counter("arm_record"));
+	EXPECT_EQ(armed, hca_counter("doorbells_cq"));
+	self->cq.mem.dbr[MLX5_CQ_ARM_DB] = htobe32(word);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	ring(self->uar[0] + CQ_ARM_OFFSET, db);
+	EXPECT_EQ(dropped + 2, hca_counter("arm_record"));
+	EXPECT_EQ(armed + 1, hca_counter("doorbells_cq"));
 }
 
 TEST_F(reg, doorbell_on_another_uar_is_dropped_and_counted)
