@@ -4,6 +4,7 @@
  * them and the HCA.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,7 +42,56 @@ struct mem_map {
 	unsigned int room;	/* entries that r has memory for */
 	unsigned int hit;	/* index of the last region found: accesses cluster */
 	struct backing *backings;
+	struct mem_map *next;	/* of all HCAs of the process */
 };
+
+/* ---- files that the client makes shorter ------------------------------------------------------- */
+
+static struct mem_map *all_maps;
+
+static struct backing *backing_at(const uint8_t *host)
+{
+	struct mem_map *m;
+	struct backing *b;
+
+	for (m = all_maps; m; m = m->next)
+		for (b = m->backings; b; b = b->next)
+			if (host >= b->host && host < b->host + b->size)
+				return b;
+	return NULL;
+}
+
+/*
+ * An access to a page that the client has cut off its file. The client loses its memory, and the
+ * other HCAs of the process run on.
+ */
+static void mem_on_sigbus(int sig, siginfo_t *info, void *context)
+{
+	struct backing *b = backing_at(info->si_addr);
+
+	(void)context;
+	if (!b || mmap(b->host, b->size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+		signal(sig, SIG_DFL);	/* the access is repeated, and ends the process */
+}
+
+static void mem_guard(void)
+{
+	const struct sigaction guard = { .sa_sigaction = mem_on_sigbus, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGBUS, &guard, NULL);
+}
+
+static void mem_forget(struct mem_map *m)
+{
+	struct mem_map **at = &all_maps;
+
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+}
+
+/* ---- the map ----------------------------------------------------------------------------------- */
 
 /**
  * mem_init() - start without guest memory
@@ -52,7 +102,11 @@ struct mem_map {
 int mem_init(struct hca *hca)
 {
 	hca->mem = calloc(1, sizeof(*hca->mem));
-	return hca->mem ? 0 : -ENOMEM;
+	if (!hca->mem)
+		return -ENOMEM;
+	hca->mem->next = all_maps;
+	all_maps = hca->mem;
+	return 0;
 }
 
 /* Map the file @fd, whose size is in @st. Return 0, -ENOMEM or the error of mmap(). */
@@ -79,6 +133,7 @@ static int backing_map(struct mem_map *m, int fd, const struct stat *st, struct 
 	b->size = st->st_size;
 	b->next = m->backings;
 	m->backings = b;
+	mem_guard();
 	*out = b;
 	return 0;
 }
@@ -268,7 +323,10 @@ void mem_unmap_all(struct hca *hca)
  */
 void mem_exit(struct hca *hca)
 {
+	if (!hca->mem)
+		return;
 	mem_unmap_all(hca);
+	mem_forget(hca->mem);
 	free(hca->mem->r);
 	free(hca->mem);
 	hca->mem = NULL;

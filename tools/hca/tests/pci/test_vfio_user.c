@@ -766,6 +766,61 @@ static void files_stay_with_their_message(void **state)
 	close(fd[1]);
 }
 
+/* A client cuts off the file that it shared: it loses its memory, and nobody else notices. */
+static void cut_file_is_the_clients_loss(void **state)
+{
+	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 1 << 20, .size = 8192 };
+	int fd = memfd_create("m", 0);
+	char b[4] = "xyz";
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), EINVAL);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(call_fds(DMA_MAP, &m, sizeof(m), &fd, 1), 0);
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 2);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(mem_read(core.hca, (1 << 20) + 4096, b, 4), 0);
+	assert_memory_equal(b, "\0\0\0\0", 4);
+	assert_int_equal(mem_write(core.hca, (1 << 20) + 8188, "abc", 4), 0);
+	assert_int_equal(call(REGION_READ, &(struct rw){ 0, 0, 4, { 0 } }, 16), 0);
+	close(fd);
+}
+
+/* Requests that are too short, name what is not there, or lie outside of their region. */
+static void hostile_requests_are_refused(void **state)
+{
+	static const struct { uint16_t cmd; uint32_t min; } shorts[] = {
+		{ VERSION, 4 }, { DMA_MAP, 32 }, { DMA_UNMAP, 24 }, { REGION_INFO, 32 },
+		{ IRQ_INFO, 16 }, { SET_IRQS, 20 }, { REGION_READ, 16 }, { REGION_WRITE, 16 },
+		{ WRITE_MULTI, 8 },
+	};
+	static const struct rw out[] = {
+		{ 4096, VFIO_PCI_CONFIG_REGION_INDEX, 1, { 0 } },
+		{ 4095, VFIO_PCI_CONFIG_REGION_INDEX, 2, { 0 } },
+		{ UINT64_MAX, VFIO_PCI_CONFIG_REGION_INDEX, 2, { 0 } },
+		{ 8192, 2, 1, { 0 } }, { 8191, 2, 8, { 0 } }, { UINT64_MAX - 3, 2, 8, { 0 } },
+		{ 32 << 20, 0, 8, { 0 } }, { 0, 1, 1, { 0 } }, { 0, 9, 1, { 0 } },
+		{ 0, UINT32_MAX, 1, { 0 } }, { 0, 0, UINT32_MAX, { 0 } },
+	};
+	static const uint16_t unknown[] = { 0, IO_FDS, DMA_READ, DMA_WRITE, 14, 16, 0xffff };
+	uint8_t zero[64] = { 0 };
+	unsigned int i;
+	uint32_t len;
+
+	(void)state;
+	for (i = 0; i < sizeof(shorts) / sizeof(*shorts); i++)
+		for (len = 0; len < shorts[i].min; len++)
+			assert_int_equal(call(shorts[i].cmd, zero, len), EINVAL);
+	for (i = 0; i < sizeof(out) / sizeof(*out); i++) {
+		assert_int_equal(call(REGION_READ, &out[i], 16), EINVAL);
+		assert_int_equal(call(REGION_WRITE, &out[i], sizeof(out[i])), EINVAL);
+	}
+	for (i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		assert_int_equal(call(unknown[i], zero, sizeof(zero)), ENOTSUP);
+	assert_false(gone);
+}
+
 static void disconnect_releases_guest_memory(void **state)
 {
 	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 0, .size = 4096 };
@@ -796,7 +851,8 @@ int main(void)
 		T(unread_replies_do_not_hold_the_server), T(files_stay_with_their_message),
 		T(only_a_bus_master_sends_requests),
 		T(pending_interrupts_end_with_reset), T(command_queue_needs_bus_mastering),
-		T(timer_does_not_tear), T(firmware_initializes_after_reset),
+		T(timer_does_not_tear), T(cut_file_is_the_clients_loss),
+		T(hostile_requests_are_refused), T(firmware_initializes_after_reset),
 		R(version_is_negotiated), R(version_must_come_first),
 		R(other_major_version_is_refused), T(device_information),
 		T(device_memory_is_mapped), T(guest_memory), T(ranges_are_unmapped_whole),
