@@ -49,6 +49,7 @@ struct profile {
 	uint16_t pkey[PROFILE_PKEYS];	/* first entries of the P_Key table; 0: not used */
 	unsigned int gids;		/* entries of the GID table that are used */
 	unsigned int mtu;		/* of the port, bytes */
+	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */
 	bool map_memic;			/* guests map device memory, else accesses are trapped */
 	unsigned int max_translation_mb;	/* MiB of translation tables of all memory keys */
 	/* Capabilities by type: [0] the maximum, [1] the current ones before SET_HCA_CAP. */

@@ -114,7 +114,7 @@ static int profile_load_pkeys(struct profile *p, struct json_object *v, char *wh
 static bool *profile_bool(struct profile *p, const char *key)
 {
 	const struct { const char *name; bool *at; } bools[] = {
-		{ "map_memic", &p->map_memic },
+		{ "map_memic", &p->map_memic }, { "refuse_busy_uars", &p->refuse_busy_uars },
 	};
 	unsigned int i;
 

@@ -328,7 +328,10 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 	struct bf *b;
 	uint8_t st;
 
-	st = check_obj(hca, cmd, OBJ_UAR, num, &o);
+	if (hca->profile->refuse_busy_uars)
+		st = check_destroy(hca, cmd, OBJ_UAR, num, &o);
+	else
+		st = check_obj(hca, cmd, OBJ_UAR, num, &o);
 	if (st)
 		return st;
 	for (b = hca->uars->s.bf; b < hca->uars->s.bf + PENDING; b++) {
@@ -340,7 +343,7 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 	}
 	/*
 	 * The stock driver frees the UARs of a process that died before it destroys the queues that
-	 * use them. No doorbell on such a page is accepted any more, and the number is reused after
+	 * use them, so this is refused only if the profile says so. No doorbell on such a page is accepted any more, and the number is reused after
 	 * the last of the queues is destroyed.
 	 */
 	o->gone = true;

@@ -599,6 +599,25 @@ static void unmapped_eq_fails_once(void **state)
 	assert_int_equal(eqe(0)[63], 0xff);
 }
 
+/* A UAR with a queue is freed after the queue, if the profile says so. */
+static void busy_uar_is_refused(void **state)
+{
+	uint8_t in[16] = { 0 }, out[16], eq[16] = { 0 };
+
+	(void)state;
+	core.profile->refuse_busy_uars = true;
+	IFC_SET(dealloc_uar_in, in, opcode, MLX5_CMD_OP_DEALLOC_UAR);
+	IFC_SET(dealloc_uar_in, in, uar, uar);
+	IFC_SET(destroy_eq_in, eq, opcode, MLX5_CMD_OP_DESTROY_EQ);
+	IFC_SET(destroy_eq_in, eq, eq_number, eqn);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES_STATE);
+	eq_db(uar, 0, true);
+	assert_int_equal(drops(DROP_NO_UAR), 0);
+	assert_int_equal(core_cmd(eq, 16, out, 16), ST_OK);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_BAD_RES);
+}
+
 static void query_eq_shows_counters(void **state)
 {
 	uint8_t in[16] = { 0 }, out[IFC_SZ(query_eq_out)];
@@ -639,6 +658,7 @@ int main(void)
 		E(only_subscribed_events), E(full_queue_loses_events),
 		E(doorbell_on_another_page_is_dropped), E(create_eq_refuses_invalid_contexts),
 		E(unmapped_eq_fails_once), E(query_eq_shows_counters),
+		E(busy_uar_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("uar", tests, NULL, NULL);
