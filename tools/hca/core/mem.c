@@ -45,7 +45,7 @@ struct mem_map {
 	struct mem_map *next;	/* of all HCAs of the process */
 };
 
-/* ---- files that the client makes shorter ------------------------------------------------------- */
+/* ---- files that the client makes shorter ------------------------------------------------------ */
 
 static struct mem_map *all_maps;
 
@@ -67,11 +67,11 @@ static struct backing *backing_at(const uint8_t *host)
  */
 static void mem_on_sigbus(int sig, siginfo_t *info, void *context)
 {
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
 	struct backing *b = backing_at(info->si_addr);
 
 	(void)context;
-	if (!b || mmap(b->host, b->size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+	if (!b || mmap(b->host, b->size, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
 		signal(sig, SIG_DFL);	/* the access is repeated, and ends the process */
 }
 
@@ -91,7 +91,7 @@ static void mem_forget(struct mem_map *m)
 	*at = m->next;
 }
 
-/* ---- the map ----------------------------------------------------------------------------------- */
+/* ---- the map ---------------------------------------------------------------------------------- */
 
 /**
  * mem_init() - start without guest memory

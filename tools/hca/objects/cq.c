@@ -164,7 +164,9 @@ static enum arm_record cq_compare_arm(uint32_t word, uint32_t rec)
 		return RECORD_IS_NEWER;
 	if (cq_ahead(rec, word))
 		return RECORD_DIFFERS;
-	return (rec & sn) == next_sn || (rec & sn) == (word & sn) ? RECORD_IS_NEWER : RECORD_DIFFERS;
+	if ((rec & sn) == next_sn || (rec & sn) == (word & sn))
+		return RECORD_IS_NEWER;
+	return RECORD_DIFFERS;
 }
 
 /* Returns false, after it recorded why, if the CQ must not be armed by @word. */

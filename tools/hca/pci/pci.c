@@ -300,8 +300,8 @@ static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t 
 	if (memic_bar_read(hca, off, buf, len))
 		return;
 	/*
-	 * UAR pages are write-only: they read as zero. A processor writes out what it combines before
-	 * it reads.
+	 * UAR pages are write-only: they read as zero. A processor writes out what it combines
+	 * before it reads.
 	 */
 	memset(buf, 0, len);
 	if (off >= ISEG_SIZE) {
@@ -349,8 +349,8 @@ void pci_bar_write(struct hca *hca, unsigned int bar, uint64_t off, const uint8_
 	if (!pci_memory_on(hca))
 		return;
 	if (bar == 2) {		/* the pending bits are read-only */
-		if (off < MSIX_PBA)
-			memcpy(hca->pci->msix + off, buf, len < MSIX_PBA - off ? len : MSIX_PBA - off);
+		for (i = 0; i < len && off + i < MSIX_PBA; i++)
+			hca->pci->msix[off + i] = buf[i];
 		return;
 	}
 	if (memic_bar_write(hca, off, buf, len))

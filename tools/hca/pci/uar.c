@@ -343,8 +343,8 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 	}
 	/*
 	 * The stock driver frees the UARs of a process that died before it destroys the queues that
-	 * use them, so this is refused only if the profile says so. No doorbell on such a page is accepted any more, and the number is reused after
-	 * the last of the queues is destroyed.
+	 * use them, so this is refused only if the profile says so. No doorbell on such a page is
+	 * accepted any more, and the number is reused after the last of the queues is destroyed.
 	 */
 	o->gone = true;
 	if (!o->refs)

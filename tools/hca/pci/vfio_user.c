@@ -128,8 +128,8 @@ static void vfu_keep_fds(struct vfu *v, struct msghdr *m)
 }
 
 /*
- * Take what has arrived into v->in. Never waits: the rest of a message may never come. Returns 0, or
- * a negative number if the client is gone.
+ * Take what has arrived into v->in. Never waits: the rest of a message may never come. Returns 0,
+ * or a negative number if the client is gone.
  */
 static int vfu_recv(struct vfu *v)
 {
@@ -157,8 +157,8 @@ static int vfu_recv(struct vfu *v)
 }
 
 /*
- * Look at the message at @at in v->in. Returns 1 if all of it is there, 0, or -EMSGSIZE for a length
- * that no message has. Then the next one cannot be found, and the client has to go.
+ * Look at the message at @at in v->in. Returns 1 if all of it is there, 0, or -EMSGSIZE for a
+ * length that no message has. Then the next one cannot be found, and the client has to go.
  */
 static int vfu_peek(struct vfu *v, size_t at)
 {

@@ -45,7 +45,7 @@ struct vfu {
 	unsigned int nfds;	/* not yet taken; the remaining ones are closed after the message */
 	uint64_t fds_at;	/* where in the stream the bytes end with which they came */
 	bool may_take_fds;	/* they came with the message being handled */
-	uint8_t *out;		/* the reply with its header; still to be sent is [out_at, out_len) */
+	uint8_t *out;		/* the reply with its header; [out_at, out_len) is not sent yet */
 	size_t out_at, out_len;
 	int irq_fd[HCA_MAX_VECTORS];
 	int send_fd;		/* sent with the reply, stays open; -1: none */

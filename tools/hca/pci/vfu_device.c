@@ -124,8 +124,8 @@ _Static_assert(sizeof(struct region_mmap) == sizeof(struct vfio_region_info) +
 
 /*
  * Where the profile says so, the client maps device memory, so that the guest accesses it directly.
- * QEMU's client waits for the answer to each write to a device of which it can map anything, also to
- * doorbells. The capability that tells where device memory lies is sent only if the client has room
+ * QEMU's client waits for the answer to each write to a device of which it can map anything, also
+ * to doorbells. The capability that tells where device memory lies is sent only if the client has room
  * for it; argsz tells how much room is needed.
  */
 static int vfu_add_mmap(struct vfu *v, struct region_mmap *m, uint32_t room)

@@ -176,8 +176,8 @@ static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t 
  * The register tells that there is work; the doorbell record tells how much. WQEs up to the
  * record's counter will be executed from the event loop; a doorbell for work already taken has no
  * effect. Doorbells for a queue pair that does not exist, belongs to another UAR, or is not ready
- * to send, and those that are not the start of a WQE that the record announces, are dropped, counted
- * and traced.
+ * to send, and those that are not the start of a WQE that the record announces, are dropped,
+ * counted and traced.
  */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len)
 {

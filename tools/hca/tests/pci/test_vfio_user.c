@@ -676,8 +676,8 @@ static void send_bytes(const void *p, size_t len)
 }
 
 /*
- * A client stops in the middle of a header, and of a message: the server does not wait for the rest,
- * and takes it when it comes. pump() would not return if the server waited.
+ * A client stops in the middle of a header, and of a message: the server does not wait for the
+ * rest, and takes it when it comes. pump() would not return if the server waited.
  */
 static void half_a_message_does_not_hold_the_server(void **state)
 {

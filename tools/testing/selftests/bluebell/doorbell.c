@@ -531,8 +531,8 @@ static void write_buffer(FIXTURE_DATA(blueflame) *self, const uint8_t *wqe, size
 }
 
 /*
- * Post a WQE of @ds units of which the first @written bytes are written to the register. Returns the
- * byte that the peer received, or -1.
+ * Post a WQE of @ds units of which the first @written bytes are written to the register. Returns
+ * the byte that the peer received, or -1.
  */
 static int post_through_buffer(FIXTURE_DATA(blueflame) *self, unsigned int ds, size_t written)
 {
@@ -553,8 +553,8 @@ static int post_through_buffer(FIXTURE_DATA(blueflame) *self, unsigned int ds, s
 }
 
 /*
- * A WQE that comes whole through a BlueFlame buffer is executed from there. A burst that the machine
- * interrupts is a plain doorbell, so several attempts are made.
+ * A WQE that comes whole through a BlueFlame buffer is executed from there. A burst that the
+ * machine interrupts is a plain doorbell, so several attempts are made.
  */
 TEST_F(blueflame, wqe_is_executed_from_the_buffer)
 {
@@ -614,7 +614,8 @@ TEST_F(blueflame, same_buffer_twice_is_counted)
 
 TEST_F(blueflame, library_posts_through_the_buffers_in_turn)
 {
-	long from_buffer = hca_counter("wqes_blueflame"), same = hca_counter("blueflame_same_buffer");
+	long from_buffer = hca_counter("wqes_blueflame");
+	long same = hca_counter("blueflame_same_buffer");
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 	struct ibv_wc wc;
 	int n;

@@ -80,7 +80,7 @@ static inline void announce_tests(void)
 #define NO_XRC "the device has no XRC"
 #define NO_ATOMICS "the device has no atomic operations"
 #define NO_UC "the device has no UC"
-/* mlx5_ib offers none if mlx5_core finds that write combining does not work, as in emulation. */
+/* mlx5_ib offers none if mlx5_core finds that write combining does not work. */
 #define NO_BLUEFLAME "the driver does not offer BlueFlame on this machine"
 
 static inline bool has_blueflame(const struct uv *uv)
