@@ -25,7 +25,10 @@ static void take(void *to, size_t len, const uint8_t **data, size_t *size)
 	*size -= n;
 }
 
-/* Let the fuzzer get past the first checks: correct index and QP number in the control segments. */
+/*
+ * Let the fuzzer get past the first checks: correct index and QP number in the control segments. The
+ * first WQE always has them, because the doorbell is its start.
+ */
 static void mend_ring(uint8_t *ring, const struct qp *qp, uint8_t how)
 {
 	unsigned int i;
@@ -33,9 +36,9 @@ static void mend_ring(uint8_t *ring, const struct qp *qp, uint8_t how)
 	for (i = 0; i < qp->sq_cnt; i++) {
 		uint8_t *w = ring + i * 64;
 
-		if (how & 1)
+		if (how & 1 || !i)
 			put_be32(w, (get_be32(w) & 0xff0000ff) | i << 8);
-		if (how & 2)
+		if (how & 2 || !i)
 			put_be32(w + 4, qp->obj.num << 8 | (w[7] & 0x3f));
 	}
 }
@@ -78,8 +81,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct qp *a, *b;
 	uint64_t buf[2];
-	uint8_t head[8] = {};
+	uint8_t head[8] = {}, *ring;
 	struct mkey *mk;
+	size_t len;
 
 	decode(data, size);
 	take(head, sizeof(head), &data, &size);
@@ -101,8 +105,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	take(rig_ptr(0, a->mem.pas[1]), a->sq_cnt * 64, &data, &size);
 	mend_ring(rig_ptr(0, a->mem.pas[1]), a, head[2]);
 	put_be32(rig_ptr(0, a->dbr_addr + DBR_SND), head[3] % (a->sq_cnt + 2));
-	if (head[4] & 1)
-		qp_send_doorbell(rig.hca[0], RIG_UAR, rig_ptr(0, a->mem.pas[1]), 256);
+	ring = rig_ptr(0, a->mem.pas[1]);
+	len = (ring[7] & 0x3f) * 16;
+	if (head[4] & 1 && len >= 16 && len <= 256)
+		qp_send_doorbell(rig.hca[0], RIG_UAR, ring, len);
 	else
 		rig_ring(0, a);
 	run(20);
