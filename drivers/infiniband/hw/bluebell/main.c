@@ -110,6 +110,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.fill_res_qp_entry_raw = mlx5_ib_fill_res_qp_entry_raw,
 	.fill_res_srq_entry = mlx5_ib_fill_res_srq_entry,
 	.fill_res_srq_entry_raw = mlx5_ib_fill_res_srq_entry_raw,
+	.fill_stat_mr_entry = mlx5_ib_fill_stat_mr_entry,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, mlx5_ib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, mlx5_ib_cq, ibcq),

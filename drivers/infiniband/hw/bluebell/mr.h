@@ -15,6 +15,19 @@ struct mlx5_ib_dev;
 struct mlx5_ib_mr;
 
 /**
+ * struct mlx5_ib_paging_stat - what happened to the pages of a paged region
+ * @faults: number of pages in the ranges that were mapped because the device faulted
+ * @prefetches: number of pages in the ranges that were mapped on advice
+ * @invalidations: number of pages that were unmapped because the process, or the exporter of the
+ *	dma-buf, was about to lose them
+ */
+struct mlx5_ib_paging_stat {
+	atomic64_t faults;
+	atomic64_t prefetches;
+	atomic64_t invalidations;
+};
+
+/**
  * struct mlx5_ib_mr_ops - what kind of region it is
  * @kind: name of the kind, for resource tracking
  * @dereg: destroy the key, then free the memory and the region. After an error the region is
@@ -23,12 +36,14 @@ struct mlx5_ib_mr;
  *	NULL if that is left to @dereg
  * @range: find out the process's memory that the region was registered over, to register it
  *	anew: -EINVAL if it is not that of the current process. NULL for a region over @umem
+ * @paging_stat: the region's statistics; NULL for a region that is not paged
  */
 struct mlx5_ib_mr_ops {
 	const char *kind;
 	int (*dereg)(struct mlx5_ib_mr *mr);
 	int (*destroy_key)(struct mlx5_ib_mr *mr);
 	int (*range)(struct mlx5_ib_mr *mr, u64 *start, u64 *length);
+	const struct mlx5_ib_paging_stat *(*paging_stat)(struct mlx5_ib_mr *mr);
 };
 
 /**

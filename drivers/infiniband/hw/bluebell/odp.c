@@ -143,21 +143,29 @@ static int odp_mr_dereg(struct mlx5_ib_mr *base)
 	return 0;
 }
 
+static const struct mlx5_ib_paging_stat *odp_mr_stat(struct mlx5_ib_mr *base)
+{
+	return &container_of(base, struct odp_mr, mr)->stat;
+}
+
 static const struct mlx5_ib_mr_ops odp_process_mr_ops = {
 	.kind = "paged",
 	.dereg = odp_mr_dereg,
 	.range = odp_mr_range,
+	.paging_stat = odp_mr_stat,
 };
 
 static const struct mlx5_ib_mr_ops odp_implicit_mr_ops = {
 	.kind = "paged implicit",
 	.dereg = odp_mr_dereg,
 	.range = odp_mr_range,
+	.paging_stat = odp_mr_stat,
 };
 
 static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
 	.kind = "paged dma-buf",
 	.dereg = odp_mr_dereg,
+	.paging_stat = odp_mr_stat,
 };
 
 /**

@@ -106,6 +106,9 @@ static int odp_advice_step(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 		return -EFAULT;
 	len = min_t(u32, part->length - advice->done, MLX5_IB_ODP_CHUNK_BYTES);
 	ret = mlx5_ib_odp_mr_page_in(mr, part->addr + advice->done, len, advice->req);
+	if (!ret)
+		atomic64_add(odp_range_pages(part->addr + advice->done, len),
+			     &mr->stat.prefetches);
 	mlx5_ib_mkey_put(&mr->mr.mkey);
 	advice->done += len;
 	if (advice->done == part->length) {

@@ -56,12 +56,14 @@ static void odp_dmabuf_clear(struct odp_mr *mr)
 static void odp_dmabuf_invalidate(struct dma_buf_attachment *attach)
 {
 	struct ib_umem_dmabuf *umem_dmabuf = attach->importer_priv;
+	struct odp_mr *mr = umem_dmabuf->private;
 
 	/* Without a DMA mapping, all translation entries are clear already. */
 	if (!umem_dmabuf->sgt)
 		return;
-	odp_dmabuf_clear(umem_dmabuf->private);
+	odp_dmabuf_clear(mr);
 	ib_umem_dmabuf_unmap_pages(umem_dmabuf);
+	atomic64_add(ib_umem_num_pages(&umem_dmabuf->umem), &mr->stat.invalidations);
 }
 
 static const struct dma_buf_attach_ops odp_dmabuf_attach_ops = {

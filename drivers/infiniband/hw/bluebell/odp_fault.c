@@ -68,10 +68,16 @@ static int odp_fault_page_in(const struct odp_fault_work *fw, struct odp_mr *mr,
 
 	len = clamp(len, need, max_t(u64, need, FAULT_AROUND));
 	ret = mlx5_ib_odp_mr_page_in(mr, addr, len, req);
-	if (ret < 0 && need < len)
-		ret = mlx5_ib_odp_mr_page_in(mr, addr, need, req);
-	if (ret == 1 && fw->is_repeated && !write)
-		ret = mlx5_ib_odp_mr_page_in(mr, addr, need, req | HMM_PFN_REQ_WRITE);
+	if (ret < 0 && need < len) {
+		len = need;
+		ret = mlx5_ib_odp_mr_page_in(mr, addr, len, req);
+	}
+	if (ret == 1 && fw->is_repeated && !write) {
+		len = need;
+		ret = mlx5_ib_odp_mr_page_in(mr, addr, len, req | HMM_PFN_REQ_WRITE);
+	}
+	if (!ret)
+		atomic64_add(odp_range_pages(addr, len), &mr->stat.faults);
 	return min(ret, 0);
 }
 

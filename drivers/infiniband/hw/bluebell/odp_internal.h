@@ -156,6 +156,7 @@ struct odp_mr_ops {
  *	device reaches nothing below it
  * @tree_lock: implicit region: guards the tree below @root. Held while leaves are
  *	created and destroyed
+ * @stat: statistics
  */
 struct odp_mr {
 	struct mlx5_ib_mr mr;
@@ -167,7 +168,14 @@ struct odp_mr {
 	struct odp_leaf *leaf;
 	struct odp_dir *root;
 	struct mutex tree_lock;	/* root */
+	struct mlx5_ib_paging_stat stat;
 };
+
+/* Number of pages that a range has bytes of. */
+static inline u64 odp_range_pages(u64 addr, u64 len)
+{
+	return (offset_in_page(addr) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+}
 
 /* Number of faults that are remembered. */
 #define MLX5_IB_ODP_NUM_SEEN	64

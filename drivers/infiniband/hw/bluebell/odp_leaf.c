@@ -279,6 +279,7 @@ static bool odp_leaf_invalidate(struct mmu_interval_notifier *mni,
 	u64 end = range->end - leaf->start;
 	size_t first = start >> PAGE_SHIFT;
 	size_t last = min_t(u64, leaf->num_pages, DIV_ROUND_UP_ULL(end, PAGE_SIZE));
+	size_t npages;
 
 	if (!mmu_notifier_range_blockable(range))
 		return false;
@@ -286,8 +287,10 @@ static bool odp_leaf_invalidate(struct mmu_interval_notifier *mni,
 	mmu_interval_set_seq(mni, seq);
 	if (!leaf->npages || leaf->isolated)
 		return true;
+	npages = leaf->npages;
 	odp_leaf_clear(leaf, first, last);
 	odp_leaf_unmap(leaf, first, last);
+	atomic64_add(npages - leaf->npages, &leaf->mr->stat.invalidations);
 	if (leaf->emptied && (!leaf->npages || leaf->dead))
 		leaf->emptied(leaf);
 	return true;

@@ -295,3 +295,40 @@ int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 	return put_raw(msg, to_mdev(ibmr->device), &mkey_form, mr->mkey.uid,
 		       mlx5_mkey_to_idx(mr->mkey.key));
 }
+
+static int put_paging_stat(struct sk_buff *msg, const struct mlx5_ib_paging_stat *stat)
+{
+	if (rdma_nl_stat_hwcounter_entry(msg, "page_faults", atomic64_read(&stat->faults)) ||
+	    rdma_nl_stat_hwcounter_entry(msg, "page_invalidations",
+					 atomic64_read(&stat->invalidations)) ||
+	    rdma_nl_stat_hwcounter_entry(msg, "page_prefetch", atomic64_read(&stat->prefetches)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * mlx5_ib_fill_stat_mr_entry - show the statistics of a memory region, if it is paged
+ * @msg: netlink message
+ * @ibmr: region, on which resource tracking holds a reference
+ *
+ * What ``rdma statistic show mr`` prints, see rdma-statistic(8).
+ *
+ * Return: 0, or -EMSGSIZE if the message is full.
+ */
+int mlx5_ib_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct mlx5_ib_mr *mr = to_mmr(ibmr);
+	struct nlattr *table;
+
+	if (!mr->ops->paging_stat)
+		return 0;
+	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	if (!table)
+		return -EMSGSIZE;
+	if (put_paging_stat(msg, mr->ops->paging_stat(mr))) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}

@@ -20,5 +20,6 @@ int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq);
 int mlx5_ib_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq);
 int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
 int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr);
+int mlx5_ib_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
 
 #endif /* BLUEBELL_RESTRACK_H */

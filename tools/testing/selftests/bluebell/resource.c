@@ -316,6 +316,58 @@ TEST_F(counters, rnr_naks_are_counted)
 	EXPECT_EQ(exceeded + 1, port_counter("req_rnr_retries_exceeded"));
 }
 
+/* A counter of the first memory region that the tool shows, or -1. */
+static int64_t mr_counter(const char *name)
+{
+	struct json_object *shown = rdma_tool("", "statistic show mr");
+	int64_t val = number(shown, name);
+
+	json_object_put(shown);
+	return val;
+}
+
+TEST(pages_of_a_paged_region_are_counted)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_sge sge = { .length = 4 * UV_PAGE };
+	struct ibv_mr *mr;
+	struct rdma r;
+	struct pair p;
+	char *mem;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	if (!rdma_has_odp(r.ctx)) {
+		rdma_close(&r);
+		SKIP(return, "the device has no on-demand paging");
+	}
+	mem = mmap(NULL, 8 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	mr = ibv_reg_mr(r.pd, mem, 8 * UV_PAGE, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, UV_PAGE));
+	EXPECT_EQ(0, mr_counter("page_faults"));
+	EXPECT_EQ(0, mr_counter("page_prefetch"));
+	EXPECT_EQ(0, mr_counter("page_invalidations"));
+
+	sge.addr = (uintptr_t)mem;
+	sge.lkey = mr->lkey;
+	ASSERT_EQ(0, ibv_advise_mr(r.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				   IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1));
+	EXPECT_EQ(0, mr_counter("page_faults"));
+	EXPECT_EQ(4, mr_counter("page_prefetch"));
+	ASSERT_EQ(0, rdma_access(&p, IBV_WR_RDMA_WRITE, mr->rkey, (uintptr_t)mem + 6 * UV_PAGE, 8));
+	EXPECT_EQ(1, mr_counter("page_faults"));
+	EXPECT_EQ(0, mr_counter("page_invalidations"));
+	ASSERT_EQ(0, madvise(mem, 8 * UV_PAGE, MADV_DONTNEED));
+	/* mlx5_ib counts all pages of the range, mapped or not. */
+	EXPECT_EQ(driver_is("bluebell") ? 5 : 8, mr_counter("page_invalidations"));
+
+	pair_close(&p);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	munmap(mem, 8 * UV_PAGE);
+	rdma_close(&r);
+}
+
 /* A UAR object as a dma-buf, which other devices can import to ring the process's doorbells. */
 TEST(uar_object_is_exported_as_a_dma_buf)
 {
