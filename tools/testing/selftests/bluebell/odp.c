@@ -1962,6 +1962,67 @@ TEST_F(region, killed_during_faults)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
+/* Advise an implicit region of the process that has created this one, once that process is gone. */
+static int advise_orphan(struct rdma *r, struct ibv_mr *mr, pid_t parent)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)r, .length = 64, .lkey = mr->lkey };
+	int i;
+
+	for (i = 0; i < 100 && getppid() == parent; i++)
+		usleep(20000);
+	/* Another process may get the memory of the struct mm_struct. */
+	if (system("/bin/true"))
+		return -1;
+	return ibv_advise_mr(r->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
+			     &sge, 1);
+}
+
+/* Register all memory, leave the device to a child, and exit. */
+static void __noreturn leave_region_behind(int result)
+{
+	pid_t self = getpid();
+	struct ibv_mr *mr;
+	struct rdma r;
+	int ret;
+
+	if (rdma_open(&r))
+		_exit(1);
+	mr = ibv_reg_mr(r.pd, NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	if (!mr)
+		_exit(2);
+	switch (fork()) {
+	case -1:
+		_exit(3);
+	case 0:
+		ret = advise_orphan(&r, mr, self);
+		_exit(write(result, &ret, sizeof(ret)) != sizeof(ret));
+	default:
+		_exit(0);
+	}
+}
+
+TEST(implicit_region_outlives_its_process)
+{
+	int result[2], status, ret, i;
+	pid_t pid;
+
+	if (!device_has(_metadata, has_odp))
+		SKIP(return, NO_ODP);
+	if (!driver_is("bluebell") && !getenv("CORE_PATCHED"))
+		SKIP(return, "ib_core uses freed memory, see Documentation/patches.rst");
+	ASSERT_EQ(0, pipe(result));
+	for (i = 0; i < 8; i++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			leave_region_behind(result[1]);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_EQ(0, status);
+		ASSERT_EQ(sizeof(ret), read(result[0], &ret, sizeof(ret)));
+		EXPECT_EQ(EFAULT, ret);
+	}
+}
+
 static void fault_until_killed(unsigned int round)
 {
 	struct paged o;

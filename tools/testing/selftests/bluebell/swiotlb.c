@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On a host where each mapping for DMA is a copy (swiotlb=force on the kernel's command line) the device and a
- * process cannot share memory, because neither would see what the other writes. What needs shared memory is
- * refused, and nothing is left behind; what does not need it works.
+ * On a host where each mapping for DMA is a copy (swiotlb=force on the kernel's command line) the
+ * device and a process cannot share memory, because neither would see what the other writes. What
+ * needs shared memory is refused, and nothing is left behind; what does not need it works.
  */
 #include <errno.h>
 #include <fcntl.h>
