@@ -271,14 +271,17 @@ void obj_put(struct hca *hca, struct obj *obj)
 void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
 {
 	struct table *t = &hca->objs->t[kind];
-	unsigned int i, j;
+	unsigned int i, j, left;
 
 	for (i = 0; i < t->chunks && t->count; i++) {
-		if (!t->chunk[i] || !t->chunk[i]->used)
-			continue;
-		for (j = 0; j < CHUNK; j++)
-			if (t->chunk[i]->obj[j] && !fn(hca, t->chunk[i]->obj[j], arg))
+		left = t->chunk[i] ? t->chunk[i]->used : 0;
+		for (j = 0; j < CHUNK && left; j++) {
+			if (!t->chunk[i]->obj[j])
+				continue;
+			left--;
+			if (!fn(hca, t->chunk[i]->obj[j], arg))
 				return;
+		}
 	}
 }
 
