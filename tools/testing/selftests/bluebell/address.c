@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Addresses: the P_Keys and GIDs of a port, by their index; what of them, and of the other fields of
+ * an address, a message carries; and the events of their changes.
+ */
+#include <endian.h>
+#include <infiniband/verbs.h>
+#include <json-c/json.h>
+
+#include "test.h"
+
+#define MAX_PKEYS	8	/* that a test uses */
+#define FULL_MEMBER	0x8000
+#define FLOW_LABEL	0xabcde
+#define TRAFFIC_CLASS	0x5a
+#define HOP_LIMIT	0x33
+#define SL		9
+#define UD_BYTES	200
+
+FIXTURE(port) {
+	struct rdma r;
+	struct pair p;
+	struct qp_cfg cfg;
+	int npkeys;
+	uint16_t pkey[MAX_PKEYS];	/* of the table's first entries that are used */
+	int ngids;
+	union ibv_gid gid[16];
+};
+
+FIXTURE_SETUP(port)
+{
+	__be16 pkey;
+	int i;
+
+	ASSERT_EQ(0, rdma_open(&self->r));
+	for (i = 0; i < MAX_PKEYS && i < self->r.port.pkey_tbl_len; i++) {
+		ASSERT_EQ(0, ibv_query_pkey(self->r.ctx, 1, i, &pkey));
+		if (!pkey)
+			break;
+		self->pkey[self->npkeys++] = be16toh(pkey);
+	}
+	for (i = 0; i < 16 && i < self->r.port.gid_tbl_len; i++) {
+		if (ibv_query_gid(self->r.ctx, 1, i, &self->gid[i]) ||
+		    !self->gid[i].global.interface_id)
+			break;
+		self->ngids++;
+	}
+}
+
+FIXTURE_TEARDOWN(port)
+{
+	pair_close(&self->p);
+	rdma_close(&self->r);
+}
+
+/* --- Tables ----------------------------------------------------------------------------------- */
+
+TEST_F(port, each_pkey_is_read_by_its_index)
+{
+	__be16 pkey;
+	int i;
+
+	EXPECT_LE(1, self->npkeys);
+	EXPECT_EQ(0xffff, self->pkey[0]);
+	for (i = 0; i < self->r.port.pkey_tbl_len; i++) {
+		ASSERT_EQ(0, ibv_query_pkey(self->r.ctx, 1, i, &pkey)) TH_LOG("index %d", i);
+		EXPECT_EQ(i < self->npkeys ? self->pkey[i] : 0, be16toh(pkey))
+			TH_LOG("index %d", i);
+	}
+	EXPECT_NE(0, ibv_query_pkey(self->r.ctx, 1, i, &pkey));
+}
+
+/* The subnet manager sets entries; the port says so by an event. */
+TEST_F(port, changed_pkey_is_read_from_its_own_entry)
+{
+	int last = self->r.port.pkey_tbl_len - 1;
+	struct ibv_async_event ev;
+	__be16 pkey;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, hca_do("port pkey %d 0x8123", last));
+	do {
+		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
+	} while (ev.event_type != IBV_EVENT_PKEY_CHANGE);
+	EXPECT_EQ(1, ev.element.port_num);
+	EXPECT_EQ(0, ibv_query_pkey(self->r.ctx, 1, last, &pkey));
+	EXPECT_EQ(0x8123, be16toh(pkey));
+	EXPECT_EQ(0, ibv_query_pkey(self->r.ctx, 1, last - 1, &pkey));
+	EXPECT_EQ(0, pkey);
+	EXPECT_EQ(0, hca_do("port pkey %d 0", last));
+}
+
+TEST_F(port, each_gid_is_another_of_the_same_subnet)
+{
+	union ibv_gid gid;
+	int i, k;
+
+	EXPECT_LE(1, self->ngids);
+	for (i = 0; i < self->ngids; i++) {
+		EXPECT_EQ(0xfe80000000000000ull, be64toh(self->gid[i].global.subnet_prefix));
+		for (k = 0; k < i; k++)
+			EXPECT_NE(0, memcmp(&self->gid[i], &self->gid[k], sizeof(gid)))
+				TH_LOG("GIDs %d and %d", k, i);
+	}
+	EXPECT_NE(0, ibv_query_gid(self->r.ctx, 1, self->r.port.gid_tbl_len, &gid));
+}
+
+TEST_F(port, changed_lid_is_told_and_used)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	uint16_t old = self->r.port.lid;
+	struct ibv_async_event ev;
+	struct ibv_port_attr port;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, hca_do("port lid 0x4321"));
+	do {
+		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
+	} while (ev.event_type != IBV_EVENT_LID_CHANGE);
+	EXPECT_EQ(1, ev.element.port_num);
+	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
+	EXPECT_EQ(0x4321, port.lid);
+	self->r.port.lid = port.lid;
+	self->cfg.type = IBV_QPT_RC;
+	EXPECT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 4096));
+	EXPECT_EQ(0, pair_recv(&self->p, self->p.buf[1], 64, 1));
+	EXPECT_EQ(0, post_and_reap(&self->p, &wr, 8));
+	EXPECT_EQ(0, hca_do("port lid %u", old));
+}
+
+/* --- P_Keys ----------------------------------------------------------------------------------- */
+
+static int set_pkey_index(struct pair *p, int i, uint16_t index)
+{
+	struct ibv_qp_attr attr = { .pkey_index = index, .port_num = 1, .qkey = UD_QKEY };
+	uint16_t lid = p->r->port.lid;
+	int mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT, ret;
+
+	/* Before the change from INIT to INIT the index is 0. */
+	mask |= p->cfg.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	ret = rdma_modify_state(p->qp[i], IBV_QPS_RESET) ?: rdma_qp_init(p->qp[i], &p->cfg);
+	return ret ?: ibv_modify_qp(p->qp[i], &attr, mask) ?:
+	       rdma_qp_rtr(p->qp[i], &p->cfg, p->qp[!i]->qp_num, lid) ?:
+	       rdma_qp_rts(p->qp[i], &p->cfg);
+}
+
+/* Two members of a partition, of which at least one is a full member. */
+static bool pkeys_match(uint16_t a, uint16_t b)
+{
+	return !((a ^ b) & ~FULL_MEMBER) && ((a | b) & FULL_MEMBER);
+}
+
+static void expect_arrival(struct __test_metadata *_metadata, struct pair *p, bool arrives,
+			   const char *what)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	bool ud = p->cfg.type == IBV_QPT_UD;
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, post_recv(p->qp[1], p->mr, p->buf[1], 256, 1));
+	ASSERT_EQ(0, post_send(p, &wr, p->buf[0], 8));
+	EXPECT_EQ(arrives || ud ? IBV_WC_SUCCESS : IBV_WC_RETRY_EXC_ERR, reap(p->cq[0], &wc))
+		TH_LOG("%s", what);
+	EXPECT_EQ(arrives, arrives ? !reap_ok(p->cq[1], &wc) : !cq_stays_empty(p->cq[1], 20))
+		TH_LOG("%s", what);
+	while (ibv_poll_cq(p->cq[1], 1, &wc) > 0)
+		;
+}
+
+static void expect_partitions(struct __test_metadata *_metadata, FIXTURE_DATA(port) *self,
+			      enum ibv_qp_type type)
+{
+	char what[40];
+	int i, k;
+
+	if (self->npkeys < 2)
+		SKIP(return, "the port has one P_Key");
+	self->cfg = (struct qp_cfg){ .type = type, .retry = 1, .timeout = 8 };
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 4096));
+	for (i = 0; i < self->npkeys; i++)
+		for (k = 0; k < self->npkeys; k++) {
+			snprintf(what, sizeof(what), "0x%04x to 0x%04x", self->pkey[i],
+				 self->pkey[k]);
+			ASSERT_EQ(0, set_pkey_index(&self->p, 0, i));
+			ASSERT_EQ(0, set_pkey_index(&self->p, 1, k));
+			expect_arrival(_metadata, &self->p,
+				       pkeys_match(self->pkey[i], self->pkey[k]), what);
+		}
+}
+
+TEST_F(port, rc_reaches_members_of_its_partition_only)
+{
+	expect_partitions(_metadata, self, IBV_QPT_RC);
+}
+
+TEST_F(port, ud_reaches_members_of_its_partition_only)
+{
+	expect_partitions(_metadata, self, IBV_QPT_UD);
+}
+
+/* --- Addresses -------------------------------------------------------------------------------- */
+
+static struct ibv_ah_attr full_address(struct rdma *r, const union ibv_gid *dgid, int sgid_index)
+{
+	return (struct ibv_ah_attr){
+		.port_num = 1, .dlid = r->port.lid, .sl = SL, .is_global = 1,
+		.grh = {
+			.dgid = *dgid, .flow_label = FLOW_LABEL, .sgid_index = sgid_index,
+			.hop_limit = HOP_LIMIT, .traffic_class = TRAFFIC_CLASS,
+		},
+	};
+}
+
+TEST_F(port, datagram_carries_each_field_of_its_address)
+{
+	struct ibv_send_wr wr;
+	struct ibv_ah_attr attr;
+	struct ibv_grh *grh;
+	struct ibv_wc wc;
+	int i;
+
+	self->cfg.type = IBV_QPT_UD;
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 8192));
+	for (i = 0; i < self->ngids; i++) {
+		attr = full_address(&self->r, &self->gid[self->ngids - 1 - i], i);
+		ASSERT_EQ(0, ibv_destroy_ah(self->p.ah));
+		self->p.ah = ibv_create_ah(self->r.pd, &attr);
+		ASSERT_NE(NULL, self->p.ah);
+		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 4096, 1));
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
+		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], UD_BYTES));
+		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+		EXPECT_EQ(SL, wc.sl);
+		EXPECT_EQ(self->r.port.lid, wc.slid);
+		EXPECT_EQ(self->p.qp[0]->qp_num, wc.src_qp);
+		EXPECT_NE(0, wc.wc_flags & IBV_WC_GRH);
+		grh = (struct ibv_grh *)self->p.buf[1];
+		EXPECT_EQ(6u << 28 | TRAFFIC_CLASS << 20 | FLOW_LABEL,
+			  be32toh(grh->version_tclass_flow));
+		EXPECT_EQ(HOP_LIMIT, grh->hop_limit);
+		EXPECT_EQ(0, memcmp(&grh->sgid, &self->gid[i], 16)) TH_LOG("GID %d", i);
+		EXPECT_EQ(0, memcmp(&grh->dgid, &attr.grh.dgid, 16)) TH_LOG("GID %d", i);
+	}
+}
+
+/* The last value of @key in the HCA's trace of paths; -1 if it has none. */
+static long traced_path(const char *key)
+{
+	struct json_object *answer = hca_request("trace dump"), *events, *e, *v;
+	long value = -1;
+	size_t i;
+
+	if (!answer || !json_object_object_get_ex(answer, "events", &events))
+		return -1;
+	for (i = 0; i < json_object_array_length(events); i++) {
+		e = json_object_array_get_idx(events, i);
+		if (json_object_object_get_ex(e, "type", &v) &&
+		    !strcmp(json_object_get_string(v), "qp_path") &&
+		    json_object_object_get_ex(e, key, &v))
+			value = json_object_get_int(v);
+	}
+	json_object_put(answer);
+	return value;
+}
+
+TEST_F(port, connection_keeps_each_field_of_its_address)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = 0x77,
+		.max_dest_rd_atomic = 1, .min_rnr_timer = 1,
+	}, got;
+	struct ibv_qp_init_attr init;
+	int gid = self->ngids - 1;
+	struct ibv_qp *qp;
+
+	self->cfg.type = IBV_QPT_RC;
+	qp = rdma_create_qp(&self->r, self->r.cq, &self->cfg);
+	ASSERT_NE(NULL, qp);
+	ASSERT_EQ(0, rdma_qp_init(qp, &self->cfg));
+	attr.ah_attr = full_address(&self->r, &self->gid[0], gid);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_do("trace on"));
+	ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				   IBV_QP_MIN_RNR_TIMER));
+	if (hca_ctl_present()) {
+		EXPECT_EQ(SL, traced_path("sl"));
+		EXPECT_EQ(1, traced_path("grh"));
+		EXPECT_EQ(gid, traced_path("sgid_index"));
+		EXPECT_EQ(HOP_LIMIT, traced_path("hop_limit"));
+		EXPECT_EQ(TRAFFIC_CLASS, traced_path("tclass"));
+		EXPECT_EQ(FLOW_LABEL, traced_path("flow_label"));
+		EXPECT_EQ(self->r.port.lid, traced_path("rlid"));
+		EXPECT_EQ(0, hca_do("trace off"));
+	}
+	ASSERT_EQ(0, ibv_query_qp(qp, &got, IBV_QP_AV, &init));
+	EXPECT_EQ(SL, got.ah_attr.sl);
+	EXPECT_EQ(1, got.ah_attr.is_global);
+	EXPECT_EQ(gid, got.ah_attr.grh.sgid_index);
+	EXPECT_EQ(HOP_LIMIT, got.ah_attr.grh.hop_limit);
+	EXPECT_EQ(TRAFFIC_CLASS, got.ah_attr.grh.traffic_class);
+	EXPECT_EQ(FLOW_LABEL, got.ah_attr.grh.flow_label);
+	EXPECT_EQ(0, memcmp(&self->gid[0], &got.ah_attr.grh.dgid, 16));
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+}
+
+/* Codes of stat_rate_support, as the interface numbers them. */
+static const struct {
+	enum ibv_rate rate;
+	int code;
+} rates[] = {
+	{ IBV_RATE_2_5_GBPS, 7 }, { IBV_RATE_10_GBPS, 8 }, { IBV_RATE_30_GBPS, 9 },
+	{ IBV_RATE_5_GBPS, 10 }, { IBV_RATE_20_GBPS, 11 },
+};
+
+TEST_F(port, static_rate_reaches_the_device)
+{
+	long offered = hca_cap("general", "stat_rate_support");
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_qp *qp;
+	size_t i;
+
+	if (offered <= 0)
+		SKIP(return, "the device limits no rates");
+	self->cfg.type = IBV_QPT_RC;
+	qp = rdma_create_qp(&self->r, self->r.cq, &self->cfg);
+	ASSERT_NE(NULL, qp);
+	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		if (!(offered >> rates[i].code & 1))
+			continue;
+		ASSERT_EQ(0, rdma_modify_state(qp, IBV_QPS_RESET));
+		ASSERT_EQ(0, rdma_qp_init(qp, &self->cfg));
+		attr = (struct ibv_qp_attr){
+			.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = 0x77,
+			.ah_attr = {
+				.dlid = self->r.port.lid, .port_num = 1,
+				.static_rate = rates[i].rate,
+			},
+		};
+		EXPECT_EQ(0, hca_do("trace on"));
+		ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+					   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+					   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
+		EXPECT_EQ(rates[i].code, traced_path("stat_rate"));
+		EXPECT_EQ(0, hca_do("trace off"));
+		ASSERT_EQ(0, ibv_query_qp(qp, &attr, IBV_QP_AV, &init));
+		EXPECT_EQ(rates[i].rate, attr.ah_attr.static_rate) TH_LOG("code %d", rates[i].code);
+	}
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+}
+
+TEST_F(port, datagram_is_as_long_as_the_mtu_at_most)
+{
+	uint32_t mtu = 128u << self->r.port.active_mtu;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+
+	self->cfg.type = IBV_QPT_UD;
+	ASSERT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 8192));
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 8192, 1));
+	fill(self->p.buf[0], mtu, 3);
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], mtu));
+	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
+	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	EXPECT_EQ(GRH_LEN + mtu, wc.byte_len);
+	EXPECT_TRUE(check_fill(self->p.buf[1] + GRH_LEN, mtu, 3));
+
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
+	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 8192, 1));
+	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], mtu + 1));
+	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, reap(self->p.cq[0], &wc));
+	EXPECT_TRUE(cq_stays_empty(self->p.cq[1], 20));
+}
+
+TEST_HARNESS_MAIN
