@@ -37,6 +37,9 @@ module: ## build/module/$KERNEL/bluebell.ko
 hca: ## build/hca/bluebell-hca, the emulated HCA
 	$(MAKE_LAB) -C tools/hca all
 
+fuzz: ## all fuzzers of the emulated HCA, ten minutes each, as many at a time as there are processors
+	$(MAKE_LAB) -C tools/hca fuzz FUZZ_SECONDS=600
+
 selftests: ## build/selftests/*, the tests that run in a guest
 	$(MAKE_LAB) -C tools/testing/selftests/bluebell all
 
@@ -65,4 +68,4 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	rm -rf build
 
-.PHONY: help run shell check check-full module hca selftests tools kunit static coverage bench debug-kernel lab clean
+.PHONY: help run shell check check-full module hca fuzz selftests tools kunit static coverage bench debug-kernel lab clean

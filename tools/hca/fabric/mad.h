@@ -25,7 +25,7 @@ struct mad_port {
 	bool up;
 	uint32_t cap_mask;
 	const uint16_t *pkeys;
-	unsigned int npkeys;
+	unsigned int npkeys;	/* whole blocks of 32, as a MAD carries them */
 	uint16_t bad_pkeys, bad_qkeys;
 	unsigned int mtu;	/* bytes */
 	const char *node_desc;	/* 64 bytes */

@@ -151,18 +151,21 @@ static int give_pages(uint16_t op_mod)
 	IFC_SET(manage_pages_in, in, op_mod, 1);
 	IFC_SET(manage_pages_in, in, input_num_entries, n);
 	for (i = 0; i < n && i < 256; i++)
-		put_be64(in + 16 + 8 * i, 0x200000 + 0x1000 * (core.hca->count.cmds + i));
+		put_be64(in + 16 + 8 * i, 0x200000 + 0x1000 * ((core.hca->count.cmds + i) % 256));
 	return core_cmd(in, 16 + 8 * n, out, 16) ? -1 : 0;
+}
+
+int core_init_commands(void)
+{
+	uint8_t out[16];
+
+	return core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out) || give_pages(1) || give_pages(2) ||
+	       core_simple(MLX5_CMD_OP_INIT_HCA, 0, out) ? -1 : 0;
 }
 
 int core_up_init(void **state)
 {
-	uint8_t out[16];
-
-	if (core_up(state))
-		return -1;
-	return core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out) || give_pages(1) || give_pages(2) ||
-	       core_simple(MLX5_CMD_OP_INIT_HCA, 0, out) ? -1 : 0;
+	return core_up(state) || core_init_commands() ? -1 : 0;
 }
 
 int core_down(void **state)

@@ -46,6 +46,7 @@ void core_add_module(const struct hca_module *m);
 
 int core_up(void **state);		/* after power on, command queue set */
 int core_up_init(void **state);		/* also ENABLE_HCA, pages, INIT_HCA */
+int core_init_commands(void);		/* of core_up_init(), again after a reset */
 int core_down(void **state);
 
 void core_reg_write(uint32_t off, uint32_t val);

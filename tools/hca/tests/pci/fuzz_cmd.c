@@ -3,49 +3,33 @@
  * Fuzzer of what a guest can do to the HCA through BAR0: commands with any contents, raw queue
  * entries, stores, and changes to guest memory in between.
  */
-#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "corerig.h"
+#include "fuzzrig.h"
 #include "hca.h"
 #include "ifc.h"
 #include "pci.h"
 #include "uar.h"
+#include "worldrig.h"
 
 #define MAX_STEPS 64
-
-struct input {
-	const uint8_t *p;
-	size_t left;
-};
-
-static size_t take(struct input *in, void *to, size_t n)
-{
-	size_t got = n < in->left ? n : in->left;
-
-	memset(to, 0, n);
-	if (got)
-		memcpy(to, in->p, got);
-	in->p += got;
-	in->left -= got;
-	return got;
-}
 
 static uint16_t known[CMD_OPCODES];
 static unsigned int nr_known;
 
-static void step_command(struct input *in)
+static void step_command(struct fuzz_in *in)
 {
 	struct { uint8_t op; uint8_t mod; uint16_t in_len; uint16_t out_len; } h;
 	static uint8_t buf[4096 + 16], out[4096 + 16];
 	uint16_t op;
 
-	take(in, &h, sizeof(h));
+	fuzz_take(in, &h, sizeof(h));
 	h.in_len = 16 + h.in_len % 4096;
 	h.out_len = 8 + h.out_len % 4096;
-	take(in, buf, h.in_len);
+	fuzz_take(in, buf, h.in_len);
 	op = known[h.op % nr_known];
 	/* After TEARDOWN_HCA the rest of the input would be refused. */
 	if (op == MLX5_CMD_OP_TEARDOWN_HCA)
@@ -58,13 +42,13 @@ static void step_command(struct input *in)
 	core_take(0, out, h.out_len);
 }
 
-static void step_raw_entry(struct input *in)
+static void step_raw_entry(struct fuzz_in *in)
 {
 	uint8_t sig = 0xff;
 	unsigned int i;
 	uint8_t *lay = core.ram + CORE_QUEUE;
 
-	take(in, lay, 64);
+	fuzz_take(in, lay, 64);
 	lay[61] = 0;
 	for (i = 0; i < 64; i++)
 		sig ^= lay[i];
@@ -72,58 +56,40 @@ static void step_raw_entry(struct input *in)
 	core_ring(1);
 }
 
-static void step_store(struct input *in)
+static void step_store(struct fuzz_in *in)
 {
 	struct { uint8_t uar; uint8_t len; uint16_t reg; uint8_t data[16]; } s;
 	static const uint16_t regs[] = { 0x20, 0x24, 0x40, 0x48, 0x800, 0x808, 0x810, 0xa00 };
 
-	take(in, &s, sizeof(s));
+	fuzz_take(in, &s, sizeof(s));
 	s.reg = s.len & 0x80 ? s.reg % 4096 : regs[s.reg % 8];
 	pci_bar_write(core.hca, 0, s.uar % 8 * 4096ull + s.reg, s.data, s.len % 17);
 	uar_idle(core.hca);
 }
 
-static void step_poke(struct input *in)
+static void step_poke(struct fuzz_in *in)
 {
 	struct { uint8_t page; uint8_t len; uint16_t off; uint8_t data[64]; } s;
 
-	take(in, &s, 4);
-	take(in, s.data, s.len % 64);
+	fuzz_take(in, &s, 4);
+	fuzz_take(in, s.data, s.len % 64);
 	memcpy(core.ram + s.page * 4096ull + s.off % 4032, s.data, s.len % 64);
-}
-
-static void prepare(void)
-{
-	uint8_t out[16];
-	uint32_t eqn;
-
-	core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out);
-	core_simple(MLX5_CMD_OP_INIT_HCA, 0, out);
-	core_create_eq(core_alloc_uar(), 6, CORE_FREE, 1 << 9, 0, &eqn);
-	core_simple(MLX5_CMD_OP_ALLOC_PD, 0, out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static bool up;
-	struct input in = { data, size };
-	unsigned int steps, i;
+	struct fuzz_in in = { data, size };
+	unsigned int steps, count = 0, i;
 
-	if (!up) {
-		if (core_up(NULL))
-			abort();
-		for (i = 0; i < CMD_OPCODES; i++)
-			if (cmd_desc_find(core.hca, i))
-				known[nr_known++] = i;
-		up = true;
-	}
-	core_reg_write(0x10, 0);
-	core_reg_write(0x14, CORE_QUEUE);
-	prepare();
+	world_up();
+	for (i = 0; !nr_known && i < CMD_OPCODES; i++)
+		if (cmd_desc_find(core.hca, i))
+			known[count++] = i;
+	nr_known = nr_known ? nr_known : count;
 	for (steps = 0; in.left && steps < MAX_STEPS; steps++) {
 		uint8_t what;
 
-		take(&in, &what, 1);
+		fuzz_take(&in, &what, 1);
 		switch (what % 8) {
 		case 0:
 			step_raw_entry(&in);
@@ -140,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		}
 	}
-	event_base_loop(core.base, EVLOOP_NONBLOCK);
-	hca_reset(core.hca);
+	world_pass(2);
+	world_down();
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzzrig.h"
 #include "ifc.h"
 #include "mkey.h"
 #include "pairrig.h"
@@ -15,15 +16,6 @@
 #include "wqe.h"
 
 static const enum qp_type types[] = { QPT_RC, QPT_UC, QPT_UD, QPT_RC };
-
-static void take(void *to, size_t len, const uint8_t **data, size_t *size)
-{
-	size_t n = len < *size ? len : *size;
-
-	memcpy(to, *data, n);
-	*data += n;
-	*size -= n;
-}
 
 /*
  * Let the fuzzer get past the first checks: correct index and QP number in the control segments. The
@@ -75,10 +67,9 @@ static void decode(const uint8_t *data, size_t size)
 		wqe_parse_recv(&r, data, size < 2048 ? size & ~15u : 2048, (data[0] & 1) * 16);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct fuzz_in in = { data, size };
 	struct qp *a, *b;
 	uint64_t buf[2];
 	uint8_t head[8] = {}, *ring;
@@ -86,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t len;
 
 	decode(data, size);
-	take(head, sizeof(head), &data, &size);
+	fuzz_take(&in, head, sizeof(head));
 	rig_up(NULL);
 	a = rig_qp(0, types[head[0] & 3], 10);
 	b = rig_qp(1, types[head[0] & 3], 20);
@@ -100,9 +91,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	b->cs_res = head[0] & 16 ? 1 : 0;
 	a->sq_cnt = head[0] & 32 ? 64 : 4;
 	rig_connect(a, 0, b, 1);
-	take(rig_ptr(1, b->mem.pas[0]), 256, &data, &size);
+	fuzz_take(&in, rig_ptr(1, b->mem.pas[0]), 256);
 	put_be32(rig_ptr(1, b->dbr_addr + DBR_RCV), head[1] & 7);
-	take(rig_ptr(0, a->mem.pas[1]), a->sq_cnt * 64, &data, &size);
+	fuzz_take(&in, rig_ptr(0, a->mem.pas[1]), a->sq_cnt * 64);
 	mend_ring(rig_ptr(0, a->mem.pas[1]), a, head[2]);
 	put_be32(rig_ptr(0, a->dbr_addr + DBR_SND), head[3] % (a->sq_cnt + 2));
 	ring = rig_ptr(0, a->mem.pas[1]);

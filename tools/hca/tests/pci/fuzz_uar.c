@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fuzzer of stores into BAR0: doorbells of all kinds and BlueFlame writes, at any offset and of any
+ * size, to UARs that come and go under them.
+ */
+#include <string.h>
+
+#include "corerig.h"
+#include "fuzzrig.h"
+#include "ifc.h"
+#include "pci.h"
+#include "uar.h"
+#include "worldrig.h"
+
+#define MAX_STEPS	64
+
+static const uint16_t regs[] = { 0x20, 0x24, 0x40, 0x48, 0x800, 0xa00, 0x900, 0xb00 };
+
+static uint32_t choose_uar(uint8_t how)
+{
+	return how & 0x80 ? how % 16 : world_live(OBJ_UAR, how);
+}
+
+/* The first bytes of a WQE of some length of one of the queue pairs, in stores of 8 or 4 bytes. */
+static void step_blueflame(struct fuzz_in *in)
+{
+	uint64_t at = choose_uar(fuzz_u8(in)) * 4096ull + 0x800 + fuzz_u8(in) % 8 * 256;
+	uint8_t wqe[256], how = fuzz_u8(in), ds = fuzz_u8(in) % 20;
+	unsigned int size = how & 1 ? 4 : 8, n = fuzz_u8(in), i;
+
+	fuzz_take(in, wqe, sizeof(wqe));
+	put_be32(wqe + 4, world.qp[how / 2 % WORLD_QPS] << 8 | ds);
+	for (i = 0; i * size < n && i * size < sizeof(wqe); i++)
+		pci_bar_write(core.hca, 0, at + i * size, wqe + i * size, size);
+}
+
+static void step_store(struct fuzz_in *in)
+{
+	uint8_t how = fuzz_u8(in), data[32], len = fuzz_u8(in);
+	uint32_t uar = choose_uar(fuzz_u8(in));
+	uint64_t off = uar * 4096ull + (how & 8 ? fuzz_u16(in) % 4096 : regs[how % 8]);
+
+	fuzz_take(in, data, sizeof(data));
+	/* Let it name a queue that exists: a CQ in the second word, an EQ in the top byte. */
+	if (how & 16)
+		put_be32(data + 4, world_live(OBJ_CQ, data[4]));
+	if (how & 32)
+		data[0] = world_live(OBJ_EQ, data[0]);
+	pci_bar_write(core.hca, 0, off, data, how & 64 ? 8 : len % sizeof(data));
+}
+
+static void step_read(struct fuzz_in *in)
+{
+	uint8_t data[16];
+
+	pci_bar_read(core.hca, 0, fuzz_u32(in), data, fuzz_u8(in) % sizeof(data));
+}
+
+static void step_command(struct fuzz_in *in)
+{
+	static const uint16_t ops[] = {
+		MLX5_CMD_OP_ALLOC_UAR, MLX5_CMD_OP_DEALLOC_UAR, MLX5_CMD_OP_2ERR_QP,
+		MLX5_CMD_OP_DESTROY_QP,
+	};
+	static struct world_cmd c;
+	static uint8_t out[8192];
+
+	if (world_build(&c, ops[fuzz_u8(in) % 4], fuzz_u8(in)))
+		world_run(&c, out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const steps[])(struct fuzz_in *in) = {
+		step_store, step_store, step_blueflame, step_blueflame, step_command, step_read,
+	};
+	static uint8_t buf[2048];
+	struct fuzz_in in = fuzz_extend(data, size, buf, sizeof(buf));
+	unsigned int n;
+
+	world_up();
+	for (n = 0; in.left && n < MAX_STEPS; n++) {
+		uint8_t what = fuzz_u8(&in);
+
+		steps[what % 6](&in);
+		if (what & 0x40)
+			uar_idle(core.hca);
+		if (what & 0x80)
+			world_pass(1);
+	}
+	uar_idle(core.hca);
+	world_pass(4);
+	world_down();
+	return 0;
+}

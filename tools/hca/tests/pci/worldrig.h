@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A rig for fuzzers of the whole HCA: an HCA with objects of every kind, made by commands, whose
+ * queue pairs are connected with each other; and for each opcode a command that is valid for the
+ * objects that exist.
+ */
+#ifndef BLUEBELL_TESTS_WORLDRIG_H
+#define BLUEBELL_TESTS_WORLDRIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "object.h"
+
+#define WORLD_CMD_MAX	4096
+
+/* Queue pairs. The first two are connected with each other, the others with themselves. */
+enum { WORLD_RC_A, WORLD_RC_B, WORLD_UC, WORLD_UD, WORLD_SRQ, WORLD_XRC, WORLD_REG, WORLD_QPS };
+/*
+ * Keys over the data: present, without a page, for UMR of the driver to fill, for UMR of a process,
+ * and a list of the first.
+ */
+enum { WORLD_FLAT, WORLD_PAGED, WORLD_UMR, WORLD_WINDOW, WORLD_LIST, WORLD_KEYS };
+
+#define WORLD_DATA	0x800000ull	/* guest memory that the keys cover */
+#define WORLD_DATA_LEN	0x10000u
+
+struct world_cmd {
+	uint16_t op;
+	uint8_t in[WORLD_CMD_MAX];
+	size_t in_len, out_len;
+};
+
+extern struct world {
+	uint32_t uar, eqn, async, pd, cq[2], rmp, xrcd, xrc_srq;
+	uint32_t qp[WORLD_QPS], key[WORLD_KEYS];
+	uint64_t ring[WORLD_QPS], record[WORLD_QPS];	/* buffers of the queue pairs */
+	uint64_t srq_ring, srq_record;
+	unsigned int place;		/* of the next buffer */
+} world;
+
+void world_up(void);
+void world_down(void);		/* the HCA stays, all objects go */
+
+/* Build the valid command @op, of objects that @pick chooses. False if the HCA has no such. */
+bool world_build(struct world_cmd *c, uint16_t op, uint8_t pick);
+uint8_t world_run(struct world_cmd *c, uint8_t *out);
+/* The number of an object of @kind, 0 if there is none. */
+uint32_t world_live(enum obj_kind kind, uint8_t pick);
+void world_connect(unsigned int i);
+/* Let the HCA work: @passes through the event loop. */
+void world_pass(unsigned int passes);
+
+#endif
