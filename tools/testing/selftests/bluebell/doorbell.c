@@ -505,7 +505,7 @@ static void build_send(uint8_t *wqe, uint32_t qpn, uint16_t idx, unsigned int ds
 }
 
 /* Write @wqe to the next WQEBBs of the send queue, and their number to the doorbell record. */
-static void put_wqe(FIXTURE_DATA(blueflame) *self, const uint8_t *wqe, unsigned int ds)
+static void put_wqe(struct _test_data_blueflame *self, const uint8_t *wqe, unsigned int ds)
 {
 	unsigned int bbs = (ds * UNIT + WQE_BB - 1) / WQE_BB, i;
 
@@ -519,7 +519,7 @@ static void put_wqe(FIXTURE_DATA(blueflame) *self, const uint8_t *wqe, unsigned 
 }
 
 /* Write @len bytes to the BlueFlame buffer whose turn it is. */
-static void write_buffer(FIXTURE_DATA(blueflame) *self, const uint8_t *wqe, size_t len)
+static void write_buffer(struct _test_data_blueflame *self, const uint8_t *wqe, size_t len)
 {
 	volatile uint64_t *to = self->dv.bf.reg + self->bf_off;
 	size_t i;
@@ -534,7 +534,7 @@ static void write_buffer(FIXTURE_DATA(blueflame) *self, const uint8_t *wqe, size
  * Post a WQE of @ds units of which the first @written bytes are written to the register. Returns
  * the byte that the peer received, or -1.
  */
-static int post_through_buffer(FIXTURE_DATA(blueflame) *self, unsigned int ds, size_t written)
+static int post_through_buffer(struct _test_data_blueflame *self, unsigned int ds, size_t written)
 {
 	uint32_t len = (ds - 1) * UNIT - 4;
 	uint64_t wqe[64] = {};
