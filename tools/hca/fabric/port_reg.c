@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ACCESS_REG: the registers of the port, and the one that tells the byte order of the host.
+ * ACCESS_REG: the registers of the port, the one that tells the byte order of the host, and the
+ * default time-outs of the driver.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@
 enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 	REG_PCAP = 0x5001, REG_PMLP = 0x5002, REG_PMTU = 0x5003, REG_PTYS = 0x5004,
 	REG_PAOS = 0x5006, REG_PPCNT = 0x5008, REG_PVLC = 0x500f, REG_PLIB = 0x500a,
-	REG_NODE_DESC = 0x6001,
+	REG_NODE_DESC = 0x6001, REG_DTOR = 0xc00e,
 };
 
 #define PTYS_IB		1u	/* proto_mask */
@@ -26,6 +27,8 @@ enum port_reg {			/* MLX5_REG_* of linux/mlx5/driver.h */
 #define VL_CAP_0_3	4
 #define PAOS_UP		1
 #define PAOS_DOWN	2
+#define HEALTH_POLL_MS	1000
+#define FLUSH_ON_ERROR_MS 2000
 
 static void reg_ptys(struct hca *hca, uint8_t *out)
 {
@@ -89,6 +92,16 @@ static void reg_node_desc(struct hca *hca, uint8_t *out)
 	memcpy(out, hca->port->node_desc, sizeof(hca->port->node_desc));
 }
 
+/* The default time-outs of the driver. A field that is 0 leaves the time-out to the driver. */
+static void reg_dtor(struct hca *hca, uint8_t *out)
+{
+	(void)hca;
+	IFC_SET(default_timeout, IFC_ADDR(dtor_reg, out, health_poll_to), to_value,
+		HEALTH_POLL_MS);
+	IFC_SET(default_timeout, IFC_ADDR(dtor_reg, out, flush_on_err_to), to_value,
+		FLUSH_ON_ERROR_MS);
+}
+
 static const struct {
 	uint16_t id;
 	uint16_t min;		/* bytes */
@@ -104,6 +117,7 @@ static const struct {
 	{ REG_PVLC, IFC_SZ(pvlc_reg), true, reg_pvlc },
 	{ REG_PLIB, IFC_SZ(plib_reg), true, reg_plib },
 	{ REG_NODE_DESC, 64, false, reg_node_desc },
+	{ REG_DTOR, IFC_SZ(dtor_reg), false, reg_dtor },
 };
 
 /**

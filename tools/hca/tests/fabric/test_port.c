@@ -251,6 +251,21 @@ static void port_registers(void **state)
 	assert_memory_equal(out, "a name", 7);
 }
 
+static void default_timeouts_can_be_read(void **state)
+{
+	uint8_t in[IFC_SZ(dtor_reg)] = {};
+	const uint8_t *flush = IFC_ADDR(dtor_reg, out, flush_on_err_to);
+	const uint8_t *toggle = IFC_ADDR(dtor_reg, out, pcie_toggle_to);
+
+	(void)state;
+	assert_int_equal(reg(0xc00e, false, in, sizeof(in)), ST_OK);
+	assert_int_equal(IFC_GET(default_timeout, flush, to_multiplier), 0);
+	assert_int_equal(IFC_GET(default_timeout, flush, to_value), 2000);
+	assert_int_equal(IFC_GET(default_timeout, toggle, to_value), 0);
+	assert_int_equal(reg(0xc00e, true, in, sizeof(in)), ST_BAD_PARAM);
+	assert_int_equal(reg(0xc00e, false, in, sizeof(in) - 4), ST_BAD_PARAM);
+}
+
 /* ---- management datagrams -------------------------------------------------------------------- */
 
 static const struct mad_port mad_port = {
@@ -339,7 +354,8 @@ int main(void)
 		T(only_settable_capability_mask_bits_change), T(lid_changes_with_an_event),
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(vports_need_their_capability),
-		T(other_vports_are_refused), T(port_registers), cmocka_unit_test(mad_attributes),
+		T(other_vports_are_refused), T(port_registers), T(default_timeouts_can_be_read),
+		cmocka_unit_test(mad_attributes),
 		cmocka_unit_test(mad_requests_without_an_agent_are_refused),
 	};
 
