@@ -110,11 +110,19 @@ static void cq_is_destroyed_for_another_user(struct kunit *test)
 	struct mock *mock = mock_create(test);
 	u32 in[0x110 / 4] = {};
 	struct mlx5_core_cq mcq = {};
+	bool failed = false;
 
 	KUNIT_ASSERT_EQ(test, mlx5_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in)), 0);
 	expect_command(test, 0x0400005a, 0);
 	KUNIT_EXPECT_EQ(test, mcq.cqn, 0x100);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_cq(mock->dev, &mcq), 0);
+	/* Also if mlx5_core has forgotten the CQ, because a command failed. */
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_fw_destroy_cq(mock->dev, &mcq, &failed), mock->refuse_err);
+	KUNIT_EXPECT_TRUE(test, failed);
+	expect_command(test, 0x0401005a, 0x100);
+	mock->refuse_destroy = false;
+	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_cq(mock->dev, &mcq, &failed), 0);
+	KUNIT_EXPECT_FALSE(test, failed);
 	expect_command(test, 0x0401005a, 0x100);
 }
 

@@ -16,6 +16,7 @@
 
 #include "caps.h"
 #include "layout_uar.h"
+#include "orphan.h"
 #include "rsc.h"
 
 struct mlx5_ib_advice_queue;
@@ -52,6 +53,7 @@ struct mlx5_ib_port {
  * @caps: what the device can do, as computed when it was probed; constant
  * @port: the port, as port.c knows it
  * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
+ * @orphans: objects that firmware has refused to destroy, and that nobody else destroys
  * @rsc_table: finds queues that the device names by number
  * @mkeys: slots of all memory keys by index, see mkey_table.c
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
@@ -82,6 +84,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_caps caps;
 	struct mlx5_ib_port port;
 	struct notifier_block sys_error;
+	struct mlx5_ib_orphans orphans;
 	struct mlx5_ib_rsc_table rsc_table;
 	struct xarray mkeys;
 	atomic_t mkey_variant;

@@ -38,7 +38,8 @@ static_assert(MLX5_BYTE_OFF(create_xrc_srq_in, pas) == MLX5_ST_SZ_BYTES(create_x
  *	same address
  * @umem: the page
  * @number: its number: the user's address over PAGE_SIZE
- * @refs: records in use. Guarded by the context's db_lock.
+ * @refs: records in use. Guarded by the context's db_lock, or, of a page without context, by the
+ *	lock of struct mlx5_ib_orphans
  */
 struct mlx5_ib_user_db_page {
 	struct rb_node node;
@@ -230,10 +231,8 @@ static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context
 	return no_free_ptr(page);
 }
 
-static void db_unpin_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_page *page)
+static void db_unpin_page(struct mlx5_ib_user_db_page *page)
 {
-	lockdep_assert_held(&context->db_lock);
-	rb_erase(&page->node, &context->db_pages);
 	ib_umem_release(page->umem);
 	mmdrop(page->mm);
 	kfree(page);
@@ -271,6 +270,16 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
 	return 0;
 }
 
+/* Remove a page from its context. Queues may still use records in the page. */
+static void db_remove_page(struct mlx5_ib_ucontext *context, struct mlx5_ib_user_db_page *page)
+{
+	guard(mutex)(&context->db_lock);
+	if (RB_EMPTY_NODE(&page->node))
+		return;
+	rb_erase(&page->node, &context->db_pages);
+	RB_CLEAR_NODE(&page->node);
+}
+
 /**
  * mlx5_ib_db_unmap_user - a doorbell record is no longer used by the device
  * @context: the one it was mapped in
@@ -281,8 +290,10 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
 void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db)
 {
 	guard(mutex)(&context->db_lock);
-	if (!--db->u.user_page->refs)
-		db_unpin_page(context, db->u.user_page);
+	if (!--db->u.user_page->refs) {
+		rb_erase(&db->u.user_page->node, &context->db_pages);
+		db_unpin_page(db->u.user_page);
+	}
 	db->u.user_page = NULL;
 	db->dma = 0;
 }
@@ -322,6 +333,13 @@ int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_uco
 	return err ?: mlx5_ib_db_map_user(context, db_addr, &mem->db);
 }
 
+static void mem_put_uar(struct mlx5_ib_queue_mem *mem)
+{
+	if (mem->uar)
+		rdma_user_mmap_entry_put(&mem->uar->rdma_entry);
+	mem->uar = NULL;
+}
+
 /**
  * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, and put
  *	its UAR
@@ -332,12 +350,30 @@ int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_uco
  */
 void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
 {
-	if (mem->db.u.user_page)
+	struct mlx5_ib_user_db_page *page = mem->db.u.user_page;
+
+	if (page && mem->context)
 		mlx5_ib_db_unmap_user(mem->context, &mem->db);
+	else if (page && !--page->refs)
+		db_unpin_page(page);
 	mlx5_ib_buf_free_user(&mem->buf);
-	if (mem->uar)
-		rdma_user_mmap_entry_put(&mem->uar->rdma_entry);
-	mem->uar = NULL;
+	mem_put_uar(mem);
+}
+
+/**
+ * mlx5_ib_queue_mem_leave_context - make memory that stays pinned independent of its context
+ * @mem: of mlx5_ib_queue_mem_map_user(), of a queue that firmware refuses to destroy
+ *
+ * For a context that is about to be freed, none of whose other queues is left. Puts the UAR, on
+ * which nothing rings the queue any more. The memory is unpinned as ever, but with the lock of
+ * struct mlx5_ib_orphans held. May sleep.
+ */
+void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem)
+{
+	if (mem->db.u.user_page)
+		db_remove_page(mem->context, mem->db.u.user_page);
+	mem_put_uar(mem);
+	mem->context = NULL;
 }
 
 /**

@@ -32,8 +32,8 @@ struct mlx5_ib_buf {
 
 /**
  * struct mlx5_ib_queue_mem - what a queue shares with the device
- * @context: whose memory it is; NULL for memory of the kernel. The context
- *	outlives its queues.
+ * @context: whose memory it is; NULL for memory of the kernel, and of a context that has been
+ *	closed while firmware refused to destroy the queue
  * @uar: UAR object of the process whose doorbells the queue has; NULL if the queue has
  *	those of a page of the context, or is the kernel's
  * @buf: the buffer
@@ -63,6 +63,7 @@ unsigned long mlx5_ib_db_user_address(const struct mlx5_db *db);
 int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
 			       struct ib_umem *umem, u8 max_offset, unsigned long db_addr);
 void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem);
 int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem, int size);
 void mlx5_ib_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem);
 

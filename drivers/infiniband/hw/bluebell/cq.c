@@ -16,6 +16,7 @@
 #include "cq.h"
 #include "fw.h"
 #include "layout_cq.h"
+#include "orphan.h"
 #include "own_cq.h"
 #include "uar.h"
 
@@ -71,6 +72,16 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	return cq->mem.uar ? 0 : -EINVAL;
 }
 
+/* ib_core frees a CQ whose number the user has not been told. */
+static void cq_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
+{
+	int err = mlx5_fw_discard_cq(dev, &cq->mcq);
+
+	if (err)
+		mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, "CQ",
+				     &cq->mem, err);
+}
+
 /* Create the CQ at the device and tell the user its number. */
 static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u16 uid,
 				 u16 vector, void *cqc, struct ib_udata *udata)
@@ -87,7 +98,7 @@ static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	resp.cqn = cq->mcq.cqn;
 	err = ib_respond_udata(udata, resp);
 	if (err)
-		mlx5_fw_destroy_cq(dev, &cq->mcq);
+		cq_discard(dev, cq);
 	return err;
 }
 
@@ -293,7 +304,8 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 	int err;
 
-	err = mlx5_fw_destroy_cq(to_mdev(ibcq->device), &cq->mcq);
+	mlx5_ib_orphans_retry(to_mdev(ibcq->device));
+	err = mlx5_fw_destroy_cq(to_mdev(ibcq->device), &cq->mcq, &cq->destroy_failed);
 	if (!err)
 		mlx5_ib_queue_mem_unmap_user(&cq->mem);
 	return err;

@@ -24,6 +24,7 @@
  * @cqe_size: bytes of a CQE, 64 or 128
  * @cqe_stride: the same as the CQC codes it
  * @real_time: completions carry the real-time clock
+ * @destroy_failed: firmware has refused to destroy the CQ
  */
 struct mlx5_ib_cq {
 	struct ib_cq ibcq;
@@ -34,6 +35,7 @@ struct mlx5_ib_cq {
 	int cqe_size;
 	u8 cqe_stride;
 	bool real_time;
+	bool destroy_failed;
 };
 
 static inline struct mlx5_ib_cq *to_mcq(struct ib_cq *ibcq)

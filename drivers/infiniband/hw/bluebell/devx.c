@@ -15,6 +15,7 @@
 #include "bluebell.h"
 #include "devx.h"
 #include "fw.h"
+#include "orphan.h"
 #include "uar.h"
 
 /* What the calling process may do by commands of its own, as far as the device can tell. */
@@ -69,11 +70,21 @@ int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, u16 *uid)
  * @uid: the id; all its objects have been destroyed
  *
  * Firmware keeps an id that still owns an object, so that no other process gets the id, and with it
- * the object. May sleep, for a third of a second if firmware refuses.
+ * the object. The id is then destroyed after the object, see orphan.c. May sleep, for a third of a
+ * second if firmware refuses.
  */
 void mlx5_ib_destroy_uctx(struct mlx5_ib_dev *dev, u16 uid)
 {
-	mlx5_ib_fw_insist(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid, "user id");
+	unsigned int pause = 0;
+	int err;
+
+	do {
+		err = mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX,
+					     uid);
+	} while (err && mlx5_ib_fw_pause(&pause));
+	if (err)
+		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid,
+				     "user id", NULL, err);
 }
 
 /* ---- the ioctl interface ---------------------------------------------------------- */

@@ -85,9 +85,21 @@ static int fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, in
 	return mlx5_cmd_check(dev->mdev, err, in, out);
 }
 
-/* As fw_send(), but that an object does not exist is no failure to be logged. */
-static int fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
-			     int out_size, void *arg)
+/**
+ * mlx5_ib_fw_send_if_exists - send a command about an object that may have been destroyed
+ * @dev: device
+ * @in: the command
+ * @in_size: bytes of @in
+ * @out: the answer
+ * @out_size: bytes of @out
+ *
+ * For functions that mlx5_ib_fw_exec_via() calls. That the object does not exist is not logged.
+ * May sleep.
+ *
+ * Return: -ENOENT if the object does not exist; else as mlx5_ib_fw_exec().
+ */
+int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+			      int out_size)
 {
 	int err = fw_do(dev, in, in_size, out, out_size);
 
@@ -95,6 +107,12 @@ static int fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, voi
 	    MLX5_GET(create_cq_out, out, status) == MLX5_CMD_STAT_BAD_RES_ERR)
 		return -ENOENT;
 	return mlx5_cmd_check(dev->mdev, err, in, out);
+}
+
+static int fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+			     int out_size, void *arg)
+{
+	return mlx5_ib_fw_send_if_exists(dev, in, in_size, out, out_size);
 }
 
 /**

@@ -108,6 +108,29 @@ int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num
 	return mlx5_fw_query_object(dev, uid, opcode, number, out, sizeof(out));
 }
 
+/**
+ * mlx5_fw_destroy_remnant - destroy an object that an earlier command may have destroyed
+ * @dev: device
+ * @uid: as for mlx5_fw_destroy_object()
+ * @opcode: as for mlx5_fw_destroy_object()
+ * @number: as for mlx5_fw_destroy_object()
+ *
+ * For after a failure that may have been a time-out. May sleep.
+ *
+ * Return: 0, also if the object does not exist; or a negative errno.
+ */
+int mlx5_fw_destroy_remnant(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)] = {};
+	int err;
+
+	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
+	MLX5_SET(dealloc_pd_in, in, pd, number);
+	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, sizeof(out));
+	return err == -ENOENT ? 0 : err;
+}
+
 static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
 			     void *mcq)
 {
@@ -157,31 +180,90 @@ int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int i
 	return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
 }
 
+/*
+ * mlx5_core_destroy_cq() removes a CQ from the tables that events are looked up in, but returns
+ * before it waits for the handlers if the command fails. Wait for them, and release mlx5_core's
+ * reference.
+ */
+static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
+{
+	synchronize_irq(mcq->irqn);
+	mlx5_cq_put(mcq);
+	wait_for_completion(&mcq->free);
+}
+
 static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
 			      int outlen, void *mcq)
 {
 	return mlx5_core_destroy_cq(dev->mdev, mcq);
 }
 
-/**
- * mlx5_fw_destroy_cq - DESTROY_CQ, and take the CQ from mlx5_core's tables
- * @dev: device
- * @mcq: the CQ; the command carries the uid that it was created with
- *
- * Waits until no handler of the CQ runs. May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq)
+/* The CQ is in no table of mlx5_core any more. */
+static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			      void *mcq)
+{
+	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen);
+
+	if (err && err != -ENOENT)
+		return err;
+	fw_wait_cq_handlers(mcq);
+	return 0;
+}
+
+static int fw_core_discard_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
+			      int outlen, void *mcq)
+{
+	int err = mlx5_core_destroy_cq(dev->mdev, mcq);
+
+	if (err)
+		fw_wait_cq_handlers(mcq);
+	return err;
+}
+
+/* If mlx5_core builds a command of its own, this one is for the trace and KUnit suites. */
+static int fw_destroy_cq_via(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
+			     mlx5_ib_fw_send_t send)
 {
 	u32 out[MLX5_ST_SZ_DW(destroy_cq_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(destroy_cq_in)] = {};
 
-	/* For the trace and KUnit suites: mlx5_core builds a command of its own. */
 	MLX5_SET(destroy_cq_in, in, opcode, MLX5_CMD_OP_DESTROY_CQ);
 	MLX5_SET(destroy_cq_in, in, cqn, mcq->cqn);
-	return mlx5_ib_fw_exec_via(dev, mcq->uid, in, sizeof(in), out, sizeof(out),
-				   fw_core_destroy_cq, mcq);
+	return mlx5_ib_fw_exec_via(dev, mcq->uid, in, sizeof(in), out, sizeof(out), send, mcq);
+}
+
+/**
+ * mlx5_fw_destroy_cq - DESTROY_CQ, and take the CQ from mlx5_core's tables
+ * @dev: device
+ * @mcq: the CQ; the command carries the uid that it was created with
+ * @failed: whether an earlier call has failed; set if this one fails
+ *
+ * Waits until no handler of the CQ runs. After a failure the CQ is in no table of mlx5_core any
+ * more, and gets no events; the caller calls this function again. A CQ that an earlier command
+ * has destroyed, which was answered too late, is destroyed. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *failed)
+{
+	int err = fw_destroy_cq_via(dev, mcq, *failed ? fw_send_destroy_cq : fw_core_destroy_cq);
+
+	*failed = err;
+	return err;
+}
+
+/**
+ * mlx5_fw_discard_cq - DESTROY_CQ, and let mlx5_core forget the CQ whatever the result
+ * @dev: device
+ * @mcq: the CQ, which may be freed when this function returns
+ *
+ * Waits until no handler of the CQ runs. May sleep.
+ *
+ * Return: 0 or a negative errno: then the device may still use the memory of the CQ.
+ */
+int mlx5_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq)
+{
+	return fw_destroy_cq_via(dev, mcq, fw_core_discard_cq);
 }
 
 /**

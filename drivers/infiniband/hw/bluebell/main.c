@@ -22,6 +22,7 @@
 #include "mmap.h"
 #include "mr.h"
 #include "odp.h"
+#include "orphan.h"
 #include "port.h"
 #include "qp.h"
 #include "restrack.h"
@@ -215,6 +216,7 @@ static const struct dev_stage {
 	const char *without;
 } dev_stages[] = {
 	{ "attributes", mlx5_ib_init_device_attr },
+	{ "objects that firmware keeps", mlx5_ib_init_orphans, mlx5_ib_cleanup_orphans },
 	{ "queue events", mlx5_ib_init_rsc_table, mlx5_ib_cleanup_rsc_table },
 	{ "memory keys", mlx5_ib_init_mkeys, mlx5_ib_cleanup_mkeys },
 	{ "XRC", dev_init_xrc, mlx5_ib_cleanup_xrc, "without XRC" },

@@ -14,6 +14,7 @@
 #include "bluebell.h"
 #include "fw.h"
 #include "layout_cq.h"
+#include "orphan.h"
 #include "own_cq.h"
 
 #define LOG_CQE_BYTES	6
@@ -121,7 +122,7 @@ int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8
 		return 0;
 	mlx5_ib_queue_mem_free(dev, &cq->mem);
 err_pd:
-	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_PD, cq->pdn);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, cq->pdn, "PD", NULL);
 	return err;
 }
 
@@ -130,13 +131,19 @@ err_pd:
  * @cq: of mlx5_ib_own_cq_create(); no queue completes on it, and nothing is left
  *	in its PD
  *
- * When it returns no handler runs any more. May sleep.
+ * When it returns no handler runs any more, and @cq may be freed, even if firmware refuses to
+ * destroy the CQ. May sleep.
  */
 void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq)
 {
-	mlx5_fw_destroy_cq(cq->dev, &cq->mcq);
-	mlx5_ib_queue_mem_free(cq->dev, &cq->mem);
-	mlx5_fw_destroy_object(cq->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_PD, cq->pdn);
+	int err = mlx5_fw_discard_cq(cq->dev, &cq->mcq);
+
+	if (err)
+		mlx5_ib_orphan_adopt(cq->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_CQ,
+				     cq->mcq.cqn, "CQ", &cq->mem, err);
+	else
+		mlx5_ib_queue_mem_free(cq->dev, &cq->mem);
+	mlx5_ib_orphan_destroy(cq->dev, MLX5_CMD_OP_DEALLOC_PD, cq->pdn, "PD", NULL);
 }
 
 /**

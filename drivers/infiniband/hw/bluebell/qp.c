@@ -155,7 +155,7 @@ static int qp_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (err)
 		return err;
 	qp->ibqp.qp_num = qp->rsc.num;
-	return mlx5_ib_rsc_respond_and_add(&qp->rsc, udata, resp, sizeof(*resp));
+	return mlx5_ib_rsc_respond_and_add(&qp->rsc, &qp->mem, udata, resp, sizeof(*resp));
 }
 
 /* Returns the bytes of the queues, or a negative errno. */

@@ -11,6 +11,7 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "orphan.h"
 #include "rsc.h"
 
 /* Numbers have 24 bits; the type is above them. */
@@ -153,26 +154,38 @@ static int rsc_send_destroy(struct mlx5_ib_rsc *rsc)
 	return 0;
 }
 
+/* Nobody else will destroy an object that firmware keeps. */
+static void rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
+{
+	int err = rsc_send_destroy(rsc);
+
+	if (err)
+		mlx5_ib_orphan_adopt(rsc->dev, rsc->uid, rsc->ops->destroy_op, rsc->num,
+				     rsc->ops->name, mem, err);
+}
+
 /**
  * mlx5_ib_rsc_respond_and_add - finish the creation of an object
  * @rsc: as for mlx5_ib_rsc_add()
+ * @mem: what the object shares with the device
  * @udata: of the user who gets the answer; NULL if there is none
  * @resp: the answer
  * @len: bytes of @resp
  *
  * May sleep.
  *
- * Return: 0; or a negative errno, and then the object is destroyed at the device.
+ * Return: 0; or a negative errno, and then the object is destroyed at the device, or @mem is
+ * zeroed: an orphan has it, because firmware refuses to destroy the object.
  */
-int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct ib_udata *udata, const void *resp,
-				size_t len)
+int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem,
+				struct ib_udata *udata, const void *resp, size_t len)
 {
 	int err = udata ? _ib_respond_udata(udata, resp, len) : 0;
 
 	if (!err)
 		err = mlx5_ib_rsc_add(rsc);
 	if (err)
-		rsc_send_destroy(rsc);
+		rsc_discard(rsc, mem);
 	return err;
 }
 

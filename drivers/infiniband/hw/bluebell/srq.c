@@ -14,6 +14,7 @@
 #include "cq.h"
 #include "fw.h"
 #include "layout_qp.h"
+#include "orphan.h"
 #include "srq.h"
 #include "ucontext.h"
 #include "xrc.h"
@@ -118,7 +119,7 @@ static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *s
 	resp.srqn = srq->rsc.num;
 	if (srq->ibsrq.srq_type == IB_SRQT_XRC)
 		srq->ibsrq.ext.xrc.srq_num = srq->rsc.num;
-	return mlx5_ib_rsc_respond_and_add(&srq->rsc, udata, &resp, sizeof(resp));
+	return mlx5_ib_rsc_respond_and_add(&srq->rsc, &srq->mem, udata, &resp, sizeof(resp));
 }
 
 /* Pin the memory that the process gives the SRQ, and create the SRQ. */
@@ -282,6 +283,7 @@ int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	int err;
 
+	mlx5_ib_orphans_retry(to_mdev(ibsrq->device));
 	err = mlx5_ib_rsc_destroy(&srq->rsc);
 	if (!err)
 		mlx5_ib_queue_mem_unmap_user(&srq->mem);

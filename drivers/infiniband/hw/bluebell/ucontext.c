@@ -16,6 +16,7 @@
 #include "devx.h"
 #include "fw.h"
 #include "odp.h"
+#include "orphan.h"
 #include "uar.h"
 #include "ucontext.h"
 
@@ -184,6 +185,7 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
 
 	mlx5_ib_odp_close_context(context);
+	mlx5_ib_orphans_leave_context(to_mdev(uctx->device), context);
 	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages));
 	ucontext_free(context);
 	mutex_destroy(&context->db_lock);
@@ -222,6 +224,16 @@ int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *
 					     sizeof(resp));
 }
 
+/* ib_core frees a domain whose number the user has not been told. */
+static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_pd *pd)
+{
+	int err = mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
+
+	if (err)
+		mlx5_ib_orphan_adopt(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", NULL,
+				     err);
+}
+
 /**
  * mlx5_ib_alloc_pd - allocate a protection domain
  * @ibpd: the object, zeroed but for what ib_core sets
@@ -252,7 +264,7 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	resp.pdn = pd->pdn;
 	err = ib_respond_udata(udata, resp);
 	if (err)
-		mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
+		pd_discard(dev, pd);
 	return err;
 }
 
@@ -267,10 +279,11 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
  */
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
+	struct mlx5_ib_dev *dev = to_mdev(ibpd->device);
 	struct mlx5_ib_pd *pd = to_mpd(ibpd);
 
-	return mlx5_fw_destroy_object(to_mdev(ibpd->device), pd->uid, MLX5_CMD_OP_DEALLOC_PD,
-				      pd->pdn);
+	mlx5_ib_orphans_retry(dev);
+	return mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)

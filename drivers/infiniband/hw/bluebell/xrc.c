@@ -14,6 +14,7 @@
 #include "fw.h"
 #include "layout_qp.h"
 #include "layout_srq.h"
+#include "orphan.h"
 #include "own_cq.h"
 #include "srq.h"
 #include "xrc.h"
@@ -78,6 +79,7 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
  */
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
+	mlx5_ib_orphans_retry(to_mdev(ibxrcd->device));
 	mlx5_ib_fw_insist(to_mdev(ibxrcd->device), MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD,
 			  to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
 	return 0;
@@ -146,9 +148,9 @@ static int xrc_create_objects(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
 	return 0;
 
 err_empty_xrcd:
-	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn, "XRC domain", NULL);
 err_srq_xrcd:
-	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn, "XRC domain", NULL);
 err_cq:
 	mlx5_ib_own_cq_destroy(&xrc->cq);
 	return err;
@@ -191,10 +193,10 @@ void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev)
 	if (!xrc)
 		return;
 	dev->xrc = NULL;
-	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc->srqn);
-	mlx5_ib_queue_mem_free(dev, &xrc->srq_mem);
-	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn);
-	mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc->srqn, "XRC SRQ",
+			       &xrc->srq_mem);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn, "XRC domain", NULL);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn, "XRC domain", NULL);
 	mlx5_ib_own_cq_destroy(&xrc->cq);
 	kfree(xrc);
 }

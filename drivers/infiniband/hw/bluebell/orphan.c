@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Objects that have no owner any more, but that firmware has refused to destroy. The device may
+ * still use the memory of such an object, so the driver keeps the memory, and destroys the object
+ * later: before an object is destroyed that the orphan may refer to, when the process closes the
+ * device, and when the driver is unbound.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+
+#include "bluebell.h"
+#include "buf.h"
+#include "fw.h"
+#include "orphan.h"
+
+/**
+ * struct orphan - an object that waits to be destroyed
+ * @node: in the list of the device
+ * @uid: user id of the commands on the object
+ * @opcode: MLX5_CMD_OP_* of the command that destroys the object
+ * @number: of the object
+ * @name: of the kind of object, for the log
+ * @mem: what the object shares with the device
+ */
+struct orphan {
+	struct list_head node;
+	u16 uid;
+	u16 opcode;
+	u32 number;
+	const char *name;
+	struct mlx5_ib_queue_mem mem;
+};
+
+static void orphan_free_mem(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
+{
+	if (mem->buf.frags.frags)
+		mlx5_ib_queue_mem_free(dev, mem);
+	else
+		mlx5_ib_queue_mem_unmap_user(mem);
+}
+
+/**
+ * mlx5_ib_orphan_adopt - keep the memory of an object that firmware has refused to destroy
+ * @dev: device
+ * @uid: user id of the commands on the object
+ * @opcode: MLX5_CMD_OP_* of the command that destroys the object
+ * @number: of the object
+ * @name: of the kind of object, for the log; not copied
+ * @mem: what the object shares with the device, taken over: @mem is zeroed. NULL for an object
+ *	without memory
+ * @err: errno of the refusal
+ *
+ * For objects that no caller would try to destroy once more. May sleep.
+ */
+void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			  const char *name, struct mlx5_ib_queue_mem *mem, int err)
+{
+	struct orphan *orphan = kzalloc_obj(*orphan, GFP_KERNEL | __GFP_NOFAIL);
+
+	orphan->uid = uid;
+	orphan->opcode = opcode;
+	orphan->number = number;
+	orphan->name = name;
+	if (mem) {
+		orphan->mem = *mem;
+		memset(mem, 0, sizeof(*mem));
+	}
+	scoped_guard(mutex, &dev->orphans.lock)
+		list_add_tail(&orphan->node, &dev->orphans.list);
+	ibdev_err_ratelimited(&dev->ib_dev,
+			      "cannot destroy %s 0x%x (%d): its memory stays allocated until firmware destroys it; unbind the driver to try again\n",
+			      name, number, err);
+}
+
+/**
+ * mlx5_ib_orphan_destroy - destroy an object of the driver, then free its memory
+ * @dev: device
+ * @opcode: as for mlx5_ib_orphan_adopt()
+ * @number: as for mlx5_ib_orphan_adopt()
+ * @name: as for mlx5_ib_orphan_adopt()
+ * @mem: memory of mlx5_ib_queue_mem_alloc(), or NULL for an object without memory
+ *
+ * If firmware refuses, the object becomes an orphan. May sleep.
+ */
+void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, const char *name,
+			    struct mlx5_ib_queue_mem *mem)
+{
+	int err = mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, opcode, number);
+
+	if (err)
+		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, opcode, number, name, mem, err);
+	else if (mem)
+		mlx5_ib_queue_mem_free(dev, mem);
+}
+
+/* Send the command once more. An earlier one may have been executed although it failed. */
+static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
+{
+	int err = mlx5_fw_destroy_remnant(dev, orphan->uid, orphan->opcode, orphan->number);
+
+	lockdep_assert_held(&dev->orphans.lock);
+	if (err)
+		return err;
+	orphan_free_mem(dev, &orphan->mem);
+	list_del(&orphan->node);
+	kfree(orphan);
+	return 0;
+}
+
+/**
+ * mlx5_ib_orphans_retry - destroy what orphans firmware does not refuse to destroy any more
+ * @dev: device
+ *
+ * For before the destruction of an object that an orphan may refer to, which firmware would refuse.
+ * Does nothing on a device without orphans. May sleep.
+ */
+void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev)
+{
+	struct orphan *orphan, *next;
+
+	if (list_empty_careful(&dev->orphans.list))
+		return;
+	guard(mutex)(&dev->orphans.lock);
+	list_for_each_entry_safe(orphan, next, &dev->orphans.list, node)
+		orphan_retry(dev, orphan);
+}
+
+static bool orphan_is_of(const struct orphan *orphan, const struct mlx5_ib_ucontext *context)
+{
+	return orphan->mem.context == context || (context->uid && orphan->uid == context->uid);
+}
+
+/**
+ * mlx5_ib_orphans_leave_context - destroy the orphans of a context
+ * @dev: device
+ * @context: the context, which is about to be freed
+ *
+ * What firmware still refuses to destroy keeps its memory, but does not refer to the context any
+ * more. May sleep.
+ */
+void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
+{
+	struct orphan *orphan, *next;
+
+	guard(mutex)(&dev->orphans.lock);
+	list_for_each_entry_safe(orphan, next, &dev->orphans.list, node)
+		if (orphan_is_of(orphan, context) && orphan_retry(dev, orphan))
+			mlx5_ib_queue_mem_leave_context(&orphan->mem);
+}
+
+/**
+ * mlx5_ib_init_orphans - set up the list of orphans
+ * @dev: device
+ *
+ * Return: 0.
+ */
+int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev)
+{
+	mutex_init(&dev->orphans.lock);
+	INIT_LIST_HEAD(&dev->orphans.list);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_orphans - destroy the orphans
+ * @dev: device, which has no other objects left
+ *
+ * The memory of those that firmware still refuses to destroy is never freed. May sleep.
+ */
+void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev)
+{
+	struct orphan *orphan, *next;
+	int err;
+
+	guard(mutex)(&dev->orphans.lock);
+	list_for_each_entry_safe(orphan, next, &dev->orphans.list, node) {
+		err = orphan_retry(dev, orphan);
+		if (err)
+			ibdev_err(&dev->ib_dev,
+				  "cannot destroy %s 0x%x (%d): the device may use its memory, which is never freed; reset the device\n",
+				  orphan->name, orphan->number, err);
+	}
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Objects that have no owner any more, but that firmware has refused to destroy.
+ */
+
+#ifndef BLUEBELL_ORPHAN_H
+#define BLUEBELL_ORPHAN_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct mlx5_ib_dev;
+struct mlx5_ib_queue_mem;
+struct mlx5_ib_ucontext;
+
+/**
+ * struct mlx5_ib_orphans - the objects of a device that wait to be destroyed
+ * @lock: guards @list, and the memory of the objects in it
+ * @list: struct orphan, in the order in which they have to be destroyed
+ */
+struct mlx5_ib_orphans {
+	struct mutex lock;	/* list */
+	struct list_head list;
+};
+
+void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			  const char *name, struct mlx5_ib_queue_mem *mem, int err);
+void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, const char *name,
+			    struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev);
+void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);
+int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev);
+
+#endif /* BLUEBELL_ORPHAN_H */
