@@ -20,6 +20,7 @@
 #include "../srq.h"
 #include "../uar.h"
 #include "../ucontext.h"
+#include "../umr_qp.h"
 #include "../xrc.h"
 #include "mock.h"
 
@@ -634,6 +635,72 @@ static void answer_that_is_not_delivered_leaks(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, c->create(o), 0);
 	KUNIT_EXPECT_EQ(test, c->destroy(o), 0);
 	finish(test, o);
+}
+
+/* Firmware has refused to destroy an object that nobody owns: the device may use its memory. */
+static void expect_orphan(struct kunit *test, struct mock *mock, const struct footprint *before)
+{
+	const struct path_case *c = test->param_value;
+	bool has_memory = c->create != create_pd;
+	struct footprint want = *before;
+
+	want.live += c->made;
+	want.pinned = mock_num_pinned();
+	want.db_pages |= has_memory && !before->db_pages;
+	if (has_memory)
+		KUNIT_EXPECT_GT(test, want.pinned, before->pinned);
+	expect_footprint(test, mock, &want, "a lost answer", 0);
+	/* The context is closed. */
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	want.db_pages = false;
+	expect_footprint(test, mock, &want, "the context", 0);
+}
+
+static void memory_of_an_object_that_firmware_keeps_is_freed(struct kunit *test)
+{
+	const struct path_case *c = test->param_value;
+	struct footprint before;
+	struct objects *o;
+	int idx;
+
+	if (!c->answers || !c->destroy_may_fail)
+		return;
+	o = prepare(test, &before);
+	o->break_answer = true;
+	o->mock->refuse_destroy = true;
+	idx = mock_enter(o->mock);
+	KUNIT_EXPECT_EQ(test, c->create(o), -EFAULT);
+	mock_leave(o->mock, idx);
+	o->break_answer = false;
+	if (c->need == need_pd || c->need == need_context)
+		expect_orphan(test, o->mock, &before);
+	o->mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(o->mock->dev);
+	expect_footprint(test, o->mock, &before, "unbinding", 0);
+	finish(test, o);
+}
+
+/* Those for XRC, and the UMR queue pair. */
+static void memory_of_the_drivers_own_objects_is_freed(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+	unsigned int live, queues;
+
+	KUNIT_ASSERT_EQ(test, create_own(o), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(mock->dev), 0);
+	live = mock_num_live(mock);
+	queues = mock->num_queue_mems;
+	KUNIT_EXPECT_EQ(test, queues, 4);
+	mock->refuse_destroy = true;
+	mlx5_ib_cleanup_umr(mock->dev);
+	KUNIT_EXPECT_EQ(test, destroy_own(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), live);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, queues);
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 }
 
 static void object_that_firmware_keeps_loses_what_it_points_at(struct kunit *test)
@@ -1445,6 +1512,8 @@ static void region_with_a_window_is_taken_for_a_bad_one(struct kunit *test)
 static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(refusal_of_the_nth_command_leaks, path_gen_params),
 	KUNIT_CASE_PARAM(answer_that_is_not_delivered_leaks, path_gen_params),
+	KUNIT_CASE_PARAM(memory_of_an_object_that_firmware_keeps_is_freed, path_gen_params),
+	KUNIT_CASE(memory_of_the_drivers_own_objects_is_freed),
 	KUNIT_CASE_PARAM(object_that_firmware_keeps_loses_what_it_points_at, path_gen_params),
 	KUNIT_CASE_PARAM(memory_the_process_may_not_use_is_accepted, memory_gen_params),
 	KUNIT_CASE(record_that_cannot_be_pinned_leaks_the_buffer),

@@ -406,7 +406,11 @@ static int odp_leaf_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, s
 	if (dma_mapping_error(device, dma))
 		return -ENOMEM;
 	err = mlx5_ib_umr_write_list(dev, leaf->key.mkey->key, base + first, num, dma);
-	dma_unmap_single(device, dma, num * sizeof(*list), DMA_TO_DEVICE);
+	/* A page that the device may still read is not freed: this reference is never released. */
+	if (err && mlx5_ib_umr_is_stuck(dev))
+		get_page(virt_to_page(list));
+	else
+		dma_unmap_single(device, dma, num * sizeof(*list), DMA_TO_DEVICE);
 	return err;
 }
 

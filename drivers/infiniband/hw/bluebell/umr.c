@@ -5,6 +5,7 @@
  */
 
 #include <linux/dma-mapping.h>
+#include <linux/kmemleak.h>
 #include <linux/mlx5/driver.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -30,12 +31,14 @@
  * @mtt: the entries
  * @dma: DMA address of @mtt
  * @posted: @req has been posted
+ * @failed: @req has failed
  * @req: the request that points at the list
  */
 struct umr_list {
 	__be64 *mtt;
 	dma_addr_t dma;
 	bool posted;
+	bool failed;
 	struct mlx5_ib_umr_request req;
 };
 
@@ -96,6 +99,7 @@ static int umr_list_wait(struct umr_fill *fill, struct umr_list *list)
 		return 0;
 	list->posted = false;
 	err = mlx5_ib_umr_wait(fill->dev, &list->req);
+	list->failed = err;
 	dma_sync_single_for_cpu(fill->dev->mdev->device, list->dma, fill->room * sizeof(__be64),
 				DMA_TO_DEVICE);
 	return err;
@@ -109,6 +113,10 @@ static int umr_lists_free(struct umr_fill *fill)
 	for (list = fill->lists; list < fill->lists + NUM_LISTS && list->mtt; list++) {
 		ret = umr_list_wait(fill, list);
 		err = err ?: ret;
+		if (list->failed && mlx5_ib_umr_is_stuck(fill->dev)) {
+			kmemleak_ignore(list->mtt);
+			continue;
+		}
 		dma_unmap_single(fill->dev->mdev->device, list->dma, fill->room * sizeof(__be64),
 				 DMA_TO_DEVICE);
 		kfree(list->mtt);
@@ -351,6 +359,8 @@ int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
  */
 void mlx5_ib_cleanup_umr_clear(struct mlx5_ib_dev *dev)
 {
-	dma_free_coherent(dev->mdev->device, CLEAR_BYTES, dev->umr_zeros, dev->umr_zeros_dma);
+	if (!mlx5_ib_umr_is_stuck(dev))
+		dma_free_coherent(dev->mdev->device, CLEAR_BYTES, dev->umr_zeros,
+				  dev->umr_zeros_dma);
 	dev->umr_zeros = NULL;
 }

@@ -22,6 +22,7 @@
 #include "buf.h"
 #include "fw.h"
 #include "layout_qp.h"
+#include "orphan.h"
 #include "own_cq.h"
 #include "umr_qp.h"
 
@@ -66,13 +67,15 @@ enum umr_state {
  * @qpc: the context of the QP, struct mlx5_ifc_qpc_bits
  * @ring: finds the WQEBBs in the send queue
  * @lkey: over all of DMA memory, for translation lists
- * @qpn: of the QP
+ * @qpn: of the QP; 0 without one
  * @reset_lock: held while the QP is taken to reset
  * @restart: takes the QP out of reset
  * @restarted: woken after a restart, and by mlx5_ib_abort_umr()
  * @slots: room in the send queue, one for each WQE
  * @lock: guards all below; taken in the completion interrupt
  * @state: whether requests are taken
+ * @stuck: firmware has refused to stop the QP, so the device may still execute requests that have
+ *	been completed here
  * @epoch: how often the QP has been stopped
  * @failures: of those, since a request last succeeded
  * @pc: WQEBBs posted
@@ -94,6 +97,7 @@ struct mlx5_ib_umr {
 	struct semaphore slots;
 	spinlock_t lock; /* state to posted */
 	enum umr_state state;
+	bool stuck;
 	u32 epoch;
 	unsigned int failures;
 	u16 pc;
@@ -321,8 +325,8 @@ static bool umr_is_current(struct mlx5_ib_umr *umr, const struct mlx5_ib_umr_req
  * @dev: device
  * @req: of mlx5_ib_umr_post()
  *
- * When it returns the device no longer reads what the request points at. May
- * sleep.
+ * When it returns the device no longer reads what the request points at, unless
+ * mlx5_ib_umr_is_stuck(). May sleep.
  *
  * Return: 0; -EIO if the request failed, or was not executed because another
  * one had.
@@ -386,45 +390,82 @@ u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev)
 
 /* ---- failure ----------------------------------------------------------------- */
 
+/* Firmware neither resets nor destroys the QP. */
+static void umr_give_up_qp(struct mlx5_ib_umr *umr, int err)
+{
+	ibdev_err(&umr->dev->ib_dev,
+		  "cannot stop UMR QP 0x%x (%d): memory that its requests point at is never freed, and memory is registered by slower firmware commands; reset the device\n",
+		  umr->qpn, err);
+	WRITE_ONCE(umr->stuck, true);
+	mlx5_ib_abort_umr(umr->dev);
+}
+
+/* Stop the QP, so that it executes none of the requests that are still posted. */
+static int umr_stop_qp(struct mlx5_ib_umr *umr)
+{
+	u32 ece = 0;
+	int err;
+
+	lockdep_assert_held(&umr->reset_lock);
+	/* Destroyed earlier, and not created again yet. */
+	if (!umr->qpn)
+		return 0;
+	err = mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_2RST_QP, umr->qpn, NULL,
+				0, &ece);
+	if (!err)
+		return 0;
+	err = mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP,
+				     umr->qpn);
+	if (!err)
+		umr->qpn = 0;
+	return err;
+}
+
 /*
- * A request has failed, and with it the QP. In reset the QP executes none of the
- * requests that are still posted. All of them are completed and the CQ is emptied
- * here, before the QP is started again.
+ * A request has failed, and with it the QP. Once the QP has been reset or destroyed, all requests
+ * that are still posted are completed and the CQ is emptied here, before the QP is started again.
  */
 static void umr_reset_qp(struct mlx5_ib_umr *umr)
 {
 	unsigned int failures;
-	u32 ece = 0;
+	bool gone;
+	int err;
 
 	lockdep_assert_held(&umr->reset_lock);
 	scoped_guard(spinlock_irqsave, &umr->lock) {
-		if (umr->state == UMR_GONE)
+		if (umr->stuck)
 			return;
-		umr->state = UMR_STOPPED;
+		/* After an error of the CQ the QP is stopped, too, but not started again. */
+		gone = umr->state == UMR_GONE;
+		if (!gone)
+			umr->state = UMR_STOPPED;
 		failures = umr->failures++;
 	}
-	if (!failures)
+	if (!failures && !gone)
 		ibdev_warn_ratelimited(&umr->dev->ib_dev,
 				       "UMR QP 0x%x failed: registering memory by firmware commands until it has been reset\n",
 				       umr->qpn);
-	mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_2RST_QP, umr->qpn, NULL, 0,
-			  &ece);
+	err = umr_stop_qp(umr);
+	if (err)
+		return umr_give_up_qp(umr, err);
 	scoped_guard(spinlock_irqsave, &umr->lock) {
 		umr_poll_cq(umr);
 		umr_finish_all(umr);
 		umr->pc = 0;
 		umr->epoch++;
 	}
-	queue_delayed_work(system_dfl_wq, &umr->restart,
-			   msecs_to_jiffies(mlx5_ib_umr_restart_ms(failures)));
+	if (!gone)
+		queue_delayed_work(system_dfl_wq, &umr->restart,
+				   msecs_to_jiffies(mlx5_ib_umr_restart_ms(failures)));
 }
 
+static int umr_create_qp(struct mlx5_ib_umr *umr);
 static int umr_start_qp(struct mlx5_ib_umr *umr);
 
 static void umr_leave_reset(struct mlx5_ib_umr *umr)
 {
 	memset(umr->sq.db.db, 0, 2 * sizeof(__be32));
-	if (umr_start_qp(umr)) {
+	if ((!umr->qpn && umr_create_qp(umr)) || umr_start_qp(umr)) {
 		guard(mutex)(&umr->reset_lock);
 		umr_reset_qp(umr);
 		return;
@@ -484,6 +525,21 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
 	umr_finish_all(umr);
 }
 
+/**
+ * mlx5_ib_umr_is_stuck - whether the device may still read what completed requests point at
+ * @dev: device
+ *
+ * For after a request that has failed: the caller then neither unmaps nor frees what the request
+ * points at, ever. That is rare enough: firmware has refused to reset and to destroy the queue
+ * pair, and the log says so. Any context.
+ *
+ * Return: true if so.
+ */
+bool mlx5_ib_umr_is_stuck(struct mlx5_ib_dev *dev)
+{
+	return dev->umr && READ_ONCE(dev->umr->stuck);
+}
+
 /* ---- setting up ------------------------------------------------------------ */
 
 static int umr_create_lkey(struct mlx5_ib_umr *umr)
@@ -499,15 +555,15 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 	return mlx5_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
 }
 
-/* The send queue, and the QP in reset. */
+/* The QP in reset, on a send queue that exists. */
 static int umr_create_qp(struct mlx5_ib_umr *umr)
 {
 	static const struct ib_qp_init_attr init = { .qp_type = MLX5_IB_QPT_UMR };
 	static const struct mlx5_ib_create_qp queues = { .sq_wqe_count = SQ_WQEBBS };
 	void *qpc = umr->qpc;
 	u32 ece = 0;
-	int err;
 
+	memset(qpc, 0, sizeof(umr->qpc));
 	mlx5_ib_fill_qpc(qpc, &init, &queues);
 	/* The QP may register memory, and may use the device's reserved key. */
 	MLX5_SET(qpc, qpc, fre, 1);
@@ -517,12 +573,16 @@ static int umr_create_qp(struct mlx5_ib_umr *umr)
 	MLX5_SET(qpc, qpc, cqn_snd, umr->cq.mcq.cqn);
 	MLX5_SET(qpc, qpc, cqn_rcv, umr->cq.mcq.cqn);
 	MLX5_SET(qpc, qpc, ts_format, umr->dev->caps.qp_ts_format);
-
-	err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << LOG_WQEBB);
-	if (err)
-		return err;
-	mlx5_init_fbc(umr->sq.buf.frags.frags, LOG_WQEBB, LOG_SQ_WQEBBS, &umr->ring);
 	return mlx5_ib_create_qp_cmd(umr->dev, MLX5_IB_KERNEL_UID, &umr->sq, qpc, &umr->qpn, &ece);
+}
+
+static int umr_alloc_sq(struct mlx5_ib_umr *umr)
+{
+	int err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << LOG_WQEBB);
+
+	if (!err)
+		mlx5_init_fbc(umr->sq.buf.frags.frags, LOG_WQEBB, LOG_SQ_WQEBBS, &umr->ring);
+	return err;
 }
 
 static int umr_start_qp(struct mlx5_ib_umr *umr)
@@ -554,13 +614,13 @@ static int umr_start_qp(struct mlx5_ib_umr *umr)
 static void umr_destroy(struct mlx5_ib_umr *umr)
 {
 	if (umr->qpn)
-		mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP,
-				       umr->qpn);
-	if (umr->sq.db.db)
+		mlx5_ib_orphan_destroy(umr->dev, MLX5_CMD_OP_DESTROY_QP, umr->qpn, "UMR QP",
+				       &umr->sq);
+	else if (umr->sq.db.db)
 		mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
 	if (umr->lkey)
-		mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_MKEY,
-				       mlx5_mkey_to_idx(umr->lkey));
+		mlx5_ib_orphan_destroy(umr->dev, MLX5_CMD_OP_DESTROY_MKEY,
+				       mlx5_mkey_to_idx(umr->lkey), "UMR mkey", NULL);
 	mlx5_ib_own_cq_destroy(&umr->cq);
 	kfree(umr);
 }
@@ -596,7 +656,7 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	err = mlx5_ib_own_cq_create(dev, &umr->cq, LOG_CQES);
 	if (err)
 		return err;
-	err = umr_create_lkey(umr) ?: umr_create_qp(umr) ?: umr_start_qp(umr);
+	err = umr_create_lkey(umr) ?: umr_alloc_sq(umr) ?: umr_create_qp(umr) ?: umr_start_qp(umr);
 	if (err)
 		umr_destroy(no_free_ptr(umr));
 	else
