@@ -242,6 +242,32 @@ static void counts_are_wrong_after_a_revoke(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
 }
 
+/* UMR fails to fill a key, which firmware refuses to destroy: the key may lead to the memory. */
+static void memory_of_a_key_that_firmware_keeps_is_freed(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey mkey = {};
+
+	/* UMR frees the key, so that another one can take its place. */
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	env->mock->refuse_destroy = true;
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_NOT_EXECUTED;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), 0);
+	env->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	env->hca->stuck++;
+
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	env->mock->refuse_destroy = true;
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_STOPPED;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), -ENOTRECOVERABLE);
+	env->hca->stuck++;
+}
+
 static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(wrong_keys_are_ready),
 	KUNIT_CASE(key_is_written_behind_a_full_pool),
@@ -249,6 +275,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(refused_keys_are_lost),
 	KUNIT_CASE(shrinker_counts_keys_twice),
 	KUNIT_CASE(counts_are_wrong_after_a_revoke),
+	KUNIT_CASE(memory_of_a_key_that_firmware_keeps_is_freed),
 	{}
 };
 

@@ -65,7 +65,7 @@ static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 leng
 	mr = dmabuf_mr_create(pd, umem_dmabuf, iova, length, access);
 	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
 	if (IS_ERR(mr))
-		ib_umem_release(&umem_dmabuf->umem);
+		mlx5_ib_undo_pin(&umem_dmabuf->umem, PTR_ERR(mr));
 	return mr;
 }
 

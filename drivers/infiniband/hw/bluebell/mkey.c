@@ -15,6 +15,7 @@
 #include "mkey.h"
 #include "mkey_pool.h"
 #include "umr.h"
+#include "umr_qp.h"
 
 /*
  * A longer list of pages is written by UMR even into a new key: firmware reads the list of
@@ -67,7 +68,37 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 	return err == -ENOMSG ? -ENOMEM : err;
 }
 
-/* Have UMR fill a free key. If that fails, the state of the key is unknown: destroy it. */
+/* Have UMR free a key that firmware refuses to destroy. The variant of the key is not known. */
+static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
+{
+	mlx5_ib_umr_await(dev);
+	if (!mlx5_ib_umr_revoke(dev, key))
+		return 0;
+	mlx5_ib_umr_await(dev);
+	return mlx5_ib_umr_revoke(dev, (key & ~0xffU) | variant);
+}
+
+/*
+ * UMR has failed to fill a free key, so the state of the key is unknown: destroy the key. Returns
+ * -ENOTRECOVERABLE if the device may reach the memory for good.
+ */
+static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8 variant)
+{
+	int err = mlx5_ib_mkey_table_destroy(dev, mkey->uid, mkey->key);
+
+	if (!err)
+		return 0;
+	if (!mkey_free_again(dev, mkey->key, variant)) {
+		mlx5_ib_mkey_table_leak(dev, mkey->key, err);
+		return 0;
+	}
+	ibdev_err(&dev->ib_dev,
+		  "cannot destroy mkey 0x%x (%d): the device may reach memory, which stays pinned for that reason; reset the device\n",
+		  mkey->key, err);
+	return -ENOTRECOVERABLE;
+}
+
+/* Have UMR fill a free key. */
 static int mkey_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
 		     struct mlx5_ib_mkc_attr *attr)
 {
@@ -77,7 +108,7 @@ static int mkey_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, struct 
 	err = umem ? mlx5_ib_umr_reg(dev, umem, attr, mkey->key) :
 		     mlx5_ib_umr_reg_empty(dev, attr, mkey->key);
 	if (err)
-		mlx5_ib_mkey_table_discard(dev, mkey->uid, mkey->key);
+		err = mkey_undo_fill(dev, mkey, attr->variant) ?: err;
 	else
 		mkey->key = (mkey->key & ~0xffU) | attr->variant;
 	return err;
@@ -99,7 +130,7 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 	}
 	err = have ? mkey_fill(dev, mkey, umem, attr) : -EAGAIN;
 	/* A task that is being killed does not wait for a long command either. */
-	if (!err || err == -EINTR)
+	if (!err || err == -EINTR || err == -ENOTRECOVERABLE)
 		return err;
 	return mkey_create_with_mtts(dev, mkey, umem, attr);
 }
@@ -117,8 +148,9 @@ static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
  * A key of the pool that UMR fills; or CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits.
  * May sleep; the caller may hold the reservation lock of a dma-buf.
  *
- * Return: 0; -ENOMEM, also for a list that is too long; -EINTR if the task is being killed; or
- * the errno of a firmware refusal.
+ * Return: 0; -ENOMEM, also for a list that is too long; -EINTR if the task is being killed;
+ * -ENOTRECOVERABLE if the device may reach the memory for good, so that the memory has to stay
+ * pinned; or the errno of a firmware refusal.
  */
 int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			     struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)

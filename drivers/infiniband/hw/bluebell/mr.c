@@ -4,6 +4,7 @@
  * that a process binds to regions itself, by work requests on its queue pairs.
  */
 
+#include <linux/kmemleak.h>
 #include <linux/mm.h>
 #include <linux/mlx5/driver.h>
 #include <linux/sched.h>
@@ -64,6 +65,21 @@ static const struct mlx5_ib_mr_ops pinned_mr_ops = {
 };
 
 /**
+ * mlx5_ib_undo_pin - release the memory of a region that could not be created
+ * @umem: the memory
+ * @err: errno of mlx5_ib_create_mr()
+ *
+ * Memory that the device may still reach stays pinned for good. May sleep.
+ */
+void mlx5_ib_undo_pin(struct ib_umem *umem, int err)
+{
+	if (err == -ENOTRECOVERABLE)
+		kmemleak_ignore(umem);
+	else
+		ib_umem_release(umem);
+}
+
+/**
  * mlx5_ib_create_mr - create a region over memory that is pinned
  * @pd: protection domain
  * @umem: the memory, which the region releases in the end if all goes well
@@ -122,7 +138,7 @@ static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u
 		return ERR_CAST(umem);
 	mr = mlx5_ib_create_mr(pd, umem, iova, length, access);
 	if (IS_ERR(mr)) {
-		ib_umem_release(umem);
+		mlx5_ib_undo_pin(umem, PTR_ERR(mr));
 		return ERR_CAST(mr);
 	}
 	return &mr->ibmr;
@@ -221,6 +237,8 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 		return ERR_PTR(-EOPNOTSUPP);
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
+	if (mr == ERR_PTR(-ENOTRECOVERABLE))
+		old->leak_umem = true;
 	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
 }
 
@@ -242,7 +260,7 @@ static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
 	if (shared)
 		mr->umem = NULL;
 	if (mlx5_ib_dereg_mr(&mr->ibmr, NULL))
-		old->leak_umem = shared;
+		old->leak_umem |= shared;
 	return ERR_PTR(err);
 }
 
