@@ -50,10 +50,15 @@ struct json_object *request_limit(struct hca *hca, unsigned int n, char **w)
 	unsigned int k;
 
 	if (n != 2)
-		return answer_fail("limit KIND|command_timeout_ms");
+		return answer_fail("limit KIND|command_timeout_ms|no_write_combining");
 	if (!strcmp(w[1], "command_timeout_ms")) {
 		o = answer_ok();
 		answer_add_num(o, "limit", hca->profile->command_timeout_ms);
+		return o;
+	}
+	if (!strcmp(w[1], "no_write_combining")) {
+		o = answer_ok();
+		answer_add_num(o, "limit", hca->profile->no_write_combining);
 		return o;
 	}
 	for (k = 0; k < OBJ_KINDS && strcmp(obj_kind_name[k], w[1]); k++)

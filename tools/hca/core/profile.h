@@ -50,6 +50,7 @@ struct profile {
 	unsigned int gids;		/* entries of the GID table that are used */
 	unsigned int mtu;		/* of the port, bytes */
 	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */
+	bool no_write_combining;	/* stores to BlueFlame registers arrive one by one */
 	bool map_memic;			/* guests map device memory, else accesses are trapped */
 	unsigned int max_translation_mb;	/* MiB of translation tables of all memory keys */
 	/* Capabilities by type: [0] the maximum, [1] the current ones before SET_HCA_CAP. */

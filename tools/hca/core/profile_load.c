@@ -115,6 +115,7 @@ static bool *profile_bool(struct profile *p, const char *key)
 {
 	const struct { const char *name; bool *at; } bools[] = {
 		{ "map_memic", &p->map_memic }, { "refuse_busy_uars", &p->refuse_busy_uars },
+		{ "no_write_combining", &p->no_write_combining },
 	};
 	unsigned int i;
 

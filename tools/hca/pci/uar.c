@@ -218,8 +218,10 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 		return;
 	/*
 	 * A length beyond the buffer, or none, is no BlueFlame write: deliver the doorbell at once.
+	 * So does the real device if the processor does not combine stores.
 	 */
-	if (uar_bf_want(b) > BF_BUF || uar_bf_want(b) < 16 || b->plain || !blueflame)
+	if (uar_bf_want(b) > BF_BUF || uar_bf_want(b) < 16 || b->plain || !blueflame ||
+	    hca->profile->no_write_combining)
 		uar_bf_deliver(hca, b, false);
 	else if (b->len >= uar_bf_want(b))
 		uar_bf_deliver(hca, b, true);

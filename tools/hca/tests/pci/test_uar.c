@@ -219,6 +219,23 @@ static void register_with_plain_doorbells_is_not_waited_for(void **state)
 	assert_int_equal(drops(DROP_BAD_OFFSET), 0);
 }
 
+/* A processor that does not combine stores sends them one by one: the first is a doorbell. */
+static void stores_that_are_not_combined_are_doorbells(void **state)
+{
+	struct profile *p = (struct profile *)core.hca->profile;
+	uint8_t b[64];
+	unsigned int i;
+
+	(void)state;
+	p->no_write_combining = true;
+	wqe(b, 64, 4);
+	for (i = 0; i < 64; i += 8)
+		store(uar, 0x800 + i, b + i, 8);
+	p->no_write_combining = false;
+	assert_int_equal(sent.n, 1);
+	assert_int_equal(sent.len, 8);
+}
+
 static void stores_of_two_cpus_interleave(void **state)
 {
 	uint8_t a[32], b[32];
@@ -646,6 +663,7 @@ int main(void)
 		T(blueflame_is_delivered_whole), T(both_buffers_of_all_registers),
 		T(largest_wqe_fills_the_buffer), T(wqe_longer_than_the_buffer_is_a_plain_doorbell),
 		T(rest_after_idle_is_ignored), T(register_with_plain_doorbells_is_not_waited_for),
+		T(stores_that_are_not_combined_are_doorbells),
 		T(stores_of_two_cpus_interleave), T(new_wqe_delivers_the_previous_one),
 		T(store_after_a_gap_is_dropped),
 		T(bursts_of_all_lengths_are_delivered_whole), T(timer_ends_a_burst),
