@@ -60,6 +60,13 @@ static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be3
 	}
 }
 
+/* The commands that answer with options of connection establishment, in their fourth dword. */
+static bool grants_ece(u16 opcode)
+{
+	return opcode == MLX5_CMD_OP_CREATE_QP || opcode == MLX5_CMD_OP_INIT2INIT_QP ||
+	       (opcode >= MLX5_CMD_OP_RST2INIT_QP && opcode <= MLX5_CMD_OP_RTS2RTS_QP);
+}
+
 static void destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, const __be32 *in)
 {
 	u32 number = be32_to_cpu(in[2]) & 0xffffff;
@@ -97,6 +104,8 @@ int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 	KUNIT_EXPECT_EQ(mock->test, be32_to_cpu(*(__be32 *)in) & 0xffff, uid);
 	if (++mock->num_commands == mock->refuse)
 		return mock->refuse_err;
+	if (grants_ece(opcode))
+		((__be32 *)out)[3] = cpu_to_be32(mock->ece);
 	for (kind = 0; kind < MOCK_NUM_KINDS; kind++) {
 		if (opcode == lifetimes[kind].create)
 			create_object(mock, kind, uid, out, arg);
@@ -254,6 +263,7 @@ static struct mlx5_core_dev *make_mdev(struct kunit *test)
 	mdev = devlink_priv(devlink);
 	mdev->device = device;
 	mdev->issi = 1;
+	mdev->wc_state = MLX5_WC_STATE_SUPPORTED;
 	mdev->priv.bfreg.up = kunit_kzalloc(test, sizeof(*mdev->priv.bfreg.up), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mdev->priv.bfreg.up);
 	set_caps(test, mdev);

@@ -66,6 +66,7 @@ enum mock_kind {
  * @refuse: number of the command to refuse, from 1; 0 for none
  * @refuse_destroy: refuse whatever destroys
  * @refuse_err: errno that a refusal has become
+ * @ece: options of connection establishment that it grants
  * @opcode: of the last command
  * @in: the last command, as far as it fits
  * @num_pins: pages pinned through mlx5_ib_umem_get()
@@ -86,6 +87,7 @@ struct mock {
 	unsigned int refuse;
 	bool refuse_destroy;
 	int refuse_err;
+	u32 ece;
 	u16 opcode;
 	u32 in[128];
 	unsigned int num_pins;

@@ -58,7 +58,8 @@ static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
  * @mdev: device, whose capabilities mlx5_core has queried
  * @caps: filled in
  *
- * Reads PCI configuration space. Process context.
+ * Reads PCI configuration space, and lets mlx5_core test write combining unless it has done so.
+ * May sleep.
  */
 void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 {
@@ -70,6 +71,7 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 		.has_srq = has_srq,
 		.has_xrc = has_srq && MLX5_CAP_GEN(mdev, xrc),
 		.relaxed_ordering_read = caps_relaxed_ordering_read(mdev),
+		.blueflame = MLX5_CAP_GEN(mdev, bf) && mlx5_wc_support_get(mdev),
 		.real_time = caps_qp_ts_formats(mdev) != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING,
 		.qp_ts_format = caps_qp_ts_format(mdev),
 		.atomic_mode = caps_atomic_mode(mdev),

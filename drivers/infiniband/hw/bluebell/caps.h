@@ -18,6 +18,8 @@ struct mlx5_core_dev;
  * @has_xrc: XRC domains, SRQs and queue pairs exist
  * @relaxed_ordering_read: the device may let PCIe reorder reads. Found out from the
  *	PCI configuration too, which takes too long for each registration
+ * @blueflame: the device executes WQEs that are written to its registers, and this machine's
+ *	processors write them in one piece, as mlx5_core has found out
  * @real_time: completions may carry the real-time clock
  * @qp_ts_format: timestamp format of a QP that asks for none in particular
  * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device has no atomics
@@ -30,6 +32,7 @@ struct mlx5_ib_caps {
 	bool has_srq;
 	bool has_xrc;
 	bool relaxed_ordering_read;
+	bool blueflame;
 	bool real_time;
 	u8 qp_ts_format;
 	u8 atomic_mode;

@@ -206,7 +206,6 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
 	enum mlx5_ib_uapi_uar_alloc_type type;
 	struct mlx5_user_mmap_entry *entry;
-	struct mlx5_core_dev *mdev;
 	u32 length = PAGE_SIZE;
 	u64 offset;
 	int err;
@@ -218,8 +217,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 		return err;
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
-	mdev = to_mdev(uctx->device)->mdev;
-	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && !MLX5_CAP_GEN(mdev, bf))
+	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && !to_mdev(uctx->device)->caps.blueflame)
 		return -EOPNOTSUPP;
 
 	entry = uar_obj_create(to_mucontext(uctx), type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);

@@ -53,13 +53,14 @@ static void ucontext_fill_clock(struct mlx5_core_dev *mdev,
 							      internal_timer_h));
 }
 
-static void ucontext_fill_bfregs(struct mlx5_core_dev *mdev, const struct mlx5_bfreg_info *bfregi,
+static void ucontext_fill_bfregs(const struct mlx5_ib_caps *caps,
+				 const struct mlx5_bfreg_info *bfregi,
 				 struct mlx5_ib_alloc_ucontext_resp *resp)
 {
 	const struct mlx5_bfreg_layout *layout = &bfregi->layout;
 
-	if (MLX5_CAP_GEN(mdev, bf))
-		resp->bf_reg_size = 1U << MLX5_CAP_GEN(mdev, log_bf_reg_size);
+	if (caps->blueflame)
+		resp->bf_reg_size = 1U << MLX5_CAP_GEN(caps->mdev, log_bf_reg_size);
 	resp->tot_bfregs = layout->num_static_bfregs;
 	resp->num_dyn_bfregs = layout->num_dyn_bfregs;
 	resp->num_uars_per_page = layout->uars_per_sys_page;
@@ -83,7 +84,7 @@ static void ucontext_fill_response(struct mlx5_ib_ucontext *context,
 	resp->cqe_version = context->cqe_version;
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
-	ucontext_fill_bfregs(mdev, &context->bfregi, resp);
+	ucontext_fill_bfregs(&dev->caps, &context->bfregi, resp);
 	ucontext_fill_clock(mdev, resp);
 	if (MLX5_CAP_GEN(mdev, dump_fill_mkey)) {
 		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;

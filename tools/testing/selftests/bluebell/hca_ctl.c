@@ -389,6 +389,24 @@ long hca_cap(const char *page, const char *field)
 }
 
 /**
+ * hca_limit - a limit of the HCA's profile
+ * @name: as the request "limit" takes it
+ *
+ * Return: the limit, -1 when there is no HCA to ask or it does not answer.
+ */
+long hca_limit(const char *name)
+{
+	struct json_object *answer = hca_request("limit %s", name);
+	struct json_object *limit;
+	long value = -1;
+
+	if (answer && answer_ok(answer) && json_object_object_get_ex(answer, "limit", &limit))
+		value = json_object_get_int64(limit);
+	json_object_put(answer);
+	return value;
+}
+
+/**
  * hca_objects_left - how many more objects of a kind the HCA can create
  * @kind: as the census names it: "qp", "cq", "uar"
  *
@@ -396,15 +414,9 @@ long hca_cap(const char *page, const char *field)
  */
 long hca_objects_left(const char *kind)
 {
-	struct json_object *answer = hca_request("limit %s", kind);
-	long count = hca_census_count(kind), room = LONG_MAX;
-	struct json_object *limit;
+	long count = hca_census_count(kind), limit = hca_limit(kind);
 
-	if (count >= 0 && answer && answer_ok(answer) &&
-	    json_object_object_get_ex(answer, "limit", &limit))
-		room = json_object_get_int64(limit) - count;
-	json_object_put(answer);
-	return room;
+	return count >= 0 && limit >= 0 ? limit - count : LONG_MAX;
 }
 
 /**

@@ -25,6 +25,7 @@ long hca_commands(const char *name);
 
 long hca_counter(const char *name);
 long hca_cap(const char *page, const char *field);
+long hca_limit(const char *name);
 long hca_objects_left(const char *kind);
 
 int hca_inject_cmd(unsigned int nth, const char *status);

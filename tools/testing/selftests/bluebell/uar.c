@@ -730,4 +730,15 @@ TEST_F(on_uar, freed_uar_stays_until_its_qp_is_destroyed)
 	EXPECT_EQ(self->uars + 1, hca_census_count("uar"));
 }
 
+TEST(blueflame_object_needs_blueflame)
+{
+	struct uv_uar uar;
+	struct uv uv;
+
+	ASSERT_EQ(0, uv_open(&uv));
+	EXPECT_EQ(has_blueflame(&uv) ? 0 : -EOPNOTSUPP,
+		  uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &uar));
+	uv_close(&uv);
+}
+
 TEST_HARNESS_MAIN
