@@ -561,6 +561,30 @@ static void address_is_misjudged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah), c->want);
 }
 
+/* The field has 20 bits. Without a GRH nothing reads it. */
+static void flow_label_is_cut(struct kunit *test)
+{
+	struct rdma_ah_attr ah = { .type = RDMA_AH_ATTR_TYPE_IB, .port_num = 1 };
+	struct ib_qp_attr attr = sample_attr();
+	struct mlx5_ib_qp_modify mod = { .type = IB_QPT_RC, .mask = IB_QP_AV, .attr = &attr };
+	const struct mlx5_ib_caps *caps = make_caps(test);
+
+	rdma_ah_set_grh(&ah, NULL, 0xfffff, 0, 1, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah), 0);
+	rdma_ah_set_grh(&ah, NULL, 0x100000, 0, 1, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah), -EINVAL);
+	rdma_ah_set_ah_flags(&ah, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_ah(&ah), 0);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
+	attr.ah_attr.grh.flow_label = 0x80000000;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), -EINVAL);
+	mod.mask = IB_QP_ALT_PATH;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
+	rdma_ah_set_grh(&attr.alt_ah_attr, NULL, 0x100000, 0, 1, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), -EINVAL);
+}
+
 static void path_has_a_bit_out_of_place(struct kunit *test)
 {
 	static const struct golden with_grh[GOLDEN_MAX] = {
@@ -757,6 +781,7 @@ static struct kunit_case qp_modify_cases[] = {
 	KUNIT_CASE(feature_the_device_lacks_is_accepted),
 	KUNIT_CASE(alternate_path_is_not_checked),
 	KUNIT_CASE_PARAM(address_is_misjudged, ah_gen_params),
+	KUNIT_CASE(flow_label_is_cut),
 	KUNIT_CASE(path_has_a_bit_out_of_place),
 	KUNIT_CASE_PARAM(static_rate_is_miscoded, rate_gen_params),
 	KUNIT_CASE(static_rate_is_misread),

@@ -19,6 +19,7 @@ struct object {
 	struct delayed_work release;
 	bool released;
 	unsigned int events;
+	unsigned int told[IB_EVENT_WQ_FATAL + 1];
 	enum ib_event_type last;
 };
 
@@ -26,6 +27,13 @@ struct rsc_env {
 	struct mock *mock;
 	struct object qp;
 	struct object srq;
+	struct workqueue_struct *held_wq;
+};
+
+/* A work that holds an ordered workqueue up until it may go. */
+struct rsc_hold {
+	struct work_struct work;
+	struct completion go;
 };
 
 static void count_event(struct mlx5_ib_rsc *rsc, enum ib_event_type event)
@@ -33,6 +41,7 @@ static void count_event(struct mlx5_ib_rsc *rsc, enum ib_event_type event)
 	struct object *o = container_of(rsc, struct object, rsc);
 
 	o->events++;
+	o->told[event]++;
 	o->last = event;
 }
 
@@ -148,6 +157,49 @@ static void event_of_another_kind_of_queue_is_delivered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->srq.rsc), 0);
 }
 
+static void hold_work(struct work_struct *work)
+{
+	struct rsc_hold *hold = container_of(work, struct rsc_hold, work);
+
+	wait_for_completion(&hold->go);
+}
+
+/* Three events of one queue before the first is delivered: two kinds, of which one twice. */
+static void events_of_two_kinds_are_lost_or_repeated(struct kunit *test)
+{
+	struct rsc_env *env = make_env(test);
+	struct mlx5_ib_rsc_table *table = &env->mock->dev->rsc_table;
+	struct mlx5_eqe eqe = {};
+	struct rsc_hold hold;
+
+	/* Nothing that is queued runs before the work that holds. */
+	env->held_wq = alloc_ordered_workqueue("bluebell_rsc_test_held", 0);
+	KUNIT_ASSERT_NOT_NULL(test, env->held_wq);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_workqueue, env->held_wq), 0);
+	table->wq = env->held_wq;
+	init_completion(&hold.go);
+	INIT_WORK_ONSTACK(&hold.work, hold_work);
+	queue_work(table->wq, &hold.work);
+	eqe.data.qp_srq.qp_srq_n = cpu_to_be32(NUM);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_event(&table->nb, 0x02, &eqe), NOTIFY_OK);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_event(&table->nb, 0x03, &eqe), NOTIFY_OK);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_event(&table->nb, 0x02, &eqe), NOTIFY_OK);
+	KUNIT_EXPECT_EQ(test, env->qp.events, 0);
+	complete(&hold.go);
+	flush_workqueue(table->wq);
+	destroy_work_on_stack(&hold.work);
+	KUNIT_EXPECT_EQ(test, env->qp.told[IB_EVENT_COMM_EST], 1);
+	KUNIT_EXPECT_EQ(test, env->qp.told[IB_EVENT_SQ_DRAINED], 1);
+	KUNIT_EXPECT_EQ(test, env->qp.events, 2);
+
+	/* What has been told is not told with the next. */
+	KUNIT_EXPECT_EQ(test, raise_event(env, 0x05, 0, NUM), NOTIFY_OK);
+	KUNIT_EXPECT_EQ(test, env->qp.told[IB_EVENT_QP_FATAL], 1);
+	KUNIT_EXPECT_EQ(test, env->qp.events, 3);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->qp.rsc), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&env->srq.rsc), 0);
+}
+
 static void release_work(struct work_struct *work)
 {
 	struct object *o = container_of(to_delayed_work(work), struct object, release);
@@ -201,6 +253,7 @@ static void two_objects_share_a_number(struct kunit *test)
 static struct kunit_case rsc_cases[] = {
 	KUNIT_CASE_PARAM(event_is_delivered_to_another_object, event_gen_params),
 	KUNIT_CASE(event_of_another_kind_of_queue_is_delivered),
+	KUNIT_CASE(events_of_two_kinds_are_lost_or_repeated),
 	KUNIT_CASE(object_is_destroyed_while_somebody_works_on_it),
 	KUNIT_CASE(object_that_firmware_keeps_gets_no_events),
 	KUNIT_CASE(two_objects_share_a_number),

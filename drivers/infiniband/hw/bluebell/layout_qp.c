@@ -29,6 +29,7 @@
 #define MAX_RNR_TIMER		31
 #define MAX_SL			15
 #define MAX_PATH_BITS		127
+#define MAX_FLOW_LABEL		0xfffff
 #define QPN_MASK		0xffffff
 /* qpc.log_sra_max and log_rra_max have three bits. */
 #define MAX_LOG_RD_ATOMIC	7
@@ -450,6 +451,9 @@ int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
 		return -EINVAL;
 	if (rate != IB_RATE_PORT_CURRENT && ib_rate_to_mbps(rate) < 0)
+		return -EINVAL;
+	if ((rdma_ah_get_ah_flags(ah) & IB_AH_GRH) &&
+	    rdma_ah_read_grh(ah)->flow_label > MAX_FLOW_LABEL)
 		return -EINVAL;
 	return 0;
 }
