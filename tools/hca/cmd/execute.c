@@ -14,6 +14,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "inject.h"
+#include "pages.h"
 #include "trace.h"
 #include "uctx.h"
 
@@ -166,5 +167,6 @@ uint8_t cmd_execute(struct hca *hca, const uint8_t *in, size_t in_len, uint8_t *
 		IFC_SET(alloc_uar_out, out, syndrome, cmd.syndrome);
 	}
 	trace_cmd(hca, &cmd, d ? d->name : "UNKNOWN", slot, start);
+	pages_balance(hca);
 	return status;
 }

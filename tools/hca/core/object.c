@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables of the objects that commands made, by kind and number. A bitmap gives out the lowest free
- * number; a lookup is two array steps.
+ * Tables of the objects that commands made, by kind and number. New objects get the lowest free
+ * number, or, with the profile's cycle_numbers, the next free one after the last that was given out.
+ * A lookup is two array steps.
  */
 #include <assert.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ struct chunk {
 struct table {
 	unsigned int count;
 	unsigned int chunks;		/* no chunk is in use from this index on */
-	uint32_t hint;			/* no number below this one is free */
+	uint32_t hint;			/* where to look first; else no number below is free */
 	struct chunk *chunk[CHUNKS];
 };
 
@@ -133,7 +134,7 @@ struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16
 }
 
 /**
- * obj_new() - make an object with the lowest free number of its kind
+ * obj_new() - make an object with a free number of its kind
  * @hca: the HCA
  * @kind: of object
  * @uid: owner
@@ -148,6 +149,8 @@ struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t si
 	uint32_t num;
 
 	num = obj_next_free(t, t->hint > r->first ? t->hint : r->first, r->limit);
+	if (num >= r->limit && hca->profile->cycle_numbers)
+		num = obj_next_free(t, r->first, r->limit);
 	if (num >= r->limit)
 		return NULL;
 	t->hint = num + 1;
@@ -223,7 +226,7 @@ void obj_free(struct hca *hca, struct obj *obj)
 	t->chunk[obj->num >> CHUNK_BITS]->used--;
 	t->count--;
 	hca->objs->by_uid[obj->uid]--;
-	if (obj->num < t->hint)
+	if (obj->num < t->hint && !hca->profile->cycle_numbers)
 		t->hint = obj->num;
 	free(obj);
 }
@@ -295,6 +298,21 @@ void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg)
 unsigned int obj_count(struct hca *hca, enum obj_kind kind)
 {
 	return hca->objs->t[kind].count;
+}
+
+/**
+ * obj_total() - count the objects of all kinds
+ * @hca: the HCA
+ *
+ * Return: their number.
+ */
+unsigned int obj_total(struct hca *hca)
+{
+	unsigned int k, n = 0;
+
+	for (k = 0; k < OBJ_KINDS; k++)
+		n += hca->objs->t[k].count;
+	return n;
 }
 
 /**

@@ -48,6 +48,7 @@ void obj_put(struct hca *hca, struct obj *obj);
 void obj_free(struct hca *hca, struct obj *obj);
 void obj_free_all(struct hca *hca, enum obj_kind kind);
 void obj_for_each(struct hca *hca, enum obj_kind kind, obj_fn fn, void *arg);
+unsigned int obj_total(struct hca *hca);
 unsigned int obj_count(struct hca *hca, enum obj_kind kind);
 unsigned int obj_count_uid(struct hca *hca, uint16_t uid);
 

@@ -50,6 +50,8 @@ struct profile {
 	unsigned int gids;		/* entries of the GID table that are used */
 	unsigned int mtu;		/* of the port, bytes */
 	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */
+	bool cycle_numbers;		/* a free number is not reused before all others */
+	unsigned int objects_per_page;	/* the HCA asks for a page for so many objects; 0: never */
 	bool no_write_combining;	/* stores to BlueFlame registers arrive one by one */
 	bool map_memic;			/* guests map device memory, else accesses are trapped */
 	unsigned int max_translation_mb;	/* MiB of translation tables of all memory keys */

@@ -116,6 +116,7 @@ static bool *profile_bool(struct profile *p, const char *key)
 	const struct { const char *name; bool *at; } bools[] = {
 		{ "map_memic", &p->map_memic }, { "refuse_busy_uars", &p->refuse_busy_uars },
 		{ "no_write_combining", &p->no_write_combining },
+		{ "cycle_numbers", &p->cycle_numbers },
 	};
 	unsigned int i;
 
@@ -141,6 +142,7 @@ static int profile_load_setting(struct profile *p, const char *key, struct json_
 	const struct { const char *name; unsigned int *to; } nums[] = {
 		{ "log_bar_size", &p->log_bar_size }, { "vectors", &p->vectors },
 		{ "boot_pages", &p->boot_pages }, { "init_pages", &p->init_pages },
+		{ "objects_per_page", &p->objects_per_page },
 		{ "gids", &p->gids }, { "mtu", &p->mtu },
 		{ "command_delay_us", &p->command_delay_us },
 		{ "command_timeout_ms", &p->command_timeout_ms },

@@ -49,6 +49,7 @@
 	R(0x0301, PAGE_ADDRESS)				\
 	R(0x0302, PAGE_NOT_MAPPED)			\
 	R(0x0303, PAGES_MISSING)			\
+	R(0x0304, PAGE_TWICE)				\
 	/* port, registers, MADs, multicast */		\
 	R(0x0401, PORT_UNKNOWN)				\
 	R(0x0402, PORT_GROUP_MANAGER)			\

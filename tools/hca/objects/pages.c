@@ -5,8 +5,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd.h"
+#include "eq.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
@@ -16,9 +18,17 @@
 enum { PAGES_CANT_GIVE = 0, PAGES_GIVE = 1 };
 enum { PAGES_BOOT = 1, PAGES_INIT = 2 };
 
+#define PAGES_BATCH	8	/* more pages than are needed at once are asked for, or kept */
+#define PAGES_FILL	0xb1	/* what the HCA writes to the pages that it gets */
+
+/* struct mlx5_eqe_page_req */
+enum { PAGE_REQ_NUM = 4 };
+
 struct pages {
 	uint64_t *pa;
 	uint32_t nr, cap;
+	int32_t asked;		/* pages that the driver was asked for; negative: asked to take */
+	uint32_t refused;	/* objects that there were when the driver could not give any */
 };
 
 static int pages_init(struct hca *hca)
@@ -30,6 +40,8 @@ static int pages_init(struct hca *hca)
 /* After a reset the HCA has no pages: the driver frees them itself. */
 static void pages_reset(struct hca *hca)
 {
+	hca->pages->asked = 0;
+	hca->pages->refused = 0;
 	if (hca->life == LIFE_RESET)
 		hca->pages->nr = 0;
 }
@@ -56,6 +68,40 @@ unsigned int pages_missing(struct hca *hca)
 	unsigned int want = hca->profile->boot_pages + hca->profile->init_pages;
 
 	return want > hca->pages->nr ? want - hca->pages->nr : 0;
+}
+
+static void pages_ask(struct hca *hca, int32_t n)
+{
+	uint8_t data[EQE_DATA_BYTES] = {};
+
+	put_be32(data + PAGE_REQ_NUM, n);
+	hca->pages->asked = n;
+	hca_trace(hca, "page_request", "\"pages\":%d", n);
+	eq_post_async(hca, EV_PAGE_REQUEST, 0, data);
+}
+
+/**
+ * pages_balance() - ask the driver for pages, or to take pages, as there are more or fewer objects
+ * @hca: the HCA
+ *
+ * One request at a time. If the driver could not give pages, it is asked again when there are more
+ * objects.
+ */
+void pages_balance(struct hca *hca)
+{
+	uint32_t per_page = hca->profile->objects_per_page, objects, want;
+	struct pages *p = hca->pages;
+
+	if (!per_page || hca->life != LIFE_INIT || p->asked ||
+	    !eq_subscribed(hca, EV_PAGE_REQUEST))
+		return;
+	objects = obj_total(hca);
+	want = hca->profile->boot_pages + hca->profile->init_pages +
+	       (objects + per_page - 1) / per_page;
+	if (p->nr < want && objects > p->refused)
+		pages_ask(hca, want - p->nr + PAGES_BATCH);
+	else if (p->nr > want + 2 * PAGES_BATCH)
+		pages_ask(hca, -(int32_t)(p->nr - want - PAGES_BATCH));
 }
 
 static uint8_t query_pages(struct hca *hca, struct cmd *cmd)
@@ -93,6 +139,29 @@ static uint8_t pages_check(struct hca *hca, struct cmd *cmd, uint64_t pa)
 	return ST_OK;
 }
 
+static bool pages_has(const uint64_t *pages, uint32_t n, uint64_t pa)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (pages[i] == pa)
+			return true;
+	return false;
+}
+
+/* The pages are the HCA's from now on. Overwrite them, in case the driver still uses one. */
+static void pages_add(struct hca *hca, uint32_t n)
+{
+	struct pages *p = hca->pages;
+	uint32_t end = p->nr + n;
+
+	for (; p->nr < end; p->nr++)
+		memset(mem_ptr(hca, p->pa[p->nr], HCA_PAGE_SIZE, true), PAGES_FILL, HCA_PAGE_SIZE);
+	if (p->asked > 0)
+		p->asked = 0;
+	p->refused = 0;
+}
+
 static uint8_t pages_give(struct hca *hca, struct cmd *cmd, uint32_t n)
 {
 	struct pages *p = hca->pages;
@@ -115,13 +184,16 @@ static uint8_t pages_give(struct hca *hca, struct cmd *cmd, uint32_t n)
 
 		if (st)
 			return st;
+		if (pages_has(p->pa, p->nr + i, pa))
+			return cmd_fail(cmd, ST_BAD_PARAM, WHY_PAGE_TWICE,
+					"page 0x%llx is the HCA's already", (unsigned long long)pa);
 		p->pa[p->nr + i] = pa;
 	}
-	p->nr += n;
+	pages_add(hca, n);
 	return ST_OK;
 }
 
-/* Return pages to the driver. While the HCA is initialized it needs all that it has. */
+/* Return pages to the driver. While the HCA is initialized, only those that it wants to return. */
 static uint8_t pages_take(struct hca *hca, struct cmd *cmd, uint32_t n)
 {
 	struct pages *p = hca->pages;
@@ -130,8 +202,10 @@ static uint8_t pages_take(struct hca *hca, struct cmd *cmd, uint32_t n)
 	if (cmd->out_len < IFC_SZ(manage_pages_out) + 8ULL * n)
 		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
 				"%zu bytes are too few for %u pages", cmd->out_len, n);
-	if (hca->life == LIFE_INIT)
-		n = 0;
+	if (hca->life == LIFE_INIT && n > (p->asked < 0 ? (uint32_t)-p->asked : 0))
+		n = p->asked < 0 ? -p->asked : 0;
+	if (p->asked < 0)
+		p->asked = 0;
 	if (n > p->nr)
 		n = p->nr;
 	for (i = 0; i < n; i++)
@@ -150,6 +224,8 @@ static uint8_t manage_pages(struct hca *hca, struct cmd *cmd)
 				IFC_GET(manage_pages_in, cmd->in, function_id));
 	switch (cmd->op_mod) {
 	case PAGES_CANT_GIVE:
+		hca->pages->asked = 0;
+		hca->pages->refused = obj_total(hca);
 		return ST_OK;
 	case PAGES_GIVE:
 		return pages_give(hca, cmd, n);

@@ -10,6 +10,7 @@
 struct hca_module;
 
 unsigned int pages_missing(struct hca *hca);
+void pages_balance(struct hca *hca);
 
 extern const struct hca_module pages_module;
 extern const struct cmd_desc pages_cmds[];

@@ -142,7 +142,7 @@ int core_up(void **state)
 static int give_pages(uint16_t op_mod)
 {
 	uint8_t in[16 + 8 * 256] = { 0 }, out[16];
-	unsigned int n, i;
+	unsigned int n, i, first = op_mod == 1 ? 0 : core.profile->boot_pages;
 
 	if (core_simple(MLX5_CMD_OP_QUERY_PAGES, op_mod, out))
 		return -1;
@@ -151,7 +151,7 @@ static int give_pages(uint16_t op_mod)
 	IFC_SET(manage_pages_in, in, op_mod, 1);
 	IFC_SET(manage_pages_in, in, input_num_entries, n);
 	for (i = 0; i < n && i < 256; i++)
-		put_be64(in + 16 + 8 * i, 0x200000 + 0x1000 * ((core.hca->count.cmds + i) % 256));
+		put_be64(in + 16 + 8 * i, 0x200000 + 0x1000 * (first + i));
 	return core_cmd(in, 16 + 8 * n, out, 16) ? -1 : 0;
 }
 

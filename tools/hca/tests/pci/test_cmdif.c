@@ -370,6 +370,108 @@ static void pages_must_be_mapped(void **state)
 	assert_int_equal(core_cmd(in, 24, out, 16), ST_BAD_INP_LEN);
 }
 
+/* Whoever still uses a page that is the HCA's finds other data in it. */
+static void pages_are_overwritten(void **state)
+{
+	const uint8_t *page = core.ram + CORE_FREE;
+
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	memset(core.ram + CORE_FREE, 0, 3 * 4096);
+	assert_int_equal(manage(1, 1, CORE_FREE + 4096), ST_OK);
+	assert_int_equal(page[4095], 0);
+	assert_int_equal(page[4096], 0xb1);
+	assert_int_equal(page[2 * 4096 - 1], 0xb1);
+	assert_int_equal(page[2 * 4096], 0);
+}
+
+static void no_page_is_given_twice(void **state)
+{
+	(void)state;
+	assert_int_equal(core_simple(MLX5_CMD_OP_ENABLE_HCA, 0, out), ST_OK);
+	assert_int_equal(manage(1, 1, CORE_FREE + 4096), ST_OK);
+	assert_int_equal(manage(1, 1, CORE_FREE + 4096), ST_BAD_PARAM);
+	assert_int_equal(manage(1, 2, CORE_FREE), ST_BAD_PARAM);
+	assert_int_equal(wanted(1), core.profile->boot_pages - 1);
+	assert_int_equal(manage(1, 1, CORE_FREE), ST_OK);
+}
+
+#define REQ_EQ	(CORE_FREE + 0x800000ull)	/* an EQ for page requests */
+#define REQ_PD	100
+
+/* Pages that the HCA has asked for so far with the @nth event; 0 if there was no such event. */
+static int32_t asked(unsigned int nth)
+{
+	const uint8_t *eqe = core.ram + REQ_EQ + 64 * nth;
+
+	return eqe[63] & 1 ? 0 : (int32_t)get_be32(eqe + 32 + 4);
+}
+
+static void change_domain(uint16_t opcode, uint32_t pdn)
+{
+	memset(in, 0, sizeof(in));
+	IFC_SET(dealloc_pd_in, in, opcode, opcode);
+	if (opcode == MLX5_CMD_OP_DEALLOC_PD)
+		IFC_SET(dealloc_pd_in, in, pd, pdn);
+	assert_int_equal(core_cmd(in, 16, out, 16), ST_OK);
+}
+
+static void pages_follow_the_objects(void **state)
+{
+	uint32_t pdn[REQ_PD], eqn;
+	int32_t n;
+	int i;
+
+	(void)state;
+	memset(core.ram + REQ_EQ, 0xff, 4096);
+	core.profile->objects_per_page = 4;
+	assert_int_equal(core_create_eq(core_alloc_uar(), 4, REQ_EQ, 1 << 0xb, 1, &eqn), ST_OK);
+	for (i = 0; i < REQ_PD; i++) {
+		change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+		pdn[i] = IFC_GET(alloc_pd_out, out, pd);
+	}
+	n = asked(0);
+	assert_in_range(n, 1, REQ_PD);
+	assert_int_equal(asked(1), 0);
+	assert_int_equal(manage(1, n, CORE_FREE + 0x900000), ST_OK);
+	assert_in_range(asked(1), 1, REQ_PD);
+	/* The driver has none. The HCA asks again when there are more objects. */
+	assert_int_equal(manage(0, 0, 0), ST_OK);
+	assert_int_equal(asked(2), 0);
+	change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+	n = asked(2);
+	assert_in_range(n, 1, REQ_PD);
+	assert_int_equal(manage(1, n, CORE_FREE + 0xa00000), ST_OK);
+	for (i = 0; i < REQ_PD; i++)
+		change_domain(MLX5_CMD_OP_DEALLOC_PD, pdn[i]);
+	n = asked(3);
+	assert_in_range(-n, 1, 2 * REQ_PD);
+	assert_int_equal(manage(2, 2 * REQ_PD, 0), ST_OK);
+	assert_int_equal(IFC_GET(manage_pages_out, out, output_num_entries), -n);
+	core.profile->objects_per_page = 0;
+}
+
+static void numbers_can_be_reused_late(void **state)
+{
+	uint32_t first, limit = core.profile->range[OBJ_PD].limit;
+	unsigned int i;
+
+	(void)state;
+	core.profile->cycle_numbers = true;
+	core.profile->range[OBJ_PD].limit = core.profile->range[OBJ_PD].first + 10;
+	change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+	first = IFC_GET(alloc_pd_out, out, pd);
+	for (i = 1; i < 10; i++) {
+		change_domain(MLX5_CMD_OP_DEALLOC_PD, first + i - 1);
+		change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+		assert_int_equal(IFC_GET(alloc_pd_out, out, pd), first + i);
+	}
+	change_domain(MLX5_CMD_OP_ALLOC_PD, 0);
+	assert_int_equal(IFC_GET(alloc_pd_out, out, pd), first);
+	core.profile->range[OBJ_PD].limit = limit;
+	core.profile->cycle_numbers = false;
+}
+
 static void no_pages_are_returned_while_initialized(void **state)
 {
 	(void)state;
@@ -743,6 +845,8 @@ int main(void)
 		T(all_slots_at_once), T(slot_owned_by_the_driver_is_ignored), T(unknown_opcode),
 		T(short_input_and_output), T(reserved_bits_must_be_zero), T(user_ids_must_exist),
 		T0(life_cycle), T0(pages_given_are_returned), T0(pages_must_be_mapped),
+		T0(pages_are_overwritten), T0(no_page_is_given_twice),
+		T(pages_follow_the_objects), T(numbers_can_be_reused_late),
 		T(every_command_checks_its_op_mod), T0(pages_are_needed_to_initialize),
 		T0(issi_is_kept), T(issi_1_has_no_legacy_srqs),
 		T(no_pages_are_returned_while_initialized), T0(caps_can_be_set_up_to_the_maximum),
