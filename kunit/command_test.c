@@ -505,10 +505,12 @@ static void queue_pair_has_another_clock_than_its_cq(struct kunit *test)
 	static const struct {
 		bool send, recv;
 		u8 want;
-	} cases[] = { { false, false, 0 }, { true, false, 2 }, { false, true, 2 }, { true, true, 2 } };
+	} cases[] = {
+		{ false, false, 0 }, { true, false, 2 }, { false, true, 2 }, { true, true, 2 },
+	};
 	struct objects *o = make_objects(test);
 	struct mlx5_ib_caps *caps = &o->mock->dev->caps;
-	struct mlx5_ib_cq clock, plain;
+	struct mlx5_ib_cq clock, plain, *cqs[] = { &plain, &clock };
 	int i;
 
 	KUNIT_EXPECT_EQ(test, create_cq(o, &clock, MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS),
@@ -518,8 +520,8 @@ static void queue_pair_has_another_clock_than_its_cq(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, create_cq(o, &clock, MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS), 0);
 	KUNIT_ASSERT_EQ(test, create_cq(o, &plain, 0), 0);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		o->send_cq.real_time = cases[i].send ? clock.real_time : plain.real_time;
-		o->recv_cq.real_time = cases[i].recv ? clock.real_time : plain.real_time;
+		o->send_cq.real_time = cqs[cases[i].send]->real_time;
+		o->recv_cq.real_time = cqs[cases[i].recv]->real_time;
 		KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0), 0);
 		KUNIT_EXPECT_EQ_MSG(test, MLX5_GET(create_qp_in, o->mock->in, qpc.ts_format),
 				    cases[i].want, "case %d", i);

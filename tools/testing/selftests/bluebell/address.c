@@ -169,7 +169,7 @@ static void expect_arrival(struct __test_metadata *_metadata, struct pair *p, bo
 		;
 }
 
-static void expect_partitions(struct __test_metadata *_metadata, FIXTURE_DATA(port) *self,
+static void expect_partitions(struct __test_metadata *_metadata, struct _test_data_port *self,
 			      enum ibv_qp_type type)
 {
 	char what[40];
