@@ -569,7 +569,7 @@ static int umr_create_qp(struct mlx5_ib_umr *umr)
 	MLX5_SET(qpc, qpc, fre, 1);
 	MLX5_SET(qpc, qpc, rlky, 1);
 	MLX5_SET(qpc, qpc, uar_page, umr->dev->mdev->priv.bfreg.index);
-	MLX5_SET(qpc, qpc, user_index, MLX5_IB_DEFAULT_UIDX);
+	MLX5_SET(qpc, qpc, user_index, mlx5_ib_qp_uidx(0, 0, &umr->dev->caps));
 	MLX5_SET(qpc, qpc, cqn_snd, umr->cq.mcq.cqn);
 	MLX5_SET(qpc, qpc, cqn_rcv, umr->cq.mcq.cqn);
 	MLX5_SET(qpc, qpc, ts_format, umr->dev->caps.qp_ts_format);
