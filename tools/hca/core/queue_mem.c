@@ -29,9 +29,8 @@
 uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const uint8_t *pas,
 		  size_t avail, unsigned int log_page, uint32_t offset, size_t len)
 {
-	uint64_t page = 1ull << log_page;
-	size_t n = (offset + len + page - 1) >> log_page;
-	size_t i;
+	uint64_t page;
+	size_t i, n;
 
 	*m = (struct queue_mem){ .log_page = log_page, .offset = offset, .len = len };
 	if (!len)
@@ -39,6 +38,8 @@ uint8_t qmem_init(struct hca *hca, struct cmd *cmd, struct queue_mem *m, const u
 	if (log_page < 12 || log_page > 31)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QUEUE_PAGE_SIZE,
 				"page size 2^%u is not supported", log_page);
+	page = 1ull << log_page;
+	n = (offset + len + page - 1) >> log_page;
 	if (n > avail / 8)
 		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_QUEUE_PAGES_MISSING,
 				"%zu bytes need %zu pages, %zu given", len, n, avail / 8);
