@@ -38,7 +38,7 @@ hca: ## build/hca/bluebell-hca, the emulated HCA
 	$(MAKE_LAB) -C tools/hca all
 
 fuzz: ## all fuzzers of the emulated HCA, ten minutes each, as many at a time as there are processors
-	$(MAKE_LAB) -C tools/hca fuzz FUZZ_SECONDS=600
+	$(MAKE_LAB) -C tools/hca fuzz FUZZ_SECONDS=600 FUZZ_SEED=0
 
 selftests: ## build/selftests/*, the tests that run in a guest
 	$(MAKE_LAB) -C tools/testing/selftests/bluebell all
