@@ -75,13 +75,8 @@ int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, u16 *uid)
  */
 void mlx5_ib_destroy_uctx(struct mlx5_ib_dev *dev, u16 uid)
 {
-	unsigned int pause = 0;
-	int err;
+	int err = mlx5_ib_fw_destroy_repeat(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid);
 
-	do {
-		err = mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX,
-					     uid);
-	} while (err && mlx5_ib_fw_pause(&pause));
 	if (err)
 		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid,
 				     "user id", NULL, err);

@@ -78,6 +78,7 @@ int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_faul
 			      bool error);
 
 bool mlx5_ib_fw_pause(unsigned int *ms);
+int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
 void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, const char *what);
 
 #endif /* BLUEBELL_FW_H */

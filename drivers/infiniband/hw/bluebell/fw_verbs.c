@@ -67,6 +67,14 @@ int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *numb
 	return mlx5_fw_create_object(dev, uid, opcode, in, sizeof(in), number);
 }
 
+/* All commands that say only which object they are about have the same layout. */
+static void fw_name_object(u32 *in, u16 opcode, u32 number)
+{
+	memset(in, 0, MLX5_ST_SZ_BYTES(dealloc_pd_in));
+	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
+	MLX5_SET(dealloc_pd_in, in, pd, number);
+}
+
 /**
  * mlx5_fw_query_object - send a command that says only which object it is about
  * @dev: device
@@ -83,10 +91,9 @@ int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *numb
 int mlx5_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
 			 int outlen)
 {
-	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)] = {};
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 
-	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
-	MLX5_SET(dealloc_pd_in, in, pd, number);
+	fw_name_object(in, opcode, number);
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
 }
 
@@ -122,11 +129,10 @@ int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num
 int mlx5_fw_destroy_remnant(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)] = {};
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 	int err;
 
-	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
-	MLX5_SET(dealloc_pd_in, in, pd, number);
+	fw_name_object(in, opcode, number);
 	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, sizeof(out));
 	return err == -ENOENT ? 0 : err;
 }
@@ -608,6 +614,28 @@ bool mlx5_ib_fw_pause(unsigned int *ms)
 }
 
 /**
+ * mlx5_ib_fw_destroy_repeat - destroy an object, and repeat the command if firmware refuses it
+ * @dev: device
+ * @uid: as for mlx5_fw_destroy_object()
+ * @opcode: as for mlx5_fw_destroy_object()
+ * @number: as for mlx5_fw_destroy_object()
+ *
+ * May sleep, a third of a second if firmware refuses.
+ *
+ * Return: 0, or the negative errno of the last command.
+ */
+int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
+{
+	unsigned int pause = 0;
+	int err;
+
+	do {
+		err = mlx5_fw_destroy_object(dev, uid, opcode, number);
+	} while (err && mlx5_ib_fw_pause(&pause));
+	return err;
+}
+
+/**
  * mlx5_ib_fw_insist - destroy an object that ib_core forgets whatever the result
  * @dev: device
  * @uid: firmware's user id of the owner
@@ -621,12 +649,8 @@ bool mlx5_ib_fw_pause(unsigned int *ms)
  */
 void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, const char *what)
 {
-	unsigned int pause = 0;
-	int err;
+	int err = mlx5_ib_fw_destroy_repeat(dev, uid, opcode, number);
 
-	do {
-		err = mlx5_fw_destroy_object(dev, uid, opcode, number);
-	} while (err && mlx5_ib_fw_pause(&pause));
 	if (err)
 		ibdev_err_ratelimited(&dev->ib_dev,
 				      "cannot destroy %s 0x%x (%d); it stays allocated until the device is reset\n",
