@@ -68,6 +68,11 @@ static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *m
 	return err == -ENOMSG ? -ENOMEM : err;
 }
 
+static u32 key_of_variant(u32 key, u8 variant)
+{
+	return (key & ~0xffU) | variant;
+}
+
 /* Have UMR free a key that firmware refuses to destroy. The variant of the key is not known. */
 static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
 {
@@ -75,7 +80,7 @@ static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
 	if (!mlx5_ib_umr_revoke(dev, key))
 		return 0;
 	mlx5_ib_umr_await(dev);
-	return mlx5_ib_umr_revoke(dev, (key & ~0xffU) | variant);
+	return mlx5_ib_umr_revoke(dev, key_of_variant(key, variant));
 }
 
 /*
@@ -110,7 +115,7 @@ static int mkey_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, struct 
 	if (err)
 		err = mkey_undo_fill(dev, mkey, attr->variant) ?: err;
 	else
-		mkey->key = (mkey->key & ~0xffU) | attr->variant;
+		mkey->key = key_of_variant(mkey->key, attr->variant);
 	return err;
 }
 
