@@ -10,6 +10,7 @@
 #include "object.h"
 #include "profile.h"
 #include "request.h"
+#include "util.h"
 
 /**
  * request_cap() - the request "cap"
@@ -35,6 +36,40 @@ struct json_object *request_cap(struct hca *hca, unsigned int n, char **w)
 	return o;
 }
 
+/* The profile's settings that the request "limit" tells, by their names in a profile. */
+static bool limit_of_setting(const struct profile *p, const char *name, uint64_t *limit)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} settings[] = {
+		{ "command_timeout_ms", p->command_timeout_ms },
+		{ "no_write_combining", p->no_write_combining },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(settings); i++) {
+		if (strcmp(settings[i].name, name))
+			continue;
+		*limit = settings[i].value;
+		return true;
+	}
+	return false;
+}
+
+static bool limit_of_kind(const struct profile *p, const char *name, uint64_t *limit)
+{
+	unsigned int k;
+
+	for (k = 0; k < OBJ_KINDS; k++) {
+		if (strcmp(obj_kind_name[k], name))
+			continue;
+		*limit = p->range[k].limit - p->range[k].first;
+		return true;
+	}
+	return false;
+}
+
 /**
  * request_limit() - the request "limit"
  * @hca: the HCA
@@ -45,27 +80,15 @@ struct json_object *request_cap(struct hca *hca, unsigned int n, char **w)
  */
 struct json_object *request_limit(struct hca *hca, unsigned int n, char **w)
 {
-	const struct obj_range *range = hca->profile->range;
 	struct json_object *o;
-	unsigned int k;
+	uint64_t limit;
 
 	if (n != 2)
 		return answer_fail("limit KIND|command_timeout_ms|no_write_combining");
-	if (!strcmp(w[1], "command_timeout_ms")) {
-		o = answer_ok();
-		answer_add_num(o, "limit", hca->profile->command_timeout_ms);
-		return o;
-	}
-	if (!strcmp(w[1], "no_write_combining")) {
-		o = answer_ok();
-		answer_add_num(o, "limit", hca->profile->no_write_combining);
-		return o;
-	}
-	for (k = 0; k < OBJ_KINDS && strcmp(obj_kind_name[k], w[1]); k++)
-		;
-	if (k == OBJ_KINDS)
+	if (!limit_of_setting(hca->profile, w[1], &limit) &&
+	    !limit_of_kind(hca->profile, w[1], &limit))
 		return answer_fail("no kind of object %s", w[1]);
 	o = answer_ok();
-	answer_add_num(o, "limit", range[k].limit - range[k].first);
+	answer_add_num(o, "limit", limit);
 	return o;
 }
