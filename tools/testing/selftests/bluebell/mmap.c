@@ -399,6 +399,119 @@ TEST_F(map, dynamic_uars_are_freed_with_the_context)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
+/* --- UAR objects, device memory, and operations on it ------------------------------------------ */
+
+FIXTURE(object) {
+	struct uv uv;
+	struct uv_uar uar;
+	struct uv_dm dm;
+	off_t off;
+	bool exists;
+};
+
+FIXTURE_VARIANT(object) {
+	bool is_uar, is_op;
+	uint32_t uar_type;
+	const char *memtype;
+	int rights;
+};
+
+FIXTURE_VARIANT_ADD(object, uar_bf) {
+	.is_uar = true, .uar_type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, .memtype = "write-combining",
+	.rights = PROT_WRITE,
+};
+
+FIXTURE_VARIANT_ADD(object, uar_nc) {
+	.is_uar = true, .uar_type = MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, .memtype = "uncached",
+	.rights = PROT_WRITE,
+};
+
+FIXTURE_VARIANT_ADD(object, device_memory) {
+	.memtype = "write-combining", .rights = PROT_READ | PROT_WRITE,
+};
+
+/* Each access performs the operation, so none may be combined with another. */
+FIXTURE_VARIANT_ADD(object, operation) {
+	.is_op = true, .memtype = "uncached", .rights = PROT_READ | PROT_WRITE,
+};
+
+static int alloc_uar_at(struct uv *uv, uint32_t type, struct uv_uar *uar, off_t *off)
+{
+	int ret = uv_alloc_uar(uv->fd, type, uar);
+
+	*off = uar->mmap_off;
+	return ret;
+}
+
+static int alloc_dm_at(struct uv *uv, bool is_op, struct uv_dm *dm, off_t *off)
+{
+	int ret = uv_alloc_dm(uv->fd, UV_PAGE, 0, dm);
+	uint64_t at;
+
+	if (!ret && is_op)
+		ret = uv_map_dm_op(uv->fd, dm->handle, 0 /* increment */, &at, &dm->page_idx);
+	*off = uv_mmap_off(MLX5_IB_MMAP_DEVICE_MEM, dm->page_idx);
+	return ret;
+}
+
+FIXTURE_SETUP(object)
+{
+	int ret;
+
+	ASSERT_EQ(0, uv_open(&self->uv));
+	if (variant->uar_type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && variant->is_uar && !has_blueflame(&self->uv))
+		SKIP(return, NO_BLUEFLAME);
+	if (!variant->is_uar && hca_ctl_present() && hca_cap("general", "device_memory") != 1)
+		SKIP(return, "the device has no device memory");
+	ret = variant->is_uar ? alloc_uar_at(&self->uv, variant->uar_type, &self->uar, &self->off) :
+				alloc_dm_at(&self->uv, variant->is_op, &self->dm, &self->off);
+	ASSERT_EQ(0, ret);
+	self->exists = true;
+}
+
+FIXTURE_TEARDOWN(object)
+{
+	if (self->exists && variant->is_uar)
+		EXPECT_EQ(0, uv_free_uar(self->uv.fd, self->uar.handle));
+	if (self->exists && !variant->is_uar)
+		EXPECT_EQ(0, uv_free_dm(self->uv.fd, self->dm.handle));
+	uv_close(&self->uv);
+}
+
+TEST_F(object, mapping_has_the_memory_type)
+{
+	int before = count_memtype_ranges(variant->memtype);
+	void *p;
+
+	if (before < 0)
+		SKIP(return, "no %s", memtype_list);
+	if (variant->is_op && !driver_is("bluebell"))
+		SKIP(return, "only bluebell maps operations uncached");
+	ASSERT_EQ(0, try_mmap(self->uv.fd, self->off, UV_PAGE, variant->rights, MAP_SHARED, &p));
+	EXPECT_EQ(before + 1, count_memtype_ranges(variant->memtype));
+	munmap(p, UV_PAGE);
+}
+
+TEST_F(object, mapping_has_no_other_rights)
+{
+	int fd = self->uv.fd;
+	void *p;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell denies rights that nobody needs");
+	EXPECT_EQ(-EPERM, map_and_unmap(fd, self->off, UV_PAGE, variant->rights | PROT_EXEC, MAP_SHARED));
+	if (!(variant->rights & PROT_READ))
+		EXPECT_EQ(-EPERM, map_and_unmap(fd, self->off, UV_PAGE, PROT_READ, MAP_SHARED));
+	ASSERT_EQ(0, try_mmap(fd, self->off, UV_PAGE, variant->rights, MAP_SHARED, &p));
+	EXPECT_EQ(-1, mprotect(p, UV_PAGE, variant->rights | PROT_EXEC));
+	EXPECT_EQ(EACCES, errno);
+	if (!(variant->rights & PROT_READ)) {
+		EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ));
+		EXPECT_EQ(EACCES, errno);
+	}
+	munmap(p, UV_PAGE);
+}
+
 /* --- Clocks ----------------------------------------------------------------------------------- */
 
 FIXTURE(clock) {
