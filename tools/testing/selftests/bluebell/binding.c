@@ -3,13 +3,12 @@
  * Unbind the verbs driver from the device, and bind it again.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "binding.h"
+#include "kernel_file.h"
 #include "rdma.h"
 
 #define AUX "/sys/bus/auxiliary"
@@ -55,15 +54,9 @@ int binding_find(struct binding *b)
 int binding_do(const struct binding *b, const char *what)
 {
 	char path[512];
-	int fd, ret;
 
 	snprintf(path, sizeof(path), AUX "/drivers/%s/%s", b->driver, what);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, b->device, strlen(b->device)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
+	return write_file(path, "%s", b->device);
 }
 
 /**

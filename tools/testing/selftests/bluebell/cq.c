@@ -7,6 +7,7 @@
 #include <infiniband/mlx5dv.h>
 
 #include "binding.h"
+#include "kernel_file.h"
 #include "test.h"
 
 FIXTURE(cq) {
@@ -808,15 +809,6 @@ TEST_F(channel, each_arming_raises_an_event)
 	}
 }
 
-static bool empty_caches(void)
-{
-	int fd = open("/proc/sys/vm/drop_caches", O_WRONLY);
-	bool done = fd >= 0 && write(fd, "3", 1) == 1;
-
-	close(fd);
-	return done;
-}
-
 /* Memory that an unbound driver still used would be used otherwise by the time it is bound again. */
 TEST(events_arrive_after_the_driver_is_bound_again)
 {
@@ -831,7 +823,7 @@ TEST(events_arrive_after_the_driver_is_bound_again)
 	ASSERT_EQ(0, binding_find(&b));
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, binding_do(&b, "unbind"));
-		EXPECT_TRUE(empty_caches());
+		EXPECT_EQ(0, drop_caches(DROP_PAGE_CACHE | DROP_SLAB));
 		ASSERT_EQ(0, binding_do(&b, "bind"));
 		ASSERT_TRUE(binding_wait_device());
 		ASSERT_EQ(0, rdma_open(&r));

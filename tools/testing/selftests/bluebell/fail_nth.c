@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "kernel_file.h"
 #include "mover.h"
 #include "test.h"
 
@@ -1275,15 +1276,12 @@ static const char *const fault_dirs[] = { "failslab", "fail_page_alloc", "fail_u
 static void write_knob(const char *dir, const char *name, const char *val)
 {
 	char path[128];
-	int fd;
+	int ret;
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/%s", dir, name);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return;
-	if (write(fd, val, strlen(val)) < 0)
-		fprintf(stderr, "# cannot write %s to %s\n", val, path);
-	close(fd);
+	ret = write_file(path, "%s", val);
+	if (ret && ret != -ENOENT)
+		fprintf(stderr, "# cannot write %s to %s: %s\n", val, path, strerror(-ret));
 }
 
 /* Let any kind of allocation fail, without a message; false if the kernel has no fault injection. */

@@ -8,7 +8,6 @@
  */
 #define ANNOUNCES false
 
-#include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
 #include <pwd.h>
@@ -19,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "binding.h"
+#include "kernel_file.h"
 #include "test.h"
 
 #define TESTER "tester"
@@ -331,23 +331,6 @@ TEST(removal_of_the_device_does_not_wait_for_advice)
 #define LIMIT (96 * MIB)
 #define REGIONS 60
 #define REGION_LEN (16 * GIB)
-
-static int write_file(const char *path, const char *fmt, ...)
-{
-	char text[64];
-	va_list ap;
-	int fd, n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, n) == n ? 0 : -errno;
-	close(fd);
-	return n;
-}
 
 static long cgroup_value(const char *name)
 {

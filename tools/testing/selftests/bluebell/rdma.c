@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "hca_ctl.h"
+#include "kernel_file.h"
 #include "rdma.h"
 
 /* Outstanding reads and atomics of a queue pair, if the device allows so many. */
@@ -481,12 +482,7 @@ int pair_reconnect(struct pair *p)
 /* Ask the kernel to reserve @n huge pages. If it cannot, mapping them fails later. */
 void reserve_huge_pages(unsigned int n)
 {
-	FILE *f = fopen("/proc/sys/vm/nr_hugepages", "w");
-
-	if (!f)
-		return;
-	fprintf(f, "%u", n);
-	fclose(f);
+	write_file("/proc/sys/vm/nr_hugepages", "%u", n);
 }
 
 int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id)

@@ -5,7 +5,6 @@
  * end in order; then the device works as before, and has no object too many.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "binding.h"
+#include "kernel_file.h"
 #include "test.h"
 
 #define MSG (16 * 1024u)
@@ -206,20 +206,6 @@ static void expect_recovery(struct __test_metadata *_metadata)
 	expect_objects_of_before(_metadata);
 }
 
-static int write_file(const char *dir, const char *name, const char *text)
-{
-	char path[512];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 static int run(const char *fmt, ...)
 {
 	char command[512];
@@ -235,8 +221,11 @@ static int run(const char *fmt, ...)
 
 TEST_F_TIMEOUT(reset, function_level_reset_is_recovered, 300)
 {
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/reset", self->pci);
 	start_work(_metadata, self);
-	ASSERT_EQ(0, write_file(self->pci, "reset", "1"));
+	ASSERT_EQ(0, write_file(path, "1"));
 	expect_work_ended(_metadata, self);
 	expect_recovery(_metadata);
 }
@@ -258,12 +247,12 @@ TEST_F_TIMEOUT(reset, suspend_and_resume_are_survived, 300)
 {
 	int ret;
 
-	ASSERT_EQ(0, write_file("/sys/power", "pm_async", "0"));
+	ASSERT_EQ(0, write_file("/sys/power/pm_async", "0"));
 	ASSERT_EQ(0, hca_commands_reset());
 	start_work(_metadata, self);
 	if (!access("/sys/power/pm_test", F_OK))
-		ASSERT_EQ(0, write_file("/sys/power", "pm_test", "devices"));
-	ret = write_file("/sys/power", "state", "freeze");
+		ASSERT_EQ(0, write_file("/sys/power/pm_test", "devices"));
+	ret = write_file("/sys/power/state", "freeze");
 	EXPECT_TRUE(!ret || ret == -EOPNOTSUPP) TH_LOG("errno %d", -ret);
 	EXPECT_EQ(1, hca_commands("TEARDOWN_HCA"));
 	expect_work_ended(_metadata, self);
