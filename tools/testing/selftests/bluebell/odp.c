@@ -1350,31 +1350,17 @@ FIXTURE_TEARDOWN(region)
 	EXPECT_EQ(0, paged_close(&self->o));
 }
 
-static long pinned_kb(void)
-{
-	long kb = -1;
-	char line[128];
-	FILE *f = fopen("/proc/self/status", "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmPin: %ld", &kb) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kb;
-}
-
 TEST_F(region, pins_nothing)
 {
 	struct paged *o = &self->o;
-	long before = pinned_kb();
+	long before = uv_pinned_pages();
 	struct ibv_mr *mr;
 
 	ASSERT_LE(0, before);
 	mr = reg_paged(o, false);
 	ASSERT_NE(NULL, mr);
 	ASSERT_EQ(0, run_remote(o, WRITE, 0, LEN));
-	EXPECT_EQ(before, pinned_kb());
+	EXPECT_EQ(before, uv_pinned_pages());
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 

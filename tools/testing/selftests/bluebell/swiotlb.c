@@ -56,21 +56,6 @@ FIXTURE_TEARDOWN(bounced)
 		ibv_close_device(self->ctx);
 }
 
-/* KiB of this process's memory that are pinned. */
-static long pinned(void)
-{
-	FILE *f = fopen("/proc/self/status", "r");
-	char line[256];
-	long kib = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmPin: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
-}
-
 TEST_F(bounced, memory_is_refused)
 {
 	int access;
@@ -81,7 +66,7 @@ TEST_F(bounced, memory_is_refused)
 		EXPECT_EQ(NULL, ibv_reg_mr(self->pd, self->mem, 64, access));
 		EXPECT_EQ(EIO, errno);
 	}
-	EXPECT_EQ(0, pinned());
+	EXPECT_EQ(0, uv_pinned_pages());
 	EXPECT_CENSUS_UNCHANGED();
 }
 
@@ -102,7 +87,7 @@ TEST_F(bounced, queues_are_refused)
 	EXPECT_EQ(EIO, errno);
 	EXPECT_EQ(NULL, ibv_create_srq(self->pd, &attr));
 	EXPECT_EQ(EIO, errno);
-	EXPECT_EQ(0, pinned());
+	EXPECT_EQ(0, uv_pinned_pages());
 	EXPECT_CENSUS_UNCHANGED();
 }
 
