@@ -269,6 +269,26 @@ const char *hca_census_delta(void)
 }
 
 /**
+ * hca_census_delta_within - wait until the HCA has the same objects as at hca_census_reset()
+ * @ms: how long to wait at most
+ *
+ * For objects that the driver destroys, or creates again, a moment after the call that caused that.
+ *
+ * Return: as hca_census_delta().
+ */
+const char *hca_census_delta_within(unsigned int ms)
+{
+	const char *delta = hca_census_delta();
+	unsigned int waited;
+
+	for (waited = 0; *delta && waited < ms; waited += 20) {
+		usleep(20000);
+		delta = hca_census_delta();
+	}
+	return delta;
+}
+
+/**
  * hca_census_count - how many objects of a kind exist in the HCA
  * @kind: as the census names it: "qp", "cq", "uar"
  *

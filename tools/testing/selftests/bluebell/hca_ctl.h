@@ -17,6 +17,7 @@ int hca_do(const char *fmt, ...);
 
 int hca_census_reset(void);
 const char *hca_census_delta(void);
+const char *hca_census_delta_within(unsigned int ms);
 long hca_census_count(const char *kind);
 long hca_census_users(const char *kind);
 
