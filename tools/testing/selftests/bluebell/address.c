@@ -74,16 +74,12 @@ TEST_F(port, each_pkey_is_read_by_its_index)
 TEST_F(port, changed_pkey_is_read_from_its_own_entry)
 {
 	int last = self->r.port.pkey_tbl_len - 1;
-	struct ibv_async_event ev;
 	__be16 pkey;
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_do("port pkey %d 0x8123", last));
-	do {
-		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
-	} while (ev.event_type != IBV_EVENT_PKEY_CHANGE);
-	EXPECT_EQ(1, ev.element.port_num);
+	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_PKEY_CHANGE, 5000));
 	EXPECT_EQ(0, ibv_query_pkey(self->r.ctx, 1, last, &pkey));
 	EXPECT_EQ(0x8123, be16toh(pkey));
 	EXPECT_EQ(0, ibv_query_pkey(self->r.ctx, 1, last - 1, &pkey));
@@ -108,25 +104,20 @@ TEST_F(port, each_gid_is_another_of_the_same_subnet)
 
 TEST_F(port, changed_lid_is_told_and_used)
 {
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 	uint16_t old = self->r.port.lid;
-	struct ibv_async_event ev;
 	struct ibv_port_attr port;
+	struct ibv_wc wc;
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_do("port lid 0x4321"));
-	do {
-		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
-	} while (ev.event_type != IBV_EVENT_LID_CHANGE);
-	EXPECT_EQ(1, ev.element.port_num);
+	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_LID_CHANGE, 5000));
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 	EXPECT_EQ(0x4321, port.lid);
 	self->r.port.lid = port.lid;
 	self->cfg.type = IBV_QPT_RC;
 	EXPECT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 4096));
-	EXPECT_EQ(0, pair_recv(&self->p, self->p.buf[1], 64, 1));
-	EXPECT_EQ(0, post_and_reap(&self->p, &wr, 8));
+	EXPECT_EQ(0, pair_send_one(&self->p, 8, 64, &wc));
 	EXPECT_EQ(0, hca_do("port lid %u", old));
 }
 
@@ -215,7 +206,6 @@ static struct ibv_ah_attr full_address(struct rdma *r, const union ibv_gid *dgid
 
 TEST_F(port, datagram_carries_each_field_of_its_address)
 {
-	struct ibv_send_wr wr;
 	struct ibv_ah_attr attr;
 	struct ibv_grh *grh;
 	struct ibv_wc wc;
@@ -225,14 +215,8 @@ TEST_F(port, datagram_carries_each_field_of_its_address)
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 8192));
 	for (i = 0; i < self->ngids; i++) {
 		attr = full_address(&self->r, &self->gid[self->ngids - 1 - i], i);
-		ASSERT_EQ(0, ibv_destroy_ah(self->p.ah));
-		self->p.ah = ibv_create_ah(self->r.pd, &attr);
-		ASSERT_NE(NULL, self->p.ah);
-		ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 4096, 1));
-		wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
-		ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], UD_BYTES));
-		ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
-		ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+		ASSERT_EQ(0, pair_set_address(&self->p, &attr));
+		ASSERT_EQ(0, pair_send_one(&self->p, UD_BYTES, 4096, &wc));
 		EXPECT_EQ(SL, wc.sl);
 		EXPECT_EQ(self->r.port.lid, wc.slid);
 		EXPECT_EQ(self->p.qp[0]->qp_num, wc.src_qp);
@@ -361,15 +345,11 @@ TEST_F(port, datagram_is_as_long_as_the_mtu_at_most)
 
 	self->cfg.type = IBV_QPT_UD;
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &self->cfg, 8192));
-	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 8192, 1));
 	fill(self->p.buf[0], mtu, 3);
-	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], mtu));
-	ASSERT_EQ(0, reap_ok(self->p.cq[0], &wc));
-	ASSERT_EQ(0, reap_ok(self->p.cq[1], &wc));
+	ASSERT_EQ(0, pair_send_one(&self->p, mtu, 8192, &wc));
 	EXPECT_EQ(GRH_LEN + mtu, wc.byte_len);
 	EXPECT_TRUE(check_fill(self->p.buf[1] + GRH_LEN, mtu, 3));
 
-	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
 	ASSERT_EQ(0, post_recv(self->p.qp[1], self->p.mr, self->p.buf[1], 8192, 1));
 	ASSERT_EQ(0, post_send(&self->p, &wr, self->p.buf[0], mtu + 1));
 	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, reap(self->p.cq[0], &wc));

@@ -479,6 +479,23 @@ int pair_reconnect(struct pair *p)
 	return ret ?: pair_connect(p);
 }
 
+/**
+ * pair_set_address - send the datagrams of a UD pair to another address
+ * @p: the pair
+ * @attr: the address
+ *
+ * Return: 0 or a positive errno.
+ */
+int pair_set_address(struct pair *p, struct ibv_ah_attr *attr)
+{
+	int ret = ibv_destroy_ah(p->ah);
+
+	if (ret)
+		return ret;
+	p->ah = ibv_create_ah(p->r->pd, attr);
+	return p->ah ? 0 : errno;
+}
+
 /* Ask the kernel to reserve @n huge pages. If it cannot, mapping them fails later. */
 void reserve_huge_pages(unsigned int n)
 {
@@ -602,6 +619,23 @@ int post_and_reap(struct pair *p, struct ibv_send_wr *wr, uint32_t len)
 	return status;
 }
 
+/**
+ * pair_send_one - send one message to a pair's second queue pair, and wait until it has arrived
+ * @p: the pair
+ * @len: bytes of the first buffer to send
+ * @recv_len: bytes of the second buffer to receive into
+ * @wc: the completion of the receive
+ *
+ * Return: 0 or an errno if posting fails; otherwise as reap(), of the send or of the receive.
+ */
+int pair_send_one(struct pair *p, uint32_t len, uint32_t recv_len, struct ibv_wc *wc)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+
+	return pair_recv(p, p->buf[1], recv_len, 1) ?: post_send(p, &wr, p->buf[0], len) ?:
+	       reap_ok(p->cq[0], wc) ?: reap_ok(p->cq[1], wc);
+}
+
 /* An RDMA READ or WRITE of @len bytes at @va; returns as post_and_reap(). */
 int rdma_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
 		uint32_t len)
@@ -689,6 +723,24 @@ bool wait_object_event(struct ibv_context *ctx, const void *object, enum ibv_eve
 	while (!next_async_event(ctx, &ev, timeout_ms))
 		if (ev.event_type == type && (const void *)ev.element.qp == object)
 			return true;
+	return false;
+}
+
+/**
+ * wait_port_event - wait for an asynchronous event of port 1, and skip all others
+ * @ctx: device
+ * @type: of the event
+ * @timeout_ms: how long to wait for each event
+ *
+ * Return: false if no event arrives for @timeout_ms, or if the event names another port.
+ */
+bool wait_port_event(struct ibv_context *ctx, enum ibv_event_type type, int timeout_ms)
+{
+	struct ibv_async_event ev;
+
+	while (!next_async_event(ctx, &ev, timeout_ms))
+		if (ev.event_type == type)
+			return ev.element.port_num == 1;
 	return false;
 }
 

@@ -83,6 +83,7 @@ int rdma_modify_state(struct ibv_qp *qp, enum ibv_qp_state state);
 int pair_open(struct pair *p, struct rdma *r, const struct qp_cfg *cfg, size_t size);
 void pair_close(struct pair *p);
 int pair_reconnect(struct pair *p);
+int pair_set_address(struct pair *p, struct ibv_ah_attr *attr);
 
 void reserve_huge_pages(unsigned int n);
 int post_recv(struct ibv_qp *qp, struct ibv_mr *mr, void *addr, uint32_t len, uint64_t id);
@@ -92,6 +93,7 @@ int post_srq_recv(struct ibv_srq *srq, struct ibv_mr *mr, void *addr, uint32_t l
 int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len);
 int reap(struct ibv_cq *cq, struct ibv_wc *wc);
 int post_and_reap(struct pair *p, struct ibv_send_wr *wr, uint32_t len);
+int pair_send_one(struct pair *p, uint32_t len, uint32_t recv_len, struct ibv_wc *wc);
 int rdma_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
 		uint32_t len);
 int atomic_access(struct pair *p, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t va,
@@ -102,6 +104,7 @@ bool cq_stays_empty(struct ibv_cq *cq, unsigned int ms);
 int next_async_event(struct ibv_context *ctx, struct ibv_async_event *ev, int timeout_ms);
 bool wait_object_event(struct ibv_context *ctx, const void *object, enum ibv_event_type type,
 		       int timeout_ms);
+bool wait_port_event(struct ibv_context *ctx, enum ibv_event_type type, int timeout_ms);
 int set_srq_limit(struct ibv_srq *srq, uint32_t limit);
 int get_srq_limit(struct ibv_srq *srq);
 

@@ -797,7 +797,6 @@ TEST(ud_with_a_wrong_qkey_or_qpn_is_dropped)
 TEST(ud_with_a_grh_delivers_it)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_UD };
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 	struct ibv_ah_attr attr = { .port_num = 1, .is_global = 1, .grh = { .hop_limit = 1 } };
 	struct ibv_grh *hdr;
 	struct ibv_ah *back;
@@ -809,14 +808,9 @@ TEST(ud_with_a_grh_delivers_it)
 	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
 	ASSERT_EQ(0, ibv_query_gid(r.ctx, 1, 0, &attr.grh.dgid));
 	attr.dlid = r.port.lid;
-	ASSERT_EQ(0, ibv_destroy_ah(p.ah));
-	p.ah = ibv_create_ah(r.pd, &attr);
-	ASSERT_NE(NULL, p.ah);
+	ASSERT_EQ(0, pair_set_address(&p, &attr));
 	fill(p.buf[0], 200, 5);
-	ASSERT_EQ(0, post_recv(p.qp[1], p.mr, p.buf[1], GRH_LEN + 200, 1));
-	ASSERT_EQ(0, post_send(&p, &wr, p.buf[0], 200));
-	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
-	ASSERT_EQ(0, reap_ok(p.cq[1], &wc));
+	ASSERT_EQ(0, pair_send_one(&p, 200, GRH_LEN + 200, &wc));
 	EXPECT_NE(0, wc.wc_flags & IBV_WC_GRH);
 	EXPECT_EQ(GRH_LEN + 200, wc.byte_len);
 	EXPECT_TRUE(check_fill(p.buf[1] + GRH_LEN, 200, 5));
@@ -890,23 +884,17 @@ TEST_F(rc, responder_error_raises_an_event)
 
 TEST_F(rc, port_events_follow_the_link)
 {
-	struct ibv_async_event ev = {};
 	struct ibv_port_attr port;
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, hca_do("inject link down"));
 	/* Newer kernels also raise an event for the speed. */
-	do {
-		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
-	} while (ev.event_type != IBV_EVENT_PORT_ERR);
-	EXPECT_EQ(1, ev.element.port_num);
+	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_PORT_ERR, 5000));
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 	EXPECT_NE(IBV_PORT_ACTIVE, port.state);
 	ASSERT_EQ(0, hca_do("inject link up"));
-	do {
-		ASSERT_EQ(0, next_async_event(self->r.ctx, &ev, 5000));
-	} while (ev.event_type != IBV_EVENT_PORT_ACTIVE);
+	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_PORT_ACTIVE, 5000));
 	EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
 	EXPECT_EQ(IBV_PORT_ACTIVE, port.state);
 }
