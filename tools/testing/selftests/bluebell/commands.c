@@ -487,7 +487,10 @@ TEST(refused_destruction_of_the_drivers_own_objects_is_repeated)
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
 		SKIP(return, STOCK_FREES);
-	ASSERT_EQ(0, hca_expect("refuse %s any any", "any"));
+	/* What the object that stays refers to cannot be destroyed before. */
+	ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES_STATE_ERR any"));
+	ASSERT_EQ(0, hca_expect("refuse DEALLOC_PD BAD_RES_STATE_ERR any"));
+	ASSERT_EQ(0, hca_expect("refuse DEALLOC_XRCD BAD_RES_STATE_ERR any"));
 	ASSERT_EQ(0, binding_find(&b));
 	ASSERT_EQ(0, binding_do(&b, "unbind"));
 	ASSERT_EQ(0, hca_census_reset());
