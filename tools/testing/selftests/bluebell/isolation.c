@@ -3,7 +3,6 @@
  * What an unprivileged process can do with the device, and what it cannot do to another process. Except
  * for the victim, all processes run as the user "tester", without capabilities.
  */
-#define ANNOUNCES driver_is("bluebell")
 
 #include <fcntl.h>
 #include <grp.h>

@@ -3,7 +3,6 @@
  * What administrators see: the driver's attributes of each object and its raw context (`rdma
  * resource show -dd` and `-r`), and the counters of the port (`rdma statistic`).
  */
-#define ANNOUNCES false
 
 #include <json-c/json.h>
 

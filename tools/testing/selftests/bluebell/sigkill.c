@@ -3,7 +3,6 @@
  * A process that is killed by SIGKILL during traffic leaves no object in the HCA and no message in the
  * kernel log.
  */
-#define ANNOUNCES false
 
 #include <signal.h>
 #include <sys/klog.h>

@@ -3,7 +3,6 @@
  * Traffic over RC, UC, UD and XRC between two queue pairs of one port: all opcodes, sizes around the
  * MTU, fields of the completions, flow control, errors and their syndromes, asynchronous events.
  */
-#define ANNOUNCES driver_is("bluebell")
 
 #include <sched.h>
 

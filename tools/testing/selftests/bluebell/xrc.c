@@ -7,7 +7,6 @@
  * What XRC has in common with other transports is tested together with them: sizes and raw requests of
  * SRQs in srq.c, states and attributes in qp.c, data in traffic.c, on-demand paging in odp.c.
  */
-#define ANNOUNCES driver_is("bluebell")
 
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
