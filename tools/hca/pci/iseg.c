@@ -27,6 +27,7 @@ enum {
 enum { HEALTH_FW_VER = 0x30, HEALTH_HW_ID = 0x34, HEALTH_RFR = 0x38, HEALTH_SYND = 0x3c };
 
 #define INITIALIZING	0x80000000
+#define CAN_RESET	0x40000000	/* the driver may reset firmware */
 #define CMDIF_REV	5
 #define HW_ID_CX5	0x20d
 #define NIC_IFC_SHIFT	8
@@ -99,7 +100,8 @@ static uint32_t iseg_health_ticks(struct hca *hca)
  * @synd: enum mlx5_initial_seg_health_syndrome_* in mlx5_ifc.h
  * @ext_synd: extended syndrome
  *
- * The health buffer shows the syndrome, the health counter stops, and commands are not answered.
+ * The health buffer shows the syndrome, the health counter stops, and commands are not answered,
+ * until the HCA is reset.
  */
 void iseg_set_fatal(struct hca *hca, uint8_t synd, uint16_t ext_synd)
 {
@@ -173,7 +175,7 @@ uint32_t iseg_read(struct hca *hca, uint32_t off)
 		return s->cmdq_l | s->nic_ifc << NIC_IFC_SHIFT | cmdif_log_size() << 4 |
 		       cmdif_log_stride();
 	case ISEG_INITIALIZING:
-		return iseg_initializing(s) ? INITIALIZING : 0;
+		return CAN_RESET | (iseg_initializing(s) ? INITIALIZING : 0);
 	case ISEG_HEALTH ... ISEG_HEALTH + 0x3f:
 		return iseg_health_read(hca, off - ISEG_HEALTH);
 	case ISEG_CMD_EXEC_TO:
@@ -196,7 +198,7 @@ uint32_t iseg_read(struct hca *hca, uint32_t off)
 
 /*
  * The address takes effect when its low half is written. The same register has the mode of the
- * interface.
+ * interface, and a mode by which the driver resets firmware, for example after a fatal error.
  */
 static void iseg_write_cmdq_low(struct hca *hca, uint32_t val)
 {
@@ -209,6 +211,8 @@ static void iseg_write_cmdq_low(struct hca *hca, uint32_t val)
 		cmdif_set_queue(hca, addr);
 	hca_trace(hca, "cmdq", "\"addr\":\"0x%llx\",\"nic_ifc\":%u", (unsigned long long)addr,
 		  s->nic_ifc);
+	if (s->nic_ifc == MLX5_INITIAL_SEG_NIC_INTERFACE_SW_RESET)
+		hca_reset(hca);
 }
 
 /**

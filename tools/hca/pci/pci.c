@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The PCI function: config space with PM, PCIe and MSI-X capabilities, and which part of the HCA an
- * access to a BAR goes to.
+ * The PCI function: config space with PM, PCIe, MSI-X and vendor-specific capabilities, and which
+ * part of the HCA an access to a BAR goes to.
  */
 #include <endian.h>
 #include <errno.h>
@@ -16,10 +16,12 @@
 #include "pci.h"
 #include "profile.h"
 #include "uar.h"
+#include "vsc.h"
 
 #define CAP_PM		0x40
 #define CAP_EXP		0x60
 #define CAP_MSIX	0x9c
+#define CAP_VSC		0xc0
 
 #define MSIX_PBA	(MSIX_BAR_SIZE / 2)	/* pending bits in BAR2, behind the table */
 
@@ -31,6 +33,7 @@ struct pci {
 	uint8_t cfg[PCI_CONFIG_SIZE];
 	uint8_t wmask[PCI_CONFIG_SIZE];	/* bits that a write changes */
 	uint8_t msix[MSIX_BAR_SIZE];
+	struct vsc vsc;			/* registers of the vendor-specific capability */
 };
 
 static void put_le16(uint8_t *p, uint16_t v)
@@ -48,6 +51,11 @@ static void put_le32(uint8_t *p, uint32_t v)
 static uint16_t get_le16(const uint8_t *p)
 {
 	return p[0] | p[1] << 8;
+}
+
+static uint32_t get_le32(const uint8_t *p)
+{
+	return get_le16(p) | (uint32_t)get_le16(p + 2) << 16;
 }
 
 static void pci_bar_setup(struct pci *pci, unsigned int bar, uint64_t size, uint32_t flags)
@@ -99,12 +107,21 @@ static void pci_cap_msix(struct pci *pci, unsigned int vectors)
 	uint8_t *c = pci->cfg + CAP_MSIX;
 
 	c[0] = PCI_CAP_ID_MSIX;
-	c[1] = 0;
+	c[1] = CAP_VSC;
 	put_le16(c + PCI_MSIX_FLAGS, vectors - 1);
 	put_le16(pci->wmask + CAP_MSIX + PCI_MSIX_FLAGS,
 		 PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
 	put_le32(c + PCI_MSIX_TABLE, 2);
 	put_le32(c + PCI_MSIX_PBA, MSIX_PBA | 2);
+}
+
+static void pci_cap_vsc(struct pci *pci)
+{
+	uint8_t *c = pci->cfg + CAP_VSC;
+
+	c[0] = PCI_CAP_ID_VNDR;
+	c[1] = 0;
+	c[PCI_CAP_FLAGS] = VSC_SIZE;
 }
 
 /**
@@ -141,12 +158,14 @@ static int pci_init(struct hca *hca)
 	pci_cap_pm(pci);
 	pci_cap_exp(pci);
 	pci_cap_msix(pci, hca->profile->vectors);
+	pci_cap_vsc(pci);
 	return 0;
 }
 
 static void pci_restart(struct hca *hca)
 {
 	memset(hca->pci->msix + MSIX_PBA, 0, MSIX_BAR_SIZE - MSIX_PBA);
+	vsc_reset(&hca->pci->vsc);
 }
 
 static void pci_exit(struct hca *hca)
@@ -178,6 +197,12 @@ uint64_t pci_bar_size(struct hca *hca, unsigned int bar)
 	}
 }
 
+/* Whether an access is one of a register of the vendor-specific capability, as a whole word. */
+static bool pci_is_vsc_register(uint32_t off, uint32_t len)
+{
+	return len == 4 && !(off % 4) && off > CAP_VSC && off < CAP_VSC + VSC_SIZE;
+}
+
 /**
  * pci_config_read() - read config space
  * @hca: the HCA
@@ -189,6 +214,10 @@ void pci_config_read(struct hca *hca, uint32_t off, uint8_t *buf, uint32_t len)
 {
 	uint32_t i;
 
+	if (!hca->unplugged && pci_is_vsc_register(off, len)) {
+		put_le32(buf, vsc_read(&hca->pci->vsc, off - CAP_VSC));
+		return;
+	}
 	for (i = 0; i < len; i++)
 		buf[i] = hca->unplugged ? 0xff :
 			 off + i < PCI_CONFIG_SIZE ? hca->pci->cfg[off + i] : 0;
@@ -257,11 +286,13 @@ static void pci_update_dma(struct hca *hca)
 void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_t len)
 {
 	struct pci *pci = hca->pci;
-	bool master = pci_bus_master(pci), flr = false;
+	bool flr = false;
 	uint32_t i;
 
 	if (hca->unplugged)
 		return;
+	if (pci_is_vsc_register(off, len))
+		vsc_write(&pci->vsc, off - CAP_VSC, get_le32(buf));
 	for (i = 0; i < len && off + i < PCI_CONFIG_SIZE; i++) {
 		uint8_t m = pci->wmask[off + i];
 
@@ -270,8 +301,7 @@ void pci_config_write(struct hca *hca, uint32_t off, const uint8_t *buf, uint32_
 			flr = buf[i] & PCI_EXP_DEVCTL_BCR_FLR >> 8;
 	}
 	pci_update_dma(hca);
-	/* After a firmware fatal error the HCA restarts when the driver disables bus mastering. */
-	if (flr || (hca->fatal && master && !pci_bus_master(pci)))
+	if (flr)
 		hca_reset(hca);
 }
 

@@ -27,6 +27,8 @@
 enum { VERSION = 1, DMA_MAP, DMA_UNMAP, GET_INFO, REGION_INFO, IO_FDS, IRQ_INFO, SET_IRQS,
        REGION_READ, REGION_WRITE, DMA_READ, DMA_WRITE, RESET, WRITE_MULTI = 15 };
 
+#define VSC		0xc0	/* the vendor-specific capability */
+
 #define F_REPLY		1
 #define F_NO_REPLY	0x10
 #define F_ERROR		0x20
@@ -443,7 +445,8 @@ static void config_space(void **state)
 	for (cap = cfg_read(PCI_CAPABILITY_LIST, 1); cap && n < 48;
 	     cap = cfg_read(cap + 1, 1), n++)
 		seen |= 1u << cfg_read(cap, 1);
-	assert_int_equal(seen, 1u << PCI_CAP_ID_PM | 1u << PCI_CAP_ID_EXP | 1u << PCI_CAP_ID_MSIX);
+	assert_int_equal(seen, 1u << PCI_CAP_ID_PM | 1u << PCI_CAP_ID_EXP | 1u << PCI_CAP_ID_MSIX |
+			       1u << PCI_CAP_ID_VNDR);
 }
 
 static void function_level_reset(void **state)
@@ -469,14 +472,62 @@ static void reset_disables_the_interface(void **state)
 	assert_int_equal(core_reg_read(0x14) >> 8 & 7, 0);
 }
 
-static void fatal_error_ends_with_bus_mastering(void **state)
+/* Firmware that has failed does not start again by itself, but when the driver resets it. */
+static void driver_resets_firmware(void **state)
 {
 	(void)state;
-	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 2);
+	core.hca->life = LIFE_INIT;
+	assert_int_equal(core_reg_read(0x1fc), 0x40000000);
 	iseg_set_fatal(core.hca, 1, 0);
 	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
+	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 2);
+	assert_true(core.hca->fatal);
+	core_reg_write(0x14, core_reg_read(0x14) | 7 << 8);
 	assert_false(core.hca->fatal);
 	assert_int_equal(core_reg_read(0x23c), 0);
+	assert_int_equal(core_reg_read(0x14) >> 8 & 7, 1);
+	assert_int_equal(core.hca->life, LIFE_RESET);
+}
+
+/* Write, or read, in the space of semaphores. Returns what the data register holds then. */
+static uint32_t semaphore(uint32_t addr, bool write, uint32_t val)
+{
+	cfg_write(VSC + 0x14, val, 4);
+	cfg_write(VSC + 0x10, addr | (write ? 1u << 31 : 0), 4);
+	assert_int_equal(cfg_read(VSC + 0x10, 4) >> 31, !write);
+	return cfg_read(VSC + 0x14, 4);
+}
+
+static void semaphore_of_resets_has_one_owner(void **state)
+{
+	uint32_t a, b;
+
+	(void)state;
+	a = cfg_read(VSC + 8, 4);
+	b = cfg_read(VSC + 8, 4);
+	assert_true(a && b && a != b);
+	cfg_write(VSC + 0xc, a, 4);
+	cfg_write(VSC + 0xc, b, 4);
+	assert_int_equal(cfg_read(VSC + 0xc, 4), a);
+	cfg_write(VSC + 4, 7, 4);
+	assert_int_equal(cfg_read(VSC + 4, 4) >> 29, 0);
+	semaphore(0x20, false, 0);
+	assert_int_equal(cfg_read(VSC + 0x10, 4) >> 30, 3);
+	cfg_write(VSC + 4, 0xa, 4);
+	assert_int_not_equal(cfg_read(VSC + 4, 4) >> 29, 0);
+	semaphore(0x20, true, a);
+	semaphore(0x20, true, b);
+	assert_int_equal(semaphore(0x20, false, 0), a);
+	semaphore(0x20, true, 0);
+	semaphore(0x20, true, b);
+	assert_int_equal(semaphore(0x20, false, 0), b);
+	semaphore(0x24, true, a);
+	assert_int_equal(cfg_read(VSC + 0x10, 4) >> 30, 1);
+	cfg_write(VSC + 0xc, 0, 4);
+	assert_int_equal(cfg_read(VSC + 0xc, 4), 0);
+	cfg_write(0x60 + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, 2);
+	cfg_write(VSC + 4, 0xa, 4);
+	assert_int_equal(semaphore(0x20, false, 0), 0);
 }
 
 /* Without bus mastering or in D3hot the function reads ones, writes nothing, sends no interrupt. */
@@ -615,15 +666,15 @@ static void firmware_initializes_after_reset(void **state)
 {
 	(void)state;
 	cfg_write(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
-	assert_int_equal(core_reg_read(0x1fc), 0);
+	assert_int_equal(core_reg_read(0x1fc), 0x40000000);
 	core.profile->initializing_ms = 20;
 	cfg_write(0x60 + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, 2);
-	assert_int_equal(core_reg_read(0x1fc), 0x80000000);
+	assert_int_equal(core_reg_read(0x1fc), 0xc0000000);
 	core_reg_write(0x14, 0x1000);
 	assert_int_equal(core_reg_read(0x14) >> 12, 0);
 	assert_int_equal(core.hca->count.reg_early, 1);
 	usleep(21000);
-	assert_int_equal(core_reg_read(0x1fc), 0);
+	assert_int_equal(core_reg_read(0x1fc), 0x40000000);
 	core_reg_write(0x14, 0x1000);
 	assert_int_equal(core_reg_read(0x14) >> 12, 1);
 }
@@ -859,7 +910,7 @@ int main(void)
 		T(memory_must_be_in_its_file), T(memory_rights_and_region_borders),
 		T(interrupts), T(config_space), T(function_level_reset),
 		T(reset_disables_the_interface),
-		T(fatal_error_ends_with_bus_mastering), T(registers),
+		T(driver_resets_firmware), T(semaphore_of_resets_has_one_owner), T(registers),
 		T(posted_writes_keep_their_order), T(many_writes_in_one_message),
 		T(too_long_message_closes_the_connection), T(disconnect_releases_guest_memory),
 	};
