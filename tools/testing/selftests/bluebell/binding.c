@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +43,27 @@ int binding_find(struct binding *b)
 	if (dir)
 		closedir(dir);
 	return ret;
+}
+
+/**
+ * binding_pci - find the PCI function of a device
+ * @b: the device
+ * @dir: the function's directory in sysfs
+ * @size: bytes of @dir
+ *
+ * Return: 0, or -1 if the device is not there.
+ */
+int binding_pci(const struct binding *b, char *dir, size_t size)
+{
+	char path[512], *real;
+
+	snprintf(path, sizeof(path), AUX "/devices/%s/..", b->device);
+	real = realpath(path, NULL);
+	if (!real)
+		return -1;
+	snprintf(dir, size, "%s", real);
+	free(real);
+	return 0;
 }
 
 /**

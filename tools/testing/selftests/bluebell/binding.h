@@ -6,6 +6,7 @@
 #define BLUEBELL_BINDING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /**
  * struct binding - a device and its driver
@@ -18,6 +19,7 @@ struct binding {
 };
 
 int binding_find(struct binding *b);
+int binding_pci(const struct binding *b, char *dir, size_t size);
 int binding_do(const struct binding *b, const char *what);
 bool binding_wait_device(void);
 

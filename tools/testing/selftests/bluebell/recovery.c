@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Processes that work with the device while it is reset or fails, and what must hold afterwards.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hca_ctl.h"
+#include "recovery.h"
+
+#define STEP_MS 50
+
+/**
+ * workers_start - start processes, and wait until all are at work
+ * @w: the processes, in addition to those it has
+ * @n: how many
+ * @work: what each does
+ *
+ * Return: 0, or -1 if one cannot be started or ends at once.
+ */
+int workers_start(struct workers *w, unsigned int n, workers_fn *work)
+{
+	unsigned int i, started = 0;
+	int ready[2];
+	char byte;
+
+	if (pipe(ready))
+		return -1;
+	for (i = 0; i < MAX_WORKERS && started < n; i++) {
+		if (w->pid[i])
+			continue;
+		w->pid[i] = fork();
+		if (!w->pid[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			close(ready[0]);
+			_exit(work(ready[1]));
+		}
+		started++;
+	}
+	close(ready[1]);
+	while (started && read(ready[0], &byte, 1) == 1)
+		started--;
+	close(ready[0]);
+	return started || !workers_are_at_work(w) ? -1 : 0;
+}
+
+/**
+ * workers_are_at_work - tell whether no process has ended
+ * @w: the processes
+ *
+ * Return: true if so.
+ */
+bool workers_are_at_work(const struct workers *w)
+{
+	siginfo_t info;
+	int i;
+
+	for (i = 0; i < MAX_WORKERS; i++) {
+		info.si_pid = 0;
+		if (w->pid[i] && (waitid(P_PID, w->pid[i], &info, WEXITED | WNOHANG | WNOWAIT) ||
+				  info.si_pid))
+			return false;
+	}
+	return true;
+}
+
+/* Wait for one process for RECOVERY_MS. Returns its status, or -1 if it does not end. */
+static int worker_wait(pid_t pid)
+{
+	int status, ms;
+
+	for (ms = 0; ms < RECOVERY_MS; ms += STEP_MS) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return status;
+		usleep(STEP_MS * 1000);
+	}
+	return -1;
+}
+
+/**
+ * workers_wait - wait until all processes have ended
+ * @w: the processes
+ *
+ * Return: 0 if each has ended in time, and with 0; else a number other than 0. What each has
+ * returned is then on stderr.
+ */
+int workers_wait(struct workers *w)
+{
+	int i, status, wrong = 0;
+
+	for (i = 0; i < MAX_WORKERS; i++) {
+		if (!w->pid[i])
+			continue;
+		status = worker_wait(w->pid[i]);
+		if (status)
+			fprintf(stderr, status < 0 ? "# process %d does not end\n" :
+						     "# process %d: status %#x\n", i, status);
+		if (status >= 0)
+			w->pid[i] = 0;
+		wrong |= status;
+	}
+	return wrong;
+}
+
+/**
+ * workers_kill - kill the processes that have not ended
+ * @w: the processes
+ */
+void workers_kill(struct workers *w)
+{
+	int i;
+
+	for (i = 0; i < MAX_WORKERS; i++)
+		if (w->pid[i] > 0)
+			kill(w->pid[i], SIGKILL);
+}
+
+/**
+ * write_some - post a write if there is room in the queue, and take what is complete
+ * @p: connected queue pairs; the device may be gone
+ * @target: region of WORK_SIZE bytes to write to
+ */
+void write_some(struct pair *p, struct ibv_mr *target)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_wc wc;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)target->addr;
+	wr.wr.rdma.rkey = target->rkey;
+	post_send(p, &wr, p->buf[0], WORK_SIZE);
+	while (ibv_poll_cq(p->cq[0], 1, &wc) > 0)
+		;
+}
+
+/**
+ * device_is_gone - tell whether the process has been told that the device is gone
+ * @ctx: the device; all its events that are there are taken
+ *
+ * Return: true if so.
+ */
+bool device_is_gone(struct ibv_context *ctx)
+{
+	struct ibv_async_event ev;
+
+	while (!next_async_event(ctx, &ev, 0))
+		if (ev.event_type == IBV_EVENT_DEVICE_FATAL)
+			return true;
+	return false;
+}
+
+/**
+ * device_works - tell whether data can be written
+ *
+ * Return: true if so.
+ */
+bool device_works(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	bool works = false;
+	struct rdma r;
+	struct pair p;
+
+	if (rdma_open(&r))
+		return false;
+	if (!pair_open(&p, &r, &cfg, WORK_SIZE)) {
+		works = rdma_access(&p, IBV_WR_RDMA_WRITE, p.mr->rkey, (uintptr_t)p.buf[1],
+				    WORK_SIZE) == IBV_WC_SUCCESS;
+		pair_close(&p);
+	}
+	rdma_close(&r);
+	return works;
+}
+
+/**
+ * device_recovers - wait until data can be written
+ *
+ * Return: false if it cannot within RECOVERY_MS.
+ */
+bool device_recovers(void)
+{
+	int ms;
+
+	for (ms = 0; ms < RECOVERY_MS; ms += 200) {
+		if (device_works())
+			return true;
+		usleep(200000);
+	}
+	return false;
+}
+
+/**
+ * objects_of_before - compare the objects in the HCA with those at hca_census_reset()
+ *
+ * mlx5_core creates an EQ for completions when the first CQ asks for its vector, so after a reset
+ * there may be one less than other tests have left behind.
+ *
+ * Return: "" if they are the same, else as hca_census_delta().
+ */
+const char *objects_of_before(void)
+{
+	const char *delta = hca_census_delta();
+
+	return !strncmp(delta, "eq-", 3) && !strchr(delta, ' ') ? "" : delta;
+}
+
+/**
+ * run_program - run a command of the shell
+ * @fmt: printf format of the command
+ *
+ * Return: as system(3).
+ */
+int run_program(const char *fmt, ...)
+{
+	char command[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(command, sizeof(command), fmt, args);
+	va_end(args);
+	return system(command);
+}
