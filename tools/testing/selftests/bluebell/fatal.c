@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The device's firmware fails while processes work with the device, while the driver is unbound,
+ * and while the driver probes the device. mlx5_core reads that in the health buffer within three
+ * seconds. Then mlx5_core ends all commands, raises a system error, removes the RDMA device, resets
+ * firmware and sets the device up again. No call may wait for an answer that will not come.
+ */
+#include <fcntl.h>
+#include <infiniband/mlx5dv.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "recovery.h"
+#include "removal.h"
+
+#define THREADS 4
+/* Longer than any call may take; the reset comes first, so the answer is never given. */
+#define LATE_MS 60000
+/* The driver waits for 60 seconds for a UMR request, and mlx5_core for a command. */
+#define LONGEST_CALL_MS 20000
+
+/* For the processes of the tests, which inherit them. */
+static struct binding binding;
+static char pci[256];	/* the name of the PCI function */
+static int go[2];	/* a pipe: a byte for the process that waits for the failure */
+
+FIXTURE(fatal) {
+	struct workers workers;
+	struct timespec failed;
+};
+
+/* Set something of mlx5_core's reporter of fatal errors. */
+static int set_reporter(const char *what)
+{
+	return run_program("devlink health set pci/%s reporter fw_fatal %s", pci, what);
+}
+
+static void setup_fatal(struct __test_metadata *_metadata)
+{
+	char dir[256];
+
+	/* The processes ring doorbells of queues that are gone until their mappings are. */
+	ASSERT_EQ(0, hca_expect("drop any any"));
+	/* A queue pair may be destroyed while the driver resolves a page fault of it. */
+	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
+	ASSERT_EQ(0, binding_find(&binding));
+	ASSERT_EQ(0, binding_pci(&binding, dir, sizeof(dir)));
+	snprintf(pci, sizeof(pci), "%s", strrchr(dir, '/') + 1);
+	/* Otherwise mlx5_core leaves alone a device that fails twice in a minute. */
+	ASSERT_EQ(0, set_reporter("grace_period 0"));
+	ASSERT_EQ(0, pipe(go));
+	census_after_first_use(_metadata, IBV_QPT_RC);
+}
+
+FIXTURE_SETUP(fatal)
+{
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	setup_fatal(_metadata);
+}
+
+FIXTURE_TEARDOWN(fatal)
+{
+	set_reporter("auto_recover true");
+	hca_inject_clear();
+	workers_kill(&self->workers);
+}
+
+/* How often a test is repeated. */
+static int rounds(void)
+{
+	const char *n = getenv("FATAL_ROUNDS");
+
+	return n ? atoi(n) : 1;
+}
+
+static long ms_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000;
+}
+
+/* The device fails after the processes have worked for a while. */
+static void fail_device(struct __test_metadata *_metadata, struct workers *w,
+			struct timespec *failed)
+{
+	usleep(300000 + rand() % 100000);
+	ASSERT_TRUE(workers_are_at_work(w));
+	ASSERT_EQ(0, hca_do("inject fatal"));
+	clock_gettime(CLOCK_MONOTONIC, failed);
+	ASSERT_EQ(1, write(go[1], "", 1));
+}
+
+/* All processes end soon after the failure. Then the device works, with the objects of before. */
+static void expect_end_and_recovery(struct __test_metadata *_metadata, struct workers *w,
+				    const struct timespec *failed)
+{
+	long ended_ms;
+
+	EXPECT_EQ(0, workers_wait(w));
+	ended_ms = ms_since(failed);
+	EXPECT_TRUE(device_recovers());
+	TH_LOG("ended %ld ms after the failure, recovered after %ld ms", ended_ms,
+	       ms_since(failed));
+	EXPECT_STREQ("", objects_of_before());
+}
+
+/* ---- objects of all kinds -------------------------------------------------------------------- */
+
+struct objects {
+	struct rdma r;
+	struct pair p;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_srq *srq, *xrc_srq;
+	struct ibv_xrcd *xrcd;
+	struct ibv_qp *ud, *on_srq;
+	struct ibv_ah *ah;
+	struct ibv_mr *paged, *dm_mr;
+	struct ibv_mw *mw;
+	struct ibv_dm *dm;
+	struct mlx5dv_devx_uar *uar;
+};
+
+/* What the device may lack. */
+static bool create_optional(struct objects *o)
+{
+	struct ibv_alloc_dm_attr dm = { .length = UV_PAGE };
+	struct ibv_srq_attr srq = { .max_wr = 16, .max_sge = 1 };
+	struct rdma *r = &o->r;
+
+	o->mw = ibv_alloc_mw(r->pd, IBV_MW_TYPE_2);
+	o->dm = ibv_alloc_dm(r->ctx, &dm);
+	if (o->dm)
+		o->dm_mr = ibv_reg_dm_mr(r->pd, o->dm, 0, UV_PAGE,
+					 IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
+	o->uar = mlx5dv_devx_alloc_uar(r->ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
+	if (rdma_has_odp(r->ctx))
+		o->paged = ibv_reg_mr(r->pd, o->p.buf[1], WORK_SIZE,
+				      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	if (rdma_has_xrc(r->ctx)) {
+		o->xrcd = rdma_open_xrcd(r->ctx, -1, O_CREAT);
+		o->xrc_srq = o->xrcd ? rdma_create_xrc_srq(r, o->xrcd, r->cq, &srq) : NULL;
+	}
+	return (!o->dm || o->dm_mr) && (!rdma_has_odp(r->ctx) || o->paged) &&
+	       (!rdma_has_xrc(r->ctx) || o->xrc_srq);
+}
+
+static bool create_objects(struct objects *o)
+{
+	struct qp_cfg rc = { .type = IBV_QPT_RC }, ud = { .type = IBV_QPT_UD }, on_srq = rc;
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 16, .max_sge = 1 } };
+	struct ibv_ah_attr ah = { .port_num = 1 };
+	struct rdma *r = &o->r;
+
+	if (rdma_open(r) || pair_open(&o->p, r, &rc, WORK_SIZE))
+		return false;
+	ah.dlid = r->port.lid;
+	o->channel = ibv_create_comp_channel(r->ctx);
+	o->cq = o->channel ? ibv_create_cq(r->ctx, 16, NULL, o->channel, 0) : NULL;
+	o->srq = ibv_create_srq(r->pd, &srq);
+	on_srq.srq = o->srq;
+	o->ah = ibv_create_ah(r->pd, &ah);
+	if (!o->cq || !o->srq || !o->ah || ibv_req_notify_cq(o->cq, 0))
+		return false;
+	o->ud = rdma_create_qp(r, o->cq, &ud);
+	o->on_srq = rdma_create_qp(r, o->cq, &on_srq);
+	return o->ud && o->on_srq && create_optional(o);
+}
+
+static int failed(const char *what, int err)
+{
+	if (err)
+		fprintf(stderr, "# %s: %s\n", what, strerror(err < 0 ? -err : err));
+	return !!err;
+}
+
+static int destroy_optional(struct objects *o)
+{
+	int wrong = 0;
+
+	if (o->mw)
+		wrong += failed("dealloc_mw", ibv_dealloc_mw(o->mw));
+	if (o->dm)
+		wrong += failed("dereg_mr of device memory", ibv_dereg_mr(o->dm_mr)) +
+			 failed("free_dm", ibv_free_dm(o->dm));
+	if (o->uar)
+		mlx5dv_devx_free_uar(o->uar);
+	if (o->paged)
+		wrong += failed("dereg_mr of paged memory", ibv_dereg_mr(o->paged));
+	if (o->xrcd)
+		wrong += failed("destroy_srq of XRC", ibv_destroy_srq(o->xrc_srq)) +
+			 failed("close_xrcd", ibv_close_xrcd(o->xrcd));
+	return wrong;
+}
+
+/* Returns how many could not be destroyed. */
+static int destroy_objects(struct objects *o)
+{
+	int wrong = failed("destroy_qp with traffic", ibv_destroy_qp(o->p.qp[0])) +
+		    failed("destroy_qp with traffic", ibv_destroy_qp(o->p.qp[1])) +
+		    failed("destroy_qp of UD", ibv_destroy_qp(o->ud)) +
+		    failed("destroy_qp on an SRQ", ibv_destroy_qp(o->on_srq)) +
+		    failed("destroy_ah", ibv_destroy_ah(o->ah)) +
+		    failed("destroy_srq", ibv_destroy_srq(o->srq)) + destroy_optional(o) +
+		    failed("dereg_mr", ibv_dereg_mr(o->p.mr)) +
+		    failed("destroy_cq with traffic", ibv_destroy_cq(o->p.cq[0])) +
+		    failed("destroy_cq with traffic", ibv_destroy_cq(o->p.cq[1])) +
+		    failed("destroy_cq with a channel", ibv_destroy_cq(o->cq)) +
+		    failed("destroy_comp_channel", ibv_destroy_comp_channel(o->channel));
+
+	return wrong + failed("destroy_cq", ibv_destroy_cq(o->r.cq)) +
+	       failed("dealloc_pd", ibv_dealloc_pd(o->r.pd)) +
+	       failed("close_device", ibv_close_device(o->r.ctx));
+}
+
+/* ---- a failure in use ------------------------------------------------------------------------ */
+
+/* Write until the process is told that the device has failed, then destroy everything. */
+static int write_until_failure(int ready)
+{
+	struct objects o = {};
+
+	if (!create_objects(&o))
+		return 2;
+	if (write(ready, "", 1) != 1)
+		return 3;
+	while (!device_is_gone(o.r.ctx))
+		write_some(&o.p, o.p.mr);
+	return destroy_objects(&o) ? 4 : 0;
+}
+
+/* Destroy everything while mlx5_core does not know yet that the device has failed. */
+static int destroy_at_failure(int ready)
+{
+	struct objects o = {};
+	char byte;
+
+	if (!create_objects(&o))
+		return 2;
+	if (write(ready, "", 1) != 1 || read(go[0], &byte, 1) != 1)
+		return 3;
+	return destroy_objects(&o) ? 4 : 0;
+}
+
+TEST_F_TIMEOUT(fatal, traffic_ends_and_all_is_destroyed, 3600)
+{
+	int i;
+
+	for (i = 0; i < rounds(); i++) {
+		ASSERT_EQ(0, workers_start(&self->workers, 2, write_until_failure));
+		ASSERT_EQ(0, workers_start(&self->workers, 1, destroy_at_failure));
+		fail_device(_metadata, &self->workers, &self->failed);
+		expect_end_and_recovery(_metadata, &self->workers, &self->failed);
+	}
+}
+
+/* The driver tells of the error, and destroys all objects, while the RDMA device is still there. */
+TEST_F_TIMEOUT(fatal, processes_can_end_before_the_recovery, 3600)
+{
+	ASSERT_EQ(0, set_reporter("auto_recover false"));
+	ASSERT_EQ(0, workers_start(&self->workers, 2, write_until_failure));
+	ASSERT_EQ(0, workers_start(&self->workers, 1, destroy_at_failure));
+	fail_device(_metadata, &self->workers, &self->failed);
+	EXPECT_EQ(0, workers_wait(&self->workers));
+	EXPECT_EQ(0, run_program("devlink health recover pci/%s reporter fw_fatal", pci));
+	expect_end_and_recovery(_metadata, &self->workers, &self->failed);
+}
+
+/* A thread that registers memory until that fails. */
+struct registrar {
+	struct rdma *r;
+	pthread_t thread;
+	long longest_ms;	/* of all calls */
+	int dereg_err;
+};
+
+static void *register_until_failure(void *arg)
+{
+	struct registrar *t = arg;
+	struct timespec start;
+	struct ibv_mr *mr;
+	void *mem;
+	long ms;
+
+	mem = mmap(NULL, WORK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &start);
+		mr = ibv_reg_mr(t->r->pd, mem, WORK_SIZE, ALL_ACCESS);
+		if (mr)
+			t->dereg_err |= ibv_dereg_mr(mr);
+		ms = ms_since(&start);
+		if (ms > t->longest_ms)
+			t->longest_ms = ms;
+	} while (mr);
+	munmap(mem, WORK_SIZE);
+	return NULL;
+}
+
+static int register_in_threads(int ready)
+{
+	struct registrar threads[THREADS] = {};
+	long longest_ms = 0;
+	struct rdma r;
+	int i, wrong;
+
+	wrong = rdma_open(&r) ? 2 : 0;
+	for (i = 0; i < THREADS && !wrong; i++) {
+		threads[i].r = &r;
+		wrong = pthread_create(&threads[i].thread, NULL, register_until_failure,
+				       &threads[i]) ? 3 : 0;
+	}
+	if (wrong || write(ready, "", 1) != 1)
+		return 4;
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(threads[i].thread, NULL);
+		wrong += failed("dereg_mr", threads[i].dereg_err);
+		if (threads[i].longest_ms > longest_ms)
+			longest_ms = threads[i].longest_ms;
+	}
+	fprintf(stderr, "# the longest call took %ld ms\n", longest_ms);
+	rdma_close(&r);
+	return wrong || longest_ms > LONGEST_CALL_MS;
+}
+
+/* The HCA hangs first, so that all threads are in a call when it fails. */
+TEST_F_TIMEOUT(fatal, registrations_end_with_an_error, 3600)
+{
+	int i;
+
+	for (i = 0; i < rounds(); i++) {
+		ASSERT_EQ(0, workers_start(&self->workers, 2, register_in_threads));
+		usleep(300000);
+		ASSERT_EQ(0, hca_do("inject hang"));
+		fail_device(_metadata, &self->workers, &self->failed);
+		expect_end_and_recovery(_metadata, &self->workers, &self->failed);
+	}
+}
+
+/* Write to paged memory that is not there, until the process is told that the device has failed. */
+static int fault_until_failure(int ready)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_mr *target;
+	struct rdma r;
+	struct pair p;
+	void *mem;
+	int wrong;
+
+	mem = mmap(NULL, WORK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (rdma_open(&r) || pair_open(&p, &r, &cfg, WORK_SIZE))
+		return 2;
+	target = ibv_reg_mr(r.pd, mem, WORK_SIZE, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	if (!target || write(ready, "", 1) != 1)
+		return 3;
+	while (!device_is_gone(r.ctx)) {
+		write_some(&p, target);
+		madvise(mem, WORK_SIZE, MADV_DONTNEED);
+	}
+	wrong = failed("dereg_mr of paged memory", ibv_dereg_mr(target));
+	pair_close(&p);
+	rdma_close(&r);
+	return wrong;
+}
+
+/* The driver resolves faults, but one of its commands is not answered. */
+TEST_F_TIMEOUT(fatal, page_faults_end, 3600)
+{
+	int i;
+
+	if (!device_has(_metadata, rdma_has_odp))
+		SKIP(return, "the device has no on-demand paging");
+	for (i = 0; i < rounds(); i++) {
+		ASSERT_EQ(0, hca_do("inject cmd delay %u 1 PAGE_FAULT_RESUME", LATE_MS));
+		ASSERT_EQ(0, workers_start(&self->workers, 3, fault_until_failure));
+		fail_device(_metadata, &self->workers, &self->failed);
+		expect_end_and_recovery(_metadata, &self->workers, &self->failed);
+		EXPECT_EQ(1, hca_inject_clear());
+	}
+}
+
+/* ---- a failure during removal and probe ------------------------------------------------------ */
+
+static int unbind(int ready)
+{
+	if (write(ready, "", 1) != 1)
+		return 2;
+	return failed("unbind", binding_do(&binding, "unbind"));
+}
+
+/* Whether the device is bound when the failure comes in between does not matter. */
+static int bind(int ready)
+{
+	if (write(ready, "", 1) != 1)
+		return 2;
+	binding_do(&binding, "bind");
+	return 0;
+}
+
+/* The driver can be unbound and bound as if nothing had been. */
+static void expect_binding_works(struct __test_metadata *_metadata)
+{
+	ASSERT_EQ(0, binding_do(&binding, "unbind"));
+	ASSERT_EQ(0, binding_do(&binding, "bind"));
+	EXPECT_TRUE(device_recovers());
+	EXPECT_STREQ("", objects_of_before());
+}
+
+FIXTURE(during) {
+	struct workers users;	/* processes that work with the device */
+	struct workers binder;	/* the process that binds or unbinds the driver */
+	struct timespec failed;
+};
+
+FIXTURE_VARIANT(during) {
+	bool removal;
+	bool in_use;		/* by processes */
+	const char *op;		/* the command that is not answered any more; "": any */
+	bool then_bind;		/* afterwards, unbind and bind once more */
+};
+
+FIXTURE_VARIANT_ADD(during, removal_from_processes) {
+	.removal = true, .in_use = true, .op = "DESTROY_QP", .then_bind = true,
+};
+
+FIXTURE_VARIANT_ADD(during, removal_of_the_drivers_objects) {
+	.removal = true, .op = "DESTROY_MKEY",
+};
+
+FIXTURE_VARIANT_ADD(during, probe) { .op = "", .then_bind = true };
+
+FIXTURE_VARIANT_ADD(during, registration) { .op = "QUERY_HCA_VPORT_CONTEXT" };
+
+FIXTURE_SETUP(during)
+{
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	setup_fatal(_metadata);
+}
+
+FIXTURE_TEARDOWN(during)
+{
+	hca_inject_clear();
+	workers_kill(&self->users);
+	workers_kill(&self->binder);
+}
+
+static void fail_during(struct __test_metadata *_metadata, struct _test_data_during *self,
+			const struct _fixture_variant_during *variant)
+{
+	/* The processes are told of the removal as they are of the failure. */
+	if (variant->in_use) {
+		ASSERT_EQ(0, workers_start(&self->users, 1, write_until_failure));
+		ASSERT_EQ(0, workers_start(&self->users, 1, register_in_threads));
+		usleep(300000);
+		ASSERT_TRUE(workers_are_at_work(&self->users));
+	}
+	if (!variant->removal)
+		ASSERT_EQ(0, binding_do(&binding, "unbind"));
+	ASSERT_EQ(0, hca_do("inject cmd delay %u 1 %s", LATE_MS, variant->op));
+	ASSERT_EQ(0, workers_start(&self->binder, 1, variant->removal ? unbind : bind));
+	fail_device(_metadata, &self->binder, &self->failed);
+	EXPECT_EQ(0, workers_wait(&self->users));
+	expect_end_and_recovery(_metadata, &self->binder, &self->failed);
+	EXPECT_EQ(1, hca_inject_clear());
+}
+
+TEST_F_TIMEOUT(during, driver_goes_on, 3600)
+{
+	int i;
+
+	for (i = 0; i < rounds(); i++)
+		fail_during(_metadata, self, variant);
+	if (variant->then_bind)
+		expect_binding_works(_metadata);
+}
+
+TEST_HARNESS_MAIN
