@@ -420,6 +420,7 @@ FIXTURE_VARIANT(during) {
 	bool in_use;		/* by processes */
 	const char *op;		/* the command that is not answered any more; "": any */
 	bool then_bind;		/* afterwards, unbind and bind once more */
+	bool rare;		/* only if tests are repeated */
 };
 
 FIXTURE_VARIANT_ADD(during, removal_from_processes) {
@@ -427,17 +428,21 @@ FIXTURE_VARIANT_ADD(during, removal_from_processes) {
 };
 
 FIXTURE_VARIANT_ADD(during, removal_of_the_drivers_objects) {
-	.removal = true, .op = "DESTROY_MKEY",
+	.removal = true, .op = "DESTROY_MKEY", .rare = true,
 };
 
 FIXTURE_VARIANT_ADD(during, probe) { .op = "", .then_bind = true };
 
-FIXTURE_VARIANT_ADD(during, registration) { .op = "QUERY_HCA_VPORT_CONTEXT" };
+FIXTURE_VARIANT_ADD(during, registration) {
+	.op = "QUERY_HCA_VPORT_CONTEXT", .rare = true,
+};
 
 FIXTURE_SETUP(during)
 {
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
+	if (variant->rare && !getenv("FATAL_ROUNDS"))
+		SKIP(return, "runs if FATAL_ROUNDS is set, to save time");
 	setup_fatal(_metadata);
 }
 
