@@ -823,7 +823,7 @@ TEST(events_arrive_after_the_driver_is_bound_again)
 	ASSERT_EQ(0, binding_find(&b));
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, binding_do(&b, "unbind"));
-		EXPECT_EQ(0, drop_caches(DROP_PAGE_CACHE | DROP_SLAB));
+		EXPECT_EQ(0, empty_caches(DROP_PAGE_CACHE | DROP_SLAB));
 		ASSERT_EQ(0, binding_do(&b, "bind"));
 		ASSERT_TRUE(binding_wait_device());
 		ASSERT_EQ(0, rdma_open(&r));

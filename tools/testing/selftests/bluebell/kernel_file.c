@@ -37,12 +37,12 @@ int write_file(const char *path, const char *fmt, ...)
 }
 
 /**
- * drop_caches - let the kernel free what it keeps for later use
+ * empty_caches - let the kernel free what it keeps for later use
  * @what: DROP_PAGE_CACHE, DROP_SLAB, or both
  *
  * Return: 0 or a negative errno.
  */
-int drop_caches(int what)
+int empty_caches(int what)
 {
 	return write_file("/proc/sys/vm/drop_caches", "%d", what);
 }

@@ -5,13 +5,13 @@
 #ifndef BLUEBELL_KERNEL_FILE_H
 #define BLUEBELL_KERNEL_FILE_H
 
-/* What drop_caches() frees. */
+/* What empty_caches() frees. */
 enum {
 	DROP_PAGE_CACHE = 1,
 	DROP_SLAB = 2,		/* what shrinkers free */
 };
 
 int write_file(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int drop_caches(int what);
+int empty_caches(int what);
 
 #endif
