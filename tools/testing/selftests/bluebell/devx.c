@@ -121,6 +121,72 @@ TEST_F(user, queues_domains_and_uars_carry_the_id)
 		EXPECT_EQ(users[i], hca_census_users(user_kinds[i])) TH_LOG("kind %zu", i);
 }
 
+static double event_time(struct json_object *e)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(e, "t", &v) ? json_object_get_double(v) : 0;
+}
+
+/* When the HCA recorded its last event. The record of other tests is still there. */
+static double last_recorded(void)
+{
+	struct json_object *answer = hca_request("trace dump 1"), *events;
+	double t = 0;
+
+	if (answer && json_object_object_get_ex(answer, "events", &events) &&
+	    json_object_array_length(events))
+		t = event_time(json_object_array_get_idx(events, 0));
+	json_object_put(answer);
+	return t;
+}
+
+/* How many commands the HCA has recorded after @since, with or without a user id; -1: no record. */
+static int recorded(double since, const char *op, bool with_id)
+{
+	struct json_object *answer = hca_request("trace dump"), *events, *e, *v;
+	int n = 0;
+	size_t i;
+
+	if (!answer || !json_object_object_get_ex(answer, "events", &events))
+		return -1;
+	for (i = 0; i < json_object_array_length(events); i++) {
+		e = json_object_array_get_idx(events, i);
+		if (event_time(e) > since && json_object_object_get_ex(e, "op", &v) &&
+		    !strcmp(json_object_get_string(v), op) &&
+		    json_object_object_get_ex(e, "uid", &v))
+			n += with_id == !!json_object_get_int(v);
+	}
+	json_object_put(answer);
+	return n;
+}
+
+/* The firmware would also execute most of these commands for the kernel, which may name any object. */
+TEST_F(user, commands_on_its_objects_carry_the_id)
+{
+	static const char *const ops[] = {
+		"ALLOC_PD", "CREATE_CQ", "CREATE_QP", "CREATE_RMP", "ALLOC_UAR", "RST2INIT_QP",
+		"INIT2RTR_QP", "RTR2RTS_QP", "DESTROY_RMP", "DESTROY_QP", "DESTROY_CQ",
+		"DEALLOC_UAR", "DEALLOC_PD",
+	};
+	struct objects o;
+	double since;
+	size_t i;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	since = last_recorded();
+	ASSERT_EQ(0, hca_do("trace on"));
+	EXPECT_EQ(0, objects_create(self->uv.fd, &o));
+	EXPECT_EQ(0, uv_qp_to_rts(self->uv.fd, &o.qp, o.qp.qpn, 1));
+	EXPECT_EQ(0, objects_destroy(self->uv.fd, &o));
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		EXPECT_LT(0, recorded(since, ops[i], true)) TH_LOG("%s", ops[i]);
+		EXPECT_EQ(0, recorded(since, ops[i], false)) TH_LOG("%s", ops[i]);
+	}
+	EXPECT_EQ(0, hca_do("trace off"));
+}
+
 TEST_F(user, static_uars_carry_the_id)
 {
 	long uars, users;
@@ -579,14 +645,21 @@ TEST(capabilities_can_be_queried)
 {
 	uint8_t in[16] = { QUERY_HCA_CAP >> 8, QUERY_HCA_CAP & 0xff, 0, 0, 0, 0, 0, 1 };
 	uint8_t out[16 + 4096] = {};
+	double since = last_recorded();
 	struct ibv_context *ctx;
 
 	if (!has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	ctx = open_dv();
 	ASSERT_NE(NULL, ctx);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_do("trace on"));
 	EXPECT_EQ(0, mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)));
 	EXPECT_EQ(0, out[0]);
+	if (hca_ctl_present()) {
+		EXPECT_EQ(1, recorded(since, "QUERY_HCA_CAP", true));
+		EXPECT_EQ(0, hca_do("trace off"));
+	}
 	/* log_max_qp, five bits at 0x9b of the capabilities */
 	if (hca_ctl_present())
 		EXPECT_EQ(hca_cap("general", "log_max_qp"), out[16 + 0x13] & 0x1f);
