@@ -15,6 +15,7 @@
 #define TRAFFIC_CLASS	0x5a
 #define HOP_LIMIT	0x33
 #define SL		9
+#define PATH_BITS	5
 #define UD_BYTES	200
 
 FIXTURE(port) {
@@ -265,6 +266,7 @@ TEST_F(port, connection_keeps_each_field_of_its_address)
 	ASSERT_NE(NULL, qp);
 	ASSERT_EQ(0, rdma_qp_init(qp, &self->cfg));
 	attr.ah_attr = full_address(&self->r, &self->gid[0], gid);
+	attr.ah_attr.src_path_bits = PATH_BITS;
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_do("trace on"));
 	ASSERT_EQ(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
@@ -282,6 +284,8 @@ TEST_F(port, connection_keeps_each_field_of_its_address)
 	}
 	ASSERT_EQ(0, ibv_query_qp(qp, &got, IBV_QP_AV, &init));
 	EXPECT_EQ(SL, got.ah_attr.sl);
+	EXPECT_EQ(self->r.port.lid, got.ah_attr.dlid);
+	EXPECT_EQ(PATH_BITS, got.ah_attr.src_path_bits);
 	EXPECT_EQ(1, got.ah_attr.is_global);
 	EXPECT_EQ(gid, got.ah_attr.grh.sgid_index);
 	EXPECT_EQ(HOP_LIMIT, got.ah_attr.grh.hop_limit);
