@@ -56,7 +56,7 @@ struct bf {
 struct stores {
 	struct bf bf[PENDING];
 	uint64_t stamp;
-	unsigned int pending;	/* not delivered */
+	unsigned int pending;	/* doorbells that are not delivered */
 	/* A CQ doorbell written as two 4-byte halves. */
 	uint64_t cq_half_addr;
 	uint32_t cq_half;
@@ -150,6 +150,22 @@ static void uar_bf_deliver(struct hca *hca, struct bf *b, bool whole)
 	hca->board->doorbells->send(hca, uar, b->buf, len);
 }
 
+/*
+ * No more stores come for this doorbell: deliver it, without the rest of its WQE. Four bytes of it
+ * alone are no doorbell.
+ */
+static void uar_bf_end(struct hca *hca, struct bf *b)
+{
+	if (b->delivered)
+		return;
+	if (b->len >= 8) {
+		uar_bf_deliver(hca, b, false);
+		return;
+	}
+	b->delivered = true;
+	doorbell_drop(hca, DROP_BAD_SIZE, b->addr / HCA_PAGE_SIZE, b->addr % HCA_PAGE_SIZE);
+}
+
 static struct bf *uar_bf_find(struct hca *hca, uint64_t addr)
 {
 	struct bf *b = hca->uars->s.bf;
@@ -168,8 +184,8 @@ static struct bf *uar_bf_new(struct hca *hca, uint64_t addr)
 	for (; b < hca->uars->s.bf + PENDING; b++)
 		if (b->used < old->used)
 			old = b;
-	if (old->addr && !old->delivered)
-		uar_bf_deliver(hca, old, false);
+	if (old->addr)
+		uar_bf_end(hca, old);
 	*old = (struct bf) { .addr = addr, .delivered = true };
 	return old;
 }
@@ -182,16 +198,14 @@ static void uar_bf_begin(struct hca *hca, struct bf *b)
 {
 	struct bf *other = uar_bf_find(hca, b->addr ^ BF_BUF);
 
-	if (other && !other->delivered)
-		uar_bf_deliver(hca, other, false);
-	if (!b->delivered)
-		uar_bf_deliver(hca, b, false);
+	if (other)
+		uar_bf_end(hca, other);
+	uar_bf_end(hca, b);
 	b->again = b->begun && (!other || other->begun < b->begun);
 	b->plain &= b->len <= 8;	/* more bytes came after the last doorbell */
 	b->begun = b->used;
 	b->len = 0;
 	b->delivered = false;
-	hca->uars->s.pending++;
 }
 
 static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
@@ -216,6 +230,7 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 	b->len += len;
 	if (b->delivered || b->len < 8)
 		return;
+	hca->uars->s.pending += b->len - len < 8;
 	/*
 	 * A length beyond the buffer, or none, is no BlueFlame write: deliver the doorbell at once.
 	 * So does the real device if the processor does not combine stores.
@@ -339,8 +354,8 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 	for (b = hca->uars->s.bf; b < hca->uars->s.bf + PENDING; b++) {
 		if (b->addr / HCA_PAGE_SIZE != num)
 			continue;
-		if (b->addr && !b->delivered)
-			uar_bf_deliver(hca, b, false);
+		if (b->addr)
+			uar_bf_end(hca, b);
 		b->addr = 0;
 	}
 	/*

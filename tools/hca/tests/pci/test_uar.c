@@ -270,6 +270,38 @@ static void new_wqe_delivers_the_previous_one(void **state)
 	assert_int_equal(sent.bf[1], 9);
 }
 
+static void half_a_doorbell_is_none(void **state)
+{
+	uint8_t b[8];
+
+	(void)state;
+	wqe(b, 8, 1);
+	store(uar, 0x800, b, 8);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 1);
+	store(uar, 0x800, b, 4);
+	uar_idle(core.hca);
+	assert_int_equal(drops(DROP_BAD_SIZE), 0);
+	store(uar, 0x900, b, 8);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 2);
+	assert_int_equal(drops(DROP_BAD_SIZE), 1);
+}
+
+static void doorbell_of_two_halves_is_delivered(void **state)
+{
+	uint8_t b[8];
+
+	(void)state;
+	wqe(b, 8, 1);
+	store(uar, 0x800, b, 4);
+	uar_idle(core.hca);
+	store(uar, 0x804, b + 4, 4);
+	uar_idle(core.hca);
+	assert_int_equal(sent.n, 1);
+	assert_memory_equal(sent.bf, b, 8);
+}
+
 static void store_after_a_gap_is_dropped(void **state)
 {
 	uint8_t b[64];
@@ -665,6 +697,7 @@ int main(void)
 		T(rest_after_idle_is_ignored), T(register_with_plain_doorbells_is_not_waited_for),
 		T(stores_that_are_not_combined_are_doorbells),
 		T(stores_of_two_cpus_interleave), T(new_wqe_delivers_the_previous_one),
+		T(half_a_doorbell_is_none), T(doorbell_of_two_halves_is_delivered),
 		T(store_after_a_gap_is_dropped),
 		T(bursts_of_all_lengths_are_delivered_whole), T(timer_ends_a_burst),
 		T(device_without_blueflame_takes_doorbells_only), T(buffers_alternate),
