@@ -485,6 +485,30 @@ static void options_of_connection_establishment_are_lost(struct kunit *test)
 	finish(o);
 }
 
+/* Commands that have no field for the options grant none, whatever the library asks for. */
+static void options_are_granted_by_a_command_without(struct kunit *test)
+{
+	struct ib_qp_attr err = { .qp_state = IB_QPS_ERR }, rst = { .qp_state = IB_QPS_RESET };
+	struct mlx5_ib_modify_qp_resp resp;
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+
+	MOCK_SET_CAP(&mock->dev->caps, ece_support, 1);
+	mock->ece = 0x60000002;
+	KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0), 0);
+	KUNIT_EXPECT_EQ(test, modify_with_ece(o, &rst, IB_QP_STATE, 0x2000000e, &resp), 0);
+	KUNIT_EXPECT_EQ(test, resp.ece_options, 0);
+	KUNIT_ASSERT_EQ(test, modify_with_ece(o, &rc_steps[0].attr, INIT_MASK, 0x2000000e, &resp),
+			0);
+	KUNIT_EXPECT_EQ(test, resp.ece_options, 0x60000002);
+	KUNIT_EXPECT_EQ(test, modify_with_ece(o, &err, IB_QP_STATE, 0x2000000e, &resp), 0);
+	KUNIT_EXPECT_EQ(test, resp.ece_options, 0);
+	KUNIT_EXPECT_EQ(test, modify_with_ece(o, &rst, IB_QP_STATE, 0x2000000e, &resp), 0);
+	KUNIT_EXPECT_EQ(test, resp.ece_options, 0);
+	KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
+	finish(o);
+}
+
 static int create_cq(struct objects *o, struct mlx5_ib_cq *cq, u16 flags)
 {
 	struct mlx5_ib_create_cq ucmd = {
@@ -568,6 +592,7 @@ static struct kunit_case command_cases[] = {
 	KUNIT_CASE_PARAM(state_change_sends_something_of_an_earlier_one, chain_gen_params),
 	KUNIT_CASE(claimed_state_is_misjudged),
 	KUNIT_CASE(options_of_connection_establishment_are_lost),
+	KUNIT_CASE(options_are_granted_by_a_command_without),
 	KUNIT_CASE(queue_pair_has_another_clock_than_its_cq),
 	KUNIT_CASE(moderation_sends_a_bit_out_of_place),
 	{}

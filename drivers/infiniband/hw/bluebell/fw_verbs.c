@@ -417,10 +417,12 @@ int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32
  * @qpn: number of the QP
  * @qpc: struct mlx5_ifc_qpc_bits; not used by 2ERR_QP and 2RST_QP
  * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields that count
- * @ece: connection establishment options asked for, and granted; 0 for none
+ * @ece: options of enhanced connection establishment that are asked for, and then
+ *	those that the firmware grants; 0 for none
  *
  * All commands that take a context are laid out as struct
- * mlx5_ifc_rst2init_qp_in_bits; two of them have no ECE field. May sleep.
+ * mlx5_ifc_rst2init_qp_in_bits. Two of them have no ECE field, nor have 2ERR_QP
+ * and 2RST_QP, and grant none. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -430,8 +432,10 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 	bool has_ece = opcode != MLX5_CMD_OP_SQERR2RTS_QP && opcode != MLX5_CMD_OP_SQD_RTS_QP;
 	u32 out[MLX5_ST_SZ_DW(rst2init_qp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(rst2init_qp_in)] = {};
+	u32 asked = *ece;
 	int err;
 
+	*ece = 0;
 	if (opcode == MLX5_CMD_OP_2ERR_QP || opcode == MLX5_CMD_OP_2RST_QP)
 		return mlx5_fw_destroy_object(dev, uid, opcode, qpn);
 
@@ -439,7 +443,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 	MLX5_SET(rst2init_qp_in, in, qpn, qpn);
 	MLX5_SET(rst2init_qp_in, in, opt_param_mask, opt_mask);
 	if (has_ece)
-		MLX5_SET(rst2init_qp_in, in, ece, *ece);
+		MLX5_SET(rst2init_qp_in, in, ece, asked);
 	memcpy(MLX5_ADDR_OF(rst2init_qp_in, in, qpc), qpc, MLX5_ST_SZ_BYTES(qpc));
 	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err && has_ece)

@@ -68,8 +68,10 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (err)
 		return err;
 	/* There is nothing to change, and 2RST_QP is no command for a QP in RESET. */
-	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET)
+	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET) {
+		*ece = 0;
 		return 0;
+	}
 
 	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	if (opcode == MLX5_CMD_OP_RST2INIT_QP)
