@@ -374,14 +374,16 @@ static const struct dir_case {
 	u8 max;
 	u8 want;
 } dir_cases[] = {
-	{ "entries of 2 GiB at most", 1ULL << 47, true, false, 0, 0, 31 },
-	{ "a device that says nothing", 1ULL << 47, true, true, 0, 0, 31 },
-	{ "a limit of 1 GiB", 1ULL << 47, true, true, 0, 30, 30 },
-	{ "a root with too many entries", 1ULL << 47, true, true, 0, 29, 0 },
+	{ "entries of 2 GiB at most", 1ULL << 46, true, false, 0, 0, 31 },
+	{ "entries of 2 GiB that are too many", 1ULL << 47, true, false, 0, 0, 0 },
+	{ "a device that says nothing", 1ULL << 46, true, true, 0, 0, 31 },
+	{ "a limit of 4 GiB", 1ULL << 47, true, true, 0, 32, 32 },
+	{ "a root of the longest command", 65516ULL << 31, true, true, 0, 31, 31 },
+	{ "a root with too many entries", (65516ULL << 31) + 1, true, true, 0, 31, 0 },
 	{ "larger entries than are needed", 1ULL << 47, true, true, 0, 63, 36 },
-	{ "a large space", 1ULL << 56, true, true, 0, 63, 39 },
+	{ "a large space", 1ULL << 56, true, true, 0, 63, 41 },
 	{ "a space that is too large", 1ULL << 56, true, true, 0, 38, 0 },
-	{ "the whole of it", 0, true, true, 0, 63, 47 },
+	{ "the whole of it", 0, true, true, 0, 63, 49 },
 	{ "leaves that are too small", 1ULL << 47, true, true, 25, 36, 0 },
 	{ "leaves that are just large enough", 1ULL << 47, true, true, 24, 36, 36 },
 	{ "leaves that are too large", 1ULL << 32, true, true, 0, 24, 0 },

@@ -22,8 +22,13 @@
 
 /* Directories of 64 GiB, whose tables have 4096 entries. */
 #define PREFERRED_DIR_SHIFT	36
-/* Entries of a root, which one command of 2 MiB creates. */
-#define MAX_ROOT_KSMS		BIT(17)
+/*
+ * Entries of a root, which one command creates. No specification says how long a command may be;
+ * the emulated HCA takes 1 MiB.
+ */
+#define MAX_ROOT_KSMS	\
+	ALIGN_DOWN((SZ_1M - MLX5_ST_SZ_BYTES(create_mkey_in)) / sizeof(struct mlx5_ksm), \
+		   MLX5_IB_ODP_BLOCK_KSMS)
 
 /**
  * mlx5_ib_odp_service_caps - operations of a transport service that can fault on pages

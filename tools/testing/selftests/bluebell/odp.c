@@ -29,6 +29,7 @@
 #define LEN (PAGES * UV_PAGE)
 #define HUGE (2ul << 20)
 #define NO_ODP "the device has no on-demand paging"
+#define NO_IMPLICIT "the device has no implicit regions"
 #define NO_XRC_ODP "the device has no on-demand paging for XRC"
 #define XRC_ODP (IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | \
 		 IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV)
@@ -48,12 +49,22 @@ struct paged {
 	struct ibv_mr *mr;
 };
 
-static bool has_odp(struct ibv_context *ctx)
+static bool has_odp_caps(struct ibv_context *ctx, uint64_t caps)
 {
 	struct ibv_device_attr_ex attr;
 
 	return !ibv_query_device_ex(ctx, NULL, &attr) &&
-	       attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT;
+	       (attr.odp_caps.general_caps & caps) == caps;
+}
+
+static bool has_odp(struct ibv_context *ctx)
+{
+	return has_odp_caps(ctx, IBV_ODP_SUPPORT);
+}
+
+static bool has_implicit(struct ibv_context *ctx)
+{
+	return has_odp_caps(ctx, IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT);
 }
 
 static bool has_xrc_odp(struct ibv_context *ctx)
@@ -87,6 +98,8 @@ static int paged_open_type(struct paged *o, bool implicit, enum ibv_qp_type type
 		return 1;
 	if (!ret && type == IBV_QPT_XRC_SEND && !has_xrc_odp(o->r.ctx))
 		return 2;
+	if (!ret && implicit && !has_implicit(o->r.ctx))
+		return 3;
 	if (!ret)
 		ret = pair_open(&o->p, &o->r, &cfg, LEN);
 	if (ret)
@@ -113,6 +126,8 @@ static bool paged_setup_type(struct __test_metadata *_metadata, struct paged *o,
 		SKIP(return false, NO_ODP);
 	if (ret == 2)
 		SKIP(return false, NO_XRC_ODP);
+	if (ret == 3)
+		SKIP(return false, NO_IMPLICIT);
 	ASSERT_EQ(0, ret) TH_LOG("errno %d", errno);
 	return true;
 }
@@ -179,6 +194,13 @@ static int run_local(struct paged *o, enum kind op, size_t off, uint32_t len)
 	return run_op(o, op, o->mem + off, o->mr->lkey, o->p.buf[1], o->p.mr->rkey, len);
 }
 
+/* Bluebell creates a table of the whole address space by one command, which entries of 2 GiB are too many for. */
+static bool large_entries(void)
+{
+	return hca_cap("general", "fixed_buffer_size") && hca_cap("general", "hca_cap_2") &&
+	       hca_cap("general_2", "max_mkey_log_entity_size_fixed_buffer") > 31;
+}
+
 /* If the driver reported no on-demand paging by mistake, all tests below would be skipped. */
 TEST(odp_is_reported_as_the_device_has_it)
 {
@@ -191,6 +213,7 @@ TEST(odp_is_reported_as_the_device_has_it)
 	EXPECT_EQ(hca_cap("general", "pg") &&
 		  (!driver_is("bluebell") || hca_cap("general", "umr_extended_translation_offset")),
 		  has_odp(r.ctx));
+	EXPECT_EQ(has_odp(r.ctx) && (!driver_is("bluebell") || large_entries()), has_implicit(r.ctx));
 	rdma_close(&r);
 }
 
@@ -1350,6 +1373,25 @@ FIXTURE_TEARDOWN(region)
 	EXPECT_EQ(0, paged_close(&self->o));
 }
 
+FIXTURE(implicit) {
+	struct paged o;
+};
+
+FIXTURE_SETUP(implicit)
+{
+	if (!paged_setup(_metadata, &self->o, false))
+		return;
+	if (!has_implicit(self->o.r.ctx))
+		SKIP(return, NO_IMPLICIT);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(implicit)
+{
+	EXPECT_EQ(0, paged_close(&self->o));
+}
+
 TEST_F(region, pins_nothing)
 {
 	struct paged *o = &self->o;
@@ -1419,7 +1461,7 @@ TEST_F(region, no_windows_over_paged_memory)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(region, implicit_has_no_other_iova)
+TEST_F(implicit, has_no_other_iova)
 {
 	struct paged *o = &self->o;
 	struct ibv_mr *mr;
@@ -1504,7 +1546,7 @@ TEST_F(region, rereg_changes_the_rights)
 }
 
 /* An implicit region covers memory mapped after the registration; unmapped addresses are refused. */
-TEST_F(region, implicit_covers_memory_mapped_later)
+TEST_F(implicit, covers_memory_mapped_later)
 {
 	struct paged *o = &self->o;
 	struct ibv_mr *all = reg_paged(o, true);
@@ -1528,7 +1570,7 @@ TEST_F(region, implicit_covers_memory_mapped_later)
 }
 
 /* An access across the border between two leaves of the tree of keys. */
-TEST_F(region, implicit_works_across_leaves)
+TEST_F(implicit, works_across_leaves)
 {
 	const size_t seam = 1ul << 30;
 	struct paged *o = &self->o;
@@ -1552,7 +1594,7 @@ TEST_F(region, implicit_works_across_leaves)
 }
 
 /* A leaf is freed when its last page has been unmapped. */
-TEST_F(region, implicit_frees_keys_without_pages)
+TEST_F(implicit, frees_keys_without_pages)
 {
 	struct paged *o = &self->o;
 	struct ibv_mr *all = reg_paged(o, true);
@@ -1581,7 +1623,7 @@ TEST_F(region, implicit_frees_keys_without_pages)
 }
 
 /* If firmware refuses any command of a prefetch, the prefetch fails, and a later access works. */
-TEST_F(region, implicit_prefetch_works_after_refused_commands)
+TEST_F(implicit, prefetch_works_after_refused_commands)
 {
 	struct paged *o = &self->o;
 	unsigned int nth;
@@ -1620,7 +1662,7 @@ static int dereg_with_failures(struct ibv_mr *mr, unsigned int nth, bool umr)
 }
 
 /* If deregistration of an implicit region is refused, a second one destroys the region and all its keys. */
-TEST_F(region, implicit_dereg_works_after_refused_commands)
+TEST_F(implicit, dereg_works_after_refused_commands)
 {
 	struct paged *o = &self->o;
 	unsigned int refused = 0, i;
@@ -1805,7 +1847,7 @@ TEST_F(region, failed_umr_at_invalidation_destroys_the_key)
 }
 
 /* The leaf of an implicit region whose key was destroyed is created again once UMR works. */
-TEST_F(region, implicit_recovers_after_failed_umr)
+TEST_F(implicit, recovers_after_failed_umr)
 {
 	struct paged *o = &self->o;
 	struct ibv_mr *all;
@@ -1843,7 +1885,7 @@ static void *fail_umr_until_stopped(void *arg)
  * Leaves lose their pages, lose their keys, are created again and are given up, while their region is
  * deregistered. Nothing is left behind, and nothing is reached that is gone.
  */
-TEST_F_TIMEOUT(region, implicit_leaves_come_and_go_while_umr_fails, 300)
+TEST_F_TIMEOUT(implicit, leaves_come_and_go_while_umr_fails, 300)
 {
 	const size_t leaf = 16ul << 20;
 	struct paged *o = &self->o;
@@ -1914,7 +1956,7 @@ TEST_F(region, dereg_during_faults)
 		r.stop = true;
 		pthread_join(thread, NULL);
 		pair_reconnect(&o->p);
-		o->mr = reg_paged(o, i & 1);
+		o->mr = reg_paged(o, i & 1 && has_implicit(o->r.ctx));
 		ASSERT_NE(NULL, o->mr);
 		EXPECT_EQ(0, run_remote(o, WRITE, 0, 64));
 	}
@@ -1923,6 +1965,7 @@ TEST_F(region, dereg_during_faults)
 /* A process killed during page faults leaves nothing behind. */
 TEST_F(region, killed_during_faults)
 {
+	bool implicit = has_implicit(self->o.r.ctx);
 	unsigned int i;
 	int status;
 	pid_t pid;
@@ -1934,7 +1977,7 @@ TEST_F(region, killed_during_faults)
 			struct race r = { .o = &o };
 
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			if (paged_open(&o, i & 1))
+			if (paged_open(&o, implicit && i & 1))
 				_exit(1);
 			write_until_stopped(&r);
 			_exit(0);
@@ -1993,8 +2036,8 @@ TEST(implicit_region_outlives_its_process)
 	int result[2], status, ret, i;
 	pid_t pid;
 
-	if (!device_has(_metadata, has_odp))
-		SKIP(return, NO_ODP);
+	if (!device_has(_metadata, has_implicit))
+		SKIP(return, NO_IMPLICIT);
 	if (!driver_is("bluebell") && !getenv("CORE_PATCHED"))
 		SKIP(return, "ib_core uses freed memory, see Documentation/patches.rst");
 	ASSERT_EQ(0, pipe(result));
@@ -2015,7 +2058,11 @@ static void fault_until_killed(unsigned int round)
 	struct paged o;
 	struct race r = { .o = &o };
 
-	if (!paged_open(&o, round & 1))
+	int ret = paged_open(&o, round & 1);
+
+	if (ret == 3)
+		ret = paged_open(&o, false);
+	if (!ret)
 		write_until_stopped(&r);
 }
 
