@@ -5,7 +5,6 @@
  *
  * ODP_RACE_SECONDS=N lets each race run for N seconds (default 2).
  */
-#define ANNOUNCES false
 
 #include <pthread.h>
 #include <sched.h>
@@ -762,6 +761,8 @@ TEST_F(race, killed_while_memory_moves)
 	int status;
 	pid_t pid;
 
+	/* The queue pair of a fault may be destroyed before the driver resumes it. */
+	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
 	EXPECT_EQ(0, ibv_dereg_mr(self->m.mr));
 	self->m.mr = NULL;
 	close(self->m.fd);
@@ -805,6 +806,8 @@ TEST(device_removal_while_memory_moves)
 	ASSERT_EQ(0, ret);
 	if (!device_has(_metadata, rdma_has_odp))
 		SKIP(return, NO_ODP);
+	/* The queue pair of a fault may be destroyed before the driver resumes it. */
+	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
 	remove_device_during(_metadata, write_in_each_round);
 	for (k = 0; k < 200 && mover_buffers(); k++)
 		usleep(10000);

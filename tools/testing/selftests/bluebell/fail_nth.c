@@ -5,7 +5,6 @@
  * memory allocations. After each failure the errno must be right, no firmware object and no pinned
  * page may be left, and the verb must work when tried again.
  */
-#define ANNOUNCES false
 
 #include <fcntl.h>
 #include <linux/dma-heap.h>

@@ -6,7 +6,6 @@
  *
  * ODP_RACE_SECONDS=N lets each race run for N seconds (default 2).
  */
-#define ANNOUNCES false
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -1970,6 +1969,8 @@ TEST_F(region, killed_during_faults)
 	int status;
 	pid_t pid;
 
+	/* The queue pair of a fault may be destroyed before the driver resumes it. */
+	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
 	for (i = 0; i < 4; i++) {
 		pid = fork();
 		if (!pid) {
@@ -2071,6 +2072,8 @@ TEST(device_removal_during_faults)
 {
 	if (!device_has(_metadata, has_odp))
 		SKIP(return, NO_ODP);
+	/* The queue pair of a fault may be destroyed before the driver resumes it. */
+	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
 	remove_device_during(_metadata, fault_until_killed);
 }
 

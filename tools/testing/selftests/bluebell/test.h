@@ -16,14 +16,6 @@
 #include "rdma.h"
 #include "uv.h"
 
-/*
- * Whether the tests of this program announce all that they make the HCA refuse or ignore. A program that
- * does not, with some driver, defines this before it includes this file.
- */
-#ifndef ANNOUNCES
-#define ANNOUNCES true
-#endif
-
 #define MAX_TESTS 512	/* of a program */
 
 /* The functions of the tests, in whose place announced_test() runs. */
@@ -45,8 +37,6 @@ static inline void announced_test(struct __test_metadata *_metadata,
 	while (test_functions[i].test != _metadata)
 		i++;
 	hca_expect_begin();
-	if (!(ANNOUNCES))
-		EXPECT_EQ(0, hca_expect("any"));
 	test_functions[i].fn(_metadata, variant);
 	wrong = hca_expect_end();
 	EXPECT_STREQ("", wrong);
