@@ -362,6 +362,11 @@ static void set_caps(struct mock *mock)
 	MOCK_SET_CAP(caps, null_mkey, 1);
 	MOCK_SET_CAP(caps, max_indirection, 4);
 	MOCK_SET_CAP(caps, fixed_buffer_size, 1);
+	MOCK_SET_CAP(caps, hca_cap_2, 1);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2, log_min_mkey_entity_size, 12);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2, max_mkey_log_entity_size_mtt, 34);
+	MOCK_SET_CAP_OF(caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2,
+			max_mkey_log_entity_size_fixed_buffer, 40);
 	MOCK_SET_CAP(caps, umr_extended_translation_offset, 1);
 }
 
