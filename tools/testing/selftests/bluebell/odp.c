@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 
 #include "removal.h"
+#include "kernel_file.h"
 #include "test.h"
 
 #define PAGES 32
@@ -718,11 +719,7 @@ static void punch_hole(struct race *r)
 /* Compact memory and page out: both invalidate pages as a migration between NUMA nodes does. */
 static void migrate_pages(struct race *r)
 {
-	(void)r;
-	if (access("/proc/sys/vm/compact_memory", W_OK))
-		madvise(r->o->mem, LEN, MADV_PAGEOUT);
-	else
-		close(open("/proc/sys/vm/compact_memory", O_WRONLY | O_TRUNC));
+	write_file("/proc/sys/vm/compact_memory", "1");
 	madvise(r->o->mem, LEN, MADV_PAGEOUT);
 	usleep(1000);
 }
