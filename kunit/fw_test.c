@@ -133,13 +133,15 @@ static void state_change_carries_the_wrong_qp_or_mask(struct kunit *test)
 	u32 ece = 0x5a5a;
 
 	qpc[0] = (__force u32)cpu_to_be32(0x1234);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x503, 0x777, qpc, 0x1f, &ece), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x503, 0x777, qpc, 0x1f, ece, &ece),
+			0);
 	expect_command(test, 0x0503005a, 0x777);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[4]), 0x1f);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[5]), 0x5a5a);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[6]), 0x1234);
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x507, 0x778, qpc, 0x1f, &ece), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x507, 0x778, qpc, 0x1f, ece, &ece),
+			0);
 	expect_command(test, 0x0507005a, 0x778);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[4]), 0);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[6]), 0);

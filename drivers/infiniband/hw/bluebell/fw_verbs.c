@@ -417,8 +417,8 @@ int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32
  * @qpn: number of the QP
  * @qpc: struct mlx5_ifc_qpc_bits; not used by 2ERR_QP and 2RST_QP
  * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields that count
- * @ece: options of enhanced connection establishment that are asked for, and then
- *	those that the firmware grants; 0 for none
+ * @ece: options of enhanced connection establishment that are asked for; 0 for none
+ * @granted: those that the firmware grants
  *
  * All commands that take a context are laid out as struct
  * mlx5_ifc_rst2init_qp_in_bits. Two of them have no ECE field, nor have 2ERR_QP
@@ -427,15 +427,14 @@ int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32
  * Return: 0 or a negative errno.
  */
 int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
-		      u32 opt_mask, u32 *ece)
+		      u32 opt_mask, u32 ece, u32 *granted)
 {
 	bool has_ece = opcode != MLX5_CMD_OP_SQERR2RTS_QP && opcode != MLX5_CMD_OP_SQD_RTS_QP;
 	u32 out[MLX5_ST_SZ_DW(rst2init_qp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(rst2init_qp_in)] = {};
-	u32 asked = *ece;
 	int err;
 
-	*ece = 0;
+	*granted = 0;
 	if (opcode == MLX5_CMD_OP_2ERR_QP || opcode == MLX5_CMD_OP_2RST_QP)
 		return mlx5_fw_destroy_object(dev, uid, opcode, qpn);
 
@@ -443,11 +442,11 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 	MLX5_SET(rst2init_qp_in, in, qpn, qpn);
 	MLX5_SET(rst2init_qp_in, in, opt_param_mask, opt_mask);
 	if (has_ece)
-		MLX5_SET(rst2init_qp_in, in, ece, asked);
+		MLX5_SET(rst2init_qp_in, in, ece, ece);
 	memcpy(MLX5_ADDR_OF(rst2init_qp_in, in, qpc), qpc, MLX5_ST_SZ_BYTES(qpc));
 	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 	if (!err && has_ece)
-		*ece = MLX5_GET(rst2init_qp_out, out, ece);
+		*granted = MLX5_GET(rst2init_qp_out, out, ece);
 	return err;
 }
 

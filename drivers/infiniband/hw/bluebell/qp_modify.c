@@ -49,7 +49,7 @@ static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_q
 }
 
 static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
-			    const struct ib_qp_attr *attr, int mask, u32 *ece)
+			    const struct ib_qp_attr *attr, int mask, u32 ece, u32 *granted)
 {
 	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
 	struct mlx5_ib_qp_modify mod;
@@ -68,15 +68,14 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (err)
 		return err;
 	/* There is nothing to change, and 2RST_QP is no command for a QP in RESET. */
-	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET) {
-		*ece = 0;
+	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET)
 		return 0;
-	}
 
 	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	if (opcode == MLX5_CMD_OP_RST2INIT_QP)
 		MLX5_SET(qpc, qpc, counter_set_id, dev->counter_set_id);
-	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, opcode, qp->rsc.num, qpc, opt_mask, ece);
+	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, opcode, qp->rsc.num, qpc, opt_mask, ece,
+				granted);
 	if (err)
 		return err;
 	qp->state = mod.next;
@@ -116,11 +115,11 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return err;
 
 	scoped_guard(mutex, &qp->mutex)
-		err = qp_modify_locked(dev, qp, attr, mask, &ucmd.ece_options);
+		err = qp_modify_locked(dev, qp, attr, mask, ucmd.ece_options,
+				       &resp.ece_options);
 	if (err || !udata || !udata->outlen)
 		return err;
 
 	resp.response_length = min(udata->outlen, sizeof(resp));
-	resp.ece_options = ucmd.ece_options;
 	return ib_respond_udata(udata, resp);
 }

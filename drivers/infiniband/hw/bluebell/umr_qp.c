@@ -411,7 +411,7 @@ static int umr_stop_qp(struct mlx5_ib_umr *umr)
 	if (!umr->qpn)
 		return 0;
 	err = mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_2RST_QP, umr->qpn, NULL,
-				0, &ece);
+				0, ece, &ece);
 	if (!err)
 		return 0;
 	err = mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP,
@@ -603,7 +603,7 @@ static int umr_start_qp(struct mlx5_ib_umr *umr)
 	MLX5_SET(qpc, qpc, primary_address_path.vhca_port_num, 1);
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
 		err = mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, steps[i], umr->qpn, qpc, 0,
-					&ece);
+					ece, &ece);
 		if (err)
 			return err;
 	}
