@@ -231,24 +231,28 @@ TEST_F(port, datagram_carries_each_field_of_its_address)
 	}
 }
 
+struct path_member {
+	const char *key;
+	long value;
+};
+
+static void take_path_member(struct json_object *event, void *arg)
+{
+	struct path_member *member = arg;
+	struct json_object *v;
+
+	if (hca_event_is(event, "type", "qp_path") &&
+	    json_object_object_get_ex(event, member->key, &v))
+		member->value = json_object_get_int(v);
+}
+
 /* The last value of @key in the HCA's trace of paths; -1 if it has none. */
 static long traced_path(const char *key)
 {
-	struct json_object *answer = hca_request("trace dump"), *events, *e, *v;
-	long value = -1;
-	size_t i;
+	struct path_member member = { .key = key, .value = -1 };
 
-	if (!answer || !json_object_object_get_ex(answer, "events", &events))
-		return -1;
-	for (i = 0; i < json_object_array_length(events); i++) {
-		e = json_object_array_get_idx(events, i);
-		if (json_object_object_get_ex(e, "type", &v) &&
-		    !strcmp(json_object_get_string(v), "qp_path") &&
-		    json_object_object_get_ex(e, key, &v))
-			value = json_object_get_int(v);
-	}
-	json_object_put(answer);
-	return value;
+	hca_trace_for_each(0, take_path_member, &member);
+	return member.value;
 }
 
 TEST_F(port, connection_keeps_each_field_of_its_address)

@@ -128,37 +128,43 @@ static double event_time(struct json_object *e)
 	return json_object_object_get_ex(e, "t", &v) ? json_object_get_double(v) : 0;
 }
 
+static void take_time(struct json_object *event, void *arg)
+{
+	*(double *)arg = event_time(event);
+}
+
 /* When the HCA recorded its last event. The record of other tests is still there. */
 static double last_recorded(void)
 {
-	struct json_object *answer = hca_request("trace dump 1"), *events;
 	double t = 0;
 
-	if (answer && json_object_object_get_ex(answer, "events", &events) &&
-	    json_object_array_length(events))
-		t = event_time(json_object_array_get_idx(events, 0));
-	json_object_put(answer);
+	hca_trace_for_each(1, take_time, &t);
 	return t;
+}
+
+struct count {
+	double since;
+	const char *op;
+	bool with_id;
+	int n;
+};
+
+static void count_command(struct json_object *event, void *arg)
+{
+	struct count *count = arg;
+	struct json_object *v;
+
+	if (event_time(event) > count->since && hca_event_is(event, "op", count->op) &&
+	    json_object_object_get_ex(event, "uid", &v))
+		count->n += count->with_id == !!json_object_get_int(v);
 }
 
 /* How many commands the HCA has recorded after @since, with or without a user id; -1: no record. */
 static int recorded(double since, const char *op, bool with_id)
 {
-	struct json_object *answer = hca_request("trace dump"), *events, *e, *v;
-	int n = 0;
-	size_t i;
+	struct count count = { .since = since, .op = op, .with_id = with_id };
 
-	if (!answer || !json_object_object_get_ex(answer, "events", &events))
-		return -1;
-	for (i = 0; i < json_object_array_length(events); i++) {
-		e = json_object_array_get_idx(events, i);
-		if (event_time(e) > since && json_object_object_get_ex(e, "op", &v) &&
-		    !strcmp(json_object_get_string(v), op) &&
-		    json_object_object_get_ex(e, "uid", &v))
-			n += with_id == !!json_object_get_int(v);
-	}
-	json_object_put(answer);
-	return n;
+	return hca_trace_for_each(0, count_command, &count) ? -1 : count.n;
 }
 
 /* The firmware would also execute most of these commands for the kernel, which may name any object. */
@@ -379,27 +385,26 @@ static int drop_capability(int cap)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
+static void take_uctx_cap(struct json_object *event, void *arg)
+{
+	struct json_object *in, *uctx, *v;
+	long *cap = arg;
+
+	if (!hca_event_is(event, "op", "CREATE_UCTX"))
+		return;
+	*cap = 0;	/* fields that are 0 are not recorded */
+	if (json_object_object_get_ex(event, "in", &in) &&
+	    json_object_object_get_ex(in, "uctx", &uctx) &&
+	    json_object_object_get_ex(uctx, "cap", &v))
+		*cap = json_object_get_int64(v);
+}
+
 /* uctx.cap of the last CREATE_UCTX that the HCA has recorded, -1 if there is none. */
 static long last_uctx_cap(void)
 {
-	struct json_object *answer = hca_request("trace dump 100"), *events, *e, *v;
 	long cap = -1;
-	size_t i;
 
-	if (!json_object_object_get_ex(answer, "events", &events))
-		return -1;
-	for (i = 0; i < json_object_array_length(events); i++) {
-		e = json_object_array_get_idx(events, i);
-		if (!json_object_object_get_ex(e, "op", &v) ||
-		    strcmp(json_object_get_string(v), "CREATE_UCTX"))
-			continue;
-		cap = 0;	/* fields that are 0 are not recorded */
-		if (json_object_object_get_ex(e, "in", &e) &&
-		    json_object_object_get_ex(e, "uctx", &e) &&
-		    json_object_object_get_ex(e, "cap", &v))
-			cap = json_object_get_int64(v);
-	}
-	json_object_put(answer);
+	hca_trace_for_each(100, take_uctx_cap, &cap);
 	return cap;
 }
 

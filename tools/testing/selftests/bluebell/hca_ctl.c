@@ -469,6 +469,45 @@ int hca_inject_clear(void)
 }
 
 /**
+ * hca_trace_for_each - look at the events that the HCA has recorded, the oldest first
+ * @last: how many at most, the last ones; 0 for all
+ * @fn: is called with each event
+ * @arg: is passed to @fn
+ *
+ * Return: 0, or -EIO if there is no record.
+ */
+int hca_trace_for_each(unsigned int last, hca_event_fn *fn, void *arg)
+{
+	struct json_object *answer = last ? hca_request("trace dump %u", last) : hca_request("trace dump");
+	struct json_object *events;
+	int ret = -EIO;
+	size_t i;
+
+	if (answer && json_object_object_get_ex(answer, "events", &events)) {
+		for (i = 0; i < json_object_array_length(events); i++)
+			fn(json_object_array_get_idx(events, i), arg);
+		ret = 0;
+	}
+	json_object_put(answer);
+	return ret;
+}
+
+/**
+ * hca_event_is - compare a member of an event with a text
+ * @event: the event
+ * @key: name of the member
+ * @text: to compare with
+ *
+ * Return: true if the event has the member and it is the text.
+ */
+bool hca_event_is(struct json_object *event, const char *key, const char *text)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(event, key, &v) && !strcmp(json_object_get_string(v), text);
+}
+
+/**
  * hca_expect - announce what the HCA will refuse or ignore until this test ends
  * @fmt: printf format of the request "expect" without its first word: "refuse CREATE_CQ BAD_PARAM_ERR 1",
  *	"drop wrong_uar 16", "umr"

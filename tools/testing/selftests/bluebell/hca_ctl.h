@@ -13,6 +13,11 @@ struct json_object;
 
 bool hca_ctl_present(void);
 struct json_object *hca_request(const char *fmt, ...);
+
+typedef void hca_event_fn(struct json_object *event, void *arg);
+int hca_trace_for_each(unsigned int last, hca_event_fn *fn, void *arg);
+bool hca_event_is(struct json_object *event, const char *key, const char *text);
+
 int hca_do(const char *fmt, ...);
 
 int hca_census_reset(void);
