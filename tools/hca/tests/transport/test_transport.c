@@ -24,6 +24,7 @@
 #include "pairrig.h"
 #include "profile.h"
 #include "qp.h"
+#include "queue_mem.h"
 #include "req.h"
 #include "wqe.h"
 
@@ -426,6 +427,63 @@ static void wqe_longer_than_posted_is_an_error(void **state)
 	rig_ring(0, a);
 	rig_settle();
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+/*
+ * A guest that changes a WQE while the HCA reads it: as soon as the HCA has read the WQEBB at @off of the send
+ * queue, its control segment and the header of its inline data become @ctrl and @header. The Makefile has the
+ * linker pass the transport's calls of qmem_read() through here.
+ */
+static struct {
+	uint8_t *wqebb;		/* in guest memory, NULL: nothing changes */
+	size_t off;
+	uint32_t qpn_ds, header;
+	unsigned int reads;
+} change;
+
+int __real_qmem_read(struct hca *hca, const struct queue_mem *m, size_t off, void *buf, size_t len);
+int __wrap_qmem_read(struct hca *hca, const struct queue_mem *m, size_t off, void *buf, size_t len);
+
+int __wrap_qmem_read(struct hca *hca, const struct queue_mem *m, size_t off, void *buf, size_t len)
+{
+	int err = __real_qmem_read(hca, m, off, buf, len);
+
+	if (change.wqebb && m == &a->mem && off == change.off) {
+		put_be32(change.wqebb + 4, change.qpn_ds);
+		put_be32(change.wqebb + 16, change.header);
+		change.reads++;
+	}
+	return err;
+}
+
+static void first_wqebb_is_read_once(void **state)
+{
+	uint64_t sq = a->mem.pas[1];
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 1024, key_b);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_inline(&w, rig_ptr(0, buf_a), 60);
+	assert_int_equal(w.ds, 5);
+	rig_put(0, a, w.b, w.ds);
+	wq_ctrl(&w, WQE_NOP, false, 0);		/* so that the longer WQE would not be too long */
+	for (i = 0; i < 2; i++)
+		rig_put(0, a, w.b, w.ds);
+	change.wqebb = rig_ptr(0, sq);
+	change.off = a->sq_off;
+	change.qpn_ds = get_be32(change.wqebb + 4) + 4;
+	change.header = get_be32(change.wqebb + 16) + 64;
+	change.reads = 0;
+	rig_show(0, a);
+	rig_ring(0, a);
+	rig_settle();
+	change.wqebb = NULL;
+	assert_int_equal(change.reads, 1);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	expect(CQ_B + 1, 0, CQE_RESP_SEND, 0);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 60);
 }
 
 /* ---- RC data --------------------------------------------------------------------------------- */
@@ -1854,7 +1912,8 @@ int main(void)
 		RC(incomplete_blueflame_reads_memory),
 		RC(blueflame_for_a_later_wqe_reads_memory), RC(blueflame_is_used_once),
 		RC(wqes_wrap_around_the_ring), RC(wqe_of_another_qp_is_an_error),
-		RC(wqe_longer_than_posted_is_an_error), RC(send_any_length),
+		RC(wqe_longer_than_posted_is_an_error), RC(first_wqebb_is_read_once),
+		RC(send_any_length),
 		RC(write_and_read_any_length), RC(empty_messages), RC(immediates),
 		RC(gather_and_scatter), RC(unsignaled_work_writes_no_cqe),
 		RC(user_index_in_every_cqe), RC(short_data_goes_into_the_cqe),
