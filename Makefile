@@ -25,10 +25,10 @@ run: module hca tools ## show what Bluebell does: a demo in a guest
 shell: module hca ## a shell in a guest
 	scripts/vm --driver $(DRIVER) --kernel $(KERNEL)
 
-check: module hca selftests tools ## all tests except those on the debug kernel and on HCAs with fewer features
+check: module hca selftests tools ## the tests, on the stock kernel and the default HCA
 	scripts/check
 
-check-full: module hca selftests tools debug-kernel ## all tests, also on the debug kernel and on HCAs with fewer features
+check-full: module hca selftests tools debug-kernel ## also on the debug kernel, behind an IOMMU, on HCAs with fewer features; and the benchmark
 	scripts/check --full
 
 module: ## build/module/$KERNEL/bluebell.ko
