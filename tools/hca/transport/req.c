@@ -226,6 +226,7 @@ struct requester *req_get(struct hca *hca, struct qp *qp)
 	req->run.qp = qp;
 	req->run.go = req_run;
 	req->posted = qp->sq_hw;
+	req->rung = qp->sq_hw;
 	req->una = qp->next_send_psn;
 	TAILQ_INIT(&req->ops);
 	qp->req = req;
@@ -314,6 +315,7 @@ void req_clear(struct hca *hca, struct qp *qp)
 		return;
 	req_drop_ops(qp->req);
 	qp->req->posted = 0;
+	qp->req->rung = 0;
 	qp->req->poisoned = false;
 	qp->req->drained = false;
 }

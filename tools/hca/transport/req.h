@@ -44,6 +44,7 @@ struct requester {
 	unsigned int rd_out;		/* READs and atomics among them that are not finished */
 	struct send_op *cur;		/* next to send from; NULL: fetch the next WQE */
 	uint16_t posted;		/* WQEBB counter of the record at the last doorbell */
+	uint16_t rung;			/* WQEBB counter after the last WQE that a doorbell named */
 	uint32_t una;			/* oldest unacknowledged PSN */
 	bool drained;			/* the drained state was reported since it was entered */
 	bool poisoned;			/* an operation has failed: no later one is started */

@@ -166,6 +166,25 @@ static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t 
 	req->bf_idx = idx;
 }
 
+/* Whether counter @idx is in [from, to), which is shorter than half the range of the counters. */
+static bool req_in_range(uint16_t idx, uint16_t from, uint16_t to)
+{
+	uint16_t len = to - from;
+
+	return len < 0x8000 && (uint16_t)(idx - from) < len;
+}
+
+/*
+ * A doorbell can arrive after its WQE has been executed: doorbells are posted, and an earlier one had
+ * the HCA read a record that announced this WQE, too. Meanwhile software may have put another WQE in
+ * its place, so there is nothing to compare the doorbell with. A WQE has one doorbell, and doorbells
+ * arrive in order.
+ */
+static bool req_doorbell_is_late(const struct requester *req, uint16_t idx)
+{
+	return req_in_range(idx, req->rung, req->run.qp->sq_hw);
+}
+
 /**
  * qp_send_doorbell() - a send doorbell register or BlueFlame buffer was written
  * @hca: the HCA
@@ -174,17 +193,17 @@ static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t 
  * @bf_len: 8, or the bytes of the BlueFlame buffer
  *
  * The register tells that there is work; the doorbell record tells how much. WQEs up to the
- * record's counter will be executed from the event loop; a doorbell for work already taken has no
- * effect. Doorbells for a queue pair that does not exist, belongs to another UAR, or is not ready
- * to send, and those that are not the start of a WQE that the record announces, are dropped,
- * counted and traced.
+ * record's counter will be executed from the event loop; a doorbell that comes after its WQE has been
+ * executed tells nothing but that there may be more. Doorbells for a queue pair that does not exist,
+ * belongs to another UAR, or is not ready to send, and those that are not the start of a WQE that the
+ * record announces, are dropped, counted and traced.
  */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len)
 {
 	struct requester *req;
 	enum drop_reason why;
+	uint16_t val, idx;
 	struct qp *qp;
-	uint16_t val;
 
 	if (bf_len < 8) {
 		doorbell_drop(hca, DROP_BAD_SIZE, uar, 0);
@@ -204,11 +223,15 @@ void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t b
 		qp_to_error(hca, qp, EV_WQ_CATAS_ERROR);
 		return;
 	}
-	why = qmem_check_doorbell(hca, &qp->mem, qp->sq_off, qp->sq_cnt, val, bf);
+	idx = get_be32(bf) >> 8;
+	why = req_doorbell_is_late(req, idx) ? DROP_REASONS :
+	      qmem_check_doorbell(hca, &qp->mem, qp->sq_off, qp->sq_cnt, val, bf);
 	if (why != DROP_REASONS) {
 		doorbell_drop(hca, why, uar, qp->obj.num);
 		return;
 	}
+	if (req_in_range(idx, req->rung, val))
+		req->rung = idx + 1;
 	req->posted = val;
 	if (bf_len > 8 && val != qp->sq_hw)
 		req_keep_blueflame(req, bf, bf_len);

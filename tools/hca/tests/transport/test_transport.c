@@ -193,6 +193,36 @@ static void doorbell_is_the_start_of_its_wqe(void **state)
 	assert_int_equal(drops[DROP_NO_WQE], 3);
 }
 
+/*
+ * The HCA reads a record that announces two WQEs when the doorbell of the first arrives. That of
+ * the second arrives when other WQEs are in the whole queue.
+ */
+static void late_doorbell_is_no_mistake(void **state)
+{
+	const uint64_t *drops = rig.hca[0]->count.db_drop;
+	uint16_t first, late, i;
+	struct rig_wqe w;
+	uint8_t db[8];
+
+	(void)state;
+	wq_ctrl(&w, WQE_NOP, true, 0);
+	first = rig_put(0, a, w.b, w.ds);
+	late = rig_put(0, a, w.b, w.ds);
+	memcpy(db, rig_ptr(0, a->mem.pas[1] + late * 64), sizeof(db));
+	rig_show(0, a);
+	rig_ring_wqe(0, a, first);
+	assert_int_equal(rig_run(2, 1000), 2);
+	for (i = 0; i < 64; i++)
+		rig_put(0, a, w.b, w.ds);
+	rig_show(0, a);
+	qp_send_doorbell(rig.hca[0], RIG_UAR, db, sizeof(db));
+	assert_int_equal(drops[DROP_NO_WQE] + drops[DROP_BAD_WQE], 0);
+	assert_int_equal(rig_run(66, 1000), 66);
+	/* But no WQE has two doorbells. */
+	qp_send_doorbell(rig.hca[0], RIG_UAR, db, sizeof(db));
+	assert_int_equal(drops[DROP_NO_WQE] + drops[DROP_BAD_WQE], 1);
+}
+
 static void second_doorbell_has_no_effect(void **state)
 {
 	struct rig_wqe w;
@@ -1905,7 +1935,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RC(nothing_runs_before_the_register_is_rung), RC(nothing_runs_beyond_the_record),
-		RC(doorbell_is_the_start_of_its_wqe),
+		RC(doorbell_is_the_start_of_its_wqe), RC(late_doorbell_is_no_mistake),
 		RC(second_doorbell_has_no_effect), RC(one_doorbell_for_many_wqes),
 		RC(doorbell_on_another_uar_is_dropped), RC(doorbell_before_rts_is_dropped),
 		RC(record_beyond_the_queue_is_fatal), RC(blueflame_takes_the_wqe_from_the_register),
