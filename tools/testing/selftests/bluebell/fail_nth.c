@@ -297,7 +297,7 @@ static int act_create_xrc_srq(struct env *e)
 {
 	struct mlx5_ib_create_srq drv = {
 		.buf_addr = (uintptr_t)e->srq_mem.buf, .db_addr = (uintptr_t)e->srq_mem.dbr,
-		.uidx = 7,
+		.uidx = uv_uidx(),
 	};
 
 	e->srq = (struct uv_srq){
@@ -788,7 +788,8 @@ FIXTURE_VARIANT_ADD(verb, get_context) {
 };
 
 FIXTURE_VARIANT_ADD(verb, get_context_with_id) {
-	.opens_itself = true, .v = { prep_fd, act_get_context_with_id, NULL, fini_fd },
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_fd, act_get_context_with_id, NULL, fini_fd },
 };
 
 FIXTURE_VARIANT_ADD(verb, query_device) {
@@ -1171,6 +1172,7 @@ static const char *why_missing(const char *needs)
 		{ "xrc", NO_XRC },
 		{ "device_memory", "the device has no device memory" },
 		{ "cq_resize", "the device does not resize CQs" },
+		{ "log_max_uctx", "the device has no user ids" },
 	};
 	size_t i;
 
