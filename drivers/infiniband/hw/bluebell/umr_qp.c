@@ -114,8 +114,9 @@ static void umr_reset_qp(struct mlx5_ib_umr *umr);
  * reset. So the command that resets the queue pair does not reclaim memory itself: it could wait
  * for a lock of the notifier that waits for the command. It takes what it needs, less than a
  * page, from the reserves, "in the process of freeing memory", for which
- * memalloc_noreclaim_save() is meant. That happens once a failure, not periodically; the commands
- * of a restart, for which nobody in reclaim waits, are ordinary ones.
+ * memalloc_noreclaim_save() is meant. That happens once a failure, not periodically, and also if a
+ * restart fails: the lock that is held then is the one that a notifier waits for. The commands of a
+ * restart itself, which holds no lock, are ordinary ones.
  */
 DEFINE_LOCK_GUARD_0(umr_noreclaim, _T->flags = memalloc_noreclaim_save(),
 		    memalloc_noreclaim_restore(_T->flags), unsigned int flags)
@@ -342,7 +343,6 @@ int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req)
 	if (!umr_is_current(umr, req))
 		return -EIO;
 	guard(mutex)(&umr->reset_lock);
-	guard(umr_noreclaim)();
 	if (umr_is_current(umr, req))
 		umr_reset_qp(umr);
 	return -EIO;
@@ -410,6 +410,7 @@ static int umr_stop_qp(struct mlx5_ib_umr *umr)
 	/* Destroyed earlier, and not created again yet. */
 	if (!umr->qpn)
 		return 0;
+	guard(umr_noreclaim)();
 	err = mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_2RST_QP, umr->qpn, NULL,
 				0, ece, &ece);
 	if (!err)
@@ -649,6 +650,10 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	umr->cq.mcq.comp = umr_cq_comp;
 	umr->cq.mcq.event = umr_cq_event;
 	mutex_init(&umr->reset_lock);
+	/* Notifiers take it during reclaim: tell lockdep before the first one does. */
+	fs_reclaim_acquire(GFP_KERNEL);
+	might_lock(&umr->reset_lock);
+	fs_reclaim_release(GFP_KERNEL);
 	INIT_DELAYED_WORK(&umr->restart, umr_restart_work);
 	init_waitqueue_head(&umr->restarted);
 	sema_init(&umr->slots, MAX_POSTED);
