@@ -38,6 +38,7 @@ static const struct def {
 	{ "general", "log_max_eq_sz", 22, 22 },
 	{ "general", "log_max_eq", 7, 7 },
 	{ "general", "log_max_mkey", 22, 22 },
+	{ "general", "terminate_scatter_list_mkey", 1, 1 },	/* the key 0x100 */
 	{ "general", "dump_fill_mkey", 1, 1 },
 	{ "general", "max_indirection", 4, 4 },
 	{ "general", "fixed_buffer_size", 1, 1 },

@@ -600,6 +600,24 @@ static void special_contexts(void **state)
 	IFC_SET(query_special_contexts_in, in, opcode, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS);
 	assert_int_equal(core_cmd(in, 16, out, IFC_SZ(query_special_contexts_out)), ST_OK);
 	assert_int_equal(IFC_GET(query_special_contexts_out, out, dump_fill_mkey), 1792);
+	assert_int_equal(IFC_GET(query_special_contexts_out, out, null_mkey), 0x300);
+	assert_int_equal(IFC_GET(query_special_contexts_out, out, terminate_scatter_list_mkey),
+			 0x100);
+}
+
+static void special_contexts_are_those_that_are_offered(void **state)
+{
+	(void)state;
+	IFC_SET(cmd_hca_cap, core.hca->cap[0], dump_fill_mkey, 0);
+	IFC_SET(cmd_hca_cap, core.hca->cap[0], null_mkey, 0);
+	IFC_SET(cmd_hca_cap, core.hca->cap[0], terminate_scatter_list_mkey, 0);
+	memset(in, 0, 16);
+	IFC_SET(query_special_contexts_in, in, opcode, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS);
+	assert_int_equal(core_cmd(in, 16, out, IFC_SZ(query_special_contexts_out)), ST_OK);
+	assert_int_equal(IFC_GET(query_special_contexts_out, out, resd_lkey), 0x200);
+	assert_int_equal(IFC_GET(query_special_contexts_out, out, dump_fill_mkey), 0);
+	assert_int_equal(IFC_GET(query_special_contexts_out, out, null_mkey), 0);
+	assert_int_equal(IFC_GET(query_special_contexts_out, out, terminate_scatter_list_mkey), 0);
 }
 
 /* An older driver provides room for fewer keys than there are. */
@@ -851,6 +869,7 @@ int main(void)
 		T0(issi_is_kept), T(issi_1_has_no_legacy_srqs),
 		T(no_pages_are_returned_while_initialized), T0(caps_can_be_set_up_to_the_maximum),
 		T(caps_cannot_be_set_after_init), T(special_contexts),
+		T(special_contexts_are_those_that_are_offered),
 		T(special_contexts_fit_a_shorter_output),
 		T(answer_can_be_late), T(one_opcode_can_be_late), T(answers_can_change_their_order),
 		T(one_event_tells_of_commands_that_run_at_once),
