@@ -4,12 +4,14 @@
  * entries. A case is named after the defect it finds.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/mlx5/driver.h>
 #include <linux/sizes.h>
 
 #include "../layout_mkey.h"
 #include "../layout_odp.h"
+#include "../port.h"
 #include "golden.h"
 #include "mock.h"
 
@@ -144,10 +146,11 @@ static void put_data(struct wqe *w, u64 addr, u32 len, u32 lkey)
 	put(w, len, lkey, upper_32_bits(addr), lower_32_bits(addr));
 }
 
-static int parse(struct wqe *w, enum ib_qp_type type, struct mlx5_ib_odp_sges *sges)
+static int parse(struct wqe *w, enum ib_qp_type type, const struct mlx5_ib_caps *caps,
+		 struct mlx5_ib_odp_sges *sges)
 {
 	w->dw[1] = cpu_to_be32(0x77 << 8 | w->ds);
-	return mlx5_ib_odp_parse_send(w->dw, sizeof(w->dw), type, sges);
+	return mlx5_ib_odp_parse_send(w->dw, sizeof(w->dw), type, caps, sges);
 }
 
 static void expect_sge(struct kunit *test, const struct mlx5_ib_odp_sges *sges, unsigned int i,
@@ -186,6 +189,7 @@ static void data_segments_are_read_at_wrong_offset(struct kunit *test)
 {
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	const struct mlx5_ib_caps *caps = mock_caps(test);
 	const struct op_case *c = test->param_value;
 	unsigned int i;
 
@@ -194,7 +198,7 @@ static void data_segments_are_read_at_wrong_offset(struct kunit *test)
 		put(w, 0x111, 0x222, i ? 0x333 : c->av, 0x444);
 	put_data(w, 0x7f0012345678, 100, LKEY);
 	put_data(w, 0x7f0012340000, 8, LKEY + 1);
-	KUNIT_ASSERT_EQ(test, 0, parse(w, c->type, sges));
+	KUNIT_ASSERT_EQ(test, 0, parse(w, c->type, caps, sges));
 	KUNIT_ASSERT_EQ(test, sges->num, 2);
 	expect_sge(test, sges, 0, 0x7f0012345678, 100, LKEY);
 	expect_sge(test, sges, 1, 0x7f0012340000, 8, LKEY + 1);
@@ -204,12 +208,13 @@ static void inline_data_is_taken_for_memory(struct kunit *test)
 {
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	const struct mlx5_ib_caps *caps = mock_caps(test);
 
 	put_ctrl(w, MLX5_OPCODE_SEND);
 	put(w, MLX5_INLINE_SEG | 20, 1, 2, 3);
 	put(w, 4, 5, 0, 0);
 	put_data(w, 0x1000, 50, LKEY);
-	KUNIT_ASSERT_EQ(test, 0, parse(w, IB_QPT_RC, sges));
+	KUNIT_ASSERT_EQ(test, 0, parse(w, IB_QPT_RC, caps, sges));
 	KUNIT_ASSERT_EQ(test, sges->num, 2);
 	expect_sge(test, sges, 0, 0, 20, 0);
 	expect_sge(test, sges, 1, 0x1000, 50, LKEY);
@@ -222,28 +227,29 @@ static void malformed_send_wqe_is_accepted(struct kunit *test)
 {
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	const struct mlx5_ib_caps *caps = mock_caps(test);
 	unsigned int i;
 
 	/* Length 0, no data segment, no room for the header, an unknown opcode. */
 	put_ctrl(w, MLX5_OPCODE_SEND);
-	KUNIT_EXPECT_EQ(test, -EINVAL, mlx5_ib_odp_parse_send(w->dw, 0, IB_QPT_RC, sges));
-	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
-	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_UD, sges));
+	KUNIT_EXPECT_EQ(test, -EINVAL, mlx5_ib_odp_parse_send(w->dw, 0, IB_QPT_RC, caps, sges));
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, caps, sges));
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_UD, caps, sges));
 	put_ctrl(w, MLX5_OPCODE_ATOMIC_CS);
 	put(w, 0, 0, 0, 0);
-	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, caps, sges));
 	put_ctrl(w, 0xee);
 	put_data(w, 0x1000, 50, LKEY);
-	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, caps, sges));
 	/* Inline data that ends far beyond the WQE. */
 	put_ctrl(w, MLX5_OPCODE_SEND);
 	put(w, MLX5_INLINE_SEG | 0x7fffffff, 0, 0, 0);
-	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, sges));
+	KUNIT_EXPECT_EQ(test, -EINVAL, parse(w, IB_QPT_RC, caps, sges));
 	/* The most segments that the length field can express. */
 	put_ctrl(w, MLX5_OPCODE_SEND);
 	for (i = 0; i < 62; i++)
 		put_data(w, i, 1, LKEY);
-	KUNIT_ASSERT_EQ(test, 0, parse(w, IB_QPT_RC, sges));
+	KUNIT_ASSERT_EQ(test, 0, parse(w, IB_QPT_RC, caps, sges));
 	KUNIT_EXPECT_EQ(test, sges->num, 62);
 }
 
@@ -251,23 +257,72 @@ static void receive_wqe_is_read_beyond_its_list(struct kunit *test)
 {
 	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
 	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	const struct mlx5_ib_caps *caps = mock_caps(test);
 
 	put_data(w, 0x5000, 0, LKEY);
 	put_data(w, 0x1000, 50, LKEY);
 	put(w, 0, 0x100, 0, 0);
 	put_data(w, 0x9000, 50, LKEY);
-	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 16, false, sges));
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 16, false, caps, sges));
 	KUNIT_ASSERT_EQ(test, sges->num, 2);
 	/* Byte count 0 means 2 GiB. */
 	expect_sge(test, sges, 0, 0x5000, 1U << 31, LKEY);
 	expect_sge(test, sges, 1, 0x1000, 50, LKEY);
 	/* The list ends with the stride if there is no terminator. */
-	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 4, false, sges));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 4, false, caps, sges));
 	KUNIT_EXPECT_EQ(test, sges->num, 1);
 	/* A receive WQE has no inline data. */
 	w->dw[0] = cpu_to_be32(MLX5_INLINE_SEG | 4);
-	KUNIT_EXPECT_EQ(test, -EINVAL, mlx5_ib_odp_parse_data(w->dw, w->dw + 16, false, sges));
+	KUNIT_EXPECT_EQ(test, -EINVAL, mlx5_ib_odp_parse_data(w->dw, w->dw + 16, false, caps,
+							      sges));
 	KUNIT_EXPECT_EQ(test, sges->num, 0);
+}
+
+/* Device whose firmware names the keys 0x300, 0x700 and 0x900. */
+static int answer_special_contexts(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				   void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	if (MLX5_GET(query_special_contexts_in, in, opcode) == MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS) {
+		((__be32 *)out)[2] = cpu_to_be32(0x700);
+		((__be32 *)out)[4] = cpu_to_be32(0x300);
+		((__be32 *)out)[5] = cpu_to_be32(0x900);
+	}
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+static void end_of_list_is_not_asked_for(struct kunit *test)
+{
+	struct mlx5_ib_odp_sges *sges = kunit_kzalloc(test, sizeof(*sges), GFP_KERNEL);
+	struct wqe *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
+
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, answer_special_contexts);
+	put_data(w, 0x1000, 50, LKEY);
+	put(w, 0, 0x900, 0, 0);
+	put_data(w, 0x9000, 50, LKEY);
+
+	/* To a device without the capability the key is one like others. */
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_device_attr(mock->dev));
+	KUNIT_EXPECT_EQ(test, mock->dev->dump_fill_mkey, 0x700);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 12, false, caps, sges));
+	KUNIT_EXPECT_EQ(test, sges->num, 3);
+
+	MOCK_SET_CAP(caps, dump_fill_mkey, 0);
+	MOCK_SET_CAP(caps, terminate_scatter_list_mkey, 1);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_device_attr(mock->dev));
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 12, false, caps, sges));
+	KUNIT_EXPECT_EQ(test, sges->num, 1);
+	expect_sge(test, sges, 0, 0x1000, 50, LKEY);
+	/* With a length it is one like others. */
+	w->dw[4] = cpu_to_be32(8);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 12, false, caps, sges));
+	KUNIT_EXPECT_EQ(test, sges->num, 3);
+	/* The key that libmlx5 writes ends a list, too. */
+	w->dw[4] = 0;
+	w->dw[5] = cpu_to_be32(0x100);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 12, false, caps, sges));
+	KUNIT_EXPECT_EQ(test, sges->num, 1);
 }
 
 static void window_keeps_wrong_bytes(struct kunit *test)
@@ -419,6 +474,7 @@ static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(inline_data_is_taken_for_memory),
 	KUNIT_CASE(malformed_send_wqe_is_accepted),
 	KUNIT_CASE(receive_wqe_is_read_beyond_its_list),
+	KUNIT_CASE(end_of_list_is_not_asked_for),
 	KUNIT_CASE(window_keeps_wrong_bytes),
 	KUNIT_CASE(mapped_page_is_not_found),
 	KUNIT_CASE(create_mkey_of_paged_key_has_wrong_bit),

@@ -76,6 +76,7 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 		.qp_ts_format = caps_qp_ts_format(mdev),
 		.atomic_mode = caps_atomic_mode(mdev),
 		.umr_fence = caps_umr_fence(mdev),
+		.list_end_mkey = be32_to_cpu(MLX5_TERMINATE_SCATTER_LIST_LKEY),
 		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),
 		.gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size)),
 	};

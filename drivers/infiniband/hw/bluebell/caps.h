@@ -24,6 +24,8 @@ struct mlx5_core_dev;
  * @qp_ts_format: timestamp format of a QP that asks for none in particular
  * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device has no atomics
  * @umr_fence: fence mode that orders a UMR request after earlier ones: MLX5_FENCE_MODE_*
+ * @list_end_mkey: a data segment with this key and no length ends the list of a receive WQE, as
+ *	one with MLX5_TERMINATE_SCATTER_LIST_LKEY does. mlx5_ib_init_device_attr() asks the device
  * @pkey_table_len: entries of the P_Key table of a port
  * @gid_table_len: entries of the GID table of a port
  */
@@ -37,6 +39,7 @@ struct mlx5_ib_caps {
 	u8 qp_ts_format;
 	u8 atomic_mode;
 	u8 umr_fence;
+	u32 list_end_mkey;
 	u16 pkey_table_len;
 	u16 gid_table_len;
 };

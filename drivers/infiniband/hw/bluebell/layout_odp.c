@@ -138,12 +138,23 @@ static void odp_sges_add(struct mlx5_ib_odp_sges *sges, u64 addr, u32 length, u3
 		};
 }
 
+/*
+ * Receive lists are written by libmlx5, which knows MLX5_TERMINATE_SCATTER_LIST_LKEY only, or by a
+ * program that builds its WQEs itself, and may have asked the device.
+ */
+static bool odp_is_list_end(const struct mlx5_wqe_data_seg *data, const struct mlx5_ib_caps *caps)
+{
+	return !data->byte_count && (data->lkey == MLX5_TERMINATE_SCATTER_LIST_LKEY ||
+				     data->lkey == cpu_to_be32(caps->list_end_mkey));
+}
+
 /**
  * mlx5_ib_odp_parse_data - find the memory that the data segments of a WQE name
  * @seg: the first of them
  * @end: end of the WQE
  * @inline_ok: the WQE may carry data inline. Such data is entered with key 0 and names no
  *	memory, but its bytes count in the message
+ * @caps: what the device can do
  * @sges: result
  *
  * The segments end at @end or at a terminator.
@@ -151,7 +162,7 @@ static void odp_sges_add(struct mlx5_ib_odp_sges *sges, u64 addr, u32 length, u3
  * Return: 0, or -EINVAL if the WQE names no memory.
  */
 int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
-			   struct mlx5_ib_odp_sges *sges)
+			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges)
 {
 	const struct mlx5_wqe_data_seg *data;
 	u32 count;
@@ -169,7 +180,7 @@ int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
 			       sizeof(*data);
 			continue;
 		}
-		if (!count && data->lkey == MLX5_TERMINATE_SCATTER_LIST_LKEY)
+		if (odp_is_list_end(data, caps))
 			break;
 		odp_sges_add(sges, be64_to_cpu(data->addr), count ?: BIT(31),
 			     be32_to_cpu(data->lkey));
@@ -182,6 +193,7 @@ int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
  * @wqe: copy of the WQE. A process wrote it, so nothing in it can be relied on
  * @len: length of the copy in bytes, perhaps longer than the WQE
  * @type: service type of the QP
+ * @caps: what the device can do
  * @sges: result
  *
  * Decodes the segments of linux/mlx5/qp.h.
@@ -189,7 +201,7 @@ int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
  * Return: 0, or -EINVAL for a malformed WQE or one that names no memory.
  */
 int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
-			   struct mlx5_ib_odp_sges *sges)
+			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges)
 {
 	const struct mlx5_wqe_ctrl_seg *ctrl = wqe;
 	int header;
@@ -200,7 +212,8 @@ int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
 	header = odp_wqe_header_bytes(wqe, len, type);
 	if (header < 0 || sizeof(*ctrl) + header > len)
 		return -EINVAL;
-	return mlx5_ib_odp_parse_data(wqe + sizeof(*ctrl) + header, wqe + len, true, sges);
+	return mlx5_ib_odp_parse_data(wqe + sizeof(*ctrl) + header, wqe + len, true,
+				      caps, sges);
 }
 
 /**

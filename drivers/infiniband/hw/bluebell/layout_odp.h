@@ -81,9 +81,9 @@ u32 mlx5_ib_odp_service_caps(const void *caps);
 bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault);
 
 int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
-			   struct mlx5_ib_odp_sges *sges);
+			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges);
 int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
-			   struct mlx5_ib_odp_sges *sges);
+			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges);
 void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len);
 
 bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num);

@@ -97,47 +97,81 @@ static int odp_fault_resolve_rdma(const struct odp_fault_work *fw)
 	return err;
 }
 
+/* A work queue in memory of a process: @count places, a power of two, of 2^@shift bytes each. */
+struct odp_ring {
+	struct ib_umem *umem;
+	u32 offset;
+	u32 count;
+	u8 shift;
+};
+
 /*
- * Read WQE @index, and what follows it, from a ring in the process's memory. @count, a power of
- * two, is the number of places of 2^@shift bytes; the WQE may wrap. @wqe has room for
- * MLX5_IB_ODP_MAX_WQE bytes. Returns the number of bytes read.
+ * Read WQE @index, which may wrap, and what follows it. @wqe has room for MLX5_IB_ODP_MAX_WQE
+ * bytes. Returns the number of bytes read.
  */
-static int odp_fault_read_ring(struct ib_umem *umem, u32 offset, u32 count, u8 shift, u16 index,
-			       void *wqe)
+static int odp_fault_read_ring(const struct odp_ring *ring, u16 index, void *wqe)
 {
-	u32 size = count << shift, at = (index & (count - 1)) << shift;
+	u32 size = ring->count << ring->shift, at = (index & (ring->count - 1)) << ring->shift;
 	u32 len = min(size, MLX5_IB_ODP_MAX_WQE), first = min(size - at, len);
 	int err;
 
-	if (!count)
+	if (!ring->count)
 		return -EINVAL;
-	err = ib_umem_copy_from(wqe, umem, offset + at, first);
+	err = ib_umem_copy_from(wqe, ring->umem, ring->offset + at, first);
 	if (!err && first < len)
-		err = ib_umem_copy_from(wqe + first, umem, offset, len - first);
+		err = ib_umem_copy_from(wqe + first, ring->umem, ring->offset, len - first);
 	return err ?: len;
 }
 
 static int odp_fault_read_send(struct mlx5_ib_qp *qp, u16 index, void *wqe,
 			       struct mlx5_ib_odp_sges *sges)
 {
-	u32 offset = qp->ucmd.rq_wqe_count << qp->ucmd.rq_wqe_shift;
-	int len = odp_fault_read_ring(qp->mem.buf.umem, offset, qp->ucmd.sq_wqe_count,
-				      ilog2(MLX5_SEND_WQE_BB), index, wqe);
+	const struct odp_ring ring = {
+		.umem = qp->mem.buf.umem,
+		.offset = qp->ucmd.rq_wqe_count << qp->ucmd.rq_wqe_shift,
+		.count = qp->ucmd.sq_wqe_count,
+		.shift = ilog2(MLX5_SEND_WQE_BB),
+	};
+	int len = odp_fault_read_ring(&ring, index, wqe);
 
-	return len < 0 ? len : mlx5_ib_odp_parse_send(wqe, len, qp->ibqp.qp_type, sges);
+	return len < 0 ? len : mlx5_ib_odp_parse_send(wqe, len, qp->ibqp.qp_type,
+						      &qp->rsc.dev->caps, sges);
 }
 
-/*
- * Read a WQE of a receive queue, which starts where @umem does. @skip bytes at the start of a WQE
- * are not data segments.
- */
-static int odp_fault_read_recv(struct ib_umem *umem, u32 count, u8 shift, u32 skip, u16 index,
-			       void *wqe, struct mlx5_ib_odp_sges *sges)
+/* Read a WQE of a receive queue. @skip bytes at the start of a WQE are not data segments. */
+static int odp_fault_read_recv(struct mlx5_ib_dev *dev, const struct odp_ring *ring, u32 skip,
+			       u16 index, void *wqe, struct mlx5_ib_odp_sges *sges)
 {
-	int len = odp_fault_read_ring(umem, 0, count, shift, index, wqe);
+	int len = odp_fault_read_ring(ring, index, wqe);
 
-	return len < 0 ? len : mlx5_ib_odp_parse_data(wqe + skip, wqe + min(len, BIT(shift)),
-						      false, sges);
+	return len < 0 ? len : mlx5_ib_odp_parse_data(wqe + skip, wqe + min(len, BIT(ring->shift)),
+						      false, &dev->caps, sges);
+}
+
+static int odp_fault_read_srq(struct mlx5_ib_srq *srq, u16 index, void *wqe,
+			      struct mlx5_ib_odp_sges *sges)
+{
+	const struct odp_ring ring = {
+		.umem = srq->mem.buf.umem,
+		.count = srq->wq.wqe_cnt,
+		.shift = srq->wq.wqe_shift,
+	};
+
+	return odp_fault_read_recv(srq->rsc.dev, &ring, sizeof(struct mlx5_wqe_srq_next_seg), index,
+				   wqe, sges);
+}
+
+static int odp_fault_read_rq(struct mlx5_ib_qp *qp, u16 index, void *wqe,
+			     struct mlx5_ib_odp_sges *sges)
+{
+	const struct odp_ring ring = {
+		.umem = qp->mem.buf.umem,
+		.count = qp->ucmd.rq_wqe_count,
+		.shift = qp->ucmd.rq_wqe_shift,
+	};
+	u32 skip = qp->ucmd.flags & MLX5_QP_FLAG_SIGNATURE ? MLX5_SEND_WQE_DS : 0;
+
+	return odp_fault_read_recv(qp->rsc.dev, &ring, skip, index, wqe, sges);
 }
 
 /*
@@ -186,26 +220,20 @@ static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_rsc *queue,
 	void *wqe __free(kfree) = kmalloc(MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
 	struct mlx5_ib_srq *srq;
 	struct mlx5_ib_qp *qp;
-	u32 skip;
 	int err;
 
 	if (!wqe)
 		return ERR_PTR(-ENOMEM);
 	if (fault->type == MLX5_WQE_PF_TYPE_RMP) {
 		srq = container_of(queue, struct mlx5_ib_srq, rsc);
-		err = odp_fault_read_recv(srq->mem.buf.umem, srq->wq.wqe_cnt, srq->wq.wqe_shift,
-					  sizeof(struct mlx5_wqe_srq_next_seg), fault->wqe_index,
-					  wqe, sges);
+		err = odp_fault_read_srq(srq, fault->wqe_index, wqe, sges);
 		return err ? ERR_PTR(err) : srq->ibsrq.pd;
 	}
 	qp = container_of(queue, struct mlx5_ib_qp, rsc);
-	skip = qp->ucmd.flags & MLX5_QP_FLAG_SIGNATURE ? MLX5_SEND_WQE_DS : 0;
 	if (fault->type & MLX5_PAGE_FAULT_RESUME_REQUESTOR)
 		err = odp_fault_read_send(qp, fault->wqe_index, wqe, sges);
 	else
-		err = odp_fault_read_recv(qp->mem.buf.umem, qp->ucmd.rq_wqe_count,
-					  qp->ucmd.rq_wqe_shift, skip, fault->wqe_index,
-					  wqe, sges);
+		err = odp_fault_read_rq(qp, fault->wqe_index, wqe, sges);
 	return err ? ERR_PTR(err) : qp->ibqp.pd;
 }
 

@@ -521,6 +521,28 @@ const struct attribute_group mlx5_ib_attr_group = {
 	.attrs = mlx5_ib_attributes,
 };
 
+/* Keys that the device does not have read as 0. */
+static int port_read_special_mkeys(struct mlx5_ib_dev *dev)
+{
+	u32 out[MLX5_ST_SZ_DW(query_special_contexts_out)] = {};
+	bool has_list_end = MLX5_CAP_GEN(dev->mdev, terminate_scatter_list_mkey);
+	int err;
+
+	if (!MLX5_CAP_GEN(dev->mdev, dump_fill_mkey) && !MLX5_CAP_GEN(dev->mdev, null_mkey) &&
+	    !has_list_end)
+		return 0;
+	err = mlx5_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, 0,
+				   out, sizeof(out));
+	if (err)
+		return err;
+	dev->dump_fill_mkey = MLX5_GET(query_special_contexts_out, out, dump_fill_mkey);
+	dev->null_mkey = MLX5_GET(query_special_contexts_out, out, null_mkey);
+	if (has_list_end)
+		dev->caps.list_end_mkey = MLX5_GET(query_special_contexts_out, out,
+						   terminate_scatter_list_mkey);
+	return 0;
+}
+
 /**
  * mlx5_ib_init_device_attr - set up the port, and read the attributes that never change
  * @dev: device, not registered yet
@@ -531,7 +553,6 @@ const struct attribute_group mlx5_ib_attr_group = {
  */
 int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 {
-	u32 contexts[MLX5_ST_SZ_DW(query_special_contexts_out)] = {};
 	u32 adapter[MLX5_ST_SZ_DW(query_adapter_out)] = {};
 	int err;
 
@@ -550,11 +571,5 @@ int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 	if (err)
 		return err;
 	dev->vendor_id = MLX5_GET(query_adapter_out, adapter, query_adapter_struct.ieee_vendor_id);
-	if (!MLX5_CAP_GEN(dev->mdev, dump_fill_mkey) && !MLX5_CAP_GEN(dev->mdev, null_mkey))
-		return 0;
-	err = mlx5_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, 0,
-				   contexts, sizeof(contexts));
-	dev->dump_fill_mkey = MLX5_GET(query_special_contexts_out, contexts, dump_fill_mkey);
-	dev->null_mkey = MLX5_GET(query_special_contexts_out, contexts, null_mkey);
-	return err;
+	return port_read_special_mkeys(dev);
 }
