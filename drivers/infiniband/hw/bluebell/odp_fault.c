@@ -30,6 +30,12 @@ struct odp_fault_work {
 	struct work_struct work;
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_fault fault;
+};
+
+/* A fault that is being resolved. */
+struct odp_fault_state {
+	struct mlx5_ib_odp *odp;
+	const struct mlx5_ib_fault *fault;
 	bool is_repeated;
 };
 
@@ -60,7 +66,7 @@ static bool odp_fault_was_seen(struct mlx5_ib_odp *odp, const struct mlx5_ib_fau
  * of the rest of @len as can be mapped: the operation will touch that next. If all was mapped for
  * reading when the same fault was reported once more, the device wants to write, whatever it says.
  */
-static int odp_fault_page_in(const struct odp_fault_work *fw, struct odp_mr *mr, u64 addr,
+static int odp_fault_page_in(const struct odp_fault_state *state, struct odp_mr *mr, u64 addr,
 			     u64 need, u64 len, bool write)
 {
 	unsigned long req = HMM_PFN_REQ_FAULT | (write ? HMM_PFN_REQ_WRITE : 0);
@@ -72,7 +78,7 @@ static int odp_fault_page_in(const struct odp_fault_work *fw, struct odp_mr *mr,
 		len = need;
 		ret = mlx5_ib_odp_mr_page_in(mr, addr, len, req);
 	}
-	if (ret == 1 && fw->is_repeated && !write) {
+	if (ret == 1 && state->is_repeated && !write) {
 		len = need;
 		ret = mlx5_ib_odp_mr_page_in(mr, addr, len, req | HMM_PFN_REQ_WRITE);
 	}
@@ -82,16 +88,16 @@ static int odp_fault_page_in(const struct odp_fault_work *fw, struct odp_mr *mr,
 }
 
 /* Resolve a fault that an incoming RDMA operation met at the remote key it names. */
-static int odp_fault_resolve_rdma(const struct odp_fault_work *fw)
+static int odp_fault_resolve_rdma(const struct odp_fault_state *state)
 {
-	const struct mlx5_ib_fault *fault = &fw->fault;
+	const struct mlx5_ib_fault *fault = state->fault;
 	u64 left = fault->op_len > fault->committed ? fault->op_len - fault->committed : 0;
-	struct odp_mr *mr = mlx5_ib_odp_mr_get(fw->odp, fault->rkey);
+	struct odp_mr *mr = mlx5_ib_odp_mr_get(state->odp, fault->rkey);
 	int err;
 
 	if (!mr)
 		return -ENOENT;
-	err = odp_fault_page_in(fw, mr, fault->va + fault->committed, fault->packet_len ?: 1,
+	err = odp_fault_page_in(state, mr, fault->va + fault->committed, fault->packet_len ?: 1,
 				left, fault->type & MLX5_PAGE_FAULT_RESUME_WRITE);
 	mlx5_ib_mkey_put(&mr->mr.mkey);
 	return err;
@@ -180,7 +186,7 @@ static int odp_fault_read_rq(struct mlx5_ib_qp *qp, u16 index, void *wqe,
  * the queue may go on: the device looks at the keys again, which may have changed meanwhile.
  * But if the same fault is reported once more, there is nothing that the driver could do.
  */
-static int odp_fault_page_in_sges(const struct odp_fault_work *fw, struct ib_pd *pd,
+static int odp_fault_page_in_sges(const struct odp_fault_state *state, struct ib_pd *pd,
 				  const struct mlx5_ib_odp_sges *sges, u64 need, bool write)
 {
 	bool is_paged = false;
@@ -194,7 +200,7 @@ static int odp_fault_page_in_sges(const struct odp_fault_work *fw, struct ib_pd 
 
 		now = min_t(u64, need, sge->length);
 		need -= now;
-		mr = sge->lkey ? mlx5_ib_odp_mr_get(fw->odp, sge->lkey) : NULL;
+		mr = sge->lkey ? mlx5_ib_odp_mr_get(state->odp, sge->lkey) : NULL;
 		if (!mr)
 			continue;
 		is_paged = true;
@@ -203,13 +209,13 @@ static int odp_fault_page_in_sges(const struct odp_fault_work *fw, struct ib_pd 
 		 * changed the WQE since then, so check the PD of this one.
 		 */
 		err = mr->mr.ibmr.pd == pd ?
-			odp_fault_page_in(fw, mr, sge->addr, now ?: 1, sge->length, write) :
+			odp_fault_page_in(state, mr, sge->addr, now ?: 1, sge->length, write) :
 			-EFAULT;
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 		if (err && now)
 			return err;
 	}
-	return is_paged || !fw->is_repeated ? 0 : -EFAULT;
+	return is_paged || !state->is_repeated ? 0 : -EFAULT;
 }
 
 /* Read the WQE that a fault is about. Returns the PD that its keys must belong to. */
@@ -237,9 +243,9 @@ static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_rsc *queue,
 	return err ? ERR_PTR(err) : qp->ibqp.pd;
 }
 
-static int odp_fault_resolve_wqe(const struct odp_fault_work *fw, struct mlx5_ib_rsc *queue)
+static int odp_fault_resolve_wqe(const struct odp_fault_state *state, struct mlx5_ib_rsc *queue)
 {
-	const struct mlx5_ib_fault *fault = &fw->fault;
+	const struct mlx5_ib_fault *fault = state->fault;
 	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
 	struct ib_pd *pd;
 
@@ -250,7 +256,7 @@ static int odp_fault_resolve_wqe(const struct odp_fault_work *fw, struct mlx5_ib
 		return PTR_ERR(pd);
 	mlx5_ib_odp_window(sges, fault->committed,
 			   max_t(u64, fault->packet_len, FAULT_AROUND));
-	return odp_fault_page_in_sges(fw, pd, sges, fault->packet_len ?: 1,
+	return odp_fault_page_in_sges(state, pd, sges, fault->packet_len ?: 1,
 				      fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE);
 }
 
@@ -280,36 +286,45 @@ static struct mlx5_ib_rsc *odp_fault_get_queue(struct mlx5_ib_odp *odp,
 								MLX5_RES_QP, fault->wq_num);
 }
 
-static void odp_fault_answer(const struct odp_fault_work *fw, int err)
+static void odp_fault_answer(const struct odp_fault_state *state, int err)
 {
-	const struct mlx5_ib_fault *fault = &fw->fault;
+	const struct mlx5_ib_fault *fault = state->fault;
 
 	if (err)
-		ibdev_dbg(&fw->odp->dev->ib_dev,
+		ibdev_dbg(&state->odp->dev->ib_dev,
 			  "page fault 0x%x of type %u on queue 0x%x not resolved (%d)\n",
 			  fault->token, fault->type, fault->wq_num, err);
 	/* While the process changes its mappings all the time, the device may try again. */
-	odp_fault_resume(fw->odp, fault, err && err != -ERESTART);
+	odp_fault_resume(state->odp, fault, err && err != -ERESTART);
 }
 
-static void odp_fault_resolve(struct odp_fault_work *fw)
+/**
+ * mlx5_ib_odp_resolve_fault - map what a page fault is about, and let the faulting queue go on
+ * @odp: paging state of the device
+ * @fault: the fault
+ *
+ * PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error if the pages cannot
+ * be mapped. May sleep.
+ */
+void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
 {
+	struct odp_fault_state state = { .odp = odp, .fault = fault };
 	struct mlx5_ib_rsc *queue;
 
-	if (fw->fault.is_unknown) {
-		odp_fault_answer(fw, -EOPNOTSUPP);
+	if (fault->is_unknown) {
+		odp_fault_answer(&state, -EOPNOTSUPP);
 		return;
 	}
-	fw->is_repeated = odp_fault_was_seen(fw->odp, &fw->fault);
-	if (fw->fault.is_rdma) {
-		odp_fault_answer(fw, odp_fault_resolve_rdma(fw));
+	state.is_repeated = odp_fault_was_seen(odp, fault);
+	if (fault->is_rdma) {
+		odp_fault_answer(&state, odp_fault_resolve_rdma(&state));
 		return;
 	}
-	queue = odp_fault_get_queue(fw->odp, &fw->fault);
+	queue = odp_fault_get_queue(odp, fault);
 	/* The queue is being destroyed and will not go on: no answer is needed. */
 	if (!queue)
 		return;
-	odp_fault_answer(fw, odp_fault_resolve_wqe(fw, queue));
+	odp_fault_answer(&state, odp_fault_resolve_wqe(&state, queue));
 	mlx5_ib_rsc_put(queue);
 }
 
@@ -318,7 +333,7 @@ static void odp_fault_do_work(struct work_struct *work)
 	struct odp_fault_work *fw __free(kfree) = container_of(work, struct odp_fault_work, work);
 	struct mlx5_ib_odp *odp = fw->odp;
 
-	odp_fault_resolve(fw);
+	mlx5_ib_odp_resolve_fault(odp, &fw->fault);
 	if (atomic_dec_and_test(&odp->num_faults))
 		wake_up_all(&odp->no_faults);
 }

@@ -36,6 +36,7 @@
 
 struct mlx5_eq;
 struct mlx5_ib_dev;
+struct mlx5_ib_fault;
 
 /**
  * struct odp_key - a key that an entry of a table of keys can lead to
@@ -255,6 +256,7 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr);
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
 
 /* odp_fault.c */
+void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault);
 int mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);
 int mlx5_ib_odp_start_faults(struct mlx5_ib_odp *odp);
 void mlx5_ib_odp_cleanup_faults(struct mlx5_ib_odp *odp);

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of page faults that the device meets at a WQE: which memory is mapped, and how the
+ * fault is answered. The WQEs lie in memory of a process. A case is named after the defect it
+ * finds.
+ */
+
+#include <kunit/test.h>
+#include <linux/mlx5/qp.h>
+#include <linux/uaccess.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../cq.h"
+#include "../layout_odp.h"
+#include "../mr.h"
+#include "../odp_internal.h"
+#include "../qp.h"
+#include "../ucontext.h"
+#include "mock_hca.h"
+
+/* Pages of the process. */
+#define QP_BUF		0
+#define RECORDS		1
+#define REGION		4
+#define REGION_PAGES	8
+
+#define PDN		0x111
+#define TOKEN		0xabcd
+#define BYTES		100
+/* No key has this number. */
+#define UNKNOWN_KEY	0xabcd00
+#define RQ_ENTRIES	4
+#define RQ_SHIFT	6
+#define SQ_ENTRIES	16
+
+/**
+ * struct env - a process with a queue pair and a paged region, none of whose pages is mapped
+ * @mock: the device
+ * @hca: the part of the device that executes UMRs
+ * @pd: protection domains: of the queue pair, and another
+ * @cq: of the queue pair
+ * @qp: the queue pair
+ * @mr: the region
+ */
+struct env {
+	struct mock *mock;
+	struct mock_hca *hca;
+	struct mlx5_ib_pd pd[2];
+	struct mlx5_ib_cq cq;
+	struct mlx5_ib_qp qp;
+	struct ib_mr *mr;
+};
+
+static void create_qp(struct kunit *test, struct env *env, u32 flags)
+{
+	struct mlx5_ib_create_qp ucmd = {
+		.buf_addr = mock_buffer(env->mock, QP_BUF),
+		.db_addr = mock_buffer(env->mock, RECORDS),
+		.sq_wqe_count = SQ_ENTRIES, .rq_wqe_count = RQ_ENTRIES, .rq_wqe_shift = RQ_SHIFT,
+		.flags = flags,
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC, .send_cq = &env->cq.ibcq, .recv_cq = &env->cq.ibcq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+	};
+
+	env->qp.ibqp.device = &env->mock->dev->ib_dev;
+	env->qp.ibqp.pd = &env->pd[0].ibpd;
+	env->qp.ibqp.qp_type = IB_QPT_RC;
+	KUNIT_ASSERT_EQ(test, 0,
+			mlx5_ib_create_qp(&env->qp.ibqp, &init,
+					  mock_udata(env->mock, &ucmd, sizeof(ucmd),
+						     sizeof(struct mlx5_ib_create_qp_resp))));
+}
+
+/* The region is in domain @pd. */
+static struct env *make_env(struct kunit *test, u32 qp_flags, unsigned int pd)
+{
+	struct env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+	unsigned long mem;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, env);
+	env->mock = mock_create(test);
+	env->hca = mock_hca_create(env->mock);
+	MOCK_SET_CAP(&env->mock->dev->caps, wq_signature, 1);
+	mock_hca_start(env->hca);
+	mock_open(env->mock);
+	for (i = 0; i < ARRAY_SIZE(env->pd); i++) {
+		env->pd[i].ibpd.device = &env->mock->dev->ib_dev;
+		env->pd[i].pdn = PDN + i;
+	}
+	env->cq.ibcq.device = &env->mock->dev->ib_dev;
+	env->cq.cqe_size = 64;
+	create_qp(test, env, qp_flags);
+	mem = mock_buffer(env->mock, REGION);
+	env->mr = mlx5_ib_odp_reg(&env->pd[pd].ibpd, mem, REGION_PAGES * PAGE_SIZE, mem,
+				  IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	return env;
+}
+
+static void free_env(struct kunit *test, struct env *env)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&env->qp.ibqp, &env->mock->attrs->driver_udata),
+			0);
+	mlx5_ib_dealloc_ucontext(&env->mock->context->ibucontext);
+}
+
+/* Write a data segment that names @len bytes at the start of page @page of the region. */
+static void put_data(struct kunit *test, struct env *env, size_t at, u32 len, u32 lkey,
+		     unsigned int page)
+{
+	struct mlx5_wqe_data_seg seg = {
+		.byte_count = cpu_to_be32(len),
+		.lkey = cpu_to_be32(lkey),
+		.addr = cpu_to_be64(mock_buffer(env->mock, REGION + page)),
+	};
+
+	KUNIT_ASSERT_EQ(test, 0,
+			copy_to_user((void __user *)(mock_buffer(env->mock, QP_BUF) + at), &seg,
+				     sizeof(seg)));
+}
+
+/* The send queue follows the receive queue. Write a SEND of two data segments. */
+static void post_send(struct kunit *test, struct env *env, u16 index, u32 lkey, u32 lkey2)
+{
+	size_t at = (RQ_ENTRIES << RQ_SHIFT) + index * MLX5_SEND_WQE_BB;
+	struct mlx5_wqe_ctrl_seg ctrl = {
+		.opmod_idx_opcode = cpu_to_be32(index << 8 | MLX5_OPCODE_SEND),
+		.qpn_ds = cpu_to_be32(env->qp.rsc.num << 8 | 3),
+	};
+
+	KUNIT_ASSERT_EQ(test, 0,
+			copy_to_user((void __user *)(mock_buffer(env->mock, QP_BUF) + at), &ctrl,
+				     sizeof(ctrl)));
+	put_data(test, env, at + 16, BYTES, lkey, 0);
+	put_data(test, env, at + 32, BYTES, lkey2, 2);
+}
+
+/* Have the driver resolve a fault at a WQE, and see whether the work request is to fail. */
+static void expect_answer(struct kunit *test, struct env *env, u8 type, u16 index, bool error)
+{
+	const struct mlx5_ib_fault fault = {
+		.type = type, .wq_num = env->qp.rsc.num, .token = TOKEN, .packet_len = BYTES,
+		.wqe_index = index,
+	};
+	const __be32 *in = (const __be32 *)env->mock->in;
+
+	env->mock->num_commands = 0;
+	mlx5_ib_odp_resolve_fault(env->mock->dev->odp, &fault);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, env->mock->opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), error << 31 | type << 24 | env->qp.rsc.num);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[3]), TOKEN);
+}
+
+static void expect_send_answer(struct kunit *test, struct env *env, u16 index, bool error)
+{
+	expect_answer(test, env, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, index, error);
+}
+
+/*
+ * The process may change the keys of a WQE after the device has read them. The device looks at them
+ * again when the queue goes on, so the answer is an error only if that did not help.
+ */
+static void list_without_a_paged_key_fails_the_request(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+
+	post_send(test, env, 3, UNKNOWN_KEY, UNKNOWN_KEY);
+	post_send(test, env, 4, UNKNOWN_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 3, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	expect_send_answer(test, env, 3, true);
+	/* This is another fault. */
+	expect_send_answer(test, env, 4, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	/* One paged key is enough, wherever it is. */
+	post_send(test, env, 5, UNKNOWN_KEY, env->mr->lkey);
+	expect_send_answer(test, env, 5, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	free_env(test, env);
+}
+
+static void key_of_another_domain_maps_pages(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 1);
+
+	post_send(test, env, 0, env->mr->lkey, UNKNOWN_KEY);
+	expect_send_answer(test, env, 0, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	/* What the device does not need yet does not make the request fail. */
+	post_send(test, env, 1, UNKNOWN_KEY, env->mr->lkey);
+	expect_send_answer(test, env, 1, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	free_env(test, env);
+}
+
+static void key_of_its_domain_maps_no_page(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+
+	post_send(test, env, 0, env->mr->lkey, env->mr->lkey);
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION)), 0);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION + 2)), 0);
+	free_env(test, env);
+}
+
+/* What stands in the first 16 bytes of a receive WQE. */
+static const struct recv_case {
+	const char *name;
+	u32 flags;
+	size_t first;
+} recv_cases[] = {
+	{ "data", 0, 0 },
+	{ "a signature", MLX5_QP_FLAG_SIGNATURE, 16 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(recv, recv_cases, name);
+
+static void signature_is_taken_for_data(struct kunit *test)
+{
+	const struct recv_case *c = test->param_value;
+	struct env *env = make_env(test, c->flags, 0);
+	size_t at = 2 << RQ_SHIFT;
+
+	/* The key would end the list if it were one. */
+	put_data(test, env, at, 0, 0x100, 7);
+	put_data(test, env, at + c->first, BYTES, env->mr->lkey, 3);
+	put_data(test, env, at + c->first + 16, 0, 0x100, 7);
+	expect_answer(test, env, MLX5_WQE_PF_TYPE_RESP, 2, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	/* The device writes there. */
+	KUNIT_EXPECT_EQ(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION + 3)) &
+			      (MLX5_EN_RD | MLX5_EN_WR), MLX5_EN_RD | MLX5_EN_WR);
+	free_env(test, env);
+}
+
+static struct kunit_case odp_fault_cases[] = {
+	KUNIT_CASE(list_without_a_paged_key_fails_the_request),
+	KUNIT_CASE(key_of_another_domain_maps_pages),
+	KUNIT_CASE(key_of_its_domain_maps_no_page),
+	KUNIT_CASE_PARAM(signature_is_taken_for_data, recv_gen_params),
+	{}
+};
+
+static struct kunit_suite odp_fault_suite = {
+	.name = "bluebell-odp-fault",
+	.test_cases = odp_fault_cases,
+};
+
+kunit_test_suite(odp_fault_suite);
