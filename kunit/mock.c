@@ -257,6 +257,9 @@ static struct mlx5_core_dev *make_mdev(struct kunit *test)
 	snprintf(name, sizeof(name), "bluebell-mock.%d", atomic_inc_return(&number));
 	device = kunit_device_register(test, name);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, device);
+	/* As that of a subfunction, it does no DMA. */
+	device->dma_mask = NULL;
+	device->coherent_dma_mask = 0;
 	devlink = devlink_alloc(&ops, sizeof(*mdev), device);
 	KUNIT_ASSERT_NOT_NULL(test, devlink);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_mdev, devlink));
@@ -305,7 +308,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	mlx5_ib_init_orphans(dev);
 	dev->mdev = make_mdev(test);
 	mlx5_ib_read_caps(dev->mdev, &dev->caps);
-	/* No DMA device: addresses are those of the kernel, as a software HCA has them. */
+	/* ib_core knows no DMA device: addresses are the kernel's, as a software HCA has them. */
 	dev->ib_dev.phys_port_cnt = 1;
 	dev->dump_fill_mkey = 0x700;
 	xa_init_flags(&dev->rsc_table.rscs, XA_FLAGS_LOCK_IRQ);

@@ -4,6 +4,7 @@
  * walks them as hardware does.
  */
 
+#include <kunit/device.h>
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/dma-mapping.h>
@@ -379,9 +380,11 @@ static void set_caps(struct mock *mock)
 struct mock_hca *mock_hca_create(struct mock *mock)
 {
 	struct mock_hca *hca = kunit_kzalloc(mock->test, sizeof(*hca), GFP_KERNEL);
-	struct device *device = mock->dev->mdev->device;
+	struct device *device;
 
 	KUNIT_ASSERT_NOT_NULL(mock->test, hca);
+	device = kunit_device_register(mock->test, "bluebell-mock-dma");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(mock->test, device);
 	hca->mock = mock;
 	mock->hca = hca;
 	xa_init(&hca->keys);
@@ -390,6 +393,7 @@ struct mock_hca *mock_hca_create(struct mock *mock)
 	set_caps(mock);
 	mock->dev->null_mkey = NULL_MKEY;
 	KUNIT_ASSERT_EQ(mock->test, dma_set_mask_and_coherent(device, DMA_BIT_MASK(64)), 0);
+	mock->dev->dma_device = device;
 	mock->dev->ib_dev.dma_device = device;
 	kunit_activate_static_stub(mock->test, mlx5_ib_fw_exec_via, hca_fw);
 	kunit_activate_static_stub(mock->test, mlx5_ib_umr_post, hca_umr_post);

@@ -49,7 +49,8 @@ struct mlx5_ib_port {
 /**
  * struct mlx5_ib_dev - one HCA
  * @ib_dev: the device as the RDMA core sees it; first
- * @mdev: the PCI function underneath, owned by mlx5_core
+ * @mdev: the function underneath, of PCI or a subfunction of one, owned by mlx5_core
+ * @dma_device: the device that does DMA: the PCI function, also for a subfunction
  * @caps: what the device can do, as computed when it was probed; constant
  * @port: the port, as port.c knows it
  * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
@@ -81,6 +82,7 @@ struct mlx5_ib_port {
 struct mlx5_ib_dev {
 	struct ib_device ib_dev;
 	struct mlx5_core_dev *mdev;
+	struct device *dma_device;
 	struct mlx5_ib_caps caps;
 	struct mlx5_ib_port port;
 	struct notifier_block sys_error;

@@ -191,7 +191,7 @@ static void dev_cleanup_sys_error(struct mlx5_ib_dev *dev)
 
 static int dev_register(struct mlx5_ib_dev *dev)
 {
-	return ib_register_device(&dev->ib_dev, "mlx5_%d", dev->mdev->device);
+	return ib_register_device(&dev->ib_dev, "mlx5_%d", dev->dma_device);
 }
 
 static void dev_unregister(struct mlx5_ib_dev *dev)
@@ -279,6 +279,7 @@ static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_d
 	if (!dev)
 		return -ENOMEM;
 	dev->mdev = mdev;
+	dev->dma_device = &mdev->pdev->dev;
 	mlx5_ib_read_caps(mdev, &dev->caps);
 	dev->ib_dev.node_type = RDMA_NODE_IB_CA;
 	dev->ib_dev.phys_port_cnt = MLX5_CAP_GEN(mdev, num_ports);

@@ -37,7 +37,7 @@
 
 static struct device *odp_leaf_device(const struct odp_leaf *leaf)
 {
-	return leaf->mr->odp->dev->ib_dev.dma_device;
+	return leaf->mr->odp->dev->dma_device;
 }
 
 /* ---- chunks ---------------------------------------------------------------------- */
@@ -391,7 +391,7 @@ static int odp_leaf_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, s
 			       size_t first, size_t num, __be64 *list)
 {
 	struct mlx5_ib_dev *dev = leaf->mr->odp->dev;
-	struct device *device = dev->mdev->device;
+	struct device *device = odp_leaf_device(leaf);
 	dma_addr_t dma;
 	size_t end;
 	int err;
@@ -594,7 +594,7 @@ struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey 
 	if (check_add_overflow(start, length, &end) || PAGE_ALIGN(end) < end)
 		return ERR_PTR(-EOVERFLOW);
 	num = (PAGE_ALIGN(end) - first) >> PAGE_SHIFT;
-	err = odp_leaf_check_device(mr->odp->dev->ib_dev.dma_device);
+	err = odp_leaf_check_device(mr->odp->dev->dma_device);
 	if (err)
 		return ERR_PTR(err);
 	leaf = kvzalloc_flex(*leaf, chunks, DIV_ROUND_UP(num, MLX5_IB_ODP_CHUNK_PAGES), ODP_GFP);

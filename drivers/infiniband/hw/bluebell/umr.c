@@ -60,7 +60,7 @@ struct umr_fill {
 
 static int umr_list_alloc(struct umr_fill *fill, struct umr_list *list, gfp_t gfp)
 {
-	struct device *device = fill->dev->mdev->device;
+	struct device *device = fill->dev->dma_device;
 	size_t bytes = fill->room * sizeof(__be64);
 
 	list->mtt = kmalloc(bytes, gfp);
@@ -100,7 +100,7 @@ static int umr_list_wait(struct umr_fill *fill, struct umr_list *list)
 	list->posted = false;
 	err = mlx5_ib_umr_wait(fill->dev, &list->req);
 	list->failed = err;
-	dma_sync_single_for_cpu(fill->dev->mdev->device, list->dma, fill->room * sizeof(__be64),
+	dma_sync_single_for_cpu(fill->dev->dma_device, list->dma, fill->room * sizeof(__be64),
 				DMA_TO_DEVICE);
 	return err;
 }
@@ -117,7 +117,7 @@ static int umr_lists_free(struct umr_fill *fill)
 			kmemleak_ignore(list->mtt);
 			continue;
 		}
-		dma_unmap_single(fill->dev->mdev->device, list->dma, fill->room * sizeof(__be64),
+		dma_unmap_single(fill->dev->dma_device, list->dma, fill->room * sizeof(__be64),
 				 DMA_TO_DEVICE);
 		kfree(list->mtt);
 	}
@@ -144,7 +144,7 @@ static int umr_list_post(struct umr_fill *fill, struct umr_list *list, u32 key, 
 	if (!fill->only_mtts && first + n == fill->attr->nmtts)
 		mlx5_ib_umr_fill_reg(&wqe, key, fill->attr, &fill->dev->caps);
 	mlx5_ib_umr_fill_list(&wqe, key, mlx5_ib_umr_lkey(fill->dev), list->dma, first, n);
-	dma_sync_single_for_device(fill->dev->mdev->device, list->dma,
+	dma_sync_single_for_device(fill->dev->dma_device, list->dma,
 				   fill->room * sizeof(__be64), DMA_TO_DEVICE);
 	err = mlx5_ib_umr_post(fill->dev, &wqe, &list->req);
 	list->posted = !err;
@@ -348,7 +348,7 @@ int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key)
  */
 int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
 {
-	dev->umr_zeros = dma_alloc_coherent(dev->mdev->device, CLEAR_BYTES, &dev->umr_zeros_dma,
+	dev->umr_zeros = dma_alloc_coherent(dev->dma_device, CLEAR_BYTES, &dev->umr_zeros_dma,
 					    GFP_KERNEL);
 	return dev->umr_zeros ? 0 : -ENOMEM;
 }
@@ -360,7 +360,7 @@ int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
 void mlx5_ib_cleanup_umr_clear(struct mlx5_ib_dev *dev)
 {
 	if (!mlx5_ib_umr_is_stuck(dev))
-		dma_free_coherent(dev->mdev->device, CLEAR_BYTES, dev->umr_zeros,
+		dma_free_coherent(dev->dma_device, CLEAR_BYTES, dev->umr_zeros,
 				  dev->umr_zeros_dma);
 	dev->umr_zeros = NULL;
 }
