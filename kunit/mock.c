@@ -119,8 +119,7 @@ int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 }
 
 /* Takes the place of mlx5_ib_umem_get(): the real thing, counted. */
-static struct ib_umem *mock_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, size_t size,
-				     int access)
+static struct ib_umem *mock_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
 {
 	struct mock *mock = kunit_get_current_test()->priv;
 

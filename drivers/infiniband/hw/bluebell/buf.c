@@ -9,6 +9,7 @@
 #include <kunit/static_stub.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
+#include <linux/overflow.h>
 #include <linux/rbtree.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -60,13 +61,14 @@ struct mlx5_ib_user_db_page {
  * against RLIMIT_MEMLOCK. May sleep.
  *
  * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for
- * a range that wraps, -ENOMEM beyond the limit, -EFAULT for memory that isn't
- * there or may not be written.
+ * a range that wraps, -EOVERFLOW for one that no process of this machine can have, -ENOMEM
+ * beyond the limit, -EFAULT for memory that isn't there or may not be written.
  */
-struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, unsigned long addr, size_t size,
-				 int access)
+struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
 {
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umem_get, dev, addr, size, access);
+	if (overflows_type(addr, unsigned long) || overflows_type(size, size_t))
+		return ERR_PTR(-EOVERFLOW);
 	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
 }
 
@@ -249,13 +251,14 @@ static void db_unpin_page(struct mlx5_ib_user_db_page *page)
  * Return: 0; -EINVAL for an address that isn't aligned to the record's eight
  * bytes; or why the page can't be pinned, as mlx5_ib_umem_get() says.
  */
-int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, unsigned long virt,
-			struct mlx5_db *db)
+int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_db *db)
 {
 	struct mlx5_ib_user_db_page *page;
 
 	if (!IS_ALIGNED(virt, DB_RECORD_SIZE))
 		return -EINVAL;
+	if (overflows_type(virt, unsigned long))
+		return -EOVERFLOW;
 
 	guard(mutex)(&context->db_lock);
 	page = db_find_page(context, virt >> PAGE_SHIFT);
@@ -323,7 +326,7 @@ unsigned long mlx5_ib_db_user_address(const struct mlx5_db *db)
  * Return: 0; as mlx5_ib_buf_init_user(); or as mlx5_ib_db_map_user().
  */
 int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
-			       struct ib_umem *umem, u8 max_offset, unsigned long db_addr)
+			       struct ib_umem *umem, u8 max_offset, u64 db_addr)
 {
 	int err = 0;
 

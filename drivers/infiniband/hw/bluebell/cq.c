@@ -8,6 +8,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <rdma/ib_umem.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
@@ -113,11 +114,13 @@ static struct ib_umem *cq_check_umem(struct ib_umem *umem, u32 cqe_size)
 
 /* Pin the memory that the process gives the CQ. */
 static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
-		  const struct mlx5_ib_create_cq *ucmd, size_t size,
+		  const struct mlx5_ib_create_cq *ucmd, u64 size,
 		  struct uverbs_attr_bundle *attrs)
 {
 	struct ib_umem *umem;
 
+	if (overflows_type(size, size_t))
+		return -EOVERFLOW;
 	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
 					IB_ACCESS_LOCAL_WRITE);
 	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, cq_check_umem(umem, ucmd->cqe_size),
@@ -170,7 +173,7 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	ibcq->cqe = entries - 1;
 	MLX5_SET(cqc, cqc, uar_page, cq->uar_page);
 	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
-	err = cq_pin(dev, ctx, cq, &ucmd, (size_t)ucmd.cqe_size * entries, attrs);
+	err = cq_pin(dev, ctx, cq, &ucmd, (u64)ucmd.cqe_size * entries, attrs);
 	if (!err)
 		err = cq_create_and_respond(dev, cq, ctx->uid, attr->comp_vector, cqc, udata);
 	if (err)
@@ -242,7 +245,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	guard(mutex)(&cq->resize_lock);
 	if (entries == ibcq->cqe + 1)
 		return 0;
-	umem = mlx5_ib_umem_get(dev, ucmd.buf_addr, (size_t)entries * cq->cqe_size,
+	umem = mlx5_ib_umem_get(dev, ucmd.buf_addr, (u64)entries * cq->cqe_size,
 				IB_ACCESS_LOCAL_WRITE);
 	err = mlx5_ib_buf_init_user(&buf, cq_check_umem(umem, cq->cqe_size),
 				    MLX5_IB_MAX_PAGE_OFFSET);

@@ -5,6 +5,7 @@
  * exporter moves.
  */
 
+#include <linux/overflow.h>
 #include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -102,6 +103,8 @@ struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 lengt
 	err = mlx5_ib_check_mr(length, iova, access, &dev->caps);
 	if (err)
 		return ERR_PTR(err);
+	if (overflows_type(offset, unsigned long))
+		return ERR_PTR(-EOVERFLOW);
 	mr = mlx5_ib_odp_reg_dmabuf(pd, offset, length, iova, fd, access);
 	if (!IS_ERR(mr) || PTR_ERR(mr) != -EOPNOTSUPP)
 		return mr;

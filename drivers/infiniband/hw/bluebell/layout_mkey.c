@@ -73,6 +73,9 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 		return -EOPNOTSUPP;
 	if (!length || check_add_overflow(iova, length - 1, &last))
 		return -EINVAL;
+	/* More than a process of this machine can have. */
+	if (overflows_type(length, size_t))
+		return -EINVAL;
 	if (log_max < 64 && length > 1ULL << log_max)
 		return -EINVAL;
 	return 0;

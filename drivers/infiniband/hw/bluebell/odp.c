@@ -7,6 +7,7 @@
  */
 
 #include <linux/mlx5/driver.h>
+#include <linux/overflow.h>
 #include <linux/pid.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -69,6 +70,8 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 {
 	if (!odp_can_page(dev, access))
 		return -EOPNOTSUPP;
+	if (overflows_type(start, unsigned long))
+		return -EOVERFLOW;
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
