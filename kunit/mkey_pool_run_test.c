@@ -6,19 +6,26 @@
  */
 
 #include <kunit/test.h>
+#include <linux/mman.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <rdma/ib_verbs.h>
 
 #include "../bluebell.h"
 #include "../layout_mkey.h"
 #include "../mkey.h"
 #include "../mkey_pool.h"
+#include "../mr.h"
+#include "../ucontext.h"
 #include "mock_hca.h"
 
 /* Free keys of all classes that no region uses. */
 #define READY_KEYS	34
 #define MANY		40
+/* More than fit into a UMR. */
+#define LIST_PAGES	24
+#define MAGIC		0x6c69737400000000ULL
 
 /**
  * struct pool_env - a device with the driver's own pool
@@ -82,6 +89,41 @@ static void give(struct pool_env *env, const u32 *keys, int num)
 {
 	while (num--)
 		mlx5_ib_mkey_pool_free(env->dev, 0, *keys++);
+}
+
+/*
+ * The list of a region with more pages than a UMR carries itself is read by DMA. The device has no
+ * larger pages, which would make the list shorter.
+ */
+static void long_list_is_not_where_the_device_reads(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_pd pd = { .ibpd.device = &env->dev->ib_dev };
+	unsigned long mem, i;
+	struct ib_mr *mr;
+	u64 entry;
+
+	mem = kunit_vm_mmap(test, NULL, 0, LIST_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_NE(test, mem, 0);
+	for (i = 0; i < LIST_PAGES; i++)
+		KUNIT_ASSERT_EQ(test, put_user(MAGIC + i, (u64 __user *)(mem + i * PAGE_SIZE)), 0);
+	MOCK_SET_CAP_OF(&env->dev->caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2,
+			max_mkey_log_entity_size_mtt, PAGE_SHIFT);
+	run_upkeep(env);
+	env->mock->num_commands = 0;
+	mr = mlx5_ib_reg_user_mr(&pd.ibpd, mem, LIST_PAGES * PAGE_SIZE, mem,
+				 IB_ACCESS_LOCAL_WRITE, NULL, mock_udata(env->mock, NULL, 0, 0));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	for (i = 0; i < LIST_PAGES; i++) {
+		entry = mock_hca_translate(env->hca, mr->lkey, mem + i * PAGE_SIZE);
+		KUNIT_ASSERT_NE(test, entry, 0);
+		KUNIT_EXPECT_EQ(test, *(u64 *)phys_to_virt(entry & PAGE_MASK), MAGIC + i);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 }
 
 static void wrong_keys_are_ready(struct kunit *test)
@@ -269,6 +311,7 @@ static void memory_of_a_key_that_firmware_keeps_is_freed(struct kunit *test)
 }
 
 static struct kunit_case mkey_pool_run_cases[] = {
+	KUNIT_CASE(long_list_is_not_where_the_device_reads),
 	KUNIT_CASE(wrong_keys_are_ready),
 	KUNIT_CASE(key_is_written_behind_a_full_pool),
 	KUNIT_CASE(keys_that_nobody_needs_are_kept),
