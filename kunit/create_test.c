@@ -12,9 +12,11 @@
 
 #include "../ah.h"
 #include "../cq.h"
+#include "../fw.h"
 #include "../layout_qp.h"
 #include "../layout_srq.h"
 #include "../mr.h"
+#include "../orphan.h"
 #include "../port.h"
 #include "../qp.h"
 #include "../srq.h"
@@ -677,6 +679,29 @@ static void memory_of_an_object_that_firmware_keeps_is_freed(struct kunit *test)
 	o->mock->refuse_destroy = false;
 	mlx5_ib_cleanup_orphans(o->mock->dev);
 	expect_footprint(test, o->mock, &before, "unbinding", 0);
+	finish(test, o);
+}
+
+/* An orphan may refer to any of these objects, which firmware would then refuse to destroy. */
+static void orphan_is_not_tried_before_what_it_refers_to(struct kunit *test)
+{
+	const struct path_case *c = test->param_value;
+	struct footprint before;
+	struct objects *o;
+	u32 num;
+
+	if (c->destroy != destroy_cq && c->destroy != destroy_srq && c->destroy != destroy_pd &&
+	    c->destroy != destroy_xrcd)
+		return;
+	o = prepare(test, &before);
+	KUNIT_ASSERT_EQ(test, c->create(o), 0);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_fw_alloc_object(o->mock->dev, 0, MLX5_CMD_OP_ALLOC_UAR,
+						      &num));
+	mlx5_ib_orphan_adopt(o->mock->dev, 0, MLX5_CMD_OP_DEALLOC_UAR, num, "UAR", NULL, -EBUSY);
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, c->destroy(o), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 2);
+	expect_footprint(test, o->mock, &before, "destruction", 0);
 	finish(test, o);
 }
 
@@ -1513,6 +1538,7 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE_PARAM(refusal_of_the_nth_command_leaks, path_gen_params),
 	KUNIT_CASE_PARAM(answer_that_is_not_delivered_leaks, path_gen_params),
 	KUNIT_CASE_PARAM(memory_of_an_object_that_firmware_keeps_is_freed, path_gen_params),
+	KUNIT_CASE_PARAM(orphan_is_not_tried_before_what_it_refers_to, path_gen_params),
 	KUNIT_CASE(memory_of_the_drivers_own_objects_is_freed),
 	KUNIT_CASE_PARAM(object_that_firmware_keeps_loses_what_it_points_at, path_gen_params),
 	KUNIT_CASE_PARAM(memory_the_process_may_not_use_is_accepted, memory_gen_params),
