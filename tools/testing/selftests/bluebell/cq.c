@@ -626,6 +626,22 @@ TEST_F(raw_resize, invalid_requests_leave_the_cq_as_it_was)
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
 }
 
+/* An answer that the driver does not fill is zeroed. */
+TEST_F(raw_resize, answer_is_zeroed)
+{
+	struct ib_uverbs_resize_cq req = { .cq_handle = self->cq.handle, .cqe = 127 };
+	uint64_t answer[2] = { ~0ull, ~0ull };
+	struct ib_uverbs_resize_cq_resp resp;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib leaves the answer as it is");
+	ASSERT_EQ(0, uv_cmd(self->uv.fd, IB_USER_VERBS_CMD_RESIZE_CQ, &req, sizeof(req), &resp,
+			    sizeof(resp), &self->drv, sizeof(self->drv), answer, sizeof(answer)));
+	EXPECT_EQ(127, resp.cqe);
+	EXPECT_EQ(0, answer[0]);
+	EXPECT_EQ(0, answer[1]);
+}
+
 /* The device writes to the buffer, so a read-only one is refused. */
 TEST_F(raw_resize, read_only_buffer_is_refused)
 {

@@ -580,12 +580,27 @@ TEST_F(mw, unknown_types_are_refused)
 			    &resp, sizeof(resp), NULL, 0, NULL, 0));
 }
 
+/* ALLOC_MW with driver data of a length; the window is freed again. */
+static int alloc_and_dealloc(struct rdma *r, uint8_t type, const void *drv, size_t len,
+			     uint64_t *answer, size_t answer_len)
+{
+	struct ib_uverbs_alloc_mw req = { .pd_handle = r->pd->handle, .mw_type = type };
+	struct ib_uverbs_dealloc_mw free = {};
+	struct ib_uverbs_alloc_mw_resp resp;
+	int ret;
+
+	ret = uv_cmd(r->ctx->cmd_fd, IB_USER_VERBS_CMD_ALLOC_MW, &req, sizeof(req), &resp,
+		     sizeof(resp), drv, len, answer, answer_len);
+	if (ret)
+		return ret;
+	free.mw_handle = resp.mw_handle;
+	return uv_cmd(r->ctx->cmd_fd, IB_USER_VERBS_CMD_DEALLOC_MW, &free, sizeof(free), NULL, 0,
+		      NULL, 0, NULL, 0);
+}
+
 /* The driver's part of ALLOC_MW: a number of KLMs is accepted, unknown and reserved fields are refused. */
 TEST_F(mw, unknown_driver_data_is_refused)
 {
-	struct ib_uverbs_alloc_mw req = {
-		.pd_handle = self->r.pd->handle, .mw_type = variant->type,
-	};
 	const struct { struct mlx5_ib_alloc_mw drv; int want; } cases[] = {
 		{ { .num_klms = 4 }, 0 },
 		{ { .num_klms = 0 }, 0 },
@@ -593,21 +608,46 @@ TEST_F(mw, unknown_driver_data_is_refused)
 		{ { .reserved1 = 1 }, -EOPNOTSUPP },
 		{ { .reserved2 = 1 }, -EOPNOTSUPP },
 	};
-	struct ib_uverbs_alloc_mw_resp resp;
 	size_t i;
-	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		ret = uv_cmd(self->r.ctx->cmd_fd, IB_USER_VERBS_CMD_ALLOC_MW, &req, sizeof(req),
-			     &resp, sizeof(resp), &cases[i].drv, sizeof(cases[i].drv), NULL, 0);
-		EXPECT_EQ(cases[i].want, ret) TH_LOG("case %zu", i);
-		if (!ret) {
-			struct ib_uverbs_dealloc_mw free = { .mw_handle = resp.mw_handle };
-
-			EXPECT_EQ(0, uv_cmd(self->r.ctx->cmd_fd, IB_USER_VERBS_CMD_DEALLOC_MW,
-					    &free, sizeof(free), NULL, 0, NULL, 0, NULL, 0));
-		}
+		EXPECT_EQ(cases[i].want, alloc_and_dealloc(&self->r, variant->type, &cases[i].drv,
+							   sizeof(cases[i].drv), NULL, 0))
+			TH_LOG("case %zu", i);
 	}
+}
+
+/* The driver's part may be missing, but is not cut off. What follows it has to be zeros. */
+TEST_F(mw, driver_data_of_another_length)
+{
+	uint8_t drv[sizeof(struct mlx5_ib_alloc_mw) + 8] = {};
+	size_t len;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib takes driver data of any length");
+	EXPECT_EQ(0, alloc_and_dealloc(&self->r, variant->type, NULL, 0, NULL, 0));
+	for (len = 1; len < sizeof(struct mlx5_ib_alloc_mw); len++) {
+		EXPECT_EQ(-EINVAL, alloc_and_dealloc(&self->r, variant->type, drv, len, NULL, 0))
+			TH_LOG("length %zu", len);
+	}
+	for (; len <= sizeof(drv); len++) {
+		EXPECT_EQ(0, alloc_and_dealloc(&self->r, variant->type, drv, len, NULL, 0))
+			TH_LOG("length %zu", len);
+	}
+	drv[sizeof(drv) - 1] = 1;
+	EXPECT_EQ(-EOPNOTSUPP,
+		  alloc_and_dealloc(&self->r, variant->type, drv, sizeof(drv), NULL, 0));
+}
+
+TEST_F(mw, answer_is_zeroed)
+{
+	uint64_t answer[2] = { ~0ull, ~0ull };
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib leaves the answer as it is");
+	ASSERT_EQ(0, alloc_and_dealloc(&self->r, variant->type, NULL, 0, answer, sizeof(answer)));
+	EXPECT_EQ(0, answer[0]);
+	EXPECT_EQ(0, answer[1]);
 }
 
 TEST_F(mw, dealloc_pd_with_a_window_is_busy)

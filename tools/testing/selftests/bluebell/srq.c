@@ -738,6 +738,29 @@ TEST_F(raw_srq, valid_request_succeeds)
 	EXPECT_GT(0, uv_query_srq(self->raw.uv.fd, srq.handle, &attr));
 }
 
+/* A request may be followed by zeros only, and an answer that the driver does not fill is zeroed. */
+TEST_F(raw_srq, driver_data_of_modify_is_refused_and_zeroed)
+{
+	struct ib_uverbs_modify_srq req = { .attr_mask = IBV_SRQ_LIMIT, .srq_limit = 5 };
+	uint64_t data[2] = { 0, 1 }, answer[2] = { ~0ull, ~0ull };
+	struct uv_srq srq = self->raw.as;
+	int fd = self->raw.uv.fd;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib does not look at the driver data");
+	srq.max_wr = 100;
+	ASSERT_EQ(0, create_raw(&self->raw, &self->raw.drv, sizeof(self->raw.drv), &srq));
+	req.srq_handle = srq.handle;
+	EXPECT_EQ(-EOPNOTSUPP, uv_cmd(fd, IB_USER_VERBS_CMD_MODIFY_SRQ, &req, sizeof(req), NULL, 0,
+				      data, sizeof(data), answer, sizeof(answer)));
+	data[1] = 0;
+	EXPECT_EQ(0, uv_cmd(fd, IB_USER_VERBS_CMD_MODIFY_SRQ, &req, sizeof(req), NULL, 0, data,
+			    sizeof(data), answer, sizeof(answer)));
+	EXPECT_EQ(0, answer[0]);
+	EXPECT_EQ(0, answer[1]);
+	EXPECT_EQ(0, uv_destroy_srq(fd, srq.handle));
+}
+
 TEST_F(raw_srq, undefined_flags_are_refused)
 {
 	unsigned int bit;
