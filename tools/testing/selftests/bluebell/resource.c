@@ -238,6 +238,61 @@ TEST_F(resource_mr, shows_kind_page_size_and_context)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
+/* A byte of the context of the only region, struct mlx5_ifc_mkc_bits; -1 if it is not shown. */
+static int mkc_byte(unsigned int at)
+{
+	struct json_object *shown = rdma_tool("", "-r resource show mr dev %s", rdma_device_name());
+	struct json_object *data;
+	int byte = -1;
+
+	if (json_object_object_get_ex(shown, "data", &data) && at < json_object_array_length(data))
+		byte = json_object_get_int(json_object_array_get_idx(data, at));
+	json_object_put(shown);
+	return byte;
+}
+
+#define MKC_RELAXED_WRITE_AT	1
+#define MKC_RELAXED_WRITE	0x04
+#define MKC_RELAXED_READ_AT	59
+#define MKC_RELAXED_READ	0x40
+
+#define EXPECT_RELAXED(write, read) do {							\
+	EXPECT_EQ((write) ? MKC_RELAXED_WRITE : 0, mkc_byte(MKC_RELAXED_WRITE_AT) & MKC_RELAXED_WRITE);	\
+	EXPECT_EQ((read) ? MKC_RELAXED_READ : 0, mkc_byte(MKC_RELAXED_READ_AT) & MKC_RELAXED_READ);	\
+} while (0)
+
+/* Neither the access that is named nor that of a region whose memory alone changes is forgotten. */
+TEST_F(resource_mr, relaxed_ordering_is_that_of_the_last_change)
+{
+	const int ordered = variant->access | IBV_ACCESS_LOCAL_WRITE;
+	const int relaxed = ordered | IBV_ACCESS_RELAXED_ORDERING;
+	bool write, read;
+	struct ibv_mr *mr;
+	int i;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (variant->implicit)
+		SKIP(return, "relaxed ordering is up to the keys below the root");
+	if (variant->access && !rdma_has_odp(self->r.ctx))
+		SKIP(return, "the device has no on-demand paging");
+	write = hca_cap("general", "relaxed_ordering_write");
+	read = hca_cap("general", "relaxed_ordering_read");
+	mr = ibv_reg_mr(self->r.pd, self->mem, 16 * UV_PAGE, ordered);
+	ASSERT_NE(NULL, mr);
+	EXPECT_RELAXED(false, false);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, relaxed));
+		EXPECT_RELAXED(write, read);
+		ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, self->mem,
+					  8 * UV_PAGE, 0));
+		EXPECT_RELAXED(write, read);
+		ASSERT_EQ(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ordered));
+		EXPECT_RELAXED(false, false);
+	}
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
 /* A counter of the port, or -1. */
 static int64_t port_counter(const char *name)
 {
