@@ -5,9 +5,11 @@
  * removed.
  */
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/klog.h>
 
 #include "binding.h"
 #include "kernel_file.h"
@@ -787,6 +789,108 @@ TEST_F_TIMEOUT(bound, failed_probe_leaves_nothing, 600)
 	}
 	EXPECT_LT(10, nth);
 	EXPECT_LT(0, alive);
+}
+
+struct umr_queue {
+	uint32_t cqn;
+};
+
+/* The driver's own queue pair for UMR has a type of its own, MLX5_QP_ST_REG_UMR. */
+static void find_umr_cq(struct json_object *event, void *arg)
+{
+	struct json_object *in, *qpc, *st, *cqn;
+
+	if (hca_event_is(event, "op", "CREATE_QP") && json_object_object_get_ex(event, "in", &in) &&
+	    json_object_object_get_ex(in, "qpc", &qpc) &&
+	    json_object_object_get_ex(qpc, "st", &st) && json_object_get_int(st) == 0xc &&
+	    json_object_object_get_ex(qpc, "cqn_snd", &cqn))
+		((struct umr_queue *)arg)->cqn = json_object_get_int(cqn);
+}
+
+/* How often the kernel's log says that the CQ is in error, and what follows. */
+static int logged_cq_errors(uint32_t cqn)
+{
+	static char log[1 << 20];
+	int n = klogctl(3, log, sizeof(log) - 1), found = 0;
+	const char *at = log;
+	char text[128];
+
+	log[n < 0 ? 0 : n] = 0;
+	snprintf(text, sizeof(text),
+		 "UMR CQ 0x%x is in error (event 0x4): memory is registered by slower firmware commands", cqn);
+	while ((at = strstr(at, text))) {
+		at++;
+		found++;
+	}
+	return found;
+}
+
+/*
+ * After an error of the CQ of its UMR queue pair the driver says so once, and registers by firmware until it
+ * is bound again. Regions that exist work on.
+ */
+TEST_F(bound, error_of_the_umr_cq_ends_umr)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct umr_queue queue = {};
+	uint8_t *mem = map_small_pages(4 * UV_PAGE);
+	struct ibv_mr *old, *mr;
+	struct rdma r;
+	struct pair p;
+	int i, logged;
+	long umr;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell promises this");
+	ASSERT_NE(NULL, mem);
+	ASSERT_EQ(0, binding_do(&self->b, "unbind"));
+	ASSERT_EQ(0, hca_census_reset());
+	ASSERT_EQ(0, hca_do("trace on"));
+	ASSERT_EQ(0, binding_do(&self->b, "bind"));
+	EXPECT_EQ(0, hca_do("trace off"));
+	ASSERT_EQ(0, hca_trace_for_each(0, find_umr_cq, &queue));
+	ASSERT_TRUE(binding_wait_device());
+	if (!queue.cqn)
+		SKIP(return, "the device has no UMR");
+
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
+	old = reg_by_umr(_metadata, r.pd, mem);
+	logged = logged_cq_errors(queue.cqn);
+	ASSERT_EQ(0, hca_do("inject event CQ_ERROR %u", queue.cqn));
+	for (i = 0; i < 100 && logged_cq_errors(queue.cqn) == logged; i++)
+		usleep(50000);
+	EXPECT_EQ(logged + 1, logged_cq_errors(queue.cqn));
+
+	umr = hca_counter("umr");
+	EXPECT_EQ(0, write_and_check(&p, old->rkey, mem, 64, 1));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, hca_commands_reset());
+		mr = ibv_reg_mr(r.pd, mem + UV_PAGE, UV_PAGE, REGION_ACCESS);
+		ASSERT_NE(NULL, mr);
+		EXPECT_EQ(1, hca_commands("CREATE_MKEY"));
+		EXPECT_EQ(0, write_and_check(&p, mr->rkey, mem + UV_PAGE, 64, i));
+		EXPECT_EQ(0, ibv_dereg_mr(mr));
+		/* And a free key, if the pool had one, that UMR did not fill. */
+		EXPECT_LE(1, hca_commands("DESTROY_MKEY"));
+		/* Longer than it takes to restart the queue pair after the error of a request. */
+		usleep(150000);
+	}
+	EXPECT_EQ(0, ibv_dereg_mr(old));
+	EXPECT_EQ(umr, hca_counter("umr"));
+	EXPECT_EQ(logged + 1, logged_cq_errors(queue.cqn));
+	pair_close(&p);
+	rdma_close(&r);
+
+	ASSERT_EQ(0, binding_do(&self->b, "unbind"));
+	EXPECT_STREQ("", hca_census_delta());
+	ASSERT_EQ(0, binding_do(&self->b, "bind"));
+	ASSERT_TRUE(binding_wait_device());
+	ASSERT_EQ(0, rdma_open(&r));
+	EXPECT_TRUE(warm_up(r.pd, mem));
+	rdma_close(&r);
 }
 
 FIXTURE(without) {
