@@ -2,7 +2,7 @@
 /*
  * What one user's on-demand paging costs others: a flood of advice neither delays the page faults of another
  * process nor outlives the process that caused it, and the kernel memory of paged regions is charged to the
- * memory cgroup of the process that registers them.
+ * memory cgroup of the process that registers them. So is that of queues and contexts.
  *
  * The processes that cause trouble run as the user "tester", without capabilities.
  */
@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -343,6 +344,24 @@ static long cgroup_value(const char *name)
 	return v;
 }
 
+/* What the cgroup is charged for objects of the kernel, in bytes; -1 if that cannot be read. */
+static long cgroup_objects(void)
+{
+	char line[256];
+	long v = -1;
+	FILE *f;
+
+	/* The kernel adds up what the processors have counted every two seconds. */
+	sleep(3);
+	f = fopen(CGROUP "/memory.stat", "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "slab_unreclaimable %ld", &v) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return v;
+}
+
 FIXTURE(charge) {
 	bool has_cgroup;
 };
@@ -453,6 +472,107 @@ TEST_F_TIMEOUT(charge, small_paged_regions_are_charged, 300)
 	if (!driver_is("bluebell"))
 		SKIP(return, "mlx5_ib does not charge its regions");
 	EXPECT_EQ(0, run_in_cgroup(register_small_regions));
+}
+
+/*
+ * The driver is not the only one whose objects are charged, so these tests compare the charges of queues
+ * and of contexts that differ only in what the driver allocates for them.
+ */
+#define CQS 1000
+#define CONTEXTS 16
+#define FEW_BFREGS 16
+#define MANY_BFREGS 512
+
+/*
+ * Create CQs whose doorbell records are @step bytes apart. The charge may be negative, because others free
+ * objects meanwhile.
+ */
+static int create_cqs_with_records(int fd, void *buf, uint8_t *records, size_t step, long *charge)
+{
+	struct mlx5_ib_create_cq drv = { .buf_addr = (uintptr_t)buf, .cqe_size = 64 };
+	struct ib_uverbs_create_cq_resp resp;
+	long before = cgroup_objects();
+	uint32_t cqn;
+	int i;
+
+	for (i = 0; i < CQS; i++) {
+		drv.db_addr = (uintptr_t)records + i * step;
+		if (uv_create_cq_raw(fd, 63, &drv, sizeof(drv), &resp, &cqn))
+			return -1;
+	}
+	*charge = cgroup_objects() - before;
+	return before < 0 ? -1 : 0;
+}
+
+/* For each page with doorbell records the driver keeps an object of at least 56 bytes. */
+static int create_cqs(void)
+{
+	long few, many;
+	uint8_t *mem;
+	struct uv uv;
+
+	mem = map_memory((CQS + 1) * UV_PAGE, MAP_POPULATE);
+	if (uv_open(&uv))
+		return 101;
+	/* Nothing completes on these CQs, so they share their buffer, and the records of a few pages. */
+	if (create_cqs_with_records(uv.fd, mem, mem + UV_PAGE, 8, &few) ||
+	    create_cqs_with_records(uv.fd, mem, mem + UV_PAGE, UV_PAGE, &many))
+		return 102;
+	fprintf(stderr, "# %d CQs: %ld bytes; with a page each for their records: %ld\n", CQS, few, many);
+	return many - few >= CQS * 56 ? 0 : 1;
+}
+
+TEST_F_TIMEOUT(charge, queues_are_charged, 300)
+{
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell promises this");
+	if (hca_limit("cq") < 4 * CQS)
+		SKIP(return, "the HCA has too few CQs");
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &unlimited));
+	EXPECT_EQ(0, run_in_cgroup(create_cqs));
+}
+
+static int open_contexts_with(uint32_t num_bfregs, long *charge)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = num_bfregs, .num_low_latency_bfregs = 4,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR, .max_cqe_version = 1,
+	};
+	long before = cgroup_objects();
+	struct uv uv;
+	int i;
+
+	for (i = 0; i < CONTEXTS; i++)
+		if (uv_open_req(&uv, &req))
+			return -1;
+	*charge = cgroup_objects() - before;
+	return before < 0 ? -1 : 0;
+}
+
+/* The driver has a counter of 32 bits for each bfreg of a context. Half of that is expected. */
+static int open_contexts(void)
+{
+	long few, many;
+
+	/* The first contexts cost the process something of its own, too. */
+	if (open_contexts_with(FEW_BFREGS, &few) || open_contexts_with(FEW_BFREGS, &few) ||
+	    open_contexts_with(MANY_BFREGS, &many))
+		return 102;
+	fprintf(stderr, "# %d contexts of %d bfregs: %ld bytes; of %d: %ld\n", CONTEXTS, FEW_BFREGS, few,
+		MANY_BFREGS, many);
+	return many - few >= CONTEXTS * MANY_BFREGS * 2 ? 0 : 1;
+}
+
+TEST_F_TIMEOUT(charge, contexts_are_charged, 300)
+{
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell promises this");
+	/* A UAR has two bfregs. */
+	if (hca_limit("uar") < CONTEXTS * MANY_BFREGS / 2 + 1000)
+		SKIP(return, "the HCA has too few UARs");
+	EXPECT_EQ(0, run_in_cgroup(open_contexts));
 }
 
 TEST_HARNESS_MAIN
