@@ -1234,7 +1234,9 @@ static void bad_context_request_reaches_the_firmware(struct kunit *test)
 /* Keys of memory and what XRC shares belong to the kernel; the rest, to the context's user id. */
 static void object_has_the_wrong_owner(struct kunit *test)
 {
-	static const enum mock_kind users[] = { MOCK_UAR, MOCK_PD, MOCK_CQ, MOCK_QP };
+	static const enum mock_kind users[] = {
+		MOCK_UAR, MOCK_PD, MOCK_CQ, MOCK_QP, MOCK_RMP,
+	};
 	struct objects *o = make_objects(test);
 	struct mock *mock = o->mock;
 	unsigned long number;
@@ -1244,7 +1246,7 @@ static void object_has_the_wrong_owner(struct kunit *test)
 	o->num_bfregs = 16;
 	o->qp_type = IB_QPT_RC;
 	KUNIT_ASSERT_EQ(test, create_devx_context(o) ?: create_pd(o) ?: create_cq(o) ?:
-			      create_qp(o) ?: create_mr(o), 0);
+			      create_qp(o) ?: create_srq(o) ?: create_mr(o), 0);
 	KUNIT_EXPECT_NE(test, mock->context->uid, 0);
 	for (i = 0; i < ARRAY_SIZE(users); i++)
 		xa_for_each(&mock->live[users[i]], number, owner)
@@ -1253,7 +1255,7 @@ static void object_has_the_wrong_owner(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, xa_to_value(owner), 0);
 	xa_for_each(&mock->live[MOCK_MKEY], number, owner)
 		KUNIT_EXPECT_EQ(test, xa_to_value(owner), 0);
-	KUNIT_EXPECT_EQ(test, destroy_mr(o) ?: destroy_qp(o) ?: drop_cq(o), 0);
+	KUNIT_EXPECT_EQ(test, destroy_mr(o) ?: destroy_srq(o) ?: destroy_qp(o) ?: drop_cq(o), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
