@@ -1779,6 +1779,8 @@ TEST_F(region, queue_that_is_destroyed_during_a_fault_is_not_logged)
 	pfd.fd = hold_faults(o->mem, LEN);
 	if (pfd.fd < 0)
 		SKIP(return, "no userfaultfd");
+	/* The driver may find that out by the device's refusal. */
+	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
 	ASSERT_EQ(0, post_send(&o->p, &wr, NULL, 0));
 	ASSERT_EQ(1, poll(&pfd, 1, 10000));
 	/* The fault names the key and not the queue, so the queue does not wait for its end. */

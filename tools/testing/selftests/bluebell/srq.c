@@ -190,6 +190,8 @@ TEST_F(srq, many_srqs_have_different_numbers)
 			ASSERT_NE(srq_number(srq[j]), srq_number(srq[i]));
 	}
 	if (num == room) {
+		ASSERT_EQ(0, hca_expect("refuse %s LIM_ERR 1",
+					self->xrcd ? "CREATE_XRC_SRQ" : "CREATE_RMP"));
 		EXPECT_EQ(NULL, create_sized_srq(&self->r, self->xrcd, 15, 1));
 		EXPECT_EQ(ENOMEM, errno);
 	}

@@ -120,8 +120,10 @@ TEST_F(bfregs, rounded_or_refused)
 	int want = variant->ret;
 
 	/* An emulated HCA may have fewer UARs than the request needs. */
-	if (variant->granted / STATIC_BFREGS_PER_UAR > hca_objects_left("uar"))
+	if (variant->granted / STATIC_BFREGS_PER_UAR > hca_objects_left("uar")) {
 		want = -ENOMEM;
+		ASSERT_EQ(0, hca_expect("refuse ALLOC_UAR LIM_ERR 1"));
+	}
 	req.total_num_bfregs = variant->total;
 	req.num_low_latency_bfregs = variant->low_lat;
 	ASSERT_EQ(want, uv_open_req(&self->uv, &req));
