@@ -40,7 +40,8 @@
 
 #define MASK_PAGE_SIZE_5 (1ull << 42)
 #define MASK_PAGE_SIZE	(1ull << 1 | MASK_PAGE_SIZE_5)
-#define MASK_PLACE	(1ull << 0 | 1ull << 6 | MASK_PAGE_SIZE)	/* length, start, page */
+#define MASK_LEN	(1ull << 0)
+#define MASK_PLACE	(MASK_LEN | 1ull << 6 | MASK_PAGE_SIZE)	/* length, start, page */
 #define MASK_QPN	(1ull << 14)
 #define MASK_ATOMIC	(1ull << 21)
 #define MASK_RO_WRITE	(1ull << 25)
@@ -153,7 +154,9 @@ static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, con
 		return "the key does not allow UMR";
 	if (!umr_privileged(qp) && mk->pdn != qp->pdn)
 		return "the key is of another PD";
-	if (u->octowords && !(u->flags & UMR_XLT_OFFSET) && u->octowords < mkey_xlt_octowords(mk))
+	/* A request that sets the length says what the key covers now: the rest of the list is not used. */
+	if (u->octowords && !(u->flags & UMR_XLT_OFFSET) && !(u->mask & MASK_LEN) &&
+	    u->octowords < mkey_xlt_octowords(mk))
 		return "a part of the translations without TRANSLATION_OFFSET_EN";
 	if (mk->mode == MKM_MEMIC && (u->octowords || u->mask & MASK_PLACE))
 		return "UMR may not move a key over device memory";

@@ -1547,7 +1547,8 @@ static void multicast_waits_for_a_full_member(void **state)
 
 /* ---- UMR ------------------------------------------------------------------------------------- */
 
-#define UMR_LIVE	(1ull << 0 | 1ull << 6 | 1ull << 13 | 1ull << 14 | 1ull << 18 | \
+#define UMR_LEN		(1ull << 0)
+#define UMR_LIVE	(UMR_LEN | 1ull << 6 | 1ull << 13 | 1ull << 14 | 1ull << 18 | \
 			 1ull << 19 | 1ull << 20 | 1ull << 21 | 1ull << 29)
 
 /* A memory window: one KLM that points at a part of b's buffer. */
@@ -1709,11 +1710,23 @@ static void umr_must_fit_the_key(void **state)
 	umr_refused(rig_umr_key(1, 2, MKM_KLM), 0x80, UMR_LIVE, 4);
 }
 
-/* Only a list that fills the whole table may go without an offset. */
+/* Only a list that fills the whole table, or the whole new length, may go without an offset. */
 static void umr_of_a_part_needs_the_offset_flag(void **state)
 {
 	(void)state;
-	umr_refused(rig_umr_key(1, 8, MKM_KLM), 0x80, UMR_LIVE, 4);
+	umr_refused(rig_umr_key(1, 8, MKM_KLM), 0x80, UMR_LIVE & ~UMR_LEN, 4);
+}
+
+/* As the stock driver registers fewer pages than a region of the kernel has room for. */
+static void umr_that_sets_the_length_may_use_a_part(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	umr_wqe(&w, rig_umr_key(1, 8, MKM_KLM), 0x80, UMR_LIVE, 4);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ, 0);
 }
 
 static void umr_of_a_part_goes_to_its_offset(void **state)
@@ -1978,6 +1991,7 @@ int main(void)
 		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
 		RC(umr_stays_in_its_pd), RC(umr_must_fit_the_key), RC(umr_checks_for_free),
 		RC(umr_of_a_part_needs_the_offset_flag), RC(umr_of_a_part_goes_to_its_offset),
+		RC(umr_that_sets_the_length_may_use_a_part),
 		RC(umr_without_data_needs_the_inline_flag),
 		RC(umr_refuses_unknown_mask_bits), RC(umr_wqe_too_short), RC(umr_list_too_short),
 		RC(umr_page_size_can_be_excluded), RC(umr_atomic_right_can_be_excluded),
