@@ -131,9 +131,9 @@ static void completion_is_missed_or_seen_before_its_time(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_own_cq_create(mock->dev, &cq, LOG_CQES), 0);
 	for (i = 0; i < 3 * CQES; i++) {
 		cqe = cq.mem.buf.frags.frags[i % CQES / 64].buf + i % 64 * sizeof(*cqe);
-		KUNIT_ASSERT_NULL_MSG(test, mlx5_ib_own_cq_next(&cq), "before %u", i);
+		KUNIT_ASSERT_NULL_MSG(test, mlx5_ib_cq_ring_next(&cq.ring), "before %u", i);
 		cqe->op_own = MLX5_CQE_REQ << 4 | (i >> LOG_CQES & 1);
-		KUNIT_ASSERT_PTR_EQ_MSG(test, mlx5_ib_own_cq_next(&cq), cqe, "%u", i);
+		KUNIT_ASSERT_PTR_EQ_MSG(test, mlx5_ib_cq_ring_next(&cq.ring), cqe, "%u", i);
 		cq.mcq.cons_index++;
 	}
 	mlx5_ib_own_cq_destroy(&cq);

@@ -4,13 +4,39 @@
  * itself; the kernel only checks the address.
  */
 
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "ah.h"
+#include "bluebell.h"
 #include "layout_qp.h"
+#include "layout_wqe.h"
 
 /**
- * mlx5_ib_create_ah - create an address handle
+ * mlx5_ib_create_ah - create an address handle for a kernel consumer
+ * @ibah: the object, zeroed but for what ib_core sets
+ * @init: the address
+ * @udata: NULL
+ *
+ * Implements rdma_create_ah(). Takes nothing from the device. Any context.
+ *
+ * Return: 0, or -EINVAL for a value that its field cannot hold.
+ */
+int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+{
+	struct mlx5_core_dev *mdev = to_mdev(ibah->device)->mdev;
+	int err;
+
+	err = mlx5_ib_check_ah(init->ah_attr);
+	if (!err)
+		mlx5_ib_fill_av(&to_mah(ibah)->av, init->ah_attr,
+				MLX5_CAP_GEN(mdev, stat_rate_support));
+	return err;
+}
+
+/**
+ * mlx5_ib_create_user_ah - create an address handle for a user
  * @ibah: the object, zeroed but for what ib_core sets
  * @init: the address
  * @udata: empty
@@ -20,7 +46,8 @@
  * Return: 0; -EINVAL for a value that its field cannot hold; -EOPNOTSUPP for a
  * request that is not empty.
  */
-int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+int mlx5_ib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+			   struct ib_udata *udata)
 {
 	int err;
 

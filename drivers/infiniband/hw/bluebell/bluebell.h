@@ -56,6 +56,8 @@ struct mlx5_ib_port {
  * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
  * @orphans: objects that firmware has refused to destroy, and that nobody else destroys
  * @rsc_table: finds queues that the device names by number
+ * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number
+ * @failed: the device completes nothing any more; what is posted on @kernel_qps is flushed
  * @mkeys: slots of all memory keys by index, see mkey_table.c
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
@@ -88,6 +90,8 @@ struct mlx5_ib_dev {
 	struct notifier_block sys_error;
 	struct mlx5_ib_orphans orphans;
 	struct mlx5_ib_rsc_table rsc_table;
+	struct xarray kernel_qps;
+	bool failed;
 	struct xarray mkeys;
 	atomic_t mkey_variant;
 	struct mlx5_ib_dm_pool *dm;

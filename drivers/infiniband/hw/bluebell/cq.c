@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion queues of user space: create, resize, moderate, destroy, and hand
- * completions and errors to the consumer.
+ * Completion queues: create, resize, moderate, destroy, and hand completions and errors
+ * to the consumer. kcq.c polls those of kernel consumers.
  */
 
 #include <linux/mlx5/cq.h>
@@ -15,7 +15,9 @@
 
 #include "bluebell.h"
 #include "cq.h"
+#include "cq_ring.h"
 #include "fw.h"
+#include "kcq.h"
 #include "layout_cq.h"
 #include "orphan.h"
 #include "own_cq.h"
@@ -24,7 +26,11 @@
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>
 
-/* From mlx5_core's tasklet: the interrupt of a vector with many CQs stays short. */
+/*
+ * For a user from mlx5_core's tasklet, because the handler takes locks and wakes tasks: the
+ * interrupt of a vector with many CQs stays short. For a kernel consumer, whose handler schedules
+ * the polling, from the interrupt.
+ */
 static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
 	struct ib_cq *ibcq = &container_of(mcq, struct mlx5_ib_cq, mcq)->ibcq;
@@ -181,6 +187,63 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	return err;
 }
 
+static int cq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u8 log_cqes,
+			    u16 vector)
+{
+	u32 cqc[MLX5_ST_SZ_DW(cqc)] = {};
+	int err;
+
+	err = mlx5_ib_cq_ring_alloc(dev, &cq->kcq->ring, &cq->mcq, &cq->mem, log_cqes);
+	if (err)
+		return err;
+	cq->mcq.comp = cq_comp;
+	cq->mcq.event = cq_event;
+	cq->uar_page = dev->mdev->priv.bfreg.up->index;
+	MLX5_SET(cqc, cqc, cqe_sz, cq->cqe_stride);
+	MLX5_SET(cqc, cqc, log_cq_size, log_cqes);
+	MLX5_SET(cqc, cqc, uar_page, cq->uar_page);
+	err = mlx5_ib_create_cq_cmd(dev, MLX5_IB_KERNEL_UID, &cq->mcq, &cq->mem, vector, cqc);
+	if (err)
+		mlx5_ib_queue_mem_free(dev, &cq->mem);
+	return err;
+}
+
+/**
+ * mlx5_ib_create_cq - create a completion queue for a kernel consumer
+ * @ibcq: the object, zeroed but for what ib_core sets
+ * @attr: entries, completion vector; no flags
+ * @attrs: NULL
+ *
+ * Implements ib_create_cq() with CREATE_CQ. May sleep.
+ *
+ * Return: 0; -EINVAL for no entries, or more than the device has; -EOPNOTSUPP for flags; -ENOMEM;
+ * or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		      struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+	int entries, err;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
+	if (entries < 0)
+		return entries;
+	cq->kcq = mlx5_ib_kcq_alloc(dev, ibcq);
+	if (!cq->kcq)
+		return -ENOMEM;
+	mutex_init(&cq->resize_lock);
+	cq->cqe_size = sizeof(struct mlx5_cqe64);
+	cq->cqe_stride = CQE_STRIDE_64;
+	ibcq->cqe = entries - 1;
+	err = cq_create_kernel(dev, cq, ilog2(entries), attr->comp_vector);
+	if (err)
+		mlx5_ib_kcq_free(cq->kcq);
+	return err;
+}
+
 static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 			 struct mlx5_ib_buf *buf, int entries)
 {
@@ -295,23 +358,59 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 /**
  * mlx5_ib_destroy_cq - destroy a completion queue
  * @ibcq: the queue
- * @udata: of the user whose queue it is
+ * @udata: of the user whose queue it is; NULL for a kernel consumer's
  *
  * When it returns no handler runs any more. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
- * and doorbell record stay pinned.
+ * and doorbell record stay.
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 	int err;
 
-	mlx5_ib_orphans_retry(to_mdev(ibcq->device));
-	err = mlx5_fw_destroy_cq(to_mdev(ibcq->device), &cq->mcq, &cq->destroy_failed);
-	if (!err)
+	mlx5_ib_orphans_retry(dev);
+	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
+	if (err)
+		return err;
+	if (!cq->kcq) {
 		mlx5_ib_queue_mem_unmap_user(&cq->mem);
-	return err;
+		return 0;
+	}
+	mlx5_ib_kcq_free(cq->kcq);
+	mlx5_ib_queue_mem_free(dev, &cq->mem);
+	return 0;
+}
+
+/**
+ * mlx5_ib_poll_cq - take completions from the queue of a kernel consumer
+ * @ibcq: the queue
+ * @num: how many at most
+ * @wc: gets the completions
+ *
+ * Implements ib_poll_cq(). Any context.
+ *
+ * Return: how many there were.
+ */
+int mlx5_ib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	return mlx5_ib_kcq_poll(to_mcq(ibcq)->kcq, num, wc);
+}
+
+/**
+ * mlx5_ib_req_notify_cq - ask for an event from the queue of a kernel consumer
+ * @ibcq: the queue
+ * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, and perhaps IB_CQ_REPORT_MISSED_EVENTS
+ *
+ * Implements ib_req_notify_cq(). Any context.
+ *
+ * Return: 1 if there are completions that the caller wants to know of, else 0.
+ */
+int mlx5_ib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	return mlx5_ib_kcq_arm(to_mcq(ibcq)->kcq, flags);
 }
 
 ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_cq_create, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,

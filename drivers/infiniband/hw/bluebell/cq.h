@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Completion queues of user space.
+ * Completion queues of users and of kernel consumers.
  */
 
 #ifndef BLUEBELL_CQ_H
@@ -13,13 +13,17 @@
 
 #include "buf.h"
 
+struct mlx5_ib_kcq;
+
 /**
- * struct mlx5_ib_cq - completion queue of a user
+ * struct mlx5_ib_cq - completion queue
  * @ibcq: verbs object; ib_core allocates and frees the whole
  * @mcq: what mlx5_core dispatches events by; its cqn is the CQ's number
  * @resize_lock: one resize at a time; held across pinning and MODIFY_CQ, so
  *	that the device's buffer and @mem never disagree; guards @mem.buf, ibcq.cqe
- * @mem: CQE buffer, doorbell record and UAR object, unmapped after DESTROY_CQ
+ * @mem: CQE buffer and doorbell record, released after DESTROY_CQ; of a user's queue the UAR
+ *	object, too
+ * @kcq: what a kernel consumer polls; NULL for a user's queue. Constant
  * @uar_page: UAR on which the CQ is armed; constant
  * @cqe_size: bytes of a CQE, 64 or 128
  * @cqe_stride: the same as the CQC codes it
@@ -31,6 +35,7 @@ struct mlx5_ib_cq {
 	struct mlx5_core_cq mcq;
 	struct mutex resize_lock; /* held across MODIFY_CQ; guards mem.buf */
 	struct mlx5_ib_queue_mem mem;
+	struct mlx5_ib_kcq *kcq;
 	u32 uar_page;
 	int cqe_size;
 	u8 cqe_stride;
@@ -43,11 +48,15 @@ static inline struct mlx5_ib_cq *to_mcq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct mlx5_ib_cq, ibcq);
 }
 
+int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		      struct uverbs_attr_bundle *attrs);
 int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs);
 int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period);
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int mlx5_ib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int mlx5_ib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 extern const struct uapi_definition mlx5_ib_cq_defs[];
 

@@ -169,11 +169,20 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
 	return cqe_version ? uidx : MLX5_IB_DEFAULT_UIDX;
 }
 
+/**
+ * mlx5_ib_max_wqes - largest work queue
+ * @caps: what the device can do
+ *
+ * Return: receive WQEs, or basic blocks of a send queue.
+ */
+u32 mlx5_ib_max_wqes(const struct mlx5_ib_caps *caps)
+{
+	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_qp_sz), WQ_MAX_LOG_SIZE);
+}
+
 static bool qp_has_wqes(u32 count, const struct mlx5_ib_caps *caps)
 {
-	u8 log_max = min(MLX5_CAP_GEN(caps->mdev, log_max_qp_sz), WQ_MAX_LOG_SIZE);
-
-	return is_power_of_2(count) && count <= 1U << log_max;
+	return is_power_of_2(count) && count <= mlx5_ib_max_wqes(caps);
 }
 
 static int qp_calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,

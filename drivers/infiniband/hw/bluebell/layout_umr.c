@@ -168,13 +168,33 @@ void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn)
 					 MLX5_MKEY_MASK_QPN);
 }
 
-/* Bytes of a request: its entries, if any, or a pointer to them follow the context. */
-static size_t umr_wqe_bytes(const struct mlx5_ib_umr_wqe *wqe)
+/**
+ * mlx5_ib_umr_fill_local_inv - build a request that invalidates a key of a kernel consumer
+ * @wqe: zeroed request
+ * @mkey: the key, with its variant; it stays in its domain
+ */
+void mlx5_ib_umr_fill_local_inv(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
+{
+	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
+	MLX5_SET(mkc, wqe->mkc, free, 1);
+	wqe->umr.flags = MLX5_UMR_INLINE;
+	wqe->umr.mkey_mask = cpu_to_be64(MLX5_MKEY_MASK_FREE);
+}
+
+/**
+ * mlx5_ib_umr_wqe_ds - length of a request
+ * @wqe: request, complete but for its control segment
+ *
+ * Its entries, if any, or a pointer to them follow the context.
+ *
+ * Return: units of 16 bytes.
+ */
+unsigned int mlx5_ib_umr_wqe_ds(const struct mlx5_ib_umr_wqe *wqe)
 {
 	if (wqe->umr.flags & MLX5_UMR_INLINE)
-		return offsetof(struct mlx5_ib_umr_wqe, mtt) +
-		       be16_to_cpu(wqe->umr.xlt_octowords) * DS_SIZE;
-	return offsetofend(struct mlx5_ib_umr_wqe, list);
+		return offsetof(struct mlx5_ib_umr_wqe, mtt) / DS_SIZE +
+		       be16_to_cpu(wqe->umr.xlt_octowords);
+	return offsetofend(struct mlx5_ib_umr_wqe, list) / DS_SIZE;
 }
 
 /**
@@ -189,7 +209,7 @@ void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index, u8 f
 	wqe->ctrl.opmod_idx_opcode = cpu_to_be32((u32)index << MLX5_WQE_CTRL_WQE_INDEX_SHIFT |
 						 MLX5_OPCODE_UMR);
 	wqe->ctrl.qpn_ds = cpu_to_be32(qpn << MLX5_WQE_CTRL_QPN_SHIFT |
-				       umr_wqe_bytes(wqe) / DS_SIZE);
+				       mlx5_ib_umr_wqe_ds(wqe));
 	wqe->ctrl.fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE | fence;
 }
 

@@ -49,6 +49,8 @@ void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 
 void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, u32 pdn,
 			     const struct mlx5_ib_caps *caps);
 void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn);
+void mlx5_ib_umr_fill_local_inv(struct mlx5_ib_umr_wqe *wqe, u32 mkey);
+unsigned int mlx5_ib_umr_wqe_ds(const struct mlx5_ib_umr_wqe *wqe);
 void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index, u8 fence);
 
 #endif /* BLUEBELL_LAYOUT_UMR_H */

@@ -17,6 +17,8 @@
 #include "cq.h"
 #include "devx.h"
 #include "dm.h"
+#include "fast_mr.h"
+#include "kcq.h"
 #include "mkey.h"
 #include "mkey_pool.h"
 #include "mmap.h"
@@ -31,17 +33,8 @@
 #include "uar.h"
 #include "ucontext.h"
 #include "umr_qp.h"
+#include "wr.h"
 #include "xrc.h"
-
-/*
- * uverbs offers the write() form of CREATE_CQ only to drivers with this callback,
- * although it then calls create_user_cq. CQs of the kernel are not implemented yet.
- */
-static int mlx5_ib_create_kernel_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-				    struct uverbs_attr_bundle *attrs)
-{
-	return -EOPNOTSUPP;
-}
 
 static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.owner = THIS_MODULE,
@@ -68,19 +61,24 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 
 	.alloc_pd = mlx5_ib_alloc_pd,
 	.dealloc_pd = mlx5_ib_dealloc_pd,
-	.create_user_ah = mlx5_ib_create_ah,
+	.create_ah = mlx5_ib_create_ah,
+	.create_user_ah = mlx5_ib_create_user_ah,
 	.destroy_ah = mlx5_ib_destroy_ah,
 
-	.create_cq = mlx5_ib_create_kernel_cq,
+	.create_cq = mlx5_ib_create_cq,
 	.create_user_cq = mlx5_ib_create_user_cq,
 	.modify_cq = mlx5_ib_modify_cq,
 	.resize_user_cq = mlx5_ib_resize_user_cq,
 	.destroy_cq = mlx5_ib_destroy_cq,
+	.poll_cq = mlx5_ib_poll_cq,
+	.req_notify_cq = mlx5_ib_req_notify_cq,
 
 	.create_qp = mlx5_ib_create_qp,
 	.modify_qp = mlx5_ib_modify_qp,
 	.query_qp = mlx5_ib_query_qp,
 	.destroy_qp = mlx5_ib_destroy_qp,
+	.post_send = mlx5_ib_post_send,
+	.post_recv = mlx5_ib_post_recv,
 
 	.alloc_xrcd = mlx5_ib_alloc_xrcd,
 	.dealloc_xrcd = mlx5_ib_dealloc_xrcd,
@@ -95,6 +93,10 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.rereg_user_mr = mlx5_ib_rereg_user_mr,
 	.dereg_mr = mlx5_ib_dereg_mr,
 	.advise_mr = mlx5_ib_advise_mr,
+
+	.get_dma_mr = mlx5_ib_get_dma_mr,
+	.alloc_mr = mlx5_ib_alloc_mr,
+	.map_mr_sg = mlx5_ib_map_mr_sg,
 
 	.alloc_mw = mlx5_ib_alloc_mw,
 	.dealloc_mw = mlx5_ib_dealloc_mw,
@@ -166,11 +168,18 @@ static int dev_init_mkey_pool(struct mlx5_ib_dev *dev)
 	return err;
 }
 
+/* Nothing that the device has been asked for will complete. */
+static void dev_failed(struct mlx5_ib_dev *dev)
+{
+	mlx5_ib_abort_umr(dev);
+	mlx5_ib_flush_kernel_queues(dev);
+}
+
 static int dev_notify_sys_error(struct notifier_block *nb, unsigned long type, void *data)
 {
 	if (type != MLX5_DEV_EVENT_SYS_ERROR)
 		return NOTIFY_DONE;
-	mlx5_ib_abort_umr(container_of(nb, struct mlx5_ib_dev, sys_error));
+	dev_failed(container_of(nb, struct mlx5_ib_dev, sys_error));
 	return NOTIFY_OK;
 }
 
@@ -180,7 +189,7 @@ static int dev_init_sys_error(struct mlx5_ib_dev *dev)
 	dev->sys_error.notifier_call = dev_notify_sys_error;
 	mlx5_notifier_register(dev->mdev, &dev->sys_error);
 	if (dev->mdev->state == MLX5_DEVICE_STATE_INTERNAL_ERROR)
-		mlx5_ib_abort_umr(dev);
+		dev_failed(dev);
 	return 0;
 }
 

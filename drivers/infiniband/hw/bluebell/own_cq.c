@@ -12,13 +12,11 @@
 #include <linux/slab.h>
 
 #include "bluebell.h"
+#include "cq_ring.h"
 #include "fw.h"
 #include "layout_cq.h"
 #include "orphan.h"
 #include "own_cq.h"
-
-#define LOG_CQE_BYTES	6
-static_assert(sizeof(struct mlx5_cqe64) == 1 << LOG_CQE_BYTES);
 
 /**
  * mlx5_ib_comp_eqn - the event queue of a completion vector
@@ -34,11 +32,6 @@ int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
 {
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_comp_eqn, dev, vector, eqn);
 	return mlx5_comp_eqn_get(dev->mdev, vector, eqn);
-}
-
-static struct mlx5_cqe64 *own_cqe(struct mlx5_ib_own_cq *cq, u32 index)
-{
-	return mlx5_frag_buf_get_wqe(&cq->ring, index & cq->ring.sz_m1);
 }
 
 /**
@@ -74,24 +67,6 @@ int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq 
 	return mlx5_fw_create_cq(dev, uid, mcq, in, inlen);
 }
 
-/* The buffer and its record, as the device and mlx5_core find them at first. */
-static int own_cq_alloc_mem(struct mlx5_ib_own_cq *cq, u8 log_cqes)
-{
-	u32 i;
-	int err;
-
-	err = mlx5_ib_queue_mem_alloc(cq->dev, &cq->mem, BIT(log_cqes + LOG_CQE_BYTES));
-	if (err)
-		return err;
-	mlx5_init_fbc(cq->mem.buf.frags.frags, LOG_CQE_BYTES, log_cqes, &cq->ring);
-	for (i = 0; i <= cq->ring.sz_m1; i++)
-		own_cqe(cq, i)->op_own = MLX5_CQE_INVALID << 4 | MLX5_CQE_OWNER_MASK;
-	cq->mcq.cqe_sz = sizeof(struct mlx5_cqe64);
-	cq->mcq.set_ci_db = cq->mem.db.db;
-	cq->mcq.arm_db = cq->mem.db.db + 1;
-	return 0;
-}
-
 /**
  * mlx5_ib_own_cq_create - create a completion queue of the driver
  * @dev: device
@@ -111,7 +86,7 @@ int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8
 	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_PD, &cq->pdn);
 	if (err)
 		return err;
-	err = own_cq_alloc_mem(cq, log_cqes);
+	err = mlx5_ib_cq_ring_alloc(dev, &cq->ring, &cq->mcq, &cq->mem, log_cqes);
 	if (err)
 		goto err_pd;
 	MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_64);
@@ -144,26 +119,4 @@ void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq)
 	else
 		mlx5_ib_queue_mem_free(cq->dev, &cq->mem);
 	mlx5_ib_orphan_destroy(cq->dev, MLX5_CMD_OP_DEALLOC_PD, cq->pdn, "PD", NULL);
-}
-
-/**
- * mlx5_ib_own_cq_next - the next completion
- * @cq: the queue
- *
- * Any context. A caller that only looks whether there is one needs no lock.
- *
- * Return: the CQE at the consumer index, or NULL if the device has not written it.
- */
-struct mlx5_cqe64 *mlx5_ib_own_cq_next(struct mlx5_ib_own_cq *cq)
-{
-	u32 ci = READ_ONCE(cq->mcq.cons_index);
-	struct mlx5_cqe64 *cqe = own_cqe(cq, ci);
-	u8 op_own = READ_ONCE(cqe->op_own);
-	bool owner = ci >> cq->ring.log_sz & 1;
-
-	if (op_own >> 4 == MLX5_CQE_INVALID || (op_own & MLX5_CQE_OWNER_MASK) != owner)
-		return NULL;
-	/* The rest of the CQE is valid once its owner bit is ours. */
-	dma_rmb();
-	return cqe;
 }

@@ -11,8 +11,8 @@
 #include <linux/types.h>
 
 #include "buf.h"
+#include "cq_ring.h"
 
-struct mlx5_cqe64;
 struct mlx5_ib_dev;
 
 /**
@@ -28,7 +28,7 @@ struct mlx5_ib_own_cq {
 	struct mlx5_ib_dev *dev;
 	struct mlx5_core_cq mcq;
 	struct mlx5_ib_queue_mem mem;
-	struct mlx5_frag_buf_ctrl ring;
+	struct mlx5_ib_cq_ring ring;
 	u32 pdn;
 };
 
@@ -38,6 +38,5 @@ int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq 
 
 int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8 log_cqes);
 void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq);
-struct mlx5_cqe64 *mlx5_ib_own_cq_next(struct mlx5_ib_own_cq *cq);
 
 #endif /* BLUEBELL_OWN_CQ_H */

@@ -12,6 +12,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
+#include "fast_mr.h"
 #include "fw.h"
 #include "layout_dm.h"
 #include "layout_srq.h"
@@ -30,7 +31,8 @@ static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
 	u64 flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
-		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN;
+		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
+		    IB_DEVICE_MEM_MGT_EXTENSIONS;
 
 	if (MLX5_CAP_GEN(mdev, imaicl))
 		flags |= IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
@@ -159,6 +161,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	props->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
 	if (MLX5_CAP_GEN(mdev, imaicl))
 		props->max_mw = props->max_mr;
+	props->max_fast_reg_page_list_len = MLX5_IB_MAX_FAST_REG_PAGES;
 	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
 	props->max_dm_size = dev->dm ? mlx5_ib_max_dm(&dev->caps) : 0;
 	props->max_ah = INT_MAX;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs of user space: create, query and destroy them. Changes of state are
- * in qp_modify.c.
+ * Queue pairs: create, query and destroy them. Changes of state are in qp_modify.c; what
+ * only those of kernel consumers have is in qp_kernel.c.
  */
 
 #include <linux/mlx5/driver.h>
@@ -59,9 +59,13 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32
 	return 0;
 }
 
-/* Undo qp_get_resources(), as far as it got. */
+/* Undo qp_get_resources(), as far as it got, or mlx5_ib_kernel_qp_prepare(). */
 static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
 {
+	if (qp->wqs) {
+		mlx5_ib_kernel_qp_release(qp->rsc.dev, qp);
+		return;
+	}
 	mlx5_ib_queue_mem_unmap_user(&qp->mem);
 	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
 		mlx5_ib_free_bfreg(&ctx->bfregi, qp->bfregn);
@@ -181,8 +185,9 @@ static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 	return mlx5_ib_calc_user_wq(init, ucmd, &dev->caps);
 }
 
-static void qp_fill_qpc(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
-			struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init)
+/* @cqe_version: of the user's context; 0 for a kernel consumer, whose completions name the QP. */
+static void qp_fill_qpc(struct mlx5_ib_dev *dev, u8 cqe_version, struct mlx5_ib_qp *qp,
+			const struct ib_qp_init_attr *init)
 {
 	struct mlx5_ib_cq *scq = to_mcq(init->send_cq);
 	struct mlx5_ib_cq *rcq = init->recv_cq ? to_mcq(init->recv_cq) : NULL;
@@ -193,7 +198,7 @@ static void qp_fill_qpc(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 			       &dev->caps);
 	MLX5_SET(qpc, qpc, pd, to_mpd(qp->ibqp.pd)->pdn);
 	MLX5_SET(qpc, qpc, user_index,
-		 mlx5_ib_qp_uidx(qp->ucmd.uidx, ctx->cqe_version, &dev->caps));
+		 mlx5_ib_qp_uidx(qp->ucmd.uidx, cqe_version, &dev->caps));
 	MLX5_SET(qpc, qpc, cqn_snd, scq->mcq.cqn);
 	MLX5_SET(qpc, qpc, cqn_rcv, rcq ? rcq->mcq.cqn : 0);
 	MLX5_SET(qpc, qpc, ts_format, scq->real_time || (rcq && rcq->real_time) ?
@@ -202,6 +207,31 @@ static void qp_fill_qpc(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
 		MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, to_msrq(init->srq)->rsc.num);
 	if (init->qp_type == IB_QPT_XRC_INI)
 		mlx5_ib_xrc_fill_qpc(dev, NULL, qpc);
+}
+
+static int qp_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			    const struct qp_ops *ops, struct ib_qp_init_attr *init)
+{
+	struct mlx5_ib_create_qp_resp resp = {};
+	int err;
+
+	/* Kernel consumers have no XRC. */
+	if (init->qp_type == IB_QPT_XRC_INI)
+		return -EOPNOTSUPP;
+	err = mlx5_ib_qp_check_create(init, &qp->ucmd, &dev->caps);
+	if (err)
+		return err;
+	qp_init(dev, qp, ops, MLX5_IB_KERNEL_UID);
+	err = mlx5_ib_kernel_qp_prepare(dev, qp, init);
+	if (err)
+		return err;
+	qp_fill_qpc(dev, 0, qp, init);
+	err = qp_create_and_respond(dev, qp, &resp, NULL);
+	if (!err)
+		err = mlx5_ib_kernel_qp_attach(dev, qp);
+	if (err)
+		mlx5_ib_kernel_qp_release(dev, qp);
+	return err;
 }
 
 static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,
@@ -213,7 +243,7 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const 
 	int buf_size, err;
 
 	if (!udata)
-		return -EOPNOTSUPP;
+		return qp_create_kernel(dev, qp, ops, init);
 	buf_size = qp_parse_request(dev, ctx, init, udata, &qp->ucmd);
 	if (buf_size < 0)
 		return buf_size;
@@ -221,7 +251,7 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const 
 	/* An XRC initiator names objects of the driver: mlx5_ib_xrc_fill_qpc(). */
 	qp_init(dev, qp, ops,
 		init->qp_type == IB_QPT_XRC_INI ? MLX5_IB_KERNEL_UID : ctx->uid);
-	qp_fill_qpc(dev, ctx, qp, init);
+	qp_fill_qpc(dev, ctx->cqe_version, qp, init);
 	if (MLX5_CAP_GEN(dev->mdev, ece_support))
 		resp.ece_options = qp->ucmd.ece_options;
 	err = qp_get_resources(dev, ctx, qp, buf_size, &resp.bfreg_index,
@@ -270,19 +300,20 @@ static const struct qp_ops *const qp_types[] = {
 };
 
 /**
- * mlx5_ib_create_qp - create a queue pair for a user
+ * mlx5_ib_create_qp - create a queue pair
  * @ibqp: the object, zeroed but for what ib_core sets
  * @init: type, CQs, capacities, flags
- * @udata: struct mlx5_ib_create_qp; NULL for the target of an XRC connection
+ * @udata: struct mlx5_ib_create_qp; NULL for a kernel consumer, and for the target of an XRC
+ *	connection
  *
- * Implements ibv_create_qp(3) with CREATE_QP (struct
+ * Implements ibv_create_qp(3) and ib_create_qp() with CREATE_QP (struct
  * mlx5_ifc_create_qp_in_bits). May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a kernel consumer, another type than RC, UC, UD
- * or XRC, a type or feature that the device lacks, or queues in two buffers;
- * -EINVAL for a request that means nothing, queues that do not fit, or a doorbell
- * register that is not the user's; -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT for a
- * buffer the process does not have; or the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for another type than RC, UC, UD or, for a user, XRC, a type or
+ * feature that the device lacks, an SRQ of a kernel consumer, or queues in two buffers; -EINVAL
+ * for a request that means nothing, queues that do not fit, or a doorbell register that is not
+ * the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have;
+ * or the errno of a firmware refusal.
  */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -345,8 +376,8 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 /**
  * mlx5_ib_destroy_qp - destroy a queue pair
  * @ibqp: the queue pair
- * @udata: of the user whose queue pair it is; NULL for the target of an XRC
- *	connection
+ * @udata: of the user whose queue pair it is; NULL for a kernel consumer, and for the target of
+ *	an XRC connection
  *
  * When it returns no event is being delivered. May sleep.
  *
@@ -359,6 +390,11 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 	int err;
 
+	if (qp->wqs) {
+		err = mlx5_ib_kernel_qp_stop(qp->rsc.dev, qp);
+		if (err)
+			return err;
+	}
 	err = mlx5_ib_rsc_destroy(&qp->rsc);
 	if (!err)
 		qp_put_resources(qp->mem.context, qp);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pairs of user space (RC, UC, UD, XRC).
+ * Queue pairs of users (RC, UC, UD, XRC) and of kernel consumers (RC, UC, UD).
  */
 
 #ifndef BLUEBELL_QP_H
@@ -17,8 +17,10 @@
 /* bfregn of a QP that uses none of the context's own registers. */
 #define MLX5_IB_INVALID_BFREG		(-1)
 
+struct mlx5_ib_wqs;
+
 /**
- * struct mlx5_ib_qp - queue pair of a user
+ * struct mlx5_ib_qp - queue pair
  * @ibqp: verbs object; ib_core allocates and frees the whole
  * @rsc: finds the queue pair by number until it is destroyed, and delivers its
  *	events
@@ -27,10 +29,12 @@
  * @state: as far as this driver has been told
  * @access: enum ib_access_flags last asked for
  * @dest_rd_atomic: responder resources last asked for
- * @mem: work queues, doorbell record and UAR object, unmapped after DESTROY_QP; zeroed
- *	for the target of an XRC connection
+ * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
+ *	DESTROY_QP; zeroed for the target of an XRC connection
+ * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
+ * @detached: completions do not find @wqs any more; destruction may have failed since
  * @bfregn: register to free after DESTROY_QP, or MLX5_IB_INVALID_BFREG
- * @ucmd: the library's request; zeroed for the target of an XRC connection; constant
+ * @ucmd: the library's request; without a user, the sizes of the queues only; constant
  * @qpc: what its context was created with, struct mlx5_ifc_qpc_bits; constant
  * @init: what the consumer created it with, and the capacities that it has; constant
  */
@@ -42,6 +46,8 @@ struct mlx5_ib_qp {
 	u32 access;
 	u8 dest_rd_atomic;
 	struct mlx5_ib_queue_mem mem;
+	struct mlx5_ib_wqs *wqs;
+	bool detached;
 	int bfregn;
 	struct mlx5_ib_create_qp ucmd;
 	u32 qpc[MLX5_ST_SZ_DW(qpc)];
@@ -59,5 +65,13 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init);
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+/* qp_kernel.c */
+int mlx5_ib_kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			      struct ib_qp_init_attr *init);
+int mlx5_ib_kernel_qp_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
+int mlx5_ib_kernel_qp_stop(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
+void mlx5_ib_kernel_qp_was_reset(struct mlx5_ib_qp *qp);
+void mlx5_ib_kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
 
 #endif /* BLUEBELL_QP_H */

@@ -78,7 +78,9 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 				granted);
 	if (err)
 		return err;
-	qp->state = mod.next;
+	WRITE_ONCE(qp->state, mod.next);
+	if (qp->wqs && mod.next == IB_QPS_RESET)
+		mlx5_ib_kernel_qp_was_reset(qp);
 	qp->access = mod.access;
 	qp->dest_rd_atomic = mod.dest_rd_atomic;
 	return 0;

@@ -225,6 +225,20 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 }
 
 /**
+ * mlx5_ib_rsc_discard - destroy an object whose creation could not be finished
+ * @rsc: of mlx5_ib_rsc_add()
+ * @mem: what the object shares with the device; zeroed if firmware refuses to destroy the object:
+ *	an orphan has it then
+ *
+ * May sleep.
+ */
+void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
+{
+	rsc_remove(rsc);
+	rsc_discard(rsc, mem);
+}
+
+/**
  * mlx5_ib_init_rsc_table - start to listen for events of objects
  * @dev: device
  *
@@ -238,6 +252,7 @@ int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev)
 	if (!table->wq)
 		return -ENOMEM;
 	xa_init_flags(&table->rscs, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->kernel_qps, XA_FLAGS_LOCK_IRQ);
 	table->nb.notifier_call = mlx5_ib_rsc_event;
 	mlx5_notifier_register(dev->mdev, &table->nb);
 	return 0;

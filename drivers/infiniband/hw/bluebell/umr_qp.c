@@ -151,7 +151,7 @@ static void umr_poll_cq(struct mlx5_ib_umr *umr)
 	struct mlx5_cqe64 *cqe;
 
 	lockdep_assert_held(&umr->lock);
-	while ((cqe = mlx5_ib_own_cq_next(&umr->cq))) {
+	while ((cqe = mlx5_ib_cq_ring_next(&umr->cq.ring))) {
 		umr_finish(umr, be16_to_cpu(cqe->wqe_counter), cqe->op_own >> 4 == MLX5_CQE_REQ);
 		WRITE_ONCE(umr->cq.mcq.cons_index, umr->cq.mcq.cons_index + 1);
 	}
@@ -216,7 +216,7 @@ static bool umr_spin(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_request *req)
 	u64 end = local_clock() + SPIN_NS;
 
 	do {
-		if (mlx5_ib_own_cq_next(&umr->cq)) {
+		if (mlx5_ib_cq_ring_next(&umr->cq.ring)) {
 			guard(spinlock_irqsave)(&umr->lock);
 			umr_poll_cq(umr);
 		}

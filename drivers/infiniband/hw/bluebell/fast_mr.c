@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions of kernel consumers: one over all of DMA memory, and those that a work
+ * request opens over a list of pages and another one invalidates.
+ */
+
+#include <linux/dma-mapping.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <linux/slab.h>
+
+#include "bluebell.h"
+#include "fast_mr.h"
+#include "fw.h"
+#include "layout_mkey.h"
+#include "layout_umr.h"
+#include "mkey.h"
+#include "mr.h"
+#include "ucontext.h"
+
+/**
+ * struct fast_mr - a region that work requests open and invalidate
+ * @mr: the region
+ * @list: translation entries, with zeros behind them to the end of a block, which the device
+ *	reads when a work request opens the region
+ * @dma: DMA address of @list
+ * @room: entries that there is room for, whole blocks
+ * @used: entries of the memory that was mapped last
+ */
+struct fast_mr {
+	struct mlx5_ib_mr mr;
+	__be64 *list;
+	dma_addr_t dma;
+	u32 room;
+	u32 used;
+};
+
+static struct fast_mr *to_fast_mr(struct ib_mr *ibmr)
+{
+	return container_of(to_mmr(ibmr), struct fast_mr, mr);
+}
+
+/* ---- all of memory ----------------------------------------------------------------------- */
+
+static int dma_mr_dereg(struct mlx5_ib_mr *mr)
+{
+	int err = mlx5_ib_destroy_mr_key(mr);
+
+	if (!err)
+		kfree(mr);
+	return err;
+}
+
+static const struct mlx5_ib_mr_ops dma_mr_ops = {
+	.kind = "all DMA memory",
+	.dereg = dma_mr_dereg,
+};
+
+/**
+ * mlx5_ib_get_dma_mr - create a region over all of DMA memory
+ * @pd: protection domain of a kernel consumer
+ * @access: enum ib_access_flags
+ *
+ * Implements the regions that ib_alloc_pd() makes, with CREATE_MKEY (struct
+ * mlx5_ifc_create_mkey_in_bits). May sleep.
+ *
+ * Return: the region, or an ERR_PTR: -ENOMEM, or the errno of a firmware refusal.
+ */
+struct ib_mr *mlx5_ib_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr);
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	int err;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mlx5_ib_fill_mkc_access(mkc, access, &dev->caps);
+	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_PA);
+	MLX5_SET(mkc, mkc, length64, 1);
+	MLX5_SET(mkc, mkc, qpn, 0xffffff);
+	MLX5_SET(mkc, mkc, pd, to_mpd(pd)->pdn);
+	err = mlx5_ib_mkey_create(dev, &mr->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	if (err)
+		return ERR_PTR(err);
+	mr->ops = &dma_mr_ops;
+	mr->ibmr.device = pd->device;
+	mlx5_ib_publish_mr(dev, mr, MLX5_IB_MKEY_MR);
+	return &no_free_ptr(mr)->ibmr;
+}
+
+/* ---- regions that work requests open -------------------------------------------------------- */
+
+static size_t fast_mr_list_bytes(const struct fast_mr *mr)
+{
+	return mr->room * sizeof(*mr->list);
+}
+
+static void fast_mr_free(struct ib_device *ibdev, struct fast_mr *mr)
+{
+	dma_unmap_single(ibdev->dma_device, mr->dma, fast_mr_list_bytes(mr),
+			 DMA_TO_DEVICE);
+	kfree(mr->list);
+	kfree(mr);
+}
+
+static int fast_mr_dereg(struct mlx5_ib_mr *mr)
+{
+	int err = mlx5_ib_destroy_mr_key(mr);
+
+	if (!err)
+		fast_mr_free(mr->ibmr.device, container_of(mr, struct fast_mr, mr));
+	return err;
+}
+
+static const struct mlx5_ib_mr_ops fast_mr_ops = {
+	.kind = "opened by work requests",
+	.dereg = fast_mr_dereg,
+};
+
+/* Blocks of the list start at multiples of their size, as kmalloc() aligns multiples of it. */
+static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, u32 max_num_sg)
+{
+	struct device *dma_device = ibdev->dma_device;
+	struct fast_mr *mr = kzalloc_obj(*mr);
+
+	if (!mr)
+		return NULL;
+	mr->room = ALIGN(max_num_sg, MLX5_IB_UMR_BLOCK_MTTS);
+	mr->list = kzalloc(fast_mr_list_bytes(mr), GFP_KERNEL);
+	if (!mr->list)
+		goto err_mr;
+	mr->dma = dma_map_single(dma_device, mr->list, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
+	if (dma_mapping_error(dma_device, mr->dma))
+		goto err_list;
+	return mr;
+
+err_list:
+	kfree(mr->list);
+err_mr:
+	kfree(mr);
+	return NULL;
+}
+
+/**
+ * mlx5_ib_alloc_mr - allocate a region that work requests open and invalidate
+ * @pd: protection domain of a kernel consumer
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_num_sg: pages that the region is opened over, at most
+ *
+ * Implements ib_alloc_mr() with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): the key is
+ * free, and requests of queue pairs in the domain may fill it. May sleep.
+ *
+ * Return: the region, or an ERR_PTR: -EOPNOTSUPP for another type; -EINVAL for no pages or too
+ * many; -ENOMEM; or the errno of a firmware refusal.
+ */
+struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	struct mlx5_ib_mkc_attr attr = {
+		.pdn = to_mpd(pd)->pdn,
+		.page_shift = PAGE_SHIFT,
+		.free = true,
+	};
+	struct fast_mr *mr;
+	int err;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > MLX5_IB_MAX_FAST_REG_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = fast_mr_alloc(pd->device, max_num_sg);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	attr.room = mr->room;
+	mlx5_ib_fill_create_mkey(in, &attr, &dev->caps);
+	/* A peer may invalidate the region that it has been given. */
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.en_rinval, 1);
+	err = mlx5_ib_mkey_create(dev, &mr->mr.mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	if (err) {
+		fast_mr_free(pd->device, mr);
+		return ERR_PTR(err);
+	}
+	mr->mr.ops = &fast_mr_ops;
+	mr->mr.ibmr.device = pd->device;
+	mlx5_ib_publish_mr(dev, &mr->mr, MLX5_IB_MKEY_MR);
+	return &mr->mr.ibmr;
+}
+
+static int fast_mr_set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct fast_mr *mr = to_fast_mr(ibmr);
+
+	if (mr->used == mr->room)
+		return -ENOMEM;
+	mr->list[mr->used++] = cpu_to_be64(addr);
+	return 0;
+}
+
+/**
+ * mlx5_ib_map_mr_sg - put memory into the list of a region
+ * @ibmr: the region, which no work request has open
+ * @sg: the memory, mapped for DMA
+ * @sg_nents: entries of @sg
+ * @sg_offset: where in the first entry to start; gets where in the last one the list ends
+ *
+ * Implements ib_map_mr_sg(). Any context.
+ *
+ * Return: entries of @sg that the list has room for, or a negative errno.
+ */
+int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		      unsigned int *sg_offset)
+{
+	struct device *dma_device = ibmr->device->dma_device;
+	struct fast_mr *mr = to_fast_mr(ibmr);
+	int n;
+
+	mr->used = 0;
+	dma_sync_single_for_cpu(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
+	n = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, fast_mr_set_page);
+	mlx5_ib_umr_mark_present(mr->list, mr->used);
+	memset(mr->list + mr->used, 0,
+	       (ALIGN(mr->used, MLX5_IB_UMR_BLOCK_MTTS) - mr->used) * sizeof(*mr->list));
+	dma_sync_single_for_device(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
+	return n;
+}
+
+/**
+ * mlx5_ib_fast_mr_fill_wqe - build the work request that opens a region
+ * @dev: device
+ * @wqe: zeroed request
+ * @wr: the request of the consumer: a region of mlx5_ib_alloc_mr(), its key with a new variant, and
+ *	access rights
+ */
+void mlx5_ib_fast_mr_fill_wqe(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
+			      const struct ib_reg_wr *wr)
+{
+	const struct fast_mr *mr = to_fast_mr(wr->mr);
+	const struct mlx5_ib_mkc_attr attr = {
+		.access = wr->access,
+		.pdn = to_mpd(wr->mr->pd)->pdn,
+		.iova = wr->mr->iova,
+		.length = wr->mr->length,
+		.page_shift = ilog2(wr->mr->page_size),
+		.nmtts = mr->used,
+		.variant = wr->key & 0xff,
+	};
+
+	mlx5_ib_umr_fill_reg(wqe, wr->key, &attr, &dev->caps);
+	mlx5_ib_umr_fill_list(wqe, wr->key, wr->mr->pd->local_dma_lkey, mr->dma, 0, mr->used);
+}

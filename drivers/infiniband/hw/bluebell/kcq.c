@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues of kernel consumers: polling, arming, and what happens to the
+ * completions of a queue pair that is destroyed or whose device has failed.
+ *
+ * A CQE names its queue pair by number. A queue pair is looked up, and its queues are
+ * advanced, under the lock of the CQ. The owner of the queue pair takes the same lock to
+ * remove its completions, before it frees the queues.
+ */
+
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+
+#include "bluebell.h"
+#include "kcq.h"
+#include "layout_cqe.h"
+#include "wq.h"
+
+static void kcq_wake_work(struct work_struct *work)
+{
+	struct ib_cq *ibcq = container_of(work, struct mlx5_ib_kcq, wake)->ibcq;
+
+	ibcq->comp_handler(ibcq, ibcq->cq_context);
+}
+
+/**
+ * mlx5_ib_kcq_alloc - allocate what a completion queue needs to be polled
+ * @dev: device
+ * @ibcq: the queue
+ *
+ * The caller allocates the memory of the ring. May sleep.
+ *
+ * Return: the queue, on which nothing completes yet, for mlx5_ib_kcq_free(); or NULL without
+ * memory.
+ */
+struct mlx5_ib_kcq *mlx5_ib_kcq_alloc(struct mlx5_ib_dev *dev, struct ib_cq *ibcq)
+{
+	struct mlx5_ib_kcq *kcq = kzalloc_obj(*kcq);
+
+	if (!kcq)
+		return NULL;
+	kcq->dev = dev;
+	kcq->ibcq = ibcq;
+	spin_lock_init(&kcq->lock);
+	INIT_LIST_HEAD(&kcq->senders);
+	INIT_LIST_HEAD(&kcq->receivers);
+	INIT_WORK(&kcq->wake, kcq_wake_work);
+	return kcq;
+}
+
+/**
+ * mlx5_ib_kcq_free - free what a completion queue needed to be polled
+ * @kcq: of mlx5_ib_kcq_alloc(), on which no queue completes any more; or NULL
+ *
+ * When it returns the consumer is not being called any more. May sleep.
+ */
+void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq)
+{
+	if (!kcq)
+		return;
+	cancel_work_sync(&kcq->wake);
+	kfree(kcq);
+}
+
+/* ---- polling --------------------------------------------------------------------------- */
+
+static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn)
+{
+	lockdep_assert_held(&kcq->lock);
+	if (!kcq->last || kcq->last->ibqp->qp_num != qpn)
+		kcq->last = xa_load(&kcq->dev->kernel_qps, qpn);
+	return kcq->last;
+}
+
+/* Consumers expect some errors: of a connection that ends, and of a peer that is gone. */
+static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
+			  const struct ib_wc *wc)
+{
+	const struct mlx5_err_cqe *err = (const struct mlx5_err_cqe *)cqe;
+
+	if (wc->status == IB_WC_WR_FLUSH_ERR || wc->status == IB_WC_RETRY_EXC_ERR ||
+	    wc->status == IB_WC_RNR_RETRY_EXC_ERR)
+		return;
+	ibdev_warn_ratelimited(&kcq->dev->ib_dev,
+			       "QP 0x%x: %s request failed: %s (syndrome 0x%x, vendor syndrome 0x%x)\n",
+			       mlx5_ib_cqe_qpn(cqe),
+			       mlx5_ib_cqe_kind(cqe) == MLX5_IB_CQE_SEND ? "send" : "receive",
+			       ib_wc_status_msg(wc->status), err->syndrome, err->vendor_err_synd);
+}
+
+/* Returns whether there is something to report. */
+static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
+{
+	enum mlx5_ib_cqe_kind kind = mlx5_ib_cqe_kind(cqe);
+	enum ib_wr_opcode opcode = IB_WR_SEND;
+	struct mlx5_ib_wqs *wqs;
+
+	if (kind == MLX5_IB_CQE_OTHER)
+		return false;
+	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe));
+	/* Its owner is about to remove this completion. */
+	if (!wqs)
+		return false;
+	if (kind == MLX5_IB_CQE_SEND)
+		opcode = mlx5_ib_sq_complete(&wqs->sq, be16_to_cpu(cqe->wqe_counter), wc);
+	else
+		mlx5_ib_rq_complete(&wqs->rq, wc);
+	wc->qp = wqs->ibqp;
+	if (mlx5_ib_cqe_is_error(cqe)) {
+		mlx5_ib_cqe_read_error(cqe, wc);
+		kcq_log_error(kcq, cqe, wc);
+	} else if (kind == MLX5_IB_CQE_SEND) {
+		mlx5_ib_cqe_read_send(cqe, opcode, wc);
+	} else {
+		mlx5_ib_cqe_read_recv(cqe, wc);
+	}
+	return true;
+}
+
+static int kcq_poll_ring(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
+{
+	struct mlx5_core_cq *mcq = kcq->ring.mcq;
+	u32 before = mcq->cons_index;
+	struct mlx5_cqe64 *cqe;
+	int n = 0;
+
+	while (n < num && (cqe = mlx5_ib_cq_ring_next(&kcq->ring))) {
+		n += kcq_read_cqe(kcq, cqe, &wc[n]);
+		WRITE_ONCE(mcq->cons_index, mcq->cons_index + 1);
+	}
+	if (mcq->cons_index != before)
+		mlx5_cq_set_ci(mcq);
+	return n;
+}
+
+/* The device will not complete what is posted. */
+static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
+{
+	struct mlx5_ib_wqs *wqs;
+	int n = 0;
+
+	list_for_each_entry(wqs, &kcq->senders, send_node)
+		for (; n < num && mlx5_ib_sq_flush(&wqs->sq, &wc[n]); n++)
+			wc[n].qp = wqs->ibqp;
+	list_for_each_entry(wqs, &kcq->receivers, recv_node)
+		for (; n < num && mlx5_ib_rq_flush(&wqs->rq, &wc[n]); n++)
+			wc[n].qp = wqs->ibqp;
+	return n;
+}
+
+/* Whether something is left to be flushed. */
+static bool kcq_has_flushed(struct mlx5_ib_kcq *kcq)
+{
+	struct mlx5_ib_wqs *wqs;
+
+	lockdep_assert_held(&kcq->lock);
+	if (likely(!READ_ONCE(kcq->dev->failed)))
+		return false;
+	list_for_each_entry(wqs, &kcq->senders, send_node)
+		if (READ_ONCE(wqs->sq.posted) != wqs->sq.done)
+			return true;
+	list_for_each_entry(wqs, &kcq->receivers, recv_node)
+		if (READ_ONCE(wqs->rq.posted) != wqs->rq.done)
+			return true;
+	return false;
+}
+
+/**
+ * mlx5_ib_kcq_poll - take completions from a completion queue
+ * @kcq: the queue
+ * @num: how many at most
+ * @wc: gets the completions
+ *
+ * What is posted when the device fails is completed as flushed, behind what the device has
+ * completed. Any context.
+ *
+ * Return: how many there were.
+ */
+int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
+{
+	int n;
+
+	guard(spinlock_irqsave)(&kcq->lock);
+	n = kcq_poll_ring(kcq, num, wc);
+	if (n < num && unlikely(READ_ONCE(kcq->dev->failed)))
+		n += kcq_flush(kcq, num - n, wc + n);
+	return n;
+}
+
+/**
+ * mlx5_ib_kcq_arm - have the next completion raise an event
+ * @kcq: the queue
+ * @flags: whether any completion does, or a solicited one or an error; and whether the caller
+ *	wants to know about completions for which there will be no event
+ *
+ * A completion that has been written but not polled raises an event at once, so none is missed
+ * while the device works. Any context.
+ *
+ * Return: 1 if the caller should poll again because the device has failed; else 0.
+ */
+int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
+{
+	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+
+	guard(spinlock_irqsave)(&kcq->lock);
+	mlx5_cq_arm(kcq->ring.mcq, solicited ? MLX5_CQ_DB_REQ_NOT_SOL : MLX5_CQ_DB_REQ_NOT,
+		    kcq->dev->mdev->priv.bfreg.up->map, kcq->ring.mcq->cons_index);
+	return (flags & IB_CQ_REPORT_MISSED_EVENTS) && kcq_has_flushed(kcq);
+}
+
+/* ---- queue pairs ------------------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_kcq_add - let completions find a queue pair
+ * @wqs: its work queues; it has been created at the device
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs)
+{
+	struct mlx5_ib_dev *dev = wqs->send_cq->dev;
+	int err;
+
+	err = xa_err(xa_store_irq(&dev->kernel_qps, wqs->ibqp->qp_num, wqs, GFP_KERNEL));
+	if (err)
+		return err;
+	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
+		list_add_tail(&wqs->send_node, &wqs->send_cq->senders);
+	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock)
+		list_add_tail(&wqs->recv_node, &wqs->recv_cq->receivers);
+	return 0;
+}
+
+/*
+ * Turn the completions of a queue pair that nobody has read into ones of no request. They cannot be
+ * taken out: the device counts them.
+ */
+static void kcq_disown(struct mlx5_ib_kcq *kcq, u32 qpn)
+{
+	u32 index = kcq->ring.mcq->cons_index;
+	struct mlx5_cqe64 *cqe;
+
+	for (; (cqe = mlx5_ib_cq_ring_peek(&kcq->ring, index)); index++) {
+		if (mlx5_ib_cqe_kind(cqe) == MLX5_IB_CQE_OTHER || mlx5_ib_cqe_qpn(cqe) != qpn)
+			continue;
+		cqe->op_own = MLX5_CQE_RESIZE_CQ << 4 | (cqe->op_own & MLX5_CQE_OWNER_MASK);
+	}
+}
+
+/**
+ * mlx5_ib_kcq_clean - remove the completions of a queue pair that have not been polled
+ * @wqs: its work queues; the device completes nothing on them any more
+ *
+ * Any context.
+ */
+void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
+{
+	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
+		kcq_disown(wqs->send_cq, wqs->ibqp->qp_num);
+	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock)
+		kcq_disown(wqs->recv_cq, wqs->ibqp->qp_num);
+}
+
+/**
+ * mlx5_ib_kcq_remove - let no completion find a queue pair any more
+ * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair has been destroyed at the device
+ *
+ * When it returns nobody uses @wqs. May sleep.
+ */
+void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
+{
+	struct mlx5_ib_kcq *send = wqs->send_cq, *recv = wqs->recv_cq;
+
+	mlx5_ib_kcq_clean(wqs);
+	/* Another queue pair may have the number already. */
+	xa_cmpxchg_irq(&send->dev->kernel_qps, wqs->ibqp->qp_num, wqs, NULL, GFP_KERNEL);
+	scoped_guard(spinlock_irqsave, &send->lock) {
+		list_del(&wqs->send_node);
+		send->last = NULL;
+	}
+	scoped_guard(spinlock_irqsave, &recv->lock) {
+		list_del(&wqs->recv_node);
+		recv->last = NULL;
+	}
+}
+
+/* ---- failure of the device --------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_kcq_wake - call the consumer of a completion queue of a device that has failed
+ * @kcq: the queue
+ *
+ * The consumer is called in process context, whether or not the queue is armed. Any context.
+ */
+void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
+{
+	queue_work(system_dfl_wq, &kcq->wake);
+}
+
+/**
+ * mlx5_ib_flush_kernel_queues - let kernel consumers poll what a device that has failed will not
+ *	complete
+ * @dev: device
+ *
+ * Consumers whose queue is empty now are called when they post. Any context.
+ */
+void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_wqs *wqs;
+	unsigned long flags, qpn;
+
+	WRITE_ONCE(dev->failed, true);
+	xa_lock_irqsave(&dev->kernel_qps, flags);
+	xa_for_each(&dev->kernel_qps, qpn, wqs) {
+		mlx5_ib_kcq_wake(wqs->send_cq);
+		mlx5_ib_kcq_wake(wqs->recv_cq);
+	}
+	xa_unlock_irqrestore(&dev->kernel_qps, flags);
+}

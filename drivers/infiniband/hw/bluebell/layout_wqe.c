@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Work queues of the kernel: how large they are, and the work requests in them,
+ * byte by byte. Pure functions only.
+ *
+ * A send WQE is made of segments of 16 bytes or a multiple: control, address, data.
+ * linux/mlx5/qp.h has the segments.
+ */
+
+#include <linux/align.h>
+#include <linux/errno.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/string.h>
+
+#include "caps.h"
+#include "layout_qp.h"
+#include "layout_umr.h"
+#include "layout_wqe.h"
+
+#define DS_SIZE		MLX5_SEND_WQE_DS
+
+static_assert(MLX5_SEND_WQE_BB == 1 << MLX5_IB_LOG_WQEBB);
+static_assert(offsetofend(struct mlx5_ib_umr_wqe, list) <= MLX5_IB_MAX_WQE_BYTES);
+
+/* ---- sizes ------------------------------------------------------------------- */
+
+/* Bytes of the segments before the data, at most. */
+static u32 wqe_header_bytes(enum ib_qp_type type)
+{
+	u32 bytes = sizeof(struct mlx5_wqe_ctrl_seg);
+
+	switch (type) {
+	case IB_QPT_RC:
+		return bytes + sizeof(struct mlx5_wqe_raddr_seg) +
+		       sizeof(struct mlx5_wqe_masked_atomic_seg);
+	case IB_QPT_UC:
+		return bytes + sizeof(struct mlx5_wqe_raddr_seg);
+	default:
+		return bytes + sizeof(struct mlx5_wqe_datagram_seg);
+	}
+}
+
+/* Bytes of a send WQE that holds what the consumer asks for. */
+static u64 wqe_bytes(const struct ib_qp_init_attr *init)
+{
+	u64 gather = (u64)init->cap.max_send_sge * sizeof(struct mlx5_wqe_data_seg);
+	u64 copied = init->cap.max_inline_data ?
+		ALIGN((u64)init->cap.max_inline_data + sizeof(struct mlx5_wqe_inline_seg),
+		      DS_SIZE) : 0;
+	u64 bytes = wqe_header_bytes(init->qp_type) + max(gather, copied);
+
+	/* Each request may register memory. */
+	if (init->qp_type == IB_QPT_RC)
+		bytes = max_t(u64, bytes, offsetofend(struct mlx5_ib_umr_wqe, list));
+	return bytes;
+}
+
+static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
+		   struct mlx5_ib_wq_layout *wq)
+{
+	u32 most = min_t(u32, MLX5_CAP_GEN(caps->mdev, max_wqe_sz_sq),
+			 MLX5_IB_MAX_WQE_DS * DS_SIZE);
+	u32 header = wqe_header_bytes(init->qp_type);
+	u64 asked = wqe_bytes(init), count;
+	u32 blocks, bytes;
+
+	if (!init->cap.max_send_wr) {
+		init->cap.max_send_sge = 0;
+		init->cap.max_inline_data = 0;
+		return 0;
+	}
+	if (asked > most)
+		return -EINVAL;
+	blocks = DIV_ROUND_UP((u32)asked, MLX5_SEND_WQE_BB);
+	count = roundup_pow_of_two((u64)init->cap.max_send_wr * blocks);
+	if (count > mlx5_ib_max_wqes(caps))
+		return -EINVAL;
+
+	/* What fits in the blocks anyhow may be used. */
+	bytes = min(blocks * MLX5_SEND_WQE_BB, most);
+	wq->sq_count = count;
+	wq->max_ds = bytes / DS_SIZE;
+	wq->max_inline = bytes - header - sizeof(struct mlx5_wqe_inline_seg);
+	init->cap.max_send_wr = wq->sq_count / blocks;
+	init->cap.max_send_sge = (bytes - header) / sizeof(struct mlx5_wqe_data_seg);
+	init->cap.max_inline_data = wq->max_inline;
+	return 0;
+}
+
+static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
+		   struct mlx5_ib_wq_layout *wq)
+{
+	u32 sges = max(init->cap.max_recv_sge, 1);
+	u64 count, asked;
+	u32 stride;
+
+	if (init->srq || !init->cap.max_recv_wr) {
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+		return 0;
+	}
+	asked = (u64)sges * sizeof(struct mlx5_wqe_data_seg);
+	if (asked > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
+		return -EINVAL;
+	stride = roundup_pow_of_two((u32)asked);
+	if (stride > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
+		return -EINVAL;
+	/* The send queue, which follows, starts at a basic block. */
+	count = max_t(u64, roundup_pow_of_two((u64)init->cap.max_recv_wr),
+		      DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
+	if (count > mlx5_ib_max_wqes(caps))
+		return -EINVAL;
+
+	wq->rq_count = count;
+	wq->rq_shift = ilog2(stride);
+	init->cap.max_recv_wr = count;
+	init->cap.max_recv_sge = stride / sizeof(struct mlx5_wqe_data_seg);
+	return 0;
+}
+
+/**
+ * mlx5_ib_calc_kernel_wq - lay out the work queues of a queue pair of the kernel
+ * @init: type and capacities that the consumer asks for, which become those it gets
+ * @caps: what the device can do
+ * @wq: the layout
+ *
+ * Return: 0, or -EINVAL for what exceeds the device.
+ */
+int mlx5_ib_calc_kernel_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
+			   struct mlx5_ib_wq_layout *wq)
+{
+	int err;
+
+	*wq = (struct mlx5_ib_wq_layout){};
+	err = calc_rq(init, caps, wq) ?: calc_sq(init, caps, wq);
+	if (err)
+		return err;
+	wq->bytes = (wq->rq_count << wq->rq_shift) + wq->sq_count * MLX5_SEND_WQE_BB;
+	return 0;
+}
+
+/* ---- send requests ------------------------------------------------------------- */
+
+#define RC	BIT(IB_QPT_RC)
+#define UC	BIT(IB_QPT_UC)
+#define UD	BIT(IB_QPT_UD)
+
+enum wr_address {
+	WR_PLAIN,	/* the peer's receive request says where to, or nothing is transferred */
+	WR_RDMA,	/* the request says where */
+	WR_ATOMIC,
+	WR_MASKED_ATOMIC,
+};
+
+/* What a WQE has for each opcode of verbs, and which types of queue pairs have it. */
+static const struct {
+	u8 opcode;
+	u8 types;
+	u8 address;
+	bool imm;
+	bool inval;
+} wr_ops[] = {
+	[IB_WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, RC | UC, WR_RDMA },
+	[IB_WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM, RC | UC, WR_RDMA, .imm = true },
+	[IB_WR_SEND] = { MLX5_OPCODE_SEND, RC | UC | UD },
+	[IB_WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, RC | UC | UD, .imm = true },
+	[IB_WR_SEND_WITH_INV] = { MLX5_OPCODE_SEND_INVAL, RC, .inval = true },
+	[IB_WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, RC, WR_RDMA },
+	[IB_WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, RC, WR_ATOMIC },
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, RC, WR_ATOMIC },
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_MASKED_CS, RC, WR_MASKED_ATOMIC },
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_MASKED_FA, RC,
+						WR_MASKED_ATOMIC },
+	[IB_WR_LOCAL_INV] = { MLX5_OPCODE_UMR, RC },
+	[IB_WR_REG_MR] = { MLX5_OPCODE_UMR, RC },
+};
+
+/**
+ * mlx5_ib_wqe_check - find out whether a queue pair executes a send request
+ * @to: the queue pair
+ * @wr: the request
+ *
+ * Return: 0, or -EINVAL for an opcode that its type does not have.
+ */
+int mlx5_ib_wqe_check(const struct mlx5_ib_wqe_target *to, const struct ib_send_wr *wr)
+{
+	if ((unsigned int)wr->opcode >= ARRAY_SIZE(wr_ops) ||
+	    !(wr_ops[wr->opcode].types & BIT(to->type)))
+		return -EINVAL;
+	return 0;
+}
+
+static void *fill_raddr(void *seg, u64 addr, u32 rkey)
+{
+	struct mlx5_wqe_raddr_seg *raddr = seg;
+
+	raddr->raddr = cpu_to_be64(addr);
+	raddr->rkey = cpu_to_be32(rkey);
+	raddr->reserved = 0;
+	return raddr + 1;
+}
+
+static void *fill_atomic(void *seg, const struct ib_atomic_wr *wr)
+{
+	struct mlx5_wqe_atomic_seg *atomic = fill_raddr(seg, wr->remote_addr, wr->rkey);
+
+	if (wr->wr.opcode == IB_WR_ATOMIC_CMP_AND_SWP) {
+		atomic->swap_add = cpu_to_be64(wr->swap);
+		atomic->compare = cpu_to_be64(wr->compare_add);
+	} else {
+		atomic->swap_add = cpu_to_be64(wr->compare_add);
+		atomic->compare = 0;
+	}
+	return atomic + 1;
+}
+
+/* The boundaries of the fields of a masked addition take the place of the value to compare. */
+static void *fill_masked_atomic(void *seg, const struct ib_atomic_wr *wr)
+{
+	struct mlx5_wqe_masked_atomic_seg *atomic = fill_raddr(seg, wr->remote_addr, wr->rkey);
+
+	if (wr->wr.opcode == IB_WR_MASKED_ATOMIC_FETCH_AND_ADD) {
+		atomic->swap_add = cpu_to_be64(wr->compare_add);
+		atomic->compare = cpu_to_be64(wr->compare_add_mask);
+		return &atomic->swap_add_mask;
+	}
+	atomic->swap_add = cpu_to_be64(wr->swap);
+	atomic->compare = cpu_to_be64(wr->compare_add);
+	atomic->swap_add_mask = cpu_to_be64(wr->swap_mask);
+	atomic->compare_mask = cpu_to_be64(wr->compare_add_mask);
+	return atomic + 1;
+}
+
+static void *fill_datagram(void *seg, const struct ib_ud_wr *wr)
+{
+	struct mlx5_wqe_datagram_seg *dgram = seg;
+
+	dgram->av = to_mah(wr->ah)->av;
+	dgram->av.dqp_dct = cpu_to_be32(wr->remote_qpn | MLX5_EXTENDED_UD_AV);
+	dgram->av.key.qkey.qkey = cpu_to_be32(wr->remote_qkey);
+	dgram->av.key.qkey.reserved = 0;
+	return dgram + 1;
+}
+
+static void *fill_address(void *seg, const struct mlx5_ib_wqe_target *to,
+			  const struct ib_send_wr *wr)
+{
+	switch (wr_ops[wr->opcode].address) {
+	case WR_RDMA:
+		return fill_raddr(seg, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
+	case WR_ATOMIC:
+		return fill_atomic(seg, atomic_wr(wr));
+	case WR_MASKED_ATOMIC:
+		return fill_masked_atomic(seg, atomic_wr(wr));
+	default:
+		return to->type == IB_QPT_UD ? fill_datagram(seg, ud_wr(wr)) : seg;
+	}
+}
+
+/* Copy the data into the WQE, behind its length. No data is no segment. */
+static int fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline)
+{
+	struct mlx5_wqe_inline_seg *head = seg;
+	u8 *to = (u8 *)head->data;
+	u32 bytes = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		if (wr->sg_list[i].length > max_inline - bytes)
+			return -ENOMEM;
+		memcpy(to + bytes, (void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+		bytes += wr->sg_list[i].length;
+	}
+	if (!bytes)
+		return 0;
+	head->byte_count = cpu_to_be32(bytes | MLX5_INLINE_SEG);
+	/* The rest of the last unit is not sent, but must not show what was there. */
+	bytes += sizeof(*head);
+	memset((u8 *)seg + bytes, 0, ALIGN(bytes, DS_SIZE) - bytes);
+	return DIV_ROUND_UP(bytes, DS_SIZE);
+}
+
+static void fill_data_seg(struct mlx5_wqe_data_seg *seg, const struct ib_sge *sge)
+{
+	seg->byte_count = cpu_to_be32(sge->length);
+	seg->lkey = cpu_to_be32(sge->lkey);
+	seg->addr = cpu_to_be64(sge->addr);
+}
+
+/* An empty segment would stand for 2 GiB. */
+static int fill_gather(struct mlx5_wqe_data_seg *seg, const struct ib_send_wr *wr,
+		       unsigned int room)
+{
+	unsigned int n = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		if (!wr->sg_list[i].length)
+			continue;
+		if (n == room)
+			return -ENOMEM;
+		fill_data_seg(&seg[n++], &wr->sg_list[i]);
+	}
+	return n;
+}
+
+/**
+ * mlx5_ib_fill_send_wqe - write the segments of a send WQE behind its control segment
+ * @wqe: the WQE, MLX5_IB_MAX_WQE_BYTES
+ * @to: the queue pair
+ * @wr: a request that mlx5_ib_wqe_check() accepts, other than UMR requests; layout_umr.c has those
+ *
+ * Return: units of 16 bytes that the WQE has, or -ENOMEM for more data segments or inline data
+ * than the queue pair was created for.
+ */
+int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
+			  const struct ib_send_wr *wr)
+{
+	void *seg = fill_address(wqe + sizeof(struct mlx5_wqe_ctrl_seg), to, wr);
+	unsigned int ds = (seg - wqe) / DS_SIZE;
+	int data;
+
+	if (wr->send_flags & IB_SEND_INLINE)
+		data = fill_inline(seg, wr, to->max_inline);
+	else
+		data = fill_gather(seg, wr, to->max_ds - ds);
+	return data < 0 ? data : ds + data;
+}
+
+/*
+ * A request behind one that changes a key waits until the key has been changed: it may use the
+ * key. Requests that change one key are in order by a fence of their own.
+ */
+static u8 wqe_fence(const struct mlx5_ib_wqe_target *to, const struct ib_send_wr *wr,
+		    bool after_umr)
+{
+	u8 mode = after_umr ? MLX5_FENCE_MODE_INITIATOR_SMALL : MLX5_FENCE_MODE_NONE;
+
+	if (mlx5_ib_wr_is_umr(wr->opcode))
+		mode = to->umr_fence;
+	if (!(wr->send_flags & IB_SEND_FENCE) || mode == MLX5_FENCE_MODE_STRONG_ORDERING)
+		return mode;
+	return mode == MLX5_FENCE_MODE_NONE ? MLX5_FENCE_MODE_FENCE :
+					      MLX5_FENCE_MODE_SMALL_AND_FENCE;
+}
+
+/* The word of the control segment whose meaning depends on the opcode; UMR requests have theirs. */
+static __be32 wqe_immediate(const struct ib_send_wr *wr)
+{
+	if (wr_ops[wr->opcode].imm)
+		return wr->ex.imm_data;
+	return wr_ops[wr->opcode].inval ? cpu_to_be32(wr->ex.invalidate_rkey) : 0;
+}
+
+/**
+ * mlx5_ib_finish_send_wqe - write the control segment of a send WQE
+ * @wqe: the WQE, otherwise complete
+ * @to: the queue pair
+ * @wr: the request
+ * @ds: units of 16 bytes that the WQE has
+ * @index: basic blocks posted before
+ * @after_umr: the request before this one changes a key
+ */
+void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
+			     const struct ib_send_wr *wr, unsigned int ds, u16 index,
+			     bool after_umr)
+{
+	struct mlx5_wqe_ctrl_seg *ctrl = wqe;
+	u8 flags = wqe_fence(to, wr, after_umr);
+
+	if (to->signal_all || (wr->send_flags & IB_SEND_SIGNALED))
+		flags |= MLX5_WQE_CTRL_CQ_UPDATE;
+	if (wr->send_flags & IB_SEND_SOLICITED)
+		flags |= MLX5_WQE_CTRL_SOLICITED;
+	ctrl->opmod_idx_opcode = cpu_to_be32((u32)index << MLX5_WQE_CTRL_WQE_INDEX_SHIFT |
+					     wr_ops[wr->opcode].opcode);
+	ctrl->qpn_ds = cpu_to_be32(to->qpn << MLX5_WQE_CTRL_QPN_SHIFT | ds);
+	ctrl->signature = 0;
+	memset(ctrl->rsvd, 0, sizeof(ctrl->rsvd));
+	ctrl->fm_ce_se = flags;
+	if (!mlx5_ib_wr_is_umr(wr->opcode))
+		ctrl->imm = wqe_immediate(wr);
+}
+
+/* ---- receive requests ------------------------------------------------------------ */
+
+/**
+ * mlx5_ib_fill_recv_wqe - write a receive WQE
+ * @seg: its scatter list
+ * @wr: the request
+ * @room: segments that the WQE has room for
+ * @end_key: key that ends a scatter list
+ *
+ * Return: 0, or -EINVAL for more segments than the queue was created for.
+ */
+int mlx5_ib_fill_recv_wqe(struct mlx5_wqe_data_seg *seg, const struct ib_recv_wr *wr,
+			  unsigned int room, u32 end_key)
+{
+	unsigned int n = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		/* As in send requests. */
+		if (!wr->sg_list[i].length)
+			continue;
+		if (n == room)
+			return -EINVAL;
+		fill_data_seg(&seg[n++], &wr->sg_list[i]);
+	}
+	if (n < room)
+		seg[n] = (struct mlx5_wqe_data_seg){ .lkey = cpu_to_be32(end_key) };
+	return 0;
+}
+
+/* ---- addresses --------------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_fill_av - build the address vector of datagrams on an InfiniBand port
+ * @av: the vector, without queue pair and Q_Key
+ * @ah: the address, checked by mlx5_ib_check_ah()
+ * @rate_support: rate codes the device has
+ */
+void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate_support)
+{
+	const struct ib_global_route *grh;
+
+	*av = (struct mlx5_av){
+		.stat_rate_sl = mlx5_ib_rate_to_hw(rdma_ah_get_static_rate(ah), rate_support) << 4 |
+				rdma_ah_get_sl(ah),
+		.fl_mlid = rdma_ah_get_path_bits(ah),
+		.rlid = cpu_to_be16(rdma_ah_get_dlid(ah)),
+	};
+	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
+		return;
+
+	grh = rdma_ah_read_grh(ah);
+	av->tclass = grh->traffic_class;
+	av->hop_limit = grh->hop_limit;
+	av->grh_gid_fl = cpu_to_be32(BIT(30) | grh->sgid_index << 20 | grh->flow_label);
+	memcpy(av->rgid, grh->dgid.raw, sizeof(av->rgid));
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Work queues of the kernel: how large they are, and the work requests in them,
+ * byte by byte. Pure functions only.
+ */
+
+#ifndef BLUEBELL_LAYOUT_WQE_H
+#define BLUEBELL_LAYOUT_WQE_H
+
+#include <linux/mlx5/qp.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct mlx5_ib_caps;
+
+#define MLX5_IB_LOG_WQEBB		6
+/* The control segment counts a request in six bits, in units of 16 bytes. */
+#define MLX5_IB_MAX_WQE_DS		63
+#define MLX5_IB_MAX_WQE_BYTES \
+	ALIGN(MLX5_IB_MAX_WQE_DS * MLX5_SEND_WQE_DS, MLX5_SEND_WQE_BB)
+
+/**
+ * struct mlx5_ib_wq_layout - the work queues of a queue pair of the kernel
+ * @rq_count: receive WQEs; a power of two, or 0
+ * @rq_shift: log2 of the stride of a receive WQE, in bytes
+ * @sq_count: basic blocks of the send queue; a power of two, or 0
+ * @max_ds: units of 16 bytes that a send WQE has at most
+ * @max_inline: bytes of inline data that a send WQE has at most
+ * @bytes: size of both queues. The receive queue comes first
+ */
+struct mlx5_ib_wq_layout {
+	u32 rq_count;
+	u8 rq_shift;
+	u32 sq_count;
+	u8 max_ds;
+	u32 max_inline;
+	u32 bytes;
+};
+
+/**
+ * struct mlx5_ib_wqe_target - what a send WQE depends on besides the request
+ * @type: type of the queue pair
+ * @qpn: its number
+ * @max_ds: as in struct mlx5_ib_wq_layout
+ * @max_inline: as in struct mlx5_ib_wq_layout
+ * @signal_all: every request completes
+ * @umr_fence: fence that orders UMR requests: MLX5_FENCE_MODE_*
+ */
+struct mlx5_ib_wqe_target {
+	enum ib_qp_type type;
+	u32 qpn;
+	u8 max_ds;
+	u32 max_inline;
+	bool signal_all;
+	u8 umr_fence;
+};
+
+int mlx5_ib_calc_kernel_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
+			   struct mlx5_ib_wq_layout *wq);
+int mlx5_ib_wqe_check(const struct mlx5_ib_wqe_target *to, const struct ib_send_wr *wr);
+int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
+			  const struct ib_send_wr *wr);
+void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
+			     const struct ib_send_wr *wr, unsigned int ds, u16 index,
+			     bool after_umr);
+int mlx5_ib_fill_recv_wqe(struct mlx5_wqe_data_seg *seg, const struct ib_recv_wr *wr,
+			  unsigned int room, u32 end_key);
+void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate_support);
+
+static inline bool mlx5_ib_wr_is_umr(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_REG_MR || opcode == IB_WR_LOCAL_INV;
+}
+
+#endif /* BLUEBELL_LAYOUT_WQE_H */

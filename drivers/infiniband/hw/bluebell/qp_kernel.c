@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs of kernel consumers: their memory, and their completions when they are
+ * reset or destroyed.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+
+#include "bluebell.h"
+#include "cq.h"
+#include "fw.h"
+#include "kcq.h"
+#include "layout_wqe.h"
+#include "qp.h"
+#include "wq.h"
+
+/* What the context of a queue pair, and its WQEs, are built from. */
+static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			   const struct ib_qp_init_attr *init,
+			   const struct mlx5_ib_wq_layout *layout)
+{
+	struct mlx5_ib_wqs *wqs = qp->wqs;
+
+	qp->ucmd.rq_wqe_count = layout->rq_count;
+	qp->ucmd.rq_wqe_shift = layout->rq_shift;
+	qp->ucmd.sq_wqe_count = layout->sq_count;
+	MLX5_SET(qpc, qp->qpc, uar_page, dev->mdev->priv.bfreg.index);
+	/* Its work requests may register memory. */
+	MLX5_SET(qpc, qp->qpc, fre, init->qp_type == IB_QPT_RC);
+	wqs->send_cq = to_mcq(init->send_cq)->kcq;
+	wqs->recv_cq = to_mcq(init->recv_cq)->kcq;
+	wqs->rq.end_key = dev->caps.list_end_mkey;
+	wqs->sq.to.type = init->qp_type;
+	wqs->sq.to.signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+}
+
+/**
+ * mlx5_ib_kernel_qp_prepare - allocate the memory of a queue pair of a kernel consumer
+ * @dev: device
+ * @qp: the queue pair; gets work queues, and what its context is built from
+ * @init: its type, CQs and capacities, which become those that it has
+ *
+ * May sleep.
+ *
+ * Return: 0; -EINVAL for capacities beyond the device's, or a queue pair without CQs; -EOPNOTSUPP
+ * for an SRQ; or -ENOMEM.
+ */
+int mlx5_ib_kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			      struct ib_qp_init_attr *init)
+{
+	struct mlx5_ib_wq_layout layout;
+	int err;
+
+	/* Shared receive queues of kernel consumers are not implemented yet. */
+	if (init->srq)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	err = mlx5_ib_calc_kernel_wq(init, &dev->caps, &layout);
+	if (err)
+		return err;
+	if (!layout.bytes)
+		return -EINVAL;
+	err = mlx5_ib_queue_mem_alloc(dev, &qp->mem, layout.bytes);
+	if (err)
+		return err;
+	qp->wqs = mlx5_ib_wqs_alloc(dev, &qp->ibqp, &layout, &qp->mem);
+	if (!qp->wqs) {
+		mlx5_ib_queue_mem_free(dev, &qp->mem);
+		return -ENOMEM;
+	}
+	kernel_qp_fill(dev, qp, init, &layout);
+	return 0;
+}
+
+/**
+ * mlx5_ib_kernel_qp_attach - let completions find a queue pair that has been created
+ * @dev: device
+ * @qp: the queue pair
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM, and then the queue pair is destroyed at the device.
+ */
+int mlx5_ib_kernel_qp_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
+{
+	int err;
+
+	qp->wqs->sq.to.qpn = qp->rsc.num;
+	err = mlx5_ib_kcq_add(qp->wqs);
+	if (err)
+		mlx5_ib_rsc_discard(&qp->rsc, &qp->mem);
+	return err;
+}
+
+/**
+ * mlx5_ib_kernel_qp_stop - let completions no longer find a queue pair, before it is destroyed
+ * @dev: device
+ * @qp: the queue pair
+ *
+ * Takes it to reset first: once it is destroyed another one may have its number, and completions
+ * of the two could not be told apart. May sleep.
+ *
+ * Return: 0, or the errno of a firmware that refuses to reset it.
+ */
+int mlx5_ib_kernel_qp_stop(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
+{
+	u32 ece = 0;
+	int err;
+
+	guard(mutex)(&qp->mutex);
+	if (qp->detached)
+		return 0;
+	if (qp->state != IB_QPS_RESET) {
+		err = mlx5_fw_modify_qp(dev, qp->rsc.uid, MLX5_CMD_OP_2RST_QP, qp->rsc.num, NULL,
+					0, ece, &ece);
+		if (err)
+			return err;
+		WRITE_ONCE(qp->state, IB_QPS_RESET);
+	}
+	mlx5_ib_kcq_remove(qp->wqs);
+	qp->detached = true;
+	return 0;
+}
+
+/**
+ * mlx5_ib_kernel_qp_was_reset - forget what was posted to a queue pair that has been reset
+ * @qp: the queue pair, whose mutex is held, and to which nobody posts
+ */
+void mlx5_ib_kernel_qp_was_reset(struct mlx5_ib_qp *qp)
+{
+	lockdep_assert_held(&qp->mutex);
+	mlx5_ib_kcq_clean(qp->wqs);
+	mlx5_ib_wqs_reset(qp->wqs);
+}
+
+/**
+ * mlx5_ib_kernel_qp_release - free the memory of a queue pair of a kernel consumer
+ * @dev: device
+ * @qp: the queue pair, which does not exist at the device, or whose memory an orphan has
+ */
+void mlx5_ib_kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
+{
+	mlx5_ib_wqs_free(qp->wqs);
+	qp->wqs = NULL;
+	if (qp->mem.db.db)
+		mlx5_ib_queue_mem_free(dev, &qp->mem);
+}

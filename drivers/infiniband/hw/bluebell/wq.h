@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Work queues of kernel consumers: what is posted, and what has completed.
+ */
+
+#ifndef BLUEBELL_WQ_H
+#define BLUEBELL_WQ_H
+
+#include <linux/list.h>
+#include <linux/mlx5/driver.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "layout_wqe.h"
+
+struct mlx5_ib_dev;
+struct mlx5_ib_kcq;
+struct mlx5_ib_queue_mem;
+
+/**
+ * struct mlx5_ib_posted_send - a send request that has been posted
+ * @wr_id: of the request
+ * @blocks: basic blocks that its WQE takes
+ * @opcode: enum ib_wr_opcode
+ */
+struct mlx5_ib_posted_send {
+	u64 wr_id;
+	u8 blocks;
+	u8 opcode;
+};
+
+/**
+ * struct mlx5_ib_sq - send queue of a kernel consumer
+ * @lock: guards @posted, @after_umr, @doorbell and @wqe
+ * @to: what WQEs depend on; constant once the queue pair exists
+ * @ring: finds basic blocks in the buffer
+ * @mask: basic blocks of the queue, minus one
+ * @db: send counter of the doorbell record
+ * @map: register that rings the queue
+ * @requests: struct mlx5_ib_posted_send of the WQE that begins at this block
+ * @posted: basic blocks posted
+ * @done: basic blocks completed; written under the lock of the CQ
+ * @after_umr: the last request changes a key
+ * @doorbell: start of the last WQE, which is written to @map
+ * @wqe: the WQE that is being built
+ */
+struct mlx5_ib_sq {
+	spinlock_t lock; /* posted, after_umr to wqe */
+	struct mlx5_ib_wqe_target to;
+	struct mlx5_frag_buf_ctrl ring;
+	u16 mask;
+	__be32 *db;
+	void __iomem *map;
+	struct mlx5_ib_posted_send *requests;
+	u16 posted;
+	u16 done;
+	bool after_umr;
+	__be32 doorbell[2] __aligned(sizeof(u64));
+	u8 wqe[MLX5_IB_MAX_WQE_BYTES] __aligned(sizeof(u64));
+};
+
+/**
+ * struct mlx5_ib_rq - receive queue of a kernel consumer
+ * @lock: guards @posted
+ * @ring: finds WQEs in the buffer
+ * @mask: WQEs of the queue, minus one
+ * @max_sge: data segments of a WQE
+ * @end_key: key that ends a scatter list
+ * @db: receive counter of the doorbell record
+ * @wr_ids: of the request at this WQE; NULL without a receive queue
+ * @posted: WQEs posted
+ * @done: WQEs completed; written under the lock of the CQ
+ */
+struct mlx5_ib_rq {
+	spinlock_t lock; /* posted */
+	struct mlx5_frag_buf_ctrl ring;
+	u16 mask;
+	u8 max_sge;
+	u32 end_key;
+	__be32 *db;
+	u64 *wr_ids;
+	u16 posted;
+	u16 done;
+};
+
+/**
+ * struct mlx5_ib_wqs - both work queues of a queue pair
+ * @ibqp: the queue pair
+ * @send_cq: where the send queue completes
+ * @recv_cq: where the receive queue completes
+ * @send_node: in @send_cq
+ * @recv_node: in @recv_cq
+ * @sq: send queue
+ * @rq: receive queue
+ */
+struct mlx5_ib_wqs {
+	struct ib_qp *ibqp;
+	struct mlx5_ib_kcq *send_cq;
+	struct mlx5_ib_kcq *recv_cq;
+	struct list_head send_node;
+	struct list_head recv_node;
+	struct mlx5_ib_sq sq;
+	struct mlx5_ib_rq rq;
+};
+
+struct mlx5_ib_wqs *mlx5_ib_wqs_alloc(struct mlx5_ib_dev *dev, struct ib_qp *ibqp,
+				      const struct mlx5_ib_wq_layout *layout,
+				      struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_wqs_free(struct mlx5_ib_wqs *wqs);
+void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs);
+
+int mlx5_ib_sq_push(struct mlx5_ib_sq *sq, const struct ib_send_wr *wr, unsigned int ds);
+void mlx5_ib_sq_ring(struct mlx5_ib_sq *sq);
+int mlx5_ib_rq_post(struct mlx5_ib_rq *rq, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad);
+
+enum ib_wr_opcode mlx5_ib_sq_complete(struct mlx5_ib_sq *sq, u16 index, struct ib_wc *wc);
+void mlx5_ib_rq_complete(struct mlx5_ib_rq *rq, struct ib_wc *wc);
+bool mlx5_ib_sq_flush(struct mlx5_ib_sq *sq, struct ib_wc *wc);
+bool mlx5_ib_rq_flush(struct mlx5_ib_rq *rq, struct ib_wc *wc);
+
+#endif /* BLUEBELL_WQ_H */
