@@ -311,6 +311,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	dev->ib_dev.phys_port_cnt = 1;
 	dev->dump_fill_mkey = 0x700;
 	xa_init_flags(&dev->rsc_table.rscs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->kernel_qps, XA_FLAGS_LOCK_IRQ);
 	return dev;
 }
 

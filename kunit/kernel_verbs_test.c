@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the queues of kernel consumers: where WQEs are put, which completion is
+ * whose, and what a refused command leaves behind. The device is a mock, so the completions
+ * are written here.
+ */
+
+#include <kunit/test-bug.h>
+#include <kunit/test.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <rdma/ib_verbs.h>
+
+#include "../buf.h"
+#include "../cq.h"
+#include "../kcq.h"
+#include "../qp.h"
+#include "../ucontext.h"
+#include "../wq.h"
+#include "../wr.h"
+#include "mock.h"
+
+#define LOG_CQES	4
+#define NUM_QPS		2
+
+/**
+ * struct kernel - what a consumer has
+ * @mock: device
+ * @pd: protection domain
+ * @cq: completion queue of all
+ * @qp: queue pairs
+ * @written: completions that the device has written
+ * @bell: the register that rings
+ */
+struct kernel {
+	struct mock *mock;
+	struct mlx5_ib_pd pd;
+	struct mlx5_ib_cq cq;
+	struct mlx5_ib_qp qp[NUM_QPS];
+	u32 written;
+	u64 bell;
+};
+
+static int create_cq(struct kernel *k)
+{
+	const struct ib_cq_init_attr attr = { .cqe = BIT(LOG_CQES) - 1 };
+
+	memset(&k->cq, 0, sizeof(k->cq));
+	k->cq.ibcq.device = &k->mock->dev->ib_dev;
+	return mlx5_ib_create_cq(&k->cq.ibcq, &attr, NULL);
+}
+
+static int create_qp(struct kernel *k, struct mlx5_ib_qp *qp)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.send_cq = &k->cq.ibcq,
+		.recv_cq = &k->cq.ibcq,
+		.cap = { .max_send_wr = 40, .max_recv_wr = 4, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+
+	memset(qp, 0, sizeof(*qp));
+	qp->ibqp.device = &k->mock->dev->ib_dev;
+	qp->ibqp.pd = &k->pd.ibpd;
+	qp->ibqp.qp_type = IB_QPT_RC;
+	return mlx5_ib_create_qp(&qp->ibqp, &init, NULL);
+}
+
+static struct kernel *make_kernel(struct kunit *test)
+{
+	struct kernel *k = kunit_kzalloc(test, sizeof(*k), GFP_KERNEL);
+	struct mlx5_ib_caps *caps;
+
+	KUNIT_ASSERT_NOT_NULL(test, k);
+	k->mock = mock_create(test);
+	caps = &k->mock->dev->caps;
+	MOCK_SET_CAP(caps, log_max_qp_sz, 15);
+	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
+	MOCK_SET_CAP(caps, max_wqe_sz_rq, 512);
+	MOCK_SET_CAP(caps, log_max_cq_sz, 10);
+	MOCK_SET_CAP(caps, rc, 1);
+	k->mock->dev->mdev->priv.bfreg.map = (void __force __iomem *)&k->bell;
+	return k;
+}
+
+/* With queue pairs that may send. */
+static struct kernel *make_connected(struct kunit *test)
+{
+	struct kernel *k = make_kernel(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	for (i = 0; i < NUM_QPS; i++) {
+		KUNIT_ASSERT_EQ(test, create_qp(k, &k->qp[i]), 0);
+		k->qp[i].state = IB_QPS_RTS;
+	}
+	return k;
+}
+
+static void destroy_all(struct kunit *test, struct kernel *k)
+{
+	unsigned int i;
+
+	for (i = 0; i < NUM_QPS; i++)
+		if (k->qp[i].wqs)
+			KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[i].ibqp, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&k->cq.ibcq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(k->mock), 0);
+	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 0);
+}
+
+static int post(struct mlx5_ib_qp *qp, u64 wr_id, unsigned int inline_len)
+{
+	static u8 data[256];
+	struct ib_sge sge = { .addr = (uintptr_t)data, .length = inline_len };
+	struct ib_send_wr wr = {
+		.wr_id = wr_id, .opcode = IB_WR_SEND, .send_flags = IB_SEND_INLINE,
+		.sg_list = &sge, .num_sge = 1,
+	};
+	const struct ib_send_wr *bad = NULL;
+	int err = mlx5_ib_post_send(&qp->ibqp, &wr, &bad);
+
+	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
+	return err;
+}
+
+static int post_receive(struct mlx5_ib_qp *qp, u64 wr_id)
+{
+	struct ib_recv_wr wr = { .wr_id = wr_id };
+	const struct ib_recv_wr *bad = NULL;
+	int err = mlx5_ib_post_recv(&qp->ibqp, &wr, &bad);
+
+	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
+	return err;
+}
+
+/* The device completes a request. */
+static void complete_wqe(struct kernel *k, struct mlx5_ib_qp *qp, u8 opcode, u16 index)
+{
+	u32 i = k->written++;
+	struct mlx5_cqe64 *cqe = k->cq.mem.buf.frags.frags[0].buf +
+				 (i % BIT(LOG_CQES)) * sizeof(*cqe);
+
+	memset(cqe, 0, sizeof(*cqe));
+	cqe->sop_drop_qpn = cpu_to_be32(qp->ibqp.qp_num);
+	cqe->wqe_counter = cpu_to_be16(index);
+	cqe->op_own = opcode << 4 | (i >> LOG_CQES & 1);
+}
+
+/* The block of a queue of 128 that follows a receive queue of 64 bytes. */
+static __be32 *block(struct mlx5_ib_qp *qp, u16 index)
+{
+	size_t at = 64 + (index % 128) * 64;
+
+	return qp->mem.buf.frags.frags[at / PAGE_SIZE].buf + at % PAGE_SIZE;
+}
+
+/* Requests of one to three blocks go round the queue, whose pages are not contiguous. */
+static void request_is_put_elsewhere(struct kunit *test)
+{
+	static const unsigned int inline_len[] = { 40, 104, 124 };
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc;
+	u16 index = 0;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, qp->wqs->sq.mask, 127);
+	KUNIT_ASSERT_EQ(test, qp->mem.buf.frags.npages, 3);
+	for (i = 0; i < 500; i++) {
+		unsigned int blocks = i % 3 + 1;
+
+		KUNIT_ASSERT_EQ(test, post(qp, i, inline_len[i % 3]), 0);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(block(qp, index)[0]),
+				(u32)index << 8 | MLX5_OPCODE_SEND);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(block(qp, index)[4]),
+				inline_len[i % 3] | 0x80000000);
+		KUNIT_EXPECT_MEMEQ(test, &k->bell, block(qp, index), 8);
+		complete_wqe(k, qp, MLX5_CQE_REQ, index);
+		index += blocks;
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), index);
+		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+		KUNIT_EXPECT_PTR_EQ(test, wc.qp, &qp->ibqp);
+	}
+	destroy_all(test, k);
+}
+
+static void queue_takes_more_than_it_holds(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[4];
+	unsigned int i;
+
+	for (i = 0; i < 128; i++)
+		KUNIT_ASSERT_EQ(test, post(qp, i, 40), 0);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 40), -ENOMEM);
+	/* One completion for the first three; three blocks are free. */
+	complete_wqe(k, qp, MLX5_CQE_REQ, 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 100), 0);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 100), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 40), 0);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 40), -ENOMEM);
+
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, post_receive(qp, 100 + i), 0);
+	KUNIT_EXPECT_EQ(test, post_receive(qp, 0), -ENOMEM);
+	complete_wqe(k, qp, MLX5_CQE_RESP_SEND, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 100);
+	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_RECV);
+	KUNIT_EXPECT_EQ(test, post_receive(qp, 104), 0);
+	KUNIT_EXPECT_EQ(test, post_receive(qp, 0), -ENOMEM);
+	destroy_all(test, k);
+}
+
+static void request_is_taken_in_the_wrong_state(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	enum ib_qp_state state;
+
+	for (state = IB_QPS_RESET; state <= IB_QPS_ERR; state++) {
+		qp->state = state;
+		KUNIT_EXPECT_EQ(test, post(qp, 0, 8), state < IB_QPS_RTS ? -EINVAL : 0);
+		KUNIT_EXPECT_EQ(test, post_receive(qp, 0),
+				state == IB_QPS_RESET ? -EINVAL :
+				state <= IB_QPS_SQD ? 0 : -ENOMEM);
+	}
+	destroy_all(test, k);
+}
+
+/* Completions of two queue pairs; one of these is destroyed before they have been polled. */
+static void completion_of_a_destroyed_queue_pair_is_told(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct ib_wc wc[8];
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		KUNIT_ASSERT_EQ(test, post(&k->qp[i % 2], i, 8), 0);
+		complete_wqe(k, &k->qp[i % 2], i < 4 ? MLX5_CQE_REQ : MLX5_CQE_REQ_ERR, i / 2);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 3);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, wc[i].wr_id, 2 * i + 1);
+		KUNIT_EXPECT_PTR_EQ(test, wc[i].qp, &k->qp[1].ibqp);
+	}
+	KUNIT_EXPECT_EQ(test, wc[2].status, IB_WC_GENERAL_ERR);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
+	/* The device is told that the places of all of them are free. */
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(k->cq.mem.db.db[0]) & 0xffffff, 6);
+	destroy_all(test, k);
+}
+
+static void failed_device_keeps_requests(struct kunit *test)
+{
+	static const u64 want[] = { 0, 1, 2, 10, 11 };
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[8];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, post(qp, i, 8), 0);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, post_receive(qp, 10 + i), 0);
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	k->mock->dev->failed = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 2);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 6, wc + 2), 3);
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		KUNIT_EXPECT_EQ(test, wc[i].wr_id, want[i]);
+		KUNIT_EXPECT_PTR_EQ(test, wc[i].qp, &qp->ibqp);
+		if (i)
+			KUNIT_EXPECT_EQ(test, wc[i].status, IB_WC_WR_FLUSH_ERR);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
+static void refusal_leaks_a_part_of_a_queue(struct kunit *test)
+{
+	struct kernel *k = make_kernel(test);
+	struct mock *mock = k->mock;
+
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, create_cq(k), mock->refuse_err);
+	mock->refuse = 0;
+	mock->refuse_queue_mem = true;
+	KUNIT_EXPECT_EQ(test, create_cq(k), -ENOMEM);
+	mock->refuse_queue_mem = false;
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
+	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, create_qp(k, &k->qp[0]), mock->refuse_err);
+	mock->refuse = 0;
+	mock->refuse_queue_mem = true;
+	KUNIT_EXPECT_EQ(test, create_qp(k, &k->qp[0]), -ENOMEM);
+	mock->refuse_queue_mem = false;
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 1);
+	destroy_all(test, k);
+}
+
+/* A queue pair that firmware does not reset, or does not destroy, is destroyed by the next call. */
+static void refused_destruction_forgets_a_queue_pair(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct mock *mock = k->mock;
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc;
+
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&qp->ibqp, NULL), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_2RST_QP);
+	mock->refuse = 0;
+	/* It completes as before. */
+	KUNIT_EXPECT_EQ(test, post(qp, 7, 8), 0);
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 7);
+
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&qp->ibqp, NULL), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 3);
+	mock->refuse_destroy = false;
+	destroy_all(test, k);
+}
+
+static struct kunit_case kernel_verbs_cases[] = {
+	KUNIT_CASE(request_is_put_elsewhere),
+	KUNIT_CASE(queue_takes_more_than_it_holds),
+	KUNIT_CASE(request_is_taken_in_the_wrong_state),
+	KUNIT_CASE(completion_of_a_destroyed_queue_pair_is_told),
+	KUNIT_CASE(failed_device_keeps_requests),
+	KUNIT_CASE(refusal_leaks_a_part_of_a_queue),
+	KUNIT_CASE(refused_destruction_forgets_a_queue_pair),
+	{}
+};
+
+static struct kunit_suite kernel_verbs_suite = {
+	.name = "bluebell-kernel-verbs",
+	.test_cases = kernel_verbs_cases,
+};
+
+kunit_test_suite(kernel_verbs_suite);
