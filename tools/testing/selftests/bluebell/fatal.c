@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "kernel_file.h"
 #include "recovery.h"
 #include "removal.h"
 
@@ -379,6 +380,44 @@ TEST_F_TIMEOUT(fatal, page_faults_end, 3600)
 		fail_device(_metadata, &self->workers, &self->failed);
 		expect_end_and_recovery(_metadata, &self->workers, &self->failed);
 		EXPECT_EQ(1, hca_inject_clear());
+	}
+}
+
+/* ---- kernel consumers -------------------------------------------------------------------------- */
+
+#define KERNEL_VERBS "/dev/kernel_verbs"
+
+/* Which test of the module kernel_verbs the process runs. */
+static const char *module_test;
+
+static int kernel_consumer(int ready)
+{
+	int fd = open(KERNEL_VERBS, O_RDWR | O_CLOEXEC);
+	char report[256] = "";
+
+	if (fd < 0 || write(ready, "", 1) != 1)
+		return 2;
+	if (write(fd, module_test, strlen(module_test)) > 0)
+		return 0;
+	if (read(fd, report, sizeof(report) - 1) > 0)
+		fprintf(stderr, "# %s", report);
+	return 1;
+}
+
+/* What they have posted, and what they post later, is completed as flushed. */
+TEST_F_TIMEOUT(fatal, requests_of_kernel_consumers_are_flushed, 3600)
+{
+	static const char *const tests[] = {
+		"rc_until_failure_softirq", "rc_until_failure_workqueue",
+	};
+	int i;
+
+	ASSERT_EQ(0, load_test_module("kernel_verbs", KERNEL_VERBS));
+	for (i = 0; i < 2 * rounds(); i++) {
+		module_test = tests[i % 2];
+		ASSERT_EQ(0, workers_start(&self->workers, 1, kernel_consumer));
+		fail_device(_metadata, &self->workers, &self->failed);
+		expect_end_and_recovery(_metadata, &self->workers, &self->failed);
 	}
 }
 

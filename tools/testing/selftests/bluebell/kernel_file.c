@@ -4,8 +4,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kernel_file.h"
@@ -45,4 +47,28 @@ int write_file(const char *path, const char *fmt, ...)
 int empty_caches(int what)
 {
 	return write_file("/proc/sys/vm/drop_caches", "%d", what);
+}
+
+/**
+ * load_test_module - load one of the modules that belong to the tests, unless it is loaded
+ * @name: of the module
+ * @device: path of the device that it makes
+ *
+ * Return: 0 or a negative errno: -ENOENT if the module was not built for this kernel.
+ */
+int load_test_module(const char *name, const char *device)
+{
+	char path[PATH_MAX];
+	int fd, ret;
+
+	if (!access(device, R_OK | W_OK))
+		return 0;
+	/* Where scripts/vm puts them. */
+	snprintf(path, sizeof(path), "/run/bluebell/modules/test/%s.ko", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST ? -errno : 0;
+	close(fd);
+	return ret;
 }

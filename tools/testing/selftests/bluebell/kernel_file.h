@@ -13,5 +13,6 @@ enum {
 
 int write_file(const char *path, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int empty_caches(int what);
+int load_test_module(const char *name, const char *device);
 
 #endif

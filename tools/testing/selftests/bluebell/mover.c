@@ -7,15 +7,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel_file.h"
 #include "mover.h"
 
 #define DEVICE "/dev/dmabuf_mover"
-/* Where scripts/vm puts the modules that belong to the tests. */
-#define MODULE "/run/bluebell/modules/test/dmabuf_mover.ko"
-
 /**
  * mover_load - load the exporter's module, unless it is loaded
  *
@@ -23,16 +20,7 @@
  */
 int mover_load(void)
 {
-	int fd, ret;
-
-	if (!access(DEVICE, R_OK | W_OK))
-		return 0;
-	fd = open(MODULE, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ret = syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST ? -errno : 0;
-	close(fd);
-	return ret;
+	return load_test_module("dmabuf_mover", DEVICE);
 }
 
 static int request(unsigned long cmd, void *arg)

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Verbs as kernel consumers use them: the module kernel_verbs posts the requests, looks at data and
+ * completions, and says what is wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel_file.h"
+#include "test.h"
+
+#define DEVICE "/dev/kernel_verbs"
+
+FIXTURE(kernel) {
+	int fd;
+};
+
+/* Tests of the module; its source says what each does. */
+FIXTURE_VARIANT(kernel) {
+	const char *test;
+};
+
+#define MODULE_TEST(name) FIXTURE_VARIANT_ADD(kernel, name) { .test = #name }
+
+MODULE_TEST(rc_send);
+MODULE_TEST(rc_send_imm);
+MODULE_TEST(rc_empty);
+MODULE_TEST(rc_inline);
+MODULE_TEST(rc_gather_and_scatter);
+MODULE_TEST(rc_queue_wraps);
+MODULE_TEST(rc_chain);
+MODULE_TEST(rc_write_and_read);
+MODULE_TEST(rc_atomics);
+MODULE_TEST(rc_region_without_waiting);
+MODULE_TEST(rc_local_invalidate);
+MODULE_TEST(rc_remote_invalidate);
+MODULE_TEST(rc_rights);
+MODULE_TEST(rc_bad_requests);
+MODULE_TEST(rc_full_queues);
+MODULE_TEST(rc_local_error);
+MODULE_TEST(rc_reset);
+MODULE_TEST(rc_destroy);
+MODULE_TEST(rc_events_softirq);
+MODULE_TEST(rc_events_workqueue);
+MODULE_TEST(rc_drain_softirq);
+MODULE_TEST(rc_drain_workqueue);
+MODULE_TEST(rc_solicited);
+MODULE_TEST(uc_send);
+MODULE_TEST(uc_send_imm);
+MODULE_TEST(uc_inline);
+MODULE_TEST(ud_datagram);
+
+FIXTURE_SETUP(kernel)
+{
+	ASSERT_EQ(0, load_test_module("kernel_verbs", DEVICE));
+	self->fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(kernel)
+{
+	close(self->fd);
+}
+
+TEST_F(kernel, requests_do_what_they_say)
+{
+	char report[256] = "";
+	ssize_t n;
+
+	n = write(self->fd, variant->test, strlen(variant->test));
+	if (n < 0 && errno == EOPNOTSUPP)
+		SKIP(return, "needs an HCA with this kind of request");
+	if (n < 0 && read(self->fd, report, sizeof(report) - 1) > 0)
+		TH_LOG("kernel_verbs.c: %s", report);
+	ASSERT_LT(0, n);
+	if (hca_ctl_present())
+		EXPECT_STREQ("", hca_census_delta_within(1000));
+}
+
+TEST_HARNESS_MAIN
