@@ -168,7 +168,7 @@ static void request_is_put_elsewhere(struct kunit *test)
 	u16 index = 0;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, qp->wqs->sq.mask, 127);
+	KUNIT_ASSERT_EQ(test, qp->wqs->sq.ring.sz_m1, 127);
 	KUNIT_ASSERT_EQ(test, qp->mem.buf.frags.npages, 3);
 	for (i = 0; i < 500; i++) {
 		unsigned int blocks = i % 3 + 1;

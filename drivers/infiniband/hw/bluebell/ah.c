@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Address handles. A user's library puts the address vector into its WQEs
- * itself; the kernel only checks the address.
+ * itself, so for a user the driver only checks the address. For a kernel consumer it
+ * builds the vector.
  */
 
 #include <linux/mlx5/driver.h>

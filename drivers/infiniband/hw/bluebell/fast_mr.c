@@ -99,7 +99,7 @@ static size_t fast_mr_list_bytes(const struct fast_mr *mr)
 
 static void fast_mr_free(struct ib_device *ibdev, struct fast_mr *mr)
 {
-	dma_unmap_single(ibdev->dma_device, mr->dma, fast_mr_list_bytes(mr),
+	dma_unmap_single(to_mdev(ibdev)->dma_device, mr->dma, fast_mr_list_bytes(mr),
 			 DMA_TO_DEVICE);
 	kfree(mr->list);
 	kfree(mr);
@@ -122,7 +122,7 @@ static const struct mlx5_ib_mr_ops fast_mr_ops = {
 /* Blocks of the list start at multiples of their size, as kmalloc() aligns multiples of it. */
 static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, u32 max_num_sg)
 {
-	struct device *dma_device = ibdev->dma_device;
+	struct device *dma_device = to_mdev(ibdev)->dma_device;
 	struct fast_mr *mr = kzalloc_obj(*mr);
 
 	if (!mr)
@@ -213,7 +213,7 @@ static int fast_mr_set_page(struct ib_mr *ibmr, u64 addr)
 int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		      unsigned int *sg_offset)
 {
-	struct device *dma_device = ibmr->device->dma_device;
+	struct device *dma_device = to_mdev(ibmr->device)->dma_device;
 	struct fast_mr *mr = to_fast_mr(ibmr);
 	int n;
 

@@ -150,8 +150,8 @@ static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 	return n;
 }
 
-/* Whether something is left to be flushed. */
-static bool kcq_has_flushed(struct mlx5_ib_kcq *kcq)
+/* Whether the device has failed, and something that is posted is left to be flushed. */
+static bool kcq_has_posted(struct mlx5_ib_kcq *kcq)
 {
 	struct mlx5_ib_wqs *wqs;
 
@@ -207,7 +207,7 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 	guard(spinlock_irqsave)(&kcq->lock);
 	mlx5_cq_arm(kcq->ring.mcq, solicited ? MLX5_CQ_DB_REQ_NOT_SOL : MLX5_CQ_DB_REQ_NOT,
 		    kcq->dev->mdev->priv.bfreg.up->map, kcq->ring.mcq->cons_index);
-	return (flags & IB_CQ_REPORT_MISSED_EVENTS) && kcq_has_flushed(kcq);
+	return (flags & IB_CQ_REPORT_MISSED_EVENTS) && kcq_has_posted(kcq);
 }
 
 /* ---- queue pairs ------------------------------------------------------------------------- */
@@ -261,13 +261,15 @@ void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
 {
 	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
 		kcq_disown(wqs->send_cq, wqs->ibqp->qp_num);
+	if (wqs->recv_cq == wqs->send_cq)
+		return;
 	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock)
 		kcq_disown(wqs->recv_cq, wqs->ibqp->qp_num);
 }
 
 /**
  * mlx5_ib_kcq_remove - let no completion find a queue pair any more
- * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair has been destroyed at the device
+ * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair is in reset, and has its number
  *
  * When it returns nobody uses @wqs. May sleep.
  */
@@ -276,8 +278,7 @@ void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
 	struct mlx5_ib_kcq *send = wqs->send_cq, *recv = wqs->recv_cq;
 
 	mlx5_ib_kcq_clean(wqs);
-	/* Another queue pair may have the number already. */
-	xa_cmpxchg_irq(&send->dev->kernel_qps, wqs->ibqp->qp_num, wqs, NULL, GFP_KERNEL);
+	xa_erase_irq(&send->dev->kernel_qps, wqs->ibqp->qp_num);
 	scoped_guard(spinlock_irqsave, &send->lock) {
 		list_del(&wqs->send_node);
 		send->last = NULL;

@@ -152,7 +152,6 @@ enum wr_address {
 	WR_PLAIN,	/* the peer's receive request says where to, or nothing is transferred */
 	WR_RDMA,	/* the request says where */
 	WR_ATOMIC,
-	WR_MASKED_ATOMIC,
 };
 
 /* What a WQE has for each opcode of verbs, and which types of queue pairs have it. */
@@ -171,9 +170,8 @@ static const struct {
 	[IB_WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, RC, WR_RDMA },
 	[IB_WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, RC, WR_ATOMIC },
 	[IB_WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, RC, WR_ATOMIC },
-	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_MASKED_CS, RC, WR_MASKED_ATOMIC },
-	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_MASKED_FA, RC,
-						WR_MASKED_ATOMIC },
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_MASKED_CS, RC, WR_ATOMIC },
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_MASKED_FA, RC, WR_ATOMIC },
 	[IB_WR_LOCAL_INV] = { MLX5_OPCODE_UMR, RC },
 	[IB_WR_REG_MR] = { MLX5_OPCODE_UMR, RC },
 };
@@ -203,32 +201,30 @@ static void *fill_raddr(void *seg, u64 addr, u32 rkey)
 	return raddr + 1;
 }
 
+/*
+ * A masked addition has the boundaries of its fields in the place of the value to compare; a masked
+ * exchange has two masks behind that.
+ */
 static void *fill_atomic(void *seg, const struct ib_atomic_wr *wr)
-{
-	struct mlx5_wqe_atomic_seg *atomic = fill_raddr(seg, wr->remote_addr, wr->rkey);
-
-	if (wr->wr.opcode == IB_WR_ATOMIC_CMP_AND_SWP) {
-		atomic->swap_add = cpu_to_be64(wr->swap);
-		atomic->compare = cpu_to_be64(wr->compare_add);
-	} else {
-		atomic->swap_add = cpu_to_be64(wr->compare_add);
-		atomic->compare = 0;
-	}
-	return atomic + 1;
-}
-
-/* The boundaries of the fields of a masked addition take the place of the value to compare. */
-static void *fill_masked_atomic(void *seg, const struct ib_atomic_wr *wr)
 {
 	struct mlx5_wqe_masked_atomic_seg *atomic = fill_raddr(seg, wr->remote_addr, wr->rkey);
 
-	if (wr->wr.opcode == IB_WR_MASKED_ATOMIC_FETCH_AND_ADD) {
+	switch (wr->wr.opcode) {
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		atomic->swap_add = cpu_to_be64(wr->compare_add);
+		atomic->compare = 0;
+		return &atomic->swap_add_mask;
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
 		atomic->swap_add = cpu_to_be64(wr->compare_add);
 		atomic->compare = cpu_to_be64(wr->compare_add_mask);
 		return &atomic->swap_add_mask;
+	default:
+		atomic->swap_add = cpu_to_be64(wr->swap);
+		atomic->compare = cpu_to_be64(wr->compare_add);
+		break;
 	}
-	atomic->swap_add = cpu_to_be64(wr->swap);
-	atomic->compare = cpu_to_be64(wr->compare_add);
+	if (wr->wr.opcode == IB_WR_ATOMIC_CMP_AND_SWP)
+		return &atomic->swap_add_mask;
 	atomic->swap_add_mask = cpu_to_be64(wr->swap_mask);
 	atomic->compare_mask = cpu_to_be64(wr->compare_add_mask);
 	return atomic + 1;
@@ -253,8 +249,6 @@ static void *fill_address(void *seg, const struct mlx5_ib_wqe_target *to,
 		return fill_raddr(seg, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
 	case WR_ATOMIC:
 		return fill_atomic(seg, atomic_wr(wr));
-	case WR_MASKED_ATOMIC:
-		return fill_masked_atomic(seg, atomic_wr(wr));
 	default:
 		return to->type == IB_QPT_UD ? fill_datagram(seg, ud_wr(wr)) : seg;
 	}

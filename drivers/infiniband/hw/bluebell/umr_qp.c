@@ -7,7 +7,6 @@
 #include <kunit/static_stub.h>
 #include <linux/completion.h>
 #include <linux/mlx5/cq.h>
-#include <linux/mlx5/doorbell.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <linux/sched/clock.h>
@@ -25,6 +24,7 @@
 #include "orphan.h"
 #include "own_cq.h"
 #include "umr_qp.h"
+#include "wq.h"
 
 #define WQE_WQEBBS	(sizeof(struct mlx5_ib_umr_wqe) / MLX5_SEND_WQE_BB)
 #define LOG_WQEBB	6
@@ -258,16 +258,6 @@ static void umr_get_slot(struct mlx5_ib_umr *umr)
 
 /* ---- posting ------------------------------------------------------------- */
 
-static void umr_ring(struct mlx5_ib_umr *umr, struct mlx5_ib_umr_wqe *wqe)
-{
-	/* The WQE before the record, the record before the register. */
-	dma_wmb();
-	umr->sq.db.db[MLX5_SND_DBR] = cpu_to_be32(umr->pc);
-	/* The register is on the bus: dma_wmb() does not order it. */
-	wmb();
-	mlx5_write64((__be32 *)&wqe->ctrl, umr->dev->mdev->priv.bfreg.map);
-}
-
 /**
  * mlx5_ib_umr_post - put a request on the queue
  * @dev: device with a UMR queue pair
@@ -285,7 +275,6 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 		     struct mlx5_ib_umr_request *req)
 {
 	struct mlx5_ib_umr *umr = dev->umr;
-	unsigned int i;
 
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_post, dev, wqe, req);
 
@@ -299,15 +288,13 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 	}
 	req->epoch = umr->epoch;
 	mlx5_ib_umr_fill_ctrl(wqe, umr->qpn, umr->pc, umr->dev->caps.umr_fence);
-	/* The queue may wrap in the middle of it, or go on in another page. */
-	for (i = 0; i < WQE_WQEBBS; i++)
-		memcpy(mlx5_frag_buf_get_wqe(&umr->ring, (umr->pc + i) & SQ_MASK),
-		       (u8 *)wqe + i * MLX5_SEND_WQE_BB, MLX5_SEND_WQE_BB);
+	mlx5_ib_sq_copy(&umr->ring, umr->pc, wqe, WQE_WQEBBS);
 	umr->posted[umr->pc & SQ_MASK] = req;
 	/* The queue advances by what the WQE says its size is. */
 	umr->pc += DIV_ROUND_UP((be32_to_cpu(wqe->ctrl.qpn_ds) & 0x3f) *
 				sizeof(struct mlx5_wqe_data_seg), MLX5_SEND_WQE_BB);
-	umr_ring(umr, wqe);
+	mlx5_ib_sq_doorbell(&umr->sq.db.db[MLX5_SND_DBR], umr->pc, (__be32 *)&wqe->ctrl,
+			    umr->dev->mdev->priv.bfreg.map);
 	return 0;
 }
 

@@ -27,7 +27,6 @@ static int rq_init(struct mlx5_ib_rq *rq, const struct mlx5_ib_wq_layout *layout
 	if (!layout->rq_count)
 		return 0;
 	mlx5_init_fbc(mem->buf.frags.frags, layout->rq_shift, ilog2(layout->rq_count), &rq->ring);
-	rq->mask = layout->rq_count - 1;
 	rq->max_sge = BIT(layout->rq_shift) / sizeof(struct mlx5_wqe_data_seg);
 	rq->db = &mem->db.db[MLX5_RCV_DBR];
 	rq->wr_ids = kvcalloc(layout->rq_count, sizeof(*rq->wr_ids), GFP_KERNEL);
@@ -46,7 +45,6 @@ static int sq_init(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 	mlx5_init_fbc_offset(mem->buf.frags.frags + (start >> PAGE_SHIFT), MLX5_IB_LOG_WQEBB,
 			     ilog2(layout->sq_count),
 			     offset_in_page(start) >> MLX5_IB_LOG_WQEBB, &sq->ring);
-	sq->mask = layout->sq_count - 1;
 	sq->to.max_ds = layout->max_ds;
 	sq->to.max_inline = layout->max_inline;
 	sq->to.umr_fence = dev->caps.umr_fence;
@@ -117,6 +115,41 @@ void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs)
 /* ---- posting --------------------------------------------------------------------------- */
 
 /**
+ * mlx5_ib_sq_copy - copy a WQE into a send queue
+ * @ring: finds basic blocks in the queue, which may wrap in the middle of the WQE, or go on in
+ *	another page
+ * @index: basic blocks posted before
+ * @wqe: the WQE
+ * @blocks: basic blocks that it takes
+ */
+void mlx5_ib_sq_copy(struct mlx5_frag_buf_ctrl *ring, u16 index, const void *wqe,
+		     unsigned int blocks)
+{
+	unsigned int i;
+
+	for (i = 0; i < blocks; i++)
+		memcpy(mlx5_frag_buf_get_wqe(ring, (index + i) & ring->sz_m1),
+		       wqe + i * MLX5_SEND_WQE_BB, MLX5_SEND_WQE_BB);
+}
+
+/**
+ * mlx5_ib_sq_doorbell - tell the device of WQEs that have been copied into a send queue
+ * @record: send counter of the doorbell record
+ * @posted: basic blocks posted
+ * @start: first eight bytes of the last WQE
+ * @map: register that rings the queue
+ */
+void mlx5_ib_sq_doorbell(__be32 *record, u16 posted, __be32 *start, void __iomem *map)
+{
+	/* The WQEs before the record, the record before the register. */
+	dma_wmb();
+	*record = cpu_to_be32(posted);
+	/* The register is on the bus: dma_wmb() does not order it. */
+	wmb();
+	mlx5_write64(start, map);
+}
+
+/**
  * mlx5_ib_sq_push - put the WQE that has been built into the send queue
  * @sq: the queue, whose lock is held; @sq->wqe has the segments behind the control segment
  * @wr: the request
@@ -128,20 +161,17 @@ void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs)
  */
 int mlx5_ib_sq_push(struct mlx5_ib_sq *sq, const struct ib_send_wr *wr, unsigned int ds)
 {
-	unsigned int blocks = DIV_ROUND_UP(ds, MLX5_SEND_WQEBB_NUM_DS), i;
+	unsigned int blocks = DIV_ROUND_UP(ds, MLX5_SEND_WQEBB_NUM_DS);
 	u16 used;
 
 	lockdep_assert_held(&sq->lock);
 	/* Pairs with mlx5_ib_sq_complete(): what was kept of a request has been read. */
 	used = sq->posted - smp_load_acquire(&sq->done);
-	if (used + blocks > sq->mask + 1)
+	if (used + blocks > sq->ring.sz_m1 + 1)
 		return -ENOMEM;
 	mlx5_ib_finish_send_wqe(sq->wqe, &sq->to, wr, ds, sq->posted, sq->after_umr);
-	/* The queue may wrap in the middle of the WQE, or go on in another page. */
-	for (i = 0; i < blocks; i++)
-		memcpy(mlx5_frag_buf_get_wqe(&sq->ring, (sq->posted + i) & sq->mask),
-		       sq->wqe + i * MLX5_SEND_WQE_BB, MLX5_SEND_WQE_BB);
-	sq->requests[sq->posted & sq->mask] = (struct mlx5_ib_posted_send){
+	mlx5_ib_sq_copy(&sq->ring, sq->posted, sq->wqe, blocks);
+	sq->requests[sq->posted & sq->ring.sz_m1] = (struct mlx5_ib_posted_send){
 		.wr_id = wr->wr_id,
 		.blocks = blocks,
 		.opcode = wr->opcode,
@@ -159,12 +189,13 @@ int mlx5_ib_sq_push(struct mlx5_ib_sq *sq, const struct ib_send_wr *wr, unsigned
 void mlx5_ib_sq_ring(struct mlx5_ib_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
-	/* The WQEs before the record, the record before the register. */
-	dma_wmb();
-	*sq->db = cpu_to_be32(sq->posted);
-	/* The register is on the bus: dma_wmb() does not order it. */
-	wmb();
-	mlx5_write64(sq->doorbell, sq->map);
+	mlx5_ib_sq_doorbell(sq->db, sq->posted, sq->doorbell, sq->map);
+}
+
+/* Where the next receive WQE is. */
+static void *rq_wqe(struct mlx5_ib_rq *rq)
+{
+	return mlx5_frag_buf_get_wqe(&rq->ring, rq->posted & rq->ring.sz_m1);
 }
 
 /**
@@ -191,15 +222,13 @@ int mlx5_ib_rq_post(struct mlx5_ib_rq *rq, const struct ib_recv_wr *wr,
 		used = rq->posted - smp_load_acquire(&rq->done);
 		if (!rq->wr_ids)
 			err = -EINVAL;
-		else if (used > rq->mask)
+		else if (used > rq->ring.sz_m1)
 			err = -ENOMEM;
 		else
-			err = mlx5_ib_fill_recv_wqe(mlx5_frag_buf_get_wqe(&rq->ring,
-									  rq->posted & rq->mask),
-						    wr, rq->max_sge, rq->end_key);
+			err = mlx5_ib_fill_recv_wqe(rq_wqe(rq), wr, rq->max_sge, rq->end_key);
 		if (err)
 			break;
-		rq->wr_ids[rq->posted & rq->mask] = wr->wr_id;
+		rq->wr_ids[rq->posted & rq->ring.sz_m1] = wr->wr_id;
 		rq->posted++;
 	}
 	if (err)
@@ -224,7 +253,7 @@ int mlx5_ib_rq_post(struct mlx5_ib_rq *rq, const struct ib_recv_wr *wr,
  */
 enum ib_wr_opcode mlx5_ib_sq_complete(struct mlx5_ib_sq *sq, u16 index, struct ib_wc *wc)
 {
-	const struct mlx5_ib_posted_send *request = &sq->requests[index & sq->mask];
+	const struct mlx5_ib_posted_send *request = &sq->requests[index & sq->ring.sz_m1];
 	enum ib_wr_opcode opcode = request->opcode;
 
 	wc->wr_id = request->wr_id;
@@ -240,7 +269,7 @@ enum ib_wr_opcode mlx5_ib_sq_complete(struct mlx5_ib_sq *sq, u16 index, struct i
  */
 void mlx5_ib_rq_complete(struct mlx5_ib_rq *rq, struct ib_wc *wc)
 {
-	wc->wr_id = rq->wr_ids[rq->done & rq->mask];
+	wc->wr_id = rq->wr_ids[rq->done & rq->ring.sz_m1];
 	/* Pairs with mlx5_ib_rq_post(), which uses the place again. */
 	smp_store_release(&rq->done, rq->done + 1);
 }

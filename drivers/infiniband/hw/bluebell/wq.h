@@ -35,7 +35,6 @@ struct mlx5_ib_posted_send {
  * @lock: guards @posted, @after_umr, @doorbell and @wqe
  * @to: what WQEs depend on; constant once the queue pair exists
  * @ring: finds basic blocks in the buffer
- * @mask: basic blocks of the queue, minus one
  * @db: send counter of the doorbell record
  * @map: register that rings the queue
  * @requests: struct mlx5_ib_posted_send of the WQE that begins at this block
@@ -49,7 +48,6 @@ struct mlx5_ib_sq {
 	spinlock_t lock; /* posted, after_umr to wqe */
 	struct mlx5_ib_wqe_target to;
 	struct mlx5_frag_buf_ctrl ring;
-	u16 mask;
 	__be32 *db;
 	void __iomem *map;
 	struct mlx5_ib_posted_send *requests;
@@ -64,7 +62,6 @@ struct mlx5_ib_sq {
  * struct mlx5_ib_rq - receive queue of a kernel consumer
  * @lock: guards @posted
  * @ring: finds WQEs in the buffer
- * @mask: WQEs of the queue, minus one
  * @max_sge: data segments of a WQE
  * @end_key: key that ends a scatter list
  * @db: receive counter of the doorbell record
@@ -75,7 +72,6 @@ struct mlx5_ib_sq {
 struct mlx5_ib_rq {
 	spinlock_t lock; /* posted */
 	struct mlx5_frag_buf_ctrl ring;
-	u16 mask;
 	u8 max_sge;
 	u32 end_key;
 	__be32 *db;
@@ -110,6 +106,9 @@ struct mlx5_ib_wqs *mlx5_ib_wqs_alloc(struct mlx5_ib_dev *dev, struct ib_qp *ibq
 void mlx5_ib_wqs_free(struct mlx5_ib_wqs *wqs);
 void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs);
 
+void mlx5_ib_sq_copy(struct mlx5_frag_buf_ctrl *ring, u16 index, const void *wqe,
+		     unsigned int blocks);
+void mlx5_ib_sq_doorbell(__be32 *record, u16 posted, __be32 *start, void __iomem *map);
 int mlx5_ib_sq_push(struct mlx5_ib_sq *sq, const struct ib_send_wr *wr, unsigned int ds);
 void mlx5_ib_sq_ring(struct mlx5_ib_sq *sq);
 int mlx5_ib_rq_post(struct mlx5_ib_rq *rq, const struct ib_recv_wr *wr,
