@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The in-process fabric: a switch with one port for each HCA of the process. It owns LIDs, GUIDs,
- * link states, the packet pool and the ingress queues of the ports.
+ * the states of the links, the packet pool and the ingress queues of the ports, and forwards packets
+ * by the switch's tables.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,12 +10,12 @@
 #include <sys/queue.h>
 
 #include "fabric.h"
+#include "forward.h"
 #include "hca.h"
 #include "mcast.h"
 #include "packet.h"
 #include "profile.h"
 
-#define MAX_PORTS	256
 #define FIRST_LID	1
 #define RX_LIMIT	512	/* packets queued at a port before senders have to wait */
 #define GUID_BASE	0x02b1ebe100000100ull	/* locally administered */
@@ -22,7 +23,10 @@
 struct fabric_port {
 	struct hca *hca;
 	uint16_t lid;
+	uint8_t lmc;
 	bool up;
+	enum port_state state;		/* at the HCA's end of the link */
+	enum port_state far_state;	/* at the switch's end */
 	struct packet_queue rx;
 	unsigned int rx_len;
 	unsigned int drop_skip, drop_count;
@@ -30,13 +34,19 @@ struct fabric_port {
 };
 
 struct fabric {
-	struct fabric_port *ports[MAX_PORTS];	/* by the index of the HCA */
-	struct fabric_port *by_lid[LID_MCAST_FIRST];
+	struct fabric_port *ports[SWITCH_PORTS + 1];	/* by the number of the switch's port */
+	struct forward forward;
+	bool unmanaged;				/* ports wait for a subnet manager */
+	const struct fabric_agent *agent;	/* at the switch's port 0, or NULL */
+	void *agent_arg;
 	struct packet_queue pool;		/* packets for reuse */
 };
 
 /**
  * fabric_new() - make a fabric without ports
+ *
+ * The links of its ports become active at once, and the ports have LIDs, as if a subnet manager had
+ * configured them.
  *
  * Return: the fabric, or NULL if memory is short.
  */
@@ -44,9 +54,56 @@ struct fabric *fabric_new(void)
 {
 	struct fabric *f = calloc(1, sizeof(*f));
 
-	if (f)
-		STAILQ_INIT(&f->pool);
+	if (!f)
+		return NULL;
+	STAILQ_INIT(&f->pool);
+	forward_init(&f->forward);
+	f->forward.port[SWITCH_LID] = 0;
 	return f;
+}
+
+/**
+ * fabric_leave_unmanaged() - let the ports wait for a subnet manager that comes by packets
+ * @f: the fabric, which no HCA has joined
+ *
+ * Ports have no LID then, and the switch forwards nothing.
+ */
+void fabric_leave_unmanaged(struct fabric *f)
+{
+	f->unmanaged = true;
+	forward_init(&f->forward);
+}
+
+/**
+ * fabric_managed() - tell whether the fabric itself has a subnet manager
+ * @f: the fabric
+ */
+bool fabric_managed(const struct fabric *f)
+{
+	return !f->unmanaged;
+}
+
+/**
+ * fabric_forward() - the switch's forwarding tables
+ * @f: the fabric
+ *
+ * Return: the tables, which its agents may change.
+ */
+struct forward *fabric_forward(struct fabric *f)
+{
+	return &f->forward;
+}
+
+/**
+ * fabric_set_agent() - say who receives what is sent to the switch itself
+ * @f: the fabric
+ * @agent: its functions
+ * @arg: passed to them
+ */
+void fabric_set_agent(struct fabric *f, const struct fabric_agent *agent, void *arg)
+{
+	f->agent = agent;
+	f->agent_arg = arg;
 }
 
 /**
@@ -57,6 +114,8 @@ void fabric_free(struct fabric *f)
 {
 	struct packet *p;
 
+	if (f && f->agent)
+		f->agent->free(f->agent_arg);
 	while (f && (p = STAILQ_FIRST(&f->pool))) {
 		STAILQ_REMOVE_HEAD(&f->pool, link);
 		free(p);
@@ -93,11 +152,6 @@ void packet_free(struct fabric *f, struct packet *p)
 	STAILQ_INSERT_HEAD(&f->pool, p, link);
 }
 
-static struct fabric_port *fabric_port_by_lid(struct fabric *f, uint16_t lid)
-{
-	return lid < LID_MCAST_FIRST ? f->by_lid[lid] : NULL;
-}
-
 static void fabric_port_drain(struct fabric_port *port)
 {
 	struct packet *p;
@@ -109,23 +163,41 @@ static void fabric_port_drain(struct fabric_port *port)
 	port->rx_len = 0;
 }
 
+static void fabric_port_changed(struct fabric *f, unsigned int port)
+{
+	if (f->agent)
+		f->agent->port_changed(f->agent_arg, port);
+}
+
+/* Both ends of a link that is up are initialized. A subnet manager then makes them active. */
+static void fabric_port_train(struct fabric *f, struct fabric_port *port)
+{
+	enum port_state s = !port->up ? PORT_DOWN : f->unmanaged ? PORT_INIT : PORT_ACTIVE;
+
+	port->state = s;
+	port->far_state = s;
+}
+
 static int fabric_init(struct hca *hca)
 {
+	struct fabric *f = hca->fabric;
+	unsigned int n = fabric_port_number(hca);
 	struct fabric_port *port;
 
-	if (hca->index >= MAX_PORTS || hca->fabric->ports[hca->index] ||
-	    hca->fabric->by_lid[FIRST_LID + hca->index])
+	if (n > SWITCH_PORTS || f->ports[n] ||
+	    (!f->unmanaged && f->forward.port[FIRST_LID + hca->index] != FORWARD_DROP))
 		return -ENOSPC;
 	port = calloc(1, sizeof(*port));
 	if (!port)
 		return -ENOMEM;
 	port->hca = hca;
-	port->lid = FIRST_LID + hca->index;
 	port->up = true;
 	STAILQ_INIT(&port->rx);
-	hca->fabric->ports[hca->index] = port;
-	hca->fabric->by_lid[port->lid] = port;
+	fabric_port_train(f, port);
+	f->ports[n] = port;
 	hca->fabric_port = port;
+	if (!f->unmanaged)
+		fabric_set_lid(hca, FIRST_LID + hca->index);
 	return 0;
 }
 
@@ -143,8 +215,9 @@ static void fabric_exit(struct hca *hca)
 	if (!hca->fabric_port)
 		return;
 	fabric_reset(hca);
-	hca->fabric->ports[hca->index] = NULL;
-	hca->fabric->by_lid[hca->fabric_port->lid] = NULL;
+	if (!hca->fabric->unmanaged)
+		hca->fabric->forward.port[hca->fabric_port->lid] = FORWARD_DROP;
+	hca->fabric->ports[fabric_port_number(hca)] = NULL;
 	free(hca->fabric_port);
 	hca->fabric_port = NULL;
 }
@@ -171,20 +244,90 @@ uint16_t fabric_lid(struct hca *hca)
  * @hca: the HCA
  * @lid: the LID
  *
- * Raises no event; port_set_lid() does.
+ * Without a subnet manager in the fabric, only the port changes: the switch forwards by the tables
+ * that another subnet manager writes. Raises no event; port_set_lid() does.
  *
  * Return: false if the LID is that of another port, or no unicast LID.
  */
 bool fabric_set_lid(struct hca *hca, uint16_t lid)
 {
 	struct fabric *f = hca->fabric;
+	struct fabric_port *port = hca->fabric_port;
+	unsigned int n = fabric_port_number(hca);
 
-	if (!lid || lid >= LID_MCAST_FIRST || (f->by_lid[lid] && f->by_lid[lid]->hca != hca))
+	if (!lid || lid >= LID_MCAST_FIRST)
 		return false;
-	f->by_lid[hca->fabric_port->lid] = NULL;
-	f->by_lid[lid] = hca->fabric_port;
-	hca->fabric_port->lid = lid;
+	if (!f->unmanaged && f->forward.port[lid] != FORWARD_DROP && f->forward.port[lid] != n)
+		return false;
+	if (!f->unmanaged) {
+		f->forward.port[port->lid] = FORWARD_DROP;
+		f->forward.port[lid] = n;
+	}
+	port->lid = lid;
 	return true;
+}
+
+/**
+ * fabric_lmc() - how many low bits of a LID the port ignores
+ * @hca: the HCA
+ */
+uint8_t fabric_lmc(struct hca *hca)
+{
+	return hca->fabric_port->lmc;
+}
+
+/**
+ * fabric_set_lmc() - set how many low bits of a LID the port ignores
+ * @hca: the HCA
+ * @lmc: 0 to 7
+ */
+void fabric_set_lmc(struct hca *hca, uint8_t lmc)
+{
+	hca->fabric_port->lmc = lmc;
+}
+
+/**
+ * fabric_port_number() - number of the switch's port that the HCA's port is linked with
+ * @hca: the HCA
+ */
+unsigned int fabric_port_number(const struct hca *hca)
+{
+	return hca->index + 1;
+}
+
+/**
+ * fabric_peer() - the HCA at the other end of a link of the switch
+ * @f: the fabric
+ * @port: number of the switch's port
+ *
+ * Return: the HCA, or NULL if there is none.
+ */
+struct hca *fabric_peer(const struct fabric *f, unsigned int port)
+{
+	return port && port <= SWITCH_PORTS && f->ports[port] ? f->ports[port]->hca : NULL;
+}
+
+/**
+ * fabric_state() - state of the port
+ * @hca: the HCA
+ * @far: of the switch's port that it is linked with
+ */
+enum port_state fabric_state(struct hca *hca, bool far)
+{
+	return far ? hca->fabric_port->far_state : hca->fabric_port->state;
+}
+
+/**
+ * fabric_set_state() - change the state of a port whose link is up, as a subnet manager does
+ * @hca: the HCA
+ * @far: that of the switch's port that it is linked with
+ * @state: the new state, not PORT_DOWN
+ *
+ * Raises no event; port_set_state() does.
+ */
+void fabric_set_state(struct hca *hca, bool far, enum port_state state)
+{
+	*(far ? &hca->fabric_port->far_state : &hca->fabric_port->state) = state;
 }
 
 /**
@@ -219,8 +362,10 @@ void fabric_set_link(struct hca *hca, bool up)
 	struct fabric_port *port = hca->fabric_port;
 
 	port->up = up;
+	fabric_port_train(hca->fabric, port);
 	if (!up)
 		fabric_port_drain(port);
+	fabric_port_changed(hca->fabric, fabric_port_number(hca));
 }
 
 /**
@@ -259,9 +404,22 @@ static bool fabric_port_drops(struct fabric_port *port)
 	return true;
 }
 
+/* Subnet management packets use a virtual lane of their own, which is open in every state. */
+static bool fabric_port_open(const struct fabric_port *port, const struct packet *p)
+{
+	return port->up && (packet_is_smp(p) || (port->state == PORT_ACTIVE &&
+						 port->far_state == PORT_ACTIVE));
+}
+
+static bool fabric_port_has_lid(const struct fabric_port *port, uint16_t dlid)
+{
+	return dlid == LID_PERMISSIVE || lid_is_mcast(dlid) || dlid >> port->lmc == port->lid >> port->lmc;
+}
+
 static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct packet *p)
 {
-	if (!port || !port->up || p->len > port->hca->profile->mtu || fabric_port_drops(port)) {
+	if (!port || !fabric_port_open(port, p) || !fabric_port_has_lid(port, p->dlid) ||
+	    p->len > port->hca->profile->mtu || fabric_port_drops(port)) {
 		if (port)
 			port->hca->count.packets_dropped++;
 		packet_free(f, p);
@@ -273,14 +431,24 @@ static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct pa
 		port->wake(port->hca);
 }
 
-/* Give a copy to each port with a member, also to the sender's. */
-static void fabric_multicast(struct fabric *f, struct packet *p)
+/* The ports that receive a multicast packet: those of the table, and the sender's own members. */
+static uint64_t fabric_members(const struct fabric *f, uint16_t mlid, const uint8_t *dgid,
+			       unsigned int from)
 {
+	uint64_t own = 1ull << from;
+	uint64_t members = forward_multicast(&f->forward, mlid) & ~own & ~1ull;
+
+	return members | (from && mcast_has_group(f->ports[from]->hca, dgid) ? own : 0);
+}
+
+static void fabric_multicast(struct fabric *f, unsigned int from, struct packet *p)
+{
+	uint64_t members = fabric_members(f, p->dlid, p->dgid, from);
 	struct packet *copy;
 	unsigned int i;
 
-	for (i = 0; i < MAX_PORTS; i++) {
-		if (!f->ports[i] || !mcast_has_group(f->ports[i]->hca, p->dgid))
+	for (i = 1; i <= SWITCH_PORTS; i++) {
+		if (!(members >> i & 1) || !f->ports[i])
 			continue;
 		copy = packet_alloc(f);
 		if (!copy)
@@ -291,26 +459,79 @@ static void fabric_multicast(struct fabric *f, struct packet *p)
 	packet_free(f, p);
 }
 
+/* What is sent to the switch is for its agents, who copy what they keep. */
+static void fabric_to_agent(struct fabric *f, unsigned int from, struct packet *p)
+{
+	if (f->agent)
+		f->agent->receive(f->agent_arg, from, p);
+	packet_free(f, p);
+}
+
+static struct fabric_port *fabric_port_at(struct fabric *f, unsigned int port)
+{
+	return port <= SWITCH_PORTS ? f->ports[port] : NULL;
+}
+
+/**
+ * fabric_route() - forward a packet by the switch's tables
+ * @f: the fabric
+ * @from: port of the switch that it came by, 0 for one that the switch sends
+ * @p: the packet, which the fabric owns from here
+ */
+void fabric_route(struct fabric *f, unsigned int from, struct packet *p)
+{
+	uint8_t to = forward_unicast(&f->forward, p->dlid);
+
+	if (lid_is_mcast(p->dlid))
+		fabric_multicast(f, from, p);
+	else if (from && (!to || p->dlid == LID_PERMISSIVE))
+		fabric_to_agent(f, from, p);
+	else
+		fabric_deliver(f, fabric_port_at(f, to), p);
+}
+
+/**
+ * fabric_send() - send a packet by a port of the switch, whatever its tables are
+ * @f: the fabric
+ * @port: number of the port
+ * @p: the packet, which the fabric owns from here
+ */
+void fabric_send(struct fabric *f, unsigned int port, struct packet *p)
+{
+	fabric_deliver(f, fabric_port_at(f, port), p);
+}
+
+/**
+ * fabric_busy() - tell whether a port's queue is so full that senders have to wait
+ * @f: the fabric
+ * @port: number of the switch's port
+ */
+bool fabric_busy(struct fabric *f, unsigned int port)
+{
+	struct fabric_port *to = fabric_port_at(f, port);
+
+	return to && to->rx_len >= RX_LIMIT;
+}
+
 /**
  * fabric_tx() - send a packet
  * @hca: the sending HCA
  * @p: the packet, which the fabric owns from here; routed by its DLID
  *
- * Packets to an unknown LID, over a link that is down, longer than the MTU of the destination's
- * port, or selected by an injection are dropped silently, as on a real fabric. Nothing is received before this returns.
+ * Packets to an unknown LID, over a link that is not active, longer than the MTU of the
+ * destination's port, or selected by an injection are dropped silently, as on a real fabric. Nothing
+ * is received before this returns.
  */
 void fabric_tx(struct hca *hca, struct packet *p)
 {
 	struct fabric_port *port = hca->fabric_port;
 
 	hca->count.packets_tx++;
-	if (!port->up) {
+	if (!fabric_port_open(port, p)) {
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);
-	} else if (lid_is_mcast(p->dlid)) {
-		fabric_multicast(hca->fabric, p);
 	} else {
-		fabric_deliver(hca->fabric, fabric_port_by_lid(hca->fabric, p->dlid), p);
+		fabric_route(hca->fabric, fabric_port_number(hca), p);
 	}
 }
 
@@ -342,13 +563,12 @@ bool fabric_rx_pending(struct hca *hca)
 	return !STAILQ_EMPTY(&hca->fabric_port->rx);
 }
 
-static bool fabric_members_can_rx(const struct fabric *f, const uint8_t *dgid)
+static bool fabric_members_can_rx(struct fabric *f, uint64_t members)
 {
 	unsigned int i;
 
-	for (i = 0; i < MAX_PORTS; i++)
-		if (f->ports[i] && f->ports[i]->rx_len >= RX_LIMIT &&
-		    mcast_has_group(f->ports[i]->hca, dgid))
+	for (i = 1; i <= SWITCH_PORTS; i++)
+		if ((members >> i & 1) && fabric_busy(f, i))
 			return false;
 	return true;
 }
@@ -362,14 +582,18 @@ static bool fabric_members_can_rx(const struct fabric *f, const uint8_t *dgid)
  * InfiniBand links are lossless, because a sender without credits waits. A sender that is refused
  * here tries again in its next turn.
  *
- * Return: false while the queue of the destination, or of a member of the group, is full.
+ * Return: false while the queue of the destination, or of a member of the group, is full, or that of
+ * the sender if the destination is the switch.
  */
 bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
 {
-	const struct fabric_port *port;
+	unsigned int from = fabric_port_number(hca);
+	struct fabric *f = hca->fabric;
+	uint8_t to;
 
 	if (lid_is_mcast(dlid))
-		return fabric_members_can_rx(hca->fabric, dgid);
-	port = fabric_port_by_lid(hca->fabric, dlid);
-	return !port || port->rx_len < RX_LIMIT;
+		return fabric_members_can_rx(f, fabric_members(f, dlid, dgid, from));
+	/* The switch's answers come back to the sender. */
+	to = forward_unicast(&f->forward, dlid);
+	return !fabric_busy(f, to ? to : from);
 }

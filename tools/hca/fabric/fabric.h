@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The in-process InfiniBand fabric: one switch that joins the ports of all HCAs of this process.
- * It gives out LIDs and GUIDs, and queues packets at the port that they go to.
+ * It gives out GUIDs, forwards packets, and queues them at the port that they go to.
  */
 #ifndef BLUEBELL_FABRIC_H
 #define BLUEBELL_FABRIC_H
@@ -10,17 +10,48 @@
 #include <stdint.h>
 
 struct fabric;
+struct forward;
 struct hca;
 struct hca_module;
 struct packet;
 
+#define SWITCH_LID	64	/* of the switch's port 0, if the fabric has a subnet manager */
+#define SWITCH_GUID	0x02b1ebe100000001ull
+
+/* States of a port, as in PortInfo. */
+enum port_state { PORT_DOWN = 1, PORT_INIT = 2, PORT_ARMED = 3, PORT_ACTIVE = 4 };
+
+/* Who stands for the switch itself: its port 0. */
+struct fabric_agent {
+	/* A packet came to the switch by @port; the fabric frees it afterwards. */
+	void (*receive)(void *arg, unsigned int port, const struct packet *p);
+	/* The link of @port went up or down. */
+	void (*port_changed)(void *arg, unsigned int port);
+	void (*free)(void *arg);
+};
+
 struct fabric *fabric_new(void);
 void fabric_free(struct fabric *f);
+void fabric_leave_unmanaged(struct fabric *f);
+bool fabric_managed(const struct fabric *f);
 
-/* Identity of an HCA's port. */
+/* For the switch's agents. */
+void fabric_set_agent(struct fabric *f, const struct fabric_agent *agent, void *arg);
+struct forward *fabric_forward(struct fabric *f);
+struct hca *fabric_peer(const struct fabric *f, unsigned int port);
+void fabric_route(struct fabric *f, unsigned int from, struct packet *p);
+void fabric_send(struct fabric *f, unsigned int port, struct packet *p);
+bool fabric_busy(struct fabric *f, unsigned int port);
+
+/* Identity and state of an HCA's port. */
+unsigned int fabric_port_number(const struct hca *hca);
 uint16_t fabric_lid(struct hca *hca);
 uint64_t fabric_guid(struct hca *hca);
 bool fabric_set_lid(struct hca *hca, uint16_t lid);
+uint8_t fabric_lmc(struct hca *hca);
+void fabric_set_lmc(struct hca *hca, uint8_t lmc);
+enum port_state fabric_state(struct hca *hca, bool far);
+void fabric_set_state(struct hca *hca, bool far, enum port_state state);
 
 bool fabric_link(struct hca *hca);
 void fabric_set_link(struct hca *hca, bool up);

@@ -20,8 +20,8 @@
 
 #define VIOLATIONS_MAX	0xffff	/* the counters stay at this value */
 
-/* IB port states, and physical states. */
-enum { PORT_DOWN = 1, PORT_ACTIVE = 4, PHYS_POLLING = 2, PHYS_LINK_UP = 5 };
+/* Physical states of a port. */
+enum { PHYS_POLLING = 2, PHYS_LINK_UP = 5 };
 /* MLX5_PORT_CHANGE_SUBTYPE_* */
 enum { CHANGE_DOWN = 1, CHANGE_ACTIVE = 4, CHANGE_LID = 6, CHANGE_PKEY = 7 };
 

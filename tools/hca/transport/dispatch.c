@@ -97,6 +97,8 @@ static const char *packet_why_drop(struct hca *hca, const struct qp *qp, const s
 		return "no QP";
 	if (!packet_service_matches(qp, p->opcode))
 		return "service";
+	if (qp->type == QPT_QP0 && !packet_is_smp(p))
+		return "virtual lane";
 	if (!packet_from_peer(qp, p))
 		return "SLID";
 	if (!conn_can_receive(qp))

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The forwarding tables of the switch: by which of its ports it forwards a packet.
+ */
+#ifndef BLUEBELL_FORWARD_H
+#define BLUEBELL_FORWARD_H
+
+#include <stdint.h>
+
+#define SWITCH_PORTS	36	/* external ports; port 0 is the switch's own */
+#define FORWARD_LIDS	0xc000	/* entries of the linear table: all unicast LIDs */
+#define FORWARD_MLIDS	1024	/* entries of the multicast table, from LID 0xc000 */
+#define FORWARD_DROP	0xff	/* in the linear table: packets to this LID are dropped */
+
+struct forward {
+	uint8_t port[FORWARD_LIDS];		/* by unicast LID */
+	uint64_t members[FORWARD_MLIDS];	/* by multicast LID: bits of ports */
+};
+
+void forward_init(struct forward *fw);
+uint8_t forward_unicast(const struct forward *fw, uint16_t lid);
+uint64_t forward_multicast(const struct forward *fw, uint16_t mlid);
+
+#endif
