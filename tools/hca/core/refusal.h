@@ -64,6 +64,7 @@
 	R(0x040b, MCAST_ATTACHED)			\
 	R(0x040c, MCAST_SERVICE_TYPE)			\
 	R(0x040d, PORT_NO_VPORT)			\
+	R(0x040e, MAD_M_KEY)				\
 	/* event queues */				\
 	R(0x0501, EQ_RESERVED_FIELD)			\
 	R(0x0502, EQ_SIZE)				\

@@ -11,13 +11,16 @@
 #include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
+#include "port_info.h"
 #include "profile.h"
 
-#define SUBNET_PREFIX	0xfe80000000000000ull
 #define PKEY_MAX	(128u << 5)	/* entries of the longest table */
+#define GID_MAX		(8u << 4)
 
 struct address_tables {
 	uint16_t pkey[PKEY_MAX];	/* 0: the entry is not used */
+	uint64_t prefix;		/* of the GIDs */
+	uint64_t guid[GID_MAX];		/* 0: the entry is not used */
 };
 
 /**
@@ -107,25 +110,63 @@ int pkey_find(struct hca *hca, uint16_t pkey)
  */
 unsigned int gid_table_len(struct hca *hca)
 {
-	return 8u << hca_cap_gen(hca, gid_table_size);
+	unsigned int n = 8u << hca_cap_gen(hca, gid_table_size);
+
+	return n < GID_MAX ? n : GID_MAX;
 }
 
 /**
  * gid_get() - read an entry of the GID table
  * @hca: the HCA
  * @index: of the entry
- * @gid: the default subnet prefix and a GUID of the port, in network order; zero if the entry is
- *	not used
+ * @gid: the subnet prefix and a GUID of the port, in network order; zero if the entry is not used
  *
  * Return: false for an entry that is not used.
  */
 bool gid_get(struct hca *hca, unsigned int index, uint8_t gid[16])
 {
+	const struct address_tables *t = hca->addresses;
+
 	memset(gid, 0, 16);
-	if (index >= hca->profile->gids)
+	if (index >= gid_table_len(hca) || !t->guid[index])
 		return false;
-	put_be64(gid, SUBNET_PREFIX);
-	put_be64(gid + 8, fabric_guid(hca) + ((uint64_t)index << 16));
+	put_be64(gid, t->prefix);
+	put_be64(gid + 8, t->guid[index]);
+	return true;
+}
+
+/**
+ * guid_table_set() - change an entry of the GID table, as a subnet manager does
+ * @hca: the HCA
+ * @index: of the entry; the first one cannot change
+ * @guid: its new value, 0 to make it unused
+ *
+ * Raises no event; port_set_guids() does.
+ *
+ * Return: whether there is such an entry, and it had another value.
+ */
+bool guid_table_set(struct hca *hca, unsigned int index, uint64_t guid)
+{
+	struct address_tables *t = hca->addresses;
+
+	if (!index || index >= gid_table_len(hca) || t->guid[index] == guid)
+		return false;
+	t->guid[index] = guid;
+	return true;
+}
+
+/**
+ * gid_set_prefix() - change the subnet prefix of the GIDs, as a subnet manager does
+ * @hca: the HCA
+ * @prefix: the prefix
+ *
+ * Return: whether it had another value.
+ */
+bool gid_set_prefix(struct hca *hca, uint64_t prefix)
+{
+	if (hca->addresses->prefix == prefix)
+		return false;
+	hca->addresses->prefix = prefix;
 	return true;
 }
 
@@ -136,23 +177,30 @@ bool gid_get(struct hca *hca, unsigned int index, uint8_t gid[16])
  */
 bool gid_is_ours(struct hca *hca, const uint8_t gid[16])
 {
-	uint8_t own[16];
-	unsigned int i;
+	const struct address_tables *t = hca->addresses;
+	uint64_t guid = get_be64(gid + 8);
+	unsigned int i, n = gid_table_len(hca);
 
-	for (i = 0; gid_get(hca, i, own); i++)
-		if (!memcmp(own, gid, sizeof(own)))
-			return true;
-	return false;
+	if (!guid || get_be64(gid) != t->prefix)
+		return false;
+	for (i = 0; i < n && t->guid[i] != guid; i++)
+		;
+	return i < n;
 }
 
 /* ---- module ---------------------------------------------------------------------------------- */
 
 static int address_init(struct hca *hca)
 {
+	unsigned int i;
+
 	hca->addresses = calloc(1, sizeof(*hca->addresses));
 	if (!hca->addresses)
 		return -ENOMEM;
 	memcpy(hca->addresses->pkey, hca->profile->pkey, sizeof(hca->profile->pkey));
+	hca->addresses->prefix = SUBNET_PREFIX;
+	for (i = 0; i < hca->profile->gids && i < GID_MAX; i++)
+		hca->addresses->guid[i] = fabric_guid(hca) + ((uint64_t)i << 16);
 	return 0;
 }
 

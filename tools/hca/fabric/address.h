@@ -24,6 +24,8 @@ const uint16_t *pkey_table(struct hca *hca);
 
 unsigned int gid_table_len(struct hca *hca);
 bool gid_get(struct hca *hca, unsigned int index, uint8_t gid[16]);
+bool guid_table_set(struct hca *hca, unsigned int index, uint64_t guid);
+bool gid_set_prefix(struct hca *hca, uint64_t prefix);
 bool gid_is_ours(struct hca *hca, const uint8_t gid[16]);
 
 extern const struct hca_module address_module;

@@ -9,21 +9,6 @@
 #include "mad.h"
 #include "util.h"
 
-enum mad_class { CLASS_SM_LID = 0x01, CLASS_SM_DIRECTED = 0x81, CLASS_PERF = 0x04 };
-enum mad_method { METHOD_GET = 0x01, METHOD_GET_RESP = 0x81 };
-enum mad_status { MAD_BAD_METHOD = 0x0008, MAD_BAD_ATTR = 0x000c, MAD_BAD_VALUE = 0x001c };
-
-/* Offsets in a MAD. */
-enum {
-	OFF_CLASS = 1, OFF_METHOD = 3, OFF_STATUS = 4, OFF_ATTR = 16, OFF_MOD = 20,
-	OFF_SMP_DATA = 64, OFF_PMA_DATA = 64,
-};
-
-#define GUIDS_IN_BLOCK	8	/* of GUIDInfo */
-#define PKEYS_IN_BLOCK	32	/* of P_KeyTable */
-
-#define STATUS_DIRECTION 0x8000	/* directed route: on its way back */
-
 typedef uint16_t (*attr_fn)(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 			    uint8_t *data);
 
@@ -57,33 +42,19 @@ static uint16_t mad_sm_node_info(const struct mad_port *port, uint32_t mod, cons
 static uint16_t mad_sm_port_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
 				 uint8_t *data)
 {
-	uint8_t mtu = __builtin_ctz(port->mtu) - 7;	/* 1: 256 bytes */
-
 	(void)in;
 	if (mod > 1)
 		return MAD_BAD_VALUE;
-	memcpy(data + 8, port->gid[0], 8);		/* subnet prefix */
-	put_be16(data + 16, port->lid);
-	put_be16(data + 18, port->up ? MAD_SM_LID : 0);
-	put_be32(data + 20, port->cap_mask);
-	data[28] = 1;				/* local port */
-	data[29] = 3;				/* width enabled: 1x, 4x */
-	data[30] = 3;				/* supported */
-	data[31] = port->up ? 2 : 0;		/* active: 4x */
-	data[32] = 7 << 4 | (port->up ? 4 : 1);	/* speeds SDR, DDR, QDR; active or down */
-	data[33] = (port->up ? 5 : 2) << 4 | 2;	/* link up or polling; down default: polling */
-	data[35] = 4 << 4 | 7;			/* active speed, enabled speeds */
-	data[36] = mtu << 4;			/* neighbour MTU */
-	data[37] = 3 << 4;			/* VLs 0-3 */
-	data[41] = mtu;				/* MTU cap */
-	data[43] = 3 << 4;			/* operational VLs */
-	put_be16(data + 46, port->bad_pkeys);
-	put_be16(data + 48, port->bad_qkeys);
-	data[50] = port->gids;
-	data[51] = MAD_SUBNET_TIMEOUT;
-	data[52] = 16;				/* response time */
-	data[62] = (port->up ? 2 : 0) << 4 | 3;	/* extended: EDR active; FDR, EDR */
-	data[63] = 3;
+	port_info_get(port->attrs, &port->view, data);
+	return 0;
+}
+
+static uint16_t mad_sm_sl_to_vl(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				uint8_t *data)
+{
+	(void)mod;
+	(void)in;
+	memcpy(data, port->attrs->sl_to_vl, sizeof(port->attrs->sl_to_vl));
 	return 0;
 }
 
@@ -154,21 +125,33 @@ static const struct {
 	uint16_t attr;
 	attr_fn get;
 } attrs[] = {
-	{ CLASS_SM_LID, 0x10, mad_sm_node_desc },
-	{ CLASS_SM_LID, 0x11, mad_sm_node_info },
-	{ CLASS_SM_LID, 0x14, mad_sm_guid_info },
-	{ CLASS_SM_LID, 0x15, mad_sm_port_info },
-	{ CLASS_SM_LID, 0x16, mad_sm_pkey_table },
+	{ CLASS_SM_LID, SMP_NODE_DESC, mad_sm_node_desc },
+	{ CLASS_SM_LID, SMP_NODE_INFO, mad_sm_node_info },
+	{ CLASS_SM_LID, SMP_GUID_INFO, mad_sm_guid_info },
+	{ CLASS_SM_LID, SMP_PORT_INFO, mad_sm_port_info },
+	{ CLASS_SM_LID, SMP_PKEY_TABLE, mad_sm_pkey_table },
+	{ CLASS_SM_LID, SMP_SL_TO_VL, mad_sm_sl_to_vl },
 	{ CLASS_PERF, 0x01, mad_pm_class_info },
 	{ CLASS_PERF, 0x12, mad_pm_counters },
 	{ CLASS_PERF, 0x1d, mad_pm_counters_ext },
 };
+
+/**
+ * mad_version_ok() - tell whether a MAD has the versions of the port's agents
+ * @in: the MAD
+ */
+bool mad_version_ok(const uint8_t *in)
+{
+	return in[OFF_VERSION] == 1 && in[OFF_CLASS_VERSION] == 1;
+}
 
 static uint16_t mad_get(const struct mad_port *port, uint8_t class, const uint8_t *in, uint8_t *out)
 {
 	uint16_t attr = get_be16(in + OFF_ATTR);
 	size_t i;
 
+	if (!mad_version_ok(in))
+		return MAD_BAD_VERSION;
 	if (in[OFF_METHOD] != METHOD_GET)
 		return MAD_BAD_METHOD;
 	memset(out + OFF_SMP_DATA, 0, class == CLASS_PERF ? MAD_BYTES - OFF_PMA_DATA : 64);
@@ -194,11 +177,11 @@ bool mad_answer(const struct mad_port *port, const uint8_t *in, uint8_t *out)
 
 	if (class != CLASS_SM_LID && class != CLASS_PERF)
 		return false;
-	if (in[OFF_METHOD] & 0x80)		/* a response is not answered */
+	if (in[OFF_METHOD] & METHOD_RESPONSE || in[OFF_METHOD] == METHOD_TRAP_REPRESS)
 		return false;
 	memcpy(out, in, MAD_BYTES);
 	status = mad_get(port, class, in, out);
 	out[OFF_METHOD] = METHOD_GET_RESP;
-	put_be16(out + OFF_STATUS, status | (directed ? STATUS_DIRECTION : 0));
+	put_be16(out + OFF_STATUS, status | (directed ? MAD_STATUS_DIRECTION : 0));
 	return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The InfiniBand port: vport context, GID and P_Key tables, link state and its events, and the
- * agents behind MAD_IFC.
+ * The InfiniBand port: what a subnet manager sets, the state of the link, and the events that tell
+ * the driver of a change.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 
 #include "address.h"
 #include "caps.h"
-#include "cmd.h"
 #include "eq.h"
 #include "fabric.h"
 #include "hca.h"
@@ -20,204 +19,22 @@
 
 #define VIOLATIONS_MAX	0xffff	/* the counters stay at this value */
 
-/* Physical states of a port. */
-enum { PHYS_POLLING = 2, PHYS_LINK_UP = 5 };
 /* MLX5_PORT_CHANGE_SUBTYPE_* */
-enum { CHANGE_DOWN = 1, CHANGE_ACTIVE = 4, CHANGE_LID = 6, CHANGE_PKEY = 7 };
+enum {
+	CHANGE_DOWN = 1, CHANGE_ACTIVE = 4, CHANGE_INIT = 5, CHANGE_LID = 6, CHANGE_PKEY = 7,
+	CHANGE_GUID = 8, CHANGE_REREGISTER = 9,
+};
 
-/* ---- vport commands -------------------------------------------------------------------------- */
-
-/*
- * Each of these commands names a port, and may name the vport of another function, which does not
- * exist.
+/**
+ * port_violations() - a counter of violations, as the port reports it
+ * @counted: the device counts them
+ * @n: their number
  */
-static uint8_t port_check_vport(struct cmd *cmd, bool other, unsigned int port_num)
-{
-	if (other)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_VPORT_OTHER, "other vports do not exist");
-	if (port_num > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
-				port_num);
-	return ST_OK;
-}
-
-/* The attributes of a port by its vport, which older devices do not have: they have MADs only. */
-static uint8_t port_check_hca_vport(struct hca *hca, struct cmd *cmd, bool other,
-				    unsigned int port_num)
-{
-	if (!hca_cap_gen(hca, ib_virt))
-		return cmd_fail(cmd, ST_BAD_OP, WHY_PORT_NO_VPORT, "ib_virt is not offered");
-	return port_check_vport(cmd, other, port_num);
-}
-
-static uint16_t port_violations(bool counted, uint64_t n)
+uint16_t port_violations(bool counted, uint64_t n)
 {
 	if (!counted)
 		return 0;
 	return n < VIOLATIONS_MAX ? n : VIOLATIONS_MAX;
-}
-
-static uint8_t query_hca_vport_context(struct hca *hca, struct cmd *cmd)
-{
-	uint8_t *c = IFC_ADDR(query_hca_vport_context_out, cmd->out, hca_vport_context);
-	bool up = fabric_link(hca);
-	uint8_t st = port_check_hca_vport(hca, cmd,
-					  IFC_GET(query_hca_vport_context_in, cmd->in, other_vport),
-					  IFC_GET(query_hca_vport_context_in, cmd->in, port_num));
-
-	if (st)
-		return st;
-	IFC_SET(hca_vport_context, c, has_smi, 1);
-	IFC_SET(hca_vport_context, c, port_physical_state, up ? PHYS_LINK_UP : PHYS_POLLING);
-	IFC_SET(hca_vport_context, c, port_state, up ? PORT_ACTIVE : PORT_DOWN);
-	IFC_SET(hca_vport_context, c, vport_state, up ? PORT_ACTIVE : PORT_DOWN);
-	IFC_SET64(hca_vport_context, c, system_image_guid, fabric_guid(hca));
-	IFC_SET64(hca_vport_context, c, port_guid, fabric_guid(hca));
-	IFC_SET64(hca_vport_context, c, node_guid, fabric_guid(hca));
-	IFC_SET(hca_vport_context, c, cap_mask1, hca->port->cap_mask1);
-	IFC_SET(hca_vport_context, c, cap_mask1_field_select, MAD_CAP_MASK_SETTABLE);
-	IFC_SET(hca_vport_context, c, lid, fabric_lid(hca));
-	IFC_SET(hca_vport_context, c, sm_lid, up ? MAD_SM_LID : 0);
-	IFC_SET(hca_vport_context, c, subnet_timeout, MAD_SUBNET_TIMEOUT);
-	IFC_SET(hca_vport_context, c, qkey_violation_counter,
-		port_violations(hca_cap_gen(hca, qkv), hca->count.bad_qkeys));
-	IFC_SET(hca_vport_context, c, pkey_violation_counter,
-		port_violations(hca_cap_gen(hca, pkv), hca->count.bad_pkeys));
-	return ST_OK;
-}
-
-enum { VPORT_SEL_PORT_GUID = 1, VPORT_SEL_NODE_GUID = 2, VPORT_SEL_STATE_POLICY = 4 };
-
-static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
-{
-	const uint8_t *c = IFC_ADDR(modify_hca_vport_context_in, cmd->in, hca_vport_context);
-	uint32_t allowed = IFC_GET(hca_vport_context, c, cap_mask1_field_select);
-	uint32_t mask = IFC_GET(hca_vport_context, c, cap_mask1);
-	struct port *port = hca->port;
-	uint8_t st = port_check_hca_vport(hca, cmd,
-				IFC_GET(modify_hca_vport_context_in, cmd->in, other_vport),
-				IFC_GET(modify_hca_vport_context_in, cmd->in, port_num));
-
-	if (st)
-		return st;
-	if (IFC_GET(hca_vport_context, c, field_select))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_GROUP_MANAGER,
-				"only the group manager may set GUIDs and policy");
-	if (allowed & ~(uint32_t)MAD_CAP_MASK_SETTABLE)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_CAP_MASK,
-				"cap_mask1 bits 0x%x cannot change", allowed);
-	port->cap_mask1 = (port->cap_mask1 & ~allowed) | (mask & allowed);
-	return ST_OK;
-}
-
-static uint8_t query_hca_vport_gid(struct hca *hca, struct cmd *cmd)
-{
-	unsigned int nr = gid_table_len(hca), i;
-	unsigned int idx = IFC_GET(query_hca_vport_gid_in, cmd->in, gid_index);
-	uint8_t *gid = IFC_ADDR(query_hca_vport_gid_out, cmd->out, gid);
-	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_gid_out);
-	unsigned int n = idx == 0xffff ? nr : 1;
-	uint8_t st = port_check_hca_vport(hca, cmd,
-				IFC_GET(query_hca_vport_gid_in, cmd->in, other_vport),
-				IFC_GET(query_hca_vport_gid_in, cmd->in, port_num));
-
-	if (st)
-		return st;
-	if (idx >= nr && idx != 0xffff)
-		return cmd_fail(cmd, ST_BAD_INDEX, WHY_GID_INDEX,
-				"GID index %u, the table has %u entries", idx, nr);
-	if (room < n * 16u)
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
-				"%u GIDs do not fit %zu bytes", n, room);
-	IFC_SET(query_hca_vport_gid_out, cmd->out, gids_num, n);
-	for (i = 0; i < n; i++)
-		gid_get(hca, n > 1 ? i : idx, gid + i * 16);
-	return ST_OK;
-}
-
-static uint8_t query_hca_vport_pkey(struct hca *hca, struct cmd *cmd)
-{
-	unsigned int nr = pkey_table_len(hca), i;
-	unsigned int idx = IFC_GET(query_hca_vport_pkey_in, cmd->in, pkey_index);
-	uint8_t *pkey = IFC_ADDR(query_hca_vport_pkey_out, cmd->out, pkey);
-	size_t room = cmd->out_len - IFC_SZ(query_hca_vport_pkey_out);
-	unsigned int n = idx == 0xffff ? nr : 1;
-	uint8_t st = port_check_hca_vport(hca, cmd,
-				IFC_GET(query_hca_vport_pkey_in, cmd->in, other_vport),
-				IFC_GET(query_hca_vport_pkey_in, cmd->in, port_num));
-
-	if (st)
-		return st;
-	if (idx >= nr && idx != 0xffff)
-		return cmd_fail(cmd, ST_BAD_INDEX, WHY_PKEY_INDEX,
-				"P_Key index %u, the table has %u entries", idx, nr);
-	if (room < n * IFC_SZ(pkey))
-		return cmd_fail(cmd, ST_BAD_OUTP_LEN, WHY_OUTPUT_LENGTH,
-				"%u P_Keys do not fit %zu bytes", n, room);
-	for (i = 0; i < n; i++)
-		IFC_SET(pkey, pkey + i * IFC_SZ(pkey), pkey, pkey_table_get(hca, n > 1 ? i : idx));
-	return ST_OK;
-}
-
-static uint8_t query_vport_state(struct hca *hca, struct cmd *cmd)
-{
-	uint8_t st = port_check_vport(cmd, IFC_GET(query_vport_state_in, cmd->in, other_vport), 0);
-
-	if (st)
-		return st;
-	IFC_SET(query_vport_state_out, cmd->out, admin_state, 2);	/* follows the link */
-	IFC_SET(query_vport_state_out, cmd->out, state, fabric_link(hca));
-	return ST_OK;
-}
-
-static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
-{
-	uint8_t *o = cmd->out;
-	uint8_t st = port_check_vport(cmd, IFC_GET(query_vport_counter_in, cmd->in, other_vport),
-				      IFC_GET(query_vport_counter_in, cmd->in, port_num));
-
-	if (st)
-		return st;
-	IFC_SET64(query_vport_counter_out, o, received_ib_unicast.packets, hca->count.packets_rx);
-	IFC_SET64(query_vport_counter_out, o, transmitted_ib_unicast.packets,
-		  hca->count.packets_tx);
-	IFC_SET64(query_vport_counter_out, o, received_errors.packets,
-		  hca->count.packets_dropped);
-	return ST_OK;
-}
-
-static uint8_t mad_ifc(struct hca *hca, struct cmd *cmd)
-{
-	const uint8_t *in = IFC_ADDR(mad_ifc_in, cmd->in, mad);
-	uint8_t *out = IFC_ADDR(mad_ifc_out, cmd->out, response_mad_packet);
-	struct port *port = hca->port;
-	unsigned int i;
-	struct mad_port mp = {
-		.guid = fabric_guid(hca),
-		.lid = fabric_lid(hca),
-		.up = fabric_link(hca),
-		.cap_mask = port->cap_mask1,
-		.pkeys = pkey_table(hca),
-		.npkeys = pkey_table_len(hca),
-		.gids = gid_table_len(hca),
-		.mtu = hca->profile->mtu,
-		.bad_pkeys = port_violations(hca_cap_gen(hca, pkv), hca->count.bad_pkeys),
-		.bad_qkeys = port_violations(hca_cap_gen(hca, qkv), hca->count.bad_qkeys),
-		.node_desc = port->node_desc,
-		.packets_rx = hca->count.packets_rx,
-		.packets_tx = hca->count.packets_tx,
-		.rx_errors = hca->count.packets_dropped,
-	};
-
-	if (IFC_GET(mad_ifc_in, cmd->in, port) > 1)
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
-				IFC_GET(mad_ifc_in, cmd->in, port));
-	for (i = 0; i < mp.gids; i++)
-		gid_get(hca, i, mp.gid[i]);
-	if (!mad_answer(&mp, in, out))
-		return cmd_fail(cmd, ST_BAD_PKT, WHY_MAD_NO_AGENT,
-				"no agent for class 0x%x method 0x%x", in[1], in[3]);
-	return ST_OK;
 }
 
 /* ---- link ------------------------------------------------------------------------------------ */
@@ -242,9 +59,31 @@ void port_set_link(struct hca *hca, bool up)
 		return;
 	fabric_set_link(hca, up);
 	hca_trace(hca, "link", "\"up\":%s", up ? "true" : "false");
-	if (up)
+	if (up && fabric_managed(hca->fabric))
 		port_event(hca, CHANGE_LID);
-	port_event(hca, up ? CHANGE_ACTIVE : CHANGE_DOWN);
+	port_event(hca, !up ? CHANGE_DOWN : fabric_managed(hca->fabric) ? CHANGE_ACTIVE :
+									  CHANGE_INIT);
+}
+
+/**
+ * port_set_state() - change the state of the port, as a subnet manager does
+ * @hca: the HCA
+ * @state: PORT_ARMED or PORT_ACTIVE; or PORT_DOWN, after which the link trains again
+ *
+ * Raises the port's asynchronous events if the state changes.
+ */
+void port_set_state(struct hca *hca, enum port_state state)
+{
+	if (state == PORT_DOWN) {
+		port_set_link(hca, false);
+		port_set_link(hca, true);
+		return;
+	}
+	if (fabric_state(hca, false) == state)
+		return;
+	fabric_set_state(hca, false, state);
+	if (state == PORT_ACTIVE)
+		port_event(hca, CHANGE_ACTIVE);
 }
 
 /**
@@ -285,27 +124,84 @@ bool port_set_pkey(struct hca *hca, unsigned int index, uint16_t pkey)
 	return true;
 }
 
-const struct cmd_desc port_cmds[] = {
-	{ MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, "QUERY_HCA_VPORT_CONTEXT",
-	  IFC_SZ(query_hca_vport_context_in), IFC_SZ(query_hca_vport_context_out),
-	  query_hca_vport_context },
-	{ MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, "MODIFY_HCA_VPORT_CONTEXT",
-	  IFC_SZ(modify_hca_vport_context_in), IFC_SZ(modify_hca_vport_context_out),
-	  modify_hca_vport_context },
-	{ MLX5_CMD_OP_QUERY_HCA_VPORT_GID, "QUERY_HCA_VPORT_GID", IFC_SZ(query_hca_vport_gid_in),
-	  IFC_SZ(query_hca_vport_gid_out), query_hca_vport_gid },
-	{ MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, "QUERY_HCA_VPORT_PKEY",
-	  IFC_SZ(query_hca_vport_pkey_in), IFC_SZ(query_hca_vport_pkey_out),
-	  query_hca_vport_pkey },
-	{ MLX5_CMD_OP_QUERY_VPORT_STATE, "QUERY_VPORT_STATE", IFC_SZ(query_vport_state_in),
-	  IFC_SZ(query_vport_state_out), query_vport_state },
-	{ MLX5_CMD_OP_QUERY_VPORT_COUNTER, "QUERY_VPORT_COUNTER", IFC_SZ(query_vport_counter_in),
-	  IFC_SZ(query_vport_counter_out), query_vport_counter },
-	{ MLX5_CMD_OP_MAD_IFC, "MAD_IFC", IFC_SZ(mad_ifc_in), IFC_SZ(mad_ifc_out), mad_ifc },
-	{}
-};
+/**
+ * port_set_pkeys() - change a part of the port's P_Key table, as a subnet manager does
+ * @hca: the HCA
+ * @index: of the first entry
+ * @pkeys: the new values, in network order
+ * @n: number of entries; those beyond the table are ignored
+ *
+ * Raises the port's asynchronous event once if an entry changes.
+ */
+void port_set_pkeys(struct hca *hca, unsigned int index, const uint8_t *pkeys, unsigned int n)
+{
+	bool changed = false;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		uint16_t pkey = get_be16(pkeys + 2 * i);
+
+		if (index + i < pkey_table_len(hca) && pkey_table_get(hca, index + i) != pkey)
+			changed |= pkey_table_set(hca, index + i, pkey);
+	}
+	if (changed)
+		port_event(hca, CHANGE_PKEY);
+}
+
+/**
+ * port_set_guids() - change a part of the port's GID table, as a subnet manager does
+ * @hca: the HCA
+ * @index: of the first entry
+ * @guids: the new GUIDs, in network order
+ * @n: number of entries; those beyond the table, and the first one of the table, are ignored
+ *
+ * Raises the port's asynchronous event once if an entry changes.
+ */
+void port_set_guids(struct hca *hca, unsigned int index, const uint8_t *guids, unsigned int n)
+{
+	bool changed = false;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		changed |= guid_table_set(hca, index + i, get_be64(guids + 8 * i));
+	if (changed)
+		port_event(hca, CHANGE_GUID);
+}
+
+/**
+ * port_set_prefix() - change the subnet prefix of the port's GIDs, as a subnet manager does
+ * @hca: the HCA
+ * @prefix: the prefix
+ *
+ * Raises the port's asynchronous event if it changes.
+ */
+void port_set_prefix(struct hca *hca, uint64_t prefix)
+{
+	if (gid_set_prefix(hca, prefix))
+		port_event(hca, CHANGE_GUID);
+}
+
+/**
+ * port_reregister() - tell the driver that its clients have to register again
+ * @hca: the HCA
+ */
+void port_reregister(struct hca *hca)
+{
+	port_event(hca, CHANGE_REREGISTER);
+}
 
 /* ---- module ---------------------------------------------------------------------------------- */
+
+/* What the driver and a subnet manager set is forgotten; the LID belongs to the fabric. */
+static void port_restart(struct hca *hca)
+{
+	struct port *port = hca->port;
+
+	port->cap_mask1 = MAD_CAP_MASK;
+	port_attrs_init(&port->attrs, mtu_code(hca->profile->mtu));
+	if (fabric_managed(hca->fabric))
+		port->attrs.sm_lid = SWITCH_LID;
+}
 
 static int port_init(struct hca *hca)
 {
@@ -314,8 +210,8 @@ static int port_init(struct hca *hca)
 	if (!port)
 		return -ENOMEM;
 	snprintf(port->node_desc, sizeof(port->node_desc), "bluebell-hca %u", hca->index);
-	port->cap_mask1 = MAD_CAP_MASK;
 	hca->port = port;
+	port_restart(hca);
 	return 0;
 }
 
@@ -325,4 +221,6 @@ static void port_exit(struct hca *hca)
 	hca->port = NULL;
 }
 
-const struct hca_module port_module = { .name = "port", .init = port_init, .exit = port_exit };
+const struct hca_module port_module = {
+	.name = "port", .init = port_init, .restart = port_restart, .exit = port_exit,
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The physical port and its virtual port: vport context, GID and P_Key tables, link state, and the
- * registers that ACCESS_REG reads and writes.
+ * The physical port and its virtual port: what a subnet manager sets, link state and events, the
+ * commands about the port, and the registers that ACCESS_REG reads and writes.
  */
 #ifndef BLUEBELL_PORT_H
 #define BLUEBELL_PORT_H
@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "cmd.h"
+#include "fabric.h"
+#include "port_info.h"
 
 struct hca;
 struct hca_module;
@@ -18,10 +20,18 @@ struct hca_module;
 struct port {
 	char node_desc[64];
 	uint32_t cap_mask1;
+	struct port_attrs attrs;
 };
+
+uint16_t port_violations(bool counted, uint64_t n);
 
 void port_set_link(struct hca *hca, bool up);
 bool port_set_lid(struct hca *hca, uint16_t lid);
+void port_set_state(struct hca *hca, enum port_state state);
+void port_set_prefix(struct hca *hca, uint64_t prefix);
+void port_set_pkeys(struct hca *hca, unsigned int index, const uint8_t *pkeys, unsigned int n);
+void port_set_guids(struct hca *hca, unsigned int index, const uint8_t *guids, unsigned int n);
+void port_reregister(struct hca *hca);
 bool port_set_pkey(struct hca *hca, unsigned int index, uint16_t pkey);
 
 /* ---- port_reg.c ------------------------------------------------------------------------------ */
@@ -29,7 +39,12 @@ bool port_set_pkey(struct hca *hca, unsigned int index, uint16_t pkey);
 uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool write,
 			const uint8_t *in, uint8_t *out, size_t len);
 
+extern const struct cmd_desc port_reg_cmds[];
+
+/* ---- vport.c --------------------------------------------------------------------------------- */
+
+extern const struct cmd_desc port_cmds[];
+
 extern const struct hca_module port_module;
-extern const struct cmd_desc port_cmds[], port_reg_cmds[];
 
 #endif

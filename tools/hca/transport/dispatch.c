@@ -18,6 +18,7 @@
 #include "req.h"
 #include "resp.h"
 #include "sched.h"
+#include "sma.h"
 
 struct specials {
 	struct qp *qp[2];	/* QP0 and QP1, which have these numbers on the wire */
@@ -134,12 +135,14 @@ static void dispatch_to_member(struct hca *hca, uint32_t qpn, void *arg)
 
 static void dispatch_packet(struct hca *hca, struct packet *p)
 {
-	struct specials *s = hca->specials;
+	struct qp *const *special = hca->specials->qp;
 
 	if (lid_is_mcast(p->dlid))
 		mcast_each(hca, p->dgid, dispatch_to_member, p);
+	else if (packet_is_smp(p) && !(special[0] && conn_can_receive(special[0])))
+		sma_receive(hca, p);
 	else
-		dispatch_to_qp(hca, p->dqpn < 2 ? s->qp[p->dqpn] : qp_find(hca, p->dqpn), p);
+		dispatch_to_qp(hca, p->dqpn < 2 ? special[p->dqpn] : qp_find(hca, p->dqpn), p);
 }
 
 /* ---- state changes --------------------------------------------------------------------------- */

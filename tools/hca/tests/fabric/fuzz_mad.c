@@ -14,15 +14,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint8_t classes[] = { 0x01, 0x81, 0x04, 0x03, 0x07 };
 	static const char desc[64] = "node";
 	struct fuzz_in in = { data, size };
-	struct mad_port port = { .guid = 0x1234, .up = true, .mtu = 4096, .node_desc = desc };
+	struct port_attrs attrs;
+	struct mad_port port = { .guid = 0x1234, .attrs = &attrs, .node_desc = desc };
 	uint8_t how = fuzz_u8(&in);
 	uint16_t *pkeys;
 
 	port.npkeys = fuzz_u8(&in) % 5 * 32;
 	port.gids = fuzz_u8(&in) % (MAD_MAX_GIDS + 1);
-	port.lid = fuzz_u16(&in);
-	port.up = how & 1;
-	port.mtu = 256u << how / 2 % 5;
+	port.view.lid = fuzz_u16(&in);
+	port.view.up = how & 1;
+	port.view.mtu_cap = 1 + how / 2 % 5;
+	port_attrs_init(&attrs, port.view.mtu_cap);
 	/* Of the exact size, so that the sanitizer sees a read beyond its end. */
 	pkeys = calloc(port.npkeys + !port.npkeys, sizeof(*pkeys));
 	port.pkeys = pkeys;

@@ -268,10 +268,15 @@ static void default_timeouts_can_be_read(void **state)
 
 /* ---- management datagrams -------------------------------------------------------------------- */
 
+static const struct port_attrs mad_attrs = { .neighbour_mtu = 4, .sm_lid = 64 };
+
 static const struct mad_port mad_port = {
-	.guid = 0x1122334455667788, .lid = 5, .up = true, .cap_mask = 0xabcd0000,
+	.guid = 0x1122334455667788, .attrs = &mad_attrs,
+	.view = {
+		.lid = 5, .up = true, .state = PORT_ACTIVE, .cap_mask = 0xabcd0000, .mtu_cap = 4,
+		.bad_pkeys = 3, .bad_qkeys = 0xffff, .gids = 16,
+	},
 	.pkeys = (const uint16_t [128]){ 0xffff, 0x8001, [127] = 0x1234 }, .npkeys = 128,
-	.bad_pkeys = 3, .bad_qkeys = 0xffff, .mtu = 2048,
 	.gid = { { 0xfe, 0x80, [8] = 0x11 }, { 0xfe, 0x80, [8] = 0x22 }, [15] = { [15] = 9 } },
 	.gids = 16,
 	.node_desc = "the node's description, padded to what the attribute has: 64 byte",
@@ -301,6 +306,7 @@ static void mad_attributes(void **state)
 	assert_memory_equal(out + 64, mad_port.node_desc, 64);
 	assert_true(ask(1, 1, 0x15, 1));
 	assert_int_equal(get_be16(out + 64 + 16), 5);
+	assert_int_equal(get_be16(out + 64 + 18), 64);
 	assert_int_equal(get_be32(out + 64 + 20), 0xabcd0000);
 	assert_int_equal(out[64 + 32] & 15, 4);
 	assert_int_equal(out[64 + 36] >> 4, 4);

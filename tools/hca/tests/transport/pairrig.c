@@ -26,6 +26,7 @@
 #include "object.h"
 #include "pairrig.h"
 #include "pd.h"
+#include "port.h"
 #include "profile.h"
 #include "qcounter.h"
 #include "qp.h"
@@ -143,6 +144,7 @@ void rig_cq(unsigned int h, uint32_t cqn)
 static const struct hca_module *const modules[] = {
 	&eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
 	&srq_module, &mcast_module, &qp_module, &fabric_module, &address_module,
+	&port_module,
 	&sched_module, &fault_module,
 	&req_module, &resp_module, &dispatch_module, NULL
 };

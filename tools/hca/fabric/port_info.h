@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The attribute PortInfo, of the port of an HCA and of each port of the switch: what a subnet
+ * manager may set, and the check of the M_Key that is a part of it.
+ */
+#ifndef BLUEBELL_PORT_INFO_H
+#define BLUEBELL_PORT_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fabric.h"
+
+#define SUBNET_PREFIX	0xfe80000000000000ull	/* the default one */
+#define SUBNET_TIMEOUT	18		/* 4.096 us * 2^n */
+#define PORT_CAP_SM	(1u << 1)	/* CapabilityMask: a subnet manager is here */
+
+/* What a subnet manager sets and the port only keeps. */
+struct port_attrs {
+	uint64_t m_key;
+	uint64_t m_key_expiry_ns;	/* when a lease ends that a violation began, 0: none began */
+	uint64_t gid_prefix;
+	uint16_t m_key_lease;		/* seconds, 0: without end */
+	uint16_t m_key_violations;
+	uint16_t sm_lid;
+	uint8_t m_key_protect;
+	uint8_t sm_sl;
+	uint8_t width_enabled, speed_enabled, ext_speed_enabled;
+	uint8_t down_default;
+	uint8_t neighbour_mtu;
+	uint8_t vl_high_limit, operational_vls, hoq_life;
+	uint8_t subnet_timeout;
+	uint8_t error_thresholds;
+	uint8_t sl_to_vl[8];
+};
+
+/* The rest of PortInfo. */
+struct port_view {
+	uint16_t lid;
+	uint8_t lmc;
+	bool up;
+	bool disabled;
+	enum port_state state;
+	uint32_t cap_mask;
+	uint8_t local_port;		/* by which the request came */
+	uint8_t mtu_cap;		/* code: 1 is 256 bytes */
+	uint16_t bad_pkeys, bad_qkeys;
+	uint8_t gids;
+};
+
+/* What a Set of PortInfo asks for beside port_attrs. */
+struct port_wish {
+	uint16_t lid;
+	uint8_t lmc;
+	enum port_state state;		/* 0: no change */
+	uint8_t phys;			/* 0: no change */
+	bool reregister;		/* clients have to register again */
+};
+
+enum { PHYS_POLLING = 2, PHYS_DISABLED = 3, PHYS_LINK_UP = 5 };
+
+/* What the M_Key of a request allows. */
+enum m_key_check { M_KEY_OK, M_KEY_HIDDEN, M_KEY_DENIED };
+
+uint8_t mtu_code(unsigned int bytes);
+void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap);
+void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_t *data);
+bool port_info_valid(const struct port_view *v, bool has_lid, const uint8_t *data);
+void port_info_wish(const uint8_t *data, struct port_wish *w);
+void port_info_take(struct port_attrs *a, const uint8_t *data);
+enum m_key_check port_m_key_check(struct port_attrs *a, const uint8_t *mad, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The subnet management agent of the HCA's port (InfiniBand Architecture, volume 1, 14.3): what
+ * MAD_IFC answers, and what the firmware itself answers while the driver has no queue pair 0.
+ */
+#include <string.h>
+
+#include "address.h"
+#include "caps.h"
+#include "clock.h"
+#include "fabric.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mad.h"
+#include "packet.h"
+#include "port.h"
+#include "profile.h"
+#include "sma.h"
+#include "smp.h"
+
+#define M_KEY_BYTES	8	/* at the start of PortInfo */
+
+static void sma_port(struct hca *hca, struct mad_port *mp)
+{
+	struct port *port = hca->port;
+	unsigned int i;
+
+	*mp = (struct mad_port){
+		.guid = fabric_guid(hca),
+		.attrs = &port->attrs,
+		.view = {
+			.lid = fabric_lid(hca),
+			.lmc = fabric_lmc(hca),
+			.up = fabric_link(hca),
+			.state = fabric_state(hca, false),
+			.cap_mask = port->cap_mask1,
+			.local_port = 1,
+			.mtu_cap = mtu_code(hca->profile->mtu),
+			.gids = gid_table_len(hca),
+			.bad_pkeys = port_violations(hca_cap_gen(hca, pkv), hca->count.bad_pkeys),
+			.bad_qkeys = port_violations(hca_cap_gen(hca, qkv), hca->count.bad_qkeys),
+		},
+		.pkeys = pkey_table(hca),
+		.npkeys = pkey_table_len(hca),
+		.gids = gid_table_len(hca),
+		.node_desc = port->node_desc,
+		.packets_rx = hca->count.packets_rx,
+		.packets_tx = hca->count.packets_tx,
+		.rx_errors = hca->count.packets_dropped,
+	};
+	for (i = 0; i < mp->gids; i++)
+		gid_get(hca, i, mp->gid[i]);
+}
+
+/* ---- Set ------------------------------------------------------------------------------------- */
+
+/* The driver reads the attributes after the events, when all of them are set. */
+static uint16_t sma_set_port_info(struct hca *hca, const struct mad_port *mp, uint32_t mod,
+				  const uint8_t *data)
+{
+	struct port *port = hca->port;
+	struct port_wish w;
+
+	port_info_wish(data, &w);
+	if (mod > 1 || !port_info_valid(&mp->view, true, data) ||
+	    !port_set_lid(hca, w.lid))
+		return MAD_BAD_VALUE;
+	fabric_set_lmc(hca, w.lmc);
+	port_info_take(&port->attrs, data);
+	port_set_prefix(hca, port->attrs.gid_prefix);
+	if (w.phys == PHYS_DISABLED)
+		port_set_link(hca, false);
+	else if (w.phys == PHYS_POLLING)
+		port_set_link(hca, true);
+	if (w.state)
+		port_set_state(hca, w.state);
+	if (w.reregister)
+		port_reregister(hca);
+	return MAD_OK;
+}
+
+static uint16_t sma_set_pkeys(struct hca *hca, const struct mad_port *mp, uint32_t mod,
+			      const uint8_t *data)
+{
+	uint32_t first = (mod & 0xffff) * PKEYS_IN_BLOCK;
+
+	if (first >= mp->npkeys)
+		return MAD_BAD_VALUE;
+	port_set_pkeys(hca, first, data, PKEYS_IN_BLOCK);
+	return MAD_OK;
+}
+
+static uint16_t sma_set_guids(struct hca *hca, const struct mad_port *mp, uint32_t mod,
+			      const uint8_t *data)
+{
+	if (mod >= mp->gids / GUIDS_IN_BLOCK)
+		return MAD_BAD_VALUE;
+	port_set_guids(hca, mod * GUIDS_IN_BLOCK, data, GUIDS_IN_BLOCK);
+	return MAD_OK;
+}
+
+static uint16_t sma_set_sl_to_vl(struct hca *hca, const struct mad_port *mp, uint32_t mod,
+				 const uint8_t *data)
+{
+	struct port_attrs *a = &hca->port->attrs;
+
+	(void)mp;
+	(void)mod;
+	memcpy(a->sl_to_vl, data, sizeof(a->sl_to_vl));
+	return MAD_OK;
+}
+
+static uint16_t sma_set(struct hca *hca, const struct mad_port *mp, const uint8_t *in)
+{
+	const uint8_t *data = in + OFF_SMP_DATA;
+	uint32_t mod = get_be32(in + OFF_MOD);
+
+	switch (get_be16(in + OFF_ATTR)) {
+	case SMP_PORT_INFO:
+		return sma_set_port_info(hca, mp, mod, data);
+	case SMP_PKEY_TABLE:
+		return sma_set_pkeys(hca, mp, mod, data);
+	case SMP_GUID_INFO:
+		return sma_set_guids(hca, mp, mod, data);
+	case SMP_SL_TO_VL:
+		return sma_set_sl_to_vl(hca, mp, mod, data);
+	default:
+		return MAD_BAD_ATTR;
+	}
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static bool sma_class(uint8_t class)
+{
+	return class == CLASS_SM_LID || class == CLASS_SM_DIRECTED;
+}
+
+/* A Set is answered with the attribute as it is afterwards; a refused one with what was asked for. */
+static void sma_answer_set(struct hca *hca, const uint8_t *in, uint8_t *out)
+{
+	bool directed = in[OFF_CLASS] == CLASS_SM_DIRECTED;
+	uint8_t get[MAD_BYTES];
+	struct mad_port mp;
+	uint16_t status;
+
+	sma_port(hca, &mp);
+	status = sma_set(hca, &mp, in);
+	sma_port(hca, &mp);
+	memcpy(get, in, MAD_BYTES);
+	get[OFF_METHOD] = METHOD_GET;
+	mad_answer(&mp, get, out);
+	if (!status)
+		return;
+	memcpy(out + OFF_SMP_DATA, in + OFF_SMP_DATA, SMP_DATA_BYTES);
+	put_be16(out + OFF_STATUS, status | (directed ? MAD_STATUS_DIRECTION : 0));
+}
+
+/**
+ * sma_answer() - answer a request to the port's agents
+ * @hca: the HCA
+ * @in: the request, MAD_BYTES
+ * @out: set to the answer, MAD_BYTES
+ * @any_m_key: do not check the M_Key
+ *
+ * Return: what to do.
+ */
+enum sma_verdict sma_answer(struct hca *hca, const uint8_t *in, uint8_t *out, bool any_m_key)
+{
+	enum m_key_check key = M_KEY_OK;
+	struct mad_port mp;
+
+	if (sma_class(in[OFF_CLASS]) && in[OFF_METHOD] == METHOD_TRAP_REPRESS)
+		return SMA_SILENT;
+	if (sma_class(in[OFF_CLASS]) && !(in[OFF_METHOD] & METHOD_RESPONSE) && !any_m_key)
+		key = port_m_key_check(&hca->port->attrs, in, clock_now_ns());
+	if (key == M_KEY_DENIED)
+		return SMA_BAD_M_KEY;
+	if (sma_class(in[OFF_CLASS]) && in[OFF_METHOD] == METHOD_SET && mad_version_ok(in)) {
+		sma_answer_set(hca, in, out);
+		return SMA_REPLY;
+	}
+	sma_port(hca, &mp);
+	if (!mad_answer(&mp, in, out))
+		return SMA_NO_AGENT;
+	if (key == M_KEY_HIDDEN && get_be16(in + OFF_ATTR) == SMP_PORT_INFO)
+		memset(out + OFF_SMP_DATA, 0, M_KEY_BYTES);
+	return SMA_REPLY;
+}
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+static void sma_reply(struct hca *hca, const struct packet *p, uint16_t dlid, const uint8_t *mad)
+{
+	struct packet *r = packet_alloc(hca->fabric);
+
+	if (!r)
+		return;
+	r->opcode = BTH_UD | BTH_SEND_ONLY;
+	r->slid = fabric_lid(hca);
+	r->dlid = dlid;
+	r->sl = p->sl;
+	r->pkey = p->pkey;
+	r->len = MAD_BYTES;
+	memcpy(r->payload, mad, MAD_BYTES);
+	fabric_tx(hca, r);
+}
+
+/**
+ * sma_receive() - process a subnet management packet for which there is no queue pair 0
+ * @hca: the HCA
+ * @p: the packet
+ */
+void sma_receive(struct hca *hca, const struct packet *p)
+{
+	const struct smp_node node = { .ports = 1, .lid = fabric_lid(hca) };
+	uint8_t in[MAD_BYTES], out[MAD_BYTES] = { 0 };
+	enum smp_way way = SMP_BY_LID;
+	uint16_t to = p->slid;
+	bool directed;
+
+	if (!hca->port || !packet_is_smp(p) || p->len != MAD_BYTES ||
+	    !sma_class(p->payload[OFF_CLASS]))
+		return;
+	memcpy(in, p->payload, MAD_BYTES);
+	directed = in[OFF_CLASS] == CLASS_SM_DIRECTED;
+	if (directed && smp_arrive(&node, 1, in, &to) != SMP_HERE)
+		return;
+	if (in[OFF_METHOD] == METHOD_TRAP || sma_answer(hca, in, out, false) != SMA_REPLY)
+		return;
+	if (directed)
+		way = smp_return(&node, out, &to);
+	if (way != SMP_DISCARD)
+		sma_reply(hca, p, way == SMP_BY_PORT ? LID_PERMISSIVE : to, out);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The subnet management agent of the HCA's port, in its firmware.
+ */
+#ifndef BLUEBELL_SMA_H
+#define BLUEBELL_SMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hca;
+struct packet;
+
+enum sma_verdict {
+	SMA_REPLY,		/* the answer is to be sent */
+	SMA_SILENT,		/* taken, and there is no answer */
+	SMA_NO_AGENT,		/* of another class, or a response */
+	SMA_BAD_M_KEY,		/* dropped */
+};
+
+enum sma_verdict sma_answer(struct hca *hca, const uint8_t *in, uint8_t *out, bool any_m_key);
+void sma_receive(struct hca *hca, const struct packet *p);
+
+#endif
