@@ -17,6 +17,7 @@
 #include "fabric.h"
 #include "hca.h"
 #include "profile.h"
+#include "subnet.h"
 #include "trace.h"
 #include "vfio_user.h"
 
@@ -148,6 +149,8 @@ static int rack_up(struct rack *rack, struct profile *p)
 	rack->base = event_base_new();
 	rack->fabric = fabric_new();
 	if (!rack->base || !rack->fabric)
+		return -ENOMEM;
+	if (!p->eth && subnet_start(rack->fabric, p->subnet_manager))
 		return -ENOMEM;
 	for (i = 0; i < opt.sockets; i++) {
 		rack->hca[i] = hca_create(&hca_board, rack->base, rack->fabric, p, i);

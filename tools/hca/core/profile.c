@@ -360,6 +360,7 @@ int profile_default(struct profile *p, bool eth)
 	p->pkey[0] = 0xffff;
 	p->gids = 1;
 	p->mtu = 4096;
+	p->subnet_manager = true;
 	p->max_translation_mb = 512;
 	for (i = 0; i < ARRAY_SIZE(defaults); i++) {
 		const struct def *d = &defaults[i];

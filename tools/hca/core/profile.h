@@ -49,6 +49,7 @@ struct profile {
 	uint16_t pkey[PROFILE_PKEYS];	/* first entries of the P_Key table; 0: not used */
 	unsigned int gids;		/* entries of the GID table that are used */
 	unsigned int mtu;		/* of the port, bytes */
+	bool subnet_manager;		/* the fabric has one; else a host's configures the ports */
 	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */
 	bool cycle_numbers;		/* a free number is not reused before all others */
 	unsigned int objects_per_page;	/* the HCA asks for a page for so many objects; 0: never */

@@ -117,6 +117,7 @@ static bool *profile_bool(struct profile *p, const char *key)
 		{ "map_memic", &p->map_memic }, { "refuse_busy_uars", &p->refuse_busy_uars },
 		{ "no_write_combining", &p->no_write_combining },
 		{ "cycle_numbers", &p->cycle_numbers },
+		{ "subnet_manager", &p->subnet_manager },
 	};
 	unsigned int i;
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What makes a fabric a subnet: the agents at port 0 of its switch, and the subnet manager there.
+ */
+#ifndef BLUEBELL_SUBNET_H
+#define BLUEBELL_SUBNET_H
+
+#include <stdbool.h>
+
+struct fabric;
+
+int subnet_start(struct fabric *f, bool manager);
+
+#endif

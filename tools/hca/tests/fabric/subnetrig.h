@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A rig for tests of the subnet: HCAs on one fabric, without a transport. The tests send packets for
+ * them and take what arrives at their ports.
+ */
+#ifndef BLUEBELL_SUBNETRIG_H
+#define BLUEBELL_SUBNETRIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hca.h"
+#include "mad_format.h"
+
+#define NET_HCAS	3
+
+extern struct net {
+	struct event_base *base;
+	struct fabric *fabric;
+	struct hca *hca[NET_HCAS];
+	uint8_t event[NET_HCAS][32];	/* subtypes of the port events of each HCA */
+	unsigned int events[NET_HCAS];
+	uint64_t tid;
+	uint8_t out[MAD_BYTES];		/* the answer */
+	uint16_t out_slid, out_dlid;
+} net;
+
+void net_up(bool manager);
+void net_down(void);
+
+/* Send a packet of @mad from queue pair 0 or 1 of HCA @h. */
+void net_send(unsigned int h, unsigned int qpn, uint16_t dlid, const uint8_t *mad);
+/* Take the oldest packet at the port of HCA @h to net.out; false if there is none. */
+bool net_take(unsigned int h);
+/* Let the firmware of HCA @h process all packets at its port. */
+void net_firmware(unsigned int h);
+
+/* Prepare a subnet management packet, and one by a directed route of @hops, at its first hop. */
+void net_smp(uint8_t *mad, uint8_t method, uint16_t attr, uint32_t mod);
+void net_directed(uint8_t *mad, unsigned int hops, const uint8_t *path);
+/* Prepare a request of subnet administration. */
+void net_sa(uint8_t *mad, uint8_t method, uint16_t attr, uint64_t mask);
+
+#endif

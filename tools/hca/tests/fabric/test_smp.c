@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Subnet management packets: directed and by LID, to the switch and through it, and what they change.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "fabric.h"
+#include "forward.h"
+#include "ifc.h"
+#include "packet.h"
+#include "port.h"
+#include "sma.h"
+#include "subnetrig.h"
+
+enum { DOWN = 1, ACTIVE = 4, INIT = 5, LID = 6, PKEY = 7, GUID = 8, REREGISTER = 9 };
+
+static uint8_t mad[MAD_BYTES];
+static const uint8_t *const data = net.out + OFF_SMP_DATA;
+static uint8_t *const to_set = mad + OFF_SMP_DATA;
+
+static int managed(void **state)
+{
+	(void)state;
+	net_up(true);
+	return 0;
+}
+
+static int unmanaged(void **state)
+{
+	(void)state;
+	net_up(false);
+	return 0;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	net_down();
+	return 0;
+}
+
+/* One hop from the first HCA to the switch. */
+static uint16_t at_switch(uint8_t method, uint16_t attr, uint32_t mod)
+{
+	static const uint8_t path[] = { 1 };
+	uint8_t keep[SMP_DATA_BYTES];
+
+	memcpy(keep, to_set, sizeof(keep));
+	net_smp(mad, method, attr, mod);
+	memcpy(to_set, keep, sizeof(keep));
+	net_directed(mad, 1, path);
+	net_send(0, 0, LID_PERMISSIVE, mad);
+	assert_true(net_take(0));
+	assert_false(net_take(0));
+	assert_int_equal(net.out[OFF_METHOD], METHOD_GET_RESP);
+	assert_int_equal(get_be64(net.out + OFF_TID), net.tid);
+	assert_true(get_be16(net.out + OFF_STATUS) & MAD_STATUS_DIRECTION);
+	return get_be16(net.out + OFF_STATUS) & ~MAD_STATUS_DIRECTION;
+}
+
+static uint16_t get_at_switch(uint16_t attr, uint32_t mod)
+{
+	memset(to_set, 0, SMP_DATA_BYTES);
+	return at_switch(METHOD_GET, attr, mod);
+}
+
+/* Two hops, by port 2 of the switch to the firmware of the second HCA. */
+static bool at_peer(uint8_t method, uint16_t attr, uint32_t mod, const uint8_t *attr_data)
+{
+	static const uint8_t path[] = { 1, 2 };
+
+	net_smp(mad, method, attr, mod);
+	net_directed(mad, 2, path);
+	if (attr_data)
+		memcpy(to_set, attr_data, SMP_DATA_BYTES);
+	net_send(0, 0, LID_PERMISSIVE, mad);
+	net_firmware(1);
+	return net_take(0);
+}
+
+static void directed_route_to_the_switch(void **state)
+{
+	(void)state;
+	assert_int_equal(get_at_switch(SMP_NODE_INFO, 0), 0);
+	assert_int_equal(net.out_slid, LID_PERMISSIVE);
+	assert_int_equal(net.out_dlid, LID_PERMISSIVE);
+	assert_int_equal(net.out[OFF_HOP_POINTER], 1);	/* which the host's SMI counts down */
+	assert_int_equal(net.out[OFF_RETURN_PATH + 1], 1);
+	assert_int_equal(data[2], 2);
+	assert_int_equal(data[3], SWITCH_PORTS);
+	assert_true(get_be64(data + 12) == SWITCH_GUID);
+	assert_int_equal(data[36], 1);			/* the port of ingress */
+}
+
+static void directed_route_through_the_switch(void **state)
+{
+	(void)state;
+	assert_true(at_peer(METHOD_GET, SMP_NODE_INFO, 0, NULL));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_int_equal(net.out[OFF_HOP_POINTER], 1);
+	assert_int_equal(net.out[OFF_RETURN_PATH + 1], 1);
+	assert_int_equal(net.out[OFF_RETURN_PATH + 2], 1);
+	assert_int_equal(data[2], 1);
+	assert_true(get_be64(data + 12) == fabric_guid(net.hca[1]));
+}
+
+/* A host that has a queue pair 0 takes the request from its port, and sends the answer. */
+static void host_answers_a_directed_route(void **state)
+{
+	static const uint8_t path[] = { 1, 3 };
+
+	(void)state;
+	net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
+	net_directed(mad, 2, path);
+	net_send(0, 0, LID_PERMISSIVE, mad);
+	assert_true(net_take(2));
+	assert_int_equal(net.out[OFF_HOP_POINTER], 2);
+	assert_int_equal(net.out[OFF_RETURN_PATH + 1], 1);
+	memcpy(mad, net.out, MAD_BYTES);
+	mad[OFF_RETURN_PATH + 2] = 1;
+	mad[OFF_METHOD] = METHOD_GET_RESP;
+	put_be16(mad + OFF_STATUS, MAD_STATUS_DIRECTION);
+	net_send(2, 0, LID_PERMISSIVE, mad);
+	assert_true(net_take(0));
+	assert_int_equal(net.out[OFF_HOP_POINTER], 1);
+	assert_false(net_take(1));
+	assert_false(net_take(2));
+}
+
+static void wrong_routes_are_dropped(void **state)
+{
+	static const uint8_t paths[][3] = { { 1, 0 }, { 1, 37 }, { 1, 255 }, { 1, 9 }, { 1, 2, 1 } };
+	unsigned int i, h;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
+		net_directed(mad, i == 4 ? 3 : 2, paths[i]);
+		net_send(0, 0, LID_PERMISSIVE, mad);
+		net_firmware(1);	/* an HCA forwards nothing */
+		for (h = 0; h < NET_HCAS; h++)
+			assert_false(net_take(h));
+	}
+	for (i = 0; i < 256; i++) {	/* hop pointers and counts of any value, both directions */
+		net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
+		net_directed(mad, 2, paths[4]);
+		mad[OFF_HOP_POINTER] = i;
+		mad[OFF_HOP_COUNT] = 64 + i % 192;
+		mad[OFF_STATUS] = i % 2 ? 0x80 : 0;
+		net_send(0, 0, LID_PERMISSIVE, mad);
+		for (h = 0; h < NET_HCAS; h++)
+			assert_false(net_take(h));
+	}
+	net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
+	net_send(0, 0, LID_PERMISSIVE, mad);	/* by LID, but to no LID */
+	assert_false(net_take(0));
+}
+
+static void routes_by_lid(void **state)
+{
+	(void)state;
+	net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
+	net_send(0, 0, SWITCH_LID, mad);
+	assert_true(net_take(0));
+	assert_int_equal(net.out_slid, SWITCH_LID);
+	assert_int_equal(net.out_dlid, fabric_lid(net.hca[0]));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), 0);
+	assert_int_equal(data[2], 2);
+	net_send(0, 0, fabric_lid(net.hca[1]), mad);
+	net_firmware(1);
+	assert_true(net_take(0));
+	assert_int_equal(net.out_slid, fabric_lid(net.hca[1]));
+	assert_true(get_be64(data + 12) == fabric_guid(net.hca[1]));
+	net_send(0, 0, 0x1234, mad);
+	assert_false(net_take(0));
+}
+
+static void get_of_each_attribute_of_the_switch(void **state)
+{
+	(void)state;
+	assert_int_equal(get_at_switch(SMP_NODE_DESC, 0), 0);
+	assert_string_equal((const char *)data, "bluebell-hca switch");
+	assert_int_equal(get_at_switch(SMP_SWITCH_INFO, 0), 0);
+	assert_int_equal(get_be16(data), FORWARD_LIDS);
+	assert_int_equal(get_be16(data + 4), FORWARD_MLIDS);
+	assert_int_equal(get_at_switch(SMP_GUID_INFO, 0), 0);
+	assert_true(get_be64(data) == SWITCH_GUID);
+	assert_int_equal(get_at_switch(SMP_GUID_INFO, 1), MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 0), 0);
+	assert_int_equal(get_be16(data + 16), SWITCH_LID);
+	assert_int_equal(get_be16(data + 18), SWITCH_LID);
+	assert_int_equal(get_be32(data + 20) & 2, 2);	/* a subnet manager is here */
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 1), 0);
+	assert_int_equal(data[32] & 15, PORT_ACTIVE);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, SWITCH_PORTS), 0);
+	assert_int_equal(data[32] & 15, PORT_DOWN);
+	assert_int_equal(data[33] >> 4, 2);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, SWITCH_PORTS + 1), MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_PKEY_TABLE, 0), 0);
+	assert_int_equal(get_be16(data), 0xffff);
+	assert_int_equal(get_at_switch(SMP_PKEY_TABLE, 1), MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_SL_TO_VL, 0x0102), 0);
+	assert_int_equal(data[0], 0x01);
+	assert_int_equal(get_at_switch(SMP_SL_TO_VL, 0x01ff), MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_LINEAR_TABLE, 0), 0);
+	assert_int_equal(data[1], 1);
+	assert_int_equal(data[3], 3);
+	assert_int_equal(data[4], FORWARD_DROP);
+	assert_int_equal(get_at_switch(SMP_LINEAR_TABLE, 1), 0);
+	assert_int_equal(data[0], 0);			/* SWITCH_LID */
+	assert_int_equal(get_at_switch(SMP_LINEAR_TABLE, FORWARD_LIDS / 64 - 1), 0);
+	assert_int_equal(get_at_switch(SMP_LINEAR_TABLE, FORWARD_LIDS / 64), MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_LINEAR_TABLE, ~0u), MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_MCAST_TABLE, 31 | 2u << 28), 0);
+	assert_int_equal(get_at_switch(SMP_MCAST_TABLE, 32), MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_MCAST_TABLE, 3u << 28), MAD_BAD_VALUE);
+	assert_int_equal(get_at_switch(SMP_SM_INFO, 0), 0);
+	assert_true(get_be64(data) == SWITCH_GUID);
+	assert_int_equal(data[20], 15 << 4 | 3);
+	assert_int_equal(get_at_switch(0x1a, 0), MAD_BAD_ATTR);
+	assert_int_equal(at_switch(METHOD_SET, SMP_NODE_DESC, 0), MAD_BAD_ATTR);
+}
+
+static void tables_of_the_switch_are_set(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 64; i++)
+		to_set[i] = i;
+	assert_int_equal(at_switch(METHOD_SET, SMP_LINEAR_TABLE, 2), 0);
+	assert_int_equal(fabric_forward(net.fabric)->port[128 + 7], 7);
+	memset(to_set, 0xff, 64);
+	assert_int_equal(at_switch(METHOD_SET, SMP_MCAST_TABLE, 1 | 2u << 28), 0);
+	assert_true(fabric_forward(net.fabric)->members[32] == 0x1f00000000ull);
+	assert_int_equal(get_be16(data), 0x1f);
+	memset(to_set, 0, 64);
+	put_be16(to_set, 0x0006);
+	assert_int_equal(at_switch(METHOD_SET, SMP_MCAST_TABLE, 1), 0);
+	assert_true(fabric_forward(net.fabric)->members[32] == 0x1f00000006ull);
+	memset(to_set, 0, 64);
+	to_set[11] = 9 << 3 | 4;
+	assert_int_equal(at_switch(METHOD_SET, SMP_SWITCH_INFO, 0), 0);
+	assert_int_equal(data[11], 9 << 3);
+}
+
+/* PortInfo of the second HCA, as a Set sends it that changes nothing. */
+static void peer_info(uint8_t info[64])
+{
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	memcpy(info, data, 64);
+	info[32] = 0;
+	info[33] = 0;
+}
+
+static void set_port_info_changes_the_port_and_raises_events(void **state)
+{
+	uint8_t info[64];
+
+	(void)state;
+	peer_info(info);
+	assert_int_equal(get_be16(info + 16), fabric_lid(net.hca[1]));
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));	/* nothing new */
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_int_equal(net.events[1], 0);
+	put_be16(info + 16, 0x77);
+	put_be16(info + 18, 0x33);
+	put_be64(info + 8, 0xfec0ull << 48);
+	info[51] = 0x80 | 17;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_int_equal(get_be16(data + 16), 0x77);
+	assert_int_equal(data[51], 17);
+	assert_int_equal(net.events[1], 3);
+	assert_int_equal(net.event[1][0], LID);
+	assert_int_equal(net.event[1][1], GUID);
+	assert_int_equal(net.event[1][2], REREGISTER);
+	assert_int_equal(fabric_lid(net.hca[1]), 0x77);
+	assert_int_equal(net.hca[1]->port->attrs.sm_lid, 0x33);
+	assert_int_equal(fabric_forward(net.fabric)->port[0x77], 2);
+	assert_int_equal(net.events[0] + net.events[2], 0);
+}
+
+static void invalid_port_info_changes_nothing(void **state)
+{
+	static const struct { uint8_t at, val; } bad[] = {
+		{ 16, 0xc0 }, { 18, 0xff }, { 17, 1 }, { 33, 0x40 }, { 36, 0x60 }, { 43, 0x50 },
+		{ 29, 4 }, { 35, 8 }, { 63, 8 }, { 32, 5 },
+	};
+	uint8_t info[64], now[64], before[64];
+	unsigned int i;
+
+	(void)state;
+	peer_info(info);
+	memcpy(before, data, sizeof(before));
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		memcpy(now, info, sizeof(now));
+		now[bad[i].at] = bad[i].val;
+		now[51] = 3;
+		assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, now));
+		assert_int_equal(get_be16(net.out + OFF_STATUS),
+				 MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
+		assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+		assert_memory_equal(data, before, sizeof(before));
+	}
+	assert_int_equal(net.events[1], 0);
+}
+
+static void tables_of_an_hca_are_set(void **state)
+{
+	uint8_t table[64] = { 0xff, 0xff, 0x80, 0x09 }, gid[16];
+
+	(void)state;
+	assert_true(at_peer(METHOD_SET, SMP_PKEY_TABLE, 0, table));
+	assert_int_equal(pkey_table_get(net.hca[1], 1), 0x8009);
+	assert_int_equal(net.events[1], 1);
+	assert_int_equal(net.event[1][0], PKEY);
+	assert_true(at_peer(METHOD_SET, SMP_PKEY_TABLE, 0, table));
+	assert_int_equal(net.events[1], 1);
+	assert_true(at_peer(METHOD_SET, SMP_PKEY_TABLE, 4, table));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
+	memset(table, 0, sizeof(table));
+	put_be64(table + 16, 0x1111);
+	assert_true(at_peer(METHOD_SET, SMP_GUID_INFO, 0, table));
+	assert_int_equal(net.event[1][1], GUID);
+	assert_int_equal(net.events[1], 2);
+	assert_true(gid_get(net.hca[1], 0, gid));		/* the first one stays */
+	assert_false(gid_get(net.hca[1], 1, gid));
+	assert_true(gid_get(net.hca[1], 2, gid));
+	assert_true(gid_is_ours(net.hca[1], gid));
+	assert_true(at_peer(METHOD_SET, SMP_GUID_INFO, 1, table));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
+	assert_true(at_peer(METHOD_SET, SMP_NODE_DESC, 0, table));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_ATTR);
+}
+
+static void m_key_protects_a_port(void **state)
+{
+	struct port_attrs *a = &net.hca[1]->port->attrs;
+	uint8_t info[64];
+
+	(void)state;
+	peer_info(info);
+	put_be64(info, 0x5ec2e7);
+	put_be16(info + 26, 1);				/* a lease of a second */
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_true(get_be64(data) == 0x5ec2e7);	/* no protection: it can be read */
+	assert_false(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(a->m_key_violations, 1);
+	assert_true(a->m_key_expiry_ns);
+	a->m_key_protect = 1;
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_true(get_be64(data) == 0);
+	a->m_key_protect = 2;
+	assert_false(at_peer(METHOD_GET, SMP_NODE_INFO, 0, NULL));
+	assert_int_equal(a->m_key_violations, 2);
+	a->m_key_expiry_ns = 1;				/* long ago */
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	assert_true(get_be64(data) == 0x5ec2e7);
+	assert_int_equal(a->m_key_protect, 0);
+	net_smp(mad, METHOD_SET, SMP_PORT_INFO, 1);
+	put_be64(mad + OFF_M_KEY, 0x5ec2e7);
+	put_be64(info, 0);
+	memcpy(to_set, info, sizeof(info));
+	net_send(0, 0, fabric_lid(net.hca[1]), mad);
+	net_firmware(1);
+	assert_true(net_take(0));
+	assert_true(a->m_key == 0);
+}
+
+static void switch_disables_and_bounces_a_link(void **state)
+{
+	uint8_t info[64];
+
+	(void)state;
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 2), 0);
+	memcpy(info, data, sizeof(info));
+	memcpy(to_set, info, sizeof(info));
+	to_set[33] = 3 << 4 | 2;
+	assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 2), 0);
+	assert_int_equal(data[32] & 15, PORT_DOWN);
+	assert_int_equal(data[33] >> 4, 3);
+	assert_false(fabric_link(net.hca[1]));
+	assert_int_equal(net.event[1][0], DOWN);
+	assert_int_equal(get_at_switch(SMP_SWITCH_INFO, 0), 0);
+	assert_int_equal(data[11] & 4, 4);
+	memcpy(to_set, info, sizeof(info));
+	to_set[33] = 2 << 4 | 2;
+	to_set[32] &= 0xf0;
+	assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 2), 0);
+	assert_true(fabric_link(net.hca[1]));
+	net.events[1] = 0;
+	memcpy(to_set, info, sizeof(info));
+	to_set[33] = 2;
+	to_set[32] = PORT_DOWN;
+	assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 2), 0);
+	assert_int_equal(net.event[1][0], DOWN);
+	assert_int_equal(net.event[1][net.events[1] - 1], ACTIVE);
+}
+
+/* A subnet manager on a host brings the ports up. */
+static void unmanaged_ports_wait_for_a_subnet_manager(void **state)
+{
+	uint8_t info[64];
+	unsigned int port;
+
+	(void)state;
+	assert_int_equal(fabric_lid(net.hca[1]), 0);
+	assert_int_equal(fabric_state(net.hca[1], false), PORT_INIT);
+	assert_int_equal(get_at_switch(SMP_SM_INFO, 0), MAD_BAD_ATTR);
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 0), 0);
+	memcpy(to_set, data, 64);
+	put_be16(to_set + 16, 9);
+	put_be16(to_set + 18, 11);
+	to_set[32] = to_set[33] = 0;
+	assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 0), 0);
+	assert_true(at_peer(METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	memcpy(info, data, sizeof(info));
+	put_be16(info + 16, 12);
+	put_be16(info + 18, 11);
+	info[33] = 0;
+	info[32] = PORT_ACTIVE;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION | MAD_BAD_VALUE);
+	info[32] = PORT_ARMED;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	info[32] = PORT_ACTIVE;
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_int_equal(net.events[1], 2);
+	assert_int_equal(net.event[1][0], LID);
+	assert_int_equal(net.event[1][1], ACTIVE);
+	memset(to_set, 0xff, 64);
+	to_set[9] = 0;
+	to_set[11] = 1;
+	to_set[12] = 2;
+	assert_int_equal(at_switch(METHOD_SET, SMP_LINEAR_TABLE, 0), 0);
+	/* The switch's end of the link is not active yet: nothing but management passes. */
+	fabric_set_lid(net.hca[0], 11);
+	fabric_set_state(net.hca[0], false, PORT_ACTIVE);
+	fabric_set_state(net.hca[0], true, PORT_ACTIVE);
+	net_sa(mad, 1, 1, 0);
+	net_send(0, 1, 12, mad);
+	assert_false(net_take(1));
+	for (port = PORT_ARMED; port <= PORT_ACTIVE; port++) {
+		memset(to_set, 0, 64);
+		to_set[32] = port;
+		assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 2), 0);
+	}
+	net_send(0, 1, 12, mad);
+	assert_true(net_take(1));
+	/* A link that goes down is told by a trap. */
+	port_set_link(net.hca[1], false);
+	assert_true(net_take(0));
+	assert_int_equal(net.out[OFF_METHOD], METHOD_TRAP);
+	assert_int_equal(get_be16(data + 4), 128);
+	assert_int_equal(get_be16(data + 6), 9);
+	port_set_link(net.hca[1], true);
+	assert_int_equal(fabric_state(net.hca[1], false), PORT_INIT);
+	assert_int_equal(net.event[1][net.events[1] - 1], INIT);
+}
+
+static void firmware_answers_no_garbage(void **state)
+{
+	unsigned int i, n;
+
+	(void)state;
+	srand(1);
+	for (n = 0; n < 20000; n++) {
+		for (i = 0; i < MAD_BYTES; i++)
+			mad[i] = rand();
+		if (n % 4)
+			net_smp(mad, mad[3] & 7, mad[17] & 0x3f, rand() % 3 ? rand() % 40 : rand());
+		if (n % 2) {
+			mad[OFF_CLASS] = CLASS_SM_DIRECTED;
+			mad[OFF_HOP_POINTER] = rand() % 4;
+			mad[OFF_HOP_COUNT] = rand() % 4;
+			put_be32(mad + OFF_DR_SLID, rand() % 2 ? ~0u : (uint32_t)rand());
+			mad[OFF_INITIAL_PATH + 1] = rand() % 40;
+			mad[OFF_INITIAL_PATH + 2] = rand() % 5;
+			mad[OFF_RETURN_PATH + 1] = rand() % 40;
+		}
+		for (i = OFF_SMP_DATA; i < OFF_SMP_DATA + 64; i++)
+			mad[i] = rand() % 8 ? 0 : rand();
+		net_send(n % NET_HCAS, 0, n % 2 ? LID_PERMISSIVE : SWITCH_LID, mad);
+		for (i = 0; i < NET_HCAS; i++)
+			net_firmware(i);
+	}
+}
+
+#define M(fn) cmocka_unit_test_setup_teardown(fn, managed, down)
+#define U(fn) cmocka_unit_test_setup_teardown(fn, unmanaged, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		M(directed_route_to_the_switch), M(directed_route_through_the_switch),
+		M(host_answers_a_directed_route), M(wrong_routes_are_dropped), M(routes_by_lid),
+		M(get_of_each_attribute_of_the_switch), M(tables_of_the_switch_are_set),
+		M(set_port_info_changes_the_port_and_raises_events),
+		M(invalid_port_info_changes_nothing), M(tables_of_an_hca_are_set),
+		M(m_key_protects_a_port), M(switch_disables_and_bounces_a_link),
+		U(unmanaged_ports_wait_for_a_subnet_manager), M(firmware_answers_no_garbage),
+	};
+
+	return cmocka_run_group_tests_name("smp", tests, NULL, NULL);
+}
