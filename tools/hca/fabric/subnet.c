@@ -9,12 +9,14 @@
 #include "gsi.h"
 #include "mad_format.h"
 #include "packet.h"
+#include "sa.h"
 #include "subnet.h"
 #include "switch.h"
 #include "switch_perf.h"
 
 struct subnet {
 	struct switch_node sw;
+	struct sa *sa;		/* NULL without a subnet manager */
 };
 
 static void subnet_receive(void *arg, unsigned int by, const struct packet *p)
@@ -28,7 +30,9 @@ static void subnet_receive(void *arg, unsigned int by, const struct packet *p)
 	}
 	if (!gsi_accept(&s->sw, p, &from))
 		return;
-	if (p->payload[OFF_CLASS] == CLASS_PERF)
+	if (p->payload[OFF_CLASS] == CLASS_SA && s->sa)
+		sa_receive(s->sa, by, &from, p->payload);
+	else if (p->payload[OFF_CLASS] == CLASS_PERF)
 		switch_perf_receive(&s->sw, &from, p->payload);
 }
 
@@ -37,11 +41,16 @@ static void subnet_port_changed(void *arg, unsigned int port)
 	struct subnet *s = arg;
 
 	switch_port_changed(&s->sw, port);
+	if (s->sa)
+		sa_port_changed(s->sa, port);
 }
 
 static void subnet_free(void *arg)
 {
-	free(arg);
+	struct subnet *s = arg;
+
+	sa_free(s->sa);
+	free(s);
 }
 
 static const struct fabric_agent subnet_agent = {
@@ -65,6 +74,11 @@ int subnet_start(struct fabric *f, bool manager)
 	if (!manager)
 		fabric_leave_unmanaged(f);
 	switch_init(&s->sw, f, manager);
+	s->sa = manager ? sa_new(&s->sw) : NULL;
+	if (manager && !s->sa) {
+		free(s);
+		return -ENOMEM;
+	}
 	fabric_set_agent(f, &subnet_agent, s);
 	return 0;
 }

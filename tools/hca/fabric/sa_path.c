@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Path records (InfiniBand Architecture, volume 1, 15.2.5.16): there is one path from each end port
+ * to each other and to itself, in each partition that both are in.
+ */
+#include <string.h>
+
+#include "address.h"
+#include "ifc.h"
+#include "mad_format.h"
+#include "sa_path.h"
+#include "sa_record.h"
+
+/* Bits of the component mask. */
+enum {
+	P_DGID = 2, P_SGID = 3, P_DLID = 4, P_SLID = 5, P_RAW = 6, P_PKEY = 13, P_MTU_SELECTOR = 16,
+	P_MTU = 17, P_RATE_SELECTOR = 18, P_RATE = 19, P_LIFE_SELECTOR = 20, P_LIFE = 21,
+};
+
+/* Offsets in the record. */
+enum {
+	OFF_SERVICE = 0, OFF_DGID = 8, OFF_SGID = 24, OFF_DLID = 40, OFF_SLID = 42, OFF_FLOW = 44,
+	OFF_TCLASS = 48, OFF_NUMB = 49, OFF_PKEY = 50, OFF_SL = 52, OFF_MTU = 54, OFF_RATE = 55,
+	OFF_LIFE = 56,
+};
+
+#define REVERSIBLE	0x80
+#define RAW_TRAFFIC	0x80
+#define EXACTLY		(SA_EXACTLY << 6)
+
+/* Does the request mean this end port at one end of a path? */
+static bool path_is_end(const struct sa_request *rq, unsigned int port, const struct sa_end *e,
+			bool source)
+{
+	const uint8_t *q = rq->data;
+
+	if (sa_has(rq, source ? P_SGID : P_DGID) &&
+	    !sa_end_has_gid(rq->sw, port, q + (source ? OFF_SGID : OFF_DGID)))
+		return false;
+	return !sa_has(rq, source ? P_SLID : P_DLID) ||
+	       get_be16(q + (source ? OFF_SLID : OFF_DLID)) == e->lid;
+}
+
+/* The partition that is asked for, or the first one that both are in; 0 if there is none. */
+static uint16_t path_pkey(const struct sa_request *rq, unsigned int from, unsigned int to)
+{
+	uint16_t asked = get_be16(rq->data + OFF_PKEY);
+	unsigned int i, j;
+
+	for (i = 0; i < SA_END_PKEYS; i++) {
+		uint16_t a = sa_end_pkey(rq->sw, from, i);
+
+		if (!a || (sa_has(rq, P_PKEY) && (a ^ asked) & ~PKEY_FULL & 0xffff))
+			continue;
+		for (j = 0; j < SA_END_PKEYS; j++)
+			if (pkeys_match(a, sa_end_pkey(rq->sw, to, j)))
+				return sa_has(rq, P_PKEY) ? asked : a;
+	}
+	return 0;
+}
+
+/* One of MTU, rate and life: as the request's selector wants it. */
+static bool path_select(const struct sa_request *rq, unsigned int selector, unsigned int val,
+			uint8_t asked, uint8_t most, unsigned int (*rank)(uint8_t), uint8_t *rec)
+{
+	uint8_t got = most;
+
+	if (sa_has(rq, selector) && (sa_has(rq, val) || asked >> 6 == SA_LARGEST) &&
+	    !sa_select(asked, most, rank, &got))
+		return false;
+	*rec = EXACTLY | got;
+	return true;
+}
+
+/* The packet life time is a property of the path: it cannot be chosen. */
+static bool path_life_ok(const struct sa_request *rq)
+{
+	uint8_t asked = rq->data[OFF_LIFE], val = asked & 63;
+
+	if (!sa_has(rq, P_LIFE_SELECTOR) || !sa_has(rq, P_LIFE))
+		return true;
+	switch (asked >> 6) {
+	case SA_GREATER:
+		return SA_PACKET_LIFE > val;
+	case SA_LESS:
+		return SA_PACKET_LIFE < val;
+	case SA_EXACTLY:
+		return SA_PACKET_LIFE == val;
+	default:
+		return true;
+	}
+}
+
+/* GIDs are those of the request, which may be any of an end port's. */
+static void path_add(struct sa_request *rq, unsigned int from, const struct sa_end *src,
+		     unsigned int to, const struct sa_end *dst)
+{
+	const uint8_t *q = rq->data;
+	uint16_t pkey = path_pkey(rq, from, to);
+	uint8_t rec[SA_PATH_BYTES] = { 0 };
+	uint8_t mtu = src->mtu < dst->mtu ? src->mtu : dst->mtu;
+
+	if (!pkey ||
+	    !path_select(rq, P_MTU_SELECTOR, P_MTU, q[OFF_MTU], mtu, sa_rank_plain,
+			 rec + OFF_MTU) ||
+	    !path_select(rq, P_RATE_SELECTOR, P_RATE, q[OFF_RATE], SA_RATE, sa_rank_rate,
+			 rec + OFF_RATE))
+		return;
+	memcpy(rec + OFF_SERVICE, q + OFF_SERVICE, 8);
+	memcpy(rec + OFF_DGID, sa_has(rq, P_DGID) ? q + OFF_DGID : dst->gid, 16);
+	memcpy(rec + OFF_SGID, sa_has(rq, P_SGID) ? q + OFF_SGID : src->gid, 16);
+	put_be16(rec + OFF_DLID, dst->lid);
+	put_be16(rec + OFF_SLID, src->lid);
+	put_be32(rec + OFF_FLOW, get_be32(q + OFF_FLOW) & 0x0fffffff);
+	rec[OFF_TCLASS] = q[OFF_TCLASS];
+	rec[OFF_NUMB] = REVERSIBLE;
+	put_be16(rec + OFF_PKEY, pkey);
+	rec[OFF_SL + 1] = q[OFF_SL + 1] & 15;
+	rec[OFF_LIFE] = EXACTLY | SA_PACKET_LIFE;
+	sa_add(rq, rec);
+}
+
+/**
+ * sa_path_get() - answer Get and GetTable of PathRecord
+ * @rq: the request, to whose answer the records are added
+ *
+ * Return: SA_OK, or SA_INVALID for raw packets.
+ */
+uint16_t sa_path_get(struct sa_request *rq)
+{
+	struct sa_end src, dst;
+	unsigned int from, to;
+
+	if (sa_has(rq, P_RAW) && (rq->data[OFF_FLOW] & RAW_TRAFFIC))
+		return SA_INVALID;
+	if (!path_life_ok(rq))
+		return SA_OK;
+	for (from = 0; from <= SWITCH_PORTS; from++) {
+		if (!sa_end(rq->sw, from, &src) || !path_is_end(rq, from, &src, true))
+			continue;
+		for (to = 0; to <= SWITCH_PORTS; to++)
+			if (sa_end(rq->sw, to, &dst) && path_is_end(rq, to, &dst, false))
+				path_add(rq, from, &src, to, &dst);
+	}
+	return SA_OK;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Service records (InfiniBand Architecture, volume 1, 15.2.5.14). A lease is kept in the record, but
+ * does not run out.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ifc.h"
+#include "sa_record.h"
+#include "sa_service.h"
+#include "util.h"
+
+#define SERVICES	128
+
+/* Bits of the component mask, and offsets in the record. */
+enum { S_ID = 0, S_GID = 1, S_PKEY = 2 };
+enum { R_ID = 0, R_GID = 8, R_PKEY = 24, R_KEY = 32, R_NAME = 48, R_DATA = 112 };
+
+#define S_IDENTITY	(1ull << S_ID | 1ull << S_GID)
+
+struct sa_services {
+	unsigned int nr;
+	uint8_t rec[SERVICES][SA_SERVICE_BYTES];
+};
+
+/**
+ * sa_services_new() - make an empty list of services
+ *
+ * Return: the list, or NULL if memory is short.
+ */
+struct sa_services *sa_services_new(void)
+{
+	return calloc(1, sizeof(struct sa_services));
+}
+
+/**
+ * sa_services_free() - free a list of services
+ * @ss: the list
+ */
+void sa_services_free(struct sa_services *ss)
+{
+	free(ss);
+}
+
+/* A service is known by its ID, GID and P_Key. */
+static uint8_t *service_find(struct sa_services *ss, const uint8_t *rec)
+{
+	unsigned int i;
+
+	for (i = 0; i < ss->nr; i++)
+		if (!memcmp(ss->rec[i], rec, R_PKEY + 2))
+			return ss->rec[i];
+	return NULL;
+}
+
+static uint16_t service_check(const struct sa_request *rq)
+{
+	if ((rq->mask & S_IDENTITY) != S_IDENTITY)
+		return SA_INSUFFICIENT;
+	return sa_end_has_gid(rq->sw, rq->port, rq->data + R_GID) ? SA_OK : SA_INVALID_GID;
+}
+
+/**
+ * sa_service_get() - answer Get and GetTable of ServiceRecord
+ * @ss: the services
+ * @rq: the request
+ *
+ * The key is given to nobody.
+ *
+ * Return: SA_OK.
+ */
+uint16_t sa_service_get(struct sa_services *ss, struct sa_request *rq)
+{
+	static const struct sa_component c[] = {
+		{ S_ID, 8 * R_ID, 64 }, { S_GID, 8 * R_GID, 128 }, { S_PKEY, 8 * R_PKEY, 16 },
+		{ 5, 8 * R_KEY, 128 }, { 6, 8 * R_NAME, 512 },
+	};
+	uint8_t rec[SA_SERVICE_BYTES];
+	unsigned int i;
+
+	for (i = 0; i < ss->nr; i++) {
+		if (!sa_match(rq, c, ARRAY_SIZE(c), ss->rec[i]))
+			continue;
+		memcpy(rec, ss->rec[i], sizeof(rec));
+		memset(rec + R_KEY, 0, R_NAME - R_KEY);
+		sa_add(rq, rec);
+	}
+	return SA_OK;
+}
+
+/**
+ * sa_service_set() - answer Set of ServiceRecord: register a service of the requester's port
+ * @ss: the services
+ * @rq: the request
+ *
+ * Return: SA_OK, SA_INSUFFICIENT, SA_INVALID_GID or SA_NO_RESOURCES.
+ */
+uint16_t sa_service_set(struct sa_services *ss, struct sa_request *rq)
+{
+	uint8_t *rec = service_find(ss, rq->data);
+	uint16_t st = service_check(rq);
+
+	if (st)
+		return st;
+	if (!rec && ss->nr == SERVICES)
+		return SA_NO_RESOURCES;
+	rec = rec ? rec : ss->rec[ss->nr++];
+	memcpy(rec, rq->data, SA_SERVICE_BYTES);
+	sa_add(rq, rec);
+	return SA_OK;
+}
+
+/**
+ * sa_service_delete() - answer Delete of ServiceRecord
+ * @ss: the services
+ * @rq: the request
+ *
+ * Return: SA_OK, SA_INSUFFICIENT, SA_INVALID_GID or SA_NO_RECORDS.
+ */
+uint16_t sa_service_delete(struct sa_services *ss, struct sa_request *rq)
+{
+	uint8_t *rec = service_find(ss, rq->data);
+	uint16_t st = service_check(rq);
+
+	if (st)
+		return st;
+	if (!rec)
+		return SA_NO_RECORDS;
+	sa_add(rq, rec);
+	memmove(rec, ss->rec[--ss->nr], SA_SERVICE_BYTES);
+	return SA_OK;
+}

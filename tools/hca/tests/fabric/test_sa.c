@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Subnet administration: records, multicast groups, notices, and tables of more than one packet.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "fabric.h"
+#include "forward.h"
+#include "ifc.h"
+#include "packet.h"
+#include "port.h"
+#include "profile.h"
+#include "rmpp.h"
+#include "sa_record.h"
+#include "subnetrig.h"
+
+enum { GET = 1, SET = 2, GET_TABLE = 0x12, DELETE = 0x15 };
+
+#define BIT_OF(n)	(1ull << (n))
+
+static uint8_t mad[MAD_BYTES];
+static uint8_t *const q = mad + OFF_SA_DATA;
+static const uint8_t *const rec = net.out + OFF_SA_DATA;
+
+static int up(void **state)
+{
+	(void)state;
+	memset(mad, 0, sizeof(mad));
+	net_up(true);
+	return 0;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	net_down();
+	return 0;
+}
+
+/* Ask from HCA @h with the record in q[]. Returns the status of the answer. */
+static uint16_t ask(unsigned int h, uint8_t method, uint16_t attr, uint64_t mask)
+{
+	uint8_t keep[SA_DATA_BYTES], key[8];
+
+	memcpy(keep, q, sizeof(keep));
+	memcpy(key, mad + OFF_SM_KEY, sizeof(key));
+	net_sa(mad, method, attr, mask);
+	memcpy(q, keep, sizeof(keep));
+	memcpy(mad + OFF_SM_KEY, key, sizeof(key));
+	net_send(h, 1, SWITCH_LID, mad);
+	assert_true(net_take(h));
+	assert_int_equal(net.out[OFF_METHOD], method | METHOD_RESPONSE);
+	assert_int_equal(get_be64(net.out + OFF_TID), net.tid);
+	assert_int_equal(get_be16(net.out + OFF_ATTR), attr);
+	return get_be16(net.out + OFF_STATUS);
+}
+
+/* The number of records of the table that was just begun; they are put to @to. */
+static unsigned int table(unsigned int h, size_t record, uint8_t *to)
+{
+	uint8_t ack[MAD_BYTES];
+	unsigned int seg = 1, len = 0, n;
+
+	assert_int_equal(net.out[OFF_RMPP_TYPE], 1);
+	assert_int_equal(net.out[OFF_RMPP_FLAGS] & 7 & ~RMPP_LAST, RMPP_ACTIVE | RMPP_FIRST);
+	assert_int_equal(get_be16(net.out + OFF_ATTR_OFFSET), (record + 7) / 8);
+	for (;;) {
+		assert_int_equal(get_be32(net.out + OFF_RMPP_DATA1), seg);
+		n = net.out[OFF_RMPP_FLAGS] & RMPP_LAST ?
+		    get_be32(net.out + OFF_RMPP_DATA2) - 20 : SA_DATA_BYTES;
+		if (seg == 1 && net.out[OFF_RMPP_FLAGS] & RMPP_LAST)
+			assert_true(n <= SA_DATA_BYTES);
+		memcpy(to + len, rec, n);
+		len += n;
+		if (net.out[OFF_RMPP_FLAGS] & RMPP_LAST)
+			break;
+		if (!net_take(h)) {		/* the window's end */
+			memcpy(ack, net.out, MAD_BYTES);
+			ack[OFF_RMPP_TYPE] = 2;
+			ack[OFF_RMPP_FLAGS] = RMPP_ACTIVE;
+			put_be32(ack + OFF_RMPP_DATA1, seg);
+			put_be32(ack + OFF_RMPP_DATA2, seg + 3);
+			net_send(h, 1, SWITCH_LID, ack);
+			assert_true(net_take(h));
+		}
+		seg++;
+	}
+	assert_int_equal(len % ((record + 7) / 8 * 8), 0);
+	return len / ((record + 7) / 8 * 8);
+}
+
+static uint8_t recs[65536];
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void class_and_versions(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(0, GET, SA_CLASS_PORT_INFO, 0), 0);
+	assert_int_equal(rec[1], 2);
+	assert_int_equal(get_be32(rec + 4) >> 5, 1 << 12);	/* send-only full members */
+	assert_int_equal(net.out_slid, SWITCH_LID);
+	assert_int_equal(ask(0, GET_TABLE, SA_CLASS_PORT_INFO, 0), MAD_BAD_ATTR);
+	assert_int_equal(ask(0, SET, SA_PATH_RECORD, 0), MAD_BAD_ATTR);
+	assert_int_equal(ask(0, GET, 0x3f, 0), MAD_BAD_ATTR);
+	net_sa(mad, GET, SA_CLASS_PORT_INFO, 0);
+	mad[OFF_CLASS_VERSION] = 1;
+	net_send(0, 1, SWITCH_LID, mad);
+	assert_true(net_take(0));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_BAD_VERSION);
+	net_sa(mad, GET | METHOD_RESPONSE, SA_CLASS_PORT_INFO, 0);
+	net_send(0, 1, SWITCH_LID, mad);
+	assert_false(net_take(0));
+}
+
+static void nodes_ports_and_links(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(0, GET_TABLE, SA_NODE_RECORD, 0), 0);
+	assert_int_equal(table(0, 108, recs), NET_HCAS + 1);
+	assert_int_equal(get_be16(recs), SWITCH_LID);
+	assert_int_equal(recs[6], 2);
+	assert_int_equal(get_be16(recs + 112), fabric_lid(net.hca[0]));
+	assert_memory_equal(recs + 112 + 44, "bluebell-hca 0", 14);
+	q[6] = 1;						/* channel adapters */
+	assert_int_equal(ask(0, GET_TABLE, SA_NODE_RECORD, BIT_OF(4)), 0);
+	assert_int_equal(table(0, 108, recs), NET_HCAS);
+	assert_int_equal(ask(0, GET, SA_NODE_RECORD, BIT_OF(4)), SA_TOO_MANY_RECORDS);
+	put_be16(q, fabric_lid(net.hca[1]));
+	assert_int_equal(ask(0, GET, SA_NODE_RECORD, BIT_OF(0)), 0);
+	assert_true(get_be64(rec + 24) == fabric_guid(net.hca[1]));
+	put_be16(q, 0x1234);
+	assert_int_equal(ask(0, GET, SA_NODE_RECORD, BIT_OF(0)), SA_NO_RECORDS);
+	assert_int_equal(ask(0, GET_TABLE, SA_NODE_RECORD, BIT_OF(0)), 0);
+	assert_int_equal(table(0, 108, recs), 0);
+	assert_int_equal(ask(0, GET_TABLE, SA_PORT_INFO_RECORD, 0), 0);
+	assert_int_equal(table(0, 68, recs), NET_HCAS + 1 + SWITCH_PORTS);
+	memset(q, 0, SA_DATA_BYTES);
+	put_be32(q + 24, 2);					/* where is a subnet manager? */
+	net_sa(mad, GET_TABLE, SA_PORT_INFO_RECORD, BIT_OF(7));
+	put_be32(mad + OFF_MOD, 0x80000000u);
+	put_be32(q + 24, 2);
+	net_send(0, 1, SWITCH_LID, mad);
+	assert_true(net_take(0));
+	assert_int_equal(table(0, 68, recs), 1);
+	assert_int_equal(get_be16(recs), SWITCH_LID);
+	assert_int_equal(ask(0, GET_TABLE, SA_LINK_RECORD, 0), 0);
+	assert_int_equal(table(0, 6, recs), 2 * NET_HCAS);
+	assert_int_equal(ask(0, GET, SA_SWITCH_INFO_RECORD, 0), 0);
+	assert_int_equal(ask(0, GET, SA_SM_INFO_RECORD, 0), 0);
+	assert_true(get_be64(rec + 4) == SWITCH_GUID);
+	assert_int_equal(ask(0, GET_TABLE, SA_PKEY_RECORD, 0), SA_DENIED);
+	put_be64(mad + OFF_SM_KEY, SA_SM_KEY);
+	assert_int_equal(ask(0, GET_TABLE, SA_PKEY_RECORD, 0), 0);
+	assert_int_equal(table(0, 72, recs), 1 + 4 * NET_HCAS);
+	/* A port whose link is down is not there. */
+	port_set_link(net.hca[2], false);
+	assert_int_equal(ask(0, GET_TABLE, SA_NODE_RECORD, 0), 0);
+	assert_int_equal(table(0, 108, recs), NET_HCAS);
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+#define PATH_GIDS	(BIT_OF(2) | BIT_OF(3))
+#define PATH_PKEY	BIT_OF(13)
+
+static void gids(unsigned int from, unsigned int to)
+{
+	memset(q, 0, SA_DATA_BYTES);
+	gid_get(net.hca[to], 0, q + 8);
+	gid_get(net.hca[from], 0, q + 24);
+}
+
+static void path_between_gids(void **state)
+{
+	(void)state;
+	gids(0, 1);
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS), 0);
+	assert_int_equal(get_be16(rec + 40), fabric_lid(net.hca[1]));
+	assert_int_equal(get_be16(rec + 42), fabric_lid(net.hca[0]));
+	assert_int_equal(rec[49] & 0x80, 0x80);
+	assert_int_equal(get_be16(rec + 50), 0xffff);
+	assert_int_equal(rec[54], 2 << 6 | 5);
+	assert_int_equal(rec[55], 2 << 6 | 16);
+	gid_get(net.hca[1], 1, q + 8);				/* another GID of the port */
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS), 0);
+	assert_memory_equal(rec + 8, q + 8, 16);
+	assert_int_equal(get_be16(rec + 40), fabric_lid(net.hca[1]));
+	q[23] ^= 0x40;
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS), SA_NO_RECORDS);
+	put_be16(q + 40, fabric_lid(net.hca[2]));
+	put_be16(q + 42, fabric_lid(net.hca[1]));
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, BIT_OF(4) | BIT_OF(5)), 0);
+	assert_memory_equal(rec + 42, q + 42, 2);
+	assert_true(get_be64(rec + 16) == fabric_guid(net.hca[2]));
+	/* What does not count by the mask is not compared. */
+	assert_int_equal(ask(0, GET_TABLE, SA_PATH_RECORD, BIT_OF(5)), 0);
+	assert_int_equal(table(0, 64, recs), NET_HCAS + 1);
+}
+
+static void path_in_a_partition(void **state)
+{
+	(void)state;
+	gids(0, 1);
+	put_be16(q + 50, 0x0001);
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | PATH_PKEY), 0);
+	assert_int_equal(get_be16(rec + 50), 1);
+	put_be16(q + 50, 0x8005);
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | PATH_PKEY), SA_NO_RECORDS);
+	pkey_table_set(net.hca[0], 4, 0x0005);
+	pkey_table_set(net.hca[1], 4, 0x0005);
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | PATH_PKEY), SA_NO_RECORDS);
+	pkey_table_set(net.hca[1], 4, 0x8005);			/* limited members do not meet */
+	assert_int_equal(ask(0, GET, SA_PATH_RECORD, PATH_GIDS | PATH_PKEY), 0);
+}
+
+static uint16_t path_with(uint64_t mask, uint8_t mtu, uint8_t rate)
+{
+	q[54] = mtu;
+	q[55] = rate;
+	return ask(0, GET, SA_PATH_RECORD, PATH_GIDS | mask);
+}
+
+static void path_of_an_mtu_and_a_rate(void **state)
+{
+	const uint64_t mtu = BIT_OF(16) | BIT_OF(17), rate = BIT_OF(18) | BIT_OF(19);
+
+	(void)state;
+	gids(0, 1);
+	assert_int_equal(path_with(mtu, 0 << 6 | 4, 0), 0);	/* more than 2048 */
+	assert_int_equal(rec[54] & 63, 5);
+	assert_int_equal(path_with(mtu, 0 << 6 | 5, 0), SA_NO_RECORDS);
+	assert_int_equal(path_with(mtu, 1 << 6 | 3, 0), 0);	/* less than 1024 */
+	assert_int_equal(rec[54] & 63, 2);
+	assert_int_equal(path_with(mtu, 1 << 6 | 1, 0), SA_NO_RECORDS);
+	assert_int_equal(path_with(mtu, 2 << 6 | 3, 0), 0);
+	assert_int_equal(rec[54] & 63, 3);
+	assert_int_equal(path_with(mtu, 2 << 6 | 6, 0), SA_NO_RECORDS);
+	assert_int_equal(path_with(BIT_OF(16), 3 << 6, 0), 0);
+	assert_int_equal(rec[54] & 63, 5);
+	assert_int_equal(path_with(rate, 0, 0 << 6 | 7), 0);	/* more than 40 Gb/s */
+	assert_int_equal(rec[55] & 63, 16);
+	assert_int_equal(path_with(rate, 0, 0 << 6 | 10), SA_NO_RECORDS);
+	assert_int_equal(path_with(rate, 0, 1 << 6 | 7), 0);
+	assert_int_equal(rec[55] & 63, 4);			/* 30 Gb/s */
+	assert_int_equal(path_with(rate, 0, 2 << 6 | 3), 0);
+	assert_int_equal(rec[55] & 63, 3);
+	assert_int_equal(path_with(rate, 0, 2 << 6 | 1), SA_NO_RECORDS);
+	assert_int_equal(path_with(rate, 0, 2 << 6 | 17), SA_NO_RECORDS);
+}
+
+static void table_of_more_than_one_packet(void **state)
+{
+	(void)state;
+	memset(q, 0, SA_DATA_BYTES);
+	assert_int_equal(ask(1, GET_TABLE, SA_PATH_RECORD, 0), 0);
+	assert_int_equal(get_be32(net.out + OFF_RMPP_DATA2), 16 * 64 + 6 * 20);
+	assert_int_equal(table(1, 64, recs), 16);
+	assert_int_equal(get_be16(recs + 15 * 64 + 40), fabric_lid(net.hca[2]));
+	assert_int_equal(get_be16(recs + 15 * 64 + 42), fabric_lid(net.hca[2]));
+	assert_false(net_take(1));
+}
+
+static void rmpp_from_others_does_nothing(void **state)
+{
+	uint8_t ack[MAD_BYTES];
+	unsigned int i;
+
+	(void)state;
+	memset(q, 0, SA_DATA_BYTES);
+	assert_int_equal(ask(1, GET_TABLE, SA_PATH_RECORD, 0), 0);
+	memcpy(ack, net.out, MAD_BYTES);
+	ack[OFF_RMPP_TYPE] = 2;
+	put_be32(ack + OFF_RMPP_DATA1, 1);
+	put_be32(ack + OFF_RMPP_DATA2, ~0u);
+	net_send(0, 1, SWITCH_LID, ack);			/* another port */
+	assert_false(net_take(0));
+	assert_false(net_take(1));
+	ack[OFF_TID] ^= 1;					/* another transaction */
+	net_send(1, 1, SWITCH_LID, ack);
+	assert_false(net_take(1));
+	ack[OFF_TID] ^= 1;
+	net_send(1, 1, SWITCH_LID, ack);
+	for (i = 0; net_take(1); i++)
+		;
+	assert_int_equal(i, 5);
+	ack[OFF_RMPP_TYPE] = 4;					/* abort */
+	net_send(1, 1, SWITCH_LID, ack);
+	ack[OFF_RMPP_TYPE] = 2;
+	net_send(1, 1, SWITCH_LID, ack);
+	assert_false(net_take(1));
+}
+
+/* ---- multicast ------------------------------------------------------------------------------- */
+
+#define JOIN_MASK	(BIT_OF(0) | BIT_OF(1) | BIT_OF(16))
+#define CREATE_MASK	(JOIN_MASK | BIT_OF(2) | BIT_OF(6) | BIT_OF(7) | BIT_OF(12) | BIT_OF(13))
+
+static const uint8_t broadcast[16] = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [12] = 0xff, 0xff, 0xff, 0xff };
+static const uint8_t group[16] = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1 };
+
+static void member(unsigned int h, const uint8_t *mgid, uint8_t state)
+{
+	memset(q, 0, SA_DATA_BYTES);
+	memcpy(q, mgid, 16);
+	gid_get(net.hca[h], 0, q + 16);
+	q[48] = state;
+}
+
+/* What a host that sends to the group needs to say of it when it makes the group. */
+static void of_group(void)
+{
+	put_be32(q + 32, 0x0b1b);
+	put_be16(q + 40, 0xffff);
+}
+
+static uint64_t forwarded(uint16_t mlid)
+{
+	return forward_multicast(fabric_forward(net.fabric), mlid);
+}
+
+static void broadcast_group_exists(void **state)
+{
+	(void)state;
+	member(1, broadcast, 1);
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	assert_int_equal(get_be16(rec + 36), 0xc000);
+	assert_int_equal(get_be32(rec + 32), 0x0b1b);
+	assert_int_equal(rec[38], 2 << 6 | 4);
+	assert_int_equal(get_be16(rec + 40), 0xffff);
+	assert_int_equal(rec[48] & 15, 1);
+	assert_true(forwarded(0xc000) == 1 << 2);
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* again */
+	assert_true(forwarded(0xc000) == 1 << 2);
+	assert_int_equal(ask(1, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	assert_int_equal(rec[48] & 15, 0);
+	assert_true(forwarded(0xc000) == 0);
+	assert_int_equal(ask(1, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
+	member(0, broadcast, 1);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* it still exists */
+}
+
+static void groups_are_made_and_end(void **state)
+{
+	uint16_t mlid;
+
+	(void)state;
+	member(0, group, 1);
+	of_group();
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK & ~BIT_OF(2)), SA_INSUFFICIENT);
+	q[48] = 4;						/* send only, and no such group */
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_INVALID);
+	q[48] = 1;
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
+	mlid = get_be16(rec + 36);
+	assert_int_equal(mlid, 0xc001);
+	assert_int_equal(rec[48], 2 << 4 | 1);
+	member(1, group, 4);
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	assert_int_equal(get_be16(rec + 36), mlid);
+	assert_true(forwarded(mlid) == 1 << 1);			/* the second one sends only */
+	q[48] = 2;
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	assert_int_equal(rec[48] & 15, 6);
+	assert_true(forwarded(mlid) == (1 << 1 | 1 << 2));
+	member(0, group, 1);
+	assert_int_equal(ask(0, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	assert_true(forwarded(mlid) == 0);			/* it ended with its full member */
+	member(1, group, 2);
+	assert_int_equal(ask(1, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
+	memset(q, 0, 16);					/* make a GID */
+	q[48] = 1;
+	of_group();
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
+	assert_int_equal(rec[0], 0xff);
+}
+
+static void joins_that_do_not_fit_are_refused(void **state)
+{
+	(void)state;
+	member(0, broadcast, 1);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK & ~BIT_OF(1)), SA_INSUFFICIENT);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, BIT_OF(0)), SA_INSUFFICIENT);
+	put_be32(q + 32, 1);					/* Q_Key */
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | BIT_OF(2)), SA_INVALID);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* does not count */
+	put_be16(q + 40, 0x8001);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | BIT_OF(7)), SA_INVALID);
+	q[38] = 2 << 6 | 5;
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | BIT_OF(4) | BIT_OF(5)),
+			 SA_INVALID);
+	q[42] = 0 << 6 | 3;
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | BIT_OF(8) | BIT_OF(9)),
+			 SA_INVALID);
+	q[48] = 0;
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
+	member(1, broadcast, 1);				/* for another port */
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
+	assert_true(forwarded(0xc000) == 1 << 1);
+	member(0, group, 1);
+	of_group();
+	q[0] = 0xfe;						/* not a multicast GID */
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_INVALID);
+	q[0] = 0xff;
+	put_be16(q + 40, 0x8007);				/* the port is not in the partition */
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_INVALID);
+}
+
+static void groups_and_members_are_listed(void **state)
+{
+	(void)state;
+	member(0, broadcast, 1);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	member(1, broadcast, 1);
+	assert_int_equal(ask(1, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	assert_int_equal(ask(1, GET, SA_MCMEMBER_RECORD, BIT_OF(0)), 0);
+	assert_int_equal(rec[48] & 15, 0);			/* the group, not its members */
+	assert_int_equal(ask(1, GET_TABLE, SA_MCMEMBER_RECORD, BIT_OF(0)), 0);
+	assert_int_equal(table(1, 52, recs), 1);
+	assert_int_equal(ask(1, GET, SA_MCMEMBER_RECORD, BIT_OF(0) | BIT_OF(1)), 0);
+	assert_int_equal(rec[48] & 15, 1);
+	put_be64(mad + OFF_SM_KEY, SA_SM_KEY);
+	assert_int_equal(ask(1, GET_TABLE, SA_MCMEMBER_RECORD, BIT_OF(0)), 0);
+	assert_int_equal(table(1, 52, recs), 2);
+	port_set_link(net.hca[0], false);			/* its memberships end */
+	assert_true(forwarded(0xc000) == 1 << 2);
+}
+
+static void a_guest_cannot_make_groups_without_end(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	member(0, group, 1);
+	of_group();
+	for (i = 0; i < FORWARD_MLIDS - 1; i++) {
+		put_be32(q + 8, i + 1);
+		assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
+	}
+	put_be32(q + 8, i + 1);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_NO_RESOURCES);
+	assert_int_equal(ask(0, GET_TABLE, SA_MCMEMBER_RECORD, 0), 0);
+	assert_int_equal(table(0, 52, recs), FORWARD_MLIDS);
+	/* Nor fill the port of another. */
+	memset(q, 0, SA_DATA_BYTES);
+	for (i = 0; i < 5000; i++)
+		net_send(0, 1, SWITCH_LID, mad);
+	for (i = 0; net_take(0); i++)
+		;
+	assert_true(i <= 512);
+}
+
+/* ---- notices and services -------------------------------------------------------------------- */
+
+static void subscribe(unsigned int h, uint16_t trap, uint8_t on, uint16_t status)
+{
+	memset(q, 0, SA_DATA_BYTES);
+	put_be16(q + 16, 0xffff);
+	q[22] = 1;
+	q[23] = on;
+	put_be16(q + 24, 0xffff);
+	put_be16(q + 26, trap);
+	put_be32(q + 32, 0xffffff);
+	assert_int_equal(ask(h, SET, SA_INFORM_INFO, 0), status);
+}
+
+static uint16_t reported(unsigned int h)
+{
+	if (!net_take(h))
+		return 0;
+	assert_int_equal(net.out[OFF_METHOD], METHOD_REPORT);
+	assert_int_equal(get_be16(net.out + OFF_ATTR), SA_NOTICE);
+	return get_be16(rec + 4);
+}
+
+static void notices_are_reported_to_subscribers(void **state)
+{
+	(void)state;
+	subscribe(0, 66, 1, 0);
+	subscribe(0, 66, 1, 0);					/* the same one */
+	subscribe(1, 0xffff, 1, 0);
+	subscribe(2, 66, 0, SA_INVALID);			/* has none */
+	member(2, group, 1);
+	of_group();
+	assert_int_equal(ask(2, SET, SA_MCMEMBER_RECORD, CREATE_MASK), 0);
+	assert_int_equal(reported(0), 66);
+	assert_memory_equal(rec + 16, group, 16);
+	assert_int_equal(reported(0), 0);
+	assert_int_equal(reported(1), 66);
+	member(2, group, 1);
+	assert_int_equal(ask(2, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), 0);
+	assert_int_equal(reported(0), 0);
+	assert_int_equal(reported(1), 67);
+	port_set_link(net.hca[2], false);
+	assert_int_equal(reported(1), 65);
+	assert_true(get_be64(rec + 24) == fabric_guid(net.hca[2]));
+	port_set_link(net.hca[2], true);
+	assert_int_equal(reported(1), 64);
+	memset(q, 0, SA_DATA_BYTES);
+	assert_int_equal(ask(0, GET_TABLE, SA_INFORM_INFO_RECORD, 0), 0);
+	assert_int_equal(table(0, 60, recs), 2);
+	subscribe(1, 0xffff, 0, 0);
+	port_set_link(net.hca[2], false);
+	assert_int_equal(reported(1), 0);
+}
+
+static void services_are_registered(void **state)
+{
+	const uint64_t mask = BIT_OF(0) | BIT_OF(1) | BIT_OF(2);
+
+	(void)state;
+	memset(q, 0, SA_DATA_BYTES);
+	put_be64(q, 0x1234);
+	gid_get(net.hca[0], 0, q + 8);
+	put_be16(q + 24, 0xffff);
+	q[32] = 7;						/* key */
+	strcpy((char *)q + 48, "storage");
+	assert_int_equal(ask(0, SET, SA_SERVICE_RECORD, BIT_OF(0)), SA_INSUFFICIENT);
+	assert_int_equal(ask(0, SET, SA_SERVICE_RECORD, mask), 0);
+	assert_int_equal(ask(1, SET, SA_SERVICE_RECORD, mask), SA_INVALID_GID);
+	assert_int_equal(ask(1, GET, SA_SERVICE_RECORD, BIT_OF(6)), 0);
+	assert_true(get_be64(rec) == 0x1234);
+	assert_int_equal(rec[32], 0);
+	assert_int_equal(ask(0, DELETE, SA_SERVICE_RECORD, mask), 0);
+	assert_int_equal(ask(0, DELETE, SA_SERVICE_RECORD, mask), SA_NO_RECORDS);
+	assert_int_equal(ask(1, GET, SA_SERVICE_RECORD, BIT_OF(6)), SA_NO_RECORDS);
+}
+
+static void performance_of_the_switch(void **state)
+{
+	(void)state;
+	net_smp(mad, METHOD_GET, 0x12, 0);
+	mad[OFF_CLASS] = CLASS_PERF;
+	mad[OFF_PMA_DATA + 1] = 1;
+	net_send(0, 1, SWITCH_LID, mad);
+	assert_true(net_take(0));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), 0);
+	assert_int_equal(get_be32(net.out + OFF_PMA_DATA + 36), 1);	/* received from the HCA */
+	mad[OFF_PMA_DATA + 1] = SWITCH_PORTS + 1;
+	net_send(0, 1, SWITCH_LID, mad);
+	assert_true(net_take(0));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_BAD_VALUE);
+}
+
+/* ---- garbage --------------------------------------------------------------------------------- */
+
+static void short_or_foreign_packets_are_dropped(void **state)
+{
+	static const struct { uint32_t qkey; uint16_t pkey; uint32_t qpn, len; } bad[] = {
+		{ 0x80010000u, 0xffff, 1, 255 }, { 0x80010000u, 0xffff, 1, 0 },
+		{ 0x80010000u, 0xffff, 1, 257 }, { 0x80010000u, 0xffff, 0, 256 },
+		{ 0x80010000u, 0xffff, 2, 256 }, { 0x1111, 0xffff, 1, 256 },
+		{ 0x80010000u, 0x8001, 1, 256 },
+	};
+	unsigned int i;
+
+	(void)state;
+	net_sa(mad, GET, SA_CLASS_PORT_INFO, 0);
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct packet *p = packet_alloc(net.fabric);
+
+		p->opcode = BTH_UD | BTH_SEND_ONLY;
+		p->slid = fabric_lid(net.hca[0]);
+		p->dlid = SWITCH_LID;
+		p->qkey = bad[i].qkey;
+		p->pkey = bad[i].pkey;
+		p->dqpn = bad[i].qpn;
+		p->sqpn = 1;
+		p->len = bad[i].len;
+		memcpy(p->payload, mad, MAD_BYTES);
+		fabric_tx(net.hca[0], p);
+		assert_false(net_take(0));
+	}
+}
+
+static void garbage_is_survived(void **state)
+{
+	static const uint16_t attrs[] = {
+		SA_CLASS_PORT_INFO, SA_INFORM_INFO, SA_NODE_RECORD, SA_PORT_INFO_RECORD,
+		SA_LINK_RECORD, SA_SERVICE_RECORD, SA_PKEY_RECORD, SA_PATH_RECORD,
+		SA_MCMEMBER_RECORD, SA_INFORM_INFO_RECORD, SA_SM_INFO_RECORD,
+	};
+	static const uint8_t methods[] = { GET, SET, GET_TABLE, DELETE, 6, 0x14, 0x86 };
+	unsigned int i, n;
+
+	(void)state;
+	srand(2);
+	for (n = 0; n < 4000; n++) {
+		net_sa(mad, methods[rand() % 7], attrs[rand() % 11], 0);
+		for (i = OFF_RMPP_VERSION; i < MAD_BYTES; i++)
+			mad[i] = rand() % 4 ? 0 : rand();
+		if (rand() % 8)
+			mad[OFF_RMPP_FLAGS] = 0;
+		gid_get(net.hca[n % NET_HCAS], 0, q + 16);
+		net_send(n % NET_HCAS, 1, SWITCH_LID, mad);
+		for (i = 0; i < NET_HCAS; i++)
+			while (net_take(i))
+				;
+	}
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(class_and_versions), T(nodes_ports_and_links), T(path_between_gids),
+		T(path_in_a_partition), T(path_of_an_mtu_and_a_rate),
+		T(table_of_more_than_one_packet), T(rmpp_from_others_does_nothing),
+		T(broadcast_group_exists), T(groups_are_made_and_end),
+		T(joins_that_do_not_fit_are_refused), T(groups_and_members_are_listed),
+		T(a_guest_cannot_make_groups_without_end), T(notices_are_reported_to_subscribers),
+		T(services_are_registered), T(performance_of_the_switch),
+		T(short_or_foreign_packets_are_dropped), T(garbage_is_survived),
+	};
+
+	return cmocka_run_group_tests_name("sa", tests, NULL, NULL);
+}
