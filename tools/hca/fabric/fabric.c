@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The in-process fabric: a switch with one port for each HCA of the process. It owns LIDs, GUIDs,
- * the states of the links, the packet pool and the ingress queues of the ports, and forwards packets
- * by the switch's tables.
+ * the states of the links, the packet pool and the ingress queues of the ports, and forwards
+ * packets by the switch's tables.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -413,7 +413,8 @@ static bool fabric_port_open(const struct fabric_port *port, const struct packet
 
 static bool fabric_port_has_lid(const struct fabric_port *port, uint16_t dlid)
 {
-	return dlid == LID_PERMISSIVE || lid_is_mcast(dlid) || dlid >> port->lmc == port->lid >> port->lmc;
+	return dlid == LID_PERMISSIVE || lid_is_mcast(dlid) ||
+	       dlid >> port->lmc == port->lid >> port->lmc;
 }
 
 static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct packet *p)
@@ -519,8 +520,8 @@ bool fabric_busy(struct fabric *f, unsigned int port)
  * @p: the packet, which the fabric owns from here; routed by its DLID
  *
  * Packets to an unknown LID, over a link that is not active, longer than the MTU of the
- * destination's port, or selected by an injection are dropped silently, as on a real fabric. Nothing
- * is received before this returns.
+ * destination's port, or selected by an injection are dropped silently, as on a real fabric.
+ * Nothing is received before this returns.
  */
 void fabric_tx(struct hca *hca, struct packet *p)
 {
@@ -582,8 +583,8 @@ static bool fabric_members_can_rx(struct fabric *f, uint64_t members)
  * InfiniBand links are lossless, because a sender without credits waits. A sender that is refused
  * here tries again in its next turn.
  *
- * Return: false while the queue of the destination, or of a member of the group, is full, or that of
- * the sender if the destination is the switch.
+ * Return: false while the queue of the destination, or of a member of the group, is full, or that
+ * of the sender if the destination is the switch.
  */
 bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
 {

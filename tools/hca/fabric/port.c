@@ -199,6 +199,7 @@ static void port_restart(struct hca *hca)
 
 	port->cap_mask1 = MAD_CAP_MASK;
 	port_attrs_init(&port->attrs, mtu_code(hca->profile->mtu));
+	gid_set_prefix(hca, port->attrs.gid_prefix);
 	if (fabric_managed(hca->fabric))
 		port->attrs.sm_lid = SWITCH_LID;
 }

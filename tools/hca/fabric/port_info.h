@@ -12,13 +12,13 @@
 #include "fabric.h"
 
 #define SUBNET_PREFIX	0xfe80000000000000ull	/* the default one */
-#define SUBNET_TIMEOUT	18		/* 4.096 us * 2^n */
+#define SUBNET_TIMEOUT	18	/* 4.096 us * 2^n */
 #define PORT_CAP_SM	(1u << 1)	/* CapabilityMask: a subnet manager is here */
 
 /* What a subnet manager sets and the port only keeps. */
 struct port_attrs {
 	uint64_t m_key;
-	uint64_t m_key_expiry_ns;	/* when a lease ends that a violation began, 0: none began */
+	uint64_t m_key_expiry_ns;	/* end of a lease that a violation began, or 0 */
 	uint64_t gid_prefix;
 	uint16_t m_key_lease;		/* seconds, 0: without end */
 	uint16_t m_key_violations;

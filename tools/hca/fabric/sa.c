@@ -99,7 +99,7 @@ void sa_port_changed(struct sa *sa, unsigned int port)
 	sa_notify(sa->notices, fabric_link(hca) ? TRAP_GID_IN : TRAP_GID_OUT, gid);
 }
 
-/* ---- what there is ----------------------------------------------------------------------------- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 static uint16_t sa_class_port_info(struct sa *sa, struct sa_request *rq)
 {
@@ -269,6 +269,7 @@ static void sa_answer(struct sa *sa, struct sa_request *rq, const struct sa_attr
 
 	memcpy(out, in, OFF_SA_DATA);
 	memset(out + OFF_RMPP_VERSION, 0, OFF_SM_KEY - OFF_RMPP_VERSION);
+	out[OFF_RMPP_VERSION] = 1;
 	out[OFF_METHOD] |= METHOD_RESPONSE;
 	put_be16(out + OFF_STATUS, status);
 	put_be16(out + OFF_ATTR_OFFSET, d ? (d->record + 7) / 8 : 0);

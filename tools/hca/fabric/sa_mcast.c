@@ -15,6 +15,7 @@
 #include "sa_notice.h"
 #include "sa_record.h"
 #include "switch.h"
+#include "util.h"
 
 /* Bits of the component mask. */
 enum {
@@ -188,7 +189,7 @@ static bool join_fits(const struct sa_group *g, const struct sa_request *rq)
 	uint8_t mtu = g->rec[R_MTU] & 63, rate = g->rec[R_RATE] & 63, asked;
 	unsigned int have, want;
 
-	if (!sa_match(rq, c, sizeof(c) / sizeof(c[0]), g->rec))
+	if (!sa_match(rq, c, ARRAY_SIZE(c), g->rec))
 		return false;
 	if (sa_has(rq, M_MTU_SELECTOR) && sa_has(rq, M_MTU)) {
 		asked = rq->data[R_MTU];
@@ -387,7 +388,7 @@ static void member_add(struct sa_request *rq, const struct sa_group *g, unsigned
 	member_record(g, port, rec);
 	if (sa_has(rq, M_JOIN_STATE) && !(rec[R_SCOPE_JOIN] & state))
 		return;
-	if (sa_match(rq, c, sizeof(c) / sizeof(c[0]), rec))
+	if (sa_match(rq, c, ARRAY_SIZE(c), rec))
 		sa_add(rq, rec);
 }
 

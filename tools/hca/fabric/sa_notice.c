@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Subscriptions by InformInfo, and the notices that are forwarded to the subscribers as Reports
- * (InfiniBand Architecture, volume 1, 13.4.8.3, 13.4.11, 14.4.11, 15.2.5.12). A report is sent once.
+ * (InfiniBand Architecture, volume 1, 13.4.8.3 and 13.4.11). A report is sent once.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -81,11 +81,11 @@ static bool path_life_ok(const struct sa_request *rq)
 		return true;
 	switch (asked >> 6) {
 	case SA_GREATER:
-		return SA_PACKET_LIFE > val;
+		return val < SA_PACKET_LIFE;
 	case SA_LESS:
-		return SA_PACKET_LIFE < val;
+		return val > SA_PACKET_LIFE;
 	case SA_EXACTLY:
-		return SA_PACKET_LIFE == val;
+		return val == SA_PACKET_LIFE;
 	default:
 		return true;
 	}

@@ -63,7 +63,7 @@ bool sa_match(const struct sa_request *rq, const struct sa_component *c, size_t 
 	      const uint8_t *rec);
 void sa_add(struct sa_request *rq, const uint8_t *rec);
 
-/* ---- end ports: the switch's port 0, and each HCA by its number of the switch's port -------------- */
+/* ---- end ports: port 0 of the switch, and each HCA by the number of the switch's port -------- */
 
 struct sa_end {
 	uint16_t lid;
@@ -81,7 +81,7 @@ bool sa_end_attr(struct switch_node *sw, unsigned int port, uint16_t attr, uint3
 
 #define SA_END_PKEYS	128	/* entries of a P_Key table that are looked at */
 
-/* ---- selectors of MTU, rate and packet life time: in the upper two bits ------------------------- */
+/* ---- selectors of MTU and rate, in the upper two bits ---------------------------------------- */
 
 enum sa_selector { SA_GREATER = 0, SA_LESS = 1, SA_EXACTLY = 2, SA_LARGEST = 3 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Service records (InfiniBand Architecture, volume 1, 15.2.5.14). A lease is kept in the record, but
- * does not run out.
+ * Service records (InfiniBand Architecture, volume 1, 15.2.5.14). A lease is kept in the record,
+ * but does not run out.
  */
 #include <stdlib.h>
 #include <string.h>

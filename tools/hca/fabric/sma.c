@@ -136,7 +136,7 @@ static bool sma_class(uint8_t class)
 	return class == CLASS_SM_LID || class == CLASS_SM_DIRECTED;
 }
 
-/* A Set is answered with the attribute as it is afterwards; a refused one with what was asked for. */
+/* A Set is answered with the attribute as it is then, a refused one with what it asked for. */
 static void sma_answer_set(struct hca *hca, const uint8_t *in, uint8_t *out)
 {
 	bool directed = in[OFF_CLASS] == CLASS_SM_DIRECTED;

@@ -24,6 +24,8 @@ static void subnet_receive(void *arg, unsigned int by, const struct packet *p)
 	struct subnet *s = arg;
 	struct gsi_peer from;
 
+	if (p->dlid != LID_PERMISSIVE && p->dlid != s->sw.lid)
+		return;
 	if (packet_is_smp(p)) {
 		switch_receive(&s->sw, by, p);
 		return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The switch as a node: packets of subnet management that come to it or travel through it
- * (InfiniBand Architecture, volume 1, 14.2.2), and the trap that tells a subnet manager of a change.
+ * (InfiniBand Architecture, volume 1, 14.2.2), and the trap that tells a subnet manager of a
+ * change.
  */
 #include <string.h>
 

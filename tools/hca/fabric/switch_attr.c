@@ -127,7 +127,7 @@ static uint16_t switch_pkeys(struct switch_node *sw, unsigned int by, const uint
 	return MAD_OK;
 }
 
-/* The modifier has the port of ingress and that of egress. All ingress ports have the same table. */
+/* The modifier has the ports of ingress and egress. All ingress ports have the same table. */
 static uint16_t switch_sl_to_vl(struct switch_node *sw, unsigned int by, const uint8_t *in,
 				uint8_t *data)
 {

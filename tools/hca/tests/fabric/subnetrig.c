@@ -104,7 +104,8 @@ void net_send(unsigned int h, unsigned int qpn, uint16_t dlid, const uint8_t *ma
 	p->dlid = dlid;
 	p->pkey = 0xffff;
 	p->qkey = qpn ? QKEY : 0;
-	p->sqpn = p->dqpn = qpn;
+	p->sqpn = qpn;
+	p->dqpn = qpn;
 	p->len = MAD_BYTES;
 	memcpy(p->payload, mad, MAD_BYTES);
 	fabric_tx(net.hca[h], p);

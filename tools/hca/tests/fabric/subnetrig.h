@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A rig for tests of the subnet: HCAs on one fabric, without a transport. The tests send packets for
- * them and take what arrives at their ports.
+ * A rig for tests of the subnet: HCAs on one fabric, without a transport. The tests send packets
+ * for them and take what arrives at their ports.
  */
 #ifndef BLUEBELL_SUBNETRIG_H
 #define BLUEBELL_SUBNETRIG_H

@@ -351,6 +351,38 @@ static void mad_requests_without_an_agent_are_refused(void **state)
 	assert_false(ask(3, 1, 0x11, 0));		/* the port has no agent for subnet administration */
 }
 
+static uint8_t mad_ifc(uint16_t op_mod, const uint8_t *mad)
+{
+	uint8_t in[IFC_SZ(mad_ifc_in)] = {};
+
+	IFC_SET(mad_ifc_in, in, port, 1);
+	memcpy(IFC_ADDR(mad_ifc_in, in, mad), mad, MAD_BYTES);
+	return rig_cmd(MLX5_CMD_OP_MAD_IFC, op_mod, 0, in, sizeof(in), out, IFC_SZ(mad_ifc_out));
+}
+
+static void mad_ifc_sets_the_port(void **state)
+{
+	const uint8_t *answer = IFC_ADDR(mad_ifc_out, (const uint8_t *)out, response_mad_packet);
+	uint8_t mad[MAD_BYTES] = { 1, CLASS_SM_DIRECTED, 1, METHOD_GET, [17] = SMP_PORT_INFO };
+
+	(void)state;
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	memcpy(mad + OFF_SMP_DATA, answer + OFF_SMP_DATA, SMP_DATA_BYTES);
+	mad[OFF_METHOD] = METHOD_SET;
+	mad[OFF_SMP_DATA + 7] = 0x77;			/* M_Key */
+	put_be16(mad + OFF_SMP_DATA + 16, 0x55);	/* LID */
+	put_be16(mad + OFF_SMP_DATA + 32, 0);		/* the states stay */
+	assert_int_equal(mad_ifc(0, mad), ST_OK);
+	assert_int_equal(get_be16(answer + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_int_equal(rig.nev, 1);
+	assert_int_equal(rig.ev[0].subtype, 6);
+	assert_int_equal(IFC_GET(hca_vport_context, vport(), lid), 0x55);
+	assert_int_equal(mad_ifc(0, mad), ST_BAD_PKT);
+	assert_int_equal(mad_ifc(1, mad), ST_OK);	/* whatever the M_Key */
+	mad[OFF_METHOD] = METHOD_TRAP_REPRESS;
+	assert_int_equal(mad_ifc(1, mad), ST_OK);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -361,7 +393,7 @@ int main(void)
 		T(violation_counters_stay_at_their_maximum), T(gids_and_pkeys_of_every_index),
 		T(vports_need_their_capability),
 		T(other_vports_are_refused), T(port_registers), T(default_timeouts_can_be_read),
-		cmocka_unit_test(mad_attributes),
+		T(mad_ifc_sets_the_port), cmocka_unit_test(mad_attributes),
 		cmocka_unit_test(mad_requests_without_an_agent_are_refused),
 	};
 

@@ -303,7 +303,9 @@ static void rmpp_from_others_does_nothing(void **state)
 #define JOIN_MASK	(BIT_OF(0) | BIT_OF(1) | BIT_OF(16))
 #define CREATE_MASK	(JOIN_MASK | BIT_OF(2) | BIT_OF(6) | BIT_OF(7) | BIT_OF(12) | BIT_OF(13))
 
-static const uint8_t broadcast[16] = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [12] = 0xff, 0xff, 0xff, 0xff };
+static const uint8_t broadcast[16] = {
+	0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [12] = 0xff, 0xff, 0xff, 0xff,
+};
 static const uint8_t group[16] = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1 };
 
 static void member(unsigned int h, const uint8_t *mgid, uint8_t state)
@@ -344,7 +346,7 @@ static void broadcast_group_exists(void **state)
 	assert_true(forwarded(0xc000) == 0);
 	assert_int_equal(ask(1, DELETE, SA_MCMEMBER_RECORD, JOIN_MASK), SA_INVALID);
 	member(0, broadcast, 1);
-	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* it still exists */
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK), 0);	/* it stays */
 }
 
 static void groups_are_made_and_end(void **state)
@@ -354,7 +356,8 @@ static void groups_are_made_and_end(void **state)
 	(void)state;
 	member(0, group, 1);
 	of_group();
-	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK & ~BIT_OF(2)), SA_INSUFFICIENT);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK & ~BIT_OF(2)),
+			 SA_INSUFFICIENT);
 	q[48] = 4;						/* send only, and no such group */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_INVALID);
 	q[48] = 1;
@@ -386,7 +389,8 @@ static void joins_that_do_not_fit_are_refused(void **state)
 {
 	(void)state;
 	member(0, broadcast, 1);
-	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK & ~BIT_OF(1)), SA_INSUFFICIENT);
+	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK & ~BIT_OF(1)),
+			 SA_INSUFFICIENT);
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, BIT_OF(0)), SA_INSUFFICIENT);
 	put_be32(q + 32, 1);					/* Q_Key */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, JOIN_MASK | BIT_OF(2)), SA_INVALID);
@@ -409,7 +413,7 @@ static void joins_that_do_not_fit_are_refused(void **state)
 	q[0] = 0xfe;						/* not a multicast GID */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_INVALID);
 	q[0] = 0xff;
-	put_be16(q + 40, 0x8007);				/* the port is not in the partition */
+	put_be16(q + 40, 0x8007);				/* not a partition of the port */
 	assert_int_equal(ask(0, SET, SA_MCMEMBER_RECORD, CREATE_MASK), SA_INVALID);
 }
 

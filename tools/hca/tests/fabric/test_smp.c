@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Subnet management packets: directed and by LID, to the switch and through it, and what they change.
+ * Subnet management packets: directed and by LID, to the switch and through it, and what they
+ * change.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -136,7 +137,9 @@ static void host_answers_a_directed_route(void **state)
 
 static void wrong_routes_are_dropped(void **state)
 {
-	static const uint8_t paths[][3] = { { 1, 0 }, { 1, 37 }, { 1, 255 }, { 1, 9 }, { 1, 2, 1 } };
+	static const uint8_t paths[][3] = {
+		{ 1, 0 }, { 1, 37 }, { 1, 255 }, { 1, 9 }, { 1, 2, 1 },
+	};
 	unsigned int i, h;
 
 	(void)state;

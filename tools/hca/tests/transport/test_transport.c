@@ -1490,6 +1490,37 @@ static void ud_multicast(void **state)
 	assert_non_null(rig_cqe(CQ_B + 1, 0));
 }
 
+/* Ask the second HCA's port for its NodeInfo. */
+static void send_smp(void)
+{
+	static const uint8_t mad[256] = { 1, 1, 1, 1, [17] = 0x11 };
+	struct packet *p = packet_alloc(rig.fabric);
+
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	p->slid = fabric_lid(rig.hca[0]);
+	p->dlid = fabric_lid(rig.hca[1]);
+	p->len = sizeof(mad);
+	memcpy(p->payload, mad, sizeof(mad));
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+}
+
+static void firmware_answers_while_there_is_no_qp0(void **state)
+{
+	uint64_t before = rig.hca[1]->count.packets_tx;
+	struct qp *qp0 = rig_qp(1, QPT_QP0, CQ_B + 8);
+
+	(void)state;
+	send_smp();
+	assert_int_equal(rig.hca[1]->count.packets_tx, before + 1);
+	rig_state(1, qp0, QPS_INIT);
+	rig_state(1, qp0, QPS_RTR);
+	rig_recv(1, qp0, buf_b, 4096, key_b);
+	send_smp();
+	assert_int_equal(rig.hca[1]->count.packets_tx, before + 1);
+	assert_non_null(rig_cqe(CQ_B + 9, 0));
+}
+
 static void own_multicast_can_be_blocked(void **state)
 {
 	static const uint8_t group[16] = { 0xff, 0x12, [15] = 5 };
@@ -1996,7 +2027,7 @@ int main(void)
 		UD(ud_mtu_of_the_port), RC(switch_drops_what_is_longer_than_the_mtu), UD(ud_pkey),
 		RC(rc_pkey), RC(rc_grh),
 		UD(ud_multicast), UD(multicast_waits_for_a_full_member),
-		UD(own_multicast_can_be_blocked), RC(ack_request_frequency),
+		UD(own_multicast_can_be_blocked), UD(firmware_answers_while_there_is_no_qp0), RC(ack_request_frequency),
 		RC(no_user_index_in_cqes_of_version_0), RC(umr_binds_a_window),
 		RC(umr_binds_no_window_without_the_capability), RC(umr_holds_the_bound_region),
 		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
