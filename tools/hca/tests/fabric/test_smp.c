@@ -151,16 +151,17 @@ static void wrong_routes_are_dropped(void **state)
 		for (h = 0; h < NET_HCAS; h++)
 			assert_false(net_take(h));
 	}
-	for (i = 0; i < 256; i++) {	/* hop pointers and counts of any value, both directions */
-		net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
+	for (i = 0; i < 256; i++) {	/* long paths, and pointers beyond the path's end */
+		net_smp(mad, METHOD_SET, SMP_LINEAR_TABLE, 2);
 		net_directed(mad, 2, paths[4]);
 		mad[OFF_HOP_POINTER] = i;
-		mad[OFF_HOP_COUNT] = 64 + i % 192;
+		mad[OFF_HOP_COUNT] = i < 128 ? 64 + i : 2;
 		mad[OFF_STATUS] = i % 2 ? 0x80 : 0;
 		net_send(0, 0, LID_PERMISSIVE, mad);
 		for (h = 0; h < NET_HCAS; h++)
 			assert_false(net_take(h));
 	}
+	assert_int_equal(fabric_forward(net.fabric)->port[128], FORWARD_DROP);
 	net_smp(mad, METHOD_GET, SMP_NODE_INFO, 0);
 	net_send(0, 0, LID_PERMISSIVE, mad);	/* by LID, but to no LID */
 	assert_false(net_take(0));
@@ -248,6 +249,9 @@ static void tables_of_the_switch_are_set(void **state)
 	put_be16(to_set, 0x0006);
 	assert_int_equal(at_switch(METHOD_SET, SMP_MCAST_TABLE, 1), 0);
 	assert_true(fabric_forward(net.fabric)->members[32] == 0x1f00000006ull);
+	put_be16(to_set, 0x0008);
+	assert_int_equal(at_switch(METHOD_SET, SMP_MCAST_TABLE, 1), 0);
+	assert_true(fabric_forward(net.fabric)->members[32] == 0x1f00000008ull);
 	memset(to_set, 0, 64);
 	to_set[11] = 9 << 3 | 4;
 	assert_int_equal(at_switch(METHOD_SET, SMP_SWITCH_INFO, 0), 0);
@@ -407,8 +411,9 @@ static void switch_disables_and_bounces_a_link(void **state)
 	to_set[33] = 2;
 	to_set[32] = PORT_DOWN;
 	assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 2), 0);
+	assert_int_equal(net.events[1], 3);
 	assert_int_equal(net.event[1][0], DOWN);
-	assert_int_equal(net.event[1][net.events[1] - 1], ACTIVE);
+	assert_int_equal(net.event[1][2], ACTIVE);
 }
 
 /* A subnet manager on a host brings the ports up. */
