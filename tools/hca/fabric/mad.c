@@ -43,10 +43,20 @@ static uint16_t mad_sm_port_info(const struct mad_port *port, uint32_t mod, cons
 				 uint8_t *data)
 {
 	(void)in;
-	if (mod > 1)
+	if ((mod & ~SMP_MOD_EXT_SPEEDS) > 1)
 		return MAD_BAD_VALUE;
 	port_info_get(port->attrs, &port->view, data);
 	return 0;
+}
+
+/* The port has none of the vendor's own speeds: all of it is 0. */
+static uint16_t mad_sm_ext_port_info(const struct mad_port *port, uint32_t mod, const uint8_t *in,
+				     uint8_t *data)
+{
+	(void)port;
+	(void)in;
+	(void)data;
+	return mod > 1 ? MAD_BAD_VALUE : MAD_OK;
 }
 
 static uint16_t mad_sm_sl_to_vl(const struct mad_port *port, uint32_t mod, const uint8_t *in,
@@ -131,6 +141,7 @@ static const struct {
 	{ CLASS_SM_LID, SMP_PORT_INFO, mad_sm_port_info },
 	{ CLASS_SM_LID, SMP_PKEY_TABLE, mad_sm_pkey_table },
 	{ CLASS_SM_LID, SMP_SL_TO_VL, mad_sm_sl_to_vl },
+	{ CLASS_SM_LID, SMP_EXT_PORT_INFO, mad_sm_ext_port_info },
 	{ CLASS_PERF, 0x01, mad_pm_class_info },
 	{ CLASS_PERF, 0x12, mad_pm_counters },
 	{ CLASS_PERF, 0x1d, mad_pm_counters_ext },

@@ -322,7 +322,7 @@ void sa_receive(struct sa *sa, unsigned int by, const struct gsi_peer *from, con
 	struct sa_request rq = {
 		.sw = sa->sw, .port = by, .from = *from, .method = mad[OFF_METHOD],
 		.mod = get_be32(mad + OFF_MOD), .mask = get_be64(mad + OFF_COMPONENTS),
-		.trusted = get_be64(mad + OFF_SM_KEY) == SA_SM_KEY, .data = mad + OFF_SA_DATA,
+		.trusted = get_be64(mad + OFF_SM_KEY) == SWITCH_SM_KEY, .data = mad + OFF_SA_DATA,
 	};
 
 	if (mad[OFF_RMPP_FLAGS] & RMPP_ACTIVE)

@@ -27,8 +27,6 @@ enum sa_attr {
 	SA_PATH_RECORD = 0x35, SA_MCMEMBER_RECORD = 0x38, SA_INFORM_INFO_RECORD = 0xf3,
 };
 
-#define SA_SM_KEY	1	/* of a requester that is trusted; what its tools use by default */
-
 /* Records, one after the other, each padded to 8 bytes. */
 struct sa_records {
 	uint8_t *bytes;

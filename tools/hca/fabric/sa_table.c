@@ -131,6 +131,8 @@ uint16_t sa_sm_info_get(struct sa_request *rq)
 	put_be16(rec, rq->sw->lid);
 	if (sa_end_attr(rq->sw, 0, SMP_SM_INFO, 0, data)) {
 		memcpy(rec + 4, data, 24);
+		if (!rq->trusted)
+			memset(rec + 12, 0, 8);		/* the SM_Key */
 		table_add(rq, c, ARRAY_SIZE(c), rec);
 	}
 	return SA_OK;

@@ -62,7 +62,7 @@ static uint16_t sma_set_port_info(struct hca *hca, const struct mad_port *mp, ui
 	struct port_wish w;
 
 	port_info_wish(data, &w);
-	if (mod > 1 || !port_info_valid(&mp->view, true, data) ||
+	if ((mod & ~SMP_MOD_EXT_SPEEDS) > 1 || !port_info_valid(&mp->view, true, data) ||
 	    !port_set_lid(hca, w.lid))
 		return MAD_BAD_VALUE;
 	fabric_set_lmc(hca, w.lmc);

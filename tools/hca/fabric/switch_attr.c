@@ -13,7 +13,7 @@
 #include "util.h"
 
 #define NODE_SWITCH	2
-#define DEVICE_ID	0xcf08
+#define DEVICE_ID	0xb1eb
 #define VENDOR_ID	0x02b1eb
 #define LIDS_IN_BLOCK	64	/* of LinearForwardingTable */
 #define MLIDS_IN_BLOCK	32	/* of MulticastForwardingTable */
@@ -103,7 +103,7 @@ static uint16_t switch_guid_info(struct switch_node *sw, unsigned int by, const 
 static uint16_t switch_port_info(struct switch_node *sw, unsigned int by, const uint8_t *in,
 				 uint8_t *data)
 {
-	uint32_t n = get_be32(in + OFF_MOD);
+	uint32_t n = get_be32(in + OFF_MOD) & ~SMP_MOD_EXT_SPEEDS;
 	struct port_view v;
 
 	if (!switch_has_port(n))
@@ -185,6 +185,7 @@ static uint16_t switch_sm_info(struct switch_node *sw, unsigned int by, const ui
 	if (!sw->manager)
 		return MAD_BAD_ATTR;
 	put_be64(data, SWITCH_GUID);
+	put_be64(data + 8, SWITCH_SM_KEY);	/* another one that is trusted knows it */
 	put_be32(data + 16, sw->act_count++);
 	data[20] = SM_PRIORITY << 4 | SM_MASTER;
 	return MAD_OK;
@@ -248,7 +249,7 @@ static void switch_set_link(struct switch_node *sw, unsigned int n, const struct
 static uint16_t switch_set_port_info(struct switch_node *sw, unsigned int by, const uint8_t *in)
 {
 	const uint8_t *data = in + OFF_SMP_DATA;
-	uint32_t n = get_be32(in + OFF_MOD);
+	uint32_t n = get_be32(in + OFF_MOD) & ~SMP_MOD_EXT_SPEEDS;
 	struct port_view v;
 	struct port_wish w;
 

@@ -335,7 +335,11 @@ static void mad_attributes(void **state)
 static void mad_requests_without_an_agent_are_refused(void **state)
 {
 	(void)state;
-	assert_true(ask(1, 1, 0xff90, 0));		/* attribute of another vendor */
+	assert_true(ask(1, 1, 0xff90, 1));		/* the vendor's own */
+	assert_int_equal(get_be16(out + 4), 0);
+	assert_true(ask(1, 1, 0xff90, 2));
+	assert_int_equal(get_be16(out + 4), 0x1c);
+	assert_true(ask(1, 1, 0xff91, 0));
 	assert_int_equal(get_be16(out + 4), 0x0c);
 	assert_true(ask(1, 2, 0x15, 1));		/* method Set */
 	assert_int_equal(get_be16(out + 4), 0x08);

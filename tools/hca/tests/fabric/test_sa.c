@@ -20,6 +20,7 @@
 #include "rmpp.h"
 #include "sa_record.h"
 #include "subnetrig.h"
+#include "switch.h"
 
 enum { GET = 1, SET = 2, GET_TABLE = 0x12, DELETE = 0x15 };
 
@@ -156,8 +157,9 @@ static void nodes_ports_and_links(void **state)
 	assert_int_equal(ask(0, GET, SA_SWITCH_INFO_RECORD, 0), 0);
 	assert_int_equal(ask(0, GET, SA_SM_INFO_RECORD, 0), 0);
 	assert_true(get_be64(rec + 4) == SWITCH_GUID);
+	assert_true(get_be64(rec + 12) == 0);			/* the SM_Key is not for everyone */
 	assert_int_equal(ask(0, GET_TABLE, SA_PKEY_RECORD, 0), SA_DENIED);
-	put_be64(mad + OFF_SM_KEY, SA_SM_KEY);
+	put_be64(mad + OFF_SM_KEY, SWITCH_SM_KEY);
 	assert_int_equal(ask(0, GET_TABLE, SA_PKEY_RECORD, 0), 0);
 	assert_int_equal(table(0, 72, recs), 1 + 4 * NET_HCAS);
 	/* A port whose link is down is not there. */
@@ -430,7 +432,7 @@ static void groups_and_members_are_listed(void **state)
 	assert_int_equal(table(1, 52, recs), 1);
 	assert_int_equal(ask(1, GET, SA_MCMEMBER_RECORD, BIT_OF(0) | BIT_OF(1)), 0);
 	assert_int_equal(rec[48] & 15, 1);
-	put_be64(mad + OFF_SM_KEY, SA_SM_KEY);
+	put_be64(mad + OFF_SM_KEY, SWITCH_SM_KEY);
 	assert_int_equal(ask(1, GET_TABLE, SA_MCMEMBER_RECORD, BIT_OF(0)), 0);
 	assert_int_equal(table(1, 52, recs), 2);
 	port_set_link(net.hca[0], false);			/* its memberships end */
