@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 
-#include "address.h"
 #include "cq.h"
 #include "hca.h"
 #include "packet.h"
@@ -144,12 +143,13 @@ enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t of
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* The CQE of a SEND without immediate tells the partition, for the sake of QP1. */
-static uint16_t resp_pkey_index(struct hca *hca, const struct qp *qp, const struct packet *p)
+/*
+ * The CQE of a SEND without immediate tells the partition: the index of the queue pair's P_Key. For
+ * QP1, which is in all partitions of the port, it tells the P_Key of the packet.
+ */
+static uint16_t resp_pkey(const struct qp *qp, const struct packet *p)
 {
-	int index = qp->type == QPT_QP1 ? pkey_find(hca, p->pkey) : PKEY_NONE;
-
-	return index == PKEY_NONE ? qp->path.pkey_index : index;
+	return qp->type == QPT_QP1 ? p->pkey : qp->path.pkey_index;
 }
 
 static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *p,
@@ -162,8 +162,7 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
 	c->srqn_uidx = resp->rwqe_owner;
 	c->real_time = qp->real_time;
 	if (p) {
-		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey_index(hca, qp, p) :
-							 p->imm;
+		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey(qp, p) : p->imm;
 		c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
 		c->slid = p->slid;
 		c->sl = p->sl;

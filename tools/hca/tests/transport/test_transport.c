@@ -1521,6 +1521,30 @@ static void firmware_answers_while_there_is_no_qp0(void **state)
 	assert_non_null(rig_cqe(CQ_B + 9, 0));
 }
 
+/* QP1 is in each of the port's partitions: its CQE tells the P_Key, not an index. */
+static void qp1_is_told_the_pkey(void **state)
+{
+	struct qp *qp1 = rig_qp(1, QPT_QP1, CQ_B + 8);
+	struct packet *p = packet_alloc(rig.fabric);
+
+	(void)state;
+	rig_state(1, qp1, QPS_INIT);
+	rig_state(1, qp1, QPS_RTR);
+	rig_recv(1, qp1, buf_b, 4096, key_b);
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	p->slid = fabric_lid(rig.hca[0]);
+	p->dlid = fabric_lid(rig.hca[1]);
+	p->dqpn = 1;
+	p->sqpn = 1;
+	p->qkey = 0x80010000u;
+	p->pkey = 0x8001;
+	p->len = 256;
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+	assert_non_null(rig_cqe(CQ_B + 9, 0));
+	assert_int_equal(rig_cqe(CQ_B + 9, 0)->c.imm_inval_pkey, 0x8001);
+}
+
 static void own_multicast_can_be_blocked(void **state)
 {
 	static const uint8_t group[16] = { 0xff, 0x12, [15] = 5 };
@@ -2027,7 +2051,8 @@ int main(void)
 		UD(ud_mtu_of_the_port), RC(switch_drops_what_is_longer_than_the_mtu), UD(ud_pkey),
 		RC(rc_pkey), RC(rc_grh),
 		UD(ud_multicast), UD(multicast_waits_for_a_full_member),
-		UD(own_multicast_can_be_blocked), UD(firmware_answers_while_there_is_no_qp0), RC(ack_request_frequency),
+		UD(own_multicast_can_be_blocked), UD(firmware_answers_while_there_is_no_qp0),
+		UD(qp1_is_told_the_pkey), RC(ack_request_frequency),
 		RC(no_user_index_in_cqes_of_version_0), RC(umr_binds_a_window),
 		RC(umr_binds_no_window_without_the_capability), RC(umr_holds_the_bound_region),
 		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
