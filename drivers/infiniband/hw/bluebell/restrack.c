@@ -20,15 +20,16 @@
 #include "srq.h"
 
 /*
- * Without queues a queue pair has neither a buffer nor a doorbell record. Addresses in a process
- * are shown to administrators only.
+ * Without queues a queue pair has neither a buffer nor a doorbell record. The record of a kernel
+ * consumer has no address in a process; such addresses are shown to administrators only.
  */
 static int put_queue_mem(struct sk_buff *msg, struct mlx5_ib_queue_mem *mem)
 {
 	if (mem->buf.geo.page_shift &&
 	    rdma_nl_put_driver_u32(msg, "page_size", 1U << mem->buf.geo.page_shift))
 		return -EMSGSIZE;
-	if (mem->db.u.user_page && ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN) &&
+	if (!mem->db.db && mem->db.u.user_page &&
+	    ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN) &&
 	    rdma_nl_put_driver_u64_hex(msg, "db_addr", mlx5_ib_db_user_address(&mem->db)))
 		return -EMSGSIZE;
 	return 0;
@@ -84,7 +85,7 @@ static int put_qp(struct sk_buff *msg, void *obj)
 	if (rdma_nl_put_driver_u32(msg, "uid", qp->rsc.uid))
 		return -EMSGSIZE;
 	/* The target of an XRC connection is rung by nobody. */
-	if (!qp->mem.context)
+	if (qp->ibqp.qp_type == IB_QPT_XRC_TGT)
 		return 0;
 	if (rdma_nl_put_driver_u32(msg, "uar", MLX5_GET(qpc, qp->qpc, uar_page)))
 		return -EMSGSIZE;
