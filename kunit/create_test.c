@@ -1009,15 +1009,16 @@ static void srq_is_armed_queried_or_resized_wrongly(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroy_srq(o) ?: drop_pd(o), 0);
 }
 
-static void srq_of_the_kernel_or_an_old_device_is_made(struct kunit *test)
+static void xrc_srq_of_the_kernel_or_one_of_an_old_device_is_made(struct kunit *test)
 {
-	struct ib_srq_init_attr init = { .srq_type = IB_SRQT_BASIC, .attr = { .max_wr = 1 } };
+	struct ib_srq_init_attr init = { .srq_type = IB_SRQT_XRC, .attr = { .max_wr = 1 } };
 	struct objects *o = make_objects(test);
 
 	KUNIT_ASSERT_EQ(test, need_pd(o), 0);
 	o->mock->num_commands = 0;
 	o->srq.ibsrq.device = &o->mock->dev->ib_dev;
 	o->srq.ibsrq.pd = &o->pd.ibpd;
+	o->srq.ibsrq.srq_type = IB_SRQT_XRC;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), -EOPNOTSUPP);
 	mock_set_issi(o->mock, 0);
 	KUNIT_EXPECT_EQ(test, create_srq(o), -EOPNOTSUPP);
@@ -1549,7 +1550,7 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE(qp_is_created_with_something_of_another),
 	KUNIT_CASE(cq_is_created_on_the_wrong_queue_or_page),
 	KUNIT_CASE(srq_is_armed_queried_or_resized_wrongly),
-	KUNIT_CASE(srq_of_the_kernel_or_an_old_device_is_made),
+	KUNIT_CASE(xrc_srq_of_the_kernel_or_one_of_an_old_device_is_made),
 	KUNIT_CASE(xrc_srq_is_created_armed_or_queried_wrongly),
 	KUNIT_CASE(user_index_of_an_xrc_srq_is_misjudged),
 	KUNIT_CASE(xrc_queue_pair_is_given_something_of_another),

@@ -16,6 +16,9 @@
 #include "../cq.h"
 #include "../kcq.h"
 #include "../qp.h"
+#include "../rsc.h"
+#include "../srq.h"
+#include "../srq_ring.h"
 #include "../ucontext.h"
 #include "../wq.h"
 #include "../wr.h"
@@ -29,6 +32,7 @@
  * @mock: device
  * @pd: protection domain
  * @cq: completion queue of all
+ * @srq: shared receive queue, which a test may have
  * @qp: queue pairs
  * @written: completions that the device has written
  * @bell: the register that rings
@@ -37,10 +41,15 @@ struct kernel {
 	struct mock *mock;
 	struct mlx5_ib_pd pd;
 	struct mlx5_ib_cq cq;
+	struct mlx5_ib_srq srq;
 	struct mlx5_ib_qp qp[NUM_QPS];
 	u32 written;
 	u64 bell;
 };
+
+static void completed(struct ib_cq *cq, void *context)
+{
+}
 
 static int create_cq(struct kernel *k)
 {
@@ -48,9 +57,24 @@ static int create_cq(struct kernel *k)
 
 	memset(&k->cq, 0, sizeof(k->cq));
 	k->cq.ibcq.device = &k->mock->dev->ib_dev;
+	k->cq.ibcq.comp_handler = completed;
 	return mlx5_ib_create_cq(&k->cq.ibcq, &attr, NULL);
 }
 
+static int create_srq(struct kernel *k, u32 max_wr)
+{
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_BASIC, .attr = { .max_wr = max_wr, .max_sge = 2 },
+	};
+
+	memset(&k->srq, 0, sizeof(k->srq));
+	k->srq.ibsrq.device = &k->mock->dev->ib_dev;
+	k->srq.ibsrq.pd = &k->pd.ibpd;
+	k->srq.ibsrq.srq_type = IB_SRQT_BASIC;
+	return mlx5_ib_create_srq(&k->srq.ibsrq, &init, NULL);
+}
+
+/* A queue pair receives from the shared receive queue if there is one. */
 static int create_qp(struct kernel *k, struct mlx5_ib_qp *qp)
 {
 	struct ib_qp_init_attr init = {
@@ -62,6 +86,8 @@ static int create_qp(struct kernel *k, struct mlx5_ib_qp *qp)
 			 .max_recv_sge = 1 },
 	};
 
+	if (k->srq.ring)
+		init.srq = &k->srq.ibsrq;
 	memset(qp, 0, sizeof(*qp));
 	qp->ibqp.device = &k->mock->dev->ib_dev;
 	qp->ibqp.pd = &k->pd.ibpd;
@@ -76,7 +102,10 @@ static struct kernel *make_kernel(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, k);
 	k->mock = mock_create(test);
+	/* SRQs are RMPs. */
+	mock_set_issi(k->mock, 1);
 	caps = &k->mock->dev->caps;
+	MOCK_SET_CAP(caps, log_max_srq_sz, 10);
 	MOCK_SET_CAP(caps, log_max_qp_sz, 15);
 	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
 	MOCK_SET_CAP(caps, max_wqe_sz_rq, 512);
@@ -86,18 +115,25 @@ static struct kernel *make_kernel(struct kunit *test)
 	return k;
 }
 
-/* With queue pairs that may send. */
-static struct kernel *make_connected(struct kunit *test)
+/* Queue pairs that may send; they receive from an SRQ of @srq_wr requests if that is not 0. */
+static struct kernel *make_connected_with_srq(struct kunit *test, u32 srq_wr)
 {
 	struct kernel *k = make_kernel(test);
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	if (srq_wr)
+		KUNIT_ASSERT_EQ(test, create_srq(k, srq_wr), 0);
 	for (i = 0; i < NUM_QPS; i++) {
 		KUNIT_ASSERT_EQ(test, create_qp(k, &k->qp[i]), 0);
 		k->qp[i].state = IB_QPS_RTS;
 	}
 	return k;
+}
+
+static struct kernel *make_connected(struct kunit *test)
+{
+	return make_connected_with_srq(test, 0);
 }
 
 static void destroy_all(struct kunit *test, struct kernel *k)
@@ -107,6 +143,8 @@ static void destroy_all(struct kunit *test, struct kernel *k)
 	for (i = 0; i < NUM_QPS; i++)
 		if (k->qp[i].wqs)
 			KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[i].ibqp, NULL), 0);
+	if (k->srq.ring)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&k->cq.ibcq, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(k->mock), 0);
 	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 0);
@@ -342,6 +380,169 @@ static void refused_destruction_forgets_a_queue_pair(struct kunit *test)
 	destroy_all(test, k);
 }
 
+/* ---- shared receive queues ----------------------------------------------------------------- */
+
+static int post_shared(struct kernel *k, u64 wr_id, int num_sge)
+{
+	struct ib_sge sge[4] = {
+		{ .addr = 0x1000 + wr_id, .length = 8, .lkey = 0x77 },
+		{ .addr = 0x2000 + wr_id, .length = 9, .lkey = 0x78 },
+		{ .addr = 0x3000 + wr_id, .length = 10, .lkey = 0x79 },
+		{ .addr = 0x4000 + wr_id, .length = 11, .lkey = 0x7a },
+	};
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = num_sge };
+	const struct ib_recv_wr *bad = NULL;
+	int err = mlx5_ib_post_srq_recv(&k->srq.ibsrq, &wr, &bad);
+
+	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
+	return err;
+}
+
+static void *shared_wqe(struct kernel *k, u16 index)
+{
+	size_t at = index << k->srq.wq.wqe_shift;
+
+	return k->srq.mem.buf.frags.frags[at / PAGE_SIZE].buf + at % PAGE_SIZE;
+}
+
+/* Returns wr_id of the next completion, which is of a receive request. */
+static u64 poll_one(struct kernel *k)
+{
+	struct kunit *test = kunit_get_current_test();
+	struct ib_wc wc = {};
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RECV);
+	return wc.wr_id;
+}
+
+static void shared_requests_complete_in_any_order(struct kunit *test)
+{
+	static const u16 order[] = { 2, 0, 1 };
+	struct kernel *k = make_connected_with_srq(test, 3);
+	struct mlx5_wqe_srq_next_seg *next;
+	struct mlx5_wqe_data_seg *seg;
+	u16 wqe = 0, posted = 0, now[3];
+	unsigned int round, i;
+
+	KUNIT_ASSERT_EQ(test, k->srq.wq.wqe_cnt, 4);
+	for (round = 0; round < 50; round++) {
+		for (i = 0; i < 3; i++) {
+			KUNIT_ASSERT_EQ(test, post_shared(k, round * 3 + i, 2), 0);
+			next = shared_wqe(k, wqe);
+			seg = (struct mlx5_wqe_data_seg *)(next + 1);
+			KUNIT_EXPECT_EQ(test, be32_to_cpu(seg[0].byte_count), 8);
+			KUNIT_EXPECT_EQ(test, be64_to_cpu(seg[0].addr), 0x1000 + round * 3 + i);
+			KUNIT_EXPECT_EQ(test, be32_to_cpu(seg[1].lkey), 0x78);
+			now[i] = wqe;
+			wqe = be16_to_cpu(next->next_wqe_index);
+			posted++;
+			KUNIT_EXPECT_EQ(test, be32_to_cpu(k->srq.mem.db.db[0]), posted);
+		}
+		KUNIT_EXPECT_EQ(test, post_shared(k, 0, 1), -ENOMEM);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(k->srq.mem.db.db[0]), posted);
+		for (i = 0; i < 3; i++)
+			complete_wqe(k, &k->qp[i % 2], MLX5_CQE_RESP_SEND, now[order[i]]);
+		for (i = 0; i < 3; i++)
+			KUNIT_EXPECT_EQ(test, poll_one(k), round * 3 + order[i]);
+		/* The free WQE that was left comes first, then these. */
+		KUNIT_EXPECT_EQ(test, be16_to_cpu(((struct mlx5_wqe_srq_next_seg *)
+						   shared_wqe(k, wqe))->next_wqe_index),
+				now[order[0]]);
+	}
+	/* Three segments fit into a WQE for two. */
+	KUNIT_EXPECT_EQ(test, post_shared(k, 0, 4), -EINVAL);
+	destroy_all(test, k);
+}
+
+static void destroyed_queue_pair_keeps_shared_requests(struct kunit *test)
+{
+	struct kernel *k = make_connected_with_srq(test, 3);
+	struct ib_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, post_shared(k, i, 1), 0);
+	complete_wqe(k, &k->qp[0], MLX5_CQE_RESP_SEND, 0);
+	complete_wqe(k, &k->qp[1], MLX5_CQE_RESP_SEND, 1);
+	complete_wqe(k, &k->qp[0], MLX5_CQE_RESP_SEND, 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, post_shared(k, 10 + i, 1), 0);
+	KUNIT_EXPECT_EQ(test, post_shared(k, 12, 1), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, poll_one(k), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
+	KUNIT_EXPECT_EQ(test, post_shared(k, 12, 1), 0);
+	destroy_all(test, k);
+}
+
+static void refusal_leaks_a_part_of_a_shared_queue(struct kunit *test)
+{
+	struct kernel *k = make_kernel(test);
+	struct mock *mock = k->mock;
+
+	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, create_srq(k, 100), mock->refuse_err);
+	mock->refuse = 0;
+	mock->refuse_queue_mem = true;
+	KUNIT_EXPECT_EQ(test, create_srq(k, 100), -ENOMEM);
+	mock->refuse_queue_mem = false;
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	KUNIT_EXPECT_EQ(test, create_srq(k, 1024), -EINVAL);
+
+	KUNIT_ASSERT_EQ(test, create_srq(k, 100), 0);
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), mock->refuse_err);
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, post_shared(k, 1, 1), 0);
+	destroy_all(test, k);
+}
+
+static void count_last_wqe(struct ib_event *event, void *arg)
+{
+	if (event->event == IB_EVENT_QP_LAST_WQE_REACHED)
+		++*(unsigned int *)arg;
+}
+
+/*
+ * The consumer of a queue pair in error waits until it takes no WQE of the SRQ any more. A device
+ * that has failed does not say so.
+ */
+static void failed_device_reports_the_last_wqe(struct kunit *test)
+{
+	struct kernel *k = make_connected_with_srq(test, 3);
+	struct workqueue_struct *wq = alloc_workqueue("bluebell_test", WQ_UNBOUND, 0);
+	unsigned int told[NUM_QPS] = {}, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, wq);
+	k->mock->dev->rsc_table.wq = wq;
+	for (i = 0; i < NUM_QPS; i++) {
+		k->qp[i].ibqp.event_handler = count_last_wqe;
+		k->qp[i].ibqp.qp_context = &told[i];
+	}
+	/* The first is in error when the device fails, the second is taken there afterwards. */
+	scoped_guard(mutex, &k->qp[0].mutex)
+		mlx5_ib_kernel_qp_modified(&k->qp[0], IB_QPS_ERR);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, told[0], 0);
+	mlx5_ib_flush_kernel_queues(k->mock->dev);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, told[0], 1);
+	KUNIT_EXPECT_EQ(test, told[1], 0);
+	for (i = 0; i < NUM_QPS; i++)
+		scoped_guard(mutex, &k->qp[i].mutex)
+			mlx5_ib_kernel_qp_modified(&k->qp[i], IB_QPS_ERR);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, told[0], 1);
+	KUNIT_EXPECT_EQ(test, told[1], 1);
+	k->mock->dev->rsc_table.wq = NULL;
+	destroy_workqueue(wq);
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
 static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(request_is_put_elsewhere),
 	KUNIT_CASE(queue_takes_more_than_it_holds),
@@ -350,6 +551,10 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(failed_device_keeps_requests),
 	KUNIT_CASE(refusal_leaks_a_part_of_a_queue),
 	KUNIT_CASE(refused_destruction_forgets_a_queue_pair),
+	KUNIT_CASE(shared_requests_complete_in_any_order),
+	KUNIT_CASE(destroyed_queue_pair_keeps_shared_requests),
+	KUNIT_CASE(refusal_leaks_a_part_of_a_shared_queue),
+	KUNIT_CASE(failed_device_reports_the_last_wqe),
 	{}
 };
 

@@ -16,6 +16,8 @@
 #include "bluebell.h"
 #include "kcq.h"
 #include "layout_cqe.h"
+#include "rsc.h"
+#include "srq_ring.h"
 #include "wq.h"
 
 static void kcq_wake_work(struct work_struct *work)
@@ -69,7 +71,7 @@ void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq)
 static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn)
 {
 	lockdep_assert_held(&kcq->lock);
-	if (!kcq->last || kcq->last->ibqp->qp_num != qpn)
+	if (!kcq->last || kcq->last->qpn != qpn)
 		kcq->last = xa_load(&kcq->dev->kernel_qps, qpn);
 	return kcq->last;
 }
@@ -105,6 +107,8 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 		return false;
 	if (kind == MLX5_IB_CQE_SEND)
 		opcode = mlx5_ib_sq_complete(&wqs->sq, be16_to_cpu(cqe->wqe_counter), wc);
+	else if (wqs->srq)
+		wc->wr_id = mlx5_ib_srq_ring_complete(wqs->srq, be16_to_cpu(cqe->wqe_counter));
 	else
 		mlx5_ib_rq_complete(&wqs->rq, wc);
 	wc->qp = wqs->ibqp;
@@ -225,7 +229,7 @@ int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs)
 	struct mlx5_ib_dev *dev = wqs->send_cq->dev;
 	int err;
 
-	err = xa_err(xa_store_irq(&dev->kernel_qps, wqs->ibqp->qp_num, wqs, GFP_KERNEL));
+	err = xa_err(xa_store_irq(&dev->kernel_qps, wqs->qpn, wqs, GFP_KERNEL));
 	if (err)
 		return err;
 	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
@@ -237,16 +241,20 @@ int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs)
 
 /*
  * Turn the completions of a queue pair that nobody has read into ones of no request. They cannot be
- * taken out: the device counts them.
+ * taken out: the device counts them. Others will use the places in a shared receive queue.
  */
-static void kcq_disown(struct mlx5_ib_kcq *kcq, u32 qpn)
+static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 {
 	u32 index = kcq->ring.mcq->cons_index;
+	enum mlx5_ib_cqe_kind kind;
 	struct mlx5_cqe64 *cqe;
 
 	for (; (cqe = mlx5_ib_cq_ring_peek(&kcq->ring, index)); index++) {
-		if (mlx5_ib_cqe_kind(cqe) == MLX5_IB_CQE_OTHER || mlx5_ib_cqe_qpn(cqe) != qpn)
+		kind = mlx5_ib_cqe_kind(cqe);
+		if (kind == MLX5_IB_CQE_OTHER || mlx5_ib_cqe_qpn(cqe) != wqs->qpn)
 			continue;
+		if (kind == MLX5_IB_CQE_RECV && wqs->srq)
+			mlx5_ib_srq_ring_complete(wqs->srq, be16_to_cpu(cqe->wqe_counter));
 		cqe->op_own = MLX5_CQE_RESIZE_CQ << 4 | (cqe->op_own & MLX5_CQE_OWNER_MASK);
 	}
 }
@@ -260,11 +268,11 @@ static void kcq_disown(struct mlx5_ib_kcq *kcq, u32 qpn)
 void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
 {
 	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
-		kcq_disown(wqs->send_cq, wqs->ibqp->qp_num);
+		kcq_disown(wqs->send_cq, wqs);
 	if (wqs->recv_cq == wqs->send_cq)
 		return;
 	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock)
-		kcq_disown(wqs->recv_cq, wqs->ibqp->qp_num);
+		kcq_disown(wqs->recv_cq, wqs);
 }
 
 /**
@@ -278,7 +286,7 @@ void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
 	struct mlx5_ib_kcq *send = wqs->send_cq, *recv = wqs->recv_cq;
 
 	mlx5_ib_kcq_clean(wqs);
-	xa_erase_irq(&send->dev->kernel_qps, wqs->ibqp->qp_num);
+	xa_erase_irq(&send->dev->kernel_qps, wqs->qpn);
 	scoped_guard(spinlock_irqsave, &send->lock) {
 		list_del(&wqs->send_node);
 		send->last = NULL;
@@ -302,23 +310,61 @@ void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 	queue_work(system_dfl_wq, &kcq->wake);
 }
 
+/* Whether the consumer waits to be told of the last WQE by a device that has failed. */
+static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
+{
+	/* Either the one who fails the device or the one who sets in_error sees both. */
+	smp_mb();
+	return READ_ONCE(wqs->recv_cq->dev->failed) && READ_ONCE(wqs->in_error) &&
+	       READ_ONCE(wqs->last_wqe_due);
+}
+
+/**
+ * mlx5_ib_kcq_report_last_wqe - tell the consumer of a queue pair of a device that has failed that
+ *	the queue pair will take no WQE of its shared receive queue any more
+ * @wqs: the work queues
+ *
+ * Nothing happens as long as the device works, which then tells so itself, or while the consumer
+ * has not taken the queue pair to the error state. Any context.
+ */
+void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs)
+{
+	struct mlx5_ib_dev *dev = wqs->recv_cq->dev;
+
+	/* Either the one who fails the device or the one who sets in_error sees both. */
+	smp_mb();
+	if (READ_ONCE(dev->failed) && READ_ONCE(wqs->in_error) && READ_ONCE(wqs->last_wqe_due))
+		mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, wqs->qpn);
+}
+
 /**
  * mlx5_ib_flush_kernel_queues - let kernel consumers poll what a device that has failed will not
  *	complete
  * @dev: device
  *
- * Consumers whose queue is empty now are called when they post. Any context.
+ * Consumers whose queue is empty now are called when they post. What is posted to shared receive
+ * queues stays there. Any context.
  */
 void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_ib_wqs *wqs;
-	unsigned long flags, qpn;
+	unsigned long qpn = 0;
+	bool due;
 
 	WRITE_ONCE(dev->failed, true);
-	xa_lock_irqsave(&dev->kernel_qps, flags);
-	xa_for_each(&dev->kernel_qps, qpn, wqs) {
-		mlx5_ib_kcq_wake(wqs->send_cq);
-		mlx5_ib_kcq_wake(wqs->recv_cq);
-	}
-	xa_unlock_irqrestore(&dev->kernel_qps, flags);
+	do {
+		due = false;
+		scoped_guard(spinlock_irqsave, &dev->kernel_qps.xa_lock) {
+			wqs = xa_find(&dev->kernel_qps, &qpn, ULONG_MAX, XA_PRESENT);
+			if (wqs) {
+				mlx5_ib_kcq_wake(wqs->send_cq);
+				mlx5_ib_kcq_wake(wqs->recv_cq);
+				due = kcq_last_wqe_is_due(wqs);
+			}
+		}
+		/* By number: the queue pair may be gone by now. */
+		if (due)
+			mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, qpn);
+		qpn++;
+	} while (wqs);
 }

@@ -49,6 +49,7 @@ int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs);
 void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs);
 void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs);
 void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq);
+void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs);
 void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev);
 
 #endif /* BLUEBELL_KCQ_H */

@@ -87,6 +87,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.modify_srq = mlx5_ib_modify_srq,
 	.query_srq = mlx5_ib_query_srq,
 	.destroy_srq = mlx5_ib_destroy_srq,
+	.post_srq_recv = mlx5_ib_post_srq_recv,
 
 	.reg_user_mr = mlx5_ib_reg_user_mr,
 	.reg_user_mr_dmabuf = mlx5_ib_reg_user_mr_dmabuf,

@@ -107,13 +107,16 @@ static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 
 static void qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {
-	struct ib_qp *ibqp = &container_of(rsc, struct mlx5_ib_qp, rsc)->ibqp;
+	struct mlx5_ib_qp *qp = container_of(rsc, struct mlx5_ib_qp, rsc);
+	struct ib_qp *ibqp = &qp->ibqp;
 	struct ib_event event = {
 		.device = ibqp->device,
 		.event = type,
 		.element.qp = ibqp,
 	};
 
+	if (qp->wqs && !mlx5_ib_kernel_qp_takes_event(qp, type))
+		return;
 	if (ibqp->event_handler)
 		ibqp->event_handler(&event, ibqp->qp_context);
 }
@@ -310,7 +313,7 @@ static const struct qp_ops *const qp_types[] = {
  * mlx5_ifc_create_qp_in_bits). May sleep.
  *
  * Return: 0; -EOPNOTSUPP for another type than RC, UC, UD or, for a user, XRC, a type or
- * feature that the device lacks, an SRQ of a kernel consumer, or queues in two buffers; -EINVAL
+ * feature that the device lacks, or queues in two buffers; -EINVAL
  * for a request that means nothing, queues that do not fit, or a doorbell register that is not
  * the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have;
  * or the errno of a firmware refusal.

@@ -71,7 +71,8 @@ int mlx5_ib_kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			      struct ib_qp_init_attr *init);
 int mlx5_ib_kernel_qp_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
 int mlx5_ib_kernel_qp_stop(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
-void mlx5_ib_kernel_qp_was_reset(struct mlx5_ib_qp *qp);
+void mlx5_ib_kernel_qp_modified(struct mlx5_ib_qp *qp, enum ib_qp_state state);
+bool mlx5_ib_kernel_qp_takes_event(struct mlx5_ib_qp *qp, enum ib_event_type type);
 void mlx5_ib_kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
 
 #endif /* BLUEBELL_QP_H */

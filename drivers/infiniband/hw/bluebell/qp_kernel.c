@@ -13,6 +13,7 @@
 #include "kcq.h"
 #include "layout_wqe.h"
 #include "qp.h"
+#include "srq.h"
 #include "wq.h"
 
 /* What the context of a queue pair, and its WQEs, are built from. */
@@ -31,6 +32,8 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	wqs->send_cq = to_mcq(init->send_cq)->kcq;
 	wqs->recv_cq = to_mcq(init->recv_cq)->kcq;
 	wqs->rq.end_key = dev->caps.list_end_mkey;
+	wqs->srq = init->srq ? to_msrq(init->srq)->ring : NULL;
+	wqs->last_wqe_due = wqs->srq;
 	wqs->sq.to.type = init->qp_type;
 	wqs->sq.to.signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 }
@@ -43,8 +46,7 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
  *
  * May sleep.
  *
- * Return: 0; -EINVAL for capacities beyond the device's, or a queue pair without CQs; -EOPNOTSUPP
- * for an SRQ; or -ENOMEM.
+ * Return: 0; -EINVAL for capacities beyond the device's, or a queue pair without CQs; or -ENOMEM.
  */
 int mlx5_ib_kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			      struct ib_qp_init_attr *init)
@@ -52,9 +54,6 @@ int mlx5_ib_kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	struct mlx5_ib_wq_layout layout;
 	int err;
 
-	/* Shared receive queues of kernel consumers are not implemented yet. */
-	if (init->srq)
-		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
 	err = mlx5_ib_calc_kernel_wq(init, &dev->caps, &layout);
@@ -87,6 +86,7 @@ int mlx5_ib_kernel_qp_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 {
 	int err;
 
+	qp->wqs->qpn = qp->rsc.num;
 	qp->wqs->sq.to.qpn = qp->rsc.num;
 	err = mlx5_ib_kcq_add(qp->wqs);
 	if (err)
@@ -125,14 +125,32 @@ int mlx5_ib_kernel_qp_stop(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 }
 
 /**
- * mlx5_ib_kernel_qp_was_reset - forget what was posted to a queue pair that has been reset
- * @qp: the queue pair, whose mutex is held, and to which nobody posts
+ * mlx5_ib_kernel_qp_modified - follow a change of a queue pair's state
+ * @qp: the queue pair, whose mutex is held, and to which nobody posts if it has been reset
+ * @state: the state to which the consumer has taken it
  */
-void mlx5_ib_kernel_qp_was_reset(struct mlx5_ib_qp *qp)
+void mlx5_ib_kernel_qp_modified(struct mlx5_ib_qp *qp, enum ib_qp_state state)
 {
 	lockdep_assert_held(&qp->mutex);
-	mlx5_ib_kcq_clean(qp->wqs);
-	mlx5_ib_wqs_reset(qp->wqs);
+	if (state == IB_QPS_RESET) {
+		mlx5_ib_kcq_clean(qp->wqs);
+		mlx5_ib_wqs_reset(qp->wqs);
+	} else if (state == IB_QPS_ERR) {
+		WRITE_ONCE(qp->wqs->in_error, true);
+		mlx5_ib_kcq_report_last_wqe(qp->wqs);
+	}
+}
+
+/**
+ * mlx5_ib_kernel_qp_takes_event - decide whether the consumer of a queue pair is told of an event
+ * @qp: the queue pair
+ * @type: the event
+ *
+ * Return: false for a second report of the last WQE.
+ */
+bool mlx5_ib_kernel_qp_takes_event(struct mlx5_ib_qp *qp, enum ib_event_type type)
+{
+	return type != IB_EVENT_QP_LAST_WQE_REACHED || xchg(&qp->wqs->last_wqe_due, false);
 }
 
 /**

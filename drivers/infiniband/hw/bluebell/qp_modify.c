@@ -79,8 +79,8 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	if (err)
 		return err;
 	WRITE_ONCE(qp->state, mod.next);
-	if (qp->wqs && mod.next == IB_QPS_RESET)
-		mlx5_ib_kernel_qp_was_reset(qp);
+	if (qp->wqs)
+		mlx5_ib_kernel_qp_modified(qp, mod.next);
 	qp->access = mod.access;
 	qp->dest_rd_atomic = mod.dest_rd_atomic;
 	return 0;

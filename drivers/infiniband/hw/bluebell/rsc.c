@@ -89,6 +89,44 @@ static void rsc_deliver_events(struct work_struct *work)
 	mlx5_ib_rsc_put(rsc);
 }
 
+/* Returns the place of an event in the table, or -ENOENT. */
+static int rsc_find_event(unsigned long eqe_type)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rsc_events); i++)
+		if (rsc_events[i].eqe_type == eqe_type)
+			return i;
+	return -ENOENT;
+}
+
+/* Returns whether there is such an object. */
+static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, u32 num)
+{
+	struct mlx5_ib_rsc *rsc = mlx5_ib_rsc_get(dev, rsc_events[event].type, num);
+
+	if (!rsc)
+		return false;
+	set_bit(event, &rsc->pending);
+	/* A delivery that has not started yet will find the bit. */
+	if (!queue_work(dev->rsc_table.wq, &rsc->work))
+		mlx5_ib_rsc_put(rsc);
+	return true;
+}
+
+/**
+ * mlx5_ib_rsc_raise - deliver an event that a device that has failed cannot report
+ * @dev: device
+ * @eqe_type: MLX5_EVENT_TYPE_*, an event of an object
+ * @num: number of the object
+ *
+ * Any context.
+ */
+void mlx5_ib_rsc_raise(struct mlx5_ib_dev *dev, u8 eqe_type, u32 num)
+{
+	rsc_queue_event(dev, rsc_find_event(eqe_type), num);
+}
+
 /**
  * mlx5_ib_rsc_event - an asynchronous event of mlx5_core
  * @nb: the table's notifier
@@ -102,29 +140,18 @@ static void rsc_deliver_events(struct work_struct *work)
 int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct mlx5_ib_dev *dev = container_of(nb, struct mlx5_ib_dev, rsc_table.nb);
+	int event = rsc_find_event(type);
 	struct mlx5_eqe *eqe = data;
-	struct mlx5_ib_rsc *rsc;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(rsc_events); i++)
-		if (rsc_events[i].eqe_type == type)
-			break;
-	if (i == ARRAY_SIZE(rsc_events))
+	if (event < 0)
 		return NOTIFY_DONE;
 	/* Events of QPs are also those of RQs and SQs, which have numbers of their own. */
-	if (rsc_events[i].type == MLX5_RES_QP &&
+	if (rsc_events[event].type == MLX5_RES_QP &&
 	    eqe->data.qp_srq.type != MLX5_EVENT_QUEUE_TYPE_QP)
 		return NOTIFY_DONE;
-
-	rsc = mlx5_ib_rsc_get(dev, rsc_events[i].type,
-			      be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & RSC_NUM_MASK);
-	if (!rsc)
-		return NOTIFY_DONE;
-	set_bit(i, &rsc->pending);
-	/* A delivery that has not started yet will find the bit. */
-	if (!queue_work(dev->rsc_table.wq, &rsc->work))
-		mlx5_ib_rsc_put(rsc);
-	return NOTIFY_OK;
+	return rsc_queue_event(dev, event,
+			       be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & RSC_NUM_MASK) ?
+		NOTIFY_OK : NOTIFY_DONE;
 }
 
 /**

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues of user space: create, arm, query and destroy them. To the
- * device a basic one is an RMP, a receive memory pool; an XRC SRQ is an object of
- * its own kind.
+ * Shared receive queues: create, arm, query and destroy them. srq_ring.c has the requests of
+ * kernel consumers. To the device a basic one is an RMP, a receive memory pool; an XRC SRQ is an
+ * object of its own kind.
  */
 
 #include <linux/mlx5/driver.h>
@@ -16,6 +16,7 @@
 #include "layout_qp.h"
 #include "orphan.h"
 #include "srq.h"
+#include "srq_ring.h"
 #include "ucontext.h"
 #include "xrc.h"
 
@@ -152,42 +153,96 @@ static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 	return err;
 }
 
+static void srq_release(struct mlx5_ib_srq *srq)
+{
+	if (!srq->ring) {
+		mlx5_ib_queue_mem_unmap_user(&srq->mem);
+		return;
+	}
+	mlx5_ib_srq_ring_free(srq->ring);
+	srq->ring = NULL;
+	/* An orphan may have the memory. */
+	if (srq->mem.db.db)
+		mlx5_ib_queue_mem_free(srq->rsc.dev, &srq->mem);
+}
+
+/* Allocate the memory of an SRQ of a kernel consumer, and create the SRQ. */
+static int srq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq)
+{
+	struct mlx5_ib_srqc_attr attr = {
+		.wq = srq->wq,
+		.pdn = to_mpd(srq->ibsrq.pd)->pdn,
+	};
+	int err;
+
+	/* Kernel consumers have no XRC, and a WQE of theirs does not cross pages. */
+	if (srq->ibsrq.srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (srq->wq.wqe_shift > PAGE_SHIFT)
+		return -EINVAL;
+	err = mlx5_ib_queue_mem_alloc(dev, &srq->mem, srq->wq.wqe_cnt << srq->wq.wqe_shift);
+	if (err)
+		return err;
+	srq->ring = mlx5_ib_srq_ring_alloc(dev, &srq->wq, &srq->mem);
+	if (!srq->ring) {
+		mlx5_ib_queue_mem_free(dev, &srq->mem);
+		return -ENOMEM;
+	}
+	err = srq_create_and_respond(dev, srq, &attr, NULL);
+	if (err)
+		srq_release(srq);
+	return err;
+}
+
+/* Check the library's request. Gets the user id of the owner. */
+static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+			     struct ib_udata *udata, struct mlx5_ib_create_srq *ucmd)
+{
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	enum ib_srq_type type = srq->ibsrq.srq_type;
+	int err;
+
+	err = ib_copy_validate_udata_in(udata, *ucmd, flags);
+	if (err)
+		return err;
+	err = mlx5_ib_srq_check_create(type, ucmd, &dev->caps);
+	if (!err && type == IB_SRQT_XRC)
+		err = mlx5_ib_qp_check_uidx(ucmd->uidx,
+					    udata->inlen >= offsetofend(typeof(*ucmd), uidx),
+					    ctx->cqe_version);
+	/* An XRC SRQ names its domain, which is the kernel's. */
+	srq->rsc.uid = type == IB_SRQT_XRC ? MLX5_IB_KERNEL_UID : ctx->uid;
+	return err;
+}
+
 /**
- * mlx5_ib_create_srq - create a shared receive queue for a user
+ * mlx5_ib_create_srq - create a shared receive queue
  * @ibsrq: the object, zeroed but for what ib_core sets
  * @init: type and sizes; gets the sizes that it has
- * @udata: struct mlx5_ib_create_srq
+ * @udata: struct mlx5_ib_create_srq; NULL for a kernel consumer
  *
- * Implements ibv_create_srq(3) with CREATE_RMP (struct
+ * Implements ibv_create_srq(3) and ib_create_srq() with CREATE_RMP (struct
  * mlx5_ifc_create_rmp_in_bits), and ibv_create_srq_ex(3) of XRC SRQs with
  * CREATE_XRC_SRQ (struct mlx5_ifc_create_xrc_srq_in_bits). A limit is not set:
  * ibv_modify_srq(3) does that. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a kernel consumer, another type than basic and XRC,
+ * Return: 0; -EOPNOTSUPP for another type than basic and, for a user, XRC,
  * or a device without; -EINVAL for a request that means nothing, sizes beyond the
- * device's, or a buffer or record that is not aligned; -ENOMEM beyond
+ * device's, or a buffer or record that is not aligned; -ENOMEM, also beyond
  * RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have; or the errno
  * of a firmware refusal.
  */
 int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
-	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
-								  ibucontext);
 	struct mlx5_ib_dev *dev = to_mdev(ibsrq->device);
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	struct mlx5_ib_create_srq ucmd = {};
 	int err;
 
-	if (!udata || !dev->caps.has_srq)
+	if (!dev->caps.has_srq)
 		return -EOPNOTSUPP;
-	err = ib_copy_validate_udata_in(udata, ucmd, flags);
-	if (err)
-		return err;
-	err = mlx5_ib_srq_check_create(init->srq_type, &ucmd, &dev->caps);
-	if (!err && init->srq_type == IB_SRQT_XRC)
-		err = mlx5_ib_qp_check_uidx(ucmd.uidx,
-					    udata->inlen >= offsetofend(typeof(ucmd), uidx),
-					    ctx->cqe_version);
+	err = udata ? srq_parse_request(dev, srq, udata, &ucmd) : 0;
 	if (err)
 		return err;
 	err = mlx5_ib_calc_srq(init->srq_type, &init->attr, &dev->caps, &srq->wq);
@@ -197,9 +252,7 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 	srq->ops = init->srq_type == IB_SRQT_XRC ? &xrc_srq_ops : &rmp_ops;
 	srq->rsc.dev = dev;
 	srq->rsc.ops = &srq->ops->rsc;
-	/* An XRC SRQ names its domain, which is the kernel's. */
-	srq->rsc.uid = init->srq_type == IB_SRQT_XRC ? MLX5_IB_KERNEL_UID : ctx->uid;
-	err = srq_pin_and_create(dev, srq, &ucmd, udata);
+	err = udata ? srq_pin_and_create(dev, srq, &ucmd, udata) : srq_create_kernel(dev, srq);
 	if (err)
 		return err;
 	init->attr.max_wr = srq->wq.wqe_cnt - 1;
@@ -271,12 +324,12 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 /**
  * mlx5_ib_destroy_srq - destroy a shared receive queue
  * @ibsrq: the queue, which no QP uses any more: ib_core sees to that
- * @udata: of the user whose queue it is
+ * @udata: of the user whose queue it is; NULL for a kernel consumer
  *
  * When it returns no event is being delivered. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
- * and doorbell record stay pinned.
+ * and doorbell record stay.
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
@@ -286,6 +339,22 @@ int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	mlx5_ib_orphans_retry(to_mdev(ibsrq->device));
 	err = mlx5_ib_rsc_destroy(&srq->rsc);
 	if (!err)
-		mlx5_ib_queue_mem_unmap_user(&srq->mem);
+		srq_release(srq);
 	return err;
+}
+
+/**
+ * mlx5_ib_post_srq_recv - post receive requests of a kernel consumer
+ * @ibsrq: the queue
+ * @wr: requests, a list
+ * @bad: gets the first one that could not be posted; those before it have been posted
+ *
+ * Implements ib_post_srq_recv(). Any context.
+ *
+ * Return: 0; -ENOMEM if the queue is full; or -EINVAL for more segments than it was created for.
+ */
+int mlx5_ib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			  const struct ib_recv_wr **bad)
+{
+	return mlx5_ib_srq_ring_post(to_msrq(ibsrq)->ring, wr, bad);
 }

@@ -110,6 +110,8 @@ void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs)
 		wqs->rq.done = 0;
 		*wqs->rq.db = 0;
 	}
+	wqs->in_error = false;
+	wqs->last_wqe_due = wqs->srq;
 }
 
 /* ---- posting --------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 struct mlx5_ib_dev;
 struct mlx5_ib_kcq;
 struct mlx5_ib_queue_mem;
+struct mlx5_ib_srq_ring;
 
 /**
  * struct mlx5_ib_posted_send - a send request that has been posted
@@ -82,22 +83,31 @@ struct mlx5_ib_rq {
 
 /**
  * struct mlx5_ib_wqs - both work queues of a queue pair
- * @ibqp: the queue pair
+ * @ibqp: the queue pair as its consumer knows it
+ * @qpn: number of the queue pair at the device
  * @send_cq: where the send queue completes
  * @recv_cq: where the receive queue completes
  * @send_node: in @send_cq
  * @recv_node: in @recv_cq
  * @sq: send queue
  * @rq: receive queue
+ * @srq: shared receive queue that the queue pair receives from instead of @rq; or NULL
+ * @in_error: the consumer has taken the queue pair to the error state
+ * @last_wqe_due: the queue pair, which receives from @srq, has not told its consumer that it will
+ *	take no WQE any more
  */
 struct mlx5_ib_wqs {
 	struct ib_qp *ibqp;
+	u32 qpn;
 	struct mlx5_ib_kcq *send_cq;
 	struct mlx5_ib_kcq *recv_cq;
 	struct list_head send_node;
 	struct list_head recv_node;
 	struct mlx5_ib_sq sq;
 	struct mlx5_ib_rq rq;
+	struct mlx5_ib_srq_ring *srq;
+	bool in_error;
+	bool last_wqe_due;
 };
 
 struct mlx5_ib_wqs *mlx5_ib_wqs_alloc(struct mlx5_ib_dev *dev, struct ib_qp *ibqp,

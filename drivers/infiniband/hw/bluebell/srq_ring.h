@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Shared receive queues of kernel consumers: what is posted, and what has completed.
+ */
+
+#ifndef BLUEBELL_SRQ_RING_H
+#define BLUEBELL_SRQ_RING_H
+
+#include <linux/mlx5/driver.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct mlx5_ib_dev;
+struct mlx5_ib_queue_mem;
+struct mlx5_ib_srq_layout;
+
+/**
+ * struct mlx5_ib_srq_ring - WQEs of a shared receive queue of a kernel consumer
+ * @lock: guards all that changes below. Taken inside the lock of a CQ
+ * @ring: finds WQEs in the buffer
+ * @max_sge: data segments of a WQE
+ * @end_key: key that ends a scatter list
+ * @db: receive counter of the doorbell record
+ * @wr_ids: of the request at this WQE
+ * @head: first WQE of the list of free ones
+ * @tail: last WQE of that list, which stays in it to append to
+ * @posted: WQEs posted since the queue was created
+ */
+struct mlx5_ib_srq_ring {
+	spinlock_t lock; /* the list of free WQEs, head to posted */
+	struct mlx5_frag_buf_ctrl ring;
+	u32 max_sge;
+	u32 end_key;
+	__be32 *db;
+	u64 *wr_ids;
+	u16 head;
+	u16 tail;
+	u16 posted;
+};
+
+struct mlx5_ib_srq_ring *mlx5_ib_srq_ring_alloc(struct mlx5_ib_dev *dev,
+						const struct mlx5_ib_srq_layout *layout,
+						struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_srq_ring_free(struct mlx5_ib_srq_ring *srq);
+int mlx5_ib_srq_ring_post(struct mlx5_ib_srq_ring *srq, const struct ib_recv_wr *wr,
+			  const struct ib_recv_wr **bad);
+u64 mlx5_ib_srq_ring_complete(struct mlx5_ib_srq_ring *srq, u16 index);
+
+#endif /* BLUEBELL_SRQ_RING_H */
