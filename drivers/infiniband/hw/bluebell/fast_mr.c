@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Memory regions of kernel consumers: one over all of DMA memory, and those that a work
- * request opens over a list of pages and another one invalidates.
+ * request opens over a list of pages, or of pieces of any length, and another one invalidates.
  */
 
 #include <linux/dma-mapping.h>
@@ -21,19 +21,32 @@
 /**
  * struct fast_mr - a region that work requests open and invalidate
  * @mr: the region
- * @list: translation entries, with zeros behind them to the end of a block, which the device
+ * @gaps: the entries of the list are pieces; otherwise they are pages
+ * @pages: translation entries, with zeros behind them to the end of a block, which the device
  *	reads when a work request opens the region
- * @dma: DMA address of @list
+ * @pieces: the same list if @gaps is set
+ * @dma: DMA address of the list
+ * @max: entries at most
  * @room: entries that there is room for, whole blocks
  * @used: entries of the memory that was mapped last
  */
 struct fast_mr {
 	struct mlx5_ib_mr mr;
-	__be64 *list;
+	bool gaps;
+	union {
+		__be64 *pages;
+		struct mlx5_klm *pieces;
+	};
 	dma_addr_t dma;
+	u32 max;
 	u32 room;
 	u32 used;
 };
+
+/* A UMR request counts the entries of a list in 16 bits, in units of 16 bytes. */
+#define MAX_LIST_MTTS	BIT(16)
+/* A piece takes the room of two translation entries of pages. */
+#define MTTS_PER_KLM	(sizeof(struct mlx5_klm) / sizeof(__be64))
 
 static struct fast_mr *to_fast_mr(struct ib_mr *ibmr)
 {
@@ -92,16 +105,21 @@ struct ib_mr *mlx5_ib_get_dma_mr(struct ib_pd *pd, int access)
 
 /* ---- regions that work requests open -------------------------------------------------------- */
 
+static u32 fast_mr_mtts(const struct fast_mr *mr, u32 entries)
+{
+	return mr->gaps ? entries * MTTS_PER_KLM : entries;
+}
+
 static size_t fast_mr_list_bytes(const struct fast_mr *mr)
 {
-	return mr->room * sizeof(*mr->list);
+	return fast_mr_mtts(mr, mr->room) * sizeof(__be64);
 }
 
 static void fast_mr_free(struct ib_device *ibdev, struct fast_mr *mr)
 {
 	dma_unmap_single(to_mdev(ibdev)->dma_device, mr->dma, fast_mr_list_bytes(mr),
 			 DMA_TO_DEVICE);
-	kfree(mr->list);
+	kfree(mr->pages);
 	kfree(mr);
 }
 
@@ -120,39 +138,56 @@ static const struct mlx5_ib_mr_ops fast_mr_ops = {
 };
 
 /* Blocks of the list start at multiples of their size, as kmalloc() aligns multiples of it. */
-static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, u32 max_num_sg)
+static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max_num_sg)
 {
 	struct device *dma_device = to_mdev(ibdev)->dma_device;
 	struct fast_mr *mr = kzalloc_obj(*mr);
 
 	if (!mr)
 		return NULL;
+	mr->gaps = gaps;
+	mr->max = max_num_sg;
 	mr->room = ALIGN(max_num_sg, MLX5_IB_UMR_BLOCK_MTTS);
-	mr->list = kzalloc(fast_mr_list_bytes(mr), GFP_KERNEL);
-	if (!mr->list)
+	mr->pages = kzalloc(fast_mr_list_bytes(mr), GFP_KERNEL);
+	if (!mr->pages)
 		goto err_mr;
-	mr->dma = dma_map_single(dma_device, mr->list, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
+	mr->dma = dma_map_single(dma_device, mr->pages, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
 	if (dma_mapping_error(dma_device, mr->dma))
 		goto err_list;
 	return mr;
 
 err_list:
-	kfree(mr->list);
+	kfree(mr->pages);
 err_mr:
 	kfree(mr);
 	return NULL;
 }
 
 /**
+ * mlx5_ib_max_fast_reg - most entries of the list of a region that work requests open
+ * @caps: what the device can do
+ * @gaps: the entries are pieces of any length, not pages
+ *
+ * Return: the number.
+ */
+u32 mlx5_ib_max_fast_reg(const struct mlx5_ib_caps *caps, bool gaps)
+{
+	if (!gaps)
+		return MAX_LIST_MTTS;
+	return min(MAX_LIST_MTTS / MTTS_PER_KLM,
+		   BIT(MLX5_CAP_GEN(caps->mdev, log_max_klm_list_size)));
+}
+
+/**
  * mlx5_ib_alloc_mr - allocate a region that work requests open and invalidate
  * @pd: protection domain of a kernel consumer
- * @type: IB_MR_TYPE_MEM_REG
- * @max_num_sg: pages that the region is opened over, at most
+ * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS
+ * @max_num_sg: pages or pieces that the region is opened over, at most
  *
  * Implements ib_alloc_mr() with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): the key is
  * free, and requests of queue pairs in the domain may fill it. May sleep.
  *
- * Return: the region, or an ERR_PTR: -EOPNOTSUPP for another type; -EINVAL for no pages or too
+ * Return: the region, or an ERR_PTR: -EOPNOTSUPP for another type; -EINVAL for no entries or too
  * many; -ENOMEM; or the errno of a firmware refusal.
  */
 struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
@@ -163,18 +198,19 @@ struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_n
 		.pdn = to_mpd(pd)->pdn,
 		.page_shift = PAGE_SHIFT,
 		.free = true,
+		.klm = type == IB_MR_TYPE_SG_GAPS,
 	};
 	struct fast_mr *mr;
 	int err;
 
-	if (type != IB_MR_TYPE_MEM_REG)
+	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!max_num_sg || max_num_sg > MLX5_IB_MAX_FAST_REG_PAGES)
+	if (!max_num_sg || max_num_sg > mlx5_ib_max_fast_reg(&dev->caps, attr.klm))
 		return ERR_PTR(-EINVAL);
-	mr = fast_mr_alloc(pd->device, max_num_sg);
+	mr = fast_mr_alloc(pd->device, attr.klm, max_num_sg);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	attr.room = mr->room;
+	attr.room = fast_mr_mtts(mr, mr->room);
 	mlx5_ib_fill_create_mkey(in, &attr, &dev->caps);
 	/* A peer may invalidate the region that it has been given. */
 	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.en_rinval, 1);
@@ -193,10 +229,45 @@ static int fast_mr_set_page(struct ib_mr *ibmr, u64 addr)
 {
 	struct fast_mr *mr = to_fast_mr(ibmr);
 
-	if (mr->used == mr->room)
+	if (mr->used == mr->max)
 		return -ENOMEM;
-	mr->list[mr->used++] = cpu_to_be64(addr);
+	mr->pages[mr->used++] = cpu_to_be64(addr);
 	return 0;
+}
+
+static int fast_mr_map_pages(struct fast_mr *mr, struct scatterlist *sg, int sg_nents,
+			     unsigned int *sg_offset)
+{
+	int n = ib_sg_to_pages(&mr->mr.ibmr, sg, sg_nents, sg_offset, fast_mr_set_page);
+
+	mlx5_ib_umr_mark_present(mr->pages, mr->used);
+	return n;
+}
+
+/* Each entry of the scatterlist becomes a piece; the whole domain has a key to DMA memory. */
+static int fast_mr_map_pieces(struct fast_mr *mr, struct scatterlist *sg, int sg_nents,
+			      unsigned int *sg_offset)
+{
+	unsigned int skip = sg_offset ? *sg_offset : 0;
+	struct ib_mr *ibmr = &mr->mr.ibmr;
+	int i;
+
+	ibmr->iova = sg_dma_address(sg) + skip;
+	ibmr->length = 0;
+	for (i = 0; i < sg_nents && mr->used < mr->max; i++, sg = sg_next(sg), skip = 0) {
+		/* A byte count of 0 would stand for 2 GiB. */
+		if (sg_dma_len(sg) == skip)
+			continue;
+		mr->pieces[mr->used++] = (struct mlx5_klm){
+			.bcount = cpu_to_be32(sg_dma_len(sg) - skip),
+			.key = cpu_to_be32(ibmr->pd->local_dma_lkey),
+			.va = cpu_to_be64(sg_dma_address(sg) + skip),
+		};
+		ibmr->length += sg_dma_len(sg) - skip;
+	}
+	if (sg_offset)
+		*sg_offset = 0;
+	return i;
 }
 
 /**
@@ -215,14 +286,16 @@ int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 {
 	struct device *dma_device = to_mdev(ibmr->device)->dma_device;
 	struct fast_mr *mr = to_fast_mr(ibmr);
+	u32 mtts;
 	int n;
 
 	mr->used = 0;
 	dma_sync_single_for_cpu(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
-	n = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, fast_mr_set_page);
-	mlx5_ib_umr_mark_present(mr->list, mr->used);
-	memset(mr->list + mr->used, 0,
-	       (ALIGN(mr->used, MLX5_IB_UMR_BLOCK_MTTS) - mr->used) * sizeof(*mr->list));
+	n = mr->gaps ? fast_mr_map_pieces(mr, sg, sg_nents, sg_offset) :
+		       fast_mr_map_pages(mr, sg, sg_nents, sg_offset);
+	mtts = fast_mr_mtts(mr, mr->used);
+	memset(mr->pages + mtts, 0,
+	       (ALIGN(mtts, MLX5_IB_UMR_BLOCK_MTTS) - mtts) * sizeof(*mr->pages));
 	dma_sync_single_for_device(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
 	return n;
 }
@@ -244,10 +317,11 @@ void mlx5_ib_fast_mr_fill_wqe(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *w
 		.iova = wr->mr->iova,
 		.length = wr->mr->length,
 		.page_shift = ilog2(wr->mr->page_size),
-		.nmtts = mr->used,
+		.nmtts = fast_mr_mtts(mr, mr->used),
+		.klm = mr->gaps,
 		.variant = wr->key & 0xff,
 	};
 
 	mlx5_ib_umr_fill_reg(wqe, wr->key, &attr, &dev->caps);
-	mlx5_ib_umr_fill_list(wqe, wr->key, wr->mr->pd->local_dma_lkey, mr->dma, 0, mr->used);
+	mlx5_ib_umr_fill_list(wqe, wr->key, wr->mr->pd->local_dma_lkey, mr->dma, 0, attr.nmtts);
 }

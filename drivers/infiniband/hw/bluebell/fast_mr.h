@@ -8,13 +8,12 @@
 
 #include <rdma/ib_verbs.h>
 
+struct mlx5_ib_caps;
 struct mlx5_ib_dev;
 struct mlx5_ib_umr_wqe;
 
-/* A UMR request counts the entries of a list in 16 bits, in units of 16 bytes. */
-#define MLX5_IB_MAX_FAST_REG_PAGES	BIT(16)
-
 struct ib_mr *mlx5_ib_get_dma_mr(struct ib_pd *pd, int access);
+u32 mlx5_ib_max_fast_reg(const struct mlx5_ib_caps *caps, bool gaps);
 struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg);
 int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		      unsigned int *sg_offset);

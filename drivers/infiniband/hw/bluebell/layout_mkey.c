@@ -137,7 +137,8 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 		      const struct mlx5_ib_caps *caps)
 {
 	mlx5_ib_fill_mkc_access(mkc, attr->access, caps);
-	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_MTT);
+	MLX5_SET(mkc, mkc, access_mode_1_0, attr->klm ? MLX5_MKC_ACCESS_MODE_KLMS :
+							  MLX5_MKC_ACCESS_MODE_MTT);
 	/* Any QP of the protection domain may use the key. */
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, mkey_7_0, attr->variant);
@@ -145,7 +146,9 @@ void mlx5_ib_fill_mkc(void *mkc, const struct mlx5_ib_mkc_attr *attr,
 	MLX5_SET64(mkc, mkc, start_addr, attr->iova);
 	MLX5_SET64(mkc, mkc, len, attr->length);
 	MLX5_SET(mkc, mkc, translations_octword_size, mlx5_ib_mtt_octowords(attr->nmtts));
-	MLX5_SET(mkc, mkc, log_page_size, attr->page_shift);
+	/* The pieces of a list have no page size. */
+	if (!attr->klm)
+		MLX5_SET(mkc, mkc, log_page_size, attr->page_shift);
 }
 
 /**

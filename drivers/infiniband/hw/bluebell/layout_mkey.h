@@ -40,6 +40,7 @@ struct scatterlist;
  * @nmtts: number of translation entries
  * @room: entries that a key which UMR can change and fill has room for; 0 for another key
  * @free: the key gives access to nothing until UMR fills it
+ * @klm: the entries are pieces of any length, struct mlx5_klm; each counts as two entries
  * @variant: low byte of the key
  */
 struct mlx5_ib_mkc_attr {
@@ -51,6 +52,7 @@ struct mlx5_ib_mkc_attr {
 	u32 nmtts;
 	u32 room;
 	bool free;
+	bool klm;
 	u8 variant;
 };
 

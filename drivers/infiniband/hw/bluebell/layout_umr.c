@@ -89,9 +89,10 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 	/* A key that is in use must not be opened for another region. */
 	wqe->umr.flags |= MLX5_UMR_CHECK_NOT_FREE;
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_LEN |
-					 MLX5_MKEY_MASK_PAGE_SIZE | MLX5_MKEY_MASK_START_ADDR |
-					 MLX5_MKEY_MASK_PD | MLX5_MKEY_MASK_KEY |
-					 MLX5_MKEY_MASK_QPN | MLX5_MKEY_MASK_FREE);
+					 (attr->klm ? 0 : MLX5_MKEY_MASK_PAGE_SIZE) |
+					 MLX5_MKEY_MASK_START_ADDR | MLX5_MKEY_MASK_PD |
+					 MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_QPN |
+					 MLX5_MKEY_MASK_FREE);
 }
 
 /**

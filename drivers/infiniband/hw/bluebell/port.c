@@ -154,14 +154,15 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	device_fill_srq_limits(dev, props);
 	device_fill_atomics(dev, props);
 	props->device_cap_flags = device_cap_flags(dev);
-	props->kernel_cap_flags = MLX5_CAP_GEN(mdev, block_lb_mc) ?
-				  IBK_BLOCK_MULTICAST_LOOPBACK : 0;
+	props->kernel_cap_flags = IBK_SG_GAPS_REG;
+	if (MLX5_CAP_GEN(mdev, block_lb_mc))
+		props->kernel_cap_flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
 	props->max_mr_size = ~0ULL;
 	props->page_size_cap = ~(BIT_ULL(MLX5_CAP_GEN(mdev, log_pg_sz)) - 1);
 	props->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
 	if (MLX5_CAP_GEN(mdev, imaicl))
 		props->max_mw = props->max_mr;
-	props->max_fast_reg_page_list_len = MLX5_IB_MAX_FAST_REG_PAGES;
+	props->max_fast_reg_page_list_len = mlx5_ib_max_fast_reg(&dev->caps, false);
 	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
 	props->max_dm_size = dev->dm ? mlx5_ib_max_dm(&dev->caps) : 0;
 	props->max_ah = INT_MAX;
