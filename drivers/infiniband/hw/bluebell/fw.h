@@ -15,6 +15,7 @@ struct mlx5_eq;
 struct mlx5_eq_param;
 struct mlx5_ib_dev;
 struct mlx5_ib_fault;
+union ib_gid;
 
 /* uid of the commands that the driver sends for itself: firmware checks no owner. */
 #define MLX5_IB_KERNEL_UID	0
@@ -69,6 +70,8 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 
 int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);
 int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit);
+
+int mlx5_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid);
 
 int mlx5_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out);
 

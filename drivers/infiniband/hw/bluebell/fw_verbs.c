@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Firmware commands on UARs, protection domains, memory keys, device memory,
- * queues, and page faults.
+ * queues, multicast groups, and page faults.
  */
 
 #include <linux/delay.h>
@@ -495,6 +495,29 @@ int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
 	MLX5_SET(arm_xrc_srq_in, in, op_mod, MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ);
 	MLX5_SET(arm_xrc_srq_in, in, xrc_srqn, srqn);
 	MLX5_SET(arm_xrc_srq_in, in, lwm, limit);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_mcg - ATTACH_TO_MCG or DETACH_FROM_MCG
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_ATTACH_TO_MCG or MLX5_CMD_OP_DETACH_FROM_MCG
+ * @qpn: number of the queue pair
+ * @gid: the multicast group
+ *
+ * Both commands have the same layout. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid)
+{
+	u32 out[MLX5_ST_SZ_DW(attach_to_mcg_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(attach_to_mcg_in)] = {};
+
+	MLX5_SET(attach_to_mcg_in, in, opcode, opcode);
+	MLX5_SET(attach_to_mcg_in, in, qpn, qpn);
+	memcpy(MLX5_ADDR_OF(attach_to_mcg_in, in, multicast_gid), gid->raw, sizeof(gid->raw));
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
 }
 

@@ -19,6 +19,7 @@
 #include "dm.h"
 #include "fast_mr.h"
 #include "kcq.h"
+#include "mcast.h"
 #include "mkey.h"
 #include "mkey_pool.h"
 #include "mmap.h"
@@ -79,6 +80,8 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.destroy_qp = mlx5_ib_destroy_qp,
 	.post_send = mlx5_ib_post_send,
 	.post_recv = mlx5_ib_post_recv,
+	.attach_mcast = mlx5_ib_attach_mcast,
+	.detach_mcast = mlx5_ib_detach_mcast,
 
 	.alloc_xrcd = mlx5_ib_alloc_xrcd,
 	.dealloc_xrcd = mlx5_ib_dealloc_xrcd,

@@ -89,6 +89,14 @@ static void device_fill_srq_limits(struct mlx5_ib_dev *dev, struct ib_device_att
 	props->max_srq_sge = mlx5_ib_max_srq_sge(&dev->caps);
 }
 
+static void device_fill_mcast_limits(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
+{
+	props->max_mcast_grp = 1 << MLX5_CAP_GEN(mdev, log_max_mcg);
+	props->max_mcast_qp_attach = MLX5_CAP_GEN(mdev, max_qp_mcg);
+	props->max_total_mcast_qp_attach = min_t(u64, INT_MAX, (u64)props->max_mcast_grp *
+							       props->max_mcast_qp_attach);
+}
+
 static void device_fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
@@ -152,6 +160,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	device_fill_identity(dev, props);
 	device_fill_queue_limits(mdev, props);
 	device_fill_srq_limits(dev, props);
+	device_fill_mcast_limits(mdev, props);
 	device_fill_atomics(dev, props);
 	props->device_cap_flags = device_cap_flags(dev);
 	props->kernel_cap_flags = IBK_SG_GAPS_REG;
