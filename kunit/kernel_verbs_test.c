@@ -159,7 +159,7 @@ static int post(struct mlx5_ib_qp *qp, u64 wr_id, unsigned int inline_len)
 		.sg_list = &sge, .num_sge = 1,
 	};
 	const struct ib_send_wr *bad = NULL;
-	int err = mlx5_ib_post_send(&qp->ibqp, &wr, &bad);
+	int err = mlx5_ib_post_sends(qp, &wr, NULL, &bad);
 
 	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
 	return err;

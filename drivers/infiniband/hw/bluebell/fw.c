@@ -144,12 +144,12 @@ static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out
 }
 
 /**
- * mlx5_ib_fw_exec_raw - send a command that a process has built
+ * mlx5_ib_fw_exec_raw - send a command that a process, or another host, has built
  * @dev: device
- * @uid: user that the command is sent for, not MLX5_IB_KERNEL_UID
+ * @uid: as for mlx5_ib_fw_exec(), MLX5_IB_KERNEL_UID for no command that a process has built
  * @in: the command, of which the uid is overwritten
  * @in_size: bytes of @in
- * @out: the answer, for the process
+ * @out: the answer, for the one who has built it
  * @out_size: bytes of @out, at least those of the status and the syndrome
  *
  * Nothing is logged. May sleep.

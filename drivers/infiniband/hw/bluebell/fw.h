@@ -72,6 +72,8 @@ int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);
 int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit);
 
 int mlx5_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid);
+int mlx5_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
+		    const void *in_mad, void *out_mad);
 
 int mlx5_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out);
 

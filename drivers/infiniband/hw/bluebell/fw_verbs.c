@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Firmware commands on UARs, protection domains, memory keys, device memory,
- * queues, multicast groups, and page faults.
+ * queues, multicast groups, management datagrams, and page faults.
  */
 
 #include <linux/delay.h>
@@ -519,6 +519,39 @@ int mlx5_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const uni
 	MLX5_SET(attach_to_mcg_in, in, qpn, qpn);
 	memcpy(MLX5_ADDR_OF(attach_to_mcg_in, in, multicast_gid), gid->raw, sizeof(gid->raw));
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_mad_ifc - MAD_IFC: have firmware answer a management datagram
+ * @dev: device
+ * @port: number of the port
+ * @op_mod: bit 0: do not check the M_Key; bit 1: nor the B_Key
+ * @remote_lid: LID that the datagram came from
+ * @in_mad: the datagram, 256 bytes
+ * @out_mad: gets the answer, 256 bytes
+ *
+ * A refusal is not logged, since any host of the network could cause any number of them. May sleep.
+ *
+ * Return: 0; -EREMOTEIO if firmware has no agent for the datagram; or the errno of a command that
+ * could not be sent.
+ */
+int mlx5_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
+		    const void *in_mad, void *out_mad)
+{
+	u32 out[MLX5_ST_SZ_DW(mad_ifc_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(mad_ifc_in)] = {};
+	int err;
+
+	MLX5_SET(mad_ifc_in, in, opcode, MLX5_CMD_OP_MAD_IFC);
+	MLX5_SET(mad_ifc_in, in, op_mod, op_mod);
+	MLX5_SET(mad_ifc_in, in, port, port);
+	MLX5_SET(mad_ifc_in, in, remote_lid, remote_lid);
+	memcpy(MLX5_ADDR_OF(mad_ifc_in, in, mad), in_mad, MLX5_FLD_SZ_BYTES(mad_ifc_in, mad));
+	err = mlx5_ib_fw_exec_raw(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		memcpy(out_mad, MLX5_ADDR_OF(mad_ifc_out, out, response_mad_packet),
+		       MLX5_FLD_SZ_BYTES(mad_ifc_in, mad));
+	return err;
 }
 
 /**

@@ -12,6 +12,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
+#include <rdma/ib_cache.h>
 
 #include "bluebell.h"
 #include "kcq.h"
@@ -92,6 +93,16 @@ static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
 			       ib_wc_status_msg(wc->status), err->syndrome, err->vendor_err_synd);
 }
 
+/* If the P_Key has left the table since, an answer with the first one is better than none. */
+static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
+{
+	u16 pkey = wc->pkey_index;
+
+	if (ib_find_cached_pkey(ibqp->device, to_mdev(ibqp->device)->port.num, pkey,
+				&wc->pkey_index))
+		wc->pkey_index = 0;
+}
+
 /* Returns whether there is something to report. */
 static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {
@@ -119,6 +130,8 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 		mlx5_ib_cqe_read_send(cqe, opcode, wc);
 	} else {
 		mlx5_ib_cqe_read_recv(cqe, wc);
+		if (unlikely(wqs->is_qp1))
+			kcq_find_pkey(wqs->ibqp, wc);
 	}
 	return true;
 }

@@ -131,7 +131,8 @@ void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcod
  * @cqe: the CQE
  * @wc: gets all that the CQE tells
  *
- * Without immediate data or an invalidated key, their place in the CQE has the P_Key index.
+ * Without immediate data or an invalidated key, their place in the CQE has the P_Key index; in a
+ * CQE of QP1 it has the P_Key itself, which pkey_index gets.
  */
 void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
 {

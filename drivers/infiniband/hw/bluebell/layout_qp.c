@@ -49,6 +49,8 @@
 static const u8 qp_types[] = {
 	[IB_QPT_RC] = MLX5_QP_ST_RC,
 	[IB_QPT_UC] = MLX5_QP_ST_UC,
+	[IB_QPT_SMI] = MLX5_QP_ST_QP0,
+	[IB_QPT_GSI] = MLX5_QP_ST_QP1,
 	[IB_QPT_UD] = MLX5_QP_ST_UD,
 	[IB_QPT_XRC_INI] = MLX5_QP_ST_XRC,
 	[IB_QPT_XRC_TGT] = MLX5_QP_ST_XRC,
@@ -57,7 +59,7 @@ static const u8 qp_types[] = {
 
 static bool qp_is_reliable(enum ib_qp_type type)
 {
-	return type != IB_QPT_UC && type != IB_QPT_UD;
+	return type != IB_QPT_UC && !mlx5_ib_qp_is_datagram(type);
 }
 
 static int qp_check_create_flags(const struct ib_qp_init_attr *init,
@@ -95,6 +97,8 @@ bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *cap
 		return MLX5_CAP_GEN(caps->mdev, rc);
 	case IB_QPT_UC:
 		return MLX5_CAP_GEN(caps->mdev, uc);
+	case IB_QPT_SMI:
+	case IB_QPT_GSI:
 	case IB_QPT_UD:
 		return MLX5_CAP_GEN(caps->mdev, ud);
 	case IB_QPT_XRC_INI:
@@ -603,7 +607,7 @@ static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 a
 {
 	u32 access = mod->access;
 
-	if (mod->type == IB_QPT_UD)
+	if (mlx5_ib_qp_is_datagram(mod->type))
 		return;
 	if (mod->type == IB_QPT_UC || (mod->next != IB_QPS_INIT && !mod->dest_rd_atomic))
 		access &= IB_ACCESS_REMOTE_WRITE;
@@ -648,7 +652,7 @@ static void qpc_fill_message_limits(void *qpc, const struct mlx5_ib_qp_modify *m
 {
 	if (mod->next != IB_QPS_RTR)
 		return;
-	if (mod->type == IB_QPT_UD) {
+	if (mlx5_ib_qp_is_datagram(mod->type)) {
 		MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
 		MLX5_SET(qpc, qpc, log_msg_max, UD_LOG_MSG_MAX);
 	} else if (mod->mask & IB_QP_PATH_MTU) {
@@ -795,7 +799,7 @@ void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *
 		attr->max_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_sra_max);
 		attr->max_dest_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_rra_max);
 	}
-	if (type == IB_QPT_UD)
+	if (mlx5_ib_qp_is_datagram(type))
 		return;
 
 	mlx5_ib_read_path(prim, &attr->ah_attr);

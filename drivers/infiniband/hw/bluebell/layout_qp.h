@@ -43,6 +43,12 @@ struct mlx5_ib_qp_modify {
 	u8 port;
 };
 
+/* Whether queue pairs of the type exchange datagrams, each with an address of its own. */
+static inline bool mlx5_ib_qp_is_datagram(enum ib_qp_type type)
+{
+	return type == IB_QPT_UD || type == IB_QPT_SMI || type == IB_QPT_GSI;
+}
+
 bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps);
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,

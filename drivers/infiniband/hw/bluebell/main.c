@@ -18,7 +18,9 @@
 #include "devx.h"
 #include "dm.h"
 #include "fast_mr.h"
+#include "gsi.h"
 #include "kcq.h"
+#include "mad.h"
 #include "mcast.h"
 #include "mkey.h"
 #include "mkey_pool.h"
@@ -52,6 +54,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.get_link_layer = mlx5_ib_port_link_layer,
 	.query_gid = mlx5_ib_query_gid,
 	.query_pkey = mlx5_ib_query_pkey,
+	.process_mad = mlx5_ib_process_mad,
 
 	.alloc_ucontext = mlx5_ib_alloc_ucontext,
 	.dealloc_ucontext = mlx5_ib_dealloc_ucontext,
@@ -74,11 +77,11 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.poll_cq = mlx5_ib_poll_cq,
 	.req_notify_cq = mlx5_ib_req_notify_cq,
 
-	.create_qp = mlx5_ib_create_qp,
-	.modify_qp = mlx5_ib_modify_qp,
+	.create_qp = mlx5_ib_verbs_create_qp,
+	.modify_qp = mlx5_ib_verbs_modify_qp,
 	.query_qp = mlx5_ib_query_qp,
-	.destroy_qp = mlx5_ib_destroy_qp,
-	.post_send = mlx5_ib_post_send,
+	.destroy_qp = mlx5_ib_verbs_destroy_qp,
+	.post_send = mlx5_ib_verbs_post_send,
 	.post_recv = mlx5_ib_post_recv,
 	.attach_mcast = mlx5_ib_attach_mcast,
 	.detach_mcast = mlx5_ib_detach_mcast,

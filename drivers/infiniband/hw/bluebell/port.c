@@ -299,10 +299,7 @@ static int hca_vport_query_pkey(struct mlx5_ib_port *port, u16 index, u16 *pkey)
 				       index, pkey);
 }
 
-/*
- * An InfiniBand port without management datagrams: no QP0 or QP1, and so no subnet
- * administration and no connection manager, whose kernel parts then ignore the port.
- */
+/* A function that does not own the port may be without QP0, and so without subnet management. */
 static int hca_vport_read_constants(struct mlx5_ib_port *port)
 {
 	struct mlx5_hca_vport_context rep = {};
@@ -312,7 +309,9 @@ static int hca_vport_read_constants(struct mlx5_ib_port *port)
 				      &rep);
 	port->dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
 	port->dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
-	port->core_cap_flags = RDMA_CORE_CAP_PROT_IB;
+	port->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
+	if (!rep.has_smi)
+		port->core_cap_flags &= ~RDMA_CORE_CAP_IB_SMI;
 	if (rep.grh_required)
 		port->core_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
 	return err;
@@ -407,6 +406,7 @@ int mlx5_ib_port_immutable(struct ib_device *ibdev, u32 num, struct ib_port_immu
 	immutable->gid_tbl_len = port->dev->caps.gid_table_len;
 	immutable->pkey_tbl_len = port->dev->caps.pkey_table_len;
 	immutable->core_cap_flags = port->core_cap_flags;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	return 0;
 }
 

@@ -210,6 +210,7 @@ static void qp_fill_qpc(struct mlx5_ib_dev *dev, u8 cqe_version, struct mlx5_ib_
 		MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, to_msrq(init->srq)->rsc.num);
 	if (init->qp_type == IB_QPT_XRC_INI)
 		mlx5_ib_xrc_fill_qpc(dev, NULL, qpc);
+	MLX5_SET(qpc, qpc, deth_sqpn, qp->sends_as_qp1);
 }
 
 static int qp_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
@@ -234,6 +235,21 @@ static int qp_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 		err = mlx5_ib_kernel_qp_attach(dev, qp);
 	if (err)
 		mlx5_ib_kernel_qp_release(dev, qp);
+	return err;
+}
+
+/*
+ * The queue pairs that the RDMA core has for management datagrams. To it they have the numbers
+ * that they have on the wire, at the device they have others.
+ */
+static int qp_create_special(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			     const struct qp_ops *ops, struct ib_qp_init_attr *init,
+			     struct ib_udata *udata)
+{
+	int err = udata ? -EOPNOTSUPP : qp_create_kernel(dev, qp, ops, init);
+
+	if (!err)
+		qp->ibqp.qp_num = init->qp_type == IB_QPT_GSI;
 	return err;
 }
 
@@ -291,10 +307,14 @@ static int qp_create_tgt(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const s
 
 static const struct qp_ops user_qp_ops = { .rsc = &qp_rsc_ops, .create = qp_create_user };
 
+static const struct qp_ops special_qp_ops = { .rsc = &qp_rsc_ops, .create = qp_create_special };
+
 static const struct qp_ops xrc_tgt_ops = { .rsc = &tgt_rsc_ops, .create = qp_create_tgt };
 
 /* Operations of each type that mlx5_ib_qp_type_exists() knows. */
 static const struct qp_ops *const qp_types[] = {
+	[IB_QPT_SMI] = &special_qp_ops,
+	[IB_QPT_GSI] = &special_qp_ops,
 	[IB_QPT_RC] = &user_qp_ops,
 	[IB_QPT_UC] = &user_qp_ops,
 	[IB_QPT_UD] = &user_qp_ops,
@@ -312,8 +332,8 @@ static const struct qp_ops *const qp_types[] = {
  * Implements ibv_create_qp(3) and ib_create_qp() with CREATE_QP (struct
  * mlx5_ifc_create_qp_in_bits). May sleep.
  *
- * Return: 0; -EOPNOTSUPP for another type than RC, UC, UD or, for a user, XRC, a type or
- * feature that the device lacks, or queues in two buffers; -EINVAL
+ * Return: 0; -EOPNOTSUPP for another type than RC, UC, UD, for a user XRC, and for a kernel
+ * consumer SMI and GSI; a type or feature that the device lacks, or queues in two buffers; -EINVAL
  * for a request that means nothing, queues that do not fit, or a doorbell register that is not
  * the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have;
  * or the errno of a firmware refusal.

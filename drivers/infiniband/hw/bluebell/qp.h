@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pairs of users (RC, UC, UD, XRC) and of kernel consumers (RC, UC, UD).
+ * Queue pairs of users (RC, UC, UD, XRC) and of kernel consumers (RC, UC, UD, SMI, GSI).
  */
 
 #ifndef BLUEBELL_QP_H
@@ -17,6 +17,7 @@
 /* bfregn of a QP that uses none of the context's own registers. */
 #define MLX5_IB_INVALID_BFREG		(-1)
 
+struct mlx5_ib_gsi;
 struct mlx5_ib_wqs;
 
 /**
@@ -32,6 +33,8 @@ struct mlx5_ib_wqs;
  * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
  *	DESTROY_QP; zeroed for the target of an XRC connection
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
+ * @gsi: of QP1: what else it has; otherwise NULL. Constant
+ * @sends_as_qp1: its datagrams come from QP1: it is part of that. Constant
  * @detached: completions do not find @wqs any more; destruction may have failed since
  * @bfregn: register to free after DESTROY_QP, or MLX5_IB_INVALID_BFREG
  * @ucmd: the library's request; without a user, the sizes of the queues only; constant
@@ -47,6 +50,8 @@ struct mlx5_ib_qp {
 	u8 dest_rd_atomic;
 	struct mlx5_ib_queue_mem mem;
 	struct mlx5_ib_wqs *wqs;
+	struct mlx5_ib_gsi *gsi;
+	bool sends_as_qp1;
 	bool detached;
 	int bfregn;
 	struct mlx5_ib_create_qp ucmd;

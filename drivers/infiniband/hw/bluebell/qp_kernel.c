@@ -34,7 +34,8 @@ static void kernel_qp_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	wqs->rq.end_key = dev->caps.list_end_mkey;
 	wqs->srq = init->srq ? to_msrq(init->srq)->ring : NULL;
 	wqs->last_wqe_due = wqs->srq;
-	wqs->sq.to.type = init->qp_type;
+	wqs->is_qp1 = init->qp_type == IB_QPT_GSI;
+	wqs->sq.to.type = mlx5_ib_qp_is_datagram(init->qp_type) ? IB_QPT_UD : init->qp_type;
 	wqs->sq.to.signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 }
 

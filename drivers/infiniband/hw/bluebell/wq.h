@@ -85,6 +85,7 @@ struct mlx5_ib_rq {
  * struct mlx5_ib_wqs - both work queues of a queue pair
  * @ibqp: the queue pair as its consumer knows it
  * @qpn: number of the queue pair at the device
+ * @is_qp1: the queue pair is QP1, whose completions tell a P_Key and not its index
  * @send_cq: where the send queue completes
  * @recv_cq: where the receive queue completes
  * @send_node: in @send_cq
@@ -99,6 +100,7 @@ struct mlx5_ib_rq {
 struct mlx5_ib_wqs {
 	struct ib_qp *ibqp;
 	u32 qpn;
+	bool is_qp1;
 	struct mlx5_ib_kcq *send_cq;
 	struct mlx5_ib_kcq *recv_cq;
 	struct list_head send_node;

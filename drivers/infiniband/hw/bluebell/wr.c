@@ -15,12 +15,20 @@
 #include "wq.h"
 #include "wr.h"
 
-/* Build the segments of a WQE in sq->wqe. Returns its units of 16 bytes, or a negative errno. */
-static int wr_build(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq, const struct ib_send_wr *wr)
+/*
+ * Build the segments of a WQE in sq->wqe. Returns its units of 16 bytes, or a negative errno.
+ *
+ * The RDMA core drains a queue pair of any type by an RDMA WRITE, to a queue pair in the error
+ * state, whose WQEs the device flushes without reading more than their control segments.
+ */
+static int wr_build(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq, const struct ib_send_wr *wr,
+		    enum ib_qp_state state)
 {
 	struct mlx5_ib_umr_wqe *umr = (struct mlx5_ib_umr_wqe *)sq->wqe;
 	int err;
 
+	if (state == IB_QPS_ERR && wr->opcode == IB_WR_RDMA_WRITE)
+		return sizeof(struct mlx5_wqe_ctrl_seg) / MLX5_SEND_WQE_DS;
 	err = mlx5_ib_wqe_check(&sq->to, wr);
 	if (err)
 		return err;
@@ -36,9 +44,10 @@ static int wr_build(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq, const struct
 }
 
 /**
- * mlx5_ib_post_send - post send requests of a kernel consumer
- * @ibqp: the queue pair
+ * mlx5_ib_post_sends - post send requests of a kernel consumer
+ * @qp: the queue pair
  * @wr: requests, a list
+ * @end: the request before which to stop; NULL for all of the list
  * @bad: gets the first one that could not be posted; those before it have been posted
  *
  * Implements ib_post_send(). Any context.
@@ -46,22 +55,22 @@ static int wr_build(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq, const struct
  * Return: 0; -EINVAL for a queue pair that cannot send yet, or an opcode that it does not have;
  * -ENOMEM if the queue is full, or for more segments or inline data than it was created for.
  */
-int mlx5_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		      const struct ib_send_wr **bad)
+int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
+		       const struct ib_send_wr *end, const struct ib_send_wr **bad)
 {
-	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
-	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	enum ib_qp_state state = READ_ONCE(qp->state);
 	struct mlx5_ib_sq *sq = &qp->wqs->sq;
+	struct mlx5_ib_dev *dev = qp->rsc.dev;
 	const struct ib_send_wr *first = wr;
 	int ds, err = 0;
 
-	if (!sq->requests || READ_ONCE(qp->state) < IB_QPS_RTS) {
+	if (!sq->requests || state < IB_QPS_RTS) {
 		*bad = wr;
 		return -EINVAL;
 	}
 	guard(spinlock_irqsave)(&sq->lock);
-	for (; wr; wr = wr->next) {
-		ds = wr_build(dev, sq, wr);
+	for (; wr != end; wr = wr->next) {
+		ds = wr_build(dev, sq, wr, state);
 		err = ds < 0 ? ds : mlx5_ib_sq_push(sq, wr, ds);
 		if (err) {
 			*bad = wr;

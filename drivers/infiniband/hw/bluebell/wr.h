@@ -8,8 +8,10 @@
 
 #include <rdma/ib_verbs.h>
 
-int mlx5_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		      const struct ib_send_wr **bad);
+struct mlx5_ib_qp;
+
+int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
+		       const struct ib_send_wr *end, const struct ib_send_wr **bad);
 int mlx5_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad);
 
