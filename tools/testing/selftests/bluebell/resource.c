@@ -134,6 +134,22 @@ TEST_F(resource, cq_shows_uar_and_entry_size)
 	json_object_put(cq);
 }
 
+/* The queue of the RDMA core's own management datagrams is the first one of a device. */
+TEST_F(resource, cq_of_the_kernel_has_no_address)
+{
+	struct json_object *cq;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "these are attributes of Bluebell");
+	cq = rdma_tool("", "resource show cq dev %s", rdma_device_name());
+	ASSERT_NE(NULL, cq);
+	ASSERT_STREQ("ib_core", string(cq, "comm"));
+	EXPECT_EQ(64, number(cq, "drv_cqe_size"));
+	EXPECT_LE(4096, number(cq, "drv_page_size"));
+	EXPECT_EQ(-1, number(cq, "drv_db_addr"));
+	json_object_put(cq);
+}
+
 TEST_F(resource, srq_shows_its_entries)
 {
 	struct uv_srq srq = { .max_wr = 10, .max_sge = 1 };
