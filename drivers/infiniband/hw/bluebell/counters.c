@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Counters of the port, for `rdma statistic` and sysfs. The driver has one Q counter set, which
- * all queue pairs of processes name. A counter has the name of its field in QUERY_Q_COUNTER's
- * answer, struct mlx5_ifc_query_q_counter_out_bits.
+ * Counters, for `rdma statistic` and sysfs. The driver has one Q counter set, which all queue
+ * pairs name unless an administrator binds them to others (`rdma statistic qp set`, `rdma statistic
+ * qp bind`). A counter has the name of its field in QUERY_Q_COUNTER's answer, struct
+ * mlx5_ifc_query_q_counter_out_bits.
  */
 
 #include <linux/mlx5/driver.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/rdma_counter.h>
 
 #include "bluebell.h"
 #include "counters.h"
 #include "fw.h"
+#include "qp.h"
 
 #define COUNTER(fld)	{ #fld, MLX5_BYTE_OFF(query_q_counter_out, fld) }
 
@@ -77,34 +80,135 @@ static void counters_add(struct mlx5_ib_counters *counters, const struct counter
 	}
 }
 
-static struct rdma_hw_stats *counters_alloc_stats(struct ib_device *ibdev, u32 port_num)
+static struct rdma_hw_stats *counters_alloc(struct mlx5_ib_dev *dev)
 {
-	const struct mlx5_ib_counters *counters = to_mdev(ibdev)->counters;
-
-	return rdma_alloc_hw_stats_struct(counters->descs, counters->num,
+	return rdma_alloc_hw_stats_struct(dev->counters->descs, dev->counters->num,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-/* One command reads all counters, so the one that is wanted does not matter. */
-static int counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
-			      int index)
+/* One command reads all counters of a set. */
+static int counters_read(struct mlx5_ib_dev *dev, u16 set_id, struct rdma_hw_stats *stats)
 {
 	u32 out[MLX5_ST_SZ_DW(query_q_counter_out)] = {};
-	struct mlx5_ib_dev *dev = to_mdev(ibdev);
 	int i, err;
 
-	err = mlx5_fw_query_q_counter(dev, dev->counter_set_id, out);
+	err = mlx5_fw_query_q_counter(dev, set_id, out);
 	if (err)
 		return err;
 	for (i = 0; i < stats->num_counters; i++)
 		stats->value[i] = be32_to_cpup((void *)out + dev->counters->offsets[i]);
-	return stats->num_counters;
+	return 0;
+}
+
+/* Queue pairs of any user id name the set. */
+static int counters_alloc_set(struct mlx5_ib_dev *dev, u32 *set_id)
+{
+	u16 uid = MLX5_CAP_GEN(dev->mdev, log_max_uctx) ? MLX5_SHARED_RESOURCE_UID :
+							  MLX5_IB_KERNEL_UID;
+
+	return mlx5_fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_Q_COUNTER, set_id);
+}
+
+static void counters_dealloc_set(struct mlx5_ib_dev *dev, u16 set_id)
+{
+	mlx5_ib_fw_insist(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_Q_COUNTER, set_id,
+			  "Q counter set");
+}
+
+/* ---- counters of the port ------------------------------------------------------------------ */
+
+static struct rdma_hw_stats *counters_alloc_stats(struct ib_device *ibdev, u32 port_num)
+{
+	return counters_alloc(to_mdev(ibdev));
+}
+
+static int counters_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
+			      int index)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+
+	return counters_read(dev, dev->counter_set_id, stats) ?: stats->num_counters;
+}
+
+/* ---- counters of some queue pairs ------------------------------------------------------------ */
+
+/**
+ * struct qp_counter - counters that an administrator has bound queue pairs to
+ * @counter: as the RDMA core sees it; its id is the number of the set
+ */
+struct qp_counter {
+	struct rdma_counter counter;
+};
+
+static void qp_counter_init(struct rdma_counter *counter)
+{
+}
+
+/*
+ * Binds the first queue pair of a counter, which makes the set, or a further one. The optional
+ * counters that it may ask for are none.
+ */
+static int qp_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
+	u32 set_id = counter->id;
+	int err;
+
+	if (!counter->id) {
+		err = counters_alloc_set(dev, &set_id);
+		if (err)
+			return err;
+	}
+	err = mlx5_ib_qp_set_counter(to_mqp(ibqp), set_id);
+	if (!err) {
+		counter->id = set_id;
+		ibqp->counter = counter;
+	} else if (!counter->id) {
+		counters_dealloc_set(dev, set_id);
+	}
+	return err;
+}
+
+static int qp_counter_unbind(struct ib_qp *ibqp, u32 port)
+{
+	int err = mlx5_ib_qp_set_counter(to_mqp(ibqp), to_mdev(ibqp->device)->counter_set_id);
+
+	if (!err)
+		ibqp->counter = NULL;
+	return err;
+}
+
+static int qp_counter_dealloc(struct rdma_counter *counter)
+{
+	if (counter->id)
+		counters_dealloc_set(to_mdev(counter->device), counter->id);
+	return 0;
+}
+
+static struct rdma_hw_stats *qp_counter_alloc_stats(struct rdma_counter *counter)
+{
+	return counters_alloc(to_mdev(counter->device));
+}
+
+static int qp_counter_update_stats(struct rdma_counter *counter)
+{
+	return counters_read(to_mdev(counter->device), counter->id, counter->stats);
 }
 
 static const struct ib_device_ops counters_dev_ops = {
 	.alloc_hw_port_stats = counters_alloc_stats,
 	.get_hw_stats = counters_get_stats,
+	.counter_init = qp_counter_init,
+	.counter_bind_qp = qp_counter_bind,
+	.counter_unbind_qp = qp_counter_unbind,
+	.counter_dealloc = qp_counter_dealloc,
+	.counter_alloc_stats = qp_counter_alloc_stats,
+	.counter_update_stats = qp_counter_update_stats,
+
+	INIT_RDMA_OBJ_SIZE(rdma_counter, qp_counter, counter),
 };
+
+/* ---- the device -------------------------------------------------------------------------- */
 
 /**
  * mlx5_ib_init_counters - allocate the counter set that queue pairs name
@@ -118,7 +222,6 @@ int mlx5_ib_init_counters(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
 	u32 set_id;
-	u16 uid;
 	int err;
 
 	if (!MLX5_CAP_GEN(mdev, max_qp_cnt))
@@ -128,9 +231,7 @@ int mlx5_ib_init_counters(struct mlx5_ib_dev *dev)
 
 	if (!counters)
 		return -ENOMEM;
-	/* Queue pairs of any user id name the set. */
-	uid = MLX5_CAP_GEN(mdev, log_max_uctx) ? MLX5_SHARED_RESOURCE_UID : MLX5_IB_KERNEL_UID;
-	err = mlx5_fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_Q_COUNTER, &set_id);
+	err = counters_alloc_set(dev, &set_id);
 	if (err)
 		return err;
 
@@ -158,8 +259,7 @@ void mlx5_ib_cleanup_counters(struct mlx5_ib_dev *dev)
 {
 	if (!dev->counters)
 		return;
-	mlx5_ib_fw_insist(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_Q_COUNTER,
-			  dev->counter_set_id, "Q counter set");
+	counters_dealloc_set(dev, dev->counter_set_id);
 	kfree(dev->counters);
 	dev->counters = NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Counters of the port: the device counts for all queue pairs of this driver together.
+ * Counters of the port and of queue pairs.
  */
 
 #ifndef BLUEBELL_COUNTERS_H

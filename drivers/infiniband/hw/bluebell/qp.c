@@ -145,6 +145,7 @@ static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct
 	qp->rsc.uid = uid;
 	qp->state = IB_QPS_RESET;
 	qp->bfregn = MLX5_IB_INVALID_BFREG;
+	qp->counter_set = dev->counter_set_id;
 }
 
 /*

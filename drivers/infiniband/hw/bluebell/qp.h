@@ -30,6 +30,8 @@ struct mlx5_ib_wqs;
  * @state: as far as this driver has been told
  * @access: enum ib_access_flags last asked for
  * @dest_rd_atomic: responder resources last asked for
+ * @counter_set: Q counter set that the queue pair is to count in
+ * @counts_in: that which its context names, from INIT on
  * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
  *	DESTROY_QP; zeroed for the target of an XRC connection
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
@@ -44,10 +46,12 @@ struct mlx5_ib_wqs;
 struct mlx5_ib_qp {
 	struct ib_qp ibqp;
 	struct mlx5_ib_rsc rsc;
-	struct mutex mutex; /* held across state changes; guards state to dest_rd_atomic */
+	struct mutex mutex; /* held across state changes; guards state to counts_in */
 	enum ib_qp_state state;
 	u32 access;
 	u8 dest_rd_atomic;
+	u16 counter_set;
+	u16 counts_in;
 	struct mlx5_ib_queue_mem mem;
 	struct mlx5_ib_wqs *wqs;
 	struct mlx5_ib_gsi *gsi;
@@ -65,6 +69,7 @@ static inline struct mlx5_ib_qp *to_mqp(struct ib_qp *ibqp)
 }
 
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id);
 int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata);
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

@@ -56,6 +56,50 @@ static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_q
 	mod->next = mask & IB_QP_STATE ? attr->qp_state : mod->cur;
 }
 
+/* A queue pair in RTS can change its counter set alone. */
+static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
+{
+	struct mlx5_ib_dev *dev = qp->rsc.dev;
+	const struct ib_qp_attr attr = {};
+	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
+	struct mlx5_ib_qp_modify mod;
+	u32 ece = 0;
+	int err;
+
+	if (!MLX5_CAP_GEN(dev->mdev, rts2rts_qp_counters_set_id))
+		return -EOPNOTSUPP;
+	qp_fill_modify(&mod, qp, &attr, 0);
+	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
+	MLX5_SET(qpc, qpc, counter_set_id, set_id);
+	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, MLX5_CMD_OP_RTS2RTS_QP, qp->rsc.num, qpc,
+				MLX5_QP_OPTPAR_COUNTER_SET_ID, ece, &ece);
+	if (!err)
+		qp->counts_in = set_id;
+	return err;
+}
+
+/**
+ * mlx5_ib_qp_set_counter - have a queue pair count in a Q counter set
+ * @qp: the queue pair
+ * @set_id: number of the set
+ *
+ * In RTS it does so from now on, before that as soon as it is there. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP if the device cannot change the set in RTS; or the errno of a firmware
+ * refusal.
+ */
+int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
+{
+	int err = 0;
+
+	guard(mutex)(&qp->mutex);
+	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id)
+		err = qp_change_counter(qp, set_id);
+	if (!err)
+		qp->counter_set = set_id;
+	return err;
+}
+
 static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			    const struct ib_qp_attr *attr, int mask, u32 ece, u32 *granted)
 {
@@ -81,12 +125,17 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 
 	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	if (opcode == MLX5_CMD_OP_RST2INIT_QP)
-		MLX5_SET(qpc, qpc, counter_set_id, dev->counter_set_id);
+		MLX5_SET(qpc, qpc, counter_set_id, qp->counter_set);
 	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, opcode, qp->rsc.num, qpc, opt_mask, ece,
 				granted);
 	if (err)
 		return err;
 	WRITE_ONCE(qp->state, mod.next);
+	if (opcode == MLX5_CMD_OP_RST2INIT_QP)
+		qp->counts_in = qp->counter_set;
+	/* The queue pair has been bound since; that it goes on counting elsewhere is no error. */
+	if (mod.next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
+		qp_change_counter(qp, qp->counter_set);
 	if (qp->wqs)
 		mlx5_ib_kernel_qp_modified(qp, mod.next);
 	qp->access = mod.access;

@@ -386,6 +386,77 @@ TEST_F(counters, rnr_naks_are_counted)
 	EXPECT_EQ(exceeded + 1, port_counter("req_rnr_retries_exceeded"));
 }
 
+/* Changes how queue pairs count. Returns the exit status of the tool. */
+static int statistic_qp(const char *fmt, ...)
+{
+	char args[128], cmd[192];
+	va_list va;
+
+	va_start(va, fmt);
+	vsnprintf(args, sizeof(args), fmt, va);
+	va_end(va);
+	snprintf(cmd, sizeof(cmd), "rdma statistic qp %s >/dev/null 2>&1", args);
+	return system(cmd);
+}
+
+static int write_some(struct pair *p, int times)
+{
+	int err = 0, i;
+
+	for (i = 0; i < times && !err; i++)
+		err = rdma_access(p, IBV_WR_RDMA_WRITE, p->mr->rkey, (uintptr_t)p->buf[1], 8);
+	return err;
+}
+
+/*
+ * An administrator binds a queue pair to counters of its own. What it counts belongs to the port,
+ * too, also when it has been unbound.
+ */
+TEST_F(counters, bound_queue_pair_counts_alone)
+{
+	int64_t writes = port_counter("rx_write_requests");
+	const char *name = rdma_device_name();
+	uint32_t qpn = self->p.qp[1]->qp_num;
+	struct json_object *shown;
+	int64_t cntn;
+
+	ASSERT_EQ(0, write_some(&self->p, 2));
+	ASSERT_EQ(0, statistic_qp("bind link %s/1 lqpn %u", name, qpn));
+	EXPECT_NE(0, statistic_qp("bind link %s/1 lqpn %u", name, qpn));
+	ASSERT_EQ(0, write_some(&self->p, 3));
+	shown = rdma_tool("", "statistic qp show link %s/1", name);
+	ASSERT_NE(NULL, shown);
+	EXPECT_EQ(3, number(shown, "rx_write_requests"));
+	cntn = number(shown, "cntn");
+	json_object_put(shown);
+	EXPECT_EQ(writes + 5, port_counter("rx_write_requests"));
+
+	ASSERT_EQ(0, statistic_qp("unbind link %s/1 cntn %d lqpn %u", name, (int)cntn, qpn));
+	ASSERT_EQ(0, write_some(&self->p, 4));
+	EXPECT_EQ(NULL, rdma_tool("", "statistic qp show link %s/1", name));
+	EXPECT_EQ(writes + 9, port_counter("rx_write_requests"));
+}
+
+/* Queue pairs are bound when they leave reset: one counter for all RC queue pairs of the process. */
+TEST_F(counters, queue_pairs_are_bound_by_type)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	const char *name = rdma_device_name();
+	struct json_object *shown;
+	struct pair p;
+
+	ASSERT_EQ(0, statistic_qp("set link %s/1 auto type on", name));
+	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, UV_PAGE));
+	EXPECT_EQ(0, write_some(&p, 3));
+	shown = rdma_tool("", "statistic qp show link %s/1", name);
+	EXPECT_NE(NULL, shown);
+	EXPECT_EQ(3, number(shown, "rx_write_requests"));
+	json_object_put(shown);
+	pair_close(&p);
+	EXPECT_EQ(NULL, rdma_tool("", "statistic qp show link %s/1", name));
+	EXPECT_EQ(0, statistic_qp("set link %s/1 auto off", name));
+}
+
 /* A counter of the first memory region that the tool shows, or -1. */
 static int64_t mr_counter(const char *name)
 {
