@@ -57,6 +57,23 @@ int mlx5_ib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 }
 
 /**
+ * mlx5_ib_query_ah - tell the address of an address handle of a kernel consumer
+ * @ibah: the address handle
+ * @ah_attr: gets the address
+ *
+ * Implements rdma_query_ah(). Any context.
+ *
+ * Return: 0.
+ */
+int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *ah_attr)
+{
+	mlx5_ib_read_av(&to_mah(ibah)->av, ah_attr);
+	/* There is one port. */
+	rdma_ah_set_port_num(ah_attr, 1);
+	return 0;
+}
+
+/**
  * mlx5_ib_destroy_ah - destroy an address handle
  * @ibah: the address handle; ib_core frees it
  * @flags: enum rdma_destroy_ah_flags

@@ -411,6 +411,12 @@ int mlx5_ib_fill_recv_wqe(struct mlx5_wqe_data_seg *seg, const struct ib_recv_wr
 
 /* ---- addresses --------------------------------------------------------------------- */
 
+/* Fields of grh_gid_fl. */
+#define AV_GRH		BIT(30)
+#define AV_SGID_SHIFT	20
+#define AV_SGID_MASK	0xff
+#define AV_FLOW_LABEL	0xfffff
+
 /**
  * mlx5_ib_fill_av - build the address vector of datagrams on an InfiniBand port
  * @av: the vector, without queue pair and Q_Key
@@ -433,6 +439,28 @@ void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate
 	grh = rdma_ah_read_grh(ah);
 	av->tclass = grh->traffic_class;
 	av->hop_limit = grh->hop_limit;
-	av->grh_gid_fl = cpu_to_be32(BIT(30) | grh->sgid_index << 20 | grh->flow_label);
+	av->grh_gid_fl = cpu_to_be32(AV_GRH | grh->sgid_index << AV_SGID_SHIFT | grh->flow_label);
 	memcpy(av->rgid, grh->dgid.raw, sizeof(av->rgid));
+}
+
+/**
+ * mlx5_ib_read_av - read the address vector of datagrams on an InfiniBand port back
+ * @av: the vector
+ * @ah: the address; that of the port is not in the vector
+ */
+void mlx5_ib_read_av(const struct mlx5_av *av, struct rdma_ah_attr *ah)
+{
+	u32 grh = be32_to_cpu(av->grh_gid_fl);
+
+	*ah = (struct rdma_ah_attr){ .type = RDMA_AH_ATTR_TYPE_IB };
+	rdma_ah_set_dlid(ah, be16_to_cpu(av->rlid));
+	rdma_ah_set_path_bits(ah, av->fl_mlid & 0x7f);
+	rdma_ah_set_sl(ah, av->stat_rate_sl & 0xf);
+	rdma_ah_set_static_rate(ah, mlx5_ib_rate_from_hw(av->stat_rate_sl >> 4));
+	if (!(grh & AV_GRH))
+		return;
+
+	rdma_ah_set_grh(ah, NULL, grh & AV_FLOW_LABEL, grh >> AV_SGID_SHIFT & AV_SGID_MASK,
+			av->hop_limit, av->tclass);
+	rdma_ah_set_dgid_raw(ah, (void *)av->rgid);
 }

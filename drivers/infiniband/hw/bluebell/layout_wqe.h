@@ -66,6 +66,7 @@ void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
 int mlx5_ib_fill_recv_wqe(struct mlx5_wqe_data_seg *seg, const struct ib_recv_wr *wr,
 			  unsigned int room, u32 end_key);
 void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate_support);
+void mlx5_ib_read_av(const struct mlx5_av *av, struct rdma_ah_attr *ah);
 
 static inline bool mlx5_ib_wr_is_umr(enum ib_wr_opcode opcode)
 {

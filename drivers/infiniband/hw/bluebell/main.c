@@ -67,6 +67,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.dealloc_pd = mlx5_ib_dealloc_pd,
 	.create_ah = mlx5_ib_create_ah,
 	.create_user_ah = mlx5_ib_create_user_ah,
+	.query_ah = mlx5_ib_query_ah,
 	.destroy_ah = mlx5_ib_destroy_ah,
 
 	.create_cq = mlx5_ib_create_cq,
