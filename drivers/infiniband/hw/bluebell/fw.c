@@ -247,6 +247,32 @@ int mlx5_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 in
 }
 
 /**
+ * mlx5_fw_set_hca_vport_caps - MODIFY_HCA_VPORT_CONTEXT: set capabilities that a port announces
+ * @dev: device
+ * @port: number of the port
+ * @caps: PortInfo.CapabilityMask
+ * @select: bits of it to change
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u32 select)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_hca_vport_context_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(modify_hca_vport_context_in)] = {};
+	void *ctx = MLX5_ADDR_OF(modify_hca_vport_context_in, in, hca_vport_context);
+
+	MLX5_SET(modify_hca_vport_context_in, in, opcode, MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT);
+	/* The field exists on devices with several ports. */
+	if (MLX5_CAP_GEN(dev->mdev, num_ports) > 1)
+		MLX5_SET(modify_hca_vport_context_in, in, port_num, port);
+	MLX5_SET(hca_vport_context, ctx, cap_mask1, caps);
+	MLX5_SET(hca_vport_context, ctx, cap_mask1_field_select, select);
+	return mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
+}
+
+/**
  * mlx5_fw_access_reg - ACCESS_REG of a short register
  * @dev: device
  * @reg_id: MLX5_REG_*

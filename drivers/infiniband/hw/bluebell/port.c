@@ -287,6 +287,21 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 	return hca_vport_query_link(port, props);
 }
 
+/* Capabilities that others have, such as the firmware's own agents, cannot be changed. */
+static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
+{
+	struct mlx5_hca_vport_context rep = {};
+	int err;
+
+	err = mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, port->num, 0,
+				      &rep);
+	if (err)
+		return err;
+	if (select & ~rep.cap_mask1_perm)
+		return -EINVAL;
+	return mlx5_fw_set_hca_vport_caps(port->dev, port->num, caps, select);
+}
+
 static int hca_vport_query_gid(struct mlx5_ib_port *port, int index, union ib_gid *gid)
 {
 	return mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_GID, port->num,
@@ -320,6 +335,7 @@ static int hca_vport_read_constants(struct mlx5_ib_port *port)
 static const struct mlx5_ib_port_ops hca_vport_ops = {
 	.link_layer = IB_LINK_LAYER_INFINIBAND,
 	.query = hca_vport_query,
+	.modify = hca_vport_modify,
 	.query_gid = hca_vport_query_gid,
 	.query_pkey = hca_vport_query_pkey,
 	.read_constants = hca_vport_read_constants,
@@ -353,6 +369,29 @@ int mlx5_ib_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *pr
 	props->pkey_tbl_len = caps->pkey_table_len;
 	props->max_msg_sz = 1U << MLX5_CAP_GEN(caps->mdev, log_max_msg);
 	return port->ops->query(port, props);
+}
+
+/**
+ * mlx5_ib_modify_port - change the capabilities that a port announces
+ * @ibdev: device
+ * @num: number of the port
+ * @mask: enum ib_port_modify_flags: none
+ * @props: capabilities to set and to clear
+ *
+ * Implements ib_modify_port() with MODIFY_HCA_VPORT_CONTEXT: consumers announce that there is a
+ * connection manager, or a subnet manager, at the port. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for another change; -EINVAL for a capability that is not a consumer's; or
+ * the errno of a firmware refusal.
+ */
+int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_port_modify *props)
+{
+	struct mlx5_ib_port *port = to_mport(ibdev, num);
+	u32 select = props->set_port_cap_mask | props->clr_port_cap_mask;
+
+	if (mask)
+		return -EOPNOTSUPP;
+	return select ? port->ops->modify(port, props->set_port_cap_mask, select) : 0;
 }
 
 /**
