@@ -1618,11 +1618,15 @@ TEST_F(implicit, frees_keys_without_pages)
 	EXPECT_EQ(0, ibv_dereg_mr(all));
 }
 
-/* If firmware refuses any command of a prefetch, the prefetch fails, and a later access works. */
+/*
+ * If firmware refuses any command of a prefetch, the prefetch fails, and a later access works. The
+ * command that is refused may be another one, which the driver sends meanwhile to fill its pool of
+ * keys: then the prefetch is tried again.
+ */
 TEST_F(implicit, prefetch_works_after_refused_commands)
 {
 	struct paged *o = &self->o;
-	unsigned int nth;
+	unsigned int nth, others = 0;
 	int ret, fired;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
@@ -1635,7 +1639,10 @@ TEST_F(implicit, prefetch_works_after_refused_commands)
 		ret = advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
 			     o->mem, LEN, all->lkey);
 		fired = hca_inject_clear();
-		EXPECT_EQ(fired ? ENOMEM : 0, ret) TH_LOG("command %u", nth);
+		if (fired && !ret && others++ < 5)
+			nth--;
+		else
+			EXPECT_EQ(fired ? ENOMEM : 0, ret) TH_LOG("command %u", nth);
 		EXPECT_EQ(0, run_op(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, all->rkey, LEN));
 		EXPECT_EQ(0, ibv_dereg_mr(all));
 		EXPECT_CENSUS_UNCHANGED() TH_LOG("command %u", nth);
