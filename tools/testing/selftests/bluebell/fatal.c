@@ -416,6 +416,8 @@ TEST_F_TIMEOUT(fatal, requests_of_kernel_consumers_are_flushed, 3600)
 	for (i = 0; i < 2 * rounds(); i++) {
 		module_test = tests[i % 2];
 		ASSERT_EQ(0, workers_start(&self->workers, 1, kernel_consumer));
+		/* By then it has connected its queue pairs, also on the debug kernel. */
+		sleep(2);
 		fail_device(_metadata, &self->workers, &self->failed);
 		expect_end_and_recovery(_metadata, &self->workers, &self->failed);
 	}
