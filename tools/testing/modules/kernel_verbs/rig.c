@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the tests of kernel verbs have in common: a device with two queue pairs that are connected
+ * to each other, and functions that post requests and wait for completions.
+ */
+
+#include <linux/dma-mapping.h>
+#include <linux/slab.h>
+
+#include "rig.h"
+
+char rig_report[256];
+
+int rig_failed(const char *file, int line, const char *what, long long got, long long want)
+{
+	snprintf(rig_report, sizeof(rig_report), "%s line %d: %s is %lld, not %lld\n",
+		 kbasename(file), line, what, got, want);
+	return -EREMOTEIO;
+}
+
+/* ---- the rig ------------------------------------------------------------------- */
+
+int rig_modify(struct ib_qp *qp, struct ib_qp_attr attr, int mask)
+{
+	return ib_modify_qp(qp, &attr, mask | IB_QP_STATE);
+}
+
+static int to_init(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = 1,
+		.qkey = QKEY,
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
+	};
+
+	if (qp->qp_type == IB_QPT_UD)
+		return rig_modify(qp, attr, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	if (qp->qp_type == IB_QPT_RC)
+		attr.qp_access_flags |= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC;
+	return rig_modify(qp, attr, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+}
+
+static int to_rtr(struct rig *rig, struct ib_qp *qp, struct ib_qp *peer)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTR,
+		.path_mtu = IB_MTU_1024,
+		.dest_qp_num = peer->qp_num,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 1,
+	};
+	int mask = IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
+
+	if (qp->qp_type == IB_QPT_UD)
+		return rig_modify(qp, attr, 0);
+	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_port_num(&attr.ah_attr, 1);
+	rdma_ah_set_dlid(&attr.ah_attr, rig->lid);
+	if (qp->qp_type == IB_QPT_RC)
+		mask |= IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
+	return rig_modify(qp, attr, mask);
+}
+
+static int to_rts(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTS,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 4,
+	};
+	int mask = IB_QP_SQ_PSN;
+
+	if (qp->qp_type == IB_QPT_RC)
+		mask |= IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC;
+	return rig_modify(qp, attr, mask);
+}
+
+int rig_connect(struct rig *rig)
+{
+	int i, err = 0;
+
+	for (i = 0; i < NUM_QPS && !err; i++)
+		err = to_init(rig->qp[i]);
+	for (i = 0; i < NUM_QPS && !err; i++)
+		err = to_rtr(rig, rig->qp[i], rig->qp[!i]);
+	for (i = 0; i < NUM_QPS && !err; i++)
+		err = to_rts(rig->qp[i]);
+	return err;
+}
+
+struct ib_qp *rig_make_qp(struct rig *rig, enum ib_qp_type type, struct ib_cq *cq)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = type,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {
+			.max_send_wr = MAX_WR,
+			.max_recv_wr = MAX_WR,
+			.max_send_sge = MAX_SGE,
+			.max_recv_sge = MAX_SGE,
+			.max_inline_data = MAX_INLINE,
+		},
+	};
+
+	return ib_create_qp(rig->pd, &init);
+}
+
+void rig_down(struct rig *rig)
+{
+	int i;
+
+	for (i = 0; i < NUM_QPS; i++)
+		if (!IS_ERR_OR_NULL(rig->qp[i]))
+			ib_destroy_qp(rig->qp[i]);
+	if (!IS_ERR_OR_NULL(rig->mr))
+		ib_dereg_mr(rig->mr);
+	for (i = 0; i < NUM_QPS; i++) {
+		if (rig->dma[i])
+			ib_dma_unmap_single(rig->dev, rig->dma[i], BUF_SIZE, DMA_BIDIRECTIONAL);
+		kfree(rig->buf[i]);
+		if (!IS_ERR_OR_NULL(rig->cq[i]))
+			ib_free_cq(rig->cq[i]);
+	}
+	if (!IS_ERR_OR_NULL(rig->pd))
+		ib_dealloc_pd(rig->pd);
+}
+
+static int rig_alloc(struct rig *rig, const struct rig_test *test)
+{
+	int i;
+
+	rig->pd = ib_alloc_pd(rig->dev, 0);
+	TRY(PTR_ERR_OR_ZERO(rig->pd));
+	for (i = 0; i < NUM_QPS; i++) {
+		rig->cq[i] = ib_alloc_cq(rig->dev, rig, CQ_ENTRIES, 0, test->ctx);
+		TRY(PTR_ERR_OR_ZERO(rig->cq[i]));
+		rig->buf[i] = kmalloc(BUF_SIZE, GFP_KERNEL);
+		if (!rig->buf[i])
+			return -ENOMEM;
+		rig->dma[i] = ib_dma_map_single(rig->dev, rig->buf[i], BUF_SIZE,
+						DMA_BIDIRECTIONAL);
+		if (ib_dma_mapping_error(rig->dev, rig->dma[i])) {
+			rig->dma[i] = 0;
+			return -ENOMEM;
+		}
+		rig->qp[i] = rig_make_qp(rig, test->type, rig->cq[i]);
+		TRY(PTR_ERR_OR_ZERO(rig->qp[i]));
+	}
+	return 0;
+}
+
+int rig_up(struct rig *rig, const struct rig_test *test)
+{
+	struct ib_port_attr port;
+	int err;
+
+	err = ib_query_port(rig->dev, 1, &port);
+	if (err)
+		return err;
+	rig->lid = port.lid;
+	err = rig_alloc(rig, test);
+	return err ?: rig_connect(rig);
+}
+
+/* ---- requests and completions -------------------------------------------------- */
+
+static u8 pattern(unsigned int seed, unsigned int i)
+{
+	return i * 7 + (i >> 8) + seed;
+}
+
+void fill_pattern(u8 *buf, unsigned int len, unsigned int seed)
+{
+	unsigned int i;
+
+	for (i = 0; i < len; i++)
+		buf[i] = pattern(seed, i);
+}
+
+bool has_pattern(const u8 *buf, unsigned int len, unsigned int seed)
+{
+	unsigned int i;
+
+	for (i = 0; i < len; i++)
+		if (buf[i] != pattern(seed, i))
+			return false;
+	return true;
+}
+
+struct ib_sge rig_sge(struct rig *rig, int side, unsigned int off, unsigned int len)
+{
+	return (struct ib_sge){
+		.addr = rig->dma[side] + off,
+		.length = len,
+		.lkey = rig->pd->local_dma_lkey,
+	};
+}
+
+int rig_post_recv(struct rig *rig, int side, unsigned int off, unsigned int len, u64 wr_id)
+{
+	struct ib_sge sge = rig_sge(rig, side, off, len);
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+
+	return ib_post_recv(rig->qp[side], &wr, NULL);
+}
+
+int rig_post_rdma(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u64 raddr,
+		     u32 rkey, u64 wr_id)
+{
+	struct ib_sge sge = rig_sge(rig, 0, 0, len);
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id = wr_id,
+			.opcode = opcode,
+			.send_flags = IB_SEND_SIGNALED,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.ex.imm_data = cpu_to_be32(0x01020304),
+		},
+		.remote_addr = raddr,
+		.rkey = rkey,
+	};
+
+	return ib_post_send(rig->qp[0], &wr.wr, NULL);
+}
+
+int rig_post_send(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u64 wr_id)
+{
+	return rig_post_rdma(rig, opcode, len, 0, 0, wr_id);
+}
+
+/* Wait for a completion of IB_POLL_DIRECT. */
+int rig_reap(struct rig *rig, int side, struct ib_wc *wc)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(TIMEOUT_MS);
+
+	memset(wc, 0, sizeof(*wc));
+	do {
+		if (ib_poll_cq(rig->cq[side], 1, wc) == 1)
+			return 0;
+		cond_resched();
+	} while (time_before(jiffies, end));
+	snprintf(rig_report, sizeof(rig_report), "no completion on CQ %d\n", side);
+	return -EREMOTEIO;
+}
+
+bool rig_idle(struct rig *rig)
+{
+	struct ib_wc wc;
+
+	return !ib_poll_cq(rig->cq[0], 1, &wc) && !ib_poll_cq(rig->cq[1], 1, &wc);
+}
+
+static void waiter_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct waiter *waiter = container_of(wc->wr_cqe, struct waiter, cqe);
+
+	waiter->status = wc->status;
+	complete(&waiter->done);
+}
+
+void waiter_init(struct waiter *waiter)
+{
+	waiter->cqe.done = waiter_done;
+	init_completion(&waiter->done);
+}
+
+int wait_for(struct waiter *waiter)
+{
+	EXPECT(wait_for_completion_timeout(&waiter->done, msecs_to_jiffies(TIMEOUT_MS)));
+	return 0;
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of kernel verbs: messages, full and broken queues, queue pairs that are reset and destroyed.
+ */
+
+#include <linux/delay.h>
+
+#include "rig.h"
+
+/* ---- tests: sends -------------------------------------------------------------- */
+
+int test_send(struct rig *rig)
+{
+	struct ib_wc wc;
+
+	fill_pattern(rig->buf[0], 3000, 1);
+	memset(rig->buf[1], 0, BUF_SIZE);
+	TRY(rig_post_recv(rig, 1, 0, 4096, 10));
+	TRY(rig_post_send(rig, IB_WR_SEND, 3000, 20));
+	REAP(rig, 0, 20, &wc);
+	EXPECT_EQ(IB_WC_SEND, wc.opcode);
+	REAP(rig, 1, 10, &wc);
+	EXPECT_EQ(IB_WC_RECV, wc.opcode);
+	EXPECT_EQ(3000, wc.byte_len);
+	EXPECT_EQ(0, wc.wc_flags & IB_WC_WITH_IMM);
+	EXPECT(has_pattern(rig->buf[1], 3000, 1));
+	EXPECT_EQ(0, rig->buf[1][3000]);
+	return 0;
+}
+
+static int test_send_imm(struct rig *rig)
+{
+	struct ib_wc wc;
+
+	fill_pattern(rig->buf[0], 100, 2);
+	TRY(rig_post_recv(rig, 1, 0, 4096, 11));
+	TRY(rig_post_send(rig, IB_WR_SEND_WITH_IMM, 100, 21));
+	REAP(rig, 0, 21, &wc);
+	EXPECT_EQ(IB_WC_SEND, wc.opcode);
+	REAP(rig, 1, 11, &wc);
+	EXPECT_EQ(IB_WC_RECV, wc.opcode);
+	EXPECT(wc.wc_flags & IB_WC_WITH_IMM);
+	EXPECT_EQ(0x01020304, be32_to_cpu(wc.ex.imm_data));
+	EXPECT(has_pattern(rig->buf[1], 100, 2));
+	return 0;
+}
+
+static int test_empty(struct rig *rig)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED, .wr_id = 5 };
+	struct ib_wc wc;
+
+	TRY(rig_post_recv(rig, 1, 0, 4096, 6));
+	TRY(ib_post_send(rig->qp[0], &wr, NULL));
+	REAP(rig, 0, 5, &wc);
+	REAP(rig, 1, 6, &wc);
+	EXPECT_EQ(0, wc.byte_len);
+	/* Segments without data are not 2 GiB. */
+	TRY(rig_post_recv(rig, 1, 0, 4096, 7));
+	TRY(rig_post_send(rig, IB_WR_SEND, 0, 8));
+	REAP(rig, 0, 8, &wc);
+	REAP(rig, 1, 7, &wc);
+	EXPECT_EQ(0, wc.byte_len);
+	return 0;
+}
+
+static int test_inline(struct rig *rig)
+{
+	struct ib_sge sge[2];
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED | IB_SEND_INLINE,
+		.sg_list = sge,
+		.num_sge = 2,
+	};
+	unsigned int len;
+	struct ib_wc wc;
+
+	for (len = 1; len <= MAX_INLINE; len++) {
+		fill_pattern(rig->buf[0], len, len);
+		sge[0] = (struct ib_sge){ .addr = (uintptr_t)rig->buf[0], .length = len / 2 };
+		sge[1] = (struct ib_sge){ .addr = (uintptr_t)rig->buf[0] + len / 2,
+					  .length = len - len / 2 };
+		wr.wr_id = len;
+		TRY(rig_post_recv(rig, 1, 0, 4096, len));
+		TRY(ib_post_send(rig->qp[0], &wr, NULL));
+		/* The request has the data. */
+		memset(rig->buf[0], 0, len);
+		REAP(rig, 0, len, &wc);
+		REAP(rig, 1, len, &wc);
+		EXPECT_EQ(len, wc.byte_len);
+		EXPECT(has_pattern(rig->buf[1], len, len));
+	}
+	return 0;
+}
+
+static int test_gather_and_scatter(struct rig *rig)
+{
+	struct ib_sge from[MAX_SGE], to[MAX_SGE];
+	struct ib_recv_wr rwr = { .wr_id = 2, .sg_list = to, .num_sge = MAX_SGE };
+	struct ib_send_wr swr = {
+		.wr_id = 1,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = from,
+		.num_sge = MAX_SGE,
+	};
+	struct ib_wc wc;
+	int i;
+
+	fill_pattern(rig->buf[0], 4096, 3);
+	memset(rig->buf[1], 0, BUF_SIZE);
+	for (i = 0; i < MAX_SGE; i++) {
+		from[i] = rig_sge(rig, 0, i * 500, 500);
+		to[i] = rig_sge(rig, 1, i * 600, 600);
+	}
+	TRY(ib_post_recv(rig->qp[1], &rwr, NULL));
+	TRY(ib_post_send(rig->qp[0], &swr, NULL));
+	REAP(rig, 0, 1, &wc);
+	REAP(rig, 1, 2, &wc);
+	EXPECT_EQ(2000, wc.byte_len);
+	EXPECT(has_pattern(rig->buf[1], 2000, 3));
+	return 0;
+}
+
+/* Requests of one to three blocks go round the queue several times, and one in seven completes. */
+static int test_queue_wraps(struct rig *rig)
+{
+	unsigned int i, len, done = 0;
+	struct ib_sge sge;
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	struct ib_wc wc;
+
+	fill_pattern(rig->buf[0], 4096, 4);
+	for (i = 0; i < 1000; i++) {
+		len = i % 3 ? i % 64 + 1 : 300;
+		if (i % 3) {
+			sge = (struct ib_sge){ .addr = (uintptr_t)rig->buf[0], .length = len };
+			wr.send_flags = IB_SEND_INLINE;
+		} else {
+			sge = rig_sge(rig, 0, 0, len);
+			wr.send_flags = 0;
+		}
+		if (i % 7 == 6)
+			wr.send_flags |= IB_SEND_SIGNALED;
+		wr.wr_id = i;
+		TRY(rig_post_recv(rig, 1, 0, 4096, i));
+		TRY(ib_post_send(rig->qp[0], &wr, NULL));
+		REAP(rig, 1, i, &wc);
+		EXPECT_EQ(len, wc.byte_len);
+		EXPECT(has_pattern(rig->buf[1], len, 4));
+		if (i % 7 == 6) {
+			REAP(rig, 0, i, &wc);
+			done++;
+		}
+	}
+	EXPECT_EQ(1000 / 7, done);
+	EXPECT(rig_idle(rig));
+	return 0;
+}
+
+static int test_chain(struct rig *rig)
+{
+	struct ib_send_wr swr[8] = {};
+	struct ib_recv_wr rwr[8] = {};
+	struct ib_sge from[8], to[8];
+	struct ib_wc wc;
+	int i;
+
+	fill_pattern(rig->buf[0], 4096, 5);
+	for (i = 0; i < 8; i++) {
+		from[i] = rig_sge(rig, 0, 0, 100 + i);
+		to[i] = rig_sge(rig, 1, i * 512, 512);
+		swr[i].opcode = IB_WR_SEND;
+		swr[i].send_flags = IB_SEND_SIGNALED;
+		swr[i].wr_id = i;
+		swr[i].sg_list = &from[i];
+		swr[i].num_sge = 1;
+		swr[i].next = i < 7 ? &swr[i + 1] : NULL;
+		rwr[i].wr_id = 100 + i;
+		rwr[i].sg_list = &to[i];
+		rwr[i].num_sge = 1;
+		rwr[i].next = i < 7 ? &rwr[i + 1] : NULL;
+	}
+	TRY(ib_post_recv(rig->qp[1], rwr, NULL));
+	TRY(ib_post_send(rig->qp[0], swr, NULL));
+	for (i = 0; i < 8; i++) {
+		REAP(rig, 0, i, &wc);
+		REAP(rig, 1, 100 + i, &wc);
+		EXPECT_EQ(100 + i, wc.byte_len);
+		EXPECT(has_pattern(rig->buf[1] + i * 512, 100 + i, 5));
+	}
+	return 0;
+}
+
+/* ---- tests: errors ------------------------------------------------------------- */
+
+static int test_bad_requests(struct rig *rig)
+{
+	struct ib_sge sge[MAX_SGE + 16];
+	struct ib_send_wr first = { .opcode = IB_WR_SEND, .wr_id = 1 };
+	struct ib_send_wr second = { .opcode = IB_WR_SEND, .wr_id = 2, .sg_list = sge,
+				     .num_sge = ARRAY_SIZE(sge) };
+	struct ib_recv_wr rwr = { .sg_list = sge, .num_sge = ARRAY_SIZE(sge) };
+	const struct ib_send_wr *bad = NULL;
+	const struct ib_recv_wr *bad_recv = NULL;
+	struct ib_wc wc;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sge); i++)
+		sge[i] = rig_sge(rig, 0, 0, 8);
+	first.send_flags = IB_SEND_SIGNALED;
+	first.next = &second;
+	TRY(rig_post_recv(rig, 1, 0, 4096, 3));
+	EXPECT(ib_post_send(rig->qp[0], &first, &bad) < 0);
+	EXPECT(bad == &second);
+	/* The one before it has been posted. */
+	REAP(rig, 0, 1, &wc);
+	REAP(rig, 1, 3, &wc);
+	first.next = NULL;
+	first.sg_list = sge;
+	first.num_sge = ARRAY_SIZE(sge);
+	EXPECT(ib_post_send(rig->qp[0], &first, &bad) < 0);
+	EXPECT(bad == &first);
+	EXPECT(ib_post_recv(rig->qp[0], &rwr, &bad_recv) < 0);
+	EXPECT(bad_recv == &rwr);
+	EXPECT(rig_idle(rig));
+	return test_send(rig);
+}
+
+static int test_full_queues(struct rig *rig)
+{
+	struct ib_qp_attr attr;
+	struct ib_qp_init_attr init;
+	unsigned int i, sent, most;
+	struct ib_wc wc;
+
+	TRY(ib_query_qp(rig->qp[0], &attr, IB_QP_CAP, &init));
+	EXPECT(init.cap.max_send_wr >= MAX_WR);
+	EXPECT(init.cap.max_recv_wr >= MAX_WR);
+	/* Nothing is received, so the queue fills. Requests without data take a block each. */
+	most = 16 * init.cap.max_send_wr;
+	for (sent = 0; sent < most && !rig_post_send(rig, IB_WR_SEND, 4, sent); sent++)
+		;
+	EXPECT(sent >= init.cap.max_send_wr);
+	EXPECT(sent < most);
+	for (i = 0; i < init.cap.max_recv_wr; i++)
+		TRY(rig_post_recv(rig, 1, 0, 64, i));
+	EXPECT_EQ(-ENOMEM, rig_post_recv(rig, 1, 0, 64, i));
+	for (i = 0; i < sent; i++) {
+		REAP(rig, 1, i % init.cap.max_recv_wr, &wc);
+		REAP(rig, 0, i, &wc);
+		TRY(rig_post_recv(rig, 1, 0, 64, i % init.cap.max_recv_wr));
+	}
+	return 0;
+}
+
+static int test_local_error(struct rig *rig)
+{
+	struct ib_sge sge = { .addr = rig->dma[0], .length = 64, .lkey = 0x12345600 };
+	struct ib_send_wr wr = {
+		.wr_id = 1, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+		.sg_list = &sge, .num_sge = 1,
+	};
+	struct ib_wc wc;
+	int i;
+
+	TRY(rig_post_recv(rig, 1, 0, 4096, 9));
+	TRY(ib_post_send(rig->qp[0], &wr, NULL));
+	for (i = 0; i < 3; i++)
+		TRY(rig_post_send(rig, IB_WR_SEND, 8, 2 + i));
+	TRY(rig_reap(rig, 0, &wc));
+	EXPECT_EQ(1, wc.wr_id);
+	EXPECT_EQ(IB_WC_LOC_PROT_ERR, wc.status);
+	for (i = 0; i < 3; i++) {
+		TRY(rig_reap(rig, 0, &wc));
+		EXPECT_EQ(2 + i, wc.wr_id);
+		EXPECT_EQ(IB_WC_WR_FLUSH_ERR, wc.status);
+	}
+	return 0;
+}
+
+static int test_reset(struct rig *rig)
+{
+	struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };
+	int i;
+
+	TRY(test_send(rig));
+	/* Completions that nobody has polled, and requests that have not completed. */
+	for (i = 0; i < 5; i++)
+		TRY(rig_post_recv(rig, 1, 0, 4096, i));
+	for (i = 0; i < 3; i++)
+		TRY(rig_post_send(rig, IB_WR_SEND, 64, i));
+	msleep(50);
+	for (i = 0; i < NUM_QPS; i++)
+		TRY(ib_modify_qp(rig->qp[i], &reset, IB_QP_STATE));
+	EXPECT(rig_idle(rig));
+	TRY(rig_connect(rig));
+	return test_send(rig);
+}
+
+/* Queue pairs that are destroyed leave no completions to those that get their numbers. */
+static int test_destroy(struct rig *rig)
+{
+	int i, round;
+
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 5; i++)
+			TRY(rig_post_recv(rig, 1, 0, 4096, i));
+		for (i = 0; i < 5; i++)
+			TRY(rig_post_send(rig, IB_WR_SEND, 64, i));
+		if (round % 2)
+			msleep(20);
+		for (i = 0; i < NUM_QPS; i++) {
+			TRY(ib_destroy_qp(rig->qp[i]));
+			rig->qp[i] = NULL;
+		}
+		EXPECT(rig_idle(rig));
+		for (i = 0; i < NUM_QPS; i++) {
+			rig->qp[i] = rig_make_qp(rig, IB_QPT_RC, rig->cq[i]);
+			TRY(PTR_ERR_OR_ZERO(rig->qp[i]));
+		}
+		TRY(rig_connect(rig));
+		TRY(test_send(rig));
+	}
+	return 0;
+}
+
+const struct rig_test send_tests[] = {
+	{ "rc_send", test_send, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_send_imm", test_send_imm, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_empty", test_empty, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_inline", test_inline, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_gather_and_scatter", test_gather_and_scatter, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_queue_wraps", test_queue_wraps, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_chain", test_chain, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_bad_requests", test_bad_requests, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_full_queues", test_full_queues, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_local_error", test_local_error, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_reset", test_reset, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_destroy", test_destroy, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "uc_send", test_send, IB_QPT_UC, IB_POLL_DIRECT },
+	{ "uc_send_imm", test_send_imm, IB_QPT_UC, IB_POLL_DIRECT },
+	{ "uc_inline", test_inline, IB_QPT_UC, IB_POLL_DIRECT },
+	{}
+};
