@@ -114,8 +114,8 @@ static int test_solicited(struct rig *rig)
 	old = rig->qp[1];
 	rig->qp[1] = rig_make_qp(rig, IB_QPT_RC, cq);
 	err = PTR_ERR_OR_ZERO(rig->qp[1]) ?: rig_modify(rig->qp[0], (struct ib_qp_attr){
-		.qp_state = IB_QPS_RESET }, 0) ?: rig_connect(rig) ?: rig_post_recv(rig, 1, 0, 64, 1) ?:
-		rig_post_recv(rig, 1, 0, 64, 2);
+		.qp_state = IB_QPS_RESET }, 0) ?: rig_connect(rig) ?:
+		rig_post_recv(rig, 1, 0, 64, 1) ?: rig_post_recv(rig, 1, 0, 64, 2);
 	if (!err) {
 		ib_req_notify_cq(cq, IB_CQ_SOLICITED);
 		err = ib_post_send(rig->qp[0], &wr, NULL);

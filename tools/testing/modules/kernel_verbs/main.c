@@ -24,6 +24,7 @@ static const struct rig_test *const lists[] = {
 	memory_tests,
 	ud_tests,
 	event_tests,
+	srq_tests,
 };
 
 static const struct rig_test *find_test(const char *name)

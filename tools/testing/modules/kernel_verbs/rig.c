@@ -78,19 +78,35 @@ static int to_rts(struct ib_qp *qp)
 	return rig_modify(qp, attr, mask);
 }
 
-int rig_connect(struct rig *rig)
+int rig_connect_pair(struct rig *rig, struct ib_qp *const qp[NUM_QPS])
 {
 	int i, err = 0;
 
 	for (i = 0; i < NUM_QPS && !err; i++)
-		err = to_init(rig->qp[i]);
+		err = to_init(qp[i]);
 	for (i = 0; i < NUM_QPS && !err; i++)
-		err = to_rtr(rig, rig->qp[i], rig->qp[!i]);
+		err = to_rtr(rig, qp[i], qp[!i]);
 	for (i = 0; i < NUM_QPS && !err; i++)
-		err = to_rts(rig->qp[i]);
+		err = to_rts(qp[i]);
 	return err;
 }
 
+int rig_connect(struct rig *rig)
+{
+	return rig_connect_pair(rig, rig->qp);
+}
+
+static void qp_event(struct ib_event *event, void *context)
+{
+	struct rig *rig = context;
+	int i;
+
+	for (i = 0; i < NUM_QPS; i++)
+		if (event->event == IB_EVENT_QP_LAST_WQE_REACHED && event->element.qp == rig->qp[i])
+			complete(&rig->last_wqe[i]);
+}
+
+/* The queue pairs receive from the SRQ, if there is one. */
 struct ib_qp *rig_make_qp(struct rig *rig, enum ib_qp_type type, struct ib_cq *cq)
 {
 	struct ib_qp_init_attr init = {
@@ -100,14 +116,42 @@ struct ib_qp *rig_make_qp(struct rig *rig, enum ib_qp_type type, struct ib_cq *c
 		.recv_cq = cq,
 		.cap = {
 			.max_send_wr = MAX_WR,
-			.max_recv_wr = MAX_WR,
+			.max_recv_wr = rig->srq ? 0 : MAX_WR,
 			.max_send_sge = MAX_SGE,
-			.max_recv_sge = MAX_SGE,
+			.max_recv_sge = rig->srq ? 0 : MAX_SGE,
 			.max_inline_data = MAX_INLINE,
 		},
+		.srq = rig->srq,
+		.event_handler = qp_event,
+		.qp_context = rig,
 	};
 
 	return ib_create_qp(rig->pd, &init);
+}
+
+static void srq_event(struct ib_event *event, void *context)
+{
+	struct rig *rig = context;
+
+	if (event->event == IB_EVENT_SRQ_LIMIT_REACHED && event->element.srq == rig->srq)
+		complete(&rig->limit);
+}
+
+static int make_srq(struct rig *rig)
+{
+	struct ib_srq_init_attr init = {
+		.event_handler = srq_event,
+		.srq_context = rig,
+		.srq_type = IB_SRQT_BASIC,
+		.attr = { .max_wr = SRQ_WR, .max_sge = SRQ_SGE },
+	};
+	struct ib_srq *srq = ib_create_srq(rig->pd, &init);
+
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	rig->srq = srq;
+	rig->srq_attr = init.attr;
+	return 0;
 }
 
 void rig_down(struct rig *rig)
@@ -117,6 +161,8 @@ void rig_down(struct rig *rig)
 	for (i = 0; i < NUM_QPS; i++)
 		if (!IS_ERR_OR_NULL(rig->qp[i]))
 			ib_destroy_qp(rig->qp[i]);
+	if (rig->srq)
+		ib_destroy_srq(rig->srq);
 	if (!IS_ERR_OR_NULL(rig->mr))
 		ib_dereg_mr(rig->mr);
 	for (i = 0; i < NUM_QPS; i++) {
@@ -136,6 +182,8 @@ static int rig_alloc(struct rig *rig, const struct rig_test *test)
 
 	rig->pd = ib_alloc_pd(rig->dev, 0);
 	TRY(PTR_ERR_OR_ZERO(rig->pd));
+	if (test->srq)
+		TRY(make_srq(rig));
 	for (i = 0; i < NUM_QPS; i++) {
 		rig->cq[i] = ib_alloc_cq(rig->dev, rig, CQ_ENTRIES, 0, test->ctx);
 		TRY(PTR_ERR_OR_ZERO(rig->cq[i]));
@@ -157,7 +205,11 @@ static int rig_alloc(struct rig *rig, const struct rig_test *test)
 int rig_up(struct rig *rig, const struct rig_test *test)
 {
 	struct ib_port_attr port;
-	int err;
+	int i, err;
+
+	init_completion(&rig->limit);
+	for (i = 0; i < NUM_QPS; i++)
+		init_completion(&rig->last_wqe[i]);
 
 	err = ib_query_port(rig->dev, 1, &port);
 	if (err)
@@ -210,7 +262,7 @@ int rig_post_recv(struct rig *rig, int side, unsigned int off, unsigned int len,
 }
 
 int rig_post_rdma(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u64 raddr,
-		     u32 rkey, u64 wr_id)
+		  u32 rkey, u64 wr_id)
 {
 	struct ib_sge sge = rig_sge(rig, 0, 0, len);
 	struct ib_rdma_wr wr = {
@@ -232,6 +284,41 @@ int rig_post_rdma(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u
 int rig_post_send(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u64 wr_id)
 {
 	return rig_post_rdma(rig, opcode, len, 0, 0, wr_id);
+}
+
+/* With a GRH, if there is a GID. */
+struct ib_ah *rig_make_ah(struct rig *rig, u16 dlid, union ib_gid *dgid)
+{
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB };
+
+	rdma_ah_set_port_num(&attr, 1);
+	rdma_ah_set_dlid(&attr, dlid);
+	if (dgid) {
+		rdma_ah_set_grh(&attr, NULL, 0, 0, 1, 0);
+		rdma_ah_set_dgid_raw(&attr, dgid->raw);
+	}
+	return rdma_create_ah(rig->pd, &attr, 0);
+}
+
+/* From the beginning of the first buffer. */
+int rig_post_datagram(struct rig *rig, int from, struct ib_ah *ah, u32 qpn, unsigned int len,
+		      u64 wr_id)
+{
+	struct ib_sge sge = rig_sge(rig, 0, 0, len);
+	struct ib_ud_wr wr = {
+		.wr = {
+			.wr_id = wr_id,
+			.opcode = IB_WR_SEND,
+			.send_flags = IB_SEND_SIGNALED,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+		.ah = ah,
+		.remote_qpn = qpn,
+		.remote_qkey = QKEY,
+	};
+
+	return ib_post_send(rig->qp[from], &wr.wr, NULL);
 }
 
 /* Wait for a completion of IB_POLL_DIRECT. */

@@ -20,6 +20,8 @@
 #define GRH_BYTES	40
 #define TIMEOUT_MS	10000
 #define NUM_QPS		2
+#define SRQ_WR		16
+#define SRQ_SGE		3
 
 /**
  * struct rig - a device, and two queue pairs on it that are connected to each other
@@ -30,6 +32,10 @@
  * @buf: memory of each
  * @dma: its DMA address
  * @mr: region that work requests open; NULL if the test needs none
+ * @srq: what the queue pairs receive from; NULL if they have receive queues
+ * @srq_attr: its sizes
+ * @limit: completed when an event tells that the SRQ's limit is reached
+ * @last_wqe: completed when an event tells that a queue pair takes no more requests of the SRQ
  * @lid: of the port
  */
 struct rig {
@@ -40,6 +46,10 @@ struct rig {
 	u8 *buf[NUM_QPS];
 	u64 dma[NUM_QPS];
 	struct ib_mr *mr;
+	struct ib_srq *srq;
+	struct ib_srq_attr srq_attr;
+	struct completion limit;
+	struct completion last_wqe[NUM_QPS];
 	u16 lid;
 };
 
@@ -49,12 +59,14 @@ struct rig {
  * @run: returns 0, -EOPNOTSUPP if the device lacks what the test needs, or another negative errno
  * @type: of the two queue pairs
  * @ctx: who polls the completion queues
+ * @srq: whether they receive from an SRQ
  */
 struct rig_test {
 	const char *name;
 	int (*run)(struct rig *rig);
 	enum ib_qp_type type;
 	enum ib_poll_context ctx;
+	bool srq;
 };
 
 /* The tests of each file, up to one without a name. */
@@ -62,6 +74,7 @@ extern const struct rig_test send_tests[];
 extern const struct rig_test memory_tests[];
 extern const struct rig_test ud_tests[];
 extern const struct rig_test event_tests[];
+extern const struct rig_test srq_tests[];
 
 /* ---- how a test fails ---------------------------------------------------------- */
 
@@ -97,6 +110,7 @@ int rig_up(struct rig *rig, const struct rig_test *test);
 void rig_down(struct rig *rig);
 int rig_modify(struct ib_qp *qp, struct ib_qp_attr attr, int mask);
 int rig_connect(struct rig *rig);
+int rig_connect_pair(struct rig *rig, struct ib_qp *const qp[NUM_QPS]);
 struct ib_qp *rig_make_qp(struct rig *rig, enum ib_qp_type type, struct ib_cq *cq);
 
 /* ---- requests and completions -------------------------------------------------- */
@@ -111,6 +125,10 @@ int rig_post_rdma(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u
 int rig_post_send(struct rig *rig, enum ib_wr_opcode opcode, unsigned int len, u64 wr_id);
 int rig_reap(struct rig *rig, int side, struct ib_wc *wc);
 bool rig_idle(struct rig *rig);
+
+struct ib_ah *rig_make_ah(struct rig *rig, u16 dlid, union ib_gid *dgid);
+int rig_post_datagram(struct rig *rig, int from, struct ib_ah *ah, u32 qpn, unsigned int len,
+		      u64 wr_id);
 
 #define REAP(rig, side, id, wc) do {						\
 	TRY(rig_reap(rig, side, wc));						\

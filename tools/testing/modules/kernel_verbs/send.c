@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of kernel verbs: messages, full and broken queues, queue pairs that are reset and destroyed.
+ * Tests of kernel verbs: messages, full and broken queues, queue pairs that are reset and
+ * destroyed.
  */
 
 #include <linux/delay.h>
@@ -326,6 +327,99 @@ static int test_destroy(struct rig *rig)
 	return 0;
 }
 
+/* ---- numbers that are used again ------------------------------------------------- */
+
+#define OTHER	100	/* wr_id of requests on the second pair, from here on */
+
+static int exchange_on_both(struct rig *rig, struct ib_qp *const other[NUM_QPS])
+{
+	struct ib_sge from = rig_sge(rig, 0, 0, 64), to = rig_sge(rig, 1, 0, 4096);
+	struct ib_recv_wr rwr = { .sg_list = &to, .num_sge = 1 };
+	struct ib_send_wr swr = {
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = &from,
+		.num_sge = 1,
+	};
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		TRY(rig_post_recv(rig, 1, 0, 4096, i));
+		rwr.wr_id = OTHER + i;
+		TRY(ib_post_recv(other[1], &rwr, NULL));
+	}
+	for (i = 0; i < 4; i++) {
+		TRY(rig_post_send(rig, IB_WR_SEND, 64, i));
+		swr.wr_id = OTHER + i;
+		TRY(ib_post_send(other[0], &swr, NULL));
+	}
+	return 0;
+}
+
+/* Returns how many of the new queue pairs have a number of an old one, or a negative errno. */
+static int replace_pair(struct rig *rig)
+{
+	u32 old[NUM_QPS] = { rig->qp[0]->qp_num, rig->qp[1]->qp_num };
+	int i, again = 0;
+
+	for (i = 0; i < NUM_QPS; i++) {
+		TRY(ib_destroy_qp(rig->qp[i]));
+		rig->qp[i] = NULL;
+	}
+	for (i = 0; i < NUM_QPS; i++) {
+		rig->qp[i] = rig_make_qp(rig, IB_QPT_RC, rig->cq[i]);
+		TRY(PTR_ERR_OR_ZERO(rig->qp[i]));
+		again += rig->qp[i]->qp_num == old[0] || rig->qp[i]->qp_num == old[1];
+	}
+	return again;
+}
+
+/* The CQs have completions of a pair that is destroyed, between those of another pair. */
+static int reuse_numbers(struct rig *rig, struct ib_qp *const other[NUM_QPS])
+{
+	int round, i, k, ret, again = 0;
+	struct ib_wc wc;
+
+	TRY(rig_connect_pair(rig, other));
+	for (round = 0; round < 10; round++) {
+		TRY(exchange_on_both(rig, other));
+		msleep(20);
+		ret = replace_pair(rig);
+		if (ret < 0)
+			return ret;
+		again += ret;
+		TRY(rig_connect(rig));
+		for (i = 0; i < NUM_QPS; i++) {
+			for (k = 0; k < 4; k++) {
+				TRY(rig_reap(rig, i, &wc));
+				EXPECT_EQ(IB_WC_SUCCESS, wc.status);
+				EXPECT(wc.qp == other[i]);
+				EXPECT_EQ(OTHER + k, wc.wr_id);
+			}
+		}
+		EXPECT(rig_idle(rig));
+		TRY(test_send(rig));
+	}
+	if (!again)
+		LACKS("an HCA that uses the numbers of queue pairs again soon");
+	return 0;
+}
+
+static int test_numbers_used_again(struct rig *rig)
+{
+	struct ib_qp *other[NUM_QPS];
+	int err;
+
+	other[0] = rig_make_qp(rig, IB_QPT_RC, rig->cq[0]);
+	TRY(PTR_ERR_OR_ZERO(other[0]));
+	other[1] = rig_make_qp(rig, IB_QPT_RC, rig->cq[1]);
+	err = PTR_ERR_OR_ZERO(other[1]) ?: reuse_numbers(rig, other);
+	if (!IS_ERR(other[1]))
+		ib_destroy_qp(other[1]);
+	ib_destroy_qp(other[0]);
+	return err;
+}
+
 const struct rig_test send_tests[] = {
 	{ "rc_send", test_send, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_send_imm", test_send_imm, IB_QPT_RC, IB_POLL_DIRECT },
@@ -339,6 +433,7 @@ const struct rig_test send_tests[] = {
 	{ "rc_local_error", test_local_error, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_reset", test_reset, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "rc_destroy", test_destroy, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_numbers_used_again", test_numbers_used_again, IB_QPT_RC, IB_POLL_DIRECT },
 	{ "uc_send", test_send, IB_QPT_UC, IB_POLL_DIRECT },
 	{ "uc_send_imm", test_send_imm, IB_QPT_UC, IB_POLL_DIRECT },
 	{ "uc_inline", test_inline, IB_QPT_UC, IB_POLL_DIRECT },

@@ -52,6 +52,26 @@ MODULE_TEST(uc_send);
 MODULE_TEST(uc_send_imm);
 MODULE_TEST(uc_inline);
 MODULE_TEST(ud_datagram);
+MODULE_TEST(rc_numbers_used_again);
+MODULE_TEST(rc_masked_atomics);
+MODULE_TEST(gaps_write_and_read);
+MODULE_TEST(gaps_local);
+MODULE_TEST(gaps_limits);
+MODULE_TEST(gaps_again);
+MODULE_TEST(gaps_invalidated);
+MODULE_TEST(gaps_rights);
+MODULE_TEST(ud_multicast);
+MODULE_TEST(ud_multicast_refused);
+MODULE_TEST(srq_two_queue_pairs);
+MODULE_TEST(srq_chain);
+MODULE_TEST(srq_full);
+MODULE_TEST(srq_bad_requests);
+MODULE_TEST(srq_sizes);
+MODULE_TEST(srq_limit);
+MODULE_TEST(srq_unpolled);
+MODULE_TEST(srq_last_wqe_softirq);
+MODULE_TEST(srq_last_wqe_workqueue);
+MODULE_TEST(srq_datagrams);
 
 FIXTURE_SETUP(kernel)
 {
@@ -67,15 +87,15 @@ FIXTURE_TEARDOWN(kernel)
 	close(self->fd);
 }
 
-TEST_F(kernel, requests_do_what_they_say)
+static void run_module_test(struct __test_metadata *_metadata, int fd, const char *test)
 {
 	char report[256] = "";
 	ssize_t n;
 	int err;
 
-	n = write(self->fd, variant->test, strlen(variant->test));
+	n = write(fd, test, strlen(test));
 	err = errno;
-	if (n < 0 && read(self->fd, report, sizeof(report) - 1) < 0)
+	if (n < 0 && read(fd, report, sizeof(report) - 1) < 0)
 		report[0] = 0;
 	if (n < 0 && err == EOPNOTSUPP)
 		SKIP(return, "%s", report[0] ? report : "the driver does not post this request");
@@ -84,6 +104,29 @@ TEST_F(kernel, requests_do_what_they_say)
 	ASSERT_LT(0, n);
 	if (hca_ctl_present())
 		EXPECT_STREQ("", hca_census_delta_within(1000));
+}
+
+TEST_F(kernel, requests_do_what_they_say)
+{
+	run_module_test(_metadata, self->fd, variant->test);
+}
+
+/* ib_core has no such test of processes: it forgets a group before it asks the driver to detach. */
+TEST(firmware_refuses_to_attach_and_to_detach)
+{
+	int fd;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, load_test_module("kernel_verbs", DEVICE));
+	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, hca_census_reset());
+	ASSERT_EQ(0, hca_do("inject op ATTACH_TO_MCG INT_ERR 1"));
+	ASSERT_EQ(0, hca_do("inject op DETACH_FROM_MCG INT_ERR 1"));
+	run_module_test(_metadata, fd, "ud_multicast_fails");
+	EXPECT_EQ(2, hca_inject_clear());
+	close(fd);
 }
 
 TEST_HARNESS_MAIN
