@@ -373,6 +373,34 @@ static int fini_created_qp(struct env *e)
 	return act_destroy_qp(e) ?: fini_qp(e);
 }
 
+static int prep_created_ud(struct env *e)
+{
+	return prep_ud(e) ?: act_create_qp(e);
+}
+
+static int change_mcast(struct env *e, uint32_t cmd)
+{
+	struct ib_uverbs_attach_mcast req = {
+		.gid = { 0xff, 0x12, 0xa0, 0x1b }, .qp_handle = e->qp.handle, .mlid = 0xc777,
+	};
+
+	return uv_cmd(e->uv.fd, cmd, &req, sizeof(req), NULL, 0, NULL, 0, NULL, 0);
+}
+
+/*
+ * There is no test of detach: if a command is refused, ib_core can never destroy the queue pair. If
+ * ib_core cannot query the queue pair's state, it looks at the ports instead.
+ */
+static int act_attach_mcast(struct env *e)
+{
+	return change_mcast(e, IB_USER_VERBS_CMD_ATTACH_MCAST);
+}
+
+static int act_detach_mcast(struct env *e)
+{
+	return change_mcast(e, IB_USER_VERBS_CMD_DETACH_MCAST);
+}
+
 static int prep_srq_qp(struct env *e)
 {
 	int ret = prep_created_srq(e) ?: prep_rc(e);
@@ -877,6 +905,11 @@ FIXTURE_VARIANT_ADD(verb, create_qp_uc) {
 
 FIXTURE_VARIANT_ADD(verb, create_qp_ud) {
 	.v = { prep_ud, act_create_qp, act_destroy_qp, fini_qp },
+};
+
+FIXTURE_VARIANT_ADD(verb, attach_mcast) {
+	.v = { prep_created_ud, act_attach_mcast, act_detach_mcast, fini_created_qp,
+	       .lenient = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, create_qp_with_srq) {
