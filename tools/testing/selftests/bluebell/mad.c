@@ -1150,6 +1150,7 @@ TEST_F(mad, port_goes_down_while_requests_are_under_way)
 	uint16_t lid = own_lid();	/* there is none while the port is down */
 	const unsigned int n = 20;
 	struct mad m;
+	int ret;
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
@@ -1169,8 +1170,11 @@ TEST_F(mad, port_goes_down_while_requests_are_under_way)
 	ASSERT_EQ(0, hca_do("inject link up"));
 	EXPECT_TRUE(wait_port_event(device.ctx, IBV_EVENT_PORT_ACTIVE, 5000));
 	while (answers + timeouts < n) {
-		while (mad_recv(&self->server, &m, 10) > 0)
-			EXPECT_EQ(0, mad_answer(&self->server, &m));
+		/* ib_umad refuses a second answer while the first one is being sent. */
+		while (mad_recv(&self->server, &m, 10) > 0) {
+			ret = mad_answer(&self->server, &m);
+			EXPECT_TRUE(!ret || ret == -EINVAL) TH_LOG("error %d", ret);
+		}
 		while (mad_recv(&self->client, &m, 10) > 0) {
 			EXPECT_TRUE(!m.hdr.status || m.hdr.status == ETIMEDOUT);
 			answers += !m.hdr.status;
