@@ -6,6 +6,7 @@
  */
 
 #include <kunit/test.h>
+#include <linux/dma-mapping.h>
 #include <linux/list.h>
 #include <linux/mlx5/device.h>
 #include <rdma/ib_umem.h>
@@ -196,6 +197,51 @@ static void kernel_memory_is_freed_early_or_never(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
+static unsigned int buffers_freed;
+
+static void free_buffer(void *buffer)
+{
+	buffers_freed++;
+	kfree(buffer);
+}
+
+static void keep_buffer(struct kunit *test, struct mock *mock)
+{
+	void *buffer = kzalloc(64, GFP_KERNEL);
+	dma_addr_t dma;
+
+	KUNIT_ASSERT_NOT_NULL(test, buffer);
+	dma = dma_map_single(mock->dev->dma_device, buffer, 64, DMA_TO_DEVICE);
+	KUNIT_ASSERT_EQ(test, dma_mapping_error(mock->dev->dma_device, dma), 0);
+	mlx5_ib_orphan_keep(mock->dev, buffer, dma, 64, free_buffer);
+}
+
+/* What the device may read is freed when the device has no objects, and only then. */
+static void buffer_is_freed_early_or_never(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	unsigned int i;
+
+	mock->dev->dma_device = mock->dev->mdev->device;
+	KUNIT_ASSERT_EQ(test, dma_coerce_mask_and_coherent(mock->dev->dma_device,
+							   DMA_BIT_MASK(64)), 0);
+	buffers_freed = 0;
+	for (i = 0; i < 3; i++)
+		keep_buffer(test, mock);
+	adopt_pd(test, mock, UID);
+	mock->refuse_destroy = true;
+	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, buffers_freed, 0);
+	mock->refuse_destroy = false;
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, buffers_freed, 0);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, buffers_freed, 3);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, buffers_freed, 3);
+}
+
 static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(orphan_is_destroyed_for_another_user),
 	KUNIT_CASE(memory_is_freed_before_the_orphan_is_destroyed),
@@ -204,6 +250,7 @@ static struct kunit_case orphan_cases[] = {
 	KUNIT_CASE(context_leaves_orphans_behind),
 	KUNIT_CASE(orphan_uses_a_context_that_is_gone),
 	KUNIT_CASE(kernel_memory_is_freed_early_or_never),
+	KUNIT_CASE(buffer_is_freed_early_or_never),
 	{}
 };
 

@@ -383,6 +383,11 @@ static int odp_leaf_map_pages(struct odp_leaf *leaf, struct odp_chunk *chunk, si
 	return 0;
 }
 
+static void odp_leaf_put_list(void *list)
+{
+	put_page(virt_to_page(list));
+}
+
 /*
  * Write entries of a chunk, numbered in the chunk, to the key. @list is a page to copy them to, and
  * @base the number of the chunk's first entry.
@@ -406,11 +411,13 @@ static int odp_leaf_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, s
 	if (dma_mapping_error(device, dma))
 		return -ENOMEM;
 	err = mlx5_ib_umr_write_list(dev, leaf->key.mkey->key, base + first, num, dma);
-	/* A page that the device may still read is not freed: this reference is never released. */
-	if (err && mlx5_ib_umr_is_stuck(dev))
+	if (err && mlx5_ib_umr_is_stuck(dev)) {
+		/* A page that the device may still read is freed with this reference. */
 		get_page(virt_to_page(list));
-	else
+		mlx5_ib_orphan_keep(dev, list, dma, num * sizeof(*list), odp_leaf_put_list);
+	} else {
 		dma_unmap_single(device, dma, num * sizeof(*list), DMA_TO_DEVICE);
+	}
 	return err;
 }
 

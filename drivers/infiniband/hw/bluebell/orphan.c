@@ -6,6 +6,8 @@
  * device, and when the driver is unbound.
  */
 
+#include <linux/dma-mapping.h>
+#include <linux/kmemleak.h>
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 
@@ -30,6 +32,22 @@ struct orphan {
 	u32 number;
 	const char *name;
 	struct mlx5_ib_queue_mem mem;
+};
+
+/**
+ * struct orphan_buffer - memory that the device may read, although it has been told not to
+ * @node: in the list of the device
+ * @buffer: the memory
+ * @dma: its DMA address
+ * @bytes: its length
+ * @free: frees it
+ */
+struct orphan_buffer {
+	struct list_head node;
+	void *buffer;
+	dma_addr_t dma;
+	size_t bytes;
+	mlx5_ib_free_buffer_t free;
 };
 
 static void orphan_free_mem(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
@@ -71,6 +89,46 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 	ibdev_err_ratelimited(&dev->ib_dev,
 			      "cannot destroy %s 0x%x (%d): its memory stays allocated until firmware destroys it; unbind the driver to try again\n",
 			      name, number, err);
+}
+
+/**
+ * mlx5_ib_orphan_keep - keep memory that the device may still read
+ * @dev: device
+ * @buffer: the memory, mapped for reading by dma_map_single()
+ * @dma: its DMA address
+ * @bytes: its length
+ * @free: frees it
+ *
+ * The memory is freed when the driver is unbound, unless firmware keeps an object even then. If
+ * there is no memory to remember it, it is never freed. For where memory is being reclaimed, too.
+ */
+void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
+			 mlx5_ib_free_buffer_t free)
+{
+	struct orphan_buffer *kept = kmalloc_obj(*kept, GFP_NOWAIT | __GFP_NOWARN);
+
+	if (!kept) {
+		kmemleak_ignore(buffer);
+		return;
+	}
+	*kept = (struct orphan_buffer){
+		.buffer = buffer, .dma = dma, .bytes = bytes, .free = free,
+	};
+	guard(spinlock)(&dev->orphans.buffers_lock);
+	list_add_tail(&kept->node, &dev->orphans.buffers);
+}
+
+/* The device has no objects, so it reads nothing any more. */
+static void orphan_free_buffers(struct mlx5_ib_dev *dev)
+{
+	struct orphan_buffer *kept, *next;
+
+	list_for_each_entry_safe(kept, next, &dev->orphans.buffers, node) {
+		dma_unmap_single(dev->dma_device, kept->dma, kept->bytes, DMA_TO_DEVICE);
+		kept->free(kept->buffer);
+		kfree(kept);
+	}
+	INIT_LIST_HEAD(&dev->orphans.buffers);
 }
 
 /**
@@ -159,6 +217,8 @@ int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev)
 {
 	mutex_init(&dev->orphans.lock);
 	INIT_LIST_HEAD(&dev->orphans.list);
+	spin_lock_init(&dev->orphans.buffers_lock);
+	INIT_LIST_HEAD(&dev->orphans.buffers);
 	return 0;
 }
 
@@ -166,7 +226,8 @@ int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev)
  * mlx5_ib_cleanup_orphans - destroy the orphans
  * @dev: device, which has no other objects left
  *
- * The memory of those that firmware still refuses to destroy is never freed. May sleep.
+ * The memory of those that firmware still refuses to destroy is never freed, nor is then what
+ * mlx5_ib_orphan_keep() has got. May sleep.
  */
 void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev)
 {
@@ -181,4 +242,6 @@ void mlx5_ib_cleanup_orphans(struct mlx5_ib_dev *dev)
 				  "cannot destroy %s 0x%x (%d): the device may use its memory, which is never freed; reset the device\n",
 				  orphan->name, orphan->number, err);
 	}
+	if (list_empty(&dev->orphans.list))
+		orphan_free_buffers(dev);
 }

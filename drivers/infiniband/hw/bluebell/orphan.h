@@ -8,6 +8,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 struct mlx5_ib_dev;
@@ -15,19 +16,28 @@ struct mlx5_ib_queue_mem;
 struct mlx5_ib_ucontext;
 
 /**
- * struct mlx5_ib_orphans - the objects of a device that wait to be destroyed
+ * struct mlx5_ib_orphans - what of a device waits to be destroyed
  * @lock: guards @list, and the memory of the objects in it
  * @list: struct orphan, in the order in which they have to be destroyed
+ * @buffers_lock: guards @buffers; taken while memory is being reclaimed
+ * @buffers: struct orphan_buffer
  */
 struct mlx5_ib_orphans {
 	struct mutex lock;	/* list */
 	struct list_head list;
+	spinlock_t buffers_lock; /* buffers */
+	struct list_head buffers;
 };
+
+/* Frees a buffer that is not mapped for the device any more. */
+typedef void (*mlx5_ib_free_buffer_t)(void *buffer);
 
 void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			  const char *name, struct mlx5_ib_queue_mem *mem, int err);
 void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, const char *name,
 			    struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
+			 mlx5_ib_free_buffer_t free);
 void mlx5_ib_orphans_retry(struct mlx5_ib_dev *dev);
 void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);
 int mlx5_ib_init_orphans(struct mlx5_ib_dev *dev);

@@ -5,7 +5,6 @@
  */
 
 #include <linux/dma-mapping.h>
-#include <linux/kmemleak.h>
 #include <linux/mlx5/driver.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -14,6 +13,7 @@
 #include "bluebell.h"
 #include "layout_mkey.h"
 #include "layout_umr.h"
+#include "orphan.h"
 #include "umr.h"
 #include "umr_qp.h"
 
@@ -105,6 +105,11 @@ static int umr_list_wait(struct umr_fill *fill, struct umr_list *list)
 	return err;
 }
 
+static void umr_free_list(void *list)
+{
+	kfree(list);
+}
+
 static int umr_lists_free(struct umr_fill *fill)
 {
 	struct umr_list *list;
@@ -114,7 +119,8 @@ static int umr_lists_free(struct umr_fill *fill)
 		ret = umr_list_wait(fill, list);
 		err = err ?: ret;
 		if (list->failed && mlx5_ib_umr_is_stuck(fill->dev)) {
-			kmemleak_ignore(list->mtt);
+			mlx5_ib_orphan_keep(fill->dev, list->mtt, list->dma,
+					    fill->room * sizeof(__be64), umr_free_list);
 			continue;
 		}
 		dma_unmap_single(fill->dev->dma_device, list->dma, fill->room * sizeof(__be64),
@@ -348,9 +354,16 @@ int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key)
  */
 int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
 {
-	dev->umr_zeros = dma_alloc_coherent(dev->dma_device, CLEAR_BYTES, &dev->umr_zeros_dma,
-					    GFP_KERNEL);
-	return dev->umr_zeros ? 0 : -ENOMEM;
+	dev->umr_zeros = kzalloc(CLEAR_BYTES, GFP_KERNEL);
+	if (!dev->umr_zeros)
+		return -ENOMEM;
+	dev->umr_zeros_dma = dma_map_single(dev->dma_device, dev->umr_zeros, CLEAR_BYTES,
+					    DMA_TO_DEVICE);
+	if (!dma_mapping_error(dev->dma_device, dev->umr_zeros_dma))
+		return 0;
+	kfree(dev->umr_zeros);
+	dev->umr_zeros = NULL;
+	return -ENOMEM;
 }
 
 /**
@@ -359,8 +372,14 @@ int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
  */
 void mlx5_ib_cleanup_umr_clear(struct mlx5_ib_dev *dev)
 {
-	if (!mlx5_ib_umr_is_stuck(dev))
-		dma_free_coherent(dev->dma_device, CLEAR_BYTES, dev->umr_zeros,
-				  dev->umr_zeros_dma);
+	if (!dev->umr_zeros)
+		return;
+	if (mlx5_ib_umr_is_stuck(dev)) {
+		mlx5_ib_orphan_keep(dev, dev->umr_zeros, dev->umr_zeros_dma, CLEAR_BYTES,
+				    umr_free_list);
+	} else {
+		dma_unmap_single(dev->dma_device, dev->umr_zeros_dma, CLEAR_BYTES, DMA_TO_DEVICE);
+		kfree(dev->umr_zeros);
+	}
 	dev->umr_zeros = NULL;
 }

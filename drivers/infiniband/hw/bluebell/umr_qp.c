@@ -381,7 +381,7 @@ u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev)
 static void umr_give_up_qp(struct mlx5_ib_umr *umr, int err)
 {
 	ibdev_err(&umr->dev->ib_dev,
-		  "cannot stop UMR QP 0x%x (%d): memory that its requests point at is never freed, and memory is registered by slower firmware commands; reset the device\n",
+		  "cannot stop UMR QP 0x%x (%d): memory that its requests point at stays allocated, and memory is registered by slower firmware commands; unbind the driver to try again\n",
 		  umr->qpn, err);
 	WRITE_ONCE(umr->stuck, true);
 	mlx5_ib_abort_umr(umr->dev);
@@ -518,8 +518,8 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
  * @dev: device
  *
  * For after a request that has failed: the caller then neither unmaps nor frees what the request
- * points at, ever. That is rare enough: firmware has refused to reset and to destroy the queue
- * pair, and the log says so. Any context.
+ * points at, but hands it to mlx5_ib_orphan_keep(). That is rare enough: firmware has refused to
+ * reset and to destroy the queue pair, and the log says so. Any context.
  *
  * Return: true if so.
  */
