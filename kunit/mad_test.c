@@ -18,6 +18,7 @@
 #include "../gsi.h"
 #include "../mad.h"
 #include "../mcast.h"
+#include "../orphan.h"
 #include "../qp.h"
 #include "../ucontext.h"
 #include "../wq.h"
@@ -271,9 +272,10 @@ static void refusal_leaves_a_sender(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, post(m, 0), 0);
 		KUNIT_EXPECT_EQ(test, post(m, 1), i <= 4 ? -EINVAL : 0);
 		m->mock->refuse_destroy = true;
-		KUNIT_EXPECT_NE(test, mlx5_ib_verbs_destroy_qp(&m->qp.ibqp, NULL), 0);
-		m->mock->refuse_destroy = false;
 		KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_destroy_qp(&m->qp.ibqp, NULL), 0);
+		KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], i <= 4 ? 1 : 2);
+		m->mock->refuse_destroy = false;
+		mlx5_ib_orphans_retry(m->mock->dev);
 		KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], 0);
 		m->qp.wqs = NULL;
 	}

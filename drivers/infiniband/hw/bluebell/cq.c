@@ -363,7 +363,7 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
  * When it returns no handler runs any more. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
- * and doorbell record stay.
+ * and doorbell record stay. 0 in any case for a kernel consumer, who does not try again.
  */
 int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
@@ -372,16 +372,18 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	int err;
 
 	mlx5_ib_orphans_retry(dev);
-	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
-	if (err)
-		return err;
-	if (!cq->kcq) {
-		mlx5_ib_queue_mem_unmap_user(&cq->mem);
+	if (cq->kcq) {
+		cq_discard(dev, cq);
+		mlx5_ib_kcq_free(cq->kcq);
+		/* An orphan may have the memory. */
+		if (cq->mem.db.db)
+			mlx5_ib_queue_mem_free(dev, &cq->mem);
 		return 0;
 	}
-	mlx5_ib_kcq_free(cq->kcq);
-	mlx5_ib_queue_mem_free(dev, &cq->mem);
-	return 0;
+	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
+	if (!err)
+		mlx5_ib_queue_mem_unmap_user(&cq->mem);
+	return err;
 }
 
 /**

@@ -74,13 +74,10 @@ static int sender_start(struct mlx5_ib_qp *sender, u16 pkey_index)
 	return err;
 }
 
-static int sender_destroy(struct mlx5_ib_qp *sender)
+static void sender_destroy(struct mlx5_ib_qp *sender)
 {
-	int err = mlx5_ib_destroy_qp(&sender->ibqp, NULL);
-
-	if (!err)
-		kfree(sender);
-	return err;
+	mlx5_ib_destroy_qp(&sender->ibqp, NULL);
+	kfree(sender);
 }
 
 /*
@@ -116,8 +113,10 @@ static struct mlx5_ib_qp *sender_create(struct mlx5_ib_gsi *gsi, u16 pkey_index)
 	}
 	sender->wqs->ibqp = &gsi->qp->ibqp;
 	err = sender_start(sender, pkey_index);
-	/* One that firmware neither starts nor destroys sends nothing, and goes with QP1. */
-	return err && !sender_destroy(sender) ? ERR_PTR(err) : sender;
+	if (!err)
+		return sender;
+	sender_destroy(sender);
+	return ERR_PTR(err);
 }
 
 /* Create the senders of the P_Keys that the port has now. */
@@ -201,28 +200,6 @@ static struct mlx5_ib_qp *gsi_sender(struct mlx5_ib_gsi *gsi, const struct ib_se
 
 /* ---- QP1 ----------------------------------------------------------------------------------- */
 
-static int gsi_destroy_senders(struct mlx5_ib_gsi *gsi)
-{
-	int err = 0;
-	u16 i;
-
-	for (i = 0; i < gsi->num && !err; i++) {
-		if (!gsi->senders[i])
-			continue;
-		err = sender_destroy(gsi->senders[i]);
-		if (!err)
-			gsi->senders[i] = NULL;
-	}
-	return err;
-}
-
-static void gsi_free(struct mlx5_ib_qp *qp)
-{
-	mutex_destroy(&qp->gsi->lock);
-	kfree(qp->gsi);
-	qp->gsi = NULL;
-}
-
 /* Without qpc.deth_sqpn there is QP1 only. */
 static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init)
 {
@@ -248,23 +225,20 @@ static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init)
 	return 0;
 }
 
-static int gsi_destroy(struct mlx5_ib_qp *qp)
+static void gsi_destroy(struct mlx5_ib_qp *qp)
 {
 	struct mlx5_ib_gsi *gsi = qp->gsi;
-	int err;
+	u16 i;
 
-	/* An earlier attempt may have come so far. */
-	if (gsi->events.notifier_call) {
-		mlx5_ib_gsi_watch(qp->rsc.dev, &gsi->events, false);
-		gsi->events.notifier_call = NULL;
-		cancel_work_sync(&gsi->work);
-	}
-	err = gsi_destroy_senders(gsi);
-	if (!err)
-		err = mlx5_ib_destroy_qp(&qp->ibqp, NULL);
-	if (!err)
-		gsi_free(qp);
-	return err;
+	mlx5_ib_gsi_watch(qp->rsc.dev, &gsi->events, false);
+	cancel_work_sync(&gsi->work);
+	for (i = 0; i < gsi->num; i++)
+		if (gsi->senders[i])
+			sender_destroy(gsi->senders[i]);
+	mlx5_ib_destroy_qp(&qp->ibqp, NULL);
+	mutex_destroy(&gsi->lock);
+	kfree(gsi);
+	qp->gsi = NULL;
 }
 
 /*
@@ -376,7 +350,10 @@ int mlx5_ib_verbs_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
-	return qp->gsi ? gsi_destroy(qp) : mlx5_ib_destroy_qp(ibqp, udata);
+	if (!qp->gsi)
+		return mlx5_ib_destroy_qp(ibqp, udata);
+	gsi_destroy(qp);
+	return 0;
 }
 
 /**

@@ -406,8 +406,8 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  * When it returns no event is being delivered. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer,
- * doorbell record and register stay with the queue pair. For a target 0 in any
- * case.
+ * doorbell record and register stay with the queue pair. 0 in any case for a target,
+ * and for a kernel consumer, who does not try again.
  */
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -415,9 +415,8 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	int err;
 
 	if (qp->wqs) {
-		err = mlx5_ib_kernel_qp_stop(qp->rsc.dev, qp);
-		if (err)
-			return err;
+		mlx5_ib_kernel_qp_destroy(qp->rsc.dev, qp);
+		return 0;
 	}
 	err = mlx5_ib_rsc_destroy(&qp->rsc);
 	if (!err)

@@ -37,7 +37,6 @@ struct mlx5_ib_wqs;
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
  * @gsi: of QP1: what else it has; otherwise NULL. Constant
  * @sends_as_qp1: its datagrams come from QP1: it is part of that. Constant
- * @detached: completions do not find @wqs any more; destruction may have failed since
  * @bfregn: register to free after DESTROY_QP, or MLX5_IB_INVALID_BFREG
  * @ucmd: the library's request; without a user, the sizes of the queues only; constant
  * @qpc: what its context was created with, struct mlx5_ifc_qpc_bits; constant
@@ -56,7 +55,6 @@ struct mlx5_ib_qp {
 	struct mlx5_ib_wqs *wqs;
 	struct mlx5_ib_gsi *gsi;
 	bool sends_as_qp1;
-	bool detached;
 	int bfregn;
 	struct mlx5_ib_create_qp ucmd;
 	u32 qpc[MLX5_ST_SZ_DW(qpc)];
@@ -80,7 +78,7 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int mlx5_ib_kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 			      struct ib_qp_init_attr *init);
 int mlx5_ib_kernel_qp_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
-int mlx5_ib_kernel_qp_stop(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
+void mlx5_ib_kernel_qp_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
 void mlx5_ib_kernel_qp_modified(struct mlx5_ib_qp *qp, enum ib_qp_state state);
 bool mlx5_ib_kernel_qp_takes_event(struct mlx5_ib_qp *qp, enum ib_event_type type);
 void mlx5_ib_kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);

@@ -96,33 +96,26 @@ int mlx5_ib_kernel_qp_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 }
 
 /**
- * mlx5_ib_kernel_qp_stop - let completions no longer find a queue pair, before it is destroyed
+ * mlx5_ib_kernel_qp_destroy - destroy a queue pair at the device, and free its memory
  * @dev: device
  * @qp: the queue pair
  *
  * Takes it to reset first: once it is destroyed another one may have its number, and completions
- * of the two could not be told apart. May sleep.
- *
- * Return: 0, or the errno of a firmware that refuses to reset it.
+ * of the two could not be told apart. Kernel consumers do not try to destroy anything twice, so if
+ * firmware refuses, the queue pair becomes an orphan. May sleep.
  */
-int mlx5_ib_kernel_qp_stop(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
+void mlx5_ib_kernel_qp_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 {
 	u32 ece = 0;
-	int err;
 
-	guard(mutex)(&qp->mutex);
-	if (qp->detached)
-		return 0;
-	if (qp->state != IB_QPS_RESET) {
-		err = mlx5_fw_modify_qp(dev, qp->rsc.uid, MLX5_CMD_OP_2RST_QP, qp->rsc.num, NULL,
-					0, ece, &ece);
-		if (err)
-			return err;
-		WRITE_ONCE(qp->state, IB_QPS_RESET);
+	scoped_guard(mutex, &qp->mutex) {
+		if (qp->state != IB_QPS_RESET)
+			mlx5_fw_modify_qp(dev, qp->rsc.uid, MLX5_CMD_OP_2RST_QP, qp->rsc.num, NULL,
+					  0, ece, &ece);
+		mlx5_ib_kcq_remove(qp->wqs);
 	}
-	mlx5_ib_kcq_remove(qp->wqs);
-	qp->detached = true;
-	return 0;
+	mlx5_ib_rsc_discard(&qp->rsc, &qp->mem);
+	mlx5_ib_kernel_qp_release(dev, qp);
 }
 
 /**

@@ -329,7 +329,8 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  * When it returns no event is being delivered. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
- * and doorbell record stay.
+ * and doorbell record stay. 0 in any case for a kernel consumer, who does not
+ * try again.
  */
 int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
@@ -337,6 +338,11 @@ int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	int err;
 
 	mlx5_ib_orphans_retry(to_mdev(ibsrq->device));
+	if (srq->ring) {
+		mlx5_ib_rsc_discard(&srq->rsc, &srq->mem);
+		srq_release(srq);
+		return 0;
+	}
 	err = mlx5_ib_rsc_destroy(&srq->rsc);
 	if (!err)
 		srq_release(srq);

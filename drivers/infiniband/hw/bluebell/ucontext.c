@@ -272,11 +272,12 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 /**
  * mlx5_ib_dealloc_pd - deallocate a protection domain
  * @ibpd: the domain; no object is left in it
- * @udata: not used
+ * @udata: of the user whose domain it is; NULL for a kernel consumer
  *
  * May sleep.
  *
- * Return: 0, or the errno of a firmware refusal, after which the domain still exists.
+ * Return: 0, or the errno of a firmware refusal, after which the domain still exists. 0 in any
+ * case for a kernel consumer, who does not try again.
  */
 int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
@@ -284,7 +285,10 @@ int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	struct mlx5_ib_pd *pd = to_mpd(ibpd);
 
 	mlx5_ib_orphans_retry(dev);
-	return mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
+	if (udata)
+		return mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", NULL);
+	return 0;
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
