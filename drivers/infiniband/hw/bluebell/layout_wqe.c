@@ -284,19 +284,19 @@ static void fill_data_seg(struct mlx5_wqe_data_seg *seg, const struct ib_sge *sg
 	seg->addr = cpu_to_be64(sge->addr);
 }
 
-/* An empty segment would stand for 2 GiB. */
-static int fill_gather(struct mlx5_wqe_data_seg *seg, const struct ib_send_wr *wr,
-		       unsigned int room)
+/* Write a list without its empty entries, each of which would stand for 2 GiB. */
+static int fill_data_segs(struct mlx5_wqe_data_seg *seg, const struct ib_sge *list, int num,
+			  unsigned int room)
 {
+	const struct ib_sge *sge;
 	unsigned int n = 0;
-	int i;
 
-	for (i = 0; i < wr->num_sge; i++) {
-		if (!wr->sg_list[i].length)
+	for (sge = list; sge < list + num; sge++) {
+		if (!sge->length)
 			continue;
 		if (n == room)
 			return -ENOMEM;
-		fill_data_seg(&seg[n++], &wr->sg_list[i]);
+		fill_data_seg(&seg[n++], sge);
 	}
 	return n;
 }
@@ -320,7 +320,7 @@ int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
 	if (wr->send_flags & IB_SEND_INLINE)
 		data = fill_inline(seg, wr, to->max_inline);
 	else
-		data = fill_gather(seg, wr, to->max_ds - ds);
+		data = fill_data_segs(seg, wr->sg_list, wr->num_sge, to->max_ds - ds);
 	return data < 0 ? data : ds + data;
 }
 
@@ -393,17 +393,10 @@ void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
 int mlx5_ib_fill_recv_wqe(struct mlx5_wqe_data_seg *seg, const struct ib_recv_wr *wr,
 			  unsigned int room, u32 end_key)
 {
-	unsigned int n = 0;
-	int i;
+	int n = fill_data_segs(seg, wr->sg_list, wr->num_sge, room);
 
-	for (i = 0; i < wr->num_sge; i++) {
-		/* As in send requests. */
-		if (!wr->sg_list[i].length)
-			continue;
-		if (n == room)
-			return -EINVAL;
-		fill_data_seg(&seg[n++], &wr->sg_list[i]);
-	}
+	if (n < 0)
+		return -EINVAL;
 	if (n < room)
 		seg[n] = (struct mlx5_wqe_data_seg){ .lkey = cpu_to_be32(end_key) };
 	return 0;
