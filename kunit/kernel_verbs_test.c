@@ -35,7 +35,6 @@
  * @srq: shared receive queue, which a test may have
  * @qp: queue pairs
  * @written: completions that the device has written
- * @bell: the register that rings
  */
 struct kernel {
 	struct mock *mock;
@@ -44,7 +43,6 @@ struct kernel {
 	struct mlx5_ib_srq srq;
 	struct mlx5_ib_qp qp[NUM_QPS];
 	u32 written;
-	u64 bell;
 };
 
 static void completed(struct ib_cq *cq, void *context)
@@ -104,14 +102,10 @@ static struct kernel *make_kernel(struct kunit *test)
 	k->mock = mock_create(test);
 	/* SRQs are RMPs. */
 	mock_set_issi(k->mock, 1);
+	mock_set_kernel_queues(k->mock);
 	caps = &k->mock->dev->caps;
 	MOCK_SET_CAP(caps, log_max_srq_sz, 10);
-	MOCK_SET_CAP(caps, log_max_qp_sz, 15);
-	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
-	MOCK_SET_CAP(caps, max_wqe_sz_rq, 512);
-	MOCK_SET_CAP(caps, log_max_cq_sz, 10);
 	MOCK_SET_CAP(caps, rc, 1);
-	k->mock->dev->mdev->priv.bfreg.map = (void __force __iomem *)&k->bell;
 	return k;
 }
 
@@ -216,7 +210,7 @@ static void request_is_put_elsewhere(struct kunit *test)
 				(u32)index << 8 | MLX5_OPCODE_SEND);
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(block(qp, index)[4]),
 				inline_len[i % 3] | 0x80000000);
-		KUNIT_EXPECT_MEMEQ(test, &k->bell, block(qp, index), 8);
+		KUNIT_EXPECT_MEMEQ(test, &k->mock->bell, block(qp, index), 8);
 		complete_wqe(k, qp, MLX5_CQE_REQ, index);
 		index += blocks;
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), index);

@@ -32,14 +32,12 @@
  * @pd: protection domain
  * @cq: completion queue
  * @qp: QP0 or QP1
- * @bell: the register that rings
  */
 struct manager {
 	struct mock *mock;
 	struct mlx5_ib_pd pd;
 	struct mlx5_ib_cq cq;
 	struct mlx5_ib_qp qp;
-	u64 bell;
 };
 
 /* P_Key table of the port. */
@@ -67,17 +65,13 @@ static struct manager *make_manager(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, m);
 	m->mock = mock_create(test);
+	mock_set_kernel_queues(m->mock);
 	caps = &m->mock->dev->caps;
-	MOCK_SET_CAP(caps, log_max_qp_sz, 15);
-	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
-	MOCK_SET_CAP(caps, max_wqe_sz_rq, 512);
-	MOCK_SET_CAP(caps, log_max_cq_sz, 10);
 	MOCK_SET_CAP(caps, ud, 1);
 	MOCK_SET_CAP(caps, set_deth_sqpn, 1);
 	caps->pkey_table_len = NUM_PKEYS;
 	memset(pkeys, 0, sizeof(pkeys));
 	pkeys[0] = 0xffff;
-	m->mock->dev->mdev->priv.bfreg.map = (void __force __iomem *)&m->bell;
 	m->mock->dev->ib_dev.ops.query_pkey = pkey_of_port;
 	kunit_activate_static_stub(test, mlx5_ib_gsi_watch, no_watch);
 
@@ -103,6 +97,7 @@ static int create_qp(struct manager *m, enum ib_qp_type type)
 	m->qp.ibqp.device = &m->mock->dev->ib_dev;
 	m->qp.ibqp.pd = &m->pd.ibpd;
 	m->qp.ibqp.qp_type = type;
+	m->qp.ibqp.port = init.port_num;
 	return mlx5_ib_verbs_create_qp(&m->qp.ibqp, &init, NULL);
 }
 
@@ -182,7 +177,7 @@ static int post(struct manager *m, u16 pkey_index)
 /* Number of the queue pair that was rung last: the register gets the control segment. */
 static u32 rung(struct manager *m)
 {
-	return be32_to_cpu(((__be32 *)&m->bell)[1]) >> 8;
+	return be32_to_cpu(((__be32 *)&m->mock->bell)[1]) >> 8;
 }
 
 static void pkey_is_sent_by_the_wrong_queue_pair(struct kunit *test)

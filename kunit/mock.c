@@ -326,6 +326,22 @@ void mock_set_issi(struct mock *mock, u16 issi)
 	mlx5_ib_read_caps(mock->dev->mdev, &mock->dev->caps);
 }
 
+/**
+ * mock_set_kernel_queues - give a device the limits and the doorbell register that queues of kernel
+ * consumers need
+ * @mock: device
+ */
+void mock_set_kernel_queues(struct mock *mock)
+{
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
+
+	MOCK_SET_CAP(caps, log_max_qp_sz, 15);
+	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
+	MOCK_SET_CAP(caps, max_wqe_sz_rq, 512);
+	MOCK_SET_CAP(caps, log_max_cq_sz, 10);
+	mock->dev->mdev->priv.bfreg.map = (void __force __iomem *)&mock->bell;
+}
+
 static void free_srcu(void *srcu)
 {
 	cleanup_srcu_struct(srcu);

@@ -74,6 +74,7 @@ enum mock_kind {
  * @num_queue_mems: queues of the driver's own that have memory of the kernel
  * @refuse_queue_mem: refuse to allocate it
  * @user: address of MOCK_USER_PAGES pages that the user can write
+ * @bell: the doorbell register of the queues of kernel consumers
  * @hca: executes work requests, if the suite has made it
  */
 struct mock {
@@ -95,6 +96,7 @@ struct mock {
 	unsigned int num_queue_mems;
 	bool refuse_queue_mem;
 	unsigned long user;
+	u64 bell;
 	struct mock_hca *hca;
 };
 
@@ -103,6 +105,7 @@ int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 struct mlx5_ib_caps *mock_caps(struct kunit *test);
 struct mock *mock_create(struct kunit *test);
 void mock_set_issi(struct mock *mock, u16 issi);
+void mock_set_kernel_queues(struct mock *mock);
 void mock_open(struct mock *mock);
 void mock_close(struct mock *mock);
 int mock_enter(struct mock *mock);
