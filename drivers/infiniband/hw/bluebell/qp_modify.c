@@ -31,14 +31,6 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, struct ib_udata *udata,
 	return 0;
 }
 
-/* The RDMA core says only when it creates the special queue pairs of a port which port that is. */
-static u8 qp_port(const struct mlx5_ib_qp *qp)
-{
-	bool special = qp->ibqp.qp_type == IB_QPT_SMI || qp->ibqp.qp_type == IB_QPT_GSI;
-
-	return special ? qp->init.port_num : qp->ibqp.port;
-}
-
 static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp *qp,
 			   const struct ib_qp_attr *attr, int mask)
 {
@@ -51,7 +43,7 @@ static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_q
 		.access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access,
 		.dest_rd_atomic = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
 								    qp->dest_rd_atomic,
-		.port = mask & IB_QP_PORT ? attr->port_num : qp_port(qp),
+		.port = mask & IB_QP_PORT ? attr->port_num : qp->ibqp.port,
 	};
 	mod->next = mask & IB_QP_STATE ? attr->qp_state : mod->cur;
 }
