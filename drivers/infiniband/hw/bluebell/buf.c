@@ -413,10 +413,13 @@ int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *m
 /**
  * mlx5_ib_queue_mem_free - free the kernel's memory of a queue
  * @dev: device
- * @mem: of mlx5_ib_queue_mem_alloc(); no queue uses it
+ * @mem: of mlx5_ib_queue_mem_alloc(); no queue uses it. Zeroed if there is none, because it was
+ *	never allocated or an orphan has it
  */
 void mlx5_ib_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
 {
+	if (!mem->db.db)
+		return;
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_queue_mem_free, dev, mem);
 
 	mlx5_db_free(dev->mdev, &mem->db);

@@ -375,9 +375,7 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	if (cq->kcq) {
 		cq_discard(dev, cq);
 		mlx5_ib_kcq_free(cq->kcq);
-		/* An orphan may have the memory. */
-		if (cq->mem.db.db)
-			mlx5_ib_queue_mem_free(dev, &cq->mem);
+		mlx5_ib_queue_mem_free(dev, &cq->mem);
 		return 0;
 	}
 	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);

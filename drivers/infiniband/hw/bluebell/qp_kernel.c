@@ -156,6 +156,5 @@ void mlx5_ib_kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 {
 	mlx5_ib_wqs_free(qp->wqs);
 	qp->wqs = NULL;
-	if (qp->mem.db.db)
-		mlx5_ib_queue_mem_free(dev, &qp->mem);
+	mlx5_ib_queue_mem_free(dev, &qp->mem);
 }

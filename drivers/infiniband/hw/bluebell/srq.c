@@ -161,9 +161,7 @@ static void srq_release(struct mlx5_ib_srq *srq)
 	}
 	mlx5_ib_srq_ring_free(srq->ring);
 	srq->ring = NULL;
-	/* An orphan may have the memory. */
-	if (srq->mem.db.db)
-		mlx5_ib_queue_mem_free(srq->rsc.dev, &srq->mem);
+	mlx5_ib_queue_mem_free(srq->rsc.dev, &srq->mem);
 }
 
 /* Allocate the memory of an SRQ of a kernel consumer, and create the SRQ. */

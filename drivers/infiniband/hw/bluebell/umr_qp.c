@@ -604,7 +604,7 @@ static void umr_destroy(struct mlx5_ib_umr *umr)
 	if (umr->qpn)
 		mlx5_ib_orphan_destroy(umr->dev, MLX5_CMD_OP_DESTROY_QP, umr->qpn, "UMR QP",
 				       &umr->sq);
-	else if (umr->sq.db.db)
+	else
 		mlx5_ib_queue_mem_free(umr->dev, &umr->sq);
 	if (umr->lkey)
 		mlx5_ib_orphan_destroy(umr->dev, MLX5_CMD_OP_DESTROY_MKEY,
