@@ -199,7 +199,7 @@ static void kernel_memory_is_freed_early_or_never(struct kunit *test)
 
 static unsigned int buffers_freed;
 
-static void free_buffer(void *buffer)
+static void free_buffer(const void *buffer)
 {
 	buffers_freed++;
 	kfree(buffer);

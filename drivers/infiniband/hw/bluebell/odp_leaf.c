@@ -383,7 +383,7 @@ static int odp_leaf_map_pages(struct odp_leaf *leaf, struct odp_chunk *chunk, si
 	return 0;
 }
 
-static void odp_leaf_put_list(void *list)
+static void odp_leaf_put_list(const void *list)
 {
 	put_page(virt_to_page(list));
 }

@@ -30,7 +30,7 @@ struct mlx5_ib_orphans {
 };
 
 /* Frees a buffer that is not mapped for the device any more. */
-typedef void (*mlx5_ib_free_buffer_t)(void *buffer);
+typedef void (*mlx5_ib_free_buffer_t)(const void *buffer);
 
 void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			  const char *name, struct mlx5_ib_queue_mem *mem, int err);

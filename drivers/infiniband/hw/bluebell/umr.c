@@ -105,9 +105,16 @@ static int umr_list_wait(struct umr_fill *fill, struct umr_list *list)
 	return err;
 }
 
-static void umr_free_list(void *list)
+/* A queue pair that firmware cannot stop may read the list once more. */
+static void umr_buffer_free(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
+			    bool device_may_read)
 {
-	kfree(list);
+	if (device_may_read) {
+		mlx5_ib_orphan_keep(dev, buffer, dma, bytes, kfree);
+		return;
+	}
+	dma_unmap_single(dev->dma_device, dma, bytes, DMA_TO_DEVICE);
+	kfree(buffer);
 }
 
 static int umr_lists_free(struct umr_fill *fill)
@@ -118,14 +125,8 @@ static int umr_lists_free(struct umr_fill *fill)
 	for (list = fill->lists; list < fill->lists + NUM_LISTS && list->mtt; list++) {
 		ret = umr_list_wait(fill, list);
 		err = err ?: ret;
-		if (list->failed && mlx5_ib_umr_is_stuck(fill->dev)) {
-			mlx5_ib_orphan_keep(fill->dev, list->mtt, list->dma,
-					    fill->room * sizeof(__be64), umr_free_list);
-			continue;
-		}
-		dma_unmap_single(fill->dev->dma_device, list->dma, fill->room * sizeof(__be64),
-				 DMA_TO_DEVICE);
-		kfree(list->mtt);
+		umr_buffer_free(fill->dev, list->mtt, list->dma, fill->room * sizeof(__be64),
+				list->failed && mlx5_ib_umr_is_stuck(fill->dev));
 	}
 	return err;
 }
@@ -374,12 +375,7 @@ void mlx5_ib_cleanup_umr_clear(struct mlx5_ib_dev *dev)
 {
 	if (!dev->umr_zeros)
 		return;
-	if (mlx5_ib_umr_is_stuck(dev)) {
-		mlx5_ib_orphan_keep(dev, dev->umr_zeros, dev->umr_zeros_dma, CLEAR_BYTES,
-				    umr_free_list);
-	} else {
-		dma_unmap_single(dev->dma_device, dev->umr_zeros_dma, CLEAR_BYTES, DMA_TO_DEVICE);
-		kfree(dev->umr_zeros);
-	}
+	umr_buffer_free(dev, dev->umr_zeros, dev->umr_zeros_dma, CLEAR_BYTES,
+			mlx5_ib_umr_is_stuck(dev));
 	dev->umr_zeros = NULL;
 }
