@@ -260,13 +260,18 @@ static int hca_vport_query_link(struct mlx5_ib_port *port, struct ib_port_attr *
 	return 0;
 }
 
+static int hca_vport_context(struct mlx5_ib_port *port, struct mlx5_hca_vport_context *rep)
+{
+	return mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, port->num, 0,
+				       rep);
+}
+
 static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
-	err = mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, port->num, 0,
-				      &rep);
+	err = hca_vport_context(port, &rep);
 	if (err)
 		return err;
 
@@ -293,8 +298,7 @@ static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
-	err = mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, port->num, 0,
-				      &rep);
+	err = hca_vport_context(port, &rep);
 	if (err)
 		return err;
 	if (select & ~rep.cap_mask1_perm)
@@ -320,8 +324,7 @@ static int hca_vport_read_constants(struct mlx5_ib_port *port)
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
-	err = mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, port->num, 0,
-				      &rep);
+	err = hca_vport_context(port, &rep);
 	port->dev->ib_dev.node_guid = cpu_to_be64(rep.node_guid);
 	port->dev->sys_image_guid = cpu_to_be64(rep.sys_image_guid);
 	port->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
