@@ -101,100 +101,17 @@ void sa_port_changed(struct sa *sa, unsigned int port)
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-static uint16_t sa_class_port_info(struct sa *sa, struct sa_request *rq)
+static uint16_t sa_class_port_info(struct sa_request *rq)
 {
 	uint8_t rec[CLASS_PORT_BYTES] = { 1, CLASS_VERSION };
 
-	(void)sa;
 	put_be16(rec + 2, SA_CAPS);
 	put_be32(rec + 4, SA_CAPS2 << 5 | SA_RESPONSE_TIME);
 	sa_add(rq, rec);
 	return SA_OK;
 }
 
-static uint16_t sa_get_node(struct sa *sa, struct sa_request *rq)
-{
-	(void)sa;
-	return sa_node_get(rq);
-}
-
-static uint16_t sa_get_port_info(struct sa *sa, struct sa_request *rq)
-{
-	(void)sa;
-	return sa_port_info_get(rq);
-}
-
-static uint16_t sa_get_switch_info(struct sa *sa, struct sa_request *rq)
-{
-	(void)sa;
-	return sa_switch_info_get(rq);
-}
-
-static uint16_t sa_get_sm_info(struct sa *sa, struct sa_request *rq)
-{
-	(void)sa;
-	return sa_sm_info_get(rq);
-}
-
-static uint16_t sa_get_link(struct sa *sa, struct sa_request *rq)
-{
-	(void)sa;
-	return sa_link_get(rq);
-}
-
-static uint16_t sa_get_pkeys(struct sa *sa, struct sa_request *rq)
-{
-	(void)sa;
-	return rq->trusted ? sa_pkey_get(rq) : SA_DENIED;
-}
-
-static uint16_t sa_get_path(struct sa *sa, struct sa_request *rq)
-{
-	(void)sa;
-	return sa_path_get(rq);
-}
-
-static uint16_t sa_get_mcmember(struct sa *sa, struct sa_request *rq)
-{
-	return sa_mcmember_get(sa->groups, rq);
-}
-
-static uint16_t sa_join(struct sa *sa, struct sa_request *rq)
-{
-	return sa_mcmember_join(sa->groups, rq);
-}
-
-static uint16_t sa_leave(struct sa *sa, struct sa_request *rq)
-{
-	return sa_mcmember_leave(sa->groups, rq);
-}
-
-static uint16_t sa_subscribe(struct sa *sa, struct sa_request *rq)
-{
-	return sa_inform_set(sa->notices, rq);
-}
-
-static uint16_t sa_get_inform(struct sa *sa, struct sa_request *rq)
-{
-	return sa_inform_get(sa->notices, rq);
-}
-
-static uint16_t sa_get_service(struct sa *sa, struct sa_request *rq)
-{
-	return sa_service_get(sa->services, rq);
-}
-
-static uint16_t sa_set_service(struct sa *sa, struct sa_request *rq)
-{
-	return sa_service_set(sa->services, rq);
-}
-
-static uint16_t sa_delete_service(struct sa *sa, struct sa_request *rq)
-{
-	return sa_service_delete(sa->services, rq);
-}
-
-typedef uint16_t (*sa_fn)(struct sa *sa, struct sa_request *rq);
+typedef uint16_t (*sa_fn)(struct sa_request *rq);
 
 static const struct sa_attr_desc {
 	uint16_t attr;
@@ -203,18 +120,19 @@ static const struct sa_attr_desc {
 	sa_fn get, set, remove;
 } sa_attrs[] = {
 	{ SA_CLASS_PORT_INFO, CLASS_PORT_BYTES, true, sa_class_port_info, NULL, NULL },
-	{ SA_INFORM_INFO, SA_INFORM_BYTES, true, NULL, sa_subscribe, NULL },
-	{ SA_NODE_RECORD, SA_NODE_BYTES, false, sa_get_node, NULL, NULL },
-	{ SA_PORT_INFO_RECORD, SA_PORT_INFO_BYTES, false, sa_get_port_info, NULL, NULL },
-	{ SA_SWITCH_INFO_RECORD, SA_SWITCH_INFO_BYTES, false, sa_get_switch_info, NULL, NULL },
-	{ SA_SM_INFO_RECORD, SA_SM_INFO_BYTES, false, sa_get_sm_info, NULL, NULL },
-	{ SA_LINK_RECORD, SA_LINK_BYTES, false, sa_get_link, NULL, NULL },
-	{ SA_PKEY_RECORD, SA_PKEY_BYTES, false, sa_get_pkeys, NULL, NULL },
-	{ SA_PATH_RECORD, SA_PATH_BYTES, false, sa_get_path, NULL, NULL },
-	{ SA_MCMEMBER_RECORD, SA_MCMEMBER_BYTES, false, sa_get_mcmember, sa_join, sa_leave },
-	{ SA_SERVICE_RECORD, SA_SERVICE_BYTES, false, sa_get_service, sa_set_service,
-	  sa_delete_service },
-	{ SA_INFORM_INFO_RECORD, SA_INFORM_RECORD_BYTES, false, sa_get_inform, NULL, NULL },
+	{ SA_INFORM_INFO, SA_INFORM_BYTES, true, NULL, sa_inform_set, NULL },
+	{ SA_NODE_RECORD, SA_NODE_BYTES, false, sa_node_get, NULL, NULL },
+	{ SA_PORT_INFO_RECORD, SA_PORT_INFO_BYTES, false, sa_port_info_get, NULL, NULL },
+	{ SA_SWITCH_INFO_RECORD, SA_SWITCH_INFO_BYTES, false, sa_switch_info_get, NULL, NULL },
+	{ SA_SM_INFO_RECORD, SA_SM_INFO_BYTES, false, sa_sm_info_get, NULL, NULL },
+	{ SA_LINK_RECORD, SA_LINK_BYTES, false, sa_link_get, NULL, NULL },
+	{ SA_PKEY_RECORD, SA_PKEY_BYTES, false, sa_pkey_get, NULL, NULL },
+	{ SA_PATH_RECORD, SA_PATH_BYTES, false, sa_path_get, NULL, NULL },
+	{ SA_MCMEMBER_RECORD, SA_MCMEMBER_BYTES, false, sa_mcmember_get, sa_mcmember_join,
+	  sa_mcmember_leave },
+	{ SA_SERVICE_RECORD, SA_SERVICE_BYTES, false, sa_service_get, sa_service_set,
+	  sa_service_delete },
+	{ SA_INFORM_INFO_RECORD, SA_INFORM_RECORD_BYTES, false, sa_inform_get, NULL, NULL },
 };
 
 static const struct sa_attr_desc *sa_attr_find(uint16_t attr)
@@ -298,7 +216,7 @@ static void sa_request(struct sa *sa, struct sa_request *rq, const uint8_t *in)
 		status = MAD_BAD_ATTR;
 	} else {
 		rq->out.record = d->record;
-		status = sa_count_records(rq, d, fn(sa, rq));
+		status = sa_count_records(rq, d, fn(rq));
 	}
 	sa_answer(sa, rq, d, in, status);
 	free(rq->out.bytes);
@@ -320,7 +238,8 @@ static bool sa_is_request(uint8_t method)
 void sa_receive(struct sa *sa, unsigned int by, const struct gsi_peer *from, const uint8_t *mad)
 {
 	struct sa_request rq = {
-		.sw = sa->sw, .port = by, .from = *from, .method = mad[OFF_METHOD],
+		.sw = sa->sw, .groups = sa->groups, .notices = sa->notices,
+		.services = sa->services, .port = by, .from = *from, .method = mad[OFF_METHOD],
 		.mod = get_be32(mad + OFF_MOD), .mask = get_be64(mad + OFF_COMPONENTS),
 		.trusted = get_be64(mad + OFF_SM_KEY) == SWITCH_SM_KEY, .data = mad + OFF_SA_DATA,
 	};

@@ -286,7 +286,6 @@ static uint16_t join_check(const struct sa_request *rq, struct sa_end *e)
 
 /**
  * sa_mcmember_join() - answer Set of MCMemberRecord
- * @gs: the groups
  * @rq: the request, to whose answer the record of the member is added
  *
  * A group that does not exist is made, if the request says enough about it and the port becomes a
@@ -294,8 +293,9 @@ static uint16_t join_check(const struct sa_request *rq, struct sa_end *e)
  *
  * Return: SA_OK, SA_INSUFFICIENT, SA_INVALID or SA_NO_RESOURCES.
  */
-uint16_t sa_mcmember_join(struct sa_groups *gs, struct sa_request *rq)
+uint16_t sa_mcmember_join(struct sa_request *rq)
 {
+	struct sa_groups *gs = rq->groups;
 	uint8_t rec[SA_MCMEMBER_BYTES];
 	bool created = false;
 	struct sa_group *g;
@@ -330,13 +330,13 @@ uint16_t sa_mcmember_join(struct sa_groups *gs, struct sa_request *rq)
 
 /**
  * sa_mcmember_leave() - answer Delete of MCMemberRecord
- * @gs: the groups
  * @rq: the request, to whose answer the record of what is left of the membership is added
  *
  * Return: SA_OK, SA_INSUFFICIENT, or SA_INVALID if the port is no such member.
  */
-uint16_t sa_mcmember_leave(struct sa_groups *gs, struct sa_request *rq)
+uint16_t sa_mcmember_leave(struct sa_request *rq)
 {
+	struct sa_groups *gs = rq->groups;
 	uint8_t rec[SA_MCMEMBER_BYTES], leave;
 	struct sa_group *g;
 	struct sa_end e;
@@ -394,15 +394,15 @@ static void member_add(struct sa_request *rq, const struct sa_group *g, unsigned
 
 /**
  * sa_mcmember_get() - answer Get and GetTable of MCMemberRecord
- * @gs: the groups
  * @rq: the request
  *
  * Who is trusted sees each member. Others see the groups; of the members, their own port.
  *
  * Return: SA_OK.
  */
-uint16_t sa_mcmember_get(struct sa_groups *gs, struct sa_request *rq)
+uint16_t sa_mcmember_get(struct sa_request *rq)
 {
+	struct sa_groups *gs = rq->groups;
 	bool members = sa_has(rq, M_PORT_GID) || sa_has(rq, M_JOIN_STATE);
 	unsigned int i, port, n;
 

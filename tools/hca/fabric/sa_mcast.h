@@ -16,9 +16,9 @@ struct switch_node;
 
 struct sa_groups *sa_groups_new(struct switch_node *sw, struct sa_notices *ns);
 void sa_groups_free(struct sa_groups *gs);
-uint16_t sa_mcmember_get(struct sa_groups *gs, struct sa_request *rq);
-uint16_t sa_mcmember_join(struct sa_groups *gs, struct sa_request *rq);
-uint16_t sa_mcmember_leave(struct sa_groups *gs, struct sa_request *rq);
+uint16_t sa_mcmember_get(struct sa_request *rq);
+uint16_t sa_mcmember_join(struct sa_request *rq);
+uint16_t sa_mcmember_leave(struct sa_request *rq);
 void sa_groups_port_gone(struct sa_groups *gs, unsigned int port);
 
 #endif

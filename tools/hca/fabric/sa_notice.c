@@ -95,13 +95,13 @@ static struct subscription *notice_new(struct sa_notices *ns)
 
 /**
  * sa_inform_set() - answer Set of InformInfo: subscribe, or end a subscription
- * @ns: the subscriptions
  * @rq: the request, to whose answer the record is added
  *
  * Return: SA_OK, SA_INVALID or SA_NO_RESOURCES.
  */
-uint16_t sa_inform_set(struct sa_notices *ns, struct sa_request *rq)
+uint16_t sa_inform_set(struct sa_request *rq)
 {
+	struct sa_notices *ns = rq->notices;
 	struct subscription *s = notice_find(ns, rq, rq->data);
 	uint8_t info[SA_INFORM_BYTES];
 
@@ -124,13 +124,13 @@ uint16_t sa_inform_set(struct sa_notices *ns, struct sa_request *rq)
 
 /**
  * sa_inform_get() - answer Get and GetTable of InformInfoRecord
- * @ns: the subscriptions
  * @rq: the request
  *
  * Return: SA_OK.
  */
-uint16_t sa_inform_get(struct sa_notices *ns, struct sa_request *rq)
+uint16_t sa_inform_get(struct sa_request *rq)
 {
+	struct sa_notices *ns = rq->notices;
 	static const struct sa_component c[] = { { 0, 0, 128 }, { 1, 128, 16 } };
 	uint8_t rec[SA_INFORM_RECORD_BYTES];
 	struct sa_end e;

@@ -21,8 +21,8 @@ enum sa_trap {
 
 struct sa_notices *sa_notices_new(struct switch_node *sw);
 void sa_notices_free(struct sa_notices *ns);
-uint16_t sa_inform_set(struct sa_notices *ns, struct sa_request *rq);
-uint16_t sa_inform_get(struct sa_notices *ns, struct sa_request *rq);
+uint16_t sa_inform_set(struct sa_request *rq);
+uint16_t sa_inform_get(struct sa_request *rq);
 void sa_notify(struct sa_notices *ns, enum sa_trap trap, const uint8_t gid[16]);
 void sa_notices_port_gone(struct sa_notices *ns, unsigned int port);
 

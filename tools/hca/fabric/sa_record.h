@@ -12,6 +12,9 @@
 #include "forward.h"
 #include "gsi.h"
 
+struct sa_groups;
+struct sa_notices;
+struct sa_services;
 struct switch_node;
 
 enum sa_status {
@@ -36,6 +39,9 @@ struct sa_records {
 
 struct sa_request {
 	struct switch_node *sw;
+	struct sa_groups *groups;
+	struct sa_notices *notices;	/* and who subscribed to them */
+	struct sa_services *services;
 	unsigned int port;		/* of the switch, by which it came */
 	struct gsi_peer from;
 	uint8_t method;

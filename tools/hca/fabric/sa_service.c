@@ -63,15 +63,15 @@ static uint16_t service_check(const struct sa_request *rq)
 
 /**
  * sa_service_get() - answer Get and GetTable of ServiceRecord
- * @ss: the services
  * @rq: the request
  *
  * The key is given to nobody.
  *
  * Return: SA_OK.
  */
-uint16_t sa_service_get(struct sa_services *ss, struct sa_request *rq)
+uint16_t sa_service_get(struct sa_request *rq)
 {
+	struct sa_services *ss = rq->services;
 	static const struct sa_component c[] = {
 		{ S_ID, 8 * R_ID, 64 }, { S_GID, 8 * R_GID, 128 }, { S_PKEY, 8 * R_PKEY, 16 },
 		{ 5, 8 * R_KEY, 128 }, { 6, 8 * R_NAME, 512 },
@@ -91,13 +91,13 @@ uint16_t sa_service_get(struct sa_services *ss, struct sa_request *rq)
 
 /**
  * sa_service_set() - answer Set of ServiceRecord: register a service of the requester's port
- * @ss: the services
  * @rq: the request
  *
  * Return: SA_OK, SA_INSUFFICIENT, SA_INVALID_GID or SA_NO_RESOURCES.
  */
-uint16_t sa_service_set(struct sa_services *ss, struct sa_request *rq)
+uint16_t sa_service_set(struct sa_request *rq)
 {
+	struct sa_services *ss = rq->services;
 	uint8_t *rec = service_find(ss, rq->data);
 	uint16_t st = service_check(rq);
 
@@ -113,13 +113,13 @@ uint16_t sa_service_set(struct sa_services *ss, struct sa_request *rq)
 
 /**
  * sa_service_delete() - answer Delete of ServiceRecord
- * @ss: the services
  * @rq: the request
  *
  * Return: SA_OK, SA_INSUFFICIENT, SA_INVALID_GID or SA_NO_RECORDS.
  */
-uint16_t sa_service_delete(struct sa_services *ss, struct sa_request *rq)
+uint16_t sa_service_delete(struct sa_request *rq)
 {
+	struct sa_services *ss = rq->services;
 	uint8_t *rec = service_find(ss, rq->data);
 	uint16_t st = service_check(rq);
 

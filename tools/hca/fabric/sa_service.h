@@ -14,8 +14,8 @@ struct sa_services;
 
 struct sa_services *sa_services_new(void);
 void sa_services_free(struct sa_services *ss);
-uint16_t sa_service_get(struct sa_services *ss, struct sa_request *rq);
-uint16_t sa_service_set(struct sa_services *ss, struct sa_request *rq);
-uint16_t sa_service_delete(struct sa_services *ss, struct sa_request *rq);
+uint16_t sa_service_get(struct sa_request *rq);
+uint16_t sa_service_set(struct sa_request *rq);
+uint16_t sa_service_delete(struct sa_request *rq);
 
 #endif

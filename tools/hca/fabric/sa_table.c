@@ -175,6 +175,8 @@ uint16_t sa_link_get(struct sa_request *rq)
 /**
  * sa_pkey_get() - answer Get and GetTable of P_KeyTableRecord
  * @rq: the request
+ *
+ * Return: SA_OK, or SA_DENIED for a request that is not trusted.
  */
 uint16_t sa_pkey_get(struct sa_request *rq)
 {
@@ -185,6 +187,8 @@ uint16_t sa_pkey_get(struct sa_request *rq)
 	unsigned int i, block;
 	struct sa_end e;
 
+	if (!rq->trusted)
+		return SA_DENIED;
 	for (i = 0; i <= SWITCH_PORTS; i++) {
 		if (!sa_end(rq->sw, i, &e))
 			continue;
