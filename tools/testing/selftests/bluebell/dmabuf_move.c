@@ -591,21 +591,6 @@ static void *move_until_stopped(void *arg)
 	return NULL;
 }
 
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
-static double race_seconds(void)
-{
-	const char *s = getenv("ODP_RACE_SECONDS");
-
-	return s ? atof(s) : 2;
-}
-
 /*
  * Write to the region and read it back, each by lkey or by rkey. Returns a completion status, -1000 if the
  * memory does not hold what was written, -1001 if other bytes were read.

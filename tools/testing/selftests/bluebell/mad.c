@@ -90,37 +90,17 @@ static void put32(struct mad *m, unsigned int at, uint32_t v)
 
 static unsigned int now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return seconds() * 1e3;
 }
 
 /* --- Files ------------------------------------------------------------------------------------ */
-
-/* A file of the port in sysfs, without the end of its line. */
-static bool read_port(const char *name, char *text, size_t size)
-{
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", rdma_device_name(), name);
-	f = fopen(path, "r");
-	if (!f)
-		return false;
-	if (!fgets(text, size, f))
-		text[0] = 0;
-	fclose(f);
-	text[strcspn(text, "\n")] = 0;
-	return true;
-}
 
 static long port_number(const char *name)
 {
 	char path[64], text[64];
 
 	snprintf(path, sizeof(path), "ports/1/%s", name);
-	return read_port(path, text, sizeof(text)) && text[0] ? strtol(text, NULL, 0) : -1;
+	return rdma_read_sysfs(path, text, sizeof(text)) && text[0] ? strtol(text, NULL, 0) : -1;
 }
 
 static uint16_t own_lid(void)
@@ -568,7 +548,7 @@ TEST_F(sma, node_description_can_be_set)
 	struct mad m;
 	FILE *f;
 
-	ASSERT_TRUE(read_port("node_desc", before, sizeof(before)));
+	ASSERT_TRUE(rdma_read_sysfs("node_desc", before, sizeof(before)));
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/node_desc", rdma_device_name());
 	f = fopen(path, "w");
 	ASSERT_NE(NULL, f);

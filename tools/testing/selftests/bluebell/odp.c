@@ -803,21 +803,6 @@ FIXTURE_TEARDOWN(race)
 	EXPECT_EQ(0, paged_close(&self->o));
 }
 
-static double race_seconds(void)
-{
-	const char *s = getenv("ODP_RACE_SECONDS");
-
-	return s ? atof(s) : 2;
-}
-
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
 /* A byte is either as it was written or zero; anything else comes from a wrong page. */
 static bool pages_are_pattern_or_zero(const uint8_t *p, size_t len, uint8_t pattern)
 {

@@ -4,6 +4,7 @@
  */
 #include <infiniband/mlx5dv.h>
 
+#include "kernel_file.h"
 #include "test.h"
 
 FIXTURE(dev) {
@@ -71,27 +72,6 @@ TEST_F(dev, limits_are_plausible)
 	EXPECT_LE(1, a->max_pkeys);
 }
 
-static FILE *open_sysfs(const char *name, const char *mode)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", rdma_device_name(), name);
-	return fopen(path, mode);
-}
-
-static bool read_sysfs(const char *name, char *buf, size_t len)
-{
-	FILE *f = open_sysfs(name, "r");
-
-	if (!f)
-		return false;
-	if (!fgets(buf, len, f))
-		buf[0] = 0;
-	fclose(f);
-	buf[strcspn(buf, "\n")] = 0;
-	return true;
-}
-
 TEST_F(dev, usual_sysfs_files_exist)
 {
 	static const char *const names[] = {
@@ -104,31 +84,31 @@ TEST_F(dev, usual_sysfs_files_exist)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		EXPECT_TRUE(read_sysfs(names[i], buf, sizeof(buf))) TH_LOG("no %s", names[i]);
+		EXPECT_TRUE(rdma_read_sysfs(names[i], buf, sizeof(buf))) TH_LOG("no %s", names[i]);
 		EXPECT_NE(0, buf[0]) TH_LOG("%s is empty", names[i]);
 	}
-	ASSERT_TRUE(read_sysfs("fw_ver", buf, sizeof(buf)));
+	ASSERT_TRUE(rdma_read_sysfs("fw_ver", buf, sizeof(buf)));
 	EXPECT_STREQ(self->attr.fw_ver, buf);
 }
 
 static bool write_sysfs(const char *name, const char *text)
 {
-	FILE *f = open_sysfs(name, "w");
-	bool ok = f && fputs(text, f) >= 0;
+	char path[256];
 
-	return f && !fclose(f) && ok;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", rdma_device_name(), name);
+	return !write_file(path, "%s", text);
 }
 
 TEST_F(dev, node_description_can_be_changed)
 {
 	char before[256], after[256];
 
-	ASSERT_TRUE(read_sysfs("node_desc", before, sizeof(before)));
+	ASSERT_TRUE(rdma_read_sysfs("node_desc", before, sizeof(before)));
 	EXPECT_TRUE(write_sysfs("node_desc", "a description of this test"));
-	ASSERT_TRUE(read_sysfs("node_desc", after, sizeof(after)));
+	ASSERT_TRUE(rdma_read_sysfs("node_desc", after, sizeof(after)));
 	EXPECT_STREQ("a description of this test", after);
 	EXPECT_TRUE(write_sysfs("node_desc", before));
-	ASSERT_TRUE(read_sysfs("node_desc", after, sizeof(after)));
+	ASSERT_TRUE(rdma_read_sysfs("node_desc", after, sizeof(after)));
 	EXPECT_STREQ(before, after);
 }
 

@@ -24,12 +24,29 @@
 #define REAP_SPIN_S 0.0005
 #define REAP_SLEEP_US 20
 
-static double now(void)
+/**
+ * seconds - the time since the machine was started, for comparison
+ *
+ * Return: it, in seconds.
+ */
+double seconds(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/**
+ * race_seconds - how long a test races two threads
+ *
+ * Return: the value of the variable ODP_RACE_SECONDS in the environment, or 2.
+ */
+double race_seconds(void)
+{
+	const char *s = getenv("ODP_RACE_SECONDS");
+
+	return s ? atof(s) : 2;
 }
 
 static struct ibv_device *first_device(void)
@@ -53,6 +70,30 @@ const char *rdma_uverbs_name(void)
 const char *rdma_device_name(void)
 {
 	return first_device()->name;
+}
+
+/**
+ * rdma_read_sysfs - read a file of the device in sysfs
+ * @name: of the file, below the directory of the device
+ * @text: gets its first line, without the end of the line
+ * @size: bytes of @text
+ *
+ * Return: whether there is such a file.
+ */
+bool rdma_read_sysfs(const char *name, char *text, size_t size)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", rdma_device_name(), name);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (!fgets(text, size, f))
+		text[0] = 0;
+	fclose(f);
+	text[strcspn(text, "\n")] = 0;
+	return true;
 }
 
 struct ibv_context *rdma_open_device(void)
@@ -585,7 +626,7 @@ int post_send(struct pair *p, struct ibv_send_wr *wr, void *addr, uint32_t len)
  */
 int reap(struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	double begin = now(), waited;
+	double begin = seconds(), waited;
 	int n;
 
 	memset(wc, 0, sizeof(*wc));
@@ -595,7 +636,7 @@ int reap(struct ibv_cq *cq, struct ibv_wc *wc)
 			return -EIO;
 		if (n)
 			return wc->status;
-		waited = now() - begin;
+		waited = seconds() - begin;
 		/* A processor of the host that emulates this one may be what the HCA waits for. */
 		if (waited > REAP_SPIN_S)
 			usleep(REAP_SLEEP_US);
@@ -680,14 +721,14 @@ int reap_ok(struct ibv_cq *cq, struct ibv_wc *wc)
 
 bool cq_stays_empty(struct ibv_cq *cq, unsigned int ms)
 {
-	double end = now() + ms / 1e3;
+	double end = seconds() + ms / 1e3;
 	struct ibv_wc wc;
 
 	do {
 		if (ibv_poll_cq(cq, 1, &wc))
 			return false;
 		usleep(1000);
-	} while (now() < end);
+	} while (seconds() < end);
 	return true;
 }
 

@@ -57,6 +57,10 @@ struct pair {
 	size_t size;
 };
 
+double seconds(void);
+double race_seconds(void);
+
+bool rdma_read_sysfs(const char *name, char *text, size_t size);
 const char *rdma_uverbs_name(void);
 const char *rdma_device_name(void);
 struct ibv_context *rdma_open_device(void);
