@@ -16,6 +16,12 @@
 #define hca_cap_gen_2(hca, fld)	 IFC_GET(cmd_hca_cap_2, (hca)->cap[CAP_GENERAL_2], fld)
 #define hca_cap_mem(hca, fld)	 IFC_GET64(device_mem_cap, (hca)->cap[CAP_DEV_MEM], fld)
 
+/* atomic_operations, as in linux/mlx5/driver.h, which calls the masked ones extended. */
+enum atomic_ops {
+	ATOMIC_OP_CMP_SWAP = 0x1, ATOMIC_OP_FETCH_ADD = 0x2, ATOMIC_OP_MASKED_CMP_SWAP = 0x4,
+	ATOMIC_OP_MASKED_FETCH_ADD = 0x8,
+};
+
 void caps_reset(struct hca *hca);
 
 extern const struct cmd_desc cap_cmds[];

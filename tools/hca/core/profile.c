@@ -126,7 +126,8 @@ static const struct def {
 	{ "general_2", "umr_log_entity_size_5", 1, 1 },
 	{ "atomic", "supported_atomic_req_8B_endianness_mode_1", 1, 1 },
 	{ "atomic", "atomic_req_8B_endianness_mode", 1, 0 },
-	{ "atomic", "atomic_operations", 0x3, 0x3 },	/* compare & swap, fetch & add */
+	/* Compare & swap, fetch & add, and both with masks. */
+	{ "atomic", "atomic_operations", 0xf, 0xf },
 	{ "atomic", "atomic_size_qp", 0x8, 0x8 },	/* 8 bytes */
 	{ "general", "device_memory", 1, 1 },
 	{ "device_memory", "memic", 1, 1 },

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "caps.h"
 #include "count.h"
 #include "cq.h"
 #include "eq.h"
@@ -73,6 +74,23 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 	return err ? -EFAULT : (int)n;
 }
 
+/* An opcode of atomics that the HCA does not offer is as any unknown one. */
+static bool req_atomic_offered(struct hca *hca, struct send_wqe *w)
+{
+	static const uint8_t ops[] = {
+		[WQE_ATOMIC_CS] = ATOMIC_OP_CMP_SWAP,
+		[WQE_ATOMIC_FA] = ATOMIC_OP_FETCH_ADD,
+		[WQE_MASKED_CS] = ATOMIC_OP_MASKED_CMP_SWAP,
+		[WQE_MASKED_FA] = ATOMIC_OP_MASKED_FETCH_ADD,
+	};
+
+	if (!w->is_atomic || (hca_cap_gen(hca, atomic) &&
+			      hca_cap_atomic(hca, atomic_operations) & ops[w->opcode]))
+		return true;
+	w->why = "the HCA does not offer this atomic operation";
+	return false;
+}
+
 /**
  * req_fetch() - take the next WQE from the send queue
  * @hca: the HCA
@@ -104,7 +122,8 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 	qp->sq_hw += n ? n : 1;
 	TAILQ_INSERT_TAIL(&req->ops, op, link);
 	req->nops++;
-	if (!n || op->w.qpn != qp->obj.num || wqe_parse_send(&op->w, qp->type)) {
+	if (!n || op->w.qpn != qp->obj.num || wqe_parse_send(&op->w, qp->type) ||
+	    !req_atomic_offered(hca, &op->w)) {
 		if (n && op->w.qpn != qp->obj.num)
 			op->w.why = "QP number is not the queue's";
 		req_fail(hca, qp, op, SYND_LOCAL_QP_OP);

@@ -111,6 +111,26 @@ static bool resp_stall_atomic(struct hca *hca, struct qp *qp, const struct packe
 	return resp_stall(hca, qp, p->psn, &f);
 }
 
+/*
+ * Masked operations are not the specification's, so a queue pair in the mode of the specification
+ * does not execute them.
+ */
+static bool resp_atomic_offered(struct hca *hca, const struct qp *qp, uint8_t op)
+{
+	unsigned int ops = hca_cap_atomic(hca, atomic_operations);
+
+	switch (op) {
+	case BTH_CMP_SWAP:
+		return ops & ATOMIC_OP_CMP_SWAP;
+	case BTH_FETCH_ADD:
+		return ops & ATOMIC_OP_FETCH_ADD;
+	case BTH_MASKED_CMP_SWAP:
+		return ops & ATOMIC_OP_MASKED_CMP_SWAP && qp->atomic_mode > ATOMIC_IB_COMP;
+	default:
+		return ops & ATOMIC_OP_MASKED_FETCH_ADD && qp->atomic_mode > ATOMIC_IB_COMP;
+	}
+}
+
 /**
  * resp_atomic() - process an atomic request
  * @hca: the HCA
@@ -137,6 +157,10 @@ enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 	*why = &refuse_access;
 	if (!qp->rae)
 		return REFUSED;
+	*why = &refuse_request;
+	if (!resp_atomic_offered(hca, qp, p->opcode & BTH_OP_MASK))
+		return REFUSED;
+	*why = &refuse_access;
 	mem = mkey_atomic_ptr(hca, &user, p->rkey, p->va, sizeof(*mem), &res);
 	if (res == MK_NOT_PRESENT && resp_stall_atomic(hca, qp, p))
 		return NOT_READY;

@@ -125,7 +125,7 @@ static void cap_shows_current_and_maximum(void **state)
 	assert_true(answer("cap general uar_4k", "\"cur\":0,\"max\":1"));
 	IFC_SET(cmd_hca_cap, core.hca->cap[0], uar_4k, 1);
 	assert_true(answer("cap general uar_4k", "\"cur\":1,\"max\":1"));
-	assert_true(answer("cap atomic atomic_operations", "\"cur\":3"));
+	assert_true(answer("cap atomic atomic_operations", "\"cur\":15"));
 	assert_true(answer("cap odp transport_page_fault_scheme_cap.rc_odp_caps.send",
 			   "\"cur\":1"));
 }

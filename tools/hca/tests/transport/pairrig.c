@@ -192,12 +192,14 @@ int rig_up(void **state)
 	profile.cap_valid[CAP_ATOMIC] = true;
 	profile.cap_valid[CAP_GENERAL] = true;
 	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], imaicl, 1);
+	IFC_SET(cmd_hca_cap, profile.cap[1][CAP_GENERAL], atomic, 1);
 	profile.pkey[0] = 0xffff;
 	profile.pkey[1] = 0x8001;
 	profile.pkey[2] = 0x0001;
 	profile.gids = 3;
 	profile.mtu = 4096;
 	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_req_8B_endianness_mode, 1);
+	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_operations, 0xf);
 	evrig_set_handler(take_event);
 	rig.base = event_base_new();
 	rig.fabric = fabric_new();
@@ -304,6 +306,7 @@ struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn)
 	qp->log_msg_max = 20;
 	qp->qkey = 0x1111;
 	qp->rre = qp->rwe = qp->rae = true;
+	qp->atomic_mode = ATOMIC_8B;
 	qp->retry_count = 7;
 	qp->rnr_retry = 7;
 	qp->min_rnr_nak = 12;

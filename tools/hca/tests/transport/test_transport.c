@@ -1047,6 +1047,43 @@ static void qp_atomic_right_is_checked(void **state)
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
 }
 
+static void masked_atomic_in_the_mode_of_the_specification(void **state)
+{
+	uint64_t *word;
+
+	(void)state;
+	word = rig_ptr(1, buf_b);
+	*word = 1;
+	b->atomic_mode = ATOMIC_IB_COMP;
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == 2);
+	post_atomic(WQE_MASKED_FA, buf_b, 1, 0);
+	rig_run(2, 1000);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	assert_true(*word == 2);
+}
+
+static void atomic_operation_that_is_not_offered(void **state)
+{
+	(void)state;
+	IFC_SET(atomic_caps, rig.hca[0]->cap[CAP_ATOMIC], atomic_operations, 0x7);
+	post_atomic(WQE_MASKED_FA, buf_b, 1, 0);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+static void atomic_operation_that_the_peer_does_not_offer(void **state)
+{
+	(void)state;
+	IFC_SET(atomic_caps, rig.hca[1]->cap[CAP_ATOMIC], atomic_operations, 0x2);
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	post_atomic(WQE_ATOMIC_CS, buf_b, 1, 0);
+	rig_run(2, 1000);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+}
+
 static void misaligned_atomic_is_refused(void **state)
 {
 	(void)state;
@@ -2039,6 +2076,9 @@ int main(void)
 		RC(remote_key_variant_is_checked), RC(remote_range_is_checked),
 		RC(remote_rights_are_checked), RC(remote_pd_is_checked), RC(qp_rights_are_checked),
 		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked),
+		RC(masked_atomic_in_the_mode_of_the_specification),
+		RC(atomic_operation_that_is_not_offered),
+		RC(atomic_operation_that_the_peer_does_not_offer),
 		RC(misaligned_atomic_is_refused), RC(receive_buffer_too_short),
 		RC(receive_key_is_checked), RC(response_of_the_wrong_kind),
 		RC(error_flushes_both_queues), RC(sqd_finishes_what_was_begun),
