@@ -214,6 +214,7 @@ static struct mlx5_ib_wqe_target target(enum ib_qp_type type)
 		.qpn = QPN,
 		.max_ds = 16,
 		.max_inline = 60,
+		.atomic_ops = 0xf,
 		.umr_fence = MLX5_FENCE_MODE_INITIATOR_SMALL,
 	};
 }
@@ -271,6 +272,54 @@ static void request_of_another_type_is_taken(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mlx5_ib_wqe_check(&to, &wr), -EINVAL);
 		wr.opcode = IB_WR_REG_MR_INTEGRITY;
 		KUNIT_EXPECT_EQ(test, mlx5_ib_wqe_check(&to, &wr), -EINVAL);
+	}
+}
+
+static void missing_atomic_operation_is_posted(struct kunit *test)
+{
+	static const enum ib_wr_opcode opcodes[] = {
+		IB_WR_ATOMIC_CMP_AND_SWP, IB_WR_ATOMIC_FETCH_AND_ADD,
+		IB_WR_MASKED_ATOMIC_CMP_AND_SWP, IB_WR_MASKED_ATOMIC_FETCH_AND_ADD,
+	};
+	struct mlx5_ib_wqe_target to = target(IB_QPT_RC);
+	struct ib_send_wr wr = {};
+	unsigned int bit, i;
+
+	for (bit = 0; bit <= ARRAY_SIZE(opcodes); bit++) {
+		to.atomic_ops = BIT(bit);
+		for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+			wr.opcode = opcodes[i];
+			KUNIT_EXPECT_EQ(test, mlx5_ib_wqe_check(&to, &wr), bit == i ? 0 : -EINVAL);
+		}
+		wr.opcode = IB_WR_RDMA_READ;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_wqe_check(&to, &wr), 0);
+	}
+}
+
+static void responder_has_the_atomic_mode_of_another_device(struct kunit *test)
+{
+	static const struct {
+		u8 atomic, ops;
+		u16 sizes;
+		u8 want_ops, want_mode;
+	} t[] = {
+		{ 1, 0x3, 0x8, 0x3, MLX5_QPC_ATOMIC_MODE_IB_SPEC },
+		{ 1, 0xf, 0x8, 0xf, MLX5_QPC_ATOMIC_MODE_UP_TO_8B },
+		{ 1, 0xf, 0x1fc, 0xf, MLX5_QPC_ATOMIC_MODE_UP_TO_8B },
+		{ 1, 0x7, 0x8, 0x7, MLX5_QPC_ATOMIC_MODE_UP_TO_8B },
+		{ 1, 0x1, 0x8, 0x1, 0 },
+		{ 1, 0xf, 0x10, 0, 0 },	/* on 16 bytes alone */
+		{ 0, 0xf, 0x8, 0, 0 },
+	};
+	struct mlx5_ib_caps *caps = mock_caps(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		MOCK_SET_CAP(caps, atomic, t[i].atomic);
+		MOCK_SET_CAP_OF(caps, MLX5_CAP_ATOMIC, atomic_caps, atomic_operations, t[i].ops);
+		MOCK_SET_CAP_OF(caps, MLX5_CAP_ATOMIC, atomic_caps, atomic_size_qp, t[i].sizes);
+		KUNIT_EXPECT_EQ(test, caps->atomic_ops, t[i].want_ops);
+		KUNIT_EXPECT_EQ(test, caps->atomic_mode, t[i].want_mode);
 	}
 }
 
@@ -558,6 +607,8 @@ static struct kunit_case wqe_test_cases[] = {
 	KUNIT_CASE_PARAM(queue_has_another_size, size_gen_params),
 	KUNIT_CASE_PARAM(request_has_a_bit_out_of_place, wqe_gen_params),
 	KUNIT_CASE(request_of_another_type_is_taken),
+	KUNIT_CASE(missing_atomic_operation_is_posted),
+	KUNIT_CASE(responder_has_the_atomic_mode_of_another_device),
 	KUNIT_CASE(inline_data_is_cut_or_runs_over),
 	KUNIT_CASE(empty_segment_is_sent),
 	KUNIT_CASE(request_is_not_ordered_behind_a_change_of_a_key),

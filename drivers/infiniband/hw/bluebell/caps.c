@@ -37,13 +37,25 @@ static u8 caps_qp_ts_format(struct mlx5_core_dev *mdev)
 	       MLX5_TIMESTAMP_FORMAT_DEFAULT : MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
 }
 
-static u8 caps_atomic_mode(struct mlx5_core_dev *mdev)
+/* Atomic operations on 8 bytes; verbs has no others. */
+static u16 caps_atomic_ops(struct mlx5_core_dev *mdev)
 {
-	const u32 ops = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
+	const u32 size_8 = BIT(3);
 
-	if (!MLX5_CAP_GEN(mdev, atomic) || (MLX5_CAP_ATOMIC(mdev, atomic_operations) & ops) != ops)
+	if (!MLX5_CAP_GEN(mdev, atomic) || !(MLX5_CAP_ATOMIC(mdev, atomic_size_qp) & size_8))
 		return 0;
-	return MLX5_QPC_ATOMIC_MODE_IB_SPEC;
+	return MLX5_CAP_ATOMIC(mdev, atomic_operations);
+}
+
+/* A responder executes masked operations only in a mode beyond that of the specification. */
+static u8 caps_atomic_mode(u16 ops)
+{
+	const u32 plain = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
+
+	if ((ops & plain) != plain)
+		return 0;
+	return ops & MLX5_IB_MASKED_ATOMIC_OPS ? MLX5_QPC_ATOMIC_MODE_UP_TO_8B :
+						 MLX5_QPC_ATOMIC_MODE_IB_SPEC;
 }
 
 /* The small fence is right for a device that needs no fence, too. */
@@ -65,6 +77,7 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 {
 	/* RMPs come with interface step 1, which devices from ConnectX-4 on have. */
 	bool has_srq = mdev->issi;
+	u16 atomic_ops = caps_atomic_ops(mdev);
 
 	*caps = (struct mlx5_ib_caps){
 		.mdev = mdev,
@@ -74,7 +87,8 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 		.blueflame = MLX5_CAP_GEN(mdev, bf) && mlx5_wc_support_get(mdev),
 		.real_time = caps_qp_ts_formats(mdev) != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING,
 		.qp_ts_format = caps_qp_ts_format(mdev),
-		.atomic_mode = caps_atomic_mode(mdev),
+		.atomic_ops = atomic_ops,
+		.atomic_mode = caps_atomic_mode(atomic_ops),
 		.umr_fence = caps_umr_fence(mdev),
 		.list_end_mkey = be32_to_cpu(MLX5_TERMINATE_SCATTER_LIST_LKEY),
 		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),

@@ -11,6 +11,10 @@
 
 struct mlx5_core_dev;
 
+/* The atomic operations that verbs calls masked. */
+#define MLX5_IB_MASKED_ATOMIC_OPS \
+	(MLX5_ATOMIC_OPS_EXTENDED_CMP_SWAP | MLX5_ATOMIC_OPS_EXTENDED_FETCH_ADD)
+
 /**
  * struct mlx5_ib_caps - what the device can do, computed once at probe
  * @mdev: the device, for capabilities that need no computation
@@ -22,6 +26,7 @@ struct mlx5_core_dev;
  *	processors write them in one piece, as mlx5_core has found out
  * @real_time: completions may carry the real-time clock
  * @qp_ts_format: timestamp format of a QP that asks for none in particular
+ * @atomic_ops: atomic operations on 8 bytes: MLX5_ATOMIC_OPS_*
  * @atomic_mode: qpc.atomic_mode of a responder; 0 if the device has no atomics
  * @umr_fence: fence mode that orders a UMR request after earlier ones: MLX5_FENCE_MODE_*
  * @list_end_mkey: a data segment with this key and no length ends the list of a receive WQE, as
@@ -37,6 +42,7 @@ struct mlx5_ib_caps {
 	bool blueflame;
 	bool real_time;
 	u8 qp_ts_format;
+	u16 atomic_ops;
 	u8 atomic_mode;
 	u8 umr_fence;
 	u32 list_end_mkey;

@@ -159,6 +159,7 @@ static const struct {
 	u8 opcode;
 	u8 types;
 	u8 address;
+	u8 atomic;		/* MLX5_ATOMIC_OPS_* that the device needs */
 	bool imm;
 	bool inval;
 } wr_ops[] = {
@@ -168,10 +169,14 @@ static const struct {
 	[IB_WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, RC | UC | UD, .imm = true },
 	[IB_WR_SEND_WITH_INV] = { MLX5_OPCODE_SEND_INVAL, RC, .inval = true },
 	[IB_WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, RC, WR_RDMA },
-	[IB_WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, RC, WR_ATOMIC },
-	[IB_WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, RC, WR_ATOMIC },
-	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_MASKED_CS, RC, WR_ATOMIC },
-	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_MASKED_FA, RC, WR_ATOMIC },
+	[IB_WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, RC, WR_ATOMIC,
+		MLX5_ATOMIC_OPS_CMP_SWAP },
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, RC, WR_ATOMIC,
+		MLX5_ATOMIC_OPS_FETCH_ADD },
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_MASKED_CS, RC, WR_ATOMIC,
+		MLX5_ATOMIC_OPS_EXTENDED_CMP_SWAP },
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_MASKED_FA, RC, WR_ATOMIC,
+		MLX5_ATOMIC_OPS_EXTENDED_FETCH_ADD },
 	[IB_WR_LOCAL_INV] = { MLX5_OPCODE_UMR, RC },
 	[IB_WR_REG_MR] = { MLX5_OPCODE_UMR, RC },
 };
@@ -181,12 +186,13 @@ static const struct {
  * @to: the queue pair
  * @wr: the request
  *
- * Return: 0, or -EINVAL for an opcode that its type does not have.
+ * Return: 0, or -EINVAL for an opcode that its type or the device does not have.
  */
 int mlx5_ib_wqe_check(const struct mlx5_ib_wqe_target *to, const struct ib_send_wr *wr)
 {
 	if ((unsigned int)wr->opcode >= ARRAY_SIZE(wr_ops) ||
-	    !(wr_ops[wr->opcode].types & BIT(to->type)))
+	    !(wr_ops[wr->opcode].types & BIT(to->type)) ||
+	    wr_ops[wr->opcode].atomic & ~to->atomic_ops)
 		return -EINVAL;
 	return 0;
 }

@@ -44,6 +44,7 @@ struct mlx5_ib_wq_layout {
  * @max_ds: as in struct mlx5_ib_wq_layout
  * @max_inline: as in struct mlx5_ib_wq_layout
  * @signal_all: every request completes
+ * @atomic_ops: atomic operations of the device: MLX5_ATOMIC_OPS_*
  * @umr_fence: fence that orders UMR requests: MLX5_FENCE_MODE_*
  */
 struct mlx5_ib_wqe_target {
@@ -52,6 +53,7 @@ struct mlx5_ib_wqe_target {
 	u8 max_ds;
 	u32 max_inline;
 	bool signal_all;
+	u16 atomic_ops;
 	u8 umr_fence;
 };
 

@@ -51,10 +51,13 @@ static u64 device_cap_flags(struct mlx5_ib_dev *dev)
 
 static void device_fill_atomics(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
 {
-	const u32 size_8 = BIT(3);
+	const u16 masked = MLX5_IB_MASKED_ATOMIC_OPS;
 
-	if (dev->caps.atomic_mode && MLX5_CAP_ATOMIC(dev->mdev, atomic_size_qp) & size_8)
-		props->atomic_cap = IB_ATOMIC_HCA;
+	if (!dev->caps.atomic_mode)
+		return;
+	props->atomic_cap = IB_ATOMIC_HCA;
+	if ((dev->caps.atomic_ops & masked) == masked)
+		props->masked_atomic_cap = IB_ATOMIC_HCA;
 }
 
 static void device_fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr *props)

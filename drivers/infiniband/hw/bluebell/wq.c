@@ -47,6 +47,7 @@ static int sq_init(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 			     offset_in_page(start) >> MLX5_IB_LOG_WQEBB, &sq->ring);
 	sq->to.max_ds = layout->max_ds;
 	sq->to.max_inline = layout->max_inline;
+	sq->to.atomic_ops = dev->caps.atomic_ops;
 	sq->to.umr_fence = dev->caps.umr_fence;
 	sq->db = &mem->db.db[MLX5_SND_DBR];
 	sq->map = dev->mdev->priv.bfreg.map;
