@@ -494,6 +494,17 @@ FIXTURE_TEARDOWN(during)
 	workers_kill(&self->binder);
 }
 
+/* How long the driver takes to get to the command depends on the machine. */
+static bool command_arrives(const char *op)
+{
+	double end = seconds() + 30;
+
+	while (*op && hca_commands(op) <= 0)
+		if (seconds() > end)
+			return false;
+	return true;
+}
+
 static void fail_during(struct __test_metadata *_metadata, struct _test_data_during *self,
 			const struct _fixture_variant_during *variant)
 {
@@ -507,7 +518,9 @@ static void fail_during(struct __test_metadata *_metadata, struct _test_data_dur
 	if (!variant->removal)
 		ASSERT_EQ(0, binding_do(&binding, "unbind"));
 	ASSERT_EQ(0, hca_do("inject cmd delay %u 1 %s", LATE_MS, variant->op));
+	ASSERT_EQ(0, hca_commands_reset());
 	ASSERT_EQ(0, workers_start(&self->binder, 1, variant->removal ? unbind : bind));
+	ASSERT_TRUE(command_arrives(variant->op));
 	fail_device(_metadata, &self->binder, &self->failed);
 	EXPECT_EQ(0, workers_wait(&self->users));
 	expect_end_and_recovery(_metadata, &self->binder, &self->failed);
