@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Packets as the fabric carries them: the fields of the InfiniBand headers (LRH, GRH, BTH and the
- * extended headers) in host order, and the payload. There is no wire format.
+ * extended headers) in host order, and the payload. wire.c makes the bytes of a packet on the wire,
+ * which only captures have.
  */
 #ifndef BLUEBELL_PACKET_H
 #define BLUEBELL_PACKET_H
@@ -97,6 +98,15 @@ static inline bool lid_is_mcast(uint16_t lid)
 static inline bool packet_is_smp(const struct packet *p)
 {
 	return (p->opcode & BTH_SERVICE_MASK) == BTH_UD && !p->dqpn && !p->sqpn;
+}
+
+/* A packet from a responder to a requester. */
+static inline bool packet_is_response(const struct packet *p)
+{
+	uint8_t service = p->opcode & BTH_SERVICE_MASK, op = p->opcode & BTH_OP_MASK;
+
+	return (service == BTH_RC || service == BTH_XRC) && op >= BTH_READ_FIRST &&
+	       op <= BTH_ATOMIC_ACK;
 }
 
 struct fabric;

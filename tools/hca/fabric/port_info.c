@@ -61,8 +61,8 @@ void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap)
 	a->neighbour_mtu = mtu_cap;
 	a->operational_vls = VL_CAP_0_3;
 	a->subnet_timeout = SUBNET_TIMEOUT;
-	for (i = 0; i < sizeof(a->sl_to_vl); i++)	/* SL n to VL n modulo 4 */
-		a->sl_to_vl[i] = i % 2 ? 0x23 : 0x01;
+	for (i = 0; i < sizeof(a->sl_to_vl); i++)
+		a->sl_to_vl[i] = port_data_vl(2 * i) << 4 | port_data_vl(2 * i + 1);
 }
 
 /**

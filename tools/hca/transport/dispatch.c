@@ -42,15 +42,6 @@ static bool packet_service_matches(const struct qp *qp, uint8_t opcode)
 	}
 }
 
-static bool packet_is_response(uint8_t opcode)
-{
-	uint8_t service = opcode & BTH_SERVICE_MASK;
-	uint8_t op = opcode & BTH_OP_MASK;
-
-	return (service == BTH_RC || service == BTH_XRC) && op >= BTH_READ_FIRST &&
-	       op <= BTH_ATOMIC_ACK;
-}
-
 /*
  * A connected queue pair accepts packets of its peer only, so that others cannot reach it by
  * guessing its number.
@@ -122,7 +113,7 @@ static void dispatch_to_qp(struct hca *hca, struct qp *qp, const struct packet *
 			  why, p->pkey);
 		return;
 	}
-	if (packet_is_response(p->opcode))
+	if (packet_is_response(p))
 		req_receive(hca, qp, p);
 	else
 		resp_receive(hca, qp, p);

@@ -11,25 +11,9 @@
 #include "packet.h"
 #include "qp.h"
 #include "resp.h"
+#include "wire.h"
 
-#define GRH_BYTES	40
-#define GRH_NEXT_IBA	0x1b
 #define QP1_QKEY	0x80010000u
-
-/* Build struct ib_grh as it would have arrived over the wire. */
-static void resp_make_grh(uint8_t grh[GRH_BYTES], const struct packet *p)
-{
-	const unsigned int headers = 12 + 8 + 4;	/* BTH, DETH, ICRC */
-	unsigned int imm = (p->opcode & BTH_OP_MASK) == BTH_SEND_ONLY_IMM ? 4 : 0;
-
-	memset(grh, 0, GRH_BYTES);
-	put_be32(grh, 6u << 28 | (uint32_t)p->tclass << 20 | p->flow_label);
-	put_be16(grh + 4, headers + imm + (p->len + 3) / 4 * 4);
-	grh[6] = GRH_NEXT_IBA;
-	grh[7] = p->hop_limit;
-	memcpy(grh + 8, p->sgid, 16);
-	memcpy(grh + 24, p->dgid, 16);
-}
 
 static void resp_store_ud(struct hca *hca, struct qp *qp, const struct packet *p)
 {
@@ -42,7 +26,7 @@ static void resp_store_ud(struct hca *hca, struct qp *qp, const struct packet *p
 		return;
 	}
 	if (p->grh) {
-		resp_make_grh(grh, p);
+		wire_grh(p, grh);
 		synd = resp_scatter(hca, qp, 0, grh, sizeof(grh));
 	}
 	if (!synd)

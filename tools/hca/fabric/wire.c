@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The bytes of a packet on the wire: its headers, the payload with its pad, and the two CRCs. All
+ * fields are big-endian but the CRCs.
+ */
+#include <stdbool.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "ifc.h"
+#include "packet.h"
+#include "port_info.h"
+#include "wire.h"
+
+#define LRH_BYTES	8
+#define BTH_BYTES	12
+#define ICRC_BYTES	4
+#define VCRC_BYTES	2
+#define LNH_BTH		2	/* what follows the LRH */
+#define LNH_GRH		3
+#define LNH_MASK	3
+#define GRH_NEXT_IBA	0x1b
+#define VL_MANAGEMENT	15
+#define BTH_SE		0x80
+#define BTH_M		0x40
+#define VCRC_POLY	0xd008	/* x^16 + x^12 + x^3 + x + 1, the highest term in bit 0 */
+
+/* Extended headers in their order on the wire. */
+enum {
+	XRCETH = 1 << 0, DETH = 1 << 1, RETH = 1 << 2, ATOMIC_ETH = 1 << 3, MASKS = 1 << 4,
+	AETH = 1 << 5, ATOMIC_ACK_ETH = 1 << 6, IMM_DT = 1 << 7, IETH = IMM_DT,
+};
+
+/* By operation; DETH and XRCETH belong to the service. */
+static const uint8_t ext_headers[BTH_OP_MASK + 1] = {
+	[BTH_SEND_LAST_IMM] = IMM_DT,
+	[BTH_SEND_ONLY_IMM] = IMM_DT,
+	[BTH_WRITE_FIRST] = RETH,
+	[BTH_WRITE_LAST_IMM] = IMM_DT,
+	[BTH_WRITE_ONLY] = RETH,
+	[BTH_WRITE_ONLY_IMM] = RETH | IMM_DT,
+	[BTH_READ_REQ] = RETH,
+	[BTH_READ_FIRST] = AETH,
+	[BTH_READ_LAST] = AETH,
+	[BTH_READ_ONLY] = AETH,
+	[BTH_ACK] = AETH,
+	[BTH_ATOMIC_ACK] = AETH | ATOMIC_ACK_ETH,
+	[BTH_CMP_SWAP] = ATOMIC_ETH,
+	[BTH_FETCH_ADD] = ATOMIC_ETH,
+	[BTH_SEND_LAST_INV] = IETH,
+	[BTH_SEND_ONLY_INV] = IETH,
+	/*
+	 * No public document tells how mlx5 devices send these. Here the field boundaries of a
+	 * masked fetch-and-add are in the place of the compare data, and the two masks of a masked
+	 * compare-and-swap follow the AtomicETH.
+	 */
+	[BTH_MASKED_CMP_SWAP] = ATOMIC_ETH | MASKS,
+	[BTH_MASKED_FETCH_ADD] = ATOMIC_ETH,
+};
+
+static unsigned int wire_ext_headers(const struct packet *p)
+{
+	uint8_t service = p->opcode & BTH_SERVICE_MASK, op = p->opcode & BTH_OP_MASK;
+
+	if (service == BTH_UD)
+		return DETH | ext_headers[op];
+	if (service == BTH_XRC && !packet_is_response(p))
+		return XRCETH | ext_headers[op];
+	return ext_headers[op];
+}
+
+static uint8_t *wire_put32(uint8_t *at, uint32_t v)
+{
+	put_be32(at, v);
+	return at + 4;
+}
+
+static uint8_t *wire_put64(uint8_t *at, uint64_t v)
+{
+	put_be64(at, v);
+	return at + 8;
+}
+
+/* Put the extended headers at @at. Returns the end of them. */
+static uint8_t *wire_put_ext_headers(const struct packet *p, uint8_t *at)
+{
+	unsigned int h = wire_ext_headers(p);
+
+	if (h & XRCETH)
+		at = wire_put32(at, p->xrc_srqn & 0xffffff);
+	if (h & DETH) {
+		at = wire_put32(at, p->qkey);
+		at = wire_put32(at, p->sqpn & 0xffffff);
+	}
+	if (h & (RETH | ATOMIC_ETH)) {
+		at = wire_put64(at, p->va);
+		at = wire_put32(at, p->rkey);
+	}
+	if (h & RETH)
+		at = wire_put32(at, p->dma_len);
+	if (h & ATOMIC_ETH) {
+		at = wire_put64(at, p->swap_add);
+		at = wire_put64(at, p->compare);
+	}
+	if (h & MASKS) {
+		at = wire_put64(at, p->swap_mask);
+		at = wire_put64(at, p->compare_mask);
+	}
+	if (h & AETH)
+		at = wire_put32(at, (uint32_t)p->syndrome << 24 | (p->msn & PSN_MASK));
+	if (h & ATOMIC_ACK_ETH)
+		at = wire_put64(at, p->orig);
+	if (h & IMM_DT)
+		at = wire_put32(at, p->imm);
+	return at;
+}
+
+static unsigned int wire_pad(const struct packet *p)
+{
+	return -p->len & 3;
+}
+
+/* Length from the BTH to the ICRC. */
+static unsigned int wire_transport_bytes(const struct packet *p)
+{
+	uint8_t ext[EXT_MAX_BYTES];
+
+	return BTH_BYTES + (wire_put_ext_headers(p, ext) - ext) + p->len + wire_pad(p) + ICRC_BYTES;
+}
+
+static void wire_put_lrh(const struct packet *p, uint8_t *lrh)
+{
+	unsigned int len = LRH_BYTES + (p->grh ? GRH_BYTES : 0) + wire_transport_bytes(p);
+	uint8_t vl = packet_is_smp(p) ? VL_MANAGEMENT : port_data_vl(p->sl);
+
+	lrh[0] = vl << 4;
+	lrh[1] = p->sl << 4 | (p->grh ? LNH_GRH : LNH_BTH);
+	put_be16(lrh + 2, p->dlid);
+	put_be16(lrh + 4, len / 4);
+	put_be16(lrh + 6, p->slid);
+}
+
+/* Path migration is not offered, so a connection is always in the state "migrated". */
+static void wire_put_bth(const struct packet *p, uint8_t *bth)
+{
+	bool connected = (p->opcode & BTH_SERVICE_MASK) != BTH_UD;
+
+	bth[0] = p->opcode;
+	bth[1] = (p->solicited ? BTH_SE : 0) | (connected ? BTH_M : 0) | wire_pad(p) << 4;
+	put_be16(bth + 2, p->pkey);
+	put_be32(bth + 4, p->dqpn & 0xffffff);
+	put_be32(bth + 8, (uint32_t)p->ack_req << 31 | (p->psn & PSN_MASK));
+}
+
+/**
+ * wire_grh() - make the global route header of a packet
+ * @p: a packet that has one
+ * @grh: set to the header
+ */
+void wire_grh(const struct packet *p, uint8_t grh[GRH_BYTES])
+{
+	put_be32(grh, 6u << 28 | (uint32_t)p->tclass << 20 | p->flow_label);
+	put_be16(grh + 4, wire_transport_bytes(p));
+	grh[6] = GRH_NEXT_IBA;
+	grh[7] = p->hop_limit;
+	memcpy(grh + 8, p->sgid, sizeof(p->sgid));
+	memcpy(grh + 24, p->dgid, sizeof(p->dgid));
+}
+
+/* The invariant CRC (7.8.1): what switches and routers may change counts as ones. */
+static uint32_t wire_icrc(const uint8_t *buf, size_t len)
+{
+	bool grh = (buf[1] & LNH_MASK) == LNH_GRH;
+	unsigned int bth = LRH_BYTES + (grh ? GRH_BYTES : 0);
+	uint8_t invariant[LRH_BYTES + GRH_BYTES + BTH_BYTES];
+	unsigned int headers = bth + BTH_BYTES;
+
+	memcpy(invariant, buf, headers);
+	if (grh) {
+		memset(invariant, 0xff, LRH_BYTES);
+		invariant[8] |= 0x0f;			/* traffic class and flow label */
+		memset(invariant + 9, 0xff, 3);
+		invariant[15] = 0xff;			/* hop limit */
+	} else {
+		invariant[0] |= 0xf0;			/* virtual lane */
+	}
+	invariant[bth + 4] = 0xff;			/* reserved */
+	return crc32(crc32(0, invariant, headers), buf + headers, len - headers);
+}
+
+/* The variant CRC (7.8.2), of the whole packet. */
+static uint16_t wire_vcrc(const uint8_t *buf, size_t len)
+{
+	uint16_t crc = 0xffff;
+	unsigned int bit;
+
+	for (; len; len--) {
+		crc ^= *buf++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? VCRC_POLY : 0);
+	}
+	return ~crc;
+}
+
+/**
+ * wire_append_crcs() - append ICRC and VCRC to a packet
+ * @buf: its other bytes, with room for six more
+ * @len: how many
+ *
+ * The term of the highest power is in bit 0 of each CRC, and is sent first.
+ *
+ * Return: how many bytes the whole packet has.
+ */
+size_t wire_append_crcs(uint8_t *buf, size_t len)
+{
+	uint32_t icrc = htole32(wire_icrc(buf, len));
+	uint16_t vcrc;
+
+	memcpy(buf + len, &icrc, ICRC_BYTES);
+	len += ICRC_BYTES;
+	vcrc = htole16(wire_vcrc(buf, len));
+	memcpy(buf + len, &vcrc, VCRC_BYTES);
+	return len + VCRC_BYTES;
+}
+
+/**
+ * wire_packet() - make the bytes of a packet
+ * @p: the packet
+ * @buf: set to them
+ *
+ * The virtual lane is the one that the SL-to-VL tables of ports give after power on.
+ *
+ * Return: how many bytes.
+ */
+size_t wire_packet(const struct packet *p, uint8_t buf[WIRE_MAX])
+{
+	uint8_t *at = buf + LRH_BYTES;
+
+	wire_put_lrh(p, buf);
+	if (p->grh) {
+		wire_grh(p, at);
+		at += GRH_BYTES;
+	}
+	wire_put_bth(p, at);
+	at = wire_put_ext_headers(p, at + BTH_BYTES);
+	memcpy(at, p->payload, p->len);
+	at += p->len;
+	memset(at, 0, wire_pad(p));
+	at += wire_pad(p);
+	return wire_append_crcs(buf, at - buf);
+}
