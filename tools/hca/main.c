@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 
 #include "board.h"
+#include "capture.h"
 #include "control.h"
 #include "fabric.h"
 #include "hca.h"
@@ -26,7 +27,7 @@
 static struct {
 	const char *socket[MAX_HCAS], *control[MAX_HCAS];
 	unsigned int sockets, controls;
-	const char *profile, *trace, *link;
+	const char *profile, *trace, *capture, *link;
 	bool check;
 } opt;
 
@@ -47,6 +48,7 @@ static const struct argp_option options[] = {
 	{ "link", 'l', "ib|eth", 0, "Link layer (default: the profile's, InfiniBand)", 0 },
 	{ "trace", 't', "FILE", 0, "Write every event there, one JSON object a line; of a second "
 	  "HCA to FILE.1, …", 0 },
+	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric there, in the format of pcap", 0 },
 	{ "check-profile", 'k', NULL, 0, "Only read the profile and say whether it is sound", 0 },
 	{ 0 }
 };
@@ -76,6 +78,9 @@ static int parse(int key, char *arg, struct argp_state *st)
 		return 0;
 	case 't':
 		opt.trace = arg;
+		return 0;
+	case 'w':
+		opt.capture = arg;
 		return 0;
 	case 'k':
 		opt.check = true;
@@ -142,6 +147,19 @@ static int serve(struct rack *rack, unsigned int i)
 	return err;
 }
 
+/* Whoever asked for a capture still gets the HCA if the capture cannot be written. */
+static void start_capture(struct fabric *f)
+{
+	struct capture *c;
+	int err = capture_open(opt.capture, &c);
+
+	if (err)
+		fprintf(stderr, "bluebell-hca: cannot write the capture to %s: %s\n", opt.capture,
+			strerror(-err));
+	else
+		fabric_set_capture(f, c);
+}
+
 static int rack_up(struct rack *rack, struct profile *p)
 {
 	unsigned int i;
@@ -150,6 +168,8 @@ static int rack_up(struct rack *rack, struct profile *p)
 	rack->fabric = fabric_new();
 	if (!rack->base || !rack->fabric)
 		return -ENOMEM;
+	if (opt.capture)
+		start_capture(rack->fabric);
 	if (!p->eth && subnet_start(rack->fabric, p->subnet_manager))
 		return -ENOMEM;
 	for (i = 0; i < opt.sockets; i++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "capture.h"
 #include "fabric.h"
 #include "forward.h"
 #include "hca.h"
@@ -39,6 +40,7 @@ struct fabric {
 	bool unmanaged;				/* ports wait for a subnet manager */
 	const struct fabric_agent *agent;	/* at the switch's port 0, or NULL */
 	void *agent_arg;
+	struct capture *capture;		/* of all links, or NULL */
 	struct packet_queue pool;		/* packets for reuse */
 };
 
@@ -107,6 +109,29 @@ void fabric_set_agent(struct fabric *f, const struct fabric_agent *agent, void *
 }
 
 /**
+ * fabric_set_capture() - record every packet from now on
+ * @f: the fabric
+ * @c: the capture, which the fabric closes at its end
+ *
+ * A packet is recorded once, as the port of its sender transmits it on its link.
+ */
+void fabric_set_capture(struct fabric *f, struct capture *c)
+{
+	f->capture = c;
+}
+
+/**
+ * fabric_capture() - the capture of the fabric
+ * @f: the fabric
+ *
+ * Return: the capture, or NULL.
+ */
+struct capture *fabric_capture(const struct fabric *f)
+{
+	return f->capture;
+}
+
+/**
  * fabric_free() - free a fabric
  * @f: the fabric, which no HCA uses any more; or NULL
  */
@@ -120,6 +145,8 @@ void fabric_free(struct fabric *f)
 		STAILQ_REMOVE_HEAD(&f->pool, link);
 		free(p);
 	}
+	if (f)
+		capture_close(f->capture);
 	free(f);
 }
 
@@ -417,6 +444,12 @@ static bool fabric_port_has_lid(const struct fabric_port *port, uint16_t dlid)
 	       dlid >> port->lmc == port->lid >> port->lmc;
 }
 
+static void fabric_record(struct fabric *f, const struct packet *p)
+{
+	if (f->capture)
+		capture_packet(f->capture, p);
+}
+
 static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct packet *p)
 {
 	if (!port || !fabric_port_open(port, p) || !fabric_port_has_lid(port, p->dlid) ||
@@ -448,6 +481,8 @@ static void fabric_multicast(struct fabric *f, unsigned int from, struct packet 
 	struct packet *copy;
 	unsigned int i;
 
+	if (!from && members)
+		fabric_record(f, p);
 	for (i = 1; i <= SWITCH_PORTS; i++) {
 		if (!(members >> i & 1) || !f->ports[i])
 			continue;
@@ -485,7 +520,9 @@ void fabric_route(struct fabric *f, unsigned int from, struct packet *p)
 
 	if (lid_is_mcast(p->dlid))
 		fabric_multicast(f, from, p);
-	else if (from && (!to || p->dlid == LID_PERMISSIVE))
+	else if (!from)
+		fabric_send(f, to, p);
+	else if (!to || p->dlid == LID_PERMISSIVE)
 		fabric_to_agent(f, from, p);
 	else
 		fabric_deliver(f, fabric_port_at(f, to), p);
@@ -499,7 +536,11 @@ void fabric_route(struct fabric *f, unsigned int from, struct packet *p)
  */
 void fabric_send(struct fabric *f, unsigned int port, struct packet *p)
 {
-	fabric_deliver(f, fabric_port_at(f, port), p);
+	struct fabric_port *to = fabric_port_at(f, port);
+
+	if (to && fabric_port_open(to, p))
+		fabric_record(f, p);
+	fabric_deliver(f, to, p);
 }
 
 /**
@@ -532,6 +573,7 @@ void fabric_tx(struct hca *hca, struct packet *p)
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);
 	} else {
+		fabric_record(hca->fabric, p);
 		fabric_route(hca->fabric, fabric_port_number(hca), p);
 	}
 }

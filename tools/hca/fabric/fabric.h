@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct capture;
 struct fabric;
 struct forward;
 struct hca;
@@ -34,6 +35,8 @@ struct fabric *fabric_new(void);
 void fabric_free(struct fabric *f);
 void fabric_leave_unmanaged(struct fabric *f);
 bool fabric_managed(const struct fabric *f);
+void fabric_set_capture(struct fabric *f, struct capture *c);
+struct capture *fabric_capture(const struct fabric *f);
 
 /* For the switch's agents. */
 void fabric_set_agent(struct fabric *f, const struct fabric_agent *agent, void *arg);

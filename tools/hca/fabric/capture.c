@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The capture file. It is complete after each packet, so that it can be read while the HCA runs,
+ * and however the HCA ends.
+ *
+ * Its link type is that of Endace's Extensible Record Format, as in captures of real adapters and
+ * analyzers: Wireshark has a dissector of InfiniBand, but does not read LINKTYPE_INFINIBAND.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "clock.h"
+#include "ifc.h"
+#include "packet.h"
+#include "wire.h"
+
+#define BUFFER		16384	/* more than a record: each is written by one system call */
+#define NS_PER_S	1000000000ull
+
+/* The header of each record. */
+#define ERF_BYTES	16
+#define ERF_TYPE	8
+#define ERF_FLAGS	9
+#define ERF_RECORD_LEN	10
+#define ERF_WIRE_LEN	14
+#define ERF_INFINIBAND	21
+#define ERF_VARYING_LEN	4
+
+struct capture {
+	char *path;
+	pcap_t *pcap;
+	pcap_dumper_t *dumper;
+	bool paused;
+	int err;		/* why the capture has ended: -errno, or 0 */
+};
+
+/* Write what is buffered. */
+static int capture_flush(struct capture *c)
+{
+	errno = 0;
+	if (!pcap_dump_flush(c->dumper) && !ferror(pcap_dump_file(c->dumper)))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+static int capture_start(struct capture *c)
+{
+	FILE *file = fopen(c->path, "we");
+
+	if (!file)
+		return -errno;
+	setvbuf(file, NULL, _IOFBF, BUFFER);
+	c->pcap = pcap_open_dead_with_tstamp_precision(DLT_ERF, ERF_BYTES + WIRE_MAX,
+						       PCAP_TSTAMP_PRECISION_NANO);
+	if (!c->pcap) {
+		fclose(file);
+		return -ENOMEM;
+	}
+	c->dumper = pcap_dump_fopen(c->pcap, file);
+	return c->dumper ? capture_flush(c) : -ENOMEM;
+}
+
+/**
+ * capture_open() - begin a capture
+ * @path: of the file, which is truncated
+ * @out: set to the capture
+ *
+ * Return: 0, -ENOMEM, or -errno if the file cannot be written.
+ */
+int capture_open(const char *path, struct capture **out)
+{
+	struct capture *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	c->path = strdup(path);
+	err = c->path ? capture_start(c) : -ENOMEM;
+	if (err) {
+		capture_close(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+/**
+ * capture_close() - end a capture and close its file
+ * @c: the capture, or NULL
+ */
+void capture_close(struct capture *c)
+{
+	if (!c)
+		return;
+	if (c->dumper)
+		pcap_dump_close(c->dumper);
+	if (c->pcap)
+		pcap_close(c->pcap);
+	free(c->path);
+	free(c);
+}
+
+/**
+ * capture_pause() - leave packets out, or record them again
+ * @c: the capture
+ * @pause: leave them out
+ */
+void capture_pause(struct capture *c, bool pause)
+{
+	c->paused = pause;
+}
+
+/**
+ * capture_error() - tell why a capture has ended before its close
+ * @c: the capture
+ *
+ * Return: -errno, or 0 if it has not ended.
+ */
+int capture_error(const struct capture *c)
+{
+	return c->err;
+}
+
+/* The time is little-endian and in units of 2^-32 s, all else is big-endian. */
+static void capture_erf_header(uint8_t erf[ERF_BYTES], uint64_t ns, size_t len)
+{
+	uint64_t time = htole64(ns / NS_PER_S << 32 | (ns % NS_PER_S << 32) / NS_PER_S);
+
+	memset(erf, 0, ERF_BYTES);
+	memcpy(erf, &time, sizeof(time));
+	erf[ERF_TYPE] = ERF_INFINIBAND;
+	erf[ERF_FLAGS] = ERF_VARYING_LEN;
+	put_be16(erf + ERF_RECORD_LEN, ERF_BYTES + len);
+	put_be16(erf + ERF_WIRE_LEN, len);
+}
+
+/**
+ * capture_packet() - record a packet
+ * @c: the capture
+ * @p: the packet
+ *
+ * Its time is that of the trace. If the file cannot be written, the capture ends: the HCA goes on
+ * without.
+ */
+void capture_packet(struct capture *c, const struct packet *p)
+{
+	uint64_t ns = clock_now_ns();
+	struct pcap_pkthdr header = {
+		.ts = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S },
+	};
+	uint8_t record[ERF_BYTES + WIRE_MAX];
+	size_t len;
+
+	if (c->paused || c->err)
+		return;
+	len = wire_packet(p, record + ERF_BYTES);
+	capture_erf_header(record, ns, len);
+	header.len = ERF_BYTES + len;
+	header.caplen = header.len;
+	pcap_dump((uint8_t *)c->dumper, &header, record);
+	c->err = capture_flush(c);
+	if (c->err)
+		fprintf(stderr, "bluebell-hca: cannot write the capture to %s: %s; it ends here\n",
+			c->path, strerror(-c->err));
+}

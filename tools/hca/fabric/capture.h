@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A capture of the fabric: a pcap file of packets, which Wireshark reads.
+ */
+#ifndef BLUEBELL_CAPTURE_H
+#define BLUEBELL_CAPTURE_H
+
+#include <stdbool.h>
+
+struct capture;
+struct packet;
+
+int capture_open(const char *path, struct capture **out);
+void capture_close(struct capture *c);
+void capture_pause(struct capture *c, bool pause);
+int capture_error(const struct capture *c);
+void capture_packet(struct capture *c, const struct packet *p);
+
+#endif
