@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture.h"
 #include "control.h"
+#include "fabric.h"
 #include "hca.h"
 #include "trace.h"
 #include "request.h"
@@ -76,7 +78,7 @@ bool request_number(const char *s, unsigned long *v)
 	return *s && !*end;
 }
 
-/* ---- the trace ------------------------------------------------------------------------------- */
+/* ---- trace and capture ----------------------------------------------------------------------- */
 
 /**
  * request_trace() - the request "trace"
@@ -104,6 +106,31 @@ struct json_object *request_trace(struct hca *hca, unsigned int n, char **w)
 	return o;
 }
 
+/**
+ * request_capture() - the request "capture": leave packets out of the file of --capture, or not
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * The request names no file, because a guest may send it.
+ *
+ * Return: the answer.
+ */
+struct json_object *request_capture(struct hca *hca, unsigned int n, char **w)
+{
+	struct capture *c = fabric_capture(hca->fabric);
+
+	if (n != 2 || (strcmp(w[1], "on") && strcmp(w[1], "off")))
+		return answer_fail("capture on|off");
+	if (!c)
+		return answer_fail("there is no capture: --capture was not given, or its file "
+				   "cannot be written");
+	if (capture_error(c))
+		return answer_fail("the capture has ended: %s", strerror(-capture_error(c)));
+	capture_pause(c, !strcmp(w[1], "off"));
+	return answer_ok();
+}
+
 /* ---- the requests --------------------------------------------------------------------------- */
 
 /**
@@ -128,6 +155,7 @@ struct json_object *request_run(const struct request *r, const char *name, struc
 static const struct request requests[] = {
 	{ "census", request_census }, { "counters", request_counters }, { "commands", request_commands },
 	{ "cap", request_cap }, { "limit", request_limit }, { "trace", request_trace },
+	{ "capture", request_capture },
 	{ "inject", request_inject }, { "expect", request_expect },
 	{ "unexpected", request_unexpected },
 	{ "link", request_link }, { "port", request_port }, { "unplug", request_unplug }, { 0 }

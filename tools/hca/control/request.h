@@ -64,6 +64,7 @@ struct json_object *request_hang(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_event(struct hca *hca, unsigned int n, char **w);	/* event.c */
 struct json_object *request_trace(struct hca *hca, unsigned int n, char **w);	/* request.c */
+struct json_object *request_capture(struct hca *hca, unsigned int n, char **w);
 
 void control_reset_hca(struct hca *hca);	/* device.c */
 

@@ -23,6 +23,7 @@ static const char *const words[] = {
 	"doorbell", "any", "unexpected", "new", "link", "up", "down", "port", "lid", "pkey",
 	"unplug", "ALLOC_UAR", "NOP", "CREATE_CQ", "0", "1", "2", "255", "0xffffffffffffffff", "-1",
 	"LIM_ERR", "BAD_RES", "uar", "qp", "command_timeout_ms", "general", "log_max_qp", "odp", "eq",
+	"capture",
 };
 
 static void add_word(char *line, size_t *len, struct fuzz_in *in)

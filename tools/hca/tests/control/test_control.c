@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "address.h"
+#include "capture.h"
 #include "cmd.h"
 #include "control.h"
 #include "corerig.h"
@@ -14,6 +17,7 @@
 #include "fabric.h"
 #include "ifc.h"
 #include "object.h"
+#include "packet.h"
 #include "profile.h"
 
 static uint8_t in[8192], out[8192];
@@ -115,6 +119,40 @@ static void trace_decodes_command_fields(void **state)
 	assert_true(answer("trace dump 1", "\"out\":{\"uar\":4}"));
 	core_simple(0xfff, 0, out);
 	assert_true(answer("trace dump 1", "\"why\":\"no command 0xfff\""));
+}
+
+/* Send a packet to no port. Returns whether the file became longer. */
+static bool packet_is_captured(const char *path)
+{
+	struct packet *p = packet_alloc(core.fabric);
+	struct stat before, after;
+
+	stat(path, &before);
+	p->opcode = BTH_RC | BTH_SEND_ONLY;
+	p->dlid = 0x77;
+	fabric_tx(core.hca, p);
+	stat(path, &after);
+	return after.st_size > before.st_size;
+}
+
+static void capture_is_switched_off_and_on(void **state)
+{
+	char path[] = "/tmp/test-control-XXXXXX";
+	struct capture *c;
+
+	(void)state;
+	assert_true(answer("capture on", "--capture was not given"));
+	close(mkstemp(path));
+	assert_int_equal(capture_open(path, &c), 0);
+	fabric_set_capture(core.fabric, c);
+	assert_true(packet_is_captured(path));
+	assert_true(answer("capture off", "\"ok\":true"));
+	assert_false(packet_is_captured(path));
+	assert_true(answer("capture on", "\"ok\":true"));
+	assert_true(packet_is_captured(path));
+	assert_true(answer("capture", "\"ok\":false"));
+	assert_true(answer("capture /etc/passwd", "capture on|off"));
+	unlink(path);
 }
 
 /* The current value, which the driver may have changed, and the maximum. */
@@ -330,6 +368,7 @@ int main(void)
 		T(firmware_restarts_after_a_fatal_error), T(census_shows_the_delta),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(limit_shows_the_number_of_objects), T(trace_decodes_command_fields),
+		T(capture_is_switched_off_and_on),
 		T(port_changes_as_a_subnet_manager_does),
 		T(refusals_that_nobody_announced_are_listed),
 		T(dropped_doorbells_that_nobody_announced_are_listed),
