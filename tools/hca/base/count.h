@@ -23,6 +23,7 @@ struct counters {
 	uint64_t page_faults, page_faults_failed;	/* raised; resumed with an error */
 	uint64_t page_faults_midway;	/* raised after a part of the message was transferred */
 	uint64_t packets_tx, packets_rx, packets_dropped;
+	uint64_t packets_corrupted;		/* arrived with a wrong CRC, and were dropped */
 	uint64_t bad_pkeys, bad_qkeys;		/* packets dropped for them */
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */

@@ -78,6 +78,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w)
 		{ "page_faults_midway", c->page_faults_midway },
 		{ "irqs", c->irqs }, { "packets_tx", c->packets_tx },
 		{ "packets_rx", c->packets_rx }, { "packets_dropped", c->packets_dropped },
+		{ "packets_corrupted", c->packets_corrupted },
 		{ "bad_pkeys", c->bad_pkeys }, { "bad_qkeys", c->bad_qkeys },
 		{ "wqes_sq", c->wqes_sq }, { "wqes_rq", c->wqes_rq }, { "commands", c->cmds },
 		{ "wqes_blueflame", c->wqes_bf },

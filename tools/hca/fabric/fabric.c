@@ -13,6 +13,7 @@
 #include "fabric.h"
 #include "forward.h"
 #include "hca.h"
+#include "impair.h"
 #include "mcast.h"
 #include "packet.h"
 #include "profile.h"
@@ -31,6 +32,7 @@ struct fabric_port {
 	struct packet_queue rx;
 	unsigned int rx_len;
 	unsigned int drop_skip, drop_count;
+	struct impair *impair;		/* of the link, in the direction to the HCA */
 	void (*wake)(struct hca *hca);
 };
 
@@ -170,6 +172,22 @@ struct packet *packet_alloc(struct fabric *f)
 }
 
 /**
+ * packet_copy() - copy a packet
+ * @f: the fabric
+ * @p: the packet
+ *
+ * Return: the copy, or NULL.
+ */
+struct packet *packet_copy(struct fabric *f, const struct packet *p)
+{
+	struct packet *copy = packet_alloc(f);
+
+	if (copy)
+		memcpy(copy, p, offsetof(struct packet, payload) + p->len);
+	return copy;
+}
+
+/**
  * packet_free() - give a packet back to the pool
  * @f: the fabric
  * @p: the packet
@@ -183,6 +201,7 @@ static void fabric_port_drain(struct fabric_port *port)
 {
 	struct packet *p;
 
+	impair_drain(port->impair);
 	while ((p = STAILQ_FIRST(&port->rx))) {
 		STAILQ_REMOVE_HEAD(&port->rx, link);
 		packet_free(port->hca->fabric, p);
@@ -205,6 +224,8 @@ static void fabric_port_train(struct fabric *f, struct fabric_port *port)
 	port->far_state = s;
 }
 
+static void fabric_arrive(struct hca *hca, struct packet *p);
+
 static int fabric_init(struct hca *hca)
 {
 	struct fabric *f = hca->fabric;
@@ -217,6 +238,11 @@ static int fabric_init(struct hca *hca)
 	port = calloc(1, sizeof(*port));
 	if (!port)
 		return -ENOMEM;
+	port->impair = impair_new(hca, fabric_arrive);
+	if (!port->impair) {
+		free(port);
+		return -ENOMEM;
+	}
 	port->hca = hca;
 	port->up = true;
 	STAILQ_INIT(&port->rx);
@@ -245,6 +271,7 @@ static void fabric_exit(struct hca *hca)
 	if (!hca->fabric->unmanaged)
 		hca->fabric->forward.port[hca->fabric_port->lid] = FORWARD_DROP;
 	hca->fabric->ports[fabric_port_number(hca)] = NULL;
+	impair_free(hca->fabric_port->impair);
 	free(hca->fabric_port);
 	hca->fabric_port = NULL;
 }
@@ -380,7 +407,7 @@ bool fabric_link(struct hca *hca)
 /**
  * fabric_set_link() - change the state of the link
  * @hca: the HCA
- * @up: new state; packets that are queued when the link goes down are lost
+ * @up: new state; packets that are queued or held back when the link goes down are lost
  *
  * Raises no event; port_set_link() does.
  */
@@ -407,6 +434,15 @@ void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count)
 
 	port->drop_skip = skip;
 	port->drop_count = count;
+}
+
+/**
+ * fabric_impair() - the impairments of the link, in the direction to the HCA
+ * @hca: the HCA
+ */
+struct impair *fabric_impair(struct hca *hca)
+{
+	return hca->fabric_port->impair;
 }
 
 /**
@@ -450,19 +486,31 @@ static void fabric_record(struct fabric *f, const struct packet *p)
 		capture_packet(f->capture, p);
 }
 
-static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct packet *p)
+/* The port checks a packet when it arrives, which may be later than it was sent. */
+static void fabric_arrive(struct hca *hca, struct packet *p)
 {
-	if (!port || !fabric_port_open(port, p) || !fabric_port_has_lid(port, p->dlid) ||
-	    p->len > port->hca->profile->mtu || fabric_port_drops(port)) {
-		if (port)
-			port->hca->count.packets_dropped++;
-		packet_free(f, p);
+	struct fabric_port *port = hca->fabric_port;
+
+	if (!fabric_port_open(port, p) || !fabric_port_has_lid(port, p->dlid) ||
+	    p->len > hca->profile->mtu || fabric_port_drops(port)) {
+		hca->count.packets_dropped++;
+		packet_free(hca->fabric, p);
 		return;
 	}
 	STAILQ_INSERT_TAIL(&port->rx, p, link);
 	port->rx_len++;
 	if (port->wake)
-		port->wake(port->hca);
+		port->wake(hca);
+}
+
+static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct packet *p)
+{
+	if (!port)
+		packet_free(f, p);
+	else if (!port->up)
+		fabric_arrive(port->hca, p);	/* where it is dropped */
+	else
+		impair_packet(port->impair, p);
 }
 
 /* The ports that receive a multicast packet: those of the table, and the sender's own members. */
@@ -486,10 +534,9 @@ static void fabric_multicast(struct fabric *f, unsigned int from, struct packet 
 	for (i = 1; i <= SWITCH_PORTS; i++) {
 		if (!(members >> i & 1) || !f->ports[i])
 			continue;
-		copy = packet_alloc(f);
+		copy = packet_copy(f, p);
 		if (!copy)
 			break;
-		memcpy(copy, p, offsetof(struct packet, payload) + p->len);
 		fabric_deliver(f, f->ports[i], copy);
 	}
 	packet_free(f, p);
@@ -552,7 +599,7 @@ bool fabric_busy(struct fabric *f, unsigned int port)
 {
 	struct fabric_port *to = fabric_port_at(f, port);
 
-	return to && to->rx_len >= RX_LIMIT;
+	return to && to->rx_len + impair_held(to->impair) >= RX_LIMIT;
 }
 
 /**
@@ -561,7 +608,8 @@ bool fabric_busy(struct fabric *f, unsigned int port)
  * @p: the packet, which the fabric owns from here; routed by its DLID
  *
  * Packets to an unknown LID, over a link that is not active, longer than the MTU of the
- * destination's port, or selected by an injection are dropped silently, as on a real fabric.
+ * destination's port, or selected by an injection are dropped silently, as on a real fabric. The
+ * impairments of the destination's link apply to the others.
  * Nothing is received before this returns.
  */
 void fabric_tx(struct hca *hca, struct packet *p)

@@ -14,6 +14,7 @@ struct fabric;
 struct forward;
 struct hca;
 struct hca_module;
+struct impair;
 struct packet;
 
 #define SWITCH_LID	64	/* of the switch's port 0, if the fabric has a subnet manager */
@@ -59,6 +60,7 @@ void fabric_set_state(struct hca *hca, bool far, enum port_state state);
 bool fabric_link(struct hca *hca);
 void fabric_set_link(struct hca *hca, bool up);
 void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count);
+struct impair *fabric_impair(struct hca *hca);
 
 /* For the transport. */
 void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca));

@@ -43,6 +43,9 @@ enum aeth {
 
 struct packet {
 	STAILQ_ENTRY(packet) link;
+	/* While impair.c holds it back */
+	uint64_t release_ns;
+	unsigned int overtakers;	/* packets that it still waits for */
 	/* LRH */
 	uint16_t slid, dlid;
 	uint8_t sl;
@@ -112,6 +115,7 @@ static inline bool packet_is_response(const struct packet *p)
 struct fabric;
 
 struct packet *packet_alloc(struct fabric *f);
+struct packet *packet_copy(struct fabric *f, const struct packet *p);
 void packet_free(struct fabric *f, struct packet *p);
 
 #endif

@@ -46,7 +46,7 @@ static void sma_port(struct hca *hca, struct mad_port *mp)
 		.node_desc = port->node_desc,
 		.packets_rx = hca->count.packets_rx,
 		.packets_tx = hca->count.packets_tx,
-		.rx_errors = hca->count.packets_dropped,
+		.rx_errors = hca->count.packets_dropped + hca->count.packets_corrupted,
 	};
 	for (i = 0; i < mp->gids; i++)
 		gid_get(hca, i, mp->gid[i]);

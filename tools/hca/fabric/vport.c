@@ -162,7 +162,7 @@ static uint8_t query_vport_counter(struct hca *hca, struct cmd *cmd)
 	IFC_SET64(query_vport_counter_out, o, transmitted_ib_unicast.packets,
 		  hca->count.packets_tx);
 	IFC_SET64(query_vport_counter_out, o, received_errors.packets,
-		  hca->count.packets_dropped);
+		  hca->count.packets_dropped + hca->count.packets_corrupted);
 	return ST_OK;
 }
 
