@@ -17,6 +17,7 @@
 #include "control.h"
 #include "fabric.h"
 #include "hca.h"
+#include "impair.h"
 #include "profile.h"
 #include "subnet.h"
 #include "trace.h"
@@ -28,7 +29,8 @@ static struct {
 	const char *socket[MAX_HCAS], *control[MAX_HCAS];
 	unsigned int sockets, controls;
 	const char *profile, *trace, *capture, *link;
-	bool check;
+	struct impair_settings impair;
+	bool impaired, check;
 } opt;
 
 /* The HCAs of this process on their fabric. */
@@ -49,6 +51,8 @@ static const struct argp_option options[] = {
 	{ "trace", 't', "FILE", 0, "Write every event there, one JSON object a line; of a second "
 	  "HCA to FILE.1, …", 0 },
 	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric there, in the format of pcap", 0 },
+	{ "impair", 'i', "SETTINGS", 0, "Lose, duplicate, reorder, corrupt and delay packets: "
+	  "loss=P,dup=P,reorder=P,corrupt=P,delay=P in percent, delay_ms=N, seed=N", 0 },
 	{ "check-profile", 'k', NULL, 0, "Only read the profile and say whether it is sound", 0 },
 	{ 0 }
 };
@@ -58,6 +62,16 @@ static int add(struct argp_state *st, const char **list, unsigned int *n, char *
 	if (*n == MAX_HCAS)
 		argp_error(st, "at most %d HCAs", MAX_HCAS);
 	list[(*n)++] = arg;
+	return 0;
+}
+
+static int parse_impair(struct argp_state *st, const char *arg)
+{
+	char why[200];
+
+	if (!impair_parse(arg, &opt.impair, why, sizeof(why)))
+		argp_error(st, "--impair: %s", why);
+	opt.impaired = true;
 	return 0;
 }
 
@@ -82,6 +96,8 @@ static int parse(int key, char *arg, struct argp_state *st)
 	case 'w':
 		opt.capture = arg;
 		return 0;
+	case 'i':
+		return parse_impair(st, arg);
 	case 'k':
 		opt.check = true;
 		return 0;
@@ -177,6 +193,8 @@ static int rack_up(struct rack *rack, struct profile *p)
 		if (!rack->hca[i])
 			return -ENOMEM;
 		rack->nr++;
+		if (opt.impaired && impair_start(fabric_impair(rack->hca[i]), &opt.impair))
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -156,7 +156,7 @@ static const struct request requests[] = {
 	{ "census", request_census }, { "counters", request_counters }, { "commands", request_commands },
 	{ "cap", request_cap }, { "limit", request_limit }, { "trace", request_trace },
 	{ "capture", request_capture },
-	{ "inject", request_inject }, { "expect", request_expect },
+	{ "inject", request_inject }, { "impair", request_impair }, { "expect", request_expect },
 	{ "unexpected", request_unexpected },
 	{ "link", request_link }, { "port", request_port }, { "unplug", request_unplug }, { 0 }
 };

@@ -55,6 +55,7 @@ struct json_object *request_counters(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_cap(struct hca *hca, unsigned int n, char **w);	/* limits.c */
 struct json_object *request_limit(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_inject(struct hca *hca, unsigned int n, char **w);	/* injections.c */
+struct json_object *request_impair(struct hca *hca, unsigned int n, char **w);	/* impairments.c */
 struct json_object *request_expect(struct hca *hca, unsigned int n, char **w);	/* expectations.c */
 struct json_object *request_unexpected(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_link(struct hca *hca, unsigned int n, char **w);	/* device.c */

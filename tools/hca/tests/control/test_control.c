@@ -16,6 +16,7 @@
 #include "expect.h"
 #include "fabric.h"
 #include "ifc.h"
+#include "impair.h"
 #include "object.h"
 #include "packet.h"
 #include "profile.h"
@@ -176,6 +177,17 @@ static void limit_shows_the_number_of_objects(void **state)
 	assert_true(answer("limit uar", "\"limit\":24"));
 }
 
+/* A datagram of the HCA to itself. */
+static struct packet *datagram(void)
+{
+	struct packet *p = packet_alloc(core.fabric);
+
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	p->dlid = fabric_lid(core.hca);
+	p->dqpn = 2;
+	return p;
+}
+
 static void port_changes_as_a_subnet_manager_does(void **state)
 {
 	(void)state;
@@ -183,6 +195,33 @@ static void port_changes_as_a_subnet_manager_does(void **state)
 	assert_int_equal(fabric_lid(core.hca), 77);
 	assert_true(answer("port pkey 3 0x8003", "\"ok\":true"));
 	assert_int_equal(pkey_table_get(core.hca, 3), 0x8003);
+}
+
+static void link_is_impaired_until_off(void **state)
+{
+	struct impair *im = fabric_impair(core.hca);
+
+	(void)state;
+	assert_true(answer("impair", "\"settings\":{\"loss\":0.0,"));
+	assert_true(answer("impair loss=1%,dup=0.5,delay_ms=7,seed=9",
+			   "\"loss\":1.0,\"dup\":0.5,\"reorder\":0.0,\"corrupt\":0.0,"
+			   "\"delay\":0.0,\"delay_ms\":7,\"seed\":9}"));
+	assert_int_equal(impair_settings(im)->ppm[IMPAIR_LOSS], 10000);
+	assert_true(answer("impair reorder=100", "\"ok\":true"));
+	fabric_tx(core.hca, datagram());
+	assert_true(answer("impair", "\"packets\":1,\"lost\":0,\"duplicated\":0,"
+			   "\"reordered\":1,\"corrupted\":0,\"delayed\":0,\"held\":1}"));
+	assert_true(answer("impair off", "\"reordered\":1,\"corrupted\":0,\"delayed\":0,"
+			   "\"held\":0"));
+	assert_true(answer("impair corrupt=100", "\"packets\":0"));
+	fabric_tx(core.hca, datagram());
+	assert_true(answer("impair", "\"corrupted\":1"));
+	assert_true(answer("counters", "\"packets_corrupted\":1"));
+	assert_true(answer("impair loss=200", "loss has to be a percentage"));
+	assert_true(answer("impair corrupt", "corrupt has to be a percentage"));
+	assert_true(answer("impair later=1", "no setting later"));
+	assert_true(answer("impair loss=1 dup=1", "impair [SETTINGS | off]"));
+	assert_true(answer("impair", "\"corrupt\":100.0"));	/* as before */
 }
 
 /* A command that the HCA refuses by itself. */
@@ -369,7 +408,7 @@ int main(void)
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(limit_shows_the_number_of_objects), T(trace_decodes_command_fields),
 		T(capture_is_switched_off_and_on),
-		T(port_changes_as_a_subnet_manager_does),
+		T(port_changes_as_a_subnet_manager_does), T(link_is_impaired_until_off),
 		T(refusals_that_nobody_announced_are_listed),
 		T(dropped_doorbells_that_nobody_announced_are_listed),
 		T(injected_refusals_are_not_listed), T(announced_refusals_are_not_listed),

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The request "impair": packets to the port are lost, duplicated, reordered, corrupted or delayed.
+ */
+#include <json-c/json.h>
+#include <string.h>
+
+#include "fabric.h"
+#include "hca.h"
+#include "impair.h"
+#include "request.h"
+
+static struct json_object *impair_settings_object(const struct impair_settings *s)
+{
+	struct json_object *o = json_object_new_object();
+	unsigned int i;
+
+	for (i = 0; i < IMPAIRMENTS; i++)
+		json_object_object_add(o, impair_names[i],
+				       json_object_new_double(s->ppm[i] * 100.0 / IMPAIR_ALWAYS));
+	answer_add_num(o, "delay_ms", s->delay_ms);
+	answer_add_num(o, "seed", s->seed);
+	return o;
+}
+
+static struct json_object *impair_report(const struct impair *im)
+{
+	static const char *const done[IMPAIRMENTS] = {
+		[IMPAIR_LOSS] = "lost", [IMPAIR_DUP] = "duplicated",
+		[IMPAIR_REORDER] = "reordered", [IMPAIR_CORRUPT] = "corrupted",
+		[IMPAIR_DELAY] = "delayed",
+	};
+	const struct impair_counts c = impair_counts(im);
+	struct json_object *o = answer_ok();
+	unsigned int i;
+
+	json_object_object_add(o, "settings", impair_settings_object(impair_settings(im)));
+	answer_add_num(o, "packets", c.packets);
+	for (i = 0; i < IMPAIRMENTS; i++)
+		answer_add_num(o, done[i], c.n[i]);
+	answer_add_num(o, "held", c.held);
+	return o;
+}
+
+/**
+ * request_impair() - the request "impair"
+ * @hca: the HCA
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
+struct json_object *request_impair(struct hca *hca, unsigned int n, char **w)
+{
+	struct impair *im = fabric_impair(hca);
+	struct impair_settings s;
+	char why[200];
+
+	if (n > 2)
+		return answer_fail("impair [SETTINGS | off]");
+	if (n == 2 && !strcmp(w[1], "off")) {
+		impair_stop(im);
+	} else if (n == 2) {
+		if (!impair_parse(w[1], &s, why, sizeof(why)))
+			return answer_fail("%s", why);
+		if (impair_start(im, &s))
+			return answer_fail("memory is short");
+	}
+	return impair_report(im);
+}
