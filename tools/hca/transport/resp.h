@@ -32,6 +32,7 @@ struct resp_job {
 	uint64_t va;
 	uint32_t pdn, rkey, len;
 	uint64_t orig;		/* ATOMIC */
+	bool again;		/* READ: the request arrived a second time */
 };
 
 /* The message in progress. MSG_SKIP: UC, none until the next first packet. */
@@ -55,7 +56,7 @@ struct responder {
 	uint32_t msn;
 	struct resp_job job[RESP_MAX_JOBS];
 	unsigned int job_head, job_n;
-	unsigned int rd_jobs;		/* READs among them: at most max_dest_rd_atomic */
+	unsigned int rd_jobs;		/* first READs among them: at most max_dest_rd_atomic */
 	struct { bool valid; uint32_t psn; uint64_t orig; } replay[RESP_REPLAY];
 	unsigned int replay_next;
 	uint32_t fault;			/* token of the page fault that it waits for, or 0 */

@@ -214,7 +214,9 @@ static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct pack
  * @qp: the queue pair
  * @p: the packet
  *
- * It is executed again only if that is harmless.
+ * It is executed again only if that is harmless. A READ that the fabric duplicated may come when
+ * its answer has long arrived and the requester has sent as many READs as it may, so that it takes
+ * the room of none of them.
  */
 void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 {
@@ -222,8 +224,8 @@ void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 	uint8_t op = p->opcode & BTH_OP_MASK;
 	struct resp_job job = {
 		.kind = JOB_READ, .psn = p->psn, .va = p->va, .rkey = p->rkey, .len = p->dma_len,
-		.msn = resp->msn, .npsn = resp_read_packets(qp,
-							    p->dma_len), .pdn = resp_remote_pdn(hca, qp),
+		.msn = resp->msn, .npsn = resp_read_packets(qp, p->dma_len),
+		.pdn = resp_remote_pdn(hca, qp), .again = true,
 	};
 
 	qcounter_add(hca, qp->counter_set, QC_DUPLICATE);

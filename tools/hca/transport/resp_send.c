@@ -18,6 +18,12 @@ static struct resp_job *resp_job_at(struct responder *resp, unsigned int i)
 	return &resp->job[(resp->job_head + i) % RESP_MAX_JOBS];
 }
 
+/* Whether an answer is one of the max_dest_rd_atomic that the requester may wait for. */
+static bool resp_job_counts(const struct resp_job *job)
+{
+	return job->kind == JOB_READ && !job->again;
+}
+
 /**
  * resp_queue_job() - queue an answer
  * @hca: the HCA
@@ -33,8 +39,7 @@ void resp_queue_job(struct hca *hca, struct qp *qp, const struct resp_job *job)
 	if (resp->job_n >= RESP_MAX_JOBS)
 		return;
 	*resp_job_at(resp, resp->job_n++) = *job;
-	if (job->kind == JOB_READ)
-		resp->rd_jobs++;
+	resp->rd_jobs += resp_job_counts(job);
 	sched_kick(hca, &resp->run);
 }
 
@@ -126,8 +131,7 @@ void resp_drop_jobs(struct responder *resp, uint32_t psn)
 		}
 		if (job->kind != JOB_READ && keep > 0)
 			return;
-		if (job->kind == JOB_READ)
-			resp->rd_jobs--;
+		resp->rd_jobs -= resp_job_counts(job);
 		resp->job_n--;
 	}
 }
@@ -212,8 +216,7 @@ bool resp_run(struct hca *hca, struct qp *qp, unsigned int *budget)
 		--*budget;
 		if (job->kind == JOB_READ && job->sent < job->npsn)
 			continue;
-		if (job->kind == JOB_READ)
-			resp->rd_jobs--;
+		resp->rd_jobs -= resp_job_counts(job);
 		resp->job_head = (resp->job_head + 1) % RESP_MAX_JOBS;
 		resp->job_n--;
 	}

@@ -864,6 +864,34 @@ static void lost_packets_are_repaired(void **state)
 		}
 }
 
+/*
+ * A READ that arrives a second time, and late, is answered again. The requester does not wait for
+ * this answer, which so is none of max_dest_rd_atomic.
+ */
+static void late_duplicate_of_a_read_takes_no_room(void **state)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	(void)state;
+	a->max_rd_atomic = 1;
+	b->max_dest_rd_atomic = 1;
+	p->opcode = BTH_RC | BTH_READ_REQ;
+	p->slid = fabric_lid(rig.hca[0]);
+	p->dlid = fabric_lid(rig.hca[1]);
+	p->pkey = 0xffff;
+	p->dqpn = b->obj.num;
+	p->psn = a->next_send_psn;
+	p->va = buf_b;
+	p->rkey = key_b;
+	p->dma_len = 5000;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 5000);
+	assert_int_equal(rig_run(1, 1000), 1);
+	fabric_tx(rig.hca[0], p);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 5000);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 1, CQE_REQ, 0);
+}
+
 static void retries_run_out(void **state)
 {
 	(void)state;
@@ -2068,7 +2096,8 @@ int main(void)
 		RC(qp_connected_to_itself), RC(reads_within_the_limit),
 		RC(more_reads_than_resources_are_refused), RC(fence_waits_for_reads),
 		RC(no_queue_starves_another), cmocka_unit_test(lost_packets_are_repaired),
-		RC(retries_run_out), RC(receiver_becomes_ready), RC(receiver_never_becomes_ready),
+		RC(late_duplicate_of_a_read_takes_no_room), RC(retries_run_out),
+		RC(receiver_becomes_ready), RC(receiver_never_becomes_ready),
 		RC(write_with_immediate_waits_for_a_receive),
 		RC(packets_of_other_ports_are_ignored), RC(message_too_long_for_the_qp),
 		RC(opcode_not_of_the_service), RC(local_key_is_checked),
