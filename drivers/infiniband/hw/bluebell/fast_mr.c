@@ -16,6 +16,7 @@
 #include "layout_umr.h"
 #include "mkey.h"
 #include "mr.h"
+#include "orphan.h"
 #include "ucontext.h"
 
 /**
@@ -53,15 +54,29 @@ static struct fast_mr *to_fast_mr(struct ib_mr *ibmr)
 	return container_of(to_mmr(ibmr), struct fast_mr, mr);
 }
 
+/*
+ * Kernel consumers do not try to deregister a region twice, and the protection domain cannot be
+ * destroyed before the key. So if firmware refuses, the key becomes an orphan.
+ */
+static void discard_key(struct mlx5_ib_mr *mr)
+{
+	struct mlx5_ib_dev *dev = to_mdev(mr->ibmr.device);
+	int err = mlx5_ib_mkey_destroy(dev, &mr->mkey);
+
+	if (!err)
+		return;
+	mlx5_ib_mkey_retire(dev, &mr->mkey);
+	mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_MKEY,
+			     mlx5_mkey_to_idx(mr->mkey.key), "mkey", NULL, err);
+}
+
 /* ---- all of memory ----------------------------------------------------------------------- */
 
 static int dma_mr_dereg(struct mlx5_ib_mr *mr)
 {
-	int err = mlx5_ib_destroy_mr_key(mr);
-
-	if (!err)
-		kfree(mr);
-	return err;
+	discard_key(mr);
+	kfree(mr);
+	return 0;
 }
 
 static const struct mlx5_ib_mr_ops dma_mr_ops = {
@@ -125,11 +140,9 @@ static void fast_mr_free(struct ib_device *ibdev, struct fast_mr *mr)
 
 static int fast_mr_dereg(struct mlx5_ib_mr *mr)
 {
-	int err = mlx5_ib_destroy_mr_key(mr);
-
-	if (!err)
-		fast_mr_free(mr->ibmr.device, container_of(mr, struct fast_mr, mr));
-	return err;
+	discard_key(mr);
+	fast_mr_free(mr->ibmr.device, container_of(mr, struct fast_mr, mr));
+	return 0;
 }
 
 static const struct mlx5_ib_mr_ops fast_mr_ops = {
