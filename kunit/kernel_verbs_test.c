@@ -45,8 +45,10 @@ struct kernel {
 	u32 written;
 };
 
-static void completed(struct ib_cq *cq, void *context)
+static void completed(struct ib_cq *cq, void *calls)
 {
+	if (calls)
+		++*(unsigned int *)calls;
 }
 
 static int create_cq(struct kernel *k)
@@ -210,7 +212,7 @@ static void request_is_put_elsewhere(struct kunit *test)
 				(u32)index << 8 | MLX5_OPCODE_SEND);
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(block(qp, index)[4]),
 				inline_len[i % 3] | 0x80000000);
-		KUNIT_EXPECT_MEMEQ(test, &k->mock->bell, block(qp, index), 8);
+		KUNIT_EXPECT_MEMEQ(test, k->mock->bell, block(qp, index), 8);
 		complete_wqe(k, qp, MLX5_CQE_REQ, index);
 		index += blocks;
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), index);
@@ -540,6 +542,32 @@ static void failed_device_reports_the_last_wqe(struct kunit *test)
 	destroy_all(test, k);
 }
 
+/* Consumers who only poll have a handler that must not be called. */
+static void consumer_that_only_polls_is_called(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_kcq *kcq = k->cq.kcq;
+	unsigned int calls = 0;
+
+	k->cq.ibcq.cq_context = &calls;
+	KUNIT_ASSERT_EQ(test, post(&k->qp[0], 1, 8), 0);
+	mlx5_ib_flush_kernel_queues(k->mock->dev);
+	flush_work(&kcq->wake);
+	KUNIT_EXPECT_EQ(test, calls, 0);
+	/* Another consumer asks to be called, before or after the failure, for what is posted. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_kcq_arm(kcq, IB_CQ_NEXT_COMP), 0);
+	flush_work(&kcq->wake);
+	KUNIT_EXPECT_EQ(test, calls, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_kcq_arm(kcq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS), 1);
+	flush_work(&kcq->wake);
+	KUNIT_EXPECT_EQ(test, calls, 1);
+	mlx5_ib_flush_kernel_queues(k->mock->dev);
+	flush_work(&kcq->wake);
+	KUNIT_EXPECT_EQ(test, calls, 2);
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
 static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(request_is_put_elsewhere),
 	KUNIT_CASE(queue_takes_more_than_it_holds),
@@ -552,6 +580,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(destroyed_queue_pair_keeps_shared_requests),
 	KUNIT_CASE(refusal_leaks_a_part_of_a_shared_queue),
 	KUNIT_CASE(failed_device_reports_the_last_wqe),
+	KUNIT_CASE(consumer_that_only_polls_is_called),
 	{}
 };
 

@@ -177,7 +177,7 @@ static int post(struct manager *m, u16 pkey_index)
 /* Number of the queue pair that was rung last: the register gets the control segment. */
 static u32 rung(struct manager *m)
 {
-	return be32_to_cpu(((__be32 *)&m->mock->bell)[1]) >> 8;
+	return be32_to_cpu(((__be32 *)m->mock->bell)[1]) >> 8;
 }
 
 static void pkey_is_sent_by_the_wrong_queue_pair(struct kunit *test)

@@ -339,7 +339,8 @@ void mock_set_kernel_queues(struct mock *mock)
 	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
 	MOCK_SET_CAP(caps, max_wqe_sz_rq, 512);
 	MOCK_SET_CAP(caps, log_max_cq_sz, 10);
-	mock->dev->mdev->priv.bfreg.map = (void __force __iomem *)&mock->bell;
+	mock->dev->mdev->priv.bfreg.map = (void __force __iomem *)mock->bell;
+	mock->dev->mdev->priv.bfreg.up->map = (void __force __iomem *)mock->bell;
 }
 
 static void free_srcu(void *srcu)

@@ -74,7 +74,7 @@ enum mock_kind {
  * @num_queue_mems: queues of the driver's own that have memory of the kernel
  * @refuse_queue_mem: refuse to allocate it
  * @user: address of MOCK_USER_PAGES pages that the user can write
- * @bell: the doorbell register of the queues of kernel consumers
+ * @bell: the doorbell registers of the queues of kernel consumers
  * @hca: executes work requests, if the suite has made it
  */
 struct mock {
@@ -96,7 +96,7 @@ struct mock {
 	unsigned int num_queue_mems;
 	bool refuse_queue_mem;
 	unsigned long user;
-	u64 bell;
+	u64 bell[8];
 	struct mock_hca *hca;
 };
 

@@ -213,7 +213,7 @@ int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
  *	wants to know about completions for which there will be no event
  *
  * A completion that has been written but not polled raises an event at once, so none is missed
- * while the device works. Any context.
+ * while the device works. When it has failed, the driver calls the consumer. Any context.
  *
  * Return: 1 if the caller should poll again because the device has failed; else 0.
  */
@@ -224,7 +224,13 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 	guard(spinlock_irqsave)(&kcq->lock);
 	mlx5_cq_arm(kcq->ring.mcq, solicited ? MLX5_CQ_DB_REQ_NOT_SOL : MLX5_CQ_DB_REQ_NOT,
 		    kcq->dev->mdev->priv.bfreg.up->map, kcq->ring.mcq->cons_index);
-	return (flags & IB_CQ_REPORT_MISSED_EVENTS) && kcq_has_posted(kcq);
+	WRITE_ONCE(kcq->notifies, true);
+	if (!kcq_has_posted(kcq))
+		return 0;
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
+		return 1;
+	mlx5_ib_kcq_wake(kcq);
+	return 0;
 }
 
 /* ---- queue pairs ------------------------------------------------------------------------- */
@@ -316,11 +322,13 @@ void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
  * mlx5_ib_kcq_wake - call the consumer of a completion queue of a device that has failed
  * @kcq: the queue
  *
- * The consumer is called in process context, whether or not the queue is armed. Any context.
+ * The consumer is called in process context, whether or not the queue is armed, unless it never
+ * armed the queue: then it polls by itself. Any context.
  */
 void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 {
-	queue_work(system_dfl_wq, &kcq->wake);
+	if (READ_ONCE(kcq->notifies))
+		queue_work(system_dfl_wq, &kcq->wake);
 }
 
 /* Whether the consumer waits to be told of the last WQE by a device that has failed. */

@@ -27,6 +27,7 @@ struct mlx5_ib_wqs;
  * @senders: struct mlx5_ib_wqs of the queue pairs whose send queues complete here
  * @receivers: those whose receive queues do
  * @last: work queues of the last completion, which the next one is probably about; or NULL
+ * @notifies: the consumer has asked to be called; one that only polls must not be
  * @wake: calls the consumer, who waits for completions of a device that has failed
  */
 struct mlx5_ib_kcq {
@@ -37,6 +38,7 @@ struct mlx5_ib_kcq {
 	struct list_head senders;
 	struct list_head receivers;
 	struct mlx5_ib_wqs *last;
+	bool notifies;
 	struct work_struct wake;
 };
 
