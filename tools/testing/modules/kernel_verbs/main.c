@@ -25,6 +25,7 @@ static const struct rig_test *const lists[] = {
 	ud_tests,
 	event_tests,
 	srq_tests,
+	object_tests,
 };
 
 static const struct rig_test *find_test(const char *name)

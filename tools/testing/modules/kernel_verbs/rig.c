@@ -176,6 +176,18 @@ void rig_down(struct rig *rig)
 		ib_dealloc_pd(rig->pd);
 }
 
+static int make_buf(struct rig *rig, int i)
+{
+	rig->buf[i] = kmalloc(BUF_SIZE, GFP_KERNEL);
+	if (!rig->buf[i])
+		return -ENOMEM;
+	rig->dma[i] = ib_dma_map_single(rig->dev, rig->buf[i], BUF_SIZE, DMA_BIDIRECTIONAL);
+	if (!ib_dma_mapping_error(rig->dev, rig->dma[i]))
+		return 0;
+	rig->dma[i] = 0;
+	return -ENOMEM;
+}
+
 static int rig_alloc(struct rig *rig, const struct rig_test *test)
 {
 	int i;
@@ -187,15 +199,8 @@ static int rig_alloc(struct rig *rig, const struct rig_test *test)
 	for (i = 0; i < NUM_QPS; i++) {
 		rig->cq[i] = ib_alloc_cq(rig->dev, rig, CQ_ENTRIES, 0, test->ctx);
 		TRY(PTR_ERR_OR_ZERO(rig->cq[i]));
-		rig->buf[i] = kmalloc(BUF_SIZE, GFP_KERNEL);
-		if (!rig->buf[i])
-			return -ENOMEM;
-		rig->dma[i] = ib_dma_map_single(rig->dev, rig->buf[i], BUF_SIZE,
-						DMA_BIDIRECTIONAL);
-		if (ib_dma_mapping_error(rig->dev, rig->dma[i])) {
-			rig->dma[i] = 0;
-			return -ENOMEM;
-		}
+		if (!test->idle)
+			TRY(make_buf(rig, i));
 		rig->qp[i] = rig_make_qp(rig, test->type, rig->cq[i]);
 		TRY(PTR_ERR_OR_ZERO(rig->qp[i]));
 	}

@@ -60,6 +60,7 @@ struct rig {
  * @type: of the two queue pairs
  * @ctx: who polls the completion queues
  * @srq: whether they receive from an SRQ
+ * @idle: the test needs no memory, because it posts nothing
  */
 struct rig_test {
 	const char *name;
@@ -67,6 +68,7 @@ struct rig_test {
 	enum ib_qp_type type;
 	enum ib_poll_context ctx;
 	bool srq;
+	bool idle;
 };
 
 /* The tests of each file, up to one without a name. */
@@ -75,6 +77,7 @@ extern const struct rig_test memory_tests[];
 extern const struct rig_test ud_tests[];
 extern const struct rig_test event_tests[];
 extern const struct rig_test srq_tests[];
+extern const struct rig_test object_tests[];
 
 /* ---- how a test fails ---------------------------------------------------------- */
 

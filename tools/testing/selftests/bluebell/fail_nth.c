@@ -793,6 +793,40 @@ static int act_query_port(struct env *e)
 		      0, NULL, 0);
 }
 
+/* --- Kernel consumers: the module makes objects of a kind and destroys them, in one system call -- */
+
+#define KERNEL_VERBS "/dev/kernel_verbs"
+
+static int prep_kernel_verbs(struct env *e)
+{
+	int ret = load_test_module("kernel_verbs", KERNEL_VERBS);
+
+	if (ret)
+		return ret;
+	e->fd = open(KERNEL_VERBS, O_RDWR | O_CLOEXEC);
+	return e->fd < 0 ? -errno : 0;
+}
+
+static int run_module_test(struct env *e, const char *name)
+{
+	return write(e->fd, name, strlen(name)) < 0 ? -errno : 0;
+}
+
+static int act_kernel_ud(struct env *e)
+{
+	return run_module_test(e, "objects_ud");
+}
+
+static int act_kernel_srq(struct env *e)
+{
+	return run_module_test(e, "objects_srq");
+}
+
+static int act_kernel_regions(struct env *e)
+{
+	return run_module_test(e, "objects_regions");
+}
+
 /* --- One fixture, with a variant for each verb ------------------------------------------------- */
 
 FIXTURE(verb) {
@@ -1152,6 +1186,26 @@ FIXTURE_VARIANT_ADD(verb, map_moved_mr) {
 FIXTURE_VARIANT_ADD(verb, move) {
 	.needs = "pg",
 	.moves = true, .v = { prep_moving_mr, act_move, NULL, fini_dmabuf_mr },
+};
+
+/*
+ * Whatever is refused, objects that a kernel consumer destroys are gone for it. What firmware has kept
+ * is destroyed before other objects are, so a second run leaves nothing.
+ */
+FIXTURE_VARIANT_ADD(verb, kernel_ud) {
+	.mlx5_ib_leaks = true,
+	.v = { prep_kernel_verbs, act_kernel_ud, act_kernel_ud, fini_fd, .lenient = true },
+};
+
+FIXTURE_VARIANT_ADD(verb, kernel_srq) {
+	.mlx5_ib_leaks = true,
+	.v = { prep_kernel_verbs, act_kernel_srq, act_kernel_srq, fini_fd, .lenient = true },
+};
+
+FIXTURE_VARIANT_ADD(verb, kernel_regions) {
+	.mlx5_ib_leaks = true,
+	.v = { prep_kernel_verbs, act_kernel_regions, act_kernel_regions, fini_fd,
+	       .lenient = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, mmap_uar) {
