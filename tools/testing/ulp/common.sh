@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the tests between two guests share: they print KTAP, and call functions of guest.sh in either guest.
+
+# self is the path of the script that has this file as a part; here and there are for guest.sh.
+# shellcheck disable=SC2154,SC2034
+
+tmp=$(mktemp -d)
+count=0
+failed=0
+here=10.9.0.1
+there=10.9.0.2
+trap 'rm -rf "$tmp"' EXIT
+
+# shellcheck source=tools/testing/ulp/guest.sh
+source "${self%/*}/guest.sh"
+
+# In the other guest: call one function.
+if [[ ${1:-} == --there ]]; then
+	shift
+	"$@"
+	exit
+fi
+
+pattern=${1:-*}
+
+# Call a function of guest.sh in the other guest.
+peer_calls() {
+	on 2 "$self" --there "$@"
+}
+
+# check NAME COMMAND...: one test, which passes if COMMAND succeeds.
+check() {
+	local name=$1 status=0
+	shift
+	# shellcheck disable=SC2053 # the right side is a pattern
+	[[ $name == $pattern ]] || return 0
+	rm -f "$tmp"/*.log
+	"$@" >"$tmp/output.log" 2>&1 || status=$?
+	((++count))
+	if ((status == 0)); then
+		echo "ok $count $name"
+	else
+		((++failed))
+		echo "not ok $count $name"
+		tail -n 15 "$tmp"/*.log | sed 's/^/# /'
+	fi
+}
+
+# Start a server in the other guest and then a client here. Both must succeed. The arguments of the two are
+# separated by "--". A server is ready when it listens; one that comes too late is tried again.
+served() {
+	local server=() try pid status
+	while [[ $1 != -- ]]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	for try in 1 2 3; do
+		on 2 timeout 60 "${server[@]}" >"$tmp/server.log" 2>&1 &
+		pid=$!
+		sleep "$try"
+		timeout 60 "$@"
+		status=$?
+		((status == 0)) && break
+		kill "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+	done
+	((status == 0)) && wait "$pid"
+}
+
+# Bring up what all tests need: addresses of both guests.
+start() {
+	echo "TAP version 13"
+	if ! ipoib_up "$here" >"$tmp/up.log" 2>&1 || ! peer_calls ipoib_up "$there" >>"$tmp/up.log" 2>&1; then
+		sed 's/^/# /' "$tmp/up.log"
+		echo "Bail out! no IPoIB between the guests"
+		exit 1
+	fi
+}
+
+# Print the plan, and exit with the verdict.
+finish() {
+	echo "1..$count"
+	exit $((failed > 0))
+}

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the tests of run do in one guest: bring IPoIB up, offer block devices and files to the other guest, use
+# those of the other guest. Functions that end in _up or _down are called in either guest.
+
+# here and there are the addresses of the two guests, and tmp a directory: run sets them.
+# shellcheck disable=SC2154
+
+nvmet=/sys/kernel/config/nvmet
+nullb=/sys/kernel/config/nullb/nullb0
+target=/sys/kernel/config/target
+ibdev=/sys/class/infiniband/mlx5_0
+
+# ---- IPoIB -----------------------------------------------------------------------------------------------------
+
+# Wait up to $1 seconds until the rest of the arguments, a command, succeeds.
+wait_for() {
+	local tries=$(($1 * 10))
+	shift
+	while ! "$@"; do
+		((tries-- > 0)) || return
+		sleep 0.1
+	done
+}
+
+file_has() {
+	[[ $(cat "$1" 2>/dev/null) == "$2" ]]
+}
+
+# Load the modules and give the IPoIB interface the address $1.
+ipoib_up() {
+	modprobe -a ib_umad ib_ipoib rdma_ucm && wait_for 10 test -e /sys/class/net/ib0 || return
+	ip address add "$1/24" dev ib0 && ip link set ib0 up || return
+	# The interface has a carrier when it has joined the broadcast group, which subnet administration grants.
+	wait_for 20 file_has /sys/class/net/ib0/carrier 1
+}
+
+ipoib_mode() {
+	echo "$1" >/sys/class/net/ib0/mode && ip link set ib0 mtu "$2"
+}
+
+ipoib_down() {
+	modprobe -r rdma_ucm ib_ipoib ib_umad
+}
+
+# ---- the HCA ---------------------------------------------------------------------------------------------------
+
+# Send a request to the control socket of this guest's HCA.
+hca() {
+	local answer
+	exec 9<>/dev/virtio-ports/bluebell.hca
+	echo "$*" >&9
+	read -r answer <&9
+	exec 9>&-
+	echo "$answer"
+	[[ $answer == *'"ok":true'* ]]
+}
+
+# The link goes down for $1 seconds.
+link_flap() {
+	hca link down && sleep "$1" && hca link up
+}
+
+# ---- a block device: its data, and what a fault does to a user of it -------------------------------------------
+
+# Write random data through the block device $1 in requests of $2 bytes, and read it back.
+block_device_keeps_data() {
+	dd if=/dev/urandom of="$tmp/data" bs=1M count=8 status=none &&
+		dd if="$tmp/data" of="$1" bs="$2" oflag=direct status=none &&
+		dd if="$1" of="$tmp/back" bs="$2" count=$((8 * 1048576 / $2)) iflag=direct status=none &&
+		cmp "$tmp/data" "$tmp/back"
+}
+
+# Write blocks of 4 KiB in any order to the device $1 for $2 seconds, eight at a time by each of two processes,
+# and verify all of them.
+block_device_verifies() {
+	fio --name=verify --filename="$1" --direct=1 --rw=randwrite --bs=4k --size=8M --offset_increment=8M \
+		--numjobs=2 --ioengine=libaio --iodepth=8 --verify=crc32c --verify_fatal=1 --do_verify=1 \
+		--runtime="$2" --time_based --group_reporting
+}
+
+# Use the device $1 while the rest of the arguments, a command, disturbs it.
+block_device_survives() {
+	local device=$1 pid status
+	shift
+	block_device_verifies "$device" 8 >"$tmp/fio.log" 2>&1 &
+	pid=$!
+	sleep 2
+	"$@"
+	status=$?
+	wait "$pid" && return "$status"
+}
+
+# ---- NVMe over RDMA --------------------------------------------------------------------------------------------
+
+# A target with a device in memory of $1 MiB, at the address $2.
+nvmet_up() {
+	mount -t configfs configfs /sys/kernel/config 2>/dev/null
+	modprobe null_blk nr_devices=0 && modprobe nvmet-rdma || return
+	mkdir "$nullb" && echo 1 >"$nullb/memory_backed" && echo "$1" >"$nullb/size" && echo 1 >"$nullb/power" || return
+	mkdir "$nvmet/subsystems/test" && echo 1 >"$nvmet/subsystems/test/attr_allow_any_host" || return
+	mkdir "$nvmet/subsystems/test/namespaces/1" || return
+	echo /dev/nullb0 >"$nvmet/subsystems/test/namespaces/1/device_path" || return
+	echo 1 >"$nvmet/subsystems/test/namespaces/1/enable" || return
+	mkdir "$nvmet/ports/1" || return
+	echo rdma >"$nvmet/ports/1/addr_trtype"
+	echo ipv4 >"$nvmet/ports/1/addr_adrfam"
+	echo "$2" >"$nvmet/ports/1/addr_traddr"
+	echo 4420 >"$nvmet/ports/1/addr_trsvcid"
+	ln -s "$nvmet/subsystems/test" "$nvmet/ports/1/subsystems/test"
+}
+
+# The target is away for $1 seconds.
+nvmet_restart() {
+	rm "$nvmet/ports/1/subsystems/test" && sleep "$1" &&
+		ln -s "$nvmet/subsystems/test" "$nvmet/ports/1/subsystems/test"
+}
+
+nvmet_down() {
+	rm "$nvmet/ports/1/subsystems/test" && rmdir "$nvmet/ports/1" "$nvmet/subsystems/test/namespaces/1" \
+		"$nvmet/subsystems/test" "$nullb" && modprobe -r nvmet-rdma
+}
+
+# Connect to the target at the address $1, which is sought each second if the connection breaks.
+nvme_up() {
+	modprobe nvme-rdma || return
+	echo "transport=rdma,traddr=$1,trsvcid=4420,nqn=test,nr_io_queues=2,reconnect_delay=1,keep_alive_tmo=2" \
+		>/dev/nvme-fabrics && wait_for 10 test -b /dev/nvme0n1
+}
+
+nvme_down() {
+	echo 1 >/sys/class/nvme/nvme0/delete_controller && modprobe -r nvme-rdma
+}
+
+# ---- SRP: SCSI over RDMA ---------------------------------------------------------------------------------------
+
+# The GUID of this guest's port, by which SRP knows initiators and targets.
+port_guid() {
+	cut -d: -f5- "$ibdev/ports/1/gids/0"
+}
+
+# The number of the target. By default that is the GUID of the node; but one that begins with 02, as those of the
+# emulated HCA do, is none that a process may choose for a service of the connection manager.
+srp_service=0000000000005352
+
+# A target with a device in memory of $1 MiB, for the initiator whose port has the GUID $2.
+srpt_up() {
+	local guid wwn acl
+	guid=$(port_guid)
+	mount -t configfs configfs /sys/kernel/config 2>/dev/null
+	modprobe ib_srpt "srpt_service_guid=0x$srp_service" && mkdir -p "$target/core/rd_mcp_0/disk" || return
+	echo "rd_pages=$(($1 * 256))" >"$target/core/rd_mcp_0/disk/control" &&
+		echo 1 >"$target/core/rd_mcp_0/disk/enable" || return
+	wwn=$target/srpt/$guid/$guid
+	mkdir -p "$wwn/lun/lun_0" && ln -s "$target/core/rd_mcp_0/disk" "$wwn/lun/lun_0/disk" || return
+	acl=$wwn/acls/$2
+	mkdir -p "$acl/lun_0" && ln -s "$wwn/lun/lun_0" "$acl/lun_0/disk" && echo 1 >"$wwn/enable"
+}
+
+srpt_down() {
+	local guid wwn
+	guid=$(port_guid)
+	wwn=$target/srpt/$guid/$guid
+	echo 0 >"$wwn/enable" && rm "$wwn"/acls/*/lun_0/disk && rmdir "$wwn"/acls/*/lun_0 "$wwn"/acls/* || return
+	rm "$wwn/lun/lun_0/disk" && rmdir "$wwn/lun/lun_0" "$wwn" "$target/srpt/$guid" "$target/srpt" \
+		"$target/core/rd_mcp_0/disk" "$target/core/rd_mcp_0" && modprobe -r ib_srpt
+}
+
+srp_disk() {
+	compgen -G '/sys/class/scsi_disk/*/device/block/*'
+}
+
+# Log in to the target whose port has the GID $1.
+srp_up() {
+	modprobe -a sd_mod ib_srp && wait_for 10 compgen -G '/sys/class/infiniband_srp/*/add_target' >/dev/null || return
+	echo "id_ext=$srp_service,ioc_guid=$srp_service,dgid=${1//:/},pkey=ffff,service_id=$srp_service" \
+		>/sys/class/infiniband_srp/srp-mlx5_0-1/add_target && wait_for 20 srp_disk
+}
+
+srp_down() {
+	modprobe -r ib_srp
+}
+
+# ---- NFS over RDMA ---------------------------------------------------------------------------------------------
+
+# Export a directory in memory to the network $1, by version 4 alone, which needs no rpcbind.
+nfsd_up() {
+	modprobe rpcrdma && modprobe nfsd || return
+	mkdir -p /run/nfs /var/lib/nfs/v4recovery && mount -t tmpfs nfs /run/nfs &&
+		mount -t nfsd nfsd /proc/fs/nfsd || return
+	touch /var/lib/nfs/etab /var/lib/nfs/rmtab
+	rpc.mountd -N 3 && exportfs -o rw,no_root_squash,insecure,fsid=0 "$1:/run/nfs" || return
+	rpc.nfsd -N 3 --rdma=20049 4 || return
+	# Nobody had files of this server open, so it need not wait for those who had.
+	echo Y >/proc/fs/nfsd/v4_end_grace || true
+}
+
+nfsd_down() {
+	rpc.nfsd 0 && exportfs -ua && pkill rpc.mountd
+	umount /proc/fs/nfsd /run/nfs && modprobe -r nfsd rpcrdma
+}
+
+nfs_up() {
+	mkdir -p /run/nfs-client && mount -t nfs4 -o proto=rdma,port=20049 "$1:/" /run/nfs-client
+}
+
+nfs_down() {
+	umount /run/nfs-client
+}
+
+# Files that were written before the file system was unmounted are there when it is mounted again.
+nfs_keeps_data() {
+	local i
+	dd if=/dev/urandom of="$tmp/data" bs=1M count=8 status=none || return
+	for i in 1 2 3; do
+		cp "$tmp/data" "/run/nfs-client/$i" || return
+	done
+	nfs_down && nfs_up "$1" || return
+	for i in 1 2 3; do
+		cmp "$tmp/data" "/run/nfs-client/$i" && rm "/run/nfs-client/$i" || return
+	done
+}
+
+# ---- RDS: its modules stay loaded, because (Linux 7.2) they report a leak when they are unloaded soon after use ---
+
+# Receive $2 datagrams at the address $1, send each back.
+rds_echo() {
+	modprobe rds_rdma && python3 - "$1" "$2" <<'EOT'
+import socket, sys
+s = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET)
+s.bind((sys.argv[1], 4000))
+for _ in range(int(sys.argv[2])):
+    data, peer = s.recvfrom(65536)
+    s.sendto(data, peer)
+EOT
+}
+
+# Send $3 datagrams of all lengths from the address $1 to $2, and compare what comes back.
+rds_ask() {
+	modprobe rds_rdma && python3 - "$1" "$2" "$3" <<'EOT'
+import os, socket, sys
+s = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET)
+s.bind((sys.argv[1], 4001))
+s.settimeout(20)
+for i in range(int(sys.argv[3])):
+    data = os.urandom(1 + i * 997 % 30000)
+    s.sendto(data, (sys.argv[2], 4000))
+    if s.recvfrom(65536)[0] != data:
+        sys.exit("other data came back")
+EOT
+}

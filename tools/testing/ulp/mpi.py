@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The communication of MPI programs: all-reduce, all-to-all, one-sided; each rank looks at what it gets."""
+
+import array
+
+from mpi4py import MPI
+
+# Bytes that a rank sends to another one: a message in one packet, one of several, and one by rendezvous.
+SIZES = (8, 6000, 400000)
+
+
+def all_reduce(comm, size):
+    """Each rank contributes its number + 1 in every element."""
+    count = size // 8
+    mine = array.array("d", [comm.rank + 1.0]) * count
+    total = array.array("d", [0.0]) * count
+    comm.Allreduce([mine, MPI.DOUBLE], [total, MPI.DOUBLE])
+    return total == array.array("d", [comm.size * (comm.size + 1) / 2]) * count
+
+
+def pattern(sender, receiver):
+    """The byte of which a message consists."""
+    return bytes([16 * sender + receiver])
+
+
+def all_to_all(comm, size):
+    """Each rank sends another message to each."""
+    out = b"".join(pattern(comm.rank, peer) * size for peer in range(comm.size))
+    back = bytearray(len(out))
+    comm.Alltoall([out, MPI.BYTE], [back, MPI.BYTE])
+    return back == b"".join(pattern(peer, comm.rank) * size for peer in range(comm.size))
+
+
+def one_sided(comm, size):
+    """Each rank writes to the memory of each, reads it back, and adds to a word of rank 0."""
+    window = MPI.Win.Allocate(comm.size * size, 1, comm=comm)
+    word = MPI.Win.Allocate(8 if comm.rank == 0 else 0, 1, comm=comm)
+    if comm.rank == 0:
+        word.tomemory()[:] = bytes(8)
+    window.Fence()
+    word.Fence()
+    # What is written has to stay as it is until the next fence.
+    out = [pattern(comm.rank, peer) * size for peer in range(comm.size)]
+    one = array.array("q", [1])
+    for peer in range(comm.size):
+        window.Put([out[peer], MPI.BYTE], peer, comm.rank * size)
+        word.Accumulate([one, MPI.INT64_T], 0, op=MPI.SUM)
+    window.Fence()
+    word.Fence()
+    good = bytes(window.tomemory()) == b"".join(pattern(peer, comm.rank) * size for peer in range(comm.size))
+    back = bytearray(size)
+    peer = (comm.rank + 1) % comm.size
+    window.Get([back, MPI.BYTE], peer, comm.rank * size)
+    window.Fence()
+    good = good and back == pattern(comm.rank, peer) * size
+    if comm.rank == 0:
+        good = good and int.from_bytes(bytes(word.tomemory()), "little") == comm.size * comm.size
+    window.Free()
+    word.Free()
+    return good
+
+
+def main():
+    """Run all of it. A wrong result ends all ranks."""
+    comm = MPI.COMM_WORLD
+    for size in SIZES:
+        for test in (all_reduce, all_to_all, one_sided):
+            if not test(comm, size):
+                print(f"rank {comm.rank}: wrong data from {test.__name__} of {size} bytes", flush=True)
+                comm.Abort(1)
+    print(f"rank {comm.rank} of {comm.size} on {MPI.Get_processor_name()}", flush=True)
+
+
+main()
