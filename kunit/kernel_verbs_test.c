@@ -558,7 +558,8 @@ static void consumer_that_only_polls_is_called(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_kcq_arm(kcq, IB_CQ_NEXT_COMP), 0);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_EQ(test, calls, 1);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_kcq_arm(kcq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_kcq_arm(kcq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS),
+			1);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_EQ(test, calls, 1);
 	mlx5_ib_flush_kernel_queues(k->mock->dev);
