@@ -350,12 +350,8 @@ static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
  */
 void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs)
 {
-	struct mlx5_ib_dev *dev = wqs->recv_cq->dev;
-
-	/* Either the one who fails the device or the one who sets in_error sees both. */
-	smp_mb();
-	if (READ_ONCE(dev->failed) && READ_ONCE(wqs->in_error) && READ_ONCE(wqs->last_wqe_due))
-		mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, wqs->qpn);
+	if (kcq_last_wqe_is_due(wqs))
+		mlx5_ib_rsc_raise(wqs->recv_cq->dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, wqs->qpn);
 }
 
 /**
