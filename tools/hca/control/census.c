@@ -102,6 +102,8 @@ struct json_object *request_census(struct hca *hca, unsigned int n, char **w)
 	if (n > 1)
 		return answer_fail("census [reset]");
 	o = answer_ok();
+	if (hca->unplugged)
+		json_object_object_add(o, "unplugged", json_object_new_boolean(true));
 	json_object_object_add(o, "objects", census_kinds(hca, &total));
 	answer_add_num(o, "total", total);
 	if (!c->have_baseline)

@@ -8,6 +8,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "iseg.h"
+#include "pci.h"
 #include "port.h"
 #include "request.h"
 
@@ -103,7 +104,7 @@ struct json_object *request_port(struct hca *hca, unsigned int n, char **w)
  * @n: words of the request
  * @w: the words, its name first
  *
- * All objects are freed, and reads give all ones.
+ * All objects are freed, reads give all ones, and the link is down.
  *
  * Return: the answer.
  */
@@ -111,7 +112,28 @@ struct json_object *request_unplug(struct hca *hca, unsigned int n, char **w)
 {
 	(void)n;
 	(void)w;
-	control_reset_hca(hca);
+	hca_reset(hca);
 	hca->unplugged = true;
+	port_set_link(hca, false);
+	return answer_ok();
+}
+
+/**
+ * request_plug() - the request "plug": the HCA is put back after "unplug"
+ * @hca: the HCA, which is then as after power on
+ * @n: words of the request
+ * @w: the words, its name first
+ *
+ * Return: the answer.
+ */
+struct json_object *request_plug(struct hca *hca, unsigned int n, char **w)
+{
+	(void)w;
+	if (n != 1 || !hca->unplugged)
+		return answer_fail("plug, after unplug");
+	hca->unplugged = false;
+	pci_power_on(hca);
+	hca_reset(hca);
+	port_set_link(hca, true);
 	return answer_ok();
 }

@@ -158,7 +158,8 @@ static const struct request requests[] = {
 	{ "capture", request_capture },
 	{ "inject", request_inject }, { "impair", request_impair }, { "expect", request_expect },
 	{ "unexpected", request_unexpected },
-	{ "link", request_link }, { "port", request_port }, { "unplug", request_unplug }, { 0 }
+	{ "link", request_link }, { "port", request_port }, { "unplug", request_unplug },
+	{ "plug", request_plug }, { 0 }
 };
 
 /**

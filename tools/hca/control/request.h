@@ -61,6 +61,7 @@ struct json_object *request_unexpected(struct hca *hca, unsigned int n, char **w
 struct json_object *request_link(struct hca *hca, unsigned int n, char **w);	/* device.c */
 struct json_object *request_port(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_unplug(struct hca *hca, unsigned int n, char **w);
+struct json_object *request_plug(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_hang(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_event(struct hca *hca, unsigned int n, char **w);	/* event.c */

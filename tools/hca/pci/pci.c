@@ -125,21 +125,16 @@ static void pci_cap_vsc(struct pci *pci)
 }
 
 /**
- * pci_init() - build the config space from the profile
- * @hca: the HCA
- *
- * Return: 0 or -ENOMEM.
+ * pci_power_on() - give the function the config space that it has after power on
+ * @hca: the HCA; its profile says how many interrupt vectors there are
  */
-static int pci_init(struct hca *hca)
+void pci_power_on(struct hca *hca)
 {
-	struct pci *pci = calloc(1, sizeof(*pci));
-	uint8_t *c;
+	struct pci *pci = hca->pci;
+	uint8_t *c = pci->cfg;
 
-	if (!pci)
-		return -ENOMEM;
-	hca->pci = pci;
+	memset(pci, 0, sizeof(*pci));
 	hca->dma_off = true;	/* until the driver makes the function a bus master */
-	c = pci->cfg;
 	put_le16(c + PCI_VENDOR_ID, PCI_VENDOR_MELLANOX);
 	put_le16(c + PCI_DEVICE_ID, PCI_DEVICE_CX5);
 	put_le16(c + PCI_STATUS, PCI_STATUS_CAP_LIST);
@@ -159,6 +154,14 @@ static int pci_init(struct hca *hca)
 	pci_cap_exp(pci);
 	pci_cap_msix(pci, hca->profile->vectors);
 	pci_cap_vsc(pci);
+}
+
+static int pci_init(struct hca *hca)
+{
+	hca->pci = calloc(1, sizeof(*hca->pci));
+	if (!hca->pci)
+		return -ENOMEM;
+	pci_power_on(hca);
 	return 0;
 }
 

@@ -14,6 +14,7 @@ struct hca_module;
 #define PCI_CONFIG_SIZE	4096
 #define MSIX_BAR_SIZE	8192	/* BAR2: table in the first half, pending bits in the second */
 
+void pci_power_on(struct hca *hca);
 bool pci_irq_allowed(struct hca *hca, unsigned int vector);
 uint64_t pci_bar_size(struct hca *hca, unsigned int bar);
 void pci_config_read(struct hca *hca, uint32_t off, uint8_t *buf, uint32_t len);

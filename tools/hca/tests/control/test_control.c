@@ -2,6 +2,7 @@
 /*
  * The control socket's requests: injections, census, counters, capabilities, trace, removal.
  */
+#include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "impair.h"
 #include "object.h"
 #include "packet.h"
+#include "pci.h"
 #include "profile.h"
 
 static uint8_t in[8192], out[8192];
@@ -361,8 +363,31 @@ static void unplug_frees_all_objects(void **state)
 	core_alloc_uar();
 	assert_true(answer("census reset", "\"ok\":true"));
 	assert_true(answer("unplug", "\"ok\":true"));
-	assert_true(answer("census", "\"total\":0,\"delta\":{}"));
+	assert_true(answer("census", "\"unplugged\":true"));
+	assert_true(answer("census", "\"total\":0,\"delta\":{\"uar\":-1}"));
 	assert_int_equal(core_reg_read(0), 0xffffffff);
+	assert_false(fabric_link(core.hca));
+}
+
+static void plugged_in_hca_is_as_after_power_on(void **state)
+{
+	uint32_t revision = core_reg_read(0);
+	uint8_t before[64], after[64], on[] = { 0x06, 0x00 };
+
+	(void)state;
+	pci_power_on(core.hca);
+	pci_config_read(core.hca, 0, before, sizeof(before));
+	pci_config_write(core.hca, PCI_COMMAND, on, sizeof(on));
+	assert_true(answer("plug", "\"ok\":false"));
+	assert_true(answer("unplug", "\"ok\":true"));
+	assert_true(answer("plug", "\"ok\":true"));
+	pci_config_read(core.hca, 0, after, sizeof(after));
+	assert_memory_equal(before, after, sizeof(before));
+	pci_config_write(core.hca, PCI_COMMAND, on, sizeof(on));
+	assert_int_equal(core_reg_read(0), revision);
+	assert_true(fabric_link(core.hca));
+	assert_false(answer("census", "unplugged"));
+	assert_int_equal(core.hca->life, LIFE_RESET);
 }
 
 static void hang_leaves_commands_unanswered(void **state)
@@ -415,6 +440,7 @@ int main(void)
 		T(announced_refusals_that_do_not_come_are_missing),
 		T(announcement_of_any_number_takes_the_rest), T(everything_can_be_announced),
 		T(malformed_requests_are_answered), T(unplug_frees_all_objects),
+		T(plugged_in_hca_is_as_after_power_on),
 		T(hang_leaves_commands_unanswered), T(fatal_error_is_in_the_health_buffer),
 	};
 
