@@ -8,12 +8,15 @@
 
 #include <fcntl.h>
 #include <linux/dma-heap.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "consumer.h"
 #include "kernel_file.h"
 #include "mover.h"
 #include "test.h"
+#include "umad.h"
 
 #define BUF_PAGES 4
 #define MAX_COMMANDS 64
@@ -48,6 +51,7 @@ struct env {
 	uint8_t *buf;
 	void *map;
 	int fd;
+	uint32_t agent;
 	unsigned int next_wc;
 };
 
@@ -795,36 +799,88 @@ static int act_query_port(struct env *e)
 
 /* --- Kernel consumers: the module makes objects of a kind and destroys them, in one system call -- */
 
-#define KERNEL_VERBS "/dev/kernel_verbs"
-
-static int prep_kernel_verbs(struct env *e)
+static int prep_consumer(struct env *e)
 {
-	int ret = load_test_module("kernel_verbs", KERNEL_VERBS);
-
-	if (ret)
-		return ret;
-	e->fd = open(KERNEL_VERBS, O_RDWR | O_CLOEXEC);
-	return e->fd < 0 ? -errno : 0;
-}
-
-static int run_module_test(struct env *e, const char *name)
-{
-	return write(e->fd, name, strlen(name)) < 0 ? -errno : 0;
+	e->fd = consumer_open();
+	return e->fd < 0 ? e->fd : 0;
 }
 
 static int act_kernel_ud(struct env *e)
 {
-	return run_module_test(e, "objects_ud");
+	return consumer_run(e->fd, "objects_ud", NULL);
 }
 
 static int act_kernel_srq(struct env *e)
 {
-	return run_module_test(e, "objects_srq");
+	return consumer_run(e->fd, "objects_srq", NULL);
 }
 
 static int act_kernel_regions(struct env *e)
 {
-	return run_module_test(e, "objects_regions");
+	return consumer_run(e->fd, "objects_regions", NULL);
+}
+
+/* --- Management datagrams: the driver asks firmware for the answer of the port's own agents -------- */
+
+#define MAD_BYTES 256
+#define MAD_TIMEOUT_MS 5000
+
+struct smp {
+	struct ib_user_mad_hdr hdr;
+	uint8_t data[MAD_BYTES];
+};
+
+static int prep_umad(struct env *e)
+{
+	struct ib_user_mad_reg_req2 req = { .qpn = 0 };
+	int ret;
+
+	e->fd = umad_open();
+	if (e->fd < 0)
+		return e->fd;
+	ret = umad_register(e->fd, &req);
+	e->agent = req.id;
+	return ret;
+}
+
+/* Get NodeInfo of this port, by a directed route without a hop. */
+static int act_send_smp(struct env *e)
+{
+	static const uint8_t head[] = { 1, 0x81, 1, 0x01 };	/* base version, class, version, Get */
+	struct smp m = { .hdr = { .id = e->agent, .lid = 0xffff, .timeout_ms = MAD_TIMEOUT_MS } };
+
+	memcpy(m.data, head, sizeof(head));
+	m.data[15] = 1;			/* low byte of the transaction's number */
+	m.data[17] = 0x11;		/* NodeInfo */
+	memset(m.data + 32, 0xff, 4);	/* DrSLID and DrDLID: permissive */
+	return write(e->fd, &m, sizeof(m)) < 0 ? -errno : 0;
+}
+
+static int undo_send_smp(struct env *e)
+{
+	struct pollfd pfd = { .fd = e->fd, .events = POLLIN };
+	struct smp m;
+
+	if (poll(&pfd, 1, 2 * MAD_TIMEOUT_MS) <= 0)
+		return -ETIMEDOUT;
+	return read(e->fd, &m, sizeof(m)) < 0 ? -errno : 0;
+}
+
+static int prep_counter(struct env *e)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/counters/port_rcv_errors",
+		 rdma_device_name());
+	e->fd = open(path, O_RDONLY | O_CLOEXEC);
+	return e->fd < 0 ? -errno : 0;
+}
+
+static int act_read_counter(struct env *e)
+{
+	char text[64];
+
+	return pread(e->fd, text, sizeof(text), 0) < 0 ? -errno : 0;
 }
 
 /* --- One fixture, with a variant for each verb ------------------------------------------------- */
@@ -836,7 +892,7 @@ FIXTURE(verb) {
 
 FIXTURE_VARIANT(verb) {
 	struct verb v;
-	const char *needs;	/* a general capability that the device must have, or NULL */
+	const char *needs;	/* a general capability that the device must have, or "umad", or NULL */
 	bool opens_itself;	/* prep opens the context */
 	bool moves;		/* works on memory that moves: needs the module dmabuf_mover */
 	bool core_leaks;	/* ib_core leaks if one of its own allocations fails (Linux 7.2) */
@@ -1194,18 +1250,28 @@ FIXTURE_VARIANT_ADD(verb, move) {
  */
 FIXTURE_VARIANT_ADD(verb, kernel_ud) {
 	.mlx5_ib_leaks = true,
-	.v = { prep_kernel_verbs, act_kernel_ud, act_kernel_ud, fini_fd, .lenient = true },
+	.v = { prep_consumer, act_kernel_ud, act_kernel_ud, fini_fd, .lenient = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, kernel_srq) {
 	.mlx5_ib_leaks = true,
-	.v = { prep_kernel_verbs, act_kernel_srq, act_kernel_srq, fini_fd, .lenient = true },
+	.v = { prep_consumer, act_kernel_srq, act_kernel_srq, fini_fd, .lenient = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, kernel_regions) {
 	.mlx5_ib_leaks = true,
-	.v = { prep_kernel_verbs, act_kernel_regions, act_kernel_regions, fini_fd,
+	.v = { prep_consumer, act_kernel_regions, act_kernel_regions, fini_fd,
 	       .lenient = true },
+};
+
+/* ib_mad has its own errno for an answer that the driver cannot get. */
+FIXTURE_VARIANT_ADD(verb, send_smp_to_own_port) {
+	.needs = "umad",
+	.v = { prep_umad, act_send_smp, undo_send_smp, fini_fd, .lenient = true },
+};
+
+FIXTURE_VARIANT_ADD(verb, read_port_counter) {
+	.v = { prep_counter, act_read_counter, NULL, fini_fd, .lenient = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, mmap_uar) {
@@ -1241,6 +1307,8 @@ static bool device_can(const char *cap)
 	struct ibv_context *ctx;
 	bool has;
 
+	if (!strcmp(cap, "umad"))
+		return umad_is_there();
 	if (strcmp(cap, "pg") && strcmp(cap, "xrc"))
 		return hca_cap("general", cap);
 	ctx = rdma_open_device();
@@ -1260,6 +1328,7 @@ static const char *why_missing(const char *needs)
 		{ "device_memory", "the device has no device memory" },
 		{ "cq_resize", "the device does not resize CQs" },
 		{ "log_max_uctx", "the device has no user ids" },
+		{ "umad", NO_UMAD },
 	};
 	size_t i;
 

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "kernel_file.h"
+#include "consumer.h"
 #include "recovery.h"
 #include "removal.h"
 
@@ -385,22 +385,19 @@ TEST_F_TIMEOUT(fatal, page_faults_end, 3600)
 
 /* ---- kernel consumers -------------------------------------------------------------------------- */
 
-#define KERNEL_VERBS "/dev/kernel_verbs"
-
 /* Which test of the module kernel_verbs the process runs. */
 static const char *module_test;
 
 static int kernel_consumer(int ready)
 {
-	int fd = open(KERNEL_VERBS, O_RDWR | O_CLOEXEC);
-	char report[256] = "";
+	char report[CONSUMER_REPORT];
+	int fd = consumer_open();
 
 	if (fd < 0 || write(ready, "", 1) != 1)
 		return 2;
-	if (write(fd, module_test, strlen(module_test)) > 0)
+	if (!consumer_run(fd, module_test, report))
 		return 0;
-	if (read(fd, report, sizeof(report) - 1) > 0)
-		fprintf(stderr, "# %s", report);
+	fprintf(stderr, "# %s", report);
 	return 1;
 }
 
@@ -412,7 +409,6 @@ TEST_F_TIMEOUT(fatal, requests_of_kernel_consumers_are_flushed, 3600)
 	};
 	int i;
 
-	ASSERT_EQ(0, load_test_module("kernel_verbs", KERNEL_VERBS));
 	for (i = 0; i < 2 * rounds(); i++) {
 		module_test = tests[i % 2];
 		ASSERT_EQ(0, workers_start(&self->workers, 1, kernel_consumer));

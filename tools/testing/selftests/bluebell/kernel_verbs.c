@@ -4,15 +4,10 @@
  * completions, and says what is wrong.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "kernel_file.h"
+#include "consumer.h"
 #include "test.h"
-
-#define DEVICE "/dev/kernel_verbs"
 
 FIXTURE(kernel) {
 	int fd;
@@ -75,8 +70,7 @@ MODULE_TEST(srq_datagrams);
 
 FIXTURE_SETUP(kernel)
 {
-	ASSERT_EQ(0, load_test_module("kernel_verbs", DEVICE));
-	self->fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	self->fd = consumer_open();
 	ASSERT_LE(0, self->fd);
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
@@ -89,19 +83,12 @@ FIXTURE_TEARDOWN(kernel)
 
 static void run_module_test(struct __test_metadata *_metadata, int fd, const char *test)
 {
-	char report[256] = "";
-	ssize_t n;
-	int err;
+	char report[CONSUMER_REPORT];
+	int ret = consumer_run(fd, test, report);
 
-	n = write(fd, test, strlen(test));
-	err = errno;
-	if (n < 0 && read(fd, report, sizeof(report) - 1) < 0)
-		report[0] = 0;
-	if (n < 0 && err == EOPNOTSUPP)
+	if (ret == -EOPNOTSUPP)
 		SKIP(return, "%s", report[0] ? report : "the driver does not post this request");
-	if (n < 0)
-		TH_LOG("%s", report);
-	ASSERT_LT(0, n);
+	ASSERT_EQ(0, ret) TH_LOG("%s", report);
 	if (hca_ctl_present())
 		EXPECT_STREQ("", hca_census_delta_within(1000));
 }
@@ -118,8 +105,7 @@ TEST(firmware_refuses_to_attach_and_to_detach)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	ASSERT_EQ(0, load_test_module("kernel_verbs", DEVICE));
-	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	fd = consumer_open();
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, hca_census_reset());
 	ASSERT_EQ(0, hca_do("inject op ATTACH_TO_MCG INT_ERR 1"));

@@ -4,7 +4,6 @@
  * agents (SMA, PMA), requests from one agent to another one of the same port, timeouts, MADs that
  * nobody should answer, and agents that are left when processes end or the device goes.
  */
-#include <dirent.h>
 #include <endian.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -19,6 +18,7 @@
 
 #include "binding.h"
 #include "test.h"
+#include "umad.h"
 
 #define MAD_BYTES 256
 #define TID_LOW 0xffffffffull	/* ib_umad chooses the other half */
@@ -106,47 +106,6 @@ static long port_number(const char *name)
 static uint16_t own_lid(void)
 {
 	return port_number("lid");
-}
-
-/* The character device of port 1: "umad" or "issm". Returns false if there is none. */
-static bool find_device(const char *kind, char *path, size_t size)
-{
-	DIR *dir = opendir("/sys/class/infiniband_mad");
-	char file[512], name[64];
-	struct dirent *entry;
-	bool found = false;
-	FILE *f;
-
-	while (dir && !found && (entry = readdir(dir))) {
-		if (strncmp(entry->d_name, kind, strlen(kind)))
-			continue;
-		snprintf(file, sizeof(file), "/sys/class/infiniband_mad/%s/ibdev", entry->d_name);
-		f = fopen(file, "r");
-		if (!f)
-			continue;
-		found = fscanf(f, "%63s", name) == 1 && !strcmp(name, rdma_device_name());
-		fclose(f);
-		snprintf(path, size, "/dev/infiniband/%.64s", entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
-static int umad_open(void)
-{
-	char path[128];
-	int fd;
-
-	if (!find_device("umad", path, sizeof(path)))
-		return -ENODEV;
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
-static int umad_register(int fd, struct ib_user_mad_reg_req2 *req)
-{
-	return ioctl(fd, IB_USER_MAD_REGISTER_AGENT2, req) ? -errno : 0;
 }
 
 /* --- Agents ----------------------------------------------------------------------------------- */
@@ -281,13 +240,6 @@ FIXTURE(mad) {
 
 /* As rdma_open(), for tests that need traffic or events. */
 static struct rdma device;
-
-static bool umad_is_there(void)
-{
-	return !access("/sys/class/infiniband_mad", F_OK);
-}
-
-#define NO_UMAD "the kernel has no ib_umad"
 
 static void open_agents(struct __test_metadata *_metadata, struct _test_data_mad *self)
 {
@@ -625,7 +577,7 @@ TEST_F(sma, port_says_that_it_has_a_subnet_manager)
 	struct mad m;
 	int fd;
 
-	ASSERT_TRUE(find_device("issm", path, sizeof(path)));
+	ASSERT_TRUE(umad_find("issm", path, sizeof(path)));
 	ASSERT_EQ(0, sma_get(_metadata, self, variant->class, SM_PORT_INFO, 1, &m));
 	EXPECT_EQ(0, get32(&m, AT_DATA + 20) & is_sm);
 	fd = open(path, O_RDWR | O_CLOEXEC);
