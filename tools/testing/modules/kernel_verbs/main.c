@@ -5,7 +5,8 @@
  *
  * Each test has a name. A process writes the name to /dev/kernel_verbs to run the test; the write
  * fails with EREMOTEIO if the test does, and reading the file then tells where and why. A test that
- * needs what the device lacks fails with EOPNOTSUPP, and the file tells what that is.
+ * needs what the device lacks fails with EOPNOTSUPP, and the file tells what that is. After a test
+ * that measures times the file has the times.
  */
 
 #include <linux/fs.h>
@@ -26,6 +27,7 @@ static const struct rig_test *const lists[] = {
 	event_tests,
 	srq_tests,
 	object_tests,
+	speed_tests,
 };
 
 static const struct rig_test *find_test(const char *name)

@@ -44,7 +44,7 @@ static int open_region(struct rig *rig, int access, u64 wr_id)
 	return 0;
 }
 
-static int make_region(struct rig *rig, unsigned int off, unsigned int len)
+int rig_open_region(struct rig *rig, unsigned int off, unsigned int len)
 {
 	TRY(map_region(rig, off, len));
 	return open_region(rig, ALL_ACCESS, 999);
@@ -57,7 +57,7 @@ static int test_write_and_read(struct rig *rig)
 	unsigned int off = 100, len = 3 * PAGE_SIZE;
 	struct ib_wc wc;
 
-	TRY(make_region(rig, off, len));
+	TRY(rig_open_region(rig, off, len));
 	fill_pattern(rig->buf[0], len, 6);
 	memset(rig->buf[1], 0, BUF_SIZE);
 	TRY(rig_post_rdma(rig, IB_WR_RDMA_WRITE, len, rig->mr->iova, rig->mr->rkey, 30));
@@ -101,7 +101,7 @@ static int test_atomics(struct rig *rig)
 	u64 *here = (u64 *)rig->buf[0], *there = (u64 *)rig->buf[1];
 	struct ib_wc wc;
 
-	TRY(make_region(rig, 0, PAGE_SIZE));
+	TRY(rig_open_region(rig, 0, PAGE_SIZE));
 	*there = 40;
 	TRY(post_atomic(rig, (struct ib_atomic_wr){
 		.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD, .compare_add = 2,
@@ -134,7 +134,7 @@ static int test_masked_atomics(struct rig *rig)
 
 	if (rig->dev->attrs.masked_atomic_cap == IB_ATOMIC_NONE)
 		LACKS("a device with masked atomic operations");
-	TRY(make_region(rig, 0, PAGE_SIZE));
+	TRY(rig_open_region(rig, 0, PAGE_SIZE));
 	/* The last two bytes are compared, and the first one is swapped. */
 	*there = 0x1122334455667788;
 	TRY(post_atomic(rig, (struct ib_atomic_wr){
@@ -180,7 +180,7 @@ static int test_region_without_waiting(struct rig *rig)
 	u32 old;
 	int i;
 
-	TRY(make_region(rig, 0, PAGE_SIZE));
+	TRY(rig_open_region(rig, 0, PAGE_SIZE));
 	for (i = 0; i < 100; i++) {
 		old = rig->mr->rkey;
 		TRY(map_region(rig, (i % 4) * PAGE_SIZE + 8 * i, PAGE_SIZE));
@@ -231,7 +231,7 @@ static int invalidate_region(struct rig *rig)
 
 static int test_local_invalidate(struct rig *rig)
 {
-	TRY(make_region(rig, 0, PAGE_SIZE));
+	TRY(rig_open_region(rig, 0, PAGE_SIZE));
 	TRY(invalidate_region(rig));
 	return expect_no_access(rig, rig->mr->rkey);
 }
@@ -245,7 +245,7 @@ static int test_remote_invalidate(struct rig *rig)
 	};
 	struct ib_wc wc;
 
-	TRY(make_region(rig, 0, PAGE_SIZE));
+	TRY(rig_open_region(rig, 0, PAGE_SIZE));
 	TRY(rig_post_recv(rig, 1, PAGE_SIZE, 4096, 42));
 	wr.ex.invalidate_rkey = rig->mr->rkey;
 	TRY(ib_post_send(rig->qp[0], &wr, NULL));

@@ -47,7 +47,7 @@ static int to_rtr(struct rig *rig, struct ib_qp *qp, struct ib_qp *peer)
 		.qp_state = IB_QPS_RTR,
 		.path_mtu = IB_MTU_1024,
 		.dest_qp_num = peer->qp_num,
-		.max_dest_rd_atomic = 4,
+		.max_dest_rd_atomic = min(READS, qp->device->attrs.max_qp_rd_atom),
 		.min_rnr_timer = 1,
 	};
 	int mask = IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
@@ -69,7 +69,7 @@ static int to_rts(struct ib_qp *qp)
 		.timeout = 14,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
-		.max_rd_atomic = 4,
+		.max_rd_atomic = min(READS, qp->device->attrs.max_qp_init_rd_atom),
 	};
 	int mask = IB_QP_SQ_PSN;
 

@@ -16,6 +16,7 @@
 #define MAX_WR		64
 #define MAX_SGE		4
 #define MAX_INLINE	64
+#define READS		4	/* and atomic operations that are under way, if the device can */
 #define QKEY		0x11223344
 #define GRH_BYTES	40
 #define TIMEOUT_MS	10000
@@ -78,6 +79,7 @@ extern const struct rig_test ud_tests[];
 extern const struct rig_test event_tests[];
 extern const struct rig_test srq_tests[];
 extern const struct rig_test object_tests[];
+extern const struct rig_test speed_tests[];
 
 /* ---- how a test fails ---------------------------------------------------------- */
 
@@ -157,6 +159,9 @@ struct waiter {
 
 void waiter_init(struct waiter *waiter);
 int wait_for(struct waiter *waiter);
+
+/* A region over a part of the second buffer, which the first queue pair may write to. */
+int rig_open_region(struct rig *rig, unsigned int off, unsigned int len);
 
 /* A message from the first queue pair to the second one: shows that both work. */
 int test_send(struct rig *rig);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How long the calls of a consumer take, in nanoseconds. Interrupts are off meanwhile, so that the
+ * time has nothing else of this processor in it; where a clock counts instructions, as that of a
+ * guest that scripts/vm runs with --icount, it is the same again and again.
+ */
+
+#include <linux/delay.h>
+#include <linux/irqflags.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "rig.h"
+
+#define BATCHES		40
+#define BATCH		16	/* requests */
+#define BYTES		64	/* of a message */
+#define SETTLE_MS	20	/* in which the device completes a batch */
+#define WRITES		4000
+#define WINDOW		32	/* writes that are not complete */
+
+enum call { POST_RECV, POST_SEND, POLL_SEND, POLL_RECV, NUM_CALLS };
+
+static int call(struct rig *rig, enum call call, struct ib_wc *wc)
+{
+	switch (call) {
+	case POST_RECV:
+		return rig_post_recv(rig, 1, 0, BYTES, 1);
+	case POST_SEND:
+		return rig_post_send(rig, IB_WR_SEND, BYTES, 2);
+	case POLL_SEND:
+		return ib_poll_cq(rig->cq[0], 1, wc) == 1 ? 0 : -EAGAIN;
+	default:
+		return ib_poll_cq(rig->cq[1], 1, wc) == 1 ? 0 : -EAGAIN;
+	}
+}
+
+/* The time of a batch of calls, or a negative errno. */
+static s64 time_calls(struct rig *rig, enum call which, struct ib_wc *wc)
+{
+	unsigned long flags;
+	int i, err = 0;
+	s64 start, end;
+
+	local_irq_save(flags);
+	start = ktime_get_ns();
+	for (i = 0; i < BATCH && !err; i++)
+		err = call(rig, which, wc);
+	end = ktime_get_ns();
+	local_irq_restore(flags);
+	return err ?: end - start;
+}
+
+/* The least time of each call. A batch that was not complete when it was polled is an error. */
+static int test_calls(struct rig *rig)
+{
+	s64 least[NUM_CALLS], t;
+	struct ib_wc wc = {};
+	int i, which;
+
+	for (i = 0; i < BATCHES; i++) {
+		for (which = 0; which < NUM_CALLS; which++) {
+			if (which == POLL_SEND)
+				msleep(SETTLE_MS);
+			t = time_calls(rig, which, &wc);
+			if (t < 0)
+				return FAILED("a call fails", t, 0);
+			EXPECT_EQ(IB_WC_SUCCESS, wc.status);
+			least[which] = i ? min(least[which], t) : t;
+		}
+	}
+	snprintf(rig_report, sizeof(rig_report),
+		 "post_recv %lld post_send %lld poll_send %lld poll_recv %lld\n",
+		 div_s64(least[POST_RECV], BATCH), div_s64(least[POST_SEND], BATCH),
+		 div_s64(least[POLL_SEND], BATCH), div_s64(least[POLL_RECV], BATCH));
+	return 0;
+}
+
+/* The time of a small write, if as many as possible are under way. */
+static int test_writes(struct rig *rig)
+{
+	int posted = 0, done = 0;
+	struct ib_wc wc;
+	s64 start;
+
+	TRY(rig_open_region(rig, 0, PAGE_SIZE));
+	start = ktime_get_ns();
+	while (done < WRITES) {
+		while (posted < WRITES && posted - done < WINDOW) {
+			TRY(rig_post_rdma(rig, IB_WR_RDMA_WRITE, BYTES, rig->mr->iova,
+					  rig->mr->rkey, posted));
+			posted++;
+		}
+		REAP(rig, 0, done, &wc);
+		done++;
+	}
+	snprintf(rig_report, sizeof(rig_report), "write %lld\n",
+		 div_s64(ktime_get_ns() - start, WRITES));
+	return 0;
+}
+
+const struct rig_test speed_tests[] = {
+	{ "speed_calls", test_calls, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "speed_writes", test_writes, IB_QPT_RC, IB_POLL_DIRECT },
+	{}
+};
