@@ -70,6 +70,21 @@ served() {
 	((status == 0)) && wait "$pid"
 }
 
+# mpi TRANSPORT ARGUMENT...: mpi.py with two ranks in each guest. Only the connections by which the ranks are started
+# are not by RDMA. UCX would take DEVX objects for its queues from mlx5_ib, which the emulated HCA does not have.
+mpi() {
+	local transport=$1
+	shift
+	mpirun --allow-run-as-root --host host1:2,host2:2 --bind-to none --prtemca plm_ssh_agent \
+		"${self%/*}/remote-shell" --mca pml ucx --mca osc ucx -x UCX_TLS="$transport" \
+		-x UCX_NET_DEVICES=mlx5_0:1 -x UCX_IB_MLX5_DEVX=n python3 "${self%/*}/mpi.py" "$@"
+}
+
+# The results of all four ranks are right.
+mpi_works() {
+	mpi "$1" | tee >(cat >&2) | grep -c "^rank . of 4 on host" | grep -qx 4
+}
+
 # Bring up what all tests need: addresses of both guests.
 start() {
 	echo "TAP version 13"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the tests of run do in one guest: bring IPoIB up, offer block devices and files to the other guest, use
-# those of the other guest. Functions that end in _up or _down are called in either guest.
+# What the tests do in one guest: bring IPoIB up, offer block devices and files to the other guest, use those of the
+# other guest, pull the HCA out. Functions that end in _up or _down are called in either guest.
 
 # here and there are the addresses of the two guests, and tmp a directory: run sets them.
 # shellcheck disable=SC2154
@@ -30,7 +30,7 @@ file_has() {
 
 # Load the modules and give the IPoIB interface the address $1.
 ipoib_up() {
-	modprobe -a ib_umad ib_ipoib rdma_ucm && wait_for 10 test -e /sys/class/net/ib0 || return
+	modprobe -a ib_umad ib_ipoib rdma_ucm && wait_for 60 test -e /sys/class/net/ib0 || return
 	ip address add "$1/24" dev ib0 && ip link set ib0 up || return
 	# The interface has a carrier when it has joined the broadcast group, which subnet administration grants.
 	wait_for 20 file_has /sys/class/net/ib0/carrier 1
@@ -60,6 +60,29 @@ hca() {
 # The link goes down for $1 seconds.
 link_flap() {
 	hca link down && sleep "$1" && hca link up
+}
+
+port_is() {
+	file_has "$ibdev/ports/1/state" "$1"
+}
+
+not_running() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# Pull the HCA out, and remove its PCI device, as a hotplug slot does. mlx5_core looks at the HCA every two seconds,
+# and knows by then that no command will be answered.
+pull_out() {
+	local pci
+	pci=$(readlink -f "$ibdev/device") && hca unplug || return
+	sleep 5
+	echo 1 >"$pci/remove" &
+	wait_for 120 not_running $! && [[ ! -e $pci ]]
+}
+
+# Put the HCA back, and give the IPoIB interface the address $1 again.
+put_back() {
+	hca plug && echo 1 >/sys/bus/pci/rescan && ipoib_up "$1"
 }
 
 # ---- a block device: its data, and what a fault does to a user of it -------------------------------------------
@@ -171,6 +194,12 @@ srp_disk() {
 	compgen -G '/sys/class/scsi_disk/*/device/block/*'
 }
 
+# The device node of the disk.
+srp_node() {
+	local disk
+	disk=$(srp_disk | head -n 1) && echo "/dev/${disk##*/}"
+}
+
 # Log in to the target whose port has the GID $1.
 srp_up() {
 	modprobe -a sd_mod ib_srp && wait_for 10 compgen -G '/sys/class/infiniband_srp/*/add_target' >/dev/null || return
@@ -207,6 +236,17 @@ nfs_up() {
 
 nfs_down() {
 	umount /run/nfs-client
+}
+
+# Write and read back files for $1 seconds. The pages of the client are dropped before it reads.
+nfs_verifies() {
+	local end=$((SECONDS + $1)) i
+	dd if=/dev/urandom of="$tmp/nfs" bs=1M count=4 status=none || return
+	for ((i = 0; SECONDS < end; i = (i + 1) % 4)); do
+		cp "$tmp/nfs" "/run/nfs-client/$i" && sync "/run/nfs-client/$i" || return
+		echo 1 >/proc/sys/vm/drop_caches
+		cmp "$tmp/nfs" "/run/nfs-client/$i" || return
+	done
 }
 
 # Files that were written before the file system was unmounted are there when it is mounted again.
