@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <linux/dma-heap.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
@@ -51,7 +50,7 @@ struct env {
 	uint8_t *buf;
 	void *map;
 	int fd;
-	uint32_t agent;
+	struct agent agent;
 	unsigned int next_wc;
 };
 
@@ -822,48 +821,31 @@ static int act_kernel_regions(struct env *e)
 
 /* --- Management datagrams: the driver asks firmware for the answer of the port's own agents -------- */
 
-#define MAD_BYTES 256
-#define MAD_TIMEOUT_MS 5000
-
-struct smp {
-	struct ib_user_mad_hdr hdr;
-	uint8_t data[MAD_BYTES];
-};
-
-static int prep_umad(struct env *e)
+static int prep_agent(struct env *e)
 {
-	struct ib_user_mad_reg_req2 req = { .qpn = 0 };
-	int ret;
-
-	e->fd = umad_open();
-	if (e->fd < 0)
-		return e->fd;
-	ret = umad_register(e->fd, &req);
-	e->agent = req.id;
-	return ret;
+	return agent_open(&e->agent, 0, 0, 0, 0);
 }
 
-/* Get NodeInfo of this port, by a directed route without a hop. */
 static int act_send_smp(struct env *e)
 {
-	static const uint8_t head[] = { 1, 0x81, 1, 0x01 };	/* base version, class, version, Get */
-	struct smp m = { .hdr = { .id = e->agent, .lid = 0xffff, .timeout_ms = MAD_TIMEOUT_MS } };
+	struct mad m;
 
-	memcpy(m.data, head, sizeof(head));
-	m.data[15] = 1;			/* low byte of the transaction's number */
-	m.data[17] = 0x11;		/* NodeInfo */
-	memset(m.data + 32, 0xff, 4);	/* DrSLID and DrDLID: permissive */
-	return write(e->fd, &m, sizeof(m)) < 0 ? -errno : 0;
+	mad_init(&m, CLASS_SM_DIRECTED, METHOD_GET, SM_NODE_INFO, 0);
+	return mad_send(&e->agent, &m);
 }
 
 static int undo_send_smp(struct env *e)
 {
-	struct pollfd pfd = { .fd = e->fd, .events = POLLIN };
-	struct smp m;
+	struct mad m;
+	int ret = mad_recv(&e->agent, &m, PATIENCE_MS);
 
-	if (poll(&pfd, 1, 2 * MAD_TIMEOUT_MS) <= 0)
-		return -ETIMEDOUT;
-	return read(e->fd, &m, sizeof(m)) < 0 ? -errno : 0;
+	return ret < 0 ? ret : 0;
+}
+
+static int fini_agent(struct env *e)
+{
+	agent_close(&e->agent);
+	return 0;
 }
 
 static int prep_counter(struct env *e)
@@ -1267,7 +1249,7 @@ FIXTURE_VARIANT_ADD(verb, kernel_regions) {
 /* ib_mad has its own errno for an answer that the driver cannot get. */
 FIXTURE_VARIANT_ADD(verb, send_smp_to_own_port) {
 	.needs = "umad",
-	.v = { prep_umad, act_send_smp, undo_send_smp, fini_fd, .lenient = true },
+	.v = { prep_agent, act_send_smp, undo_send_smp, fini_agent, .lenient = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, read_port_counter) {

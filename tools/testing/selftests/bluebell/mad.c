@@ -20,176 +20,20 @@
 #include "test.h"
 #include "umad.h"
 
-#define MAD_BYTES 256
 #define TID_LOW 0xffffffffull	/* ib_umad chooses the other half */
 #define MAX_AGENTS 32		/* of one file */
-#define QP1_QKEY 0x80010000
-#define PERMISSIVE_LID 0xffff
-#define PATIENCE_MS 10000
 #define MAX_PKEYS 8
 #define FULL_MEMBER 0x8000
-
-enum { CLASS_SM_LID = 0x01, CLASS_PERF = 0x04, CLASS_VENDOR = 0x32, CLASS_NOBODYS = 0x33, CLASS_SM_DIRECTED = 0x81 };
-enum { METHOD_GET = 0x01, METHOD_SET = 0x02, METHOD_SEND = 0x03, METHOD_RESPONSE = 0x80, METHOD_GET_RESP = 0x81 };
-enum { SM_NODE_DESC = 0x10, SM_NODE_INFO, SM_GUID_INFO = 0x14, SM_PORT_INFO, SM_PKEY_TABLE };
-enum { PM_CLASS_INFO = 0x01, PM_COUNTERS = 0x12, PM_COUNTERS_EXT = 0x1d };
-enum { OUI = 0xbeeb11, OTHER_OUI = 0xbeeb12 };
-
-/* Where things are in a MAD. */
-enum {
-	AT_BASE = 0, AT_CLASS, AT_VERSION, AT_METHOD, AT_STATUS, AT_TID = 8, AT_ATTR = 16, AT_MOD = 20,
-	AT_RMPP_VERSION = 24, AT_RMPP_TYPE, AT_RMPP_FLAGS, AT_RMPP_SEGMENT = 28, AT_RMPP_LENGTH = 32,
-	AT_DR_SLID = 32, AT_DR_DLID = 34, AT_OUI = 37, AT_VENDOR_DATA = 40, AT_DATA = 64,
-};
-
 #define DIRECTION 0x8000	/* of a directed route: on its way back */
-
-/* What ib_umad reads and writes. */
-struct mad {
-	struct ib_user_mad_hdr hdr;
-	uint8_t data[MAD_BYTES];
-};
-
-struct agent {
-	int fd;
-	uint32_t id;
-};
-
-static uint16_t get16(const struct mad *m, unsigned int at)
-{
-	uint16_t v;
-
-	memcpy(&v, m->data + at, sizeof(v));
-	return be16toh(v);
-}
-
-static uint32_t get32(const struct mad *m, unsigned int at)
-{
-	uint32_t v;
-
-	memcpy(&v, m->data + at, sizeof(v));
-	return be32toh(v);
-}
 
 static uint64_t get64(const struct mad *m, unsigned int at)
 {
 	return (uint64_t)get32(m, at) << 32 | get32(m, at + 4);
 }
 
-static void put16(struct mad *m, unsigned int at, uint16_t v)
-{
-	v = htobe16(v);
-	memcpy(m->data + at, &v, sizeof(v));
-}
-
-static void put32(struct mad *m, unsigned int at, uint32_t v)
-{
-	v = htobe32(v);
-	memcpy(m->data + at, &v, sizeof(v));
-}
-
 static unsigned int now_ms(void)
 {
 	return seconds() * 1e3;
-}
-
-/* --- Files ------------------------------------------------------------------------------------ */
-
-static long port_number(const char *name)
-{
-	char path[64], text[64];
-
-	snprintf(path, sizeof(path), "ports/1/%s", name);
-	return rdma_read_sysfs(path, text, sizeof(text)) && text[0] ? strtol(text, NULL, 0) : -1;
-}
-
-static uint16_t own_lid(void)
-{
-	return port_number("lid");
-}
-
-/* --- Agents ----------------------------------------------------------------------------------- */
-
-/*
- * Open an agent in a file of its own. @class is 0 for one that only gets answers. Returns 0 or a
- * negative errno.
- */
-static int agent_open(struct agent *a, uint32_t qpn, uint8_t class, uint32_t oui, uint8_t rmpp)
-{
-	struct ib_user_mad_reg_req2 req = {
-		.qpn = qpn, .mgmt_class = class, .mgmt_class_version = 1, .oui = oui,
-		.rmpp_version = rmpp,
-		.method_mask = { 1 << METHOD_GET | 1 << METHOD_SET | 1 << METHOD_SEND },
-	};
-	int ret;
-
-	a->fd = umad_open();
-	if (a->fd < 0)
-		return a->fd;
-	ret = umad_register(a->fd, &req);
-	a->id = req.id;
-	if (ret)
-		close(a->fd);
-	return ret;
-}
-
-static void agent_close(struct agent *a)
-{
-	if (a->fd > 0)
-		close(a->fd);
-	a->fd = -1;
-}
-
-static uint32_t mad_tid;
-
-/* A request to the port itself that is not repeated. */
-static void mad_init(struct mad *m, uint8_t class, uint8_t method, uint16_t attr, uint32_t mod)
-{
-	bool sm = class == CLASS_SM_LID || class == CLASS_SM_DIRECTED;
-
-	memset(m, 0, sizeof(*m));
-	m->hdr.qpn = htobe32(!sm);
-	m->hdr.qkey = htobe32(sm ? 0 : QP1_QKEY);
-	m->hdr.lid = htobe16(class == CLASS_SM_DIRECTED ? PERMISSIVE_LID : own_lid());
-	m->hdr.timeout_ms = PATIENCE_MS;
-	m->data[AT_BASE] = 1;
-	m->data[AT_CLASS] = class;
-	m->data[AT_VERSION] = 1;
-	m->data[AT_METHOD] = method;
-	put16(m, AT_ATTR, attr);
-	put32(m, AT_MOD, mod);
-	put32(m, AT_TID + 4, ++mad_tid);
-	if (class == CLASS_SM_DIRECTED)
-		put32(m, AT_DR_SLID, (uint32_t)PERMISSIVE_LID << 16 | PERMISSIVE_LID);
-	if (class >= CLASS_VENDOR && class < CLASS_SM_DIRECTED) {
-		m->data[AT_OUI] = OUI >> 16;
-		m->data[AT_OUI + 1] = OUI >> 8 & 0xff;
-		m->data[AT_OUI + 2] = OUI & 0xff;
-		fill(m->data + AT_VENDOR_DATA, MAD_BYTES - AT_VENDOR_DATA, mad_tid);
-	}
-}
-
-/* Returns 0 or a negative errno. */
-static int mad_send(struct agent *a, struct mad *m)
-{
-	ssize_t n;
-
-	m->hdr.id = a->id;
-	n = write(a->fd, m, sizeof(*m));
-	return n < 0 ? -errno : n == sizeof(*m) ? 0 : -EMSGSIZE;
-}
-
-/* Returns the number of bytes or a negative errno. */
-static int mad_recv(struct agent *a, struct mad *m, int timeout_ms)
-{
-	struct pollfd pfd = { .fd = a->fd, .events = POLLIN };
-	ssize_t n;
-
-	memset(m, 0, sizeof(*m));
-	if (poll(&pfd, 1, timeout_ms) <= 0)
-		return -ETIMEDOUT;
-	n = read(a->fd, m, sizeof(*m));
-	return n < 0 ? -errno : n;
 }
 
 /* Send a request and wait for the answer to it. Returns the status in its header, or a negative errno. */

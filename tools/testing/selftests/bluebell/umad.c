@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The files of ib_umad, by which programs send and receive management datagrams.
+ * Management datagrams, which programs send and receive by the files of ib_umad.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -81,4 +83,140 @@ int umad_open(void)
 int umad_register(int fd, struct ib_user_mad_reg_req2 *req)
 {
 	return ioctl(fd, IB_USER_MAD_REGISTER_AGENT2, req) ? -errno : 0;
+}
+
+/**
+ * port_number - read a number of port 1 in sysfs
+ * @name: of the file, in the port's directory
+ *
+ * Return: the number, -1 if it cannot be read.
+ */
+long port_number(const char *name)
+{
+	char path[64], text[64];
+
+	snprintf(path, sizeof(path), "ports/1/%s", name);
+	return rdma_read_sysfs(path, text, sizeof(text)) && text[0] ? strtol(text, NULL, 0) : -1;
+}
+
+/**
+ * own_lid - read the LID of port 1
+ *
+ * Return: the LID.
+ */
+uint16_t own_lid(void)
+{
+	return port_number("lid");
+}
+
+/**
+ * agent_open - open an agent in a file of its own
+ * @a: the agent
+ * @qpn: 0 or 1
+ * @class: of the requests that it gets; 0 if it only gets answers
+ * @oui: of a vendor's class
+ * @rmpp: version, 0 without RMPP
+ *
+ * Return: 0 or a negative errno.
+ */
+int agent_open(struct agent *a, uint32_t qpn, uint8_t class, uint32_t oui, uint8_t rmpp)
+{
+	struct ib_user_mad_reg_req2 req = {
+		.qpn = qpn, .mgmt_class = class, .mgmt_class_version = 1, .oui = oui,
+		.rmpp_version = rmpp,
+		.method_mask = { 1 << METHOD_GET | 1 << METHOD_SET | 1 << METHOD_SEND },
+	};
+	int ret;
+
+	a->fd = umad_open();
+	if (a->fd < 0)
+		return a->fd;
+	ret = umad_register(a->fd, &req);
+	a->id = req.id;
+	if (ret)
+		close(a->fd);
+	return ret;
+}
+
+/**
+ * agent_close - close the file of an agent
+ * @a: the agent, or one that is closed
+ */
+void agent_close(struct agent *a)
+{
+	if (a->fd > 0)
+		close(a->fd);
+	a->fd = -1;
+}
+
+static uint32_t mad_tid;
+
+/**
+ * mad_init - make a request to the port itself that is not repeated
+ * @m: the request
+ * @class: management class
+ * @method: method
+ * @attr: attribute
+ * @mod: its modifier
+ */
+void mad_init(struct mad *m, uint8_t class, uint8_t method, uint16_t attr, uint32_t mod)
+{
+	bool sm = class == CLASS_SM_LID || class == CLASS_SM_DIRECTED;
+
+	memset(m, 0, sizeof(*m));
+	m->hdr.qpn = htobe32(!sm);
+	m->hdr.qkey = htobe32(sm ? 0 : QP1_QKEY);
+	m->hdr.lid = htobe16(class == CLASS_SM_DIRECTED ? PERMISSIVE_LID : own_lid());
+	m->hdr.timeout_ms = PATIENCE_MS;
+	m->data[AT_BASE] = 1;
+	m->data[AT_CLASS] = class;
+	m->data[AT_VERSION] = 1;
+	m->data[AT_METHOD] = method;
+	put16(m, AT_ATTR, attr);
+	put32(m, AT_MOD, mod);
+	put32(m, AT_TID + 4, ++mad_tid);
+	if (class == CLASS_SM_DIRECTED)
+		put32(m, AT_DR_SLID, (uint32_t)PERMISSIVE_LID << 16 | PERMISSIVE_LID);
+	if (class >= CLASS_VENDOR && class < CLASS_SM_DIRECTED) {
+		m->data[AT_OUI] = OUI >> 16;
+		m->data[AT_OUI + 1] = OUI >> 8 & 0xff;
+		m->data[AT_OUI + 2] = OUI & 0xff;
+		fill(m->data + AT_VENDOR_DATA, MAD_BYTES - AT_VENDOR_DATA, mad_tid);
+	}
+}
+
+/**
+ * mad_send - send a MAD
+ * @a: the sender
+ * @m: the MAD
+ *
+ * Return: 0 or a negative errno.
+ */
+int mad_send(struct agent *a, struct mad *m)
+{
+	ssize_t n;
+
+	m->hdr.id = a->id;
+	n = write(a->fd, m, sizeof(*m));
+	return n < 0 ? -errno : n == sizeof(*m) ? 0 : -EMSGSIZE;
+}
+
+/**
+ * mad_recv - receive a MAD
+ * @a: the receiver
+ * @m: gets the MAD
+ * @timeout_ms: how long to wait for it
+ *
+ * Return: the number of bytes or a negative errno.
+ */
+int mad_recv(struct agent *a, struct mad *m, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = a->fd, .events = POLLIN };
+	ssize_t n;
+
+	memset(m, 0, sizeof(*m));
+	if (poll(&pfd, 1, timeout_ms) <= 0)
+		return -ETIMEDOUT;
+	n = read(a->fd, m, sizeof(*m));
+	return n < 0 ? -errno : n;
 }
