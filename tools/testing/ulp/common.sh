@@ -30,6 +30,15 @@ peer_calls() {
 	on 2 "$self" --there "$@"
 }
 
+# at HOST COMMAND...: run a command in a guest, or call a function of guest.sh there.
+at() {
+	if (($1 == 1)); then
+		"${@:2}"
+	else
+		peer_calls "${@:2}"
+	fi
+}
+
 # check NAME COMMAND...: one test, which passes if COMMAND succeeds.
 check() {
 	local name=$1 status=0
