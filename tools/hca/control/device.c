@@ -13,16 +13,6 @@
 #include "request.h"
 
 /**
- * control_reset_hca() - reset the HCA, and with it the numbers that the census compares with
- * @hca: the HCA
- */
-void control_reset_hca(struct hca *hca)
-{
-	hca_reset(hca);
-	memset(hca->control->baseline, 0, sizeof(hca->control->baseline));
-}
-
-/**
  * request_hang() - the request "inject hang"
  * @hca: the HCA
  * @n: words of the request

@@ -137,7 +137,7 @@ static struct json_object *request_inject_op(struct hca *hca, unsigned int n, ch
 	return answer_ok();
 }
 
-/* A device that has failed comes back as after power on. */
+/* A device that has failed comes back as after power on, and the census compares with that. */
 static struct json_object *request_inject_clear(struct hca *hca, unsigned int n, char **w)
 {
 	struct json_object *o = answer_ok();
@@ -146,8 +146,10 @@ static struct json_object *request_inject_clear(struct hca *hca, unsigned int n,
 	(void)w;
 	answer_add_num(o, "fired", inject_clear(hca->inject));
 	hca->hung = false;
-	if (hca->fatal)
-		control_reset_hca(hca);
+	if (hca->fatal) {
+		hca_reset(hca);
+		memset(hca->control->baseline, 0, sizeof(hca->control->baseline));
+	}
 	return o;
 }
 

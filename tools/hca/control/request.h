@@ -68,8 +68,6 @@ struct json_object *request_event(struct hca *hca, unsigned int n, char **w);	/*
 struct json_object *request_trace(struct hca *hca, unsigned int n, char **w);	/* request.c */
 struct json_object *request_capture(struct hca *hca, unsigned int n, char **w);
 
-void control_reset_hca(struct hca *hca);	/* device.c */
-
 /* socket.c */
 void control_socket_close(struct hca *hca);
 
