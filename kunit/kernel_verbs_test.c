@@ -562,9 +562,10 @@ static void consumer_that_only_polls_is_called(struct kunit *test)
 			1);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_EQ(test, calls, 1);
+	/* The work may begin before all queues of both queue pairs have asked for it. */
 	mlx5_ib_flush_kernel_queues(k->mock->dev);
 	flush_work(&kcq->wake);
-	KUNIT_EXPECT_EQ(test, calls, 2);
+	KUNIT_EXPECT_GE(test, calls, 2);
 	k->mock->dev->failed = false;
 	destroy_all(test, k);
 }
