@@ -9,10 +9,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/klog.h>
 
 #include "binding.h"
 #include "kernel_file.h"
+#include "klog.h"
 #include "test.h"
 
 #define STOCK_WARNS "only bluebell promises this: mlx5_ib warns in the kernel log and fails"
@@ -810,19 +810,11 @@ static void find_umr_cq(struct json_object *event, void *arg)
 /* How often the kernel's log says that the CQ is in error, and what follows. */
 static int logged_cq_errors(uint32_t cqn)
 {
-	static char log[1 << 20];
-	int n = klogctl(3, log, sizeof(log) - 1), found = 0;
-	const char *at = log;
 	char text[128];
 
-	log[n < 0 ? 0 : n] = 0;
 	snprintf(text, sizeof(text),
 		 "UMR CQ 0x%x is in error (event 0x4): memory is registered by slower firmware commands", cqn);
-	while ((at = strstr(at, text))) {
-		at++;
-		found++;
-	}
-	return found;
+	return klog_count(text);
 }
 
 /*

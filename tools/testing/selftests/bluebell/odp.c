@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
-#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -23,6 +22,7 @@
 
 #include "removal.h"
 #include "kernel_file.h"
+#include "klog.h"
 #include "test.h"
 
 #define PAGES 32
@@ -1737,21 +1737,6 @@ static int hold_faults(uint8_t *mem, size_t len)
 	return fd;
 }
 
-/* How often the kernel's log names PAGE_FAULT_RESUME. */
-static int logged_resumes(void)
-{
-	static char log[1 << 20];
-	int n = klogctl(3, log, sizeof(log) - 1), found = 0;
-	const char *at = log;
-
-	log[n < 0 ? 0 : n] = 0;
-	while ((at = strstr(at, "PAGE_FAULT_RESUME"))) {
-		at++;
-		found++;
-	}
-	return found;
-}
-
 /* A process can destroy its queue pairs whenever it likes: that must not fill the log. */
 TEST_F(region, queue_that_is_destroyed_during_a_fault_is_not_logged)
 {
@@ -1763,7 +1748,7 @@ TEST_F(region, queue_that_is_destroyed_during_a_fault_is_not_logged)
 	};
 	struct uffdio_zeropage zero = { .range = { (uintptr_t)o->mem, LEN } };
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
-	int logged = logged_resumes();
+	int logged = klog_count("PAGE_FAULT_RESUME");
 	struct pollfd pfd = { .events = POLLIN };
 
 	if (!driver_is("bluebell"))
@@ -1783,7 +1768,7 @@ TEST_F(region, queue_that_is_destroyed_during_a_fault_is_not_logged)
 	EXPECT_EQ(0, ibv_dereg_mr(o->mr));
 	o->mr = NULL;
 	usleep(200000);
-	EXPECT_EQ(logged, logged_resumes());
+	EXPECT_EQ(logged, klog_count("PAGE_FAULT_RESUME"));
 	ASSERT_EQ(0, pair_open(&o->p, &o->r, &cfg, LEN));
 }
 
