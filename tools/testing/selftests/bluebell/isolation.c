@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "klog.h"
 #include "test.h"
 
 #define TESTER "tester"
@@ -294,6 +295,118 @@ TEST(raw_packet_qp_needs_privileges)
 	req.drv.db_addr = (uintptr_t)qp.mem.dbr;
 	EXPECT_EQ(-EPERM, uv_create_qp_raw(uv.fd, &req, &qp));
 	uv_close(&uv);
+}
+
+/* --- The log ----------------------------------------------------------------------------------- */
+
+/* Make requests that a driver refuses. Returns how many of them it did not refuse, or a negative errno. */
+static int make_bad_requests(void)
+{
+	/* Nothing is mapped there. */
+	struct mlx5_ib_create_cq drv = { .buf_addr = UV_PAGE, .db_addr = UV_PAGE, .cqe_size = 64 };
+	struct ib_uverbs_create_cq_resp cq_resp;
+	struct ib_uverbs_reg_mr_resp mr;
+	struct uv_qp_req req;
+	struct uv_uar uar = {};
+	struct uv_qp qp = {};
+	int taken = 0, ret;
+	uint32_t pd, cqn;
+	struct uv_cq cq;
+	struct uv_dm dm;
+	struct uv uv;
+
+	ret = uv_open(&uv) ?: uv_alloc_pd(uv.fd, &pd, NULL) ?: uv_create_cq(uv.fd, 31, &cq);
+	if (ret)
+		return ret;
+	taken += !uv_create_cq_raw(uv.fd, 31, &drv, sizeof(drv), &cq_resp, &cqn);
+	drv.cqe_size = 17;
+	taken += !uv_create_cq_raw(uv.fd, 31, &drv, sizeof(drv), &cq_resp, &cqn);
+	uv_qp_req_init(&req, pd, cq.handle, IBV_QPT_RC);
+	req.drv.buf_addr = UV_PAGE;
+	req.drv.db_addr = UV_PAGE;
+	taken += !uv_create_qp_raw(uv.fd, &req, &qp);
+	req.drv.rq_wqe_shift = 31;
+	taken += !uv_create_qp_raw(uv.fd, &req, &qp);
+	taken += !uv_reg_mr(uv.fd, pd, (void *)UV_PAGE, UV_PAGE, UV_PAGE, ALL_ACCESS, &mr);
+	taken += !uv_reg_mr(uv.fd, pd, &uv, sizeof(uv), (uintptr_t)&uv, 1u << 19, &mr);
+	taken += !uv_alloc_uar(uv.fd, 77, &uar);
+	taken += !uv_alloc_dm(uv.fd, 1ull << 40, 0, &dm);
+	taken += mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, uv.fd, 77ull << 20) != MAP_FAILED;
+	/* A queue pair that is in use, and one that was never brought up. */
+	ret = uv_create_qp(uv.fd, pd, cq.handle, IBV_QPT_RC, &qp);
+	if (ret)
+		return ret;
+	taken += !uv_dealloc_pd(uv.fd, pd);
+	taken += !uv_modify_qp(uv.fd, &(struct ib_uverbs_modify_qp){
+			.qp_handle = qp.handle, .attr_mask = IBV_QP_STATE, .qp_state = IBV_QPS_RTS });
+	uv_close(&uv);
+	return taken;
+}
+
+/* Post what ends in errors, and overrun a CQ. Returns 0 if all of it ends so, otherwise its number. */
+static int post_bad_requests(void)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_sge sge = { .length = 8 };
+	struct ibv_cq *small;
+	struct ibv_wc wc;
+	struct rdma r;
+	struct pair p;
+	int i;
+
+	if (rdma_open(&r) || pair_open(&p, &r, &cfg, 4096))
+		return -1;
+	/* The key of another region, nearly; at the receiver and at the sender. */
+	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
+	wr.wr.rdma.rkey = p.mr->rkey ^ 1;
+	if (post_send(&p, &wr, p.buf[0], 8) || reap(p.cq[0], &wc) != IBV_WC_REM_ACCESS_ERR ||
+	    pair_reconnect(&p))
+		return 1;
+	sge.addr = (uintptr_t)p.buf[0];
+	sge.lkey = p.mr->lkey ^ 1;
+	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	if (post_send(&p, &wr, NULL, 0) || reap(p.cq[0], &wc) != IBV_WC_LOC_PROT_ERR ||
+	    pair_reconnect(&p))
+		return 2;
+	small = ibv_create_cq(r.ctx, 7, NULL, NULL, 0);
+	if (!small || ibv_destroy_qp(p.qp[0]))
+		return 3;
+	p.qp[0] = rdma_create_qp(&r, small, &cfg);
+	if (!p.qp[0] || pair_reconnect(&p))
+		return 4;
+	for (i = 0; i < 20; i++) {
+		wr = (struct ibv_send_wr){ .opcode = IBV_WR_RDMA_WRITE };
+		wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
+		wr.wr.rdma.rkey = p.mr->rkey;
+		if (post_send(&p, &wr, p.buf[0], 8))
+			return 5;
+	}
+	return wait_object_event(r.ctx, small, IBV_EVENT_CQ_ERR, 5000) ? 0 : 6;
+}
+
+/*
+ * A process learns of its mistakes by errnos, completions and events. They must not fill the kernel's log,
+ * where the messages of the driver and of ib_core begin with "infiniband".
+ */
+TEST(mistakes_are_not_logged)
+{
+	int status, logged = klog_count("infiniband ");
+	pid_t pid;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell promises this");
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (drop_privileges())
+			_exit(100);
+		status = make_bad_requests();
+		_exit(status ? 50 + status : post_bad_requests());
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFEXITED(status) && !WEXITSTATUS(status)) TH_LOG("status %#x", status);
+	EXPECT_EQ(logged, klog_count("infiniband "));
 }
 
 /* --- Locked memory ---------------------------------------------------------------------------- */

@@ -572,4 +572,35 @@ TEST_F_TIMEOUT(charge, contexts_are_charged, 300)
 	EXPECT_EQ(0, run_in_cgroup(open_contexts));
 }
 
+#define DM_REGIONS 1000
+
+/* For each region the driver keeps an object of at least 128 bytes. */
+static int register_dm(void)
+{
+	long before, charge;
+	uint32_t pd, mr;
+	struct uv_dm dm;
+	struct uv uv;
+	int i;
+
+	if (uv_open(&uv) || uv_alloc_pd(uv.fd, &pd, NULL) || uv_alloc_dm(uv.fd, 64, 0, &dm))
+		return 101;
+	before = cgroup_objects();
+	for (i = 0; i < DM_REGIONS; i++)
+		if (uv_reg_dm_mr(uv.fd, pd, dm.handle, 0, 64, IBV_ACCESS_ZERO_BASED, &mr))
+			return 102;
+	charge = cgroup_objects() - before;
+	fprintf(stderr, "# %d regions of device memory: %ld bytes\n", DM_REGIONS, charge);
+	return before >= 0 && charge >= DM_REGIONS * 128 ? 0 : 1;
+}
+
+TEST_F_TIMEOUT(charge, device_memory_is_charged, 300)
+{
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell promises this");
+	if (hca_cap("general", "device_memory") <= 0)
+		SKIP(return, "the device has no device memory");
+	EXPECT_EQ(0, run_in_cgroup(register_dm));
+}
+
 TEST_HARNESS_MAIN

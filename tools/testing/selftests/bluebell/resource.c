@@ -4,6 +4,7 @@
  * resource show -dd` and `-r`), and the counters of the port (`rdma statistic`).
  */
 
+#include <dirent.h>
 #include <json-c/json.h>
 
 #include "test.h"
@@ -547,6 +548,34 @@ TEST(device_memory_is_exported_as_a_dma_buf)
 	close(fd);
 	EXPECT_EQ(0, uv_free_dm(uv.fd, dm.handle));
 	uv_close(&uv);
+}
+
+/*
+ * A workqueue that works when memory is short has a thread of its own, also while there is nothing to do. The
+ * driver has two: for events and for page faults. The kernel cuts the names of threads to 15 characters.
+ */
+TEST(two_threads_wait_for_short_memory)
+{
+	struct dirent *entry;
+	char path[300], name[64];
+	int threads = 0;
+	DIR *dir;
+	FILE *f;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "these are the threads of bluebell");
+	dir = opendir("/proc");
+	ASSERT_NE(NULL, dir);
+	while ((entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		f = fopen(path, "r");
+		if (f && fgets(name, sizeof(name), f) && !strncmp(name, "kworker/R-blueb", 15))
+			threads++;
+		if (f)
+			fclose(f);
+	}
+	closedir(dir);
+	EXPECT_EQ(2, threads);
 }
 
 TEST_HARNESS_MAIN
