@@ -5,6 +5,7 @@
 #ifndef BLUEBELL_COUNT_H
 #define BLUEBELL_COUNT_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* Why the HCA ignored a doorbell. */
@@ -22,9 +23,13 @@ struct counters {
 	uint64_t cqes, cqes_err, eqes, irqs;
 	uint64_t page_faults, page_faults_failed;	/* raised; resumed with an error */
 	uint64_t page_faults_midway;	/* raised after a part of the message was transferred */
-	uint64_t packets_tx, packets_rx, packets_dropped;
-	uint64_t packets_corrupted;		/* arrived with a wrong CRC, and were dropped */
-	uint64_t bad_pkeys, bad_qkeys;		/* packets dropped for them */
+	/*
+	 * These are read for other ports, too: by the agents of the switch, in its thread. Who
+	 * sends to a port whose link is down counts the packet as dropped there.
+	 */
+	_Atomic uint64_t packets_tx, packets_rx, packets_dropped;
+	_Atomic uint64_t packets_corrupted;	/* arrived with a wrong CRC, and were dropped */
+	_Atomic uint64_t bad_pkeys, bad_qkeys;	/* packets dropped for them */
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */
 	uint64_t umr_reordered;			/* executed before an older one of the same key */

@@ -57,9 +57,11 @@ void caps_reset(struct hca *hca)
 {
 	unsigned int i;
 
+	pthread_mutex_lock(&hca->attr_lock);
 	for (i = 0; i < HCA_CAP_TYPES; i++)
 		if (hca->profile->cap_valid[i])
 			memcpy(hca->cap[i], hca->profile->cap[1][i], HCA_CAP_SIZE);
+	pthread_mutex_unlock(&hca->attr_lock);
 }
 
 static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
@@ -125,7 +127,9 @@ static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
 		if (st)
 			return st;
 	}
+	pthread_mutex_lock(&hca->attr_lock);
 	memcpy(hca->cap[type], cur, sizeof(cur));
+	pthread_mutex_unlock(&hca->attr_lock);
 	return ST_OK;
 }
 

@@ -87,7 +87,7 @@ static int modules_init(struct hca *hca)
 /**
  * hca_create() - make an HCA
  * @board: what it is composed of
- * @base: event loop
+ * @base: event loop, of a thread of its own or one that it shares with other HCAs
  * @fabric: the fabric that its port joins; NULL if the board has no port
  * @p: what the HCA can do; belongs to the caller and outlives the HCA
  * @index: of the HCAs in this process, 0 first
@@ -107,6 +107,7 @@ struct hca *hca_create(const struct board *board, struct event_base *base, struc
 	hca->fabric = fabric;
 	hca->profile = p;
 	hca->start_ns = clock_now_ns();
+	pthread_mutex_init(&hca->attr_lock, NULL);
 	if (core_init(hca))
 		goto fail;
 	caps_reset(hca);
@@ -115,6 +116,7 @@ struct hca *hca_create(const struct board *board, struct event_base *base, struc
 	return hca;
 fail:
 	core_exit(hca);
+	pthread_mutex_destroy(&hca->attr_lock);
 	free(hca);
 	return NULL;
 }
@@ -154,7 +156,7 @@ void hca_reset(struct hca *hca)
 
 /**
  * hca_destroy() - free an HCA and all that it has
- * @hca: the HCA
+ * @hca: the HCA, while no thread runs the loop of any HCA on its fabric
  */
 void hca_destroy(struct hca *hca)
 {
@@ -162,6 +164,7 @@ void hca_destroy(struct hca *hca)
 	hca_free_objects(hca);
 	modules_exit(hca, nr_modules(hca));
 	core_exit(hca);
+	pthread_mutex_destroy(&hca->attr_lock);
 	free(hca);
 }
 

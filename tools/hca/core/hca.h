@@ -7,6 +7,7 @@
 #ifndef BLUEBELL_HCA_H
 #define BLUEBELL_HCA_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -74,7 +75,7 @@ enum hca_life {
 
 struct hca {
 	unsigned int index;		/* of the HCAs in this process, 0 first */
-	struct event_base *base;	/* the process's event loop */
+	struct event_base *base;	/* event loop of the thread to which all of this belongs */
 	const struct board *board;
 	struct profile *profile;
 	struct fabric *fabric;		/* which the ports of all HCAs of this process join */
@@ -86,6 +87,12 @@ struct hca {
 	bool dma_off;			/* no bus master, or in D3hot: no access to guest memory */
 	uint64_t start_ns;		/* when the device clock was 0 */
 	struct counters count;
+	/*
+	 * Taken by the HCA's thread to change what others read of it: capabilities, the tables of
+	 * P_Keys and GIDs, attributes of the port. Others take it to read them; the thread itself
+	 * reads without. No other lock is taken while it is held.
+	 */
+	pthread_mutex_t attr_lock;
 
 	/* core */
 	struct trace *trace;

@@ -4,6 +4,7 @@
  * them and the HCA.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,12 @@ struct mem_map {
 
 /* ---- files that the client makes shorter ------------------------------------------------------ */
 
+/*
+ * Guards the list and the lists of backings in it, for the handler of a signal that an access to
+ * guest memory raises in the thread that accesses it. So no such access is made while it is held.
+ * Each HCA's thread changes its own map only, and reads that without.
+ */
+static pthread_mutex_t all_maps_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mem_map *all_maps;
 
 static struct backing *backing_at(const uint8_t *host)
@@ -68,9 +75,12 @@ static struct backing *backing_at(const uint8_t *host)
 static void mem_on_sigbus(int sig, siginfo_t *info, void *context)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
-	struct backing *b = backing_at(info->si_addr);
+	struct backing *b;
 
 	(void)context;
+	pthread_mutex_lock(&all_maps_lock);
+	b = backing_at(info->si_addr);
+	pthread_mutex_unlock(&all_maps_lock);
 	if (!b || mmap(b->host, b->size, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
 		signal(sig, SIG_DFL);	/* the access is repeated, and ends the process */
 }
@@ -86,9 +96,11 @@ static void mem_forget(struct mem_map *m)
 {
 	struct mem_map **at = &all_maps;
 
+	pthread_mutex_lock(&all_maps_lock);
 	while (*at != m)
 		at = &(*at)->next;
 	*at = m->next;
+	pthread_mutex_unlock(&all_maps_lock);
 }
 
 /* ---- the map ---------------------------------------------------------------------------------- */
@@ -104,8 +116,10 @@ int mem_init(struct hca *hca)
 	hca->mem = calloc(1, sizeof(*hca->mem));
 	if (!hca->mem)
 		return -ENOMEM;
+	pthread_mutex_lock(&all_maps_lock);
 	hca->mem->next = all_maps;
 	all_maps = hca->mem;
+	pthread_mutex_unlock(&all_maps_lock);
 	return 0;
 }
 
@@ -131,8 +145,10 @@ static int backing_map(struct mem_map *m, int fd, const struct stat *st, struct 
 	b->dev = st->st_dev;
 	b->ino = st->st_ino;
 	b->size = st->st_size;
+	pthread_mutex_lock(&all_maps_lock);
 	b->next = m->backings;
 	m->backings = b;
+	pthread_mutex_unlock(&all_maps_lock);
 	mem_guard();
 	*out = b;
 	return 0;
@@ -168,9 +184,11 @@ static void backing_put(struct mem_map *m, struct backing *b)
 
 	if (--b->users)
 		return;
+	pthread_mutex_lock(&all_maps_lock);
 	while (*at != b)
 		at = &(*at)->next;
 	*at = b->next;
+	pthread_mutex_unlock(&all_maps_lock);
 	munmap(b->host, b->size);
 	free(b);
 }

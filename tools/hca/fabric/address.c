@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The P_Key and GID tables of a port (InfiniBand Architecture, volume 1, 4.1.1 and 10.9).
+ * The P_Key and GID tables of a port (InfiniBand Architecture, volume 1, 4.1.1 and 10.9). They
+ * change with the HCA's attr_lock, because the switch's agents read them, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,7 +70,9 @@ bool pkey_table_set(struct hca *hca, unsigned int index, uint16_t pkey)
 {
 	if (index >= pkey_table_len(hca))
 		return false;
+	pthread_mutex_lock(&hca->attr_lock);
 	hca->addresses->pkey[index] = pkey;
+	pthread_mutex_unlock(&hca->attr_lock);
 	return true;
 }
 
@@ -151,7 +154,9 @@ bool guid_table_set(struct hca *hca, unsigned int index, uint64_t guid)
 
 	if (!index || index >= gid_table_len(hca) || t->guid[index] == guid)
 		return false;
+	pthread_mutex_lock(&hca->attr_lock);
 	t->guid[index] = guid;
+	pthread_mutex_unlock(&hca->attr_lock);
 	return true;
 }
 
@@ -166,7 +171,9 @@ bool gid_set_prefix(struct hca *hca, uint64_t prefix)
 {
 	if (hca->addresses->prefix == prefix)
 		return false;
+	pthread_mutex_lock(&hca->attr_lock);
 	hca->addresses->prefix = prefix;
+	pthread_mutex_unlock(&hca->attr_lock);
 	return true;
 }
 

@@ -17,6 +17,7 @@
 struct hca;
 struct hca_module;
 
+/* Changed by the HCA's thread, with its attr_lock: the switch's agents read all of this. */
 struct port {
 	char node_desc[64];
 	uint32_t cap_mask1;

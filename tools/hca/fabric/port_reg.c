@@ -150,7 +150,9 @@ uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool wri
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_UNKNOWN, "port %u does not exist",
 				in[1]);
 	if (write && reg == REG_NODE_DESC) {
+		pthread_mutex_lock(&hca->attr_lock);
 		memcpy(hca->port->node_desc, in, sizeof(hca->port->node_desc));
+		pthread_mutex_unlock(&hca->attr_lock);
 	} else if (write && reg == REG_PAOS) {
 		if (IFC_GET(paos_reg, in, ase))
 			port_set_link(hca, IFC_GET(paos_reg, in, admin_status) == PAOS_UP);

@@ -86,7 +86,9 @@ static uint8_t modify_hca_vport_context(struct hca *hca, struct cmd *cmd)
 	if (allowed & ~(uint32_t)MAD_CAP_MASK_SETTABLE)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_PORT_CAP_MASK,
 				"cap_mask1 bits 0x%x cannot change", allowed);
+	pthread_mutex_lock(&hca->attr_lock);
 	port->cap_mask1 = (port->cap_mask1 & ~allowed) | (mask & allowed);
+	pthread_mutex_unlock(&hca->attr_lock);
 	return ST_OK;
 }
 
