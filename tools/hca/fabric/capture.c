@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The capture file. It is complete after each packet, so that it can be read while the HCA runs,
- * and however the HCA ends.
+ * and however the HCA ends. All threads that send write to it, one record at a time and in the
+ * order of their times.
  *
  * Its link type is that of Endace's Extensible Record Format, as in captures of real adapters and
  * analyzers: Wireshark has a dissector of InfiniBand, but does not read LINKTYPE_INFINIBAND.
@@ -9,6 +10,8 @@
 #include <endian.h>
 #include <errno.h>
 #include <pcap/pcap.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +38,9 @@ struct capture {
 	char *path;
 	pcap_t *pcap;
 	pcap_dumper_t *dumper;
-	bool paused;
-	int err;		/* why the capture has ended: -errno, or 0 */
+	pthread_mutex_t lock;	/* for writing a record */
+	atomic_bool paused;
+	atomic_int err;		/* why the capture has ended: -errno, or 0 */
 };
 
 /* Write what is buffered. */
@@ -79,6 +83,7 @@ int capture_open(const char *path, struct capture **out)
 
 	if (!c)
 		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
 	c->path = strdup(path);
 	err = c->path ? capture_start(c) : -ENOMEM;
 	if (err) {
@@ -101,6 +106,7 @@ void capture_close(struct capture *c)
 		pcap_dump_close(c->dumper);
 	if (c->pcap)
 		pcap_close(c->pcap);
+	pthread_mutex_destroy(&c->lock);
 	free(c->path);
 	free(c);
 }
@@ -139,32 +145,42 @@ static void capture_erf_header(uint8_t erf[ERF_BYTES], uint64_t ns, size_t len)
 	put_be16(erf + ERF_WIRE_LEN, len);
 }
 
+/* Write the record of a packet of @len bytes, which leaves room for its header, with the lock. */
+static void capture_record(struct capture *c, uint8_t *record, size_t len)
+{
+	uint64_t ns = clock_now_ns();
+	struct pcap_pkthdr header = {
+		.ts = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S },
+		.caplen = ERF_BYTES + len, .len = ERF_BYTES + len,
+	};
+
+	if (c->err)
+		return;
+	capture_erf_header(record, ns, len);
+	pcap_dump((uint8_t *)c->dumper, &header, record);
+	c->err = capture_flush(c);
+	if (c->err)
+		fprintf(stderr, "bluebell-hca: cannot write the capture to %s: %s; it ends here\n",
+			c->path, strerror(-c->err));
+}
+
 /**
  * capture_packet() - record a packet
  * @c: the capture
  * @p: the packet
  *
  * Its time is that of the trace. If the file cannot be written, the capture ends: the HCA goes on
- * without.
+ * without. May be called by any thread.
  */
 void capture_packet(struct capture *c, const struct packet *p)
 {
-	uint64_t ns = clock_now_ns();
-	struct pcap_pkthdr header = {
-		.ts = { .tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S },
-	};
 	uint8_t record[ERF_BYTES + WIRE_MAX];
 	size_t len;
 
 	if (c->paused || c->err)
 		return;
 	len = wire_packet(p, record + ERF_BYTES);
-	capture_erf_header(record, ns, len);
-	header.len = ERF_BYTES + len;
-	header.caplen = header.len;
-	pcap_dump((uint8_t *)c->dumper, &header, record);
-	c->err = capture_flush(c);
-	if (c->err)
-		fprintf(stderr, "bluebell-hca: cannot write the capture to %s: %s; it ends here\n",
-			c->path, strerror(-c->err));
+	pthread_mutex_lock(&c->lock);
+	capture_record(c, record, len);
+	pthread_mutex_unlock(&c->lock);
 }
