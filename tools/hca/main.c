@@ -186,7 +186,7 @@ static int rack_up(struct rack *rack, struct profile *p)
 		return -ENOMEM;
 	if (opt.capture)
 		start_capture(rack->fabric);
-	if (!p->eth && subnet_start(rack->fabric, p->subnet_manager))
+	if (!p->eth && subnet_start(rack->fabric, rack->base, p->subnet_manager))
 		return -ENOMEM;
 	for (i = 0; i < opt.sockets; i++) {
 		rack->hca[i] = hca_create(&hca_board, rack->base, rack->fabric, p, i);

@@ -1,50 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The in-process fabric: a switch with one port for each HCA of the process. It owns LIDs, GUIDs,
- * the states of the links, the packet pool and the ingress queues of the ports, and forwards
- * packets by the switch's tables.
+ * The in-process fabric: a switch with one port for each HCA of the process. It forwards packets by
+ * its tables, to the inboxes of the ports and to that of its own port 0.
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/queue.h>
 
 #include "capture.h"
 #include "fabric.h"
+#include "fabric_priv.h"
 #include "forward.h"
 #include "hca.h"
-#include "impair.h"
 #include "mcast.h"
 #include "packet.h"
-#include "profile.h"
-
-#define FIRST_LID	1
-#define RX_LIMIT	512	/* packets queued at a port before senders have to wait */
-#define GUID_BASE	0x02b1ebe100000100ull	/* locally administered */
-
-struct fabric_port {
-	struct hca *hca;
-	uint16_t lid;
-	uint8_t lmc;
-	bool up;
-	enum port_state state;		/* at the HCA's end of the link */
-	enum port_state far_state;	/* at the switch's end */
-	struct packet_queue rx;
-	unsigned int rx_len;
-	unsigned int drop_skip, drop_count;
-	struct impair *impair;		/* of the link, in the direction to the HCA */
-	void (*wake)(struct hca *hca);
-};
-
-struct fabric {
-	struct fabric_port *ports[SWITCH_PORTS + 1];	/* by the number of the switch's port */
-	struct forward forward;
-	bool unmanaged;				/* ports wait for a subnet manager */
-	const struct fabric_agent *agent;	/* at the switch's port 0, or NULL */
-	void *agent_arg;
-	struct capture *capture;		/* of all links, or NULL */
-	struct packet_queue pool;		/* packets for reuse */
-};
 
 /**
  * fabric_new() - make a fabric without ports
@@ -61,6 +28,8 @@ struct fabric *fabric_new(void)
 	if (!f)
 		return NULL;
 	STAILQ_INIT(&f->pool);
+	pthread_mutex_init(&f->pool_lock, NULL);
+	pthread_mutex_init(&f->lid_lock, NULL);
 	forward_init(&f->forward);
 	f->forward.port[SWITCH_LID] = 0;
 	return f;
@@ -99,18 +68,6 @@ struct forward *fabric_forward(struct fabric *f)
 }
 
 /**
- * fabric_set_agent() - say who receives what is sent to the switch itself
- * @f: the fabric
- * @agent: its functions
- * @arg: passed to them
- */
-void fabric_set_agent(struct fabric *f, const struct fabric_agent *agent, void *arg)
-{
-	f->agent = agent;
-	f->agent_arg = arg;
-}
-
-/**
  * fabric_set_capture() - record every packet from now on
  * @f: the fabric
  * @c: the capture, which the fabric closes at its end
@@ -139,214 +96,26 @@ struct capture *fabric_capture(const struct fabric *f)
  */
 void fabric_free(struct fabric *f)
 {
+	struct packet_queue left;
 	struct packet *p;
+	bool closed;
 
-	if (f && f->agent)
+	if (!f)
+		return;
+	if (f->agent) {
 		f->agent->free(f->agent_arg);
-	while (f && (p = STAILQ_FIRST(&f->pool))) {
+		inbox_take(&f->in, &left, &closed);
+		STAILQ_CONCAT(&f->pool, &left);
+		inbox_exit(&f->in);
+	}
+	while ((p = STAILQ_FIRST(&f->pool))) {
 		STAILQ_REMOVE_HEAD(&f->pool, link);
 		free(p);
 	}
-	if (f)
-		capture_close(f->capture);
+	capture_close(f->capture);
+	pthread_mutex_destroy(&f->lid_lock);
+	pthread_mutex_destroy(&f->pool_lock);
 	free(f);
-}
-
-/**
- * packet_alloc() - take a packet from the pool
- * @f: the fabric
- *
- * Return: a packet whose headers are zero and whose payload is not, or NULL.
- */
-struct packet *packet_alloc(struct fabric *f)
-{
-	struct packet *p = STAILQ_FIRST(&f->pool);
-
-	if (p)
-		STAILQ_REMOVE_HEAD(&f->pool, link);
-	else
-		p = malloc(sizeof(*p));
-	if (p)
-		memset(p, 0, offsetof(struct packet, payload));
-	return p;
-}
-
-/**
- * packet_copy() - copy a packet
- * @f: the fabric
- * @p: the packet
- *
- * Return: the copy, or NULL.
- */
-struct packet *packet_copy(struct fabric *f, const struct packet *p)
-{
-	struct packet *copy = packet_alloc(f);
-
-	if (copy)
-		memcpy(copy, p, offsetof(struct packet, payload) + p->len);
-	return copy;
-}
-
-/**
- * packet_free() - give a packet back to the pool
- * @f: the fabric
- * @p: the packet
- */
-void packet_free(struct fabric *f, struct packet *p)
-{
-	STAILQ_INSERT_HEAD(&f->pool, p, link);
-}
-
-static void fabric_port_drain(struct fabric_port *port)
-{
-	struct packet *p;
-
-	impair_drain(port->impair);
-	while ((p = STAILQ_FIRST(&port->rx))) {
-		STAILQ_REMOVE_HEAD(&port->rx, link);
-		packet_free(port->hca->fabric, p);
-	}
-	port->rx_len = 0;
-}
-
-static void fabric_port_changed(struct fabric *f, unsigned int port)
-{
-	if (f->agent)
-		f->agent->port_changed(f->agent_arg, port);
-}
-
-/* Both ends of a link that is up are initialized. A subnet manager then makes them active. */
-static void fabric_port_train(struct fabric *f, struct fabric_port *port)
-{
-	enum port_state s = !port->up ? PORT_DOWN : f->unmanaged ? PORT_INIT : PORT_ACTIVE;
-
-	port->state = s;
-	port->far_state = s;
-}
-
-static void fabric_arrive(struct hca *hca, struct packet *p);
-
-static int fabric_init(struct hca *hca)
-{
-	struct fabric *f = hca->fabric;
-	unsigned int n = fabric_port_number(hca);
-	struct fabric_port *port;
-
-	if (n > SWITCH_PORTS || f->ports[n] ||
-	    (!f->unmanaged && f->forward.port[FIRST_LID + hca->index] != FORWARD_DROP))
-		return -ENOSPC;
-	port = calloc(1, sizeof(*port));
-	if (!port)
-		return -ENOMEM;
-	port->impair = impair_new(hca, fabric_arrive);
-	if (!port->impair) {
-		free(port);
-		return -ENOMEM;
-	}
-	port->hca = hca;
-	port->up = true;
-	STAILQ_INIT(&port->rx);
-	fabric_port_train(f, port);
-	f->ports[n] = port;
-	hca->fabric_port = port;
-	if (!f->unmanaged)
-		fabric_set_lid(hca, FIRST_LID + hca->index);
-	return 0;
-}
-
-/* The state of the link is kept: it belongs to the cable, not to the driver. */
-static void fabric_reset(struct hca *hca)
-{
-	struct fabric_port *port = hca->fabric_port;
-
-	if (port)
-		fabric_port_drain(port);
-}
-
-static void fabric_exit(struct hca *hca)
-{
-	if (!hca->fabric_port)
-		return;
-	fabric_reset(hca);
-	if (!hca->fabric->unmanaged)
-		hca->fabric->forward.port[hca->fabric_port->lid] = FORWARD_DROP;
-	hca->fabric->ports[fabric_port_number(hca)] = NULL;
-	impair_free(hca->fabric_port->impair);
-	free(hca->fabric_port);
-	hca->fabric_port = NULL;
-}
-
-const struct hca_module fabric_module = {
-	.name = "fabric", .init = fabric_init, .reset = fabric_reset, .exit = fabric_exit,
-};
-
-/**
- * fabric_lid() - LID of the HCA's port
- * @hca: the HCA
- *
- * Return: the LID, 0 while the link is down.
- */
-uint16_t fabric_lid(struct hca *hca)
-{
-	struct fabric_port *port = hca->fabric_port;
-
-	return port->up ? port->lid : 0;
-}
-
-/**
- * fabric_set_lid() - give the port another LID, as a subnet manager does
- * @hca: the HCA
- * @lid: the LID
- *
- * Without a subnet manager in the fabric, only the port changes: the switch forwards by the tables
- * that another subnet manager writes. Raises no event; port_set_lid() does.
- *
- * Return: false if the LID is that of another port, or no unicast LID.
- */
-bool fabric_set_lid(struct hca *hca, uint16_t lid)
-{
-	struct fabric *f = hca->fabric;
-	struct fabric_port *port = hca->fabric_port;
-	unsigned int n = fabric_port_number(hca);
-
-	if (!lid || lid >= LID_MCAST_FIRST)
-		return false;
-	if (!f->unmanaged && f->forward.port[lid] != FORWARD_DROP && f->forward.port[lid] != n)
-		return false;
-	if (!f->unmanaged) {
-		f->forward.port[port->lid] = FORWARD_DROP;
-		f->forward.port[lid] = n;
-	}
-	port->lid = lid;
-	return true;
-}
-
-/**
- * fabric_lmc() - how many low bits of a LID the port ignores
- * @hca: the HCA
- */
-uint8_t fabric_lmc(struct hca *hca)
-{
-	return hca->fabric_port->lmc;
-}
-
-/**
- * fabric_set_lmc() - set how many low bits of a LID the port ignores
- * @hca: the HCA
- * @lmc: 0 to 7
- */
-void fabric_set_lmc(struct hca *hca, uint8_t lmc)
-{
-	hca->fabric_port->lmc = lmc;
-}
-
-/**
- * fabric_port_number() - number of the switch's port that the HCA's port is linked with
- * @hca: the HCA
- */
-unsigned int fabric_port_number(const struct hca *hca)
-{
-	return hca->index + 1;
 }
 
 /**
@@ -362,123 +131,116 @@ struct hca *fabric_peer(const struct fabric *f, unsigned int port)
 }
 
 /**
- * fabric_state() - state of the port
- * @hca: the HCA
- * @far: of the switch's port that it is linked with
- */
-enum port_state fabric_state(struct hca *hca, bool far)
-{
-	return far ? hca->fabric_port->far_state : hca->fabric_port->state;
-}
-
-/**
- * fabric_set_state() - change the state of a port whose link is up, as a subnet manager does
- * @hca: the HCA
- * @far: that of the switch's port that it is linked with
- * @state: the new state, not PORT_DOWN
+ * fabric_move_lid() - let the switch forward packets to another LID to a port
+ * @f: the fabric
+ * @port: number of the switch's port, 0 for the switch itself
+ * @from: the LID that the port had, 0 for none
+ * @to: the LID that it gets
  *
- * Raises no event; port_set_state() does.
- */
-void fabric_set_state(struct hca *hca, bool far, enum port_state state)
-{
-	*(far ? &hca->fabric_port->far_state : &hca->fabric_port->state) = state;
-}
-
-/**
- * fabric_guid() - GUID of the HCA: node, system image and port
- * @hca: the HCA
+ * May be called by any thread.
  *
- * Return: an EUI-64 that is the same in every run.
+ * Return: false if that LID is another port's.
  */
-uint64_t fabric_guid(struct hca *hca)
+bool fabric_move_lid(struct fabric *f, unsigned int port, uint16_t from, uint16_t to)
 {
-	return GUID_BASE + hca->index;
-}
+	bool is_free;
 
-/**
- * fabric_link() - tell whether the port's link is up
- * @hca: the HCA
- */
-bool fabric_link(struct hca *hca)
-{
-	return hca->fabric_port->up;
-}
-
-/**
- * fabric_set_link() - change the state of the link
- * @hca: the HCA
- * @up: new state; packets that are queued or held back when the link goes down are lost
- *
- * Raises no event; port_set_link() does.
- */
-void fabric_set_link(struct hca *hca, bool up)
-{
-	struct fabric_port *port = hca->fabric_port;
-
-	port->up = up;
-	fabric_port_train(hca->fabric, port);
-	if (!up)
-		fabric_port_drain(port);
-	fabric_port_changed(hca->fabric, fabric_port_number(hca));
-}
-
-/**
- * fabric_inject_drop() - drop packets that arrive at the port
- * @hca: the receiving HCA
- * @skip: packets that still pass
- * @count: packets that are dropped after those
- */
-void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count)
-{
-	struct fabric_port *port = hca->fabric_port;
-
-	port->drop_skip = skip;
-	port->drop_count = count;
-}
-
-/**
- * fabric_impair() - the impairments of the link, in the direction to the HCA
- * @hca: the HCA
- */
-struct impair *fabric_impair(struct hca *hca)
-{
-	return hca->fabric_port->impair;
-}
-
-/**
- * fabric_set_wake() - say whom to tell when packets arrive at a port
- * @hca: the receiving HCA
- * @wake: called on each arrival, from within fabric_tx(); may only schedule work
- */
-void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca))
-{
-	hca->fabric_port->wake = wake;
-}
-
-static bool fabric_port_drops(struct fabric_port *port)
-{
-	if (!port->drop_count)
-		return false;
-	if (port->drop_skip) {
-		port->drop_skip--;
-		return false;
+	pthread_mutex_lock(&f->lid_lock);
+	is_free = f->forward.port[to] == FORWARD_DROP || f->forward.port[to] == port;
+	if (is_free && from != to) {
+		f->forward.port[to] = port;
+		f->forward.port[from] = FORWARD_DROP;
 	}
-	port->drop_count--;
-	return true;
+	pthread_mutex_unlock(&f->lid_lock);
+	return is_free;
 }
 
-/* Subnet management packets use a virtual lane of their own, which is open in every state. */
-static bool fabric_port_open(const struct fabric_port *port, const struct packet *p)
+/* ---- the switch's port 0 --------------------------------------------------------------------- */
+
+/* Let the agent know of links that changed, in the thread of the switch. */
+static void fabric_tell_agent(struct fabric *f)
 {
-	return port->up && (packet_is_smp(p) || (port->state == PORT_ACTIVE &&
-						 port->far_state == PORT_ACTIVE));
+	uint64_t changed = atomic_exchange(&f->changed, 0), down = atomic_exchange(&f->down, 0);
+	unsigned int i;
+
+	for (i = 1; i <= SWITCH_PORTS; i++) {
+		uint64_t bit = 1ull << i;
+		bool up;
+
+		if (!((changed | down) & bit) || !f->ports[i])
+			continue;
+		up = f->ports[i]->up;
+		if ((down & bit || !up) && f->told_up & bit) {
+			f->told_up &= ~bit;
+			f->agent->port_changed(f->agent_arg, i, false);
+		}
+		if (up && !(f->told_up & bit)) {
+			f->told_up |= bit;
+			f->agent->port_changed(f->agent_arg, i, true);
+		}
+	}
 }
 
-static bool fabric_port_has_lid(const struct fabric_port *port, uint16_t dlid)
+static void fabric_agent_answer(void *arg)
 {
-	return dlid == LID_PERMISSIVE || lid_is_mcast(dlid) ||
-	       dlid >> port->lmc == port->lid >> port->lmc;
+	struct fabric *f = arg;
+	struct packet_queue q;
+	struct packet *p;
+	bool closed;
+
+	fabric_tell_agent(f);
+	inbox_take(&f->in, &q, &closed);
+	fabric_wake_waiters(f, &f->in, f->base);
+	while ((p = STAILQ_FIRST(&q))) {
+		STAILQ_REMOVE_HEAD(&q, link);
+		f->agent->receive(f->agent_arg, p->by, p);
+		packet_free(f, p);
+	}
 }
+
+/**
+ * fabric_set_agent() - say who receives what is sent to the switch itself
+ * @f: the fabric, which no HCA has joined
+ * @base: event loop of the switch, in which the agent is called
+ * @agent: its functions
+ * @arg: passed to them
+ *
+ * Return: 0, or -errno: there is no agent then.
+ */
+int fabric_set_agent(struct fabric *f, struct event_base *base, const struct fabric_agent *agent,
+		     void *arg)
+{
+	int err = inbox_init(&f->in, base, fabric_agent_answer, f);
+
+	if (err) {
+		inbox_exit(&f->in);
+		return err;
+	}
+	f->base = base;
+	f->agent = agent;
+	f->agent_arg = arg;
+	return 0;
+}
+
+/**
+ * fabric_port_changed() - tell the switch's agent that a link has changed
+ * @f: the fabric
+ * @port: number of the switch's port
+ * @up: the new state of the link
+ *
+ * The agent is told in its own thread, by bits: those of @changed are set last and read first.
+ */
+void fabric_port_changed(struct fabric *f, unsigned int port, bool up)
+{
+	if (!f->agent)
+		return;
+	if (!up)
+		atomic_fetch_or(&f->down, 1ull << port);
+	atomic_fetch_or(&f->changed, 1ull << port);
+	bell_ring(&f->in.bell);
+}
+
+/* ---- forwarding ------------------------------------------------------------------------------ */
 
 static void fabric_record(struct fabric *f, const struct packet *p)
 {
@@ -486,31 +248,18 @@ static void fabric_record(struct fabric *f, const struct packet *p)
 		capture_packet(f->capture, p);
 }
 
-/* The port checks a packet when it arrives, which may be later than it was sent. */
-static void fabric_arrive(struct hca *hca, struct packet *p)
+/* Send a packet, which came by port @from of the switch, to @port. */
+static void fabric_deliver(struct fabric *f, unsigned int from, struct fabric_port *port,
+			   struct packet *p)
 {
-	struct fabric_port *port = hca->fabric_port;
-
-	if (!fabric_port_open(port, p) || !fabric_port_has_lid(port, p->dlid) ||
-	    p->len > hca->profile->mtu || fabric_port_drops(port)) {
-		hca->count.packets_dropped++;
-		packet_free(hca->fabric, p);
-		return;
-	}
-	STAILQ_INSERT_TAIL(&port->rx, p, link);
-	port->rx_len++;
-	if (port->wake)
-		port->wake(hca);
-}
-
-static void fabric_deliver(struct fabric *f, struct fabric_port *port, struct packet *p)
-{
-	if (!port)
+	if (!port) {
 		packet_free(f, p);
-	else if (!port->up)
-		fabric_arrive(port->hca, p);	/* where it is dropped */
-	else
-		impair_packet(port->impair, p);
+	} else if (!inbox_put(&port->in, p)) {
+		port->hca->count.packets_dropped++;
+		packet_free(f, p);
+	} else {
+		fabric_port_notify(port, from ? f->ports[from]->hca->base : f->base);
+	}
 }
 
 /* The ports that receive a multicast packet: those of the table, and the sender's own members. */
@@ -537,17 +286,22 @@ static void fabric_multicast(struct fabric *f, unsigned int from, struct packet 
 		copy = packet_copy(f, p);
 		if (!copy)
 			break;
-		fabric_deliver(f, f->ports[i], copy);
+		fabric_deliver(f, from, f->ports[i], copy);
 	}
 	packet_free(f, p);
 }
 
-/* What is sent to the switch is for its agents, who copy what they keep. */
+/*
+ * What is sent to the switch is for its agents. The virtual lane of subnet management has no flow
+ * control, so its packets are lost when there are too many. Senders of others ask fabric_can_tx().
+ */
 static void fabric_to_agent(struct fabric *f, unsigned int from, struct packet *p)
 {
-	if (f->agent)
-		f->agent->receive(f->agent_arg, from, p);
-	packet_free(f, p);
+	p->by = from;
+	if (!f->agent || (packet_is_smp(p) && fabric_busy(f, 0)) || !inbox_put(&f->in, p))
+		packet_free(f, p);
+	else
+		bell_ring(&f->in.bell);
 }
 
 static struct fabric_port *fabric_port_at(struct fabric *f, unsigned int port)
@@ -572,7 +326,7 @@ void fabric_route(struct fabric *f, unsigned int from, struct packet *p)
 	else if (!to || p->dlid == LID_PERMISSIVE)
 		fabric_to_agent(f, from, p);
 	else
-		fabric_deliver(f, fabric_port_at(f, to), p);
+		fabric_deliver(f, from, fabric_port_at(f, to), p);
 }
 
 /**
@@ -587,19 +341,7 @@ void fabric_send(struct fabric *f, unsigned int port, struct packet *p)
 
 	if (to && fabric_port_open(to, p))
 		fabric_record(f, p);
-	fabric_deliver(f, to, p);
-}
-
-/**
- * fabric_busy() - tell whether a port's queue is so full that senders have to wait
- * @f: the fabric
- * @port: number of the switch's port
- */
-bool fabric_busy(struct fabric *f, unsigned int port)
-{
-	struct fabric_port *to = fabric_port_at(f, port);
-
-	return to && to->rx_len + impair_held(to->impair) >= RX_LIMIT;
+	fabric_deliver(f, 0, to, p);
 }
 
 /**
@@ -610,7 +352,7 @@ bool fabric_busy(struct fabric *f, unsigned int port)
  * Packets to an unknown LID, over a link that is not active, longer than the MTU of the
  * destination's port, or selected by an injection are dropped silently, as on a real fabric. The
  * impairments of the destination's link apply to the others.
- * Nothing is received before this returns.
+ * Nothing is received before this returns. The receiver processes the packet in its own thread.
  */
 void fabric_tx(struct hca *hca, struct packet *p)
 {
@@ -626,40 +368,46 @@ void fabric_tx(struct hca *hca, struct packet *p)
 	}
 }
 
+/* ---- waiting for room ------------------------------------------------------------------------ */
+
 /**
- * fabric_rx() - take the oldest packet from the port's ingress queue
- * @hca: the receiving HCA
+ * fabric_busy() - tell whether a port's queue is so full that senders have to wait
+ * @f: the fabric
+ * @port: number of the switch's port
  *
- * Return: the packet, which the caller frees, or NULL.
+ * May be called by any thread.
  */
-struct packet *fabric_rx(struct hca *hca)
+bool fabric_busy(struct fabric *f, unsigned int port)
 {
-	struct fabric_port *port = hca->fabric_port;
-	struct packet *p = STAILQ_FIRST(&port->rx);
+	struct fabric_port *to = fabric_port_at(f, port);
 
-	if (!p)
-		return NULL;
-	STAILQ_REMOVE_HEAD(&port->rx, link);
-	port->rx_len--;
-	hca->count.packets_rx++;
-	return p;
+	if (!port)
+		return f->agent && atomic_load(&f->in.n) >= RX_LIMIT;
+	return to && atomic_load(&to->load) + atomic_load(&to->in.n) >= RX_LIMIT;
 }
 
-/**
- * fabric_rx_pending() - tell whether packets are queued at the port
- * @hca: the receiving HCA
+/*
+ * Does HCA @hca have to wait until there is room at @port? Then it is woken. The port is looked at
+ * again after the HCA has left its bit there, see fabric_port_publish().
  */
-bool fabric_rx_pending(struct hca *hca)
+static bool fabric_waits(struct hca *hca, unsigned int port)
 {
-	return !STAILQ_EMPTY(&hca->fabric_port->rx);
+	struct fabric *f = hca->fabric;
+	struct inbox *in;
+
+	if (!fabric_busy(f, port))
+		return false;
+	in = port ? &f->ports[port]->in : &f->in;
+	atomic_fetch_or(&in->waiters, 1ull << fabric_port_number(hca));
+	return fabric_busy(f, port);
 }
 
-static bool fabric_members_can_rx(struct fabric *f, uint64_t members)
+static bool fabric_members_can_rx(struct hca *hca, uint64_t members)
 {
 	unsigned int i;
 
 	for (i = 1; i <= SWITCH_PORTS; i++)
-		if ((members >> i & 1) && fabric_busy(f, i))
+		if ((members >> i & 1) && fabric_waits(hca, i))
 			return false;
 	return true;
 }
@@ -671,10 +419,10 @@ static bool fabric_members_can_rx(struct fabric *f, uint64_t members)
  * @dgid: multicast group, if the destination is a multicast LID
  *
  * InfiniBand links are lossless, because a sender without credits waits. A sender that is refused
- * here tries again in its next turn.
+ * here is woken when half of the queue is free, and tries again.
  *
- * Return: false while the queue of the destination, or of a member of the group, is full, or that
- * of the sender if the destination is the switch.
+ * Return: false while the queue of the destination, or of a member of the group, is full; or if the
+ * destination is the switch, while that of the switch or of the sender is.
  */
 bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
 {
@@ -683,8 +431,8 @@ bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
 	uint8_t to;
 
 	if (lid_is_mcast(dlid))
-		return fabric_members_can_rx(f, fabric_members(f, dlid, dgid, from));
-	/* The switch's answers come back to the sender. */
+		return fabric_members_can_rx(hca, fabric_members(f, dlid, dgid, from));
 	to = forward_unicast(&f->forward, dlid);
-	return !fabric_busy(f, to ? to : from);
+	/* The switch's answers come back to the sender. */
+	return !fabric_waits(hca, to) && (to || !fabric_waits(hca, from));
 }

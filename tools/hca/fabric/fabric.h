@@ -2,6 +2,10 @@
 /*
  * The in-process InfiniBand fabric: one switch that joins the ports of all HCAs of this process.
  * It gives out GUIDs, forwards packets, and queues them at the port that they go to.
+ *
+ * Each HCA may have an event loop, and so a thread, of its own, and the switch has one. Where
+ * nothing else is said, a function about an HCA is called by the thread of that HCA, and one for
+ * the switch's agents by that of the switch.
  */
 #ifndef BLUEBELL_FABRIC_H
 #define BLUEBELL_FABRIC_H
@@ -10,6 +14,7 @@
 #include <stdint.h>
 
 struct capture;
+struct event_base;
 struct fabric;
 struct forward;
 struct hca;
@@ -27,8 +32,8 @@ enum port_state { PORT_DOWN = 1, PORT_INIT = 2, PORT_ARMED = 3, PORT_ACTIVE = 4 
 struct fabric_agent {
 	/* A packet came to the switch by @port; the fabric frees it afterwards. */
 	void (*receive)(void *arg, unsigned int port, const struct packet *p);
-	/* The link of @port went up or down. */
-	void (*port_changed)(void *arg, unsigned int port);
+	/* The link of @port went up or down. A link that came up again at once did both. */
+	void (*port_changed)(void *arg, unsigned int port, bool up);
 	void (*free)(void *arg);
 };
 
@@ -40,14 +45,17 @@ void fabric_set_capture(struct fabric *f, struct capture *c);
 struct capture *fabric_capture(const struct fabric *f);
 
 /* For the switch's agents. */
-void fabric_set_agent(struct fabric *f, const struct fabric_agent *agent, void *arg);
+int fabric_set_agent(struct fabric *f, struct event_base *base, const struct fabric_agent *agent,
+		     void *arg);
+bool fabric_move_lid(struct fabric *f, unsigned int port, uint16_t from, uint16_t to);
 struct forward *fabric_forward(struct fabric *f);
 struct hca *fabric_peer(const struct fabric *f, unsigned int port);
 void fabric_route(struct fabric *f, unsigned int from, struct packet *p);
 void fabric_send(struct fabric *f, unsigned int port, struct packet *p);
 bool fabric_busy(struct fabric *f, unsigned int port);
+void fabric_set_far_link(struct hca *hca, bool up);
 
-/* Identity and state of an HCA's port. */
+/* Identity and state of an HCA's port. Any thread may read it. */
 unsigned int fabric_port_number(const struct hca *hca);
 uint16_t fabric_lid(struct hca *hca);
 uint64_t fabric_guid(struct hca *hca);
@@ -55,15 +63,17 @@ bool fabric_set_lid(struct hca *hca, uint16_t lid);
 uint8_t fabric_lmc(struct hca *hca);
 void fabric_set_lmc(struct hca *hca, uint8_t lmc);
 enum port_state fabric_state(struct hca *hca, bool far);
-void fabric_set_state(struct hca *hca, bool far, enum port_state state);
+bool fabric_set_state(struct hca *hca, bool far, enum port_state state);
 
 bool fabric_link(struct hca *hca);
 void fabric_set_link(struct hca *hca, bool up);
 void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count);
 struct impair *fabric_impair(struct hca *hca);
 
-/* For the transport. */
+/* For the modules above. */
 void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca));
+void fabric_set_link_told(struct hca *hca, void (*told)(struct hca *hca, bool up));
+void fabric_poll(struct hca *hca);
 void fabric_tx(struct hca *hca, struct packet *p);
 struct packet *fabric_rx(struct hca *hca);
 bool fabric_rx_pending(struct hca *hca);

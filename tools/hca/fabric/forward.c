@@ -2,8 +2,6 @@
 /*
  * The forwarding tables of the switch (InfiniBand Architecture, volume 1, 18.2.4.3).
  */
-#include <string.h>
-
 #include "forward.h"
 #include "packet.h"
 
@@ -13,8 +11,12 @@
  */
 void forward_init(struct forward *fw)
 {
-	memset(fw->port, FORWARD_DROP, sizeof(fw->port));
-	memset(fw->members, 0, sizeof(fw->members));
+	unsigned int i;
+
+	for (i = 0; i < FORWARD_LIDS; i++)
+		atomic_init(&fw->port[i], FORWARD_DROP);
+	for (i = 0; i < FORWARD_MLIDS; i++)
+		atomic_init(&fw->members[i], 0);
 }
 
 /**

@@ -5,6 +5,7 @@
 #ifndef BLUEBELL_FORWARD_H
 #define BLUEBELL_FORWARD_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #define SWITCH_PORTS	36	/* external ports; port 0 is the switch's own */
@@ -12,9 +13,10 @@
 #define FORWARD_MLIDS	1024	/* entries of the multicast table, from LID 0xc000 */
 #define FORWARD_DROP	0xff	/* in the linear table: packets to this LID are dropped */
 
+/* Every thread that sends looks up an entry while another thread may change it. */
 struct forward {
-	uint8_t port[FORWARD_LIDS];		/* by unicast LID */
-	uint64_t members[FORWARD_MLIDS];	/* by multicast LID: bits of ports */
+	_Atomic uint8_t port[FORWARD_LIDS];		/* by unicast LID */
+	_Atomic uint64_t members[FORWARD_MLIDS];	/* by multicast LID: bits of ports */
 };
 
 void forward_init(struct forward *fw);

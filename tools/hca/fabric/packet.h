@@ -3,6 +3,9 @@
  * Packets as the fabric carries them: the fields of the InfiniBand headers (LRH, GRH, BTH and the
  * extended headers) in host order, and the payload. wire.c makes the bytes of a packet on the wire,
  * which only captures have.
+ *
+ * A packet belongs to one thread at a time: to that of the HCA or of the switch which makes it,
+ * holds it in a queue or takes it from an inbox.
  */
 #ifndef BLUEBELL_PACKET_H
 #define BLUEBELL_PACKET_H
@@ -46,6 +49,7 @@ struct packet {
 	/* While impair.c holds it back */
 	uint64_t release_ns;
 	unsigned int overtakers;	/* packets that it still waits for */
+	uint8_t by;		/* at the switch's port 0: port of the switch that it came by */
 	/* LRH */
 	uint16_t slid, dlid;
 	uint8_t sl;

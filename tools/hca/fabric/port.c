@@ -55,9 +55,13 @@ static void port_event(struct hca *hca, uint8_t subtype)
  */
 void port_set_link(struct hca *hca, bool up)
 {
-	if (fabric_link(hca) == up)
-		return;
-	fabric_set_link(hca, up);
+	if (fabric_link(hca) != up)
+		fabric_set_link(hca, up);
+}
+
+/* The link went up or down, at whichever end. */
+static void port_link_told(struct hca *hca, bool up)
+{
 	hca_trace(hca, "link", "\"up\":%s", up ? "true" : "false");
 	if (up && fabric_managed(hca->fabric))
 		port_event(hca, CHANGE_LID);
@@ -81,8 +85,7 @@ void port_set_state(struct hca *hca, enum port_state state)
 	}
 	if (fabric_state(hca, false) == state)
 		return;
-	fabric_set_state(hca, false, state);
-	if (state == PORT_ACTIVE)
+	if (fabric_set_state(hca, false, state) && state == PORT_ACTIVE)
 		port_event(hca, CHANGE_ACTIVE);
 }
 
@@ -197,11 +200,13 @@ static void port_restart(struct hca *hca)
 {
 	struct port *port = hca->port;
 
+	pthread_mutex_lock(&hca->attr_lock);
 	port->cap_mask1 = MAD_CAP_MASK;
 	port_attrs_init(&port->attrs, mtu_code(hca->profile->mtu));
-	gid_set_prefix(hca, port->attrs.gid_prefix);
 	if (fabric_managed(hca->fabric))
 		port->attrs.sm_lid = SWITCH_LID;
+	pthread_mutex_unlock(&hca->attr_lock);
+	gid_set_prefix(hca, port->attrs.gid_prefix);
 }
 
 static int port_init(struct hca *hca)
@@ -213,11 +218,13 @@ static int port_init(struct hca *hca)
 	snprintf(port->node_desc, sizeof(port->node_desc), "bluebell-hca %u", hca->index);
 	hca->port = port;
 	port_restart(hca);
+	fabric_set_link_told(hca, port_link_told);
 	return 0;
 }
 
 static void port_exit(struct hca *hca)
 {
+	fabric_set_link_told(hca, NULL);
 	free(hca->port);
 	hca->port = NULL;
 }

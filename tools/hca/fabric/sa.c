@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
-#include "fabric.h"
 #include "ifc.h"
 #include "mad_format.h"
 #include "rmpp.h"
@@ -83,20 +81,19 @@ void sa_free(struct sa *sa)
  * sa_port_changed() - a link went up or down
  * @sa: the subnet administration
  * @port: number of the switch's port
+ * @up: it went up
  */
-void sa_port_changed(struct sa *sa, unsigned int port)
+void sa_port_changed(struct sa *sa, unsigned int port, bool up)
 {
-	struct hca *hca = fabric_peer(sa->sw->fabric, port);
 	uint8_t gid[16];
 
-	if (!hca)
+	if (!sa_end_gid(sa->sw, port, gid))
 		return;
-	gid_get(hca, 0, gid);
-	if (!fabric_link(hca)) {
+	if (!up) {
 		sa_groups_port_gone(sa->groups, port);
 		sa_notices_port_gone(sa->notices, port);
 	}
-	sa_notify(sa->notices, fabric_link(hca) ? TRAP_GID_IN : TRAP_GID_OUT, gid);
+	sa_notify(sa->notices, up ? TRAP_GID_IN : TRAP_GID_OUT, gid);
 }
 
 /* ---- what there is --------------------------------------------------------------------------- */

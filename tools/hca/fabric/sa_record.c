@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Records of subnet administration (InfiniBand Architecture, volume 1, 15.2): matching by the
- * component mask, selectors, and the end ports that they are about.
+ * component mask, selectors, and the end ports that they are about. What is read of an HCA may
+ * change meanwhile, in the HCA's thread, and is read with the HCA's attr_lock.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,26 @@ static struct hca *sa_hca(const struct switch_node *sw, unsigned int port)
 }
 
 /**
+ * sa_end_gid() - first GID of an end port, whatever the state of the port
+ * @sw: the switch
+ * @port: number of the switch's port, not 0
+ * @gid: set to the GID
+ *
+ * Return: false if there is no such end port.
+ */
+bool sa_end_gid(const struct switch_node *sw, unsigned int port, uint8_t gid[16])
+{
+	struct hca *hca = fabric_peer(sw->fabric, port);
+
+	if (!hca)
+		return false;
+	pthread_mutex_lock(&hca->attr_lock);
+	gid_get(hca, 0, gid);
+	pthread_mutex_unlock(&hca->attr_lock);
+	return true;
+}
+
+/**
  * sa_end() - describe an end port of the subnet
  * @sw: the switch
  * @port: number of the switch's port
@@ -117,8 +138,7 @@ bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e)
 	e->lid = fabric_lid(hca);
 	e->guid = fabric_guid(hca);
 	e->mtu = mtu_code(hca->profile->mtu);
-	gid_get(hca, 0, e->gid);
-	return true;
+	return sa_end_gid(sw, port, e->gid);
 }
 
 /**
@@ -131,11 +151,18 @@ bool sa_end_has_gid(const struct switch_node *sw, unsigned int port, const uint8
 {
 	struct hca *hca = sa_hca(sw, port);
 	uint8_t own[16];
+	bool has;
 
-	if (port)
-		return hca && gid_is_ours(hca, gid);
-	switch_gid(sw, own);
-	return !memcmp(own, gid, sizeof(own));
+	if (!port) {
+		switch_gid(sw, own);
+		return !memcmp(own, gid, sizeof(own));
+	}
+	if (!hca)
+		return false;
+	pthread_mutex_lock(&hca->attr_lock);
+	has = gid_is_ours(hca, gid);
+	pthread_mutex_unlock(&hca->attr_lock);
+	return has;
 }
 
 /**
@@ -149,10 +176,16 @@ bool sa_end_has_gid(const struct switch_node *sw, unsigned int port, const uint8
 uint16_t sa_end_pkey(const struct switch_node *sw, unsigned int port, unsigned int index)
 {
 	struct hca *hca = sa_hca(sw, port);
+	uint16_t pkey;
 
 	if (!port)
 		return index < SWITCH_PKEYS ? sw->pkey[index] : 0;
-	return hca ? pkey_table_get(hca, index) : 0;
+	if (!hca)
+		return 0;
+	pthread_mutex_lock(&hca->attr_lock);
+	pkey = pkey_table_get(hca, index);
+	pthread_mutex_unlock(&hca->attr_lock);
+	return pkey;
 }
 
 /**
@@ -191,8 +224,7 @@ bool sa_end_attr(struct switch_node *sw, unsigned int port, uint16_t attr, uint3
 	put_be32(in + OFF_MOD, mod);
 	if (!port)
 		return !switch_get(sw, 0, in, data);
-	if (!hca || !hca->port || sma_answer(hca, in, out, true) != SMA_REPLY ||
-	    get_be16(out + OFF_STATUS))
+	if (!hca || !hca->port || !sma_read(hca, in, out) || get_be16(out + OFF_STATUS))
 		return false;
 	memcpy(data, out + OFF_SMP_DATA, SMP_DATA_BYTES);
 	return true;

@@ -77,6 +77,7 @@ struct sa_end {
 };
 
 bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e);
+bool sa_end_gid(const struct switch_node *sw, unsigned int port, uint8_t gid[16]);
 bool sa_end_has_gid(const struct switch_node *sw, unsigned int port, const uint8_t gid[16]);
 uint16_t sa_end_pkey(const struct switch_node *sw, unsigned int port, unsigned int index);
 bool sa_end_in(const struct switch_node *sw, unsigned int port, uint16_t pkey);

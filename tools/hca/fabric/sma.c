@@ -66,7 +66,9 @@ static uint16_t sma_set_port_info(struct hca *hca, const struct mad_port *mp, ui
 	    !port_set_lid(hca, w.lid))
 		return MAD_BAD_VALUE;
 	fabric_set_lmc(hca, w.lmc);
+	pthread_mutex_lock(&hca->attr_lock);
 	port_info_take(&port->attrs, data);
+	pthread_mutex_unlock(&hca->attr_lock);
 	port_set_prefix(hca, port->attrs.gid_prefix);
 	if (w.phys == PHYS_DISABLED)
 		port_set_link(hca, false);
@@ -106,7 +108,9 @@ static uint16_t sma_set_sl_to_vl(struct hca *hca, const struct mad_port *mp, uin
 
 	(void)mp;
 	(void)mod;
+	pthread_mutex_lock(&hca->attr_lock);
 	memcpy(a->sl_to_vl, data, sizeof(a->sl_to_vl));
+	pthread_mutex_unlock(&hca->attr_lock);
 	return MAD_OK;
 }
 
@@ -156,6 +160,39 @@ static void sma_answer_set(struct hca *hca, const uint8_t *in, uint8_t *out)
 	put_be16(out + OFF_STATUS, status | (directed ? MAD_STATUS_DIRECTION : 0));
 }
 
+/* The check of the M_Key counts violations. */
+static enum m_key_check sma_check_m_key(struct hca *hca, const uint8_t *in)
+{
+	enum m_key_check key;
+
+	pthread_mutex_lock(&hca->attr_lock);
+	key = port_m_key_check(&hca->port->attrs, in, clock_now_ns());
+	pthread_mutex_unlock(&hca->attr_lock);
+	return key;
+}
+
+/**
+ * sma_read() - answer a Get of an attribute, for the agents of the switch
+ * @hca: the HCA
+ * @in: the request, MAD_BYTES; its M_Key does not count
+ * @out: set to the answer, MAD_BYTES
+ *
+ * May be called by any thread, unlike the rest of this file.
+ *
+ * Return: false if there is no answer.
+ */
+bool sma_read(struct hca *hca, const uint8_t *in, uint8_t *out)
+{
+	struct mad_port mp;
+	bool answered;
+
+	pthread_mutex_lock(&hca->attr_lock);
+	sma_port(hca, &mp);
+	answered = mad_answer(&mp, in, out);
+	pthread_mutex_unlock(&hca->attr_lock);
+	return answered;
+}
+
 /**
  * sma_answer() - answer a request to the port's agents
  * @hca: the HCA
@@ -173,7 +210,7 @@ enum sma_verdict sma_answer(struct hca *hca, const uint8_t *in, uint8_t *out, bo
 	if (sma_class(in[OFF_CLASS]) && in[OFF_METHOD] == METHOD_TRAP_REPRESS)
 		return SMA_SILENT;
 	if (sma_class(in[OFF_CLASS]) && !(in[OFF_METHOD] & METHOD_RESPONSE) && !any_m_key)
-		key = port_m_key_check(&hca->port->attrs, in, clock_now_ns());
+		key = sma_check_m_key(hca, in);
 	if (key == M_KEY_DENIED)
 		return SMA_BAD_M_KEY;
 	if (sma_class(in[OFF_CLASS]) && in[OFF_METHOD] == METHOD_SET && mad_version_ok(in)) {

@@ -19,6 +19,7 @@ enum sma_verdict {
 };
 
 enum sma_verdict sma_answer(struct hca *hca, const uint8_t *in, uint8_t *out, bool any_m_key);
+bool sma_read(struct hca *hca, const uint8_t *in, uint8_t *out);
 void sma_receive(struct hca *hca, const struct packet *p);
 
 #endif

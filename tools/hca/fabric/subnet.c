@@ -38,13 +38,13 @@ static void subnet_receive(void *arg, unsigned int by, const struct packet *p)
 		switch_perf_receive(&s->sw, &from, p->payload);
 }
 
-static void subnet_port_changed(void *arg, unsigned int port)
+static void subnet_port_changed(void *arg, unsigned int port, bool up)
 {
 	struct subnet *s = arg;
 
-	switch_port_changed(&s->sw, port);
+	switch_port_changed(&s->sw);
 	if (s->sa)
-		sa_port_changed(s->sa, port);
+		sa_port_changed(s->sa, port, up);
 }
 
 static void subnet_free(void *arg)
@@ -62,14 +62,16 @@ static const struct fabric_agent subnet_agent = {
 /**
  * subnet_start() - make a subnet of a fabric
  * @f: the fabric, which no HCA has joined yet, and which frees the subnet at its end
+ * @base: event loop in which the switch's agents run
  * @manager: with a subnet manager and subnet administration at the switch's port 0; if not, the
  *	ports wait for a subnet manager on one of the hosts
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or -errno.
  */
-int subnet_start(struct fabric *f, bool manager)
+int subnet_start(struct fabric *f, struct event_base *base, bool manager)
 {
 	struct subnet *s = calloc(1, sizeof(*s));
+	int err;
 
 	if (!s)
 		return -ENOMEM;
@@ -77,10 +79,8 @@ int subnet_start(struct fabric *f, bool manager)
 		fabric_leave_unmanaged(f);
 	switch_init(&s->sw, f, manager);
 	s->sa = manager ? sa_new(&s->sw) : NULL;
-	if (manager && !s->sa) {
-		free(s);
-		return -ENOMEM;
-	}
-	fabric_set_agent(f, &subnet_agent, s);
-	return 0;
+	err = manager && !s->sa ? -ENOMEM : fabric_set_agent(f, base, &subnet_agent, s);
+	if (err)
+		subnet_free(s);
+	return err;
 }

@@ -7,8 +7,9 @@
 
 #include <stdbool.h>
 
+struct event_base;
 struct fabric;
 
-int subnet_start(struct fabric *f, bool manager);
+int subnet_start(struct fabric *f, struct event_base *base, bool manager);
 
 #endif

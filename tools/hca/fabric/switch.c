@@ -163,11 +163,10 @@ void switch_receive(struct switch_node *sw, unsigned int by, const struct packet
 }
 
 /**
- * switch_port_changed() - record that a link went up or down, and tell the subnet manager
+ * switch_port_changed() - record that a link went up or down, and tell the subnet manager of it
  * @sw: the switch
- * @port: number of the port
  */
-void switch_port_changed(struct switch_node *sw, unsigned int port)
+void switch_port_changed(struct switch_node *sw)
 {
 	uint16_t sm_lid = sw->port[0].sm_lid;
 	uint8_t mad[MAD_BYTES] = {
@@ -176,7 +175,6 @@ void switch_port_changed(struct switch_node *sw, unsigned int port)
 	};
 	uint8_t *notice = mad + OFF_SMP_DATA;
 
-	(void)port;
 	sw->changed = true;
 	if (sw->manager || !sw->lid || !sm_lid)
 		return;

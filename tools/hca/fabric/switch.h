@@ -37,7 +37,7 @@ struct switch_node {
 void switch_init(struct switch_node *sw, struct fabric *f, bool manager);
 void switch_gid(const struct switch_node *sw, uint8_t gid[16]);
 void switch_receive(struct switch_node *sw, unsigned int by, const struct packet *p);
-void switch_port_changed(struct switch_node *sw, unsigned int port);
+void switch_port_changed(struct switch_node *sw);
 
 /* ---- switch_attr.c --------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "packet.h"
-#include "port.h"
+#include "port_info.h"
 #include "switch.h"
 #include "util.h"
 
@@ -144,11 +144,13 @@ static uint16_t switch_linear_table(struct switch_node *sw, unsigned int by, con
 				    uint8_t *data)
 {
 	uint32_t block = get_be32(in + OFF_MOD);
+	unsigned int i;
 
 	(void)by;
 	if (block >= FORWARD_LIDS / LIDS_IN_BLOCK)
 		return MAD_BAD_VALUE;
-	memcpy(data, fabric_forward(sw->fabric)->port + block * LIDS_IN_BLOCK, LIDS_IN_BLOCK);
+	for (i = 0; i < LIDS_IN_BLOCK; i++)
+		data[i] = fabric_forward(sw->fabric)->port[block * LIDS_IN_BLOCK + i];
 	return MAD_OK;
 }
 
@@ -165,7 +167,7 @@ static bool switch_mcast_block(const uint8_t *in, uint32_t *first, unsigned int 
 static uint16_t switch_mcast_table(struct switch_node *sw, unsigned int by, const uint8_t *in,
 				   uint8_t *data)
 {
-	const uint64_t *members = fabric_forward(sw->fabric)->members;
+	const _Atomic uint64_t *members = fabric_forward(sw->fabric)->members;
 	unsigned int shift, i;
 	uint32_t first;
 
@@ -209,23 +211,22 @@ static uint16_t switch_set_info(struct switch_node *sw, unsigned int by, const u
 	return MAD_OK;
 }
 
-static void switch_own_lid(struct switch_node *sw, uint16_t lid)
+/*
+ * With a subnet manager of its own, the switch does not take the LID of an HCA. Another subnet
+ * manager writes the table itself.
+ */
+static bool switch_own_lid(struct switch_node *sw, uint16_t lid)
 {
-	struct forward *fw = fabric_forward(sw->fabric);
-
-	/* Another subnet manager writes the table itself. */
-	if (sw->manager) {
-		fw->port[sw->lid] = FORWARD_DROP;
-		fw->port[lid] = 0;
-	}
+	if (sw->manager && lid != sw->lid && !fabric_move_lid(sw->fabric, 0, sw->lid, lid))
+		return false;
 	sw->lid = lid;
+	return true;
 }
 
-/* With a subnet manager of its own, the switch does not take the LID of an HCA. */
-static bool switch_lid_free(struct switch_node *sw, uint16_t lid)
+static void switch_change_link(struct hca *peer, bool up)
 {
-	return !sw->manager || lid == sw->lid ||
-	       fabric_forward(sw->fabric)->port[lid] == FORWARD_DROP;
+	if (fabric_link(peer) != up)
+		fabric_set_far_link(peer, up);
 }
 
 static void switch_set_link(struct switch_node *sw, unsigned int n, const struct port_wish *w)
@@ -237,13 +238,15 @@ static void switch_set_link(struct switch_node *sw, unsigned int n, const struct
 	if (!peer)
 		return;
 	if (w->phys == PHYS_DISABLED)
-		port_set_link(peer, false);
+		switch_change_link(peer, false);
 	else if (w->phys == PHYS_POLLING)
-		port_set_link(peer, true);
-	if (w->state == PORT_DOWN)
-		port_set_state(peer, PORT_DOWN);
-	else if (w->state && fabric_link(peer))
+		switch_change_link(peer, true);
+	if (w->state == PORT_DOWN) {		/* and the link trains again */
+		switch_change_link(peer, false);
+		switch_change_link(peer, true);
+	} else if (w->state) {
 		fabric_set_state(peer, true, w->state);
+	}
 }
 
 static uint16_t switch_set_port_info(struct switch_node *sw, unsigned int by, const uint8_t *in)
@@ -257,14 +260,13 @@ static uint16_t switch_set_port_info(struct switch_node *sw, unsigned int by, co
 		return MAD_BAD_VALUE;
 	switch_view(sw, n, by, &v);
 	port_info_wish(data, &w);
-	if (!port_info_valid(&v, !n, data) || (!n && !switch_lid_free(sw, w.lid)))
+	if (!port_info_valid(&v, !n, data) || (!n && !switch_own_lid(sw, w.lid)))
 		return MAD_BAD_VALUE;
 	port_info_take(&sw->port[n], data);
 	if (n) {
 		switch_set_link(sw, n, &w);
 		return MAD_OK;
 	}
-	switch_own_lid(sw, w.lid);
 	if (w.state > PORT_DOWN)
 		sw->state = w.state;
 	return MAD_OK;
@@ -296,19 +298,20 @@ static uint16_t switch_set_sl_to_vl(struct switch_node *sw, unsigned int by, con
 static uint16_t switch_set_linear(struct switch_node *sw, unsigned int by, const uint8_t *in)
 {
 	uint32_t block = get_be32(in + OFF_MOD);
+	unsigned int i;
 
 	(void)by;
 	if (block >= FORWARD_LIDS / LIDS_IN_BLOCK)
 		return MAD_BAD_VALUE;
-	memcpy(fabric_forward(sw->fabric)->port + block * LIDS_IN_BLOCK, in + OFF_SMP_DATA,
-	       LIDS_IN_BLOCK);
+	for (i = 0; i < LIDS_IN_BLOCK; i++)
+		fabric_forward(sw->fabric)->port[block * LIDS_IN_BLOCK + i] = in[OFF_SMP_DATA + i];
 	return MAD_OK;
 }
 
 static uint16_t switch_set_mcast(struct switch_node *sw, unsigned int by, const uint8_t *in)
 {
 	const uint64_t ports = (1ull << (SWITCH_PORTS + 1)) - 1;
-	uint64_t *members = fabric_forward(sw->fabric)->members;
+	_Atomic uint64_t *members = fabric_forward(sw->fabric)->members;
 	unsigned int shift, i;
 	uint32_t first;
 
@@ -316,10 +319,10 @@ static uint16_t switch_set_mcast(struct switch_node *sw, unsigned int by, const 
 	if (!switch_mcast_block(in, &first, &shift))
 		return MAD_BAD_VALUE;
 	for (i = 0; i < MLIDS_IN_BLOCK; i++) {
-		uint64_t *m = &members[first + i];
+		uint64_t m = members[first + i] & ~(0xffffull << shift);
 
-		*m &= ~(0xffffull << shift);
-		*m |= (uint64_t)get_be16(in + OFF_SMP_DATA + 2 * i) << shift & ports;
+		m |= (uint64_t)get_be16(in + OFF_SMP_DATA + 2 * i) << shift & ports;
+		members[first + i] = m;
 	}
 	return MAD_OK;
 }

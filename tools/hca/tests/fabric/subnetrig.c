@@ -13,6 +13,7 @@
 #include "evrig.h"
 #include "fabric.h"
 #include "ifc.h"
+#include "looprig.h"
 #include "mcast.h"
 #include "mem.h"
 #include "object.h"
@@ -49,9 +50,9 @@ static void net_event(struct hca *hca, uint32_t eqn, uint8_t type, uint8_t subty
 		net.event[h][net.events[h]++ % sizeof(net.event[h])] = subtype;
 }
 
-static struct hca *net_hca(unsigned int h)
+static struct hca *net_hca(unsigned int h, struct event_base *base)
 {
-	struct hca *hca = hca_create(&board, net.base, net.fabric, &profile, h);
+	struct hca *hca = hca_create(&board, base, net.fabric, &profile, h);
 	int fd = memfd_create("guest", 0);
 
 	must(hca && fd >= 0 && !ftruncate(fd, 4096));
@@ -61,9 +62,9 @@ static struct hca *net_hca(unsigned int h)
 	return hca;
 }
 
-void net_up(bool manager)
+static void net_prepare(void)
 {
-	unsigned int h, k;
+	unsigned int k;
 
 	memset(&net, 0, sizeof(net));
 	memset(&profile, 0, sizeof(profile));
@@ -77,9 +78,29 @@ void net_up(bool manager)
 	evrig_set_handler(net_event);
 	net.base = event_base_new();
 	net.fabric = fabric_new();
-	must(net.base && net.fabric && !subnet_start(net.fabric, manager));
+	must(net.base && net.fabric);
+}
+
+void net_up(bool manager)
+{
+	unsigned int h;
+
+	net_prepare();
+	must(!subnet_start(net.fabric, net.base, manager));
 	for (h = 0; h < NET_HCAS; h++)
-		net.hca[h] = net_hca(h);
+		net.hca[h] = net_hca(h, net.base);
+}
+
+void net_up_threads(bool manager)
+{
+	unsigned int h;
+
+	net_prepare();
+	for (h = 0; h <= NET_HCAS; h++)
+		runner_up(&net.runner[h]);
+	must(!subnet_start(net.fabric, loop_base(net.runner[NET_HCAS].loop), manager));
+	for (h = 0; h < NET_HCAS; h++)
+		net.hca[h] = net_hca(h, loop_base(net.runner[h].loop));
 }
 
 void net_down(void)
@@ -91,7 +112,21 @@ void net_down(void)
 		hca_destroy(net.hca[h]);
 	}
 	fabric_free(net.fabric);
+	for (h = 0; h <= NET_HCAS && net.runner[h].loop; h++)
+		runner_down(&net.runner[h]);
 	event_base_free(net.base);
+}
+
+/*
+ * An agent answers in the first turn, a link that it has changed and a packet that it has sent on
+ * reach an HCA in the next, and what that HCA changes reaches the agent in the third.
+ */
+void net_turn(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		event_base_loop(net.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
 void net_send(unsigned int h, unsigned int qpn, uint16_t dlid, const uint8_t *mad)
@@ -109,12 +144,15 @@ void net_send(unsigned int h, unsigned int qpn, uint16_t dlid, const uint8_t *ma
 	p->len = MAD_BYTES;
 	memcpy(p->payload, mad, MAD_BYTES);
 	fabric_tx(net.hca[h], p);
+	net_turn();
 }
 
 bool net_take(unsigned int h)
 {
-	struct packet *p = fabric_rx(net.hca[h]);
+	struct packet *p;
 
+	net_turn();
+	p = fabric_rx(net.hca[h]);
 	if (!p)
 		return false;
 	memcpy(net.out, p->payload, MAD_BYTES);
@@ -132,6 +170,7 @@ void net_firmware(unsigned int h)
 		sma_receive(net.hca[h], p);
 		packet_free(net.fabric, p);
 	}
+	net_turn();
 }
 
 void net_smp(uint8_t *mad, uint8_t method, uint16_t attr, uint32_t mod)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A rig for tests of the subnet: HCAs on one fabric, without a transport. The tests send packets
- * for them and take what arrives at their ports.
+ * for them and take what arrives at their ports. One event loop serves the HCAs and the switch.
  */
 #ifndef BLUEBELL_SUBNETRIG_H
 #define BLUEBELL_SUBNETRIG_H
@@ -10,12 +10,14 @@
 #include <stdint.h>
 
 #include "hca.h"
+#include "looprig.h"
 #include "mad_format.h"
 
 #define NET_HCAS	3
 
 extern struct net {
 	struct event_base *base;
+	struct runner runner[NET_HCAS + 1];	/* of each HCA, and of the switch */
 	struct fabric *fabric;
 	struct hca *hca[NET_HCAS];
 	uint8_t event[NET_HCAS][32];	/* subtypes of the port events of each HCA */
@@ -26,8 +28,15 @@ extern struct net {
 } net;
 
 void net_up(bool manager);
+/*
+ * In the place of net_up(): the HCAs and the switch have threads, which the test starts and stops.
+ * It uses fabric_tx() and fabric_rx() in them, and what is below only after it has stopped them.
+ */
+void net_up_threads(bool manager);
 void net_down(void);
 
+/* Let all HCAs and the switch process what they have been sent; those below do so, too. */
+void net_turn(void);
 /* Send a packet of @mad from queue pair 0 or 1 of HCA @h. */
 void net_send(unsigned int h, unsigned int qpn, uint16_t dlid, const uint8_t *mad);
 /* Take the oldest packet at the port of HCA @h to net.out; false if there is none. */

@@ -70,6 +70,7 @@ static void send_packet(unsigned int psn)
 	p->len = LEN;
 	memset(p->payload, psn, LEN);
 	fabric_tx(net.hca[0], p);
+	fabric_poll(net.hca[1]);
 }
 
 static void take(struct run *run)
@@ -322,6 +323,7 @@ static void ports_do_not_lose_alike(void **state)
 		p->dlid = fabric_lid(net.hca[2]);
 		p->dqpn = 6;
 		fabric_tx(net.hca[0], p);
+		fabric_poll(net.hca[2]);
 		send_packet(i);
 		both += counted(IMPAIR_LOSS) > lost[0] &&
 			impair_counts(other).n[IMPAIR_LOSS] > lost[1];

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The port of an HCA at the fabric: its end of the link, its address, and its ingress queue. What
+ * others send waits in the inbox; what the HCA's thread has taken from there has travelled over the
+ * link, with its impairments, and been checked.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fabric.h"
+#include "fabric_priv.h"
+#include "hca.h"
+#include "impair.h"
+#include "profile.h"
+
+#define FIRST_LID	1
+#define GUID_BASE	0x02b1ebe100000100ull	/* locally administered */
+
+/* ---- identity -------------------------------------------------------------------------------- */
+
+/**
+ * fabric_port_number() - number of the switch's port that the HCA's port is linked with
+ * @hca: the HCA
+ */
+unsigned int fabric_port_number(const struct hca *hca)
+{
+	return hca->index + 1;
+}
+
+/**
+ * fabric_guid() - GUID of the HCA: node, system image and port
+ * @hca: the HCA
+ *
+ * Return: an EUI-64 that is the same in every run.
+ */
+uint64_t fabric_guid(struct hca *hca)
+{
+	return GUID_BASE + hca->index;
+}
+
+/**
+ * fabric_lid() - LID of the HCA's port
+ * @hca: the HCA
+ *
+ * Return: the LID, 0 while the link is down.
+ */
+uint16_t fabric_lid(struct hca *hca)
+{
+	struct fabric_port *port = hca->fabric_port;
+
+	return port->up ? port->lid : 0;
+}
+
+/**
+ * fabric_set_lid() - give the port another LID, as a subnet manager does
+ * @hca: the HCA
+ * @lid: the LID
+ *
+ * Without a subnet manager in the fabric, only the port changes: the switch forwards by the tables
+ * that another subnet manager writes. Raises no event; port_set_lid() does.
+ *
+ * Return: false if the LID is that of another port, or no unicast LID.
+ */
+bool fabric_set_lid(struct hca *hca, uint16_t lid)
+{
+	struct fabric *f = hca->fabric;
+	struct fabric_port *port = hca->fabric_port;
+	unsigned int n = fabric_port_number(hca);
+
+	if (!lid || lid >= LID_MCAST_FIRST)
+		return false;
+	if (!f->unmanaged && !fabric_move_lid(f, n, port->lid, lid))
+		return false;
+	port->lid = lid;
+	return true;
+}
+
+/**
+ * fabric_lmc() - how many low bits of a LID the port ignores
+ * @hca: the HCA
+ */
+uint8_t fabric_lmc(struct hca *hca)
+{
+	return hca->fabric_port->lmc;
+}
+
+/**
+ * fabric_set_lmc() - set how many low bits of a LID the port ignores
+ * @hca: the HCA
+ * @lmc: 0 to 7
+ */
+void fabric_set_lmc(struct hca *hca, uint8_t lmc)
+{
+	hca->fabric_port->lmc = lmc;
+}
+
+/* ---- waiting for room ------------------------------------------------------------------------ */
+
+static void fabric_port_wake(struct fabric_port *port)
+{
+	if (port->wake)
+		port->wake(port->hca);
+}
+
+/**
+ * fabric_port_notify() - let an HCA look at its inbox soon
+ * @port: the port of the HCA
+ * @base: event loop that the caller runs in
+ *
+ * The HCA's own loop, which other HCAs may share, needs no bell: that is a system call.
+ */
+void fabric_port_notify(struct fabric_port *port, const struct event_base *base)
+{
+	if (port->hca->base == base)
+		fabric_port_wake(port);
+	else
+		bell_ring(&port->in.bell);
+}
+
+/**
+ * fabric_wake_waiters() - let the senders continue who wait for room
+ * @f: the fabric
+ * @in: the inbox in which there is room
+ * @base: event loop of the owner of the inbox, in which the caller runs
+ */
+void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_base *base)
+{
+	uint64_t waiters = atomic_exchange(&in->waiters, 0);
+	unsigned int i;
+
+	for (i = 1; waiters && i <= SWITCH_PORTS; i++)
+		if ((waiters >> i & 1) && f->ports[i])
+			fabric_port_notify(f->ports[i], base);
+}
+
+/*
+ * Publish how many packets wait for the HCA. Who finds too many leaves its bit in @waiters and then
+ * looks at the numbers again; here, the number is stored and then the bits are looked at. So one of
+ * the two sees what the other has written.
+ */
+static void fabric_port_publish(struct fabric_port *port)
+{
+	unsigned int load = port->taken + port->rx_len + impair_held(port->impair);
+
+	atomic_store(&port->load, load);
+	if (atomic_load(&port->in.waiters) && load + atomic_load(&port->in.n) <= RX_LIMIT / 2)
+		fabric_wake_waiters(port->hca->fabric, &port->in, port->hca->base);
+}
+
+/* ---- arriving -------------------------------------------------------------------------------- */
+
+static bool fabric_port_drops(struct fabric_port *port)
+{
+	if (!port->drop_count)
+		return false;
+	if (port->drop_skip) {
+		port->drop_skip--;
+		return false;
+	}
+	port->drop_count--;
+	return true;
+}
+
+/**
+ * fabric_port_open() - tell whether a packet may pass the link
+ * @port: the port
+ * @p: the packet
+ *
+ * Subnet management packets use a virtual lane of their own, which is open in every state.
+ */
+bool fabric_port_open(const struct fabric_port *port, const struct packet *p)
+{
+	return port->up && (packet_is_smp(p) || (port->state == PORT_ACTIVE &&
+						 port->far_state == PORT_ACTIVE));
+}
+
+static bool fabric_port_has_lid(const struct fabric_port *port, uint16_t dlid)
+{
+	return dlid == LID_PERMISSIVE || lid_is_mcast(dlid) ||
+	       dlid >> port->lmc == port->lid >> port->lmc;
+}
+
+/* The port checks a packet when it arrives, which may be later than it was sent. */
+static void fabric_arrive(struct hca *hca, struct packet *p)
+{
+	struct fabric_port *port = hca->fabric_port;
+
+	if (!fabric_port_open(port, p) || !fabric_port_has_lid(port, p->dlid) ||
+	    p->len > hca->profile->mtu || fabric_port_drops(port)) {
+		hca->count.packets_dropped++;
+		packet_free(hca->fabric, p);
+	} else {
+		STAILQ_INSERT_TAIL(&port->rx, p, link);
+		port->rx_len++;
+		fabric_port_wake(port);
+	}
+	fabric_port_publish(port);
+}
+
+static void fabric_port_drain(struct fabric_port *port)
+{
+	impair_drain(port->impair);
+	fabric_free_packets(port->hca->fabric, &port->rx);
+	port->rx_len = 0;
+}
+
+/* A link that went down and came up again since the last time did both. */
+static void fabric_port_tell(struct fabric_port *port, bool went_down)
+{
+	bool up = port->up;
+
+	if (went_down && port->told_up) {
+		port->told_up = false;
+		if (port->told)
+			port->told(port->hca, false);
+	}
+	if (up == port->told_up)
+		return;
+	port->told_up = up;
+	if (port->told)
+		port->told(port->hca, up);
+}
+
+/**
+ * fabric_poll() - take what others have sent to the port, and learn what became of its link
+ * @hca: the HCA
+ *
+ * The event loop does this when another loop has rung the bell, fabric_rx() does it, too.
+ */
+void fabric_poll(struct hca *hca)
+{
+	struct fabric_port *port = hca->fabric_port;
+	struct packet_queue q;
+	struct packet *p;
+	bool went_down;
+
+	port->taken = inbox_take(&port->in, &q, &went_down);
+	if (went_down)
+		fabric_port_drain(port);
+	fabric_port_publish(port);
+	fabric_port_tell(port, went_down);
+	while ((p = STAILQ_FIRST(&q))) {
+		STAILQ_REMOVE_HEAD(&q, link);
+		port->taken--;
+		impair_packet(port->impair, p);
+	}
+	fabric_port_publish(port);
+}
+
+static void fabric_port_answer(void *arg)
+{
+	struct fabric_port *port = arg;
+
+	fabric_poll(port->hca);
+	fabric_port_wake(port);
+}
+
+/**
+ * fabric_set_wake() - say whom to tell when packets arrive at a port
+ * @hca: the receiving HCA
+ * @wake: called by the HCA's thread when packets arrive, also from within fabric_tx(), and when
+ *	there is room again for what it could not send; may only schedule work. Or NULL.
+ */
+void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca))
+{
+	hca->fabric_port->wake = wake;
+}
+
+/**
+ * fabric_set_link_told() - say whom to tell when the link of a port has gone up or down
+ * @hca: the HCA
+ * @told: called by the HCA's thread; may not send or receive packets. Or NULL.
+ */
+void fabric_set_link_told(struct hca *hca, void (*told)(struct hca *hca, bool up))
+{
+	hca->fabric_port->told = told;
+}
+
+/**
+ * fabric_inject_drop() - drop packets that arrive at the port
+ * @hca: the receiving HCA
+ * @skip: packets that still pass
+ * @count: packets that are dropped after those
+ */
+void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count)
+{
+	struct fabric_port *port = hca->fabric_port;
+
+	port->drop_skip = skip;
+	port->drop_count = count;
+}
+
+/**
+ * fabric_impair() - the impairments of the link, in the direction to the HCA
+ * @hca: the HCA
+ *
+ * Packets that have been sent to the HCA have met them.
+ */
+struct impair *fabric_impair(struct hca *hca)
+{
+	fabric_poll(hca);
+	return hca->fabric_port->impair;
+}
+
+/**
+ * fabric_rx() - take the oldest packet from the port's ingress queue
+ * @hca: the receiving HCA
+ *
+ * Return: the packet, which the caller frees, or NULL.
+ */
+struct packet *fabric_rx(struct hca *hca)
+{
+	struct fabric_port *port = hca->fabric_port;
+	struct packet *p;
+
+	if (STAILQ_EMPTY(&port->rx))
+		fabric_poll(hca);
+	p = STAILQ_FIRST(&port->rx);
+	if (!p)
+		return NULL;
+	STAILQ_REMOVE_HEAD(&port->rx, link);
+	port->rx_len--;
+	hca->count.packets_rx++;
+	fabric_port_publish(port);
+	return p;
+}
+
+/**
+ * fabric_rx_pending() - tell whether packets are queued at the port
+ * @hca: the receiving HCA
+ */
+bool fabric_rx_pending(struct hca *hca)
+{
+	return !STAILQ_EMPTY(&hca->fabric_port->rx) || atomic_load(&hca->fabric_port->in.n);
+}
+
+/* ---- the link -------------------------------------------------------------------------------- */
+
+/* Both ends of a link that is up are initialized. A subnet manager then makes them active. */
+static void fabric_port_train(struct fabric *f, struct fabric_port *port)
+{
+	enum port_state s = !port->up ? PORT_DOWN : f->unmanaged ? PORT_INIT : PORT_ACTIVE;
+
+	port->state = s;
+	port->far_state = s;
+}
+
+/* Change the state of the link, from either of its ends. */
+static void fabric_port_set_link(struct fabric_port *port, bool up)
+{
+	struct hca *hca = port->hca;
+	struct packet_queue lost = STAILQ_HEAD_INITIALIZER(lost);
+
+	pthread_mutex_lock(&port->link_lock);
+	port->up = up;
+	fabric_port_train(hca->fabric, port);
+	if (up)
+		inbox_open(&port->in);
+	else
+		inbox_close(&port->in, &lost);
+	pthread_mutex_unlock(&port->link_lock);
+	fabric_free_packets(hca->fabric, &lost);
+	fabric_port_changed(hca->fabric, fabric_port_number(hca), up);
+}
+
+/**
+ * fabric_link() - tell whether the port's link is up
+ * @hca: the HCA
+ */
+bool fabric_link(struct hca *hca)
+{
+	return hca->fabric_port->up;
+}
+
+/**
+ * fabric_set_link() - change the state of the link, at the HCA's end
+ * @hca: the HCA
+ * @up: new state; packets that are queued or held back when the link goes down are lost
+ */
+void fabric_set_link(struct hca *hca, bool up)
+{
+	fabric_port_set_link(hca->fabric_port, up);
+	fabric_poll(hca);
+}
+
+/**
+ * fabric_set_far_link() - change the state of the link, at the switch's end
+ * @hca: the HCA at the other end, which learns of it in its own thread
+ * @up: new state
+ */
+void fabric_set_far_link(struct hca *hca, bool up)
+{
+	fabric_port_set_link(hca->fabric_port, up);
+	bell_ring(&hca->fabric_port->in.bell);
+}
+
+/**
+ * fabric_state() - state of the port
+ * @hca: the HCA
+ * @far: of the switch's port that it is linked with
+ */
+enum port_state fabric_state(struct hca *hca, bool far)
+{
+	return far ? hca->fabric_port->far_state : hca->fabric_port->state;
+}
+
+/**
+ * fabric_set_state() - change the state of a port whose link is up, as a subnet manager does
+ * @hca: the HCA
+ * @far: that of the switch's port that it is linked with
+ * @state: the new state, not PORT_DOWN
+ *
+ * Raises no event; port_set_state() does. The HCA's thread and that of the switch call this.
+ *
+ * Return: false if the link has gone down.
+ */
+bool fabric_set_state(struct hca *hca, bool far, enum port_state state)
+{
+	struct fabric_port *port = hca->fabric_port;
+	bool up;
+
+	pthread_mutex_lock(&port->link_lock);
+	up = port->up;
+	if (up)
+		*(far ? &port->far_state : &port->state) = state;
+	pthread_mutex_unlock(&port->link_lock);
+	return up;
+}
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static void fabric_port_free(struct fabric_port *port)
+{
+	if (port->impair)
+		impair_free(port->impair);
+	inbox_exit(&port->in);
+	pthread_mutex_destroy(&port->link_lock);
+	free(port);
+}
+
+static int fabric_init(struct hca *hca)
+{
+	struct fabric *f = hca->fabric;
+	unsigned int n = fabric_port_number(hca);
+	struct fabric_port *port;
+	int err;
+
+	if (n > SWITCH_PORTS || f->ports[n] ||
+	    (!f->unmanaged && f->forward.port[FIRST_LID + hca->index] != FORWARD_DROP))
+		return -ENOSPC;
+	port = calloc(1, sizeof(*port));
+	if (!port)
+		return -ENOMEM;
+	port->hca = hca;
+	port->up = true;
+	port->told_up = true;
+	STAILQ_INIT(&port->rx);
+	pthread_mutex_init(&port->link_lock, NULL);
+	err = inbox_init(&port->in, hca->base, fabric_port_answer, port);
+	port->impair = impair_new(hca, fabric_arrive);
+	if (err || !port->impair) {
+		fabric_port_free(port);
+		return err ? err : -ENOMEM;
+	}
+	fabric_port_train(f, port);
+	f->ports[n] = port;
+	f->told_up |= 1ull << n;
+	hca->fabric_port = port;
+	if (!f->unmanaged)
+		fabric_set_lid(hca, FIRST_LID + hca->index);
+	return 0;
+}
+
+/* The state of the link is kept: it belongs to the cable, not to the driver. */
+static void fabric_reset(struct hca *hca)
+{
+	struct fabric_port *port = hca->fabric_port;
+	struct packet_queue q;
+	bool went_down;
+
+	if (!port)
+		return;
+	inbox_take(&port->in, &q, &went_down);
+	fabric_free_packets(hca->fabric, &q);
+	fabric_port_drain(port);
+	fabric_port_tell(port, went_down);
+	fabric_port_publish(port);
+}
+
+static void fabric_exit(struct hca *hca)
+{
+	if (!hca->fabric_port)
+		return;
+	fabric_reset(hca);
+	if (!hca->fabric->unmanaged)
+		hca->fabric->forward.port[hca->fabric_port->lid] = FORWARD_DROP;
+	hca->fabric->ports[fabric_port_number(hca)] = NULL;
+	fabric_port_free(hca->fabric_port);
+	hca->fabric_port = NULL;
+}
+
+const struct hca_module fabric_module = {
+	.name = "fabric", .init = fabric_init, .reset = fabric_reset, .exit = fabric_exit,
+};

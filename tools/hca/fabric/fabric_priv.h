@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the fabric share: packet.c, the pool; fabric_port.c, the HCA's end of a link;
+ * and fabric.c, the switch.
+ *
+ * A sender puts a packet into the inbox of the port that the switch's tables name, and rings the
+ * bell of its HCA. The thread of that HCA takes the packet, lets it travel over the link, and
+ * checks it. Packets to the switch itself have an inbox, too, so that its agents run in the thread
+ * of the switch and not inside a sender. So the locks here are held for moments, by nobody who
+ * waits: a port's link_lock, within which that of its inbox may be taken; and lid_lock and
+ * pool_lock, each by itself.
+ */
+#ifndef BLUEBELL_FABRIC_PRIV_H
+#define BLUEBELL_FABRIC_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fabric.h"
+#include "forward.h"
+#include "inbox.h"
+#include "packet.h"
+
+#define RX_LIMIT	512	/* packets queued at a port before senders have to wait */
+
+struct fabric_port {
+	struct hca *hca;
+	_Atomic uint16_t lid;		/* set by the HCA's thread */
+	_Atomic uint8_t lmc;
+	pthread_mutex_t link_lock;	/* for changes of the next three, and to open and close @in */
+	atomic_bool up;
+	_Atomic(enum port_state) state;		/* at the HCA's end of the link */
+	_Atomic(enum port_state) far_state;	/* at the switch's end */
+	struct inbox in;
+	atomic_uint load;		/* packets that were taken from @in and not received yet */
+
+	/* Of the HCA's thread. */
+	bool told_up;			/* what the HCA has been told of the link */
+	unsigned int taken;		/* packets from @in that have not reached the port yet */
+	struct packet_queue rx;
+	unsigned int rx_len;
+	unsigned int drop_skip, drop_count;
+	struct impair *impair;		/* of the link, in the direction to the HCA */
+	void (*wake)(struct hca *hca);
+	void (*told)(struct hca *hca, bool up);
+};
+
+struct fabric {
+	/* By the number of the switch's port. They change only while no HCA's loop runs. */
+	struct fabric_port *ports[SWITCH_PORTS + 1];
+	struct forward forward;
+	pthread_mutex_t lid_lock;		/* for giving a LID to a port */
+	bool unmanaged;				/* ports wait for a subnet manager */
+	const struct fabric_agent *agent;	/* at the switch's port 0, or NULL */
+	void *agent_arg;
+	struct event_base *base;		/* event loop of the agent */
+	struct inbox in;			/* of port 0, if there is an agent */
+	_Atomic uint64_t down;			/* bits of ports whose links went down, */
+	_Atomic uint64_t changed;		/* or changed: what the agent is to be told */
+	uint64_t told_up;			/* bits of ports: what the agent has been told */
+	struct capture *capture;		/* of all links, or NULL */
+	pthread_mutex_t pool_lock;
+	struct packet_queue pool;		/* packets for reuse */
+};
+
+/* ---- packet.c -------------------------------------------------------------------------------- */
+
+void fabric_free_packets(struct fabric *f, struct packet_queue *q);
+
+/* ---- fabric_port.c --------------------------------------------------------------------------- */
+
+void fabric_port_notify(struct fabric_port *port, const struct event_base *base);
+void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_base *base);
+bool fabric_port_open(const struct fabric_port *port, const struct packet *p);
+
+/* ---- fabric.c -------------------------------------------------------------------------------- */
+
+void fabric_port_changed(struct fabric *f, unsigned int port, bool up);
+
+#endif

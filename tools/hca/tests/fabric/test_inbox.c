@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Inboxes of ports and of the switch: what is in them when a link goes down, and who waits for room.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "fabric.h"
+#include "packet.h"
+#include "port.h"
+#include "subnetrig.h"
+
+#define LIMIT	512	/* packets at a port */
+
+static unsigned int woken[NET_HCAS];
+
+static void wake(struct hca *hca)
+{
+	woken[hca->index]++;
+}
+
+static int up(void **state)
+{
+	unsigned int h;
+
+	(void)state;
+	memset(woken, 0, sizeof(woken));
+	net_up(true);
+	for (h = 0; h < NET_HCAS; h++)
+		fabric_set_wake(net.hca[h], wake);
+	return 0;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	net_down();
+	return 0;
+}
+
+/* From HCA @h, which nobody but the receiver processes. */
+static void put(unsigned int h, uint16_t dlid, unsigned int psn)
+{
+	struct packet *p = packet_alloc(net.fabric);
+
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	p->slid = fabric_lid(net.hca[h]);
+	p->dlid = dlid;
+	p->sqpn = 5;
+	p->dqpn = 6;
+	p->psn = psn;
+	fabric_tx(net.hca[h], p);
+}
+
+/* Take a packet at HCA @h. Returns its PSN, or -1 if there is none. */
+static int take(unsigned int h)
+{
+	struct packet *p = fabric_rx(net.hca[h]);
+	int psn = -1;
+
+	if (p) {
+		psn = p->psn;
+		packet_free(net.fabric, p);
+	}
+	return psn;
+}
+
+static uint16_t lid(unsigned int h)
+{
+	return fabric_lid(net.hca[h]);
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+/* Packets in the inbox, and those that the HCA has taken from there, are lost; later ones are not. */
+static void link_that_flaps_loses_what_came_before(void **state)
+{
+	(void)state;
+	put(0, lid(1), 0);
+	fabric_poll(net.hca[1]);
+	put(0, lid(1), 1);
+	fabric_set_far_link(net.hca[1], false);
+	put(0, 2, 2);				/* its LID, while the link is down */
+	fabric_set_far_link(net.hca[1], true);
+	put(0, lid(1), 3);
+	assert_int_equal(net.events[1], 0);	/* the HCA has not looked yet */
+	fabric_poll(net.hca[1]);
+	assert_int_equal(take(1), 3);
+	assert_int_equal(take(1), -1);
+	assert_int_equal(net.hca[1]->count.packets_dropped, 1);
+	assert_int_equal(net.events[1], 3);
+	assert_int_equal(net.event[1][0], 1);	/* down */
+	assert_int_equal(net.event[1][2], 4);	/* active */
+}
+
+static void link_event_needs_no_packet(void **state)
+{
+	(void)state;
+	fabric_set_far_link(net.hca[1], false);
+	net_turn();
+	assert_int_equal(net.events[1], 1);
+	fabric_set_far_link(net.hca[1], true);
+	fabric_set_far_link(net.hca[1], false);
+	net_turn();
+	assert_int_equal(net.events[1], 1);	/* it has been down all the time */
+	port_set_link(net.hca[1], true);
+	assert_int_equal(net.events[1], 3);
+}
+
+static void state_of_a_link_that_is_down_cannot_be_set(void **state)
+{
+	(void)state;
+	fabric_set_far_link(net.hca[1], false);
+	assert_false(fabric_set_state(net.hca[1], false, PORT_ACTIVE));
+	assert_false(fabric_set_state(net.hca[1], true, PORT_ACTIVE));
+	assert_int_equal(fabric_state(net.hca[1], false), PORT_DOWN);
+	assert_int_equal(fabric_state(net.hca[1], true), PORT_DOWN);
+}
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+static void sender_is_woken_when_half_is_free(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < LIMIT; i++) {
+		assert_true(fabric_can_tx(net.hca[0], lid(1), NULL));
+		put(0, lid(1), i);
+	}
+	assert_true(woken[1]);
+	assert_false(fabric_can_tx(net.hca[0], lid(1), NULL));
+	assert_false(fabric_can_tx(net.hca[2], lid(1), NULL));
+	assert_true(fabric_can_tx(net.hca[1], lid(0), NULL));
+	for (i = 0; i < LIMIT / 2 - 1; i++)
+		assert_int_equal(take(1), i);
+	assert_int_equal(woken[0] + woken[2], 0);
+	assert_true(fabric_can_tx(net.hca[0], lid(1), NULL));
+	assert_int_equal(take(1), i);
+	assert_int_equal(woken[0], 1);
+	assert_int_equal(woken[2], 1);
+	while (take(1) >= 0)
+		;
+	assert_int_equal(woken[0], 1);		/* once */
+}
+
+static void sender_is_woken_when_the_link_goes_down(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < LIMIT; i++)
+		put(0, lid(1), i);
+	assert_false(fabric_can_tx(net.hca[0], lid(1), NULL));
+	port_set_link(net.hca[1], false);
+	assert_int_equal(woken[0], 1);
+	assert_true(fabric_can_tx(net.hca[0], 2, NULL));
+}
+
+/* Senders wait for room at the switch. */
+static void switch_has_a_limit(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < LIMIT; i++) {
+		assert_true(fabric_can_tx(net.hca[0], SWITCH_LID, NULL));
+		put(0, SWITCH_LID, i);
+	}
+	assert_false(fabric_can_tx(net.hca[0], SWITCH_LID, NULL));
+	assert_int_equal(woken[0], 0);
+	net_turn();
+	assert_int_equal(woken[0], 1);
+	assert_true(fabric_can_tx(net.hca[0], SWITCH_LID, NULL));
+}
+
+/* Packets of subnet management do not wait: what finds no room is lost, in the end at the sender. */
+static void switch_loses_subnet_management_without_room(void **state)
+{
+	struct packet *p;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < LIMIT; i++)
+		put(0, SWITCH_LID, i);
+	p = packet_alloc(net.fabric);
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	p->slid = lid(2);
+	p->dlid = SWITCH_LID;
+	p->len = MAD_BYTES;
+	net_smp(p->payload, METHOD_GET, SMP_NODE_INFO, 0);
+	fabric_tx(net.hca[2], packet_copy(net.fabric, p));
+	assert_false(net_take(2));
+	fabric_tx(net.hca[2], p);
+	assert_true(net_take(2));
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(link_that_flaps_loses_what_came_before), T(link_event_needs_no_packet),
+		T(state_of_a_link_that_is_down_cannot_be_set), T(sender_is_woken_when_half_is_free),
+		T(sender_is_woken_when_the_link_goes_down), T(switch_has_a_limit),
+		T(switch_loses_subnet_management_without_room),
+	};
+
+	return cmocka_run_group_tests_name("inbox", tests, NULL, NULL);
+}
