@@ -15,13 +15,16 @@
 #include "sched.h"
 
 #define RX_BUDGET	256	/* packets received in one round */
+#define DISCARD_BUDGET	1024	/* packets discarded in one round */
 #define TX_BUDGET	256	/* packets sent in one round, by all queue pairs together */
 #define TX_SLICE	16	/* packets sent in one turn of one queue pair */
-#define BLOCKED_US	1000	/* pause when none could send */
+#define BLOCKED_US	1000	/* pause when none could send, unless something comes */
 
 struct sched {
 	struct event *pump;
 	bool armed;		/* the pump will run */
+	bool pausing;		/* but not before a pause */
+	bool pumping;		/* it runs, and finds out at its end whether there is more */
 	TAILQ_HEAD(, run) runs;
 	void (*receive)(struct hca *hca, struct packet *p);
 };
@@ -30,15 +33,17 @@ static void sched_arm(struct sched *s, unsigned int us)
 {
 	const struct timeval tv = { .tv_usec = us };
 
-	if (s->armed)
+	if (s->armed && (us || !s->pausing))
 		return;
 	s->armed = true;
+	s->pausing = us;
 	evtimer_add(s->pump, &tv);
 }
 
 static void sched_wake(struct hca *hca)
 {
-	sched_arm(hca->sched, 0);
+	if (!hca->sched->pumping)
+		sched_arm(hca->sched, 0);
 }
 
 /**
@@ -120,6 +125,23 @@ static unsigned int sched_send(struct hca *hca)
 	return moved;
 }
 
+/*
+ * An HCA that hangs receives nothing. A switch discards packets that have waited too long for such
+ * a port, so that the port does not hold up all who send to it: here, when its queue is full.
+ */
+static void sched_discard(struct hca *hca)
+{
+	struct packet *p;
+	unsigned int n;
+
+	if (!fabric_busy(hca->fabric, fabric_port_number(hca)))
+		return;
+	for (n = 0; n < DISCARD_BUDGET && (p = fabric_rx(hca)); n++) {
+		hca->count.packets_dropped++;
+		packet_free(hca->fabric, p);
+	}
+}
+
 static void sched_pump(evutil_socket_t fd, short what, void *arg)
 {
 	struct hca *hca = arg;
@@ -129,8 +151,12 @@ static void sched_pump(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	s->armed = false;
-	if (!hca->hung && !hca->fatal)
+	s->pumping = true;
+	if (hca->hung || hca->fatal)
+		sched_discard(hca);
+	else
 		moved = sched_receive(hca) + sched_send(hca);
+	s->pumping = false;
 	if (fabric_rx_pending(hca) || !TAILQ_EMPTY(&s->runs))
 		sched_arm(s, moved ? 0 : BLOCKED_US);
 }

@@ -1676,6 +1676,24 @@ static void multicast_waits_for_a_full_member(void **state)
 	assert_true(fabric_can_tx(from, 0xc006, group));
 }
 
+static void hung_hca_holds_up_no_sender(void **state)
+{
+	struct hca *from = rig.hca[0];
+	unsigned int n = 0;
+	struct packet *p;
+
+	(void)state;
+	rig.hca[1]->hung = true;
+	for (; fabric_can_tx(from, fabric_lid(rig.hca[1]), NULL); n++) {
+		p = packet_alloc(rig.fabric);
+		p->dlid = fabric_lid(rig.hca[1]);
+		fabric_tx(from, p);
+	}
+	rig_settle();
+	assert_true(fabric_can_tx(from, fabric_lid(rig.hca[1]), NULL));
+	assert_int_equal(rig.hca[1]->count.packets_dropped, n);
+}
+
 /* ---- UMR ------------------------------------------------------------------------------------- */
 
 #define UMR_LEN		(1ull << 0)
@@ -2120,6 +2138,7 @@ int main(void)
 		UD(ud_mtu_of_the_port), RC(switch_drops_what_is_longer_than_the_mtu), UD(ud_pkey),
 		RC(rc_pkey), RC(rc_grh),
 		UD(ud_multicast), UD(multicast_waits_for_a_full_member),
+		UD(hung_hca_holds_up_no_sender),
 		UD(own_multicast_can_be_blocked), UD(firmware_answers_while_there_is_no_qp0),
 		UD(qp1_is_told_the_pkey), RC(ack_request_frequency),
 		RC(no_user_index_in_cqes_of_version_0), RC(umr_binds_a_window),
