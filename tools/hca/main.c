@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bluebell-hca: command line, the functions of this process on one fabric, and the
- * event loop, which ends when every client that came has gone.
+ * bluebell-hca: command line, the functions of this process on one fabric, and their threads.
+ *
+ * Each HCA has an event loop in a thread of its own. That of the main thread serves signals and the
+ * agents of the switch, and ends when every client that came has gone. Everything is made before
+ * the threads are started and freed after they have been joined.
  */
 #include <argp.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +22,7 @@
 #include "fabric.h"
 #include "hca.h"
 #include "impair.h"
+#include "loop.h"
 #include "profile.h"
 #include "subnet.h"
 #include "trace.h"
@@ -35,11 +40,12 @@ static struct {
 
 /* The HCAs of this process on their fabric. */
 struct rack {
-	struct event_base *base;
+	struct loop *main;
 	struct fabric *fabric;
 	struct hca *hca[MAX_HCAS];
+	struct loop *loop[MAX_HCAS];	/* of the HCA of the same position */
 	unsigned int nr;
-	unsigned int clients_gone;
+	atomic_uint clients_gone;
 };
 
 static const struct argp_option options[] = {
@@ -118,20 +124,21 @@ static const struct argp argp = {
 	       "\vIt runs until every client that connected has gone.",
 };
 
+/* In the HCA's thread. */
 static void on_gone(struct hca *hca, void *arg)
 {
 	struct rack *rack = arg;
 
 	(void)hca;
-	if (++rack->clients_gone == rack->nr)
-		event_base_loopexit(rack->base, NULL);
+	if (atomic_fetch_add(&rack->clients_gone, 1) + 1 == rack->nr)
+		loop_end(rack->main);
 }
 
 static void on_signal(evutil_socket_t sig, short what, void *arg)
 {
 	(void)sig;
 	(void)what;
-	event_base_loopexit(arg, NULL);
+	loop_end(arg);
 }
 
 static int serve(struct rack *rack, unsigned int i)
@@ -180,16 +187,19 @@ static int rack_up(struct rack *rack, struct profile *p)
 {
 	unsigned int i;
 
-	rack->base = event_base_new();
+	rack->main = loop_new();
 	rack->fabric = fabric_new();
-	if (!rack->base || !rack->fabric)
+	if (!rack->main || !rack->fabric)
 		return -ENOMEM;
 	if (opt.capture)
 		start_capture(rack->fabric);
-	if (!p->eth && subnet_start(rack->fabric, rack->base, p->subnet_manager))
+	if (!p->eth && subnet_start(rack->fabric, loop_base(rack->main), p->subnet_manager))
 		return -ENOMEM;
 	for (i = 0; i < opt.sockets; i++) {
-		rack->hca[i] = hca_create(&hca_board, rack->base, rack->fabric, p, i);
+		rack->loop[i] = loop_new();
+		if (!rack->loop[i])
+			return -ENOMEM;
+		rack->hca[i] = hca_create(&hca_board, loop_base(rack->loop[i]), rack->fabric, p, i);
 		if (!rack->hca[i])
 			return -ENOMEM;
 		rack->nr++;
@@ -208,8 +218,31 @@ static void rack_down(struct rack *rack)
 	while (rack->nr)
 		hca_destroy(rack->hca[--rack->nr]);
 	fabric_free(rack->fabric);
-	if (rack->base)
-		event_base_free(rack->base);
+	for (i = 0; i < MAX_HCAS; i++)
+		loop_free(rack->loop[i]);
+	loop_free(rack->main);
+}
+
+/* Run all loops until that of the main thread ends. */
+static int rack_run(struct rack *rack)
+{
+	unsigned int i;
+	char name[16];
+	int err = 0;
+
+	for (i = 0; i < rack->nr && !err; i++) {
+		snprintf(name, sizeof(name), "hca %u", i);
+		err = loop_start(rack->loop[i], name);
+	}
+	if (!err)
+		loop_run(rack->main);
+	else
+		fprintf(stderr, "bluebell-hca: cannot start a thread: %s\n", strerror(-err));
+	for (i = 0; i < rack->nr; i++)
+		loop_end(rack->loop[i]);
+	for (i = 0; i < rack->nr; i++)
+		loop_join(rack->loop[i]);
+	return err;
 }
 
 static int run(struct profile *p)
@@ -223,14 +256,14 @@ static int run(struct profile *p)
 		rack_down(&rack);
 		return err;
 	}
-	sigint = evsignal_new(rack.base, SIGINT, on_signal, rack.base);
-	sigterm = evsignal_new(rack.base, SIGTERM, on_signal, rack.base);
+	sigint = evsignal_new(loop_base(rack.main), SIGINT, on_signal, rack.main);
+	sigterm = evsignal_new(loop_base(rack.main), SIGTERM, on_signal, rack.main);
 	event_add(sigint, NULL);
 	event_add(sigterm, NULL);
 	for (i = 0; i < rack.nr && !err; i++)
 		err = serve(&rack, i);
 	if (!err)
-		event_base_dispatch(rack.base);
+		err = rack_run(&rack);
 	event_free(sigint);
 	event_free(sigterm);
 	rack_down(&rack);
@@ -245,7 +278,10 @@ int main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/* The wait for the rest of a BlueFlame write is shorter than the default slack. */
+	/*
+	 * The wait for the rest of a BlueFlame write is shorter than the default slack. The threads of
+	 * the HCAs inherit this.
+	 */
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (!p)
 		return 1;
