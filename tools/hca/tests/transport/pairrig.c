@@ -4,6 +4,7 @@
  * place of the driver.
  */
 #include <event2/event.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,7 @@
 #include "fault.h"
 #include "hca.h"
 #include "ifc.h"
+#include "looprig.h"
 #include "mcast.h"
 #include "mem.h"
 #include "memic.h"
@@ -47,6 +49,8 @@
 
 struct rig rig;
 static struct profile profile;
+/* For what is recorded in the rig. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- completions and events ------------------------------------------------------------------ */
 
@@ -83,16 +87,19 @@ static void decode_cqe(struct rig_cqe *e, const uint8_t *cqe128)
 static void take_cqe(struct hca *hca, uint32_t cqn)
 {
 	struct cq *cq = cq_find(hca, cqn);
-	struct rig_cqe *e = &rig.cqe[rig.ncqe];
+	struct rig_cqe *e;
 	uint8_t cqe[128];
 
-	must(cq && rig.ncqe < RIG_CQES);
+	must(cq);
 	must(!qmem_read(hca, &cq->mem, ((cq->pi - 1) & (cq->cnt - 1)) * sizeof(cqe), cqe,
 			sizeof(cqe)));
+	pthread_mutex_lock(&lock);
+	must(rig.ncqe < RIG_CQES);
+	e = &rig.cqe[rig.ncqe++];
 	memset(e, 0, sizeof(*e));
 	e->cqn = cqn;
 	decode_cqe(e, cqe);
-	rig.ncqe++;
+	pthread_mutex_unlock(&lock);
 	cq->armed = true;
 }
 
@@ -106,9 +113,11 @@ static void take_event(struct hca *hca, uint32_t eqn, uint8_t type, uint8_t subt
 	}
 	if (rig.on_event && rig.on_event(hca, type, subtype, data))
 		return;
+	pthread_mutex_lock(&lock);
 	must(rig.nevents < 64);
 	rig.event[rig.nevents].qpn = get_be32(data + 24);
 	rig.event[rig.nevents++].type = type;
+	pthread_mutex_unlock(&lock);
 }
 
 void rig_listen_to_faults(bool on)
@@ -163,9 +172,9 @@ static void map(struct hca *hca, uint64_t iova, size_t len)
 	close(fd);
 }
 
-static void hca_up(unsigned int h)
+static void hca_up(unsigned int h, struct event_base *base)
 {
-	struct hca *hca = hca_create(&board, rig.base, rig.fabric, &profile, h);
+	struct hca *hca = hca_create(&board, base, rig.fabric, &profile, h);
 
 	must(hca);
 	if (getenv("RIG_TRACE"))
@@ -179,12 +188,12 @@ static void hca_up(unsigned int h)
 	rig.eq[h] = evrig_eq(hca, QUEUES, ~(1ull | 1ull << EV_PAGE_FAULT));
 }
 
-int rig_up(void **state)
+static void rig_prepare(void **state)
 {
 	unsigned int k;
 
 	/* A test that failed before its end has left the rig up. */
-	if (rig.base)
+	if (rig.fabric)
 		rig_down(state);
 	memset(&rig, 0, sizeof(rig));
 	for (k = 0; k < OBJ_KINDS; k++)
@@ -201,21 +210,58 @@ int rig_up(void **state)
 	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_req_8B_endianness_mode, 1);
 	IFC_SET(atomic_caps, profile.cap[1][CAP_ATOMIC], atomic_operations, 0xf);
 	evrig_set_handler(take_event);
-	rig.base = event_base_new();
 	rig.fabric = fabric_new();
-	hca_up(0);
-	hca_up(1);
+}
+
+int rig_up(void **state)
+{
+	rig_prepare(state);
+	rig.base = event_base_new();
+	hca_up(0, rig.base);
+	hca_up(1, rig.base);
 	return 0;
+}
+
+int rig_up_threads(void **state)
+{
+	unsigned int h;
+
+	rig_prepare(state);
+	for (h = 0; h < 2; h++) {
+		runner_up(&rig.runner[h]);
+		hca_up(h, loop_base(rig.runner[h].loop));
+	}
+	return 0;
+}
+
+void rig_start(void)
+{
+	runner_start(&rig.runner[0], "hca 0");
+	runner_start(&rig.runner[1], "hca 1");
+}
+
+static void rig_stop(void)
+{
+	unsigned int h;
+
+	for (h = 0; h < 2 && rig.runner[h].loop; h++)
+		runner_stop(&rig.runner[h]);
 }
 
 int rig_down(void **state)
 {
+	unsigned int h;
+
 	(void)state;
+	rig_stop();
 	hca_destroy(rig.hca[0]);
 	hca_destroy(rig.hca[1]);
 	fabric_free(rig.fabric);
-	event_base_free(rig.base);
-	rig.base = NULL;
+	rig.fabric = NULL;
+	if (rig.base)
+		event_base_free(rig.base);
+	for (h = 0; h < 2 && rig.runner[h].loop; h++)
+		runner_down(&rig.runner[h]);
 	return 0;
 }
 
@@ -468,6 +514,20 @@ void wq_av(struct rig_wqe *w, uint16_t dlid, uint32_t qpn, uint32_t qkey, const 
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
+
+unsigned int rig_wait(unsigned int n, unsigned int ms)
+{
+	uint64_t end = clock_now_ns() + ms * 1000000ull;
+	unsigned int come;
+
+	do {
+		pthread_mutex_lock(&lock);
+		come = rig.ncqe;
+		pthread_mutex_unlock(&lock);
+		usleep(200);
+	} while (come < n && clock_now_ns() < end);
+	return come;
+}
 
 unsigned int rig_run(unsigned int n, unsigned int ms)
 {

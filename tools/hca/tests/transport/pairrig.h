@@ -14,6 +14,7 @@
 #include "cq.h"
 #include "hca.h"
 #include "ifc.h"
+#include "looprig.h"
 #include "mkey.h"
 #include "packet.h"
 #include "qp.h"
@@ -36,6 +37,7 @@ struct rig_cqe {
 
 struct rig {
 	struct event_base *base;
+	struct runner runner[2];	/* of each HCA; only with rig_up_threads() */
 	struct fabric *fabric;
 	struct hca *hca[2];
 	struct eq *eq[2];
@@ -55,6 +57,15 @@ extern struct rig rig;
 
 int rig_up(void **state);
 int rig_down(void **state);
+
+/*
+ * In the place of rig_up(): each HCA has an event loop in a thread of its own. After rig_start()
+ * the test may use an HCA in its thread only, by its runner, and waits for completions by
+ * rig_wait().
+ */
+int rig_up_threads(void **state);
+void rig_start(void);
+unsigned int rig_wait(unsigned int n, unsigned int ms);
 
 /* Both EQs subscribe to all events but page faults. This subscribes to those, or ends that. */
 void rig_listen_to_faults(bool on);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loops in threads, and their bells.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "bell.h"
+#include "loop.h"
+#include "looprig.h"
+
+#define RINGERS	4
+#define RINGS	20000
+#define PATIENCE 20000	/* looks for an answer, most of them 0.1 ms apart */
+
+static struct bell bell;
+static atomic_uint left;		/* by the ringers */
+static atomic_uint seen;		/* by the thread that answers */
+static unsigned int answers;
+static sem_t all_seen;
+
+static void answer(void *arg)
+{
+	(void)arg;
+	answers++;
+	seen = atomic_load(&left);
+	if (seen == RINGERS * RINGS)
+		sem_post(&all_seen);
+	sched_yield();		/* there is more to do after the look at what was left */
+}
+
+static void *ringer(void *arg)
+{
+	unsigned int i;
+
+	(void)arg;
+	for (i = 0; i < RINGS; i++) {
+		atomic_fetch_add(&left, 1);
+		bell_ring(&bell);
+	}
+	return NULL;
+}
+
+/* Whatever was left before a ring is seen, though not every ring is answered. */
+static void no_ring_is_missed(void **state)
+{
+	struct runner r;
+	pthread_t thread[RINGERS];
+	unsigned int i;
+
+	(void)state;
+	sem_init(&all_seen, 0, 0);
+	runner_up(&r);
+	assert_int_equal(bell_init(&bell, loop_base(r.loop), answer, NULL), 0);
+	runner_start(&r, "answers");
+	for (i = 0; i < RINGERS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, ringer, NULL), 0);
+	for (i = 0; i < RINGERS; i++)
+		pthread_join(thread[i], NULL);
+	while (sem_wait(&all_seen))
+		;
+	runner_stop(&r);
+	assert_int_equal(seen, RINGERS * RINGS);
+	assert_in_range(answers, 1, RINGERS * RINGS);
+	bell_exit(&bell);
+	runner_down(&r);
+}
+
+/* A ring that comes as soon as the one before it was answered is answered, too. */
+static void ring_during_an_answer_is_not_missed(void **state)
+{
+	struct runner r;
+	unsigned int i, waited = 0;
+
+	(void)state;
+	atomic_store(&left, 0);
+	atomic_store(&seen, 0);
+	runner_up(&r);
+	assert_int_equal(bell_init(&bell, loop_base(r.loop), answer, NULL), 0);
+	runner_start(&r, "answers");
+	for (i = 1; i <= RINGS / 20 && waited < PATIENCE; i++) {
+		atomic_store(&left, i);
+		bell_ring(&bell);
+		for (waited = 0; waited < PATIENCE && atomic_load(&seen) != i; waited++)
+			if (waited > 1000)
+				usleep(100);
+	}
+	runner_stop(&r);
+	assert_true(waited < PATIENCE);
+	bell_exit(&bell);
+	runner_down(&r);
+}
+
+/* The end may be asked for at any time, also before there is a thread. */
+static void loop_ends_when_it_is_told(void **state)
+{
+	struct loop *l;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 100; i++) {
+		l = loop_new();
+		assert_non_null(l);
+		if (i % 2)
+			loop_end(l);
+		assert_int_equal(loop_start(l, "ends"), 0);
+		if (!(i % 2))
+			loop_end(l);
+		loop_join(l);
+		loop_free(l);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_ring_is_missed),
+		cmocka_unit_test(ring_during_an_answer_is_not_missed),
+		cmocka_unit_test(loop_ends_when_it_is_told),
+	};
+
+	return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
+}
