@@ -117,14 +117,28 @@ block_device_survives() {
 
 # ---- NVMe over RDMA --------------------------------------------------------------------------------------------
 
-# A target with a device in memory of $1 MiB, at the address $2.
+nvmet_file=/run/nvmet-file
+
+# A device in memory of $1 MiB.
+nullb_up() {
+	modprobe null_blk nr_devices=0 && mkdir "$nullb" || return
+	echo 1 >"$nullb/memory_backed" && echo "$1" >"$nullb/size" && echo 1 >"$nullb/power"
+}
+
+# A target at the address $2 with a device of $1 MiB; with a file in memory, if there is a third argument.
 nvmet_up() {
+	local device=/dev/nullb0
 	mount -t configfs configfs /sys/kernel/config 2>/dev/null
-	modprobe null_blk nr_devices=0 && modprobe nvmet-rdma || return
-	mkdir "$nullb" && echo 1 >"$nullb/memory_backed" && echo "$1" >"$nullb/size" && echo 1 >"$nullb/power" || return
+	modprobe nvmet-rdma || return
+	if [[ ${3:-} ]]; then
+		device=$nvmet_file
+		truncate -s "$1M" "$device"
+	else
+		nullb_up "$1"
+	fi || return
 	mkdir "$nvmet/subsystems/test" && echo 1 >"$nvmet/subsystems/test/attr_allow_any_host" || return
 	mkdir "$nvmet/subsystems/test/namespaces/1" || return
-	echo /dev/nullb0 >"$nvmet/subsystems/test/namespaces/1/device_path" || return
+	echo "$device" >"$nvmet/subsystems/test/namespaces/1/device_path" || return
 	echo 1 >"$nvmet/subsystems/test/namespaces/1/enable" || return
 	mkdir "$nvmet/ports/1" || return
 	echo rdma >"$nvmet/ports/1/addr_trtype"
@@ -142,7 +156,10 @@ nvmet_restart() {
 
 nvmet_down() {
 	rm "$nvmet/ports/1/subsystems/test" && rmdir "$nvmet/ports/1" "$nvmet/subsystems/test/namespaces/1" \
-		"$nvmet/subsystems/test" "$nullb" && modprobe -r nvmet-rdma
+		"$nvmet/subsystems/test" || return
+	rm -f "$nvmet_file"
+	[[ ! -e $nullb ]] || rmdir "$nullb" || return
+	modprobe -r nvmet-rdma
 }
 
 # Connect to the target at the address $1, which is sought each second if the connection breaks.
