@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # What the tests do in one guest: bring IPoIB up, offer block devices and files to the other guest, use those of the
-# other guest, pull the HCA out. Functions that end in _up or _down are called in either guest.
+# other guest, take the device away. Functions that end in _up or _down are called in either guest.
 
 # here and there are the addresses of the two guests, and tmp a directory: run sets them.
 # shellcheck disable=SC2154
@@ -70,19 +70,45 @@ not_running() {
 	! kill -0 "$1" 2>/dev/null
 }
 
-# Pull the HCA out, and remove its PCI device, as a hotplug slot does. mlx5_core looks at the HCA every two seconds,
-# and knows by then that no command will be answered.
-pull_out() {
-	local pci
-	pci=$(readlink -f "$ibdev/device") && hca unplug || return
-	sleep 5
-	echo 1 >"$pci/remove" &
-	wait_for 120 not_running $! && [[ ! -e $pci ]]
+# Write $1 to the file $2, which must end within two minutes.
+write_in_time() {
+	echo "$1" >"$2" &
+	wait_for 120 not_running $! && wait $!
 }
 
-# Put the HCA back, and give the IPoIB interface the address $1 again.
-put_back() {
-	hca plug && echo 1 >/sys/bus/pci/rescan && ipoib_up "$1"
+# Take the device away from its users. $1 says how:
+# unplug  the HCA is pulled out, and its PCI device is removed, as a hotplug slot does. mlx5_core looks at the HCA
+#         every two seconds, and knows by then that no command will be answered
+# fatal   firmware fails; mlx5_core takes the device away and brings it back
+# unbind  the verbs driver is unbound from the device
+take_away() {
+	local pci function
+	pci=$(readlink -f "$ibdev/device") && function=$(compgen -G "$pci/*.rdma.*") || return
+	case $1 in
+	unplug)
+		hca unplug && sleep 5 && write_in_time 1 "$pci/remove" && [[ ! -e $pci ]]
+		;;
+	fatal)
+		hca inject fatal && wait_for 60 test ! -e "$function"
+		;;
+	unbind)
+		readlink -f "$function/driver" >/run/unbound && echo "${function##*/}" >>/run/unbound &&
+			write_in_time "${function##*/}" "$function/driver/unbind"
+		;;
+	esac
+}
+
+# Give the device back that was taken away in the way $1, and the address $2 to its IPoIB interface.
+give_back() {
+	local driver function
+	case $1 in
+	unplug)
+		hca plug && echo 1 >/sys/bus/pci/rescan
+		;;
+	unbind)
+		{ read -r driver && read -r function; } </run/unbound && echo "$function" >"$driver/bind"
+		;;
+	esac && ipoib_up "$2"
 }
 
 # ---- a block device: its data, and what a fault does to a user of it -------------------------------------------
