@@ -31,6 +31,9 @@ check: module hca selftests tools ## the tests, on the stock kernel and the defa
 check-full: module hca selftests tools debug-kernel ## also on the debug kernel, behind an IOMMU, on HCAs with fewer features; and the benchmark
 	scripts/check --full
 
+check-ulp: module hca debug-kernel ## what uses the kernel's verbs between two hosts, for long: also opensm, the HCA pulled out, a soak
+	scripts/check --ulp
+
 module: ## build/module/$KERNEL/bluebell.ko
 	scripts/build-module $(KERNEL)
 
@@ -68,4 +71,4 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	rm -rf build
 
-.PHONY: help run shell check check-full module hca fuzz selftests tools kunit static coverage bench debug-kernel lab clean
+.PHONY: help run shell check check-full check-ulp module hca fuzz selftests tools kunit static coverage bench debug-kernel lab clean
