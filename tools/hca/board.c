@@ -34,11 +34,13 @@
 #include "srq.h"
 #include "uar.h"
 #include "uctx.h"
+#include "umem_cmd.h"
 #include "vfio_user.h"
 
 /* In the order in which they start; each uses those before it. */
 static const struct hca_module *const modules[] = {
-	&pages_module, &uctx_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module,
+	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
+	&memic_module, &mkey_module,
 	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module,
 	&cmdif_module,
 	&fabric_module, &address_module, &port_module,
@@ -49,7 +51,8 @@ static const struct hca_module *const modules[] = {
 
 static const struct cmd_desc *const cmds[] = {
 	cap_cmds,
-	pages_cmds, uctx_cmds, eq_cmds, pd_cmds, qcounter_cmds, memic_cmds, mkey_cmds, cq_cmds, srq_cmds,
+	pages_cmds, uctx_cmds, umem_cmds, eq_cmds, pd_cmds, qcounter_cmds, memic_cmds,
+	mkey_cmds, cq_cmds, srq_cmds,
 	mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
 	dev_cmds,
 	port_cmds, port_reg_cmds,

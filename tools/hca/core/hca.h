@@ -105,7 +105,7 @@ struct hca {
 
 	/* objects */
 	struct pages *pages;		/* pages that the driver gave */
-	uint64_t xlt_bytes;		/* of the translation tables of all memory keys */
+	uint64_t xlt_bytes;		/* of the translation tables of all memory keys and umems */
 	struct memics *memics;		/* device memory */
 	struct cqs *cqs;
 	struct qps *qps;

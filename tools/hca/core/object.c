@@ -39,7 +39,8 @@ const char *const obj_kind_name[OBJ_KINDS] = {
 	[OBJ_UAR] = "uar", [OBJ_EQ] = "eq", [OBJ_PD] = "pd", [OBJ_TD] = "td",
 	[OBJ_XRCD] = "xrcd", [OBJ_QCOUNTER] = "qcounter", [OBJ_MKEY] = "mkey", [OBJ_CQ] = "cq",
 	[OBJ_SRQ] = "srq", [OBJ_QP] = "qp", [OBJ_RESERVED_LKEY] = "reserved_lkey",
-	[OBJ_SQ] = "sq", [OBJ_MEMIC] = "memic", [OBJ_UCTX] = "uctx", [OBJ_OTHER] = "other",
+	[OBJ_SQ] = "sq", [OBJ_MEMIC] = "memic", [OBJ_UCTX] = "uctx", [OBJ_UMEM] = "umem",
+	[OBJ_OTHER] = "other",
 };
 
 /**

@@ -104,6 +104,8 @@ static const struct def {
 	{ "general", "pg", 1, 1 },
 	{ "general", "log_max_uctx", 10, 10 },
 	{ "general", "uctx_cap", 0x3, 0x3 },		/* RAW_TX, INTERNAL_DEV_RES */
+	{ "general", "log_max_umem", 16, 16 },
+	{ "general", "umem_uid_0", 1, 1 },
 	{ "general", "null_mkey", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.send", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.receive", 1, 1 },
@@ -169,6 +171,7 @@ static const struct {
 	{ OBJ_MEMIC, 0, NULL, 1 << 16 },
 	{ OBJ_RESERVED_LKEY, 1, NULL, 2 },
 	{ OBJ_UCTX, 1, "log_max_uctx", 0 },
+	{ OBJ_UMEM, 1, "log_max_umem", 0 },
 	{ OBJ_OTHER, 1, NULL, 1 << 16 },
 };
 
@@ -327,8 +330,10 @@ void profile_set_ranges(struct profile *p)
 					       ranges[i].limit;
 		if (ranges[i].kind == OBJ_SQ)
 			r->limit += FIRST_SQ;
-		if (ranges[i].kind == OBJ_UCTX && !cap_gen(p, "log_max_uctx"))
-			r->limit = r->first + 1;	/* CREATE_UCTX refuses */
+		/* Where these are not offered, their CREATE command refuses. */
+		if ((ranges[i].kind == OBJ_UCTX && !cap_gen(p, "log_max_uctx")) ||
+		    (ranges[i].kind == OBJ_UMEM && !cap_gen(p, "log_max_umem")))
+			r->limit = r->first + 1;
 	}
 	p->range[OBJ_UAR].first = FIRST_UAR;
 	p->range[OBJ_UAR].limit = 1u << (p->log_bar_size - 12);

@@ -55,7 +55,8 @@ struct profile {
 	unsigned int objects_per_page;	/* the HCA asks for a page for so many objects; 0: never */
 	bool no_write_combining;	/* stores to BlueFlame registers arrive one by one */
 	bool map_memic;			/* guests map device memory, else accesses are trapped */
-	unsigned int max_translation_mb;	/* MiB of translation tables of all memory keys */
+	unsigned int max_translation_mb;	/* MiB of translation tables of all memory keys and
+						 * umems */
 	/* Capabilities by type: [0] the maximum, [1] the current ones before SET_HCA_CAP. */
 	uint8_t cap[2][HCA_CAP_TYPES][HCA_CAP_SIZE];
 	bool cap_valid[HCA_CAP_TYPES];

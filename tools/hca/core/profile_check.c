@@ -65,6 +65,8 @@ static const struct {
 	{ "log_max_transport_domain", 1, 24 },
 	{ "log_max_xrcd", 1, 24 },
 	{ "sq_ts_format", 0, 2 },
+	{ "log_max_uctx", 0, 15 },
+	{ "log_max_umem", 0, 24 },
 	/* What the HCA does not model. */
 	{ "wq_signature", 0, 0 },
 	{ "apm", 0, 0 },
@@ -125,6 +127,18 @@ static int profile_check_max(const struct profile *p, char *why, size_t len)
 static bool is_pow2(uint32_t v)
 {
 	return v && !(v & (v - 1));
+}
+
+/* Umems belong to someone. */
+static int profile_check_users(const struct profile *p, char *why, size_t len)
+{
+	if (cap_gen(p, "log_max_umem") && !cap_gen(p, "log_max_uctx") && !cap_gen(p, "umem_uid_0"))
+		return profile_refuse(why, len,
+				      "log_max_umem is set, but neither log_max_uctx nor umem_uid_0: "
+				      "nobody could have a umem");
+	if (cap_gen(p, "umem_uid_0") && !cap_gen(p, "log_max_umem"))
+		return profile_refuse(why, len, "umem_uid_0 is set, but log_max_umem is 0");
+	return 0;
 }
 
 /* Capabilities that make sense only with others. */
@@ -270,7 +284,7 @@ int profile_check(const struct profile *p, char *why, size_t why_len)
 {
 	static int (*const checks[])(const struct profile *p, char *why, size_t len) = {
 		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_port,
-		profile_check_device, profile_check_memic,
+		profile_check_device, profile_check_memic, profile_check_users,
 	};
 	unsigned int i;
 

@@ -160,7 +160,18 @@
 	R(0x0d02, UCTX_CAPS)				\
 	R(0x0d03, UCTX_OWNS_OBJECTS)			\
 	R(0x0d04, UCTX_KERNEL_COMMAND)			\
-	R(0x0d05, UCTX_NO_RAW_TX)
+	R(0x0d05, UCTX_NO_RAW_TX)			\
+	/* umems */					\
+	R(0x0e01, UMEM_NO_UID)				\
+	R(0x0e02, UMEM_ATS_NOT_OFFERED)			\
+	R(0x0e03, UMEM_EMPTY)				\
+	R(0x0e04, UMEM_PAGE_OFFSET)			\
+	R(0x0e05, UMEM_BUDGET)				\
+	R(0x0e06, UMEM_MTT_RESERVED)			\
+	R(0x0e07, UMEM_PAGE_ADDRESS)			\
+	R(0x0e08, UMEM_RANGE)				\
+	R(0x0e09, UMEM_OFFSET)				\
+	R(0x0e0a, UMEM_ACCESS)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

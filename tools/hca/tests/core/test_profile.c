@@ -114,6 +114,8 @@ static void contradictions_are_refused(void **state)
 	refused("{\"caps\":{\"general\":{\"roce\":1}}}", "roce");
 	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}", "memic, the only kind of it, is not");
 	refused("{\"caps\":{\"general\":{\"max_wqe_sz_sq\":1000}}}", "powers of two");
+	refused("{\"caps\":{\"general\":{\"log_max_uctx\":0,\"umem_uid_0\":0}}}", "nobody");
+	refused("{\"caps\":{\"general\":{\"log_max_umem\":0}}}", "umem_uid_0");
 }
 
 static void device_memory_must_fit_the_bar(void **state)
@@ -162,6 +164,8 @@ static void values_out_of_bounds_are_refused(void **state)
 	refused("{\"caps\":{\"general\":{\"cqe_version\":2}}}", "cqe_version");
 	refused("{\"caps\":{\"general\":{\"log_max_eq_sz\":4}}}", "log_max_eq_sz");
 	refused("{\"caps\":{\"general\":{\"device_frequency_khz\":0}}}", "device_frequency_khz");
+	refused("{\"caps\":{\"general\":{\"log_max_uctx\":16}}}", "log_max_uctx");
+	refused("{\"caps\":{\"general\":{\"log_max_umem\":25}}}", "log_max_umem");
 	refused("{\"vectors\":0}", "vectors");
 	refused("{\"vectors\":65}", "vectors");
 	refused("{\"log_bar_size\":40}", "log_bar_size");

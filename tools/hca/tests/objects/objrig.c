@@ -26,6 +26,7 @@
 #include "qcounter.h"
 #include "qp.h"
 #include "srq.h"
+#include "umem_cmd.h"
 
 #define EQ_BUF	(RAM_BASE - 0x100000)	/* event queues: away from what the tests use */
 #define EQ_MEM	(2 * 4096)
@@ -73,12 +74,12 @@ static const struct qp_ops recorder = {
 /* ---- the HCA --------------------------------------------------------------------------------- */
 
 static const struct hca_module *modules[MAX_LIST] = {
-	&eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
+	&umem_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
 	&srq_module, &mcast_module, &qp_module,
 };
 
 static const struct cmd_desc *cmds[MAX_LIST] = {
-	eq_cmds, pd_cmds, qcounter_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds, qp_cmds,
+	umem_cmds, eq_cmds, pd_cmds, qcounter_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds, qp_cmds,
 	qp_modify_cmds,
 };
 
@@ -204,6 +205,7 @@ uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t
 	if (!st)
 		st = d->handler(rig.hca, &cmd);
 	memcpy(rig.why, cmd.why, sizeof(rig.why));
+	rig.syndrome = cmd.syndrome;
 	/* A refusal names its check. */
 	assert_true(!st == !cmd.syndrome);
 	return st;

@@ -47,6 +47,7 @@ extern struct rig {
 	unsigned int ntr;
 	struct eq *async;	/* which receives the asynchronous events */
 	char why[120];		/* of the last command that was refused */
+	uint32_t syndrome;	/* of the last command */
 } rig;
 
 /* What a test of a higher folder adds to the HCA, before rig_setup(). Lists ended by NULL. */

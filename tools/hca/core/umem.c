@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Umems: what a command may do with one that it names.
+ */
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "hca.h"
+#include "ifc.h"
+#include "umem.h"
+
+/* From the umem's first byte to the end of its last page. */
+static uint64_t umem_bytes(const struct umem *u)
+{
+	return ((uint64_t)u->nmtt << u->log_page) - u->page_offset;
+}
+
+/**
+ * umem_page() - find the page of a umem that has a byte
+ * @u: the umem
+ * @pos: of the byte, counted from the start of the first page
+ *
+ * Return: guest address of the page.
+ */
+uint64_t umem_page(const struct umem *u, uint64_t pos)
+{
+	return u->mtt[pos >> u->log_page] & ~UMEM_ACCESS;
+}
+
+/* What the HCA may do with each of the pages that have @len bytes at @pos. */
+static uint64_t umem_rights(const struct umem *u, uint64_t pos, uint64_t len)
+{
+	uint64_t rights = UMEM_ACCESS, i;
+
+	for (i = pos >> u->log_page; len && i <= (pos + len - 1) >> u->log_page; i++)
+		rights &= u->mtt[i];
+	return rights;
+}
+
+static uint8_t check_umem_use(struct cmd *cmd, const struct umem_place *at,
+			      const struct umem_use *use, const struct umem *u)
+{
+	uint64_t pos = u->page_offset + at->offset, rights;
+
+	if (at->offset > umem_bytes(u) || use->len > umem_bytes(u) - at->offset)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_RANGE,
+				"0x%llx+0x%llx is beyond the 0x%llx bytes of umem %u",
+				(unsigned long long)at->offset, (unsigned long long)use->len,
+				(unsigned long long)umem_bytes(u), u->obj.num);
+	if (pos & (use->align - 1))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_OFFSET,
+				"offset 0x%llx is not aligned to %u bytes, in pages from 0x%x on",
+				(unsigned long long)at->offset, use->align, u->page_offset);
+	rights = umem_rights(u, pos, use->len);
+	if (use->access & ~rights)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_ACCESS, "the HCA may not %s umem %u",
+				use->access & ~rights & UMEM_WRITE ? "write to" : "read from",
+				u->obj.num);
+	return ST_OK;
+}
+
+/**
+ * check_umem() - find a umem that a context names, and check the use that the context makes of it
+ * @hca: the HCA
+ * @cmd: the command; the umem belongs to its user id, also if that is the kernel's
+ * @at: the umem, and the place in it
+ * @use: what is to be there
+ * @u: the umem
+ *
+ * Return: ST_OK; ST_BAD_RES when there is none for that user; ST_BAD_PARAM if umems are not offered,
+ * and for a place that is beyond the umem, misaligned, or without the access that is needed.
+ */
+uint8_t check_umem(struct hca *hca, struct cmd *cmd, const struct umem_place *at,
+		   const struct umem_use *use, struct umem **u)
+{
+	struct obj *o;
+	uint8_t st;
+
+	if (!hca_cap_gen(hca, log_max_umem))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED, "umems are not offered");
+	st = check_obj(hca, cmd, OBJ_UMEM, at->id, &o);
+	if (st)
+		return st;
+	if (o->uid != cmd->uid)
+		return cmd_fail(cmd, ST_BAD_RES, WHY_OBJECT_OWNER,
+				"umem %u belongs to user id %u, not %u", at->id, o->uid, cmd->uid);
+	*u = (struct umem *)o;
+	st = check_umem_use(cmd, at, use, *u);
+	if (!st)
+		hca_trace(hca, "umem_use", "\"opcode\":\"0x%x\",\"umem\":%u,\"offset\":\"0x%llx\","
+			  "\"bytes\":\"0x%llx\"", cmd->opcode, at->id,
+			  (unsigned long long)at->offset, (unsigned long long)use->len);
+	return st;
+}

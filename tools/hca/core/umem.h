@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Umems: memory of a process that CREATE_UMEM gives a number. A command of that process names the
+ * memory of a queue, of a doorbell record or of a key by this number and an offset, not by addresses.
+ */
+#ifndef BLUEBELL_UMEM_H
+#define BLUEBELL_UMEM_H
+
+#include <stdint.h>
+
+#include "object.h"
+
+struct cmd;
+struct hca;
+
+/* What the HCA may do with a page of a umem: rd_en and wr_en of its MTT. */
+#define UMEM_READ	1ull
+#define UMEM_WRITE	2ull
+#define UMEM_ACCESS	(UMEM_READ | UMEM_WRITE)
+
+struct umem {
+	struct obj obj;		/* obj.num is the number of the umem */
+	uint64_t *mtt;		/* addresses of the pages, with UMEM_READ and UMEM_WRITE */
+	uint32_t nmtt;
+	unsigned int log_page;	/* log2 of the page size in bytes */
+	uint32_t page_offset;	/* of the umem's first byte in the first page */
+};
+
+/* A place in a umem, as a command names it. */
+struct umem_place {
+	uint32_t id;
+	uint64_t offset;	/* bytes */
+};
+
+/* What is to be at a place in a umem. */
+struct umem_use {
+	uint64_t len;		/* bytes */
+	unsigned int align;	/* of the first byte in its page; a power of two */
+	uint64_t access;	/* what the HCA does with the memory */
+};
+
+uint64_t umem_page(const struct umem *u, uint64_t pos);
+uint8_t check_umem(struct hca *hca, struct cmd *cmd, const struct umem_place *at,
+		   const struct umem_use *use, struct umem **u);
+
+#endif
