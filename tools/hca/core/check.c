@@ -6,7 +6,6 @@
 #include "cmd.h"
 #include "hca.h"
 #include "ifc.h"
-#include "mem.h"
 #include "object.h"
 
 /**
@@ -29,28 +28,6 @@ const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n)
 				return f[i].name;
 		}
 	return NULL;
-}
-
-/**
- * check_dbr() - check the address of a doorbell record
- * @hca: the HCA
- * @cmd: command that gives it
- * @addr: guest address
- * @len: bytes of the record, to which it has to be aligned
- *
- * Return: ST_OK, or ST_BAD_PARAM when it is misaligned or not mapped.
- */
-uint8_t check_dbr(struct hca *hca, struct cmd *cmd, uint64_t addr, size_t len)
-{
-	if (addr & (len - 1))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_DBR_MISALIGNED,
-				"doorbell record at 0x%llx is misaligned",
-				(unsigned long long)addr);
-	if (!mem_ptr(hca, addr, len, true))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_DBR_NOT_MAPPED,
-				"doorbell record at 0x%llx is not mapped",
-				(unsigned long long)addr);
-	return ST_OK;
 }
 
 /* Refuse a number that leads to no object, or to one that the command's user id may not use. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Checks that the handlers of several commands share: reserved fields, doorbell records, and
- * objects that a context names.
+ * Checks that the handlers of several commands share: reserved fields, and objects that a context
+ * names.
  */
 #ifndef BLUEBELL_CHECK_H
 #define BLUEBELL_CHECK_H
@@ -24,7 +24,6 @@ struct ifc_field {
 #define IFC_FIELD(typ, fld) { IFC_OFF(typ, fld), IFC_BITS(typ, fld), #fld }
 
 const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n);
-uint8_t check_dbr(struct hca *hca, struct cmd *cmd, uint64_t addr, size_t len);
 uint8_t check_obj(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		  struct obj **o);
 uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,

@@ -15,6 +15,7 @@
 #include "hca.h"
 #include "ifc.h"
 #include "profile.h"
+#include "umem.h"
 #include "util.h"
 
 /*
@@ -40,6 +41,18 @@ static const struct {
 	{ MLX5_CMD_OP_ACCESS_REG, MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE,
 	  MLX5_ACCESS_REGISTER_IN_OP_MOD_READ },
 	{ MLX5_CMD_OP_MAD_IFC, 0, 3 },		/* bits: ignore the M_Key, the B_Key */
+};
+
+/* Fields that mlx5_ifc.h reserves because it has no names for them. */
+static const struct {
+	const char *strct;
+	uint16_t off, width;	/* bits */
+} unnamed[] = {
+	{ "cqc", CQC_DBR_UMEM_ID, 32 }, { "qpc", QPC_DBR_UMEM_ID, 32 },
+	{ "xrc_srqc", XRC_SRQC_DBR_UMEM_ID, 32 },
+	{ "create_cq_in", CMD_UMEM_OFFSET, 64 }, { "create_cq_in", CMD_UMEM_ID, 32 },
+	{ "modify_cq_in", CMD_UMEM_OFFSET, 64 }, { "modify_cq_in", CMD_UMEM_ID, 32 },
+	{ "create_xrc_srq_in", CMD_UMEM_OFFSET, 64 }, { "create_xrc_srq_in", CMD_UMEM_ID, 32 },
 };
 
 /* Bits of a command's input that are reserved and must be zero. */
@@ -132,6 +145,9 @@ static void reserved_mark(const struct ifc_struct *s, uint64_t base, uint8_t *ma
 		for (bit = 0; m->reserved && bit < (uint64_t)m->width * m->count; bit++)
 			ifc_set_bits(mask, base + m->off + bit, 1, 1);
 	}
+	for (i = 0; i < ARRAY_SIZE(unnamed); i++)
+		if (!strcmp(unnamed[i].strct, s->name))
+			ifc_set_bits(mask, base + unnamed[i].off, unnamed[i].width, 0);
 }
 
 static int reserved_init(struct reserved *r, const char *cmd_name)

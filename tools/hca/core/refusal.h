@@ -171,7 +171,8 @@
 	R(0x0e07, UMEM_PAGE_ADDRESS)			\
 	R(0x0e08, UMEM_RANGE)				\
 	R(0x0e09, UMEM_OFFSET)				\
-	R(0x0e0a, UMEM_ACCESS)
+	R(0x0e0a, UMEM_ACCESS)				\
+	R(0x0e0b, UMEM_FIELDS)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

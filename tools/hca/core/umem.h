@@ -13,6 +13,16 @@
 struct cmd;
 struct hca;
 
+/*
+ * Fields that mlx5_ifc.h leaves reserved, as bits from the start of a structure: the number of a umem,
+ * and an offset in it. Programs that use DEVX have names for them.
+ */
+enum {
+	/* of the input of CREATE_CQ, MODIFY_CQ and CREATE_XRC_SRQ */
+	CMD_UMEM_OFFSET = 0x280, CMD_UMEM_ID = 0x2c0,
+	CQC_DBR_UMEM_ID = 0x20, QPC_DBR_UMEM_ID = 0x720, XRC_SRQC_DBR_UMEM_ID = 0x60,
+};
+
 /* What the HCA may do with a page of a umem: rd_en and wr_en of its MTT. */
 #define UMEM_READ	1ull
 #define UMEM_WRITE	2ull

@@ -175,7 +175,7 @@ static bool cq_arm_is_announced(struct hca *hca, const struct cq *cq, uint32_t w
 	enum arm_record r;
 	uint8_t rec[4];
 
-	mem_read(hca, cq->dbr_addr + DBR_ARM, rec, sizeof(rec));
+	mem_read(hca, cq->dbr.addr + DBR_ARM, rec, sizeof(rec));
 	r = cq_compare_arm(word, get_be32(rec));
 	if (r == RECORD_DIFFERS)
 		doorbell_drop(hca, DROP_ARM_RECORD, cq->uar, cq->obj.num);
@@ -327,7 +327,7 @@ static bool cq_has_room(struct hca *hca, struct cq *cq)
 
 	if (cq->overrun_ok || cq->collapsed || cq_ahead(cq->pi, cq->ci) < cq->cnt)
 		return true;
-	if (mem_read(hca, cq->dbr_addr, rec, sizeof(rec)))
+	if (mem_read(hca, cq->dbr.addr, rec, sizeof(rec)))
 		return false;
 	cq->ci = get_be32(rec) & CQ_INDEX_MASK;
 	return cq_ahead(cq->pi, cq->ci) < cq->cnt;
@@ -478,7 +478,8 @@ void cq_release(struct hca *hca, struct cq *cq)
 	obj_put(hca, eq);
 	if (cq->timer)
 		event_free(cq->timer);
-	qmem_free(&cq->mem);
+	qmem_free(hca, &cq->mem);
+	dbr_free(hca, &cq->dbr);
 	obj_free(hca, &cq->obj);
 }
 

@@ -64,7 +64,7 @@ struct cq {
 	struct hca *hca;	/* for the timer */
 	uint32_t uar, eqn;
 	struct queue_mem mem;
-	uint64_t dbr_addr;	/* be32 consumer index, be32 arm word */
+	struct doorbell_record dbr;	/* be32 consumer index, be32 arm word */
 	uint32_t cnt;		/* CQEs, power of two */
 	unsigned int cqe_sz;	/* bytes: 64 or 128 */
 	bool overrun_ok;	/* cqc.oi: no overrun check */

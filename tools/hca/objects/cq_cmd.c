@@ -18,18 +18,23 @@
 #include "util.h"
 
 _Static_assert(IFC_SZ(cqc) == CQC_BYTES, "cqc size");
+/* cq_memory() reads both. */
+_Static_assert(IFC_OFF(create_cq_in, pas) == IFC_OFF(modify_cq_in, pas) &&
+	       IFC_OFF(create_cq_in, cq_umem_valid) == IFC_OFF(modify_cq_in, cq_umem_valid),
+	       "memory of a CQ");
 
 enum { MODIFY_PERIOD = 1, MODIFY_COUNT = 2, MODIFY_OI = 4, MODIFY_EQN = 8 };
-enum { RESIZE_SIZE = 1, RESIZE_PG_OFFSET = 2, RESIZE_PG_SIZE = 4 };
+enum { RESIZE_SIZE = 1, RESIZE_PG_OFFSET = 2, RESIZE_PG_SIZE = 4, RESIZE_UMEM = 8 };
+#define RESIZE_ALL	((uint32_t)(RESIZE_SIZE | RESIZE_PG_OFFSET | RESIZE_PG_SIZE | RESIZE_UMEM))
 
 static const struct ifc_field cqc_reserved[] = {
 	IFC_FIELD(cqc, reserved_at_4), IFC_FIELD(cqc, reserved_at_c),
 	IFC_FIELD(cqc, reserved_at_18),
-	IFC_FIELD(cqc, reserved_at_20), IFC_FIELD(cqc, reserved_at_40),
+	IFC_FIELD(cqc, reserved_at_40),
 	IFC_FIELD(cqc, reserved_at_60), IFC_FIELD(cqc, reserved_at_80),
 	IFC_FIELD(cqc, reserved_at_c0), IFC_FIELD(cqc, reserved_at_c8),
 	IFC_FIELD(cqc, reserved_at_e0), IFC_FIELD(cqc, reserved_at_180),
-	IFC_FIELD(cqc, dbr_umem_valid), IFC_FIELD(cqc, apu_cq),
+	IFC_FIELD(cqc, apu_cq),
 };
 
 static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
@@ -54,19 +59,24 @@ static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	return ST_OK;
 }
 
-/* The page list of a CQ context, for CREATE and resize. */
-static uint8_t cq_pages(struct hca *hca, struct cmd *cmd, const uint8_t *c, const uint8_t *pas,
-			struct queue_mem *m)
+/* The memory of a CQ, for CREATE_CQ and resizing, which have the fields at the same places. */
+static uint8_t cq_memory(struct hca *hca, struct cmd *cmd, const uint8_t *c, struct queue_mem *m)
 {
-	unsigned int log_page = IFC_GET(cqc, c, log_page_size) + 12;
-	uint32_t offset = qmem_offset(IFC_GET(cqc, c, page_offset), log_page);
+	const struct qmem_source src = {
+		.pas = IFC_ADDR(create_cq_in, cmd->in, pas),
+		.log_page = IFC_GET(cqc, c, log_page_size) + 12,
+		.page_offset = IFC_GET(cqc, c, page_offset),
+		.in_umem = IFC_GET(create_cq_in, cmd->in, cq_umem_valid),
+		.umem.id = ifc_get_bits(cmd->in, CMD_UMEM_ID, 32),
+		.umem.offset = ifc_get_bits(cmd->in, CMD_UMEM_OFFSET, 64),
+	};
 	unsigned int cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
 
-	if (offset % cqe_sz)
+	if (qmem_offset(src.page_offset, src.log_page) % cqe_sz)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_CQE_STRADDLES_PAGES,
 				"a CQE would straddle pages");
-	return qmem_init(hca, cmd, m, pas, cmd_left(cmd, pas), log_page, offset,
-			 (size_t)cqe_sz << IFC_GET(cqc, c, log_cq_size));
+	return qmem_init(hca, cmd, m, &src, (size_t)cqe_sz << IFC_GET(cqc, c, log_cq_size), cqe_sz,
+			 UMEM_ACCESS);
 }
 
 static void cq_take_ctx(struct cq *cq, const uint8_t *c)
@@ -74,7 +84,6 @@ static void cq_take_ctx(struct cq *cq, const uint8_t *c)
 	memcpy(cq->cqc, c, CQC_BYTES);
 	cq->uar = IFC_GET(cqc, c, uar_page);
 	cq->eqn = IFC_GET(cqc, c, c_eqn_or_apu_element);
-	cq->dbr_addr = IFC_GET64(cqc, c, dbr_addr);
 	cq->cnt = 1u << IFC_GET(cqc, c, log_cq_size);
 	cq->cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
 	cq->overrun_ok = IFC_GET(cqc, c, oi);
@@ -105,32 +114,36 @@ static uint8_t cq_check_eq(struct hca *hca, struct cmd *cmd, const uint8_t *c, s
 static uint8_t create_cq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(create_cq_in, cmd->in, cq_context);
-	struct obj *uar, *eq;
+	const struct dbr_source dbr_src = {
+		.addr = IFC_GET64(cqc, c, dbr_addr),
+		.in_umem = IFC_GET(cqc, c, dbr_umem_valid),
+		.umem_id = ifc_get_bits(c, CQC_DBR_UMEM_ID, 32),
+	};
+	struct doorbell_record dbr = {};
 	struct queue_mem mem = {};
+	struct obj *uar, *eq;
 	struct cq *cq;
 	uint8_t st;
 
-	if (IFC_GET(create_cq_in, cmd->in, cq_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
-				"umem queues are not offered");
 	st = cq_check_ctx(hca, cmd, c);
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(cqc, c, uar_page), &uar);
 	if (!st)
 		st = cq_check_eq(hca, cmd, c, &eq);
 	if (!st)
-		st = check_dbr(hca, cmd, IFC_GET64(cqc, c, dbr_addr), 8);
+		st = dbr_init(hca, cmd, &dbr, &dbr_src, 8);
 	if (!st)
-		st = cq_pages(hca, cmd, c, IFC_ADDR(create_cq_in, cmd->in, pas), &mem);
-	if (st)
-		return st;
-	cq = (struct cq *)obj_new(hca, OBJ_CQ, cmd->uid, sizeof(*cq));
+		st = cq_memory(hca, cmd, c, &mem);
+	cq = st ? NULL : (struct cq *)obj_new(hca, OBJ_CQ, cmd->uid, sizeof(*cq));
 	if (!cq) {
-		qmem_free(&mem);
-		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all CQ numbers are in use");
+		qmem_free(hca, &mem);
+		dbr_free(hca, &dbr);
+		return st ? st : cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE,
+					  "all CQ numbers are in use");
 	}
 	cq->hca = hca;
 	cq->mem = mem;
+	cq->dbr = dbr;
 	cq_take_ctx(cq, c);
 	cq->timer = evtimer_new(hca->base, cq_timeout, cq);
 	uar->refs++;
@@ -192,17 +205,20 @@ static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const 
 	if (!hca_cap_gen(hca, cq_resize))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_RESIZE_NOT_OFFERED,
 				"resizing is not offered");
-	if (!(select & RESIZE_SIZE) ||
-	    (select & ~(uint32_t)(RESIZE_SIZE | RESIZE_PG_OFFSET | RESIZE_PG_SIZE)))
+	if (!(select & RESIZE_SIZE) || select & ~RESIZE_ALL)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_FIELD_SELECT,
 				"resize_field_select 0x%x is not supported", select);
+	if (!(select & RESIZE_UMEM) != !IFC_GET(modify_cq_in, cmd->in, cq_umem_valid))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_FIELDS,
+				"resize_field_select 0x%x, but cq_umem_valid is %u", select,
+				IFC_GET(modify_cq_in, cmd->in, cq_umem_valid));
 	if (cq->status != CQ_STATUS_OK)
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_CQ_IN_ERROR, "CQ 0x%x is in error",
 				cq->obj.num);
 	st = cq_check_ctx(hca, cmd, c);
 	if (st)
 		return st;
-	if (mem_read(hca, cq->dbr_addr, rec, sizeof(rec)))
+	if (mem_read(hca, cq->dbr.addr, rec, sizeof(rec)))
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_DBR_NOT_MAPPED,
 				"the doorbell record is not mapped");
 	cq->ci = get_be32(rec) & CQ_INDEX_MASK;
@@ -211,11 +227,11 @@ static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const 
 	if (left + 1 > cq->cnt || left + 1 > 1u << IFC_GET(cqc, c, log_cq_size))
 		return cmd_fail(cmd, ST_BAD_SIZE_OUTS_CQES, WHY_CQ_CQES_OUTSTANDING,
 				"%u CQEs are outstanding", left);
-	st = cq_pages(hca, cmd, c, IFC_ADDR(modify_cq_in, cmd->in, pas), &mem);
+	st = cq_memory(hca, cmd, c, &mem);
 	if (st)
 		return st;
 	if (!cq_write_resize(hca, cq)) {
-		qmem_free(&mem);
+		qmem_free(hca, &mem);
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_QUEUE_NOT_MAPPED,
 				"the memory of the queue is not mapped");
 	}
@@ -226,7 +242,7 @@ static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const 
 	IFC_SET(cqc, cq->cqc, cqe_sz, IFC_GET(cqc, c, cqe_sz));
 	IFC_SET(cqc, cq->cqc, log_page_size, IFC_GET(cqc, c, log_page_size));
 	IFC_SET(cqc, cq->cqc, page_offset, IFC_GET(cqc, c, page_offset));
-	qmem_free(&old);
+	qmem_free(hca, &old);
 	return ST_OK;
 }
 
@@ -256,7 +272,7 @@ static uint8_t query_cq(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	cq = (struct cq *)o;
-	if (!mem_read(hca, cq->dbr_addr, rec, sizeof(rec)))
+	if (!mem_read(hca, cq->dbr.addr, rec, sizeof(rec)))
 		cq->ci = get_be32(rec) & CQ_INDEX_MASK;
 	memcpy(c, cq->cqc, CQC_BYTES);
 	IFC_SET(cqc, c, status, cq->status);

@@ -38,7 +38,7 @@ struct eq *eq_find(struct hca *hca, uint32_t eqn)
 
 static void eq_release(struct hca *hca, struct eq *eq)
 {
-	qmem_free(&eq->mem);
+	qmem_free(hca, &eq->mem);
 	obj_free(hca, &eq->obj);
 }
 
@@ -249,8 +249,11 @@ static void eq_take_events(struct eq *eq, const uint8_t *in)
 
 static uint8_t eq_fill(struct hca *hca, struct cmd *cmd, struct eq *eq, const uint8_t *c)
 {
-	const uint8_t *pas = cmd->in + IFC_SZ(create_eq_in);
-	unsigned int log_page = IFC_GET(eqc, c, log_page_size) + 12;
+	const struct qmem_source src = {
+		.pas = cmd->in + IFC_SZ(create_eq_in),
+		.log_page = IFC_GET(eqc, c, log_page_size) + 12,
+		.page_offset = IFC_GET(eqc, c, page_offset),
+	};
 
 	eq->log_size = IFC_GET(eqc, c, log_eq_size);
 	eq->intr = IFC_GET(eqc, c, intr);
@@ -258,9 +261,8 @@ static uint8_t eq_fill(struct hca *hca, struct cmd *cmd, struct eq *eq, const ui
 	eq->uar = IFC_GET(eqc, c, uar_page);
 	memcpy(eq->eqc, c, sizeof(eq->eqc));
 	eq_take_events(eq, cmd->in);
-	return qmem_init(hca, cmd, &eq->mem, pas, cmd_left(cmd, pas), log_page,
-			 qmem_offset(IFC_GET(eqc, c, page_offset), log_page),
-			 (size_t)EQE_SIZE << eq->log_size);
+	return qmem_init(hca, cmd, &eq->mem, &src, (size_t)EQE_SIZE << eq->log_size, EQE_SIZE,
+			 UMEM_ACCESS);
 }
 
 static uint8_t create_eq(struct hca *hca, struct cmd *cmd)

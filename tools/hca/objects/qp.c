@@ -106,7 +106,7 @@ bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint1
 {
 	uint8_t rec[4];
 
-	if (mem_read(hca, qp->dbr_addr + which, rec, sizeof(rec)))
+	if (mem_read(hca, qp->dbr.addr + which, rec, sizeof(rec)))
 		return false;
 	*val = get_be32(rec);
 	return true;

@@ -71,7 +71,7 @@ struct qp {
 
 	/* Queues. One buffer: the RQ, then the SQ. */
 	struct queue_mem mem;
-	uint64_t dbr_addr;	/* guest address of the record: be32 receive, be32 send */
+	struct doorbell_record dbr;	/* be32 receive, be32 send */
 	bool has_sq;
 	enum qp_rq_type rq_type;
 	size_t rq_off;

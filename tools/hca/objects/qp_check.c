@@ -27,9 +27,13 @@ static const struct ifc_field qpc_reserved[] = {
 	IFC_FIELD(qpc, reserved_at_4c0), IFC_FIELD(qpc, reserved_at_4e0),
 	IFC_FIELD(qpc, reserved_at_560), IFC_FIELD(qpc, reserved_at_580),
 	IFC_FIELD(qpc, reserved_at_600), IFC_FIELD(qpc, reserved_at_620),
-	IFC_FIELD(qpc, reserved_at_680), IFC_FIELD(qpc, reserved_at_684),
-	IFC_FIELD(qpc, dbr_umem_valid),
+	IFC_FIELD(qpc, reserved_at_680),
+	/* up to the number of the umem that the doorbell record is in */
+	{ IFC_OFF(qpc, reserved_at_684), QPC_DBR_UMEM_ID - IFC_OFF(qpc, reserved_at_684),
+	  "reserved_at_684" },
 };
+
+_Static_assert(QPC_DBR_UMEM_ID + 32 == sizeof(IFC_T(qpc)), "the last field of a QP's context");
 
 #define PRIMARY(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), "path." #fld }
 

@@ -40,7 +40,6 @@ static void qp_take_queues(struct qp *qp)
 	qp->xrcdn = IFC_GET(qpc, c, xrcd);
 	qp->cs_req = IFC_GET(qpc, c, cs_req);
 	qp->cs_res = IFC_GET(qpc, c, cs_res);
-	qp->dbr_addr = IFC_GET64(qpc, c, dbr_addr);
 }
 
 /* Check that the capabilities include the service type. */
@@ -150,8 +149,6 @@ static uint8_t qp_check_refs(struct hca *hca, struct cmd *cmd, const struct qp *
 		st = qp_check_srq(hca, cmd, qp, &r->srq);
 	if (!st && qp->type == QPT_XRC)
 		st = check_obj(hca, cmd, OBJ_XRCD, qp->xrcdn, &r->xrcd);
-	if (!st && (qp->has_sq || qp->rq_type == RQ_OWN))
-		st = check_dbr(hca, cmd, qp->dbr_addr, 8);
 	return st;
 }
 
@@ -174,35 +171,51 @@ static void qp_refs_put(struct hca *hca, const struct qp_refs *r)
 		obj_put(hca, o[i]);
 }
 
-static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, struct qp_refs *r)
+/* The memory of the queues, and the doorbell record, which a queue pair without queues need not have. */
+static uint8_t qp_take_memory(struct hca *hca, struct cmd *cmd, struct qp *qp)
 {
 	const uint8_t *c = qp->created;
-	const uint8_t *pas = IFC_ADDR(create_qp_in, cmd->in, pas);
-	unsigned int log_page = IFC_GET(qpc, c, log_page_size) + 12;
-	size_t len;
+	const struct dbr_source dbr = {
+		.addr = IFC_GET64(qpc, c, dbr_addr),
+		.in_umem = IFC_GET(qpc, c, dbr_umem_valid),
+		.umem_id = ifc_get_bits(c, QPC_DBR_UMEM_ID, 32),
+	};
+	const struct qmem_source mem = {
+		.pas = IFC_ADDR(create_qp_in, cmd->in, pas),
+		.log_page = IFC_GET(qpc, c, log_page_size) + 12,
+		.page_offset = IFC_GET(qpc, c, page_offset),
+		.in_umem = IFC_GET(create_qp_in, cmd->in, wq_umem_valid),
+		.umem.id = IFC_GET(create_qp_in, cmd->in, wq_umem_id),
+		.umem.offset = IFC_GET64(create_qp_in, cmd->in, wq_umem_offset),
+	};
+	uint8_t st = ST_OK;
+
+	if (qp->has_sq || qp->rq_type == RQ_OWN || dbr.in_umem)
+		st = dbr_init(hca, cmd, &qp->dbr, &dbr, 8);
+	if (!st)
+		st = qmem_init(hca, cmd, &qp->mem, &mem, qp->sq_off + (size_t)qp->sq_cnt * 64, 64,
+			       UMEM_READ);
+	return st;
+}
+
+static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, struct qp_refs *r)
+{
 	uint8_t st;
 
-	if (IFC_GET(create_qp_in, cmd->in, wq_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
-				"umem queues are not offered");
 	if (IFC_GET(create_qp_in, cmd->in, input_qpn))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_INPUT_QPN,
 				"the HCA chooses the QPN: input_qpn must be 0");
 	if (IFC_GET(create_qp_in, cmd->in, qpc_ext))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_EXTENSION_NOT_OFFERED,
 				"QPC extensions are not offered");
-	st = qp_check_context(cmd, c);
+	st = qp_check_context(cmd, qp->created);
 	if (!st)
 		st = qp_check_type(hca, cmd, qp);
 	if (!st)
 		st = qp_check_sizes(hca, cmd, qp);
 	if (!st)
 		st = qp_check_refs(hca, cmd, qp, r);
-	if (st)
-		return st;
-	len = qp->sq_off + (size_t)qp->sq_cnt * 64;
-	return qmem_init(hca, cmd, &qp->mem, pas, cmd_left(cmd, pas), log_page,
-			 qmem_offset(IFC_GET(qpc, c, page_offset), log_page), len);
+	return st ? st : qp_take_memory(hca, cmd, qp);
 }
 
 static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
@@ -216,12 +229,12 @@ static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
 	qp_take_queues(&tmp);
 	qp_decode(&tmp);
 	st = qp_create_check(hca, cmd, &tmp, &refs);
-	if (st)
-		return st;
-	qp = (struct qp *)obj_new(hca, OBJ_QP, cmd->uid, sizeof(*qp));
+	qp = st ? NULL : (struct qp *)obj_new(hca, OBJ_QP, cmd->uid, sizeof(*qp));
 	if (!qp) {
-		qmem_free(&tmp.mem);
-		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all QP numbers are in use");
+		qmem_free(hca, &tmp.mem);
+		dbr_free(hca, &tmp.dbr);
+		return st ? st : cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE,
+					  "all QP numbers are in use");
 	}
 	tmp.obj = qp->obj;
 	*qp = tmp;
@@ -256,7 +269,8 @@ void qp_release(struct hca *hca, struct qp *qp)
 	qp_refs_put(hca, &r);
 	if (qp_special(hca, 0) == qp || qp_special(hca, 1) == qp)
 		qp_set_special(hca, qp, false);
-	qmem_free(&qp->mem);
+	qmem_free(hca, &qp->mem);
+	dbr_free(hca, &qp->dbr);
 	obj_free(hca, &qp->obj);
 }
 

@@ -235,6 +235,17 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 	return ST_OK;
 }
 
+/* The doorbell record stays where CREATE_QP found it. */
+static uint8_t trans_check_dbr(struct cmd *cmd, const uint8_t *given)
+{
+	uint32_t id = ifc_get_bits(given, QPC_DBR_UMEM_ID, 32);
+
+	if (!id && !IFC_GET(qpc, given, dbr_umem_valid))
+		return ST_OK;
+	return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_FIELDS,
+			"only CREATE_QP takes a umem for the doorbell record, here it is %u", id);
+}
+
 /* RST2INIT may name another protection domain than CREATE_QP; the reference moves with it. */
 static uint8_t trans_take_pd(struct hca *hca, struct cmd *cmd, struct qp *qp, struct qp *next)
 {
@@ -302,6 +313,8 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 				"%s is not allowed: QP 0x%x is in %s", d->name, qp->obj.num,
 				qp_state_name(qp->state));
 	st = qp_check_context(cmd, given);
+	if (!st)
+		st = trans_check_dbr(cmd, given);
 	if (!st)
 		st = trans_check_optpar(cmd, qp, d, opt);
 	if (st)

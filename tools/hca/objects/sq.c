@@ -32,7 +32,7 @@ struct sq {
 	uint32_t uar, cqn;
 	unsigned int log_size;		/* WQEBBs */
 	struct queue_mem mem;
-	uint64_t dbr_addr;
+	struct doorbell_record dbr;
 	uint16_t hw;			/* WQEBB counter: next to execute */
 	uint8_t sqc[IFC_SZ(sqc)];
 };
@@ -51,7 +51,8 @@ static void sq_release(struct hca *hca, struct sq *sq)
 {
 	sq_unref(hca, OBJ_UAR, sq->uar);
 	sq_unref(hca, OBJ_CQ, sq->cqn);
-	qmem_free(&sq->mem);
+	qmem_free(hca, &sq->mem);
+	dbr_free(hca, &sq->dbr);
 	obj_free(hca, &sq->obj);
 }
 
@@ -146,7 +147,7 @@ bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t
 		hca->count.db_bf++;
 	else
 		hca->count.db_send++;
-	if (mem_read(hca, sq->dbr_addr + DBR_SND, dbr, sizeof(dbr)))
+	if (mem_read(hca, sq->dbr.addr + DBR_SND, dbr, sizeof(dbr)))
 		return true;
 	to = get_be32(dbr);
 	why = qmem_check_doorbell(hca, &sq->mem, 0, 1u << sq->log_size, to, bf);
@@ -180,9 +181,7 @@ static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 	if (IFC_GET(sqc, c, tis_lst_sz) || IFC_GET(sqc, c, hairpin))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SQ_TIS_NOT_OFFERED,
 				"TIS and hairpin are not offered");
-	st = check_dbr(hca, cmd, IFC_GET64(wq, wq, dbr_addr), 8);
-	if (!st)
-		st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(wq, wq, uar_page), &uar);
+	st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(wq, wq, uar_page), &uar);
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_CQ, IFC_GET(sqc, c, cqn), &cq);
 	return st;
@@ -191,29 +190,32 @@ static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(create_sq_in, cmd->in, ctx);
-	const uint8_t *wq = IFC_ADDR(sqc, c, wq), *pas = wq + IFC_SZ(wq);
-	unsigned int log_page = IFC_GET(wq, wq, log_wq_pg_sz) + 12;
-	struct queue_mem mem;
+	const uint8_t *wq = IFC_ADDR(sqc, c, wq);
+	const struct qmem_source mem_src = qmem_source_wq(wq);
+	const struct dbr_source dbr_src = dbr_source_wq(wq);
+	struct doorbell_record dbr = {};
+	struct queue_mem mem = {};
 	struct sq *sq;
 	uint8_t st;
 
 	st = sq_check_context(hca, cmd, c);
 	if (!st)
-		st = qmem_init(hca, cmd, &mem, pas, cmd_left(cmd, pas), log_page,
-			       qmem_offset(IFC_GET(wq, wq, page_offset), log_page),
-			       (size_t)WQEBB << IFC_GET(wq, wq, log_wq_sz));
-	if (st)
-		return st;
-	sq = (struct sq *)obj_new(hca, OBJ_SQ, cmd->uid, sizeof(*sq));
+		st = dbr_init(hca, cmd, &dbr, &dbr_src, 8);
+	if (!st)
+		st = qmem_init(hca, cmd, &mem, &mem_src,
+			       (size_t)WQEBB << IFC_GET(wq, wq, log_wq_sz), WQEBB, UMEM_READ);
+	sq = st ? NULL : (struct sq *)obj_new(hca, OBJ_SQ, cmd->uid, sizeof(*sq));
 	if (!sq) {
-		qmem_free(&mem);
-		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all SQ numbers are in use");
+		qmem_free(hca, &mem);
+		dbr_free(hca, &dbr);
+		return st ? st : cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE,
+					  "all SQ numbers are in use");
 	}
 	sq->mem = mem;
+	sq->dbr = dbr;
 	sq->uar = IFC_GET(wq, wq, uar_page);
 	sq->cqn = IFC_GET(sqc, c, cqn);
 	sq->log_size = IFC_GET(wq, wq, log_wq_sz);
-	sq->dbr_addr = IFC_GET64(wq, wq, dbr_addr);
 	memcpy(sq->sqc, c, sizeof(sq->sqc));
 	obj_find(hca, OBJ_UAR, sq->uar)->refs++;
 	obj_find(hca, OBJ_CQ, sq->cqn)->refs++;

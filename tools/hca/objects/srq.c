@@ -23,6 +23,7 @@
 #define WQ_TYPE_CYCLIC	1
 #define WQ_STATE_RDY	1	/* rmpc.state */
 #define NEXT_SEG_BYTES	16	/* struct mlx5_wqe_srq_next_seg */
+#define SRQ_UMEM_ALIGN	64	/* of a queue in a umem, as of one in a page list of 4 KiB pages */
 
 _Static_assert(IFC_SZ(srqc) == SRQ_CTX_BYTES && IFC_SZ(xrc_srqc) == SRQ_CTX_BYTES, "srqc size");
 
@@ -71,7 +72,7 @@ int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t
 
 	if (srq->error)
 		return -EFAULT;
-	if (mem_read(hca, srq->dbr_addr, rec, sizeof(rec)))
+	if (mem_read(hca, srq->dbr.addr, rec, sizeof(rec)))
 		goto broken;
 	posted = get_be32(rec);
 	if (posted == srq->hw)
@@ -104,18 +105,18 @@ broken:
 
 /* What the three contexts have in common. */
 struct srq_params {
-	unsigned int log_cnt, shift, log_page;
-	uint32_t offset;
+	unsigned int log_cnt, shift;
 	uint32_t pdn, cqn, xrcdn;
 	bool has_cq, has_xrcd, wq_signature;
-	uint64_t dbr_addr;
-	const uint8_t *pas;
+	struct qmem_source mem;
+	struct dbr_source dbr;
 };
 
 static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params *p,
 		       struct srq **out)
 {
 	struct obj *pd, *cq = NULL, *xrcd = NULL;
+	struct doorbell_record dbr = {};
 	struct queue_mem mem = {};
 	struct srq *srq;
 	uint8_t st;
@@ -134,21 +135,21 @@ static uint8_t srq_new(struct hca *hca, struct cmd *cmd, const struct srq_params
 	if (!st && p->has_xrcd)
 		st = check_obj(hca, cmd, OBJ_XRCD, p->xrcdn, &xrcd);
 	if (!st)
-		st = check_dbr(hca, cmd, p->dbr_addr, 4);
+		st = dbr_init(hca, cmd, &dbr, &p->dbr, 4);
 	if (!st)
-		st = qmem_init(hca, cmd, &mem, p->pas, cmd_left(cmd, p->pas), p->log_page,
-			       p->offset, (size_t)1 << (p->log_cnt + p->shift));
-	if (st)
-		return st;
-	srq = (struct srq *)obj_new(hca, OBJ_SRQ, cmd->uid, sizeof(*srq));
+		st = qmem_init(hca, cmd, &mem, &p->mem, (size_t)1 << (p->log_cnt + p->shift),
+			       SRQ_UMEM_ALIGN, UMEM_READ);
+	srq = st ? NULL : (struct srq *)obj_new(hca, OBJ_SRQ, cmd->uid, sizeof(*srq));
 	if (!srq) {
-		qmem_free(&mem);
-		return cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE, "all SRQ numbers are in use");
+		qmem_free(hca, &mem);
+		dbr_free(hca, &dbr);
+		return st ? st : cmd_fail(cmd, ST_LIM, WHY_NUMBERS_IN_USE,
+					  "all SRQ numbers are in use");
 	}
 	srq->mem = mem;
+	srq->dbr = dbr;
 	srq->cnt = 1u << p->log_cnt;
 	srq->shift = p->shift;
-	srq->dbr_addr = p->dbr_addr;
 	srq->pdn = p->pdn;
 	srq->cqn = p->cqn;
 	srq->xrcdn = p->xrcdn;
@@ -168,15 +169,15 @@ static uint8_t create_srq(struct hca *hca, struct cmd *cmd)
 		.log_cnt = IFC_GET(srqc, c, log_srq_size),
 		.shift = IFC_GET(srqc, c, log_rq_stride) + 4,
 		.wq_signature = IFC_GET(srqc, c, wq_signature),
-		.log_page = IFC_GET(srqc, c, log_page_size) + 12,
 		.pdn = IFC_GET(srqc, c, pd),
-		.dbr_addr = IFC_GET64(srqc, c, dbr_addr),
-		.pas = IFC_ADDR(create_srq_in, cmd->in, pas),
+		.dbr.addr = IFC_GET64(srqc, c, dbr_addr),
+		.mem.pas = IFC_ADDR(create_srq_in, cmd->in, pas),
+		.mem.log_page = IFC_GET(srqc, c, log_page_size) + 12,
+		.mem.page_offset = IFC_GET(srqc, c, page_offset),
 	};
 	struct srq *srq;
 	uint8_t st;
 
-	p.offset = qmem_offset(IFC_GET(srqc, c, page_offset), p.log_page);
 	st = srq_new(hca, cmd, &p, &srq);
 	if (st)
 		return st;
@@ -194,23 +195,25 @@ static uint8_t create_xrc_srq(struct hca *hca, struct cmd *cmd)
 		.log_cnt = IFC_GET(xrc_srqc, c, log_xrc_srq_size),
 		.shift = IFC_GET(xrc_srqc, c, log_rq_stride) + 4,
 		.wq_signature = IFC_GET(xrc_srqc, c, wq_signature),
-		.log_page = IFC_GET(xrc_srqc, c, log_page_size) + 12,
 		.pdn = IFC_GET(xrc_srqc, c, pd),
 		.cqn = IFC_GET(xrc_srqc, c, cqn),
 		.xrcdn = IFC_GET(xrc_srqc, c, xrcd),
 		.has_cq = true,
 		.has_xrcd = true,
-		.dbr_addr = (uint64_t)IFC_GET(xrc_srqc, c, db_record_addr_h) << 32 |
+		.dbr.addr = (uint64_t)IFC_GET(xrc_srqc, c, db_record_addr_h) << 32 |
 			    (uint64_t)IFC_GET(xrc_srqc, c, db_record_addr_l) << 2,
-		.pas = IFC_ADDR(create_xrc_srq_in, cmd->in, pas),
+		.dbr.in_umem = IFC_GET(xrc_srqc, c, dbr_umem_valid),
+		.dbr.umem_id = ifc_get_bits(c, XRC_SRQC_DBR_UMEM_ID, 32),
+		.mem.pas = IFC_ADDR(create_xrc_srq_in, cmd->in, pas),
+		.mem.log_page = IFC_GET(xrc_srqc, c, log_page_size) + 12,
+		.mem.page_offset = IFC_GET(xrc_srqc, c, page_offset),
+		.mem.in_umem = IFC_GET(create_xrc_srq_in, cmd->in, xrc_srq_umem_valid),
+		.mem.umem.id = ifc_get_bits(cmd->in, CMD_UMEM_ID, 32),
+		.mem.umem.offset = ifc_get_bits(cmd->in, CMD_UMEM_OFFSET, 64),
 	};
 	struct srq *srq;
 	uint8_t st;
 
-	if (IFC_GET(create_xrc_srq_in, cmd->in, xrc_srq_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
-				"umem queues are not offered");
-	p.offset = qmem_offset(IFC_GET(xrc_srqc, c, page_offset), p.log_page);
 	st = srq_new(hca, cmd, &p, &srq);
 	if (st)
 		return st;
@@ -232,10 +235,9 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 		.log_cnt = IFC_GET(wq, wq, log_wq_sz),
 		.shift = IFC_GET(wq, wq, log_wq_stride),
 		.wq_signature = IFC_GET(wq, wq, wq_signature),
-		.log_page = IFC_GET(wq, wq, log_wq_pg_sz) + 12,
 		.pdn = IFC_GET(wq, wq, pd),
-		.dbr_addr = IFC_GET64(wq, wq, dbr_addr),
-		.pas = IFC_ADDR(wq, wq, pas),
+		.dbr = dbr_source_wq(wq),
+		.mem = qmem_source_wq(wq),
 	};
 	struct srq *srq;
 	uint8_t st;
@@ -245,10 +247,6 @@ static uint8_t create_rmp(struct hca *hca, struct cmd *cmd)
 	if (type != WQ_TYPE_LINKED && type != WQ_TYPE_CYCLIC)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_SRQ_WQ_TYPE, "wq_type %u is not supported",
 				type);
-	if (IFC_GET(wq, wq, dbr_umem_valid) || IFC_GET(wq, wq, wq_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
-				"umem queues are not offered");
-	p.offset = qmem_offset(IFC_GET(wq, wq, page_offset), p.log_page);
 	st = srq_new(hca, cmd, &p, &srq);
 	if (st)
 		return st;
@@ -287,7 +285,8 @@ static void srq_release(struct hca *hca, struct srq *srq)
 		cq->refs--;
 	if (srq->kind == SRQ_XRC && xrcd && xrcd->refs)
 		xrcd->refs--;
-	qmem_free(&srq->mem);
+	qmem_free(hca, &srq->mem);
+	dbr_free(hca, &srq->dbr);
 	obj_free(hca, &srq->obj);
 }
 
@@ -327,7 +326,7 @@ static uint16_t srq_left(struct hca *hca, const struct srq *srq)
 {
 	uint8_t rec[4];
 
-	return mem_read(hca, srq->dbr_addr, rec, sizeof(rec)) ? 0 : get_be32(rec) - srq->hw;
+	return mem_read(hca, srq->dbr.addr, rec, sizeof(rec)) ? 0 : get_be32(rec) - srq->hw;
 }
 
 static uint8_t query_srq(struct hca *hca, struct cmd *cmd)

@@ -17,7 +17,7 @@ struct srq {
 	bool error;
 	bool cyclic;		/* WQEs in ring order, not a linked list */
 	struct queue_mem mem;
-	uint64_t dbr_addr;
+	struct doorbell_record dbr;
 	uint32_t cnt;		/* WQEs, power of two */
 	unsigned int shift;	/* log2 of the WQE stride in bytes */
 	uint32_t pdn, cqn, xrcdn, user_index;

@@ -1,23 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Umems: what CREATE_UMEM must not accept.
+ * Umems: what CREATE_UMEM must not accept; queues and doorbell records in umems, where they
+ * lie, what they must not name, and that they keep the umem.
  */
+#include "cq.h"
 #include "cmd.h"
 #include "ifc.h"
 #include "mem.h"
 #include "object.h"
 #include "objrig.h"
 #include "profile.h"
+#include "qp.h"
+#include "sq.h"
+#include "srq.h"
 #include "umem.h"
 
 #define UID		7
 #define OTHER_UID	8
-#define LOG_PAGE	13
+#define LOG_PAGE	13	/* of the umem of a queue's memory: not that of the host */
 #define PAGE		(1ull << LOG_PAGE)
 #define PAGES		4u
 #define PAGE_OFFSET	0x1040u		/* of the umem in its first page */
+#define OFFSET		0x2040ull	/* of a queue: begins in the second page, ends in the third */
+#define BYTES		(PAGES * PAGE - PAGE_OFFSET)
+#define DBR_OFFSET	0x28ull
+#define QUEUE_LEN	4096u		/* of the queues of all kinds here */
+#define NO_UMEM		0x7fff		/* no umem has this number */
 #define OUTSIDE		(RAM_BASE - 0x10000000)	/* no memory, but read_only_memory() */
 
+static uint32_t pd, uar, eqn, cqn, xrcdn;
 static uint32_t mem_umem, dbr_umem;
 
 /* ---- umems ----------------------------------------------------------------------------------- */
@@ -88,6 +99,12 @@ static uint8_t umem_destroy(uint32_t id, uint16_t uid)
 	return rig_cmd(MLX5_CMD_OP_DESTROY_UMEM, 0, uid, in, sizeof(in), out, sizeof(out));
 }
 
+/* Guest address of a byte of the umem of good_umem(). */
+static uint64_t address(uint64_t offset)
+{
+	return page_at((PAGE_OFFSET + offset) / PAGE) + (PAGE_OFFSET + offset) % PAGE;
+}
+
 /* A page that the HCA may only read. */
 static uint64_t read_only_memory(void)
 {
@@ -95,15 +112,191 @@ static uint64_t read_only_memory(void)
 	return OUTSIDE;
 }
 
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+enum kind { CQ, QP, RMP, XRC_SRQ, SQ, KINDS };
+
+struct place {
+	bool valid;
+	uint32_t id;
+	uint64_t offset;
+};
+
+struct queue {
+	enum kind kind;
+	uint16_t uid;
+	struct place mem, dbr;
+};
+
+static struct queue good_queue(enum kind kind)
+{
+	return (struct queue){
+		.kind = kind, .uid = UID, .mem = { true, mem_umem, OFFSET },
+		.dbr = { true, dbr_umem, DBR_OFFSET },
+	};
+}
+
+static void build_cq(const struct queue *q, uint8_t *in)
+{
+	uint8_t *c = IFC_ADDR(create_cq_in, in, cq_context);
+
+	IFC_SET(cqc, c, log_cq_size, 6);
+	IFC_SET(cqc, c, uar_page, uar);
+	IFC_SET(cqc, c, c_eqn_or_apu_element, eqn);
+	IFC_SET(create_cq_in, in, cq_umem_valid, q->mem.valid);
+	ifc_set_bits(in, CMD_UMEM_ID, 32, q->mem.id);
+	ifc_set_bits(in, CMD_UMEM_OFFSET, 64, q->mem.offset);
+	IFC_SET(cqc, c, dbr_umem_valid, q->dbr.valid);
+	ifc_set_bits(c, CQC_DBR_UMEM_ID, 32, q->dbr.id);
+	IFC_SET64(cqc, c, dbr_addr, q->dbr.offset);
+}
+
+static void build_qp(const struct queue *q, uint8_t *in)
+{
+	uint8_t *c = IFC_ADDR(create_qp_in, in, qpc);
+
+	IFC_SET(qpc, c, pd, pd);
+	IFC_SET(qpc, c, log_sq_size, 5);
+	IFC_SET(qpc, c, log_rq_size, 7);
+	IFC_SET(qpc, c, uar_page, uar);
+	IFC_SET(qpc, c, cqn_snd, cqn);
+	IFC_SET(qpc, c, cqn_rcv, cqn);
+	IFC_SET(create_qp_in, in, wq_umem_valid, q->mem.valid);
+	IFC_SET(create_qp_in, in, wq_umem_id, q->mem.id);
+	IFC_SET64(create_qp_in, in, wq_umem_offset, q->mem.offset);
+	IFC_SET(qpc, c, dbr_umem_valid, q->dbr.valid);
+	ifc_set_bits(c, QPC_DBR_UMEM_ID, 32, q->dbr.id);
+	IFC_SET64(qpc, c, dbr_addr, q->dbr.offset);
+}
+
+static void build_wq(const struct queue *q, uint8_t *wq)
+{
+	IFC_SET(wq, wq, pd, pd);
+	IFC_SET(wq, wq, uar_page, uar);
+	IFC_SET(wq, wq, wq_type, 1);
+	IFC_SET(wq, wq, log_wq_sz, 6);
+	IFC_SET(wq, wq, log_wq_stride, 6);
+	IFC_SET(wq, wq, wq_umem_valid, q->mem.valid);
+	IFC_SET(wq, wq, wq_umem_id, q->mem.id);
+	IFC_SET64(wq, wq, wq_umem_offset, q->mem.offset);
+	IFC_SET(wq, wq, dbr_umem_valid, q->dbr.valid);
+	IFC_SET(wq, wq, dbr_umem_id, q->dbr.id);
+	IFC_SET64(wq, wq, dbr_addr, q->dbr.offset);
+}
+
+static void build_xrc_srq(const struct queue *q, uint8_t *in)
+{
+	uint8_t *c = IFC_ADDR(create_xrc_srq_in, in, xrc_srq_context_entry);
+
+	IFC_SET(xrc_srqc, c, log_xrc_srq_size, 6);
+	IFC_SET(xrc_srqc, c, log_rq_stride, 2);
+	IFC_SET(xrc_srqc, c, pd, pd);
+	IFC_SET(xrc_srqc, c, cqn, cqn);
+	IFC_SET(xrc_srqc, c, xrcd, xrcdn);
+	IFC_SET(create_xrc_srq_in, in, xrc_srq_umem_valid, q->mem.valid);
+	ifc_set_bits(in, CMD_UMEM_ID, 32, q->mem.id);
+	ifc_set_bits(in, CMD_UMEM_OFFSET, 64, q->mem.offset);
+	IFC_SET(xrc_srqc, c, dbr_umem_valid, q->dbr.valid);
+	ifc_set_bits(c, XRC_SRQC_DBR_UMEM_ID, 32, q->dbr.id);
+	IFC_SET(xrc_srqc, c, db_record_addr_h, q->dbr.offset >> 32);
+	IFC_SET(xrc_srqc, c, db_record_addr_l, q->dbr.offset >> 2);
+}
+
+static uint8_t queue_create(const struct queue *q, uint32_t *num)
+{
+	uint8_t in[1024] = {}, out[64] = {}, st = ST_INTERNAL;
+
+	switch (q->kind) {
+	case CQ:
+		build_cq(q, in);
+		st = rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, q->uid, in, IFC_BYTE(create_cq_in, pas),
+			     out, IFC_SZ(create_cq_out));
+		break;
+	case QP:
+		build_qp(q, in);
+		st = rig_cmd(MLX5_CMD_OP_CREATE_QP, 0, q->uid, in, IFC_BYTE(create_qp_in, pas),
+			     out, IFC_SZ(create_qp_out));
+		break;
+	case RMP:
+		IFC_SET(create_rmp_in, in, ctx.state, 1);
+		build_wq(q, IFC_ADDR(create_rmp_in, in, ctx.wq));
+		st = rig_cmd(MLX5_CMD_OP_CREATE_RMP, 0, q->uid, in,
+			     IFC_BYTE(create_rmp_in, ctx.wq.pas), out, IFC_SZ(create_rmp_out));
+		break;
+	case XRC_SRQ:
+		build_xrc_srq(q, in);
+		st = rig_cmd(MLX5_CMD_OP_CREATE_XRC_SRQ, 0, q->uid, in,
+			     IFC_BYTE(create_xrc_srq_in, pas), out, IFC_SZ(create_xrc_srq_out));
+		break;
+	case SQ:
+		IFC_SET(create_sq_in, in, ctx.cqn, cqn);
+		build_wq(q, IFC_ADDR(create_sq_in, in, ctx.wq));
+		st = rig_cmd(MLX5_CMD_OP_CREATE_SQ, 0, q->uid, in, IFC_SZ(create_sq_in), out,
+			     IFC_SZ(create_sq_out));
+		break;
+	case KINDS:
+		break;
+	}
+	/* The number is at the same place in the output of all. */
+	*num = IFC_GET(create_cq_out, out, cqn);
+	return st;
+}
+
+static uint32_t queue_new(const struct queue *q)
+{
+	uint32_t num;
+
+	if (queue_create(q, &num) != ST_OK)
+		fail_msg("kind %u: %s", q->kind, rig.why);
+	return num;
+}
+
+static void queue_destroy(enum kind kind, uint32_t num)
+{
+	static const uint16_t ops[KINDS] = {
+		MLX5_CMD_OP_DESTROY_CQ, MLX5_CMD_OP_DESTROY_QP, MLX5_CMD_OP_DESTROY_RMP,
+		MLX5_CMD_OP_DESTROY_XRC_SRQ, MLX5_CMD_OP_DESTROY_SQ,
+	};
+	uint8_t in[16] = {}, out[16];
+
+	IFC_SET(destroy_cq_in, in, cqn, num);
+	assert_int_equal(rig_cmd(ops[kind], 0, UID, in, sizeof(in), out, sizeof(out)), ST_OK);
+}
+
+/* Refused with that status by that check, and nothing has been made or is still held. */
+static void queue_refused(const struct queue *q, uint8_t status, uint32_t why)
+{
+	unsigned int before = obj_total(rig.hca);
+	uint32_t num;
+
+	if (queue_create(q, &num) != status || rig.syndrome != why)
+		fail_msg("kind %u: syndrome 0x%x (%s)", q->kind, rig.syndrome, rig.why);
+	assert_int_equal(obj_total(rig.hca), before);
+	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, mem_umem)->refs, 0);
+	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, dbr_umem)->refs, 0);
+}
+
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int setup(void **state)
 {
 	struct umem_params p;
+	uint64_t i;
 
 	rig_setup(state);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[0], log_max_umem, 16);
 	IFC_SET(cmd_hca_cap, rig.hca->cap[0], umem_uid_0, 1);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], log_max_wq_sz, 15);
+	for (i = 0; i < 0x200000; i += 8)	/* each word holds its address */
+		put_be64(rig.ram + i, RAM_BASE + i);
+	pd = rig_pd();
+	rig_give(OBJ_PD, pd, UID);
+	uar = rig_uar(UID);
+	eqn = rig_eq();
+	cqn = rig_cq(RAM_BASE + 0x10000, RAM_BASE + 0x100, 4, 64, uar, eqn);
+	rig_give(OBJ_EQ, eqn, SHARED_UID);
+	rig_give(OBJ_CQ, cqn, UID);
+	xrcdn = obj_new(rig.hca, OBJ_XRCD, UID, sizeof(struct obj))->num;
 	p = good_umem();
 	mem_umem = umem_new(&p);
 	dbr_umem = umem_new(&p);
@@ -223,15 +416,381 @@ static void umem_has_pages_that_the_hca_reaches(void **state)
 	umem_refused(&p, ST_BAD_PARAM, WHY_UMEM_PAGE_ADDRESS);
 }
 
+/* ---- tests of queues ------------------------------------------------------------------------- */
+
+static void queues_keep_their_umems(void **state)
+{
+	enum kind kind;
+
+	(void)state;
+	for (kind = 0; kind < KINDS; kind++) {
+		const struct queue q = good_queue(kind);
+		uint32_t num = queue_new(&q);
+
+		assert_int_equal(umem_destroy(mem_umem, UID), ST_BAD_RES_STATE);
+		assert_int_equal(rig.syndrome, WHY_OBJECT_IN_USE);
+		assert_int_equal(umem_destroy(dbr_umem, UID), ST_BAD_RES_STATE);
+		queue_destroy(kind, num);
+		assert_int_equal(obj_find(rig.hca, OBJ_UMEM, mem_umem)->refs, 0);
+		assert_int_equal(obj_find(rig.hca, OBJ_UMEM, dbr_umem)->refs, 0);
+	}
+	assert_int_equal(umem_destroy(mem_umem, UID), ST_OK);
+	assert_int_equal(umem_destroy(dbr_umem, UID), ST_OK);
+}
+
+static void memory_is_where_the_umem_says(const struct queue_mem *m, uint64_t offset)
+{
+	uint8_t buf[QUEUE_LEN];
+	uint32_t at;
+
+	assert_int_equal(m->len, QUEUE_LEN);
+	assert_int_equal(qmem_read(rig.hca, m, 0, buf, sizeof(buf)), 0);
+	for (at = 0; at < QUEUE_LEN; at += 8)
+		assert_int_equal(get_be64(buf + at), address(offset + at));
+	assert_ptr_equal(qmem_ptr(rig.hca, m, QUEUE_LEN - 64, 64, true),
+			 ram(address(offset + QUEUE_LEN - 64)));
+	assert_null(qmem_ptr(rig.hca, m, QUEUE_LEN - 32, 64, true));
+}
+
+static void queues_are_where_the_umem_says(void **state)
+{
+	struct queue q = good_queue(CQ);
+	const struct cq *cq;
+	const struct srq *srq;
+	const struct qp *qp;
+
+	(void)state;
+	cq = cq_find(rig.hca, queue_new(&q));
+	memory_is_where_the_umem_says(&cq->mem, OFFSET);
+	assert_int_equal(cq->dbr.addr, address(DBR_OFFSET));
+	q.kind = QP;
+	qp = qp_find(rig.hca, queue_new(&q));
+	memory_is_where_the_umem_says(&qp->mem, OFFSET);
+	assert_int_equal(qp->dbr.addr, address(DBR_OFFSET));
+	q.kind = RMP;
+	srq = srq_find(rig.hca, queue_new(&q));
+	memory_is_where_the_umem_says(&srq->mem, OFFSET);
+	assert_int_equal(srq->dbr.addr, address(DBR_OFFSET));
+	q.kind = XRC_SRQ;
+	q.dbr.offset = BYTES - 8;
+	srq = srq_find(rig.hca, queue_new(&q));
+	memory_is_where_the_umem_says(&srq->mem, OFFSET);
+	assert_int_equal(srq->dbr.addr, address(BYTES - 8));
+}
+
+static void cqes_are_written_to_the_umem(void **state)
+{
+	struct queue q = good_queue(CQ);
+	struct completion c = { .opcode = 2, .qpn = 0x42 };
+	uint32_t num = queue_new(&q), i;
+
+	(void)state;
+	for (i = 0; i < 64; i++) {
+		c.wqe_counter = 0x100 + i;
+		cq_complete_now(rig.hca, num, &c);
+		assert_int_equal(get_be16(ram(address(OFFSET + 64 * i) + 60)), 0x100 + i);
+	}
+	put_be32(ram(address(DBR_OFFSET)), 1);
+	cq_complete_now(rig.hca, num, &c);
+	assert_int_equal(cq_find(rig.hca, num)->status, CQ_STATUS_OK);
+	cq_complete_now(rig.hca, num, &c);
+	assert_int_equal(cq_find(rig.hca, num)->status, CQ_STATUS_OVERFLOW);
+}
+
+static void only_own_umems_are_named(void **state)
+{
+	struct umem_params p = good_umem();
+	uint32_t others, kernels;
+	enum kind kind;
+
+	(void)state;
+	p.uid = OTHER_UID;
+	others = umem_new(&p);
+	p.uid = 0;
+	kernels = umem_new(&p);
+	for (kind = 0; kind < KINDS; kind++) {
+		const uint32_t ids[] = { others, kernels };
+		unsigned int i;
+
+		for (i = 0; i < 2; i++) {
+			struct queue q = good_queue(kind);
+
+			q.mem.id = ids[i];
+			queue_refused(&q, ST_BAD_RES, WHY_OBJECT_OWNER);
+			q = good_queue(kind);
+			q.dbr.id = ids[i];
+			queue_refused(&q, ST_BAD_RES, WHY_OBJECT_OWNER);
+		}
+	}
+}
+
+/* A command of the kernel may name all objects, but not the memory of a process. */
+static void the_kernel_names_no_umem_of_a_user(void **state)
+{
+	struct umem_params p = good_umem();
+	enum kind kind;
+
+	(void)state;
+	for (kind = 0; kind < KINDS; kind++) {
+		struct queue q = good_queue(kind);
+
+		q.uid = 0;
+		queue_refused(&q, ST_BAD_RES, WHY_OBJECT_OWNER);
+	}
+	p.uid = 0;
+	for (kind = 0; kind < KINDS; kind++) {
+		struct queue q = good_queue(kind);
+
+		q.uid = 0;
+		q.mem.id = q.dbr.id = umem_new(&p);
+		queue_new(&q);
+	}
+}
+
+static void queues_name_umems_that_exist(void **state)
+{
+	enum kind kind;
+
+	(void)state;
+	for (kind = 0; kind < KINDS; kind++) {
+		struct queue q = good_queue(kind);
+
+		q.mem.id = NO_UMEM;
+		queue_refused(&q, ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+		q.mem.id = 0x1000000 | mem_umem;	/* of 32 bits all count */
+		queue_refused(&q, ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+		q = good_queue(kind);
+		q.dbr.id = NO_UMEM;
+		queue_refused(&q, ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+		q.dbr.id = 0;
+		queue_refused(&q, ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+	}
+}
+
+static void queues_fit_their_umems(void **state)
+{
+	static const uint64_t beyond[] = {
+		BYTES - QUEUE_LEN + 64, BYTES, BYTES + 64, 1ull << 40, -64ull, -(uint64_t)QUEUE_LEN,
+	};
+	enum kind kind;
+	size_t i;
+
+	(void)state;
+	for (kind = 0; kind < KINDS; kind++) {
+		struct queue q = good_queue(kind);
+
+		q.mem.offset = BYTES - QUEUE_LEN;
+		queue_destroy(kind, queue_new(&q));
+		for (i = 0; i < ARRAY_SIZE(beyond); i++) {
+			q.mem.offset = beyond[i];
+			queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_RANGE);
+		}
+		q.mem.offset = OFFSET + 32;
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_OFFSET);
+		q = good_queue(kind);
+		q.dbr.offset = BYTES;
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_RANGE);
+		q.dbr.offset = -8ull;
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_RANGE);
+	}
+}
+
+/* It is not the offset that has to be aligned, but the address. */
+static void alignment_counts_in_pages(void **state)
+{
+	struct umem_params p = good_umem();
+	enum kind kind;
+
+	(void)state;
+	p.page_offset = 0x10c;
+	mem_umem = umem_new(&p);
+	for (kind = 0; kind < KINDS; kind++) {
+		unsigned int record = kind == RMP || kind == XRC_SRQ ? 4 : 8;
+		struct queue q = good_queue(kind);
+
+		q.mem.offset = 0;
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_OFFSET);
+		q.mem.offset = 0x34;
+		q.dbr.id = mem_umem;
+		q.dbr.offset = 4;
+		queue_destroy(kind, queue_new(&q));
+		q.dbr.offset = 0;
+		if (record == 4)
+			queue_destroy(kind, queue_new(&q));
+		else
+			queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_OFFSET);
+	}
+}
+
+/* The HCA reads work queues and doorbell records, and writes CQEs. */
+static void umems_allow_what_the_queue_needs(void **state)
+{
+	struct umem_params p = good_umem();
+	uint32_t read_only, no_access;
+	enum kind kind;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < PAGES; i++)
+		p.mtt[i] = page_at(i) | UMEM_READ;
+	read_only = umem_new(&p);
+	for (i = 0; i < PAGES; i++)	/* one page of the queue is enough, and of no other */
+		p.mtt[i] = page_at(i) | (i == 2 ? 0 : UMEM_ACCESS);
+	no_access = umem_new(&p);
+	for (kind = 0; kind < KINDS; kind++) {
+		struct queue q = good_queue(kind);
+
+		q.dbr.id = read_only;
+		queue_destroy(kind, queue_new(&q));
+		q.mem.id = read_only;
+		if (kind == CQ)
+			queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_ACCESS);
+		else
+			queue_destroy(kind, queue_new(&q));
+		q = good_queue(kind);
+		q.mem.id = no_access;
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_ACCESS);
+		q.mem.offset = 0;
+		queue_destroy(kind, queue_new(&q));
+		q = good_queue(kind);
+		q.dbr.id = no_access;
+		queue_destroy(kind, queue_new(&q));
+		q.dbr.offset = 2 * PAGE - PAGE_OFFSET;
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_ACCESS);
+	}
+}
+
+static void fields_need_their_valid_bit(void **state)
+{
+	enum kind kind;
+
+	(void)state;
+	for (kind = 0; kind < KINDS; kind++) {
+		struct queue q = good_queue(kind);
+
+		q.dbr.valid = false;
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_FIELDS);
+		q = good_queue(kind);
+		q.mem.valid = false;
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_FIELDS);
+		q.mem.id = 0;
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_FIELDS);
+	}
+}
+
+static void queues_in_umems_must_be_offered(void **state)
+{
+	enum kind kind;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], log_max_umem, 0);
+	for (kind = 0; kind < KINDS; kind++) {
+		struct queue q = good_queue(kind);
+
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED);
+		q.dbr = (struct place){ .offset = RAM_BASE + 0x200 };
+		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED);
+	}
+}
+
+/* The places of page lists: in the context, in 1/64 pages. */
+static void queue_in_a_umem_has_no_page_offset(void **state)
+{
+	struct queue q = good_queue(CQ);
+	uint8_t in[IFC_BYTE(create_cq_in, pas)] = {}, out[IFC_SZ(create_cq_out)];
+
+	(void)state;
+	build_cq(&q, in);
+	IFC_SET(create_cq_in, in, cq_context.page_offset, 1);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_CQ, 0, UID, in, sizeof(in), out, sizeof(out)),
+			 ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+}
+
+static uint8_t resize(uint32_t num, uint32_t select, const struct place *at)
+{
+	uint8_t in[IFC_BYTE(modify_cq_in, pas)] = {}, out[IFC_SZ(modify_cq_out)];
+
+	IFC_SET(modify_cq_in, in, cqn, num);
+	put_be32(IFC_ADDR(modify_cq_in, in, modify_field_select_resize_field_select), select);
+	IFC_SET(modify_cq_in, in, cq_context.log_cq_size, 6);
+	IFC_SET(modify_cq_in, in, cq_umem_valid, at->valid);
+	ifc_set_bits(in, CMD_UMEM_ID, 32, at->id);
+	ifc_set_bits(in, CMD_UMEM_OFFSET, 64, at->offset);
+	return rig_cmd(MLX5_CMD_OP_MODIFY_CQ, 1, UID, in, sizeof(in), out, sizeof(out));
+}
+
+static void cq_moves_to_another_umem(void **state)
+{
+	struct queue q = good_queue(CQ);
+	struct umem_params p = good_umem();
+	struct place to = { true, umem_new(&p), 0 };
+	uint32_t num;
+
+	(void)state;
+	q.dbr.offset = BYTES - 8;
+	put_be32(ram(address(q.dbr.offset)), 0);
+	num = queue_new(&q);
+	assert_int_equal(resize(num, 1, &to), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+	to.valid = false;
+	assert_int_equal(resize(num, 9, &to), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+	to.valid = true;
+	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, mem_umem)->refs, 1);
+	assert_int_equal(resize(num, 9, &to), ST_OK);
+	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, mem_umem)->refs, 0);
+	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, to.id)->refs, 1);
+	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, dbr_umem)->refs, 1);
+	memory_is_where_the_umem_says(&cq_find(rig.hca, num)->mem, 0);
+	queue_destroy(CQ, num);
+	assert_int_equal(umem_destroy(to.id, UID), ST_OK);
+}
+
+static void no_transition_moves_the_doorbell_record(void **state)
+{
+	struct queue q = good_queue(QP);
+	uint8_t in[IFC_SZ(rst2init_qp_in)] = {}, out[IFC_SZ(rst2init_qp_out)];
+	uint8_t *c = IFC_ADDR(rst2init_qp_in, in, qpc);
+
+	(void)state;
+	IFC_SET(rst2init_qp_in, in, qpn, queue_new(&q));
+	IFC_SET(qpc, c, pm_state, 3);
+	IFC_SET(qpc, c, primary_address_path.vhca_port_num, 1);
+	IFC_SET(qpc, c, dbr_umem_valid, 1);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_RST2INIT_QP, 0, UID, in, sizeof(in), out,
+				 sizeof(out)), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+	IFC_SET(qpc, c, dbr_umem_valid, 0);
+	ifc_set_bits(c, QPC_DBR_UMEM_ID, 32, dbr_umem);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_RST2INIT_QP, 0, UID, in, sizeof(in), out,
+				 sizeof(out)), ST_BAD_PARAM);
+	assert_int_equal(rig.syndrome, WHY_UMEM_FIELDS);
+	ifc_set_bits(c, QPC_DBR_UMEM_ID, 32, 0);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_RST2INIT_QP, 0, UID, in, sizeof(in), out,
+				 sizeof(out)), ST_OK);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
 int main(void)
 {
+	static const struct hca_module *const modules[] = { &sq_module, NULL };
+	static const struct cmd_desc *const cmds[] = { sq_cmds, NULL };
 	const struct CMUnitTest tests[] = {
 		T(umem_is_made_and_destroyed), T(umem_must_be_offered),
 		T(umem_has_as_many_mtts_as_it_says), T(umem_begins_in_its_first_page),
 		T(umem_has_pages_that_the_hca_reaches),
+		T(queues_keep_their_umems), T(queues_are_where_the_umem_says),
+		T(cqes_are_written_to_the_umem), T(only_own_umems_are_named),
+		T(the_kernel_names_no_umem_of_a_user), T(queues_name_umems_that_exist),
+		T(queues_fit_their_umems), T(alignment_counts_in_pages),
+		T(umems_allow_what_the_queue_needs), T(fields_need_their_valid_bit),
+		T(queues_in_umems_must_be_offered), T(queue_in_a_umem_has_no_page_offset),
+		T(cq_moves_to_another_umem), T(no_transition_moves_the_doorbell_record),
 	};
 
+	rig_extra.modules = modules;
+	rig_extra.cmds = cmds;
 	return cmocka_run_group_tests_name("umem", tests, NULL, NULL);
 }

@@ -92,10 +92,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	a->sq_cnt = head[0] & 32 ? 64 : 4;
 	rig_connect(a, 0, b, 1);
 	fuzz_take(&in, rig_ptr(1, b->mem.pas[0]), 256);
-	put_be32(rig_ptr(1, b->dbr_addr + DBR_RCV), head[1] & 7);
+	put_be32(rig_ptr(1, b->dbr.addr + DBR_RCV), head[1] & 7);
 	fuzz_take(&in, rig_ptr(0, a->mem.pas[1]), a->sq_cnt * 64);
 	mend_ring(rig_ptr(0, a->mem.pas[1]), a, head[2]);
-	put_be32(rig_ptr(0, a->dbr_addr + DBR_SND), head[3] % (a->sq_cnt + 2));
+	put_be32(rig_ptr(0, a->dbr.addr + DBR_SND), head[3] % (a->sq_cnt + 2));
 	ring = rig_ptr(0, a->mem.pas[1]);
 	len = (ring[7] & 0x3f) * 16;
 	if (head[4] & 1 && len >= 16 && len <= 256)

@@ -343,7 +343,7 @@ struct qp *rig_qp(unsigned int h, enum qp_type type, uint32_t cqn)
 	qp->rq_shift = 6;
 	qp->sq_off = 4096;
 	qp->sq_cnt = 64;
-	qp->dbr_addr = rig_alloc(h, 8);
+	qp->dbr.addr = rig_alloc(h, 8);
 	qp->cqn_snd = cqn;
 	qp->cqn_rcv = cqn + 1;
 	rig_cq(h, cqn);
@@ -412,7 +412,7 @@ uint16_t rig_put(unsigned int h, struct qp *qp, const void *wqe, unsigned int ds
 
 void rig_show(unsigned int h, struct qp *qp)
 {
-	put_be32(rig_ptr(h, qp->dbr_addr + DBR_SND), *tail_of(h, qp));
+	put_be32(rig_ptr(h, qp->dbr.addr + DBR_SND), *tail_of(h, qp));
 }
 
 void rig_ring_wqe(unsigned int h, struct qp *qp, uint16_t idx)
@@ -440,7 +440,7 @@ uint16_t rig_send(unsigned int h, struct qp *qp, const void *wqe, unsigned int d
 
 void rig_recv(unsigned int h, struct qp *qp, uint64_t addr, uint32_t len, uint32_t lkey)
 {
-	uint8_t *rec = rig_ptr(h, qp->dbr_addr + DBR_RCV);
+	uint8_t *rec = rig_ptr(h, qp->dbr.addr + DBR_RCV);
 	uint32_t n = get_be32(rec);
 	uint8_t *w = rig_ptr(h, qp->mem.pas[0] + (n % 64) * 64);
 

@@ -296,7 +296,7 @@ static void doorbell_before_rts_is_dropped(void **state)
 static void record_beyond_the_queue_is_fatal(void **state)
 {
 	(void)state;
-	put_be32(rig_ptr(0, a->dbr_addr + DBR_SND), 65);
+	put_be32(rig_ptr(0, a->dbr.addr + DBR_SND), 65);
 	rig_ring(0, a);
 	assert_int_equal(a->state, QPS_ERR);
 	assert_int_equal(rig_events(EV_WQ_CATAS_ERROR), 1);
@@ -454,7 +454,7 @@ static void wqe_longer_than_posted_is_an_error(void **state)
 	wq_ctrl(&w, WQE_SEND, true, 0);
 	wq_inline(&w, rig_ptr(0, buf_a), 60);
 	rig_put(0, a, w.b, w.ds);
-	put_be32(rig_ptr(0, a->dbr_addr + DBR_SND), 1);
+	put_be32(rig_ptr(0, a->dbr.addr + DBR_SND), 1);
 	rig_ring(0, a);
 	rig_settle();
 	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);

@@ -43,7 +43,7 @@ static struct srq *new_srq(uint32_t xrcdn, uint32_t pdn)
 	s->mem.len = 64 * 16;
 	s->cnt = 16;
 	s->shift = 6;
-	s->dbr_addr = rig_alloc(1, 8);
+	s->dbr.addr = rig_alloc(1, 8);
 	s->pdn = pdn;
 	s->cqn = CQ_SRQ;
 	rig_cq(1, CQ_SRQ);
@@ -90,7 +90,7 @@ static void post_recv(uint32_t len, uint32_t key)
 	put_be32(w + 20, key);
 	put_be64(w + 24, buf_b);
 	put_be32(w + 36, LKEY_TERMINATE);
-	put_be32(rig_ptr(1, srq->dbr_addr), 1);
+	put_be32(rig_ptr(1, srq->dbr.addr), 1);
 }
 
 static void post(uint8_t opcode, uint32_t srqn, bool remote)
