@@ -53,6 +53,8 @@ static const struct {
 	{ "create_cq_in", CMD_UMEM_OFFSET, 64 }, { "create_cq_in", CMD_UMEM_ID, 32 },
 	{ "modify_cq_in", CMD_UMEM_OFFSET, 64 }, { "modify_cq_in", CMD_UMEM_ID, 32 },
 	{ "create_xrc_srq_in", CMD_UMEM_OFFSET, 64 }, { "create_xrc_srq_in", CMD_UMEM_ID, 32 },
+	{ "create_mkey_in", CREATE_MKEY_UMEM_OFFSET, 64 },
+	{ "create_mkey_in", CREATE_MKEY_UMEM_ID, 32 },
 };
 
 /* Bits of a command's input that are reserved and must be zero. */

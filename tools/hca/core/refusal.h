@@ -142,6 +142,8 @@
 	R(0x0a0f, MKEY_KSM_NOT_OFFERED)			\
 	R(0x0a10, MKEY_ENTITY_SIZE)			\
 	R(0x0a11, MKEY_TRANSLATION_BUDGET)		\
+	R(0x0a13, MKEY_UMEM_KIND)			\
+	R(0x0a14, MKEY_UMEM_PAGES)			\
 	/* device memory */				\
 	R(0x0b01, MEMIC_NOT_OFFERED)			\
 	R(0x0b02, MEMIC_SIZE)				\

@@ -235,6 +235,7 @@ void mkey_release(struct hca *hca, struct mkey *mk)
 	if (pd && pd->refs)
 		pd->refs--;
 	obj_put(hca, mk->memic);
+	obj_put(hca, mk->umem);
 	mkey_release_bound(hca, mk);
 	hca->xlt_bytes -= mk->xlt_bytes;
 	free(mk->mtt);

@@ -52,6 +52,7 @@ struct mkey {
 	uint64_t start, len;
 	uint64_t memic_addr;	/* MEMIC mode: of byte 0 in BAR0; the key itself starts at 0 */
 	struct obj *memic;	/* the allocation that it lies in; a reference */
+	struct obj *umem;	/* whose pages it leads to; a reference, or NULL */
 	unsigned int log_page;	/* MTT and KSM mode */
 	uint32_t nent;		/* translation entries allocated */
 	uint64_t xlt_bytes;	/* as which they count in hca->xlt_bytes */
@@ -102,6 +103,12 @@ enum mk_result mkey_write(struct hca *hca, const struct mkey_user *u, uint32_t k
 			  const void *buf, size_t len, unsigned int access);
 void *mkey_atomic_ptr(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
 		      size_t len, enum mk_result *res);
+
+/* ---- CREATE_MKEY: mkey_cmd.c, mkey_umem.c ----------------------------------------------------- */
+
+uint8_t mkey_alloc_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk, uint64_t octo);
+uint8_t mkey_names_umem(struct hca *hca, struct cmd *cmd, bool *names);
+uint8_t mkey_create_umem(struct hca *hca, struct cmd *cmd, struct mkey *mk);
 
 extern const struct hca_module mkey_module;
 extern const struct cmd_desc mkey_cmds[];

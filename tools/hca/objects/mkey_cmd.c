@@ -36,9 +36,6 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 	if (rsvd)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_RESERVED_FIELD, "mkc.%s is not zero",
 				rsvd);
-	if (IFC_GET(create_mkey_in, cmd->in, mkey_umem_valid))
-		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED,
-				"umem translation tables are not offered");
 	if (IFC_GET(create_mkey_in, cmd->in, pg_access) && !hca_cap_gen(hca, pg))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_PAGING_NOT_OFFERED,
 				"on-demand paging is not offered");
@@ -66,9 +63,6 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 	if (mk->free && !mk->umr_en)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_FREE_WITHOUT_UMR,
 				"a free key without umr_en can never be filled");
-	if (octo > MKEY_MAX_OCTO)
-		return cmd_fail(cmd, ST_LIM, WHY_MKEY_OCTOWORDS_TOO_MANY,
-				"%u translation octowords are too many", octo);
 	return check_obj(hca, cmd, OBJ_PD, mk->pdn, pd);
 }
 
@@ -93,18 +87,28 @@ static uint8_t mkey_create_memic(struct hca *hca, struct cmd *cmd, struct mkey *
 	return ST_OK;
 }
 
-/*
- * Allocate the table of translations, in blocks of 64 bytes, because UMR lists are padded to whole
- * blocks.
+/**
+ * mkey_alloc_xlt() - allocate the table of translations of a key
+ * @hca: the HCA
+ * @cmd: CREATE_MKEY
+ * @mk: the key as it will be, whose table and its size are set
+ * @octo: octowords of the table; it has whole blocks of 64 bytes, to which UMR lists are padded
+ *
+ * Return: ST_OK; ST_LIM for a table that is too large; ST_NO_RES.
  */
-static uint8_t mkey_alloc_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk, uint32_t octo)
+uint8_t mkey_alloc_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk, uint64_t octo)
 {
-	octo = (octo + 3) & ~3u;
+	if (octo > MKEY_MAX_OCTO)
+		return cmd_fail(cmd, ST_LIM, WHY_MKEY_OCTOWORDS_TOO_MANY,
+				"%llu translation octowords are too many",
+				(unsigned long long)octo);
+	octo = (octo + 3) & ~3ull;
 	mk->nent = mk->mode == MKM_MTT ? octo * 2 : octo;
-	mk->xlt_bytes = (uint64_t)octo * 16;
+	mk->xlt_bytes = octo * 16;
 	if (hca->xlt_bytes + mk->xlt_bytes > (uint64_t)hca->profile->max_translation_mb << 20)
 		return cmd_fail(cmd, ST_LIM, WHY_MKEY_TRANSLATION_BUDGET,
-				"no room for %u more octowords of translations", octo);
+				"no room for %llu more octowords of translations",
+				(unsigned long long)octo);
 	if (mk->mode == MKM_MTT)
 		mk->mtt = calloc(mk->nent + 1, sizeof(*mk->mtt));
 	else
@@ -140,9 +144,15 @@ static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk
 	uint32_t given = IFC_GET(create_mkey_in, cmd->in, translations_octword_actual_size);
 	const uint8_t *xlt = IFC_ADDR(create_mkey_in, cmd->in, klm_pas_mtt);
 	const char *why;
+	bool in_umem;
 	uint32_t i;
 	uint8_t st;
 
+	st = mkey_names_umem(hca, cmd, &in_umem);
+	if (st)
+		return st;
+	if (in_umem)
+		return mkey_create_umem(hca, cmd, mk);
 	if (mk->mode == MKM_MEMIC)
 		return mkey_create_memic(hca, cmd, mk);
 	if (mk->mode == MKM_PA) {
@@ -190,6 +200,8 @@ static uint8_t create_mkey(struct hca *hca, struct cmd *cmd)
 	hca->xlt_bytes += mk->xlt_bytes;
 	if (mk->memic)
 		mk->memic->refs++;
+	if (mk->umem)
+		mk->umem->refs++;
 	IFC_SET(create_mkey_out, cmd->out, mkey_index, mk->obj.num);
 	return ST_OK;
 fail:

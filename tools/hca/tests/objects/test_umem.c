@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Umems: what CREATE_UMEM must not accept; queues and doorbell records in umems, where they
+ * Umems: what CREATE_UMEM must not accept; queues, doorbell records and keys in umems, where they
  * lie, what they must not name, and that they keep the umem.
  */
 #include "cq.h"
 #include "cmd.h"
 #include "ifc.h"
 #include "mem.h"
+#include "mkey.h"
 #include "object.h"
 #include "objrig.h"
 #include "profile.h"
@@ -17,7 +18,7 @@
 
 #define UID		7
 #define OTHER_UID	8
-#define LOG_PAGE	13	/* of the umem of a queue's memory: not that of the host */
+#define LOG_PAGE	13	/* of the umem of a queue's memory: not that of the key or of the host */
 #define PAGE		(1ull << LOG_PAGE)
 #define PAGES		4u
 #define PAGE_OFFSET	0x1040u		/* of the umem in its first page */
@@ -771,6 +772,222 @@ static void no_transition_moves_the_doorbell_record(void **state)
 				 sizeof(out)), ST_OK);
 }
 
+/* ---- tests of keys --------------------------------------------------------------------------- */
+
+struct key {
+	uint16_t uid;
+	uint8_t mode;
+	unsigned int log_page;
+	uint64_t start, len;
+	unsigned int access;
+	bool free, umr_en, length64, pg_access;
+	uint32_t octo;
+	struct place at;
+};
+
+static struct key good_key(void)
+{
+	/* The address that a process has for byte 0x40 of its umem. */
+	return (struct key){
+		.uid = UID, .mode = MKM_MTT, .log_page = 12, .start = 0x7f0000000000 + PAGE_OFFSET + 0x40,
+		.len = BYTES - 0x40, .access = MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ,
+		.octo = 1000000, .at = { true, mem_umem, 0x40 },
+	};
+}
+
+static uint8_t key_create(const struct key *k, uint32_t *key)
+{
+	uint8_t in[IFC_BYTE(create_mkey_in, klm_pas_mtt)] = {}, out[IFC_SZ(create_mkey_out)];
+	uint8_t *c = IFC_ADDR(create_mkey_in, in, memory_key_mkey_entry), st;
+
+	IFC_SET(create_mkey_in, in, mkey_umem_valid, k->at.valid);
+	ifc_set_bits(in, CREATE_MKEY_UMEM_ID, 32, k->at.id);
+	ifc_set_bits(in, CREATE_MKEY_UMEM_OFFSET, 64, k->at.offset);
+	IFC_SET(create_mkey_in, in, pg_access, k->pg_access);
+	IFC_SET(mkc, c, access_mode_1_0, k->mode & 3);
+	IFC_SET(mkc, c, access_mode_4_2, k->mode >> 2);
+	IFC_SET(mkc, c, free, k->free);
+	IFC_SET(mkc, c, umr_en, k->umr_en);
+	IFC_SET(mkc, c, length64, k->length64);
+	IFC_SET(mkc, c, lr, !!(k->access & MK_LOCAL_READ));
+	IFC_SET(mkc, c, lw, !!(k->access & MK_LOCAL_WRITE));
+	IFC_SET(mkc, c, rr, !!(k->access & MK_REMOTE_READ));
+	IFC_SET(mkc, c, rw, !!(k->access & MK_REMOTE_WRITE));
+	IFC_SET(mkc, c, a, !!(k->access & MK_ATOMIC));
+	IFC_SET(mkc, c, qpn, MKEY_ANY_QP);
+	IFC_SET(mkc, c, pd, pd);
+	IFC_SET64(mkc, c, start_addr, k->start);
+	IFC_SET64(mkc, c, len, k->len);
+	IFC_SET(mkc, c, log_page_size, k->log_page);
+	IFC_SET(mkc, c, translations_octword_size, k->octo);
+	st = rig_cmd(MLX5_CMD_OP_CREATE_MKEY, 0, k->uid, in, sizeof(in), out, sizeof(out));
+	*key = IFC_GET(create_mkey_out, out, mkey_index) << 8;
+	return st;
+}
+
+static uint32_t key_new(const struct key *k)
+{
+	uint32_t key;
+
+	if (key_create(k, &key) != ST_OK)
+		fail_msg("%s", rig.why);
+	return key;
+}
+
+static void key_refused(const struct key *k, uint8_t status, uint32_t why)
+{
+	uint64_t before = rig.hca->xlt_bytes;
+	uint32_t key;
+
+	assert_int_equal(key_create(k, &key), status);
+	if (rig.syndrome != why)
+		fail_msg("syndrome 0x%x (%s), not 0x%x", rig.syndrome, rig.why, why);
+	assert_int_equal(rig.hca->xlt_bytes, before);
+	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, mem_umem)->refs, 0);
+}
+
+static uint8_t key_destroy(uint32_t key)
+{
+	uint8_t in[IFC_SZ(destroy_mkey_in)] = {}, out[IFC_SZ(destroy_mkey_out)];
+
+	IFC_SET(destroy_mkey_in, in, mkey_index, mkey_index(key));
+	return rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, UID, in, sizeof(in), out, sizeof(out));
+}
+
+/* The key's bytes are the umem's, whichever of the page sizes is larger than 4 KiB. */
+static void key_leads_to_the_umem(void **state)
+{
+	const struct mkey_user user = { .pdn = pd, .qpn = 5 };
+	static uint8_t buf[PAGES * PAGE];
+	struct key k = good_key();
+	unsigned int log_page;
+	uint32_t key;
+	uint64_t i;
+
+	(void)state;
+	for (log_page = 12; log_page <= LOG_PAGE; log_page++) {
+		k.log_page = log_page;
+		key = key_new(&k);
+		assert_int_equal(umem_destroy(mem_umem, UID), ST_BAD_RES_STATE);
+		assert_int_equal(mkey_read(rig.hca, &user, key, k.start, buf, k.len, MK_REMOTE_READ),
+				 MK_OK);
+		for (i = 0; i < k.len; i += 8)
+			assert_int_equal(get_be64(buf + i), address(0x40 + i));
+		assert_int_equal(mkey_read(rig.hca, &user, key, k.start + k.len, buf, 1,
+					   MK_REMOTE_READ), MK_OUT_OF_RANGE);
+		put_be64(buf, 0x1234);
+		assert_int_equal(mkey_write(rig.hca, &user, key, k.start + PAGE, buf, 8,
+					    MK_LOCAL_WRITE), MK_OK);
+		assert_int_equal(get_be64(ram(address(0x40 + PAGE))), 0x1234);
+		put_be64(ram(address(0x40 + PAGE)), address(0x40 + PAGE));
+		assert_int_equal(key_destroy(key), ST_OK);
+	}
+	assert_int_equal(umem_destroy(mem_umem, UID), ST_OK);
+}
+
+static void key_over_a_umem_is_refused(void **state)
+{
+	struct umem_params p = good_umem();
+	struct key k = good_key();
+	unsigned int i;
+
+	(void)state;
+	k.len++;
+	key_refused(&k, ST_BAD_PARAM, WHY_UMEM_RANGE);
+	k = good_key();
+	k.at.offset = -(uint64_t)PAGE;
+	key_refused(&k, ST_BAD_PARAM, WHY_UMEM_RANGE);
+	k = good_key();
+	k.at.id = NO_UMEM;
+	key_refused(&k, ST_BAD_RES, WHY_OBJECT_UNKNOWN);
+	k = good_key();
+	p.uid = OTHER_UID;
+	k.at.id = umem_new(&p);
+	key_refused(&k, ST_BAD_RES, WHY_OBJECT_OWNER);
+	k = good_key();
+	k.start++;			/* another byte of the page */
+	k.len--;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_PAGES);
+	k = good_key();
+	k.log_page = LOG_PAGE + 1;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_PAGES);
+	k.log_page = 11;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
+	k = good_key();
+	k.octo = 1;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_TRANSLATION);
+	k = good_key();
+	p = good_umem();
+	p.mtt[PAGES - 1] &= ~UMEM_WRITE;
+	k.at.id = umem_new(&p);
+	key_refused(&k, ST_BAD_PARAM, WHY_UMEM_ACCESS);
+	for (i = 1; i <= MK_ATOMIC; i <<= 1) {
+		k.access = i;
+		if (i == MK_LOCAL_READ || i == MK_REMOTE_READ)
+			assert_int_equal(key_destroy(key_new(&k)), ST_OK);
+		else
+			key_refused(&k, ST_BAD_PARAM, WHY_UMEM_ACCESS);
+	}
+}
+
+static void key_over_a_umem_is_of_one_kind(void **state)
+{
+	struct key k = good_key();
+
+	(void)state;
+	k.umr_en = true;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
+	k.free = true;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
+	k = good_key();
+	k.length64 = true;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
+	k = good_key();
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], pg, 1);
+	k.pg_access = true;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
+	k = good_key();
+	k.mode = MKM_PA;
+	k.uid = 0;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
+	/* The entries of a list of keys are no addresses: they are in the command. */
+	k = good_key();
+	k.mode = MKM_KLM;
+	k.octo = 0;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
+	k.at.valid = false;
+	key_refused(&k, ST_BAD_PARAM, WHY_UMEM_FIELDS);
+	k.at = (struct place){};
+	assert_int_equal(key_destroy(key_new(&k)), ST_OK);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], log_max_umem, 0);
+	k = good_key();
+	key_refused(&k, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED);
+	k.at.valid = false;
+	key_refused(&k, ST_BAD_PARAM, WHY_UMEM_FIELDS);
+}
+
+/* A umem of one large page makes no large table. */
+static void key_over_a_large_umem_is_limited(void **state)
+{
+	struct umem_params p = good_umem();
+	struct key k = good_key();
+
+	(void)state;
+	p.log_page = 40;
+	p.page_offset = 0;
+	p.nmtt = p.given = 1;
+	p.mtt[0] = RAM_BASE | UMEM_ACCESS;
+	k.at = (struct place){ true, umem_new(&p), 0 };
+	k.start = 0;
+	k.len = 1ull << 40;
+	k.octo = UINT32_MAX;
+	key_refused(&k, ST_LIM, WHY_MKEY_OCTOWORDS_TOO_MANY);
+	k.len = 1ull << 36;
+	key_refused(&k, ST_LIM, WHY_MKEY_TRANSLATION_BUDGET);
+	k.len = 1ull << 20;
+	assert_int_equal(key_destroy(key_new(&k)), ST_OK);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
 int main(void)
@@ -788,6 +1005,8 @@ int main(void)
 		T(umems_allow_what_the_queue_needs), T(fields_need_their_valid_bit),
 		T(queues_in_umems_must_be_offered), T(queue_in_a_umem_has_no_page_offset),
 		T(cq_moves_to_another_umem), T(no_transition_moves_the_doorbell_record),
+		T(key_leads_to_the_umem), T(key_over_a_umem_is_refused),
+		T(key_over_a_umem_is_of_one_kind), T(key_over_a_large_umem_is_limited),
 	};
 
 	rig_extra.modules = modules;

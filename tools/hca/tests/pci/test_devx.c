@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "hca.h"
 #include "ifc.h"
+#include "mkey.h"
 #include "object.h"
 #include "qp.h"
 #include "srq.h"
@@ -132,6 +133,25 @@ static size_t build_xrc_srq(void)
 	return 0x110;
 }
 
+static size_t build_mkey(void)
+{
+	uint8_t *c = IFC_ADDR(create_mkey_in, in, memory_key_mkey_entry);
+
+	begin(MLX5_CMD_OP_CREATE_MKEY);
+	IFC_SET(create_mkey_in, in, mkey_umem_valid, 1);
+	IFC_SET(mkc, c, access_mode_1_0, MKM_MTT);
+	IFC_SET(mkc, c, lr, 1);
+	IFC_SET(mkc, c, pd, pd);
+	IFC_SET(mkc, c, qpn, MKEY_ANY_QP);
+	IFC_SET64(mkc, c, start_addr, 0x7f0000000000);
+	IFC_SET64(mkc, c, len, 0x2000);
+	IFC_SET(mkc, c, log_page_size, 12);
+	IFC_SET(mkc, c, translations_octword_size, 1);
+	put_be32(in + 0x64, umem);
+	put_be64(in + 0x68, 0x3000);
+	return 0x110;
+}
+
 /* An EQ that all users may name, as mlx5_core creates them. */
 static uint32_t shared_eq(void)
 {
@@ -174,8 +194,11 @@ static void at(const struct queue_mem *m, uint64_t offset)
 
 static void queues_lie_where_the_program_says(void **state)
 {
+	const struct mkey_user user = { .pdn = pd, .qpn = 1 };
 	const struct srq *srq;
 	const struct qp *qp;
+	uint8_t buf[8];
+	uint32_t key;
 
 	(void)state;
 	at(&cq_find(core.hca, cqn)->mem, QUEUE);
@@ -186,12 +209,17 @@ static void queues_lie_where_the_program_says(void **state)
 	srq = srq_find(core.hca, made(build_xrc_srq()));
 	at(&srq->mem, QUEUE + 0x2000);
 	assert_int_equal(srq->dbr.addr, MEMORY + RECORD + 16);
+	key = made(build_mkey()) << 8;
+	put_be64(core.ram + MEMORY + 0x4008, 0x5678);
+	assert_int_equal(mkey_read(core.hca, &user, key, 0x7f0000001008, buf, 8, MK_LOCAL_READ),
+			 MK_OK);
+	assert_int_equal(get_be64(buf), 0x5678);
 }
 
 /* The kernel destroys what a process has left; the id and the umem come after what uses them. */
 static void umems_end_before_the_id_and_after_the_queues(void **state)
 {
-	uint32_t qpn = made(build_qp());
+	uint32_t qpn = made(build_qp()), key = made(build_mkey());
 	uint16_t gone = uid;
 
 	(void)state;
@@ -199,6 +227,8 @@ static void umems_end_before_the_id_and_after_the_queues(void **state)
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_QP, qpn), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_UMEM, umem), ST_BAD_RES_STATE);
 	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_CQ, cqn), ST_OK);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_UMEM, umem), ST_BAD_RES_STATE);
+	assert_int_equal(destroy(MLX5_CMD_OP_DESTROY_MKEY, key), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_UAR, uar), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_PD, pd), ST_OK);
 	assert_int_equal(destroy(MLX5_CMD_OP_DEALLOC_XRCD, xrcd), ST_OK);
@@ -216,6 +246,7 @@ static void teardown_ends_all_umems(void **state)
 	(void)state;
 	made(build_qp());
 	made(build_xrc_srq());
+	made(build_mkey());
 	assert_int_equal(core_simple(MLX5_CMD_OP_TEARDOWN_HCA, 0, out), ST_OK);
 	assert_int_equal(obj_total(core.hca), 0);
 	assert_int_equal(core.hca->xlt_bytes, 0);
@@ -230,6 +261,7 @@ static void what_is_beside_the_fields_is_reserved(void **state)
 		{ build_cq, 0x5f }, { build_cq, 0x60 }, { build_cq, 0x18 },
 		{ build_qp, 0x10f }, { build_qp, 0x18 + 0xe3 },
 		{ build_xrc_srq, 0x5f }, { build_xrc_srq, 0x60 }, { build_xrc_srq, 0x24 },
+		{ build_mkey, 0x5f }, { build_mkey, 0x70 },
 	};
 	unsigned int i;
 	size_t len;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory keys over a umem: CREATE_MKEY names the umem instead of giving translations.
+ */
+#include "caps.h"
+#include "cmd.h"
+#include "hca.h"
+#include "ifc.h"
+#include "mkey.h"
+#include "umem.h"
+
+/**
+ * mkey_names_umem() - tell whether the translations of a key are those of a umem
+ * @hca: the HCA
+ * @cmd: CREATE_MKEY
+ * @names: set to the answer
+ *
+ * Return: ST_OK, or ST_BAD_PARAM if the fields contradict each other.
+ */
+uint8_t mkey_names_umem(struct hca *hca, struct cmd *cmd, bool *names)
+{
+	bool valid = IFC_GET(create_mkey_in, cmd->in, mkey_umem_valid);
+	uint32_t id = ifc_get_bits(cmd->in, CREATE_MKEY_UMEM_ID, 32);
+	uint64_t offset = ifc_get_bits(cmd->in, CREATE_MKEY_UMEM_OFFSET, 64);
+
+	*names = valid;
+	if (valid && !hca_cap_gen(hca, log_max_umem))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED, "umems are not offered");
+	if (!valid && (id || offset))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_FIELDS,
+				"umem %u, offset 0x%llx are given for a key that is not over a umem",
+				id, (unsigned long long)offset);
+	return ST_OK;
+}
+
+/*
+ * A key whose translations are not in the command, but those of a umem. It stays as it is: neither UMR
+ * nor page faults change its pages.
+ */
+static uint8_t mkey_check_umem_kind(struct cmd *cmd, const struct mkey *mk)
+{
+	if (mk->mode != MKM_MTT)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND,
+				"a key of access mode %u cannot be over a umem", mk->mode);
+	if (mk->free || mk->umr_en || mk->length64 || IFC_GET(create_mkey_in, cmd->in, pg_access))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND,
+				"a key over a umem has neither free, umr_en, length64 nor pg_access");
+	return ST_OK;
+}
+
+/* What the HCA does with the memory of a key that allows this access. */
+static uint64_t mkey_umem_access(unsigned int access)
+{
+	return (access & (MK_LOCAL_READ | MK_REMOTE_READ | MK_ATOMIC) ? UMEM_READ : 0) |
+	       (access & (MK_LOCAL_WRITE | MK_REMOTE_WRITE | MK_ATOMIC) ? UMEM_WRITE : 0);
+}
+
+/* Fill the table of @n pages of the key, of which the first has byte @pos of the umem's pages. */
+static void mkey_fill_umem(struct mkey *mk, const struct umem *u, uint64_t pos, uint64_t n)
+{
+	uint64_t page = 1ull << mk->log_page, i;
+
+	for (i = 0; i < n; i++) {
+		uint64_t at = (pos & ~(page - 1)) + i * page;
+
+		mk->mtt[i] = umem_page(u, at) | (at & ((1ull << u->log_page) - 1)) |
+			     (u->mtt[at >> u->log_page] & UMEM_ACCESS);
+	}
+}
+
+/**
+ * mkey_create_umem() - make the translations of a key over a umem
+ * @hca: the HCA
+ * @cmd: CREATE_MKEY
+ * @mk: the key as it will be, whose table and umem are set; the caller takes a reference to the umem
+ *
+ * Return: ST_OK; ST_BAD_PARAM if the key cannot be over that part of that umem; otherwise as
+ * check_umem() and mkey_alloc_xlt().
+ */
+uint8_t mkey_create_umem(struct hca *hca, struct cmd *cmd, struct mkey *mk)
+{
+	const struct umem_place at = {
+		.id = ifc_get_bits(cmd->in, CREATE_MKEY_UMEM_ID, 32),
+		.offset = ifc_get_bits(cmd->in, CREATE_MKEY_UMEM_OFFSET, 64),
+	};
+	const struct umem_use use = {
+		.len = mk->len, .align = 1, .access = mkey_umem_access(mk->access),
+	};
+	uint32_t octo = IFC_GET(mkc, mk->mkc, translations_octword_size);
+	uint64_t mask = (1ull << mk->log_page) - 1, pos, n;
+	const char *why = mkey_entity_refused(hca, mk);
+	struct umem *u;
+	uint8_t st;
+
+	st = mkey_check_umem_kind(cmd, mk);
+	if (!st && why)
+		st = cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE, "%s", why);
+	if (!st)
+		st = check_umem(hca, cmd, &at, &use, &u);
+	if (st)
+		return st;
+	pos = u->page_offset + at.offset;
+	if (mk->log_page > u->log_page || (pos ^ mk->start) & mask)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_PAGES,
+				"start_addr 0x%llx in pages of 2^%u is not byte 0x%llx in pages of 2^%u",
+				(unsigned long long)mk->start, mk->log_page, (unsigned long long)pos,
+				u->log_page);
+	n = ((mk->start & mask) + mk->len + mask) >> mk->log_page;
+	why = mkey_invalid(mk, 2ull * octo);
+	if (why)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_TRANSLATION, "%s", why);
+	/* The table need not be larger than the umem, whatever the context says. */
+	st = mkey_alloc_xlt(hca, cmd, mk, (n + 1) / 2);
+	if (st)
+		return st;
+	mkey_fill_umem(mk, u, pos, n);
+	mk->umem = &u->obj;
+	return ST_OK;
+}
