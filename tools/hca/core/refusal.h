@@ -111,6 +111,7 @@
 	R(0x0719, QP_STATIC_RATE)			\
 	R(0x071a, QP_ATOMIC_MODE)			\
 	R(0x071b, QP_UMR_PD)				\
+	R(0x071c, QP_PRIVILEGED)			\
 	/* shared receive queues */			\
 	R(0x0801, SRQ_SIZE)				\
 	R(0x0802, SRQ_STRIDE)				\
@@ -142,6 +143,7 @@
 	R(0x0a0f, MKEY_KSM_NOT_OFFERED)			\
 	R(0x0a10, MKEY_ENTITY_SIZE)			\
 	R(0x0a11, MKEY_TRANSLATION_BUDGET)		\
+	R(0x0a12, MKEY_PHYSICAL)			\
 	R(0x0a13, MKEY_UMEM_KIND)			\
 	R(0x0a14, MKEY_UMEM_PAGES)			\
 	/* device memory */				\

@@ -63,6 +63,10 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 	if (mk->free && !mk->umr_en)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_FREE_WITHOUT_UMR,
 				"a free key without umr_en can never be filled");
+	/* Such a key leads to all of memory. */
+	if (mk->mode == MKM_PA && cmd->uid)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_PHYSICAL,
+				"user id %u may have no key of physical addresses", cmd->uid);
 	return check_obj(hca, cmd, OBJ_PD, mk->pdn, pd);
 }
 

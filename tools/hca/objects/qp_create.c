@@ -42,6 +42,23 @@ static void qp_take_queues(struct qp *qp)
 	qp->cs_res = IFC_GET(qpc, c, cs_res);
 }
 
+/*
+ * The reserved key leads to all of memory, and so does a key that UMR changes at will. What a special
+ * queue pair sends speaks for the host. So these are the kernel's, whatever a user context may do.
+ */
+static uint8_t qp_check_user(struct cmd *cmd, const struct qp *qp)
+{
+	if (!cmd->uid)
+		return ST_OK;
+	if (qp->rlky || IFC_GET(qpc, qp->created, fre))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PRIVILEGED,
+				"user id %u may have neither rlky nor fre", cmd->uid);
+	if (qp->type == QPT_QP0 || qp->type == QPT_QP1 || qp->type == QPT_REG_UMR)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PRIVILEGED,
+				"user id %u may have no %s", cmd->uid, qp_type_name(qp->type));
+	return ST_OK;
+}
+
 /* Check that the capabilities include the service type. */
 static uint8_t qp_check_type(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 {
@@ -209,6 +226,8 @@ static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, 
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_EXTENSION_NOT_OFFERED,
 				"QPC extensions are not offered");
 	st = qp_check_context(cmd, qp->created);
+	if (!st)
+		st = qp_check_user(cmd, qp);
 	if (!st)
 		st = qp_check_type(hca, cmd, qp);
 	if (!st)

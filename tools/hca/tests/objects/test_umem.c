@@ -3,6 +3,8 @@
  * Umems: what CREATE_UMEM must not accept; queues, doorbell records and keys in umems, where they
  * lie, what they must not name, and that they keep the umem.
  */
+#include <string.h>
+
 #include "cq.h"
 #include "cmd.h"
 #include "ifc.h"
@@ -988,6 +990,38 @@ static void key_over_a_large_umem_is_limited(void **state)
 	assert_int_equal(key_destroy(key_new(&k)), ST_OK);
 }
 
+/* What leads to memory or packets of others is the kernel's, whatever the context says. */
+static void users_have_no_physical_keys(void **state)
+{
+	struct key k = { .uid = UID, .mode = MKM_PA, .length64 = true, .access = MK_LOCAL_READ };
+
+	(void)state;
+	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_PHYSICAL);
+	k.uid = 0;
+	key_new(&k);
+}
+
+static void users_have_no_privileged_qps(void **state)
+{
+	static const uint8_t types[] = { QPT_QP0, QPT_QP1, QPT_REG_UMR };
+	struct queue q = good_queue(QP);
+	uint8_t in[IFC_BYTE(create_qp_in, pas)], out[IFC_SZ(create_qp_out)];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		memset(in, 0, sizeof(in));
+		build_qp(&q, in);
+		if (i < 3)
+			IFC_SET(create_qp_in, in, qpc.st, types[i]);
+		IFC_SET(create_qp_in, in, qpc.rlky, i == 3);
+		IFC_SET(create_qp_in, in, qpc.fre, i == 4);
+		assert_int_equal(rig_cmd(MLX5_CMD_OP_CREATE_QP, 0, UID, in, sizeof(in), out,
+					 sizeof(out)), ST_BAD_PARAM);
+		assert_int_equal(rig.syndrome, WHY_QP_PRIVILEGED);
+	}
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, rig_teardown)
 
 int main(void)
@@ -1007,6 +1041,7 @@ int main(void)
 		T(cq_moves_to_another_umem), T(no_transition_moves_the_doorbell_record),
 		T(key_leads_to_the_umem), T(key_over_a_umem_is_refused),
 		T(key_over_a_umem_is_of_one_kind), T(key_over_a_large_umem_is_limited),
+		T(users_have_no_physical_keys), T(users_have_no_privileged_qps),
 	};
 
 	rig_extra.modules = modules;
