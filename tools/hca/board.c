@@ -15,6 +15,7 @@
 #include "eq.h"
 #include "fabric.h"
 #include "fault.h"
+#include "general.h"
 #include "hca.h"
 #include "ifc.h"
 #include "iseg.h"
@@ -51,7 +52,7 @@ static const struct hca_module *const modules[] = {
 
 static const struct cmd_desc *const cmds[] = {
 	cap_cmds,
-	pages_cmds, uctx_cmds, umem_cmds, eq_cmds, pd_cmds, qcounter_cmds, memic_cmds,
+	pages_cmds, uctx_cmds, umem_cmds, general_cmds, eq_cmds, pd_cmds, qcounter_cmds, memic_cmds,
 	mkey_cmds, cq_cmds, srq_cmds,
 	mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
 	dev_cmds,

@@ -41,6 +41,11 @@ static const struct {
 	{ MLX5_CMD_OP_ACCESS_REG, MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE,
 	  MLX5_ACCESS_REGISTER_IN_OP_MOD_READ },
 	{ MLX5_CMD_OP_MAD_IFC, 0, 3 },		/* bits: ignore the M_Key, the B_Key */
+	/* These have the type of the object in its place. */
+	{ MLX5_CMD_OP_CREATE_GENERAL_OBJECT, 0, UINT16_MAX },
+	{ MLX5_CMD_OP_MODIFY_GENERAL_OBJECT, 0, UINT16_MAX },
+	{ MLX5_CMD_OP_QUERY_GENERAL_OBJECT, 0, UINT16_MAX },
+	{ MLX5_CMD_OP_DESTROY_GENERAL_OBJECT, 0, UINT16_MAX },
 };
 
 /* Fields that mlx5_ifc.h reserves because it has no names for them. */
@@ -291,6 +296,11 @@ const struct ifc_struct *cmd_struct(const char *cmd_name, const char *half)
 	char name[80];
 	unsigned int i;
 
+	/* What follows the header depends on the type of the object. */
+	if (strstr(cmd_name, "_GENERAL_OBJECT")) {
+		snprintf(name, sizeof(name), "general_obj_%s_cmd_hdr", half);
+		return ifc_struct_find(name);
+	}
 	cmd_name = struct_base(cmd_name);
 	for (i = 0; cmd_name[i] && i < sizeof(name) - 8; i++)
 		name[i] = tolower((unsigned char)cmd_name[i]);

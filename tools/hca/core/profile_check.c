@@ -129,7 +129,7 @@ static bool is_pow2(uint32_t v)
 	return v && !(v & (v - 1));
 }
 
-/* Umems belong to someone. */
+/* Umems belong to someone, and general objects are of a type that the HCA has, which is none. */
 static int profile_check_users(const struct profile *p, char *why, size_t len)
 {
 	if (cap_gen(p, "log_max_umem") && !cap_gen(p, "log_max_uctx") && !cap_gen(p, "umem_uid_0"))
@@ -138,6 +138,10 @@ static int profile_check_users(const struct profile *p, char *why, size_t len)
 				      "nobody could have a umem");
 	if (cap_gen(p, "umem_uid_0") && !cap_gen(p, "log_max_umem"))
 		return profile_refuse(why, len, "umem_uid_0 is set, but log_max_umem is 0");
+	if (cap_get(p, false, PAGE_GENERAL, "general_obj_types") ||
+	    cap_get(p, false, PAGE_GENERAL_2, "general_obj_types_127_64"))
+		return profile_refuse(why, len,
+				      "general_obj_types is set, but there are no general objects");
 	return 0;
 }
 

@@ -176,7 +176,9 @@
 	R(0x0e08, UMEM_RANGE)				\
 	R(0x0e09, UMEM_OFFSET)				\
 	R(0x0e0a, UMEM_ACCESS)				\
-	R(0x0e0b, UMEM_FIELDS)
+	R(0x0e0b, UMEM_FIELDS)				\
+	/* general objects */				\
+	R(0x0f01, GENERAL_TYPE)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

@@ -116,6 +116,9 @@ static void contradictions_are_refused(void **state)
 	refused("{\"caps\":{\"general\":{\"max_wqe_sz_sq\":1000}}}", "powers of two");
 	refused("{\"caps\":{\"general\":{\"log_max_uctx\":0,\"umem_uid_0\":0}}}", "nobody");
 	refused("{\"caps\":{\"general\":{\"log_max_umem\":0}}}", "umem_uid_0");
+	refused("{\"caps\":{\"general\":{\"general_obj_types\":1}}}", "no general objects");
+	refused("{\"caps\":{\"general_2\":{\"general_obj_types_127_64\":1}}}",
+		"no general objects");
 }
 
 static void device_memory_must_fit_the_bar(void **state)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a program that uses DEVX sends, through the command queue: umems and queues in them under a user
- * id, with the fields that mlx5_ifc.h has no names for at the bytes where such programs put them.
+ * id, with the fields that mlx5_ifc.h has no names for at the bytes where such programs put them; and
+ * general objects.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,32 @@ static void trace_shows_umems_and_their_use(void **state)
 	assert_true(traced("\"type\":\"umem_use\""));
 	assert_true(traced("\"offset\":\"0x1000\",\"bytes\":\"0x1000\""));
 	assert_true(traced("\"offset\":\"0x40\",\"bytes\":\"0x8\""));
+	begin(MLX5_CMD_OP_CREATE_GENERAL_OBJECT);
+	IFC_SET(general_obj_in_cmd_hdr, in, obj_type, 0x13);
+	assert_int_equal(run(512), ST_BAD_PARAM);
+	assert_true(traced("\"obj_type\":19"));
+}
+
+/* The capabilities have no bit of general_obj_types, so there is no object of any type. */
+static void no_type_of_general_objects_is_offered(void **state)
+{
+	static const uint16_t ops[] = {
+		MLX5_CMD_OP_CREATE_GENERAL_OBJECT, MLX5_CMD_OP_MODIFY_GENERAL_OBJECT,
+		MLX5_CMD_OP_QUERY_GENERAL_OBJECT, MLX5_CMD_OP_DESTROY_GENERAL_OBJECT,
+	};
+	static const uint16_t types[] = { 0, 0x8, 0xb, 0xd, 0x18, 0x20, 0x47, 0x53, 0xff01, 0xffff };
+	uint16_t user = uid;
+	unsigned int i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		for (k = 0; k < 2 * sizeof(types) / sizeof(*types); k++) {
+			uid = k & 1 ? user : 0;
+			begin(ops[i]);
+			IFC_SET(general_obj_in_cmd_hdr, in, obj_type, types[k / 2]);
+			IFC_SET(general_obj_in_cmd_hdr, in, obj_id, 1);
+			refused(16, ST_BAD_PARAM, WHY_GENERAL_TYPE);
+		}
 }
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, core_down)
@@ -316,7 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(queues_lie_where_the_program_says), T(umems_end_before_the_id_and_after_the_queues),
 		T(teardown_ends_all_umems), T(what_is_beside_the_fields_is_reserved),
-		T(trace_shows_umems_and_their_use),
+		T(trace_shows_umems_and_their_use), T(no_type_of_general_objects_is_offered),
 	};
 
 	return cmocka_run_group_tests_name("devx", tests, NULL, NULL);
