@@ -17,11 +17,14 @@
 #include "mkey.h"
 #include "qp.h"
 #include "srq.h"
+#include "umem.h"
 #include "worldrig.h"
 
 #define RECORDS		0x3f0000ull	/* doorbell records, 8 bytes each */
 #define BUFFERS		0x600000ull	/* buffers of a page */
 #define PLACES		256
+#define UMEM		0x700000ull	/* the pages of all umems */
+#define UMEM_PAGES	16		/* the last has doorbell records */
 #define MEMIC_SIZE	4096u
 #define LOG_WQES	4		/* of each queue */
 #define KEY_PAGES	(WORLD_DATA_LEN / 4096)
@@ -82,6 +85,32 @@ static uint64_t new_record(void)
 	return RECORDS + world.place++ % PLACES * 8;
 }
 
+/* Offsets of a buffer and of a record in a umem. new_umem_record() moves to the next of both. */
+static uint64_t new_umem_buffer(void)
+{
+	uint64_t off = world.place % (UMEM_PAGES - 1) * 4096ull;
+
+	memset(core.ram + UMEM + off, 0xff, 4096);
+	return off;
+}
+
+static uint64_t new_umem_record(void)
+{
+	return (UMEM_PAGES - 1) * 4096ull + world.place++ % PLACES * 8;
+}
+
+/* The queues of every second command are in a umem. */
+static bool wants_umem(uint8_t pick)
+{
+	return pick & 0x80;
+}
+
+static void put_umem(uint8_t *in, uint8_t pick)
+{
+	ifc_set_bits(in, CMD_UMEM_ID, 32, world_live(OBJ_UMEM, pick));
+	ifc_set_bits(in, CMD_UMEM_OFFSET, 64, new_umem_buffer());
+}
+
 /* ---- commands that take a context ------------------------------------------------------------ */
 
 static void build_create_eq(struct world_cmd *c, uint8_t pick)
@@ -110,6 +139,14 @@ static void build_create_cq(struct world_cmd *c, uint8_t pick)
 	IFC_SET(cqc, q, log_cq_size, 6);
 	IFC_SET(cqc, q, uar_page, world_live(OBJ_UAR, pick));
 	IFC_SET(cqc, q, c_eqn_or_apu_element, live_comp_eq(pick));
+	if (wants_umem(pick)) {
+		IFC_SET(create_cq_in, c->in, cq_umem_valid, 1);
+		put_umem(c->in, pick);
+		IFC_SET(cqc, q, dbr_umem_valid, 1);
+		ifc_set_bits(q, CQC_DBR_UMEM_ID, 32, world_live(OBJ_UMEM, pick));
+		IFC_SET64(cqc, q, dbr_addr, new_umem_record());
+		return;
+	}
 	put_be64(IFC_ADDR(create_cq_in, c->in, pas), new_buffer());
 	IFC_SET64(cqc, q, dbr_addr, new_record());
 	c->in_len += 8;
@@ -120,7 +157,14 @@ static void build_modify_cq(struct world_cmd *c, uint8_t pick)
 	uint8_t *q = IFC_ADDR(modify_cq_in, c->in, cq_context);
 
 	IFC_SET(modify_cq_in, c->in, cqn, world_live(OBJ_CQ, pick));
-	if (pick & 0x80) {
+	if (pick & 0x80 && pick & 0x40) {
+		IFC_SET(modify_cq_in, c->in, op_mod, 1);
+		put_be32(IFC_ADDR(modify_cq_in, c->in, modify_field_select_resize_field_select), 9);
+		IFC_SET(cqc, q, log_cq_size, 5);
+		IFC_SET(modify_cq_in, c->in, cq_umem_valid, 1);
+		put_umem(c->in, pick);
+		new_umem_record();
+	} else if (pick & 0x80) {
 		IFC_SET(modify_cq_in, c->in, op_mod, 1);
 		put_be32(IFC_ADDR(modify_cq_in, c->in, modify_field_select_resize_field_select), 7);
 		IFC_SET(cqc, q, log_cq_size, 5);
@@ -160,6 +204,15 @@ static void build_create_qp(struct world_cmd *c, uint8_t pick)
 			live_srq(form == WORLD_XRC ? SRQ_XRC : SRQ_RMP, pick));
 	if (form == WORLD_XRC)
 		IFC_SET(qpc, q, xrcd, world_live(OBJ_XRCD, pick));
+	if (wants_umem(pick)) {
+		IFC_SET(create_qp_in, c->in, wq_umem_valid, 1);
+		IFC_SET(create_qp_in, c->in, wq_umem_id, world_live(OBJ_UMEM, pick));
+		IFC_SET64(create_qp_in, c->in, wq_umem_offset, new_umem_buffer());
+		IFC_SET(qpc, q, dbr_umem_valid, 1);
+		ifc_set_bits(q, QPC_DBR_UMEM_ID, 32, world_live(OBJ_UMEM, pick));
+		IFC_SET64(qpc, q, dbr_addr, new_umem_record());
+		return;
+	}
 	put_be64(IFC_ADDR(create_qp_in, c->in, pas), new_buffer());
 	IFC_SET64(qpc, q, dbr_addr, new_record());
 	c->in_len += 8;
@@ -227,6 +280,15 @@ static void build_wq(uint8_t *wq, uint8_t pick)
 	IFC_SET(wq, wq, log_wq_sz, LOG_WQES);
 	IFC_SET(wq, wq, log_wq_stride, 6);
 	IFC_SET(wq, wq, lwm, pick % 4);
+	if (wants_umem(pick)) {
+		IFC_SET(wq, wq, wq_umem_valid, 1);
+		IFC_SET(wq, wq, wq_umem_id, world_live(OBJ_UMEM, pick));
+		IFC_SET64(wq, wq, wq_umem_offset, new_umem_buffer());
+		IFC_SET(wq, wq, dbr_umem_valid, 1);
+		IFC_SET(wq, wq, dbr_umem_id, world_live(OBJ_UMEM, pick));
+		IFC_SET64(wq, wq, dbr_addr, new_umem_record());
+		return;
+	}
 	put_be64(IFC_ADDR(wq, wq, pas), new_buffer());
 	IFC_SET64(wq, wq, dbr_addr, new_record());
 }
@@ -256,11 +318,19 @@ static void build_create_xrc_srq(struct world_cmd *c, uint8_t pick)
 	IFC_SET(xrc_srqc, s, pd, world_live(OBJ_PD, pick));
 	IFC_SET(xrc_srqc, s, cqn, world_live(OBJ_CQ, pick));
 	IFC_SET(xrc_srqc, s, xrcd, world_live(OBJ_XRCD, pick));
-	put_be64(IFC_ADDR(create_xrc_srq_in, c->in, pas), new_buffer());
-	record = new_record();
+	if (wants_umem(pick)) {
+		IFC_SET(create_xrc_srq_in, c->in, xrc_srq_umem_valid, 1);
+		put_umem(c->in, pick);
+		IFC_SET(xrc_srqc, s, dbr_umem_valid, 1);
+		ifc_set_bits(s, XRC_SRQC_DBR_UMEM_ID, 32, world_live(OBJ_UMEM, pick));
+		record = new_umem_record();
+	} else {
+		put_be64(IFC_ADDR(create_xrc_srq_in, c->in, pas), new_buffer());
+		record = new_record();
+		c->in_len += 8;
+	}
 	IFC_SET(xrc_srqc, s, db_record_addr_h, record >> 32);
 	IFC_SET(xrc_srqc, s, db_record_addr_l, record >> 2);
-	c->in_len += 8;
 }
 
 static void build_create_srq(struct world_cmd *c, uint8_t pick)
@@ -291,13 +361,44 @@ static void build_mkc(uint8_t *m, uint8_t pick)
 	IFC_SET64(mkc, m, len, WORLD_DATA_LEN);
 }
 
-/* A key of a form that @pick chooses: with pages, without, free, or a list with one entry. */
+static void build_create_umem(struct world_cmd *c, uint8_t pick)
+{
+	unsigned int i;
+
+	IFC_SET64(create_umem_in, c->in, umem.num_of_mtt, UMEM_PAGES);
+	for (i = 0; i < UMEM_PAGES; i++)
+		put_be64(IFC_ADDR(create_umem_in, c->in, umem.mtt) + 8 * i,
+			 (UMEM + 4096ull * i) | (pick & 0x40 ? UMEM_READ : UMEM_ACCESS));
+	c->in_len += UMEM_PAGES * 8;
+}
+
+static void build_umem_key(struct world_cmd *c, uint8_t pick)
+{
+	uint8_t *m = IFC_ADDR(create_mkey_in, c->in, memory_key_mkey_entry);
+
+	build_mkc(m, pick);
+	IFC_SET(mkc, m, umr_en, 0);
+	IFC_SET(mkc, m, access_mode_1_0, MKM_MTT);
+	IFC_SET(mkc, m, translations_octword_size, UMEM_PAGES / 2);
+	IFC_SET64(mkc, m, len, UMEM_PAGES * 2048);
+	IFC_SET(create_mkey_in, c->in, mkey_umem_valid, 1);
+	ifc_set_bits(c->in, CREATE_MKEY_UMEM_ID, 32, world_live(OBJ_UMEM, pick));
+	ifc_set_bits(c->in, CREATE_MKEY_UMEM_OFFSET, 64, pick % 8 * 4096);
+}
+
+/*
+ * A key of a form that @pick chooses: over a umem, with pages, without, free, or a list with one entry.
+ */
 static void build_create_mkey(struct world_cmd *c, uint8_t pick)
 {
 	uint8_t *m = IFC_ADDR(create_mkey_in, c->in, memory_key_mkey_entry);
 	uint8_t *xlt = IFC_ADDR(create_mkey_in, c->in, klm_pas_mtt);
 	unsigned int form = pick % WORLD_KEYS, i;
 
+	if (wants_umem(pick)) {
+		build_umem_key(c, pick);
+		return;
+	}
 	build_mkc(m, pick);
 	IFC_SET(mkc, m, access_mode_1_0, form >= WORLD_WINDOW ? MKM_KLM : MKM_MTT);
 	IFC_SET(mkc, m, free, form == WORLD_UMR || form == WORLD_WINDOW);
@@ -470,6 +571,7 @@ static const struct {
 	{ HCA(MODIFY_HCA_VPORT_CONTEXT), build_vport },
 	{ HCA(ACCESS_REG), build_register }, { HCA(MAD_IFC), build_mad },
 	{ HCA(PAGE_FAULT_RESUME), build_resume }, { HCA(CREATE_UCTX), build_uctx },
+	{ HCA(CREATE_UMEM), build_create_umem },
 };
 
 /* Commands of one object: where they have its number. */
@@ -509,6 +611,7 @@ static const struct {
 	{ HCA(DESTROY_SQ), OBJ_SQ, -1, NUM(destroy_sq, sqn) },
 	{ HCA(QUERY_SQ), OBJ_SQ, -1, NUM(query_sq, sqn) },
 	{ HCA(DESTROY_UCTX), OBJ_UCTX, -1, NUM(destroy_uctx, uid) },
+	{ HCA(DESTROY_UMEM), OBJ_UMEM, -1, NUM(destroy_umem, umem_id) },
 };
 
 bool world_build(struct world_cmd *c, uint16_t op, uint8_t pick)
@@ -629,6 +732,7 @@ void world_up(void)
 	world.xrcd = create(MLX5_CMD_OP_ALLOC_XRCD, 0);
 	core_simple(MLX5_CMD_OP_ALLOC_Q_COUNTER, 0, out);
 	core_simple(MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, 0, out);
+	create(MLX5_CMD_OP_CREATE_UMEM, 0);
 	for (i = 0; i < WORLD_KEYS; i++)
 		world.key[i] = create(MLX5_CMD_OP_CREATE_MKEY, i) << 8 | i;
 	make_queues();
