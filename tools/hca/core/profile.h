@@ -51,6 +51,7 @@ struct profile {
 	unsigned int mtu;		/* of the port, bytes */
 	bool subnet_manager;		/* the fabric has one; else a host's configures the ports */
 	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */
+	bool one_clock;			/* qpc.ts_format is reserved: queue pairs have one clock */
 	bool cycle_numbers;		/* a free number is not reused before all others */
 	unsigned int objects_per_page;	/* the HCA asks for a page for so many objects; 0: never */
 	bool no_write_combining;	/* stores to BlueFlame registers arrive one by one */

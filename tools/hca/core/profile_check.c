@@ -180,6 +180,9 @@ static int profile_check_pairs(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len,
 				      "the clock runs at %u kHz, device_frequency_khz is %u",
 				      p->core_clock_khz, cap_gen(p, "device_frequency_khz"));
+	if (p->one_clock && (cap_gen(p, "sq_ts_format") || cap_gen(p, "rq_ts_format")))
+		return profile_refuse(why, len, "one_clock is set, but sq_ts_format or "
+				      "rq_ts_format has another clock");
 	return 0;
 }
 

@@ -115,7 +115,7 @@ static bool *profile_bool(struct profile *p, const char *key)
 {
 	const struct { const char *name; bool *at; } bools[] = {
 		{ "map_memic", &p->map_memic }, { "refuse_busy_uars", &p->refuse_busy_uars },
-		{ "no_write_combining", &p->no_write_combining },
+		{ "no_write_combining", &p->no_write_combining }, { "one_clock", &p->one_clock },
 		{ "cycle_numbers", &p->cycle_numbers },
 		{ "subnet_manager", &p->subnet_manager },
 	};

@@ -156,6 +156,7 @@ void qp_decode(struct qp *qp);
 
 uint8_t qp_check_context(struct cmd *cmd, const uint8_t *c);
 uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp);
+bool qp_has_real_time(struct hca *hca, const struct qp *qp);
 
 /* ---- qp_create.c: CREATE, DESTROY and QUERY_QP; qp_modify.c: transitions --------------------- */
 

@@ -97,19 +97,41 @@ uint8_t qp_check_context(struct cmd *cmd, const uint8_t *c)
 	return ST_OK;
 }
 
-/* Whether the queue pair may have this format of time stamps; @cap: MLX5_TIMESTAMP_FORMAT_CAP_*. */
-static bool qp_ts_format_ok(unsigned int format, unsigned int cap)
+/* Whether a queue pair may have this format of time stamps. */
+static bool qp_ts_format_ok(struct hca *hca, unsigned int format)
 {
+	unsigned int cap = hca_cap_gen(hca, sq_ts_format);
+
+	if (hca->profile->one_clock)	/* a reserved field */
+		return !format;
 	switch (format) {
 	case MLX5_TIMESTAMP_FORMAT_FREE_RUNNING:
 		return cap != MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME;
-	case MLX5_TIMESTAMP_FORMAT_DEFAULT:	/* older devices have no such field */
-		return cap != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING;
+	case MLX5_TIMESTAMP_FORMAT_DEFAULT:
+		return true;
 	case MLX5_TIMESTAMP_FORMAT_REAL_TIME:
 		return cap != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING;
 	default:
 		return false;
 	}
+}
+
+/**
+ * qp_has_real_time() - tell which clock the CQEs of a queue pair have
+ * @hca: the HCA
+ * @qp: the queue pair, whose format of time stamps is offered
+ *
+ * By default the clock is the best that the HCA has.
+ *
+ * Return: true for the real-time clock, false for the free-running one.
+ */
+bool qp_has_real_time(struct hca *hca, const struct qp *qp)
+{
+	unsigned int format = IFC_GET(qpc, qp->created, ts_format);
+
+	if (format == MLX5_TIMESTAMP_FORMAT_DEFAULT)
+		return hca_cap_gen(hca, sq_ts_format) != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING;
+	return format == MLX5_TIMESTAMP_FORMAT_REAL_TIME;
 }
 
 /**
@@ -134,7 +156,7 @@ uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
 				"a %s QP cannot block the loopback of multicast",
 				qp_type_name(qp->type));
-	if (!qp_ts_format_ok(IFC_GET(qpc, c, ts_format), hca_cap_gen(hca, sq_ts_format)))
+	if (!qp_ts_format_ok(hca, IFC_GET(qpc, c, ts_format)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_TIMESTAMP_FORMAT,
 				"ts_format %u is not offered", IFC_GET(qpc, c, ts_format));
 	if (qp->user_index && !hca_cap_gen(hca, cqe_version))

@@ -24,7 +24,6 @@ static void qp_take_queues(struct qp *qp)
 	qp->uar = IFC_GET(qpc, c, uar_page);
 	qp->pdn = IFC_GET(qpc, c, pd);
 	qp->user_index = IFC_GET(qpc, c, user_index);
-	qp->real_time = IFC_GET(qpc, c, ts_format) != MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
 	qp->block_lb_mc = IFC_GET(qpc, c, block_lb_mc);
 	qp->rlky = IFC_GET(qpc, c, rlky);
 	qp->has_sq = !IFC_GET(qpc, c, no_sq);
@@ -258,6 +257,7 @@ static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
 	tmp.obj = qp->obj;
 	*qp = tmp;
 	qp->srq = (struct srq *)refs.srq;
+	qp->real_time = qp_has_real_time(hca, qp);
 	qp->cqe_version1 = hca_cap_gen(hca, cqe_version) && qp->user_index != USER_INDEX_NONE;
 	qp_refs_get(&refs);
 	qp_set_special(hca, qp, true);

@@ -114,6 +114,7 @@ static void contradictions_are_refused(void **state)
 	refused("{\"caps\":{\"general\":{\"roce\":1}}}", "roce");
 	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}", "memic, the only kind of it, is not");
 	refused("{\"caps\":{\"general\":{\"max_wqe_sz_sq\":1000}}}", "powers of two");
+	refused("{\"one_clock\":true,\"caps\":{\"general\":{\"sq_ts_format\":2}}}", "one_clock");
 	refused("{\"caps\":{\"general\":{\"log_max_uctx\":0,\"umem_uid_0\":0}}}", "nobody");
 	refused("{\"caps\":{\"general\":{\"log_max_umem\":0}}}", "umem_uid_0");
 	refused("{\"caps\":{\"general\":{\"general_obj_types\":1}}}", "no general objects");

@@ -14,6 +14,7 @@
 #include "ifc.h"
 #include "object.h"
 #include "objrig.h"
+#include "profile.h"
 #include "qp.h"
 #include "srq.h"
 
@@ -490,7 +491,7 @@ static void test_timestamp_formats(void **state)
 {
 	/* By sq_ts_format (free-running, real time, both) and ts_format (free-running, default, …). */
 	static const bool ok[3][3] = {
-		{ true, false, false }, { false, true, true }, { true, true, true },
+		{ true, true, false }, { false, true, true }, { true, true, true },
 	};
 	struct qp_params p = good;
 	unsigned int cap, format;
@@ -505,10 +506,23 @@ static void test_timestamp_formats(void **state)
 			if (create(&p, &qpn) != (ok[cap][format] ? ST_OK : ST_BAD_PARAM))
 				fail_msg("capability %u, format %u", cap, format);
 			if (ok[cap][format])
-				assert_int_equal(qp_find(rig.hca, qpn)->real_time, !!format);
+				assert_int_equal(qp_find(rig.hca, qpn)->real_time, cap && format);
 		}
 	p.value = 3;
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);
+}
+
+/* Firmware that knows one clock only has no field ts_format. */
+static void test_reserved_timestamp_format(void **state)
+{
+	struct qp_params p = good;
+	uint32_t qpn;
+
+	(void)state;
+	rig.profile->one_clock = true;
+	p.field = (struct ifc_field)IFC_FIELD(qpc, ts_format);
+	for (p.value = 0; p.value < 4; p.value++)
+		assert_int_equal(create(&p, &qpn), p.value ? ST_BAD_PARAM : ST_OK);
 }
 
 static void test_user_index_selects_the_cqe_version(void **state)
@@ -938,6 +952,7 @@ int main(void)
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
 		T(test_srq_limit_event_is_raised_once),
 		T(test_what_is_not_offered_is_refused), T(test_timestamp_formats),
+		T(test_reserved_timestamp_format),
 		T(test_user_index_selects_the_cqe_version), T(test_xrc_srq_is_for_xrc_only),
 		T(test_only_ud_joins_a_multicast_group),
 		T(test_srq_cannot_hold_more_wqes_than_it_has),
