@@ -122,6 +122,14 @@ static uint8_t query_special_contexts(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
+/* The one port of the HCA is aggregated with no other: the state in the answer is 0. */
+static uint8_t query_lag(struct hca *hca, struct cmd *cmd)
+{
+	(void)hca;
+	(void)cmd;
+	return ST_OK;
+}
+
 static uint8_t set_driver_version(struct hca *hca, struct cmd *cmd)
 {
 	char v[65] = { 0 };
@@ -159,6 +167,7 @@ const struct cmd_desc dev_cmds[] = {
 	{ MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, "QUERY_SPECIAL_CONTEXTS",
 	  IFC_SZ(query_special_contexts_in), 16, query_special_contexts },
 	CMD(SET_DRIVER_VERSION, set_driver_version, set_driver_version),
+	CMD(QUERY_LAG, query_lag, query_lag),
 	CMD(NOP, nop, nop),
 	{ 0 }
 };

@@ -610,6 +610,16 @@ static void special_contexts(void **state)
 			 0x100);
 }
 
+/* A program that finds no answer logs an error. */
+static void there_is_no_link_aggregation(void **state)
+{
+	(void)state;
+	memset(out, 0xff, 16);
+	assert_int_equal(core_simple(MLX5_CMD_OP_QUERY_LAG, 0, out), ST_OK);
+	assert_int_equal(IFC_GET(query_lag_out, out, ctx.lag_state), 0);
+	assert_int_equal(IFC_GET(query_lag_out, out, ctx.port_select_mode), 0);
+}
+
 static void special_contexts_are_those_that_are_offered(void **state)
 {
 	(void)state;
@@ -874,6 +884,7 @@ int main(void)
 		T0(issi_is_kept), T(issi_1_has_no_legacy_srqs),
 		T(no_pages_are_returned_while_initialized), T0(caps_can_be_set_up_to_the_maximum),
 		T(caps_cannot_be_set_after_init), T(special_contexts),
+		T(there_is_no_link_aggregation),
 		T(special_contexts_are_those_that_are_offered),
 		T(special_contexts_fit_a_shorter_output),
 		T(answer_can_be_late), T(one_opcode_can_be_late), T(answers_can_change_their_order),

@@ -176,6 +176,7 @@ static void users_ask_and_allocate(void **state)
 	static const struct { uint16_t op; size_t in_len, out_len; } cmds[] = {
 		{ MLX5_CMD_OP_NOP, 16, 16 },
 		{ MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, 16, IFC_SZ(query_special_contexts_out) },
+		{ MLX5_CMD_OP_QUERY_LAG, 16, 16 },
 		{ MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, IFC_SZ(query_hca_vport_context_in),
 		  IFC_SZ(query_hca_vport_context_out) },
 		{ MLX5_CMD_OP_ALLOC_PD, 16, 16 }, { MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, 16, 16 },
