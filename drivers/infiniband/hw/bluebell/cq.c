@@ -82,7 +82,7 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 /* ib_core frees a CQ whose number the user has not been told. */
 static void cq_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 {
-	int err = mlx5_fw_discard_cq(dev, &cq->mcq);
+	int err = mlx5_fw_discard_cq(dev, &cq->mcq, false);
 
 	if (err)
 		mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, "CQ",

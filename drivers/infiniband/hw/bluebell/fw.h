@@ -47,15 +47,18 @@ int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in
 			  u32 *number);
 int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number);
 int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
-int mlx5_fw_destroy_remnant(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
+int mlx5_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool again);
+void mlx5_fw_name_object(u32 *in, u16 opcode, u32 number);
 int mlx5_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
 			 int outlen);
 
 int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
 		      int inlen);
+int mlx5_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+			  int inlen, void *out, int outlen);
 int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int inlen);
 int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *failed);
-int mlx5_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq);
+int mlx5_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool failed);
 
 int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey);
 

@@ -67,8 +67,13 @@ int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *numb
 	return mlx5_fw_create_object(dev, uid, opcode, in, sizeof(in), number);
 }
 
-/* All commands that say only which object they are about have the same layout. */
-static void fw_name_object(u32 *in, u16 opcode, u32 number)
+/**
+ * mlx5_fw_name_object - build a command that says only which object it is about
+ * @in: gets the command; MLX5_ST_SZ_DW(dealloc_pd_in) dwords, as all such commands have
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ */
+void mlx5_fw_name_object(u32 *in, u16 opcode, u32 number)
 {
 	memset(in, 0, MLX5_ST_SZ_BYTES(dealloc_pd_in));
 	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
@@ -93,7 +98,7 @@ int mlx5_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numbe
 {
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 
-	fw_name_object(in, opcode, number);
+	mlx5_fw_name_object(in, opcode, number);
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
 }
 
@@ -116,24 +121,26 @@ int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num
 }
 
 /**
- * mlx5_fw_destroy_remnant - destroy an object that an earlier command may have destroyed
+ * mlx5_fw_send_destroy - send a command that destroys an object, and that has been built already
  * @dev: device
- * @uid: as for mlx5_fw_destroy_object()
- * @opcode: as for mlx5_fw_destroy_object()
- * @number: as for mlx5_fw_destroy_object()
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @in: the command
+ * @inlen: bytes of @in
+ * @again: an earlier command may have destroyed the object: it failed, but perhaps because it was
+ *	answered too late
  *
- * For after a failure that may have been a time-out. May sleep.
+ * May sleep.
  *
- * Return: 0, also if the object does not exist; or a negative errno.
+ * Return: 0, with @again also if the object does not exist; or a negative errno.
  */
-int mlx5_fw_destroy_remnant(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
+int mlx5_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool again)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 	int err;
 
-	fw_name_object(in, opcode, number);
-	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, sizeof(out));
+	if (!again)
+		return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
+	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, inlen, out, sizeof(out));
 	return err == -ENOENT ? 0 : err;
 }
 
@@ -163,6 +170,33 @@ int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq
 
 	MLX5_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
 	return mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, sizeof(out), fw_core_create_cq, mcq);
+}
+
+static int fw_core_create_cq_raw(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
+				 int outlen, void *mcq)
+{
+	return mlx5_create_cq(dev->mdev, mcq, in, inlen, out, outlen);
+}
+
+/**
+ * mlx5_fw_create_cq_raw - CREATE_CQ as a process has built it
+ * @dev: device
+ * @uid: of the process
+ * @mcq: as for mlx5_fw_create_cq()
+ * @in: the command, at least struct mlx5_ifc_create_cq_in_bits
+ * @inlen: bytes of @in
+ * @out: the answer, for the process
+ * @outlen: bytes of @out, at least struct mlx5_ifc_create_cq_out_bits
+ *
+ * Nothing is logged. May sleep.
+ *
+ * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; -ENOENT if the command
+ * names an event queue that is none of mlx5_core's for completions; or another negative errno.
+ */
+int mlx5_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+			  int inlen, void *out, int outlen)
+{
+	return mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, outlen, fw_core_create_cq_raw, mcq);
 }
 
 /**
@@ -226,6 +260,16 @@ static int fw_core_discard_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 	return err;
 }
 
+/* The CQ is in no table of mlx5_core any more. */
+static int fw_send_discard_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			      void *mcq)
+{
+	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen);
+
+	fw_wait_cq_handlers(mcq);
+	return err == -ENOENT ? 0 : err;
+}
+
 /* If mlx5_core builds a command of its own, this one is for the trace and KUnit suites. */
 static int fw_destroy_cq_via(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 			     mlx5_ib_fw_send_t send)
@@ -262,14 +306,15 @@ int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *
  * mlx5_fw_discard_cq - DESTROY_CQ, and let mlx5_core forget the CQ whatever the result
  * @dev: device
  * @mcq: the CQ, which may be freed when this function returns
+ * @failed: whether mlx5_fw_destroy_cq() has failed
  *
  * Waits until no handler of the CQ runs. May sleep.
  *
  * Return: 0 or a negative errno: then the device may still use the memory of the CQ.
  */
-int mlx5_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq)
+int mlx5_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool failed)
 {
-	return fw_destroy_cq_via(dev, mcq, fw_core_discard_cq);
+	return fw_destroy_cq_via(dev, mcq, failed ? fw_send_discard_cq : fw_core_discard_cq);
 }
 
 /**

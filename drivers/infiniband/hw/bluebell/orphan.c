@@ -16,21 +16,33 @@
 #include "fw.h"
 #include "orphan.h"
 
+/* The longest command that destroys an object. */
+#define ORPHAN_CMD_DW	MLX5_ST_SZ_DW(delete_fte_in)
+/*
+ * How often the objects of a context are tried: more than objects refer to each other in a row,
+ * from a flow table entry over TIR, RQT and queues to their memory.
+ */
+#define ORPHAN_ROUNDS	16
+
 /**
  * struct orphan - an object that waits to be destroyed
  * @node: in the list of the device
  * @uid: user id of the commands on the object
- * @opcode: MLX5_CMD_OP_* of the command that destroys the object
- * @number: of the object
+ * @cmd: the command that destroys the object
+ * @cmd_size: bytes of @cmd
+ * @number: of the object, for the log
  * @name: of the kind of object, for the log
+ * @told: the log has the object
  * @mem: what the object shares with the device
  */
 struct orphan {
 	struct list_head node;
 	u16 uid;
-	u16 opcode;
+	u32 cmd[ORPHAN_CMD_DW];
+	size_t cmd_size;
 	u32 number;
 	const char *name;
+	bool told;
 	struct mlx5_ib_queue_mem mem;
 };
 
@@ -58,6 +70,29 @@ static void orphan_free_mem(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *m
 		mlx5_ib_queue_mem_unmap_user(mem);
 }
 
+static struct orphan *orphan_alloc(u16 uid, u32 number, const char *name)
+{
+	struct orphan *orphan = kzalloc_obj(*orphan, GFP_KERNEL | __GFP_NOFAIL);
+
+	orphan->uid = uid;
+	orphan->number = number;
+	orphan->name = name;
+	return orphan;
+}
+
+static void orphan_add(struct mlx5_ib_dev *dev, struct orphan *orphan)
+{
+	guard(mutex)(&dev->orphans.lock);
+	list_add_tail(&orphan->node, &dev->orphans.list);
+}
+
+static void orphan_tell(struct mlx5_ib_dev *dev, const char *name, u32 number, int err)
+{
+	ibdev_err_ratelimited(&dev->ib_dev,
+			      "cannot destroy %s 0x%x (%d): its memory stays allocated until firmware destroys it; unbind the driver to try again\n",
+			      name, number, err);
+}
+
 /**
  * mlx5_ib_orphan_adopt - keep the memory of an object that firmware has refused to destroy
  * @dev: device
@@ -74,21 +109,44 @@ static void orphan_free_mem(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *m
 void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
 			  const char *name, struct mlx5_ib_queue_mem *mem, int err)
 {
-	struct orphan *orphan = kzalloc_obj(*orphan, GFP_KERNEL | __GFP_NOFAIL);
+	struct orphan *orphan = orphan_alloc(uid, number, name);
 
-	orphan->uid = uid;
-	orphan->opcode = opcode;
-	orphan->number = number;
-	orphan->name = name;
+	orphan->cmd_size = MLX5_ST_SZ_BYTES(dealloc_pd_in);
+	mlx5_fw_name_object(orphan->cmd, opcode, number);
+	orphan->told = true;
 	if (mem) {
 		orphan->mem = *mem;
 		memset(mem, 0, sizeof(*mem));
 	}
-	scoped_guard(mutex, &dev->orphans.lock)
-		list_add_tail(&orphan->node, &dev->orphans.list);
-	ibdev_err_ratelimited(&dev->ib_dev,
-			      "cannot destroy %s 0x%x (%d): its memory stays allocated until firmware destroys it; unbind the driver to try again\n",
-			      name, number, err);
+	orphan_add(dev, orphan);
+	orphan_tell(dev, name, number, err);
+}
+
+/**
+ * mlx5_ib_orphan_adopt_quietly - keep an object of a process that has closed the device
+ * @dev: device
+ * @uid: user id of the process
+ * @cmd: the command that destroys the object; copied
+ * @cmd_size: bytes of @cmd, at most those of struct mlx5_ifc_delete_fte_in_bits
+ * @number: of the object, for the log
+ * @name: of the kind of object, for the log; not copied
+ * @umem: pinned memory that the device may access until the object is destroyed, taken over; NULL
+ *	for an object without memory
+ *
+ * For objects that refer to each other in a way that the driver does not know, so that firmware
+ * may refuse to destroy them in the reverse order of their creation. The log names the object only
+ * if firmware refuses it even when the process has no other objects left. May sleep.
+ */
+void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *cmd,
+				  size_t cmd_size, u32 number, const char *name,
+				  struct ib_umem *umem)
+{
+	struct orphan *orphan = orphan_alloc(uid, number, name);
+
+	orphan->cmd_size = min(cmd_size, sizeof(orphan->cmd));
+	memcpy(orphan->cmd, cmd, orphan->cmd_size);
+	orphan->mem.buf.umem = umem;
+	orphan_add(dev, orphan);
 }
 
 /**
@@ -155,7 +213,7 @@ void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, con
 /* Send the command once more. An earlier one may have been executed although it failed. */
 static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
-	int err = mlx5_fw_destroy_remnant(dev, orphan->uid, orphan->opcode, orphan->number);
+	int err = mlx5_fw_send_destroy(dev, orphan->uid, orphan->cmd, orphan->cmd_size, true);
 
 	lockdep_assert_held(&dev->orphans.lock);
 	if (err)
@@ -189,22 +247,53 @@ static bool orphan_is_of(const struct orphan *orphan, const struct mlx5_ib_ucont
 	return orphan->mem.context == context || (context->uid && orphan->uid == context->uid);
 }
 
+/* Returns whether an object has been destroyed; @err gets the errno of the last refusal. */
+static bool orphans_retry_of(struct mlx5_ib_dev *dev, const struct mlx5_ib_ucontext *context,
+			     int *err)
+{
+	struct orphan *orphan, *next;
+	bool progress = false;
+	int ret;
+
+	list_for_each_entry_safe(orphan, next, &dev->orphans.list, node) {
+		if (!orphan_is_of(orphan, context))
+			continue;
+		ret = orphan_retry(dev, orphan);
+		if (ret)
+			*err = ret;
+		else
+			progress = true;
+	}
+	return progress;
+}
+
 /**
  * mlx5_ib_orphans_leave_context - destroy the orphans of a context
  * @dev: device
  * @context: the context, which is about to be freed
  *
- * What firmware still refuses to destroy keeps its memory, but does not refer to the context any
- * more. May sleep.
+ * Firmware may refuse to destroy an object before another one of the context, so all of them are
+ * tried again if one has been destroyed, but not endlessly, because other contexts wait. What
+ * firmware still refuses to destroy keeps its memory, but does not refer to the context any more.
+ * May sleep.
  */
 void mlx5_ib_orphans_leave_context(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
-	struct orphan *orphan, *next;
+	unsigned int rounds = 0;
+	struct orphan *orphan;
+	int err = 0;
 
 	guard(mutex)(&dev->orphans.lock);
-	list_for_each_entry_safe(orphan, next, &dev->orphans.list, node)
-		if (orphan_is_of(orphan, context) && orphan_retry(dev, orphan))
-			mlx5_ib_queue_mem_leave_context(&orphan->mem);
+	while (orphans_retry_of(dev, context, &err) && ++rounds < ORPHAN_ROUNDS)
+		;
+	list_for_each_entry(orphan, &dev->orphans.list, node) {
+		if (!orphan_is_of(orphan, context))
+			continue;
+		mlx5_ib_queue_mem_leave_context(&orphan->mem);
+		if (!orphan->told)
+			orphan_tell(dev, orphan->name, orphan->number, err);
+		orphan->told = true;
+	}
 }
 
 /**

@@ -111,7 +111,7 @@ err_pd:
  */
 void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq)
 {
-	int err = mlx5_fw_discard_cq(cq->dev, &cq->mcq);
+	int err = mlx5_fw_discard_cq(cq->dev, &cq->mcq, false);
 
 	if (err)
 		mlx5_ib_orphan_adopt(cq->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_CQ,
