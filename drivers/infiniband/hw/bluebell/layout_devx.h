@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Firmware commands that a process builds itself (DEVX): what each of them may be used for, and
+ * where it names its object.
+ */
+
+#ifndef BLUEBELL_LAYOUT_DEVX_H
+#define BLUEBELL_LAYOUT_DEVX_H
+
+#include <linux/mlx5/device.h>
+#include <linux/types.h>
+
+/* The longest command that destroys an object: DESTROY_FLOW_TABLE and its like. */
+#define MLX5_IB_DEVX_DESTROY_DW	MLX5_ST_SZ_DW(delete_fte_in)
+
+/**
+ * enum mlx5_ib_devx_use - what a process may use a command for
+ * @MLX5_IB_DEVX_FORBIDDEN: nothing
+ * @MLX5_IB_DEVX_GENERAL: it names no object, and may be sent as it is
+ * @MLX5_IB_DEVX_CREATE: creates an object
+ * @MLX5_IB_DEVX_MODIFY: changes an object
+ * @MLX5_IB_DEVX_QUERY: reads an object
+ * @MLX5_IB_DEVX_DESTROY: destroys an object; sent by the driver only, when the object's handle is
+ *	destroyed
+ */
+enum mlx5_ib_devx_use {
+	MLX5_IB_DEVX_FORBIDDEN,
+	MLX5_IB_DEVX_GENERAL,
+	MLX5_IB_DEVX_CREATE,
+	MLX5_IB_DEVX_MODIFY,
+	MLX5_IB_DEVX_QUERY,
+	MLX5_IB_DEVX_DESTROY,
+};
+
+/* Kinds of objects; numbers of objects of different kinds may be equal. */
+enum mlx5_ib_devx_kind {
+	MLX5_IB_DEVX_NO_KIND,
+	MLX5_IB_DEVX_MKEY,
+	MLX5_IB_DEVX_CQ,
+	MLX5_IB_DEVX_QP,
+	MLX5_IB_DEVX_PSV,
+	MLX5_IB_DEVX_XRC_SRQ,
+	MLX5_IB_DEVX_DCT,
+	MLX5_IB_DEVX_XRQ,
+	MLX5_IB_DEVX_Q_COUNTER,
+	MLX5_IB_DEVX_SCHEDULING_ELEMENT,
+	MLX5_IB_DEVX_PD,
+	MLX5_IB_DEVX_MCG,
+	MLX5_IB_DEVX_XRCD,
+	MLX5_IB_DEVX_TRANSPORT_DOMAIN,
+	MLX5_IB_DEVX_VXLAN_PORT,
+	MLX5_IB_DEVX_L2_ENTRY,
+	MLX5_IB_DEVX_TIR,
+	MLX5_IB_DEVX_SQ,
+	MLX5_IB_DEVX_RQ,
+	MLX5_IB_DEVX_RMP,
+	MLX5_IB_DEVX_TIS,
+	MLX5_IB_DEVX_RQT,
+	MLX5_IB_DEVX_FLOW_TABLE,
+	MLX5_IB_DEVX_FLOW_GROUP,
+	MLX5_IB_DEVX_FLOW_ENTRY,
+	MLX5_IB_DEVX_FLOW_COUNTER,
+	MLX5_IB_DEVX_PACKET_REFORMAT,
+	MLX5_IB_DEVX_MODIFY_HEADER,
+	MLX5_IB_DEVX_GENERAL_OBJECT,
+	MLX5_IB_DEVX_NUM_KINDS,
+};
+
+/**
+ * struct mlx5_ib_devx_field - where a command or its answer has a field
+ * @offset: of the first bit, as struct mlx5_ifc_*_bits count them
+ * @bits: how many; 0 for no field. A field of up to 32 bits lies in one dword, a longer one
+ *	consists of whole dwords
+ */
+struct mlx5_ib_devx_field {
+	u16 offset;
+	u16 bits;
+};
+
+/**
+ * struct mlx5_ib_devx_cmd - a command
+ * @opcode: MLX5_CMD_OP_*
+ * @use: enum mlx5_ib_devx_use
+ * @kind: enum mlx5_ib_devx_kind, of the object that it is about
+ * @num_in_request: of a command that creates: the request has @num, not the answer
+ * @size: of a command that destroys: its bytes; 0 for one that says only which object it is about
+ * @rights: MLX5_UCTX_CAP_* that the sender must have, as it has been privileged when it opened the
+ *	device; not all of them are in a user id, see mlx5_ib_create_uctx()
+ * @num: number of the object
+ * @type: of the object, if numbers of different types may be equal: of a general object its type,
+ *	of what belongs to a flow table the table's, of a scheduling element its hierarchy
+ * @table: number of the flow table that the object belongs to
+ * @umem: bits that say that the memory of the object is a umem. The driver sets them, because the
+ *	device would take other memory for DMA addresses
+ * @deny: fields that must be 0
+ * @same: of a command that destroys: fields that repeat those of the command that has created the
+ *	object
+ */
+struct mlx5_ib_devx_cmd {
+	u16 opcode;
+	u8 use;
+	u8 kind;
+	bool num_in_request;
+	u8 size;
+	u32 rights;
+	struct mlx5_ib_devx_field num;
+	struct mlx5_ib_devx_field type;
+	struct mlx5_ib_devx_field table;
+	struct mlx5_ib_devx_field umem[2];
+	struct mlx5_ib_devx_field deny[2];
+	struct mlx5_ib_devx_field same[2];
+};
+
+/**
+ * struct mlx5_ib_devx_id - what tells an object from all others of the device
+ * @kind: enum mlx5_ib_devx_kind
+ * @num: as in struct mlx5_ib_devx_cmd
+ * @type: the same; 0 for a kind without types
+ * @table: the same; 0 for a kind without tables
+ */
+struct mlx5_ib_devx_id {
+	u8 kind;
+	u32 num;
+	u32 type;
+	u32 table;
+};
+
+const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode);
+const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(enum mlx5_ib_devx_kind kind);
+const char *mlx5_ib_devx_kind_name(enum mlx5_ib_devx_kind kind);
+int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use use, u32 rights,
+			   const struct mlx5_ib_devx_cmd **cmd);
+int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
+			      size_t out_len);
+int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t in_len);
+void mlx5_ib_devx_read_id(const struct mlx5_ib_devx_cmd *cmd, const void *in, const void *out,
+			  struct mlx5_ib_devx_id *id);
+bool mlx5_ib_devx_names(const struct mlx5_ib_devx_cmd *cmd, const void *in,
+			const struct mlx5_ib_devx_id *id);
+size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_id *id, const void *create_in,
+				 size_t create_len, u32 *in);
+
+#endif /* BLUEBELL_LAYOUT_DEVX_H */
