@@ -131,6 +131,8 @@ struct mlx5_bfreg_info {
  * struct mlx5_ib_ucontext - a process's use of the device
  * @ibucontext: as the RDMA core sees it; first
  * @uid: user id that firmware commands for the process carry; 0 in a context without one
+ * @devx_rights: MLX5_UCTX_CAP_*: what the process was privileged to do when it opened the device,
+ *	also if the device has no user ids with that right; constant
  * @bfregi: UAR pages and bfregs
  * @db_pages: pinned doorbell pages, by user page number and address space
  * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
@@ -141,6 +143,7 @@ struct mlx5_bfreg_info {
 struct mlx5_ib_ucontext {
 	struct ib_ucontext ibucontext;
 	u16 uid;
+	u32 devx_rights;
 	struct mlx5_bfreg_info bfregi;
 	struct rb_root db_pages;
 	struct mutex db_lock;	/* db_pages */

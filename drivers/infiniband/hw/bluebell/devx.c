@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DEVX: firmware's user ids, and the methods of the ioctl object MLX5_IB_OBJECT_DEVX.
+ * DEVX: firmware's user ids, and the methods of the ioctl object MLX5_IB_OBJECT_DEVX, which
+ * concern no object of the user.
  */
 
 #include <linux/capability.h>
@@ -15,25 +16,27 @@
 #include "bluebell.h"
 #include "devx.h"
 #include "fw.h"
+#include "layout_devx.h"
 #include "orphan.h"
+#include "own_cq.h"
 #include "uar.h"
 
-/* What the calling process may do by commands of its own, as far as the device can tell. */
-static u32 devx_caps_of_caller(struct mlx5_ib_dev *dev)
+/* What the calling process may do by commands of its own. */
+static u32 devx_rights_of_caller(struct mlx5_ib_dev *dev)
 {
-	u32 caps = 0;
+	u32 rights = 0;
 
 	if (rdma_dev_has_raw_cap(&dev->ib_dev))
-		caps |= MLX5_UCTX_CAP_RAW_TX;
+		rights |= MLX5_UCTX_CAP_RAW_TX;
 	if (capable(CAP_SYS_RAWIO))
-		caps |= MLX5_UCTX_CAP_INTERNAL_DEV_RES;
-	return caps & MLX5_CAP_GEN(dev->mdev, uctx_cap);
+		rights |= MLX5_UCTX_CAP_INTERNAL_DEV_RES;
+	return rights;
 }
 
 /**
  * mlx5_ib_create_uctx - CREATE_UCTX: create a user id for the calling process
  * @dev: device
- * @uid: the id, which is not 0
+ * @context: of the process, which gets the id, which is not 0, and the rights of the process
  *
  * Firmware lets a command with a user id name only objects of the same id, and those that
  * mlx5_core has created for all users (completion EQs). Objects without an id belong to the
@@ -43,12 +46,13 @@ static u32 devx_caps_of_caller(struct mlx5_ib_dev *dev)
  * CAP_NET_RAW, in the user namespace of the device's network namespace, allows raw queues
  * (MLX5_UCTX_CAP_RAW_TX), and CAP_SYS_RAWIO in the initial user namespace resources internal to
  * the device (MLX5_UCTX_CAP_INTERNAL_DEV_RES). MLX5_UCTX_CAP_RDMA_CTRL, which lets a user
- * control the RDMA objects of others, is never given. May sleep.
+ * control the RDMA objects of others, is never given. The driver itself checks these rights for
+ * commands that carry no id, see layout_devx.c. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for a device without user ids; -ENOMEM if all are in use; or the errno of
  * another firmware refusal.
  */
-int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, u16 *uid)
+int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
 	u32 in[MLX5_ST_SZ_DW(create_uctx_in)] = {};
 	u32 number;
@@ -56,11 +60,13 @@ int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, u16 *uid)
 
 	if (!MLX5_CAP_GEN(dev->mdev, log_max_uctx))
 		return -EOPNOTSUPP;
-	MLX5_SET(create_uctx_in, in, uctx.cap, devx_caps_of_caller(dev));
+	context->devx_rights = devx_rights_of_caller(dev);
+	MLX5_SET(create_uctx_in, in, uctx.cap,
+		 context->devx_rights & MLX5_CAP_GEN(dev->mdev, uctx_cap));
 	err = mlx5_fw_create_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_CREATE_UCTX, in,
 				    sizeof(in), &number);
 	if (!err)
-		*uid = number;
+		context->uid = number;
 	return err;
 }
 
@@ -107,50 +113,96 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
 			      sizeof(dev_idx));
 }
 
-/* Commands that a process may send as they are: queries that name no object. */
-static bool devx_is_general_query(u16 opcode)
+/**
+ * mlx5_ib_devx_check - check a command that a process wants to send
+ * @context: of the process
+ * @in: the command
+ * @in_len: bytes of @in
+ * @use: what for
+ * @cmd: gets the command's entry
+ *
+ * Return: 0; -EINVAL in a context without a user id; or as mlx5_ib_devx_check_cmd().
+ */
+int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, size_t in_len,
+		       enum mlx5_ib_devx_use use, const struct mlx5_ib_devx_cmd **cmd)
 {
-	return opcode == MLX5_CMD_OP_QUERY_HCA_CAP;
+	/* Firmware would take the process for the kernel. */
+	if (!context->uid)
+		return -EINVAL;
+	return mlx5_ib_devx_check_cmd(in, in_len, use, context->devx_rights, cmd);
 }
 
-/*
- * Send a command that is not about an object. As the library expects, a refusal is -EREMOTEIO, and
- * the answer has the firmware's status and syndrome.
+/**
+ * mlx5_ib_devx_answer - pass on an answer of firmware to a process
+ * @attrs: the call
+ * @attr: attribute that gets the answer
+ * @out: the answer
+ * @out_len: bytes of @out
+ * @err: result of the command
+ *
+ * As the library expects, a refusal is -EREMOTEIO, and the answer has the firmware's status and
+ * syndrome.
+ *
+ * Return: @err, or -EFAULT.
  */
+int mlx5_ib_devx_answer(struct uverbs_attr_bundle *attrs, u16 attr, const void *out, int out_len,
+			int err)
+{
+	if (err && err != -EREMOTEIO)
+		return err;
+	return uverbs_copy_to(attrs, attr, out, out_len) ?: err;
+}
+
+/* Send a command that is not about an object. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *attrs)
 {
 	int in_len = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
 	int out_len = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
 	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
-	int err, copied;
+	const struct mlx5_ib_devx_cmd *cmd;
 	void *out;
+	int err;
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
-	if (!to_mucontext(uctx)->uid ||
-	    !devx_is_general_query(MLX5_GET(general_obj_in_cmd_hdr, in, opcode)))
-		return -EINVAL;
+	err = mlx5_ib_devx_check(to_mucontext(uctx), in, in_len, MLX5_IB_DEVX_GENERAL, &cmd);
+	if (err)
+		return err;
 	/* Freed when the ioctl ends. */
 	out = uverbs_zalloc(attrs, out_len);
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	err = mlx5_ib_fw_exec_raw(to_mdev(uctx->device), to_mucontext(uctx)->uid, in, in_len, out,
 				  out_len);
-	if (err && err != -EREMOTEIO)
-		return err;
-	copied = uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, out_len);
-	return copied ?: err;
+	return mlx5_ib_devx_answer(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, out_len, err);
 }
 
-#define CMD_IN(attr)	UVERBS_ATTR_PTR_IN(attr, \
-		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr)), \
-		UA_MANDATORY, UA_ALLOC_AND_COPY)
-#define CMD_OUT(attr)	UVERBS_ATTR_PTR_OUT(attr, \
-		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr)), UA_MANDATORY)
+/* The event queue of a completion vector, which the context of a CQ names. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	u32 vector, dev_eqn;
+	int err, eqn;
 
-DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER, CMD_IN(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN),
-			    CMD_OUT(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT));
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_copy_from(&vector, attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC);
+	if (err)
+		return err;
+	if (vector >= uctx->device->num_comp_vectors)
+		return -EINVAL;
+	err = mlx5_ib_comp_eqn(to_mdev(uctx->device), vector, &eqn);
+	if (err)
+		return err;
+	dev_eqn = eqn;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &dev_eqn,
+			      sizeof(dev_eqn));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER,
+			    MLX5_IB_DEVX_CMD_IN(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN),
+			    MLX5_IB_DEVX_CMD_OUT(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT));
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR,
 			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX,
@@ -158,8 +210,15 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR,
 			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX,
 						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
 
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC,
+					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
 DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX, &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OTHER),
-			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR));
+			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR),
+			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN));
 
 const struct uapi_definition mlx5_ib_devx_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),

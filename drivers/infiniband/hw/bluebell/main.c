@@ -16,6 +16,7 @@
 #include "counters.h"
 #include "cq.h"
 #include "devx.h"
+#include "devx_obj.h"
 #include "dm.h"
 #include "fast_mr.h"
 #include "gsi.h"
@@ -137,6 +138,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_cq_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_devx_obj_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_uar_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_ucontext_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_dm_defs),

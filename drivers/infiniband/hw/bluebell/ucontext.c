@@ -165,7 +165,7 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	context->db_pages = RB_ROOT;
 
 	if (req.flags & MLX5_IB_ALLOC_UCTX_DEVX)
-		err = mlx5_ib_create_uctx(dev, &context->uid);
+		err = mlx5_ib_create_uctx(dev, context);
 	if (!err)
 		err = ucontext_init_bfregs(dev, context, &req);
 	if (!err)

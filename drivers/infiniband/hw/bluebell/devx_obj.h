@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Firmware objects that a process creates by commands of its own (DEVX).
+ */
+
+#ifndef BLUEBELL_DEVX_OBJ_H
+#define BLUEBELL_DEVX_OBJ_H
+
+#include <linux/mlx5/cq.h>
+#include <linux/types.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "layout_devx.h"
+
+struct mlx5_ib_dev;
+struct mlx5_ib_ucontext;
+
+/**
+ * struct mlx5_ib_devx_obj - an object of a process
+ * @dev: device
+ * @uid: user id of the process, which its commands carry
+ * @id: kind and number; constant
+ * @destroy: the command that destroys the object
+ * @destroy_size: bytes of @destroy
+ * @has_mcq: a CQ that mlx5_core knows. Constant
+ * @mcq: what mlx5_core knows it by
+ * @destroy_failed: firmware has refused to destroy the object
+ *
+ * The object belongs to its handle. ib_core lets nobody else use the handle while the object is
+ * being destroyed, so no member needs a lock.
+ */
+struct mlx5_ib_devx_obj {
+	struct mlx5_ib_dev *dev;
+	u16 uid;
+	struct mlx5_ib_devx_id id;
+	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
+	size_t destroy_size;
+	bool has_mcq;
+	struct mlx5_core_cq mcq;
+	bool destroy_failed;
+};
+
+struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
+						 size_t in_len, void *out, size_t out_len);
+int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last);
+int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
+		      enum mlx5_ib_devx_use use, void *in, size_t in_len, void *out,
+		      size_t out_len);
+
+extern const struct uapi_definition mlx5_ib_devx_obj_defs[];
+
+#endif /* BLUEBELL_DEVX_OBJ_H */
