@@ -41,6 +41,7 @@ static const struct {
 	[MOCK_RMP] = { MLX5_CMD_OP_CREATE_RMP, MLX5_CMD_OP_DESTROY_RMP },
 	[MOCK_XRCD] = { MLX5_CMD_OP_ALLOC_XRCD, MLX5_CMD_OP_DEALLOC_XRCD },
 	[MOCK_XRC_SRQ] = { MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_DESTROY_XRC_SRQ },
+	[MOCK_UMEM] = { MLX5_CMD_OP_CREATE_UMEM, MLX5_CMD_OP_DESTROY_UMEM },
 };
 
 static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be32 *out,

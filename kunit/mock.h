@@ -30,6 +30,7 @@ enum mock_kind {
 	MOCK_RMP,
 	MOCK_XRCD,
 	MOCK_XRC_SRQ,
+	MOCK_UMEM,
 	MOCK_NUM_KINDS,
 };
 

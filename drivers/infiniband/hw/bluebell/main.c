@@ -17,6 +17,7 @@
 #include "cq.h"
 #include "devx.h"
 #include "devx_obj.h"
+#include "devx_umem.h"
 #include "dm.h"
 #include "fast_mr.h"
 #include "gsi.h"
@@ -139,6 +140,7 @@ static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_cq_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_obj_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_devx_umem_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_uar_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_ucontext_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_dm_defs),
