@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "consumer.h"
+#include "devx_cmd.h"
 #include "kernel_file.h"
 #include "mover.h"
 #include "test.h"
@@ -44,6 +45,8 @@ struct env {
 	int dmabuf;
 	uint32_t dmabuf_mr, dmabuf_lkey;
 	uint32_t new_pd, new_ah;
+	uint32_t devx_obj;
+	struct devx_umem umem;
 	uint32_t cqn;
 	struct ib_uverbs_create_cq_resp new_cq;
 	struct mlx5_ib_create_cq cq_drv;
@@ -613,6 +616,81 @@ static int act_mmap_uar(struct env *e)
 	e->map = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, e->uv.fd,
 		      uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, 2));
 	return e->map == MAP_FAILED ? -errno : 0;
+}
+
+/* The firmware's status as the errno that verbs make of it. */
+static int errno_of_status(const struct devx_cmd *cmd, int ret)
+{
+	if (ret != -EREMOTEIO)
+		return ret;
+	switch (cmd->out[0]) {
+	case 0x1:
+		return -EIO;
+	case 0x3:
+		return -EINVAL;
+	case 0x8:
+		return -ENOMEM;
+	default:
+		return -EREMOTEIO;
+	}
+}
+
+static int prep_devx(struct env *e)
+{
+	return uv_open_devx(&e->uv);
+}
+
+static int act_devx_create(struct env *e)
+{
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, DEVX_ALLOC_Q_COUNTER);
+	return errno_of_status(&cmd, devx_create(e->uv.fd, &cmd, &e->devx_obj));
+}
+
+static int act_devx_destroy(struct env *e)
+{
+	return devx_destroy(e->uv.fd, e->devx_obj);
+}
+
+static int prep_devx_obj(struct env *e)
+{
+	return prep_devx(e) ?: act_devx_create(e);
+}
+
+static int act_devx_general(struct env *e)
+{
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, DEVX_QUERY_HCA_CAP);
+	devx_put(&cmd, 4, 1);
+	cmd.in_len = 16;
+	return errno_of_status(&cmd, devx_general(e->uv.fd, &cmd));
+}
+
+static int act_reg_umem(struct env *e)
+{
+	e->umem = (struct devx_umem){
+		.addr = (uintptr_t)e->buf, .len = BUF_PAGES * UV_PAGE,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+	};
+	return devx_reg_umem(e->uv.fd, &e->umem);
+}
+
+static int act_dereg_umem(struct env *e)
+{
+	return devx_dereg_umem(e->uv.fd, e->umem.handle);
+}
+
+static int prep_umem(struct env *e)
+{
+	return prep_devx(e) ?: act_reg_umem(e);
+}
+
+static int fini_devx(struct env *e)
+{
+	uv_close(&e->uv);
+	return 0;
 }
 
 /* A dynamic UAR is not freed when it is unmapped but with its context, so each try opens one. */
@@ -1256,6 +1334,31 @@ FIXTURE_VARIANT_ADD(verb, read_port_counter) {
 	.v = { prep_counter, act_read_counter, NULL, fini_fd, .lenient = true },
 };
 
+FIXTURE_VARIANT_ADD(verb, devx_general_cmd) {
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_devx, act_devx_general, NULL, fini_devx },
+};
+
+FIXTURE_VARIANT_ADD(verb, devx_obj_create) {
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_devx, act_devx_create, act_devx_destroy, fini_devx },
+};
+
+FIXTURE_VARIANT_ADD(verb, devx_obj_destroy) {
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_devx_obj, act_devx_destroy, NULL, fini_devx },
+};
+
+FIXTURE_VARIANT_ADD(verb, devx_umem_reg) {
+	.needs = "log_max_umem", .opens_itself = true,
+	.v = { prep_devx, act_reg_umem, act_dereg_umem, fini_devx },
+};
+
+FIXTURE_VARIANT_ADD(verb, devx_umem_dereg) {
+	.needs = "log_max_umem", .opens_itself = true,
+	.v = { prep_umem, act_dereg_umem, NULL, fini_devx },
+};
+
 FIXTURE_VARIANT_ADD(verb, mmap_uar) {
 	.v = { NULL, act_mmap_uar, undo_mmap, NULL },
 };
@@ -1311,6 +1414,7 @@ static const char *why_missing(const char *needs)
 		{ "cq_resize", "the device does not resize CQs" },
 		{ "log_max_uctx", "the device has no user ids" },
 		{ "umad", NO_UMAD },
+		{ "log_max_umem", "the device has no umems" },
 	};
 	size_t i;
 

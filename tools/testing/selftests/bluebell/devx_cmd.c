@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * DEVX without the library.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "devx_cmd.h"
+#include "uv.h"
+
+/* Start a command; what of it is not put is 0. */
+void devx_start(struct devx_cmd *cmd, uint16_t opcode)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->in_len = sizeof(cmd->in);
+	cmd->out_len = sizeof(cmd->out);
+	devx_put(cmd, 0, (uint32_t)opcode << 16);
+}
+
+/* Set bits of the dword that begins at @byte. */
+void devx_put(struct devx_cmd *cmd, unsigned int byte, uint32_t value)
+{
+	uint32_t dword;
+
+	memcpy(&dword, cmd->in + byte, sizeof(dword));
+	dword |= htobe32(value);
+	memcpy(cmd->in + byte, &dword, sizeof(dword));
+}
+
+/* The dword of the answer that begins at @byte. */
+uint32_t devx_get(const struct devx_cmd *cmd, unsigned int byte)
+{
+	uint32_t dword;
+
+	memcpy(&dword, cmd->out + byte, sizeof(dword));
+	return be32toh(dword);
+}
+
+/* The driver has passed on status and syndrome, which are not 0. */
+bool devx_refused_by_firmware(const struct devx_cmd *cmd, int ret)
+{
+	return ret == -EREMOTEIO && cmd->out[0] && devx_get(cmd, 4);
+}
+
+static struct ib_uverbs_attr attr_handle(uint16_t id, uint32_t handle)
+{
+	return (struct ib_uverbs_attr){
+		.attr_id = id, .flags = UVERBS_ATTR_F_MANDATORY, .data = handle,
+	};
+}
+
+static struct ib_uverbs_attr attr_buf(uint16_t id, void *buf, uint32_t len)
+{
+	return (struct ib_uverbs_attr){
+		.attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY,
+		.data = (uintptr_t)buf,
+	};
+}
+
+/* A command of up to eight bytes travels in the attribute itself. */
+static struct ib_uverbs_attr attr_cmd(uint16_t id, const struct devx_cmd *cmd)
+{
+	struct ib_uverbs_attr attr = attr_buf(id, (void *)cmd->in, cmd->in_len);
+
+	if (cmd->in_len <= sizeof(attr.data))
+		memcpy(&attr.data, cmd->in, cmd->in_len);
+	return attr;
+}
+
+static struct ib_uverbs_attr attr_value(uint16_t id, uint64_t value, uint32_t len)
+{
+	struct ib_uverbs_attr attr = { .attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY };
+
+	attr.data = value;
+	return attr;
+}
+
+/* Send a command that names no object. */
+int devx_general(int fd, struct devx_cmd *cmd)
+{
+	struct ib_uverbs_attr attrs[] = {
+		attr_cmd(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, cmd),
+		attr_buf(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, cmd->out, cmd->out_len),
+	};
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, attrs, 2);
+}
+
+int devx_create(int fd, struct devx_cmd *cmd, uint32_t *handle)
+{
+	struct ib_uverbs_attr attrs[] = {
+		attr_handle(MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, 0),
+		attr_cmd(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, cmd),
+		attr_buf(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, cmd->out, cmd->out_len),
+	};
+	int ret;
+
+	ret = uv_ioctl(fd, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_CREATE, attrs, 3);
+	*handle = attrs[0].data;
+	return ret;
+}
+
+/* The handle may be that of a CQ, a QP or an SRQ of verbs. */
+int devx_modify(int fd, uint32_t handle, struct devx_cmd *cmd)
+{
+	struct ib_uverbs_attr attrs[] = {
+		attr_handle(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE, handle),
+		attr_cmd(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN, cmd),
+		attr_buf(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, cmd->out, cmd->out_len),
+	};
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_MODIFY, attrs, 3);
+}
+
+int devx_query(int fd, uint32_t handle, struct devx_cmd *cmd)
+{
+	struct ib_uverbs_attr attrs[] = {
+		attr_handle(MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE, handle),
+		attr_cmd(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN, cmd),
+		attr_buf(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, cmd->out, cmd->out_len),
+	};
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY, attrs, 3);
+}
+
+int devx_destroy(int fd, uint32_t handle)
+{
+	struct ib_uverbs_attr attr = attr_handle(MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE, handle);
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, &attr, 1);
+}
+
+/* The event queue of a completion vector. */
+int devx_query_eqn(int fd, uint32_t vector, uint32_t *eqn)
+{
+	struct ib_uverbs_attr attrs[] = {
+		attr_value(MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC, vector, sizeof(vector)),
+		attr_buf(MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, eqn, sizeof(*eqn)),
+	};
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_EQN, attrs, 2);
+}
+
+/* Newer than the distribution's rdma/mlx5_user_ioctl_cmds.h. */
+#define UMEM_REG_DMABUF_FD (MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP + 1)
+
+int devx_reg_umem(int fd, struct devx_umem *umem)
+{
+	struct ib_uverbs_attr attrs[7] = {
+		attr_handle(MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, 0),
+		attr_value(MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, umem->addr, sizeof(umem->addr)),
+		attr_value(MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, umem->len, sizeof(umem->len)),
+		attr_value(MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, umem->access, sizeof(umem->access)),
+		attr_buf(MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->id, sizeof(umem->id)),
+	};
+	unsigned int n = 5;
+	int ret;
+
+	if (umem->bitmap)
+		attrs[n++] = attr_value(MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, umem->bitmap,
+					sizeof(umem->bitmap));
+	if (umem->dmabuf) {
+		attrs[n] = attr_handle(UMEM_REG_DMABUF_FD, 0);
+		attrs[n++].data_s64 = umem->dmabuf;
+	}
+	ret = uv_ioctl(fd, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG, attrs, n);
+	umem->handle = attrs[0].data;
+	return ret;
+}
+
+int devx_dereg_umem(int fd, uint32_t handle)
+{
+	struct ib_uverbs_attr attr = attr_handle(MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE, handle);
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_DEREG, &attr, 1);
+}

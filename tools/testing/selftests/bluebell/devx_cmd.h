@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * DEVX without the library: objects, commands and umems, as a malicious program could ask for them.
+ *
+ * Functions return 0 or a negative errno unless they say otherwise.
+ */
+#ifndef BLUEBELL_DEVX_CMD_H
+#define BLUEBELL_DEVX_CMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Opcodes of the device. */
+enum {
+	DEVX_QUERY_HCA_CAP = 0x100,
+	DEVX_CREATE_MKEY = 0x200,
+	DEVX_QUERY_MKEY = 0x201,
+	DEVX_CREATE_CQ = 0x400,
+	DEVX_QUERY_CQ = 0x402,
+	DEVX_MODIFY_CQ = 0x403,
+	DEVX_CREATE_QP = 0x500,
+	DEVX_RST2INIT_QP = 0x502,
+	DEVX_INIT2RTR_QP = 0x503,
+	DEVX_RTR2RTS_QP = 0x504,
+	DEVX_2ERR_QP = 0x507,
+	DEVX_2RST_QP = 0x50a,
+	DEVX_QUERY_QP = 0x50b,
+	DEVX_ALLOC_Q_COUNTER = 0x771,
+	DEVX_QUERY_Q_COUNTER = 0x773,
+	DEVX_ALLOC_PD = 0x800,
+	DEVX_DEALLOC_PD = 0x801,
+	DEVX_ALLOC_XRCD = 0x80e,
+	DEVX_ALLOC_TD = 0x816,
+	DEVX_QUERY_RMP = 0x90f,
+	DEVX_CREATE_FLOW_TABLE = 0x930,
+	DEVX_CREATE_UMEM = 0xa08,
+};
+
+#define DEVX_IN_BYTES 0x110	/* as long as any of them without a list of pages */
+#define DEVX_OUT_BYTES 0x1010	/* of QUERY_HCA_CAP */
+
+/**
+ * struct devx_cmd - a command and its answer, as the device sees them
+ * @in: the command
+ * @in_len: bytes of @in that are passed
+ * @out: the answer
+ * @out_len: bytes of @out that are passed
+ */
+struct devx_cmd {
+	uint8_t in[DEVX_IN_BYTES];
+	uint32_t in_len;
+	uint8_t out[DEVX_OUT_BYTES];
+	uint32_t out_len;
+};
+
+void devx_start(struct devx_cmd *cmd, uint16_t opcode);
+void devx_put(struct devx_cmd *cmd, unsigned int byte, uint32_t value);
+uint32_t devx_get(const struct devx_cmd *cmd, unsigned int byte);
+bool devx_refused_by_firmware(const struct devx_cmd *cmd, int ret);
+
+int devx_general(int fd, struct devx_cmd *cmd);
+int devx_create(int fd, struct devx_cmd *cmd, uint32_t *handle);
+int devx_modify(int fd, uint32_t handle, struct devx_cmd *cmd);
+int devx_query(int fd, uint32_t handle, struct devx_cmd *cmd);
+int devx_destroy(int fd, uint32_t handle);
+int devx_query_eqn(int fd, uint32_t vector, uint32_t *eqn);
+
+/* A request for a umem; @bitmap and @dmabuf are left out if they are 0. */
+struct devx_umem {
+	uint64_t addr, len;
+	uint32_t access;
+	uint64_t bitmap;
+	int dmabuf;
+	uint32_t handle, id;
+};
+
+int devx_reg_umem(int fd, struct devx_umem *umem);
+int devx_dereg_umem(int fd, uint32_t handle);
+
+#endif

@@ -1,0 +1,676 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Firmware objects that a process creates by commands of its own (DEVX): their life, and what an attacker
+ * could put into each field.
+ */
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "devx_cmd.h"
+#include "test.h"
+
+#define NO_USER_IDS "the device has no user ids"
+#define STATE_RST 0
+#define STATE_INIT 1
+#define STATE_ERR 6
+#define MANY 1000
+
+static bool has_user_ids(void)
+{
+	return hca_cap("general", "log_max_uctx");
+}
+
+/* A key over other keys, free, in a protection domain. */
+static void start_mkey(struct devx_cmd *cmd, uint32_t pdn)
+{
+	devx_start(cmd, DEVX_CREATE_MKEY);
+	devx_put(cmd, 0x10, 0x40008600);	/* free, umr_en, lr, access_mode KLM */
+	devx_put(cmd, 0x14, 0xffffff00);	/* no QP */
+	devx_put(cmd, 0x1c, pdn);
+	devx_put(cmd, 0x44, 4);			/* translations_octword_size */
+}
+
+static int create_pd(int fd, uint32_t *handle, uint32_t *pdn)
+{
+	struct devx_cmd cmd;
+	int ret;
+
+	devx_start(&cmd, DEVX_ALLOC_PD);
+	ret = devx_create(fd, &cmd, handle);
+	*pdn = devx_get(&cmd, 8);
+	return ret;
+}
+
+static int create_mkey(int fd, uint32_t pdn, uint32_t *handle, uint32_t *index)
+{
+	struct devx_cmd cmd;
+	int ret;
+
+	start_mkey(&cmd, pdn);
+	ret = devx_create(fd, &cmd, handle);
+	*index = devx_get(&cmd, 8);
+	return ret;
+}
+
+static int query_mkey(int fd, uint32_t handle, uint32_t index)
+{
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, DEVX_QUERY_MKEY);
+	devx_put(&cmd, 8, index);
+	return devx_query(fd, handle, &cmd);
+}
+
+/* --- Their life -------------------------------------------------------------------------------- */
+
+FIXTURE(user) {
+	struct uv uv;
+};
+
+FIXTURE_SETUP(user)
+{
+	if (!has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+	ASSERT_EQ(0, uv_open_devx(&self->uv));
+}
+
+FIXTURE_TEARDOWN(user)
+{
+	if (!has_user_ids())
+		return;
+	uv_close(&self->uv);
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+FIXTURE(kind) {
+	struct uv uv;
+	struct devx_cmd cmd;
+};
+
+FIXTURE_VARIANT(kind) {
+	uint16_t opcode;
+	const char *name;
+	const char *op, *destroy_op;
+};
+
+FIXTURE_VARIANT_ADD(kind, pd) {
+	.opcode = DEVX_ALLOC_PD, .name = "pd", .op = "ALLOC_PD", .destroy_op = "DEALLOC_PD",
+};
+
+FIXTURE_VARIANT_ADD(kind, td) {
+	.opcode = DEVX_ALLOC_TD, .name = "td", .op = "ALLOC_TRANSPORT_DOMAIN",
+	.destroy_op = "DEALLOC_TRANSPORT_DOMAIN",
+};
+
+FIXTURE_VARIANT_ADD(kind, xrcd) {
+	.opcode = DEVX_ALLOC_XRCD, .name = "xrcd", .op = "ALLOC_XRCD", .destroy_op = "DEALLOC_XRCD",
+};
+
+FIXTURE_VARIANT_ADD(kind, qcounter) {
+	.opcode = DEVX_ALLOC_Q_COUNTER, .name = "qcounter", .op = "ALLOC_Q_COUNTER",
+	.destroy_op = "DEALLOC_Q_COUNTER",
+};
+
+FIXTURE_VARIANT_ADD(kind, mkey) {
+	.opcode = DEVX_CREATE_MKEY, .name = "mkey_free", .op = "CREATE_MKEY",
+	.destroy_op = "DESTROY_MKEY",
+};
+
+FIXTURE_SETUP(kind)
+{
+	uint32_t handle, pdn;
+
+	if (!has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, uv_open_devx(&self->uv));
+	if (variant->opcode == DEVX_CREATE_MKEY) {
+		ASSERT_EQ(0, create_pd(self->uv.fd, &handle, &pdn));
+		start_mkey(&self->cmd, pdn);
+	} else {
+		devx_start(&self->cmd, variant->opcode);
+	}
+	ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(kind)
+{
+	if (!has_user_ids() || !hca_ctl_present())
+		return;
+	EXPECT_CENSUS_UNCHANGED();
+	uv_close(&self->uv);
+}
+
+TEST_F(kind, object_lives_as_long_as_its_handle)
+{
+	long users = hca_census_users(variant->name);
+	uint32_t handle;
+
+	ASSERT_EQ(0, devx_create(self->uv.fd, &self->cmd, &handle));
+	EXPECT_EQ(0, self->cmd.out[0]);
+	EXPECT_EQ(users + 1, hca_census_users(variant->name));
+	EXPECT_EQ(0, devx_destroy(self->uv.fd, handle));
+	EXPECT_EQ(-ENOENT, devx_destroy(self->uv.fd, handle));
+}
+
+/* Whatever the process puts there, the object is the user's. */
+TEST_F(kind, user_id_cannot_be_forged)
+{
+	static const uint16_t ids[] = { 0, 1, 2, 0x7fff, 0xffff };
+	long users = hca_census_users(variant->name);
+	uint32_t handle;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		self->cmd.in[2] = ids[i] >> 8;
+		self->cmd.in[3] = ids[i];
+		ASSERT_EQ(0, devx_create(self->uv.fd, &self->cmd, &handle));
+		EXPECT_EQ(users + 1, hca_census_users(variant->name)) TH_LOG("id 0x%x", ids[i]);
+		EXPECT_EQ(0, devx_destroy(self->uv.fd, handle));
+	}
+}
+
+TEST_F(kind, refusal_is_passed_on_and_leaves_nothing)
+{
+	uint32_t handle;
+	int ret;
+
+	ASSERT_EQ(0, hca_do("inject op %s LIM_ERR", variant->op));
+	ret = devx_create(self->uv.fd, &self->cmd, &handle);
+	EXPECT_TRUE(devx_refused_by_firmware(&self->cmd, ret)) TH_LOG("%d", ret);
+	EXPECT_EQ(8, self->cmd.out[0]);	/* LIM_ERR */
+	EXPECT_EQ(1, hca_inject_clear());
+}
+
+/* The handle is there as long as the object is. */
+TEST_F(kind, object_that_firmware_keeps_can_be_destroyed_later)
+{
+	uint32_t handle;
+
+	ASSERT_EQ(0, devx_create(self->uv.fd, &self->cmd, &handle));
+	ASSERT_EQ(0, hca_do("inject op %s BAD_RES_STATE", variant->destroy_op));
+	EXPECT_GT(0, devx_destroy(self->uv.fd, handle));
+	EXPECT_EQ(1, hca_inject_clear());
+	EXPECT_EQ(0, devx_destroy(self->uv.fd, handle));
+}
+
+/* The process does not learn of the object. */
+TEST_F(kind, object_whose_answer_is_lost_is_destroyed)
+{
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		{ .attr_id = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, .len = self->cmd.in_len,
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)self->cmd.in },
+		{ .attr_id = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, .len = 16,
+		  .flags = UVERBS_ATTR_F_MANDATORY, .data = 8 },
+	};
+
+	EXPECT_EQ(-EFAULT, uv_ioctl(self->uv.fd, MLX5_IB_OBJECT_DEVX_OBJ,
+				    MLX5_IB_METHOD_DEVX_OBJ_CREATE, attrs, 3));
+}
+
+/* The driver tries again when the process closes the device. */
+TEST_F(kind, object_that_firmware_keeps_for_a_while_does_not_outlive_its_process)
+{
+	struct uv uv;
+	uint32_t handle, pd, pdn;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib leaves it to ib_core, which reports a bug");
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	if (variant->opcode == DEVX_CREATE_MKEY) {
+		ASSERT_EQ(0, create_pd(uv.fd, &pd, &pdn));
+		start_mkey(&self->cmd, pdn);
+	}
+	ASSERT_EQ(0, devx_create(uv.fd, &self->cmd, &handle));
+	/* The domain is still in use. */
+	if (variant->opcode == DEVX_CREATE_MKEY)
+		ASSERT_EQ(0, hca_expect("refuse DEALLOC_PD BAD_RES_STATE_ERR 1"));
+	ASSERT_EQ(0, hca_do("inject op %s BAD_RES_STATE 1", variant->destroy_op));
+	uv_close(&uv);
+	EXPECT_EQ(1, hca_inject_clear());
+}
+
+static int create_many(int fd)
+{
+	uint32_t handle, pdn, index;
+	int i, ret;
+
+	ret = create_pd(fd, &handle, &pdn);
+	for (i = 0; i < MANY && !ret; i++)
+		ret = create_mkey(fd, pdn, &handle, &index);
+	return ret;
+}
+
+TEST_F(user, close_destroys_a_thousand_objects)
+{
+	ASSERT_EQ(0, create_many(self->uv.fd));
+}
+
+TEST_F(user, sigkill_destroys_a_thousand_objects)
+{
+	int to_parent[2], status;
+	struct uv uv;
+	char byte;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(to_parent));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (uv_open_devx(&uv) || create_many(uv.fd) || write(to_parent[1], "", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	close(to_parent[1]);
+	ASSERT_EQ(1, read(to_parent[0], &byte, 1));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+}
+
+TEST_F(user, firmware_keeps_an_object_that_another_refers_to)
+{
+	uint32_t pd, pdn, mkey, index;
+
+	ASSERT_EQ(0, create_pd(self->uv.fd, &pd, &pdn));
+	ASSERT_EQ(0, create_mkey(self->uv.fd, pdn, &mkey, &index));
+	ASSERT_EQ(0, hca_expect("refuse DEALLOC_PD BAD_RES_STATE_ERR 1"));
+	EXPECT_GT(0, devx_destroy(self->uv.fd, pd));
+	EXPECT_EQ(0, query_mkey(self->uv.fd, mkey, index));
+	EXPECT_EQ(0, devx_destroy(self->uv.fd, mkey));
+	EXPECT_EQ(0, devx_destroy(self->uv.fd, pd));
+}
+
+/* --- Which object a command is about ----------------------------------------------------------- */
+
+TEST_F(user, command_about_another_object_is_refused)
+{
+	uint32_t pd, pdn, mkey[2], index[2], counter;
+	struct devx_cmd cmd;
+	int i;
+
+	ASSERT_EQ(0, create_pd(self->uv.fd, &pd, &pdn));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, create_mkey(self->uv.fd, pdn, &mkey[i], &index[i]));
+	devx_start(&cmd, DEVX_ALLOC_Q_COUNTER);
+	ASSERT_EQ(0, devx_create(self->uv.fd, &cmd, &counter));
+	EXPECT_EQ(0, query_mkey(self->uv.fd, mkey[0], index[0]));
+	EXPECT_EQ(-EINVAL, query_mkey(self->uv.fd, mkey[0], index[1]));
+	EXPECT_EQ(-EINVAL, query_mkey(self->uv.fd, mkey[0], 0));
+	EXPECT_EQ(-EINVAL, query_mkey(self->uv.fd, counter, index[0]));
+	EXPECT_EQ(-EINVAL, query_mkey(self->uv.fd, pd, index[0]));
+	EXPECT_EQ(-ENOENT, query_mkey(self->uv.fd, 0xffff, index[0]));
+}
+
+/* A command of another use, with a handle that would fit. */
+TEST_F(user, each_method_takes_its_own_commands)
+{
+	uint32_t pd, pdn, mkey, index, handle;
+	struct devx_cmd cmd;
+
+	ASSERT_EQ(0, create_pd(self->uv.fd, &pd, &pdn));
+	ASSERT_EQ(0, create_mkey(self->uv.fd, pdn, &mkey, &index));
+	devx_start(&cmd, DEVX_QUERY_MKEY);
+	devx_put(&cmd, 8, index);
+	EXPECT_EQ(-EINVAL, devx_modify(self->uv.fd, mkey, &cmd));
+	EXPECT_EQ(-EINVAL, devx_general(self->uv.fd, &cmd));
+	EXPECT_EQ(-EINVAL, devx_create(self->uv.fd, &cmd, &handle));
+	devx_start(&cmd, DEVX_DEALLOC_PD);
+	devx_put(&cmd, 8, pdn);
+	EXPECT_EQ(-EINVAL, devx_modify(self->uv.fd, pd, &cmd));
+	EXPECT_EQ(-EINVAL, devx_query(self->uv.fd, pd, &cmd));
+	EXPECT_EQ(-EINVAL, devx_general(self->uv.fd, &cmd));
+	EXPECT_EQ(-EINVAL, devx_create(self->uv.fd, &cmd, &handle));
+	/* A umem without its method would be a list of addresses of the process's choice. */
+	devx_start(&cmd, DEVX_CREATE_UMEM);
+	EXPECT_EQ(-EINVAL, devx_create(self->uv.fd, &cmd, &handle));
+	EXPECT_EQ(-EINVAL, devx_general(self->uv.fd, &cmd));
+}
+
+TEST_F(user, handles_of_verbs_and_of_devx_are_not_mixed_up)
+{
+	uint32_t devx_pd, devx_pdn, pd, pdn;
+	struct uv_cq cq;
+
+	ASSERT_EQ(0, create_pd(self->uv.fd, &devx_pd, &devx_pdn));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &pd, &pdn));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 31, &cq));
+	EXPECT_GT(0, devx_destroy(self->uv.fd, pd));
+	EXPECT_GT(0, devx_destroy(self->uv.fd, cq.handle));
+	EXPECT_GT(0, devx_dereg_umem(self->uv.fd, devx_pd));
+	EXPECT_GT(0, uv_dealloc_pd(self->uv.fd, devx_pd));
+	EXPECT_EQ(0, uv_destroy_cq(self->uv.fd, &cq));
+	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, pd));
+	EXPECT_EQ(0, devx_destroy(self->uv.fd, devx_pd));
+}
+
+/* --- Commands that lie about their length ------------------------------------------------------- */
+
+TEST_F(user, short_commands_are_refused)
+{
+	static const uint16_t ops[] = { DEVX_CREATE_MKEY, DEVX_CREATE_CQ, DEVX_CREATE_QP };
+	struct devx_cmd cmd;
+	uint32_t handle;
+	size_t i;
+
+	/* With mlx5_ib, firmware sees what is missing, or what it reads for it. */
+	for (i = 0; i < ARRAY_SIZE(ops) && driver_is("bluebell"); i++) {
+		devx_start(&cmd, ops[i]);
+		cmd.in_len = 16;
+		EXPECT_EQ(-EINVAL, devx_create(self->uv.fd, &cmd, &handle));
+		cmd.in_len = 0x60;
+		EXPECT_EQ(-EINVAL, devx_create(self->uv.fd, &cmd, &handle));
+	}
+	for (i = 0; i < 16; i++) {
+		devx_start(&cmd, DEVX_ALLOC_PD);
+		cmd.in_len = i;
+		EXPECT_GT(0, devx_create(self->uv.fd, &cmd, &handle)) TH_LOG("%zu bytes", i);
+		devx_start(&cmd, DEVX_ALLOC_PD);
+		cmd.out_len = i;
+		EXPECT_GT(0, devx_create(self->uv.fd, &cmd, &handle)) TH_LOG("%zu bytes", i);
+	}
+}
+
+/* More than the process has. */
+TEST_F(user, commands_and_answers_beyond_the_memory_of_the_process)
+{
+	uint8_t *page = mmap(NULL, 2 * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			     -1, 0);
+	uint8_t *end = page + UV_PAGE;
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, .flags = UVERBS_ATTR_F_MANDATORY },
+		{ .attr_id = MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, .flags = UVERBS_ATTR_F_MANDATORY },
+	};
+
+	ASSERT_NE(MAP_FAILED, page);
+	munmap(end, UV_PAGE);
+	memset(end - 16, 0, 16);
+	end[-16] = DEVX_QUERY_HCA_CAP >> 8;
+	end[-9] = 1;
+	attrs[0].data = (uintptr_t)(end - 16);
+	attrs[0].len = 0xffff;
+	attrs[1].data = (uintptr_t)page;
+	attrs[1].len = 1024;
+	EXPECT_EQ(-EFAULT, uv_ioctl(self->uv.fd, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER,
+				    attrs, 2));
+	attrs[0].len = 16;
+	attrs[1].data = (uintptr_t)(end - 64);
+	attrs[1].len = 0xffff;
+	EXPECT_EQ(-EFAULT, uv_ioctl(self->uv.fd, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER,
+				    attrs, 2));
+}
+
+/* --- Objects of verbs -------------------------------------------------------------------------- */
+
+FIXTURE(verbs) {
+	struct uv uv;
+	uint32_t pd;
+	struct uv_cq cq;
+	struct uv_qp qp;
+	struct uv_mem srq_mem;
+	struct uv_srq srq;
+};
+
+FIXTURE_SETUP(verbs)
+{
+	struct mlx5_ib_create_srq drv = {};
+
+	if (!has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	ASSERT_EQ(0, uv_open_devx(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 31, &self->cq));
+	ASSERT_EQ(0, uv_create_qp(self->uv.fd, self->pd, self->cq.handle, IBV_QPT_RC, &self->qp));
+	ASSERT_EQ(0, uv_mem_alloc(&self->srq_mem, 64 * 32));
+	drv.buf_addr = (uintptr_t)self->srq_mem.buf;
+	drv.db_addr = (uintptr_t)self->srq_mem.dbr;
+	drv.uidx = uv_uidx();
+	self->srq = (struct uv_srq){ .max_wr = 15, .max_sge = 1 };
+	ASSERT_EQ(0, uv_create_srq(self->uv.fd, self->pd, &drv, sizeof(drv), &self->srq));
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(verbs)
+{
+	if (!has_user_ids())
+		return;
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	uv_close(&self->uv);
+}
+
+static int query_state(int fd, uint32_t handle, uint32_t qpn)
+{
+	struct devx_cmd cmd;
+	int ret;
+
+	devx_start(&cmd, DEVX_QUERY_QP);
+	devx_put(&cmd, 8, qpn);
+	ret = devx_query(fd, handle, &cmd);
+	return ret ?: (int)(devx_get(&cmd, 0x18) >> 28);
+}
+
+TEST_F(verbs, queue_pair_can_be_queried_and_changed)
+{
+	struct devx_cmd cmd;
+	uint32_t qpn = self->qp.qpn;
+	int fd = self->uv.fd;
+
+	EXPECT_EQ(STATE_RST, query_state(fd, self->qp.handle, qpn));
+	devx_start(&cmd, DEVX_RST2INIT_QP);
+	devx_put(&cmd, 8, qpn);
+	devx_put(&cmd, 0x18, 3 << 11);	/* pm_state: migrated */
+	devx_put(&cmd, 0x54, 1 << 16);	/* vhca_port_num */
+	EXPECT_EQ(0, devx_modify(fd, self->qp.handle, &cmd)) TH_LOG("status 0x%x", cmd.out[0]);
+	EXPECT_EQ(STATE_INIT, query_state(fd, self->qp.handle, qpn));
+	devx_start(&cmd, DEVX_2RST_QP);
+	devx_put(&cmd, 8, qpn);
+	EXPECT_EQ(0, devx_modify(fd, self->qp.handle, &cmd));
+	EXPECT_EQ(STATE_RST, query_state(fd, self->qp.handle, qpn));
+	EXPECT_EQ(-EINVAL, query_state(fd, self->qp.handle, qpn + 1));
+	EXPECT_EQ(-EINVAL, query_state(fd, self->cq.handle, qpn));
+	EXPECT_EQ(-EINVAL, query_state(fd, self->pd, qpn));
+}
+
+TEST_F(verbs, queues_can_be_queried)
+{
+	struct devx_cmd cmd;
+	int fd = self->uv.fd;
+
+	devx_start(&cmd, DEVX_QUERY_CQ);
+	devx_put(&cmd, 8, self->cq.cqn);
+	EXPECT_EQ(0, devx_query(fd, self->cq.handle, &cmd));
+	EXPECT_EQ(-EINVAL, devx_query(fd, self->qp.handle, &cmd));
+	devx_start(&cmd, DEVX_QUERY_RMP);
+	devx_put(&cmd, 8, self->srq.srqn);
+	EXPECT_EQ(0, devx_query(fd, self->srq.handle, &cmd));
+	EXPECT_EQ(-EINVAL, devx_query(fd, self->cq.handle, &cmd));
+}
+
+/* A domain of verbs may be used by a DEVX object, which has to be destroyed before it. */
+TEST_F(verbs, domain_of_verbs_has_a_key_of_devx)
+{
+	uint32_t pd, pdn, mkey, index;
+
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &pd, &pdn));
+	ASSERT_EQ(0, create_mkey(self->uv.fd, pdn, &mkey, &index));
+	ASSERT_EQ(0, hca_expect("refuse DEALLOC_PD BAD_RES_STATE_ERR 1"));
+	EXPECT_GT(0, uv_dealloc_pd(self->uv.fd, pd));
+	EXPECT_EQ(0, devx_destroy(self->uv.fd, mkey));
+	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, pd));
+}
+
+/* --- What belongs to others -------------------------------------------------------------------- */
+
+FIXTURE(others) {
+	struct uv mine, theirs;
+	uint32_t pd, pdn, mkey, index;
+	uint32_t their_pd, their_pdn, their_mkey, their_index;
+	struct uv_qp qp, their_qp;
+};
+
+FIXTURE_SETUP(others)
+{
+	struct uv_cq cq;
+	uint32_t pd;
+
+	if (!has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	ASSERT_EQ(0, uv_open_devx(&self->mine));
+	ASSERT_EQ(0, uv_open_devx(&self->theirs));
+	ASSERT_EQ(0, create_pd(self->mine.fd, &self->pd, &self->pdn));
+	ASSERT_EQ(0, create_mkey(self->mine.fd, self->pdn, &self->mkey, &self->index));
+	ASSERT_EQ(0, uv_alloc_pd(self->theirs.fd, &pd, NULL));
+	ASSERT_EQ(0, uv_create_cq(self->theirs.fd, 31, &cq));
+	ASSERT_EQ(0, uv_create_qp(self->theirs.fd, pd, cq.handle, IBV_QPT_RC, &self->their_qp));
+	ASSERT_EQ(0, create_pd(self->theirs.fd, &self->their_pd, &self->their_pdn));
+	ASSERT_EQ(0, create_mkey(self->theirs.fd, self->their_pdn, &self->their_mkey,
+				 &self->their_index));
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(others)
+{
+	if (!has_user_ids())
+		return;
+	/* They lost nothing. */
+	EXPECT_EQ(STATE_RST, query_state(self->theirs.fd, self->their_qp.handle,
+					 self->their_qp.qpn));
+	EXPECT_EQ(0, query_mkey(self->theirs.fd, self->their_mkey, self->their_index));
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	uv_close(&self->mine);
+	uv_close(&self->theirs);
+}
+
+TEST_F(others, their_domain_is_not_for_my_key)
+{
+	struct devx_cmd cmd;
+	uint32_t handle;
+	int ret;
+
+	ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY BAD_RES_ERR 1"));
+	start_mkey(&cmd, self->their_pdn);
+	ret = devx_create(self->mine.fd, &cmd, &handle);
+	EXPECT_TRUE(devx_refused_by_firmware(&cmd, ret)) TH_LOG("%d", ret);
+}
+
+TEST_F(others, their_numbers_do_not_go_with_my_handles)
+{
+	struct devx_cmd cmd;
+
+	EXPECT_EQ(-EINVAL, query_mkey(self->mine.fd, self->mkey, self->their_index));
+	EXPECT_EQ(-EINVAL, query_state(self->mine.fd, self->mkey, self->their_qp.qpn));
+	devx_start(&cmd, DEVX_2ERR_QP);
+	devx_put(&cmd, 8, self->their_qp.qpn);
+	EXPECT_EQ(-EINVAL, devx_modify(self->mine.fd, self->mkey, &cmd));
+	EXPECT_EQ(-EINVAL, devx_modify(self->mine.fd, self->pd, &cmd));
+	EXPECT_EQ(-EINVAL, devx_general(self->mine.fd, &cmd));
+}
+
+/* Handles are numbers of a file. */
+TEST_F(others, their_handles_are_not_mine)
+{
+	struct devx_cmd cmd;
+	uint32_t handle;
+
+	/* Mine are two, theirs come behind three of verbs. */
+	for (handle = 2; handle < 10; handle++) {
+		EXPECT_EQ(-ENOENT, devx_destroy(self->mine.fd, handle));
+		EXPECT_EQ(-ENOENT, query_mkey(self->mine.fd, handle, self->their_index));
+		devx_start(&cmd, DEVX_2ERR_QP);
+		devx_put(&cmd, 8, self->their_qp.qpn);
+		EXPECT_EQ(-ENOENT, devx_modify(self->mine.fd, handle, &cmd));
+	}
+}
+
+/* --- Rights ------------------------------------------------------------------------------------ */
+
+static int drop_capability(int cap)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	data[CAP_TO_INDEX(cap)].effective &= ~CAP_TO_MASK(cap);
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+TEST(flow_tables_need_net_raw)
+{
+	struct devx_cmd cmd;
+	uint32_t handle;
+	struct uv uv;
+	int ret;
+
+	if (!has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib leaves the decision to firmware");
+	/* The device has no flow tables, and says so. */
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	ASSERT_EQ(0, hca_expect("refuse 0x930 BAD_OP_ERR 1"));
+	devx_start(&cmd, DEVX_CREATE_FLOW_TABLE);
+	ret = devx_create(uv.fd, &cmd, &handle);
+	EXPECT_TRUE(devx_refused_by_firmware(&cmd, ret)) TH_LOG("%d", ret);
+	/* What counts is how privileged the process was when it opened the device. */
+	ASSERT_EQ(0, drop_capability(CAP_NET_RAW));
+	uv_close(&uv);
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	devx_start(&cmd, DEVX_CREATE_FLOW_TABLE);
+	EXPECT_EQ(-EPERM, devx_create(uv.fd, &cmd, &handle));
+	uv_close(&uv);
+}
+
+/* Firmware would take the commands of such a process for the kernel's. */
+TEST(context_without_an_id_has_no_objects)
+{
+	const struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
+	};
+	struct devx_umem umem = { .addr = (uintptr_t)&req & ~(UV_PAGE - 1), .len = UV_PAGE };
+	struct devx_cmd cmd;
+	uint32_t handle;
+	struct uv_cq cq;
+	struct uv uv;
+
+	ASSERT_EQ(0, uv_open_req(&uv, &req));
+	ASSERT_EQ(0, uv_create_cq(uv.fd, 31, &cq));
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+	devx_start(&cmd, DEVX_ALLOC_PD);
+	EXPECT_GT(0, devx_create(uv.fd, &cmd, &handle));
+	devx_start(&cmd, DEVX_QUERY_CQ);
+	devx_put(&cmd, 8, cq.cqn);
+	EXPECT_GT(0, devx_query(uv.fd, cq.handle, &cmd));
+	EXPECT_GT(0, devx_reg_umem(uv.fd, &umem));
+	if (hca_ctl_present())
+		EXPECT_CENSUS_UNCHANGED();
+	uv_close(&uv);
+}
+
+TEST_F(user, event_queues_are_those_of_the_completion_vectors)
+{
+	uint32_t eqn, first;
+
+	ASSERT_EQ(0, devx_query_eqn(self->uv.fd, 0, &first));
+	EXPECT_NE(0, first);
+	EXPECT_EQ(0, devx_query_eqn(self->uv.fd, 0, &eqn));
+	EXPECT_EQ(first, eqn);
+	/* mlx5_ib takes such a vector for another one. */
+	if (driver_is("bluebell"))
+		EXPECT_GT(0, devx_query_eqn(self->uv.fd, 0x10000, &eqn));
+	EXPECT_GT(0, devx_query_eqn(self->uv.fd, 0xffffffff, &eqn));
+}
+
+TEST_HARNESS_MAIN
