@@ -8,6 +8,7 @@
 #define BLUEBELL_H
 
 #include <linux/mlx5/driver.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/rbtree.h>
@@ -115,21 +116,29 @@ struct mlx5_ib_dev {
  * @sys_pages: device index of the first UAR of each page, static pages first;
  *	MLX5_IB_INVALID_UAR_INDEX for a dynamic page without one. Guarded by @lock.
  * @count: queues on each static bfreg. Guarded by @lock.
+ * @bells: struct mlx5_ib_bell of the queues that exist. Guarded by @lock.
+ * @num_bells: length of @bells. Guarded by @lock.
  * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR
- *	of a dynamic page, so that of two mappings of a page only one allocates it.
+ *	of a dynamic page, so that of two mappings of a page only one allocates it; and while
+ *	the place of a UAR in the mmap space is inserted, so that a report that holds it sees no
+ *	more of them than it has counted. Nests inside mmap_lock. The lock of ib_core under which
+ *	places are freed nests inside it, so mlx5_ib_mmap_free() must not take it.
  * @uar_4k: UARs are 4 KiB, whatever the host's page, for device and library
  */
 struct mlx5_bfreg_info {
 	struct mlx5_bfreg_layout layout;
 	u32 *sys_pages;
 	unsigned int *count;
-	struct mutex lock;	/* sys_pages, count */
+	struct list_head bells;
+	u32 num_bells;
+	struct mutex lock;	/* sys_pages, count, bells */
 	bool uar_4k;
 };
 
 /**
  * struct mlx5_ib_ucontext - a process's use of the device
  * @ibucontext: as the RDMA core sees it; first
+ * @pid: the process that opened the device
  * @uid: user id that firmware commands for the process carry; 0 in a context without one
  * @devx_rights: MLX5_UCTX_CAP_*: what the process was privileged to do when it opened the device,
  *	also if the device has no user ids with that right; constant
@@ -142,6 +151,7 @@ struct mlx5_bfreg_info {
  */
 struct mlx5_ib_ucontext {
 	struct ib_ucontext ibucontext;
+	struct pid *pid;
 	u16 uid;
 	u32 devx_rights;
 	struct mlx5_bfreg_info bfregi;
@@ -154,12 +164,13 @@ struct mlx5_ib_ucontext {
 /**
  * struct mlx5_user_mmap_entry - a place in the mmap space of a context
  * @rdma_entry: offset and references: one of the object, one of each mapping, and
- *	for a UAR one of each queue
+ *	for a UAR one of each queue. A static or dynamic UAR page has a place only while it is
+ *	mapped, to count its mappings
  * @free: frees the place, which has no references any more, and what it shows. May sleep
  * @address: bus address of the first byte
  * @denied: VM_READ, VM_WRITE and VM_EXEC, as far as mappings must not have them
  * @wc: mapped write combining, otherwise uncached
- * @page_id: of a UAR: its index in the device
+ * @page_id: of a UAR: its index in the device; of a page, that of its first UAR
  * @mem: of device memory: the allocation, on which the place has a reference
  * @op: of the addresses that do an operation on device memory: number of the operation
  */

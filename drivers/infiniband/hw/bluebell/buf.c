@@ -20,6 +20,7 @@
 #include "buf.h"
 #include "fw.h"
 #include "layout_mkey.h"
+#include "trace.h"
 
 /* The translation list is the last part of each command that has one. */
 static_assert(MLX5_BYTE_OFF(create_cq_in, pas) == MLX5_ST_SZ_BYTES(create_cq_in));
@@ -223,6 +224,8 @@ static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context
 		return ERR_PTR(-ENOMEM);
 	page->umem = mlx5_ib_umem_get(to_mdev(context->ibucontext.device), number << PAGE_SHIFT,
 				      PAGE_SIZE, 0);
+	trace_db_page_pin(context->ibucontext.device, number << PAGE_SHIFT,
+			  PTR_ERR_OR_ZERO(page->umem));
 	if (IS_ERR(page->umem))
 		return ERR_CAST(page->umem);
 
@@ -235,6 +238,7 @@ static struct mlx5_ib_user_db_page *db_pin_page(struct mlx5_ib_ucontext *context
 
 static void db_unpin_page(struct mlx5_ib_user_db_page *page)
 {
+	trace_db_page_unpin(page->umem->ibdev, page->number << PAGE_SHIFT, 0);
 	ib_umem_release(page->umem);
 	mmdrop(page->mm);
 	kfree(page);

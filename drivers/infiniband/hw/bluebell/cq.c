@@ -133,6 +133,17 @@ static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct 
 					  MLX5_IB_MAX_PAGE_OFFSET, ucmd->db_addr);
 }
 
+static void cq_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq)
+{
+	cq->bell.queue = (struct bluebell_queue){
+		.type = BLUEBELL_QUEUE_CQ,
+		.number = cq->mcq.cqn,
+		.uar = cq->uar_page,
+		.bfreg = BLUEBELL_NO_BFREG,
+	};
+	mlx5_ib_bell_add(ctx, &cq->bell);
+}
+
 /**
  * mlx5_ib_create_user_cq - create a completion queue for a user
  * @ibcq: the object, zeroed but for what ib_core sets
@@ -184,6 +195,8 @@ int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 		err = cq_create_and_respond(dev, cq, ctx->uid, attr->comp_vector, cqc, udata);
 	if (err)
 		mlx5_ib_queue_mem_unmap_user(&cq->mem);
+	else
+		cq_add_bell(ctx, cq);
 	return err;
 }
 
@@ -378,8 +391,11 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 		mlx5_ib_queue_mem_free(dev, &cq->mem);
 		return 0;
 	}
+	mlx5_ib_bell_del(cq->mem.context, &cq->bell);
 	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
-	if (!err)
+	if (err)
+		mlx5_ib_bell_add(cq->mem.context, &cq->bell);
+	else
 		mlx5_ib_queue_mem_unmap_user(&cq->mem);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "buf.h"
+#include "uar.h"
 
 struct mlx5_ib_kcq;
 
@@ -25,6 +26,7 @@ struct mlx5_ib_kcq;
  *	object, too
  * @kcq: what a kernel consumer polls; NULL for a user's queue. Constant
  * @uar_page: UAR on which the CQ is armed; constant
+ * @bell: lists a user's queue among those of that UAR
  * @cqe_size: bytes of a CQE, 64 or 128
  * @cqe_stride: the same as the CQC codes it
  * @real_time: completions carry the real-time clock
@@ -37,6 +39,7 @@ struct mlx5_ib_cq {
 	struct mlx5_ib_queue_mem mem;
 	struct mlx5_ib_kcq *kcq;
 	u32 uar_page;
+	struct mlx5_ib_bell bell;
 	int cqe_size;
 	u8 cqe_stride;
 	bool real_time;

@@ -135,6 +135,22 @@ u32 mlx5_ib_bfregn_to_user_index(u32 bfregn)
 }
 
 /**
+ * mlx5_ib_bfreg_class - how many queues a bfreg serves, and who takes a lock
+ * @layout: the context's bfregs
+ * @number: number of the bfreg, dynamic ones counted after the static ones
+ *
+ * Return: the class, which follows from mlx5_ib_pick_bfreg() and from what libraries do.
+ */
+enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *layout, u32 number)
+{
+	if (number >= layout->num_static_bfregs)
+		return BLUEBELL_BFREG_DYNAMIC;
+	if (number >= layout->num_static_bfregs - layout->num_low_latency_bfregs)
+		return BLUEBELL_BFREG_LOW_LATENCY;
+	return number ? BLUEBELL_BFREG_MEDIUM_LATENCY : BLUEBELL_BFREG_HIGH_LATENCY;
+}
+
+/**
  * mlx5_ib_uar_to_pfn - the page frame that shows a UAR
  * @bar_addr: bus address of BAR 0
  * @uar_index: the device's index of the UAR
@@ -161,6 +177,23 @@ phys_addr_t mlx5_ib_uar_address(struct mlx5_core_dev *mdev, u32 uar_index)
 {
 	return mlx5_ib_uar_to_pfn(mdev->bar_addr, uar_index, PAGE_SHIFT,
 				  MLX5_CAP_GEN(mdev, uar_4k)) << PAGE_SHIFT;
+}
+
+/**
+ * mlx5_ib_uar_page_pgoff - the mmap offset of a static or dynamic UAR page
+ * @layout: the context's bfregs
+ * @page: number of the page, static ones first
+ *
+ * Return: the offset, in pages, with the command MLX5_IB_MMAP_REGULAR_PAGE or
+ * MLX5_IB_MMAP_ALLOC_WC. A static page has other offsets, too.
+ */
+u32 mlx5_ib_uar_page_pgoff(const struct mlx5_bfreg_layout *layout, u32 page)
+{
+	u32 index = page - layout->num_static_sys_pages;
+
+	if (page < layout->num_static_sys_pages)
+		return MLX5_IB_MMAP_REGULAR_PAGE << 8 | (page & 0xff);
+	return index >> 8 << 16 | MLX5_IB_MMAP_ALLOC_WC << 8 | (index & 0xff);
 }
 
 /**

@@ -9,6 +9,7 @@
 #define BLUEBELL_LAYOUT_UAR_H
 
 #include <linux/types.h>
+#include <rdma/bluebell-abi.h>
 #include <rdma/mlx5-abi.h>
 
 struct mlx5_core_dev;
@@ -57,8 +58,10 @@ int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned in
 int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32 *sys_pages,
 			       u32 bfregn, bool dyn_bfreg);
 u32 mlx5_ib_bfregn_to_user_index(u32 bfregn);
+enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *layout, u32 number);
 u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, bool uar_4k);
 phys_addr_t mlx5_ib_uar_address(struct mlx5_core_dev *mdev, u32 uar_index);
+u32 mlx5_ib_uar_page_pgoff(const struct mlx5_bfreg_layout *layout, u32 page);
 int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
 			       u32 *index);
 

@@ -7,10 +7,12 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mm.h>
 #include <linux/pci-p2pdma.h>
+#include <linux/slab.h>
 
 #include "bluebell.h"
 #include "fw.h"
 #include "mmap.h"
+#include "trace.h"
 #include "uar.h"
 
 static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
@@ -34,6 +36,62 @@ static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 	return 0;
 }
 
+static void uar_page_free_place(struct mlx5_user_mmap_entry *entry)
+{
+	kfree(entry);
+}
+
+/*
+ * The place of a static or dynamic UAR page, through which ib_core counts the page's mappings. Made
+ * for the first mapping and freed after the last one, so that a page which nobody maps costs
+ * nothing. Returns the place with a reference.
+ */
+static struct rdma_user_mmap_entry *uar_page_get_place(struct mlx5_ib_ucontext *context, u32 page,
+						       u32 uar)
+{
+	u32 pgoff = mlx5_ib_uar_page_pgoff(&context->bfregi.layout, page);
+	struct mlx5_user_mmap_entry *entry __free(kfree) = NULL;
+	struct rdma_user_mmap_entry *rdma_entry;
+	int err;
+
+	lockdep_assert_held(&context->bfregi.lock);
+	rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext, pgoff);
+	if (rdma_entry)
+		return rdma_entry;
+	entry = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
+	if (!entry)
+		return ERR_PTR(-ENOMEM);
+	entry->free = uar_page_free_place;
+	entry->page_id = uar;
+	err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry, PAGE_SIZE,
+						pgoff);
+	return err ? ERR_PTR(err) : &no_free_ptr(entry)->rdma_entry;
+}
+
+static int uar_page_map(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 page,
+			u32 uar, bool wc)
+{
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+	struct rdma_user_mmap_entry *place = uar_page_get_place(context, page, uar);
+	int err;
+
+	if (IS_ERR(place))
+		return PTR_ERR(place);
+	err = mmap_io(context, vma, mlx5_ib_uar_address(mdev, uar), wc, place);
+	trace_uar_mmap(context, uar, vma->vm_start, wc, err);
+	/* The mapping has a reference of its own. */
+	rdma_user_mmap_entry_put(place);
+	return err;
+}
+
+/* Static pages have the same UARs as long as the context lives. */
+static int map_static_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 page,
+			  bool wc)
+{
+	guard(mutex)(&context->bfregi.lock);
+	return uar_page_map(context, vma, page, context->bfregi.sys_pages[page], wc);
+}
+
 /*
  * The library numbers its dynamic pages and maps each once. The UAR is freed with the
  * context, because queues may use its doorbells.
@@ -43,22 +101,24 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
-	u32 *page = &bfregi->sys_pages[bfregi->layout.num_static_sys_pages + index];
+	u32 page = bfregi->layout.num_static_sys_pages + index;
 	u32 uarn;
 	int err;
 
 	guard(mutex)(&bfregi->lock);
-	if (*page != MLX5_IB_INVALID_UAR_INDEX)
+	if (bfregi->sys_pages[page] != MLX5_IB_INVALID_UAR_INDEX)
 		return -EINVAL;
 	err = mlx5_fw_alloc_object(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR, &uarn);
 	if (err)
 		return err;
-	err = mmap_io(context, vma, mlx5_ib_uar_address(dev->mdev, uarn), true, NULL);
+	trace_uar_alloc(context, uarn, BLUEBELL_UAR_DYNAMIC);
+	err = uar_page_map(context, vma, page, uarn, true);
 	if (err) {
+		trace_uar_free(context, uarn, BLUEBELL_UAR_DYNAMIC);
 		mlx5_ib_fw_insist(dev, context->uid, MLX5_CMD_OP_DEALLOC_UAR, uarn, "UAR");
 		return err;
 	}
-	*page = uarn;
+	bfregi->sys_pages[page] = uarn;
 	return 0;
 }
 
@@ -95,6 +155,8 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 	err = mmap_deny(vma, entry->denied);
 	if (!err)
 		err = mmap_io(context, vma, entry->address, entry->wc, rdma_entry);
+	if (mlx5_ib_is_uar_object(entry))
+		trace_uar_mmap(context, entry->page_id, vma->vm_start, entry->wc, err);
 	rdma_user_mmap_entry_put(rdma_entry);
 	return err;
 }
@@ -110,12 +172,11 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
  * Return: 0; -EINVAL for an unknown offset, a page beyond the context's, a dynamic
  * page that has been mapped before, a wrong length or a private mapping; -EPERM for
  * a right that the kind of mapping does not allow; -EOPNOTSUPP for a clock that the
- * device does not have; or the errno of a refused ALLOC_UAR.
+ * device does not have; -ENOMEM; or the errno of a refused ALLOC_UAR.
  */
 int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
-	struct mlx5_core_dev *mdev = to_mdev(uctx->device)->mdev;
 	vm_flags_t denied = MLX5_IB_UAR_DENIED;
 	int command, err;
 	u32 index;
@@ -143,10 +204,7 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	case MLX5_IB_MMAP_CLOCK_INFO:
 		return map_clock_info(context, vma);
 	default:
-		/* Static pages never change while the context lives. */
-		return mmap_io(context, vma,
-			       mlx5_ib_uar_address(mdev, context->bfregi.sys_pages[index]),
-			       command != MLX5_IB_MMAP_NC_PAGE, NULL);
+		return map_static_uar(context, vma, index, command != MLX5_IB_MMAP_NC_PAGE);
 	}
 }
 

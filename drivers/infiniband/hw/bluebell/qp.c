@@ -59,6 +59,28 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32
 	return 0;
 }
 
+static u32 qp_bfreg_number(const struct mlx5_ib_ucontext *ctx, const struct mlx5_ib_qp *qp)
+{
+	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
+		return qp->bfregn;
+	/* Of a UAR object the library alone knows which of its registers rings the QP. */
+	if (qp->mem.uar)
+		return BLUEBELL_NO_BFREG;
+	return ctx->bfregi.layout.num_static_bfregs + qp->ucmd.bfreg_index;
+}
+
+static void qp_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
+{
+	qp->bell.queue = (struct bluebell_queue){
+		.type = BLUEBELL_QUEUE_QP,
+		.qp_type = qp->ibqp.qp_type,
+		.number = qp->rsc.num,
+		.uar = MLX5_GET(qpc, qp->qpc, uar_page),
+		.bfreg = qp_bfreg_number(ctx, qp),
+	};
+	mlx5_ib_bell_add(ctx, &qp->bell);
+}
+
 /* Undo qp_get_resources(), as far as it got, or mlx5_ib_kernel_qp_prepare(). */
 static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
 {
@@ -280,6 +302,8 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const 
 		err = qp_create_and_respond(dev, qp, &resp, udata);
 	if (err)
 		qp_put_resources(ctx, qp);
+	else
+		qp_add_bell(ctx, qp);
 	return err;
 }
 
@@ -418,8 +442,11 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 		mlx5_ib_kernel_qp_destroy(qp->rsc.dev, qp);
 		return 0;
 	}
+	mlx5_ib_bell_del(qp->mem.context, &qp->bell);
 	err = mlx5_ib_rsc_destroy(&qp->rsc);
 	if (!err)
 		qp_put_resources(qp->mem.context, qp);
+	else if (qp->mem.context)
+		mlx5_ib_bell_add(qp->mem.context, &qp->bell);
 	return err;
 }

@@ -13,6 +13,7 @@
 #include "buf.h"
 #include "layout_qp.h"
 #include "rsc.h"
+#include "uar.h"
 
 /* bfregn of a QP that uses none of the context's own registers. */
 #define MLX5_IB_INVALID_BFREG		(-1)
@@ -37,6 +38,7 @@ struct mlx5_ib_wqs;
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
  * @gsi: of QP1: what else it has; otherwise NULL. Constant
  * @sends_as_qp1: its datagrams come from QP1: it is part of that. Constant
+ * @bell: lists a user's queue pair among those of its UAR
  * @bfregn: register to free after DESTROY_QP, or MLX5_IB_INVALID_BFREG
  * @ucmd: the library's request; without a user, the sizes of the queues only; constant
  * @qpc: what its context was created with, struct mlx5_ifc_qpc_bits; constant
@@ -55,6 +57,7 @@ struct mlx5_ib_qp {
 	struct mlx5_ib_wqs *wqs;
 	struct mlx5_ib_gsi *gsi;
 	bool sends_as_qp1;
+	struct mlx5_ib_bell bell;
 	int bfregn;
 	struct mlx5_ib_create_qp ucmd;
 	u32 qpc[MLX5_ST_SZ_DW(qpc)];

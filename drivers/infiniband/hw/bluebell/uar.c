@@ -16,7 +16,24 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "trace.h"
 #include "uar.h"
+
+static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
+{
+	return page < layout->num_static_sys_pages ? BLUEBELL_UAR_STATIC : BLUEBELL_UAR_DYNAMIC;
+}
+
+static void uar_free_page(struct mlx5_ib_ucontext *context, u32 page)
+{
+	u32 uar = context->bfregi.sys_pages[page];
+
+	if (uar == MLX5_IB_INVALID_UAR_INDEX)
+		return;
+	trace_uar_free(context, uar, uar_page_origin(&context->bfregi.layout, page));
+	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), context->uid,
+			  MLX5_CMD_OP_DEALLOC_UAR, uar, "UAR");
+}
 
 /**
  * mlx5_ib_deallocate_uars - free the UARs of a context's static and dynamic pages
@@ -26,14 +43,11 @@
  */
 void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
 {
-	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
 	u32 i;
 
 	for (i = 0; bfregi->sys_pages && i < bfregi->layout.num_sys_pages; i++)
-		if (bfregi->sys_pages[i] != MLX5_IB_INVALID_UAR_INDEX)
-			mlx5_ib_fw_insist(dev, context->uid, MLX5_CMD_OP_DEALLOC_UAR,
-					  bfregi->sys_pages[i], "UAR");
+		uar_free_page(context, i);
 	kfree(bfregi->sys_pages);
 	kfree(bfregi->count);
 	bfregi->sys_pages = NULL;
@@ -80,6 +94,7 @@ int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_l
 					   &bfregi->sys_pages[i]);
 		if (err)
 			return err;
+		trace_uar_alloc(context, bfregi->sys_pages[i], BLUEBELL_UAR_STATIC);
 	}
 	return 0;
 }
@@ -96,8 +111,10 @@ int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi)
 
 	guard(mutex)(&bfregi->lock);
 	bfregn = mlx5_ib_pick_bfreg(&bfregi->layout, bfregi->count);
-	if (bfregn >= 0)
-		bfregi->count[bfregn]++;
+	if (bfregn < 0)
+		return bfregn;
+	bfregi->count[bfregn]++;
+	trace_bfreg_get(bfregi, bfregn, bfregi->count[bfregn]);
 	return bfregn;
 }
 
@@ -109,8 +126,10 @@ int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi)
 void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn)
 {
 	guard(mutex)(&bfregi->lock);
-	if (!WARN_ON(!bfregi->count[bfregn]))
-		bfregi->count[bfregn]--;
+	if (WARN_ON(!bfregi->count[bfregn]))
+		return;
+	bfregi->count[bfregn]--;
+	trace_bfreg_put(bfregi, bfregn, bfregi->count[bfregn]);
 }
 
 /**
@@ -125,6 +144,38 @@ int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfr
 {
 	guard(mutex)(&bfregi->lock);
 	return mlx5_ib_bfreg_to_uar_index(&bfregi->layout, bfregi->sys_pages, bfregn, dyn_bfreg);
+}
+
+/**
+ * mlx5_ib_bell_add - list a queue that is rung on a UAR
+ * @context: owner of the queue and of the UAR
+ * @bell: the queue, which the device has
+ */
+void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell)
+{
+	struct mlx5_bfreg_info *bfregi = &context->bfregi;
+
+	guard(mutex)(&bfregi->lock);
+	list_add_tail(&bell->node, &bfregi->bells);
+	bfregi->num_bells++;
+	trace_bell_add(context, &bell->queue);
+}
+
+/**
+ * mlx5_ib_bell_del - take a queue off the list of those that are rung on UARs
+ * @context: the one that mlx5_ib_bell_add() was called with; NULL for a queue without context,
+ *	which is in no list
+ * @bell: the queue, which is about to be destroyed: the device may give its number to another one
+ *	then
+ */
+void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell)
+{
+	if (!context)
+		return;
+	guard(mutex)(&context->bfregi.lock);
+	trace_bell_del(context, &bell->queue);
+	list_del(&bell->node);
+	context->bfregi.num_bells--;
 }
 
 /**
@@ -155,12 +206,34 @@ static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(entry->rdma_entry.ucontext);
 
+	trace_uar_free(context, entry->page_id, BLUEBELL_UAR_OBJECT);
 	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), context->uid,
 			  MLX5_CMD_OP_DEALLOC_UAR, entry->page_id, "UAR");
 	kfree(entry);
 }
 
-static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *context, bool wc)
+/**
+ * mlx5_ib_is_uar_object - is there a UAR object at a place in the mmap space?
+ * @entry: the place
+ *
+ * Return: whether it is that of a UAR object.
+ */
+bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
+{
+	return entry->free == uar_obj_free;
+}
+
+/**
+ * mlx5_ib_create_uar_object - allocate a UAR, and a place for it in the mmap space
+ * @context: owner
+ * @wc: to be mapped write combining, otherwise uncached
+ *
+ * The UAR is freed with the last reference to its place, of which the caller has one for
+ * rdma_user_mmap_entry_remove(). May sleep.
+ *
+ * Return: the place; -ENOMEM; or the errno of a firmware refusal, as an ERR_PTR.
+ */
+struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc)
 {
 	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
@@ -175,10 +248,14 @@ static struct mlx5_user_mmap_entry *uar_obj_create(struct mlx5_ib_ucontext *cont
 	entry->address = mlx5_ib_uar_address(dev->mdev, entry->page_id);
 	entry->denied = MLX5_IB_UAR_DENIED;
 	entry->wc = wc;
+	trace_uar_alloc(context, entry->page_id, BLUEBELL_UAR_OBJECT);
 	/* A UAR is found by its index: mlx5_ib_get_uar(). */
-	err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry, PAGE_SIZE,
-						MLX5_IB_MMAP_OFFSET_START + entry->page_id);
+	scoped_guard(mutex, &context->bfregi.lock)
+		err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry,
+							PAGE_SIZE, MLX5_IB_MMAP_OFFSET_START +
+								   entry->page_id);
 	if (err) {
+		trace_uar_free(context, entry->page_id, BLUEBELL_UAR_OBJECT);
 		mlx5_ib_fw_insist(dev, context->uid, MLX5_CMD_OP_DEALLOC_UAR, entry->page_id,
 				  "UAR");
 		return ERR_PTR(err);
@@ -220,7 +297,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && !to_mdev(uctx->device)->caps.blueflame)
 		return -EOPNOTSUPP;
 
-	entry = uar_obj_create(to_mucontext(uctx), type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
+	entry = mlx5_ib_create_uar_object(to_mucontext(uctx),
+					  type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	uobj->object = entry;

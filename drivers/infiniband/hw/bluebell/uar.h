@@ -7,7 +7,9 @@
 #ifndef BLUEBELL_UAR_H
 #define BLUEBELL_UAR_H
 
+#include <linux/list.h>
 #include <linux/mm.h>
+#include <rdma/bluebell-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
 struct mlx5_bfreg_info;
@@ -20,12 +22,26 @@ extern const struct uapi_definition mlx5_ib_uar_defs[];
 /* Rights that no mapping of a UAR has: doorbells are only written. */
 #define MLX5_IB_UAR_DENIED	(VM_READ | VM_EXEC)
 
+/**
+ * struct mlx5_ib_bell - that a queue is rung on a UAR of a context
+ * @node: in the list of the context, as long as the device has the queue
+ * @queue: the queue, constant in the list
+ */
+struct mlx5_ib_bell {
+	struct list_head node;
+	struct bluebell_queue queue;
+};
+
 int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
 			  u32 uars_per_sys_page);
 void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context);
 int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi);
 void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn);
 int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfreg);
+void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell);
+void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell);
+struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc);
+bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry);
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id);
 
 #endif /* BLUEBELL_UAR_H */

@@ -5,6 +5,8 @@
  */
 
 #include <linux/mlx5/driver.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
@@ -128,6 +130,7 @@ static void ucontext_free(struct mlx5_ib_ucontext *context)
 	mlx5_ib_deallocate_uars(context);
 	if (context->uid)
 		mlx5_ib_destroy_uctx(to_mdev(context->ibucontext.device), context->uid);
+	put_pid(context->pid);
 }
 
 /**
@@ -160,7 +163,9 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (err)
 		return err;
 	context->cqe_version = min(req.max_cqe_version, MLX5_CAP_GEN(dev->mdev, cqe_version));
+	context->pid = get_pid(task_tgid(current));
 	mutex_init(&context->bfregi.lock);
+	INIT_LIST_HEAD(&context->bfregi.bells);
 	mutex_init(&context->db_lock);
 	context->db_pages = RB_ROOT;
 
@@ -188,6 +193,7 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 	mlx5_ib_odp_close_context(context);
 	mlx5_ib_orphans_leave_context(to_mdev(uctx->device), context);
 	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages));
+	WARN_ON(!list_empty(&context->bfregi.bells));
 	ucontext_free(context);
 	mutex_destroy(&context->db_lock);
 	mutex_destroy(&context->bfregi.lock);
