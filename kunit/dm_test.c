@@ -361,8 +361,6 @@ static int init_env(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, give_up_spare, mock->dev));
 
 	uctx = uctx_of(env);
-	uctx->ufile = mock->attrs->ufile;
-	mutex_init(&uctx->ufile->umap_lock);
 	xa_init_flags(&uctx->mmap_xa, XA_FLAGS_ALLOC);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_mmap_xa, uctx));
 	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;

@@ -360,6 +360,7 @@ static struct ib_uverbs_file *make_file(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, init_srcu_struct(&device->disassociate_srcu));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_srcu,
 							   &device->disassociate_srcu));
+	mutex_init(&file->umap_lock);
 	file->device = device;
 	return file;
 }
@@ -404,6 +405,7 @@ struct mock *mock_create(struct kunit *test)
 	mock->context->ibucontext.device = &mock->dev->ib_dev;
 	xa_init_flags(&mock->context->ibucontext.mmap_xa, XA_FLAGS_ALLOC);
 	mock->attrs->ufile = make_file(test);
+	mock->context->ibucontext.ufile = mock->attrs->ufile;
 	mock->attrs->context = &mock->context->ibucontext;
 	test->priv = mock;
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);

@@ -36,6 +36,7 @@
 #include "rsc.h"
 #include "srq.h"
 #include "uar.h"
+#include "uar_report.h"
 #include "ucontext.h"
 #include "umr_qp.h"
 #include "wr.h"
@@ -142,6 +143,7 @@ static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_devx_obj_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_umem_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_uar_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_uar_report_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_ucontext_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_dm_defs),
 	{},
