@@ -305,6 +305,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, dev);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_device, dev));
 	mlx5_ib_init_mkeys(dev);
+	mlx5_ib_init_contexts(dev);
 	mlx5_ib_init_orphans(dev);
 	dev->mdev = make_mdev(test);
 	mlx5_ib_read_caps(dev->mdev, &dev->caps);

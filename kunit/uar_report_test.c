@@ -396,6 +396,17 @@ static void mappings_of_a_page_are_counted_elsewhere(struct kunit *test)
 	}
 }
 
+static void closed_context_is_still_listed(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&dev->contexts));
+	KUNIT_EXPECT_PTR_EQ(test, env->mock->context->pid, task_tgid(current));
+	finish(env);
+	KUNIT_EXPECT_TRUE(test, list_empty(&dev->contexts));
+}
+
 static struct kunit_case report_cases[] = {
 	KUNIT_CASE(new_context_has_other_pages_or_registers),
 	KUNIT_CASE(queue_is_reported_elsewhere),
@@ -405,6 +416,7 @@ static struct kunit_case report_cases[] = {
 	KUNIT_CASE(place_of_something_else_is_reported_as_a_uar),
 	KUNIT_CASE_PARAM(list_is_longer_than_the_callers_room, room_gen_params),
 	KUNIT_CASE(mappings_of_a_page_are_counted_elsewhere),
+	KUNIT_CASE(closed_context_is_still_listed),
 	{}
 };
 

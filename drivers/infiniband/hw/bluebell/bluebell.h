@@ -12,6 +12,7 @@
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/rbtree.h>
+#include <linux/sched.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -20,6 +21,7 @@
 #include "orphan.h"
 #include "rsc.h"
 
+struct dentry;
 struct mlx5_ib_advice_queue;
 struct mlx5_ib_counters;
 struct mlx5_ib_dm_pool;
@@ -79,6 +81,10 @@ struct mlx5_ib_port {
  *	the capability dump_fill_mkey
  * @null_mkey: key of table entries that lead nowhere: any access through it faults. Valid
  *	if the device has the capability null_mkey
+ * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
+ * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported, which takes
+ *	the locks of their bfregs
+ * @uar_file: the report of all contexts in debugfs
  * @sys_image_guid: GUID of the system that the device is part of
  * @vendor_id: of the board, from the adapter
  */
@@ -106,6 +112,9 @@ struct mlx5_ib_dev {
 	u8 counter_set_id;
 	u32 dump_fill_mkey;
 	u32 null_mkey;
+	struct list_head contexts;
+	struct mutex contexts_lock; /* contexts */
+	struct dentry *uar_file;
 	__be64 sys_image_guid;
 	u32 vendor_id;
 };
@@ -138,7 +147,9 @@ struct mlx5_bfreg_info {
 /**
  * struct mlx5_ib_ucontext - a process's use of the device
  * @ibucontext: as the RDMA core sees it; first
+ * @node: in the list of the device, while the context is open
  * @pid: the process that opened the device
+ * @comm: name of that process at the time
  * @uid: user id that firmware commands for the process carry; 0 in a context without one
  * @devx_rights: MLX5_UCTX_CAP_*: what the process was privileged to do when it opened the device,
  *	also if the device has no user ids with that right; constant
@@ -151,7 +162,9 @@ struct mlx5_bfreg_info {
  */
 struct mlx5_ib_ucontext {
 	struct ib_ucontext ibucontext;
+	struct list_head node;
 	struct pid *pid;
+	char comm[TASK_COMM_LEN];
 	u16 uid;
 	u32 devx_rights;
 	struct mlx5_bfreg_info bfregi;

@@ -36,6 +36,7 @@
 #include "rsc.h"
 #include "srq.h"
 #include "uar.h"
+#include "uar_debugfs.h"
 #include "uar_report.h"
 #include "ucontext.h"
 #include "umr_qp.h"
@@ -240,6 +241,7 @@ static const struct dev_stage {
 	const char *without;
 } dev_stages[] = {
 	{ "attributes", mlx5_ib_init_device_attr },
+	{ "contexts", mlx5_ib_init_contexts },
 	{ "objects that firmware keeps", mlx5_ib_init_orphans, mlx5_ib_cleanup_orphans },
 	{ "queue events", mlx5_ib_init_rsc_table, mlx5_ib_cleanup_rsc_table },
 	{ "memory keys", mlx5_ib_init_mkeys, mlx5_ib_cleanup_mkeys },
@@ -254,6 +256,7 @@ static const struct dev_stage {
 	{ "export to other devices", mlx5_ib_init_mmap_export, NULL,
 	  "without exporting device memory" },
 	{ "counters", mlx5_ib_init_counters, mlx5_ib_cleanup_counters, "without statistics" },
+	{ "debugfs", mlx5_ib_init_uar_debugfs, mlx5_ib_cleanup_uar_debugfs },
 	{ "RDMA device", dev_register, dev_unregister },
 	{ "port events", mlx5_ib_init_port_events, mlx5_ib_cleanup_port_events },
 };

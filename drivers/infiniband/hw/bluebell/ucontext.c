@@ -133,6 +133,35 @@ static void ucontext_free(struct mlx5_ib_ucontext *context)
 	put_pid(context->pid);
 }
 
+static void ucontext_list(struct mlx5_ib_ucontext *context)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+
+	guard(mutex)(&dev->contexts_lock);
+	list_add_tail(&context->node, &dev->contexts);
+}
+
+static void ucontext_unlist(struct mlx5_ib_ucontext *context)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+
+	guard(mutex)(&dev->contexts_lock);
+	list_del(&context->node);
+}
+
+/**
+ * mlx5_ib_init_contexts - set up the list of contexts
+ * @dev: device
+ *
+ * Return: 0.
+ */
+int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
+{
+	mutex_init(&dev->contexts_lock);
+	INIT_LIST_HEAD(&dev->contexts);
+	return 0;
+}
+
 /**
  * mlx5_ib_alloc_ucontext - open the device for a process
  * @uctx: the context, zeroed but for what ib_core sets
@@ -164,6 +193,7 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		return err;
 	context->cqe_version = min(req.max_cqe_version, MLX5_CAP_GEN(dev->mdev, cqe_version));
 	context->pid = get_pid(task_tgid(current));
+	get_task_comm(context->comm, current->group_leader);
 	mutex_init(&context->bfregi.lock);
 	INIT_LIST_HEAD(&context->bfregi.bells);
 	mutex_init(&context->db_lock);
@@ -177,6 +207,8 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		err = ucontext_respond(context, udata);
 	if (err)
 		ucontext_free(context);
+	else
+		ucontext_list(context);
 	return err;
 }
 
@@ -190,6 +222,7 @@ void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
 
+	ucontext_unlist(context);
 	mlx5_ib_odp_close_context(context);
 	mlx5_ib_orphans_leave_context(to_mdev(uctx->device), context);
 	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages));

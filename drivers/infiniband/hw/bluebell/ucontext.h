@@ -9,6 +9,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+struct mlx5_ib_dev;
+
 /**
  * struct mlx5_ib_pd - protection domain
  * @ibpd: as the RDMA core sees it; first
@@ -28,6 +30,7 @@ static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)
 
 extern const struct uapi_definition mlx5_ib_ucontext_defs[];
 
+int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev);
 int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx);
 void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx);

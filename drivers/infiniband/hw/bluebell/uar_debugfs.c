@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The report of the UARs of all processes, for root: the file "uars" in the device's directory of
+ * debugfs, beside the files of mlx5_core. Each line is a word that says what the line is about, and
+ * words NAME=VALUE; lines about UARs, bfregs and queues follow that of their context.
+ *
+ * Resource tracking has no place for it: netlink shows a driver's attributes of QPs, CQs, MRs and
+ * SRQs, but not of contexts, and UARs without a queue belong to none of these.
+ */
+
+#include <linux/debugfs.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/pci.h>
+#include <linux/pid.h>
+#include <linux/seq_file.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "bluebell.h"
+#include "uar_debugfs.h"
+#include "uar_report.h"
+
+static const char *const origin_names[] = {
+	[BLUEBELL_UAR_STATIC] = "static",
+	[BLUEBELL_UAR_DYNAMIC] = "dynamic",
+	[BLUEBELL_UAR_OBJECT] = "object",
+};
+
+static const char *const class_names[] = {
+	[BLUEBELL_BFREG_HIGH_LATENCY] = "high",
+	[BLUEBELL_BFREG_MEDIUM_LATENCY] = "medium",
+	[BLUEBELL_BFREG_LOW_LATENCY] = "low",
+	[BLUEBELL_BFREG_DYNAMIC] = "dynamic",
+};
+
+static const char *qp_type_name(u8 type)
+{
+	switch (type) {
+	case IB_UVERBS_QPT_RC:
+		return "rc";
+	case IB_UVERBS_QPT_UC:
+		return "uc";
+	case IB_UVERBS_QPT_UD:
+		return "ud";
+	case IB_UVERBS_QPT_XRC_INI:
+		return "xrc_ini";
+	default:
+		return "other";
+	}
+}
+
+static void show_uar(struct seq_file *file, const struct bluebell_uar *uar)
+{
+	seq_printf(file, "uar index=%u origin=%s kind=%s freed=%d mappings=%u qps=%u cqs=%u\n",
+		   uar->index, origin_names[uar->origin],
+		   uar->kind == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF ? "bf" : "nc",
+		   !!(uar->flags & BLUEBELL_UAR_FREED), uar->mappings, uar->num_qps,
+		   uar->num_cqs);
+}
+
+static void show_bfreg(struct seq_file *file, const struct bluebell_bfreg *bfreg)
+{
+	seq_printf(file, "bfreg number=%u uar=%u slot=%u class=%s qps=%u\n", bfreg->number,
+		   bfreg->uar, bfreg->slot, class_names[bfreg->bfreg_class], bfreg->num_qps);
+}
+
+static void show_queue(struct seq_file *file, const struct bluebell_queue *queue)
+{
+	if (queue->type == BLUEBELL_QUEUE_QP)
+		seq_printf(file, "qp number=%u type=%s uar=%u", queue->number,
+			   qp_type_name(queue->qp_type), queue->uar);
+	else
+		seq_printf(file, "cq number=%u uar=%u", queue->number, queue->uar);
+	if (queue->bfreg != BLUEBELL_NO_BFREG)
+		seq_printf(file, " bfreg=%u", queue->bfreg);
+	seq_putc(file, '\n');
+}
+
+static int show_context(struct seq_file *file, struct mlx5_ib_ucontext *context)
+{
+	struct mlx5_ib_uar_report report;
+	int err;
+	u32 i;
+
+	err = mlx5_ib_uar_report_get(context, NULL, &report);
+	if (err)
+		goto out;
+	/* A process of another PID namespace has the number 0. */
+	seq_printf(file, "context pid=%d uid=%u comm=", pid_vnr(context->pid), context->uid);
+	seq_escape(file, context->comm, " \t\n\\=");
+	seq_putc(file, '\n');
+	for (i = 0; i < report.num.num_uars; i++)
+		show_uar(file, &report.uars[i]);
+	for (i = 0; i < report.num.num_bfregs; i++)
+		show_bfreg(file, &report.bfregs[i]);
+	for (i = 0; i < report.num.num_queues; i++)
+		show_queue(file, &report.queues[i]);
+out:
+	mlx5_ib_uar_report_free(&report);
+	return err;
+}
+
+/* BAR 0 of a PCI function has room for so many UARs. Firmware may give away fewer. */
+static void show_device(struct seq_file *file, struct mlx5_ib_dev *dev)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	seq_printf(file, "device name=%s bus=%s", dev_name(&dev->ib_dev.dev),
+		   dev_name(mdev->device));
+	if (mdev->coredev_type != MLX5_COREDEV_SF)
+		seq_printf(file, " max_uars=%llu",
+			   (u64)pci_resource_len(mdev->pdev, 0) >> MLX5_ADAPTER_PAGE_SHIFT);
+	seq_putc(file, '\n');
+}
+
+/* The first entry is the device, each further one a context. */
+static void *uars_start(struct seq_file *file, loff_t *pos)
+{
+	struct mlx5_ib_dev *dev = file->private;
+
+	mutex_lock(&dev->contexts_lock);
+	return seq_list_start_head(&dev->contexts, *pos);
+}
+
+static void *uars_next(struct seq_file *file, void *entry, loff_t *pos)
+{
+	struct mlx5_ib_dev *dev = file->private;
+
+	return seq_list_next(entry, &dev->contexts, pos);
+}
+
+static void uars_stop(struct seq_file *file, void *entry)
+{
+	struct mlx5_ib_dev *dev = file->private;
+
+	mutex_unlock(&dev->contexts_lock);
+}
+
+static int uars_show(struct seq_file *file, void *entry)
+{
+	struct mlx5_ib_dev *dev = file->private;
+
+	if (entry != &dev->contexts)
+		return show_context(file, list_entry(entry, struct mlx5_ib_ucontext, node));
+	show_device(file, dev);
+	return 0;
+}
+
+static const struct seq_operations uars_sops = {
+	.start = uars_start,
+	.next = uars_next,
+	.stop = uars_stop,
+	.show = uars_show,
+};
+DEFINE_SEQ_ATTRIBUTE(uars);
+
+/**
+ * mlx5_ib_init_uar_debugfs - create the file
+ * @dev: device
+ *
+ * Nothing happens in a kernel without debugfs.
+ *
+ * Return: 0.
+ */
+int mlx5_ib_init_uar_debugfs(struct mlx5_ib_dev *dev)
+{
+	struct dentry *root = mlx5_debugfs_get_dev_root(dev->mdev);
+
+	/* Without a directory of its own the file would be in the root of debugfs. */
+	if (!IS_ERR_OR_NULL(root))
+		dev->uar_file = debugfs_create_file("uars", 0400, root, dev, &uars_fops);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_uar_debugfs - remove the file
+ * @dev: device
+ *
+ * Waits for readers. May sleep.
+ */
+void mlx5_ib_cleanup_uar_debugfs(struct mlx5_ib_dev *dev)
+{
+	debugfs_remove(dev->uar_file);
+	dev->uar_file = NULL;
+}
