@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0
+"""uarmap's picture: one SVG without any external resource, for a browser.
+
+From the top: a legend; for each device a bar of who holds how many UARs; for each context its UARs. A UAR with
+queues is a card with its registers and queues, a UAR without queues a small square, so that hundreds of them
+still fit on a page. What a colour says is also said by a letter or a word: origin by S, D or O, sharing by a
+thick broken frame with the words "shared" and "lock". The colours (Okabe and Ito) differ for colour-blind eyes.
+Everything has a tooltip.
+"""
+
+import xml.etree.ElementTree as ET
+
+from model import SHARING, count, mapped, printable
+
+WIDTH = 1040
+MARGIN = 20
+CARD = 238
+GAP = 12
+LINE = 17
+SQUARE = 22
+MOST_OF_COLUMN = 2      # UARs of a context that shares a row with others
+MOST_HOLDERS = 40       # processes that have a bar of their own
+MOST_CHIPS = 8          # queues of a register that a card names; the tooltip names all
+
+INK, PALE, PAPER, LINE_INK = "#1a1a1a", "#595959", "#ffffff", "#8c8c8c"
+ORIGINS = {"static": ("S", "#0072b2", "#e3eff7"), "dynamic": ("D", "#b36b00", "#fbeed9"),
+           "object": ("O", "#007a58", "#e0f3ec")}
+SHARED = "#c2410c"
+
+STYLE = f"""
+text {{ font-family: system-ui, 'DejaVu Sans', Verdana, sans-serif; font-size: 12px; fill: {INK}; }}
+.h1 {{ font-size: 18px; font-weight: bold; }}
+.h2 {{ font-size: 14px; font-weight: bold; }}
+.pale {{ fill: {PALE}; }}
+.small {{ font-size: 11px; }}
+.mono {{ font-family: ui-monospace, 'DejaVu Sans Mono', monospace; }}
+.light {{ fill: {PAPER}; font-weight: bold; }}
+"""
+
+
+def short(text, most):
+    """Text that fits; the tooltip has the whole."""
+    text = printable(text)
+    return text if len(text) <= most else text[:most - 1] + "…"
+
+
+class Picture:
+    """Elements, drawn from the top to the bottom."""
+
+    def __init__(self):
+        self.body = ET.Element("g")
+        self.y = MARGIN
+
+    def group(self, title, parent=None):
+        """A group with a tooltip."""
+        group = ET.SubElement(self.body if parent is None else parent, "g")
+        ET.SubElement(group, "title").text = "\n".join(printable(line) for line in title.split("\n"))
+        return group
+
+    def rect(self, parent, x, y, width, height, **attributes):
+        """A rectangle."""
+        return ET.SubElement(parent, "rect", {
+            "x": f"{x:g}", "y": f"{y:g}", "width": f"{width:g}", "height": f"{height:g}",
+            **{name.replace("_", "-"): str(value) for name, value in attributes.items()}})
+
+    def text(self, parent, x, y, text, kind="", **attributes):
+        """A line of text."""
+        element = ET.SubElement(parent, "text", {
+            "x": f"{x:g}", "y": f"{y:g}", **({"class": kind} if kind else {}),
+            **{name.replace("_", "-"): str(value) for name, value in attributes.items()}})
+        element.text = printable(text)
+        return element
+
+    def line(self, text, kind="", height=LINE):
+        """A line of text below what there is."""
+        self.y += height
+        self.text(self.body, MARGIN, self.y - 4, text, kind)
+
+    def finish(self, title):
+        """The document."""
+        root = ET.Element("svg", {
+            "xmlns": "http://www.w3.org/2000/svg", "width": str(WIDTH), "height": f"{self.y + MARGIN:g}",
+            "viewBox": f"0 0 {WIDTH} {self.y + MARGIN:g}", "role": "img", "aria-label": title})
+        ET.SubElement(root, "title").text = title
+        ET.SubElement(root, "style").text = STYLE
+        ET.SubElement(root, "rect", {"width": "100%", "height": "100%", "fill": PAPER})
+        root.append(self.body)
+        return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def badge(picture, parent, x, y, origin):
+    """The letter of a UAR's origin on its colour."""
+    letter, colour, _ = ORIGINS[origin]
+    picture.rect(parent, x, y, 16, 16, rx=3, fill=colour)
+    picture.text(parent, x + 8, y + 12, letter, "light small", text_anchor="middle")
+
+
+def draw_legend(picture):
+    """What letters, frames and squares mean."""
+    x = MARGIN
+    picture.y += 8
+    for origin, words in (("static", "static UAR"), ("dynamic", "dynamic UAR"), ("object", "UAR object")):
+        badge(picture, picture.body, x, picture.y, origin)
+        picture.text(picture.body, x + 22, picture.y + 12, words)
+        x += 130
+    picture.rect(picture.body, x, picture.y, 34, 16, fill=PAPER, stroke=SHARED, stroke_width=2,
+                 stroke_dasharray="5 3", rx=3)
+    picture.text(picture.body, x + 42, picture.y + 12, "several QPs share this doorbell")
+    x += 250
+    picture.rect(picture.body, x, picture.y, 16, 16, fill=PAPER, stroke=LINE_INK, rx=3)
+    picture.text(picture.body, x + 22, picture.y + 12, "hollow: not mapped")
+    picture.text(picture.body, x + 155, picture.y + 12, "✕  freed, but still kept")
+    picture.y += 26
+
+
+def draw_holders(picture, device):
+    """A bar for each process, the one with the most UARs first."""
+    holders = device.holders()
+    most = max((uars for _, uars, _ in holders), default=0) or 1
+    total = device.num_uars() or 1
+    width = WIDTH - 2 * MARGIN - 420
+    others = holders[MOST_HOLDERS:]
+    holders = holders[:MOST_HOLDERS]
+    if others:
+        holders.append((f"{len(others)} other processes", sum(uars for _, uars, _ in others),
+                        sum(contexts for _, _, contexts in others)))
+        most = max(most, holders[-1][1])
+    for name, uars, contexts in holders:
+        group = picture.group(f"{name}: {count(uars, 'UAR')} in {count(contexts, 'context')}, "
+                              f"{100 * uars / total:.1f} % of those that processes hold")
+        picture.text(group, MARGIN, picture.y + 13, short(name, 34))
+        picture.rect(group, MARGIN + 240, picture.y + 1, max(width * uars / most, 1), 15, fill="#56677a", rx=2)
+        many = f", {contexts} contexts" if contexts > 1 else ""
+        picture.text(group, MARGIN + 248 + width * uars / most, picture.y + 13,
+                     f"{count(uars, 'UAR')}, {100 * uars / total:.0f} %{many}")
+        picture.y += 20
+
+
+def chips(queues):
+    """The lines of a register: its queues, two in each."""
+    names = [queue.label() for queue in queues]
+    if len(names) > MOST_CHIPS:
+        names = names[:MOST_CHIPS - 1] + [f"+{len(names) - MOST_CHIPS + 1} more"]
+    return [" · ".join(names[i:i + 2]) for i in range(0, len(names), 2)]
+
+
+def sections(context, uar):
+    """[(heading, tooltip, queues, shared)] of a card."""
+    groups = context.queues_of(uar)
+    found = []
+    for bfreg in context.bfregs:
+        if bfreg.uar == uar.index and bfreg.number in groups:
+            queues = groups.pop(bfreg.number)
+            sharing, lock = SHARING[bfreg.bfreg_class]
+            shared = len(queues) > 1
+            words = f"shared, {lock}" if shared and bfreg.bfreg_class != "dynamic" else \
+                "shared" if shared else lock if bfreg.bfreg_class == "low" else ""
+            found.append((f"register {bfreg.number} {bfreg.bfreg_class}" + (f": {words}" if words else ""),
+                          f"register {bfreg.number}, {bfreg.bfreg_class} latency class: "
+                          f"{', '.join(dict.fromkeys((sharing, lock)))}", queues, shared))
+    rest = [queue for queues in groups.values() for queue in queues]
+    for kind, words in (("qp", "rung on this UAR"), ("cq", "armed on this UAR")):
+        queues = [queue for queue in rest if queue.kind == kind]
+        shared = kind == "qp" and len(queues) > 1
+        if queues:
+            found.append((words + (": UAR shared" if shared else ""),
+                          words + ("; which register, and whether there is a lock, is up to the library"
+                                   if kind == "qp" else ""), queues, shared))
+    return found
+
+
+def card_height(parts):
+    """Height of a card with these sections."""
+    return 30 + sum(LINE * (1 + len(chips(queues))) + 8 for _, _, queues, _ in parts) + 4
+
+
+def draw_card(picture, x, uar, parts, top=None):
+    """A UAR with queues, or in a column of its process one without. Returns where it ends."""
+    top = picture.y if top is None else top
+    _, colour, pale = ORIGINS[uar.origin]
+    state = f"{uar.origin} UAR {uar.index:#x}, {uar.kind.upper()}, {mapped(uar)}" + \
+        (", freed but still kept" if uar.freed else "")
+    group = picture.group(state)
+    picture.rect(group, x, top, CARD, card_height(parts), rx=5, stroke=colour, stroke_width=1.5,
+                 fill=pale if uar.mappings else PAPER)
+    badge(picture, group, x + 7, top + 7, uar.origin)
+    picture.text(group, x + 29, top + 19, f"UAR {uar.index:#x}" + ("  ✕" if uar.freed else ""), "h2")
+    picture.text(group, x + CARD - 8, top + 19, f"{uar.kind.upper()}, {mapped(uar)}", "pale small",
+                 text_anchor="end")
+    y = top + 30
+    for heading, tip, queues, shared in parts:
+        height = LINE * (1 + len(chips(queues))) + 4
+        part = picture.group(f"{state}\n{tip}\n" + ", ".join(queue.label() for queue in queues), group)
+        frame = {"stroke": SHARED, "stroke_width": 2, "stroke_dasharray": "5 3"} if shared else \
+            {"stroke": LINE_INK, "stroke_width": 0.7}
+        picture.rect(part, x + 6, y, CARD - 12, height, rx=3, fill=PAPER, **frame)
+        picture.text(part, x + 12, y + 13, heading, "small", font_weight="bold" if shared else "normal")
+        for number, line in enumerate(chips(queues)):
+            picture.text(part, x + 12, y + 13 + LINE * (number + 1), line, "small mono")
+        y += height + 4
+    return top + card_height(parts)
+
+
+def draw_cards(picture, context, busy):
+    """The UARs with queues, as many in a row as fit."""
+    columns = (WIDTH - 2 * MARGIN + GAP) // (CARD + GAP)
+    for first in range(0, len(busy), columns):
+        row = [(uar, sections(context, uar)) for uar in busy[first:first + columns]]
+        for column, (uar, parts) in enumerate(row):
+            draw_card(picture, MARGIN + column * (CARD + GAP), uar, parts)
+        picture.y += max(card_height(parts) for _, parts in row) + GAP
+
+
+def draw_squares(picture, idle):
+    """The UARs without queues."""
+    columns = (WIDTH - 2 * MARGIN) // (SQUARE + 3)
+    for number, uar in enumerate(idle):
+        letter, colour, _ = ORIGINS[uar.origin]
+        x = MARGIN + number % columns * (SQUARE + 3)
+        y = picture.y + number // columns * (SQUARE + 3)
+        group = picture.group(f"{uar.origin} UAR {uar.index:#x}, {uar.kind.upper()}, {mapped(uar)}, without a queue"
+                              + (", freed but still kept" if uar.freed else ""))
+        picture.rect(group, x, y, SQUARE, SQUARE, rx=3, stroke=colour, stroke_width=1.5,
+                     fill=colour if uar.mappings else PAPER)
+        picture.text(group, x + SQUARE / 2, y + 15, "✕" if uar.freed else letter,
+                     "small light" if uar.mappings else "small", text_anchor="middle")
+    picture.y += (len(idle) + columns - 1) // columns * (SQUARE + 3) + 6
+
+
+def draw_ruler(picture):
+    """A line across the picture."""
+    picture.y += 10
+    ET.SubElement(picture.body, "line", {"x1": str(MARGIN), "x2": str(WIDTH - MARGIN), "y1": f"{picture.y:g}",
+                                         "y2": f"{picture.y:g}", "stroke": LINE_INK, "stroke-width": "0.7"})
+
+
+def draw_context(picture, context):
+    """A context: its name, its cards, its squares."""
+    user_id = f", user id {context.uid}" if context.uid else ""
+    draw_ruler(picture)
+    picture.line(f"{context.process()}{user_id}: {count(len(context.uars), 'UAR')}, "
+                 f"{count(len(context.queues), 'queue')}", "h2", 24)
+    picture.y += 8
+    used = {queue.uar for queue in context.queues}
+    busy = [uar for uar in context.uars if uar.index in used]
+    idle = [uar for uar in context.uars if uar.index not in used]
+    draw_cards(picture, context, busy)
+    if idle:
+        picture.line(f"{count(len(idle), 'UAR')} without a queue", "pale small", 12)
+        picture.y += 4
+        draw_squares(picture, idle)
+
+
+def draw_column(picture, x, context):
+    """A context with few UARs. Returns where it ends."""
+    group = picture.group(f"{context.process()}, user id {context.uid}")
+    picture.text(group, x, picture.y + 14, short(context.process(), 32), font_weight="bold")
+    bottom = picture.y + 22
+    for uar in context.uars:
+        bottom = draw_card(picture, x, uar, sections(context, uar), bottom) + 6
+    return bottom
+
+
+def draw_small(picture, contexts):
+    """Contexts with few UARs, as many in a row as fit."""
+    draw_ruler(picture)
+    picture.line(f"{count(len(contexts), 'context')} with {MOST_OF_COLUMN} UARs or fewer", "h2", 24)
+    picture.y += 4
+    columns = (WIDTH - 2 * MARGIN + GAP) // (CARD + GAP)
+    for first in range(0, len(contexts), columns):
+        picture.y = max(draw_column(picture, MARGIN + column * (CARD + GAP), context)
+                        for column, context in enumerate(contexts[first:first + columns])) + 8
+
+
+def draw_contexts(picture, contexts):
+    """Those with many UARs first. Those with few share rows, if there are several."""
+    small = [context for context in contexts if len(context.uars) <= MOST_OF_COLUMN]
+    if len(small) < 3:
+        small = []
+    for context in sorted(contexts, key=lambda context: -len(context.uars)):
+        if not any(context is other for other in small):
+            draw_context(picture, context)
+    if small:
+        draw_small(picture, small)
+
+
+def render(devices):
+    """The SVG document."""
+    picture = Picture()
+    picture.line("Who holds which doorbell", "h1", 24)
+    draw_legend(picture)
+    for device in devices:
+        limit = f" of at most {device.max_uars}" if device.max_uars else ""
+        bus = f" ({device.bus})" if device.bus else ""
+        picture.line(f"{device.name}{bus}: {device.num_uars()}{limit} UARs are held by processes", "h2", 30)
+        picture.y += 6
+        draw_holders(picture, device)
+        draw_contexts(picture, device.contexts)
+        picture.y += 10
+    return picture.finish("UARs, doorbell registers and queues of " +
+                          ", ".join(printable(device.name) for device in devices))
