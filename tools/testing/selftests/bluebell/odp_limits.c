@@ -538,28 +538,38 @@ static int open_contexts_with(uint32_t num_bfregs, long *charge)
 		.lib_caps = MLX5_LIB_CAP_4K_UAR, .max_cqe_version = 1,
 	};
 	long before = cgroup_objects();
-	struct uv uv;
+	struct uv uv[CONTEXTS];
 	int i;
 
 	for (i = 0; i < CONTEXTS; i++)
-		if (uv_open_req(&uv, &req))
+		if (uv_open_req(&uv[i], &req))
 			return -1;
 	*charge = cgroup_objects() - before;
+	while (i)
+		uv_close(&uv[--i]);
 	return before < 0 ? -1 : 0;
 }
 
-/* The driver has a counter of 32 bits for each bfreg of a context. Half of that is expected. */
+/*
+ * The driver has a counter of 32 bits for each bfreg of a context. Half of that is expected. The kernel
+ * counts whole slabs, some of which a processor had before, so one of three comparisons has to show it.
+ */
 static int open_contexts(void)
 {
 	long few, many;
+	int i;
 
-	/* The first contexts cost the process something of its own, too. */
-	if (open_contexts_with(FEW_BFREGS, &few) || open_contexts_with(FEW_BFREGS, &few) ||
-	    open_contexts_with(MANY_BFREGS, &many))
-		return 102;
-	fprintf(stderr, "# %d contexts of %d bfregs: %ld bytes; of %d: %ld\n", CONTEXTS, FEW_BFREGS, few,
-		MANY_BFREGS, many);
-	return many - few >= CONTEXTS * MANY_BFREGS * 2 ? 0 : 1;
+	for (i = 0; i < 3; i++) {
+		/* The first contexts cost the process something of its own, too. */
+		if (open_contexts_with(FEW_BFREGS, &few) || open_contexts_with(FEW_BFREGS, &few) ||
+		    open_contexts_with(MANY_BFREGS, &many))
+			return 102;
+		fprintf(stderr, "# %d contexts of %d bfregs: %ld bytes; of %d: %ld\n", CONTEXTS, FEW_BFREGS,
+			few, MANY_BFREGS, many);
+		if (many - few >= CONTEXTS * MANY_BFREGS * 2)
+			return 0;
+	}
+	return 1;
 }
 
 TEST_F_TIMEOUT(charge, contexts_are_charged, 300)
