@@ -97,14 +97,14 @@ served() {
 }
 
 # mpi TRANSPORT ARGUMENT...: mpi.py with two ranks in each guest. Only the connections by which the ranks are started
-# are not by RDMA. UCX would take DEVX objects for its queues from mlx5_ib, which the emulated HCA does not have.
+# are not by RDMA.
 mpi() {
 	local transport=$1 hosts=host1:2,host2:2
 	shift
 	[[ ! $alone ]] || hosts=localhost:4
 	mpirun --allow-run-as-root --host "$hosts" --bind-to none --prtemca plm_ssh_agent \
 		"${self%/*}/remote-shell" --mca pml ucx --mca osc ucx -x UCX_TLS="$transport" \
-		-x UCX_NET_DEVICES=mlx5_0:1 -x UCX_IB_MLX5_DEVX=n python3 "${self%/*}/mpi.py" "$@"
+		-x UCX_NET_DEVICES=mlx5_0:1 python3 "${self%/*}/mpi.py" "$@"
 }
 
 # The results of all four ranks are right.
