@@ -22,7 +22,19 @@ const struct cap_page cap_pages[NR_PAGES] = {
 	{ "roce", CAP_ROCE, "roce_cap", "roce" },
 	{ "device_memory", CAP_DEV_MEM, "device_mem_cap", "device_memory" },
 	{ "general_2", CAP_GENERAL_2, "cmd_hca_cap_2", "hca_cap_2" },
+	{ "device_event", CAP_DEV_EVENT, "device_event_cap", "event_cap" },
 };
+
+/* Types of events, as MLX5_EVENT_TYPE_* in linux/mlx5/device.h; bits of user_affiliated_events. */
+#define EVENT(type)	(1u << (type))
+/* SQ_DRAINED, COMM_EST, CQ_ERROR, WQ_CATAS_ERROR. */
+#define QUEUE_EVENTS	(EVENT(0x02) | EVENT(0x03) | EVENT(0x04) | EVENT(0x05))
+/* WQ_INVAL_REQ_ERROR, WQ_ACCESS_ERROR. */
+#define ERROR_EVENTS	(EVENT(0x10) | EVENT(0x11))
+/* SRQ_CATAS_ERROR, SRQ_LAST_WQE, SRQ_RQ_LIMIT. */
+#define SRQ_EVENTS	(EVENT(0x12) | EVENT(0x13) | EVENT(0x14))
+#define OBJECT_EVENTS	(QUEUE_EVENTS | ERROR_EVENTS | SRQ_EVENTS)
+#define PORT_CHANGE	EVENT(0x09)
 
 /* Maximum and current value of the capabilities of the default profile. All others are 0. */
 static const struct def {
@@ -131,6 +143,10 @@ static const struct def {
 	/* Compare & swap, fetch & add, and both with masks. */
 	{ "atomic", "atomic_operations", 0xf, 0xf },
 	{ "atomic", "atomic_size_qp", 0x8, 0x8 },	/* 8 bytes */
+	/* Events that users may subscribe to, by their types. */
+	{ "general", "event_cap", 1, 1 },
+	{ "device_event", "user_affiliated_events", OBJECT_EVENTS, OBJECT_EVENTS },
+	{ "device_event", "user_unaffiliated_events", PORT_CHANGE, PORT_CHANGE },
 	{ "general", "device_memory", 1, 1 },
 	{ "device_memory", "memic", 1, 1 },
 	{ "device_memory", "log_min_memic_alloc_size", 6, 6 },

@@ -124,6 +124,30 @@ static int profile_check_max(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
+/* Completions, commands, and the memory of the kernel: CMD, PAGE_REQUEST, PAGE_FAULT. */
+#define KERNEL_EVENTS	(1u << 0x00 | 1u << 0x0a | 1u << 0x0b | 1u << 0x0c)
+
+/* An event is about an object or about the device, and some are for the kernel alone. */
+static int profile_check_events(const struct profile *p, char *why, size_t len)
+{
+	uint64_t of_objects = cap_get(p, true, PAGE_DEV_EVENT, "user_affiliated_events");
+	uint64_t of_device = cap_get(p, true, PAGE_DEV_EVENT, "user_unaffiliated_events");
+
+	if (!cap_gen(p, "event_cap"))
+		return 0;
+	if (of_objects & of_device)
+		return profile_refuse(why, len, "events 0x%llx are both affiliated and unaffiliated",
+				      (unsigned long long)(of_objects & of_device));
+	if ((of_objects | of_device) & KERNEL_EVENTS)
+		return profile_refuse(why, len, "events 0x%llx are not for users",
+				      (unsigned long long)((of_objects | of_device) &
+							   KERNEL_EVENTS));
+	if (!cap_gen(p, "log_max_uctx"))
+		return profile_refuse(why, len, "event_cap is set, but log_max_uctx is 0: there are "
+				      "no users");
+	return 0;
+}
+
 static bool is_pow2(uint32_t v)
 {
 	return v && !(v & (v - 1));
@@ -292,6 +316,7 @@ int profile_check(const struct profile *p, char *why, size_t why_len)
 	static int (*const checks[])(const struct profile *p, char *why, size_t len) = {
 		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_port,
 		profile_check_device, profile_check_memic, profile_check_users,
+		profile_check_events,
 	};
 	unsigned int i;
 

@@ -15,7 +15,10 @@ struct cap_page {
 	const char *enable;	/* the general capability that says the page is there */
 };
 
-enum { PAGE_GENERAL = 0, PAGE_ATOMIC = 2, PAGE_DEV_MEM = 4, PAGE_GENERAL_2 = 5, NR_PAGES = 6 };
+enum {
+	PAGE_GENERAL = 0, PAGE_ATOMIC = 2, PAGE_DEV_MEM = 4, PAGE_GENERAL_2 = 5, PAGE_DEV_EVENT = 6,
+	NR_PAGES = 7,
+};
 extern const struct cap_page cap_pages[NR_PAGES];
 
 #define FIRST_UAR	4	/* the initialization segment has the pages before */

@@ -122,6 +122,21 @@ static void contradictions_are_refused(void **state)
 		"no general objects");
 }
 
+static void events_are_of_an_object_or_of_the_device(void **state)
+{
+	(void)state;
+	/* COMM_EST, which is an event of queue pairs; commands; page requests. */
+	refused("{\"caps\":{\"device_event\":{\"user_unaffiliated_events\":516}}}", "both affiliated");
+	refused("{\"caps\":{\"device_event\":{\"user_unaffiliated_events\":1024}}}", "not for users");
+	refused("{\"caps\":{\"device_event\":{\"user_affiliated_events\":2048}}}", "not for users");
+	refused("{\"caps\":{\"device_event\":{\"user_affiliated_events\":1}}}", "not for users");
+	refused("{\"caps\":{\"general\":{\"log_max_uctx\":0,\"log_max_umem\":0,\"umem_uid_0\":0}}}",
+		"there are no users");
+	/* Without event_cap the bits mean nothing. */
+	assert_int_equal(load("{\"caps\":{\"general\":{\"event_cap\":0},\"device_event\":{"
+			      "\"user_affiliated_events\":1}}}"), 0);
+}
+
 static void device_memory_must_fit_the_bar(void **state)
 {
 	const char *const bad[][2] = {
@@ -237,6 +252,7 @@ int main(void)
 		cmocka_unit_test(default_has_the_expected_capabilities),
 		cmocka_unit_test(file_changes_the_default),
 		cmocka_unit_test(contradictions_are_refused),
+		cmocka_unit_test(events_are_of_an_object_or_of_the_device),
 		cmocka_unit_test(device_memory_must_fit_the_bar),
 		cmocka_unit_test(values_out_of_bounds_are_refused),
 		cmocka_unit_test(malformed_files_are_refused),

@@ -58,6 +58,23 @@ static void output_spans_mailboxes(void **state)
 	assert_memory_equal(page, core.hca->cap[0], HCA_CAP_SIZE);
 }
 
+/* Bit n of the first word is type n: COMM_EST, CQ_ERROR, SRQ_RQ_LIMIT; PORT_CHANGE. */
+static void events_for_users_have_a_page(void **state)
+{
+	const uint8_t *page = out + 16;
+
+	(void)state;
+	assert_int_equal(core_cmd(in, cap_query(1), out, CAP_OUT), ST_OK);
+	assert_int_equal(IFC_GET(cmd_hca_cap, page, event_cap), 1);
+	assert_int_equal(core_cmd(in, cap_query(0x14 << 1 | 1), out, CAP_OUT), ST_OK);
+	assert_int_equal(IFC_GET64(device_event_cap, page, user_affiliated_events[0]), 0x1f003c);
+	assert_int_equal(IFC_GET64(device_event_cap, page, user_affiliated_events[1]), 0);
+	assert_int_equal(IFC_GET64(device_event_cap, page, user_unaffiliated_events[0]), 0x200);
+	assert_int_equal(page[5], 0x1f);
+	assert_int_equal(page[7], 0x3c);
+	assert_int_equal(page[32 + 6], 0x02);
+}
+
 static void output_mailboxes_are_signed(void **state)
 {
 	uint8_t x = 0;
@@ -871,6 +888,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(entry_is_returned_signed), T(output_spans_mailboxes),
+		T(events_for_users_have_a_page),
 		T(output_mailboxes_are_signed), T(signed_input_is_accepted), T(bad_entry_signature),
 		T(bad_entry_type), T(reserved_entry_bytes), T(bad_mailbox_token),
 		T(bad_mailbox_number), T(bad_mailbox_signature), T(misaligned_mailbox),
