@@ -22,6 +22,7 @@
 #include "mcast.h"
 #include "memic.h"
 #include "mkey.h"
+#include "pacing.h"
 #include "pages.h"
 #include "pci.h"
 #include "pd.h"
@@ -41,6 +42,7 @@
 /* In the order in which they start; each uses those before it. */
 static const struct hca_module *const modules[] = {
 	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
+	&pacing_module,
 	&memic_module, &mkey_module,
 	&cq_module, &srq_module, &mcast_module, &qp_module, &sq_module,
 	&cmdif_module,
@@ -52,7 +54,8 @@ static const struct hca_module *const modules[] = {
 
 static const struct cmd_desc *const cmds[] = {
 	cap_cmds,
-	pages_cmds, uctx_cmds, umem_cmds, general_cmds, eq_cmds, pd_cmds, qcounter_cmds, memic_cmds,
+	pages_cmds, uctx_cmds, umem_cmds, general_cmds, eq_cmds, pd_cmds, qcounter_cmds,
+	pacing_cmds, memic_cmds,
 	mkey_cmds, cq_cmds, srq_cmds,
 	mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
 	dev_cmds,

@@ -14,6 +14,7 @@
 #define hca_cap_gen(hca, fld)	 IFC_GET(cmd_hca_cap, (hca)->cap[CAP_GENERAL], fld)
 #define hca_cap_atomic(hca, fld) IFC_GET(atomic_caps, (hca)->cap[CAP_ATOMIC], fld)
 #define hca_cap_gen_2(hca, fld)	 IFC_GET(cmd_hca_cap_2, (hca)->cap[CAP_GENERAL_2], fld)
+#define hca_cap_qos(hca, fld)	 IFC_GET(qos_cap, (hca)->cap[CAP_QOS], fld)
 #define hca_cap_mem(hca, fld)	 IFC_GET64(device_mem_cap, (hca)->cap[CAP_DEV_MEM], fld)
 
 /* atomic_operations, as in linux/mlx5/driver.h, which calls the masked ones extended. */

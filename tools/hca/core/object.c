@@ -40,7 +40,7 @@ const char *const obj_kind_name[OBJ_KINDS] = {
 	[OBJ_XRCD] = "xrcd", [OBJ_QCOUNTER] = "qcounter", [OBJ_MKEY] = "mkey", [OBJ_CQ] = "cq",
 	[OBJ_SRQ] = "srq", [OBJ_QP] = "qp", [OBJ_RESERVED_LKEY] = "reserved_lkey",
 	[OBJ_SQ] = "sq", [OBJ_MEMIC] = "memic", [OBJ_UCTX] = "uctx", [OBJ_UMEM] = "umem",
-	[OBJ_OTHER] = "other",
+	[OBJ_RATE] = "rate", [OBJ_OTHER] = "other",
 };
 
 /**

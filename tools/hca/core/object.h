@@ -15,7 +15,8 @@ struct hca;
 
 enum obj_kind {
 	OBJ_UAR, OBJ_EQ, OBJ_PD, OBJ_TD, OBJ_XRCD, OBJ_QCOUNTER, OBJ_MKEY, OBJ_CQ, OBJ_SRQ, OBJ_QP,
-	OBJ_SQ, OBJ_MEMIC, OBJ_RESERVED_LKEY, OBJ_UCTX, OBJ_UMEM, OBJ_OTHER, OBJ_KINDS
+	OBJ_SQ, OBJ_MEMIC, OBJ_RESERVED_LKEY, OBJ_UCTX, OBJ_UMEM, OBJ_RATE, OBJ_OTHER,
+	OBJ_KINDS
 };
 
 /* Owner of what every user may refer to, for example completion EQs. */

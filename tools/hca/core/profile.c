@@ -23,6 +23,7 @@ const struct cap_page cap_pages[NR_PAGES] = {
 	{ "device_memory", CAP_DEV_MEM, "device_mem_cap", "device_memory" },
 	{ "general_2", CAP_GENERAL_2, "cmd_hca_cap_2", "hca_cap_2" },
 	{ "device_event", CAP_DEV_EVENT, "device_event_cap", "event_cap" },
+	{ "qos", CAP_QOS, "qos_cap", "qos" },
 };
 
 /* Types of events, as MLX5_EVENT_TYPE_* in linux/mlx5/device.h; bits of user_affiliated_events. */
@@ -188,6 +189,7 @@ static const struct {
 	{ OBJ_RESERVED_LKEY, 1, NULL, 2 },
 	{ OBJ_UCTX, 1, "log_max_uctx", 0 },
 	{ OBJ_UMEM, 1, "log_max_umem", 0 },
+	{ OBJ_RATE, 1, NULL, 1 << 16 },
 	{ OBJ_OTHER, 1, NULL, 1 << 16 },
 };
 

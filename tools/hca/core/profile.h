@@ -16,8 +16,8 @@
 
 /* Types of capabilities, as MLX5_CAP_* in linux/mlx5/device.h. */
 enum hca_cap_type {
-	CAP_GENERAL = 0x00, CAP_ODP = 0x02, CAP_ATOMIC = 0x03, CAP_ROCE = 0x04, CAP_DEV_MEM = 0x0f,
-	CAP_DEV_EVENT = 0x14, CAP_GENERAL_2 = 0x20,
+	CAP_GENERAL = 0x00, CAP_ODP = 0x02, CAP_ATOMIC = 0x03, CAP_ROCE = 0x04, CAP_QOS = 0x0c,
+	CAP_DEV_MEM = 0x0f, CAP_DEV_EVENT = 0x14, CAP_GENERAL_2 = 0x20,
 };
 
 #define PROFILE_PKEYS	32	/* entries of the P_Key table that a profile can set */

@@ -210,6 +210,32 @@ static int profile_check_pairs(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
+/* Of quality of service there is packet pacing only. */
+static int profile_check_qos(const struct profile *p, char *why, size_t len)
+{
+	static const char *const others[] = {
+		"esw_scheduling", "esw_bw_share", "esw_rate_limit", "nic_sq_scheduling",
+		"nic_bw_share", "nic_rate_limit", "packet_pacing_req_ud", "packet_pacing_req_uc",
+	};
+	unsigned int i;
+
+	if (!cap_gen(p, "qos"))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		if (cap_get(p, true, PAGE_QOS, others[i]))
+			return profile_refuse(why, len, "%s is set, which the HCA does not model",
+					      others[i]);
+	if (cap_get(p, true, PAGE_QOS, "packet_pacing") &&
+	    (cap_get(p, true, PAGE_QOS, "packet_pacing_rate_table_size") < 2 ||
+	     !cap_get(p, true, PAGE_QOS, "packet_pacing_min_rate") ||
+	     cap_get(p, true, PAGE_QOS, "packet_pacing_min_rate") >
+	     cap_get(p, true, PAGE_QOS, "packet_pacing_max_rate")))
+		return profile_refuse(why, len,
+				      "packet_pacing is set, but the table has no rates, or there is "
+				      "none between packet_pacing_min_rate and packet_pacing_max_rate");
+	return 0;
+}
+
 static int profile_check_memic(const struct profile *p, char *why, size_t len)
 {
 	uint64_t start = cap_memic(p, "memic_bar_start_addr");
@@ -316,7 +342,7 @@ int profile_check(const struct profile *p, char *why, size_t why_len)
 	static int (*const checks[])(const struct profile *p, char *why, size_t len) = {
 		profile_check_bounds, profile_check_max, profile_check_pairs, profile_check_port,
 		profile_check_device, profile_check_memic, profile_check_users,
-		profile_check_events,
+		profile_check_events, profile_check_qos,
 	};
 	unsigned int i;
 

@@ -178,7 +178,12 @@
 	R(0x0e0a, UMEM_ACCESS)				\
 	R(0x0e0b, UMEM_FIELDS)				\
 	/* general objects */				\
-	R(0x0f01, GENERAL_TYPE)
+	R(0x0f01, GENERAL_TYPE)				\
+	/* rates */					\
+	R(0x1001, RATE_NOT_OFFERED)			\
+	R(0x1002, RATE_UID)				\
+	R(0x1003, RATE_INDEX)				\
+	R(0x1004, RATE_RANGE)
 
 #define REFUSAL_ENUM(number, name) WHY_##name = number,
 enum cmd_refusal { REFUSALS(REFUSAL_ENUM) };

@@ -160,6 +160,15 @@ bool sq_send_doorbell(struct hca *hca, uint32_t num, uint32_t uar, const uint8_t
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+/* Entry 0 of the table of rates is no limit. */
+static uint8_t sq_check_rate(struct hca *hca, struct cmd *cmd, const uint8_t *c)
+{
+	uint32_t index = IFC_GET(sqc, c, packet_pacing_rate_limit_index);
+	struct obj *rate;
+
+	return index ? check_shared(hca, cmd, OBJ_RATE, index, &rate) : ST_OK;
+}
+
 static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
 	const uint8_t *wq = IFC_ADDR(sqc, c, wq);
@@ -184,6 +193,8 @@ static uint8_t sq_check_context(struct hca *hca, struct cmd *cmd, const uint8_t 
 	st = check_obj(hca, cmd, OBJ_UAR, IFC_GET(wq, wq, uar_page), &uar);
 	if (!st)
 		st = check_obj(hca, cmd, OBJ_CQ, IFC_GET(sqc, c, cqn), &cq);
+	if (!st)
+		st = sq_check_rate(hca, cmd, c);
 	return st;
 }
 
@@ -223,11 +234,14 @@ static uint8_t create_sq(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-/* RST to RDY, and any state to RST or ERR. */
+#define MODIFY_RATE	1ull	/* of modify_bitmask: the index of the rate changes */
+
+/* RST to RDY, and any state to RST or ERR; and to another rate. */
 static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 {
 	const uint8_t *c = IFC_ADDR(modify_sq_in, cmd->in, ctx);
 	unsigned int from = IFC_GET(modify_sq_in, cmd->in, sq_state);
+	bool rated = IFC_GET64(modify_sq_in, cmd->in, modify_bitmask) & MODIFY_RATE;
 	unsigned int to = IFC_GET(sqc, c, state);
 	struct obj *o;
 	struct sq *sq;
@@ -243,6 +257,12 @@ static uint8_t modify_sq(struct hca *hca, struct cmd *cmd)
 	if ((to != SQ_RST && to != SQ_RDY && to != SQ_ERR) || (to == SQ_RDY && from == SQ_ERR))
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_SQ_STATE,
 				"an SQ cannot move from state %u to %u", from, to);
+	st = rated ? sq_check_rate(hca, cmd, c) : ST_OK;
+	if (st)
+		return st;
+	if (rated)
+		IFC_SET(sqc, sq->sqc, packet_pacing_rate_limit_index,
+			IFC_GET(sqc, c, packet_pacing_rate_limit_index));
 	if (to == SQ_RST)
 		sq->hw = 0;
 	sq->state = to;

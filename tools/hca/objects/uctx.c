@@ -58,7 +58,8 @@ static uint8_t destroy_uctx(struct hca *hca, struct cmd *cmd)
 /* Commands that make an object which every user may refer to, if their user id is SHARED_UID. */
 static bool cmd_can_share(uint16_t op)
 {
-	return op == MLX5_CMD_OP_CREATE_EQ || op == MLX5_CMD_OP_ALLOC_Q_COUNTER;
+	return op == MLX5_CMD_OP_CREATE_EQ || op == MLX5_CMD_OP_ALLOC_Q_COUNTER ||
+	       op == MLX5_CMD_OP_SET_PP_RATE_LIMIT;
 }
 
 /*

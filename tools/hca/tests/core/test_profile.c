@@ -118,6 +118,12 @@ static void contradictions_are_refused(void **state)
 	refused("{\"caps\":{\"general\":{\"log_max_uctx\":0,\"umem_uid_0\":0}}}", "nobody");
 	refused("{\"caps\":{\"general\":{\"log_max_umem\":0}}}", "umem_uid_0");
 	refused("{\"caps\":{\"general\":{\"general_obj_types\":1}}}", "no general objects");
+	refused("{\"caps\":{\"general\":{\"qos\":1}}}", "no qos capabilities are given");
+	refused("{\"caps\":{\"general\":{\"qos\":1},\"qos\":{\"nic_sq_scheduling\":1}}}",
+		"nic_sq_scheduling is set");
+	refused("{\"caps\":{\"general\":{\"qos\":1},\"qos\":{\"packet_pacing\":1,"
+		"\"packet_pacing_rate_table_size\":8,\"packet_pacing_min_rate\":2,"
+		"\"packet_pacing_max_rate\":1}}}", "the table has no rates");
 	refused("{\"caps\":{\"general_2\":{\"general_obj_types_127_64\":1}}}",
 		"no general objects");
 }

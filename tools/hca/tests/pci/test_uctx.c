@@ -208,12 +208,15 @@ static void raw_queues_need_the_capability(void **state)
 	assert_int_not_equal(IFC_GET(create_sq_out, out, syndrome), WHY_UCTX_NO_RAW_TX);
 }
 
-/* The kernel shares event queues and counters, and nothing else, by SHARED_UID. */
+/* The kernel shares event queues, counters and rates, and nothing else, by SHARED_UID. */
 static void few_kinds_of_objects_are_shared(void **state)
 {
 	(void)state;
 	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, SHARED_UID, 0, 16, 16), ST_OK);
 	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_PD, SHARED_UID, 0, 16, 16), ST_BAD_RES);
+	/* The default HCA has no rates. */
+	assert_int_equal(user_cmd(MLX5_CMD_OP_SET_PP_RATE_LIMIT, SHARED_UID, 1,
+				  IFC_SZ(set_pp_rate_limit_in), 16), ST_BAD_OP);
 	IFC_SET(cmd_hca_cap, core.hca->cap[CAP_GENERAL], log_max_uctx, 0);
 	assert_int_equal(user_cmd(MLX5_CMD_OP_ALLOC_Q_COUNTER, SHARED_UID, 0, 16, 16), ST_BAD_RES);
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packet pacing: the table of rates. A send queue names an entry by its index. It sends no packets
+ * (sq.c), so there is nothing to slow down; what matters is who may set, name and clear an entry. An
+ * entry can be cleared while queues name it, which are then not limited.
+ */
+#include "caps.h"
+#include "check.h"
+#include "cmd.h"
+#include "hca.h"
+#include "ifc.h"
+#include "object.h"
+#include "pacing.h"
+
+static uint8_t rate_check(struct hca *hca, struct cmd *cmd, const uint8_t *c)
+{
+	uint32_t rate = IFC_GET(set_pp_rate_limit_context, c, rate_limit);
+
+	if (rate < hca_cap_qos(hca, packet_pacing_min_rate) ||
+	    rate > hca_cap_qos(hca, packet_pacing_max_rate))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RATE_RANGE,
+				"a rate of %u kb/s is not offered", rate);
+	if ((IFC_GET(set_pp_rate_limit_context, c, burst_upper_bound) &&
+	     !hca_cap_qos(hca, packet_pacing_burst_bound)) ||
+	    (IFC_GET(set_pp_rate_limit_context, c, typical_packet_size) &&
+	     !hca_cap_qos(hca, packet_pacing_typical_size)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RATE_NOT_OFFERED,
+				"bursts or typical packet sizes are not offered");
+	return ST_OK;
+}
+
+static uint8_t rate_check_index(struct hca *hca, struct cmd *cmd, uint32_t index)
+{
+	if (!hca_cap_gen(hca, qos) || !hca_cap_qos(hca, packet_pacing))
+		return cmd_fail(cmd, ST_BAD_OP, WHY_RATE_NOT_OFFERED,
+				"packet pacing is not offered");
+	if (cmd->uid && !hca_cap_qos(hca, packet_pacing_uid))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RATE_UID,
+				"rates of users are not offered, here of user id %u", cmd->uid);
+	/* Entry 0 is no limit. */
+	if (!index || index >= hca_cap_qos(hca, packet_pacing_rate_table_size))
+		return cmd_fail(cmd, ST_BAD_INDEX, WHY_RATE_INDEX,
+				"the table of rates has no entry %u to set", index);
+	return ST_OK;
+}
+
+static uint8_t rate_clear(struct hca *hca, struct cmd *cmd, uint32_t index)
+{
+	struct obj *o;
+	uint8_t st = check_destroy(hca, cmd, OBJ_RATE, index, &o);
+
+	if (!st)
+		obj_free(hca, o);
+	return st;
+}
+
+static uint8_t set_pp_rate_limit(struct hca *hca, struct cmd *cmd)
+{
+	const uint8_t *c = IFC_ADDR(set_pp_rate_limit_in, cmd->in, ctx);
+	uint32_t index = IFC_GET(set_pp_rate_limit_in, cmd->in, rate_limit_index);
+	struct obj *o;
+	uint8_t st = rate_check_index(hca, cmd, index);
+
+	if (st)
+		return st;
+	if (!IFC_GET(set_pp_rate_limit_context, c, rate_limit))
+		return rate_clear(hca, cmd, index);
+	st = rate_check(hca, cmd, c);
+	if (st)
+		return st;
+	if (obj_find(hca, OBJ_RATE, index))
+		return check_obj(hca, cmd, OBJ_RATE, index, &o);
+	if (!obj_new_at(hca, OBJ_RATE, index, cmd->uid, sizeof(struct obj)))
+		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for rate %u", index);
+	return ST_OK;
+}
+
+const struct cmd_desc pacing_cmds[] = {
+	{ MLX5_CMD_OP_SET_PP_RATE_LIMIT, "SET_PP_RATE_LIMIT", IFC_SZ(set_pp_rate_limit_in),
+	  IFC_SZ(set_pp_rate_limit_out), set_pp_rate_limit },
+	{}
+};
+
+static void pacing_reset(struct hca *hca)
+{
+	obj_free_all(hca, OBJ_RATE);
+}
+
+const struct hca_module pacing_module = { .name = "pacing", .reset = pacing_reset };
