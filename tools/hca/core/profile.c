@@ -112,7 +112,7 @@ static const struct def {
 	{ "general", "device_frequency_mhz", 156, 156 },
 	{ "general", "device_frequency_khz", 156250, 156250 },
 	{ "general", "num_of_uars_per_page", 1, 1 },
-	{ "general", "cqe_128_always", 0, 0 },
+	{ "general", "cqe_128_always", 1, 1 },
 	{ "general", "native_port_num", 1, 1 },
 	{ "general", "pg", 1, 1 },
 	{ "general", "log_max_uctx", 10, 10 },

@@ -307,6 +307,8 @@ static bool cqe_write(struct hca *hca, struct cq *cq, const uint8_t *cqe, const 
 	if (!p)
 		return false;
 	if (cq->cqe_sz == 128) {
+		if (cq->padded)
+			memset(p, 0, 64);
 		if (inl_len)
 			memcpy(p, inl, inl_len);
 		p += 64;

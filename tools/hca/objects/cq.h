@@ -67,6 +67,7 @@ struct cq {
 	struct doorbell_record dbr;	/* be32 consumer index, be32 arm word */
 	uint32_t cnt;		/* CQEs, power of two */
 	unsigned int cqe_sz;	/* bytes: 64 or 128 */
+	bool padded;		/* all 128 bytes are written, also if half of them say nothing */
 	bool overrun_ok;	/* cqc.oi: no overrun check */
 	bool collapsed;		/* cqc.cc: every CQE goes to slot 0 */
 	bool sol_breaks_mod;	/* cqc.scqe_break_moderation_en */

@@ -37,6 +37,14 @@ static const struct ifc_field cqc_reserved[] = {
 	IFC_FIELD(cqc, apu_cq),
 };
 
+/* cqc.cqe_sz, as in linux/mlx5/cq.h. */
+enum { CQE_STRIDE_64 = 0, CQE_STRIDE_128 = 1, CQE_STRIDE_128_PAD = 2 };
+
+static unsigned int cq_cqe_bytes(const uint8_t *c)
+{
+	return IFC_GET(cqc, c, cqe_sz) == CQE_STRIDE_64 ? 64 : 128;
+}
+
 static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 {
 	const char *rsvd = ifc_first_set(c, cqc_reserved, ARRAY_SIZE(cqc_reserved));
@@ -47,7 +55,8 @@ static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	if (IFC_GET(cqc, c, log_cq_size) > hca_cap_gen(hca, log_max_cq_sz))
 		return cmd_fail(cmd, ST_LIM, WHY_CQ_SIZE, "2^%u CQEs are too many",
 				IFC_GET(cqc, c, log_cq_size));
-	if (IFC_GET(cqc, c, cqe_sz) > 1)
+	if (IFC_GET(cqc, c, cqe_sz) > CQE_STRIDE_128_PAD ||
+	    (IFC_GET(cqc, c, cqe_sz) == CQE_STRIDE_128_PAD && !hca_cap_gen(hca, cqe_128_always)))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_CQE_SIZE, "unknown cqe_sz %u",
 				IFC_GET(cqc, c, cqe_sz));
 	if (IFC_GET(cqc, c, cqe_comp_en) && !hca_cap_gen(hca, cqe_compression))
@@ -70,7 +79,7 @@ static uint8_t cq_memory(struct hca *hca, struct cmd *cmd, const uint8_t *c, str
 		.umem.id = ifc_get_bits(cmd->in, CMD_UMEM_ID, 32),
 		.umem.offset = ifc_get_bits(cmd->in, CMD_UMEM_OFFSET, 64),
 	};
-	unsigned int cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
+	unsigned int cqe_sz = cq_cqe_bytes(c);
 
 	if (qmem_offset(src.page_offset, src.log_page) % cqe_sz)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CQ_CQE_STRADDLES_PAGES,
@@ -85,7 +94,8 @@ static void cq_take_ctx(struct cq *cq, const uint8_t *c)
 	cq->uar = IFC_GET(cqc, c, uar_page);
 	cq->eqn = IFC_GET(cqc, c, c_eqn_or_apu_element);
 	cq->cnt = 1u << IFC_GET(cqc, c, log_cq_size);
-	cq->cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
+	cq->cqe_sz = cq_cqe_bytes(c);
+	cq->padded = IFC_GET(cqc, c, cqe_sz) == CQE_STRIDE_128_PAD;
 	cq->overrun_ok = IFC_GET(cqc, c, oi);
 	cq->collapsed = IFC_GET(cqc, c, cc);
 	cq->sol_breaks_mod = IFC_GET(cqc, c, scqe_break_moderation_en);
@@ -237,7 +247,8 @@ static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const 
 	}
 	cq->mem = mem;
 	cq->cnt = 1u << IFC_GET(cqc, c, log_cq_size);
-	cq->cqe_sz = 64u << IFC_GET(cqc, c, cqe_sz);
+	cq->cqe_sz = cq_cqe_bytes(c);
+	cq->padded = IFC_GET(cqc, c, cqe_sz) == CQE_STRIDE_128_PAD;
 	IFC_SET(cqc, cq->cqc, log_cq_size, IFC_GET(cqc, c, log_cq_size));
 	IFC_SET(cqc, cq->cqc, cqe_sz, IFC_GET(cqc, c, cqe_sz));
 	IFC_SET(cqc, cq->cqc, log_page_size, IFC_GET(cqc, c, log_page_size));

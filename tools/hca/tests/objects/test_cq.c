@@ -12,6 +12,7 @@
 #include "eq.h"
 #include "ifc.h"
 #include "objrig.h"
+#include "profile.h"
 
 #define BUF	(RAM_BASE + 0x10000)
 #define BUF2	(RAM_BASE + 0x40000)
@@ -151,6 +152,32 @@ static void test_inline_scatter(void **state)
 	assert_memory_equal(ram(BUF2), data, 64);
 	assert_int_equal(ram(BUF2)[127] & 0xc, 8);
 	assert_int_equal(ram(BUF2)[127] >> 4, 2);
+}
+
+/* The whole of a padded CQE is written, so that the memory's cache line need not be read before. */
+static void test_padded_cqe(void **state)
+{
+	static const uint8_t zeros[64];
+	uint8_t c[CQC_BYTES] = {};
+	struct cq *cq;
+
+	(void)state;
+	cqn = rig_cq(BUF2, DBR + 8, LOG, 128, uar, eqn);
+	cq = cq_find(rig.hca, cqn);
+	memset(ram(BUF2), 0x5c, 128);
+	put(0, false);
+	assert_int_equal(*ram(BUF2), 0x5c);
+	IFC_SET(cqc, c, log_cq_size, LOG);
+	IFC_SET(cqc, c, cqe_sz, 2);
+	put_be32(ram(DBR + 8), 1);
+	assert_int_equal(modify(1, 7, c, BUF), ST_BAD_PARAM);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cqe_128_always, 1);
+	assert_int_equal(modify(1, 7, c, BUF), ST_OK);
+	assert_int_equal(cq->cqe_sz, 128);
+	memset(ram(BUF), 0x5c, 128 << LOG);
+	put(7, false);		/* behind the one that closes the old buffer */
+	assert_memory_equal(ram(BUF + 2 * 128), zeros, 64);
+	assert_int_equal(get_be16(ram(BUF + 2 * 128 + 64 + 60)), 7);
 }
 
 static void test_arm_then_completion(void **state)
@@ -471,7 +498,12 @@ static void test_create_refuses_invalid_contexts(void **state)
 	p.pg_off = 1;
 	assert_int_equal(create(&p), ST_BAD_INP_LEN);
 	p = good;
-	p.sz = 2;
+	p.sz = 2;		/* padded, which is not offered */
+	assert_int_equal(create(&p), ST_BAD_PARAM);
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], cqe_128_always, 1);
+	p.log = 5;
+	assert_int_equal(create(&p), ST_OK);
+	p.sz = 3;
 	assert_int_equal(create(&p), ST_BAD_PARAM);
 	p = good;
 	p.pa = 0x5000;
@@ -508,7 +540,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_owner_bit_changes_with_each_lap), T(test_cqe_fields), T(test_error_cqe),
-		T(test_inline_scatter), T(test_arm_then_completion),
+		T(test_inline_scatter), T(test_padded_cqe), T(test_arm_then_completion),
 		T(test_arm_after_completion_fires_at_once),
 		T(test_stale_sequence_number_is_ignored), T(test_solicited_only),
 		T(test_arm_word_is_that_of_the_record), T(test_solicited_arm_sees_earlier_cqes),
