@@ -120,6 +120,10 @@ static const struct def {
 	{ "general", "log_max_umem", 16, 16 },
 	{ "general", "umem_uid_0", 1, 1 },
 	{ "general", "null_mkey", 1, 1 },
+	{ "general", "dp_ordering_ooo_all_rc", 1, 1 },
+	{ "general", "dp_ordering_ooo_all_uc", 1, 1 },
+	{ "general", "dp_ordering_ooo_all_ud", 1, 1 },
+	{ "general", "dp_ordering_ooo_all_xrc", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.send", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.receive", 1, 1 },
 	{ "odp", "transport_page_fault_scheme_cap.rc_odp_caps.write", 1, 1 },
@@ -139,6 +143,7 @@ static const struct def {
 	{ "general_2", "max_mkey_log_entity_size_mtt", 34, 34 },
 	{ "general_2", "max_mkey_log_entity_size_fixed_buffer", 40, 40 },
 	{ "general_2", "umr_log_entity_size_5", 1, 1 },
+	{ "general_2", "dp_ordering_force", 1, 1 },
 	{ "atomic", "supported_atomic_req_8B_endianness_mode_1", 1, 1 },
 	{ "atomic", "atomic_req_8B_endianness_mode", 1, 0 },
 	/* Compare & swap, fetch & add, and both with masks. */

@@ -281,6 +281,7 @@ void qp_decode(struct qp *qp)
 	qp->log_ack_req_freq = IFC_GET(qpc, c, log_ack_req_freq);
 	qp->qkey = IFC_GET(qpc, c, q_key);
 	qp->deth_sqpn = IFC_GET(qpc, c, deth_sqpn);
+	qp->out_of_order = IFC_GET(qpc, c, dp_ordering_1);
 	qp->rre = IFC_GET(qpc, c, rre);
 	qp->rwe = IFC_GET(qpc, c, rwe);
 	qp->rae = IFC_GET(qpc, c, rae);

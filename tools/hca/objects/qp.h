@@ -68,6 +68,7 @@ struct qp {
 	bool real_time;		/* time stamps of CQEs are seconds and nanoseconds */
 	bool block_lb_mc;	/* the QP does not receive its own multicast */
 	bool rlky;		/* the reserved lkey may be used by this QP's WQEs */
+	bool out_of_order;	/* receive WQEs are consumed in any order (dp_ordering) */
 
 	/* Queues. One buffer: the RQ, then the SQ. */
 	struct queue_mem mem;
@@ -156,6 +157,7 @@ void qp_decode(struct qp *qp);
 
 uint8_t qp_check_context(struct cmd *cmd, const uint8_t *c);
 uint8_t qp_check_features(struct hca *hca, struct cmd *cmd, const struct qp *qp);
+uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, const uint8_t *c);
 bool qp_has_real_time(struct hca *hca, const struct qp *qp);
 
 /* ---- qp_create.c: CREATE, DESTROY and QUERY_QP; qp_modify.c: transitions --------------------- */

@@ -47,7 +47,6 @@ static const struct ifc_field qpc_not_offered[] = {
 	IFC_FIELD(qpc, lag_tx_port_affinity), IFC_FIELD(qpc, isolate_vl_tc),
 	IFC_FIELD(qpc, req_e2e_credit_mode), IFC_FIELD(qpc, offload_type),
 	IFC_FIELD(qpc, end_padding_mode), IFC_FIELD(qpc, atomic_like_write_en),
-	IFC_FIELD(qpc, dp_ordering_force), IFC_FIELD(qpc, dp_ordering_1),
 	IFC_FIELD(qpc, retry_mode),
 	IFC_FIELD(qpc, ulp_stateless_offload_mode),
 	IFC_FIELD(qpc, packet_pacing_rate_limit_index),
@@ -94,6 +93,44 @@ uint8_t qp_check_context(struct cmd *cmd, const uint8_t *c)
 	if (qpc_has_alternate_path(c))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_PATH_MIGRATION,
 				"alternate paths are not offered");
+	return ST_OK;
+}
+
+/* Whether queue pairs of a type may have receive WQEs that are consumed out of order. */
+static bool qp_type_out_of_order(struct hca *hca, enum qp_type type)
+{
+	switch (type) {
+	case QPT_RC:
+		return hca_cap_gen(hca, dp_ordering_ooo_all_rc);
+	case QPT_UC:
+		return hca_cap_gen(hca, dp_ordering_ooo_all_uc);
+	case QPT_UD:
+		return hca_cap_gen(hca, dp_ordering_ooo_all_ud);
+	case QPT_XRC:
+		return hca_cap_gen(hca, dp_ordering_ooo_all_xrc);
+	default:
+		return false;
+	}
+}
+
+/**
+ * qp_check_ordering() - refuse an order of data that the capabilities lack
+ * @hca: the HCA
+ * @cmd: the command that brings the context
+ * @type: service type of the queue pair
+ * @c: the context
+ *
+ * Return: ST_OK or ST_BAD_PARAM.
+ */
+uint8_t qp_check_ordering(struct hca *hca, struct cmd *cmd, enum qp_type type, const uint8_t *c)
+{
+	if (IFC_GET(qpc, c, dp_ordering_1) && !qp_type_out_of_order(hca, type))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
+				"data out of order is not offered to %s QPs", qp_type_name(type));
+	if (IFC_GET(qpc, c, dp_ordering_force) &&
+	    (!hca_cap_gen(hca, hca_cap_2) || !hca_cap_gen_2(hca, dp_ordering_force)))
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_FIELD_NOT_OFFERED,
+				"qpc.dp_ordering_force is set, which is not offered");
 	return ST_OK;
 }
 

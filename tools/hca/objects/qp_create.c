@@ -230,6 +230,8 @@ static uint8_t qp_create_check(struct hca *hca, struct cmd *cmd, struct qp *qp, 
 	if (!st)
 		st = qp_check_type(hca, cmd, qp);
 	if (!st)
+		st = qp_check_ordering(hca, cmd, qp->type, qp->created);
+	if (!st)
 		st = qp_check_sizes(hca, cmd, qp);
 	if (!st)
 		st = qp_check_refs(hca, cmd, qp, r);

@@ -102,6 +102,8 @@ static const struct trans_field trans_fields[] = {
 	{ IFC_FIELD(qpc, q_key), T(T_RST2INIT), ON_ANY, OPT_QKEY },
 	{ IFC_FIELD(qpc, counter_set_id), T(T_RST2INIT), ON_ANY, OPT_COUNTER },
 	{ IFC_FIELD(qpc, lag_tx_port_affinity), T(T_RST2INIT), ON_ANY, OPT_LAG },
+	{ IFC_FIELD(qpc, dp_ordering_1), T(T_INIT2RTR), ON_ANY, 0 },
+	{ IFC_FIELD(qpc, dp_ordering_force), T(T_INIT2RTR), ON_ANY, 0 },
 	{ IFC_FIELD(qpc, rre), T(T_RST2INIT), ON_CONNECTED, OPT_RRE },
 	{ IFC_FIELD(qpc, rwe), T(T_RST2INIT), ON_CONNECTED, OPT_RWE },
 	{ IFC_FIELD(qpc, rae), T(T_RST2INIT), ON_CONNECTED, OPT_RAE },
@@ -313,6 +315,8 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 				"%s is not allowed: QP 0x%x is in %s", d->name, qp->obj.num,
 				qp_state_name(qp->state));
 	st = qp_check_context(cmd, given);
+	if (!st)
+		st = qp_check_ordering(hca, cmd, qp->type, given);
 	if (!st)
 		st = trans_check_dbr(cmd, given);
 	if (!st)

@@ -136,7 +136,7 @@ void resp_flush(struct hca *hca, struct qp *qp)
 {
 	struct responder *resp;
 	bool own = qp->rq_cnt && !qp->srq;
-	uint16_t val, n;
+	uint16_t val;
 
 	resp = own ? resp_get(hca, qp) : qp->resp;
 	if (!resp)
@@ -151,8 +151,9 @@ void resp_flush(struct hca *hca, struct qp *qp)
 		resp_poll(hca, resp, false);
 		return;
 	}
-	for (n = val - qp->rq_hw; n && n <= qp->rq_cnt; n--) {
-		resp->rwqe_idx = qp->rq_hw++;
+	while (qp->rq_hw != val && (uint16_t)(val - qp->rq_hw) <= qp->rq_cnt) {
+		resp->rwqe_idx = resp_next_own(qp, val);
+		resp_consume_own(qp, resp->rwqe_idx);
 		resp->rwqe_cqn = qp->cqn_rcv;
 		resp->rwqe_owner = resp_cqe_owner(qp, NULL);
 		resp_complete_error(hca, qp, SYND_WR_FLUSH);
@@ -177,6 +178,7 @@ void resp_clear(struct hca *hca, struct qp *qp)
 	memset(resp->replay, 0, sizeof(resp->replay));
 	resp->msg = MSG_NONE;
 	resp->have_rwqe = false;
+	resp->ahead = false;
 	resp->nak_sent = false;
 	resp->msn = 0;
 	resp_cancel_fault(hca, resp);

@@ -42,6 +42,7 @@ struct responder {
 	struct run run;
 	enum resp_msg msg;		/* of the message of several packets in progress */
 	bool have_rwqe;
+	bool ahead;			/* the WQE behind the next one has been consumed before it */
 	uint16_t rwqe_idx;		/* for the CQE */
 	uint32_t rwqe_cqn, rwqe_owner;	/* CQ and owner (user index or SRQN) of its CQE */
 	uint32_t xrc_srqn;		/* XRC: of the message in progress */
@@ -102,6 +103,8 @@ struct srq *resp_srq(struct hca *hca, const struct qp *qp);
 uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp);
 uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq);
 int resp_take_wqe(struct hca *hca, struct qp *qp);
+uint16_t resp_next_own(const struct qp *qp, uint16_t posted);
+void resp_consume_own(struct qp *qp, uint16_t index);
 enum cqe_syndrome resp_scatter(struct hca *hca, const struct qp *qp, uint64_t off, const void *buf,
 			       size_t len);
 void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint32_t bytes,

@@ -55,22 +55,59 @@ uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp)
 	return qp->type == QPT_XRC ? resp_recv_pdn(hca, qp) : qp->pdn;
 }
 
+/**
+ * resp_next_own() - tell which WQE of its own queue a responder consumes next
+ * @qp: the queue pair
+ * @posted: counter of the WQEs that are posted, of which one at least is left
+ *
+ * Where the order is free, each second WQE is consumed before the first, as if the messages had
+ * overtaken each other on the way.
+ *
+ * Return: its index.
+ */
+uint16_t resp_next_own(const struct qp *qp, uint16_t posted)
+{
+	bool skip = qp->out_of_order && !qp->resp->ahead && (uint16_t)(posted - qp->rq_hw) > 1;
+
+	return qp->rq_hw + skip;
+}
+
+/**
+ * resp_consume_own() - consume the WQE that resp_next_own() has found
+ * @qp: the queue pair
+ * @index: of the WQE
+ */
+void resp_consume_own(struct qp *qp, uint16_t index)
+{
+	struct responder *resp = qp->resp;
+
+	if (index != qp->rq_hw) {
+		resp->ahead = true;
+		return;
+	}
+	qp->rq_hw += resp->ahead ? 2 : 1;
+	resp->ahead = false;
+}
+
 static int resp_pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t *buf)
 {
-	uint32_t at = qp->rq_hw & (qp->rq_cnt - 1);
 	size_t stride = (size_t)1 << qp->rq_shift;
-	uint16_t val;
+	uint16_t val, left;
 
 	if (!qp->rq_cnt || stride > RESP_RWQE_MAX)
 		return -ENOENT;
 	if (!qp_dbr_read(hca, qp, DBR_RCV, &val))
 		return -EFAULT;
-	if (val == qp->rq_hw)
+	left = val - qp->rq_hw;
+	if (!left)
 		return -ENOENT;
-	if ((uint16_t)(val - qp->rq_hw) > qp->rq_cnt ||
-	    qmem_read(hca, &qp->mem, qp->rq_off + at * stride, buf, stride))
+	if (left > qp->rq_cnt)
 		return -EFAULT;
-	*index = qp->rq_hw++;
+	*index = resp_next_own(qp, val);
+	if (qmem_read(hca, &qp->mem, qp->rq_off + (*index & (qp->rq_cnt - 1)) * stride, buf,
+		      stride))
+		return -EFAULT;
+	resp_consume_own(qp, *index);
 	return stride;
 }
 

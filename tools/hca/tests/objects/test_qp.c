@@ -453,7 +453,6 @@ static void test_what_is_not_offered_is_refused(void **state)
 		IFC_FIELD(qpc, lag_tx_port_affinity), IFC_FIELD(qpc, isolate_vl_tc),
 		IFC_FIELD(qpc, req_e2e_credit_mode), IFC_FIELD(qpc, offload_type),
 		IFC_FIELD(qpc, end_padding_mode), IFC_FIELD(qpc, atomic_like_write_en),
-		IFC_FIELD(qpc, dp_ordering_force), IFC_FIELD(qpc, dp_ordering_1),
 		IFC_FIELD(qpc, retry_mode),
 		IFC_FIELD(qpc, ulp_stateless_offload_mode),
 		IFC_FIELD(qpc, packet_pacing_rate_limit_index), IFC_FIELD(qpc, cd_master),
@@ -485,6 +484,42 @@ static void test_what_is_not_offered_is_refused(void **state)
 	assert_int_equal(create(&p, &qpn), ST_BAD_PARAM);	/* RC */
 	p.st = QPT_UD;
 	assert_int_equal(create(&p, &qpn), ST_OK);
+}
+
+/* The order of data is free where the capability for the service type is there. */
+static void test_order_of_data_needs_a_capability(void **state)
+{
+	static const struct { uint8_t type; struct ifc_field cap; } types[] = {
+		{ QPT_RC, IFC_FIELD(cmd_hca_cap, dp_ordering_ooo_all_rc) },
+		{ QPT_UC, IFC_FIELD(cmd_hca_cap, dp_ordering_ooo_all_uc) },
+		{ QPT_UD, IFC_FIELD(cmd_hca_cap, dp_ordering_ooo_all_ud) },
+	};
+	struct qp *qp;
+	uint8_t c[QPC_BYTES];
+	size_t i;
+	int on;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[CAP_GENERAL], hca_cap_2, 1);
+	for (i = 0; i < 2 * sizeof(types) / sizeof(*types); i++) {
+		on = i & 1;
+		ifc_set_bits(rig.hca->cap[CAP_GENERAL], types[i / 2].cap.off, 1, on);
+		IFC_SET(cmd_hca_cap_2, rig.hca->cap[CAP_GENERAL_2], dp_ordering_force, 1);
+		qp = new_qp(types[i / 2].type);
+		memset(c, 0, sizeof(c));
+		full_context(c);
+		assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c), ST_OK);
+		IFC_SET(qpc, c, dp_ordering_1, 1);
+		IFC_SET(qpc, c, dp_ordering_force, 1);
+		assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, qp->obj.num, 0, 0, c),
+				 on ? ST_OK : ST_BAD_PARAM);
+		assert_int_equal(qp->out_of_order, on);
+		assert_int_equal(IFC_GET(qpc, qp->qpc, dp_ordering_force), on);
+		qp = new_qp(types[i / 2].type);
+		IFC_SET(cmd_hca_cap_2, rig.hca->cap[CAP_GENERAL_2], dp_ordering_force, 0);
+		assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, qp->obj.num, 0, 0, c),
+				 ST_BAD_PARAM);
+	}
 }
 
 static void test_timestamp_formats(void **state)
@@ -951,7 +986,8 @@ int main(void)
 		T(test_drained_queue_enters_sqd), T(test_lost_completion_is_fatal),
 		T(test_last_wqe_of_an_srq_qp), T(test_srq_follows_the_linked_list),
 		T(test_srq_limit_event_is_raised_once),
-		T(test_what_is_not_offered_is_refused), T(test_timestamp_formats),
+		T(test_what_is_not_offered_is_refused), T(test_order_of_data_needs_a_capability),
+		T(test_timestamp_formats),
 		T(test_reserved_timestamp_format),
 		T(test_user_index_selects_the_cqe_version), T(test_xrc_srq_is_for_xrc_only),
 		T(test_only_ud_joins_a_multicast_group),

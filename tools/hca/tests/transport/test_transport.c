@@ -27,6 +27,7 @@
 #include "qp.h"
 #include "queue_mem.h"
 #include "req.h"
+#include "resp.h"
 #include "wqe.h"
 
 #define CQ_A	10	/* send CQ of the first QP; its receive CQ is the next number */
@@ -1694,6 +1695,66 @@ static void hung_hca_holds_up_no_sender(void **state)
 	assert_int_equal(rig.hca[1]->count.packets_dropped, n);
 }
 
+/* ---- receive WQEs out of order ---------------------------------------------------------------- */
+
+static void post_recvs_out_of_order(unsigned int n)
+{
+	unsigned int i;
+
+	b->out_of_order = true;
+	for (i = 0; i < n; i++)
+		rig_recv(1, b, buf_b + 0x1000 * i, 64, key_b);
+}
+
+/* Completions come in the order of the messages, and say which WQE each has consumed. */
+static void recvs_are_consumed_out_of_order(void **state)
+{
+	static const uint16_t order[] = { 1, 0, 3, 2, 4 };
+	unsigned int i;
+
+	(void)state;
+	post_recvs_out_of_order(5);
+	for (i = 0; i < 5; i++) {
+		memset(rig_ptr(0, buf_a), 0x10 + i, 64);
+		post_send(WQE_SEND, 64, true);
+		assert_int_equal(rig_run(2 * i + 2, 1000), 2 * i + 2);
+		expect(CQ_A, i, CQE_REQ, 0);
+		expect(CQ_B + 1, i, CQE_RESP_SEND, 0);
+		assert_int_equal(rig_cqe(CQ_B + 1, i)->c.wqe_counter, order[i]);
+		assert_int_equal(*(uint8_t *)rig_ptr(1, buf_b + 0x1000 * order[i]), 0x10 + i);
+	}
+	assert_int_equal(b->rq_hw, 5);
+}
+
+static void what_was_consumed_ahead_is_not_flushed(void **state)
+{
+	static const uint16_t order[] = { 1, 0, 3, 2 };
+	unsigned int i;
+
+	(void)state;
+	post_recvs_out_of_order(4);
+	post_send(WQE_SEND, 64, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	rig_state(1, b, QPS_ERR);
+	assert_int_equal(rig_run(5, 1000), 5);
+	for (i = 0; i < 4; i++) {
+		expect(CQ_B + 1, i, i ? CQE_RESP_ERR : CQE_RESP_SEND, i ? SYND_WR_FLUSH : 0);
+		assert_int_equal(rig_cqe(CQ_B + 1, i)->c.wqe_counter, order[i]);
+	}
+	assert_null(rig_cqe(CQ_B + 1, 4));
+}
+
+static void reset_forgets_what_was_consumed_ahead(void **state)
+{
+	(void)state;
+	post_recvs_out_of_order(4);
+	post_send(WQE_SEND, 64, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(b->resp->ahead);
+	rig_state(1, b, QPS_RST);
+	assert_false(b->resp->ahead);
+}
+
 /* ---- UMR ------------------------------------------------------------------------------------- */
 
 #define UMR_LEN		(1ull << 0)
@@ -2145,6 +2206,8 @@ int main(void)
 		RC(umr_binds_no_window_without_the_capability), RC(umr_holds_the_bound_region),
 		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
 		RC(umr_stays_in_its_pd), RC(umr_must_fit_the_key), RC(umr_checks_for_free),
+		RC(recvs_are_consumed_out_of_order), RC(what_was_consumed_ahead_is_not_flushed),
+		RC(reset_forgets_what_was_consumed_ahead),
 		RC(umr_of_a_part_needs_the_offset_flag), RC(umr_of_a_part_goes_to_its_offset),
 		RC(umr_that_sets_the_length_may_use_a_part),
 		RC(umr_without_data_needs_the_inline_flag),
