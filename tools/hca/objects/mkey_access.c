@@ -31,11 +31,21 @@ struct xfer {
 	enum xfer_dir dir;
 	uint8_t *buf;		/* READ, WRITE: advances as bytes are copied */
 	void *ptr;		/* PTR: result */
+	uint64_t ptr_len;	/* PTR: bytes, which have to be in one piece, and aligned */
 	unsigned int steps;	/* entries of indirect keys so far */
 };
 
 static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64_t len,
 			       unsigned int access, unsigned int depth);
+
+/*
+ * Whether an atomic operation can be done at an address. The address that the requester names is
+ * aligned, but the entries of an indirect key may divide the operands or move them.
+ */
+static bool xfer_atomic_ok(const struct xfer *x, uint64_t addr, uint64_t len)
+{
+	return len == x->ptr_len && !(addr % len);
+}
 
 /* Access DMA memory [pa, pa + len), which is contiguous. */
 static enum mk_result xfer_phys(struct xfer *x, uint64_t pa, uint64_t len)
@@ -46,6 +56,8 @@ static enum mk_result xfer_phys(struct xfer *x, uint64_t pa, uint64_t len)
 
 	if (x->dir == XFER_CHECK || !len)
 		return MK_OK;
+	if (x->dir == XFER_PTR && !xfer_atomic_ok(x, pa, len))
+		return MK_BAD_ACCESS;
 	p = mem_ptr(x->hca, pa, len, write || x->dir == XFER_PTR);
 	if (x->dir == XFER_PTR) {
 		x->ptr = p;
@@ -176,7 +188,7 @@ static enum mk_result xfer_memic(struct xfer *x, const struct mkey *mk, uint64_t
 
 	if (!p)
 		return len ? MK_OUT_OF_RANGE : MK_OK;
-	if (x->dir == XFER_PTR && addr % len)
+	if (x->dir == XFER_PTR && !xfer_atomic_ok(x, addr, len))
 		return MK_BAD_ACCESS;
 	if (x->dir == XFER_PTR)
 		x->ptr = p;
@@ -333,7 +345,7 @@ enum mk_result mkey_write(struct hca *hca, const struct mkey_user *u, uint32_t k
 void *mkey_atomic_ptr(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
 		      size_t len, enum mk_result *res)
 {
-	struct xfer x = { .hca = hca, .user = u, .dir = XFER_PTR };
+	struct xfer x = { .hca = hca, .user = u, .dir = XFER_PTR, .ptr_len = len };
 
 	*res = xfer_key(&x, key, va, len, MK_ATOMIC, 0);
 	return *res == MK_OK ? x.ptr : NULL;

@@ -202,6 +202,26 @@ static void test_klm_list(void **state)
 	assert_int_equal(rd(bad, 0x40, buf, sizeof(buf), MK_REMOTE_READ), MK_OUT_OF_RANGE);
 }
 
+/* The operands of an atomic operation are in one piece and aligned, also behind an indirect key. */
+static void test_atomic_operands_are_not_divided(void **state)
+{
+	uint32_t a = small_key(ALL_ACCESS, 0x1000, 0x1000, RAM_BASE);
+	struct klm klm[2] = { { 4, a, 0x1000 }, { 0x20, a, 0x1004 } };
+	struct key_params p = { .mode = MKM_KLM, .len = 0x24, .access = ALL_ACCESS };
+	enum mk_result res;
+	uint32_t key;
+
+	(void)state;
+	assert_int_equal(create(&p, NULL, klm, 2, &key), ST_OK);
+	assert_null(mkey_atomic_ptr(rig.hca, &user, key, 0, 8, &res));
+	assert_int_equal(res, MK_BAD_ACCESS);
+	assert_ptr_equal(mkey_atomic_ptr(rig.hca, &user, key, 8, 8, &res), ram(RAM_BASE + 8));
+	klm[1].va = 0x1008;	/* byte 8 of the key is byte 12 of the memory */
+	assert_int_equal(create(&p, NULL, klm, 2, &key), ST_OK);
+	assert_null(mkey_atomic_ptr(rig.hca, &user, key, 8, 8, &res));
+	assert_int_equal(res, MK_BAD_ACCESS);
+}
+
 static void test_inner_key_needs_local_rights_only(void **state)
 {
 	uint32_t ro = small_key(MK_LOCAL_READ, 0, 0x1000, RAM_BASE);
@@ -538,6 +558,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_every_page_size), T(test_physical), T(test_klm_list),
+		T(test_atomic_operands_are_not_divided),
 		T(test_inner_key_needs_local_rights_only), T(test_ksm),
 		T(test_key_that_refers_to_itself_is_refused),
 		T(test_disallowed_accesses_are_refused), T(test_atomic), T(test_null_key),
