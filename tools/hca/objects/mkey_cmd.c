@@ -221,17 +221,17 @@ static uint8_t query_mkey(struct hca *hca, struct cmd *cmd)
 	struct obj *o;
 	uint8_t st = check_obj(hca, cmd, OBJ_MKEY, num, &o);
 	uint8_t *xlt = IFC_ADDR(query_mkey_out, cmd->out, bsf0_klm0_pas_mtt0_1);
+	size_t room = cmd->out_len - IFC_BYTE(query_mkey_out, bsf0_klm0_pas_mtt0_1);
 	uint32_t i;
 
 	if (st)
 		return st;
 	mk = (struct mkey *)o;
 	memcpy(IFC_ADDR(query_mkey_out, cmd->out, memory_key_mkey_entry), mk->mkc, MKC_BYTES);
-	if (cmd->out_len < IFC_SZ(query_mkey_out))
-		return ST_OK;
-	for (i = 0; mk->mtt && i < 4 && i < mk->nent; i++)
+	/* The structure has the first entries; a longer answer has more. */
+	for (i = 0; mk->mtt && i < room / 8 && i < mk->nent; i++)
 		put_be64(xlt + 8 * i, mk->mtt[i]);
-	for (i = 0; mk->klm && i < 2 && i < mk->nent; i++) {
+	for (i = 0; mk->klm && i < room / 16 && i < mk->nent; i++) {
 		put_be32(xlt + 16 * i, mk->klm[i].bcount);
 		put_be32(xlt + 16 * i + 4, mk->klm[i].key);
 		put_be64(xlt + 16 * i + 8, mk->klm[i].va);

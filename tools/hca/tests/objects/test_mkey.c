@@ -222,6 +222,31 @@ static void test_atomic_operands_are_not_divided(void **state)
 	assert_int_equal(res, MK_BAD_ACCESS);
 }
 
+/* As many of its entries as the answer has room for. */
+static void test_query_shows_the_table(void **state)
+{
+	uint32_t a = small_key(ALL_ACCESS, 0x1000, 0x1000, RAM_BASE);
+	struct klm klm[5] = { { 1, a, 0x1000 }, { 2, a, 0x1100 }, { 3, a, 0x1200 },
+			      { 4, a, 0x1300 }, { 5, a, 0x1400 } };
+	struct key_params p = { .mode = MKM_KLM, .len = 15, .access = ALL_ACCESS };
+	uint8_t in[IFC_SZ(query_mkey_in)] = {}, out[IFC_SZ(query_mkey_out) + 3 * 16];
+	const uint8_t *xlt = IFC_ADDR(query_mkey_out, out, bsf0_klm0_pas_mtt0_1);
+	uint32_t key, i;
+
+	(void)state;
+	assert_int_equal(create(&p, NULL, klm, 5, &key), ST_OK);
+	IFC_SET(query_mkey_in, in, mkey_index, key >> 8);
+	IFC_SET(query_mkey_in, in, pg_access, 1);
+	assert_int_equal(rig_cmd(MLX5_CMD_OP_QUERY_MKEY, 0, 0, in, sizeof(in), out, sizeof(out)),
+			 ST_OK);
+	assert_int_equal(IFC_GET(query_mkey_out, out, memory_key_mkey_entry.mkey_7_0), 0x5a);
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(get_be32(xlt + 16 * i), i + 1);
+		assert_int_equal(get_be32(xlt + 16 * i + 4), a);
+		assert_true(get_be64(xlt + 16 * i + 8) == 0x1000 + 0x100 * i);
+	}
+}
+
 static void test_inner_key_needs_local_rights_only(void **state)
 {
 	uint32_t ro = small_key(MK_LOCAL_READ, 0, 0x1000, RAM_BASE);
@@ -559,6 +584,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_every_page_size), T(test_physical), T(test_klm_list),
 		T(test_atomic_operands_are_not_divided),
+		T(test_query_shows_the_table),
 		T(test_inner_key_needs_local_rights_only), T(test_ksm),
 		T(test_key_that_refers_to_itself_is_refused),
 		T(test_disallowed_accesses_are_refused), T(test_atomic), T(test_null_key),
