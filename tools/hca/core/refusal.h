@@ -146,6 +146,7 @@
 	R(0x0a12, MKEY_PHYSICAL)			\
 	R(0x0a13, MKEY_UMEM_KIND)			\
 	R(0x0a14, MKEY_UMEM_PAGES)			\
+	R(0x0a15, MKEY_STRIDED_BLOCK)			\
 	/* device memory */				\
 	R(0x0b01, MEMIC_NOT_OFFERED)			\
 	R(0x0b02, MEMIC_SIZE)				\

@@ -139,6 +139,70 @@ uint32_t mkey_xlt_octowords(const struct mkey *mk)
 	return mk->mode == MKM_MTT ? mk->nent / 2 : mk->nent;
 }
 
+static struct klm klm_decode(const uint8_t *p)
+{
+	return (struct klm){
+		.bcount = get_be32(p), .key = get_be32(p + 4), .va = get_be64(p + 8),
+	};
+}
+
+/**
+ * mkey_stride_head() - decode the head of a strided block
+ * @k: entry of a table of KLMs
+ * @b: the block, if there is one
+ *
+ * Return: false if the entry is a plain KLM.
+ */
+bool mkey_stride_head(const struct klm *k, struct stride_block *b)
+{
+	*b = (struct stride_block){
+		.bytes = k->bcount, .cycles = k->va >> 32, .entries = k->va & 0xffff,
+	};
+	return k->key == MKEY_STRIDE_OP;
+}
+
+/* Check a strided block whose head is the first of @n octowords of @data. */
+static const char *mkey_stride_invalid(const struct stride_block *b, const uint8_t *data,
+				       uint64_t n)
+{
+	uint64_t bytes = 0, i;
+
+	if (get_be16(data + 12))
+		return "a strided block has a reserved field that is not zero";
+	if (!b->entries || b->entries >= n)
+		return "a strided block without its entries";
+	for (i = 1; i <= b->entries; i++)
+		bytes += get_be16(data + 16 * i + 2);
+	return bytes && bytes == b->bytes ? NULL :
+					    "the entries of a strided block have another length "
+					    "than its head says";
+}
+
+/**
+ * mkey_xlt_invalid() - check a list of translations that is to be written to a key
+ * @mk: the key
+ * @data: as for mkey_xlt_write()
+ * @n: octowords
+ *
+ * Return: NULL if they can be written, else the reason.
+ */
+const char *mkey_xlt_invalid(const struct mkey *mk, const uint8_t *data, uint64_t n)
+{
+	const char *why = NULL;
+	struct stride_block b;
+	uint64_t i;
+
+	for (i = 0; mk->mode == MKM_KLM && i < n && !why; i++) {
+		const struct klm k = klm_decode(data + 16 * i);
+
+		if (!mkey_stride_head(&k, &b))
+			continue;
+		why = mkey_stride_invalid(&b, data + 16 * i, n - i);
+		i += b.entries;
+	}
+	return why;
+}
+
 /**
  * mkey_xlt_write() - write translations
  * @mk: the key
@@ -160,11 +224,7 @@ int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_
 		return 0;
 	}
 	for (i = 0; i < n; i++)
-		mk->klm[first + i] = (struct klm) {
-			.bcount = get_be32(data + 16 * i),
-			.key = get_be32(data + 16 * i + 4),
-			.va = get_be64(data + 16 * i + 8),
-		};
+		mk->klm[first + i] = klm_decode(data + 16 * i);
 	return 0;
 }
 

@@ -39,6 +39,20 @@ struct klm {
 	uint64_t va;
 };
 
+#define MKEY_STRIDE_OP	0x400	/* in the place of a KLM's key: the head of a strided block */
+
+/*
+ * The head of a strided block in a table of KLMs (struct mlx5_stride_block_ctrl_seg). Behind it are
+ * the block's entries (struct mlx5_stride_block_entry): KLMs whose bcount has the stride in its upper
+ * half. A cycle has the bytes of one entry after the other; in the next cycle, each entry begins a
+ * stride later.
+ */
+struct stride_block {
+	uint32_t bytes;		/* of a cycle */
+	uint32_t cycles;
+	uint32_t entries;
+};
+
 struct mkey {
 	struct obj obj;		/* obj.num is the index (24 bits) */
 	uint8_t variant;	/* low byte of the key */
@@ -90,6 +104,8 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt);
 const char *mkey_entity_refused(struct hca *hca, const struct mkey *mk);
 bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind);
 uint32_t mkey_xlt_octowords(const struct mkey *mk);
+bool mkey_stride_head(const struct klm *k, struct stride_block *b);
+const char *mkey_xlt_invalid(const struct mkey *mk, const uint8_t *data, uint64_t n);
 int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_t n);
 void mkey_release(struct hca *hca, struct mkey *mk);
 

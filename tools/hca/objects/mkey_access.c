@@ -132,29 +132,74 @@ static unsigned int xfer_inner_access(unsigned int access)
 	return inner;
 }
 
-static enum mk_result xfer_klm(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len,
-			       unsigned int access, unsigned int depth)
+/* What is left of an access to a table of KLMs. */
+struct span {
+	uint64_t skip;		/* bytes of the table before it */
+	uint64_t len;
+	unsigned int access, depth;	/* for the keys that the entries name */
+};
+
+/* Access what of @s lies in the next @room bytes of the table, which are at @va of @key. */
+static enum mk_result xfer_entry(struct xfer *x, uint32_t key, uint64_t va, uint64_t room,
+				 struct span *s)
 {
-	uint64_t skip = va - mk->start;
+	enum mk_result res;
+	uint64_t n;
+
+	if (x->steps++ >= MKEY_MAX_STEPS)
+		return MK_BAD_KEY;
+	if (s->skip >= room) {
+		s->skip -= room;
+		return MK_OK;
+	}
+	n = room - s->skip < s->len ? room - s->skip : s->len;
+	res = xfer_key(x, key, va + s->skip, n, s->access, s->depth);
+	s->len -= n;
+	s->skip = 0;
+	return res;
+}
+
+/* The same for a strided block, whose first entry is @e. */
+static enum mk_result xfer_strided(struct xfer *x, const struct stride_block *b,
+				   const struct klm *e, struct span *s)
+{
+	uint64_t cycle = s->skip / b->bytes;
 	enum mk_result res = MK_OK;
 	uint32_t i;
 
-	for (i = 0; i < mk->nent && len && res == MK_OK; i++) {
-		const struct klm *k = &mk->klm[i];
-		uint64_t n;
+	if (cycle > b->cycles)
+		cycle = b->cycles;
+	s->skip -= cycle * b->bytes;
+	for (; cycle < b->cycles && s->len && res == MK_OK; cycle++)
+		for (i = 0; i < b->entries && s->len && res == MK_OK; i++)
+			res = xfer_entry(x, e[i].key, e[i].va + cycle * (e[i].bcount >> 16),
+					 e[i].bcount & 0xffff, s);
+	return res;
+}
 
-		if (x->steps++ >= MKEY_MAX_STEPS)
-			return MK_BAD_KEY;
-		if (skip >= k->bcount) {
-			skip -= k->bcount;
+static enum mk_result xfer_klm(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len,
+			       unsigned int access, unsigned int depth)
+{
+	struct span s = { .skip = va - mk->start, .len = len, .access = access, .depth = depth };
+	enum mk_result res = MK_OK;
+	struct stride_block b;
+	uint32_t i;
+
+	for (i = 0; i < mk->nent && s.len && res == MK_OK; i++) {
+		const struct klm *k = &mk->klm[i];
+
+		if (!mkey_stride_head(k, &b)) {
+			res = xfer_entry(x, k->key, k->va, k->bcount, &s);
 			continue;
 		}
-		n = k->bcount - skip < len ? k->bcount - skip : len;
-		res = xfer_key(x, k->key, k->va + skip, n, access, depth);
-		len -= n;
-		skip = 0;
+		/* A block that was written in parts has not been checked as a whole. */
+		if (x->steps++ >= MKEY_MAX_STEPS || !b.bytes || !b.entries ||
+		    b.entries >= mk->nent - i)
+			return MK_BAD_KEY;
+		res = xfer_strided(x, &b, k + 1, &s);
+		i += b.entries;
 	}
-	return res == MK_OK && len ? MK_OUT_OF_RANGE : res;
+	return res == MK_OK && s.len ? MK_OUT_OF_RANGE : res;
 }
 
 static enum mk_result xfer_ksm(struct xfer *x, const struct mkey *mk, uint64_t va, uint64_t len,

@@ -170,6 +170,9 @@ static uint8_t mkey_create_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk
 		return cmd_fail(cmd, ST_BAD_INP_LEN, WHY_INPUT_LENGTH,
 				"%u octowords announced, %zu bytes given", given,
 				cmd_left(cmd, xlt));
+	why = mkey_xlt_invalid(mk, xlt, given);
+	if (why)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_STRIDED_BLOCK, "%s", why);
 	st = mkey_alloc_xlt(hca, cmd, mk, octo);
 	if (st)
 		return st;

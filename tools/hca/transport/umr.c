@@ -247,6 +247,8 @@ static const char *umr_write_translations(struct hca *hca, const struct qp *qp, 
 	if (!u->octowords)
 		return NULL;
 	why = umr_translations(hca, qp, u, &list, &heap);
+	if (!why)
+		why = mkey_xlt_invalid(mk, list, u->octowords);
 	if (!why && mkey_xlt_write(mk, u->offset, list, u->octowords))
 		why = "more translations than the key has room for";
 	free(heap);

@@ -202,6 +202,99 @@ static void test_klm_list(void **state)
 	assert_int_equal(rd(bad, 0x40, buf, sizeof(buf), MK_REMOTE_READ), MK_OUT_OF_RANGE);
 }
 
+/* Two entries, which are repeated three times, and a plain KLM behind them. */
+#define STRIDED(a, b) {						\
+	{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 2 },		\
+	{ 0x20 << 16 | 0x10, a, 0x1000 },			\
+	{ 0x10 << 16 | 8, b, 0x8000 },				\
+	{ 8, a, 0x1800 },					\
+}
+
+static void test_strided_block(void **state)
+{
+	uint32_t a = small_key(ALL_ACCESS, 0x1000, 0x1000, RAM_BASE);
+	uint32_t b = small_key(ALL_ACCESS, 0x8000, 0x1000, RAM_BASE + 0x10000);
+	struct klm klm[4] = STRIDED(a, b);
+	struct key_params p = { .mode = MKM_KLM, .start = 0x40, .len = 0x50, .access = ALL_ACCESS };
+	uint8_t buf[0x50];
+	uint32_t key, i;
+
+	(void)state;
+	assert_int_equal(create(&p, NULL, klm, 4, &key), ST_OK);
+	assert_int_equal(rd(key, 0x40, buf, sizeof(buf), MK_LOCAL_READ), MK_OK);
+	for (i = 0; i < 3; i++) {
+		assert_true(get_be64(buf + 0x18 * i) == RAM_BASE + 0x20 * i);
+		assert_true(get_be64(buf + 0x18 * i + 8) == RAM_BASE + 0x20 * i + 8);
+		assert_true(get_be64(buf + 0x18 * i + 0x10) == RAM_BASE + 0x10000 + 0x10 * i);
+	}
+	assert_true(get_be64(buf + 0x48) == RAM_BASE + 0x800);
+	/* From the middle of the second cycle into the third. */
+	assert_int_equal(rd(key, 0x40 + 0x20, buf, 0x18, MK_REMOTE_READ), MK_OK);
+	assert_true(get_be64(buf) == RAM_BASE + 0x28);
+	assert_true(get_be64(buf + 8) == RAM_BASE + 0x10010);
+	assert_true(get_be64(buf + 0x10) == RAM_BASE + 0x40);
+	memset(buf, 0xa5, sizeof(buf));
+	assert_int_equal(wr(key, 0x40 + 0x18, buf, 0x18), MK_OK);
+	assert_int_equal(*ram(RAM_BASE + 0x1f), 0x18);
+	assert_int_equal(*ram(RAM_BASE + 0x20), 0xa5);
+	assert_int_equal(*ram(RAM_BASE + 0x2f), 0xa5);
+	assert_int_equal(*ram(RAM_BASE + 0x37), 0x30);
+	assert_int_equal(*ram(RAM_BASE + 0x10017), 0xa5);
+	assert_int_equal(*ram(RAM_BASE + 0x1001f), 0x18);
+	/* The key is longer than its table. */
+	p.len = 0x60;
+	assert_int_equal(create(&p, NULL, klm, 4, &key), ST_OK);
+	assert_int_equal(rd(key, 0x40 + 0x48, buf, 8, MK_LOCAL_READ), MK_OK);
+	assert_int_equal(rd(key, 0x40 + 0x48, buf, 9, MK_LOCAL_READ), MK_OUT_OF_RANGE);
+}
+
+static void test_strided_block_is_whole(void **state)
+{
+	uint32_t a = small_key(ALL_ACCESS, 0x1000, 0x1000, RAM_BASE);
+	const struct klm good[4] = STRIDED(a, a);
+	const struct { uint32_t bytes, key; uint64_t va; } bad[] = {
+		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 },		/* no entries */
+		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 4 },	/* more than there are */
+		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 1 },	/* of another length */
+		{ 0x17, MKEY_STRIDE_OP, 3ull << 32 | 2 },
+		{ 0, MKEY_STRIDE_OP, 3ull << 32 | 2 },
+		{ 0x18, MKEY_STRIDE_OP, 3ull << 32 | 1 << 16 | 2 },	/* reserved */
+	};
+	struct key_params p = { .mode = MKM_KLM, .len = 0x50, .access = ALL_ACCESS };
+	struct klm klm[4];
+	uint8_t buf[8];
+	struct mkey *mk;
+	uint32_t key;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		memcpy(klm, good, sizeof(klm));
+		klm[0] = (struct klm){ bad[i].bytes, bad[i].key, bad[i].va };
+		if (create(&p, NULL, klm, 4, &key) != ST_BAD_PARAM)
+			fail_msg("block %zu is taken", i);
+	}
+	/* A key of another mode has no such blocks. */
+	p.mode = MKM_KSM;
+	p.log_page = 12;
+	assert_int_equal(create(&p, NULL, klm, 4, &key), ST_OK);
+	/* A table that was written in parts. */
+	p.mode = MKM_KLM;
+	assert_int_equal(create(&p, NULL, good, 4, &key), ST_OK);
+	mk = (struct mkey *)obj_find(rig.hca, OBJ_MKEY, key >> 8);
+	mk->klm[0].va = 3ull << 32 | mk->nent;
+	assert_int_equal(rd(key, 0, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+	mk->klm[0].va = 0xffffffffull << 32;
+	assert_int_equal(rd(key, 0, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+	mk->klm[0].va = 3ull << 32 | 2;
+	mk->klm[0].bcount = 0;
+	assert_int_equal(rd(key, 0, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+	/* Cycles without bytes do not stall the HCA. */
+	mk->klm[0] = (struct klm){ 1, MKEY_STRIDE_OP, 0xffffffffull << 32 | 2 };
+	mk->klm[1].bcount = mk->klm[2].bcount = 0;
+	assert_int_equal(rd(key, 0, buf, 8, MK_LOCAL_READ), MK_BAD_KEY);
+}
+
 /* The operands of an atomic operation are in one piece and aligned, also behind an indirect key. */
 static void test_atomic_operands_are_not_divided(void **state)
 {
@@ -582,8 +675,8 @@ static void test_empty_entries_do_not_stall_the_hca(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_every_page_size), T(test_physical), T(test_klm_list),
-		T(test_atomic_operands_are_not_divided),
+		T(test_every_page_size), T(test_physical), T(test_klm_list), T(test_strided_block),
+		T(test_strided_block_is_whole), T(test_atomic_operands_are_not_divided),
 		T(test_query_shows_the_table),
 		T(test_inner_key_needs_local_rights_only), T(test_ksm),
 		T(test_key_that_refers_to_itself_is_refused),

@@ -1962,6 +1962,65 @@ static void umr_without_data_needs_the_inline_flag(void **state)
 	expect(CQ_B, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
 }
 
+/* A list of two entries that is repeated: 16 bytes of every 0x40, and 8 of every 0x20. */
+static void strided_wqe(struct rig_wqe *w, const struct mkey *mk, uint32_t bytes, uint16_t entries)
+{
+	uint8_t *p = w->b + 128;
+
+	umr_wqe(w, mk, 0x80, UMR_LIVE, 4);
+	memset(p, 0, 64);
+	put_be32(p, bytes);
+	put_be32(p + 4, MKEY_STRIDE_OP);
+	put_be32(p + 8, 10);
+	put_be16(p + 14, entries);
+	put_be16(p + 16, 0x40);
+	put_be16(p + 18, 0x10);
+	put_be32(p + 20, key_b);
+	put_be64(p + 24, buf_b + 0x1000);
+	put_be16(p + 32, 0x20);
+	put_be16(p + 34, 8);
+	put_be32(p + 36, key_b);
+	put_be64(p + 40, buf_b + 0x2000);
+}
+
+static void umr_of_a_process_makes_a_strided_key(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	const uint8_t *from = rig_ptr(0, buf_a);
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	strided_wqe(&w, mk, 0x18, 2);
+	rig_send(1, b, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	expect(CQ_B, 0, CQE_REQ, 0);
+	assert_int_equal(refs_of(key_b), 2);
+	memset(rig_ptr(1, buf_b + 0x1000), 0, 0x2000);
+	post_rdma(WQE_RDMA_WRITE, 0x5000, mk->obj.num << 8 | 0x33, 10 * 0x18);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 0, CQE_REQ, 0);
+	for (i = 0; i < 10; i++) {
+		assert_memory_equal(rig_ptr(1, buf_b + 0x1000 + 0x40 * i), from + 0x18 * i, 16);
+		assert_int_equal(*(uint8_t *)rig_ptr(1, buf_b + 0x1010 + 0x40 * i), 0);
+		assert_memory_equal(rig_ptr(1, buf_b + 0x2000 + 0x20 * i), from + 0x18 * i + 16, 8);
+	}
+}
+
+static void umr_with_a_malformed_strided_block(void **state)
+{
+	struct mkey *mk = rig_umr_key(1, 4, MKM_KLM);
+	struct rig_wqe w;
+
+	(void)state;
+	strided_wqe(&w, mk, 0x18, 4);
+	rig_send(1, b, w.b, w.ds);
+	rig_run(1, 1000);
+	expect(CQ_B, 0, CQE_REQ_ERR, SYND_MW_BIND);
+	assert_true(mk->free);
+	assert_int_equal(mk->klm[0].key, 0);
+}
+
 static void umr_checks_for_free(void **state)
 {
 	(void)state;
@@ -2206,6 +2265,7 @@ int main(void)
 		RC(umr_binds_no_window_without_the_capability), RC(umr_holds_the_bound_region),
 		RC(umr_does_not_hold_regions_of_other_pds), RC(umr_needs_umr_en),
 		RC(umr_stays_in_its_pd), RC(umr_must_fit_the_key), RC(umr_checks_for_free),
+		RC(umr_of_a_process_makes_a_strided_key), RC(umr_with_a_malformed_strided_block),
 		RC(recvs_are_consumed_out_of_order), RC(what_was_consumed_ahead_is_not_flushed),
 		RC(reset_forgets_what_was_consumed_ahead),
 		RC(umr_of_a_part_needs_the_offset_flag), RC(umr_of_a_part_goes_to_its_offset),
