@@ -143,6 +143,7 @@ static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_devx_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_obj_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_umem_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_port_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_uar_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_uar_report_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_ucontext_defs),

@@ -9,7 +9,12 @@
 #include <linux/mlx5/port.h>
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_mad.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
 #include "fast_mr.h"
@@ -466,6 +471,44 @@ enum rdma_link_layer mlx5_ib_port_link_layer(struct ib_device *ibdev, u32 num)
 {
 	return to_mport(ibdev, num)->ops->link_layer;
 }
+
+/*
+ * What e-switch the port is connected to, and by which of its vports. This driver does not take
+ * the functions that have an e-switch with representors, and other ports have nothing to tell:
+ * no flag is set.
+ */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	struct mlx5_ib_uapi_query_port info = {};
+	u32 num;
+	int err;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_copy_from(&num, attrs, MLX5_IB_ATTR_QUERY_PORT_PORT_NUM);
+	if (err)
+		return err;
+	if (!rdma_is_port_valid(uctx->device, num))
+		return -EINVAL;
+	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_PORT, &info, sizeof(info));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_QUERY_PORT,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_QUERY_PORT_PORT_NUM,
+					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_PORT,
+						UVERBS_ATTR_STRUCT(struct mlx5_ib_uapi_query_port,
+								   reg_c0),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(mlx5_ib_port_methods, UVERBS_OBJECT_DEVICE,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_QUERY_PORT));
+
+const struct uapi_definition mlx5_ib_port_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &mlx5_ib_port_methods),
+	{},
+};
 
 /* ---- events ----------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #define BLUEBELL_PORT_H
 
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
 struct mlx5_ib_dev;
 struct mlx5_ib_port;
@@ -31,6 +32,7 @@ struct mlx5_ib_port_ops {
 };
 
 extern const struct attribute_group mlx5_ib_attr_group;
+extern const struct uapi_definition mlx5_ib_port_defs[];
 int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 			 struct ib_udata *uhw);
 int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *props);
