@@ -16,6 +16,7 @@
 #include "../devx_umem.h"
 #include "../layout_umem.h"
 #include "../orphan.h"
+#include "../pp.h"
 #include "mock.h"
 
 #define UID		0x5a
@@ -439,6 +440,90 @@ static void memory_of_a_umem_that_firmware_keeps_is_unpinned(struct kunit *test)
 	close_user(user);
 }
 
+/* ---- rates ------------------------------------------------------------------------- */
+
+static void set_pacing(struct devx_user *user)
+{
+	struct mlx5_core_dev *mdev = user->mock->dev->mdev;
+	struct mlx5_hca_cap *qos = kunit_kzalloc(user->mock->test, sizeof(*qos), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(user->mock->test, qos);
+	mdev->caps.hca[MLX5_CAP_QOS] = qos;
+	MLX5_SET(qos_cap, qos->cur, packet_pacing_uid, 1);
+	mdev->priv.rl_table.max_size = 8;
+	mdev->priv.rl_table.min_rate = 100;
+	mdev->priv.rl_table.max_rate = 1000;
+	user->mock->context->devx_rights = ALL_RIGHTS;
+}
+
+static int alloc_burst(struct devx_user *user, u32 limit, u32 burst, u16 packet)
+{
+	u32 rate[MLX5_ST_SZ_DW(set_pp_rate_limit_context)] = {};
+	struct mlx5_ib_pp *pp;
+
+	MLX5_SET(set_pp_rate_limit_context, rate, rate_limit, limit);
+	MLX5_SET(set_pp_rate_limit_context, rate, burst_upper_bound, burst);
+	MLX5_SET(set_pp_rate_limit_context, rate, typical_packet_size, packet);
+	user->mock->num_commands = 0;
+	pp = mlx5_ib_pp_alloc(user->mock->context, rate, false);
+	if (IS_ERR(pp))
+		return PTR_ERR(pp);
+	mlx5_ib_pp_free(pp);
+	return 0;
+}
+
+static int alloc_rate(struct devx_user *user, u32 limit)
+{
+	return alloc_burst(user, limit, 0, 0);
+}
+
+/* mlx5_core logs what firmware refuses. */
+static void rate_has_what_the_device_lacks(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_hca_cap *qos;
+
+	set_pacing(user);
+	qos = user->mock->dev->mdev->caps.hca[MLX5_CAP_QOS];
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 1, 0), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 0, 1), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 0);
+	MLX5_SET(qos_cap, qos->cur, packet_pacing_burst_bound, 1);
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 1, 0), 0);
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 0, 1), -EOPNOTSUPP);
+	MLX5_SET(qos_cap, qos->cur, packet_pacing_typical_size, 1);
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 1, 1), 0);
+	close_user(user);
+}
+
+/* mlx5_core logs what it refuses, and its table is small. */
+static void rate_is_allocated_for_anyone(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mock *mock = user->mock;
+
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EOPNOTSUPP);
+	set_pacing(user);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 100), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_SET_PP_RATE_LIMIT);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 1000), 0);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 99), -EINVAL);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 1001), -EINVAL);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 0), -EINVAL);
+	mock->context->uid = 0;
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EINVAL);
+	mock->context->uid = UID;
+	mock->context->devx_rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES;
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EPERM);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	mock->context->devx_rights = MLX5_UCTX_CAP_RAW_TX;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), mock->refuse_err);
+	mock->refuse = 0;
+	close_user(user);
+}
+
 static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE_PARAM(object_is_anothers_or_outlives_its_handle, kind_gen_params),
 	KUNIT_CASE_PARAM(refused_object_leaves_something, kind_gen_params),
@@ -455,6 +540,8 @@ static struct kunit_case devx_obj_cases[] = {
 	KUNIT_CASE(device_is_given_pages_that_it_does_not_have),
 	KUNIT_CASE(refused_umem_leaves_something),
 	KUNIT_CASE(memory_of_a_umem_that_firmware_keeps_is_unpinned),
+	KUNIT_CASE(rate_is_allocated_for_anyone),
+	KUNIT_CASE(rate_has_what_the_device_lacks),
 	{}
 };
 

@@ -83,6 +83,8 @@ int mlx5_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out);
 
 struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param);
 int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);
+int mlx5_fw_add_rate(struct mlx5_ib_dev *dev, u16 uid, void *rate, bool dedicated, u16 *index);
+void mlx5_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index);
 int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
 			      bool error);
 

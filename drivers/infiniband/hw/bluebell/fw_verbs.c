@@ -672,6 +672,62 @@ int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
 	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_DESTROY_EQ, fw_core_destroy_eq, eq);
 }
 
+/* mlx5_core keeps the table of rates. */
+struct fw_core_rate {
+	void *rate;
+	u16 uid;
+	bool dedicated;
+	u16 *index;
+};
+
+static int fw_core_add_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			    void *arg)
+{
+	const struct fw_core_rate *core = arg;
+
+	return mlx5_rl_add_rate_raw(dev->mdev, core->rate, core->uid, core->dedicated, core->index);
+}
+
+/**
+ * mlx5_fw_add_rate - SET_PP_RATE_LIMIT, unless the table has the rate already
+ * @dev: device
+ * @uid: user whose rate it is, or MLX5_SHARED_RESOURCE_UID
+ * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits, within the device's range
+ * @dedicated: take an entry of its own
+ * @index: gets the index of the entry
+ *
+ * mlx5_core issues this command itself, and takes a reference to the entry. May sleep.
+ *
+ * Return: 0; -ENOSPC if there is no free entry; -ENOMEM; or the errno of a firmware refusal.
+ */
+int mlx5_fw_add_rate(struct mlx5_ib_dev *dev, u16 uid, void *rate, bool dedicated, u16 *index)
+{
+	struct fw_core_rate core = {
+		.rate = rate, .uid = uid, .dedicated = dedicated, .index = index,
+	};
+
+	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_SET_PP_RATE_LIMIT, fw_core_add_rate, &core);
+}
+
+static int fw_core_remove_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			       void *arg)
+{
+	mlx5_rl_remove_rate_raw(dev->mdev, *(u16 *)arg);
+	return 0;
+}
+
+/**
+ * mlx5_fw_remove_rate - release a rate
+ * @dev: device
+ * @index: of mlx5_fw_add_rate()
+ *
+ * With the last reference to the entry, mlx5_core clears it: SET_PP_RATE_LIMIT. May sleep.
+ */
+void mlx5_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
+{
+	mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_SET_PP_RATE_LIMIT, fw_core_remove_rate, &index);
+}
+
 /**
  * mlx5_fw_page_fault_resume - PAGE_FAULT_RESUME
  * @dev: device

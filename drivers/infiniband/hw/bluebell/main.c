@@ -31,6 +31,7 @@
 #include "odp.h"
 #include "orphan.h"
 #include "port.h"
+#include "pp.h"
 #include "qp.h"
 #include "restrack.h"
 #include "rsc.h"
@@ -144,6 +145,7 @@ static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_devx_obj_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_umem_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_port_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_pp_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_uar_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_uar_report_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_ucontext_defs),

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Packet pacing: rates of the device that processes allocate for their send queues.
+ */
+
+#ifndef BLUEBELL_PP_H
+#define BLUEBELL_PP_H
+
+#include <linux/types.h>
+#include <rdma/uverbs_ioctl.h>
+
+struct mlx5_ib_pp;
+struct mlx5_ib_ucontext;
+
+extern const struct uapi_definition mlx5_ib_pp_defs[];
+
+struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate, bool dedicated);
+u16 mlx5_ib_pp_index(const struct mlx5_ib_pp *pp);
+void mlx5_ib_pp_free(struct mlx5_ib_pp *pp);
+
+#endif /* BLUEBELL_PP_H */
