@@ -485,6 +485,71 @@ static void options_of_connection_establishment_are_lost(struct kunit *test)
 	finish(o);
 }
 
+/* ---- the order of receives ---------------------------------------------------------- */
+
+static int modify_out_of_order(struct objects *o, const struct ib_qp_attr *step, int mask)
+{
+	struct mlx5_ib_modify_qp ucmd = { .comp_mask = MLX5_IB_MODIFY_QP_OOO_DP };
+	struct ib_qp_attr attr = *step;
+	int err;
+
+	err = mlx5_ib_modify_qp(&o->qp.ibqp, &attr, mask,
+				mock_udata(o->mock, &ucmd, sizeof(ucmd), 0));
+	if (!err && (mask & IB_QP_PORT))
+		o->qp.ibqp.port = attr.port_num;
+	return err;
+}
+
+static void order_of_receives_is_another(struct kunit *test)
+{
+	struct ib_qp_attr rst = { .qp_state = IB_QPS_RESET }, init = rc_steps[0].attr;
+	struct ib_qp_attr rtr = {
+		.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_256, .dest_qp_num = 1,
+		.ah_attr = ADDRESS,
+	};
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+	void *qpc = MLX5_ADDR_OF(init2rtr_qp_in, mock->in, qpc);
+
+	MOCK_SET_CAP(&mock->dev->caps, dp_ordering_ooo_all_ud, 1);
+	MOCK_SET_CAP(&mock->dev->caps, dp_ordering_ooo_all_uc, 1);
+	KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0), 0);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+
+	MOCK_SET_CAP(&mock->dev->caps, dp_ordering_ooo_all_rc, 1);
+	KUNIT_ASSERT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 0);
+	/* The library repeats itself in INIT. Later it is too late. */
+	KUNIT_EXPECT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, modify_out_of_order(o, &rtr, RTR_MASK), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_ASSERT_EQ(test, modify_qp(o, &rtr, RTR_MASK), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_force), 0);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, modify_out_of_order(o, &rst, IB_QP_STATE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
+
+	/* Who does not ask for it does not get it. */
+	KUNIT_ASSERT_EQ(test, modify_qp(o, &init, INIT_MASK), 0);
+	KUNIT_ASSERT_EQ(test, modify_qp(o, &rtr, RTR_MASK), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 0);
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
+
+	MOCK_SET_CAP(&mock->dev->caps, hca_cap_2, 1);
+	MOCK_SET_CAP_OF(&mock->dev->caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2, dp_ordering_force, 1);
+	KUNIT_ASSERT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
+	KUNIT_ASSERT_EQ(test, modify_qp(o, &rtr, RTR_MASK), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 1);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_force), 1);
+	KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
+	finish(o);
+}
+
 /* Commands that have no field for the options grant none, whatever the library asks for. */
 static void options_are_granted_by_a_command_without(struct kunit *test)
 {
@@ -592,6 +657,7 @@ static struct kunit_case command_cases[] = {
 	KUNIT_CASE_PARAM(state_change_sends_something_of_an_earlier_one, chain_gen_params),
 	KUNIT_CASE(claimed_state_is_misjudged),
 	KUNIT_CASE(options_of_connection_establishment_are_lost),
+	KUNIT_CASE(order_of_receives_is_another),
 	KUNIT_CASE(options_are_granted_by_a_command_without),
 	KUNIT_CASE(queue_pair_has_another_clock_than_its_cq),
 	KUNIT_CASE(moderation_sends_a_bit_out_of_place),

@@ -110,6 +110,45 @@ bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *cap
 }
 
 /**
+ * mlx5_ib_qp_out_of_order - find out whether QPs of a type can take receive WQEs in any order
+ * @type: the type
+ * @caps: what the device can do
+ *
+ * Return: true if the device can.
+ */
+bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_rc);
+	case IB_QPT_UC:
+		return MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_uc);
+	case IB_QPT_UD:
+		return MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_ud);
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return caps->has_xrc && MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_xrc);
+	default:
+		return false;
+	}
+}
+
+/**
+ * mlx5_ib_fill_out_of_order - let the device take receive WQEs, and place data, in any order
+ * @qpc: context for INIT2RTR_QP of a QP whose type can
+ * @caps: what the device can do
+ *
+ * The program relies on no order, whatever the peer announces, so the ordering is forced if
+ * the device can do that.
+ */
+void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
+{
+	MLX5_SET(qpc, qpc, dp_ordering_1, 1);
+	if (MLX5_CAP_GEN(caps->mdev, hca_cap_2) && MLX5_CAP_GEN_2(caps->mdev, dp_ordering_force))
+		MLX5_SET(qpc, qpc, dp_ordering_force, 1);
+}
+
+/**
  * mlx5_ib_qp_check_create - check a create request before anything is taken
  * @init: verbs attributes, of a type that exists; ib_core has looked up all CQs and the
  *	XRC domain that the type has

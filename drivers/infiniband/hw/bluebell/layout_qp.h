@@ -50,6 +50,8 @@ static inline bool mlx5_ib_qp_is_datagram(enum ib_qp_type type)
 }
 
 bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps);
+bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *caps);
+void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps);
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,
 			    const struct mlx5_ib_caps *caps);

@@ -20,6 +20,7 @@
 #include "fast_mr.h"
 #include "fw.h"
 #include "layout_dm.h"
+#include "layout_qp.h"
 #include "layout_srq.h"
 #include "odp.h"
 #include "port.h"
@@ -117,9 +118,10 @@ static void device_fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr 
 	props->hw_ver = mdev->pdev->revision;
 }
 
-static int device_respond(struct mlx5_core_dev *mdev, struct ib_udata *uhw)
+static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
 {
 	struct mlx5_ib_query_device_resp resp = {};
+	struct mlx5_core_dev *mdev = caps->mdev;
 
 	resp.response_length = min(uhw->outlen, sizeof(resp));
 	if (MLX5_CAP_GEN(mdev, cqe_compression)) {
@@ -135,6 +137,12 @@ static int device_respond(struct mlx5_core_dev *mdev, struct ib_udata *uhw)
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
 	if (MLX5_CAP_GEN(mdev, qp_packet_based))
 		resp.flags |= MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
+	/* libmlx5 asks the device for which types. */
+	if (mlx5_ib_qp_out_of_order(IB_QPT_RC, caps) ||
+	    mlx5_ib_qp_out_of_order(IB_QPT_UC, caps) ||
+	    mlx5_ib_qp_out_of_order(IB_QPT_UD, caps) ||
+	    mlx5_ib_qp_out_of_order(IB_QPT_XRC_INI, caps))
+		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_OOO_DP;
 	return ib_respond_udata(uhw, resp);
 }
 
@@ -190,7 +198,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 	props->max_sgl_rd = MLX5_CAP_GEN(mdev, max_sgl_for_optimized_performance);
 	mlx5_ib_fill_odp_attr(dev, props);
 
-	return uhw && uhw->outlen ? device_respond(mdev, uhw) : 0;
+	return uhw && uhw->outlen ? device_respond(&dev->caps, uhw) : 0;
 }
 
 /**

@@ -31,6 +31,7 @@ struct mlx5_ib_wqs;
  * @state: as far as this driver has been told
  * @access: enum ib_access_flags last asked for
  * @dest_rd_atomic: responder resources last asked for
+ * @out_of_order: receive WQEs are taken in any order, from RTR on; last asked for in INIT
  * @counter_set: Q counter set that the queue pair is to count in
  * @counts_in: that which its context names, from INIT on
  * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
@@ -51,6 +52,7 @@ struct mlx5_ib_qp {
 	enum ib_qp_state state;
 	u32 access;
 	u8 dest_rd_atomic;
+	bool out_of_order;
 	u16 counter_set;
 	u16 counts_in;
 	struct mlx5_ib_queue_mem mem;

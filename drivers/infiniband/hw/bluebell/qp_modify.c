@@ -11,7 +11,7 @@
 #include "fw.h"
 #include "qp.h"
 
-static int qp_copy_modify(struct mlx5_ib_dev *dev, struct ib_udata *udata,
+static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct ib_udata *udata,
 			  struct mlx5_ib_modify_qp *ucmd)
 {
 	int err;
@@ -19,7 +19,7 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, struct ib_udata *udata,
 	/* Only the extended command has driver data. */
 	if (!udata || !udata->inlen)
 		return 0;
-	err = ib_copy_validate_udata_in_cm(udata, *ucmd, burst_info, 0);
+	err = ib_copy_validate_udata_in_cm(udata, *ucmd, burst_info, MLX5_IB_MODIFY_QP_OOO_DP);
 	if (err)
 		return err;
 	/* Bursts belong to the rate limits of raw packet queues. */
@@ -27,6 +27,9 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, struct ib_udata *udata,
 	    ucmd->burst_info.reserved)
 		return -EINVAL;
 	if (ucmd->ece_options && !MLX5_CAP_GEN(dev->mdev, ece_support))
+		return -EOPNOTSUPP;
+	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
+	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -93,8 +96,10 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 }
 
 static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
-			    const struct ib_qp_attr *attr, int mask, u32 ece, u32 *granted)
+			    const struct ib_qp_attr *attr, int mask,
+			    const struct mlx5_ib_modify_qp *ucmd, u32 *granted)
 {
+	bool out_of_order = ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP;
 	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
 	struct mlx5_ib_qp_modify mod;
 	u32 opt_mask;
@@ -111,6 +116,9 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	err = mlx5_ib_qp_check_attr(&mod, &dev->caps);
 	if (err)
 		return err;
+	/* libmlx5 asks for it on the way to INIT; the device is told on the way to RTR. */
+	if (out_of_order && mod.next != IB_QPS_INIT)
+		return -EINVAL;
 	/* There is nothing to change, and 2RST_QP is no command for a QP in RESET. */
 	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET)
 		return 0;
@@ -118,13 +126,19 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	if (opcode == MLX5_CMD_OP_RST2INIT_QP)
 		MLX5_SET(qpc, qpc, counter_set_id, qp->counter_set);
-	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, opcode, qp->rsc.num, qpc, opt_mask, ece,
-				granted);
+	if (opcode == MLX5_CMD_OP_INIT2RTR_QP && qp->out_of_order)
+		mlx5_ib_fill_out_of_order(qpc, &dev->caps);
+	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, opcode, qp->rsc.num, qpc, opt_mask,
+				ucmd->ece_options, granted);
 	if (err)
 		return err;
 	WRITE_ONCE(qp->state, mod.next);
-	if (opcode == MLX5_CMD_OP_RST2INIT_QP)
+	if (opcode == MLX5_CMD_OP_RST2INIT_QP) {
 		qp->counts_in = qp->counter_set;
+		qp->out_of_order = out_of_order;
+	} else {
+		qp->out_of_order |= out_of_order;
+	}
 	/* The queue pair has been bound since; that it goes on counting elsewhere is no error. */
 	if (mod.next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
 		qp_change_counter(qp, qp->counter_set);
@@ -145,6 +159,9 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
  * Implements ibv_modify_qp(3) with the state-change command that
  * mlx5_ib_qp_opcode() names. May sleep.
  *
+ * With MLX5_IB_MODIFY_QP_OOO_DP, on the way to INIT, the device will take the queue pair's receive
+ * WQEs in any order, and each completion will say which of them a message has taken.
+ *
  * Return: 0; -EINVAL for a transition that is illegal, incomplete or has no
  * command, or for a value out of range; -EOPNOTSUPP for an attribute or a
  * feature that is not there; or the errno of a firmware refusal. After an error
@@ -161,13 +178,12 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	err = qp_copy_modify(dev, udata, &ucmd);
+	err = qp_copy_modify(dev, ibqp->qp_type, udata, &ucmd);
 	if (err)
 		return err;
 
 	scoped_guard(mutex, &qp->mutex)
-		err = qp_modify_locked(dev, qp, attr, mask, ucmd.ece_options,
-				       &resp.ece_options);
+		err = qp_modify_locked(dev, qp, attr, mask, &ucmd, &resp.ece_options);
 	if (err || !udata || !udata->outlen)
 		return err;
 
