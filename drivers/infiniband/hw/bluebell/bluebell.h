@@ -7,6 +7,7 @@
 #ifndef BLUEBELL_H
 #define BLUEBELL_H
 
+#include <linux/atomic.h>
 #include <linux/mlx5/driver.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -159,6 +160,7 @@ struct mlx5_bfreg_info {
  *	so that a page is pinned once.
  * @cqe_version: of the completions that the library reads
  * @advice: prefetch that nobody waits for; NULL before the first
+ * @async_bytes: memory of asynchronous commands whose answers have not been read
  */
 struct mlx5_ib_ucontext {
 	struct ib_ucontext ibucontext;
@@ -172,6 +174,7 @@ struct mlx5_ib_ucontext {
 	struct mutex db_lock;	/* db_pages */
 	u8 cqe_version;
 	struct mlx5_ib_advice_queue *advice;
+	atomic_t async_bytes;
 };
 
 /**

@@ -157,6 +157,31 @@ int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 }
 
 /**
+ * mlx5_ib_devx_prepare - check a command about an object, and make it ready to be sent
+ * @context: of the process
+ * @id: the object
+ * @use: MLX5_IB_DEVX_MODIFY or MLX5_IB_DEVX_QUERY
+ * @in: the command, which may be changed
+ * @in_len: bytes of @in
+ *
+ * Return: 0; -EINVAL for a command of another use, that is too short, or about another object; or
+ * -EPERM for one that the process has no right to.
+ */
+int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
+			 enum mlx5_ib_devx_use use, void *in, size_t in_len)
+{
+	const struct mlx5_ib_devx_cmd *cmd;
+	int err;
+
+	err = mlx5_ib_devx_check(context, in, in_len, use, &cmd);
+	if (err)
+		return err;
+	if (!mlx5_ib_devx_names(cmd, in, id))
+		return -EINVAL;
+	return mlx5_ib_devx_use_umem(cmd, in, in_len);
+}
+
+/**
  * mlx5_ib_devx_send - change or query an object as a process says
  * @context: of the process
  * @id: the object
@@ -168,23 +193,15 @@ int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
  *
  * May sleep.
  *
- * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; -EINVAL for a command of
- * another use, that is too short, or about another object; -EPERM for one that the process has no
- * right to; or the errno of a command that could not be sent.
+ * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; the errno of
+ * mlx5_ib_devx_prepare(); or that of a command that could not be sent.
  */
 int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 		      enum mlx5_ib_devx_use use, void *in, size_t in_len, void *out,
 		      size_t out_len)
 {
-	const struct mlx5_ib_devx_cmd *cmd;
-	int err;
+	int err = mlx5_ib_devx_prepare(context, id, use, in, in_len);
 
-	err = mlx5_ib_devx_check(context, in, in_len, use, &cmd);
-	if (err)
-		return err;
-	if (!mlx5_ib_devx_names(cmd, in, id))
-		return -EINVAL;
-	err = mlx5_ib_devx_use_umem(cmd, in, in_len);
 	if (err)
 		return err;
 	return mlx5_ib_fw_exec_raw(to_mdev(context->ibucontext.device), context->uid, in, in_len,
@@ -241,8 +258,16 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 				   PTR_ERR_OR_ZERO(obj));
 }
 
-/* A process may change and query objects of verbs, too; the library passes their handles. */
-static int devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
+/**
+ * mlx5_ib_devx_identify - what object a process means by a handle
+ * @uobj: the handle
+ * @id: gets the object
+ *
+ * A process may change and query objects of verbs, too; the library passes their handles.
+ *
+ * Return: 0, or -EINVAL for a handle of something else.
+ */
+int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 {
 	const struct mlx5_ib_devx_obj *obj;
 	struct ib_srq *srq;
@@ -282,7 +307,7 @@ static int devx_handle(struct uverbs_attr_bundle *attrs, enum mlx5_ib_devx_use u
 	struct devx_buffers b;
 	int err;
 
-	err = devx_identify(uobj, &id);
+	err = mlx5_ib_devx_identify(uobj, &id);
 	if (!err)
 		err = devx_get_buffers(attrs, in_attr, out_attr, &b);
 	if (err)

@@ -12,6 +12,7 @@
 
 #include "layout_devx.h"
 
+struct ib_uobject;
 struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
 
@@ -43,6 +44,9 @@ struct mlx5_ib_devx_obj {
 struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
 						 size_t in_len, void *out, size_t out_len);
 int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last);
+int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
+			 enum mlx5_ib_devx_use use, void *in, size_t in_len);
+int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id);
 int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 		      enum mlx5_ib_devx_use use, void *in, size_t in_len, void *out,
 		      size_t out_len);

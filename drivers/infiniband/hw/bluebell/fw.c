@@ -163,6 +163,39 @@ int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_raw, NULL);
 }
 
+static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+			 void *arg)
+{
+	struct mlx5_ib_fw_async *async = arg;
+
+	return mlx5_cmd_exec_cb(async->ctx, in, in_size, async->out, async->out_size, async->done,
+				&async->work);
+}
+
+/**
+ * mlx5_ib_fw_exec_async - send a command that a process has built, and do not wait for the answer
+ * @dev: device
+ * @uid: as for mlx5_ib_fw_exec_raw()
+ * @in: the command, of which the uid is overwritten; not used any more when the function returns
+ * @in_size: bytes of @in
+ * @async: where the answer goes; kept until its callback is called
+ *
+ * The trace has the command when it is passed to mlx5_core, as one that takes no time and is not
+ * refused. Nothing is logged. May sleep.
+ *
+ * Return: 0, and then the callback is called or has been; or the errno of a command that could not
+ * be sent.
+ */
+int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+			  struct mlx5_ib_fw_async *async)
+{
+	/* The answer may be there, and freed, before the trace is written. */
+	u32 none[MLX5_ST_SZ_DW(general_obj_out_cmd_hdr)] = {};
+
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, none, sizeof(none), fw_send_async,
+				   async);
+}
+
 /**
  * mlx5_ib_fw_exec_if_exists - send a command about an object that a process may have destroyed
  * @dev: device

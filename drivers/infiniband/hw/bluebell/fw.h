@@ -8,6 +8,7 @@
 #define BLUEBELL_FW_H
 
 #include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
 #include <linux/types.h>
 
 struct mlx5_core_cq;
@@ -27,6 +28,23 @@ union ib_gid;
 typedef int (*mlx5_ib_fw_send_t)(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
 				 int out_size, void *arg);
 
+/**
+ * struct mlx5_ib_fw_async - where the answer to an asynchronous command goes
+ * @ctx: of mlx5_core: waits for callbacks that have not been called
+ * @out: gets the answer; zeroed
+ * @out_size: bytes of @out
+ * @done: called with 0, -EREMOTEIO if firmware has refused the command, as @out says, or the errno
+ *	of a command that was not answered. Any context
+ * @work: for mlx5_core, and what @done gets
+ */
+struct mlx5_ib_fw_async {
+	struct mlx5_async_ctx *ctx;
+	void *out;
+	int out_size;
+	mlx5_async_cbk_t done;
+	struct mlx5_async_work work;
+};
+
 int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			int out_size, mlx5_ib_fw_send_t send, void *arg);
 int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
@@ -35,6 +53,8 @@ int mlx5_ib_fw_exec_if_exists(struct mlx5_ib_dev *dev, u16 uid, void *in, int in
 			      int out_size);
 int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			int out_size);
+int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+			  struct mlx5_ib_fw_async *async);
 int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
 			      int out_size);
 int mlx5_ib_fw_call_core(struct mlx5_ib_dev *dev, u16 opcode, mlx5_ib_fw_send_t send, void *arg);

@@ -16,6 +16,7 @@
 #include "counters.h"
 #include "cq.h"
 #include "devx.h"
+#include "devx_async.h"
 #include "devx_obj.h"
 #include "devx_umem.h"
 #include "dm.h"
@@ -143,6 +144,7 @@ static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_cq_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_obj_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_devx_async_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_umem_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_port_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_pp_defs),
