@@ -18,6 +18,7 @@
 
 #include "../../../core/uverbs.h"
 #include "../buf.h"
+#include "../event.h"
 #include "../fw.h"
 #include "../mkey.h"
 #include "../orphan.h"
@@ -181,7 +182,7 @@ static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
 {
 	static const enum mlx5_cap_type types[] = {
 		MLX5_CAP_GENERAL, MLX5_CAP_ATOMIC, MLX5_CAP_ROCE, MLX5_CAP_ODP, MLX5_CAP_DEV_MEM,
-		MLX5_CAP_GENERAL_2,
+		MLX5_CAP_DEV_EVENT, MLX5_CAP_GENERAL_2,
 	};
 	struct mlx5_hca_cap *general;
 	int i;
@@ -294,6 +295,8 @@ static void free_device(void *data)
 {
 	struct mlx5_ib_dev *dev = data;
 
+	if (dev->events)
+		mlx5_ib_cleanup_event_table(dev);
 	mlx5_ib_cleanup_mkeys(dev);
 	ib_dealloc_device(&dev->ib_dev);
 }
@@ -307,6 +310,7 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	mlx5_ib_init_mkeys(dev);
 	mlx5_ib_init_contexts(dev);
 	mlx5_ib_init_orphans(dev);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_event_table(dev));
 	dev->mdev = make_mdev(test);
 	mlx5_ib_read_caps(dev->mdev, &dev->caps);
 	/* ib_core knows no DMA device: addresses are the kernel's, as a software HCA has them. */

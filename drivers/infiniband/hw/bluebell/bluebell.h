@@ -26,6 +26,7 @@ struct dentry;
 struct mlx5_ib_advice_queue;
 struct mlx5_ib_counters;
 struct mlx5_ib_dm_pool;
+struct mlx5_ib_events;
 struct mlx5_ib_memic;
 struct mlx5_ib_mkey_pool;
 struct mlx5_ib_odp;
@@ -59,6 +60,7 @@ struct mlx5_ib_port {
  * @port: the port, as port.c knows it
  * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
  * @orphans: objects that firmware has refused to destroy, and that nobody else destroys
+ * @events: who has subscribed to events of the device. Constant while the device has objects
  * @rsc_table: finds queues that the device names by number
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number
  * @failed: the device completes nothing any more; what is posted on @kernel_qps is flushed
@@ -97,6 +99,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_port port;
 	struct notifier_block sys_error;
 	struct mlx5_ib_orphans orphans;
+	struct mlx5_ib_events *events;
 	struct mlx5_ib_rsc_table rsc_table;
 	struct xarray kernel_qps;
 	bool failed;

@@ -16,6 +16,7 @@
 #include "bluebell.h"
 #include "cq.h"
 #include "cq_ring.h"
+#include "event.h"
 #include "fw.h"
 #include "kcq.h"
 #include "layout_cq.h"
@@ -373,7 +374,8 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
  * @ibcq: the queue
  * @udata: of the user whose queue it is; NULL for a kernel consumer's
  *
- * When it returns no handler runs any more. May sleep.
+ * When it returns no handler runs any more. Subscriptions of processes to its events end, too. May
+ * sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
  * and doorbell record stay. 0 in any case for a kernel consumer, who does not try again.
@@ -392,7 +394,9 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 		return 0;
 	}
 	mlx5_ib_bell_del(cq->mem.context, &cq->bell);
+	mlx5_ib_event_pause(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
 	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
+	mlx5_ib_event_settle(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, err);
 	if (err)
 		mlx5_ib_bell_add(cq->mem.context, &cq->bell);
 	else

@@ -19,13 +19,16 @@
 #include "cq.h"
 #include "devx.h"
 #include "devx_obj.h"
+#include "event.h"
 #include "fw.h"
+#include "layout_event.h"
 #include "orphan.h"
 #include "srq.h"
 
-/* A completion event of a CQ that the process has armed itself. */
+/* A completion event of a CQ that the process has armed itself, in the interrupt. */
 static void devx_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
+	mlx5_ib_event_report(container_of(mcq, struct mlx5_ib_devx_obj, mcq)->dev, eqe);
 }
 
 /*
@@ -116,7 +119,7 @@ static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 	return err;
 }
 
-static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
+static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 {
 	int err;
 
@@ -129,6 +132,20 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 	err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
 				   obj->destroy_failed);
 	obj->destroy_failed = err;
+	return err;
+}
+
+/* With the last attempt the process loses its handle, and with that its subscriptions. */
+static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
+{
+	struct mlx5_ib_event_source source;
+	int err;
+
+	if (!mlx5_ib_event_source_of(&obj->id, &source))
+		return devx_choose_destroy(obj, last);
+	mlx5_ib_event_pause(obj->dev, source.type, source.num);
+	err = devx_choose_destroy(obj, last);
+	mlx5_ib_event_settle(obj->dev, source.type, source.num, last ? 0 : err);
 	return err;
 }
 

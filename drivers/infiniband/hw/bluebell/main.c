@@ -20,6 +20,7 @@
 #include "devx_obj.h"
 #include "devx_umem.h"
 #include "dm.h"
+#include "event.h"
 #include "fast_mr.h"
 #include "gsi.h"
 #include "kcq.h"
@@ -248,6 +249,7 @@ static const struct dev_stage {
 	{ "attributes", mlx5_ib_init_device_attr },
 	{ "contexts", mlx5_ib_init_contexts },
 	{ "objects that firmware keeps", mlx5_ib_init_orphans, mlx5_ib_cleanup_orphans },
+	{ "subscriptions to events", mlx5_ib_init_events, mlx5_ib_cleanup_events },
 	{ "queue events", mlx5_ib_init_rsc_table, mlx5_ib_cleanup_rsc_table },
 	{ "memory keys", mlx5_ib_init_mkeys, mlx5_ib_cleanup_mkeys },
 	{ "XRC", dev_init_xrc, mlx5_ib_cleanup_xrc, "without XRC" },

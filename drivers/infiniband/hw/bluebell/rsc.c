@@ -10,6 +10,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
+#include "event.h"
 #include "fw.h"
 #include "orphan.h"
 #include "rsc.h"
@@ -227,13 +228,20 @@ static void rsc_remove(struct mlx5_ib_rsc *rsc)
 	wait_for_completion(&rsc->free);
 }
 
+/* The type of an object in events that processes have subscribed to. */
+static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
+{
+	return rsc->ops->type == MLX5_RES_SRQ ? MLX5_OBJ_TYPE_RMP : MLX5_OBJ_TYPE_QP;
+}
+
 /**
  * mlx5_ib_rsc_destroy - destroy an object at the device
  * @rsc: of mlx5_ib_rsc_add()
  *
  * The object leaves the table first: once it is destroyed, the device may give its
  * number to a new one. When this function returns no event is being delivered, nor
- * is a page fault being resolved. May sleep.
+ * is a page fault being resolved. Subscriptions of processes to its events end, too.
+ * May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses; then the object is found
  * again, and the device may use all that it points at.
@@ -243,7 +251,9 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 	int err;
 
 	rsc_remove(rsc);
+	mlx5_ib_event_pause(rsc->dev, rsc_event_type(rsc), rsc->num);
 	err = rsc_send_destroy(rsc);
+	mlx5_ib_event_settle(rsc->dev, rsc_event_type(rsc), rsc->num, err);
 	if (err && mlx5_ib_rsc_add(rsc))
 		ibdev_warn_ratelimited(&rsc->dev->ib_dev,
 				       "cannot destroy %s 0x%x (%d), nor keep track of it without memory: its events are ignored from now on\n",
