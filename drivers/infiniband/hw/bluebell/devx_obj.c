@@ -280,7 +280,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
  * @uobj: the handle
  * @id: gets the object
  *
- * A process may change and query objects of verbs, too; the library passes their handles.
+ * A process may change, query and watch objects of verbs, too; the library passes their handles.
  *
  * Return: 0, or -EINVAL for a handle of something else.
  */

@@ -17,6 +17,7 @@
 #include "cq.h"
 #include "devx.h"
 #include "devx_async.h"
+#include "devx_event.h"
 #include "devx_obj.h"
 #include "devx_umem.h"
 #include "dm.h"
@@ -146,6 +147,7 @@ static const struct uapi_definition mlx5_ib_defs[] = {
 	UAPI_DEF_CHAIN(mlx5_ib_devx_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_obj_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_async_defs),
+	UAPI_DEF_CHAIN(mlx5_ib_devx_event_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_devx_umem_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_port_defs),
 	UAPI_DEF_CHAIN(mlx5_ib_pp_defs),
