@@ -205,6 +205,7 @@ static bool mr_change_in_place(struct mlx5_ib_mr *mr, u32 access, u32 pdn)
 	if (err)
 		return false;
 	mr->access = access;
+	WRITE_ONCE(mr->pdn, pdn);
 	return true;
 }
 

@@ -55,6 +55,8 @@ struct mlx5_ib_mr_ops {
  *	for device memory, for pages of a process that are not pinned, and once the region that
  *	takes the place of this one has the memory
  * @access: enum ib_access_flags
+ * @pdn: number of the key's protection domain, if the region is paged. ibv_rereg_mr(3) may change
+ *	it, and the domain itself may be freed then, while page faults read it with READ_ONCE()
  * @leak_umem: do not release @umem: firmware refused to destroy another key over it
  */
 struct mlx5_ib_mr {
@@ -63,6 +65,7 @@ struct mlx5_ib_mr {
 	const struct mlx5_ib_mr_ops *ops;
 	struct ib_umem *umem;
 	u32 access;
+	u32 pdn;
 	bool leak_umem;
 };
 

@@ -19,6 +19,7 @@
 #include "mkey.h"
 #include "mr.h"
 #include "odp_internal.h"
+#include "ucontext.h"
 #include "umr.h"
 
 /* ---- explicit regions ---------------------------------------------------------- */
@@ -91,6 +92,7 @@ static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops
 	mr->odp = to_mdev(pd->device)->odp;
 	mr->mr.ops = ops;
 	mr->mr.access = access;
+	mr->mr.pdn = to_mpd(pd)->pdn;
 	mr->mr.ibmr.device = pd->device;
 	mr->mr.ibmr.pd = pd;
 	mr->mr.ibmr.iova = iova;

@@ -18,6 +18,7 @@
 #include "qp.h"
 #include "rsc.h"
 #include "srq.h"
+#include "ucontext.h"
 
 /* A fault also maps what the operation will touch later, up to this many bytes in all. */
 #define FAULT_AROUND	SZ_4M
@@ -208,7 +209,7 @@ static int odp_fault_page_in_sges(const struct odp_fault_state *state, struct ib
 		 * The device has checked the PD of the key that it read. The process may have
 		 * changed the WQE since then, so check the PD of this one.
 		 */
-		err = mr->mr.ibmr.pd == pd ?
+		err = READ_ONCE(mr->mr.pdn) == to_mpd(pd)->pdn ?
 			odp_fault_page_in(state, mr, sge->addr, now ?: 1, sge->length, write) :
 			-EFAULT;
 		mlx5_ib_mkey_put(&mr->mr.mkey);

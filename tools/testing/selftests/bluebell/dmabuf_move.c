@@ -349,12 +349,16 @@ TEST_F(moving, advice_maps_moved_memory)
 		EXPECT_EQ(EFAULT, prefetch(m, IBV_ADVISE_MR_ADVICE_PREFETCH, m->iova, m->len + 1));
 }
 
-/* As ibv_rereg_mr(), which itself refuses regions over a dma-buf. @mem is a page, or NULL. */
+/*
+ * As ibv_rereg_mr(), which itself refuses regions over a dma-buf. @mem is a page, or NULL; mr->pd is the
+ * new domain.
+ */
 static int rereg(struct ibv_mr *mr, uint32_t flags, void *mem, int access)
 {
 	struct ib_uverbs_rereg_mr req = {
 		.mr_handle = mr->handle, .flags = flags, .start = (uintptr_t)mem,
-		.hca_va = (uintptr_t)mem, .length = UV_PAGE, .access_flags = access,
+		.hca_va = (uintptr_t)mem, .length = UV_PAGE, .pd_handle = mr->pd->handle,
+		.access_flags = access,
 	};
 	struct ib_uverbs_rereg_mr_resp resp;
 	int ret;
@@ -399,6 +403,26 @@ TEST_F(moving, rereg_changes_rights_or_memory)
 	munmap(mem, UV_PAGE);
 	m->mr = reg_part(m);
 	ASSERT_NE(NULL, m->mr);
+}
+
+/* The device faults on behalf of a queue pair of the new domain, when the old one is gone. */
+TEST_F(moving, rereg_changes_the_domain)
+{
+	struct moving *m = &self->m;
+	struct ibv_pd *pd = ibv_alloc_pd(m->r.ctx);
+
+	ASSERT_NE(NULL, pd);
+	ASSERT_EQ(0, ibv_dereg_mr(m->mr));
+	m->mr = ibv_reg_dmabuf_mr(pd, m->offset, m->len, m->iova, m->fd, ALL_ACCESS);
+	ASSERT_NE(NULL, m->mr);
+	EXPECT_EQ(EBUSY, ibv_dealloc_pd(pd));
+	m->mr->pd = m->r.pd;
+	ASSERT_EQ(0, rereg(m->mr, IBV_REREG_MR_CHANGE_PD, NULL, 0));
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
+	ASSERT_EQ(0, mover_move(m->fd, 0, 0));
+	fill(m->p.buf[1], m->len, 4);
+	EXPECT_EQ(0, access_by_lkey(m, IBV_WR_RDMA_READ, 0, m->len));
+	EXPECT_TRUE(buffer_equals(m, 0, m->p.buf[1], m->len));
 }
 
 /* If UMR fails when the memory moves, the driver destroys the key instead of clearing its entries. */
