@@ -157,6 +157,41 @@ static void key_that_firmware_keeps_is_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
 }
 
+/* A key of a process, whose commands the process has built. */
+static void key_of_a_process_is_lost(struct kunit *test)
+{
+	struct table_env *env = make_env(test);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+	struct mlx5_ib_table_key key = { .mkey.key = 0x765400, .num_entries = 4 };
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	/* The process may change the variant. */
+	KUNIT_EXPECT_TRUE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
+	KUNIT_EXPECT_TRUE(test, is_found(env, 0x765411, MLX5_IB_MKEY_TABLE));
+	KUNIT_EXPECT_FALSE(test, is_found(env, 0x765500, MLX5_IB_MKEY_TABLE));
+	KUNIT_EXPECT_FALSE(test, is_found(env, 0x765400, MLX5_IB_MKEY_ODP_MR));
+	mlx5_ib_mkey_disown(dev, &key.mkey);
+	KUNIT_EXPECT_FALSE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
+	/* Firmware has refused to destroy it; then it is destroyed. */
+	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_TABLE);
+	KUNIT_EXPECT_TRUE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
+	mlx5_ib_mkey_disown(dev, &key.mkey);
+	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	KUNIT_EXPECT_PTR_EQ(test, xa_load(&dev->mkeys, 0x7654), NULL);
+
+	/* Between the command and the answer another process gets the index. */
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	mlx5_ib_mkey_disown(dev, &key.mkey);
+	env->next.key = 0x765400;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &env->next, MLX5_IB_MKEY_TABLE), 0);
+	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	KUNIT_EXPECT_TRUE(test, is_found(env, 0x765400, MLX5_IB_MKEY_TABLE));
+	mlx5_ib_mkey_disown(dev, &env->next);
+	mlx5_ib_mkey_disowned(dev, &env->next, MLX5_IB_MKEY_PRIVATE);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mkeys));
+}
+
 static void release_key(struct work_struct *work)
 {
 	struct table_env *env = container_of(to_delayed_work(work), struct table_env, release);
@@ -185,6 +220,7 @@ static struct kunit_case mkey_table_cases[] = {
 	KUNIT_CASE(key_is_the_one_that_was_destroyed),
 	KUNIT_CASE(slot_of_a_new_key_is_freed_with_the_old_one),
 	KUNIT_CASE(key_that_firmware_keeps_is_lost),
+	KUNIT_CASE(key_of_a_process_is_lost),
 	KUNIT_CASE(owner_is_freed_while_its_key_is_in_use),
 	{}
 };

@@ -22,12 +22,14 @@ struct mlx5_ib_mkc_attr;
  * @MLX5_IB_MKEY_ODP_MR: struct mlx5_ib_mr inside a struct odp_mr, whose pages the device
  *	faults on
  * @MLX5_IB_MKEY_MW: struct mlx5_ib_mw
+ * @MLX5_IB_MKEY_TABLE: struct mlx5_ib_table_key, whose variant its process may change by UMR
  */
 enum mlx5_ib_mkey_type {
 	MLX5_IB_MKEY_PRIVATE,
 	MLX5_IB_MKEY_MR,
 	MLX5_IB_MKEY_ODP_MR,
 	MLX5_IB_MKEY_MW,
+	MLX5_IB_MKEY_TABLE,
 };
 
 /**
@@ -55,6 +57,16 @@ struct mlx5_ib_mkey {
 	bool destroyed;
 };
 
+/**
+ * struct mlx5_ib_table_key - a key that a process has made over other keys, by commands of its own
+ * @mkey: the key, without a variant
+ * @num_entries: number of entries of its table; constant
+ */
+struct mlx5_ib_table_key {
+	struct mlx5_ib_mkey mkey;
+	u32 num_entries;
+};
+
 /* mkey.c */
 int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u16 uid, void *in,
 			size_t inlen);
@@ -78,6 +90,11 @@ struct mlx5_ib_mkey *mlx5_ib_mkey_get(struct mlx5_ib_dev *dev, u32 key,
 				      enum mlx5_ib_mkey_type type);
 bool mlx5_ib_mkey_hold(struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_put(struct mlx5_ib_mkey *mkey);
+int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+		       enum mlx5_ib_mkey_type type);
+void mlx5_ib_mkey_disown(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
+void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			   enum mlx5_ib_mkey_type type);
 int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen, u32 *key);
 int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key);
 void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key);

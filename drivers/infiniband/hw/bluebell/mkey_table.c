@@ -121,6 +121,59 @@ void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 }
 
 /**
+ * mlx5_ib_mkey_adopt - let lookups find a key that a process has created
+ * @dev: device
+ * @mkey: the key, whose DESTROY_MKEY its owner sends, between mlx5_ib_mkey_disown() and
+ *	mlx5_ib_mkey_disowned()
+ * @type: what struct @mkey is embedded in
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+		       enum mlx5_ib_mkey_type type)
+{
+	int err;
+
+	refcount_set(&mkey->refs, 1);
+	mkey->type = type;
+	err = xa_err(xa_store(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), mkey, GFP_KERNEL));
+	if (err)
+		mkey->type = MLX5_IB_MKEY_PRIVATE;
+	return err;
+}
+
+/**
+ * mlx5_ib_mkey_disown - stop lookups from finding a key that its owner is about to destroy
+ * @dev: device
+ * @mkey: key of mlx5_ib_mkey_adopt()
+ *
+ * Waits for those who have found it. May sleep.
+ */
+void mlx5_ib_mkey_disown(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	mlx5_ib_mkey_retire(dev, mkey);
+	xa_store(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), MKEY_DYING, 0);
+}
+
+/**
+ * mlx5_ib_mkey_disowned - free the slot of a key after the command that destroys it
+ * @dev: device
+ * @mkey: key of mlx5_ib_mkey_disown()
+ * @type: if firmware has refused, and the owner will try again, what struct @mkey is embedded in;
+ *	otherwise MLX5_IB_MKEY_PRIVATE
+ */
+void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			   enum mlx5_ib_mkey_type type)
+{
+	if (type == MLX5_IB_MKEY_PRIVATE)
+		xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), MKEY_DYING, NULL, 0);
+	else
+		mlx5_ib_mkey_publish(dev, mkey, type);
+}
+
+/**
  * mlx5_ib_mkey_retire - stop lookups from finding a key, and wait for those who found it
  * @dev: device
  * @mkey: the key; nothing is done if it is not published
@@ -143,7 +196,7 @@ void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 /**
  * mlx5_ib_mkey_get - find a published key, and keep its owner from being freed
  * @dev: device
- * @key: the key, its variant included
+ * @key: the key, its variant included, which does not count for MLX5_IB_MKEY_TABLE
  * @type: what struct the key has to be embedded in
  *
  * Any context that can take a spinlock, except interrupts.
@@ -157,8 +210,8 @@ struct mlx5_ib_mkey *mlx5_ib_mkey_get(struct mlx5_ib_dev *dev, u32 key,
 
 	guard(spinlock)(&dev->mkeys.xa_lock);
 	mkey = xa_load(&dev->mkeys, mlx5_mkey_to_idx(key));
-	if (!mkey || xa_is_value(mkey) || mkey->key != key || mkey->type != type ||
-	    !mlx5_ib_mkey_hold(mkey))
+	if (!mkey || xa_is_value(mkey) || mkey->type != type ||
+	    (mkey->key != key && type != MLX5_IB_MKEY_TABLE) || !mlx5_ib_mkey_hold(mkey))
 		return NULL;
 	return mkey;
 }
