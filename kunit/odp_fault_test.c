@@ -5,6 +5,7 @@
  * finds.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/mlx5/qp.h>
 #include <linux/uaccess.h>
@@ -12,6 +13,7 @@
 
 #include "../cq.h"
 #include "../layout_odp.h"
+#include "../mkey.h"
 #include "../mr.h"
 #include "../odp_internal.h"
 #include "../qp.h"
@@ -212,6 +214,125 @@ static void key_of_its_domain_maps_no_page(struct kunit *test)
 	free_env(test, env);
 }
 
+/* ---- keys over other keys ------------------------------------------------------------- */
+
+#define TABLE_KEY	0x765400
+#define TABLE_ENTRIES	4
+
+/* What firmware answers to QUERY_MKEY, and how often it was asked. */
+static struct {
+	u32 pdn;
+	u64 start;
+	struct mlx5_klm klm[TABLE_ENTRIES];
+	unsigned int queries;
+	int err;
+} table;
+
+static int table_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		    int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	void *mkc = MLX5_ADDR_OF(query_mkey_out, out, memory_key_mkey_entry);
+	struct kunit *test = kunit_get_current_test();
+
+	if (MLX5_GET(query_mkey_in, in, opcode) != MLX5_CMD_OP_QUERY_MKEY)
+		return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	table.queries++;
+	KUNIT_EXPECT_EQ(test, MLX5_GET(query_mkey_in, in, mkey_index), TABLE_KEY >> 8);
+	KUNIT_EXPECT_EQ(test, out_size, MLX5_BYTE_OFF(query_mkey_out, bsf0_klm0_pas_mtt0_1) +
+					sizeof(table.klm));
+	if (table.err)
+		return table.err;
+	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KLMS);
+	MLX5_SET(mkc, mkc, pd, table.pdn);
+	MLX5_SET64(mkc, mkc, start_addr, table.start);
+	MLX5_SET64(mkc, mkc, len, BYTES);
+	memcpy(MLX5_ADDR_OF(query_mkey_out, out, bsf0_klm0_pas_mtt0_1), table.klm,
+	       sizeof(table.klm));
+	return 0;
+}
+
+static void set_entry(struct env *env, unsigned int i, u32 len, u32 key, unsigned int page)
+{
+	table.klm[i] = (struct mlx5_klm){
+		.bcount = cpu_to_be32(len), .key = cpu_to_be32(key),
+		.va = cpu_to_be64(mock_buffer(env->mock, REGION + page)),
+	};
+}
+
+/* The pieces of the key are in pages 3 and 5 of the region. */
+static void table_of_a_process_leads_to_no_page(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	memset(&table, 0, sizeof(table));
+	table.pdn = PDN;
+	table.start = mock_buffer(env->mock, REGION);
+	set_entry(env, 0, 10, env->mr->lkey, 3);
+	set_entry(env, 1, BYTES - 10, env->mr->lkey, 5);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
+	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
+	/* Before the key exists. */
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, table.queries, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION + 3)), 0);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION + 5)), 0);
+
+	/* A key of another domain; one that leads to memory that is not paged, or to itself. */
+	post_send(test, env, 1, TABLE_KEY, UNKNOWN_KEY);
+	table.pdn = PDN + 1;
+	expect_send_answer(test, env, 1, true);
+	table.pdn = PDN;
+	set_entry(env, 0, BYTES, UNKNOWN_KEY, 3);
+	post_send(test, env, 2, TABLE_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 2, false);
+	expect_send_answer(test, env, 2, true);
+	table.klm[0].key = cpu_to_be32(TABLE_KEY);
+	table.klm[0].va = cpu_to_be64(table.start);
+	post_send(test, env, 3, TABLE_KEY, UNKNOWN_KEY);
+	MOCK_SET_CAP(&dev->caps, max_indirection, 4);
+	table.queries = 0;
+	expect_send_answer(test, env, 3, false);
+	KUNIT_EXPECT_EQ(test, table.queries, 4);
+	/* Firmware does not answer. */
+	table.err = -EIO;
+	post_send(test, env, 4, TABLE_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 4, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
+	mlx5_ib_mkey_disown(dev, &key.mkey);
+	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	free_env(test, env);
+}
+
+/* The region is in the domain of the table, and the queue pair in another one. */
+static void table_of_another_domain_maps_pages(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct env *env = make_env(test, 0, 1);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	memset(&table, 0, sizeof(table));
+	table.pdn = env->pd[1].pdn;
+	table.start = mock_buffer(env->mock, REGION);
+	set_entry(env, 0, BYTES, env->mr->lkey, 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 0, true);
+	KUNIT_EXPECT_EQ(test, table.queries, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	mlx5_ib_mkey_disown(dev, &key.mkey);
+	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	free_env(test, env);
+}
+
 /* What stands in the first 16 bytes of a receive WQE. */
 static const struct recv_case {
 	const char *name;
@@ -247,6 +368,8 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(list_without_a_paged_key_fails_the_request),
 	KUNIT_CASE(key_of_another_domain_maps_pages),
 	KUNIT_CASE(key_of_its_domain_maps_no_page),
+	KUNIT_CASE(table_of_a_process_leads_to_no_page),
+	KUNIT_CASE(table_of_another_domain_maps_pages),
 	KUNIT_CASE_PARAM(signature_is_taken_for_data, recv_gen_params),
 	{}
 };

@@ -54,6 +54,25 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_le
 	return err == -ENOENT ? -EINVAL : err;
 }
 
+/*
+ * The device faults on the pages of a paged region also if a key over other keys leads
+ * there, so page faults have to find that key.
+ */
+static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
+{
+	if (!num_entries || !obj->dev->odp)
+		return 0;
+	obj->key.num_entries = num_entries;
+	obj->key.mkey.key = mlx5_idx_to_mkey(obj->id.num);
+	obj->key.mkey.uid = obj->uid;
+	return mlx5_ib_mkey_adopt(obj->dev, &obj->key.mkey, MLX5_IB_MKEY_TABLE);
+}
+
+static bool devx_has_key(const struct mlx5_ib_devx_obj *obj)
+{
+	return obj->key.mkey.type == MLX5_IB_MKEY_TABLE;
+}
+
 /**
  * mlx5_ib_devx_create_obj - create an object as a process says
  * @context: of the process
@@ -95,7 +114,11 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 		return ERR_PTR(err);
 	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
 	obj->destroy_size = mlx5_ib_devx_fill_destroy(&obj->id, in, in_len, obj->destroy);
-	return no_free_ptr(obj);
+	err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));
+	if (!err)
+		return no_free_ptr(obj);
+	mlx5_ib_devx_destroy_obj(no_free_ptr(obj), true);
+	return ERR_PTR(err);
 }
 
 /*
@@ -119,6 +142,19 @@ static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 	return err;
 }
 
+static int devx_destroy_key(struct mlx5_ib_devx_obj *obj, bool last)
+{
+	int err;
+
+	mlx5_ib_mkey_disown(obj->dev, &obj->key.mkey);
+	err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
+				   obj->destroy_failed);
+	obj->destroy_failed = err;
+	mlx5_ib_mkey_disowned(obj->dev, &obj->key.mkey,
+			      err && !last ? MLX5_IB_MKEY_TABLE : MLX5_IB_MKEY_PRIVATE);
+	return err;
+}
+
 static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 {
 	int err;
@@ -129,6 +165,8 @@ static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 		return mlx5_fw_destroy_cq(obj->dev, &obj->mcq, &obj->destroy_failed);
 	if (obj->id.kind == MLX5_IB_DEVX_DCT)
 		return devx_destroy_dct(obj);
+	if (devx_has_key(obj))
+		return devx_destroy_key(obj, last);
 	err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
 				   obj->destroy_failed);
 	obj->destroy_failed = err;

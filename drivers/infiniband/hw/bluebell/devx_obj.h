@@ -11,6 +11,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "layout_devx.h"
+#include "mkey.h"
 
 struct ib_uobject;
 struct mlx5_ib_dev;
@@ -25,6 +26,7 @@ struct mlx5_ib_ucontext;
  * @destroy_size: bytes of @destroy
  * @has_mcq: a CQ that mlx5_core knows. Constant
  * @mcq: what mlx5_core knows it by
+ * @key: of a memory key over other keys: what page faults find it by; otherwise without entries
  * @destroy_failed: firmware has refused to destroy the object
  *
  * The object belongs to its handle. ib_core lets nobody else use the handle while the object is
@@ -38,6 +40,7 @@ struct mlx5_ib_devx_obj {
 	size_t destroy_size;
 	bool has_mcq;
 	struct mlx5_core_cq mcq;
+	struct mlx5_ib_table_key key;
 	bool destroy_failed;
 };
 

@@ -610,6 +610,21 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 	}
 }
 
+/**
+ * mlx5_ib_devx_table_entries - size of the table of a key over other keys
+ * @cmd: the entry of a command that creates an object, checked by mlx5_ib_devx_check_create()
+ * @in: the command
+ *
+ * Return: the number of entries; 0 for another object.
+ */
+u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *in)
+{
+	if (cmd->opcode != MLX5_CMD_OP_CREATE_MKEY ||
+	    devx_mkey_access_mode(in) == MLX5_MKC_ACCESS_MODE_MTT)
+		return 0;
+	return MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.translations_octword_size);
+}
+
 /* Whether the device would read DMA addresses, of pages or a doorbell record, from the command. */
 static bool devx_has_memory(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {

@@ -38,6 +38,7 @@ struct odp_fault_state {
 	struct mlx5_ib_odp *odp;
 	const struct mlx5_ib_fault *fault;
 	bool is_repeated;
+	bool write;
 };
 
 /*
@@ -63,28 +64,29 @@ static bool odp_fault_was_seen(struct mlx5_ib_odp *odp, const struct mlx5_ib_fau
 }
 
 /*
- * Map the first @need bytes of a range, without which the queue cannot go on, and as much
- * of the rest of @len as can be mapped: the operation will touch that next. If all was mapped for
+ * Map the bytes of a region that the device needs, without which the queue cannot go on, and as
+ * much of the rest as can be mapped: the operation will touch that next. If all was mapped for
  * reading when the same fault was reported once more, the device wants to write, whatever it says.
  */
-static int odp_fault_page_in(const struct odp_fault_state *state, struct odp_mr *mr, u64 addr,
-			     u64 need, u64 len, bool write)
+static int odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, const void *arg)
 {
-	unsigned long req = HMM_PFN_REQ_FAULT | (write ? HMM_PFN_REQ_WRITE : 0);
+	const struct odp_fault_state *state = arg;
+	unsigned long req = HMM_PFN_REQ_FAULT | (state->write ? HMM_PFN_REQ_WRITE : 0);
+	u64 need = want->need ?: 1, len;
 	int ret;
 
-	len = clamp(len, need, max_t(u64, need, FAULT_AROUND));
-	ret = mlx5_ib_odp_mr_page_in(mr, addr, len, req);
+	len = clamp(want->len, need, max_t(u64, need, FAULT_AROUND));
+	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
 	if (ret < 0 && need < len) {
 		len = need;
-		ret = mlx5_ib_odp_mr_page_in(mr, addr, len, req);
+		ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
 	}
-	if (ret == 1 && state->is_repeated && !write) {
+	if (ret == 1 && state->is_repeated && !state->write) {
 		len = need;
-		ret = mlx5_ib_odp_mr_page_in(mr, addr, len, req | HMM_PFN_REQ_WRITE);
+		ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req | HMM_PFN_REQ_WRITE);
 	}
 	if (!ret)
-		atomic64_add(odp_range_pages(addr, len), &mr->stat.faults);
+		atomic64_add(odp_range_pages(want->addr, len), &mr->stat.faults);
 	return min(ret, 0);
 }
 
@@ -93,15 +95,16 @@ static int odp_fault_resolve_rdma(const struct odp_fault_state *state)
 {
 	const struct mlx5_ib_fault *fault = state->fault;
 	u64 left = fault->op_len > fault->committed ? fault->op_len - fault->committed : 0;
-	struct odp_mr *mr = mlx5_ib_odp_mr_get(state->odp, fault->rkey);
-	int err;
+	const struct odp_want want = {
+		.key = fault->rkey,
+		.pdn = MLX5_IB_ODP_ANY_PD,
+		.addr = fault->va + fault->committed,
+		.need = fault->packet_len ?: 1,
+		.len = max_t(u64, left, fault->packet_len ?: 1),
+	};
+	int ret = mlx5_ib_odp_for_each_region(state->odp, &want, odp_fault_page_in, state);
 
-	if (!mr)
-		return -ENOENT;
-	err = odp_fault_page_in(state, mr, fault->va + fault->committed, fault->packet_len ?: 1,
-				left, fault->type & MLX5_PAGE_FAULT_RESUME_WRITE);
-	mlx5_ib_mkey_put(&mr->mr.mkey);
-	return err;
+	return ret < 0 ? ret : ret ? 0 : -ENOENT;
 }
 
 /* A work queue in memory of a process: @count places, a power of two, of 2^@shift bytes each. */
@@ -188,33 +191,29 @@ static int odp_fault_read_rq(struct mlx5_ib_qp *qp, u16 index, void *wqe,
  * But if the same fault is reported once more, there is nothing that the driver could do.
  */
 static int odp_fault_page_in_sges(const struct odp_fault_state *state, struct ib_pd *pd,
-				  const struct mlx5_ib_odp_sges *sges, u64 need, bool write)
+				  const struct mlx5_ib_odp_sges *sges, u64 need)
 {
 	bool is_paged = false;
-	struct odp_mr *mr;
 	unsigned int i;
-	u64 now;
-	int err;
+	int ret;
 
 	for (i = 0; i < sges->num; i++) {
 		const struct ib_sge *sge = &sges->sge[i];
+		const struct odp_want want = {
+			.key = sge->lkey,
+			.pdn = to_mpd(pd)->pdn,
+			.addr = sge->addr,
+			.need = min_t(u64, need, sge->length),
+			.len = sge->length,
+		};
 
-		now = min_t(u64, need, sge->length);
-		need -= now;
-		mr = sge->lkey ? mlx5_ib_odp_mr_get(state->odp, sge->lkey) : NULL;
-		if (!mr)
+		need -= want.need;
+		if (!sge->lkey)
 			continue;
-		is_paged = true;
-		/*
-		 * The device has checked the PD of the key that it read. The process may have
-		 * changed the WQE since then, so check the PD of this one.
-		 */
-		err = READ_ONCE(mr->mr.pdn) == to_mpd(pd)->pdn ?
-			odp_fault_page_in(state, mr, sge->addr, now ?: 1, sge->length, write) :
-			-EFAULT;
-		mlx5_ib_mkey_put(&mr->mr.mkey);
-		if (err && now)
-			return err;
+		ret = mlx5_ib_odp_for_each_region(state->odp, &want, odp_fault_page_in, state);
+		if (ret < 0 && want.need)
+			return ret;
+		is_paged |= ret != 0;
 	}
 	return is_paged || !state->is_repeated ? 0 : -EFAULT;
 }
@@ -257,8 +256,7 @@ static int odp_fault_resolve_wqe(const struct odp_fault_state *state, struct mlx
 		return PTR_ERR(pd);
 	mlx5_ib_odp_window(sges, fault->committed,
 			   max_t(u64, fault->packet_len, FAULT_AROUND));
-	return odp_fault_page_in_sges(state, pd, sges, fault->packet_len ?: 1,
-				      fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE);
+	return odp_fault_page_in_sges(state, pd, sges, fault->packet_len ?: 1);
 }
 
 /*
@@ -317,6 +315,8 @@ void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fau
 		return;
 	}
 	state.is_repeated = odp_fault_was_seen(odp, fault);
+	state.write = fault->is_rdma ? fault->type & MLX5_PAGE_FAULT_RESUME_WRITE :
+				       fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE;
 	if (fault->is_rdma) {
 		odp_fault_answer(&state, odp_fault_resolve_rdma(&state));
 		return;

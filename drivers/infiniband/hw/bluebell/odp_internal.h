@@ -9,11 +9,13 @@
  *  odp_dmabuf.c	regions over a dma-buf
  *  odp_leaf.c	a key over pages of a process, and the MMU notifier that unmaps them
  *  odp_fault.c	the device's page faults: event queue, resolution, answer
+ *  odp_table.c	the paged regions that a key leads to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
  *		struct odp_mr_ops, and creation of their keys
  *
- * Two calls go up through a pointer: odp_mr.c pages in by the ops of the region's
- * kind, and odp_leaf.c tells the owner of a leaf that its last page was unmapped.
+ * Three calls go up through a pointer: odp_mr.c pages in by the ops of the region's
+ * kind, odp_leaf.c tells the owner of a leaf that its last page was unmapped, and odp_table.c
+ * tells odp_fault.c what it has found.
  */
 
 #ifndef BLUEBELL_ODP_INTERNAL_H
@@ -254,6 +256,31 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr);
 
 /* odp_dmabuf.c */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
+
+/* In the place of a protection domain: that of the key that the device has named. */
+#define MLX5_IB_ODP_ANY_PD	(~0U)
+
+/**
+ * struct odp_want - a range of a key that the device wants to access
+ * @key: the key, its variant included
+ * @pdn: protection domain that the key must belong to, or MLX5_IB_ODP_ANY_PD
+ * @addr: first address
+ * @len: bytes
+ * @need: how many of them the device needs next
+ */
+struct odp_want {
+	u32 key;
+	u32 pdn;
+	u64 addr;
+	u64 len;
+	u64 need;
+};
+
+typedef int (*odp_region_fn)(struct odp_mr *mr, const struct odp_want *want, const void *arg);
+
+/* odp_table.c */
+int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
+				odp_region_fn fn, const void *arg);
 
 /* odp_fault.c */
 void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault);

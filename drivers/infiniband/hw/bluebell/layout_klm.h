@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory keys that a process makes over other keys: which of them a range of addresses leads to.
+ * Pure functions.
+ */
+
+#ifndef BLUEBELL_LAYOUT_KLM_H
+#define BLUEBELL_LAYOUT_KLM_H
+
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/qp.h>
+#include <linux/types.h>
+
+/* Bytes of an answer to QUERY_MKEY that has @num entries of the table. */
+#define MLX5_IB_KLM_QUERY_BYTES(num) \
+	(MLX5_BYTE_OFF(query_mkey_out, bsf0_klm0_pas_mtt0_1) + (num) * sizeof(struct mlx5_klm))
+
+/**
+ * struct mlx5_ib_klm_walk - a walk through what a range of addresses leads to
+ * @pdn: protection domain of the key
+ * @entry: the table
+ * @num: number of entries
+ * @fixed_len: bytes that each entry of a table of KSMs covers; 0 for a table of KLMs
+ * @next: entry to look at next
+ * @skip: bytes from there to the rest of the range
+ * @left: bytes of the range that have not been walked through
+ * @block_entries: entries of the strided block whose head is @next; 0 outside of a block
+ * @block_entry: of these the next one, from 0
+ * @cycle: of the block
+ * @budget: entries that are looked at, at most; counted down
+ */
+struct mlx5_ib_klm_walk {
+	u32 pdn;
+	const struct mlx5_klm *entry;
+	u32 num;
+	u64 fixed_len;
+	u32 next;
+	u64 skip;
+	u64 left;
+	u32 block_entries;
+	u32 block_entry;
+	u64 cycle;
+	unsigned int *budget;
+};
+
+/**
+ * struct mlx5_ib_klm_piece - a piece of the range
+ * @key: the key that it leads to
+ * @addr: its address there
+ * @len: bytes
+ */
+struct mlx5_ib_klm_piece {
+	u32 key;
+	u64 addr;
+	u64 len;
+};
+
+bool mlx5_ib_klm_start(struct mlx5_ib_klm_walk *walk, const void *out, u32 num, u32 key, u64 addr,
+		       u64 len);
+bool mlx5_ib_klm_next(struct mlx5_ib_klm_walk *walk, struct mlx5_ib_klm_piece *piece);
+
+#endif /* BLUEBELL_LAYOUT_KLM_H */
