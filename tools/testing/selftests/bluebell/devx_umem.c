@@ -12,15 +12,12 @@
 #include <sys/wait.h>
 
 #include "devx_cmd.h"
+#include "devx_queues.h"
 #include "test.h"
 
 #define NO_UMEMS "the device has no umems"
 #define PAGES 16
 #define MEM_BYTES (PAGES * UV_PAGE)
-#define LOG_CQ 5
-#define LOG_RQ 4
-#define LOG_SQ 6
-#define SQ_OFFSET (16 << LOG_RQ)	/* behind a receive queue of WQEs of 16 bytes */
 
 static bool has_umems(void)
 {
@@ -216,158 +213,10 @@ TEST_F(umem, dmabuf_can_be_registered)
 
 /* --- Queues ------------------------------------------------------------------------------------ */
 
-/* A CQ and a QP in a page each, and a page for their doorbell records. */
-struct queues {
-	uint8_t *cq_buf, *qp_buf;
-	__be32 *dbr;
-	struct devx_umem cq_umem, qp_umem, dbr_umem;
-	struct uv_uar uar;
-	uint32_t pd, pdn, eqn;
-	uint32_t cq, cqn, qp, qpn;
-};
-
-static void start_cq(struct queues *q, struct devx_cmd *cmd)
-{
-	devx_start(cmd, DEVX_CREATE_CQ);
-	devx_put(cmd, 0x10, 1 << 25);		/* dbr_umem_valid */
-	devx_put(cmd, 0x14, q->dbr_umem.id);
-	devx_put(cmd, 0x1c, LOG_CQ << 24 | q->uar.page_id);
-	devx_put(cmd, 0x24, q->eqn);
-	devx_put(cmd, 0x4c, 64);		/* offset of the doorbell record */
-	devx_put(cmd, 0x58, q->cq_umem.id);
-	devx_put(cmd, 0x5c, 1u << 31);		/* cq_umem_valid */
-}
-
-static void start_qp(struct queues *q, struct devx_cmd *cmd)
-{
-	devx_start(cmd, DEVX_CREATE_QP);
-	devx_put(cmd, 0x18, 3 << 11);		/* RC, migrated */
-	devx_put(cmd, 0x1c, q->pdn);
-	devx_put(cmd, 0x20, LOG_RQ << 19 | LOG_SQ << 11);
-	devx_put(cmd, 0x24, q->uar.page_id);
-	devx_put(cmd, 0x28, uv_uidx());
-	devx_put(cmd, 0x94, q->cqn);
-	devx_put(cmd, 0xb4, q->cqn);
-	devx_put(cmd, 0xe8, 1 << 28);		/* dbr_umem_valid */
-	devx_put(cmd, 0xfc, q->dbr_umem.id);
-	devx_put(cmd, 0x108, q->qp_umem.id);
-	devx_put(cmd, 0x10c, 1u << 31);		/* wq_umem_valid */
-}
-
-static int queues_prepare(int fd, uint8_t *mem, struct queues *q)
-{
-	memset(q, 0, sizeof(*q));
-	q->cq_buf = mem;
-	q->qp_buf = mem + UV_PAGE;
-	q->dbr = (__be32 *)(mem + 3 * UV_PAGE);
-	memset(q->cq_buf, 0, UV_PAGE);
-	return uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &q->uar) ?:
-	       uv_alloc_pd(fd, &q->pd, &q->pdn) ?: devx_query_eqn(fd, 0, &q->eqn) ?:
-	       reg(fd, q->cq_buf, UV_PAGE, IBV_ACCESS_LOCAL_WRITE, &q->cq_umem) ?:
-	       reg(fd, q->qp_buf, 2 * UV_PAGE, IBV_ACCESS_LOCAL_WRITE, &q->qp_umem) ?:
-	       reg(fd, q->dbr, UV_PAGE, IBV_ACCESS_LOCAL_WRITE, &q->dbr_umem);
-}
-
-static int create_cq(int fd, struct queues *q)
-{
-	struct devx_cmd cmd;
-	int ret;
-
-	start_cq(q, &cmd);
-	ret = devx_create(fd, &cmd, &q->cq);
-	q->cqn = devx_get(&cmd, 8);
-	return ret;
-}
-
-static int create_qp(int fd, struct queues *q)
-{
-	struct devx_cmd cmd;
-	int ret;
-
-	start_qp(q, &cmd);
-	ret = devx_create(fd, &cmd, &q->qp);
-	q->qpn = devx_get(&cmd, 8);
-	return ret;
-}
-
-static int queues_release(int fd, struct queues *q)
-{
-	return devx_dereg_umem(fd, q->dbr_umem.handle) ?: devx_dereg_umem(fd, q->qp_umem.handle) ?:
-	       devx_dereg_umem(fd, q->cq_umem.handle) ?: uv_dealloc_pd(fd, q->pd) ?:
-	       uv_free_uar(fd, q->uar.handle);
-}
-
-static int modify_qp(int fd, struct queues *q, struct devx_cmd *cmd)
-{
-	devx_put(cmd, 8, q->qpn);
-	return devx_modify(fd, q->qp, cmd);
-}
-
-/* To RTS, connected to itself. */
-static int connect_qp(int fd, struct queues *q, uint16_t lid)
-{
-	struct devx_cmd cmd;
-	int ret;
-
-	devx_start(&cmd, DEVX_RST2INIT_QP);
-	devx_put(&cmd, 0x18, 3 << 11);
-	devx_put(&cmd, 0x54, 1 << 16);		/* vhca_port_num */
-	ret = modify_qp(fd, q, &cmd);
-	if (ret)
-		return ret;
-	devx_start(&cmd, DEVX_INIT2RTR_QP);
-	devx_put(&cmd, 0x20, 3u << 29 | 20 << 24);	/* mtu 1024, log_msg_max */
-	devx_put(&cmd, 0x2c, q->qpn);
-	devx_put(&cmd, 0x34, lid);
-	devx_put(&cmd, 0xac, 12 << 24);		/* min_rnr_nak */
-	ret = modify_qp(fd, q, &cmd);
-	if (ret)
-		return ret;
-	devx_start(&cmd, DEVX_RTR2RTS_QP);
-	devx_put(&cmd, 0x38, 14 << 27);		/* ack_timeout */
-	devx_put(&cmd, 0x88, 7 << 16 | 7 << 13);	/* retry_count, rnr_retry */
-	return modify_qp(fd, q, &cmd);
-}
-
-/* Post a NOP, and ring the doorbell; returns the opcode of its completion, -1 if none comes. */
-static int post_nop(int fd, struct queues *q)
-{
-	volatile uint8_t *qpn = q->cq_buf + 57, *op_own = q->cq_buf + 63;
-	struct mlx5_wqe_ctrl_seg *ctrl = (void *)(q->qp_buf + SQ_OFFSET);
-	uint8_t *page = mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, fd, q->uar.mmap_off);
-	int i;
-
-	if (page == MAP_FAILED)
-		return -1;
-	memset(ctrl, 0, 64);
-	ctrl->opmod_idx_opcode = htobe32(MLX5_OPCODE_NOP);
-	ctrl->qpn_ds = htobe32(q->qpn << 8 | 1);
-	ctrl->fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE;
-	q->dbr[MLX5_SND_DBR] = htobe32(1);
-	ring(page + 0x800, *(uint64_t *)ctrl);
-	munmap(page, UV_PAGE);
-	for (i = 0; i < 5000; i++) {
-		if (qpn[0] | qpn[1] | qpn[2])
-			return *op_own >> 4;
-		usleep(1000);
-	}
-	return -1;
-}
-
-static uint16_t port_lid(int fd)
-{
-	struct ib_uverbs_query_port req = { .port_num = 1 };
-	struct ib_uverbs_query_port_resp resp = {};
-
-	uv_cmd(fd, IB_USER_VERBS_CMD_QUERY_PORT, &req, sizeof(req), &resp, sizeof(resp), NULL, 0,
-	       NULL, 0);
-	return resp.lid;
-}
-
 FIXTURE(queues) {
 	struct uv uv;
 	uint8_t *mem;
-	struct queues q;
+	struct devx_queues q;
 	long pinned;
 };
 
@@ -381,14 +230,14 @@ FIXTURE_SETUP(queues)
 	self->pinned = uv_pinned_pages();
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
-	ASSERT_EQ(0, queues_prepare(self->uv.fd, self->mem, &self->q));
+	ASSERT_EQ(0, devx_queues_prepare(self->uv.fd, self->mem, &self->q));
 }
 
 FIXTURE_TEARDOWN(queues)
 {
 	if (!has_umems())
 		return;
-	EXPECT_EQ(0, queues_release(self->uv.fd, &self->q));
+	EXPECT_EQ(0, devx_queues_release(self->uv.fd, &self->q));
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
@@ -398,10 +247,11 @@ FIXTURE_TEARDOWN(queues)
 
 TEST_F(queues, queue_pair_in_umems_works)
 {
-	ASSERT_EQ(0, create_cq(self->uv.fd, &self->q));
-	ASSERT_EQ(0, create_qp(self->uv.fd, &self->q));
-	EXPECT_EQ(0, connect_qp(self->uv.fd, &self->q, port_lid(self->uv.fd)));
-	EXPECT_EQ(MLX5_CQE_REQ, post_nop(self->uv.fd, &self->q));
+	ASSERT_EQ(0, devx_create_cq(self->uv.fd, &self->q));
+	ASSERT_EQ(0, devx_create_qp(self->uv.fd, &self->q));
+	EXPECT_EQ(0, devx_connect_qp(self->uv.fd, &self->q));
+	EXPECT_EQ(0, devx_post_nop(self->uv.fd, &self->q, 0));
+	EXPECT_EQ(MLX5_CQE_REQ, devx_poll_nop(&self->q, 0));
 	EXPECT_EQ(0, devx_destroy(self->uv.fd, self->q.qp));
 	EXPECT_EQ(0, devx_destroy(self->uv.fd, self->q.cq));
 }
@@ -411,15 +261,16 @@ TEST_F(queues, umem_stays_while_a_queue_uses_it)
 	long pinned = uv_pinned_pages();
 	int fd = self->uv.fd;
 
-	ASSERT_EQ(0, create_cq(fd, &self->q));
-	ASSERT_EQ(0, create_qp(fd, &self->q));
+	ASSERT_EQ(0, devx_create_cq(fd, &self->q));
+	ASSERT_EQ(0, devx_create_qp(fd, &self->q));
 	ASSERT_EQ(0, hca_expect("refuse DESTROY_UMEM BAD_RES_STATE_ERR 3"));
 	EXPECT_GT(0, devx_dereg_umem(fd, self->q.cq_umem.handle));
 	EXPECT_GT(0, devx_dereg_umem(fd, self->q.qp_umem.handle));
 	EXPECT_GT(0, devx_dereg_umem(fd, self->q.dbr_umem.handle));
 	EXPECT_EQ(pinned, uv_pinned_pages());
-	EXPECT_EQ(0, connect_qp(fd, &self->q, port_lid(fd)));
-	EXPECT_EQ(MLX5_CQE_REQ, post_nop(fd, &self->q));
+	EXPECT_EQ(0, devx_connect_qp(fd, &self->q));
+	EXPECT_EQ(0, devx_post_nop(fd, &self->q, 0));
+	EXPECT_EQ(MLX5_CQE_REQ, devx_poll_nop(&self->q, 0));
 	EXPECT_EQ(0, devx_destroy(fd, self->q.qp));
 	EXPECT_EQ(0, devx_destroy(fd, self->q.cq));
 }
@@ -428,7 +279,7 @@ TEST_F(queues, cq_that_firmware_keeps_can_be_destroyed_later)
 {
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	ASSERT_EQ(0, create_cq(self->uv.fd, &self->q));
+	ASSERT_EQ(0, devx_create_cq(self->uv.fd, &self->q));
 	ASSERT_EQ(0, hca_do("inject op DESTROY_CQ BAD_RES_STATE"));
 	EXPECT_GT(0, devx_destroy(self->uv.fd, self->q.cq));
 	EXPECT_EQ(1, hca_inject_clear());
@@ -446,7 +297,7 @@ TEST_F(queues, cq_on_an_event_queue_that_is_none_is_refused)
 		SKIP(return, "the errno is the driver's own");
 	for (i = 0; i < ARRAY_SIZE(eqns); i++) {
 		self->q.eqn = eqns[i];
-		start_cq(&self->q, &cmd);
+		devx_start_cq(&self->q, &cmd);
 		EXPECT_EQ(-EINVAL, devx_create(self->uv.fd, &cmd, &handle)) TH_LOG("%u", eqns[i]);
 	}
 }
@@ -459,7 +310,7 @@ TEST_F(queues, physical_addresses_are_not_taken)
 	int ret;
 
 	/* With the bits set by the driver, the command names the umem all the same. */
-	start_cq(&self->q, &cmd);
+	devx_start_cq(&self->q, &cmd);
 	cmd.in[0x10] &= ~2;
 	cmd.in[0x5c] &= 0x7f;
 	ASSERT_EQ(0, devx_create(self->uv.fd, &cmd, &handle));
@@ -467,14 +318,14 @@ TEST_F(queues, physical_addresses_are_not_taken)
 	/* There is no umem, but there are addresses. */
 	ASSERT_EQ(0, hca_expect("refuse CREATE_CQ BAD_RES_ERR 1"));
 	ASSERT_EQ(0, hca_expect("refuse CREATE_QP BAD_RES_ERR 1"));
-	ASSERT_EQ(0, create_cq(self->uv.fd, &self->q));
-	start_cq(&self->q, &cmd);
+	ASSERT_EQ(0, devx_create_cq(self->uv.fd, &self->q));
+	devx_start_cq(&self->q, &cmd);
 	cmd.in[0x10] &= ~2;
 	memset(cmd.in + 0x58, 0, 8);
 	devx_put(&cmd, 0x58, 0xfffff0);
 	ret = devx_create(self->uv.fd, &cmd, &handle);
 	EXPECT_TRUE(devx_refused_by_firmware(&cmd, ret)) TH_LOG("%d", ret);
-	start_qp(&self->q, &cmd);
+	devx_start_qp(&self->q, &cmd);
 	memset(cmd.in + 0x108, 0, 8);
 	devx_put(&cmd, 0x108, 0xfffff0);
 	ret = devx_create(self->uv.fd, &cmd, &handle);
@@ -485,7 +336,7 @@ TEST_F(queues, physical_addresses_are_not_taken)
 /* Each number in the commands, one after the other, is that of another user. */
 TEST_F(queues, what_belongs_to_others_is_not_taken)
 {
-	struct queues mine = self->q, theirs;
+	struct devx_queues mine = self->q, theirs;
 	struct devx_cmd cmd;
 	uint32_t handle;
 	struct uv uv;
@@ -495,9 +346,9 @@ TEST_F(queues, what_belongs_to_others_is_not_taken)
 	mem = mmap(NULL, MEM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, mem);
 	ASSERT_EQ(0, uv_open_devx(&uv));
-	ASSERT_EQ(0, queues_prepare(uv.fd, mem, &theirs));
-	ASSERT_EQ(0, create_cq(uv.fd, &theirs));
-	ASSERT_EQ(0, create_cq(self->uv.fd, &self->q));
+	ASSERT_EQ(0, devx_queues_prepare(uv.fd, mem, &theirs));
+	ASSERT_EQ(0, devx_create_cq(uv.fd, &theirs));
+	ASSERT_EQ(0, devx_create_cq(self->uv.fd, &self->q));
 	ASSERT_EQ(0, hca_expect("refuse CREATE_CQ BAD_RES_ERR 3"));
 	ASSERT_EQ(0, hca_expect("refuse CREATE_QP BAD_RES_ERR 5"));
 	for (i = 0; i < 3; i++) {
@@ -508,7 +359,7 @@ TEST_F(queues, what_belongs_to_others_is_not_taken)
 			mine.dbr_umem = theirs.dbr_umem;
 		if (i == 2)
 			mine.uar = theirs.uar;
-		start_cq(&mine, &cmd);
+		devx_start_cq(&mine, &cmd);
 		ret = devx_create(self->uv.fd, &cmd, &handle);
 		EXPECT_TRUE(devx_refused_by_firmware(&cmd, ret)) TH_LOG("field %d: %d", i, ret);
 	}
@@ -524,7 +375,7 @@ TEST_F(queues, what_belongs_to_others_is_not_taken)
 			mine.pdn = theirs.pdn;
 		if (i == 4)
 			mine.cqn = theirs.cqn;
-		start_qp(&mine, &cmd);
+		devx_start_qp(&mine, &cmd);
 		ret = devx_create(self->uv.fd, &cmd, &handle);
 		EXPECT_TRUE(devx_refused_by_firmware(&cmd, ret)) TH_LOG("field %d: %d", i, ret);
 	}
@@ -537,13 +388,13 @@ TEST_F(queues, what_belongs_to_others_is_not_taken)
 
 static int everything(int fd)
 {
-	struct queues q;
+	struct devx_queues q;
 	uint8_t *mem;
 	int i, ret = 0;
 
 	mem = mmap(NULL, MEM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (i = 0; i < 20 && !ret; i++)
-		ret = queues_prepare(fd, mem, &q) ?: create_cq(fd, &q) ?: create_qp(fd, &q);
+		ret = devx_queues_prepare(fd, mem, &q) ?: devx_create_cq(fd, &q) ?: devx_create_qp(fd, &q);
 	return ret;
 }
 
