@@ -142,6 +142,89 @@ int devx_query_eqn(int fd, uint32_t vector, uint32_t *eqn)
 	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_EQN, attrs, 2);
 }
 
+static int open_file(int fd, uint16_t object, uint16_t method, struct ib_uverbs_attr *attrs,
+		     unsigned int n)
+{
+	int ret = uv_ioctl(fd, object, method, attrs, n);
+
+	return ret ?: (int)attrs[0].data_s64;
+}
+
+int devx_open_cmd_file(int fd)
+{
+	struct ib_uverbs_attr attr = attr_handle(MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE, 0);
+
+	return open_file(fd, MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD,
+			 MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC, &attr, 1);
+}
+
+static struct ib_uverbs_attr attr_file(uint16_t id, int file)
+{
+	struct ib_uverbs_attr attr = attr_handle(id, 0);
+
+	attr.data_s64 = file;
+	return attr;
+}
+
+/* Query an object, and have the answer in a file. */
+int devx_query_async(int fd, uint32_t handle, const struct devx_cmd *cmd, uint64_t out_len,
+		     int file, uint64_t wr_id)
+{
+	struct ib_uverbs_attr attrs[] = {
+		attr_handle(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE, handle),
+		attr_cmd(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN, cmd),
+		attr_file(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD, file),
+		attr_value(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, wr_id, sizeof(wr_id)),
+		attr_value(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, out_len, sizeof(out_len)),
+	};
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY, attrs,
+			5);
+}
+
+int devx_open_channel(int fd, uint32_t flags)
+{
+	struct ib_uverbs_attr attrs[] = {
+		attr_handle(MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE, 0),
+		attr_value(MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS, flags, sizeof(flags)),
+	};
+
+	return open_file(fd, MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD,
+			 MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC, attrs, 2);
+}
+
+int devx_subscribe(int fd, const struct devx_subscription *s)
+{
+	struct ib_uverbs_attr attrs[5] = {
+		attr_file(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE, s->channel),
+		attr_buf(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST, (void *)s->types, s->len),
+	};
+	unsigned int n = 2;
+
+	if (s->len <= sizeof(attrs[1].data))
+		memcpy(&attrs[1].data, s->types, s->len);
+	if (s->has_obj)
+		attrs[n++] = attr_handle(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE, s->obj);
+	if (s->has_cookie)
+		attrs[n++] = attr_value(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE, s->cookie,
+					sizeof(s->cookie));
+	if (s->has_eventfd)
+		attrs[n++] = attr_value(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM, s->eventfd,
+					sizeof(s->eventfd));
+	return uv_ioctl(fd, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT, attrs, n);
+}
+
+/* One type of event of one object. */
+int devx_subscribe_obj(int fd, int channel, uint32_t obj, uint16_t type, uint64_t cookie)
+{
+	const struct devx_subscription s = {
+		.channel = channel, .has_obj = true, .obj = obj, .types = { type },
+		.len = sizeof(type), .has_cookie = true, .cookie = cookie,
+	};
+
+	return devx_subscribe(fd, &s);
+}
+
 /* Newer than the distribution's rdma/mlx5_user_ioctl_cmds.h. */
 #define UMEM_REG_DMABUF_FD (MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP + 1)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * DEVX without the library: objects, commands and umems, as a malicious program could ask for them.
+ * DEVX without the library: objects, commands, umems and events, as a malicious program could ask for
+ * them.
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */
@@ -73,6 +74,56 @@ struct devx_umem {
 	int dmabuf;
 	uint32_t handle, id;
 };
+
+/* A file with answers to commands, or -errno. */
+int devx_open_cmd_file(int fd);
+int devx_query_async(int fd, uint32_t handle, const struct devx_cmd *cmd, uint64_t out_len,
+		     int file, uint64_t wr_id);
+
+/* Events of the device, by their types. */
+enum {
+	DEVX_EVENT_COMP = 0x00,
+	DEVX_EVENT_COMM_EST = 0x02,
+	DEVX_EVENT_SQ_DRAINED = 0x03,
+	DEVX_EVENT_CQ_ERROR = 0x04,
+	DEVX_EVENT_PORT_CHANGE = 0x09,
+	DEVX_EVENT_CMD = 0x0a,
+	DEVX_EVENT_PAGE_REQUEST = 0x0b,
+	DEVX_EVENT_PAGE_FAULT = 0x0c,
+	DEVX_EVENT_SRQ_LIMIT = 0x14,
+	DEVX_EVENT_TEMP_WARN = 0x17,
+};
+
+#define DEVX_MAX_TYPES 300
+
+/**
+ * struct devx_subscription - a request for events
+ * @channel: of devx_open_channel()
+ * @has_obj: for events of the object @obj, else of the device
+ * @obj: handle of the object
+ * @types: of events
+ * @len: bytes of @types
+ * @has_cookie: pass @cookie
+ * @cookie: is returned with each event
+ * @has_eventfd: pass @eventfd
+ * @eventfd: is signalled by each event
+ */
+struct devx_subscription {
+	int channel;
+	bool has_obj;
+	uint32_t obj;
+	uint16_t types[DEVX_MAX_TYPES];
+	uint32_t len;
+	bool has_cookie;
+	uint64_t cookie;
+	bool has_eventfd;
+	uint32_t eventfd;
+};
+
+/* A file with events, or -errno. */
+int devx_open_channel(int fd, uint32_t flags);
+int devx_subscribe(int fd, const struct devx_subscription *s);
+int devx_subscribe_obj(int fd, int channel, uint32_t obj, uint16_t type, uint64_t cookie);
 
 int devx_reg_umem(int fd, struct devx_umem *umem);
 int devx_dereg_umem(int fd, uint32_t handle);
