@@ -45,7 +45,9 @@ struct env {
 	int dmabuf;
 	uint32_t dmabuf_mr, dmabuf_lkey;
 	uint32_t new_pd, new_ah;
-	uint32_t devx_obj;
+	uint32_t devx_obj, devx_num, devx_pdn;
+	int devx_file;
+	uint32_t rate;
 	struct devx_umem umem;
 	uint32_t cqn;
 	struct ib_uverbs_create_cq_resp new_cq;
@@ -643,9 +645,12 @@ static int prep_devx(struct env *e)
 static int act_devx_create(struct env *e)
 {
 	struct devx_cmd cmd;
+	int ret;
 
 	devx_start(&cmd, DEVX_ALLOC_Q_COUNTER);
-	return errno_of_status(&cmd, devx_create(e->uv.fd, &cmd, &e->devx_obj));
+	ret = errno_of_status(&cmd, devx_create(e->uv.fd, &cmd, &e->devx_obj));
+	e->devx_num = devx_get(&cmd, 8) & 0xff;
+	return ret;
 }
 
 static int act_devx_destroy(struct env *e)
@@ -691,6 +696,117 @@ static int fini_devx(struct env *e)
 {
 	uv_close(&e->uv);
 	return 0;
+}
+
+static int act_open_channel(struct env *e)
+{
+	e->devx_file = devx_open_channel(e->uv.fd, 0);
+	return e->devx_file < 0 ? e->devx_file : 0;
+}
+
+static int act_open_cmd_file(struct env *e)
+{
+	e->devx_file = devx_open_cmd_file(e->uv.fd);
+	return e->devx_file < 0 ? e->devx_file : 0;
+}
+
+static int close_devx_file(struct env *e)
+{
+	return close(e->devx_file) ? -errno : 0;
+}
+
+static int prep_channel(struct env *e)
+{
+	return prep_devx(e) ?: act_open_channel(e);
+}
+
+static int act_subscribe(struct env *e)
+{
+	const struct devx_subscription s = {
+		.channel = e->devx_file, .types = { DEVX_EVENT_PORT_CHANGE }, .len = 2,
+	};
+
+	return devx_subscribe(e->uv.fd, &s);
+}
+
+static int fini_devx_file(struct env *e)
+{
+	return close_devx_file(e) ?: fini_devx(e);
+}
+
+static int prep_cmd_file(struct env *e)
+{
+	return prep_devx_obj(e) ?: act_open_cmd_file(e);
+}
+
+/* Send the command and read its answer, which has what firmware says. */
+static int act_query_async(struct env *e)
+{
+	struct { uint64_t wr_id; uint8_t out[DEVX_OUT_BYTES]; } answer = { .wr_id = 1 };
+	struct devx_cmd cmd;
+	int ret;
+
+	devx_start(&cmd, DEVX_QUERY_Q_COUNTER);
+	devx_put(&cmd, 0x1c, e->devx_num);
+	ret = devx_query_async(e->uv.fd, e->devx_obj, &cmd, sizeof(answer.out), e->devx_file, 2);
+	if (ret)
+		return ret;
+	/* An answer that could not be copied stays. */
+	if (read(e->devx_file, &answer, sizeof(answer)) < 0 &&
+	    (errno != EFAULT || read(e->devx_file, &answer, sizeof(answer)) < 0))
+		return -errno;
+	if (answer.wr_id != 2)
+		return -EPROTO;
+	memcpy(cmd.out, answer.out, sizeof(cmd.out));
+	return cmd.out[0] ? errno_of_status(&cmd, -EREMOTEIO) : 0;
+}
+
+/* A key over other keys, which the driver enters in a table of its own. */
+static int act_devx_create_mkey(struct env *e)
+{
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, DEVX_CREATE_MKEY);
+	devx_put(&cmd, 0x10, 0x40008600);	/* free, umr_en, lr, access_mode KLM */
+	devx_put(&cmd, 0x14, 0xffffff00);	/* no QP */
+	devx_put(&cmd, 0x1c, e->devx_pdn);
+	devx_put(&cmd, 0x44, 4);		/* translations_octword_size */
+	return errno_of_status(&cmd, devx_create(e->uv.fd, &cmd, &e->devx_obj));
+}
+
+static int prep_devx_pd(struct env *e)
+{
+	return prep_devx(e) ?: uv_alloc_pd(e->uv.fd, &e->new_pd, &e->devx_pdn);
+}
+
+static int prep_devx_mkey(struct env *e)
+{
+	return prep_devx_pd(e) ?: act_devx_create_mkey(e);
+}
+
+static int act_alloc_rate(struct env *e)
+{
+	return uv_alloc_rate(e->uv.fd, 1000, &e->rate);
+}
+
+static int act_free_rate(struct env *e)
+{
+	return uv_free_rate(e->uv.fd, e->rate);
+}
+
+static int prep_rate(struct env *e)
+{
+	return prep_devx(e) ?: act_alloc_rate(e);
+}
+
+static int fini_rate(struct env *e)
+{
+	return act_free_rate(e) ?: fini_devx(e);
+}
+
+static int act_query_eswitch_port(struct env *e)
+{
+	return uv_query_eswitch_port(e->uv.fd, 1);
 }
 
 /* A dynamic UAR is not freed when it is unmapped but with its context, so each try opens one. */
@@ -1349,6 +1465,31 @@ FIXTURE_VARIANT_ADD(verb, devx_obj_destroy) {
 	.v = { prep_devx_obj, act_devx_destroy, NULL, fini_devx },
 };
 
+FIXTURE_VARIANT_ADD(verb, devx_mkey_create) {
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_devx_pd, act_devx_create_mkey, act_devx_destroy, fini_devx },
+};
+
+FIXTURE_VARIANT_ADD(verb, devx_mkey_destroy) {
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_devx_mkey, act_devx_destroy, NULL, fini_devx },
+};
+
+FIXTURE_VARIANT_ADD(verb, alloc_rate) {
+	.needs = "qos", .opens_itself = true,
+	.v = { prep_devx, act_alloc_rate, act_free_rate, fini_devx },
+};
+
+/* mlx5_core ignores the refusal, and gives the entry of the table to the next user. */
+FIXTURE_VARIANT_ADD(verb, free_rate) {
+	.needs = "qos", .opens_itself = true,
+	.v = { prep_rate, act_free_rate, act_alloc_rate, fini_rate, true },
+};
+
+FIXTURE_VARIANT_ADD(verb, query_eswitch_port) {
+	.v = { NULL, act_query_eswitch_port, NULL, NULL },
+};
+
 FIXTURE_VARIANT_ADD(verb, devx_umem_reg) {
 	.needs = "log_max_umem", .opens_itself = true,
 	.v = { prep_devx, act_reg_umem, act_dereg_umem, fini_devx },
@@ -1357,6 +1498,26 @@ FIXTURE_VARIANT_ADD(verb, devx_umem_reg) {
 FIXTURE_VARIANT_ADD(verb, devx_umem_dereg) {
 	.needs = "log_max_umem", .opens_itself = true,
 	.v = { prep_umem, act_dereg_umem, NULL, fini_devx },
+};
+
+FIXTURE_VARIANT_ADD(verb, devx_open_event_channel) {
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_devx, act_open_channel, close_devx_file, fini_devx },
+};
+
+FIXTURE_VARIANT_ADD(verb, devx_subscribe_event) {
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_channel, act_subscribe, NULL, fini_devx_file },
+};
+
+FIXTURE_VARIANT_ADD(verb, devx_open_cmd_file) {
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_devx, act_open_cmd_file, close_devx_file, fini_devx },
+};
+
+FIXTURE_VARIANT_ADD(verb, devx_query_async) {
+	.needs = "log_max_uctx", .opens_itself = true,
+	.v = { prep_cmd_file, act_query_async, NULL, fini_devx_file },
 };
 
 FIXTURE_VARIANT_ADD(verb, mmap_uar) {
@@ -1415,6 +1576,7 @@ static const char *why_missing(const char *needs)
 		{ "log_max_uctx", "the device has no user ids" },
 		{ "umad", NO_UMAD },
 		{ "log_max_umem", "the device has no umems" },
+		{ "qos", "the device has no rates" },
 	};
 	size_t i;
 

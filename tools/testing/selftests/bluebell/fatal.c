@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "consumer.h"
+#include "devx_cmd.h"
 #include "recovery.h"
 #include "removal.h"
 
@@ -377,6 +378,73 @@ TEST_F_TIMEOUT(fatal, page_faults_end, 3600)
 	for (i = 0; i < rounds(); i++) {
 		ASSERT_EQ(0, hca_do("inject cmd delay %u 1 PAGE_FAULT_RESUME", LATE_MS));
 		ASSERT_EQ(0, workers_start(&self->workers, 3, fault_until_failure));
+		fail_device(_metadata, &self->workers, &self->failed);
+		expect_end_and_recovery(_metadata, &self->workers, &self->failed);
+		EXPECT_EQ(1, hca_inject_clear());
+	}
+}
+
+/* ---- files of DEVX users ------------------------------------------------------------------------ */
+
+/* Read an answer that firmware does not give: it has a status, or the file ends. */
+static int failed_answer(int file)
+{
+	struct { uint64_t wr_id; uint8_t out[DEVX_OUT_BYTES]; } answer = {};
+	ssize_t ret = read(file, &answer, sizeof(answer));
+
+	if (ret < 0)
+		return errno == EIO ? 0 : 5;
+	/* mlx5_ib passes on an empty answer. */
+	return answer.wr_id == 7 && (answer.out[0] || driver_is("mlx5_ib")) ? 0 : 6;
+}
+
+static int wait_for_answer_and_event(int ready)
+{
+	struct devx_subscription watch = { .types = { DEVX_EVENT_PORT_CHANGE }, .len = 2 };
+	uint8_t event[128];
+	struct devx_cmd cmd;
+	uint32_t handle;
+	struct uv uv;
+	ssize_t ret;
+	int file;
+
+	devx_start(&cmd, DEVX_ALLOC_Q_COUNTER);
+	if (uv_open_devx(&uv) || devx_create(uv.fd, &cmd, &handle))
+		return 2;
+	file = devx_open_cmd_file(uv.fd);
+	watch.channel = devx_open_channel(uv.fd, 0);
+	if (file < 0 || watch.channel < 0 || devx_subscribe(uv.fd, &watch))
+		return 3;
+	cmd.in[0] = DEVX_QUERY_Q_COUNTER >> 8;
+	cmd.in[1] = DEVX_QUERY_Q_COUNTER & 0xff;
+	devx_put(&cmd, 0x1c, devx_get(&cmd, 8) & 0xff);
+	if (devx_query_async(uv.fd, handle, &cmd, DEVX_OUT_BYTES, file, 7) ||
+	    write(ready, "", 1) != 1)
+		return 4;
+	ret = failed_answer(file);
+	if (ret)
+		return ret;
+	/* The link may go down before the device is removed. */
+	do {
+		ret = read(watch.channel, event, sizeof(event));
+	} while (ret > 0);
+	if (errno != EIO)
+		return 7;
+	close(file);
+	close(watch.channel);
+	uv_close(&uv);
+	return 0;
+}
+
+TEST_F_TIMEOUT(fatal, readers_of_answers_and_events_wake, 3600)
+{
+	int i;
+
+	if (!hca_cap("general", "log_max_uctx"))
+		SKIP(return, "the device has no user ids");
+	for (i = 0; i < rounds(); i++) {
+		ASSERT_EQ(0, hca_do("inject cmd delay %u 1 QUERY_Q_COUNTER", LATE_MS));
+		ASSERT_EQ(0, workers_start(&self->workers, 1, wait_for_answer_and_event));
 		fail_device(_metadata, &self->workers, &self->failed);
 		expect_end_and_recovery(_metadata, &self->workers, &self->failed);
 		EXPECT_EQ(1, hca_inject_clear());

@@ -726,6 +726,55 @@ int uv_qp_to_rts(int fd, struct uv_qp *qp, uint32_t dest_qpn, uint16_t dlid)
 	return uv_modify_qp(fd, &req);
 }
 
+/**
+ * uv_alloc_rate - allocate an entry of the device's table of rates
+ * @fd: command fd
+ * @kbps: the rate
+ * @handle: gets the handle
+ */
+int uv_alloc_rate(int fd, uint32_t kbps, uint32_t *handle)
+{
+	uint32_t rate = htobe32(kbps);
+	uint64_t flags = 0;
+	uint16_t index;
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = MLX5_IB_ATTR_PP_OBJ_ALLOC_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		attr_in(MLX5_IB_ATTR_PP_OBJ_ALLOC_CTX, &rate, sizeof(rate)),
+		attr_in(MLX5_IB_ATTR_PP_OBJ_ALLOC_FLAGS, &flags, sizeof(flags)),
+		attr_out(MLX5_IB_ATTR_PP_OBJ_ALLOC_INDEX, &index, sizeof(index)),
+	};
+	int ret = uv_ioctl(fd, MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_ALLOC, attrs, 4);
+
+	*handle = attrs[0].data;
+	return ret;
+}
+
+int uv_free_rate(int fd, uint32_t handle)
+{
+	struct ib_uverbs_attr attr = {
+		.attr_id = MLX5_IB_ATTR_PP_OBJ_DESTROY_HANDLE,
+		.flags = UVERBS_ATTR_F_MANDATORY, .data = handle,
+	};
+
+	return uv_ioctl(fd, MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_DESTROY, &attr, 1);
+}
+
+/**
+ * uv_query_eswitch_port - ask which e-switch a port is connected to
+ * @fd: command fd
+ * @port: number of the port
+ */
+int uv_query_eswitch_port(int fd, uint32_t port)
+{
+	struct mlx5_ib_uapi_query_port info;
+	struct ib_uverbs_attr attrs[] = {
+		attr_in(MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, &port, sizeof(port)),
+		attr_out(MLX5_IB_ATTR_QUERY_PORT, &info, sizeof(info)),
+	};
+
+	return uv_ioctl(fd, UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, attrs, 2);
+}
+
 int uv_alloc_uar(int fd, uint32_t type, struct uv_uar *uar)
 {
 	uint64_t type64 = type;
