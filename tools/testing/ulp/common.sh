@@ -97,19 +97,21 @@ served() {
 }
 
 # mpi TRANSPORT ARGUMENT...: mpi.py with two ranks in each guest. Only the connections by which the ranks are started
-# are not by RDMA.
+# are not by RDMA. UCX's strong fence flushes all endpoints, which UCX cannot do on a device without DEVX; with DEVX the
+# rank that has the lock of a window was seen to wait in it for ever, while the other ranks spun for the lock. The weak
+# one suffices for a reliable connection.
 mpi() {
 	local transport=$1 hosts=host1:2,host2:2
 	shift
 	[[ ! $alone ]] || hosts=localhost:4
 	mpirun --allow-run-as-root --host "$hosts" --bind-to none --prtemca plm_ssh_agent \
-		"${self%/*}/remote-shell" --mca pml ucx --mca osc ucx -x UCX_TLS="$transport" \
+		"${self%/*}/remote-shell" --mca pml ucx --mca osc ucx -x UCX_FENCE_MODE=weak -x UCX_TLS="$transport" \
 		-x UCX_NET_DEVICES=mlx5_0:1 python3 "${self%/*}/mpi.py" "$@"
 }
 
 # The results of all four ranks are right.
 mpi_works() {
-	mpi "$1" | tee >(cat >&2) | grep -c "^rank . of 4 on host" | grep -qx 4
+	mpi "$1" | tee >(cat >&2) | grep -c "^rank . of 4 on" | grep -qx 4
 }
 
 # Bring up what all tests need: addresses of both guests.
