@@ -75,25 +75,23 @@ between() {
 }
 
 # Start a server in the other guest and then a client here. Both must succeed. The arguments of the two are
-# separated by "--". A server is ready when it listens; one that comes too late is tried again.
+# separated by "--". A client that comes before the server listens is tried again.
 served() {
-	local server=() try pid status
+	local server=() delay pid status
 	while [[ $1 != -- ]]; do
 		server+=("$1")
 		shift
 	done
 	shift
-	for try in 1 2 3; do
-		on 2 timeout 60 "${server[@]}" >"$tmp/server.log" 2>&1 &
-		pid=$!
-		sleep "$try"
+	on 2 timeout 60 "${server[@]}" >"$tmp/server.log" 2>&1 &
+	pid=$!
+	for delay in 1 2 4 8; do
+		sleep "$delay"
 		timeout 60 "$@"
 		status=$?
-		((status == 0)) && break
-		kill "$pid" 2>/dev/null
-		wait "$pid" 2>/dev/null
+		((status == 0)) || not_running "$pid" && break
 	done
-	((status == 0)) && wait "$pid"
+	wait "$pid" && ((status == 0))
 }
 
 # mpi TRANSPORT ARGUMENT...: mpi.py with two ranks in each guest. Only the connections by which the ranks are started

@@ -66,6 +66,22 @@ port_is() {
 	file_has "$ibdev/ports/1/state" "$1"
 }
 
+# listening PORT...: servers listen at these TCP ports.
+listening() {
+	local port
+	for port; do
+		[[ $(ss -Hltn "sport = :$port") ]] || return
+	done
+}
+
+# rdma_listening PORT...: servers listen at these ports of the RDMA CM.
+rdma_listening() {
+	local port
+	for port; do
+		rdma resource show cm_id | grep -q "state LISTEN.*src-addr [^ ]*:$port " || return
+	done
+}
+
 not_running() {
 	! kill -0 "$1" 2>/dev/null
 }
