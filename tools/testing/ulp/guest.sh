@@ -41,7 +41,11 @@ ipoib_mode() {
 }
 
 ipoib_down() {
-	modprobe -r rdma_ucm ib_ipoib ib_umad
+	local module
+	for module in rdma_ucm ib_ipoib ib_umad; do
+		# Those that are a part of the kernel stay.
+		! grep -q "^$module " /proc/modules || modprobe -r "$module" || return
+	done
 }
 
 # ---- the HCA ---------------------------------------------------------------------------------------------------
@@ -105,7 +109,9 @@ take_away() {
 		hca unplug && sleep 5 && write_in_time 1 "$pci/remove" && [[ ! -e $pci ]]
 		;;
 	fatal)
-		hca inject fatal && wait_for 60 test ! -e "$function"
+		# mlx5_core does not recover from a second error within the grace period, a minute.
+		devlink health set "pci/${pci##*/}" reporter fw_fatal grace_period 0 &&
+			hca inject fatal && wait_for 60 test ! -e "$function"
 		;;
 	unbind)
 		readlink -f "$function/driver" >/run/unbound && echo "${function##*/}" >>/run/unbound &&
