@@ -80,6 +80,11 @@ skip() {
 	echo "ok $count $1 # SKIP $2"
 }
 
+# Whether the kernel is the debug kernel, which finds leaks.
+on_debug_kernel() {
+	[[ -e /sys/kernel/debug/kmemleak ]]
+}
+
 # Start a server in the other guest and then a client here. Both must succeed. The arguments of the two are
 # separated by "--". A client that comes before the server listens is tried again.
 served() {
