@@ -345,29 +345,49 @@ nfs_keeps_data() {
 
 # ---- RDS: its modules stay loaded, because (Linux 7.2) they report a leak when they are unloaded soon after use ---
 
-# Receive $2 datagrams at the address $1, send each back.
+# Send each datagram back that arrives at the address $1, until one says that it is the last.
 rds_echo() {
-	modprobe rds_rdma && python3 - "$1" "$2" <<'EOT'
+	modprobe rds_rdma && python3 - "$1" <<'EOT'
 import socket, sys
 s = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET)
 s.bind((sys.argv[1], 4000))
-for _ in range(int(sys.argv[2])):
+while True:
     data, peer = s.recvfrom(65536)
+    if data == b"end":
+        break
     s.sendto(data, peer)
 EOT
 }
 
-# Send $3 datagrams of all lengths from the address $1 to $2, and compare what comes back.
+# Send $3 datagrams of all lengths from the address $1 to $2, and compare what comes back. RDS drops a datagram for
+# which there is no socket yet, so the first ones are only sent to find out whether somebody answers.
 rds_ask() {
 	modprobe rds_rdma && python3 - "$1" "$2" "$3" <<'EOT'
 import os, socket, sys
 s = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET)
 s.bind((sys.argv[1], 4001))
+server = (sys.argv[2], 4000)
+
+def hello():
+    s.settimeout(1)
+    for i in range(50):
+        s.sendto(b"hello", server)
+        try:
+            return s.recvfrom(65536)
+        except TimeoutError:
+            pass
+    sys.exit("nobody answers")
+
+hello()
 s.settimeout(20)
 for i in range(int(sys.argv[3])):
-    data = os.urandom(1 + i * 997 % 30000)
-    s.sendto(data, (sys.argv[2], 4000))
-    if s.recvfrom(65536)[0] != data:
+    data = os.urandom(6 + i * 997 % 30000)
+    s.sendto(data, server)
+    back = b"hello"
+    while back == b"hello":
+        back = s.recvfrom(65536)[0]
+    if back != data:
         sys.exit("other data came back")
+s.sendto(b"end", server)
 EOT
 }
