@@ -86,6 +86,10 @@ rdma_listening() {
 	done
 }
 
+listening_somehow() {
+	listening "$1" || rdma_listening "$1"
+}
+
 not_running() {
 	! kill -0 "$1" 2>/dev/null
 }
