@@ -155,17 +155,18 @@ give_back() {
 # Write random data through the block device $1 in requests of $2 bytes, and read it back.
 block_device_keeps_data() {
 	dd if=/dev/urandom of="$tmp/data" bs=1M count=8 status=none &&
-		dd if="$tmp/data" of="$1" bs="$2" oflag=direct status=none &&
+		dd if="$tmp/data" of="$1" bs="$2" oflag=direct conv=nocreat status=none &&
 		dd if="$1" of="$tmp/back" bs="$2" count=$((8 * 1048576 / $2)) iflag=direct status=none &&
 		cmp "$tmp/data" "$tmp/back"
 }
 
 # Write blocks of 4 KiB in any order to the device $1 for $2 seconds, eight at a time by each of two processes,
 # each in a part of its own, and read back and compare each 64 of them. At the end of its time fio compares nothing.
+# A device that is gone is an error: fio does not make a file in its place.
 block_device_verifies() {
-	fio --name=verify --filename="$1" --direct=1 --rw=randwrite --bs=4k --size=8M --offset_increment=8M \
-		--numjobs=2 --ioengine=libaio --iodepth=8 --verify=crc32c --verify_fatal=1 --verify_backlog=64 \
-		--runtime="$2" --time_based --group_reporting
+	fio --name=verify --filename="$1" --allow_file_create=0 --direct=1 --rw=randwrite --bs=4k --size=8M \
+		--offset_increment=8M --numjobs=2 --ioengine=libaio --iodepth=8 --verify=crc32c --verify_fatal=1 \
+		--verify_backlog=64 --runtime="$2" --time_based --group_reporting
 }
 
 # Use the device $1 while the rest of the arguments, a command, disturbs it.
