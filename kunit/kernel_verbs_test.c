@@ -324,6 +324,50 @@ static void failed_device_keeps_requests(struct kunit *test)
 	destroy_all(test, k);
 }
 
+static bool bell_is_silent(struct kernel *k)
+{
+	return !memchr_inv(k->mock->bell, 0, sizeof(k->mock->bell));
+}
+
+/* Its registers may be gone. What it has completed before is not forgotten. */
+static void failed_device_is_not_rung(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	const int arm = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	unsigned int calls = 0;
+	struct ib_wc wc[4];
+
+	k->cq.ibcq.cq_context = &calls;
+	KUNIT_EXPECT_TRUE(test, bell_is_silent(k));
+	KUNIT_ASSERT_EQ(test, post(qp, 0, 8), 0);
+	KUNIT_EXPECT_NE(test, k->mock->bell[0], 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_NE(test, k->mock->bell[4], 0);
+	memset(k->mock->bell, 0, sizeof(k->mock->bell));
+
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	k->mock->dev->failed = true;
+	/* No event will come for the completion. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_EQ(test, calls, 0);
+	KUNIT_EXPECT_EQ(test, post(qp, 1, 8), 0);
+	KUNIT_EXPECT_EQ(test, post_receive(qp, 2), 0);
+	flush_work(&k->cq.kcq->wake);
+	KUNIT_EXPECT_GE(test, calls, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 2);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 1);
+	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_TRUE(test, bell_is_silent(k));
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
 static void refusal_leaks_a_part_of_a_queue(struct kunit *test)
 {
 	struct kernel *k = make_kernel(test);
@@ -576,6 +620,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(request_is_taken_in_the_wrong_state),
 	KUNIT_CASE(completion_of_a_destroyed_queue_pair_is_told),
 	KUNIT_CASE(failed_device_keeps_requests),
+	KUNIT_CASE(failed_device_is_not_rung),
 	KUNIT_CASE(refusal_leaks_a_part_of_a_queue),
 	KUNIT_CASE(refused_destruction_is_for_the_consumer_to_repeat),
 	KUNIT_CASE(shared_requests_complete_in_any_order),

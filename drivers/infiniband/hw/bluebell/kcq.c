@@ -167,14 +167,17 @@ static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 	return n;
 }
 
-/* Whether the device has failed, and something that is posted is left to be flushed. */
-static bool kcq_has_posted(struct mlx5_ib_kcq *kcq)
+/*
+ * Whether the consumer of a device that has failed has something to poll: what the device completed
+ * before, for which no event will come any more, or what is posted and left to be flushed.
+ */
+static bool kcq_has_work(struct mlx5_ib_kcq *kcq)
 {
 	struct mlx5_ib_wqs *wqs;
 
 	lockdep_assert_held(&kcq->lock);
-	if (likely(!READ_ONCE(kcq->dev->failed)))
-		return false;
+	if (mlx5_ib_cq_ring_next(&kcq->ring))
+		return true;
 	list_for_each_entry(wqs, &kcq->senders, send_node)
 		if (READ_ONCE(wqs->sq.posted) != wqs->sq.done)
 			return true;
@@ -213,19 +216,28 @@ int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
  *	wants to know about completions for which there will be no event
  *
  * A completion that has been written but not polled raises an event at once, so none is missed
- * while the device works. When it has failed, the driver calls the consumer. Any context.
+ * while the device works. When it has failed, its registers may be gone, so the driver does not arm
+ * the queue but calls the consumer if there is something to poll. Any context.
  *
  * Return: 1 if the caller should poll again because the device has failed; else 0.
  */
 int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 {
 	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	struct mlx5_core_cq *mcq = kcq->ring.mcq;
 
 	guard(spinlock_irqsave)(&kcq->lock);
-	mlx5_cq_arm(kcq->ring.mcq, solicited ? MLX5_CQ_DB_REQ_NOT_SOL : MLX5_CQ_DB_REQ_NOT,
-		    kcq->dev->mdev->priv.bfreg.up->map, kcq->ring.mcq->cons_index);
-	WRITE_ONCE(kcq->notifies, true);
-	if (!kcq_has_posted(kcq))
+	if (!kcq->notifies) {
+		WRITE_ONCE(kcq->notifies, true);
+		/* Pairs with mlx5_ib_kcq_wake(): it calls the consumer, or we see the failure. */
+		smp_mb();
+	}
+	if (likely(!READ_ONCE(kcq->dev->failed))) {
+		mlx5_cq_arm(mcq, solicited ? MLX5_CQ_DB_REQ_NOT_SOL : MLX5_CQ_DB_REQ_NOT,
+			    kcq->dev->mdev->priv.bfreg.up->map, mcq->cons_index);
+		return 0;
+	}
+	if (!kcq_has_work(kcq))
 		return 0;
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
 		return 1;
@@ -327,6 +339,11 @@ void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
  */
 void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 {
+	/*
+	 * The caller has posted or failed the device before. Pairs with mlx5_ib_kcq_arm(), which
+	 * looks for both after it has set @notifies.
+	 */
+	smp_mb();
 	if (READ_ONCE(kcq->notifies))
 		queue_work(system_dfl_wq, &kcq->wake);
 }

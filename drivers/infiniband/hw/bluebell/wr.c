@@ -50,7 +50,8 @@ static int wr_build(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq, const struct
  * @end: the request before which to stop; NULL for all of the list
  * @bad: gets the first one that could not be posted; those before it have been posted
  *
- * Implements ib_post_send(). Any context.
+ * Implements ib_post_send(). What is posted when the device has failed is only flushed: the
+ * registers of the device may be gone. Any context.
  *
  * Return: 0; -EINVAL for a queue pair that cannot send yet, or an opcode that it does not have;
  * -ENOMEM if the queue is full, or for more segments or inline data than it was created for.
@@ -77,11 +78,11 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 			break;
 		}
 	}
-	if (wr != first)
-		mlx5_ib_sq_ring(sq);
 	/* Under the lock: a failure that is not seen here finds the requests when it flushes. */
 	if (unlikely(READ_ONCE(dev->failed)))
 		mlx5_ib_kcq_wake(qp->wqs->send_cq);
+	else if (wr != first)
+		mlx5_ib_sq_ring(sq);
 	return err;
 }
 
