@@ -322,6 +322,8 @@ static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_d
 	dev->ib_dev.num_comp_vectors = mlx5_comp_vectors_max(mdev);
 	dev->ib_dev.dev.parent = mdev->device;
 	dev->ib_dev.driver_def = mlx5_ib_defs;
+	/* ib_core adapts the events of the queues that it polls to the load. */
+	dev->ib_dev.use_cq_dim = MLX5_CAP_GEN(mdev, cq_moderation);
 	ib_set_device_ops(&dev->ib_dev, &mlx5_ib_dev_ops);
 	err = dev_init(dev);
 	if (err) {
