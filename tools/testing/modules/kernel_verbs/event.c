@@ -3,6 +3,9 @@
  * Tests of kernel verbs: events of completion queues, and queues that are drained.
  */
 
+#include <linux/delay.h>
+#include <linux/dim.h>
+
 #include "rig.h"
 
 /* With a CQ that ib_core polls when there is an event. */
@@ -144,6 +147,89 @@ static int test_solicited(struct rig *rig)
 	return err;
 }
 
+/* ---- moderation ------------------------------------------------------------------ */
+
+#define MAX_BURST	54	/* requests that are posted at once */
+#define BURSTS		(2 * DIM_NEVENTS)
+#define ADAPT_MS	13000
+
+struct burst {
+	struct ib_cqe cqe;
+	struct completion done;
+	unsigned int left;
+	bool failed;
+};
+
+static void burst_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct burst *burst = container_of(wc->wr_cqe, struct burst, cqe);
+
+	burst->failed |= wc->status != IB_WC_SUCCESS;
+	if (!--burst->left)
+		complete(&burst->done);
+}
+
+/* So many empty messages at once, which need no memory; wait for them, and then for a while. */
+static int send_burst(struct rig *rig, unsigned int num, unsigned int pause_us)
+{
+	static struct ib_rdma_wr wr[MAX_BURST];	/* one test at a time */
+	struct burst burst = { .cqe.done = burst_done, .left = num };
+	unsigned int i;
+
+	init_completion(&burst.done);
+	for (i = 0; i < num; i++)
+		wr[i].wr = (struct ib_send_wr){
+			.wr_cqe = &burst.cqe,
+			.opcode = IB_WR_RDMA_WRITE,
+			.send_flags = IB_SEND_SIGNALED,
+			.next = i + 1 < num ? &wr[i + 1].wr : NULL,
+		};
+	TRY(ib_post_send(rig->qp[0], &wr[0].wr, NULL));
+	EXPECT(wait_for_completion_timeout(&burst.done, msecs_to_jiffies(TIMEOUT_MS)));
+	EXPECT(!burst.failed);
+	if (pause_us)
+		usleep_range(pause_us, pause_us * 2);
+	return 0;
+}
+
+static int send_bursts(struct rig *rig, unsigned int num, unsigned int pause_us)
+{
+	unsigned int i;
+
+	for (i = 0; i < BURSTS; i++)
+		TRY(send_burst(rig, num, pause_us));
+	return 0;
+}
+
+/*
+ * ib_core compares the completions of each millisecond, and of each event, with those before. More
+ * and more of them have events wait for several completions; one at a time, some time apart, has
+ * each of them raise an event again.
+ */
+static int test_moderation(struct rig *rig)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ADAPT_MS);
+	struct dim *dim = rig->cq[0]->dim;
+	unsigned int num;
+
+	EXPECT(dim);
+	EXPECT_EQ(RDMA_DIM_START_PROFILE, READ_ONCE(dim->profile_ix));
+	while (READ_ONCE(dim->profile_ix) < 2) {
+		EXPECT(time_before(jiffies, end));
+		TRY(send_bursts(rig, 1, 1000));
+		for (num = 2; num <= MAX_BURST && READ_ONCE(dim->profile_ix) < 2; num *= 3)
+			TRY(send_bursts(rig, num, 0));
+	}
+	end = jiffies + msecs_to_jiffies(ADAPT_MS);
+	while (READ_ONCE(dim->profile_ix) >= 2) {
+		EXPECT(time_before(jiffies, end));
+		TRY(send_bursts(rig, 1, 1000));
+	}
+	/* The device is told of the last change, too. */
+	flush_work(&dim->work);
+	return 0;
+}
+
 const struct rig_test event_tests[] = {
 	{ "rc_events_softirq", test_events, IB_QPT_RC, IB_POLL_SOFTIRQ },
 	{ "rc_events_workqueue", test_events, IB_QPT_RC, IB_POLL_WORKQUEUE },
@@ -152,5 +238,6 @@ const struct rig_test event_tests[] = {
 	{ "rc_until_failure_softirq", test_until_failure, IB_QPT_RC, IB_POLL_SOFTIRQ },
 	{ "rc_until_failure_workqueue", test_until_failure, IB_QPT_RC, IB_POLL_WORKQUEUE },
 	{ "rc_solicited", test_solicited, IB_QPT_RC, IB_POLL_DIRECT },
+	{ "rc_moderation", test_moderation, IB_QPT_RC, IB_POLL_SOFTIRQ },
 	{}
 };

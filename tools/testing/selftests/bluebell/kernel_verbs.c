@@ -115,4 +115,24 @@ TEST(firmware_refuses_to_attach_and_to_detach)
 	close(fd);
 }
 
+/* ib_core measures the load and chooses; the driver says that it may, and tells the device. */
+TEST(moderation_adapts_to_the_load)
+{
+	int fd;
+
+	if (hca_ctl_present() && hca_cap("general", "cq_moderation") <= 0)
+		SKIP(return, "the device does not moderate events");
+	fd = consumer_open();
+	ASSERT_LE(0, fd);
+	if (hca_ctl_present()) {
+		ASSERT_EQ(0, hca_census_reset());
+		ASSERT_EQ(0, hca_commands_reset());
+	}
+	run_module_test(_metadata, fd, "rc_moderation");
+	/* At least two steps to fewer events, and one to more. */
+	if (hca_ctl_present())
+		EXPECT_LE(3, hca_commands("MODIFY_CQ"));
+	close(fd);
+}
+
 TEST_HARNESS_MAIN
