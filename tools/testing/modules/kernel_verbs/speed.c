@@ -21,13 +21,41 @@
 
 enum call { POST_RECV, POST_SEND, POLL_SEND, POLL_RECV, NUM_CALLS };
 
-static int call(struct rig *rig, enum call call, struct ib_wc *wc)
+/**
+ * struct requests - what the calls post, made before the time is taken
+ * @sge: data of one message of each side
+ * @recv: request to receive it
+ * @send: request to send it
+ */
+struct requests {
+	struct ib_sge sge[NUM_QPS];
+	struct ib_recv_wr recv;
+	struct ib_send_wr send;
+};
+
+static void make_requests(struct rig *rig, struct requests *requests)
+{
+	int i;
+
+	for (i = 0; i < NUM_QPS; i++)
+		requests->sge[i] = rig_sge(rig, i, 0, BYTES);
+	requests->recv = (struct ib_recv_wr){
+		.wr_id = 1, .sg_list = &requests->sge[1], .num_sge = 1,
+	};
+	requests->send = (struct ib_send_wr){
+		.wr_id = 2, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+		.sg_list = &requests->sge[0], .num_sge = 1,
+	};
+}
+
+static int call(struct rig *rig, const struct requests *requests, enum call call,
+		struct ib_wc *wc)
 {
 	switch (call) {
 	case POST_RECV:
-		return rig_post_recv(rig, 1, 0, BYTES, 1);
+		return ib_post_recv(rig->qp[1], &requests->recv, NULL);
 	case POST_SEND:
-		return rig_post_send(rig, IB_WR_SEND, BYTES, 2);
+		return ib_post_send(rig->qp[0], &requests->send, NULL);
 	case POLL_SEND:
 		return ib_poll_cq(rig->cq[0], 1, wc) == 1 ? 0 : -EAGAIN;
 	default:
@@ -36,7 +64,8 @@ static int call(struct rig *rig, enum call call, struct ib_wc *wc)
 }
 
 /* The time of a batch of calls, or a negative errno. */
-static s64 time_calls(struct rig *rig, enum call which, struct ib_wc *wc)
+static s64 time_calls(struct rig *rig, const struct requests *requests, enum call which,
+		      struct ib_wc *wc)
 {
 	unsigned long flags;
 	int i, err = 0;
@@ -45,7 +74,7 @@ static s64 time_calls(struct rig *rig, enum call which, struct ib_wc *wc)
 	local_irq_save(flags);
 	start = ktime_get_ns();
 	for (i = 0; i < BATCH && !err; i++)
-		err = call(rig, which, wc);
+		err = call(rig, requests, which, wc);
 	end = ktime_get_ns();
 	local_irq_restore(flags);
 	return err ?: end - start;
@@ -54,15 +83,17 @@ static s64 time_calls(struct rig *rig, enum call which, struct ib_wc *wc)
 /* The least time of each call. A batch that was not complete when it was polled is an error. */
 static int test_calls(struct rig *rig)
 {
+	struct requests requests;
 	s64 least[NUM_CALLS], t;
 	struct ib_wc wc = {};
 	int i, which;
 
+	make_requests(rig, &requests);
 	for (i = 0; i < BATCHES; i++) {
 		for (which = 0; which < NUM_CALLS; which++) {
 			if (which == POLL_SEND)
 				msleep(SETTLE_MS);
-			t = time_calls(rig, which, &wc);
+			t = time_calls(rig, &requests, which, &wc);
 			if (t < 0)
 				return FAILED("a call fails", t, 0);
 			EXPECT_EQ(IB_WC_SUCCESS, wc.status);
