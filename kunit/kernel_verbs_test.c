@@ -146,6 +146,12 @@ static void destroy_all(struct kunit *test, struct kernel *k)
 	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 0);
 }
 
+/* A byte of the inline data of a request. */
+static u8 sent_byte(u64 wr_id, unsigned int i)
+{
+	return wr_id * 5 + i + 1;
+}
+
 static int post(struct mlx5_ib_qp *qp, u64 wr_id, unsigned int inline_len)
 {
 	static u8 data[256];
@@ -155,8 +161,12 @@ static int post(struct mlx5_ib_qp *qp, u64 wr_id, unsigned int inline_len)
 		.sg_list = &sge, .num_sge = 1,
 	};
 	const struct ib_send_wr *bad = NULL;
-	int err = mlx5_ib_post_sends(qp, &wr, NULL, &bad);
+	unsigned int i;
+	int err;
 
+	for (i = 0; i < inline_len; i++)
+		data[i] = sent_byte(wr_id, i);
+	err = mlx5_ib_post_sends(qp, &wr, NULL, &bad);
 	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
 	return err;
 }
@@ -192,6 +202,18 @@ static __be32 *block(struct mlx5_ib_qp *qp, u16 index)
 	return qp->mem.buf.frags.frags[at / PAGE_SIZE].buf + at % PAGE_SIZE;
 }
 
+/* How many bytes of the inline data of a request are not where they should be. */
+static unsigned int wrong_bytes(struct mlx5_ib_qp *qp, u16 index, u64 wr_id, unsigned int len)
+{
+	/* Behind the control segment, and the length. */
+	unsigned int at = sizeof(struct mlx5_wqe_ctrl_seg) + sizeof(struct mlx5_wqe_inline_seg);
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < len; i++, at++)
+		wrong += ((u8 *)block(qp, index + at / 64))[at % 64] != sent_byte(wr_id, i);
+	return wrong;
+}
+
 /* Requests of one to three blocks go round the queue, whose pages are not contiguous. */
 static void request_is_put_elsewhere(struct kunit *test)
 {
@@ -213,6 +235,7 @@ static void request_is_put_elsewhere(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(block(qp, index)[4]),
 				inline_len[i % 3] | 0x80000000);
 		KUNIT_EXPECT_MEMEQ(test, k->mock->bell, block(qp, index), 8);
+		KUNIT_EXPECT_EQ(test, wrong_bytes(qp, index, i, inline_len[i % 3]), 0);
 		complete_wqe(k, qp, MLX5_CQE_REQ, index);
 		index += blocks;
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), index);

@@ -13,6 +13,7 @@
 #include "../layout_cqe.h"
 #include "../layout_umr.h"
 #include "../layout_wqe.h"
+#include "../layout_wr.h"
 #include "golden.h"
 #include "mock.h"
 
@@ -224,6 +225,7 @@ static void request_has_a_bit_out_of_place(struct kunit *test)
 	const struct wqe_case *c = test->param_value;
 	struct mlx5_ib_wqe_target to = target(c->type);
 	u8 *wqe = kunit_kmalloc(test, MLX5_IB_MAX_WQE_BYTES, GFP_KERNEL);
+	const struct mlx5_ib_wr_op *op;
 	struct ib_sge sge[4];
 	union any_wr wr = {};
 	int ds;
@@ -232,10 +234,11 @@ static void request_has_a_bit_out_of_place(struct kunit *test)
 	/* What was there before must not show. */
 	memset(wqe, 0xee, MLX5_IB_MAX_WQE_BYTES);
 	make_wr(c, &wr, sge);
-	KUNIT_ASSERT_EQ(test, mlx5_ib_wqe_check(&to, &wr.send), 0);
-	ds = mlx5_ib_fill_send_wqe(wqe, &to, &wr.send);
+	op = mlx5_ib_wr_op(&to, &wr.send);
+	KUNIT_ASSERT_NOT_NULL(test, op);
+	ds = mlx5_ib_fill_send_wqe(wqe, &to, op, &wr.send);
 	KUNIT_ASSERT_GT(test, ds, 0);
-	mlx5_ib_finish_send_wqe(wqe, &to, &wr.send, ds, INDEX, c->after_umr);
+	mlx5_ib_finish_send_wqe(wqe, &to, op, &wr.send, ds, INDEX, c->after_umr);
 	KUNIT_EXPECT_EQ(test, ds, c->want[1].value & 0x3f);
 	expect_golden(test, wqe, ds * MLX5_SEND_WQE_DS, c->want);
 }
@@ -262,16 +265,16 @@ static void request_of_another_type_is_taken(struct kunit *test)
 
 		for (opcode = 0; opcode < 32; opcode++) {
 			wr.opcode = opcode;
-			KUNIT_EXPECT_EQ_MSG(test, !mlx5_ib_wqe_check(&to, &wr),
+			KUNIT_EXPECT_EQ_MSG(test, !!mlx5_ib_wr_op(&to, &wr),
 					    !!(opcodes[i] & BIT(opcode)), "type %u, opcode %u",
 					    types[i], opcode);
 		}
 		wr.opcode = IB_WR_REG_MR;
-		KUNIT_EXPECT_EQ(test, !mlx5_ib_wqe_check(&to, &wr), types[i] == IB_QPT_RC);
+		KUNIT_EXPECT_EQ(test, !!mlx5_ib_wr_op(&to, &wr), types[i] == IB_QPT_RC);
 		wr.opcode = -1;
-		KUNIT_EXPECT_EQ(test, mlx5_ib_wqe_check(&to, &wr), -EINVAL);
+		KUNIT_EXPECT_NULL(test, mlx5_ib_wr_op(&to, &wr));
 		wr.opcode = IB_WR_REG_MR_INTEGRITY;
-		KUNIT_EXPECT_EQ(test, mlx5_ib_wqe_check(&to, &wr), -EINVAL);
+		KUNIT_EXPECT_NULL(test, mlx5_ib_wr_op(&to, &wr));
 	}
 }
 
@@ -289,10 +292,10 @@ static void missing_atomic_operation_is_posted(struct kunit *test)
 		to.atomic_ops = BIT(bit);
 		for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 			wr.opcode = opcodes[i];
-			KUNIT_EXPECT_EQ(test, mlx5_ib_wqe_check(&to, &wr), bit == i ? 0 : -EINVAL);
+			KUNIT_EXPECT_EQ(test, !!mlx5_ib_wr_op(&to, &wr), bit == i);
 		}
 		wr.opcode = IB_WR_RDMA_READ;
-		KUNIT_EXPECT_EQ(test, mlx5_ib_wqe_check(&to, &wr), 0);
+		KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_wr_op(&to, &wr));
 	}
 }
 
@@ -323,6 +326,12 @@ static void responder_has_the_atomic_mode_of_another_device(struct kunit *test)
 	}
 }
 
+static int fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
+			 const struct ib_send_wr *wr)
+{
+	return mlx5_ib_fill_send_wqe(wqe, to, mlx5_ib_wr_op(to, wr), wr);
+}
+
 static void inline_data_is_cut_or_runs_over(struct kunit *test)
 {
 	struct mlx5_ib_wqe_target to = target(IB_QPT_UC);
@@ -343,7 +352,7 @@ static void inline_data_is_cut_or_runs_over(struct kunit *test)
 		sge[0].length = len / 3;
 		sge[1].length = len - len / 3;
 		sge[1].addr = (uintptr_t)data + len / 3;
-		KUNIT_ASSERT_EQ(test, mlx5_ib_fill_send_wqe(wqe, &to, &wr), ds);
+		KUNIT_ASSERT_EQ(test, fill_send_wqe(wqe, &to, &wr), ds);
 		if (!len)
 			continue;
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(*(__be32 *)(wqe + 16)), len | 0x80000000);
@@ -353,9 +362,9 @@ static void inline_data_is_cut_or_runs_over(struct kunit *test)
 	}
 	sge[0].length = 1;
 	sge[1].length = 60;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_send_wqe(wqe, &to, &wr), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, fill_send_wqe(wqe, &to, &wr), -ENOMEM);
 	sge[1].length = U32_MAX;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_send_wqe(wqe, &to, &wr), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, fill_send_wqe(wqe, &to, &wr), -ENOMEM);
 }
 
 /* An empty segment would be one of 2 GiB. */
@@ -368,13 +377,13 @@ static void empty_segment_is_sent(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, wqe);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_send_wqe(wqe, &to, &wr), 2);
+	KUNIT_EXPECT_EQ(test, fill_send_wqe(wqe, &to, &wr), 2);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(*(__be32 *)(wqe + 16)), 6);
 	for (i = 0; i < 15; i++)
 		sge[i].length = 1;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_send_wqe(wqe, &to, &wr), 16);
+	KUNIT_EXPECT_EQ(test, fill_send_wqe(wqe, &to, &wr), 16);
 	sge[15].length = 1;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_send_wqe(wqe, &to, &wr), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, fill_send_wqe(wqe, &to, &wr), -ENOMEM);
 }
 
 static void request_is_not_ordered_behind_a_change_of_a_key(struct kunit *test)
@@ -413,7 +422,8 @@ static void request_is_not_ordered_behind_a_change_of_a_key(struct kunit *test)
 		};
 
 		to.umr_fence = t[i].umr_fence;
-		mlx5_ib_finish_send_wqe(&ctrl, &to, &wr, 1, 0, t[i].after_umr);
+		mlx5_ib_finish_send_wqe(&ctrl, &to, mlx5_ib_wr_op(&to, &wr), &wr, 1, 0,
+					t[i].after_umr);
 		KUNIT_EXPECT_EQ_MSG(test, ctrl.fm_ce_se, t[i].want, "row %u", i);
 	}
 }
@@ -434,7 +444,8 @@ static void key_of_a_request_is_overwritten(struct kunit *test)
 	to.signal_all = true;
 	mlx5_ib_umr_fill_local_inv(wqe, wr.ex.invalidate_rkey);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_wqe_ds(wqe), 8);
-	mlx5_ib_finish_send_wqe(wqe, &to, &wr, mlx5_ib_umr_wqe_ds(wqe), INDEX, false);
+	mlx5_ib_finish_send_wqe(wqe, &to, mlx5_ib_wr_op(&to, &wr), &wr, mlx5_ib_umr_wqe_ds(wqe),
+				INDEX, false);
 	expect_golden(test, wqe, 128, want);
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Work queues of the kernel: how large they are, and the work requests in them,
- * byte by byte. Pure functions only.
- *
- * A send WQE is made of segments of 16 bytes or a multiple: control, address, data.
- * linux/mlx5/qp.h has the segments.
+ * byte by byte. layout_wr.h has what is called for each request. Pure functions only.
  */
 
 #include <linux/align.h>
@@ -19,6 +16,7 @@
 #include "layout_qp.h"
 #include "layout_umr.h"
 #include "layout_wqe.h"
+#include "layout_wr.h"
 
 #define DS_SIZE		MLX5_SEND_WQE_DS
 
@@ -148,73 +146,41 @@ int mlx5_ib_calc_kernel_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_ca
 #define UC	BIT(IB_QPT_UC)
 #define UD	BIT(IB_QPT_UD)
 
-enum wr_address {
-	WR_PLAIN,	/* the peer's receive request says where to, or nothing is transferred */
-	WR_RDMA,	/* the request says where */
-	WR_ATOMIC,
-};
-
-/* What a WQE has for each opcode of verbs, and which types of queue pairs have it. */
-static const struct {
-	u8 opcode;
-	u8 types;
-	u8 address;
-	u8 atomic;		/* MLX5_ATOMIC_OPS_* that the device needs */
-	bool imm;
-	bool inval;
-} wr_ops[] = {
-	[IB_WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, RC | UC, WR_RDMA },
-	[IB_WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM, RC | UC, WR_RDMA, .imm = true },
+const struct mlx5_ib_wr_op mlx5_ib_wr_ops[MLX5_IB_NUM_WR_OPS] = {
+	[IB_WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, RC | UC, MLX5_IB_WR_RDMA },
+	[IB_WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM, RC | UC, MLX5_IB_WR_RDMA,
+		.word = MLX5_IB_WR_IMM },
 	[IB_WR_SEND] = { MLX5_OPCODE_SEND, RC | UC | UD },
-	[IB_WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, RC | UC | UD, .imm = true },
-	[IB_WR_SEND_WITH_INV] = { MLX5_OPCODE_SEND_INVAL, RC, .inval = true },
-	[IB_WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, RC, WR_RDMA },
-	[IB_WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, RC, WR_ATOMIC,
+	[IB_WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, RC | UC | UD, .word = MLX5_IB_WR_IMM },
+	[IB_WR_SEND_WITH_INV] = { MLX5_OPCODE_SEND_INVAL, RC, .word = MLX5_IB_WR_INVAL },
+	[IB_WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, RC, MLX5_IB_WR_RDMA },
+	[IB_WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, RC, MLX5_IB_WR_ATOMIC,
 		MLX5_ATOMIC_OPS_CMP_SWAP },
-	[IB_WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, RC, WR_ATOMIC,
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, RC, MLX5_IB_WR_ATOMIC,
 		MLX5_ATOMIC_OPS_FETCH_ADD },
-	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_MASKED_CS, RC, WR_ATOMIC,
-		MLX5_ATOMIC_OPS_EXTENDED_CMP_SWAP },
-	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_MASKED_FA, RC, WR_ATOMIC,
-		MLX5_ATOMIC_OPS_EXTENDED_FETCH_ADD },
-	[IB_WR_LOCAL_INV] = { MLX5_OPCODE_UMR, RC },
-	[IB_WR_REG_MR] = { MLX5_OPCODE_UMR, RC },
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_MASKED_CS, RC,
+		MLX5_IB_WR_ATOMIC, MLX5_ATOMIC_OPS_EXTENDED_CMP_SWAP },
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_MASKED_FA, RC,
+		MLX5_IB_WR_ATOMIC, MLX5_ATOMIC_OPS_EXTENDED_FETCH_ADD },
+	[IB_WR_LOCAL_INV] = { MLX5_OPCODE_UMR, RC, .word = MLX5_IB_WR_UMR },
+	[IB_WR_REG_MR] = { MLX5_OPCODE_UMR, RC, .word = MLX5_IB_WR_UMR },
 };
 
 /**
- * mlx5_ib_wqe_check - find out whether a queue pair executes a send request
- * @to: the queue pair
+ * mlx5_ib_fill_atomic - write the segments of an atomic operation before its data
+ * @seg: the first segment
  * @wr: the request
  *
- * Return: 0, or -EINVAL for an opcode that its type or the device does not have.
- */
-int mlx5_ib_wqe_check(const struct mlx5_ib_wqe_target *to, const struct ib_send_wr *wr)
-{
-	if ((unsigned int)wr->opcode >= ARRAY_SIZE(wr_ops) ||
-	    !(wr_ops[wr->opcode].types & BIT(to->type)) ||
-	    wr_ops[wr->opcode].atomic & ~to->atomic_ops)
-		return -EINVAL;
-	return 0;
-}
-
-static void *fill_raddr(void *seg, u64 addr, u32 rkey)
-{
-	struct mlx5_wqe_raddr_seg *raddr = seg;
-
-	raddr->raddr = cpu_to_be64(addr);
-	raddr->rkey = cpu_to_be32(rkey);
-	raddr->reserved = 0;
-	return raddr + 1;
-}
-
-/*
  * A masked addition has the boundaries of its fields in the place of the value to compare; a masked
  * exchange has two masks behind that.
+ *
+ * Return: where the next segment starts.
  */
-static void *fill_atomic(void *seg, const struct ib_atomic_wr *wr)
+void *mlx5_ib_fill_atomic(void *seg, const struct ib_atomic_wr *wr)
 {
-	struct mlx5_wqe_masked_atomic_seg *atomic = fill_raddr(seg, wr->remote_addr, wr->rkey);
+	struct mlx5_wqe_masked_atomic_seg *atomic;
 
+	atomic = mlx5_ib_fill_raddr(seg, wr->remote_addr, wr->rkey);
 	switch (wr->wr.opcode) {
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 		atomic->swap_add = cpu_to_be64(wr->compare_add);
@@ -236,7 +202,14 @@ static void *fill_atomic(void *seg, const struct ib_atomic_wr *wr)
 	return atomic + 1;
 }
 
-static void *fill_datagram(void *seg, const struct ib_ud_wr *wr)
+/**
+ * mlx5_ib_fill_datagram - write the segment that tells where a datagram is sent
+ * @seg: the segment
+ * @wr: the request
+ *
+ * Return: where the next segment starts.
+ */
+void *mlx5_ib_fill_datagram(void *seg, const struct ib_ud_wr *wr)
 {
 	struct mlx5_wqe_datagram_seg *dgram = seg;
 
@@ -247,21 +220,15 @@ static void *fill_datagram(void *seg, const struct ib_ud_wr *wr)
 	return dgram + 1;
 }
 
-static void *fill_address(void *seg, const struct mlx5_ib_wqe_target *to,
-			  const struct ib_send_wr *wr)
-{
-	switch (wr_ops[wr->opcode].address) {
-	case WR_RDMA:
-		return fill_raddr(seg, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
-	case WR_ATOMIC:
-		return fill_atomic(seg, atomic_wr(wr));
-	default:
-		return to->type == IB_QPT_UD ? fill_datagram(seg, ud_wr(wr)) : seg;
-	}
-}
-
-/* Copy the data into the WQE, behind its length. No data is no segment. */
-static int fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline)
+/**
+ * mlx5_ib_fill_inline - copy the data of a request into its WQE, behind their length
+ * @seg: where the data segment starts
+ * @wr: the request
+ * @max_inline: bytes that the WQE has room for
+ *
+ * Return: units of 16 bytes, none for no data; or -ENOMEM for too many bytes.
+ */
+int mlx5_ib_fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline)
 {
 	struct mlx5_wqe_inline_seg *head = seg;
 	u8 *to = (u8 *)head->data;
@@ -281,131 +248,6 @@ static int fill_inline(void *seg, const struct ib_send_wr *wr, u32 max_inline)
 	bytes += sizeof(*head);
 	memset((u8 *)seg + bytes, 0, ALIGN(bytes, DS_SIZE) - bytes);
 	return DIV_ROUND_UP(bytes, DS_SIZE);
-}
-
-static void fill_data_seg(struct mlx5_wqe_data_seg *seg, const struct ib_sge *sge)
-{
-	seg->byte_count = cpu_to_be32(sge->length);
-	seg->lkey = cpu_to_be32(sge->lkey);
-	seg->addr = cpu_to_be64(sge->addr);
-}
-
-/* Write a list without its empty entries, each of which would stand for 2 GiB. */
-static int fill_data_segs(struct mlx5_wqe_data_seg *seg, const struct ib_sge *list, int num,
-			  unsigned int room)
-{
-	const struct ib_sge *sge;
-	unsigned int n = 0;
-
-	for (sge = list; sge < list + num; sge++) {
-		if (!sge->length)
-			continue;
-		if (n == room)
-			return -ENOMEM;
-		fill_data_seg(&seg[n++], sge);
-	}
-	return n;
-}
-
-/**
- * mlx5_ib_fill_send_wqe - write the segments of a send WQE behind its control segment
- * @wqe: the WQE, MLX5_IB_MAX_WQE_BYTES
- * @to: the queue pair
- * @wr: a request that mlx5_ib_wqe_check() accepts, other than UMR requests; layout_umr.c has those
- *
- * Return: units of 16 bytes that the WQE has, or -ENOMEM for more data segments or inline data
- * than the queue pair was created for.
- */
-int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
-			  const struct ib_send_wr *wr)
-{
-	void *seg = fill_address(wqe + sizeof(struct mlx5_wqe_ctrl_seg), to, wr);
-	unsigned int ds = (seg - wqe) / DS_SIZE;
-	int data;
-
-	if (wr->send_flags & IB_SEND_INLINE)
-		data = fill_inline(seg, wr, to->max_inline);
-	else
-		data = fill_data_segs(seg, wr->sg_list, wr->num_sge, to->max_ds - ds);
-	return data < 0 ? data : ds + data;
-}
-
-/*
- * A request behind one that changes a key waits until the key has been changed: it may use the
- * key. Requests that change one key are in order by a fence of their own.
- */
-static u8 wqe_fence(const struct mlx5_ib_wqe_target *to, const struct ib_send_wr *wr,
-		    bool after_umr)
-{
-	u8 mode = after_umr ? MLX5_FENCE_MODE_INITIATOR_SMALL : MLX5_FENCE_MODE_NONE;
-
-	if (mlx5_ib_wr_is_umr(wr->opcode))
-		mode = to->umr_fence;
-	if (!(wr->send_flags & IB_SEND_FENCE) || mode == MLX5_FENCE_MODE_STRONG_ORDERING)
-		return mode;
-	return mode == MLX5_FENCE_MODE_NONE ? MLX5_FENCE_MODE_FENCE :
-					      MLX5_FENCE_MODE_SMALL_AND_FENCE;
-}
-
-/* The word of the control segment whose meaning depends on the opcode; UMR requests have theirs. */
-static __be32 wqe_immediate(const struct ib_send_wr *wr)
-{
-	if (wr_ops[wr->opcode].imm)
-		return wr->ex.imm_data;
-	return wr_ops[wr->opcode].inval ? cpu_to_be32(wr->ex.invalidate_rkey) : 0;
-}
-
-/**
- * mlx5_ib_finish_send_wqe - write the control segment of a send WQE
- * @wqe: the WQE, otherwise complete
- * @to: the queue pair
- * @wr: the request
- * @ds: units of 16 bytes that the WQE has
- * @index: basic blocks posted before
- * @after_umr: the request before this one changes a key
- */
-void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
-			     const struct ib_send_wr *wr, unsigned int ds, u16 index,
-			     bool after_umr)
-{
-	struct mlx5_wqe_ctrl_seg *ctrl = wqe;
-	u8 flags = wqe_fence(to, wr, after_umr);
-
-	if (to->signal_all || (wr->send_flags & IB_SEND_SIGNALED))
-		flags |= MLX5_WQE_CTRL_CQ_UPDATE;
-	if (wr->send_flags & IB_SEND_SOLICITED)
-		flags |= MLX5_WQE_CTRL_SOLICITED;
-	ctrl->opmod_idx_opcode = cpu_to_be32((u32)index << MLX5_WQE_CTRL_WQE_INDEX_SHIFT |
-					     wr_ops[wr->opcode].opcode);
-	ctrl->qpn_ds = cpu_to_be32(to->qpn << MLX5_WQE_CTRL_QPN_SHIFT | ds);
-	ctrl->signature = 0;
-	memset(ctrl->rsvd, 0, sizeof(ctrl->rsvd));
-	ctrl->fm_ce_se = flags;
-	if (!mlx5_ib_wr_is_umr(wr->opcode))
-		ctrl->imm = wqe_immediate(wr);
-}
-
-/* ---- receive requests ------------------------------------------------------------ */
-
-/**
- * mlx5_ib_fill_recv_wqe - write a receive WQE
- * @seg: its scatter list
- * @wr: the request
- * @room: segments that the WQE has room for
- * @end_key: key that ends a scatter list
- *
- * Return: 0, or -EINVAL for more segments than the queue was created for.
- */
-int mlx5_ib_fill_recv_wqe(struct mlx5_wqe_data_seg *seg, const struct ib_recv_wr *wr,
-			  unsigned int room, u32 end_key)
-{
-	int n = fill_data_segs(seg, wr->sg_list, wr->num_sge, room);
-
-	if (n < 0)
-		return -EINVAL;
-	if (n < room)
-		seg[n] = (struct mlx5_wqe_data_seg){ .lkey = cpu_to_be32(end_key) };
-	return 0;
 }
 
 /* ---- addresses --------------------------------------------------------------------- */

@@ -59,20 +59,7 @@ struct mlx5_ib_wqe_target {
 
 int mlx5_ib_calc_kernel_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
 			   struct mlx5_ib_wq_layout *wq);
-int mlx5_ib_wqe_check(const struct mlx5_ib_wqe_target *to, const struct ib_send_wr *wr);
-int mlx5_ib_fill_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
-			  const struct ib_send_wr *wr);
-void mlx5_ib_finish_send_wqe(void *wqe, const struct mlx5_ib_wqe_target *to,
-			     const struct ib_send_wr *wr, unsigned int ds, u16 index,
-			     bool after_umr);
-int mlx5_ib_fill_recv_wqe(struct mlx5_wqe_data_seg *seg, const struct ib_recv_wr *wr,
-			  unsigned int room, u32 end_key);
 void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate_support);
 void mlx5_ib_read_av(const struct mlx5_av *av, struct rdma_ah_attr *ah);
-
-static inline bool mlx5_ib_wr_is_umr(enum ib_wr_opcode opcode)
-{
-	return opcode == IB_WR_REG_MR || opcode == IB_WR_LOCAL_INV;
-}
 
 #endif /* BLUEBELL_LAYOUT_WQE_H */

@@ -25,6 +25,7 @@
 #include "own_cq.h"
 #include "umr_qp.h"
 #include "wq.h"
+#include "wq_post.h"
 
 #define WQE_WQEBBS	(sizeof(struct mlx5_ib_umr_wqe) / MLX5_SEND_WQE_BB)
 #define LOG_WQEBB	6

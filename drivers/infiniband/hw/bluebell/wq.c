@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work queues of kernel consumers: WQEs are copied into the buffer and the device is
- * told of them; completions give their places back.
+ * Work queues of kernel consumers: their memory, and completions, which give the places of
+ * requests back. wq_post.h has what is called for each request that is posted.
  *
  * A queue is posted to under its own lock, and completed under the lock of the CQ, which
  * stores how far it has come with a release: the place of a request is used again only after
@@ -9,7 +9,6 @@
  */
 
 #include <linux/mlx5/device.h>
-#include <linux/mlx5/doorbell.h>
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 
@@ -27,6 +26,7 @@ static int rq_init(struct mlx5_ib_rq *rq, const struct mlx5_ib_wq_layout *layout
 	if (!layout->rq_count)
 		return 0;
 	mlx5_init_fbc(mem->buf.frags.frags, layout->rq_shift, ilog2(layout->rq_count), &rq->ring);
+	rq->stride = BIT(layout->rq_shift);
 	rq->max_sge = BIT(layout->rq_shift) / sizeof(struct mlx5_wqe_data_seg);
 	rq->db = &mem->db.db[MLX5_RCV_DBR];
 	rq->wr_ids = kvcalloc(layout->rq_count, sizeof(*rq->wr_ids), GFP_KERNEL);
@@ -47,6 +47,7 @@ static int sq_init(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
 			     offset_in_page(start) >> MLX5_IB_LOG_WQEBB, &sq->ring);
 	sq->to.max_ds = layout->max_ds;
 	sq->to.max_inline = layout->max_inline;
+	sq->max_blocks = DIV_ROUND_UP(layout->max_ds, MLX5_SEND_WQEBB_NUM_DS);
 	sq->to.atomic_ops = dev->caps.atomic_ops;
 	sq->to.umr_fence = dev->caps.umr_fence;
 	sq->db = &mem->db.db[MLX5_SND_DBR];
@@ -104,11 +105,13 @@ void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs)
 		wqs->sq.posted = 0;
 		wqs->sq.done = 0;
 		wqs->sq.after_umr = false;
+		wqs->sq.room = 0;
 		*wqs->sq.db = 0;
 	}
 	if (wqs->rq.wr_ids) {
 		wqs->rq.posted = 0;
 		wqs->rq.done = 0;
+		wqs->rq.room = 0;
 		*wqs->rq.db = 0;
 	}
 	wqs->in_error = false;
@@ -116,6 +119,67 @@ void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs)
 }
 
 /* ---- posting --------------------------------------------------------------------------- */
+
+/* WQEs from @index to where the ring wraps, or goes on in another page. */
+static u32 ring_in_one_piece(struct mlx5_frag_buf_ctrl *ring, u32 index)
+{
+	return mlx5_frag_buf_get_idx_last_contig_stride(ring, index) + 1 - index;
+}
+
+/**
+ * mlx5_ib_sq_free_blocks - basic blocks of a send queue that no request has
+ * @sq: the queue, whose lock is held
+ *
+ * Return: the number.
+ */
+u32 mlx5_ib_sq_free_blocks(struct mlx5_ib_sq *sq)
+{
+	/* Pairs with mlx5_ib_sq_complete(): what was kept of a request has been read. */
+	u16 used = sq->posted - smp_load_acquire(&sq->done);
+
+	lockdep_assert_held(&sq->lock);
+	return sq->ring.sz_m1 + 1 - used;
+}
+
+/**
+ * mlx5_ib_sq_find_room - find out where the next WQE of a send queue can be built
+ * @sq: the queue, whose lock is held, and whose @room is too short for the longest WQE
+ *
+ * Return: memory for the longest WQE: its place in the ring, or @sq->aside.
+ */
+void *mlx5_ib_sq_find_room(struct mlx5_ib_sq *sq)
+{
+	u32 index = sq->posted & sq->ring.sz_m1;
+	u32 room = min(ring_in_one_piece(&sq->ring, index), mlx5_ib_sq_free_blocks(sq));
+
+	sq->room = min(room, U16_MAX);
+	if (sq->room < sq->max_blocks)
+		return sq->aside;
+	sq->next = mlx5_frag_buf_get_wqe(&sq->ring, index);
+	return sq->next;
+}
+
+/**
+ * mlx5_ib_rq_find_room - find out where the next WQEs of a receive queue are
+ * @rq: the queue, whose lock is held, and which has no @room
+ *
+ * Return: 0; -ENOMEM if the queue is full; -EINVAL if there is none.
+ */
+int mlx5_ib_rq_find_room(struct mlx5_ib_rq *rq)
+{
+	/* Pairs with mlx5_ib_rq_complete(): what was kept of a request has been read. */
+	u16 used = rq->posted - smp_load_acquire(&rq->done);
+	u32 index = rq->posted & rq->ring.sz_m1;
+
+	lockdep_assert_held(&rq->lock);
+	if (!rq->wr_ids)
+		return -EINVAL;
+	rq->room = min3(ring_in_one_piece(&rq->ring, index), rq->ring.sz_m1 + 1 - used, U16_MAX);
+	if (!rq->room)
+		return -ENOMEM;
+	rq->next = mlx5_frag_buf_get_wqe(&rq->ring, index);
+	return 0;
+}
 
 /**
  * mlx5_ib_sq_copy - copy a WQE into a send queue
@@ -135,115 +199,6 @@ void mlx5_ib_sq_copy(struct mlx5_frag_buf_ctrl *ring, u16 index, const void *wqe
 		       wqe + i * MLX5_SEND_WQE_BB, MLX5_SEND_WQE_BB);
 }
 
-/**
- * mlx5_ib_sq_doorbell - tell the device of WQEs that have been copied into a send queue
- * @record: send counter of the doorbell record
- * @posted: basic blocks posted
- * @start: first eight bytes of the last WQE
- * @map: register that rings the queue
- */
-void mlx5_ib_sq_doorbell(__be32 *record, u16 posted, __be32 *start, void __iomem *map)
-{
-	/* The WQEs before the record, the record before the register. */
-	dma_wmb();
-	*record = cpu_to_be32(posted);
-	/* The register is on the bus: dma_wmb() does not order it. */
-	wmb();
-	mlx5_write64(start, map);
-}
-
-/**
- * mlx5_ib_sq_push - put the WQE that has been built into the send queue
- * @sq: the queue, whose lock is held; @sq->wqe has the segments behind the control segment
- * @wr: the request
- * @ds: units of 16 bytes that the WQE has
- *
- * The device does not see the WQE before mlx5_ib_sq_ring().
- *
- * Return: 0, or -ENOMEM if the queue is full.
- */
-int mlx5_ib_sq_push(struct mlx5_ib_sq *sq, const struct ib_send_wr *wr, unsigned int ds)
-{
-	unsigned int blocks = DIV_ROUND_UP(ds, MLX5_SEND_WQEBB_NUM_DS);
-	u16 used;
-
-	lockdep_assert_held(&sq->lock);
-	/* Pairs with mlx5_ib_sq_complete(): what was kept of a request has been read. */
-	used = sq->posted - smp_load_acquire(&sq->done);
-	if (used + blocks > sq->ring.sz_m1 + 1)
-		return -ENOMEM;
-	mlx5_ib_finish_send_wqe(sq->wqe, &sq->to, wr, ds, sq->posted, sq->after_umr);
-	mlx5_ib_sq_copy(&sq->ring, sq->posted, sq->wqe, blocks);
-	sq->requests[sq->posted & sq->ring.sz_m1] = (struct mlx5_ib_posted_send){
-		.wr_id = wr->wr_id,
-		.blocks = blocks,
-		.opcode = wr->opcode,
-	};
-	memcpy(sq->doorbell, sq->wqe, sizeof(sq->doorbell));
-	sq->posted += blocks;
-	sq->after_umr = mlx5_ib_wr_is_umr(wr->opcode);
-	return 0;
-}
-
-/**
- * mlx5_ib_sq_ring - tell the device of the WQEs that have been put into the send queue
- * @sq: the queue, whose lock is held
- */
-void mlx5_ib_sq_ring(struct mlx5_ib_sq *sq)
-{
-	lockdep_assert_held(&sq->lock);
-	mlx5_ib_sq_doorbell(sq->db, sq->posted, sq->doorbell, sq->map);
-}
-
-/* Where the next receive WQE is. */
-static void *rq_wqe(struct mlx5_ib_rq *rq)
-{
-	return mlx5_frag_buf_get_wqe(&rq->ring, rq->posted & rq->ring.sz_m1);
-}
-
-/**
- * mlx5_ib_rq_post - put receive requests into a receive queue, and tell the device
- * @rq: the queue
- * @wr: requests, a list
- * @bad: gets the first one that could not be posted
- *
- * Any context.
- *
- * Return: 0; -ENOMEM if the queue is full; -EINVAL for more segments than a request may have, or
- * without a receive queue.
- */
-int mlx5_ib_rq_post(struct mlx5_ib_rq *rq, const struct ib_recv_wr *wr,
-		    const struct ib_recv_wr **bad)
-{
-	const struct ib_recv_wr *first = wr;
-	int err = 0;
-	u16 used;
-
-	guard(spinlock_irqsave)(&rq->lock);
-	for (; wr; wr = wr->next) {
-		/* Pairs with mlx5_ib_rq_complete(): what was kept of a request has been read. */
-		used = rq->posted - smp_load_acquire(&rq->done);
-		if (!rq->wr_ids)
-			err = -EINVAL;
-		else if (used > rq->ring.sz_m1)
-			err = -ENOMEM;
-		else
-			err = mlx5_ib_fill_recv_wqe(rq_wqe(rq), wr, rq->max_sge, rq->end_key);
-		if (err)
-			break;
-		rq->wr_ids[rq->posted & rq->ring.sz_m1] = wr->wr_id;
-		rq->posted++;
-	}
-	if (err)
-		*bad = wr;
-	if (wr != first) {
-		/* The WQEs before the record, which the device reads when a message arrives. */
-		dma_wmb();
-		*rq->db = cpu_to_be32(rq->posted);
-	}
-	return err;
-}
-
 /* ---- completing ------------------------------------------------------------------------ */
 
 /**
@@ -260,7 +215,7 @@ enum ib_wr_opcode mlx5_ib_sq_complete(struct mlx5_ib_sq *sq, u16 index, struct i
 	enum ib_wr_opcode opcode = request->opcode;
 
 	wc->wr_id = request->wr_id;
-	/* Pairs with mlx5_ib_sq_push(), which uses the place again. */
+	/* Pairs with mlx5_ib_sq_free_blocks(), whose caller uses the place again. */
 	smp_store_release(&sq->done, index + request->blocks);
 	return opcode;
 }
@@ -273,7 +228,7 @@ enum ib_wr_opcode mlx5_ib_sq_complete(struct mlx5_ib_sq *sq, u16 index, struct i
 void mlx5_ib_rq_complete(struct mlx5_ib_rq *rq, struct ib_wc *wc)
 {
 	wc->wr_id = rq->wr_ids[rq->done & rq->ring.sz_m1];
-	/* Pairs with mlx5_ib_rq_post(), which uses the place again. */
+	/* Pairs with mlx5_ib_rq_find_room(), whose caller uses the place again. */
 	smp_store_release(&rq->done, rq->done + 1);
 }
 

@@ -33,52 +33,64 @@ struct mlx5_ib_posted_send {
 
 /**
  * struct mlx5_ib_sq - send queue of a kernel consumer
- * @lock: guards @posted, @after_umr, @doorbell and @wqe
+ * @lock: guards @posted and what only posting uses: @after_umr, @room, @next, @doorbell, @aside
  * @to: what WQEs depend on; constant once the queue pair exists
  * @ring: finds basic blocks in the buffer
  * @db: send counter of the doorbell record
  * @map: register that rings the queue
  * @requests: struct mlx5_ib_posted_send of the WQE that begins at this block
+ * @max_blocks: basic blocks of the longest WQE
+ * @after_umr: the last request changes a key
+ * @room: basic blocks at @next, in one piece, that no request has; there may be more
  * @posted: basic blocks posted
  * @done: basic blocks completed; written under the lock of the CQ
- * @after_umr: the last request changes a key
+ * @next: where in the buffer the next WQE starts, if @room is not 0
  * @doorbell: start of the last WQE, which is written to @map
- * @wqe: the WQE that is being built
+ * @aside: the WQE that is being built, if it might not be in one piece in @ring
  */
 struct mlx5_ib_sq {
-	spinlock_t lock; /* posted, after_umr to wqe */
+	spinlock_t lock; /* posted, after_umr to aside but done */
 	struct mlx5_ib_wqe_target to;
 	struct mlx5_frag_buf_ctrl ring;
 	__be32 *db;
 	void __iomem *map;
 	struct mlx5_ib_posted_send *requests;
+	u8 max_blocks;
+	bool after_umr;
+	u16 room;
 	u16 posted;
 	u16 done;
-	bool after_umr;
+	void *next;
 	__be32 doorbell[2] __aligned(sizeof(u64));
-	u8 wqe[MLX5_IB_MAX_WQE_BYTES] __aligned(sizeof(u64));
+	u8 aside[MLX5_IB_MAX_WQE_BYTES] __aligned(sizeof(u64));
 };
 
 /**
  * struct mlx5_ib_rq - receive queue of a kernel consumer
- * @lock: guards @posted
+ * @lock: guards @posted, @room and @next
  * @ring: finds WQEs in the buffer
  * @max_sge: data segments of a WQE
  * @end_key: key that ends a scatter list
  * @db: receive counter of the doorbell record
  * @wr_ids: of the request at this WQE; NULL without a receive queue
+ * @stride: bytes from one WQE to the next
+ * @room: WQEs at @next, in one piece, that no request has; there may be more
  * @posted: WQEs posted
  * @done: WQEs completed; written under the lock of the CQ
+ * @next: where in the buffer the next WQE is, if @room is not 0
  */
 struct mlx5_ib_rq {
-	spinlock_t lock; /* posted */
+	spinlock_t lock; /* posted, room, next */
 	struct mlx5_frag_buf_ctrl ring;
 	u8 max_sge;
 	u32 end_key;
 	__be32 *db;
 	u64 *wr_ids;
+	u32 stride;
+	u16 room;
 	u16 posted;
 	u16 done;
+	void *next;
 };
 
 /**
@@ -118,13 +130,11 @@ struct mlx5_ib_wqs *mlx5_ib_wqs_alloc(struct mlx5_ib_dev *dev, struct ib_qp *ibq
 void mlx5_ib_wqs_free(struct mlx5_ib_wqs *wqs);
 void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs);
 
+u32 mlx5_ib_sq_free_blocks(struct mlx5_ib_sq *sq);
+void *mlx5_ib_sq_find_room(struct mlx5_ib_sq *sq);
+int mlx5_ib_rq_find_room(struct mlx5_ib_rq *rq);
 void mlx5_ib_sq_copy(struct mlx5_frag_buf_ctrl *ring, u16 index, const void *wqe,
 		     unsigned int blocks);
-void mlx5_ib_sq_doorbell(__be32 *record, u16 posted, __be32 *start, void __iomem *map);
-int mlx5_ib_sq_push(struct mlx5_ib_sq *sq, const struct ib_send_wr *wr, unsigned int ds);
-void mlx5_ib_sq_ring(struct mlx5_ib_sq *sq);
-int mlx5_ib_rq_post(struct mlx5_ib_rq *rq, const struct ib_recv_wr *wr,
-		    const struct ib_recv_wr **bad);
 
 enum ib_wr_opcode mlx5_ib_sq_complete(struct mlx5_ib_sq *sq, u16 index, struct ib_wc *wc);
 void mlx5_ib_rq_complete(struct mlx5_ib_rq *rq, struct ib_wc *wc);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work requests of kernel consumers: each becomes a WQE, and then the device is told of
- * all of them at once.
+ * Work requests of kernel consumers: each becomes a WQE in the ring, and then the device
+ * is told of all of them at once.
  */
 
 #include <linux/mlx5/driver.h>
@@ -11,36 +11,64 @@
 #include "kcq.h"
 #include "layout_umr.h"
 #include "layout_wqe.h"
+#include "layout_wr.h"
 #include "qp.h"
 #include "wq.h"
+#include "wq_post.h"
 #include "wr.h"
 
 /*
- * Build the segments of a WQE in sq->wqe. Returns its units of 16 bytes, or a negative errno.
- *
- * The RDMA core drains a queue pair of any type by an RDMA WRITE, to a queue pair in the error
- * state, whose WQEs the device flushes without reading more than their control segments.
+ * Build the segments of the WQE of a request that changes a key. Returns its units of 16 bytes.
  */
-static int wr_build(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq, const struct ib_send_wr *wr,
-		    enum ib_qp_state state)
+static noinline int wr_build_umr(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *umr,
+				 const struct ib_send_wr *wr)
 {
-	struct mlx5_ib_umr_wqe *umr = (struct mlx5_ib_umr_wqe *)sq->wqe;
-	int err;
-
-	if (state == IB_QPS_ERR && wr->opcode == IB_WR_RDMA_WRITE)
-		return sizeof(struct mlx5_wqe_ctrl_seg) / MLX5_SEND_WQE_DS;
-	err = mlx5_ib_wqe_check(&sq->to, wr);
-	if (err)
-		return err;
-	if (!mlx5_ib_wr_is_umr(wr->opcode))
-		return mlx5_ib_fill_send_wqe(sq->wqe, &sq->to, wr);
-
 	memset(umr, 0, offsetofend(struct mlx5_ib_umr_wqe, list));
 	if (wr->opcode == IB_WR_LOCAL_INV)
 		mlx5_ib_umr_fill_local_inv(umr, wr->ex.invalidate_rkey);
 	else
 		mlx5_ib_fast_mr_fill_wqe(dev, umr, reg_wr(wr));
 	return mlx5_ib_umr_wqe_ds(umr);
+}
+
+/*
+ * The RDMA core drains a queue pair of any type by an RDMA WRITE, to a queue pair in the error
+ * state, whose WQEs the device flushes without reading more than their control segments.
+ */
+static inline bool wr_is_drain(const struct ib_send_wr *wr, enum ib_qp_state state)
+{
+	return unlikely(state == IB_QPS_ERR) && wr->opcode == IB_WR_RDMA_WRITE;
+}
+
+/*
+ * Build the segments of a WQE behind its control segment. Returns its units of 16 bytes, or a
+ * negative errno.
+ */
+static inline int wr_build(struct mlx5_ib_dev *dev, const struct mlx5_ib_wqe_target *to,
+			   const struct mlx5_ib_wr_op *op, void *wqe, const struct ib_send_wr *wr,
+			   enum ib_qp_state state)
+{
+	if (wr_is_drain(wr, state))
+		return sizeof(struct mlx5_wqe_ctrl_seg) / MLX5_SEND_WQE_DS;
+	if (unlikely(mlx5_ib_wr_op_is_umr(op)))
+		return wr_build_umr(dev, wqe, wr);
+	return mlx5_ib_fill_send_wqe(wqe, to, op, wr);
+}
+
+/* Put one request into the send queue. Returns 0 or a negative errno. */
+static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
+			  const struct ib_send_wr *wr, enum ib_qp_state state)
+{
+	const struct mlx5_ib_wr_op *op = wr_is_drain(wr, state) ?
+		&mlx5_ib_wr_ops[IB_WR_RDMA_WRITE] : mlx5_ib_wr_op(&sq->to, wr);
+	void *wqe;
+	int ds;
+
+	if (unlikely(!op))
+		return -EINVAL;
+	wqe = mlx5_ib_sq_begin(sq);
+	ds = wr_build(dev, &sq->to, op, wqe, wr, state);
+	return unlikely(ds < 0) ? ds : mlx5_ib_sq_push(sq, wqe, op, wr, ds);
 }
 
 /**
@@ -63,7 +91,7 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 	struct mlx5_ib_sq *sq = &qp->wqs->sq;
 	struct mlx5_ib_dev *dev = qp->rsc.dev;
 	const struct ib_send_wr *first = wr;
-	int ds, err = 0;
+	int err = 0;
 
 	if (!sq->requests || state < IB_QPS_RTS) {
 		*bad = wr;
@@ -71,9 +99,8 @@ int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 	}
 	guard(spinlock_irqsave)(&sq->lock);
 	for (; wr != end; wr = wr->next) {
-		ds = wr_build(dev, sq, wr, state);
-		err = ds < 0 ? ds : mlx5_ib_sq_push(sq, wr, ds);
-		if (err) {
+		err = wr_post(dev, sq, wr, state);
+		if (unlikely(err)) {
 			*bad = wr;
 			break;
 		}
@@ -101,14 +128,26 @@ int mlx5_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
-	int err;
+	struct mlx5_ib_rq *rq = &qp->wqs->rq;
+	const struct ib_recv_wr *first = wr;
+	int err = 0;
 
 	if (READ_ONCE(qp->state) == IB_QPS_RESET) {
 		*bad = wr;
 		return -EINVAL;
 	}
-	err = mlx5_ib_rq_post(&qp->wqs->rq, wr, bad);
-	if (unlikely(READ_ONCE(to_mdev(ibqp->device)->failed)))
+	guard(spinlock_irqsave)(&rq->lock);
+	for (; wr; wr = wr->next) {
+		err = mlx5_ib_rq_push(rq, wr);
+		if (unlikely(err)) {
+			*bad = wr;
+			break;
+		}
+	}
+	if (wr != first)
+		mlx5_ib_rq_tell(rq);
+	/* Under the lock, as for send requests. */
+	if (unlikely(READ_ONCE(qp->rsc.dev->failed)))
 		mlx5_ib_kcq_wake(qp->wqs->recv_cq);
 	return err;
 }
