@@ -599,25 +599,27 @@ static void queue_pair_has_another_clock_than_its_cq(struct kunit *test)
 	};
 	struct objects *o = make_objects(test);
 	struct mlx5_ib_caps *caps = &o->mock->dev->caps;
-	struct mlx5_ib_cq clock, plain, *cqs[] = { &plain, &clock };
+	struct mlx5_ib_cq *cqs = kunit_kcalloc(test, 2, sizeof(*cqs), GFP_KERNEL);
+	struct mlx5_ib_cq *plain = &cqs[0], *clock = &cqs[1];
 	int i;
 
-	KUNIT_EXPECT_EQ(test, create_cq(o, &clock, MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS),
+	KUNIT_ASSERT_NOT_NULL(test, cqs);
+	KUNIT_EXPECT_EQ(test, create_cq(o, clock, MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS),
 			-EOPNOTSUPP);
 	/* Free running and real time. */
 	MOCK_SET_CAP(caps, sq_ts_format, 2);
-	KUNIT_ASSERT_EQ(test, create_cq(o, &clock, MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS), 0);
-	KUNIT_ASSERT_EQ(test, create_cq(o, &plain, 0), 0);
+	KUNIT_ASSERT_EQ(test, create_cq(o, clock, MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS), 0);
+	KUNIT_ASSERT_EQ(test, create_cq(o, plain, 0), 0);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		o->send_cq.real_time = cqs[cases[i].send]->real_time;
-		o->recv_cq.real_time = cqs[cases[i].recv]->real_time;
+		o->send_cq.real_time = cqs[cases[i].send].real_time;
+		o->recv_cq.real_time = cqs[cases[i].recv].real_time;
 		KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0), 0);
 		KUNIT_EXPECT_EQ_MSG(test, MLX5_GET(create_qp_in, o->mock->in, qpc.ts_format),
 				    cases[i].want, "case %d", i);
 		KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
 	}
-	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&clock.ibcq, &o->mock->attrs->driver_udata), 0);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&plain.ibcq, &o->mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&clock->ibcq, &o->mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&plain->ibcq, &o->mock->attrs->driver_udata), 0);
 	finish(o);
 }
 

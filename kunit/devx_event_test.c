@@ -661,9 +661,10 @@ static void destroyed_queue_of_verbs_has_subscribers(struct kunit *test)
 	static const u16 events[] = { COMM_EST, SRQ_LIMIT };
 	struct mock *mock = make_mock(test);
 	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
-	struct mlx5_ib_rsc rsc[2] = {};
+	struct mlx5_ib_rsc *rsc = kunit_kcalloc(test, 2, sizeof(*rsc), GFP_KERNEL);
 	unsigned int i;
 
+	KUNIT_ASSERT_NOT_NULL(test, rsc);
 	for (i = 0; i < 2; i++) {
 		rsc[i].dev = mock->dev;
 		rsc[i].ops = &ops[i];
