@@ -64,10 +64,16 @@ void caps_reset(struct hca *hca)
 	pthread_mutex_unlock(&hca->attr_lock);
 }
 
+/*
+ * The answer is as long as its buffer, up to the whole page. mlx5_ifc.h describes the start of a page of
+ * most types, and a program may ask for what it knows of the page.
+ */
 static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
 {
+	size_t room = cmd->out_len - IFC_BYTE(query_hca_cap_out, capability);
 	uint8_t *page = IFC_ADDR(query_hca_cap_out, cmd->out, capability);
 	unsigned int type = cmd->op_mod >> 1;
+	const uint8_t *from;
 
 	if (IFC_GET(query_hca_cap_in, cmd->in, other_function))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_FUNCTION_OTHER,
@@ -75,10 +81,8 @@ static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
 	if (!hca->profile->cap_valid[type])
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_CAP_TYPE_UNKNOWN,
 				"no capabilities of type 0x%x", type);
-	if ((cmd->op_mod & 1) == CAP_GET_CUR)
-		memcpy(page, hca->cap[type], HCA_CAP_SIZE);
-	else
-		memcpy(page, hca->profile->cap[0][type], HCA_CAP_SIZE);
+	from = (cmd->op_mod & 1) == CAP_GET_CUR ? hca->cap[type] : hca->profile->cap[0][type];
+	memcpy(page, from, room < HCA_CAP_SIZE ? room : HCA_CAP_SIZE);
 	return ST_OK;
 }
 
@@ -135,7 +139,7 @@ static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
 
 const struct cmd_desc cap_cmds[] = {
 	{ MLX5_CMD_OP_QUERY_HCA_CAP, "QUERY_HCA_CAP", IFC_SZ(query_hca_cap_in),
-	  IFC_SZ(query_hca_cap_out), query_hca_cap },
+	  IFC_BYTE(query_hca_cap_out, capability), query_hca_cap },
 	{ MLX5_CMD_OP_SET_HCA_CAP, "SET_HCA_CAP", IFC_SZ(set_hca_cap_in),
 	  IFC_SZ(set_hca_cap_out), set_hca_cap },
 	{ 0 }
