@@ -96,7 +96,8 @@ struct trans_field {
 #define PATH(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), "path." #fld }
 
 static const struct trans_field trans_fields[] = {
-	{ IFC_FIELD(qpc, pm_state), T(T_RST2INIT), ON_ANY, OPT_PM },
+	/* CREATE_QP has set it. Path migration alone changes it, and drivers may leave it 0 here. */
+	{ IFC_FIELD(qpc, pm_state), 0, 0, OPT_PM },
 	{ PATH(pkey_index), T(T_RST2INIT), ON_ANY, OPT_PKEY },
 	{ PATH(vhca_port_num), T(T_RST2INIT), ON_ANY, OPT_PORT },
 	{ IFC_FIELD(qpc, q_key), T(T_RST2INIT), ON_ANY, OPT_QKEY },

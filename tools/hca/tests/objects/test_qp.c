@@ -37,6 +37,7 @@ struct qp_params {
 	size_t npas;
 	uint16_t uid;
 	uint8_t page_offset;
+	bool armed;		/* pm_state is that of a path that can migrate */
 	const char *tweak;	/* name of a field to set to a wrong value */
 	struct ifc_field field;	/* of the context, if it has a width, and its value */
 	uint32_t value;
@@ -67,6 +68,7 @@ static uint8_t create(const struct qp_params *p, uint32_t *qpn)
 	size_t i;
 
 	IFC_SET(qpc, c, st, p->st);
+	IFC_SET(qpc, c, pm_state, p->armed ? 0 : 3);
 	IFC_SET(qpc, c, pd, p->pd);
 	IFC_SET(qpc, c, rq_type, p->rq_type);
 	IFC_SET(qpc, c, log_sq_size, p->log_sq);
@@ -329,7 +331,7 @@ static void test_invalid_values_are_refused(void **state)
 	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
 	IFC_SET(ads, path, vhca_port_num, 1);
 	IFC_SET(qpc, c, pm_state, 0);
-	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 1 << 10, 0, c), ST_BAD_PARAM);
 	IFC_SET(qpc, c, pm_state, 3);
 	IFC_SET(qpc, c, rae, 1);
 	IFC_SET(qpc, c, atomic_mode, 0);
@@ -369,6 +371,29 @@ static void test_invalid_values_are_refused(void **state)
 	IFC_SET(qpc, c, log_sra_max, 5);
 	assert_int_equal(modify_with(MLX5_CMD_OP_RTR2RTS_QP, n, 0, 0, c), ST_LIM);
 	assert_int_equal(qp->state, QPS_RTR);
+}
+
+/* DPDK, mlx5_vdpa and the tests of rdma-core say only in CREATE_QP that the path is migrated. */
+static void test_path_migration_is_set_when_created(void **state)
+{
+	struct qp_params p = good;
+	uint8_t c[QPC_BYTES] = {};
+	uint32_t n;
+
+	(void)state;
+	full_context(c);
+	IFC_SET(qpc, c, pm_state, 0);
+	assert_int_equal(create(&p, &n), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_INIT2RTR_QP, n, 0, 0, c), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTR2RTS_QP, n, 0, 0, c), ST_OK);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RTS2RTS_QP, n, 1 << 10, 0, c), ST_BAD_PARAM);
+	/* A queue pair that was created as armed is migrated by the optional parameter alone. */
+	p.armed = true;
+	assert_int_equal(create(&p, &n), ST_OK);
+	IFC_SET(qpc, c, pm_state, 3);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 0, 0, c), ST_BAD_PARAM);
+	assert_int_equal(modify_with(MLX5_CMD_OP_RST2INIT_QP, n, 1 << 10, 0, c), ST_OK);
 }
 
 static void test_create_refuses_invalid_contexts(void **state)
@@ -976,6 +1001,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_state_machine_rc), T(test_state_machine_uc), T(test_state_machine_ud),
 		T(test_transitions_take_their_fields), T(test_optional_parameters),
+		T(test_path_migration_is_set_when_created),
 		T(test_invalid_values_are_refused), T(test_create_refuses_invalid_contexts),
 		T(test_queue_layout), T(test_port_has_one_qp0_and_one_qp1),
 		T(test_qp_of_another_user_is_not_found),
