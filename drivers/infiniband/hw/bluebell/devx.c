@@ -6,6 +6,8 @@
 
 #include <linux/capability.h>
 #include <linux/mlx5/driver.h>
+#include <linux/ratelimit.h>
+#include <linux/sched.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
@@ -33,6 +35,22 @@ static u32 devx_rights_of_caller(struct mlx5_ib_dev *dev)
 	return rights;
 }
 
+/*
+ * Any user can open the device many times, so that the line appears once in a while, not for each
+ * refusal. It is for the administrator, who can see which processes have the ids, and end them.
+ */
+static void devx_report_uctx_limit(struct mlx5_ib_dev *dev)
+{
+	static struct ratelimit_state once_in_a_while =
+		RATELIMIT_STATE_INIT_FLAGS(once_in_a_while, 10 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
+
+	if (__ratelimit(&once_in_a_while))
+		ibdev_warn(&dev->ib_dev,
+			   "all user ids of the device are in use (log_max_uctx is %u): %s (%d) gets no DEVX context; see who has them in debugfs, file uars of mlx5/%s\n",
+			   MLX5_CAP_GEN(dev->mdev, log_max_uctx), current->comm,
+			   task_tgid_nr(current), dev_name(dev->mdev->device));
+}
+
 /**
  * mlx5_ib_create_uctx - CREATE_UCTX: create a user id for the calling process
  * @dev: device
@@ -54,19 +72,24 @@ static u32 devx_rights_of_caller(struct mlx5_ib_dev *dev)
  */
 int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
 {
+	u32 out[MLX5_ST_SZ_DW(create_uctx_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(create_uctx_in)] = {};
-	u32 number;
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, log_max_uctx))
 		return -EOPNOTSUPP;
 	context->devx_rights = devx_rights_of_caller(dev);
+	MLX5_SET(create_uctx_in, in, opcode, MLX5_CMD_OP_CREATE_UCTX);
 	MLX5_SET(create_uctx_in, in, uctx.cap,
 		 context->devx_rights & MLX5_CAP_GEN(dev->mdev, uctx_cap));
-	err = mlx5_fw_create_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_CREATE_UCTX, in,
-				    sizeof(in), &number);
+	err = mlx5_ib_fw_exec_within_limit(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out,
+					   sizeof(out));
+	if (err == -ENOSPC) {
+		devx_report_uctx_limit(dev);
+		return -ENOMEM;
+	}
 	if (!err)
-		context->uid = number;
+		context->uid = MLX5_GET(create_uctx_out, out, uid);
 	return err;
 }
 

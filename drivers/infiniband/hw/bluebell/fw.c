@@ -216,6 +216,36 @@ int mlx5_ib_fw_exec_if_exists(struct mlx5_ib_dev *dev, u16 uid, void *in, int in
 	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_if_exists, NULL);
 }
 
+static int fw_send_within_limit(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+				int out_size, void *arg)
+{
+	int err = fw_do(dev, in, in_size, out, out_size);
+
+	if (err == -EREMOTEIO && MLX5_GET(create_cq_out, out, status) == MLX5_CMD_STAT_LIM_ERR)
+		return -ENOSPC;
+	return mlx5_cmd_check(dev->mdev, err, in, out);
+}
+
+/**
+ * mlx5_ib_fw_exec_within_limit - send a command that creates what processes may use up
+ * @dev: device
+ * @uid: as for mlx5_ib_fw_exec()
+ * @in: as for mlx5_ib_fw_exec()
+ * @in_size: bytes of @in
+ * @out: as for mlx5_ib_fw_exec()
+ * @out_size: bytes of @out
+ *
+ * A refusal for that reason is not logged: the caller knows which limit it is. May sleep.
+ *
+ * Return: -ENOSPC if a limit of the device has been reached; else as mlx5_ib_fw_exec().
+ */
+int mlx5_ib_fw_exec_within_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				 void *out, int out_size)
+{
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_within_limit,
+				   NULL);
+}
+
 /**
  * mlx5_ib_fw_call_core - call a function of mlx5_core that builds a command itself
  * @dev: device

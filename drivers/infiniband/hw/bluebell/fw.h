@@ -51,6 +51,8 @@ int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, voi
 		    int out_size);
 int mlx5_ib_fw_exec_if_exists(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			      int out_size);
+int mlx5_ib_fw_exec_within_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				 void *out, int out_size);
 int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			int out_size);
 int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
