@@ -133,6 +133,7 @@ class Device:
     bus: str = ""
     max_uars: int | None = None     # as many as BAR 0 has room for; firmware may give away fewer
     contexts: list = field(default_factory=list)
+    max_uids: int | None = None     # user ids that firmware has, for contexts with DEVX
 
     def holders(self):
         """[(process, UARs, contexts)], the one with the most UARs first."""
@@ -146,10 +147,14 @@ class Device:
         """UARs that processes hold."""
         return sum(len(context.uars) for context in self.contexts)
 
+    def uid_holders(self):
+        """[process, ...] of each context that has a user id."""
+        return [context.process() for context in self.contexts if context.uid]
+
     def only(self, pid):
         """The device with the contexts of one process alone."""
         return Device(self.name, self.bus, self.max_uars,
-                      [context for context in self.contexts if context.pid == pid])
+                      [context for context in self.contexts if context.pid == pid], self.max_uids)
 
 
 # --- The kernel's text -----------------------------------------------------------------------------
@@ -167,8 +172,8 @@ def parse(lines):
         words = dict(word.partition("=")[::2] for word in rest.split())
         try:
             if kind == "device":
-                limit = words.get("max_uars")
-                device = Device(words["name"], words.get("bus", ""), int(limit) if limit else None)
+                limit, uids = (int(words[name]) if name in words else None for name in ("max_uars", "max_uids"))
+                device = Device(words["name"], words.get("bus", ""), limit, max_uids=uids)
             elif kind == "context":
                 device.contexts.append(Context(int(words["pid"]), unescape(words["comm"]),
                                                int(words.get("uid", 0))))
@@ -217,7 +222,7 @@ def from_json(data):
                     [Uar(**uar) for uar in context["uars"]],
                     [Bfreg(**bfreg) for bfreg in context["bfregs"]],
                     [Queue(**queue) for queue in context["queues"]])
-            for context in device["contexts"]]) for device in data["devices"]]
+            for context in device["contexts"]], device.get("max_uids")) for device in data["devices"]]
     except (KeyError, TypeError) as error:
         raise FormatError(f"this is no JSON of uarmap: {error}") from error
 

@@ -81,6 +81,10 @@ def render(devices):
         lines.append(f"{device.name}{bus}: {device.num_uars()}{limit} UARs are held by "
                      f"{count(len(device.holders()), 'process')}")
         lines += holders(device)
+        ids = device.uid_holders()
+        if ids:
+            limit = f" of at most {device.max_uids}" if device.max_uids else ""
+            lines.append(f"  {len(ids)}{limit} user ids (DEVX) are held by {count(len(set(ids)), 'process')}")
         lines += ["", "Shared doorbells:", *(sharing(device) or ())]
         if lines[-1] == "Shared doorbells:":
             lines[-1] += " none"

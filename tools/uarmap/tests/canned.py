@@ -2,7 +2,7 @@
 """Reports for the tests, as the kernel prints them."""
 
 ONE = """\
-device name=mlx5_0 bus=0000:00:03.0 max_uars=8192
+device name=mlx5_0 bus=0000:00:03.0 max_uars=8192 max_uids=1024
 context pid=327 uid=1 comm=ibv_rc_pingpong
 uar index=5 origin=object kind=nc freed=0 mappings=1 qps=0 cqs=1
 uar index=6 origin=object kind=bf freed=0 mappings=1 qps=1 cqs=0

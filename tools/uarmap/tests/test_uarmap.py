@@ -149,6 +149,14 @@ class Text(unittest.TestCase):
         self.assertIn("2 QPs share UAR 0x29, register and lock are up to the library", shown)
         self.assertIn("1 UAR without a queue: 0xa", shown)
 
+    def test_who_holds_user_ids(self):
+        """Contexts with and without an id, and a report that does not say how many ids there are."""
+        self.assertIn("1 of at most 1024 user ids (DEVX) are held by 1 process\n", text.render([device(canned.ONE)]))
+        self.assertIn("2 user ids (DEVX) are held by 1 process\n", text.render([device(canned.SEVERAL)]))
+        self.assertNotIn("user ids", text.render([model.Device("mlx5_0", max_uids=1024)]))
+        again = model.from_json(model.to_json([device(canned.ONE)]))
+        self.assertEqual(again[0].max_uids, 1024)
+
     def test_name_of_a_process_does_not_control_the_terminal(self):
         """A process may call itself anything."""
         shown = text.render([device(canned.ONE.replace("ibv_rc_pingpong", "a\\033[2J\\012b"))])

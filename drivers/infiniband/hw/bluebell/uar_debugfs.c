@@ -111,6 +111,9 @@ static void show_device(struct seq_file *file, struct mlx5_ib_dev *dev)
 	if (mdev->coredev_type != MLX5_COREDEV_SF)
 		seq_printf(file, " max_uars=%llu",
 			   (u64)pci_resource_len(mdev->pdev, 0) >> MLX5_ADAPTER_PAGE_SHIFT);
+	/* For contexts with DEVX. */
+	if (MLX5_CAP_GEN(mdev, log_max_uctx))
+		seq_printf(file, " max_uids=%u", 1U << MLX5_CAP_GEN(mdev, log_max_uctx));
 	seq_putc(file, '\n');
 }
 
