@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Many processes with a user id of the firmware each (DEVX), and the one for which there is none left.
+ */
+#include <errno.h>
+#include <glob.h>
+#include <infiniband/mlx5dv.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "devx_cmd.h"
+#include "klog.h"
+#include "test.h"
+
+#define MANY 1000
+/* What Bluebell logs. The stock driver logs nothing, nor does mlx5_core. */
+#define LOG_LIMIT "user ids of the device are in use (log_max_uctx is "
+/* At most one line in so long. */
+#define LOG_SECONDS 10
+/* Contexts that are refused one after the other. */
+#define REFUSED 20
+
+/* Processes that each hold a context with an object, until the write end of @hold is closed. */
+struct crowd {
+	struct ibv_device **list;
+	int report[2], hold[2];
+	unsigned int n;
+};
+
+/* Open the first device of @list with a user id; NULL with errno if there is none left. */
+static struct ibv_context *open_with_id(struct ibv_device **list)
+{
+	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
+
+	return mlx5dv_open_device(list[0], &attr);
+}
+
+static int create_object(struct ibv_context *ctx)
+{
+	struct devx_cmd cmd;
+	uint32_t handle;
+
+	devx_start(&cmd, DEVX_ALLOC_PD);
+	cmd.in_len = 16;
+	cmd.out_len = 16;
+	return devx_create(ctx->cmd_fd, &cmd, &handle);
+}
+
+static void __noreturn crowd_member(struct crowd *c)
+{
+	struct ibv_context *ctx = open_with_id(c->list);
+	char err = !ctx || create_object(ctx), byte;
+
+	close(c->hold[1]);
+	if (write(c->report[1], &err, 1) != 1)
+		_exit(1);
+	_exit(read(c->hold[0], &byte, 1) != 0);
+}
+
+/* Start processes until @n hold a context each. Returns 0, or -1 if one of them does not get it. */
+static int crowd_grow(struct crowd *c, unsigned int n)
+{
+	char err;
+
+	for (; c->n < n; c->n++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			crowd_member(c);
+		if (pid < 0 || read(c->report[0], &err, 1) != 1 || err)
+			return -1;
+	}
+	return 0;
+}
+
+/* End the processes. Returns how many did not end well. */
+static unsigned int crowd_leave(struct crowd *c)
+{
+	unsigned int bad = 0;
+	int status;
+
+	close(c->hold[1]);
+	for (; c->n; c->n--)
+		bad += wait(&status) < 0 || status;
+	return bad;
+}
+
+/* Contexts with a user id that the driver tells administrators about. */
+static int contexts_in_report(void)
+{
+	unsigned int uid;
+	char line[256];
+	glob_t files;
+	int n = 0;
+	FILE *f;
+
+	if (glob("/sys/kernel/debug/mlx5/*/uars", 0, NULL, &files))
+		return -1;
+	f = fopen(files.gl_pathv[0], "r");
+	globfree(&files);
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		n += sscanf(line, "context pid=%*d uid=%u", &uid) == 1 && uid;
+	fclose(f);
+	return n;
+}
+
+FIXTURE(limit) {
+	struct crowd crowd;
+	unsigned int ids;	/* that are left */
+};
+
+FIXTURE_SETUP(limit)
+{
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!hca_cap("general", "log_max_uctx"))
+		SKIP(return, "the device has no user ids");
+	self->ids = hca_objects_left("uctx");
+	self->crowd.list = ibv_get_device_list(NULL);
+	ASSERT_TRUE(self->crowd.list && self->crowd.list[0]);
+	ASSERT_EQ(0, pipe(self->crowd.report));
+	ASSERT_EQ(0, pipe(self->crowd.hold));
+	ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(limit)
+{
+	if (!self->crowd.list)
+		return;
+	EXPECT_EQ(0, crowd_leave(&self->crowd));
+	EXPECT_CENSUS_UNCHANGED();
+	ibv_free_device_list(self->crowd.list);
+}
+
+TEST_F_TIMEOUT(limit, a_thousand_processes_hold_a_context_each, 900)
+{
+	long contexts = hca_census_count("uctx"), domains = hca_census_users("pd");
+
+	if (self->ids < MANY)
+		SKIP(return, "the device has fewer than %d user ids", MANY);
+	ASSERT_EQ(0, crowd_grow(&self->crowd, MANY)) TH_LOG("process %u", self->crowd.n);
+	EXPECT_EQ(contexts + MANY, hca_census_count("uctx"));
+	EXPECT_EQ(domains + MANY, hca_census_users("pd"));
+	if (driver_is("bluebell"))
+		EXPECT_EQ(MANY, contexts_in_report());
+}
+
+/* The log names the limit, but not for each refusal: any user can cause many. */
+TEST_F_TIMEOUT(limit, one_context_too_many_is_refused_by_name, 900)
+{
+	int logged = klog_count(LOG_LIMIT), i;
+	struct ibv_context *ctx;
+	struct uv uv;
+
+	ASSERT_EQ(0, crowd_grow(&self->crowd, self->ids)) TH_LOG("process %u", self->crowd.n);
+	/* An earlier test may have caused a line. */
+	if (driver_is("bluebell"))
+		sleep(LOG_SECONDS + 1);
+	/* The library asks several times. */
+	ASSERT_EQ(0, hca_expect("refuse CREATE_UCTX LIM_ERR"));
+	for (i = 0; i < REFUSED; i++)
+		EXPECT_EQ(-ENOMEM, uv_open_devx(&uv));
+	EXPECT_EQ(NULL, open_with_id(self->crowd.list));
+	EXPECT_EQ(ENOMEM, errno);
+	if (driver_is("bluebell")) {
+		EXPECT_LT(logged, klog_count(LOG_LIMIT));
+		EXPECT_GT(logged + REFUSED / 2, klog_count(LOG_LIMIT));
+	}
+	/* The library opens the device without an id for a program that did not ask for one. */
+	ctx = ibv_open_device(self->crowd.list[0]);
+	ASSERT_NE(NULL, ctx);
+	EXPECT_EQ(0, ibv_close_device(ctx));
+}
+
+TEST_F_TIMEOUT(limit, an_id_that_is_given_back_is_for_the_next, 900)
+{
+	struct ibv_context *mine, *next;
+
+	/* The processes must not inherit the context. */
+	ASSERT_EQ(0, crowd_grow(&self->crowd, self->ids - 1)) TH_LOG("process %u", self->crowd.n);
+	mine = open_with_id(self->crowd.list);
+	ASSERT_NE(NULL, mine);
+	ASSERT_EQ(0, hca_expect("refuse CREATE_UCTX LIM_ERR"));
+	EXPECT_EQ(NULL, open_with_id(self->crowd.list));
+	EXPECT_EQ(0, ibv_close_device(mine));
+	next = open_with_id(self->crowd.list);
+	ASSERT_NE(NULL, next);
+	EXPECT_EQ(0, create_object(next));
+	EXPECT_EQ(0, ibv_close_device(next));
+}
+
+TEST_HARNESS_MAIN
