@@ -6,9 +6,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,51 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 #include <infiniband/mlx5dv.h>
-#include <infiniband/verbs.h>
 #include <json-c/json.h>
 
-#define PAGE 4096UL
-#define MIB (1UL << 20)
-#define THREADS 16
+#include "bench.h"
+
 /* Regions that each thread registers and deregisters in one operation. */
 #define THREAD_REGS 4
-#define MAX_HELD 1024
 /* Regions registered at once, to measure the kernel memory of one. */
 #define MEMORY_MRS 4096
 /* Number of QPs whose median time is reported as that of "the 50th" and "the 5,000th". */
 #define WINDOW 21
-
-struct bench {
-	struct ibv_device *device;
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
-	struct ibv_qp *qp;
-	struct ibv_mr *mr, *all;
-	struct ibv_mr *held[MAX_HELD];
-	unsigned int nheld;
-	pthread_barrier_t start, end;
-	pthread_t thread[THREADS];
-	bool stop;
-	uint16_t lid;
-	char *buf, *huge, *fresh;
-	const char *huge_file;
-};
-
-/*
- * One row of the table. Only @op is timed. @before and @after run around each @op,
- * @finish runs once at the end. @size is the number of bytes to register or
- * allocate. Rows are run once before they are timed, except for a @cold row.
- */
-struct row {
-	const char *name;
-	void (*before)(struct bench *b, const struct row *row);
-	void (*op)(struct bench *b, const struct row *row);
-	void (*after)(struct bench *b, const struct row *row);
-	void (*finish)(struct bench *b);
-	size_t size;
-	bool cold;
-};
 
 /* Commands and doorbells of an operation; -1 if there is no control channel to count them. */
 struct work {
@@ -70,7 +32,7 @@ struct work {
 
 static int ctl_fd = -1;
 
-static void die(const char *what)
+void die(const char *what)
 {
 	fprintf(stderr, "bench: %s: %s\n", what, strerror(errno));
 	exit(1);
@@ -277,7 +239,7 @@ static void dereg_held(struct bench *b)
  * Pages of a file stay the same from one run to the next. Anonymous pages would be
  * contiguous in every second run, which makes a greater difference than the driver.
  */
-static void map_huge(struct bench *b, const struct row *row)
+void map_huge(struct bench *b, const struct row *row)
 {
 	int fd;
 
@@ -297,7 +259,7 @@ static void op_mr_huge(struct bench *b, const struct row *row)
 	dereg(reg(b, b->huge, row->size));
 }
 
-static void unmap_huge(struct bench *b)
+void unmap_huge(struct bench *b)
 {
 	munmap(b->huge, 1024 * MIB);
 	b->huge = NULL;
@@ -400,7 +362,7 @@ static void stop_threads(struct bench *b)
 	b->stop = false;
 }
 
-/* The cold row must be the first: later rows find keys that earlier rows have used. */
+/* The cold row must be the first: later rows find keys that earlier rows have used. The last row has no name. */
 static const struct row rows[] = {
 	{ "MR 4 KiB reg cold", .op = op_mr_hold, .finish = dereg_held, .size = PAGE, .cold = true },
 	{ "open+close device", .op = op_open_close },
@@ -420,6 +382,7 @@ static const struct row rows[] = {
 	  .finish = finish_touch, .size = MIB },
 	{ "16 threads, 4 MRs each", .before = start_threads, .op = op_threads,
 	  .finish = stop_threads },
+	{ 0 }
 };
 
 static int compare_u64(const void *a, const void *b)
@@ -625,6 +588,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
+static void run_rows(struct bench *b, const struct row *table, const struct options *o)
+{
+	for (const struct row *row = table; row->name; row++)
+		if ((!o->only || strstr(row->name, o->only)) && (o->huge || row->before != map_huge))
+			run_row(b, row, o->iterations);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp_option args[] = {
@@ -656,10 +626,8 @@ int main(int argc, char **argv)
 	} else if (o.many) {
 		run_many(&b, o.many);
 	} else {
-		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-			if ((!o.only || strstr(rows[i].name, o.only)) &&
-			    (o.huge || rows[i].before != map_huge))
-				run_row(&b, &rows[i], o.iterations);
+		run_rows(&b, rows, &o);
+		run_rows(&b, devx_rows, &o);
 	}
 	return 0;
 }

@@ -16,7 +16,6 @@
 #define SQ_OFFSET (16 << LOG_RQ)	/* behind a receive queue of WQEs of 16 bytes */
 #define CQ_DBR 16			/* dword of the record: the consumer index, then the arm word */
 #define CQ_ARM 0x20			/* registers of a UAR */
-#define SQ_BELL 0x800
 
 static int reg(int fd, void *addr, uint64_t len, struct devx_umem *umem)
 {
@@ -173,10 +172,14 @@ int devx_arm_cq(int fd, struct devx_queues *q, unsigned int sn, unsigned int ci)
 	return ring_uar(fd, q, CQ_ARM, htobe64((uint64_t)arm << 32 | q->cqn));
 }
 
-/* Post a NOP as the @index-th WQE, counted from 0, and ring the doorbell. */
-int devx_post_nop(int fd, struct devx_queues *q, unsigned int index)
+/*
+ * Put a NOP into the queue as the @index-th WQE, counted from 0, and its number into the doorbell record.
+ * Returns what to write to the register DEVX_SQ_BELL.
+ */
+uint64_t devx_build_nop(struct devx_queues *q, unsigned int index)
 {
 	struct mlx5_wqe_ctrl_seg *ctrl;
+	uint64_t bell;
 
 	ctrl = (void *)(q->qp_buf + SQ_OFFSET + 64 * (index % (1 << DEVX_LOG_SQ)));
 	memset(ctrl, 0, 64);
@@ -184,7 +187,14 @@ int devx_post_nop(int fd, struct devx_queues *q, unsigned int index)
 	ctrl->qpn_ds = htobe32(q->qpn << 8 | 1);
 	ctrl->fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE;
 	q->dbr[MLX5_SND_DBR] = htobe32(index + 1);
-	return ring_uar(fd, q, SQ_BELL, *(uint64_t *)ctrl);
+	memcpy(&bell, ctrl, sizeof(bell));
+	return bell;
+}
+
+/* Build that NOP, and ring the doorbell. */
+int devx_post_nop(int fd, struct devx_queues *q, unsigned int index)
+{
+	return ring_uar(fd, q, DEVX_SQ_BELL, devx_build_nop(q, index));
 }
 
 /* Opcode of the completion of the @index-th NOP in a CQ that has not wrapped; -1 if none comes. */

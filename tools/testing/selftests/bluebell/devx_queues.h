@@ -17,6 +17,7 @@
 #define DEVX_LOG_CQ 5
 #define DEVX_LOG_SQ 6
 #define DEVX_CONNECT_STEPS 3
+#define DEVX_SQ_BELL 0x800	/* register of the UAR */
 
 /* A CQ in a page, a QP in two, and a page for their doorbell records. */
 struct devx_queues {
@@ -39,6 +40,7 @@ void devx_start_connect(const struct devx_queues *q, unsigned int step, uint16_t
 			struct devx_cmd *cmd);
 
 int devx_arm_cq(int fd, struct devx_queues *q, unsigned int sn, unsigned int ci);
+uint64_t devx_build_nop(struct devx_queues *q, unsigned int index);
 int devx_post_nop(int fd, struct devx_queues *q, unsigned int index);
 int devx_poll_nop(struct devx_queues *q, unsigned int index);
 

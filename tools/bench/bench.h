@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the rows of the benchmark share: the state that they keep from one call to the next, and how a
+ * row is described.
+ */
+#ifndef BLUEBELL_BENCH_H
+#define BLUEBELL_BENCH_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <infiniband/verbs.h>
+
+#define PAGE 4096UL
+#define MIB (1UL << 20)
+#define THREADS 16
+#define MAX_HELD 1024
+
+struct bench {
+	struct ibv_device *device;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr, *all;
+	struct ibv_mr *held[MAX_HELD];
+	unsigned int nheld;
+	pthread_barrier_t start, end;
+	pthread_t thread[THREADS];
+	bool stop;
+	uint16_t lid;
+	char *buf, *huge, *fresh;
+	const char *huge_file;
+};
+
+/*
+ * One row of the table. Only @op is timed. @before and @after run around each @op,
+ * @finish runs once at the end. @size is the number of bytes to register or
+ * allocate. Rows are run once before they are timed, except for a @cold row.
+ */
+struct row {
+	const char *name;
+	void (*before)(struct bench *b, const struct row *row);
+	void (*op)(struct bench *b, const struct row *row);
+	void (*after)(struct bench *b, const struct row *row);
+	void (*finish)(struct bench *b);
+	size_t size;
+	bool cold;
+};
+
+void die(const char *what) __attribute__((noreturn));
+void map_huge(struct bench *b, const struct row *row);
+void unmap_huge(struct bench *b);
+
+/* devx.c; the last row has no name. */
+extern const struct row devx_rows[];
+
+#endif
