@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Measure the time of slow-path verbs on one RDMA device, and count their firmware
- * commands. Runs in a guest; scripts/bench compares two drivers with it.
+ * commands. Runs in a guest; scripts/bench compares two drivers with it. In a guest
+ * whose clock counts instructions, count those of each verb.
  */
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,7 @@
 #include <unistd.h>
 #include <infiniband/mlx5dv.h>
 #include <json-c/json.h>
+#include <rdma/ib_user_verbs.h>
 
 #include "bench.h"
 
@@ -23,6 +27,7 @@
 #define MEMORY_MRS 4096
 /* Number of QPs whose median time is reported as that of "the 50th" and "the 5,000th". */
 #define WINDOW 21
+#define MAX_ONLY 32
 
 /* Commands and doorbells of an operation; -1 if there is no control channel to count them. */
 struct work {
@@ -31,6 +36,8 @@ struct work {
 };
 
 static int ctl_fd = -1;
+/* What now_ns() reads: elapsed time, or the time for which this thread has run. */
+static clockid_t bench_clock = CLOCK_MONOTONIC;
 
 void die(const char *what)
 {
@@ -42,7 +49,7 @@ static uint64_t now_ns(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(bench_clock, &ts);
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
@@ -385,6 +392,83 @@ static const struct row rows[] = {
 	{ 0 }
 };
 
+/* The QP's doorbell record is alone in its page, so that the driver has to pin the page. */
+static void op_dbr_page(struct bench *b, const struct row *row)
+{
+	struct ibv_qp *qp = create_qp(b, b->dbr_pd);
+
+	if (ibv_destroy_qp(qp))
+		die(row->name);
+}
+
+static void create_only(struct bench *b, const struct row *row)
+{
+	(void)row;
+	b->qp = create_qp(b, b->pd);
+}
+
+static void op_rts(struct bench *b, const struct row *row)
+{
+	(void)row;
+	qp_to_rts(b, b->qp);
+}
+
+static void op_pd(struct bench *b, const struct row *row)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(b->ctx);
+
+	if (!pd || ibv_dealloc_pd(pd))
+		die(row->name);
+}
+
+static void uverbs_write(struct bench *b, const void *command, size_t size)
+{
+	if (write(b->ctx->cmd_fd, command, size) != (ssize_t)size)
+		die("uverbs command");
+}
+
+/* libmlx5 does not enter the kernel for an address handle of an InfiniBand port, so send the commands by hand. */
+static void op_ah(struct bench *b, const struct row *row)
+{
+	struct ib_uverbs_create_ah_resp resp = { 0 };
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_create_ah cmd;
+	} create = {
+		.hdr = { .command = IB_USER_VERBS_CMD_CREATE_AH, .in_words = sizeof(create) / 4,
+			 .out_words = sizeof(resp) / 4 },
+		.cmd = { .response = (uintptr_t)&resp, .pd_handle = b->pd->handle,
+			 .attr = { .dlid = b->lid, .port_num = 1 } },
+	};
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_destroy_ah cmd;
+	} destroy = {
+		.hdr = { .command = IB_USER_VERBS_CMD_DESTROY_AH, .in_words = sizeof(destroy) / 4 },
+	};
+
+	(void)row;
+	uverbs_write(b, &create, sizeof(create));
+	destroy.cmd.ah_handle = resp.ah_handle;
+	uverbs_write(b, &destroy, sizeof(destroy));
+}
+
+/* The rows whose instructions are counted. */
+static const struct row counted_rows[] = {
+	{ "open+close device", .op = op_open_close },
+	{ "PD alloc+dealloc", .op = op_pd },
+	{ "CQ create+destroy", .op = op_cq },
+	{ "RC QP create", .op = create_only, .after = op_qp_destroy },
+	{ "RC QP modify to RTS", .before = create_only, .op = op_rts, .after = op_qp_destroy },
+	{ "RC QP destroy", .before = op_qp_rts, .op = op_qp_destroy },
+	{ "QP, new doorbell page", .op = op_dbr_page },
+	{ "AH create+destroy", .op = op_ah },
+	{ "MR 4 KiB reg+dereg", .op = op_mr, .size = PAGE },
+	{ "MR 1 MiB reg+dereg", .op = op_mr, .size = MIB },
+	{ "DM 4 KiB alloc+free", .op = op_dm, .size = PAGE },
+	{ 0 }
+};
+
 static int compare_u64(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -488,11 +572,8 @@ static void free_dbr(struct ibv_pd *pd, void *ctx, void *ptr, uint64_t type)
 		munmap(ptr, PAGE);
 }
 
-/*
- * Create @count QPs, each with a doorbell page of its own, and report the median
- * time of the QPs around the 50th and of the last ones.
- */
-static void run_many(struct bench *b, unsigned int count)
+/* A domain whose queue pairs each have a doorbell page of their own. */
+static struct ibv_pd *alloc_dbr_pd(struct bench *b)
 {
 	struct ibv_parent_domain_init_attr attr = {
 		.pd = b->pd,
@@ -501,7 +582,17 @@ static void run_many(struct bench *b, unsigned int count)
 		.alloc = page_for_dbr,
 		.free = free_dbr,
 	};
-	struct ibv_pd *pd = ibv_alloc_parent_domain(b->ctx, &attr);
+
+	return ibv_alloc_parent_domain(b->ctx, &attr);
+}
+
+/*
+ * Create @count QPs, each with a doorbell page of its own, and report the median
+ * time of the QPs around the 50th and of the last ones.
+ */
+static void run_many(struct bench *b, unsigned int count)
+{
+	struct ibv_pd *pd = alloc_dbr_pd(b);
 	struct ibv_qp **qps = calloc(count, sizeof(*qps));
 	uint64_t *ns = calloc(count, sizeof(*ns));
 
@@ -552,9 +643,10 @@ static void open_device(struct bench *b)
 }
 
 struct options {
-	unsigned int iterations, many;
-	bool memory;
-	const char *control, *only, *huge;
+	unsigned int iterations, many, nonly;
+	bool memory, instructions;
+	int processor;
+	const char *control, *only[MAX_ONLY], *huge;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -581,18 +673,72 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'c':
 		o->control = arg;
 		return 0;
+	case 'i':
+		o->instructions = true;
+		return 0;
+	case 'p':
+		o->processor = strtol(arg, NULL, 0);
+		if (o->processor < 0)
+			argp_error(state, "'%s' is not a processor", arg);
+		return 0;
 	case 'r':
-		o->only = arg;
+		if (o->nonly == MAX_ONLY)
+			argp_error(state, "at most %d rows can be named", MAX_ONLY);
+		o->only[o->nonly++] = arg;
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
-static void run_rows(struct bench *b, const struct row *table, const struct options *o)
+static bool wanted(const struct options *o, const struct row *row)
 {
-	for (const struct row *row = table; row->name; row++)
-		if ((!o->only || strstr(row->name, o->only)) && (o->huge || row->before != map_huge))
+	if (!o->huge && row->before == map_huge)
+		return false;
+	for (unsigned int i = 0; i < o->nonly; i++)
+		if (strstr(row->name, o->only[i]))
+			return true;
+	return !o->nonly;
+}
+
+static void run_rows(struct bench *b, const struct options *o, const struct row *row)
+{
+	for (; row->name; row++)
+		if (wanted(o, row))
 			run_row(b, row, o->iterations);
+}
+
+static void run_all_rows(struct bench *b, const struct options *o)
+{
+	run_rows(b, o, rows);
+	run_rows(b, o, devx_rows);
+}
+
+/*
+ * In a guest of scripts/vm --icount all clocks advance by a fixed time with each
+ * instruction. That of the thread stands still while the thread sleeps and during interrupts.
+ * To fall asleep costs instructions, too, so firmware answers late enough that the
+ * thread always sleeps: the speed of the HCA makes no difference then.
+ */
+static void run_instructions(struct bench *b, const struct options *o)
+{
+	json_object_put(ctl("inject cmd delay 2 1000000\n"));
+	b->dbr_pd = alloc_dbr_pd(b);
+	if (!b->dbr_pd)
+		die("ibv_alloc_parent_domain");
+	bench_clock = CLOCK_THREAD_CPUTIME_ID;
+	run_rows(b, o, counted_rows);
+	json_object_put(ctl("inject clear\n"));
+	ibv_dealloc_pd(b->dbr_pd);
+}
+
+static void pin(int processor)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(processor, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("sched_setaffinity");
 }
 
 int main(int argc, char **argv)
@@ -603,14 +749,16 @@ int main(int argc, char **argv)
 		{ "huge", 'H', "FILE", 0, "file on hugetlbfs for the row of huge pages; without it the row is left out", 0 },
 		{ "memory", 'M', NULL, 0, "measure the kernel memory of a region of one page", 0 },
 		{ "control", 'c', "PATH", 0, "the HCA's control channel, to count commands", 0 },
-		{ "row", 'r', "TEXT", 0, "only the rows whose name contains TEXT", 0 },
+		{ "row", 'r', "TEXT", 0, "only the rows whose name contains TEXT; may be repeated", 0 },
+		{ "instructions", 'i', NULL, 0, "measure for how long this thread runs, by the clock of an icount guest", 0 },
+		{ "processor", 'p', "N", 0, "run on processor N only", 0 },
 		{ 0 }
 	};
 	static const struct argp argp = {
 		.options = args, .parser = parse,
 		.doc = "Time verbs on the first RDMA device; one JSON line a row.",
 	};
-	struct options o = { .iterations = 5 };
+	struct options o = { .iterations = 5, .processor = -1 };
 	struct bench b = { 0 };
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
@@ -619,15 +767,17 @@ int main(int argc, char **argv)
 		if (ctl_fd < 0)
 			die(o.control);
 	}
+	if (o.processor >= 0)
+		pin(o.processor);
 	b.huge_file = o.huge;
 	open_device(&b);
-	if (o.memory) {
+	if (o.memory)
 		run_memory(&b);
-	} else if (o.many) {
+	else if (o.many)
 		run_many(&b, o.many);
-	} else {
-		run_rows(&b, rows, &o);
-		run_rows(&b, devx_rows, &o);
-	}
+	else if (o.instructions)
+		run_instructions(&b, &o);
+	else
+		run_all_rows(&b, &o);
 	return 0;
 }

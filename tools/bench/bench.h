@@ -20,7 +20,7 @@
 struct bench {
 	struct ibv_device *device;
 	struct ibv_context *ctx;
-	struct ibv_pd *pd;
+	struct ibv_pd *pd, *dbr_pd;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr, *all;
