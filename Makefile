@@ -7,6 +7,9 @@ KERNEL	?= stock
 # The verbs driver of `make shell` and `make vm`: bluebell, mlx5_ib or none.
 DRIVER	?= bluebell
 
+# The commit whose HCA `make bench-hca` compares with that of this tree.
+BEFORE	?= HEAD
+
 LAB_RUN	:= scripts/lab
 MAKE_LAB := $(LAB_RUN) make --no-print-directory
 
@@ -17,6 +20,7 @@ help: ## list the targets
 	@echo
 	@echo "  KERNEL=stock|debug|VERSION   which kernel to build the module for (default: stock)"
 	@echo "  DRIVER=bluebell|mlx5_ib|none which driver make shell loads (default: bluebell)"
+	@echo "  BEFORE=COMMIT                the HCA that make bench-hca compares with (default: HEAD)"
 	@echo "  LAB=host                     use this machine's own packages, not the lab"
 
 run: module hca tools ## show what Bluebell does: a demo in a guest
@@ -46,7 +50,7 @@ fuzz: ## all fuzzers of the emulated HCA, ten minutes each, as many at a time as
 selftests: ## build/selftests/*, the tests that run in a guest
 	$(MAKE_LAB) -C tools/testing/selftests/bluebell all
 
-tools: ## build/bench/*, the benchmark's guest program
+tools: ## build/bench/*, the benchmarks' guest programs
 	$(MAKE_LAB) -C tools/bench all
 
 kunit: ## the KUnit suites, on a kernel with the exported series applied
@@ -61,6 +65,9 @@ coverage: selftests debug-kernel ## the lines and branches that the tests reach
 bench: module hca tools ## compare Bluebell's speed with the stock driver's
 	scripts/bench
 
+bench-hca: module hca tools ## compare the emulated HCA's speed with that of an earlier commit
+	scripts/bench-hca --before $(BEFORE)
+
 debug-kernel: ## build the debug kernel, and the module for it
 	scripts/debug-kernel
 	scripts/build-module debug
@@ -71,4 +78,4 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	rm -rf build
 
-.PHONY: help run shell check check-full check-ulp module hca fuzz selftests tools kunit static coverage bench debug-kernel lab clean
+.PHONY: help run shell check check-full check-ulp module hca fuzz selftests tools kunit static coverage bench bench-hca debug-kernel lab clean
