@@ -375,12 +375,17 @@ static void translation_list_is_not_what_the_core_says(struct kunit *test)
 	KUNIT_ASSERT_GT(test, n, 0);
 
 	for (part = 1; part <= n + 1; part++) {
+		/* Every other list has flags in its entries. */
+		u64 flags = part % 2 ? 0 : 5;
+
 		memset(pas, 0, sizeof(pas));
-		mlx5_ib_start_pas(&iter, &umem, ilog2(c->pgsz));
+		mlx5_ib_start_pas(&iter, &umem, ilog2(c->pgsz), flags);
 		for (at = 0; at < n; at += part)
 			KUNIT_ASSERT_EQ(test, mlx5_ib_next_pas(&iter, pas + at, part),
 					min(part, n - at));
 		KUNIT_EXPECT_EQ(test, mlx5_ib_next_pas(&iter, pas, part), 0);
+		for (i = 0; i < n; i++)
+			pas[i] ^= cpu_to_be64(flags);
 		KUNIT_EXPECT_MEMEQ(test, pas, want, n * sizeof(*pas));
 	}
 }

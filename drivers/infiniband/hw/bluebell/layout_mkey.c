@@ -203,10 +203,23 @@ void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2)
 	MLX5_SET(mkc, mkc, translations_octword_size, ALIGN(max(num_klms, 1), 4));
 }
 
-/* Continue @over bytes after the start of segment @sg, which may be in a later segment. */
-static void pas_iter_set_segment(struct mlx5_ib_pas_iter *iter, struct scatterlist *sg,
-				 u64 over)
+/**
+ * mlx5_ib_start_pas - go to the start of a buffer's translation list
+ * @iter: the place, for mlx5_ib_next_pas()
+ * @umem: pinned and mapped buffer, its iova set by ib_umem_find_best_pgsz()
+ *        or ib_umem_find_best_pgoff()
+ * @page_shift: log2 of a page size that those functions gave, or a smaller one
+ * @flags: bits below the page size to set in each entry
+ */
+void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
+		       unsigned int page_shift, u64 flags)
 {
+	u64 over = ALIGN_DOWN(ib_umem_offset(umem), 1ULL << page_shift);
+	struct scatterlist *sg = umem->sgt_append.sgt.sgl;
+
+	iter->page_shift = page_shift;
+	iter->flags = flags;
+	iter->left = ib_umem_num_dma_blocks(umem, 1UL << page_shift);
 	while (sg && over >= sg_dma_len(sg)) {
 		over -= sg_dma_len(sg);
 		sg = sg_next(sg);
@@ -214,24 +227,8 @@ static void pas_iter_set_segment(struct mlx5_ib_pas_iter *iter, struct scatterli
 	iter->sg = sg;
 	if (!sg)
 		return;
-	iter->addr = ALIGN_DOWN(sg_dma_address(sg) + over, 1ULL << iter->page_shift);
+	iter->addr = ALIGN_DOWN(sg_dma_address(sg) + over, 1ULL << page_shift);
 	iter->end = sg_dma_address(sg) + sg_dma_len(sg);
-}
-
-/**
- * mlx5_ib_start_pas - go to the start of a buffer's translation list
- * @iter: the place, for mlx5_ib_next_pas()
- * @umem: pinned and mapped buffer, its iova set by ib_umem_find_best_pgsz()
- *        or ib_umem_find_best_pgoff()
- * @page_shift: log2 of a page size that those functions gave, or a smaller one
- */
-void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
-		       unsigned int page_shift)
-{
-	iter->page_shift = page_shift;
-	iter->left = ib_umem_num_dma_blocks(umem, 1UL << page_shift);
-	pas_iter_set_segment(iter, umem->sgt_append.sgt.sgl,
-			     ALIGN_DOWN(ib_umem_offset(umem), 1UL << page_shift));
 }
 
 /**
@@ -244,24 +241,36 @@ void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
  * big-endian DMA addresses, aligned to the page size.
  *
  * Writes the same addresses as rdma_umem_for_each_dma_block(), which is slower: a call for
- * each of them.
+ * each of them. Most buffers have a segment for each page, so the next segment is found here,
+ * with the place in local variables.
  *
  * Return: entries written; fewer than @max at the buffer's end.
  */
 u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max)
 {
-	u64 page_size = 1ULL << iter->page_shift, addr, end;
+	u64 page_size = 1ULL << iter->page_shift, flags = iter->flags;
+	u64 addr = iter->addr, end = iter->end, over;
 	u32 n = 0, limit = min_t(u64, max, iter->left);
+	struct scatterlist *sg = iter->sg;
 
-	while (n < limit && iter->sg) {
-		end = iter->end;
-		for (addr = iter->addr; addr < end && n < limit; addr += page_size)
-			pas[n++] = cpu_to_be64(addr);
-		iter->addr = addr;
-		/* The last page may continue in the next segment. */
-		if (addr >= end)
-			pas_iter_set_segment(iter, sg_next(iter->sg), addr - end);
+	while (n < limit && sg) {
+		for (; addr < end && n < limit; addr += page_size)
+			pas[n++] = cpu_to_be64(addr | flags);
+		/* The last page may continue in the next segments. */
+		while (addr >= end) {
+			over = addr - end;
+			sg = sg_next(sg);
+			if (!sg)
+				break;
+			end = sg_dma_address(sg) + sg_dma_len(sg);
+			addr = ALIGN_DOWN(sg_dma_address(sg) + over, page_size);
+			if (over >= sg_dma_len(sg))
+				addr = end + over - sg_dma_len(sg);
+		}
 	}
+	iter->sg = sg;
+	iter->addr = addr;
+	iter->end = end;
 	iter->left -= n;
 	return n;
 }
@@ -276,6 +285,6 @@ void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 
 {
 	struct mlx5_ib_pas_iter iter;
 
-	mlx5_ib_start_pas(&iter, umem, ilog2(page_size));
+	mlx5_ib_start_pas(&iter, umem, ilog2(page_size), 0);
 	mlx5_ib_next_pas(&iter, pas, U32_MAX);
 }

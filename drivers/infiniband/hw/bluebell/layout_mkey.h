@@ -61,6 +61,7 @@ struct mlx5_ib_mkc_attr {
  * @sg: segment of the buffer that the next entry is in; NULL at the end
  * @addr: DMA address of the next entry
  * @end: end of the segment
+ * @flags: bits to set in each entry
  * @left: entries to come
  * @page_shift: log2 of the page size
  */
@@ -68,6 +69,7 @@ struct mlx5_ib_pas_iter {
 	struct scatterlist *sg;
 	u64 addr;
 	u64 end;
+	u64 flags;
 	u64 left;
 	unsigned int page_shift;
 };
@@ -83,7 +85,7 @@ void mlx5_ib_fill_create_mkey(void *in, const struct mlx5_ib_mkc_attr *attr,
 			      const struct mlx5_ib_caps *caps);
 void mlx5_ib_fill_mw_mkey(void *in, u32 pdn, u8 num_klms, bool type_2);
 void mlx5_ib_start_pas(struct mlx5_ib_pas_iter *iter, struct ib_umem *umem,
-		       unsigned int page_shift);
+		       unsigned int page_shift, u64 flags);
 u32 mlx5_ib_next_pas(struct mlx5_ib_pas_iter *iter, __be64 *pas, u32 max);
 void mlx5_ib_populate_pas(struct ib_umem *umem, unsigned long page_size, __be64 *pas);
 

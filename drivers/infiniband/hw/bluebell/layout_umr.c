@@ -38,7 +38,7 @@ void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
 	u32 i;
 
 	for (i = 0; i < nmtts; i++)
-		mtt[i] |= cpu_to_be64(MLX5_EN_RD | MLX5_EN_WR);
+		mtt[i] |= cpu_to_be64(MLX5_IB_UMR_PRESENT);
 }
 
 /* Octowords that the device reads: entries, and zeros to the end of the block. */

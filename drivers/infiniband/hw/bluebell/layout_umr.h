@@ -16,6 +16,8 @@ struct mlx5_ib_mkc_attr;
 
 /* Translation entries that fit into a request. */
 #define MLX5_IB_UMR_INLINE_MTTS		16
+/* Access bits of an entry whose page is present; what users may do there is up to the key. */
+#define MLX5_IB_UMR_PRESENT		(MLX5_EN_RD | MLX5_EN_WR)
 /* The device writes entries in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
 #define MLX5_IB_UMR_BLOCK_MTTS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(__be64))
 

@@ -136,7 +136,6 @@ static u32 umr_list_fill(struct mlx5_ib_pas_iter *iter, __be64 *mtt, u32 max)
 {
 	u32 n = mlx5_ib_next_pas(iter, mtt, max), i;
 
-	mlx5_ib_umr_mark_present(mtt, n);
 	for (i = n; i % MLX5_IB_UMR_BLOCK_MTTS; i++)
 		mtt[i] = 0;
 	return n;
@@ -170,7 +169,7 @@ static int umr_fill_from_lists(struct mlx5_ib_dev *dev, u32 key, struct ib_umem 
 	err = umr_lists_alloc(&fill);
 	if (err)
 		return err;
-	mlx5_ib_start_pas(&iter, umem, attr->page_shift);
+	mlx5_ib_start_pas(&iter, umem, attr->page_shift, MLX5_IB_UMR_PRESENT);
 	for (first = 0; first < attr->nmtts && !err; first += n) {
 		err = fatal_signal_pending(current) ? -EINTR : umr_list_wait(&fill, list);
 		if (err)
