@@ -8,6 +8,7 @@
  * object, the subscriptions go on, and the subscribers are told of events that they have missed.
  */
 
+#include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/errno.h>
 #include <linux/mlx5/driver.h>
@@ -58,6 +59,16 @@ static struct mlx5_ib_event_list *event_find(struct mlx5_ib_events *events,
 					     const struct mlx5_ib_event_source *source)
 {
 	return rhashtable_lookup_fast(&events->lists, source, event_params);
+}
+
+/*
+ * Whether there is no subscription to an object that is being destroyed, to which nobody subscribes
+ * any more. On most devices there are no subscriptions to any object.
+ */
+static bool event_has_none(struct mlx5_ib_events *events,
+			   const struct mlx5_ib_event_source *source)
+{
+	return !atomic_read(&events->lists.nelems) || !event_find(events, source);
 }
 
 static struct mlx5_ib_event_list *event_add_list(struct mlx5_ib_events *events,
@@ -211,7 +222,7 @@ void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, u32 type, u32 num)
 	struct mlx5_ib_events *events = dev->events;
 	struct mlx5_ib_event_list *list;
 
-	if (!event_find(events, &source))
+	if (event_has_none(events, &source))
 		return;
 	guard(mutex)(&events->lock);
 	list = event_find(events, &source);
@@ -257,7 +268,7 @@ void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err)
 	struct mlx5_ib_events *events = dev->events;
 	struct mlx5_ib_event_list *list;
 
-	if (!event_find(events, &source))
+	if (event_has_none(events, &source))
 		return;
 	guard(mutex)(&events->lock);
 	list = event_find(events, &source);
