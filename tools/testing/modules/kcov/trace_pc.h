@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the compiler calls in each basic block. linux/kcov.h declares it for kernels with KCOV only.
+ */
+#ifndef TRACE_PC_H
+#define TRACE_PC_H
+
+void __sanitizer_cov_trace_pc(void);
+
+#endif
