@@ -6,6 +6,9 @@
 KERNEL	?= stock
 # The verbs driver of `make shell` and `make vm`: bluebell, mlx5_ib or none.
 DRIVER	?= bluebell
+# Kernel and seconds of `make fuzz-ioctl`.
+FUZZ_KERNEL ?= debug
+FUZZ_SECONDS ?= 600
 
 # The commit whose HCA `make bench-hca` compares with that of this tree.
 BEFORE	?= HEAD
@@ -32,7 +35,7 @@ shell: module hca ## a shell in a guest
 check: module hca selftests tools ## the tests, on the stock kernel and the default HCA
 	scripts/check
 
-check-full: module hca selftests tools debug-kernel ## also on the debug kernel, behind an IOMMU, on HCAs with fewer features; and the benchmark
+check-full: module hca selftests tools debug-kernel fuzz-ioctl-build ## also on the debug kernel, behind an IOMMU, on HCAs with fewer features; and the benchmark
 	scripts/check --full
 
 check-ulp: module hca debug-kernel ## what uses the kernel's verbs between two hosts, for long: also opensm, the HCA pulled out, a soak
@@ -46,6 +49,14 @@ hca: ## build/hca/bluebell-hca, the emulated HCA
 
 fuzz: ## all fuzzers of the emulated HCA, ten minutes each, as many at a time as there are processors
 	$(MAKE_LAB) -C tools/hca fuzz FUZZ_SECONDS=600 FUZZ_SEED=0
+
+fuzz-ioctl: hca fuzz-ioctl-build ## the fuzzer of the driver's ioctls, ten minutes on the debug kernel
+	scripts/vm --driver none --kernel $(FUZZ_KERNEL) --timeout $$(($(FUZZ_SECONDS) + 900)) -- \
+		tools/testing/fuzz-ioctl/run $(FUZZ_SECONDS)
+
+fuzz-ioctl-build: $(if $(filter debug,$(FUZZ_KERNEL)),debug-kernel)
+	scripts/build-module --kcov $(FUZZ_KERNEL)
+	$(MAKE_LAB) -C tools/testing/fuzz-ioctl all
 
 selftests: ## build/selftests/*, the tests that run in a guest
 	$(MAKE_LAB) -C tools/testing/selftests/bluebell all
@@ -78,4 +89,5 @@ lab: ## make the lab and enter it
 clean: ## remove build/; the lab and the debug kernel stay in the cache
 	rm -rf build
 
-.PHONY: help run shell check check-full check-ulp module hca fuzz selftests tools kunit static coverage bench bench-hca debug-kernel lab clean
+.PHONY: help run shell check check-full check-ulp module hca fuzz fuzz-ioctl fuzz-ioctl-build selftests tools kunit static \
+	coverage bench bench-hca debug-kernel lab clean
