@@ -159,6 +159,7 @@ static void build_qp(const struct queue *q, uint8_t *in)
 	uint8_t *c = IFC_ADDR(create_qp_in, in, qpc);
 
 	IFC_SET(qpc, c, pd, pd);
+	IFC_SET(qpc, c, pm_state, 3);
 	IFC_SET(qpc, c, log_sq_size, 5);
 	IFC_SET(qpc, c, log_rq_size, 7);
 	IFC_SET(qpc, c, uar_page, uar);

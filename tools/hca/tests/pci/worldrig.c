@@ -188,6 +188,7 @@ static void build_create_qp(struct world_cmd *c, uint8_t pick)
 	bool own = form < WORLD_SRQ;
 
 	IFC_SET(qpc, q, st, qp_types[form]);
+	IFC_SET(qpc, q, pm_state, 3);
 	IFC_SET(qpc, q, pd, form == WORLD_REG ? 0 : world_live(OBJ_PD, pick));
 	IFC_SET(qpc, q, fre, form == WORLD_REG);
 	IFC_SET(qpc, q, rq_type, own ? RQ_OWN : form == WORLD_REG ? RQ_NONE : RQ_SRQ);
