@@ -17,6 +17,13 @@
 
 #include "bluebell.h"
 
+/* Programs that read the binary trace (trace-cmd, perf) know the numbers only, not the names. */
+TRACE_DEFINE_ENUM(BLUEBELL_UAR_STATIC);
+TRACE_DEFINE_ENUM(BLUEBELL_UAR_DYNAMIC);
+TRACE_DEFINE_ENUM(BLUEBELL_UAR_OBJECT);
+TRACE_DEFINE_ENUM(BLUEBELL_QUEUE_QP);
+TRACE_DEFINE_ENUM(BLUEBELL_QUEUE_CQ);
+
 TRACE_EVENT(fw_cmd,
 	    TP_PROTO(const char *device, u16 opcode, u16 uid, u8 status, u32 syndrome, int err,
 		     u64 ns),

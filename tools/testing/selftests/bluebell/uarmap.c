@@ -19,6 +19,7 @@
 
 #define NOT_BLUEBELL "only bluebell reports who holds which doorbell"
 #define FILES "/sys/kernel/debug/mlx5/*/uars"
+#define FORMATS "/sys/kernel/tracing/events/bluebell/*/format"
 #define STATIC_UARS 8
 #define BFREGS 16
 #define LOW_LATENCY 4
@@ -876,6 +877,28 @@ TEST_F(report, lists_agree_while_queues_and_mappings_come_and_go)
 	ASK(self->uv.fd, self->r);
 	EXPECT_EQ(STATIC_UARS, self->r->num.num_uars);
 	EXPECT_EQ(1, self->r->num.num_queues);
+}
+
+/* trace-cmd and perf read the numbers of an event, and take what they mean from its format. */
+TEST(formats_of_events_name_no_enumerator)
+{
+	char line[4096];
+	size_t i;
+	glob_t g;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, NOT_BLUEBELL);
+	ASSERT_EQ(0, glob(FORMATS, 0, NULL, &g));
+	EXPECT_LT(5, g.gl_pathc);
+	for (i = 0; i < g.gl_pathc; i++) {
+		FILE *file = fopen(g.gl_pathv[i], "r");
+
+		ASSERT_NE(NULL, file);
+		while (fgets(line, sizeof(line), file))
+			EXPECT_EQ(NULL, strstr(line, "BLUEBELL_")) TH_LOG("%s: %s", g.gl_pathv[i], line);
+		fclose(file);
+	}
+	globfree(&g);
 }
 
 TEST_HARNESS_MAIN
