@@ -266,7 +266,7 @@ TEST_F(port, connection_keeps_each_field_of_its_address)
 	struct ibv_qp *qp;
 
 	self->cfg.type = IBV_QPT_RC;
-	qp = rdma_create_qp(&self->r, self->r.cq, &self->cfg);
+	qp = rdma_qp_create(&self->r, self->r.cq, &self->cfg);
 	ASSERT_NE(NULL, qp);
 	ASSERT_EQ(0, rdma_qp_init(qp, &self->cfg));
 	attr.ah_attr = full_address(&self->r, &self->gid[0], gid);
@@ -319,7 +319,7 @@ TEST_F(port, static_rate_reaches_the_device)
 	if (offered <= 0)
 		SKIP(return, "the device limits no rates");
 	self->cfg.type = IBV_QPT_RC;
-	qp = rdma_create_qp(&self->r, self->r.cq, &self->cfg);
+	qp = rdma_qp_create(&self->r, self->r.cq, &self->cfg);
 	ASSERT_NE(NULL, qp);
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
 		if (!(offered >> rates[i].code & 1))

@@ -57,7 +57,7 @@ static const char *work_once(struct rdma *r, void *mem, unsigned int round)
 	pd = ibv_alloc_pd(r->ctx);
 	cq = ibv_create_cq(r->ctx, 16 + round % 64, NULL, NULL, 0);
 	mr = pd ? ibv_reg_mr(pd, mem, BIG, REGION_ACCESS) : NULL;
-	qp = cq ? rdma_create_qp(r, cq, &cfg) : NULL;
+	qp = cq ? rdma_qp_create(r, cq, &cfg) : NULL;
 	if (!pd || !cq || !mr || !qp)
 		return "create";
 	qpn = qp->qp_num;
@@ -161,7 +161,7 @@ FIXTURE_SETUP(late)
 		SKIP(return, PATIENT);
 	census_after_first_use(_metadata, IBV_QPT_RC);
 	ASSERT_EQ(0, rdma_open(&self->r));
-	self->qp = rdma_create_qp(&self->r, self->r.cq, &cfg);
+	self->qp = rdma_qp_create(&self->r, self->r.cq, &cfg);
 	ASSERT_NE(NULL, self->qp);
 	ASSERT_EQ(0, rdma_qp_init(self->qp, &cfg));
 }
@@ -247,7 +247,7 @@ TEST_F(late, destruction_of_a_cq_meets_its_events)
 		own = ibv_create_cq(self->r.ctx, 64, NULL, channel, 0);
 		ASSERT_NE(NULL, own);
 		ASSERT_EQ(0, ibv_req_notify_cq(own, 0));
-		qp = rdma_create_qp(&self->r, own, &cfg);
+		qp = rdma_qp_create(&self->r, own, &cfg);
 		ASSERT_NE(NULL, qp);
 		ASSERT_EQ(0, rdma_qp_init(qp, &cfg));
 		/* Receives that are flushed: each completion raises an event once. */

@@ -76,7 +76,7 @@ TEST_F(cq, existing_vectors_work_and_others_are_invalid)
 TEST_F(cq, destroy_in_use_is_busy)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
-	struct ibv_qp *qp = rdma_create_qp(&self->r, self->r.cq, &cfg);
+	struct ibv_qp *qp = rdma_qp_create(&self->r, self->r.cq, &cfg);
 
 	ASSERT_NE(NULL, qp);
 	EXPECT_EQ(EBUSY, ibv_destroy_cq(self->r.cq));
@@ -130,7 +130,7 @@ TEST_F(format, completions_arrive_after_wrapping)
 
 	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
 	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
-	p.qp[0] = rdma_create_qp(&self->r, obj.cq.in, &cfg);
+	p.qp[0] = rdma_qp_create(&self->r, obj.cq.in, &cfg);
 	ASSERT_NE(NULL, p.qp[0]);
 	ASSERT_EQ(0, pair_reconnect(&p));
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
@@ -724,7 +724,7 @@ FIXTURE_SETUP(channel)
 	ASSERT_EQ(0, pair_open(&self->p, &self->r, &cfg, 4096));
 	/* The receiver's completions go to the CQ that has the channel. */
 	ASSERT_EQ(0, ibv_destroy_qp(self->p.qp[1]));
-	self->p.qp[1] = rdma_create_qp(&self->r, self->cq, &cfg);
+	self->p.qp[1] = rdma_qp_create(&self->r, self->cq, &cfg);
 	ASSERT_NE(NULL, self->p.qp[1]);
 	ASSERT_EQ(0, pair_reconnect(&self->p));
 }
@@ -849,7 +849,7 @@ TEST(events_arrive_after_the_driver_is_bound_again)
 		ASSERT_NE(NULL, cq);
 		ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
 		ASSERT_EQ(0, ibv_destroy_qp(p.qp[1]));
-		p.qp[1] = rdma_create_qp(&r, cq, &cfg);
+		p.qp[1] = rdma_qp_create(&r, cq, &cfg);
 		ASSERT_NE(NULL, p.qp[1]);
 		ASSERT_EQ(0, pair_reconnect(&p));
 		ASSERT_EQ(0, ibv_req_notify_cq(cq, 0));
@@ -881,7 +881,7 @@ TEST_F(cq, overrun_is_reported)
 	ASSERT_NE(NULL, small);
 	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, 4096));
 	ASSERT_EQ(0, ibv_destroy_qp(p.qp[0]));
-	p.qp[0] = rdma_create_qp(&self->r, small, &cfg);
+	p.qp[0] = rdma_qp_create(&self->r, small, &cfg);
 	ASSERT_NE(NULL, p.qp[0]);
 	ASSERT_EQ(0, pair_reconnect(&p));
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];

@@ -168,8 +168,8 @@ static bool create_objects(struct objects *o)
 	o->ah = ibv_create_ah(r->pd, &ah);
 	if (!o->cq || !o->srq || !o->ah || ibv_req_notify_cq(o->cq, 0))
 		return false;
-	o->ud = rdma_create_qp(r, o->cq, &ud);
-	o->on_srq = rdma_create_qp(r, o->cq, &on_srq);
+	o->ud = rdma_qp_create(r, o->cq, &ud);
+	o->on_srq = rdma_qp_create(r, o->cq, &on_srq);
 	return o->ud && o->on_srq && create_optional(o);
 }
 

@@ -372,7 +372,7 @@ static int post_bad_requests(void)
 	small = ibv_create_cq(r.ctx, 7, NULL, NULL, 0);
 	if (!small || ibv_destroy_qp(p.qp[0]))
 		return 3;
-	p.qp[0] = rdma_create_qp(&r, small, &cfg);
+	p.qp[0] = rdma_qp_create(&r, small, &cfg);
 	if (!p.qp[0] || pair_reconnect(&p))
 		return 4;
 	for (i = 0; i < 20; i++) {

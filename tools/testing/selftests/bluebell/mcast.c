@@ -73,10 +73,10 @@ static int member_open(struct _test_data_mcast *self, int i)
 
 	m->buf = self->mem + i * SLOT;
 	m->cq = ibv_create_cq(self->r.ctx, 31, NULL, NULL, 0);
-	m->qp = m->cq ? rdma_create_qp(&self->r, m->cq, &ud) : NULL;
+	m->qp = m->cq ? rdma_qp_create(&self->r, m->cq, &ud) : NULL;
 	if (!m->qp)
 		return errno;
-	ret = rdma_connect(m->qp, &ud, 0, 0);
+	ret = rdma_qp_connect(m->qp, &ud, 0, 0);
 	for (k = 0; k < RECVS && !ret; k++)
 		ret = member_post(self, i);
 	return ret;
@@ -104,9 +104,9 @@ FIXTURE_SETUP(mcast)
 	ASSERT_NE(NULL, self->mr);
 	for (i = 0; i < MEMBERS; i++)
 		ASSERT_EQ(0, member_open(self, i));
-	self->sender = rdma_create_qp(&self->r, self->r.cq, &ud);
+	self->sender = rdma_qp_create(&self->r, self->r.cq, &ud);
 	ASSERT_NE(NULL, self->sender);
-	ASSERT_EQ(0, rdma_connect(self->sender, &ud, 0, 0));
+	ASSERT_EQ(0, rdma_qp_connect(self->sender, &ud, 0, 0));
 	for (i = 0; i < GROUPS; i++) {
 		self->ah[i] = group_ah(&self->r, i);
 		ASSERT_NE(NULL, self->ah[i]);
@@ -262,7 +262,7 @@ TEST_F(mcast, sender_can_block_its_own_datagrams)
 	if (!qp && errno == EOPNOTSUPP)
 		SKIP(return, "libmlx5 does not pass the flag on");
 	ASSERT_NE(NULL, qp) TH_LOG("errno %d", errno);
-	ASSERT_EQ(0, rdma_connect(qp, &ud, 0, 0));
+	ASSERT_EQ(0, rdma_qp_connect(qp, &ud, 0, 0));
 	ASSERT_EQ(0, post_recv(qp, self->mr, self->member[2].buf, SLOT, 5));
 	ASSERT_EQ(0, attach(qp, 0));
 	ASSERT_EQ(0, attach(self->member[0].qp, 0));
@@ -305,13 +305,13 @@ TEST_F(mcast, queue_pair_stays_attached_when_its_state_changes)
 	ASSERT_EQ(0, attach(qp, 1));
 	expect_members(_metadata, self, 1, 0);
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, rdma_connect(qp, &ud, 0, 0));
+		ASSERT_EQ(0, rdma_qp_connect(qp, &ud, 0, 0));
 		ASSERT_EQ(0, member_post(self, 3));
 		expect_members(_metadata, self, 1, 0x8);
 		ASSERT_EQ(0, rdma_modify_state(qp, IBV_QPS_RESET));
 	}
 	EXPECT_EQ(0, detach(qp, 1));
-	ASSERT_EQ(0, rdma_connect(qp, &ud, 0, 0));
+	ASSERT_EQ(0, rdma_qp_connect(qp, &ud, 0, 0));
 	expect_members(_metadata, self, 1, 0);
 }
 
@@ -374,7 +374,7 @@ TEST_F(mcast, connected_queue_pairs_are_refused)
 
 		if (!rdma_has_qp_type(types[i]))
 			continue;
-		qp = rdma_create_qp(&self->r, self->r.cq, &cfg);
+		qp = rdma_qp_create(&self->r, self->r.cq, &cfg);
 		ASSERT_NE(NULL, qp);
 		EXPECT_EQ(EINVAL, attach(qp, 0));
 		EXPECT_EQ(EINVAL, detach(qp, 0));
@@ -396,7 +396,7 @@ TEST_F(mcast, attached_queue_pair_is_busy)
 	expect_members(_metadata, self, 1, 0x1);
 	EXPECT_EQ(0, detach(qp, 1));
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
-	self->member[0].qp = rdma_create_qp(&self->r, self->member[0].cq, &ud);
+	self->member[0].qp = rdma_qp_create(&self->r, self->member[0].cq, &ud);
 	ASSERT_NE(NULL, self->member[0].qp);
 }
 

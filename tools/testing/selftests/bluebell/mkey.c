@@ -64,7 +64,7 @@ static int side_connect(struct side *s)
 	int i, ret = 0;
 
 	for (i = 0; i < 2 && !ret; i++)
-		ret = rdma_connect(s->qp[i], &cfg, s->qp[!i]->qp_num, s->r.port.lid);
+		ret = rdma_qp_connect(s->qp[i], &cfg, s->qp[!i]->qp_num, s->r.port.lid);
 	return ret;
 }
 

@@ -150,7 +150,7 @@ TEST_F(dv, data_is_where_the_completion_says)
 		ASSERT_NE(NULL, qp[i]) TH_LOG("%m");
 	}
 	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, rdma_connect(qp[i], &cfg, qp[!i]->qp_num, self->r.port.lid));
+		ASSERT_EQ(0, rdma_qp_connect(qp[i], &cfg, qp[!i]->qp_num, self->r.port.lid));
 	for (round = 0; round < 9; round++) {
 		for (i = 0; i < MESSAGES; i++) {
 			struct ibv_sge sge = { (uintptr_t)mem + i * MESSAGE, MESSAGE, mr->lkey };

@@ -48,7 +48,7 @@ FIXTURE_SETUP(state)
 		self->cfg.xrcd = rdma_open_xrcd(self->r.ctx, -1, O_CREAT);
 		ASSERT_NE(NULL, self->cfg.xrcd);
 	}
-	self->qp = rdma_create_qp(&self->r, self->r.cq, &self->cfg);
+	self->qp = rdma_qp_create(&self->r, self->r.cq, &self->cfg);
 	ASSERT_NE(NULL, self->qp);
 }
 
@@ -449,7 +449,7 @@ TEST(outstanding_reads_beyond_the_limit_are_invalid)
 
 	ASSERT_EQ(0, rdma_open(&r));
 	ASSERT_EQ(0, ibv_query_device(r.ctx, &dev));
-	qp = rdma_create_qp(&r, r.cq, &cfg);
+	qp = rdma_qp_create(&r, r.cq, &cfg);
 	ASSERT_NE(NULL, qp);
 	ASSERT_EQ(0, modify_through_states(&r, qp, &cfg, IBV_QPS_INIT));
 	attr = valid_attr(&r, qp, rtr);
@@ -478,11 +478,11 @@ TEST(uc_without_the_capability_is_refused)
 	ASSERT_EQ(0, rdma_open(&r));
 	/* libmlx5 creates a UAR for the first QP and keeps it: let it do so before the census. */
 	cfg.type = IBV_QPT_RC;
-	EXPECT_EQ(0, ibv_destroy_qp(rdma_create_qp(&r, r.cq, &cfg)));
+	EXPECT_EQ(0, ibv_destroy_qp(rdma_qp_create(&r, r.cq, &cfg)));
 	cfg.type = IBV_QPT_UC;
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
-	EXPECT_EQ(NULL, rdma_create_qp(&r, r.cq, &cfg));
+	EXPECT_EQ(NULL, rdma_qp_create(&r, r.cq, &cfg));
 	/* mlx5_ib does not check the type, so firmware refuses it. */
 	EXPECT_EQ(driver_is("bluebell") ? EOPNOTSUPP : EINVAL, errno);
 	if (hca_ctl_present())
@@ -500,7 +500,7 @@ TEST(atomic_access_without_atomics_is_refused)
 	ASSERT_EQ(0, rdma_open(&r));
 	if (rdma_has_atomics(r.ctx))
 		SKIP(return, "the device has atomic operations");
-	qp = rdma_create_qp(&r, r.cq, &cfg);
+	qp = rdma_qp_create(&r, r.cq, &cfg);
 	ASSERT_NE(NULL, qp);
 	EXPECT_EQ(EOPNOTSUPP, modify_through_states(&r, qp, &cfg, IBV_QPS_RTR));
 	EXPECT_GE(IBV_QPS_INIT, rdma_qp_state(qp));

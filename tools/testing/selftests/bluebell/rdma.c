@@ -253,14 +253,14 @@ static bool is_xrc(enum ibv_qp_type type)
 }
 
 /**
- * rdma_create_qp - create a queue pair
+ * rdma_qp_create - create a queue pair
  * @r: device and PD
  * @cq: for both directions
  * @cfg: how the QP differs from the default
  *
  * Return: the QP, or NULL with errno set.
  */
-struct ibv_qp *rdma_create_qp(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg)
+struct ibv_qp *rdma_qp_create(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = cq,
@@ -345,7 +345,7 @@ int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
 }
 
 /**
- * rdma_connect - take a queue pair from RESET to RTS
+ * rdma_qp_connect - take a queue pair from RESET to RTS
  * @qp: the QP
  * @cfg: how the QP differs from the default
  * @dest_qpn: number of the peer's QP; not used for UD
@@ -353,7 +353,7 @@ int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg)
  *
  * Return: 0 or an errno.
  */
-int rdma_connect(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid)
+int rdma_qp_connect(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid)
 {
 	return rdma_qp_init(qp, cfg) ?: rdma_qp_rtr(qp, cfg, dest_qpn, dlid) ?:
 	       rdma_qp_rts(qp, cfg);
@@ -382,7 +382,7 @@ static int pair_connect(struct pair *p)
 	int i, ret;
 
 	for (i = 0; i < 2; i++) {
-		ret = rdma_connect(p->qp[i], &p->cfg, p->qp[!i]->qp_num, p->r->port.lid);
+		ret = rdma_qp_connect(p->qp[i], &p->cfg, p->qp[!i]->qp_num, p->r->port.lid);
 		if (ret)
 			return -ret;
 	}
@@ -426,7 +426,7 @@ static int pair_open_qps(struct pair *p)
 	for (i = 0; i < 2; i++) {
 		if (i && cfg.type == IBV_QPT_XRC_SEND)
 			cfg.type = IBV_QPT_XRC_RECV;
-		p->qp[i] = rdma_create_qp(p->r, p->cq[i], &cfg);
+		p->qp[i] = rdma_qp_create(p->r, p->cq[i], &cfg);
 		if (!p->qp[i])
 			return -errno;
 	}

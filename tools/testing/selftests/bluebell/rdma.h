@@ -76,11 +76,11 @@ struct ibv_srq *rdma_create_xrc_srq(struct rdma *r, struct ibv_xrcd *xrcd, struc
 				    struct ibv_srq_attr *attr);
 uint32_t rdma_srq_num(struct ibv_srq *srq);
 
-struct ibv_qp *rdma_create_qp(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg);
+struct ibv_qp *rdma_qp_create(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg);
 int rdma_qp_init(struct ibv_qp *qp, const struct qp_cfg *cfg);
 int rdma_qp_rtr(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid);
 int rdma_qp_rts(struct ibv_qp *qp, const struct qp_cfg *cfg);
-int rdma_connect(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid);
+int rdma_qp_connect(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_qpn, uint16_t dlid);
 int rdma_qp_state(struct ibv_qp *qp);
 int rdma_modify_state(struct ibv_qp *qp, enum ibv_qp_state state);
 

@@ -221,8 +221,8 @@ TEST_F(of_qp, destroy_in_use_is_busy)
 	struct ibv_qp *qp[2];
 
 	ASSERT_NE(NULL, srq);
-	qp[0] = rdma_create_qp(&self->r, self->r.cq, &cfg);
-	qp[1] = rdma_create_qp(&self->r, self->r.cq, &cfg);
+	qp[0] = rdma_qp_create(&self->r, self->r.cq, &cfg);
+	qp[1] = rdma_qp_create(&self->r, self->r.cq, &cfg);
 	ASSERT_NE(NULL, qp[0]);
 	ASSERT_NE(NULL, qp[1]);
 	EXPECT_EQ(EBUSY, ibv_destroy_srq(srq));
@@ -242,7 +242,7 @@ TEST_F(of_qp, query_of_a_qp_returns_its_srq)
 	struct ibv_qp *qp;
 
 	ASSERT_NE(NULL, srq);
-	qp = rdma_create_qp(&self->r, self->r.cq, &cfg);
+	qp = rdma_qp_create(&self->r, self->r.cq, &cfg);
 	ASSERT_NE(NULL, qp);
 	ASSERT_EQ(0, ibv_query_qp(qp, &attr, IBV_QP_CAP, &init));
 	EXPECT_EQ(0, attr.cap.max_recv_wr);

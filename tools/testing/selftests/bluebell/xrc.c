@@ -32,7 +32,7 @@ static struct ibv_qp *create_target(struct rdma *r, struct ibv_xrcd *xrcd)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_XRC_RECV, .xrcd = xrcd };
 
-	return rdma_create_qp(r, NULL, &cfg);
+	return rdma_qp_create(r, NULL, &cfg);
 }
 
 static struct ibv_qp *open_target(struct rdma *r, struct ibv_xrcd *xrcd, uint32_t qpn)
@@ -539,7 +539,7 @@ TEST_F(srq, qp_of_another_type_cannot_use_it)
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		cfg.type = types[i];
 		errno = 0;
-		EXPECT_EQ(NULL, rdma_create_qp(&self->r, self->r.cq, &cfg));
+		EXPECT_EQ(NULL, rdma_qp_create(&self->r, self->r.cq, &cfg));
 		EXPECT_EQ(EINVAL, errno) TH_LOG("type %d", types[i]);
 	}
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
@@ -656,7 +656,7 @@ TEST_F(target, open_with_wrong_attributes_is_invalid)
 	EXPECT_EQ(EINVAL, errno);
 
 	/* A requester cannot be opened. */
-	requester = rdma_create_qp(&self->r, self->r.cq, &send);
+	requester = rdma_qp_create(&self->r, self->r.cq, &send);
 	ASSERT_NE(NULL, requester);
 	attr = good;
 	attr.qp_num = requester->qp_num;
@@ -1158,9 +1158,9 @@ TEST_F(path, rc_and_xrc_qps_ignore_each_other)
 	ASSERT_EQ(0, pair_recv(x, x->buf[1], SLOT, 1));
 	ASSERT_EQ(0, pair_recv(&rc, rc.buf[1], SLOT, 1));
 	ASSERT_EQ(0, rdma_modify_state(rc.qp[0], IBV_QPS_RESET));
-	ASSERT_EQ(0, rdma_connect(rc.qp[0], &cfg, x->qp[1]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, rdma_qp_connect(rc.qp[0], &cfg, x->qp[1]->qp_num, self->r.port.lid));
 	ASSERT_EQ(0, rdma_modify_state(x->qp[0], IBV_QPS_RESET));
-	ASSERT_EQ(0, rdma_connect(x->qp[0], &cfg, rc.qp[1]->qp_num, self->r.port.lid));
+	ASSERT_EQ(0, rdma_qp_connect(x->qp[0], &cfg, rc.qp[1]->qp_num, self->r.port.lid));
 	ASSERT_EQ(0, send_to(&rc, 0, 64, 1));
 	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, reap(rc.cq[0], &wc));
 	ASSERT_EQ(0, send_to(x, x->srqn, 64, 1));
@@ -1474,7 +1474,7 @@ static int peer_make_target(struct peer *p, struct info *info)
 	cfg.xrcd = rdma_open_xrcd(r.ctx, info->fd, O_CREAT);
 	if (!cfg.xrcd)
 		return 3;
-	qp = rdma_create_qp(&r, NULL, &cfg);
+	qp = rdma_qp_create(&r, NULL, &cfg);
 	if (!qp || rdma_qp_init(qp, &cfg) ||
 	    rdma_qp_rtr(qp, &cfg, info->requester, r.port.lid))
 		return 4;
@@ -1545,7 +1545,7 @@ TEST(target_survives_its_creator_while_open)
 	info->requester = p.qp[0]->qp_num;
 	ASSERT_EQ(0, peer_start(&maker, peer_make_target, info));
 	ASSERT_EQ(0, peer_start(&owner, peer_receive, info));
-	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, info->target, r.port.lid));
+	ASSERT_EQ(0, rdma_qp_connect(p.qp[0], &cfg, info->target, r.port.lid));
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, send_to(&p, info->srqn, MSG_LEN, i));
 		ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
@@ -1592,7 +1592,7 @@ TEST(target_is_destroyed_with_its_only_process)
 	ASSERT_EQ(0, rdma_modify_state(p.qp[0], IBV_QPS_RESET));
 	info->requester = p.qp[0]->qp_num;
 	ASSERT_EQ(0, peer_start(&maker, peer_make_target, info));
-	ASSERT_EQ(0, rdma_connect(p.qp[0], &cfg, info->target, r.port.lid));
+	ASSERT_EQ(0, rdma_qp_connect(p.qp[0], &cfg, info->target, r.port.lid));
 	ASSERT_EQ(0, pair_recv(&p, p.buf[1], SLOT, 1));
 	ASSERT_EQ(0, send_to(&p, p.srqn, MSG_LEN, 1));
 	ASSERT_EQ(0, reap_ok(p.cq[0], &wc));
