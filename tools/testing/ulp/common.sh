@@ -112,7 +112,12 @@ served() {
 mpi() {
 	local transport=$1 hosts=host1:2,host2:2
 	shift
-	[[ ! $alone ]] || hosts=localhost:4
+	interrupted_doorbells
+	if [[ $alone ]]; then
+		hosts=localhost:4
+	else
+		peer_calls interrupted_doorbells
+	fi
 	mpirun --allow-run-as-root --host "$hosts" --bind-to none --prtemca plm_ssh_agent \
 		"${self%/*}/remote-shell" --mca pml ucx --mca osc ucx -x UCX_FENCE_MODE=weak -x UCX_TLS="$transport" \
 		-x UCX_NET_DEVICES=mlx5_0:1 python3 "${self%/*}/mpi.py" "$@"
