@@ -254,34 +254,44 @@ static void set_up(struct rig *rig)
 	connect_end(rig, rig->end[1].qp, rig->end[0].qp->qp_num);
 }
 
+static struct {
+	unsigned int samples;
+	const char *row;	/* start of the names of the rows to measure, or NULL: all */
+} opt = { .samples = 5 };
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	unsigned int *samples = state->input;
-
-	if (key != 'n')
+	switch (key) {
+	case 'n':
+		opt.samples = strtoul(arg, NULL, 0);
+		if (!opt.samples)
+			argp_error(state, "'%s' is not a number of samples", arg);
+		return 0;
+	case 'r':
+		opt.row = arg;
+		return 0;
+	default:
 		return ARGP_ERR_UNKNOWN;
-	*samples = strtoul(arg, NULL, 0);
-	if (!*samples)
-		argp_error(state, "'%s' is not a number of samples", arg);
-	return 0;
+	}
 }
 
 int main(int argc, char **argv)
 {
 	static const struct argp_option args[] = {
 		{ "samples", 'n', "N", 0, "measure each row N times (5)", 0 },
+		{ "row", 'r', "NAME", 0, "measure the rows whose names start with NAME only", 0 },
 		{ 0 }
 	};
 	static const struct argp argp = {
 		.options = args, .parser = parse,
 		.doc = "Measure the HCA behind the first RDMA device; one JSON line a row, in nanoseconds an operation.",
 	};
-	unsigned int samples = 5;
 	struct rig rig = { 0 };
 
-	argp_parse(&argp, argc, argv, 0, NULL, &samples);
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	set_up(&rig);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		run_row(&rig, &rows[i], samples);
+		if (!opt.row || !strncmp(rows[i].name, opt.row, strlen(opt.row)))
+			run_row(&rig, &rows[i], opt.samples);
 	return 0;
 }
