@@ -14,9 +14,10 @@
 #include "req.h"
 #include "sched.h"
 
-#define RX_BUDGET	256	/* packets received in one round */
+#define RX_BUDGET	256	/* packets received before some are sent */
 #define DISCARD_BUDGET	1024	/* packets discarded in one round */
-#define TX_BUDGET	256	/* packets sent in one round, by all queue pairs together */
+#define TX_BUDGET	256	/* packets sent before some are received, by all queue pairs together */
+#define ROUND_BUDGET	256	/* packets after which the event loop looks for other events */
 #define TX_SLICE	16	/* packets sent in one turn of one queue pair */
 #define BLOCKED_US	1000	/* pause when none could send, unless something comes */
 
@@ -61,7 +62,8 @@ void sched_kick(struct hca *hca, struct run *r)
 		r->queued = true;
 		TAILQ_INSERT_TAIL(&s->runs, r, link);
 	}
-	sched_arm(s, 0);
+	if (!s->pumping)
+		sched_arm(s, 0);
 }
 
 /**
@@ -142,23 +144,60 @@ static void sched_discard(struct hca *hca)
 	}
 }
 
-static void sched_pump(evutil_socket_t fd, short what, void *arg)
+static bool sched_has_work(struct hca *hca)
 {
-	struct hca *hca = arg;
-	struct sched *s = hca->sched;
-	unsigned int moved = 0;
+	return fabric_rx_pending(hca) || !TAILQ_EMPTY(&hca->sched->runs);
+}
 
-	(void)fd;
-	(void)what;
+/* Receive and send until nothing is left to do, or the budget is used up. Returns false if blocked. */
+static bool sched_round(struct hca *hca)
+{
+	unsigned int moved, sum = 0;
+
+	do {
+		moved = sched_receive(hca) + sched_send(hca);
+		sum += moved;
+	} while (moved && sum < ROUND_BUDGET && sched_has_work(hca) && !hca->hung && !hca->fatal);
+	return moved;
+}
+
+static void sched_pump(struct hca *hca)
+{
+	struct sched *s = hca->sched;
+	bool moved = false;
+
 	s->armed = false;
 	s->pumping = true;
 	if (hca->hung || hca->fatal)
 		sched_discard(hca);
 	else
-		moved = sched_receive(hca) + sched_send(hca);
+		moved = sched_round(hca);
 	s->pumping = false;
-	if (fabric_rx_pending(hca) || !TAILQ_EMPTY(&s->runs))
+	if (sched_has_work(hca))
 		sched_arm(s, moved ? 0 : BLOCKED_US);
+}
+
+static void sched_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	sched_pump(arg);
+}
+
+/**
+ * sched_run() - receive and send now what the event loop would do next
+ * @hca: the HCA
+ *
+ * For a caller that the event loop has called, and who would otherwise return to the loop.
+ */
+void sched_run(struct hca *hca)
+{
+	struct sched *s = hca->sched;
+
+	if (!s->armed || s->pausing || s->pumping)
+		return;
+	evtimer_del(s->pump);
+	sched_pump(hca);
 }
 
 /* ---- module ---------------------------------------------------------------------------------- */
@@ -171,7 +210,7 @@ static int sched_init(struct hca *hca)
 		return -ENOMEM;
 	TAILQ_INIT(&s->runs);
 	hca->sched = s;
-	s->pump = evtimer_new(hca->base, sched_pump, hca);
+	s->pump = evtimer_new(hca->base, sched_on_timer, hca);
 	if (!s->pump)
 		return -ENOMEM;
 	fabric_set_wake(hca, sched_wake);

@@ -25,6 +25,7 @@ struct run {
 
 void sched_kick(struct hca *hca, struct run *r);
 void sched_cancel(struct hca *hca, struct run *r);
+void sched_run(struct hca *hca);
 /* @receive is called for each packet; the scheduler frees the packet afterwards. */
 void sched_set_receive(struct hca *hca, void (*receive)(struct hca *hca, struct packet *p));
 
