@@ -26,6 +26,7 @@
 #define REG_EQ		0x48
 #define REG_BF		0x800	/* four registers of 512 bytes, each with two buffers of 256 */
 #define BF_BUF		256
+#define BF_UNIT		64	/* drivers write so many bytes, or a multiple, whatever the WQE needs */
 
 #define PENDING		64	/* BlueFlame buffers that can be written at the same time */
 
@@ -57,6 +58,7 @@ struct stores {
 	struct bf bf[PENDING];
 	uint64_t stamp;
 	unsigned int pending;	/* doorbells that are not delivered */
+	bool padding;		/* the last store was one of a WQE's, and not the last of 64 bytes */
 	/* A CQ doorbell written as two 4-byte halves. */
 	uint64_t cq_half_addr;
 	uint32_t cq_half;
@@ -67,16 +69,20 @@ struct uars {
 	int timer;		/* an event loop's own timers are too coarse */
 	struct event *expired;
 	bool ticking;
+	bool held;		/* somebody looks for more stores: the timer does not start */
 	uint64_t seen;		/* the stamp when the timer expired last */
 };
 
 /* ---- the end of a burst ---------------------------------------------------------------------- */
 
-static void uar_timer_set(struct uars *u, bool on)
+/* Let the timer expire once, if a doorbell is not delivered. */
+static void uar_timer_start(struct uars *u)
 {
-	const struct itimerspec t = { .it_value.tv_nsec = on ? BURST_NS : 0 };
+	const struct itimerspec t = { .it_value.tv_nsec = BURST_NS };
 
-	u->ticking = on;
+	if (!u->s.pending || u->ticking || u->held)
+		return;
+	u->ticking = true;
 	u->seen = u->s.stamp;
 	timerfd_settime(u->timer, 0, &t, NULL);
 }
@@ -90,9 +96,42 @@ static void uar_timer_expired(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (read(fd, &n, sizeof(n)) != sizeof(n))
 		return;
+	u->ticking = false;
 	if (u->s.stamp == u->seen)
 		uar_idle(hca);
-	uar_timer_set(u, u->s.pending);
+	uar_timer_start(u);
+}
+
+/**
+ * uar_hold() - look for more stores before the event loop does
+ * @hca: the HCA
+ *
+ * Until uar_release() no time passes for a burst. The caller may not wait for long.
+ */
+void uar_hold(struct hca *hca)
+{
+	hca->uars->held = true;
+}
+
+/**
+ * uar_unfinished() - tell whether more stores to a BlueFlame buffer are probably on their way
+ * @hca: the HCA
+ *
+ * They are the rest of a WQE, or pad one that was delivered.
+ */
+bool uar_unfinished(const struct hca *hca)
+{
+	return hca->uars->s.pending || hca->uars->s.padding;
+}
+
+/**
+ * uar_release() - let the event loop look for more stores
+ * @hca: the HCA
+ */
+void uar_release(struct hca *hca)
+{
+	hca->uars->held = false;
+	uar_timer_start(hca->uars);
 }
 
 static int uar_init(struct hca *hca)
@@ -228,6 +267,7 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 		uar_bf_begin(hca, b);
 	memcpy(b->buf + at, buf, len);
 	b->len += len;
+	hca->uars->s.padding = b->len > 8 && b->len % BF_UNIT;
 	if (b->delivered || b->len < 8)
 		return;
 	hca->uars->s.pending += b->len - len < 8;
@@ -320,8 +360,7 @@ void uar_write(struct hca *hca, uint64_t off, const uint8_t *buf, uint32_t len)
 		uar_store_eq(hca, off, buf, len);
 	else
 		doorbell_drop(hca, DROP_BAD_OFFSET, uar, reg);
-	if (hca->uars->s.pending && !hca->uars->ticking)
-		uar_timer_set(hca->uars, true);
+	uar_timer_start(hca->uars);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */

@@ -9,11 +9,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hca.h"
 #include "ifc.h"
 #include "mem.h"
+#include "sched.h"
+#include "uar.h"
 #include "vfio_user.h"
 #include "vfu.h"
 
@@ -21,6 +24,16 @@
 #define F_REPLY		0x1
 #define F_NO_REPLY	0x10
 #define F_ERROR		0x20
+
+/*
+ * The wait for the next store to a BlueFlame buffer: receives that may find nothing; then naps, of the
+ * time that a client's thread takes for the stores of a WQE; then it is the event loop's. After a nap,
+ * so many waits begin with naps: who shares a processor with the client would only keep it from storing.
+ */
+#define SPINS		16
+#define NAP_NS		30000
+#define MAX_NAPS	2
+#define NAPS_BEFORE_SPIN 32
 
 static void vfu_client_gone(struct vfu *v);
 
@@ -128,8 +141,8 @@ static void vfu_keep_fds(struct vfu *v, struct msghdr *m)
 }
 
 /*
- * Take what has arrived into v->in. Never waits: the rest of a message may never come. Returns 0,
- * or a negative number if the client is gone.
+ * Take what has arrived into v->in. Never waits: the rest of a message may never come. Returns the
+ * number of bytes, or a negative number if the client is gone.
  */
 static int vfu_recv(struct vfu *v)
 {
@@ -153,7 +166,7 @@ static int vfu_recv(struct vfu *v)
 		return -ECONNRESET;
 	v->in_len += n;
 	vfu_keep_fds(v, &m);
-	return 0;
+	return n;
 }
 
 /*
@@ -212,14 +225,65 @@ static int vfu_process(struct vfu *v)
 	return got < 0 ? got : 0;
 }
 
+/* How many receives that find nothing are worth while until the rest of a WQE is there. */
+static unsigned int vfu_patience(const struct vfu *v)
+{
+	return MAX_NAPS + (v->naps ? 0 : SPINS);
+}
+
+/*
+ * Return true when it is time to look for stores again, false if none are to be waited for, or the
+ * event loop is to wait for them. @left is what is left of the patience.
+ *
+ * A client that has a processor of its own writes the next store within the time of a few receives.
+ * If nothing came by then, the client may be waiting for this thread's processor: let it go on.
+ */
+static bool vfu_await_stores(struct vfu *v, unsigned int left)
+{
+	static const struct timespec nap = { .tv_nsec = NAP_NS };
+
+	if (!left || vfu_blocked(v) || !uar_unfinished(v->hca))
+		return false;
+	if (left > MAX_NAPS)
+		return true;
+	v->naps = v->naps ? v->naps - 1 : NAPS_BEFORE_SPIN;
+	nanosleep(&nap, NULL);
+	return true;
+}
+
+/*
+ * A processor writes a WQE to a BlueFlame buffer by several stores, each of which is a message. If
+ * the first is there and the last is not, wait for it without the event loop: that would wake up
+ * this thread for every one of them, and the client writes them faster while it wakes up nobody.
+ * What the doorbells before have started does not wait. Returns -errno if the client has to go.
+ */
+static int vfu_take(struct vfu *v)
+{
+	unsigned int left = 1;
+	int got, err;
+
+	do {
+		got = vfu_recv(v);
+		err = got < 0 ? got : vfu_process(v);
+		left = got ? vfu_patience(v) : left - 1;
+		if (!err)
+			sched_run(v->hca);
+	} while (!err && vfu_await_stores(v, left));
+	return err;
+}
+
 static void vfu_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct vfu *v = arg;
+	int err;
 
 	(void)fd;
 	(void)what;
-	if (vfu_recv(v) || vfu_process(v))
+	uar_hold(v->hca);
+	err = vfu_take(v);
+	if (err)
 		vfu_client_gone(v);
+	uar_release(v->hca);
 }
 
 static void vfu_on_writable(evutil_socket_t fd, short what, void *arg)

@@ -48,6 +48,7 @@ struct vfu {
 	uint8_t *out;		/* the reply with its header; [out_at, out_len) is not sent yet */
 	size_t out_at, out_len;
 	int irq_fd[HCA_MAX_VECTORS];
+	unsigned int naps;	/* before the next wait for stores without a nap */
 	int send_fd;		/* sent with the reply, stays open; -1: none */
 };
 
