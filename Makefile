@@ -76,6 +76,9 @@ coverage: selftests debug-kernel ## the lines and branches that the tests reach
 bench: module hca tools ## compare Bluebell's speed with the stock driver's
 	scripts/bench
 
+bench-scale: module hca tools ## compare what 50,000 objects of a process cost, and the end of a process with 20,000
+	scripts/bench --scale
+
 bench-hca: module hca tools ## compare the emulated HCA's speed with that of an earlier commit
 	scripts/bench-hca --before $(BEFORE)
 
@@ -90,4 +93,4 @@ clean: ## remove build/; the lab and the debug kernel stay in the cache
 	rm -rf build
 
 .PHONY: help run shell check check-full check-ulp module hca fuzz fuzz-ioctl fuzz-ioctl-build selftests tools kunit static \
-	coverage bench bench-hca debug-kernel lab clean
+	coverage bench bench-scale bench-hca debug-kernel lab clean

@@ -25,8 +25,6 @@
 #define THREAD_REGS 4
 /* Regions registered at once, to measure the kernel memory of one. */
 #define MEMORY_MRS 4096
-/* Number of QPs whose median time is reported as that of "the 50th" and "the 5,000th". */
-#define WINDOW 21
 #define MAX_ONLY 32
 
 /* Commands and doorbells of an operation; -1 if there is no control channel to count them. */
@@ -45,7 +43,7 @@ void die(const char *what)
 	exit(1);
 }
 
-static uint64_t now_ns(void)
+uint64_t now_ns(void)
 {
 	struct timespec ts;
 
@@ -144,7 +142,7 @@ static void op_cq(struct bench *b, const struct row *row)
 		die(row->name);
 }
 
-static struct ibv_qp *create_qp(struct bench *b, struct ibv_pd *pd)
+struct ibv_qp *create_qp(struct bench *b, struct ibv_pd *pd)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = b->cq,
@@ -207,7 +205,7 @@ static void op_qp_destroy(struct bench *b, const struct row *row)
 	b->qp = NULL;
 }
 
-static struct ibv_mr *reg(struct bench *b, void *addr, size_t size)
+struct ibv_mr *reg(struct bench *b, void *addr, size_t size)
 {
 	struct ibv_mr *mr = ibv_reg_mr(b->pd, addr, size, IBV_ACCESS_LOCAL_WRITE |
 				       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
@@ -217,7 +215,7 @@ static struct ibv_mr *reg(struct bench *b, void *addr, size_t size)
 	return mr;
 }
 
-static void dereg(struct ibv_mr *mr)
+void dereg(struct ibv_mr *mr)
 {
 	if (ibv_dereg_mr(mr))
 		die("ibv_dereg_mr");
@@ -340,7 +338,8 @@ static void *thread_main(void *arg)
 	}
 }
 
-static void start_threads(struct bench *b, const struct row *row)
+/* Start threads, each of which does its part of an operation between the barriers @start and @end. */
+void start_threads_of(struct bench *b, const struct row *row, void *(*main)(void *))
 {
 	if (b->thread[0])
 		return;
@@ -348,8 +347,13 @@ static void start_threads(struct bench *b, const struct row *row)
 	    pthread_barrier_init(&b->end, NULL, THREADS + 1))
 		die(row->name);
 	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(&b->thread[i], NULL, thread_main, b))
+		if (pthread_create(&b->thread[i], NULL, main, b))
 			die(row->name);
+}
+
+static void start_threads(struct bench *b, const struct row *row)
+{
+	start_threads_of(b, row, thread_main);
 }
 
 static void op_threads(struct bench *b, const struct row *row)
@@ -389,6 +393,9 @@ static const struct row rows[] = {
 	  .finish = finish_touch, .size = MIB },
 	{ "16 threads, 4 MRs each", .before = start_threads, .op = op_threads,
 	  .finish = stop_threads },
+	{ "16 threads, 4 QPs each", .before = start_qp_threads, .op = op_threads,
+	  .finish = stop_threads, .few = true },
+	{ "128 processes open", .before = start_crowd, .op = op_crowd, .after = end_crowd, .few = true },
 	{ 0 }
 };
 
@@ -476,14 +483,15 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static uint64_t median(uint64_t *v, size_t n)
+uint64_t median(uint64_t *v, size_t n)
 {
 	qsort(v, n, sizeof(*v), compare_u64);
 	return v[n / 2];
 }
 
-static void run_row(struct bench *b, const struct row *row, unsigned int iterations)
+static void run_row(struct bench *b, const struct row *row, unsigned int most)
 {
+	unsigned int iterations = row->few ? (most + 3) / 4 : most;
 	uint64_t *ns = calloc(iterations, sizeof(*ns));
 	struct work work = { -1, -1 };
 
@@ -516,7 +524,7 @@ static void run_row(struct bench *b, const struct row *row, unsigned int iterati
 }
 
 /* Unreclaimable slab memory of the kernel, in bytes. */
-static long kernel_bytes(void)
+long kernel_bytes(void)
 {
 	char line[128];
 	long kib = -1;
@@ -573,7 +581,7 @@ static void free_dbr(struct ibv_pd *pd, void *ctx, void *ptr, uint64_t type)
 }
 
 /* A domain whose queue pairs each have a doorbell page of their own. */
-static struct ibv_pd *alloc_dbr_pd(struct bench *b)
+struct ibv_pd *alloc_dbr_pd(struct bench *b)
 {
 	struct ibv_parent_domain_init_attr attr = {
 		.pd = b->pd,
@@ -586,39 +594,8 @@ static struct ibv_pd *alloc_dbr_pd(struct bench *b)
 	return ibv_alloc_parent_domain(b->ctx, &attr);
 }
 
-/*
- * Create @count QPs, each with a doorbell page of its own, and report the median
- * time of the QPs around the 50th and of the last ones.
- */
-static void run_many(struct bench *b, unsigned int count)
-{
-	struct ibv_pd *pd = alloc_dbr_pd(b);
-	struct ibv_qp **qps = calloc(count, sizeof(*qps));
-	uint64_t *ns = calloc(count, sizeof(*ns));
-
-	if (!pd || !qps || !ns)
-		die("cannot set up the QPs");
-	for (unsigned int i = 0; i < count; i++) {
-		uint64_t start = now_ns();
-
-		qps[i] = create_qp(b, pd);
-		ns[i] = now_ns() - start;
-	}
-	printf("{\"row\":\"QP number 50 of %u\",\"commands\":-1,\"samples\":[%llu]}\n", count,
-	       (unsigned long long)median(ns + 50 - WINDOW / 2, WINDOW));
-	printf("{\"row\":\"QP number %u of %u\",\"commands\":-1,\"samples\":[%llu]}\n", count,
-	       count, (unsigned long long)median(ns + count - WINDOW, WINDOW));
-	fflush(stdout);
-	for (unsigned int i = count; i--;)
-		if (ibv_destroy_qp(qps[i]))
-			die("ibv_destroy_qp");
-	if (ibv_dealloc_pd(pd))
-		die("ibv_dealloc_pd");
-	free(qps);
-	free(ns);
-}
-
-static void open_device(struct bench *b)
+/* Open the device, with a buffer of @bytes. */
+void open_device(struct bench *b, size_t bytes)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_port_attr port;
@@ -632,18 +609,18 @@ static void open_device(struct bench *b)
 	b->lid = port.lid;
 	b->pd = ibv_alloc_pd(b->ctx);
 	b->cq = ibv_create_cq(b->ctx, 128, NULL, NULL, 0);
-	b->buf = mmap(NULL, 256UL << 20, PROT_READ | PROT_WRITE,
+	b->buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!b->pd || !b->cq || b->buf == MAP_FAILED)
 		die("cannot set up the benchmark");
 	/* Small pages, populated in advance, so that page faults are not timed. */
-	if (madvise(b->buf, 256UL << 20, MADV_NOHUGEPAGE) ||
-	    madvise(b->buf, 256UL << 20, MADV_POPULATE_WRITE))
+	if (madvise(b->buf, bytes, MADV_NOHUGEPAGE) || madvise(b->buf, bytes, MADV_POPULATE_WRITE))
 		die("populating the buffer");
+	b->buf_pages = bytes / PAGE;
 }
 
 struct options {
-	unsigned int iterations, many, nonly;
+	unsigned int iterations, many, exits, nonly;
 	bool memory, instructions;
 	int processor;
 	const char *control, *only[MAX_ONLY], *huge;
@@ -662,7 +639,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'm':
 		o->many = strtoul(arg, NULL, 0);
 		if (o->many < 100)
-			argp_error(state, "--many needs at least 100 QPs");
+			argp_error(state, "--many needs at least 100 objects");
+		return 0;
+	case 'x':
+		o->exits = strtoul(arg, NULL, 0);
+		if (!o->exits)
+			argp_error(state, "'%s' is not a number of objects", arg);
 		return 0;
 	case 'H':
 		o->huge = arg;
@@ -745,7 +727,8 @@ int main(int argc, char **argv)
 {
 	static const struct argp_option args[] = {
 		{ "iterations", 'n', "N", 0, "time each operation N times (5)", 0 },
-		{ "many", 'm', "N", 0, "create N QPs, each with its own doorbell page", 0 },
+		{ "many", 'm', "N", 0, "create N QPs, CQs and MRs", 0 },
+		{ "exit", 'x', "N", 0, "kill a process that has N QPs and N MRs", 0 },
 		{ "huge", 'H', "FILE", 0, "file on hugetlbfs for the row of huge pages; without it the row is left out", 0 },
 		{ "memory", 'M', NULL, 0, "measure the kernel memory of a region of one page", 0 },
 		{ "control", 'c', "PATH", 0, "the HCA's control channel, to count commands", 0 },
@@ -770,9 +753,11 @@ int main(int argc, char **argv)
 	if (o.processor >= 0)
 		pin(o.processor);
 	b.huge_file = o.huge;
-	open_device(&b);
+	open_device(&b, 256 * MIB);
 	if (o.memory)
 		run_memory(&b);
+	else if (o.exits)
+		run_exit(o.exits);
 	else if (o.many)
 		run_many(&b, o.many);
 	else if (o.instructions)

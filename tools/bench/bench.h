@@ -31,13 +31,15 @@ struct bench {
 	bool stop;
 	uint16_t lid;
 	char *buf, *huge, *fresh;
+	size_t buf_pages;
 	const char *huge_file;
 };
 
 /*
  * One row of the table. Only @op is timed. @before and @after run around each @op,
  * @finish runs once at the end. @size is the number of bytes to register or
- * allocate. Rows are run once before they are timed, except for a @cold row.
+ * allocate. Rows are run once before they are timed, except for a @cold row. An operation of many
+ * processes or threads is timed @few times.
  */
 struct row {
 	const char *name;
@@ -47,11 +49,29 @@ struct row {
 	void (*finish)(struct bench *b);
 	size_t size;
 	bool cold;
+	bool few;
 };
 
 void die(const char *what) __attribute__((noreturn));
 void map_huge(struct bench *b, const struct row *row);
 void unmap_huge(struct bench *b);
+uint64_t now_ns(void);
+uint64_t median(uint64_t *v, size_t n);
+long kernel_bytes(void);
+void open_device(struct bench *b, size_t bytes);
+struct ibv_pd *alloc_dbr_pd(struct bench *b);
+struct ibv_qp *create_qp(struct bench *b, struct ibv_pd *pd);
+struct ibv_mr *reg(struct bench *b, void *addr, size_t size);
+void dereg(struct ibv_mr *mr);
+void start_threads_of(struct bench *b, const struct row *row, void *(*main)(void *));
+
+/* scale.c */
+void run_many(struct bench *b, unsigned int count);
+void run_exit(unsigned int count);
+void start_qp_threads(struct bench *b, const struct row *row);
+void start_crowd(struct bench *b, const struct row *row);
+void op_crowd(struct bench *b, const struct row *row);
+void end_crowd(struct bench *b, const struct row *row);
 
 /* devx.c; the last row has no name. */
 extern const struct row devx_rows[];
