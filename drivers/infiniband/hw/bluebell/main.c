@@ -13,6 +13,7 @@
 
 #include "ah.h"
 #include "bluebell.h"
+#include "close.h"
 #include "counters.h"
 #include "cq.h"
 #include "devx.h"
@@ -69,6 +70,7 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.dealloc_ucontext = mlx5_ib_dealloc_ucontext,
 	.disassociate_ucontext = mlx5_ib_disassociate_ucontext,
 	.query_ucontext = mlx5_ib_query_ucontext,
+	.ufile_hw_cleanup = mlx5_ib_ufile_hw_cleanup,
 	.mmap = mlx5_ib_mmap,
 	.mmap_free = mlx5_ib_mmap_free,
 

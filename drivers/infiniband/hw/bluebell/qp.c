@@ -390,8 +390,9 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
  * Implements ibv_query_qp(3) with QUERY_QP. The state is the device's own: the
  * queue pair may have left the one that was last asked for. May sleep.
  *
- * Return: 0; -EIO for a state verbs do not know; or the errno of a firmware
- * refusal.
+ * Return: 0; -EIO for a state verbs do not know; -EAGAIN for a queue pair that is being destroyed
+ * because its process has closed the device, which resource tracking then leaves out; or the errno
+ * of a firmware refusal.
  */
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init)
@@ -403,6 +404,8 @@ int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	int state, err;
 
 	guard(mutex)(&qp->mutex);
+	if (qp->closing)
+		return -EAGAIN;
 	err = mlx5_fw_query_object(dev, qp->rsc.uid, MLX5_CMD_OP_QUERY_QP, qp->rsc.num, out,
 				   sizeof(out));
 	if (err)
@@ -449,4 +452,31 @@ int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	else if (qp->mem.context)
 		mlx5_ib_bell_add(qp->mem.context, &qp->bell);
 	return err;
+}
+
+/**
+ * mlx5_ib_destroy_qp_early - have the device destroy a queue pair of a process that has closed it
+ * @ibqp: the queue pair, or a handle that ibv_open_qp(3) has returned
+ * @batch: the batch that the command becomes part of
+ *
+ * For before ib_core destroys the objects of the process, which nobody uses any more: then
+ * mlx5_ib_destroy_qp() need not wait for the command, and releases what belongs to the queue pair.
+ * A queue pair for which that is not possible is left alone: one that ib_core detaches from
+ * multicast groups first, one that others have opened, and one that firmware has refused to destroy
+ * already. May sleep.
+ */
+void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch)
+{
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+
+	/* ib_core counts multicast groups and further handles alike. */
+	if (ibqp->real_qp != ibqp || ibqp->qp_type == IB_QPT_XRC_TGT || atomic_read(&ibqp->usecnt))
+		return;
+	scoped_guard(mutex, &qp->mutex) {
+		if (qp->closing)
+			return;
+		qp->closing = true;
+	}
+	mlx5_ib_bell_del(qp->mem.context, &qp->bell);
+	mlx5_ib_rsc_destroy_early(&qp->rsc, batch);
 }

@@ -18,6 +18,7 @@
 /* bfregn of a QP that uses none of the context's own registers. */
 #define MLX5_IB_INVALID_BFREG		(-1)
 
+struct mlx5_ib_fw_batch;
 struct mlx5_ib_gsi;
 struct mlx5_ib_wqs;
 
@@ -34,6 +35,8 @@ struct mlx5_ib_wqs;
  * @out_of_order: receive WQEs are taken in any order, from RTR on; last asked for in INIT
  * @counter_set: Q counter set that the queue pair is to count in
  * @counts_in: that which its context names, from INIT on
+ * @closing: the process has closed the device: no command names the queue pair any more, but those
+ *	that destroy it
  * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
  *	DESTROY_QP; zeroed for the target of an XRC connection
  * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
@@ -48,13 +51,14 @@ struct mlx5_ib_wqs;
 struct mlx5_ib_qp {
 	struct ib_qp ibqp;
 	struct mlx5_ib_rsc rsc;
-	struct mutex mutex; /* held across state changes; guards state to counts_in */
+	struct mutex mutex; /* held across state changes; guards state to closing */
 	enum ib_qp_state state;
 	u32 access;
 	u8 dest_rd_atomic;
 	bool out_of_order;
 	u16 counter_set;
 	u16 counts_in;
+	bool closing;
 	struct mlx5_ib_queue_mem mem;
 	struct mlx5_ib_wqs *wqs;
 	struct mlx5_ib_gsi *gsi;
@@ -78,6 +82,7 @@ int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init);
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch);
 
 /* qp_kernel.c */
 int mlx5_ib_kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,

@@ -78,7 +78,8 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * @qp: the queue pair
  * @set_id: number of the set
  *
- * In RTS it does so from now on, before that as soon as it is there. May sleep.
+ * In RTS it does so from now on, before that as soon as it is there. A queue pair that is being
+ * destroyed because its process has closed the device counts no more. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if the device cannot change the set in RTS; or the errno of a firmware
  * refusal.
@@ -88,7 +89,7 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	int err = 0;
 
 	guard(mutex)(&qp->mutex);
-	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id)
+	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id && !qp->closing)
 		err = qp_change_counter(qp, set_id);
 	if (!err)
 		qp->counter_set = set_id;

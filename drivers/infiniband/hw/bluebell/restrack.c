@@ -68,11 +68,16 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 		   u16 uid, u32 number)
 {
 	void *out __free(kfree) = kzalloc(form->outlen, GFP_KERNEL);
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 	int err;
 
 	if (!out)
 		return -ENOMEM;
-	err = mlx5_fw_query_object(dev, uid, form->opcode, number, out, form->outlen);
+	mlx5_fw_name_object(in, form->opcode, number);
+	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, form->outlen);
+	/* Resource tracking leaves an object out that its process, when it ended, has destroyed. */
+	if (err == -ENOENT)
+		return -EAGAIN;
 	return err ?: nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, form->size, out + form->offset);
 }
 
@@ -126,12 +131,16 @@ static const struct raw_form qp_form = {
  *
  * QUERY_QP. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that is being destroyed
+ * because its process has closed the device; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
+	guard(mutex)(&qp->mutex);
+	if (qp->closing)
+		return -EAGAIN;
 	return put_raw(msg, to_mdev(ibqp->device), &qp_form, qp->rsc.uid, qp->rsc.num);
 }
 

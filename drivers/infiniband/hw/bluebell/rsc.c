@@ -12,6 +12,7 @@
 #include "bluebell.h"
 #include "event.h"
 #include "fw.h"
+#include "fw_batch.h"
 #include "orphan.h"
 #include "rsc.h"
 
@@ -234,6 +235,23 @@ static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
 	return rsc->ops->type == MLX5_RES_SRQ ? MLX5_OBJ_TYPE_RMP : MLX5_OBJ_TYPE_QP;
 }
 
+/* Nobody finds the object, for an event or by a page fault, while the device destroys it. */
+static void rsc_prepare_destroy(struct mlx5_ib_rsc *rsc)
+{
+	rsc_remove(rsc);
+	mlx5_ib_event_pause(rsc->dev, rsc_event_type(rsc), rsc->num);
+}
+
+/* The command that destroys an object has been executed, or refused with @err. */
+static void rsc_finish_destroy(struct mlx5_ib_rsc *rsc, int err)
+{
+	mlx5_ib_event_settle(rsc->dev, rsc_event_type(rsc), rsc->num, err);
+	if (err && mlx5_ib_rsc_add(rsc))
+		ibdev_warn_ratelimited(&rsc->dev->ib_dev,
+				       "cannot destroy %s 0x%x (%d), nor keep track of it without memory: its events are ignored from now on\n",
+				       rsc->ops->name, rsc->num, err);
+}
+
 /**
  * mlx5_ib_rsc_destroy - destroy an object at the device
  * @rsc: of mlx5_ib_rsc_add()
@@ -243,22 +261,44 @@ static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
  * is a page fault being resolved. Subscriptions of processes to its events end, too.
  * May sleep.
  *
- * Return: 0, or the errno of a firmware that refuses; then the object is found
- * again, and the device may use all that it points at.
+ * Return: 0, also if mlx5_ib_rsc_destroy_early() has destroyed the object; or the errno of a
+ * firmware that refuses; then the object is found again, and the device may use all that it points
+ * at.
  */
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 {
 	int err;
 
-	rsc_remove(rsc);
-	mlx5_ib_event_pause(rsc->dev, rsc_event_type(rsc), rsc->num);
+	if (rsc->destroyed)
+		return 0;
+	rsc_prepare_destroy(rsc);
 	err = rsc_send_destroy(rsc);
-	mlx5_ib_event_settle(rsc->dev, rsc_event_type(rsc), rsc->num, err);
-	if (err && mlx5_ib_rsc_add(rsc))
-		ibdev_warn_ratelimited(&rsc->dev->ib_dev,
-				       "cannot destroy %s 0x%x (%d), nor keep track of it without memory: its events are ignored from now on\n",
-				       rsc->ops->name, rsc->num, err);
+	rsc_finish_destroy(rsc, err);
 	return err;
+}
+
+static void rsc_destroyed_early(struct mlx5_ib_dev *dev, void *object, int err)
+{
+	struct mlx5_ib_rsc *rsc = object;
+
+	rsc->destroyed = !err;
+	rsc_finish_destroy(rsc, err);
+}
+
+/**
+ * mlx5_ib_rsc_destroy_early - have the device destroy an object whose owner is about to destroy it
+ * @rsc: of mlx5_ib_rsc_add(), of a kind that does not @insist
+ * @batch: the batch that the command becomes part of
+ *
+ * Does what mlx5_ib_rsc_destroy() does, but does not wait for the command. When the batch has been
+ * waited for, the object is destroyed, or is as it was, and nothing is logged about it: its
+ * owner calls mlx5_ib_rsc_destroy() in either case. May sleep.
+ */
+void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch *batch)
+{
+	rsc_prepare_destroy(rsc);
+	mlx5_ib_fw_batch_destroy(batch, rsc->uid, rsc->ops->destroy_op, rsc->num,
+				 rsc_destroyed_early, rsc);
 }
 
 /**

@@ -16,6 +16,7 @@
 #include <rdma/ib_verbs.h>
 
 struct mlx5_ib_dev;
+struct mlx5_ib_fw_batch;
 struct mlx5_ib_queue_mem;
 struct mlx5_ib_rsc;
 
@@ -46,6 +47,7 @@ struct mlx5_ib_rsc_ops {
  * @work: delivers @pending
  * @pending: bit n: event n of rsc.c's table awaits delivery. Events of one kind
  *	that arrive faster than they are delivered are delivered once.
+ * @destroyed: mlx5_ib_rsc_destroy_early() has destroyed the object at the device
  */
 struct mlx5_ib_rsc {
 	struct mlx5_ib_dev *dev;
@@ -56,6 +58,7 @@ struct mlx5_ib_rsc {
 	struct completion free;
 	struct work_struct work;
 	unsigned long pending;
+	bool destroyed;
 };
 
 /**
@@ -75,6 +78,7 @@ int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc);
 int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem,
 				struct ib_udata *udata, const void *resp, size_t len);
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc);
+void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch *batch);
 void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem);
 struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type type, u32 num);
 void mlx5_ib_rsc_put(struct mlx5_ib_rsc *rsc);

@@ -166,15 +166,17 @@ void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
  * @context: the one that mlx5_ib_bell_add() was called with; NULL for a queue without context,
  *	which is in no list
  * @bell: the queue, which is about to be destroyed: the device may give its number to another one
- *	then
+ *	then. Nothing is done if it has been taken off already
  */
 void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell)
 {
 	if (!context)
 		return;
 	guard(mutex)(&context->bfregi.lock);
+	if (list_empty(&bell->node))
+		return;
 	trace_bell_del(context, &bell->queue);
-	list_del(&bell->node);
+	list_del_init(&bell->node);
 	context->bfregi.num_bells--;
 }
 

@@ -102,6 +102,48 @@ static int fini_fd(struct env *e)
 	return close(e->fd) ? -errno : 0;
 }
 
+/* Queue pairs and regions that are left when the device is closed: several of each. */
+#define LEFT_OBJECTS 3
+
+static int create_left(struct env *e)
+{
+	struct uv_qp qp;
+	int i, ret;
+
+	ret = uv_alloc_pd(e->fd, &e->new_pd, NULL) ?: uv_create_cq(e->fd, 16, &e->cq2);
+	uv_qp_req_init(&e->qp_req, e->new_pd, e->cq2.handle, IBV_QPT_RC);
+	e->qp_req.drv.buf_addr = (uintptr_t)e->qp_mem.buf;
+	e->qp_req.drv.db_addr = (uintptr_t)e->qp_mem.dbr;
+	for (i = 0; i < LEFT_OBJECTS && !ret; i++) {
+		ret = uv_create_qp_raw(e->fd, &e->qp_req, &qp);
+		if (!ret)
+			ret = uv_reg_mr(e->fd, e->new_pd, e->buf, BUF_PAGES * UV_PAGE, (uintptr_t)e->buf,
+					IBV_ACCESS_LOCAL_WRITE, &e->mr);
+	}
+	return ret;
+}
+
+static int prep_left(struct env *e)
+{
+	return prep_fd(e) ?: get_context(e, 0) ?: uv_mem_alloc(&e->qp_mem, 2 * UV_PAGE) ?: create_left(e);
+}
+
+static int undo_close(struct env *e)
+{
+	uv_mem_free(&e->qp_mem);
+	uv_mem_free(&e->cq2.mem);
+	return prep_left(e);
+}
+
+static int fini_left(struct env *e)
+{
+	int ret = fini_fd(e);
+
+	uv_mem_free(&e->qp_mem);
+	uv_mem_free(&e->cq2.mem);
+	return ret;
+}
+
 static int act_alloc_pd(struct env *e)
 {
 	return uv_alloc_pd(e->uv.fd, &e->new_pd, NULL);
@@ -1381,6 +1423,12 @@ FIXTURE_VARIANT_ADD(verb, reg_dm_mr) {
 FIXTURE_VARIANT_ADD(verb, dereg_dm_mr) {
 	.needs = "device_memory",
 	.v = { prep_dm_mr, act_dereg_dm_mr, act_reg_dm_mr, fini_dm_mr, true },
+};
+
+/* Nobody is told what is refused, and the objects are gone: ib_core tries again. */
+FIXTURE_VARIANT_ADD(verb, close) {
+	.mlx5_ib_leaks = true,
+	.v = { prep_left, fini_fd, undo_close, fini_left, .lenient = true },
 };
 
 FIXTURE_VARIANT_ADD(verb, alloc_mw) {
