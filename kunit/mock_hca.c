@@ -72,9 +72,21 @@ static void add_key(struct mock_hca *hca, void *in, u32 index)
 	KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(&hca->keys, index, key, GFP_KERNEL)));
 }
 
-/* Stub of mlx5_ib_fw_exec_via(). */
-static int hca_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
-		  int out_size, mlx5_ib_fw_send_t send, void *arg)
+/**
+ * mock_hca_fw - takes the place of mlx5_ib_fw_exec_via() on a device that executes UMRs
+ * @dev: as for mock_fw()
+ * @uid: as for mock_fw()
+ * @in: as for mock_fw()
+ * @in_size: as for mock_fw()
+ * @out: as for mock_fw()
+ * @out_size: as for mock_fw()
+ * @send: as for mock_fw()
+ * @arg: as for mock_fw()
+ *
+ * Return: as mock_fw().
+ */
+int mock_hca_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out, int out_size,
+		mlx5_ib_fw_send_t send, void *arg)
 {
 	struct mock_hca *hca = current_hca();
 	int err;
@@ -395,7 +407,7 @@ struct mock_hca *mock_hca_create(struct mock *mock)
 	KUNIT_ASSERT_EQ(mock->test, dma_set_mask_and_coherent(device, DMA_BIT_MASK(64)), 0);
 	mock->dev->dma_device = device;
 	mock->dev->ib_dev.dma_device = device;
-	kunit_activate_static_stub(mock->test, mlx5_ib_fw_exec_via, hca_fw);
+	kunit_activate_static_stub(mock->test, mlx5_ib_fw_exec_via, mock_hca_fw);
 	kunit_activate_static_stub(mock->test, mlx5_ib_umr_post, hca_umr_post);
 	kunit_activate_static_stub(mock->test, mlx5_ib_umr_wait, hca_umr_wait);
 	kunit_activate_static_stub(mock->test, mlx5_ib_umr_await, hca_umr_await);

@@ -55,6 +55,8 @@ struct mock_hca {
 	unsigned int stuck;
 };
 
+int mock_hca_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out, int out_size,
+		mlx5_ib_fw_send_t send, void *arg);
 struct mock_hca *mock_hca_create(struct mock *mock);
 void mock_hca_start(struct mock_hca *hca);
 void mock_hca_empty_pool(struct mock_hca *hca);

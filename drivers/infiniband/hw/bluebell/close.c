@@ -7,6 +7,7 @@
  * destroys them.
  */
 
+#include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_std_types.h>
 #include <rdma/uverbs_types.h>
@@ -14,6 +15,8 @@
 #include "bluebell.h"
 #include "close.h"
 #include "fw_batch.h"
+#include "mkey.h"
+#include "mr.h"
 #include "qp.h"
 
 /* Whether there is more than one object that can be destroyed here. */
@@ -22,9 +25,15 @@ static bool close_has_many(struct ib_uverbs_file *ufile)
 	struct ib_uobject *uobj;
 	unsigned int n = 0;
 
-	list_for_each_entry(uobj, &ufile->uobjects, list)
-		if (uobj_get_object_id(uobj) == UVERBS_OBJECT_QP && ++n > 1)
-			return true;
+	list_for_each_entry(uobj, &ufile->uobjects, list) {
+		switch (uobj_get_object_id(uobj)) {
+		case UVERBS_OBJECT_QP:
+		case UVERBS_OBJECT_MW:
+		case UVERBS_OBJECT_MR:
+			if (++n > 1)
+				return true;
+		}
+	}
 	return false;
 }
 
@@ -36,6 +45,39 @@ static void close_qps(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *bat
 		if (uobj_get_object_id(uobj) == UVERBS_OBJECT_QP)
 			mlx5_ib_destroy_qp_early(uobj->object, batch);
 	mlx5_ib_fw_batch_wait(batch);
+}
+
+/* Returns whether a window is left. */
+static bool close_windows(struct ib_uverbs_file *ufile, struct mlx5_ib_mkey_batch *batch)
+{
+	struct ib_uobject *uobj;
+	bool left = false;
+
+	list_for_each_entry(uobj, &ufile->uobjects, list)
+		if (uobj_get_object_id(uobj) == UVERBS_OBJECT_MW)
+			mlx5_ib_mkey_destroy_early(batch, &to_mmw(uobj->object)->mkey);
+	mlx5_ib_mkey_batch_wait(batch);
+	list_for_each_entry(uobj, &ufile->uobjects, list)
+		if (uobj_get_object_id(uobj) == UVERBS_OBJECT_MW)
+			left |= !to_mmw(uobj->object)->mkey.destroyed;
+	return left;
+}
+
+/* Firmware refuses to destroy the key of a region while windows are bound to the region. */
+static void close_keys(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *commands)
+{
+	struct mlx5_ib_mkey_batch *batch __free(kfree) =
+		mlx5_ib_mkey_batch_alloc(to_mdev(ufile->ucontext->device), commands);
+	struct ib_uobject *uobj;
+	bool windows;
+
+	if (!batch)
+		return;
+	windows = close_windows(ufile, batch);
+	list_for_each_entry(uobj, &ufile->uobjects, list)
+		if (uobj_get_object_id(uobj) == UVERBS_OBJECT_MR)
+			mlx5_ib_destroy_mr_early(uobj->object, windows, batch);
+	mlx5_ib_mkey_batch_wait(batch);
 }
 
 /**
@@ -58,5 +100,6 @@ void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
 	if (!batch)
 		return;
 	close_qps(ufile, batch);
+	close_keys(ufile, batch);
 	mlx5_ib_fw_batch_free(batch);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Memory keys: how they are created, found, changed, revoked and destroyed.
- * mkey.c is the service that regions, windows and device memory use;
- * mkey_table.c has the commands and the table of all keys.
+ * mkey.c is the service that regions, windows and device memory use; mkey_batch.c destroys many
+ * keys together; mkey_table.c has the commands and the table of all keys.
  */
 
 #ifndef BLUEBELL_MKEY_H
@@ -13,7 +13,9 @@
 
 struct ib_umem;
 struct mlx5_ib_dev;
+struct mlx5_ib_fw_batch;
 struct mlx5_ib_mkc_attr;
+struct mlx5_ib_mkey_batch;
 
 /**
  * enum mlx5_ib_mkey_type - what struct a published key is embedded in
@@ -42,6 +44,7 @@ enum mlx5_ib_mkey_type {
  * @revoked: UMR has freed the key: the device reaches nothing through it
  * @destroyed: the key has been destroyed, or has been given to the pool: the owner
  *	has no key any more
+ * @closing: the process has closed the device: the key is destroyed, or will be at any time
  *
  * The owner orders calls that change @revoked and @destroyed: a key that can be revoked at
  * any time is revoked under the lock that guards its pages (that of a leaf, or the dma-buf's
@@ -55,6 +58,7 @@ struct mlx5_ib_mkey {
 	u8 type;
 	bool revoked;
 	bool destroyed;
+	bool closing;
 };
 
 /**
@@ -82,6 +86,12 @@ void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey);
 void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, int err);
 
+/* mkey_batch.c */
+struct mlx5_ib_mkey_batch *mlx5_ib_mkey_batch_alloc(struct mlx5_ib_dev *dev,
+						    struct mlx5_ib_fw_batch *commands);
+void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey);
+void mlx5_ib_mkey_batch_wait(struct mlx5_ib_mkey_batch *batch);
+
 /* mkey_table.c */
 void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			  enum mlx5_ib_mkey_type type);
@@ -97,6 +107,8 @@ void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			   enum mlx5_ib_mkey_type type);
 int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen, u32 *key);
 int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key);
+void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key);
+void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key, int err);
 void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key);
 void mlx5_ib_mkey_table_leak(struct mlx5_ib_dev *dev, u32 key, int err);
 int mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev);

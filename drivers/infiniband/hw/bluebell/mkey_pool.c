@@ -173,6 +173,58 @@ bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key)
 	return found;
 }
 
+/* Whether a key that is in use should become a free one. */
+static bool mkey_class_wants(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
+{
+	struct mlx5_ib_mkey_pool_use use = mc->use;
+
+	lockdep_assert_held(&mc->lock);
+	use.in_use--;
+	return use.free < mlx5_ib_mkey_pool_want(mc - pool->classes, &use);
+}
+
+/**
+ * mlx5_ib_mkey_pool_wants - whether a key that is in use should become a free one
+ * @dev: device with a pool
+ * @class: from 0
+ *
+ * Any context that can take a spinlock, except interrupts.
+ *
+ * Return: true if mlx5_ib_mkey_pool_keep() would keep a key of the class now, if there is room.
+ */
+bool mlx5_ib_mkey_pool_wants(struct mlx5_ib_dev *dev, int class)
+{
+	struct mlx5_ib_mkey_pool *pool = dev->mkey_pool;
+	struct mlx5_ib_mkey_class *mc = &pool->classes[class];
+
+	guard(spinlock)(&mc->lock);
+	return mkey_class_wants(pool, mc);
+}
+
+/**
+ * mlx5_ib_mkey_pool_keep - free a key, if it should become a free one
+ * @dev: device with a pool
+ * @class: as for mlx5_ib_mkey_pool_free()
+ * @key: as for mlx5_ib_mkey_pool_free()
+ *
+ * Any context that can take a spinlock, except interrupts.
+ *
+ * Return: true if the pool has the key now; otherwise nothing has been done.
+ */
+bool mlx5_ib_mkey_pool_keep(struct mlx5_ib_dev *dev, int class, u32 key)
+{
+	struct mlx5_ib_mkey_pool *pool = dev->mkey_pool;
+	struct mlx5_ib_mkey_class *mc = &pool->classes[class];
+
+	scoped_guard(spinlock, &mc->lock) {
+		if (!mkey_class_wants(pool, mc) || !mkey_class_push(mc, key))
+			return false;
+		mc->use.in_use--;
+	}
+	queue_delayed_work(system_dfl_wq, &pool->ageing, AGEING_PERIOD);
+	return true;
+}
+
 /**
  * mlx5_ib_mkey_pool_free - free a key
  * @dev: device with a pool
@@ -183,19 +235,10 @@ bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key)
  */
 void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
 {
-	struct mlx5_ib_mkey_pool *pool = dev->mkey_pool;
-	struct mlx5_ib_mkey_class *mc = &pool->classes[class];
-	bool kept;
-
-	scoped_guard(spinlock, &mc->lock) {
-		mc->use.in_use--;
-		kept = mc->use.free < mlx5_ib_mkey_pool_want(class, &mc->use) &&
-		       mkey_class_push(mc, key);
-	}
-	if (kept)
-		queue_delayed_work(system_dfl_wq, &pool->ageing, AGEING_PERIOD);
-	else
-		mkey_class_discard(pool, mc, key);
+	if (mlx5_ib_mkey_pool_keep(dev, class, key))
+		return;
+	mlx5_ib_mkey_pool_forget(dev, class);
+	mkey_class_discard(dev->mkey_pool, &dev->mkey_pool->classes[class], key);
 }
 
 /**

@@ -58,6 +58,8 @@ int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 acces
 int mlx5_ib_mkey_pool_create(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32 *key);
 bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key);
 void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key);
+bool mlx5_ib_mkey_pool_wants(struct mlx5_ib_dev *dev, int class);
+bool mlx5_ib_mkey_pool_keep(struct mlx5_ib_dev *dev, int class, u32 key);
 void mlx5_ib_mkey_pool_forget(struct mlx5_ib_dev *dev, int class);
 
 int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev);

@@ -63,13 +63,38 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
  */
 int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key)
 {
-	u32 index = mlx5_mkey_to_idx(key);
 	int err;
 
-	xa_store(&dev->mkeys, index, MKEY_DYING, 0);
-	err = mlx5_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, index);
-	xa_cmpxchg(&dev->mkeys, index, MKEY_DYING, err ? MKEY_UNPUBLISHED : NULL, 0);
+	mlx5_ib_mkey_table_mark(dev, key);
+	err = mlx5_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, mlx5_mkey_to_idx(key));
+	mlx5_ib_mkey_table_unmark(dev, key, err);
 	return err;
+}
+
+/**
+ * mlx5_ib_mkey_table_mark - mark the slot of a key that is about to be destroyed
+ * @dev: device
+ * @key: the key, as for mlx5_ib_mkey_table_destroy(), for whoever sends the command
+ *
+ * Allocates no memory.
+ */
+void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key)
+{
+	xa_store(&dev->mkeys, mlx5_mkey_to_idx(key), MKEY_DYING, 0);
+}
+
+/**
+ * mlx5_ib_mkey_table_unmark - free the slot of a key that has been destroyed
+ * @dev: device
+ * @key: key of mlx5_ib_mkey_table_mark()
+ * @err: errno of the command; the key has a slot without an owner if it is not 0
+ *
+ * Allocates no memory.
+ */
+void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key, int err)
+{
+	xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(key), MKEY_DYING, err ? MKEY_UNPUBLISHED : NULL,
+		   0);
 }
 
 /**

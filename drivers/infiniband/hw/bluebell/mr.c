@@ -319,6 +319,24 @@ int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return to_mmr(ibmr)->ops->dereg(to_mmr(ibmr));
 }
 
+/**
+ * mlx5_ib_destroy_mr_early - destroy the key of a region of a process that has closed the device
+ * @ibmr: the region
+ * @windows: there are windows, which may be bound to the region
+ * @batch: the batch that the key becomes part of
+ *
+ * Then mlx5_ib_dereg_mr() need not wait for the device, and unpins the memory. A region over memory
+ * that is not pinned is left alone, because its key may be revoked at any time; so is a region that
+ * may have windows. May sleep.
+ */
+void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_mkey_batch *batch)
+{
+	struct mlx5_ib_mr *mr = to_mmr(ibmr);
+
+	if (mr->ops == &pinned_mr_ops && !(windows && mr->access & IB_ACCESS_MW_BIND))
+		mlx5_ib_mkey_destroy_early(batch, &mr->mkey);
+}
+
 /* ---- memory windows ---------------------------------------------------------------- */
 
 /**

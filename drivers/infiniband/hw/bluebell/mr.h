@@ -103,6 +103,7 @@ struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64
 				     u32 access);
 int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr);
 int mlx5_ib_free_mr(struct mlx5_ib_mr *mr);
+void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_mkey_batch *batch);
 
 struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 				  struct ib_dmah *dmah, struct ib_udata *udata);

@@ -338,10 +338,29 @@ int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 key, u32 access, u32 pdn)
  */
 int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key)
 {
+	struct mlx5_ib_umr_request req;
+	int err = mlx5_ib_umr_post_revoke(dev, key, &req);
+
+	return err ?: mlx5_ib_umr_wait(dev, &req);
+}
+
+/**
+ * mlx5_ib_umr_post_revoke - have a key freed, and do not wait for it
+ * @dev: device with a UMR queue pair
+ * @key: the key
+ * @req: tracks the request; after success the caller passes it to mlx5_ib_umr_wait(), whose result
+ *	is that of mlx5_ib_umr_revoke()
+ *
+ * May sleep.
+ *
+ * Return: 0 or -EAGAIN, as mlx5_ib_umr_post().
+ */
+int mlx5_ib_umr_post_revoke(struct mlx5_ib_dev *dev, u32 key, struct mlx5_ib_umr_request *req)
+{
 	struct mlx5_ib_umr_wqe wqe = {};
 
 	mlx5_ib_umr_fill_revoke(&wqe, key, mlx5_ib_umr_pdn(dev));
-	return mlx5_ib_umr_exec(dev, &wqe);
+	return mlx5_ib_umr_post(dev, &wqe, req);
 }
 
 /**

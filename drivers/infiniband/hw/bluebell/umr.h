@@ -12,6 +12,7 @@
 struct ib_umem;
 struct mlx5_ib_dev;
 struct mlx5_ib_mkc_attr;
+struct mlx5_ib_umr_request;
 
 /* Entries that one request clears at most. */
 #define MLX5_IB_UMR_MAX_CLEAR	SZ_4K
@@ -25,6 +26,7 @@ int mlx5_ib_umr_write_list(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num,
 int mlx5_ib_umr_clear(struct mlx5_ib_dev *dev, u32 key, u32 first, u32 num);
 int mlx5_ib_umr_change(struct mlx5_ib_dev *dev, u32 key, u32 access, u32 pdn);
 int mlx5_ib_umr_revoke(struct mlx5_ib_dev *dev, u32 key);
+int mlx5_ib_umr_post_revoke(struct mlx5_ib_dev *dev, u32 key, struct mlx5_ib_umr_request *req);
 
 int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_umr_clear(struct mlx5_ib_dev *dev);

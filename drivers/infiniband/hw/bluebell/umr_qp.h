@@ -14,7 +14,7 @@
 struct mlx5_ib_dev;
 
 /**
- * struct mlx5_ib_umr_request - completion of a UMR request; lives on the waiter's stack
+ * struct mlx5_ib_umr_request - completion of a UMR request; kept by the waiter
  * @done: the request has been executed, or never will be
  * @ok: the request succeeded
  * @epoch: of the queue pair when it was posted
