@@ -181,7 +181,7 @@ static int destroy_srq(struct objects *o)
 /* The driver's own objects for XRC. */
 static int create_own(struct objects *o)
 {
-	return mlx5_ib_init_xrc(o->mock->dev);
+	return mlx5_ib_use_xrc(o->mock->dev);
 }
 
 static int destroy_own(struct objects *o)
@@ -1177,7 +1177,7 @@ static void xrc_is_made_on_a_device_without(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, need_xrcd(o) ?: destroy_xrcd(o) ?: destroy_own(o), 0);
 	MOCK_SET_CAP(caps, xrc, 0);
 	o->mock->num_commands = 0;
-	KUNIT_EXPECT_EQ(test, create_own(o), 0);
+	KUNIT_EXPECT_EQ(test, create_own(o), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, create_xrcd(o), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, create_xrc_srq(o), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, create_ini(o), -EOPNOTSUPP);
@@ -1187,9 +1187,64 @@ static void xrc_is_made_on_a_device_without(struct kunit *test)
 	mock_set_issi(o->mock, 0);
 	err = create_own(o);
 	mock_set_issi(o->mock, 1);
-	KUNIT_EXPECT_EQ(test, err, 0);
+	KUNIT_EXPECT_EQ(test, err, -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, drop_cq(o), 0);
+}
+
+/* Whatever needs the driver's own objects first creates them, or fails and leaves nothing. */
+static void first_use_of_xrc_leaks(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+	unsigned int n, live;
+
+	KUNIT_ASSERT_EQ(test, need_cq(o), 0);
+	live = mock_num_live(mock);
+	/* PD, CQ, two domains, SRQ; and the domain of the caller. */
+	for (n = 1; n <= 6; n++) {
+		mock->num_commands = 0;
+		mock->refuse = n;
+		KUNIT_EXPECT_EQ_MSG(test, create_xrcd(o), mock->refuse_err, "refusal %u", n);
+		if (n == 6)
+			break;
+		KUNIT_EXPECT_NULL(test, mock->dev->xrc);
+		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), live, "refusal %u", n);
+	}
+	/* What was created for a caller that failed later is there for the next one. */
+	KUNIT_EXPECT_NOT_NULL(test, mock->dev->xrc);
+	mock->refuse = 0;
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, create_xrcd(o), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, destroy_xrcd(o) ?: destroy_own(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), live);
+
+	/* An initiator is in no domain of its process. */
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, create_ini(o), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), live);
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, create_ini(o), 0);
+	KUNIT_EXPECT_NOT_NULL(test, mock->dev->xrc);
+	KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
+	KUNIT_EXPECT_EQ(test, drop_own_and_cq(o), 0);
+}
+
+/* Nobody else would tell those who wait. */
+static void queue_pair_of_a_device_that_failed_before_takes_requests(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = make_objects(test)->mock->dev;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(dev), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_await(dev), 0);
+	mlx5_ib_cleanup_umr(dev);
+	dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(dev), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_await(dev), -EAGAIN);
+	dev->mdev->state = MLX5_DEVICE_STATE_UP;
+	mlx5_ib_cleanup_umr(dev);
 }
 
 static const struct open_case {
@@ -1556,6 +1611,8 @@ static struct kunit_case create_cases[] = {
 	KUNIT_CASE(xrc_queue_pair_is_given_something_of_another),
 	KUNIT_CASE(refused_end_of_a_target_or_domain_reaches_ib_core),
 	KUNIT_CASE(xrc_is_made_on_a_device_without),
+	KUNIT_CASE(first_use_of_xrc_leaks),
+	KUNIT_CASE(queue_pair_of_a_device_that_failed_before_takes_requests),
 	KUNIT_CASE_PARAM(bad_context_request_reaches_the_firmware, open_gen_params),
 	KUNIT_CASE(object_has_the_wrong_owner),
 	KUNIT_CASE(user_id_is_lost_or_made_without_the_device),

@@ -41,7 +41,8 @@ struct pool_env {
 	unsigned int others;
 };
 
-static struct pool_env *make_env(struct kunit *test)
+/* A device whose UMR nobody has used. */
+static struct pool_env *make_bare_env(struct kunit *test)
 {
 	struct pool_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
 
@@ -49,13 +50,25 @@ static struct pool_env *make_env(struct kunit *test)
 	env->mock = mock_create(test);
 	env->hca = mock_hca_create(env->mock);
 	env->dev = env->mock->dev;
+	return env;
+}
+
+/* What is queued from now on is not run. */
+static void hold_works(struct pool_env *env)
+{
+	disable_work_sync(&env->dev->mkey_pool->upkeep);
+	disable_delayed_work_sync(&env->dev->mkey_pool->ageing);
+}
+
+static struct pool_env *make_env(struct kunit *test)
+{
+	struct pool_env *env = make_bare_env(test);
+
 	mock_hca_start(env->hca);
 	mlx5_ib_cleanup_mkey_pool(env->dev);
 	env->others = env->mock->num_live[MOCK_MKEY];
 	KUNIT_ASSERT_EQ(test, mlx5_ib_init_mkey_pool(env->dev), 0);
-	/* What is queued from now on is not run. */
-	disable_work_sync(&env->dev->mkey_pool->upkeep);
-	disable_delayed_work_sync(&env->dev->mkey_pool->ageing);
+	hold_works(env);
 	return env;
 }
 
@@ -310,6 +323,45 @@ static void memory_of_a_key_that_firmware_keeps_is_freed(struct kunit *test)
 	env->hca->stuck++;
 }
 
+/* UMR is set up by the first registration. If it cannot be, firmware creates the key. */
+static void first_use_of_umr_fails_a_registration(struct kunit *test)
+{
+	struct pool_env *env = make_bare_env(test);
+	struct mock *mock = env->mock;
+	struct mlx5_ib_mkey mkey;
+	unsigned int n;
+
+	/* PD, CQ, key, QP and three changes of its state. */
+	for (n = 1; n <= 7; n++) {
+		env->dev->mkey_pool_retry = jiffies;
+		mock->num_commands = 0;
+		mock->refuse = n;
+		KUNIT_EXPECT_EQ_MSG(test, create(env, &mkey), 0, "refusal %u", n);
+		KUNIT_EXPECT_EQ(test, mkey.class, MLX5_IB_CLASS_FIRMWARE);
+		KUNIT_EXPECT_NULL(test, env->dev->umr);
+		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 1, "refusal %u", n);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+
+		/* The next registration does not try again at once, but paging does. */
+		mock->num_commands = 0;
+		KUNIT_EXPECT_EQ(test, create(env, &mkey), n == 1 ? mock->refuse_err : 0);
+		KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+		if (n > 1)
+			KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+		mock->num_commands = 0;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_use_mkey_pool(env->dev), mock->refuse_err);
+	}
+	mock->refuse = 0;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_use_mkey_pool(env->dev), 0);
+	KUNIT_ASSERT_NOT_NULL(test, env->dev->mkey_pool);
+	hold_works(env);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), 0);
+	KUNIT_EXPECT_GE(test, mkey.class, 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+}
+
 static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(long_list_is_not_where_the_device_reads),
 	KUNIT_CASE(wrong_keys_are_ready),
@@ -319,6 +371,7 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(shrinker_counts_keys_twice),
 	KUNIT_CASE(counts_are_wrong_after_a_revoke),
 	KUNIT_CASE(memory_of_a_key_that_firmware_keeps_is_freed),
+	KUNIT_CASE(first_use_of_umr_fails_a_registration),
 	{}
 };
 

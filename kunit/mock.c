@@ -310,8 +310,12 @@ static struct mlx5_ib_dev *make_device(struct kunit *test)
 	mlx5_ib_init_mkeys(dev);
 	mlx5_ib_init_contexts(dev);
 	mlx5_ib_init_orphans(dev);
+	mutex_init(&dev->first_use);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_event_table(dev));
 	dev->mdev = make_mdev(test);
+	/* Firmware creates all keys, unless the suite has a device that executes UMRs. */
+	MLX5_SET(cmd_hca_cap, dev->mdev->caps.hca[MLX5_CAP_GENERAL]->cur,
+		 umr_modify_entity_size_disabled, 1);
 	mlx5_ib_read_caps(dev->mdev, &dev->caps);
 	/* ib_core knows no DMA device: addresses are the kernel's, as a software HCA has them. */
 	dev->ib_dev.phys_port_cnt = 1;

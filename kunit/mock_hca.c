@@ -16,6 +16,7 @@
 #include "../mkey_pool.h"
 #include "../mr.h"
 #include "../odp_internal.h"
+#include "../umr.h"
 #include "../umr_qp.h"
 #include "mock_hca.h"
 
@@ -258,6 +259,11 @@ static void no_upkeep(struct work_struct *work)
 {
 }
 
+/* Stub of mlx5_ib_mkey_pool_start(). */
+static void no_start(struct mlx5_ib_dev *dev)
+{
+}
+
 /*
  * A pool without upkeep, which would run in another task and so without stubs: the pool has
  * only the keys that regions have released.
@@ -371,6 +377,7 @@ static void set_caps(struct mock *mock)
 {
 	struct mlx5_ib_caps *caps = &mock->dev->caps;
 
+	MOCK_SET_CAP(caps, umr_modify_entity_size_disabled, 0);
 	MOCK_SET_CAP(caps, pg, 1);
 	MOCK_SET_CAP(caps, null_mkey, 1);
 	MOCK_SET_CAP(caps, max_indirection, 4);
@@ -411,6 +418,7 @@ struct mock_hca *mock_hca_create(struct mock *mock)
 	kunit_activate_static_stub(mock->test, mlx5_ib_umr_post, hca_umr_post);
 	kunit_activate_static_stub(mock->test, mlx5_ib_umr_wait, hca_umr_wait);
 	kunit_activate_static_stub(mock->test, mlx5_ib_umr_await, hca_umr_await);
+	kunit_activate_static_stub(mock->test, mlx5_ib_mkey_pool_start, no_start);
 	KUNIT_ASSERT_EQ(mock->test, kunit_add_action_or_reset(mock->test, stop_hca, hca), 0);
 	return hca;
 }
@@ -430,7 +438,7 @@ void mock_hca_start(struct mock_hca *hca)
 	make_pool(hca);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_init_odp(dev), 0);
 	KUNIT_ASSERT_NOT_NULL(test, dev->odp);
-	destroy_workqueue(dev->odp->slow_wq);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr_clear(dev), 0);
 	dev->odp->slow_wq = alloc_ordered_workqueue("bluebell_odp_test", 0);
 	KUNIT_ASSERT_NOT_NULL(test, dev->odp->slow_wq);
 	queue_work(dev->odp->slow_wq, &hca->hold);

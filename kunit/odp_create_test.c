@@ -541,7 +541,8 @@ static void refused_init_leaks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, n, 8);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);
 
-	/* Without a pool of keys there is no paging. */
+	/* Without UMR there is no paging. */
+	MOCK_SET_CAP(&dev->caps, umr_modify_entity_size_disabled, 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_init_odp(dev), 0);
 	KUNIT_EXPECT_NULL(test, dev->odp);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);

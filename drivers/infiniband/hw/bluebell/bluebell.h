@@ -67,18 +67,22 @@ struct mlx5_ib_port {
  * @mkeys: slots of all memory keys by index, see mkey_table.c
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
- * @dm: device memory for users; NULL if the device has none. Constant as @umr is
- * @umr: changes memory keys without firmware commands; NULL if the device
- *	cannot. Constant while the device is registered
+ * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used.
+ *	Each of them is NULL before and then constant until the device is removed. Memory is
+ *	allocated with it held, so nothing takes it that memory reclaim waits for
+ * @dm: device memory for users
+ * @umr: changes memory keys without firmware commands
  * @umr_zeros: translation entries of pages that are not present, for the device to read;
- *	NULL without @odp
+ *	created for the first paged region
  * @umr_zeros_dma: DMA address of @umr_zeros
- * @mkey_pool: free keys for @umr; NULL if there is nothing that @umr may write
- * @odp: on-demand paging; NULL if the device cannot. Constant as @umr is
- * @xrc: the driver's own objects for XRC queue pairs; NULL if the device has no XRC.
- *	Constant as @umr is
+ * @mkey_pool: free keys for @umr; created after @umr. Whoever finds it finds @umr
+ * @mkey_pool_err: why @umr or @mkey_pool could not be created, or 0. Written under @first_use
+ * @mkey_pool_retry: after @mkey_pool_err: when, in jiffies, registrations that can do without @umr
+ *	try again
+ * @odp: on-demand paging; NULL if the device cannot. Constant while the device is registered
+ * @xrc: the driver's own objects for XRC queue pairs
  * @counters: counters that queue pairs of processes count in; NULL if the device has none.
- *	Constant as @umr is
+ *	Constant as @odp is
  * @counter_set_id: Q counter set of @counters
  * @dump_fill_mkey: key that discards what is written to it, valid if the device has
  *	the capability dump_fill_mkey
@@ -105,11 +109,14 @@ struct mlx5_ib_dev {
 	bool failed;
 	struct xarray mkeys;
 	atomic_t mkey_variant;
+	struct mutex first_use; /* dm, umr, mkey_pool, xrc */
 	struct mlx5_ib_dm_pool *dm;
 	struct mlx5_ib_umr *umr;
 	__be64 *umr_zeros;
 	dma_addr_t umr_zeros_dma;
 	struct mlx5_ib_mkey_pool *mkey_pool;
+	int mkey_pool_err;
+	unsigned long mkey_pool_retry;
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_xrc *xrc;
 	struct mlx5_ib_counters *counters;

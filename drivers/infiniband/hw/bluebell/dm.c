@@ -75,16 +75,16 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
  *
  * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has none; -EINVAL for a
  * length or an alignment beyond the limits; -ENOMEM if there are not enough contiguous
- * free pages; or the errno of a firmware refusal.
+ * free pages; -EINTR if the task is being killed; or the errno of a firmware refusal.
  */
 struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
 {
 	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
 	int err;
 
-	if (!dev->dm)
+	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
 		return ERR_PTR(-EOPNOTSUPP);
-	err = mlx5_ib_check_dm(length, log_align, &dev->caps);
+	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);
 

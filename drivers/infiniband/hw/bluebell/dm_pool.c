@@ -278,21 +278,13 @@ static void dm_pool_free(struct mlx5_ib_dm_pool *pool)
 
 DEFINE_FREE(dm_pool, struct mlx5_ib_dm_pool *, dm_pool_free(_T))
 
-/**
- * mlx5_ib_init_dm - set up the pool of the device's memory, if it has some
- * @dev: device
- *
- * Return: 0, also for a device without memory for users; or -ENOMEM.
- */
-int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
+static int dm_pool_init(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
 	u64 start = MLX5_CAP64_DEV_MEM(mdev, memic_bar_start_addr);
 	u32 size = MLX5_CAP_DEV_MEM(mdev, memic_bar_size);
 
-	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
-		return 0;
-
+	lockdep_assert_held(&dev->first_use);
 	struct mlx5_ib_dm_pool *pool __free(dm_pool) = kzalloc_obj(*pool);
 
 	if (!pool)
@@ -305,12 +297,37 @@ int mlx5_ib_init_dm(struct mlx5_ib_dev *dev)
 	pool->map = ioremap_wc(mdev->bar_addr + start, size);
 	if (!pool->used || !pool->map)
 		return -ENOMEM;
-	dev->dm = no_free_ptr(pool);
+	/* Pairs with mlx5_ib_use_dm(). */
+	smp_store_release(&dev->dm, no_free_ptr(pool));
 	return 0;
 }
 
 /**
- * mlx5_ib_cleanup_dm - free the pool of the device's memory
+ * mlx5_ib_use_dm - set up the pool of the device's memory, unless that has been done
+ * @dev: device
+ *
+ * To be called before memory is allocated: the pool maps all of the device's memory. It stays until
+ * the device is removed. May sleep; takes first_use.
+ *
+ * Return: 0; -EOPNOTSUPP for a device without memory for users; -ENOMEM, and then the next caller
+ * tries again; or -EINTR if the task is being killed.
+ */
+int mlx5_ib_use_dm(struct mlx5_ib_dev *dev)
+{
+	int err;
+
+	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
+		return -EOPNOTSUPP;
+	/* Pairs with dm_pool_init(). */
+	if (smp_load_acquire(&dev->dm))
+		return 0;
+	ACQUIRE(mutex_kill, lock)(&dev->first_use);
+	err = ACQUIRE_ERR(mutex_kill, &lock);
+	return err || dev->dm ? err : dm_pool_init(dev);
+}
+
+/**
+ * mlx5_ib_cleanup_dm - free the pool of the device's memory, if there is one
  * @dev: device; no context is left
  */
 void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev)

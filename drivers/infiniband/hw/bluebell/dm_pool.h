@@ -58,7 +58,7 @@ struct mlx5_ib_memic {
 	unsigned long num_pages;
 };
 
-int mlx5_ib_init_dm(struct mlx5_ib_dev *dev);
+int mlx5_ib_use_dm(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev);
 struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length,
 					  u32 log_align);

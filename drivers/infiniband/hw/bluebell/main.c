@@ -176,22 +176,16 @@ static const char *dev_why_not(struct mlx5_core_dev *mdev)
 	return NULL;
 }
 
-static int dev_init_xrc(struct mlx5_ib_dev *dev)
+/* Features whose stages have a clean-up only are set up when they are first used. */
+static int dev_init_first_use(struct mlx5_ib_dev *dev)
 {
-	int err = mlx5_ib_init_xrc(dev);
-
-	if (err)
-		dev->caps.has_xrc = false;
-	return err;
+	mutex_init(&dev->first_use);
+	return 0;
 }
 
-static int dev_init_mkey_pool(struct mlx5_ib_dev *dev)
+static void dev_cleanup_first_use(struct mlx5_ib_dev *dev)
 {
-	int err = mlx5_ib_init_mkey_pool(dev);
-
-	if (!err)
-		mlx5_ib_mkey_pool_start(dev);
-	return err;
+	mutex_destroy(&dev->first_use);
 }
 
 /* Nothing that the device has been asked for will complete. */
@@ -241,6 +235,12 @@ static void dev_unregister(struct mlx5_ib_dev *dev)
  * that fails cleans up after itself. If it says what a device without it lacks
  * (@without), the device goes on; its clean-up must then be a no-op.
  *
+ * A stage without @init is that of a feature which is set up when a process or kernel consumer
+ * first uses it, so that a device that nobody uses costs little. A feature that cannot be set
+ * up then is an error of that call, and of no other. What exists from the start is needed from the
+ * start: ib_core reads the Q counters and creates queue pairs for management datagrams, whose
+ * events need a workqueue, while it registers the device.
+ *
  * Whoever waits for a UMR request does so after "system errors" and is done before
  * it is taken down, so that a device that fails wakes every waiter.
  */
@@ -256,12 +256,11 @@ static const struct dev_stage {
 	{ "subscriptions to events", mlx5_ib_init_events, mlx5_ib_cleanup_events },
 	{ "queue events", mlx5_ib_init_rsc_table, mlx5_ib_cleanup_rsc_table },
 	{ "memory keys", mlx5_ib_init_mkeys, mlx5_ib_cleanup_mkeys },
-	{ "XRC", dev_init_xrc, mlx5_ib_cleanup_xrc, "without XRC" },
-	{ "device memory", mlx5_ib_init_dm, mlx5_ib_cleanup_dm, "without device memory" },
-	{ "fast registration", mlx5_ib_init_umr, mlx5_ib_cleanup_umr,
-	  "registering memory by firmware commands, without on-demand paging" },
-	{ "memory key pool", dev_init_mkey_pool, mlx5_ib_cleanup_mkey_pool,
-	  "registering memory by firmware commands, without on-demand paging" },
+	{ "features at their first use", dev_init_first_use, dev_cleanup_first_use },
+	{ "XRC", NULL, mlx5_ib_cleanup_xrc },
+	{ "device memory", NULL, mlx5_ib_cleanup_dm },
+	{ "fast registration", NULL, mlx5_ib_cleanup_umr },
+	{ "memory key pool", NULL, mlx5_ib_cleanup_mkey_pool },
 	{ "system errors", dev_init_sys_error, dev_cleanup_sys_error },
 	{ "on-demand paging", mlx5_ib_init_odp, mlx5_ib_cleanup_odp, "without on-demand paging" },
 	{ "export to other devices", mlx5_ib_init_mmap_export, NULL,
@@ -287,7 +286,7 @@ static int dev_init(struct mlx5_ib_dev *dev)
 
 	for (i = 0; i < ARRAY_SIZE(dev_stages); i++) {
 		stage = &dev_stages[i];
-		err = stage->init(dev);
+		err = stage->init ? stage->init(dev) : 0;
 		if (err && !stage->without) {
 			dev_cleanup(dev, i);
 			return dev_err_probe(dev->mdev->device, err,

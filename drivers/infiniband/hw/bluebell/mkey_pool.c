@@ -4,6 +4,7 @@
  * fewer when demand ceases or memory is short.
  */
 
+#include <kunit/static_stub.h>
 #include <linux/log2.h>
 #include <linux/mlx5/driver.h>
 #include <linux/shrinker.h>
@@ -19,6 +20,11 @@
 #include "umr_qp.h"
 
 #define AGEING_PERIOD	(30 * HZ)
+/*
+ * How long registrations leave UMR alone that could not be set up. Each attempt is several
+ * commands, which firmware would refuse again.
+ */
+#define RETRY_PERIOD	HZ
 
 static struct mlx5_ib_mkey_class *mkey_pool_end(struct mlx5_ib_mkey_pool *pool)
 {
@@ -90,18 +96,27 @@ static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
 
 /* ---- for owners of keys ---------------------------------------------------------- */
 
+/* Whether it has just failed to set up UMR. */
+static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
+{
+	return READ_ONCE(dev->mkey_pool_err) &&
+	       time_before(jiffies, READ_ONCE(dev->mkey_pool_retry));
+}
+
 /**
  * mlx5_ib_mkey_pool_choose_class - the class of a new key
  * @dev: device
  * @nmtts: translation entries that the key needs
  * @access: enum ib_access_flags
  *
+ * Sets up UMR and the pool for the first key, or for one a second after that has failed. May sleep.
+ *
  * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no pool;
  * MLX5_IB_CLASS_LONG for a region that may have windows.
  */
 int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access)
 {
-	if (!dev->mkey_pool)
+	if (mkey_pool_is_paused(dev) || mlx5_ib_use_mkey_pool(dev))
 		return MLX5_IB_CLASS_FIRMWARE;
 	/*
 	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key
@@ -385,7 +400,7 @@ DEFINE_FREE(mkey_pool, struct mlx5_ib_mkey_pool *, mkey_pool_destroy(_T))
 
 /**
  * mlx5_ib_init_mkey_pool - create the pool of free keys
- * @dev: device; without a UMR queue pair there is no pool
+ * @dev: device with a UMR queue pair, of which the caller holds first_use
  *
  * The pool is empty before mlx5_ib_mkey_pool_start(). May sleep.
  *
@@ -396,8 +411,6 @@ int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
 	struct mlx5_ib_mkey_pool *pool __free(mkey_pool) = NULL;
 	struct mlx5_ib_mkey_class *mc;
 
-	if (!dev->umr)
-		return 0;
 	pool = kzalloc_obj(*pool);
 	if (!pool)
 		return -ENOMEM;
@@ -415,24 +428,70 @@ int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
 	pool->shrinker->scan_objects = mkey_pool_scan;
 	pool->shrinker->private_data = pool;
 	shrinker_register(pool->shrinker);
-	dev->mkey_pool = no_free_ptr(pool);
+	/* Pairs with mlx5_ib_use_mkey_pool(). */
+	smp_store_release(&dev->mkey_pool, no_free_ptr(pool));
 	return 0;
 }
 
 /**
  * mlx5_ib_mkey_pool_start - have the first free keys created, in the background
- * @dev: device, perhaps without a pool
+ * @dev: device with a pool
  *
- * Any context.
+ * Any context. KUnit suites, whose stubs take effect in their own task only, stub it.
  */
 void mlx5_ib_mkey_pool_start(struct mlx5_ib_dev *dev)
 {
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_mkey_pool_start, dev);
+	queue_work(system_dfl_wq, &dev->mkey_pool->upkeep);
+}
+
+static int mkey_pool_first_use(struct mlx5_ib_dev *dev)
+{
+	int err;
+
+	lockdep_assert_held(&dev->first_use);
 	if (dev->mkey_pool)
-		queue_work(system_dfl_wq, &dev->mkey_pool->upkeep);
+		return 0;
+	err = dev->umr ? 0 : mlx5_ib_init_umr(dev);
+	if (!err)
+		err = mlx5_ib_init_mkey_pool(dev);
+	if (!err)
+		mlx5_ib_mkey_pool_start(dev);
+	else if (!dev->mkey_pool_err)
+		ibdev_warn(&dev->ib_dev,
+			   "cannot set up fast registration (%d): registering memory by slower firmware commands, without on-demand paging, until that succeeds\n",
+			   err);
+	WRITE_ONCE(dev->mkey_pool_retry, jiffies + RETRY_PERIOD);
+	WRITE_ONCE(dev->mkey_pool_err, err);
+	return err;
 }
 
 /**
- * mlx5_ib_cleanup_mkey_pool - destroy the free keys
+ * mlx5_ib_use_mkey_pool - set up UMR and the pool of free keys, unless that has been done
+ * @dev: device
+ *
+ * What has been set up stays until the device is removed. May sleep, and allocates memory unless
+ * all has been set up; takes first_use then.
+ *
+ * Return: 0; -EOPNOTSUPP for a device without UMR; -ENOMEM; -EINTR if the task is being killed; or
+ * the errno of a firmware refusal. After an error the next caller tries again.
+ */
+int mlx5_ib_use_mkey_pool(struct mlx5_ib_dev *dev)
+{
+	int err;
+
+	/* Pairs with mlx5_ib_init_mkey_pool(). */
+	if (smp_load_acquire(&dev->mkey_pool))
+		return 0;
+	if (!mlx5_ib_has_umr(&dev->caps))
+		return -EOPNOTSUPP;
+	ACQUIRE(mutex_kill, lock)(&dev->first_use);
+	err = ACQUIRE_ERR(mutex_kill, &lock);
+	return err ?: mkey_pool_first_use(dev);
+}
+
+/**
+ * mlx5_ib_cleanup_mkey_pool - destroy the free keys, if there are any
  * @dev: device, none of whose regions is left
  */
 void mlx5_ib_cleanup_mkey_pool(struct mlx5_ib_dev *dev)

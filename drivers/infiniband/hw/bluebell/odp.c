@@ -20,7 +20,7 @@
 #include "mr.h"
 #include "odp_internal.h"
 #include "ucontext.h"
-#include "umr.h"
+#include "umr_qp.h"
 
 /* ---- explicit regions ---------------------------------------------------------- */
 
@@ -187,7 +187,8 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * that UMR fills). May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as mlx5_ib_reg_user_mr(),
- * -EOPNOTSUPP also with IB_ACCESS_MW_BIND; -ENOMEM also for a region with too many pages.
+ * -EOPNOTSUPP also with IB_ACCESS_MW_BIND; -ENOMEM also for a region with too many pages; as
+ * mlx5_ib_odp_start() if paging cannot be set up.
  */
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {
@@ -197,7 +198,7 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 
 	err = odp_check_reg(dev, start, length, iova, access);
 	if (!err)
-		err = mlx5_ib_odp_start_faults(dev->odp);
+		err = mlx5_ib_odp_start(dev->odp);
 	if (err)
 		return ERR_PTR(err);
 
@@ -288,54 +289,35 @@ static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_od
 		mlx5_ib_odp_service_caps(MLX5_ADDR_OF(odp_scheme_cap, scheme, xrc_odp_caps));
 }
 
-static void odp_free(struct mlx5_ib_odp *odp)
-{
-	if (!odp)
-		return;
-	mlx5_ib_odp_cleanup_faults(odp);
-	if (odp->slow_wq)
-		destroy_workqueue(odp->slow_wq);
-	mlx5_ib_cleanup_umr_clear(odp->dev);
-	kfree(odp);
-}
-
-DEFINE_FREE(odp, struct mlx5_ib_odp *, odp_free(_T))
-
 /**
- * mlx5_ib_init_odp - set up on-demand paging, if the device has it
- * @dev: device, whose pool of keys has been set up if the device can have one
+ * mlx5_ib_init_odp - get ready for on-demand paging, if the device has it
+ * @dev: device
  *
  * Leaves @dev->odp NULL, which is no error, on a device that does not page, that pages
  * only by the newer memory scheme of faults, or on which UMR cannot change every
- * translation entry of a key. May sleep.
+ * translation entry of a key. What paging needs of the device is created for the first paged
+ * region: mlx5_ib_odp_start().
  *
- * Return: 0 or a negative errno.
+ * Return: 0 or -ENOMEM.
  */
 int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
-	int err;
+	struct mlx5_ib_odp *odp;
 
-	if (!MLX5_CAP_GEN(mdev, pg) || MLX5_CAP_ODP(mdev, mem_page_fault) || !dev->mkey_pool ||
-	    !MLX5_CAP_GEN(mdev, umr_extended_translation_offset) ||
+	if (!MLX5_CAP_GEN(mdev, pg) || MLX5_CAP_ODP(mdev, mem_page_fault) ||
+	    !mlx5_ib_has_umr(&dev->caps) || !MLX5_CAP_GEN(mdev, umr_extended_translation_offset) ||
 	    !(mlx5_ib_mkey_page_sizes(&dev->caps) & PAGE_SIZE))
 		return 0;
-
-	struct mlx5_ib_odp *odp __free(odp) = kzalloc_obj(*odp);
-
+	odp = kzalloc_obj(*odp);
 	if (!odp)
 		return -ENOMEM;
 	odp->dev = dev;
 	odp->dir_shift = mlx5_ib_odp_dir_shift(&dev->caps, TASK_SIZE_MAX);
 	odp_read_caps(mdev, odp->dir_shift, &odp->caps);
 	init_waitqueue_head(&odp->advice_room);
-	odp->slow_wq = alloc_workqueue("bluebell_odp", WQ_UNBOUND, 0);
-	if (!odp->slow_wq)
-		return -ENOMEM;
-	err = mlx5_ib_odp_init_faults(odp) ?: mlx5_ib_init_umr_clear(dev);
-	if (err)
-		return err;
-	dev->odp = no_free_ptr(odp);
+	mlx5_ib_odp_init_faults(odp);
+	dev->odp = odp;
 	return 0;
 }
 
@@ -347,6 +329,10 @@ void mlx5_ib_cleanup_odp(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_ib_odp *odp = dev->odp;
 
+	if (!odp)
+		return;
 	dev->odp = NULL;
-	odp_free(odp);
+	mlx5_ib_odp_stop(odp);
+	mutex_destroy(&odp->start_lock);
+	kfree(odp);
 }

@@ -137,13 +137,9 @@ static int odp_dmabuf_create_key(struct odp_mr *mr)
 {
 	struct ib_mr *ibmr = &mr->mr.ibmr;
 	u64 nmtts = odp_dmabuf_num_mtts(mr->mr.umem);
-	int err;
 
 	if (nmtts > MLX5_IB_MAX_MTTS)
 		return -ENOMEM;
-	err = mlx5_ib_odp_start_faults(mr->odp);
-	if (err)
-		return err;
 	return mlx5_ib_odp_create_key(mr, &mr->mr.mkey, ibmr->iova, ibmr->length, nmtts);
 }
 
@@ -188,7 +184,7 @@ int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
 	if (IS_ERR(umem_dmabuf))
 		return PTR_ERR(umem_dmabuf);
 	mr->mr.umem = &umem_dmabuf->umem;
-	err = odp_dmabuf_create_key(mr);
+	err = mlx5_ib_odp_start(mr->odp) ?: odp_dmabuf_create_key(mr);
 	if (err) {
 		ib_umem_release(mr->mr.umem);
 		return err;

@@ -14,11 +14,13 @@
 #include "bluebell.h"
 #include "fw.h"
 #include "layout_odp.h"
+#include "mkey_pool.h"
 #include "odp_internal.h"
 #include "qp.h"
 #include "rsc.h"
 #include "srq.h"
 #include "ucontext.h"
+#include "umr.h"
 
 /* A fault also maps what the operation will touch later, up to this many bytes in all. */
 #define FAULT_AROUND	SZ_4M
@@ -393,17 +395,21 @@ static int odp_fault_notify(struct notifier_block *nb, unsigned long action, voi
 	return NOTIFY_OK;
 }
 
-/**
- * mlx5_ib_odp_start_faults - create the page-fault event queue, unless it exists
- * @odp: paging state of the device
- *
- * CREATE_EQ, struct mlx5_ifc_create_eq_in_bits. To be called before a key is created
- * that can fault, but not earlier than for the first paged region: the queue costs an
- * interrupt and memory. May sleep; takes eq_lock.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_ib_odp_start_faults(struct mlx5_ib_odp *odp)
+/* ---- set-up -------------------------------------------------------------------------- */
+
+/* What has been created stays, if creation fails later, until mlx5_ib_odp_stop(). */
+static int odp_create_workqueues(struct mlx5_ib_odp *odp)
+{
+	/* Queues stand still until their faults are resolved, so nothing else shares this one. */
+	if (!odp->fault_wq)
+		odp->fault_wq = alloc_workqueue("bluebell_fault",
+						WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!odp->slow_wq)
+		odp->slow_wq = alloc_workqueue("bluebell_odp", WQ_UNBOUND, 0);
+	return odp->fault_wq && odp->slow_wq ? 0 : -ENOMEM;
+}
+
+static int odp_create_eq(struct mlx5_ib_odp *odp)
 {
 	struct mlx5_eq_param param = {
 		.nent = NUM_EQE,
@@ -412,9 +418,7 @@ int mlx5_ib_odp_start_faults(struct mlx5_ib_odp *odp)
 	struct mlx5_eq *eq;
 	int err;
 
-	guard(mutex)(&odp->eq_lock);
-	if (odp->eq)
-		return 0;
+	lockdep_assert_held(&odp->start_lock);
 	eq = mlx5_fw_create_eq(odp->dev, &param);
 	if (IS_ERR(eq))
 		return PTR_ERR(eq);
@@ -428,32 +432,57 @@ int mlx5_ib_odp_start_faults(struct mlx5_ib_odp *odp)
 }
 
 /**
- * mlx5_ib_odp_init_faults - initialize what mlx5_ib_odp_start_faults() needs
+ * mlx5_ib_odp_start - set up what paged regions need, unless that has been done
  * @odp: paging state of the device
  *
- * Return: 0 or -ENOMEM.
+ * UMR, its buffer for unmapping pages, workqueues and the page-fault event queue (CREATE_EQ, struct
+ * mlx5_ifc_create_eq_in_bits). To be called before a region is registered: MMU notifiers and page
+ * faults, which may come during memory reclaim, create nothing. Not earlier: all that costs memory,
+ * a thread and an interrupt. It stays until the device is removed. May sleep; takes start_lock and
+ * first_use.
+ *
+ * Return: 0; -ENOMEM; -EINTR if the task is being killed; or the errno of a firmware refusal. After
+ * an error the next caller tries again.
  */
-int mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
+int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
 {
-	odp->nb.notifier_call = odp_fault_notify;
-	init_waitqueue_head(&odp->no_faults);
-	mutex_init(&odp->eq_lock);
-	spin_lock_init(&odp->events_lock);
-	spin_lock_init(&odp->seen_lock);
-	INIT_WORK(&odp->eq_work, odp_fault_retry_events);
-	/* Queues stand still until their faults are resolved, so nothing else shares this one. */
-	odp->fault_wq = alloc_workqueue("bluebell_fault",
-					WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return odp->fault_wq ? 0 : -ENOMEM;
+	struct mlx5_ib_dev *dev = odp->dev;
+	int err;
+
+	err = mlx5_ib_use_mkey_pool(dev);
+	if (err)
+		return err;
+	ACQUIRE(mutex_kill, lock)(&odp->start_lock);
+	err = ACQUIRE_ERR(mutex_kill, &lock);
+	if (err || odp->eq)
+		return err;
+	err = odp_create_workqueues(odp);
+	if (!err && !dev->umr_zeros)
+		err = mlx5_ib_init_umr_clear(dev);
+	return err ?: odp_create_eq(odp);
 }
 
 /**
- * mlx5_ib_odp_cleanup_faults - undo mlx5_ib_odp_init_faults() and mlx5_ib_odp_start_faults()
- * @odp: paging state of the device; nothing is done for what it does not have
+ * mlx5_ib_odp_init_faults - initialize what mlx5_ib_odp_start() needs
+ * @odp: paging state of the device
+ */
+void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
+{
+	odp->nb.notifier_call = odp_fault_notify;
+	init_waitqueue_head(&odp->no_faults);
+	mutex_init(&odp->start_lock);
+	spin_lock_init(&odp->events_lock);
+	spin_lock_init(&odp->seen_lock);
+	INIT_WORK(&odp->eq_work, odp_fault_retry_events);
+}
+
+/**
+ * mlx5_ib_odp_stop - undo mlx5_ib_odp_start()
+ * @odp: paging state of a device without paged regions; nothing is done for what it does not have
  *
  * DESTROY_EQ. May sleep.
  */
-void mlx5_ib_odp_cleanup_faults(struct mlx5_ib_odp *odp)
+void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 {
 	if (odp->eq)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
@@ -462,4 +491,7 @@ void mlx5_ib_odp_cleanup_faults(struct mlx5_ib_odp *odp)
 		destroy_workqueue(odp->fault_wq);
 	if (odp->eq)
 		mlx5_fw_destroy_eq(odp->dev, odp->eq);
+	if (odp->slow_wq)
+		destroy_workqueue(odp->slow_wq);
+	mlx5_ib_cleanup_umr_clear(odp->dev);
 }

@@ -203,14 +203,16 @@ struct odp_fault_id {
  * @caps: what the device can page, as verbs report it
  * @dir_shift: log2 of what a directory of an implicit region covers; 0 if the device cannot
  *	have such regions
- * @fault_wq: resolves faults, and nothing else
+ * @fault_wq: resolves faults, and nothing else. As @slow_wq and @eq created for the first paged
+ *	region
  * @slow_wq: serves advice and reclaims leaves
  * @stopping: the device is being removed: no advice is served any more
  * @num_faults: number of faults that are being resolved
  * @no_faults: woken when @num_faults falls to 0
  * @advice_room: woken when there is room for advice, and when @stopping
- * @eq_lock: serializes the creation of @eq
- * @eq: page-fault event queue, created for the first paged region
+ * @start_lock: serializes the creation of @fault_wq, @slow_wq, @eq and the buffer for unmapping
+ *	pages
+ * @eq: page-fault event queue, created last
  * @nb: notifier called by the interrupt of @eq
  * @events_lock: serializes consumption of @eq, also from its interrupt
  * @eq_work: continues consumption after an allocation has failed in the interrupt
@@ -227,7 +229,7 @@ struct mlx5_ib_odp {
 	atomic_t num_faults;
 	wait_queue_head_t no_faults;
 	wait_queue_head_t advice_room;
-	struct mutex eq_lock;		/* eq */
+	struct mutex start_lock;	/* fault_wq, slow_wq, eq */
 	struct mlx5_eq *eq;
 	struct notifier_block nb;
 	spinlock_t events_lock;		/* consumption of eq */
@@ -284,8 +286,8 @@ int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *
 
 /* odp_fault.c */
 void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault);
-int mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);
-int mlx5_ib_odp_start_faults(struct mlx5_ib_odp *odp);
-void mlx5_ib_odp_cleanup_faults(struct mlx5_ib_odp *odp);
+void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);
+int mlx5_ib_odp_start(struct mlx5_ib_odp *odp);
+void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp);
 
 #endif /* BLUEBELL_ODP_INTERNAL_H */

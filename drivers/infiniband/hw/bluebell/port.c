@@ -189,7 +189,8 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 		props->max_mw = props->max_mr;
 	props->max_fast_reg_page_list_len = mlx5_ib_max_fast_reg(&dev->caps, false);
 	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
-	props->max_dm_size = dev->dm ? mlx5_ib_max_dm(&dev->caps) : 0;
+	props->max_dm_size = mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT) ?
+								 mlx5_ib_max_dm(&dev->caps) : 0;
 	props->max_ah = INT_MAX;
 	props->max_pkeys = dev->caps.pkey_table_len;
 	props->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);

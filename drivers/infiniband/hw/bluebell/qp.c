@@ -289,6 +289,9 @@ static int qp_create_user(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const 
 	buf_size = qp_parse_request(dev, ctx, init, udata, &qp->ucmd);
 	if (buf_size < 0)
 		return buf_size;
+	err = init->qp_type == IB_QPT_XRC_INI ? mlx5_ib_use_xrc(dev) : 0;
+	if (err)
+		return err;
 
 	/* An XRC initiator names objects of the driver: mlx5_ib_xrc_fill_qpc(). */
 	qp_init(dev, qp, ops,

@@ -365,7 +365,7 @@ int mlx5_ib_umr_post_revoke(struct mlx5_ib_dev *dev, u32 key, struct mlx5_ib_umr
 
 /**
  * mlx5_ib_init_umr_clear - set up what mlx5_ib_umr_clear() needs
- * @dev: device with a UMR queue pair
+ * @dev: device with a UMR queue pair, without umr_zeros
  *
  * May sleep.
  *

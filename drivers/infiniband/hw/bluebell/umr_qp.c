@@ -504,8 +504,14 @@ int mlx5_ib_umr_await(struct mlx5_ib_dev *dev)
  */
 void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
 {
-	struct mlx5_ib_umr *umr = dev->umr;
+	struct mlx5_ib_umr *umr;
 
+	/*
+	 * mlx5_core has noted the failure before. Pairs with umr_publish(): either this finds the
+	 * queue pair, or that finds the failure.
+	 */
+	smp_mb();
+	umr = READ_ONCE(dev->umr);
 	if (!umr)
 		return;
 	guard(spinlock_irqsave)(&umr->lock);
@@ -615,20 +621,36 @@ static void umr_destroy(struct mlx5_ib_umr *umr)
 }
 
 /**
- * mlx5_ib_init_umr - get ready to register without firmware commands
- * @dev: device
+ * mlx5_ib_has_umr - whether the driver can register memory without firmware commands
+ * @caps: what the device can do
  *
- * Does nothing for a device that does not let UMR change the page size of a key. May
- * sleep.
+ * Return: false for a device that does not let UMR change the page size of a key.
+ */
+bool mlx5_ib_has_umr(const struct mlx5_ib_caps *caps)
+{
+	return !MLX5_CAP_GEN(caps->mdev, umr_modify_entity_size_disabled);
+}
+
+/* A device that has failed before the queue pair was to be found will not say so again. */
+static void umr_publish(struct mlx5_ib_umr *umr)
+{
+	/* Pairs with mlx5_ib_abort_umr(). */
+	smp_store_mb(umr->dev->umr, umr);
+	if (READ_ONCE(umr->dev->mdev->state) == MLX5_DEVICE_STATE_INTERNAL_ERROR)
+		mlx5_ib_abort_umr(umr->dev);
+}
+
+/**
+ * mlx5_ib_init_umr - get ready to register without firmware commands
+ * @dev: device with mlx5_ib_has_umr(), of which the caller holds first_use
+ *
+ * May sleep.
  *
  * Return: 0 or a negative errno.
  */
 int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 {
 	int err;
-
-	if (MLX5_CAP_GEN(dev->mdev, umr_modify_entity_size_disabled))
-		return 0;
 
 	struct mlx5_ib_umr *umr __free(kfree) = kzalloc_obj(*umr);
 
@@ -653,12 +675,12 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	if (err)
 		umr_destroy(no_free_ptr(umr));
 	else
-		dev->umr = no_free_ptr(umr);
+		umr_publish(no_free_ptr(umr));
 	return err;
 }
 
 /**
- * mlx5_ib_cleanup_umr - destroy the queue pair
+ * mlx5_ib_cleanup_umr - destroy the queue pair, if there is one
  * @dev: device, none of whose keys is left
  */
 void mlx5_ib_cleanup_umr(struct mlx5_ib_dev *dev)

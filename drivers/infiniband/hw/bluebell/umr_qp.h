@@ -11,6 +11,7 @@
 
 #include "layout_umr.h"
 
+struct mlx5_ib_caps;
 struct mlx5_ib_dev;
 
 /**
@@ -34,6 +35,7 @@ int mlx5_ib_umr_exec(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe);
 u32 mlx5_ib_umr_lkey(struct mlx5_ib_dev *dev);
 u32 mlx5_ib_umr_pdn(struct mlx5_ib_dev *dev);
 
+bool mlx5_ib_has_umr(const struct mlx5_ib_caps *caps);
 int mlx5_ib_init_umr(struct mlx5_ib_dev *dev);
 void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_umr(struct mlx5_ib_dev *dev);

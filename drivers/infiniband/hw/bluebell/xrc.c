@@ -50,17 +50,16 @@ struct mlx5_ib_xrc {
  * Implements ibv_open_xrcd(3) with ALLOC_XRCD; that processes share a domain by
  * an inode is ib_core's doing. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for a device without XRC or for driver data;
- * -EFAULT; or the errno of a firmware refusal.
+ * Return: 0; -EOPNOTSUPP for driver data; -EFAULT; or as mlx5_ib_use_xrc().
  */
 int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(ibxrcd->device);
 	int err;
 
-	if (!dev->xrc)
-		return -EOPNOTSUPP;
 	err = ib_no_udata_io(udata);
+	if (!err)
+		err = mlx5_ib_use_xrc(dev);
 	if (err)
 		return err;
 	/* Not the process's: other processes may open the domain, which then outlives this one. */
@@ -87,7 +86,7 @@ int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 /**
  * mlx5_ib_xrc_fill_qpc - complete the context of an XRC queue pair
- * @dev: device with XRC
+ * @dev: device, on which mlx5_ib_use_xrc() has succeeded
  * @ibxrcd: domain of a target; NULL for an initiator
  * @qpc: struct mlx5_ifc_qpc_bits, which gets what verbs don't give
  */
@@ -156,21 +155,11 @@ err_cq:
 	return err;
 }
 
-/**
- * mlx5_ib_init_xrc - get ready for XRC queue pairs
- * @dev: device
- *
- * Does nothing for a device without XRC. May sleep.
- *
- * Return: 0 or a negative errno.
- */
-int mlx5_ib_init_xrc(struct mlx5_ib_dev *dev)
+static int xrc_init(struct mlx5_ib_dev *dev)
 {
 	int err;
 
-	if (!dev->caps.has_xrc)
-		return 0;
-
+	lockdep_assert_held(&dev->first_use);
 	struct mlx5_ib_xrc *xrc __free(kfree) = kzalloc_obj(*xrc);
 
 	if (!xrc)
@@ -178,12 +167,37 @@ int mlx5_ib_init_xrc(struct mlx5_ib_dev *dev)
 	err = xrc_create_objects(dev, xrc);
 	if (err)
 		return err;
-	dev->xrc = no_free_ptr(xrc);
+	/* Pairs with mlx5_ib_use_xrc(). */
+	smp_store_release(&dev->xrc, no_free_ptr(xrc));
 	return 0;
 }
 
 /**
- * mlx5_ib_cleanup_xrc - destroy the driver's own objects
+ * mlx5_ib_use_xrc - create the driver's own objects, unless they exist
+ * @dev: device
+ *
+ * To be called before the first domain or queue pair that needs them is created. What has been
+ * created stays until the device is removed. May sleep; takes first_use.
+ *
+ * Return: 0; -EOPNOTSUPP for a device without XRC; -ENOMEM; -EINTR if the task is being killed; or
+ * the errno of a firmware refusal. After an error nothing is left, and the next caller tries again.
+ */
+int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
+{
+	int err;
+
+	if (!dev->caps.has_xrc)
+		return -EOPNOTSUPP;
+	/* Pairs with xrc_init(). */
+	if (smp_load_acquire(&dev->xrc))
+		return 0;
+	ACQUIRE(mutex_kill, lock)(&dev->first_use);
+	err = ACQUIRE_ERR(mutex_kill, &lock);
+	return err || dev->xrc ? err : xrc_init(dev);
+}
+
+/**
+ * mlx5_ib_cleanup_xrc - destroy the driver's own objects, if there are any
  * @dev: device, none of whose queue pairs is left
  */
 void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev)

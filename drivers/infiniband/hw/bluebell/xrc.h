@@ -30,7 +30,7 @@ int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 
 void mlx5_ib_xrc_fill_qpc(struct mlx5_ib_dev *dev, struct ib_xrcd *ibxrcd, void *qpc);
 
-int mlx5_ib_init_xrc(struct mlx5_ib_dev *dev);
+int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev);
 
 #endif /* BLUEBELL_XRC_H */

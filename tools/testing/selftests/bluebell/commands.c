@@ -474,6 +474,21 @@ TEST_F(umr, queue_pair_that_is_not_stopped_is_not_used_again)
 	EXPECT_TRUE(wait_for_umr(_metadata, self));
 }
 
+/* The driver creates queues of its own when they are first used. */
+static void use_drivers_objects(struct __test_metadata *_metadata)
+{
+	static char mem[UV_PAGE];
+	struct ibv_mr *mr;
+	struct rdma r;
+
+	ASSERT_EQ(0, rdma_open(&r));
+	mr = ibv_reg_mr(r.pd, mem, sizeof(mem), REGION_ACCESS);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	use_xrc(&r);
+	rdma_close(&r);
+}
+
 /* The driver's own queues: when the driver is unbound firmware refuses to destroy each once. */
 TEST(refused_destruction_of_the_drivers_own_objects_is_repeated)
 {
@@ -497,6 +512,7 @@ TEST(refused_destruction_of_the_drivers_own_objects_is_repeated)
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
 		ASSERT_EQ(0, binding_do(&b, "bind"));
 		ASSERT_TRUE(binding_wait_device());
+		use_drivers_objects(_metadata);
 		ASSERT_EQ(0, hca_do("inject op %s INT_ERR 1", ops[i]));
 		ASSERT_EQ(0, binding_do(&b, "unbind"));
 		EXPECT_GE(1, hca_inject_clear());

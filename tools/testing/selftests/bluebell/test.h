@@ -6,6 +6,8 @@
 #ifndef BLUEBELL_TEST_H
 #define BLUEBELL_TEST_H
 
+#include <fcntl.h>
+
 #include "kselftest_harness.h"
 
 /* Emulation on a busy machine is slow, so the limit is generous; it still ends a test that hangs. */
@@ -78,10 +80,19 @@ static inline bool has_blueflame(const struct uv *uv)
 	return uv->resp.bf_reg_size;
 }
 
+/* Let the driver create what it keeps for XRC. */
+static inline void use_xrc(struct rdma *r)
+{
+	struct ibv_xrcd *xrcd = rdma_has_xrc(r->ctx) ? rdma_open_xrcd(r->ctx, -1, O_CREAT) : NULL;
+
+	if (xrcd)
+		ibv_close_xrcd(xrcd);
+}
+
 /*
- * Reset the census after a pair of queue pairs has been created and destroyed once, because the driver
- * keeps some objects that it creates at first use. Returns false if the device has no queue pairs of
- * this type.
+ * Reset the census after a pair of queue pairs and an XRC domain have been created and destroyed once,
+ * because the driver keeps some objects that it creates at first use. Returns false if the device has no
+ * queue pairs of this type.
  */
 static inline bool census_after_first_use(struct __test_metadata *_metadata, enum ibv_qp_type type)
 {
@@ -96,6 +107,7 @@ static inline bool census_after_first_use(struct __test_metadata *_metadata, enu
 		ASSERT_EQ(0, pair_open(&p, &r, &cfg, UV_PAGE));
 		pair_close(&p);
 	}
+	use_xrc(&r);
 	rdma_close(&r);
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
