@@ -144,6 +144,7 @@ struct mlx5_ib_dev {
  *	more of them than it has counted. Nests inside mmap_lock. The lock of ib_core under which
  *	places are freed nests inside it, so mlx5_ib_mmap_free() must not take it.
  * @uar_4k: UARs are 4 KiB, whatever the host's page, for device and library
+ * @blueflame: mlx5_ib_has_blueflame(), which may sleep, when the device was opened
  */
 struct mlx5_bfreg_info {
 	struct mlx5_bfreg_layout layout;
@@ -153,6 +154,7 @@ struct mlx5_bfreg_info {
 	u32 num_bells;
 	struct mutex lock;	/* sys_pages, count, bells */
 	bool uar_4k;
+	bool blueflame;
 };
 
 /**

@@ -70,8 +70,7 @@ static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
  * @mdev: device, whose capabilities mlx5_core has queried
  * @caps: filled in
  *
- * Reads PCI configuration space, and lets mlx5_core test write combining unless it has done so.
- * May sleep.
+ * Reads PCI configuration space. May sleep.
  */
 void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 {
@@ -84,7 +83,6 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 		.has_srq = has_srq,
 		.has_xrc = has_srq && MLX5_CAP_GEN(mdev, xrc),
 		.relaxed_ordering_read = caps_relaxed_ordering_read(mdev),
-		.blueflame = MLX5_CAP_GEN(mdev, bf) && mlx5_wc_support_get(mdev),
 		.real_time = caps_qp_ts_formats(mdev) != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING,
 		.qp_ts_format = caps_qp_ts_format(mdev),
 		.atomic_ops = atomic_ops,
@@ -94,4 +92,19 @@ void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
 		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),
 		.gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size)),
 	};
+}
+
+/**
+ * mlx5_ib_has_blueflame - whether processes can write WQEs to registers of the device
+ * @caps: what the device can do
+ *
+ * The first call lets mlx5_core find out whether this machine's processors write a WQE in one
+ * piece, for which it creates queues. So it is made when the first process opens the device, and
+ * not at probe. mlx5_core keeps the result. May sleep.
+ *
+ * Return: true if the device executes such WQEs, and they come in one piece.
+ */
+bool mlx5_ib_has_blueflame(const struct mlx5_ib_caps *caps)
+{
+	return MLX5_CAP_GEN(caps->mdev, bf) && mlx5_wc_support_get(caps->mdev);
 }

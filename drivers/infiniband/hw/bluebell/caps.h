@@ -22,8 +22,6 @@ struct mlx5_core_dev;
  * @has_xrc: XRC domains, SRQs and queue pairs exist
  * @relaxed_ordering_read: the device may let PCIe reorder reads. Found out from the
  *	PCI configuration too, which takes too long for each registration
- * @blueflame: the device executes WQEs that are written to its registers, and this machine's
- *	processors write them in one piece, as mlx5_core has found out
  * @real_time: completions may carry the real-time clock
  * @qp_ts_format: timestamp format of a QP that asks for none in particular
  * @atomic_ops: atomic operations on 8 bytes: MLX5_ATOMIC_OPS_*
@@ -39,7 +37,6 @@ struct mlx5_ib_caps {
 	bool has_srq;
 	bool has_xrc;
 	bool relaxed_ordering_read;
-	bool blueflame;
 	bool real_time;
 	u8 qp_ts_format;
 	u16 atomic_ops;
@@ -51,5 +48,6 @@ struct mlx5_ib_caps {
 };
 
 void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps);
+bool mlx5_ib_has_blueflame(const struct mlx5_ib_caps *caps);
 
 #endif /* BLUEBELL_CAPS_H */

@@ -296,7 +296,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 		return err;
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
-	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && !to_mdev(uctx->device)->caps.blueflame)
+	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && !to_mucontext(uctx)->bfregi.blueflame)
 		return -EOPNOTSUPP;
 
 	entry = mlx5_ib_create_uar_object(to_mucontext(uctx),

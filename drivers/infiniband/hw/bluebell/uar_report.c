@@ -102,7 +102,6 @@ static void report_fill_page(struct mlx5_ib_ucontext *context, u32 page,
 {
 	const struct mlx5_bfreg_info *bfregi = &context->bfregi;
 	const struct mlx5_bfreg_layout *layout = &bfregi->layout;
-	const struct mlx5_ib_caps *caps = &to_mdev(context->ibucontext.device)->caps;
 	bool is_static = page < layout->num_static_sys_pages;
 	u32 mappings = report_page_mappings(context, page);
 	u32 i, bfreg, uar;
@@ -121,8 +120,8 @@ static void report_fill_page(struct mlx5_ib_ucontext *context, u32 page,
 		report->uars[report->num.num_uars++] = (struct bluebell_uar){
 			.index = uar,
 			.origin = is_static ? BLUEBELL_UAR_STATIC : BLUEBELL_UAR_DYNAMIC,
-			.kind = caps->blueflame ? MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF :
-						  MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC,
+			.kind = bfregi->blueflame ? MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF :
+						    MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC,
 			.mappings = mappings,
 		};
 	}

@@ -61,7 +61,7 @@ static void ucontext_fill_bfregs(const struct mlx5_ib_caps *caps,
 {
 	const struct mlx5_bfreg_layout *layout = &bfregi->layout;
 
-	if (caps->blueflame)
+	if (bfregi->blueflame)
 		resp->bf_reg_size = 1U << MLX5_CAP_GEN(caps->mdev, log_bf_reg_size);
 	resp->tot_bfregs = layout->num_static_bfregs;
 	resp->num_dyn_bfregs = layout->num_dyn_bfregs;
@@ -104,6 +104,7 @@ static int ucontext_init_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
 	u32 uars_per_sys_page;
 
+	bfregi->blueflame = mlx5_ib_has_blueflame(&dev->caps);
 	bfregi->uar_4k = MLX5_CAP_GEN(dev->mdev, uar_4k) && req->lib_caps & MLX5_LIB_CAP_4K_UAR;
 	uars_per_sys_page = mlx5_ib_uars_per_sys_page(PAGE_SHIFT, bfregi->uar_4k);
 	if (req->lib_caps & MLX5_LIB_CAP_DYN_UAR) {
