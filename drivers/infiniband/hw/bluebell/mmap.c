@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 
 #include "bluebell.h"
-#include "fw.h"
 #include "mmap.h"
 #include "trace.h"
 #include "uar.h"
@@ -99,7 +98,6 @@ static int map_static_uar(struct mlx5_ib_ucontext *context, struct vm_area_struc
 static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 		       u32 index)
 {
-	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
 	u32 page = bfregi->layout.num_static_sys_pages + index;
 	u32 uarn;
@@ -108,14 +106,12 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 	guard(mutex)(&bfregi->lock);
 	if (bfregi->sys_pages[page] != MLX5_IB_INVALID_UAR_INDEX)
 		return -EINVAL;
-	err = mlx5_fw_alloc_object(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR, &uarn);
+	err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_DYNAMIC, &uarn);
 	if (err)
 		return err;
-	trace_uar_alloc(context, uarn, BLUEBELL_UAR_DYNAMIC);
 	err = uar_page_map(context, vma, page, uarn, true);
 	if (err) {
-		trace_uar_free(context, uarn, BLUEBELL_UAR_DYNAMIC);
-		mlx5_ib_fw_insist(dev, context->uid, MLX5_CMD_OP_DEALLOC_UAR, uarn, "UAR");
+		mlx5_ib_dealloc_uar(context, BLUEBELL_UAR_DYNAMIC, uarn);
 		return err;
 	}
 	bfregi->sys_pages[page] = uarn;

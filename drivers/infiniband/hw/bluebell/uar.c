@@ -5,6 +5,9 @@
  */
 
 #include <linux/mlx5/driver.h>
+#include <linux/pci.h>
+#include <linux/ratelimit.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
@@ -24,15 +27,94 @@ static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
 	return page < layout->num_static_sys_pages ? BLUEBELL_UAR_STATIC : BLUEBELL_UAR_DYNAMIC;
 }
 
+/**
+ * mlx5_ib_max_uars - how many UARs BAR 0 has room for
+ * @dev: device
+ *
+ * Firmware may give away fewer.
+ *
+ * Return: the number; 0 for a subfunction, which has a part of another function's BAR.
+ */
+u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	if (mdev->coredev_type == MLX5_COREDEV_SF)
+		return 0;
+	return (u64)pci_resource_len(mdev->pdev, 0) >> MLX5_ADAPTER_PAGE_SHIFT;
+}
+
+/*
+ * Any user can use up the UARs and ask for more, so that the line appears once in a while, not for
+ * each refusal. It is for the administrator, who can see which processes have the UARs.
+ */
+static void uar_report_limit(struct mlx5_ib_dev *dev)
+{
+	static struct ratelimit_state once_in_a_while =
+		RATELIMIT_STATE_INIT_FLAGS(once_in_a_while, 10 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
+	u64 max_uars = mlx5_ib_max_uars(dev);
+	char room[48] = "";
+
+	if (!__ratelimit(&once_in_a_while))
+		return;
+	if (max_uars)
+		snprintf(room, sizeof(room), " (BAR 0 has room for %llu)", max_uars);
+	ibdev_warn(&dev->ib_dev,
+		   "all UARs of the device are in use%s: %s (%d) gets none; see who has them in debugfs, file uars of mlx5/%s\n",
+		   room, current->comm, task_tgid_nr(current), dev_name(dev->mdev->device));
+}
+
+/**
+ * mlx5_ib_alloc_uar - ALLOC_UAR: allocate a UAR for a context
+ * @context: owner
+ * @origin: enum bluebell_uar_origin
+ * @uar: the device's index of the UAR
+ *
+ * If the device has no UAR left, the kernel's log says so. May sleep.
+ *
+ * Return: 0; -ENOMEM, also if the device has no UAR left; or the errno of a firmware refusal.
+ */
+int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	u32 out[MLX5_ST_SZ_DW(alloc_uar_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(alloc_uar_in)] = {};
+	int err;
+
+	MLX5_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
+	err = mlx5_ib_fw_exec_within_limit(dev, context->uid, in, sizeof(in), out, sizeof(out));
+	if (err == -ENOSPC) {
+		uar_report_limit(dev);
+		return -ENOMEM;
+	}
+	if (err)
+		return err;
+	*uar = MLX5_GET(alloc_uar_out, out, uar);
+	trace_uar_alloc(context, *uar, origin);
+	return 0;
+}
+
+/**
+ * mlx5_ib_dealloc_uar - DEALLOC_UAR: free a UAR of a context
+ * @context: owner
+ * @origin: as for mlx5_ib_alloc_uar()
+ * @uar: the device's index of the UAR, which is not mapped, and which no queue uses
+ *
+ * May sleep, for a third of a second if firmware refuses.
+ */
+void mlx5_ib_dealloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 uar)
+{
+	trace_uar_free(context, uar, origin);
+	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), context->uid,
+			  MLX5_CMD_OP_DEALLOC_UAR, uar, "UAR");
+}
+
 static void uar_free_page(struct mlx5_ib_ucontext *context, u32 page)
 {
 	u32 uar = context->bfregi.sys_pages[page];
 
-	if (uar == MLX5_IB_INVALID_UAR_INDEX)
-		return;
-	trace_uar_free(context, uar, uar_page_origin(&context->bfregi.layout, page));
-	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), context->uid,
-			  MLX5_CMD_OP_DEALLOC_UAR, uar, "UAR");
+	if (uar != MLX5_IB_INVALID_UAR_INDEX)
+		mlx5_ib_dealloc_uar(context, uar_page_origin(&context->bfregi.layout, page), uar);
 }
 
 /**
@@ -70,7 +152,6 @@ void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
 int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
 			  u32 uars_per_sys_page)
 {
-	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	struct mlx5_bfreg_info *bfregi = &context->bfregi;
 	struct mlx5_bfreg_layout *layout = &bfregi->layout;
 	u32 i;
@@ -90,11 +171,9 @@ int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_l
 		return -ENOMEM;
 
 	for (i = 0; i < layout->num_static_sys_pages; i++) {
-		err = mlx5_fw_alloc_object(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR,
-					   &bfregi->sys_pages[i]);
+		err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_STATIC, &bfregi->sys_pages[i]);
 		if (err)
 			return err;
-		trace_uar_alloc(context, bfregi->sys_pages[i], BLUEBELL_UAR_STATIC);
 	}
 	return 0;
 }
@@ -208,9 +287,7 @@ static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(entry->rdma_entry.ucontext);
 
-	trace_uar_free(context, entry->page_id, BLUEBELL_UAR_OBJECT);
-	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), context->uid,
-			  MLX5_CMD_OP_DEALLOC_UAR, entry->page_id, "UAR");
+	mlx5_ib_dealloc_uar(context, BLUEBELL_UAR_OBJECT, entry->page_id);
 	kfree(entry);
 }
 
@@ -237,29 +314,26 @@ bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
  */
 struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc)
 {
-	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
 	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	err = mlx5_fw_alloc_object(dev, context->uid, MLX5_CMD_OP_ALLOC_UAR, &entry->page_id);
+	err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_OBJECT, &entry->page_id);
 	if (err)
 		return ERR_PTR(err);
 	entry->free = uar_obj_free;
-	entry->address = mlx5_ib_uar_address(dev->mdev, entry->page_id);
+	entry->address = mlx5_ib_uar_address(mdev, entry->page_id);
 	entry->denied = MLX5_IB_UAR_DENIED;
 	entry->wc = wc;
-	trace_uar_alloc(context, entry->page_id, BLUEBELL_UAR_OBJECT);
 	/* A UAR is found by its index: mlx5_ib_get_uar(). */
 	scoped_guard(mutex, &context->bfregi.lock)
 		err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry,
 							PAGE_SIZE, MLX5_IB_MMAP_OFFSET_START +
 								   entry->page_id);
 	if (err) {
-		trace_uar_free(context, entry->page_id, BLUEBELL_UAR_OBJECT);
-		mlx5_ib_fw_insist(dev, context->uid, MLX5_CMD_OP_DEALLOC_UAR, entry->page_id,
-				  "UAR");
+		mlx5_ib_dealloc_uar(context, BLUEBELL_UAR_OBJECT, entry->page_id);
 		return ERR_PTR(err);
 	}
 	return no_free_ptr(entry);

@@ -11,13 +11,13 @@
 #include <linux/debugfs.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
-#include <linux/pci.h>
 #include <linux/pid.h>
 #include <linux/seq_file.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "bluebell.h"
+#include "uar.h"
 #include "uar_debugfs.h"
 #include "uar_report.h"
 
@@ -101,16 +101,15 @@ out:
 	return err;
 }
 
-/* BAR 0 of a PCI function has room for so many UARs. Firmware may give away fewer. */
 static void show_device(struct seq_file *file, struct mlx5_ib_dev *dev)
 {
 	struct mlx5_core_dev *mdev = dev->mdev;
+	u64 max_uars = mlx5_ib_max_uars(dev);
 
 	seq_printf(file, "device name=%s bus=%s", dev_name(&dev->ib_dev.dev),
 		   dev_name(mdev->device));
-	if (mdev->coredev_type != MLX5_COREDEV_SF)
-		seq_printf(file, " max_uars=%llu",
-			   (u64)pci_resource_len(mdev->pdev, 0) >> MLX5_ADAPTER_PAGE_SHIFT);
+	if (max_uars)
+		seq_printf(file, " max_uars=%llu", max_uars);
 	/* For contexts with DEVX. */
 	if (MLX5_CAP_GEN(mdev, log_max_uctx))
 		seq_printf(file, " max_uids=%u", 1U << MLX5_CAP_GEN(mdev, log_max_uctx));

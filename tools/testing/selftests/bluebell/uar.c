@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include "klog.h"
 #include "test.h"
 
 #define BF_OFFSET 0x800		/* offset of the first BlueFlame register in a UAR */
@@ -738,6 +739,70 @@ TEST(blueflame_object_needs_blueflame)
 	ASSERT_EQ(0, uv_open(&uv));
 	EXPECT_EQ(has_blueflame(&uv) ? 0 : -EOPNOTSUPP,
 		  uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &uar));
+	uv_close(&uv);
+}
+
+/* --- No UAR left --------------------------------------------------------------------------------- */
+
+/* What Bluebell logs, at most once in so many seconds. */
+#define LOG_LIMIT "all UARs of the device are in use (BAR 0 has room for "
+#define LOG_SECONDS 10
+#define REFUSED 20
+
+/* The log names the limit and where to look, but not for each refusal: any user can cause many. */
+TEST(one_uar_too_many_is_refused_by_name)
+{
+	int logged, i;
+	struct uv_uar uar;
+	struct uv uv, none;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, uv_open(&uv));
+	/* An earlier test may have caused a line. */
+	if (driver_is("bluebell"))
+		sleep(LOG_SECONDS + 1);
+	logged = klog_count(LOG_LIMIT);
+	ASSERT_EQ(0, hca_census_reset());
+	ASSERT_EQ(0, hca_do("inject op ALLOC_UAR LIM_ERR"));
+	for (i = 0; i < REFUSED; i++)
+		EXPECT_EQ(-ENOMEM, uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
+	EXPECT_EQ(-ENOMEM, uv_open(&none));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, UV_PAGE, PROT_WRITE, MAP_SHARED, uv.fd,
+				   uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, 0)));
+	EXPECT_EQ(ENOMEM, errno);
+	EXPECT_LE(REFUSED + 2, hca_inject_clear());
+	EXPECT_CENSUS_UNCHANGED();
+	if (driver_is("bluebell")) {
+		EXPECT_LT(logged, klog_count(LOG_LIMIT));
+		EXPECT_GT(logged + REFUSED / 2, klog_count(LOG_LIMIT));
+	}
+	/* One that is given back is for the next. */
+	EXPECT_EQ(0, uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar));
+	EXPECT_EQ(0, uv_free_uar(uv.fd, uar.handle));
+	uv_close(&uv);
+}
+
+/* The same on a device that really has none left. */
+TEST(the_last_uar_can_be_used)
+{
+	struct uv_uar uar[64];
+	struct uv uv;
+	long left;
+	int i;
+
+	ASSERT_EQ(0, uv_open(&uv));
+	left = hca_ctl_present() ? hca_objects_left("uar") : -1;
+	if (left < 0 || left > (long)ARRAY_SIZE(uar)) {
+		uv_close(&uv);
+		SKIP(return, "the device has too many UARs");
+	}
+	for (i = 0; i < left; i++)
+		ASSERT_EQ(0, uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar[i]));
+	ASSERT_EQ(0, hca_expect("refuse ALLOC_UAR LIM_ERR 1"));
+	EXPECT_EQ(-ENOMEM, uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar[i]));
+	EXPECT_EQ(0, uv_free_uar(uv.fd, uar[0].handle));
+	EXPECT_EQ(0, uv_alloc_uar(uv.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar[0]));
 	uv_close(&uv);
 }
 
