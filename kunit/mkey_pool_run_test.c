@@ -346,8 +346,10 @@ static void first_use_of_umr_fails_a_registration(struct kunit *test)
 		mock->num_commands = 0;
 		KUNIT_EXPECT_EQ(test, create(env, &mkey), n == 1 ? mock->refuse_err : 0);
 		KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+		mock->refuse = 0;
 		if (n > 1)
 			KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+		mock->refuse = n;
 		mock->num_commands = 0;
 		KUNIT_EXPECT_EQ(test, mlx5_ib_use_mkey_pool(env->dev), mock->refuse_err);
 	}
