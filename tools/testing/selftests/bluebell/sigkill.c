@@ -350,8 +350,6 @@ FIXTURE_SETUP(crowd)
 {
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	if (variant->loses_device && !driver_is("bluebell"))
-		SKIP(return, "mlx5_ib may leave a UAR behind when the device goes while a process ends");
 	if (variant->refuses && !driver_is("bluebell"))
 		SKIP(return, "mlx5_ib leaves queue pairs behind that firmware has refused to destroy once");
 	if (variant->umr && (!driver_is("bluebell") || hca_cap("general", "umr_modify_entity_size_disabled")))
