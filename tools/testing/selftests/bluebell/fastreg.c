@@ -841,13 +841,17 @@ TEST_F(bound, error_of_the_umr_cq_ends_umr)
 	ASSERT_EQ(0, hca_census_reset());
 	ASSERT_EQ(0, hca_do("trace on"));
 	ASSERT_EQ(0, binding_do(&self->b, "bind"));
+	ASSERT_TRUE(binding_wait_device());
+	ASSERT_EQ(0, rdma_open(&r));
+	/* The driver creates the queue pair for the first region. */
+	mr = ibv_reg_mr(r.pd, mem, UV_PAGE, REGION_ACCESS);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	EXPECT_EQ(0, hca_do("trace off"));
 	ASSERT_EQ(0, hca_trace_for_each(0, find_umr_cq, &queue));
-	ASSERT_TRUE(binding_wait_device());
 	if (!queue.cqn)
 		SKIP(return, "the device has no UMR");
 
-	ASSERT_EQ(0, rdma_open(&r));
 	ASSERT_EQ(0, pair_open(&p, &r, &cfg, 4096));
 	old = reg_by_umr(_metadata, r.pd, mem);
 	logged = logged_cq_errors(queue.cqn);
@@ -862,7 +866,8 @@ TEST_F(bound, error_of_the_umr_cq_ends_umr)
 		ASSERT_EQ(0, hca_commands_reset());
 		mr = ibv_reg_mr(r.pd, mem + UV_PAGE, UV_PAGE, REGION_ACCESS);
 		ASSERT_NE(NULL, mr);
-		EXPECT_EQ(1, hca_commands("CREATE_MKEY"));
+		/* The key of the region, and perhaps one that takes the place of a free key of the pool. */
+		EXPECT_LE(1, hca_commands("CREATE_MKEY"));
 		EXPECT_EQ(0, write_and_check(&p, mr->rkey, mem + UV_PAGE, 64, i));
 		EXPECT_EQ(0, ibv_dereg_mr(mr));
 		/* And a free key, if the pool had one, that UMR did not fill. */
@@ -883,89 +888,6 @@ TEST_F(bound, error_of_the_umr_cq_ends_umr)
 	ASSERT_EQ(0, rdma_open(&r));
 	EXPECT_TRUE(warm_up(r.pd, mem));
 	rdma_close(&r);
-}
-
-FIXTURE(without) {
-	struct binding b;
-};
-
-FIXTURE_VARIANT(without) {
-	const char *command;
-	bool xrc;
-};
-
-/* The SRQ of the driver for XRC queue pairs. */
-FIXTURE_VARIANT_ADD(without, xrc) {
-	.command = "CREATE_XRC_SRQ", .xrc = false,
-};
-
-/* The queue pair of the driver for UMR, on which on-demand paging depends. */
-FIXTURE_VARIANT_ADD(without, umr) {
-	.command = "CREATE_QP", .xrc = true,
-};
-
-FIXTURE_SETUP(without)
-{
-	ASSERT_EQ(0, binding_find(&self->b));
-}
-
-FIXTURE_TEARDOWN(without)
-{
-}
-
-static bool has_cap_xrc(struct ibv_context *ctx)
-{
-	struct ibv_device_attr_ex attr;
-
-	return !ibv_query_device_ex(ctx, NULL, &attr) &&
-	       attr.orig_attr.device_cap_flags & IBV_DEVICE_XRC;
-}
-
-static bool has_cap_odp(struct ibv_context *ctx)
-{
-	struct ibv_device_attr_ex attr;
-
-	return !ibv_query_device_ex(ctx, NULL, &attr) && attr.odp_caps.general_caps;
-}
-
-/* The driver keeps a device without the feature whose objects it cannot create. */
-TEST_F(without, optional_feature_leaves_a_device_that_registers_memory)
-{
-	struct ibv_mr *mr;
-	bool xrc, odp;
-	struct rdma r;
-	void *mem;
-
-	if (!hca_ctl_present())
-		SKIP(return, NO_HCA_CTL);
-	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this");
-	ASSERT_EQ(0, rdma_open(&r));
-	xrc = has_cap_xrc(r.ctx);
-	odp = has_cap_odp(r.ctx);
-	rdma_close(&r);
-	if (!variant->xrc && !xrc)
-		SKIP(return, "the device has no XRC");
-
-	ASSERT_EQ(0, binding_do(&self->b, "unbind"));
-	ASSERT_EQ(0, hca_census_reset());
-	ASSERT_EQ(0, hca_do("inject op %s LIM_ERR", variant->command));
-	EXPECT_EQ(0, binding_do(&self->b, "bind"));
-	hca_inject_clear();
-	ASSERT_TRUE(binding_wait_device());
-	ASSERT_EQ(0, rdma_open(&r));
-	EXPECT_EQ(variant->xrc && xrc, has_cap_xrc(r.ctx));
-	EXPECT_EQ(!variant->xrc && odp, has_cap_odp(r.ctx));
-	mem = map_small_pages(UV_PAGE);
-	ASSERT_NE(NULL, mem);
-	mr = ibv_reg_mr(r.pd, mem, UV_PAGE, REGION_ACCESS);
-	EXPECT_NE(NULL, mr);
-	EXPECT_EQ(0, ibv_dereg_mr(mr));
-	rdma_close(&r);
-	EXPECT_EQ(0, binding_do(&self->b, "unbind"));
-	EXPECT_STREQ("", hca_census_delta());
-	EXPECT_EQ(0, binding_do(&self->b, "bind"));
-	ASSERT_TRUE(binding_wait_device());
 }
 
 TEST_HARNESS_MAIN
