@@ -24,7 +24,6 @@
 
 /* For the processes of the tests, which inherit them. */
 static struct binding binding;
-static char pci[256];	/* the name of the PCI function */
 static int go[2];	/* a pipe: a byte for the process that waits for the failure */
 
 FIXTURE(fatal) {
@@ -32,25 +31,14 @@ FIXTURE(fatal) {
 	struct timespec failed;
 };
 
-/* Set something of mlx5_core's reporter of fatal errors. */
-static int set_reporter(const char *what)
-{
-	return run_program("devlink health set pci/%s reporter fw_fatal %s", pci, what);
-}
-
 static void setup_fatal(struct __test_metadata *_metadata)
 {
-	char dir[256];
-
 	/* The processes ring doorbells of queues that are gone until their mappings are. */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	/* A queue pair may be destroyed while the driver resolves a page fault of it. */
 	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
 	ASSERT_EQ(0, binding_find(&binding));
-	ASSERT_EQ(0, binding_pci(&binding, dir, sizeof(dir)));
-	snprintf(pci, sizeof(pci), "%s", strrchr(dir, '/') + 1);
-	/* Otherwise mlx5_core leaves alone a device that fails twice in a minute. */
-	ASSERT_EQ(0, set_reporter("grace_period 0"));
+	ASSERT_EQ(0, allow_failures(&binding));
 	ASSERT_EQ(0, pipe(go));
 	census_after_first_use(_metadata, IBV_QPT_RC);
 }
@@ -64,7 +52,7 @@ FIXTURE_SETUP(fatal)
 
 FIXTURE_TEARDOWN(fatal)
 {
-	set_reporter("auto_recover true");
+	fatal_reporter(&binding, "set", "auto_recover true");
 	hca_inject_clear();
 	workers_kill(&self->workers);
 }
@@ -263,12 +251,12 @@ TEST_F_TIMEOUT(fatal, traffic_ends_and_all_is_destroyed, 3600)
 /* The driver tells of the error, and destroys all objects, while the RDMA device is still there. */
 TEST_F_TIMEOUT(fatal, processes_can_end_before_the_recovery, 3600)
 {
-	ASSERT_EQ(0, set_reporter("auto_recover false"));
+	ASSERT_EQ(0, fatal_reporter(&binding, "set", "auto_recover false"));
 	ASSERT_EQ(0, workers_start(&self->workers, 2, write_until_failure));
 	ASSERT_EQ(0, workers_start(&self->workers, 1, destroy_at_failure));
 	fail_device(_metadata, &self->workers, &self->failed);
 	EXPECT_EQ(0, workers_wait(&self->workers));
-	EXPECT_EQ(0, run_program("devlink health recover pci/%s reporter fw_fatal", pci));
+	EXPECT_EQ(0, fatal_reporter(&binding, "recover", ""));
 	expect_end_and_recovery(_metadata, &self->workers, &self->failed);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "binding.h"
 #include "hca_ctl.h"
 #include "recovery.h"
 
@@ -233,4 +234,34 @@ int run_program(const char *fmt, ...)
 	vsnprintf(command, sizeof(command), fmt, args);
 	va_end(args);
 	return system(command);
+}
+
+/**
+ * fatal_reporter - run devlink-health(8) on mlx5_core's reporter of fatal errors
+ * @b: the device
+ * @verb: "set" or "recover"
+ * @what: name and value that are set
+ *
+ * Return: 0 or a negative number.
+ */
+int fatal_reporter(const struct binding *b, const char *verb, const char *what)
+{
+	char dir[256];
+
+	if (binding_pci(b, dir, sizeof(dir)))
+		return -1;
+	return run_program("devlink health %s pci/%s reporter fw_fatal %s", verb, strrchr(dir, '/') + 1, what) ? -1 : 0;
+}
+
+/**
+ * allow_failures - let mlx5_core recover the device however often it fails
+ * @b: the device
+ *
+ * Otherwise mlx5_core leaves alone a device that fails twice in a minute.
+ *
+ * Return: 0 or a negative number.
+ */
+int allow_failures(const struct binding *b)
+{
+	return fatal_reporter(b, "set", "grace_period 0");
 }

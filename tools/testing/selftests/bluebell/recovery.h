@@ -10,6 +10,8 @@
 
 #include "rdma.h"
 
+struct binding;
+
 #define RECOVERY_MS 30000	/* until processes have ended, and until the device works again */
 #define MAX_WORKERS 4
 #define WORK_SIZE (16 * 1024u)	/* bytes of a message, and of a buffer */
@@ -41,5 +43,7 @@ bool device_works(void);
 bool device_recovers(void);
 const char *objects_of_before(void);
 int run_program(const char *fmt, ...);
+int fatal_reporter(const struct binding *b, const char *verb, const char *what);
+int allow_failures(const struct binding *b);
 
 #endif
