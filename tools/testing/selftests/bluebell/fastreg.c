@@ -843,10 +843,8 @@ TEST_F(bound, error_of_the_umr_cq_ends_umr)
 	ASSERT_EQ(0, binding_do(&self->b, "bind"));
 	ASSERT_TRUE(binding_wait_device());
 	ASSERT_EQ(0, rdma_open(&r));
-	/* The driver creates the queue pair for the first region. */
-	mr = ibv_reg_mr(r.pd, mem, UV_PAGE, REGION_ACCESS);
-	ASSERT_NE(NULL, mr);
-	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	/* The driver creates the queue pair for the first region, and then the first free keys. */
+	EXPECT_TRUE(warm_up(r.pd, mem));
 	EXPECT_EQ(0, hca_do("trace off"));
 	ASSERT_EQ(0, hca_trace_for_each(0, find_umr_cq, &queue));
 	if (!queue.cqn)

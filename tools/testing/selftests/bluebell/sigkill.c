@@ -372,8 +372,7 @@ static void lose_device(struct __test_metadata *_metadata, bool unbind)
 	/* The process rings doorbells until it is gone, and the device may have been reset by then. */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	ASSERT_EQ(0, binding_find(&b));
-	if (!unbind)
-		ASSERT_EQ(0, allow_failures(&b));
+	ASSERT_EQ(0, allow_failures(&b));
 	usleep(60000 + rand() % 60000);
 	if (!unbind) {
 		ASSERT_EQ(0, hca_do("inject fatal"));
