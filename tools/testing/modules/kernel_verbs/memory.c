@@ -101,6 +101,8 @@ static int test_atomics(struct rig *rig)
 	u64 *here = (u64 *)rig->buf[0], *there = (u64 *)rig->buf[1];
 	struct ib_wc wc;
 
+	if (rig->dev->attrs.atomic_cap == IB_ATOMIC_NONE)
+		LACKS("the device has no atomic operations");
 	TRY(rig_open_region(rig, 0, PAGE_SIZE));
 	*there = 40;
 	TRY(post_atomic(rig, (struct ib_atomic_wr){
@@ -133,7 +135,7 @@ static int test_masked_atomics(struct rig *rig)
 	struct ib_wc wc;
 
 	if (rig->dev->attrs.masked_atomic_cap == IB_ATOMIC_NONE)
-		LACKS("a device with masked atomic operations");
+		LACKS("the device has no masked atomic operations");
 	TRY(rig_open_region(rig, 0, PAGE_SIZE));
 	/* The last two bytes are compared, and the first one is swapped. */
 	*there = 0x1122334455667788;
@@ -340,7 +342,7 @@ static int map_pieces(struct rig *rig, unsigned int first, unsigned int n, unsig
 static int make_gaps_region(struct rig *rig, unsigned int most)
 {
 	if (!(rig->dev->attrs.kernel_cap_flags & IBK_SG_GAPS_REG))
-		LACKS("a device with regions over memory with gaps");
+		LACKS("the device has no regions over memory with gaps");
 	rig->mr = ib_alloc_mr(rig->pd, IB_MR_TYPE_SG_GAPS, most);
 	return PTR_ERR_OR_ZERO(rig->mr);
 }

@@ -37,7 +37,9 @@ static int to_init(struct ib_qp *qp)
 	if (qp->qp_type == IB_QPT_UD)
 		return rig_modify(qp, attr, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
 	if (qp->qp_type == IB_QPT_RC)
-		attr.qp_access_flags |= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC;
+		attr.qp_access_flags |= IB_ACCESS_REMOTE_READ;
+	if (qp->qp_type == IB_QPT_RC && qp->device->attrs.atomic_cap != IB_ATOMIC_NONE)
+		attr.qp_access_flags |= IB_ACCESS_REMOTE_ATOMIC;
 	return rig_modify(qp, attr, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 }
 
@@ -202,6 +204,9 @@ static int rig_alloc(struct rig *rig, const struct rig_test *test)
 		if (!test->idle)
 			TRY(make_buf(rig, i));
 		rig->qp[i] = rig_make_qp(rig, test->type, rig->cq[i]);
+		/* ib_core does not tell consumers in the kernel which types a device has. */
+		if (test->type == IB_QPT_UC && rig->qp[i] == ERR_PTR(-EOPNOTSUPP))
+			LACKS("the device has no UC queue pairs");
 		TRY(PTR_ERR_OR_ZERO(rig->qp[i]));
 	}
 	return 0;

@@ -401,7 +401,7 @@ static int reuse_numbers(struct rig *rig, struct ib_qp *const other[NUM_QPS])
 		TRY(test_send(rig));
 	}
 	if (!again)
-		LACKS("an HCA that uses the numbers of queue pairs again soon");
+		LACKS("the HCA does not use the numbers of queue pairs again soon");
 	return 0;
 }
 
