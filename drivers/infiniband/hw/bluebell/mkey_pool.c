@@ -111,12 +111,12 @@ static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
  *
  * Sets up UMR and the pool for the first key, or for one a second after that has failed. May sleep.
  *
- * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no pool;
- * MLX5_IB_CLASS_LONG for a region that may have windows.
+ * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no pool, or no
+ * UMR any more; MLX5_IB_CLASS_LONG for a region that may have windows.
  */
 int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access)
 {
-	if (mkey_pool_is_paused(dev) || mlx5_ib_use_mkey_pool(dev))
+	if (mkey_pool_is_paused(dev) || mlx5_ib_use_mkey_pool(dev) || mlx5_ib_umr_is_gone(dev))
 		return MLX5_IB_CLASS_FIRMWARE;
 	/*
 	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key
@@ -188,12 +188,14 @@ bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key)
 	return found;
 }
 
-/* Whether a key that is in use should become a free one. */
+/* Whether a key that is in use should become a free one. Without UMR there is no use for it. */
 static bool mkey_class_wants(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
 {
 	struct mlx5_ib_mkey_pool_use use = mc->use;
 
 	lockdep_assert_held(&mc->lock);
+	if (mlx5_ib_umr_is_gone(pool->dev))
+		return false;
 	use.in_use--;
 	return use.free < mlx5_ib_mkey_pool_want(mc - pool->classes, &use);
 }
@@ -303,6 +305,10 @@ static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_
 	return mkey_class_discard(pool, mc, key);
 }
 
+/*
+ * Without UMR no key is added. The free keys that there are then stay until memory is short or the
+ * pool is destroyed: nothing reaches memory through them.
+ */
 static void mkey_pool_upkeep(struct work_struct *work)
 {
 	struct mlx5_ib_mkey_pool *pool = container_of(work, struct mlx5_ib_mkey_pool, upkeep);
@@ -312,7 +318,7 @@ static void mkey_pool_upkeep(struct work_struct *work)
 	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
 		scoped_guard(spinlock, &mc->lock)
 			missing = mlx5_ib_mkey_pool_missing(mc - pool->classes, &mc->use);
-		while (missing-- && mkey_pool_add_key(pool, mc))
+		while (missing-- && !mlx5_ib_umr_is_gone(pool->dev) && mkey_pool_add_key(pool, mc))
 			cond_resched();
 		while (mkey_pool_remove_key(pool, mc))
 			cond_resched();

@@ -189,10 +189,10 @@ static void umr_cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
 {
 	struct mlx5_ib_umr *umr = container_of(mcq, struct mlx5_ib_umr, cq.mcq);
 
+	mlx5_ib_abort_umr(umr->dev);
 	ibdev_err(&umr->dev->ib_dev,
 		  "UMR CQ 0x%x is in error (event 0x%x): memory is registered by slower firmware commands until the driver is reloaded\n",
 		  mcq->cqn, type);
-	mlx5_ib_abort_umr(umr->dev);
 }
 
 /* ---- waiting -------------------------------------------------------------- */
@@ -533,6 +533,19 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
 bool mlx5_ib_umr_is_stuck(struct mlx5_ib_dev *dev)
 {
 	return dev->umr && READ_ONCE(dev->umr->stuck);
+}
+
+/**
+ * mlx5_ib_umr_is_gone - whether requests fail until the driver is bound again
+ * @dev: device with a UMR queue pair
+ *
+ * That is so after mlx5_ib_abort_umr(), which may be called at any time. Any context.
+ *
+ * Return: true if so.
+ */
+bool mlx5_ib_umr_is_gone(struct mlx5_ib_dev *dev)
+{
+	return READ_ONCE(dev->umr->state) == UMR_GONE;
 }
 
 /* ---- setting up ------------------------------------------------------------ */

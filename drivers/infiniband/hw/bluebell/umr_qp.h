@@ -30,6 +30,7 @@ int mlx5_ib_umr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe,
 		     struct mlx5_ib_umr_request *req);
 int mlx5_ib_umr_wait(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_request *req);
 bool mlx5_ib_umr_is_stuck(struct mlx5_ib_dev *dev);
+bool mlx5_ib_umr_is_gone(struct mlx5_ib_dev *dev);
 int mlx5_ib_umr_await(struct mlx5_ib_dev *dev);
 int mlx5_ib_umr_exec(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *wqe);
 u32 mlx5_ib_umr_lkey(struct mlx5_ib_dev *dev);
