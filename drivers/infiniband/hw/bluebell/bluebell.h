@@ -14,6 +14,7 @@
 #include <linux/notifier.h>
 #include <linux/rbtree.h>
 #include <linux/sched.h>
+#include <linux/spinlock.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -35,6 +36,24 @@ struct mlx5_ib_umr;
 struct mlx5_ib_xrc;
 
 /**
+ * struct mlx5_ib_port_link - what was last read of the link of a port
+ * @valid: nothing says that it may have changed
+ * @state: enum ib_port_state, when the rest was read
+ * @phys_state: enum ib_port_phys_state, when the rest was read
+ * @width: enum ib_port_width
+ * @speed: enum ib_port_speed
+ * @max_vl: PortInfo.VLCap
+ */
+struct mlx5_ib_port_link {
+	bool valid;
+	u8 state;
+	u8 phys_state;
+	u8 width;
+	u16 speed;
+	u8 max_vl;
+};
+
+/**
  * struct mlx5_ib_port - a port of the device
  * @dev: device
  * @num: number of the port, from 1
@@ -42,6 +61,10 @@ struct mlx5_ib_xrc;
  * @core_cap_flags: RDMA_CORE_CAP_*, constant
  * @events: receives events of the port and failures of the device, while the device is
  *	registered with the RDMA core
+ * @link_lock: guards all below; taken in the interrupt of an event
+ * @told: the driver receives an event of each change of the link
+ * @num_events: events of the port that were received
+ * @link: what was last read of the link
  */
 struct mlx5_ib_port {
 	struct mlx5_ib_dev *dev;
@@ -49,6 +72,10 @@ struct mlx5_ib_port {
 	const struct mlx5_ib_port_ops *ops;
 	u32 core_cap_flags;
 	struct notifier_block events;
+	spinlock_t link_lock; /* told to link */
+	bool told;
+	unsigned int num_events;
+	struct mlx5_ib_port_link link;
 };
 
 /**

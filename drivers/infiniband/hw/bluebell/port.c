@@ -253,27 +253,76 @@ static int port_read_reg(struct mlx5_ib_port *port, u16 reg_id, void *reg, size_
 	return mlx5_fw_access_reg(port->dev, reg_id, reg, size, false);
 }
 
-static int hca_vport_query_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
+/* The subnet manager may change the MTU while the link is up, and no event says so. */
+static int hca_vport_query_mtu(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
-	u32 ptys[MLX5_ST_SZ_DW(ptys_reg)] = {};
 	u32 pmtu[MLX5_ST_SZ_DW(pmtu_reg)] = {};
+	int err;
+
+	err = port_read_reg(port, MLX5_REG_PMTU, pmtu, sizeof(pmtu));
+	props->max_mtu = ib_mtu_int_to_enum(MLX5_GET(pmtu_reg, pmtu, max_mtu));
+	props->active_mtu = ib_mtu_int_to_enum(MLX5_GET(pmtu_reg, pmtu, oper_mtu));
+	return err;
+}
+
+static void port_fill_link(const struct mlx5_ib_port_link *link, struct ib_port_attr *props)
+{
+	props->active_width = link->width;
+	props->active_speed = link->speed;
+	props->max_vl_num = link->max_vl;
+}
+
+/*
+ * Width and speed of a link change only while it is down, and the number of virtual lanes never
+ * does. So they are known unless there has been an event, or the port has another state than when
+ * they were read, of which the event may not have been received yet.
+ */
+static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
+{
+	const struct mlx5_ib_port_link *link = &port->link;
+
+	guard(spinlock_irqsave)(&port->link_lock);
+	if (!link->valid || link->state != props->state || link->phys_state != props->phys_state)
+		return false;
+	port_fill_link(link, props);
+	return true;
+}
+
+/* @num_events: events that had been received before @link was read */
+static void port_note_link(struct mlx5_ib_port *port, const struct mlx5_ib_port_link *link,
+			   unsigned int num_events)
+{
+	guard(spinlock_irqsave)(&port->link_lock);
+	port->link = *link;
+	port->link.valid = port->told && num_events == port->num_events;
+}
+
+static void port_forget_link(struct mlx5_ib_port *port)
+{
+	guard(spinlock_irqsave)(&port->link_lock);
+	WRITE_ONCE(port->num_events, port->num_events + 1);
+	port->link.valid = false;
+}
+
+static int hca_vport_read_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
+{
+	struct mlx5_ib_port_link link = { .state = props->state, .phys_state = props->phys_state };
+	unsigned int num_events = READ_ONCE(port->num_events);
+	u32 ptys[MLX5_ST_SZ_DW(ptys_reg)] = {};
 	u32 pvlc[MLX5_ST_SZ_DW(pvlc_reg)] = {};
 	int err;
 
 	MLX5_SET(ptys_reg, ptys, proto_mask, MLX5_PTYS_IB);
 	err = port_read_reg(port, MLX5_REG_PTYS, ptys, sizeof(ptys));
 	if (!err)
-		err = port_read_reg(port, MLX5_REG_PMTU, pmtu, sizeof(pmtu));
-	if (!err)
 		err = port_read_reg(port, MLX5_REG_PVLC, pvlc, sizeof(pvlc));
 	if (err)
 		return err;
-
-	props->active_width = width_from_hw(MLX5_GET(ptys_reg, ptys, ib_link_width_oper));
-	props->active_speed = MLX5_GET(ptys_reg, ptys, ib_proto_oper);
-	props->max_mtu = ib_mtu_int_to_enum(MLX5_GET(pmtu_reg, pmtu, max_mtu));
-	props->active_mtu = ib_mtu_int_to_enum(MLX5_GET(pmtu_reg, pmtu, oper_mtu));
-	props->max_vl_num = vl_cap_from_hw(MLX5_GET(pvlc_reg, pvlc, vl_hw_cap));
+	link.width = width_from_hw(MLX5_GET(ptys_reg, ptys, ib_link_width_oper));
+	link.speed = MLX5_GET(ptys_reg, ptys, ib_proto_oper);
+	link.max_vl = vl_cap_from_hw(MLX5_GET(pvlc_reg, pvlc, vl_hw_cap));
+	port_fill_link(&link, props);
+	port_note_link(port, &link, num_events);
 	return 0;
 }
 
@@ -306,7 +355,10 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 	props->subnet_timeout = rep.subnet_timeout;
 	props->init_type_reply = rep.init_type_reply;
 
-	return hca_vport_query_link(port, props);
+	err = hca_vport_query_mtu(port, props);
+	if (err || port_knows_link(port, props))
+		return err;
+	return hca_vport_read_link(port, props);
 }
 
 /* Capabilities that others have, such as the firmware's own agents, cannot be changed. */
@@ -375,8 +427,8 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
  * @num: number of the port
  * @props: the attributes; zeroed by ib_core
  *
- * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the registers
- * PTYS, PMTU and PVLC. May sleep.
+ * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. What PTYS and
+ * PVLC say of the link is read again only after an event of the port. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -548,6 +600,7 @@ static int port_notify(struct notifier_block *nb, unsigned long type, void *data
 		event.element.port_num = port->num;
 		break;
 	case MLX5_EVENT_TYPE_PORT_CHANGE:
+		port_forget_link(port);
 		event.element.port_num = (eqe->data.port.port >> 4) & 0xf;
 		if (eqe->sub_type < ARRAY_SIZE(port_events))
 			event.event = port_events[eqe->sub_type];
@@ -570,7 +623,14 @@ static int port_notify(struct notifier_block *nb, unsigned long type, void *data
 int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 {
 	dev->port.events.notifier_call = port_notify;
-	return mlx5_notifier_register(dev->mdev, &dev->port.events);
+	mlx5_notifier_register(dev->mdev, &dev->port.events);
+	/*
+	 * The port of a virtual function may be told to stay up whatever happens to the link that
+	 * it shares with others. A subfunction is a part of such a function.
+	 */
+	scoped_guard(spinlock_irqsave, &dev->port.link_lock)
+		dev->port.told = mlx5_core_is_pf(dev->mdev);
+	return 0;
 }
 
 /**
@@ -579,6 +639,10 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
  */
 void mlx5_ib_cleanup_port_events(struct mlx5_ib_dev *dev)
 {
+	scoped_guard(spinlock_irqsave, &dev->port.link_lock) {
+		dev->port.told = false;
+		dev->port.link.valid = false;
+	}
 	mlx5_notifier_unregister(dev->mdev, &dev->port.events);
 }
 
@@ -668,6 +732,7 @@ int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 
 	dev->port.dev = dev;
 	dev->port.num = 1;
+	spin_lock_init(&dev->port.link_lock);
 	dev->port.ops = &hca_vport_ops;
 	err = dev->port.ops->read_constants(&dev->port);
 	if (err)

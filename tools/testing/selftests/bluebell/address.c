@@ -122,6 +122,52 @@ TEST_F(port, changed_lid_is_told_and_used)
 	EXPECT_EQ(0, hca_do("port lid %u", old));
 }
 
+/* A query while the link is down must not decide what a later one finds, nor the other way round. */
+TEST_F(port, speed_is_that_of_the_link)
+{
+	struct ibv_port_attr up = self->r.port, port;
+	int i;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	ASSERT_EQ(0, hca_do("inject link down"));
+	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_PORT_ERR, 5000));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
+		EXPECT_NE(up.state, port.state);
+		EXPECT_NE(up.active_speed, port.active_speed);
+	}
+	ASSERT_EQ(0, hca_do("inject link up"));
+	EXPECT_TRUE(wait_port_event(self->r.ctx, IBV_EVENT_PORT_ACTIVE, 5000));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, ibv_query_port(self->r.ctx, 1, &port));
+		EXPECT_EQ(up.state, port.state);
+		EXPECT_EQ(up.active_width, port.active_width);
+		EXPECT_EQ(up.active_speed, port.active_speed);
+		EXPECT_EQ(up.max_vl_num, port.max_vl_num);
+	}
+}
+
+/*
+ * libmlx5 queries the port when a device is opened. The driver asks firmware only for what may have changed
+ * without an event: the port's state and counters, and its MTU.
+ */
+TEST_F(port, opening_asks_for_what_may_have_changed)
+{
+	struct ibv_context *ctx;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell promises this");
+	ASSERT_EQ(0, hca_commands_reset());
+	ctx = ibv_open_device(self->r.ctx->device);
+	ASSERT_NE(NULL, ctx);
+	EXPECT_EQ(1, hca_commands("QUERY_HCA_VPORT_CONTEXT"));
+	EXPECT_EQ(1, hca_commands("ACCESS_REG"));
+	EXPECT_EQ(0, ibv_close_device(ctx));
+}
+
 /* --- P_Keys ----------------------------------------------------------------------------------- */
 
 static int set_pkey_index(struct pair *p, int i, uint16_t index)
