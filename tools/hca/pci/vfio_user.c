@@ -105,6 +105,8 @@ static int vfu_answer(struct vfu *v)
 
 	if (v->hdr.flags & F_NO_REPLY)
 		return 0;
+	/* To a client that waits, what a doorbell has started takes no time. */
+	sched_run(v->hca);
 	if (len < 0) {
 		r.flags |= F_ERROR;
 		r.error = -len;
