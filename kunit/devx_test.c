@@ -355,6 +355,7 @@ static void kind_of_object_has_no_case(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(header_opcodes); i++) {
 		const struct mlx5_ib_devx_cmd *cmd = mlx5_ib_devx_find_cmd(header_opcodes[i]);
+		const struct mlx5_ib_devx_cmd *destroy;
 
 		if (!cmd || !cmd->kind)
 			continue;
@@ -368,7 +369,10 @@ static void kind_of_object_has_no_case(struct kunit *test)
 				found += c->naming[n].opcode == cmd->opcode;
 		}
 		KUNIT_EXPECT_EQ_MSG(test, found, 1, "command 0x%x", cmd->opcode);
-		KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_devx_destroy_cmd(cmd->kind));
+		destroy = mlx5_ib_devx_destroy_cmd(cmd->kind);
+		KUNIT_ASSERT_NOT_NULL(test, destroy);
+		KUNIT_EXPECT_EQ(test, destroy->use, MLX5_IB_DEVX_DESTROY);
+		KUNIT_EXPECT_EQ(test, destroy->kind, cmd->kind);
 	}
 }
 

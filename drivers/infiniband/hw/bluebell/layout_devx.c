@@ -21,6 +21,7 @@
  *     those that a later firmware will have.
  */
 
+#include <linux/bsearch.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/mlx5/driver.h>
@@ -68,6 +69,7 @@
 	.same = { { __mlx5_bit_off(delete_fte_in, other_vport), 32 }, \
 		  FLD(delete_fte_in, eswitch_owner_vhca_id) }
 
+/* In the order of opcodes: mlx5_ib_devx_find_cmd() halves it. */
 static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	/* The function and its firmware */
 	GENERAL(QUERY_HCA_CAP),
@@ -101,10 +103,6 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(ALLOC_MEMIC),
 	FORBIDDEN(DEALLOC_MEMIC),
 	FORBIDDEN(MODIFY_MEMIC),
-	FORBIDDEN(CREATE_UMEM),
-	FORBIDDEN(DESTROY_UMEM),
-	CREATE(CREATE_PSV, PSV, create_psv_out, psv0_index),
-	DESTROY(DESTROY_PSV, PSV, destroy_psv_in, psvn),
 
 	/* Event queues, whose context has DMA addresses */
 	FORBIDDEN(CREATE_EQ),
@@ -134,10 +132,12 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	MODIFY(2RST_QP, QP, qp_2rst_in, qpn),
 	QUERY(QUERY_QP, QP, query_qp_in, qpn),
 	MODIFY_QP(SQD_RTS_QP),
+	FORBIDDEN(MAD_IFC),
 	MODIFY_QP(INIT2INIT_QP),
-	CREATE(ATTACH_TO_MCG, MCG, attach_to_mcg_in, qpn, .num_in_request = true),
-	DESTROY(DETACH_FROM_MCG, MCG, detach_from_mcg_in, qpn, SIZE(detach_from_mcg_in),
-		.same = { FLD(detach_from_mcg_in, multicast_gid) }),
+
+	/* Signatures */
+	CREATE(CREATE_PSV, PSV, create_psv_out, psv0_index),
+	DESTROY(DESTROY_PSV, PSV, destroy_psv_in, psvn),
 
 	/* SRQs of interface step 0, whose context has DMA addresses, and no umem */
 	FORBIDDEN(CREATE_SRQ),
@@ -171,17 +171,17 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(RELEASE_XRQ_ERROR),
 	FORBIDDEN(MODIFY_XRQ),
 
-	/* The e-switch and other functions */
+	/* Other functions */
 	{ .opcode = MLX5_CMD_OPCODE_QUERY_DELEGATED_VHCA },
 	{ .opcode = MLX5_CMD_OPCODE_CREATE_ESW_VPORT },
 	{ .opcode = MLX5_CMD_OPCODE_DESTROY_ESW_VPORT },
 	GENERAL(QUERY_ESW_FUNCTIONS, .rights = MLX5_UCTX_CAP_RAW_TX),
-	GENERAL(QUERY_ESW_VPORT_CONTEXT, .rights = MLX5_UCTX_CAP_RAW_TX),
-	FORBIDDEN(MODIFY_ESW_VPORT_CONTEXT),
 
-	/* The port */
+	/* The ports of this function and, for the e-switch, of others */
 	GENERAL(QUERY_VPORT_STATE),
 	FORBIDDEN(MODIFY_VPORT_STATE),
+	GENERAL(QUERY_ESW_VPORT_CONTEXT, .rights = MLX5_UCTX_CAP_RAW_TX),
+	FORBIDDEN(MODIFY_ESW_VPORT_CONTEXT),
 	GENERAL(QUERY_NIC_VPORT_CONTEXT),
 	FORBIDDEN(MODIFY_NIC_VPORT_CONTEXT),
 	GENERAL(QUERY_ROCE_ADDRESS),
@@ -192,26 +192,6 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	GENERAL(QUERY_HCA_VPORT_PKEY),
 	GENERAL(QUERY_VNIC_ENV),
 	GENERAL(QUERY_VPORT_COUNTER, DENY(FLD(query_vport_counter_in, clear))),
-	FORBIDDEN(ACCESS_REG),
-	FORBIDDEN(MAD_IFC),
-	FORBIDDEN(QUERY_MAD_DEMUX),
-	FORBIDDEN(SET_MAD_DEMUX),
-	FORBIDDEN(GET_DROPPED_PACKET_LOG),
-	GENERAL(NOP),
-	GENERAL(QUERY_CONG_STATUS),
-	FORBIDDEN(MODIFY_CONG_STATUS),
-	GENERAL(QUERY_CONG_PARAMS),
-	FORBIDDEN(MODIFY_CONG_PARAMS),
-	GENERAL(QUERY_CONG_STATISTICS, DENY(FLD(query_cong_statistics_in, clear))),
-	FORBIDDEN(SET_WOL_ROL),
-	FORBIDDEN(QUERY_WOL_ROL),
-	FORBIDDEN(CREATE_LAG),
-	FORBIDDEN(MODIFY_LAG),
-	GENERAL(QUERY_LAG),
-	FORBIDDEN(DESTROY_LAG),
-	FORBIDDEN(CREATE_VPORT_LAG),
-	FORBIDDEN(DESTROY_VPORT_LAG),
-	FORBIDDEN(CONFIG_INT_MODERATION),
 
 	/* Counters and rates. A set of Q counters is queried by its owner only. */
 	CREATE(ALLOC_Q_COUNTER, Q_COUNTER, alloc_q_counter_out, counter_set_id),
@@ -235,17 +215,35 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(CREATE_QOS_PARA_VPORT),
 	FORBIDDEN(DESTROY_QOS_PARA_VPORT),
 
-	/* Domains */
+	/* Protection domains and UARs */
 	CREATE(ALLOC_PD, PD, alloc_pd_out, pd),
 	DESTROY(DEALLOC_PD, PD, dealloc_pd_in, pd),
 	FORBIDDEN(ALLOC_UAR),
 	FORBIDDEN(DEALLOC_UAR),
+
+	/* The port, multicast, and domains that came later */
+	FORBIDDEN(CONFIG_INT_MODERATION),
+	FORBIDDEN(ACCESS_REG),
+	CREATE(ATTACH_TO_MCG, MCG, attach_to_mcg_in, qpn, .num_in_request = true),
+	DESTROY(DETACH_FROM_MCG, MCG, detach_from_mcg_in, qpn, SIZE(detach_from_mcg_in),
+		.same = { FLD(detach_from_mcg_in, multicast_gid) }),
+	FORBIDDEN(GET_DROPPED_PACKET_LOG),
+	FORBIDDEN(QUERY_MAD_DEMUX),
+	FORBIDDEN(SET_MAD_DEMUX),
+	GENERAL(NOP),
 	CREATE(ALLOC_XRCD, XRCD, alloc_xrcd_out, xrcd),
 	DESTROY(DEALLOC_XRCD, XRCD, dealloc_xrcd_in, xrcd),
 	CREATE(ALLOC_TRANSPORT_DOMAIN, TRANSPORT_DOMAIN, alloc_transport_domain_out,
 	       transport_domain),
 	DESTROY(DEALLOC_TRANSPORT_DOMAIN, TRANSPORT_DOMAIN, dealloc_transport_domain_in,
 		transport_domain),
+
+	/* Congestion */
+	GENERAL(QUERY_CONG_STATUS),
+	FORBIDDEN(MODIFY_CONG_STATUS),
+	GENERAL(QUERY_CONG_PARAMS),
+	FORBIDDEN(MODIFY_CONG_PARAMS),
+	GENERAL(QUERY_CONG_STATISTICS, DENY(FLD(query_cong_statistics_in, clear))),
 
 	/* Tables of the Ethernet port that all its users share */
 	CREATE(ADD_VXLAN_UDP_DPORT, VXLAN_PORT, add_vxlan_udp_dport_in, vxlan_udp_port,
@@ -256,6 +254,16 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	QUERY(QUERY_L2_TABLE_ENTRY, L2_ENTRY, query_l2_table_entry_in, table_index),
 	DESTROY(DELETE_L2_TABLE_ENTRY, L2_ENTRY, delete_l2_table_entry_in, table_index,
 		SIZE(delete_l2_table_entry_in)),
+
+	/* Power and bonding, which are the administrator's */
+	FORBIDDEN(SET_WOL_ROL),
+	FORBIDDEN(QUERY_WOL_ROL),
+	FORBIDDEN(CREATE_LAG),
+	FORBIDDEN(MODIFY_LAG),
+	GENERAL(QUERY_LAG),
+	FORBIDDEN(DESTROY_LAG),
+	FORBIDDEN(CREATE_VPORT_LAG),
+	FORBIDDEN(DESTROY_VPORT_LAG),
 
 	/* Work queues and what packets are steered to */
 	CREATE(CREATE_TIR, TIR, create_tir_out, tirn),
@@ -274,7 +282,6 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 		    FLD(create_rq_in, ctx.wq.dbr_umem_valid)),
 	       DENY(FLD(create_rq_in, ctx.rlky))),
 	MODIFY(MODIFY_RQ, RQ, modify_rq_in, rqn),
-	FORBIDDEN(SET_DELAY_DROP_PARAMS),
 	DESTROY(DESTROY_RQ, RQ, destroy_rq_in, rqn),
 	QUERY(QUERY_RQ, RQ, query_rq_in, rqn),
 	CREATE(CREATE_RMP, RMP, create_rmp_out, rmpn,
@@ -283,6 +290,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	MODIFY(MODIFY_RMP, RMP, modify_rmp_in, rmpn),
 	DESTROY(DESTROY_RMP, RMP, destroy_rmp_in, rmpn),
 	QUERY(QUERY_RMP, RMP, query_rmp_in, rmpn),
+	FORBIDDEN(SET_DELAY_DROP_PARAMS),
 	CREATE(CREATE_TIS, TIS, create_tis_out, tisn),
 	MODIFY(MODIFY_TIS, TIS, modify_tis_in, tisn),
 	DESTROY(DESTROY_TIS, TIS, destroy_tis_in, tisn),
@@ -301,8 +309,6 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	     SIZE(destroy_flow_table_in)),
 	FLOW(QUERY_FLOW_TABLE, QUERY, FLOW_TABLE, query_flow_table_in, table_id,
 	     query_flow_table_in),
-	FLOW(MODIFY_FLOW_TABLE, MODIFY, FLOW_TABLE, modify_flow_table_in, table_id,
-	     modify_flow_table_in),
 	FLOW(CREATE_FLOW_GROUP, CREATE, FLOW_GROUP, create_flow_group_out, group_id,
 	     create_flow_group_in, TABLE(create_flow_group_in, table_id)),
 	FLOW(DESTROY_FLOW_GROUP, DESTROY, FLOW_GROUP, destroy_flow_group_in, group_id,
@@ -322,6 +328,8 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	CREATE(ALLOC_FLOW_COUNTER, FLOW_COUNTER, alloc_flow_counter_out, flow_counter_id),
 	DESTROY(DEALLOC_FLOW_COUNTER, FLOW_COUNTER, dealloc_flow_counter_in, flow_counter_id),
 	QUERY(QUERY_FLOW_COUNTER, FLOW_COUNTER, query_flow_counter_in, flow_counter_id),
+	FLOW(MODIFY_FLOW_TABLE, MODIFY, FLOW_TABLE, modify_flow_table_in, table_id,
+	     modify_flow_table_in),
 	CREATE(ALLOC_PACKET_REFORMAT_CONTEXT, PACKET_REFORMAT, alloc_packet_reformat_context_out,
 	       packet_reformat_id),
 	DESTROY(DEALLOC_PACKET_REFORMAT_CONTEXT, PACKET_REFORMAT,
@@ -342,7 +350,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(FPGA_DESTROY_QP),
 	FORBIDDEN(FPGA_QUERY_QP_COUNTERS),
 
-	/* Objects that have their type in the command, and user ids */
+	/* Objects that have their type in the command; user ids and umems */
 	CREATE(CREATE_GENERAL_OBJECT, GENERAL_OBJECT, general_obj_out_cmd_hdr, obj_id,
 	       TYPE(general_obj_in_cmd_hdr, obj_type)),
 	MODIFY(MODIFY_GENERAL_OBJECT, GENERAL_OBJECT, general_obj_in_cmd_hdr, obj_id,
@@ -353,13 +361,15 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 		TYPE(general_obj_in_cmd_hdr, obj_type)),
 	FORBIDDEN(CREATE_UCTX),
 	FORBIDDEN(DESTROY_UCTX),
+	FORBIDDEN(CREATE_UMEM),
+	FORBIDDEN(DESTROY_UMEM),
 
 	/* Those made for users; two of them change what others use */
 	GENERAL(SYNC_STEERING),
-	GENERAL(PSP_GEN_SPI),
-	GENERAL(PSP_ROTATE_KEY, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	GENERAL(QUERY_VHCA_STATE),
 	GENERAL(MODIFY_VHCA_STATE, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
+	GENERAL(PSP_GEN_SPI),
+	GENERAL(PSP_ROTATE_KEY, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	GENERAL(SYNC_CRYPTO),
 	GENERAL(ALLOW_OTHER_VHCA_ACCESS),
 	GENERAL(GENERATE_WQE),
@@ -369,35 +379,51 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 /* A command for users that the table does not have. */
 static const struct mlx5_ib_devx_cmd devx_later_cmd = { .use = MLX5_IB_DEVX_GENERAL };
 
-static const char *const devx_kind_names[MLX5_IB_DEVX_NUM_KINDS] = {
-	[MLX5_IB_DEVX_MKEY] = "DEVX mkey",
-	[MLX5_IB_DEVX_CQ] = "DEVX CQ",
-	[MLX5_IB_DEVX_QP] = "DEVX QP",
-	[MLX5_IB_DEVX_PSV] = "DEVX PSV",
-	[MLX5_IB_DEVX_XRC_SRQ] = "DEVX XRC SRQ",
-	[MLX5_IB_DEVX_DCT] = "DEVX DCT",
-	[MLX5_IB_DEVX_XRQ] = "DEVX XRQ",
-	[MLX5_IB_DEVX_Q_COUNTER] = "DEVX Q counter set",
-	[MLX5_IB_DEVX_SCHEDULING_ELEMENT] = "DEVX scheduling element",
-	[MLX5_IB_DEVX_PD] = "DEVX PD",
-	[MLX5_IB_DEVX_MCG] = "DEVX multicast attachment of QP",
-	[MLX5_IB_DEVX_XRCD] = "DEVX XRC domain",
-	[MLX5_IB_DEVX_TRANSPORT_DOMAIN] = "DEVX transport domain",
-	[MLX5_IB_DEVX_VXLAN_PORT] = "DEVX VXLAN port",
-	[MLX5_IB_DEVX_L2_ENTRY] = "DEVX L2 table entry",
-	[MLX5_IB_DEVX_TIR] = "DEVX TIR",
-	[MLX5_IB_DEVX_SQ] = "DEVX SQ",
-	[MLX5_IB_DEVX_RQ] = "DEVX RQ",
-	[MLX5_IB_DEVX_RMP] = "DEVX RMP",
-	[MLX5_IB_DEVX_TIS] = "DEVX TIS",
-	[MLX5_IB_DEVX_RQT] = "DEVX RQT",
-	[MLX5_IB_DEVX_FLOW_TABLE] = "DEVX flow table",
-	[MLX5_IB_DEVX_FLOW_GROUP] = "DEVX flow group",
-	[MLX5_IB_DEVX_FLOW_ENTRY] = "DEVX flow table entry",
-	[MLX5_IB_DEVX_FLOW_COUNTER] = "DEVX flow counter",
-	[MLX5_IB_DEVX_PACKET_REFORMAT] = "DEVX packet reformat context",
-	[MLX5_IB_DEVX_MODIFY_HEADER] = "DEVX modify header context",
-	[MLX5_IB_DEVX_GENERAL_OBJECT] = "DEVX general object",
+/**
+ * struct devx_kind - a kind of objects
+ * @name: what the log calls them
+ * @destroy: opcode of the command that destroys one
+ */
+struct devx_kind {
+	const char *name;
+	u16 destroy;
+};
+
+static const struct devx_kind devx_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
+	[MLX5_IB_DEVX_MKEY] = { "DEVX mkey", MLX5_CMD_OP_DESTROY_MKEY },
+	[MLX5_IB_DEVX_CQ] = { "DEVX CQ", MLX5_CMD_OP_DESTROY_CQ },
+	[MLX5_IB_DEVX_QP] = { "DEVX QP", MLX5_CMD_OP_DESTROY_QP },
+	[MLX5_IB_DEVX_PSV] = { "DEVX PSV", MLX5_CMD_OP_DESTROY_PSV },
+	[MLX5_IB_DEVX_XRC_SRQ] = { "DEVX XRC SRQ", MLX5_CMD_OP_DESTROY_XRC_SRQ },
+	[MLX5_IB_DEVX_DCT] = { "DEVX DCT", MLX5_CMD_OP_DESTROY_DCT },
+	[MLX5_IB_DEVX_XRQ] = { "DEVX XRQ", MLX5_CMD_OP_DESTROY_XRQ },
+	[MLX5_IB_DEVX_Q_COUNTER] = { "DEVX Q counter set", MLX5_CMD_OP_DEALLOC_Q_COUNTER },
+	[MLX5_IB_DEVX_SCHEDULING_ELEMENT] = { "DEVX scheduling element",
+		MLX5_CMD_OP_DESTROY_SCHEDULING_ELEMENT },
+	[MLX5_IB_DEVX_PD] = { "DEVX PD", MLX5_CMD_OP_DEALLOC_PD },
+	[MLX5_IB_DEVX_MCG] = { "DEVX multicast attachment of QP", MLX5_CMD_OP_DETACH_FROM_MCG },
+	[MLX5_IB_DEVX_XRCD] = { "DEVX XRC domain", MLX5_CMD_OP_DEALLOC_XRCD },
+	[MLX5_IB_DEVX_TRANSPORT_DOMAIN] = { "DEVX transport domain",
+		MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN },
+	[MLX5_IB_DEVX_VXLAN_PORT] = { "DEVX VXLAN port", MLX5_CMD_OP_DELETE_VXLAN_UDP_DPORT },
+	[MLX5_IB_DEVX_L2_ENTRY] = { "DEVX L2 table entry", MLX5_CMD_OP_DELETE_L2_TABLE_ENTRY },
+	[MLX5_IB_DEVX_TIR] = { "DEVX TIR", MLX5_CMD_OP_DESTROY_TIR },
+	[MLX5_IB_DEVX_SQ] = { "DEVX SQ", MLX5_CMD_OP_DESTROY_SQ },
+	[MLX5_IB_DEVX_RQ] = { "DEVX RQ", MLX5_CMD_OP_DESTROY_RQ },
+	[MLX5_IB_DEVX_RMP] = { "DEVX RMP", MLX5_CMD_OP_DESTROY_RMP },
+	[MLX5_IB_DEVX_TIS] = { "DEVX TIS", MLX5_CMD_OP_DESTROY_TIS },
+	[MLX5_IB_DEVX_RQT] = { "DEVX RQT", MLX5_CMD_OP_DESTROY_RQT },
+	[MLX5_IB_DEVX_FLOW_TABLE] = { "DEVX flow table", MLX5_CMD_OP_DESTROY_FLOW_TABLE },
+	[MLX5_IB_DEVX_FLOW_GROUP] = { "DEVX flow group", MLX5_CMD_OP_DESTROY_FLOW_GROUP },
+	[MLX5_IB_DEVX_FLOW_ENTRY] = { "DEVX flow table entry",
+		MLX5_CMD_OP_DELETE_FLOW_TABLE_ENTRY },
+	[MLX5_IB_DEVX_FLOW_COUNTER] = { "DEVX flow counter", MLX5_CMD_OP_DEALLOC_FLOW_COUNTER },
+	[MLX5_IB_DEVX_PACKET_REFORMAT] = { "DEVX packet reformat context",
+		MLX5_CMD_OP_DEALLOC_PACKET_REFORMAT_CONTEXT },
+	[MLX5_IB_DEVX_MODIFY_HEADER] = { "DEVX modify header context",
+		MLX5_CMD_OP_DEALLOC_MODIFY_HEADER_CONTEXT },
+	[MLX5_IB_DEVX_GENERAL_OBJECT] = { "DEVX general object",
+		MLX5_CMD_OP_DESTROY_GENERAL_OBJECT },
 };
 
 /* The field, and the dword that it is in, lies in the first @len bytes. */
@@ -437,6 +463,14 @@ static void devx_set(void *buf, struct mlx5_ib_devx_field field, u32 value)
 	*dw |= cpu_to_be32(value << devx_shift(field));
 }
 
+static int devx_compare_opcode(const void *key, const void *elt)
+{
+	const struct mlx5_ib_devx_cmd *cmd = elt;
+	const u16 *opcode = key;
+
+	return *opcode - cmd->opcode;
+}
+
 /**
  * mlx5_ib_devx_find_cmd - what a process may use a command for
  * @opcode: MLX5_CMD_OP_*
@@ -446,14 +480,13 @@ static void devx_set(void *buf, struct mlx5_ib_devx_field field, u32 value)
  */
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
 {
-	unsigned int i;
+	const struct mlx5_ib_devx_cmd *cmd;
 
-	for (i = 0; i < ARRAY_SIZE(devx_cmds); i++)
-		if (devx_cmds[i].opcode == opcode)
-			return &devx_cmds[i];
-	if (opcode >= MLX5_CMD_OP_GENERAL_START && opcode < MLX5_CMD_OP_GENERAL_END)
-		return &devx_later_cmd;
-	return NULL;
+	cmd = __inline_bsearch(&opcode, devx_cmds, ARRAY_SIZE(devx_cmds), sizeof(*devx_cmds),
+			       devx_compare_opcode);
+	if (!cmd && opcode >= MLX5_CMD_OP_GENERAL_START && opcode < MLX5_CMD_OP_GENERAL_END)
+		cmd = &devx_later_cmd;
+	return cmd;
 }
 
 /**
@@ -464,12 +497,9 @@ const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
  */
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(enum mlx5_ib_devx_kind kind)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(devx_cmds); i++)
-		if (devx_cmds[i].use == MLX5_IB_DEVX_DESTROY && devx_cmds[i].kind == kind)
-			return &devx_cmds[i];
-	return NULL;
+	if (kind == MLX5_IB_DEVX_NO_KIND)
+		return NULL;
+	return mlx5_ib_devx_find_cmd(devx_kinds[kind].destroy);
 }
 
 /**
@@ -480,7 +510,7 @@ const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(enum mlx5_ib_devx_kind k
  */
 const char *mlx5_ib_devx_kind_name(enum mlx5_ib_devx_kind kind)
 {
-	return devx_kind_names[kind];
+	return devx_kinds[kind].name;
 }
 
 /* Whether the command has the fields that name its object. */
