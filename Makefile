@@ -59,8 +59,8 @@ fuzz-ioctl-build: $(if $(filter debug,$(FUZZ_KERNEL)),debug-kernel)
 	$(MAKE_LAB) -C tools/testing/fuzz-ioctl all
 
 selftests: ## build/selftests/*, the tests that run in a guest
-	$(MAKE_LAB) -C tools/testing/selftests/bluebell all \
-		KSELFTEST="$$(scripts/debug-kernel --source-dir)/tools/testing/selftests"
+	source="$$(scripts/debug-kernel --source-dir)" && \
+		$(MAKE_LAB) -C tools/testing/selftests/bluebell all KSELFTEST="$$source/tools/testing/selftests"
 
 tools: ## build/bench/*, the benchmarks' guest programs
 	$(MAKE_LAB) -C tools/bench all
