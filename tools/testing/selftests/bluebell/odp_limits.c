@@ -189,18 +189,23 @@ static double kill_and_reap_ms(pid_t pid)
 	return ms_now() - start;
 }
 
+/*
+ * Free memory in KiB, or -1. The pages in the lists of the processors count, which MemFree in /proc/meminfo
+ * leaves out: much of what a process has freed stays in them for seconds.
+ */
 static long free_kb(void)
 {
-	FILE *f = fopen("/proc/meminfo", "r");
+	FILE *f = fopen("/proc/zoneinfo", "r");
+	long pages, sum = 0;
 	char line[128];
-	long kb = -1;
 
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemFree: %ld", &kb) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kb;
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, " pages free %ld", &pages) == 1 || sscanf(line, " count: %ld", &pages) == 1)
+			sum += pages;
+	fclose(f);
+	return sum * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 /* Wait until this much memory is free, for ten seconds at most; returns after how many ms it was. */
