@@ -90,6 +90,45 @@ static void registration_by_a_list_has_a_bit_out_of_place(struct kunit *test)
 	expect_golden(test, wqe, WQE_SIZE, want);
 }
 
+/* As many entries as the request carries, then one more. */
+static void registration_points_at_entries_that_it_could_carry(struct kunit *test)
+{
+	static const struct golden carried[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x0001230c }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0xb0000000 }, { 0x14, 0x00040000 },
+		{ 0x1c, 0x203e60c3 },
+		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
+		{ 0x54, 0x00010000 }, { 0x5c, 0x00003000 }, { 0x74, 0x00000004 },
+		{ 0x78, 0x0000000c },
+		{ 0x84, 0x00001003 }, { 0x8c, 0x00002003 }, { 0xbc, 0x00008003 },
+	};
+	static const struct golden pointed_at[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x00012309 }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x30000000 }, { 0x14, 0x00080000 },
+		{ 0x1c, 0x203e60c3 },
+		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
+		{ 0x54, 0x00010000 }, { 0x5c, 0x00003000 }, { 0x74, 0x00000005 },
+		{ 0x78, 0x0000000c },
+		{ 0x80, 0x00000080 }, { 0x84, 0x00007700 }, { 0x88, 0x00000012 },
+		{ 0x8c, 0x34567000 },
+	};
+	const __be64 mtt[16] = {
+		[0] = cpu_to_be64(0x1003), [1] = cpu_to_be64(0x2003), [7] = cpu_to_be64(0x8003),
+		[8] = cpu_to_be64(0x9003),
+	};
+	static const struct mkey_caps caps = {};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	struct mlx5_ib_mkc_attr attr = region;
+
+	for (attr.nmtts = 8; attr.nmtts <= 9; attr.nmtts++) {
+		memset(wqe, 0, WQE_SIZE);
+		mlx5_ib_umr_fill_reg(wqe, 0xabcd05, &attr, mock_mkey_caps(test, &caps));
+		mlx5_ib_umr_fill_entries(wqe, 0xabcd05, 0x7700, mtt, 0x1234567000, attr.nmtts);
+		mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0, 0);
+		expect_golden(test, wqe, WQE_SIZE, attr.nmtts == 8 ? carried : pointed_at);
+	}
+}
+
 /* No context with it, and the entries go behind the first 2^17, whose number takes both fields. */
 static void part_of_a_list_goes_to_another_place(struct kunit *test)
 {
@@ -210,6 +249,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(translation_list_has_another_length),
 	KUNIT_CASE(registration_has_a_bit_out_of_place),
 	KUNIT_CASE(registration_by_a_list_has_a_bit_out_of_place),
+	KUNIT_CASE(registration_points_at_entries_that_it_could_carry),
 	KUNIT_CASE(part_of_a_list_goes_to_another_place),
 	KUNIT_CASE(entries_inline_go_to_another_place),
 	KUNIT_CASE(request_asks_for_what_the_device_cannot_change),

@@ -336,5 +336,6 @@ void mlx5_ib_fast_mr_fill_wqe(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *w
 	};
 
 	mlx5_ib_umr_fill_reg(wqe, wr->key, &attr, &dev->caps);
-	mlx5_ib_umr_fill_list(wqe, wr->key, wr->mr->pd->local_dma_lkey, mr->dma, 0, attr.nmtts);
+	mlx5_ib_umr_fill_entries(wqe, wr->key, wr->mr->pd->local_dma_lkey, mr->pages, mr->dma,
+				 attr.nmtts);
 }

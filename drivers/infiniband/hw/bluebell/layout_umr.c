@@ -9,6 +9,7 @@
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/mlx5/driver.h>
+#include <linux/string.h>
 
 #include "caps.h"
 #include "layout_mkey.h"
@@ -23,6 +24,8 @@
 static_assert(sizeof(struct mlx5_ib_umr_wqe) % MLX5_SEND_WQE_BB == 0);
 static_assert(sizeof_field(struct mlx5_ib_umr_wqe, mkc) == MLX5_ST_SZ_BYTES(mkc));
 static_assert(MLX5_IB_UMR_INLINE_MTTS % MLX5_IB_UMR_BLOCK_MTTS == 0);
+static_assert(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT ==
+	      ALIGN(offsetofend(struct mlx5_ib_umr_wqe, list), MLX5_SEND_WQE_BB));
 
 /**
  * mlx5_ib_umr_mark_present - mark translation entries as present
@@ -75,7 +78,7 @@ static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
 /**
  * mlx5_ib_umr_fill_reg - build a request that opens a free key over memory
  * @wqe: zeroed request; its entries are to be written to wqe->mtt, or
- *	mlx5_ib_umr_fill_list() is to be called
+ *	mlx5_ib_umr_fill_list() or mlx5_ib_umr_fill_entries() is to be called
  * @mkey: the key, with its old variant
  * @attr: the new context
  * @caps: as for mlx5_ib_fill_mkc()
@@ -131,6 +134,27 @@ void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 
 		.lkey = cpu_to_be32(lkey),
 		.addr = cpu_to_be64(addr),
 	};
+}
+
+/**
+ * mlx5_ib_umr_fill_entries - have the registration of a kernel consumer write translation entries
+ * @wqe: request of mlx5_ib_umr_fill_reg()
+ * @mkey: the key
+ * @lkey: key to the entries
+ * @mtt: the entries, with zeros after them to the end of the block
+ * @addr: DMA address of @mtt
+ * @nmtts: number of entries
+ *
+ * The request carries up to a block of entries. It has as many basic blocks as one that says where
+ * the entries are, and the device does not have to read them from there.
+ */
+void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, const __be64 *mtt,
+			      u64 addr, u32 nmtts)
+{
+	if (nmtts <= MLX5_IB_UMR_BLOCK_MTTS)
+		memcpy(wqe->mtt, mtt, umr_octowords(nmtts) * DS_SIZE);
+	else
+		mlx5_ib_umr_fill_list(wqe, mkey, lkey, addr, 0, nmtts);
 }
 
 /**

@@ -48,6 +48,8 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords);
 void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 addr, u32 first,
 			   u32 nmtts);
+void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, const __be64 *mtt,
+			      u64 addr, u32 nmtts);
 void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, u32 pdn,
 			     const struct mlx5_ib_caps *caps);
 void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn);
