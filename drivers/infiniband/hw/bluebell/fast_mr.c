@@ -4,6 +4,7 @@
  * request opens over a list of pages, or of pieces of any length, and another one invalidates.
  */
 
+#include <linux/bits.h>
 #include <linux/dma-mapping.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
@@ -48,6 +49,8 @@ struct fast_mr {
 #define MAX_LIST_MTTS	BIT(16)
 /* A piece takes the room of two translation entries of pages. */
 #define MTTS_PER_KLM	(sizeof(struct mlx5_klm) / sizeof(__be64))
+/* Bytes of a piece at most: the count has 31 bits. */
+#define MAX_PIECE	GENMASK_ULL(30, 0)
 
 static struct fast_mr *to_fast_mr(struct ib_mr *ibmr)
 {
@@ -257,26 +260,40 @@ static int fast_mr_map_pages(struct fast_mr *mr, struct scatterlist *sg, int sg_
 	return n;
 }
 
-/* Each entry of the scatterlist becomes a piece; the whole domain has a key to DMA memory. */
+/*
+ * Entries of the scatterlist that follow each other in memory become one piece: the fewer pieces,
+ * the less the device has to read and to search. The whole domain has a key to DMA memory.
+ */
 static int fast_mr_map_pieces(struct fast_mr *mr, struct scatterlist *sg, int sg_nents,
 			      unsigned int *sg_offset)
 {
 	unsigned int skip = sg_offset ? *sg_offset : 0;
 	struct ib_mr *ibmr = &mr->mr.ibmr;
+	u64 addr, len, end = 0, piece = 0;
 	int i;
 
 	ibmr->iova = sg_dma_address(sg) + skip;
 	ibmr->length = 0;
-	for (i = 0; i < sg_nents && mr->used < mr->max; i++, sg = sg_next(sg), skip = 0) {
+	for (i = 0; i < sg_nents; i++, sg = sg_next(sg), skip = 0) {
+		addr = sg_dma_address(sg) + skip;
+		len = sg_dma_len(sg) - skip;
 		/* A byte count of 0 would stand for 2 GiB. */
-		if (sg_dma_len(sg) == skip)
+		if (!len)
 			continue;
-		mr->pieces[mr->used++] = (struct mlx5_klm){
-			.bcount = cpu_to_be32(sg_dma_len(sg) - skip),
-			.key = cpu_to_be32(ibmr->pd->local_dma_lkey),
-			.va = cpu_to_be64(sg_dma_address(sg) + skip),
-		};
-		ibmr->length += sg_dma_len(sg) - skip;
+		if (mr->used && addr == end && piece + len <= MAX_PIECE) {
+			piece += len;
+		} else if (mr->used < mr->max) {
+			piece = len;
+			mr->pieces[mr->used++] = (struct mlx5_klm){
+				.key = cpu_to_be32(ibmr->pd->local_dma_lkey),
+				.va = cpu_to_be64(addr),
+			};
+		} else {
+			break;
+		}
+		mr->pieces[mr->used - 1].bcount = cpu_to_be32(piece);
+		end = addr + len;
+		ibmr->length += len;
 	}
 	if (sg_offset)
 		*sg_offset = 0;

@@ -270,7 +270,7 @@ static int test_rights(struct rig *rig)
 #define MOST_PIECES	8
 #define GAP		0xee	/* what the bytes between the pieces are */
 
-/* Parts of the second buffer: within pages, across their borders, and whole ones. */
+/* Parts of the second buffer: within pages, across their borders, whole ones, and two without a gap. */
 static const struct piece {
 	unsigned int off, len;
 } pieces[] = {
@@ -280,6 +280,7 @@ static const struct piece {
 	{ 4 * PAGE_SIZE, PAGE_SIZE },
 	{ 6 * PAGE_SIZE - 5, 10 },
 	{ 7 * PAGE_SIZE + 1, 1 },
+	{ 7 * PAGE_SIZE + 2, 700 },
 };
 
 static unsigned int pieces_bytes(unsigned int first, unsigned int n)
