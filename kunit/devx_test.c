@@ -295,7 +295,9 @@ static void object_is_not_what_is_destroyed(struct kunit *test)
 
 	memset(destroy, 0x5a, sizeof(destroy));
 	in = create_object(test, &id);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_fill_destroy(&id, in, CMD_BYTES, destroy),
+	KUNIT_EXPECT_EQ(test,
+			mlx5_ib_devx_fill_destroy(mlx5_ib_devx_find_cmd(c->create), &id, in,
+						  CMD_BYTES, destroy),
 			c->destroy_size);
 	expect_golden(test, destroy, sizeof(destroy), c->destroy);
 	KUNIT_EXPECT_NOT_NULL(test, mlx5_ib_devx_kind_name(id.kind));
@@ -369,7 +371,9 @@ static void kind_of_object_has_no_case(struct kunit *test)
 				found += c->naming[n].opcode == cmd->opcode;
 		}
 		KUNIT_EXPECT_EQ_MSG(test, found, 1, "command 0x%x", cmd->opcode);
-		destroy = mlx5_ib_devx_destroy_cmd(cmd->kind);
+		if (cmd->use != MLX5_IB_DEVX_CREATE)
+			continue;
+		destroy = mlx5_ib_devx_destroy_cmd(cmd);
 		KUNIT_ASSERT_NOT_NULL(test, destroy);
 		KUNIT_EXPECT_EQ(test, destroy->use, MLX5_IB_DEVX_DESTROY);
 		KUNIT_EXPECT_EQ(test, destroy->kind, cmd->kind);
@@ -544,7 +548,7 @@ static void use_as_much_as_allowed(const u32 *from, size_t len, u32 *in)
 			continue;
 		mlx5_ib_devx_read_id(cmd, in, out, &id);
 		if (use == MLX5_IB_DEVX_CREATE)
-			mlx5_ib_devx_fill_destroy(&id, in, len, destroy);
+			mlx5_ib_devx_fill_destroy(cmd, &id, in, len, destroy);
 		else
 			mlx5_ib_devx_names(cmd, in, &id);
 	}

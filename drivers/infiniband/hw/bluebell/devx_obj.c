@@ -113,7 +113,8 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	if (err)
 		return ERR_PTR(err);
 	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
-	obj->destroy_size = mlx5_ib_devx_fill_destroy(&obj->id, in, in_len, obj->destroy);
+	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len,
+						      obj->destroy);
 	err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));
 	if (!err)
 		return no_free_ptr(obj);

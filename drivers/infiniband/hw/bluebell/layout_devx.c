@@ -379,51 +379,36 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 /* A command for users that the table does not have. */
 static const struct mlx5_ib_devx_cmd devx_later_cmd = { .use = MLX5_IB_DEVX_GENERAL };
 
-/**
- * struct devx_kind - a kind of objects
- * @name: what the log calls them
- * @destroy: opcode of the command that destroys one
- */
-struct devx_kind {
-	const char *name;
-	u16 destroy;
-};
-
-static const struct devx_kind devx_kinds[MLX5_IB_DEVX_NUM_KINDS] = {
-	[MLX5_IB_DEVX_MKEY] = { "DEVX mkey", MLX5_CMD_OP_DESTROY_MKEY },
-	[MLX5_IB_DEVX_CQ] = { "DEVX CQ", MLX5_CMD_OP_DESTROY_CQ },
-	[MLX5_IB_DEVX_QP] = { "DEVX QP", MLX5_CMD_OP_DESTROY_QP },
-	[MLX5_IB_DEVX_PSV] = { "DEVX PSV", MLX5_CMD_OP_DESTROY_PSV },
-	[MLX5_IB_DEVX_XRC_SRQ] = { "DEVX XRC SRQ", MLX5_CMD_OP_DESTROY_XRC_SRQ },
-	[MLX5_IB_DEVX_DCT] = { "DEVX DCT", MLX5_CMD_OP_DESTROY_DCT },
-	[MLX5_IB_DEVX_XRQ] = { "DEVX XRQ", MLX5_CMD_OP_DESTROY_XRQ },
-	[MLX5_IB_DEVX_Q_COUNTER] = { "DEVX Q counter set", MLX5_CMD_OP_DEALLOC_Q_COUNTER },
-	[MLX5_IB_DEVX_SCHEDULING_ELEMENT] = { "DEVX scheduling element",
-		MLX5_CMD_OP_DESTROY_SCHEDULING_ELEMENT },
-	[MLX5_IB_DEVX_PD] = { "DEVX PD", MLX5_CMD_OP_DEALLOC_PD },
-	[MLX5_IB_DEVX_MCG] = { "DEVX multicast attachment of QP", MLX5_CMD_OP_DETACH_FROM_MCG },
-	[MLX5_IB_DEVX_XRCD] = { "DEVX XRC domain", MLX5_CMD_OP_DEALLOC_XRCD },
-	[MLX5_IB_DEVX_TRANSPORT_DOMAIN] = { "DEVX transport domain",
-		MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN },
-	[MLX5_IB_DEVX_VXLAN_PORT] = { "DEVX VXLAN port", MLX5_CMD_OP_DELETE_VXLAN_UDP_DPORT },
-	[MLX5_IB_DEVX_L2_ENTRY] = { "DEVX L2 table entry", MLX5_CMD_OP_DELETE_L2_TABLE_ENTRY },
-	[MLX5_IB_DEVX_TIR] = { "DEVX TIR", MLX5_CMD_OP_DESTROY_TIR },
-	[MLX5_IB_DEVX_SQ] = { "DEVX SQ", MLX5_CMD_OP_DESTROY_SQ },
-	[MLX5_IB_DEVX_RQ] = { "DEVX RQ", MLX5_CMD_OP_DESTROY_RQ },
-	[MLX5_IB_DEVX_RMP] = { "DEVX RMP", MLX5_CMD_OP_DESTROY_RMP },
-	[MLX5_IB_DEVX_TIS] = { "DEVX TIS", MLX5_CMD_OP_DESTROY_TIS },
-	[MLX5_IB_DEVX_RQT] = { "DEVX RQT", MLX5_CMD_OP_DESTROY_RQT },
-	[MLX5_IB_DEVX_FLOW_TABLE] = { "DEVX flow table", MLX5_CMD_OP_DESTROY_FLOW_TABLE },
-	[MLX5_IB_DEVX_FLOW_GROUP] = { "DEVX flow group", MLX5_CMD_OP_DESTROY_FLOW_GROUP },
-	[MLX5_IB_DEVX_FLOW_ENTRY] = { "DEVX flow table entry",
-		MLX5_CMD_OP_DELETE_FLOW_TABLE_ENTRY },
-	[MLX5_IB_DEVX_FLOW_COUNTER] = { "DEVX flow counter", MLX5_CMD_OP_DEALLOC_FLOW_COUNTER },
-	[MLX5_IB_DEVX_PACKET_REFORMAT] = { "DEVX packet reformat context",
-		MLX5_CMD_OP_DEALLOC_PACKET_REFORMAT_CONTEXT },
-	[MLX5_IB_DEVX_MODIFY_HEADER] = { "DEVX modify header context",
-		MLX5_CMD_OP_DEALLOC_MODIFY_HEADER_CONTEXT },
-	[MLX5_IB_DEVX_GENERAL_OBJECT] = { "DEVX general object",
-		MLX5_CMD_OP_DESTROY_GENERAL_OBJECT },
+/* What the log calls objects of a kind. */
+static const char * const devx_kind_names[MLX5_IB_DEVX_NUM_KINDS] = {
+	[MLX5_IB_DEVX_MKEY] = "DEVX mkey",
+	[MLX5_IB_DEVX_CQ] = "DEVX CQ",
+	[MLX5_IB_DEVX_QP] = "DEVX QP",
+	[MLX5_IB_DEVX_PSV] = "DEVX PSV",
+	[MLX5_IB_DEVX_XRC_SRQ] = "DEVX XRC SRQ",
+	[MLX5_IB_DEVX_DCT] = "DEVX DCT",
+	[MLX5_IB_DEVX_XRQ] = "DEVX XRQ",
+	[MLX5_IB_DEVX_Q_COUNTER] = "DEVX Q counter set",
+	[MLX5_IB_DEVX_SCHEDULING_ELEMENT] = "DEVX scheduling element",
+	[MLX5_IB_DEVX_PD] = "DEVX PD",
+	[MLX5_IB_DEVX_MCG] = "DEVX multicast attachment of QP",
+	[MLX5_IB_DEVX_XRCD] = "DEVX XRC domain",
+	[MLX5_IB_DEVX_TRANSPORT_DOMAIN] = "DEVX transport domain",
+	[MLX5_IB_DEVX_VXLAN_PORT] = "DEVX VXLAN port",
+	[MLX5_IB_DEVX_L2_ENTRY] = "DEVX L2 table entry",
+	[MLX5_IB_DEVX_TIR] = "DEVX TIR",
+	[MLX5_IB_DEVX_SQ] = "DEVX SQ",
+	[MLX5_IB_DEVX_RQ] = "DEVX RQ",
+	[MLX5_IB_DEVX_RMP] = "DEVX RMP",
+	[MLX5_IB_DEVX_TIS] = "DEVX TIS",
+	[MLX5_IB_DEVX_RQT] = "DEVX RQT",
+	[MLX5_IB_DEVX_FLOW_TABLE] = "DEVX flow table",
+	[MLX5_IB_DEVX_FLOW_GROUP] = "DEVX flow group",
+	[MLX5_IB_DEVX_FLOW_ENTRY] = "DEVX flow table entry",
+	[MLX5_IB_DEVX_FLOW_COUNTER] = "DEVX flow counter",
+	[MLX5_IB_DEVX_PACKET_REFORMAT] = "DEVX packet reformat context",
+	[MLX5_IB_DEVX_MODIFY_HEADER] = "DEVX modify header context",
+	[MLX5_IB_DEVX_GENERAL_OBJECT] = "DEVX general object",
 };
 
 /* The field, and the dword that it is in, lies in the first @len bytes. */
@@ -490,16 +475,21 @@ const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
 }
 
 /**
- * mlx5_ib_devx_destroy_cmd - the command that destroys objects of a kind
- * @kind: of object
+ * mlx5_ib_devx_destroy_cmd - the command that destroys what a command creates
+ * @cmd: the entry of a command that creates an object
  *
- * Return: the command's entry; NULL for MLX5_IB_DEVX_NO_KIND.
+ * The opcodes of both are close together, that of the command that destroys is the greater one.
+ *
+ * Return: the entry of the command that destroys; NULL if there is none.
  */
-const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(enum mlx5_ib_devx_kind kind)
+const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(const struct mlx5_ib_devx_cmd *cmd)
 {
-	if (kind == MLX5_IB_DEVX_NO_KIND)
-		return NULL;
-	return mlx5_ib_devx_find_cmd(devx_kinds[kind].destroy);
+	const struct mlx5_ib_devx_cmd *destroy;
+
+	for (destroy = cmd + 1; destroy < devx_cmds + ARRAY_SIZE(devx_cmds); destroy++)
+		if (destroy->kind == cmd->kind && destroy->use == MLX5_IB_DEVX_DESTROY)
+			return destroy;
+	return NULL;
 }
 
 /**
@@ -510,7 +500,7 @@ const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(enum mlx5_ib_devx_kind k
  */
 const char *mlx5_ib_devx_kind_name(enum mlx5_ib_devx_kind kind)
 {
-	return devx_kinds[kind].name;
+	return devx_kind_names[kind];
 }
 
 /* Whether the command has the fields that name its object. */
@@ -527,7 +517,7 @@ static bool devx_is_denied(const struct mlx5_ib_devx_cmd *cmd, const void *in, s
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(cmd->deny); i++)
+	for (i = 0; i < ARRAY_SIZE(cmd->deny) && cmd->deny[i].bits; i++)
 		if (devx_has_field(in_len, cmd->deny[i]) && devx_get(in, cmd->deny[i]))
 			return true;
 	return false;
@@ -687,7 +677,7 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 
 	if (!devx_has_memory(cmd, in))
 		return 0;
-	for (i = 0; i < ARRAY_SIZE(cmd->umem); i++) {
+	for (i = 0; i < ARRAY_SIZE(cmd->umem) && cmd->umem[i].bits; i++) {
 		if (!devx_has_field(in_len, cmd->umem[i]))
 			return -EINVAL;
 		devx_set(in, cmd->umem[i], 1);
@@ -750,22 +740,24 @@ static void devx_copy_field(u32 *to, const void *from, size_t from_len,
 
 /**
  * mlx5_ib_devx_fill_destroy - build the command that destroys an object
+ * @created_by: the entry of the command that has created the object
  * @id: the object, as mlx5_ib_devx_read_id() has found
- * @create_in: the command that created it
+ * @create_in: the command that has created it
  * @create_len: bytes of @create_in
  * @in: gets the command, without a user id; MLX5_IB_DEVX_DESTROY_DW dwords
  *
  * Return: bytes of the command.
  */
-size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_id *id, const void *create_in,
+size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_cmd *created_by,
+				 const struct mlx5_ib_devx_id *id, const void *create_in,
 				 size_t create_len, u32 *in)
 {
-	const struct mlx5_ib_devx_cmd *cmd = mlx5_ib_devx_destroy_cmd(id->kind);
+	const struct mlx5_ib_devx_cmd *cmd = mlx5_ib_devx_destroy_cmd(created_by);
 	unsigned int i;
 
 	memset(in, 0, MLX5_IB_DEVX_DESTROY_DW * sizeof(*in));
 	MLX5_SET(general_obj_in_cmd_hdr, in, opcode, cmd->opcode);
-	for (i = 0; i < ARRAY_SIZE(cmd->same); i++)
+	for (i = 0; i < ARRAY_SIZE(cmd->same) && cmd->same[i].bits; i++)
 		devx_copy_field(in, create_in, create_len, cmd->same[i]);
 	devx_set(in, cmd->num, id->num);
 	devx_set(in, cmd->type, id->type);

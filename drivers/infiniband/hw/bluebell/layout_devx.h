@@ -126,7 +126,7 @@ struct mlx5_ib_devx_id {
 };
 
 const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode);
-const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(enum mlx5_ib_devx_kind kind);
+const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(const struct mlx5_ib_devx_cmd *cmd);
 const char *mlx5_ib_devx_kind_name(enum mlx5_ib_devx_kind kind);
 int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use use, u32 rights,
 			   const struct mlx5_ib_devx_cmd **cmd);
@@ -138,7 +138,8 @@ void mlx5_ib_devx_read_id(const struct mlx5_ib_devx_cmd *cmd, const void *in, co
 			  struct mlx5_ib_devx_id *id);
 bool mlx5_ib_devx_names(const struct mlx5_ib_devx_cmd *cmd, const void *in,
 			const struct mlx5_ib_devx_id *id);
-size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_id *id, const void *create_in,
+size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_cmd *created_by,
+				 const struct mlx5_ib_devx_id *id, const void *create_in,
 				 size_t create_len, u32 *in);
 
 #endif /* BLUEBELL_LAYOUT_DEVX_H */
