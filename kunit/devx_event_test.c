@@ -612,16 +612,17 @@ static void destroyed_devx_object_has_subscribers(struct kunit *test)
 	struct mock *mock = make_mock(test);
 	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
 	struct mlx5_ib_devx_obj *obj = create_cq(test);
+	struct mlx5_core_cq *mcq = &to_devx_cq(obj)->mcq;
 	struct mlx5_eqe eqe = { .type = COMP };
 	u32 cqn = obj->id.num;
 
 	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_CQ, cqn, COMP, 1), 0);
 	eqe.data.comp.cqn = cpu_to_be32(cqn);
-	obj->mcq.comp(&obj->mcq, &eqe);
+	mcq->comp(mcq, &eqe);
 	expect_cookie(test, channel, 1);
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
-	obj->mcq.comp(&obj->mcq, &eqe);
+	mcq->comp(mcq, &eqe);
 	expect_cookie(test, channel, 1);
 	mock->refuse_destroy = false;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);

@@ -166,7 +166,7 @@ static void object_that_is_gone_cannot_be_destroyed(struct kunit *test)
 	user->mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
 	/* The mock answers what the function that sends the command makes of the status. */
-	user->mock->refuse_err = obj->has_mcq ? 0 : -ENOENT;
+	user->mock->refuse_err = obj->form == MLX5_IB_DEVX_WITH_MCQ ? 0 : -ENOENT;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	/* To the mock it is still there. */
 	user->mock->refuse_destroy = false;

@@ -28,7 +28,7 @@
 /* A completion event of a CQ that the process has armed itself, in the interrupt. */
 static void devx_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
 {
-	mlx5_ib_event_report(container_of(mcq, struct mlx5_ib_devx_obj, mcq)->dev, eqe);
+	mlx5_ib_event_report(container_of(mcq, struct mlx5_ib_devx_cq, mcq)->obj.dev, eqe);
 }
 
 /*
@@ -41,36 +41,69 @@ static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 	       !MLX5_GET(create_cq_in, in, cq_context.apu_cq);
 }
 
-static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_len, void *out,
-			    size_t out_len)
-{
-	int err;
-
-	if (!obj->has_mcq)
-		return mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
-	obj->mcq.comp = devx_cq_comp;
-	err = mlx5_fw_create_cq_raw(obj->dev, obj->uid, &obj->mcq, in, in_len, out, out_len);
-	/* The event queue does not exist, or is none for completions. */
-	return err == -ENOENT ? -EINVAL : err;
-}
-
 /*
  * The device faults on the pages of a paged region also if a key over other keys leads
  * there, so page faults have to find that key.
  */
-static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
+static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
+					const struct mlx5_ib_devx_cmd *cmd, const void *in)
 {
-	if (!num_entries || !obj->dev->odp)
-		return 0;
-	obj->key.num_entries = num_entries;
-	obj->key.mkey.key = mlx5_idx_to_mkey(obj->id.num);
-	obj->key.mkey.uid = obj->uid;
-	return mlx5_ib_mkey_adopt(obj->dev, &obj->key.mkey, MLX5_IB_MKEY_TABLE);
+	if (devx_cq_has_eq(cmd, in))
+		return MLX5_IB_DEVX_WITH_MCQ;
+	if (dev->odp && mlx5_ib_devx_table_entries(cmd, in))
+		return MLX5_IB_DEVX_WITH_KEY;
+	return MLX5_IB_DEVX_PLAIN;
 }
 
-static bool devx_has_key(const struct mlx5_ib_devx_obj *obj)
+static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form)
 {
-	return obj->key.mkey.type == MLX5_IB_MKEY_TABLE;
+	static const size_t size[] = {
+		[MLX5_IB_DEVX_PLAIN] = sizeof(struct mlx5_ib_devx_obj),
+		[MLX5_IB_DEVX_WITH_MCQ] = sizeof(struct mlx5_ib_devx_cq),
+		[MLX5_IB_DEVX_WITH_KEY] = sizeof(struct mlx5_ib_devx_key),
+	};
+	struct mlx5_ib_devx_obj *obj = kzalloc(size[form], GFP_KERNEL_ACCOUNT);
+
+	if (obj)
+		obj->form = form;
+	return obj;
+}
+
+static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_len, void *out,
+			    size_t out_len)
+{
+	struct mlx5_core_cq *mcq;
+	int err;
+
+	if (obj->form != MLX5_IB_DEVX_WITH_MCQ)
+		return mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
+	mcq = &to_devx_cq(obj)->mcq;
+	mcq->comp = devx_cq_comp;
+	err = mlx5_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
+	/* The event queue does not exist, or is none for completions. */
+	return err == -ENOENT ? -EINVAL : err;
+}
+
+static struct mlx5_ib_table_key *devx_table_key(struct mlx5_ib_devx_obj *obj)
+{
+	return &container_of(obj, struct mlx5_ib_devx_key, obj)->key;
+}
+
+static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
+{
+	struct mlx5_ib_table_key *key = devx_table_key(obj);
+
+	key->num_entries = num_entries;
+	key->mkey.key = mlx5_idx_to_mkey(obj->id.num);
+	key->mkey.uid = obj->uid;
+	return mlx5_ib_mkey_adopt(obj->dev, &key->mkey, MLX5_IB_MKEY_TABLE);
+}
+
+/* Whether page faults find the object. */
+static bool devx_is_adopted(struct mlx5_ib_devx_obj *obj)
+{
+	return obj->form == MLX5_IB_DEVX_WITH_KEY &&
+	       devx_table_key(obj)->mkey.type == MLX5_IB_MKEY_TABLE;
 }
 
 /**
@@ -91,6 +124,7 @@ static bool devx_has_key(const struct mlx5_ib_devx_obj *obj)
 struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
 						 size_t in_len, void *out, size_t out_len)
 {
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
 	const struct mlx5_ib_devx_cmd *cmd;
 	int err;
 
@@ -102,20 +136,20 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 	if (err)
 		return ERR_PTR(err);
 
-	struct mlx5_ib_devx_obj *obj __free(kfree) = kzalloc_obj(*obj, GFP_KERNEL_ACCOUNT);
+	struct mlx5_ib_devx_obj *obj __free(kfree) = devx_alloc(devx_form(dev, cmd, in));
 
 	if (!obj)
 		return ERR_PTR(-ENOMEM);
-	obj->dev = to_mdev(context->ibucontext.device);
+	obj->dev = dev;
 	obj->uid = context->uid;
-	obj->has_mcq = devx_cq_has_eq(cmd, in);
 	err = devx_send_create(obj, in, in_len, out, out_len);
 	if (err)
 		return ERR_PTR(err);
 	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
 	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len,
 						      obj->destroy);
-	err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));
+	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
+		err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));
 	if (!err)
 		return no_free_ptr(obj);
 	mlx5_ib_devx_destroy_obj(no_free_ptr(obj), true);
@@ -145,13 +179,14 @@ static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 
 static int devx_destroy_key(struct mlx5_ib_devx_obj *obj, bool last)
 {
+	struct mlx5_ib_mkey *mkey = &devx_table_key(obj)->mkey;
 	int err;
 
-	mlx5_ib_mkey_disown(obj->dev, &obj->key.mkey);
+	mlx5_ib_mkey_disown(obj->dev, mkey);
 	err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
 				   obj->destroy_failed);
 	obj->destroy_failed = err;
-	mlx5_ib_mkey_disowned(obj->dev, &obj->key.mkey,
+	mlx5_ib_mkey_disowned(obj->dev, mkey,
 			      err && !last ? MLX5_IB_MKEY_TABLE : MLX5_IB_MKEY_PRIVATE);
 	return err;
 }
@@ -160,13 +195,13 @@ static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 {
 	int err;
 
-	if (obj->has_mcq && last)
-		return mlx5_fw_discard_cq(obj->dev, &obj->mcq, obj->destroy_failed);
-	if (obj->has_mcq)
-		return mlx5_fw_destroy_cq(obj->dev, &obj->mcq, &obj->destroy_failed);
+	if (obj->form == MLX5_IB_DEVX_WITH_MCQ && last)
+		return mlx5_fw_discard_cq(obj->dev, &to_devx_cq(obj)->mcq, obj->destroy_failed);
+	if (obj->form == MLX5_IB_DEVX_WITH_MCQ)
+		return mlx5_fw_destroy_cq(obj->dev, &to_devx_cq(obj)->mcq, &obj->destroy_failed);
 	if (obj->id.kind == MLX5_IB_DEVX_DCT)
 		return devx_destroy_dct(obj);
-	if (devx_has_key(obj))
+	if (devx_is_adopted(obj))
 		return devx_destroy_key(obj, last);
 	err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
 				   obj->destroy_failed);

@@ -18,16 +18,26 @@ struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
 
 /**
+ * enum mlx5_ib_devx_form - what struct mlx5_ib_devx_obj is the first member of
+ * @MLX5_IB_DEVX_PLAIN: nothing
+ * @MLX5_IB_DEVX_WITH_MCQ: struct mlx5_ib_devx_cq
+ * @MLX5_IB_DEVX_WITH_KEY: struct mlx5_ib_devx_key
+ */
+enum mlx5_ib_devx_form {
+	MLX5_IB_DEVX_PLAIN,
+	MLX5_IB_DEVX_WITH_MCQ,
+	MLX5_IB_DEVX_WITH_KEY,
+};
+
+/**
  * struct mlx5_ib_devx_obj - an object of a process
  * @dev: device
  * @uid: user id of the process, which its commands carry
+ * @form: enum mlx5_ib_devx_form. Constant
+ * @destroy_failed: firmware has refused to destroy the object
+ * @destroy_size: bytes of @destroy
  * @id: kind and number; constant
  * @destroy: the command that destroys the object
- * @destroy_size: bytes of @destroy
- * @has_mcq: a CQ that mlx5_core knows. Constant
- * @mcq: what mlx5_core knows it by
- * @key: of a memory key over other keys: what page faults find it by; otherwise without entries
- * @destroy_failed: firmware has refused to destroy the object
  *
  * The object belongs to its handle. ib_core lets nobody else use the handle while the object is
  * being destroyed, so no member needs a lock.
@@ -35,14 +45,37 @@ struct mlx5_ib_ucontext;
 struct mlx5_ib_devx_obj {
 	struct mlx5_ib_dev *dev;
 	u16 uid;
+	u8 form;
+	bool destroy_failed;
+	u32 destroy_size;
 	struct mlx5_ib_devx_id id;
 	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
-	size_t destroy_size;
-	bool has_mcq;
-	struct mlx5_core_cq mcq;
-	struct mlx5_ib_table_key key;
-	bool destroy_failed;
 };
+
+/**
+ * struct mlx5_ib_devx_cq - a CQ on an event queue of mlx5_core
+ * @obj: the object; first, so that it is freed as the whole
+ * @mcq: what mlx5_core knows the CQ by
+ */
+struct mlx5_ib_devx_cq {
+	struct mlx5_ib_devx_obj obj;
+	struct mlx5_core_cq mcq;
+};
+
+/**
+ * struct mlx5_ib_devx_key - a memory key over other keys
+ * @obj: the object; first, so that it is freed as the whole
+ * @key: what page faults find the key by
+ */
+struct mlx5_ib_devx_key {
+	struct mlx5_ib_devx_obj obj;
+	struct mlx5_ib_table_key key;
+};
+
+static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
+{
+	return container_of(obj, struct mlx5_ib_devx_cq, obj);
+}
 
 struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
 						 size_t in_len, void *out, size_t out_len);
