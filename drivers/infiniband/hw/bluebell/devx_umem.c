@@ -8,6 +8,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <rdma/ib_umem.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
@@ -31,8 +32,16 @@
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_RELAXED_ORDERING)
 
+/*
+ * The command for up to so many pages is built on the stack. Doorbell records and short queues have
+ * no more.
+ */
+#define FEW_PAGES	8
+#define FEW_BYTES	(MLX5_ST_SZ_BYTES(create_umem_in) + FEW_PAGES * MLX5_ST_SZ_BYTES(mtt))
+
 static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_size)
 {
+	u64 few[FEW_BYTES / sizeof(u64)];
 	size_t num = ib_umem_num_dma_blocks(obj->umem, page_size);
 	int inlen;
 
@@ -40,10 +49,15 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 		return -EINVAL;
 	inlen = MLX5_ST_SZ_BYTES(create_umem_in) + num * MLX5_ST_SZ_BYTES(mtt);
 
-	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL_ACCOUNT);
+	void *many __free(kvfree) = NULL, *in = few;
 
-	if (!in)
-		return -ENOMEM;
+	if (inlen > sizeof(few)) {
+		many = kvmalloc(inlen, GFP_KERNEL_ACCOUNT);
+		if (!many)
+			return -ENOMEM;
+		in = many;
+	}
+	memset(in, 0, MLX5_ST_SZ_BYTES(create_umem_in));
 	mlx5_ib_fill_umem(in, obj->umem, page_size);
 	return mlx5_fw_create_object(obj->dev, obj->uid, MLX5_CMD_OP_CREATE_UMEM, in, inlen,
 				     &obj->id);
@@ -187,6 +201,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	struct mlx5_ib_devx_umem *obj;
 	struct umem_request req = {};
 	struct ib_umem *umem;
+	u32 id;
 	int err;
 
 	/* Only commands with a user id can name a umem. */
@@ -206,8 +221,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	uobj->object = obj;
 	/* An error from here on destroys the umem. */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &obj->id,
-			      sizeof(obj->id));
+	id = obj->id;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &id, sizeof(id));
 }
 
 #define IN_U64(attr, presence)	UVERBS_ATTR_PTR_IN(attr, UVERBS_ATTR_TYPE(u64), presence)

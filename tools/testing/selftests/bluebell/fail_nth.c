@@ -18,7 +18,7 @@
 #include "test.h"
 #include "umad.h"
 
-#define BUF_PAGES 4
+#define BUF_PAGES 12	/* so many that the commands that list them are allocated */
 #define MAX_COMMANDS 64
 /* How often to repeat a verb that succeeded because a background command was refused instead. */
 #define MAX_REPEATS 3
@@ -719,7 +719,7 @@ static int act_reg_umem(struct env *e)
 {
 	e->umem = (struct devx_umem){
 		.addr = (uintptr_t)e->buf, .len = BUF_PAGES * UV_PAGE,
-		.access = IBV_ACCESS_LOCAL_WRITE,
+		.access = IBV_ACCESS_LOCAL_WRITE, .bitmap = UV_PAGE,
 	};
 	return devx_reg_umem(e->uv.fd, &e->umem);
 }
