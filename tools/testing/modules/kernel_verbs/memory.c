@@ -270,7 +270,7 @@ static int test_rights(struct rig *rig)
 #define MOST_PIECES	8
 #define GAP		0xee	/* what the bytes between the pieces are */
 
-/* Parts of the second buffer: within pages, across their borders, whole ones, and two without a gap. */
+/* Parts of the second buffer: in pages, across their borders, whole ones, and two without a gap. */
 static const struct piece {
 	unsigned int off, len;
 } pieces[] = {
