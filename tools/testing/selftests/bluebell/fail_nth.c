@@ -18,7 +18,8 @@
 #include "test.h"
 #include "umad.h"
 
-#define BUF_PAGES 12	/* so many that the commands that list them are allocated */
+#define BUF_PAGES 4
+#define UMEM_PAGES 12	/* so many that the command that lists them is allocated */
 #define MAX_COMMANDS 64
 /* How often to repeat a verb that succeeded because a background command was refused instead. */
 #define MAX_REPEATS 3
@@ -718,7 +719,7 @@ static int act_devx_general(struct env *e)
 static int act_reg_umem(struct env *e)
 {
 	e->umem = (struct devx_umem){
-		.addr = (uintptr_t)e->buf, .len = BUF_PAGES * UV_PAGE,
+		.addr = (uintptr_t)e->buf, .len = UMEM_PAGES * UV_PAGE,
 		.access = IBV_ACCESS_LOCAL_WRITE, .bitmap = UV_PAGE,
 	};
 	return devx_reg_umem(e->uv.fd, &e->umem);
@@ -1581,7 +1582,7 @@ FIXTURE_SETUP(verb)
 	struct env *e = &self->e;
 
 	e->uv.fd = -1;
-	e->buf = mmap(NULL, BUF_PAGES * UV_PAGE, PROT_READ | PROT_WRITE,
+	e->buf = mmap(NULL, UMEM_PAGES * UV_PAGE, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	ASSERT_NE(MAP_FAILED, e->buf);
 	if (variant->opens_itself)
