@@ -1655,6 +1655,23 @@ static int run_verb_once(const struct verb *v, struct env *e)
 
 /* --- Every firmware command ------------------------------------------------------------------- */
 
+/*
+ * Background work that was refused a command tries again when a verb next starts it (the driver
+ * replaces a key of its pool when a region takes one), and would be refused the command of the next
+ * attempt, too. Let it succeed: it is over when the HCA has executed no command for a while.
+ */
+static int let_background_end(const struct verb *v, struct env *e)
+{
+	int ret = run_verb_once(v, e);
+	long before;
+
+	do {
+		before = hca_commands(NULL);
+		usleep(20000);
+	} while (hca_commands(NULL) != before);
+	return ret;
+}
+
 static const struct {
 	const char *name;
 	int err;
@@ -1669,6 +1686,7 @@ TEST_F(verb, each_refused_command_leaves_nothing)
 	const struct verb *v = &variant->v;
 	struct env *e = &self->e;
 	unsigned int nth, s, repeats;
+	bool in_background;
 	long pinned;
 	int ret, fired;
 
@@ -1700,8 +1718,8 @@ TEST_F(verb, each_refused_command_leaves_nothing)
 			ret = v->act(e);
 			fired = hca_inject_clear();
 			ASSERT_LE(0, fired);
-			/* The refused command may have been one of the driver's background work. */
-			if (fired && !ret && !v->lenient && repeats++ < MAX_REPEATS)
+			in_background = fired && !ret && !v->lenient && repeats++ < MAX_REPEATS;
+			if (in_background)
 				nth--;
 			else if (fired && !v->lenient)
 				EXPECT_EQ(statuses[s].err, ret)
@@ -1716,6 +1734,8 @@ TEST_F(verb, each_refused_command_leaves_nothing)
 				EXPECT_EQ(pinned, uv_pinned_pages());
 			}
 			ASSERT_EQ(0, v->fini ? v->fini(e) : 0);
+			if (in_background)
+				ASSERT_EQ(0, let_background_end(v, e));
 			if (!fired)
 				break;
 		}
