@@ -19,6 +19,7 @@
 #include "removal.h"
 
 #define SLOT 4096u
+#define GROUP_LID 0xc001
 #define ALL_OF_OPEN (IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE)
 
 static struct ibv_srq *create_srq(struct rdma *r, struct ibv_xrcd *xrcd, struct ibv_cq *cq)
@@ -622,6 +623,23 @@ TEST_F(target, can_be_opened_by_its_number)
 	ASSERT_NE(NULL, third);
 	EXPECT_EQ(0, close_target(third));
 	EXPECT_EQ(0, close_target(second));
+}
+
+/* Only datagrams have groups: neither its creator's handle nor that of another process is attached to one. */
+TEST_F(target, joins_no_multicast_group)
+{
+	union ibv_gid group = { .raw = { 0xff, 0x12 } };
+	struct ibv_qp *opened;
+
+	EXPECT_EQ(EINVAL, ibv_attach_mcast(self->qp, &group, GROUP_LID));
+	EXPECT_EQ(EINVAL, ibv_detach_mcast(self->qp, &group, GROUP_LID));
+	if (!access("/proc/lockdep", F_OK) && !getenv("CORE_PATCHED"))
+		SKIP(return, "ib_core does not initialize a mutex, see Documentation/patches.rst");
+	opened = open_target(&self->r, self->xrcd, self->qp->qp_num);
+	ASSERT_NE(NULL, opened);
+	EXPECT_EQ(EINVAL, ibv_attach_mcast(opened, &group, GROUP_LID));
+	EXPECT_EQ(EINVAL, ibv_detach_mcast(opened, &group, GROUP_LID));
+	EXPECT_EQ(0, close_target(opened));
 }
 
 TEST_F(target, open_with_wrong_attributes_is_invalid)
