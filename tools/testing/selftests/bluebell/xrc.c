@@ -625,7 +625,7 @@ TEST_F(target, can_be_opened_by_its_number)
 	EXPECT_EQ(0, close_target(second));
 }
 
-/* Only datagrams have groups: neither its creator's handle nor that of another process is attached to one. */
+/* Only datagrams have groups: neither the handle of its creation nor one from opening it is attached. */
 TEST_F(target, joins_no_multicast_group)
 {
 	union ibv_gid group = { .raw = { 0xff, 0x12 } };
