@@ -752,17 +752,16 @@ TEST(blueflame_object_needs_blueflame)
 /* The log names the limit and where to look, but not for each refusal: any user can cause many. */
 TEST(one_uar_too_many_is_refused_by_name)
 {
-	int logged, i;
+	int logged = klog_count(LOG_LIMIT), i;
 	struct uv_uar uar;
 	struct uv uv, none;
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, uv_open(&uv));
-	/* An earlier test may have caused a line. */
-	if (driver_is("bluebell"))
+	/* An earlier test may have caused a line, shortly before. */
+	if (logged && driver_is("bluebell"))
 		sleep(LOG_SECONDS + 1);
-	logged = klog_count(LOG_LIMIT);
 	ASSERT_EQ(0, hca_census_reset());
 	ASSERT_EQ(0, hca_do("inject op ALLOC_UAR LIM_ERR"));
 	for (i = 0; i < REFUSED; i++)
