@@ -164,11 +164,11 @@ give_back() {
 
 # ---- a block device: its data, and what a fault does to a user of it -------------------------------------------
 
-# Write random data through the block device $1 in requests of $2 bytes, and read it back.
+# Write $3 MiB of random data through the block device $1 in requests of $2 bytes, and read it back.
 block_device_keeps_data() {
-	dd if=/dev/urandom of="$tmp/data" bs=1M count=8 status=none &&
+	dd if=/dev/urandom of="$tmp/data" bs=1M count="$3" status=none &&
 		dd if="$tmp/data" of="$1" bs="$2" oflag=direct conv=nocreat status=none &&
-		dd if="$1" of="$tmp/back" bs="$2" count=$((8 * 1048576 / $2)) iflag=direct status=none &&
+		dd if="$1" of="$tmp/back" bs="$2" count=$(($3 * 1048576 / $2)) iflag=direct status=none &&
 		cmp "$tmp/data" "$tmp/back"
 }
 
