@@ -3,7 +3,8 @@
  * For every verb: let its first firmware command fail, then its second, and so on until the verb
  * succeeds because it sends no more commands; on a kernel with fault injection do the same with its
  * memory allocations. After each failure the errno must be right, no firmware object and no pinned
- * page may be left, and the verb must work when tried again.
+ * page may be left, and the verb must work when tried again. The same for the commands with which the
+ * driver begins to serve a device.
  */
 
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "binding.h"
 #include "consumer.h"
 #include "devx_cmd.h"
 #include "kernel_file.h"
@@ -1858,6 +1860,55 @@ TEST_F_TIMEOUT(verb, each_failed_allocation_leaves_nothing, 600)
 	}
 	close(fd);
 	ASSERT_GT(MAX_ALLOCATIONS, nth);
+}
+
+FIXTURE(probe) {
+	struct binding b;
+};
+
+FIXTURE_SETUP(probe)
+{
+	ASSERT_EQ(0, binding_find(&self->b));
+}
+
+FIXTURE_TEARDOWN(probe)
+{
+	/* Bind the driver again for the tests that follow, also after a failure. */
+	binding_do(&self->b, "bind");
+	EXPECT_TRUE(binding_wait_device());
+}
+
+/*
+ * Bind the driver while one of its first commands is refused, each of them in turn. If probing fails, the
+ * driver must have destroyed the keys and queues of its own that it had created by then.
+ */
+TEST_F_TIMEOUT(probe, each_refused_command_leaves_nothing, 600)
+{
+	unsigned int nth, alive = 0;
+	int fired, ret;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell promises this");
+	ASSERT_EQ(0, binding_do(&self->b, "unbind"));
+	ASSERT_EQ(0, hca_census_reset());
+	for (nth = 1; nth < 200; nth++) {
+		ASSERT_EQ(0, hca_inject_cmd(nth, "LIM_ERR"));
+		ret = binding_do(&self->b, "bind");
+		fired = hca_inject_clear();
+		/* Probing succeeded: what was refused is optional, or was created in the background. */
+		if (!ret) {
+			alive++;
+			ASSERT_EQ(0, binding_do(&self->b, "unbind"));
+		}
+		EXPECT_STREQ("", hca_census_delta())
+			TH_LOG("command %u refused, bind: %d", nth, ret);
+		if (!fired || alive == 40)
+			break;
+	}
+	EXPECT_LT(10, nth);
+	EXPECT_LT(0, alive);
 }
 
 TEST_HARNESS_MAIN

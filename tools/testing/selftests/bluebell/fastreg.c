@@ -758,39 +758,6 @@ TEST_F(bound, device_removal_while_registering)
 	ibv_close_device(r.ctx);
 }
 
-/*
- * Bind the driver while one of its first commands is refused, each of them in turn. If probing fails, the
- * driver must have destroyed the keys and queues of its own that it had created by then.
- */
-TEST_F_TIMEOUT(bound, failed_probe_leaves_nothing, 600)
-{
-	unsigned int nth, alive = 0;
-	int fired, ret;
-
-	if (!hca_ctl_present())
-		SKIP(return, NO_HCA_CTL);
-	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this");
-	ASSERT_EQ(0, binding_do(&self->b, "unbind"));
-	ASSERT_EQ(0, hca_census_reset());
-	for (nth = 1; nth < 200; nth++) {
-		ASSERT_EQ(0, hca_inject_cmd(nth, "LIM_ERR"));
-		ret = binding_do(&self->b, "bind");
-		fired = hca_inject_clear();
-		/* Probing succeeded: what was refused is optional, or was created in the background. */
-		if (!ret) {
-			alive++;
-			ASSERT_EQ(0, binding_do(&self->b, "unbind"));
-		}
-		EXPECT_STREQ("", hca_census_delta())
-			TH_LOG("command %u refused, bind: %d", nth, ret);
-		if (!fired || alive == 40)
-			break;
-	}
-	EXPECT_LT(10, nth);
-	EXPECT_LT(0, alive);
-}
-
 struct umr_queue {
 	uint32_t cqn;
 };
