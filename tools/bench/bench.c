@@ -713,7 +713,6 @@ static void run_instructions(struct bench *b, const struct options *o)
 	b->dbr_pd = alloc_dbr_pd(b);
 	if (!b->dbr_pd)
 		die("ibv_alloc_parent_domain");
-	bench_clock = CLOCK_THREAD_CPUTIME_ID;
 	run_rows(b, o, counted_rows);
 	json_object_put(ctl("inject clear\n"));
 	ibv_dealloc_pd(b->dbr_pd);
@@ -760,6 +759,8 @@ int main(int argc, char **argv)
 		pin(o.processor);
 	b.huge_file = o.huge;
 	open_device(&b, 256 * MIB);
+	if (o.instructions)
+		bench_clock = CLOCK_THREAD_CPUTIME_ID;
 	if (o.memory)
 		run_memory(&b);
 	else if (o.exits)
