@@ -17,7 +17,9 @@
 #include "test.h"
 
 #define CROWD 8
-#define DELAY_MS 100	/* of each command, in races */
+#define DELAY_MS 40	/* of each command, in races */
+/* After a registration that did without UMR the driver does not try UMR again for a second. */
+#define WITHOUT_UMR_MS 1200
 #define ONLY_BLUEBELL "mlx5_ib creates its objects at other times"
 #define LOG_SLOW "cannot set up fast registration"
 
@@ -177,16 +179,15 @@ static void refuse_first_use(struct __test_metadata *_metadata, const struct use
 		return;
 	}
 	for (op = use->ops; *op; op++) {
-		/* A registration that has done without UMR leaves it alone for a second. */
 		if (op != use->ops && use->falls_back)
-			sleep(2);
+			usleep(WITHOUT_UMR_MS * 1000);
 		ASSERT_EQ(0, hca_do("inject op %s LIM_ERR 1", *op));
 		err = use->use(&r, mem);
 		EXPECT_EQ(1, hca_inject_clear()) TH_LOG("%s: %s", use->name, *op);
 		EXPECT_EQ(use->falls_back, !err) TH_LOG("%s: %s: %d", use->name, *op, err);
 	}
 	if (use->falls_back)
-		sleep(2);
+		usleep(WITHOUT_UMR_MS * 1000);
 	EXPECT_EQ(0, use->use(&r, mem)) TH_LOG("%s", use->name);
 	rdma_close(&r);
 }
