@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 600
 BEFORE	?= HEAD
 
 LAB_RUN	:= scripts/lab
-MAKE_LAB := $(LAB_RUN) make --no-print-directory
+MAKE_LAB := $(LAB_RUN) make --no-print-directory -j$(shell nproc)
 
 .DEFAULT_GOAL := help
 
