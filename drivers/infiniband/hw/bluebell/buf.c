@@ -144,7 +144,8 @@ void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 	void *in;
 
 	*inlen = size + sizeof(__be64) * npas;
-	in = kvzalloc(*inlen, GFP_KERNEL_ACCOUNT);
+	/* It is freed with the answer, so only a large one would matter to the memory cgroup. */
+	in = kvzalloc(*inlen, *inlen > PAGE_SIZE ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!in)
 		return NULL;
 	if (buf->umem)
