@@ -85,8 +85,9 @@ on_debug_kernel() {
 	[[ -e /sys/kernel/debug/kmemleak ]]
 }
 
-# Start a server in the other guest and then a client here. Both must succeed. The arguments of the two are
-# separated by "--". A client that comes before the server listens is tried again.
+# Start a server in the other guest and, when it waits for clients, a client here. Both must succeed. The arguments of
+# the two are separated by "--". A function of guest.sh, called by its script, says itself when it waits. The client is
+# tried again while the server runs, because the link may go down in between.
 served() {
 	local server=() delay pid status
 	while [[ $1 != -- ]]; do
@@ -94,15 +95,21 @@ served() {
 		shift
 	done
 	shift
+	[[ ${server[0]} == "$self" ]] || server=("$self" --there serve "${server[@]}")
 	on 2 timeout 60 "${server[@]}" >"$tmp/server.log" 2>&1 &
 	pid=$!
+	wait_for 60 waits_or_has_ended "$pid"
 	for delay in 1 2 4 8; do
-		sleep "$delay"
 		timeout 60 "$@"
 		status=$?
 		((status == 0)) || not_running "$pid" && break
+		sleep "$delay"
 	done
 	wait "$pid" && ((status == 0))
+}
+
+waits_or_has_ended() {
+	not_running "$1" || [[ $(<"$tmp/server.log") == *"$waiting"* ]]
 }
 
 # mpi TRANSPORT ARGUMENT...: mpi.py with two ranks in each guest. Only the connections by which the ranks are started

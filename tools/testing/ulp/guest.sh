@@ -94,6 +94,25 @@ not_running() {
 	! kill -0 "$1" 2>/dev/null
 }
 
+# What a server prints when it waits for clients.
+waiting="waiting for clients"
+
+# Run a server, and print the line above as soon as it listens at a TCP port or at one of the RDMA CM, or has the
+# address of its multicast group, which a member joins next.
+serve() {
+	local server
+	"$@" &
+	server=$!
+	wait_for 50 serves_or_has_ended "$server"
+	echo "$waiting"
+	wait "$server"
+}
+
+serves_or_has_ended() {
+	not_running "$1" || [[ $(ss -Hltnp) == *"pid=$1,"* ]] ||
+		[[ $(rdma resource show cm_id pid "$1") =~ \ state\ (LISTEN|ADDR_RESOLVED)\  ]]
+}
+
 # Write $1 to the file $2, which must end within two minutes.
 write_in_time() {
 	echo "$1" >"$2" &
@@ -364,10 +383,11 @@ nfs_keeps_data() {
 
 # Send each datagram back that arrives at the address $1, until one says that it is the last.
 rds_echo() {
-	modprobe rds_rdma && python3 - "$1" <<'EOT'
+	modprobe rds_rdma && python3 - "$1" "$waiting" <<'EOT'
 import socket, sys
 s = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET)
 s.bind((sys.argv[1], 4000))
+print(sys.argv[2], flush=True)
 while True:
     data, peer = s.recvfrom(65536)
     if data == b"end":
