@@ -637,13 +637,16 @@ TEST_F(fast, shrinker_destroys_unused_keys)
 /* Every half minute the pool destroys half of the keys that have not been used again. */
 TEST_F_TIMEOUT(fast, unused_keys_are_destroyed_over_time, 120)
 {
-	long many;
+	long many = 0;
 	int i;
 
 	if (!driver_is("bluebell"))
 		SKIP(return, "only bluebell promises this");
-	ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
-	many = free_keys();
+	/* On a slow machine a half minute may end meanwhile. The next one does not end so soon. */
+	for (i = 0; i < 2 && many < MANY; i++) {
+		ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
+		many = free_keys();
+	}
 	EXPECT_LE(MANY, many);
 	for (i = 0; i < 70 && free_keys() > many - MANY / 4; i++)
 		sleep(1);
