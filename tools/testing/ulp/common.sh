@@ -96,7 +96,8 @@ served() {
 	done
 	shift
 	[[ ${server[0]} == "$self" ]] || server=("$self" --there serve "${server[@]}")
-	on 2 timeout 60 "${server[@]}" >"$tmp/server.log" 2>&1 &
+	: >"$tmp/server.log"
+	on 2 timeout 60 "${server[@]}" >>"$tmp/server.log" 2>&1 &
 	pid=$!
 	wait_for 60 waits_or_has_ended "$pid"
 	for delay in 1 2 4 8; do
