@@ -600,8 +600,35 @@ struct ibv_pd *alloc_dbr_pd(struct bench *b)
 	return ibv_alloc_parent_domain(b->ctx, &attr);
 }
 
-/* Open the device, with a buffer of @bytes. */
-void open_device(struct bench *b, size_t bytes)
+/*
+ * A buffer of @bytes. What it costs to pin memory depends on how many of its pages follow each other in physical
+ * memory, which a process cannot choose. If they are those of a @file in memory, they stay the same for all processes
+ * that measure.
+ */
+static void *map_buffer(const char *file, size_t bytes)
+{
+	int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+	int fd = -1;
+	void *buf;
+
+	if (file) {
+		fd = open(file, O_RDWR | O_CREAT, 0600);
+		if (fd < 0 || ftruncate(fd, bytes))
+			die(file);
+	}
+	buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (buf == MAP_FAILED)
+		die("mapping the buffer");
+	/* Small pages, populated in advance, so that page faults are not timed. */
+	if (madvise(buf, bytes, MADV_NOHUGEPAGE) || madvise(buf, bytes, MADV_POPULATE_WRITE))
+		die("populating the buffer");
+	if (file)
+		close(fd);
+	return buf;
+}
+
+/* Open the device, with a buffer of @bytes, from a @file in memory if that is not NULL. */
+void open_device(struct bench *b, const char *file, size_t bytes)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_port_attr port;
@@ -615,13 +642,9 @@ void open_device(struct bench *b, size_t bytes)
 	b->lid = port.lid;
 	b->pd = ibv_alloc_pd(b->ctx);
 	b->cq = ibv_create_cq(b->ctx, 128, NULL, NULL, 0);
-	b->buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!b->pd || !b->cq || b->buf == MAP_FAILED)
+	if (!b->pd || !b->cq)
 		die("cannot set up the benchmark");
-	/* Small pages, populated in advance, so that page faults are not timed. */
-	if (madvise(b->buf, bytes, MADV_NOHUGEPAGE) || madvise(b->buf, bytes, MADV_POPULATE_WRITE))
-		die("populating the buffer");
+	b->buf = map_buffer(file, bytes);
 	b->buf_pages = bytes / PAGE;
 }
 
@@ -629,7 +652,7 @@ struct options {
 	unsigned int iterations, many, exits, nonly;
 	bool memory, instructions;
 	int processor;
-	const char *control, *only[MAX_ONLY], *huge;
+	const char *control, *only[MAX_ONLY], *huge, *buffer;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -651,6 +674,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->exits = strtoul(arg, NULL, 0);
 		if (!o->exits)
 			argp_error(state, "'%s' is not a number of objects", arg);
+		return 0;
+	case 'b':
+		o->buffer = arg;
 		return 0;
 	case 'H':
 		o->huge = arg;
@@ -734,6 +760,7 @@ int main(int argc, char **argv)
 		{ "iterations", 'n', "N", 0, "time each operation N times (5)", 0 },
 		{ "many", 'm', "N", 0, "create N QPs, CQs and MRs", 0 },
 		{ "exit", 'x', "N", 0, "kill a process that has N QPs and N MRs", 0 },
+		{ "buffer", 'b', "FILE", 0, "file in memory whose pages are registered, the same ones in each run", 0 },
 		{ "huge", 'H', "FILE", 0, "file on hugetlbfs for the row of huge pages; without it the row is left out", 0 },
 		{ "memory", 'M', NULL, 0, "measure the kernel memory of a region of one page", 0 },
 		{ "control", 'c', "PATH", 0, "the HCA's control channel, to count commands", 0 },
@@ -758,7 +785,7 @@ int main(int argc, char **argv)
 	if (o.processor >= 0)
 		pin(o.processor);
 	b.huge_file = o.huge;
-	open_device(&b, 256 * MIB);
+	open_device(&b, o.buffer, 256 * MIB);
 	if (o.instructions)
 		bench_clock = CLOCK_THREAD_CPUTIME_ID;
 	if (o.memory)

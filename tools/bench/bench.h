@@ -58,7 +58,7 @@ void unmap_huge(struct bench *b);
 uint64_t now_ns(void);
 uint64_t median(uint64_t *v, size_t n);
 long kernel_bytes(void);
-void open_device(struct bench *b, size_t bytes);
+void open_device(struct bench *b, const char *file, size_t bytes);
 struct ibv_pd *alloc_dbr_pd(struct bench *b);
 struct ibv_qp *create_qp(struct bench *b, struct ibv_pd *pd);
 struct ibv_mr *reg(struct bench *b, void *addr, size_t size);

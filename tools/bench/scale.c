@@ -135,7 +135,7 @@ static void __attribute__((noreturn)) hold_objects(unsigned int qps, unsigned in
 {
 	struct bench b = { 0 };
 
-	open_device(&b, (mrs ? mrs : 1) * PAGE);
+	open_device(&b, NULL, (mrs ? mrs : 1) * PAGE);
 	for (unsigned int i = 0; i < qps; i++)
 		create_qp(&b, b.pd);
 	for (unsigned int i = 0; i < mrs; i++)
