@@ -9,6 +9,7 @@
 tmp=$(mktemp -d)
 count=0
 failed=0
+patience=60	# seconds that a client and its server may take
 here=10.9.0.1
 there=10.9.0.2
 peer=host2
@@ -97,11 +98,11 @@ served() {
 	shift
 	[[ ${server[0]} == "$self" ]] || server=("$self" --there serve "${server[@]}")
 	: >"$tmp/server.log"
-	on 2 timeout 60 "${server[@]}" >>"$tmp/server.log" 2>&1 &
+	on 2 timeout "$patience" "${server[@]}" >>"$tmp/server.log" 2>&1 &
 	pid=$!
 	wait_for 60 waits_or_has_ended "$pid"
 	for delay in 1 2 4 8; do
-		timeout 60 "$@"
+		timeout "$patience" "$@"
 		status=$?
 		((status == 0)) || not_running "$pid" && break
 		sleep "$delay"

@@ -103,8 +103,7 @@ serve() {
 	local server
 	"$@" &
 	server=$!
-	wait_for 50 serves_or_has_ended "$server"
-	echo "$waiting"
+	wait_for 50 serves_or_has_ended "$server" && ! not_running "$server" && echo "$waiting"
 	wait "$server"
 }
 
@@ -262,7 +261,7 @@ nvmet_down() {
 # Connect to the target at the address $1, which is sought each second if the connection breaks.
 nvme_up() {
 	modprobe nvme-rdma || return
-	echo "transport=rdma,traddr=$1,trsvcid=4420,nqn=test,nr_io_queues=2,reconnect_delay=1,keep_alive_tmo=2" \
+	echo "transport=rdma,traddr=$1,trsvcid=4420,nqn=test,nr_io_queues=2,reconnect_delay=1,keep_alive_tmo=${2:-2}" \
 		>/dev/nvme-fabrics && wait_for 10 test -b /dev/nvme0n1
 }
 
