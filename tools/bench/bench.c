@@ -242,22 +242,28 @@ static void dereg_held(struct bench *b)
 }
 
 /*
- * Pages of a file stay the same from one run to the next. Anonymous pages would be
- * contiguous in every second run, which makes a greater difference than the driver.
+ * Map @bytes of a @file in memory, whose pages stay the same for all processes that measure. What it costs to pin
+ * memory depends on how many of its pages follow each other in physical memory, which makes a greater difference than
+ * the driver: anonymous pages are contiguous in one process and not in the next.
  */
+static void *map_file(const char *file, size_t bytes, int flags)
+{
+	int fd = open(file, O_RDWR | O_CREAT, 0600);
+	void *pages;
+
+	if (fd < 0 || ftruncate(fd, bytes))
+		die(file);
+	pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0);
+	if (pages == MAP_FAILED)
+		die(file);
+	close(fd);
+	return pages;
+}
+
 void map_huge(struct bench *b, const struct row *row)
 {
-	int fd;
-
-	if (b->huge)
-		return;
-	fd = open(b->huge_file, O_RDWR | O_CREAT, 0600);
-	if (fd < 0 || ftruncate(fd, row->size))
-		die(b->huge_file);
-	b->huge = mmap(NULL, row->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-	if (b->huge == MAP_FAILED)
-		die("huge pages");
-	close(fd);
+	if (!b->huge)
+		b->huge = map_file(b->huge_file, row->size, MAP_POPULATE);
 }
 
 static void op_mr_huge(struct bench *b, const struct row *row)
@@ -600,30 +606,17 @@ struct ibv_pd *alloc_dbr_pd(struct bench *b)
 	return ibv_alloc_parent_domain(b->ctx, &attr);
 }
 
-/*
- * A buffer of @bytes. What it costs to pin memory depends on how many of its pages follow each other in physical
- * memory, which a process cannot choose. If they are those of a @file in memory, they stay the same for all processes
- * that measure.
- */
+/* A buffer of @bytes, from a @file in memory if that is not NULL. */
 static void *map_buffer(const char *file, size_t bytes)
 {
-	int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-	int fd = -1;
-	void *buf;
+	void *buf = file ? map_file(file, bytes, 0)
+			 : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (file) {
-		fd = open(file, O_RDWR | O_CREAT, 0600);
-		if (fd < 0 || ftruncate(fd, bytes))
-			die(file);
-	}
-	buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
 	if (buf == MAP_FAILED)
 		die("mapping the buffer");
 	/* Small pages, populated in advance, so that page faults are not timed. */
 	if (madvise(buf, bytes, MADV_NOHUGEPAGE) || madvise(buf, bytes, MADV_POPULATE_WRITE))
 		die("populating the buffer");
-	if (file)
-		close(fd);
 	return buf;
 }
 
