@@ -349,8 +349,8 @@ void fabric_send(struct fabric *f, unsigned int port, struct packet *p)
  * @hca: the sending HCA
  * @p: the packet, which the fabric owns from here; routed by its DLID
  *
- * Packets to an unknown LID, over a link that is not active, longer than the MTU of the
- * destination's port, or selected by an injection are dropped silently, as on a real fabric. The
+ * Packets to an unknown LID, over a link that is not active, longer than the MTU of a port by which
+ * they leave or arrive, or selected by an injection are dropped silently, as on a real fabric. The
  * impairments of the destination's link apply to the others.
  * Nothing is received before this returns. The receiver processes the packet in its own thread.
  */
@@ -359,7 +359,7 @@ void fabric_tx(struct hca *hca, struct packet *p)
 	struct fabric_port *port = hca->fabric_port;
 
 	hca->count.packets_tx++;
-	if (!fabric_port_open(port, p)) {
+	if (!fabric_port_open(port, p) || p->len > port->mtu) {
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);
 	} else {

@@ -94,6 +94,30 @@ void fabric_set_lmc(struct hca *hca, uint8_t lmc)
 	hca->fabric_port->lmc = lmc;
 }
 
+/**
+ * fabric_mtu() - the MTU that the port uses
+ * @hca: the HCA
+ *
+ * Return: bytes.
+ */
+uint16_t fabric_mtu(struct hca *hca)
+{
+	return hca->fabric_port->mtu;
+}
+
+/**
+ * fabric_set_mtu() - set the MTU that a port uses, as a subnet manager does
+ * @hca: the HCA
+ * @far: that of the switch's port that it is linked with
+ * @mtu: bytes; the port discards longer packets that it would have to send
+ *
+ * The HCA's thread and that of the switch call this.
+ */
+void fabric_set_mtu(struct hca *hca, bool far, uint16_t mtu)
+{
+	*(far ? &hca->fabric_port->far_mtu : &hca->fabric_port->mtu) = mtu;
+}
+
 /* ---- waiting for room ------------------------------------------------------------------------ */
 
 static void fabric_port_wake(struct fabric_port *port)
@@ -186,7 +210,7 @@ static void fabric_arrive(struct hca *hca, struct packet *p)
 	struct fabric_port *port = hca->fabric_port;
 
 	if (!fabric_port_open(port, p) || !fabric_port_has_lid(port, p->dlid) ||
-	    p->len > hca->profile->mtu || fabric_port_drops(port)) {
+	    p->len > hca->profile->mtu || p->len > port->far_mtu || fabric_port_drops(port)) {
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);
 	} else {
@@ -454,6 +478,8 @@ static int fabric_init(struct hca *hca)
 	port->hca = hca;
 	port->up = true;
 	port->told_up = true;
+	port->mtu = hca->profile->mtu;
+	port->far_mtu = PKT_MTU_MAX;
 	STAILQ_INIT(&port->rx);
 	pthread_mutex_init(&port->link_lock, NULL);
 	err = inbox_init(&port->in, hca->base, fabric_port_answer, port);

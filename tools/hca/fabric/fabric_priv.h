@@ -29,6 +29,8 @@ struct fabric_port {
 	struct hca *hca;
 	_Atomic uint16_t lid;		/* set by the HCA's thread */
 	_Atomic uint8_t lmc;
+	_Atomic uint16_t mtu;		/* bytes, of what the HCA sends */
+	_Atomic uint16_t far_mtu;	/* and of what the switch sends to it */
 	pthread_mutex_t link_lock;	/* for changes of the next three, and to open and close @in */
 	atomic_bool up;
 	_Atomic(enum port_state) state;		/* at the HCA's end of the link */

@@ -207,6 +207,7 @@ static void port_restart(struct hca *hca)
 		port->attrs.sm_lid = SWITCH_LID;
 	pthread_mutex_unlock(&hca->attr_lock);
 	gid_set_prefix(hca, port->attrs.gid_prefix);
+	fabric_set_mtu(hca, false, port_mtu(&port->attrs));
 }
 
 static int port_init(struct hca *hca)

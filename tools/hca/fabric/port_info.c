@@ -44,6 +44,17 @@ uint8_t mtu_code(unsigned int bytes)
 }
 
 /**
+ * port_mtu() - the MTU that a port uses
+ * @a: its attributes
+ *
+ * Return: bytes.
+ */
+uint16_t port_mtu(const struct port_attrs *a)
+{
+	return 128u << a->neighbour_mtu;
+}
+
+/**
  * port_attrs_init() - attributes of a port as after power on
  * @a: the attributes
  * @mtu_cap: code of the greatest MTU

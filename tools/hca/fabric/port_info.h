@@ -69,6 +69,7 @@ static inline uint8_t port_data_vl(uint8_t sl)
 }
 
 uint8_t mtu_code(unsigned int bytes);
+uint16_t port_mtu(const struct port_attrs *a);
 void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap);
 void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_t *data);
 bool port_info_valid(const struct port_view *v, bool has_lid, const uint8_t *data);

@@ -47,7 +47,7 @@ static void reg_pmtu(struct hca *hca, uint8_t *out)
 {
 	IFC_SET(pmtu_reg, out, max_mtu, hca->profile->mtu);
 	IFC_SET(pmtu_reg, out, admin_mtu, hca->profile->mtu);
-	IFC_SET(pmtu_reg, out, oper_mtu, hca->profile->mtu);
+	IFC_SET(pmtu_reg, out, oper_mtu, fabric_mtu(hca));
 }
 
 static void reg_pvlc(struct hca *hca, uint8_t *out)

@@ -70,6 +70,7 @@ static uint16_t sma_set_port_info(struct hca *hca, const struct mad_port *mp, ui
 	port_info_take(&port->attrs, data);
 	pthread_mutex_unlock(&hca->attr_lock);
 	port_set_prefix(hca, port->attrs.gid_prefix);
+	fabric_set_mtu(hca, false, port_mtu(&port->attrs));
 	if (w.phys == PHYS_DISABLED)
 		port_set_link(hca, false);
 	else if (w.phys == PHYS_POLLING)

@@ -237,6 +237,7 @@ static void switch_set_link(struct switch_node *sw, unsigned int n, const struct
 		sw->disabled[n] = w->phys == PHYS_DISABLED;
 	if (!peer)
 		return;
+	fabric_set_mtu(peer, true, port_mtu(&sw->port[n]));
 	if (w->phys == PHYS_DISABLED)
 		switch_change_link(peer, false);
 	else if (w->phys == PHYS_POLLING)

@@ -16,7 +16,6 @@
 #include "inject.h"
 #include "mkey.h"
 #include "packet.h"
-#include "profile.h"
 #include "qp.h"
 #include "req.h"
 #include "sg.h"
@@ -62,7 +61,7 @@ static enum cqe_syndrome req_check_datagram(struct hca *hca, const struct qp *qp
 {
 	uint8_t gid[16];
 
-	if (w->len > hca->profile->mtu || w->len > qp->mtu)
+	if (w->len > fabric_mtu(hca) || w->len > qp->mtu)
 		return SYND_LOCAL_LENGTH;
 	if (!w->av.grh || gid_get(hca, w->av.src_gid_index, gid))
 		return SYND_OK;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "cmd.h"
 #include "fabric.h"
 #include "forward.h"
 #include "ifc.h"
@@ -298,6 +299,63 @@ static void set_port_info_changes_the_port_and_raises_events(void **state)
 	assert_int_equal(net.events[0] + net.events[2], 0);
 }
 
+/* Does a packet of @len bytes come from one HCA to the other? */
+static bool arrives(unsigned int from, unsigned int to, unsigned int len)
+{
+	struct packet *p = packet_alloc(net.fabric);
+
+	assert_non_null(p);
+	p->opcode = BTH_UD | BTH_SEND_ONLY;
+	p->slid = fabric_lid(net.hca[from]);
+	p->dlid = fabric_lid(net.hca[to]);
+	p->pkey = 0xffff;
+	p->len = len;
+	fabric_tx(net.hca[from], p);
+	return net_take(to);
+}
+
+static uint16_t port_mtu_register(struct hca *hca)
+{
+	uint8_t in[IFC_SZ(pmtu_reg)] = { [1] = 1 }, out[IFC_SZ(pmtu_reg)] = { 0 };
+	struct cmd cmd = { 0 };
+
+	assert_int_equal(port_access_reg(hca, &cmd, 0x5003, false, in, out, sizeof(in)), ST_OK);
+	assert_int_equal(IFC_GET(pmtu_reg, out, max_mtu), 4096);
+	return IFC_GET(pmtu_reg, out, oper_mtu);
+}
+
+/* Each end of a link discards what is longer than its NeighborMTU when it sends it. */
+static void packets_longer_than_the_neighbour_mtu_are_discarded(void **state)
+{
+	uint64_t dropped = net.hca[1]->count.packets_dropped;
+	uint8_t info[64];
+
+	(void)state;
+	assert_true(arrives(1, 0, 4096));
+	peer_info(info);
+	info[36] = 4 << 4;		/* 2048 bytes */
+	assert_true(at_peer(METHOD_SET, SMP_PORT_INFO, 1, info));
+	assert_int_equal(get_be16(net.out + OFF_STATUS), MAD_STATUS_DIRECTION);
+	assert_int_equal(port_mtu_register(net.hca[1]), 2048);
+	assert_int_equal(port_mtu_register(net.hca[0]), 4096);
+	assert_true(arrives(1, 0, 2048));
+	assert_false(arrives(1, 0, 2049));
+	assert_int_equal(net.hca[1]->count.packets_dropped, dropped + 1);
+	assert_true(arrives(0, 1, 4096));
+	assert_int_equal(get_at_switch(SMP_PORT_INFO, 2), 0);
+	memcpy(to_set, data, SMP_DATA_BYTES);
+	to_set[32] = 0;
+	to_set[33] = 0;
+	to_set[36] = 3 << 4;		/* 1024 bytes */
+	assert_int_equal(at_switch(METHOD_SET, SMP_PORT_INFO, 2), 0);
+	assert_true(arrives(0, 1, 1024));
+	assert_false(arrives(0, 1, 1025));
+	assert_true(arrives(0, 2, 4096));
+	assert_true(arrives(1, 0, 2048));
+	hca_reset(net.hca[1]);
+	assert_int_equal(port_mtu_register(net.hca[1]), 4096);
+}
+
 static void invalid_port_info_changes_nothing(void **state)
 {
 	static const struct { uint8_t at, val; } bad[] = {
@@ -519,6 +577,7 @@ int main(void)
 		M(host_answers_a_directed_route), M(wrong_routes_are_dropped), M(routes_by_lid),
 		M(get_of_each_attribute_of_the_switch), M(tables_of_the_switch_are_set),
 		M(set_port_info_changes_the_port_and_raises_events),
+		M(packets_longer_than_the_neighbour_mtu_are_discarded),
 		M(invalid_port_info_changes_nothing), M(tables_of_an_hca_are_set),
 		M(m_key_protects_a_port), M(switch_disables_and_bounces_a_link),
 		U(unmanaged_ports_wait_for_a_subnet_manager), M(firmware_answers_no_garbage),

@@ -1401,10 +1401,8 @@ static void ud_source_gid(void **state)
 
 static void ud_mtu_of_the_port(void **state)
 {
-	struct profile *p = rig.hca[0]->profile;
-
 	(void)state;
-	p->mtu = 2048;
+	fabric_set_mtu(rig.hca[0], false, 2048);
 	rig_recv(1, b, buf_b, 40 + 4096, key_b);
 	ud_send(2048, 0x1111, NULL);
 	assert_int_equal(rig_run(2, 1000), 2);
