@@ -726,14 +726,19 @@ static void run_all_rows(struct bench *b, const struct options *o)
  * To fall asleep costs instructions, too, so firmware answers late enough that the
  * thread always sleeps: the speed of the HCA makes no difference then.
  */
+void answer_late(bool late)
+{
+	json_object_put(ctl(late ? "inject cmd delay 2 1000000\n" : "inject clear\n"));
+}
+
 static void run_instructions(struct bench *b, const struct options *o)
 {
-	json_object_put(ctl("inject cmd delay 2 1000000\n"));
+	answer_late(true);
 	b->dbr_pd = alloc_dbr_pd(b);
 	if (!b->dbr_pd)
 		die("ibv_alloc_parent_domain");
 	run_rows(b, o, counted_rows);
-	json_object_put(ctl("inject clear\n"));
+	answer_late(false);
 	ibv_dealloc_pd(b->dbr_pd);
 }
 
@@ -786,7 +791,7 @@ int main(int argc, char **argv)
 	else if (o.exits)
 		run_exit(o.exits);
 	else if (o.many)
-		run_many(&b, o.many);
+		run_many(&b, o.many, o.instructions);
 	else if (o.instructions)
 		run_instructions(&b, &o);
 	else

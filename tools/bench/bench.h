@@ -58,6 +58,7 @@ void unmap_huge(struct bench *b);
 uint64_t now_ns(void);
 uint64_t median(uint64_t *v, size_t n);
 long kernel_bytes(void);
+void answer_late(bool late);
 void open_device(struct bench *b, const char *file, size_t bytes);
 struct ibv_pd *alloc_dbr_pd(struct bench *b);
 struct ibv_qp *create_qp(struct bench *b, struct ibv_pd *pd);
@@ -66,7 +67,7 @@ void dereg(struct ibv_mr *mr);
 void start_threads_of(struct bench *b, const struct row *row, void *(*main)(void *));
 
 /* scale.c */
-void run_many(struct bench *b, unsigned int count);
+void run_many(struct bench *b, unsigned int count, bool instructions);
 void run_exit(unsigned int count);
 void start_qp_threads(struct bench *b, const struct row *row);
 void start_crowd(struct bench *b, const struct row *row);

@@ -77,12 +77,13 @@ static const struct kind kinds[] = {
 	{ "MR", create_many_mr, destroy_many_mr },
 };
 
-static void run_kind(struct bench *b, const struct kind *kind, unsigned int count)
+static void run_kind(struct bench *b, const struct kind *kind, unsigned int count, bool instructions)
 {
 	unsigned int window = count / 4 < WINDOW ? count / 4 : WINDOW;
 	void **objects = calloc(count, sizeof(*objects));
 	uint64_t *ns = calloc(count, sizeof(*ns));
 	unsigned long long first, last;
+	bool late = false;
 	long bytes;
 
 	if (!objects || !ns)
@@ -91,12 +92,20 @@ static void run_kind(struct bench *b, const struct kind *kind, unsigned int coun
 	kind->destroy(kind->create(b, 0));
 	bytes = kernel_bytes();
 	for (unsigned int i = 0; i < count; i++) {
-		uint64_t start = now_ns();
+		bool reported = i < window || i >= count - window;
+		uint64_t start;
 
+		if (instructions && late != reported) {
+			late = reported;
+			answer_late(late);
+		}
+		start = now_ns();
 		objects[i] = kind->create(b, i);
 		ns[i] = now_ns() - start;
 	}
 	bytes = kernel_bytes() - bytes;
+	if (late)
+		answer_late(false);
 	first = median(ns, window);
 	last = median(ns + count - window, window);
 	printf("{\"row\":\"%s\",\"first\":%llu,\"last\":%llu,\"bytes\":%ld}\n", kind->name, first, last,
@@ -110,20 +119,21 @@ static void run_kind(struct bench *b, const struct kind *kind, unsigned int coun
 
 /*
  * Create @count objects of each kind. Report the median time of the first and of the last ones, and the
- * memory of the kernel that one takes.
+ * memory of the kernel that one takes. If @instructions are counted, firmware answers late while it is the
+ * turn of those ones: see answer_late().
  *
  * The library's part of an object is in the heap. A heap that grows by little, as the C library's does, has a
  * page fault for each page where it has just grown, and one for 2 MiB elsewhere, and memory of earlier
  * objects has none. So the heap grows by much at once, to make the first and the last objects comparable.
  */
-void run_many(struct bench *b, unsigned int count)
+void run_many(struct bench *b, unsigned int count, bool instructions)
 {
 	mallopt(M_TOP_PAD, HEAP);
 	b->dbr_pd = alloc_dbr_pd(b);
 	if (!b->dbr_pd)
 		die("ibv_alloc_parent_domain");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		run_kind(b, &kinds[i], count);
+		run_kind(b, &kinds[i], count, instructions);
 	if (ibv_dealloc_pd(b->dbr_pd))
 		die("ibv_dealloc_pd");
 }
