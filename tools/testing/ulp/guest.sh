@@ -16,10 +16,10 @@ ibdev=/sys/class/infiniband/mlx5_0
 
 # Wait up to $1 seconds until the rest of the arguments, a command, succeeds.
 wait_for() {
-	local tries=$(($1 * 10))
+	local limit=$((SECONDS + $1))
 	shift
 	while ! "$@"; do
-		((tries-- > 0)) || return
+		((SECONDS <= limit)) || return
 		sleep 0.1
 	done
 }
@@ -33,7 +33,7 @@ ipoib_up() {
 	modprobe -a ib_umad ib_ipoib rdma_ucm && wait_for 60 test -e /sys/class/net/ib0 || return
 	ip address add "$1/24" dev ib0 && ip link set ib0 up || return
 	# The interface has a carrier when it has joined the broadcast group, which subnet administration grants.
-	wait_for 20 file_has /sys/class/net/ib0/carrier 1
+	wait_for 60 file_has /sys/class/net/ib0/carrier 1
 }
 
 ipoib_mode() {
@@ -262,7 +262,7 @@ nvmet_down() {
 nvme_up() {
 	modprobe nvme-rdma || return
 	echo "transport=rdma,traddr=$1,trsvcid=4420,nqn=test,nr_io_queues=2,reconnect_delay=1,keep_alive_tmo=${2:-2}" \
-		>/dev/nvme-fabrics && wait_for 10 test -b /dev/nvme0n1
+		>/dev/nvme-fabrics && wait_for 30 test -b /dev/nvme0n1
 }
 
 nvme_down() {
@@ -315,9 +315,9 @@ srp_node() {
 
 # Log in to the target whose port has the GID $1.
 srp_up() {
-	modprobe -a sd_mod ib_srp && wait_for 10 compgen -G '/sys/class/infiniband_srp/*/add_target' >/dev/null || return
+	modprobe -a sd_mod ib_srp && wait_for 30 compgen -G '/sys/class/infiniband_srp/*/add_target' >/dev/null || return
 	echo "id_ext=$srp_service,ioc_guid=$srp_service,dgid=${1//:/},pkey=ffff,service_id=$srp_service" \
-		>/sys/class/infiniband_srp/srp-mlx5_0-1/add_target && wait_for 20 srp_disk
+		>/sys/class/infiniband_srp/srp-mlx5_0-1/add_target && wait_for 60 srp_disk
 }
 
 srp_down() {
