@@ -66,7 +66,7 @@ check() {
 	else
 		((++failed))
 		echo "not ok $count $name"
-		tail -n 15 "$tmp"/*.log | sed 's/^/# /'
+		tail -n 10 "$tmp"/*.log | sed 's/^/# /'
 	fi
 }
 
