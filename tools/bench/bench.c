@@ -26,7 +26,6 @@
 #define THREAD_REGS 4
 /* Regions registered at once, to measure the kernel memory of one. */
 #define MEMORY_MRS 4096
-#define MAX_ONLY 32
 
 /* Commands and doorbells of an operation; -1 if there is no control channel to count them. */
 struct work {
@@ -642,15 +641,17 @@ void open_device(struct bench *b, const char *file, size_t bytes)
 }
 
 struct options {
-	unsigned int iterations, many, exits, nonly;
+	unsigned int iterations, many, exits;
 	bool memory, instructions;
 	int processor;
-	const char *control, *only[MAX_ONLY], *huge, *buffer;
+	const char *control, *huge, *buffer;
+	struct bench *bench;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	struct bench *b = o->bench;
 
 	switch (key) {
 	case 'n':
@@ -689,28 +690,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s' is not a processor", arg);
 		return 0;
 	case 'r':
-		if (o->nonly == MAX_ONLY)
+		if (b->nonly == MAX_ONLY)
 			argp_error(state, "at most %d rows can be named", MAX_ONLY);
-		o->only[o->nonly++] = arg;
+		b->only[b->nonly++] = arg;
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
-static bool wanted(const struct options *o, const struct row *row)
+/* Whether a row is to be measured. */
+bool is_wanted(const struct bench *b, const char *name)
 {
-	if (!o->huge && row->before == map_huge)
-		return false;
-	for (unsigned int i = 0; i < o->nonly; i++)
-		if (strstr(row->name, o->only[i]))
+	for (unsigned int i = 0; i < b->nonly; i++)
+		if (strstr(name, b->only[i]))
 			return true;
-	return !o->nonly;
+	return !b->nonly;
 }
 
 static void run_rows(struct bench *b, const struct options *o, const struct row *row)
 {
 	for (; row->name; row++)
-		if (wanted(o, row))
+		if (is_wanted(b, row->name) && (o->huge || row->before != map_huge))
 			run_row(b, row, o->iterations);
 }
 
@@ -756,7 +756,7 @@ int main(int argc, char **argv)
 {
 	static const struct argp_option args[] = {
 		{ "iterations", 'n', "N", 0, "time each operation N times (5)", 0 },
-		{ "many", 'm', "N", 0, "create N QPs, CQs and MRs", 0 },
+		{ "many", 'm', "N", 0, "create N QPs, CQs and MRs: the rows QP, CQ and MR", 0 },
 		{ "exit", 'x', "N", 0, "kill a process that has N QPs and N MRs", 0 },
 		{ "buffer", 'b', "FILE", 0, "file in memory whose pages are registered, the same ones in each run", 0 },
 		{ "huge", 'H', "FILE", 0, "file on hugetlbfs for the row of huge pages; without it the row is left out", 0 },
@@ -771,8 +771,8 @@ int main(int argc, char **argv)
 		.options = args, .parser = parse,
 		.doc = "Time verbs on the first RDMA device; one JSON line a row.",
 	};
-	struct options o = { .iterations = 5, .processor = -1 };
 	struct bench b = { 0 };
+	struct options o = { .iterations = 5, .processor = -1, .bench = &b };
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.control) {

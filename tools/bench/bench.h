@@ -16,6 +16,7 @@
 #define MIB (1UL << 20)
 #define THREADS 16
 #define MAX_HELD 1024
+#define MAX_ONLY 32
 
 struct bench {
 	struct ibv_device *device;
@@ -33,6 +34,8 @@ struct bench {
 	char *buf, *huge, *fresh;
 	size_t buf_pages;
 	const char *huge_file;
+	const char *only[MAX_ONLY];	/* what rows are named that are wanted; all if there is none */
+	unsigned int nonly;
 };
 
 /*
@@ -59,6 +62,7 @@ uint64_t now_ns(void);
 uint64_t median(uint64_t *v, size_t n);
 long kernel_bytes(void);
 void answer_late(bool late);
+bool is_wanted(const struct bench *b, const char *name);
 void open_device(struct bench *b, const char *file, size_t bytes);
 struct ibv_pd *alloc_dbr_pd(struct bench *b);
 struct ibv_qp *create_qp(struct bench *b, struct ibv_pd *pd);

@@ -133,7 +133,8 @@ void run_many(struct bench *b, unsigned int count, bool instructions)
 	if (!b->dbr_pd)
 		die("ibv_alloc_parent_domain");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		run_kind(b, &kinds[i], count, instructions);
+		if (is_wanted(b, kinds[i].name))
+			run_kind(b, &kinds[i], count, instructions);
 	if (ibv_dealloc_pd(b->dbr_pd))
 		die("ibv_dealloc_pd");
 }
