@@ -63,6 +63,7 @@ bool fabric_set_lid(struct hca *hca, uint16_t lid);
 uint8_t fabric_lmc(struct hca *hca);
 void fabric_set_lmc(struct hca *hca, uint8_t lmc);
 uint16_t fabric_mtu(struct hca *hca);
+uint16_t fabric_link_mtu(struct hca *hca);
 void fabric_set_mtu(struct hca *hca, bool far, uint16_t mtu);
 enum port_state fabric_state(struct hca *hca, bool far);
 bool fabric_set_state(struct hca *hca, bool far, enum port_state state);

@@ -106,6 +106,20 @@ uint16_t fabric_mtu(struct hca *hca)
 }
 
 /**
+ * fabric_link_mtu() - the MTU of packets that the link carries in both directions
+ * @hca: the HCA whose port is at one end
+ *
+ * Return: bytes.
+ */
+uint16_t fabric_link_mtu(struct hca *hca)
+{
+	struct fabric_port *port = hca->fabric_port;
+	uint16_t mtu = port->mtu, far = port->far_mtu;
+
+	return mtu < far ? mtu : far;
+}
+
+/**
  * fabric_set_mtu() - set the MTU that a port uses, as a subnet manager does
  * @hca: the HCA
  * @far: that of the switch's port that it is linked with

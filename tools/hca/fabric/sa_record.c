@@ -137,7 +137,7 @@ bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e)
 		return false;
 	e->lid = fabric_lid(hca);
 	e->guid = fabric_guid(hca);
-	e->mtu = mtu_code(fabric_mtu(hca));
+	e->mtu = mtu_code(fabric_link_mtu(hca));
 	return sa_end_gid(sw, port, e->gid);
 }
 

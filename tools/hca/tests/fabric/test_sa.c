@@ -258,6 +258,20 @@ static void path_of_an_mtu_and_a_rate(void **state)
 	assert_int_equal(path_with(rate, 0, 2 << 6 | 17), SA_NO_RECORDS);
 }
 
+/* A path is used in both directions, so the lowest MTU of all ends of its links counts. */
+static void path_over_links_of_other_mtus(void **state)
+{
+	(void)state;
+	gids(0, 1);
+	fabric_set_mtu(net.hca[1], true, 1024);
+	assert_int_equal(path_with(0, 0, 0), 0);
+	assert_int_equal(rec[54] & 63, 3);
+	fabric_set_mtu(net.hca[0], false, 512);
+	assert_int_equal(path_with(0, 0, 0), 0);
+	assert_int_equal(rec[54] & 63, 2);
+	assert_int_equal(path_with(BIT_OF(16) | BIT_OF(17), 2 << 6 | 3, 0), SA_NO_RECORDS);
+}
+
 static void table_of_more_than_one_packet(void **state)
 {
 	(void)state;
@@ -620,6 +634,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(class_and_versions), T(nodes_ports_and_links), T(path_between_gids),
 		T(path_in_a_partition), T(path_of_an_mtu_and_a_rate),
+		T(path_over_links_of_other_mtus),
 		T(table_of_more_than_one_packet), T(rmpp_from_others_does_nothing),
 		T(broadcast_group_exists), T(groups_are_made_and_end),
 		T(joins_that_do_not_fit_are_refused), T(groups_and_members_are_listed),
