@@ -105,7 +105,10 @@ static int vfu_answer(struct vfu *v)
 
 	if (v->hdr.flags & F_NO_REPLY)
 		return 0;
-	/* To a client that waits, what a doorbell has started takes no time. */
+	/*
+	 * What a doorbell has started is done before the client, which waits for the answer, goes on.
+	 * How many instructions the client then executes does not depend on how fast this host is.
+	 */
 	sched_run(v->hca);
 	if (len < 0) {
 		r.flags |= F_ERROR;
