@@ -63,7 +63,7 @@ struct mlx5_ib_port_link {
  *	registered with the RDMA core
  * @link_lock: guards all below; taken in the interrupt of an event
  * @told: the driver receives an event of each change of the link
- * @num_events: events of the port that were received
+ * @num_events: events of the port that were received, and one for the start of @events
  * @link: what was last read of the link
  */
 struct mlx5_ib_port {

@@ -288,7 +288,7 @@ static bool port_knows_link(struct mlx5_ib_port *port, struct ib_port_attr *prop
 	return true;
 }
 
-/* @num_events: events that had been received before @link was read */
+/* @num_events: events that had been received before the state of the port was read */
 static void port_note_link(struct mlx5_ib_port *port, const struct mlx5_ib_port_link *link,
 			   unsigned int num_events)
 {
@@ -304,10 +304,10 @@ static void port_forget_link(struct mlx5_ib_port *port)
 	port->link.valid = false;
 }
 
-static int hca_vport_read_link(struct mlx5_ib_port *port, struct ib_port_attr *props)
+static int hca_vport_read_link(struct mlx5_ib_port *port, struct ib_port_attr *props,
+			       unsigned int num_events)
 {
 	struct mlx5_ib_port_link link = { .state = props->state, .phys_state = props->phys_state };
-	unsigned int num_events = READ_ONCE(port->num_events);
 	u32 ptys[MLX5_ST_SZ_DW(ptys_reg)] = {};
 	u32 pvlc[MLX5_ST_SZ_DW(pvlc_reg)] = {};
 	int err;
@@ -334,6 +334,7 @@ static int hca_vport_context(struct mlx5_ib_port *port, struct mlx5_hca_vport_co
 
 static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props)
 {
+	unsigned int num_events = READ_ONCE(port->num_events);
 	struct mlx5_hca_vport_context rep = {};
 	int err;
 
@@ -358,7 +359,7 @@ static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props
 	err = hca_vport_query_mtu(port, props);
 	if (err || port_knows_link(port, props))
 		return err;
-	return hca_vport_read_link(port, props);
+	return hca_vport_read_link(port, props, num_events);
 }
 
 /* Capabilities that others have, such as the firmware's own agents, cannot be changed. */
@@ -428,7 +429,8 @@ static struct mlx5_ib_port *to_mport(struct ib_device *ibdev, u32 num)
  * @props: the attributes; zeroed by ib_core
  *
  * Implements ibv_query_port(3) with QUERY_HCA_VPORT_CONTEXT and the register PMTU. What PTYS and
- * PVLC say of the link is read again only after an event of the port. May sleep.
+ * PVLC say of the link is read again if there has been an event of the port or its state is another
+ * than when they were read; and each time if the function is not told of all events. May sleep.
  *
  * Return: 0 or the errno of a firmware refusal.
  */
@@ -625,11 +627,14 @@ int mlx5_ib_init_port_events(struct mlx5_ib_dev *dev)
 	dev->port.events.notifier_call = port_notify;
 	mlx5_notifier_register(dev->mdev, &dev->port.events);
 	/*
-	 * The port of a virtual function may be told to stay up whatever happens to the link that
-	 * it shares with others. A subfunction is a part of such a function.
+	 * The port of a virtual function or a subfunction may be told to stay up whatever happens
+	 * to the link that it shares with others. A query that has begun before may have missed an
+	 * event, so what it reads must not be kept: it counts as if there had been one.
 	 */
-	scoped_guard(spinlock_irqsave, &dev->port.link_lock)
+	scoped_guard(spinlock_irqsave, &dev->port.link_lock) {
 		dev->port.told = mlx5_core_is_pf(dev->mdev);
+		WRITE_ONCE(dev->port.num_events, dev->port.num_events + 1);
+	}
 	return 0;
 }
 
