@@ -62,6 +62,8 @@ struct mlx5_ib_devx_cq {
 	struct mlx5_core_cq mcq;
 };
 
+static_assert(!offsetof(struct mlx5_ib_devx_cq, obj));
+
 /**
  * struct mlx5_ib_devx_key - a memory key over other keys
  * @obj: the object; first, so that it is freed as the whole
@@ -71,6 +73,8 @@ struct mlx5_ib_devx_key {
 	struct mlx5_ib_devx_obj obj;
 	struct mlx5_ib_table_key key;
 };
+
+static_assert(!offsetof(struct mlx5_ib_devx_key, obj));
 
 static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
 {

@@ -201,7 +201,6 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	struct mlx5_ib_devx_umem *obj;
 	struct umem_request req = {};
 	struct ib_umem *umem;
-	u32 id;
 	int err;
 
 	/* Only commands with a user id can name a umem. */
@@ -221,8 +220,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 	uobj->object = obj;
 	/* An error from here on destroys the umem. */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
-	id = obj->id;
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &id, sizeof(id));
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &obj->id,
+			      sizeof(obj->id));
 }
 
 #define IN_U64(attr, presence)	UVERBS_ATTR_PTR_IN(attr, UVERBS_ATTR_TYPE(u64), presence)

@@ -69,7 +69,7 @@
 	.same = { { __mlx5_bit_off(delete_fte_in, other_vport), 32 }, \
 		  FLD(delete_fte_in, eswitch_owner_vhca_id) }
 
-/* In the order of opcodes: mlx5_ib_devx_find_cmd() halves it. */
+/* In the order of opcodes, for the binary search of mlx5_ib_devx_find_cmd(). */
 static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	/* The function and its firmware */
 	GENERAL(QUERY_HCA_CAP),
