@@ -21,7 +21,11 @@
 #define DS_SIZE		MLX5_SEND_WQE_DS
 
 static_assert(MLX5_SEND_WQE_BB == 1 << MLX5_IB_LOG_WQEBB);
-static_assert(offsetofend(struct mlx5_ib_umr_wqe, list) <= MLX5_IB_MAX_WQE_BYTES);
+/* Bytes of a request that opens a region: it carries a block of entries, or says where they are. */
+#define REG_WQE_BYTES	(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT)
+
+static_assert(offsetofend(struct mlx5_ib_umr_wqe, list) <= REG_WQE_BYTES);
+static_assert(REG_WQE_BYTES <= MLX5_IB_MAX_WQE_BYTES);
 
 /* ---- sizes ------------------------------------------------------------------- */
 
@@ -52,7 +56,7 @@ static u64 wqe_bytes(const struct ib_qp_init_attr *init)
 
 	/* Each request may register memory. */
 	if (init->qp_type == IB_QPT_RC)
-		bytes = max_t(u64, bytes, offsetofend(struct mlx5_ib_umr_wqe, list));
+		bytes = max_t(u64, bytes, REG_WQE_BYTES);
 	return bytes;
 }
 
