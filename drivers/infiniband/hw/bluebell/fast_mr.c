@@ -24,8 +24,9 @@
  * struct fast_mr - a region that work requests open and invalidate
  * @mr: the region
  * @gaps: the entries of the list are pieces; otherwise they are pages
- * @pages: translation entries, with zeros behind them to the end of a block, which the device
- *	reads when a work request opens the region
+ * @pages: translation entries, with zeros behind them to the end of a block. A work request that
+ *	opens the region carries a copy of them if they are at most a block, or else has the device
+ *	read them here
  * @pieces: the same list if @gaps is set
  * @dma: DMA address of the list
  * @max: entries at most
@@ -261,42 +262,52 @@ static int fast_mr_map_pages(struct fast_mr *mr, struct scatterlist *sg, int sg_
 }
 
 /*
- * Entries of the scatterlist that follow each other in memory become one piece: the fewer pieces,
- * the less the device has to read and to search. The whole domain has a key to DMA memory.
+ * Memory that follows the last piece makes that piece longer: the fewer pieces, the less the device
+ * has to read and to search. The whole domain has a key to DMA memory.
+ */
+static bool fast_mr_add_piece(struct fast_mr *mr, u64 addr, u32 len)
+{
+	struct mlx5_klm *last = mr->pieces + mr->used - 1;
+	struct ib_mr *ibmr = &mr->mr.ibmr;
+
+	if (mr->used && addr == be64_to_cpu(last->va) + be32_to_cpu(last->bcount) &&
+	    be32_to_cpu(last->bcount) + (u64)len <= MAX_PIECE)
+		be32_add_cpu(&last->bcount, len);
+	else if (mr->used < mr->max)
+		mr->pieces[mr->used++] = (struct mlx5_klm){
+			.bcount = cpu_to_be32(len),
+			.key = cpu_to_be32(ibmr->pd->local_dma_lkey),
+			.va = cpu_to_be64(addr),
+		};
+	else
+		return false;
+	ibmr->length += len;
+	return true;
+}
+
+/*
+ * An entry of the scatterlist is up to 2 GiB long (dma_get_max_seg_size()), one byte more than a
+ * piece, so it may become two. An entry of no bytes becomes none: a count of 0 stands for 2 GiB.
  */
 static int fast_mr_map_pieces(struct fast_mr *mr, struct scatterlist *sg, int sg_nents,
 			      unsigned int *sg_offset)
 {
 	unsigned int skip = sg_offset ? *sg_offset : 0;
-	struct ib_mr *ibmr = &mr->mr.ibmr;
-	u64 addr, len, end = 0, piece = 0;
+	u32 len;
 	int i;
 
-	ibmr->iova = sg_dma_address(sg) + skip;
-	ibmr->length = 0;
+	mr->mr.ibmr.iova = sg_dma_address(sg) + skip;
+	mr->mr.ibmr.length = 0;
 	for (i = 0; i < sg_nents; i++, sg = sg_next(sg), skip = 0) {
-		addr = sg_dma_address(sg) + skip;
-		len = sg_dma_len(sg) - skip;
-		/* A byte count of 0 would stand for 2 GiB. */
-		if (!len)
-			continue;
-		if (mr->used && addr == end && piece + len <= MAX_PIECE) {
-			piece += len;
-		} else if (mr->used < mr->max) {
-			piece = len;
-			mr->pieces[mr->used++] = (struct mlx5_klm){
-				.key = cpu_to_be32(ibmr->pd->local_dma_lkey),
-				.va = cpu_to_be64(addr),
-			};
-		} else {
-			break;
+		for (; skip < sg_dma_len(sg); skip += len) {
+			len = min_t(u32, sg_dma_len(sg) - skip, MAX_PIECE);
+			if (!fast_mr_add_piece(mr, sg_dma_address(sg) + skip, len))
+				goto out;
 		}
-		mr->pieces[mr->used - 1].bcount = cpu_to_be32(piece);
-		end = addr + len;
-		ibmr->length += len;
 	}
+out:
 	if (sg_offset)
-		*sg_offset = 0;
+		*sg_offset = skip;
 	return i;
 }
 
