@@ -171,8 +171,12 @@ void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, 
 	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
 	mlx5_ib_fill_mkc_access(wqe->mkc, access, caps);
 	MLX5_SET(mkc, wqe->mkc, pd, pdn);
-	/* Nor may a key that has been freed be given rights. */
-	wqe->umr.flags = MLX5_UMR_INLINE | MLX5_UMR_CHECK_FREE;
+	/*
+	 * Without MLX5_UMR_CHECK_FREE. A process may have freed the key itself, with a UMR of a
+	 * queue pair of its own; this request must not fail for that, because the queue pair that
+	 * it is posted to serves all processes. The key stays free.
+	 */
+	wqe->umr.flags = MLX5_UMR_INLINE;
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_PD);
 }
 

@@ -211,7 +211,7 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mke
  * May sleep. With the lock held, if there is one, under which the key can be revoked.
  *
  * Return: 0; -EOPNOTSUPP if UMR cannot make the change: another key has to take the place of
- * @mkey; -EIO if @mkey has been destroyed; or the errno of a failed UMR.
+ * @mkey; -EIO if @mkey has been revoked or destroyed; or the errno of a failed UMR.
  */
 int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 old_access,
 			u32 access, u32 pdn)
@@ -221,7 +221,8 @@ int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 
 	    mlx5_ib_mkey_pool_family(access, &dev->caps) !=
 	    mlx5_ib_mkey_pool_family(old_access, &dev->caps))
 		return -EOPNOTSUPP;
-	if (mkey->destroyed)
+	/* A revoked key is in the domain of free keys and stays there. */
+	if (mkey->revoked || mkey->destroyed)
 		return -EIO;
 	return mlx5_ib_umr_change(dev, mkey->key, access, pdn);
 }
