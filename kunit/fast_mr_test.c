@@ -136,6 +136,36 @@ static void piece_is_longer_than_its_count(struct kunit *test)
 	free_region(test, r);
 }
 
+/* An entry of the scatterlist may be 2 GiB long, one byte more than a piece. */
+static void entry_is_longer_than_a_piece(struct kunit *test)
+{
+	static const struct part list[] = { { 0x1000, 0x1000 }, { SZ_4G, SZ_2G } };
+	static const struct part want[] = {
+		{ 0x1000, 0x1000 }, { SZ_4G, SZ_2G - 1 }, { SZ_4G + SZ_2G - 1, 1 },
+	};
+	struct region *r = make_region(test, IB_MR_TYPE_SG_GAPS, MAX_SG);
+
+	KUNIT_EXPECT_EQ(test, map(r, list, ARRAY_SIZE(list), NULL), (int)ARRAY_SIZE(list));
+	KUNIT_EXPECT_EQ(test, r->mr->length, SZ_2G + 0x1000);
+	expect_pieces(test, r, want, ARRAY_SIZE(want));
+	free_region(test, r);
+}
+
+/* The region ends before the last byte of an entry. */
+static void region_ends_within_an_entry(struct kunit *test)
+{
+	static const struct part list[] = { { 0x1000, 0x1000 }, { SZ_4G, SZ_2G } };
+	static const struct part want[] = { { 0x1000, 0x1000 }, { SZ_4G, SZ_2G - 1 } };
+	struct region *r = make_region(test, IB_MR_TYPE_SG_GAPS, 2);
+	unsigned int offset = 0;
+
+	KUNIT_EXPECT_EQ(test, map(r, list, ARRAY_SIZE(list), &offset), 1);
+	KUNIT_EXPECT_EQ(test, offset, SZ_2G - 1);
+	KUNIT_EXPECT_EQ(test, r->mr->length, SZ_2G - 1 + 0x1000);
+	expect_pieces(test, r, want, ARRAY_SIZE(want));
+	free_region(test, r);
+}
+
 static void list_is_longer_than_the_region(struct kunit *test)
 {
 	static const struct part list[] = {
@@ -174,11 +204,31 @@ static void pages_are_neither_carried_nor_pointed_at(struct kunit *test)
 	free_region(test, r);
 }
 
+/* A device that cannot change the page size of a key keeps that of CREATE_MKEY. */
+static void page_size_is_changed_without_the_right_to(struct kunit *test)
+{
+	static const struct part list = { 0x10000, 2 * PAGE_SIZE };
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, 16);
+
+	MOCK_SET_CAP(&r->mock->dev->caps, umr_modify_entity_size_disabled, 0);
+	KUNIT_EXPECT_EQ(test, map(r, &list, 1, NULL), 1);
+	KUNIT_EXPECT_TRUE(test, be64_to_cpu(r->wqe.umr.mkey_mask) & MLX5_MKEY_MASK_PAGE_SIZE);
+	MOCK_SET_CAP(&r->mock->dev->caps, umr_modify_entity_size_disabled, 1);
+	KUNIT_EXPECT_EQ(test, map(r, &list, 1, NULL), 1);
+	KUNIT_EXPECT_FALSE(test, be64_to_cpu(r->wqe.umr.mkey_mask) & MLX5_MKEY_MASK_PAGE_SIZE);
+	r->mr->page_size = 2 * PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, map(r, &list, 1, NULL), -EINVAL);
+	free_region(test, r);
+}
+
 static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(pieces_without_a_gap_stay_apart),
 	KUNIT_CASE(piece_is_longer_than_its_count),
+	KUNIT_CASE(entry_is_longer_than_a_piece),
+	KUNIT_CASE(region_ends_within_an_entry),
 	KUNIT_CASE(list_is_longer_than_the_region),
 	KUNIT_CASE(pages_are_neither_carried_nor_pointed_at),
+	KUNIT_CASE(page_size_is_changed_without_the_right_to),
 	{}
 };
 

@@ -320,16 +320,21 @@ out:
  *
  * Implements ib_map_mr_sg(). Any context.
  *
- * Return: entries of @sg that the list has room for, or a negative errno.
+ * Return: entries of @sg that the list has room for, or a negative errno: -EINVAL for pages of
+ * another size than PAGE_SIZE if the device cannot change that of a key.
  */
 int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		      unsigned int *sg_offset)
 {
-	struct device *dma_device = to_mdev(ibmr->device)->dma_device;
+	struct mlx5_ib_dev *dev = to_mdev(ibmr->device);
+	struct device *dma_device = dev->dma_device;
 	struct fast_mr *mr = to_fast_mr(ibmr);
 	u32 mtts;
 	int n;
 
+	if (!mr->gaps && ibmr->page_size != PAGE_SIZE &&
+	    MLX5_CAP_GEN(dev->mdev, umr_modify_entity_size_disabled))
+		return -EINVAL;
 	mr->used = 0;
 	dma_sync_single_for_cpu(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
 	n = mr->gaps ? fast_mr_map_pieces(mr, sg, sg_nents, sg_offset) :

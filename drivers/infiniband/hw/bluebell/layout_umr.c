@@ -75,6 +75,13 @@ static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
 	return mask;
 }
 
+/* On a device without that right a key keeps the page size with which it was created. */
+static bool umr_sets_page_size(const struct mlx5_ib_mkc_attr *attr,
+			       const struct mlx5_ib_caps *caps)
+{
+	return !attr->klm && !MLX5_CAP_GEN(caps->mdev, umr_modify_entity_size_disabled);
+}
+
 /**
  * mlx5_ib_umr_fill_reg - build a request that opens a free key over memory
  * @wqe: zeroed request; its entries are to be written to wqe->mtt, or
@@ -92,7 +99,8 @@ void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
 	/* A key that is in use must not be opened for another region. */
 	wqe->umr.flags |= MLX5_UMR_CHECK_NOT_FREE;
 	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_LEN |
-					 (attr->klm ? 0 : MLX5_MKEY_MASK_PAGE_SIZE) |
+					 (umr_sets_page_size(attr, caps) ?
+					  MLX5_MKEY_MASK_PAGE_SIZE : 0) |
 					 MLX5_MKEY_MASK_START_ADDR | MLX5_MKEY_MASK_PD |
 					 MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_QPN |
 					 MLX5_MKEY_MASK_FREE);
