@@ -116,17 +116,18 @@ static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
  */
 int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access)
 {
+	int class;
+
 	if (mkey_pool_is_paused(dev) || mlx5_ib_use_mkey_pool(dev) || mlx5_ib_umr_is_gone(dev))
 		return MLX5_IB_CLASS_FIRMWARE;
+	class = mlx5_ib_mkey_pool_class(nmtts, access, &dev->caps);
 	/*
 	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key
 	 * while there are any. UMR does not count them: it would revoke a key that has windows,
 	 * and a key of the pool might still have windows of its last region. So the key of a
 	 * region that may have windows is not one of the pool.
 	 */
-	if (access & IB_ACCESS_MW_BIND)
-		return MLX5_IB_CLASS_LONG;
-	return mlx5_ib_mkey_pool_class(nmtts, access, &dev->caps);
+	return access & IB_ACCESS_MW_BIND && class >= 0 ? MLX5_IB_CLASS_LONG : class;
 }
 
 /**
