@@ -18,6 +18,7 @@
 #include "../mkey_pool.h"
 #include "../mr.h"
 #include "../ucontext.h"
+#include "../umr_qp.h"
 #include "mock_hca.h"
 
 /* Free keys of all classes that no region uses. */
@@ -204,6 +205,33 @@ static void keys_that_nobody_needs_are_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
 }
 
+/* Without UMR nobody will need the free keys. Keys that were in use are destroyed at once. */
+static void keys_stay_for_good_without_umr(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct delayed_work *ageing = &env->dev->mkey_pool->ageing;
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[MANY];
+	int i;
+
+	take(test, env, keys, MANY);
+	give(env, keys, MANY / 2);
+	KUNIT_EXPECT_EQ(test, mc->use.free, MANY / 2);
+	mlx5_ib_abort_umr(env->dev);
+	enable_delayed_work(ageing);
+	give(env, keys + MANY / 2, MANY / 2);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), MANY / 2);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(ageing));
+	disable_delayed_work_sync(ageing);
+	for (i = 0; i < 10; i++) {
+		run_ageing(env);
+		run_upkeep(env);
+	}
+	KUNIT_EXPECT_EQ(test, mc->use.peak, 0);
+	/* What the class keeps when no region uses it. */
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 16);
+}
+
 static void refused_keys_are_lost(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -323,6 +351,48 @@ static void memory_of_a_key_that_firmware_keeps_is_freed(struct kunit *test)
 	env->hca->stuck++;
 }
 
+/* It is in the domain of free keys, out of which only a new region takes it. */
+static void revoked_key_is_given_rights(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey mkey = {};
+	unsigned int num;
+
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	mkey = (struct mlx5_ib_mkey){};
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_GE(test, mkey.class, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_change(env->dev, &mkey, 0, IB_ACCESS_REMOTE_READ, 9), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_umr_revoke(env->dev, &mkey), 0);
+	num = env->hca->num_requests;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_change(env->dev, &mkey, 0, IB_ACCESS_REMOTE_READ, 9),
+			-EIO);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, num);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+}
+
+/* With an offset of 16 bits not all entries can be named, nor those of a region with windows. */
+static void umr_fills_entries_that_it_cannot_name(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = make_env(test)->dev;
+	static const u32 access[] = { 0, IB_ACCESS_MW_BIND };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(access); i++) {
+		MOCK_SET_CAP(&dev->caps, umr_extended_translation_offset, 0);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_choose_class(dev, BIT(17) + 1, access[i]),
+				MLX5_IB_CLASS_FIRMWARE);
+		KUNIT_EXPECT_NE(test, mlx5_ib_mkey_pool_choose_class(dev, BIT(17), access[i]),
+				MLX5_IB_CLASS_FIRMWARE);
+		MOCK_SET_CAP(&dev->caps, umr_extended_translation_offset, 1);
+		KUNIT_EXPECT_NE(test, mlx5_ib_mkey_pool_choose_class(dev, BIT(17) + 1, access[i]),
+				MLX5_IB_CLASS_FIRMWARE);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_choose_class(dev, 1, IB_ACCESS_MW_BIND),
+			MLX5_IB_CLASS_LONG);
+}
+
 /* UMR is set up by the first registration. If it cannot be, firmware creates the key. */
 static void first_use_of_umr_fails_a_registration(struct kunit *test)
 {
@@ -369,10 +439,13 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(wrong_keys_are_ready),
 	KUNIT_CASE(key_is_written_behind_a_full_pool),
 	KUNIT_CASE(keys_that_nobody_needs_are_kept),
+	KUNIT_CASE(keys_stay_for_good_without_umr),
 	KUNIT_CASE(refused_keys_are_lost),
 	KUNIT_CASE(shrinker_counts_keys_twice),
 	KUNIT_CASE(counts_are_wrong_after_a_revoke),
 	KUNIT_CASE(memory_of_a_key_that_firmware_keeps_is_freed),
+	KUNIT_CASE(revoked_key_is_given_rights),
+	KUNIT_CASE(umr_fills_entries_that_it_cannot_name),
 	KUNIT_CASE(first_use_of_umr_fails_a_registration),
 	{}
 };

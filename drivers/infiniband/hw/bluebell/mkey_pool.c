@@ -270,8 +270,9 @@ void mlx5_ib_mkey_pool_forget(struct mlx5_ib_dev *dev, int class)
 {
 	if (class < 0)
 		return;
-	guard(spinlock)(&dev->mkey_pool->classes[class].lock);
-	dev->mkey_pool->classes[class].use.in_use--;
+	scoped_guard(spinlock, &dev->mkey_pool->classes[class].lock)
+		dev->mkey_pool->classes[class].use.in_use--;
+	queue_delayed_work(system_dfl_wq, &dev->mkey_pool->ageing, AGEING_PERIOD);
 }
 
 /* ---- upkeep ---------------------------------------------------------------------- */
@@ -307,8 +308,8 @@ static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_
 }
 
 /*
- * Without UMR no key is added. The free keys that there are then stay until memory is short or the
- * pool is destroyed: nothing reaches memory through them.
+ * Without UMR no key is added. The free keys that there are then go as the pool ages, or when
+ * memory is short: until then nothing reaches memory through them.
  */
 static void mkey_pool_upkeep(struct work_struct *work)
 {
