@@ -37,6 +37,7 @@
 /* Translations are read and written in blocks of MLX5_UMR_FLEX_ALIGNMENT bytes. */
 #define UMR_BLOCK_BYTES		64
 #define UMR_BLOCK_OCTOWORDS	(UMR_BLOCK_BYTES / 16)
+#define UMR_ALIGN		2048	/* MLX5_UMR_ALIGN: of a list that a WQE points at */
 
 #define MASK_PAGE_SIZE_5 (1ull << 42)
 #define MASK_PAGE_SIZE	(1ull << 1 | MASK_PAGE_SIZE_5)
@@ -197,8 +198,8 @@ static const char *umr_read_list(struct hca *hca, const struct qp *qp, const uin
 	uint32_t lkey = get_be32(seg + 4);
 	uint64_t addr = get_be64(seg + 8);
 
-	if (addr % UMR_BLOCK_BYTES)
-		return "the translation list is not aligned to 64 bytes";
+	if (addr % UMR_ALIGN)
+		return "the translation list is not aligned to 2048 bytes";
 	if (lkey == MKEY_RESD_LKEY && !hca_cap_gen(hca, umr_ptr_rlky))
 		return "a translation list by the reserved lkey needs umr_ptr_rlky";
 	if (mkey_read(hca, &user, lkey, addr, to, n, MK_LOCAL_READ) != MK_OK)

@@ -154,7 +154,6 @@ static const struct mlx5_ib_mr_ops fast_mr_ops = {
 	.dereg = fast_mr_dereg,
 };
 
-/* Blocks of the list start at multiples of their size, as kmalloc() aligns multiples of it. */
 static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max_num_sg)
 {
 	struct device *dma_device = to_mdev(ibdev)->dma_device;
@@ -165,7 +164,7 @@ static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max
 	mr->gaps = gaps;
 	mr->max = max_num_sg;
 	mr->room = ALIGN(max_num_sg, MLX5_IB_UMR_BLOCK_MTTS);
-	mr->pages = kzalloc(fast_mr_list_bytes(mr), GFP_KERNEL);
+	mr->pages = kzalloc(mlx5_ib_umr_list_alloc_bytes(fast_mr_list_bytes(mr)), GFP_KERNEL);
 	if (!mr->pages)
 		goto err_mr;
 	mr->dma = dma_map_single(dma_device, mr->pages, fast_mr_list_bytes(mr), DMA_TO_DEVICE);

@@ -7,6 +7,8 @@
 #ifndef BLUEBELL_LAYOUT_UMR_H
 #define BLUEBELL_LAYOUT_UMR_H
 
+#include <linux/log2.h>
+#include <linux/minmax.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/qp.h>
 #include <linux/types.h>
@@ -27,7 +29,7 @@ struct mlx5_ib_mkc_attr;
  * @umr: what to change
  * @mkc: the new context, struct mlx5_ifc_mkc_bits
  * @mtt: translation entries inline, zero to the next multiple of 8
- * @list: instead of @mtt: the address of the entries
+ * @list: instead of @mtt: the address of the entries, a multiple of MLX5_UMR_ALIGN
  */
 struct mlx5_ib_umr_wqe {
 	struct mlx5_wqe_ctrl_seg ctrl;
@@ -38,6 +40,20 @@ struct mlx5_ib_umr_wqe {
 		struct mlx5_wqe_data_seg list;
 	};
 };
+
+/**
+ * mlx5_ib_umr_list_alloc_bytes - how much to allocate for a list that a request points at
+ * @bytes: length of the list
+ *
+ * kmalloc() aligns what has a power of two for its length to that power, so that the list starts at
+ * a multiple of MLX5_UMR_ALIGN.
+ *
+ * Return: bytes.
+ */
+static inline size_t mlx5_ib_umr_list_alloc_bytes(size_t bytes)
+{
+	return roundup_pow_of_two(max(bytes, MLX5_UMR_ALIGN));
+}
 
 void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts);
 unsigned int mlx5_ib_umr_restart_ms(unsigned int failures);

@@ -63,7 +63,7 @@ static int umr_list_alloc(struct umr_fill *fill, struct umr_list *list, gfp_t gf
 	struct device *device = fill->dev->dma_device;
 	size_t bytes = fill->room * sizeof(__be64);
 
-	list->mtt = kmalloc(bytes, gfp);
+	list->mtt = kmalloc(mlx5_ib_umr_list_alloc_bytes(bytes), gfp);
 	if (!list->mtt)
 		return -ENOMEM;
 	list->dma = dma_map_single(device, list->mtt, bytes, DMA_TO_DEVICE);
@@ -373,7 +373,7 @@ int mlx5_ib_umr_post_revoke(struct mlx5_ib_dev *dev, u32 key, struct mlx5_ib_umr
  */
 int mlx5_ib_init_umr_clear(struct mlx5_ib_dev *dev)
 {
-	dev->umr_zeros = kzalloc(CLEAR_BYTES, GFP_KERNEL);
+	dev->umr_zeros = kzalloc(mlx5_ib_umr_list_alloc_bytes(CLEAR_BYTES), GFP_KERNEL);
 	if (!dev->umr_zeros)
 		return -ENOMEM;
 	dev->umr_zeros_dma = dma_map_single(dev->dma_device, dev->umr_zeros, CLEAR_BYTES,

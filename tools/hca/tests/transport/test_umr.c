@@ -93,13 +93,13 @@ static void qp_needs_fre(void **state)
 	assert_true(mk->free);
 }
 
-static void list_is_aligned_to_64_bytes(void **state)
+static void list_is_aligned_to_2048_bytes(void **state)
 {
 	struct rig_wqe w;
 
 	(void)state;
 	open_wqe(&w, 12, 4);
-	put_be64(w.b + 136, list + 32);
+	put_be64(w.b + 136, list + 1024);
 	run(&w, CQE_REQ_ERR);
 }
 
@@ -271,7 +271,7 @@ static void failure_of_the_one_that_overtook_stops_the_queue(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(opens_a_key), T(qp_needs_fre), T(list_is_aligned_to_64_bytes),
+		T(opens_a_key), T(qp_needs_fre), T(list_is_aligned_to_2048_bytes),
 		T(list_is_whole_blocks), T(offset_is_whole_blocks), T(list_is_in_the_pd_of_the_qp),
 		T(reserved_lkey_needs_a_capability), T(page_size_is_limited),
 		T(page_size_has_two_mask_bits), T(fences_order_requests_on_one_key),
