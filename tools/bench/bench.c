@@ -24,8 +24,6 @@
 
 /* Regions that each thread registers and deregisters in one operation. */
 #define THREAD_REGS 4
-/* Regions registered at once, to measure the kernel memory of one. */
-#define MEMORY_MRS 4096
 
 /* Commands and doorbells of an operation; -1 if there is no control channel to count them. */
 struct work {
@@ -549,28 +547,6 @@ long kernel_bytes(void)
 	return kib * 1024;
 }
 
-/* Register many regions of one page. The second turn is reported, as the first fills the driver's pools. */
-static void run_memory(struct bench *b)
-{
-	struct ibv_mr **mr = calloc(MEMORY_MRS, sizeof(*mr));
-	long from, bytes = 0;
-
-	if (!mr)
-		die("calloc");
-	for (int turn = 0; turn < 2; turn++) {
-		from = kernel_bytes();
-		for (int i = 0; i < MEMORY_MRS; i++)
-			mr[i] = reg(b, b->buf, PAGE);
-		bytes = kernel_bytes() - from;
-		for (int i = 0; i < MEMORY_MRS; i++)
-			dereg(mr[i]);
-	}
-	printf("{\"row\":\"kernel memory of an MR\",\"commands\":-1,\"doorbells\":-1,"
-	       "\"samples\":[%ld]}\n", bytes / MEMORY_MRS);
-	fflush(stdout);
-	free(mr);
-}
-
 /* Allocator of the parent domain: gives each doorbell record a page; the rest is left to the library. */
 static void *page_for_dbr(struct ibv_pd *pd, void *ctx, size_t size, size_t align, uint64_t type)
 {
@@ -642,7 +618,7 @@ void open_device(struct bench *b, const char *file, size_t bytes)
 
 struct options {
 	unsigned int iterations, many, exits;
-	bool memory, instructions;
+	bool instructions;
 	int processor;
 	const char *control, *huge, *buffer;
 	struct bench *bench;
@@ -674,9 +650,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'H':
 		o->huge = arg;
-		return 0;
-	case 'M':
-		o->memory = true;
 		return 0;
 	case 'c':
 		o->control = arg;
@@ -763,7 +736,6 @@ int main(int argc, char **argv)
 		{ "exit", 'x', "N", 0, "kill a process that has N QPs and N MRs", 0 },
 		{ "buffer", 'b', "FILE", 0, "file in memory whose pages are registered, the same ones in each run", 0 },
 		{ "huge", 'H', "FILE", 0, "file on hugetlbfs for the row of huge pages; without it the row is left out", 0 },
-		{ "memory", 'M', NULL, 0, "measure the kernel memory of a region of one page", 0 },
 		{ "control", 'c', "PATH", 0, "the HCA's control channel, to count commands", 0 },
 		{ "row", 'r', "TEXT", 0, "only the rows whose name contains TEXT; may be repeated", 0 },
 		{ "instructions", 'i', NULL, 0, "measure for how long this thread runs, by the clock of an icount guest", 0 },
@@ -789,9 +761,7 @@ int main(int argc, char **argv)
 	open_device(&b, o.buffer, 256 * MIB);
 	if (o.instructions)
 		bench_clock = CLOCK_THREAD_CPUTIME_ID;
-	if (o.memory)
-		run_memory(&b);
-	else if (o.exits)
+	if (o.exits)
 		run_exit(o.exits);
 	else if (o.many)
 		run_many(&b, o.many, o.instructions);
