@@ -56,6 +56,7 @@ static struct objects *make_objects(struct kunit *test)
 	o->send_cq.mcq.cqn = SEND_CQN;
 	o->send_cq.mcq.uid = UID;
 	o->send_cq.cqe_size = 64;
+	mutex_init(&o->send_cq.resize_lock);
 	o->recv_cq.ibcq.device = &mock->dev->ib_dev;
 	o->recv_cq.mcq.cqn = RECV_CQN;
 	o->recv_cq.mcq.uid = UID;

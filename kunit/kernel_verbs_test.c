@@ -5,16 +5,21 @@
  * are written here.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test-bug.h>
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "../buf.h"
 #include "../cq.h"
 #include "../kcq.h"
+#include "../main.h"
+#include "../orphan.h"
 #include "../qp.h"
 #include "../rsc.h"
 #include "../srq.h"
@@ -445,6 +450,99 @@ static void refused_destruction_is_for_the_consumer_to_repeat(struct kunit *test
 	destroy_all(test, k);
 }
 
+/* ---- completion queues that are freed -------------------------------------------------------- */
+
+/**
+ * struct held_wq - a workqueue that executes nothing for a while
+ * @wq: the workqueue, an ordered one
+ * @hold: the work item that it executes meanwhile
+ * @release: ends @hold
+ */
+struct held_wq {
+	struct workqueue_struct *wq;
+	struct work_struct hold;
+	struct completion release;
+};
+
+static void hold_wq(struct work_struct *work)
+{
+	wait_for_completion(&container_of(work, struct held_wq, hold)->release);
+}
+
+/* The CQ that ib_core frees in the running test. */
+static struct ib_cq *freed_cq;
+
+/* Until the device executes DESTROY_CQ, an event may come that queues the work of ib_core. */
+static int fw_expects_work(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			   int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	if (MLX5_GET(destroy_cq_in, in, opcode) == MLX5_CMD_OP_DESTROY_CQ)
+		KUNIT_EXPECT_TRUE_MSG(kunit_get_current_test(), work_pending(&freed_cq->work),
+				      "ib_core has cancelled its work before DESTROY_CQ");
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+/* The work would run when the CQ has been freed. */
+static void event_queues_work_after_ib_core_has_cancelled_it(struct kunit *test)
+{
+	struct kernel *k = make_kernel(test);
+	struct ib_device *ibdev = &k->mock->dev->ib_dev;
+	struct held_wq held;
+
+	held.wq = alloc_ordered_workqueue("bluebell_test", 0);
+	KUNIT_ASSERT_NOT_NULL(test, held.wq);
+	init_completion(&held.release);
+	INIT_WORK_ONSTACK(&held.hold, hold_wq);
+	queue_work(held.wq, &held.hold);
+	ib_set_device_ops(ibdev, &mlx5_ib_dev_ops);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_expects_work);
+
+	freed_cq = ib_alloc_cq(ibdev, NULL, 3, 0, IB_POLL_WORKQUEUE);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(freed_cq));
+	if (!IS_ERR(freed_cq)) {
+		freed_cq->comp_wq = held.wq;
+		to_mcq(freed_cq)->mcq.comp(&to_mcq(freed_cq)->mcq, NULL);
+		ib_free_cq(freed_cq);
+	}
+	complete(&held.release);
+	destroy_workqueue(held.wq);
+	destroy_work_on_stack(&held.hold);
+	KUNIT_EXPECT_EQ(test, k->mock->num_live[MOCK_CQ], 0);
+	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 0);
+}
+
+/* Work items of ib_core that still run poll, arm and moderate the queue. */
+static void destroyed_queue_is_rung(struct kunit *test)
+{
+	const int arm = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct kernel *k = make_kernel(test);
+	struct mock *mock = k->mock;
+	struct ib_wc wc;
+
+	MOCK_SET_CAP(&mock->dev->caps, cq_moderation, 1);
+	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(&k->cq.ibcq, 1, 1), 0);
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_pre_destroy_cq(&k->cq.ibcq), 0);
+	mock->refuse_destroy = false;
+
+	memset(mock->bell, 0, sizeof(mock->bell));
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_TRUE(test, bell_is_silent(k));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(&k->cq.ibcq, 1, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	/* Until now nobody else can free the memory. */
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	mlx5_ib_post_destroy_cq(&k->cq.ibcq);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
 /* ---- shared receive queues ----------------------------------------------------------------- */
 
 static int post_shared(struct kernel *k, u64 wr_id, int num_sge)
@@ -646,6 +744,8 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(failed_device_is_not_rung),
 	KUNIT_CASE(refusal_leaks_a_part_of_a_queue),
 	KUNIT_CASE(refused_destruction_is_for_the_consumer_to_repeat),
+	KUNIT_CASE(event_queues_work_after_ib_core_has_cancelled_it),
+	KUNIT_CASE(destroyed_queue_is_rung),
 	KUNIT_CASE(shared_requests_complete_in_any_order),
 	KUNIT_CASE(destroyed_queue_pair_keeps_shared_requests),
 	KUNIT_CASE(refusal_leaks_a_part_of_a_shared_queue),

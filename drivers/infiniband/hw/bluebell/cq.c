@@ -80,14 +80,20 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	return cq->mem.uar ? 0 : -EINVAL;
 }
 
+/* Hand the memory of a CQ that ib_core frees, but firmware has refused to destroy, to an orphan. */
+static void cq_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, int err)
+{
+	mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, "CQ", &cq->mem,
+			     err);
+}
+
 /* ib_core frees a CQ whose number the user has not been told. */
 static void cq_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 {
 	int err = mlx5_fw_discard_cq(dev, &cq->mcq, false);
 
 	if (err)
-		mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, "CQ",
-				     &cq->mem, err);
+		cq_adopt(dev, cq, err);
 }
 
 /* Create the CQ at the device and tell the user its number. */
@@ -344,16 +350,17 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
  * @cq_count: completions after which an event is due, 0 for each
  * @cq_period: microseconds after which an event is due, 0 for at once
  *
- * Implements ibv_modify_cq(3) with MODIFY_CQ. May sleep.
+ * Implements ibv_modify_cq(3) with MODIFY_CQ. The work item by which ib_core moderates the queue of
+ * a kernel consumer may still run after mlx5_ib_pre_destroy_cq(). May sleep.
  *
  * Return: 0; -EOPNOTSUPP if the device cannot; -EINVAL for a period its field
- * cannot hold; or the errno of a firmware refusal.
+ * cannot hold, or a queue that the device has destroyed; or the errno of a firmware refusal.
  */
 int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 {
-	struct mlx5_core_cq *mcq = &to_mcq(ibcq)->mcq;
 	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
 	u32 in[MLX5_ST_SZ_DW(modify_cq_in)] = {};
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 	void *cqc = MLX5_ADDR_OF(modify_cq_in, in, cq_context);
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_moderation))
@@ -366,7 +373,52 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 		 MLX5_CQ_MODIFY_PERIOD | MLX5_CQ_MODIFY_COUNT);
 	MLX5_SET(cqc, cqc, cq_period, cq_period);
 	MLX5_SET(cqc, cqc, cq_max_count, cq_count);
-	return mlx5_fw_modify_cq(dev, mcq->uid, mcq->cqn, in, sizeof(in));
+
+	guard(mutex)(&cq->resize_lock);
+	if (cq->kcq && cq->kcq->closed)
+		return -EINVAL;
+	return mlx5_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, sizeof(in));
+}
+
+/**
+ * mlx5_ib_pre_destroy_cq - destroy the completion queue of a kernel consumer at the device
+ * @ibcq: the queue, on which no queue pair completes any more
+ *
+ * ib_free_cq() calls this function before it cancels its work items, because a completion event
+ * that comes later would queue one again. When the function returns no handler runs any more. A
+ * work item of ib_core may still poll, arm or moderate the queue: its memory stays, but the device
+ * is not told. May sleep.
+ *
+ * Return: 0. If firmware refuses, an orphan keeps the memory after mlx5_ib_post_destroy_cq().
+ */
+int mlx5_ib_pre_destroy_cq(struct ib_cq *ibcq)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+
+	mlx5_ib_orphans_retry(dev);
+	/* Waits for a MODIFY_CQ in progress. */
+	scoped_guard(mutex, &cq->resize_lock)
+		mlx5_ib_kcq_close(cq->kcq);
+	cq->discard_err = mlx5_fw_discard_cq(dev, &cq->mcq, false);
+	return 0;
+}
+
+/**
+ * mlx5_ib_post_destroy_cq - free the memory of a kernel consumer's completion queue
+ * @ibcq: the queue, after mlx5_ib_pre_destroy_cq(); nobody uses it any more
+ *
+ * May sleep.
+ */
+void mlx5_ib_post_destroy_cq(struct ib_cq *ibcq)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+
+	if (cq->discard_err)
+		cq_adopt(dev, cq, cq->discard_err);
+	mlx5_ib_kcq_free(cq->kcq);
+	mlx5_ib_queue_mem_free(dev, &cq->mem);
 }
 
 /**
@@ -374,8 +426,9 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
  * @ibcq: the queue
  * @udata: of the user whose queue it is; NULL for a kernel consumer's
  *
- * When it returns no handler runs any more. Subscriptions of processes to its events end, too. May
- * sleep.
+ * ib_core calls this function for the queues of users, and of kernel consumers who have the queue
+ * from ib_create_cq(). When it returns no handler runs any more. Subscriptions of processes to its
+ * events end, too. May sleep.
  *
  * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
  * and doorbell record stay. 0 in any case for a kernel consumer, who does not try again.
@@ -386,13 +439,12 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct mlx5_ib_cq *cq = to_mcq(ibcq);
 	int err;
 
-	mlx5_ib_orphans_retry(dev);
 	if (cq->kcq) {
-		cq_discard(dev, cq);
-		mlx5_ib_kcq_free(cq->kcq);
-		mlx5_ib_queue_mem_free(dev, &cq->mem);
+		mlx5_ib_pre_destroy_cq(ibcq);
+		mlx5_ib_post_destroy_cq(ibcq);
 		return 0;
 	}
+	mlx5_ib_orphans_retry(dev);
 	mlx5_ib_bell_del(cq->mem.context, &cq->bell);
 	mlx5_ib_event_pause(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
 	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);

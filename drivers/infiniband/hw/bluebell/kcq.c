@@ -67,6 +67,21 @@ void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq)
 	kfree(kcq);
 }
 
+/**
+ * mlx5_ib_kcq_close - stop arming a completion queue, and calling its consumer, before the device
+ *	destroys the queue
+ * @kcq: the queue, on which no queue completes any more
+ *
+ * The consumer may go on polling and arming until mlx5_ib_kcq_free(). Only an event of the device
+ * calls the consumer after this function has returned. May sleep.
+ */
+void mlx5_ib_kcq_close(struct mlx5_ib_kcq *kcq)
+{
+	scoped_guard(spinlock_irqsave, &kcq->lock)
+		kcq->closed = true;
+	cancel_work_sync(&kcq->wake);
+}
+
 /* ---- polling --------------------------------------------------------------------------- */
 
 static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn)
@@ -217,7 +232,8 @@ int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
  *
  * A completion that has been written but not polled raises an event at once, so none is missed
  * while the device works. When it has failed, its registers may be gone, so the driver does not arm
- * the queue but calls the consumer if there is something to poll. Any context.
+ * the queue but calls the consumer if there is something to poll. Nothing happens after
+ * mlx5_ib_kcq_close(). Any context.
  *
  * Return: 1 if the caller should poll again because the device has failed; else 0.
  */
@@ -227,6 +243,8 @@ int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
 	struct mlx5_core_cq *mcq = kcq->ring.mcq;
 
 	guard(spinlock_irqsave)(&kcq->lock);
+	if (unlikely(kcq->closed))
+		return 0;
 	if (!kcq->notifies) {
 		WRITE_ONCE(kcq->notifies, true);
 		/* Pairs with mlx5_ib_kcq_wake(): it calls the consumer, or we see the failure. */

@@ -28,22 +28,26 @@ struct mlx5_ib_wqs;
  * @receivers: those whose receive queues do
  * @last: work queues of the last completion, which the next one is probably about; or NULL
  * @notifies: the consumer has asked to be called; one that only polls must not be
+ * @closed: the queue is being destroyed: the device is not rung, nor the consumer called. Written
+ *	under the resize_lock of the CQ, too
  * @wake: calls the consumer, who waits for completions of a device that has failed
  */
 struct mlx5_ib_kcq {
 	struct mlx5_ib_dev *dev;
 	struct ib_cq *ibcq;
 	struct mlx5_ib_cq_ring ring;
-	spinlock_t lock; /* consumer index, senders to last */
+	spinlock_t lock; /* consumer index, senders to closed */
 	struct list_head senders;
 	struct list_head receivers;
 	struct mlx5_ib_wqs *last;
 	bool notifies;
+	bool closed;
 	struct work_struct wake;
 };
 
 struct mlx5_ib_kcq *mlx5_ib_kcq_alloc(struct mlx5_ib_dev *dev, struct ib_cq *ibcq);
 void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq);
+void mlx5_ib_kcq_close(struct mlx5_ib_kcq *kcq);
 int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc);
 int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags);
 

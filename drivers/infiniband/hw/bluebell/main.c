@@ -27,6 +27,7 @@
 #include "gsi.h"
 #include "kcq.h"
 #include "mad.h"
+#include "main.h"
 #include "mcast.h"
 #include "mkey.h"
 #include "mkey_pool.h"
@@ -48,7 +49,7 @@
 #include "wr.h"
 #include "xrc.h"
 
-static const struct ib_device_ops mlx5_ib_dev_ops = {
+const struct ib_device_ops mlx5_ib_dev_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_MLX5,
 	.uverbs_abi_ver = MLX5_IB_UVERBS_ABI_VERSION,
@@ -86,6 +87,8 @@ static const struct ib_device_ops mlx5_ib_dev_ops = {
 	.modify_cq = mlx5_ib_modify_cq,
 	.resize_user_cq = mlx5_ib_resize_user_cq,
 	.destroy_cq = mlx5_ib_destroy_cq,
+	.pre_destroy_cq = mlx5_ib_pre_destroy_cq,
+	.post_destroy_cq = mlx5_ib_post_destroy_cq,
 	.poll_cq = mlx5_ib_poll_cq,
 	.req_notify_cq = mlx5_ib_req_notify_cq,
 
