@@ -352,6 +352,41 @@ static void failed_device_keeps_requests(struct kunit *test)
 	destroy_all(test, k);
 }
 
+/* A device that has failed may write completions after the requests have been flushed. */
+static void request_completes_again_after_it_was_flushed(struct kunit *test)
+{
+	const int arm = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[8];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, post(qp, i, 8), 0);
+	KUNIT_ASSERT_EQ(test, post_receive(qp, 10), 0);
+	k->mock->dev->failed = true;
+	/* Nothing has been flushed yet. */
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 2);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
+	KUNIT_EXPECT_EQ(test, wc[1].status, IB_WC_WR_FLUSH_ERR);
+	/* Of the request that has been flushed, of one that has not, and of the receive request. */
+	complete_wqe(k, qp, MLX5_CQE_REQ, 1);
+	complete_wqe(k, qp, MLX5_CQE_REQ, 2);
+	complete_wqe(k, qp, MLX5_CQE_RESP_SEND, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 2);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 10);
+	KUNIT_EXPECT_EQ(test, wc[1].status, IB_WC_WR_FLUSH_ERR);
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
 static bool bell_is_silent(struct kernel *k)
 {
 	return !memchr_inv(k->mock->bell, 0, sizeof(k->mock->bell));
@@ -741,6 +776,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(request_is_taken_in_the_wrong_state),
 	KUNIT_CASE(completion_of_a_destroyed_queue_pair_is_told),
 	KUNIT_CASE(failed_device_keeps_requests),
+	KUNIT_CASE(request_completes_again_after_it_was_flushed),
 	KUNIT_CASE(failed_device_is_not_rung),
 	KUNIT_CASE(refusal_leaks_a_part_of_a_queue),
 	KUNIT_CASE(refused_destruction_is_for_the_consumer_to_repeat),

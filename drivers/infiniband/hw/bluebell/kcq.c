@@ -167,7 +167,10 @@ static int kcq_poll_ring(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 	return n;
 }
 
-/* The device will not complete what is posted. */
+/*
+ * Complete what is posted as flushed. A device that has failed may still write CQEs of the same
+ * requests, so from the first request that is flushed here on nobody reads CQEs any more.
+ */
 static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 {
 	struct mlx5_ib_wqs *wqs;
@@ -179,6 +182,8 @@ static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 	list_for_each_entry(wqs, &kcq->receivers, recv_node)
 		for (; n < num && mlx5_ib_rq_flush(&wqs->rq, &wc[n]); n++)
 			wc[n].qp = wqs->ibqp;
+	if (n)
+		kcq->flushed = true;
 	return n;
 }
 
@@ -191,7 +196,7 @@ static bool kcq_has_work(struct mlx5_ib_kcq *kcq)
 	struct mlx5_ib_wqs *wqs;
 
 	lockdep_assert_held(&kcq->lock);
-	if (mlx5_ib_cq_ring_next(&kcq->ring))
+	if (!kcq->flushed && mlx5_ib_cq_ring_next(&kcq->ring))
 		return true;
 	list_for_each_entry(wqs, &kcq->senders, send_node)
 		if (READ_ONCE(wqs->sq.posted) != wqs->sq.done)
@@ -208,17 +213,20 @@ static bool kcq_has_work(struct mlx5_ib_kcq *kcq)
  * @num: how many at most
  * @wc: gets the completions
  *
- * What is posted when the device fails is completed as flushed, behind what the device has
- * completed. Any context.
+ * After the device has failed, this function first reads the CQEs that are there, then completes
+ * all other requests that are posted as flushed. CQEs that the device writes after a request has
+ * been flushed are ignored: the request that such a CQE names is completed, or will be, as flushed.
+ * Any context.
  *
  * Return: how many there were.
  */
 int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
 {
-	int n;
+	int n = 0;
 
 	guard(spinlock_irqsave)(&kcq->lock);
-	n = kcq_poll_ring(kcq, num, wc);
+	if (likely(!kcq->flushed))
+		n = kcq_poll_ring(kcq, num, wc);
 	if (n < num && unlikely(READ_ONCE(kcq->dev->failed)))
 		n += kcq_flush(kcq, num - n, wc + n);
 	return n;

@@ -28,6 +28,7 @@ struct mlx5_ib_wqs;
  * @receivers: those whose receive queues do
  * @last: work queues of the last completion, which the next one is probably about; or NULL
  * @notifies: the consumer has asked to be called; one that only polls must not be
+ * @flushed: the device has failed, and a request has been completed as flushed: CQEs are ignored
  * @closed: the queue is being destroyed: the device is not rung, nor the consumer called. Written
  *	under the resize_lock of the CQ, too
  * @wake: calls the consumer, who waits for completions of a device that has failed
@@ -41,6 +42,7 @@ struct mlx5_ib_kcq {
 	struct list_head receivers;
 	struct mlx5_ib_wqs *last;
 	bool notifies;
+	bool flushed;
 	bool closed;
 	struct work_struct wake;
 };
