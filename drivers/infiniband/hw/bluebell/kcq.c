@@ -333,6 +333,28 @@ void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
 }
 
 /**
+ * mlx5_ib_kcq_reset - empty the work queues of a queue pair that has been reset
+ * @wqs: its work queues, to which nobody posts; the device completes nothing on them any more
+ *
+ * Completions that have not been polled are removed. Takes the lock of the CQ, because a poll of a
+ * device that has failed flushes what is posted: half-way through, it would take what the queue
+ * held before for requests. Any context.
+ */
+void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
+{
+	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock) {
+		kcq_disown(wqs->send_cq, wqs);
+		mlx5_ib_sq_reset(&wqs->sq);
+	}
+	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock) {
+		kcq_disown(wqs->recv_cq, wqs);
+		mlx5_ib_rq_reset(&wqs->rq);
+	}
+	WRITE_ONCE(wqs->in_error, false);
+	WRITE_ONCE(wqs->last_wqe_due, wqs->srq);
+}
+
+/**
  * mlx5_ib_kcq_remove - let no completion find a queue pair any more
  * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair is in reset, and has its number
  *

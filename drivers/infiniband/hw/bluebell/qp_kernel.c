@@ -127,8 +127,7 @@ void mlx5_ib_kernel_qp_modified(struct mlx5_ib_qp *qp, enum ib_qp_state state)
 {
 	lockdep_assert_held(&qp->mutex);
 	if (state == IB_QPS_RESET) {
-		mlx5_ib_kcq_clean(qp->wqs);
-		mlx5_ib_wqs_reset(qp->wqs);
+		mlx5_ib_kcq_reset(qp->wqs);
 	} else if (state == IB_QPS_ERR) {
 		WRITE_ONCE(qp->wqs->in_error, true);
 		mlx5_ib_kcq_report_last_wqe(qp->wqs);

@@ -96,26 +96,35 @@ void mlx5_ib_wqs_free(struct mlx5_ib_wqs *wqs)
 }
 
 /**
- * mlx5_ib_wqs_reset - empty the work queues of a queue pair that is in reset
- * @wqs: the queues, to which nobody posts, and none of whose completions is left
+ * mlx5_ib_sq_reset - empty the send queue of a queue pair that is in reset
+ * @sq: the queue, to which nobody posts, and none of whose completions is left; the lock of its CQ
+ *	is held, under which a poll would flush the queue if the device has failed
  */
-void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs)
+void mlx5_ib_sq_reset(struct mlx5_ib_sq *sq)
 {
-	if (wqs->sq.requests) {
-		wqs->sq.posted = 0;
-		wqs->sq.done = 0;
-		wqs->sq.after_umr = false;
-		wqs->sq.room = 0;
-		*wqs->sq.db = 0;
-	}
-	if (wqs->rq.wr_ids) {
-		wqs->rq.posted = 0;
-		wqs->rq.done = 0;
-		wqs->rq.room = 0;
-		*wqs->rq.db = 0;
-	}
-	wqs->in_error = false;
-	wqs->last_wqe_due = wqs->srq;
+	guard(spinlock)(&sq->lock);
+	if (!sq->requests)
+		return;
+	sq->posted = 0;
+	sq->done = 0;
+	sq->after_umr = false;
+	sq->room = 0;
+	*sq->db = 0;
+}
+
+/**
+ * mlx5_ib_rq_reset - empty the receive queue of a queue pair that is in reset
+ * @rq: as for mlx5_ib_sq_reset()
+ */
+void mlx5_ib_rq_reset(struct mlx5_ib_rq *rq)
+{
+	guard(spinlock)(&rq->lock);
+	if (!rq->wr_ids)
+		return;
+	rq->posted = 0;
+	rq->done = 0;
+	rq->room = 0;
+	*rq->db = 0;
 }
 
 /* ---- posting --------------------------------------------------------------------------- */

@@ -128,7 +128,8 @@ struct mlx5_ib_wqs *mlx5_ib_wqs_alloc(struct mlx5_ib_dev *dev, struct ib_qp *ibq
 				      const struct mlx5_ib_wq_layout *layout,
 				      struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_wqs_free(struct mlx5_ib_wqs *wqs);
-void mlx5_ib_wqs_reset(struct mlx5_ib_wqs *wqs);
+void mlx5_ib_sq_reset(struct mlx5_ib_sq *sq);
+void mlx5_ib_rq_reset(struct mlx5_ib_rq *rq);
 
 u32 mlx5_ib_sq_free_blocks(struct mlx5_ib_sq *sq);
 void *mlx5_ib_sq_find_room(struct mlx5_ib_sq *sq);
