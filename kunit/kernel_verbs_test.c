@@ -485,6 +485,77 @@ static void refused_destruction_is_for_the_consumer_to_repeat(struct kunit *test
 	destroy_all(test, k);
 }
 
+/* The consumer whose queue pair is destroyed late in the running test. */
+static struct kernel *late;
+
+/* The device does not reset the first queue pair, and completes a request until DESTROY_QP. */
+static int fw_completes_until_destroyed(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+					void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	switch (MLX5_GET(destroy_qp_in, in, opcode)) {
+	case MLX5_CMD_OP_2RST_QP:
+		return -ETIMEDOUT;
+	case MLX5_CMD_OP_DESTROY_QP:
+		complete_wqe(late, &late->qp[0], MLX5_CQE_REQ, 0);
+		break;
+	}
+	return err;
+}
+
+static void completion_goes_to_the_next_queue_pair_of_the_number(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	u32 qpn = k->qp[0].ibqp.qp_num;
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, post(&k->qp[0], 1, 8), 0);
+	late = k;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_completes_until_destroyed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+
+	KUNIT_ASSERT_EQ(test, create_qp(k, &k->qp[0]), 0);
+	KUNIT_ASSERT_EQ(test, k->qp[0].ibqp.qp_num, qpn);
+	k->qp[0].state = IB_QPS_RTS;
+	KUNIT_ASSERT_EQ(test, post(&k->qp[0], 2, 8), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
+	complete_wqe(k, &k->qp[0], MLX5_CQE_REQ, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
+	destroy_all(test, k);
+}
+
+/* An old completion may name a queue pair that now has the number, and completes elsewhere. */
+static void completion_is_of_a_queue_pair_on_another_cq(struct kunit *test)
+{
+	const struct ib_cq_init_attr attr = { .cqe = BIT(LOG_CQES) - 1 };
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_cq *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct mlx5_ib_kcq *kcq = k->cq.kcq;
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->ibcq.device = k->cq.ibcq.device;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_cq(&other->ibcq, &attr, NULL), 0);
+	KUNIT_ASSERT_EQ(test, post(qp, 1, 8), 0);
+	KUNIT_ASSERT_EQ(test, post_receive(qp, 2), 0);
+	/* The send queue completes on the other CQ. */
+	qp->wqs->send_cq = other->kcq;
+	list_move(&qp->wqs->send_node, &other->kcq->senders);
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	complete_wqe(k, qp, MLX5_CQE_RESP_SEND, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
+	KUNIT_EXPECT_EQ(test, qp->wqs->sq.done, 0);
+	qp->wqs->send_cq = kcq;
+	list_move(&qp->wqs->send_node, &kcq->senders);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&other->ibcq, NULL), 0);
+	destroy_all(test, k);
+}
+
 /* ---- completion queues that are freed -------------------------------------------------------- */
 
 /**
@@ -780,6 +851,8 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(failed_device_is_not_rung),
 	KUNIT_CASE(refusal_leaks_a_part_of_a_queue),
 	KUNIT_CASE(refused_destruction_is_for_the_consumer_to_repeat),
+	KUNIT_CASE(completion_goes_to_the_next_queue_pair_of_the_number),
+	KUNIT_CASE(completion_is_of_a_queue_pair_on_another_cq),
 	KUNIT_CASE(event_queues_work_after_ib_core_has_cancelled_it),
 	KUNIT_CASE(destroyed_queue_is_rung),
 	KUNIT_CASE(shared_requests_complete_in_any_order),

@@ -84,12 +84,22 @@ void mlx5_ib_kcq_close(struct mlx5_ib_kcq *kcq)
 
 /* ---- polling --------------------------------------------------------------------------- */
 
-static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn)
+/*
+ * Find the queue pair of a CQE, whose queue completes on this CQ. NULL if there is none: the CQE
+ * may have been written by an earlier queue pair of this number.
+ */
+static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn,
+					enum mlx5_ib_cqe_kind kind)
 {
+	struct mlx5_ib_wqs *wqs = kcq->last;
+
 	lockdep_assert_held(&kcq->lock);
-	if (!kcq->last || kcq->last->qpn != qpn)
-		kcq->last = xa_load(&kcq->dev->kernel_qps, qpn);
-	return kcq->last;
+	if (!wqs || wqs->qpn != qpn)
+		wqs = xa_load(&kcq->dev->kernel_qps, qpn);
+	if (!wqs || kcq != (kind == MLX5_IB_CQE_SEND ? wqs->send_cq : wqs->recv_cq))
+		return NULL;
+	kcq->last = wqs;
+	return wqs;
 }
 
 /* Consumers expect some errors: of a connection that ends, and of a peer that is gone. */
@@ -127,8 +137,8 @@ static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, 
 
 	if (kind == MLX5_IB_CQE_OTHER)
 		return false;
-	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe));
-	/* Its owner is about to remove this completion. */
+	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe), kind);
+	/* The owner of the queue pair is about to remove this completion. */
 	if (!wqs)
 		return false;
 	if (kind == MLX5_IB_CQE_SEND)
@@ -320,7 +330,7 @@ static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
  * mlx5_ib_kcq_clean - remove the completions of a queue pair that have not been polled
  * @wqs: its work queues; the device completes nothing on them any more
  *
- * Any context.
+ * Also after mlx5_ib_kcq_remove(), unless another queue pair has got the number. Any context.
  */
 void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
 {
@@ -356,7 +366,8 @@ void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
 
 /**
  * mlx5_ib_kcq_remove - let no completion find a queue pair any more
- * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair is in reset, and has its number
+ * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair has its number, so that no other one
+ *	has it, and is in reset unless firmware has refused that
  *
  * When it returns nobody uses @wqs. May sleep.
  */

@@ -101,20 +101,25 @@ int mlx5_ib_kernel_qp_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
  * @qp: the queue pair
  *
  * Takes it to reset first: once it is destroyed another one may have its number, and completions
- * of the two could not be told apart. Kernel consumers do not try to destroy anything twice, so if
- * firmware refuses, the queue pair becomes an orphan. May sleep.
+ * of the two could not be told apart. If firmware does not reset it, the device may complete
+ * requests until the queue pair is destroyed; then these completions are removed as soon as that is
+ * done. Kernel consumers do not try to destroy anything twice, so if firmware refuses, the queue
+ * pair becomes an orphan. May sleep.
  */
 void mlx5_ib_kernel_qp_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp)
 {
 	u32 ece = 0;
+	int err = 0;
 
 	scoped_guard(mutex, &qp->mutex) {
 		if (qp->state != IB_QPS_RESET)
-			mlx5_fw_modify_qp(dev, qp->rsc.uid, MLX5_CMD_OP_2RST_QP, qp->rsc.num, NULL,
-					  0, ece, &ece);
+			err = mlx5_fw_modify_qp(dev, qp->rsc.uid, MLX5_CMD_OP_2RST_QP, qp->rsc.num,
+						NULL, 0, ece, &ece);
 		mlx5_ib_kcq_remove(qp->wqs);
 	}
 	mlx5_ib_rsc_discard(&qp->rsc, &qp->mem);
+	if (err)
+		mlx5_ib_kcq_clean(qp->wqs);
 	mlx5_ib_kernel_qp_release(dev, qp);
 }
 
