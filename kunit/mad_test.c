@@ -49,8 +49,12 @@ static int pkey_of_port(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 	return 0;
 }
 
-static void no_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on)
+/* Of the GSI, while it follows the P_Key table. */
+static struct notifier_block *pkey_events;
+
+static void watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on)
 {
+	pkey_events = on ? events : NULL;
 }
 
 static void never_called(struct ib_cq *cq, void *context)
@@ -73,7 +77,7 @@ static struct manager *make_manager(struct kunit *test)
 	memset(pkeys, 0, sizeof(pkeys));
 	pkeys[0] = 0xffff;
 	m->mock->dev->ib_dev.ops.query_pkey = pkey_of_port;
-	kunit_activate_static_stub(test, mlx5_ib_gsi_watch, no_watch);
+	kunit_activate_static_stub(test, mlx5_ib_gsi_watch, watch);
 
 	m->cq.ibcq.device = &m->mock->dev->ib_dev;
 	m->cq.ibcq.comp_handler = never_called;
@@ -277,6 +281,35 @@ static void refusal_leaves_a_sender(struct kunit *test)
 	destroy_all(test, m);
 }
 
+/* The table has no P_Key without a sender, so the work that creates senders has nothing to do. */
+static void pkey_event_is_lost(struct kunit *test)
+{
+	static const struct {
+		enum ib_qp_state state;
+		int want;
+	} states[] = {
+		{ IB_QPS_INIT, NOTIFY_DONE }, { IB_QPS_RTR, NOTIFY_DONE },
+		{ IB_QPS_RTS, NOTIFY_OK }, { IB_QPS_SQD, NOTIFY_OK },
+		{ IB_QPS_SQE, NOTIFY_OK }, { IB_QPS_ERR, NOTIFY_DONE },
+	};
+	struct mlx5_eqe eqe = { .sub_type = MLX5_PORT_CHANGE_SUBTYPE_PKEY };
+	struct manager *m = make_manager(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	KUNIT_ASSERT_NOT_NULL(test, pkey_events);
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		m->qp.state = states[i].state;
+		KUNIT_EXPECT_EQ_MSG(test, states[i].want,
+				    pkey_events->notifier_call(pkey_events,
+							       MLX5_EVENT_TYPE_PORT_CHANGE, &eqe),
+				    "in state %u", states[i].state);
+	}
+	m->qp.state = IB_QPS_RTS;
+	destroy_all(test, m);
+}
+
 /* ---- MADs that firmware answers ---------------------------------------------------------- */
 
 /* @wc is NULL if a process of this host asks. */
@@ -393,6 +426,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(pkey_is_sent_by_the_wrong_queue_pair),
 	KUNIT_CASE(sender_does_not_say_qp1),
 	KUNIT_CASE(refusal_leaves_a_sender),
+	KUNIT_CASE(pkey_event_is_lost),
 	KUNIT_CASE(wrong_mads_go_to_firmware),
 	KUNIT_CASE(wrong_group_is_attached),
 	{}

@@ -150,6 +150,17 @@ static void gsi_work(struct work_struct *work)
 	gsi_create_senders(container_of(work, struct mlx5_ib_gsi, work));
 }
 
+/*
+ * Whether each P_Key needs a sender: from RTS on. A request that fails takes QP1 to SQE, from where
+ * the consumer takes it back to RTS.
+ */
+static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
+{
+	enum ib_qp_state state = READ_ONCE(gsi->qp->state);
+
+	return state >= IB_QPS_RTS && state != IB_QPS_ERR;
+}
+
 /* In the interrupt of the asynchronous event queue. */
 static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
 {
@@ -157,7 +168,7 @@ static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
 	const struct mlx5_eqe *eqe = data;
 
 	if (type != MLX5_EVENT_TYPE_PORT_CHANGE || eqe->sub_type != MLX5_PORT_CHANGE_SUBTYPE_PKEY ||
-	    READ_ONCE(gsi->qp->state) != IB_QPS_RTS)
+	    !gsi_needs_senders(gsi))
 		return NOTIFY_DONE;
 	queue_work(system_dfl_wq, &gsi->work);
 	return NOTIFY_OK;
@@ -264,7 +275,10 @@ static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mas
 	return err;
 }
 
-/* Senders that exist are in RTS until QP1 is destroyed. */
+/*
+ * Senders do not follow QP1 to other states: they are in RTS, or in SQE after a request of theirs
+ * has failed, until QP1 is destroyed. So draining QP1 does not drain them.
+ */
 static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask)
 {
 	struct mlx5_ib_gsi *gsi = qp->gsi;
