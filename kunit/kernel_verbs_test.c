@@ -18,8 +18,10 @@
 #include "../buf.h"
 #include "../cq.h"
 #include "../kcq.h"
+#include "../layout_qp.h"
 #include "../main.h"
 #include "../orphan.h"
+#include "../port.h"
 #include "../qp.h"
 #include "../rsc.h"
 #include "../srq.h"
@@ -841,6 +843,45 @@ static void consumer_that_only_polls_is_called(struct kunit *test)
 	destroy_all(test, k);
 }
 
+/* ---- limits of the device ------------------------------------------------------------------ */
+
+/* Consumers ask for as many reads as the device says, see nvme_rdma and nvmet_rdma. */
+static void queue_pair_takes_fewer_reads_than_the_device_says(struct kunit *test)
+{
+	struct kernel *k = make_kernel(test);
+	struct mlx5_core_dev *mdev = k->mock->dev->mdev;
+	struct mlx5_ib_caps *caps = &k->mock->dev->caps;
+	struct ib_qp_attr attr = {};
+	struct mlx5_ib_qp_modify mod = {
+		.type = IB_QPT_RC, .cur = IB_QPS_RTS, .next = IB_QPS_RTS, .attr = &attr,
+		.mask = IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC,
+	};
+	struct ib_device_attr props;
+
+	mdev->pdev = kunit_kzalloc(test, sizeof(*mdev->pdev), GFP_KERNEL);
+	mdev->iseg = (void __force __iomem *)kunit_kzalloc(test, sizeof(*mdev->iseg), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mdev->pdev);
+	KUNIT_ASSERT_NOT_NULL(test, (void __force *)mdev->iseg);
+	/* As requester and as responder. */
+	MOCK_SET_CAP(caps, log_max_ra_req_qp, 3);
+	MOCK_SET_CAP(caps, log_max_ra_res_qp, 5);
+	MOCK_SET_CAP(caps, log_max_qp, 24);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_query_device(&k->mock->dev->ib_dev, &props, NULL), 0);
+	KUNIT_EXPECT_EQ(test, props.max_qp_init_rd_atom, 8);
+	KUNIT_EXPECT_EQ(test, props.max_qp_rd_atom, 32);
+	KUNIT_EXPECT_EQ(test, props.max_res_rd_atom, 32 << 24);
+	attr.max_rd_atomic = props.max_qp_init_rd_atom;
+	attr.max_dest_rd_atomic = props.max_qp_rd_atom;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
+	/* The contexts of queue pairs have room for 128. */
+	MOCK_SET_CAP(caps, log_max_ra_req_qp, 9);
+	MOCK_SET_CAP(caps, log_max_ra_res_qp, 9);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_query_device(&k->mock->dev->ib_dev, &props, NULL), 0);
+	KUNIT_EXPECT_EQ(test, props.max_qp_init_rd_atom, 128);
+	KUNIT_EXPECT_EQ(test, props.max_qp_rd_atom, 128);
+	KUNIT_EXPECT_EQ(test, props.max_res_rd_atom, INT_MAX);
+}
+
 static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(request_is_put_elsewhere),
 	KUNIT_CASE(queue_takes_more_than_it_holds),
@@ -860,6 +901,7 @@ static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(refusal_leaks_a_part_of_a_shared_queue),
 	KUNIT_CASE(failed_device_reports_the_last_wqe),
 	KUNIT_CASE(consumer_that_only_polls_is_called),
+	KUNIT_CASE(queue_pair_takes_fewer_reads_than_the_device_says),
 	{}
 };
 

@@ -593,9 +593,26 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 	return mask & IB_QP_ALT_PATH ? qp_check_alt_path(attr, caps) : 0;
 }
 
-static u32 qp_max_rd_atomic(u8 log)
+/**
+ * mlx5_ib_max_rd_atomic - RDMA READs and atomics outstanding of a queue pair as initiator
+ * @caps: what the device can do
+ *
+ * Return: the largest max_rd_atomic, and the device's max_qp_init_rd_atom.
+ */
+u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps)
 {
-	return 1U << min(log, MAX_LOG_RD_ATOMIC);
+	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_ra_req_qp), MAX_LOG_RD_ATOMIC);
+}
+
+/**
+ * mlx5_ib_max_dest_rd_atomic - RDMA READs and atomics outstanding of a queue pair as target
+ * @caps: what the device can do
+ *
+ * Return: the largest max_dest_rd_atomic, and the device's max_qp_rd_atom.
+ */
+u32 mlx5_ib_max_dest_rd_atomic(const struct mlx5_ib_caps *caps)
+{
+	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_ra_res_qp), MAX_LOG_RD_ATOMIC);
 }
 
 /**
@@ -608,8 +625,6 @@ static u32 qp_max_rd_atomic(u8 log)
  */
 int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_caps *caps)
 {
-	u8 log_req = MLX5_CAP_GEN(caps->mdev, log_max_ra_req_qp);
-	u8 log_res = MLX5_CAP_GEN(caps->mdev, log_max_ra_res_qp);
 	const struct ib_qp_attr *attr = mod->attr;
 	int mask = mod->mask;
 
@@ -623,10 +638,10 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 		return -EINVAL;
 	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > MAX_RNR_TIMER)
 		return -EINVAL;
-	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > qp_max_rd_atomic(log_req))
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > mlx5_ib_max_rd_atomic(caps))
 		return -EINVAL;
 	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
-	    attr->max_dest_rd_atomic > qp_max_rd_atomic(log_res))
+	    attr->max_dest_rd_atomic > mlx5_ib_max_dest_rd_atomic(caps))
 		return -EINVAL;
 	if (mask & IB_QP_ACCESS_FLAGS) {
 		if (attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)

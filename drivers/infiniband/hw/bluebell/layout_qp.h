@@ -58,6 +58,8 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version);
 u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps);
 u32 mlx5_ib_max_wqes(const struct mlx5_ib_caps *caps);
+u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps);
+u32 mlx5_ib_max_dest_rd_atomic(const struct mlx5_ib_caps *caps);
 int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			 const struct mlx5_ib_caps *caps);
 void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,

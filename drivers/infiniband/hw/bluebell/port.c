@@ -66,8 +66,9 @@ static void device_fill_atomics(struct mlx5_ib_dev *dev, struct ib_device_attr *
 		props->masked_atomic_cap = IB_ATOMIC_HCA;
 }
 
-static void device_fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
+static void device_fill_queue_limits(const struct mlx5_ib_caps *caps, struct ib_device_attr *props)
 {
+	struct mlx5_core_dev *mdev = caps->mdev;
 	int sq_desc = min_t(int, MLX5_CAP_GEN(mdev, max_wqe_sz_sq), MAX_SQ_DESC);
 	int rq_desc = MLX5_CAP_GEN(mdev, max_wqe_sz_rq);
 	int sq_sge = (sq_desc - sizeof(struct mlx5_wqe_ctrl_seg) -
@@ -78,9 +79,9 @@ static void device_fill_queue_limits(struct mlx5_core_dev *mdev, struct ib_devic
 	props->max_send_sge = sq_sge;
 	props->max_recv_sge = rq_desc / sizeof(struct mlx5_wqe_data_seg);
 	props->max_sge_rd = MLX5_MAX_SGE_RD;
-	props->max_qp_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_req_qp);
-	props->max_qp_init_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_res_qp);
-	props->max_res_rd_atom = props->max_qp_rd_atom * props->max_qp;
+	props->max_qp_rd_atom = mlx5_ib_max_dest_rd_atomic(caps);
+	props->max_qp_init_rd_atom = mlx5_ib_max_rd_atomic(caps);
+	props->max_res_rd_atom = min_t(u64, INT_MAX, (u64)props->max_qp_rd_atom * props->max_qp);
 	props->max_cq = 1 << MLX5_CAP_GEN(mdev, log_max_cq);
 	props->max_cqe = (1 << MLX5_CAP_GEN(mdev, log_max_cq_sz)) - 1;
 	if (MLX5_CAP_GEN(mdev, cq_moderation)) {
@@ -174,7 +175,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 
 	memset(props, 0, sizeof(*props));
 	device_fill_identity(dev, props);
-	device_fill_queue_limits(mdev, props);
+	device_fill_queue_limits(&dev->caps, props);
 	device_fill_srq_limits(dev, props);
 	device_fill_mcast_limits(mdev, props);
 	device_fill_atomics(dev, props);
