@@ -27,15 +27,10 @@
  */
 int mlx5_ib_cq_entries(unsigned int cqe, u8 log_max_cq_sz)
 {
-	u64 entries;
-
-	if (!cqe)
+	/* First, because roundup_pow_of_two() has no result beyond an unsigned long. */
+	if (!cqe || cqe >= 1U << min(log_max_cq_sz, 30))
 		return -EINVAL;
-
-	entries = roundup_pow_of_two((u64)cqe + 1);
-	if (entries > 1ULL << min(log_max_cq_sz, 30))
-		return -EINVAL;
-	return entries;
+	return roundup_pow_of_two(cqe + 1);
 }
 
 static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,

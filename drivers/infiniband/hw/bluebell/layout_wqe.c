@@ -77,13 +77,14 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 	if (asked > most)
 		return -EINVAL;
 	blocks = DIV_ROUND_UP((u32)asked, MLX5_SEND_WQE_BB);
-	count = roundup_pow_of_two((u64)init->cap.max_send_wr * blocks);
+	count = (u64)init->cap.max_send_wr * blocks;
+	/* First, because roundup_pow_of_two() has no result beyond an unsigned long. */
 	if (count > mlx5_ib_max_wqes(caps))
 		return -EINVAL;
 
 	/* What fits in the blocks anyhow may be used. */
 	bytes = min(blocks * MLX5_SEND_WQE_BB, most);
-	wq->sq_count = count;
+	wq->sq_count = roundup_pow_of_two(count);
 	wq->max_ds = bytes / DS_SIZE;
 	wq->max_inline = bytes - header - sizeof(struct mlx5_wqe_inline_seg);
 	init->cap.max_send_wr = wq->sq_count / blocks;
@@ -96,8 +97,8 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		   struct mlx5_ib_wq_layout *wq)
 {
 	u32 sges = max(init->cap.max_recv_sge, 1);
-	u64 count, asked;
-	u32 stride;
+	u32 count, stride;
+	u64 asked;
 
 	if (init->srq || !init->cap.max_recv_wr) {
 		init->cap.max_recv_wr = 0;
@@ -111,10 +112,10 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 	if (stride > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
 		return -EINVAL;
 	/* The send queue, which follows, starts at a basic block. */
-	count = max_t(u64, roundup_pow_of_two((u64)init->cap.max_recv_wr),
-		      DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
+	count = max_t(u32, init->cap.max_recv_wr, DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
 	if (count > mlx5_ib_max_wqes(caps))
 		return -EINVAL;
+	count = roundup_pow_of_two(count);
 
 	wq->rq_count = count;
 	wq->rq_shift = ilog2(stride);
