@@ -58,8 +58,9 @@ struct mlx5_ib_user_db_page {
  * @size: bytes
  * @access: enum ib_access_flags; what the device may do there
  *
- * The one place where pages are pinned, except for CQ buffers. They count
- * against RLIMIT_MEMLOCK. May sleep.
+ * Pins all memory that a process names by its address, except for the buffer of a new CQ (cq.c).
+ * ib_core pins buffers that a process names by an attribute of the call, and exporters pin their
+ * dma-bufs. The pages count against RLIMIT_MEMLOCK. May sleep.
  *
  * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for
  * a range that wraps, -EOVERFLOW for one that no process of this machine can have, -ENOMEM

@@ -302,12 +302,13 @@ void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch 
 }
 
 /**
- * mlx5_ib_rsc_discard - destroy an object whose creation could not be finished
+ * mlx5_ib_rsc_discard - destroy an object whose owner does not try again if firmware refuses
  * @rsc: of mlx5_ib_rsc_add()
  * @mem: what the object shares with the device; zeroed if firmware refuses to destroy the object:
  *	an orphan has it then
  *
- * May sleep.
+ * For queue pairs and shared receive queues of kernel consumers, and for those whose creation could
+ * not be finished. May sleep.
  */
 void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 {
