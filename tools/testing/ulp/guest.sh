@@ -11,6 +11,7 @@ nvmet=/sys/kernel/config/nvmet
 nullb=/sys/kernel/config/nullb/nullb0
 target=/sys/kernel/config/target
 ibdev=/sys/class/infiniband/mlx5_0
+pci_pull=/sys/module/pci_pull/parameters/device
 
 # ---- IPoIB -----------------------------------------------------------------------------------------------------
 
@@ -146,6 +147,8 @@ interrupted_doorbells() {
 # Take the device away from its users. $1 says how:
 # unplug  the HCA is pulled out, and its PCI device is removed, as a hotplug slot does. mlx5_core looks at the HCA
 #         every two seconds, and knows by then that no command will be answered
+# pull    the HCA is pulled out, and its PCI device is removed at once, as a hotplug driver does: mlx5_core has not
+#         looked at the HCA since, and does not report that it has failed
 # fatal   firmware fails; mlx5_core takes the device away and brings it back
 # unbind  the verbs driver is unbound from the device
 take_away() {
@@ -154,6 +157,10 @@ take_away() {
 	case $1 in
 	unplug)
 		hca unplug && sleep 5 && write_in_time 1 "$pci/remove" && [[ ! -e $pci ]]
+		;;
+	pull)
+		[[ -e $pci_pull ]] || insmod /run/bluebell/modules/test/pci_pull.ko || return
+		hca unplug && write_in_time "${pci##*/}" "$pci_pull" && [[ ! -e $pci ]]
 		;;
 	fatal)
 		# mlx5_core does not recover from a second error within the grace period, a minute.
@@ -171,7 +178,7 @@ take_away() {
 give_back() {
 	local driver function
 	case $1 in
-	unplug)
+	unplug | pull)
 		hca plug && echo 1 >/sys/bus/pci/rescan
 		;;
 	unbind)

@@ -15,6 +15,7 @@
 #include <linux/rbtree.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -86,6 +87,8 @@ struct mlx5_ib_port {
  * @caps: what the device can do, as computed when it was probed; constant
  * @port: the port, as port.c knows it
  * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
+ * @gone: does the same when a command finds the device gone; disabled but for the time in which
+ *	@sys_error is registered
  * @orphans: objects that firmware has refused to destroy, and that nobody else destroys
  * @events: who has subscribed to events of the device. Constant while the device has objects
  * @rsc_table: finds queues that the device names by number
@@ -129,6 +132,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_caps caps;
 	struct mlx5_ib_port port;
 	struct notifier_block sys_error;
+	struct work_struct gone;
 	struct mlx5_ib_orphans orphans;
 	struct mlx5_ib_events *events;
 	struct mlx5_ib_rsc_table rsc_table;

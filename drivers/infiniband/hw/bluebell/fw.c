@@ -8,7 +8,9 @@
 #include <linux/ktime.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/vport.h>
+#include <linux/pci.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include "bluebell.h"
 #include "fw.h"
@@ -19,6 +21,26 @@
 /* Longest registers that mlx5_fw_access_reg() is used for: PTYS and NODE_DESC. */
 #define MAX_REG_DW	MLX5_ST_SZ_DW(ptys_reg)
 static_assert(MLX5_ST_SZ_BYTES(ptys_reg) >= IB_DEVICE_NODE_DESC_MAX);
+
+/* Whether commands are not executed any more. No register of the device is read. */
+static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
+{
+	return mdev->state == MLX5_DEVICE_STATE_INTERNAL_ERROR || pci_channel_offline(mdev->pdev);
+}
+
+/**
+ * mlx5_ib_fw_device_is_gone - look whether the device has failed or has been pulled out
+ * @dev: device
+ *
+ * Also finds a device that does not answer, but of which the PCI core has not been told that. Any
+ * context.
+ *
+ * Return: true if the device completes nothing any more.
+ */
+bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
+{
+	return fw_device_is_gone(dev->mdev) || !pci_device_is_present(dev->mdev->pdev);
+}
 
 /**
  * mlx5_ib_fw_exec_via - pass a command through the choke point
@@ -35,6 +57,10 @@ static_assert(MLX5_ST_SZ_BYTES(ptys_reg) >= IB_DEVICE_NODE_DESC_MAX);
  * @uid into the command: firmware lets a user name only objects of the same uid.
  * If mlx5_core builds the command, @in is what the trace and KUnit suites see of it.
  * Sleeps until firmware has answered; the call may wait for other commands.
+ *
+ * A device that is pulled out while it is being removed does not report a system error, because
+ * mlx5_core has stopped its health work by then. So the first command that finds the device gone
+ * queues the work item that fails what kernel consumers wait for.
  *
  * Return: what @send returns, which is never changed: for DESTROY_CQ and the like
  * the result also says whether mlx5_core has let go of the object.
@@ -58,12 +84,9 @@ int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 	trace_fw_cmd(dev_name(dev->mdev->device), MLX5_GET(create_cq_in, in, opcode), uid,
 		     MLX5_GET(create_cq_out, out, status), MLX5_GET(create_cq_out, out, syndrome),
 		     err, timed ? ktime_get_ns() - start : 0);
+	if (unlikely(fw_device_is_gone(dev->mdev)) && !READ_ONCE(dev->failed))
+		queue_work(system_dfl_wq, &dev->gone);
 	return err;
-}
-
-static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
-{
-	return mdev->state == MLX5_DEVICE_STATE_INTERNAL_ERROR || pci_channel_offline(mdev->pdev);
 }
 
 static int fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)

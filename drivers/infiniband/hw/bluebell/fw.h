@@ -45,6 +45,7 @@ struct mlx5_ib_fw_async {
 	struct mlx5_async_work work;
 };
 
+bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev);
 int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 			int out_size, mlx5_ib_fw_send_t send, void *arg);
 int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,

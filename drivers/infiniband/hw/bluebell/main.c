@@ -24,6 +24,7 @@
 #include "dm.h"
 #include "event.h"
 #include "fast_mr.h"
+#include "fw.h"
 #include "gsi.h"
 #include "kcq.h"
 #include "mad.h"
@@ -206,18 +207,25 @@ static int dev_notify_sys_error(struct notifier_block *nb, unsigned long type, v
 	return NOTIFY_OK;
 }
 
+static void dev_gone_work(struct work_struct *work)
+{
+	dev_failed(container_of(work, struct mlx5_ib_dev, gone));
+}
+
 /* A device that has failed already will not say so again. */
 static int dev_init_sys_error(struct mlx5_ib_dev *dev)
 {
 	dev->sys_error.notifier_call = dev_notify_sys_error;
 	mlx5_notifier_register(dev->mdev, &dev->sys_error);
-	if (dev->mdev->state == MLX5_DEVICE_STATE_INTERNAL_ERROR)
+	enable_work(&dev->gone);
+	if (mlx5_ib_fw_device_is_gone(dev))
 		dev_failed(dev);
 	return 0;
 }
 
 static void dev_cleanup_sys_error(struct mlx5_ib_dev *dev)
 {
+	disable_work_sync(&dev->gone);
 	mlx5_notifier_unregister(dev->mdev, &dev->sys_error);
 }
 
@@ -228,6 +236,13 @@ static int dev_register(struct mlx5_ib_dev *dev)
 
 static void dev_unregister(struct mlx5_ib_dev *dev)
 {
+	/*
+	 * The hotplug driver removes a device that has been pulled out at once, and mlx5_core then
+	 * stops its health work, which would have reported a system error. Consumers wait for the
+	 * requests that they have posted.
+	 */
+	if (mlx5_ib_fw_device_is_gone(dev))
+		dev_failed(dev);
 	/* Otherwise calls in progress, which are waited for, could take long. */
 	mlx5_ib_stop_advice(dev);
 	ib_unregister_device(&dev->ib_dev);
@@ -320,6 +335,8 @@ static int mlx5_ib_probe(struct auxiliary_device *adev, const struct auxiliary_d
 		return -ENOMEM;
 	dev->mdev = mdev;
 	dev->dma_device = &mdev->pdev->dev;
+	INIT_WORK(&dev->gone, dev_gone_work);
+	disable_work(&dev->gone);
 	mlx5_ib_read_caps(mdev, &dev->caps);
 	dev->ib_dev.node_type = RDMA_NODE_IB_CA;
 	dev->ib_dev.phys_port_cnt = MLX5_CAP_GEN(mdev, num_ports);
