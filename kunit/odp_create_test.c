@@ -21,6 +21,8 @@
 
 #define MEM_PAGES	64
 #define MEM_ALIGN	SZ_2M
+/* The lowest address that a process can have memory at, as a rule: vm.mmap_min_addr. */
+#define LOW_MEM		SZ_64K
 #define MAGIC		0x6b6e696600000000ULL
 /* More commands or UMRs than any run takes. */
 #define MAX_STEPS	200
@@ -465,6 +467,55 @@ static void partial_unmap_clears_other_pages(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+static const struct region_case low_cases[] = {
+	{ .name = "an explicit region", .pages = LOW_MEM / PAGE_SIZE + MEM_PAGES },
+	{ .name = "an implicit region", .implicit = true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(low, low_cases, name);
+
+/* The leaf of a region that begins at address 0. */
+static struct odp_leaf *first_leaf(struct odp_mr *mr)
+{
+	struct odp_key *key;
+
+	if (mr->leaf)
+		return mr->leaf;
+	key = xa_load(&mr->root->children, 0);
+	key = xa_load(&container_of(key, struct odp_dir, key)->children, 0);
+	return container_of(key, struct odp_leaf, key);
+}
+
+/* The address space of a process that exits is invalidated from 0 to ULONG_MAX, at one time. */
+static void exit_of_a_process_leaves_its_low_memory_in_reach(struct kunit *test)
+{
+	const struct mmu_notifier_range range = {
+		.mm = current->mm, .start = 0, .end = ULONG_MAX,
+		.flags = MMU_NOTIFIER_RANGE_BLOCKABLE, .event = MMU_NOTIFY_RELEASE,
+	};
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	struct mmu_interval_notifier *notifier;
+	u32 access = IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE;
+
+	env->mem = vm_mmap(NULL, LOW_MEM, MEM_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, 0);
+	KUNIT_ASSERT_EQ(test, env->mem, LOW_MEM);
+	env->mr = mlx5_ib_odp_reg(&env->pd.ibpd, 0,
+				  c->implicit ? U64_MAX : c->pages * PAGE_SIZE, 0, access);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	expect_pages(test, env, &parts[1]);
+	notifier = &first_leaf(odp_of(env))->notifier;
+	KUNIT_EXPECT_TRUE(test, notifier->ops->invalidate(notifier, &range,
+							  notifier->invalidate_seq));
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* Tables exist for the parts of a region that have pages, and for no longer. */
 static void chunk_without_page_is_kept(struct kunit *test)
 {
@@ -556,6 +607,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(failed_advice_leaves_pages_mapped,
 			 region_gen_params),
 	KUNIT_CASE_PARAM(partial_unmap_clears_other_pages, region_gen_params),
+	KUNIT_CASE_PARAM(exit_of_a_process_leaves_its_low_memory_in_reach, low_gen_params),
 	KUNIT_CASE(chunk_without_page_is_kept),
 	KUNIT_CASE_PARAM(window_is_bound_to_pages_that_fault, region_gen_params),
 	KUNIT_CASE(implicit_region_lets_address_space_be_freed),

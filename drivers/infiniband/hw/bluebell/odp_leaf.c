@@ -270,15 +270,19 @@ static void odp_leaf_clear(struct odp_leaf *leaf, size_t first, size_t end)
 	odp_leaf_clear_run(leaf, &run);
 }
 
-/* MMU notifier: unmap pages from the device before the process loses them. */
+/*
+ * MMU notifier: unmap pages from the device before the process loses them. A range that reaches
+ * into the leaf may end at ULONG_MAX, as that of an exiting process does, so its end is not
+ * rounded up to a page.
+ */
 static bool odp_leaf_invalidate(struct mmu_interval_notifier *mni,
 				const struct mmu_notifier_range *range, unsigned long seq)
 {
 	struct odp_leaf *leaf = container_of(mni, struct odp_leaf, notifier);
 	u64 start = max_t(u64, leaf->start, range->start) - leaf->start;
-	u64 end = range->end - leaf->start;
+	u64 last_byte = range->end - 1 - leaf->start;
 	size_t first = start >> PAGE_SHIFT;
-	size_t last = min_t(u64, leaf->num_pages, DIV_ROUND_UP_ULL(end, PAGE_SIZE));
+	size_t last = min_t(u64, leaf->num_pages, (last_byte >> PAGE_SHIFT) + 1);
 	size_t npages;
 
 	if (!mmu_notifier_range_blockable(range))
@@ -504,7 +508,7 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsign
  */
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req)
 {
-	u64 end = va + len, stop;
+	u64 end = va + len, stop, in_chunk;
 	int ret, had_all = 1;
 
 	if (req & HMM_PFN_REQ_WRITE && !ib_access_writable(leaf->mr->mr.access))
@@ -519,8 +523,8 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned lo
 			return -ECANCELED;
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		stop = min(end, leaf->start + ALIGN(va + 1 - leaf->start,
-						    MLX5_IB_ODP_CHUNK_BYTES));
+		in_chunk = (va - leaf->start) & (MLX5_IB_ODP_CHUNK_BYTES - 1);
+		stop = va + min(end - va, MLX5_IB_ODP_CHUNK_BYTES - in_chunk);
 		ret = odp_leaf_page_in_chunk(leaf, va, stop, req, page);
 		if (ret < 0)
 			return ret;

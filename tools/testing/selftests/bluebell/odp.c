@@ -2031,6 +2031,143 @@ TEST(implicit_region_outlives_its_process)
 	}
 }
 
+/* The lowest address that a process can have memory at, unless vm.mmap_min_addr says otherwise. */
+#define LOW_MEM 0x10000ul
+
+/* What the owner of low memory tells the peer that accesses it. */
+struct low_info {
+	uint32_t qpn, rkey;
+	uint16_t lid;
+};
+
+/* Pipes between a process with a paged region over low memory, its child, and the peer. */
+struct low {
+	int to_owner[2], to_child[2], to_peer[2];
+	pid_t owner;
+};
+
+static bool pass(int fd, const void *msg, size_t len)
+{
+	return write(fd, msg, len) == (ssize_t)len;
+}
+
+static bool take(int fd, void *msg, size_t len)
+{
+	return read(fd, msg, len) == (ssize_t)len;
+}
+
+/* Keep what the owner has opened, and so the region, until the peer closes its end of the pipe. */
+static void __noreturn keep_open(struct low *low)
+{
+	char c;
+
+	while (read(low->to_child[0], &c, 1) > 0)
+		;
+	_exit(0);
+}
+
+/*
+ * Register a region whose first address is 0, let a peer access it, and exit when the peer says so.
+ * The child is there before the access: fork() has the pages unmapped from the device.
+ */
+static void __noreturn own_low_memory(struct low *low, bool implicit)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct low_info info;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint32_t peer;
+	struct rdma r;
+	uint8_t *mem;
+	pid_t child;
+	char go;
+
+	close(low->to_owner[1]);
+	close(low->to_child[1]);
+	mem = mmap((void *)LOW_MEM, LEN, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (mem != (void *)LOW_MEM || rdma_open(&r))
+		_exit(1);
+	fill(mem, LEN, 7);
+	qp = rdma_qp_create(&r, r.cq, &cfg);
+	mr = ibv_reg_mr(r.pd, NULL, implicit ? SIZE_MAX : LOW_MEM + LEN,
+			ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	if (!qp || !mr)
+		_exit(2);
+	info = (struct low_info){ qp->qp_num, mr->rkey, r.port.lid };
+	if (!pass(low->to_peer[1], &info, sizeof(info)) ||
+	    !take(low->to_owner[0], &peer, sizeof(peer)) ||
+	    rdma_qp_connect(qp, &cfg, peer, r.port.lid))
+		_exit(3);
+	child = fork();
+	if (!child)
+		keep_open(low);
+	if (child < 0 || !pass(low->to_peer[1], "c", 1) || !take(low->to_owner[0], &go, 1))
+		_exit(4);
+	_exit(0);
+}
+
+static void access_low_memory(struct __test_metadata *_metadata, struct low *low, struct pair *p)
+{
+	struct low_info info;
+	uint32_t qpn = p->qp[0]->qp_num;
+	int status;
+	char c;
+
+	ASSERT_TRUE(take(low->to_peer[0], &info, sizeof(info)));
+	ASSERT_EQ(0, rdma_modify_state(p->qp[0], IBV_QPS_RESET));
+	ASSERT_EQ(0, rdma_qp_connect(p->qp[0], &p->cfg, info.qpn, info.lid));
+	ASSERT_TRUE(pass(low->to_owner[1], &qpn, sizeof(qpn)));
+	ASSERT_TRUE(take(low->to_peer[0], &c, 1));
+	memset(p->buf[0], 0, LEN);
+	ASSERT_EQ(0, rdma_access(p, IBV_WR_RDMA_READ, info.rkey, LOW_MEM, LEN));
+	EXPECT_TRUE(check_fill(p->buf[0], LEN, 7));
+	/* Its pages are free when the owner has exited. */
+	ASSERT_TRUE(pass(low->to_owner[1], "g", 1));
+	ASSERT_EQ(low->owner, waitpid(low->owner, &status, 0));
+	ASSERT_EQ(0, status);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_access(p, IBV_WR_RDMA_READ, info.rkey, LOW_MEM, 64));
+}
+
+static void test_low_memory(struct __test_metadata *_metadata, bool implicit)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct low low;
+	struct rdma r;
+	struct pair p;
+
+	ASSERT_EQ(0, pipe(low.to_owner));
+	ASSERT_EQ(0, pipe(low.to_child));
+	ASSERT_EQ(0, pipe(low.to_peer));
+	low.owner = fork();
+	ASSERT_LE(0, low.owner);
+	if (!low.owner)
+		own_low_memory(&low, implicit);
+	close(low.to_owner[0]);
+	close(low.to_child[0]);
+	close(low.to_peer[1]);
+	ASSERT_EQ(0, rdma_open(&r));
+	ASSERT_EQ(0, pair_open(&p, &r, &cfg, LEN));
+	access_low_memory(_metadata, &low, &p);
+	close(low.to_owner[1]);
+	close(low.to_child[1]);
+	close(low.to_peer[0]);
+	pair_close(&p);
+	rdma_close(&r);
+}
+
+/* An exiting process invalidates addresses 0 to ULONG_MAX, which is no multiple of the page size. */
+TEST(low_memory_is_out_of_reach_after_exit)
+{
+	if (!device_has(_metadata, has_odp))
+		SKIP(return, NO_ODP);
+	if (!driver_is("bluebell") && !getenv("CORE_PATCHED"))
+		SKIP(return, "ib_core uses freed memory, see Documentation/patches.rst");
+	test_low_memory(_metadata, false);
+	if (device_has(_metadata, has_implicit))
+		test_low_memory(_metadata, true);
+}
+
 static void fault_until_killed(unsigned int round)
 {
 	struct paged o;
