@@ -5,7 +5,10 @@
  * tables that it has been given. A case is named after the defect it finds.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
 #include <linux/uaccess.h>
@@ -13,6 +16,7 @@
 #include "../cq.h"
 #include "../mr.h"
 #include "../odp_internal.h"
+#include "../orphan.h"
 #include "../qp.h"
 #include "../srq.h"
 #include "../ucontext.h"
@@ -445,6 +449,50 @@ static void failed_advice_leaves_pages_mapped(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+static bool umr_is_stuck(struct mlx5_ib_dev *dev)
+{
+	return true;
+}
+
+/* What mlx5_ib_orphan_keep() was last called with. */
+static struct {
+	void *buffer;
+	mlx5_ib_free_buffer_t free;
+} kept;
+
+static void keep_list(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
+		      mlx5_ib_free_buffer_t free)
+{
+	dma_unmap_single(dev->dma_device, dma, bytes, DMA_TO_DEVICE);
+	kept.buffer = buffer;
+	kept.free = free;
+}
+
+/* The device may read the list of translation entries again when page-in has failed. */
+static void list_that_the_device_may_read_is_freed(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	kept.buffer = NULL;
+	kunit_activate_static_stub(test, mlx5_ib_orphan_keep, keep_list);
+	kunit_activate_static_stub(test, mlx5_ib_umr_is_stuck, umr_is_stuck);
+	env->hca->how = MOCK_NOT_EXECUTED;
+	env->hca->fail = env->hca->num_requests + 1;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -EFAULT);
+	KUNIT_ASSERT_NOT_NULL(test, kept.buffer);
+	/* Pages of a slab cache have no references of their own. */
+	KUNIT_EXPECT_FALSE(test, PageSlab(virt_to_page(kept.buffer)));
+	KUNIT_EXPECT_EQ(test, page_count(virt_to_page(kept.buffer)), 1);
+	kept.free(kept.buffer);
+	kunit_deactivate_static_stub(test, mlx5_ib_umr_is_stuck);
+	clear_failure(env);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 static void partial_unmap_clears_other_pages(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
@@ -606,6 +654,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(region_is_created_without_fault_queue, region_gen_params),
 	KUNIT_CASE_PARAM(failed_advice_leaves_pages_mapped,
 			 region_gen_params),
+	KUNIT_CASE(list_that_the_device_may_read_is_freed),
 	KUNIT_CASE_PARAM(partial_unmap_clears_other_pages, region_gen_params),
 	KUNIT_CASE_PARAM(exit_of_a_process_leaves_its_low_memory_in_reach, low_gen_params),
 	KUNIT_CASE(chunk_without_page_is_kept),

@@ -15,6 +15,7 @@
  */
 
 #include <linux/dma-mapping.h>
+#include <linux/gfp.h>
 #include <linux/hmm-dma.h>
 #include <linux/hmm.h>
 #include <linux/mm.h>
@@ -393,8 +394,9 @@ static void odp_leaf_put_list(const void *list)
 }
 
 /*
- * Write entries of a chunk, numbered in the chunk, to the key. @list is a page to copy them to, and
- * @base the number of the chunk's first entry.
+ * Write entries of a chunk, numbered in the chunk, to the key. @list is a page to copy them to, not
+ * one of a slab cache, which would not be kept by a reference. @base is the number of the chunk's
+ * first entry.
  */
 static int odp_leaf_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, size_t base,
 			       size_t first, size_t num, __be64 *list)
@@ -416,7 +418,7 @@ static int odp_leaf_write_mtts(struct odp_leaf *leaf, struct odp_chunk *chunk, s
 		return -ENOMEM;
 	err = mlx5_ib_umr_write_list(dev, leaf->key.mkey->key, base + first, num, dma);
 	if (err && mlx5_ib_umr_is_stuck(dev)) {
-		/* A page that the device may still read is freed with this reference. */
+		/* The caller frees the page, which stays allocated until this reference is put. */
 		get_page(virt_to_page(list));
 		mlx5_ib_orphan_keep(dev, list, dma, num * sizeof(*list), odp_leaf_put_list);
 	} else {
@@ -514,7 +516,7 @@ int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned lo
 	if (req & HMM_PFN_REQ_WRITE && !ib_access_writable(leaf->mr->mr.access))
 		return -EFAULT;
 	/* Allocated here and not under the lock, which memory reclaim takes. */
-	void *page __free(kfree) = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	void *page __free(free_page) = (void *)__get_free_page(GFP_KERNEL);
 
 	if (!page)
 		return -ENOMEM;

@@ -6,6 +6,7 @@
  * device, and when the driver is unbound.
  */
 
+#include <kunit/static_stub.h>
 #include <linux/dma-mapping.h>
 #include <linux/kmemleak.h>
 #include <linux/mlx5/driver.h>
@@ -163,8 +164,11 @@ void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *
 void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
 			 mlx5_ib_free_buffer_t free)
 {
-	struct orphan_buffer *kept = kmalloc_obj(*kept, GFP_NOWAIT | __GFP_NOWARN);
+	struct orphan_buffer *kept;
 
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_orphan_keep, dev, buffer, dma, bytes, free);
+
+	kept = kmalloc_obj(*kept, GFP_NOWAIT | __GFP_NOWARN);
 	if (!kept) {
 		kmemleak_ignore(buffer);
 		return;

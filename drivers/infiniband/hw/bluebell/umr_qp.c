@@ -532,6 +532,7 @@ void mlx5_ib_abort_umr(struct mlx5_ib_dev *dev)
  */
 bool mlx5_ib_umr_is_stuck(struct mlx5_ib_dev *dev)
 {
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umr_is_stuck, dev);
 	return dev->umr && READ_ONCE(dev->umr->stuck);
 }
 
