@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of page faults that the device meets at a WQE: which memory is mapped, and how the
- * fault is answered. The WQEs lie in memory of a process. A case is named after the defect it
- * finds.
+ * fault is answered. The WQEs lie in memory of a process or of the kernel. A case is named after the
+ * defect it finds.
  */
 
 #include <kunit/static_stub.h>
@@ -17,7 +17,9 @@
 #include "../mr.h"
 #include "../odp_internal.h"
 #include "../qp.h"
+#include "../srq.h"
 #include "../ucontext.h"
+#include "../wr.h"
 #include "mock_hca.h"
 
 /* Pages of the process. */
@@ -141,21 +143,35 @@ static void post_send(struct kunit *test, struct env *env, u16 index, u32 lkey, 
 	put_data(test, env, at + 32, BYTES, lkey2, 2);
 }
 
-/* Have the driver resolve a fault at a WQE, and see whether the work request is to fail. */
-static void expect_answer(struct kunit *test, struct env *env, u8 type, u16 index, bool error)
+/* Have the driver resolve a fault, and see whether the work request is to fail. */
+static void expect_answer_to(struct kunit *test, struct env *env, const struct mlx5_ib_fault *fault,
+			     bool error)
 {
-	const struct mlx5_ib_fault fault = {
-		.type = type, .wq_num = env->qp.rsc.num, .token = TOKEN, .packet_len = BYTES,
-		.wqe_index = index,
-	};
 	const __be32 *in = (const __be32 *)env->mock->in;
 
 	env->mock->num_commands = 0;
-	mlx5_ib_odp_resolve_fault(env->mock->dev->odp, &fault);
+	mlx5_ib_odp_resolve_fault(env->mock->dev->odp, fault);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
 	KUNIT_EXPECT_EQ(test, env->mock->opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
-	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), error << 31 | type << 24 | env->qp.rsc.num);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), error << 31 | fault->type << 24 | fault->wq_num);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[3]), TOKEN);
+}
+
+/* The same for a fault at a WQE of a queue. */
+static void expect_queue_answer(struct kunit *test, struct env *env, u32 num, u8 type, u16 index,
+				bool error)
+{
+	const struct mlx5_ib_fault fault = {
+		.type = type, .wq_num = num, .token = TOKEN, .packet_len = BYTES,
+		.wqe_index = index,
+	};
+
+	expect_answer_to(test, env, &fault, error);
+}
+
+static void expect_answer(struct kunit *test, struct env *env, u8 type, u16 index, bool error)
+{
+	expect_queue_answer(test, env, env->qp.rsc.num, type, index, error);
 }
 
 static void expect_send_answer(struct kunit *test, struct env *env, u16 index, bool error)
@@ -364,6 +380,116 @@ static void signature_is_taken_for_data(struct kunit *test)
 	free_env(test, env);
 }
 
+/* ---- queues of kernel consumers ------------------------------------------------------------ */
+
+#define BLOCKS_A_PAGE	(PAGE_SIZE / MLX5_SEND_WQE_BB)
+
+/**
+ * struct kernel_queues - a queue pair of a kernel consumer
+ * @cq: completion queue
+ * @srq: shared receive queue, from which the queue pair does not receive
+ * @qp: the queue pair. Its receive queue has one block, so that the send queue crosses a page
+ */
+struct kernel_queues {
+	struct mlx5_ib_cq cq;
+	struct mlx5_ib_srq srq;
+	struct mlx5_ib_qp qp;
+};
+
+static struct kernel_queues *make_kernel_queues(struct kunit *test, struct env *env)
+{
+	struct kernel_queues *k = kunit_kzalloc(test, sizeof(*k), GFP_KERNEL);
+	const struct ib_cq_init_attr attr = { .cqe = 7 };
+	struct ib_srq_init_attr srq_init = {
+		.srq_type = IB_SRQT_BASIC, .attr = { .max_wr = 3, .max_sge = 2 },
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.cap = { .max_send_wr = 2 * BLOCKS_A_PAGE, .max_recv_wr = 1, .max_send_sge = 4,
+			 .max_recv_sge = 4 },
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, k);
+	mock_set_issi(env->mock, 1);
+	mock_set_kernel_queues(env->mock);
+	MOCK_SET_CAP(&env->mock->dev->caps, log_max_srq_sz, 10);
+	MOCK_SET_CAP(&env->mock->dev->caps, rc, 1);
+	k->cq.ibcq.device = &env->mock->dev->ib_dev;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_cq(&k->cq.ibcq, &attr, NULL), 0);
+	k->srq.ibsrq.device = &env->mock->dev->ib_dev;
+	k->srq.ibsrq.pd = &env->pd[0].ibpd;
+	k->srq.ibsrq.srq_type = IB_SRQT_BASIC;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_srq(&k->srq.ibsrq, &srq_init, NULL), 0);
+	init.send_cq = &k->cq.ibcq;
+	init.recv_cq = &k->cq.ibcq;
+	k->qp.ibqp.device = &env->mock->dev->ib_dev;
+	k->qp.ibqp.pd = &env->pd[0].ibpd;
+	k->qp.ibqp.qp_type = IB_QPT_RC;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_qp(&k->qp.ibqp, &init, NULL), 0);
+	k->qp.state = IB_QPS_RTS;
+	return k;
+}
+
+static void free_kernel_queues(struct kunit *test, struct kernel_queues *k)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp.ibqp, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&k->cq.ibcq, NULL), 0);
+}
+
+static struct ib_sge kernel_sge(struct env *env, unsigned int page)
+{
+	return (struct ib_sge){
+		.addr = mock_buffer(env->mock, REGION + page), .length = BYTES,
+		.lkey = env->mr->lkey,
+	};
+}
+
+static void post_kernel_send(struct kunit *test, struct mlx5_ib_qp *qp, struct ib_sge *sge,
+			     unsigned int num)
+{
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = num };
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_post_sends(qp, &wr, NULL, &bad), 0);
+}
+
+static void kernel_work_queue_is_taken_for_memory_of_a_process(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct kernel_queues *k = make_kernel_queues(test, env);
+	struct ib_sge sge[4] = { };
+	const struct ib_recv_wr recv = { .sg_list = &sge[3], .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+	unsigned int i, rq_blocks;
+
+	rq_blocks = k->qp.ucmd.rq_wqe_count << k->qp.ucmd.rq_wqe_shift >> 6;
+	KUNIT_ASSERT_LT(test, rq_blocks + 1, BLOCKS_A_PAGE);
+	/* The last data segment of a request of two blocks is in the second page. */
+	for (i = 0; i < BLOCKS_A_PAGE - rq_blocks - 1; i++)
+		post_kernel_send(test, &k->qp, NULL, 0);
+	sge[3] = kernel_sge(env, 0);
+	for (i = 0; i < 3; i++)
+		sge[i] = (struct ib_sge){ .length = 1, .lkey = UNKNOWN_KEY };
+	post_kernel_send(test, &k->qp, sge, 4);
+	expect_queue_answer(test, env, k->qp.rsc.num, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE,
+			    BLOCKS_A_PAGE - rq_blocks - 1, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+
+	sge[3] = kernel_sge(env, 2);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_post_recv(&k->qp.ibqp, &recv, &bad), 0);
+	expect_queue_answer(test, env, k->qp.rsc.num, MLX5_WQE_PF_TYPE_RESP, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
+
+	sge[3] = kernel_sge(env, 4);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_post_srq_recv(&k->srq.ibsrq, &recv, &bad), 0);
+	expect_queue_answer(test, env, k->srq.rsc.num, MLX5_WQE_PF_TYPE_RMP, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 3);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey, sge[3].addr), 0);
+	free_kernel_queues(test, k);
+	free_env(test, env);
+}
+
 static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(list_without_a_paged_key_fails_the_request),
 	KUNIT_CASE(key_of_another_domain_maps_pages),
@@ -371,6 +497,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(table_of_a_process_leads_to_no_page),
 	KUNIT_CASE(table_of_another_domain_maps_pages),
 	KUNIT_CASE_PARAM(signature_is_taken_for_data, recv_gen_params),
+	KUNIT_CASE(kernel_work_queue_is_taken_for_memory_of_a_process),
 	{}
 };
 

@@ -127,6 +127,38 @@ void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf)
 	buf->umem = NULL;
 }
 
+static void buf_read_frags(const struct mlx5_frag_buf *frags, size_t offset, void *dst, size_t len)
+{
+	size_t num;
+
+	for (; len; len -= num, offset += num, dst += num) {
+		num = min(len, PAGE_SIZE - offset_in_page(offset));
+		memcpy(dst, frags->frags[offset >> PAGE_SHIFT].buf + offset_in_page(offset), num);
+	}
+}
+
+/**
+ * mlx5_ib_buf_read - read what has been posted to a queue
+ * @buf: buffer of the queue
+ * @offset: first byte to read
+ * @dst: gets the bytes
+ * @len: number of bytes, all of them in the buffer
+ *
+ * May sleep.
+ *
+ * Return: 0; -EINVAL beyond the end of a process's buffer; -EOPNOTSUPP for a buffer in a dma-buf,
+ * which need not be in memory that the CPU can read.
+ */
+int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, size_t len)
+{
+	if (buf->umem && buf->umem->is_dmabuf)
+		return -EOPNOTSUPP;
+	if (buf->umem)
+		return ib_umem_copy_from(dst, buf->umem, offset, len);
+	buf_read_frags(&buf->frags, offset, dst, len);
+	return 0;
+}
+
 /**
  * mlx5_ib_buf_alloc_cmd - allocate a command that describes a buffer
  * @buf: the buffer; the list is empty for a queue pair without queues

@@ -52,6 +52,7 @@ struct mlx5_ib_queue_mem {
 struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access);
 int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, u8 max_offset);
 void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf);
+int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, size_t len);
 void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen);
 int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue_mem *mem,
 			  void *qpc, u32 *qpn, u32 *ece);

@@ -9,9 +9,9 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
 #include <linux/slab.h>
-#include <rdma/ib_umem.h>
 
 #include "bluebell.h"
+#include "buf.h"
 #include "fw.h"
 #include "layout_odp.h"
 #include "mkey_pool.h"
@@ -109,9 +109,9 @@ static int odp_fault_resolve_rdma(const struct odp_fault_state *state)
 	return ret < 0 ? ret : ret ? 0 : -ENOENT;
 }
 
-/* A work queue in memory of a process: @count places, a power of two, of 2^@shift bytes each. */
+/* A work queue in a buffer: @count places, a power of two, of 2^@shift bytes each. */
 struct odp_ring {
-	struct ib_umem *umem;
+	const struct mlx5_ib_buf *buf;
 	u32 offset;
 	u32 count;
 	u8 shift;
@@ -129,9 +129,9 @@ static int odp_fault_read_ring(const struct odp_ring *ring, u16 index, void *wqe
 
 	if (!ring->count)
 		return -EINVAL;
-	err = ib_umem_copy_from(wqe, ring->umem, ring->offset + at, first);
+	err = mlx5_ib_buf_read(ring->buf, ring->offset + at, wqe, first);
 	if (!err && first < len)
-		err = ib_umem_copy_from(wqe + first, ring->umem, ring->offset, len - first);
+		err = mlx5_ib_buf_read(ring->buf, ring->offset, wqe + first, len - first);
 	return err ?: len;
 }
 
@@ -139,7 +139,7 @@ static int odp_fault_read_send(struct mlx5_ib_qp *qp, u16 index, void *wqe,
 			       struct mlx5_ib_odp_sges *sges)
 {
 	const struct odp_ring ring = {
-		.umem = qp->mem.buf.umem,
+		.buf = &qp->mem.buf,
 		.offset = qp->ucmd.rq_wqe_count << qp->ucmd.rq_wqe_shift,
 		.count = qp->ucmd.sq_wqe_count,
 		.shift = ilog2(MLX5_SEND_WQE_BB),
@@ -164,7 +164,7 @@ static int odp_fault_read_srq(struct mlx5_ib_srq *srq, u16 index, void *wqe,
 			      struct mlx5_ib_odp_sges *sges)
 {
 	const struct odp_ring ring = {
-		.umem = srq->mem.buf.umem,
+		.buf = &srq->mem.buf,
 		.count = srq->wq.wqe_cnt,
 		.shift = srq->wq.wqe_shift,
 	};
@@ -177,7 +177,7 @@ static int odp_fault_read_rq(struct mlx5_ib_qp *qp, u16 index, void *wqe,
 			     struct mlx5_ib_odp_sges *sges)
 {
 	const struct odp_ring ring = {
-		.umem = qp->mem.buf.umem,
+		.buf = &qp->mem.buf,
 		.count = qp->ucmd.rq_wqe_count,
 		.shift = qp->ucmd.rq_wqe_shift,
 	};
