@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of page faults that the device meets at a WQE: which memory is mapped, and how the
- * fault is answered. The WQEs lie in memory of a process or of the kernel. A case is named after the
- * defect it finds.
+ * KUnit suite of page faults: which memory is mapped, and how the fault is answered. The WQEs lie
+ * in memory of a process or of the kernel. A case is named after the defect it finds.
  */
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/mlx5/qp.h>
+#include <linux/mman.h>
 #include <linux/uaccess.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -144,11 +144,12 @@ static void post_send(struct kunit *test, struct env *env, u16 index, u32 lkey, 
 }
 
 /* Have the driver resolve a fault, and see whether the work request is to fail. */
-static void expect_answer_to(struct kunit *test, struct env *env, const struct mlx5_ib_fault *fault,
+static void expect_answer_to(struct kunit *test, struct env *env, struct mlx5_ib_fault *fault,
 			     bool error)
 {
 	const __be32 *in = (const __be32 *)env->mock->in;
 
+	fault->taken = fault->taken ?: ktime_get();
 	env->mock->num_commands = 0;
 	mlx5_ib_odp_resolve_fault(env->mock->dev->odp, fault);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
@@ -161,7 +162,7 @@ static void expect_answer_to(struct kunit *test, struct env *env, const struct m
 static void expect_queue_answer(struct kunit *test, struct env *env, u32 num, u8 type, u16 index,
 				bool error)
 {
-	const struct mlx5_ib_fault fault = {
+	struct mlx5_ib_fault fault = {
 		.type = type, .wq_num = num, .token = TOKEN, .packet_len = BYTES,
 		.wqe_index = index,
 	};
@@ -380,6 +381,126 @@ static void signature_is_taken_for_data(struct kunit *test)
 	free_env(test, env);
 }
 
+/* ---- faults at remote keys ------------------------------------------------------------------- */
+
+/* More reports of a fault than the driver answers without an error. */
+#define REPEATS		20
+
+/* Replace the region by one that allows @access. */
+static void register_again(struct kunit *test, struct env *env, u32 access)
+{
+	unsigned long mem = mock_buffer(env->mock, REGION);
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
+	env->mr = mlx5_ib_odp_reg(&env->pd[0].ibpd, mem, REGION_PAGES * PAGE_SIZE, mem,
+				  IB_ACCESS_ON_DEMAND | access);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+}
+
+/* An RDMA READ of a page of the region; its event is taken at @taken or, if that is 0, now. */
+static void expect_read_answer(struct kunit *test, struct env *env, ktime_t taken, bool error)
+{
+	static u32 num;
+	struct mlx5_ib_fault fault = {
+		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA, .wq_num = ++num,
+		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .rkey = env->mr->rkey,
+		.va = mock_buffer(env->mock, REGION), .taken = taken,
+	};
+
+	expect_answer_to(test, env, &fault, error);
+}
+
+static bool is_writable(struct env *env)
+{
+	return mock_hca_translate(env->hca, env->mr->rkey, mock_buffer(env->mock, REGION)) &
+	       MLX5_EN_WR;
+}
+
+/* Have the process map other memory in place of the first page of the region. */
+static void replace_page(struct kunit *test, struct env *env, unsigned long prot)
+{
+	unsigned long mem = mock_buffer(env->mock, REGION);
+
+	KUNIT_ASSERT_EQ(test, vm_mmap(NULL, mem, PAGE_SIZE, prot,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), mem);
+}
+
+/* Memory for reading only: the region does not allow writing, or else the process does not. */
+static const struct read_case {
+	const char *name;
+	u32 access;
+	unsigned long prot;
+} read_cases[] = {
+	{ "a region for reading", IB_ACCESS_REMOTE_READ, PROT_READ | PROT_WRITE },
+	{ "a mapping for reading", IB_ACCESS_REMOTE_READ | IB_ACCESS_LOCAL_WRITE, PROT_READ },
+};
+
+KUNIT_ARRAY_PARAM_DESC(read, read_cases, name);
+
+/* The faults of all queues are reported before the first of them is answered. */
+static void read_by_another_queue_is_taken_for_a_repeated_one(struct kunit *test)
+{
+	const struct read_case *c = test->param_value;
+	struct env *env = make_env(test, 0, 0);
+	ktime_t taken = ktime_get();
+	unsigned int i;
+
+	register_again(test, env, c->access);
+	replace_page(test, env, c->prot);
+	for (i = 0; i < REPEATS; i++) {
+		expect_read_answer(test, env, taken, false);
+		KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+		KUNIT_EXPECT_FALSE(test, is_writable(env));
+	}
+	free_env(test, env);
+}
+
+static void write_that_is_reported_as_read_is_not_resolved(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+
+	replace_page(test, env, PROT_READ | PROT_WRITE);
+	expect_read_answer(test, env, 0, false);
+	/* Another queue could have mapped the page. */
+	expect_read_answer(test, env, 0, false);
+	KUNIT_EXPECT_FALSE(test, is_writable(env));
+	expect_read_answer(test, env, 0, false);
+	KUNIT_EXPECT_TRUE(test, is_writable(env));
+	free_env(test, env);
+}
+
+/* The device cannot want to write if the region does not allow it. */
+static void repeated_read_of_a_region_for_reading_fails(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	unsigned int i;
+
+	register_again(test, env, IB_ACCESS_REMOTE_READ);
+	for (i = 0; i < REPEATS; i++)
+		expect_read_answer(test, env, 0, false);
+	free_env(test, env);
+}
+
+static void write_to_a_mapping_for_reading_is_repeated_for_ever(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	unsigned int i;
+
+	replace_page(test, env, PROT_READ);
+	/* The first one maps the page. */
+	for (i = 0; i < 9; i++)
+		expect_read_answer(test, env, 0, false);
+	/* A page that is lost meanwhile, and mapped again, is progress. */
+	replace_page(test, env, PROT_READ);
+	for (i = 0; i < 9; i++)
+		expect_read_answer(test, env, 0, false);
+	KUNIT_EXPECT_FALSE(test, is_writable(env));
+	expect_read_answer(test, env, 0, true);
+	/* The work request has failed, so the next fault is another one. */
+	expect_read_answer(test, env, 0, false);
+	free_env(test, env);
+}
+
 /* ---- queues of kernel consumers ------------------------------------------------------------ */
 
 #define BLOCKS_A_PAGE	(PAGE_SIZE / MLX5_SEND_WQE_BB)
@@ -497,6 +618,10 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(table_of_a_process_leads_to_no_page),
 	KUNIT_CASE(table_of_another_domain_maps_pages),
 	KUNIT_CASE_PARAM(signature_is_taken_for_data, recv_gen_params),
+	KUNIT_CASE_PARAM(read_by_another_queue_is_taken_for_a_repeated_one, read_gen_params),
+	KUNIT_CASE(write_that_is_reported_as_read_is_not_resolved),
+	KUNIT_CASE(repeated_read_of_a_region_for_reading_fails),
+	KUNIT_CASE(write_to_a_mapping_for_reading_is_repeated_for_ever),
 	KUNIT_CASE(kernel_work_queue_is_taken_for_memory_of_a_process),
 	{}
 };

@@ -7,6 +7,7 @@
 #ifndef BLUEBELL_LAYOUT_ODP_H
 #define BLUEBELL_LAYOUT_ODP_H
 
+#include <linux/ktime.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/qp.h>
 #include <linux/types.h>
@@ -52,6 +53,7 @@ struct mlx5_ib_mkc_attr;
  * @op_len: length of the whole operation in bytes; 0 if the device does not know. RDMA
  *	faults only
  * @va: first address of the whole operation. RDMA faults only
+ * @taken: when the driver has taken the event from its queue
  */
 struct mlx5_ib_fault {
 	bool is_unknown;
@@ -65,6 +67,7 @@ struct mlx5_ib_fault {
 	u32 rkey;
 	u32 op_len;
 	u64 va;
+	ktime_t taken;
 };
 
 /**

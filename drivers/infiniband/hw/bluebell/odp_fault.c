@@ -6,6 +6,7 @@
 
 #include <linux/delay.h>
 #include <linux/jhash.h>
+#include <linux/ktime.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
 #include <linux/slab.h>
@@ -26,6 +27,15 @@
 #define FAULT_AROUND	SZ_4M
 /* Pause before another attempt to allocate memory for a reported fault. */
 #define MEMORY_PAUSE_MS	10
+/*
+ * How often in a row a fault is answered although nothing could be mapped for it, before the work
+ * request fails: if the process cannot write to memory to which the device perhaps wants to write,
+ * and if no key of a WQE leads to paged memory.
+ */
+#define MAX_REFUSED	8
+#define MAX_UNPAGED	1
+/* A fault that is reported again later than this is another one. */
+#define REPEAT_MS	5000
 /* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
 #define NUM_EQE		0x1000
 
@@ -35,44 +45,107 @@ struct odp_fault_work {
 	struct mlx5_ib_fault fault;
 };
 
-/* A fault that is being resolved. */
+/**
+ * struct odp_fault_state - a fault that is being resolved
+ * @odp: paging state of the device
+ * @fault: the fault
+ * @write: the device is about to write
+ * @vain: how often the same fault has been answered although there was nothing to map
+ * @mapped: a page has been mapped, or mapped for writing, that was not before
+ * @refused: all was mapped for reading, and could not be mapped for writing
+ */
 struct odp_fault_state {
 	struct mlx5_ib_odp *odp;
 	const struct mlx5_ib_fault *fault;
-	bool is_repeated;
 	bool write;
+	unsigned int vain;
+	bool mapped;
+	bool refused;
 };
 
-/*
- * Whether the last fault of this hash was about the same. Perhaps the device did not find what the
- * driver has mapped for that one.
- */
-static bool odp_fault_was_seen(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
+static struct odp_fault_id odp_fault_identify(const struct mlx5_ib_fault *fault)
 {
-	struct odp_fault_id *seen, id;
-	bool same;
+	return (struct odp_fault_id){
+		.where = fault->is_rdma ? fault->va : fault->wqe_index,
+		.wq_num = fault->is_rdma ? 0 : fault->wq_num,
+		.rkey = fault->rkey,
+		.committed = fault->committed,
+		.type = fault->type,
+	};
+}
 
-	/* All bytes are hashed and compared. */
-	memset(&id, 0, sizeof(id));
-	id.where = fault->is_rdma ? fault->va : fault->wqe_index;
-	id.num = fault->is_rdma ? fault->rkey : fault->wq_num;
-	id.committed = fault->committed;
-	id.type = fault->type;
-	seen = &odp->seen[jhash(&id, sizeof(id), 0) % MLX5_IB_ODP_NUM_SEEN];
-	guard(spinlock)(&odp->seen_lock);
-	same = !memcmp(seen, &id, sizeof(id));
-	memcpy(seen, &id, sizeof(id));
-	return same;
+static struct odp_vain *odp_fault_vain_slot(struct mlx5_ib_odp *odp, const struct odp_fault_id *id)
+{
+	lockdep_assert_held(&odp->vain_lock);
+	return &odp->vain[jhash(id, sizeof(*id), 0) % MLX5_IB_ODP_NUM_VAIN];
+}
+
+static bool odp_vain_is_of(const struct odp_vain *vain, const struct odp_fault_id *id)
+{
+	return !memcmp(&vain->id, id, sizeof(*id)) &&
+	       ktime_ms_delta(ktime_get(), vain->last) <= REPEAT_MS;
+}
+
+/*
+ * How often the same fault has just been answered although there was nothing to map. The event of
+ * a fault that is reported again is taken after that answer. An earlier event is that of another
+ * queue.
+ */
+static unsigned int odp_fault_count_vain(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
+{
+	const struct odp_fault_id id = odp_fault_identify(fault);
+	struct odp_vain *vain;
+
+	guard(spinlock)(&odp->vain_lock);
+	vain = odp_fault_vain_slot(odp, &id);
+	if (!odp_vain_is_of(vain, &id) || ktime_before(fault->taken, vain->last))
+		return 0;
+	return vain->times;
+}
+
+static void odp_fault_set_vain(const struct odp_fault_state *state, unsigned int times)
+{
+	const struct odp_fault_id id = odp_fault_identify(state->fault);
+	struct odp_vain *vain;
+	bool is_same;
+
+	guard(spinlock)(&state->odp->vain_lock);
+	vain = odp_fault_vain_slot(state->odp, &id);
+	is_same = odp_vain_is_of(vain, &id);
+	if (!times && is_same)
+		vain->times = 0;
+	/* The fault of another queue is not counted. */
+	if (!times || (is_same && ktime_before(state->fault->taken, vain->last)))
+		return;
+	*vain = (struct odp_vain){ .id = id, .times = times, .last = ktime_get() };
+}
+
+/*
+ * All that a fault needs was mapped already. That is so if another queue has faulted on the same
+ * pages, and then the queue just goes on. But if the fault is reported again, the device may want
+ * to write, whatever it says.
+ */
+static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *want, u64 need,
+				      struct odp_fault_state *state)
+{
+	int ret;
+
+	if (!state->vain || state->write || !ib_access_writable(READ_ONCE(mr->mr.access)))
+		return;
+	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, need, HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE);
+	if (!ret)
+		atomic64_add(odp_range_pages(want->addr, need), &mr->stat.faults);
+	state->mapped |= !ret;
+	state->refused |= ret < 0;
 }
 
 /*
  * Map the bytes of a region that the device needs, without which the queue cannot go on, and as
- * much of the rest as can be mapped: the operation will touch that next. If all was mapped for
- * reading when the same fault was reported once more, the device wants to write, whatever it says.
+ * much of the rest as can be mapped: the operation will touch that next.
  */
-static int odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, const void *arg)
+static int odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg)
 {
-	const struct odp_fault_state *state = arg;
+	struct odp_fault_state *state = arg;
 	unsigned long req = HMM_PFN_REQ_FAULT | (state->write ? HMM_PFN_REQ_WRITE : 0);
 	u64 need = want->need ?: 1, len;
 	int ret;
@@ -83,17 +156,29 @@ static int odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, con
 		len = need;
 		ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
 	}
-	if (ret == 1 && state->is_repeated && !state->write) {
-		len = need;
-		ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req | HMM_PFN_REQ_WRITE);
-	}
-	if (!ret)
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		odp_fault_map_for_writing(mr, want, need, state);
+	} else {
 		atomic64_add(odp_range_pages(want->addr, len), &mr->stat.faults);
-	return min(ret, 0);
+		state->mapped = true;
+	}
+	return 0;
+}
+
+/* Returns 0 if the queue of a fault may go on, or -EFAULT if the driver cannot do more for it. */
+static int odp_fault_check_progress(const struct odp_fault_state *state, bool is_paged)
+{
+	unsigned int max = is_paged ? MAX_REFUSED : MAX_UNPAGED;
+	bool ends = !state->mapped && (state->refused || !is_paged) && state->vain >= max;
+
+	odp_fault_set_vain(state, ends || state->mapped ? 0 : state->vain + 1);
+	return ends ? -EFAULT : 0;
 }
 
 /* Resolve a fault that an incoming RDMA operation met at the remote key it names. */
-static int odp_fault_resolve_rdma(const struct odp_fault_state *state)
+static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 {
 	const struct mlx5_ib_fault *fault = state->fault;
 	u64 left = fault->op_len > fault->committed ? fault->op_len - fault->committed : 0;
@@ -106,7 +191,9 @@ static int odp_fault_resolve_rdma(const struct odp_fault_state *state)
 	};
 	int ret = mlx5_ib_odp_for_each_region(state->odp, &want, odp_fault_page_in, state);
 
-	return ret < 0 ? ret : ret ? 0 : -ENOENT;
+	if (ret < 0)
+		return ret;
+	return ret ? odp_fault_check_progress(state, true) : -ENOENT;
 }
 
 /* A work queue in a buffer: @count places, a power of two, of 2^@shift bytes each. */
@@ -192,7 +279,7 @@ static int odp_fault_read_rq(struct mlx5_ib_qp *qp, u16 index, void *wqe,
  * the queue may go on: the device looks at the keys again, which may have changed meanwhile.
  * But if the same fault is reported once more, there is nothing that the driver could do.
  */
-static int odp_fault_page_in_sges(const struct odp_fault_state *state, struct ib_pd *pd,
+static int odp_fault_page_in_sges(struct odp_fault_state *state, struct ib_pd *pd,
 				  const struct mlx5_ib_odp_sges *sges, u64 need)
 {
 	bool is_paged = false;
@@ -217,7 +304,7 @@ static int odp_fault_page_in_sges(const struct odp_fault_state *state, struct ib
 			return ret;
 		is_paged |= ret != 0;
 	}
-	return is_paged || !state->is_repeated ? 0 : -EFAULT;
+	return odp_fault_check_progress(state, is_paged);
 }
 
 /* Read the WQE that a fault is about. Returns the PD that its keys must belong to. */
@@ -245,7 +332,7 @@ static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_rsc *queue,
 	return err ? ERR_PTR(err) : qp->ibqp.pd;
 }
 
-static int odp_fault_resolve_wqe(const struct odp_fault_state *state, struct mlx5_ib_rsc *queue)
+static int odp_fault_resolve_wqe(struct odp_fault_state *state, struct mlx5_ib_rsc *queue)
 {
 	const struct mlx5_ib_fault *fault = state->fault;
 	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
@@ -316,7 +403,7 @@ void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fau
 		odp_fault_answer(&state, -EOPNOTSUPP);
 		return;
 	}
-	state.is_repeated = odp_fault_was_seen(odp, fault);
+	state.vain = odp_fault_count_vain(odp, fault);
 	state.write = fault->is_rdma ? fault->type & MLX5_PAGE_FAULT_RESUME_WRITE :
 				       fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE;
 	if (fault->is_rdma) {
@@ -344,6 +431,7 @@ static void odp_fault_do_work(struct work_struct *work)
 static void odp_fault_queue(struct mlx5_ib_odp *odp, struct odp_fault_work *fw)
 {
 	fw->odp = odp;
+	fw->fault.taken = ktime_get();
 	INIT_WORK(&fw->work, odp_fault_do_work);
 	atomic_inc(&odp->num_faults);
 	queue_work(odp->fault_wq, &fw->work);
@@ -472,7 +560,7 @@ void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
 	init_waitqueue_head(&odp->no_faults);
 	mutex_init(&odp->start_lock);
 	spin_lock_init(&odp->events_lock);
-	spin_lock_init(&odp->seen_lock);
+	spin_lock_init(&odp->vain_lock);
 	INIT_WORK(&odp->eq_work, odp_fault_retry_events);
 }
 

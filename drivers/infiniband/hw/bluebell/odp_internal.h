@@ -181,20 +181,36 @@ static inline u64 odp_range_pages(u64 addr, u64 len)
 }
 
 /* Number of faults that are remembered. */
-#define MLX5_IB_ODP_NUM_SEEN	64
+#define MLX5_IB_ODP_NUM_VAIN	64
 
 /**
  * struct odp_fault_id - what a fault was about
  * @where: the address of the operation, or the index of the WQE
- * @num: the remote key, or the number of the queue
+ * @wq_num: the queue; 0 for a fault at a remote key, which does not name it
+ * @rkey: the remote key; 0 for a fault at a WQE
  * @committed: bytes of the message that had been transferred
  * @type: as the device reported it
+ *
+ * Without padding: all bytes are hashed and compared.
  */
 struct odp_fault_id {
 	u64 where;
-	u32 num;
+	u32 wq_num;
+	u32 rkey;
 	u32 committed;
-	u8 type;
+	u32 type;
+};
+
+/**
+ * struct odp_vain - a fault that was answered although there was nothing to map
+ * @id: what the fault was about
+ * @times: how often in a row
+ * @last: when it was last answered so
+ */
+struct odp_vain {
+	struct odp_fault_id id;
+	unsigned int times;
+	ktime_t last;
 };
 
 /**
@@ -216,8 +232,8 @@ struct odp_fault_id {
  * @nb: notifier called by the interrupt of @eq
  * @events_lock: serializes consumption of @eq, also from its interrupt
  * @eq_work: continues consumption after an allocation has failed in the interrupt
- * @seen_lock: guards @seen
- * @seen: faults that have been resolved, each in the place that its hash says
+ * @vain_lock: guards @vain
+ * @vain: faults that were answered in vain, each in the place that its hash says
  */
 struct mlx5_ib_odp {
 	struct mlx5_ib_dev *dev;
@@ -234,8 +250,8 @@ struct mlx5_ib_odp {
 	struct notifier_block nb;
 	spinlock_t events_lock;		/* consumption of eq */
 	struct work_struct eq_work;
-	spinlock_t seen_lock;		/* seen */
-	struct odp_fault_id seen[MLX5_IB_ODP_NUM_SEEN];
+	spinlock_t vain_lock;		/* vain */
+	struct odp_vain vain[MLX5_IB_ODP_NUM_VAIN];
 };
 
 /* odp_mr.c */
@@ -278,11 +294,11 @@ struct odp_want {
 	u64 need;
 };
 
-typedef int (*odp_region_fn)(struct odp_mr *mr, const struct odp_want *want, const void *arg);
+typedef int (*odp_region_fn)(struct odp_mr *mr, const struct odp_want *want, void *arg);
 
 /* odp_table.c */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
-				odp_region_fn fn, const void *arg);
+				odp_region_fn fn, void *arg);
 
 /* odp_fault.c */
 void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault);

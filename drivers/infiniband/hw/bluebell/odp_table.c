@@ -46,7 +46,7 @@
 struct odp_walk {
 	struct mlx5_ib_odp *odp;
 	odp_region_fn fn;
-	const void *arg;
+	void *arg;
 	unsigned int tables;
 	unsigned int entries;
 	unsigned int ahead;
@@ -167,7 +167,7 @@ static int odp_walk_key(struct odp_walk *walk, const struct odp_want *want, unsi
  * errno of a firmware refusal; or what @fn has returned.
  */
 int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
-				odp_region_fn fn, const void *arg)
+				odp_region_fn fn, void *arg)
 {
 	struct odp_walk walk = {
 		.odp = odp, .fn = fn, .arg = arg, .tables = MAX_TABLES, .entries = MAX_ENTRIES,

@@ -1403,6 +1403,59 @@ TEST_F(region, bounds_and_rights_are_checked)
 		  run_op(o, READ, o->p.buf[0], o->p.mr->lkey, o->mem, ro->rkey, 64));
 }
 
+#define READERS 6
+
+/* All read the first page of the memory at the same time; returns the first status that is not 0. */
+static int read_together(struct paged *o, struct pair *readers, uint32_t rkey)
+{
+	struct ibv_wc wc;
+	int i, ret = 0, status;
+
+	for (i = 0; i < READERS; i++) {
+		struct ibv_send_wr wr = {
+			.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { .remote_addr = (uintptr_t)o->mem, .rkey = rkey },
+		};
+
+		if (post_send(&readers[i], &wr, readers[i].buf[0], 64))
+			return -1;
+	}
+	for (i = 0; i < READERS; i++) {
+		status = reap(readers[i].cq[0], &wc);
+		ret = ret ?: status;
+	}
+	return ret;
+}
+
+/* The faults look alike, but none of them is one that is reported again. */
+TEST_F(region, many_readers_of_a_page_that_is_for_reading_succeed)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct pair readers[READERS];
+	struct paged *o = &self->o;
+	struct ibv_mr *ro;
+	int i;
+
+	ro = ibv_reg_mr(o->r.pd, o->mem, LEN, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, ro);
+	for (i = 0; i < READERS; i++)
+		ASSERT_EQ(0, pair_open(&readers[i], &o->r, &cfg, UV_PAGE));
+	for (i = 0; i < 20; i++) {
+		madvise(o->mem, LEN, MADV_DONTNEED);
+		ASSERT_EQ(0, read_together(o, readers, ro->rkey)) TH_LOG("round %d", i);
+	}
+	/* The region allows writing, but the process does not. mlx5_ib wants to map for writing then. */
+	ASSERT_EQ(0, mprotect(o->mem, LEN, PROT_READ));
+	for (i = 0; i < 20 && driver_is("bluebell"); i++) {
+		madvise(o->mem, LEN, MADV_DONTNEED);
+		ASSERT_EQ(0, read_together(o, readers, o->mr->rkey)) TH_LOG("round %d", i);
+	}
+	ASSERT_EQ(0, mprotect(o->mem, LEN, PROT_READ | PROT_WRITE));
+	for (i = 0; i < READERS; i++)
+		pair_close(&readers[i]);
+	EXPECT_EQ(0, ibv_dereg_mr(ro));
+}
+
 TEST_F(region, iova_may_differ_from_the_address)
 {
 	struct paged *o = &self->o;
