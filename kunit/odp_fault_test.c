@@ -501,6 +501,20 @@ static void write_to_a_mapping_for_reading_is_repeated_for_ever(struct kunit *te
 	free_env(test, env);
 }
 
+/* A queue that a process has created by commands of its own, or that firmware does not destroy. */
+static void fault_of_a_queue_that_is_not_found_is_not_answered(struct kunit *test)
+{
+	static const u8 types[] = {
+		MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, MLX5_WQE_PF_TYPE_RESP, MLX5_WQE_PF_TYPE_RMP,
+	};
+	struct env *env = make_env(test, 0, 0);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		expect_queue_answer(test, env, env->qp.rsc.num + 1, types[i], 0, true);
+	free_env(test, env);
+}
+
 /* ---- queues of kernel consumers ------------------------------------------------------------ */
 
 #define BLOCKS_A_PAGE	(PAGE_SIZE / MLX5_SEND_WQE_BB)
@@ -622,6 +636,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(write_that_is_reported_as_read_is_not_resolved),
 	KUNIT_CASE(repeated_read_of_a_region_for_reading_fails),
 	KUNIT_CASE(write_to_a_mapping_for_reading_is_repeated_for_ever),
+	KUNIT_CASE(fault_of_a_queue_that_is_not_found_is_not_answered),
 	KUNIT_CASE(kernel_work_queue_is_taken_for_memory_of_a_process),
 	{}
 };

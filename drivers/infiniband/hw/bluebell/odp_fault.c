@@ -366,7 +366,10 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 				      fault->wq_num, fault->token, err);
 }
 
-/* The queue that a fault is about, with a reference; NULL if it is being destroyed. */
+/*
+ * The queue that a fault is about, with a reference. NULL if the queue is being destroyed, which
+ * firmware may still refuse, and for a queue that a process has created by commands of its own.
+ */
 static struct mlx5_ib_rsc *odp_fault_get_queue(struct mlx5_ib_odp *odp,
 					       const struct mlx5_ib_fault *fault)
 {
@@ -411,9 +414,11 @@ void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fau
 		return;
 	}
 	queue = odp_fault_get_queue(odp, fault);
-	/* The queue is being destroyed and will not go on: no answer is needed. */
-	if (!queue)
+	/* Without an answer, the queue would stand still for good if it is not destroyed. */
+	if (!queue) {
+		odp_fault_answer(&state, -ENOENT);
 		return;
+	}
 	odp_fault_answer(&state, odp_fault_resolve_wqe(&state, queue));
 	mlx5_ib_rsc_put(queue);
 }
