@@ -606,6 +606,18 @@ static void window_is_bound_to_pages_that_fault(struct kunit *test)
 	expect_no_region(test, env, 0, "a refused registration");
 }
 
+/* Firmware could create a key, but none of its pages could ever be mapped. */
+static void region_is_created_when_umr_is_gone(struct kunit *test)
+{
+	struct env *env = make_env(test);
+
+	mlx5_ib_abort_umr(env->mock->dev);
+	env->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, reg(env, test->param_value), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	expect_no_region(test, env, 0, "a refused registration");
+}
+
 static void implicit_region_lets_address_space_be_freed(struct kunit *test)
 {
 	static const struct region_case c = { .implicit = true };
@@ -659,6 +671,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(exit_of_a_process_leaves_its_low_memory_in_reach, low_gen_params),
 	KUNIT_CASE(chunk_without_page_is_kept),
 	KUNIT_CASE_PARAM(window_is_bound_to_pages_that_fault, region_gen_params),
+	KUNIT_CASE_PARAM(region_is_created_when_umr_is_gone, region_gen_params),
 	KUNIT_CASE(implicit_region_lets_address_space_be_freed),
 	KUNIT_CASE(refused_init_leaks),
 	{}

@@ -187,8 +187,8 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * that UMR fills). May sleep.
  *
  * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as mlx5_ib_reg_user_mr(),
- * -EOPNOTSUPP also with IB_ACCESS_MW_BIND; -ENOMEM also for a region with too many pages; as
- * mlx5_ib_odp_start() if paging cannot be set up.
+ * -EOPNOTSUPP also with IB_ACCESS_MW_BIND, and if UMR does not work any more; -ENOMEM also for a
+ * region with too many pages; as mlx5_ib_odp_start() if paging cannot be set up.
  */
 struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
 {
@@ -234,8 +234,8 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  * dma-buf's reservation lock.
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, windows are to be
- * bound, or the exporter does not move its memory, which can then be pinned; otherwise as
- * mlx5_ib_reg_user_mr_dmabuf().
+ * bound, UMR does not work any more, or the exporter does not move its memory, which can then be
+ * pinned; otherwise as mlx5_ib_reg_user_mr_dmabuf().
  */
 struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
 				     u32 access)

@@ -22,6 +22,7 @@
 #include "srq.h"
 #include "ucontext.h"
 #include "umr.h"
+#include "umr_qp.h"
 
 /* A fault also maps what the operation will touch later, up to this many bytes in all. */
 #define FAULT_AROUND	SZ_4M
@@ -534,8 +535,8 @@ static int odp_create_eq(struct mlx5_ib_odp *odp)
  * a thread and an interrupt. It stays until the device is removed. May sleep; takes start_lock and
  * first_use.
  *
- * Return: 0; -ENOMEM; -EINTR if the task is being killed; or the errno of a firmware refusal. After
- * an error the next caller tries again.
+ * Return: 0; -EOPNOTSUPP if UMR does not work any more; -ENOMEM; -EINTR if the task is being
+ * killed; or the errno of a firmware refusal. After an error the next caller tries again.
  */
 int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
 {
@@ -545,6 +546,9 @@ int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
 	err = mlx5_ib_use_mkey_pool(dev);
 	if (err)
 		return err;
+	/* Pages can be mapped and unmapped by UMR only. */
+	if (mlx5_ib_umr_is_gone(dev))
+		return -EOPNOTSUPP;
 	ACQUIRE(mutex_kill, lock)(&odp->start_lock);
 	err = ACQUIRE_ERR(mutex_kill, &lock);
 	if (err || odp->eq)
