@@ -242,13 +242,16 @@ static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
 
 /*
  * Release a reference to a leaf. A leaf that has no page or no key is reclaimed: a range that
- * cannot be paged in must not cost memory either.
+ * cannot be paged in must not cost memory either. Called with the lock of the tree, which reclaim
+ * takes, too: a reclaim that gives up because of this reference has done so before, so that another
+ * one is queued here.
  */
-static void odp_tree_put_leaf(struct odp_leaf *leaf)
+static void odp_tree_put_leaf_locked(struct odp_leaf *leaf)
 {
 	struct odp_mr *mr = leaf->mr;
 	bool empty;
 
+	lockdep_assert_held(&mr->tree_lock);
 	scoped_guard(mutex, &leaf->lock)
 		empty = !leaf->npages || leaf->dead;
 	if (empty) {
@@ -260,6 +263,13 @@ static void odp_tree_put_leaf(struct odp_leaf *leaf)
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
 	refcount_dec(&leaf->refs);
+}
+
+static void odp_tree_put_leaf(struct odp_leaf *leaf)
+{
+	/* The caller's reference to the region keeps the lock. */
+	guard(mutex)(&leaf->mr->tree_lock);
+	odp_tree_put_leaf_locked(leaf);
 }
 
 /* The leaf of an address, created if there is none, with a reference for the caller. */
@@ -286,7 +296,7 @@ static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
 	refcount_inc(&leaf->refs);
 	err = odp_tree_link_child(mr, dir, key);
 	if (err) {
-		odp_tree_put_leaf(leaf);
+		odp_tree_put_leaf_locked(leaf);
 		return ERR_PTR(err);
 	}
 	return leaf;
