@@ -606,6 +606,20 @@ static void window_is_bound_to_pages_that_fault(struct kunit *test)
 	expect_no_region(test, env, 0, "a refused registration");
 }
 
+/* The offset of an address in its page is not translated. */
+static void address_has_another_page_offset_in_the_key(struct kunit *test)
+{
+	const u32 access = IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE;
+	struct env *env = make_env(test);
+
+	env->mr = mlx5_ib_odp_reg(&env->pd.ibpd, env->mem + 8, PAGE_SIZE, 0, access);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(env->mr), -EINVAL);
+	env->mr = mlx5_ib_odp_reg(&env->pd.ibpd, env->mem + 8, PAGE_SIZE, 8, access);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* Firmware could create a key, but none of its pages could ever be mapped. */
 static void region_is_created_when_umr_is_gone(struct kunit *test)
 {
@@ -671,6 +685,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(exit_of_a_process_leaves_its_low_memory_in_reach, low_gen_params),
 	KUNIT_CASE(chunk_without_page_is_kept),
 	KUNIT_CASE_PARAM(window_is_bound_to_pages_that_fault, region_gen_params),
+	KUNIT_CASE(address_has_another_page_offset_in_the_key),
 	KUNIT_CASE_PARAM(region_is_created_when_umr_is_gone, region_gen_params),
 	KUNIT_CASE(implicit_region_lets_address_space_be_freed),
 	KUNIT_CASE(refused_init_leaks),

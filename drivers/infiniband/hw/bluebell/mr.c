@@ -149,8 +149,7 @@ static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u
  * @pd: protection domain
  * @start: address in the process
  * @length: bytes
- * @iova: first address of the region in WQEs and on the wire; ib_core has checked that it
- *	has the page offset of @start
+ * @iova: first address of the region in WQEs and on the wire, with the page offset of @start
  * @access: enum ib_access_flags
  * @dmah: not supported
  * @udata: empty

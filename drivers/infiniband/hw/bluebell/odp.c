@@ -73,6 +73,9 @@ static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iov
 		return -EOPNOTSUPP;
 	if (overflows_type(start, unsigned long))
 		return -EOVERFLOW;
+	/* ib_core has checked that for processes, but not for kernel consumers. */
+	if (offset_in_page(start ^ iova))
+		return -EINVAL;
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
@@ -179,7 +182,7 @@ static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
  * @start: address in the process; 0 for an implicit region
  * @length: length in bytes; U64_MAX for an implicit region, which covers the whole
  *	address space of the process
- * @iova: first address of the region as work requests name it
+ * @iova: first address of the region as work requests name it, with the page offset of @start
  * @access: enum ib_access_flags, including IB_ACCESS_ON_DEMAND
  *
  * Implements ibv_reg_mr(3) with IBV_ACCESS_ON_DEMAND: creates a key with no page
@@ -235,7 +238,8 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, windows are to be
  * bound, UMR does not work any more, or the exporter does not move its memory, which can then be
- * pinned; otherwise as mlx5_ib_reg_user_mr_dmabuf().
+ * pinned; otherwise as
+ * mlx5_ib_reg_user_mr_dmabuf().
  */
 struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
 				     u32 access)
