@@ -12,12 +12,14 @@
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
 #include <linux/uaccess.h>
+#include <net/netlink.h>
 
 #include "../cq.h"
 #include "../mr.h"
 #include "../odp_internal.h"
 #include "../orphan.h"
 #include "../qp.h"
+#include "../restrack.h"
 #include "../srq.h"
 #include "../ucontext.h"
 #include "../umr_qp.h"
@@ -620,6 +622,29 @@ static void address_has_another_page_offset_in_the_key(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* Another region may have the number of a key that has been destroyed. */
+static void another_key_is_shown_in_place_of_a_destroyed_one(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct sk_buff *msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, msg);
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_res_mr_entry_raw(msg, env->mr), 0);
+	env->hca->how = MOCK_NOT_EXECUTED;
+	env->hca->fail = env->hca->num_requests + 1;
+	replace_memory(test, env);
+	KUNIT_EXPECT_TRUE(test, to_mmr(env->mr)->mkey.destroyed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_res_mr_entry_raw(msg, env->mr), -EAGAIN);
+	nlmsg_free(msg);
+	clear_failure(env);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 /* Firmware could create a key, but none of its pages could ever be mapped. */
 static void region_is_created_when_umr_is_gone(struct kunit *test)
 {
@@ -686,6 +711,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(chunk_without_page_is_kept),
 	KUNIT_CASE_PARAM(window_is_bound_to_pages_that_fault, region_gen_params),
 	KUNIT_CASE(address_has_another_page_offset_in_the_key),
+	KUNIT_CASE(another_key_is_shown_in_place_of_a_destroyed_one),
 	KUNIT_CASE_PARAM(region_is_created_when_umr_is_gone, region_gen_params),
 	KUNIT_CASE(implicit_region_lets_address_space_be_freed),
 	KUNIT_CASE(refused_init_leaks),

@@ -296,8 +296,9 @@ static const struct raw_form mkey_form = {
  *
  * QUERY_MKEY. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a region whose key is being destroyed
- * because its process has closed the device; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a region whose key has been destroyed,
+ * because its pages could not be unmapped otherwise, or is being destroyed because its process has
+ * closed the device; -ENOMEM; or the errno of a firmware refusal.
  */
 int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 {
@@ -307,7 +308,7 @@ int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 	err = put_raw(msg, to_mdev(ibmr->device), &mkey_form, mr->mkey.uid,
 		      mlx5_mkey_to_idx(mr->mkey.key));
 	/* What was queried may be another region, which has got the key. */
-	return READ_ONCE(mr->mkey.closing) ? -EAGAIN : err;
+	return READ_ONCE(mr->mkey.closing) || READ_ONCE(mr->mkey.destroyed) ? -EAGAIN : err;
 }
 
 static int put_paging_stat(struct sk_buff *msg, const struct mlx5_ib_paging_stat *stat)
