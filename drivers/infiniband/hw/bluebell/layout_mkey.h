@@ -25,8 +25,8 @@ struct scatterlist;
  */
 #define MLX5_IB_MAX_COMMAND_MTTS	BIT(24)
 /*
- * Longest list of a key over paged memory: 16 bytes of kernel memory a page, which are
- * charged to no process.
+ * Longest list of a key over paged memory, whose tables take 16 bytes of kernel memory or more for
+ * each page that is mapped. They are charged to the memory cgroup of the process.
  */
 #define MLX5_IB_MAX_PAGED_MTTS		BIT(24)
 

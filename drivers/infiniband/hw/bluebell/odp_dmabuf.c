@@ -5,9 +5,9 @@
  *
  * The dma-buf's reservation lock, which the exporter holds during a move, guards the DMA mapping,
  * the translation entries and the state of the key. It is taken with no other lock of the driver
- * held. Memory may be allocated, and so reclaimed, under it: umem_mutex, which reclaim takes, nests
- * inside it, then the locks of UMR and of firmware commands. Unmapping allocates nothing, because
- * the exporter may move its memory to relieve a shortage.
+ * held. Memory may be allocated, and so reclaimed, under it: the lock of a leaf, which reclaim
+ * takes, nests inside it, then the locks of UMR and of firmware commands. Unmapping allocates
+ * nothing, because the exporter may move its memory to relieve a shortage.
  */
 
 #include <linux/dma-buf.h>

@@ -503,10 +503,11 @@ static int odp_leaf_page_in_chunk(struct odp_leaf *leaf, u64 va, u64 end, unsign
  * Works in chunks, each mapped as a whole or not at all. May sleep; takes the leaf's lock.
  *
  * Return: 0; 1 if all pages were mapped so already; -EFAULT for memory that the process does
- * not have or may not write to, and if the process is being killed; -ERESTART if its
- * mappings change all the time; -ENOMEM; -EIO if the key has been destroyed; -ECANCELED if the
- * region is being deregistered; -EINTR if the calling task is being killed; or the errno
- * of a failed UMR. After an error the chunks before the one that failed stay mapped.
+ * not have or the region does not allow to write to, and if the process is being killed; -EPERM for
+ * memory that the process may not write to; -ERESTART if its mappings change all the time; -ENOMEM;
+ * -EIO if the key has been destroyed; -ECANCELED if the region is being deregistered; -EINTR if the
+ * calling task is being killed; or the errno of a failed UMR. After an error the chunks before the
+ * one that failed stay mapped.
  */
 int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req)
 {
