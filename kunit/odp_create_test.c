@@ -495,6 +495,28 @@ static void list_that_the_device_may_read_is_freed(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* ib_advise_mr() passes no attributes, in which the context would be. */
+static void advice_of_a_kernel_consumer_crashes(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+	struct ib_sge sge;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	sge = (struct ib_sge){
+		.addr = env->mem + parts[1].first * PAGE_SIZE,
+		.length = parts[1].num * PAGE_SIZE,
+		.lkey = env->mr->lkey,
+	};
+	KUNIT_EXPECT_EQ(test, mlx5_ib_advise_mr(&env->pd.ibpd,
+						IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
+						&sge, 1, NULL), 0);
+	expect_pages(test, env, &parts[1]);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 static void partial_unmap_clears_other_pages(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
@@ -706,6 +728,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(failed_advice_leaves_pages_mapped,
 			 region_gen_params),
 	KUNIT_CASE(list_that_the_device_may_read_is_freed),
+	KUNIT_CASE(advice_of_a_kernel_consumer_crashes),
 	KUNIT_CASE_PARAM(partial_unmap_clears_other_pages, region_gen_params),
 	KUNIT_CASE_PARAM(exit_of_a_process_leaves_its_low_memory_in_reach, low_gen_params),
 	KUNIT_CASE(chunk_without_page_is_kept),

@@ -177,6 +177,8 @@ static const struct op_case {
 	{ "RC READ", MLX5_OPCODE_RDMA_READ, IB_QPT_RC, 1 },
 	{ "RC compare and swap", MLX5_OPCODE_ATOMIC_CS, IB_QPT_RC, 2 },
 	{ "RC fetch and add", MLX5_OPCODE_ATOMIC_FA, IB_QPT_RC, 2 },
+	{ "RC masked compare and swap", MLX5_OPCODE_ATOMIC_MASKED_CS, IB_QPT_RC, 3 },
+	{ "RC masked fetch and add", MLX5_OPCODE_ATOMIC_MASKED_FA, IB_QPT_RC, 2 },
 	{ "UC WRITE", MLX5_OPCODE_RDMA_WRITE, IB_QPT_UC, 1 },
 	{ "UD SEND, long address vector", MLX5_OPCODE_SEND, IB_QPT_UD, 3, 0x80000001 },
 	{ "UD SEND, short address vector", MLX5_OPCODE_SEND, IB_QPT_UD, 1, 1 },

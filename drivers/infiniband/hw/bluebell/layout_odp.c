@@ -123,8 +123,12 @@ static int odp_wqe_header_bytes(const void *wqe, size_t len, enum ib_qp_type typ
 		return bytes + sizeof(struct mlx5_wqe_raddr_seg);
 	case MLX5_OPCODE_ATOMIC_CS:
 	case MLX5_OPCODE_ATOMIC_FA:
+	case MLX5_OPCODE_ATOMIC_MASKED_FA:
 		return bytes + sizeof(struct mlx5_wqe_raddr_seg) +
 		       sizeof(struct mlx5_wqe_atomic_seg);
+	case MLX5_OPCODE_ATOMIC_MASKED_CS:
+		return bytes + sizeof(struct mlx5_wqe_raddr_seg) +
+		       sizeof(struct mlx5_wqe_masked_atomic_seg);
 	default:
 		return -EINVAL;
 	}

@@ -297,10 +297,11 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
  * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH to return when the pages have been mapped
  * @sg_list: ranges of paged regions
  * @num_sge: number of ranges
- * @attrs: of the call; names the context
+ * @attrs: of the call; names the context. NULL if a kernel consumer calls ib_advise_mr()
  *
  * Implements ibv_advise_mr(3). Without FLUSH, a context that has much advice in its queue waits for
- * some of the advice to be served. May sleep.
+ * some of the advice to be served. Kernel consumers have no such queue, so that their advice is
+ * served at once, as with FLUSH. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for other advice; -EINVAL for other flags; -EFAULT for a key
  * that is not of a paged region of @pd or does not allow writing and, with FLUSH, for
@@ -328,7 +329,7 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 
 	if (IS_ERR(work))
 		return PTR_ERR(no_free_ptr(work));
-	if (!(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
+	if (attrs && !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
 		err = odp_advice_append(odp, to_mucontext(attrs->context), work);
 		if (!err)
 			retain_and_null_ptr(work);
