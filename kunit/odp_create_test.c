@@ -152,7 +152,7 @@ static int dereg(struct env *env)
 	return err;
 }
 
-static int advise(struct env *env, enum ib_uverbs_advise_mr_advice advice,
+static int advise(struct env *env, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		  const struct part *part)
 {
 	struct ib_sge sge = {
@@ -161,13 +161,13 @@ static int advise(struct env *env, enum ib_uverbs_advise_mr_advice advice,
 		.lkey = env->mr->lkey,
 	};
 
-	return mlx5_ib_advise_mr(&env->pd.ibpd, advice, IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &sge, 1,
-				 NULL);
+	return mlx5_ib_advise_mr(&env->pd.ibpd, advice, flags, &sge, 1, NULL);
 }
 
 static int advise_write(struct env *env, const struct part *part)
 {
-	return advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, part);
+	return advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+		      IB_UVERBS_ADVISE_MR_FLAG_FLUSH, part);
 }
 
 /* ---- state of the device ---------------------------------------------------------------- */
@@ -443,8 +443,8 @@ static void failed_advice_leaves_pages_mapped(struct kunit *test)
 	/* An implicit region does not keep the leaf either. */
 	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
 	/* Pages that the process has not touched are skipped without an error. */
-	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, &parts[0]),
-			0);
+	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+				     IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &parts[0]), 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
@@ -500,18 +500,11 @@ static void advice_of_a_kernel_consumer_crashes(struct kunit *test)
 {
 	static const struct region_case c = { .pages = MEM_PAGES };
 	struct env *env = make_env(test);
-	struct ib_sge sge;
 
 	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
 	write_pages(test, env, &parts[1]);
-	sge = (struct ib_sge){
-		.addr = env->mem + parts[1].first * PAGE_SIZE,
-		.length = parts[1].num * PAGE_SIZE,
-		.lkey = env->mr->lkey,
-	};
-	KUNIT_EXPECT_EQ(test, mlx5_ib_advise_mr(&env->pd.ibpd,
-						IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0,
-						&sge, 1, NULL), 0);
+	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &parts[1]),
+			0);
 	expect_pages(test, env, &parts[1]);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	expect_no_region(test, env, 0, "deregistration");
@@ -612,8 +605,8 @@ static void chunk_without_page_is_kept(struct kunit *test)
 	replace_memory(test, env);
 	KUNIT_EXPECT_NULL(test, leaf->chunks[0]);
 	/* Nor do pages that the process does not have leave a table behind. */
-	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, &parts[0]),
-			0);
+	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+				     IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &parts[0]), 0);
 	KUNIT_EXPECT_NULL(test, leaf->chunks[0]);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);
 	expect_no_region(test, env, 0, "deregistration");

@@ -238,8 +238,7 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
  *
  * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, windows are to be
  * bound, UMR does not work any more, or the exporter does not move its memory, which can then be
- * pinned; otherwise as
- * mlx5_ib_reg_user_mr_dmabuf().
+ * pinned; otherwise as mlx5_ib_reg_user_mr_dmabuf().
  */
 struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
 				     u32 access)

@@ -210,6 +210,14 @@ static void umr_start(struct umr *u, uint32_t key, unsigned int n, uint32_t entr
 	u->len = LIST + 16 * n;
 }
 
+/* A request that frees a key, and changes nothing else. */
+static void umr_start_free(struct umr *u, uint32_t key)
+{
+	umr_start(u, key, 0, 0, 0);
+	put64(u, CTRL + 8, MASK_FREE);
+	put32(u, CONTEXT, IS_FREE);
+}
+
 /* Post the request as it is; returns its status. The queue pairs are connected anew if it fails. */
 static int umr_post(struct side *s, struct umr *u)
 {
@@ -468,9 +476,7 @@ TEST_F(attack, key_of_another_user_is_not_changed)
 	umr_start(&self->u, other->lkey, 4, s->mr->lkey, (uintptr_t)s->mem);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
 	/* Not even freed, nor moved to the attacker's domain. */
-	umr_start(&self->u, other->lkey, 0, 0, 0);
-	put64(&self->u, CTRL + 8, MASK_FREE);
-	put32(&self->u, CONTEXT, IS_FREE);
+	umr_start_free(&self->u, other->lkey);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
 	put64(&self->u, CTRL + 8, MASK_PD);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
@@ -552,9 +558,7 @@ TEST_F(attack, freed_key_of_a_region_fails_no_request_of_the_driver)
 		SKIP(return, "mlx5_ib's queue pair fails, and the kernel warns of it");
 	if (hca_cap("general", "umr_modify_entity_size_disabled") > 0)
 		SKIP(return, "the driver registers no memory by UMR");
-	umr_start(&self->u, s->mr->lkey, 0, 0, 0);
-	put64(&self->u, CTRL + 8, MASK_FREE);
-	put32(&self->u, CONTEXT, IS_FREE);
+	umr_start_free(&self->u, s->mr->lkey);
 	ASSERT_EQ(0, umr_post(s, &self->u));
 	refused = hca_counter("umr_refused");
 	ibv_rereg_mr(s->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE);
@@ -577,15 +581,11 @@ TEST_F(attack, entry_of_a_key_that_is_gone_leads_nowhere)
 	ASSERT_EQ(0, umr_post(s, &self->u));
 	EXPECT_EQ(0, write_through(s, self->key->lkey));
 	/* Free, as after ibv_wr_local_inv(). */
-	umr_start(&self->u, lkey, 0, 0, 0);
-	put64(&self->u, CTRL + 8, MASK_FREE);
-	put32(&self->u, CONTEXT, IS_FREE);
+	umr_start_free(&self->u, lkey);
 	ASSERT_EQ(0, umr_post(s, &self->u));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, write_through(s, self->key->lkey));
 	/* The key over it is freed first, because firmware may keep keys to which others lead. */
-	umr_start(&self->u, self->key->lkey, 0, 0, 0);
-	put64(&self->u, CTRL + 8, MASK_FREE);
-	put32(&self->u, CONTEXT, IS_FREE);
+	umr_start_free(&self->u, self->key->lkey);
 	ASSERT_EQ(0, umr_post(s, &self->u));
 	EXPECT_EQ(0, mlx5dv_destroy_mkey(inner));
 	umr_start(&self->u, self->key->lkey, 4, lkey, 0);
