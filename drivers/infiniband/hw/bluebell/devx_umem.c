@@ -69,7 +69,8 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
  * @umem: the memory, pinned; taken over if the function succeeds
  * @pgsz_bitmap: sizes of pages, in bytes, that the process accepts
  *
- * The pages are as large as the memory allows, which makes the list of pages short. May sleep.
+ * The pages are as large as mlx5_ib_umem_best_page() allows, which makes their list short. May
+ * sleep.
  *
  * Return: the umem or an ERR_PTR: -EINVAL if the memory does not consist of pages of such a size,
  * or of too many of them for a command; -ENOMEM; or the errno of a firmware refusal.
@@ -83,7 +84,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 
 	if (!obj)
 		return ERR_PTR(-ENOMEM);
-	page_size = ib_umem_find_best_pgoff(umem, mlx5_ib_umem_page_sizes(pgsz_bitmap), U32_MAX);
+	page_size = mlx5_ib_umem_best_page(umem, pgsz_bitmap);
 	if (!page_size)
 		return ERR_PTR(-EINVAL);
 	obj->dev = to_mdev(context->ibucontext.device);

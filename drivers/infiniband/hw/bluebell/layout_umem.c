@@ -4,6 +4,8 @@
  * struct mlx5_ifc_mtt_bits behind it.
  */
 
+#include <linux/align.h>
+#include <linux/bitops.h>
 #include <linux/bits.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -36,10 +38,31 @@ unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
 }
 
 /**
+ * mlx5_ib_umem_best_page - choose the size of the pages of a umem
+ * @umem: the memory, pinned and mapped; its iova is set as mlx5_ib_fill_umem() needs it
+ * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
+ *
+ * CREATE_UMEM has no length: the device lets the process use all of a umem's pages, for example
+ * with a key over the umem. A page that is larger than the memory would give it the memory of
+ * others. So @umem, rounded to pages of the processor, begins and ends with a page of the size
+ * chosen, which is the largest for which that is so.
+ *
+ * Return: bytes; 0 if the memory does not consist of pages of any of these sizes.
+ */
+unsigned long mlx5_ib_umem_best_page(struct ib_umem *umem, u64 wanted)
+{
+	u64 first = ALIGN_DOWN((u64)ib_umem_start_dma_addr(umem), PAGE_SIZE);
+	u64 bytes = (u64)ib_umem_num_pages(umem) << PAGE_SHIFT;
+
+	wanted &= GENMASK_ULL(__ffs64(first | bytes), 0);
+	return ib_umem_find_best_pgoff(umem, mlx5_ib_umem_page_sizes(wanted), U32_MAX);
+}
+
+/**
  * mlx5_ib_fill_umem - build CREATE_UMEM
  * @in: zeroed struct mlx5_ifc_create_umem_in_bits, with room for ib_umem_num_dma_blocks(@umem,
  *	@page_size) entries behind it
- * @umem: the memory; its iova has been set by ib_umem_find_best_pgoff()
+ * @umem: the memory; its iova has been set by mlx5_ib_umem_best_page()
  * @page_size: bytes; a size that this function gave
  *
  * The device may write to the memory if the process may.

@@ -17,6 +17,7 @@ struct ib_umem;
 	((INT_MAX - MLX5_ST_SZ_BYTES(create_umem_in)) / MLX5_ST_SZ_BYTES(mtt))
 
 unsigned long mlx5_ib_umem_page_sizes(u64 wanted);
+unsigned long mlx5_ib_umem_best_page(struct ib_umem *umem, u64 wanted);
 void mlx5_ib_fill_umem(void *in, struct ib_umem *umem, unsigned long page_size);
 
 #endif /* BLUEBELL_LAYOUT_UMEM_H */

@@ -114,7 +114,7 @@ TEST_F(umem, bad_requests_are_refused)
 		{ (uintptr_t)self->mem, UV_PAGE, 1u << 31, 0, -EINVAL },
 		{ (uintptr_t)self->mem, UV_PAGE, IBV_ACCESS_REMOTE_WRITE, 0, -EINVAL },
 		{ (uintptr_t)self->mem, UV_PAGE, 0, 1 << 11, -EINVAL },
-		{ (uintptr_t)self->mem, MEM_BYTES, 0, 1 << 30, 0 },
+		{ (uintptr_t)self->mem, MEM_BYTES, 0, 1 << 30, -EINVAL },
 	};
 	struct devx_umem umem;
 	size_t i;
@@ -125,12 +125,116 @@ TEST_F(umem, bad_requests_are_refused)
 			.addr = bad[i].addr, .len = bad[i].len, .access = bad[i].access,
 			.bitmap = bad[i].bitmap,
 		};
-		/* A page of 1 GiB that happens to be there is as good. */
 		ret = devx_reg_umem(self->uv.fd, &umem);
 		EXPECT_GT(0, ret) TH_LOG("request %zu", i);
 		if (bad[i].err)
 			EXPECT_EQ(bad[i].err, ret) TH_LOG("request %zu", i);
 		EXPECT_EQ(self->pinned, uv_pinned_pages()) TH_LOG("request %zu", i);
+	}
+}
+
+/* --- Where it ends ------------------------------------------------------------------------------ */
+
+#define HUGE_BYTES (2u << 20)
+
+FIXTURE(edge) {
+	struct uv uv;
+	uint32_t pd, pdn;
+	uint8_t *mem;	/* a huge page, so that pages of the device can be larger than those of the processor */
+};
+
+FIXTURE_SETUP(edge)
+{
+	void *p;
+
+	if (!has_umems())
+		SKIP(return, NO_UMEMS);
+	p = mmap(NULL, 2 * HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	self->mem = (void *)(((uintptr_t)p + HUGE_BYTES - 1) & -(uintptr_t)HUGE_BYTES);
+	madvise(self->mem, HUGE_BYTES, MADV_HUGEPAGE);
+	memset(self->mem, 0, HUGE_BYTES);
+	ASSERT_EQ(0, uv_open_devx(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, &self->pdn));
+}
+
+FIXTURE_TEARDOWN(edge)
+{
+	if (!has_umems())
+		return;
+	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, self->pd));
+	uv_close(&self->uv);
+}
+
+/* Parts of the huge page. */
+static const struct {
+	unsigned int first, num;
+} edges[] = {
+	{ 0, 1 }, { 1, 1 }, { 0, 2 }, { 1, 2 }, { 0, 3 }, { 1, 3 }, { 2, 2 }, { 2, 6 }, { 8, 8 }, { 8, 24 }, { 5, 123 },
+	{ 0, 511 }, { 1, 511 }, { 256, 256 }, { 0, 512 },
+};
+
+/* A key of @len bytes over a umem, with the right to read. */
+static int create_key(int fd, uint32_t pdn, const struct devx_umem *umem, uint64_t len, uint32_t *handle)
+{
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, DEVX_CREATE_MKEY);
+	devx_put(&cmd, 0x10, 0x500);		/* lr, access_mode MTT */
+	devx_put(&cmd, 0x14, 0xffffff00);	/* no QP */
+	devx_put(&cmd, 0x1c, pdn);
+	devx_put(&cmd, 0x20, umem->addr >> 32);	/* start_addr */
+	devx_put(&cmd, 0x24, umem->addr);
+	devx_put(&cmd, 0x28, len >> 32);
+	devx_put(&cmd, 0x2c, len);
+	devx_put(&cmd, 0x44, HUGE_BYTES / UV_PAGE);	/* translations_octword_size: enough */
+	devx_put(&cmd, 0x48, 12);		/* log_page_size */
+	devx_put(&cmd, 0x64, umem->id);		/* mkey_umem_id */
+	return devx_create(fd, &cmd, handle);
+}
+
+/* CREATE_UMEM has no length: the device ends a umem with its last page. */
+TEST_F(edge, key_leads_to_the_memory_and_not_beyond)
+{
+	struct devx_umem umem;
+	uint32_t key;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(edges); i++) {
+		uint64_t len = (uint64_t)edges[i].num * UV_PAGE;
+
+		ASSERT_EQ(0, reg(self->uv.fd, self->mem + edges[i].first * UV_PAGE, len, 0, &umem));
+		ASSERT_EQ(0, create_key(self->uv.fd, self->pdn, &umem, len, &key)) TH_LOG("part %zu", i);
+		EXPECT_EQ(0, devx_destroy(self->uv.fd, key));
+		if (hca_ctl_present())
+			ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY BAD_PARAM_ERR 1"));
+		EXPECT_GT(0, create_key(self->uv.fd, self->pdn, &umem, len + 1, &key)) TH_LOG("part %zu", i);
+		EXPECT_EQ(0, devx_dereg_umem(self->uv.fd, umem.handle));
+	}
+}
+
+/* The process accepts pages of one size only. */
+TEST_F(edge, pages_hold_nothing_but_the_memory)
+{
+	unsigned int log, huge = __builtin_ctz(HUGE_BYTES);
+	size_t i;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib takes pages that begin before the memory or end behind it");
+	for (i = 0; i < ARRAY_SIZE(edges); i++) {
+		uint64_t offset = (uint64_t)edges[i].first * UV_PAGE, len = (uint64_t)edges[i].num * UV_PAGE;
+
+		for (log = 12; log <= 32; log++) {
+			struct devx_umem umem = {
+				.addr = (uintptr_t)self->mem + offset, .len = len, .bitmap = 1ull << log,
+			};
+			bool fits = log <= huge && !((offset | len) & ((1ull << log) - 1));
+			int ret = devx_reg_umem(self->uv.fd, &umem);
+
+			EXPECT_EQ(fits ? 0 : -EINVAL, ret) TH_LOG("part %zu, pages of 2^%u", i, log);
+			if (!ret)
+				EXPECT_EQ(0, devx_dereg_umem(self->uv.fd, umem.handle));
+		}
 	}
 }
 
