@@ -59,7 +59,9 @@ static uint8_t check_no_umem(struct cmd *cmd, const char *what, uint32_t id, uin
 static uint8_t qmem_init_umem(struct hca *hca, struct cmd *cmd, struct queue_mem *m,
 			      const struct qmem_source *src, unsigned int align, uint64_t access)
 {
-	const struct umem_use use = { .len = m->len, .align = align, .access = access };
+	const struct umem_use use = {
+		.len = m->len, .align = align, .page_64ths = src->umem_64ths, .access = access,
+	};
 	uint8_t st;
 
 	if (src->page_offset)

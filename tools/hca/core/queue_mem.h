@@ -32,6 +32,7 @@ struct qmem_source {
 	uint32_t page_offset;	/* of the queue in the first page, in 1/64 pages */
 	bool in_umem;
 	struct umem_place umem;
+	bool umem_64ths;	/* also in a umem the queue begins at a multiple of 1/64 page */
 };
 
 /* Where a doorbell record is, as a context says: at an address, or in a umem. */

@@ -40,17 +40,20 @@ static uint64_t umem_rights(const struct umem *u, uint64_t pos, uint64_t len)
 static uint8_t check_umem_use(struct cmd *cmd, const struct umem_place *at,
 			      const struct umem_use *use, const struct umem *u)
 {
-	uint64_t pos = u->page_offset + at->offset, rights;
+	uint64_t pos = u->page_offset + at->offset, align = use->align, rights;
 
 	if (at->offset > umem_bytes(u) || use->len > umem_bytes(u) - at->offset)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_RANGE,
 				"0x%llx+0x%llx is beyond the 0x%llx bytes of umem %u",
 				(unsigned long long)at->offset, (unsigned long long)use->len,
 				(unsigned long long)umem_bytes(u), u->obj.num);
-	if (pos & (use->align - 1))
+	if (use->page_64ths && align < 1ull << u->log_page >> 6)
+		align = 1ull << u->log_page >> 6;
+	if (pos & (align - 1))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_OFFSET,
-				"offset 0x%llx is not aligned to %u bytes, in pages from 0x%x on",
-				(unsigned long long)at->offset, use->align, u->page_offset);
+				"offset 0x%llx is not aligned to %llu bytes, in pages from 0x%x on",
+				(unsigned long long)at->offset, (unsigned long long)align,
+				u->page_offset);
 	rights = umem_rights(u, pos, use->len);
 	if (use->access & ~rights)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_ACCESS, "the HCA may not %s umem %u",

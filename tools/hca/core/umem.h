@@ -6,6 +6,7 @@
 #ifndef BLUEBELL_UMEM_H
 #define BLUEBELL_UMEM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "object.h"
@@ -47,6 +48,7 @@ struct umem_place {
 struct umem_use {
 	uint64_t len;		/* bytes */
 	unsigned int align;	/* of the first byte in its page; a power of two */
+	bool page_64ths;	/* the first byte is at a multiple of 1/64 page */
 	uint64_t access;	/* what the HCA does with the memory */
 };
 

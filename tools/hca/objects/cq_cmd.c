@@ -78,6 +78,7 @@ static uint8_t cq_memory(struct hca *hca, struct cmd *cmd, const uint8_t *c, str
 		.in_umem = IFC_GET(create_cq_in, cmd->in, cq_umem_valid),
 		.umem.id = ifc_get_bits(cmd->in, CMD_UMEM_ID, 32),
 		.umem.offset = ifc_get_bits(cmd->in, CMD_UMEM_OFFSET, 64),
+		.umem_64ths = true,
 	};
 	unsigned int cqe_sz = cq_cqe_bytes(c);
 

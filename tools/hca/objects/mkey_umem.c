@@ -42,9 +42,9 @@ static uint8_t mkey_check_umem_kind(struct cmd *cmd, const struct mkey *mk)
 	if (mk->mode != MKM_MTT)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND,
 				"a key of access mode %u cannot be over a umem", mk->mode);
-	if (mk->free || mk->umr_en || mk->length64 || IFC_GET(create_mkey_in, cmd->in, pg_access))
+	if (mk->free || mk->umr_en || mk->length64)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND,
-				"a key over a umem has neither free, umr_en, length64 nor pg_access");
+				"a key over a umem has neither free, umr_en nor length64");
 	return ST_OK;
 }
 
@@ -68,11 +68,32 @@ static void mkey_fill_umem(struct mkey *mk, const struct umem *u, uint64_t pos, 
 	}
 }
 
+/* log_page_size 0 stands for pages as large as the umem's. */
+static uint8_t mkey_take_umem_pages(struct hca *hca, struct cmd *cmd, struct mkey *mk, const struct umem *u)
+{
+	const char *why;
+
+	if (!mk->log_page) {
+		mk->log_page = u->log_page;
+		return ST_OK;
+	}
+	why = mkey_entity_refused(hca, mk);
+	if (why)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE, "%s", why);
+	if (mk->log_page > u->log_page)
+		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_PAGES,
+				"pages of 2^%u over a umem with pages of 2^%u", mk->log_page, u->log_page);
+	return ST_OK;
+}
+
 /**
  * mkey_create_umem() - make the translations of a key over a umem
  * @hca: the HCA
  * @cmd: CREATE_MKEY
  * @mk: the key as it will be, whose table and umem are set; the caller takes a reference to the umem
+ *
+ * The table is as long as the key needs, whatever translations_octword_size says. pg_access changes
+ * nothing, because the pages of a umem always have access bits.
  *
  * Return: ST_OK; ST_BAD_PARAM if the key cannot be over that part of that umem; otherwise as
  * check_umem() and mkey_alloc_xlt().
@@ -86,30 +107,29 @@ uint8_t mkey_create_umem(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 	const struct umem_use use = {
 		.len = mk->len, .align = 1, .access = mkey_umem_access(mk->access),
 	};
-	uint32_t octo = IFC_GET(mkc, mk->mkc, translations_octword_size);
-	uint64_t mask = (1ull << mk->log_page) - 1, pos, n;
-	const char *why = mkey_entity_refused(hca, mk);
+	uint64_t mask, pos, n;
 	struct umem *u;
+	const char *why;
 	uint8_t st;
 
 	st = mkey_check_umem_kind(cmd, mk);
-	if (!st && why)
-		st = cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE, "%s", why);
 	if (!st)
 		st = check_umem(hca, cmd, &at, &use, &u);
+	if (!st)
+		st = mkey_take_umem_pages(hca, cmd, mk, u);
 	if (st)
 		return st;
 	pos = u->page_offset + at.offset;
-	if (mk->log_page > u->log_page || (pos ^ mk->start) & mask)
+	/* Also if the key's pages are smaller. */
+	if ((pos ^ mk->start) & ((1ull << u->log_page) - 1))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_PAGES,
-				"start_addr 0x%llx in pages of 2^%u is not byte 0x%llx in pages of 2^%u",
-				(unsigned long long)mk->start, mk->log_page, (unsigned long long)pos,
-				u->log_page);
+				"start_addr 0x%llx and byte 0x%llx are not at one place of a page of 2^%u",
+				(unsigned long long)mk->start, (unsigned long long)pos, u->log_page);
+	mask = (1ull << mk->log_page) - 1;
 	n = ((mk->start & mask) + mk->len + mask) >> mk->log_page;
-	why = mkey_invalid(mk, 2ull * octo);
+	why = mkey_invalid(mk, n);
 	if (why)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_TRANSLATION, "%s", why);
-	/* The table need not be larger than the umem, whatever the context says. */
 	st = mkey_alloc_xlt(hca, cmd, mk, (n + 1) / 2);
 	if (st)
 		return st;

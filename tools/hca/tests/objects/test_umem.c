@@ -614,7 +614,11 @@ static void alignment_counts_in_pages(void **state)
 
 		q.mem.offset = 0;
 		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_OFFSET);
+		/* A CQ begins at a multiple of 1/64 page: 128 bytes. */
 		q.mem.offset = 0x34;
+		if (kind == CQ)
+			queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_OFFSET);
+		q.mem.offset = 0x74;
 		q.dbr.id = mem_umem;
 		q.dbr.offset = 4;
 		queue_destroy(kind, queue_new(&q));
@@ -654,7 +658,7 @@ static void umems_allow_what_the_queue_needs(void **state)
 		q = good_queue(kind);
 		q.mem.id = no_access;
 		queue_refused(&q, ST_BAD_PARAM, WHY_UMEM_ACCESS);
-		q.mem.offset = 0;
+		q.mem.offset = 0x40;
 		queue_destroy(kind, queue_new(&q));
 		q = good_queue(kind);
 		q.dbr.id = no_access;
@@ -728,7 +732,7 @@ static void cq_moves_to_another_umem(void **state)
 {
 	struct queue q = good_queue(CQ);
 	struct umem_params p = good_umem();
-	struct place to = { true, umem_new(&p), 0 };
+	struct place to = { true, umem_new(&p), 0x40 };
 	uint32_t num;
 
 	(void)state;
@@ -746,7 +750,7 @@ static void cq_moves_to_another_umem(void **state)
 	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, mem_umem)->refs, 0);
 	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, to.id)->refs, 1);
 	assert_int_equal(obj_find(rig.hca, OBJ_UMEM, dbr_umem)->refs, 1);
-	memory_is_where_the_umem_says(&cq_find(rig.hca, num)->mem, 0);
+	memory_is_where_the_umem_says(&cq_find(rig.hca, num)->mem, 0x40);
 	queue_destroy(CQ, num);
 	assert_int_equal(umem_destroy(to.id, UID), ST_OK);
 }
@@ -857,7 +861,7 @@ static uint8_t key_destroy(uint32_t key)
 	return rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, UID, in, sizeof(in), out, sizeof(out));
 }
 
-/* The key's bytes are the umem's, whichever of the page sizes is larger than 4 KiB. */
+/* The key's bytes are the umem's, whichever of the page sizes is larger than 4 KiB. 0: the umem's. */
 static void key_leads_to_the_umem(void **state)
 {
 	const struct mkey_user user = { .pdn = pd, .qpn = 5 };
@@ -868,8 +872,8 @@ static void key_leads_to_the_umem(void **state)
 	uint64_t i;
 
 	(void)state;
-	for (log_page = 12; log_page <= LOG_PAGE; log_page++) {
-		k.log_page = log_page;
+	for (log_page = 11; log_page <= LOG_PAGE; log_page++) {
+		k.log_page = log_page < 12 ? 0 : log_page;
 		key = key_new(&k);
 		assert_int_equal(umem_destroy(mem_umem, UID), ST_BAD_RES_STATE);
 		assert_int_equal(mkey_read(rig.hca, &user, key, k.start, buf, k.len, MK_REMOTE_READ),
@@ -917,7 +921,7 @@ static void key_over_a_umem_is_refused(void **state)
 	k.log_page = 11;
 	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE);
 	k = good_key();
-	k.octo = 1;
+	k.start = -(uint64_t)PAGE + (k.start & (PAGE - 1));	/* beyond the last address */
 	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_TRANSLATION);
 	k = good_key();
 	p = good_umem();
@@ -933,6 +937,38 @@ static void key_over_a_umem_is_refused(void **state)
 	}
 }
 
+/* What the context of a key says of its table does not count, nor that its entries have access bits. */
+static void table_of_a_key_over_a_umem_is_long_enough(void **state)
+{
+	static const uint32_t octo[] = { 0, 1, 1000000 };
+	struct key k = good_key();
+	unsigned int i;
+
+	(void)state;
+	IFC_SET(cmd_hca_cap, rig.hca->cap[0], pg, 1);
+	for (i = 0; i < 2 * ARRAY_SIZE(octo); i++) {
+		k.octo = octo[i / 2];
+		k.pg_access = i % 2;
+		assert_int_equal(key_destroy(key_new(&k)), ST_OK);
+	}
+	k.access |= MK_REMOTE_WRITE;
+	assert_int_equal(key_destroy(key_new(&k)), ST_OK);
+}
+
+/* Firmware compares within pages of the umem, not of the key. */
+static void key_begins_where_the_umem_does_in_a_page(void **state)
+{
+	struct key k = good_key();
+
+	(void)state;
+	for (k.log_page = 0; k.log_page <= 12; k.log_page += 12) {
+		k.start = good_key().start + (1 << 12);
+		key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_PAGES);
+		k.start += 1 << 12;
+		assert_int_equal(key_destroy(key_new(&k)), ST_OK);
+	}
+}
+
 static void key_over_a_umem_is_of_one_kind(void **state)
 {
 	struct key k = good_key();
@@ -944,10 +980,6 @@ static void key_over_a_umem_is_of_one_kind(void **state)
 	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
 	k = good_key();
 	k.length64 = true;
-	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
-	k = good_key();
-	IFC_SET(cmd_hca_cap, rig.hca->cap[0], pg, 1);
-	k.pg_access = true;
 	key_refused(&k, ST_BAD_PARAM, WHY_MKEY_UMEM_KIND);
 	k = good_key();
 	k.mode = MKM_PA;
@@ -1041,6 +1073,7 @@ int main(void)
 		T(queues_in_umems_must_be_offered), T(queue_in_a_umem_has_no_page_offset),
 		T(cq_moves_to_another_umem), T(no_transition_moves_the_doorbell_record),
 		T(key_leads_to_the_umem), T(key_over_a_umem_is_refused),
+		T(table_of_a_key_over_a_umem_is_long_enough), T(key_begins_where_the_umem_does_in_a_page),
 		T(key_over_a_umem_is_of_one_kind), T(key_over_a_large_umem_is_limited),
 		T(users_have_no_physical_keys), T(users_have_no_privileged_qps),
 	};
