@@ -16,14 +16,17 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
+#include "buf.h"
 #include "cq.h"
 #include "devx.h"
 #include "devx_obj.h"
 #include "event.h"
 #include "fw.h"
 #include "layout_event.h"
+#include "mmap.h"
 #include "orphan.h"
 #include "srq.h"
+#include "uar.h"
 
 /* A completion event of a CQ that the process has armed itself, in the interrupt. */
 static void devx_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
@@ -99,6 +102,22 @@ static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
 	return mlx5_ib_mkey_adopt(obj->dev, &key->mkey, MLX5_IB_MKEY_TABLE);
 }
 
+/* As for a queue of verbs: the UAR stays until the object is destroyed. */
+static void devx_get_uar(struct mlx5_ib_ucontext *context, struct mlx5_ib_devx_obj *obj,
+			 const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
+{
+	u32 page;
+
+	if (mlx5_ib_devx_read_uar(cmd, in, in_len, &page))
+		obj->uar = mlx5_ib_get_uar(context, page);
+}
+
+static void devx_put_uar(struct mlx5_ib_devx_obj *obj)
+{
+	if (obj->uar)
+		rdma_user_mmap_entry_put(&obj->uar->rdma_entry);
+}
+
 /* Whether page faults find the object. */
 static bool devx_is_adopted(struct mlx5_ib_devx_obj *obj)
 {
@@ -142,9 +161,12 @@ struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *contex
 		return ERR_PTR(-ENOMEM);
 	obj->dev = dev;
 	obj->uid = context->uid;
+	devx_get_uar(context, obj, cmd, in, in_len);
 	err = devx_send_create(obj, in, in_len, out, out_len);
-	if (err)
+	if (err) {
+		devx_put_uar(obj);
 		return ERR_PTR(err);
+	}
 	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
 	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len,
 						      obj->destroy);
@@ -235,6 +257,7 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
  */
 int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 {
+	struct mlx5_ib_queue_mem mem = { .uar = obj->uar };
 	int err = devx_send_destroy(obj, last);
 
 	if (err && !last)
@@ -242,7 +265,9 @@ int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 	if (err)
 		mlx5_ib_orphan_adopt_quietly(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
 					     obj->id.num, mlx5_ib_devx_kind_name(obj->id.kind),
-					     NULL);
+					     &mem);
+	else
+		devx_put_uar(obj);
 	kfree(obj);
 	return 0;
 }

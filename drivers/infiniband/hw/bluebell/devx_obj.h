@@ -16,6 +16,7 @@
 struct ib_uobject;
 struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
+struct mlx5_user_mmap_entry;
 
 /**
  * enum mlx5_ib_devx_form - what struct mlx5_ib_devx_obj is the first member of
@@ -37,6 +38,8 @@ enum mlx5_ib_devx_form {
  * @destroy_failed: firmware has refused to destroy the object
  * @destroy_size: bytes of @destroy
  * @id: kind and number; constant
+ * @uar: UAR object of the process whose doorbells the object has; NULL if it has none, or those of
+ *	a page of the context
  * @destroy: the command that destroys the object
  *
  * The object belongs to its handle. ib_core lets nobody else use the handle while the object is
@@ -49,6 +52,7 @@ struct mlx5_ib_devx_obj {
 	bool destroy_failed;
 	u32 destroy_size;
 	struct mlx5_ib_devx_id id;
+	struct mlx5_user_mmap_entry *uar;
 	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
 };
 

@@ -107,6 +107,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
  */
 int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last)
 {
+	struct mlx5_ib_queue_mem mem = { .buf.umem = obj->umem };
 	u32 in[MLX5_ST_SZ_DW(destroy_umem_in)];
 	int err;
 
@@ -117,7 +118,7 @@ int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last)
 		return err;
 	if (err)
 		mlx5_ib_orphan_adopt_quietly(obj->dev, obj->uid, in, sizeof(in), obj->id, "umem",
-					     obj->umem);
+					     &mem);
 	else
 		ib_umem_release(obj->umem);
 	kfree(obj);

@@ -47,6 +47,7 @@
 #define TYPE(typ, fld)		.type = FLD(typ, fld)
 #define TABLE(typ, fld)		.table = FLD(typ, fld)
 #define UMEM(...)		.umem = { __VA_ARGS__ }
+#define UAR(typ, fld)		.uar = FLD(typ, fld)
 #define DENY(...)		.deny = { __VA_ARGS__ }
 #define SIZE(typ)		.size = MLX5_ST_SZ_BYTES(typ)
 
@@ -113,7 +114,8 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	/* Completion queues */
 	CREATE(CREATE_CQ, CQ, create_cq_out, cqn,
 	       UMEM(FLD(create_cq_in, cq_umem_valid),
-		    FLD(create_cq_in, cq_context.dbr_umem_valid))),
+		    FLD(create_cq_in, cq_context.dbr_umem_valid)),
+	       UAR(create_cq_in, cq_context.uar_page)),
 	DESTROY(DESTROY_CQ, CQ, destroy_cq_in, cqn),
 	QUERY(QUERY_CQ, CQ, query_cq_in, cqn),
 	MODIFY(MODIFY_CQ, CQ, modify_cq_in, cqn, UMEM(FLD(modify_cq_in, cq_umem_valid))),
@@ -121,6 +123,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	/* Queue pairs */
 	CREATE(CREATE_QP, QP, create_qp_out, qpn,
 	       UMEM(FLD(create_qp_in, wq_umem_valid), FLD(create_qp_in, qpc.dbr_umem_valid)),
+	       UAR(create_qp_in, qpc.uar_page),
 	       DENY(FLD(create_qp_in, qpc.rlky))),
 	DESTROY(DESTROY_QP, QP, destroy_qp_in, qpn),
 	MODIFY_QP(RST2INIT_QP),
@@ -273,6 +276,7 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	CREATE(CREATE_SQ, SQ, create_sq_out, sqn,
 	       UMEM(FLD(create_sq_in, ctx.wq.wq_umem_valid),
 		    FLD(create_sq_in, ctx.wq.dbr_umem_valid)),
+	       UAR(create_sq_in, ctx.wq.uar_page),
 	       DENY(FLD(create_sq_in, ctx.rlky), FLD(create_sq_in, ctx.reg_umr))),
 	MODIFY(MODIFY_SQ, SQ, modify_sq_in, sqn),
 	DESTROY(DESTROY_SQ, SQ, destroy_sq_in, sqn),
@@ -683,6 +687,24 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 		devx_set(in, cmd->umem[i], 1);
 	}
 	return 0;
+}
+
+/**
+ * mlx5_ib_devx_read_uar - the UAR whose doorbells an object has
+ * @cmd: the entry of the command that creates the object
+ * @in: the command
+ * @in_len: bytes of @in
+ * @page: gets the index of the UAR in the device
+ *
+ * Return: false for an object without doorbells.
+ */
+bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
+			   u32 *page)
+{
+	if (!cmd->uar.bits || !devx_has_field(in_len, cmd->uar))
+		return false;
+	*page = devx_get(in, cmd->uar);
+	return true;
 }
 
 /**

@@ -92,6 +92,7 @@ struct mlx5_ib_devx_field {
  * @table: number of the flow table that the object belongs to
  * @umem: bits that say that the memory of the object is a umem. The driver sets them, because the
  *	device would take other memory for DMA addresses
+ * @uar: index of the UAR whose doorbells the object has
  * @deny: fields that must be 0
  * @same: of a command that destroys: fields that repeat those of the command that has created the
  *	object
@@ -107,6 +108,7 @@ struct mlx5_ib_devx_cmd {
 	struct mlx5_ib_devx_field type;
 	struct mlx5_ib_devx_field table;
 	struct mlx5_ib_devx_field umem[2];
+	struct mlx5_ib_devx_field uar;
 	struct mlx5_ib_devx_field deny[2];
 	struct mlx5_ib_devx_field same[2];
 };
@@ -134,6 +136,8 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 			      size_t out_len);
 u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *in);
 int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t in_len);
+bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
+			   u32 *page);
 void mlx5_ib_devx_read_id(const struct mlx5_ib_devx_cmd *cmd, const void *in, const void *out,
 			  struct mlx5_ib_devx_id *id);
 bool mlx5_ib_devx_names(const struct mlx5_ib_devx_cmd *cmd, const void *in,

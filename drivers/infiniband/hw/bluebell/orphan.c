@@ -131,8 +131,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  * @cmd_size: bytes of @cmd, at most those of struct mlx5_ifc_delete_fte_in_bits
  * @number: of the object, for the log
  * @name: of the kind of object, for the log; not copied
- * @umem: pinned memory that the device may access until the object is destroyed, taken over; NULL
- *	for an object without memory
+ * @mem: what the object shares with the device until it is destroyed, taken over
  *
  * For objects that refer to each other in a way that the driver does not know, so that firmware
  * may refuse to destroy them in the reverse order of their creation. The log names the object only
@@ -140,13 +139,13 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
  */
 void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *cmd,
 				  size_t cmd_size, u32 number, const char *name,
-				  struct ib_umem *umem)
+				  const struct mlx5_ib_queue_mem *mem)
 {
 	struct orphan *orphan = orphan_alloc(uid, number, name);
 
 	orphan->cmd_size = min(cmd_size, sizeof(orphan->cmd));
 	memcpy(orphan->cmd, cmd, orphan->cmd_size);
-	orphan->mem.buf.umem = umem;
+	orphan->mem = *mem;
 	orphan_add(dev, orphan);
 }
 

@@ -11,7 +11,6 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-struct ib_umem;
 struct mlx5_ib_dev;
 struct mlx5_ib_queue_mem;
 struct mlx5_ib_ucontext;
@@ -37,7 +36,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 			  const char *name, struct mlx5_ib_queue_mem *mem, int err);
 void mlx5_ib_orphan_adopt_quietly(struct mlx5_ib_dev *dev, u16 uid, const void *cmd,
 				  size_t cmd_size, u32 number, const char *name,
-				  struct ib_umem *umem);
+				  const struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, const char *name,
 			    struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_orphan_keep(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,

@@ -379,6 +379,35 @@ TEST_F(queues, umem_stays_while_a_queue_uses_it)
 	EXPECT_EQ(0, devx_destroy(fd, self->q.cq));
 }
 
+/* As with queues of verbs: firmware may refuse to free a UAR before the queues whose doorbells it has. */
+TEST_F(queues, uar_stays_while_a_queue_uses_it)
+{
+	int fd = self->uv.fd;
+	long uars;
+
+	if (!hca_ctl_present())
+		SKIP(return, NO_HCA_CTL);
+	if (!driver_is("bluebell"))
+		SKIP(return, "only bluebell keeps a UAR for the queues on it");
+	ASSERT_EQ(0, devx_create_cq(fd, &self->q));
+	ASSERT_EQ(0, devx_create_qp(fd, &self->q));
+	uars = hca_census_count("uar");
+	EXPECT_EQ(0, uv_free_uar(fd, self->q.uar.handle));
+	EXPECT_EQ(uars, hca_census_count("uar"));
+	EXPECT_EQ(0, devx_destroy(fd, self->q.qp));
+	EXPECT_EQ(uars, hca_census_count("uar"));
+	EXPECT_EQ(0, devx_destroy(fd, self->q.cq));
+	EXPECT_EQ(uars - 1, hca_census_count("uar"));
+	/* A queue that is refused keeps none. */
+	ASSERT_EQ(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &self->q.uar));
+	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
+	EXPECT_GT(0, devx_create_cq(fd, &self->q));
+	EXPECT_EQ(1, hca_inject_clear());
+	EXPECT_EQ(0, uv_free_uar(fd, self->q.uar.handle));
+	EXPECT_EQ(uars - 1, hca_census_count("uar"));
+	ASSERT_EQ(0, uv_alloc_uar(fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &self->q.uar));
+}
+
 TEST_F(queues, cq_that_firmware_keeps_can_be_destroyed_later)
 {
 	if (!hca_ctl_present())
