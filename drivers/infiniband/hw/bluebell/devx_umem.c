@@ -142,12 +142,16 @@ struct umem_request {
 	int fd;
 };
 
-/* A library that does not know the sizes of pages leaves them out. */
+/*
+ * A program that names no sizes gets pages of the processor. The device compares where a key over
+ * the umem and the umem begin in a page of the umem, and the address of the memory agrees with it
+ * only up to PAGE_SIZE.
+ */
 static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request *req)
 {
 	int err = 0;
 
-	req->pgsz_bitmap = U64_MAX;
+	req->pgsz_bitmap = PAGE_SIZE;
 	if (uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP))
 		err = uverbs_copy_from(&req->pgsz_bitmap, attrs,
 				       MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP);

@@ -136,34 +136,40 @@ TEST_F(umem, bad_requests_are_refused)
 /* --- Where it ends ------------------------------------------------------------------------------ */
 
 #define HUGE_BYTES (2u << 20)
+#ifndef MADV_COLLAPSE	/* glibc 2.36 */
+#define MADV_COLLAPSE 25
+#endif
 
 FIXTURE(edge) {
 	struct uv uv;
 	uint32_t pd, pdn;
+	void *mapped;
 	uint8_t *mem;	/* a huge page, so that pages of the device can be larger than those of the processor */
 };
 
 FIXTURE_SETUP(edge)
 {
-	void *p;
-
 	if (!has_umems())
 		SKIP(return, NO_UMEMS);
-	p = mmap(NULL, 2 * HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, p);
-	self->mem = (void *)(((uintptr_t)p + HUGE_BYTES - 1) & -(uintptr_t)HUGE_BYTES);
-	madvise(self->mem, HUGE_BYTES, MADV_HUGEPAGE);
+	self->mapped = mmap(NULL, 2 * HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->mapped);
+	self->mem = (void *)(((uintptr_t)self->mapped + HUGE_BYTES - 1) & -(uintptr_t)HUGE_BYTES);
 	memset(self->mem, 0, HUGE_BYTES);
+	if (madvise(self->mem, HUGE_BYTES, MADV_COLLAPSE)) {
+		self->mem = NULL;
+		SKIP(return, "the kernel has no huge page to spare");
+	}
 	ASSERT_EQ(0, uv_open_devx(&self->uv));
 	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, &self->pdn));
 }
 
 FIXTURE_TEARDOWN(edge)
 {
-	if (!has_umems())
+	if (!self->mem)
 		return;
 	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, self->pd));
 	uv_close(&self->uv);
+	munmap(self->mapped, 2 * HUGE_BYTES);
 }
 
 /* Parts of the huge page. */
@@ -174,12 +180,26 @@ static const struct {
 	{ 0, 511 }, { 1, 511 }, { 256, 256 }, { 0, 512 },
 };
 
-/* A key of @len bytes over a umem, with the right to read. */
-static int create_key(int fd, uint32_t pdn, const struct devx_umem *umem, uint64_t len, uint32_t *handle)
+/* What programs give in CREATE_MKEY besides the umem. */
+static const struct key_fields {
+	unsigned int log_page;	/* log_page_size; 0: that of the umem */
+	unsigned int octo;	/* translations_octword_size and translations_octword_actual_size */
+	bool pg_access;
+} key_fields[] = {
+	{ 0, 0, false },	/* rdma-core's tests, mstflint */
+	{ 0, 1, false },	/* UCX */
+	{ 12, 8, false }, { 12, 1, true },
+	{ 12, HUGE_BYTES / UV_PAGE / 2, true },	/* DPDK */
+};
+
+/* A key of @len bytes over a umem, at the address of the memory, with the right to read. */
+static int create_key(int fd, uint32_t pdn, const struct devx_umem *umem, uint64_t len,
+		      const struct key_fields *how, uint32_t *handle)
 {
 	struct devx_cmd cmd;
 
 	devx_start(&cmd, DEVX_CREATE_MKEY);
+	devx_put(&cmd, 0xc, (uint32_t)how->pg_access << 31);
 	devx_put(&cmd, 0x10, 0x500);		/* lr, access_mode MTT */
 	devx_put(&cmd, 0x14, 0xffffff00);	/* no QP */
 	devx_put(&cmd, 0x1c, pdn);
@@ -187,8 +207,9 @@ static int create_key(int fd, uint32_t pdn, const struct devx_umem *umem, uint64
 	devx_put(&cmd, 0x24, umem->addr);
 	devx_put(&cmd, 0x28, len >> 32);
 	devx_put(&cmd, 0x2c, len);
-	devx_put(&cmd, 0x44, HUGE_BYTES / UV_PAGE);	/* translations_octword_size: enough */
-	devx_put(&cmd, 0x48, 12);		/* log_page_size */
+	devx_put(&cmd, 0x44, how->octo);
+	devx_put(&cmd, 0x48, how->log_page);
+	devx_put(&cmd, 0x60, how->octo);
 	devx_put(&cmd, 0x64, umem->id);		/* mkey_umem_id */
 	return devx_create(fd, &cmd, handle);
 }
@@ -196,21 +217,59 @@ static int create_key(int fd, uint32_t pdn, const struct devx_umem *umem, uint64
 /* CREATE_UMEM has no length: the device ends a umem with its last page. */
 TEST_F(edge, key_leads_to_the_memory_and_not_beyond)
 {
-	struct devx_umem umem;
+	/* mlx5_ib goes beyond the memory where the process accepts all sizes. */
+	const int choices = driver_is("bluebell") ? 2 : 1;
 	uint32_t key;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(edges); i++) {
-		uint64_t len = (uint64_t)edges[i].num * UV_PAGE;
+	for (i = 0; i < choices * ARRAY_SIZE(edges); i++) {
+		uint64_t len = (uint64_t)edges[i / choices].num * UV_PAGE;
+		struct devx_umem umem = {
+			.addr = (uintptr_t)self->mem + edges[i / choices].first * UV_PAGE, .len = len,
+			.bitmap = i % choices ? -(uint64_t)UV_PAGE : 0,
+		};
 
-		ASSERT_EQ(0, reg(self->uv.fd, self->mem + edges[i].first * UV_PAGE, len, 0, &umem));
-		ASSERT_EQ(0, create_key(self->uv.fd, self->pdn, &umem, len, &key)) TH_LOG("part %zu", i);
+		ASSERT_EQ(0, devx_reg_umem(self->uv.fd, &umem));
+		ASSERT_EQ(0, create_key(self->uv.fd, self->pdn, &umem, len, &key_fields[0], &key))
+			TH_LOG("part %zu", i / choices);
 		EXPECT_EQ(0, devx_destroy(self->uv.fd, key));
 		if (hca_ctl_present())
 			ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY BAD_PARAM_ERR 1"));
-		EXPECT_GT(0, create_key(self->uv.fd, self->pdn, &umem, len + 1, &key)) TH_LOG("part %zu", i);
+		EXPECT_GT(0, create_key(self->uv.fd, self->pdn, &umem, len + 1, &key_fields[0], &key))
+			TH_LOG("part %zu", i / choices);
 		EXPECT_EQ(0, devx_dereg_umem(self->uv.fd, umem.handle));
 	}
+}
+
+/*
+ * A program that does not choose the size of pages knows only that start_addr and the memory agree in the bits
+ * below the page size of the processor. The device compares them in pages of the umem.
+ */
+TEST_F(edge, key_has_the_address_of_the_memory)
+{
+	const uint64_t len = HUGE_BYTES / 2;
+	struct devx_umem umem;
+	uint8_t *moved, *at;
+	uint32_t key;
+	size_t i, k;
+
+	/* The second half moves to an address that has another place in each page larger than the processor's. */
+	moved = mmap(NULL, 2 * HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, moved);
+	at = (uint8_t *)(((uintptr_t)moved + HUGE_BYTES - 1) & -(uintptr_t)HUGE_BYTES) + UV_PAGE;
+	ASSERT_EQ(at, mremap(self->mem + len, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, at));
+	for (i = 0; i < ARRAY_SIZE(key_fields); i++) {
+		if (key_fields[i].pg_access && !hca_cap("general", "pg"))
+			continue;
+		for (k = 0; k < 2; k++) {
+			ASSERT_EQ(0, reg(self->uv.fd, k ? at + 0x40 : self->mem + 0x40, len - 0x40, 0, &umem));
+			EXPECT_EQ(0, create_key(self->uv.fd, self->pdn, &umem, len - 0x40, &key_fields[i], &key))
+				TH_LOG("fields %zu, memory %zu", i, k);
+			EXPECT_EQ(0, devx_destroy(self->uv.fd, key));
+			EXPECT_EQ(0, devx_dereg_umem(self->uv.fd, umem.handle));
+		}
+	}
+	munmap(moved, 2 * HUGE_BYTES);
 }
 
 /* The process accepts pages of one size only. */
