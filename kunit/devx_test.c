@@ -103,13 +103,19 @@ static const struct right_case {
 	{ 0x740, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_RAW_TX },
 	{ 0x752, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_RAW_TX },
 	{ 0x782, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ 0x904, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_RAW_TX },
 	{ 0x827, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
 	{ 0x829, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
 	{ 0x930, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_RAW_TX },
 	{ 0x933, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_RAW_TX },
 	{ 0x936, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_RAW_TX },
+	{ 0x93d, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_RAW_TX },
+	{ 0x940, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_RAW_TX },
+	{ 0xa00, MLX5_IB_DEVX_CREATE, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ 0xb00, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_RAW_TX },
 	{ 0xb0e, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
 	{ 0xb11, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ 0xb17, MLX5_IB_DEVX_GENERAL, MLX5_UCTX_CAP_RAW_TX },
 };
 
 static u32 needed_right(u16 opcode, enum mlx5_ib_devx_use use)
@@ -142,6 +148,74 @@ static void user_without_privileges_sends_or_creates_more(struct kunit *test)
 					    header_opcodes[i]);
 		}
 	}
+}
+
+/* What of a command needs a right that the command itself does not need. */
+static const struct raw_case {
+	const char *name;
+	u16 opcode;
+	enum mlx5_ib_devx_use use;
+	struct golden in[MAX_GOLDEN];
+	u32 right;
+} raw_cases[] = {
+	{ "QP with a controlled Q_Key", 0x500, MLX5_IB_DEVX_CREATE, { { 0xc0, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "QP with another Q_Key", 0x500, MLX5_IB_DEVX_CREATE, { { 0xc0, 0x7fffffff } }, 0 },
+	{ "QP that gets a controlled Q_Key", 0x502, MLX5_IB_DEVX_MODIFY, { { 0xc0, 0x80010000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "QP that changes to a controlled Q_Key", 0x505, MLX5_IB_DEVX_MODIFY,
+	  { { 0xc0, 0x80010000 } }, MLX5_UCTX_CAP_RAW_TX },
+	{ "QP that speaks as QP1", 0x500, MLX5_IB_DEVX_CREATE, { { 0x98, 1 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "QP that is changed to speak as another", 0x504, MLX5_IB_DEVX_MODIFY,
+	  { { 0x98, 0x800000 } }, MLX5_UCTX_CAP_RAW_TX },
+	{ "QP with fast registration", 0x500, MLX5_IB_DEVX_CREATE, { { 0x88, 0x800 } },
+	  MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "QP that gets fast registration", 0x502, MLX5_IB_DEVX_MODIFY, { { 0x88, 0x800 } },
+	  MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "SQ that gets fast registration", 0x905, MLX5_IB_DEVX_MODIFY, { { 0x20, 0x20000000 } },
+	  MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+	{ "SQ with fast registration", 0x904, MLX5_IB_DEVX_CREATE, { { 0x20, 0x20000000 } },
+	  ALL_RIGHTS },
+	{ "QP for raw packets", 0x500, MLX5_IB_DEVX_CREATE, { { 0x18, 0x00090000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "capabilities of another function", 0x100, MLX5_IB_DEVX_GENERAL, { { 8, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "state of another port", 0x750, MLX5_IB_DEVX_GENERAL, { { 8, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "addresses of another port", 0x754, MLX5_IB_DEVX_GENERAL, { { 8, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "context of another port", 0x762, MLX5_IB_DEVX_GENERAL, { { 8, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "GIDs of another port", 0x764, MLX5_IB_DEVX_GENERAL, { { 8, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "P_Keys of another port", 0x765, MLX5_IB_DEVX_GENERAL, { { 8, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "environment of another port", 0x76f, MLX5_IB_DEVX_GENERAL, { { 8, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "counters of another port", 0x770, MLX5_IB_DEVX_GENERAL, { { 8, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "counters of others", 0x93b, MLX5_IB_DEVX_QUERY, { { 0x18, 2 } }, MLX5_UCTX_CAP_RAW_TX },
+	{ "counters set to 0", 0x93b, MLX5_IB_DEVX_QUERY, { { 0x18, 0x80000000 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "encryption key", 0xa00, MLX5_IB_DEVX_CREATE, { { 4, 0xc } }, 0 },
+	{ "sampler", 0xa00, MLX5_IB_DEVX_CREATE, { { 4, 0x20 } }, MLX5_UCTX_CAP_RAW_TX },
+	{ "flow meter", 0xa00, MLX5_IB_DEVX_CREATE, { { 4, 0x24 } }, MLX5_UCTX_CAP_RAW_TX },
+	{ "alias of a flow table", 0xa00, MLX5_IB_DEVX_CREATE, { { 4, 0xff15 } },
+	  MLX5_UCTX_CAP_RAW_TX },
+	{ "object of a type that the header does not have", 0xa00, MLX5_IB_DEVX_CREATE,
+	  { { 4, 0x46 } }, MLX5_UCTX_CAP_INTERNAL_DEV_RES },
+};
+
+KUNIT_ARRAY_PARAM_DESC(raw, raw_cases, name);
+
+static void user_without_privileges_sets_a_field(struct kunit *test)
+{
+	const struct raw_case *c = test->param_value;
+	u32 *in = new_command(test, c->opcode, c->in);
+
+	KUNIT_EXPECT_EQ(test, check(in, c->use, c->right), 0);
+	KUNIT_EXPECT_EQ(test, check(in, c->use, ALL_RIGHTS & ~c->right), c->right ? -EPERM : 0);
 }
 
 /* The driver sends these itself, when a handle is destroyed. */
@@ -198,8 +272,6 @@ static const struct object_case {
 	{ "QP", MLX5_IB_DEVX_QP, 0x500, {}, { AT_8 }, { { 0, 0x05010000 }, AT_8 }, 16,
 	  { M(0x502, AT_8), M(0x503, AT_8), M(0x504, AT_8), M(0x505, AT_8), M(0x506, AT_8),
 	    M(0x507, AT_8), M(0x50a, AT_8), Q(0x50b, AT_8), M(0x50c, AT_8), M(0x50e, AT_8) } },
-	{ "PSV", MLX5_IB_DEVX_PSV, 0x600, { { 8, 0x10000000 } }, { { 0x10, 0x123456 } },
-	  { { 0, 0x06010000 }, AT_8 }, 16 },
 	{ "XRC SRQ", MLX5_IB_DEVX_XRC_SRQ, 0x705, {}, { AT_8 }, { { 0, 0x07060000 }, AT_8 }, 16,
 	  { Q(0x707, AT_8), M(0x708, AT_8) } },
 	{ "DCT", MLX5_IB_DEVX_DCT, 0x710, {}, { AT_8 }, { { 0, 0x07110000 }, AT_8 }, 16,
@@ -394,6 +466,8 @@ static const struct umem_case {
 	{ "mkey over mkeys of one length", 0x200, MLX5_IB_DEVX_CREATE, { { 0x10, 0x300 } } },
 	{ "CQ", 0x400, MLX5_IB_DEVX_CREATE, {}, { { 0x10, 0x02000000 }, { 0x5c, 0x80000000 } } },
 	{ "resized CQ", 0x403, MLX5_IB_DEVX_MODIFY, { { 4, 1 } }, { { 0x5c, 0x80000000 } } },
+	{ "CQ changed in another way", 0x403, MLX5_IB_DEVX_MODIFY, { { 4, 2 } },
+	  { { 0x5c, 0x80000000 } } },
 	{ "moderated CQ", 0x403, MLX5_IB_DEVX_MODIFY, {}, {} },
 	{ "QP", 0x500, MLX5_IB_DEVX_CREATE, {}, { { 0xe8, 0x10000000 }, { 0x10c, 0x80000000 } } },
 	{ "XRC SRQ", 0x705, MLX5_IB_DEVX_CREATE, {},
@@ -415,7 +489,7 @@ static void user_names_memory_by_dma_address(struct kunit *test)
 	u32 *in = new_command(test, c->opcode, c->in);
 	unsigned int last, i;
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_devx_check_cmd(in, CMD_BYTES, c->use, 0, &cmd), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_devx_check_cmd(in, CMD_BYTES, c->use, ALL_RIGHTS, &cmd), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_use_umem(cmd, in, CMD_BYTES), 0);
 	expect_golden(test, in, CMD_BYTES, want);
 	/* It does not help to cut off the command before a bit. */
@@ -457,12 +531,30 @@ static const struct denied_case {
 	  { { 4, 0x00010000 } }, -EINVAL },
 	{ "object of another function", 0x800, MLX5_IB_DEVX_CREATE, { { 4, 0x80000000 } },
 	  -EINVAL },
-	{ "several PSVs", 0x600, MLX5_IB_DEVX_CREATE, { { 8, 0x20000000 } }, -EINVAL },
-	{ "no PSV", 0x600, MLX5_IB_DEVX_CREATE, {}, -EINVAL },
+	{ "PSV", 0x600, MLX5_IB_DEVX_CREATE, { { 8, 0x10000000 } }, -EINVAL },
 	{ "mkey over all memory", 0x200, MLX5_IB_DEVX_CREATE, {}, -EPERM },
 	{ "mkey over ICM", 0x200, MLX5_IB_DEVX_CREATE, { { 0x10, 0x04000000 } }, -EPERM },
 	{ "mkey over device memory", 0x200, MLX5_IB_DEVX_CREATE, { { 0x10, 0x04000100 } },
 	  -EPERM },
+	{ "mkey over memory that UMR can change", 0x200, MLX5_IB_DEVX_CREATE,
+	  { { 0x10, 0x8100 } }, -EPERM },
+	{ "free mkey over memory", 0x200, MLX5_IB_DEVX_CREATE, { { 0x10, 0x40000100 } }, -EPERM },
+	{ "mkey over a umem that is not one of memory", 0x200, MLX5_IB_DEVX_CREATE,
+	  { { 0xc, 0x40000000 }, { 0x10, 0x200 } }, -EPERM },
+	{ "mkey that another function uses", 0x200, MLX5_IB_DEVX_CREATE,
+	  { { 0xc, 0x20000000 }, { 0x10, 0x100 } }, -EPERM },
+	{ "DCT with the reserved key", 0x710, MLX5_IB_DEVX_CREATE, { { 0x1c, 0x4000 } }, -EPERM },
+	{ "XRQ that moves data by itself", 0x717, MLX5_IB_DEVX_CREATE, { { 0x10, 2 } }, -EPERM },
+	{ "SQ that gets the reserved key", 0x905, MLX5_IB_DEVX_MODIFY, { { 0x20, 0x80000000 } },
+	  -EPERM },
+	{ "SQ that becomes one for UMR", 0x905, MLX5_IB_DEVX_MODIFY, { { 0x20, 0x00080000 } },
+	  -EPERM },
+	{ "RQ that gets the reserved key", 0x909, MLX5_IB_DEVX_MODIFY, { { 0x20, 0x80000000 } },
+	  -EPERM },
+	{ "RQs of another function", 0x916, MLX5_IB_DEVX_CREATE, { { 0x38, 0x80000000 } },
+	  -EPERM },
+	{ "RQs that become another function's", 0x917, MLX5_IB_DEVX_MODIFY,
+	  { { 0x38, 0x80000000 } }, -EPERM },
 	{ "QP with the reserved key", 0x500, MLX5_IB_DEVX_CREATE, { { 0x20, 0x10 } }, -EPERM },
 	{ "QP that gets the reserved key", 0x502, MLX5_IB_DEVX_MODIFY, { { 0x20, 0x10 } },
 	  -EPERM },
@@ -589,6 +681,7 @@ static struct kunit_case devx_cases[] = {
 	KUNIT_CASE(opcode_of_the_header_has_no_entry),
 	KUNIT_CASE(general_command_is_allowed_or_forbidden),
 	KUNIT_CASE(user_without_privileges_sends_or_creates_more),
+	KUNIT_CASE_PARAM(user_without_privileges_sets_a_field, raw_gen_params),
 	KUNIT_CASE(user_sends_a_command_that_destroys),
 	KUNIT_CASE_PARAM(object_is_not_what_is_destroyed, object_gen_params),
 	KUNIT_CASE_PARAM(command_about_another_object_is_sent, object_gen_params),

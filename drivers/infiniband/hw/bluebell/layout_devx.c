@@ -49,14 +49,26 @@
 #define UMEM(...)		.umem = { __VA_ARGS__ }
 #define UAR(typ, fld)		.uar = FLD(typ, fld)
 #define DENY(...)		.deny = { __VA_ARGS__ }
+#define NEEDS(...)		.needs = { __VA_ARGS__ }
+#define RAW(...)		{ FLD(__VA_ARGS__), MLX5_UCTX_CAP_RAW_TX }
+#define INTERNAL(...)		{ FLD(__VA_ARGS__), MLX5_UCTX_CAP_INTERNAL_DEV_RES }
 #define SIZE(typ)		.size = MLX5_ST_SZ_BYTES(typ)
+
+/* The highest bit: QP1 has such a Q_Key. */
+#define CONTROLLED_QKEY(typ) \
+	{ { __mlx5_bit_off(typ, qpc.q_key), 1 }, MLX5_UCTX_CAP_RAW_TX }
 
 /*
  * A state change; all those that take a context have the same layout. The reserved key, which
- * reaches all memory, is the kernel's.
+ * reaches all memory, is the kernel's. Fast registration (fre), by which a request brings DMA
+ * addresses, is for privileged programs. From processes without CAP_NET_RAW ib_core keeps
+ * controlled Q_Keys, and packets whose source is another queue pair (deth_sqpn).
  */
 #define MODIFY_QP(op) \
-	MODIFY(op, QP, rst2init_qp_in, qpn, DENY(FLD(rst2init_qp_in, qpc.rlky)))
+	MODIFY(op, QP, rst2init_qp_in, qpn, \
+	       DENY(FLD(rst2init_qp_in, qpc.rlky)), \
+	       NEEDS(CONTROLLED_QKEY(rst2init_qp_in), RAW(rst2init_qp_in, qpc.deth_sqpn), \
+		     INTERNAL(rst2init_qp_in, qpc.fre)))
 
 /* What belongs to a flow table. Rules of a table may steer packets of other processes. */
 #define FLOW(op, how, k, num_typ, fld, typ, ...) \
@@ -73,7 +85,7 @@
 /* In the order of opcodes, for the binary search of mlx5_ib_devx_find_cmd(). */
 static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	/* The function and its firmware */
-	GENERAL(QUERY_HCA_CAP),
+	GENERAL(QUERY_HCA_CAP, NEEDS(RAW(query_hca_cap_in, other_function))),
 	GENERAL(QUERY_ADAPTER),
 	FORBIDDEN(INIT_HCA),
 	FORBIDDEN(TEARDOWN_HCA),
@@ -94,9 +106,10 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(SAVE_VHCA_STATE),
 	FORBIDDEN(LOAD_VHCA_STATE),
 
-	/* Memory */
+	/* Memory. DMA addresses of a umem are not those of another function (data_direct). */
 	CREATE(CREATE_MKEY, MKEY, create_mkey_out, mkey_index,
-	       UMEM(FLD(create_mkey_in, mkey_umem_valid))),
+	       UMEM(FLD(create_mkey_in, mkey_umem_valid)),
+	       DENY(FLD(create_mkey_in, data_direct))),
 	QUERY(QUERY_MKEY, MKEY, query_mkey_in, mkey_index),
 	DESTROY(DESTROY_MKEY, MKEY, destroy_mkey_in, mkey_index),
 	GENERAL(QUERY_SPECIAL_CONTEXTS),
@@ -124,7 +137,9 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	CREATE(CREATE_QP, QP, create_qp_out, qpn,
 	       UMEM(FLD(create_qp_in, wq_umem_valid), FLD(create_qp_in, qpc.dbr_umem_valid)),
 	       UAR(create_qp_in, qpc.uar_page),
-	       DENY(FLD(create_qp_in, qpc.rlky))),
+	       DENY(FLD(create_qp_in, qpc.rlky)),
+	       NEEDS(CONTROLLED_QKEY(create_qp_in), RAW(create_qp_in, qpc.deth_sqpn),
+		     INTERNAL(create_qp_in, qpc.fre))),
 	DESTROY(DESTROY_QP, QP, destroy_qp_in, qpn),
 	MODIFY_QP(RST2INIT_QP),
 	MODIFY_QP(INIT2RTR_QP),
@@ -138,9 +153,9 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(MAD_IFC),
 	MODIFY_QP(INIT2INIT_QP),
 
-	/* Signatures */
-	CREATE(CREATE_PSV, PSV, create_psv_out, psv0_index),
-	DESTROY(DESTROY_PSV, PSV, destroy_psv_in, psvn),
+	/* Signatures: the command names a protection domain, and carries no user id */
+	FORBIDDEN(CREATE_PSV),
+	FORBIDDEN(DESTROY_PSV),
 
 	/* SRQs of interface step 0, whose context has DMA addresses, and no umem */
 	FORBIDDEN(CREATE_SRQ),
@@ -156,7 +171,8 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	DESTROY(DESTROY_XRC_SRQ, XRC_SRQ, destroy_xrc_srq_in, xrc_srqn),
 	QUERY(QUERY_XRC_SRQ, XRC_SRQ, query_xrc_srq_in, xrc_srqn),
 	MODIFY(ARM_XRC_SRQ, XRC_SRQ, arm_xrc_srq_in, xrc_srqn),
-	CREATE(CREATE_DCT, DCT, create_dct_out, dctn),
+	CREATE(CREATE_DCT, DCT, create_dct_out, dctn,
+	       DENY(FLD(create_dct_in, dct_context_entry.rlky))),
 	DESTROY(DESTROY_DCT, DCT, destroy_dct_in, dctn),
 	MODIFY(DRAIN_DCT, DCT, drain_dct_in, dctn),
 	QUERY(QUERY_DCT, DCT, query_dct_in, dctn),
@@ -181,20 +197,21 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	GENERAL(QUERY_ESW_FUNCTIONS, .rights = MLX5_UCTX_CAP_RAW_TX),
 
 	/* The ports of this function and, for the e-switch, of others */
-	GENERAL(QUERY_VPORT_STATE),
+	GENERAL(QUERY_VPORT_STATE, NEEDS(RAW(query_vport_state_in, other_vport))),
 	FORBIDDEN(MODIFY_VPORT_STATE),
 	GENERAL(QUERY_ESW_VPORT_CONTEXT, .rights = MLX5_UCTX_CAP_RAW_TX),
 	FORBIDDEN(MODIFY_ESW_VPORT_CONTEXT),
-	GENERAL(QUERY_NIC_VPORT_CONTEXT),
+	GENERAL(QUERY_NIC_VPORT_CONTEXT, NEEDS(RAW(query_nic_vport_context_in, other_vport))),
 	FORBIDDEN(MODIFY_NIC_VPORT_CONTEXT),
 	GENERAL(QUERY_ROCE_ADDRESS),
 	FORBIDDEN(SET_ROCE_ADDRESS),
-	GENERAL(QUERY_HCA_VPORT_CONTEXT),
+	GENERAL(QUERY_HCA_VPORT_CONTEXT, NEEDS(RAW(query_hca_vport_context_in, other_vport))),
 	FORBIDDEN(MODIFY_HCA_VPORT_CONTEXT),
-	GENERAL(QUERY_HCA_VPORT_GID),
-	GENERAL(QUERY_HCA_VPORT_PKEY),
-	GENERAL(QUERY_VNIC_ENV),
-	GENERAL(QUERY_VPORT_COUNTER, DENY(FLD(query_vport_counter_in, clear))),
+	GENERAL(QUERY_HCA_VPORT_GID, NEEDS(RAW(query_hca_vport_gid_in, other_vport))),
+	GENERAL(QUERY_HCA_VPORT_PKEY, NEEDS(RAW(query_hca_vport_pkey_in, other_vport))),
+	GENERAL(QUERY_VNIC_ENV, NEEDS(RAW(query_vnic_env_in, other_vport))),
+	GENERAL(QUERY_VPORT_COUNTER, DENY(FLD(query_vport_counter_in, clear)),
+		NEEDS(RAW(query_vport_counter_in, other_vport))),
 
 	/* Counters and rates. A set of Q counters is queried by its owner only. */
 	CREATE(ALLOC_Q_COUNTER, Q_COUNTER, alloc_q_counter_out, counter_set_id),
@@ -277,15 +294,19 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	       UMEM(FLD(create_sq_in, ctx.wq.wq_umem_valid),
 		    FLD(create_sq_in, ctx.wq.dbr_umem_valid)),
 	       UAR(create_sq_in, ctx.wq.uar_page),
-	       DENY(FLD(create_sq_in, ctx.rlky), FLD(create_sq_in, ctx.reg_umr))),
-	MODIFY(MODIFY_SQ, SQ, modify_sq_in, sqn),
+	       .rights = MLX5_UCTX_CAP_RAW_TX,
+	       DENY(FLD(create_sq_in, ctx.rlky), FLD(create_sq_in, ctx.reg_umr)),
+	       NEEDS(INTERNAL(create_sq_in, ctx.fre))),
+	MODIFY(MODIFY_SQ, SQ, modify_sq_in, sqn,
+	       DENY(FLD(modify_sq_in, ctx.rlky), FLD(modify_sq_in, ctx.reg_umr)),
+	       NEEDS(INTERNAL(modify_sq_in, ctx.fre))),
 	DESTROY(DESTROY_SQ, SQ, destroy_sq_in, sqn),
 	QUERY(QUERY_SQ, SQ, query_sq_in, sqn),
 	CREATE(CREATE_RQ, RQ, create_rq_out, rqn,
 	       UMEM(FLD(create_rq_in, ctx.wq.wq_umem_valid),
 		    FLD(create_rq_in, ctx.wq.dbr_umem_valid)),
 	       DENY(FLD(create_rq_in, ctx.rlky))),
-	MODIFY(MODIFY_RQ, RQ, modify_rq_in, rqn),
+	MODIFY(MODIFY_RQ, RQ, modify_rq_in, rqn, DENY(FLD(modify_rq_in, ctx.rlky))),
 	DESTROY(DESTROY_RQ, RQ, destroy_rq_in, rqn),
 	QUERY(QUERY_RQ, RQ, query_rq_in, rqn),
 	CREATE(CREATE_RMP, RMP, create_rmp_out, rmpn,
@@ -299,8 +320,10 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	MODIFY(MODIFY_TIS, TIS, modify_tis_in, tisn),
 	DESTROY(DESTROY_TIS, TIS, destroy_tis_in, tisn),
 	QUERY(QUERY_TIS, TIS, query_tis_in, tisn),
-	CREATE(CREATE_RQT, RQT, create_rqt_out, rqtn),
-	MODIFY(MODIFY_RQT, RQT, modify_rqt_in, rqtn),
+	CREATE(CREATE_RQT, RQT, create_rqt_out, rqtn,
+	       DENY(FLD(create_rqt_in, rqt_context.rq_vhca_id_format))),
+	MODIFY(MODIFY_RQT, RQT, modify_rqt_in, rqtn,
+	       DENY(FLD(modify_rqt_in, ctx.rq_vhca_id_format))),
 	DESTROY(DESTROY_RQT, RQT, destroy_rqt_in, rqtn),
 	QUERY(QUERY_RQT, RQT, query_rqt_in, rqtn),
 
@@ -328,20 +351,25 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FLOW(DELETE_FLOW_TABLE_ENTRY, DESTROY, FLOW_ENTRY, delete_fte_in, flow_index,
 	     delete_fte_in, TABLE(delete_fte_in, table_id), SAME_FUNCTION,
 	     SIZE(delete_fte_in)),
-	/* Of a bulk of counters, the number is that of the first. */
+	/*
+	 * Of a bulk of counters, the number is that of the first. Firmware does not know whose the
+	 * others are.
+	 */
 	CREATE(ALLOC_FLOW_COUNTER, FLOW_COUNTER, alloc_flow_counter_out, flow_counter_id),
 	DESTROY(DEALLOC_FLOW_COUNTER, FLOW_COUNTER, dealloc_flow_counter_in, flow_counter_id),
-	QUERY(QUERY_FLOW_COUNTER, FLOW_COUNTER, query_flow_counter_in, flow_counter_id),
+	QUERY(QUERY_FLOW_COUNTER, FLOW_COUNTER, query_flow_counter_in, flow_counter_id,
+	      NEEDS(RAW(query_flow_counter_in, clear),
+		    RAW(query_flow_counter_in, num_of_counters))),
 	FLOW(MODIFY_FLOW_TABLE, MODIFY, FLOW_TABLE, modify_flow_table_in, table_id,
 	     modify_flow_table_in),
 	CREATE(ALLOC_PACKET_REFORMAT_CONTEXT, PACKET_REFORMAT, alloc_packet_reformat_context_out,
-	       packet_reformat_id),
+	       packet_reformat_id, .rights = MLX5_UCTX_CAP_RAW_TX),
 	DESTROY(DEALLOC_PACKET_REFORMAT_CONTEXT, PACKET_REFORMAT,
 		dealloc_packet_reformat_context_in, packet_reformat_id),
 	QUERY(QUERY_PACKET_REFORMAT_CONTEXT, PACKET_REFORMAT, query_packet_reformat_context_in,
 	      packet_reformat_id),
 	CREATE(ALLOC_MODIFY_HEADER_CONTEXT, MODIFY_HEADER, alloc_modify_header_context_out,
-	       modify_header_id),
+	       modify_header_id, .rights = MLX5_UCTX_CAP_RAW_TX),
 	DESTROY(DEALLOC_MODIFY_HEADER_CONTEXT, MODIFY_HEADER, dealloc_modify_header_context_in,
 		modify_header_id),
 	QUERY(QUERY_MODIFY_HEADER_CONTEXT, MODIFY_HEADER, query_modify_header_context_in,
@@ -368,15 +396,15 @@ static const struct mlx5_ib_devx_cmd devx_cmds[] = {
 	FORBIDDEN(CREATE_UMEM),
 	FORBIDDEN(DESTROY_UMEM),
 
-	/* Those made for users; two of them change what others use */
-	GENERAL(SYNC_STEERING),
+	/* Those made for users; some of them change what others use */
+	GENERAL(SYNC_STEERING, .rights = MLX5_UCTX_CAP_RAW_TX),
 	GENERAL(QUERY_VHCA_STATE),
 	GENERAL(MODIFY_VHCA_STATE, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	GENERAL(PSP_GEN_SPI),
 	GENERAL(PSP_ROTATE_KEY, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
 	GENERAL(SYNC_CRYPTO),
 	GENERAL(ALLOW_OTHER_VHCA_ACCESS),
-	GENERAL(GENERATE_WQE),
+	GENERAL(GENERATE_WQE, .rights = MLX5_UCTX_CAP_RAW_TX),
 	{ .opcode = MLX5_CMD_OPCODE_QUERY_VUID, .use = MLX5_IB_DEVX_GENERAL },
 };
 
@@ -388,7 +416,6 @@ static const char * const devx_kind_names[MLX5_IB_DEVX_NUM_KINDS] = {
 	[MLX5_IB_DEVX_MKEY] = "DEVX mkey",
 	[MLX5_IB_DEVX_CQ] = "DEVX CQ",
 	[MLX5_IB_DEVX_QP] = "DEVX QP",
-	[MLX5_IB_DEVX_PSV] = "DEVX PSV",
 	[MLX5_IB_DEVX_XRC_SRQ] = "DEVX XRC SRQ",
 	[MLX5_IB_DEVX_DCT] = "DEVX DCT",
 	[MLX5_IB_DEVX_XRQ] = "DEVX XRQ",
@@ -517,14 +544,52 @@ static bool devx_request_has_id(const struct mlx5_ib_devx_cmd *cmd, size_t in_le
 }
 
 /* A command that is cut off before a field reads as if the field were 0. */
+static u32 devx_get_if(const void *in, size_t in_len, struct mlx5_ib_devx_field field)
+{
+	return devx_has_field(in_len, field) ? devx_get(in, field) : 0;
+}
+
 static bool devx_is_denied(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(cmd->deny) && cmd->deny[i].bits; i++)
-		if (devx_has_field(in_len, cmd->deny[i]) && devx_get(in, cmd->deny[i]))
+		if (devx_get_if(in, in_len, cmd->deny[i]))
 			return true;
 	return false;
+}
+
+/* Types that the driver does not know may be of anything that the device has. */
+static u32 devx_rights_for_type(u32 type)
+{
+	switch (type) {
+	case MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY:
+		return 0;
+	case MLX5_GENERAL_OBJECT_TYPES_SAMPLER:
+	case MLX5_GENERAL_OBJECT_TYPES_FLOW_METER_ASO:
+	case MLX5_GENERAL_OBJECT_TYPES_FLOW_TABLE_ALIAS:
+		return MLX5_UCTX_CAP_RAW_TX;
+	default:
+		return MLX5_UCTX_CAP_INTERNAL_DEV_RES;
+	}
+}
+
+/* The rights that a command needs with these fields. */
+static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
+{
+	const struct mlx5_ib_devx_field st = FLD(create_qp_in, qpc.st);
+	u32 rights = cmd->rights;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cmd->needs) && cmd->needs[i].rights; i++)
+		if (devx_get_if(in, in_len, cmd->needs[i].field))
+			rights |= cmd->needs[i].rights;
+	if (cmd->opcode == MLX5_CMD_OP_CREATE_GENERAL_OBJECT)
+		rights |= devx_rights_for_type(devx_get(in, cmd->type));
+	if (cmd->opcode == MLX5_CMD_OP_CREATE_QP &&
+	    devx_get_if(in, in_len, st) == MLX5_QP_ST_RAW_ETHERTYPE)
+		rights |= MLX5_UCTX_CAP_RAW_TX;
+	return rights;
 }
 
 /**
@@ -552,7 +617,7 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 	found = mlx5_ib_devx_find_cmd(MLX5_GET(general_obj_in_cmd_hdr, in, opcode));
 	if (!found || found->use != use || !devx_request_has_id(found, in_len))
 		return -EINVAL;
-	if (found->rights & ~rights || devx_is_denied(found, in, in_len))
+	if (devx_rights_for(found, in, in_len) & ~rights || devx_is_denied(found, in, in_len))
 		return -EPERM;
 	*cmd = found;
 	return 0;
@@ -587,21 +652,40 @@ static u8 devx_mkey_access_mode(const void *in)
 }
 
 /*
- * Keys over a umem or over other keys. The other modes take an address of memory, the host's or
- * the device's.
+ * Keys over a umem, for good, or over other keys. The other modes take an address of memory, the
+ * host's or the device's.
  */
 static int devx_check_mkey(const void *in, size_t in_len)
 {
+	const void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	bool may;
+
 	if (in_len < MLX5_ST_SZ_BYTES(create_mkey_in))
 		return -EINVAL;
+
 	switch (devx_mkey_access_mode(in)) {
 	case MLX5_MKC_ACCESS_MODE_MTT:
+		may = !MLX5_GET(mkc, mkc, free) && !MLX5_GET(mkc, mkc, umr_en) &&
+		      !MLX5_GET(mkc, mkc, length64);
+		break;
 	case MLX5_MKC_ACCESS_MODE_KLMS:
 	case MLX5_MKC_ACCESS_MODE_KSM:
-		return 0;
+		may = !MLX5_GET(create_mkey_in, in, mkey_umem_valid);
+		break;
 	default:
-		return -EPERM;
+		may = false;
 	}
+	return may ? 0 : -EPERM;
+}
+
+/* Other offloads than that of the header may take addresses where the header has reserved bits. */
+static int devx_check_xrq(const void *in, size_t in_len)
+{
+	if (in_len < MLX5_ST_SZ_BYTES(create_xrq_in))
+		return -EINVAL;
+	if (MLX5_GET(create_xrq_in, in, xrq_context.offload) > MLX5_XRQC_OFFLOAD_RNDV)
+		return -EPERM;
+	return 0;
 }
 
 /**
@@ -611,9 +695,8 @@ static int devx_check_mkey(const void *in, size_t in_len)
  * @in_len: bytes of @in
  * @out_len: bytes that the process has for the answer
  *
- * Return: 0; -EINVAL if the command or the room for the answer is too short, or for a command that
- * would create several objects; or -EPERM for an object that would give access to what is not the
- * user's.
+ * Return: 0; -EINVAL if the command or the room for the answer is too short; or -EPERM for an
+ * object that would give access to what is not the user's.
  */
 int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
 			      size_t out_len)
@@ -627,8 +710,8 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 		return devx_check_qp(in, in_len);
 	case MLX5_CMD_OP_CREATE_MKEY:
 		return devx_check_mkey(in, in_len);
-	case MLX5_CMD_OP_CREATE_PSV:
-		return MLX5_GET(create_psv_in, in, num_psv) == 1 ? 0 : -EINVAL;
+	case MLX5_CMD_OP_CREATE_XRQ:
+		return devx_check_xrq(in, in_len);
 	default:
 		return 0;
 	}
@@ -657,7 +740,7 @@ static bool devx_has_memory(const struct mlx5_ib_devx_cmd *cmd, const void *in)
 		/* Otherwise the translation entries are keys. */
 		return devx_mkey_access_mode(in) == MLX5_MKC_ACCESS_MODE_MTT;
 	case MLX5_CMD_OP_MODIFY_CQ:
-		return MLX5_GET(modify_cq_in, in, op_mod) == MLX5_MODIFY_CQ_IN_OP_MOD_RESIZE_CQ;
+		return MLX5_GET(modify_cq_in, in, op_mod) != MLX5_MODIFY_CQ_IN_OP_MOD_MODIFY_CQ;
 	default:
 		return true;
 	}

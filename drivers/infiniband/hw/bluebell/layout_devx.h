@@ -38,7 +38,6 @@ enum mlx5_ib_devx_kind {
 	MLX5_IB_DEVX_MKEY,
 	MLX5_IB_DEVX_CQ,
 	MLX5_IB_DEVX_QP,
-	MLX5_IB_DEVX_PSV,
 	MLX5_IB_DEVX_XRC_SRQ,
 	MLX5_IB_DEVX_DCT,
 	MLX5_IB_DEVX_XRQ,
@@ -94,6 +93,7 @@ struct mlx5_ib_devx_field {
  *	device would take other memory for DMA addresses
  * @uar: index of the UAR whose doorbells the object has
  * @deny: fields that must be 0
+ * @needs: fields that must be 0 if the sender has not the rights beside them, MLX5_UCTX_CAP_*
  * @same: of a command that destroys: fields that repeat those of the command that has created the
  *	object
  */
@@ -110,6 +110,10 @@ struct mlx5_ib_devx_cmd {
 	struct mlx5_ib_devx_field umem[2];
 	struct mlx5_ib_devx_field uar;
 	struct mlx5_ib_devx_field deny[2];
+	struct {
+		struct mlx5_ib_devx_field field;
+		u32 rights;
+	} needs[3];
 	struct mlx5_ib_devx_field same[2];
 };
 

@@ -631,6 +631,52 @@ TEST(flow_tables_need_net_raw)
 	uv_close(&uv);
 }
 
+/* Bring a UD queue pair of verbs to INIT by a command of the process; returns as devx_modify(). */
+static int init_with_qkey(struct uv *uv, uint32_t qkey)
+{
+	struct devx_cmd cmd;
+	struct uv_cq cq;
+	struct uv_qp qp;
+	uint32_t pd;
+	int ret;
+
+	ret = uv_alloc_pd(uv->fd, &pd, NULL) ?: uv_create_cq(uv->fd, 31, &cq) ?:
+	      uv_create_qp(uv->fd, pd, cq.handle, IBV_QPT_UD, &qp);
+	if (ret)
+		return ret;
+	devx_start(&cmd, DEVX_RST2INIT_QP);
+	devx_put(&cmd, 8, qp.qpn);
+	devx_put(&cmd, 0x18, 3 << 16 | 3 << 11);	/* UD, migrated */
+	devx_put(&cmd, 0x54, 1 << 16);			/* vhca_port_num */
+	devx_put(&cmd, 0xc0, qkey);
+	return devx_modify(uv->fd, qp.handle, &cmd);
+}
+
+/* QP1 trusts the Q_Key 0x80010000, and who reads a packet trusts its source. Verbs refuse both, too. */
+TEST(speaking_as_qp1_needs_net_raw)
+{
+	struct devx_cmd cmd;
+	uint32_t handle;
+	struct uv uv;
+
+	if (!has_user_ids())
+		SKIP(return, NO_USER_IDS);
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib leaves the decision to firmware");
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	EXPECT_EQ(0, init_with_qkey(&uv, 0x80010000));
+	uv_close(&uv);
+	ASSERT_EQ(0, drop_capability(CAP_NET_RAW));
+	ASSERT_EQ(0, uv_open_devx(&uv));
+	EXPECT_EQ(0, init_with_qkey(&uv, 0x7fffffff));
+	EXPECT_EQ(-EPERM, init_with_qkey(&uv, 0x80010000));
+	devx_start(&cmd, DEVX_CREATE_QP);
+	devx_put(&cmd, 0x18, 3 << 16 | 3 << 11);
+	devx_put(&cmd, 0x98, 1);			/* deth_sqpn */
+	EXPECT_EQ(-EPERM, devx_create(uv.fd, &cmd, &handle));
+	uv_close(&uv);
+}
+
 /* Firmware would take the commands of such a process for the kernel's. */
 TEST(context_without_an_id_has_no_objects)
 {
