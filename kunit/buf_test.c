@@ -6,7 +6,10 @@
 
 #include <kunit/test.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
 
+#include "../buf.h"
 #include "../layout_buf.h"
 #include "../own_cq.h"
 #include "mock.h"
@@ -90,6 +93,38 @@ static void queue_off_its_alignment_is_described(struct kunit *test)
 }
 
 /* A PD, the memory, the CQ: whichever is refused, nothing stays. */
+/* A process may pin terabytes for a queue of a page, by an attribute of the call. */
+static void list_is_as_long_as_what_the_process_has_pinned(struct kunit *test)
+{
+	static const size_t sizes[] = { 64, 2 * SZ_4K - 0x40, 2 * SZ_4K, SZ_64K };
+	struct scatterlist sg;
+	struct ib_umem umem = {
+		.address = 0x40, .length = SZ_1G,
+		.sgt_append.sgt = { .sgl = &sg, .nents = 1, .orig_nents = 1 },
+	};
+	struct mlx5_ib_buf buf = { .umem = &umem, .geo.page_shift = 12 };
+	unsigned int i, k, num;
+	__be64 *pas;
+	int inlen;
+
+	sg_init_table(&sg, 1);
+	sg_dma_address(&sg) = SZ_1G;
+	sg_dma_len(&sg) = SZ_1G + PAGE_SIZE;
+	umem.iova = 0x40;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		void *in __free(kvfree) = NULL;
+
+		buf.size = sizes[i];
+		num = DIV_ROUND_UP(0x40 + sizes[i], SZ_4K);
+		in = mlx5_ib_buf_alloc_cmd(&buf, 64, &inlen);
+		KUNIT_ASSERT_NOT_NULL(test, in);
+		KUNIT_EXPECT_EQ(test, inlen, 64 + 8 * num);
+		pas = in + 64;
+		for (k = 0; k < num && 64 + 8 * k < inlen; k++)
+			KUNIT_EXPECT_EQ(test, be64_to_cpu(pas[k]), SZ_1G + k * SZ_4K);
+	}
+}
+
 static void refusal_leaks_a_part_of_an_own_cq(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -143,6 +178,7 @@ static struct kunit_case buf_cases[] = {
 	KUNIT_CASE_PARAM(queue_does_not_start_where_its_page_offset_says, geometry_gen_params),
 	KUNIT_CASE_PARAM(queue_does_not_start_where_a_short_offset_says, offset_gen_params),
 	KUNIT_CASE(queue_off_its_alignment_is_described),
+	KUNIT_CASE(list_is_as_long_as_what_the_process_has_pinned),
 	KUNIT_CASE(refusal_leaks_a_part_of_an_own_cq),
 	KUNIT_CASE(completion_is_missed_or_seen_before_its_time),
 	{}

@@ -43,7 +43,7 @@ static void adopt_queue(struct kunit *test, struct mock *mock, u16 uid)
 	KUNIT_ASSERT_EQ(test, 0, mlx5_fw_alloc_object(mock->dev, uid, MLX5_CMD_OP_ALLOC_PD, &num));
 	umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, BUF), PAGE_SIZE, 0);
 	KUNIT_ASSERT_EQ(test, 0,
-			mlx5_ib_queue_mem_map_user(&mem, mock->context, umem,
+			mlx5_ib_queue_mem_map_user(&mem, mock->context, umem, PAGE_SIZE,
 						   MLX5_IB_MAX_PAGE_OFFSET,
 						   mock_buffer(mock, RECORDS)));
 	KUNIT_ASSERT_EQ(test, mock_num_pinned(), 2);

@@ -98,19 +98,22 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
  * @buf: zeroed
  * @umem: the memory, or the ERR_PTR of a pin that failed. The buffer takes it over;
  *	after an error it is released.
+ * @size: bytes of @umem that the queue has, at most all; the process may have pinned more
  * @max_offset: largest offset that the queue's context can hold:
  *	MLX5_IB_MAX_PAGE_OFFSET or MLX5_IB_MAX_WQ_PAGE_OFFSET
  *
  * Return: 0; the errno of the failed pin; or -EINVAL for memory that is not
  * aligned to 64 bytes, or whose offset the context cannot hold.
  */
-int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, u8 max_offset)
+int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t size,
+			  u8 max_offset)
 {
 	int err;
 
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	buf->umem = umem;
+	buf->size = size;
 	err = buf_find_geometry(buf, max_offset);
 	if (err)
 		mlx5_ib_buf_free_user(buf);
@@ -159,6 +162,28 @@ int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, si
 	return 0;
 }
 
+/* Entries of the translation list. */
+static u32 buf_num_pages(const struct mlx5_ib_buf *buf)
+{
+	unsigned long pgsz = 1UL << buf->geo.page_shift;
+
+	if (!buf->umem)
+		return buf->frags.npages;
+	return DIV_ROUND_UP(ib_umem_dma_offset(buf->umem, pgsz) + buf->size, pgsz);
+}
+
+static void buf_fill_pas(struct mlx5_ib_buf *buf, __be64 *pas, u32 num)
+{
+	struct mlx5_ib_pas_iter iter;
+
+	if (buf->umem) {
+		mlx5_ib_start_pas(&iter, buf->umem, buf->geo.page_shift, 0);
+		mlx5_ib_next_pas(&iter, pas, num);
+	} else {
+		mlx5_fill_page_frag_array(&buf->frags, pas);
+	}
+}
+
 /**
  * mlx5_ib_buf_alloc_cmd - allocate a command that describes a buffer
  * @buf: the buffer; the list is empty for a queue pair without queues
@@ -172,19 +197,16 @@ int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, si
  */
 void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
 {
-	unsigned long pgsz = 1UL << buf->geo.page_shift;
-	size_t npas = buf->umem ? ib_umem_num_dma_blocks(buf->umem, pgsz) : buf->frags.npages;
+	u32 npas = buf_num_pages(buf);
 	void *in;
 
+	/* No queue that a context can describe has 2^28 pages. */
 	*inlen = size + sizeof(__be64) * npas;
 	/* It is freed with the answer, so only a large one would matter to the memory cgroup. */
 	in = kvzalloc(*inlen, *inlen > PAGE_SIZE ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!in)
 		return NULL;
-	if (buf->umem)
-		mlx5_ib_populate_pas(buf->umem, pgsz, in + size);
-	else
-		mlx5_fill_page_frag_array(&buf->frags, in + size);
+	buf_fill_pas(buf, in + size, npas);
 	return in;
 }
 
@@ -356,6 +378,7 @@ unsigned long mlx5_ib_db_user_address(const struct mlx5_db *db)
  * @context: of the process
  * @umem: its buffer, pinned, or the ERR_PTR of a pin that failed; NULL for a queue
  *	pair without queues. Taken over.
+ * @size: as for mlx5_ib_buf_init_user()
  * @max_offset: as for mlx5_ib_buf_init_user()
  * @db_addr: user address of the doorbell record
  *
@@ -364,13 +387,13 @@ unsigned long mlx5_ib_db_user_address(const struct mlx5_db *db)
  * Return: 0; as mlx5_ib_buf_init_user(); or as mlx5_ib_db_map_user().
  */
 int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
-			       struct ib_umem *umem, u8 max_offset, u64 db_addr)
+			       struct ib_umem *umem, size_t size, u8 max_offset, u64 db_addr)
 {
 	int err = 0;
 
 	mem->context = context;
 	if (umem)
-		err = mlx5_ib_buf_init_user(&mem->buf, umem, max_offset);
+		err = mlx5_ib_buf_init_user(&mem->buf, umem, size, max_offset);
 	return err ?: mlx5_ib_db_map_user(context, db_addr, &mem->db);
 }
 

@@ -21,11 +21,13 @@ struct mlx5_user_mmap_entry;
  * struct mlx5_ib_buf - buffer of a queue
  * @umem: pinned memory of a process; NULL if the buffer is the kernel's, and for
  *	a queue pair without queues
+ * @size: bytes of @umem that the queue has, from the first one on
  * @frags: pages of the kernel, if the buffer is the kernel's
  * @geo: how the queue's context describes the buffer; zeroed without queues
  */
 struct mlx5_ib_buf {
 	struct ib_umem *umem;
+	size_t size;
 	struct mlx5_frag_buf frags;
 	struct mlx5_ib_buf_geometry geo;
 };
@@ -50,7 +52,8 @@ struct mlx5_ib_queue_mem {
 };
 
 struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access);
-int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, u8 max_offset);
+int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t size,
+			  u8 max_offset);
 void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf);
 int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, size_t len);
 void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen);
@@ -61,7 +64,7 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_
 void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db);
 unsigned long mlx5_ib_db_user_address(const struct mlx5_db *db);
 int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
-			       struct ib_umem *umem, u8 max_offset, u64 db_addr);
+			       struct ib_umem *umem, size_t size, u8 max_offset, u64 db_addr);
 void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem);
 void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem);
 int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem, int size);

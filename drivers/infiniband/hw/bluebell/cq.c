@@ -137,7 +137,7 @@ static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct 
 	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
 					IB_ACCESS_LOCAL_WRITE);
 	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, cq_check_umem(umem, ucmd->cqe_size),
-					  MLX5_IB_MAX_PAGE_OFFSET, ucmd->db_addr);
+					  size, MLX5_IB_MAX_PAGE_OFFSET, ucmd->db_addr);
 }
 
 static void cq_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq)
@@ -310,6 +310,7 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	struct mlx5_ib_buf buf = {};
 	struct ib_umem *umem;
 	int entries, err;
+	size_t size;
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_resize))
 		return -EOPNOTSUPP;
@@ -328,9 +329,9 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	guard(mutex)(&cq->resize_lock);
 	if (entries == ibcq->cqe + 1)
 		return 0;
-	umem = mlx5_ib_umem_get(dev, ucmd.buf_addr, (u64)entries * cq->cqe_size,
-				IB_ACCESS_LOCAL_WRITE);
-	err = mlx5_ib_buf_init_user(&buf, cq_check_umem(umem, cq->cqe_size),
+	size = (size_t)entries * cq->cqe_size;
+	umem = mlx5_ib_umem_get(dev, ucmd.buf_addr, size, IB_ACCESS_LOCAL_WRITE);
+	err = mlx5_ib_buf_init_user(&buf, cq_check_umem(umem, cq->cqe_size), size,
 				    MLX5_IB_MAX_PAGE_OFFSET);
 	if (err)
 		return err;

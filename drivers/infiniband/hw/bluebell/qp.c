@@ -124,7 +124,7 @@ static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ct
 	if (err)
 		return err;
 	return mlx5_ib_queue_mem_map_user(&qp->mem, ctx, qp_pin(dev, qp, buf_size, attrs),
-					  MLX5_IB_MAX_PAGE_OFFSET, qp->ucmd.db_addr);
+					  buf_size, MLX5_IB_MAX_PAGE_OFFSET, qp->ucmd.db_addr);
 }
 
 static void qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)

@@ -144,7 +144,7 @@ static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
 	}
 	/* The device only reads its work queues. */
 	err = mlx5_ib_queue_mem_map_user(&srq->mem, ctx,
-					 mlx5_ib_umem_get(dev, ucmd->buf_addr, size, 0),
+					 mlx5_ib_umem_get(dev, ucmd->buf_addr, size, 0), size,
 					 srq->ops->max_page_offset, ucmd->db_addr);
 	if (!err)
 		err = srq_create_and_respond(dev, srq, &attr, udata);
