@@ -439,8 +439,8 @@ void mock_hca_start(struct mock_hca *hca)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_init_odp(dev), 0);
 	KUNIT_ASSERT_NOT_NULL(test, dev->odp);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr_clear(dev), 0);
-	dev->odp->slow_wq = alloc_ordered_workqueue("bluebell_odp_test", 0);
-	KUNIT_ASSERT_NOT_NULL(test, dev->odp->slow_wq);
-	queue_work(dev->odp->slow_wq, &hca->hold);
+	dev->odp->reclaim_wq = alloc_ordered_workqueue("bluebell_odp_test", 0);
+	KUNIT_ASSERT_NOT_NULL(test, dev->odp->reclaim_wq);
+	queue_work(dev->odp->reclaim_wq, &hca->hold);
 	dev->odp->eq = (struct mlx5_eq *)hca;
 }

@@ -510,6 +510,36 @@ static void advice_of_a_kernel_consumer_crashes(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+/* A process can keep a fault from being resolved for ever. */
+static void advice_waits_for_a_stuck_fault_at_each_step(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+	struct mlx5_ib_odp *odp = env->hca->mock->dev->odp;
+	struct ib_sge sge[50];
+	unsigned long start;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	for (i = 0; i < ARRAY_SIZE(sge); i++)
+		sge[i] = (struct ib_sge){
+			.addr = env->mem + parts[1].first * PAGE_SIZE, .length = PAGE_SIZE,
+			.lkey = env->mr->lkey,
+		};
+	atomic_inc(&odp->num_faults);
+	start = jiffies;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_advise_mr(&env->pd.ibpd,
+						IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+						IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge,
+						ARRAY_SIZE(sge), NULL), 0);
+	/* It takes 20 ms for each. */
+	KUNIT_EXPECT_LT(test, jiffies_to_msecs(jiffies - start), 500);
+	atomic_dec(&odp->num_faults);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 static void partial_unmap_clears_other_pages(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
@@ -722,6 +752,7 @@ static struct kunit_case odp_create_cases[] = {
 			 region_gen_params),
 	KUNIT_CASE(list_that_the_device_may_read_is_freed),
 	KUNIT_CASE(advice_of_a_kernel_consumer_crashes),
+	KUNIT_CASE(advice_waits_for_a_stuck_fault_at_each_step),
 	KUNIT_CASE_PARAM(partial_unmap_clears_other_pages, region_gen_params),
 	KUNIT_CASE_PARAM(exit_of_a_process_leaves_its_low_memory_in_reach, low_gen_params),
 	KUNIT_CASE(chunk_without_page_is_kept),

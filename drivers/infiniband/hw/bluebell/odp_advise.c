@@ -35,6 +35,7 @@
  * @num: number of parts
  * @next: part that is served next
  * @done: bytes of that part which have been served
+ * @waited: it has waited for faults in vain, when so many had been resolved
  * @part: ranges of regions
  */
 struct odp_advice {
@@ -44,6 +45,10 @@ struct odp_advice {
 	u32 num;
 	u32 next;
 	u32 done;
+	struct {
+		bool in_vain;
+		int resolved;
+	} waited;
 	struct ib_sge part[] __counted_by(num);
 };
 
@@ -65,11 +70,18 @@ struct mlx5_ib_advice_queue {
 
 /*
  * Faults come first: a queue stands still for them. But a fault may take as long as a process
- * likes, whose memory is its own file system's, so advice waits for a short time only.
+ * likes, whose memory is its own file system's, so advice waits for a short time only, and after
+ * that not again before a fault has been resolved.
  */
-static void odp_advice_let_faults_pass(struct mlx5_ib_odp *odp)
+static void odp_advice_let_faults_pass(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 {
-	wait_event_timeout(odp->no_faults, !atomic_read(&odp->num_faults), FAULTS_FIRST);
+	int resolved = atomic_read(&odp->num_resolved);
+
+	if (advice->waited.in_vain && advice->waited.resolved == resolved)
+		return;
+	advice->waited.in_vain = !wait_event_timeout(odp->no_faults,
+						     !atomic_read(&odp->num_faults), FAULTS_FIRST);
+	advice->waited.resolved = atomic_read(&odp->num_resolved);
 }
 
 /* Look up the region of a part and check that the advice may name it. */
@@ -100,7 +112,7 @@ static int odp_advice_step(struct mlx5_ib_odp *odp, struct odp_advice *advice)
 
 	if (advice->next == advice->num)
 		return 1;
-	odp_advice_let_faults_pass(odp);
+	odp_advice_let_faults_pass(odp, advice);
 	mr = odp_advice_get_mr(odp, advice, advice->next);
 	if (!mr)
 		return -EFAULT;
@@ -163,7 +175,7 @@ static void odp_advice_work(struct work_struct *work)
 			odp_advice_remove(queue, advice);
 		/* The other contexts come first. */
 		if (time_after(jiffies, end)) {
-			queue_work(queue->odp->slow_wq, &queue->work);
+			queue_work(queue->odp->advice_wq, &queue->work);
 			return;
 		}
 		cond_resched();
@@ -208,7 +220,7 @@ static bool odp_advice_try_append(struct mlx5_ib_advice_queue *queue, struct odp
 		return false;
 	list_add_tail(&advice->entry, &queue->advice);
 	queue->num++;
-	queue_work(queue->odp->slow_wq, &queue->work);
+	queue_work(queue->odp->advice_wq, &queue->work);
 	return true;
 }
 

@@ -430,6 +430,7 @@ static void odp_fault_do_work(struct work_struct *work)
 	struct mlx5_ib_odp *odp = fw->odp;
 
 	mlx5_ib_odp_resolve_fault(odp, &fw->fault);
+	atomic_inc(&odp->num_resolved);
 	if (atomic_dec_and_test(&odp->num_faults))
 		wake_up_all(&odp->no_faults);
 }
@@ -485,7 +486,7 @@ static int odp_fault_notify(struct notifier_block *nb, unsigned long action, voi
 	struct mlx5_ib_odp *odp = container_of(nb, struct mlx5_ib_odp, nb);
 
 	if (!odp_fault_take_events(odp))
-		queue_work(odp->fault_wq, &odp->eq_work);
+		queue_work(odp->reclaim_wq, &odp->eq_work);
 	return NOTIFY_OK;
 }
 
@@ -498,9 +499,11 @@ static int odp_create_workqueues(struct mlx5_ib_odp *odp)
 	if (!odp->fault_wq)
 		odp->fault_wq = alloc_workqueue("bluebell_fault",
 						WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!odp->slow_wq)
-		odp->slow_wq = alloc_workqueue("bluebell_odp", WQ_UNBOUND, 0);
-	return odp->fault_wq && odp->slow_wq ? 0 : -ENOMEM;
+	if (!odp->advice_wq)
+		odp->advice_wq = alloc_workqueue("bluebell_advice", WQ_UNBOUND, 0);
+	if (!odp->reclaim_wq)
+		odp->reclaim_wq = alloc_workqueue("bluebell_odp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return odp->fault_wq && odp->advice_wq && odp->reclaim_wq ? 0 : -ENOMEM;
 }
 
 static int odp_create_eq(struct mlx5_ib_odp *odp)
@@ -583,12 +586,16 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 {
 	if (odp->eq)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
+	/* It queues faults. */
+	flush_work(&odp->eq_work);
 	/* Waits until the faults of all events that were taken have been answered. */
 	if (odp->fault_wq)
 		destroy_workqueue(odp->fault_wq);
 	if (odp->eq)
 		mlx5_fw_destroy_eq(odp->dev, odp->eq);
-	if (odp->slow_wq)
-		destroy_workqueue(odp->slow_wq);
+	if (odp->advice_wq)
+		destroy_workqueue(odp->advice_wq);
+	if (odp->reclaim_wq)
+		destroy_workqueue(odp->reclaim_wq);
 	mlx5_ib_cleanup_umr_clear(odp->dev);
 }

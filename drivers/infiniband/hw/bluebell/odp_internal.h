@@ -220,14 +220,16 @@ struct odp_vain {
  * @caps: what the device can page, as verbs report it
  * @dir_shift: log2 of what a directory of an implicit region covers; 0 if the device cannot
  *	have such regions
- * @fault_wq: resolves faults, and nothing else. As @slow_wq and @eq created for the first paged
- *	region
- * @slow_wq: serves advice and reclaims leaves
+ * @fault_wq: resolves faults, and nothing else. As the other two workqueues and @eq created for the
+ *	first paged region
+ * @advice_wq: serves advice, which may wait for memory as long as a process likes
+ * @reclaim_wq: reclaims leaves, and does @eq_work: waits for no process
  * @stopping: the device is being removed: no advice is served any more
  * @num_faults: number of faults that are being resolved
+ * @num_resolved: number of faults that have been, which may wrap
  * @no_faults: woken when @num_faults falls to 0
  * @advice_room: woken when there is room for advice, and when @stopping
- * @start_lock: serializes the creation of @fault_wq, @slow_wq, @eq and the buffer for unmapping
+ * @start_lock: serializes the creation of the workqueues, @eq and the buffer for unmapping
  *	pages
  * @eq: page-fault event queue, created last
  * @nb: notifier called by the interrupt of @eq
@@ -241,12 +243,14 @@ struct mlx5_ib_odp {
 	struct ib_odp_caps caps;
 	u8 dir_shift;
 	struct workqueue_struct *fault_wq;
-	struct workqueue_struct *slow_wq;
+	struct workqueue_struct *advice_wq;
+	struct workqueue_struct *reclaim_wq;
 	bool stopping;
 	atomic_t num_faults;
+	atomic_t num_resolved;
 	wait_queue_head_t no_faults;
 	wait_queue_head_t advice_room;
-	struct mutex start_lock;	/* fault_wq, slow_wq, eq */
+	struct mutex start_lock;	/* workqueues, eq */
 	struct mlx5_eq *eq;
 	struct notifier_block nb;
 	spinlock_t events_lock;		/* consumption of eq */

@@ -154,7 +154,7 @@ static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
 	if (!mlx5_ib_mkey_hold(&mr->mr.mkey))
 		return;
 	refcount_inc(&leaf->refs);
-	if (!queue_delayed_work(mr->odp->slow_wq, &leaf->reclaim, 0)) {
+	if (!queue_delayed_work(mr->odp->reclaim_wq, &leaf->reclaim, 0)) {
 		refcount_dec(&leaf->refs);
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
@@ -218,7 +218,8 @@ static void odp_tree_reclaim_leaf(struct work_struct *work)
 			again = READ_ONCE(mr->mr.mkey.type) != MLX5_IB_MKEY_PRIVATE;
 	}
 	/* Try until it works: otherwise the directory might lead to a destroyed key for good. */
-	if (again && queue_delayed_work(mr->odp->slow_wq, &leaf->reclaim, ODP_TREE_RECLAIM_DELAY))
+	if (again &&
+	    queue_delayed_work(mr->odp->reclaim_wq, &leaf->reclaim, ODP_TREE_RECLAIM_DELAY))
 		return;
 	if (leaf)
 		refcount_dec(&leaf->refs);
@@ -258,7 +259,7 @@ static void odp_tree_put_leaf_locked(struct odp_leaf *leaf)
 		/* Cannot fail: the caller has a reference to the region. */
 		mlx5_ib_mkey_hold(&mr->mr.mkey);
 		/* The caller's reference to the leaf passes to the work. */
-		if (queue_delayed_work(mr->odp->slow_wq, &leaf->reclaim, 0))
+		if (queue_delayed_work(mr->odp->reclaim_wq, &leaf->reclaim, 0))
 			return;
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
