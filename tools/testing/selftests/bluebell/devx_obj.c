@@ -446,6 +446,14 @@ FIXTURE_TEARDOWN(verbs)
 	uv_close(&self->uv);
 }
 
+static void start_rst2init(struct devx_cmd *cmd, uint32_t qpn, uint32_t st)
+{
+	devx_start(cmd, DEVX_RST2INIT_QP);
+	devx_put(cmd, 8, qpn);
+	devx_put(cmd, 0x18, st << 16 | 3 << 11);	/* pm_state: migrated */
+	devx_put(cmd, 0x54, 1 << 16);			/* vhca_port_num */
+}
+
 static int query_state(int fd, uint32_t handle, uint32_t qpn)
 {
 	struct devx_cmd cmd;
@@ -464,10 +472,7 @@ TEST_F(verbs, queue_pair_can_be_queried_and_changed)
 	int fd = self->uv.fd;
 
 	EXPECT_EQ(STATE_RST, query_state(fd, self->qp.handle, qpn));
-	devx_start(&cmd, DEVX_RST2INIT_QP);
-	devx_put(&cmd, 8, qpn);
-	devx_put(&cmd, 0x18, 3 << 11);	/* pm_state: migrated */
-	devx_put(&cmd, 0x54, 1 << 16);	/* vhca_port_num */
+	start_rst2init(&cmd, qpn, 0);	/* RC */
 	EXPECT_EQ(0, devx_modify(fd, self->qp.handle, &cmd)) TH_LOG("status 0x%x", cmd.out[0]);
 	EXPECT_EQ(STATE_INIT, query_state(fd, self->qp.handle, qpn));
 	devx_start(&cmd, DEVX_2RST_QP);
@@ -644,10 +649,7 @@ static int init_with_qkey(struct uv *uv, uint32_t qkey)
 	      uv_create_qp(uv->fd, pd, cq.handle, IBV_QPT_UD, &qp);
 	if (ret)
 		return ret;
-	devx_start(&cmd, DEVX_RST2INIT_QP);
-	devx_put(&cmd, 8, qp.qpn);
-	devx_put(&cmd, 0x18, 3 << 16 | 3 << 11);	/* UD, migrated */
-	devx_put(&cmd, 0x54, 1 << 16);			/* vhca_port_num */
+	start_rst2init(&cmd, qp.qpn, 3);	/* UD */
 	devx_put(&cmd, 0xc0, qkey);
 	return devx_modify(uv->fd, qp.handle, &cmd);
 }
