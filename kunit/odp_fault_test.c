@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 #include <linux/mlx5/qp.h>
 #include <linux/mman.h>
+#include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -143,15 +144,26 @@ static void post_send(struct kunit *test, struct env *env, u16 index, u32 lkey, 
 	put_data(test, env, at + 32, BYTES, lkey2, 2);
 }
 
+/* Give up a place, for which no fault waits. */
+static void leave(struct kunit *test, struct odp_process *process)
+{
+	mlx5_ib_odp_process_leave(process);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process));
+	mlx5_ib_odp_process_put(process);
+}
+
 /* Have the driver resolve a fault, and see whether the work request is to fail. */
 static void expect_answer_to(struct kunit *test, struct env *env, struct mlx5_ib_fault *fault,
 			     bool error)
 {
 	const __be32 *in = (const __be32 *)env->mock->in;
+	struct odp_process *place = NULL;
 
 	fault->taken = fault->taken ?: ktime_get();
 	env->mock->num_commands = 0;
-	mlx5_ib_odp_resolve_fault(env->mock->dev->odp, fault);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(env->mock->dev->odp, fault, &place));
+	if (place)
+		leave(test, place);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
 	KUNIT_EXPECT_EQ(test, env->mock->opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), error << 31 | fault->type << 24 | fault->wq_num);
@@ -625,6 +637,148 @@ static void kernel_work_queue_is_taken_for_memory_of_a_process(struct kunit *tes
 	free_env(test, env);
 }
 
+static struct odp_process *process_of(struct env *env)
+{
+	return container_of(env->mr, struct odp_mr, mr.ibmr)->process;
+}
+
+/* Take all places that a process may have. Returns their number. */
+static unsigned int take_places(struct odp_process *process)
+{
+	unsigned int n = 0;
+
+	while (n <= MLX5_IB_ODP_NUM_PLACES && mlx5_ib_odp_process_enter(process))
+		n++;
+	return n;
+}
+
+static void leave_places(struct kunit *test, struct odp_process *process, unsigned int n)
+{
+	while (n--)
+		leave(test, process);
+}
+
+/*
+ * A process can keep its faults from being resolved for ever. So only some are resolved at a time,
+ * and another waits, without an answer and without a page, until one of them is done.
+ */
+static void fault_without_a_place_is_resolved(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct odp_process *process = process_of(env);
+	const struct mlx5_ib_fault send = {
+		.type = MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, .wq_num = env->qp.rsc.num,
+		.token = TOKEN, .packet_len = 2 * BYTES, .taken = ktime_get(),
+	};
+	const struct mlx5_ib_fault write = {
+		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA | MLX5_PAGE_FAULT_RESUME_WRITE,
+		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .rkey = env->mr->rkey,
+		.va = mock_buffer(env->mock, REGION), .taken = ktime_get(),
+	};
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	unsigned int n = take_places(process);
+	struct odp_process *place = NULL;
+
+	post_send(test, env, 0, UNKNOWN_KEY, env->mr->lkey);
+	env->mock->num_commands = 0;
+	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &send, &place), process);
+	mlx5_ib_odp_process_put(process);
+	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &write, &place), process);
+	mlx5_ib_odp_process_put(process);
+	KUNIT_EXPECT_NULL(test, place);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+
+	/* A fault that has one of the places is resolved, and keeps it. */
+	place = process;
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(odp, &send, &place));
+	KUNIT_EXPECT_PTR_EQ(test, place, process);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	leave_places(test, process, n);
+	free_env(test, env);
+}
+
+/* What the device does not need yet is mapped ahead, if there is a place. Nothing waits for it. */
+static void page_that_is_not_needed_yet_is_waited_for(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct odp_process *process = process_of(env);
+	unsigned int n = take_places(process);
+
+	/* The first segment has all that the packet needs. */
+	post_send(test, env, 0, UNKNOWN_KEY, env->mr->lkey);
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	leave_places(test, process, n);
+	free_env(test, env);
+}
+
+/* Processes whose pages do not come leave places for others, also if they start one by one. */
+static void processes_take_all_places(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct odp_process *process[80];
+	unsigned int n[80], i, left;
+	struct mm_struct *mm;
+
+	for (i = 0; i < ARRAY_SIZE(process); i++) {
+		mm = kunit_kzalloc(test, sizeof(*mm), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, mm);
+		mmgrab(mm);
+		process[i] = mlx5_ib_odp_process_get(odp, mm);
+		KUNIT_ASSERT_NOT_NULL(test, process[i]);
+		KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_get(odp, mm), process[i]);
+		mlx5_ib_odp_process_put(process[i]);
+		n[i] = take_places(process[i]);
+		KUNIT_EXPECT_GE(test, n[i], 1);
+		if (!i)
+			KUNIT_EXPECT_EQ(test, n[i], 60);
+	}
+	left = MLX5_IB_ODP_NUM_PLACES - atomic_read(&odp->num_places);
+	KUNIT_EXPECT_LE(test, atomic_read(&odp->num_places), MLX5_IB_ODP_NUM_PLACES - 1);
+	KUNIT_EXPECT_GE(test, take_places(process_of(env)), 1);
+	left -= MLX5_IB_ODP_NUM_PLACES - atomic_read(&odp->num_places);
+	leave_places(test, process_of(env), left);
+	for (i = 0; i < ARRAY_SIZE(process); i++) {
+		leave_places(test, process[i], n[i]);
+		mlx5_ib_odp_process_put(process[i]);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_places), 0);
+	free_env(test, env);
+}
+
+/* Those that wait get places in the order in which they came, as many as the process may have. */
+static void fault_that_waits_is_forgotten(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct odp_process *process = process_of(env);
+	unsigned int i, n = take_places(process);
+	struct list_head waiting[3];
+
+	for (i = 0; i < ARRAY_SIZE(waiting); i++)
+		KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_process_wait(process, &waiting[i]));
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process));
+	for (i = 0; i < ARRAY_SIZE(waiting); i++) {
+		mlx5_ib_odp_process_leave(process);
+		KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(process), &waiting[i]);
+		KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process));
+		mlx5_ib_odp_process_put(process);
+	}
+	leave(test, process);
+	/* The place may become free after the fault has found none. */
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_wait(process, &waiting[0]));
+	KUNIT_EXPECT_TRUE(test, mlx5_ib_odp_process_wait(process, &waiting[0]));
+	mlx5_ib_odp_process_leave(process);
+	mlx5_ib_odp_process_put(process);
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(process), &waiting[0]);
+	leave_places(test, process, n);
+	KUNIT_EXPECT_EQ(test, refcount_read(&process->refs), 1);
+	free_env(test, env);
+	KUNIT_EXPECT_TRUE(test, hash_empty(env->mock->dev->odp->processes));
+}
+
 static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(list_without_a_paged_key_fails_the_request),
 	KUNIT_CASE(key_of_another_domain_maps_pages),
@@ -638,6 +792,10 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(write_to_a_mapping_for_reading_is_repeated_for_ever),
 	KUNIT_CASE(fault_of_a_queue_that_is_not_found_is_not_answered),
 	KUNIT_CASE(kernel_work_queue_is_taken_for_memory_of_a_process),
+	KUNIT_CASE(fault_without_a_place_is_resolved),
+	KUNIT_CASE(page_that_is_not_needed_yet_is_waited_for),
+	KUNIT_CASE(processes_take_all_places),
+	KUNIT_CASE(fault_that_waits_is_forgotten),
 	{}
 };
 

@@ -9,7 +9,6 @@
 #include <linux/mlx5/driver.h>
 #include <linux/overflow.h>
 #include <linux/pid.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -109,10 +108,9 @@ static void odp_mr_free(struct odp_mr *mr)
 {
 	if (!mr)
 		return;
-	if (mr->mm) {
-		mmdrop(mr->mm);
-		put_pid(mr->tgid);
-	}
+	if (mr->process)
+		mlx5_ib_odp_process_put(mr->process);
+	put_pid(mr->tgid);
 	mutex_destroy(&mr->tree_lock);
 	kfree(mr);
 }
@@ -212,8 +210,10 @@ struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	/* Pages are looked up in the address space long after the process may have left it. */
-	mr->mm = current->mm;
-	mmgrab(mr->mm);
+	mr->process = mlx5_ib_odp_process_get(dev->odp, current->mm);
+	if (!mr->process)
+		return ERR_PTR(-ENOMEM);
+	mr->mm = mr->process->mm;
 	mr->tgid = get_task_pid(current, PIDTYPE_TGID);
 	mr->start = start;
 	err = implicit ? mlx5_ib_odp_tree_create(mr) : odp_explicit_create(mr);
@@ -319,6 +319,8 @@ int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
 	odp->dir_shift = mlx5_ib_odp_dir_shift(&dev->caps, TASK_SIZE_MAX);
 	odp_read_caps(mdev, odp->dir_shift, &odp->caps);
 	init_waitqueue_head(&odp->advice_room);
+	spin_lock_init(&odp->processes_lock);
+	hash_init(odp->processes);
 	mlx5_ib_odp_init_faults(odp);
 	dev->odp = odp;
 	return 0;

@@ -40,10 +40,20 @@
 /* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
 #define NUM_EQE		0x1000
 
+/**
+ * struct odp_fault_work - a fault from its event to its answer
+ * @work: resolves it
+ * @odp: paging state of the device
+ * @fault: the fault
+ * @place: process among whose faults it has a place, or NULL
+ * @waiting: in the list of those that wait for a place
+ */
 struct odp_fault_work {
 	struct work_struct work;
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_fault fault;
+	struct odp_process *place;
+	struct list_head waiting;
 };
 
 /**
@@ -54,6 +64,9 @@ struct odp_fault_work {
  * @vain: how often the same fault has been answered although there was nothing to map
  * @mapped: a page has been mapped, or mapped for writing, that was not before
  * @refused: all was mapped for reading, and could not be mapped for writing
+ * @place: process among whose faults it has a place, or NULL
+ * @full: a process that has no place for it, but of whose memory it needs some, with a
+ *	reference; or NULL
  */
 struct odp_fault_state {
 	struct mlx5_ib_odp *odp;
@@ -62,7 +75,49 @@ struct odp_fault_state {
 	unsigned int vain;
 	bool mapped;
 	bool refused;
+	struct odp_process **place;
+	struct odp_process *full;
 };
+
+static void odp_fault_queue(struct odp_fault_work *fw)
+{
+	atomic_inc(&fw->odp->num_faults);
+	queue_work(fw->odp->fault_wq, &fw->work);
+}
+
+/* Give up the place, if there is one. Faults that wait go on. */
+static void odp_fault_leave(struct odp_process **place)
+{
+	struct odp_process *process = *place;
+	struct odp_fault_work *next;
+	struct list_head *entry;
+
+	*place = NULL;
+	if (!process)
+		return;
+	mlx5_ib_odp_process_leave(process);
+	while ((entry = mlx5_ib_odp_process_next(process))) {
+		next = list_entry(entry, struct odp_fault_work, waiting);
+		next->place = process;
+		odp_fault_queue(next);
+	}
+	mlx5_ib_odp_process_put(process);
+}
+
+/*
+ * Whether the fault has a place at a process, which it keeps until it needs one at another or is
+ * answered.
+ */
+static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *process)
+{
+	if (!process || *state->place == process)
+		return true;
+	odp_fault_leave(state->place);
+	if (!mlx5_ib_odp_process_enter(process))
+		return false;
+	*state->place = process;
+	return true;
+}
 
 static struct odp_fault_id odp_fault_identify(const struct mlx5_ib_fault *fault)
 {
@@ -151,6 +206,14 @@ static int odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, voi
 	u64 need = want->need ?: 1, len;
 	int ret;
 
+	if (!odp_fault_enter(state, mr->process)) {
+		/* What the device does not need yet is left out. */
+		if (want->need) {
+			refcount_inc(&mr->process->refs);
+			state->full = mr->process;
+		}
+		return -EBUSY;
+	}
 	len = clamp(want->len, need, max_t(u64, need, FAULT_AROUND));
 	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
 	if (ret < 0 && need < len) {
@@ -394,54 +457,84 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
  * mlx5_ib_odp_resolve_fault - map what a page fault is about, and let the faulting queue go on
  * @odp: paging state of the device
  * @fault: the fault
+ * @place: the process among whose faults it has a place, or NULL. Updated; the caller has it leave
+ *	when the fault has been answered
  *
  * PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error if the pages cannot
  * be mapped. May sleep.
+ *
+ * Return: NULL; or, if the fault was not answered, a process that has no place for it, with a
+ * reference: to be resolved again when it has one.
  */
-void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
+struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
+					      const struct mlx5_ib_fault *fault,
+					      struct odp_process **place)
 {
-	struct odp_fault_state state = { .odp = odp, .fault = fault };
+	struct odp_fault_state state = { .odp = odp, .fault = fault, .place = place };
 	struct mlx5_ib_rsc *queue;
+	int err;
 
 	if (fault->is_unknown) {
 		odp_fault_answer(&state, -EOPNOTSUPP);
-		return;
+		return NULL;
 	}
 	state.vain = odp_fault_count_vain(odp, fault);
 	state.write = fault->is_rdma ? fault->type & MLX5_PAGE_FAULT_RESUME_WRITE :
 				       fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE;
 	if (fault->is_rdma) {
-		odp_fault_answer(&state, odp_fault_resolve_rdma(&state));
-		return;
+		err = odp_fault_resolve_rdma(&state);
+		if (!state.full)
+			odp_fault_answer(&state, err);
+		return state.full;
 	}
 	queue = odp_fault_get_queue(odp, fault);
 	/* Without an answer, the queue would stand still for good if it is not destroyed. */
 	if (!queue) {
 		odp_fault_answer(&state, -ENOENT);
-		return;
+		return NULL;
 	}
-	odp_fault_answer(&state, odp_fault_resolve_wqe(&state, queue));
+	err = odp_fault_resolve_wqe(&state, queue);
+	if (!state.full)
+		odp_fault_answer(&state, err);
 	mlx5_ib_rsc_put(queue);
+	return state.full;
+}
+
+/* Have a fault wait until a process has a place for it. */
+static void odp_fault_wait(struct odp_fault_work *fw, struct odp_process *process)
+{
+	if (!mlx5_ib_odp_process_wait(process, &fw->waiting)) {
+		fw->place = process;
+		odp_fault_queue(fw);
+	}
+	mlx5_ib_odp_process_put(process);
 }
 
 static void odp_fault_do_work(struct work_struct *work)
 {
-	struct odp_fault_work *fw __free(kfree) = container_of(work, struct odp_fault_work, work);
+	struct odp_fault_work *fw = container_of(work, struct odp_fault_work, work);
 	struct mlx5_ib_odp *odp = fw->odp;
+	struct odp_process *full;
 
-	mlx5_ib_odp_resolve_fault(odp, &fw->fault);
-	atomic_inc(&odp->num_resolved);
+	full = mlx5_ib_odp_resolve_fault(odp, &fw->fault, &fw->place);
+	if (full) {
+		odp_fault_wait(fw, full);
+	} else {
+		odp_fault_leave(&fw->place);
+		kfree(fw);
+		atomic_inc(&odp->num_resolved);
+	}
 	if (atomic_dec_and_test(&odp->num_faults))
 		wake_up_all(&odp->no_faults);
 }
 
-static void odp_fault_queue(struct mlx5_ib_odp *odp, struct odp_fault_work *fw)
+static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *fw)
 {
 	fw->odp = odp;
 	fw->fault.taken = ktime_get();
+	fw->place = NULL;
 	INIT_WORK(&fw->work, odp_fault_do_work);
-	atomic_inc(&odp->num_faults);
-	queue_work(odp->fault_wq, &fw->work);
+	odp_fault_queue(fw);
 }
 
 /*
@@ -462,7 +555,7 @@ static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 		if (!fw)
 			break;
 		if (mlx5_ib_odp_parse_eqe(eqe, &fw->fault))
-			odp_fault_queue(odp, fw);
+			odp_fault_start(odp, fw);
 		else
 			kfree(fw);
 		cc = mlx5_eq_update_cc(odp->eq, ++cc);
@@ -498,7 +591,8 @@ static int odp_create_workqueues(struct mlx5_ib_odp *odp)
 	/* Queues stand still until their faults are resolved, so nothing else shares this one. */
 	if (!odp->fault_wq)
 		odp->fault_wq = alloc_workqueue("bluebell_fault",
-						WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+						WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
+						MLX5_IB_ODP_NUM_PLACES);
 	if (!odp->advice_wq)
 		odp->advice_wq = alloc_workqueue("bluebell_advice", WQ_UNBOUND, 0);
 	if (!odp->reclaim_wq)
@@ -588,7 +682,7 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
 	/* It queues faults. */
 	flush_work(&odp->eq_work);
-	/* Waits until the faults of all events that were taken have been answered. */
+	/* Until the faults of all events taken have been answered, also those that wait. */
 	if (odp->fault_wq)
 		destroy_workqueue(odp->fault_wq);
 	if (odp->eq)

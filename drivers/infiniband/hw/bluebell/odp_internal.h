@@ -12,6 +12,7 @@
  *  odp_table.c	the paged regions that a key leads to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
  *		struct odp_mr_ops, and creation of their keys
+ *  odp_process.c	the processes that have regions, and the places for their faults
  *
  * Three calls go up through a pointer: odp_mr.c pages in by the ops of the region's
  * kind, odp_leaf.c tells the owner of a leaf that its last page was unmapped, and odp_table.c
@@ -21,6 +22,7 @@
 #ifndef BLUEBELL_ODP_INTERNAL_H
 #define BLUEBELL_ODP_INTERNAL_H
 
+#include <linux/hashtable.h>
 #include <linux/hmm-dma.h>
 #include <linux/hmm.h>
 #include <linux/mmu_notifier.h>
@@ -124,6 +126,29 @@ struct odp_dir {
 	struct xarray children;
 };
 
+/* Number of faults that are resolved at a time. */
+#define MLX5_IB_ODP_NUM_PLACES	1024U
+
+/**
+ * struct odp_process - a process that has paged regions
+ * @node: in the table of the device's processes
+ * @odp: paging state of the device
+ * @mm: address space of the process, to whose structure this holds a reference
+ * @refs: one of each region, one of each place
+ * @lock: guards @places and @waiting
+ * @places: number of faults that have a place, which means that they are being resolved
+ * @waiting: faults that wait for a place, in the order in which they came
+ */
+struct odp_process {
+	struct hlist_node node;
+	struct mlx5_ib_odp *odp;
+	struct mm_struct *mm;
+	refcount_t refs;
+	spinlock_t lock;	/* places, waiting */
+	unsigned int places;
+	struct list_head waiting;
+};
+
 struct odp_mr;
 
 /**
@@ -151,9 +176,10 @@ struct odp_mr_ops {
  *	in progress holds a reference to its key
  * @odp: paging state of the device
  * @ops: of the region's kind
- * @mm: address space of the process, to which the region holds a reference; NULL for a
- *	region over a dma-buf
- * @tgid: the process, to which the region holds a reference; NULL as @mm
+ * @process: the process, to which the region holds a reference; NULL for a region over a
+ *	dma-buf
+ * @mm: address space of the process; NULL as @process
+ * @tgid: number of the process, to which the region holds a reference; NULL as @process
  * @start: address in @mm; 0 for an implicit region
  * @leaf: explicit region: its only leaf
  * @root: implicit region: table of directories. Once its key has been destroyed, the
@@ -166,6 +192,7 @@ struct odp_mr {
 	struct mlx5_ib_mr mr;
 	struct mlx5_ib_odp *odp;
 	const struct odp_mr_ops *ops;
+	struct odp_process *process;
 	struct mm_struct *mm;
 	struct pid *tgid;
 	u64 start;
@@ -237,6 +264,9 @@ struct odp_vain {
  * @eq_work: continues consumption after an allocation has failed in the interrupt
  * @vain_lock: guards @vain
  * @vain: faults that were answered in vain, each in the place that its hash says
+ * @num_places: number of faults that have a place, of all processes
+ * @processes_lock: guards @processes
+ * @processes: struct odp_process by the address of its address space
  */
 struct mlx5_ib_odp {
 	struct mlx5_ib_dev *dev;
@@ -257,7 +287,18 @@ struct mlx5_ib_odp {
 	struct work_struct eq_work;
 	spinlock_t vain_lock;		/* vain */
 	struct odp_vain vain[MLX5_IB_ODP_NUM_VAIN];
+	atomic_t num_places;
+	spinlock_t processes_lock;	/* processes */
+	DECLARE_HASHTABLE(processes, 6);
 };
+
+/* odp_process.c */
+struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_struct *mm);
+void mlx5_ib_odp_process_put(struct odp_process *process);
+bool mlx5_ib_odp_process_enter(struct odp_process *process);
+bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault);
+void mlx5_ib_odp_process_leave(struct odp_process *process);
+struct list_head *mlx5_ib_odp_process_next(struct odp_process *process);
 
 /* odp_mr.c */
 struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 mkey);
@@ -306,7 +347,9 @@ int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *
 				odp_region_fn fn, void *arg);
 
 /* odp_fault.c */
-void mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault);
+struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
+					      const struct mlx5_ib_fault *fault,
+					      struct odp_process **place);
 void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);
 int mlx5_ib_odp_start(struct mlx5_ib_odp *odp);
 void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp);

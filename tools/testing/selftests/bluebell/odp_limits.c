@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What one user's on-demand paging costs others: a flood of advice neither delays the page faults of another
- * process nor outlives the process that caused it, and the kernel memory of paged regions is charged to the
- * memory cgroup of the process that registers them. So is that of queues and contexts.
+ * process nor outlives the process that caused it; faults on pages that do not come keep neither those of another
+ * process from being resolved nor their own process from ending; and the kernel memory of paged regions is charged
+ * to the memory cgroup of the process that registers them. So is that of queues and contexts.
  *
  * The processes that cause trouble run as the user "tester", without capabilities.
  */
@@ -19,6 +20,7 @@
 
 #include "binding.h"
 #include "kernel_file.h"
+#include "slow_file.h"
 #include "test.h"
 
 #define TESTER "tester"
@@ -324,6 +326,168 @@ TEST(removal_of_the_device_does_not_wait_for_advice)
 		TH_LOG("removed after %.0f ms", ms);
 		EXPECT_GT(5 * soon_ms(), ms);
 	}
+}
+
+/* --- Faults on pages that do not come -------------------------------------------------------- */
+
+/* More faults than the drivers resolve at a time. */
+#define STUCK 1100
+
+static struct ibv_qp *stuck_qps[STUCK];
+
+static int create_stuck_qps(struct rdma *r, struct ibv_cq *cq)
+{
+	const struct qp_cfg cfg = { .type = IBV_QPT_UD, .send_wr = 1, .recv_wr = 1 };
+	int i;
+
+	for (i = 0; i < STUCK; i++) {
+		stuck_qps[i] = rdma_qp_create(r, cq, &cfg);
+		if (!stuck_qps[i] || rdma_qp_connect(stuck_qps[i], &cfg, 0, 0))
+			return -1;
+	}
+	return 0;
+}
+
+/* Have each queue pair fault on the page. From the first fault on, the process cannot change its mappings. */
+static int fault_with_all(struct ibv_ah *ah, struct ibv_mr *mr)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)mr->addr, .length = 64, .lkey = mr->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1,
+		.wr.ud = { .ah = ah, .remote_qpn = 0xfffff0, .remote_qkey = UD_QKEY },
+	};
+	int i;
+
+	for (i = 0; i < STUCK; i++)
+		if (ibv_post_send(stuck_qps[i], &wr, &bad))
+			return -1;
+	return 0;
+}
+
+/* Exits with 0 if all sends have completed once their page has come. */
+static void __noreturn fault_until_released(const struct slow_file *f, int ready)
+{
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	struct ibv_ah_attr addr = { .port_num = 1 };
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	struct rdma r;
+	uint8_t *mem;
+	int i, ret;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &unlimited) || drop_privileges() || rdma_open(&r))
+		_exit(2);
+	mem = mmap(NULL, UV_PAGE, PROT_READ, MAP_SHARED, f->fd, 0);
+	if (mem == MAP_FAILED)
+		_exit(3);
+	addr.dlid = r.port.lid;
+	ah = ibv_create_ah(r.pd, &addr);
+	mr = ibv_reg_mr(r.pd, mem, UV_PAGE, IBV_ACCESS_ON_DEMAND);
+	cq = ibv_create_cq(r.ctx, STUCK, NULL, NULL, 0);
+	if (!ah || !mr || !cq || create_stuck_qps(&r, cq))
+		_exit(4);
+	if (fault_with_all(ah, mr) || write(ready, "", 1) != 1)
+		_exit(5);
+	for (i = 0; i < STUCK; i++) {
+		do {
+			ret = reap(cq, &wc);
+		} while (ret == -ETIMEDOUT);
+		if (ret)
+			_exit(6);
+	}
+	_exit(0);
+}
+
+/* Start it, and give its faults time to take all they can. */
+static pid_t start_faults(struct slow_file *f)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(ready))
+		return -1;
+	pid = fork();
+	if (!pid)
+		fault_until_released(f, ready[1]);
+	close(ready[1]);
+	if (pid > 0 && (read(ready[0], &byte, 1) != 1 || slow_file_wait_read(f, 10000))) {
+		slow_file_release(f);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		pid = -1;
+	}
+	close(ready[0]);
+	sleep(3);
+	return pid;
+}
+
+TEST_F_TIMEOUT(flood, faults_of_another_user_that_are_stuck_do_not_stop_faults, 300)
+{
+	double quiet, during;
+	struct slow_file f;
+	int status = -1;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib resolves 1024 faults at a time, whosever they are");
+	quiet = fault_ms(&self->p, self->mem, self->mr);
+	ASSERT_LT(0, quiet);
+	EXPECT_EQ(0, slow_file_open(&f, UV_PAGE));
+	self->pid = start_faults(&f);
+	EXPECT_LT(0, self->pid);
+	during = fault_ms(&self->p, self->mem, self->mr);
+	slow_file_release(&f);
+	if (self->pid > 0)
+		waitpid(self->pid, &status, 0);
+	self->pid = 0;
+	slow_file_close(&f);
+	TH_LOG("a fault takes %.1f ms, %.1f ms while those of another process are stuck", quiet, during);
+	EXPECT_LT(0, during);
+	EXPECT_LE(during, 2 * quiet + NOISE_MS);
+	/* Each of them is resolved as soon as that is possible. */
+	EXPECT_EQ(0, status);
+}
+
+/* Wait until the objects of a process that has ended are destroyed: its context's UAR is the last. */
+static bool objects_are_gone(long qps, long uars)
+{
+	double end = seconds() + 120;
+
+	while (hca_census_count("qp") > qps || hca_census_count("uar") > uars) {
+		if (seconds() > end)
+			return false;
+		usleep(100000);
+	}
+	return true;
+}
+
+/*
+ * A process ends while its faults wait for their page, or for a place. Its objects are destroyed when the page has
+ * come, because the fault uses the address space until then, and that holds the device open.
+ */
+TEST_F_TIMEOUT(flood, process_with_stuck_faults_ends_when_it_is_killed, 300)
+{
+	long qps = hca_census_count("qp"), uars = hca_census_count("uar");
+	struct slow_file f;
+	int status = 0;
+
+	/* Its queue pairs may be destroyed before the driver resumes them. */
+	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
+	EXPECT_EQ(0, slow_file_open(&f, UV_PAGE));
+	self->pid = start_faults(&f);
+	EXPECT_LT(0, self->pid);
+	if (self->pid > 0) {
+		kill(self->pid, SIGKILL);
+		EXPECT_EQ(self->pid, waitpid(self->pid, &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status));
+	}
+	self->pid = 0;
+	slow_file_release(&f);
+	EXPECT_LT(0, fault_ms(&self->p, self->mem, self->mr));
+	slow_file_close(&f);
+	EXPECT_TRUE(objects_are_gone(qps, uars));
 }
 
 /* --- Memory cgroups ---------------------------------------------------------------------------- */
