@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# The targets for people. Everything runs in the lab (scripts/lab), which the first use makes. For the
-# kernel's build system this directory has Kbuild.
+# The targets for people. Everything runs in the lab (scripts/lab), which the first use makes. For
+# the kernel's build system this directory has Kbuild.
 
 # Kernel to build the module for: stock, debug, a version, or a kernel's build directory.
 KERNEL	?= stock

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What uarmap knows of a host: devices, contexts, their UARs, registers and queues, and who shares what."""
+"""What uarmap knows of a host: devices, contexts, their UARs, registers and queues, and who shares
+what."""
 
 import re
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 
-# What the class of a register means for the queue pairs on it: who else rings it, and who takes a lock.
+# What the class of a register means for the queue pairs on it: who else rings it, and who takes a
+# lock.
 SHARING = {
     "high": ("shared", "no lock"),
     "medium": ("shared", "lock"),
@@ -16,7 +18,8 @@ SHARING = {
 
 def printable(text):
     """Text without what controls a terminal or breaks XML: a process may give itself any name."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(text))
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}"
+                   for char in str(text))
 
 
 def count(number, thing):
@@ -141,7 +144,8 @@ class Device:
         for context in self.contexts:
             uars[context.pid, context.process()] += len(context.uars)
             contexts[context.pid, context.process()] += 1
-        return [(key[1], uars[key], contexts[key]) for key in sorted(uars, key=lambda key: (-uars[key], key))]
+        return [(key[1], uars[key], contexts[key])
+                for key in sorted(uars, key=lambda key: (-uars[key], key))]
 
     def num_uars(self):
         """UARs that processes hold."""
@@ -157,7 +161,7 @@ class Device:
                       [context for context in self.contexts if context.pid == pid], self.max_uids)
 
 
-# --- The kernel's text -----------------------------------------------------------------------------
+# --- The kernel's text ----------------------------------------------------------------------------
 
 def unescape(text):
     """Undo the octal escapes of the kernel's seq_escape()."""
@@ -165,14 +169,16 @@ def unescape(text):
 
 
 def parse(lines):
-    """A Device from the lines of the kernel's file. Unknown lines and words are those of a later kernel."""
+    """A Device from the lines of the kernel's file. Unknown lines and words are those of a later
+    kernel."""
     device = None
     for number, line in enumerate(lines, 1):
         kind, _, rest = line.strip().partition(" ")
         words = dict(word.partition("=")[::2] for word in rest.split())
         try:
             if kind == "device":
-                limit, uids = (int(words[name]) if name in words else None for name in ("max_uars", "max_uids"))
+                limit, uids = (int(words[name]) if name in words else None
+                               for name in ("max_uars", "max_uids"))
                 device = Device(words["name"], words.get("bus", ""), limit, max_uids=uids)
             elif kind == "context":
                 device.contexts.append(Context(int(words["pid"]), unescape(words["comm"]),
@@ -200,7 +206,7 @@ def add_line(context, kind, words):
                                     None if bfreg is None else int(bfreg), words.get("type", "")))
 
 
-# --- JSON ------------------------------------------------------------------------------------------
+# --- JSON -----------------------------------------------------------------------------------------
 
 def to_json(devices):
     """Everything as plain data: what there is, and under each device who holds and who shares."""
@@ -222,12 +228,13 @@ def from_json(data):
                     [Uar(**uar) for uar in context["uars"]],
                     [Bfreg(**bfreg) for bfreg in context["bfregs"]],
                     [Queue(**queue) for queue in context["queues"]])
-            for context in device["contexts"]], device.get("max_uids")) for device in data["devices"]]
+            for context in device["contexts"]], device.get("max_uids"))
+                for device in data["devices"]]
     except (KeyError, TypeError) as error:
         raise FormatError(f"this is no JSON of uarmap: {error}") from error
 
 
-# --- Changes ---------------------------------------------------------------------------------------
+# --- Changes --------------------------------------------------------------------------------------
 
 def facts(devices):
     """{key: sentence} of everything that can come, go or change."""
@@ -236,10 +243,12 @@ def facts(devices):
         for context in device.contexts:
             who = f"{device.name} {context.process()}"
             for uar in context.uars:
-                state = f"{uar.origin} {uar.kind.upper()}, {mapped(uar)}" + (", freed" if uar.freed else "")
+                state = f"{uar.origin} {uar.kind.upper()}, {mapped(uar)}" \
+                    + (", freed" if uar.freed else "")
                 found[device.name, "uar", uar.index] = f"{who}: UAR {uar.index:#x}: {state}"
             for queue in context.queues:
-                place = f"UAR {queue.uar:#x}" + ("" if queue.bfreg is None else f", register {queue.bfreg}")
+                place = f"UAR {queue.uar:#x}" \
+                    + ("" if queue.bfreg is None else f", register {queue.bfreg}")
                 found[device.name, queue.kind, queue.number] = f"{who}: {queue.label()}: {place}"
     return found
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where uarmap gets its reports: the kernel's file in debugfs, which root reads, or the driver's ioctl, which
-anybody may send for the contexts of processes of their own."""
+"""Where uarmap gets its reports: the kernel's file in debugfs, which root reads, or the driver's
+ioctl, which anybody may send for the contexts of processes of their own."""
 
 import ctypes
 import fcntl
@@ -25,7 +25,7 @@ def read_debugfs(root=DEBUGFS):
             for path in sorted(root.glob("*/uars"))]
 
 
-# --- The ioctl: rdma_user_ioctl_cmds.h and bluebell-abi.h -------------------------------------------
+# --- The ioctl: rdma_user_ioctl_cmds.h and bluebell-abi.h -----------------------------------------
 
 RDMA_VERBS_IOCTL = 0xc0181b01
 DRIVER_MLX5 = 1
@@ -56,8 +56,8 @@ class Command(ctypes.Structure):
 class Request(ctypes.Structure):
     """struct bluebell_uar_report_req"""
 
-    _fields_ = [("uars", U64), ("bfregs", U64), ("queues", U64), ("max_uars", U32), ("max_bfregs", U32),
-                ("max_queues", U32), ("reserved", U32)]
+    _fields_ = [("uars", U64), ("bfregs", U64), ("queues", U64), ("max_uars", U32),
+                ("max_bfregs", U32), ("max_queues", U32), ("reserved", U32)]
 
 
 class Response(ctypes.Structure):
@@ -83,7 +83,8 @@ class BfregEntry(ctypes.Structure):
 class QueueEntry(ctypes.Structure):
     """struct bluebell_queue"""
 
-    _fields_ = [("type", U8), ("qp_type", U8), ("reserved", U16), ("number", U32), ("uar", U32), ("bfreg", U32)]
+    _fields_ = [("type", U8), ("qp_type", U8), ("reserved", U16), ("number", U32), ("uar", U32),
+                ("bfreg", U32)]
 
 
 ORIGINS = ("static", "dynamic", "object")
@@ -101,12 +102,15 @@ def ask(fd, request, response):
 
 
 def read_context(fd, pid, comm):
-    """The context of an open file. The lists may grow between two calls, so the room is doubled until they fit."""
+    """The context of an open file. The lists may grow between two calls, so the room is doubled
+    until they fit."""
     response = Response()
     room = (64, 64, 64)
     while True:
-        uars, bfregs, queues = (UarEntry * room[0])(), (BfregEntry * room[1])(), (QueueEntry * room[2])()
-        request = Request(ctypes.addressof(uars), ctypes.addressof(bfregs), ctypes.addressof(queues), *room, 0)
+        uars, bfregs, queues = ((entry * number)() for entry, number in
+                                zip((UarEntry, BfregEntry, QueueEntry), room))
+        request = Request(ctypes.addressof(uars), ctypes.addressof(bfregs),
+                          ctypes.addressof(queues), *room, 0)
         try:
             ask(fd, request, response)
             break
@@ -130,7 +134,8 @@ def read_context(fd, pid, comm):
 
 
 def verbs_files(pid):
-    """(descriptor of the process, name of the character device) of each verbs file that a process has open."""
+    """(descriptor of the process, name of the character device) of each verbs file that a process
+    has open."""
     try:
         entries = list(Path(f"/proc/{pid}/fd").iterdir())
     except OSError:
@@ -161,7 +166,8 @@ def get_fd(pid, number):
 def device_name(uverbs):
     """The RDMA device behind a character device."""
     try:
-        return Path(f"/sys/class/infiniband_verbs/{uverbs}/ibdev").read_text(encoding="utf-8").strip()
+        path = Path(f"/sys/class/infiniband_verbs/{uverbs}/ibdev")
+        return path.read_text(encoding="utf-8").strip()
     except OSError:
         return uverbs
 
@@ -177,7 +183,8 @@ def read_process(pid, devices):
             why = f"its files cannot be seen: {error.strerror}"
             continue
         try:
-            comm = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").rstrip("\n")
+            path = Path(f"/proc/{pid}/comm")
+            comm = path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
             context = read_context(fd, pid, comm)
         except OSError as error:
             why = f"the driver of {uverbs} makes no report: {error.strerror}"
@@ -200,7 +207,8 @@ def is_same(context, other):
 def read_own(pid=None):
     """The contexts of one process, or of all that this user may trace, as a list of Device."""
     devices = {}
-    pids = [pid] if pid else sorted(int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
+    pids = [pid] if pid else sorted(int(path.name) for path in Path("/proc").iterdir()
+                                    if path.name.isdigit())
     for number in pids:
         why = read_process(number, devices)
         if pid and why:
@@ -209,7 +217,8 @@ def read_own(pid=None):
 
 
 def read(pid=None):
-    """(devices, note): by debugfs if this process may read it, else by ioctl, of which the note tells."""
+    """(devices, note): by debugfs if this process may read it, else by ioctl, of which the note
+    tells."""
     devices = read_debugfs()
     if devices is None:
         return read_own(pid), "processes of other users are not shown: only root sees them"

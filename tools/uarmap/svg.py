@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """uarmap's picture: one SVG without any external resource, for a browser.
 
-From the top: a legend; for each device a bar of who holds how many UARs; for each context its UARs. A UAR with
-queues is a card with its registers and queues, a UAR without queues a small square, so that hundreds of them
-still fit on a page. What a colour says is also said by a letter or a word: origin by S, D or O, sharing by a
-thick broken frame with the words "shared" and "lock". The colours (Okabe and Ito) differ for colour-blind eyes.
-Everything has a tooltip.
+From the top: a legend; for each device a bar of who holds how many UARs; for each context its UARs.
+A UAR with queues is a card with its registers and queues, a UAR without queues a small square, so
+that hundreds of them still fit on a page. What a colour says is also said by a letter or a word:
+origin by S, D or O, sharing by a thick broken frame with the words "shared" and "lock". The colours
+(Okabe and Ito) differ for colour-blind eyes. Everything has a tooltip.
 """
 
 import xml.etree.ElementTree as ET
@@ -54,7 +54,8 @@ class Picture:
     def group(self, title, parent=None):
         """A group with a tooltip."""
         group = ET.SubElement(self.body if parent is None else parent, "g")
-        ET.SubElement(group, "title").text = "\n".join(printable(line) for line in title.split("\n"))
+        ET.SubElement(group, "title").text = "\n".join(printable(line)
+                                                       for line in title.split("\n"))
         return group
 
     def rect(self, parent, x, y, width, height, **attributes):
@@ -79,7 +80,8 @@ class Picture:
     def finish(self, title):
         """The document."""
         root = ET.Element("svg", {
-            "xmlns": "http://www.w3.org/2000/svg", "width": str(WIDTH), "height": f"{self.y + MARGIN:g}",
+            "xmlns": "http://www.w3.org/2000/svg", "width": str(WIDTH),
+            "height": f"{self.y + MARGIN:g}",
             "viewBox": f"0 0 {WIDTH} {self.y + MARGIN:g}", "role": "img", "aria-label": title})
         ET.SubElement(root, "title").text = title
         ET.SubElement(root, "style").text = STYLE
@@ -99,7 +101,8 @@ def draw_legend(picture):
     """What letters, frames and squares mean."""
     x = MARGIN
     picture.y += 8
-    for origin, words in (("static", "static UAR"), ("dynamic", "dynamic UAR"), ("object", "UAR object")):
+    for origin, words in (("static", "static UAR"), ("dynamic", "dynamic UAR"),
+                          ("object", "UAR object")):
         badge(picture, picture.body, x, picture.y, origin)
         picture.text(picture.body, x + 22, picture.y + 12, words)
         x += 130
@@ -129,7 +132,8 @@ def draw_holders(picture, device):
         group = picture.group(f"{name}: {count(uars, 'UAR')} in {count(contexts, 'context')}, "
                               f"{100 * uars / total:.1f} % of those that processes hold")
         picture.text(group, MARGIN, picture.y + 13, short(name, 34))
-        picture.rect(group, MARGIN + 240, picture.y + 1, max(width * uars / most, 1), 15, fill="#56677a", rx=2)
+        picture.rect(group, MARGIN + 240, picture.y + 1, max(width * uars / most, 1), 15,
+                     fill="#56677a", rx=2)
         many = f", {contexts} contexts" if contexts > 1 else ""
         picture.text(group, MARGIN + 248 + width * uars / most, picture.y + 13,
                      f"{count(uars, 'UAR')}, {100 * uars / total:.0f} %{many}")
@@ -155,7 +159,8 @@ def sections(context, uar):
             shared = len(queues) > 1
             words = f"shared, {lock}" if shared and bfreg.bfreg_class != "dynamic" else \
                 "shared" if shared else lock if bfreg.bfreg_class == "low" else ""
-            found.append((f"register {bfreg.number} {bfreg.bfreg_class}" + (f": {words}" if words else ""),
+            found.append((f"register {bfreg.number} {bfreg.bfreg_class}"
+                          + (f": {words}" if words else ""),
                           f"register {bfreg.number}, {bfreg.bfreg_class} latency class: "
                           f"{', '.join(dict.fromkeys((sharing, lock)))}", queues, shared))
     rest = [queue for queues in groups.values() for queue in queues]
@@ -164,7 +169,8 @@ def sections(context, uar):
         shared = kind == "qp" and len(queues) > 1
         if queues:
             found.append((words + (": UAR shared" if shared else ""),
-                          words + ("; which register, and whether there is a lock, is up to the library"
+                          words + ("; which register, and whether there is a lock, is up to the "
+                                   "library"
                                    if kind == "qp" else ""), queues, shared))
     return found
 
@@ -184,17 +190,20 @@ def draw_card(picture, x, uar, parts, top=None):
     picture.rect(group, x, top, CARD, card_height(parts), rx=5, stroke=colour, stroke_width=1.5,
                  fill=pale if uar.mappings else PAPER)
     badge(picture, group, x + 7, top + 7, uar.origin)
-    picture.text(group, x + 29, top + 19, f"UAR {uar.index:#x}" + ("  ✕" if uar.freed else ""), "h2")
+    picture.text(group, x + 29, top + 19, f"UAR {uar.index:#x}" + ("  ✕" if uar.freed else ""),
+                 "h2")
     picture.text(group, x + CARD - 8, top + 19, f"{uar.kind.upper()}, {mapped(uar)}", "pale small",
                  text_anchor="end")
     y = top + 30
     for heading, tip, queues, shared in parts:
         height = LINE * (1 + len(chips(queues))) + 4
-        part = picture.group(f"{state}\n{tip}\n" + ", ".join(queue.label() for queue in queues), group)
+        part = picture.group(f"{state}\n{tip}\n" + ", ".join(queue.label() for queue in queues),
+                             group)
         frame = {"stroke": SHARED, "stroke_width": 2, "stroke_dasharray": "5 3"} if shared else \
             {"stroke": LINE_INK, "stroke_width": 0.7}
         picture.rect(part, x + 6, y, CARD - 12, height, rx=3, fill=PAPER, **frame)
-        picture.text(part, x + 12, y + 13, heading, "small", font_weight="bold" if shared else "normal")
+        picture.text(part, x + 12, y + 13, heading, "small",
+                     font_weight="bold" if shared else "normal")
         for number, line in enumerate(chips(queues)):
             picture.text(part, x + 12, y + 13 + LINE * (number + 1), line, "small mono")
         y += height + 4
@@ -218,7 +227,8 @@ def draw_squares(picture, idle):
         letter, colour, _ = ORIGINS[uar.origin]
         x = MARGIN + number % columns * (SQUARE + 3)
         y = picture.y + number // columns * (SQUARE + 3)
-        group = picture.group(f"{uar.origin} UAR {uar.index:#x}, {uar.kind.upper()}, {mapped(uar)}, without a queue"
+        group = picture.group(f"{uar.origin} UAR {uar.index:#x}, {uar.kind.upper()}, "
+                              f"{mapped(uar)}, without a queue"
                               + (", freed but still kept" if uar.freed else ""))
         picture.rect(group, x, y, SQUARE, SQUARE, rx=3, stroke=colour, stroke_width=1.5,
                      fill=colour if uar.mappings else PAPER)
@@ -230,8 +240,9 @@ def draw_squares(picture, idle):
 def draw_ruler(picture):
     """A line across the picture."""
     picture.y += 10
-    ET.SubElement(picture.body, "line", {"x1": str(MARGIN), "x2": str(WIDTH - MARGIN), "y1": f"{picture.y:g}",
-                                         "y2": f"{picture.y:g}", "stroke": LINE_INK, "stroke-width": "0.7"})
+    ET.SubElement(picture.body, "line", {
+        "x1": str(MARGIN), "x2": str(WIDTH - MARGIN), "y1": f"{picture.y:g}",
+        "y2": f"{picture.y:g}", "stroke": LINE_INK, "stroke-width": "0.7"})
 
 
 def draw_context(picture, context):
@@ -292,7 +303,8 @@ def render(devices):
     for device in devices:
         limit = f" of at most {device.max_uars}" if device.max_uars else ""
         bus = f" ({device.bus})" if device.bus else ""
-        picture.line(f"{device.name}{bus}: {device.num_uars()}{limit} UARs are held by processes", "h2", 30)
+        picture.line(f"{device.name}{bus}: {device.num_uars()}{limit} UARs are held by processes",
+                     "h2", 30)
         picture.y += 6
         draw_holders(picture, device)
         draw_contexts(picture, device.contexts)

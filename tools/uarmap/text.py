@@ -14,7 +14,8 @@ def ranges(numbers):
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    return ", ".join(f"{first:#x}" if first == last else f"{first:#x}-{last:#x}" for first, last in runs)
+    return ", ".join(f"{first:#x}" if first == last else f"{first:#x}-{last:#x}"
+                     for first, last in runs)
 
 
 def labels(queues, most=6):
@@ -32,7 +33,9 @@ def holders(device):
     for name, uars, contexts in device.holders():
         bar = "#" * max(round(BAR * uars / most), 1 if uars else 0)
         many = f", {contexts} contexts" if contexts > 1 else ""
-        yield f"  {uars:5d} {'UAR ' if uars == 1 else 'UARs'} {100 * uars / total if total else 0:3.0f} %  {bar:{BAR}}  {name}{many}"
+        share = 100 * uars / total if total else 0
+        yield f"  {uars:5d} {'UAR ' if uars == 1 else 'UARs'} {share:3.0f} %  " \
+              f"{bar:{BAR}}  {name}{many}"
 
 
 def sharing(device):
@@ -42,8 +45,8 @@ def sharing(device):
             if bell.shared():
                 lock = {"lock": "and a lock", "no lock": "without a lock"}.get(
                     bell.lock(), "register and lock are up to the library")
-                yield f"  {context.process()}: {len(bell.queues)} QPs share {bell.place()}, {lock}: " \
-                      f"{labels(bell.queues)}"
+                yield f"  {context.process()}: {len(bell.queues)} QPs share {bell.place()}, " \
+                      f"{lock}: {labels(bell.queues)}"
 
 
 def context_lines(context):
@@ -59,7 +62,8 @@ def context_lines(context):
         for bfreg in (bfreg for bfreg in context.bfregs if bfreg.uar == uar.index):
             queues = groups.pop(bfreg.number, [])
             meaning = ", ".join(dict.fromkeys(SHARING[bfreg.bfreg_class]))
-            yield f"      register {bfreg.number:<4d} {bfreg.bfreg_class:7s} ({meaning})  {labels(queues) or '-'}"
+            yield f"      register {bfreg.number:<4d} {bfreg.bfreg_class:7s} ({meaning})  " \
+                  f"{labels(queues) or '-'}"
         for queues in groups.values():
             yield f"      {labels(queues)}"
     if idle:
@@ -84,7 +88,8 @@ def render(devices):
         ids = device.uid_holders()
         if ids:
             limit = f" of at most {device.max_uids}" if device.max_uids else ""
-            lines.append(f"  {len(ids)}{limit} user ids (DEVX) are held by {count(len(set(ids)), 'process')}")
+            lines.append(f"  {len(ids)}{limit} user ids (DEVX) are held by "
+                         f"{count(len(set(ids)), 'process')}")
         lines += ["", "Shared doorbells:", *(sharing(device) or ())]
         if lines[-1] == "Shared doorbells:":
             lines[-1] += " none"

@@ -31,7 +31,8 @@ class Counting(unittest.TestCase):
 
     def test_leaves_only(self):
         """A line that sums up counted results is not counted itself."""
-        self.assertEqual(count("1..1\n    1..2\n    ok 1 a\n    not ok 2 b\nnot ok 1 both\n", 1), (1, 1, 0))
+        self.assertEqual(count("1..1\n    1..2\n    ok 1 a\n    not ok 2 b\nnot ok 1 both\n", 1),
+                         (1, 1, 0))
 
     def test_crash_after_good_cases(self):
         """A program that crashes after all its cases passed is a failure."""

@@ -78,7 +78,7 @@ between() {
 # skip NAME REASON: one test that is not run.
 skip() {
 	((++count))
-	echo "ok $count $1 # SKIP $2"
+	echo "ok $count $1 # SKIP ${*:2}"
 }
 
 # Whether the kernel is the debug kernel, which finds leaks.

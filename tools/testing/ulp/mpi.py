@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The communication of MPI programs: all-reduce, all-to-all, one-sided; each rank looks at what it gets.
+"""The communication of MPI programs: all-reduce, all-to-all, one-sided; each rank looks at what it
+gets.
 
 With the argument "speed", measure instead: rank 0 prints "row NAME NANOSECONDS".
 """
@@ -10,7 +11,8 @@ import time
 
 from mpi4py import MPI
 
-# Bytes that a rank sends to another one: a message in one packet, one of several, and one by rendezvous.
+# Bytes that a rank sends to another one: a message in one packet, one of several, and one by
+# rendezvous.
 SIZES = (8, 6000, 400000)
 SPEED_WARM = 20
 SPEED_ROUNDS = 300
@@ -54,7 +56,8 @@ def one_sided(comm, size):
         word.Accumulate([one, MPI.INT64_T], 0, op=MPI.SUM)
     window.Fence()
     word.Fence()
-    good = bytes(window.tomemory()) == b"".join(pattern(peer, comm.rank) * size for peer in range(comm.size))
+    good = bytes(window.tomemory()) == b"".join(pattern(peer, comm.rank) * size
+                                                for peer in range(comm.size))
     back = bytearray(size)
     peer = (comm.rank + 1) % comm.size
     window.Get([back, MPI.BYTE], peer, comm.rank * size)
@@ -68,7 +71,8 @@ def one_sided(comm, size):
 
 
 def latency(comm):
-    """Half the time in which 8 bytes go from rank 0 to the last rank, which is in the other host, and back."""
+    """Half the time in which 8 bytes go from rank 0 to the last rank, which is in the other host,
+    and back."""
     buffer, last = bytearray(8), comm.size - 1
     if comm.rank == 0:
         comm.Send([buffer, MPI.BYTE], last)
@@ -86,7 +90,8 @@ def small_all_reduce(comm):
 
 def speed(comm):
     """Measure operations, after some that are not counted."""
-    for name, operation, share in (("MPI latency, 8 bytes", latency, 2), ("MPI all-reduce, 8 bytes", small_all_reduce, 1)):
+    for name, operation, share in (("MPI latency, 8 bytes", latency, 2),
+                                   ("MPI all-reduce, 8 bytes", small_all_reduce, 1)):
         for _ in range(SPEED_WARM):
             operation(comm)
         comm.Barrier()
@@ -107,7 +112,8 @@ def main():
     for size in SIZES:
         for test in (all_reduce, all_to_all, one_sided):
             if not test(comm, size):
-                print(f"rank {comm.rank}: wrong data from {test.__name__} of {size} bytes", flush=True)
+                print(f"rank {comm.rank}: wrong data from {test.__name__} of {size} bytes",
+                      flush=True)
                 comm.Abort(1)
     print(f"rank {comm.rank} of {comm.size} on {MPI.Get_processor_name()}", flush=True)
 

@@ -10,8 +10,8 @@ cq number=4 uar=5
 qp number=67 type=rc uar=6
 """
 
-# A process with static UARs, whose QPs share registers, and a dynamic one; one that keeps a freed UAR; one whose
-# name has a space, an ampersand, an angle bracket and a control character.
+# A process with static UARs, whose QPs share registers, and a dynamic one; one that keeps a freed
+# UAR; one whose name has a space, an ampersand, an angle bracket and a control character.
 SEVERAL = """\
 device name=mlx5_0 bus=0000:00:03.0 max_uars=8192
 context pid=100 uid=0 comm=old_app
@@ -46,11 +46,14 @@ context pid=200 uid=4 comm=a\\040b&<\\001
 
 def many(uars=200):
     """A process with many UARs, of which a few have queues, and some processes with few."""
-    lines = ["device name=mlx5_0 bus=0000:00:03.0 max_uars=8192", "context pid=1000 uid=1 comm=hungry"]
+    lines = ["device name=mlx5_0 bus=0000:00:03.0 max_uars=8192",
+             "context pid=1000 uid=1 comm=hungry"]
     for index in range(100, 100 + uars):
-        lines.append(f"uar index={index} origin=object kind={'bf' if index % 2 else 'nc'} freed={int(index % 50 == 0)} "
+        lines.append(f"uar index={index} origin=object kind={'bf' if index % 2 else 'nc'} "
+                     f"freed={int(index % 50 == 0)} "
                      f"mappings={int(index % 3 != 0)} qps={int(index % 7 == 0)} cqs=0")
-    lines += [f"qp number={1000 + index} type=rc uar={index}" for index in range(100, 100 + uars) if index % 7 == 0]
+    lines += [f"qp number={1000 + index} type=rc uar={index}" for index in range(100, 100 + uars)
+              if index % 7 == 0]
     lines += [f"qp number={2000 + index} type=rc uar=105" for index in range(30)]
     for pid in range(20):
         lines += [f"context pid={2000 + pid} uid={pid + 2} comm=rank{pid}",

@@ -79,7 +79,8 @@ class Parsing(unittest.TestCase):
     def test_what_is_no_report_is_an_error(self):
         """No device, a context without device, numbers that are none."""
         for report in ("", "hello\n", "context pid=1 comm=a\n", "uar index=1\n",
-                       canned.ONE.replace("index=5", "index=five"), canned.ONE.replace("uar=6", "")):
+                       canned.ONE.replace("index=5", "index=five"),
+                       canned.ONE.replace("uar=6", "")):
             with self.subTest(report=report), self.assertRaises(model.FormatError):
                 device(report)
 
@@ -89,13 +90,16 @@ class Analysis(unittest.TestCase):
 
     def test_holder_of_most_comes_first(self):
         """Contexts of one process are added up."""
-        self.assertEqual(device(canned.SEVERAL).holders(), [("old_app (100)", 4, 1), ("a b&<\ufffd (200)", 2, 2)])
+        self.assertEqual(device(canned.SEVERAL).holders(),
+                         [("old_app (100)", 4, 1), ("a b&<\ufffd (200)", 2, 2)])
 
     def test_shared_doorbells_and_locks(self):
         """A medium register has a lock; of dynamic ones and of objects the library knows."""
         shared = [(bell.uar, bell.bfreg, bell.lock(), [queue.number for queue in bell.queues])
-                  for context in device(canned.SEVERAL).contexts for bell in context.doorbells() if bell.shared()]
-        self.assertEqual(shared, [(8, 1, "lock", [65, 66, 67]), (30, 6, "up to the library", [68, 69]),
+                  for context in device(canned.SEVERAL).contexts for bell in context.doorbells()
+                  if bell.shared()]
+        self.assertEqual(shared,
+                         [(8, 1, "lock", [65, 66, 67]), (30, 6, "up to the library", [68, 69]),
                                   (41, None, "up to the library", [70, 71])])
 
     def test_completion_queue_shares_no_doorbell(self):
@@ -108,7 +112,8 @@ class Analysis(unittest.TestCase):
         before, after = device(canned.ONE), device(canned.ONE.replace("mappings=1", "mappings=2", 1)
                                                    .replace("number=67", "number=68"))
         self.assertEqual(model.changes([before], [before]), [])
-        self.assertEqual([line[:2] for line in model.changes([before], [after])], ["- ", "~ ", "+ "])
+        self.assertEqual([line[:2] for line in model.changes([before], [after])],
+                         ["- ", "~ ", "+ "])
         self.assertIn("mapped 2 times", model.changes([before], [after])[1])
         self.assertEqual(len(model.changes([], [before])), 4)
 
@@ -120,7 +125,8 @@ class Json(unittest.TestCase):
         """What is printed can be read."""
         for report in (canned.ONE, canned.SEVERAL, canned.many()):
             devices = [device(report)]
-            self.assertEqual(model.from_json(json.loads(json.dumps(model.to_json(devices)))), devices)
+            self.assertEqual(model.from_json(json.loads(json.dumps(model.to_json(devices)))),
+                             devices)
 
     def test_answers_are_in_it(self):
         """Holders and shared doorbells, so that nobody has to compute them."""
@@ -144,15 +150,19 @@ class Text(unittest.TestCase):
         shown = text.render([device(canned.SEVERAL)])
         self.assertIn("6 of at most 8192 UARs are held by 2 processes", shown)
         self.assertRegex(shown, r"4 UARs +67 % +#+ +old_app \(100\)")
-        self.assertIn("3 QPs share register 1 (medium) of UAR 0x8, and a lock: QP 0x41 RC, QP 0x42 UD, QP 0x43 RC",
+        self.assertIn("3 QPs share register 1 (medium) of UAR 0x8, and a lock: "
+                      "QP 0x41 RC, QP 0x42 UD, QP 0x43 RC",
                       shown)
         self.assertIn("2 QPs share UAR 0x29, register and lock are up to the library", shown)
         self.assertIn("1 UAR without a queue: 0xa", shown)
 
     def test_who_holds_user_ids(self):
-        """Contexts with and without an id, and a report that does not say how many ids there are."""
-        self.assertIn("1 of at most 1024 user ids (DEVX) are held by 1 process\n", text.render([device(canned.ONE)]))
-        self.assertIn("2 user ids (DEVX) are held by 1 process\n", text.render([device(canned.SEVERAL)]))
+        """Contexts with and without an id, and a report that does not say how many ids there
+        are."""
+        self.assertIn("1 of at most 1024 user ids (DEVX) are held by 1 process\n",
+                      text.render([device(canned.ONE)]))
+        self.assertIn("2 user ids (DEVX) are held by 1 process\n",
+                      text.render([device(canned.SEVERAL)]))
         self.assertNotIn("user ids", text.render([model.Device("mlx5_0", max_uids=1024)]))
         again = model.from_json(model.to_json([device(canned.ONE)]))
         self.assertEqual(again[0].max_uids, 1024)
@@ -180,7 +190,8 @@ class Picture(unittest.TestCase):
 
     def pictures(self):
         """The root elements of pictures of any size."""
-        for report in (canned.ONE, canned.SEVERAL, canned.many(1), canned.many(200), canned.many(2000),
+        for report in (canned.ONE, canned.SEVERAL, canned.many(1), canned.many(200),
+                       canned.many(2000),
                        "device name=mlx5_0\n"):
             yield ET.fromstring(svg.render([device(report)]))
 
@@ -194,8 +205,10 @@ class Picture(unittest.TestCase):
         """No reference, script, image or font but those of the browser."""
         for root in self.pictures():
             for element in root.iter():
-                self.assertNotIn(element.tag, {SVG + name for name in ("script", "image", "use", "a", "foreignObject")})
-                self.assertFalse([name for name in element.keys() if name.endswith("href") or name.startswith("on")])
+                self.assertNotIn(element.tag, {
+                    SVG + name for name in ("script", "image", "use", "a", "foreignObject")})
+                self.assertFalse([name for name in element.keys() if name.endswith("href")
+                                  or name.startswith("on")])
             style = root.find(SVG + "style").text
             self.assertNotIn("url(", style)
             self.assertNotIn("@import", style)
@@ -219,11 +232,13 @@ class Picture(unittest.TestCase):
                 title = group.findtext(SVG + "title") or ""
                 if " UAR 0x" in title and "\n" not in title:
                     rect = group.find(SVG + "rect")
-                    x, y, width, height = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
+                    x, y, width, height = (float(rect.get(name))
+                                           for name in ("x", "y", "width", "height"))
                     boxes.append((x, y, x + width, y + height))
             self.assertEqual(len(boxes), report.count("uar index="))
             for one, two in itertools.combinations(boxes, 2):
-                self.assertTrue(one[2] <= two[0] or two[2] <= one[0] or one[3] <= two[1] or two[3] <= one[1],
+                self.assertTrue(one[2] <= two[0] or two[2] <= one[0] or one[3] <= two[1]
+                                or two[3] <= one[1],
                                 f"{one} {two}")
 
     def test_every_uar_has_a_tooltip(self):
@@ -232,7 +247,8 @@ class Picture(unittest.TestCase):
         titles = [title.text for title in ET.fromstring(svg.render([found])).iter(SVG + "title")]
         for context in found.contexts:
             for uar in context.uars:
-                self.assertTrue(any(f"UAR {uar.index:#x}," in title for title in titles), hex(uar.index))
+                self.assertTrue(any(f"UAR {uar.index:#x}," in title for title in titles),
+                                hex(uar.index))
             for queue in context.queues:
                 self.assertTrue(any(queue.label() in title for title in titles), queue.label())
 
@@ -262,7 +278,8 @@ class Program(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("QP 0x43 RC", out)
         status, out, _ = run("--from", "-", "--json", stdin=canned.SEVERAL)
-        self.assertEqual((status, run("--from", "-", stdin=out)[1]), (0, run("--from", "-", stdin=canned.SEVERAL)[1]))
+        self.assertEqual((status, run("--from", "-", stdin=out)[1]),
+                         (0, run("--from", "-", stdin=canned.SEVERAL)[1]))
         status, out, _ = run("--from", "-", "--svg", "-", stdin=canned.ONE)
         self.assertEqual(ET.fromstring(out).tag, SVG + "svg")
 
@@ -282,7 +299,8 @@ class Program(unittest.TestCase):
 
     def test_errors_are_a_line(self):
         """No traceback."""
-        for arguments, stdin in ((("--from", "-"), "nonsense"), (("--from", "-"), "{"), (("--from", "-"), "{}"),
+        for arguments, stdin in ((("--from", "-"), "nonsense"), (("--from", "-"), "{"),
+                                 (("--from", "-"), "{}"),
                                  (("--from", "/nonexistent"), "")):
             with self.subTest(arguments=arguments):
                 status, out, err = run(*arguments, stdin=stdin)
@@ -290,7 +308,8 @@ class Program(unittest.TestCase):
 
     def test_wrong_arguments(self):
         """They say so."""
-        for arguments in (("--pid", "0"), ("--watch", "0"), ("--watch", "1", "--from", "-"), ("--json", "--watch")):
+        for arguments in (("--pid", "0"), ("--watch", "0"), ("--watch", "1", "--from", "-"),
+                          ("--json", "--watch")):
             with self.subTest(arguments=arguments):
                 self.assertEqual(run(*arguments)[0], 2)
 
@@ -303,7 +322,8 @@ class Sources(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             for bus in ("0000:00:03.0", "0000:00:04.0"):
                 Path(directory, bus).mkdir()
-                Path(directory, bus, "uars").write_text(canned.ONE.replace("0000:00:03.0", bus), encoding="utf-8")
+                Path(directory, bus, "uars").write_text(canned.ONE.replace("0000:00:03.0", bus),
+                                                        encoding="utf-8")
             Path(directory, "0000:00:05.0").mkdir()
             devices = sources.read_debugfs(Path(directory))
             self.assertEqual([found.bus for found in devices], ["0000:00:03.0", "0000:00:04.0"])
@@ -311,7 +331,8 @@ class Sources(unittest.TestCase):
 
     def test_layouts_are_those_of_the_header(self):
         """Sizes of the structures of bluebell-abi.h."""
-        sizes = {sources.Attr: 16, sources.Command: 24 + 32, sources.Request: 40, sources.Response: 16,
+        sizes = {sources.Attr: 16, sources.Command: 24 + 32, sources.Request: 40,
+                 sources.Response: 16,
                  sources.UarEntry: 32, sources.BfregEntry: 16, sources.QueueEntry: 16}
         for structure, size in sizes.items():
             self.assertEqual(sources.ctypes.sizeof(structure), size, structure.__name__)
