@@ -61,36 +61,40 @@ struct requester {
 	uint8_t bf[BF_MAX];
 };
 
-/* ---- for the rest of the transport: req.c ---------------------------------------------------- */
+/* ---- for the rest of the transport ----------------------------------------------------------- */
 
+/* req.c: changes of state */
 struct requester *req_get(struct hca *hca, struct qp *qp);
 void req_start(struct hca *hca, struct qp *qp);
 void req_flush(struct hca *hca, struct qp *qp);
 void req_clear(struct hca *hca, struct qp *qp);
 void req_free(struct hca *hca, struct qp *qp);
-void req_receive(struct hca *hca, struct qp *qp, const struct packet *p);	/* req_ack.c */
+
+/* req_ack.c: what the peer sends */
+void req_receive(struct hca *hca, struct qp *qp, const struct packet *p);
+
+/* req_doorbell.c */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len);
 
-extern const struct hca_module req_module;
+/* ---- between the requester's files; each of these calls none of those after it --------------- */
 
-/* ---- between the requester's files ----------------------------------------------------------- */
-
-/* req.c: work requests and their completions */
+/* req_op.c: work requests and their completions */
 struct send_op *req_op_alloc(struct hca *hca);
 void req_op_free(struct hca *hca, struct send_op *op);
 void req_op_remove(struct requester *req, struct send_op *op);
 struct send_op *req_oldest_unanswered(const struct requester *req);
 bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w);
+void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
+		  enum cqe_syndrome synd);
 void req_reap(struct hca *hca, struct qp *qp);
 void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd);
+
+extern const struct hca_module req_module;
 
 /* req_fetch.c: taking WQEs from the send queue */
 int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send_wqe *w);
 struct send_op *req_fetch(struct hca *hca, struct qp *qp);
 void req_put_back(struct qp *qp);
-
-/* req_send.c: packets */
-bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget);
 
 /* req_timer.c: retry and RNR timer, sending again */
 void req_timer_start(struct requester *req);
@@ -103,5 +107,8 @@ void req_rnr(struct requester *req, uint32_t psn, unsigned int timer);
 /* req_fault.c: page faults of local memory */
 bool req_held_up(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd,
 		 uint64_t done, uint32_t len);
+
+/* req_send.c: packets */
+bool req_run(struct hca *hca, struct qp *qp, unsigned int *budget);
 
 #endif

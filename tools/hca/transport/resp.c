@@ -28,15 +28,6 @@ struct resp_poll {
 	TAILQ_HEAD(, responder) list;
 };
 
-const struct refusal refuse_length = { NAK_INVALID_REQ, SYND_LOCAL_LENGTH, EV_WQ_INVAL_REQ };
-const struct refusal refuse_request = {
-	NAK_INVALID_REQ, SYND_REMOTE_INVAL_REQ, EV_WQ_INVAL_REQ
-};
-const struct refusal refuse_access = { NAK_ACCESS, SYND_REMOTE_ACCESS, EV_WQ_ACCESS };
-const struct refusal refuse_inval = { NAK_ACCESS, SYND_LOCAL_ACCESS, EV_WQ_ACCESS };
-const struct refusal refuse_prot = { NAK_REMOTE_OP, SYND_LOCAL_PROT, EV_WQ_CATAS_ERROR };
-const struct refusal refuse_wqe = { NAK_REMOTE_OP, SYND_LOCAL_QP_OP, EV_WQ_CATAS_ERROR };
-
 /**
  * resp_receive() - process a request
  * @hca: the HCA

@@ -72,7 +72,7 @@ struct refusal {
 	enum async_event event;		/* raised if no receive WQE was taken */
 };
 
-/* resp.c */
+/* resp_refuse.c */
 extern const struct refusal refuse_length, refuse_request, refuse_access, refuse_inval, refuse_prot,
 	refuse_wqe;
 
@@ -96,7 +96,7 @@ void resp_free(struct hca *hca, struct qp *qp);
 
 extern const struct hca_module resp_module;
 
-/* ---- between the responder's files ----------------------------------------------------------- */
+/* ---- between the responder's files; each of these calls none of those after it --------------- */
 
 /* resp_wqe.c: receive WQEs and their completions */
 struct srq *resp_srq(struct hca *hca, const struct qp *qp);
@@ -111,24 +111,23 @@ void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint3
 		   bool in_cqe);
 void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome synd);
 
-/* resp_send.c: acknowledgements and answers */
-bool resp_run(struct hca *hca, struct qp *qp, unsigned int *budget);
+/* resp_job.c: answers that wait, and acknowledgements */
+struct resp_job *resp_job_at(struct responder *resp, unsigned int i);
+bool resp_job_counts(const struct resp_job *job);
+bool resp_send_ack(struct hca *hca, const struct qp *qp, const struct resp_job *job);
 void resp_queue_job(struct hca *hca, struct qp *qp, const struct resp_job *job);
 void resp_drop_jobs(struct responder *resp, uint32_t psn);
 void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn);
 void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p);
 uint32_t resp_read_packets(const struct qp *qp, uint32_t len);
 
-/* resp_fault.c: page faults, and requests that are refused */
-bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f);
-void resp_cancel_fault(struct hca *hca, struct responder *resp);
+/* resp_refuse.c: requests that are refused */
 void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why);
 const struct refusal *resp_wqe_refusal(int err);
 
-/* resp_message.c: SEND and RDMA WRITE */
-const struct bth_desc *resp_bth_desc(uint8_t opcode);
-enum outcome resp_message(struct hca *hca, struct qp *qp, const struct bth_desc *d,
-			  const struct packet *p, const struct refusal **why);
+/* resp_fault.c: page faults */
+bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f);
+void resp_cancel_fault(struct hca *hca, struct responder *resp);
 
 /* resp_read.c: RDMA READ and atomics */
 bool resp_is_atomic(uint8_t op);
@@ -140,9 +139,17 @@ enum outcome resp_atomic(struct hca *hca, struct qp *qp, const struct packet *p,
 			 const struct refusal **why);
 void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p);
 
+/* resp_message.c: SEND and RDMA WRITE */
+const struct bth_desc *resp_bth_desc(uint8_t opcode);
+enum outcome resp_message(struct hca *hca, struct qp *qp, const struct bth_desc *d,
+			  const struct packet *p, const struct refusal **why);
+
 /* resp_rc.c, resp_ud.c: the services */
 void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p);
 void resp_receive_uc(struct hca *hca, struct qp *qp, const struct packet *p);
 void resp_receive_ud(struct hca *hca, struct qp *qp, const struct packet *p);
+
+/* resp_send.c: turns */
+bool resp_run(struct hca *hca, struct qp *qp, unsigned int *budget);
 
 #endif

@@ -1,59 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder: requests that wait for a page, and requests that are refused.
+ * The responder: requests that wait for a page.
  */
-#include <errno.h>
-
 #include "conn.h"
 #include "fault.h"
 #include "hca.h"
 #include "packet.h"
-#include "qcounter.h"
 #include "qp.h"
 #include "resp.h"
-
-/**
- * resp_refuse() - refuse a request
- * @hca: the HCA
- * @qp: the queue pair
- * @p: the packet
- * @why: the reason
- *
- * NAKs it, completes the receive WQE that was taken with an error, and moves the queue pair to ERR.
- */
-void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why)
-{
-	struct responder *resp = qp->resp;
-	bool told = resp->have_rwqe;
-
-	if (why == &refuse_length)
-		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_LEN);
-	else if (why == &refuse_access)
-		qcounter_add(hca, qp->counter_set, QC_RESP_REMOTE_ACCESS);
-	else if (why == &refuse_prot)
-		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_PROT);
-	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
-		  qp->obj.num, p->psn, p->opcode, why->nak, why->synd);
-	if (conn_reliable(qp))
-		resp_ack(hca, qp, why->nak, p->psn);
-	if (told)
-		resp_complete_error(hca, qp, why->synd);
-	resp->msg = MSG_NONE;
-	qp_to_error(hca, qp, told ? 0 : why->event);
-}
-
-/**
- * resp_wqe_refusal() - tell why a request is refused whose receive WQE could not be taken
- * @err: result of resp_take_wqe()
- *
- * Return: the reason; NULL if none was posted, for which it is not refused.
- */
-const struct refusal *resp_wqe_refusal(int err)
-{
-	return err == -EINVAL || err == -EFAULT ? &refuse_wqe : NULL;
-}
-
-/* ---- page faults ----------------------------------------------------------------------------- */
 
 /**
  * resp_resume() - continue after a page fault

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder: acknowledgements, and the answers to READs and atomics, which leave in the order
- * of their requests.
+ * The responder: its turns, in which it sends the answers to READs and atomics.
  */
 #include "conn.h"
 #include "fabric.h"
@@ -11,130 +10,6 @@
 #include "packet.h"
 #include "qp.h"
 #include "resp.h"
-#include "sched.h"
-
-static struct resp_job *resp_job_at(struct responder *resp, unsigned int i)
-{
-	return &resp->job[(resp->job_head + i) % RESP_MAX_JOBS];
-}
-
-/* Whether an answer is one of the max_dest_rd_atomic that the requester may wait for. */
-static bool resp_job_counts(const struct resp_job *job)
-{
-	return job->kind == JOB_READ && !job->again;
-}
-
-/**
- * resp_queue_job() - queue an answer
- * @hca: the HCA
- * @qp: the queue pair
- * @job: the answer
- *
- * Answers leave in the order of their requests. The caller has made sure that there is room.
- */
-void resp_queue_job(struct hca *hca, struct qp *qp, const struct resp_job *job)
-{
-	struct responder *resp = qp->resp;
-
-	if (resp->job_n >= RESP_MAX_JOBS)
-		return;
-	*resp_job_at(resp, resp->job_n++) = *job;
-	resp->rd_jobs += resp_job_counts(job);
-	sched_kick(hca, &resp->run);
-}
-
-static bool resp_send_ack(struct hca *hca, const struct qp *qp, const struct resp_job *job)
-{
-	bool atomic = job->kind == JOB_ATOMIC;
-	struct packet *p = conn_packet(hca, qp, atomic ? BTH_ATOMIC_ACK : BTH_ACK, job->psn);
-
-	if (!p)
-		return false;
-	p->syndrome = job->syndrome;
-	p->msn = job->msn;
-	p->orig = job->orig;
-	fabric_tx(hca, p);
-	return true;
-}
-
-/**
- * resp_ack() - acknowledge, now or after the answers that wait
- * @hca: the HCA
- * @qp: the queue pair
- * @syndrome: of the AETH
- * @psn: of the packet
- *
- * One plain ACK replaces those before it.
- */
-void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn)
-{
-	struct responder *resp = qp->resp;
-	struct resp_job job = {
-		.kind = JOB_ACK, .syndrome = syndrome, .psn = psn, .msn = resp->msn,
-	};
-	struct resp_job *last;
-
-	if (!resp->job_n) {
-		resp_send_ack(hca, qp, &job);
-		return;
-	}
-	last = resp_job_at(resp, resp->job_n - 1);
-	if (last->kind == JOB_ACK && last->syndrome == syndrome && syndrome < AETH_RNR)
-		*last = job;
-	else
-		resp_queue_job(hca, qp, &job);
-}
-
-/**
- * resp_ack_request() - acknowledge a packet if it asks for that
- * @hca: the HCA
- * @qp: the queue pair
- * @p: the packet
- */
-void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p)
-{
-	if (p->ack_req)
-		resp_ack(hca, qp, AETH_ACK | AETH_NO_CREDITS, p->psn);
-}
-
-/**
- * resp_read_packets() - count the packets of a READ's answer
- * @qp: the queue pair
- * @len: bytes
- *
- * Return: their number.
- */
-uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
-{
-	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
-}
-
-/**
- * resp_drop_jobs() - drop the answers from a PSN on, which the requester will request again
- * @resp: the responder
- * @psn: the PSN
- *
- * Earlier answers stay, that of a READ in part.
- */
-void resp_drop_jobs(struct responder *resp, uint32_t psn)
-{
-	struct resp_job *job;
-	int32_t keep;
-
-	while (resp->job_n) {
-		job = resp_job_at(resp, resp->job_n - 1);
-		keep = psn_diff(psn, job->psn);
-		if (job->kind == JOB_READ && keep > (int32_t)job->sent) {
-			if (keep < (int32_t)job->npsn)
-				job->npsn = keep;
-			return;
-		}
-		if (job->kind != JOB_READ && keep > 0)
-			return;
-		resp->rd_jobs -= resp_job_counts(job);
-		resp->job_n--;
-	}
-}
 
 /*
  * Stop the answer at @p, which becomes an RNR NAK. The requester will ask again for the answers

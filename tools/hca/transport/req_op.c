@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester: its work requests from the first to the last, and their completions.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "conn.h"
+#include "cq.h"
+#include "hca.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "req.h"
+#include "util.h"
+#include "wqe.h"
+
+#define OP_POOL_MAX	256	/* work requests kept for reuse */
+
+/* Work requests are large, so freed ones are kept for reuse. */
+struct req_pool {
+	struct send_op_list list;
+	unsigned int n;
+};
+
+/**
+ * req_op_alloc() - allocate a work request
+ * @hca: the HCA
+ *
+ * Return: the work request, zeroed but for its segments and bytes; NULL if memory is short.
+ */
+struct send_op *req_op_alloc(struct hca *hca)
+{
+	struct req_pool *pool = hca->req_pool;
+	struct send_op *op = TAILQ_FIRST(&pool->list);
+
+	if (op) {
+		TAILQ_REMOVE(&pool->list, op, link);
+		pool->n--;
+	} else {
+		op = malloc(sizeof(*op));
+	}
+	if (op)
+		memset(op, 0, offsetof(struct send_op, w.seg));
+	return op;
+}
+
+/**
+ * req_op_free() - free a work request
+ * @hca: the HCA
+ * @op: the work request
+ */
+void req_op_free(struct hca *hca, struct send_op *op)
+{
+	struct req_pool *pool = hca->req_pool;
+
+	if (pool->n >= OP_POOL_MAX) {
+		free(op);
+		return;
+	}
+	TAILQ_INSERT_HEAD(&pool->list, op, link);
+	pool->n++;
+}
+
+/**
+ * req_op_remove() - remove a work request from the list and free it
+ * @req: the requester
+ * @op: the work request
+ */
+void req_op_remove(struct requester *req, struct send_op *op)
+{
+	if (op->started && !op->finished && (op->w.is_read || op->w.is_atomic))
+		req->rd_out--;
+	if (req->cur == op)
+		req->cur = TAILQ_NEXT(op, link);
+	if (req->fault_op == op)
+		req->fault_op = NULL;
+	TAILQ_REMOVE(&req->ops, op, link);
+	req->nops--;
+	req_op_free(req->hca, op);
+}
+
+/**
+ * req_oldest_unanswered() - find the oldest work request that waits for the peer
+ * @req: the requester
+ *
+ * Return: the work request, or NULL.
+ */
+struct send_op *req_oldest_unanswered(const struct requester *req)
+{
+	struct send_op *op;
+
+	TAILQ_FOREACH(op, &req->ops, link)
+		if (op->started && !op->finished && !op->error)
+			return op;
+	return NULL;
+}
+
+/* ---- completions ----------------------------------------------------------------------------- */
+
+/* Answers up to this size go into the CQE if the queue pair asked for it. */
+static size_t req_inline_limit(const struct qp *qp)
+{
+	return qp->cs_req == 0x22 ? 64 : qp->cs_req == 0x11 ? 32 : 0;
+}
+
+/**
+ * req_answer_in_cqe() - tell whether the answer goes into the CQE instead of memory
+ * @qp: the queue pair
+ * @w: the WQE
+ */
+bool req_answer_in_cqe(const struct qp *qp, const struct send_wqe *w)
+{
+	return w->cqe && (w->is_read || w->is_atomic) && w->len && w->len <= req_inline_limit(qp);
+}
+
+static void req_count_error(struct hca *hca, const struct qp *qp, enum cqe_syndrome synd)
+{
+	static const struct { uint8_t synd, id; } map[] = {
+		{ SYND_LOCAL_LENGTH, QC_REQ_LOCAL_LEN }, { SYND_LOCAL_PROT, QC_REQ_LOCAL_PROT },
+		{ SYND_REMOTE_ACCESS, QC_REQ_REMOTE_ACCESS },
+		{ SYND_REMOTE_INVAL_REQ, QC_REQ_REMOTE_INVAL },
+		{ SYND_TRANSPORT_RETRY, QC_REQ_RETRIES }, { SYND_RNR_RETRY, QC_REQ_RNR_RETRIES },
+		{ SYND_WR_FLUSH, QC_REQ_FLUSH },
+	};
+	unsigned int i;
+
+	qcounter_add(hca, qp->counter_set, QC_REQ_CQE_ERR);
+	for (i = 0; i < ARRAY_SIZE(map); i++)
+		if (map[i].synd == synd)
+			qcounter_add(hca, qp->counter_set, map[i].id);
+}
+
+/**
+ * req_complete() - write the CQE of a work request, if it gets one
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @op: the work request
+ * @synd: syndrome of the CQE; without one, only a work request that asks for a CQE gets it
+ */
+void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op,
+		  enum cqe_syndrome synd)
+{
+	const struct send_wqe *w = &op->w;
+	struct completion c = {
+		.opcode = synd ? CQE_REQ_ERR : CQE_REQ, .syndrome = synd, .qpn = qp->obj.num,
+		.wqe_counter = op->idx, .s_wqe_opcode = w->opcode, .byte_cnt = w->len,
+		.srqn_uidx = qp->cqe_version1 ? qp->user_index : 0, .solicited = synd != SYND_OK,
+		.real_time = qp->real_time,
+	};
+
+	if (!synd && !w->cqe)
+		return;
+	if (!synd && req_answer_in_cqe(qp, w)) {
+		c.inline_data = w->raw;
+		c.inline_len = w->len;
+	}
+	if (synd)
+		req_count_error(hca, qp, synd);
+	if (synd && synd != SYND_WR_FLUSH)
+		hca_trace(hca, "req_error", "\"qpn\":%u,\"wqe\":%u,\"opcode\":%u,\"syndrome\":%u,"
+			  "\"why\":\"%s\"", qp->obj.num, op->idx, w->opcode, synd,
+			  w->why ? w->why : "");
+	cq_complete(hca, qp->cqn_snd, &c);
+}
+
+/**
+ * req_reap() - complete the finished work requests, oldest first
+ * @hca: the HCA
+ * @qp: the queue pair
+ *
+ * One that failed ends the send queue.
+ */
+void req_reap(struct hca *hca, struct qp *qp)
+{
+	struct requester *req = qp->req;
+	struct send_op *op;
+
+	while ((op = TAILQ_FIRST(&req->ops))) {
+		if (op->error) {
+			req_complete(hca, qp, op, op->error);
+			req_op_remove(req, op);
+			if (conn_reliable(qp) || qp->type == QPT_REG_UMR)
+				qp_to_error(hca, qp, 0);
+			else
+				qp_to_sq_error(hca, qp);
+			return;
+		}
+		if (!op->finished)
+			return;
+		req_complete(hca, qp, op, SYND_OK);
+		req_op_remove(req, op);
+	}
+}
+
+/**
+ * req_fail() - fail a work request, which completes when it is the oldest
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @op: the work request
+ * @synd: syndrome of its CQE
+ */
+void req_fail(struct hca *hca, struct qp *qp, struct send_op *op, enum cqe_syndrome synd)
+{
+	qp->req->poisoned = true;
+	op->error = synd;
+	req_reap(hca, qp);
+}
+
+/* ---- module ---------------------------------------------------------------------------------- */
+
+static int req_init(struct hca *hca)
+{
+	hca->req_pool = calloc(1, sizeof(*hca->req_pool));
+	if (!hca->req_pool)
+		return -ENOMEM;
+	TAILQ_INIT(&hca->req_pool->list);
+	return 0;
+}
+
+static void req_exit(struct hca *hca)
+{
+	struct send_op *op;
+
+	while ((op = TAILQ_FIRST(&hca->req_pool->list))) {
+		TAILQ_REMOVE(&hca->req_pool->list, op, link);
+		free(op);
+	}
+	free(hca->req_pool);
+	hca->req_pool = NULL;
+}
+
+const struct hca_module req_module = { .name = "req", .init = req_init, .exit = req_exit };

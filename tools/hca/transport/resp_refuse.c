@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: requests that are refused.
+ */
+#include <errno.h>
+
+#include "conn.h"
+#include "cq.h"
+#include "eq.h"
+#include "hca.h"
+#include "packet.h"
+#include "qcounter.h"
+#include "qp.h"
+#include "resp.h"
+
+const struct refusal refuse_length = { NAK_INVALID_REQ, SYND_LOCAL_LENGTH, EV_WQ_INVAL_REQ };
+const struct refusal refuse_request = {
+	NAK_INVALID_REQ, SYND_REMOTE_INVAL_REQ, EV_WQ_INVAL_REQ
+};
+const struct refusal refuse_access = { NAK_ACCESS, SYND_REMOTE_ACCESS, EV_WQ_ACCESS };
+const struct refusal refuse_inval = { NAK_ACCESS, SYND_LOCAL_ACCESS, EV_WQ_ACCESS };
+const struct refusal refuse_prot = { NAK_REMOTE_OP, SYND_LOCAL_PROT, EV_WQ_CATAS_ERROR };
+const struct refusal refuse_wqe = { NAK_REMOTE_OP, SYND_LOCAL_QP_OP, EV_WQ_CATAS_ERROR };
+
+/**
+ * resp_refuse() - refuse a request
+ * @hca: the HCA
+ * @qp: the queue pair
+ * @p: the packet
+ * @why: the reason
+ *
+ * NAKs it, completes the receive WQE that was taken with an error, and moves the queue pair to ERR.
+ */
+void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why)
+{
+	struct responder *resp = qp->resp;
+	bool told = resp->have_rwqe;
+
+	if (why == &refuse_length)
+		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_LEN);
+	else if (why == &refuse_access)
+		qcounter_add(hca, qp->counter_set, QC_RESP_REMOTE_ACCESS);
+	else if (why == &refuse_prot)
+		qcounter_add(hca, qp->counter_set, QC_RESP_LOCAL_PROT);
+	hca_trace(hca, "refuse", "\"qpn\":%u,\"psn\":%u,\"opcode\":%u,\"nak\":%u,\"syndrome\":%u",
+		  qp->obj.num, p->psn, p->opcode, why->nak, why->synd);
+	if (conn_reliable(qp))
+		resp_ack(hca, qp, why->nak, p->psn);
+	if (told)
+		resp_complete_error(hca, qp, why->synd);
+	resp->msg = MSG_NONE;
+	qp_to_error(hca, qp, told ? 0 : why->event);
+}
+
+/**
+ * resp_wqe_refusal() - tell why a request is refused whose receive WQE could not be taken
+ * @err: result of resp_take_wqe()
+ *
+ * Return: the reason; NULL if none was posted, for which it is not refused.
+ */
+const struct refusal *resp_wqe_refusal(int err)
+{
+	return err == -EINVAL || err == -EFAULT ? &refuse_wqe : NULL;
+}
