@@ -19,15 +19,6 @@
 /* ---- identity -------------------------------------------------------------------------------- */
 
 /**
- * fabric_port_number() - number of the switch's port that the HCA's port is linked with
- * @hca: the HCA
- */
-unsigned int fabric_port_number(const struct hca *hca)
-{
-	return hca->index + 1;
-}
-
-/**
  * fabric_guid() - GUID of the HCA: node, system image and port
  * @hca: the HCA
  *
@@ -132,49 +123,12 @@ void fabric_set_mtu(struct hca *hca, bool far, uint16_t mtu)
 	*(far ? &hca->fabric_port->far_mtu : &hca->fabric_port->mtu) = mtu;
 }
 
-/* ---- waiting for room ------------------------------------------------------------------------ */
-
-static void fabric_port_wake(struct fabric_port *port)
-{
-	if (port->wake)
-		port->wake(port->hca);
-}
-
-/**
- * fabric_port_notify() - let an HCA look at its inbox soon
- * @port: the port of the HCA
- * @base: event loop that the caller runs in
- *
- * The HCA's own loop, which other HCAs may share, needs no bell: that is a system call.
- */
-void fabric_port_notify(struct fabric_port *port, const struct event_base *base)
-{
-	if (port->hca->base == base)
-		fabric_port_wake(port);
-	else
-		bell_ring(&port->in.bell);
-}
-
-/**
- * fabric_wake_waiters() - let the senders continue who wait for room
- * @f: the fabric
- * @in: the inbox in which there is room
- * @base: event loop of the owner of the inbox, in which the caller runs
- */
-void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_base *base)
-{
-	uint64_t waiters = atomic_exchange(&in->waiters, 0);
-	unsigned int i;
-
-	for (i = 1; waiters && i <= SWITCH_PORTS; i++)
-		if ((waiters >> i & 1) && f->ports[i])
-			fabric_port_notify(f->ports[i], base);
-}
+/* ---- arriving -------------------------------------------------------------------------------- */
 
 /*
- * Publish how many packets wait for the HCA. Who finds too many leaves its bit in @waiters and then
- * looks at the numbers again; here, the number is stored and then the bits are looked at. So one of
- * the two sees what the other has written.
+ * Publish how many packets wait for the HCA, then look for the bits of waiting senders. Pairs with
+ * fabric_waits(), where a sender sets its bit in @waiters and then reads the numbers again: either
+ * the sender sees the new number, or this function sees the sender's bit.
  */
 static void fabric_port_publish(struct fabric_port *port)
 {
@@ -184,8 +138,6 @@ static void fabric_port_publish(struct fabric_port *port)
 	if (atomic_load(&port->in.waiters) && load + atomic_load(&port->in.n) <= RX_LIMIT / 2)
 		fabric_wake_waiters(port->hca->fabric, &port->in, port->hca->base);
 }
-
-/* ---- arriving -------------------------------------------------------------------------------- */
 
 static bool fabric_port_drops(struct fabric_port *port)
 {
@@ -230,7 +182,7 @@ static void fabric_arrive(struct hca *hca, struct packet *p)
 	} else {
 		STAILQ_INSERT_TAIL(&port->rx, p, link);
 		port->rx_len++;
-		fabric_port_wake(port);
+		fabric_wake(port);
 	}
 	fabric_port_publish(port);
 }
@@ -290,7 +242,7 @@ static void fabric_port_answer(void *arg)
 	struct fabric_port *port = arg;
 
 	fabric_poll(port->hca);
-	fabric_port_wake(port);
+	fabric_wake(port);
 }
 
 /**

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the fabric share: packet.c, the pool; fabric_port.c, the HCA's end of a link;
- * and fabric.c, the switch.
+ * What the files of the fabric share: packet.c, the pool; fabric.c, the ports by number;
+ * fabric_room.c, waiting for room; fabric_agent.c, the switch's port 0; fabric_port.c, the HCA's end
+ * of a link; and fabric_route.c, the switch.
  *
  * A sender puts a packet into the inbox of the port that the switch's tables name, and rings the
  * bell of its HCA. The thread of that HCA takes the packet, lets it travel over the link, and
@@ -67,18 +68,27 @@ struct fabric {
 	struct packet_queue pool;		/* packets for reuse */
 };
 
-/* ---- packet.c -------------------------------------------------------------------------------- */
+/* ---- each of these calls none of those after it: packet.c ------------------------------------- */
 
 void fabric_free_packets(struct fabric *f, struct packet_queue *q);
 
-/* ---- fabric_port.c --------------------------------------------------------------------------- */
-
-void fabric_port_notify(struct fabric_port *port, const struct event_base *base);
-void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_base *base);
-bool fabric_port_open(const struct fabric_port *port, const struct packet *p);
-
 /* ---- fabric.c -------------------------------------------------------------------------------- */
 
+struct fabric_port *fabric_port_at(struct fabric *f, unsigned int port);
+
+/* ---- fabric_room.c --------------------------------------------------------------------------- */
+
+void fabric_wake(struct fabric_port *port);
+void fabric_port_notify(struct fabric_port *port, const struct event_base *base);
+void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_base *base);
+bool fabric_waits(struct hca *hca, unsigned int port);
+
+/* ---- fabric_agent.c -------------------------------------------------------------------------- */
+
 void fabric_port_changed(struct fabric *f, unsigned int port, bool up);
+
+/* ---- fabric_port.c --------------------------------------------------------------------------- */
+
+bool fabric_port_open(const struct fabric_port *port, const struct packet *p);
 
 #endif

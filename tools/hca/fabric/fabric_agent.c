@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The switch's port 0: what is sent to the switch itself, and changes of links, for the agent that
+ * stands for the switch.
+ */
+#include "fabric.h"
+#include "fabric_priv.h"
+#include "packet.h"
+
+/* Let the agent know of links that changed, in the thread of the switch. */
+static void fabric_tell_agent(struct fabric *f)
+{
+	uint64_t changed = atomic_exchange(&f->changed, 0), down = atomic_exchange(&f->down, 0);
+	unsigned int i;
+
+	for (i = 1; i <= SWITCH_PORTS; i++) {
+		uint64_t bit = 1ull << i;
+		bool up;
+
+		if (!((changed | down) & bit) || !f->ports[i])
+			continue;
+		up = f->ports[i]->up;
+		if ((down & bit || !up) && f->told_up & bit) {
+			f->told_up &= ~bit;
+			f->agent->port_changed(f->agent_arg, i, false);
+		}
+		if (up && !(f->told_up & bit)) {
+			f->told_up |= bit;
+			f->agent->port_changed(f->agent_arg, i, true);
+		}
+	}
+}
+
+static void fabric_agent_answer(void *arg)
+{
+	struct fabric *f = arg;
+	struct packet_queue q;
+	struct packet *p;
+	bool closed;
+
+	fabric_tell_agent(f);
+	inbox_take(&f->in, &q, &closed);
+	fabric_wake_waiters(f, &f->in, f->base);
+	while ((p = STAILQ_FIRST(&q))) {
+		STAILQ_REMOVE_HEAD(&q, link);
+		f->agent->receive(f->agent_arg, p->by, p);
+		packet_free(f, p);
+	}
+}
+
+/**
+ * fabric_set_agent() - say who receives what is sent to the switch itself
+ * @f: the fabric, which no HCA has joined
+ * @base: event loop of the switch, in which the agent is called
+ * @agent: its functions
+ * @arg: passed to them
+ *
+ * Return: 0, or -errno: there is no agent then.
+ */
+int fabric_set_agent(struct fabric *f, struct event_base *base, const struct fabric_agent *agent,
+		     void *arg)
+{
+	int err = inbox_init(&f->in, base, fabric_agent_answer, f);
+
+	if (err) {
+		inbox_exit(&f->in);
+		return err;
+	}
+	f->base = base;
+	f->agent = agent;
+	f->agent_arg = arg;
+	return 0;
+}
+
+/**
+ * fabric_port_changed() - tell the switch's agent that a link has changed
+ * @f: the fabric
+ * @port: number of the switch's port
+ * @up: the new state of the link
+ *
+ * The agent is told in its own thread, by bits: those of @changed are set last and read first.
+ */
+void fabric_port_changed(struct fabric *f, unsigned int port, bool up)
+{
+	if (!f->agent)
+		return;
+	if (!up)
+		atomic_fetch_or(&f->down, 1ull << port);
+	atomic_fetch_or(&f->changed, 1ull << port);
+	bell_ring(&f->in.bell);
+}

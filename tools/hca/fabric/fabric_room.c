@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting for room in the queue of a port: a sender that finds the queue full sets its bit in the
+ * port's inbox, and is woken when half of the queue is free.
+ */
+#include "fabric.h"
+#include "fabric_priv.h"
+#include "hca.h"
+
+/**
+ * fabric_wake() - let an HCA look at its port soon
+ * @port: the port of the HCA, in whose thread the caller runs
+ */
+void fabric_wake(struct fabric_port *port)
+{
+	if (port->wake)
+		port->wake(port->hca);
+}
+
+/**
+ * fabric_port_notify() - let an HCA look at its inbox soon
+ * @port: the port of the HCA
+ * @base: event loop that the caller runs in
+ *
+ * The HCA's own loop, which other HCAs may share, needs no bell: that is a system call.
+ */
+void fabric_port_notify(struct fabric_port *port, const struct event_base *base)
+{
+	if (port->hca->base == base)
+		fabric_wake(port);
+	else
+		bell_ring(&port->in.bell);
+}
+
+/**
+ * fabric_wake_waiters() - let the senders continue who wait for room
+ * @f: the fabric
+ * @in: the inbox in which there is room
+ * @base: event loop of the owner of the inbox, in which the caller runs
+ */
+void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_base *base)
+{
+	uint64_t waiters = atomic_exchange(&in->waiters, 0);
+	unsigned int i;
+
+	for (i = 1; waiters && i <= SWITCH_PORTS; i++)
+		if ((waiters >> i & 1) && f->ports[i])
+			fabric_port_notify(f->ports[i], base);
+}
+
+/**
+ * fabric_busy() - tell whether a port's queue is so full that senders have to wait
+ * @f: the fabric
+ * @port: number of the switch's port
+ *
+ * May be called by any thread.
+ */
+bool fabric_busy(struct fabric *f, unsigned int port)
+{
+	struct fabric_port *to = fabric_port_at(f, port);
+
+	if (!port)
+		return f->agent && atomic_load(&f->in.n) >= RX_LIMIT;
+	return to && atomic_load(&to->load) + atomic_load(&to->in.n) >= RX_LIMIT;
+}
+
+/**
+ * fabric_waits() - tell whether an HCA has to wait until there is room at a port
+ * @hca: the HCA; if it has to wait, it is woken when there is room
+ * @port: number of the switch's port
+ *
+ * Pairs with fabric_port_publish(): the HCA sets its bit in @waiters of the port's inbox before it
+ * reads the numbers of packets again.
+ */
+bool fabric_waits(struct hca *hca, unsigned int port)
+{
+	struct fabric *f = hca->fabric;
+	struct inbox *in;
+
+	if (!fabric_busy(f, port))
+		return false;
+	in = port ? &f->ports[port]->in : &f->in;
+	atomic_fetch_or(&in->waiters, 1ull << fabric_port_number(hca));
+	return fabric_busy(f, port);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The switch: it forwards packets by its tables, to the inboxes of the ports and to that of its own
+ * port 0.
+ */
+#include "capture.h"
+#include "fabric.h"
+#include "fabric_priv.h"
+#include "forward.h"
+#include "hca.h"
+#include "mcast.h"
+#include "packet.h"
+
+static void fabric_record(struct fabric *f, const struct packet *p)
+{
+	if (f->capture)
+		capture_packet(f->capture, p);
+}
+
+/* Send a packet, which came by port @from of the switch, to @port. */
+static void fabric_deliver(struct fabric *f, unsigned int from, struct fabric_port *port,
+			   struct packet *p)
+{
+	if (!port) {
+		packet_free(f, p);
+	} else if (!inbox_put(&port->in, p)) {
+		port->hca->count.packets_dropped++;
+		packet_free(f, p);
+	} else {
+		fabric_port_notify(port, from ? f->ports[from]->hca->base : f->base);
+	}
+}
+
+/* The ports that receive a multicast packet: those of the table, and the sender's own members. */
+static uint64_t fabric_members(const struct fabric *f, uint16_t mlid, const uint8_t *dgid,
+			       unsigned int from)
+{
+	uint64_t own = 1ull << from;
+	uint64_t members = forward_multicast(&f->forward, mlid) & ~own & ~1ull;
+
+	return members | (from && mcast_has_group(f->ports[from]->hca, dgid) ? own : 0);
+}
+
+static void fabric_multicast(struct fabric *f, unsigned int from, struct packet *p)
+{
+	uint64_t members = fabric_members(f, p->dlid, p->dgid, from);
+	struct packet *copy;
+	unsigned int i;
+
+	if (!from && members)
+		fabric_record(f, p);
+	for (i = 1; i <= SWITCH_PORTS; i++) {
+		if (!(members >> i & 1) || !f->ports[i])
+			continue;
+		copy = packet_copy(f, p);
+		if (!copy)
+			break;
+		fabric_deliver(f, from, f->ports[i], copy);
+	}
+	packet_free(f, p);
+}
+
+/*
+ * What is sent to the switch is for its agents. The virtual lane of subnet management has no flow
+ * control, so its packets are lost when there are too many. Senders of others ask fabric_can_tx().
+ */
+static void fabric_to_agent(struct fabric *f, unsigned int from, struct packet *p)
+{
+	p->by = from;
+	if (!f->agent || (packet_is_smp(p) && fabric_busy(f, 0)) || !inbox_put(&f->in, p))
+		packet_free(f, p);
+	else
+		bell_ring(&f->in.bell);
+}
+
+/**
+ * fabric_route() - forward a packet by the switch's tables
+ * @f: the fabric
+ * @from: port of the switch that it came by, 0 for one that the switch sends
+ * @p: the packet, which the fabric owns from here
+ */
+void fabric_route(struct fabric *f, unsigned int from, struct packet *p)
+{
+	uint8_t to = forward_unicast(&f->forward, p->dlid);
+
+	if (lid_is_mcast(p->dlid))
+		fabric_multicast(f, from, p);
+	else if (!from)
+		fabric_send(f, to, p);
+	else if (!to || p->dlid == LID_PERMISSIVE)
+		fabric_to_agent(f, from, p);
+	else
+		fabric_deliver(f, from, fabric_port_at(f, to), p);
+}
+
+/**
+ * fabric_send() - send a packet by a port of the switch, whatever its tables are
+ * @f: the fabric
+ * @port: number of the port
+ * @p: the packet, which the fabric owns from here
+ */
+void fabric_send(struct fabric *f, unsigned int port, struct packet *p)
+{
+	struct fabric_port *to = fabric_port_at(f, port);
+
+	if (to && fabric_port_open(to, p))
+		fabric_record(f, p);
+	fabric_deliver(f, 0, to, p);
+}
+
+/**
+ * fabric_tx() - send a packet
+ * @hca: the sending HCA
+ * @p: the packet, which the fabric owns from here; routed by its DLID
+ *
+ * Packets to an unknown LID, over a link that is not active, longer than the MTU of a port by which
+ * they leave or arrive, or selected by an injection are dropped silently, as on a real fabric. The
+ * impairments of the destination's link apply to the others.
+ * Nothing is received before this returns. The receiver processes the packet in its own thread.
+ */
+void fabric_tx(struct hca *hca, struct packet *p)
+{
+	struct fabric_port *port = hca->fabric_port;
+
+	hca->count.packets_tx++;
+	if (!fabric_port_open(port, p) || p->len > port->mtu) {
+		hca->count.packets_dropped++;
+		packet_free(hca->fabric, p);
+	} else {
+		fabric_record(hca->fabric, p);
+		fabric_route(hca->fabric, fabric_port_number(hca), p);
+	}
+}
+
+/* ---- flow control ---------------------------------------------------------------------------- */
+
+static bool fabric_members_can_rx(struct hca *hca, uint64_t members)
+{
+	unsigned int i;
+
+	for (i = 1; i <= SWITCH_PORTS; i++)
+		if ((members >> i & 1) && fabric_waits(hca, i))
+			return false;
+	return true;
+}
+
+/**
+ * fabric_can_tx() - link-level flow control
+ * @hca: the sending HCA
+ * @dlid: destination
+ * @dgid: multicast group, if the destination is a multicast LID
+ *
+ * InfiniBand links are lossless, because a sender without credits waits. A sender that is refused
+ * here is woken when half of the queue is free, and tries again.
+ *
+ * Return: false while the queue of the destination, or of a member of the group, is full; or if the
+ * destination is the switch, while that of the switch or of the sender is.
+ */
+bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
+{
+	unsigned int from = fabric_port_number(hca);
+	struct fabric *f = hca->fabric;
+	uint8_t to;
+
+	if (lid_is_mcast(dlid))
+		return fabric_members_can_rx(hca, fabric_members(f, dlid, dgid, from));
+	to = forward_unicast(&f->forward, dlid);
+	/* The switch's answers come back to the sender. */
+	return !fabric_waits(hca, to) && (to || !fabric_waits(hca, from));
+}
