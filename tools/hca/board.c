@@ -17,6 +17,7 @@
 #include "fault.h"
 #include "general.h"
 #include "hca.h"
+#include "ib_link.h"
 #include "ifc.h"
 #include "iseg.h"
 #include "mcast.h"
@@ -77,5 +78,5 @@ static const struct doorbell_ops doorbells = {
 
 const struct board hca_board = {
 	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &doorbells,
-	.qp = &transport_qp_ops, .cqe_lost = qp_lost_cqe,
+	.qp = &transport_qp_ops, .link = &ib_link, .cqe_lost = qp_lost_cqe,
 };

@@ -18,6 +18,7 @@ struct cmd_desc;
 struct event_base;
 struct fabric;
 struct hca;
+struct link_ops;
 struct profile;
 struct qp_ops;
 
@@ -63,6 +64,7 @@ struct board {
 	const struct irq_ops *irq;
 	const struct doorbell_ops *doorbells;
 	const struct qp_ops *qp;			/* qp.h: the transport behind queue pairs */
+	const struct link_ops *link;			/* link.h: the link layer of the port */
 	/* A CQE could not be written: the queue pair that it was about has to fail. */
 	void (*cqe_lost)(struct hca *hca, uint32_t qpn);
 };

@@ -2,13 +2,10 @@
 /*
  * A queue pair's connection: its service, what its state allows, and the headers of its packets.
  */
-#include <string.h>
-
-#include "address.h"
 #include "conn.h"
-#include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
+#include "link.h"
 #include "mkey.h"
 #include "packet.h"
 #include "qp.h"
@@ -86,25 +83,13 @@ static uint8_t conn_service(const struct qp *qp)
  */
 struct packet *conn_packet(struct hca *hca, const struct qp *qp, uint8_t op, uint32_t psn)
 {
-	const struct qp_path *path = &qp->path;
 	struct packet *p = packet_alloc(hca->fabric);
 
 	if (!p)
 		return NULL;
-	p->slid = fabric_lid(hca);
-	p->dlid = path->rlid;
-	p->sl = path->sl;
+	link_of(hca)->address(hca, qp, &qp->path, p);
 	p->opcode = op | conn_service(qp);
-	p->pkey = pkey_table_get(hca, path->pkey_index);
 	p->dqpn = qp->remote_qpn;
 	p->psn = psn & PSN_MASK;
-	if (path->grh) {
-		p->grh = true;
-		gid_get(hca, path->src_gid_index, p->sgid);
-		memcpy(p->dgid, path->dgid, sizeof(p->dgid));
-		p->tclass = path->tclass;
-		p->hop_limit = path->hop_limit;
-		p->flow_label = path->flow_label;
-	}
 	return p;
 }

@@ -4,21 +4,18 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "address.h"
 #include "conn.h"
 #include "dispatch.h"
-#include "fabric.h"
 #include "fault.h"
 #include "hca.h"
+#include "link.h"
 #include "mcast.h"
 #include "packet.h"
 #include "qp.h"
 #include "req.h"
 #include "resp.h"
 #include "sched.h"
-#include "sma.h"
 
 struct specials {
 	struct qp *qp[2];	/* QP0 and QP1, which have these numbers on the wire */
@@ -42,64 +39,19 @@ static bool packet_service_matches(const struct qp *qp, uint8_t opcode)
 	}
 }
 
-/*
- * A connected queue pair accepts packets of its peer only, so that others cannot reach it by
- * guessing its number.
- */
-static bool packet_from_peer(const struct qp *qp, const struct packet *p)
-{
-	return (p->opcode & BTH_SERVICE_MASK) == BTH_UD || p->slid == qp->path.rlid;
-}
-
-static const char why_pkey[] = "P_Key";
-
-/* A queue pair is a member of one partition, the management agent of all of the port's. */
-static bool packet_pkey_ok(struct hca *hca, const struct qp *qp, const struct packet *p)
-{
-	if (qp->type == QPT_QP0)
-		return true;
-	if (qp->type == QPT_QP1)
-		return pkey_find(hca, p->pkey) != PKEY_NONE;
-	return pkeys_match(pkey_table_get(hca, qp->path.pkey_index), p->pkey);
-}
-
-/* The GIDs of a connection are those of its path; a datagram comes to any of the port's. */
-static bool packet_grh_ok(struct hca *hca, const struct qp *qp, const struct packet *p)
-{
-	uint8_t own[16];
-
-	if (!p->grh || lid_is_mcast(p->dlid))
-		return true;
-	if (conn_datagram(qp) || !qp->path.grh)
-		return gid_is_ours(hca, p->dgid);
-	return gid_get(hca, qp->path.src_gid_index, own) &&
-	       !memcmp(p->dgid, own, sizeof(own)) &&
-	       !memcmp(p->sgid, qp->path.dgid, sizeof(p->sgid));
-}
-
-static bool packet_is_own(struct hca *hca, const struct qp *qp, const struct packet *p)
-{
-	return p->slid == fabric_lid(hca) && p->sqpn == qp->obj.num;
-}
-
 /* Returns why a packet is dropped without an answer, or NULL. */
 static const char *packet_why_drop(struct hca *hca, const struct qp *qp, const struct packet *p)
 {
+	const char *why;
+
 	if (!qp)
 		return "no QP";
 	if (!packet_service_matches(qp, p->opcode))
 		return "service";
-	if (qp->type == QPT_QP0 && !packet_is_smp(p))
-		return "virtual lane";
-	if (!packet_from_peer(qp, p))
-		return "SLID";
-	if (!conn_can_receive(qp))
-		return "state";
-	if (!packet_grh_ok(hca, qp, p))
-		return "GID";
-	if (qp->block_lb_mc && lid_is_mcast(p->dlid) && packet_is_own(hca, qp, p))
-		return "own multicast";
-	return packet_pkey_ok(hca, qp, p) ? NULL : why_pkey;
+	why = link_of(hca)->wrong_source(qp, p);
+	if (why)
+		return why;
+	return conn_can_receive(qp) ? link_of(hca)->wrong_destination(hca, qp, p) : "state";
 }
 
 static void dispatch_to_qp(struct hca *hca, struct qp *qp, const struct packet *p)
@@ -108,7 +60,6 @@ static void dispatch_to_qp(struct hca *hca, struct qp *qp, const struct packet *
 
 	if (why) {
 		hca->count.packets_dropped++;
-		hca->count.bad_pkeys += why == why_pkey;
 		hca_trace(hca, "packet_drop", "\"qpn\":%u,\"why\":\"%s\",\"pkey\":%u", p->dqpn,
 			  why, p->pkey);
 		return;
@@ -127,12 +78,12 @@ static void dispatch_to_member(struct hca *hca, uint32_t qpn, void *arg)
 static void dispatch_packet(struct hca *hca, struct packet *p)
 {
 	struct qp *const *special = hca->specials->qp;
+	const uint8_t *group = link_of(hca)->group(p);
+	bool has_qp0 = special[0] && conn_can_receive(special[0]);
 
-	if (lid_is_mcast(p->dlid))
-		mcast_each(hca, p->dgid, dispatch_to_member, p);
-	else if (packet_is_smp(p) && !(special[0] && conn_can_receive(special[0])))
-		sma_receive(hca, p);
-	else
+	if (group)
+		mcast_each(hca, group, dispatch_to_member, p);
+	else if (has_qp0 || !link_of(hca)->manage(hca, p))
 		dispatch_to_qp(hca, p->dqpn < 2 ? special[p->dqpn] : qp_find(hca, p->dqpn), p);
 }
 

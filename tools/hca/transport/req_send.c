@@ -2,18 +2,16 @@
 /*
  * The requester: starting operations, making their packets, and its turns.
  */
-#include <string.h>
 #include <sys/queue.h>
 
-#include "address.h"
 #include "caps.h"
 #include "clock.h"
 #include "conn.h"
 #include "cq.h"
-#include "fabric.h"
 #include "hca.h"
 #include "ifc.h"
 #include "inject.h"
+#include "link.h"
 #include "mkey.h"
 #include "packet.h"
 #include "qp.h"
@@ -59,11 +57,11 @@ static bool req_may_start(const struct qp *qp, const struct send_op *op)
 static enum cqe_syndrome req_check_datagram(struct hca *hca, const struct qp *qp,
 					    struct send_wqe *w)
 {
-	uint8_t gid[16];
+	const struct link_ops *link = link_of(hca);
 
-	if (w->len > fabric_mtu(hca) || w->len > qp->mtu)
+	if (w->len > link->mtu(hca) || w->len > qp->mtu)
 		return SYND_LOCAL_LENGTH;
-	if (!w->av.grh || gid_get(hca, w->av.src_gid_index, gid))
+	if (link->has_source(hca, &w->av.path))
 		return SYND_OK;
 	w->why = "the source GID does not exist";
 	return SYND_LOCAL_QP_OP;
@@ -210,21 +208,21 @@ static uint32_t req_source_qpn(const struct qp *qp)
 static void req_ud_address(struct hca *hca, const struct qp *qp, const struct wqe_av *av,
 			   struct packet *p)
 {
-	p->slid = fabric_lid(hca);
-	p->dlid = av->rlid;
-	p->sl = av->sl;
+	link_of(hca)->address(hca, qp, &av->path, p);
 	p->dqpn = av->dqpn;
 	p->sqpn = req_source_qpn(qp);
 	p->qkey = !(av->qkey & UD_QKEY_OWN) ? av->qkey :
 		  p->sqpn == 1 ? QP1_QKEY : qp->qkey;
-	if (!av->grh)
-		return;
-	p->grh = true;
-	gid_get(hca, av->src_gid_index, p->sgid);
-	memcpy(p->dgid, av->dgid, sizeof(p->dgid));
-	p->tclass = av->tclass;
-	p->hop_limit = av->hop_limit;
-	p->flow_label = av->flow_label;
+}
+
+static void req_trace_datagram(struct hca *hca, const struct qp *qp, const struct qp_path *path,
+			       const struct packet *p)
+{
+	hca_trace(hca, "datagram", "\"qpn\":%u,\"dlid\":%u,\"dqpn\":%u,\"pkey\":%u,\"sl\":%u,"
+		  "\"stat_rate\":%u,\"grh\":%u,\"sgid_index\":%u,\"hop_limit\":%u,\"tclass\":%u,"
+		  "\"flow_label\":%u", qp->obj.num, path->rlid, p->dqpn, p->pkey, path->sl,
+		  path->stat_rate, path->grh, path->src_gid_index, path->grh ? path->hop_limit : 0,
+		  path->grh ? path->tclass : 0, path->grh ? path->flow_label : 0);
 }
 
 static enum cqe_syndrome req_ud_packet(struct hca *hca, const struct qp *qp, struct send_op *op,
@@ -237,17 +235,12 @@ static enum cqe_syndrome req_ud_packet(struct hca *hca, const struct qp *qp, str
 	if (!p)
 		return SYND_OK;
 	p->opcode = BTH_UD | (w->opcode == WQE_SEND_IMM ? BTH_SEND_ONLY_IMM : BTH_SEND_ONLY);
-	p->pkey = pkey_table_get(hca, qp->path.pkey_index);
 	p->psn = op->psn;
 	p->solicited = w->solicited;
 	p->imm = w->imm;
 	p->len = w->len;
 	req_ud_address(hca, qp, &w->av, p);
-	hca_trace(hca, "datagram", "\"qpn\":%u,\"dlid\":%u,\"dqpn\":%u,\"pkey\":%u,\"sl\":%u,"
-		  "\"stat_rate\":%u,\"grh\":%u,\"sgid_index\":%u,\"hop_limit\":%u,\"tclass\":%u,"
-		  "\"flow_label\":%u", qp->obj.num, p->dlid, p->dqpn, p->pkey, p->sl,
-		  w->av.stat_rate, p->grh, w->av.src_gid_index, p->hop_limit, p->tclass,
-		  p->flow_label);
+	req_trace_datagram(hca, qp, &w->av.path, p);
 	synd = sg_gather(hca, qp, w->seg, w->nseg, 0, p->payload, p->len);
 	if (synd) {
 		packet_free(hca->fabric, p);
@@ -381,8 +374,7 @@ static enum step req_send_packet(struct hca *hca, struct qp *qp, struct send_op 
 
 	if (conn_reliable(qp) && psn_diff(op->psn + op->sent, req->una) >= REQ_WINDOW)
 		return STEP_IDLE;
-	if (!fabric_can_tx(hca, conn_datagram(qp) ? op->w.av.rlid : qp->path.rlid,
-			   op->w.av.dgid))
+	if (!link_of(hca)->room(hca, conn_datagram(qp) ? &op->w.av.path : &qp->path))
 		return STEP_BLOCKED;
 	synd = req_make_packet(hca, qp, op, &p);
 	done = (uint64_t)op->sent * qp->mtu;
@@ -393,7 +385,7 @@ static enum step req_send_packet(struct hca *hca, struct qp *qp, struct send_op 
 	if (!p)
 		return STEP_BLOCKED;
 	req_sent_packet(qp, op);
-	fabric_tx(hca, p);
+	link_of(hca)->send(hca, p);
 	if (op->finished)
 		req_reap(hca, qp);
 	return STEP_SENT;

@@ -4,8 +4,8 @@
  * acknowledgements, which do not wait if no answer does.
  */
 #include "conn.h"
-#include "fabric.h"
 #include "hca.h"
+#include "link.h"
 #include "packet.h"
 #include "qp.h"
 #include "resp.h"
@@ -69,7 +69,7 @@ bool resp_send_ack(struct hca *hca, const struct qp *qp, const struct resp_job *
 	p->syndrome = job->syndrome;
 	p->msn = job->msn;
 	p->orig = job->orig;
-	fabric_tx(hca, p);
+	link_of(hca)->send(hca, p);
 	return true;
 }
 

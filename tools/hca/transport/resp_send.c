@@ -3,9 +3,9 @@
  * The responder: its turns, in which it sends the answers to READs and atomics.
  */
 #include "conn.h"
-#include "fabric.h"
 #include "fault.h"
 #include "hca.h"
+#include "link.h"
 #include "mkey.h"
 #include "packet.h"
 #include "qp.h"
@@ -60,7 +60,7 @@ static bool resp_send_read(struct hca *hca, struct qp *qp, struct resp_job *job)
 		p->len = 0;
 	}
 	job->sent++;
-	fabric_tx(hca, p);
+	link_of(hca)->send(hca, p);
 	return true;
 }
 
@@ -86,7 +86,7 @@ bool resp_run(struct hca *hca, struct qp *qp, unsigned int *budget)
 
 	while (resp->job_n && *budget) {
 		job = resp_job_at(resp, 0);
-		if (!fabric_can_tx(hca, qp->path.rlid, NULL) || !resp_send_job(hca, qp, job))
+		if (!link_of(hca)->room(hca, &qp->path) || !resp_send_job(hca, qp, job))
 			return true;
 		--*budget;
 		if (job->kind == JOB_READ && job->sent < job->npsn)

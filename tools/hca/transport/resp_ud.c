@@ -2,39 +2,33 @@
 /*
  * The responder: datagrams.
  */
-#include <string.h>
-
 #include "conn.h"
 #include "cq.h"
 #include "hca.h"
 #include "ifc.h"
+#include "link.h"
 #include "packet.h"
 #include "qp.h"
 #include "resp.h"
-#include "wire.h"
-
-#define QP1_QKEY	0x80010000u
 
 static void resp_store_ud(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	struct responder *resp = qp->resp;
-	uint8_t grh[GRH_BYTES];
+	uint8_t header[NETWORK_HEADER_BYTES];
 	enum cqe_syndrome synd = SYND_OK;
 
-	if (p->len + GRH_BYTES > resp->rwqe.len) {
+	if (p->len + NETWORK_HEADER_BYTES > resp->rwqe.len) {
 		resp_refuse(hca, qp, p, &refuse_length);
 		return;
 	}
-	if (p->grh) {
-		wire_grh(p, grh);
-		synd = resp_scatter(hca, qp, 0, grh, sizeof(grh));
-	}
+	if (link_of(hca)->network_header(p, header))
+		synd = resp_scatter(hca, qp, 0, header, sizeof(header));
 	if (!synd)
-		synd = resp_scatter(hca, qp, GRH_BYTES, p->payload, p->len);
+		synd = resp_scatter(hca, qp, sizeof(header), p->payload, p->len);
 	if (synd)
 		resp_refuse(hca, qp, p, &refuse_prot);
 	else
-		resp_complete(hca, qp, p, p->len + GRH_BYTES, false);
+		resp_complete(hca, qp, p, p->len + sizeof(header), false);
 }
 
 /**

@@ -6,6 +6,7 @@
 
 #include "cq.h"
 #include "hca.h"
+#include "link.h"
 #include "packet.h"
 #include "qcounter.h"
 #include "qp.h"
@@ -201,9 +202,7 @@ static void resp_write_cqe(struct hca *hca, struct qp *qp, const struct packet *
 	if (p) {
 		c->imm_inval_pkey = c->opcode == CQE_RESP_SEND ? resp_pkey(qp, p) : p->imm;
 		c->src_qp = (p->opcode & BTH_SERVICE_MASK) == BTH_UD ? p->sqpn : qp->remote_qpn;
-		c->slid = p->slid;
-		c->sl = p->sl;
-		c->grh = p->grh;
+		link_of(hca)->to_cqe(p, c);
 		c->solicited = p->solicited || c->syndrome;
 	}
 	resp->have_rwqe = false;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
-#include "fabric.h"
 #include "hca.h"
+#include "link.h"
 #include "packet.h"
 #include "req.h"
 #include "sched.h"
@@ -94,10 +94,11 @@ void sched_set_receive(struct hca *hca, void (*receive)(struct hca *hca, struct 
 
 static unsigned int sched_receive(struct hca *hca)
 {
+	const struct link_ops *link = link_of(hca);
 	unsigned int n = 0;
 	struct packet *p;
 
-	while (n < RX_BUDGET && (p = fabric_rx(hca))) {
+	while (n < RX_BUDGET && (p = link->receive(hca))) {
 		hca->sched->receive(hca, p);
 		packet_free(hca->fabric, p);
 		n++;
@@ -133,12 +134,13 @@ static unsigned int sched_send(struct hca *hca)
  */
 static void sched_discard(struct hca *hca)
 {
+	const struct link_ops *link = link_of(hca);
 	struct packet *p;
 	unsigned int n;
 
-	if (!fabric_busy(hca->fabric, fabric_port_number(hca)))
+	if (!link->full(hca))
 		return;
-	for (n = 0; n < DISCARD_BUDGET && (p = fabric_rx(hca)); n++) {
+	for (n = 0; n < DISCARD_BUDGET && (p = link->receive(hca)); n++) {
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);
 	}
@@ -146,7 +148,7 @@ static void sched_discard(struct hca *hca)
 
 static bool sched_has_work(struct hca *hca)
 {
-	return fabric_rx_pending(hca) || !TAILQ_EMPTY(&hca->sched->runs);
+	return link_of(hca)->pending(hca) || !TAILQ_EMPTY(&hca->sched->runs);
 }
 
 /* Receive and send until nothing is left to do, or the budget is used up. Returns false if blocked. */
@@ -213,13 +215,13 @@ static int sched_init(struct hca *hca)
 	s->pump = evtimer_new(hca->base, sched_on_timer, hca);
 	if (!s->pump)
 		return -ENOMEM;
-	fabric_set_wake(hca, sched_wake);
+	link_of(hca)->set_wake(hca, sched_wake);
 	return 0;
 }
 
 static void sched_exit(struct hca *hca)
 {
-	fabric_set_wake(hca, NULL);
+	link_of(hca)->set_wake(hca, NULL);
 	event_free(hca->sched->pump);
 	free(hca->sched);
 	hca->sched = NULL;

@@ -85,6 +85,7 @@ static int wqe_parse_av(struct send_wqe *w, size_t off, size_t end)
 {
 	const uint8_t *p = w->raw + off;
 	struct wqe_av *av = &w->av;
+	struct qp_path *path = &av->path;
 	uint32_t dqpn, grh;
 
 	if (off + AV_BASE_BYTES > end)
@@ -93,21 +94,21 @@ static int wqe_parse_av(struct send_wqe *w, size_t off, size_t end)
 	dqpn = get_be32(p + 8);
 	av->qkey = get_be32(p);
 	av->dqpn = dqpn & 0xffffff;
-	av->stat_rate = p[12] >> 4;
-	av->sl = p[12] & 0xf;
-	av->path_bits = p[13] & 0x7f;
-	av->rlid = get_be16(p + 14);
+	path->stat_rate = p[12] >> 4;
+	path->sl = p[12] & 0xf;
+	path->mlid = p[13] & 0x7f;
+	path->rlid = get_be16(p + 14);
 	if (!(dqpn & AV_EXTENDED))
 		return AV_BASE_BYTES;
 	if (off + AV_FULL_BYTES > end)
 		return wqe_bad(w, "no room for an extended address vector");
 	grh = get_be32(p + 28);
-	av->tclass = p[26];
-	av->hop_limit = p[27];
-	av->grh = grh >> 30 & 1;
-	av->src_gid_index = grh >> 20;
-	av->flow_label = grh & 0xfffff;
-	memcpy(av->dgid, p + 32, sizeof(av->dgid));
+	path->tclass = p[26];
+	path->hop_limit = p[27];
+	path->grh = grh >> 30 & 1;
+	path->src_gid_index = grh >> 20;
+	path->flow_label = grh & 0xfffff;
+	memcpy(path->dgid, p + 32, sizeof(path->dgid));
 	return AV_FULL_BYTES;
 }
 

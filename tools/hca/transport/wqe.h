@@ -38,12 +38,7 @@ struct wqe_seg {
 struct wqe_av {			/* of a datagram segment */
 	uint32_t qkey;
 	uint32_t dqpn;
-	uint8_t sl, stat_rate, path_bits;
-	uint16_t rlid;
-	bool grh;
-	uint8_t tclass, hop_limit, src_gid_index;
-	uint32_t flow_label;
-	uint8_t dgid[16];
+	struct qp_path path;	/* without what belongs to the queue pair: P_Key, timeout, port */
 };
 
 struct send_wqe {

@@ -23,6 +23,7 @@
 #include "fault.h"
 #include "general.h"
 #include "hca.h"
+#include "ib_link.h"
 #include "ifc.h"
 #include "iseg.h"
 #include "mcast.h"
@@ -76,7 +77,7 @@ static void send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size
 
 static const struct board board = {
 	.modules = modules, .cmds = cmds, .irq = &vfu_irq_ops, .doorbells = &core_doorbells,
-	.qp = &transport_qp_ops, .cqe_lost = qp_lost_cqe,
+	.qp = &transport_qp_ops, .link = &ib_link, .cqe_lost = qp_lost_cqe,
 };
 
 void core_add_module(const struct hca_module *m)

@@ -19,6 +19,7 @@
 #include "fabric.h"
 #include "fault.h"
 #include "hca.h"
+#include "ib_link.h"
 #include "ifc.h"
 #include "looprig.h"
 #include "mcast.h"
@@ -159,7 +160,8 @@ static const struct hca_module *const modules[] = {
 };
 
 static const struct board board = {
-	.modules = modules, .irq = &evrig_irq_ops, .qp = &transport_qp_ops, .cqe_lost = qp_lost_cqe,
+	.modules = modules, .irq = &evrig_irq_ops, .qp = &transport_qp_ops, .link = &ib_link,
+	.cqe_lost = qp_lost_cqe,
 };
 
 static void map(struct hca *hca, uint64_t iova, size_t len)

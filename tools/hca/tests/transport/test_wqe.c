@@ -181,22 +181,22 @@ static void address_vectors(void **state)
 	assert_int_equal(wqe_parse_send(&w, QPT_UD), 0);
 	assert_int_equal(w.av.qkey, 0x11111111);
 	assert_int_equal(w.av.dqpn, 0x123);
-	assert_int_equal(w.av.sl, 3);
-	assert_int_equal(w.av.path_bits, 5);
-	assert_int_equal(w.av.rlid, 9);
-	assert_true(w.av.grh);
-	assert_int_equal(w.av.tclass, 0x42);
-	assert_int_equal(w.av.hop_limit, 7);
-	assert_int_equal(w.av.src_gid_index, 0xab);
-	assert_int_equal(w.av.flow_label, 0x12345);
-	assert_int_equal(w.av.dgid[15], 1);
+	assert_int_equal(w.av.path.sl, 3);
+	assert_int_equal(w.av.path.mlid, 5);
+	assert_int_equal(w.av.path.rlid, 9);
+	assert_true(w.av.path.grh);
+	assert_int_equal(w.av.path.tclass, 0x42);
+	assert_int_equal(w.av.path.hop_limit, 7);
+	assert_int_equal(w.av.path.src_gid_index, 0xab);
+	assert_int_equal(w.av.path.flow_label, 0x12345);
+	assert_int_equal(w.av.path.dgid[15], 1);
 	assert_int_equal(w.len, 0x40);
 	w.raw[7] = 3;		/* cut off in the middle */
 	assert_int_equal(wqe_parse_send(&w, QPT_UD), -EINVAL);
 	w.raw[7] = 2;
 	w.raw[24] = 0;		/* the short form has 16 bytes */
 	assert_int_equal(wqe_parse_send(&w, QPT_UD), 0);
-	assert_false(w.av.grh);
+	assert_false(w.av.path.grh);
 	w.raw[7] = 1;
 	assert_int_equal(wqe_parse_send(&w, QPT_UD), -EINVAL);
 }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * InfiniBand as the link layer of the transport: packets are addressed by LIDs, and by GIDs if they
+ * have a GRH; the tables of the port say which addresses are its own.
+ */
+#include <string.h>
+
+#include "address.h"
+#include "fabric.h"
+#include "hca.h"
+#include "ib_link.h"
+#include "link.h"
+#include "packet.h"
+#include "qp.h"
+#include "sma.h"
+#include "wire.h"
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static bool ib_has_source(struct hca *hca, const struct qp_path *path)
+{
+	uint8_t gid[16];
+
+	return !path->grh || gid_get(hca, path->src_gid_index, gid);
+}
+
+static void ib_address(struct hca *hca, const struct qp *qp, const struct qp_path *path,
+		       struct packet *p)
+{
+	p->slid = fabric_lid(hca);
+	p->dlid = path->rlid;
+	p->sl = path->sl;
+	p->pkey = pkey_table_get(hca, qp->path.pkey_index);
+	if (!path->grh)
+		return;
+	p->grh = true;
+	gid_get(hca, path->src_gid_index, p->sgid);
+	memcpy(p->dgid, path->dgid, sizeof(p->dgid));
+	p->tclass = path->tclass;
+	p->hop_limit = path->hop_limit;
+	p->flow_label = path->flow_label;
+}
+
+static bool ib_room(struct hca *hca, const struct qp_path *path)
+{
+	return fabric_can_tx(hca, path->rlid, path->dgid);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+/* A switch gives up on packets that have waited too long for a port whose queue is full. */
+static bool ib_full(struct hca *hca)
+{
+	return fabric_busy(hca->fabric, fabric_port_number(hca));
+}
+
+static bool ib_manage(struct hca *hca, const struct packet *p)
+{
+	if (!packet_is_smp(p))
+		return false;
+	sma_receive(hca, p);
+	return true;
+}
+
+/* ---- addresses of a packet that has arrived -------------------------------------------------- */
+
+static const uint8_t *ib_group(const struct packet *p)
+{
+	return lid_is_mcast(p->dlid) ? p->dgid : NULL;
+}
+
+/*
+ * A connected queue pair accepts packets of its peer only, so that others cannot reach it by
+ * guessing its number.
+ */
+static const char *ib_wrong_source(const struct qp *qp, const struct packet *p)
+{
+	if (qp->type == QPT_QP0 && !packet_is_smp(p))
+		return "virtual lane";
+	if ((p->opcode & BTH_SERVICE_MASK) != BTH_UD && p->slid != qp->path.rlid)
+		return "SLID";
+	return NULL;
+}
+
+/* A queue pair is a member of one partition, the management agent of all of the port's. */
+static bool ib_pkey_ok(struct hca *hca, const struct qp *qp, const struct packet *p)
+{
+	if (qp->type == QPT_QP0)
+		return true;
+	if (qp->type == QPT_QP1)
+		return pkey_find(hca, p->pkey) != PKEY_NONE;
+	return pkeys_match(pkey_table_get(hca, qp->path.pkey_index), p->pkey);
+}
+
+/* The GIDs of a connection are those of its path; a datagram comes to any of the port's. */
+static bool ib_grh_ok(struct hca *hca, const struct qp *qp, const struct packet *p)
+{
+	uint8_t own[16];
+
+	if (!p->grh || lid_is_mcast(p->dlid))
+		return true;
+	if ((p->opcode & BTH_SERVICE_MASK) == BTH_UD || !qp->path.grh)
+		return gid_is_ours(hca, p->dgid);
+	return gid_get(hca, qp->path.src_gid_index, own) &&
+	       !memcmp(p->dgid, own, sizeof(own)) &&
+	       !memcmp(p->sgid, qp->path.dgid, sizeof(p->sgid));
+}
+
+static const char *ib_wrong_destination(struct hca *hca, const struct qp *qp,
+					const struct packet *p)
+{
+	if (!ib_grh_ok(hca, qp, p))
+		return "GID";
+	if (qp->block_lb_mc && lid_is_mcast(p->dlid) && p->slid == fabric_lid(hca) &&
+	    p->sqpn == qp->obj.num)
+		return "own multicast";
+	if (ib_pkey_ok(hca, qp, p))
+		return NULL;
+	hca->count.bad_pkeys++;
+	return "P_Key";
+}
+
+static bool ib_network_header(const struct packet *p, uint8_t header[NETWORK_HEADER_BYTES])
+{
+	if (p->grh)
+		wire_grh(p, header);
+	return p->grh;
+}
+
+static void ib_to_cqe(const struct packet *p, struct completion *c)
+{
+	c->slid = p->slid;
+	c->sl = p->sl;
+	c->grh = p->grh;
+}
+
+const struct link_ops ib_link = {
+	.mtu = fabric_mtu, .has_source = ib_has_source, .address = ib_address, .room = ib_room,
+	.send = fabric_tx, .receive = fabric_rx, .pending = fabric_rx_pending, .full = ib_full,
+	.set_wake = fabric_set_wake, .manage = ib_manage, .group = ib_group,
+	.wrong_source = ib_wrong_source, .wrong_destination = ib_wrong_destination,
+	.network_header = ib_network_header, .to_cqe = ib_to_cqe,
+};
