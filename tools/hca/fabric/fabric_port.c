@@ -10,6 +10,7 @@
 #include "fabric.h"
 #include "fabric_priv.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "impair.h"
 #include "profile.h"
 
@@ -175,7 +176,7 @@ static void fabric_arrive(struct hca *hca, struct packet *p)
 {
 	struct fabric_port *port = hca->fabric_port;
 
-	if (!fabric_port_open(port, p) || !fabric_port_has_lid(port, p->dlid) ||
+	if (!fabric_port_open(port, p) || !fabric_port_has_lid(port, ib_hdr(p)->dlid) ||
 	    p->len > hca->profile->mtu || p->len > port->far_mtu || fabric_port_drops(port)) {
 		hca->count.packets_dropped++;
 		packet_free(hca->fabric, p);

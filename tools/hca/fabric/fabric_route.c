@@ -8,6 +8,7 @@
 #include "fabric_priv.h"
 #include "forward.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "mcast.h"
 #include "packet.h"
 
@@ -43,7 +44,7 @@ static uint64_t fabric_members(const struct fabric *f, uint16_t mlid, const uint
 
 static void fabric_multicast(struct fabric *f, unsigned int from, struct packet *p)
 {
-	uint64_t members = fabric_members(f, p->dlid, p->dgid, from);
+	uint64_t members = fabric_members(f, ib_hdr(p)->dlid, ib_hdr(p)->dgid, from);
 	struct packet *copy;
 	unsigned int i;
 
@@ -81,13 +82,13 @@ static void fabric_to_agent(struct fabric *f, unsigned int from, struct packet *
  */
 void fabric_route(struct fabric *f, unsigned int from, struct packet *p)
 {
-	uint8_t to = forward_unicast(&f->forward, p->dlid);
+	uint8_t to = forward_unicast(&f->forward, ib_hdr(p)->dlid);
 
-	if (lid_is_mcast(p->dlid))
+	if (lid_is_mcast(ib_hdr(p)->dlid))
 		fabric_multicast(f, from, p);
 	else if (!from)
 		fabric_send(f, to, p);
-	else if (!to || p->dlid == LID_PERMISSIVE)
+	else if (!to || ib_hdr(p)->dlid == LID_PERMISSIVE)
 		fabric_to_agent(f, from, p);
 	else
 		fabric_deliver(f, from, fabric_port_at(f, to), p);

@@ -3,6 +3,7 @@
  * The forwarding tables of the switch (InfiniBand Architecture, volume 1, 18.2.4.3).
  */
 #include "forward.h"
+#include "ib_packet.h"
 #include "packet.h"
 
 /**

@@ -8,6 +8,7 @@
 #include "fabric.h"
 #include "forward.h"
 #include "gsi.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "mad_format.h"
 #include "packet.h"
@@ -37,12 +38,12 @@ static bool gsi_pkey_ok(const struct switch_node *sw, uint16_t pkey)
 bool gsi_accept(const struct switch_node *sw, const struct packet *p, struct gsi_peer *from)
 {
 	if ((p->opcode & BTH_SERVICE_MASK) != BTH_UD || p->dqpn != 1 || p->qkey != GSI_QKEY ||
-	    p->len != MAD_BYTES || p->dlid == LID_PERMISSIVE || !gsi_pkey_ok(sw, p->pkey))
+	    p->len != MAD_BYTES || ib_hdr(p)->dlid == LID_PERMISSIVE || !gsi_pkey_ok(sw, p->pkey))
 		return false;
 	*from = (struct gsi_peer){
-		.lid = p->slid, .qpn = p->sqpn, .sl = p->sl, .grh = p->grh,
+		.lid = ib_hdr(p)->slid, .qpn = p->sqpn, .sl = ib_hdr(p)->sl, .grh = ib_hdr(p)->grh,
 	};
-	memcpy(from->gid, p->sgid, sizeof(from->gid));
+	memcpy(from->gid, ib_hdr(p)->sgid, sizeof(from->gid));
 	return true;
 }
 
@@ -64,18 +65,18 @@ void gsi_send(struct switch_node *sw, const struct gsi_peer *to, const uint8_t *
 	if (!p)
 		return;
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = sw->lid;
-	p->dlid = to->lid;
-	p->sl = to->sl;
+	ib_hdr(p)->slid = sw->lid;
+	ib_hdr(p)->dlid = to->lid;
+	ib_hdr(p)->sl = to->sl;
 	p->pkey = PKEY_DEFAULT;
 	p->qkey = GSI_QKEY;
 	p->dqpn = to->qpn;
 	p->sqpn = 1;
 	if (to->grh) {
-		p->grh = true;
-		p->hop_limit = 64;
-		switch_gid(sw, p->sgid);
-		memcpy(p->dgid, to->gid, sizeof(p->dgid));
+		ib_hdr(p)->grh = true;
+		ib_hdr(p)->hop_limit = 64;
+		switch_gid(sw, ib_hdr(p)->sgid);
+		memcpy(ib_hdr(p)->dgid, to->gid, sizeof(ib_hdr(p)->dgid));
 	}
 	p->len = MAD_BYTES;
 	memcpy(p->payload, mad, MAD_BYTES);

@@ -9,6 +9,7 @@
 #include "fabric.h"
 #include "hca.h"
 #include "ib_link.h"
+#include "ib_packet.h"
 #include "link.h"
 #include "packet.h"
 #include "qp.h"
@@ -27,18 +28,18 @@ static bool ib_has_source(struct hca *hca, const struct qp_path *path)
 static void ib_address(struct hca *hca, const struct qp *qp, const struct qp_path *path,
 		       struct packet *p)
 {
-	p->slid = fabric_lid(hca);
-	p->dlid = path->rlid;
-	p->sl = path->sl;
+	ib_hdr(p)->slid = fabric_lid(hca);
+	ib_hdr(p)->dlid = path->rlid;
+	ib_hdr(p)->sl = path->sl;
 	p->pkey = pkey_table_get(hca, qp->path.pkey_index);
 	if (!path->grh)
 		return;
-	p->grh = true;
-	gid_get(hca, path->src_gid_index, p->sgid);
-	memcpy(p->dgid, path->dgid, sizeof(p->dgid));
-	p->tclass = path->tclass;
-	p->hop_limit = path->hop_limit;
-	p->flow_label = path->flow_label;
+	ib_hdr(p)->grh = true;
+	gid_get(hca, path->src_gid_index, ib_hdr(p)->sgid);
+	memcpy(ib_hdr(p)->dgid, path->dgid, sizeof(ib_hdr(p)->dgid));
+	ib_hdr(p)->tclass = path->tclass;
+	ib_hdr(p)->hop_limit = path->hop_limit;
+	ib_hdr(p)->flow_label = path->flow_label;
 }
 
 static bool ib_room(struct hca *hca, const struct qp_path *path)
@@ -66,7 +67,7 @@ static bool ib_manage(struct hca *hca, const struct packet *p)
 
 static const uint8_t *ib_group(const struct packet *p)
 {
-	return lid_is_mcast(p->dlid) ? p->dgid : NULL;
+	return lid_is_mcast(ib_hdr(p)->dlid) ? ib_hdr(p)->dgid : NULL;
 }
 
 /*
@@ -77,7 +78,7 @@ static const char *ib_wrong_source(const struct qp *qp, const struct packet *p)
 {
 	if (qp->type == QPT_QP0 && !packet_is_smp(p))
 		return "virtual lane";
-	if ((p->opcode & BTH_SERVICE_MASK) != BTH_UD && p->slid != qp->path.rlid)
+	if ((p->opcode & BTH_SERVICE_MASK) != BTH_UD && ib_hdr(p)->slid != qp->path.rlid)
 		return "SLID";
 	return NULL;
 }
@@ -97,13 +98,13 @@ static bool ib_grh_ok(struct hca *hca, const struct qp *qp, const struct packet 
 {
 	uint8_t own[16];
 
-	if (!p->grh || lid_is_mcast(p->dlid))
+	if (!ib_hdr(p)->grh || lid_is_mcast(ib_hdr(p)->dlid))
 		return true;
 	if ((p->opcode & BTH_SERVICE_MASK) == BTH_UD || !qp->path.grh)
-		return gid_is_ours(hca, p->dgid);
+		return gid_is_ours(hca, ib_hdr(p)->dgid);
 	return gid_get(hca, qp->path.src_gid_index, own) &&
-	       !memcmp(p->dgid, own, sizeof(own)) &&
-	       !memcmp(p->sgid, qp->path.dgid, sizeof(p->sgid));
+	       !memcmp(ib_hdr(p)->dgid, own, sizeof(own)) &&
+	       !memcmp(ib_hdr(p)->sgid, qp->path.dgid, sizeof(ib_hdr(p)->sgid));
 }
 
 static const char *ib_wrong_destination(struct hca *hca, const struct qp *qp,
@@ -111,7 +112,7 @@ static const char *ib_wrong_destination(struct hca *hca, const struct qp *qp,
 {
 	if (!ib_grh_ok(hca, qp, p))
 		return "GID";
-	if (qp->block_lb_mc && lid_is_mcast(p->dlid) && p->slid == fabric_lid(hca) &&
+	if (qp->block_lb_mc && lid_is_mcast(ib_hdr(p)->dlid) && ib_hdr(p)->slid == fabric_lid(hca) &&
 	    p->sqpn == qp->obj.num)
 		return "own multicast";
 	if (ib_pkey_ok(hca, qp, p))
@@ -122,16 +123,16 @@ static const char *ib_wrong_destination(struct hca *hca, const struct qp *qp,
 
 static bool ib_network_header(const struct packet *p, uint8_t header[NETWORK_HEADER_BYTES])
 {
-	if (p->grh)
+	if (ib_hdr(p)->grh)
 		wire_grh(p, header);
-	return p->grh;
+	return ib_hdr(p)->grh;
 }
 
 static void ib_to_cqe(const struct packet *p, struct completion *c)
 {
-	c->slid = p->slid;
-	c->sl = p->sl;
-	c->grh = p->grh;
+	c->slid = ib_hdr(p)->slid;
+	c->sl = ib_hdr(p)->sl;
+	c->grh = ib_hdr(p)->grh;
 }
 
 const struct link_ops ib_link = {

@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "fabric.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "impair.h"
 #include "packet.h"
 #include "util.h"

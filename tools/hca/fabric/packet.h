@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets as the fabric carries them: the fields of the InfiniBand headers (LRH, GRH, BTH and the
- * extended headers) in host order, and the payload. wire.c makes the bytes of a packet on the wire,
- * which only captures have.
+ * Packets as the fabric carries them: a head, which is all that queues, impairments and the pool
+ * look at; the headers of the link layer, which only the link layer knows; the fields of the
+ * transport's headers (BTH and the extended headers) in host order; and the payload. wire.c makes
+ * the bytes of a packet on the wire, which only captures have.
  *
  * A packet belongs to one thread at a time: to that of the HCA or of the switch which makes it,
  * holds it in a queue or takes it from an inbox.
@@ -15,9 +16,8 @@
 #include <sys/queue.h>
 
 #define PKT_MTU_MAX	4096
+#define PKT_LINK_BYTES	48	/* of the headers of a link layer */
 #define PSN_MASK	0xffffffu
-#define LID_PERMISSIVE	0xffff
-#define LID_MCAST_FIRST	0xc000
 
 /* BTH opcode: service in the top three bits, operation below. */
 enum bth_service {
@@ -45,19 +45,14 @@ enum aeth {
 };
 
 struct packet {
+	/* The head */
 	STAILQ_ENTRY(packet) link;
-	/* While impair.c holds it back */
-	uint64_t release_ns;
-	unsigned int overtakers;	/* packets that it still waits for */
+	uint64_t release_ns;		/* while impair.c holds the packet: until when */
+	unsigned int overtakers;	/* and how many packets have to come before it */
 	uint8_t by;		/* at the switch's port 0: port of the switch that it came by */
-	/* LRH */
-	uint16_t slid, dlid;
-	uint8_t sl;
-	/* GRH */
-	bool grh;
-	uint8_t sgid[16], dgid[16];
-	uint8_t tclass, hop_limit;
-	uint32_t flow_label;
+	uint32_t len;		/* of the payload */
+	/* Headers of the link layer: of InfiniBand, struct ib_headers */
+	_Alignas(uint64_t) uint8_t link_headers[PKT_LINK_BYTES];
 	/* BTH */
 	uint8_t opcode;
 	bool solicited, ack_req;
@@ -79,7 +74,6 @@ struct packet {
 	uint64_t orig;
 	/* ImmDt or IETH */
 	uint32_t imm;
-	uint32_t len;		/* of the payload */
 	uint8_t payload[PKT_MTU_MAX];
 };
 
@@ -94,17 +88,6 @@ static inline int32_t psn_diff(uint32_t a, uint32_t b)
 static inline uint32_t psn_add(uint32_t psn, uint32_t n)
 {
 	return (psn + n) & PSN_MASK;
-}
-
-static inline bool lid_is_mcast(uint16_t lid)
-{
-	return lid >= LID_MCAST_FIRST && lid != LID_PERMISSIVE;
-}
-
-/* A subnet management packet: from a queue pair 0 to one. */
-static inline bool packet_is_smp(const struct packet *p)
-{
-	return (p->opcode & BTH_SERVICE_MASK) == BTH_UD && !p->dqpn && !p->sqpn;
 }
 
 /* A packet from a responder to a requester. */

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "ib_packet.h"
 #include "ifc.h"
 #include "mad_format.h"
 #include "packet.h"

@@ -8,6 +8,7 @@
 
 #include "fabric.h"
 #include "forward.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "mad_format.h"
 #include "packet.h"

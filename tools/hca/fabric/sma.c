@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "fabric.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "mad.h"
 #include "packet.h"
@@ -235,9 +236,9 @@ static void sma_reply(struct hca *hca, const struct packet *p, uint16_t dlid, co
 	if (!r)
 		return;
 	r->opcode = BTH_UD | BTH_SEND_ONLY;
-	r->slid = fabric_lid(hca);
-	r->dlid = dlid;
-	r->sl = p->sl;
+	ib_hdr(r)->slid = fabric_lid(hca);
+	ib_hdr(r)->dlid = dlid;
+	ib_hdr(r)->sl = ib_hdr(p)->sl;
 	r->pkey = p->pkey;
 	r->len = MAD_BYTES;
 	memcpy(r->payload, mad, MAD_BYTES);
@@ -254,7 +255,7 @@ void sma_receive(struct hca *hca, const struct packet *p)
 	const struct smp_node node = { .ports = 1, .lid = fabric_lid(hca) };
 	uint8_t in[MAD_BYTES], out[MAD_BYTES] = { 0 };
 	enum smp_way way = SMP_BY_LID;
-	uint16_t to = p->slid;
+	uint16_t to = ib_hdr(p)->slid;
 	bool directed;
 
 	if (!hca->port || !packet_is_smp(p) || p->len != MAD_BYTES ||

@@ -3,6 +3,7 @@
  * Directed routes (InfiniBand Architecture, volume 1, 14.2.2): what a node does with a packet that
  * arrives, by the pointer into the paths that the packet carries.
  */
+#include "ib_packet.h"
 #include "ifc.h"
 #include "mad_format.h"
 #include "packet.h"

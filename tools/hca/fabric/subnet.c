@@ -7,6 +7,7 @@
 
 #include "fabric.h"
 #include "gsi.h"
+#include "ib_packet.h"
 #include "mad_format.h"
 #include "packet.h"
 #include "sa.h"
@@ -24,7 +25,7 @@ static void subnet_receive(void *arg, unsigned int by, const struct packet *p)
 	struct subnet *s = arg;
 	struct gsi_peer from;
 
-	if (p->dlid != LID_PERMISSIVE && p->dlid != s->sw.lid)
+	if (ib_hdr(p)->dlid != LID_PERMISSIVE && ib_hdr(p)->dlid != s->sw.lid)
 		return;
 	if (packet_is_smp(p)) {
 		switch_receive(&s->sw, by, p);

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "fabric.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "mad.h"
 #include "packet.h"
@@ -66,8 +67,8 @@ static struct packet *switch_packet(struct switch_node *sw, uint16_t dlid, const
 	if (!p)
 		return NULL;
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = dlid == LID_PERMISSIVE ? LID_PERMISSIVE : sw->lid;
-	p->dlid = dlid;
+	ib_hdr(p)->slid = dlid == LID_PERMISSIVE ? LID_PERMISSIVE : sw->lid;
+	ib_hdr(p)->dlid = dlid;
 	p->pkey = PKEY_DEFAULT;
 	p->len = MAD_BYTES;
 	memcpy(p->payload, mad, MAD_BYTES);
@@ -157,9 +158,9 @@ void switch_receive(struct switch_node *sw, unsigned int by, const struct packet
 	memcpy(in, p->payload, MAD_BYTES);
 	if (in[OFF_CLASS] == CLASS_SM_DIRECTED)
 		switch_directed(sw, by, in);
-	else if (in[OFF_CLASS] == CLASS_SM_LID && p->dlid != LID_PERMISSIVE &&
+	else if (in[OFF_CLASS] == CLASS_SM_LID && ib_hdr(p)->dlid != LID_PERMISSIVE &&
 		 switch_answer(sw, by, in, out))
-		switch_send(sw, SMP_BY_LID, p->slid, out);
+		switch_send(sw, SMP_BY_LID, ib_hdr(p)->slid, out);
 }
 
 /**

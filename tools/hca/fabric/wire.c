@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "ib_packet.h"
 #include "ifc.h"
 #include "packet.h"
 #include "port_info.h"
@@ -130,14 +131,14 @@ static unsigned int wire_transport_bytes(const struct packet *p)
 
 static void wire_put_lrh(const struct packet *p, uint8_t *lrh)
 {
-	unsigned int len = LRH_BYTES + (p->grh ? GRH_BYTES : 0) + wire_transport_bytes(p);
-	uint8_t vl = packet_is_smp(p) ? VL_MANAGEMENT : port_data_vl(p->sl);
+	unsigned int len = LRH_BYTES + (ib_hdr(p)->grh ? GRH_BYTES : 0) + wire_transport_bytes(p);
+	uint8_t vl = packet_is_smp(p) ? VL_MANAGEMENT : port_data_vl(ib_hdr(p)->sl);
 
 	lrh[0] = vl << 4;
-	lrh[1] = p->sl << 4 | (p->grh ? LNH_GRH : LNH_BTH);
-	put_be16(lrh + 2, p->dlid);
+	lrh[1] = ib_hdr(p)->sl << 4 | (ib_hdr(p)->grh ? LNH_GRH : LNH_BTH);
+	put_be16(lrh + 2, ib_hdr(p)->dlid);
 	put_be16(lrh + 4, len / 4);
-	put_be16(lrh + 6, p->slid);
+	put_be16(lrh + 6, ib_hdr(p)->slid);
 }
 
 /* Path migration is not offered, so a connection is always in the state "migrated". */
@@ -159,12 +160,12 @@ static void wire_put_bth(const struct packet *p, uint8_t *bth)
  */
 void wire_grh(const struct packet *p, uint8_t grh[GRH_BYTES])
 {
-	put_be32(grh, 6u << 28 | (uint32_t)p->tclass << 20 | p->flow_label);
+	put_be32(grh, 6u << 28 | (uint32_t)ib_hdr(p)->tclass << 20 | ib_hdr(p)->flow_label);
 	put_be16(grh + 4, wire_transport_bytes(p));
 	grh[6] = GRH_NEXT_IBA;
-	grh[7] = p->hop_limit;
-	memcpy(grh + 8, p->sgid, sizeof(p->sgid));
-	memcpy(grh + 24, p->dgid, sizeof(p->dgid));
+	grh[7] = ib_hdr(p)->hop_limit;
+	memcpy(grh + 8, ib_hdr(p)->sgid, sizeof(ib_hdr(p)->sgid));
+	memcpy(grh + 24, ib_hdr(p)->dgid, sizeof(ib_hdr(p)->dgid));
 }
 
 /* The invariant CRC (7.8.1): what switches and routers may change counts as ones. */
@@ -237,7 +238,7 @@ size_t wire_packet(const struct packet *p, uint8_t buf[WIRE_MAX])
 	uint8_t *at = buf + LRH_BYTES;
 
 	wire_put_lrh(p, buf);
-	if (p->grh) {
+	if (ib_hdr(p)->grh) {
 		wire_grh(p, at);
 		at += GRH_BYTES;
 	}

@@ -16,6 +16,7 @@
 #include "corerig.h"
 #include "expect.h"
 #include "fabric.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "impair.h"
 #include "object.h"
@@ -132,7 +133,7 @@ static bool packet_is_captured(const char *path)
 
 	stat(path, &before);
 	p->opcode = BTH_RC | BTH_SEND_ONLY;
-	p->dlid = 0x77;
+	ib_hdr(p)->dlid = 0x77;
 	fabric_tx(core.hca, p);
 	stat(path, &after);
 	return after.st_size > before.st_size;
@@ -185,7 +186,7 @@ static struct packet *datagram(void)
 	struct packet *p = packet_alloc(core.fabric);
 
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->dlid = fabric_lid(core.hca);
+	ib_hdr(p)->dlid = fabric_lid(core.hca);
 	p->dqpn = 2;
 	return p;
 }

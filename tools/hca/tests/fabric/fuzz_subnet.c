@@ -7,6 +7,7 @@
 
 #include "fabric.h"
 #include "fuzzrig.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "packet.h"
 #include "sa_record.h"

@@ -12,6 +12,7 @@
 #include "eq.h"
 #include "evrig.h"
 #include "fabric.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "looprig.h"
 #include "mcast.h"
@@ -135,8 +136,8 @@ void net_send(unsigned int h, unsigned int qpn, uint16_t dlid, const uint8_t *ma
 
 	must(p);
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = fabric_lid(net.hca[h]);
-	p->dlid = dlid;
+	ib_hdr(p)->slid = fabric_lid(net.hca[h]);
+	ib_hdr(p)->dlid = dlid;
 	p->pkey = 0xffff;
 	p->qkey = qpn ? QKEY : 0;
 	p->sqpn = qpn;
@@ -156,8 +157,8 @@ bool net_take(unsigned int h)
 	if (!p)
 		return false;
 	memcpy(net.out, p->payload, MAD_BYTES);
-	net.out_slid = p->slid;
-	net.out_dlid = p->dlid;
+	net.out_slid = ib_hdr(p)->slid;
+	net.out_dlid = ib_hdr(p)->dlid;
 	packet_free(net.fabric, p);
 	return true;
 }

@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "fabric.h"
 #include "forward.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "packet.h"
 #include "port.h"
@@ -190,7 +191,7 @@ static void multicast_is_recorded_once(void **state)
 		assert_true(net_take(h));
 	p = packet_alloc(net.fabric);
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->dlid = MLID;
+	ib_hdr(p)->dlid = MLID;
 	fabric_route(net.fabric, 0, p);
 	assert_int_equal(count(), 2);
 	for (h = 0; h < NET_HCAS; h++)
@@ -217,7 +218,7 @@ static void dropped_packets(void **state)
 	p = packet_alloc(net.fabric);
 	fabric_send(net.fabric, SWITCH_PORTS, p);
 	p = packet_alloc(net.fabric);
-	p->dlid = 77;
+	ib_hdr(p)->dlid = 77;
 	fabric_route(net.fabric, 0, p);
 	assert_int_equal(count(), 2);
 }

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "fabric.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "impair.h"
 #include "packet.h"
@@ -62,8 +63,8 @@ static void send_packet(unsigned int psn)
 	struct packet *p = packet_alloc(net.fabric);
 
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = fabric_lid(net.hca[0]);
-	p->dlid = fabric_lid(net.hca[1]);
+	ib_hdr(p)->slid = fabric_lid(net.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(net.hca[1]);
 	p->sqpn = 5;
 	p->dqpn = 6;
 	p->psn = psn;
@@ -320,7 +321,7 @@ static void ports_do_not_lose_alike(void **state)
 		uint64_t lost[2] = { counted(IMPAIR_LOSS), impair_counts(other).n[IMPAIR_LOSS] };
 		struct packet *p = packet_alloc(net.fabric);
 
-		p->dlid = fabric_lid(net.hca[2]);
+		ib_hdr(p)->dlid = fabric_lid(net.hca[2]);
 		p->dqpn = 6;
 		fabric_tx(net.hca[0], p);
 		fabric_poll(net.hca[2]);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "ib_packet.h"
 #include "packet.h"
 #include "port.h"
 #include "subnetrig.h"
@@ -48,8 +49,8 @@ static void put(unsigned int h, uint16_t dlid, unsigned int psn)
 	struct packet *p = packet_alloc(net.fabric);
 
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = fabric_lid(net.hca[h]);
-	p->dlid = dlid;
+	ib_hdr(p)->slid = fabric_lid(net.hca[h]);
+	ib_hdr(p)->dlid = dlid;
 	p->sqpn = 5;
 	p->dqpn = 6;
 	p->psn = psn;
@@ -189,8 +190,8 @@ static void switch_loses_subnet_management_without_room(void **state)
 		put(0, SWITCH_LID, i);
 	p = packet_alloc(net.fabric);
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = lid(2);
-	p->dlid = SWITCH_LID;
+	ib_hdr(p)->slid = lid(2);
+	ib_hdr(p)->dlid = SWITCH_LID;
 	p->len = MAD_BYTES;
 	net_smp(p->payload, METHOD_GET, SMP_NODE_INFO, 0);
 	fabric_tx(net.hca[2], packet_copy(net.fabric, p));

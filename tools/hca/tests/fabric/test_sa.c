@@ -13,6 +13,7 @@
 #include "address.h"
 #include "fabric.h"
 #include "forward.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "packet.h"
 #include "port.h"
@@ -588,8 +589,8 @@ static void short_or_foreign_packets_are_dropped(void **state)
 		struct packet *p = packet_alloc(net.fabric);
 
 		p->opcode = BTH_UD | BTH_SEND_ONLY;
-		p->slid = fabric_lid(net.hca[0]);
-		p->dlid = SWITCH_LID;
+		ib_hdr(p)->slid = fabric_lid(net.hca[0]);
+		ib_hdr(p)->dlid = SWITCH_LID;
 		p->qkey = bad[i].qkey;
 		p->pkey = bad[i].pkey;
 		p->dqpn = bad[i].qpn;

@@ -15,6 +15,7 @@
 #include "cmd.h"
 #include "fabric.h"
 #include "forward.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "packet.h"
 #include "port.h"
@@ -306,8 +307,8 @@ static bool arrives(unsigned int from, unsigned int to, unsigned int len)
 
 	assert_non_null(p);
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = fabric_lid(net.hca[from]);
-	p->dlid = fabric_lid(net.hca[to]);
+	ib_hdr(p)->slid = fabric_lid(net.hca[from]);
+	ib_hdr(p)->dlid = fabric_lid(net.hca[to]);
 	p->pkey = 0xffff;
 	p->len = len;
 	fabric_tx(net.hca[from], p);

@@ -19,6 +19,7 @@
 #include "address.h"
 #include "capture.h"
 #include "fabric.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "packet.h"
 #include "port.h"
@@ -62,8 +63,8 @@ static void send_mad(struct host *host, unsigned int qpn, uint16_t dlid, const u
 	}
 	p = packet_alloc(net.fabric);
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = fabric_lid(hca);
-	p->dlid = dlid;
+	ib_hdr(p)->slid = fabric_lid(hca);
+	ib_hdr(p)->dlid = dlid;
 	p->pkey = 0xffff;
 	p->qkey = qpn ? 0x80010000u : 0;
 	p->sqpn = qpn;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ib_packet.h"
 #include "packet.h"
 #include "wire.h"
 
@@ -85,8 +86,7 @@ static void expect(const struct packet *p, const char *hex)
 static struct packet packet(uint8_t opcode, uint32_t len)
 {
 	struct packet p = {
-		.slid = 0x1122, .dlid = 0x3344, .sl = 6, .tclass = 0xa1, .hop_limit = 0xa2,
-		.flow_label = 0x9b9c9, .opcode = opcode, .pkey = 0x8765, .dqpn = 0x123456,
+		.opcode = opcode, .pkey = 0x8765, .dqpn = 0x123456,
 		.psn = 0xfedcba, .qkey = 0x51525354, .sqpn = 0x616263, .xrc_srqn = 0x717273,
 		.va = 0x0102030405060708, .rkey = 0x11121314, .dma_len = 0x21222324,
 		.swap_add = 0x3132333435363738, .compare = 0x4142434445464748,
@@ -96,9 +96,13 @@ static struct packet packet(uint8_t opcode, uint32_t len)
 	};
 	uint32_t i;
 
+	*ib_hdr(&p) = (struct ib_headers){
+		.slid = 0x1122, .dlid = 0x3344, .sl = 6, .tclass = 0xa1, .hop_limit = 0xa2,
+		.flow_label = 0x9b9c9,
+	};
 	for (i = 0; i < 4; i++) {
-		memset(p.sgid + 4 * i, 0xc0 + i, 4);
-		memset(p.dgid + 4 * i, 0xd0 + i, 4);
+		memset(ib_hdr(&p)->sgid + 4 * i, 0xc0 + i, 4);
+		memset(ib_hdr(&p)->dgid + 4 * i, 0xd0 + i, 4);
 	}
 	for (i = 0; i < len; i++)
 		p.payload[i] = 0xe1 + i;
@@ -114,7 +118,7 @@ static void base_headers(void **state)
 	p.ack_req = true;
 	expect(&p, "20 62 3344 0006 1122  04 40 8765 00 123456 80 fedcba");
 	p.solicited = true;
-	p.sl = 15;
+	ib_hdr(&p)->sl = 15;
 	p.psn = 0x1000000;	/* only 24 bits of it are sent */
 	expect(&p, "30 f2 3344 0006 1122  04 c0 8765 00 123456 80 000000");
 }
@@ -143,7 +147,7 @@ static void global_header(void **state)
 		"                     d0d0d0d0 d1d1d1d1 d2d2d2d2 d3d3d3d3";
 
 	(void)state;
-	p.grh = true;
+	ib_hdr(&p)->grh = true;
 	expect(&p, "20 63 3344 0014 1122"
 	       "6a19b9c9 0020 1b a2  c0c0c0c0 c1c1c1c1 c2c2c2c2 c3c3c3c3"
 	       "                     d0d0d0d0 d1d1d1d1 d2d2d2d2 d3d3d3d3"
@@ -172,7 +176,7 @@ static void longest_packet(void **state)
 	struct packet p = packet(BTH_XRC | BTH_MASKED_CMP_SWAP, PKT_MTU_MAX);
 
 	(void)state;
-	p.grh = true;
+	ib_hdr(&p)->grh = true;
 	assert_int_equal(wire_packet(&p, bytes), WIRE_MAX);
 	assert_int_equal(bytes[4] << 8 | bytes[5], (WIRE_MAX - 2) / 4);
 	assert_int_equal(bytes[12] << 8 | bytes[13], WIRE_MAX - 2 - 8 - GRH_BYTES);
@@ -245,7 +249,7 @@ static void extended_headers(void **state)
 		struct packet p = packet(kinds[i / 4].opcode, payload ? 5 : 0);
 		size_t len, n = unhex(want, kinds[i / 4].ext);
 
-		p.grh = grh;
+		ib_hdr(&p)->grh = grh;
 		len = wire_packet(&p, bytes);
 		if (len != base + n + (payload ? 8 : 0) + CRCS ||
 		    memcmp(bytes + base, want, n) || bytes[base - 12] != kinds[i / 4].opcode)
@@ -290,7 +294,7 @@ static void icrc_covers_what_is_invariant(void **state)
 		struct packet p = packet(BTH_RC | BTH_WRITE_ONLY, 4);
 		uint8_t icrc[4];
 
-		p.grh = grh;
+		ib_hdr(&p)->grh = grh;
 		len = wire_packet(&p, bytes) - CRCS;
 		memcpy(icrc, bytes + len, 4);
 		for (i = 0; i < 8 * len; i++) {

@@ -9,6 +9,7 @@
 #include "fabric.h"
 #include "fuzzrig.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "packet.h"
 #include "qp.h"
@@ -28,7 +29,7 @@ static void fill(struct packet *p, struct fuzz_in *in, const struct qp *qp, uint
 {
 	uint8_t op = fuzz_u8(in);
 
-	p->slid = p->dlid = fabric_lid(core.hca);
+	ib_hdr(p)->slid = ib_hdr(p)->dlid = fabric_lid(core.hca);
 	p->opcode = how & 1 ? op : service_of(qp) | op % 0x1c;
 	p->pkey = 0xffff;
 	p->dqpn = qp->obj.num;
@@ -69,11 +70,11 @@ static void spoil(struct packet *p, struct fuzz_in *in)
 		p->dqpn = fuzz_u8(in) & 1 ? fuzz_u8(in) % 4 : fuzz_u32(in) & 0xffffff;
 		break;
 	case 3:
-		p->dlid = p->slid = fuzz_u16(in);
+		ib_hdr(p)->dlid = ib_hdr(p)->slid = fuzz_u16(in);
 		break;
 	case 4:
-		p->grh = true;
-		fuzz_take(in, p->dgid, 16);
+		ib_hdr(p)->grh = true;
+		fuzz_take(in, ib_hdr(p)->dgid, 16);
 		break;
 	case 5:
 		p->va = (uint64_t)fuzz_u32(in) << 32 | fuzz_u32(in);

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "fabric.h"
 #include "hca.h"
+#include "ib_packet.h"
 #include "impair.h"
 #include "looprig.h"
 #include "packet.h"
@@ -253,8 +254,8 @@ static void send_raw(void *arg)
 		struct packet *p = packet_alloc(hca->fabric);
 
 		p->opcode = BTH_UC | BTH_SEND_ONLY;
-		p->slid = fabric_lid(hca);
-		p->dlid = 2;
+		ib_hdr(p)->slid = fabric_lid(hca);
+		ib_hdr(p)->dlid = 2;
 		p->dqpn = 0x77;
 		p->pkey = 0xffff;
 		p->len = 64;

@@ -16,6 +16,7 @@
 #include "expect.h"
 #include "fabric.h"
 #include "forward.h"
+#include "ib_packet.h"
 #include "ifc.h"
 #include "inject.h"
 #include "mcast.h"
@@ -877,8 +878,8 @@ static void late_duplicate_of_a_read_takes_no_room(void **state)
 	a->max_rd_atomic = 1;
 	b->max_dest_rd_atomic = 1;
 	p->opcode = BTH_RC | BTH_READ_REQ;
-	p->slid = fabric_lid(rig.hca[0]);
-	p->dlid = fabric_lid(rig.hca[1]);
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
 	p->pkey = 0xffff;
 	p->dqpn = b->obj.num;
 	p->psn = a->next_send_psn;
@@ -948,8 +949,8 @@ static void packets_of_other_ports_are_ignored(void **state)
 
 	(void)state;
 	rig_recv(1, b, buf_b, 64, key_b);
-	p->slid = 77;
-	p->dlid = fabric_lid(rig.hca[1]);
+	ib_hdr(p)->slid = 77;
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
 	p->dqpn = b->obj.num;
 	p->psn = b->next_rcv_psn;
 	p->opcode = BTH_RC | BTH_SEND_ONLY;
@@ -1158,8 +1159,8 @@ static void response_of_the_wrong_kind(void **state)
 	while (rig.hca[0]->count.packets_tx < 1)
 		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 	p = packet_alloc(rig.fabric);
-	p->slid = fabric_lid(rig.hca[1]);
-	p->dlid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->slid = fabric_lid(rig.hca[1]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[0]);
 	p->dqpn = a->obj.num;
 	p->psn = psn;
 	p->opcode = BTH_RC | BTH_READ_ONLY;
@@ -1561,8 +1562,8 @@ static void send_smp(void)
 	struct packet *p = packet_alloc(rig.fabric);
 
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = fabric_lid(rig.hca[0]);
-	p->dlid = fabric_lid(rig.hca[1]);
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
 	p->len = sizeof(mad);
 	memcpy(p->payload, mad, sizeof(mad));
 	fabric_tx(rig.hca[0], p);
@@ -1596,8 +1597,8 @@ static void qp1_is_told_the_pkey(void **state)
 	rig_state(1, qp1, QPS_RTR);
 	rig_recv(1, qp1, buf_b, 4096, key_b);
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = fabric_lid(rig.hca[0]);
-	p->dlid = fabric_lid(rig.hca[1]);
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
 	p->dqpn = 1;
 	p->sqpn = 1;
 	p->qkey = 0x80010000u;
@@ -1668,7 +1669,7 @@ static void multicast_waits_for_a_full_member(void **state)
 	while (fabric_can_tx(from, fabric_lid(rig.hca[1]), NULL)) {
 		assert_true(fabric_can_tx(from, 0xc005, group));
 		p = packet_alloc(rig.fabric);
-		p->dlid = fabric_lid(rig.hca[1]);
+		ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
 		fabric_tx(from, p);
 	}
 	assert_false(fabric_can_tx(from, 0xc005, group));
@@ -1685,7 +1686,7 @@ static void hung_hca_holds_up_no_sender(void **state)
 	rig.hca[1]->hung = true;
 	for (; fabric_can_tx(from, fabric_lid(rig.hca[1]), NULL); n++) {
 		p = packet_alloc(rig.fabric);
-		p->dlid = fabric_lid(rig.hca[1]);
+		ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
 		fabric_tx(from, p);
 	}
 	rig_settle();

@@ -12,6 +12,7 @@
 
 #include "capture.h"
 #include "fabric.h"
+#include "ib_packet.h"
 #include "mad_format.h"
 #include "packet.h"
 #include "pairrig.h"
@@ -125,8 +126,7 @@ static void one_packet(struct capture *c, uint8_t opcode, bool grh)
 {
 	uint32_t n = rows++;
 	struct packet p = {
-		.slid = 0x1000 + n, .dlid = 0x2000 + n, .sl = n % 16, .grh = grh, .tclass = 0xa1,
-		.flow_label = 0x12300 + n, .hop_limit = 7, .opcode = opcode, .solicited = n & 1,
+		.opcode = opcode, .solicited = n & 1,
 		.ack_req = n & 2, .pkey = 0x8000 + n, .dqpn = 0x345600 + n, .psn = 0xfff000 + n,
 		.qkey = 0x5678000 + n, .sqpn = 0x78900 + n, .xrc_srqn = 0x9900 + n,
 		.va = 0x1234567800000000 + n, .rkey = 0x44440000 + n, .dma_len = 0x555000 + n,
@@ -135,6 +135,10 @@ static void one_packet(struct capture *c, uint8_t opcode, bool grh)
 		.imm = 0x99999000 + n,
 	};
 
+	*ib_hdr(&p) = (struct ib_headers){
+		.slid = 0x1000 + n, .dlid = 0x2000 + n, .sl = n % 16, .grh = grh, .tclass = 0xa1,
+		.flow_label = 0x12300 + n, .hop_limit = 7,
+	};
 	/* Without data, Wireshark's EoIB finds the datagram malformed. */
 	if (!is(opcode & BTH_OP_MASK, "\x0c\x11\x12\x13\x14\x1a\x1b"))
 		p.len = 4 + n % 7;
@@ -154,13 +158,13 @@ static void expect_base_headers(unsigned int n)
 	const struct packet *p = &sent[n];
 	uint8_t bytes[WIRE_MAX];
 
-	expect(n, VL, true, p->sl % 4);
-	expect(n, SL, true, p->sl);
-	expect(n, LNH, true, p->grh ? 3 : 2);
-	expect(n, DLID, true, p->dlid);
+	expect(n, VL, true, ib_hdr(p)->sl % 4);
+	expect(n, SL, true, ib_hdr(p)->sl);
+	expect(n, LNH, true, ib_hdr(p)->grh ? 3 : 2);
+	expect(n, DLID, true, ib_hdr(p)->dlid);
 	expect(n, PKT_LEN, true, (wire_packet(p, bytes) - 2) / 4);
-	expect(n, SLID, true, p->slid);
-	expect(n, FLOW, p->grh, p->flow_label);
+	expect(n, SLID, true, ib_hdr(p)->slid);
+	expect(n, FLOW, ib_hdr(p)->grh, ib_hdr(p)->flow_label);
 	expect(n, OPCODE, true, p->opcode);
 	expect(n, SE, true, p->solicited);
 	expect(n, M, true, p->opcode < BTH_UD || p->opcode >= BTH_XRC);
@@ -357,8 +361,8 @@ static void datagrams_and_management(void **state)
 	rig_send(0, a, w.b, w.ds);
 	rig_run(1, 1000);
 	p->opcode = BTH_UD | BTH_SEND_ONLY;
-	p->slid = fabric_lid(rig.hca[0]);
-	p->dlid = fabric_lid(rig.hca[1]);
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
 	p->pkey = 0xffff;
 	p->len = MAD_BYTES;
 	memset(p->payload, 0, MAD_BYTES);
