@@ -44,4 +44,10 @@ static inline bool packet_is_smp(const struct packet *p)
 	return (p->opcode & BTH_SERVICE_MASK) == BTH_UD && !p->dqpn && !p->sqpn;
 }
 
+/* The virtual lane of a service level, by the tables that ports have after power on. */
+static inline uint8_t port_data_vl(uint8_t sl)
+{
+	return sl % 4;
+}
+
 #endif

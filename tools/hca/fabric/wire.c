@@ -10,7 +10,6 @@
 #include "ib_packet.h"
 #include "ifc.h"
 #include "packet.h"
-#include "port_info.h"
 #include "wire.h"
 
 #define LRH_BYTES	8

@@ -62,12 +62,6 @@ enum { PHYS_POLLING = 2, PHYS_DISABLED = 3, PHYS_LINK_UP = 5 };
 /* What the M_Key of a request allows. */
 enum m_key_check { M_KEY_OK, M_KEY_HIDDEN, M_KEY_DENIED };
 
-/* The virtual lane of a service level, by the tables that ports have after power on. */
-static inline uint8_t port_data_vl(uint8_t sl)
-{
-	return sl % 4;
-}
-
 uint8_t mtu_code(unsigned int bytes);
 uint16_t port_mtu(const struct port_attrs *a);
 void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap);
