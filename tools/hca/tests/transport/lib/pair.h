@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Two connected queue pairs, one of each HCA of the rig, with a buffer each: what most tests of the
+ * transport start from.
+ */
+#ifndef BLUEBELL_PAIR_H
+#define BLUEBELL_PAIR_H
+
+#include "pairrig.h"
+
+#define CQ_A	10	/* send CQ of the first queue pair; its receive CQ is the next number */
+#define CQ_B	20
+#define BUF	(64u << 10)
+#define ALL	(MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ | MK_REMOTE_WRITE | MK_ATOMIC)
+
+extern struct qp *a, *b;		/* of HCA 0 and of HCA 1 */
+extern uint64_t buf_a, buf_b;		/* buffers of BUF bytes, that of @a with a pattern */
+extern uint64_t local;			/* where RDMA operations of @a have their data: first @buf_a */
+extern uint32_t key_a, key_b;		/* keys of the buffers, which allow everything */
+
+/* For cmocka_unit_test_setup_teardown(), with rig_down(). */
+int rc_up(void **state);
+int uc_up(void **state);
+int ud_up(void **state);
+#define RC(f)	cmocka_unit_test_setup_teardown(f, rc_up, rig_down)
+#define UC(f)	cmocka_unit_test_setup_teardown(f, uc_up, rig_down)
+#define UD(f)	cmocka_unit_test_setup_teardown(f, ud_up, rig_down)
+
+/* Post a request to the send queue of @a. */
+uint16_t post_send(uint8_t opcode, uint32_t len, bool signaled);
+uint16_t post_rdma(uint8_t opcode, uint64_t raddr, uint32_t rkey, uint32_t len);
+uint16_t post_atomic(uint8_t opcode, uint64_t raddr, uint64_t swap_add, uint64_t compare);
+/* Post a datagram to @b, with a GRH if @dgid is given. */
+void post_datagram(uint32_t len, uint32_t qkey, const uint8_t *dgid);
+
+/* The i-th completion on @cqn has this opcode and this syndrome. */
+void expect(uint32_t cqn, unsigned int i, uint8_t opcode, uint8_t syndrome);
+/* Whether the buffers begin with the same @len bytes. */
+bool same(uint32_t len);
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a request may not do: local and remote keys, rights of the queue pair, lengths, operations.
+ */
+#include <event2/event.h>
+
+#include "count.h"
+#include "cq.h"
+#include "eq.h"
+#include "fabric.h"
+#include "ib_packet.h"
+#include "ifc.h"
+#include "inject.h"
+#include "mkey.h"
+#include "packet.h"
+#include "pair.h"
+#include "pairrig.h"
+#include "profile.h"
+#include "qp.h"
+#include "req.h"
+#include "wqe.h"
+
+static void message_too_long_for_the_qp_fails(void **state)
+{
+	(void)state;
+	a->log_msg_max = 10;
+	post_send(WQE_SEND, 1025, false);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_LENGTH);
+	assert_int_equal(a->state, QPS_ERR);
+}
+
+static void opcode_that_the_service_lacks_fails(void **state)
+{
+	(void)state;
+	post_send(0x3f, 16, true);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+static void local_key_is_checked(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	rig_recv(1, b, buf_b, BUF, key_b);
+	rig_recv(1, b, buf_b, BUF, key_b);
+	post_send(WQE_SEND, 16, true);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a + BUF - 8, 16, key_a);
+	rig_send(0, a, w.b, w.ds);
+	post_send(WQE_SEND, 16, true);
+	rig_run(4, 1000);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ, 0);	/* the packets before are not lost */
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_LOCAL_PROT);
+	expect(CQ_A, 2, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(a->state, QPS_ERR);
+}
+
+static void local_rights_are_checked(void **state)
+{
+	uint32_t ro = rig_mkey(0, buf_a, BUF, MK_LOCAL_READ);
+	struct rig_wqe w;
+
+	(void)state;
+	wq_ctrl(&w, WQE_RDMA_READ, true, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_data(&w, buf_a, 16, ro);
+	rig_send(0, a, w.b, w.ds);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_PROT);
+}
+
+static void remote_access_row(uint64_t addr, uint32_t rkey, uint8_t opcode)
+{
+	post_rdma(opcode, addr, rkey, 16);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(rig_events(EV_WQ_ACCESS), 1);
+}
+
+static void remote_key_is_checked(void **state)
+{
+	(void)state;
+	remote_access_row(buf_b, key_b + 0x100, WQE_RDMA_WRITE);
+}
+
+static void remote_key_variant_is_checked(void **state)
+{
+	(void)state;
+	remote_access_row(buf_b, key_b ^ 1, WQE_RDMA_READ);
+}
+
+static void remote_range_is_checked(void **state)
+{
+	(void)state;
+	remote_access_row(buf_b + BUF - 15, key_b, WQE_RDMA_WRITE);
+}
+
+static void remote_rights_are_checked(void **state)
+{
+	(void)state;
+	remote_access_row(buf_b, rig_mkey(1, buf_b, BUF, ALL & ~MK_REMOTE_READ), WQE_RDMA_READ);
+}
+
+static void remote_pd_is_checked(void **state)
+{
+	(void)state;
+	b->pdn = RIG_PD + 1;
+	remote_access_row(buf_b, key_b, WQE_RDMA_WRITE);
+}
+
+static void qp_rights_are_checked(void **state)
+{
+	(void)state;
+	b->rre = false;
+	remote_access_row(buf_b, key_b, WQE_RDMA_READ);
+}
+
+static void qp_write_right_is_checked(void **state)
+{
+	(void)state;
+	b->rwe = false;
+	remote_access_row(buf_b, key_b, WQE_RDMA_WRITE);
+}
+
+static void qp_atomic_right_is_checked(void **state)
+{
+	(void)state;
+	b->rae = false;
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_ACCESS);
+}
+
+static void mode_of_the_specification_refuses_masked_atomics(void **state)
+{
+	uint64_t *word;
+
+	(void)state;
+	word = rig_ptr(1, buf_b);
+	*word = 1;
+	b->atomic_mode = ATOMIC_IB_COMP;
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == 2);
+	post_atomic(WQE_MASKED_FA, buf_b, 1, 0);
+	rig_run(2, 1000);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	assert_true(*word == 2);
+}
+
+static void atomic_that_the_hca_does_not_offer_fails(void **state)
+{
+	(void)state;
+	IFC_SET(atomic_caps, rig.hca[0]->cap[CAP_ATOMIC], atomic_operations, 0x7);
+	post_atomic(WQE_MASKED_FA, buf_b, 1, 0);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+}
+
+static void atomic_that_the_peer_does_not_offer_is_refused(void **state)
+{
+	(void)state;
+	IFC_SET(atomic_caps, rig.hca[1]->cap[CAP_ATOMIC], atomic_operations, 0x2);
+	post_atomic(WQE_ATOMIC_FA, buf_b, 1, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	post_atomic(WQE_ATOMIC_CS, buf_b, 1, 0);
+	rig_run(2, 1000);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+}
+
+static void misaligned_atomic_is_refused(void **state)
+{
+	(void)state;
+	post_atomic(WQE_ATOMIC_FA, buf_b + 4, 1, 0);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 1);
+}
+
+static void message_longer_than_its_receive_is_refused(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 1500, key_b);
+	rig_recv(1, b, buf_b, 1500, key_b);
+	post_send(WQE_SEND, 1501, true);
+	rig_run(3, 1000);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_INVAL_REQ);
+	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_LENGTH);
+	expect(CQ_B + 1, 1, CQE_RESP_ERR, SYND_WR_FLUSH);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.wqe_counter, 1);
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 0);	/* the CQE has all of it */
+}
+
+static void receive_key_is_checked(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b + 0x100);
+	post_send(WQE_SEND, 16, true);
+	rig_run(2, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_REMOTE_OP);
+	expect(CQ_B + 1, 0, CQE_RESP_ERR, SYND_LOCAL_PROT);
+}
+
+static void response_of_the_wrong_length_fails_the_request(void **state)
+{
+	struct packet *p;
+	uint32_t psn = a->next_send_psn;
+
+	(void)state;
+	fabric_inject_drop(rig.hca[1], 0, 1);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 100);
+	while (rig.hca[0]->count.packets_tx < 1)
+		event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	p = packet_alloc(rig.fabric);
+	ib_hdr(p)->slid = fabric_lid(rig.hca[1]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[0]);
+	p->dqpn = a->obj.num;
+	p->psn = psn;
+	p->opcode = BTH_RC | BTH_READ_ONLY;
+	p->pkey = 0xffff;
+	p->len = 99;
+	fabric_tx(rig.hca[1], p);
+	rig_run(1, 1000);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_BAD_RESP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RC(message_too_long_for_the_qp_fails), RC(opcode_that_the_service_lacks_fails),
+		RC(local_key_is_checked), RC(local_rights_are_checked), RC(remote_key_is_checked),
+		RC(remote_key_variant_is_checked), RC(remote_range_is_checked),
+		RC(remote_rights_are_checked), RC(remote_pd_is_checked), RC(qp_rights_are_checked),
+		RC(qp_write_right_is_checked), RC(qp_atomic_right_is_checked),
+		RC(mode_of_the_specification_refuses_masked_atomics),
+		RC(atomic_that_the_hca_does_not_offer_fails),
+		RC(atomic_that_the_peer_does_not_offer_is_refused),
+		RC(misaligned_atomic_is_refused), RC(message_longer_than_its_receive_is_refused),
+		RC(receive_key_is_checked), RC(response_of_the_wrong_length_fails_the_request),
+	};
+
+	return cmocka_run_group_tests_name("access", tests, NULL, NULL);
+}

@@ -1,0 +1,630 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The reliable connected service: data, atomics, order, loss and repair.
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "address.h"
+#include "count.h"
+#include "cq.h"
+#include "eq.h"
+#include "fabric.h"
+#include "ib_packet.h"
+#include "ifc.h"
+#include "inject.h"
+#include "packet.h"
+#include "pair.h"
+#include "pairrig.h"
+#include "profile.h"
+#include "qp.h"
+#include "req.h"
+#include "resp.h"
+#include "wqe.h"
+
+static const uint32_t lengths[] = { 1, 31, 1023, 1024, 1025, 2048, 3000, 40000, 65536 };
+
+static void sends_of_any_length_arrive(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		memset(rig_ptr(1, buf_b), 0, BUF);
+		rig_recv(1, b, buf_b, BUF, key_b);
+		post_send(WQE_SEND, lengths[i], true);
+		assert_int_equal(rig_run(2 * i + 2, 2000), 2 * i + 2);
+		expect(CQ_A, i, CQE_REQ, 0);
+		expect(CQ_B + 1, i, CQE_RESP_SEND, 0);
+		assert_int_equal(rig_cqe(CQ_B + 1, i)->c.byte_cnt, lengths[i]);
+		assert_true(same(lengths[i]));
+		if (lengths[i] < BUF)
+			assert_int_equal(((uint8_t *)rig_ptr(1, buf_b))[lengths[i]], 0);
+	}
+}
+
+static void writes_and_reads_of_any_length_arrive(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		memset(rig_ptr(1, buf_b), 0, BUF);
+		post_rdma(WQE_RDMA_WRITE, buf_b, key_b, lengths[i]);
+		assert_int_equal(rig_run(2 * i + 1, 2000), 2 * i + 1);
+		assert_true(same(lengths[i]));
+		memset(rig_ptr(0, buf_a), 0, BUF);
+		post_rdma(WQE_RDMA_READ, buf_b, key_b, lengths[i]);
+		assert_int_equal(rig_run(2 * i + 2, 2000), 2 * i + 2);
+		expect(CQ_A, 2 * i + 1, CQE_REQ, 0);
+		assert_int_equal(rig_cqe(CQ_A, 2 * i + 1)->c.byte_cnt, lengths[i]);
+		assert_int_equal(rig_cqe(CQ_A, 2 * i + 1)->c.s_wqe_opcode, WQE_RDMA_READ);
+		assert_true(same(lengths[i]));
+	}
+}
+
+static void empty_messages_complete(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 0x40, key_b);
+	post_send(WQE_SEND, 0, true);
+	post_rdma(WQE_RDMA_WRITE, 0, 0, 0);
+	post_rdma(WQE_RDMA_READ, 0, 0, 0);
+	assert_int_equal(rig_run(4, 1000), 4);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 0);
+	expect(CQ_A, 2, CQE_REQ, 0);
+}
+
+static void immediate_data_is_in_the_cqe(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 0x1000, key_b);
+	rig_recv(1, b, buf_b + 0x1000, 0x1000, key_b);
+	post_send(WQE_SEND_IMM, 100, true);
+	post_rdma(WQE_RDMA_WRITE_IMM, buf_b + 0x2000, key_b, 3000);
+	assert_int_equal(rig_run(4, 1000), 4);
+	expect(CQ_B + 1, 0, CQE_RESP_SEND_IMM, 0);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 0x11223344);
+	expect(CQ_B + 1, 1, CQE_RESP_WR_IMM, 0);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.byte_cnt, 3000);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.wqe_counter, 1);
+	assert_memory_equal(rig_ptr(1, buf_b + 0x2000), rig_ptr(0, buf_a), 3000);
+	/* The receive WQE of the write is consumed without being written to. */
+	assert_int_equal(*(uint8_t *)rig_ptr(1, buf_b + 0x1000), 0);
+}
+
+static void lists_are_gathered_and_scattered(void **state)
+{
+	struct rig_wqe w;
+	uint8_t *r;
+
+	(void)state;
+	rig_recv(1, b, buf_b, 1000, key_b);
+	r = rig_ptr(1, b->mem.pas[0]);
+	put_be32(r + 16, 3000);		/* a second data segment instead of the terminator */
+	put_be32(r + 20, key_b);
+	put_be64(r + 24, buf_b + 0x4000);
+	put_be32(r + 36, LKEY_TERMINATE);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a, 1500, key_a);	/* a packet ends in the middle of a segment */
+	wq_inline(&w, rig_ptr(0, buf_a + 1500), 20);
+	wq_data(&w, buf_a + 1520, 1200, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(same(1000));
+	assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a + 1000), 1720);
+}
+
+static void unsignaled_work_writes_no_cqe(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 10, false);
+	post_send(WQE_SEND, 10, true);
+	rig_settle();
+	assert_non_null(rig_cqe(CQ_A, 0));
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.wqe_counter, 1);
+	assert_null(rig_cqe(CQ_A, 1));
+}
+
+static void every_cqe_has_the_user_index(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 10, true);
+	rig_run(2, 1000);
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.srqn_uidx, a->user_index);
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.qpn, a->obj.num);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.srqn_uidx, b->user_index);
+}
+
+static void short_data_goes_into_the_cqe(void **state)
+{
+	(void)state;
+	b->cs_res = 1;
+	a->cs_req = 0x11;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 32, true);
+	post_send(WQE_SEND, 33, true);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 5);
+	assert_int_equal(rig_run(5, 1000), 5);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.inline_len, 32);
+	assert_memory_equal(rig_cqe(CQ_B + 1, 0)->data, rig_ptr(0, buf_a), 32);
+	assert_int_equal(rig_cqe(CQ_B + 1, 1)->c.inline_len, 0);
+	assert_true(same(33));
+	assert_int_equal(rig_cqe(CQ_A, 2)->c.inline_len, 5);
+	assert_memory_equal(rig_cqe(CQ_A, 2)->data, rig_ptr(1, buf_b), 5);
+}
+
+static void scatter_to_cqe_leaves_memory_alone(void **state)
+{
+	(void)state;
+	b->cs_res = 1;
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 8, true);
+	rig_run(2, 1000);
+	assert_false(same(8));
+}
+
+static void atomics_compute_in_host_order(void **state)
+{
+	uint64_t *word;
+
+	(void)state;
+	word = rig_ptr(1, buf_b + 64);
+	*word = 40;
+	post_atomic(WQE_ATOMIC_FA, buf_b + 64, 2, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == 42);
+	assert_true(*(uint64_t *)rig_ptr(0, buf_a) == 40);
+	post_atomic(WQE_ATOMIC_CS, buf_b + 64, 7, 41);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(*word == 42);
+	assert_true(*(uint64_t *)rig_ptr(0, buf_a) == 42);
+	post_atomic(WQE_ATOMIC_CS, buf_b + 64, 7, 42);
+	assert_int_equal(rig_run(3, 1000), 3);
+	assert_true(*word == 7);
+	assert_int_equal(rig_cqe(CQ_A, 2)->c.byte_cnt, 8);
+}
+
+static void atomics_compute_in_network_order(void **state)
+{
+	uint64_t *word;
+
+	(void)state;
+	IFC_SET(atomic_caps, rig.hca[0]->cap[3], atomic_req_8B_endianness_mode, 0);
+	IFC_SET(atomic_caps, rig.hca[1]->cap[3], atomic_req_8B_endianness_mode, 0);
+	word = rig_ptr(1, buf_b + 64);
+	*word = htobe64(255);
+	post_atomic(WQE_ATOMIC_FA, buf_b + 64, 1, 0);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == htobe64(256));
+	assert_true(*(uint64_t *)rig_ptr(0, buf_a) == htobe64(255));
+}
+
+static void masked_atomics_change_masked_bits_only(void **state)
+{
+	uint64_t *word;
+	struct rig_wqe w;
+
+	(void)state;
+	word = rig_ptr(1, buf_b);
+	*word = 0xff00ff;
+	wq_ctrl(&w, WQE_MASKED_CS, true, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_atomic(&w, 0x1234, 0xff);
+	wq_atomic(&w, 0x00ff, 0xff);
+	wq_data(&w, buf_a, 8, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(*word == 0xff0034);
+	*word = 0xffff;
+	post_atomic(WQE_MASKED_FA, buf_b, 0x0001, 0x8080);	/* fields of 8 bits */
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(*word == 0xff00);
+}
+
+static void qps_of_one_hca_reach_each_other(void **state)
+{
+	struct qp *c = rig_qp(0, QPT_RC, 30), *d = rig_qp(0, QPT_RC, 40);
+	struct rig_wqe w;
+
+	(void)state;
+	rig_connect(c, 0, d, 0);
+	rig_recv(0, d, buf_a + 0x8000, 4096, key_a);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a, 4096, key_a);
+	rig_send(0, c, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(0, buf_a + 0x8000), 4096);
+}
+
+static void qp_connected_to_itself_reaches_itself(void **state)
+{
+	struct qp *c = rig_qp(0, QPT_RC, 30);
+	struct rig_wqe w;
+
+	(void)state;
+	rig_connect(c, 0, c, 0);
+	c->next_rcv_psn = c->next_send_psn;
+	rig_recv(0, c, buf_a + 0x8000, 4096, key_a);
+	wq_ctrl(&w, WQE_SEND, true, 0);
+	wq_data(&w, buf_a, 4096, key_a);
+	rig_send(0, c, w.b, w.ds);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_memory_equal(rig_ptr(0, buf_a), rig_ptr(0, buf_a + 0x8000), 4096);
+}
+
+static void reads_within_the_limit_complete(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	a->max_rd_atomic = 1;
+	b->max_dest_rd_atomic = 1;
+	for (i = 0; i < 10; i++)
+		post_rdma(WQE_RDMA_READ, buf_b, key_b, 5000);
+	assert_int_equal(rig_run(10, 2000), 10);
+	for (i = 0; i < 10; i++)
+		expect(CQ_A, i, CQE_REQ, 0);
+}
+
+static void more_reads_than_resources_are_refused(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	a->max_rd_atomic = 4;
+	b->max_dest_rd_atomic = 1;
+	for (i = 0; i < 4; i++)
+		post_rdma(WQE_RDMA_READ, buf_b, key_b, 5000);
+	rig_run(4, 1000);
+	assert_int_equal(b->state, QPS_ERR);
+	assert_int_equal(rig_events(EV_WQ_INVAL_REQ), 1);
+}
+
+static void fence_waits_for_reads(void **state)
+{
+	struct rig_wqe w;
+
+	(void)state;
+	memset(rig_ptr(1, buf_b), 0x5a, 4096);
+	memset(rig_ptr(0, buf_a), 0, 4096);
+	wq_ctrl(&w, WQE_RDMA_READ, false, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_data(&w, buf_a, 4096, key_a);
+	rig_put(0, a, w.b, w.ds);
+	wq_ctrl(&w, WQE_RDMA_WRITE, true, 0);
+	w.b[11] |= FENCE_READS << 5;
+	wq_raddr(&w, buf_b + 8192, key_b);
+	wq_data(&w, buf_a, 4096, key_a);
+	rig_send(0, a, w.b, w.ds);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_memory_equal(rig_ptr(1, buf_b), rig_ptr(1, buf_b + 8192), 4096);
+}
+
+static void no_queue_starves_another(void **state)
+{
+	struct qp *c = rig_qp(0, QPT_RC, 30), *d = rig_qp(1, QPT_RC, 40);
+	struct rig_wqe w;
+	unsigned int i;
+
+	(void)state;
+	rig_connect(c, 0, d, 1);
+	for (i = 0; i < 20; i++)	/* each has more packets than a slice */
+		post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	wq_ctrl(&w, WQE_RDMA_WRITE, true, 0);
+	wq_raddr(&w, buf_b, key_b);
+	wq_data(&w, buf_a, 8, key_a);
+	rig_send(0, c, w.b, w.ds);
+	assert_int_equal(rig_run(21, 3000), 21);
+	assert_int_equal(rig.cqe[0].cqn, 30);
+}
+
+static void cqes_of_version_0_have_no_user_index(void **state)
+{
+	(void)state;
+	a->cqe_version1 = b->cqe_version1 = false;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 100, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_A, 0)->c.srqn_uidx, 0);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.srqn_uidx, 0);
+}
+
+static void acks_come_as_often_as_the_qp_asks(void **state)
+{
+	uint64_t before = rig.hca[1]->count.packets_tx;
+
+	(void)state;
+	a->log_ack_req_freq = 1;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 8 * 1024);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_true(rig.hca[1]->count.packets_tx - before >= 4);
+	a->log_ack_req_freq = 8;
+	before = rig.hca[1]->count.packets_tx;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 8 * 1024);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig.hca[1]->count.packets_tx - before, 1);
+}
+
+/* ---- receive WQEs out of order --------------------------------------------------------------- */
+
+static void post_recvs_out_of_order(unsigned int n)
+{
+	unsigned int i;
+
+	b->out_of_order = true;
+	for (i = 0; i < n; i++)
+		rig_recv(1, b, buf_b + 0x1000 * i, 64, key_b);
+}
+
+/* Completions come in the order of the messages, and say which WQE each has consumed. */
+static void recvs_are_consumed_out_of_order(void **state)
+{
+	static const uint16_t order[] = { 1, 0, 3, 2, 4 };
+	unsigned int i;
+
+	(void)state;
+	post_recvs_out_of_order(5);
+	for (i = 0; i < 5; i++) {
+		memset(rig_ptr(0, buf_a), 0x10 + i, 64);
+		post_send(WQE_SEND, 64, true);
+		assert_int_equal(rig_run(2 * i + 2, 1000), 2 * i + 2);
+		expect(CQ_A, i, CQE_REQ, 0);
+		expect(CQ_B + 1, i, CQE_RESP_SEND, 0);
+		assert_int_equal(rig_cqe(CQ_B + 1, i)->c.wqe_counter, order[i]);
+		assert_int_equal(*(uint8_t *)rig_ptr(1, buf_b + 0x1000 * order[i]), 0x10 + i);
+	}
+	assert_int_equal(b->rq_hw, 5);
+}
+
+static void what_was_consumed_ahead_is_not_flushed(void **state)
+{
+	static const uint16_t order[] = { 1, 0, 3, 2 };
+	unsigned int i;
+
+	(void)state;
+	post_recvs_out_of_order(4);
+	post_send(WQE_SEND, 64, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	rig_state(1, b, QPS_ERR);
+	assert_int_equal(rig_run(5, 1000), 5);
+	for (i = 0; i < 4; i++) {
+		expect(CQ_B + 1, i, i ? CQE_RESP_ERR : CQE_RESP_SEND, i ? SYND_WR_FLUSH : 0);
+		assert_int_equal(rig_cqe(CQ_B + 1, i)->c.wqe_counter, order[i]);
+	}
+	assert_null(rig_cqe(CQ_B + 1, 4));
+}
+
+static void reset_forgets_what_was_consumed_ahead(void **state)
+{
+	(void)state;
+	post_recvs_out_of_order(4);
+	post_send(WQE_SEND, 64, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_true(b->resp->ahead);
+	rig_state(1, b, QPS_RST);
+	assert_false(b->resp->ahead);
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+static void packets_of_other_ports_are_ignored(void **state)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	ib_hdr(p)->slid = 77;
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->dqpn = b->obj.num;
+	p->psn = b->next_rcv_psn;
+	p->opcode = BTH_RC | BTH_SEND_ONLY;
+	p->len = 10;
+	fabric_tx(rig.hca[0], p);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+}
+
+static void partitions_separate_connections(void **state)
+{
+	(void)state;
+	a->path.pkey_index = 1;
+	b->path.pkey_index = 2;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.imm_inval_pkey, 2);
+	b->path.pkey_index = 0;
+	a->retry_count = 1;
+	a->cur_retry = 1;
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_TRANSPORT_RETRY);
+	assert_true(rig.hca[1]->count.bad_pkeys >= 2);
+}
+
+static void gids_of_a_connection_are_checked(void **state)
+{
+	(void)state;
+	a->path.grh = b->path.grh = true;
+	a->path.src_gid_index = 1;
+	gid_get(rig.hca[1], 2, a->path.dgid);
+	b->path.src_gid_index = 2;
+	gid_get(rig.hca[0], 1, b->path.dgid);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	a->retry_count = 0;
+	a->cur_retry = 0;
+	b->path.dgid[15]++;		/* not the GID that the packets come from */
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_TRANSPORT_RETRY);
+	assert_int_equal(rig.hca[1]->count.packets_dropped, 1);
+}
+
+static void switch_drops_what_is_longer_than_the_mtu(void **state)
+{
+	(void)state;
+	rig.hca[0]->profile->mtu = 512;
+	rig_recv(1, b, buf_b, 4096, key_b);
+	post_send(WQE_SEND, 512, true);
+	assert_int_equal(rig_run(2, 1000), 2);
+	a->retry_count = 0;
+	a->cur_retry = 0;
+	post_send(WQE_SEND, 513, true);
+	assert_int_equal(rig_run(3, 1000), 3);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_TRANSPORT_RETRY);
+}
+
+/* ---- loss ------------------------------------------------------------------------------------ */
+
+/* Drop one packet at each position, in both directions: the result must be as if none was lost. */
+static void lost_packets_are_repaired(void **state)
+{
+	unsigned int lost, side, n;
+	uint64_t *word;
+
+	for (side = 0; side < 2; side++)
+		for (lost = 0; lost < 14; lost++) {
+			rc_up(state);
+			word = rig_ptr(1, buf_b + 0x8000);
+			*word = 5;
+			/*
+			 * Each answer after a lost one shows the loss: together they are one retry.
+			 */
+			a->retry_count = a->cur_retry = 2;
+			a->path.ack_timeout = 14;
+			rig_recv(1, b, buf_b, 8192, key_b);
+			rig_recv(1, b, buf_b + 0xa000, 8192, key_b);
+			fabric_inject_drop(rig.hca[side], lost, 1);
+			post_send(WQE_SEND, 3000, true);
+			local = buf_a + 0xf000;
+			post_atomic(WQE_ATOMIC_FA, buf_b + 0x8000, 1, 0);
+			local = buf_a + 0x8000;
+			post_rdma(WQE_RDMA_READ, buf_b, key_b, 3000);
+			local = buf_a;
+			post_rdma(WQE_RDMA_WRITE_IMM, buf_b + 0x4000, key_b, 3000);
+			rig_run(6, 3000);
+			rig_settle();
+			n = rig.ncqe;
+			assert_int_equal(n, 6);
+			for (n = 0; n < 4; n++)
+				expect(CQ_A, n, CQE_REQ, 0);
+			assert_null(rig_cqe(CQ_B + 1, 2));
+			assert_true(*word == 6);
+			assert_memory_equal(rig_ptr(1, buf_b), rig_ptr(0, buf_a), 3000);
+			assert_memory_equal(rig_ptr(1, buf_b + 0x4000), rig_ptr(0, buf_a), 3000);
+			assert_memory_equal(rig_ptr(0, buf_a + 0x8000), rig_ptr(0, buf_a), 3000);
+			assert_int_equal(*(uint64_t *)rig_ptr(0, buf_a + 0xf000), 5);
+			rig_down(state);
+		}
+}
+
+/*
+ * A READ that arrives a second time, and late, is answered again. The requester does not wait for
+ * this answer, which so is none of max_dest_rd_atomic.
+ */
+static void late_duplicate_of_a_read_takes_no_room(void **state)
+{
+	struct packet *p = packet_alloc(rig.fabric);
+
+	(void)state;
+	a->max_rd_atomic = 1;
+	b->max_dest_rd_atomic = 1;
+	p->opcode = BTH_RC | BTH_READ_REQ;
+	ib_hdr(p)->slid = fabric_lid(rig.hca[0]);
+	ib_hdr(p)->dlid = fabric_lid(rig.hca[1]);
+	p->pkey = 0xffff;
+	p->dqpn = b->obj.num;
+	p->psn = a->next_send_psn;
+	p->va = buf_b;
+	p->rkey = key_b;
+	p->dma_len = 5000;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 5000);
+	assert_int_equal(rig_run(1, 1000), 1);
+	fabric_tx(rig.hca[0], p);
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 5000);
+	assert_int_equal(rig_run(2, 1000), 2);
+	expect(CQ_A, 1, CQE_REQ, 0);
+}
+
+static void requester_gives_up_after_its_retries(void **state)
+{
+	(void)state;
+	a->retry_count = a->cur_retry = 2;
+	fabric_set_link(rig.hca[1], false);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 100);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 100);
+	assert_int_equal(rig_run(2, 3000), 2);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_TRANSPORT_RETRY);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(a->state, QPS_ERR);
+	assert_int_equal(rig.hca[0]->count.packets_tx, 2 * 3);
+	assert_int_equal(rig.hca[1]->count.packets_rx, 0);
+}
+
+static void send_waits_for_a_receive(void **state)
+{
+	(void)state;
+	post_send(WQE_SEND, 3000, true);
+	rig_run(1, 30);
+	assert_int_equal(rig.ncqe, 0);
+	rig_recv(1, b, buf_b, 4096, key_b);
+	assert_int_equal(rig_run(2, 2000), 2);
+	assert_true(same(3000));
+	assert_int_equal(a->cur_retry, 7);
+}
+
+static void requester_gives_up_after_its_rnr_retries(void **state)
+{
+	(void)state;
+	a->rnr_retry = a->cur_rnr_retry = 3;
+	post_send(WQE_SEND, 10, true);
+	assert_int_equal(rig_run(1, 3000), 1);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_RNR_RETRY);
+	assert_int_equal(rig.hca[0]->count.packets_tx, 4);
+	assert_int_equal(b->state, QPS_RTS);
+}
+
+static void write_with_immediate_waits_for_a_receive(void **state)
+{
+	(void)state;
+	post_rdma(WQE_RDMA_WRITE_IMM, buf_b, key_b, 3000);
+	rig_run(1, 30);
+	assert_int_equal(rig.ncqe, 0);
+	rig_recv(1, b, buf_b + 0x8000, 64, key_b);
+	assert_int_equal(rig_run(2, 2000), 2);
+	assert_true(same(3000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RC(sends_of_any_length_arrive), RC(writes_and_reads_of_any_length_arrive),
+		RC(empty_messages_complete), RC(immediate_data_is_in_the_cqe),
+		RC(lists_are_gathered_and_scattered), RC(unsignaled_work_writes_no_cqe),
+		RC(every_cqe_has_the_user_index), RC(short_data_goes_into_the_cqe),
+		RC(scatter_to_cqe_leaves_memory_alone), RC(atomics_compute_in_host_order),
+		RC(atomics_compute_in_network_order), RC(masked_atomics_change_masked_bits_only),
+		RC(qps_of_one_hca_reach_each_other), RC(qp_connected_to_itself_reaches_itself),
+		RC(reads_within_the_limit_complete), RC(more_reads_than_resources_are_refused),
+		RC(fence_waits_for_reads), RC(no_queue_starves_another),
+		RC(cqes_of_version_0_have_no_user_index), RC(acks_come_as_often_as_the_qp_asks),
+		RC(recvs_are_consumed_out_of_order), RC(what_was_consumed_ahead_is_not_flushed),
+		RC(reset_forgets_what_was_consumed_ahead), RC(packets_of_other_ports_are_ignored),
+		RC(partitions_separate_connections), RC(gids_of_a_connection_are_checked),
+		RC(switch_drops_what_is_longer_than_the_mtu),
+		cmocka_unit_test(lost_packets_are_repaired),
+		RC(late_duplicate_of_a_read_takes_no_room),
+		RC(requester_gives_up_after_its_retries), RC(send_waits_for_a_receive),
+		RC(requester_gives_up_after_its_rnr_retries),
+		RC(write_with_immediate_waits_for_a_receive),
+	};
+
+	return cmocka_run_group_tests_name("rc", tests, NULL, NULL);
+}

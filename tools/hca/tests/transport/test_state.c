@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Changes of state of a queue pair: what is flushed, drained, dropped and told.
+ */
+#include <event2/event.h>
+#include <stdlib.h>
+
+#include "cq.h"
+#include "dispatch.h"
+#include "eq.h"
+#include "fabric.h"
+#include "object.h"
+#include "pair.h"
+#include "pairrig.h"
+#include "qp.h"
+#include "req.h"
+#include "wqe.h"
+
+static void error_flushes_both_queues(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_recv(1, b, buf_b, 64, key_b);
+	rig_state(1, b, QPS_ERR);
+	assert_int_equal(rig.ncqe, 2);
+	expect(CQ_B + 1, 1, CQE_RESP_ERR, SYND_WR_FLUSH);
+	/* Receives that are posted later are not announced by a doorbell, but must be flushed. */
+	rig_recv(1, b, buf_b, 64, key_b);
+	assert_int_equal(rig_run(3, 1000), 3);
+	assert_int_equal(rig_cqe(CQ_B + 1, 2)->c.wqe_counter, 2);
+	/* Sends that are posted later. */
+	fabric_set_link(rig.hca[1], false);
+	post_send(WQE_SEND, 16, false);
+	rig_run(4, 20);
+	rig_state(0, a, QPS_ERR);
+	post_send(WQE_SEND, 16, false);
+	assert_int_equal(rig_run(5, 1000), 5);
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_WR_FLUSH);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_WR_FLUSH);
+}
+
+static void sqd_finishes_what_was_begun(void **state)
+{
+	unsigned int i, done;
+
+	(void)state;
+	for (i = 0; i < 10; i++)
+		post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	rig_run(1, 1000);
+	rig_state(0, a, QPS_SQ_DRAINING);
+	rig_settle();
+	done = rig.ncqe;
+	assert_true(done < 10);
+	assert_int_equal(rig_events(EV_SQ_DRAINED), 1);
+	assert_int_equal(a->state, QPS_SQD);
+	rig_ring(0, a);
+	rig_settle();
+	assert_int_equal(rig.ncqe, done);
+	rig_state(0, a, QPS_RTS);
+	assert_int_equal(rig_run(10, 2000), 10);
+	for (i = 0; i < 10; i++)
+		expect(CQ_A, i, CQE_REQ, 0);
+}
+
+static void idle_queue_drains_at_once(void **state)
+{
+	(void)state;
+	rig_state(0, a, QPS_SQ_DRAINING);
+	rig_settle();
+	assert_int_equal(rig_events(EV_SQ_DRAINED), 1);
+}
+
+static void first_packet_raises_comm_est(void **state)
+{
+	(void)state;
+	rig_state(1, b, QPS_RTR);
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, 3000);
+	assert_int_equal(rig_run(1, 1000), 1);
+	assert_int_equal(rig_events(EV_COMM_EST), 1);
+}
+
+static void reset_drops_all_state(void **state)
+{
+	(void)state;
+	fabric_set_link(rig.hca[1], false);
+	post_send(WQE_SEND, 16, true);
+	rig_run(1, 5);
+	rig_state(0, a, QPS_RST);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+	assert_int_equal(a->sq_hw, 0);
+}
+
+static void qp_destroyed_in_a_message_sends_no_more(void **state)
+{
+	uint32_t qpn = a->obj.num;
+
+	(void)state;
+	post_rdma(WQE_RDMA_WRITE, buf_b, key_b, BUF);
+	event_base_loop(rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	transport_qp_ops.destroy(rig.hca[0], a);
+	free(a->mem.pas);
+	obj_free(rig.hca[0], obj_find(rig.hca[0], OBJ_QP, qpn));
+	rig_settle();
+	assert_int_equal(rig.ncqe, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RC(error_flushes_both_queues), RC(sqd_finishes_what_was_begun),
+		RC(idle_queue_drains_at_once), RC(first_packet_raises_comm_est),
+		RC(reset_drops_all_state), RC(qp_destroyed_in_a_message_sends_no_more),
+	};
+
+	return cmocka_run_group_tests_name("state", tests, NULL, NULL);
+}

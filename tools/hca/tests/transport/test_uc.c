@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The unreliable connected service.
+ */
+#include "cq.h"
+#include "fabric.h"
+#include "inject.h"
+#include "pair.h"
+#include "pairrig.h"
+#include "qp.h"
+#include "req.h"
+#include "wqe.h"
+
+static void sends_and_writes_arrive(void **state)
+{
+	(void)state;
+	rig_recv(1, b, buf_b, BUF, key_b);
+	post_send(WQE_SEND, 5000, true);
+	post_rdma(WQE_RDMA_WRITE, buf_b + 0x8000, key_b, 5000);
+	assert_int_equal(rig_run(3, 1000), 3);
+	rig_settle();
+	assert_true(same(5000));
+	assert_memory_equal(rig_ptr(1, buf_b + 0x8000), rig_ptr(0, buf_a), 5000);
+}
+
+static void message_with_a_lost_packet_is_dropped(void **state)
+{
+	unsigned int lost;
+
+	for (lost = 0; lost < 3; lost++) {
+		uc_up(state);
+		rig_recv(1, b, buf_b, BUF, key_b);
+		fabric_inject_drop(rig.hca[1], lost, 1);
+		post_send(WQE_SEND, 3000, true);
+		post_send(WQE_SEND_IMM, 2000, true);
+		rig_settle();
+		expect(CQ_A, 0, CQE_REQ, 0);
+		expect(CQ_A, 1, CQE_REQ, 0);
+		expect(CQ_B + 1, 0, CQE_RESP_SEND_IMM, 0);
+		assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 2000);
+		assert_true(same(2000));
+		assert_null(rig_cqe(CQ_B + 1, 1));
+		rig_down(state);
+	}
+}
+
+static void message_without_a_receive_is_dropped(void **state)
+{
+	(void)state;
+	post_send(WQE_SEND, 3000, true);
+	rig_settle();
+	assert_int_equal(rig.ncqe, 1);
+	rig_recv(1, b, buf_b, BUF, key_b);
+	post_send(WQE_SEND, 100, true);
+	rig_settle();
+	assert_int_equal(rig_cqe(CQ_B + 1, 0)->c.byte_cnt, 100);
+}
+
+static void error_stops_the_send_queue_only(void **state)
+{
+	(void)state;
+	post_rdma(WQE_RDMA_READ, buf_b, key_b, 16);
+	post_send(WQE_SEND, 16, false);
+	rig_settle();
+	expect(CQ_A, 0, CQE_REQ_ERR, SYND_LOCAL_QP_OP);
+	expect(CQ_A, 1, CQE_REQ_ERR, SYND_WR_FLUSH);
+	assert_int_equal(a->state, QPS_SQER);
+	rig_state(0, a, QPS_RTS);
+	rig_recv(1, b, buf_b, 64, key_b);
+	post_send(WQE_SEND, 16, true);
+	assert_int_equal(rig_run(4, 1000), 4);
+	expect(CQ_A, 2, CQE_REQ, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UC(sends_and_writes_arrive),
+		cmocka_unit_test(message_with_a_lost_packet_is_dropped),
+		UC(message_without_a_receive_is_dropped), UC(error_stops_the_send_queue_only),
+	};
+
+	return cmocka_run_group_tests_name("uc", tests, NULL, NULL);
+}
