@@ -14,11 +14,10 @@ struct qp *a, *b;
 uint64_t buf_a, buf_b, local;
 uint32_t key_a, key_b;
 
-static int pair_up(enum qp_type type)
+void pair_up(enum qp_type type)
 {
 	unsigned int i;
 
-	rig_up(NULL);
 	a = rig_qp(0, type, CQ_A);
 	b = rig_qp(1, type, CQ_B);
 	buf_a = rig_alloc(0, BUF);
@@ -29,25 +28,27 @@ static int pair_up(enum qp_type type)
 	for (i = 0; i < BUF; i++)
 		((uint8_t *)rig_ptr(0, buf_a))[i] = i * 7 + (i >> 8);
 	rig_connect(a, 0, b, 1);
-	return 0;
 }
 
 int rc_up(void **state)
 {
-	(void)state;
-	return pair_up(QPT_RC);
+	rig_up(state);
+	pair_up(QPT_RC);
+	return 0;
 }
 
 int uc_up(void **state)
 {
-	(void)state;
-	return pair_up(QPT_UC);
+	rig_up(state);
+	pair_up(QPT_UC);
+	return 0;
 }
 
 int ud_up(void **state)
 {
-	(void)state;
-	return pair_up(QPT_UD);
+	rig_up(state);
+	pair_up(QPT_UD);
+	return 0;
 }
 
 uint16_t post_send(uint8_t opcode, uint32_t len, bool signaled)

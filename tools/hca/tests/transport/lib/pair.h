@@ -18,6 +18,9 @@ extern uint64_t buf_a, buf_b;		/* buffers of BUF bytes, that of @a with a patter
 extern uint64_t local;			/* where RDMA operations of @a have their data: first @buf_a */
 extern uint32_t key_a, key_b;		/* keys of the buffers, which allow everything */
 
+/* Make and connect the queue pairs and their buffers in a rig that is up. */
+void pair_up(enum qp_type type);
+
 /* For cmocka_unit_test_setup_teardown(), with rig_down(). */
 int rc_up(void **state);
 int uc_up(void **state);

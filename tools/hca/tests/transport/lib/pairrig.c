@@ -151,18 +151,47 @@ void rig_cq(unsigned int h, uint32_t cqn)
 
 /* ---- up and down ----------------------------------------------------------------------------- */
 
-static const struct hca_module *const modules[] = {
+static const struct hca_module *const objects[] = {
 	&eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
-	&srq_module, &mcast_module, &qp_module, &fabric_module, &address_module,
-	&port_module,
-	&sched_module, &fault_module,
-	&req_module, &resp_module, &dispatch_module, NULL
+	&srq_module, &mcast_module, &qp_module, NULL
 };
 
-static const struct board board = {
-	.modules = modules, .irq = &evrig_irq_ops, .qp = &transport_qp_ops, .link = &ib_link,
-	.cqe_lost = qp_lost_cqe,
+static const struct hca_module *const ib_modules[] = {
+	&fabric_module, &address_module, &port_module, NULL
 };
+
+static const struct hca_module *const transport[] = {
+	&sched_module, &fault_module, &req_module, &resp_module, &dispatch_module, NULL
+};
+
+static void ib_path(struct qp_path *path, unsigned int h)
+{
+	path->rlid = fabric_lid(rig.hca[h]);
+}
+
+static const struct rig_net ib_net = {
+	.modules = ib_modules, .link = &ib_link, .path = ib_path,
+};
+
+static const struct hca_module *modules[32];
+static struct board board = {
+	.modules = modules, .irq = &evrig_irq_ops, .qp = &transport_qp_ops, .cqe_lost = qp_lost_cqe,
+};
+
+/* Put @net between the objects and the transport. */
+static void compose(const struct rig_net *net)
+{
+	const struct hca_module *const *part[] = { objects, net->modules, transport };
+	unsigned int i, n = 0;
+
+	for (i = 0; i < 3; i++)
+		for (; *part[i]; part[i]++)
+			modules[n++] = *part[i];
+	modules[n] = NULL;
+	must(n < sizeof(modules) / sizeof(*modules));
+	board.link = net->link;
+	rig.net = net;
+}
 
 static void map(struct hca *hca, uint64_t iova, size_t len)
 {
@@ -190,7 +219,7 @@ static void hca_up(unsigned int h, struct event_base *base)
 	rig.eq[h] = evrig_eq(hca, QUEUES, ~(1ull | 1ull << EV_PAGE_FAULT));
 }
 
-static void rig_prepare(void **state)
+static void rig_prepare(void **state, const struct rig_net *net)
 {
 	unsigned int k;
 
@@ -198,6 +227,7 @@ static void rig_prepare(void **state)
 	if (rig.fabric)
 		rig_down(state);
 	memset(&rig, 0, sizeof(rig));
+	compose(net);
 	for (k = 0; k < OBJ_KINDS; k++)
 		profile.range[k] = (struct obj_range){ 0x40, 0x1000 };
 	profile.cap_valid[CAP_ATOMIC] = true;
@@ -215,12 +245,18 @@ static void rig_prepare(void **state)
 	rig.fabric = fabric_new();
 }
 
-int rig_up(void **state)
+void rig_up_on(const struct rig_net *net)
 {
-	rig_prepare(state);
+	rig_prepare(NULL, net);
 	rig.base = event_base_new();
 	hca_up(0, rig.base);
 	hca_up(1, rig.base);
+}
+
+int rig_up(void **state)
+{
+	(void)state;
+	rig_up_on(&ib_net);
 	return 0;
 }
 
@@ -228,7 +264,7 @@ int rig_up_threads(void **state)
 {
 	unsigned int h;
 
-	rig_prepare(state);
+	rig_prepare(state, &ib_net);
 	for (h = 0; h < 2; h++) {
 		runner_up(&rig.runner[h]);
 		hca_up(h, loop_base(rig.runner[h].loop));
@@ -383,8 +419,8 @@ void rig_connect(struct qp *a, unsigned int ha, struct qp *b, unsigned int hb)
 {
 	a->remote_qpn = b->obj.num;
 	b->remote_qpn = a->obj.num;
-	a->path.rlid = fabric_lid(rig.hca[hb]);
-	b->path.rlid = fabric_lid(rig.hca[ha]);
+	rig.net->path(&a->path, hb);
+	rig.net->path(&b->path, ha);
 	a->next_send_psn = b->next_rcv_psn = 0xfffffe;	/* so that the PSN wraps around soon */
 	b->next_send_psn = a->next_rcv_psn = 100;
 	to_rts(ha, a);

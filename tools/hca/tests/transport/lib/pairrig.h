@@ -38,7 +38,8 @@ struct rig_cqe {
 struct rig {
 	struct event_base *base;
 	struct runner runner[2];	/* of each HCA; only with rig_up_threads() */
-	struct fabric *fabric;
+	struct fabric *fabric;		/* has the pool of packets, whatever the link layer */
+	const struct rig_net *net;
 	struct hca *hca[2];
 	struct eq *eq[2];
 	uint8_t *mem[2];
@@ -55,7 +56,15 @@ struct rig {
 
 extern struct rig rig;
 
-int rig_up(void **state);
+/* What is below the transport: a link layer with its modules, and the path to HCA @h. */
+struct rig_net {
+	const struct hca_module *const *modules;	/* ended by NULL */
+	const struct link_ops *link;
+	void (*path)(struct qp_path *path, unsigned int h);
+};
+
+int rig_up(void **state);			/* over InfiniBand */
+void rig_up_on(const struct rig_net *net);	/* over another link layer */
 int rig_down(void **state);
 
 /*
