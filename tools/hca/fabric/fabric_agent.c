@@ -7,7 +7,10 @@
 #include "fabric_priv.h"
 #include "packet.h"
 
-/* Let the agent know of links that changed, in the thread of the switch. */
+/*
+ * Let the agent know of links that changed, in the thread of the switch. Pairs with
+ * fabric_port_changed(): @changed is read before @down.
+ */
 static void fabric_tell_agent(struct fabric *f)
 {
 	uint64_t changed = atomic_exchange(&f->changed, 0), down = atomic_exchange(&f->down, 0);
@@ -49,7 +52,7 @@ static void fabric_agent_answer(void *arg)
 }
 
 /**
- * fabric_set_agent() - say who receives what is sent to the switch itself
+ * fabric_set_agent() - set the agent that receives packets to the switch itself
  * @f: the fabric, which no HCA has joined
  * @base: event loop of the switch, in which the agent is called
  * @agent: its functions
@@ -78,7 +81,8 @@ int fabric_set_agent(struct fabric *f, struct event_base *base, const struct fab
  * @port: number of the switch's port
  * @up: the new state of the link
  *
- * The agent is told in its own thread, by bits: those of @changed are set last and read first.
+ * The agent is told in its own thread, by bits. Pairs with fabric_tell_agent(): the bit in @changed
+ * is set after that in @down, and read before it.
  */
 void fabric_port_changed(struct fabric *f, unsigned int port, bool up)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The port of an HCA at the fabric: its end of the link, its address, and its ingress queue. What
- * others send waits in the inbox; what the HCA's thread has taken from there has travelled over the
- * link, with its impairments, and been checked.
+ * The port of an HCA at the fabric: its end of the link, its address, and its ingress queue. A
+ * packet that another thread sends waits in the inbox. The HCA's thread takes the packet from
+ * there, lets it travel over the link with its impairments, checks it, and puts it into the ingress
+ * queue.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -195,7 +196,7 @@ static void fabric_port_drain(struct fabric_port *port)
 	port->rx_len = 0;
 }
 
-/* A link that went down and came up again since the last time did both. */
+/* A link that went down and came up again since the last call is reported as both. */
 static void fabric_port_tell(struct fabric_port *port, bool went_down)
 {
 	bool up = port->up;
@@ -213,10 +214,10 @@ static void fabric_port_tell(struct fabric_port *port, bool went_down)
 }
 
 /**
- * fabric_poll() - take what others have sent to the port, and learn what became of its link
+ * fabric_poll() - take the packets from the port's inbox, and learn what became of its link
  * @hca: the HCA
  *
- * The event loop does this when another loop has rung the bell, fabric_rx() does it, too.
+ * Called by the event loop when another loop has rung the bell, and by fabric_rx().
  */
 void fabric_poll(struct hca *hca)
 {
@@ -247,7 +248,7 @@ static void fabric_port_answer(void *arg)
 }
 
 /**
- * fabric_set_wake() - say whom to tell when packets arrive at a port
+ * fabric_set_wake() - set the function to call when packets arrive at a port
  * @hca: the receiving HCA
  * @wake: called by the HCA's thread when packets arrive, also from within fabric_tx(), and when
  *	there is room again for what it could not send; may only schedule work. Or NULL.
@@ -258,7 +259,7 @@ void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca))
 }
 
 /**
- * fabric_set_link_told() - say whom to tell when the link of a port has gone up or down
+ * fabric_set_link_told() - set the function to call when the link of a port has gone up or down
  * @hca: the HCA
  * @told: called by the HCA's thread; may not send or receive packets. Or NULL.
  */
@@ -271,7 +272,7 @@ void fabric_set_link_told(struct hca *hca, void (*told)(struct hca *hca, bool up
  * fabric_inject_drop() - drop packets that arrive at the port
  * @hca: the receiving HCA
  * @skip: packets that still pass
- * @count: packets that are dropped after those
+ * @count: packets that are dropped next
  */
 void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count)
 {
@@ -464,7 +465,7 @@ static int fabric_init(struct hca *hca)
 	return 0;
 }
 
-/* The state of the link is kept: it belongs to the cable, not to the driver. */
+/* A reset of the HCA does not change the state of the link, which belongs to the cable. */
 static void fabric_reset(struct hca *hca)
 {
 	struct fabric_port *port = hca->fabric_port;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the files of the fabric share: packet.c, the pool; fabric.c, the ports by number;
- * fabric_room.c, waiting for room; fabric_agent.c, the switch's port 0; fabric_port.c, the HCA's end
- * of a link; and fabric_route.c, the switch.
+ * fabric_room.c, waiting for room; fabric_agent.c, the switch's port 0; fabric_port.c, the HCA's
+ * end of a link; and fabric_route.c, the switch.
  *
  * A sender puts a packet into the inbox of the port that the switch's tables name, and rings the
  * bell of its HCA. The thread of that HCA takes the packet, lets it travel over the link, and
- * checks it. Packets to the switch itself have an inbox, too, so that its agents run in the thread
- * of the switch and not inside a sender. So the locks here are held for moments, by nobody who
- * waits: a port's link_lock, within which that of its inbox may be taken; and lid_lock and
- * pool_lock, each by itself.
+ * checks the packet. Packets to the switch itself have an inbox, too, so that the switch's agents
+ * run in the thread of the switch and not inside a sender. So no thread waits while it holds one of
+ * the locks here: a port's link_lock, within which the lock of the port's inbox may be taken; and
+ * lid_lock and pool_lock, within which no other lock is taken.
  */
 #ifndef BLUEBELL_FABRIC_PRIV_H
 #define BLUEBELL_FABRIC_PRIV_H
@@ -32,7 +32,7 @@ struct fabric_port {
 	_Atomic uint8_t lmc;
 	_Atomic uint16_t mtu;		/* bytes, of what the HCA sends */
 	_Atomic uint16_t far_mtu;	/* and of what the switch sends to it */
-	pthread_mutex_t link_lock;	/* for changes of the next three, and to open and close @in */
+	pthread_mutex_t link_lock;	/* to change the next three, and to open and close @in */
 	atomic_bool up;
 	_Atomic(enum port_state) state;		/* at the HCA's end of the link */
 	_Atomic(enum port_state) far_state;	/* at the switch's end */
@@ -68,7 +68,7 @@ struct fabric {
 	struct packet_queue pool;		/* packets for reuse */
 };
 
-/* ---- each of these calls none of those after it: packet.c ------------------------------------- */
+/* ---- Each file calls only files that are before it here. packet.c ---------------------------- */
 
 void fabric_free_packets(struct fabric *f, struct packet_queue *q);
 

@@ -32,7 +32,10 @@ static void fabric_deliver(struct fabric *f, unsigned int from, struct fabric_po
 	}
 }
 
-/* The ports that receive a multicast packet: those of the table, and the sender's own members. */
+/*
+ * The ports that receive a multicast packet: the members in the table, and the port of the sender
+ * if queue pairs of the sender are attached to the group.
+ */
 static uint64_t fabric_members(const struct fabric *f, uint16_t mlid, const uint8_t *dgid,
 			       unsigned int from)
 {
@@ -62,8 +65,9 @@ static void fabric_multicast(struct fabric *f, unsigned int from, struct packet 
 }
 
 /*
- * What is sent to the switch is for its agents. The virtual lane of subnet management has no flow
- * control, so its packets are lost when there are too many. Senders of others ask fabric_can_tx().
+ * A packet to the switch is for the switch's agents. Subnet management packets have a virtual lane
+ * without flow control, so they are lost when the inbox is full. Senders of other packets have
+ * asked fabric_can_tx().
  */
 static void fabric_to_agent(struct fabric *f, unsigned int from, struct packet *p)
 {
@@ -114,10 +118,10 @@ void fabric_send(struct fabric *f, unsigned int port, struct packet *p)
  * @hca: the sending HCA
  * @p: the packet, which the fabric owns from here; routed by its DLID
  *
- * Packets to an unknown LID, over a link that is not active, longer than the MTU of a port by which
- * they leave or arrive, or selected by an injection are dropped silently, as on a real fabric. The
- * impairments of the destination's link apply to the others.
- * Nothing is received before this returns. The receiver processes the packet in its own thread.
+ * A packet is dropped silently, as on a real fabric, if its LID is unknown, a link is not active,
+ * the packet is longer than the MTU of a port by which it leaves or arrives, or an injection
+ * selects it. Otherwise it meets the impairments of the destination's link.
+ * No packet is received before this returns. The receiver processes the packet in its own thread.
  */
 void fabric_tx(struct hca *hca, struct packet *p)
 {
@@ -151,8 +155,8 @@ static bool fabric_members_can_rx(struct hca *hca, uint64_t members)
  * @dlid: destination
  * @dgid: multicast group, if the destination is a multicast LID
  *
- * InfiniBand links are lossless, because a sender without credits waits. A sender that is refused
- * here is woken when half of the queue is free, and tries again.
+ * InfiniBand links are lossless, because a sender without credits waits. A sender to which this
+ * returns false is woken when half of the queue is free, and asks again.
  *
  * Return: false while the queue of the destination, or of a member of the group, is full; or if the
  * destination is the switch, while that of the switch or of the sender is.

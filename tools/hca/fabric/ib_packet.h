@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * InfiniBand's own part of a packet: the fields of LRH and GRH in host order, in the place that a
- * packet has for the headers of its link layer.
+ * InfiniBand's own part of a packet: the fields of LRH and GRH in host order. They are what
+ * @link_headers of struct packet holds.
  */
 #ifndef BLUEBELL_IB_PACKET_H
 #define BLUEBELL_IB_PACKET_H

@@ -39,7 +39,7 @@ struct impair {
 	struct impair_counts count;
 	uint64_t random;		/* state of the random numbers */
 	struct packet_queue reordered;	/* wait to be overtaken; by the ends of their time */
-	struct packet_queue delayed;	/* wait for their time, and those behind them */
+	struct packet_queue delayed;	/* wait for their time, or behind such a packet */
 	uint64_t delayed_until;		/* when the last of them is released */
 	struct event *timer;		/* for the next packet whose time ends */
 };
@@ -176,8 +176,8 @@ static void impair_unhold(struct impair *im, struct packet_queue *q, struct pack
 }
 
 /*
- * Pass a packet to the port, @delay_ns later. A delayed packet holds up those behind it, so that a
- * delay alone does not reorder packets.
+ * Pass a packet to the port, @delay_ns later. A delayed packet holds up the packets behind it, so
+ * that a delay alone does not reorder packets.
  */
 static void impair_pass(struct impair *im, struct packet *p, uint64_t delay_ns)
 {
@@ -194,7 +194,7 @@ static void impair_pass(struct impair *im, struct packet *p, uint64_t delay_ns)
 	impair_hold(im, &im->delayed, p);
 }
 
-/* One more packet has come after those that wait to be overtaken. */
+/* A packet has passed: each packet that waits to be overtaken waits for one packet less. */
 static void impair_overtake(struct impair *im)
 {
 	struct packet *p, *next;
@@ -278,7 +278,7 @@ static bool impair_discards(struct impair *im, const struct fate *fate, const st
 	return true;
 }
 
-/* The copy goes at once, whatever happens to the packet itself. */
+/* The copy is passed at once, whether the packet itself is delayed or reordered. */
 static void impair_duplicate(struct impair *im, const struct packet *p)
 {
 	struct packet *copy = packet_copy(im->hca->fabric, p);

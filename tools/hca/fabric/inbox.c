@@ -70,8 +70,8 @@ static unsigned int inbox_empty(struct inbox *in, struct packet_queue *q)
  * inbox_take() - take all packets
  * @in: the inbox
  * @q: set to the packets, oldest first
- * @closed: set to whether the inbox was closed since this was called last: the packets in @q came
- *	after that, those that were taken earlier came before
+ * @closed: set to whether the inbox was closed since the last call. If it was, the packets in @q
+ *	came after that; packets that were taken by earlier calls came before.
  *
  * Return: number of packets.
  */

@@ -47,10 +47,10 @@ enum aeth {
 struct packet {
 	/* The head */
 	STAILQ_ENTRY(packet) link;
-	uint64_t release_ns;		/* while impair.c holds the packet: until when */
-	unsigned int overtakers;	/* and how many packets have to come before it */
-	uint8_t by;		/* at the switch's port 0: port of the switch that it came by */
-	uint32_t len;		/* of the payload */
+	uint64_t release_ns;		/* impair.c: time until which it holds the packet */
+	unsigned int overtakers;	/* impair.c: number of packets that overtake it before */
+	uint8_t by;			/* port of the switch by which it came to port 0 */
+	uint32_t len;			/* of the payload */
 	/* Headers of the link layer: of InfiniBand, struct ib_headers */
 	_Alignas(uint64_t) uint8_t link_headers[PKT_LINK_BYTES];
 	/* BTH */

@@ -50,8 +50,8 @@ static const uint8_t ext_headers[BTH_OP_MASK + 1] = {
 	[BTH_SEND_LAST_INV] = IETH,
 	[BTH_SEND_ONLY_INV] = IETH,
 	/*
-	 * No public document tells how mlx5 devices send these. Here the field boundaries of a
-	 * masked fetch-and-add are in the place of the compare data, and the two masks of a masked
+	 * No public document tells how mlx5 devices send masked atomics. Here the field boundaries
+	 * of a masked fetch-and-add replace the compare data, and the two masks of a masked
 	 * compare-and-swap follow the AtomicETH.
 	 */
 	[BTH_MASKED_CMP_SWAP] = ATOMIC_ETH | MASKS,
@@ -167,7 +167,7 @@ void wire_grh(const struct packet *p, uint8_t grh[GRH_BYTES])
 	memcpy(grh + 24, ib_hdr(p)->dgid, sizeof(ib_hdr(p)->dgid));
 }
 
-/* The invariant CRC (7.8.1): what switches and routers may change counts as ones. */
+/* The invariant CRC (7.8.1): bits that switches and routers may change count as ones. */
 static uint32_t wire_icrc(const uint8_t *buf, size_t len)
 {
 	bool grh = (buf[1] & LNH_MASK) == LNH_GRH;
@@ -228,7 +228,7 @@ size_t wire_append_crcs(uint8_t *buf, size_t len)
  * @p: the packet
  * @buf: set to them
  *
- * The virtual lane is the one that the SL-to-VL tables of ports give after power on.
+ * The virtual lane is that of the SL-to-VL tables after power on.
  *
  * Return: how many bytes.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * InfiniBand as the link layer of the transport: packets are addressed by LIDs, and by GIDs if they
- * have a GRH; the tables of the port say which addresses are its own.
+ * InfiniBand as the link layer of the transport: a packet has LIDs as its addresses, and GIDs if it
+ * has a GRH. The port's tables of GIDs and P_Keys (address.c) say what the port accepts.
  */
 #include <string.h>
 
@@ -49,7 +49,6 @@ static bool ib_room(struct hca *hca, const struct qp_path *path)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* A switch gives up on packets that have waited too long for a port whose queue is full. */
 static bool ib_full(struct hca *hca)
 {
 	return fabric_busy(hca->fabric, fabric_port_number(hca));
@@ -83,7 +82,7 @@ static const char *ib_wrong_source(const struct qp *qp, const struct packet *p)
 	return NULL;
 }
 
-/* A queue pair is a member of one partition, the management agent of all of the port's. */
+/* A queue pair is a member of one partition. QP1 is a member of all partitions of the port. */
 static bool ib_pkey_ok(struct hca *hca, const struct qp *qp, const struct packet *p)
 {
 	if (qp->type == QPT_QP0)
@@ -93,7 +92,7 @@ static bool ib_pkey_ok(struct hca *hca, const struct qp *qp, const struct packet
 	return pkeys_match(pkey_table_get(hca, qp->path.pkey_index), p->pkey);
 }
 
-/* The GIDs of a connection are those of its path; a datagram comes to any of the port's. */
+/* A connection has the GIDs of its path. A datagram may come to any GID of the port. */
 static bool ib_grh_ok(struct hca *hca, const struct qp *qp, const struct packet *p)
 {
 	uint8_t own[16];
@@ -107,13 +106,17 @@ static bool ib_grh_ok(struct hca *hca, const struct qp *qp, const struct packet 
 	       !memcmp(ib_hdr(p)->sgid, qp->path.dgid, sizeof(ib_hdr(p)->sgid));
 }
 
+static bool ib_is_own(struct hca *hca, const struct qp *qp, const struct packet *p)
+{
+	return ib_hdr(p)->slid == fabric_lid(hca) && p->sqpn == qp->obj.num;
+}
+
 static const char *ib_wrong_destination(struct hca *hca, const struct qp *qp,
 					const struct packet *p)
 {
 	if (!ib_grh_ok(hca, qp, p))
 		return "GID";
-	if (qp->block_lb_mc && lid_is_mcast(ib_hdr(p)->dlid) && ib_hdr(p)->slid == fabric_lid(hca) &&
-	    p->sqpn == qp->obj.num)
+	if (qp->block_lb_mc && ib_group(p) && ib_is_own(hca, qp, p))
 		return "own multicast";
 	if (ib_pkey_ok(hca, qp, p))
 		return NULL;

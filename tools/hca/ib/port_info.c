@@ -209,7 +209,7 @@ void port_info_take(struct port_attrs *a, const uint8_t *data)
 
 /*
  * A violation begins the lease. When the lease ends before a request with the right key comes, the
- * subnet manager is taken to be gone, and others may read the key.
+ * subnet manager counts as gone, and every node may read the key.
  */
 static void port_m_key_violated(struct port_attrs *a, uint64_t now_ns)
 {

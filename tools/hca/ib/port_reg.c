@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ACCESS_REG: the registers of the port, the one that tells the byte order of the host, and the
+ * ACCESS_REG: the registers of the port, the register for the byte order of the host, and the
  * default time-outs of the driver.
  */
 #include <string.h>

@@ -107,7 +107,7 @@ static bool group_is_kept(const struct sa_group *g)
 	return g->permanent;
 }
 
-/* A group ends with its last full member, whoever else is in it. */
+/* A group ends when its last full member leaves, even if it has other members. */
 static void group_left(struct sa_groups *gs, unsigned int i)
 {
 	uint8_t mgid[16];
@@ -146,9 +146,9 @@ static bool group_broadcast(struct sa_groups *gs)
 /**
  * sa_groups_new() - make the multicast groups of a subnet
  * @sw: the switch
- * @ns: who is told of groups that are made and that end
+ * @ns: subscribers to notices of groups that are made and that end
  *
- * Return: the groups, of which there is the one of IPoIB broadcasts; NULL if memory is short.
+ * Return: the groups, at first that of IPoIB broadcasts alone; NULL if memory is short.
  */
 struct sa_groups *sa_groups_new(struct switch_node *sw, struct sa_notices *ns)
 {

@@ -167,7 +167,7 @@ static bool notice_wanted(const struct sa_notices *ns, const uint8_t *info, enum
 }
 
 /**
- * sa_notify() - send a notice to all who subscribed to it
+ * sa_notify() - send a notice to its subscribers
  * @ns: the subscriptions
  * @trap: number of the trap
  * @gid: that it is about
@@ -199,7 +199,7 @@ void sa_notify(struct sa_notices *ns, enum sa_trap trap, const uint8_t gid[16])
 }
 
 /**
- * sa_notices_port_gone() - end the subscriptions of those behind a port
+ * sa_notices_port_gone() - end the subscriptions that came by a port
  * @ns: the subscriptions
  * @port: number of the switch's port, whose link went down
  */

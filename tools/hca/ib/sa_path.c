@@ -91,7 +91,7 @@ static bool path_life_ok(const struct sa_request *rq)
 	}
 }
 
-/* GIDs are those of the request, which may be any of an end port's. */
+/* The GIDs are the request's, which may be any GIDs of the two ports. */
 static void path_add(struct sa_request *rq, unsigned int from, const struct sa_end *src,
 		     unsigned int to, const struct sa_end *dst)
 {

@@ -35,7 +35,7 @@ static bool sa_bits_equal(const uint8_t *a, const uint8_t *b, unsigned int off, 
 }
 
 /**
- * sa_match() - compare a record with the one of a request
+ * sa_match() - compare a record with that of a request
  * @rq: the request
  * @c: the components that can be compared
  * @n: number of them

@@ -40,7 +40,7 @@ struct sa_records {
 struct sa_request {
 	struct switch_node *sw;
 	struct sa_groups *groups;
-	struct sa_notices *notices;	/* and who subscribed to them */
+	struct sa_notices *notices;	/* subscriptions */
 	struct sa_services *services;
 	unsigned int port;		/* of the switch, by which it came */
 	struct gsi_peer from;

@@ -65,7 +65,7 @@ static uint16_t service_check(const struct sa_request *rq)
  * sa_service_get() - answer Get and GetTable of ServiceRecord
  * @rq: the request
  *
- * The key is given to nobody.
+ * Answers do not tell the key.
  *
  * Return: SA_OK.
  */

@@ -15,7 +15,7 @@
 struct fabric;
 struct packet;
 
-#define SWITCH_SM_KEY	1	/* of the subnet manager: what opensm and its tools use by default */
+#define SWITCH_SM_KEY	1	/* of the subnet manager: the default of opensm and its tools */
 #define SWITCH_PKEYS	PKEYS_IN_BLOCK	/* of port 0 */
 
 struct switch_node {

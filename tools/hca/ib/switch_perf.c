@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The performance management agent of the switch (InfiniBand Architecture, volume 1, 16.1):
- * counters of its ports, which are those of the HCAs at the other ends of the links.
+ * counters of its ports, taken from the HCAs at the other ends of the links.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Page faults: which work may have them, the event that tells software, and PAGE_FAULT_RESUME. What
- * waits meanwhile, and how it goes on, is up to the requester and the responder.
+ * Page faults: which work may have them, the event that tells software, and PAGE_FAULT_RESUME. The
+ * requester and the responder stop and resume the work.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -156,7 +156,7 @@ static void fault_fill_event(uint8_t data[28], const struct page_fault *f, uint3
 	}
 }
 
-/* Post the event, falsified if that was injected. The answer has to repeat the type it says. */
+/* Post the event, falsified if a test injected that. Software's answer has to repeat the type. */
 static void fault_post(struct hca *hca, struct fault *rec, const struct page_fault *f)
 {
 	const struct inject_fault *inj = inject_fault(hca->inject, f->type == FAULT_REMOTE_WRITE);
@@ -222,8 +222,8 @@ static void fault_free_oldest_cancelled(struct faults *fs)
  * @hca: the HCA
  * @token: of the fault, or 0
  *
- * Software resumes the fault nevertheless, which then has no effect. Software that never does cannot
- * make the HCA keep any number of faults: the oldest are forgotten.
+ * Software resumes the fault nevertheless, without effect. The HCA keeps a limited number of
+ * cancelled faults and forgets the oldest, in case software never resumes them.
  */
 void fault_cancel(struct hca *hca, uint32_t token)
 {

@@ -14,7 +14,7 @@
 #include "wqe.h"
 
 /**
- * req_get() - find the requester of a queue pair; made when first needed
+ * req_get() - find the requester of a queue pair, and make it at the first call
  * @hca: the HCA
  * @qp: the queue pair
  *
@@ -83,7 +83,8 @@ void req_start(struct hca *hca, struct qp *qp)
  * @hca: the HCA
  * @qp: the queue pair, in ERR or SQER
  *
- * These are the WQEs that were taken, and those up to the doorbell record as of the last doorbell.
+ * The posted WQEs are the WQEs that were taken, and the WQEs up to the doorbell record's counter at
+ * the last doorbell.
  */
 void req_flush(struct hca *hca, struct qp *qp)
 {

@@ -48,8 +48,8 @@ struct requester {
 	uint32_t una;			/* oldest unacknowledged PSN */
 	bool drained;			/* the drained state was reported since it was entered */
 	bool poisoned;			/* an operation has failed: no later one is started */
-	uint64_t umr_since_ns;		/* since when a UMR waits to be overtaken, 0: none does */
-	bool recovering;		/* sent again after a loss, nothing acknowledged since */
+	uint64_t umr_since_ns;		/* when a UMR began to wait for one that overtakes; or 0 */
+	bool recovering;		/* packets were sent again, none was acknowledged since */
 	struct event *timer;		/* for retry or RNR, one at a time */
 	uint64_t deadline_ns;		/* of the retry timer, 0: not running */
 	bool rnr_wait;
@@ -76,7 +76,7 @@ void req_receive(struct hca *hca, struct qp *qp, const struct packet *p);
 /* req_doorbell.c */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len);
 
-/* ---- between the requester's files; each of these calls none of those after it --------------- */
+/* ---- between the requester's files; each calls only files that are before it here ------------ */
 
 /* req_op.c: work requests and their completions */
 struct send_op *req_op_alloc(struct hca *hca);

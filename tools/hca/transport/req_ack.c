@@ -16,7 +16,7 @@
 #include "req.h"
 #include "sg.h"
 
-/* Each answer after a lost one shows the loss. Repair it once; the timer covers further losses. */
+/* Each answer after a lost answer shows the loss. Repair it once; the timer repairs later ones. */
 static void req_answer_lost(struct requester *req)
 {
 	if (!req->recovering)

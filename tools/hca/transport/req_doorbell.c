@@ -57,10 +57,10 @@ static bool req_in_range(uint16_t idx, uint16_t from, uint16_t to)
 }
 
 /*
- * A doorbell can arrive after its WQE has been executed: doorbells are posted, and an earlier one had
- * the HCA read a record that announced this WQE, too. Meanwhile software may have put another WQE in
- * its place, so there is nothing to compare the doorbell with. A WQE has one doorbell, and doorbells
- * arrive in order.
+ * A doorbell can arrive after its WQE has been executed: register writes are posted, and at an
+ * earlier doorbell the HCA has read a record that announced this WQE, too. Meanwhile software may
+ * have written another WQE to the same slot, so the doorbell cannot be compared with its WQE. A WQE
+ * has one doorbell, and doorbells arrive in order.
  */
 static bool req_doorbell_is_late(const struct requester *req, uint16_t idx)
 {
@@ -75,10 +75,10 @@ static bool req_doorbell_is_late(const struct requester *req, uint16_t idx)
  * @bf_len: 8, or the bytes of the BlueFlame buffer
  *
  * The register tells that there is work; the doorbell record tells how much. WQEs up to the
- * record's counter will be executed from the event loop; a doorbell that comes after its WQE has been
- * executed tells nothing but that there may be more. Doorbells for a queue pair that does not exist,
- * belongs to another UAR, or is not ready to send, and those that are not the start of a WQE that the
- * record announces, are dropped, counted and traced.
+ * record's counter are executed from the event loop. A doorbell whose WQE has been executed before
+ * has no effect but that the record is read. A doorbell is dropped, counted and traced if its queue
+ * pair does not exist, belongs to another UAR, or is not ready to send, or if it is not the start
+ * of a WQE that the record announces.
  */
 void qp_send_doorbell(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t bf_len)
 {

@@ -37,8 +37,8 @@ static void req_resume(struct hca *hca, struct qp *qp, bool ok)
 
 /*
  * A page of @op's memory is not present, @done bytes into its message. The send queue waits until
- * software has brought the page; returns false if it will not. Answers to READs and atomics that
- * cannot be stored meanwhile are requested again.
+ * software has brought the page; returns false if software cannot be asked for it. Answers to READs
+ * and atomics that cannot be stored meanwhile are requested again.
  */
 static bool req_stall(struct hca *hca, struct qp *qp, struct send_op *op, uint64_t done,
 		      uint32_t len)

@@ -18,7 +18,7 @@
 
 #define OP_POOL_MAX	256	/* work requests kept for reuse */
 
-/* Work requests are large, so freed ones are kept for reuse. */
+/* Work requests are large, so up to OP_POOL_MAX freed work requests are kept for reuse. */
 struct req_pool {
 	struct send_op_list list;
 	unsigned int n;
@@ -170,7 +170,7 @@ void req_complete(struct hca *hca, const struct qp *qp, const struct send_op *op
  * @hca: the HCA
  * @qp: the queue pair
  *
- * One that failed ends the send queue.
+ * A work request that failed is the last: it moves the queue pair to ERR or SQER.
  */
 void req_reap(struct hca *hca, struct qp *qp)
 {

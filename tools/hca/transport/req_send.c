@@ -30,8 +30,8 @@ static uint32_t req_packets_of(const struct qp *qp, uint64_t len)
 }
 
 /*
- * Check fences and the limit of outstanding reads. The queue gets another turn when what it waits
- * for is done.
+ * Check fences and the limit of outstanding reads. The queue gets another turn when the work that
+ * it waits for is done.
  */
 static bool req_may_start(const struct qp *qp, const struct send_op *op)
 {
@@ -323,7 +323,7 @@ static bool req_reorder_umr(struct hca *hca, struct qp *qp, struct send_op *op)
 	struct send_op *next;
 
 	next = req_unordered_umr(hca, qp, op);
-	if (!conn_can_send(qp))		/* the queue's memory is gone, and so is @op */
+	if (!conn_can_send(qp))		/* the queue's memory is gone, and @op is freed */
 		return false;
 	if (!next && !TAILQ_NEXT(op, link)) {
 		if (!qp->req->umr_since_ns)

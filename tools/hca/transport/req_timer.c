@@ -49,8 +49,8 @@ static void req_timer_add(struct requester *req, uint64_t ns)
  * req_timer_start() - start the retry timer
  * @req: the requester
  *
- * Adding the event again for each packet would cost too much: the deadline moves, and the event is
- * added again when it fires early.
+ * Adding the event again for each packet would cost too much. So only the deadline moves, and an
+ * event that fires before the deadline is added again.
  */
 void req_timer_start(struct requester *req)
 {
@@ -74,7 +74,7 @@ void req_timer_extend(struct requester *req)
 }
 
 /**
- * req_progress() - the peer has acknowledged something: restore retries and timer
+ * req_progress() - restore retries and timer, because the peer has acknowledged a packet
  * @req: the requester
  */
 void req_progress(struct requester *req)
@@ -174,7 +174,7 @@ static void req_timer_fired(evutil_socket_t fd, short what, void *arg)
 }
 
 /**
- * req_rnr() - the receiver is not ready: send again when its timer has run
+ * req_rnr() - wait for a receiver that is not ready, then send again
  * @req: the requester
  * @psn: of the packet that it refused
  * @timer: RNR timer code of the AETH

@@ -73,9 +73,9 @@ static void resp_poll_fired(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * Start or stop watching the receive queue of a queue pair in ERR. Receive WQEs are announced by
- * the doorbell record alone, and those that are posted in ERR must be flushed, too: software that
- * drains a queue waits for that.
+ * Start or stop watching the receive queue of a queue pair in ERR. Software announces receive WQEs
+ * by the doorbell record alone. WQEs that software posts in ERR must be flushed, too: a driver that
+ * drains a queue waits for their CQEs.
  */
 static void resp_poll(struct hca *hca, struct responder *resp, bool on)
 {
@@ -94,7 +94,7 @@ static void resp_poll(struct hca *hca, struct responder *resp, bool on)
 /* ---- state changes --------------------------------------------------------------------------- */
 
 /**
- * resp_get() - find the responder of a queue pair; made when first needed
+ * resp_get() - find the responder of a queue pair, and make it at the first call
  * @hca: the HCA
  * @qp: the queue pair
  *

@@ -42,7 +42,7 @@ struct responder {
 	struct run run;
 	enum resp_msg msg;		/* of the message of several packets in progress */
 	bool have_rwqe;
-	bool ahead;			/* the WQE behind the next one has been consumed before it */
+	bool ahead;			/* the WQE after the next WQE has been consumed before it */
 	uint16_t rwqe_idx;		/* for the CQE */
 	uint32_t rwqe_cqn, rwqe_owner;	/* CQ and owner (user index or SRQN) of its CQE */
 	uint32_t xrc_srqn;		/* XRC: of the message in progress */
@@ -96,7 +96,7 @@ void resp_free(struct hca *hca, struct qp *qp);
 
 extern const struct hca_module resp_module;
 
-/* ---- between the responder's files; each of these calls none of those after it --------------- */
+/* ---- between the responder's files; each calls only files that are before it here ------------ */
 
 /* resp_wqe.c: receive WQEs and their completions */
 struct srq *resp_srq(struct hca *hca, const struct qp *qp);

@@ -80,7 +80,7 @@ bool resp_send_ack(struct hca *hca, const struct qp *qp, const struct resp_job *
  * @syndrome: of the AETH
  * @psn: of the packet
  *
- * One plain ACK replaces those before it.
+ * A plain ACK replaces a plain ACK that waits.
  */
 void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn)
 {

@@ -54,7 +54,7 @@ void resp_receive_rc(struct hca *hca, struct qp *qp, const struct packet *p)
 	int32_t diff = psn_diff(p->psn, qp->next_rcv_psn);
 	enum outcome o = REFUSED;
 
-	/* There is no room for an answer: drop the packet. The requester's timer will notice. */
+	/* Without room for an answer drop the packet: the requester's timer repairs the loss. */
 	if (resp->job_n >= RESP_MAX_JOBS - 2)
 		return;
 	if (resp->fault && psn_diff(p->psn, resp->fault_psn) > 0)

@@ -61,7 +61,7 @@ uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp)
  * @qp: the queue pair
  * @posted: counter of the WQEs that are posted, of which one at least is left
  *
- * Where the order is free, each second WQE is consumed before the first, as if the messages had
+ * If the order is free, each second WQE is consumed before the first, as if the messages had
  * overtaken each other on the way.
  *
  * Return: its index.
@@ -121,7 +121,7 @@ static int resp_pop_own(struct hca *hca, struct qp *qp, uint16_t *index, uint8_t
  */
 uint32_t resp_cqe_owner(const struct qp *qp, const struct srq *srq)
 {
-	/* An XRC message belongs to the owner of the SRQ, whose index counts. */
+	/* An XRC message belongs to the owner of the SRQ, whose user index the CQE has. */
 	if (qp->type == QPT_XRC && srq)
 		return srq->cqe_version1 ? srq->user_index : srq->obj.num;
 	if (!qp->cqe_version1)

@@ -16,7 +16,7 @@
 
 #define RX_BUDGET	256	/* packets received before some are sent */
 #define DISCARD_BUDGET	1024	/* packets discarded in one round */
-#define TX_BUDGET	256	/* packets sent before some are received, by all queue pairs together */
+#define TX_BUDGET	256	/* packets that all queue pairs send before some are received */
 #define ROUND_BUDGET	256	/* packets after which the event loop looks for other events */
 #define TX_SLICE	16	/* packets sent in one turn of one queue pair */
 #define BLOCKED_US	1000	/* pause when none could send, unless something comes */
@@ -81,7 +81,7 @@ void sched_cancel(struct hca *hca, struct run *r)
 }
 
 /**
- * sched_set_receive() - say who receives packets
+ * sched_set_receive() - set the function that processes packets
  * @hca: the HCA
  * @receive: called for each packet, which the scheduler frees after the call
  */
@@ -129,8 +129,9 @@ static unsigned int sched_send(struct hca *hca)
 }
 
 /*
- * An HCA that hangs receives nothing. A switch discards packets that have waited too long for such
- * a port, so that the port does not hold up all who send to it: here, when its queue is full.
+ * An HCA that hangs processes no packets. A switch discards packets that have waited too long for a
+ * port, so that the port does not stop all its senders. Here they are discarded when the queue of
+ * the port is full.
  */
 static void sched_discard(struct hca *hca)
 {
@@ -151,7 +152,7 @@ static bool sched_has_work(struct hca *hca)
 	return link_of(hca)->pending(hca) || !TAILQ_EMPTY(&hca->sched->runs);
 }
 
-/* Receive and send until nothing is left to do, or the budget is used up. Returns false if blocked. */
+/* Receive and send until no work or no budget is left. Returns false if all senders wait. */
 static bool sched_round(struct hca *hca)
 {
 	unsigned int moved, sum = 0;
@@ -190,7 +191,7 @@ static void sched_on_timer(evutil_socket_t fd, short what, void *arg)
  * sched_run() - receive and send now what the event loop would do next
  * @hca: the HCA
  *
- * For a caller that the event loop has called, and who would otherwise return to the loop.
+ * For a caller inside the event loop, which saves the way back to the loop.
  */
 void sched_run(struct hca *hca)
 {

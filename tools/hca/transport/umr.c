@@ -52,7 +52,7 @@
 
 /*
  * A bit of mkey_mask (MLX5_MKEY_MASK_*) and the field of struct mlx5_ifc_mkc_bits that it selects.
- * The page size, which once had five bits, has two: one for those five, one for the sixth.
+ * The page size has two bits in the mask: one for its first five bits, one for the sixth.
  */
 #define FIELD(bit, fld)	{ 1ull << (bit), IFC_OFF(mkc, fld), IFC_BITS(mkc, fld) }
 #define PAGE_SIZE_0_4	{ 1ull << 1, IFC_OFF(mkc, log_page_size) + 1, 5 }
@@ -155,7 +155,7 @@ static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, con
 		return "the key does not allow UMR";
 	if (!umr_privileged(qp) && mk->pdn != qp->pdn)
 		return "the key is of another PD";
-	/* A request that sets the length says what the key covers now: the rest of the list is not used. */
+	/* A request that sets the length may give fewer entries than the key has. */
 	if (u->octowords && !(u->flags & UMR_XLT_OFFSET) && !(u->mask & MASK_LEN) &&
 	    u->octowords < mkey_xlt_octowords(mk))
 		return "a part of the translations without TRANSLATION_OFFSET_EN";
@@ -282,8 +282,8 @@ static const char *umr_change(struct hca *hca, const struct qp *qp, struct mkey 
 }
 
 /*
- * Count and trace a refusal. A process sees the CQE of its own request, so a refusal of that is no
- * incident.
+ * Count and trace a refusal. The refusal of a process's request is not recorded as an incident: the
+ * process sees the error in its CQE.
  */
 static enum cqe_syndrome umr_refuse(struct hca *hca, const struct qp *qp, uint32_t key,
 				    enum cqe_syndrome synd, const char *why)
@@ -318,9 +318,9 @@ static void umr_trace(struct hca *hca, const struct qp *qp, const struct umr *u,
  * @w: the decoded WQE
  *
  * Implements struct mlx5_wqe_umr_ctrl_seg, the memory key context and the translations behind it,
- * inline or pointed at. A user's queue pair may change keys of its own protection domain only. One
- * of type REG_UMR, which the driver keeps for itself, may change any key. A refused request leaves
- * the context as it was.
+ * inline or pointed at. A user's queue pair may change keys of its own protection domain only. A
+ * queue pair of type REG_UMR, which the driver keeps for itself, may change any key. A refused
+ * request leaves the context as it was.
  *
  * Return: SYND_OK, SYND_LOCAL_QP_OP for a malformed WQE, SYND_MW_BIND for a refused change.
  */

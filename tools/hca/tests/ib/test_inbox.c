@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inboxes of ports and of the switch: what is in them when a link goes down, and who waits for room.
+ * Inboxes of ports and of the switch: what is in them when a link goes down, and which senders wait
+ * for room.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +78,7 @@ static uint16_t lid(unsigned int h)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* Packets in the inbox, and those that the HCA has taken from there, are lost; later ones are not. */
+/* Packets in the inbox and packets that the HCA has taken from it are lost, later packets not. */
 static void link_that_flaps_loses_what_came_before(void **state)
 {
 	(void)state;
@@ -179,7 +180,7 @@ static void switch_has_a_limit(void **state)
 	assert_true(fabric_can_tx(net.hca[0], SWITCH_LID, NULL));
 }
 
-/* Packets of subnet management do not wait: what finds no room is lost, in the end at the sender. */
+/* Subnet management packets do not wait for room: they are lost, in the end at the sender. */
 static void switch_loses_subnet_management_without_room(void **state)
 {
 	struct packet *p;

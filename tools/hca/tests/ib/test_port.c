@@ -352,7 +352,7 @@ static void mad_requests_without_an_agent_are_refused(void **state)
 	assert_true(ask(0x81, 1, 0x11, 0));		/* directed route */
 	assert_int_equal(get_be16(out + 4), 0x8000);
 	assert_false(ask(1, 0x81, 0x11, 0));		/* a response */
-	assert_false(ask(3, 1, 0x11, 0));		/* the port has no agent for subnet administration */
+	assert_false(ask(3, 1, 0x11, 0));	/* the port has no agent for it */
 }
 
 static uint8_t mad_ifc(uint16_t op_mod, const uint8_t *mad)

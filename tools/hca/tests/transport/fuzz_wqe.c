@@ -18,8 +18,8 @@
 static const enum qp_type types[] = { QPT_RC, QPT_UC, QPT_UD, QPT_RC };
 
 /*
- * Let the fuzzer get past the first checks: correct index and QP number in the control segments. The
- * first WQE always has them, because the doorbell is its start.
+ * Let the fuzzer get past the first checks: correct index and QP number in the control segments.
+ * The first WQE always has them, because the doorbell is its start.
  */
 static void mend_ring(uint8_t *ring, const struct qp *qp, uint8_t how)
 {

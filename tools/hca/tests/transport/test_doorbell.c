@@ -354,9 +354,10 @@ static void wqe_longer_than_posted_is_an_error(void **state)
 }
 
 /*
- * A guest that changes a WQE while the HCA reads it: as soon as the HCA has read the WQEBB at @off of the send
- * queue, its control segment and the header of its inline data become @ctrl and @header. The Makefile has the
- * linker pass the transport's calls of qmem_read() through here.
+ * A guest that changes a WQE while the HCA reads it: as soon as the HCA has read the WQEBB at @off
+ * of the send queue, its control segment and the header of its inline data become @qpn_ds and
+ * @header.
+ * The Makefile has the linker pass the transport's calls of qmem_read() through here.
  */
 static struct {
 	uint8_t *wqebb;		/* in guest memory, NULL: nothing changes */

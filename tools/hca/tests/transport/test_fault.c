@@ -50,7 +50,8 @@ static bool on_event(struct hca *hca, uint8_t type, uint8_t subtype, const uint8
 	return true;
 }
 
-static uint8_t resume_with(unsigned int h, unsigned int type, uint32_t wq, uint32_t token, bool error)
+static uint8_t resume_with(unsigned int h, unsigned int type, uint32_t wq, uint32_t token,
+			   bool error)
 {
 	uint8_t in[IFC_SZ(page_fault_resume_in)] = {}, out[IFC_SZ(page_fault_resume_out)] = {};
 	uint8_t *info = IFC_ADDR(page_fault_resume_in, in, page_fault_info);

@@ -463,7 +463,8 @@ static void send_with_invalidate_invalidates_the_key(void **state)
 	assert_int_equal(rig_run(2, 1000), 2);
 	expect(CQ_B + 1, 0, CQE_RESP_SEND_INV, 0);
 	assert_true(mk->free);
-	wq_ctrl(&w, WQE_SEND_INVAL, true, key_b);	/* remote invalidation is not allowed for this key */
+	/* Remote invalidation is not allowed for this key. */
+	wq_ctrl(&w, WQE_SEND_INVAL, true, key_b);
 	rig_send(0, a, w.b, w.ds);
 	assert_int_equal(rig_run(4, 1000), 4);
 	expect(CQ_A, 1, CQE_REQ_ERR, SYND_REMOTE_ACCESS);

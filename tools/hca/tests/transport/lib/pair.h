@@ -15,7 +15,7 @@
 
 extern struct qp *a, *b;		/* of HCA 0 and of HCA 1 */
 extern uint64_t buf_a, buf_b;		/* buffers of BUF bytes, that of @a with a pattern */
-extern uint64_t local;			/* where RDMA operations of @a have their data: first @buf_a */
+extern uint64_t local;			/* data of the next RDMA operations of @a: first @buf_a */
 extern uint32_t key_a, key_b;		/* keys of the buffers, which allow everything */
 
 /* Make and connect the queue pairs and their buffers in a rig that is up. */
