@@ -22,6 +22,7 @@
 #include "layout_cq.h"
 #include "orphan.h"
 #include "own_cq.h"
+#include "refuse.h"
 #include "uar.h"
 
 #define UVERBS_MODULE_NAME mlx5_ib
@@ -71,13 +72,13 @@ static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
 	} else {
 		/* A library that makes every UAR an object has no such page. */
 		if (!ctx->bfregi.layout.num_static_sys_pages)
-			return -EINVAL;
+			return refuse(-EINVAL, "the CQ names no UAR, and the context has none");
 		cq->uar_page = ctx->bfregi.sys_pages[0];
 		return 0;
 	}
 
 	cq->mem.uar = mlx5_ib_get_uar(ctx, cq->uar_page);
-	return cq->mem.uar ? 0 : -EINVAL;
+	return cq->mem.uar ? 0 : refuse(-EINVAL, "UAR %u is not of this context", cq->uar_page);
 }
 
 /* Hand the memory of a CQ that ib_core frees, but firmware has refused to destroy, to an orphan. */
@@ -119,10 +120,13 @@ static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 /* The device writes CQEs to addresses that are multiples of their size. */
 static struct ib_umem *cq_check_umem(struct ib_umem *umem, u32 cqe_size)
 {
+	int err;
+
 	if (IS_ERR(umem) || IS_ALIGNED(umem->address, cqe_size))
 		return umem;
+	err = refuse(-EINVAL, "CQ at %#lx, not aligned to %u bytes", umem->address, cqe_size);
 	ib_umem_release(umem);
-	return ERR_PTR(-EINVAL);
+	return ERR_PTR(err);
 }
 
 /* Pin the memory that the process gives the CQ. */
@@ -133,7 +137,7 @@ static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct 
 	struct ib_umem *umem;
 
 	if (overflows_type(size, size_t))
-		return -EOVERFLOW;
+		return refuse(-EOVERFLOW, "CQ of %llu bytes", size);
 	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
 					IB_ACCESS_LOCAL_WRITE);
 	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, cq_check_umem(umem, ucmd->cqe_size),
@@ -247,7 +251,7 @@ int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	int entries, err;
 
 	if (attr->flags)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "CQ of a kernel consumer with flags %#x", attr->flags);
 	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
 	if (entries < 0)
 		return entries;
@@ -313,12 +317,13 @@ int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	size_t size;
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_resize))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device cannot resize CQs (cq_resize)");
 	err = ib_copy_validate_udata_in(udata, ucmd, reserved1);
 	if (err)
 		return err;
 	if (ucmd.reserved0 || ucmd.reserved1 || ucmd.cqe_size != cq->cqe_size)
-		return -EINVAL;
+		return refuse(-EINVAL, "CQEs of %u bytes for a CQ with %u; reserved %#x and %#x",
+			      ucmd.cqe_size, cq->cqe_size, ucmd.reserved0, ucmd.reserved1);
 	err = ib_respond_empty_udata(udata);
 	if (err)
 		return err;
@@ -365,9 +370,9 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 	void *cqc = MLX5_ADDR_OF(modify_cq_in, in, cq_context);
 
 	if (!MLX5_CAP_GEN(dev->mdev, cq_moderation))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device cannot moderate CQs (cq_moderation)");
 	if (cq_period > MLX5_MAX_CQ_PERIOD)
-		return -EINVAL;
+		return refuse(-EINVAL, "period %u us, at most %lu", cq_period, MLX5_MAX_CQ_PERIOD);
 
 	MLX5_SET(modify_cq_in, in,
 		 modify_field_select_resize_field_select.modify_field_select.modify_field_select,
@@ -377,7 +382,7 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 
 	guard(mutex)(&cq->resize_lock);
 	if (cq->kcq && cq->kcq->closed)
-		return -EINVAL;
+		return refuse(-EINVAL, "CQ 0x%x is being destroyed", cq->mcq.cqn);
 	return mlx5_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, sizeof(in));
 }
 

@@ -14,6 +14,12 @@
 
 #include "caps.h"
 #include "layout_cq.h"
+#include "refuse.h"
+
+#define CQ_FLAGS (IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+#define VENDOR_FLAGS	(MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD |			\
+			 MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX |		\
+			 MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS)
 
 /**
  * mlx5_ib_cq_entries - number of CQEs the device allocates for a request
@@ -27,9 +33,11 @@
  */
 int mlx5_ib_cq_entries(unsigned int cqe, u8 log_max_cq_sz)
 {
+	u32 max = (1U << min(log_max_cq_sz, 30)) - 1;
+
 	/* First, because roundup_pow_of_two() has no result beyond an unsigned long. */
-	if (!cqe || cqe >= 1U << min(log_max_cq_sz, 30))
-		return -EINVAL;
+	if (!cqe || cqe > max)
+		return refuse(-EINVAL, "CQ of %u entries, 1 to %u are possible", cqe, max);
 	return roundup_pow_of_two(cqe + 1);
 }
 
@@ -37,12 +45,12 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 				const struct mlx5_ib_caps *caps, void *cqc)
 {
 	if (ucmd->cqe_comp_en > 1)
-		return -EINVAL;
+		return refuse(-EINVAL, "cqe_comp_en is %u, not 0 or 1", ucmd->cqe_comp_en);
 	if (!ucmd->cqe_comp_en)
 		return 0;
 	if (!(ucmd->cqe_size == 64 ? MLX5_CAP_GEN(caps->mdev, cqe_compression) :
 				     MLX5_CAP_GEN(caps->mdev, cqe_compression_128)))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "no compression of CQEs of %u bytes", ucmd->cqe_size);
 
 	MLX5_SET(cqc, cqc, cqe_comp_en, 1);
 	switch (ucmd->cqe_comp_res_format) {
@@ -54,11 +62,11 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 		return 0;
 	case MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX:
 		if (!MLX5_CAP_GEN(caps->mdev, mini_cqe_resp_stride_index))
-			return -EOPNOTSUPP;
+			return refuse(-EOPNOTSUPP, "the device has no mini_cqe_resp_stride_index");
 		MLX5_SET(cqc, cqc, mini_cqe_res_format, MLX5_CQE_FORMAT_CSUM_STRIDX);
 		return 0;
 	default:
-		return -EINVAL;
+		return refuse(-EINVAL, "unknown cqe_comp_res_format %u", ucmd->cqe_comp_res_format);
 	}
 }
 
@@ -76,28 +84,26 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
 int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,
 			    const struct mlx5_ib_caps *caps, void *cqc)
 {
-	if (flags & ~(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
-		return -EOPNOTSUPP;
-	if (ucmd->flags & ~(MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD |
-			    MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX |
-			    MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS))
-		return -EINVAL;
-	if (ucmd->reserved0 || ucmd->reserved1)
-		return -EINVAL;
+	if (flags & ~CQ_FLAGS)
+		return refuse(-EOPNOTSUPP, "CQ flags %#x, known are %#x", flags, CQ_FLAGS);
+	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved0 || ucmd->reserved1)
+		return refuse(-EINVAL, "CQ with driver flags %#x, known are %#x; reserved %#x, %#x",
+			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved0, ucmd->reserved1);
 	if (ucmd->cqe_size != 64 && ucmd->cqe_size != 128)
-		return -EINVAL;
+		return refuse(-EINVAL, "CQEs of %u bytes, not 64 or 128", ucmd->cqe_size);
 
 	MLX5_SET(cqc, cqc, cqe_sz, ucmd->cqe_size == 64 ? CQE_STRIDE_64 : CQE_STRIDE_128);
 	if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD) {
 		if (ucmd->cqe_size != 128 || !MLX5_CAP_GEN(caps->mdev, cqe_128_always))
-			return -EOPNOTSUPP;
+			return refuse(-EOPNOTSUPP, "padded CQEs of %u bytes (cqe_128_always)",
+				      ucmd->cqe_size);
 		MLX5_SET(cqc, cqc, cqe_sz, CQE_STRIDE_128_PAD);
 	}
 	if ((ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS) && !caps->real_time)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no real-time timestamps in CQEs");
 	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN) {
 		if (!MLX5_CAP_GEN(caps->mdev, cq_oi))
-			return -EOPNOTSUPP;
+			return refuse(-EOPNOTSUPP, "the device cannot ignore overruns (cq_oi)");
 		MLX5_SET(cqc, cqc, oi, 1);
 	}
 	return cq_parse_compression(ucmd, caps, cqc);
