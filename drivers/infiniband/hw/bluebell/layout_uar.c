@@ -7,11 +7,13 @@
 
 #include <linux/align.h>
 #include <linux/errno.h>
+#include <linux/minmax.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <rdma/mlx5-abi.h>
 
 #include "layout_uar.h"
+#include "refuse.h"
 
 /**
  * mlx5_ib_uars_per_sys_page - device UARs in one page of the host
@@ -44,12 +46,12 @@ int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
 	u32 per_page = uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
 
 	if (!total)
-		return -EINVAL;
+		return refuse(-EINVAL, "context without bfregs and without MLX5_LIB_CAP_DYN_UAR");
 	if (total > MLX5_MAX_BFREGS)
-		return -ENOMEM;
+		return refuse(-ENOMEM, "%u bfregs, at most %u", total, MLX5_MAX_BFREGS);
 	total = ALIGN(total, per_page);
 	if (low_latency > total - 1)
-		return -EINVAL;
+		return refuse(-EINVAL, "%u low-latency bfregs, at most %u", low_latency, total - 1);
 
 	*layout = (struct mlx5_bfreg_layout){
 		.uars_per_sys_page = uars_per_sys_page,
@@ -80,7 +82,7 @@ int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned in
 	u32 i, best;
 
 	if (!layout->num_static_bfregs)
-		return -ENOMEM;
+		return refuse(-ENOMEM, "the queue names no bfreg, and the context has none");
 	for (i = first_low_latency; i < layout->num_static_bfregs; i++)
 		if (!count[i])
 			return i;
@@ -107,16 +109,17 @@ int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned in
 int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32 *sys_pages,
 			       u32 bfregn, bool dyn_bfreg)
 {
+	u32 num = dyn_bfreg ? layout->num_dyn_bfregs : layout->num_static_bfregs;
 	u32 per_page = layout->uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
 	u32 page;
 
-	if (bfregn >= (dyn_bfreg ? layout->num_dyn_bfregs : layout->num_static_bfregs))
-		return -EINVAL;
+	if (bfregn >= num)
+		return refuse(-EINVAL, "bfreg %u, the context has %u", bfregn, num);
 	page = bfregn / per_page;
 	if (dyn_bfreg)
 		page += layout->num_static_sys_pages;
 	if (sys_pages[page] == MLX5_IB_INVALID_UAR_INDEX)
-		return -EINVAL;
+		return refuse(-EINVAL, "bfreg %u, whose page has not been mapped", bfregn);
 	return sys_pages[page] + bfregn % per_page / MLX5_NON_FP_BFREGS_PER_UAR;
 }
 
@@ -196,6 +199,27 @@ u32 mlx5_ib_uar_page_pgoff(const struct mlx5_bfreg_layout *layout, u32 page)
 	return index >> 8 << 16 | MLX5_IB_MMAP_ALLOC_WC << 8 | (index & 0xff);
 }
 
+/* Indices that an mmap command takes: 8 bits, but for the pages of which there may be more. */
+static u32 mmap_num_indices(const struct mlx5_bfreg_layout *layout, u32 command)
+{
+	switch (command) {
+	case MLX5_IB_MMAP_REGULAR_PAGE:
+	case MLX5_IB_MMAP_WC_PAGE:
+	case MLX5_IB_MMAP_NC_PAGE:
+		return min(layout->num_static_sys_pages, 256);
+	case MLX5_IB_MMAP_ALLOC_WC:
+		return layout->num_sys_pages - layout->num_static_sys_pages;
+	case MLX5_IB_MMAP_DEVICE_MEM:
+		return MLX5_IB_MMAP_DM_END + 1 - MLX5_IB_MMAP_DM_START;
+	case MLX5_IB_MMAP_CORE_CLOCK:
+		return 1;
+	case MLX5_IB_MMAP_CLOCK_INFO:
+		return 256;
+	default:
+		return 0;
+	}
+}
+
 /**
  * mlx5_ib_decode_mmap_offset - take an mmap offset apart
  * @pgoff: the offset, in pages, as the user gave it
@@ -212,32 +236,18 @@ int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layo
 			       u32 *index)
 {
 	u32 command = pgoff >> 8 & 0xff;
+	u32 num = mmap_num_indices(layout, command);
 
-	if (pgoff > MLX5_IB_MMAP_OFFSET_END)
-		return -EINVAL;
 	*index = pgoff;
-	if (pgoff >= MLX5_IB_MMAP_OFFSET_START)
+	if (pgoff >= MLX5_IB_MMAP_OFFSET_START && pgoff <= MLX5_IB_MMAP_OFFSET_END)
 		return MLX5_IB_MMAP_DEVICE_MEM;
 	*index = pgoff >> 16 << 8 | (pgoff & 0xff);
-	if (pgoff >> 16 && command != MLX5_IB_MMAP_DEVICE_MEM && command != MLX5_IB_MMAP_ALLOC_WC)
-		return -EINVAL;
-
-	switch (command) {
-	case MLX5_IB_MMAP_REGULAR_PAGE:
-	case MLX5_IB_MMAP_WC_PAGE:
-	case MLX5_IB_MMAP_NC_PAGE:
-		return *index < layout->num_static_sys_pages ? command : -EINVAL;
-	case MLX5_IB_MMAP_ALLOC_WC:
-		return *index < layout->num_sys_pages - layout->num_static_sys_pages ? command :
-										       -EINVAL;
-	case MLX5_IB_MMAP_DEVICE_MEM:
+	if (pgoff > MLX5_IB_MMAP_OFFSET_END || *index >= num)
+		return refuse(-EINVAL, "mmap offset %#lx: command %u with index %u of %u", pgoff,
+			      command, *index, num);
+	if (command == MLX5_IB_MMAP_CLOCK_INFO && *index != MLX5_IB_CLOCK_INFO_V1)
+		return refuse(-EOPNOTSUPP, "clock parameters of version %u", *index);
+	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		*index += MLX5_IB_MMAP_DM_START;
-		return command;
-	case MLX5_IB_MMAP_CORE_CLOCK:
-		return *index ? -EINVAL : command;
-	case MLX5_IB_MMAP_CLOCK_INFO:
-		return *index == MLX5_IB_CLOCK_INFO_V1 ? command : -EOPNOTSUPP;
-	default:
-		return -EINVAL;
-	}
+	return command;
 }

@@ -11,6 +11,7 @@
 
 #include "bluebell.h"
 #include "mmap.h"
+#include "refuse.h"
 #include "trace.h"
 #include "uar.h"
 
@@ -29,7 +30,7 @@ static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
 static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 {
 	if (vma->vm_flags & rights)
-		return -EPERM;
+		return refuse(-EPERM, "mapping must not have rights %#lx", vma->vm_flags & rights);
 	/* VM_MAYREAD, VM_MAYWRITE and VM_MAYEXEC. */
 	vm_flags_clear(vma, rights << 4);
 	return 0;
@@ -105,7 +106,7 @@ static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *
 
 	guard(mutex)(&bfregi->lock);
 	if (bfregi->sys_pages[page] != MLX5_IB_INVALID_UAR_INDEX)
-		return -EINVAL;
+		return refuse(-EINVAL, "dynamic page %u has been mapped before", index);
 	err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_DYNAMIC, &uarn);
 	if (err)
 		return err;
@@ -125,7 +126,7 @@ static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struc
 
 	/* A larger page would also show registers that users must not read. */
 	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "a page of %lu bytes is more than the clock", PAGE_SIZE);
 	return mmap_io(context, vma, addr, false, NULL);
 }
 
@@ -134,7 +135,7 @@ static int map_clock_info(struct mlx5_ib_ucontext *context, struct vm_area_struc
 	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
 
 	if (!mdev->clock_info)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no clock parameters");
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(mdev->clock_info));
 }
 
@@ -146,7 +147,7 @@ static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vm
 
 	rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext, pgoff);
 	if (!rdma_entry)
-		return -EINVAL;
+		return refuse(-EINVAL, "no object has mmap offset %#x", pgoff);
 	entry = to_mmmap(rdma_entry);
 	err = mmap_deny(vma, entry->denied);
 	if (!err)
@@ -181,11 +182,11 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	if (command < 0)
 		return command;
 	if (!(vma->vm_flags & VM_SHARED))
-		return -EINVAL;
+		return refuse(-EINVAL, "private mapping of offset %#lx", vma->vm_pgoff);
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
 		return map_entry(context, vma, index);
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
-		return -EINVAL;
+		return refuse(-EINVAL, "mapping of %lu bytes", vma->vm_end - vma->vm_start);
 	if (command == MLX5_IB_MMAP_CORE_CLOCK || command == MLX5_IB_MMAP_CLOCK_INFO)
 		denied = VM_WRITE | VM_EXEC;
 	err = mmap_deny(vma, denied);
@@ -243,7 +244,7 @@ static int mmap_get_pfns(struct rdma_user_mmap_entry *rdma_entry, struct phys_ve
 
 	*provider = pcim_p2pdma_provider(pdev, 0);
 	if (!*provider)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the host has no peer-to-peer DMA");
 	vec->paddr = to_mmmap(rdma_entry)->address & PAGE_MASK;
 	vec->len = rdma_entry->npages * PAGE_SIZE;
 	return 0;

@@ -19,6 +19,7 @@
 
 #include "bluebell.h"
 #include "fw.h"
+#include "refuse.h"
 #include "trace.h"
 #include "uar.h"
 
@@ -368,10 +369,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
 	if (err)
 		return err;
-	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
-		return -EOPNOTSUPP;
-	if (type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && !to_mucontext(uctx)->bfregi.blueflame)
-		return -EOPNOTSUPP;
+	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC &&
+	    (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF || !to_mucontext(uctx)->bfregi.blueflame))
+		return refuse(-EOPNOTSUPP, "UAR of type %d in a context with BlueFlame %d", type,
+			      to_mucontext(uctx)->bfregi.blueflame);
 
 	entry = mlx5_ib_create_uar_object(to_mucontext(uctx),
 					  type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);

@@ -19,6 +19,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
+#include "refuse.h"
 #include "uar.h"
 #include "uar_report.h"
 
@@ -289,7 +290,7 @@ static int UVERBS_HANDLER(BLUEBELL_METHOD_UAR_REPORT)(struct uverbs_attr_bundle 
 	if (err)
 		return err;
 	if (req.reserved)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "report of UARs with reserved %#x", req.reserved);
 	/* No lock is held while memory of the process is written, which may fault. */
 	err = mlx5_ib_uar_report_get(to_mucontext(uctx), &req, &report);
 	if (!err)

@@ -19,6 +19,7 @@
 #include "fw.h"
 #include "odp.h"
 #include "orphan.h"
+#include "refuse.h"
 #include "uar.h"
 #include "ucontext.h"
 
@@ -38,7 +39,8 @@ static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_uc
 		return err;
 	if (req->flags & ~MLX5_IB_ALLOC_UCTX_DEVX || req->reserved0 || req->reserved1 ||
 	    req->reserved2)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "context with flags %#x; reserved %#x, %#x and %#x",
+			      req->flags, req->reserved0, req->reserved1, req->reserved2);
 	return 0;
 }
 
