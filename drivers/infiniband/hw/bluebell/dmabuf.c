@@ -13,6 +13,7 @@
 #include "layout_mkey.h"
 #include "mr.h"
 #include "odp.h"
+#include "refuse.h"
 
 /*
  * The exporter revokes the memory, or the region is deregistered: the key gives access to
@@ -99,12 +100,12 @@ struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 lengt
 	int err;
 
 	if (dmah)
-		return ERR_PTR(-EOPNOTSUPP);
+		return ERR_PTR(refuse(-EOPNOTSUPP, "DMA handles are not supported"));
 	err = mlx5_ib_check_mr(length, iova, access, &dev->caps);
 	if (err)
 		return ERR_PTR(err);
 	if (overflows_type(offset, unsigned long))
-		return ERR_PTR(-EOVERFLOW);
+		return ERR_PTR(refuse(-EOVERFLOW, "offset %#llx in a dma-buf", offset));
 	mr = mlx5_ib_odp_reg_dmabuf(pd, offset, length, iova, fd, access);
 	if (!IS_ERR(mr) || PTR_ERR(mr) != -EOPNOTSUPP)
 		return mr;

@@ -18,6 +18,7 @@
 #include "mkey.h"
 #include "mr.h"
 #include "orphan.h"
+#include "refuse.h"
 #include "ucontext.h"
 
 /**
@@ -220,9 +221,10 @@ struct ib_mr *mlx5_ib_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_n
 	int err;
 
 	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
-		return ERR_PTR(-EOPNOTSUPP);
+		return ERR_PTR(refuse(-EOPNOTSUPP, "fast registration of type %d", type));
 	if (!max_num_sg || max_num_sg > mlx5_ib_max_fast_reg(&dev->caps, attr.klm))
-		return ERR_PTR(-EINVAL);
+		return ERR_PTR(refuse(-EINVAL, "region of %u pages, 1 to %u are possible",
+				      max_num_sg, mlx5_ib_max_fast_reg(&dev->caps, attr.klm)));
 	mr = fast_mr_alloc(pd->device, attr.klm, max_num_sg);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -333,7 +335,8 @@ int mlx5_ib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 
 	if (!mr->gaps && ibmr->page_size != PAGE_SIZE &&
 	    MLX5_CAP_GEN(dev->mdev, umr_modify_entity_size_disabled))
-		return -EINVAL;
+		return refuse(-EINVAL, "pages of %u bytes, only %lu is possible", ibmr->page_size,
+			      PAGE_SIZE);
 	mr->used = 0;
 	dma_sync_single_for_cpu(dma_device, mr->dma, fast_mr_list_bytes(mr), DMA_TO_DEVICE);
 	n = mr->gaps ? fast_mr_map_pieces(mr, sg, sg_nents, sg_offset) :

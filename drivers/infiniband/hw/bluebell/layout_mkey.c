@@ -19,6 +19,7 @@
 
 #include "caps.h"
 #include "layout_mkey.h"
+#include "refuse.h"
 
 #define MTTS_PER_OCTOWORD	2
 
@@ -70,14 +71,12 @@ int mlx5_ib_check_mr(u64 length, u64 iova, u32 access, const struct mlx5_ib_caps
 	u64 last;
 
 	if (access & ~SUPPORTED_ACCESS)
-		return -EOPNOTSUPP;
-	if (!length || check_add_overflow(iova, length - 1, &last))
-		return -EINVAL;
-	/* More than a process of this machine can have. */
-	if (overflows_type(length, size_t))
-		return -EINVAL;
-	if (log_max < 64 && length > 1ULL << log_max)
-		return -EINVAL;
+		return refuse(-EOPNOTSUPP, "access %#x, possible is %#x", access, SUPPORTED_ACCESS);
+	/* A region cannot be longer than the address space of a 32-bit host. */
+	if (!length || check_add_overflow(iova, length - 1, &last) ||
+	    overflows_type(length, size_t) || (log_max < 64 && length > 1ULL << log_max))
+		return refuse(-EINVAL, "region of %llu bytes at %#llx, 1 to 2^%u are possible",
+			      length, iova, log_max);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "layout_mkey.h"
 #include "mkey.h"
 #include "mkey_pool.h"
+#include "refuse.h"
 #include "umr.h"
 #include "umr_qp.h"
 
@@ -191,10 +192,11 @@ int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mke
 	size_t nmtts;
 
 	if (!pgsz)
-		return -EINVAL;
+		return refuse(-EINVAL, "no page size fits memory at %#lx and region at %#llx",
+			      umem->address, attr->iova);
 	nmtts = ib_umem_num_dma_blocks(umem, pgsz);
 	if (nmtts > MLX5_IB_MAX_MTTS)
-		return -ENOMEM;
+		return refuse(-ENOMEM, "region of %zu pages, at most %lu", nmtts, MLX5_IB_MAX_MTTS);
 	attr->page_shift = ilog2(pgsz);
 	attr->nmtts = nmtts;
 	return mlx5_ib_mkey_create_mtts(dev, mkey, umem, attr);

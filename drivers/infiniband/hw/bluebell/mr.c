@@ -18,6 +18,7 @@
 #include "layout_mkey.h"
 #include "mr.h"
 #include "odp.h"
+#include "refuse.h"
 #include "ucontext.h"
 
 /**
@@ -34,7 +35,8 @@ int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
 	int err = mlx5_ib_mkey_destroy(to_mdev(mr->ibmr.device), &mr->mkey);
 
 	/* Only the windows of a key that exists make firmware refuse so. */
-	return err == -EINVAL && mr->mkey.class < 0 ? -EBUSY : err;
+	return err == -EINVAL && mr->mkey.class < 0 ?
+		       refuse(-EBUSY, "a window is bound to region 0x%x", mr->mkey.key) : err;
 }
 
 /**
@@ -168,7 +170,7 @@ struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 i
 	int err;
 
 	if (dmah)
-		return ERR_PTR(-EOPNOTSUPP);
+		return ERR_PTR(refuse(-EOPNOTSUPP, "DMA handles are not supported"));
 	err = ib_no_udata_io(udata);
 	if (err)
 		return ERR_PTR(err);
@@ -185,7 +187,7 @@ static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 acce
 	struct ib_umem *umem = old->umem;
 
 	if (umem->owning_mm != current->mm)
-		return ERR_PTR(-EINVAL);
+		return ERR_PTR(refuse(-EINVAL, "the region is over memory of another process"));
 	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
 }
 
@@ -234,7 +236,7 @@ static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64
 		return NULL;
 	/* Its exporter revokes one key only, so a second one cannot be created over it. */
 	if (old->umem->is_dmabuf)
-		return ERR_PTR(-EOPNOTSUPP);
+		return ERR_PTR(refuse(-EOPNOTSUPP, "UMR cannot change the dma-buf's region"));
 
 	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
 	if (mr == ERR_PTR(-ENOTRECOVERABLE))
@@ -358,7 +360,7 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, imaicl))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no memory windows (imaicl)");
 	/* A library may say to how many pieces it binds the window; its request may be empty. */
 	if (udata->inlen) {
 		err = ib_copy_validate_udata_in_cm(udata, req, reserved2, 0);
@@ -366,7 +368,7 @@ int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 			return err;
 	}
 	if (req.reserved1 || req.reserved2)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "reserved %#x and %#x", req.reserved1, req.reserved2);
 	err = ib_respond_empty_udata(udata);
 	if (err)
 		return err;

@@ -18,6 +18,7 @@
 #include "mkey.h"
 #include "mr.h"
 #include "odp_internal.h"
+#include "refuse.h"
 #include "ucontext.h"
 #include "umr_qp.h"
 
@@ -44,7 +45,7 @@ static int odp_explicit_create(struct odp_mr *mr)
 	struct odp_leaf *leaf;
 
 	if (ibmr->length >> PAGE_SHIFT >= MLX5_IB_MAX_PAGED_MTTS)
-		return -ENOMEM;
+		return refuse(-ENOMEM, "paged region of %llu bytes", ibmr->length);
 	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, mr->start, ibmr->length, ibmr->iova);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
@@ -69,18 +70,19 @@ static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
 static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iova, u32 access)
 {
 	if (!odp_can_page(dev, access))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "access %#x: no %s", access,
+			      dev->odp ? "windows over paged memory" : "paging");
 	if (overflows_type(start, unsigned long))
-		return -EOVERFLOW;
+		return refuse(-EOVERFLOW, "memory at %#llx", start);
 	/* ib_core has checked that for processes, but not for kernel consumers. */
 	if (offset_in_page(start ^ iova))
-		return -EINVAL;
+		return refuse(-EINVAL, "memory at %#llx, region at %#llx", start, iova);
 	if (!odp_is_implicit(start, length))
 		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no implicit regions");
 	if (iova || access & IB_ACCESS_HUGETLB)
-		return -EINVAL;
+		return refuse(-EINVAL, "implicit region at %#llx with access %#x", iova, access);
 	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
 }
 
@@ -123,7 +125,7 @@ static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
 	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
 
 	if (mr->mm != current->mm)
-		return -EINVAL;
+		return refuse(-EINVAL, "the region is over memory of another process");
 	*start = mr->start;
 	*length = base->ibmr.length;
 	return 0;

@@ -19,6 +19,7 @@
 
 #include "bluebell.h"
 #include "odp_internal.h"
+#include "refuse.h"
 
 /* Pieces of advice that a context can have in its queue. */
 #define ADVICE_MAX	32
@@ -295,7 +296,8 @@ static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struc
 	for (i = 0; i < num_sge; i++) {
 		mr = odp_advice_get_mr(odp, advice, i);
 		if (!mr)
-			return ERR_PTR(-EFAULT);
+			return ERR_PTR(refuse(-EFAULT, "key 0x%x is of no such region of the PD",
+					      advice->part[i].lkey));
 		mlx5_ib_mkey_put(&mr->mr.mkey);
 	}
 	return_ptr(advice);
@@ -332,9 +334,9 @@ int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 	int err;
 
 	if (!odp || advice >= ARRAY_SIZE(reqs))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "advice %d, or a device without paging", advice);
 	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
-		return -EINVAL;
+		return refuse(-EINVAL, "advice with flags %#x", flags);
 
 	struct odp_advice *work __free(kvfree) =
 		odp_advice_create(odp, pd, reqs[advice], sg_list, num_sge);
