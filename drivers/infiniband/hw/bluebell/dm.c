@@ -22,6 +22,7 @@
 #include "layout_dm.h"
 #include "layout_mkey.h"
 #include "mr.h"
+#include "refuse.h"
 #include "ucontext.h"
 
 /* ---- the mmap space ------------------------------------------------------------- */
@@ -83,7 +84,7 @@ struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 l
 	int err;
 
 	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
-		return ERR_PTR(-EOPNOTSUPP);
+		return ERR_PTR(refuse(-EOPNOTSUPP, "the device has no memory for processes"));
 	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
 	if (err)
 		return ERR_PTR(err);
@@ -167,7 +168,7 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	if (err)
 		return ERR_PTR(err);
 	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
-		return ERR_PTR(-EOPNOTSUPP);
+		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d", type));
 	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
 	if (IS_ERR(dm))
 		return ERR_CAST(dm);
@@ -221,9 +222,10 @@ struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
 {
 	struct mlx5_user_mmap_entry *entry;
 
-	if (op >= MLX5_IB_DM_MAX_OPS ||
-	    !(MLX5_CAP_DEV_MEM(dm->mem->dev->mdev, memic_operations) & BIT(op)))
-		return ERR_PTR(-EOPNOTSUPP);
+	u32 ops = MLX5_CAP_DEV_MEM(dm->mem->dev->mdev, memic_operations);
+
+	if (op >= MLX5_IB_DM_MAX_OPS || !(ops & BIT(op)))
+		return ERR_PTR(refuse(-EOPNOTSUPP, "operation %u, the device has %#x", op, ops));
 	guard(mutex)(&dm->lock);
 	if (dm->op_entries[op])
 		return dm->op_entries[op];

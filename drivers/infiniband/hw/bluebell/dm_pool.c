@@ -304,20 +304,17 @@ static int dm_pool_init(struct mlx5_ib_dev *dev)
 
 /**
  * mlx5_ib_use_dm - set up the pool of the device's memory, unless that has been done
- * @dev: device
+ * @dev: device; it has memory for users
  *
  * To be called before memory is allocated: the pool maps all of the device's memory. It stays until
  * the device is removed. May sleep; takes first_use.
  *
- * Return: 0; -EOPNOTSUPP for a device without memory for users; -ENOMEM, and then the next caller
- * tries again; or -EINTR if the task is being killed.
+ * Return: 0; -ENOMEM, and then the next caller tries again; or -EINTR if the task is being killed.
  */
 int mlx5_ib_use_dm(struct mlx5_ib_dev *dev)
 {
 	int err;
 
-	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
-		return -EOPNOTSUPP;
 	/* Pairs with dm_pool_init(). */
 	if (smp_load_acquire(&dev->dm))
 		return 0;

@@ -17,6 +17,7 @@
 #include "caps.h"
 #include "layout_dm.h"
 #include "layout_mkey.h"
+#include "refuse.h"
 
 #define DM_ACCESS								\
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
@@ -66,7 +67,9 @@ int mlx5_ib_check_dm(u64 length, u32 log_align, const struct mlx5_ib_caps *caps)
 	u32 log_max_align = MLX5_CAP_DEV_MEM(caps->mdev, log_max_memic_addr_alignment) +
 			    MLX5_IB_MEMIC_BASE_SHIFT;
 
-	return !length || length > mlx5_ib_max_dm(caps) || log_align > log_max_align ? -EINVAL : 0;
+	return length && length <= mlx5_ib_max_dm(caps) && log_align <= log_max_align ? 0 :
+	       refuse(-EINVAL, "device memory of %llu bytes aligned to 2^%u, at most %u and 2^%u",
+		      length, log_align, mlx5_ib_max_dm(caps), log_max_align);
 }
 
 /**
@@ -119,8 +122,9 @@ unsigned long mlx5_ib_dm_find_pages(const unsigned long *used, const struct mlx5
 int mlx5_ib_check_dm_access(u32 access)
 {
 	if (!(access & IB_ZERO_BASED))
-		return -EINVAL;
-	return access & ~DM_ACCESS ? -EOPNOTSUPP : 0;
+		return refuse(-EINVAL, "access %#x to device memory has no IB_ZERO_BASED", access);
+	return !(access & ~DM_ACCESS) ? 0 :
+	       refuse(-EOPNOTSUPP, "access %#x to device memory, possible %#x", access, DM_ACCESS);
 }
 
 /**
