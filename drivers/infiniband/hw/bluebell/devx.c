@@ -21,6 +21,7 @@
 #include "layout_devx.h"
 #include "orphan.h"
 #include "own_cq.h"
+#include "refuse.h"
 #include "uar.h"
 
 /* What the calling process may do by commands of its own. */
@@ -77,7 +78,7 @@ int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *contex
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, log_max_uctx))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no user ids (log_max_uctx)");
 	context->devx_rights = devx_rights_of_caller(dev);
 	MLX5_SET(create_uctx_in, in, opcode, MLX5_CMD_OP_CREATE_UCTX);
 	MLX5_SET(create_uctx_in, in, uctx.cap,
@@ -151,7 +152,7 @@ int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, s
 {
 	/* Firmware would take the process for the kernel. */
 	if (!context->uid)
-		return -EINVAL;
+		return refuse(-EINVAL, "command of a context without a user id");
 	return mlx5_ib_devx_check_cmd(in, in_len, use, context->devx_rights, cmd);
 }
 
@@ -214,7 +215,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 	if (err)
 		return err;
 	if (vector >= uctx->device->num_comp_vectors)
-		return -EINVAL;
+		return refuse(-EINVAL, "completion vector %u, the device has %d", vector,
+			      uctx->device->num_comp_vectors);
 	err = mlx5_ib_comp_eqn(to_mdev(uctx->device), vector, &eqn);
 	if (err)
 		return err;

@@ -26,6 +26,7 @@
 #include "devx_async.h"
 #include "devx_obj.h"
 #include "fw.h"
+#include "refuse.h"
 
 static void devx_free_answer(struct mlx5_ib_ucontext *context,
 			     struct mlx5_ib_devx_async_answer *answer)
@@ -107,7 +108,9 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
 	struct mlx5_ib_devx_async_answer *answer;
 
 	if (!devx_charge(file->context, bytes))
-		return ERR_PTR(-EAGAIN);
+		return ERR_PTR(refuse(-EAGAIN, "command of %zu bytes, %d of %d taken by answers",
+				      bytes, atomic_read(&file->context->async_bytes),
+				      MLX5_IB_DEVX_ASYNC_BYTES));
 	answer = kvzalloc(sizeof(*answer) + out_len, GFP_KERNEL_ACCOUNT);
 	if (!answer) {
 		atomic_sub(bytes, &file->context->async_bytes);
@@ -147,7 +150,7 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
 	int err;
 
 	if (out_len < MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr))
-		return -EINVAL;
+		return refuse(-EINVAL, "answer of %u bytes has no room for a status", out_len);
 	err = mlx5_ib_devx_prepare(context, id, MLX5_IB_DEVX_QUERY, in, in_len);
 	if (err)
 		return err;
@@ -188,7 +191,7 @@ ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t coun
 	if (!first)
 		return -EAGAIN;
 	if (count < first->len)
-		return -EINVAL;
+		return refuse(-EINVAL, "read of %zu bytes, the answer has %u", count, first->len);
 	list_del(&first->node);
 	atomic_sub(first->bytes, &file->context->async_bytes);
 	*answer = first;

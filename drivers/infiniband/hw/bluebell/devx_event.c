@@ -27,6 +27,7 @@
 #include "devx_obj.h"
 #include "event.h"
 #include "layout_event.h"
+#include "refuse.h"
 
 static_assert(offsetof(struct mlx5_ib_devx_event, eqe) ==
 	      sizeof(struct mlx5_ib_uapi_devx_async_event_hdr));
@@ -246,9 +247,9 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
 
 	/* As for all of DEVX, because the rights of others are not known. */
 	if (!context->uid)
-		return -EINVAL;
+		return refuse(-EINVAL, "subscription of a context without a user id");
 	if (!request->num_types || request->num_types > MLX5_EVENT_TYPE_MAX)
-		return -EINVAL;
+		return refuse(-EINVAL, "subscription to %u events", request->num_types);
 	for (i = 0; i < request->num_types; i++) {
 		err = mlx5_ib_event_check(channel->dev->mdev, request->types[i], source,
 					  context->devx_rights);
@@ -328,7 +329,7 @@ ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t cou
 	if (!queued)
 		return channel->closed ? -EIO : -EAGAIN;
 	if (count < len)
-		return -EINVAL;
+		return refuse(-EINVAL, "read of %zu bytes, the event has %zu", count, len);
 	event->cookie = queued->sub->cookie;
 	if (!channel->omit_data)
 		event->eqe = container_of(queued, struct mlx5_ib_devx_slot, queued)->eqe;
@@ -424,9 +425,11 @@ static int devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_r
 {
 	switch (uobj_get_object_id(uobj)) {
 	case UVERBS_OBJECT_CQ:
-		return devx_has_type(request, MLX5_EVENT_TYPE_COMP) ? -EOPNOTSUPP : 0;
+		return !devx_has_type(request, MLX5_EVENT_TYPE_COMP) ? 0 :
+		       refuse(-EOPNOTSUPP, "completions of a CQ of verbs, which has a channel");
 	case UVERBS_OBJECT_QP:
-		return ((struct ib_qp *)uobj->object)->qp_type == IB_QPT_XRC_TGT ? -EOPNOTSUPP : 0;
+		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
+		       refuse(-EOPNOTSUPP, "events of an XRC target, which is its domain's");
 	default:
 		return 0;
 	}
@@ -446,7 +449,7 @@ static int devx_read_object(struct uverbs_attr_bundle *attrs,
 	if (err)
 		return err;
 	if (!mlx5_ib_event_source_of(&id, &request->source))
-		return -EINVAL;
+		return refuse(-EINVAL, "a %s has no events", mlx5_ib_devx_kind_name(id.kind));
 	return devx_check_verbs(uobj, request);
 }
 
@@ -459,7 +462,7 @@ static int devx_read_target(struct uverbs_attr_bundle *attrs,
 	request->has_eventfd = uverbs_attr_is_valid(attrs,
 						    MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);
 	if (request->has_eventfd && has_cookie)
-		return -EINVAL;
+		return refuse(-EINVAL, "a cookie for an eventfd, which has no room for it");
 	if (request->has_eventfd)
 		return uverbs_copy_from(&request->eventfd, attrs,
 					MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);

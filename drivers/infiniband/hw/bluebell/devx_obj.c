@@ -25,6 +25,7 @@
 #include "layout_event.h"
 #include "mmap.h"
 #include "orphan.h"
+#include "refuse.h"
 #include "srq.h"
 #include "uar.h"
 
@@ -84,7 +85,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_le
 	mcq->comp = devx_cq_comp;
 	err = mlx5_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
 	/* The event queue does not exist, or is none for completions. */
-	return err == -ENOENT ? -EINVAL : err;
+	return err == -ENOENT ? refuse(-EINVAL, "the CQ's EQ has no completions") : err;
 }
 
 static struct mlx5_ib_table_key *devx_table_key(struct mlx5_ib_devx_obj *obj)
@@ -293,7 +294,8 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
 	if (err)
 		return err;
 	if (!mlx5_ib_devx_names(cmd, in, id))
-		return -EINVAL;
+		return refuse(-EINVAL, "command 0x%x is not about %s 0x%x", cmd->opcode,
+			      mlx5_ib_devx_kind_name(id->kind), id->num);
 	return mlx5_ib_devx_use_umem(cmd, in, in_len);
 }
 
@@ -411,7 +413,7 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		id->num = to_msrq(srq)->rsc.num;
 		return 0;
 	default:
-		return -EINVAL;
+		return refuse(-EINVAL, "handle of type %u, no object", uobj_get_object_id(uobj));
 	}
 }
 

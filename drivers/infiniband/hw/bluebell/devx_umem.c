@@ -23,6 +23,7 @@
 #include "fw.h"
 #include "layout_umem.h"
 #include "orphan.h"
+#include "refuse.h"
 
 /*
  * Rights that matter to a umem are those to write; the others are accepted, because programs pass
@@ -46,7 +47,8 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 	int inlen;
 
 	if (num > MLX5_IB_MAX_UMEM_PAGES)
-		return -EINVAL;
+		return refuse(-EINVAL, "umem of %zu pages of %lu bytes, at most %lu", num,
+			      page_size, MLX5_IB_MAX_UMEM_PAGES);
 	inlen = MLX5_ST_SZ_BYTES(create_umem_in) + num * MLX5_ST_SZ_BYTES(mtt);
 
 	void *many __free(kvfree) = NULL, *in = few;
@@ -86,7 +88,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
 		return ERR_PTR(-ENOMEM);
 	page_size = mlx5_ib_umem_best_page(umem, pgsz_bitmap);
 	if (!page_size)
-		return ERR_PTR(-EINVAL);
+		return ERR_PTR(refuse(-EINVAL, "memory has no pages of %#llx", pgsz_bitmap));
 	obj->dev = to_mdev(context->ibucontext.device);
 	obj->uid = context->uid;
 	obj->umem = umem;
@@ -157,7 +159,8 @@ static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request
 				       MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP);
 	if (err)
 		return err;
-	return mlx5_ib_umem_page_sizes(req->pgsz_bitmap) ? 0 : -EINVAL;
+	return mlx5_ib_umem_page_sizes(req->pgsz_bitmap) ? 0 :
+	       refuse(-EINVAL, "the device has no pages of %#llx", req->pgsz_bitmap);
 }
 
 static int umem_read_request(struct ib_device *ibdev, struct uverbs_attr_bundle *attrs,
@@ -172,7 +175,7 @@ static int umem_read_request(struct ib_device *ibdev, struct uverbs_attr_bundle 
 	if (err)
 		return err;
 	if (!req->len)
-		return -EINVAL;
+		return refuse(-EINVAL, "umem of no bytes");
 	err = uverbs_get_flags32(&req->access, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS,
 				 UMEM_ACCESS);
 	if (err)
@@ -193,7 +196,7 @@ static struct ib_umem *umem_pin(struct mlx5_ib_dev *dev, const struct umem_reque
 	if (!req->is_dmabuf)
 		return mlx5_ib_umem_get(dev, req->addr, req->len, req->access);
 	if (overflows_type(req->addr, unsigned long) || overflows_type(req->len, size_t))
-		return ERR_PTR(-EOVERFLOW);
+		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx", req->len, req->addr));
 	umem_dmabuf = ib_umem_dmabuf_get_pinned(&dev->ib_dev, req->addr, req->len, req->fd,
 						req->access);
 	return IS_ERR(umem_dmabuf) ? ERR_CAST(umem_dmabuf) : &umem_dmabuf->umem;
@@ -211,7 +214,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 
 	/* Only commands with a user id can name a umem. */
 	if (!context->uid)
-		return -EINVAL;
+		return refuse(-EINVAL, "umem of a context without a user id");
 	err = umem_read_request(context->ibucontext.device, attrs, &req);
 	if (err)
 		return err;

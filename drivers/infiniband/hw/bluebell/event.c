@@ -21,6 +21,7 @@
 #include "bluebell.h"
 #include "event.h"
 #include "layout_event.h"
+#include "refuse.h"
 
 /*
  * Subscriptions of one context to one event. All of them are served in one interrupt, so a process
@@ -161,7 +162,7 @@ int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_
 	if (IS_ERR(list))
 		return PTR_ERR(list);
 	if (event_count(list, sub) >= MAX_SUBS)
-		return -ENOSPC;
+		return refuse(-ENOSPC, "more than %u subscriptions to an event", MAX_SUBS);
 	sub->list = list;
 	list_add_tail(&sub->owner_node, &sub->owner->subs);
 	list_add_tail_rcu(&sub->node, &list->subs);

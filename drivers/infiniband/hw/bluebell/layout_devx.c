@@ -30,6 +30,7 @@
 #include <linux/string.h>
 
 #include "layout_devx.h"
+#include "refuse.h"
 
 /* FLD(typ, fld): @fld of struct mlx5_ifc_@typ_bits */
 #define FLD(...)		{ __mlx5_bit_off(__VA_ARGS__), __mlx5_bit_sz(__VA_ARGS__) }
@@ -610,15 +611,22 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 			   const struct mlx5_ib_devx_cmd **cmd)
 {
 	const struct mlx5_ib_devx_cmd *found;
+	u32 needed;
+	u16 opcode;
 
 	if (in_len < MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr) ||
 	    MLX5_GET(general_obj_in_cmd_hdr, in, vhca_tunnel_id))
-		return -EINVAL;
-	found = mlx5_ib_devx_find_cmd(MLX5_GET(general_obj_in_cmd_hdr, in, opcode));
-	if (!found || found->use != use || !devx_request_has_id(found, in_len))
-		return -EINVAL;
-	if (devx_rights_for(found, in, in_len) & ~rights || devx_is_denied(found, in, in_len))
-		return -EPERM;
+		return refuse(-EINVAL, "command of %zu bytes, or for another function", in_len);
+	opcode = MLX5_GET(general_obj_in_cmd_hdr, in, opcode);
+	found = mlx5_ib_devx_find_cmd(opcode);
+	if (!found || found->use != use)
+		return refuse(-EINVAL, "command 0x%x is not one of this method", opcode);
+	if (!devx_request_has_id(found, in_len))
+		return refuse(-EINVAL, "command 0x%x of %zu bytes names no object", opcode, in_len);
+	needed = devx_rights_for(found, in, in_len);
+	if (needed & ~rights || devx_is_denied(found, in, in_len))
+		return refuse(-EPERM, "command 0x%x needs rights %#x, or sets a denied field",
+			      opcode, needed);
 	*cmd = found;
 	return 0;
 }
@@ -630,7 +638,7 @@ int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use 
 static int devx_check_qp(const void *in, size_t in_len)
 {
 	if (in_len < MLX5_ST_SZ_BYTES(create_qp_in))
-		return -EINVAL;
+		return refuse(-EINVAL, "CREATE_QP of %zu bytes is too short", in_len);
 	switch (MLX5_GET(create_qp_in, in, qpc.st)) {
 	case MLX5_QP_ST_RC:
 	case MLX5_QP_ST_UC:
@@ -640,7 +648,8 @@ static int devx_check_qp(const void *in, size_t in_len)
 	case MLX5_QP_ST_RAW_ETHERTYPE:
 		return 0;
 	default:
-		return -EPERM;
+		return refuse(-EPERM, "CREATE_QP of service type %u, which is the kernel's",
+			      MLX5_GET(create_qp_in, in, qpc.st));
 	}
 }
 
@@ -661,7 +670,7 @@ static int devx_check_mkey(const void *in, size_t in_len)
 	bool may;
 
 	if (in_len < MLX5_ST_SZ_BYTES(create_mkey_in))
-		return -EINVAL;
+		return refuse(-EINVAL, "CREATE_MKEY of %zu bytes is too short", in_len);
 
 	switch (devx_mkey_access_mode(in)) {
 	case MLX5_MKC_ACCESS_MODE_MTT:
@@ -675,16 +684,18 @@ static int devx_check_mkey(const void *in, size_t in_len)
 	default:
 		may = false;
 	}
-	return may ? 0 : -EPERM;
+	return may ? 0 : refuse(-EPERM, "CREATE_MKEY in mode %u, neither over a umem nor over keys",
+				devx_mkey_access_mode(in));
 }
 
 /* Other offloads than that of the header may take addresses where the header has reserved bits. */
 static int devx_check_xrq(const void *in, size_t in_len)
 {
 	if (in_len < MLX5_ST_SZ_BYTES(create_xrq_in))
-		return -EINVAL;
+		return refuse(-EINVAL, "CREATE_XRQ of %zu bytes is too short", in_len);
 	if (MLX5_GET(create_xrq_in, in, xrq_context.offload) > MLX5_XRQC_OFFLOAD_RNDV)
-		return -EPERM;
+		return refuse(-EPERM, "CREATE_XRQ with offload %u",
+			      MLX5_GET(create_xrq_in, in, xrq_context.offload));
 	return 0;
 }
 
@@ -702,10 +713,11 @@ int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in
 			      size_t out_len)
 {
 	if (!cmd->num_in_request && !devx_has_field(out_len, cmd->num))
-		return -EINVAL;
+		return refuse(-EINVAL, "answer of %zu bytes, too short for a number", out_len);
 	switch (cmd->opcode) {
 	case MLX5_CMD_OP_CREATE_CQ:
-		return in_len < MLX5_ST_SZ_BYTES(create_cq_in) ? -EINVAL : 0;
+		return in_len >= MLX5_ST_SZ_BYTES(create_cq_in) ? 0 :
+		       refuse(-EINVAL, "CREATE_CQ of %zu bytes is too short", in_len);
 	case MLX5_CMD_OP_CREATE_QP:
 		return devx_check_qp(in, in_len);
 	case MLX5_CMD_OP_CREATE_MKEY:
@@ -766,7 +778,7 @@ int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t i
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(cmd->umem) && cmd->umem[i].bits; i++) {
 		if (!devx_has_field(in_len, cmd->umem[i]))
-			return -EINVAL;
+			return refuse(-EINVAL, "command 0x%x is too short for a umem", cmd->opcode);
 		devx_set(in, cmd->umem[i], 1);
 	}
 	return 0;

@@ -21,6 +21,7 @@
 
 #include "layout_devx.h"
 #include "layout_event.h"
+#include "refuse.h"
 
 #define NUM_MASK	0xffffff
 
@@ -179,7 +180,8 @@ static int event_check_object(struct mlx5_core_dev *mdev, u16 type, u32 obj_type
 	default:
 		possible = false;
 	}
-	return possible ? 0 : -EINVAL;
+	return possible ? 0 :
+	       refuse(-EINVAL, "objects of type %u have no event %u", obj_type, type);
 }
 
 /**
@@ -196,14 +198,15 @@ int mlx5_ib_event_check(struct mlx5_core_dev *mdev, u16 type,
 			const struct mlx5_ib_event_source *source, u32 rights)
 {
 	if (type >= ARRAY_SIZE(event_forms))
-		return -EINVAL;
+		return refuse(-EINVAL, "there is no event %u", type);
 	if (source)
 		return event_check_object(mdev, type, source->type);
 	if (event_form(mdev, type) != EVENT_OF_DEVICE)
-		return -EINVAL;
+		return refuse(-EINVAL, "event %u is not one of the device", type);
 	if (type == MLX5_EVENT_TYPE_PORT_CHANGE || event_is_unaffiliated(mdev, type))
 		return 0;
-	return rights & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? 0 : -EPERM;
+	return rights & MLX5_UCTX_CAP_INTERNAL_DEV_RES ? 0 :
+	       refuse(-EPERM, "event %u of the device needs CAP_SYS_RAWIO", type);
 }
 
 static u32 event_queue_type(u8 type)

@@ -17,6 +17,7 @@
 #include "bluebell.h"
 #include "fw.h"
 #include "pp.h"
+#include "refuse.h"
 
 /**
  * struct mlx5_ib_pp - a process's use of a rate
@@ -40,16 +41,19 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
 	u32 limit = MLX5_GET(set_pp_rate_limit_context, rate, rate_limit);
 
 	if (!mlx5_rl_is_supported(mdev) || !MLX5_CAP_QOS(mdev, packet_pacing_uid))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no packet_pacing_uid");
 	if (MLX5_GET(set_pp_rate_limit_context, rate, burst_upper_bound) &&
 	    !MLX5_CAP_QOS(mdev, packet_pacing_burst_bound))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no packet_pacing_burst_bound");
 	if (MLX5_GET(set_pp_rate_limit_context, rate, typical_packet_size) &&
 	    !MLX5_CAP_QOS(mdev, packet_pacing_typical_size))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no packet_pacing_typical_size");
 	if (!context->uid || !limit || !mlx5_rl_is_in_range(mdev, limit))
-		return -EINVAL;
-	return context->devx_rights & MLX5_UCTX_CAP_RAW_TX ? 0 : -EPERM;
+		return refuse(-EINVAL, "rate %u of user id %u, %u to %u are possible", limit,
+			      context->uid, mdev->priv.rl_table.min_rate,
+			      mdev->priv.rl_table.max_rate);
+	return context->devx_rights & MLX5_UCTX_CAP_RAW_TX ? 0 :
+	       refuse(-EPERM, "rates need CAP_NET_RAW");
 }
 
 /**

@@ -16,6 +16,7 @@
 #include "layout_srq.h"
 #include "orphan.h"
 #include "own_cq.h"
+#include "refuse.h"
 #include "srq.h"
 #include "xrc.h"
 
@@ -187,7 +188,7 @@ int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
 	int err;
 
 	if (!dev->caps.has_xrc)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no XRC");
 	/* Pairs with xrc_init(). */
 	if (smp_load_acquire(&dev->xrc))
 		return 0;
