@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The image that a guest boots: the kernel, its modules, and the initramfs that is made of them."""
+
+import hashlib
+import lzma
+import os
+import re
+import shlex
+import shutil
+import stat
+import struct
+import subprocess
+import tempfile
+import zlib
+from pathlib import Path
+
+from vm import CACHE, REPO, VmError, modified
+
+# The modules of each phase, without their dependencies. A module that is built into the kernel is
+# skipped, and so is one in OPTIONAL that the kernel does not have.
+BOOT_MODULES = ["virtiofs", "overlay", "virtio_net"]
+RDMA_MODULES = ["ib_uverbs", "ib_umad", "rdma_ucm", "mlx5_core"]
+OPTIONAL = {"ib_umad", "rdma_ucm", "virtio_net"}
+
+
+class Kernel:
+    """A kernel image and its modules."""
+
+    def __init__(self, name, release, image, modules, driver):
+        self.name = name            # as given to --kernel
+        self.release = release
+        self.image = image
+        self.modules = modules      # .../lib/modules/RELEASE
+        self.driver = driver        # our module for it
+
+    @property
+    def debug(self):
+        """Whether this is the debug kernel, which needs more memory and more time."""
+        return self.name == "debug"
+
+
+def find_kernel(name):
+    """The kernel that --kernel names: stock, debug, or a version in the lab, which may be
+    abbreviated."""
+    if name == "debug":
+        try:
+            path = subprocess.run([REPO / "scripts/debug-kernel", "--path"], check=True,
+                                  stdout=subprocess.PIPE, text=True).stdout.strip()
+        except (OSError, subprocess.CalledProcessError):
+            raise VmError("there is no debug kernel yet: do 'make debug-kernel'") from None
+        root = Path(path)
+        release = (root / "release").read_text().strip()
+        return Kernel(name, release, root / "bzImage", root / "lib/modules" / release,
+                      REPO / "build/module/debug/bluebell.ko")
+    installed = sorted((path for path in Path("/lib/modules").glob("*")
+                        if (path / "vmlinuz").exists()
+                        or Path("/boot", "vmlinuz-" + path.name).exists()),
+                       key=lambda path: [int(part) for part in re.findall(r"\d+", path.name)])
+    wanted = [path for path in installed if name == "stock" or path.name.startswith(name)]
+    if not wanted:
+        found = ", ".join(path.name for path in installed) or "none"
+        raise VmError(f"cannot find a kernel {name} among {found}")
+    modules = wanted[-1]
+    image = modules / "vmlinuz"
+    if not image.exists():
+        image = Path("/boot/vmlinuz-" + modules.name)
+    directory = "stock" if name == "stock" else modules.name
+    return Kernel(name, modules.name, image, modules,
+                  REPO / "build/module" / directory / "bluebell.ko")
+
+
+def module_files(kernel, names):
+    """The files of these modules and of their dependencies, in the order in which they have to be
+    loaded."""
+    depends = {}
+    for line in (kernel.modules / "modules.dep").read_text().splitlines():
+        path, _, rest = line.partition(":")
+        stem = Path(path).name.split(".ko")[0].replace("-", "_")
+        depends[stem] = (path, rest.split())
+    builtin = {Path(line).stem.replace("-", "_")
+               for line in (kernel.modules / "modules.builtin").read_text().split()}
+    files = []
+    for name in names:
+        if name in builtin:
+            continue
+        if name not in depends:
+            if name in OPTIONAL:
+                continue
+            raise VmError(f"kernel {kernel.release} has no module {name}")
+        path, needed = depends[name]
+        for item in [*reversed(needed), path]:
+            if item not in files:
+                files.append(item)
+    return [kernel.modules / item for item in files]
+
+
+def decompressed(data):
+    """What data was before it was compressed."""
+    if data.startswith(b"\xfd7zXZ"):
+        return lzma.LZMADecompressor().decompress(data)
+    if data.startswith(b"\x1f\x8b"):
+        return zlib.decompressobj(wbits=31).decompress(data)
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        return subprocess.run(["zstd", "-dc"], input=data, check=True,
+                              stdout=subprocess.PIPE).stdout
+    return data
+
+
+# The kernel looks up the name of each function of a module when it loads it, one symbol after the
+# other. Neither these symbols, nor debugging and type information, nor signatures are read in a
+# guest, and the loading of mlx5_core took two seconds longer with them.
+UNREAD_SYMBOLS = ["__pfx_*", "__func__.*", "__UNIQUE_ID_*", "__msg.*", ".LC*"]
+
+
+def module_data(path):
+    """The contents of a module, uncompressed and without what nobody reads in the guest."""
+    with tempfile.NamedTemporaryFile(suffix=".ko") as stripped:
+        stripped.write(decompressed(path.read_bytes()))
+        stripped.flush()
+        subprocess.run(["objcopy", "--strip-debug", "--remove-section=.BTF",
+                        "--remove-section=.BTF.base", "--wildcard",
+                        *(f"--strip-unneeded-symbol={pattern}" for pattern in UNREAD_SYMBOLS),
+                        stripped.name], check=True)
+        return Path(stripped.name).read_bytes()
+
+
+def key_of(paths):
+    """A name for what is made from these files, another one when one of them has changed."""
+    return hashlib.sha256(repr(sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size)
+                                      for path in paths)).encode()).hexdigest()[:16]
+
+
+def boot_image(kernel):
+    """The kernel as an ELF file, which QEMU starts where the kernel begins (PVH), or else the image
+    that has it inside and would decompress it first, which takes seconds under emulation. The file
+    is kept in the cache.
+    """
+    cached = CACHE / "initramfs" / f"{kernel.release}-{key_of([kernel.image])}.elf"
+    if cached.exists():
+        return cached
+    image = kernel.image.read_bytes()
+    # The header is described in the kernel's Documentation/arch/x86/boot.rst.
+    setup = image[0x1f1] or 4
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    begin = (setup + 1) * 512 + offset
+    # The last four bytes are the length of what was compressed.
+    elf = decompressed(image[begin:begin + length - 4])
+    # XEN_ELFNOTE_PHYS32_ENTRY, the note that tells where the kernel begins
+    if not elf.startswith(b"\x7fELF") or struct.pack("<I", 18) + b"Xen\0" not in elf:
+        return kernel.image
+    keep(cached, elf)
+    return cached
+
+
+def keep(path, data):
+    """Write a file of the cache, of which the latest few of its kind remain."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for old in sorted(path.parent.glob("*" + path.suffix), key=modified)[:-6]:
+        old.unlink(missing_ok=True)
+    # Other runs may do the same now. Each is in a PID namespace of its own, so a PID tells them not
+    # apart.
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.stem, delete=False) as temporary:
+        temporary.write(data)
+    Path(temporary.name).rename(path)
+
+
+class Cpio:
+    """A newc archive, the format of an initramfs. Directories are added as files need them."""
+
+    def __init__(self):
+        self.parts = []
+        self.dirs = set()
+        self.inode = 1
+
+    def _entry(self, name, mode, data=b"", rdev=(0, 0)):
+        fields = [self.inode, mode, 0, 0, 1, 0, len(data), 0, 0, *rdev, len(name) + 1, 0]
+        self.inode += 1
+        head = b"070701" + b"".join(b"%08x" % field for field in fields) + name.encode() + b"\0"
+        self.parts += [head, b"\0" * (-len(head) % 4), data, b"\0" * (-len(data) % 4)]
+
+    def directory(self, name):
+        """Add a directory and its parents."""
+        for parent in [*reversed(Path(name).parents), Path(name)]:
+            if str(parent) != "." and str(parent) not in self.dirs:
+                self.dirs.add(str(parent))
+                self._entry(str(parent), stat.S_IFDIR | 0o755)
+
+    def file(self, name, data, mode=0o644):
+        """Add a regular file."""
+        self.directory(str(Path(name).parent))
+        self._entry(name, stat.S_IFREG | mode, data)
+
+    def symlink(self, name, target):
+        """Add a symbolic link."""
+        self.directory(str(Path(name).parent))
+        self._entry(name, stat.S_IFLNK | 0o777, target.encode())
+
+    def node(self, name, major, minor):
+        """Add a character device."""
+        self.directory(str(Path(name).parent))
+        self._entry(name, stat.S_IFCHR | 0o600, rdev=(major, minor))
+
+    def bytes(self):
+        """The archive. An initramfs may consist of several archives."""
+        self._entry("TRAILER!!!", 0)
+        return b"".join(self.parts)
+
+
+def base_initramfs(kernel):
+    """The part of the initramfs that is the same for all runs: busybox, init, modules. It is kept
+    in the cache."""
+    boot = module_files(kernel, BOOT_MODULES)
+    rdma = [path for path in module_files(kernel, RDMA_MODULES) if path not in boot]
+    stock = [path for path in module_files(kernel, ["mlx5_ib"]) if path.name.startswith("mlx5_ib.")]
+    # The dependencies of the stock driver are loaded with the RDMA stack, before either driver.
+    rdma += [path for path in module_files(kernel, ["mlx5_ib"])
+             if path not in rdma + boot + stock]
+    files = {Path(__file__).resolve(), REPO / "scripts/vm-init", *boot, *rdma, *stock}
+    cached = CACHE / "initramfs" / f"{kernel.release}-{key_of(files)}.cpio"
+    if cached.exists():
+        return cached.read_bytes()
+
+    busybox = next((path for path in map(Path, ["/usr/bin/busybox", "/bin/busybox"])
+                    if path.exists()), None)
+    if busybox is None:
+        raise VmError("cannot find busybox: do 'apt-get install busybox-static'")
+    cpio = Cpio()
+    for name in ["proc", "sys", "lower", "upper", "new"]:
+        cpio.directory(name)
+    cpio.node("dev/console", 5, 1)
+    cpio.file("bin/busybox", busybox.read_bytes(), 0o755)
+    for applet in "sh mount mkdir insmod cp ln switch_root poweroff sync sleep cat".split():
+        cpio.symlink(f"bin/{applet}", "busybox")
+    cpio.file("init", (REPO / "scripts/vm-init").read_bytes(), 0o755)
+    for phase, paths in (("boot", boot), ("rdma", rdma)):
+        cpio.directory(f"modules/{phase}")
+        for number, path in enumerate(paths):
+            cpio.file(f"modules/{phase}/{number:02}-{path.name.split('.ko')[0]}.ko",
+                      module_data(path))
+    cpio.directory("modules/verbs")
+    for path in stock:
+        cpio.file("modules/verbs/mlx5_ib.ko", module_data(path))
+    data = cpio.bytes()
+    keep(cached, data)
+    return data
+
+
+def job_initramfs(args, kernel, host):
+    """The part of the initramfs for this run: the settings, the command, our driver."""
+    columns, rows = shutil.get_terminal_size()
+    cwd = Path.cwd()
+    settings = {
+        "BLUEBELL_DRIVER": args.driver, "BLUEBELL_LINK": args.link, "BLUEBELL_KERNEL": args.kernel,
+        "BLUEBELL_REPO": REPO, "BLUEBELL_HOSTS": args.hosts,
+        "job_repo": REPO, "job_cache": CACHE, "job_modules": kernel.modules,
+        "job_cwd": cwd if cwd.is_relative_to(REPO) else REPO,
+        "job_host": host, "job_hosts": args.hosts, "job_shell": "" if args.command else 1,
+        "job_rows": rows, "job_columns": columns, "job_term": os.environ.get("TERM", "linux"),
+    }
+    cpio = Cpio()
+    cpio.file("job/config", "".join(f"{key}={shlex.quote(str(value))}\n"
+                                    for key, value in settings.items()).encode())
+    cpio.file("job/command", ("exec " + shlex.join(args.command) + "\n").encode())
+    cpio.file("job/bin/driver", (REPO / "scripts/vm-driver").read_bytes(), 0o755)
+    cpio.file("job/bin/on", (REPO / "scripts/vm-on").read_bytes(), 0o755)
+    cpio.file("job/agent", (REPO / "scripts/vm-agent").read_bytes(), 0o755)
+    for path in (kernel.driver.parent / "tools/testing/modules").glob("*/*.ko"):
+        cpio.file(f"modules/test/{path.name}", module_data(path))
+    if kernel.driver.exists():
+        cpio.file("modules/verbs/bluebell.ko", module_data(kernel.driver))
+    elif args.driver == "bluebell":
+        raise VmError(f"cannot find {kernel.driver}: do 'make module"
+                      + ("'" if kernel.name == "stock" else f" KERNEL={kernel.name}'"))
+    return cpio.bytes()
