@@ -2,19 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of how scripts/check counts the results that suites print."""
 
-import importlib.machinery
-import importlib.util
-import sys
 import unittest
-from pathlib import Path
 
-sys.dont_write_bytecode = True
-LOADER = importlib.machinery.SourceFileLoader(
-    "check", str(Path(__file__).resolve().parents[3] / "scripts/check"))
-SPEC = importlib.util.spec_from_loader("check", LOADER)
-CHECK = importlib.util.module_from_spec(SPEC)
-sys.modules["check"] = CHECK
-LOADER.exec_module(CHECK)
+from program import load
+
+CHECK = load("check")
 
 
 def count(text, ended=0, **kwargs):

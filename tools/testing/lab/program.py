@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Programs of scripts/ as modules, for the tests of what they compute."""
+
+import importlib.machinery
+import importlib.util
+import sys
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
+
+sys.dont_write_bytecode = True
+# The modules of scripts/vm.
+sys.path.insert(0, str(SCRIPTS / "lib"))
+
+
+def load(name):
+    """The program scripts/NAME as a module. Its main() is not called."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(SCRIPTS / name))
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(loader.name, loader))
+    sys.modules[loader.name] = module
+    loader.exec_module(module)
+    return module

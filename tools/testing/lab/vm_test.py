@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the modules of scripts/vm, without a guest: the initramfs, QEMU's options, the verdict."""
+
+import contextlib
+import io
+import os
+import socket
+import subprocess
+import tempfile
+import time
+import types
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import program  # noqa: F401 # pylint: disable=unused-import
+from vm import VmError, image, qemu, run
+
+REPORTS = """\
+WARNING: CPU: 0 PID: 1 at drivers/x.c:1 f+0x1/0x2
+BUG: unable to handle page fault for address: 0000
+Oops: Oops: 0002 [#1] PREEMPT SMP
+BUG: KASAN: slab-use-after-free in f+0x1/0x2
+UBSAN: shift-out-of-bounds in drivers/x.c:1:2
+refcount_t: underflow; use-after-free.
+kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+DMA-API: mlx5_core 0000:00:03.0: device driver frees DMA memory with different size
+WARNING: possible circular locking dependency detected
+INFO: task insmod:123 blocked for more than 10 seconds.
+rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+watchdog: BUG: soft lockup - CPU#0 stuck for 22s!
+BUG: sleeping function called from invalid context at mm/slab.h:1
+bluebell: Unknown symbol ib_umem_get (err -2)
+Kernel panic - not syncing: Fatal exception
+Call Trace:
+""".splitlines()
+HARMLESS = """\
+Command line: console=ttyS0 oops=panic # WARNING: a word of the user's
+bluebell-vm: running the command BUG: x
+DMA-API: cacheline tracking ENOMEM, dma-debug disabled
+mlx5_core 0000:00:03.0: firmware version: 16.35.4030
+infiniband mlx5_0: a warning that the driver prints
+""".splitlines()
+BAD_PAGE = """\
+[    9.1] BUG: Bad page state in process x  pfn:1
+[    9.1] page: refcount:0 mapcount:0 mapping:0000000000000000 index:0x1 pfn:0x1
+[    9.1] flags: 0x100000000000010(dirty|node=0|zone=1)
+[    9.1] page dumped because: PAGE_FLAGS_CHECK_AT_PREP flag(s) set
+[    9.1] Call Trace:
+[    9.1]  </TASK>
+""".splitlines()
+
+
+class Reports(unittest.TestCase):
+    """Which lines of a kernel's log fail a run."""
+
+    def bad(self, line):
+        """Whether a line is a report."""
+        return bool(run.REPORT.search(line) and not run.EXCUSED.search(line))
+
+    def test_reports(self):
+        """One line of each kind."""
+        for line in REPORTS:
+            self.assertTrue(self.bad("[    1.234567] " + line), line)
+
+    def test_what_is_no_report(self):
+        """What this program writes, and what drivers print."""
+        for line in HARMLESS:
+            self.assertFalse(self.bad("[    1.234567] " + line), line)
+
+    def test_known_report_of_the_kernel_is_split_off(self):
+        """With the driver that causes it; the lines before and after remain."""
+        kept, known = run.split_known(["before", *BAD_PAGE, "after"], "mlx5_ib")
+        self.assertEqual((kept[0], kept[-1], len(known)), ("before", "after", 1))
+        self.assertFalse([line for line in kept if self.bad(line)])
+
+    def test_known_report_counts_with_another_driver(self):
+        """Bluebell does not cause it."""
+        self.assertEqual(run.split_known(BAD_PAGE, "bluebell"), (BAD_PAGE, []))
+
+    def test_report_that_is_a_little_different_counts(self):
+        """Each of the patterns has to be found."""
+        for index in (1, 2, 3):
+            other = [*BAD_PAGE[:index], *BAD_PAGE[index + 1:]]
+            self.assertEqual(run.split_known(other, "mlx5_ib"), (other, []))
+
+    def test_known_report_without_an_end_counts(self):
+        """The guest died in the middle of it."""
+        self.assertEqual(run.split_known(BAD_PAGE[:-1], "mlx5_ib"), (BAD_PAGE[:-1], []))
+
+
+class Verdict(unittest.TestCase):
+    """What the guest's steps and the judgements make of a run."""
+
+    def setUp(self):
+        self.run = run.Run.__new__(run.Run)
+        self.run.failures, self.run.status, self.run.hca = [], None, None
+        self.run.start_time = time.monotonic()
+        self.answers = []
+        self.guest = types.SimpleNamespace(host=1, state="", control=None,
+                                           answer=lambda text="ok": self.answers.append(text))
+        self.run.guests = [self.guest]
+
+    def steps(self, *steps):
+        """The exit status of a run in which the guest reports these steps."""
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            for step in steps:
+                word, _, rest = step.partition(" ")
+                self.run.take_step(self.guest, word, rest)
+            status = self.run.verdict()
+        self.text = err.getvalue()
+        return status
+
+    def test_status_of_the_command(self):
+        """It is that of the run."""
+        self.assertEqual(self.steps("status 0"), 0)
+        self.assertIn("vm: ok: ", self.text)
+        self.assertEqual(self.steps("status 7"), 7)
+        self.assertNotIn("ok: ", self.text)
+
+    def test_failure_of_a_successful_command(self):
+        """A report in the kernel's log, say."""
+        self.run.failures = ["report"]
+        self.assertEqual(self.steps("status 0"), run.EXIT_REPORT)
+
+    def test_failure_keeps_the_status_of_the_command(self):
+        """The command's own status says more."""
+        self.run.failures = ["report"]
+        self.assertEqual(self.steps("status 7"), 7)
+
+    def test_guest_that_does_not_come_up(self):
+        """Its init says why."""
+        self.assertEqual(self.steps("fail cannot load bluebell.ko"), run.EXIT_VM)
+        self.assertIn("host 1: cannot load bluebell.ko", self.text)
+        self.run.failures, self.run.status = [], None
+        self.assertEqual(self.steps("status 7", "fail cannot unload bluebell.ko"), 7)
+
+    def control(self, **answers):
+        """A connection to an HCA with these answers."""
+        self.guest.control = types.SimpleNamespace(request=lambda line: answers[line])
+
+    def test_census(self):
+        """What the verbs driver leaves fails the run, EQs of mlx5_core do not."""
+        for delta, status in (({"eq": 1, "cq": 0}, 0), ({"cq": 1}, run.EXIT_REPORT)):
+            self.run.failures = []
+            self.control(census={"delta": delta})
+            self.assertEqual(self.steps("status 0", "driver-unloaded"), status)
+            self.assertEqual(self.answers.pop(), "ok")
+
+    def test_everything_counts_after_mlx5_cores_unload(self):
+        """An EQ that is left then is a failure, too, and so is a refusal that no test announced."""
+        none = {"list": [], "unlisted": 0}
+        refusal = {"list": [{"kind": "command", "name": "CREATE_CQ", "status": "BAD_PARAM",
+                             "count": 2, "cause": "cqe_sz", "why": "too large"}], "unlisted": 1}
+        for total, unexpected, status in ((0, none, 0), (1, none, run.EXIT_REPORT),
+                                          (0, refusal, run.EXIT_REPORT)):
+            self.run.failures = []
+            self.control(census={"objects": {"eq": {"total": total}}}, unexpected=unexpected)
+            self.assertEqual(self.steps("status 0", "core-unloaded"), status)
+        self.assertIn("CREATE_CQ BAD_PARAM, 2 times (cqe_sz: too large)", self.text)
+
+    def test_hca_that_was_pulled_out_is_not_judged(self):
+        """Its objects are gone with it."""
+        self.control(census={"unplugged": True, "delta": {"cq": 1}})
+        self.assertEqual(self.steps("status 0", "driver-unloaded"), 0)
+
+
+class Kernels(unittest.TestCase):
+    """Which kernel and which of its modules are used."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.modules = Path(directory.name)
+        (self.modules / "modules.dep").write_text(
+            "kernel/mlx5_core.ko.xz: kernel/mlxfw.ko.xz kernel/psample.ko.xz\n"
+            "kernel/ib-uverbs.ko: kernel/ib_core.ko\nkernel/ib_core.ko:\n", encoding="utf-8")
+        (self.modules / "modules.builtin").write_text("kernel/fs/overlay.ko\n", encoding="utf-8")
+        self.kernel = types.SimpleNamespace(modules=self.modules, release="7.2")
+
+    def names(self, *wanted):
+        """The files of modules, in the order of their loading."""
+        return [path.name for path in image.module_files(self.kernel, wanted)]
+
+    def test_dependencies_come_first(self):
+        """depmod lists them in the reverse order. One that is built in has no file."""
+        self.assertEqual(self.names("overlay", "mlx5_core", "ib_uverbs", "ib_core"),
+                         ["psample.ko.xz", "mlxfw.ko.xz", "mlx5_core.ko.xz", "ib_core.ko",
+                          "ib-uverbs.ko"])
+
+    def test_missing_module(self):
+        """It is an error, unless guests can do without it."""
+        self.assertEqual(self.names("virtio_net"), [])
+        with self.assertRaisesRegex(VmError, "no module mlx5_ib"):
+            self.names("mlx5_ib")
+
+    def test_newest_kernel_of_those_that_are_meant(self):
+        """Versions are compared as numbers, and may be abbreviated."""
+        for release in ("6.12.9+deb13", "6.12.10+deb13", "7.2.3+deb13"):
+            (self.modules / release).mkdir()
+            (self.modules / release / "vmlinuz").touch()
+        (self.modules / "9.9").mkdir()
+
+        def redirect(path, *rest):
+            return self.modules if path == "/lib/modules" else Path(path, *rest)
+
+        with mock.patch.object(image, "Path", redirect):
+            found = {name: image.find_kernel(name).release for name in ("stock", "6.12", "7")}
+            with self.assertRaisesRegex(VmError, "cannot find a kernel 8 among 6.12.9"):
+                image.find_kernel("8")
+        self.assertEqual(found, {"stock": "7.2.3+deb13", "6.12": "6.12.10+deb13",
+                                 "7": "7.2.3+deb13"})
+
+    def test_key_changes_with_a_file(self):
+        """The initramfs in the cache is another one when a file has changed."""
+        path = self.modules / "modules.dep"
+        before = image.key_of([path])
+        self.assertEqual(image.key_of([path]), before)
+        os.utime(path, ns=(0, 0))
+        self.assertNotEqual(image.key_of([path]), before)
+
+    def test_initramfs_is_a_cpio_archive(self):
+        """cpio(1) lists what was added, with its directories, and finds the contents."""
+        archive = image.Cpio()
+        archive.file("a/b/file", b"odd", 0o755)
+        archive.file("a/other", b"")
+        archive.symlink("a/link", "b/file")
+        data = archive.bytes()
+        listed = subprocess.run(["cpio", "-t", "--quiet"], input=data, check=True,
+                                stdout=subprocess.PIPE, text=False).stdout.decode().split()
+        self.assertEqual(listed, ["a", "a/b", "a/b/file", "a/other", "a/link"])
+        subprocess.run(["cpio", "-id", "--quiet"], input=data, check=True, cwd=self.modules)
+        self.assertEqual((self.modules / "a/link").read_bytes(), b"odd")
+        self.assertTrue(os.access(self.modules / "a/b/file", os.X_OK))
+
+
+class Qemu(unittest.TestCase):
+    """QEMU's command line."""
+
+    DEFAULTS = {"icount": False, "in_turn": False, "iommu": False, "swiotlb": False, "hca": "x",
+                "hosts": 1, "answered_writes": False, "oops_panic": False, "command": ["true"],
+                "memory": None, "cpus": 2, "append": []}
+
+    def options(self, accel="tcg", debug=False, **changes):
+        """The command line for these options of scripts/vm, as one text."""
+        around = types.SimpleNamespace(
+            args=types.SimpleNamespace(**{**self.DEFAULTS, **changes}), accel=accel,
+            kernel=types.SimpleNamespace(debug=debug), logs=Path("/logs"), directory=Path("/d"),
+            image="/image")
+        guest = qemu.Guest(around, 1)
+        guest.ports = dict.fromkeys(("ctl", "out", "err"))
+        return " ".join(str(word) for word in guest.qemu_command("/initrd"))
+
+    def test_what_an_option_adds(self):
+        """Each of these is there with the option, and not without."""
+        for text, changes in (
+                ("tsc=unstable", {}), ("init_on_alloc=1", {}), ("thread=multi", {}),
+                ("-m 1536M ", {}), ("-m 3072M ", {"debug": True}), ("-m 99M ", {"memory": 99}),
+                ("-m 2560M ", {"swiotlb": True}), ("swiotlb=262144,force", {"swiotlb": True}),
+                ("thread=single", {"in_turn": True}), ("thread=single", {"icount": True}),
+                ("-icount shift=1", {"icount": True}), ("intel_iommu=on", {"iommu": True}),
+                ("-device intel-iommu", {"iommu": True}), ("oops=panic", {"oops_panic": True}),
+                ('"x-no-posted-writes": true', {"answered_writes": True}),
+                ("mac=52:54:00:66:00:01", {"hosts": 2}), ("chardev=shell", {"command": []}),
+                ("kernel-irqchip=split", {"iommu": True, "accel": "kvm"}),
+                ("id=hca,path=/d/control-1", {}), ("vfio-user-1", {}),
+                ("cryptomgr.notests a b", {"append": ["a b"]})):
+            self.assertIn(text, self.options(**changes))
+            if changes:
+                self.assertNotIn(text, self.options())
+
+    def test_what_an_option_leaves_out(self):
+        """Clocks that count instructions can be trusted; KVM needs no care for the emulator."""
+        self.assertNotIn("tsc=unstable", self.options(icount=True))
+        self.assertNotRegex(self.options(accel="kvm"), "tsc=unstable|init_on_alloc|tcg")
+        self.assertNotRegex(self.options(hca="none"), "vfio-user|id=hca")
+
+    def test_iommu_comes_before_the_hca(self):
+        """Only devices that come after it are behind it."""
+        options = self.options(iommu=True)
+        self.assertLess(options.index("-device intel-iommu"), options.index("vfio-user-pci"))
+
+
+class Ethernet(unittest.TestCase):
+    """The switch between the guests."""
+
+    def test_frames_go_to_all_others(self):
+        """A frame in two parts is sent when it is complete; the sender does not get it."""
+        pairs = [socket.socketpair() for _ in range(3)]
+        ports = [pair[0] for pair in pairs]
+        frame = b"\0\0\0\x05hello"
+        self.assertEqual(qemu.Switch.forward(ports[0], frame[:6], ports), frame[:6])
+        self.assertEqual(qemu.Switch.forward(ports[0], frame + frame[:2], ports), frame[:2])
+        received = []
+        for _, guest in pairs:
+            guest.setblocking(False)
+            try:
+                received.append(guest.recv(100))
+            except BlockingIOError:
+                received.append(b"")
+        for pair in pairs:
+            for end in pair:
+                end.close()
+        self.assertEqual(received, [b"", frame, frame])
+
+
+if __name__ == "__main__":
+    unittest.main()
