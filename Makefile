@@ -90,6 +90,9 @@ bench-scale: module hca tools ## compare what 50,000 objects of a process cost, 
 bench-hca: module hca tools ## compare the emulated HCA's speed with that of an earlier commit
 	$(Q)scripts/bench-hca --before $(BEFORE)
 
+man: hca ## Documentation/man/*, made of --help by help2man
+	$(Q)scripts/man-pages
+
 debug-kernel: ## build the debug kernel, and the module for it
 	$(Q)scripts/debug-kernel
 	$(Q)scripts/build-module debug
@@ -101,4 +104,4 @@ clean: ## remove build/; the lab and the debug kernel stay in the cache
 	$(Q)rm -rf build
 
 .PHONY: help run shell check check-full check-ulp module hca fuzz fuzz-ioctl fuzz-ioctl-build \
-	selftests tools kunit static coverage bench bench-scale bench-hca debug-kernel lab clean
+	selftests tools kunit static coverage bench bench-scale bench-hca man debug-kernel lab clean

@@ -51,12 +51,14 @@ struct rack {
 static const struct argp_option options[] = {
 	{ "socket", 's', "PATH", 0, "Wait for a vfio-user client (QEMU) here; again for a second "
 	  "HCA on the same fabric", 0 },
-	{ "control", 'c', "PATH", 0, "Control socket of the HCA of the same position", 0 },
+	{ "control", 'c', "PATH", 0, "Answer requests (census, trace, inject and others) here, "
+	  "for the HCA of the same position", 0 },
 	{ "profile", 'p', "FILE", 0, "What the HCA can do: a JSON file (default: built in)", 0 },
 	{ "link", 'l', "ib|eth", 0, "Link layer (default: the profile's, InfiniBand)", 0 },
 	{ "trace", 't', "FILE", 0, "Write every event there, one JSON object a line; of a second "
-	  "HCA to FILE.1, …", 0 },
-	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric there, in the format of pcap", 0 },
+	  "HCA to FILE.1, of a third to FILE.2", 0 },
+	{ "capture", 'w', "FILE", 0, "Write every packet on the fabric there, in the format of "
+	  "pcap", 0 },
 	{ "impair", 'i', "SETTINGS", 0, "Lose, duplicate, reorder, corrupt and delay packets: "
 	  "loss=P,dup=P,reorder=P,corrupt=P,delay=P in percent, delay_ms=N, seed=N", 0 },
 	{ "check-profile", 'k', NULL, 0, "Only read the profile and say whether it is sound", 0 },
@@ -120,8 +122,19 @@ static int parse(int key, char *arg, struct argp_state *st)
 
 static const struct argp argp = {
 	.options = options, .parser = parse,
-	.doc = "An emulated mlx5 HCA for QEMU's vfio-user-pci device."
-	       "\vIt runs until every client that connected has gone.",
+	.doc = "An emulated mlx5 HCA for QEMU's vfio-user-pci device.\v"
+	       "It runs until every client that connected has gone, or until it receives SIGINT or "
+	       "SIGTERM. Up to 16 HCAs, one for each --socket, share a fabric.\n\n"
+	       "Exit status:\n"
+	       "  0   the clients have gone, or the profile is sound\n"
+	       "  1   it cannot listen, or the machine has too little memory\n"
+	       "  2   the profile is refused\n"
+	       "  64  wrong arguments\n\n"
+	       "Examples:\n"
+	       "  bluebell-hca --socket /tmp/v.sock --control /tmp/c.sock\n"
+	       "  bluebell-hca --profile FILE --check-profile\n\n"
+	       "How QEMU connects to it, the profiles, the requests and the trace are described in "
+	       "Documentation/hca.rst of Bluebell's sources.",
 };
 
 /* In the HCA's thread. */

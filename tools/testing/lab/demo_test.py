@@ -37,15 +37,16 @@ class Uars(unittest.TestCase):
                      {"uar": 8, "bf": 1, "qpn": 0x40, "reg": "doorbell"},
                      {"uar": 2, "bf": 0, "qpn": 0x41, "reg": "doorbell"}]
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            DEMO.draw([(0x40, 8), (0x41, 2)], doorbells, {8, 10}, {2: [7], 8: [6]})
+            DEMO.draw([(0x40, 8), (0x41, 2)], doorbells, {8, 10}, {2: [7], 3: [9], 8: [6]})
         pages = out.getvalue().split("  UAR ")[1:]
-        self.assertEqual([page.split(",")[0] for page in pages], ["2", "8", "10"])
+        self.assertEqual([page.split(",")[0] for page in pages], ["2", "3", "8", "10"])
         self.assertIn("of the kernel: no process has it mapped", pages[0])
         self.assertNotIn("this process", pages[0])
         self.assertIn("0x020 arm     │ CQ 0x7", pages[0])
-        self.assertIn("write-only in this process", pages[1])
-        self.assertIn("bfreg 1 │ QP 0x40 (1 doorbells, 1 BlueFlame)", pages[1])
-        self.assertIn("bfreg 0…3 │ no QP", pages[2])
+        self.assertIn("0x020 arm     │ CQ 0x9", pages[1])
+        self.assertIn("write-only in this process", pages[2])
+        self.assertIn("bfreg 1 │ QP 0x40 (1 doorbells, 1 BlueFlame)", pages[2])
+        self.assertIn("bfreg 0…3 │ no QP", pages[3])
 
 
 if __name__ == "__main__":
