@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of the modules of scripts/vm, without a guest: the initramfs, QEMU's options, the verdict."""
+"""Tests of the modules of scripts/vm without a guest: initramfs, QEMU's options, the verdict."""
 
 import contextlib
 import io
