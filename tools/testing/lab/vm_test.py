@@ -166,6 +166,34 @@ class Verdict(unittest.TestCase):
         self.assertEqual(self.steps("status 0", "driver-unloaded"), 0)
 
 
+class Hca(unittest.TestCase):
+    """How the process with the HCAs is started."""
+
+    def test_options(self):
+        """A socket and a control socket for each guest; what is not asked for is left out."""
+        one = run.Run.__new__(run.Run)
+        with tempfile.TemporaryDirectory() as directory:
+            one.logs = Path(directory)
+            one.args = types.SimpleNamespace(hca="/bin/true", link="ib", profile="p.json",
+                                             trace=None, capture="c.pcap", impair=None)
+            one.guests = [types.SimpleNamespace(path=lambda name, host=host: f"/d/{name}-{host}")
+                          for host in (1, 2)]
+            with mock.patch.object(run.subprocess, "Popen") as popen, \
+                    mock.patch.object(run, "wait_for_socket"), mock.patch.object(run, "Control"):
+                one.start_hca()
+        self.assertEqual(" ".join(popen.call_args.args[0]),
+                         "/bin/true --link ib --profile p.json --capture c.pcap "
+                         "--socket /d/vfio-user-1 --control /d/control-1 "
+                         "--socket /d/vfio-user-2 --control /d/control-2")
+
+    def test_missing_program(self):
+        """The error says what to do."""
+        one = run.Run.__new__(run.Run)
+        one.args = types.SimpleNamespace(hca="/none", link="ib")
+        with self.assertRaisesRegex(VmError, "cannot find /none: do 'make hca'"):
+            one.start_hca()
+
+
 class Kernels(unittest.TestCase):
     """Which kernel and which of its modules are used."""
 
