@@ -81,6 +81,7 @@ class Names(unittest.TestCase):
         for path, directory, name in (
                 (f"{module}/qp.c", "/", f"{COVERAGE.DRIVER}/qp.c"),
                 ("qp.c", str(module), f"{COVERAGE.DRIVER}/qp.c"),
+                ("verbs/qp.c", str(module), f"{COVERAGE.DRIVER}/verbs/qp.c"),
                 (f"{module}/tests/qp_test.c", "/", None),
                 (f"{module}/bluebell.mod.c", "/", None),
                 ("../core/hca.c", f"{repo}/tools/hca/base", "tools/hca/core/hca.c"),
