@@ -113,7 +113,7 @@ UNREAD_SYMBOLS = ["__pfx_*", "__func__.*", "__UNIQUE_ID_*", "__msg.*", ".LC*"]
 
 
 def module_data(path):
-    """The contents of a module, uncompressed and without what nobody reads in the guest."""
+    """The contents of a module, uncompressed, without the symbols that the guest does not need."""
     with tempfile.NamedTemporaryFile(suffix=".ko") as stripped:
         stripped.write(decompressed(path.read_bytes()))
         stripped.flush()
