@@ -1,0 +1,793 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of events that processes subscribe to: who may subscribe to what, which channel an
+ * event reaches, what becomes of the events of an object that is destroyed, and what a reader is
+ * told when events are lost.
+ */
+
+#include <kunit/test.h>
+#include <linux/irqflags.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/mlx5_ifc.h>
+#include <linux/string.h>
+
+#include "../devx_event.h"
+#include "../devx_obj.h"
+#include "../event.h"
+#include "../layout_devx.h"
+#include "../layout_event.h"
+#include "../rsc.h"
+#include "lib/mock.h"
+
+#define UID		0x5a
+#define NUM		0x123456
+#define COMP		MLX5_EVENT_TYPE_COMP
+#define COMM_EST	MLX5_EVENT_TYPE_COMM_EST
+#define SQ_DRAINED	MLX5_EVENT_TYPE_SQ_DRAINED
+#define CQ_ERROR	MLX5_EVENT_TYPE_CQ_ERROR
+#define SRQ_LIMIT	MLX5_EVENT_TYPE_SRQ_RQ_LIMIT
+#define PORT_CHANGE	MLX5_EVENT_TYPE_PORT_CHANGE
+#define TEMP_WARN	MLX5_EVENT_TYPE_TEMP_WARN_EVENT
+/* Types that the driver does not know; the device may say that they are for users. */
+#define OF_OBJECT	0x61
+#define OF_DEVICE	0xc3
+#define OF_BOTH		0x62
+#define OF_NOBODY	0x63
+
+static void list_event(__be64 *bitmap, u8 type)
+{
+	bitmap[type / 64] |= cpu_to_be64(BIT_ULL(type % 64));
+}
+
+/* A device that says which events are for users, and a context with a user id but no rights. */
+static struct mock *make_mock(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_core_dev *mdev = mock->dev->mdev;
+	__be64 *affiliated = MLX5_CAP_DEV_EVENT(mdev, user_affiliated_events);
+	__be64 *unaffiliated = MLX5_CAP_DEV_EVENT(mdev, user_unaffiliated_events);
+
+	MOCK_SET_CAP(&mock->dev->caps, event_cap, 1);
+	list_event(affiliated, OF_OBJECT);
+	list_event(affiliated, OF_BOTH);
+	list_event(affiliated, MLX5_EVENT_TYPE_OBJECT_CHANGE);
+	list_event(unaffiliated, OF_DEVICE);
+	list_event(unaffiliated, OF_BOTH);
+	mock->context->uid = UID;
+	return mock;
+}
+
+static void close_channel(void *channel)
+{
+	mlx5_ib_devx_close_channel(channel);
+}
+
+static struct mlx5_ib_devx_channel *make_channel(struct kunit *test, bool omit_data)
+{
+	struct mlx5_ib_devx_channel *channel = kunit_kzalloc(test, sizeof(*channel), GFP_KERNEL);
+	struct mock *mock = test->priv;
+
+	KUNIT_ASSERT_NOT_NULL(test, channel);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_devx_open_channel(channel, mock->context, omit_data));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, close_channel, channel));
+	return channel;
+}
+
+static int subscribe(struct kunit *test, struct mlx5_ib_devx_channel *channel, u32 obj_type,
+		     u32 num, u16 event, u64 cookie)
+{
+	const struct mlx5_ib_devx_request request = {
+		.source = { .type = obj_type, .num = num }, .types = &event, .num_types = 1,
+		.cookie = cookie,
+	};
+
+	return mlx5_ib_devx_subscribe(channel, ((struct mock *)test->priv)->context, &request);
+}
+
+/* As the interrupt of an event queue does. */
+static void report(struct kunit *test, const struct mlx5_eqe *eqe)
+{
+	struct mock *mock = test->priv;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	mlx5_ib_event_report(mock->dev, eqe);
+	local_irq_restore(flags);
+}
+
+static void report_qp(struct kunit *test, u8 type, u32 num, u8 sub_type)
+{
+	struct mlx5_eqe eqe = { .type = type, .sub_type = sub_type };
+
+	/* The upper byte is none of the number's. */
+	eqe.data.qp_srq.qp_srq_n = cpu_to_be32(0xff000000 | num);
+	report(test, &eqe);
+}
+
+static ssize_t take(struct mlx5_ib_devx_channel *channel, struct mlx5_ib_devx_event *event)
+{
+	return mlx5_ib_devx_take_event(channel, sizeof(*event), event);
+}
+
+static void expect_cookie(struct kunit *test, struct mlx5_ib_devx_channel *channel, u64 cookie)
+{
+	size_t len = channel->omit_data ? sizeof(cookie) : sizeof(struct mlx5_ib_devx_event);
+	struct mlx5_ib_devx_event event = {};
+
+	KUNIT_EXPECT_EQ(test, take(channel, &event), (ssize_t)len);
+	KUNIT_EXPECT_EQ(test, event.cookie, cookie);
+}
+
+static void expect_nothing(struct kunit *test, struct mlx5_ib_devx_channel *channel)
+{
+	struct mlx5_ib_devx_event event;
+
+	KUNIT_EXPECT_EQ(test, take(channel, &event), -EAGAIN);
+}
+
+static unsigned int num_sources(struct kunit *test)
+{
+	struct mock *mock = test->priv;
+
+	return atomic_read(&mock->dev->events->lists.nelems);
+}
+
+/* --- Who may subscribe to what ----------------------------------------------------- */
+
+#define NO_RIGHTS	0
+#define RAW		MLX5_UCTX_CAP_RAW_TX
+#define INTERNAL	MLX5_UCTX_CAP_INTERNAL_DEV_RES
+#define DEVICE		0
+
+static const struct check_case {
+	const char *name;
+	u16 type;
+	u32 obj_type;
+	u32 rights;
+	int want;
+} check_cases[] = {
+	{ "completion of a CQ", COMP, MLX5_OBJ_TYPE_CQ, NO_RIGHTS, 0 },
+	{ "completion of a QP", COMP, MLX5_OBJ_TYPE_QP, INTERNAL, -EINVAL },
+	{ "completions of all", COMP, DEVICE, INTERNAL, -EINVAL },
+	{ "CQ error", CQ_ERROR, MLX5_OBJ_TYPE_CQ, NO_RIGHTS, 0 },
+	{ "CQ error of a QP", CQ_ERROR, MLX5_OBJ_TYPE_QP, INTERNAL, -EINVAL },
+	{ "CQ errors of all", CQ_ERROR, DEVICE, INTERNAL, -EINVAL },
+	{ "QP event", COMM_EST, MLX5_OBJ_TYPE_QP, NO_RIGHTS, 0 },
+	{ "QP event of an RQ", COMM_EST, MLX5_OBJ_TYPE_RQ, NO_RIGHTS, 0 },
+	{ "QP event of an SQ", COMM_EST, MLX5_OBJ_TYPE_SQ, NO_RIGHTS, 0 },
+	{ "QP event of a DCT", COMM_EST, MLX5_OBJ_TYPE_DCT, NO_RIGHTS, 0 },
+	{ "QP event of a CQ", COMM_EST, MLX5_OBJ_TYPE_CQ, INTERNAL, -EINVAL },
+	{ "QP events of all", COMM_EST, DEVICE, INTERNAL, -EINVAL },
+	{ "SRQ limit", SRQ_LIMIT, MLX5_OBJ_TYPE_RMP, NO_RIGHTS, 0 },
+	{ "SRQ limit of a QP", SRQ_LIMIT, MLX5_OBJ_TYPE_QP, NO_RIGHTS, -EINVAL },
+	{ "SRQ limits of all", SRQ_LIMIT, DEVICE, INTERNAL, -EINVAL },
+	{ "DCT drained", MLX5_EVENT_TYPE_DCT_DRAINED, MLX5_OBJ_TYPE_DCT, NO_RIGHTS, 0 },
+	{ "DCT drained of all", MLX5_EVENT_TYPE_DCT_DRAINED, DEVICE, INTERNAL, -EINVAL },
+	{ "XRQ error", MLX5_EVENT_TYPE_XRQ_ERROR, MLX5_OBJ_TYPE_XRQ, NO_RIGHTS, 0 },
+	{ "object change", MLX5_EVENT_TYPE_OBJECT_CHANGE, MLX5_OBJ_TYPE_MKEY, NO_RIGHTS, 0 },
+	{ "object changes of all", MLX5_EVENT_TYPE_OBJECT_CHANGE, DEVICE, INTERNAL, -EINVAL },
+	{ "commands", MLX5_EVENT_TYPE_CMD, DEVICE, INTERNAL | RAW, -EINVAL },
+	{ "page requests", MLX5_EVENT_TYPE_PAGE_REQUEST, DEVICE, INTERNAL | RAW, -EINVAL },
+	{ "page faults", MLX5_EVENT_TYPE_PAGE_FAULT, DEVICE, INTERNAL | RAW, -EINVAL },
+	{ "page faults of a QP", MLX5_EVENT_TYPE_PAGE_FAULT, MLX5_OBJ_TYPE_QP, INTERNAL, -EINVAL },
+	{ "other functions", MLX5_EVENT_TYPE_VHCA_STATE_CHANGE, DEVICE, INTERNAL, -EINVAL },
+	{ "firmware's log", MLX5_EVENT_TYPE_DEVICE_TRACER, DEVICE, INTERNAL, -EINVAL },
+	{ "port", PORT_CHANGE, DEVICE, NO_RIGHTS, 0 },
+	{ "port of a QP", PORT_CHANGE, MLX5_OBJ_TYPE_QP, NO_RIGHTS, -EINVAL },
+	{ "temperature", TEMP_WARN, DEVICE, NO_RIGHTS, -EPERM },
+	{ "temperature, raw", TEMP_WARN, DEVICE, RAW, -EPERM },
+	{ "temperature, privileged", TEMP_WARN, DEVICE, INTERNAL, 0 },
+	{ "listed of the device", OF_DEVICE, DEVICE, NO_RIGHTS, 0 },
+	{ "listed of the device, of a QP", OF_DEVICE, MLX5_OBJ_TYPE_QP, NO_RIGHTS, -EINVAL },
+	{ "listed of objects", OF_OBJECT, MLX5_OBJ_TYPE_QP, NO_RIGHTS, 0 },
+	{ "listed of objects, of all", OF_OBJECT, DEVICE, INTERNAL, -EINVAL },
+	{ "listed as both, of all", OF_BOTH, DEVICE, INTERNAL, -EINVAL },
+	{ "not listed", OF_NOBODY, MLX5_OBJ_TYPE_QP, INTERNAL, -EINVAL },
+	{ "not listed, of all", OF_NOBODY, DEVICE, INTERNAL, -EINVAL },
+	{ "beyond the types", MLX5_EVENT_TYPE_MAX, DEVICE, INTERNAL, -EINVAL },
+	{ "beyond the types, of a QP", MLX5_EVENT_TYPE_MAX + COMM_EST, MLX5_OBJ_TYPE_QP, INTERNAL,
+	  -EINVAL },
+	{ "last number", U16_MAX, DEVICE, INTERNAL, -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(check, check_cases, name);
+
+static void process_subscribes_only_to_events_it_may_see(struct kunit *test)
+{
+	const struct check_case *c = test->param_value;
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+
+	mock->context->devx_rights = c->rights;
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, c->obj_type, c->obj_type ? NUM : 0, c->type,
+					1), c->want);
+	KUNIT_EXPECT_EQ(test, num_sources(test), !c->want);
+}
+
+/* An older device does not say which events are for users. */
+static void device_without_event_cap_has_the_standard_events(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+
+	MOCK_SET_CAP(&mock->dev->caps, event_cap, 0);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_CQ, NUM, COMP, 1), 0);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_CQ, NUM, CQ_ERROR, 1), 0);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_RMP, NUM, SRQ_LIMIT, 1), 0);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, DEVICE, 0, PORT_CHANGE, 1), 0);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, DEVICE, 0, TEMP_WARN, 1), -EPERM);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, DEVICE, 0, OF_DEVICE, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, OF_OBJECT, 1),
+			-EINVAL);
+}
+
+static void context_without_a_user_id_cannot_subscribe(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+
+	mock->context->uid = 0;
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, DEVICE, 0, PORT_CHANGE, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1),
+			-EINVAL);
+	mock->context->uid = UID;
+}
+
+/* What firmware could be asked to call by the number of a queue. */
+static void object_is_the_event_source_of_its_own_type(struct kunit *test)
+{
+	static const struct {
+		struct mlx5_ib_devx_id id;
+		u32 want;
+	} ids[] = {
+		{ { MLX5_IB_DEVX_CQ, NUM }, MLX5_OBJ_TYPE_CQ },
+		{ { MLX5_IB_DEVX_QP, NUM }, MLX5_OBJ_TYPE_QP },
+		{ { MLX5_IB_DEVX_SQ, NUM }, MLX5_OBJ_TYPE_SQ },
+		{ { MLX5_IB_DEVX_RQ, NUM }, MLX5_OBJ_TYPE_RQ },
+		{ { MLX5_IB_DEVX_RMP, NUM }, MLX5_OBJ_TYPE_RMP },
+		{ { MLX5_IB_DEVX_XRC_SRQ, NUM }, MLX5_OBJ_TYPE_RMP },
+		{ { MLX5_IB_DEVX_DCT, NUM }, MLX5_OBJ_TYPE_DCT },
+		{ { MLX5_IB_DEVX_XRQ, NUM }, MLX5_OBJ_TYPE_XRQ },
+		{ { MLX5_IB_DEVX_PD, NUM }, 0 },
+		{ { MLX5_IB_DEVX_FLOW_TABLE, NUM }, 0 },
+		{ { MLX5_IB_DEVX_NO_KIND, NUM }, 0 },
+		{ { MLX5_IB_DEVX_GENERAL_OBJECT, NUM, 0x13 }, 0x13 },
+		{ { MLX5_IB_DEVX_GENERAL_OBJECT, 0, 0 }, 0 },
+		{ { MLX5_IB_DEVX_GENERAL_OBJECT, NUM, MLX5_OBJ_TYPE_QP }, 0 },
+		{ { MLX5_IB_DEVX_GENERAL_OBJECT, NUM, 0xffff }, 0 },
+	};
+	struct mlx5_ib_event_source source;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_event_source_of(&ids[i].id, &source),
+				    !!ids[i].want, "%u", i);
+		if (!ids[i].want)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, source.type, ids[i].want, "%u", i);
+		KUNIT_EXPECT_EQ_MSG(test, source.num, NUM, "%u", i);
+	}
+}
+
+/* --- Which channel an event reaches ------------------------------------------------ */
+
+/* @dword of the event's data has the number. */
+static const struct route_case {
+	const char *name;
+	u8 type;
+	u8 queue_type;
+	u8 dword;
+	u32 want;
+} route_cases[] = {
+	{ "completion", COMP, 0, 6, MLX5_OBJ_TYPE_CQ },
+	{ "CQ error", CQ_ERROR, 0, 0, MLX5_OBJ_TYPE_CQ },
+	{ "path migrated", 0x01, 0, 6, MLX5_OBJ_TYPE_QP },
+	{ "communication established", 0x02, 0, 6, MLX5_OBJ_TYPE_QP },
+	{ "send queue drained", 0x03, 0, 6, MLX5_OBJ_TYPE_QP },
+	{ "catastrophic error", 0x05, 0, 6, MLX5_OBJ_TYPE_QP },
+	{ "path migration failed", 0x07, 0, 6, MLX5_OBJ_TYPE_QP },
+	{ "invalid request", 0x10, 0, 6, MLX5_OBJ_TYPE_QP },
+	{ "access error", 0x11, 0, 6, MLX5_OBJ_TYPE_QP },
+	{ "last WQE of an SRQ", 0x13, 0, 6, MLX5_OBJ_TYPE_QP },
+	{ "RQ error", 0x05, MLX5_EVENT_QUEUE_TYPE_RQ, 6, MLX5_OBJ_TYPE_RQ },
+	{ "SQ error", 0x05, MLX5_EVENT_QUEUE_TYPE_SQ, 6, MLX5_OBJ_TYPE_SQ },
+	{ "DCT error", 0x05, MLX5_EVENT_QUEUE_TYPE_DCT, 6, MLX5_OBJ_TYPE_DCT },
+	{ "error of an unknown queue", 0x05, 5, 6, 0 },
+	{ "SRQ limit", 0x14, 0, 6, MLX5_OBJ_TYPE_RMP },
+	{ "SRQ error", 0x12, 0, 6, MLX5_OBJ_TYPE_RMP },
+	{ "SRQ error with a type", 0x12, MLX5_EVENT_QUEUE_TYPE_RQ, 6, MLX5_OBJ_TYPE_RMP },
+	{ "XRQ error", 0x18, 0, 5, MLX5_OBJ_TYPE_XRQ },
+	{ "DCT drained", 0x1c, 0, 6, MLX5_OBJ_TYPE_DCT },
+	{ "DCT key violation", 0x1d, 0, 6, MLX5_OBJ_TYPE_DCT },
+	{ "not for users", MLX5_EVENT_TYPE_CMD, 0, 6, 0 },
+	{ "not known", OF_NOBODY, 0, 6, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(route, route_cases, name);
+
+static const u32 obj_types[] = {
+	MLX5_OBJ_TYPE_CQ, MLX5_OBJ_TYPE_QP, MLX5_OBJ_TYPE_RQ, MLX5_OBJ_TYPE_SQ, MLX5_OBJ_TYPE_RMP,
+	MLX5_OBJ_TYPE_XRQ, MLX5_OBJ_TYPE_DCT, MLX5_OBJ_TYPE_MKEY,
+};
+
+/* Whoever may subscribe to the event has done so, for objects of all types with one number. */
+static void event_reaches_the_subscribers_of_its_object(struct kunit *test)
+{
+	const struct route_case *c = test->param_value;
+	struct mlx5_ib_devx_channel *channel;
+	struct mlx5_ib_devx_event event;
+	struct mlx5_eqe eqe = { .type = c->type, .sub_type = 7 };
+	unsigned int i;
+
+	make_mock(test);
+	channel = make_channel(test, false);
+	for (i = 0; i < ARRAY_SIZE(obj_types); i++)
+		subscribe(test, channel, obj_types[i], NUM, c->type, obj_types[i]);
+	eqe.data.qp_srq.type = c->queue_type;
+	eqe.data.raw[c->dword] = cpu_to_be32(0xff000000 | (NUM + 1));
+	report(test, &eqe);
+	expect_nothing(test, channel);
+	eqe.data.raw[c->dword] = cpu_to_be32(0xff000000 | NUM);
+	report(test, &eqe);
+	if (c->want) {
+		KUNIT_EXPECT_EQ(test, take(channel, &event), (ssize_t)sizeof(event));
+		KUNIT_EXPECT_EQ(test, event.cookie, c->want);
+		KUNIT_EXPECT_MEMEQ(test, &event.eqe, &eqe, sizeof(eqe));
+	}
+	expect_nothing(test, channel);
+}
+
+/* Events of other objects have a header with type and number. */
+static void object_change_reaches_its_type_and_number(struct kunit *test)
+{
+	struct mlx5_ib_devx_channel *channel;
+	struct mlx5_eqe eqe = { .type = OF_OBJECT };
+
+	make_mock(test);
+	channel = make_channel(test, false);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_MKEY, 0xff123456, OF_OBJECT,
+					1), 0);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, 0x13, 0xff123456, OF_OBJECT, 2), 0);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_RMP, 0xff123456, OF_OBJECT,
+					3), 0);
+	eqe.data.obj_change.obj_id = cpu_to_be32(0xff123456);
+	eqe.data.obj_change.obj_type = cpu_to_be16(0x13);
+	report(test, &eqe);
+	expect_cookie(test, channel, 2);
+	eqe.data.obj_change.obj_type = cpu_to_be16(MLX5_OBJ_TYPE_MKEY);
+	report(test, &eqe);
+	expect_cookie(test, channel, 1);
+	eqe.data.obj_change.obj_type = cpu_to_be16(MLX5_OBJ_TYPE_XRC_SRQ);
+	report(test, &eqe);
+	expect_cookie(test, channel, 3);
+	eqe.data.obj_change.obj_type = cpu_to_be16(0x14);
+	report(test, &eqe);
+	eqe.data.obj_change.obj_type = 0;
+	report(test, &eqe);
+	expect_nothing(test, channel);
+}
+
+static void device_event_reaches_all_its_subscribers(struct kunit *test)
+{
+	struct mlx5_ib_devx_channel *channel[2];
+	struct mlx5_eqe eqe = { .type = PORT_CHANGE };
+	unsigned int i;
+
+	make_mock(test);
+	for (i = 0; i < 2; i++) {
+		channel[i] = make_channel(test, i);
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel[i], DEVICE, 0, PORT_CHANGE, i), 0);
+	}
+	report(test, &eqe);
+	expect_cookie(test, channel[0], 0);
+	expect_cookie(test, channel[1], 1);
+	eqe.type = OF_DEVICE;
+	report(test, &eqe);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel[1], DEVICE, 0, OF_DEVICE, 2), 0);
+	report(test, &eqe);
+	expect_nothing(test, channel[0]);
+	expect_cookie(test, channel[1], 2);
+	expect_nothing(test, channel[1]);
+}
+
+static void only_subscribed_types_are_delivered(struct kunit *test)
+{
+	static const u16 types[] = { COMM_EST, SQ_DRAINED };
+	const struct mlx5_ib_devx_request request = {
+		.source = { .type = MLX5_OBJ_TYPE_QP, .num = NUM }, .types = types, .num_types = 2,
+		.cookie = 9,
+	};
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_devx_subscribe(channel, mock->context, &request), 0);
+	report_qp(test, SQ_DRAINED, NUM, 0);
+	expect_cookie(test, channel, 9);
+	report_qp(test, MLX5_EVENT_TYPE_WQ_CATAS_ERROR, NUM, 0);
+	expect_nothing(test, channel);
+	report_qp(test, COMM_EST, NUM, 0);
+	expect_cookie(test, channel, 9);
+	expect_nothing(test, channel);
+}
+
+/* --- Subscriptions ----------------------------------------------------------------- */
+
+static void refused_request_subscribes_to_nothing(struct kunit *test)
+{
+	static const u16 bad[] = { COMM_EST, SQ_DRAINED, CQ_ERROR };
+	u16 many[65];
+	struct mlx5_ib_devx_request request = {
+		.source = { .type = MLX5_OBJ_TYPE_QP, .num = NUM }, .types = bad,
+		.num_types = ARRAY_SIZE(bad),
+	};
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_subscribe(channel, mock->context, &request), -EINVAL);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+	request.num_types = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_subscribe(channel, mock->context, &request), -EINVAL);
+	request.num_types = MLX5_EVENT_TYPE_MAX + 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_subscribe(channel, mock->context, &request), -EINVAL);
+	for (i = 0; i < ARRAY_SIZE(many); i++)
+		many[i] = COMM_EST;
+	request.types = many;
+	request.num_types = ARRAY_SIZE(many);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_subscribe(channel, mock->context, &request), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+	/* No process has such a file. */
+	request.num_types = 2;
+	request.has_eventfd = true;
+	request.eventfd = -1;
+	KUNIT_EXPECT_LT(test, mlx5_ib_devx_subscribe(channel, mock->context, &request), 0);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+	report_qp(test, COMM_EST, NUM, 0);
+	expect_nothing(test, channel);
+}
+
+/* All are served in one interrupt. */
+static void process_is_limited_to_64_subscriptions_per_event(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel[2], *others;
+	struct mlx5_ib_ucontext *context = mock->context, other = *mock->context;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		channel[i] = make_channel(test, true);
+	for (i = 0; i < 64; i++)
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel[i % 2], MLX5_OBJ_TYPE_QP, NUM,
+						COMM_EST, i), 0);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_QP, NUM, COMM_EST,
+						0), -ENOSPC);
+	/* Another event, another object, another user. */
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel[0], MLX5_OBJ_TYPE_QP, NUM, SQ_DRAINED, 0), 0);
+	KUNIT_EXPECT_EQ(test, subscribe(test, channel[0], MLX5_OBJ_TYPE_QP, NUM + 1, COMM_EST, 0),
+			0);
+	mock->context = &other;
+	others = make_channel(test, true);
+	KUNIT_EXPECT_EQ(test, subscribe(test, others, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 0), 0);
+	kunit_release_action(test, close_channel, others);
+	mock->context = context;
+}
+
+static void closed_channel_gets_no_events(struct kunit *test)
+{
+	struct mlx5_ib_devx_channel *channel[2];
+	struct mlx5_ib_devx_event event;
+	unsigned int i;
+
+	make_mock(test);
+	for (i = 0; i < 2; i++) {
+		channel[i] = make_channel(test, i);
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_QP, NUM, COMM_EST,
+						i), 0);
+	}
+	report_qp(test, COMM_EST, NUM, 0);
+	for (i = 0; i < 2; i++) {
+		kunit_release_action(test, close_channel, channel[i]);
+		KUNIT_EXPECT_EQ(test, take(channel[i], &event), -EIO);
+		KUNIT_EXPECT_EQ(test, num_sources(test), !i);
+		report_qp(test, COMM_EST, NUM, 0);
+		KUNIT_EXPECT_EQ(test, take(channel[i], &event), -EIO);
+	}
+}
+
+/* --- Objects that are destroyed ---------------------------------------------------- */
+
+/* Another user's object gets the number. */
+static void destroyed_object_leaves_no_events_or_subscribers(struct kunit *test)
+{
+	struct mlx5_ib_devx_channel *channel[2];
+	struct mock *mock = make_mock(test);
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		channel[i] = make_channel(test, i);
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_QP, NUM, COMM_EST,
+						1), 0);
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_CQ, NUM, CQ_ERROR,
+						2), 0);
+	}
+	/* Queued, and perhaps freed by the process when it is read. */
+	report_qp(test, COMM_EST, NUM, 0);
+	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+	/* Firmware has destroyed it, which the driver does not know yet. */
+	report_qp(test, COMM_EST, NUM, 0);
+	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, 0);
+	report_qp(test, COMM_EST, NUM, 0);
+	for (i = 0; i < 2; i++)
+		expect_nothing(test, channel[i]);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 1);
+}
+
+static void new_object_of_the_number_keeps_its_subscribers(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
+	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+	/* Faster than the task that destroys the old one. */
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 2), 0);
+	report_qp(test, COMM_EST, NUM, 0);
+	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, 0);
+	expect_cookie(test, channel, 2);
+	expect_nothing(test, channel);
+	report_qp(test, COMM_EST, NUM, 0);
+	expect_cookie(test, channel, 2);
+}
+
+static void events_missed_in_a_refused_destruction_are_reported(struct kunit *test)
+{
+	static const int refusals[] = { -EBUSY, -EINVAL };
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *data = make_channel(test, false);
+	struct mlx5_ib_devx_channel *cookies = make_channel(test, true);
+	struct mlx5_ib_devx_event event;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, subscribe(test, data, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
+	KUNIT_ASSERT_EQ(test, subscribe(test, cookies, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 2), 0);
+	KUNIT_ASSERT_EQ(test, subscribe(test, cookies, MLX5_OBJ_TYPE_QP, NUM, SQ_DRAINED, 3), 0);
+	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+		mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+		report_qp(test, COMM_EST, NUM, 0);
+		expect_nothing(test, data);
+		expect_nothing(test, cookies);
+		mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, refusals[i]);
+		KUNIT_EXPECT_EQ(test, take(data, &event), -EOVERFLOW);
+		expect_nothing(test, data);
+		expect_cookie(test, cookies, 2);
+		expect_nothing(test, cookies);
+		report_qp(test, COMM_EST, NUM, 0);
+		expect_cookie(test, data, 1);
+		expect_cookie(test, cookies, 2);
+	}
+	/* Nothing was missed. */
+	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, -EBUSY);
+	expect_nothing(test, data);
+	expect_nothing(test, cookies);
+}
+
+/* The command may have been executed. */
+static void unanswered_destruction_holds_events_back(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, true);
+
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
+	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, -ETIMEDOUT);
+	report_qp(test, COMM_EST, NUM, 0);
+	expect_nothing(test, channel);
+	/* The next attempt says what was true. */
+	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, -EBUSY);
+	expect_cookie(test, channel, 1);
+	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
+	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, 0);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+}
+
+static struct mlx5_ib_devx_obj *create_cq(struct kunit *test)
+{
+	struct mock *mock = test->priv;
+	u32 in[MLX5_ST_SZ_DW(create_cq_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
+	struct mlx5_ib_devx_obj *obj;
+
+	MLX5_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
+	obj = mlx5_ib_devx_create_obj(mock->context, in, sizeof(in), out, sizeof(out));
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	return obj;
+}
+
+static void destroyed_devx_object_has_no_subscribers(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+	struct mlx5_ib_devx_obj *obj = create_cq(test);
+	struct mlx5_core_cq *mcq = &to_devx_cq(obj)->mcq;
+	struct mlx5_eqe eqe = { .type = COMP };
+	u32 cqn = obj->id.num;
+
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_CQ, cqn, COMP, 1), 0);
+	eqe.data.comp.cqn = cpu_to_be32(cqn);
+	mcq->comp(mcq, &eqe);
+	expect_cookie(test, channel, 1);
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
+	mcq->comp(mcq, &eqe);
+	expect_cookie(test, channel, 1);
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+}
+
+/* Firmware keeps the object, but the process has no handle of it any more. */
+static void orphaned_devx_object_has_no_subscribers(struct kunit *test)
+{
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+	struct mlx5_ib_devx_obj *obj = create_cq(test);
+
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_CQ, obj->id.num, CQ_ERROR, 1),
+			0);
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
+	KUNIT_EXPECT_EQ(test, num_sources(test), 0);
+	mock->refuse_destroy = false;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+}
+
+static void no_event(struct mlx5_ib_rsc *rsc, enum ib_event_type event)
+{
+}
+
+static void destroyed_verbs_queue_has_no_subscribers(struct kunit *test)
+{
+	/* The mock firmware keeps no objects of these kinds, and so destroys any of them. */
+	static const struct mlx5_ib_rsc_ops ops[] = {
+		{ .type = MLX5_RES_QP, .name = "QP", .destroy_op = MLX5_CMD_OP_DESTROY_DCT,
+		  .event = no_event },
+		{ .type = MLX5_RES_SRQ, .name = "SRQ", .destroy_op = MLX5_CMD_OP_DESTROY_XRQ,
+		  .event = no_event },
+	};
+	static const u32 types[] = { MLX5_OBJ_TYPE_QP, MLX5_OBJ_TYPE_RMP };
+	static const u16 events[] = { COMM_EST, SRQ_LIMIT };
+	struct mock *mock = make_mock(test);
+	struct mlx5_ib_devx_channel *channel = make_channel(test, false);
+	struct mlx5_ib_rsc *rsc = kunit_kcalloc(test, 2, sizeof(*rsc), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, rsc);
+	for (i = 0; i < 2; i++) {
+		rsc[i].dev = mock->dev;
+		rsc[i].ops = &ops[i];
+		rsc[i].num = NUM;
+		KUNIT_ASSERT_EQ(test, mlx5_ib_rsc_add(&rsc[i]), 0);
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel, types[i], NUM, events[i], i), 0);
+	}
+	for (i = 0; i < 2; i++) {
+		mock->num_commands = 0;
+		mock->refuse = 1;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&rsc[i]), -EBUSY);
+		KUNIT_EXPECT_EQ(test, num_sources(test), 2 - i);
+		report_qp(test, events[i], NUM, 0);
+		expect_cookie(test, channel, i);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&rsc[i]), 0);
+		KUNIT_EXPECT_EQ(test, num_sources(test), 1 - i);
+	}
+}
+
+/* --- What a reader gets ------------------------------------------------------------ */
+
+static void lost_events_are_reported(struct kunit *test)
+{
+	struct mlx5_ib_devx_channel *channel;
+	struct mlx5_ib_devx_event event;
+	unsigned int i, round;
+
+	make_mock(test);
+	channel = make_channel(test, false);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < MLX5_IB_DEVX_EVENTS + 3; i++)
+			report_qp(test, COMM_EST, NUM, i);
+		KUNIT_EXPECT_EQ(test, take(channel, &event), -EOVERFLOW);
+		for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++) {
+			KUNIT_ASSERT_EQ(test, take(channel, &event), (ssize_t)sizeof(event));
+			KUNIT_ASSERT_EQ(test, event.eqe.sub_type, (u8)i);
+		}
+		expect_nothing(test, channel);
+	}
+	/* As many as there is room for. */
+	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
+		report_qp(test, COMM_EST, NUM, i);
+	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
+		expect_cookie(test, channel, 1);
+	expect_nothing(test, channel);
+}
+
+static void event_without_data_is_queued_once(struct kunit *test)
+{
+	struct mlx5_ib_devx_channel *channel;
+	unsigned int i;
+
+	make_mock(test);
+	channel = make_channel(test, true);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 2), 0);
+	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, SQ_DRAINED, 3), 0);
+	for (i = 0; i < 2 * MLX5_IB_DEVX_EVENTS; i++) {
+		report_qp(test, COMM_EST, NUM, i);
+		report_qp(test, SQ_DRAINED, NUM, i);
+	}
+	expect_cookie(test, channel, 1);
+	/* What has been read is reported anew. */
+	report_qp(test, COMM_EST, NUM, 0);
+	expect_cookie(test, channel, 2);
+	expect_cookie(test, channel, 3);
+	expect_cookie(test, channel, 1);
+	expect_nothing(test, channel);
+}
+
+static void event_is_read_whole_or_kept(struct kunit *test)
+{
+	struct mlx5_ib_devx_channel *channel[2];
+	struct mlx5_ib_devx_event event;
+	unsigned int i;
+
+	make_mock(test);
+	for (i = 0; i < 2; i++) {
+		channel[i] = make_channel(test, i);
+		KUNIT_ASSERT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_QP, NUM, COMM_EST,
+						1), 0);
+	}
+	report_qp(test, COMM_EST, NUM, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_event(channel[0], sizeof(event) - 1, &event),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_event(channel[1], sizeof(u64) - 1, &event),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_event(channel[0], sizeof(event), &event),
+			(ssize_t)sizeof(event));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_event(channel[1], sizeof(u64), &event),
+			(ssize_t)sizeof(u64));
+}
+
+static struct kunit_case devx_event_cases[] = {
+	KUNIT_CASE_PARAM(process_subscribes_only_to_events_it_may_see, check_gen_params),
+	KUNIT_CASE(device_without_event_cap_has_the_standard_events),
+	KUNIT_CASE(context_without_a_user_id_cannot_subscribe),
+	KUNIT_CASE(object_is_the_event_source_of_its_own_type),
+	KUNIT_CASE_PARAM(event_reaches_the_subscribers_of_its_object, route_gen_params),
+	KUNIT_CASE(object_change_reaches_its_type_and_number),
+	KUNIT_CASE(device_event_reaches_all_its_subscribers),
+	KUNIT_CASE(only_subscribed_types_are_delivered),
+	KUNIT_CASE(refused_request_subscribes_to_nothing),
+	KUNIT_CASE(process_is_limited_to_64_subscriptions_per_event),
+	KUNIT_CASE(closed_channel_gets_no_events),
+	KUNIT_CASE(destroyed_object_leaves_no_events_or_subscribers),
+	KUNIT_CASE(new_object_of_the_number_keeps_its_subscribers),
+	KUNIT_CASE(events_missed_in_a_refused_destruction_are_reported),
+	KUNIT_CASE(unanswered_destruction_holds_events_back),
+	KUNIT_CASE(destroyed_devx_object_has_no_subscribers),
+	KUNIT_CASE(orphaned_devx_object_has_no_subscribers),
+	KUNIT_CASE(destroyed_verbs_queue_has_no_subscribers),
+	KUNIT_CASE(lost_events_are_reported),
+	KUNIT_CASE(event_without_data_is_queued_once),
+	KUNIT_CASE(event_is_read_whole_or_kept),
+	{}
+};
+
+static struct kunit_suite devx_event_suite = {
+	.name = "bluebell_devx_event",
+	.test_cases = devx_event_cases,
+};
+
+kunit_test_suite(devx_event_suite);

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the objects and umems of DEVX users: which commands reach firmware, with which
+ * user id, and what becomes of objects and pinned memory that firmware refuses to create or to
+ * destroy.
+ */
+
+#include <kunit/test.h>
+#include <linux/list.h>
+#include <linux/mlx5/device.h>
+#include <rdma/ib_umem.h>
+
+#include "../buf.h"
+#include "../devx.h"
+#include "../devx_obj.h"
+#include "../devx_umem.h"
+#include "../layout_umem.h"
+#include "../orphan.h"
+#include "../pp.h"
+#include "lib/mock.h"
+
+#define UID		0x5a
+#define FORGED_UID	0x5b
+#define ALL_RIGHTS	(MLX5_UCTX_CAP_RAW_TX | MLX5_UCTX_CAP_INTERNAL_DEV_RES)
+
+struct devx_user {
+	struct mock *mock;
+	u32 in[0x200 / 4];
+	u32 out[0x40 / 4];
+};
+
+/* A process that has opened the device with a user id, and sends each command with a forged one. */
+static struct devx_user *make_user(struct kunit *test)
+{
+	struct devx_user *user = kunit_kzalloc(test, sizeof(*user), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	user->mock = mock_create(test);
+	mock_open(user->mock);
+	user->mock->context->uid = UID;
+	return user;
+}
+
+/* The mock's UARs have no user id. */
+static void close_user(struct devx_user *user)
+{
+	mlx5_ib_orphans_leave_context(user->mock->dev, user->mock->context);
+	user->mock->context->uid = 0;
+	mock_close(user->mock);
+}
+
+static void put(struct devx_user *user, unsigned int byte, u32 value)
+{
+	user->in[byte / 4] |= (__force u32)cpu_to_be32(value);
+}
+
+static void start(struct devx_user *user, u16 opcode)
+{
+	memset(user->in, 0, sizeof(user->in));
+	memset(user->out, 0, sizeof(user->out));
+	put(user, 0, opcode << 16 | FORGED_UID);
+}
+
+static struct mlx5_ib_devx_obj *create(struct devx_user *user)
+{
+	return mlx5_ib_devx_create_obj(user->mock->context, user->in, sizeof(user->in), user->out,
+				       sizeof(user->out));
+}
+
+static struct mlx5_ib_devx_obj *create_pd(struct devx_user *user)
+{
+	start(user, MLX5_CMD_OP_ALLOC_PD);
+	return create(user);
+}
+
+static int send(struct devx_user *user, struct mlx5_ib_devx_obj *obj, enum mlx5_ib_devx_use use)
+{
+	return mlx5_ib_devx_send(user->mock->context, &obj->id, use, user->in, sizeof(user->in),
+				 user->out, sizeof(user->out));
+}
+
+/* Kinds that the mock has, and the lowest byte of what their command needs to be accepted. */
+static const struct kind_case {
+	const char *name;
+	u16 create;
+	u16 query;
+	u16 modify;
+	u8 byte;
+	u32 value;
+} kind_cases[] = {
+	{ "PD", MLX5_CMD_OP_ALLOC_PD },
+	{ "mkey", MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_QUERY_MKEY, 0, 0x10, 0x200 },
+	{ "CQ", MLX5_CMD_OP_CREATE_CQ, MLX5_CMD_OP_QUERY_CQ, MLX5_CMD_OP_MODIFY_CQ },
+	{ "QP", MLX5_CMD_OP_CREATE_QP, MLX5_CMD_OP_QUERY_QP, MLX5_CMD_OP_2ERR_QP },
+	{ "RMP", MLX5_CMD_OP_CREATE_RMP, MLX5_CMD_OP_QUERY_RMP, MLX5_CMD_OP_MODIFY_RMP },
+	{ "XRC domain", MLX5_CMD_OP_ALLOC_XRCD },
+	{ "XRC SRQ", MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_QUERY_XRC_SRQ,
+	  MLX5_CMD_OP_ARM_XRC_SRQ },
+};
+
+KUNIT_ARRAY_PARAM_DESC(kind, kind_cases, name);
+
+static struct mlx5_ib_devx_obj *create_kind(struct devx_user *user, const struct kind_case *c)
+{
+	start(user, c->create);
+	put(user, c->byte, c->value);
+	return create(user);
+}
+
+static void object_has_its_users_id_and_ends_with_its_handle(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	unsigned int live = mock_num_live(user->mock);
+	struct mlx5_ib_devx_obj *obj;
+
+	/* The mock expects the user id that the object was created with. */
+	obj = create_kind(user, test->param_value);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu((__force __be32)user->mock->in[0]) & 0xffff, UID);
+	KUNIT_EXPECT_EQ(test, obj->id.num, be32_to_cpu((__force __be32)user->out[2]));
+	KUNIT_EXPECT_EQ(test, mock_num_live(user->mock), live + 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(user->mock), live);
+	close_user(user);
+}
+
+static void refused_object_leaves_nothing(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	unsigned int live = mock_num_live(user->mock);
+
+	user->mock->num_commands = 0;
+	user->mock->refuse = 1;
+	user->mock->refuse_err = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create_kind(user, test->param_value)), -EREMOTEIO);
+	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, mock_num_live(user->mock), live);
+	close_user(user);
+}
+
+static void refused_destruction_can_be_repeated(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_obj *obj = create_kind(user, test->param_value);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	user->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
+	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->dev->orphans.list));
+	user->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	close_user(user);
+}
+
+/* A command that was answered too late has destroyed the object. */
+static void destruction_of_a_missing_object_succeeds(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_obj *obj = create_kind(user, test->param_value);
+	u32 destroy[MLX5_IB_DEVX_DESTROY_DW];
+	size_t size;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	memcpy(destroy, obj->destroy, sizeof(destroy));
+	size = obj->destroy_size;
+	user->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
+	/* The mock answers what the function that sends the command makes of the status. */
+	user->mock->refuse_err = obj->form == MLX5_IB_DEVX_WITH_MCQ ? 0 : -ENOENT;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	/* To the mock it is still there. */
+	user->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_fw_send_destroy(user->mock->dev, UID, destroy, size, false), 0);
+	close_user(user);
+}
+
+/* The process is dead. */
+static void orphaned_object_ends_with_its_context(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	unsigned int live = mock_num_live(user->mock);
+	struct mlx5_ib_devx_obj *obj = create_kind(user, test->param_value);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	user->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, true), 0);
+	KUNIT_EXPECT_FALSE(test, list_empty(&user->mock->dev->orphans.list));
+	user->mock->refuse_destroy = false;
+	mlx5_ib_orphans_leave_context(user->mock->dev, user->mock->context);
+	KUNIT_EXPECT_TRUE(test, list_empty(&user->mock->dev->orphans.list));
+	KUNIT_EXPECT_EQ(test, mock_num_live(user->mock), live);
+	close_user(user);
+}
+
+/* Each object is refused as long as an object that was created before it exists. */
+static void orphans_are_repeated_until_no_reference_is_left(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	unsigned int live = mock_num_live(user->mock);
+	struct mlx5_ib_devx_obj *obj[4];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(obj); i++) {
+		obj[i] = create_pd(user);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj[i]);
+	}
+	user->mock->refuse_destroy = true;
+	for (i = 0; i < ARRAY_SIZE(obj); i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj[i], true), 0);
+	user->mock->refuse_destroy = false;
+	/* Of the first round, firmware refuses the first command only; the others help it. */
+	user->mock->num_commands = 0;
+	user->mock->refuse = 1;
+	mlx5_ib_orphans_leave_context(user->mock->dev, user->mock->context);
+	KUNIT_EXPECT_EQ(test, mock_num_live(user->mock), live);
+	KUNIT_EXPECT_EQ(test, user->mock->num_commands, ARRAY_SIZE(obj) + 1);
+	close_user(user);
+}
+
+static void command_must_name_the_object_of_its_handle(struct kunit *test)
+{
+	const struct kind_case *c = test->param_value;
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_obj *obj = create_kind(user, c);
+	u16 ops[] = { c->query, c->modify };
+	enum mlx5_ib_devx_use uses[] = { MLX5_IB_DEVX_QUERY, MLX5_IB_DEVX_MODIFY };
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		if (!ops[i])
+			continue;
+		start(user, ops[i]);
+		put(user, 8, obj->id.num);
+		user->mock->num_commands = 0;
+		KUNIT_EXPECT_EQ(test, send(user, obj, uses[i]), 0);
+		KUNIT_EXPECT_EQ(test, user->mock->num_commands, 1);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu((__force __be32)user->mock->in[0]),
+				ops[i] << 16 | UID);
+		KUNIT_EXPECT_EQ(test, send(user, obj, uses[!i]), -EINVAL);
+		start(user, ops[i]);
+		put(user, 8, obj->id.num ^ 1);
+		KUNIT_EXPECT_EQ(test, send(user, obj, uses[i]), -EINVAL);
+		/* An object of another kind that has the same number. */
+		start(user, MLX5_CMD_OP_QUERY_TIR);
+		put(user, 8, obj->id.num);
+		KUNIT_EXPECT_EQ(test, send(user, obj, MLX5_IB_DEVX_QUERY), -EINVAL);
+		KUNIT_EXPECT_EQ(test, user->mock->num_commands, 1);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	close_user(user);
+}
+
+static void context_without_a_user_id_sends_nothing(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	const struct mlx5_ib_devx_cmd *cmd;
+	struct mlx5_ib_devx_obj *obj = create_pd(user);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	user->mock->context->uid = 0;
+	user->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create_pd(user)), -EINVAL);
+	start(user, MLX5_CMD_OP_QUERY_HCA_CAP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_check(user->mock->context, user->in, sizeof(user->in),
+						 MLX5_IB_DEVX_GENERAL, &cmd), -EINVAL);
+	obj->id.kind = MLX5_IB_DEVX_QP;
+	start(user, MLX5_CMD_OP_QUERY_QP);
+	put(user, 8, obj->id.num);
+	KUNIT_EXPECT_EQ(test, send(user, obj, MLX5_IB_DEVX_QUERY), -EINVAL);
+	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 0);
+	obj->id.kind = MLX5_IB_DEVX_PD;
+	user->mock->context->uid = UID;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	close_user(user);
+}
+
+static void flow_table_needs_the_raw_tx_right(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_obj *obj;
+
+	user->mock->context->devx_rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES;
+	user->mock->num_commands = 0;
+	start(user, MLX5_CMD_OP_CREATE_FLOW_TABLE);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(create(user)), -EPERM);
+	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 0);
+	user->mock->context->devx_rights = ALL_RIGHTS;
+	start(user, MLX5_CMD_OP_CREATE_FLOW_TABLE);
+	obj = create(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	KUNIT_EXPECT_EQ(test, user->mock->opcode, MLX5_CMD_OP_DESTROY_FLOW_TABLE);
+	close_user(user);
+}
+
+/* Firmware refuses to destroy a DC target that is not drained. */
+static void dc_target_is_drained_before_its_destruction(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_obj *obj;
+
+	start(user, MLX5_CMD_OP_CREATE_DCT);
+	obj = create(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	user->mock->num_commands = 0;
+	/* Draining may fail, because the process has drained it. */
+	user->mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, user->mock->opcode, MLX5_CMD_OP_DESTROY_DCT);
+	start(user, MLX5_CMD_OP_CREATE_DCT);
+	obj = create(user);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	user->mock->num_commands = 0;
+	user->mock->refuse = 2;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
+	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 3);
+	close_user(user);
+}
+
+/* --- Memory ------------------------------------------------------------------------ */
+
+static struct ib_umem *pin(struct devx_user *user, unsigned int offset, size_t size, int access)
+{
+	return mlx5_ib_umem_get(user->mock->dev, mock_buffer(user->mock, 0) + offset, size,
+				access);
+}
+
+static void umem_command_describes_the_pinned_memory(struct kunit *test)
+{
+	static const int rights[] = { 0, IB_ACCESS_LOCAL_WRITE };
+	struct devx_user *user = make_user(test);
+	const __be32 *in = (const __be32 *)user->mock->in;
+	struct mlx5_ib_devx_umem *obj;
+	struct ib_umem *umem;
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(rights); i++) {
+		umem = pin(user, 0x48, 2 * PAGE_SIZE, rights[i]);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+		obj = mlx5_ib_devx_create_umem(user->mock->context, umem, SZ_4K);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[0]), MLX5_CMD_OP_CREATE_UMEM << 16 | UID);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[8]), 0);		/* log_page_size */
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[9]), 0x48);	/* page_offset */
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[10]), 0);		/* num_of_mtt */
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[11]), 3);
+		for (k = 0; k < 3; k++) {
+			KUNIT_EXPECT_EQ(test, be32_to_cpu(in[13 + 2 * k]) & 0xfff,
+					rights[i] ? 3 : 1);
+			KUNIT_EXPECT_NE(test, be32_to_cpu(in[13 + 2 * k]) & ~0xfff, 0);
+		}
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[18]), 0);
+		KUNIT_EXPECT_EQ(test, mock_num_pinned(), 3);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_umem(obj, false), 0);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(in[0]), MLX5_CMD_OP_DESTROY_UMEM << 16 | UID);
+		KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	}
+	close_user(user);
+}
+
+static void umem_with_an_impossible_page_size_is_refused(struct kunit *test)
+{
+	static const u64 bitmaps[] = { SZ_2M, SZ_2K, SZ_1G };
+	struct devx_user *user = make_user(test);
+	struct mlx5_ib_devx_umem *obj;
+	struct ib_umem *umem;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bitmaps); i++) {
+		umem = pin(user, 0, MOCK_USER_PAGES / 2 * PAGE_SIZE, 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+		obj = mlx5_ib_devx_create_umem(user->mock->context, umem, bitmaps[i]);
+		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(obj), -EINVAL);
+		ib_umem_release(umem);
+	}
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, user->mock->num_live[MOCK_UMEM], 0);
+	close_user(user);
+}
+
+/* CREATE_UMEM has no length: the process can use all of the pages. */
+static void pages_of_a_umem_hold_no_memory_of_others(struct kunit *test)
+{
+	static const struct {
+		u64 dma;
+		size_t len;
+		u64 wanted;
+		unsigned long page;
+	} cases[] = {
+		{ SZ_2M, SZ_2M, U64_MAX, SZ_2M },
+		{ SZ_4M, SZ_2M, U64_MAX, SZ_2M },
+		/* It ends within the page. */
+		{ SZ_2M, SZ_2M - PAGE_SIZE, U64_MAX, PAGE_SIZE },
+		{ SZ_2M, SZ_2M - PAGE_SIZE + 1, U64_MAX, SZ_2M },
+		{ SZ_2M, 3 * PAGE_SIZE, U64_MAX, PAGE_SIZE },
+		{ SZ_2M, 3 * PAGE_SIZE, ~(u64)PAGE_SIZE, PAGE_SIZE / 2 },
+		{ SZ_2M, 6 * PAGE_SIZE, U64_MAX, 2 * PAGE_SIZE },
+		{ SZ_2M, PAGE_SIZE, SZ_2M | SZ_1G, 0 },
+		{ SZ_2M, SZ_2M, SZ_4M | SZ_1G, 0 },
+		/* It begins within the page. */
+		{ SZ_2M + PAGE_SIZE, SZ_2M - PAGE_SIZE, U64_MAX, PAGE_SIZE },
+		{ SZ_2M + PAGE_SIZE, 2 * PAGE_SIZE, U64_MAX, PAGE_SIZE },
+		{ SZ_2M + 2 * PAGE_SIZE, 2 * PAGE_SIZE, U64_MAX, 2 * PAGE_SIZE },
+		/* What is around it in its first and last pages is pinned with it. */
+		{ SZ_2M + 0x40, SZ_2M - 0x80, U64_MAX, SZ_2M },
+		{ SZ_2M + 0x40, 8, SZ_2M, 0 },
+	};
+	struct scatterlist sg;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct ib_umem umem = {
+			.address = cases[i].dma, .length = cases[i].len,
+			.sgt_append.sgt = { .sgl = &sg, .nents = 1, .orig_nents = 1 },
+		};
+		unsigned long page = cases[i].page;
+
+		sg_init_table(&sg, 1);
+		sg_dma_address(&sg) = ALIGN_DOWN(cases[i].dma, PAGE_SIZE);
+		sg_dma_len(&sg) = ib_umem_num_pages(&umem) * PAGE_SIZE;
+		/* The device has no smaller pages. */
+		if (page < SZ_4K)
+			page = 0;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_umem_best_page(&umem, cases[i].wanted), page,
+				    "case %u", i);
+	}
+}
+
+static void page_sizes_are_those_of_the_device(struct kunit *test)
+{
+	/* Bits 12 to 32. */
+	u64 all = BITS_PER_LONG == 64 ? 0x1fffff000ULL : 0xfffff000;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umem_page_sizes(0), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umem_page_sizes(0xfff), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umem_page_sizes(0x1001), 0x1000);
+	KUNIT_EXPECT_EQ(test, (u64)mlx5_ib_umem_page_sizes(U64_MAX), all);
+}
+
+static void refused_umem_leaves_the_memory_to_the_caller(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct ib_umem *umem = pin(user, 0, PAGE_SIZE, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+	user->mock->num_commands = 0;
+	user->mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test,
+			PTR_ERR(mlx5_ib_devx_create_umem(user->mock->context, umem, SZ_4K)),
+			-EBUSY);
+	KUNIT_EXPECT_EQ(test, user->mock->num_live[MOCK_UMEM], 0);
+	/* The memory is still the caller's. */
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
+	ib_umem_release(umem);
+	close_user(user);
+}
+
+/* A queue uses the memory. */
+static void memory_stays_pinned_while_firmware_keeps_the_umem(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct ib_umem *umem = pin(user, 0, PAGE_SIZE, 0);
+	struct mlx5_ib_devx_umem *obj;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, umem);
+	obj = mlx5_ib_devx_create_umem(user->mock->context, umem, SZ_4K);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
+	user->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_umem(obj, false), -EBUSY);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
+	/* The process is dead. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_umem(obj, true), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
+	mlx5_ib_orphans_leave_context(user->mock->dev, user->mock->context);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 1);
+	user->mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(user->mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	close_user(user);
+}
+
+/* ---- rates ------------------------------------------------------------------------- */
+
+static void set_pacing(struct devx_user *user)
+{
+	struct mlx5_core_dev *mdev = user->mock->dev->mdev;
+	struct mlx5_hca_cap *qos = kunit_kzalloc(user->mock->test, sizeof(*qos), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(user->mock->test, qos);
+	mdev->caps.hca[MLX5_CAP_QOS] = qos;
+	MLX5_SET(qos_cap, qos->cur, packet_pacing_uid, 1);
+	mdev->priv.rl_table.max_size = 8;
+	mdev->priv.rl_table.min_rate = 100;
+	mdev->priv.rl_table.max_rate = 1000;
+	user->mock->context->devx_rights = ALL_RIGHTS;
+}
+
+static int alloc_burst(struct devx_user *user, u32 limit, u32 burst, u16 packet)
+{
+	u32 rate[MLX5_ST_SZ_DW(set_pp_rate_limit_context)] = {};
+	struct mlx5_ib_pp *pp;
+
+	MLX5_SET(set_pp_rate_limit_context, rate, rate_limit, limit);
+	MLX5_SET(set_pp_rate_limit_context, rate, burst_upper_bound, burst);
+	MLX5_SET(set_pp_rate_limit_context, rate, typical_packet_size, packet);
+	user->mock->num_commands = 0;
+	pp = mlx5_ib_pp_alloc(user->mock->context, rate, false);
+	if (IS_ERR(pp))
+		return PTR_ERR(pp);
+	mlx5_ib_pp_free(pp);
+	return 0;
+}
+
+static int alloc_rate(struct devx_user *user, u32 limit)
+{
+	return alloc_burst(user, limit, 0, 0);
+}
+
+/* mlx5_core logs what firmware refuses. */
+static void rate_options_need_their_capability(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mlx5_hca_cap *qos;
+
+	set_pacing(user);
+	qos = user->mock->dev->mdev->caps.hca[MLX5_CAP_QOS];
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 1, 0), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 0, 1), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 0);
+	MLX5_SET(qos_cap, qos->cur, packet_pacing_burst_bound, 1);
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 1, 0), 0);
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 0, 1), -EOPNOTSUPP);
+	MLX5_SET(qos_cap, qos->cur, packet_pacing_typical_size, 1);
+	KUNIT_EXPECT_EQ(test, alloc_burst(user, 500, 1, 1), 0);
+	close_user(user);
+}
+
+/* mlx5_core logs what it refuses, and its table is small. */
+static void rate_needs_a_user_id_a_right_and_the_device(struct kunit *test)
+{
+	struct devx_user *user = make_user(test);
+	struct mock *mock = user->mock;
+
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EOPNOTSUPP);
+	set_pacing(user);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 100), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_SET_PP_RATE_LIMIT);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 1000), 0);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 99), -EINVAL);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 1001), -EINVAL);
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 0), -EINVAL);
+	mock->context->uid = 0;
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EINVAL);
+	mock->context->uid = UID;
+	mock->context->devx_rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES;
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), -EPERM);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	mock->context->devx_rights = MLX5_UCTX_CAP_RAW_TX;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, alloc_rate(user, 500), mock->refuse_err);
+	mock->refuse = 0;
+	close_user(user);
+}
+
+static struct kunit_case devx_obj_cases[] = {
+	KUNIT_CASE_PARAM(object_has_its_users_id_and_ends_with_its_handle, kind_gen_params),
+	KUNIT_CASE_PARAM(refused_object_leaves_nothing, kind_gen_params),
+	KUNIT_CASE_PARAM(refused_destruction_can_be_repeated, kind_gen_params),
+	KUNIT_CASE_PARAM(destruction_of_a_missing_object_succeeds, kind_gen_params),
+	KUNIT_CASE_PARAM(orphaned_object_ends_with_its_context, kind_gen_params),
+	KUNIT_CASE(orphans_are_repeated_until_no_reference_is_left),
+	KUNIT_CASE_PARAM(command_must_name_the_object_of_its_handle, kind_gen_params),
+	KUNIT_CASE(context_without_a_user_id_sends_nothing),
+	KUNIT_CASE(flow_table_needs_the_raw_tx_right),
+	KUNIT_CASE(dc_target_is_drained_before_its_destruction),
+	KUNIT_CASE(umem_command_describes_the_pinned_memory),
+	KUNIT_CASE(umem_with_an_impossible_page_size_is_refused),
+	KUNIT_CASE(pages_of_a_umem_hold_no_memory_of_others),
+	KUNIT_CASE(page_sizes_are_those_of_the_device),
+	KUNIT_CASE(refused_umem_leaves_the_memory_to_the_caller),
+	KUNIT_CASE(memory_stays_pinned_while_firmware_keeps_the_umem),
+	KUNIT_CASE(rate_needs_a_user_id_a_right_and_the_device),
+	KUNIT_CASE(rate_options_need_their_capability),
+	{}
+};
+
+static struct kunit_suite devx_obj_suite = {
+	.name = "bluebell_devx_obj",
+	.test_cases = devx_obj_cases,
+};
+
+kunit_test_suite(devx_obj_suite);

@@ -1,0 +1,805 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of device memory: capabilities, requests, pages of the window and
+ * keys by themselves; then allocations with a firmware that has no room, that
+ * refuses, and that will not take memory back, and what users have freed.
+ */
+
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+
+#include "../../../core/uverbs.h"
+#include "../bluebell.h"
+#include "../dm.h"
+#include "../fw.h"
+#include "../layout_dm.h"
+#include "../layout_mkey.h"
+#include "../mmap.h"
+#include "../mr.h"
+#include "../ucontext.h"
+#include "lib/golden.h"
+#include "lib/mock.h"
+
+#define WINDOW		0x1fa0000ULL
+#define WINDOW_SIZE	SZ_64K
+#define WINDOW_PAGES	16
+
+/* A device's memory for users. */
+struct window {
+	u64 start;
+	u32 size, max, log_min, log_align;
+};
+
+static const struct window window_64k = { WINDOW, WINDOW_SIZE, SZ_32K, 6, 8 };
+
+static void set_window(struct mlx5_ib_caps *caps, const struct window *window)
+{
+	void *cap = caps->mdev->caps.hca[MLX5_CAP_DEV_MEM]->cur;
+
+	MOCK_SET_CAP(caps, device_memory, 1);
+	MLX5_SET(device_mem_cap, cap, memic, 1);
+	MLX5_SET64(device_mem_cap, cap, memic_bar_start_addr, window->start);
+	MLX5_SET(device_mem_cap, cap, memic_bar_size, window->size);
+	MLX5_SET(device_mem_cap, cap, max_memic_size, window->max);
+	MLX5_SET(device_mem_cap, cap, log_min_memic_alloc_size, window->log_min);
+	MLX5_SET(device_mem_cap, cap, log_max_memic_addr_alignment, window->log_align);
+	MLX5_SET(device_mem_cap, cap, memic_operations, 0x3);
+}
+
+static struct mlx5_ib_caps *caps_64k(struct kunit *test)
+{
+	struct mlx5_ib_caps *caps = mock_caps(test);
+
+	set_window(caps, &window_64k);
+	return caps;
+}
+
+/* ---- layout --------------------------------------------------------------------- */
+
+static const struct caps_case {
+	const char *name;
+	struct window window;
+	u32 page_shift;
+	bool want;
+	u32 max;	/* longest allocation */
+	u32 least;	/* size of an allocation of one byte */
+} caps_cases[] = {
+	{ "a window", { 0x1fa0000, SZ_128K, SZ_64K, 8, 6 }, 12, true, SZ_64K, 256 },
+	{ "no window", { 0x1fa0000, 0, SZ_64K, 8, 6 }, 12 },
+	{ "no least allocation", { 0, SZ_4K, SZ_4K, 0, 0 }, 12, true, SZ_4K, 64 },
+	{ "allocations longer than the window", { 0, SZ_4K, SZ_8K, 6, 6 }, 12, true, SZ_4K, 64 },
+	{ "a window that ends within a page of 64 KiB",
+	  { SZ_64K, SZ_64K + SZ_4K, SZ_4K, 6, 6 }, 16 },
+	{ "a window that starts within a page of 64 KiB", { SZ_4K, SZ_64K, SZ_4K, 6, 6 }, 16 },
+	{ "a window of pages of 64 KiB", { SZ_128K, SZ_64K, SZ_64K, 6, 6 }, 16, true, SZ_64K, 64 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(caps, caps_cases, name);
+
+static void window_is_read_from_the_capabilities(struct kunit *test)
+{
+	const struct caps_case *c = test->param_value;
+	struct mlx5_ib_caps *caps = mock_caps(test);
+
+	set_window(caps, &c->window);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_has_dm(caps, c->page_shift), c->want);
+	if (!c->want)
+		return;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_max_dm(caps), c->max);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_alloc_size(1, caps), c->least);
+	MLX5_SET(device_mem_cap, caps->mdev->caps.hca[MLX5_CAP_DEV_MEM]->cur, memic, 0);
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_has_dm(caps, c->page_shift));
+	set_window(caps, &c->window);
+	MOCK_SET_CAP(caps, device_memory, 0);
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_has_dm(caps, c->page_shift));
+}
+
+static const struct request_case {
+	const char *name;
+	u64 length;
+	u32 log_align;
+	int want;
+	u32 size;	/* asked of firmware */
+} request_cases[] = {
+	{ "a byte", 1, 0, 0, 64 },
+	{ "the unit", 64, 6, 0, 64 },
+	{ "a byte more than the unit", 65, 7, 0, 128 },
+	{ "a page", SZ_4K, 12, 0, SZ_4K },
+	{ "the longest, aligned most", SZ_32K, 14, 0, SZ_32K },
+	{ "nothing", 0, 0, -EINVAL },
+	{ "a byte too many", SZ_32K + 1, 0, -EINVAL },
+	{ "4 GiB", SZ_4G, 0, -EINVAL },
+	{ "everything", U64_MAX, 0, -EINVAL },
+	{ "an alignment too great", 64, 15, -EINVAL },
+	{ "an alignment of 2^32", 64, 32, -EINVAL },
+	{ "an alignment beyond words", 64, U32_MAX, -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(request, request_cases, name);
+
+static void only_valid_requests_are_accepted(struct kunit *test)
+{
+	const struct request_case *c = test->param_value;
+	struct mlx5_ib_caps *caps = caps_64k(test);
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm(c->length, c->log_align, caps), c->want);
+	if (!c->want)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_dm_alloc_size(c->length, caps), c->size);
+}
+
+static const struct pages_case {
+	const char *name;
+	unsigned long used;
+	unsigned long from;
+	u32 length, log_align;
+	unsigned long want;
+} pages_cases[] = {
+	{ "the first", 0, 0, 1, 0, 0 },
+	{ "the second look", 0, 1, 1, 0, 1 },
+	{ "a gap of one for one", 0x1d, 0, SZ_4K, 0, 1 },
+	{ "a gap of one for a byte more", 0x1d, 0, SZ_4K + 1, 0, 5 },
+	{ "all of it", 0, 0, SZ_64K, 0, 0 },
+	{ "all of it but a page", 0x8000, 0, SZ_64K, 0, WINDOW_PAGES },
+	{ "the last", 0x7fff, 0, 1, 0, 15 },
+	{ "nothing left", 0xffff, 0, 1, 0, WINDOW_PAGES },
+	{ "nothing behind", 0, 16, 1, 0, WINDOW_PAGES },
+	{ "half of it in every other page", 0x5555, 0, SZ_8K, 0, WINDOW_PAGES },
+	/* The window is aligned to 128 KiB: to 16 KiB are pages 0, 4, 8 … */
+	{ "16 KiB alignment", 0x1, 0, 1, 14, 4 },
+	{ "16 KiB alignment, four pages", 0x11, 0, SZ_16K, 14, 8 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(pages, pages_cases, name);
+
+static void first_free_pages_with_the_alignment_are_found(struct kunit *test)
+{
+	const struct pages_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&c->used, caps_64k(test), 12, c->from,
+						    c->length, c->log_align), c->want);
+}
+
+/* What counts is the address in the BAR, not the page's number in the window. */
+static void alignment_is_that_of_the_bar_address(struct kunit *test)
+{
+	static const struct window window = { WINDOW + SZ_4K, WINDOW_SIZE, SZ_32K, 6, 8 };
+	struct mlx5_ib_caps *caps = mock_caps(test);
+	unsigned long used = 0;
+
+	set_window(caps, &window);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, caps, 12, 0, 1, 12), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, caps, 12, 0, 1, 13), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dm_find_pages(&used, caps, 12, 0, 1, 14), 3);
+}
+
+static void only_supported_access_is_accepted(struct kunit *test)
+{
+	const u32 rights = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+			   IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | rights |
+						      IB_ACCESS_RELAXED_ORDERING), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(rights), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | IB_ACCESS_MW_BIND),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | IB_ACCESS_ON_DEMAND),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | IB_ACCESS_HUGETLB),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_check_dm_access(IB_ZERO_BASED | BIT(31)), -EOPNOTSUPP);
+}
+
+static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x02000000 },	/* opcode */
+		/* Context at 0x10: access mode 5, atomics, remote read, local read and write. */
+		{ 0x10, 0x04005d00 },
+		{ 0x14, 0xffffff7b },	/* any QP, variant */
+		{ 0x1c, 0x00123456 },	/* PD */
+		{ 0x24, 0x01fa0040 },	/* address */
+		{ 0x2c, 0x00000fff },	/* length */
+	};
+	const struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ZERO_BASED | IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
+			  IB_ACCESS_REMOTE_ATOMIC,
+		.pdn = 0x123456, .length = 0xfff, .variant = 0x7b,
+	};
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+
+	mlx5_ib_fill_memic_mkey(in, &attr, WINDOW + 64, mock_caps(test));
+	expect_golden(test, in, sizeof(in), want);
+}
+
+/* ---- allocations ------------------------------------------------------------------- */
+
+/**
+ * struct dm_env - a device with memory and a firmware that keeps count of it
+ * @mock: the device
+ * @pd: protection domain
+ * @map: the window as the driver clears it
+ * @commands: commands so far
+ * @refuse: number of the command to refuse, from 1
+ * @busy: pages of the window that firmware has no room in
+ * @most: allocations that firmware keeps count of
+ * @stubborn: refusals of whatever gives back that are still to come
+ * @allocations: that firmware has
+ * @ops: operations that have an address
+ * @keys: memory keys
+ * @fw_align: log2 of the alignment of the last allocation, in units of 64 bytes
+ */
+struct dm_env {
+	struct mock *mock;
+	struct mlx5_ib_pd pd;
+	u8 *map;
+	unsigned int commands;
+	unsigned int refuse;
+	unsigned long busy;
+	int most;
+	unsigned int stubborn;
+	int allocations;
+	int ops;
+	int keys;
+	u8 fw_align;
+};
+
+static int alloc_in_range(struct dm_env *env, const void *in, void *out)
+{
+	u64 start = MLX5_GET64(alloc_memic_in, in, range_start_addr);
+	unsigned long page = (start - WINDOW) / PAGE_SIZE;
+
+	if (env->busy & BIT(page))
+		return -EAGAIN;
+	if (env->allocations == env->most)
+		return -ENOMEM;
+	MLX5_SET64(alloc_memic_out, out, memic_start_addr, start);
+	env->allocations++;
+	env->fw_align = MLX5_GET(alloc_memic_in, in, log_memic_addr_alignment);
+	return 0;
+}
+
+/* Firmware gives nothing back that something else depends on. */
+static int dealloc_memic(struct kunit *test, struct dm_env *env)
+{
+	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	KUNIT_EXPECT_EQ(test, env->keys, 0);
+	env->allocations--;
+	return 0;
+}
+
+static int dm_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		 int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct kunit *test = kunit_get_current_test();
+	struct dm_env *env = test->priv;
+	u16 opcode = MLX5_GET(modify_memic_in, in, opcode);
+	bool dealloc = MLX5_GET(modify_memic_in, in, op_mod) ==
+		       MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC;
+
+	if (++env->commands == env->refuse)
+		return -EIO;
+	if (env->stubborn && (opcode == MLX5_CMD_OP_DEALLOC_MEMIC ||
+			      (opcode == MLX5_CMD_OP_MODIFY_MEMIC && dealloc))) {
+		env->stubborn--;
+		return -EBUSY;
+	}
+	switch (opcode) {
+	case MLX5_CMD_OP_ALLOC_MEMIC:
+		return alloc_in_range(env, in, out);
+	case MLX5_CMD_OP_DEALLOC_MEMIC:
+		return dealloc_memic(test, env);
+	case MLX5_CMD_OP_MODIFY_MEMIC:
+		env->ops += dealloc ? -1 : 1;
+		MLX5_SET64(modify_memic_out, out, memic_operation_addr,
+			   MLX5_GET64(modify_memic_in, in, memic_start_addr) + WINDOW_SIZE);
+		return 0;
+	case MLX5_CMD_OP_CREATE_MKEY:
+		env->keys++;
+		return 0;
+	case MLX5_CMD_OP_DESTROY_MKEY:
+		env->keys--;
+		return 0;
+	}
+	KUNIT_FAIL(test, "command 0x%x", opcode);
+	return -EINVAL;
+}
+
+static struct ib_ucontext *uctx_of(struct dm_env *env)
+{
+	return &env->mock->context->ibucontext;
+}
+
+static void destroy_mmap_xa(void *uctx)
+{
+	xa_destroy(&((struct ib_ucontext *)uctx)->mmap_xa);
+}
+
+/* What a test leaves behind that failed. */
+static void give_up_spare(void *dev)
+{
+	struct mlx5_ib_dm_pool *pool = ((struct mlx5_ib_dev *)dev)->dm;
+	struct mlx5_ib_memic *mem, *next;
+
+	list_for_each_entry_safe(mem, next, &pool->spare, spare)
+		kfree(mem);
+}
+
+static void no_work(struct work_struct *work)
+{
+}
+
+static int init_env(struct kunit *test)
+{
+	struct dm_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_dm_pool *pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
+	struct ib_ucontext *uctx;
+
+	KUNIT_ASSERT_NOT_NULL(test, env);
+	env->mock = mock;
+	env->most = INT_MAX;
+	env->map = kunit_kzalloc(test, WINDOW_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, env->map);
+	memset(env->map, 0xff, WINDOW_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, pool);
+	mock->dev->dm = pool;
+	set_window(&mock->dev->caps, &window_64k);
+	pool->dev = mock->dev;
+	pool->map = (void __force __iomem *)env->map;
+	pool->used = kunit_kzalloc(test, sizeof(long), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pool->used);
+	mutex_init(&pool->lock);
+	INIT_LIST_HEAD(&pool->spare);
+	/* The tests say when a moment is over. */
+	INIT_DELAYED_WORK(&pool->return_spare, no_work);
+	disable_delayed_work(&pool->return_spare);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, give_up_spare, mock->dev));
+
+	uctx = uctx_of(env);
+	xa_init_flags(&uctx->mmap_xa, XA_FLAGS_ALLOC);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_mmap_xa, uctx));
+	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
+	env->pd.ibpd.device = &mock->dev->ib_dev;
+	test->priv = env;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, dm_fw);
+	return 0;
+}
+
+static unsigned int pages_taken(struct dm_env *env)
+{
+	return hweight_long(*env->mock->dev->dm->used);
+}
+
+static bool any_spare(struct dm_env *env)
+{
+	return !list_empty(&env->mock->dev->dm->spare);
+}
+
+/* As after a test that has freed everything, and a moment. */
+static void expect_nothing(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_FALSE(test, any_spare(env));
+	KUNIT_EXPECT_EQ(test, env->allocations, 0);
+	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	KUNIT_EXPECT_EQ(test, env->keys, 0);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&uctx_of(env)->mmap_xa));
+}
+
+static struct mlx5_ib_dm *create(struct kunit *test, u64 length, u32 log_align)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = mlx5_ib_create_dm(uctx_of(env), length, log_align);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dm);
+	dm->ibdm.device = &env->mock->dev->ib_dev;
+	dm->ibdm.length = length;
+	return dm;
+}
+
+static void free_dm(struct mlx5_ib_dm *dm)
+{
+	KUNIT_EXPECT_EQ(kunit_get_current_test(), mlx5_ib_dealloc_dm(&dm->ibdm, NULL), 0);
+}
+
+static void only_the_allocated_pages_are_cleared(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm;
+
+	*env->mock->dev->dm->used = 0x3;
+	dm = create(test, PAGE_SIZE + 1, 0);
+	KUNIT_EXPECT_NULL(test, memchr_inv(env->map, 0xff, 2 * PAGE_SIZE));
+	KUNIT_EXPECT_NULL(test, memchr_inv(env->map + 2 * PAGE_SIZE, 0, 2 * PAGE_SIZE));
+	KUNIT_EXPECT_NULL(test, memchr_inv(env->map + 4 * PAGE_SIZE, 0xff,
+					   WINDOW_SIZE - 4 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0xf);
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x3);
+	*env->mock->dev->dm->used = 0;
+	expect_nothing(test);
+}
+
+static void allocation_tries_the_whole_window(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm;
+
+	env->busy = 0x1f;
+	dm = create(test, 64, 0);
+	KUNIT_EXPECT_EQ(test, env->commands, 6);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x20);
+	free_dm(dm);
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+
+	env->busy = ~0UL;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -ENOMEM);
+	expect_nothing(test);
+}
+
+static void refused_allocation_leaves_nothing(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+
+	env->refuse = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -EIO);
+	expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
+}
+
+/* The mmap space is what is full. */
+static void allocation_without_an_mmap_offset_leaves_nothing(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct xarray *xa = &uctx_of(env)->mmap_xa;
+	unsigned long i;
+
+	for (i = MLX5_IB_MMAP_DM_START; i <= MLX5_IB_MMAP_DM_END; i++)
+		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, env, GFP_KERNEL)));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 64, 0)), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
+	KUNIT_EXPECT_TRUE(test, any_spare(env));
+	for (i = MLX5_IB_MMAP_DM_START; i <= MLX5_IB_MMAP_DM_END; i++)
+		xa_erase(xa, i);
+	expect_nothing(test);
+}
+
+/* The library can name no page beyond, and another page's offset would be another thing. */
+static void mmap_offset_ends_within_the_interface(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct xarray *xa = &uctx_of(env)->mmap_xa;
+	unsigned long i;
+	struct mlx5_ib_dm *dm;
+
+	for (i = MLX5_IB_MMAP_DM_START; i < MLX5_IB_MMAP_DM_END; i++)
+		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, env, GFP_KERNEL)));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_create_dm(uctx_of(env), 2 * PAGE_SIZE, 0)), -ENOMEM);
+	dm = create(test, PAGE_SIZE, 0);
+	KUNIT_EXPECT_EQ(test, dm->mentry->rdma_entry.start_pgoff, MLX5_IB_MMAP_DM_END);
+	free_dm(dm);
+	for (i = MLX5_IB_MMAP_DM_START; i < MLX5_IB_MMAP_DM_END; i++)
+		xa_erase(xa, i);
+	expect_nothing(test);
+}
+
+static void freed_memory_is_reused_without_a_command(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	u64 addr = dm->mem->addr;
+
+	env->map[0] = 0x5a;
+	env->map[PAGE_SIZE - 1] = 0x5a;
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 0);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	dm = create(test, 33, 12);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
+	KUNIT_EXPECT_EQ(test, dm->mem->addr, addr);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
+	KUNIT_EXPECT_FALSE(test, any_spare(env));
+	KUNIT_EXPECT_NULL(test, memchr_inv(env->map, 0, PAGE_SIZE));
+	/* It has an owner: nobody else is given it, nor firmware. */
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	free_dm(dm);
+	expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, env->commands, 2);
+}
+
+/* Allocations go where they would if nothing were spare. */
+static void spare_memory_gives_way_to_an_allocation(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm[3];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(dm); i++)
+		dm[i] = create(test, PAGE_SIZE, 0);
+	free_dm(dm[0]);
+	free_dm(dm[1]);
+	free_dm(dm[2]);
+	/* Two of the three go back for it. */
+	dm[0] = create(test, 2 * PAGE_SIZE, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x3);
+	KUNIT_EXPECT_EQ(test, env->allocations, 2);
+	dm[1] = create(test, PAGE_SIZE, 0);
+	KUNIT_EXPECT_EQ(test, env->allocations, 2);
+	free_dm(dm[0]);
+	/* A page of the two is not the two. */
+	dm[0] = create(test, PAGE_SIZE, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x5);
+	KUNIT_EXPECT_EQ(test, dm[0]->mem->num_pages, 1);
+	KUNIT_EXPECT_EQ(test, env->allocations, 2);
+	free_dm(dm[0]);
+	free_dm(dm[1]);
+	expect_nothing(test);
+}
+
+/* Firmware has it still, and takes no other allocation at its place. */
+static void memory_that_firmware_keeps_is_reused_as_it_is(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm[2];
+
+	dm[0] = create(test, 64, 0);
+	free_dm(dm[0]);
+	env->stubborn = 1;
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	env->stubborn = 1;
+	dm[0] = create(test, 128, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x2);
+	/* As what it is, it can be had. */
+	dm[1] = create(test, 64, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x3);
+	KUNIT_EXPECT_EQ(test, env->allocations, 2);
+	free_dm(dm[0]);
+	free_dm(dm[1]);
+	expect_nothing(test);
+}
+
+static void spare_memory_is_returned_if_firmware_has_no_more(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm[2];
+	struct mlx5_ib_dm *none;
+
+	env->most = 2;
+	dm[0] = create(test, 64, 0);
+	dm[1] = create(test, 64, 0);
+	free_dm(dm[1]);
+	/* Elsewhere than what is spare. */
+	dm[1] = create(test, 64, 14);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x11);
+	none = mlx5_ib_create_dm(uctx_of(env), 64, 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(none), -ENOMEM);
+	free_dm(dm[1]);
+	env->stubborn = 1;
+	none = mlx5_ib_create_dm(uctx_of(env), 64, 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(none), -ENOMEM);
+	free_dm(dm[0]);
+	expect_nothing(test);
+}
+
+/* Not aligned as the next user wants it. */
+static void spare_memory_is_reused_only_if_aligned(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	dm->mem->addr += 64;
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, env->fw_align, 0);
+	dm = create(test, 64, 7);
+	KUNIT_EXPECT_EQ(test, env->fw_align, 1);
+	KUNIT_EXPECT_EQ(test, env->commands, 3);
+	KUNIT_EXPECT_EQ(test, dm->mem->addr, WINDOW);
+	free_dm(dm);
+	dm = create(test, 64, 6);
+	KUNIT_EXPECT_EQ(test, env->commands, 3);
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+static void spare_memory_with_operations_is_not_reused(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+	env->stubborn = 1;
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	/* Neither the operation nor the memory: it stays as it is, and is not taken. */
+	env->stubborn = 1;
+	dm = create(test, 64, 0);
+	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x2);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	KUNIT_EXPECT_TRUE(test, any_spare(env));
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+/* The device is taken away while memory waits that firmware will not have. */
+static void spare_memory_is_dropped_with_the_device(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct delayed_work *work = &env->mock->dev->dm->return_spare;
+	struct mlx5_ib_dm *dm[2];
+
+	dm[0] = create(test, 64, 0);
+	dm[1] = create(test, 64, 0);
+	free_dm(dm[0]);
+	free_dm(dm[1]);
+	env->stubborn = 1;
+	enable_delayed_work(work);
+	mlx5_ib_drop_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_FALSE(test, any_spare(env));
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	/* Nothing comes back to a device that is not there. */
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(work));
+	disable_delayed_work_sync(work);
+}
+
+static void mapped_memory_is_kept_until_it_is_unmapped(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	u64 pgoff = dm->mentry->rdma_entry.start_pgoff;
+	struct rdma_user_mmap_entry *mapping;
+
+	mapping = rdma_user_mmap_entry_get_pgoff(uctx_of(env), pgoff);
+	KUNIT_ASSERT_NOT_NULL(test, mapping);
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
+	KUNIT_EXPECT_NULL(test, rdma_user_mmap_entry_get_pgoff(uctx_of(env), pgoff));
+	mlx5_ib_return_spare_memic(env->mock->dev->dm);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	rdma_user_mmap_entry_put(mapping);
+	expect_nothing(test);
+}
+
+static void operation_has_one_mmap_offset(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct mlx5_user_mmap_entry *entry, *again;
+
+	entry = mlx5_ib_dm_map_op(dm, 1);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, entry);
+	again = mlx5_ib_dm_map_op(dm, 1);
+	KUNIT_EXPECT_PTR_EQ(test, entry, again);
+	KUNIT_EXPECT_EQ(test, env->commands, 2);
+	KUNIT_EXPECT_EQ(test, entry->address, WINDOW + WINDOW_SIZE);
+	KUNIT_EXPECT_NE(test, entry->rdma_entry.start_pgoff, dm->mentry->rdma_entry.start_pgoff);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 2)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 32)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 255)), -EOPNOTSUPP);
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+static void refused_operation_leaves_nothing(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct xarray *xa = &uctx_of(env)->mmap_xa;
+	unsigned long i;
+
+	env->refuse = 2;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -EIO);
+	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	/* Firmware would, but there is no place. */
+	for (i = MLX5_IB_MMAP_DM_START + 1; i <= MLX5_IB_MMAP_DM_END; i++)
+		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, env, GFP_KERNEL)));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, env->ops, 0);
+	/* Nor will firmware have the address back at first. */
+	env->stubborn = 2;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	for (i = MLX5_IB_MMAP_DM_START + 1; i <= MLX5_IB_MMAP_DM_END; i++)
+		xa_erase(xa, i);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 0));
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+/* A process may unmap in any order. */
+static void operations_are_freed_before_their_memory(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct mlx5_user_mmap_entry *entry = mlx5_ib_dm_map_op(dm, 0);
+	struct rdma_user_mmap_entry *mapping;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, entry);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mlx5_ib_dm_map_op(dm, 1));
+	mapping = rdma_user_mmap_entry_get_pgoff(uctx_of(env), entry->rdma_entry.start_pgoff);
+	free_dm(dm);
+	KUNIT_EXPECT_EQ(test, env->ops, 1);
+	KUNIT_EXPECT_EQ(test, env->allocations, 1);
+	env->stubborn = 1;
+	rdma_user_mmap_entry_put(mapping);
+	expect_nothing(test);
+}
+
+static void refused_region_leaves_nothing(struct kunit *test)
+{
+	struct ib_dm_mr_attr attr = { .length = 64, .access_flags = IB_ZERO_BASED };
+	struct ib_dm_mr_attr based = { .length = 64 };
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+	struct ib_mr *mr;
+
+	mr = mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &based, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mr), -EINVAL);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
+	env->refuse = 2;
+	mr = mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &attr, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(mr), -EIO);
+	mr = mlx5_ib_reg_dm_mr(&env->pd.ibpd, &dm->ibdm, &attr, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	mr->device = &env->mock->dev->ib_dev;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+static struct kunit_case layout_cases[] = {
+	KUNIT_CASE_PARAM(window_is_read_from_the_capabilities, caps_gen_params),
+	KUNIT_CASE_PARAM(only_valid_requests_are_accepted, request_gen_params),
+	KUNIT_CASE_PARAM(first_free_pages_with_the_alignment_are_found, pages_gen_params),
+	KUNIT_CASE(alignment_is_that_of_the_bar_address),
+	KUNIT_CASE(only_supported_access_is_accepted),
+	KUNIT_CASE(key_over_device_memory_is_exact_to_the_bit),
+	{}
+};
+
+static struct kunit_suite layout_suite = {
+	.name = "bluebell_dm_layout",
+	.test_cases = layout_cases,
+};
+
+static struct kunit_case dm_cases[] = {
+	KUNIT_CASE(only_the_allocated_pages_are_cleared),
+	KUNIT_CASE(allocation_tries_the_whole_window),
+	KUNIT_CASE(refused_allocation_leaves_nothing),
+	KUNIT_CASE(allocation_without_an_mmap_offset_leaves_nothing),
+	KUNIT_CASE(mmap_offset_ends_within_the_interface),
+	KUNIT_CASE(freed_memory_is_reused_without_a_command),
+	KUNIT_CASE(spare_memory_gives_way_to_an_allocation),
+	KUNIT_CASE(memory_that_firmware_keeps_is_reused_as_it_is),
+	KUNIT_CASE(spare_memory_is_returned_if_firmware_has_no_more),
+	KUNIT_CASE(spare_memory_is_reused_only_if_aligned),
+	KUNIT_CASE(spare_memory_with_operations_is_not_reused),
+	KUNIT_CASE(spare_memory_is_dropped_with_the_device),
+	KUNIT_CASE(mapped_memory_is_kept_until_it_is_unmapped),
+	KUNIT_CASE(operation_has_one_mmap_offset),
+	KUNIT_CASE(refused_operation_leaves_nothing),
+	KUNIT_CASE(operations_are_freed_before_their_memory),
+	KUNIT_CASE(refused_region_leaves_nothing),
+	{}
+};
+
+static struct kunit_suite dm_suite = {
+	.name = "bluebell_dm",
+	.init = init_env,
+	.test_cases = dm_cases,
+};
+
+kunit_test_suites(&layout_suite, &dm_suite);

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of regions over a dma-buf, with an exporter of our own that counts
+ * and takes its memory back, and a firmware that refuses.
+ */
+
+#include <kunit/test.h>
+#include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
+#include <linux/fdtable.h>
+#include <linux/scatterlist.h>
+#include <linux/sizes.h>
+
+#include "../mr.h"
+#include "../ucontext.h"
+#include "lib/mock_hca.h"
+
+#define SIZE		SZ_64K
+#define DMA_BASE	0x10000000
+
+/**
+ * struct exporter - memory that another driver would have
+ * @mock: the device that imports it
+ * @pd: protection domain
+ * @dmabuf: what is exported; freed when @fd and all attachments are gone
+ * @fd: descriptor
+ * @sgt: where it is; there is nothing at these addresses
+ * @mapped: importers that may reach it
+ * @keys_at_unmap: keys that there were when it was last taken back
+ * @refuse_map: refuse to map
+ */
+struct exporter {
+	struct mock *mock;
+	struct mlx5_ib_pd pd;
+	struct dma_buf *dmabuf;
+	int fd;
+	struct sg_table sgt;
+	int mapped;
+	unsigned int keys_at_unmap;
+	bool refuse_map;
+};
+
+static struct sg_table *map(struct dma_buf_attachment *attach, enum dma_data_direction dir)
+{
+	struct exporter *ex = attach->dmabuf->priv;
+
+	if (ex->refuse_map)
+		return ERR_PTR(-ENOMEM);
+	ex->mapped++;
+	return &ex->sgt;
+}
+
+static void unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
+		  enum dma_data_direction dir)
+{
+	struct exporter *ex = attach->dmabuf->priv;
+
+	ex->mapped--;
+	ex->keys_at_unmap = ex->mock->num_live[MOCK_MKEY];
+}
+
+static void release(struct dma_buf *dmabuf)
+{
+}
+
+static const struct dma_buf_ops exporter_ops = {
+	.map_dma_buf = map,
+	.unmap_dma_buf = unmap,
+	.release = release,
+};
+
+static void close_exporter(void *data)
+{
+	struct exporter *ex = data;
+
+	close_fd(ex->fd);
+	sg_free_table(&ex->sgt);
+}
+
+static struct exporter *make_exporter(struct kunit *test)
+{
+	struct exporter *ex = kunit_kzalloc(test, sizeof(*ex), GFP_KERNEL);
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+
+	KUNIT_ASSERT_NOT_NULL(test, ex);
+	ex->mock = mock_create(test);
+	ex->mock->dev->ib_dev.dma_device = ex->mock->dev->mdev->device;
+	ex->pd.ibpd.device = &ex->mock->dev->ib_dev;
+	KUNIT_ASSERT_EQ(test, 0, sg_alloc_table(&ex->sgt, 1, GFP_KERNEL));
+	sg_dma_address(ex->sgt.sgl) = DMA_BASE;
+	sg_dma_len(ex->sgt.sgl) = SIZE;
+
+	info.ops = &exporter_ops;
+	info.size = SIZE;
+	info.flags = O_RDWR;
+	info.priv = ex;
+	ex->dmabuf = dma_buf_export(&info);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ex->dmabuf);
+	ex->fd = dma_buf_fd(ex->dmabuf, O_CLOEXEC);
+	KUNIT_ASSERT_GE(test, ex->fd, 0);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, close_exporter, ex));
+	return ex;
+}
+
+static struct ib_mr *reg(struct exporter *ex, u64 offset, u64 length)
+{
+	struct ib_mr *mr;
+
+	mr = mlx5_ib_reg_user_mr_dmabuf(&ex->pd.ibpd, offset, length, offset, ex->fd,
+					IB_ACCESS_LOCAL_WRITE, NULL, NULL);
+	/* As ib_core does. */
+	if (!IS_ERR(mr)) {
+		mr->device = &ex->mock->dev->ib_dev;
+		mr->pd = &ex->pd.ibpd;
+	}
+	return mr;
+}
+
+static void take_back(struct exporter *ex)
+{
+	dma_resv_lock(ex->dmabuf->resv, NULL);
+	dma_buf_invalidate_mappings(ex->dmabuf);
+	dma_resv_unlock(ex->dmabuf->resv);
+}
+
+static void key_is_destroyed_before_the_memory_is_unmapped(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct ib_mr *mr = reg(ex, 0, SIZE);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 1);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_live[MOCK_MKEY], 1);
+	ex->keys_at_unmap = 99;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ex->keys_at_unmap, 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
+	/* One to create the key, one to destroy it. */
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 2);
+}
+
+static void memory_that_was_taken_back_is_out_of_reach(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct ib_mr *mr = reg(ex, 0, SIZE), *other = reg(ex, SZ_4K, SZ_8K);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	take_back(ex);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_live[MOCK_MKEY], 0);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	/* There is nothing left to take, and nothing to destroy. */
+	take_back(ex);
+	ex->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(other, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 0);
+}
+
+/* The key that firmware keeps is not forgotten. */
+static void key_that_firmware_keeps_can_be_destroyed_later(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct ib_mr *mr = reg(ex, 0, SIZE);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	ex->mock->refuse_destroy = true;
+	take_back(ex);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), ex->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_live[MOCK_MKEY], 1);
+	ex->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(ex->mock), 0);
+}
+
+static void refused_region_releases_the_memory(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+
+	ex->mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(reg(ex, 0, SIZE)), ex->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
+	ex->mock->refuse = 0;
+	ex->mock->num_commands = 0;
+	ex->refuse_map = true;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(reg(ex, 0, SIZE)), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(reg(ex, 0, SIZE + 1)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(reg(ex, SIZE, 1)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(reg(ex, 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
+}
+
+static void change_of_rights_is_refused(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct ib_mr *mr = reg(ex, 0, SIZE), *new;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	new = mlx5_ib_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0, 0, &ex->pd.ibpd,
+				    mock_udata(ex->mock, NULL, 0, 0));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(new), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, ex->mock->num_live[MOCK_MKEY], 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+}
+
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
+
+/* The device of the exporter executes UMRs, and its pool has no keys. */
+static struct mock_hca *make_umr(struct exporter *ex)
+{
+	struct mock_hca *hca = mock_hca_create(ex->mock);
+
+	mock_hca_start(hca);
+	return hca;
+}
+
+static void failed_revocation_by_umr_destroys_the_key(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mock_hca *hca = make_umr(ex);
+	unsigned int others = ex->mock->num_live[MOCK_MKEY];
+	struct ib_mr *mr;
+
+	/* The first region leaves its key to the pool; UMR fills it for the second. */
+	mr = reg(ex, 0, SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_ASSERT_EQ(test, mock_hca_num_free(hca), 1);
+	mr = reg(ex, 0, SIZE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	KUNIT_EXPECT_NE(test, mock_hca_num_pages(hca), 0);
+	hca->fail = hca->num_requests + 1;
+	hca->how = MOCK_NOT_EXECUTED;
+	take_back(ex);
+	/* Firmware has destroyed the key before the exporter got its memory back. */
+	KUNIT_EXPECT_EQ(test, hca->num_requests, hca->fail);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(hca), 0);
+	KUNIT_EXPECT_EQ(test, ex->keys_at_unmap, others);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(hca), 0);
+}
+
+static void region_without_a_key_is_not_counted(struct kunit *test)
+{
+	struct exporter *ex = make_exporter(test);
+	struct mock_hca *hca = make_umr(ex);
+
+	KUNIT_ASSERT_EQ(test, mock_hca_num_free(hca), 0);
+	ex->mock->refuse = ex->mock->num_commands + 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(reg(ex, 0, SIZE)), ex->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ex->dmabuf->attachments));
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(hca), 0);
+}
+
+#endif
+
+static struct kunit_case dmabuf_cases[] = {
+	KUNIT_CASE(key_is_destroyed_before_the_memory_is_unmapped),
+	KUNIT_CASE(memory_that_was_taken_back_is_out_of_reach),
+	KUNIT_CASE(key_that_firmware_keeps_can_be_destroyed_later),
+	KUNIT_CASE(refused_region_releases_the_memory),
+	KUNIT_CASE(change_of_rights_is_refused),
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
+	KUNIT_CASE(failed_revocation_by_umr_destroys_the_key),
+	KUNIT_CASE(region_without_a_key_is_not_counted),
+#endif
+	{}
+};
+
+static struct kunit_suite dmabuf_suite = {
+	.name = "bluebell_dmabuf",
+	.test_cases = dmabuf_cases,
+};
+
+kunit_test_suite(dmabuf_suite);
+
+MODULE_IMPORT_NS("DMA_BUF");

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the regions of kernel consumers: what becomes of a scatterlist. The firmware is a
+ * mock, and nothing reads or writes the memory, whose DMA addresses are made up.
+ */
+
+#include <kunit/test.h>
+#include <linux/dma-mapping.h>
+#include <linux/mlx5/driver.h>
+#include <linux/scatterlist.h>
+#include <rdma/ib_verbs.h>
+
+#include "../fast_mr.h"
+#include "../layout_umr.h"
+#include "../mr.h"
+#include "../ucontext.h"
+#include "lib/mock.h"
+
+#define MAX_SG	8
+
+/**
+ * struct region - a region of a kernel consumer
+ * @mock: device
+ * @pd: protection domain
+ * @mr: the region
+ * @sg: the memory to map
+ * @wqe: the request that opens it
+ */
+struct region {
+	struct mock *mock;
+	struct mlx5_ib_pd pd;
+	struct ib_mr *mr;
+	struct scatterlist sg[MAX_SG];
+	struct mlx5_ib_umr_wqe wqe;
+};
+
+struct part {
+	u64 addr;
+	u32 len;
+};
+
+static struct region *make_region(struct kunit *test, enum ib_mr_type type, u32 max)
+{
+	struct region *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	struct mlx5_ib_dev *dev;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	r->mock = mock_create(test);
+	dev = r->mock->dev;
+	dev->dma_device = dev->mdev->device;
+	KUNIT_ASSERT_EQ(test, dma_coerce_mask_and_coherent(dev->dma_device, DMA_BIT_MASK(64)), 0);
+	MOCK_SET_CAP(&dev->caps, log_max_klm_list_size, 10);
+	r->pd.ibpd.device = &dev->ib_dev;
+	r->pd.ibpd.local_dma_lkey = 0x700;
+	r->mr = mlx5_ib_alloc_mr(&r->pd.ibpd, type, max);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, r->mr);
+	/* As ib_alloc_mr() does. */
+	r->mr->pd = &r->pd.ibpd;
+	r->mr->page_size = PAGE_SIZE;
+	return r;
+}
+
+static void free_region(struct kunit *test, struct region *r)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(r->mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(r->mock), 0);
+}
+
+/* Map a list, and build the request that opens the region. Returns what the mapping does. */
+static int map(struct region *r, const struct part *part, unsigned int n, unsigned int *offset)
+{
+	struct ib_reg_wr wr = { .mr = r->mr, .key = r->mr->rkey };
+	unsigned int i;
+	int ret;
+
+	sg_init_table(r->sg, n);
+	for (i = 0; i < n; i++) {
+		sg_dma_address(&r->sg[i]) = part[i].addr;
+		sg_dma_len(&r->sg[i]) = part[i].len;
+	}
+	ret = mlx5_ib_map_mr_sg(r->mr, r->sg, n, offset);
+	memset(&r->wqe, 0, sizeof(r->wqe));
+	mlx5_ib_fast_mr_fill_wqe(r->mock->dev, &r->wqe, &wr);
+	return ret;
+}
+
+/* Whether the request opens the region over these pieces: up to 4, so that it carries them. */
+static void expect_pieces(struct kunit *test, const struct region *r, const struct part *part,
+			  unsigned int n)
+{
+	const struct mlx5_klm *piece = (const struct mlx5_klm *)r->wqe.mtt;
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(r->wqe.umr.xlt_octowords), ALIGN(n, 4));
+	for (i = 0; i < ALIGN(n, 4); i++) {
+		KUNIT_EXPECT_EQ(test, be64_to_cpu(piece[i].va), i < n ? part[i].addr : 0);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(piece[i].bcount), i < n ? part[i].len : 0);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(piece[i].key), i < n ? 0x700 : 0);
+	}
+}
+
+static void adjacent_pieces_are_merged(struct kunit *test)
+{
+	static const struct part list[] = {
+		{ 0x1000, 0x100 }, { 0x1100, 0xf00 }, { 0x2000, 0 }, { 0x2000, 0x1000 },
+		{ 0x3001, 0x10 }, { 0x2fff, 0x2 },
+	};
+	static const struct part want[] = {
+		{ 0x1000, 0x2000 }, { 0x3001, 0x10 }, { 0x2fff, 0x2 },
+	};
+	struct region *r = make_region(test, IB_MR_TYPE_SG_GAPS, MAX_SG);
+
+	KUNIT_EXPECT_EQ(test, map(r, list, ARRAY_SIZE(list), NULL), (int)ARRAY_SIZE(list));
+	KUNIT_EXPECT_EQ(test, r->mr->length, 0x2012);
+	KUNIT_EXPECT_EQ(test, r->mr->iova, 0x1000);
+	expect_pieces(test, r, want, ARRAY_SIZE(want));
+	/* The list of before is forgotten, also by what follows where it has ended. */
+	KUNIT_EXPECT_EQ(test, map(r, list + 1, 1, NULL), 1);
+	expect_pieces(test, r, list + 1, 1);
+	free_region(test, r);
+}
+
+static void merged_piece_fits_its_byte_count(struct kunit *test)
+{
+	static const struct part list[] = {
+		{ SZ_4G, SZ_1G }, { SZ_4G + SZ_1G, SZ_1G - 1 }, { SZ_4G + SZ_2G - 1, 1 },
+	};
+	static const struct part want[] = {
+		{ SZ_4G, SZ_2G - 1 }, { SZ_4G + SZ_2G - 1, 1 },
+	};
+	struct region *r = make_region(test, IB_MR_TYPE_SG_GAPS, MAX_SG);
+
+	KUNIT_EXPECT_EQ(test, map(r, list, ARRAY_SIZE(list), NULL), (int)ARRAY_SIZE(list));
+	KUNIT_EXPECT_EQ(test, r->mr->length, SZ_2G);
+	expect_pieces(test, r, want, ARRAY_SIZE(want));
+	free_region(test, r);
+}
+
+/* An entry of the scatterlist may be 2 GiB long, one byte more than a piece. */
+static void entry_that_is_longer_than_a_piece_is_cut(struct kunit *test)
+{
+	static const struct part list[] = { { 0x1000, 0x1000 }, { SZ_4G, SZ_2G } };
+	static const struct part want[] = {
+		{ 0x1000, 0x1000 }, { SZ_4G, SZ_2G - 1 }, { SZ_4G + SZ_2G - 1, 1 },
+	};
+	struct region *r = make_region(test, IB_MR_TYPE_SG_GAPS, MAX_SG);
+
+	KUNIT_EXPECT_EQ(test, map(r, list, ARRAY_SIZE(list), NULL), (int)ARRAY_SIZE(list));
+	KUNIT_EXPECT_EQ(test, r->mr->length, SZ_2G + 0x1000);
+	expect_pieces(test, r, want, ARRAY_SIZE(want));
+	free_region(test, r);
+}
+
+/* The region ends before the last byte of an entry. */
+static void mapping_may_end_within_an_entry(struct kunit *test)
+{
+	static const struct part list[] = { { 0x1000, 0x1000 }, { SZ_4G, SZ_2G } };
+	static const struct part want[] = { { 0x1000, 0x1000 }, { SZ_4G, SZ_2G - 1 } };
+	struct region *r = make_region(test, IB_MR_TYPE_SG_GAPS, 2);
+	unsigned int offset = 0;
+
+	KUNIT_EXPECT_EQ(test, map(r, list, ARRAY_SIZE(list), &offset), 1);
+	KUNIT_EXPECT_EQ(test, offset, SZ_2G - 1);
+	KUNIT_EXPECT_EQ(test, r->mr->length, SZ_2G - 1 + 0x1000);
+	expect_pieces(test, r, want, ARRAY_SIZE(want));
+	free_region(test, r);
+}
+
+static void list_that_is_longer_than_the_region_is_mapped_in_part(struct kunit *test)
+{
+	static const struct part list[] = {
+		{ 0x1000, 0x10 }, { 0x2000, 0x10 }, { 0x2010, 0x10 }, { 0x3000, 0x10 },
+	};
+	static const struct part want[] = { { 0x1008, 0x8 }, { 0x2000, 0x20 } };
+	struct region *r = make_region(test, IB_MR_TYPE_SG_GAPS, 2);
+	unsigned int offset = 8;
+
+	KUNIT_EXPECT_EQ(test, map(r, list, ARRAY_SIZE(list), &offset), 3);
+	KUNIT_EXPECT_EQ(test, offset, 0);
+	KUNIT_EXPECT_EQ(test, r->mr->length, 0x28);
+	KUNIT_EXPECT_EQ(test, r->mr->iova, 0x1008);
+	expect_pieces(test, r, want, ARRAY_SIZE(want));
+	free_region(test, r);
+}
+
+/* The request carries the pages, or says where they are; never both. */
+static void request_carries_up_to_8_pages_or_points_at_them(struct kunit *test)
+{
+	static const struct part few = { 0x10000, 8 * PAGE_SIZE };
+	static const struct part many = { 0x10000, 9 * PAGE_SIZE };
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, 16);
+
+	KUNIT_EXPECT_EQ(test, map(r, &few, 1, NULL), 1);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(r->wqe.umr.xlt_octowords), 4);
+	KUNIT_EXPECT_TRUE(test, r->wqe.umr.flags & MLX5_UMR_INLINE);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(r->wqe.mtt[0]), 0x10000 | MLX5_IB_UMR_PRESENT);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(r->wqe.mtt[7]),
+			(0x10000 + 7 * PAGE_SIZE) | MLX5_IB_UMR_PRESENT);
+	KUNIT_EXPECT_EQ(test, map(r, &many, 1, NULL), 1);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(r->wqe.umr.xlt_octowords), 8);
+	KUNIT_EXPECT_FALSE(test, r->wqe.umr.flags & MLX5_UMR_INLINE);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(r->wqe.list.byte_count), 128);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(r->wqe.list.lkey), 0x700);
+	free_region(test, r);
+}
+
+/* A device that cannot change the page size of a key keeps that of CREATE_MKEY. */
+static void page_size_changes_only_if_the_device_can(struct kunit *test)
+{
+	static const struct part list = { 0x10000, 2 * PAGE_SIZE };
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, 16);
+
+	MOCK_SET_CAP(&r->mock->dev->caps, umr_modify_entity_size_disabled, 0);
+	KUNIT_EXPECT_EQ(test, map(r, &list, 1, NULL), 1);
+	KUNIT_EXPECT_TRUE(test, be64_to_cpu(r->wqe.umr.mkey_mask) & MLX5_MKEY_MASK_PAGE_SIZE);
+	MOCK_SET_CAP(&r->mock->dev->caps, umr_modify_entity_size_disabled, 1);
+	KUNIT_EXPECT_EQ(test, map(r, &list, 1, NULL), 1);
+	KUNIT_EXPECT_FALSE(test, be64_to_cpu(r->wqe.umr.mkey_mask) & MLX5_MKEY_MASK_PAGE_SIZE);
+	r->mr->page_size = 2 * PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, map(r, &list, 1, NULL), -EINVAL);
+	free_region(test, r);
+}
+
+static struct kunit_case fast_mr_cases[] = {
+	KUNIT_CASE(adjacent_pieces_are_merged),
+	KUNIT_CASE(merged_piece_fits_its_byte_count),
+	KUNIT_CASE(entry_that_is_longer_than_a_piece_is_cut),
+	KUNIT_CASE(mapping_may_end_within_an_entry),
+	KUNIT_CASE(list_that_is_longer_than_the_region_is_mapped_in_part),
+	KUNIT_CASE(request_carries_up_to_8_pages_or_points_at_them),
+	KUNIT_CASE(page_size_changes_only_if_the_device_can),
+	{}
+};
+
+static struct kunit_suite fast_mr_suite = {
+	.name = "bluebell_fast_mr",
+	.test_cases = fast_mr_cases,
+};
+
+kunit_test_suite(fast_mr_suite);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the firmware interface: the opcode, the uid and the object number
+ * that each command carries, and the number in each answer. What a status means is
+ * up to mlx5_cmd_check().
+ */
+
+#include <kunit/test.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/driver.h>
+#include <linux/string.h>
+
+#include "../fw.h"
+#include "lib/mock.h"
+
+#define UID	0x5a
+
+/* Two dwords of a command: opcode and uid, and what the third dword names. */
+static void expect_command(struct kunit *test, u32 first, u32 third)
+{
+	struct mock *mock = test->priv;
+	const __be32 *in = (const __be32 *)mock->in;
+
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[0]), first);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), third);
+}
+
+/* Kinds of objects that a command creates from nothing but its opcode. */
+static const struct alloc_case {
+	const char *name;
+	u16 alloc;
+	u16 dealloc;
+} alloc_cases[] = {
+	{ "UAR", 0x802, 0x803 },
+	{ "PD", 0x800, 0x801 },
+	{ "XRC domain", 0x80e, 0x80f },
+};
+
+KUNIT_ARRAY_PARAM_DESC(alloc, alloc_cases, name);
+
+static void command_carries_object_and_user_id(struct kunit *test)
+{
+	const struct alloc_case *c = test->param_value;
+	struct mock *mock = mock_create(test);
+	u32 number;
+
+	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_object(mock->dev, UID, c->alloc, &number), 0);
+	expect_command(test, c->alloc << 16 | UID, 0);
+	KUNIT_EXPECT_EQ(test, number, 0x100);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_object(mock->dev, UID, c->dealloc, number), 0);
+	expect_command(test, c->dealloc << 16 | UID, 0x100);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* Kinds of objects that a command creates from a context. */
+static const struct create_case {
+	const char *name;
+	u16 create;
+	u16 destroy;
+} create_cases[] = {
+	{ "mkey", 0x200, 0x202 },
+	{ "RMP", 0x90c, 0x90e },
+	{ "XRC SRQ", 0x705, 0x706 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(create, create_cases, name);
+
+static void creation_from_a_context_carries_object_and_user_id(struct kunit *test)
+{
+	const struct create_case *c = test->param_value;
+	struct mock *mock = mock_create(test);
+	u32 in[0x110 / 4] = {};
+	u32 number;
+
+	KUNIT_ASSERT_EQ(test, mlx5_fw_create_object(mock->dev, UID, c->create, in, sizeof(in),
+						    &number), 0);
+	expect_command(test, c->create << 16 | UID, 0);
+	KUNIT_EXPECT_EQ(test, number, 0x100);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_object(mock->dev, UID, c->destroy, number), 0);
+	expect_command(test, c->destroy << 16 | UID, 0x100);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+static void query_carries_object_and_user_id(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	u32 out[0x110 / 4] = {};
+
+	KUNIT_ASSERT_EQ(test, mlx5_fw_query_object(mock->dev, UID, 0x50b, 0x777, out, sizeof(out)),
+			0);
+	expect_command(test, 0x50b << 16 | UID, 0x777);
+}
+
+/* The firmware names an index, of which a key is made with the variant of the command. */
+static void key_has_the_index_and_variant_of_its_command(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	u32 in[0x110 / 4] = {};
+	u32 key;
+
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0, 0x77);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_create_mkey(mock->dev, UID, in, sizeof(in), &key), 0);
+	expect_command(test, 0x0200005a, 0);
+	KUNIT_EXPECT_EQ(test, key, 0x10077);
+}
+
+/* A CQ is destroyed by mlx5_core, which keeps the uid that it was created with. */
+static void cq_is_destroyed_with_its_user_id(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	u32 in[0x110 / 4] = {};
+	struct mlx5_core_cq mcq = {};
+	bool failed = false;
+
+	KUNIT_ASSERT_EQ(test, mlx5_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in)), 0);
+	expect_command(test, 0x0400005a, 0);
+	KUNIT_EXPECT_EQ(test, mcq.cqn, 0x100);
+	/* Also if mlx5_core has forgotten the CQ, because a command failed. */
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_fw_destroy_cq(mock->dev, &mcq, &failed), mock->refuse_err);
+	KUNIT_EXPECT_TRUE(test, failed);
+	expect_command(test, 0x0401005a, 0x100);
+	mock->refuse_destroy = false;
+	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_cq(mock->dev, &mcq, &failed), 0);
+	KUNIT_EXPECT_FALSE(test, failed);
+	expect_command(test, 0x0401005a, 0x100);
+}
+
+static void state_change_carries_qp_mask_and_context(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	u32 qpc[0xe8 / 4] = {};
+	u32 ece = 0x5a5a;
+
+	qpc[0] = (__force u32)cpu_to_be32(0x1234);
+	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x503, 0x777, qpc, 0x1f, ece, &ece),
+			0);
+	expect_command(test, 0x0503005a, 0x777);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[4]), 0x1f);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[5]), 0x5a5a);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[6]), 0x1234);
+
+	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x507, 0x778, qpc, 0x1f, ece, &ece),
+			0);
+	expect_command(test, 0x0507005a, 0x778);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[4]), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[6]), 0);
+}
+
+static struct kunit_case fw_cases[] = {
+	KUNIT_CASE_PARAM(command_carries_object_and_user_id, alloc_gen_params),
+	KUNIT_CASE_PARAM(creation_from_a_context_carries_object_and_user_id, create_gen_params),
+	KUNIT_CASE(query_carries_object_and_user_id),
+	KUNIT_CASE(key_has_the_index_and_variant_of_its_command),
+	KUNIT_CASE(cq_is_destroyed_with_its_user_id),
+	KUNIT_CASE(state_change_carries_qp_mask_and_context),
+	{}
+};
+
+static struct kunit_suite fw_suite = {
+	.name = "bluebell_fw",
+	.test_cases = fw_cases,
+};
+
+kunit_test_suite(fw_suite);

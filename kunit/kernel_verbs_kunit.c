@@ -1,0 +1,913 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the queues of kernel consumers: where WQEs are put, which completion is
+ * whose, and what a refused command leaves behind. The device is a mock, so the completions
+ * are written here.
+ */
+
+#include <kunit/static_stub.h>
+#include <kunit/test-bug.h>
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "../buf.h"
+#include "../cq.h"
+#include "../kcq.h"
+#include "../layout_qp.h"
+#include "../main.h"
+#include "../orphan.h"
+#include "../port.h"
+#include "../qp.h"
+#include "../rsc.h"
+#include "../srq.h"
+#include "../srq_ring.h"
+#include "../ucontext.h"
+#include "../wq.h"
+#include "../wr.h"
+#include "lib/mock.h"
+
+#define LOG_CQES	4
+#define NUM_QPS		2
+
+/**
+ * struct kernel - what a consumer has
+ * @mock: device
+ * @pd: protection domain
+ * @cq: completion queue of all
+ * @srq: shared receive queue, which a test may have
+ * @qp: queue pairs
+ * @written: completions that the device has written
+ */
+struct kernel {
+	struct mock *mock;
+	struct mlx5_ib_pd pd;
+	struct mlx5_ib_cq cq;
+	struct mlx5_ib_srq srq;
+	struct mlx5_ib_qp qp[NUM_QPS];
+	u32 written;
+};
+
+static void completed(struct ib_cq *cq, void *calls)
+{
+	if (calls)
+		++*(unsigned int *)calls;
+}
+
+static int create_cq(struct kernel *k)
+{
+	const struct ib_cq_init_attr attr = { .cqe = BIT(LOG_CQES) - 1 };
+
+	memset(&k->cq, 0, sizeof(k->cq));
+	k->cq.ibcq.device = &k->mock->dev->ib_dev;
+	k->cq.ibcq.comp_handler = completed;
+	return mlx5_ib_create_cq(&k->cq.ibcq, &attr, NULL);
+}
+
+static int create_srq(struct kernel *k, u32 max_wr)
+{
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_BASIC, .attr = { .max_wr = max_wr, .max_sge = 2 },
+	};
+
+	memset(&k->srq, 0, sizeof(k->srq));
+	k->srq.ibsrq.device = &k->mock->dev->ib_dev;
+	k->srq.ibsrq.pd = &k->pd.ibpd;
+	k->srq.ibsrq.srq_type = IB_SRQT_BASIC;
+	return mlx5_ib_create_srq(&k->srq.ibsrq, &init, NULL);
+}
+
+/* A queue pair receives from the shared receive queue if there is one. */
+static int create_qp(struct kernel *k, struct mlx5_ib_qp *qp)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.send_cq = &k->cq.ibcq,
+		.recv_cq = &k->cq.ibcq,
+		.cap = { .max_send_wr = 40, .max_recv_wr = 4, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+
+	if (k->srq.ring)
+		init.srq = &k->srq.ibsrq;
+	memset(qp, 0, sizeof(*qp));
+	qp->ibqp.device = &k->mock->dev->ib_dev;
+	qp->ibqp.pd = &k->pd.ibpd;
+	qp->ibqp.qp_type = IB_QPT_RC;
+	return mlx5_ib_create_qp(&qp->ibqp, &init, NULL);
+}
+
+static struct kernel *make_kernel(struct kunit *test)
+{
+	struct kernel *k = kunit_kzalloc(test, sizeof(*k), GFP_KERNEL);
+	struct mlx5_ib_caps *caps;
+
+	KUNIT_ASSERT_NOT_NULL(test, k);
+	k->mock = mock_create(test);
+	/* SRQs are RMPs. */
+	mock_set_issi(k->mock, 1);
+	mock_set_kernel_queues(k->mock);
+	caps = &k->mock->dev->caps;
+	MOCK_SET_CAP(caps, log_max_srq_sz, 10);
+	MOCK_SET_CAP(caps, rc, 1);
+	return k;
+}
+
+/* Queue pairs that may send; they receive from an SRQ of @srq_wr requests if that is not 0. */
+static struct kernel *make_connected_with_srq(struct kunit *test, u32 srq_wr)
+{
+	struct kernel *k = make_kernel(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	if (srq_wr)
+		KUNIT_ASSERT_EQ(test, create_srq(k, srq_wr), 0);
+	for (i = 0; i < NUM_QPS; i++) {
+		KUNIT_ASSERT_EQ(test, create_qp(k, &k->qp[i]), 0);
+		k->qp[i].state = IB_QPS_RTS;
+	}
+	return k;
+}
+
+static struct kernel *make_connected(struct kunit *test)
+{
+	return make_connected_with_srq(test, 0);
+}
+
+static void destroy_all(struct kunit *test, struct kernel *k)
+{
+	unsigned int i;
+
+	for (i = 0; i < NUM_QPS; i++)
+		if (k->qp[i].wqs)
+			KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[i].ibqp, NULL), 0);
+	if (k->srq.ring)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&k->cq.ibcq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(k->mock), 0);
+	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 0);
+}
+
+/* A byte of the inline data of a request. */
+static u8 sent_byte(u64 wr_id, unsigned int i)
+{
+	return wr_id * 5 + i + 1;
+}
+
+static int post(struct mlx5_ib_qp *qp, u64 wr_id, unsigned int inline_len)
+{
+	static u8 data[256];
+	struct ib_sge sge = { .addr = (uintptr_t)data, .length = inline_len };
+	struct ib_send_wr wr = {
+		.wr_id = wr_id, .opcode = IB_WR_SEND, .send_flags = IB_SEND_INLINE,
+		.sg_list = &sge, .num_sge = 1,
+	};
+	const struct ib_send_wr *bad = NULL;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < inline_len; i++)
+		data[i] = sent_byte(wr_id, i);
+	err = mlx5_ib_post_sends(qp, &wr, NULL, &bad);
+	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
+	return err;
+}
+
+static int post_receive(struct mlx5_ib_qp *qp, u64 wr_id)
+{
+	struct ib_recv_wr wr = { .wr_id = wr_id };
+	const struct ib_recv_wr *bad = NULL;
+	int err = mlx5_ib_post_recv(&qp->ibqp, &wr, &bad);
+
+	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
+	return err;
+}
+
+/* The device completes a request. */
+static void complete_wqe(struct kernel *k, struct mlx5_ib_qp *qp, u8 opcode, u16 index)
+{
+	u32 i = k->written++;
+	struct mlx5_cqe64 *cqe = k->cq.mem.buf.frags.frags[0].buf +
+				 (i % BIT(LOG_CQES)) * sizeof(*cqe);
+
+	memset(cqe, 0, sizeof(*cqe));
+	cqe->sop_drop_qpn = cpu_to_be32(qp->ibqp.qp_num);
+	cqe->wqe_counter = cpu_to_be16(index);
+	cqe->op_own = opcode << 4 | (i >> LOG_CQES & 1);
+}
+
+/* The block of a queue of 128 that follows a receive queue of 64 bytes. */
+static __be32 *block(struct mlx5_ib_qp *qp, u16 index)
+{
+	size_t at = 64 + (index % 128) * 64;
+
+	return qp->mem.buf.frags.frags[at / PAGE_SIZE].buf + at % PAGE_SIZE;
+}
+
+/* How many bytes of the inline data of a request are not where they should be. */
+static unsigned int wrong_bytes(struct mlx5_ib_qp *qp, u16 index, u64 wr_id, unsigned int len)
+{
+	/* Behind the control segment, and the length. */
+	unsigned int at = sizeof(struct mlx5_wqe_ctrl_seg) + sizeof(struct mlx5_wqe_inline_seg);
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < len; i++, at++)
+		wrong += ((u8 *)block(qp, index + at / 64))[at % 64] != sent_byte(wr_id, i);
+	return wrong;
+}
+
+/* Requests of one to three blocks go round the queue, whose pages are not contiguous. */
+static void wqes_follow_each_other_around_the_queue(struct kunit *test)
+{
+	static const unsigned int inline_len[] = { 40, 104, 124 };
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc;
+	u16 index = 0;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, qp->wqs->sq.ring.sz_m1, 127);
+	KUNIT_ASSERT_EQ(test, qp->mem.buf.frags.npages, 3);
+	for (i = 0; i < 500; i++) {
+		unsigned int blocks = i % 3 + 1;
+
+		KUNIT_ASSERT_EQ(test, post(qp, i, inline_len[i % 3]), 0);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(block(qp, index)[0]),
+				(u32)index << 8 | MLX5_OPCODE_SEND);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(block(qp, index)[4]),
+				inline_len[i % 3] | 0x80000000);
+		KUNIT_EXPECT_MEMEQ(test, k->mock->bell, block(qp, index), 8);
+		KUNIT_EXPECT_EQ(test, wrong_bytes(qp, index, i, inline_len[i % 3]), 0);
+		complete_wqe(k, qp, MLX5_CQE_REQ, index);
+		index += blocks;
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), index);
+		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+		KUNIT_EXPECT_PTR_EQ(test, wc.qp, &qp->ibqp);
+	}
+	destroy_all(test, k);
+}
+
+static void full_queue_refuses_requests(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[4];
+	unsigned int i;
+
+	for (i = 0; i < 128; i++)
+		KUNIT_ASSERT_EQ(test, post(qp, i, 40), 0);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 40), -ENOMEM);
+	/* One completion for the first three; three blocks are free. */
+	complete_wqe(k, qp, MLX5_CQE_REQ, 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 100), 0);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 100), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 40), 0);
+	KUNIT_EXPECT_EQ(test, post(qp, i, 40), -ENOMEM);
+
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, post_receive(qp, 100 + i), 0);
+	KUNIT_EXPECT_EQ(test, post_receive(qp, 0), -ENOMEM);
+	complete_wqe(k, qp, MLX5_CQE_RESP_SEND, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 100);
+	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_RECV);
+	KUNIT_EXPECT_EQ(test, post_receive(qp, 104), 0);
+	KUNIT_EXPECT_EQ(test, post_receive(qp, 0), -ENOMEM);
+	destroy_all(test, k);
+}
+
+static void state_decides_which_requests_are_accepted(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	enum ib_qp_state state;
+
+	for (state = IB_QPS_RESET; state <= IB_QPS_ERR; state++) {
+		qp->state = state;
+		KUNIT_EXPECT_EQ(test, post(qp, 0, 8), state < IB_QPS_RTS ? -EINVAL : 0);
+		KUNIT_EXPECT_EQ(test, post_receive(qp, 0),
+				state == IB_QPS_RESET ? -EINVAL :
+				state <= IB_QPS_SQD ? 0 : -ENOMEM);
+	}
+	destroy_all(test, k);
+}
+
+/* Completions of two queue pairs; one of these is destroyed before they have been polled. */
+static void completions_of_a_destroyed_queue_pair_are_dropped(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct ib_wc wc[8];
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		KUNIT_ASSERT_EQ(test, post(&k->qp[i % 2], i, 8), 0);
+		complete_wqe(k, &k->qp[i % 2], i < 4 ? MLX5_CQE_REQ : MLX5_CQE_REQ_ERR, i / 2);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 3);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, wc[i].wr_id, 2 * i + 1);
+		KUNIT_EXPECT_PTR_EQ(test, wc[i].qp, &k->qp[1].ibqp);
+	}
+	KUNIT_EXPECT_EQ(test, wc[2].status, IB_WC_GENERAL_ERR);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
+	/* The device is told that the places of all of them are free. */
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(k->cq.mem.db.db[0]) & 0xffffff, 6);
+	destroy_all(test, k);
+}
+
+static void failed_device_flushes_all_requests(struct kunit *test)
+{
+	static const u64 want[] = { 0, 1, 2, 10, 11 };
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[8];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, post(qp, i, 8), 0);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, post_receive(qp, 10 + i), 0);
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	k->mock->dev->failed = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 2);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 6, wc + 2), 3);
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		KUNIT_EXPECT_EQ(test, wc[i].wr_id, want[i]);
+		KUNIT_EXPECT_PTR_EQ(test, wc[i].qp, &qp->ibqp);
+		if (i)
+			KUNIT_EXPECT_EQ(test, wc[i].status, IB_WC_WR_FLUSH_ERR);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
+/* A device that has failed may write completions after the requests have been flushed. */
+static void flushed_request_completes_once(struct kunit *test)
+{
+	const int arm = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[8];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, post(qp, i, 8), 0);
+	KUNIT_ASSERT_EQ(test, post_receive(qp, 10), 0);
+	k->mock->dev->failed = true;
+	/* Nothing has been flushed yet. */
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 2);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
+	KUNIT_EXPECT_EQ(test, wc[1].status, IB_WC_WR_FLUSH_ERR);
+	/* Of the request that has been flushed, of one that has not, and of the receive request. */
+	complete_wqe(k, qp, MLX5_CQE_REQ, 1);
+	complete_wqe(k, qp, MLX5_CQE_REQ, 2);
+	complete_wqe(k, qp, MLX5_CQE_RESP_SEND, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 2);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 10);
+	KUNIT_EXPECT_EQ(test, wc[1].status, IB_WC_WR_FLUSH_ERR);
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
+static bool bell_is_silent(struct kernel *k)
+{
+	return !memchr_inv(k->mock->bell, 0, sizeof(k->mock->bell));
+}
+
+/* Its registers may be gone. What it has completed before is not forgotten. */
+static void failed_device_is_not_rung(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	const int arm = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	unsigned int calls = 0;
+	struct ib_wc wc[4];
+
+	k->cq.ibcq.cq_context = &calls;
+	KUNIT_EXPECT_TRUE(test, bell_is_silent(k));
+	KUNIT_ASSERT_EQ(test, post(qp, 0, 8), 0);
+	KUNIT_EXPECT_NE(test, k->mock->bell[0], 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_NE(test, k->mock->bell[4], 0);
+	memset(k->mock->bell, 0, sizeof(k->mock->bell));
+
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	k->mock->dev->failed = true;
+	/* No event will come for the completion. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_EQ(test, calls, 0);
+	KUNIT_EXPECT_EQ(test, post(qp, 1, 8), 0);
+	KUNIT_EXPECT_EQ(test, post_receive(qp, 2), 0);
+	flush_work(&k->cq.kcq->wake);
+	KUNIT_EXPECT_GE(test, calls, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 2);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 1);
+	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_TRUE(test, bell_is_silent(k));
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
+static void refused_queue_leaves_nothing(struct kunit *test)
+{
+	struct kernel *k = make_kernel(test);
+	struct mock *mock = k->mock;
+
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, create_cq(k), mock->refuse_err);
+	mock->refuse = 0;
+	mock->refuse_queue_mem = true;
+	KUNIT_EXPECT_EQ(test, create_cq(k), -ENOMEM);
+	mock->refuse_queue_mem = false;
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
+	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, create_qp(k, &k->qp[0]), mock->refuse_err);
+	mock->refuse = 0;
+	mock->refuse_queue_mem = true;
+	KUNIT_EXPECT_EQ(test, create_qp(k, &k->qp[0]), -ENOMEM);
+	mock->refuse_queue_mem = false;
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 1);
+	destroy_all(test, k);
+}
+
+/*
+ * Kernel consumers destroy a queue pair once. One that firmware does not reset, or does not
+ * destroy, keeps its memory until firmware has destroyed it.
+ */
+static void refused_destruction_succeeds_and_keeps_the_memory(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct mock *mock = k->mock;
+	struct ib_wc wc;
+
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DESTROY_QP);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
+	mock->refuse = 0;
+
+	KUNIT_EXPECT_EQ(test, post(&k->qp[1], 7, 8), 0);
+	complete_wqe(k, &k->qp[1], MLX5_CQE_REQ, 0);
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[1].ibqp, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
+	mock->refuse_destroy = false;
+	/* It is destroyed before the CQ, to which it refers. */
+	destroy_all(test, k);
+}
+
+/* The consumer whose queue pair is destroyed late in the running test. */
+static struct kernel *late;
+
+/* The device does not reset the first queue pair, and completes a request until DESTROY_QP. */
+static int fw_completes_until_destroyed(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+					void *out, int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	int err = mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+
+	switch (MLX5_GET(destroy_qp_in, in, opcode)) {
+	case MLX5_CMD_OP_2RST_QP:
+		return -ETIMEDOUT;
+	case MLX5_CMD_OP_DESTROY_QP:
+		complete_wqe(late, &late->qp[0], MLX5_CQE_REQ, 0);
+		break;
+	}
+	return err;
+}
+
+static void next_queue_pair_of_the_number_gets_no_old_completion(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	u32 qpn = k->qp[0].ibqp.qp_num;
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, post(&k->qp[0], 1, 8), 0);
+	late = k;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_completes_until_destroyed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+
+	KUNIT_ASSERT_EQ(test, create_qp(k, &k->qp[0]), 0);
+	KUNIT_ASSERT_EQ(test, k->qp[0].ibqp.qp_num, qpn);
+	k->qp[0].state = IB_QPS_RTS;
+	KUNIT_ASSERT_EQ(test, post(&k->qp[0], 2, 8), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
+	complete_wqe(k, &k->qp[0], MLX5_CQE_REQ, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
+	destroy_all(test, k);
+}
+
+/* An old completion may name a queue pair that now has the number, and completes elsewhere. */
+static void completion_is_for_a_queue_pair_of_its_own_cq(struct kunit *test)
+{
+	const struct ib_cq_init_attr attr = { .cqe = BIT(LOG_CQES) - 1 };
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_cq *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct mlx5_ib_kcq *kcq = k->cq.kcq;
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->ibcq.device = k->cq.ibcq.device;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_cq(&other->ibcq, &attr, NULL), 0);
+	KUNIT_ASSERT_EQ(test, post(qp, 1, 8), 0);
+	KUNIT_ASSERT_EQ(test, post_receive(qp, 2), 0);
+	/* The send queue completes on the other CQ. */
+	qp->wqs->send_cq = other->kcq;
+	list_move(&qp->wqs->send_node, &other->kcq->senders);
+	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	complete_wqe(k, qp, MLX5_CQE_RESP_SEND, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
+	KUNIT_EXPECT_EQ(test, qp->wqs->sq.done, 0);
+	qp->wqs->send_cq = kcq;
+	list_move(&qp->wqs->send_node, &kcq->senders);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&other->ibcq, NULL), 0);
+	destroy_all(test, k);
+}
+
+/* ---- completion queues that are freed -------------------------------------------------------- */
+
+/**
+ * struct held_wq - a workqueue that executes nothing for a while
+ * @wq: the workqueue, an ordered one
+ * @hold: the work item that it executes meanwhile
+ * @release: ends @hold
+ */
+struct held_wq {
+	struct workqueue_struct *wq;
+	struct work_struct hold;
+	struct completion release;
+};
+
+static void hold_wq(struct work_struct *work)
+{
+	wait_for_completion(&container_of(work, struct held_wq, hold)->release);
+}
+
+/* The CQ that ib_core frees in the running test. */
+static struct ib_cq *freed_cq;
+
+/* Until the device executes DESTROY_CQ, an event may come that queues the work of ib_core. */
+static int fw_expects_work(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			   int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	if (MLX5_GET(destroy_cq_in, in, opcode) == MLX5_CMD_OP_DESTROY_CQ)
+		KUNIT_EXPECT_TRUE_MSG(kunit_get_current_test(), work_pending(&freed_cq->work),
+				      "ib_core has cancelled its work before DESTROY_CQ");
+	return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+}
+
+/* The work would run when the CQ has been freed. */
+static void cq_is_destroyed_before_ib_core_cancels_its_work(struct kunit *test)
+{
+	struct kernel *k = make_kernel(test);
+	struct ib_device *ibdev = &k->mock->dev->ib_dev;
+	struct held_wq held;
+
+	held.wq = alloc_ordered_workqueue("bluebell_test", 0);
+	KUNIT_ASSERT_NOT_NULL(test, held.wq);
+	init_completion(&held.release);
+	INIT_WORK_ONSTACK(&held.hold, hold_wq);
+	queue_work(held.wq, &held.hold);
+	ib_set_device_ops(ibdev, &mlx5_ib_dev_ops);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_expects_work);
+
+	freed_cq = ib_alloc_cq(ibdev, NULL, 3, 0, IB_POLL_WORKQUEUE);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(freed_cq));
+	if (!IS_ERR(freed_cq)) {
+		freed_cq->comp_wq = held.wq;
+		to_mcq(freed_cq)->mcq.comp(&to_mcq(freed_cq)->mcq, NULL);
+		ib_free_cq(freed_cq);
+	}
+	complete(&held.release);
+	destroy_workqueue(held.wq);
+	destroy_work_on_stack(&held.hold);
+	KUNIT_EXPECT_EQ(test, k->mock->num_live[MOCK_CQ], 0);
+	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 0);
+}
+
+/* Work items of ib_core that still run poll, arm and moderate the queue. */
+static void destroyed_cq_is_not_rung(struct kunit *test)
+{
+	const int arm = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct kernel *k = make_kernel(test);
+	struct mock *mock = k->mock;
+	struct ib_wc wc;
+
+	MOCK_SET_CAP(&mock->dev->caps, cq_moderation, 1);
+	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(&k->cq.ibcq, 1, 1), 0);
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_pre_destroy_cq(&k->cq.ibcq), 0);
+	mock->refuse_destroy = false;
+
+	memset(mock->bell, 0, sizeof(mock->bell));
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
+	KUNIT_EXPECT_TRUE(test, bell_is_silent(k));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(&k->cq.ibcq, 1, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	/* Until now nobody else can free the memory. */
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	mlx5_ib_post_destroy_cq(&k->cq.ibcq);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* ---- shared receive queues ----------------------------------------------------------------- */
+
+static int post_shared(struct kernel *k, u64 wr_id, int num_sge)
+{
+	struct ib_sge sge[4] = {
+		{ .addr = 0x1000 + wr_id, .length = 8, .lkey = 0x77 },
+		{ .addr = 0x2000 + wr_id, .length = 9, .lkey = 0x78 },
+		{ .addr = 0x3000 + wr_id, .length = 10, .lkey = 0x79 },
+		{ .addr = 0x4000 + wr_id, .length = 11, .lkey = 0x7a },
+	};
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = num_sge };
+	const struct ib_recv_wr *bad = NULL;
+	int err = mlx5_ib_post_srq_recv(&k->srq.ibsrq, &wr, &bad);
+
+	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
+	return err;
+}
+
+static void *shared_wqe(struct kernel *k, u16 index)
+{
+	size_t at = index << k->srq.wq.wqe_shift;
+
+	return k->srq.mem.buf.frags.frags[at / PAGE_SIZE].buf + at % PAGE_SIZE;
+}
+
+/* Returns wr_id of the next completion, which is of a receive request. */
+static u64 poll_one(struct kernel *k)
+{
+	struct kunit *test = kunit_get_current_test();
+	struct ib_wc wc = {};
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RECV);
+	return wc.wr_id;
+}
+
+static void shared_requests_complete_in_any_order(struct kunit *test)
+{
+	static const u16 order[] = { 2, 0, 1 };
+	struct kernel *k = make_connected_with_srq(test, 3);
+	struct mlx5_wqe_srq_next_seg *next;
+	struct mlx5_wqe_data_seg *seg;
+	u16 wqe = 0, posted = 0, now[3];
+	unsigned int round, i;
+
+	KUNIT_ASSERT_EQ(test, k->srq.wq.wqe_cnt, 4);
+	for (round = 0; round < 50; round++) {
+		for (i = 0; i < 3; i++) {
+			KUNIT_ASSERT_EQ(test, post_shared(k, round * 3 + i, 2), 0);
+			next = shared_wqe(k, wqe);
+			seg = (struct mlx5_wqe_data_seg *)(next + 1);
+			KUNIT_EXPECT_EQ(test, be32_to_cpu(seg[0].byte_count), 8);
+			KUNIT_EXPECT_EQ(test, be64_to_cpu(seg[0].addr), 0x1000 + round * 3 + i);
+			KUNIT_EXPECT_EQ(test, be32_to_cpu(seg[1].lkey), 0x78);
+			now[i] = wqe;
+			wqe = be16_to_cpu(next->next_wqe_index);
+			posted++;
+			KUNIT_EXPECT_EQ(test, be32_to_cpu(k->srq.mem.db.db[0]), posted);
+		}
+		KUNIT_EXPECT_EQ(test, post_shared(k, 0, 1), -ENOMEM);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(k->srq.mem.db.db[0]), posted);
+		for (i = 0; i < 3; i++)
+			complete_wqe(k, &k->qp[i % 2], MLX5_CQE_RESP_SEND, now[order[i]]);
+		for (i = 0; i < 3; i++)
+			KUNIT_EXPECT_EQ(test, poll_one(k), round * 3 + order[i]);
+		/* The free WQE that was left comes first, then these. */
+		KUNIT_EXPECT_EQ(test, be16_to_cpu(((struct mlx5_wqe_srq_next_seg *)
+						   shared_wqe(k, wqe))->next_wqe_index),
+				now[order[0]]);
+	}
+	/* Three segments fit into a WQE for two. */
+	KUNIT_EXPECT_EQ(test, post_shared(k, 0, 4), -EINVAL);
+	destroy_all(test, k);
+}
+
+static void destroyed_queue_pair_returns_shared_requests(struct kunit *test)
+{
+	struct kernel *k = make_connected_with_srq(test, 3);
+	struct ib_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, post_shared(k, i, 1), 0);
+	complete_wqe(k, &k->qp[0], MLX5_CQE_RESP_SEND, 0);
+	complete_wqe(k, &k->qp[1], MLX5_CQE_RESP_SEND, 1);
+	complete_wqe(k, &k->qp[0], MLX5_CQE_RESP_SEND, 2);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, post_shared(k, 10 + i, 1), 0);
+	KUNIT_EXPECT_EQ(test, post_shared(k, 12, 1), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, poll_one(k), 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
+	KUNIT_EXPECT_EQ(test, post_shared(k, 12, 1), 0);
+	destroy_all(test, k);
+}
+
+static void refused_shared_queue_leaves_nothing(struct kunit *test)
+{
+	struct kernel *k = make_kernel(test);
+	struct mock *mock = k->mock;
+
+	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, create_srq(k, 100), mock->refuse_err);
+	mock->refuse = 0;
+	mock->refuse_queue_mem = true;
+	KUNIT_EXPECT_EQ(test, create_srq(k, 100), -ENOMEM);
+	mock->refuse_queue_mem = false;
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
+	KUNIT_EXPECT_EQ(test, create_srq(k, 1024), -EINVAL);
+
+	KUNIT_ASSERT_EQ(test, create_srq(k, 100), 0);
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
+	mock->refuse_destroy = false;
+	/* The memory goes with the SRQ, before the CQ is destroyed. */
+	destroy_all(test, k);
+}
+
+static void count_last_wqe(struct ib_event *event, void *arg)
+{
+	if (event->event == IB_EVENT_QP_LAST_WQE_REACHED)
+		++*(unsigned int *)arg;
+}
+
+/*
+ * The consumer of a queue pair in error waits until it takes no WQE of the SRQ any more. A device
+ * that has failed does not say so.
+ */
+static void failed_device_reports_the_last_wqe_once(struct kunit *test)
+{
+	struct kernel *k = make_connected_with_srq(test, 3);
+	struct workqueue_struct *wq = alloc_workqueue("bluebell_test", WQ_UNBOUND, 0);
+	unsigned int told[NUM_QPS] = {}, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, wq);
+	k->mock->dev->rsc_table.wq = wq;
+	for (i = 0; i < NUM_QPS; i++) {
+		k->qp[i].ibqp.event_handler = count_last_wqe;
+		k->qp[i].ibqp.qp_context = &told[i];
+	}
+	/* The first is in error when the device fails, the second is taken there afterwards. */
+	scoped_guard(mutex, &k->qp[0].mutex)
+		mlx5_ib_kernel_qp_modified(&k->qp[0], IB_QPS_ERR);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, told[0], 0);
+	mlx5_ib_flush_kernel_queues(k->mock->dev);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, told[0], 1);
+	KUNIT_EXPECT_EQ(test, told[1], 0);
+	for (i = 0; i < NUM_QPS; i++)
+		scoped_guard(mutex, &k->qp[i].mutex)
+			mlx5_ib_kernel_qp_modified(&k->qp[i], IB_QPS_ERR);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, told[0], 1);
+	KUNIT_EXPECT_EQ(test, told[1], 1);
+	k->mock->dev->rsc_table.wq = NULL;
+	destroy_workqueue(wq);
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
+/* Consumers who only poll have a handler that must not be called. */
+static void consumer_that_only_polls_is_not_called(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_kcq *kcq = k->cq.kcq;
+	unsigned int calls = 0;
+
+	k->cq.ibcq.cq_context = &calls;
+	KUNIT_ASSERT_EQ(test, post(&k->qp[0], 1, 8), 0);
+	mlx5_ib_flush_kernel_queues(k->mock->dev);
+	flush_work(&kcq->wake);
+	KUNIT_EXPECT_EQ(test, calls, 0);
+	/* Another consumer asks to be called, before or after the failure, for what is posted. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_kcq_arm(kcq, IB_CQ_NEXT_COMP), 0);
+	flush_work(&kcq->wake);
+	KUNIT_EXPECT_EQ(test, calls, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_kcq_arm(kcq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS),
+			1);
+	flush_work(&kcq->wake);
+	KUNIT_EXPECT_EQ(test, calls, 1);
+	/* The work may begin before all queues of both queue pairs have asked for it. */
+	mlx5_ib_flush_kernel_queues(k->mock->dev);
+	flush_work(&kcq->wake);
+	KUNIT_EXPECT_GE(test, calls, 2);
+	k->mock->dev->failed = false;
+	destroy_all(test, k);
+}
+
+/* ---- limits of the device ------------------------------------------------------------------ */
+
+/* Consumers ask for as many reads as the device says, see nvme_rdma and nvmet_rdma. */
+static void queue_pair_takes_as_many_reads_as_the_device_says(struct kunit *test)
+{
+	struct kernel *k = make_kernel(test);
+	struct mlx5_core_dev *mdev = k->mock->dev->mdev;
+	struct mlx5_ib_caps *caps = &k->mock->dev->caps;
+	struct ib_qp_attr attr = {};
+	struct mlx5_ib_qp_modify mod = {
+		.type = IB_QPT_RC, .cur = IB_QPS_RTS, .next = IB_QPS_RTS, .attr = &attr,
+		.mask = IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC,
+	};
+	struct ib_device_attr props;
+
+	mdev->pdev = kunit_kzalloc(test, sizeof(*mdev->pdev), GFP_KERNEL);
+	mdev->iseg = (void __force __iomem *)kunit_kzalloc(test, sizeof(*mdev->iseg), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mdev->pdev);
+	KUNIT_ASSERT_NOT_NULL(test, (void __force *)mdev->iseg);
+	/* As requester and as responder. */
+	MOCK_SET_CAP(caps, log_max_ra_req_qp, 3);
+	MOCK_SET_CAP(caps, log_max_ra_res_qp, 5);
+	MOCK_SET_CAP(caps, log_max_qp, 24);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_query_device(&k->mock->dev->ib_dev, &props, NULL), 0);
+	KUNIT_EXPECT_EQ(test, props.max_qp_init_rd_atom, 8);
+	KUNIT_EXPECT_EQ(test, props.max_qp_rd_atom, 32);
+	KUNIT_EXPECT_EQ(test, props.max_res_rd_atom, 32 << 24);
+	attr.max_rd_atomic = props.max_qp_init_rd_atom;
+	attr.max_dest_rd_atomic = props.max_qp_rd_atom;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_attr(&mod, caps), 0);
+	/* The contexts of queue pairs have room for 128. */
+	MOCK_SET_CAP(caps, log_max_ra_req_qp, 9);
+	MOCK_SET_CAP(caps, log_max_ra_res_qp, 9);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_query_device(&k->mock->dev->ib_dev, &props, NULL), 0);
+	KUNIT_EXPECT_EQ(test, props.max_qp_init_rd_atom, 128);
+	KUNIT_EXPECT_EQ(test, props.max_qp_rd_atom, 128);
+	KUNIT_EXPECT_EQ(test, props.max_res_rd_atom, INT_MAX);
+}
+
+static struct kunit_case kernel_verbs_cases[] = {
+	KUNIT_CASE(wqes_follow_each_other_around_the_queue),
+	KUNIT_CASE(full_queue_refuses_requests),
+	KUNIT_CASE(state_decides_which_requests_are_accepted),
+	KUNIT_CASE(completions_of_a_destroyed_queue_pair_are_dropped),
+	KUNIT_CASE(failed_device_flushes_all_requests),
+	KUNIT_CASE(flushed_request_completes_once),
+	KUNIT_CASE(failed_device_is_not_rung),
+	KUNIT_CASE(refused_queue_leaves_nothing),
+	KUNIT_CASE(refused_destruction_succeeds_and_keeps_the_memory),
+	KUNIT_CASE(next_queue_pair_of_the_number_gets_no_old_completion),
+	KUNIT_CASE(completion_is_for_a_queue_pair_of_its_own_cq),
+	KUNIT_CASE(cq_is_destroyed_before_ib_core_cancels_its_work),
+	KUNIT_CASE(destroyed_cq_is_not_rung),
+	KUNIT_CASE(shared_requests_complete_in_any_order),
+	KUNIT_CASE(destroyed_queue_pair_returns_shared_requests),
+	KUNIT_CASE(refused_shared_queue_leaves_nothing),
+	KUNIT_CASE(failed_device_reports_the_last_wqe_once),
+	KUNIT_CASE(consumer_that_only_polls_is_not_called),
+	KUNIT_CASE(queue_pair_takes_as_many_reads_as_the_device_says),
+	{}
+};
+
+static struct kunit_suite kernel_verbs_suite = {
+	.name = "bluebell_kernel_verbs",
+	.test_cases = kernel_verbs_cases,
+};
+
+kunit_test_suite(kernel_verbs_suite);

@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A device without hardware: it takes the place of the firmware at the
+ * driver's choke point, and counts what is pinned. Memory is pinned by
+ * ib_core as ever, from an address space that KUnit gives the test.
+ */
+
+#include <kunit/device.h>
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mman.h>
+#include <linux/uaccess.h>
+#include <net/devlink.h>
+#include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../../../../core/uverbs.h"
+#include "../../buf.h"
+#include "../../event.h"
+#include "../../fw.h"
+#include "../../mkey.h"
+#include "../../orphan.h"
+#include "../../own_cq.h"
+#include "../../ucontext.h"
+#include "mock.h"
+
+#define FIRST_NUMBER		0x100
+#define EQN			11
+
+static const struct {
+	u16 create;
+	u16 destroy;
+} lifetimes[MOCK_NUM_KINDS] = {
+	[MOCK_UCTX] = { MLX5_CMD_OP_CREATE_UCTX, MLX5_CMD_OP_DESTROY_UCTX },
+	[MOCK_UAR] = { MLX5_CMD_OP_ALLOC_UAR, MLX5_CMD_OP_DEALLOC_UAR },
+	[MOCK_PD] = { MLX5_CMD_OP_ALLOC_PD, MLX5_CMD_OP_DEALLOC_PD },
+	[MOCK_MKEY] = { MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_DESTROY_MKEY },
+	[MOCK_CQ] = { MLX5_CMD_OP_CREATE_CQ, MLX5_CMD_OP_DESTROY_CQ },
+	[MOCK_QP] = { MLX5_CMD_OP_CREATE_QP, MLX5_CMD_OP_DESTROY_QP },
+	[MOCK_RMP] = { MLX5_CMD_OP_CREATE_RMP, MLX5_CMD_OP_DESTROY_RMP },
+	[MOCK_XRCD] = { MLX5_CMD_OP_ALLOC_XRCD, MLX5_CMD_OP_DEALLOC_XRCD },
+	[MOCK_XRC_SRQ] = { MLX5_CMD_OP_CREATE_XRC_SRQ, MLX5_CMD_OP_DESTROY_XRC_SRQ },
+	[MOCK_UMEM] = { MLX5_CMD_OP_CREATE_UMEM, MLX5_CMD_OP_DESTROY_UMEM },
+};
+
+static void create_object(struct mock *mock, enum mock_kind kind, u16 uid, __be32 *out,
+			  void *arg)
+{
+	u32 number;
+
+	KUNIT_ASSERT_EQ(mock->test, 0, xa_alloc(&mock->live[kind], &number, xa_mk_value(uid),
+						XA_LIMIT(FIRST_NUMBER, 0xffffff), GFP_KERNEL));
+	mock->num_live[kind]++;
+	/* Every one of these commands answers with the number in its third dword. */
+	out[2] = cpu_to_be32(number);
+	/* mlx5_core itself keeps the number of a CQ, and the uid of its commands. */
+	if (kind == MOCK_CQ) {
+		((struct mlx5_core_cq *)arg)->cqn = number;
+		((struct mlx5_core_cq *)arg)->uid = uid;
+	}
+}
+
+/* The commands that answer with options of connection establishment, in their fourth dword. */
+static bool grants_ece(u16 opcode)
+{
+	return opcode == MLX5_CMD_OP_CREATE_QP || opcode == MLX5_CMD_OP_INIT2INIT_QP ||
+	       (opcode >= MLX5_CMD_OP_RST2INIT_QP && opcode <= MLX5_CMD_OP_RTS2RTS_QP);
+}
+
+static void destroy_object(struct mock *mock, enum mock_kind kind, u16 uid, const __be32 *in)
+{
+	u32 number = be32_to_cpu(in[2]) & 0xffffff;
+
+	KUNIT_EXPECT_PTR_EQ_MSG(mock->test, xa_erase(&mock->live[kind], number), xa_mk_value(uid),
+				"uid %u has no object %u of kind %d", uid, number, kind);
+	mock->num_live[kind]--;
+}
+
+/**
+ * mock_fw - takes the place of mlx5_ib_fw_exec_via()
+ * @dev: device of a mock
+ * @uid: user that the command is sent for
+ * @in: the command
+ * @in_size: bytes of @in
+ * @out: the answer, zeroed
+ * @out_size: bytes of @out
+ * @send: not called
+ * @arg: what @send would take
+ *
+ * For the stubs of suites whose firmware does more.
+ *
+ * Return: 0, or what the test wants it to refuse with.
+ */
+int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+	    int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+	u16 opcode = be32_to_cpu(*(__be32 *)in) >> 16;
+	enum mock_kind kind;
+
+	mock->opcode = opcode;
+	memset(mock->in, 0, sizeof(mock->in));
+	memcpy(mock->in, in, min_t(size_t, in_size, sizeof(mock->in)));
+	KUNIT_EXPECT_EQ(mock->test, be32_to_cpu(*(__be32 *)in) & 0xffff, uid);
+	if (++mock->num_commands == mock->refuse)
+		return mock->refuse_err;
+	if (grants_ece(opcode))
+		((__be32 *)out)[3] = cpu_to_be32(mock->ece);
+	for (kind = 0; kind < MOCK_NUM_KINDS; kind++) {
+		if (opcode == lifetimes[kind].create)
+			create_object(mock, kind, uid, out, arg);
+		if (opcode == lifetimes[kind].destroy) {
+			if (mock->refuse_destroy)
+				return mock->refuse_err;
+			destroy_object(mock, kind, uid, in);
+		}
+	}
+	return 0;
+}
+
+/* Takes the place of mlx5_ib_umem_get(): the real thing, counted. */
+static struct ib_umem *mock_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+
+	if (mock->refuse_pin)
+		return ERR_PTR(-ENOMEM);
+	mock->num_pins++;
+	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
+}
+
+static void free_frags(struct mlx5_frag_buf *frags)
+{
+	int i;
+
+	for (i = 0; i < frags->npages; i++)
+		free_page((unsigned long)frags->frags[i].buf);
+	kfree(frags->frags);
+}
+
+/* Takes the place of mlx5_ib_queue_mem_alloc(): pages that no device reaches. */
+static int mock_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem, int size)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+	struct mlx5_frag_buf *frags = &mem->buf.frags;
+	int i;
+
+	if (mock->refuse_queue_mem)
+		return -ENOMEM;
+	mock->num_queue_mems++;
+	frags->npages = DIV_ROUND_UP(size, PAGE_SIZE);
+	frags->page_shift = PAGE_SHIFT;
+	frags->frags = kcalloc(frags->npages, sizeof(*frags->frags), GFP_KERNEL | __GFP_NOFAIL);
+	for (i = 0; i < frags->npages; i++) {
+		frags->frags[i].buf = (void *)get_zeroed_page(GFP_KERNEL | __GFP_NOFAIL);
+		frags->frags[i].map = virt_to_phys(frags->frags[i].buf);
+	}
+	mem->db.db = (void *)get_zeroed_page(GFP_KERNEL | __GFP_NOFAIL);
+	mem->db.dma = virt_to_phys(mem->db.db);
+	mem->buf.geo.page_shift = frags->page_shift;
+	return 0;
+}
+
+static void mock_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
+{
+	struct mock *mock = kunit_get_current_test()->priv;
+
+	mock->num_queue_mems--;
+	free_page((unsigned long)mem->db.db);
+	free_frags(&mem->buf.frags);
+}
+
+static int mock_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
+{
+	*eqn = EQN + vector;
+	return 0;
+}
+
+static void set_caps(struct kunit *test, struct mlx5_core_dev *mdev)
+{
+	static const enum mlx5_cap_type types[] = {
+		MLX5_CAP_GENERAL, MLX5_CAP_ATOMIC, MLX5_CAP_ROCE, MLX5_CAP_ODP, MLX5_CAP_DEV_MEM,
+		MLX5_CAP_DEV_EVENT, MLX5_CAP_GENERAL_2,
+	};
+	struct mlx5_hca_cap *general;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		mdev->caps.hca[types[i]] = kunit_kzalloc(test, sizeof(*general), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, mdev->caps.hca[types[i]]);
+	}
+	general = mdev->caps.hca[MLX5_CAP_GENERAL];
+	MLX5_SET(cmd_hca_cap, general->cur, xrc, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, imaicl, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, uar_4k, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, bf, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, log_bf_reg_size, 9);
+	MLX5_SET(cmd_hca_cap, general->cur, cqe_version, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_cq_sz, 22);
+	MLX5_SET(cmd_hca_cap, general->cur, cq_resize, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, cq_moderation, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, rc, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, uc, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, ud, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_qp, 18);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_qp_sz, 15);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_srq_sz, 15);
+	MLX5_SET(cmd_hca_cap, general->cur, max_wqe_sz_sq, 1024);
+	MLX5_SET(cmd_hca_cap, general->cur, max_wqe_sz_rq, 512);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_ra_req_qp, 4);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_ra_res_qp, 4);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_msg, 30);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_mrw_sz, 40);
+	MLX5_SET(cmd_hca_cap, general->cur, num_ports, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, dump_fill_mkey, 1);
+	MLX5_SET(cmd_hca_cap, general->cur, log_max_uctx, 10);
+	MLX5_SET(cmd_hca_cap, general->cur, uctx_cap,
+		 MLX5_UCTX_CAP_RAW_TX | MLX5_UCTX_CAP_INTERNAL_DEV_RES);
+}
+
+static void free_mdev(void *devlink)
+{
+	devlink_free(devlink);
+}
+
+/* Only a devlink that can be reloaded has parameters. Nobody reloads this one. */
+static int reload_down(struct devlink *devlink, bool netns_change,
+		       enum devlink_reload_action action, enum devlink_reload_limit limit,
+		       struct netlink_ext_ack *extack)
+{
+	return -EOPNOTSUPP;
+}
+
+static int reload_up(struct devlink *devlink, enum devlink_reload_action action,
+		     enum devlink_reload_limit limit, u32 *actions_performed,
+		     struct netlink_ext_ack *extack)
+{
+	return -EOPNOTSUPP;
+}
+
+/* mlx5_core finds the devlink that an mdev lies in, and asks it for parameters. */
+static struct mlx5_core_dev *make_mdev(struct kunit *test)
+{
+	static const struct devlink_ops ops = {
+		.reload_actions = BIT(DEVLINK_RELOAD_ACTION_DRIVER_REINIT),
+		.reload_down = reload_down,
+		.reload_up = reload_up,
+	};
+	static atomic_t number;
+	struct mlx5_core_dev *mdev;
+	struct devlink *devlink;
+	struct device *device;
+	char name[32];
+
+	/* A test may have several. */
+	snprintf(name, sizeof(name), "bluebell-mock.%d", atomic_inc_return(&number));
+	device = kunit_device_register(test, name);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, device);
+	/* As that of a subfunction, it does no DMA. */
+	device->dma_mask = NULL;
+	device->coherent_dma_mask = 0;
+	devlink = devlink_alloc(&ops, sizeof(*mdev), device);
+	KUNIT_ASSERT_NOT_NULL(test, devlink);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_mdev, devlink));
+	mdev = devlink_priv(devlink);
+	mdev->device = device;
+	mdev->issi = 1;
+	mdev->wc_state = MLX5_WC_STATE_SUPPORTED;
+	mdev->priv.bfreg.up = kunit_kzalloc(test, sizeof(*mdev->priv.bfreg.up), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mdev->priv.bfreg.up);
+	set_caps(test, mdev);
+	return mdev;
+}
+
+/**
+ * mock_caps - capabilities without a device, for suites of pure functions
+ * @test: the running test, which owns them
+ *
+ * They are those of a device that mock_create() makes; MOCK_SET_CAP() changes them.
+ *
+ * Return: the capabilities, never NULL.
+ */
+struct mlx5_ib_caps *mock_caps(struct kunit *test)
+{
+	struct mlx5_ib_caps *caps = kunit_kzalloc(test, sizeof(*caps), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, caps);
+	mlx5_ib_read_caps(make_mdev(test), caps);
+	return caps;
+}
+
+static void free_device(void *data)
+{
+	struct mlx5_ib_dev *dev = data;
+
+	if (dev->events)
+		mlx5_ib_cleanup_event_table(dev);
+	mlx5_ib_cleanup_mkeys(dev);
+	ib_dealloc_device(&dev->ib_dev);
+}
+
+static struct mlx5_ib_dev *make_device(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = ib_alloc_device(mlx5_ib_dev, ib_dev);
+
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_device, dev));
+	mlx5_ib_init_mkeys(dev);
+	mlx5_ib_init_contexts(dev);
+	mlx5_ib_init_orphans(dev);
+	mutex_init(&dev->first_use);
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_event_table(dev));
+	dev->mdev = make_mdev(test);
+	/* Firmware creates all keys, unless the suite has a device that executes UMRs. */
+	MLX5_SET(cmd_hca_cap, dev->mdev->caps.hca[MLX5_CAP_GENERAL]->cur,
+		 umr_modify_entity_size_disabled, 1);
+	mlx5_ib_read_caps(dev->mdev, &dev->caps);
+	/* ib_core knows no DMA device: addresses are the kernel's, as a software HCA has them. */
+	dev->ib_dev.phys_port_cnt = 1;
+	dev->dump_fill_mkey = 0x700;
+	xa_init_flags(&dev->rsc_table.rscs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->kernel_qps, XA_FLAGS_LOCK_IRQ);
+	return dev;
+}
+
+/**
+ * mock_set_issi - set the step of the interface that mlx5_core and the device agreed on
+ * @mock: device
+ * @issi: step
+ */
+void mock_set_issi(struct mock *mock, u16 issi)
+{
+	mock->dev->mdev->issi = issi;
+	mlx5_ib_read_caps(mock->dev->mdev, &mock->dev->caps);
+}
+
+/**
+ * mock_set_kernel_queues - give a device the limits and the doorbell register that queues of kernel
+ * consumers need
+ * @mock: device
+ */
+void mock_set_kernel_queues(struct mock *mock)
+{
+	struct mlx5_ib_caps *caps = &mock->dev->caps;
+
+	MOCK_SET_CAP(caps, log_max_qp_sz, 15);
+	MOCK_SET_CAP(caps, max_wqe_sz_sq, 1024);
+	MOCK_SET_CAP(caps, max_wqe_sz_rq, 512);
+	MOCK_SET_CAP(caps, log_max_cq_sz, 10);
+	mock->dev->mdev->priv.bfreg.map = (void __force __iomem *)mock->bell;
+	mock->dev->mdev->priv.bfreg.up->map = (void __force __iomem *)mock->bell;
+}
+
+static void free_srcu(void *srcu)
+{
+	cleanup_srcu_struct(srcu);
+}
+
+/* What ib_uverbs looks at when it reports a bad request or a lost answer. */
+static struct ib_uverbs_file *make_file(struct kunit *test)
+{
+	struct ib_uverbs_device *device = kunit_kzalloc(test, sizeof(*device), GFP_KERNEL);
+	struct ib_uverbs_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, device);
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	KUNIT_ASSERT_EQ(test, 0, init_srcu_struct(&device->disassociate_srcu));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_srcu,
+							   &device->disassociate_srcu));
+	mutex_init(&file->umap_lock);
+	file->device = device;
+	return file;
+}
+
+static void free_live(void *data)
+{
+	struct mock *mock = data;
+	int kind;
+
+	for (kind = 0; kind < MOCK_NUM_KINDS; kind++)
+		xa_destroy(&mock->live[kind]);
+}
+
+/**
+ * mock_create - make a device without hardware, and put it in test->priv
+ * @test: the running test; everything goes with it
+ *
+ * Return: the mock, of which no context is open.
+ */
+struct mock *mock_create(struct kunit *test)
+{
+	struct mock *mock = kunit_kzalloc(test, sizeof(*mock), GFP_KERNEL);
+	int kind;
+
+	KUNIT_ASSERT_NOT_NULL(test, mock);
+	mock->test = test;
+	mock->refuse_err = -EBUSY;
+	for (kind = 0; kind < MOCK_NUM_KINDS; kind++)
+		xa_init_flags(&mock->live[kind], XA_FLAGS_ALLOC);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_live, mock));
+
+	mock->dev = make_device(test);
+	mock->context = kunit_kzalloc(test, sizeof(*mock->context), GFP_KERNEL);
+	mock->attrs = kunit_kzalloc(test, sizeof(*mock->attrs), GFP_KERNEL);
+	mock->user = kunit_vm_mmap(test, NULL, 0, MOCK_USER_PAGES * PAGE_SIZE,
+				   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_NOT_NULL(test, mock->context);
+	KUNIT_ASSERT_NOT_NULL(test, mock->attrs);
+	KUNIT_ASSERT_NE(test, 0, mock->user);
+	KUNIT_ASSERT_TRUE(test, mock->user < TASK_SIZE);
+
+	mock->context->ibucontext.device = &mock->dev->ib_dev;
+	xa_init_flags(&mock->context->ibucontext.mmap_xa, XA_FLAGS_ALLOC);
+	mock->attrs->ufile = make_file(test);
+	mock->context->ibucontext.ufile = mock->attrs->ufile;
+	mock->attrs->context = &mock->context->ibucontext;
+	test->priv = mock;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
+	kunit_activate_static_stub(test, mlx5_ib_umem_get, mock_umem_get);
+	kunit_activate_static_stub(test, mlx5_ib_comp_eqn, mock_comp_eqn);
+	kunit_activate_static_stub(test, mlx5_ib_queue_mem_alloc, mock_queue_mem_alloc);
+	kunit_activate_static_stub(test, mlx5_ib_queue_mem_free, mock_queue_mem_free);
+	return mock;
+}
+
+/**
+ * mock_enter - enter a call as ib_uverbs does
+ * @mock: device
+ *
+ * For calls whose request or answer is bad.
+ *
+ * Return: what mock_leave() takes.
+ */
+int mock_enter(struct mock *mock)
+{
+	return srcu_read_lock(&mock->attrs->ufile->device->disassociate_srcu);
+}
+
+/**
+ * mock_leave - leave a call
+ * @mock: device
+ * @idx: what mock_enter() gave
+ */
+void mock_leave(struct mock *mock, int idx)
+{
+	srcu_read_unlock(&mock->attrs->ufile->device->disassociate_srcu, idx);
+}
+
+/**
+ * mock_udata - the driver's part of a call
+ * @mock: device
+ * @in: the request
+ * @inlen: bytes of @in
+ * @outlen: bytes that the caller has room for
+ *
+ * Request and answer lie in the user's memory.
+ *
+ * Return: what the driver's function takes.
+ */
+struct ib_udata *mock_udata(struct mock *mock, const void *in, size_t inlen, size_t outlen)
+{
+	void __user *page = (void __user *)mock->user;
+
+	KUNIT_ASSERT_EQ(mock->test, 0, copy_to_user(page, in, inlen));
+	KUNIT_ASSERT_EQ(mock->test, 0, clear_user(page + PAGE_SIZE, PAGE_SIZE));
+	mock->attrs->driver_udata = (struct ib_udata){
+		.inbuf = page, .inlen = inlen, .outbuf = page + PAGE_SIZE, .outlen = outlen,
+	};
+	return &mock->attrs->driver_udata;
+}
+
+/**
+ * mock_break_answer - have the answer of the next call go to nowhere
+ * @mock: device, after mock_udata()
+ */
+void mock_break_answer(struct mock *mock)
+{
+	mock->attrs->driver_udata.outbuf = (void __user *)8;
+}
+
+/**
+ * mock_read_answer - what the driver answered
+ * @mock: device
+ * @out: gets the answer
+ * @len: bytes of @out
+ */
+void mock_read_answer(struct mock *mock, void *out, size_t len)
+{
+	KUNIT_ASSERT_EQ(mock->test, 0,
+			copy_from_user(out, (void __user *)(mock->user + PAGE_SIZE), len));
+}
+
+/**
+ * mock_buffer - the user's memory for buffers and records
+ * @mock: device
+ * @page: which page of it
+ *
+ * Return: address of the page.
+ */
+unsigned long mock_buffer(struct mock *mock, unsigned int page)
+{
+	return mock->user + (MOCK_UDATA_PAGES + page) * PAGE_SIZE;
+}
+
+/**
+ * mock_open - open the context, with 16 bfregs of which 4 are low latency
+ * @mock: device
+ */
+void mock_open(struct mock *mock)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16,
+		.num_low_latency_bfregs = 4,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR,
+		.max_cqe_version = 1,
+	};
+	struct ib_udata *udata = mock_udata(mock, &req, sizeof(req),
+					    sizeof(struct mlx5_ib_alloc_ucontext_resp));
+
+	KUNIT_ASSERT_EQ(mock->test, 0,
+			mlx5_ib_alloc_ucontext(&mock->context->ibucontext, udata));
+	mock->num_commands = 0;
+}
+
+/**
+ * mock_close - close the context and see that nothing is left
+ * @mock: device, after mock_open()
+ */
+void mock_close(struct mock *mock)
+{
+	mlx5_ib_dealloc_ucontext(&mock->context->ibucontext);
+	KUNIT_EXPECT_EQ(mock->test, mock_num_live(mock), 0);
+	KUNIT_EXPECT_EQ(mock->test, mock_num_pinned(), 0);
+}
+
+/**
+ * mock_num_live - objects that the firmware keeps
+ * @mock: device
+ *
+ * Return: how many, of all kinds.
+ */
+unsigned int mock_num_live(struct mock *mock)
+{
+	unsigned int sum = 0;
+	int kind;
+
+	for (kind = 0; kind < MOCK_NUM_KINDS; kind++)
+		sum += mock->num_live[kind];
+	return sum;
+}
+
+/**
+ * mock_num_pinned - pages that are pinned in the user's address space
+ *
+ * Return: how many, as ib_core counts them against RLIMIT_MEMLOCK.
+ */
+long mock_num_pinned(void)
+{
+	return atomic64_read(&current->mm->pinned_vm);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A device without hardware: a firmware that counts, refuses and remembers,
+ * an opened context, and memory of a user to pin.
+ */
+
+#ifndef BLUEBELL_KUNIT_MOCK_H
+#define BLUEBELL_KUNIT_MOCK_H
+
+#include <kunit/test.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include "../../bluebell.h"
+#include "../../caps.h"
+#include "../../fw.h"
+
+struct mock_hca;
+
+/* What the firmware of a mock can keep. */
+enum mock_kind {
+	MOCK_UCTX,
+	MOCK_UAR,
+	MOCK_PD,
+	MOCK_MKEY,
+	MOCK_CQ,
+	MOCK_QP,
+	MOCK_RMP,
+	MOCK_XRCD,
+	MOCK_XRC_SRQ,
+	MOCK_UMEM,
+	MOCK_NUM_KINDS,
+};
+
+/*
+ * Set a capability of @target, the struct mlx5_ib_caps of a mock: @field of the
+ * capabilities @type, which are laid out as struct mlx5_ifc_@layout_bits. Then all
+ * computed values of @target are computed again, so a test that overwrites one of
+ * them does so afterwards.
+ */
+#define MOCK_SET_CAP_OF(target, type, layout, field, value) do {			\
+	struct mlx5_ib_caps *_caps = (target);						\
+											\
+	MLX5_SET(layout, _caps->mdev->caps.hca[type]->cur, field, value);		\
+	mlx5_ib_read_caps(_caps->mdev, _caps);						\
+} while (0)
+
+/* The same for a general capability, which MLX5_CAP_GEN() reads. */
+#define MOCK_SET_CAP(target, field, value) \
+	MOCK_SET_CAP_OF(target, MLX5_CAP_GENERAL, cmd_hca_cap, field, value)
+
+#define MOCK_USER_PAGES		16
+/* Requests and answers of calls; the rest is for buffers and records. */
+#define MOCK_UDATA_PAGES	2
+
+/**
+ * struct mock - a device without hardware
+ * @test: the running test
+ * @dev: the device
+ * @context: an opened context of it
+ * @attrs: the call that is being made
+ * @live: objects by kind and number
+ * @num_live: how many of each kind
+ * @num_commands: commands since mock_expect_quiet() or the start
+ * @refuse: number of the command to refuse, from 1; 0 for none
+ * @refuse_destroy: refuse whatever destroys
+ * @refuse_err: errno that a refusal has become
+ * @ece: options of connection establishment that it grants
+ * @opcode: of the last command
+ * @in: the last command, as far as it fits
+ * @num_pins: pages pinned through mlx5_ib_umem_get()
+ * @refuse_pin: refuse to pin
+ * @num_queue_mems: queues of the driver's own that have memory of the kernel
+ * @refuse_queue_mem: refuse to allocate it
+ * @user: address of MOCK_USER_PAGES pages that the user can write
+ * @bell: the doorbell registers of the queues of kernel consumers
+ * @hca: executes work requests, if the suite has made it
+ */
+struct mock {
+	struct kunit *test;
+	struct mlx5_ib_dev *dev;
+	struct mlx5_ib_ucontext *context;
+	struct uverbs_attr_bundle *attrs;
+	struct xarray live[MOCK_NUM_KINDS];
+	unsigned int num_live[MOCK_NUM_KINDS];
+	unsigned int num_commands;
+	unsigned int refuse;
+	bool refuse_destroy;
+	int refuse_err;
+	u32 ece;
+	u16 opcode;
+	u32 in[128];
+	unsigned int num_pins;
+	bool refuse_pin;
+	unsigned int num_queue_mems;
+	bool refuse_queue_mem;
+	unsigned long user;
+	u64 bell[8];
+	struct mock_hca *hca;
+};
+
+int mock_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+	    int out_size, mlx5_ib_fw_send_t send, void *arg);
+struct mlx5_ib_caps *mock_caps(struct kunit *test);
+struct mock *mock_create(struct kunit *test);
+void mock_set_issi(struct mock *mock, u16 issi);
+void mock_set_kernel_queues(struct mock *mock);
+void mock_open(struct mock *mock);
+void mock_close(struct mock *mock);
+int mock_enter(struct mock *mock);
+void mock_leave(struct mock *mock, int idx);
+struct ib_udata *mock_udata(struct mock *mock, const void *in, size_t inlen, size_t outlen);
+void mock_break_answer(struct mock *mock);
+void mock_read_answer(struct mock *mock, void *out, size_t len);
+unsigned long mock_buffer(struct mock *mock, unsigned int page);
+unsigned int mock_num_live(struct mock *mock);
+long mock_num_pinned(void);
+
+#endif /* BLUEBELL_KUNIT_MOCK_H */

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of management datagrams and multicast: which MADs firmware answers, what QP0 and QP1
+ * are to the device, which queue pair sends with which P_Key, and what is left of all that after a
+ * refusal.
+ */
+
+#include <kunit/static_stub.h>
+#include <kunit/test-bug.h>
+#include <kunit/test.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_smi.h>
+#include <rdma/ib_verbs.h>
+
+#include "../cq.h"
+#include "../gsi.h"
+#include "../mad.h"
+#include "../mcast.h"
+#include "../orphan.h"
+#include "../qp.h"
+#include "../ucontext.h"
+#include "../wq.h"
+#include "lib/mock.h"
+
+#define NUM_PKEYS	4
+
+/**
+ * struct manager - what the RDMA core has for the MADs of a port
+ * @mock: device
+ * @pd: protection domain
+ * @cq: completion queue
+ * @qp: QP0 or QP1
+ */
+struct manager {
+	struct mock *mock;
+	struct mlx5_ib_pd pd;
+	struct mlx5_ib_cq cq;
+	struct mlx5_ib_qp qp;
+};
+
+/* P_Key table of the port. */
+static u16 pkeys[NUM_PKEYS];
+
+static int pkey_of_port(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	*pkey = pkeys[index];
+	return 0;
+}
+
+/* Of the GSI, while it follows the P_Key table. */
+static struct notifier_block *pkey_events;
+
+static void watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on)
+{
+	pkey_events = on ? events : NULL;
+}
+
+static void never_called(struct ib_cq *cq, void *context)
+{
+}
+
+static struct manager *make_manager(struct kunit *test)
+{
+	const struct ib_cq_init_attr attr = { .cqe = 63 };
+	struct manager *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	struct mlx5_ib_caps *caps;
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	m->mock = mock_create(test);
+	mock_set_kernel_queues(m->mock);
+	caps = &m->mock->dev->caps;
+	MOCK_SET_CAP(caps, ud, 1);
+	MOCK_SET_CAP(caps, set_deth_sqpn, 1);
+	caps->pkey_table_len = NUM_PKEYS;
+	memset(pkeys, 0, sizeof(pkeys));
+	pkeys[0] = 0xffff;
+	m->mock->dev->ib_dev.ops.query_pkey = pkey_of_port;
+	kunit_activate_static_stub(test, mlx5_ib_gsi_watch, watch);
+
+	m->cq.ibcq.device = &m->mock->dev->ib_dev;
+	m->cq.ibcq.comp_handler = never_called;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_cq(&m->cq.ibcq, &attr, NULL), 0);
+	m->mock->num_commands = 0;
+	return m;
+}
+
+static int create_qp(struct manager *m, enum ib_qp_type type)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = type,
+		.port_num = 1,
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.send_cq = &m->cq.ibcq,
+		.recv_cq = &m->cq.ibcq,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 1 },
+	};
+
+	memset(&m->qp, 0, sizeof(m->qp));
+	m->qp.ibqp.device = &m->mock->dev->ib_dev;
+	m->qp.ibqp.pd = &m->pd.ibpd;
+	m->qp.ibqp.qp_type = type;
+	m->qp.ibqp.port = init.port_num;
+	return mlx5_ib_verbs_create_qp(&m->qp.ibqp, &init, NULL);
+}
+
+static int modify_qp(struct manager *m, enum ib_qp_state state, int mask)
+{
+	struct ib_qp_attr attr = { .qp_state = state, .qkey = IB_QP1_QKEY };
+
+	return mlx5_ib_verbs_modify_qp(&m->qp.ibqp, &attr, mask | IB_QP_STATE, NULL);
+}
+
+/* As ib_mad does it. */
+static int start_qp(struct manager *m)
+{
+	return modify_qp(m, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_QKEY) ?:
+	       modify_qp(m, IB_QPS_RTR, 0) ?: modify_qp(m, IB_QPS_RTS, IB_QP_SQ_PSN);
+}
+
+static void destroy_all(struct kunit *test, struct manager *m)
+{
+	if (m->qp.wqs)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_destroy_qp(&m->qp.ibqp, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&m->cq.ibcq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(m->mock), 0);
+	KUNIT_EXPECT_EQ(test, m->mock->num_queue_mems, 0);
+}
+
+/* ---- QP0 and QP1 ----------------------------------------------------------------------------- */
+
+static void qp0_and_qp1_are_created_as_such(struct kunit *test)
+{
+	static const struct {
+		enum ib_qp_type type;
+		u8 st;
+		u32 num;
+	} types[] = { { IB_QPT_SMI, MLX5_QP_ST_QP0, 0 }, { IB_QPT_GSI, MLX5_QP_ST_QP1, 1 } };
+	struct manager *m = make_manager(test);
+	unsigned int i;
+	void *qpc;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		KUNIT_ASSERT_EQ(test, create_qp(m, types[i].type), 0);
+		qpc = MLX5_ADDR_OF(create_qp_in, m->mock->in, qpc);
+		KUNIT_EXPECT_EQ(test, m->mock->opcode, MLX5_CMD_OP_CREATE_QP);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, st), types[i].st);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, deth_sqpn), 0);
+		KUNIT_EXPECT_EQ(test, m->qp.ibqp.qp_num, types[i].num);
+		KUNIT_EXPECT_NE(test, m->qp.wqs->qpn, types[i].num);
+
+		KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_QKEY), 0);
+		qpc = MLX5_ADDR_OF(rst2init_qp_in, m->mock->in, qpc);
+		KUNIT_EXPECT_EQ(test, m->mock->opcode, MLX5_CMD_OP_RST2INIT_QP);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, primary_address_path.vhca_port_num), 1);
+		KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTR, 0), 0);
+		qpc = MLX5_ADDR_OF(init2rtr_qp_in, m->mock->in, qpc);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, mtu), IB_MTU_4096);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_destroy_qp(&m->qp.ibqp, NULL), 0);
+		m->qp.wqs = NULL;
+	}
+	destroy_all(test, m);
+}
+
+static int post(struct manager *m, u16 pkey_index)
+{
+	static struct mlx5_ib_ah ah;
+	struct ib_ud_wr wr = {
+		.wr = { .wr_id = pkey_index, .opcode = IB_WR_SEND },
+		.ah = &ah.ibah, .remote_qpn = 1, .remote_qkey = IB_QP1_QKEY,
+		.pkey_index = pkey_index,
+	};
+	const struct ib_send_wr *bad = NULL;
+	int err = mlx5_ib_verbs_post_send(&m->qp.ibqp, &wr.wr, &bad);
+
+	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr.wr : NULL);
+	return err;
+}
+
+/* Number of the queue pair that was rung last: the register gets the control segment. */
+static u32 rung(struct manager *m)
+{
+	return be32_to_cpu(((__be32 *)m->mock->bell)[1]) >> 8;
+}
+
+static void each_pkey_is_sent_by_its_own_queue_pair(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	u32 by_index[NUM_PKEYS];
+	unsigned int i, j;
+
+	pkeys[1] = 0x8001;
+	pkeys[3] = 0x0002;
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	/* QP1 and one for each of the two other P_Keys. */
+	KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], 3);
+
+	for (i = 0; i < NUM_PKEYS; i++) {
+		KUNIT_EXPECT_EQ(test, post(m, i), i == 2 ? -EINVAL : 0);
+		by_index[i] = rung(m);
+	}
+	KUNIT_EXPECT_EQ(test, post(m, NUM_PKEYS), -EINVAL);
+	KUNIT_EXPECT_EQ(test, by_index[0], m->qp.wqs->qpn);
+	for (i = 0; i < NUM_PKEYS; i++)
+		for (j = 0; j < i; j++)
+			if (i != 2 && j != 2)
+				KUNIT_EXPECT_NE(test, by_index[i], by_index[j]);
+	destroy_all(test, m);
+}
+
+static void process_gets_no_special_queue_pair(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_SMI, .port_num = 1, .send_cq = &m->cq.ibcq,
+		.recv_cq = &m->cq.ibcq, .cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+	};
+	struct ib_udata *udata = mock_udata(m->mock, NULL, 0, 0);
+
+	m->qp.ibqp.device = &m->mock->dev->ib_dev;
+	m->qp.ibqp.pd = &m->pd.ibpd;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_create_qp(&m->qp.ibqp, &init, udata), -EOPNOTSUPP);
+	init.qp_type = IB_QPT_GSI;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_create_qp(&m->qp.ibqp, &init, udata), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, m->mock->num_commands, 0);
+	destroy_all(test, m);
+}
+
+/* The commands that make a sender: its context says that it is QP1. */
+static void sender_says_that_it_is_qp1(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	void *qpc;
+
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	pkeys[2] = 0x8003;
+	/* CREATE_QP is the next command, and the last one if it is refused. */
+	m->mock->num_commands = 0;
+	m->mock->refuse = 2;
+	KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTS, 0), 0);
+	KUNIT_EXPECT_EQ(test, m->mock->opcode, MLX5_CMD_OP_CREATE_QP);
+	qpc = MLX5_ADDR_OF(create_qp_in, m->mock->in, qpc);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, st), MLX5_QP_ST_UD);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, deth_sqpn), 1);
+	KUNIT_EXPECT_EQ(test, post(m, 2), -EINVAL);
+	m->mock->refuse = 0;
+	/* The next change finds that it is missing. */
+	KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTS, 0), 0);
+	KUNIT_EXPECT_EQ(test, post(m, 2), 0);
+	destroy_all(test, m);
+}
+
+/* Whatever command is refused while a P_Key comes, QP1 works, and nothing is left in the end. */
+static void refusal_leaves_qp1_working_and_no_sender(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	unsigned int i;
+
+	for (i = 1; i <= 5; i++) {
+		pkeys[1] = 0;
+		KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+		KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+		pkeys[1] = 0x8001;
+		m->mock->num_commands = 0;
+		m->mock->refuse = 1 + i;
+		KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTS, 0), 0);
+		m->mock->refuse = 0;
+		KUNIT_EXPECT_EQ(test, post(m, 0), 0);
+		KUNIT_EXPECT_EQ(test, post(m, 1), i <= 4 ? -EINVAL : 0);
+		m->mock->refuse_destroy = true;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_destroy_qp(&m->qp.ibqp, NULL), 0);
+		KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], i <= 4 ? 1 : 2);
+		m->mock->refuse_destroy = false;
+		mlx5_ib_orphans_retry(m->mock->dev);
+		KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], 0);
+		m->qp.wqs = NULL;
+	}
+	destroy_all(test, m);
+}
+
+/* The table has no P_Key without a sender, so the work that creates senders has nothing to do. */
+static void pkey_event_is_handled_while_qp1_can_send(struct kunit *test)
+{
+	static const struct {
+		enum ib_qp_state state;
+		int want;
+	} states[] = {
+		{ IB_QPS_INIT, NOTIFY_DONE }, { IB_QPS_RTR, NOTIFY_DONE },
+		{ IB_QPS_RTS, NOTIFY_OK }, { IB_QPS_SQD, NOTIFY_OK },
+		{ IB_QPS_SQE, NOTIFY_OK }, { IB_QPS_ERR, NOTIFY_DONE },
+	};
+	struct mlx5_eqe eqe = { .sub_type = MLX5_PORT_CHANGE_SUBTYPE_PKEY };
+	struct manager *m = make_manager(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	KUNIT_ASSERT_NOT_NULL(test, pkey_events);
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		m->qp.state = states[i].state;
+		KUNIT_EXPECT_EQ_MSG(test, states[i].want,
+				    pkey_events->notifier_call(pkey_events,
+							       MLX5_EVENT_TYPE_PORT_CHANGE, &eqe),
+				    "in state %u", states[i].state);
+	}
+	m->qp.state = IB_QPS_RTS;
+	destroy_all(test, m);
+}
+
+/* ---- MADs that firmware answers ---------------------------------------------------------- */
+
+/* @wc is NULL if a process of this host asks. */
+static int process(struct manager *m, const struct ib_wc *wc, const struct ib_mad *in,
+		   struct ib_mad *out)
+{
+	size_t size = sizeof(*out);
+	u16 pkey_index = 0;
+
+	return mlx5_ib_process_mad(&m->mock->dev->ib_dev, 0, 1, wc, NULL, in, out, &size,
+				   &pkey_index);
+}
+
+static void firmware_gets_the_mads_that_it_answers(struct kunit *test)
+{
+	static const struct {
+		u8 class, method;
+		__be16 attr;
+		int want;
+	} mads[] = {
+		{ 0x01, 0x01, cpu_to_be16(0x11), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY },
+		{ 0x01, 0x02, cpu_to_be16(0x15), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY },
+		{ 0x81, 0x01, cpu_to_be16(0x11), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY },
+		{ 0x81, 0x07, cpu_to_be16(0x02), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED },
+		{ 0x04, 0x01, cpu_to_be16(0x12), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY },
+		{ 0x01, 0x01, cpu_to_be16(0x20), IB_MAD_RESULT_SUCCESS },	/* SMInfo */
+		{ 0x01, 0x81, cpu_to_be16(0x11), IB_MAD_RESULT_SUCCESS },	/* a response */
+		{ 0x01, 0x05, cpu_to_be16(0x02), IB_MAD_RESULT_SUCCESS },	/* a trap */
+		{ 0x03, 0x01, cpu_to_be16(0x35), IB_MAD_RESULT_SUCCESS },
+		{ 0x07, 0x03, cpu_to_be16(0x10), IB_MAD_RESULT_SUCCESS },
+		{ 0x0a, 0x02, cpu_to_be16(0x50), IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY },
+		{ 0x30, 0x01, cpu_to_be16(0x10), IB_MAD_RESULT_SUCCESS },
+	};
+	struct manager *m = make_manager(test);
+	struct ib_mad in, out;
+	struct ib_wc wc = {};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(mads); i++) {
+		memset(&in, 0, sizeof(in));
+		memset(&out, 0, sizeof(out));
+		in.mad_hdr.mgmt_class = mads[i].class;
+		in.mad_hdr.method = mads[i].method;
+		in.mad_hdr.attr_id = mads[i].attr;
+		wc.slid = 7;
+		m->mock->num_commands = 0;
+		KUNIT_EXPECT_EQ(test, process(m, &wc, &in, &out), mads[i].want);
+		KUNIT_EXPECT_EQ(test, m->mock->num_commands,
+				mads[i].want == IB_MAD_RESULT_SUCCESS ? 0 : 1);
+		if (!m->mock->num_commands)
+			continue;
+		KUNIT_EXPECT_EQ(test, m->mock->opcode, MLX5_CMD_OP_MAD_IFC);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(mad_ifc_in, m->mock->in, remote_lid), 7);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(mad_ifc_in, m->mock->in, port), 1);
+		KUNIT_EXPECT_EQ(test, MLX5_GET(mad_ifc_in, m->mock->in, op_mod), 0);
+		KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(mad_ifc_in, m->mock->in, mad), &in,
+				   sizeof(in));
+		KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status) >> 15,
+				mads[i].class == 0x81 && mads[i].method == 0x01);
+	}
+
+	/* A process of this host asks: no key is checked. The firmware's own trap goes nowhere. */
+	in.mad_hdr.mgmt_class = 0x81;
+	in.mad_hdr.method = 0x01;
+	KUNIT_EXPECT_EQ(test, process(m, NULL, &in, &out),
+			IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mad_ifc_in, m->mock->in, op_mod), 3);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mad_ifc_in, m->mock->in, remote_lid), 0xffff);
+	in.mad_hdr.method = 0x05;
+	wc.slid = 0;
+	KUNIT_EXPECT_EQ(test, process(m, &wc, &in, &out),
+			IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED);
+
+	in.mad_hdr.method = 0x01;
+	m->mock->num_commands = 0;
+	m->mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, process(m, &wc, &in, &out), IB_MAD_RESULT_FAILURE);
+	m->mock->refuse = 0;
+	destroy_all(test, m);
+}
+
+/* ---- multicast --------------------------------------------------------------------------- */
+
+static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	struct mock *mock = m->mock;
+	union ib_gid gid;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(gid.raw); i++)
+		gid.raw[i] = 0xff - i;
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_UD), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_ATTACH_TO_MCG);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(attach_to_mcg_in, mock->in, qpn), m->qp.rsc.num);
+	KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(attach_to_mcg_in, mock->in, multicast_gid), gid.raw,
+			   sizeof(gid.raw));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DETACH_FROM_MCG);
+	KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(detach_from_mcg_in, mock->in, multicast_gid), gid.raw,
+			   sizeof(gid.raw));
+
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), mock->refuse_err);
+	mock->refuse = 0;
+	destroy_all(test, m);
+}
+
+static struct kunit_case mad_cases[] = {
+	KUNIT_CASE(qp0_and_qp1_are_created_as_such),
+	KUNIT_CASE(process_gets_no_special_queue_pair),
+	KUNIT_CASE(each_pkey_is_sent_by_its_own_queue_pair),
+	KUNIT_CASE(sender_says_that_it_is_qp1),
+	KUNIT_CASE(refusal_leaves_qp1_working_and_no_sender),
+	KUNIT_CASE(pkey_event_is_handled_while_qp1_can_send),
+	KUNIT_CASE(firmware_gets_the_mads_that_it_answers),
+	KUNIT_CASE(group_is_attached_and_detached_by_its_gid),
+	{}
+};
+
+static struct kunit_suite mad_suite = {
+	.name = "bluebell_mad",
+	.test_cases = mad_cases,
+};
+
+kunit_test_suite(mad_suite);

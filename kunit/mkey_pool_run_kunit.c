@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the pool of free memory keys at work, on a device that executes UMRs: keys that
+ * are created, kept, aged, refused and destroyed. The cases run the pool's works themselves,
+ * because static stubs take effect only in the test's own task.
+ */
+
+#include <kunit/test.h>
+#include <linux/mman.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <rdma/ib_verbs.h>
+
+#include "../bluebell.h"
+#include "../layout_mkey.h"
+#include "../mkey.h"
+#include "../mkey_pool.h"
+#include "../mr.h"
+#include "../ucontext.h"
+#include "../umr_qp.h"
+#include "lib/mock_hca.h"
+
+/* Free keys of all classes that no region uses. */
+#define READY_KEYS	34
+#define MANY		40
+/* More than fit into a UMR. */
+#define LIST_PAGES	24
+#define MAGIC		0x6c69737400000000ULL
+
+/**
+ * struct pool_env - a device with the driver's own pool
+ * @mock: the device
+ * @hca: the part of the device that executes UMRs
+ * @dev: the device, as the driver knows it
+ * @others: keys that are not of the pool
+ */
+struct pool_env {
+	struct mock *mock;
+	struct mock_hca *hca;
+	struct mlx5_ib_dev *dev;
+	unsigned int others;
+};
+
+/* A device whose UMR nobody has used. */
+static struct pool_env *make_bare_env(struct kunit *test)
+{
+	struct pool_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, env);
+	env->mock = mock_create(test);
+	env->hca = mock_hca_create(env->mock);
+	env->dev = env->mock->dev;
+	return env;
+}
+
+/* What is queued from now on is not run. */
+static void hold_works(struct pool_env *env)
+{
+	disable_work_sync(&env->dev->mkey_pool->upkeep);
+	disable_delayed_work_sync(&env->dev->mkey_pool->ageing);
+}
+
+static struct pool_env *make_env(struct kunit *test)
+{
+	struct pool_env *env = make_bare_env(test);
+
+	mock_hca_start(env->hca);
+	mlx5_ib_cleanup_mkey_pool(env->dev);
+	env->others = env->mock->num_live[MOCK_MKEY];
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_mkey_pool(env->dev), 0);
+	hold_works(env);
+	return env;
+}
+
+static void run_upkeep(struct pool_env *env)
+{
+	env->dev->mkey_pool->upkeep.func(&env->dev->mkey_pool->upkeep);
+}
+
+static void run_ageing(struct pool_env *env)
+{
+	env->dev->mkey_pool->ageing.work.func(&env->dev->mkey_pool->ageing.work);
+}
+
+static unsigned int pool_keys(struct pool_env *env)
+{
+	return env->mock->num_live[MOCK_MKEY] - env->others;
+}
+
+/* Keys of the smallest class, from the pool, or from firmware if the pool has none. */
+static void take(struct kunit *test, struct pool_env *env, u32 *keys, int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++)
+		if (!mlx5_ib_mkey_pool_alloc(env->dev, 0, &keys[i]))
+			KUNIT_ASSERT_EQ(test, 0, mlx5_ib_mkey_pool_create(env->dev, 8, 0,
+									  &keys[i]));
+}
+
+static void give(struct pool_env *env, const u32 *keys, int num)
+{
+	while (num--)
+		mlx5_ib_mkey_pool_free(env->dev, 0, *keys++);
+}
+
+/*
+ * The list of a region with more pages than a UMR carries itself is read by DMA. The device has no
+ * larger pages, which would make the list shorter.
+ */
+static void long_list_is_where_the_device_reads(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_pd pd = { .ibpd.device = &env->dev->ib_dev };
+	unsigned long mem, i;
+	struct ib_mr *mr;
+	u64 entry;
+
+	mem = kunit_vm_mmap(test, NULL, 0, LIST_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	KUNIT_ASSERT_NE(test, mem, 0);
+	for (i = 0; i < LIST_PAGES; i++)
+		KUNIT_ASSERT_EQ(test, put_user(MAGIC + i, (u64 __user *)(mem + i * PAGE_SIZE)), 0);
+	MOCK_SET_CAP_OF(&env->dev->caps, MLX5_CAP_GENERAL_2, cmd_hca_cap_2,
+			max_mkey_log_entity_size_mtt, PAGE_SHIFT);
+	run_upkeep(env);
+	env->mock->num_commands = 0;
+	mr = mlx5_ib_reg_user_mr(&pd.ibpd, mem, LIST_PAGES * PAGE_SIZE, mem,
+				 IB_ACCESS_LOCAL_WRITE, NULL, mock_udata(env->mock, NULL, 0, 0));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	for (i = 0; i < LIST_PAGES; i++) {
+		entry = mock_hca_translate(env->hca, mr->lkey, mem + i * PAGE_SIZE);
+		KUNIT_ASSERT_NE(test, entry, 0);
+		KUNIT_EXPECT_EQ(test, *(u64 *)phys_to_virt(entry & PAGE_MASK), MAGIC + i);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+}
+
+static void upkeep_makes_the_wanted_keys_ready(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(env->hca), 0);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_free(env->hca), READY_KEYS);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+}
+
+/* As if there had been no memory for more room. KASAN sees a key behind the end. */
+static void key_without_room_in_the_pool_is_destroyed(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[MANY];
+
+	take(test, env, keys, MANY);
+	KUNIT_ASSERT_EQ(test, mc->use.free, 0);
+	KUNIT_ASSERT_GE(test, mc->room, MANY);
+	kfree(mc->keys);
+	mc->keys = kmalloc_array(5, sizeof(*mc->keys), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mc->keys);
+	mc->room = 5;
+	give(env, keys, MANY);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 5);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 5);
+	/* The keys that upkeep creates have no room either, and it does not try for ever. */
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 5);
+	/* The next demand makes room again. */
+	take(test, env, keys, MANY);
+	KUNIT_EXPECT_GE(test, mc->room, MANY);
+	give(env, keys, MANY);
+	KUNIT_EXPECT_EQ(test, mc->use.free, MANY);
+}
+
+static void ageing_destroys_keys_that_no_region_needs(struct kunit *test)
+{
+	static const unsigned int kept[] = { 28, 18, 16, 16 };
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[MANY];
+	int i;
+
+	take(test, env, keys, MANY);
+	give(env, keys, MANY);
+	KUNIT_EXPECT_EQ(test, mc->use.free, MANY);
+	for (i = 0; i < ARRAY_SIZE(kept); i++) {
+		run_ageing(env);
+		run_upkeep(env);
+		KUNIT_EXPECT_EQ_MSG(test, mc->use.free, kept[i], "after %d periods", i + 1);
+	}
+	KUNIT_EXPECT_EQ(test, mc->use.peak, 2);
+	run_ageing(env);
+	run_ageing(env);
+	KUNIT_EXPECT_EQ(test, mc->use.peak, 0);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+}
+
+/* Without UMR nobody will need the free keys. Keys that were in use are destroyed at once. */
+static void keys_age_without_umr(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct delayed_work *ageing = &env->dev->mkey_pool->ageing;
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[MANY];
+	int i;
+
+	take(test, env, keys, MANY);
+	give(env, keys, MANY / 2);
+	KUNIT_EXPECT_EQ(test, mc->use.free, MANY / 2);
+	mlx5_ib_abort_umr(env->dev);
+	enable_delayed_work(ageing);
+	give(env, keys + MANY / 2, MANY / 2);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), MANY / 2);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(ageing));
+	disable_delayed_work_sync(ageing);
+	for (i = 0; i < 10; i++) {
+		run_ageing(env);
+		run_upkeep(env);
+	}
+	KUNIT_EXPECT_EQ(test, mc->use.peak, 0);
+	/* What the class keeps when no region uses it. */
+	KUNIT_EXPECT_EQ(test, pool_keys(env), 16);
+}
+
+static void refused_keys_are_created_and_destroyed_later(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[MANY];
+
+	/* Firmware creates none. */
+	env->mock->refuse = env->mock->num_commands + 1;
+	run_upkeep(env);
+	env->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, mc->use.free, 0);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+
+	/* Firmware destroys none: they stay in the pool until it does. */
+	take(test, env, keys, MANY);
+	give(env, keys, MANY);
+	run_ageing(env);
+	env->mock->refuse_destroy = true;
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, mc->use.free, MANY);
+	env->mock->refuse_destroy = false;
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 28);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), mock_hca_num_free(env->hca));
+}
+
+static void shrinker_counts_each_key_once(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct shrinker *shrinker = env->dev->mkey_pool->shrinker;
+	struct shrink_control sc = { .gfp_mask = GFP_KERNEL, .nr_to_scan = 1 << 20 };
+
+	KUNIT_EXPECT_EQ(test, shrinker->count_objects(shrinker, &sc), SHRINK_EMPTY);
+	run_upkeep(env);
+	KUNIT_EXPECT_EQ(test, shrinker->count_objects(shrinker, &sc), READY_KEYS);
+	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), READY_KEYS);
+	/* All are marked already. */
+	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
+}
+
+/* ---- keys with an owner ---------------------------------------------------------- */
+
+static int create(struct pool_env *env, struct mlx5_ib_mkey *mkey)
+{
+	struct mlx5_ib_mkc_attr attr = {
+		.access = IB_ACCESS_LOCAL_WRITE, .pdn = 5, .length = 8 * PAGE_SIZE,
+		.page_shift = PAGE_SHIFT, .nmtts = 8,
+	};
+
+	*mkey = (struct mlx5_ib_mkey){};
+	return mlx5_ib_mkey_create_mtts(env->dev, mkey, NULL, &attr);
+}
+
+/* A key is counted as in use once, whatever ends its use. */
+static void revoked_key_is_counted_once(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	struct mlx5_ib_mkey mkey;
+
+	run_upkeep(env);
+	/* UMR revokes the key, which the pool then gets back. */
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 1);
+	mlx5_ib_mkey_revoke(env->dev, &mkey);
+	KUNIT_EXPECT_TRUE(test, mkey.revoked);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 16);
+
+	/* UMR fails, so firmware destroys the key; the pool does not get it back. */
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_NOT_EXECUTED;
+	mlx5_ib_mkey_revoke(env->dev, &mkey);
+	KUNIT_EXPECT_TRUE(test, mkey.destroyed);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, mc->use.free, 15);
+	KUNIT_EXPECT_EQ(test, pool_keys(env), mock_hca_num_free(env->hca));
+
+	/* No free key, and firmware creates none. */
+	mc->use.peak = 0;
+	while (mc->use.free)
+		mlx5_ib_mkey_table_discard(env->dev, 0, mc->keys[--mc->use.free]);
+	env->mock->refuse = env->mock->num_commands + 1;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), env->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+}
+
+/* UMR fails to fill a key, which firmware refuses to destroy: the key may lead to the memory. */
+static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey mkey = {};
+
+	/* UMR frees the key, so that another one can take its place. */
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	env->mock->refuse_destroy = true;
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_NOT_EXECUTED;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), 0);
+	env->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	env->hca->stuck++;
+
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	env->mock->refuse_destroy = true;
+	env->hca->fail = env->hca->num_requests + 1;
+	env->hca->how = MOCK_STOPPED;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), -ENOTRECOVERABLE);
+	env->hca->stuck++;
+}
+
+/* It is in the domain of free keys, out of which only a new region takes it. */
+static void revoked_key_is_given_no_rights(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey mkey = {};
+	unsigned int num;
+
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+	mkey = (struct mlx5_ib_mkey){};
+	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
+	KUNIT_ASSERT_GE(test, mkey.class, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_change(env->dev, &mkey, 0, IB_ACCESS_REMOTE_READ, 9), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_umr_revoke(env->dev, &mkey), 0);
+	num = env->hca->num_requests;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_change(env->dev, &mkey, 0, IB_ACCESS_REMOTE_READ, 9),
+			-EIO);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, num);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+}
+
+/* With an offset of 16 bits not all entries can be named, nor those of a region with windows. */
+static void firmware_fills_entries_that_umr_cannot_name(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = make_env(test)->dev;
+	static const u32 access[] = { 0, IB_ACCESS_MW_BIND };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(access); i++) {
+		MOCK_SET_CAP(&dev->caps, umr_extended_translation_offset, 0);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_choose_class(dev, BIT(17) + 1, access[i]),
+				MLX5_IB_CLASS_FIRMWARE);
+		KUNIT_EXPECT_NE(test, mlx5_ib_mkey_pool_choose_class(dev, BIT(17), access[i]),
+				MLX5_IB_CLASS_FIRMWARE);
+		MOCK_SET_CAP(&dev->caps, umr_extended_translation_offset, 1);
+		KUNIT_EXPECT_NE(test, mlx5_ib_mkey_pool_choose_class(dev, BIT(17) + 1, access[i]),
+				MLX5_IB_CLASS_FIRMWARE);
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_pool_choose_class(dev, 1, IB_ACCESS_MW_BIND),
+			MLX5_IB_CLASS_LONG);
+}
+
+/* UMR is set up by the first registration. If it cannot be, firmware creates the key. */
+static void failed_setup_of_umr_fails_no_registration(struct kunit *test)
+{
+	struct pool_env *env = make_bare_env(test);
+	struct mock *mock = env->mock;
+	struct mlx5_ib_mkey mkey;
+	unsigned int n;
+
+	/* PD, CQ, key, QP and three changes of its state. */
+	for (n = 1; n <= 7; n++) {
+		env->dev->mkey_pool_retry = jiffies;
+		mock->num_commands = 0;
+		mock->refuse = n;
+		KUNIT_EXPECT_EQ_MSG(test, create(env, &mkey), 0, "refusal %u", n);
+		KUNIT_EXPECT_EQ(test, mkey.class, MLX5_IB_CLASS_FIRMWARE);
+		KUNIT_EXPECT_NULL(test, env->dev->umr);
+		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 1, "refusal %u", n);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+
+		/* The next registration does not try again at once, but paging does. */
+		mock->num_commands = 0;
+		KUNIT_EXPECT_EQ(test, create(env, &mkey), n == 1 ? mock->refuse_err : 0);
+		KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+		mock->refuse = 0;
+		if (n > 1)
+			KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+		mock->refuse = n;
+		mock->num_commands = 0;
+		KUNIT_EXPECT_EQ(test, mlx5_ib_use_mkey_pool(env->dev), mock->refuse_err);
+	}
+	mock->refuse = 0;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_use_mkey_pool(env->dev), 0);
+	KUNIT_ASSERT_NOT_NULL(test, env->dev->mkey_pool);
+	hold_works(env);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, create(env, &mkey), 0);
+	KUNIT_EXPECT_GE(test, mkey.class, 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
+}
+
+static struct kunit_case mkey_pool_run_cases[] = {
+	KUNIT_CASE(long_list_is_where_the_device_reads),
+	KUNIT_CASE(upkeep_makes_the_wanted_keys_ready),
+	KUNIT_CASE(key_without_room_in_the_pool_is_destroyed),
+	KUNIT_CASE(ageing_destroys_keys_that_no_region_needs),
+	KUNIT_CASE(keys_age_without_umr),
+	KUNIT_CASE(refused_keys_are_created_and_destroyed_later),
+	KUNIT_CASE(shrinker_counts_each_key_once),
+	KUNIT_CASE(revoked_key_is_counted_once),
+	KUNIT_CASE(key_that_may_reach_memory_is_replaced_or_reported),
+	KUNIT_CASE(revoked_key_is_given_no_rights),
+	KUNIT_CASE(firmware_fills_entries_that_umr_cannot_name),
+	KUNIT_CASE(failed_setup_of_umr_fails_no_registration),
+	{}
+};
+
+static struct kunit_suite mkey_pool_run_suite = {
+	.name = "bluebell_mkey_pool_run",
+	.test_cases = mkey_pool_run_cases,
+};
+
+kunit_test_suite(mkey_pool_run_suite);

@@ -1,0 +1,773 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of paged regions from registration to deregistration, with each firmware command
+ * refused and each UMR failing in turn. The mock device walks the translation tables that it has
+ * been given.
+ */
+
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/sched/mm.h>
+#include <linux/uaccess.h>
+#include <net/netlink.h>
+
+#include "../cq.h"
+#include "../mr.h"
+#include "../odp_internal.h"
+#include "../orphan.h"
+#include "../qp.h"
+#include "../restrack.h"
+#include "../srq.h"
+#include "../ucontext.h"
+#include "../umr_qp.h"
+#include "lib/mock_hca.h"
+
+#define MEM_PAGES	64
+#define MEM_ALIGN	SZ_2M
+/* The lowest address that a process can have memory at, as a rule: vm.mmap_min_addr. */
+#define LOW_MEM		SZ_64K
+#define MAGIC		0x6b6e696600000000ULL
+/* More commands or UMRs than any run takes. */
+#define MAX_STEPS	200
+
+/* Few pages, which one UMR carries inline, and more; neither starts or ends at a block. */
+static const struct part {
+	unsigned int first;
+	unsigned int num;
+} parts[] = { { 3, 2 }, { 9, 45 } };
+
+static const struct region_case {
+	const char *name;
+	bool implicit;
+	u32 access;
+	/* Length of the region. The process has memory only at its start. */
+	u64 pages;
+	/* What a run without failures takes. */
+	unsigned int commands;
+	unsigned int requests;
+} region_cases[] = {
+	{ "a short table", false, 0, MEM_PAGES, 1, 4 },
+	{ "a table too long for a command", false, 0, 5000, 1, 6 },
+	{ "an implicit region", true, 0, 0, 5, 10 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(region, region_cases, name);
+
+/**
+ * struct env - a process with memory, and a device
+ * @mock: the device
+ * @hca: the part of the device that executes UMRs
+ * @pd: protection domain
+ * @mem: address of MEM_PAGES pages of the process
+ * @keys: number of keys while no region is registered
+ * @mr: the registered region or NULL
+ */
+struct env {
+	struct mock *mock;
+	struct mock_hca *hca;
+	struct mlx5_ib_pd pd;
+	unsigned long mem;
+	unsigned int keys;
+	struct ib_mr *mr;
+};
+
+/* All in one leaf and in one chunk of page-in, so that advice is mapped as a whole or not. */
+static void map_memory(struct kunit *test, struct env *env)
+{
+	unsigned long room = vm_mmap(NULL, 0, 2 * MEM_ALIGN, PROT_NONE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, 0);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(room));
+	env->mem = ALIGN(room, MEM_ALIGN);
+	KUNIT_ASSERT_EQ(test, vm_munmap(room, 2 * MEM_ALIGN), 0);
+	KUNIT_ASSERT_EQ(test, vm_mmap(NULL, env->mem, MEM_PAGES * PAGE_SIZE,
+				      PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), env->mem);
+}
+
+static struct env *make_env(struct kunit *test)
+{
+	struct env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, env);
+	env->mock = mock_create(test);
+	env->hca = mock_hca_create(env->mock);
+	env->pd.ibpd.device = &env->mock->dev->ib_dev;
+	map_memory(test, env);
+	mock_hca_start(env->hca);
+	env->keys = env->mock->num_live[MOCK_MKEY];
+	return env;
+}
+
+static struct odp_mr *odp_of(struct env *env)
+{
+	return container_of(to_mmr(env->mr), struct odp_mr, mr);
+}
+
+/* ---- steps of the process ------------------------------------------------------------ */
+
+static void write_pages(struct kunit *test, struct env *env, const struct part *part)
+{
+	unsigned int i;
+
+	for (i = part->first; i < part->first + part->num; i++)
+		KUNIT_ASSERT_EQ(test, put_user(MAGIC + i,
+					       (u64 __user *)(env->mem + i * PAGE_SIZE)), 0);
+}
+
+/* Unmap all memory of the process, and map other memory in its place. */
+static void replace_memory(struct kunit *test, struct env *env)
+{
+	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem, MEM_PAGES * PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_pages(env->hca), 0,
+			    "device reaches unmapped pages");
+	KUNIT_ASSERT_EQ(test, vm_mmap(NULL, env->mem, MEM_PAGES * PAGE_SIZE,
+				      PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), env->mem);
+}
+
+static int reg(struct env *env, const struct region_case *c)
+{
+	u32 access = IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE | c->access;
+	struct ib_mr *mr;
+
+	if (c->implicit)
+		mr = mlx5_ib_odp_reg(&env->pd.ibpd, 0, U64_MAX, 0, access);
+	else
+		mr = mlx5_ib_odp_reg(&env->pd.ibpd, env->mem, c->pages * PAGE_SIZE, env->mem,
+				     access);
+	env->mr = IS_ERR(mr) ? NULL : mr;
+	return PTR_ERR_OR_ZERO(mr);
+}
+
+static int dereg(struct env *env)
+{
+	int err = mlx5_ib_dereg_mr(env->mr, NULL);
+
+	if (!err)
+		env->mr = NULL;
+	return err;
+}
+
+static int advise(struct env *env, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		  const struct part *part)
+{
+	struct ib_sge sge = {
+		.addr = env->mem + part->first * PAGE_SIZE,
+		.length = part->num * PAGE_SIZE,
+		.lkey = env->mr->lkey,
+	};
+
+	return mlx5_ib_advise_mr(&env->pd.ibpd, advice, flags, &sge, 1, NULL);
+}
+
+static int advise_write(struct env *env, const struct part *part)
+{
+	return advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+		      IB_UVERBS_ADVISE_MR_FLAG_FLUSH, part);
+}
+
+/* ---- state of the device ---------------------------------------------------------------- */
+
+static void expect_pages(struct kunit *test, struct env *env, const struct part *part)
+{
+	unsigned int i;
+	u64 entry;
+
+	for (i = part->first; i < part->first + part->num; i++) {
+		entry = mock_hca_translate(env->hca, env->mr->lkey, env->mem + i * PAGE_SIZE);
+		KUNIT_ASSERT_EQ_MSG(test, entry & (MLX5_EN_RD | MLX5_EN_WR),
+				    MLX5_EN_RD | MLX5_EN_WR, "page %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, *(u64 *)phys_to_virt(entry & PAGE_MASK), MAGIC + i,
+				    "page %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), part->num);
+}
+
+/* The state before the region was registered, but for @stuck keys that firmware has kept. */
+static void expect_no_region(struct kunit *test, struct env *env, unsigned int stuck,
+			     const char *after)
+{
+	struct mock_hca *hca = env->hca;
+
+	KUNIT_EXPECT_EQ_MSG(test, env->mock->num_live[MOCK_MKEY] - mock_hca_num_free(hca),
+			    env->keys + stuck, "keys after %s", after);
+	KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_in_use(hca), 0, "keys in use after %s", after);
+	KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_pages(hca), 0, "pages after %s", after);
+	KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_slots(hca, true), 0, "published after %s", after);
+	KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_slots(hca, false),
+			    mock_hca_num_free(hca) + hca->stuck + stuck, "slots after %s", after);
+	env->keys += stuck;
+	hca->stuck += stuck;
+}
+
+/* Run the queued reclaims as the workqueue would. Returns the number of leaves that are left. */
+static unsigned int reclaim(struct env *env)
+{
+	struct odp_mr *mr = odp_of(env);
+	struct odp_key *dir_key, *leaf_key;
+	struct odp_leaf *leaf;
+	unsigned long i, j;
+	unsigned int num = 0;
+	struct odp_dir *dir;
+
+	if (mr->leaf)
+		return 0;
+	xa_for_each(&mr->root->children, i, dir_key) {
+		dir = container_of(dir_key, struct odp_dir, key);
+		xa_for_each(&dir->children, j, leaf_key) {
+			leaf = container_of(leaf_key, struct odp_leaf, key);
+			if (cancel_delayed_work(&leaf->reclaim))
+				leaf->reclaim.work.func(&leaf->reclaim.work);
+		}
+		xa_for_each(&dir->children, j, leaf_key)
+			num++;
+	}
+	return num;
+}
+
+/* ---- a run: register, map, unmap, map, deregister ----------------------------------------- */
+
+/* Nothing fails any more. */
+static void clear_failure(struct env *env)
+{
+	env->mock->refuse = 0;
+	env->hca->fail = 0;
+	env->hca->stopped = false;
+}
+
+/* Whether the @n-th command or UMR, which was to fail, has been sent. */
+static bool has_failed(struct env *env, unsigned int n, bool command)
+{
+	return n && n <= (command ? env->mock->num_commands : env->hca->num_requests);
+}
+
+/**
+ * struct run - what happens to a region in one run
+ * @env: process and device
+ * @c: kind of the region
+ * @n: number of the command or UMR that fails, from 1; 0 for none
+ * @command: a command fails, not a UMR
+ */
+struct run {
+	struct env *env;
+	const struct region_case *c;
+	unsigned int n;
+	bool command;
+};
+
+static void expect_failure(struct kunit *test, const struct run *run, int err, const char *of)
+{
+	struct env *env = run->env;
+
+	KUNIT_EXPECT_TRUE_MSG(test, has_failed(env, run->n, run->command),
+			      "%s: %d without a failure", of, err);
+}
+
+static void page_in_part(struct kunit *test, const struct run *run, const struct part *part)
+{
+	struct env *env = run->env;
+	int err;
+
+	write_pages(test, env, part);
+	err = advise_write(env, part);
+	if (err) {
+		expect_failure(test, run, err, "advice");
+		KUNIT_EXPECT_TRUE_MSG(test, err == -EFAULT || err == -ENOMEM, "%d", err);
+		KUNIT_EXPECT_EQ_MSG(test, mock_hca_num_pages(env->hca), 0,
+				    "pages mapped by failed advice");
+		reclaim(env);
+		clear_failure(env);
+		reclaim(env);
+		err = advise_write(env, part);
+		if (odp_of(env)->leaf && odp_of(env)->leaf->dead)
+			KUNIT_EXPECT_EQ(test, err, -EFAULT);
+		else
+			KUNIT_EXPECT_EQ(test, err, 0);
+	}
+	if (!err)
+		expect_pages(test, env, part);
+}
+
+static void unmap_memory(struct kunit *test, const struct run *run)
+{
+	struct env *env = run->env;
+	struct odp_mr *mr = odp_of(env);
+
+	replace_memory(test, env);
+	if (mr->leaf)
+		KUNIT_EXPECT_EQ(test, mr->leaf->npages, 0);
+	if (reclaim(env)) {
+		KUNIT_EXPECT_TRUE(test, has_failed(env, run->n, run->command));
+		clear_failure(env);
+		KUNIT_EXPECT_EQ_MSG(test, reclaim(env), 0, "leaves without a mapped page");
+	}
+}
+
+static void deregister(struct kunit *test, const struct run *run)
+{
+	struct env *env = run->env;
+	unsigned int stuck = 0;
+	bool before, after;
+	struct odp_mr *mr;
+	int err;
+
+	before = has_failed(env, run->n, run->command);
+	err = dereg(env);
+	after = has_failed(env, run->n, run->command);
+	if (err) {
+		expect_failure(test, run, err, "deregistration");
+		KUNIT_EXPECT_EQ(test, err, env->mock->refuse_err);
+		mr = mlx5_ib_odp_mr_get(env->mock->dev->odp, env->mr->lkey);
+		/* Without its root, an implicit region has no key that a lookup could find. */
+		if (odp_of(env)->mr.mkey.destroyed) {
+			KUNIT_EXPECT_TRUE(test, run->c->implicit);
+			KUNIT_EXPECT_NULL(test, mr);
+		} else {
+			KUNIT_EXPECT_PTR_EQ(test, mr, odp_of(env));
+		}
+		if (mr)
+			mlx5_ib_mkey_put(&mr->mr.mkey);
+		clear_failure(env);
+		KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	} else if (run->command && after && !before) {
+		/* A key below the root of an implicit region may stay for good. */
+		KUNIT_EXPECT_TRUE(test, run->c->implicit);
+		stuck = 1;
+	}
+	expect_no_region(test, env, stuck, "deregistration");
+	/* The MMU notifiers of the region have been removed. */
+	replace_memory(test, env);
+}
+
+static void run_region(struct kunit *test, const struct run *run)
+{
+	struct env *env = run->env;
+	int err;
+
+	env->mock->num_commands = 0;
+	env->hca->num_requests = 0;
+	env->mock->refuse = run->command ? run->n : 0;
+	env->hca->fail = run->command ? 0 : run->n;
+	err = reg(env, run->c);
+	if (err) {
+		expect_failure(test, run, err, "registration");
+		KUNIT_EXPECT_EQ(test, err, run->command ? env->mock->refuse_err : -ENOMEM);
+		expect_no_region(test, env, 0, "a refused registration");
+	} else {
+		page_in_part(test, run, &parts[0]);
+		unmap_memory(test, run);
+		page_in_part(test, run, &parts[1]);
+		deregister(test, run);
+	}
+	clear_failure(env);
+}
+
+/*
+ * Let each command or UMR of a run fail in turn, with an empty pool of keys or, if @warm, with the
+ * keys of a run before. Returns how many commands or UMRs a run takes.
+ */
+static unsigned int run_with_failures(struct kunit *test, struct env *env, bool command,
+				      bool warm)
+{
+	struct run run = { .env = env, .c = test->param_value, .command = command };
+	unsigned int n;
+
+	for (n = 1; n < MAX_STEPS; n++) {
+		mock_hca_empty_pool(env->hca);
+		run.n = 0;
+		if (warm)
+			run_region(test, &run);
+		run.n = n;
+		run_region(test, &run);
+		if (!has_failed(env, n, command))
+			break;
+	}
+	return n - 1;
+}
+
+static void refusal_of_any_command_leaves_nothing(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+
+	KUNIT_EXPECT_EQ(test, run_with_failures(test, env, true, false), c->commands);
+	run_with_failures(test, env, true, true);
+}
+
+static void failure_of_any_umr_leaves_no_page_in_reach(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+
+	for (env->hca->how = 0; env->hca->how < MOCK_NUM_FAILURES; env->hca->how++) {
+		KUNIT_EXPECT_EQ(test, run_with_failures(test, env, false, false), c->requests);
+		KUNIT_EXPECT_GE(test, run_with_failures(test, env, false, true), c->requests);
+	}
+}
+
+/* ---- other cases ----------------------------------------------------------------------- */
+
+static void region_without_a_fault_queue_is_refused(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct mlx5_eq *eq = odp->eq;
+
+	odp->eq = NULL;
+	env->mock->num_commands = 0;
+	env->mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, reg(env, c), env->mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, env->mock->opcode, MLX5_CMD_OP_CREATE_EQ);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
+	KUNIT_EXPECT_NULL(test, odp->eq);
+	expect_no_region(test, env, 0, "a refused event queue");
+	env->mock->refuse = 0;
+	odp->eq = eq;
+}
+
+static void failed_advice_maps_no_page(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	const struct part part = { 9, 45 };
+
+	KUNIT_ASSERT_EQ(test, reg(env, c), 0);
+	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + 50 * PAGE_SIZE, PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &part), -EFAULT);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	/* An implicit region does not keep the leaf either. */
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	/* Pages that the process has not touched are skipped without an error. */
+	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+				     IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &parts[0]), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+static bool umr_is_stuck(struct mlx5_ib_dev *dev)
+{
+	return true;
+}
+
+/* What mlx5_ib_orphan_keep() was last called with. */
+static struct {
+	void *buffer;
+	mlx5_ib_free_buffer_t free;
+} kept;
+
+static void keep_list(struct mlx5_ib_dev *dev, void *buffer, dma_addr_t dma, size_t bytes,
+		      mlx5_ib_free_buffer_t free)
+{
+	dma_unmap_single(dev->dma_device, dma, bytes, DMA_TO_DEVICE);
+	kept.buffer = buffer;
+	kept.free = free;
+}
+
+/* The device may read the list of translation entries again when page-in has failed. */
+static void list_that_the_device_may_read_is_kept(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	kept.buffer = NULL;
+	kunit_activate_static_stub(test, mlx5_ib_orphan_keep, keep_list);
+	kunit_activate_static_stub(test, mlx5_ib_umr_is_stuck, umr_is_stuck);
+	env->hca->how = MOCK_NOT_EXECUTED;
+	env->hca->fail = env->hca->num_requests + 1;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -EFAULT);
+	KUNIT_ASSERT_NOT_NULL(test, kept.buffer);
+	/* Pages of a slab cache have no references of their own. */
+	KUNIT_EXPECT_FALSE(test, PageSlab(virt_to_page(kept.buffer)));
+	KUNIT_EXPECT_EQ(test, page_count(virt_to_page(kept.buffer)), 1);
+	kept.free(kept.buffer);
+	kunit_deactivate_static_stub(test, mlx5_ib_umr_is_stuck);
+	clear_failure(env);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* ib_advise_mr() passes no attributes, in which the context would be. */
+static void kernel_consumer_may_advise(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &parts[1]),
+			0);
+	expect_pages(test, env, &parts[1]);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* A process can keep a fault from being resolved for ever. */
+static void advice_waits_once_for_a_stuck_fault(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+	struct mlx5_ib_odp *odp = env->hca->mock->dev->odp;
+	struct ib_sge sge[50];
+	unsigned long start;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	for (i = 0; i < ARRAY_SIZE(sge); i++)
+		sge[i] = (struct ib_sge){
+			.addr = env->mem + parts[1].first * PAGE_SIZE, .length = PAGE_SIZE,
+			.lkey = env->mr->lkey,
+		};
+	atomic_inc(&odp->num_faults);
+	start = jiffies;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_advise_mr(&env->pd.ibpd,
+						IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+						IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge,
+						ARRAY_SIZE(sge), NULL), 0);
+	/* It takes 20 ms for each. */
+	KUNIT_EXPECT_LT(test, jiffies_to_msecs(jiffies - start), 500);
+	atomic_dec(&odp->num_faults);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+static void partial_unmap_clears_its_own_pages(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	const struct part gap = { 20, 7 };
+	struct env *env = make_env(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, reg(env, c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	expect_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, vm_munmap(env->mem + gap.first * PAGE_SIZE, gap.num * PAGE_SIZE),
+			0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), parts[1].num - gap.num);
+	for (i = parts[1].first; i < parts[1].first + parts[1].num; i++)
+		KUNIT_EXPECT_EQ_MSG(test, !mock_hca_translate(env->hca, env->mr->lkey,
+							      env->mem + i * PAGE_SIZE),
+				    i >= gap.first && i < gap.first + gap.num, "page %u", i);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+static const struct region_case low_cases[] = {
+	{ .name = "an explicit region", .pages = LOW_MEM / PAGE_SIZE + MEM_PAGES },
+	{ .name = "an implicit region", .implicit = true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(low, low_cases, name);
+
+/* The leaf of a region that begins at address 0. */
+static struct odp_leaf *first_leaf(struct odp_mr *mr)
+{
+	struct odp_key *key;
+
+	if (mr->leaf)
+		return mr->leaf;
+	key = xa_load(&mr->root->children, 0);
+	key = xa_load(&container_of(key, struct odp_dir, key)->children, 0);
+	return container_of(key, struct odp_leaf, key);
+}
+
+/* The address space of a process that exits is invalidated from 0 to ULONG_MAX, at one time. */
+static void exit_of_a_process_clears_its_low_memory(struct kunit *test)
+{
+	const struct mmu_notifier_range range = {
+		.mm = current->mm, .start = 0, .end = ULONG_MAX,
+		.flags = MMU_NOTIFIER_RANGE_BLOCKABLE, .event = MMU_NOTIFY_RELEASE,
+	};
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	struct mmu_interval_notifier *notifier;
+	u32 access = IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE;
+
+	env->mem = vm_mmap(NULL, LOW_MEM, MEM_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, 0);
+	KUNIT_ASSERT_EQ(test, env->mem, LOW_MEM);
+	env->mr = mlx5_ib_odp_reg(&env->pd.ibpd, 0,
+				  c->implicit ? U64_MAX : c->pages * PAGE_SIZE, 0, access);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	expect_pages(test, env, &parts[1]);
+	notifier = &first_leaf(odp_of(env))->notifier;
+	KUNIT_EXPECT_TRUE(test, notifier->ops->invalidate(notifier, &range,
+							  notifier->invalidate_seq));
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, reclaim(env), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* Tables exist for the parts of a region that have pages, and for no longer. */
+static void chunk_exists_only_while_it_has_pages(struct kunit *test)
+{
+	static const struct region_case c = { .pages = 5000 };
+	struct env *env = make_env(test);
+	struct odp_leaf *leaf;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	leaf = odp_of(env)->leaf;
+	for (i = 0; i < DIV_ROUND_UP(5000, MLX5_IB_ODP_CHUNK_PAGES); i++)
+		KUNIT_EXPECT_NULL(test, leaf->chunks[i]);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	KUNIT_EXPECT_NOT_NULL(test, leaf->chunks[0]);
+	KUNIT_EXPECT_EQ(test, leaf->chunks[0]->npages, parts[1].num);
+	KUNIT_EXPECT_NULL(test, leaf->chunks[1]);
+	/* Advice on pages that are mapped writes nothing. */
+	env->hca->num_requests = 0;
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), 0);
+	KUNIT_EXPECT_EQ(test, env->hca->num_requests, 0);
+	replace_memory(test, env);
+	KUNIT_EXPECT_NULL(test, leaf->chunks[0]);
+	/* Nor do pages that the process does not have leave a table behind. */
+	KUNIT_EXPECT_EQ(test, advise(env, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+				     IB_UVERBS_ADVISE_MR_FLAG_FLUSH, &parts[0]), 0);
+	KUNIT_EXPECT_NULL(test, leaf->chunks[0]);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+static void paged_region_for_windows_is_refused(struct kunit *test)
+{
+	const struct region_case *c = test->param_value;
+	struct env *env = make_env(test);
+	struct region_case windows = *c;
+
+	windows.access |= IB_ACCESS_MW_BIND;
+	KUNIT_EXPECT_EQ(test, reg(env, &windows), -EOPNOTSUPP);
+	expect_no_region(test, env, 0, "a refused registration");
+}
+
+/* The offset of an address in its page is not translated. */
+static void iova_has_the_page_offset_of_the_address(struct kunit *test)
+{
+	const u32 access = IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE;
+	struct env *env = make_env(test);
+
+	env->mr = mlx5_ib_odp_reg(&env->pd.ibpd, env->mem + 8, PAGE_SIZE, 0, access);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(env->mr), -EINVAL);
+	env->mr = mlx5_ib_odp_reg(&env->pd.ibpd, env->mem + 8, PAGE_SIZE, 8, access);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* Another region may have the number of a key that has been destroyed. */
+static void destroyed_key_is_not_shown(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct sk_buff *msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, msg);
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	KUNIT_ASSERT_EQ(test, advise_write(env, &parts[1]), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_res_mr_entry_raw(msg, env->mr), 0);
+	env->hca->how = MOCK_NOT_EXECUTED;
+	env->hca->fail = env->hca->num_requests + 1;
+	replace_memory(test, env);
+	KUNIT_EXPECT_TRUE(test, to_mmr(env->mr)->mkey.destroyed);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_res_mr_entry_raw(msg, env->mr), -EAGAIN);
+	nlmsg_free(msg);
+	clear_failure(env);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* Firmware could create a key, but none of its pages could ever be mapped. */
+static void region_without_umr_is_refused(struct kunit *test)
+{
+	struct env *env = make_env(test);
+
+	mlx5_ib_abort_umr(env->mock->dev);
+	env->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, reg(env, test->param_value), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	expect_no_region(test, env, 0, "a refused registration");
+}
+
+static void implicit_region_holds_the_address_space(struct kunit *test)
+{
+	static const struct region_case c = { .implicit = true };
+	struct env *env = make_env(test);
+	int count = atomic_read(&current->mm->mm_count);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&current->mm->mm_count), count + 1);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&current->mm->mm_count), count);
+}
+
+static void refused_setup_of_umr_leaves_nothing(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+	unsigned int n;
+	int err;
+
+	mock_hca_create(mock);
+	for (n = 1; n < MAX_STEPS; n++) {
+		mock->num_commands = 0;
+		mock->refuse = n;
+		err = mlx5_ib_init_umr(dev);
+		if (!err)
+			break;
+		KUNIT_EXPECT_EQ_MSG(test, err, mock->refuse_err, "refusal %u", n);
+		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 0, "refusal %u", n);
+		KUNIT_EXPECT_NULL(test, dev->umr);
+	}
+	/* PD, key, CQ, QP and three changes of the QP's state. */
+	KUNIT_EXPECT_EQ(test, n, 8);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);
+
+	/* Without UMR there is no paging. */
+	MOCK_SET_CAP(&dev->caps, umr_modify_entity_size_disabled, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_init_odp(dev), 0);
+	KUNIT_EXPECT_NULL(test, dev->odp);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);
+}
+
+static struct kunit_case odp_create_cases[] = {
+	KUNIT_CASE_PARAM(refusal_of_any_command_leaves_nothing, region_gen_params),
+	KUNIT_CASE_PARAM(failure_of_any_umr_leaves_no_page_in_reach,
+			 region_gen_params),
+	KUNIT_CASE_PARAM(region_without_a_fault_queue_is_refused, region_gen_params),
+	KUNIT_CASE_PARAM(failed_advice_maps_no_page,
+			 region_gen_params),
+	KUNIT_CASE(list_that_the_device_may_read_is_kept),
+	KUNIT_CASE(kernel_consumer_may_advise),
+	KUNIT_CASE(advice_waits_once_for_a_stuck_fault),
+	KUNIT_CASE_PARAM(partial_unmap_clears_its_own_pages, region_gen_params),
+	KUNIT_CASE_PARAM(exit_of_a_process_clears_its_low_memory, low_gen_params),
+	KUNIT_CASE(chunk_exists_only_while_it_has_pages),
+	KUNIT_CASE_PARAM(paged_region_for_windows_is_refused, region_gen_params),
+	KUNIT_CASE(iova_has_the_page_offset_of_the_address),
+	KUNIT_CASE(destroyed_key_is_not_shown),
+	KUNIT_CASE_PARAM(region_without_umr_is_refused, region_gen_params),
+	KUNIT_CASE(implicit_region_holds_the_address_space),
+	KUNIT_CASE(refused_setup_of_umr_leaves_nothing),
+	{}
+};
+
+static struct kunit_suite odp_create_suite = {
+	.name = "bluebell_odp_create",
+	.test_cases = odp_create_cases,
+};
+
+kunit_test_suite(odp_create_suite);

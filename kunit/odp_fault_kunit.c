@@ -1,0 +1,807 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of page faults: which memory is mapped, and how the fault is answered. The WQEs lie
+ * in memory of a process or of the kernel.
+ */
+
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/mlx5/qp.h>
+#include <linux/mman.h>
+#include <linux/sched/mm.h>
+#include <linux/uaccess.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../cq.h"
+#include "../layout_odp.h"
+#include "../mkey.h"
+#include "../mr.h"
+#include "../odp_internal.h"
+#include "../qp.h"
+#include "../srq.h"
+#include "../ucontext.h"
+#include "../wr.h"
+#include "lib/mock_hca.h"
+
+/* Pages of the process. */
+#define QP_BUF		0
+#define RECORDS		1
+#define REGION		4
+#define REGION_PAGES	8
+
+#define PDN		0x111
+#define TOKEN		0xabcd
+#define BYTES		100
+/* No key has this number. */
+#define UNKNOWN_KEY	0xabcd00
+#define RQ_ENTRIES	4
+#define RQ_SHIFT	6
+#define SQ_ENTRIES	16
+
+/**
+ * struct env - a process with a queue pair and a paged region, none of whose pages is mapped
+ * @mock: the device
+ * @hca: the part of the device that executes UMRs
+ * @pd: protection domains: of the queue pair, and another
+ * @cq: of the queue pair
+ * @qp: the queue pair
+ * @mr: the region
+ */
+struct env {
+	struct mock *mock;
+	struct mock_hca *hca;
+	struct mlx5_ib_pd pd[2];
+	struct mlx5_ib_cq cq;
+	struct mlx5_ib_qp qp;
+	struct ib_mr *mr;
+};
+
+static void create_qp(struct kunit *test, struct env *env, u32 flags)
+{
+	struct mlx5_ib_create_qp ucmd = {
+		.buf_addr = mock_buffer(env->mock, QP_BUF),
+		.db_addr = mock_buffer(env->mock, RECORDS),
+		.sq_wqe_count = SQ_ENTRIES, .rq_wqe_count = RQ_ENTRIES, .rq_wqe_shift = RQ_SHIFT,
+		.flags = flags,
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC, .send_cq = &env->cq.ibcq, .recv_cq = &env->cq.ibcq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+	};
+
+	env->qp.ibqp.device = &env->mock->dev->ib_dev;
+	env->qp.ibqp.pd = &env->pd[0].ibpd;
+	env->qp.ibqp.qp_type = IB_QPT_RC;
+	KUNIT_ASSERT_EQ(test, 0,
+			mlx5_ib_create_qp(&env->qp.ibqp, &init,
+					  mock_udata(env->mock, &ucmd, sizeof(ucmd),
+						     sizeof(struct mlx5_ib_create_qp_resp))));
+}
+
+/* The region is in domain @pd. */
+static struct env *make_env(struct kunit *test, u32 qp_flags, unsigned int pd)
+{
+	struct env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+	unsigned long mem;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, env);
+	env->mock = mock_create(test);
+	env->hca = mock_hca_create(env->mock);
+	MOCK_SET_CAP(&env->mock->dev->caps, wq_signature, 1);
+	mock_hca_start(env->hca);
+	mock_open(env->mock);
+	for (i = 0; i < ARRAY_SIZE(env->pd); i++) {
+		env->pd[i].ibpd.device = &env->mock->dev->ib_dev;
+		env->pd[i].pdn = PDN + i;
+	}
+	env->cq.ibcq.device = &env->mock->dev->ib_dev;
+	env->cq.cqe_size = 64;
+	create_qp(test, env, qp_flags);
+	mem = mock_buffer(env->mock, REGION);
+	env->mr = mlx5_ib_odp_reg(&env->pd[pd].ibpd, mem, REGION_PAGES * PAGE_SIZE, mem,
+				  IB_ACCESS_ON_DEMAND | IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+	return env;
+}
+
+static void free_env(struct kunit *test, struct env *env)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&env->qp.ibqp, &env->mock->attrs->driver_udata),
+			0);
+	mlx5_ib_dealloc_ucontext(&env->mock->context->ibucontext);
+}
+
+/* Write a data segment that names @len bytes at the start of page @page of the region. */
+static void put_data(struct kunit *test, struct env *env, size_t at, u32 len, u32 lkey,
+		     unsigned int page)
+{
+	struct mlx5_wqe_data_seg seg = {
+		.byte_count = cpu_to_be32(len),
+		.lkey = cpu_to_be32(lkey),
+		.addr = cpu_to_be64(mock_buffer(env->mock, REGION + page)),
+	};
+
+	KUNIT_ASSERT_EQ(test, 0,
+			copy_to_user((void __user *)(mock_buffer(env->mock, QP_BUF) + at), &seg,
+				     sizeof(seg)));
+}
+
+/* The send queue follows the receive queue. Write a SEND of two data segments. */
+static void post_send(struct kunit *test, struct env *env, u16 index, u32 lkey, u32 lkey2)
+{
+	size_t at = (RQ_ENTRIES << RQ_SHIFT) + index * MLX5_SEND_WQE_BB;
+	struct mlx5_wqe_ctrl_seg ctrl = {
+		.opmod_idx_opcode = cpu_to_be32(index << 8 | MLX5_OPCODE_SEND),
+		.qpn_ds = cpu_to_be32(env->qp.rsc.num << 8 | 3),
+	};
+
+	KUNIT_ASSERT_EQ(test, 0,
+			copy_to_user((void __user *)(mock_buffer(env->mock, QP_BUF) + at), &ctrl,
+				     sizeof(ctrl)));
+	put_data(test, env, at + 16, BYTES, lkey, 0);
+	put_data(test, env, at + 32, BYTES, lkey2, 2);
+}
+
+/* Give up a place, for which no fault waits. */
+static void leave(struct kunit *test, struct odp_process *process)
+{
+	mlx5_ib_odp_process_leave(process);
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process));
+	mlx5_ib_odp_process_put(process);
+}
+
+/* Have the driver resolve a fault, and see whether the work request is to fail. */
+static void expect_answer_to(struct kunit *test, struct env *env, struct mlx5_ib_fault *fault,
+			     bool error)
+{
+	const __be32 *in = (const __be32 *)env->mock->in;
+	struct odp_process *place = NULL;
+
+	fault->taken = fault->taken ?: ktime_get();
+	env->mock->num_commands = 0;
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(env->mock->dev->odp, fault, &place));
+	if (place)
+		leave(test, place);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, env->mock->opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), error << 31 | fault->type << 24 | fault->wq_num);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[3]), TOKEN);
+}
+
+/* The same for a fault at a WQE of a queue. */
+static void expect_queue_answer(struct kunit *test, struct env *env, u32 num, u8 type, u16 index,
+				bool error)
+{
+	struct mlx5_ib_fault fault = {
+		.type = type, .wq_num = num, .token = TOKEN, .packet_len = BYTES,
+		.wqe_index = index,
+	};
+
+	expect_answer_to(test, env, &fault, error);
+}
+
+static void expect_answer(struct kunit *test, struct env *env, u8 type, u16 index, bool error)
+{
+	expect_queue_answer(test, env, env->qp.rsc.num, type, index, error);
+}
+
+static void expect_send_answer(struct kunit *test, struct env *env, u16 index, bool error)
+{
+	expect_answer(test, env, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, index, error);
+}
+
+/*
+ * The process may change the keys of a WQE after the device has read them. The device looks at them
+ * again when the queue goes on, so the answer is an error only if that did not help.
+ */
+static void list_without_a_paged_key_is_repeated_once(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+
+	post_send(test, env, 3, UNKNOWN_KEY, UNKNOWN_KEY);
+	post_send(test, env, 4, UNKNOWN_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 3, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	expect_send_answer(test, env, 3, true);
+	/* This is another fault. */
+	expect_send_answer(test, env, 4, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	/* One paged key is enough, wherever it is. */
+	post_send(test, env, 5, UNKNOWN_KEY, env->mr->lkey);
+	expect_send_answer(test, env, 5, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	free_env(test, env);
+}
+
+static void key_of_another_domain_maps_no_page(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 1);
+
+	post_send(test, env, 0, env->mr->lkey, UNKNOWN_KEY);
+	expect_send_answer(test, env, 0, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	/* What the device does not need yet does not make the request fail. */
+	post_send(test, env, 1, UNKNOWN_KEY, env->mr->lkey);
+	expect_send_answer(test, env, 1, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	free_env(test, env);
+}
+
+static void key_of_its_domain_maps_its_pages(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+
+	post_send(test, env, 0, env->mr->lkey, env->mr->lkey);
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION)), 0);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION + 2)), 0);
+	free_env(test, env);
+}
+
+/* ---- keys over other keys ------------------------------------------------------------- */
+
+#define TABLE_KEY	0x765400
+#define TABLE_ENTRIES	4
+
+/* What firmware answers to QUERY_MKEY, and how often it was asked. */
+static struct {
+	u32 pdn;
+	u64 start;
+	struct mlx5_klm klm[TABLE_ENTRIES];
+	unsigned int queries;
+	int err;
+} table;
+
+static int table_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		    int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	void *mkc = MLX5_ADDR_OF(query_mkey_out, out, memory_key_mkey_entry);
+	struct kunit *test = kunit_get_current_test();
+
+	if (MLX5_GET(query_mkey_in, in, opcode) != MLX5_CMD_OP_QUERY_MKEY)
+		return mock_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	table.queries++;
+	KUNIT_EXPECT_EQ(test, MLX5_GET(query_mkey_in, in, mkey_index), TABLE_KEY >> 8);
+	KUNIT_EXPECT_EQ(test, out_size, MLX5_BYTE_OFF(query_mkey_out, bsf0_klm0_pas_mtt0_1) +
+					sizeof(table.klm));
+	if (table.err)
+		return table.err;
+	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KLMS);
+	MLX5_SET(mkc, mkc, pd, table.pdn);
+	MLX5_SET64(mkc, mkc, start_addr, table.start);
+	MLX5_SET64(mkc, mkc, len, BYTES);
+	memcpy(MLX5_ADDR_OF(query_mkey_out, out, bsf0_klm0_pas_mtt0_1), table.klm,
+	       sizeof(table.klm));
+	return 0;
+}
+
+static void set_entry(struct env *env, unsigned int i, u32 len, u32 key, unsigned int page)
+{
+	table.klm[i] = (struct mlx5_klm){
+		.bcount = cpu_to_be32(len), .key = cpu_to_be32(key),
+		.va = cpu_to_be64(mock_buffer(env->mock, REGION + page)),
+	};
+}
+
+/* The pieces of the key are in pages 3 and 5 of the region. */
+static void table_of_keys_leads_to_its_pages(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	memset(&table, 0, sizeof(table));
+	table.pdn = PDN;
+	table.start = mock_buffer(env->mock, REGION);
+	set_entry(env, 0, 10, env->mr->lkey, 3);
+	set_entry(env, 1, BYTES - 10, env->mr->lkey, 5);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
+	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
+	/* Before the key exists. */
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, table.queries, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION + 3)), 0);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION + 5)), 0);
+
+	/* A key of another domain; one that leads to memory that is not paged, or to itself. */
+	post_send(test, env, 1, TABLE_KEY, UNKNOWN_KEY);
+	table.pdn = PDN + 1;
+	expect_send_answer(test, env, 1, true);
+	table.pdn = PDN;
+	set_entry(env, 0, BYTES, UNKNOWN_KEY, 3);
+	post_send(test, env, 2, TABLE_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 2, false);
+	expect_send_answer(test, env, 2, true);
+	table.klm[0].key = cpu_to_be32(TABLE_KEY);
+	table.klm[0].va = cpu_to_be64(table.start);
+	post_send(test, env, 3, TABLE_KEY, UNKNOWN_KEY);
+	MOCK_SET_CAP(&dev->caps, max_indirection, 4);
+	table.queries = 0;
+	expect_send_answer(test, env, 3, false);
+	KUNIT_EXPECT_EQ(test, table.queries, 4);
+	/* Firmware does not answer. */
+	table.err = -EIO;
+	post_send(test, env, 4, TABLE_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 4, true);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
+	mlx5_ib_mkey_disown(dev, &key.mkey);
+	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	free_env(test, env);
+}
+
+/* The region is in the domain of the table, and the queue pair in another one. */
+static void table_of_keys_of_another_domain_maps_no_page(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct env *env = make_env(test, 0, 1);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	memset(&table, 0, sizeof(table));
+	table.pdn = env->pd[1].pdn;
+	table.start = mock_buffer(env->mock, REGION);
+	set_entry(env, 0, BYTES, env->mr->lkey, 0);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
+	expect_send_answer(test, env, 0, true);
+	KUNIT_EXPECT_EQ(test, table.queries, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	mlx5_ib_mkey_disown(dev, &key.mkey);
+	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	free_env(test, env);
+}
+
+/* What stands in the first 16 bytes of a receive WQE. */
+static const struct recv_case {
+	const char *name;
+	u32 flags;
+	size_t first;
+} recv_cases[] = {
+	{ "data", 0, 0 },
+	{ "a signature", MLX5_QP_FLAG_SIGNATURE, 16 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(recv, recv_cases, name);
+
+static void receive_list_starts_behind_the_signature(struct kunit *test)
+{
+	const struct recv_case *c = test->param_value;
+	struct env *env = make_env(test, c->flags, 0);
+	size_t at = 2 << RQ_SHIFT;
+
+	/* The key would end the list if it were one. */
+	put_data(test, env, at, 0, 0x100, 7);
+	put_data(test, env, at + c->first, BYTES, env->mr->lkey, 3);
+	put_data(test, env, at + c->first + 16, 0, 0x100, 7);
+	expect_answer(test, env, MLX5_WQE_PF_TYPE_RESP, 2, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	/* The device writes there. */
+	KUNIT_EXPECT_EQ(test, mock_hca_translate(env->hca, env->mr->lkey,
+						 mock_buffer(env->mock, REGION + 3)) &
+			      (MLX5_EN_RD | MLX5_EN_WR), MLX5_EN_RD | MLX5_EN_WR);
+	free_env(test, env);
+}
+
+/* ---- faults at remote keys ------------------------------------------------------------------- */
+
+/* More reports of a fault than the driver answers without an error. */
+#define REPEATS		20
+
+/* Replace the region by one that allows @access. */
+static void register_again(struct kunit *test, struct env *env, u32 access)
+{
+	unsigned long mem = mock_buffer(env->mock, REGION);
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_dereg_mr(env->mr, NULL), 0);
+	env->mr = mlx5_ib_odp_reg(&env->pd[0].ibpd, mem, REGION_PAGES * PAGE_SIZE, mem,
+				  IB_ACCESS_ON_DEMAND | access);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(env->mr));
+}
+
+/* An RDMA READ of a page of the region; its event is taken at @taken or, if that is 0, now. */
+static void expect_read_answer(struct kunit *test, struct env *env, ktime_t taken, bool error)
+{
+	static u32 num;
+	struct mlx5_ib_fault fault = {
+		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA, .wq_num = ++num,
+		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .rkey = env->mr->rkey,
+		.va = mock_buffer(env->mock, REGION), .taken = taken,
+	};
+
+	expect_answer_to(test, env, &fault, error);
+}
+
+static bool is_writable(struct env *env)
+{
+	return mock_hca_translate(env->hca, env->mr->rkey, mock_buffer(env->mock, REGION)) &
+	       MLX5_EN_WR;
+}
+
+/* Have the process map other memory in place of the first page of the region. */
+static void replace_page(struct kunit *test, struct env *env, unsigned long prot)
+{
+	unsigned long mem = mock_buffer(env->mock, REGION);
+
+	KUNIT_ASSERT_EQ(test, vm_mmap(NULL, mem, PAGE_SIZE, prot,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0), mem);
+}
+
+/* Memory for reading only: the region does not allow writing, or else the process does not. */
+static const struct read_case {
+	const char *name;
+	u32 access;
+	unsigned long prot;
+} read_cases[] = {
+	{ "a region for reading", IB_ACCESS_REMOTE_READ, PROT_READ | PROT_WRITE },
+	{ "a mapping for reading", IB_ACCESS_REMOTE_READ | IB_ACCESS_LOCAL_WRITE, PROT_READ },
+};
+
+KUNIT_ARRAY_PARAM_DESC(read, read_cases, name);
+
+/* The faults of all queues are reported before the first of them is answered. */
+static void reads_by_many_queues_are_resolved(struct kunit *test)
+{
+	const struct read_case *c = test->param_value;
+	struct env *env = make_env(test, 0, 0);
+	ktime_t taken = ktime_get();
+	unsigned int i;
+
+	register_again(test, env, c->access);
+	replace_page(test, env, c->prot);
+	for (i = 0; i < REPEATS; i++) {
+		expect_read_answer(test, env, taken, false);
+		KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+		KUNIT_EXPECT_FALSE(test, is_writable(env));
+	}
+	free_env(test, env);
+}
+
+static void read_fault_that_is_repeated_maps_for_writing(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+
+	replace_page(test, env, PROT_READ | PROT_WRITE);
+	expect_read_answer(test, env, 0, false);
+	/* Another queue could have mapped the page. */
+	expect_read_answer(test, env, 0, false);
+	KUNIT_EXPECT_FALSE(test, is_writable(env));
+	expect_read_answer(test, env, 0, false);
+	KUNIT_EXPECT_TRUE(test, is_writable(env));
+	free_env(test, env);
+}
+
+/* The device cannot want to write if the region does not allow it. */
+static void repeated_read_of_a_read_only_region_succeeds(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	unsigned int i;
+
+	register_again(test, env, IB_ACCESS_REMOTE_READ);
+	for (i = 0; i < REPEATS; i++)
+		expect_read_answer(test, env, 0, false);
+	free_env(test, env);
+}
+
+static void write_to_a_read_only_mapping_fails_in_the_end(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	unsigned int i;
+
+	replace_page(test, env, PROT_READ);
+	/* The first one maps the page. */
+	for (i = 0; i < 9; i++)
+		expect_read_answer(test, env, 0, false);
+	/* A page that is lost meanwhile, and mapped again, is progress. */
+	replace_page(test, env, PROT_READ);
+	for (i = 0; i < 9; i++)
+		expect_read_answer(test, env, 0, false);
+	KUNIT_EXPECT_FALSE(test, is_writable(env));
+	expect_read_answer(test, env, 0, true);
+	/* The work request has failed, so the next fault is another one. */
+	expect_read_answer(test, env, 0, false);
+	free_env(test, env);
+}
+
+/* A queue that a process has created by commands of its own, or that firmware does not destroy. */
+static void fault_of_an_unknown_queue_is_answered(struct kunit *test)
+{
+	static const u8 types[] = {
+		MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, MLX5_WQE_PF_TYPE_RESP, MLX5_WQE_PF_TYPE_RMP,
+	};
+	struct env *env = make_env(test, 0, 0);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		expect_queue_answer(test, env, env->qp.rsc.num + 1, types[i], 0, true);
+	free_env(test, env);
+}
+
+/* ---- queues of kernel consumers ------------------------------------------------------------ */
+
+#define BLOCKS_A_PAGE	(PAGE_SIZE / MLX5_SEND_WQE_BB)
+
+/**
+ * struct kernel_queues - a queue pair of a kernel consumer
+ * @cq: completion queue
+ * @srq: shared receive queue, from which the queue pair does not receive
+ * @qp: the queue pair. Its receive queue has one block, so that the send queue crosses a page
+ */
+struct kernel_queues {
+	struct mlx5_ib_cq cq;
+	struct mlx5_ib_srq srq;
+	struct mlx5_ib_qp qp;
+};
+
+static struct kernel_queues *make_kernel_queues(struct kunit *test, struct env *env)
+{
+	struct kernel_queues *k = kunit_kzalloc(test, sizeof(*k), GFP_KERNEL);
+	const struct ib_cq_init_attr attr = { .cqe = 7 };
+	struct ib_srq_init_attr srq_init = {
+		.srq_type = IB_SRQT_BASIC, .attr = { .max_wr = 3, .max_sge = 2 },
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.cap = { .max_send_wr = 2 * BLOCKS_A_PAGE, .max_recv_wr = 1, .max_send_sge = 4,
+			 .max_recv_sge = 4 },
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, k);
+	mock_set_issi(env->mock, 1);
+	mock_set_kernel_queues(env->mock);
+	MOCK_SET_CAP(&env->mock->dev->caps, log_max_srq_sz, 10);
+	MOCK_SET_CAP(&env->mock->dev->caps, rc, 1);
+	k->cq.ibcq.device = &env->mock->dev->ib_dev;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_cq(&k->cq.ibcq, &attr, NULL), 0);
+	k->srq.ibsrq.device = &env->mock->dev->ib_dev;
+	k->srq.ibsrq.pd = &env->pd[0].ibpd;
+	k->srq.ibsrq.srq_type = IB_SRQT_BASIC;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_srq(&k->srq.ibsrq, &srq_init, NULL), 0);
+	init.send_cq = &k->cq.ibcq;
+	init.recv_cq = &k->cq.ibcq;
+	k->qp.ibqp.device = &env->mock->dev->ib_dev;
+	k->qp.ibqp.pd = &env->pd[0].ibpd;
+	k->qp.ibqp.qp_type = IB_QPT_RC;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_create_qp(&k->qp.ibqp, &init, NULL), 0);
+	k->qp.state = IB_QPS_RTS;
+	return k;
+}
+
+static void free_kernel_queues(struct kunit *test, struct kernel_queues *k)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp.ibqp, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&k->cq.ibcq, NULL), 0);
+}
+
+static struct ib_sge kernel_sge(struct env *env, unsigned int page)
+{
+	return (struct ib_sge){
+		.addr = mock_buffer(env->mock, REGION + page), .length = BYTES,
+		.lkey = env->mr->lkey,
+	};
+}
+
+static void post_kernel_send(struct kunit *test, struct mlx5_ib_qp *qp, struct ib_sge *sge,
+			     unsigned int num)
+{
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = num };
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_post_sends(qp, &wr, NULL, &bad), 0);
+}
+
+static void wqes_of_kernel_consumers_are_read(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct kernel_queues *k = make_kernel_queues(test, env);
+	struct ib_sge sge[4] = { };
+	const struct ib_recv_wr recv = { .sg_list = &sge[3], .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+	unsigned int i, rq_blocks;
+
+	rq_blocks = k->qp.ucmd.rq_wqe_count << k->qp.ucmd.rq_wqe_shift >> 6;
+	KUNIT_ASSERT_LT(test, rq_blocks + 1, BLOCKS_A_PAGE);
+	/* The last data segment of a request of two blocks is in the second page. */
+	for (i = 0; i < BLOCKS_A_PAGE - rq_blocks - 1; i++)
+		post_kernel_send(test, &k->qp, NULL, 0);
+	sge[3] = kernel_sge(env, 0);
+	for (i = 0; i < 3; i++)
+		sge[i] = (struct ib_sge){ .length = 1, .lkey = UNKNOWN_KEY };
+	post_kernel_send(test, &k->qp, sge, 4);
+	expect_queue_answer(test, env, k->qp.rsc.num, MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE,
+			    BLOCKS_A_PAGE - rq_blocks - 1, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+
+	sge[3] = kernel_sge(env, 2);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_post_recv(&k->qp.ibqp, &recv, &bad), 0);
+	expect_queue_answer(test, env, k->qp.rsc.num, MLX5_WQE_PF_TYPE_RESP, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
+
+	sge[3] = kernel_sge(env, 4);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_post_srq_recv(&k->srq.ibsrq, &recv, &bad), 0);
+	expect_queue_answer(test, env, k->srq.rsc.num, MLX5_WQE_PF_TYPE_RMP, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 3);
+	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey, sge[3].addr), 0);
+	free_kernel_queues(test, k);
+	free_env(test, env);
+}
+
+static struct odp_process *process_of(struct env *env)
+{
+	return container_of(env->mr, struct odp_mr, mr.ibmr)->process;
+}
+
+/* Take all places that a process may have. Returns their number. */
+static unsigned int take_places(struct odp_process *process)
+{
+	unsigned int n = 0;
+
+	while (n <= MLX5_IB_ODP_NUM_PLACES && mlx5_ib_odp_process_enter(process))
+		n++;
+	return n;
+}
+
+static void leave_places(struct kunit *test, struct odp_process *process, unsigned int n)
+{
+	while (n--)
+		leave(test, process);
+}
+
+/*
+ * A process can keep its faults from being resolved for ever. So only some are resolved at a time,
+ * and another waits, without an answer and without a page, until one of them is done.
+ */
+static void fault_without_a_slot_waits(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct odp_process *process = process_of(env);
+	const struct mlx5_ib_fault send = {
+		.type = MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE, .wq_num = env->qp.rsc.num,
+		.token = TOKEN, .packet_len = 2 * BYTES, .taken = ktime_get(),
+	};
+	const struct mlx5_ib_fault write = {
+		.is_rdma = true, .type = MLX5_PAGE_FAULT_RESUME_RDMA | MLX5_PAGE_FAULT_RESUME_WRITE,
+		.token = TOKEN, .packet_len = BYTES, .op_len = BYTES, .rkey = env->mr->rkey,
+		.va = mock_buffer(env->mock, REGION), .taken = ktime_get(),
+	};
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	unsigned int n = take_places(process);
+	struct odp_process *place = NULL;
+
+	post_send(test, env, 0, UNKNOWN_KEY, env->mr->lkey);
+	env->mock->num_commands = 0;
+	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &send, &place), process);
+	mlx5_ib_odp_process_put(process);
+	KUNIT_ASSERT_PTR_EQ(test, mlx5_ib_odp_resolve_fault(odp, &write, &place), process);
+	mlx5_ib_odp_process_put(process);
+	KUNIT_EXPECT_NULL(test, place);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+
+	/* A fault that has one of the places is resolved, and keeps it. */
+	place = process;
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(odp, &send, &place));
+	KUNIT_EXPECT_PTR_EQ(test, place, process);
+	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
+	leave_places(test, process, n);
+	free_env(test, env);
+}
+
+/* What the device does not need yet is mapped ahead, if there is a place. Nothing waits for it. */
+static void page_that_is_not_needed_yet_is_not_waited_for(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct odp_process *process = process_of(env);
+	unsigned int n = take_places(process);
+
+	/* The first segment has all that the packet needs. */
+	post_send(test, env, 0, UNKNOWN_KEY, env->mr->lkey);
+	expect_send_answer(test, env, 0, false);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	leave_places(test, process, n);
+	free_env(test, env);
+}
+
+/* Processes whose pages do not come leave places for others, also if they start one by one. */
+static void processes_leave_slots_for_others(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_odp *odp = env->mock->dev->odp;
+	struct odp_process *process[80];
+	unsigned int n[80], i, left;
+	struct mm_struct *mm;
+
+	for (i = 0; i < ARRAY_SIZE(process); i++) {
+		mm = kunit_kzalloc(test, sizeof(*mm), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, mm);
+		mmgrab(mm);
+		process[i] = mlx5_ib_odp_process_get(odp, mm);
+		KUNIT_ASSERT_NOT_NULL(test, process[i]);
+		KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_get(odp, mm), process[i]);
+		mlx5_ib_odp_process_put(process[i]);
+		n[i] = take_places(process[i]);
+		KUNIT_EXPECT_GE(test, n[i], 1);
+		if (!i)
+			KUNIT_EXPECT_EQ(test, n[i], 60);
+	}
+	left = MLX5_IB_ODP_NUM_PLACES - atomic_read(&odp->num_places);
+	KUNIT_EXPECT_LE(test, atomic_read(&odp->num_places), MLX5_IB_ODP_NUM_PLACES - 1);
+	KUNIT_EXPECT_GE(test, take_places(process_of(env)), 1);
+	left -= MLX5_IB_ODP_NUM_PLACES - atomic_read(&odp->num_places);
+	leave_places(test, process_of(env), left);
+	for (i = 0; i < ARRAY_SIZE(process); i++) {
+		leave_places(test, process[i], n[i]);
+		mlx5_ib_odp_process_put(process[i]);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_places), 0);
+	free_env(test, env);
+}
+
+/* Those that wait get places in the order in which they came, as many as the process may have. */
+static void waiting_faults_get_slots_in_their_order(struct kunit *test)
+{
+	struct env *env = make_env(test, 0, 0);
+	struct odp_process *process = process_of(env);
+	unsigned int i, n = take_places(process);
+	struct list_head waiting[3];
+
+	for (i = 0; i < ARRAY_SIZE(waiting); i++)
+		KUNIT_ASSERT_TRUE(test, mlx5_ib_odp_process_wait(process, &waiting[i]));
+	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process));
+	for (i = 0; i < ARRAY_SIZE(waiting); i++) {
+		mlx5_ib_odp_process_leave(process);
+		KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(process), &waiting[i]);
+		KUNIT_EXPECT_NULL(test, mlx5_ib_odp_process_next(process));
+		mlx5_ib_odp_process_put(process);
+	}
+	leave(test, process);
+	/* The place may become free after the fault has found none. */
+	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_wait(process, &waiting[0]));
+	KUNIT_EXPECT_TRUE(test, mlx5_ib_odp_process_wait(process, &waiting[0]));
+	mlx5_ib_odp_process_leave(process);
+	mlx5_ib_odp_process_put(process);
+	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(process), &waiting[0]);
+	leave_places(test, process, n);
+	KUNIT_EXPECT_EQ(test, refcount_read(&process->refs), 1);
+	free_env(test, env);
+	KUNIT_EXPECT_TRUE(test, hash_empty(env->mock->dev->odp->processes));
+}
+
+static struct kunit_case odp_fault_cases[] = {
+	KUNIT_CASE(list_without_a_paged_key_is_repeated_once),
+	KUNIT_CASE(key_of_another_domain_maps_no_page),
+	KUNIT_CASE(key_of_its_domain_maps_its_pages),
+	KUNIT_CASE(table_of_keys_leads_to_its_pages),
+	KUNIT_CASE(table_of_keys_of_another_domain_maps_no_page),
+	KUNIT_CASE_PARAM(receive_list_starts_behind_the_signature, recv_gen_params),
+	KUNIT_CASE_PARAM(reads_by_many_queues_are_resolved, read_gen_params),
+	KUNIT_CASE(read_fault_that_is_repeated_maps_for_writing),
+	KUNIT_CASE(repeated_read_of_a_read_only_region_succeeds),
+	KUNIT_CASE(write_to_a_read_only_mapping_fails_in_the_end),
+	KUNIT_CASE(fault_of_an_unknown_queue_is_answered),
+	KUNIT_CASE(wqes_of_kernel_consumers_are_read),
+	KUNIT_CASE(fault_without_a_slot_waits),
+	KUNIT_CASE(page_that_is_not_needed_yet_is_not_waited_for),
+	KUNIT_CASE(processes_leave_slots_for_others),
+	KUNIT_CASE(waiting_faults_get_slots_in_their_order),
+	{}
+};
+
+static struct kunit_suite odp_fault_suite = {
+	.name = "bluebell_odp_fault",
+	.test_cases = odp_fault_cases,
+};
+
+kunit_test_suite(odp_fault_suite);

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of objects that firmware has refused to destroy, and that nobody else destroys: when
+ * the driver tries again, by which command, and what becomes of their memory.
+ */
+
+#include <kunit/test.h>
+#include <linux/dma-mapping.h>
+#include <linux/list.h>
+#include <linux/mlx5/device.h>
+#include <rdma/ib_umem.h>
+
+#include "../buf.h"
+#include "../fw.h"
+#include "../orphan.h"
+#include "../ucontext.h"
+#include "lib/mock.h"
+
+#define UID		0x5a
+#define OTHER_UID	0x5b
+#define BUF		0
+#define RECORDS		1
+
+/* An orphan without memory: a protection domain. */
+static u32 adopt_pd(struct kunit *test, struct mock *mock, u16 uid)
+{
+	u32 pdn;
+
+	KUNIT_ASSERT_EQ(test, 0, mlx5_fw_alloc_object(mock->dev, uid, MLX5_CMD_OP_ALLOC_PD, &pdn));
+	mlx5_ib_orphan_adopt(mock->dev, uid, MLX5_CMD_OP_DEALLOC_PD, pdn, "PD", NULL,
+			     -EBUSY);
+	return pdn;
+}
+
+/* An orphan with memory of the process. To the mock it is a domain, too. */
+static void adopt_queue(struct kunit *test, struct mock *mock, u16 uid)
+{
+	struct mlx5_ib_queue_mem mem = {};
+	struct ib_umem *umem;
+	u32 num;
+
+	KUNIT_ASSERT_EQ(test, 0, mlx5_fw_alloc_object(mock->dev, uid, MLX5_CMD_OP_ALLOC_PD, &num));
+	umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, BUF), PAGE_SIZE, 0);
+	KUNIT_ASSERT_EQ(test, 0,
+			mlx5_ib_queue_mem_map_user(&mem, mock->context, umem, PAGE_SIZE,
+						   MLX5_IB_MAX_PAGE_OFFSET,
+						   mock_buffer(mock, RECORDS)));
+	KUNIT_ASSERT_EQ(test, mock_num_pinned(), 2);
+	mlx5_ib_orphan_adopt(mock->dev, uid, MLX5_CMD_OP_DEALLOC_PD, num, "QP", &mem, -EBUSY);
+	KUNIT_EXPECT_NULL_MSG(test, mem.buf.umem, "the memory has two owners");
+	KUNIT_EXPECT_NULL(test, mem.db.u.user_page);
+}
+
+static void orphan_is_destroyed_once_with_its_user_id(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	const __be32 *in = (const __be32 *)mock->in;
+	u32 pdn = adopt_pd(test, mock, UID);
+
+	mock->num_commands = 0;
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[0]), MLX5_CMD_OP_DEALLOC_PD << 16 | UID);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(in[2]), pdn);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+	/* It is not destroyed twice. */
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+}
+
+static void memory_is_freed_after_the_orphan_is_destroyed(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	mock_open(mock);
+	adopt_queue(test, mock, 0);
+	mock->refuse_destroy = true;
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 2);
+	KUNIT_EXPECT_FALSE(test, list_empty(&mock->dev->orphans.list));
+	mock->refuse_destroy = false;
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+	mock_close(mock);
+}
+
+/* Firmware may have executed the command that timed out. */
+static void orphan_that_firmware_does_not_know_is_forgotten(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	u32 pdn;
+
+	mock_open(mock);
+	adopt_queue(test, mock, 0);
+	mock->refuse_destroy = true;
+	mock->refuse_err = -ENOENT;
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	mock->refuse_destroy = false;
+	/* To the mock it is still there. */
+	KUNIT_ASSERT_EQ(test, mock->num_live[MOCK_PD], 1);
+	for (pdn = 0; !xa_load(&mock->live[MOCK_PD], pdn); pdn++)
+		;
+	KUNIT_EXPECT_EQ(test, 0, mlx5_fw_destroy_object(mock->dev, 0, MLX5_CMD_OP_DEALLOC_PD,
+							pdn));
+	mock_close(mock);
+}
+
+static void refused_orphan_does_not_hold_up_the_others(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	u32 first = adopt_pd(test, mock, 0);
+
+	adopt_pd(test, mock, 0);
+	adopt_pd(test, mock, 0);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 3);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 1);
+	KUNIT_EXPECT_NOT_NULL(test, xa_load(&mock->live[MOCK_PD], first));
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+/* Those with its memory, and those with its user id, which could not be destroyed otherwise. */
+static void orphans_of_a_context_are_destroyed_with_it(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	mock_open(mock);
+	mock->context->uid = UID;
+	adopt_pd(test, mock, OTHER_UID);
+	adopt_pd(test, mock, 0);
+	adopt_queue(test, mock, 0);
+	adopt_pd(test, mock, UID);
+	mock->num_commands = 0;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_PD], 2);
+	/* A context without a user id does not look at the kernel's orphans. */
+	mock->context->uid = 0;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	mock_close(mock);
+}
+
+/* The orphan of a context that is gone is destroyed with its memory in the end. */
+static void orphan_does_not_use_a_closed_context(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+
+	mock_open(mock);
+	adopt_queue(test, mock, 0);
+	mock->refuse_destroy = true;
+	mlx5_ib_orphans_leave_context(mock->dev, mock->context);
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&mock->context->db_pages));
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 2);
+	mock->refuse_destroy = false;
+	mlx5_ib_dealloc_ucontext(&mock->context->ibucontext);
+	memset(mock->context, 0x5a, sizeof(*mock->context));
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
+}
+
+/* Memory of the kernel is freed if firmware destroys the object, and at once or later. */
+static void kernel_memory_is_freed_with_its_object(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_queue_mem mem;
+	bool refuse;
+	u32 num;
+
+	for (refuse = false; ; refuse = true) {
+		memset(&mem, 0, sizeof(mem));
+		KUNIT_ASSERT_EQ(test, 0, mlx5_fw_alloc_object(mock->dev, 0, MLX5_CMD_OP_ALLOC_PD,
+							      &num));
+		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_queue_mem_alloc(mock->dev, &mem, PAGE_SIZE));
+		mock->refuse_destroy = refuse;
+		mlx5_ib_orphan_destroy(mock->dev, MLX5_CMD_OP_DEALLOC_PD, num, "CQ", &mem);
+		KUNIT_EXPECT_EQ(test, mock->num_queue_mems, refuse);
+		KUNIT_EXPECT_EQ(test, mock_num_live(mock), refuse);
+		if (refuse)
+			break;
+	}
+	mock->refuse_destroy = false;
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+static unsigned int buffers_freed;
+
+static void free_buffer(const void *buffer)
+{
+	buffers_freed++;
+	kfree(buffer);
+}
+
+static void keep_buffer(struct kunit *test, struct mock *mock)
+{
+	void *buffer = kzalloc(64, GFP_KERNEL);
+	dma_addr_t dma;
+
+	KUNIT_ASSERT_NOT_NULL(test, buffer);
+	dma = dma_map_single(mock->dev->dma_device, buffer, 64, DMA_TO_DEVICE);
+	KUNIT_ASSERT_EQ(test, dma_mapping_error(mock->dev->dma_device, dma), 0);
+	mlx5_ib_orphan_keep(mock->dev, buffer, dma, 64, free_buffer);
+}
+
+/* What the device may read is freed when the device has no objects, and only then. */
+static void buffer_is_freed_once_the_device_has_no_objects(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	unsigned int i;
+
+	mock->dev->dma_device = mock->dev->mdev->device;
+	KUNIT_ASSERT_EQ(test, dma_coerce_mask_and_coherent(mock->dev->dma_device,
+							   DMA_BIT_MASK(64)), 0);
+	buffers_freed = 0;
+	for (i = 0; i < 3; i++)
+		keep_buffer(test, mock);
+	adopt_pd(test, mock, UID);
+	mock->refuse_destroy = true;
+	mlx5_ib_orphans_retry(mock->dev);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, buffers_freed, 0);
+	mock->refuse_destroy = false;
+	mlx5_ib_orphans_retry(mock->dev);
+	KUNIT_EXPECT_EQ(test, buffers_freed, 0);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, buffers_freed, 3);
+	mlx5_ib_cleanup_orphans(mock->dev);
+	KUNIT_EXPECT_EQ(test, buffers_freed, 3);
+}
+
+static struct kunit_case orphan_cases[] = {
+	KUNIT_CASE(orphan_is_destroyed_once_with_its_user_id),
+	KUNIT_CASE(memory_is_freed_after_the_orphan_is_destroyed),
+	KUNIT_CASE(orphan_that_firmware_does_not_know_is_forgotten),
+	KUNIT_CASE(refused_orphan_does_not_hold_up_the_others),
+	KUNIT_CASE(orphans_of_a_context_are_destroyed_with_it),
+	KUNIT_CASE(orphan_does_not_use_a_closed_context),
+	KUNIT_CASE(kernel_memory_is_freed_with_its_object),
+	KUNIT_CASE(buffer_is_freed_once_the_device_has_no_objects),
+	{}
+};
+
+static struct kunit_suite orphan_suite = {
+	.name = "bluebell_orphan",
+	.test_cases = orphan_cases,
+};
+
+kunit_test_suite(orphan_suite);

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the report of a context's UARs: what it says of pages, registers, objects,
+ * mappings and queues, compared with what the test has made.
+ */
+
+#include <kunit/test.h>
+#include <linux/mlx5/driver.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "../cq.h"
+#include "../mmap.h"
+#include "../qp.h"
+#include "../uar.h"
+#include "../uar_report.h"
+#include "../ucontext.h"
+#include "lib/mock.h"
+
+#define NUM_QPS		20
+#define STATIC_PAGES	8
+#define STATIC_BFREGS	16
+#define FIRST_LOW	12
+#define DYN_PAGE	3
+#define DYN_UAR		0x9000
+
+#define CQ_BUF		0
+#define QP_BUF		1
+#define RECORDS		2
+
+struct env {
+	struct mock *mock;
+	struct mlx5_ib_pd pd;
+	struct mlx5_ib_cq cq;
+	struct mlx5_ib_qp qp[NUM_QPS];
+	struct mlx5_ib_uar_report report;
+};
+
+static struct env *make_env(struct kunit *test)
+{
+	struct env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
+	struct mock *mock = mock_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, env);
+	env->mock = mock;
+	env->pd.ibpd.device = &mock->dev->ib_dev;
+	mock->dev->ib_dev.ops.mmap_free = mlx5_ib_mmap_free;
+	mock_open(mock);
+	return env;
+}
+
+static int create_cq(struct env *env)
+{
+	struct mlx5_ib_create_cq ucmd = {
+		.buf_addr = mock_buffer(env->mock, CQ_BUF),
+		.db_addr = mock_buffer(env->mock, RECORDS), .cqe_size = 64,
+	};
+	struct ib_cq_init_attr attr = { .cqe = 15 };
+
+	env->cq.ibcq.device = &env->mock->dev->ib_dev;
+	mock_udata(env->mock, &ucmd, sizeof(ucmd), sizeof(struct mlx5_ib_create_cq_resp));
+	return mlx5_ib_create_user_cq(&env->cq.ibcq, &attr, env->mock->attrs);
+}
+
+static void destroy_cq(struct env *env)
+{
+	KUNIT_EXPECT_EQ(env->mock->test, 0,
+			mlx5_ib_destroy_cq(&env->cq.ibcq, &env->mock->attrs->driver_udata));
+}
+
+static int create_qp(struct env *env, struct mlx5_ib_qp *qp, u32 flags, u32 index)
+{
+	struct mlx5_ib_create_qp ucmd = {
+		.buf_addr = mock_buffer(env->mock, QP_BUF),
+		.db_addr = mock_buffer(env->mock, RECORDS), .sq_wqe_count = 16,
+		.rq_wqe_count = 16, .rq_wqe_shift = 4, .uidx = 5, .flags = flags,
+		.bfreg_index = index,
+	};
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC, .send_cq = &env->cq.ibcq, .recv_cq = &env->cq.ibcq,
+		.cap = {
+			.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	memset(qp, 0, sizeof(*qp));
+	qp->ibqp.device = &env->mock->dev->ib_dev;
+	qp->ibqp.pd = &env->pd.ibpd;
+	qp->ibqp.qp_type = IB_QPT_RC;
+	return mlx5_ib_create_qp(&qp->ibqp, &init,
+				 mock_udata(env->mock, &ucmd, sizeof(ucmd),
+					    sizeof(struct mlx5_ib_create_qp_resp)));
+}
+
+static int destroy_qp(struct env *env, struct mlx5_ib_qp *qp)
+{
+	return mlx5_ib_destroy_qp(&qp->ibqp, &env->mock->attrs->driver_udata);
+}
+
+/* Take a new report in place of the one before. */
+static struct mlx5_ib_uar_report *ask(struct env *env)
+{
+	mlx5_ib_uar_report_free(&env->report);
+	KUNIT_ASSERT_EQ(env->mock->test, 0,
+			mlx5_ib_uar_report_get(env->mock->context, NULL, &env->report));
+	return &env->report;
+}
+
+static void finish(struct env *env)
+{
+	mlx5_ib_uar_report_free(&env->report);
+	mock_close(env->mock);
+}
+
+/* The UAR with an index, or NULL. */
+static const struct bluebell_uar *find_uar(const struct mlx5_ib_uar_report *report, u32 index)
+{
+	u32 i;
+
+	for (i = 0; i < report->num.num_uars; i++)
+		if (report->uars[i].index == index)
+			return &report->uars[i];
+	return NULL;
+}
+
+static const struct bluebell_queue *find_queue(const struct mlx5_ib_uar_report *report, u8 type,
+					       u32 number)
+{
+	u32 i;
+
+	for (i = 0; i < report->num.num_queues; i++)
+		if (report->queues[i].type == type && report->queues[i].number == number)
+			return &report->queues[i];
+	return NULL;
+}
+
+static void new_context_has_its_static_pages_and_registers(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	const struct mlx5_ib_uar_report *report = ask(env);
+	const u32 *sys_pages = env->mock->context->bfregi.sys_pages;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, report->num.num_uars, STATIC_PAGES);
+	KUNIT_ASSERT_EQ(test, report->num.num_bfregs, STATIC_BFREGS);
+	KUNIT_EXPECT_EQ(test, report->num.num_queues, 0);
+	for (i = 0; i < STATIC_PAGES; i++) {
+		KUNIT_EXPECT_EQ(test, report->uars[i].index, sys_pages[i]);
+		KUNIT_EXPECT_EQ(test, report->uars[i].origin, BLUEBELL_UAR_STATIC);
+		KUNIT_EXPECT_EQ(test, report->uars[i].kind, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
+		KUNIT_EXPECT_EQ(test, report->uars[i].flags, 0);
+		KUNIT_EXPECT_EQ(test, report->uars[i].mappings, 0);
+	}
+	for (i = 0; i < STATIC_BFREGS; i++) {
+		KUNIT_EXPECT_EQ(test, report->bfregs[i].number, i);
+		KUNIT_EXPECT_EQ(test, report->bfregs[i].uar, sys_pages[i / 2]);
+		KUNIT_EXPECT_EQ(test, report->bfregs[i].slot, i % 2);
+		KUNIT_EXPECT_EQ(test, report->bfregs[i].bfreg_class,
+				!i ? BLUEBELL_BFREG_HIGH_LATENCY :
+				i < FIRST_LOW ? BLUEBELL_BFREG_MEDIUM_LATENCY :
+						BLUEBELL_BFREG_LOW_LATENCY);
+	}
+	finish(env);
+}
+
+static void queue_is_reported_at_its_uar_and_bfreg(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	const struct mlx5_ib_uar_report *report;
+	const struct bluebell_queue *queue;
+	u32 i, qps = 0;
+
+	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
+	for (i = 0; i < NUM_QPS; i++)
+		KUNIT_ASSERT_EQ(test, create_qp(env, &env->qp[i], 0, 0), 0);
+	report = ask(env);
+	KUNIT_ASSERT_EQ(test, report->num.num_queues, NUM_QPS + 1);
+	queue = find_queue(report, BLUEBELL_QUEUE_CQ, env->cq.mcq.cqn);
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	KUNIT_EXPECT_EQ(test, queue->uar, env->cq.uar_page);
+	KUNIT_EXPECT_EQ(test, queue->bfreg, BLUEBELL_NO_BFREG);
+	KUNIT_EXPECT_EQ(test, find_uar(report, queue->uar)->num_cqs, 1);
+	for (i = 0; i < NUM_QPS; i++) {
+		queue = find_queue(report, BLUEBELL_QUEUE_QP, env->qp[i].rsc.num);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, queue, "QP %u", i);
+		KUNIT_EXPECT_EQ(test, queue->qp_type, IB_QPT_RC);
+		KUNIT_EXPECT_EQ(test, queue->bfreg, env->qp[i].bfregn);
+		KUNIT_EXPECT_EQ(test, queue->uar, MLX5_GET(qpc, env->qp[i].qpc, uar_page));
+		KUNIT_EXPECT_EQ(test, queue->uar, report->bfregs[queue->bfreg].uar);
+	}
+	for (i = 0; i < STATIC_BFREGS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, report->bfregs[i].num_qps,
+				    env->mock->context->bfregi.count[i], "bfreg %u", i);
+	for (i = 0; i < STATIC_PAGES; i++)
+		qps += report->uars[i].num_qps;
+	KUNIT_EXPECT_EQ(test, qps, NUM_QPS);
+
+	for (i = 0; i < NUM_QPS; i++)
+		KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[i]), 0);
+	destroy_cq(env);
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_queues, 0);
+	finish(env);
+}
+
+/* One that firmware keeps still rings; one that could not be created never did. */
+static void queue_is_reported_as_long_as_it_exists(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mock *mock = env->mock;
+	const struct mlx5_ib_uar_report *report;
+
+	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, create_qp(env, &env->qp[0], 0, 0), mock->refuse_err);
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_queues, 1);
+	KUNIT_ASSERT_EQ(test, create_qp(env, &env->qp[0], 0, 0), 0);
+
+	mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[0]), mock->refuse_err);
+	report = ask(env);
+	KUNIT_EXPECT_NOT_NULL(test, find_queue(report, BLUEBELL_QUEUE_QP, env->qp[0].rsc.num));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&env->cq.ibcq, &mock->attrs->driver_udata),
+			mock->refuse_err);
+	report = ask(env);
+	KUNIT_EXPECT_NOT_NULL(test, find_queue(report, BLUEBELL_QUEUE_CQ, env->cq.mcq.cqn));
+	KUNIT_EXPECT_EQ(test, report->num.num_queues, 2);
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[0]), 0);
+	destroy_cq(env);
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_queues, 0);
+	finish(env);
+}
+
+/* A page that a process has mapped twice. */
+static void dynamic_page_is_reported(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+	u32 *page = &context->bfregi.sys_pages[STATIC_PAGES + DYN_PAGE];
+	struct mlx5_user_mmap_entry place = {};
+	const struct mlx5_ib_uar_report *report;
+	const struct bluebell_queue *queue;
+	const struct bluebell_uar *uar;
+
+	*page = DYN_UAR;
+	KUNIT_ASSERT_EQ(test, 0, rdma_user_mmap_entry_insert_exact(&context->ibucontext,
+								   &place.rdma_entry, PAGE_SIZE,
+								   0x600 + DYN_PAGE));
+	kref_get(&place.rdma_entry.ref);
+	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
+	KUNIT_ASSERT_EQ(test, create_qp(env, &env->qp[0], MLX5_QP_FLAG_BFREG_INDEX,
+					2 * DYN_PAGE + 1), 0);
+	report = ask(env);
+	KUNIT_ASSERT_EQ(test, report->num.num_uars, STATIC_PAGES + 1);
+	KUNIT_ASSERT_EQ(test, report->num.num_bfregs, STATIC_BFREGS + 2);
+	uar = find_uar(report, DYN_UAR);
+	KUNIT_ASSERT_NOT_NULL(test, uar);
+	KUNIT_EXPECT_EQ(test, uar->origin, BLUEBELL_UAR_DYNAMIC);
+	KUNIT_EXPECT_EQ(test, uar->mappings, 2);
+	KUNIT_EXPECT_EQ(test, uar->num_qps, 1);
+	KUNIT_EXPECT_EQ(test, report->bfregs[STATIC_BFREGS + 1].number,
+			STATIC_BFREGS + 2 * DYN_PAGE + 1);
+	KUNIT_EXPECT_EQ(test, report->bfregs[STATIC_BFREGS + 1].bfreg_class,
+			BLUEBELL_BFREG_DYNAMIC);
+	KUNIT_EXPECT_EQ(test, report->bfregs[STATIC_BFREGS + 1].num_qps, 1);
+	KUNIT_EXPECT_EQ(test, report->bfregs[STATIC_BFREGS].num_qps, 0);
+	queue = find_queue(report, BLUEBELL_QUEUE_QP, env->qp[0].rsc.num);
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	KUNIT_EXPECT_EQ(test, queue->bfreg, STATIC_BFREGS + 2 * DYN_PAGE + 1);
+
+	KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[0]), 0);
+	destroy_cq(env);
+	xa_erase(&context->ibucontext.mmap_xa, 0x600 + DYN_PAGE);
+	*page = MLX5_IB_INVALID_UAR_INDEX;
+	finish(env);
+}
+
+static void uar_object_is_reported_until_its_last_user(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+	struct mlx5_user_mmap_entry *bf = mlx5_ib_create_uar_object(context, true);
+	struct mlx5_user_mmap_entry *nc = mlx5_ib_create_uar_object(context, false);
+	const struct bluebell_uar *uar;
+	u32 index;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, bf);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, nc);
+	index = bf->page_id;
+	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
+	KUNIT_ASSERT_EQ(test, create_qp(env, &env->qp[0], MLX5_QP_FLAG_UAR_PAGE_INDEX, index), 0);
+
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, STATIC_PAGES + 2);
+	KUNIT_EXPECT_EQ(test, env->report.num.num_bfregs, STATIC_BFREGS);
+	uar = find_uar(&env->report, index);
+	KUNIT_ASSERT_NOT_NULL(test, uar);
+	KUNIT_EXPECT_EQ(test, uar->origin, BLUEBELL_UAR_OBJECT);
+	KUNIT_EXPECT_EQ(test, uar->kind, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
+	KUNIT_EXPECT_EQ(test, uar->mappings, 0);
+	KUNIT_EXPECT_EQ(test, uar->num_qps, 1);
+	KUNIT_EXPECT_EQ(test, find_queue(&env->report, BLUEBELL_QUEUE_QP,
+					 env->qp[0].rsc.num)->bfreg, BLUEBELL_NO_BFREG);
+	uar = find_uar(&env->report, nc->page_id);
+	KUNIT_ASSERT_NOT_NULL(test, uar);
+	KUNIT_EXPECT_EQ(test, uar->kind, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC);
+	KUNIT_EXPECT_EQ(test, uar->num_qps, 0);
+
+	/* Two mappings, then the object is freed: mappings and the queue keep the UAR. */
+	kref_get(&bf->rdma_entry.ref);
+	kref_get(&bf->rdma_entry.ref);
+	rdma_user_mmap_entry_remove(&bf->rdma_entry);
+	uar = find_uar(ask(env), index);
+	KUNIT_ASSERT_NOT_NULL(test, uar);
+	KUNIT_EXPECT_EQ(test, uar->flags, BLUEBELL_UAR_FREED);
+	KUNIT_EXPECT_EQ(test, uar->mappings, 2);
+	KUNIT_EXPECT_EQ(test, uar->num_qps, 1);
+
+	rdma_user_mmap_entry_put(&bf->rdma_entry);
+	rdma_user_mmap_entry_put(&bf->rdma_entry);
+	KUNIT_EXPECT_NOT_NULL(test, find_uar(ask(env), index));
+	KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[0]), 0);
+	KUNIT_EXPECT_NULL(test, find_uar(ask(env), index));
+	rdma_user_mmap_entry_remove(&nc->rdma_entry);
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, STATIC_PAGES);
+	destroy_cq(env);
+	finish(env);
+}
+
+/* Device memory has places in the mmap space, too. */
+static void other_mmap_entries_are_not_reported(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mlx5_ib_ucontext *context = env->mock->context;
+	struct mlx5_user_mmap_entry place = { .page_id = 5 };
+
+	KUNIT_ASSERT_EQ(test, 0, rdma_user_mmap_entry_insert_exact(&context->ibucontext,
+								   &place.rdma_entry, PAGE_SIZE,
+								   MLX5_IB_MMAP_OFFSET_START + 5));
+	KUNIT_EXPECT_EQ(test, ask(env)->num.num_uars, STATIC_PAGES);
+	xa_erase(&context->ibucontext.mmap_xa, MLX5_IB_MMAP_OFFSET_START + 5);
+	finish(env);
+}
+
+static const struct room_case {
+	const char *name;
+	struct bluebell_uar_report_req room;
+	int want;
+} room_cases[] = {
+	{ "none", {}, -ENOSPC },
+	{ "exactly enough", { .max_uars = 8, .max_bfregs = 16, .max_queues = 1 }, 0 },
+	{ "a UAR short", { .max_uars = 7, .max_bfregs = 16, .max_queues = 1 }, -ENOSPC },
+	{ "a bfreg short", { .max_uars = 8, .max_bfregs = 15, .max_queues = 1 }, -ENOSPC },
+	{ "a queue short", { .max_uars = 8, .max_bfregs = 16, .max_queues = 0 }, -ENOSPC },
+	{ "more than enough", { .max_uars = ~0, .max_bfregs = ~0, .max_queues = ~0 }, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(room, room_cases, name);
+
+static void lists_are_filled_only_if_there_is_room(struct kunit *test)
+{
+	const struct room_case *c = test->param_value;
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
+	KUNIT_EXPECT_EQ(test, c->want, mlx5_ib_uar_report_get(env->mock->context, &c->room,
+							      &env->report));
+	/* The numbers are right in either case, and there are lists only if they fit. */
+	KUNIT_EXPECT_EQ(test, env->report.num.num_uars, STATIC_PAGES);
+	KUNIT_EXPECT_EQ(test, env->report.num.num_bfregs, STATIC_BFREGS);
+	KUNIT_EXPECT_EQ(test, env->report.num.num_queues, 1);
+	KUNIT_EXPECT_EQ(test, !env->report.uars, !!c->want);
+	destroy_cq(env);
+	finish(env);
+}
+
+/* Each page is found at the offset at which the library maps it, and two have no common one. */
+static void each_page_has_the_mmap_offset_of_the_library(struct kunit *test)
+{
+	static const struct mlx5_bfreg_layout layout = {
+		.uars_per_sys_page = 1, .num_static_bfregs = 512, .num_dyn_bfregs = 1024,
+		.num_static_sys_pages = 256, .num_sys_pages = 768,
+	};
+	u32 page, index;
+	int command;
+
+	for (page = 0; page < layout.num_sys_pages; page++) {
+		command = mlx5_ib_decode_mmap_offset(mlx5_ib_uar_page_pgoff(&layout, page),
+						     &layout, &index);
+		KUNIT_EXPECT_EQ_MSG(test, command, page < 256 ? MLX5_IB_MMAP_REGULAR_PAGE :
+								MLX5_IB_MMAP_ALLOC_WC,
+				    "page %u", page);
+		KUNIT_EXPECT_EQ(test, index, page < 256 ? page : page - 256);
+	}
+}
+
+static void closed_context_is_not_listed(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&dev->contexts));
+	KUNIT_EXPECT_PTR_EQ(test, env->mock->context->pid, task_tgid(current));
+	finish(env);
+	KUNIT_EXPECT_TRUE(test, list_empty(&dev->contexts));
+}
+
+static struct kunit_case report_cases[] = {
+	KUNIT_CASE(new_context_has_its_static_pages_and_registers),
+	KUNIT_CASE(queue_is_reported_at_its_uar_and_bfreg),
+	KUNIT_CASE(queue_is_reported_as_long_as_it_exists),
+	KUNIT_CASE(dynamic_page_is_reported),
+	KUNIT_CASE(uar_object_is_reported_until_its_last_user),
+	KUNIT_CASE(other_mmap_entries_are_not_reported),
+	KUNIT_CASE_PARAM(lists_are_filled_only_if_there_is_room, room_gen_params),
+	KUNIT_CASE(each_page_has_the_mmap_offset_of_the_library),
+	KUNIT_CASE(closed_context_is_not_listed),
+	{}
+};
+
+static struct kunit_suite report_suite = {
+	.name = "bluebell_uar_report",
+	.test_cases = report_cases,
+};
+
+kunit_test_suite(report_suite);

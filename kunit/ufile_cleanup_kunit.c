@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of what is destroyed when a process has closed the device: many commands and
+ * requests at a time, each of which ends as if it had been alone.
+ */
+
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/mlx5/device.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "../bluebell.h"
+#include "../fw_batch.h"
+#include "../layout_mkey_pool.h"
+#include "../mkey.h"
+#include "../mkey_pool.h"
+#include "../mr.h"
+#include "../qp.h"
+#include "../rsc.h"
+#include "../ucontext.h"
+#include "lib/mock_hca.h"
+
+/* The number of commands of a batch that may be in flight. */
+#define IN_FLIGHT	16
+#define MANY		100
+#define REGIONS		80
+#define NUM		0x123456
+/* Of the largest class of keys, whose free keys are the fewest. */
+#define LONG_KEYS	24
+
+struct object {
+	bool answered;
+	unsigned int done;
+	int err;
+};
+
+/**
+ * struct closer - a firmware that answers commands a while later, the last one first
+ * @mock: the device
+ * @hca: the part of the device that executes UMRs
+ * @together: commands are sent by a batch now
+ * @most: number of commands in flight that mlx5_core lets the batch have
+ * @lock: guards all below
+ * @num: commands in flight
+ * @max: the largest number of them
+ * @total: commands of batches so far
+ * @flight: the commands in flight
+ * @errs: their results
+ * @numbers: the numbers of their objects
+ * @objects: what a batch destroys: command n is about object n
+ * @answer: answers
+ */
+struct closer {
+	struct mock *mock;
+	struct mock_hca *hca;
+	bool together;
+	unsigned int most;
+	spinlock_t lock;	/* num to numbers */
+	unsigned int num, max, total;
+	struct mlx5_ib_fw_async *flight[MANY];
+	int errs[MANY];
+	unsigned int numbers[MANY];
+	struct object objects[MANY];
+	struct delayed_work answer;
+};
+
+static struct closer *the_closer;
+
+static void answer_last_first(struct work_struct *work)
+{
+	struct closer *c = container_of(to_delayed_work(work), struct closer, answer);
+	struct mlx5_ib_fw_async *async;
+	int err;
+
+	for (;;) {
+		scoped_guard(spinlock_irqsave, &c->lock) {
+			if (!c->num)
+				return;
+			c->num--;
+			async = c->flight[c->num];
+			err = c->errs[c->num];
+			c->objects[c->numbers[c->num] % MANY].answered = true;
+		}
+		async->done(err, &async->work);
+	}
+}
+
+static int send(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out, int out_size,
+		mlx5_ib_fw_send_t send, void *arg)
+{
+	struct closer *c = the_closer;
+	int err;
+
+	if (!c->together)
+		return mock_hca_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	scoped_guard(spinlock_irqsave, &c->lock)
+		if (c->num == c->most)
+			return -EBUSY;
+	err = mock_hca_fw(dev, uid, in, in_size, out, out_size, send, arg);
+	guard(spinlock_irqsave)(&c->lock);
+	c->flight[c->num] = arg;
+	c->errs[c->num] = err ? -EREMOTEIO : 0;
+	c->numbers[c->num] = MLX5_GET(dealloc_pd_in, in, pd);
+	c->total++;
+	c->num++;
+	c->max = max(c->max, c->num);
+	queue_delayed_work(system_dfl_wq, &c->answer, HZ / 50);
+	return 0;
+}
+
+static void stop_answering(void *data)
+{
+	struct closer *c = data;
+
+	disable_delayed_work_sync(&c->answer);
+}
+
+static struct closer *make_closer(struct kunit *test)
+{
+	struct closer *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	c->mock = mock_create(test);
+	c->hca = mock_hca_create(c->mock);
+	mock_hca_start(c->hca);
+	c->most = MANY;
+	spin_lock_init(&c->lock);
+	INIT_DELAYED_WORK(&c->answer, answer_last_first);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_answering, c));
+	the_closer = c;
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, send);
+	return c;
+}
+
+static void note_result(struct mlx5_ib_dev *dev, void *data, int err)
+{
+	struct object *object = data;
+
+	/* A command that was not sent is not answered. */
+	KUNIT_EXPECT_TRUE_MSG(the_closer->mock->test, object->answered || err == -EBUSY,
+			      "the result is taken before the command is answered");
+	object->done++;
+	object->err = err;
+}
+
+/* The mock firmware keeps no objects of this kind, and so destroys any of them. */
+static void destroy_many(struct kunit *test, struct closer *c)
+{
+	struct mlx5_ib_fw_batch *batch = mlx5_ib_fw_batch_alloc(c->mock->dev);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	c->together = true;
+	for (i = 0; i < MANY; i++)
+		mlx5_ib_fw_batch_destroy(batch, 0, MLX5_CMD_OP_DESTROY_DCT, i, note_result,
+					 &c->objects[i]);
+	mlx5_ib_fw_batch_wait(batch);
+	for (i = 0; i < MANY; i++)
+		KUNIT_EXPECT_EQ(test, c->objects[i].done, 1);
+	mlx5_ib_fw_batch_free(batch);
+	c->together = false;
+}
+
+static void batch_keeps_16_commands_in_flight(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	unsigned int i;
+
+	destroy_many(test, c);
+	KUNIT_EXPECT_EQ(test, c->max, IN_FLIGHT);
+	KUNIT_EXPECT_EQ(test, c->total, MANY);
+	for (i = 0; i < MANY; i++)
+		KUNIT_EXPECT_EQ(test, c->objects[i].err, 0);
+}
+
+static void batch_reports_which_object_was_refused(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	unsigned int i;
+
+	c->mock->num_commands = 0;
+	c->mock->refuse = 23;
+	destroy_many(test, c);
+	for (i = 0; i < MANY; i++)
+		KUNIT_EXPECT_EQ(test, c->objects[i].err, i == 22 ? -EREMOTEIO : 0);
+}
+
+static void batch_repeats_what_mlx5_core_has_no_room_for(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	unsigned int i;
+
+	c->most = 3;
+	destroy_many(test, c);
+	KUNIT_EXPECT_EQ(test, c->max, 3);
+	for (i = 0; i < MANY; i++)
+		KUNIT_EXPECT_EQ(test, c->objects[i].err, 0);
+}
+
+static void command_that_cannot_be_sent_ends_with_ebusy(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	unsigned int i;
+
+	c->most = 0;
+	destroy_many(test, c);
+	for (i = 0; i < MANY; i++)
+		KUNIT_EXPECT_EQ(test, c->objects[i].err, -EBUSY);
+}
+
+/* ---- queue pairs ------------------------------------------------------------------ */
+
+/* The mock firmware destroys a DCT of any number. */
+static const struct mlx5_ib_rsc_ops qp_rsc_ops = {
+	.type = MLX5_RES_QP, .name = "QP", .destroy_op = MLX5_CMD_OP_DESTROY_DCT,
+};
+
+static struct mlx5_ib_qp *make_qp(struct kunit *test, struct closer *c)
+{
+	struct mlx5_ib_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	mutex_init(&qp->mutex);
+	qp->ibqp.device = &c->mock->dev->ib_dev;
+	qp->ibqp.real_qp = &qp->ibqp;
+	qp->ibqp.qp_type = IB_QPT_RC;
+	qp->rsc.dev = c->mock->dev;
+	qp->rsc.ops = &qp_rsc_ops;
+	qp->rsc.num = NUM;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_rsc_add(&qp->rsc), 0);
+	c->mock->num_commands = 0;
+	return qp;
+}
+
+static void destroy_qp_early(struct kunit *test, struct closer *c, struct mlx5_ib_qp *qp)
+{
+	struct mlx5_ib_fw_batch *batch = mlx5_ib_fw_batch_alloc(c->mock->dev);
+
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	c->together = true;
+	mlx5_ib_destroy_qp_early(&qp->ibqp, batch);
+	mlx5_ib_fw_batch_free(batch);
+	c->together = false;
+}
+
+static bool is_found(struct closer *c)
+{
+	struct mlx5_ib_rsc *rsc = mlx5_ib_rsc_get(c->mock->dev, MLX5_RES_QP, NUM);
+
+	if (rsc)
+		mlx5_ib_rsc_put(rsc);
+	return rsc;
+}
+
+static void closed_process_leaves_no_queue_pair(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	struct mlx5_ib_qp *qp = make_qp(test, c);
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	destroy_qp_early(test, c, qp);
+	KUNIT_EXPECT_EQ(test, c->total, 1);
+	KUNIT_EXPECT_FALSE(test, is_found(c));
+	/* Another queue pair may have the number by now. */
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_qp(&qp->ibqp, &attr, 0, &init), -EAGAIN);
+	qp->state = IB_QPS_RTS;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_set_counter(qp, 5), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&qp->rsc), 0);
+	KUNIT_EXPECT_EQ(test, c->mock->num_commands, 1);
+}
+
+static void refused_queue_pair_is_destroyed_at_the_second_attempt(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	struct mlx5_ib_qp *qp = make_qp(test, c);
+
+	c->mock->refuse = 1;
+	destroy_qp_early(test, c, qp);
+	KUNIT_EXPECT_TRUE(test, is_found(c));
+	/* ib_core comes once more if it, too, cannot destroy the queue pair. */
+	destroy_qp_early(test, c, qp);
+	KUNIT_EXPECT_EQ(test, c->total, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&qp->rsc), 0);
+	KUNIT_EXPECT_EQ(test, c->mock->num_commands, 2);
+	KUNIT_EXPECT_FALSE(test, is_found(c));
+}
+
+static void queue_pair_that_others_use_is_kept(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	struct mlx5_ib_qp *qp = make_qp(test, c);
+	struct ib_qp handle = { .real_qp = &qp->ibqp, .qp_type = IB_QPT_XRC_TGT };
+
+	atomic_set(&qp->ibqp.usecnt, 1);
+	destroy_qp_early(test, c, qp);
+	KUNIT_EXPECT_EQ(test, c->total, 0);
+	atomic_set(&qp->ibqp.usecnt, 0);
+	qp->ibqp.real_qp = &handle;
+	destroy_qp_early(test, c, qp);
+	KUNIT_EXPECT_EQ(test, c->total, 0);
+	KUNIT_EXPECT_TRUE(test, is_found(c));
+	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&qp->rsc), 0);
+}
+
+/* ---- memory keys ------------------------------------------------------------------ */
+
+static void register_many(struct kunit *test, struct closer *c, struct mlx5_ib_pd *pd,
+			  struct ib_mr **mr)
+{
+	unsigned long mem = mock_buffer(c->mock, 0);
+	unsigned int i;
+
+	pd->ibpd.device = &c->mock->dev->ib_dev;
+	for (i = 0; i < REGIONS; i++) {
+		mr[i] = mlx5_ib_reg_user_mr(&pd->ibpd, mem, PAGE_SIZE, mem, IB_ACCESS_LOCAL_WRITE,
+					    NULL, mock_udata(c->mock, NULL, 0, 0));
+		KUNIT_ASSERT_FALSE(test, IS_ERR(mr[i]));
+	}
+}
+
+static void destroy_regions(struct kunit *test, struct closer *c, struct ib_mr **mr)
+{
+	struct mlx5_ib_fw_batch *commands = mlx5_ib_fw_batch_alloc(c->mock->dev);
+	struct mlx5_ib_mkey_batch *batch = mlx5_ib_mkey_batch_alloc(c->mock->dev, commands);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, commands);
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	c->together = true;
+	for (i = 0; i < REGIONS; i++)
+		mlx5_ib_destroy_mr_early(mr[i], false, batch);
+	mlx5_ib_mkey_batch_wait(batch);
+	c->together = false;
+	kfree(batch);
+	mlx5_ib_fw_batch_free(commands);
+}
+
+static void keys_are_revoked_before_memory_is_unpinned(struct kunit *test)
+{
+	struct closer *c = make_closer(test);
+	struct ib_mr *mr[REGIONS];
+	struct mlx5_ib_pd pd = {};
+	unsigned int i, commands;
+
+	register_many(test, c, &pd, mr);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(c->hca), REGIONS);
+	commands = c->mock->num_commands;
+	destroy_regions(test, c, mr);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(c->hca), 0);
+	/* The memory is still pinned. */
+	KUNIT_EXPECT_GT(test, mock_num_pinned(), 0);
+	for (i = 0; i < REGIONS; i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr[i], NULL), 0);
+	KUNIT_EXPECT_EQ(test, c->mock->num_commands, commands);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(c->hca), 0);
+}
+
+static void failed_umr_leaves_no_region(struct kunit *test)
+{
+	enum mock_failure how = (uintptr_t)test->param_value - 1;
+	struct closer *c = make_closer(test);
+	struct ib_mr *mr[REGIONS];
+	struct mlx5_ib_pd pd = {};
+	unsigned int i;
+
+	register_many(test, c, &pd, mr);
+	c->hca->fail = c->hca->num_requests + REGIONS / 2;
+	c->hca->how = how;
+	destroy_regions(test, c, mr);
+	for (i = 0; i < REGIONS; i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr[i], NULL), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(c->hca), 0);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_in_use(c->hca), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+}
+
+static const void *next_failure(struct kunit *test, const void *prev, char *desc)
+{
+	static const char *const names[MOCK_NUM_FAILURES] = {
+		"not posted", "not executed", "executed", "stopped",
+	};
+	uintptr_t number = (uintptr_t)prev;
+
+	if (number == MOCK_NUM_FAILURES)
+		return NULL;
+	strscpy(desc, names[number], KUNIT_PARAM_DESC_SIZE);
+	return (const void *)(number + 1);
+}
+
+/* The pool has no use for all of the keys: commands destroy some, and one of these is refused. */
+static void surplus_key_has_exactly_one_owner(struct kunit *test)
+{
+	const int class = MLX5_IB_POOL_SIZES - 1;
+	u32 nmtts = mlx5_ib_mkey_pool_class_mtts(class);
+	struct closer *c = make_closer(test);
+	struct mlx5_ib_dev *dev = c->mock->dev;
+	struct mlx5_ib_mkey_class *mc = &dev->mkey_pool->classes[class];
+	struct mlx5_ib_fw_batch *commands = mlx5_ib_fw_batch_alloc(dev);
+	struct mlx5_ib_mkey_batch *batch = mlx5_ib_mkey_batch_alloc(dev, commands);
+	struct mlx5_ib_mkey keys[LONG_KEYS] = {};
+	unsigned int i, destroyed = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, commands);
+	KUNIT_ASSERT_NOT_NULL(test, batch);
+	for (i = 0; i < LONG_KEYS; i++) {
+		keys[i].class = class;
+		KUNIT_ASSERT_FALSE(test, mlx5_ib_mkey_pool_alloc(dev, class, &keys[i].key));
+		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_mkey_pool_create(dev, nmtts, 0, &keys[i].key));
+	}
+	c->mock->refuse = c->mock->num_commands + 2;
+	c->together = true;
+	for (i = 0; i < LONG_KEYS; i++)
+		mlx5_ib_mkey_destroy_early(batch, &keys[i]);
+	mlx5_ib_mkey_batch_wait(batch);
+	c->together = false;
+	KUNIT_EXPECT_GT(test, c->total, 1);
+	for (i = 0; i < LONG_KEYS; i++)
+		destroyed += keys[i].destroyed;
+	KUNIT_EXPECT_EQ(test, destroyed, LONG_KEYS - 1);
+	KUNIT_EXPECT_EQ(test, mc->use.free, LONG_KEYS - c->total);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 1);
+	for (i = 0; i < LONG_KEYS; i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &keys[i]), 0);
+	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
+	KUNIT_EXPECT_EQ(test, mc->use.free, LONG_KEYS - c->total);
+	kfree(batch);
+	mlx5_ib_fw_batch_free(commands);
+}
+
+static struct kunit_case close_cases[] = {
+	KUNIT_CASE(batch_keeps_16_commands_in_flight),
+	KUNIT_CASE(batch_reports_which_object_was_refused),
+	KUNIT_CASE(batch_repeats_what_mlx5_core_has_no_room_for),
+	KUNIT_CASE(command_that_cannot_be_sent_ends_with_ebusy),
+	KUNIT_CASE(closed_process_leaves_no_queue_pair),
+	KUNIT_CASE(refused_queue_pair_is_destroyed_at_the_second_attempt),
+	KUNIT_CASE(queue_pair_that_others_use_is_kept),
+	KUNIT_CASE(keys_are_revoked_before_memory_is_unpinned),
+	KUNIT_CASE_PARAM(failed_umr_leaves_no_region, next_failure),
+	KUNIT_CASE(surplus_key_has_exactly_one_owner),
+	{}
+};
+
+static struct kunit_suite close_suite = {
+	.name = "bluebell_ufile_cleanup",
+	.test_cases = close_cases,
+};
+
+kunit_test_suite(close_suite);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the driver's own UMR work requests: every one against golden
+ * bytes, and when the next one comes after a failure.
+ */
+
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include <rdma/ib_verbs.h>
+
+#include "../layout_mkey.h"
+#include "../layout_umr.h"
+#include "lib/golden.h"
+#include "lib/mkey_caps.h"
+
+#define WQE_SIZE	0x100
+
+static const struct mlx5_ib_mkc_attr region = {
+	.access = IB_ACCESS_LOCAL_WRITE, .pdn = 7, .iova = 0x10000, .length = 0x3000,
+	.page_shift = 12, .nmtts = 3, .variant = 6,
+};
+
+static struct mlx5_ib_umr_wqe *make_wqe(struct kunit *test)
+{
+	struct mlx5_ib_umr_wqe *wqe = kunit_kzalloc(test, WQE_SIZE, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, wqe);
+	KUNIT_ASSERT_EQ(test, sizeof(*wqe), WQE_SIZE);
+	return wqe;
+}
+
+static void translation_list_is_padded_to_blocks(struct kunit *test)
+{
+	static const u32 lengths[][2] = { { 1, 8 }, { 8, 8 }, { 9, 16 }, { 131072, 131072 } };
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		mlx5_ib_umr_fill_list(wqe, 1, 2, 0x1000, 0, lengths[i][0]);
+		KUNIT_EXPECT_EQ(test, be16_to_cpu(wqe->umr.xlt_octowords),
+				(u16)(lengths[i][1] / 2));
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(wqe->list.byte_count), lengths[i][1] * 8);
+	}
+}
+
+static void registration_is_exact_to_the_bit(struct kunit *test)
+{
+	/* Length, page size, start, PD, key, QPN, all rights, free. */
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00000725 }, { 0x04, 0x0001230c }, { 0x08, 0x00000028 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0xb0000000 }, { 0x14, 0x00040000 },
+		{ 0x1c, 0x203e60c3 },
+		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
+		{ 0x54, 0x00010000 }, { 0x5c, 0x00003000 }, { 0x74, 0x00000002 },
+		{ 0x78, 0x0000000c },
+		{ 0x84, 0x00001000 }, { 0x8c, 0x00002000 }, { 0x94, 0x00003000 },
+	};
+	static const struct mkey_caps caps = {};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+
+	mlx5_ib_umr_fill_reg(wqe, 0xabcd05, &region, mock_mkey_caps(test, &caps));
+	wqe->mtt[0] = cpu_to_be64(0x1000);
+	wqe->mtt[1] = cpu_to_be64(0x2000);
+	wqe->mtt[2] = cpu_to_be64(0x3000);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 7, MLX5_FENCE_MODE_INITIATOR_SMALL);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+static void registration_by_a_list_is_exact_to_the_bit(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00ffff25 }, { 0x04, 0xffffff09 }, { 0x08, 0x00000068 },
+		{ 0x0c, 0xffffffff }, { 0x10, 0x30000000 }, { 0x14, 0x00340000 },
+		{ 0x1c, 0x203e60c3 },
+		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
+		{ 0x54, 0x00010000 }, { 0x5c, 0x00064000 }, { 0x74, 0x00000032 },
+		{ 0x78, 0x0000000c },
+		{ 0x80, 0x00000340 }, { 0x84, 0x00007700 }, { 0x88, 0x00000012 },
+		{ 0x8c, 0x34567000 },
+	};
+	static const struct mkey_caps caps = {};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	struct mlx5_ib_mkc_attr attr = region;
+
+	attr.nmtts = 100;
+	attr.length = 0x64000;
+	mlx5_ib_umr_fill_reg(wqe, U32_MAX, &attr, mock_mkey_caps(test, &caps));
+	mlx5_ib_umr_fill_list(wqe, U32_MAX, 0x7700, 0x1234567000, 0, attr.nmtts);
+	mlx5_ib_umr_fill_ctrl(wqe, 0xffffff, 0xffff, MLX5_FENCE_MODE_STRONG_ORDERING);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+/* As many entries as the request carries, then one more. */
+static void registration_carries_up_to_8_entries(struct kunit *test)
+{
+	static const struct golden carried[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x0001230c }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0xb0000000 }, { 0x14, 0x00040000 },
+		{ 0x1c, 0x203e60c3 },
+		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
+		{ 0x54, 0x00010000 }, { 0x5c, 0x00003000 }, { 0x74, 0x00000004 },
+		{ 0x78, 0x0000000c },
+		{ 0x84, 0x00001003 }, { 0x8c, 0x00002003 }, { 0xbc, 0x00008003 },
+	};
+	static const struct golden pointed_at[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x00012309 }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x30000000 }, { 0x14, 0x00080000 },
+		{ 0x1c, 0x203e60c3 },
+		{ 0x40, 0x00000d00 }, { 0x44, 0xffffff06 }, { 0x4c, 0x00000007 },
+		{ 0x54, 0x00010000 }, { 0x5c, 0x00003000 }, { 0x74, 0x00000005 },
+		{ 0x78, 0x0000000c },
+		{ 0x80, 0x00000080 }, { 0x84, 0x00007700 }, { 0x88, 0x00000012 },
+		{ 0x8c, 0x34567000 },
+	};
+	const __be64 mtt[16] = {
+		[0] = cpu_to_be64(0x1003), [1] = cpu_to_be64(0x2003), [7] = cpu_to_be64(0x8003),
+		[8] = cpu_to_be64(0x9003),
+	};
+	static const struct mkey_caps caps = {};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	struct mlx5_ib_mkc_attr attr = region;
+
+	for (attr.nmtts = 8; attr.nmtts <= 9; attr.nmtts++) {
+		memset(wqe, 0, WQE_SIZE);
+		mlx5_ib_umr_fill_reg(wqe, 0xabcd05, &attr, mock_mkey_caps(test, &caps));
+		mlx5_ib_umr_fill_entries(wqe, 0xabcd05, 0x7700, mtt, 0x1234567000, attr.nmtts);
+		mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0, 0);
+		expect_golden(test, wqe, WQE_SIZE, attr.nmtts == 8 ? carried : pointed_at);
+	}
+}
+
+/* No context with it, and the entries go behind the first 2^17, whose number takes both fields. */
+static void part_of_a_list_goes_to_its_offset(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x00012309 }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x10000000 }, { 0x14, 0x00340004 },
+		{ 0x20, 0x00000001 },
+		{ 0x80, 0x00000340 }, { 0x84, 0x00007700 }, { 0x88, 0x00000012 },
+		{ 0x8c, 0x34567000 },
+	};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+
+	mlx5_ib_umr_fill_list(wqe, 0xabcd05, 0x7700, 0x1234567000, BIT(17) + 8, 100);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0, 0);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+static void inline_entries_go_to_their_offset(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x90000000 }, { 0x14, 0x00085678 },
+		{ 0x20, 0x00001234 }, { 0x80, 0x11111111 },
+	};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	__be32 *entries;
+
+	entries = mlx5_ib_umr_fill_inline(wqe, 0xabcd05, 0x12345678, 8);
+	entries[0] = cpu_to_be32(0x11111111);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+/* Where UMR cannot change the right to atomic operations, no request says that it would. */
+static void request_asks_for_changes_that_the_device_can_make(struct kunit *test)
+{
+	static const struct mkey_caps devices[] = {
+		{ .umr_keeps_atomic = true }, { .no_atomic = true },
+	};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+	const struct mlx5_ib_caps *caps;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(devices); i++) {
+		caps = mock_mkey_caps(test, &devices[i]);
+		memset(wqe, 0, sizeof(*wqe));
+		mlx5_ib_umr_fill_reg(wqe, 1, &region, caps);
+		KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
+		memset(wqe, 0, sizeof(*wqe));
+		mlx5_ib_umr_fill_change(wqe, 1, IB_ACCESS_REMOTE_ATOMIC, 9, caps);
+		KUNIT_EXPECT_FALSE(test, be64_to_cpu(wqe->umr.mkey_mask) & MLX5_MKEY_MASK_A);
+	}
+}
+
+static void fence_is_that_of_the_device(struct kunit *test)
+{
+	struct mlx5_ib_caps *caps = mock_caps(test);
+
+	MOCK_SET_CAP(caps, umr_fence, MLX5_CAP_UMR_FENCE_STRONG);
+	KUNIT_EXPECT_EQ(test, caps->umr_fence, MLX5_FENCE_MODE_STRONG_ORDERING);
+	MOCK_SET_CAP(caps, umr_fence, MLX5_CAP_UMR_FENCE_SMALL);
+	KUNIT_EXPECT_EQ(test, caps->umr_fence, MLX5_FENCE_MODE_INITIATOR_SMALL);
+	MOCK_SET_CAP(caps, umr_fence, MLX5_CAP_UMR_FENCE_NONE);
+	KUNIT_EXPECT_EQ(test, caps->umr_fence, MLX5_FENCE_MODE_INITIATOR_SMALL);
+}
+
+static void restart_delay_doubles_up_to_a_minute(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(0), 100);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(1), 200);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(9), 51200);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(10), 60000);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_restart_ms(U32_MAX), 60000);
+}
+
+static void change_of_rights_is_exact_to_the_bit(struct kunit *test)
+{
+	/* All rights and the PD, and no check whether the key is free, which its user can free. */
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x00012308 }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x80000000 }, { 0x1c, 0x003e0080 },
+		{ 0x40, 0x00001400 }, { 0x4c, 0x00000009 },
+	};
+	static const struct mkey_caps caps = {};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+
+	mlx5_ib_umr_fill_change(wqe, 0xabcd05, IB_ACCESS_REMOTE_READ, 9,
+				mock_mkey_caps(test, &caps));
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0, 0);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+static void revocation_is_exact_to_the_bit(struct kunit *test)
+{
+	/* Free, PD and QPN. */
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 0x00000025 }, { 0x04, 0x00012308 }, { 0x08, 0x00000008 },
+		{ 0x0c, 0x00abcd05 }, { 0x10, 0x80000000 }, { 0x1c, 0x20004080 },
+		{ 0x40, 0x40000000 }, { 0x44, 0xffffff00 }, { 0x4c, 0x00000009 },
+	};
+	struct mlx5_ib_umr_wqe *wqe = make_wqe(test);
+
+	mlx5_ib_umr_fill_revoke(wqe, 0xabcd05, 9);
+	mlx5_ib_umr_fill_ctrl(wqe, 0x123, 0, 0);
+	expect_golden(test, wqe, WQE_SIZE, want);
+}
+
+static void entries_are_marked_present(struct kunit *test)
+{
+	__be64 mtt[] = { cpu_to_be64(0x1000), cpu_to_be64(0x2000), cpu_to_be64(0x3000) };
+
+	mlx5_ib_umr_mark_present(mtt, 2);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(mtt[0]), 0x1003ULL);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(mtt[1]), 0x2003ULL);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(mtt[2]), 0x3000ULL);
+}
+
+static struct kunit_case umr_cases[] = {
+	KUNIT_CASE(entries_are_marked_present),
+	KUNIT_CASE(translation_list_is_padded_to_blocks),
+	KUNIT_CASE(registration_is_exact_to_the_bit),
+	KUNIT_CASE(registration_by_a_list_is_exact_to_the_bit),
+	KUNIT_CASE(registration_carries_up_to_8_entries),
+	KUNIT_CASE(part_of_a_list_goes_to_its_offset),
+	KUNIT_CASE(inline_entries_go_to_their_offset),
+	KUNIT_CASE(request_asks_for_changes_that_the_device_can_make),
+	KUNIT_CASE(fence_is_that_of_the_device),
+	KUNIT_CASE(restart_delay_doubles_up_to_a_minute),
+	KUNIT_CASE(change_of_rights_is_exact_to_the_bit),
+	KUNIT_CASE(revocation_is_exact_to_the_bit),
+	{}
+};
+
+static struct kunit_suite umr_suite = {
+	.name = "bluebell_umr",
+	.test_cases = umr_cases,
+};
+
+kunit_test_suite(umr_suite);
