@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd.h"
 #include "cmdif.h"
 #include "eq.h"
 #include "hca.h"
@@ -56,39 +55,7 @@ struct cmdif {
 	uint64_t holds;		/* answers that have been held back */
 	struct event *release;	/* gives the answers that are held back */
 	uint32_t random;
-	uint32_t counts[CMD_OPCODES];
 };
-
-/**
- * cmdif_counts() - commands executed since the last cmdif_counts_reset()
- * @hca: the HCA
- *
- * Return: CMD_OPCODES numbers, by opcode.
- */
-const uint32_t *cmdif_counts(struct hca *hca)
-{
-	return hca->cmdif->counts;
-}
-
-/**
- * cmdif_count() - count a command
- * @hca: the HCA
- * @opcode: of the command; an opcode that no command can have is not counted
- */
-void cmdif_count(struct hca *hca, uint16_t opcode)
-{
-	if (opcode < CMD_OPCODES)
-		hca->cmdif->counts[opcode]++;
-}
-
-/**
- * cmdif_counts_reset() - set the counts of all commands to 0
- * @hca: the HCA
- */
-void cmdif_counts_reset(struct hca *hca)
-{
-	memset(hca->cmdif->counts, 0, sizeof(hca->cmdif->counts));
-}
 
 /**
  * cmdif_log_size() - size of the command queue

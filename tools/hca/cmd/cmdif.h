@@ -21,9 +21,6 @@ void cmdif_set_queue(struct hca *hca, uint64_t addr);
 void cmdif_doorbell(struct hca *hca, uint32_t slots);
 unsigned int cmdif_log_size(void);
 unsigned int cmdif_log_stride(void);
-const uint32_t *cmdif_counts(struct hca *hca);
-void cmdif_count(struct hca *hca, uint16_t opcode);
-void cmdif_counts_reset(struct hca *hca);
 
 /* ---- execute.c ------------------------------------------------------------------------------- */
 

@@ -156,7 +156,7 @@ uint8_t cmd_execute(struct hca *hca, const uint8_t *in, size_t in_len, uint8_t *
 
 	status = cmd_dispatch(hca, &cmd, d);
 	hca->count.cmds++;
-	cmdif_count(hca, cmd.opcode);
+	cmd_count(hca, cmd.opcode);
 	if (status) {
 		hca->count.cmds_failed++;
 		if (cmd.syndrome != WHY_INJECTED)

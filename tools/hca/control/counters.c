@@ -6,17 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer.h"
 #include "cmd.h"
-#include "cmdif.h"
 #include "count.h"
 #include "hca.h"
-#include "util.h"
 #include "request.h"
+#include "util.h"
 
 static struct json_object *commands_by_name(struct hca *hca, uint64_t *total)
 {
 	struct json_object *by = json_object_new_object();
-	const uint32_t *counts = cmdif_counts(hca);
+	const uint32_t *counts = cmd_counts(hca);
 	unsigned int i;
 
 	for (i = 0; i < CMD_OPCODES; i++) {
@@ -46,7 +46,7 @@ struct json_object *request_commands(struct hca *hca, unsigned int n, char **w)
 	uint64_t total = 0;
 
 	if (n > 1 && !strcmp(w[1], "reset")) {
-		cmdif_counts_reset(hca);
+		cmd_counts_reset(hca);
 		return answer_ok();
 	}
 	if (n > 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Firmware commands: refusal of a command, the registry of handlers by opcode, and the fields of
- * a command's input that mlx5_ifc.h reserves.
+ * Firmware commands: refusal of a command, the registry of handlers and the counts of commands by
+ * opcode, and the fields of a command's input that mlx5_ifc.h reserves.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -71,6 +71,7 @@ struct reserved {
 struct cmds {
 	const struct cmd_desc *by_opcode[CMD_OPCODES];
 	struct reserved reserved[CMD_OPCODES];
+	uint32_t counts[CMD_OPCODES];	/* commands executed since the last reset of the counts */
 };
 
 /**
@@ -224,6 +225,37 @@ const struct cmd_desc *cmd_desc_by_name(struct hca *hca, const char *name)
 			return d;
 	}
 	return NULL;
+}
+
+/**
+ * cmd_count() - count a command that was executed
+ * @hca: the HCA
+ * @opcode: of the command; an opcode that no command can have is not counted
+ */
+void cmd_count(struct hca *hca, uint16_t opcode)
+{
+	if (opcode < CMD_OPCODES)
+		hca->cmds->counts[opcode]++;
+}
+
+/**
+ * cmd_counts() - commands executed since the last cmd_counts_reset()
+ * @hca: the HCA
+ *
+ * Return: CMD_OPCODES numbers, by opcode.
+ */
+const uint32_t *cmd_counts(struct hca *hca)
+{
+	return hca->cmds->counts;
+}
+
+/**
+ * cmd_counts_reset() - set the counts of all commands to 0
+ * @hca: the HCA
+ */
+void cmd_counts_reset(struct hca *hca)
+{
+	memset(hca->cmds->counts, 0, sizeof(hca->cmds->counts));
 }
 
 /**
