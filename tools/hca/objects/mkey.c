@@ -6,13 +6,16 @@
 #include <stdlib.h>
 
 #include "caps.h"
+#include "cmd.h"
 #include "hca.h"
 #include "ifc.h"
 #include "mkey.h"
 #include "object.h"
+#include "profile.h"
 
 _Static_assert(IFC_SZ(mkc) == MKC_BYTES, "mkc size");
 
+#define MKEY_MAX_OCTO	(1u << 26)	/* octowords of translations of a key */
 #define MTT_RESERVED	4ull	/* a bit of an MTT that is ignored */
 
 /* Limits of mkc.log_page_size of an HCA that has no capabilities for them. */
@@ -137,6 +140,38 @@ const char *mkey_entity_refused(struct hca *hca, const struct mkey *mk)
 uint32_t mkey_xlt_octowords(const struct mkey *mk)
 {
 	return mk->mode == MKM_MTT ? mk->nent / 2 : mk->nent;
+}
+
+/**
+ * mkey_alloc_xlt() - allocate the table of translations of a key
+ * @hca: the HCA
+ * @cmd: CREATE_MKEY
+ * @mk: the key as it will be, whose table and its size are set
+ * @octo: octowords of the table; it has whole blocks of 64 bytes, to which UMR lists are padded
+ *
+ * Return: ST_OK; ST_LIM for a table that is too large; ST_NO_RES.
+ */
+uint8_t mkey_alloc_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk, uint64_t octo)
+{
+	if (octo > MKEY_MAX_OCTO)
+		return cmd_fail(cmd, ST_LIM, WHY_MKEY_OCTOWORDS_TOO_MANY,
+				"%llu translation octowords are too many",
+				(unsigned long long)octo);
+	octo = (octo + 3) & ~3ull;
+	mk->nent = mk->mode == MKM_MTT ? octo * 2 : octo;
+	mk->xlt_bytes = octo * 16;
+	if (hca->xlt_bytes + mk->xlt_bytes > (uint64_t)hca->profile->max_translation_mb << 20)
+		return cmd_fail(cmd, ST_LIM, WHY_MKEY_TRANSLATION_BUDGET,
+				"no room for %llu more octowords of translations",
+				(unsigned long long)octo);
+	if (mk->mode == MKM_MTT)
+		mk->mtt = calloc(mk->nent + 1, sizeof(*mk->mtt));
+	else
+		mk->klm = calloc(mk->nent + 1, sizeof(*mk->klm));
+	if (!mk->mtt && !mk->klm)
+		return cmd_fail(cmd, ST_NO_RES, WHY_NO_MEMORY, "no memory for %u translations",
+				mk->nent);
+	return ST_OK;
 }
 
 static struct klm klm_decode(const uint8_t *p)

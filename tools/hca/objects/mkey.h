@@ -104,6 +104,7 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt);
 const char *mkey_entity_refused(struct hca *hca, const struct mkey *mk);
 bool mkey_set_bound(struct hca *hca, struct mkey *mk, bool bind);
 uint32_t mkey_xlt_octowords(const struct mkey *mk);
+uint8_t mkey_alloc_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk, uint64_t octo);
 bool mkey_stride_head(const struct klm *k, struct stride_block *b);
 const char *mkey_xlt_invalid(const struct mkey *mk, const uint8_t *data, uint64_t n);
 int mkey_xlt_write(struct mkey *mk, uint64_t first, const uint8_t *data, uint64_t n);
@@ -122,7 +123,6 @@ void *mkey_atomic_ptr(struct hca *hca, const struct mkey_user *u, uint32_t key, 
 
 /* ---- CREATE_MKEY: mkey_cmd.c, mkey_umem.c ----------------------------------------------------- */
 
-uint8_t mkey_alloc_xlt(struct hca *hca, struct cmd *cmd, struct mkey *mk, uint64_t octo);
 uint8_t mkey_names_umem(struct hca *hca, struct cmd *cmd, bool *names);
 uint8_t mkey_create_umem(struct hca *hca, struct cmd *cmd, struct mkey *mk);
 

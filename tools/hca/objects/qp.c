@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: finding them, their state and the events that it raises, and decoding the context.
+ * Queue pairs: finding them, their state and the events that it raises, decoding the context, and
+ * freeing them.
  */
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
 #include "cmd.h"
 #include "eq.h"
 #include "hca.h"
 #include "ifc.h"
+#include "mcast.h"
 #include "mem.h"
 #include "object.h"
 #include "qp.h"
+#include "queue_mem.h"
+#include "srq.h"
 #include "util.h"
 
 _Static_assert(IFC_SZ(qpc) == QPC_BYTES, "qpc size");
@@ -23,37 +26,6 @@ struct qps {
 	struct qp *special[2];	/* QP0 and QP1 of the port */
 	struct event *lost;	/* fails the queue pairs that lost a completion */
 };
-
-/**
- * qp_state_name() - name a state
- * @s: the state
- *
- * Return: its usual name.
- */
-const char *qp_state_name(enum qp_state s)
-{
-	static const char *const name[QPS_NUM] = {
-		"RST", "INIT", "RTR", "RTS", "SQER", "SQD", "ERR", "SQ_DRAINING"
-	};
-
-	return s < QPS_NUM ? name[s] : "?";
-}
-
-/**
- * qp_type_name() - name a service type
- * @t: the type
- *
- * Return: its usual name.
- */
-const char *qp_type_name(enum qp_type t)
-{
-	static const char *const name[] = {
-		"RC", "UC", "UD", "XRC", "MLX", "DCI", "DCT", "QP0", "QP1", "", "", "", "REG_UMR",
-		"", "SYNC_UMR"
-	};
-
-	return t < ARRAY_SIZE(name) ? name[t] : "?";
-}
 
 /**
  * qp_find() - find a queue pair
@@ -292,6 +264,37 @@ void qp_decode(struct qp *qp)
 	qp->max_rd_atomic = 1u << IFC_GET(qpc, c, log_sra_max);
 	qp->max_dest_rd_atomic = 1u << IFC_GET(qpc, c, log_rra_max);
 	qp->counter_set = IFC_GET(qpc, c, counter_set_id);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/**
+ * qp_release() - free a queue pair
+ * @hca: the HCA
+ * @qp: the queue pair, to which no references are left
+ */
+void qp_release(struct hca *hca, struct qp *qp)
+{
+	bool receives = qp->rq_type == RQ_OWN || qp->rq_type == RQ_SRQ;
+	struct obj *const refs[] = {
+		obj_find(hca, OBJ_PD, qp->pdn),
+		qp->has_sq ? obj_find(hca, OBJ_UAR, qp->uar) : NULL,
+		qp->has_sq || qp->cqn_snd ? obj_find(hca, OBJ_CQ, qp->cqn_snd) : NULL,
+		receives || qp->cqn_rcv ? obj_find(hca, OBJ_CQ, qp->cqn_rcv) : NULL,
+		qp->srq ? &qp->srq->obj : NULL,
+		qp->type == QPT_XRC ? obj_find(hca, OBJ_XRCD, qp->xrcdn) : NULL,
+	};
+	size_t i;
+
+	hca->board->qp->destroy(hca, qp);
+	mcast_forget(hca, qp->obj.num);
+	for (i = 0; i < ARRAY_SIZE(refs); i++)
+		obj_put(hca, refs[i]);
+	if (qp_special(hca, 0) == qp || qp_special(hca, 1) == qp)
+		qp_set_special(hca, qp, false);
+	qmem_free(hca, &qp->mem);
+	dbr_free(hca, &qp->dbr);
+	obj_free(hca, &qp->obj);
 }
 
 /* ---- module ---------------------------------------------------------------------------------- */

@@ -136,7 +136,12 @@ struct qp_ops {
 	void (*srq_gone)(struct hca *hca, struct srq *srq);
 };
 
-/* ---- qp.c: finding queue pairs, states, events ----------------------------------------------- */
+/* ---- qp_name.c ------------------------------------------------------------------------------- */
+
+const char *qp_state_name(enum qp_state s);
+const char *qp_type_name(enum qp_type t);
+
+/* ---- qp.c: finding queue pairs, states, events, the end -------------------------------------- */
 
 struct qp *qp_find(struct hca *hca, uint32_t qpn);
 struct qp *qp_special(struct hca *hca, unsigned int n);
@@ -148,10 +153,11 @@ void qp_sq_drained(struct hca *hca, struct qp *qp);
 void qp_comm_est(struct hca *hca, struct qp *qp);
 void qp_event(struct hca *hca, struct qp *qp, enum async_event event);
 void qp_lost_cqe(struct hca *hca, uint32_t qpn);
-const char *qp_state_name(enum qp_state s);
-const char *qp_type_name(enum qp_type t);
 bool qp_dbr_read(struct hca *hca, const struct qp *qp, unsigned int which, uint16_t *val);
 void qp_decode(struct qp *qp);
+void qp_release(struct hca *hca, struct qp *qp);
+
+extern const struct hca_module qp_module;
 
 /* ---- qp_check.c: what a context must not contain --------------------------------------------- */
 
@@ -162,9 +168,6 @@ bool qp_has_real_time(struct hca *hca, const struct qp *qp);
 
 /* ---- qp_create.c: CREATE, DESTROY and QUERY_QP; qp_modify.c: transitions --------------------- */
 
-void qp_release(struct hca *hca, struct qp *qp);
-
-extern const struct hca_module qp_module;
 extern const struct cmd_desc qp_cmds[], qp_modify_cmds[];
 
 #endif

@@ -9,7 +9,6 @@
 #include "cmd.h"
 #include "hca.h"
 #include "ifc.h"
-#include "mcast.h"
 #include "object.h"
 #include "qp.h"
 #include "queue_mem.h"
@@ -178,15 +177,6 @@ static void qp_refs_get(const struct qp_refs *r)
 			o[i]->refs++;
 }
 
-static void qp_refs_put(struct hca *hca, const struct qp_refs *r)
-{
-	struct obj *const o[] = { r->uar, r->pd, r->cq_snd, r->cq_rcv, r->srq, r->xrcd };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(o); i++)
-		obj_put(hca, o[i]);
-}
-
 /* The memory of the queues, and the doorbell record, which a queue pair without queues need not have. */
 static uint8_t qp_take_memory(struct hca *hca, struct cmd *cmd, struct qp *qp)
 {
@@ -266,33 +256,6 @@ static uint8_t create_qp(struct hca *hca, struct cmd *cmd)
 	hca->board->qp->state(hca, qp, QPS_RST, QPS_RST);
 	IFC_SET(create_qp_out, cmd->out, qpn, qp->obj.num);
 	return ST_OK;
-}
-
-/**
- * qp_release() - free a queue pair
- * @hca: the HCA
- * @qp: the queue pair, to which no references are left
- */
-void qp_release(struct hca *hca, struct qp *qp)
-{
-	bool receives = qp->rq_type == RQ_OWN || qp->rq_type == RQ_SRQ;
-	struct qp_refs r = {
-		.pd = obj_find(hca, OBJ_PD, qp->pdn),
-		.uar = qp->has_sq ? obj_find(hca, OBJ_UAR, qp->uar) : NULL,
-		.cq_snd = qp->has_sq || qp->cqn_snd ? obj_find(hca, OBJ_CQ, qp->cqn_snd) : NULL,
-		.cq_rcv = receives || qp->cqn_rcv ? obj_find(hca, OBJ_CQ, qp->cqn_rcv) : NULL,
-		.srq = qp->srq ? &qp->srq->obj : NULL,
-		.xrcd = qp->type == QPT_XRC ? obj_find(hca, OBJ_XRCD, qp->xrcdn) : NULL,
-	};
-
-	hca->board->qp->destroy(hca, qp);
-	mcast_forget(hca, qp->obj.num);
-	qp_refs_put(hca, &r);
-	if (qp_special(hca, 0) == qp || qp_special(hca, 1) == qp)
-		qp_set_special(hca, qp, false);
-	qmem_free(hca, &qp->mem);
-	dbr_free(hca, &qp->dbr);
-	obj_free(hca, &qp->obj);
 }
 
 static uint8_t destroy_qp(struct hca *hca, struct cmd *cmd)
