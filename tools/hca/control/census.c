@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer.h"
 #include "hca.h"
 #include "mkey.h"
 #include "object.h"

@@ -5,12 +5,14 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "answer.h"
 #include "hca.h"
 #include "ifc.h"
 #include "iseg.h"
 #include "pci.h"
 #include "port.h"
 #include "request.h"
+#include "words.h"
 
 /**
  * request_hang() - the request "inject hang"

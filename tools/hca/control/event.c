@@ -5,11 +5,13 @@
 #include <json-c/json.h>
 #include <strings.h>
 
+#include "answer.h"
 #include "eq.h"
 #include "hca.h"
 #include "ifc.h"
-#include "util.h"
 #include "request.h"
+#include "util.h"
+#include "words.h"
 
 /* Where the event data has the number of the object. */
 enum event_arg { ARG_NONE, ARG_QPN, ARG_CQN, ARG_PORT, ARG_PAGES };

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer.h"
 #include "cmd.h"
 #include "count.h"
 #include "expect.h"
 #include "hca.h"
 #include "request.h"
+#include "words.h"
 
 static const char *const kind_name[INCIDENT_KINDS] = {
 	[INCIDENT_REFUSE] = "refuse", [INCIDENT_DROP] = "drop", [INCIDENT_UMR] = "umr",

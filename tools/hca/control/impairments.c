@@ -5,6 +5,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "answer.h"
 #include "fabric.h"
 #include "hca.h"
 #include "impair.h"

@@ -1,82 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests to the control socket: their table, how a line is parsed, and how an answer is made.
+ * Requests to the control socket: their table, how a line is split into words, and the requests
+ * "trace" and "capture".
  */
 #include <json-c/json.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
 #include "capture.h"
 #include "control.h"
 #include "fabric.h"
 #include "hca.h"
-#include "trace.h"
 #include "request.h"
+#include "trace.h"
 
 #define MAX_WORDS	8	/* of a request; further ones are ignored */
-
-/* ---- answers --------------------------------------------------------------------------------- */
-
-/**
- * answer_ok() - make an answer that says success
- *
- * Return: the answer, to which the caller may add members.
- */
-struct json_object *answer_ok(void)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "ok", json_object_new_boolean(1));
-	return o;
-}
-
-/**
- * answer_fail() - make an answer that says failure
- * @fmt: the reason
- *
- * Return: the answer.
- */
-struct json_object *answer_fail(const char *fmt, ...)
-{
-	struct json_object *o = json_object_new_object();
-	char text[200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	json_object_object_add(o, "ok", json_object_new_boolean(0));
-	json_object_object_add(o, "error", json_object_new_string(text));
-	return o;
-}
-
-/**
- * answer_add_num() - add a number to an answer
- * @o: the answer
- * @key: name of the member
- * @v: the number
- */
-void answer_add_num(struct json_object *o, const char *key, int64_t v)
-{
-	json_object_object_add(o, key, json_object_new_int64(v));
-}
-
-/**
- * request_number() - parse a number
- * @s: decimal, octal or hexadecimal digits
- * @v: set to the number
- *
- * Return: false if @s is something else.
- */
-bool request_number(const char *s, unsigned long *v)
-{
-	char *end;
-
-	*v = strtoul(s, &end, 0);
-	return *s && !*end;
-}
 
 /* ---- trace and capture ----------------------------------------------------------------------- */
 
@@ -132,25 +71,6 @@ struct json_object *request_capture(struct hca *hca, unsigned int n, char **w)
 }
 
 /* ---- the requests --------------------------------------------------------------------------- */
-
-/**
- * request_run() - find a request by its name and answer it
- * @r: table of requests, ended by a NULL name
- * @name: of the request
- * @hca: the HCA
- * @n: words of the request
- * @w: the words
- *
- * Return: the answer.
- */
-struct json_object *request_run(const struct request *r, const char *name, struct hca *hca,
-				unsigned int n, char **w)
-{
-	for (; r->name; r++)
-		if (!strcmp(r->name, name))
-			return r->fn(hca, n, w);
-	return answer_fail("no request %s", name);
-}
 
 static const struct request requests[] = {
 	{ "census", request_census }, { "counters", request_counters }, { "commands", request_commands },

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files with the control socket's requests share: tables of requests, and how an answer
- * is made.
+ * The control socket of an HCA: its state, and its requests by the file that answers them.
  */
 #ifndef BLUEBELL_REQUEST_H
 #define BLUEBELL_REQUEST_H
 
 #include <json-c/json.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "object.h"
 
@@ -26,27 +24,6 @@ struct control {
 	bool have_baseline;
 	unsigned int baseline[COUNTS];
 };
-
-/* Answers a request of @n words, the request's name first. */
-typedef struct json_object *(*request_fn)(struct hca *hca, unsigned int n, char **w);
-
-struct request {
-	const char *name;
-	request_fn fn;
-};
-
-/* request.c */
-struct json_object *request_run(const struct request *r, const char *name, struct hca *hca,
-				unsigned int n, char **w);
-struct json_object *answer_ok(void);
-struct json_object *answer_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void answer_add_num(struct json_object *o, const char *key, int64_t v);
-bool request_number(const char *s, unsigned long *v);
-
-/* injections.c */
-uint8_t request_status(const char *s);
-const char *request_status_name(uint8_t status);
-bool request_opcode(struct hca *hca, const char *s, unsigned long *op);
 
 /* The requests, by subject. */
 struct json_object *request_census(struct hca *hca, unsigned int n, char **w);	/* census.c */
@@ -67,8 +44,5 @@ struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_event(struct hca *hca, unsigned int n, char **w);	/* event.c */
 struct json_object *request_trace(struct hca *hca, unsigned int n, char **w);	/* request.c */
 struct json_object *request_capture(struct hca *hca, unsigned int n, char **w);
-
-/* socket.c */
-void control_socket_close(struct hca *hca);
 
 #endif

@@ -107,11 +107,7 @@ int control_listen(struct hca *hca, const char *path)
 	return hca->control->socket->listener ? 0 : -errno;
 }
 
-/**
- * control_socket_close() - close the control socket and its connections
- * @hca: the HCA
- */
-void control_socket_close(struct hca *hca)
+static void control_socket_close(struct hca *hca)
 {
 	struct control_socket *c = hca->control->socket;
 
