@@ -153,21 +153,18 @@ static uint8_t nop(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-#define CMD(OP, nm, fn) \
-	{ MLX5_CMD_OP_##OP, #OP, IFC_SZ(nm##_in), IFC_SZ(nm##_out), fn }
-
 const struct cmd_desc dev_cmds[] = {
-	CMD(ENABLE_HCA, enable_hca, enable_hca),
-	CMD(DISABLE_HCA, disable_hca, disable_hca),
-	{ MLX5_CMD_OP_INIT_HCA, "INIT_HCA", 16, 16, init_hca },
-	CMD(TEARDOWN_HCA, teardown_hca, teardown_hca),
-	CMD(QUERY_ISSI, query_issi, query_issi),
-	CMD(SET_ISSI, set_issi, set_issi),
-	CMD(QUERY_ADAPTER, query_adapter, query_adapter),
-	{ MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, "QUERY_SPECIAL_CONTEXTS",
-	  IFC_SZ(query_special_contexts_in), 16, query_special_contexts },
-	CMD(SET_DRIVER_VERSION, set_driver_version, set_driver_version),
+	CMD(ENABLE_HCA, enable_hca, enable_hca, .flags = CMD_FIRST | CMD_KERNEL),
+	CMD(DISABLE_HCA, disable_hca, disable_hca, .flags = CMD_EARLY | CMD_KERNEL),
+	CMD_MIN(INIT_HCA, init_hca, 16, 16, init_hca, .flags = CMD_EARLY | CMD_KERNEL),
+	CMD(TEARDOWN_HCA, teardown_hca, teardown_hca, .flags = CMD_EARLY | CMD_KERNEL),
+	CMD(QUERY_ISSI, query_issi, query_issi, .flags = CMD_EARLY),
+	CMD(SET_ISSI, set_issi, set_issi, .flags = CMD_EARLY | CMD_KERNEL),
+	CMD(QUERY_ADAPTER, query_adapter, query_adapter, .flags = CMD_EARLY),
+	CMD_MIN(QUERY_SPECIAL_CONTEXTS, query_special_contexts, IFC_SZ(query_special_contexts_in), 16,
+	    query_special_contexts),
+	CMD(SET_DRIVER_VERSION, set_driver_version, set_driver_version, .flags = CMD_EARLY | CMD_KERNEL),
 	CMD(QUERY_LAG, query_lag, query_lag),
-	CMD(NOP, nop, nop),
-	{ 0 }
+	CMD(NOP, nop, nop, .flags = CMD_EARLY),
+	{}
 };

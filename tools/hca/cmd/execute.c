@@ -18,57 +18,21 @@
 #include "trace.h"
 #include "uctx.h"
 
-/* Commands that are accepted between ENABLE_HCA and INIT_HCA. */
-static bool cmd_is_early(uint16_t op)
-{
-	switch (op) {
-	case MLX5_CMD_OP_DISABLE_HCA:
-	case MLX5_CMD_OP_INIT_HCA:
-	case MLX5_CMD_OP_QUERY_PAGES:
-	case MLX5_CMD_OP_MANAGE_PAGES:
-	case MLX5_CMD_OP_QUERY_HCA_CAP:
-	case MLX5_CMD_OP_SET_HCA_CAP:
-	case MLX5_CMD_OP_QUERY_ISSI:
-	case MLX5_CMD_OP_SET_ISSI:
-	case MLX5_CMD_OP_QUERY_ADAPTER:
-	case MLX5_CMD_OP_ACCESS_REG:
-	case MLX5_CMD_OP_SET_DRIVER_VERSION:
-	case MLX5_CMD_OP_TEARDOWN_HCA:
-	case MLX5_CMD_OP_NOP:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Commands of interface version 0 (ISSI), which later versions replace by those on RMPs. */
-static bool cmd_is_legacy(uint16_t op)
-{
-	switch (op) {
-	case MLX5_CMD_OP_CREATE_SRQ:
-	case MLX5_CMD_OP_DESTROY_SRQ:
-	case MLX5_CMD_OP_QUERY_SRQ:
-	case MLX5_CMD_OP_ARM_RQ:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool cmd_allowed_now(const struct hca *hca, uint16_t op)
+static bool cmd_allowed_now(const struct hca *hca, const struct cmd_desc *d)
 {
 	switch (hca->life) {
 	case LIFE_RESET:
-		return op == MLX5_CMD_OP_ENABLE_HCA;
+		return d->flags & CMD_FIRST;
 	case LIFE_ENABLED:
-		return cmd_is_early(op);
+		return d->flags & CMD_EARLY;
 	default:
-		return op != MLX5_CMD_OP_ENABLE_HCA;
+		return !(d->flags & CMD_FIRST);
 	}
 }
 
-static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_desc *d)
+static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd)
 {
+	const struct cmd_desc *d = cmd->desc;
 	uint8_t inj = inject_cmd(hca->inject, cmd->opcode), st;
 
 	if (inj)
@@ -76,10 +40,10 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_d
 	if (!d)
 		return cmd_fail(cmd, ST_BAD_OP, WHY_OPCODE_UNKNOWN, "no command 0x%x",
 				cmd->opcode);
-	if (!cmd_allowed_now(hca, cmd->opcode))
+	if (!cmd_allowed_now(hca, d))
 		return cmd_fail(cmd, ST_BAD_SYS_STATE, WHY_HCA_STATE,
 				"the command is not allowed in this state of the HCA");
-	if (hca->issi && cmd_is_legacy(cmd->opcode))
+	if (hca->issi && d->flags & CMD_LEGACY)
 		return cmd_fail(cmd, ST_BAD_OP, WHY_ISSI_LEGACY,
 				"the command does not exist in version %u of the interface",
 				hca->issi);
@@ -99,10 +63,10 @@ static uint8_t cmd_dispatch(struct hca *hca, struct cmd *cmd, const struct cmd_d
 	return st ? st : d->handler(hca, cmd);
 }
 
-static void trace_cmd_half(FILE *f, const char *cmd_name, const char *half, const uint8_t *p,
+static void trace_cmd_half(FILE *f, const char *half, const char *strct, const uint8_t *p,
 			   size_t len)
 {
-	const struct ifc_struct *s = cmd_struct(cmd_name, half);
+	const struct ifc_struct *s = strct ? ifc_struct_find(strct) : NULL;
 
 	fprintf(f, ",\"%s\":{", half);
 	if (s)
@@ -110,24 +74,25 @@ static void trace_cmd_half(FILE *f, const char *cmd_name, const char *half, cons
 	fputc('}', f);
 }
 
-static void trace_cmd(struct hca *hca, const struct cmd *cmd, const char *name, unsigned int slot,
-		      uint64_t start_ns)
+static void trace_cmd(struct hca *hca, const struct cmd *cmd, unsigned int slot, uint64_t start_ns)
 {
+	static const struct cmd_desc unknown = { .name = "UNKNOWN" };
+	const struct cmd_desc *d = cmd->desc ? cmd->desc : &unknown;
 	uint8_t status = cmd->out_len ? cmd->out[0] : 0;
 	FILE *f = trace_begin(hca->trace, "cmd", start_ns);
 
 	if (!f)
 		return;
 	fprintf(f, ",\"op\":\"%s\",\"opcode\":\"0x%x\",\"op_mod\":%u,\"uid\":%u,\"slot\":%u,"
-		"\"ns\":%llu,\"status\":%u", name, cmd->opcode, cmd->op_mod, cmd->uid, slot,
+		"\"ns\":%llu,\"status\":%u", d->name, cmd->opcode, cmd->op_mod, cmd->uid, slot,
 		(unsigned long long)(clock_now_ns() - start_ns), status);
 	if (status) {
 		fprintf(f, ",\"syndrome\":\"0x%04x\",\"refusal\":\"%s\",\"why\":",
 			cmd->syndrome, refusal_name(cmd->syndrome));
 		decode_string(f, cmd->why);
 	}
-	trace_cmd_half(f, name, "in", cmd->in, cmd->in_len);
-	trace_cmd_half(f, name, "out", cmd->out, cmd->out_len);
+	trace_cmd_half(f, "in", d->in, cmd->in, cmd->in_len);
+	trace_cmd_half(f, "out", d->out, cmd->out, cmd->out_len);
 	trace_end(hca->trace);
 }
 
@@ -150,11 +115,11 @@ uint8_t cmd_execute(struct hca *hca, const uint8_t *in, size_t in_len, uint8_t *
 		.op_mod = IFC_GET(alloc_uar_in, in, op_mod),
 		.in = in, .in_len = in_len, .out = out, .out_len = out_len,
 	};
-	const struct cmd_desc *d = cmd_desc_find(hca, cmd.opcode);
 	uint64_t start = clock_now_ns();
 	uint8_t status;
 
-	status = cmd_dispatch(hca, &cmd, d);
+	cmd.desc = cmd_desc_find(hca, cmd.opcode);
+	status = cmd_dispatch(hca, &cmd);
 	hca->count.cmds++;
 	cmd_count(hca, cmd.opcode);
 	if (status) {
@@ -166,7 +131,7 @@ uint8_t cmd_execute(struct hca *hca, const uint8_t *in, size_t in_len, uint8_t *
 		IFC_SET(alloc_uar_out, out, status, status);
 		IFC_SET(alloc_uar_out, out, syndrome, cmd.syndrome);
 	}
-	trace_cmd(hca, &cmd, d ? d->name : "UNKNOWN", slot, start);
+	trace_cmd(hca, &cmd, slot, start);
 	pages_balance(hca);
 	return status;
 }

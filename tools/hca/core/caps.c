@@ -138,9 +138,10 @@ static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc cap_cmds[] = {
-	{ MLX5_CMD_OP_QUERY_HCA_CAP, "QUERY_HCA_CAP", IFC_SZ(query_hca_cap_in),
-	  IFC_BYTE(query_hca_cap_out, capability), query_hca_cap },
-	{ MLX5_CMD_OP_SET_HCA_CAP, "SET_HCA_CAP", IFC_SZ(set_hca_cap_in),
-	  IFC_SZ(set_hca_cap_out), set_hca_cap },
-	{ 0 }
+	CMD_MIN(QUERY_HCA_CAP, query_hca_cap, IFC_SZ(query_hca_cap_in),
+	    IFC_BYTE(query_hca_cap_out, capability), query_hca_cap, .flags = CMD_EARLY,
+	    OP_MODS(0, 2 * HCA_CAP_TYPES - 1)),
+	CMD(SET_HCA_CAP, set_hca_cap, set_hca_cap, .flags = CMD_EARLY | CMD_KERNEL,
+	    OP_MODS(0, 2 * HCA_CAP_TYPES - 1)),
+	{}
 };

@@ -3,7 +3,6 @@
  * Firmware commands: refusal of a command, the registry of handlers and the counts of commands by
  * opcode, and the fields of a command's input that mlx5_ifc.h reserves.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,36 +16,6 @@
 #include "profile.h"
 #include "umem.h"
 #include "util.h"
-
-/*
- * The op_mods that a command takes. One that is not listed takes 0 alone. Those of capabilities
- * are a type and a bit, which the handlers check.
- */
-static const struct {
-	uint16_t opcode, first, last;
-} op_mods[] = {
-	{ MLX5_CMD_OP_QUERY_HCA_CAP, 0, 2 * HCA_CAP_TYPES - 1 },
-	{ MLX5_CMD_OP_SET_HCA_CAP, 0, 2 * HCA_CAP_TYPES - 1 },
-	{ MLX5_CMD_OP_QUERY_PAGES, MLX5_QUERY_PAGES_IN_OP_MOD_BOOT_PAGES,
-	  MLX5_QUERY_PAGES_IN_OP_MOD_REGULAR_PAGES },
-	{ MLX5_CMD_OP_MANAGE_PAGES, MLX5_MANAGE_PAGES_IN_OP_MOD_ALLOCATION_FAIL,
-	  MLX5_MANAGE_PAGES_IN_OP_MOD_HCA_RETURN_PAGES },
-	{ MLX5_CMD_OP_MODIFY_CQ, MLX5_MODIFY_CQ_IN_OP_MOD_MODIFY_CQ,
-	  MLX5_MODIFY_CQ_IN_OP_MOD_RESIZE_CQ },
-	{ MLX5_CMD_OP_MODIFY_MEMIC, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC,
-	  MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC },
-	{ MLX5_CMD_OP_ARM_RQ, MLX5_ARM_RQ_IN_OP_MOD_SRQ, MLX5_ARM_RQ_IN_OP_MOD_SRQ },
-	{ MLX5_CMD_OP_ARM_XRC_SRQ, MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ,
-	  MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ },
-	{ MLX5_CMD_OP_ACCESS_REG, MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE,
-	  MLX5_ACCESS_REGISTER_IN_OP_MOD_READ },
-	{ MLX5_CMD_OP_MAD_IFC, 0, 3 },		/* bits: ignore the M_Key, the B_Key */
-	/* These have the type of the object in its place. */
-	{ MLX5_CMD_OP_CREATE_GENERAL_OBJECT, 0, UINT16_MAX },
-	{ MLX5_CMD_OP_MODIFY_GENERAL_OBJECT, 0, UINT16_MAX },
-	{ MLX5_CMD_OP_QUERY_GENERAL_OBJECT, 0, UINT16_MAX },
-	{ MLX5_CMD_OP_DESTROY_GENERAL_OBJECT, 0, UINT16_MAX },
-};
 
 /* Fields that mlx5_ifc.h reserves because it has no names for them. */
 static const struct {
@@ -158,11 +127,11 @@ static void reserved_mark(const struct ifc_struct *s, uint64_t base, uint8_t *ma
 			ifc_set_bits(mask, base + unnamed[i].off, unnamed[i].width, 0);
 }
 
-static int reserved_init(struct reserved *r, const char *cmd_name)
+static int reserved_init(struct reserved *r, const struct cmd_desc *d)
 {
-	const struct ifc_struct *s = cmd_struct(cmd_name, "in");
+	const struct ifc_struct *s = d->in ? ifc_struct_find(d->in) : NULL;
 
-	if (!s || r->mask)
+	if (!s)
 		return 0;
 	r->mask = calloc(1, s->bits / 8);
 	if (!r->mask)
@@ -179,7 +148,7 @@ static int reserved_init(struct reserved *r, const char *cmd_name)
  * @hca: the HCA
  * @table: the commands, ended by a NULL name
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0; -EEXIST if an opcode has a row already; -ENOMEM.
  */
 int cmd_register(struct hca *hca, const struct cmd_desc *table)
 {
@@ -187,8 +156,10 @@ int cmd_register(struct hca *hca, const struct cmd_desc *table)
 	int err;
 
 	for (d = table; d->name; d++) {
+		if (hca->cmds->by_opcode[d->opcode])
+			return -EEXIST;
 		hca->cmds->by_opcode[d->opcode] = d;
-		err = reserved_init(&hca->cmds->reserved[d->opcode], d->name);
+		err = reserved_init(&hca->cmds->reserved[d->opcode], d);
 		if (err)
 			return err;
 	}
@@ -279,63 +250,17 @@ uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd)
 }
 
 /**
- * cmd_check_op_mod() - refuse a command with an op_mod that its opcode does not take
- * @cmd: the command
+ * cmd_check_op_mod() - refuse a command with an op_mod that it does not take
+ * @cmd: the command, of an opcode that is registered
  *
  * Return: ST_OK or ST_BAD_OP.
  */
 uint8_t cmd_check_op_mod(struct cmd *cmd)
 {
-	uint16_t first = 0, last = 0;
-	unsigned int i;
+	const struct cmd_desc *d = cmd->desc;
 
-	for (i = 0; i < ARRAY_SIZE(op_mods); i++) {
-		if (op_mods[i].opcode != cmd->opcode)
-			continue;
-		first = op_mods[i].first;
-		last = op_mods[i].last;
-	}
-	if (cmd->op_mod >= first && cmd->op_mod <= last)
+	if (cmd->op_mod >= d->op_mod_first && cmd->op_mod <= d->op_mod_last)
 		return ST_OK;
 	return cmd_fail(cmd, ST_BAD_OP, WHY_OP_MOD, "op_mod %u, the command takes %u to %u",
-			cmd->op_mod, first, last);
-}
-
-/* Commands whose structures are not named like the command in lower case. */
-static const char *struct_base(const char *cmd_name)
-{
-	static const char *const alias[][2] = {
-		{ "ACCESS_REG", "access_register" }, { "2RST_QP", "qp_2rst" },
-		{ "2ERR_QP", "qp_2err" },
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(alias); i++)
-		if (!strcmp(alias[i][0], cmd_name))
-			return alias[i][1];
-	return cmd_name;
-}
-
-/**
- * cmd_struct() - find the structure of a command's input or output
- * @cmd_name: as "CREATE_QP"
- * @half: "in" or "out"
- *
- * Return: the structure, NULL if mlx5_ifc.h has none.
- */
-const struct ifc_struct *cmd_struct(const char *cmd_name, const char *half)
-{
-	char name[80];
-	unsigned int i;
-
-	/* What follows the header depends on the type of the object. */
-	if (strstr(cmd_name, "_GENERAL_OBJECT")) {
-		snprintf(name, sizeof(name), "general_obj_%s_cmd_hdr", half);
-		return ifc_struct_find(name);
-	}
-	cmd_name = struct_base(cmd_name);
-	for (i = 0; cmd_name[i] && i < sizeof(name) - 8; i++)
-		name[i] = tolower((unsigned char)cmd_name[i]);
-	snprintf(name + i, sizeof(name) - i, "_%s", half);
-	return ifc_struct_find(name);
+			cmd->op_mod, d->op_mod_first, d->op_mod_last);
 }

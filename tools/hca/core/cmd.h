@@ -11,11 +11,13 @@
 
 #include "refusal.h"
 
+struct cmd_desc;
 struct hca;
 struct ifc_struct;
 
 /* One command being executed; in and out are whole mailboxes, header included. */
 struct cmd {
+	const struct cmd_desc *desc;	/* its row; NULL: the HCA does not have the command */
 	uint16_t opcode;
 	uint16_t op_mod;
 	uint16_t uid;		/* user id in the command header, 0 for the kernel */
@@ -38,14 +40,39 @@ enum cmd_status {
 
 typedef uint8_t (*cmd_handler)(struct hca *hca, struct cmd *cmd);
 
-/* A module's commands are a table of these, ended by a NULL name. */
+/* When a command is accepted, and from whom. Without a flag: after INIT_HCA, from any user id. */
+enum cmd_flags {
+	CMD_FIRST	= 1 << 0,	/* only before ENABLE_HCA, which is this command */
+	CMD_EARLY	= 1 << 1,	/* also between ENABLE_HCA and INIT_HCA */
+	CMD_LEGACY	= 1 << 2,	/* only with version 0 of the interface (ISSI) */
+	CMD_KERNEL	= 1 << 3,	/* only from the kernel: user id 0 */
+	CMD_SHARE	= 1 << 4,	/* also from SHARED_UID: makes an object for every user */
+	CMD_RAW_TX	= 1 << 5,	/* from a user id with MLX5_UCTX_CAP_RAW_TX, and the kernel */
+};
+
+/* A row of a table of commands: all that the HCA knows about a command before it runs. */
 struct cmd_desc {
 	uint16_t opcode;
-	const char *name;	/* "CREATE_QP" */
-	uint16_t in_min;	/* least bytes of input, else BAD_INP_LEN */
-	uint16_t out_min;	/* least bytes of output, else BAD_OUTP_LEN */
+	const char *name;		/* "CREATE_QP" */
+	const char *in, *out;		/* "create_qp_in" of mlx5_ifc.h, NULL: it has no such struct */
+	uint16_t in_min;		/* least bytes of input, else BAD_INP_LEN */
+	uint16_t out_min;		/* least bytes of output, else BAD_OUTP_LEN */
 	cmd_handler handler;
+	unsigned int flags;		/* enum cmd_flags */
+	uint16_t op_mod_first, op_mod_last;	/* the op_mods that it takes, else BAD_OP */
 };
+
+/*
+ * A row for MLX5_CMD_OP_@op, whose input and output are the structures @strct_in and @strct_out.
+ * Flags and op_mods follow if there are any: CMD(ARM_RQ, arm_rq, arm_rq, .flags = CMD_LEGACY). With
+ * CMD_MIN(), the least input and output are other than the whole structures. A table is ended by {}.
+ */
+#define CMD(op, strct, fn, ...)							\
+	CMD_MIN(op, strct, IFC_SZ(strct##_in), IFC_SZ(strct##_out), fn, __VA_ARGS__)
+#define CMD_MIN(op, strct, min_in, min_out, fn, ...)				\
+	{ .opcode = MLX5_CMD_OP_##op, .name = #op, .in = #strct "_in", .out = #strct "_out",	\
+	  .in_min = min_in, .out_min = min_out, .handler = fn, __VA_ARGS__ }
+#define OP_MODS(first, last)	.op_mod_first = first, .op_mod_last = last
 
 uint8_t cmd_fail(struct cmd *cmd, uint8_t status, enum cmd_refusal why, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -65,6 +92,5 @@ const uint32_t *cmd_counts(struct hca *hca);
 void cmd_counts_reset(struct hca *hca);
 uint8_t cmd_check_op_mod(struct cmd *cmd);
 uint8_t cmd_check_reserved(struct hca *hca, struct cmd *cmd);
-const struct ifc_struct *cmd_struct(const char *cmd_name, const char *half);
 
 #endif

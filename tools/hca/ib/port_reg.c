@@ -191,7 +191,7 @@ static uint8_t access_reg(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc port_reg_cmds[] = {
-	{ MLX5_CMD_OP_ACCESS_REG, "ACCESS_REG", IFC_SZ(access_register_in),
-	  IFC_SZ(access_register_out), access_reg },
-	{ 0 }
+	CMD(ACCESS_REG, access_register, access_reg, .flags = CMD_EARLY | CMD_KERNEL,
+	    OP_MODS(MLX5_ACCESS_REGISTER_IN_OP_MOD_WRITE, MLX5_ACCESS_REGISTER_IN_OP_MOD_READ)),
+	{}
 };

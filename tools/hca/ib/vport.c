@@ -190,21 +190,13 @@ static uint8_t mad_ifc(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc port_cmds[] = {
-	{ MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, "QUERY_HCA_VPORT_CONTEXT",
-	  IFC_SZ(query_hca_vport_context_in), IFC_SZ(query_hca_vport_context_out),
-	  query_hca_vport_context },
-	{ MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT, "MODIFY_HCA_VPORT_CONTEXT",
-	  IFC_SZ(modify_hca_vport_context_in), IFC_SZ(modify_hca_vport_context_out),
-	  modify_hca_vport_context },
-	{ MLX5_CMD_OP_QUERY_HCA_VPORT_GID, "QUERY_HCA_VPORT_GID", IFC_SZ(query_hca_vport_gid_in),
-	  IFC_SZ(query_hca_vport_gid_out), query_hca_vport_gid },
-	{ MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, "QUERY_HCA_VPORT_PKEY",
-	  IFC_SZ(query_hca_vport_pkey_in), IFC_SZ(query_hca_vport_pkey_out),
-	  query_hca_vport_pkey },
-	{ MLX5_CMD_OP_QUERY_VPORT_STATE, "QUERY_VPORT_STATE", IFC_SZ(query_vport_state_in),
-	  IFC_SZ(query_vport_state_out), query_vport_state },
-	{ MLX5_CMD_OP_QUERY_VPORT_COUNTER, "QUERY_VPORT_COUNTER", IFC_SZ(query_vport_counter_in),
-	  IFC_SZ(query_vport_counter_out), query_vport_counter },
-	{ MLX5_CMD_OP_MAD_IFC, "MAD_IFC", IFC_SZ(mad_ifc_in), IFC_SZ(mad_ifc_out), mad_ifc },
+	CMD(QUERY_HCA_VPORT_CONTEXT, query_hca_vport_context, query_hca_vport_context),
+	CMD(MODIFY_HCA_VPORT_CONTEXT, modify_hca_vport_context, modify_hca_vport_context,
+	    .flags = CMD_KERNEL),
+	CMD(QUERY_HCA_VPORT_GID, query_hca_vport_gid, query_hca_vport_gid),
+	CMD(QUERY_HCA_VPORT_PKEY, query_hca_vport_pkey, query_hca_vport_pkey),
+	CMD(QUERY_VPORT_STATE, query_vport_state, query_vport_state),
+	CMD(QUERY_VPORT_COUNTER, query_vport_counter, query_vport_counter),
+	CMD(MAD_IFC, mad_ifc, mad_ifc, .flags = CMD_KERNEL, OP_MODS(0, 3)),
 	{}
 };

@@ -311,13 +311,10 @@ static uint8_t destroy_cq(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc cq_cmds[] = {
-	{ MLX5_CMD_OP_CREATE_CQ, "CREATE_CQ", IFC_BYTE(create_cq_in, pas), IFC_SZ(create_cq_out),
-	  create_cq },
-	{ MLX5_CMD_OP_DESTROY_CQ, "DESTROY_CQ", IFC_SZ(destroy_cq_in), IFC_SZ(destroy_cq_out),
-	  destroy_cq },
-	{ MLX5_CMD_OP_QUERY_CQ, "QUERY_CQ", IFC_SZ(query_cq_in), IFC_BYTE(query_cq_out, pas),
-	  query_cq },
-	{ MLX5_CMD_OP_MODIFY_CQ, "MODIFY_CQ", IFC_BYTE(modify_cq_in, pas), IFC_SZ(modify_cq_out),
-	  modify_cq },
+	CMD_MIN(CREATE_CQ, create_cq, IFC_BYTE(create_cq_in, pas), IFC_SZ(create_cq_out), create_cq),
+	CMD(DESTROY_CQ, destroy_cq, destroy_cq),
+	CMD_MIN(QUERY_CQ, query_cq, IFC_SZ(query_cq_in), IFC_BYTE(query_cq_out, pas), query_cq),
+	CMD_MIN(MODIFY_CQ, modify_cq, IFC_BYTE(modify_cq_in, pas), IFC_SZ(modify_cq_out), modify_cq,
+	    OP_MODS(MLX5_MODIFY_CQ_IN_OP_MOD_MODIFY_CQ, MLX5_MODIFY_CQ_IN_OP_MOD_RESIZE_CQ)),
 	{}
 };

@@ -321,11 +321,8 @@ static uint8_t query_eq(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc eq_cmds[] = {
-	{ MLX5_CMD_OP_CREATE_EQ, "CREATE_EQ", IFC_SZ(create_eq_in), IFC_SZ(create_eq_out),
-	  create_eq },
-	{ MLX5_CMD_OP_DESTROY_EQ, "DESTROY_EQ", IFC_SZ(destroy_eq_in), IFC_SZ(destroy_eq_out),
-	  destroy_eq },
-	{ MLX5_CMD_OP_QUERY_EQ, "QUERY_EQ", IFC_SZ(query_eq_in), IFC_SZ(query_eq_out),
-	  query_eq },
-	{ 0 }
+	CMD(CREATE_EQ, create_eq, create_eq, .flags = CMD_KERNEL | CMD_SHARE),
+	CMD(DESTROY_EQ, destroy_eq, destroy_eq, .flags = CMD_KERNEL),
+	CMD(QUERY_EQ, query_eq, query_eq),
+	{}
 };

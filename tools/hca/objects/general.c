@@ -16,9 +16,13 @@ static uint8_t general_object(struct hca *hca, struct cmd *cmd)
 			IFC_GET(general_obj_in_cmd_hdr, cmd->in, obj_type));
 }
 
+/* The type of the object is in the place of the op_mod. */
 #define GENERAL(op)							\
-	{ MLX5_CMD_OP_##op, #op, IFC_SZ(general_obj_in_cmd_hdr),	\
-	  IFC_SZ(general_obj_out_cmd_hdr), general_object }
+	{ .opcode = MLX5_CMD_OP_##op, .name = #op,			\
+	  .in = "general_obj_in_cmd_hdr", .out = "general_obj_out_cmd_hdr",	\
+	  .in_min = IFC_SZ(general_obj_in_cmd_hdr),			\
+	  .out_min = IFC_SZ(general_obj_out_cmd_hdr),			\
+	  .handler = general_object, OP_MODS(0, UINT16_MAX) }
 
 const struct cmd_desc general_cmds[] = {
 	GENERAL(CREATE_GENERAL_OBJECT), GENERAL(MODIFY_GENERAL_OBJECT),

@@ -160,11 +160,9 @@ static uint8_t detach_mcg(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc mcast_cmds[] = {
-	{ MLX5_CMD_OP_ATTACH_TO_MCG, "ATTACH_TO_MCG", IFC_SZ(attach_to_mcg_in),
-	  IFC_SZ(attach_to_mcg_out), attach_mcg },
-	{ MLX5_CMD_OP_DETACH_FROM_MCG, "DETACH_FROM_MCG", IFC_SZ(detach_from_mcg_in),
-	  IFC_SZ(detach_from_mcg_out), detach_mcg },
-	{ 0 }
+	CMD(ATTACH_TO_MCG, attach_to_mcg, attach_mcg),
+	CMD(DETACH_FROM_MCG, detach_from_mcg, detach_mcg),
+	{}
 };
 
 /* ---- module ---------------------------------------------------------------------------------- */

@@ -405,11 +405,9 @@ static uint8_t modify_memic(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc memic_cmds[] = {
-	{ MLX5_CMD_OP_ALLOC_MEMIC, "ALLOC_MEMIC", IFC_SZ(alloc_memic_in), IFC_SZ(alloc_memic_out),
-	  alloc_memic },
-	{ MLX5_CMD_OP_DEALLOC_MEMIC, "DEALLOC_MEMIC", IFC_SZ(dealloc_memic_in),
-	  IFC_SZ(dealloc_memic_out), dealloc_memic },
-	{ MLX5_CMD_OP_MODIFY_MEMIC, "MODIFY_MEMIC", IFC_SZ(modify_memic_in),
-	  IFC_SZ(modify_memic_out), modify_memic },
-	{ 0 }
+	CMD(ALLOC_MEMIC, alloc_memic, alloc_memic),
+	CMD(DEALLOC_MEMIC, dealloc_memic, dealloc_memic),
+	CMD(MODIFY_MEMIC, modify_memic, modify_memic,
+	    OP_MODS(MLX5_MODIFY_MEMIC_OP_MOD_ALLOC, MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC)),
+	{}
 };

@@ -219,11 +219,10 @@ static uint8_t destroy_mkey(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc mkey_cmds[] = {
-	{ MLX5_CMD_OP_CREATE_MKEY, "CREATE_MKEY", IFC_BYTE(create_mkey_in, klm_pas_mtt),
-	  IFC_SZ(create_mkey_out), create_mkey },
-	{ MLX5_CMD_OP_QUERY_MKEY, "QUERY_MKEY", IFC_SZ(query_mkey_in),
-	  IFC_BYTE(query_mkey_out, bsf0_klm0_pas_mtt0_1), query_mkey },
-	{ MLX5_CMD_OP_DESTROY_MKEY, "DESTROY_MKEY", IFC_SZ(destroy_mkey_in),
-	  IFC_SZ(destroy_mkey_out), destroy_mkey },
+	CMD_MIN(CREATE_MKEY, create_mkey, IFC_BYTE(create_mkey_in, klm_pas_mtt), IFC_SZ(create_mkey_out),
+	    create_mkey),
+	CMD_MIN(QUERY_MKEY, query_mkey, IFC_SZ(query_mkey_in),
+	    IFC_BYTE(query_mkey_out, bsf0_klm0_pas_mtt0_1), query_mkey),
+	CMD(DESTROY_MKEY, destroy_mkey, destroy_mkey),
 	{}
 };

@@ -76,8 +76,7 @@ static uint8_t set_pp_rate_limit(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc pacing_cmds[] = {
-	{ MLX5_CMD_OP_SET_PP_RATE_LIMIT, "SET_PP_RATE_LIMIT", IFC_SZ(set_pp_rate_limit_in),
-	  IFC_SZ(set_pp_rate_limit_out), set_pp_rate_limit },
+	CMD(SET_PP_RATE_LIMIT, set_pp_rate_limit, set_pp_rate_limit, .flags = CMD_SHARE),
 	{}
 };
 

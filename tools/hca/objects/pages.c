@@ -235,9 +235,10 @@ static uint8_t manage_pages(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc pages_cmds[] = {
-	{ MLX5_CMD_OP_QUERY_PAGES, "QUERY_PAGES", IFC_SZ(query_pages_in),
-	  IFC_SZ(query_pages_out), query_pages },
-	{ MLX5_CMD_OP_MANAGE_PAGES, "MANAGE_PAGES", IFC_SZ(manage_pages_in),
-	  IFC_SZ(manage_pages_out), manage_pages },
-	{ 0 }
+	CMD(QUERY_PAGES, query_pages, query_pages, .flags = CMD_EARLY | CMD_KERNEL,
+	    OP_MODS(MLX5_QUERY_PAGES_IN_OP_MOD_BOOT_PAGES, MLX5_QUERY_PAGES_IN_OP_MOD_REGULAR_PAGES)),
+	CMD(MANAGE_PAGES, manage_pages, manage_pages, .flags = CMD_EARLY | CMD_KERNEL,
+	    OP_MODS(MLX5_MANAGE_PAGES_IN_OP_MOD_ALLOCATION_FAIL,
+		    MLX5_MANAGE_PAGES_IN_OP_MOD_HCA_RETURN_PAGES)),
+	{}
 };

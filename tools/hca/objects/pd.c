@@ -74,18 +74,13 @@ static uint8_t dealloc_xrcd(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc pd_cmds[] = {
-	{ MLX5_CMD_OP_ALLOC_PD, "ALLOC_PD", IFC_SZ(alloc_pd_in), IFC_SZ(alloc_pd_out), alloc_pd },
-	{ MLX5_CMD_OP_DEALLOC_PD, "DEALLOC_PD", IFC_SZ(dealloc_pd_in), IFC_SZ(dealloc_pd_out),
-	  dealloc_pd },
-	{ MLX5_CMD_OP_ALLOC_TRANSPORT_DOMAIN, "ALLOC_TRANSPORT_DOMAIN",
-	  IFC_SZ(alloc_transport_domain_in), IFC_SZ(alloc_transport_domain_out), alloc_td },
-	{ MLX5_CMD_OP_DEALLOC_TRANSPORT_DOMAIN, "DEALLOC_TRANSPORT_DOMAIN",
-	  IFC_SZ(dealloc_transport_domain_in), IFC_SZ(dealloc_transport_domain_out), dealloc_td },
-	{ MLX5_CMD_OP_ALLOC_XRCD, "ALLOC_XRCD", IFC_SZ(alloc_xrcd_in), IFC_SZ(alloc_xrcd_out),
-	  alloc_xrcd },
-	{ MLX5_CMD_OP_DEALLOC_XRCD, "DEALLOC_XRCD", IFC_SZ(dealloc_xrcd_in),
-	  IFC_SZ(dealloc_xrcd_out), dealloc_xrcd },
-	{ 0 }
+	CMD(ALLOC_PD, alloc_pd, alloc_pd),
+	CMD(DEALLOC_PD, dealloc_pd, dealloc_pd),
+	CMD(ALLOC_TRANSPORT_DOMAIN, alloc_transport_domain, alloc_td),
+	CMD(DEALLOC_TRANSPORT_DOMAIN, dealloc_transport_domain, dealloc_td),
+	CMD(ALLOC_XRCD, alloc_xrcd, alloc_xrcd),
+	CMD(DEALLOC_XRCD, dealloc_xrcd, dealloc_xrcd),
+	{}
 };
 
 static void pd_reset(struct hca *hca)

@@ -98,13 +98,10 @@ static uint8_t query_q_counter(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc qcounter_cmds[] = {
-	{ MLX5_CMD_OP_ALLOC_Q_COUNTER, "ALLOC_Q_COUNTER", IFC_SZ(alloc_q_counter_in),
-	  IFC_SZ(alloc_q_counter_out), alloc_q_counter },
-	{ MLX5_CMD_OP_DEALLOC_Q_COUNTER, "DEALLOC_Q_COUNTER", IFC_SZ(dealloc_q_counter_in),
-	  IFC_SZ(dealloc_q_counter_out), dealloc_q_counter },
-	{ MLX5_CMD_OP_QUERY_Q_COUNTER, "QUERY_Q_COUNTER", IFC_SZ(query_q_counter_in),
-	  IFC_SZ(query_q_counter_out), query_q_counter },
-	{ 0 }
+	CMD(ALLOC_Q_COUNTER, alloc_q_counter, alloc_q_counter, .flags = CMD_SHARE),
+	CMD(DEALLOC_Q_COUNTER, dealloc_q_counter, dealloc_q_counter),
+	CMD(QUERY_Q_COUNTER, query_q_counter, query_q_counter),
+	{}
 };
 
 static void qcounter_reset(struct hca *hca)

@@ -297,11 +297,8 @@ static uint8_t query_qp(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc qp_cmds[] = {
-	{ MLX5_CMD_OP_CREATE_QP, "CREATE_QP", IFC_BYTE(create_qp_in, pas), IFC_SZ(create_qp_out),
-	  create_qp },
-	{ MLX5_CMD_OP_DESTROY_QP, "DESTROY_QP", IFC_SZ(destroy_qp_in), IFC_SZ(destroy_qp_out),
-	  destroy_qp },
-	{ MLX5_CMD_OP_QUERY_QP, "QUERY_QP", IFC_SZ(query_qp_in),
-	  IFC_BYTE(query_qp_out, reserved_at_800), query_qp },
+	CMD_MIN(CREATE_QP, create_qp, IFC_BYTE(create_qp_in, pas), IFC_SZ(create_qp_out), create_qp),
+	CMD(DESTROY_QP, destroy_qp, destroy_qp),
+	CMD_MIN(QUERY_QP, query_qp, IFC_SZ(query_qp_in), IFC_BYTE(query_qp_out, reserved_at_800), query_qp),
 	{}
 };

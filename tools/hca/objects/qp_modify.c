@@ -57,27 +57,25 @@ enum { PM_MIGRATED = 3 };	/* pm_state */
 			       OPT_RETRY | OPT_RNR_RETRY | OPT_TIMEOUT))
 
 static const struct trans_desc {
-	uint16_t opcode;
-	const char *name;
 	uint8_t from, to;	/* enum qp_state */
 	uint32_t opt;		/* optional parameters that it takes */
 } trans_table[T_NR] = {
-	[T_RST2INIT] = { MLX5_CMD_OP_RST2INIT_QP, "RST2INIT_QP", QPS_RST, QPS_INIT,
+	[T_RST2INIT] = { QPS_RST, QPS_INIT,
 		OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_PM | OPT_ANY },
-	[T_INIT2INIT] = { MLX5_CMD_OP_INIT2INIT_QP, "INIT2INIT_QP", QPS_INIT, QPS_INIT,
+	[T_INIT2INIT] = { QPS_INIT, QPS_INIT,
 		OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_PORT | OPT_ANY },
-	[T_INIT2RTR] = { MLX5_CMD_OP_INIT2RTR_QP, "INIT2RTR_QP", QPS_INIT, QPS_RTR,
+	[T_INIT2RTR] = { QPS_INIT, QPS_RTR,
 		OPT_ALT | OPT_ACCESS | OPT_PKEY | OPT_QKEY | OPT_ANY },
-	[T_RTR2RTS] = { MLX5_CMD_OP_RTR2RTS_QP, "RTR2RTS_QP", QPS_RTR, QPS_RTS,
+	[T_RTR2RTS] = { QPS_RTR, QPS_RTS,
 		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY },
-	[T_RTS2RTS] = { MLX5_CMD_OP_RTS2RTS_QP, "RTS2RTS_QP", QPS_RTS, QPS_RTS,
+	[T_RTS2RTS] = { QPS_RTS, QPS_RTS,
 		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY },
-	[T_SQERR2RTS] = { MLX5_CMD_OP_SQERR2RTS_QP, "SQERR2RTS_QP", QPS_SQER, QPS_RTS,
+	[T_SQERR2RTS] = { QPS_SQER, QPS_RTS,
 		OPT_QKEY | OPT_RWE | OPT_RNR_TIMEOUT | OPT_ANY },
-	[T_RTS2SQD] = { OP_RTS2SQD_QP, "RTS2SQD_QP", QPS_RTS, QPS_SQ_DRAINING, 0 },
-	[T_SQD2RTS] = { MLX5_CMD_OP_SQD_RTS_QP, "SQD_RTS_QP", QPS_SQD, QPS_RTS,
+	[T_RTS2SQD] = { QPS_RTS, QPS_SQ_DRAINING, 0 },
+	[T_SQD2RTS] = { QPS_SQD, QPS_RTS,
 		OPT_ALT | OPT_ACCESS | OPT_QKEY | OPT_RNR_TIMEOUT | OPT_PM | OPT_ANY },
-	[T_SQD2SQD] = { OP_SQD2SQD_QP, "SQD2SQD_QP", QPS_SQD, QPS_SQD, OPT_SQD | OPT_ANY },
+	[T_SQD2SQD] = { QPS_SQD, QPS_SQD, OPT_SQD | OPT_ANY },
 };
 
 enum { ON_RELIABLE = 1, ON_CONNECTED = 2, ON_ANY = 4 };
@@ -233,7 +231,7 @@ static uint8_t trans_check_optpar(struct cmd *cmd, const struct qp *qp, const st
 		bad |= opt & OPT_NOT_UC;
 	if (bad)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_QP_OPT_PARAM,
-				"%s of a %s QP takes no opt_param 0x%x", d->name,
+				"%s of a %s QP takes no opt_param 0x%x", cmd->desc->name,
 				qp_type_name(qp->type), bad);
 	return ST_OK;
 }
@@ -313,8 +311,8 @@ static uint8_t qp_transition(struct hca *hca, struct cmd *cmd, enum trans t)
 	qp = (struct qp *)o;
 	if (qp->state != d->from)
 		return cmd_fail(cmd, ST_BAD_QP_STATE, WHY_QP_STATE,
-				"%s is not allowed: QP 0x%x is in %s", d->name, qp->obj.num,
-				qp_state_name(qp->state));
+				"%s is not allowed: QP 0x%x is in %s", cmd->desc->name,
+				qp->obj.num, qp_state_name(qp->state));
 	st = qp_check_context(cmd, given);
 	if (!st)
 		st = qp_check_ordering(hca, cmd, qp->type, given);
@@ -393,20 +391,24 @@ static uint8_t qp_2rst(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-#define MODIFY(op, name, fn) { op, name, IFC_SZ(rst2init_qp_in), IFC_SZ(rst2init_qp_out), fn }
+/* Commands of which mlx5_ifc.h does not have the opcode, or no structure by the opcode's name. */
+#define UNLISTED(op, nm, fn, ...)							\
+	{ .opcode = op, .name = nm, .in_min = IFC_SZ(sqd2rts_qp_in),		\
+	  .out_min = IFC_SZ(sqd2rts_qp_out), .handler = fn, __VA_ARGS__ }
 
 const struct cmd_desc qp_modify_cmds[] = {
-	MODIFY(MLX5_CMD_OP_RST2INIT_QP, "RST2INIT_QP", rst2init),
-	MODIFY(MLX5_CMD_OP_INIT2INIT_QP, "INIT2INIT_QP", init2init),
-	MODIFY(MLX5_CMD_OP_INIT2RTR_QP, "INIT2RTR_QP", init2rtr),
-	MODIFY(MLX5_CMD_OP_RTR2RTS_QP, "RTR2RTS_QP", rtr2rts),
-	MODIFY(MLX5_CMD_OP_RTS2RTS_QP, "RTS2RTS_QP", rts2rts),
-	MODIFY(MLX5_CMD_OP_SQERR2RTS_QP, "SQERR2RTS_QP", sqerr2rts),
-	MODIFY(OP_RTS2SQD_QP, "RTS2SQD_QP", rts2sqd),
-	MODIFY(OP_SQD2RTS_QP, "SQD2RTS_QP", sqd2rts),
-	MODIFY(MLX5_CMD_OP_SQD_RTS_QP, "SQD_RTS_QP", sqd2rts),
-	MODIFY(OP_SQD2SQD_QP, "SQD2SQD_QP", sqd2sqd),
-	{ MLX5_CMD_OP_2ERR_QP, "2ERR_QP", IFC_SZ(qp_2err_in), IFC_SZ(qp_2err_out), qp_2err },
-	{ MLX5_CMD_OP_2RST_QP, "2RST_QP", IFC_SZ(qp_2rst_in), IFC_SZ(qp_2rst_out), qp_2rst },
-	{ 0 }
+	CMD(RST2INIT_QP, rst2init_qp, rst2init),
+	CMD(INIT2INIT_QP, init2init_qp, init2init),
+	CMD(INIT2RTR_QP, init2rtr_qp, init2rtr),
+	CMD(RTR2RTS_QP, rtr2rts_qp, rtr2rts),
+	CMD(RTS2RTS_QP, rts2rts_qp, rts2rts),
+	CMD(SQERR2RTS_QP, sqerr2rts_qp, sqerr2rts),
+	UNLISTED(OP_RTS2SQD_QP, "RTS2SQD_QP", rts2sqd),
+	UNLISTED(OP_SQD2RTS_QP, "SQD2RTS_QP", sqd2rts, .in = "sqd2rts_qp_in",
+		 .out = "sqd2rts_qp_out"),
+	UNLISTED(MLX5_CMD_OP_SQD_RTS_QP, "SQD_RTS_QP", sqd2rts),
+	UNLISTED(OP_SQD2SQD_QP, "SQD2SQD_QP", sqd2sqd),
+	CMD(2ERR_QP, qp_2err, qp_2err),
+	CMD(2RST_QP, qp_2rst, qp_2rst),
+	{}
 };

@@ -298,12 +298,9 @@ static uint8_t query_sq(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc sq_cmds[] = {
-	{ MLX5_CMD_OP_CREATE_SQ, "CREATE_SQ", IFC_SZ(create_sq_in), IFC_SZ(create_sq_out),
-	  create_sq },
-	{ MLX5_CMD_OP_MODIFY_SQ, "MODIFY_SQ", IFC_SZ(modify_sq_in), IFC_SZ(modify_sq_out),
-	  modify_sq },
-	{ MLX5_CMD_OP_DESTROY_SQ, "DESTROY_SQ", IFC_SZ(destroy_sq_in), IFC_SZ(destroy_sq_out),
-	  destroy_sq },
-	{ MLX5_CMD_OP_QUERY_SQ, "QUERY_SQ", IFC_SZ(query_sq_in), IFC_SZ(query_sq_out), query_sq },
-	{ 0 }
+	CMD(CREATE_SQ, create_sq, create_sq, .flags = CMD_RAW_TX),
+	CMD(MODIFY_SQ, modify_sq, modify_sq),
+	CMD(DESTROY_SQ, destroy_sq, destroy_sq),
+	CMD(QUERY_SQ, query_sq, query_sq),
+	{}
 };

@@ -55,83 +55,40 @@ static uint8_t destroy_uctx(struct hca *hca, struct cmd *cmd)
 	return ST_OK;
 }
 
-/* Commands that make an object which every user may refer to, if their user id is SHARED_UID. */
-static bool cmd_can_share(uint16_t op)
-{
-	return op == MLX5_CMD_OP_CREATE_EQ || op == MLX5_CMD_OP_ALLOC_Q_COUNTER ||
-	       op == MLX5_CMD_OP_SET_PP_RATE_LIMIT;
-}
-
-/*
- * Commands about the device as a whole, its port, and what only the kernel has: a process cannot
- * send them. All others name the objects that they are about.
- */
-static bool cmd_is_kernels(uint16_t op)
-{
-	switch (op) {
-	case MLX5_CMD_OP_ENABLE_HCA:
-	case MLX5_CMD_OP_DISABLE_HCA:
-	case MLX5_CMD_OP_INIT_HCA:
-	case MLX5_CMD_OP_TEARDOWN_HCA:
-	case MLX5_CMD_OP_QUERY_PAGES:
-	case MLX5_CMD_OP_MANAGE_PAGES:
-	case MLX5_CMD_OP_SET_HCA_CAP:
-	case MLX5_CMD_OP_SET_ISSI:
-	case MLX5_CMD_OP_SET_DRIVER_VERSION:
-	case MLX5_CMD_OP_CREATE_EQ:
-	case MLX5_CMD_OP_DESTROY_EQ:
-	case MLX5_CMD_OP_PAGE_FAULT_RESUME:
-	case MLX5_CMD_OP_ACCESS_REG:
-	case MLX5_CMD_OP_MAD_IFC:
-	case MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT:
-	case MLX5_CMD_OP_CREATE_UCTX:
-	case MLX5_CMD_OP_DESTROY_UCTX:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool cmd_needs_raw_tx(uint16_t op)
-{
-	return op == MLX5_CMD_OP_CREATE_SQ;
-}
-
 /**
  * uctx_admit() - check that the user id of a command may send it
  * @hca: the HCA
- * @cmd: the command
+ * @cmd: the command, of an opcode that is registered
  *
  * Return: ST_OK; ST_BAD_RES if the user id does not exist; ST_BAD_PARAM if it exists, and may not
  * send this command.
  */
 uint8_t uctx_admit(struct hca *hca, struct cmd *cmd)
 {
+	unsigned int flags = cmd->desc->flags;
 	struct uctx *u;
 
 	if (!cmd->uid)
 		return ST_OK;
-	if (cmd->uid == SHARED_UID && hca_cap_gen(hca, log_max_uctx) && cmd_can_share(cmd->opcode))
+	if (cmd->uid == SHARED_UID && hca_cap_gen(hca, log_max_uctx) && flags & CMD_SHARE)
 		return ST_OK;
 	u = (struct uctx *)obj_find(hca, OBJ_UCTX, cmd->uid);
 	if (!u)
 		return cmd_fail(cmd, ST_BAD_RES, WHY_UID_UNKNOWN, "user id %u does not exist",
 				cmd->uid);
-	if (cmd_is_kernels(cmd->opcode))
+	if (flags & CMD_KERNEL)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UCTX_KERNEL_COMMAND,
 				"a user id may not send this command");
-	if (cmd_needs_raw_tx(cmd->opcode) && !(u->cap & MLX5_UCTX_CAP_RAW_TX))
+	if (flags & CMD_RAW_TX && !(u->cap & MLX5_UCTX_CAP_RAW_TX))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UCTX_NO_RAW_TX,
 				"user id %u has no capability to send raw packets", cmd->uid);
 	return ST_OK;
 }
 
 const struct cmd_desc uctx_cmds[] = {
-	{ MLX5_CMD_OP_CREATE_UCTX, "CREATE_UCTX", IFC_SZ(create_uctx_in), IFC_SZ(create_uctx_out),
-	  create_uctx },
-	{ MLX5_CMD_OP_DESTROY_UCTX, "DESTROY_UCTX", IFC_SZ(destroy_uctx_in),
-	  IFC_SZ(destroy_uctx_out), destroy_uctx },
-	{ 0 }
+	CMD(CREATE_UCTX, create_uctx, create_uctx, .flags = CMD_KERNEL),
+	CMD(DESTROY_UCTX, destroy_uctx, destroy_uctx, .flags = CMD_KERNEL),
+	{}
 };
 
 static void uctx_reset(struct hca *hca)

@@ -126,10 +126,8 @@ static uint8_t destroy_umem(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc umem_cmds[] = {
-	{ MLX5_CMD_OP_CREATE_UMEM, "CREATE_UMEM", IFC_SZ(create_umem_in), IFC_SZ(create_umem_out),
-	  create_umem },
-	{ MLX5_CMD_OP_DESTROY_UMEM, "DESTROY_UMEM", IFC_SZ(destroy_umem_in),
-	  IFC_SZ(destroy_umem_out), destroy_umem },
+	CMD(CREATE_UMEM, create_umem, create_umem),
+	CMD(DESTROY_UMEM, destroy_umem, destroy_umem),
 	{}
 };
 

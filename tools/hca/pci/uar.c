@@ -409,9 +409,7 @@ static uint8_t dealloc_uar(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc uar_cmds[] = {
-	{ MLX5_CMD_OP_ALLOC_UAR, "ALLOC_UAR", IFC_SZ(alloc_uar_in), IFC_SZ(alloc_uar_out),
-	  alloc_uar },
-	{ MLX5_CMD_OP_DEALLOC_UAR, "DEALLOC_UAR", IFC_SZ(dealloc_uar_in),
-	  IFC_SZ(dealloc_uar_out), dealloc_uar },
-	{ 0 }
+	CMD(ALLOC_UAR, alloc_uar, alloc_uar),
+	CMD(DEALLOC_UAR, dealloc_uar, dealloc_uar),
+	{}
 };

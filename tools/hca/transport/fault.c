@@ -283,7 +283,6 @@ static uint8_t page_fault_resume(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc fault_cmds[] = {
-	{ MLX5_CMD_OP_PAGE_FAULT_RESUME, "PAGE_FAULT_RESUME", IFC_SZ(page_fault_resume_in),
-	  IFC_SZ(page_fault_resume_out), page_fault_resume },
-	{ 0 }
+	CMD(PAGE_FAULT_RESUME, page_fault_resume, page_fault_resume, .flags = CMD_KERNEL),
+	{}
 };

@@ -191,19 +191,18 @@ uint8_t rig_cmd(uint16_t opcode, uint16_t op_mod, uint16_t uid, void *in, size_t
 {
 	struct cmd cmd = { .opcode = opcode, .op_mod = op_mod, .uid = uid, .in = in,
 			   .in_len = in_len, .out = out, .out_len = out_len };
-	const struct cmd_desc *d;
 	uint8_t st;
 
 	put_be16(in, opcode);
 	put_be16((uint8_t *)in + 2, uid);
 	put_be16((uint8_t *)in + 6, op_mod);
 	memset(out, 0, out_len);
-	d = cmd_desc_find(rig.hca, opcode);
-	assert_non_null(d);
-	assert_true(in_len >= d->in_min && out_len >= d->out_min);
+	cmd.desc = cmd_desc_find(rig.hca, opcode);
+	assert_non_null(cmd.desc);
+	assert_true(in_len >= cmd.desc->in_min && out_len >= cmd.desc->out_min);
 	st = cmd_check_op_mod(&cmd);
 	if (!st)
-		st = d->handler(rig.hca, &cmd);
+		st = cmd.desc->handler(rig.hca, &cmd);
 	memcpy(rig.why, cmd.why, sizeof(rig.why));
 	rig.syndrome = cmd.syndrome;
 	/* A refusal names its check. */

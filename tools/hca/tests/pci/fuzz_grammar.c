@@ -93,7 +93,7 @@ static uint32_t choose_value(struct fuzz_in *in, uint32_t old)
 static void mutate(struct world_cmd *c, struct fuzz_in *in)
 {
 	const struct cmd_desc *d = cmd_desc_find(core.hca, c->op);
-	struct bits b = choose_field(cmd_struct(d->name, "in"), in);
+	struct bits b = choose_field(d->in ? ifc_struct_find(d->in) : NULL, in);
 	unsigned int width = b.width > 32 ? 32 : b.width;
 
 	/* The opcode stays. Of a wide field the low bits change. */
