@@ -80,6 +80,8 @@ static const struct board board = {
 	.qp = &transport_qp_ops, .link = &ib_link, .cqe_lost = qp_lost_cqe,
 };
 
+const struct board *core_board = &board;
+
 void core_add_module(const struct hca_module *m)
 {
 	unsigned int i = 0;
@@ -131,7 +133,7 @@ int core_up(void **state)
 	core_doorbells = (struct doorbell_ops){
 		.send = send_doorbell, .cq_arm = cq_arm_doorbell, .eq = eq_doorbell,
 	};
-	core.hca = hca_create(&board, core.base, core.fabric, core.profile, 0);
+	core.hca = hca_create(core_board, core.base, core.fabric, core.profile, 0);
 	if (!core.hca || ftruncate(core.fd, CORE_RAM) ||
 	    mem_map_fd(core.hca, 0, CORE_RAM, core.fd, 0, true, true))
 		return -1;

@@ -41,6 +41,8 @@ extern struct core core;
 
 /* Who receives doorbells. A test may put its own functions here; core_up() puts the real ones. */
 extern struct doorbell_ops core_doorbells;
+/* What core_up() makes the HCA of. A test may put another board here. */
+extern const struct board *core_board;
 /* Called before the first core_up(): another module, of a folder above. */
 void core_add_module(const struct hca_module *m);
 

@@ -130,46 +130,6 @@ static void what_is_the_kernels_no_user_sends(void **state)
 				  IFC_SZ(query_hca_cap_out)), ST_OK);
 }
 
-/* What a process cannot send; a user id may send all others, about its own objects. */
-static const uint16_t kernels[] = {
-	MLX5_CMD_OP_ENABLE_HCA, MLX5_CMD_OP_DISABLE_HCA, MLX5_CMD_OP_INIT_HCA,
-	MLX5_CMD_OP_TEARDOWN_HCA, MLX5_CMD_OP_QUERY_PAGES, MLX5_CMD_OP_MANAGE_PAGES,
-	MLX5_CMD_OP_SET_HCA_CAP, MLX5_CMD_OP_SET_ISSI, MLX5_CMD_OP_SET_DRIVER_VERSION,
-	MLX5_CMD_OP_CREATE_EQ, MLX5_CMD_OP_DESTROY_EQ, MLX5_CMD_OP_PAGE_FAULT_RESUME,
-	MLX5_CMD_OP_ACCESS_REG, MLX5_CMD_OP_MAD_IFC, MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT,
-	MLX5_CMD_OP_CREATE_UCTX, MLX5_CMD_OP_DESTROY_UCTX,
-};
-
-static bool is_kernels(uint16_t op)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(kernels); i++)
-		if (kernels[i] == op)
-			return true;
-	return false;
-}
-
-/* A new command needs a decision. */
-static void each_command_is_the_kernels_or_everyones(void **state)
-{
-	uint16_t uid, op;
-
-	(void)state;
-	assert_int_equal(create_uctx(MLX5_UCTX_CAP_RAW_TX, &uid), ST_OK);
-	for (op = 0; op < CMD_OPCODES; op++) {
-		bool refused;
-
-		/* In this state of the HCA nobody sends it. */
-		if (!cmd_desc_find(core.hca, op) || op == MLX5_CMD_OP_ENABLE_HCA)
-			continue;
-		user_cmd(op, uid, 0, 16, 16);
-		refused = IFC_GET(alloc_pd_out, out, syndrome) == WHY_UCTX_KERNEL_COMMAND;
-		if (refused != is_kernels(op))
-			fail_msg("opcode 0x%x", op);
-	}
-}
-
 /* What libraries ask for and make when they open the device. */
 static void users_ask_and_allocate(void **state)
 {
@@ -279,7 +239,7 @@ int main(void)
 		T(an_id_exists_from_create_to_destroy), T(an_id_outlives_its_objects),
 		T(ids_are_limited), T(capabilities_must_be_offered),
 		T(what_is_the_kernels_no_user_sends), T(raw_queues_need_the_capability),
-		T(each_command_is_the_kernels_or_everyones), T(users_ask_and_allocate),
+		T(users_ask_and_allocate),
 		T(few_kinds_of_objects_are_shared), T(shared_objects_are_the_kernels),
 		T(uars_belong_to_their_user), T(teardown_ends_all_ids),
 	};
