@@ -183,7 +183,7 @@ static int serve(struct rack *rack, unsigned int i)
 	return err;
 }
 
-/* Whoever asked for a capture still gets the HCA if the capture cannot be written. */
+/* A capture that cannot be written does not keep the HCA from starting. */
 static void start_capture(struct fabric *f)
 {
 	struct capture *c;
@@ -292,8 +292,8 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	/*
-	 * The wait for the rest of a BlueFlame write is shorter than the default slack. The threads of
-	 * the HCAs inherit this.
+	 * The wait for the rest of a BlueFlame write is shorter than the default slack. The threads
+	 * of the HCAs inherit this.
 	 */
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (!p)

@@ -12,8 +12,9 @@
 #include "bell.h"
 
 /*
- * A ring that finds @rung set writes nothing. So @rung is cleared before the answer, which then sees
- * whatever the ringer left before it rang: the exchanges of both order that.
+ * bell_ring() writes to the eventfd only if @rung was not set. So the loop clears @rung before it
+ * calls @answer: a ring that comes later writes again, and @answer sees what the ringer stored
+ * before an earlier one, because both sides exchange @rung.
  */
 static void bell_on_readable(evutil_socket_t fd, short what, void *arg)
 {

@@ -24,8 +24,8 @@ struct counters {
 	uint64_t page_faults, page_faults_failed;	/* raised; resumed with an error */
 	uint64_t page_faults_midway;	/* raised after a part of the message was transferred */
 	/*
-	 * These are read for other ports, too: by the agents of the switch, in its thread. Who
-	 * sends to a port whose link is down counts the packet as dropped there.
+	 * The switch's agents read these in the switch's thread. A packet to a port whose link is
+	 * down is counted as dropped at that port, in the sender's thread.
 	 */
 	_Atomic uint64_t packets_tx, packets_rx, packets_dropped;
 	_Atomic uint64_t packets_corrupted;	/* arrived with a wrong CRC, and were dropped */

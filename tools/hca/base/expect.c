@@ -75,7 +75,10 @@ void expect_clear(struct expect *e)
 	e->n = 0;
 }
 
-/* The first announcement that covers an incident: of those that have too few yet, or of all. */
+/*
+ * Find the first announcement that covers an incident: one that still lacks incidents (@lacking),
+ * or one that has room for another.
+ */
 static struct expectation *expect_match(struct expect *e, enum incident_kind kind,
 					unsigned int code, unsigned int status, bool lacking)
 {
@@ -92,7 +95,7 @@ static struct expectation *expect_match(struct expect *e, enum incident_kind kin
 	return NULL;
 }
 
-/* An announcement of any number must not take what another one waits for. */
+/* Announcements that still lack incidents come first: others may have room for any number. */
 static bool expect_announced(struct expect *e, enum incident_kind kind, unsigned int code,
 			     unsigned int status)
 {

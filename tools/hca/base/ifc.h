@@ -63,7 +63,8 @@ static inline void ifc_set_bits(void *p, size_t off, size_t width, uint64_t v)
 			n = width;
 		mask = ((1u << n) - 1) << (8 - skip - n);
 		/* A field that is wider than v is filled with zeros in front. */
-		*b = (*b & ~mask) | (((width - n < 64 ? v >> (width - n) : 0) << (8 - skip - n)) & mask);
+		*b &= ~mask;
+		*b |= ((width - n < 64 ? v >> (width - n) : 0) << (8 - skip - n)) & mask;
 		width -= n;
 		skip = 0;
 		b++;

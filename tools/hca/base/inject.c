@@ -28,7 +28,7 @@ struct inject {
 	unsigned long umr_skip;		/* UMR work requests to let pass first */
 	unsigned long umr_left;		/* UMR work requests to fail after those */
 	struct inject_fault fault;	/* page-fault events to falsify */
-	bool umr_reorder;		/* of two that nothing orders, execute the second first */
+	bool umr_reorder;		/* execute the second of two unordered ones first */
 };
 
 /**

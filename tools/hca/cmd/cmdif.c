@@ -27,7 +27,7 @@
 #define LOG_SIZE	5
 
 #define NO_SLOT		HCA_CMD_SLOTS
-#define REORDER_US	10000	/* how long answers are collected to be given last first */
+#define REORDER_US	10000	/* answers are collected for so long, then given last first */
 
 enum slot_state {
 	SLOT_FREE,	/* the entry is the driver's */
@@ -310,7 +310,7 @@ static void slot_on_timer(evutil_socket_t fd, short what, void *arg)
  */
 void cmdif_doorbell(struct hca *hca, uint32_t slots)
 {
-	/* An event queue that was created by these commands is not told about them. */
+	/* An event queue that one of these commands creates is not told about the commands. */
 	bool event = eq_subscribed(hca, EV_CMD);
 	struct cmdif *c = hca->cmdif;
 	uint32_t done = 0;

@@ -161,9 +161,10 @@ const struct cmd_desc dev_cmds[] = {
 	CMD(QUERY_ISSI, query_issi, query_issi, .flags = CMD_EARLY),
 	CMD(SET_ISSI, set_issi, set_issi, .flags = CMD_EARLY | CMD_KERNEL),
 	CMD(QUERY_ADAPTER, query_adapter, query_adapter, .flags = CMD_EARLY),
-	CMD_MIN(QUERY_SPECIAL_CONTEXTS, query_special_contexts, IFC_SZ(query_special_contexts_in), 16,
-	    query_special_contexts),
-	CMD(SET_DRIVER_VERSION, set_driver_version, set_driver_version, .flags = CMD_EARLY | CMD_KERNEL),
+	CMD_MIN(QUERY_SPECIAL_CONTEXTS, query_special_contexts, IFC_SZ(query_special_contexts_in),
+		16, query_special_contexts),
+	CMD(SET_DRIVER_VERSION, set_driver_version, set_driver_version,
+	    .flags = CMD_EARLY | CMD_KERNEL),
 	CMD(QUERY_LAG, query_lag, query_lag),
 	CMD(NOP, nop, nop, .flags = CMD_EARLY),
 	{}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The request "inject": failures of commands, completions and UMR work requests, and false page-fault
- * events.
+ * The request "inject": failures of commands, completions and UMR work requests, and false
+ * page-fault events.
  */
 #include <json-c/json.h>
 #include <string.h>
@@ -136,10 +136,10 @@ static struct json_object *request_inject_link(struct hca *hca, unsigned int n, 
 }
 
 static const struct request injections[] = {
-	{ "cmd", request_inject_cmd }, { "op", request_inject_op }, { "clear", request_inject_clear },
-	{ "cqe", request_inject_cqes }, { "umr", request_inject_umrs }, { "event", request_event },
-	{ "fault", request_inject_faults },
-	{ "hang", request_hang },
+	{ "cmd", request_inject_cmd }, { "op", request_inject_op },
+	{ "clear", request_inject_clear }, { "cqe", request_inject_cqes },
+	{ "umr", request_inject_umrs }, { "event", request_event },
+	{ "fault", request_inject_faults }, { "hang", request_hang },
 	{ "fatal", request_fatal }, { "link", request_inject_link }, { 0 }
 };
 

@@ -25,24 +25,42 @@ struct control {
 	unsigned int baseline[COUNTS];
 };
 
-/* The requests, by subject. */
-struct json_object *request_census(struct hca *hca, unsigned int n, char **w);	/* census.c */
-struct json_object *request_commands(struct hca *hca, unsigned int n, char **w);	/* counters.c */
+/* The requests, by the file that answers them. */
+
+/* census.c */
+struct json_object *request_census(struct hca *hca, unsigned int n, char **w);
+
+/* counters.c */
+struct json_object *request_commands(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_counters(struct hca *hca, unsigned int n, char **w);
-struct json_object *request_cap(struct hca *hca, unsigned int n, char **w);	/* limits.c */
+
+/* limits.c */
+struct json_object *request_cap(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_limit(struct hca *hca, unsigned int n, char **w);
-struct json_object *request_inject(struct hca *hca, unsigned int n, char **w);	/* injections.c */
-struct json_object *request_impair(struct hca *hca, unsigned int n, char **w);	/* impairments.c */
-struct json_object *request_expect(struct hca *hca, unsigned int n, char **w);	/* expectations.c */
+
+/* injections.c */
+struct json_object *request_inject(struct hca *hca, unsigned int n, char **w);
+
+/* impairments.c */
+struct json_object *request_impair(struct hca *hca, unsigned int n, char **w);
+
+/* expectations.c */
+struct json_object *request_expect(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_unexpected(struct hca *hca, unsigned int n, char **w);
-struct json_object *request_link(struct hca *hca, unsigned int n, char **w);	/* device.c */
+
+/* device.c */
+struct json_object *request_link(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_port(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_unplug(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_plug(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_hang(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_fatal(struct hca *hca, unsigned int n, char **w);
-struct json_object *request_event(struct hca *hca, unsigned int n, char **w);	/* event.c */
-struct json_object *request_trace(struct hca *hca, unsigned int n, char **w);	/* request.c */
+
+/* event.c */
+struct json_object *request_event(struct hca *hca, unsigned int n, char **w);
+
+/* request.c */
+struct json_object *request_trace(struct hca *hca, unsigned int n, char **w);
 struct json_object *request_capture(struct hca *hca, unsigned int n, char **w);
 
 #endif

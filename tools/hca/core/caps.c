@@ -65,8 +65,8 @@ void caps_reset(struct hca *hca)
 }
 
 /*
- * The answer is as long as its buffer, up to the whole page. mlx5_ifc.h describes the start of a page of
- * most types, and a program may ask for what it knows of the page.
+ * The answer is as long as its buffer, up to the whole page. mlx5_ifc.h describes the start of a
+ * page of most types, and a program may ask for what it knows of the page.
  */
 static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
 {
@@ -139,8 +139,8 @@ static uint8_t set_hca_cap(struct hca *hca, struct cmd *cmd)
 
 const struct cmd_desc cap_cmds[] = {
 	CMD_MIN(QUERY_HCA_CAP, query_hca_cap, IFC_SZ(query_hca_cap_in),
-	    IFC_BYTE(query_hca_cap_out, capability), query_hca_cap, .flags = CMD_EARLY,
-	    OP_MODS(0, 2 * HCA_CAP_TYPES - 1)),
+		IFC_BYTE(query_hca_cap_out, capability), query_hca_cap, .flags = CMD_EARLY,
+		OP_MODS(0, 2 * HCA_CAP_TYPES - 1)),
 	CMD(SET_HCA_CAP, set_hca_cap, set_hca_cap, .flags = CMD_EARLY | CMD_KERNEL,
 	    OP_MODS(0, 2 * HCA_CAP_TYPES - 1)),
 	{}

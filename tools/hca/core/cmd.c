@@ -138,7 +138,9 @@ static int reserved_init(struct reserved *r, const struct cmd_desc *d)
 		return -ENOMEM;
 	r->len = s->bits / 8;
 	reserved_mark(s, 0, r->mask);
-	/* All commands have a user id, also those for which mlx5_ifc.h has no name for the field. */
+	/*
+	 * All commands have a user id, also those for which mlx5_ifc.h has no name for the field.
+	 */
 	memset(r->mask + IFC_BYTE(alloc_pd_in, uid), 0, sizeof(uint16_t));
 	return 0;
 }

@@ -47,14 +47,14 @@ enum cmd_flags {
 	CMD_LEGACY	= 1 << 2,	/* only with version 0 of the interface (ISSI) */
 	CMD_KERNEL	= 1 << 3,	/* only from the kernel: user id 0 */
 	CMD_SHARE	= 1 << 4,	/* also from SHARED_UID: makes an object for every user */
-	CMD_RAW_TX	= 1 << 5,	/* from a user id with MLX5_UCTX_CAP_RAW_TX, and the kernel */
+	CMD_RAW_TX	= 1 << 5,	/* from user ids only with MLX5_UCTX_CAP_RAW_TX */
 };
 
 /* A row of a table of commands: all that the HCA knows about a command before it runs. */
 struct cmd_desc {
 	uint16_t opcode;
 	const char *name;		/* "CREATE_QP" */
-	const char *in, *out;		/* "create_qp_in" of mlx5_ifc.h, NULL: it has no such struct */
+	const char *in, *out;		/* "create_qp_in" of mlx5_ifc.h, NULL if it has none */
 	uint16_t in_min;		/* least bytes of input, else BAD_INP_LEN */
 	uint16_t out_min;		/* least bytes of output, else BAD_OUTP_LEN */
 	cmd_handler handler;
@@ -63,9 +63,10 @@ struct cmd_desc {
 };
 
 /*
- * A row for MLX5_CMD_OP_@op, whose input and output are the structures @strct_in and @strct_out.
- * Flags and op_mods follow if there are any: CMD(ARM_RQ, arm_rq, arm_rq, .flags = CMD_LEGACY). With
- * CMD_MIN(), the least input and output are other than the whole structures. A table is ended by {}.
+ * The row of command MLX5_CMD_OP_@op, whose input and output are the structures @strct_in and
+ * @strct_out. Flags and op_mods follow if there are any: CMD(ARM_RQ, arm_rq, arm_rq, .flags =
+ * CMD_LEGACY). CMD_MIN() is for a command that takes less than the whole structures. {} ends a
+ * table.
  */
 #define CMD(op, strct, fn, ...)							\
 	CMD_MIN(op, strct, IFC_SZ(strct##_in), IFC_SZ(strct##_out), fn, __VA_ARGS__)

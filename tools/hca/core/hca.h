@@ -55,8 +55,8 @@ struct doorbell_ops {
 };
 
 /*
- * What an HCA is composed of. board.c has the one of the product; a test has its own, with no more
- * than the modules below the one that it tests.
+ * What an HCA is composed of. board/board.c has the board of the product; the tests of a folder
+ * have one with the modules of that folder and of those below.
  */
 struct board {
 	const struct hca_module *const *modules;	/* ended by NULL */
@@ -90,9 +90,9 @@ struct hca {
 	uint64_t start_ns;		/* when the device clock was 0 */
 	struct counters count;
 	/*
-	 * Taken by the HCA's thread to change what others read of it: capabilities, the tables of
-	 * P_Keys and GIDs, attributes of the port. Others take it to read them; the thread itself
-	 * reads without. No other lock is taken while it is held.
+	 * The HCA's thread takes this lock to change what other threads read: capabilities, the
+	 * tables of P_Keys and GIDs, attributes of the port. Other threads take it to read them;
+	 * the HCA's thread reads them without it. No other lock is taken while it is held.
 	 */
 	pthread_mutex_t attr_lock;
 

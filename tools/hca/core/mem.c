@@ -16,8 +16,9 @@
 #include "mem.h"
 
 /*
- * A file of the client's, which backs guest memory. It is mapped once and whole: behind an IOMMU the
- * client maps guest memory page by page, and a process cannot have that many mappings of its own.
+ * A file of the client's, which backs guest memory. It is mapped once and whole: behind an IOMMU
+ * the client maps guest memory page by page, and a process cannot have that many mappings of its
+ * own.
  */
 struct backing {
 	dev_t dev;
@@ -46,12 +47,13 @@ struct mem_map {
 	struct mem_map *next;	/* of all HCAs of the process */
 };
 
-/* ---- files that the client makes shorter ------------------------------------------------------ */
+/* ---- files that the client makes shorter ----------------------------------------------------- */
 
 /*
- * Guards the list and the lists of backings in it, for the handler of a signal that an access to
- * guest memory raises in the thread that accesses it. So no such access is made while it is held.
- * Each HCA's thread changes its own map only, and reads that without.
+ * Guards the list of maps and the list of backings of each map. The handler of SIGBUS takes this
+ * lock, in the thread whose access to guest memory raised the signal, so a thread that holds the
+ * lock must not access guest memory. The thread of an HCA changes the HCA's own map only, and reads
+ * that map without the lock.
  */
 static pthread_mutex_t all_maps_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mem_map *all_maps;
@@ -69,8 +71,8 @@ static struct backing *backing_at(const uint8_t *host)
 }
 
 /*
- * An access to a page that the client has cut off its file. The client loses its memory, and the
- * other HCAs of the process run on.
+ * A thread has accessed a page that the client cut off its file. Give the client empty memory
+ * instead, so that the other HCAs of the process run on.
  */
 static void mem_on_sigbus(int sig, siginfo_t *info, void *context)
 {
@@ -103,7 +105,7 @@ static void mem_forget(struct mem_map *m)
 	pthread_mutex_unlock(&all_maps_lock);
 }
 
-/* ---- the map ---------------------------------------------------------------------------------- */
+/* ---- the map --------------------------------------------------------------------------------- */
 
 /**
  * mem_init() - start without guest memory
@@ -299,11 +301,11 @@ static void mem_regions_drop(struct mem_map *m, unsigned int at, unsigned int en
  * @iova: guest address
  * @size: bytes
  *
- * The range may hold any number of mappings, none included: an IOMMU in the guest unmaps a larger page
- * than it has mapped when the last small page of it goes.
+ * The range may hold any number of mappings, none included: an IOMMU in the guest unmaps a larger
+ * page than it has mapped when the last small page of it goes.
  *
- * Return: the number of bytes that were mapped, or -EINVAL for an empty range, one that wraps or one
- * that has a part of a mapping only; nothing is removed then.
+ * Return: the number of bytes that were mapped, or -EINVAL for an empty range, one that wraps or
+ * one that has a part of a mapping only; nothing is removed then.
  */
 int64_t mem_unmap(struct hca *hca, uint64_t iova, uint64_t size)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tables of the objects that commands made, by kind and number. New objects get the lowest free
- * number, or, with the profile's cycle_numbers, the next free one after the last that was given out.
- * A lookup is two array steps.
+ * number, or, with the profile's cycle_numbers, the next free one after the last that was given
+ * out. A lookup is two array steps.
  */
 #include <assert.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ struct chunk {
 struct table {
 	unsigned int count;
 	unsigned int chunks;		/* no chunk is in use from this index on */
-	uint32_t hint;			/* where to look first; else no number below is free */
+	uint32_t hint;			/* where to look first; every lower number is in use */
 	struct chunk *chunk[CHUNKS];
 };
 
@@ -173,7 +173,9 @@ struct obj *obj_find(struct hca *hca, enum obj_kind kind, uint32_t num)
 	return s ? *s : NULL;
 }
 
-/* 0 and SHARED_UID are in commands of the kernel only, which is trusted with all objects. */
+/*
+ * Only the kernel sends commands with user id 0 or SHARED_UID, and the kernel may use all objects.
+ */
 static bool uid_is_kernels(uint16_t uid)
 {
 	return !uid || uid == SHARED_UID;

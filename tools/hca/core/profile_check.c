@@ -136,14 +136,16 @@ static int profile_check_events(const struct profile *p, char *why, size_t len)
 	if (!cap_gen(p, "event_cap"))
 		return 0;
 	if (of_objects & of_device)
-		return profile_refuse(why, len, "events 0x%llx are both affiliated and unaffiliated",
+		return profile_refuse(why, len,
+				      "events 0x%llx are both affiliated and unaffiliated",
 				      (unsigned long long)(of_objects & of_device));
 	if ((of_objects | of_device) & KERNEL_EVENTS)
 		return profile_refuse(why, len, "events 0x%llx are not for users",
 				      (unsigned long long)((of_objects | of_device) &
 							   KERNEL_EVENTS));
 	if (!cap_gen(p, "log_max_uctx"))
-		return profile_refuse(why, len, "event_cap is set, but log_max_uctx is 0: there are "
+		return profile_refuse(why, len,
+				      "event_cap is set, but log_max_uctx is 0: there are "
 				      "no users");
 	return 0;
 }
@@ -158,8 +160,8 @@ static int profile_check_users(const struct profile *p, char *why, size_t len)
 {
 	if (cap_gen(p, "log_max_umem") && !cap_gen(p, "log_max_uctx") && !cap_gen(p, "umem_uid_0"))
 		return profile_refuse(why, len,
-				      "log_max_umem is set, but neither log_max_uctx nor umem_uid_0: "
-				      "nobody could have a umem");
+				      "log_max_umem is set, but neither log_max_uctx nor "
+				      "umem_uid_0: nobody could have a umem");
 	if (cap_gen(p, "umem_uid_0") && !cap_gen(p, "log_max_umem"))
 		return profile_refuse(why, len, "umem_uid_0 is set, but log_max_umem is 0");
 	if (cap_get(p, false, PAGE_GENERAL, "general_obj_types") ||
@@ -231,8 +233,9 @@ static int profile_check_qos(const struct profile *p, char *why, size_t len)
 	     cap_get(p, true, PAGE_QOS, "packet_pacing_min_rate") >
 	     cap_get(p, true, PAGE_QOS, "packet_pacing_max_rate")))
 		return profile_refuse(why, len,
-				      "packet_pacing is set, but the table has no rates, or there is "
-				      "none between packet_pacing_min_rate and packet_pacing_max_rate");
+				      "packet_pacing is set, but the table has no rates, or there "
+				      "is none between packet_pacing_min_rate and "
+				      "packet_pacing_max_rate");
 	return 0;
 }
 
@@ -317,10 +320,12 @@ static int profile_check_device(const struct profile *p, char *why, size_t len)
 		return profile_refuse(why, len, "%u UAR pages reach into device memory",
 				      p->range[OBJ_UAR].limit);
 	if (p->command_delay_us > 1000000)
-		return profile_refuse(why, len, "command_delay_us is %u, at most a second is allowed",
+		return profile_refuse(why, len,
+				      "command_delay_us is %u, at most a second is allowed",
 				      p->command_delay_us);
 	if (p->command_timeout_ms >> 20)
-		return profile_refuse(why, len, "command_timeout_ms is %u, the register has 20 bits",
+		return profile_refuse(why, len,
+				      "command_timeout_ms is %u, the register has 20 bits",
 				      p->command_timeout_ms);
 	for (i = 0; i < OBJ_KINDS; i++)
 		if (p->range[i].limit <= p->range[i].first)

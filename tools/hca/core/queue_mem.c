@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of a queue: taking over its page list or a part of a umem, and access by offset; and the
- * doorbell record of a queue.
+ * The memory of a queue: taking over its page list or a part of a umem, and access by offset; and
+ * the doorbell record of a queue.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ struct dbr_source dbr_source_wq(const uint8_t *wq)
 	};
 }
 
-/* A number or an offset without the bit that says they count: a driver has forgotten the bit. */
+/* Refuse a number or an offset without the bit that makes them valid: the driver forgot the bit. */
 static uint8_t check_no_umem(struct cmd *cmd, const char *what, uint32_t id, uint64_t offset)
 {
 	if (!id && !offset)
@@ -195,7 +195,8 @@ static uint8_t dbr_init_umem(struct hca *hca, struct cmd *cmd, struct doorbell_r
  * @src: where the record is
  * @len: bytes of the record, to which it has to be aligned
  *
- * Return: ST_OK; ST_BAD_PARAM when the record is misaligned or not mapped; for a umem as check_umem().
+ * Return: ST_OK; ST_BAD_PARAM when the record is misaligned or not mapped; for a umem as
+ * check_umem().
  */
 uint8_t dbr_init(struct hca *hca, struct cmd *cmd, struct doorbell_record *dbr,
 		 const struct dbr_source *src, size_t len)
@@ -332,7 +333,10 @@ enum drop_reason qmem_check_doorbell(struct hca *hca, const struct queue_mem *m,
 
 	if ((uint16_t)(posted - 1 - idx) >= cnt)
 		return DROP_NO_WQE;
-	/* The fetch of a WQE that cannot be read fails, too, and puts the queue into error. */
+	/*
+	 * A WQE that cannot be read here cannot be fetched, either, and the fetch puts the queue
+	 * into error.
+	 */
 	if (qmem_read(hca, m, off + (size_t)(idx & (cnt - 1)) * 64, wqe, sizeof(wqe)))
 		return DROP_REASONS;
 	return memcmp(wqe, db, sizeof(wqe)) ? DROP_BAD_WQE : DROP_REASONS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The memory of a queue in the guest: the page list that CREATE commands bring, or the umem that they
- * name, and access to the queue by offset; and the doorbell record of a queue.
+ * The memory of a queue in the guest: the page list that CREATE commands bring, or the umem that
+ * they name, and access to the queue by offset; and the doorbell record of a queue.
  */
 #ifndef BLUEBELL_QUEUE_MEM_H
 #define BLUEBELL_QUEUE_MEM_H

@@ -70,8 +70,9 @@ static uint8_t check_umem_use(struct cmd *cmd, const struct umem_place *at,
  * @use: what is to be there
  * @u: the umem
  *
- * Return: ST_OK; ST_BAD_RES when there is none for that user; ST_BAD_PARAM if umems are not offered,
- * and for a place that is beyond the umem, misaligned, or without the access that is needed.
+ * Return: ST_OK; ST_BAD_RES when there is none for that user; ST_BAD_PARAM if umems are not
+ * offered, and for a place that is beyond the umem, misaligned, or without the access that is
+ * needed.
  */
 uint8_t check_umem(struct hca *hca, struct cmd *cmd, const struct umem_place *at,
 		   const struct umem_use *use, struct umem **u)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Umems: memory of a process that CREATE_UMEM gives a number. A command of that process names the
- * memory of a queue, of a doorbell record or of a key by this number and an offset, not by addresses.
+ * memory of a queue, of a doorbell record or of a key by this number and an offset, not by
+ * addresses.
  */
 #ifndef BLUEBELL_UMEM_H
 #define BLUEBELL_UMEM_H
@@ -15,8 +16,8 @@ struct cmd;
 struct hca;
 
 /*
- * Fields that mlx5_ifc.h leaves reserved, as bits from the start of a structure: the number of a umem,
- * and an offset in it. Programs that use DEVX have names for them.
+ * Fields that mlx5_ifc.h leaves reserved, as bits from the start of a structure: the number of a
+ * umem, and an offset in it. Programs that use DEVX have names for them.
  */
 enum {
 	/* of the input of CREATE_CQ, MODIFY_CQ and CREATE_XRC_SRQ */

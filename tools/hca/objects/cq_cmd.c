@@ -18,7 +18,7 @@
 #include "util.h"
 
 _Static_assert(IFC_SZ(cqc) == CQC_BYTES, "cqc size");
-/* cq_memory() reads both. */
+/* cq_memory() reads these fields of both commands at the same places. */
 _Static_assert(IFC_OFF(create_cq_in, pas) == IFC_OFF(modify_cq_in, pas) &&
 	       IFC_OFF(create_cq_in, cq_umem_valid) == IFC_OFF(modify_cq_in, cq_umem_valid),
 	       "memory of a CQ");
@@ -68,7 +68,7 @@ static uint8_t cq_check_ctx(struct hca *hca, struct cmd *cmd, const uint8_t *c)
 	return ST_OK;
 }
 
-/* The memory of a CQ, for CREATE_CQ and resizing, which have the fields at the same places. */
+/* Take over the memory of a CQ, for CREATE_CQ and for resizing. */
 static uint8_t cq_memory(struct hca *hca, struct cmd *cmd, const uint8_t *c, struct queue_mem *m)
 {
 	const struct qmem_source src = {
@@ -311,10 +311,11 @@ static uint8_t destroy_cq(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc cq_cmds[] = {
-	CMD_MIN(CREATE_CQ, create_cq, IFC_BYTE(create_cq_in, pas), IFC_SZ(create_cq_out), create_cq),
+	CMD_MIN(CREATE_CQ, create_cq, IFC_BYTE(create_cq_in, pas), IFC_SZ(create_cq_out),
+		create_cq),
 	CMD(DESTROY_CQ, destroy_cq, destroy_cq),
 	CMD_MIN(QUERY_CQ, query_cq, IFC_SZ(query_cq_in), IFC_BYTE(query_cq_out, pas), query_cq),
 	CMD_MIN(MODIFY_CQ, modify_cq, IFC_BYTE(modify_cq_in, pas), IFC_SZ(modify_cq_out), modify_cq,
-	    OP_MODS(MLX5_MODIFY_CQ_IN_OP_MOD_MODIFY_CQ, MLX5_MODIFY_CQ_IN_OP_MOD_RESIZE_CQ)),
+		OP_MODS(MLX5_MODIFY_CQ_IN_OP_MOD_MODIFY_CQ, MLX5_MODIFY_CQ_IN_OP_MOD_RESIZE_CQ)),
 	{}
 };

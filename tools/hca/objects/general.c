@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * General objects: four commands for objects of all types that have no commands of their own. The
- * capabilities general_obj_types and general_obj_types_127_64 say which types there are. The HCA has
- * none: those that mlx5_ifc.h names belong to flow steering, crypto, virtio and congestion events.
+ * capabilities general_obj_types and general_obj_types_127_64 say which types there are. The HCA
+ * has none: those that mlx5_ifc.h names belong to flow steering, crypto, virtio and congestion
+ * events.
  */
 #include "cmd.h"
 #include "general.h"

@@ -91,7 +91,7 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
 		return "the range wraps around";
 	if (mk->mode == MKM_PA || mk->mode == MKM_KLM || mk->mode == MKM_MEMIC)
 		return NULL;
-	/* The length of the table limits such a key. */
+	/* Only the length of the table limits a key with length64. */
 	if (mk->length64)
 		return nxlt ? NULL : "the key has neither a length nor translations";
 	mask = (1ull << mk->log_page) - 1;

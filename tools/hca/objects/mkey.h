@@ -43,9 +43,9 @@ struct klm {
 
 /*
  * The head of a strided block in a table of KLMs (struct mlx5_stride_block_ctrl_seg). Behind it are
- * the block's entries (struct mlx5_stride_block_entry): KLMs whose bcount has the stride in its upper
- * half. A cycle has the bytes of one entry after the other; in the next cycle, each entry begins a
- * stride later.
+ * the block's entries (struct mlx5_stride_block_entry): KLMs whose bcount has the stride in its
+ * upper half. A cycle has the bytes of one entry after the other; in the next cycle, each entry
+ * begins a stride later.
  */
 struct stride_block {
 	uint32_t bytes;		/* of a cycle */
@@ -121,7 +121,7 @@ enum mk_result mkey_write(struct hca *hca, const struct mkey_user *u, uint32_t k
 void *mkey_atomic_ptr(struct hca *hca, const struct mkey_user *u, uint32_t key, uint64_t va,
 		      size_t len, enum mk_result *res);
 
-/* ---- CREATE_MKEY: mkey_cmd.c, mkey_umem.c ----------------------------------------------------- */
+/* ---- CREATE_MKEY: mkey_cmd.c, mkey_umem.c ---------------------------------------------------- */
 
 uint8_t mkey_names_umem(struct hca *hca, struct cmd *cmd, bool *names);
 uint8_t mkey_create_umem(struct hca *hca, struct cmd *cmd, struct mkey *mk);

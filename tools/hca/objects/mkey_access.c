@@ -139,7 +139,7 @@ struct span {
 	unsigned int access, depth;	/* for the keys that the entries name */
 };
 
-/* Access what of @s lies in the next @room bytes of the table, which are at @va of @key. */
+/* Access the part of @s that lies in the next @room bytes of the table: they are at @va of @key. */
 static enum mk_result xfer_entry(struct xfer *x, uint32_t key, uint64_t va, uint64_t room,
 				 struct span *s)
 {
@@ -159,7 +159,7 @@ static enum mk_result xfer_entry(struct xfer *x, uint32_t key, uint64_t va, uint
 	return res;
 }
 
-/* The same for a strided block, whose first entry is @e. */
+/* Access the part of @s that lies in the strided block @b, whose first entry is @e. */
 static enum mk_result xfer_strided(struct xfer *x, const struct stride_block *b,
 				   const struct klm *e, struct span *s)
 {

@@ -60,7 +60,7 @@ static uint8_t mkey_create_check(struct hca *hca, struct cmd *cmd, const struct 
 	if (mk->free && !mk->umr_en)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_FREE_WITHOUT_UMR,
 				"a free key without umr_en can never be filled");
-	/* Such a key leads to all of memory. */
+	/* A key of physical addresses leads to all of memory. */
 	if (mk->mode == MKM_PA && cmd->uid)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_PHYSICAL,
 				"user id %u may have no key of physical addresses", cmd->uid);
@@ -219,10 +219,10 @@ static uint8_t destroy_mkey(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc mkey_cmds[] = {
-	CMD_MIN(CREATE_MKEY, create_mkey, IFC_BYTE(create_mkey_in, klm_pas_mtt), IFC_SZ(create_mkey_out),
-	    create_mkey),
+	CMD_MIN(CREATE_MKEY, create_mkey, IFC_BYTE(create_mkey_in, klm_pas_mtt),
+		IFC_SZ(create_mkey_out), create_mkey),
 	CMD_MIN(QUERY_MKEY, query_mkey, IFC_SZ(query_mkey_in),
-	    IFC_BYTE(query_mkey_out, bsf0_klm0_pas_mtt0_1), query_mkey),
+		IFC_BYTE(query_mkey_out, bsf0_klm0_pas_mtt0_1), query_mkey),
 	CMD(DESTROY_MKEY, destroy_mkey, destroy_mkey),
 	{}
 };

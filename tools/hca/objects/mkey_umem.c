@@ -28,14 +28,14 @@ uint8_t mkey_names_umem(struct hca *hca, struct cmd *cmd, bool *names)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED, "umems are not offered");
 	if (!valid && (id || offset))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_FIELDS,
-				"umem %u, offset 0x%llx are given for a key that is not over a umem",
+				"umem %u, offset 0x%llx are given for a key that is over no umem",
 				id, (unsigned long long)offset);
 	return ST_OK;
 }
 
 /*
- * A key whose translations are not in the command, but those of a umem. It stays as it is: neither UMR
- * nor page faults change its pages.
+ * Check that a key may take its translations from a umem: neither UMR nor page faults may change
+ * them.
  */
 static uint8_t mkey_check_umem_kind(struct cmd *cmd, const struct mkey *mk)
 {
@@ -69,7 +69,8 @@ static void mkey_fill_umem(struct mkey *mk, const struct umem *u, uint64_t pos, 
 }
 
 /* log_page_size 0 stands for pages as large as the umem's. */
-static uint8_t mkey_take_umem_pages(struct hca *hca, struct cmd *cmd, struct mkey *mk, const struct umem *u)
+static uint8_t mkey_take_umem_pages(struct hca *hca, struct cmd *cmd, struct mkey *mk,
+				    const struct umem *u)
 {
 	const char *why;
 
@@ -82,7 +83,8 @@ static uint8_t mkey_take_umem_pages(struct hca *hca, struct cmd *cmd, struct mke
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_ENTITY_SIZE, "%s", why);
 	if (mk->log_page > u->log_page)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_PAGES,
-				"pages of 2^%u over a umem with pages of 2^%u", mk->log_page, u->log_page);
+				"pages of 2^%u over a umem with pages of 2^%u", mk->log_page,
+				u->log_page);
 	return ST_OK;
 }
 
@@ -90,7 +92,8 @@ static uint8_t mkey_take_umem_pages(struct hca *hca, struct cmd *cmd, struct mke
  * mkey_create_umem() - make the translations of a key over a umem
  * @hca: the HCA
  * @cmd: CREATE_MKEY
- * @mk: the key as it will be, whose table and umem are set; the caller takes a reference to the umem
+ * @mk: the key as it will be, whose table and umem are set; the caller takes a reference to the
+ *   umem
  *
  * The table is as long as the key needs, whatever translations_octword_size says. pg_access changes
  * nothing, because the pages of a umem always have access bits.
@@ -120,11 +123,12 @@ uint8_t mkey_create_umem(struct hca *hca, struct cmd *cmd, struct mkey *mk)
 	if (st)
 		return st;
 	pos = u->page_offset + at.offset;
-	/* Also if the key's pages are smaller. */
+	/* This must hold also if the key's pages are smaller than the umem's. */
 	if ((pos ^ mk->start) & ((1ull << u->log_page) - 1))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_MKEY_UMEM_PAGES,
-				"start_addr 0x%llx and byte 0x%llx are not at one place of a page of 2^%u",
-				(unsigned long long)mk->start, (unsigned long long)pos, u->log_page);
+				"start_addr 0x%llx and byte 0x%llx have different offsets in pages "
+				"of 2^%u", (unsigned long long)mk->start, (unsigned long long)pos,
+				u->log_page);
 	mask = (1ull << mk->log_page) - 1;
 	n = ((mk->start & mask) + mk->len + mask) >> mk->log_page;
 	why = mkey_invalid(mk, n);

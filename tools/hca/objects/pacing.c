@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Packet pacing: the table of rates. A send queue names an entry by its index. It sends no packets
- * (sq.c), so there is nothing to slow down; what matters is who may set, name and clear an entry. An
- * entry can be cleared while queues name it, which are then not limited.
+ * (sq.c), so there is nothing to slow down; what matters is who may set, name and clear an entry.
+ * An entry can be cleared while queues name it, which are then not limited.
  */
 #include "caps.h"
 #include "check.h"

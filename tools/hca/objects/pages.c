@@ -236,7 +236,8 @@ static uint8_t manage_pages(struct hca *hca, struct cmd *cmd)
 
 const struct cmd_desc pages_cmds[] = {
 	CMD(QUERY_PAGES, query_pages, query_pages, .flags = CMD_EARLY | CMD_KERNEL,
-	    OP_MODS(MLX5_QUERY_PAGES_IN_OP_MOD_BOOT_PAGES, MLX5_QUERY_PAGES_IN_OP_MOD_REGULAR_PAGES)),
+	    OP_MODS(MLX5_QUERY_PAGES_IN_OP_MOD_BOOT_PAGES,
+		    MLX5_QUERY_PAGES_IN_OP_MOD_REGULAR_PAGES)),
 	CMD(MANAGE_PAGES, manage_pages, manage_pages, .flags = CMD_EARLY | CMD_KERNEL,
 	    OP_MODS(MLX5_MANAGE_PAGES_IN_OP_MOD_ALLOCATION_FAIL,
 		    MLX5_MANAGE_PAGES_IN_OP_MOD_HCA_RETURN_PAGES)),

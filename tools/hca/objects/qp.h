@@ -64,7 +64,6 @@ struct qp {
 	uint32_t pdn;
 	uint32_t user_index;	/* for CQE version 1 (srqn_uidx) */
 	bool cqe_version1;	/* CQEs carry user_index, which is not USER_INDEX_NONE */
-	bool sig_all;		/* not used: each WQE says whether it wants a CQE */
 	bool real_time;		/* time stamps of CQEs are seconds and nanoseconds */
 	bool block_lb_mc;	/* the QP does not receive its own multicast */
 	bool rlky;		/* the reserved lkey may be used by this QP's WQEs */

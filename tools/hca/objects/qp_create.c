@@ -41,8 +41,9 @@ static void qp_take_queues(struct qp *qp)
 }
 
 /*
- * The reserved key leads to all of memory, and so does a key that UMR changes at will. What a special
- * queue pair sends speaks for the host. So these are the kernel's, whatever a user context may do.
+ * The reserved key leads to all of memory, a UMR queue pair can make a key do so, and the packets
+ * of QP0 and QP1 speak for the host. So a user id may have none of these, whatever its
+ * capabilities.
  */
 static uint8_t qp_check_user(struct cmd *cmd, const struct qp *qp)
 {
@@ -131,7 +132,7 @@ struct qp_refs {
 	struct obj *uar, *pd, *cq_snd, *cq_rcv, *srq, *xrcd;
 };
 
-/* SRQs of an XRC domain are for XRC packets, which name them; a domain has no place in others. */
+/* Only XRC packets name an SRQ of an XRC domain, so other queue pairs cannot take its WQEs. */
 static uint8_t qp_check_srq(struct hca *hca, struct cmd *cmd, const struct qp *qp,
 			    struct obj **srq)
 {
@@ -177,7 +178,10 @@ static void qp_refs_get(const struct qp_refs *r)
 			o[i]->refs++;
 }
 
-/* The memory of the queues, and the doorbell record, which a queue pair without queues need not have. */
+/*
+ * The memory of the queues, and the doorbell record, which a queue pair without queues need not
+ * have.
+ */
 static uint8_t qp_take_memory(struct hca *hca, struct cmd *cmd, struct qp *qp)
 {
 	const uint8_t *c = qp->created;
@@ -297,8 +301,10 @@ static uint8_t query_qp(struct hca *hca, struct cmd *cmd)
 }
 
 const struct cmd_desc qp_cmds[] = {
-	CMD_MIN(CREATE_QP, create_qp, IFC_BYTE(create_qp_in, pas), IFC_SZ(create_qp_out), create_qp),
+	CMD_MIN(CREATE_QP, create_qp, IFC_BYTE(create_qp_in, pas), IFC_SZ(create_qp_out),
+		create_qp),
 	CMD(DESTROY_QP, destroy_qp, destroy_qp),
-	CMD_MIN(QUERY_QP, query_qp, IFC_SZ(query_qp_in), IFC_BYTE(query_qp_out, reserved_at_800), query_qp),
+	CMD_MIN(QUERY_QP, query_qp, IFC_SZ(query_qp_in), IFC_BYTE(query_qp_out, reserved_at_800),
+		query_qp),
 	{}
 };

@@ -94,7 +94,10 @@ struct trans_field {
 #define PATH(fld) { IFC_OFF(qpc, primary_address_path.fld), IFC_BITS(ads, fld), "path." #fld }
 
 static const struct trans_field trans_fields[] = {
-	/* CREATE_QP has set it. Path migration alone changes it, and drivers may leave it 0 here. */
+	/*
+	 * CREATE_QP sets pm_state. Only path migration changes it later, and drivers may give 0
+	 * here.
+	 */
 	{ IFC_FIELD(qpc, pm_state), 0, 0, OPT_PM },
 	{ PATH(pkey_index), T(T_RST2INIT), ON_ANY, OPT_PKEY },
 	{ PATH(vhca_port_num), T(T_RST2INIT), ON_ANY, OPT_PORT },
@@ -360,7 +363,7 @@ static uint8_t qp_2err(struct hca *hca, struct cmd *cmd)
 	if (st)
 		return st;
 	qp = (struct qp *)o;
-	/* From RST, too, where qp_to_error() leaves a queue pair that failed. */
+	/* 2ERR_QP moves a queue pair from RST to ERR, too; qp_to_error() would leave it in RST. */
 	if (qp->state != QPS_ERR)
 		qp_set_state(hca, qp, QPS_ERR);
 	return ST_OK;

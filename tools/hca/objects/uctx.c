@@ -47,7 +47,7 @@ static uint8_t destroy_uctx(struct hca *hca, struct cmd *cmd)
 	st = check_destroy(hca, cmd, OBJ_UCTX, uid, &o);
 	if (st)
 		return st;
-	/* An object without an owner could not be destroyed by its user any more. */
+	/* Nobody but the kernel could destroy an object whose user id is gone. */
 	if (obj_count_uid(hca, uid))
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_UCTX_OWNS_OBJECTS,
 				"user id %u still owns %u objects", uid, obj_count_uid(hca, uid));

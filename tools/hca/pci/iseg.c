@@ -19,7 +19,8 @@
 enum {
 	ISEG_FW_REV = 0x0, ISEG_CMDIF_REV = 0x4, ISEG_CMDQ_H = 0x10, ISEG_CMDQ_L = 0x14,
 	ISEG_CMD_DBELL = 0x18, ISEG_INITIALIZING = 0x1fc, ISEG_HEALTH = 0x200,
-	ISEG_CMD_EXEC_TO = 0xff8, ISEG_CMD_Q_INIT_TO = 0xffc, ISEG_TIMER_H = 0x1000, ISEG_TIMER_L = 0x1004, ISEG_HEALTH_COUNTER = 0x1010,
+	ISEG_CMD_EXEC_TO = 0xff8, ISEG_CMD_Q_INIT_TO = 0xffc, ISEG_TIMER_H = 0x1000,
+	ISEG_TIMER_L = 0x1004, ISEG_HEALTH_COUNTER = 0x1010,
 	ISEG_REAL_TIME_H = 0x1040, ISEG_REAL_TIME_L = 0x1044, ISEG_CLR_INTX = 0x200c,
 };
 
@@ -73,7 +74,10 @@ static void iseg_restart(struct hca *hca)
 
 	s->cmdq_h = 0;
 	s->cmdq_l = 0;
-	/* So a driver that did not ask for the reset notices it, and mlx5_core waits for this state. */
+	/*
+	 * A driver that did not ask for the reset learns of it by this state, and mlx5_core waits
+	 * for it.
+	 */
 	s->nic_ifc = MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED;
 	s->synd = 0;
 	s->ext_synd = 0;

@@ -394,7 +394,7 @@ void pci_bar_write(struct hca *hca, unsigned int bar, uint64_t off, const uint8_
 	}
 	if (off % 4 || len % 4)
 		return;
-	uar_idle(hca);		/* a command comes after the doorbells before it */
+	uar_idle(hca);		/* doorbells that came before a command take effect before it */
 	for (i = 0; i < len; i += 4)
 		iseg_write(hca, off + i, get_be32(buf + i));
 }

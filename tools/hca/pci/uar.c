@@ -26,7 +26,7 @@
 #define REG_EQ		0x48
 #define REG_BF		0x800	/* four registers of 512 bytes, each with two buffers of 256 */
 #define BF_BUF		256
-#define BF_UNIT		64	/* drivers write so many bytes, or a multiple, whatever the WQE needs */
+#define BF_UNIT		64	/* drivers write a multiple of this, whatever the WQE needs */
 
 #define PENDING		64	/* BlueFlame buffers that can be written at the same time */
 
@@ -44,8 +44,8 @@
  */
 struct bf {
 	uint64_t addr;		/* of the buffer in BAR0, 0: unused */
-	uint64_t used;		/* time of the last store, in stores */
-	uint64_t begun;		/* time of the last store to the start of the buffer */
+	uint64_t used;		/* when the last store came, counted in stores */
+	uint64_t begun;		/* when the last store to the buffer's start came */
 	size_t len;		/* contiguous bytes so far */
 	bool delivered;
 	bool plain;		/* the last doorbell here was a plain one: do not wait */
@@ -58,7 +58,7 @@ struct stores {
 	struct bf bf[PENDING];
 	uint64_t stamp;
 	unsigned int pending;	/* doorbells that are not delivered */
-	bool padding;		/* the last store was one of a WQE's, and not the last of 64 bytes */
+	bool padding;		/* the last store belonged to a WQE and did not end 64 bytes */
 	/* A CQ doorbell written as two 4-byte halves. */
 	uint64_t cq_half_addr;
 	uint32_t cq_half;
@@ -69,7 +69,7 @@ struct uars {
 	int timer;		/* an event loop's own timers are too coarse */
 	struct event *expired;
 	bool ticking;
-	bool held;		/* somebody looks for more stores: the timer does not start */
+	bool held;		/* vfio_user.c looks for more stores: the timer does not start */
 	uint64_t seen;		/* the stamp when the timer expired last */
 };
 
@@ -190,8 +190,8 @@ static void uar_bf_deliver(struct hca *hca, struct bf *b, bool whole)
 }
 
 /*
- * No more stores come for this doorbell: deliver it, without the rest of its WQE. Four bytes of it
- * alone are no doorbell.
+ * No more stores come for this doorbell: deliver it without the rest of its WQE, unless only four
+ * bytes of it have come.
  */
 static void uar_bf_end(struct hca *hca, struct bf *b)
 {
@@ -215,7 +215,7 @@ static struct bf *uar_bf_find(struct hca *hca, uint64_t addr)
 	return NULL;
 }
 
-/* The state of a buffer that has none takes the place of the one that was used longest ago. */
+/* Start the state of a buffer, in the place of the buffer that was used longest ago. */
 static struct bf *uar_bf_new(struct hca *hca, uint64_t addr)
 {
 	struct bf *b = hca->uars->s.bf, *old = b;

@@ -26,9 +26,11 @@
 #define F_ERROR		0x20
 
 /*
- * The wait for the next store to a BlueFlame buffer: receives that may find nothing; then naps, of the
- * time that a client's thread takes for the stores of a WQE; then it is the event loop's. After a nap,
- * so many waits begin with naps: who shares a processor with the client would only keep it from storing.
+ * How to wait for the next store to a BlueFlame buffer: receive up to SPINS times; then nap up to
+ * MAX_NAPS times, each for as long as a client's thread takes for the stores of a WQE; then leave
+ * the wait to the event loop. A wait that came to a nap shows that the client shares this thread's
+ * processor: the next NAPS_BEFORE_SPIN waits begin with naps, because to receive would only keep
+ * the client from storing.
  */
 #define SPINS		16
 #define NAP_NS		30000
@@ -106,8 +108,9 @@ static int vfu_answer(struct vfu *v)
 	if (v->hdr.flags & F_NO_REPLY)
 		return 0;
 	/*
-	 * What a doorbell has started is done before the client, which waits for the answer, goes on.
-	 * How many instructions the client then executes does not depend on how fast this host is.
+	 * What a doorbell has started is done before the client, which waits for the answer, goes
+	 * on. How many instructions the client then executes does not depend on how fast this host
+	 * is.
 	 */
 	sched_run(v->hca);
 	if (len < 0) {

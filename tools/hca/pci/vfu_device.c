@@ -125,8 +125,8 @@ _Static_assert(sizeof(struct region_mmap) == sizeof(struct vfio_region_info) +
 /*
  * Where the profile says so, the client maps device memory, so that the guest accesses it directly.
  * QEMU's client waits for the answer to each write to a device of which it can map anything, also
- * to doorbells. The capability that tells where device memory lies is sent only if the client has room
- * for it; argsz tells how much room is needed.
+ * to doorbells. The capability that tells where device memory lies is sent only if the client has
+ * room for it; argsz tells how much room is needed.
  */
 static int vfu_add_mmap(struct vfu *v, struct region_mmap *m, uint32_t room)
 {
@@ -281,7 +281,8 @@ static void vfu_irq_raise(struct hca *hca, unsigned int vector)
 		return;
 	if (write(hca->vfu->irq_fd[vector], &one, sizeof(one)) < 0 && errno != EAGAIN)
 		fprintf(stderr,
-			"bluebell-hca: cannot raise interrupt %u, the guest misses it: %s\n", vector, strerror(errno));
+			"bluebell-hca: cannot raise interrupt %u, the guest misses it: %s\n",
+			vector, strerror(errno));
 }
 
 const struct irq_ops vfu_irq_ops = { .raise = vfu_irq_raise };

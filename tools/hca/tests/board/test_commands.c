@@ -63,7 +63,8 @@ static const struct expected {
 	ROW(CREATE_QP), ROW(DESTROY_QP), ROW(QUERY_QP),
 	ROW(RST2INIT_QP), ROW(INIT2INIT_QP), ROW(INIT2RTR_QP), ROW(RTR2RTS_QP),
 	ROW(RTS2RTS_QP), ROW(SQERR2RTS_QP), ROW(SQD_RTS_QP), ROW(2ERR_QP),
-	ROW(2RST_QP), { .opcode = OP_RTS2SQD_QP }, { .opcode = OP_SQD2RTS_QP }, { .opcode = OP_SQD2SQD_QP },
+	ROW(2RST_QP),
+	{ .opcode = OP_RTS2SQD_QP }, { .opcode = OP_SQD2RTS_QP }, { .opcode = OP_SQD2SQD_QP },
 	ROW(MAD_IFC, .who = KERNEL, .last = 3),
 	ROW(CREATE_SRQ, .legacy = true), ROW(DESTROY_SRQ, .legacy = true),
 	ROW(QUERY_SRQ, .legacy = true), ROW(ARM_RQ, .first = 1, .last = 1, .legacy = true),
@@ -142,7 +143,7 @@ static void every_opcode_is_expected_or_unknown(void **state)
 		bool unknown = knock(op, 0, 0) == WHY_OPCODE_UNKNOWN;
 
 		if (unknown != !find(op))
-			fail_msg("opcode 0x%x is %s", op, unknown ? "unknown" : "not in expected[]");
+			fail_msg("opcode 0x%x is %s", op, unknown ? "unknown" : "unexpected");
 	}
 }
 
@@ -209,7 +210,8 @@ static void every_command_exists_in_its_versions(void **state)
 		const struct expected *e = &expected[i];
 
 		core.hca->issi = 0;
-		expect(e, "legacy in ISSI 0", knock(e->opcode, 0, NO_UID) == WHY_ISSI_LEGACY, false);
+		expect(e, "legacy in ISSI 0", knock(e->opcode, 0, NO_UID) == WHY_ISSI_LEGACY,
+		       false);
 		core.hca->issi = 1;
 		expect(e, "legacy in ISSI 1", knock(e->opcode, 0, NO_UID) == WHY_ISSI_LEGACY,
 		       e->legacy);
@@ -240,7 +242,8 @@ static void each_command_is_the_kernels_or_everyones(void **state)
 		if (e->when == BEFORE_ENABLE)
 			continue;
 		why = knock(e->opcode, e->first, 0);
-		expect(e, "the kernel's", why == WHY_INPUT_LENGTH || why == WHY_OUTPUT_LENGTH, true);
+		expect(e, "the kernel's", why == WHY_INPUT_LENGTH || why == WHY_OUTPUT_LENGTH,
+		       true);
 		why = knock(e->opcode, e->first, plain);
 		expect(e, "the kernel's alone", why == WHY_UCTX_KERNEL_COMMAND, kernels);
 		expect(e, "for raw packets", why == WHY_UCTX_NO_RAW_TX, e->who == RAW_TX);
@@ -308,7 +311,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(every_opcode_is_expected_or_unknown), T(every_row_is_whole),
 		T(an_opcode_has_one_row), T(every_command_has_its_states),
-		T(every_command_exists_in_its_versions), T(each_command_is_the_kernels_or_everyones),
+		T(every_command_exists_in_its_versions),
+		T(each_command_is_the_kernels_or_everyones),
 		T(every_command_checks_its_op_mod), T(every_command_checks_its_lengths),
 	};
 

@@ -309,7 +309,7 @@ static void announced_refusals_that_do_not_come_are_missing(void **state)
 	assert_true(answer("unexpected", UNKNOWN_CMD "1}"));
 }
 
-/* An announcement of any number, although made first, leaves others what they wait for. */
+/* An announcement of any number leaves to later announcements the incidents that they need. */
 static void announcement_of_any_number_takes_the_rest(void **state)
 {
 	(void)state;
@@ -343,7 +343,8 @@ static void malformed_requests_are_answered(void **state)
 		"inject cmd delay 5 1 FOO", "inject cmd delay 5 1 0x10000", "inject cmd reorder 3",
 		"inject op FOO LIM_ERR", "inject cqe eat", "inject umr 0", "inject event NONE",
 		"trace", "link", "link sideways", "port", "port lid 0", "port lid 0xc000",
-		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all", "inject fatal 300",
+		"port pkey 0", "port pkey 128 1", "port pkey 0 0x10000", "census all",
+		"inject fatal 300",
 		"cap", "cap general", "cap frob rc", "cap general frob",
 		"cap general reserved_at_0", "cap general rc 1", "limit", "limit frob",
 		"expect", "expect frob", "expect refuse", "expect refuse FROB", "expect drop",
@@ -429,7 +430,8 @@ static void firmware_restarts_after_a_fatal_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(nth_command_fails_once), T(opcode_fails_until_cleared), T(answers_are_delayed_and_reordered),
+		T(nth_command_fails_once), T(opcode_fails_until_cleared),
+		T(answers_are_delayed_and_reordered),
 		T(firmware_restarts_after_a_fatal_error), T(census_shows_the_delta),
 		T(commands_are_counted), T(cap_shows_current_and_maximum),
 		T(limit_shows_the_number_of_objects), T(trace_decodes_command_fields),

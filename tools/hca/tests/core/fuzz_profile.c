@@ -22,7 +22,8 @@ static const char *const words[] = {
 	"\"log_bar_size\":", "\"boot_pages\":", "\"init_pages\":", "\"gids\":", "\"mtu\":",
 	"\"pkeys\":[", "\"link\":\"ib\"", "\"link\":\"eth\"", "\"psid\":\"", "\"fw_version\":\"",
 	"\"command_delay_us\":", "\"max_translation_mb\":", "{\"max\":", "\"cur\":", "}}",
-	"\"uar\":", "\"qp\":", "\"mkey\":", "\"eq\":", "\"memic\":", "256", "4096", "32", "20", "16",
+	"\"uar\":", "\"qp\":", "\"mkey\":", "\"eq\":", "\"memic\":", "256", "4096", "32", "20",
+	"16",
 };
 
 /* Words from 0xc0 on: two bytes, the second chooses a capability's name. */
@@ -39,7 +40,7 @@ static const char *cap_name(uint8_t page, uint8_t index)
 	return n ? s->field[(index * 7u + page) % n].name : "";
 }
 
-/* ---- text of the right form ------------------------------------------------------------------- */
+/* ---- text of the right form ------------------------------------------------------------------ */
 
 static size_t add_pkeys(char *text, unsigned int n)
 {

@@ -112,7 +112,8 @@ static void contradictions_are_refused(void **state)
 	refused("{\"caps\":{\"general\":{\"rc\":0,\"uc\":0,\"ud\":0}}}", "none of rc");
 	refused("{\"caps\":{\"general\":{\"port_type\":1}}}", "port_type");
 	refused("{\"caps\":{\"general\":{\"roce\":1}}}", "roce");
-	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}", "memic, the only kind of it, is not");
+	refused("{\"caps\":{\"device_memory\":{\"memic\":0}}}",
+		"memic, the only kind of it, is not");
 	refused("{\"caps\":{\"general\":{\"max_wqe_sz_sq\":1000}}}", "powers of two");
 	refused("{\"one_clock\":true,\"caps\":{\"general\":{\"sq_ts_format\":2}}}", "one_clock");
 	refused("{\"caps\":{\"general\":{\"log_max_uctx\":0,\"umem_uid_0\":0}}}", "nobody");
@@ -132,8 +133,10 @@ static void events_are_of_an_object_or_of_the_device(void **state)
 {
 	(void)state;
 	/* COMM_EST, which is an event of queue pairs; commands; page requests. */
-	refused("{\"caps\":{\"device_event\":{\"user_unaffiliated_events\":516}}}", "both affiliated");
-	refused("{\"caps\":{\"device_event\":{\"user_unaffiliated_events\":1024}}}", "not for users");
+	refused("{\"caps\":{\"device_event\":{\"user_unaffiliated_events\":516}}}",
+		"both affiliated");
+	refused("{\"caps\":{\"device_event\":{\"user_unaffiliated_events\":1024}}}",
+		"not for users");
 	refused("{\"caps\":{\"device_event\":{\"user_affiliated_events\":2048}}}", "not for users");
 	refused("{\"caps\":{\"device_event\":{\"user_affiliated_events\":1}}}", "not for users");
 	refused("{\"caps\":{\"general\":{\"log_max_uctx\":0,\"log_max_umem\":0,\"umem_uid_0\":0}}}",
@@ -229,7 +232,8 @@ static void malformed_files_are_refused(void **state)
 static void shipped_profiles_are_accepted(void **state)
 {
 	static const char *const names[] = {
-		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp", "fixed-keys",
+		"default", "small", "few-uars", "old-firmware", "no-atomics", "no-odp",
+		"fixed-keys",
 		"several-pkeys", "no-ib-virt", "no-windows", "real-time",
 		"no-ksm", "old-entities", "mapped-memory", "busy-uars", "opensm",
 	};

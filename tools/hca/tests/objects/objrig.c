@@ -74,13 +74,13 @@ static const struct qp_ops recorder = {
 /* ---- the HCA --------------------------------------------------------------------------------- */
 
 static const struct hca_module *modules[MAX_LIST] = {
-	&umem_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module, &cq_module,
-	&srq_module, &mcast_module, &qp_module,
+	&umem_module, &eq_module, &pd_module, &qcounter_module, &memic_module, &mkey_module,
+	&cq_module, &srq_module, &mcast_module, &qp_module,
 };
 
 static const struct cmd_desc *cmds[MAX_LIST] = {
-	umem_cmds, eq_cmds, pd_cmds, qcounter_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds, qp_cmds,
-	qp_modify_cmds,
+	umem_cmds, eq_cmds, pd_cmds, qcounter_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds,
+	qp_cmds, qp_modify_cmds,
 };
 
 static const struct board board = {
@@ -241,7 +241,8 @@ uint32_t rig_cq(uint64_t buf, uint64_t dbr, unsigned int log, unsigned int cqe_s
 	uint8_t *in = calloc(1, in_len), out[IFC_SZ(create_cq_out)];
 	uint8_t *c = IFC_ADDR(create_cq_in, in, cq_context);
 
-	for (i = 0; i < len; i += cqe_sz)	/* as libmlx5 initializes them: invalid, owned by the HCA */
+	/* libmlx5 initializes CQEs so: invalid, and owned by the HCA. */
+	for (i = 0; i < len; i += cqe_sz)
 		ram(buf)[i + cqe_sz - 1] = 0xf1;
 	memset(ram(dbr), 0, 8);
 	IFC_SET(cqc, c, log_cq_size, log);

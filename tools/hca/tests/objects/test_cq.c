@@ -175,7 +175,7 @@ static void test_padded_cqe(void **state)
 	assert_int_equal(modify(1, 7, c, BUF), ST_OK);
 	assert_int_equal(cq->cqe_sz, 128);
 	memset(ram(BUF), 0x5c, 128 << LOG);
-	put(7, false);		/* behind the one that closes the old buffer */
+	put(7, false);		/* behind the CQE that closes the old buffer */
 	assert_memory_equal(ram(BUF + 2 * 128), zeros, 64);
 	assert_int_equal(get_be16(ram(BUF + 2 * 128 + 64 + 60)), 7);
 }
@@ -242,7 +242,10 @@ static void arm_unlike(uint32_t record, uint32_t word)
 	cq_arm_doorbell(rig.hca, uar, (uint64_t)word << 32 | cqn);
 }
 
-/* The record has no other arm word than the doorbell, or one whose doorbell is still to come. */
+/*
+ * A doorbell whose arm word is not in the record does not arm the CQ. It counts as dropped, unless
+ * the record has a newer word.
+ */
 static void test_arm_word_is_that_of_the_record(void **state)
 {
 	static const struct { uint32_t record, word; bool newer; } t[] = {
@@ -273,7 +276,7 @@ static void test_solicited_arm_sees_earlier_cqes(void **state)
 	put(1, false);
 	arm(0, true, 1);		/* the solicited CQE was consumed */
 	assert_int_equal(rig.nev, 0);
-	arm(0, true, 0);		/* this doorbell says that it was not */
+	arm(0, true, 0);		/* this doorbell says that the CQE was not consumed */
 	assert_int_equal(rig.nev, 1);
 }
 
@@ -409,7 +412,7 @@ static void test_resize(void **state)
 	assert_int_equal(cqe(2)[63] >> 4, 5);		/* closes the old buffer */
 	assert_int_equal(cqe(2)[63] & 1, 0);
 	put(9, false);
-	assert_int_equal(get_be16(ram(BUF2) + 3 * 64 + 60), 9);	/* one index was used */
+	assert_int_equal(get_be16(ram(BUF2) + 3 * 64 + 60), 9);	/* the closing CQE used one index */
 	assert_int_equal(ram(BUF2)[3 * 64 + 63] & 1, 0);
 }
 

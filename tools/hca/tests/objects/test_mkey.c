@@ -522,7 +522,7 @@ static void test_create_refuses_invalid_contexts(void **state)
 	p.mode = 5;		/* device memory */
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
 	p = good;
-	p.free = true;		/* and no one may fill it */
+	p.free = true;		/* without umr_en nothing can fill it */
 	assert_int_equal(create(&p, mtt, NULL, 2, &key), ST_BAD_PARAM);
 	p = good;
 	p.octo = 4;

@@ -51,7 +51,8 @@ static int setup(void **state)
 	return 0;
 }
 
-static uint8_t set_rate(uint16_t uid, uint32_t index, uint32_t rate, uint32_t burst, uint32_t packet)
+static uint8_t set_rate(uint16_t uid, uint32_t index, uint32_t rate, uint32_t burst,
+			uint32_t packet)
 {
 	uint8_t in[IFC_SZ(set_pp_rate_limit_in)] = {}, out[IFC_SZ(set_pp_rate_limit_out)];
 

@@ -185,7 +185,8 @@ static void bring_to(struct qp *qp, enum qp_state s)
 #define X 0xff
 static const struct {
 	uint16_t op;
-	uint8_t after[QPS_NUM];	/* by state before the command: RST INIT RTR RTS SQER SQD ERR SQ_DRAINING */
+	/* by the state before the command: RST INIT RTR RTS SQER SQD ERR SQ_DRAINING */
+	uint8_t after[QPS_NUM];
 } machine[] = {
 	{ MLX5_CMD_OP_RST2INIT_QP,  { QPS_INIT, X, X, X, X, X, X, X } },
 	{ MLX5_CMD_OP_INIT2INIT_QP, { X, QPS_INIT, X, X, X, X, X, X } },
@@ -967,7 +968,10 @@ static void test_srq_limit_event_is_raised_once(void **state)
 	assert_int_equal(rig.nev, 1);
 }
 
-/* An SRQ of four WQEs enters the error state if its first WQE links to @next and @posted are posted. */
+/*
+ * An SRQ of four WQEs enters the error state if its first WQE links to @next and @posted are
+ * posted.
+ */
 static void srq_breaks(uint16_t next, uint32_t posted)
 {
 	struct srq *srq = srq_find(rig.hca, new_srq(2, 0));

@@ -20,11 +20,11 @@
 
 #define UID		7
 #define OTHER_UID	8
-#define LOG_PAGE	13	/* of the umem of a queue's memory: not that of the key or of the host */
+#define LOG_PAGE	13	/* of the umem of a queue; neither the key's nor the host's */
 #define PAGE		(1ull << LOG_PAGE)
 #define PAGES		4u
 #define PAGE_OFFSET	0x1040u		/* of the umem in its first page */
-#define OFFSET		0x2040ull	/* of a queue: begins in the second page, ends in the third */
+#define OFFSET		0x2040ull	/* of a queue, from the second page to the third */
 #define BYTES		(PAGES * PAGE - PAGE_OFFSET)
 #define DBR_OFFSET	0x28ull
 #define QUEUE_LEN	4096u		/* of the queues of all kinds here */
@@ -599,7 +599,7 @@ static void queues_fit_their_umems(void **state)
 	}
 }
 
-/* It is not the offset that has to be aligned, but the address. */
+/* The address of a queue has to be aligned, not its offset in the umem. */
 static void alignment_counts_in_pages(void **state)
 {
 	struct umem_params p = good_umem();
@@ -642,7 +642,7 @@ static void umems_allow_what_the_queue_needs(void **state)
 	for (i = 0; i < PAGES; i++)
 		p.mtt[i] = page_at(i) | UMEM_READ;
 	read_only = umem_new(&p);
-	for (i = 0; i < PAGES; i++)	/* one page of the queue is enough, and of no other */
+	for (i = 0; i < PAGES; i++)	/* without access: one page, which is the queue's */
 		p.mtt[i] = page_at(i) | (i == 2 ? 0 : UMEM_ACCESS);
 	no_access = umem_new(&p);
 	for (kind = 0; kind < KINDS; kind++) {
@@ -796,7 +796,8 @@ static struct key good_key(void)
 {
 	/* The address that a process has for byte 0x40 of its umem. */
 	return (struct key){
-		.uid = UID, .mode = MKM_MTT, .log_page = 12, .start = 0x7f0000000000 + PAGE_OFFSET + 0x40,
+		.uid = UID, .mode = MKM_MTT, .log_page = 12,
+		.start = 0x7f0000000000 + PAGE_OFFSET + 0x40,
 		.len = BYTES - 0x40, .access = MK_LOCAL_READ | MK_LOCAL_WRITE | MK_REMOTE_READ,
 		.octo = 1000000, .at = { true, mem_umem, 0x40 },
 	};
@@ -861,7 +862,9 @@ static uint8_t key_destroy(uint32_t key)
 	return rig_cmd(MLX5_CMD_OP_DESTROY_MKEY, 0, UID, in, sizeof(in), out, sizeof(out));
 }
 
-/* The key's bytes are the umem's, whichever of the page sizes is larger than 4 KiB. 0: the umem's. */
+/*
+ * The key's bytes are the umem's, whichever of the page sizes is larger than 4 KiB. 0: the umem's.
+ */
 static void key_leads_to_the_umem(void **state)
 {
 	const struct mkey_user user = { .pdn = pd, .qpn = 5 };
@@ -876,8 +879,8 @@ static void key_leads_to_the_umem(void **state)
 		k.log_page = log_page < 12 ? 0 : log_page;
 		key = key_new(&k);
 		assert_int_equal(umem_destroy(mem_umem, UID), ST_BAD_RES_STATE);
-		assert_int_equal(mkey_read(rig.hca, &user, key, k.start, buf, k.len, MK_REMOTE_READ),
-				 MK_OK);
+		assert_int_equal(mkey_read(rig.hca, &user, key, k.start, buf, k.len,
+					   MK_REMOTE_READ), MK_OK);
 		for (i = 0; i < k.len; i += 8)
 			assert_int_equal(get_be64(buf + i), address(0x40 + i));
 		assert_int_equal(mkey_read(rig.hca, &user, key, k.start + k.len, buf, 1,
@@ -937,7 +940,10 @@ static void key_over_a_umem_is_refused(void **state)
 	}
 }
 
-/* What the context of a key says of its table does not count, nor that its entries have access bits. */
+/*
+ * What the context of a key says of its table does not count, nor that its entries have access
+ * bits.
+ */
 static void table_of_a_key_over_a_umem_is_long_enough(void **state)
 {
 	static const uint32_t octo[] = { 0, 1, 1000000 };
@@ -1001,7 +1007,7 @@ static void key_over_a_umem_is_of_one_kind(void **state)
 	key_refused(&k, ST_BAD_PARAM, WHY_UMEM_FIELDS);
 }
 
-/* A umem of one large page makes no large table. */
+/* The table of a key over a umem of one large page is limited, too. */
 static void key_over_a_large_umem_is_limited(void **state)
 {
 	struct umem_params p = good_umem();
@@ -1023,7 +1029,7 @@ static void key_over_a_large_umem_is_limited(void **state)
 	assert_int_equal(key_destroy(key_new(&k)), ST_OK);
 }
 
-/* What leads to memory or packets of others is the kernel's, whatever the context says. */
+/* A user id gets no key and no queue pair that leads to other users' memory or packets. */
 static void users_have_no_physical_keys(void **state)
 {
 	struct key k = { .uid = UID, .mode = MKM_PA, .length64 = true, .access = MK_LOCAL_READ };
@@ -1073,7 +1079,8 @@ int main(void)
 		T(queues_in_umems_must_be_offered), T(queue_in_a_umem_has_no_page_offset),
 		T(cq_moves_to_another_umem), T(no_transition_moves_the_doorbell_record),
 		T(key_leads_to_the_umem), T(key_over_a_umem_is_refused),
-		T(table_of_a_key_over_a_umem_is_long_enough), T(key_begins_where_the_umem_does_in_a_page),
+		T(table_of_a_key_over_a_umem_is_long_enough),
+		T(key_begins_where_the_umem_does_in_a_page),
 		T(key_over_a_umem_is_of_one_kind), T(key_over_a_large_umem_is_limited),
 		T(users_have_no_physical_keys), T(users_have_no_privileged_qps),
 	};

@@ -55,7 +55,8 @@ struct core core;
 
 static const struct hca_module *modules[32] = {
 	&pages_module, &uctx_module, &umem_module, &eq_module, &pd_module, &qcounter_module,
-	&memic_module, &mkey_module, &cq_module, &srq_module, &mcast_module, &qp_module, &sq_module, &cmdif_module,
+	&memic_module, &mkey_module, &cq_module, &srq_module, &mcast_module, &qp_module,
+	&sq_module, &cmdif_module,
 	&fabric_module, &address_module, &port_module, &sched_module, &fault_module, &req_module,
 	&resp_module,
 	&dispatch_module, &iseg_module, &pci_module, &uar_module,
@@ -63,8 +64,8 @@ static const struct hca_module *modules[32] = {
 
 static const struct cmd_desc *const cmds[] = {
 	cap_cmds, pages_cmds, uctx_cmds, umem_cmds, general_cmds, eq_cmds, pd_cmds, qcounter_cmds,
-	memic_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds, dev_cmds, port_cmds,
-	port_reg_cmds, fault_cmds, uar_cmds, NULL
+	memic_cmds, mkey_cmds, cq_cmds, srq_cmds, mcast_cmds, qp_cmds, qp_modify_cmds, sq_cmds,
+	dev_cmds, port_cmds, port_reg_cmds, fault_cmds, uar_cmds, NULL
 };
 
 struct doorbell_ops core_doorbells;

@@ -146,7 +146,7 @@ static void build(struct msg *m, struct fuzz_in *in, bool first)
 		body_multi(m, in);
 	else if (m->h.cmd != RESET)
 		body_info(m, in);
-	if (how & 0x80) {		/* something else in the body, or a body of another length */
+	if (how & 0x80) {		/* other bytes in the body, or another length */
 		m->len = fuzz_u8(in);
 		m->body[fuzz_u8(in)] = fuzz_u8(in);
 		m->body[fuzz_u8(in) % 32] = fuzz_u8(in);

@@ -334,7 +334,7 @@ static void pages_must_be_mapped(void **state)
 	assert_int_equal(core_cmd(in, 24, out, 16), ST_BAD_INP_LEN);
 }
 
-/* Whoever still uses a page that is the HCA's finds other data in it. */
+/* A driver that still uses a page after it gave the page to the HCA reads other data. */
 static void pages_are_overwritten(void **state)
 {
 	const uint8_t *page = core.ram + CORE_FREE;
@@ -629,7 +629,7 @@ static void special_contexts_fit_a_shorter_output(void **state)
 	}
 }
 
-/* ---- answers that come later ------------------------------------------------------------------ */
+/* ---- answers that come later ----------------------------------------------------------------- */
 
 #define EQ_PA	(CORE_FREE + 0x10000)
 #define EV_CMD_BIT	(1ull << 0x0a)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program that uses DEVX sends, through the command queue: umems and queues in them under a user
- * id, with the fields that mlx5_ifc.h has no names for at the bytes where such programs put them; and
- * general objects.
+ * What a program that uses DEVX sends, through the command queue: umems and queues in them under a
+ * user id, with the fields that mlx5_ifc.h has no names for at the bytes where such programs put
+ * them; and general objects.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,8 @@ static uint32_t made(size_t len)
 	uint8_t st = run(len);
 
 	if (st)
-		fail_msg("opcode 0x%x: status %u, syndrome 0x%x", get_be16(in), st, get_be32(out + 4));
+		fail_msg("opcode 0x%x: status %u, syndrome 0x%x", get_be16(in), st,
+			 get_be32(out + 4));
 	return get_be32(out + 8) & 0xffffff;
 }
 
@@ -321,7 +322,9 @@ static void no_type_of_general_objects_is_offered(void **state)
 		MLX5_CMD_OP_CREATE_GENERAL_OBJECT, MLX5_CMD_OP_MODIFY_GENERAL_OBJECT,
 		MLX5_CMD_OP_QUERY_GENERAL_OBJECT, MLX5_CMD_OP_DESTROY_GENERAL_OBJECT,
 	};
-	static const uint16_t types[] = { 0, 0x8, 0xb, 0xd, 0x18, 0x20, 0x47, 0x53, 0xff01, 0xffff };
+	static const uint16_t types[] = {
+		0, 0x8, 0xb, 0xd, 0x18, 0x20, 0x47, 0x53, 0xff01, 0xffff
+	};
 	uint16_t user = uid;
 	unsigned int i, k;
 
@@ -341,7 +344,8 @@ static void no_type_of_general_objects_is_offered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(queues_lie_where_the_program_says), T(umems_end_before_the_id_and_after_the_queues),
+		T(queues_lie_where_the_program_says),
+		T(umems_end_before_the_id_and_after_the_queues),
 		T(teardown_ends_all_umems), T(what_is_beside_the_fields_is_reserved),
 		T(trace_shows_umems_and_their_use), T(no_type_of_general_objects_is_offered),
 	};

@@ -342,7 +342,7 @@ static void increment_and_test_and_set(void **state)
 	bar_read(at + 7, &v, 1);
 	assert_int_equal(v, 1);
 	assert_int_equal(core.hca->count.db_drop[DROP_NO_MEMIC], 0);
-	/* A write to the window for reads, a read from the one for writes, and another width. */
+	/* Write to the window for reads, read from the window for writes, and use another width. */
 	bar_write(tas + 7, &step, 1);
 	bar_read(inc + 7, &v, 1);
 	assert_int_equal(v, 0);
@@ -395,7 +395,8 @@ static void keys_start_at_zero(void **state)
 	enum mk_result res;
 
 	(void)state;
-	assert_int_equal(create_key(pd, &(struct key){ .start = at + 64, .len = 128 }, &key), ST_OK);
+	assert_int_equal(create_key(pd, &(struct key){ .start = at + 64, .len = 128 }, &key),
+			 ST_OK);
 	bar_write(at + 64, "hello", 5);
 	assert_int_equal(rd(key, pd, 0, buf, 5), MK_OK);
 	assert_memory_equal(buf, "hello", 5);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the HCA does with the guest's stores does not depend on how they arrive. The same doorbells and
- * commands, most of which are refused, arrive in three ways: with an answer to each store, posted, and
- * posted with several stores in a message. And bursts of stores that do not end.
+ * What the HCA does with the guest's stores does not depend on how they arrive. The same doorbells
+ * and commands, most of which are refused, arrive in three ways: with an answer to each store,
+ * posted, and posted with several stores in a message. And bursts of stores that do not end.
  */
 #include <event2/event.h>
 #include <stdio.h>
@@ -277,9 +277,11 @@ static const struct {
 	enum drop_reason why;		/* DROP_REASONS: none, the HCA executes a WQE */
 } doorbells[] = {
 #define D(f, why) { #f, f, why }
-	D(uar_unknown, DROP_NO_UAR), D(qp_unknown, DROP_NO_QP), D(qp_of_another_uar, DROP_WRONG_UAR),
+	D(uar_unknown, DROP_NO_UAR), D(qp_unknown, DROP_NO_QP),
+	D(qp_of_another_uar, DROP_WRONG_UAR),
 	D(qp_in_reset, DROP_BAD_STATE), D(wqe_not_announced, DROP_NO_WQE),
-	D(wqe_announced, DROP_REASONS), D(wqe_differs, DROP_BAD_WQE), D(no_register, DROP_BAD_OFFSET),
+	D(wqe_announced, DROP_REASONS), D(wqe_differs, DROP_BAD_WQE),
+	D(no_register, DROP_BAD_OFFSET),
 	D(blueflame_without_start, DROP_BAD_OFFSET), D(two_bytes, DROP_BAD_SIZE),
 	D(half_a_doorbell, DROP_BAD_SIZE), D(cq_unknown, DROP_NO_CQ),
 	D(cq_of_another_uar, DROP_WRONG_UAR), D(arm_not_in_record, DROP_ARM_RECORD),
@@ -353,7 +355,8 @@ static const struct {
 #define C(f, op, status) { #f, MLX5_CMD_OP_##op, f, status }
 	C(opcode_unknown, ALLOC_PD, ST_BAD_OP), C(op_mod, ALLOC_PD, ST_BAD_OP),
 	C(reserved_bits, ALLOC_PD, ST_BAD_PARAM), C(uid_unknown, ALLOC_PD, ST_BAD_RES),
-	C(output_too_short, ALLOC_PD, ST_BAD_OUTP_LEN), C(input_too_short, CREATE_CQ, ST_BAD_INP_LEN),
+	C(output_too_short, ALLOC_PD, ST_BAD_OUTP_LEN),
+	C(input_too_short, CREATE_CQ, ST_BAD_INP_LEN),
 	C(eq_of_cq_unknown, CREATE_CQ, ST_BAD_RES), C(destroy_unknown_cq, DESTROY_CQ, ST_BAD_RES),
 	C(destroy_cq_in_use, DESTROY_CQ, ST_BAD_RES_STATE),
 	C(transition_from_another_state, RST2INIT_QP, ST_BAD_QP_STATE),

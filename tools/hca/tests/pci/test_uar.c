@@ -595,7 +595,8 @@ static void only_subscribed_events(void **state)
 	(void)state;
 	eq_post_async(core.hca, 5, 0, data);
 	assert_int_equal(eqe(0)[63], 0xff);
-	eq_post(core.hca, eqn, 0, 0, data);	/* a completion event goes to the queue that the CQ names */
+	/* A completion event goes to the queue that the CQ names. */
+	eq_post(core.hca, eqn, 0, 0, data);
 	assert_int_equal(eqe(0)[63], 0);
 }
 

@@ -295,7 +295,9 @@ static void guest_memory(void **state)
 	close(fd);
 }
 
-/* An IOMMU in the guest maps pages and unmaps ranges, in which there may be several pages or none. */
+/*
+ * An IOMMU in the guest maps pages and unmaps ranges, in which there may be several pages or none.
+ */
 static void ranges_are_unmapped_whole(void **state)
 {
 	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 0x100000, .size = 4096 };
@@ -764,7 +766,7 @@ static void client_that_leaves_inside_a_message_is_gone(void **state)
 	assert_true(gone);
 }
 
-/* A client that does not read its replies is answered later, and holds nobody. */
+/* A client that does not read its replies is answered later, and does not block the others. */
 static void unread_replies_do_not_hold_the_server(void **state)
 {
 	struct rw rw = { 0, 0, 1 << 20, { 0 } };
@@ -817,7 +819,7 @@ static void files_stay_with_their_message(void **state)
 	close(fd[1]);
 }
 
-/* A client cuts off the file that it shared: it loses its memory, and nobody else notices. */
+/* A client that cuts off the file it shared loses its memory; other clients do not notice. */
 static void cut_file_is_the_clients_loss(void **state)
 {
 	struct map m = { .argsz = sizeof(m), .flags = 3, .addr = 1 << 20, .size = 8192 };

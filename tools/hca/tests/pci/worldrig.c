@@ -388,7 +388,8 @@ static void build_umem_key(struct world_cmd *c, uint8_t pick)
 }
 
 /*
- * A key of a form that @pick chooses: over a umem, with pages, without, free, or a list with one entry.
+ * A key of a form that @pick chooses: over a umem, with pages, without, free, or a list with one
+ * entry.
  */
 static void build_create_mkey(struct world_cmd *c, uint8_t pick)
 {
@@ -558,7 +559,8 @@ static const struct {
 	{ HCA(RST2INIT_QP), build_modify_qp }, { HCA(INIT2INIT_QP), build_modify_qp },
 	{ HCA(INIT2RTR_QP), build_modify_qp }, { HCA(RTR2RTS_QP), build_modify_qp },
 	{ HCA(RTS2RTS_QP), build_modify_qp }, { HCA(SQERR2RTS_QP), build_modify_qp },
-	{ HCA(SQD_RTS_QP), build_modify_qp }, { 0x508, build_modify_qp }, { 0x511, build_modify_qp },
+	{ HCA(SQD_RTS_QP), build_modify_qp }, { 0x508, build_modify_qp },
+	{ 0x511, build_modify_qp },
 	{ HCA(CREATE_RMP), build_create_rmp }, { HCA(MODIFY_RMP), build_modify_rmp },
 	{ HCA(CREATE_XRC_SRQ), build_create_xrc_srq }, { HCA(CREATE_SRQ), build_create_srq },
 	{ HCA(CREATE_MKEY), build_create_mkey }, { HCA(CREATE_SQ), build_create_sq },
