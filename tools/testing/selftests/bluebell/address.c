@@ -159,7 +159,7 @@ TEST_F(port, opening_asks_for_what_may_have_changed)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this");
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_EQ(0, hca_commands_reset());
 	ctx = ibv_open_device(self->r.ctx->device);
 	ASSERT_NE(NULL, ctx);

@@ -21,8 +21,6 @@
 #define BIG (64 * UV_PAGE)	/* too many pages for a UMR request without a list */
 #define REGION_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 
-#define STOCK_FREES "mlx5_ib frees the memory of an object that firmware refuses to destroy"
-#define STOCK_KEEPS "mlx5_ib does not destroy a CQ whose DESTROY_CQ has timed out"
 #define PATIENT "the driver waits for a minute: use the profile impatient"
 
 /* How long the driver waits for an answer, 0 if the HCA does not say. */
@@ -205,7 +203,7 @@ TEST_F(late, destruction_of_a_cq_is_repeated)
 
 	if (!driver_is("bluebell")) {
 		ibv_destroy_comp_channel(channel);
-		SKIP(return, STOCK_KEEPS);
+		SKIP(return, ONLY_BLUEBELL);
 	}
 	ASSERT_NE(NULL, channel);
 	cq = ibv_create_cq(self->r.ctx, 1000, NULL, channel, 0);
@@ -234,7 +232,7 @@ TEST_F(late, destruction_of_a_cq_meets_its_events)
 	int i, err;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_KEEPS);
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_EQ(0, pair_open(&p, &self->r, &cfg, UV_PAGE));
 	channel = ibv_create_comp_channel(self->r.ctx);
 	ASSERT_NE(NULL, channel);
@@ -332,7 +330,7 @@ FIXTURE_SETUP(kept)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_FREES);
+		SKIP(return, ONLY_BLUEBELL);
 	census_after_first_use(_metadata, IBV_QPT_RC);
 	ASSERT_EQ(0, uv_open(&self->uv));
 	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
@@ -368,7 +366,7 @@ TEST(memory_of_a_cq_is_pinned_until_the_driver_is_unbound)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_FREES);
+		SKIP(return, ONLY_BLUEBELL);
 	/* The user id of the CQ. */
 	ASSERT_EQ(0, hca_expect("refuse DESTROY_UCTX any any"));
 	ASSERT_EQ(0, binding_find(&b));
@@ -400,7 +398,7 @@ FIXTURE_SETUP(umr)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib warns when UMR fails");
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_EQ(0, rdma_open(&self->r));
 	self->mem = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->mem);
@@ -501,7 +499,7 @@ TEST(refused_destruction_of_the_drivers_own_objects_is_repeated)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_FREES);
+		SKIP(return, ONLY_BLUEBELL);
 	/* What the object that stays refers to cannot be destroyed before. */
 	ASSERT_EQ(0, hca_expect("refuse DESTROY_CQ BAD_RES_STATE_ERR any"));
 	ASSERT_EQ(0, hca_expect("refuse DEALLOC_PD BAD_RES_STATE_ERR any"));

@@ -222,7 +222,7 @@ TEST_F(kind, object_that_firmware_keeps_for_a_while_does_not_outlive_its_process
 	uint32_t handle, pd, pdn;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib leaves it to ib_core, which reports a bug");
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_EQ(0, uv_open_devx(&uv));
 	if (variant->opcode == DEVX_CREATE_MKEY) {
 		ASSERT_EQ(0, create_pd(uv.fd, &pd, &pdn));

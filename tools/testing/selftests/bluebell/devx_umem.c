@@ -217,26 +217,23 @@ static int create_key(int fd, uint32_t pdn, const struct devx_umem *umem, uint64
 /* CREATE_UMEM has no length: the device ends a umem with its last page. */
 TEST_F(edge, key_leads_to_the_memory_and_not_beyond)
 {
-	/* mlx5_ib goes beyond the memory where the process accepts all sizes. */
-	const int choices = driver_is("bluebell") ? 2 : 1;
 	uint32_t key;
 	size_t i;
 
-	for (i = 0; i < choices * ARRAY_SIZE(edges); i++) {
-		uint64_t len = (uint64_t)edges[i / choices].num * UV_PAGE;
+	for (i = 0; i < ARRAY_SIZE(edges); i++) {
+		uint64_t len = (uint64_t)edges[i].num * UV_PAGE;
 		struct devx_umem umem = {
-			.addr = (uintptr_t)self->mem + edges[i / choices].first * UV_PAGE, .len = len,
-			.bitmap = i % choices ? -(uint64_t)UV_PAGE : 0,
+			.addr = (uintptr_t)self->mem + edges[i].first * UV_PAGE, .len = len,
 		};
 
 		ASSERT_EQ(0, devx_reg_umem(self->uv.fd, &umem));
 		ASSERT_EQ(0, create_key(self->uv.fd, self->pdn, &umem, len, &key_fields[0], &key))
-			TH_LOG("part %zu", i / choices);
+			TH_LOG("part %zu", i);
 		EXPECT_EQ(0, devx_destroy(self->uv.fd, key));
 		if (hca_ctl_present())
 			ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY BAD_PARAM_ERR 1"));
 		EXPECT_GT(0, create_key(self->uv.fd, self->pdn, &umem, len + 1, &key_fields[0], &key))
-			TH_LOG("part %zu", i / choices);
+			TH_LOG("part %zu", i);
 		EXPECT_EQ(0, devx_dereg_umem(self->uv.fd, umem.handle));
 	}
 }
@@ -270,31 +267,6 @@ TEST_F(edge, key_has_the_address_of_the_memory)
 		}
 	}
 	munmap(moved, 2 * HUGE_BYTES);
-}
-
-/* The process accepts pages of one size only. */
-TEST_F(edge, pages_hold_nothing_but_the_memory)
-{
-	unsigned int log, huge = __builtin_ctz(HUGE_BYTES);
-	size_t i;
-
-	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib takes pages that begin before the memory or end behind it");
-	for (i = 0; i < ARRAY_SIZE(edges); i++) {
-		uint64_t offset = (uint64_t)edges[i].first * UV_PAGE, len = (uint64_t)edges[i].num * UV_PAGE;
-
-		for (log = 12; log <= 32; log++) {
-			struct devx_umem umem = {
-				.addr = (uintptr_t)self->mem + offset, .len = len, .bitmap = 1ull << log,
-			};
-			bool fits = log <= huge && !((offset | len) & ((1ull << log) - 1));
-			int ret = devx_reg_umem(self->uv.fd, &umem);
-
-			EXPECT_EQ(fits ? 0 : -EINVAL, ret) TH_LOG("part %zu, pages of 2^%u", i, log);
-			if (!ret)
-				EXPECT_EQ(0, devx_dereg_umem(self->uv.fd, umem.handle));
-		}
-	}
 }
 
 /* The device would write where the process must not. */
@@ -630,7 +602,7 @@ TEST_F(umem, objects_that_firmware_keeps_for_a_while_do_not_outlive_their_proces
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib leaves it to ib_core, which reports a bug");
+		SKIP(return, ONLY_BLUEBELL);
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
 		ASSERT_EQ(0, uv_open_devx(&uv));
 		ASSERT_EQ(0, everything(uv.fd));

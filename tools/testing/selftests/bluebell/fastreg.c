@@ -15,7 +15,6 @@
 #include "klog.h"
 #include "test.h"
 
-#define STOCK_WARNS "only bluebell promises this: mlx5_ib warns in the kernel log and fails"
 #define KIB 1024ul
 #define MIB (1024 * KIB)
 #define THREADS 16
@@ -119,7 +118,7 @@ TEST_F(fast, first_regions_find_keys_in_the_pool)
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this");
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_TRUE(warm_up(self->r.pd, self->mem));
 	umr = hca_counter("umr");
 	for (i = 0; i < 4; i++) {
@@ -325,7 +324,7 @@ TEST_F(fast, list_beyond_umr_and_command_is_refused)
 	if (can_fill_entries(SHORT_LIST + 1))
 		SKIP(return, "UMR of this device can write lists of any length");
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_WARNS);
+		SKIP(return, ONLY_BLUEBELL);
 	mem = map_small_pages(len + UV_PAGE);
 	ASSERT_NE(NULL, mem);
 	mr = ibv_reg_mr(self->r.pd, mem, len, REGION_ACCESS);
@@ -428,7 +427,7 @@ TEST_F(threads, concurrent_registration_survives_failed_umr)
 	int i, k;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_WARNS);
+		SKIP(return, ONLY_BLUEBELL);
 	for (i = 0; i < THREADS; i++) {
 		self->w[i].rounds = 30;
 		ASSERT_EQ(0, pthread_create(&self->w[i].thread, NULL, register_and_check, &self->w[i]));
@@ -465,7 +464,7 @@ TEST_F(fast, registration_falls_back_to_firmware)
 	struct ibv_mr *mr;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_WARNS);
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_TRUE(warm_up(self->r.pd, self->mem));
 	ASSERT_EQ(0, hca_do("inject umr"));
 	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, REGION_ACCESS);
@@ -495,7 +494,7 @@ TEST_F(fast, registration_falls_back_after_any_failed_part)
 	int part;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_WARNS);
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_NE(NULL, mem);
 	for (part = 0; part < (behind_iommu() ? 1 : 4); part++) {
 		ASSERT_TRUE(warm_up(self->r.pd, self->mem));
@@ -517,7 +516,7 @@ TEST_F(fast, deregistration_falls_back_to_firmware)
 	uint32_t rkey;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_WARNS);
+		SKIP(return, ONLY_BLUEBELL);
 	mr = reg_by_umr(_metadata, self->r.pd, self->mem);
 	rkey = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
@@ -536,7 +535,7 @@ TEST_F(fast, refused_deregistration_keeps_the_region)
 	uint32_t rkey;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_WARNS);
+		SKIP(return, ONLY_BLUEBELL);
 	mr = reg_by_umr(_metadata, self->r.pd, self->mem);
 	rkey = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
@@ -555,7 +554,7 @@ TEST_F(fast, failed_change_of_access_replaces_the_key)
 	uint32_t old;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_WARNS);
+		SKIP(return, ONLY_BLUEBELL);
 	mr = reg_by_umr(_metadata, self->r.pd, self->mem);
 	old = mr->rkey;
 	ASSERT_EQ(0, hca_do("inject umr"));
@@ -575,7 +574,7 @@ TEST_F(fast, restart_is_tried_less_and_less_often)
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, STOCK_WARNS);
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_TRUE(warm_up(self->r.pd, self->mem));
 	ASSERT_EQ(0, hca_do("inject op RST2INIT_QP LIM_ERR"));
 	ASSERT_EQ(0, hca_do("inject umr"));
@@ -619,7 +618,7 @@ TEST_F(fast, shrinker_destroys_unused_keys)
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this");
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
 	/* The pool keeps the keys: the next MANY regions need only the few commands that refill it. */
 	EXPECT_LE(MANY, free_keys());
@@ -641,7 +640,7 @@ TEST_F_TIMEOUT(fast, unused_keys_are_destroyed_over_time, 120)
 	int i;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this");
+		SKIP(return, ONLY_BLUEBELL);
 	/* On a slow machine a half minute may end meanwhile. The next one does not end so soon. */
 	for (i = 0; i < 2 && many < MANY; i++) {
 		ASSERT_TRUE(reg_and_dereg_many(self->r.pd, self->mem));
@@ -805,7 +804,7 @@ TEST_F(bound, error_of_the_umr_cq_ends_umr)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this");
+		SKIP(return, ONLY_BLUEBELL);
 	ASSERT_NE(NULL, mem);
 	ASSERT_EQ(0, binding_do(&self->b, "unbind"));
 	ASSERT_EQ(0, hca_census_reset());

@@ -20,7 +20,6 @@
 #define DELAY_MS 40	/* of each command, in races */
 /* After a registration that did without UMR the driver does not try UMR again for a second. */
 #define WITHOUT_UMR_MS 1200
-#define ONLY_BLUEBELL "mlx5_ib creates its objects at other times"
 #define LOG_SLOW "cannot set up fast registration"
 
 /* Kinds of objects of which only ib_core may have some, for management datagrams, and how many. */

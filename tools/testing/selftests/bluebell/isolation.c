@@ -395,7 +395,7 @@ TEST(mistakes_are_not_logged)
 	pid_t pid;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this");
+		SKIP(return, ONLY_BLUEBELL);
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {

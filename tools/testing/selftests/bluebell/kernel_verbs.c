@@ -101,7 +101,7 @@ TEST_F(kernel, requests_do_what_they_say)
 	run_module_test(_metadata, self->fd, variant->test);
 }
 
-/* ib_core has no such test of processes: it forgets a group before it asks the driver to detach. */
+/* For a kernel consumer, because ib_core (7.2) does not repeat for a process what the driver refuses. */
 TEST(firmware_refuses_to_attach_and_to_detach)
 {
 	int fd;

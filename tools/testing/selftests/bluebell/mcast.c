@@ -424,7 +424,7 @@ static const struct {
 
 /*
  * Firmware's errno is reported, and the queue pair is not attached. A refusal to detach is not tested
- * here: ib_core forgets the group before it asks the driver, and then can never destroy the queue pair.
+ * here, because ib_core (7.2) does not repeat what the driver refuses.
  */
 TEST_F(mcast, refusal_by_firmware_leaves_nothing)
 {

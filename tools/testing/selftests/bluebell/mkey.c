@@ -545,28 +545,6 @@ TEST_F(attack, key_of_a_region_is_not_moved)
 			      (uintptr_t)s->mem + LEN / 2, 64));
 }
 
-/*
- * A process may free the key of its own region. Changing the region then must not make a request fail on the queue pair
- * that the driver has for the regions of all processes.
- */
-TEST_F(attack, freed_key_of_a_region_fails_no_request_of_the_driver)
-{
-	struct side *s = &self->s;
-	long refused;
-
-	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib's queue pair fails, and the kernel warns of it");
-	if (hca_cap("general", "umr_modify_entity_size_disabled") > 0)
-		SKIP(return, "the driver registers no memory by UMR");
-	umr_start_free(&self->u, s->mr->lkey);
-	ASSERT_EQ(0, umr_post(s, &self->u));
-	refused = hca_counter("umr_refused");
-	ibv_rereg_mr(s->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE);
-	EXPECT_EQ(refused, hca_counter("umr_refused"));
-	EXPECT_NE(0, transfer(s, IBV_WR_RDMA_WRITE, s->mr->lkey, (uintptr_t)s->mem, s->mr->rkey,
-			      (uintptr_t)s->mem + LEN / 2, 64));
-}
-
 TEST_F(attack, entry_of_a_key_that_is_gone_leads_nowhere)
 {
 	struct side *s = &self->s;

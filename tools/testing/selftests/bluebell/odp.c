@@ -792,8 +792,11 @@ FIXTURE_VARIANT_ADD(race, discard_xrc) { .action = discard_page, .xrc = true };
 
 FIXTURE_VARIANT_ADD(race, unmap_xrc) { .action = unmap_and_map, .xrc = true, .may_fail = true };
 
+/* On Linux 7.2 the core's own list of mapped pages races with invalidation: see patches.rst. */
 FIXTURE_SETUP(race)
 {
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
 	paged_setup_type(_metadata, &self->o, variant->implicit,
 			 variant->xrc ? IBV_QPT_XRC_SEND : IBV_QPT_RC);
 }
@@ -909,6 +912,8 @@ FIXTURE_VARIANT_ADD(crowd, replace_implicit) { .action = replace_memory, .implic
 
 FIXTURE_SETUP(crowd)
 {
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
 	paged_setup(_metadata, &self->o, variant->implicit);
 }
 
@@ -1275,7 +1280,7 @@ TEST_F(wqe, of_a_queue_with_signatures_is_read_right)
 	int ret;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib resolves no faults of queues with signatures");
+		SKIP(return, ONLY_BLUEBELL);
 	/* libmlx5 creates such queue pairs if it is asked so. */
 	setenv("MLX5_QP_SIGNATURE", "1", 1);
 	ret = pair_open(&self->p, &self->o.r, &cfg, LEN);
@@ -1479,7 +1484,7 @@ TEST_F(region, no_windows_over_paged_memory)
 	struct ibv_mr *mr;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib accepts windows over paged memory");
+		SKIP(return, ONLY_BLUEBELL);
 	EXPECT_EQ(NULL, ibv_reg_mr(o->r.pd, o->mem, LEN, access | IBV_ACCESS_ON_DEMAND));
 	EXPECT_EQ(EOPNOTSUPP, errno);
 	EXPECT_EQ(NULL, ibv_reg_mr(o->r.pd, NULL, SIZE_MAX, access | IBV_ACCESS_ON_DEMAND));
@@ -1533,12 +1538,9 @@ TEST_F(region, large_sparse_region_works)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-TEST_F(region, huge_pages_work)
+static void use_huge_pages(struct __test_metadata *_metadata, struct paged *o, int num, int access)
 {
-	/* With mlx5_ib the device writes to wrong pages, from the second huge page on. */
-	const int num = driver_is("bluebell") ? 3 : 1;
 	const size_t len = num * HUGE;
-	struct paged *o = &self->o;
 	struct ibv_mr *mr;
 	uint8_t *mem;
 	int i;
@@ -1548,8 +1550,7 @@ TEST_F(region, huge_pages_work)
 		   -1, 0);
 	if (mem == MAP_FAILED)
 		SKIP(return, "the kernel has no huge pages to spare");
-	mr = ibv_reg_mr(o->r.pd, mem, len,
-			ALL_ACCESS | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB);
+	mr = ibv_reg_mr(o->r.pd, mem, len, ALL_ACCESS | IBV_ACCESS_ON_DEMAND | access);
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
 	for (i = 0; i < num; i++) {
 		fill(o->p.buf[0], 9000, i);
@@ -1567,6 +1568,12 @@ TEST_F(region, huge_pages_work)
 	}
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	munmap(mem, len);
+}
+
+TEST_F(region, huge_pages_work)
+{
+	use_huge_pages(_metadata, &self->o, 1, IBV_ACCESS_HUGETLB);
+	use_huge_pages(_metadata, &self->o, 3, 0);
 }
 
 TEST_F(region, rereg_changes_the_rights)
@@ -1764,7 +1771,6 @@ TEST_F(region, refused_resume_is_repeated)
 {
 	struct paged *o = &self->o;
 
-	/* mlx5_ib sends the command once, so the queue would never resume. */
 	if (!hca_ctl_present() || !driver_is("bluebell"))
 		SKIP(return, "needs an HCA that refuses on request, and a driver that repeats PAGE_FAULT_RESUME");
 	ASSERT_EQ(0, hca_do("inject op PAGE_FAULT_RESUME LIM_ERR 3"));
@@ -1805,7 +1811,7 @@ TEST_F(region, queue_that_is_destroyed_during_a_fault_is_not_logged)
 	struct pollfd pfd = { .events = POLLIN };
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "mlx5_ib logs it");
+		SKIP(return, ONLY_BLUEBELL);
 	pfd.fd = hold_faults(o->mem, LEN);
 	if (pfd.fd < 0)
 		SKIP(return, "no userfaultfd");
@@ -2021,204 +2027,6 @@ TEST_F(region, killed_during_faults)
 	/* A fault that is being resolved holds the memory of the process, whose mappings hold its file. */
 	if (hca_ctl_present() && driver_is("bluebell"))
 		EXPECT_STREQ("", hca_census_delta_within(5000));
-}
-
-/* Advise an implicit region of the process that has created this one, once that process is gone. */
-static int advise_orphan(struct rdma *r, struct ibv_mr *mr, pid_t parent)
-{
-	struct ibv_sge sge = { .addr = (uintptr_t)r, .length = 64, .lkey = mr->lkey };
-	int i;
-
-	for (i = 0; i < 100 && getppid() == parent; i++)
-		usleep(20000);
-	/* Another process may get the memory of the struct mm_struct. */
-	if (system("/bin/true"))
-		return -1;
-	return ibv_advise_mr(r->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
-			     &sge, 1);
-}
-
-/* Register all memory, leave the device to a child, and exit. */
-static void __noreturn leave_region_behind(int result)
-{
-	pid_t self = getpid();
-	struct ibv_mr *mr;
-	struct rdma r;
-	int ret;
-
-	if (rdma_open(&r))
-		_exit(1);
-	mr = ibv_reg_mr(r.pd, NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
-	if (!mr)
-		_exit(2);
-	switch (fork()) {
-	case -1:
-		_exit(3);
-	case 0:
-		ret = advise_orphan(&r, mr, self);
-		_exit(write(result, &ret, sizeof(ret)) != sizeof(ret));
-	default:
-		_exit(0);
-	}
-}
-
-TEST(implicit_region_outlives_its_process)
-{
-	int result[2], status, ret, i;
-	pid_t pid;
-
-	if (!device_has(_metadata, has_implicit))
-		SKIP(return, NO_IMPLICIT);
-	if (!driver_is("bluebell") && !getenv("CORE_PATCHED"))
-		SKIP(return, "ib_core uses freed memory, see Documentation/patches.rst");
-	ASSERT_EQ(0, pipe(result));
-	for (i = 0; i < 8; i++) {
-		pid = fork();
-		ASSERT_LE(0, pid);
-		if (!pid)
-			leave_region_behind(result[1]);
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		ASSERT_EQ(0, status);
-		ASSERT_EQ(sizeof(ret), read(result[0], &ret, sizeof(ret)));
-		EXPECT_EQ(EFAULT, ret);
-	}
-}
-
-/* The lowest address that a process can have memory at, unless vm.mmap_min_addr says otherwise. */
-#define LOW_MEM 0x10000ul
-
-/* What the owner of low memory tells the peer that accesses it. */
-struct low_info {
-	uint32_t qpn, rkey;
-	uint16_t lid;
-};
-
-/* Pipes between a process with a paged region over low memory, its child, and the peer. */
-struct low {
-	int to_owner[2], to_child[2], to_peer[2];
-	pid_t owner;
-};
-
-static bool pass(int fd, const void *msg, size_t len)
-{
-	return write(fd, msg, len) == (ssize_t)len;
-}
-
-static bool take(int fd, void *msg, size_t len)
-{
-	return read(fd, msg, len) == (ssize_t)len;
-}
-
-/* Keep what the owner has opened, and so the region, until the peer closes its end of the pipe. */
-static void __noreturn keep_open(struct low *low)
-{
-	char c;
-
-	while (read(low->to_child[0], &c, 1) > 0)
-		;
-	_exit(0);
-}
-
-/*
- * Register a region whose first address is 0, let a peer access it, and exit when the peer says so.
- * The child is there before the access: fork() has the pages unmapped from the device.
- */
-static void __noreturn own_low_memory(struct low *low, bool implicit)
-{
-	struct qp_cfg cfg = { .type = IBV_QPT_RC };
-	struct low_info info;
-	struct ibv_qp *qp;
-	struct ibv_mr *mr;
-	uint32_t peer;
-	struct rdma r;
-	uint8_t *mem;
-	pid_t child;
-	char go;
-
-	close(low->to_owner[1]);
-	close(low->to_child[1]);
-	mem = mmap((void *)LOW_MEM, LEN, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	if (mem != (void *)LOW_MEM || rdma_open(&r))
-		_exit(1);
-	fill(mem, LEN, 7);
-	qp = rdma_qp_create(&r, r.cq, &cfg);
-	mr = ibv_reg_mr(r.pd, NULL, implicit ? SIZE_MAX : LOW_MEM + LEN,
-			ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
-	if (!qp || !mr)
-		_exit(2);
-	info = (struct low_info){ qp->qp_num, mr->rkey, r.port.lid };
-	if (!pass(low->to_peer[1], &info, sizeof(info)) ||
-	    !take(low->to_owner[0], &peer, sizeof(peer)) ||
-	    rdma_qp_connect(qp, &cfg, peer, r.port.lid))
-		_exit(3);
-	child = fork();
-	if (!child)
-		keep_open(low);
-	if (child < 0 || !pass(low->to_peer[1], "c", 1) || !take(low->to_owner[0], &go, 1))
-		_exit(4);
-	_exit(0);
-}
-
-static void access_low_memory(struct __test_metadata *_metadata, struct low *low, struct pair *p)
-{
-	struct low_info info;
-	uint32_t qpn = p->qp[0]->qp_num;
-	int status;
-	char c;
-
-	ASSERT_TRUE(take(low->to_peer[0], &info, sizeof(info)));
-	ASSERT_EQ(0, rdma_modify_state(p->qp[0], IBV_QPS_RESET));
-	ASSERT_EQ(0, rdma_qp_connect(p->qp[0], &p->cfg, info.qpn, info.lid));
-	ASSERT_TRUE(pass(low->to_owner[1], &qpn, sizeof(qpn)));
-	ASSERT_TRUE(take(low->to_peer[0], &c, 1));
-	memset(p->buf[0], 0, LEN);
-	ASSERT_EQ(0, rdma_access(p, IBV_WR_RDMA_READ, info.rkey, LOW_MEM, LEN));
-	EXPECT_TRUE(check_fill(p->buf[0], LEN, 7));
-	/* Its pages are free when the owner has exited. */
-	ASSERT_TRUE(pass(low->to_owner[1], "g", 1));
-	ASSERT_EQ(low->owner, waitpid(low->owner, &status, 0));
-	ASSERT_EQ(0, status);
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, rdma_access(p, IBV_WR_RDMA_READ, info.rkey, LOW_MEM, 64));
-}
-
-static void test_low_memory(struct __test_metadata *_metadata, bool implicit)
-{
-	struct qp_cfg cfg = { .type = IBV_QPT_RC };
-	struct low low;
-	struct rdma r;
-	struct pair p;
-
-	ASSERT_EQ(0, pipe(low.to_owner));
-	ASSERT_EQ(0, pipe(low.to_child));
-	ASSERT_EQ(0, pipe(low.to_peer));
-	low.owner = fork();
-	ASSERT_LE(0, low.owner);
-	if (!low.owner)
-		own_low_memory(&low, implicit);
-	close(low.to_owner[0]);
-	close(low.to_child[0]);
-	close(low.to_peer[1]);
-	ASSERT_EQ(0, rdma_open(&r));
-	ASSERT_EQ(0, pair_open(&p, &r, &cfg, LEN));
-	access_low_memory(_metadata, &low, &p);
-	close(low.to_owner[1]);
-	close(low.to_child[1]);
-	close(low.to_peer[0]);
-	pair_close(&p);
-	rdma_close(&r);
-}
-
-/* An exiting process invalidates addresses 0 to ULONG_MAX, which is no multiple of the page size. */
-TEST(low_memory_is_out_of_reach_after_exit)
-{
-	if (!device_has(_metadata, has_odp))
-		SKIP(return, NO_ODP);
-	if (!driver_is("bluebell") && !getenv("CORE_PATCHED"))
-		SKIP(return, "ib_core uses freed memory, see Documentation/patches.rst");
-	test_low_memory(_metadata, false);
-	if (device_has(_metadata, has_implicit))
-		test_low_memory(_metadata, true);
 }
 
 static void fault_until_killed(unsigned int round)

@@ -63,11 +63,14 @@ static inline void announce_tests(void)
 #define TEST_HARNESS_MAIN \
 	int main(int argc, char **argv) \
 	{ \
+		/* Before a test unbinds the driver. */ \
+		driver_name(); \
 		announce_tests(); \
 		return test_harness_run(argc, argv); \
 	}
 
 /* Reasons to skip a test. */
+#define ONLY_BLUEBELL "only bluebell promises this"
 #define NO_HCA_CTL "no control channel to an emulated HCA"
 #define NO_XRC "the device has no XRC"
 #define NO_ATOMICS "the device has no atomic operations"

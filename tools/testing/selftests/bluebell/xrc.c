@@ -46,10 +46,7 @@ static struct ibv_qp *open_target(struct rdma *r, struct ibv_xrcd *xrcd, uint32_
 	return ibv_open_qp(r->ctx, &attr);
 }
 
-/*
- * Close a QP from ibv_open_qp() by the raw command. ibv_destroy_qp() of libmlx5 (seen in 56.1) would free a
- * doorbell record that such a QP does not have, and crash; so would a change to RESET.
- */
+/* libmlx5 (56.1) does not support the destruction and the reset of opened QPs: use raw commands. */
 static int close_target(struct ibv_qp *qp)
 {
 	return uv_destroy_qp_handle(qp->context->cmd_fd, qp->handle);
@@ -625,21 +622,13 @@ TEST_F(target, can_be_opened_by_its_number)
 	EXPECT_EQ(0, close_target(second));
 }
 
-/* Only datagrams have groups: neither the handle of its creation nor one from opening it is attached. */
+/* Only datagrams have groups. */
 TEST_F(target, joins_no_multicast_group)
 {
 	union ibv_gid group = { .raw = { 0xff, 0x12 } };
-	struct ibv_qp *opened;
 
 	EXPECT_EQ(EINVAL, ibv_attach_mcast(self->qp, &group, GROUP_LID));
 	EXPECT_EQ(EINVAL, ibv_detach_mcast(self->qp, &group, GROUP_LID));
-	if (!access("/proc/lockdep", F_OK) && !getenv("CORE_PATCHED"))
-		SKIP(return, "ib_core does not initialize a mutex, see Documentation/patches.rst");
-	opened = open_target(&self->r, self->xrcd, self->qp->qp_num);
-	ASSERT_NE(NULL, opened);
-	EXPECT_EQ(EINVAL, ibv_attach_mcast(opened, &group, GROUP_LID));
-	EXPECT_EQ(EINVAL, ibv_detach_mcast(opened, &group, GROUP_LID));
-	EXPECT_EQ(0, close_target(opened));
 }
 
 TEST_F(target, open_with_wrong_attributes_is_invalid)
@@ -1365,8 +1354,8 @@ TEST_F(path, srq_can_be_destroyed_during_traffic)
 		usleep(1000 + rand() % 5000);
 		EXPECT_EQ(0, ibv_destroy_srq(srq));
 		/*
-		 * libmlx5 cannot poll completions of a destroyed SRQ, so compare the memory of the CQ: no
-		 * further completions may arrive.
+		 * libmlx5 does not poll completions of a destroyed SRQ: compare the memory of the CQ, where
+		 * no further completion may arrive.
 		 */
 		memset(p.buf[1], 0xee, s.len);
 		len = dv.cqe_cnt * dv.cqe_size;
