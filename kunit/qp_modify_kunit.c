@@ -10,6 +10,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
+#include "../layout_path.h"
 #include "../layout_qp.h"
 #include "lib/golden.h"
 #include "lib/mock.h"

@@ -11,6 +11,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../layout_cqe.h"
+#include "../layout_path.h"
 #include "../layout_umr.h"
 #include "../layout_wqe.h"
 #include "../layout_wr.h"

@@ -11,8 +11,7 @@
 
 #include "ah.h"
 #include "bluebell.h"
-#include "layout_qp.h"
-#include "layout_wqe.h"
+#include "layout_path.h"
 
 /**
  * mlx5_ib_create_ah - create an address handle for a kernel consumer

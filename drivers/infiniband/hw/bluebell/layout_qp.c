@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pair layout: work queue sizes, the QPC, address paths, and the table
- * of state transitions with the fields each may change. Pure functions only.
+ * Queue pair layout: work queue sizes, the QPC, and the table of state
+ * transitions with the fields each may change. Pure functions only.
  */
 
 #include <linux/errno.h>
@@ -12,6 +12,7 @@
 #include <linux/string.h>
 
 #include "caps.h"
+#include "layout_path.h"
 #include "layout_qp.h"
 
 /* qpc.log_rq_stride is counted from 16 bytes, in three bits. */
@@ -27,9 +28,6 @@
 #define MAX_TIMEOUT		31
 #define MAX_RETRY		7
 #define MAX_RNR_TIMER		31
-#define MAX_SL			15
-#define MAX_PATH_BITS		127
-#define MAX_FLOW_LABEL		0xfffff
 #define QPN_MASK		0xffffff
 /* qpc.log_sra_max and log_rra_max have three bits. */
 #define MAX_LOG_RD_ATOMIC	7
@@ -436,128 +434,6 @@ static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 	if (mod->cur == IB_QPS_INIT)
 		opt &= ~MLX5_QP_OPTPAR_RNR_TIMEOUT;
 	return mod->cur == IB_QPS_RESET ? 0 : opt;
-}
-
-/*
- * Codes of rates, in four bits, follow enum ib_rate at this distance. MLX5_ADS_STAT_RATE_* of
- * mlx5_ifc.h has these and no others.
- */
-#define RATE_CODE_OFFSET	5
-#define MIN_RATE_CODE		MLX5_ADS_STAT_RATE_2_5GBPS
-#define MAX_RATE_CODE		MLX5_ADS_STAT_RATE_120GBPS
-
-/**
- * mlx5_ib_rate_to_hw - code a static rate
- * @rate: enum ib_rate
- * @supported: bit n: the device can limit to code n
- *
- * A static rate is a ceiling, which protects a slower link on the way, so it is not rounded up.
- *
- * Return: the fastest supported rate that is not faster than asked, or the slowest supported
- * rate if all are faster; 0, the port's own speed, if the device cannot limit at all.
- */
-u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
-{
-	int want = ib_rate_to_mbps(rate), fastest = 0, slowest = INT_MAX, mbps;
-	u8 code, found = 0, least = 0;
-
-	if (want < 0)
-		return 0;
-	for (code = MIN_RATE_CODE; code <= MAX_RATE_CODE; code++) {
-		mbps = ib_rate_to_mbps(code - RATE_CODE_OFFSET);
-		if (!(supported & (1U << code)))
-			continue;
-		if (mbps < slowest) {
-			slowest = mbps;
-			least = code;
-		}
-		if (mbps <= want && mbps > fastest) {
-			fastest = mbps;
-			found = code;
-		}
-	}
-	return found ?: least;
-}
-
-/**
- * mlx5_ib_rate_from_hw - decode a static rate
- * @code: ads.stat_rate
- *
- * Return: enum ib_rate.
- */
-u8 mlx5_ib_rate_from_hw(u8 code)
-{
-	return code < MIN_RATE_CODE ? IB_RATE_PORT_CURRENT : code - RATE_CODE_OFFSET;
-}
-
-/**
- * mlx5_ib_check_ah - check the address of a path or an address handle
- * @ah: the address, of which ib_core has checked type, port and GID index
- *
- * Return: 0, or -EINVAL for a value that its field cannot hold.
- */
-int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
-{
-	u8 rate = rdma_ah_get_static_rate(ah);
-
-	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
-		return -EINVAL;
-	if (rate != IB_RATE_PORT_CURRENT && ib_rate_to_mbps(rate) < 0)
-		return -EINVAL;
-	if ((rdma_ah_get_ah_flags(ah) & IB_AH_GRH) &&
-	    rdma_ah_read_grh(ah)->flow_label > MAX_FLOW_LABEL)
-		return -EINVAL;
-	return 0;
-}
-
-/**
- * mlx5_ib_fill_path - build an address path of an InfiniBand port
- * @ads: zeroed struct mlx5_ifc_ads_bits
- * @ah: the address, checked by mlx5_ib_check_ah()
- * @rate_support: rate codes the device has
- */
-void mlx5_ib_fill_path(void *ads, const struct rdma_ah_attr *ah, u16 rate_support)
-{
-	const struct ib_global_route *grh;
-
-	MLX5_SET(ads, ads, vhca_port_num, rdma_ah_get_port_num(ah));
-	MLX5_SET(ads, ads, rlid, rdma_ah_get_dlid(ah));
-	MLX5_SET(ads, ads, mlid, rdma_ah_get_path_bits(ah));
-	MLX5_SET(ads, ads, sl, rdma_ah_get_sl(ah));
-	MLX5_SET(ads, ads, stat_rate, mlx5_ib_rate_to_hw(rdma_ah_get_static_rate(ah),
-							 rate_support));
-	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
-		return;
-
-	grh = rdma_ah_read_grh(ah);
-	MLX5_SET(ads, ads, grh, 1);
-	MLX5_SET(ads, ads, src_addr_index, grh->sgid_index);
-	MLX5_SET(ads, ads, hop_limit, grh->hop_limit);
-	MLX5_SET(ads, ads, tclass, grh->traffic_class);
-	MLX5_SET(ads, ads, flow_label, grh->flow_label);
-	memcpy(MLX5_ADDR_OF(ads, ads, rgid_rip), grh->dgid.raw, sizeof(grh->dgid.raw));
-}
-
-/**
- * mlx5_ib_read_path - read an address path of an InfiniBand port back
- * @ads: struct mlx5_ifc_ads_bits
- * @ah: the result
- */
-void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah)
-{
-	*ah = (struct rdma_ah_attr){ .type = RDMA_AH_ATTR_TYPE_IB };
-	rdma_ah_set_port_num(ah, MLX5_GET(ads, ads, vhca_port_num));
-	rdma_ah_set_dlid(ah, MLX5_GET(ads, ads, rlid));
-	rdma_ah_set_path_bits(ah, MLX5_GET(ads, ads, mlid));
-	rdma_ah_set_sl(ah, MLX5_GET(ads, ads, sl));
-	rdma_ah_set_static_rate(ah, mlx5_ib_rate_from_hw(MLX5_GET(ads, ads, stat_rate)));
-	if (!MLX5_GET(ads, ads, grh))
-		return;
-
-	rdma_ah_set_grh(ah, NULL, MLX5_GET(ads, ads, flow_label),
-			MLX5_GET(ads, ads, src_addr_index), MLX5_GET(ads, ads, hop_limit),
-			MLX5_GET(ads, ads, tclass));
-	rdma_ah_set_dgid_raw(ah, MLX5_ADDR_OF(ads, ads, rgid_rip));
 }
 
 static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_caps *caps)

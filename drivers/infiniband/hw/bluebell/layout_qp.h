@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pair layout: work queue sizes, the QPC, address paths, and the table
- * of state transitions with the fields each may change. Pure functions only.
+ * Queue pair layout: work queue sizes, the QPC, and the table of state
+ * transitions with the fields each may change. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_QP_H
@@ -72,13 +72,8 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
 			    const struct mlx5_ib_caps *caps);
 
-u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported);
-u8 mlx5_ib_rate_from_hw(u8 code);
 enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state);
 int mlx5_ib_qp_state_from_hw(u8 state);
-int mlx5_ib_check_ah(const struct rdma_ah_attr *ah);
-void mlx5_ib_fill_path(void *ads, const struct rdma_ah_attr *ah, u16 rate_support);
-void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah);
 void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr);
 
 #endif /* BLUEBELL_LAYOUT_QP_H */

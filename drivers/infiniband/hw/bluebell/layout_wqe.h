@@ -59,7 +59,5 @@ struct mlx5_ib_wqe_target {
 
 int mlx5_ib_calc_kernel_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
 			   struct mlx5_ib_wq_layout *wq);
-void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate_support);
-void mlx5_ib_read_av(const struct mlx5_av *av, struct rdma_ah_attr *ah);
 
 #endif /* BLUEBELL_LAYOUT_WQE_H */
