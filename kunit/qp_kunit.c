@@ -11,8 +11,11 @@
 #include <linux/sizes.h>
 
 #include "../layout_qp.h"
+#include "../layout_wq.h"
+#include "golden.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
+#include "mock.h"
 
 #define QPC_SIZE	0xe8
 

@@ -13,6 +13,7 @@
 #include "../layout_cqe.h"
 #include "../layout_path.h"
 #include "../layout_umr.h"
+#include "../layout_wq.h"
 #include "../layout_wqe.h"
 #include "../layout_wr.h"
 #include "lib/golden.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pair layout: work queue sizes, the QPC, and the table of state
- * transitions with the fields each may change. Pure functions only.
+ * Queue pair layout: the QPC, and the table of state transitions with the fields each
+ * may change. Pure functions only.
  */
 
 #include <linux/errno.h>
@@ -14,12 +14,8 @@
 #include "caps.h"
 #include "layout_path.h"
 #include "layout_qp.h"
+#include "layout_wq.h"
 
-/* qpc.log_rq_stride is counted from 16 bytes, in three bits. */
-#define RQ_STRIDE_MIN_SHIFT	4
-#define RQ_STRIDE_MAX_SHIFT	(RQ_STRIDE_MIN_SHIFT + 7)
-/* qpc.log_rq_size and log_sq_size have four bits. */
-#define WQ_MAX_LOG_SIZE		15
 /* UD messages are one packet: the context gets the largest MTU there is. */
 #define UD_LOG_MSG_MAX		12
 /* Ask for an ACK at least every 2^n packets. */
@@ -211,89 +207,6 @@ u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
 }
 
 /**
- * mlx5_ib_max_wqes - largest work queue
- * @caps: what the device can do
- *
- * Return: receive WQEs, or basic blocks of a send queue.
- */
-u32 mlx5_ib_max_wqes(const struct mlx5_ib_caps *caps)
-{
-	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_qp_sz), WQ_MAX_LOG_SIZE);
-}
-
-static bool qp_has_wqes(u32 count, const struct mlx5_ib_caps *caps)
-{
-	return is_power_of_2(count) && count <= mlx5_ib_max_wqes(caps);
-}
-
-static int qp_calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-		      const struct mlx5_ib_caps *caps)
-{
-	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
-	const struct ib_qp_cap asked = init->cap;
-	u32 entries;
-
-	init->cap.max_recv_wr = 0;
-	init->cap.max_recv_sge = 0;
-	/* With an SRQ, capacities of a receive queue are ignored; an initiator has none. */
-	if (init->srq || init->qp_type == IB_QPT_XRC_INI)
-		return ucmd->rq_wqe_count ? -EINVAL : 0;
-	if (!ucmd->rq_wqe_count)
-		return asked.max_recv_wr ? -EINVAL : 0;
-
-	if (!qp_has_wqes(ucmd->rq_wqe_count, caps))
-		return -EINVAL;
-	if (ucmd->rq_wqe_shift < RQ_STRIDE_MIN_SHIFT || ucmd->rq_wqe_shift > RQ_STRIDE_MAX_SHIFT ||
-	    1U << ucmd->rq_wqe_shift > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
-		return -EINVAL;
-
-	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
-	if (entries <= sig)
-		return -EINVAL;
-	init->cap.max_recv_wr = ucmd->rq_wqe_count;
-	init->cap.max_recv_sge = entries - sig;
-	if (asked.max_recv_wr > init->cap.max_recv_wr ||
-	    asked.max_recv_sge > init->cap.max_recv_sge)
-		return -EINVAL;
-	return 0;
-}
-
-/**
- * mlx5_ib_calc_user_wq - lay the queues out as the library has done
- * @init: capacities the user asked for; whether it receives from an SRQ. The receive
- *	queue's capacities become those that it has.
- * @ucmd: the library's counts and stride; the stride of no receive queue is 0
- * @caps: what the device can do
- *
- * The receive queue lies at the start of the buffer and the send queue follows
- * it. With both counts at their field's limit the buffer is 66 MiB, so 31 bits
- * hold every size.
- *
- * Return: bytes of the buffer, or -EINVAL for counts that are no power of two, exceed
- * the device, hold less than was asked for, or leave the send queue misaligned.
- */
-int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-			 const struct mlx5_ib_caps *caps)
-{
-	u32 rq_size;
-	int err;
-
-	err = qp_calc_rq(init, ucmd, caps);
-	if (err)
-		return err;
-	if (ucmd->sq_wqe_count && !qp_has_wqes(ucmd->sq_wqe_count, caps))
-		return -EINVAL;
-	/* Each request takes at least one basic block. */
-	if (init->cap.max_send_wr > ucmd->sq_wqe_count)
-		return -EINVAL;
-
-	rq_size = ucmd->rq_wqe_count << ucmd->rq_wqe_shift;
-	if (ucmd->sq_wqe_count && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))
-		return -EINVAL;
-	return rq_size + ucmd->sq_wqe_count * MLX5_SEND_WQE_BB;
-}
-
-/**
  * mlx5_ib_scatter_to_cqe - decide which payloads are delivered in the CQE
  * @qpc: struct mlx5_ifc_qpc_bits, whose cs_req and cs_res, zeroed, are set
  * @init: type, and whether every send request completes
@@ -330,7 +243,7 @@ static void qpc_fill_queues(void *qpc, const struct ib_qp_init_attr *init,
 	} else if (ucmd->rq_wqe_count) {
 		MLX5_SET(qpc, qpc, rq_type, MLX5_NON_ZERO_RQ);
 		MLX5_SET(qpc, qpc, log_rq_size, ilog2(ucmd->rq_wqe_count));
-		MLX5_SET(qpc, qpc, log_rq_stride, ucmd->rq_wqe_shift - RQ_STRIDE_MIN_SHIFT);
+		MLX5_SET(qpc, qpc, log_rq_stride, ucmd->rq_wqe_shift - MLX5_IB_LOG_MIN_RQ_STRIDE);
 	} else {
 		MLX5_SET(qpc, qpc, rq_type, MLX5_ZERO_LEN_RQ);
 	}

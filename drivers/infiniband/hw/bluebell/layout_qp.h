@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pair layout: work queue sizes, the QPC, and the table of state
- * transitions with the fields each may change. Pure functions only.
+ * Queue pair layout: the QPC, and the table of state transitions with the fields each
+ * may change. Pure functions only.
  */
 
 #ifndef BLUEBELL_LAYOUT_QP_H
@@ -57,11 +57,8 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_caps *caps);
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version);
 u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps);
-u32 mlx5_ib_max_wqes(const struct mlx5_ib_caps *caps);
 u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps);
 u32 mlx5_ib_max_dest_rd_atomic(const struct mlx5_ib_caps *caps);
-int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-			 const struct mlx5_ib_caps *caps);
 void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,
 			    int rcqe_sz, const struct mlx5_ib_caps *caps);
 void mlx5_ib_fill_qpc(void *qpc, const struct ib_qp_init_attr *init,

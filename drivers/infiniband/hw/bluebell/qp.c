@@ -13,6 +13,7 @@
 #include "bluebell.h"
 #include "cq.h"
 #include "fw.h"
+#include "layout_wq.h"
 #include "qp.h"
 #include "srq.h"
 #include "uar.h"

@@ -11,7 +11,7 @@
 #include "cq.h"
 #include "fw.h"
 #include "kcq.h"
-#include "layout_wqe.h"
+#include "layout_wq.h"
 #include "qp.h"
 #include "srq.h"
 #include "wq.h"

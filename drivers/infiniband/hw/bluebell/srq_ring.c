@@ -17,7 +17,7 @@
 #include "bluebell.h"
 #include "buf.h"
 #include "layout_srq.h"
-#include "layout_wr.h"
+#include "layout_wqe.h"
 #include "srq_ring.h"
 
 static struct mlx5_wqe_srq_next_seg *srq_wqe(struct mlx5_ib_srq_ring *srq, u16 index)

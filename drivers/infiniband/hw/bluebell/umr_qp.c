@@ -21,6 +21,7 @@
 #include "buf.h"
 #include "fw.h"
 #include "layout_qp.h"
+#include "layout_wq.h"
 #include "orphan.h"
 #include "own_cq.h"
 #include "umr_qp.h"
@@ -28,7 +29,6 @@
 #include "wq_post.h"
 
 #define WQE_WQEBBS	(sizeof(struct mlx5_ib_umr_wqe) / MLX5_SEND_WQE_BB)
-#define LOG_WQEBB	6
 #define LOG_SQ_WQEBBS	8
 #define SQ_WQEBBS	BIT(LOG_SQ_WQEBBS)
 #define SQ_MASK		(SQ_WQEBBS - 1)
@@ -51,7 +51,6 @@
 #define AWAIT_TIMEOUT		HZ
 
 static_assert(BIT(LOG_CQES) >= MAX_POSTED);
-static_assert(MLX5_SEND_WQE_BB == 1 << LOG_WQEBB);
 
 enum umr_state {
 	UMR_RUNNING,
@@ -587,10 +586,11 @@ static int umr_create_qp(struct mlx5_ib_umr *umr)
 
 static int umr_alloc_sq(struct mlx5_ib_umr *umr)
 {
-	int err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << LOG_WQEBB);
+	int err = mlx5_ib_queue_mem_alloc(umr->dev, &umr->sq, SQ_WQEBBS << MLX5_IB_LOG_WQEBB);
 
 	if (!err)
-		mlx5_init_fbc(umr->sq.buf.frags.frags, LOG_WQEBB, LOG_SQ_WQEBBS, &umr->ring);
+		mlx5_init_fbc(umr->sq.buf.frags.frags, MLX5_IB_LOG_WQEBB, LOG_SQ_WQEBBS,
+			      &umr->ring);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+#include "layout_wq.h"
 #include "layout_wqe.h"
 
 struct mlx5_ib_dev;

@@ -18,7 +18,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "layout_wqe.h"
-#include "layout_wr.h"
 #include "wq.h"
 
 /**

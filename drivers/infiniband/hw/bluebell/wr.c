@@ -11,7 +11,6 @@
 #include "kcq.h"
 #include "layout_umr.h"
 #include "layout_wqe.h"
-#include "layout_wr.h"
 #include "qp.h"
 #include "wq.h"
 #include "wq_post.h"
