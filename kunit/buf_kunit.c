@@ -10,8 +10,9 @@
 #include <rdma/ib_umem.h>
 
 #include "../buf.h"
+#include "../internal_cq.h"
 #include "../layout_buf.h"
-#include "../own_cq.h"
+#include "../queue_cmd.h"
 #include "lib/mock.h"
 
 static const struct geometry_case {
@@ -128,26 +129,26 @@ static void page_list_covers_the_queue_and_no_more(struct kunit *test)
 static void refused_internal_cq_leaves_nothing(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
-	struct mlx5_ib_own_cq cq = {};
+	struct mlx5_ib_internal_cq cq = {};
 	unsigned int n;
 
 	for (n = 1; n <= 2; n++) {
 		mock->num_commands = 0;
 		mock->refuse = n;
-		KUNIT_EXPECT_EQ(test, mlx5_ib_own_cq_create(mock->dev, &cq, 3), mock->refuse_err);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_internal_cq_create(mock->dev, &cq, 3), mock->refuse_err);
 		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 0, "refusal %u", n);
 		KUNIT_EXPECT_EQ_MSG(test, mock->num_queue_mems, 0, "refusal %u", n);
 	}
 	mock->refuse = 0;
 	mock->refuse_queue_mem = true;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_own_cq_create(mock->dev, &cq, 3), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_internal_cq_create(mock->dev, &cq, 3), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 	mock->refuse_queue_mem = false;
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_own_cq_create(mock->dev, &cq, 3), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_internal_cq_create(mock->dev, &cq, 3), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 2);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
-	mlx5_ib_own_cq_destroy(&cq);
+	mlx5_ib_internal_cq_destroy(&cq);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 }
@@ -159,11 +160,11 @@ static void refused_internal_cq_leaves_nothing(struct kunit *test)
 static void completion_is_seen_once_written_and_not_before(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
-	struct mlx5_ib_own_cq cq = {};
+	struct mlx5_ib_internal_cq cq = {};
 	struct mlx5_cqe64 *cqe;
 	u32 i;
 
-	KUNIT_ASSERT_EQ(test, mlx5_ib_own_cq_create(mock->dev, &cq, LOG_CQES), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_internal_cq_create(mock->dev, &cq, LOG_CQES), 0);
 	for (i = 0; i < 3 * CQES; i++) {
 		cqe = cq.mem.buf.frags.frags[i % CQES / 64].buf + i % 64 * sizeof(*cqe);
 		KUNIT_ASSERT_NULL_MSG(test, mlx5_ib_cq_ring_next(&cq.ring), "before %u", i);
@@ -171,7 +172,7 @@ static void completion_is_seen_once_written_and_not_before(struct kunit *test)
 		KUNIT_ASSERT_PTR_EQ_MSG(test, mlx5_ib_cq_ring_next(&cq.ring), cqe, "%u", i);
 		cq.mcq.cons_index++;
 	}
-	mlx5_ib_own_cq_destroy(&cq);
+	mlx5_ib_internal_cq_destroy(&cq);
 }
 
 static struct kunit_case buf_cases[] = {

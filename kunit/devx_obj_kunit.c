@@ -17,6 +17,7 @@
 #include "../layout_umem.h"
 #include "../orphan.h"
 #include "../pp.h"
+#include "../umem.h"
 #include "lib/mock.h"
 
 #define UID		0x5a

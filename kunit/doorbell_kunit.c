@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 
 #include "../buf.h"
+#include "../doorbell.h"
 #include "../ucontext.h"
 #include "lib/mock.h"
 

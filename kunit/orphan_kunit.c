@@ -14,6 +14,7 @@
 #include "../fw.h"
 #include "../orphan.h"
 #include "../ucontext.h"
+#include "../umem.h"
 #include "lib/mock.h"
 
 #define UID		0x5a

@@ -12,10 +12,8 @@
 
 #include "../layout_qp.h"
 #include "../layout_wq.h"
-#include "golden.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
-#include "mock.h"
 
 #define QPC_SIZE	0xe8
 

@@ -20,10 +20,12 @@
 #include "../../buf.h"
 #include "../../event.h"
 #include "../../fw.h"
+#include "../../internal_cq.h"
 #include "../../mkey.h"
 #include "../../orphan.h"
-#include "../../own_cq.h"
+#include "../../queue_cmd.h"
 #include "../../ucontext.h"
+#include "../../umem.h"
 #include "mock.h"
 
 #define FIRST_NUMBER		0x100

@@ -51,18 +51,11 @@ struct mlx5_ib_queue_mem {
 	struct mlx5_db db;
 };
 
-struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access);
 int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t size,
 			  u8 max_offset);
 void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf);
 int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, size_t len);
-void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen);
-int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue_mem *mem,
-			  void *qpc, u32 *qpn, u32 *ece);
 
-int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_db *db);
-void mlx5_ib_db_unmap_user(struct mlx5_ib_ucontext *context, struct mlx5_db *db);
-unsigned long mlx5_ib_db_user_address(const struct mlx5_db *db);
 int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
 			       struct ib_umem *umem, size_t size, u8 max_offset, u64 db_addr);
 void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem);

@@ -21,9 +21,10 @@
 #include "kcq.h"
 #include "layout_cq.h"
 #include "orphan.h"
-#include "own_cq.h"
+#include "queue_cmd.h"
 #include "refuse.h"
 #include "uar.h"
+#include "umem.h"
 
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>

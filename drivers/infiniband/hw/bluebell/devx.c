@@ -20,7 +20,7 @@
 #include "fw.h"
 #include "layout_devx.h"
 #include "orphan.h"
-#include "own_cq.h"
+#include "queue_cmd.h"
 #include "refuse.h"
 #include "uar.h"
 

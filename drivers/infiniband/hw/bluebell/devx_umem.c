@@ -24,6 +24,7 @@
 #include "layout_umem.h"
 #include "orphan.h"
 #include "refuse.h"
+#include "umem.h"
 
 /*
  * Rights that matter to a umem are those to write; the others are accepted, because programs pass

@@ -14,6 +14,7 @@
 #include "mr.h"
 #include "odp.h"
 #include "refuse.h"
+#include "umem.h"
 
 /*
  * The exporter revokes the memory, or the region is deregistered: the key gives access to

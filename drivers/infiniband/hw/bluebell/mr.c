@@ -4,7 +4,6 @@
  * that a process binds to regions itself, by work requests on its queue pairs.
  */
 
-#include <linux/kmemleak.h>
 #include <linux/mm.h>
 #include <linux/mlx5/driver.h>
 #include <linux/sched.h>
@@ -13,13 +12,13 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
-#include "buf.h"
 #include "fw.h"
 #include "layout_mkey.h"
 #include "mr.h"
 #include "odp.h"
 #include "refuse.h"
 #include "ucontext.h"
+#include "umem.h"
 
 /**
  * mlx5_ib_destroy_mr_key - destroy the key of a region
@@ -65,21 +64,6 @@ static const struct mlx5_ib_mr_ops pinned_mr_ops = {
 	.dereg = mlx5_ib_free_mr,
 	.destroy_key = mlx5_ib_destroy_mr_key,
 };
-
-/**
- * mlx5_ib_undo_pin - release the memory of a region that could not be created
- * @umem: the memory
- * @err: errno of mlx5_ib_create_mr()
- *
- * Memory that the device may still reach stays pinned for good. May sleep.
- */
-void mlx5_ib_undo_pin(struct ib_umem *umem, int err)
-{
-	if (err == -ENOTRECOVERABLE)
-		kmemleak_ignore(umem);
-	else
-		ib_umem_release(umem);
-}
 
 /**
  * mlx5_ib_create_mr - create a region over memory that is pinned

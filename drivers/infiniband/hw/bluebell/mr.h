@@ -98,7 +98,6 @@ static inline void mlx5_ib_publish_mr(struct mlx5_ib_dev *dev, struct mlx5_ib_mr
 	mlx5_ib_mkey_publish(dev, &mr->mkey, type);
 }
 
-void mlx5_ib_undo_pin(struct ib_umem *umem, int err);
 struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64 iova, u64 length,
 				     u32 access);
 int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr);

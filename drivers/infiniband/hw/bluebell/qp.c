@@ -15,9 +15,11 @@
 #include "fw.h"
 #include "layout_wq.h"
 #include "qp.h"
+#include "queue_cmd.h"
 #include "srq.h"
 #include "uar.h"
 #include "ucontext.h"
+#include "umem.h"
 #include "xrc.h"
 
 /**

@@ -13,6 +13,7 @@
 #include "bluebell.h"
 #include "buf.h"
 #include "cq.h"
+#include "doorbell.h"
 #include "fw.h"
 #include "mr.h"
 #include "qp.h"

@@ -15,9 +15,11 @@
 #include "fw.h"
 #include "layout_qp.h"
 #include "orphan.h"
+#include "queue_cmd.h"
 #include "srq.h"
 #include "srq_ring.h"
 #include "ucontext.h"
+#include "umem.h"
 #include "xrc.h"
 
 /**
@@ -31,42 +33,6 @@ struct mlx5_ib_srq_ops {
 	u8 max_page_offset;
 	int (*arm)(struct mlx5_ib_dev *dev, u16 uid, u32 num, u16 limit);
 };
-
-/**
- * mlx5_ib_create_srq_cmd - create a shared receive queue at the device
- * @dev: device with XRC if @type is IB_SRQT_XRC
- * @uid: firmware's user id of the owner
- * @type: IB_SRQT_BASIC or IB_SRQT_XRC
- * @mem: memory of the queue
- * @attr: what goes into its context; the memory is filled in here
- * @num: gets its number
- *
- * CREATE_RMP, struct mlx5_ifc_create_rmp_in_bits, or CREATE_XRC_SRQ, struct
- * mlx5_ifc_create_xrc_srq_in_bits. May sleep.
- *
- * Return: 0, -ENOMEM, or the errno of a firmware refusal.
- */
-int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type type,
-			   struct mlx5_ib_queue_mem *mem, struct mlx5_ib_srqc_attr *attr, u32 *num)
-{
-	size_t size = type == IB_SRQT_XRC ? MLX5_ST_SZ_BYTES(create_xrc_srq_in) :
-					    MLX5_ST_SZ_BYTES(create_rmp_in);
-	int inlen;
-
-	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf, size, &inlen);
-
-	if (!in)
-		return -ENOMEM;
-	attr->geo = mem->buf.geo;
-	attr->dbr_addr = mem->db.dma;
-	if (type == IB_SRQT_XRC) {
-		mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry),
-				      attr);
-		return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_XRC_SRQ, in, inlen, num);
-	}
-	mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
-	return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_RMP, in, inlen, num);
-}
 
 static void srq_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
 {

@@ -38,8 +38,6 @@ static inline struct mlx5_ib_srq *to_msrq(struct ib_srq *ibsrq)
 	return container_of(ibsrq, struct mlx5_ib_srq, ibsrq);
 }
 
-int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type type,
-			   struct mlx5_ib_queue_mem *mem, struct mlx5_ib_srqc_attr *attr, u32 *num);
 int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		       struct ib_udata *udata);
 int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,

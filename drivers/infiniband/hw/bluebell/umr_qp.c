@@ -20,10 +20,11 @@
 #include "bluebell.h"
 #include "buf.h"
 #include "fw.h"
+#include "internal_cq.h"
 #include "layout_qp.h"
 #include "layout_wq.h"
 #include "orphan.h"
-#include "own_cq.h"
+#include "queue_cmd.h"
 #include "umr_qp.h"
 #include "wq.h"
 #include "wq_post.h"
@@ -85,7 +86,7 @@ enum umr_state {
  */
 struct mlx5_ib_umr {
 	struct mlx5_ib_dev *dev;
-	struct mlx5_ib_own_cq cq;
+	struct mlx5_ib_internal_cq cq;
 	struct mlx5_ib_queue_mem sq;
 	u32 qpc[MLX5_ST_SZ_DW(qpc)];
 	struct mlx5_frag_buf_ctrl ring;
@@ -630,7 +631,7 @@ static void umr_destroy(struct mlx5_ib_umr *umr)
 	if (umr->lkey)
 		mlx5_ib_orphan_destroy(umr->dev, MLX5_CMD_OP_DESTROY_MKEY,
 				       mlx5_mkey_to_idx(umr->lkey), "UMR mkey", NULL);
-	mlx5_ib_own_cq_destroy(&umr->cq);
+	mlx5_ib_internal_cq_destroy(&umr->cq);
 	kfree(umr);
 }
 
@@ -682,7 +683,7 @@ int mlx5_ib_init_umr(struct mlx5_ib_dev *dev)
 	init_waitqueue_head(&umr->restarted);
 	sema_init(&umr->slots, MAX_POSTED);
 	spin_lock_init(&umr->lock);
-	err = mlx5_ib_own_cq_create(dev, &umr->cq, LOG_CQES);
+	err = mlx5_ib_internal_cq_create(dev, &umr->cq, LOG_CQES);
 	if (err)
 		return err;
 	err = umr_create_lkey(umr) ?: umr_alloc_sq(umr) ?: umr_create_qp(umr) ?: umr_start_qp(umr);

@@ -12,12 +12,12 @@
 #include "bluebell.h"
 #include "buf.h"
 #include "fw.h"
+#include "internal_cq.h"
 #include "layout_qp.h"
 #include "layout_srq.h"
 #include "orphan.h"
-#include "own_cq.h"
+#include "queue_cmd.h"
 #include "refuse.h"
-#include "srq.h"
 #include "xrc.h"
 
 /* Nothing is posted to the SRQ, and nothing completes on the CQ: both are as small as can be. */
@@ -36,7 +36,7 @@
  * @srqn: number of the SRQ
  */
 struct mlx5_ib_xrc {
-	struct mlx5_ib_own_cq cq;
+	struct mlx5_ib_internal_cq cq;
 	u32 srq_xrcdn;
 	u32 empty_xrcdn;
 	struct mlx5_ib_queue_mem srq_mem;
@@ -131,7 +131,7 @@ static int xrc_create_objects(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
 {
 	int err;
 
-	err = mlx5_ib_own_cq_create(dev, &xrc->cq, LOG_CQES);
+	err = mlx5_ib_internal_cq_create(dev, &xrc->cq, LOG_CQES);
 	if (err)
 		return err;
 	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
@@ -152,7 +152,7 @@ err_empty_xrcd:
 err_srq_xrcd:
 	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn, "XRC domain", NULL);
 err_cq:
-	mlx5_ib_own_cq_destroy(&xrc->cq);
+	mlx5_ib_internal_cq_destroy(&xrc->cq);
 	return err;
 }
 
@@ -212,6 +212,6 @@ void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev)
 			       &xrc->srq_mem);
 	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn, "XRC domain", NULL);
 	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn, "XRC domain", NULL);
-	mlx5_ib_own_cq_destroy(&xrc->cq);
+	mlx5_ib_internal_cq_destroy(&xrc->cq);
 	kfree(xrc);
 }

@@ -4,8 +4,8 @@
  * adds to XRC queue pairs.
  */
 
-#ifndef BLUEBELL_OWN_CQ_H
-#define BLUEBELL_OWN_CQ_H
+#ifndef BLUEBELL_INTERNAL_CQ_H
+#define BLUEBELL_INTERNAL_CQ_H
 
 #include <linux/mlx5/cq.h>
 #include <linux/types.h>
@@ -16,7 +16,7 @@
 struct mlx5_ib_dev;
 
 /**
- * struct mlx5_ib_own_cq - completion queue of the driver, with its PD
+ * struct mlx5_ib_internal_cq - completion queue of the driver, with its PD
  * @dev: device
  * @mcq: what mlx5_core dispatches events by. Its consumer index is the owner's to
  *	guard.
@@ -24,7 +24,7 @@ struct mlx5_ib_dev;
  * @ring: finds the CQEs in the buffer
  * @pdn: protection domain for the queues that complete here
  */
-struct mlx5_ib_own_cq {
+struct mlx5_ib_internal_cq {
 	struct mlx5_ib_dev *dev;
 	struct mlx5_core_cq mcq;
 	struct mlx5_ib_queue_mem mem;
@@ -32,11 +32,7 @@ struct mlx5_ib_own_cq {
 	u32 pdn;
 };
 
-int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn);
-int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq,
-			  struct mlx5_ib_queue_mem *mem, u16 vector, void *cqc);
+int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq, u8 log_cqes);
+void mlx5_ib_internal_cq_destroy(struct mlx5_ib_internal_cq *cq);
 
-int mlx5_ib_own_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_own_cq *cq, u8 log_cqes);
-void mlx5_ib_own_cq_destroy(struct mlx5_ib_own_cq *cq);
-
-#endif /* BLUEBELL_OWN_CQ_H */
+#endif /* BLUEBELL_INTERNAL_CQ_H */
