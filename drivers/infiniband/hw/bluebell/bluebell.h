@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The device and the user context, which every object refers to. Objects and
+ * The device, the user context and the domains, which every object refers to. Objects and
  * services have headers of their own; none of them is included here.
  */
 
@@ -221,6 +221,28 @@ struct mlx5_ib_ucontext {
 };
 
 /**
+ * struct mlx5_ib_pd - protection domain
+ * @ibpd: as the RDMA core sees it; first
+ * @uid: user that the domain was allocated for
+ * @pdn: number of the domain in the device
+ */
+struct mlx5_ib_pd {
+	struct ib_pd ibpd;
+	u16 uid;
+	u32 pdn;
+};
+
+/**
+ * struct mlx5_ib_xrcd - XRC domain
+ * @ibxrcd: as the RDMA core sees it; first
+ * @xrcdn: number
+ */
+struct mlx5_ib_xrcd {
+	struct ib_xrcd ibxrcd;
+	u32 xrcdn;
+};
+
+/**
  * struct mlx5_user_mmap_entry - a place in the mmap space of a context
  * @rdma_entry: offset and references: one of the object, one of each mapping, and
  *	for a UAR one of each queue. A static or dynamic UAR page has a place only while it is
@@ -256,6 +278,16 @@ static inline struct mlx5_ib_dev *to_mdev(struct ib_device *ibdev)
 static inline struct mlx5_ib_ucontext *to_mucontext(struct ib_ucontext *ibucontext)
 {
 	return container_of(ibucontext, struct mlx5_ib_ucontext, ibucontext);
+}
+
+static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct mlx5_ib_pd, ibpd);
+}
+
+static inline struct mlx5_ib_xrcd *to_mxrcd(struct ib_xrcd *ibxrcd)
+{
+	return container_of(ibxrcd, struct mlx5_ib_xrcd, ibxrcd);
 }
 
 static inline struct mlx5_user_mmap_entry *to_mmmap(struct rdma_user_mmap_entry *rdma_entry)

@@ -23,7 +23,6 @@
 #include "layout_mkey.h"
 #include "mr.h"
 #include "refuse.h"
-#include "ucontext.h"
 
 /* ---- the mmap space ------------------------------------------------------------- */
 

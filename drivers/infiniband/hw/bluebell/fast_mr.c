@@ -16,10 +16,9 @@
 #include "layout_mkey.h"
 #include "layout_umr.h"
 #include "mkey.h"
-#include "mr.h"
 #include "orphan.h"
 #include "refuse.h"
-#include "ucontext.h"
+#include "region.h"
 
 /**
  * struct fast_mr - a region that work requests open and invalidate

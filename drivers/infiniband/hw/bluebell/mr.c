@@ -17,7 +17,6 @@
 #include "mr.h"
 #include "odp.h"
 #include "refuse.h"
-#include "ucontext.h"
 #include "umem.h"
 
 /**

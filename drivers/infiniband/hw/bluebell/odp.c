@@ -16,10 +16,9 @@
 #include "layout_mkey.h"
 #include "layout_odp.h"
 #include "mkey.h"
-#include "mr.h"
 #include "odp_internal.h"
 #include "refuse.h"
-#include "ucontext.h"
+#include "region.h"
 #include "umr_qp.h"
 
 /* ---- explicit regions ---------------------------------------------------------- */

@@ -19,8 +19,8 @@
 #include "layout_mkey.h"
 #include "layout_odp.h"
 #include "mkey.h"
-#include "mr.h"
 #include "odp_internal.h"
+#include "region.h"
 #include "umr.h"
 #include "umr_qp.h"
 

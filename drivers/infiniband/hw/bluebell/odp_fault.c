@@ -20,7 +20,6 @@
 #include "qp.h"
 #include "rsc.h"
 #include "srq.h"
-#include "ucontext.h"
 #include "umr.h"
 #include "umr_qp.h"
 

@@ -35,8 +35,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "mkey.h"
-#include "mr.h"
 #include "odp.h"
+#include "region.h"
 
 struct mlx5_eq;
 struct mlx5_ib_dev;

@@ -28,9 +28,9 @@
 #include "layout_mkey.h"
 #include "layout_odp.h"
 #include "mkey.h"
-#include "mr.h"
 #include "odp_internal.h"
 #include "refuse.h"
+#include "region.h"
 #include "umr.h"
 #include "umr_qp.h"
 

@@ -9,10 +9,10 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
+#include "bluebell.h"
 #include "layout_mkey.h"
 #include "mkey.h"
 #include "odp_internal.h"
-#include "ucontext.h"
 #include "umr_qp.h"
 
 /**

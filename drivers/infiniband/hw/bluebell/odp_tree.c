@@ -13,7 +13,6 @@
 #include "layout_mkey.h"
 #include "layout_odp.h"
 #include "odp_internal.h"
-#include "ucontext.h"
 #include "umr_qp.h"
 
 /* Delay before another attempt to destroy a leaf that UMR or the firmware refused. */

@@ -18,7 +18,6 @@
 #include "queue_cmd.h"
 #include "srq.h"
 #include "uar.h"
-#include "ucontext.h"
 #include "umem.h"
 #include "xrc.h"
 

@@ -15,8 +15,8 @@
 #include "cq.h"
 #include "doorbell.h"
 #include "fw.h"
-#include "mr.h"
 #include "qp.h"
+#include "region.h"
 #include "restrack.h"
 #include "srq.h"
 

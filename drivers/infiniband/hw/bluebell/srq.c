@@ -18,9 +18,7 @@
 #include "queue_cmd.h"
 #include "srq.h"
 #include "srq_ring.h"
-#include "ucontext.h"
 #include "umem.h"
-#include "xrc.h"
 
 /**
  * struct mlx5_ib_srq_ops - what differs between the types of SRQs

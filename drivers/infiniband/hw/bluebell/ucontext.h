@@ -11,23 +11,6 @@
 
 struct mlx5_ib_dev;
 
-/**
- * struct mlx5_ib_pd - protection domain
- * @ibpd: as the RDMA core sees it; first
- * @uid: user that the domain was allocated for
- * @pdn: number of the domain in the device
- */
-struct mlx5_ib_pd {
-	struct ib_pd ibpd;
-	u16 uid;
-	u32 pdn;
-};
-
-static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)
-{
-	return container_of(ibpd, struct mlx5_ib_pd, ibpd);
-}
-
 extern const struct uapi_definition mlx5_ib_ucontext_defs[];
 
 int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev);

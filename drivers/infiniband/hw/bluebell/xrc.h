@@ -10,21 +10,6 @@
 
 struct mlx5_ib_dev;
 
-/**
- * struct mlx5_ib_xrcd - XRC domain
- * @ibxrcd: as the RDMA core sees it; first
- * @xrcdn: number
- */
-struct mlx5_ib_xrcd {
-	struct ib_xrcd ibxrcd;
-	u32 xrcdn;
-};
-
-static inline struct mlx5_ib_xrcd *to_mxrcd(struct ib_xrcd *ibxrcd)
-{
-	return container_of(ibxrcd, struct mlx5_ib_xrcd, ibxrcd);
-}
-
 int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 
