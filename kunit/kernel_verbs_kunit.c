@@ -17,9 +17,10 @@
 
 #include "../buf.h"
 #include "../cq.h"
+#include "../device.h"
 #include "../kcq.h"
 #include "../layout_qp.h"
-#include "../main.h"
+#include "../ops.h"
 #include "../orphan.h"
 #include "../port.h"
 #include "../qp.h"

@@ -9,6 +9,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/sizes.h>
 
+#include "../device.h"
 #include "../layout_mkey.h"
 #include "../layout_odp.h"
 #include "../port.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The auxiliary driver: which devices it takes, the callbacks that it gives the RDMA
- * core, and the stages in which a device is set up and taken down.
+ * The auxiliary driver: which devices it takes, and the stages in which a device is set up and
+ * taken down.
  */
 
 #include <linux/auxiliary_bus.h>
@@ -11,166 +11,33 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "ah.h"
 #include "bluebell.h"
-#include "close.h"
 #include "counters.h"
-#include "cq.h"
-#include "devx.h"
-#include "devx_async.h"
-#include "devx_event.h"
-#include "devx_obj.h"
-#include "devx_umem.h"
+#include "device.h"
 #include "dm.h"
 #include "event.h"
-#include "fast_mr.h"
 #include "fw.h"
-#include "gsi.h"
 #include "kcq.h"
-#include "mad.h"
-#include "main.h"
-#include "mcast.h"
 #include "mkey.h"
 #include "mkey_pool.h"
 #include "mmap.h"
-#include "mr.h"
 #include "odp.h"
+#include "ops.h"
 #include "orphan.h"
 #include "port.h"
-#include "pp.h"
-#include "qp.h"
-#include "restrack.h"
 #include "rsc.h"
-#include "srq.h"
-#include "uar.h"
 #include "uar_debugfs.h"
-#include "uar_report.h"
 #include "ucontext.h"
 #include "umr_qp.h"
-#include "wr.h"
 #include "xrc.h"
-
-const struct ib_device_ops mlx5_ib_dev_ops = {
-	.owner = THIS_MODULE,
-	.driver_id = RDMA_DRIVER_MLX5,
-	.uverbs_abi_ver = MLX5_IB_UVERBS_ABI_VERSION,
-	.uverbs_robust_udata = 1,
-	.device_group = &mlx5_ib_attr_group,
-
-	.query_device = mlx5_ib_query_device,
-	.modify_device = mlx5_ib_modify_device,
-	.get_dev_fw_str = mlx5_ib_get_dev_fw_str,
-	.query_port = mlx5_ib_query_port,
-	.modify_port = mlx5_ib_modify_port,
-	.get_port_immutable = mlx5_ib_port_immutable,
-	.get_link_layer = mlx5_ib_port_link_layer,
-	.query_gid = mlx5_ib_query_gid,
-	.query_pkey = mlx5_ib_query_pkey,
-	.process_mad = mlx5_ib_process_mad,
-
-	.alloc_ucontext = mlx5_ib_alloc_ucontext,
-	.dealloc_ucontext = mlx5_ib_dealloc_ucontext,
-	.disassociate_ucontext = mlx5_ib_disassociate_ucontext,
-	.query_ucontext = mlx5_ib_query_ucontext,
-	.ufile_hw_cleanup = mlx5_ib_ufile_hw_cleanup,
-	.mmap = mlx5_ib_mmap,
-	.mmap_free = mlx5_ib_mmap_free,
-
-	.alloc_pd = mlx5_ib_alloc_pd,
-	.dealloc_pd = mlx5_ib_dealloc_pd,
-	.create_ah = mlx5_ib_create_ah,
-	.create_user_ah = mlx5_ib_create_user_ah,
-	.query_ah = mlx5_ib_query_ah,
-	.destroy_ah = mlx5_ib_destroy_ah,
-
-	.create_cq = mlx5_ib_create_cq,
-	.create_user_cq = mlx5_ib_create_user_cq,
-	.modify_cq = mlx5_ib_modify_cq,
-	.resize_user_cq = mlx5_ib_resize_user_cq,
-	.destroy_cq = mlx5_ib_destroy_cq,
-	.pre_destroy_cq = mlx5_ib_pre_destroy_cq,
-	.post_destroy_cq = mlx5_ib_post_destroy_cq,
-	.poll_cq = mlx5_ib_poll_cq,
-	.req_notify_cq = mlx5_ib_req_notify_cq,
-
-	.create_qp = mlx5_ib_verbs_create_qp,
-	.modify_qp = mlx5_ib_verbs_modify_qp,
-	.query_qp = mlx5_ib_query_qp,
-	.destroy_qp = mlx5_ib_verbs_destroy_qp,
-	.post_send = mlx5_ib_verbs_post_send,
-	.post_recv = mlx5_ib_post_recv,
-	.attach_mcast = mlx5_ib_attach_mcast,
-	.detach_mcast = mlx5_ib_detach_mcast,
-
-	.alloc_xrcd = mlx5_ib_alloc_xrcd,
-	.dealloc_xrcd = mlx5_ib_dealloc_xrcd,
-
-	.create_srq = mlx5_ib_create_srq,
-	.modify_srq = mlx5_ib_modify_srq,
-	.query_srq = mlx5_ib_query_srq,
-	.destroy_srq = mlx5_ib_destroy_srq,
-	.post_srq_recv = mlx5_ib_post_srq_recv,
-
-	.reg_user_mr = mlx5_ib_reg_user_mr,
-	.reg_user_mr_dmabuf = mlx5_ib_reg_user_mr_dmabuf,
-	.rereg_user_mr = mlx5_ib_rereg_user_mr,
-	.dereg_mr = mlx5_ib_dereg_mr,
-	.advise_mr = mlx5_ib_advise_mr,
-
-	.get_dma_mr = mlx5_ib_get_dma_mr,
-	.alloc_mr = mlx5_ib_alloc_mr,
-	.map_mr_sg = mlx5_ib_map_mr_sg,
-
-	.alloc_mw = mlx5_ib_alloc_mw,
-	.dealloc_mw = mlx5_ib_dealloc_mw,
-
-	.alloc_dm = mlx5_ib_alloc_dm,
-	.dealloc_dm = mlx5_ib_dealloc_dm,
-	.reg_dm_mr = mlx5_ib_reg_dm_mr,
-
-	.fill_res_cq_entry = mlx5_ib_fill_res_cq_entry,
-	.fill_res_cq_entry_raw = mlx5_ib_fill_res_cq_entry_raw,
-	.fill_res_mr_entry = mlx5_ib_fill_res_mr_entry,
-	.fill_res_mr_entry_raw = mlx5_ib_fill_res_mr_entry_raw,
-	.fill_res_qp_entry = mlx5_ib_fill_res_qp_entry,
-	.fill_res_qp_entry_raw = mlx5_ib_fill_res_qp_entry_raw,
-	.fill_res_srq_entry = mlx5_ib_fill_res_srq_entry,
-	.fill_res_srq_entry_raw = mlx5_ib_fill_res_srq_entry_raw,
-	.fill_stat_mr_entry = mlx5_ib_fill_stat_mr_entry,
-
-	INIT_RDMA_OBJ_SIZE(ib_ah, mlx5_ib_ah, ibah),
-	INIT_RDMA_OBJ_SIZE(ib_cq, mlx5_ib_cq, ibcq),
-	INIT_RDMA_OBJ_SIZE(ib_mw, mlx5_ib_mw, ibmw),
-	INIT_RDMA_OBJ_SIZE(ib_pd, mlx5_ib_pd, ibpd),
-	INIT_RDMA_OBJ_SIZE(ib_qp, mlx5_ib_qp, ibqp),
-	INIT_RDMA_OBJ_SIZE(ib_srq, mlx5_ib_srq, ibsrq),
-	INIT_RDMA_OBJ_SIZE(ib_ucontext, mlx5_ib_ucontext, ibucontext),
-	INIT_RDMA_OBJ_SIZE(ib_xrcd, mlx5_ib_xrcd, ibxrcd),
-};
-
-static const struct uapi_definition mlx5_ib_defs[] = {
-	UAPI_DEF_CHAIN(mlx5_ib_cq_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_devx_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_devx_obj_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_devx_async_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_devx_event_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_devx_umem_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_port_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_pp_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_uar_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_uar_report_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_ucontext_defs),
-	UAPI_DEF_CHAIN(mlx5_ib_dm_defs),
-	{},
-};
 
 /* Returns why this driver does not take a device, or NULL if it does. */
 static const char *dev_why_not(struct mlx5_core_dev *mdev)
 {
-	if (MLX5_CAP_GEN(mdev, port_type) != MLX5_CAP_PORT_TYPE_IB)
-		return "its port is not InfiniBand";
-	if (!MLX5_CAP_GEN(mdev, ib_virt))
-		return "its firmware cannot tell the attributes of the port (ib_virt)";
+	const char *reason = mlx5_ib_port_why_not(mdev);
+
+	if (reason)
+		return reason;
 	if (mlx5_core_mp_enabled(mdev) || MLX5_CAP_GEN(mdev, num_ports) != 1)
 		return "it has more than one port";
 	if (mlx5_lag_is_active(mdev))

@@ -12,14 +12,11 @@
 #include <linux/slab.h>
 
 #include "bluebell.h"
-#include "buf.h"
 #include "fw.h"
 #include "layout_odp.h"
 #include "mkey_pool.h"
 #include "odp_internal.h"
-#include "qp.h"
 #include "rsc.h"
-#include "srq.h"
 #include "umr.h"
 #include "umr_qp.h"
 
@@ -78,10 +75,10 @@ struct odp_fault_state {
 	struct odp_process *full;
 };
 
-static void odp_fault_queue(struct odp_fault_work *fw)
+static void odp_fault_queue(struct odp_fault_work *job)
 {
-	atomic_inc(&fw->odp->num_faults);
-	queue_work(fw->odp->fault_wq, &fw->work);
+	atomic_inc(&job->odp->num_faults);
+	queue_work(job->odp->fault_wq, &job->work);
 }
 
 /* Give up the place, if there is one. Faults that wait go on. */
@@ -259,83 +256,6 @@ static int odp_fault_resolve_rdma(struct odp_fault_state *state)
 	return ret ? odp_fault_check_progress(state, true) : -ENOENT;
 }
 
-/* A work queue in a buffer: @count places, a power of two, of 2^@shift bytes each. */
-struct odp_ring {
-	const struct mlx5_ib_buf *buf;
-	u32 offset;
-	u32 count;
-	u8 shift;
-};
-
-/*
- * Read WQE @index, which may wrap, and what follows it. @wqe has room for MLX5_IB_ODP_MAX_WQE
- * bytes. Returns the number of bytes read.
- */
-static int odp_fault_read_ring(const struct odp_ring *ring, u16 index, void *wqe)
-{
-	u32 size = ring->count << ring->shift, at = (index & (ring->count - 1)) << ring->shift;
-	u32 len = min(size, MLX5_IB_ODP_MAX_WQE), first = min(size - at, len);
-	int err;
-
-	if (!ring->count)
-		return -EINVAL;
-	err = mlx5_ib_buf_read(ring->buf, ring->offset + at, wqe, first);
-	if (!err && first < len)
-		err = mlx5_ib_buf_read(ring->buf, ring->offset, wqe + first, len - first);
-	return err ?: len;
-}
-
-static int odp_fault_read_send(struct mlx5_ib_qp *qp, u16 index, void *wqe,
-			       struct mlx5_ib_odp_sges *sges)
-{
-	const struct odp_ring ring = {
-		.buf = &qp->mem.buf,
-		.offset = qp->ucmd.rq_wqe_count << qp->ucmd.rq_wqe_shift,
-		.count = qp->ucmd.sq_wqe_count,
-		.shift = ilog2(MLX5_SEND_WQE_BB),
-	};
-	int len = odp_fault_read_ring(&ring, index, wqe);
-
-	return len < 0 ? len : mlx5_ib_odp_parse_send(wqe, len, qp->ibqp.qp_type,
-						      &qp->rsc.dev->caps, sges);
-}
-
-/* Read a WQE of a receive queue. @skip bytes at the start of a WQE are not data segments. */
-static int odp_fault_read_recv(struct mlx5_ib_dev *dev, const struct odp_ring *ring, u32 skip,
-			       u16 index, void *wqe, struct mlx5_ib_odp_sges *sges)
-{
-	int len = odp_fault_read_ring(ring, index, wqe);
-
-	return len < 0 ? len : mlx5_ib_odp_parse_data(wqe + skip, wqe + min(len, BIT(ring->shift)),
-						      false, &dev->caps, sges);
-}
-
-static int odp_fault_read_srq(struct mlx5_ib_srq *srq, u16 index, void *wqe,
-			      struct mlx5_ib_odp_sges *sges)
-{
-	const struct odp_ring ring = {
-		.buf = &srq->mem.buf,
-		.count = srq->wq.wqe_cnt,
-		.shift = srq->wq.wqe_shift,
-	};
-
-	return odp_fault_read_recv(srq->rsc.dev, &ring, sizeof(struct mlx5_wqe_srq_next_seg), index,
-				   wqe, sges);
-}
-
-static int odp_fault_read_rq(struct mlx5_ib_qp *qp, u16 index, void *wqe,
-			     struct mlx5_ib_odp_sges *sges)
-{
-	const struct odp_ring ring = {
-		.buf = &qp->mem.buf,
-		.count = qp->ucmd.rq_wqe_count,
-		.shift = qp->ucmd.rq_wqe_shift,
-	};
-	u32 skip = qp->ucmd.flags & MLX5_QP_FLAG_SIGNATURE ? MLX5_SEND_WQE_DS : 0;
-
-	return odp_fault_read_recv(qp->rsc.dev, &ring, skip, index, wqe, sges);
-}
-
 /*
  * Map what the data segments of a WQE name, the first @need bytes at least. Segments of
  * regions that are not paged are skipped: their memory is always mapped. If there are no others,
@@ -370,40 +290,17 @@ static int odp_fault_page_in_sges(struct odp_fault_state *state, struct ib_pd *p
 	return odp_fault_check_progress(state, is_paged);
 }
 
-/* Read the WQE that a fault is about. Returns the PD that its keys must belong to. */
-static struct ib_pd *odp_fault_read_wqe(struct mlx5_ib_rsc *queue,
-					const struct mlx5_ib_fault *fault,
-					struct mlx5_ib_odp_sges *sges)
-{
-	void *wqe __free(kfree) = kmalloc(MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
-	struct mlx5_ib_srq *srq;
-	struct mlx5_ib_qp *qp;
-	int err;
-
-	if (!wqe)
-		return ERR_PTR(-ENOMEM);
-	if (fault->type == MLX5_WQE_PF_TYPE_RMP) {
-		srq = container_of(queue, struct mlx5_ib_srq, rsc);
-		err = odp_fault_read_srq(srq, fault->wqe_index, wqe, sges);
-		return err ? ERR_PTR(err) : srq->ibsrq.pd;
-	}
-	qp = container_of(queue, struct mlx5_ib_qp, rsc);
-	if (fault->type & MLX5_PAGE_FAULT_RESUME_REQUESTOR)
-		err = odp_fault_read_send(qp, fault->wqe_index, wqe, sges);
-	else
-		err = odp_fault_read_rq(qp, fault->wqe_index, wqe, sges);
-	return err ? ERR_PTR(err) : qp->ibqp.pd;
-}
-
 static int odp_fault_resolve_wqe(struct odp_fault_state *state, struct mlx5_ib_rsc *queue)
 {
 	const struct mlx5_ib_fault *fault = state->fault;
 	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
+	void *wqe __free(kfree) = kmalloc(MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
 	struct ib_pd *pd;
 
-	if (!sges)
+	if (!sges || !wqe)
 		return -ENOMEM;
-	pd = odp_fault_read_wqe(queue, fault, sges);
+	pd = queue->ops->read_wqe(queue, fault->type & MLX5_PAGE_FAULT_RESUME_REQUESTOR,
+				  fault->wqe_index, wqe, sges);
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
 	mlx5_ib_odp_window(sges, fault->committed,
@@ -500,40 +397,40 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 }
 
 /* Have a fault wait until a process has a place for it. */
-static void odp_fault_wait(struct odp_fault_work *fw, struct odp_process *process)
+static void odp_fault_wait(struct odp_fault_work *job, struct odp_process *process)
 {
-	if (!mlx5_ib_odp_process_wait(process, &fw->waiting)) {
-		fw->place = process;
-		odp_fault_queue(fw);
+	if (!mlx5_ib_odp_process_wait(process, &job->waiting)) {
+		job->place = process;
+		odp_fault_queue(job);
 	}
 	mlx5_ib_odp_process_put(process);
 }
 
 static void odp_fault_do_work(struct work_struct *work)
 {
-	struct odp_fault_work *fw = container_of(work, struct odp_fault_work, work);
-	struct mlx5_ib_odp *odp = fw->odp;
+	struct odp_fault_work *job = container_of(work, struct odp_fault_work, work);
+	struct mlx5_ib_odp *odp = job->odp;
 	struct odp_process *full;
 
-	full = mlx5_ib_odp_resolve_fault(odp, &fw->fault, &fw->place);
+	full = mlx5_ib_odp_resolve_fault(odp, &job->fault, &job->place);
 	if (full) {
-		odp_fault_wait(fw, full);
+		odp_fault_wait(job, full);
 	} else {
-		odp_fault_leave(&fw->place);
-		kfree(fw);
+		odp_fault_leave(&job->place);
+		kfree(job);
 		atomic_inc(&odp->num_resolved);
 	}
 	if (atomic_dec_and_test(&odp->num_faults))
 		wake_up_all(&odp->no_faults);
 }
 
-static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *fw)
+static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
 {
-	fw->odp = odp;
-	fw->fault.taken = ktime_get();
-	fw->place = NULL;
-	INIT_WORK(&fw->work, odp_fault_do_work);
-	odp_fault_queue(fw);
+	job->odp = odp;
+	job->fault.taken = ktime_get();
+	job->place = NULL;
+	INIT_WORK(&job->work, odp_fault_do_work);
+	odp_fault_queue(job);
 }
 
 /*
@@ -542,7 +439,7 @@ static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *fw)
  */
 static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 {
-	struct odp_fault_work *fw;
+	struct odp_fault_work *job;
 	struct mlx5_eqe *eqe;
 	u32 cc = 0;
 
@@ -550,13 +447,13 @@ static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
 	if (!mlx5_eq_get_eqe(odp->eq, 0))
 		return true;
 	while ((eqe = mlx5_eq_get_eqe(odp->eq, cc))) {
-		fw = kmalloc_obj(*fw, GFP_NOWAIT);
-		if (!fw)
+		job = kmalloc_obj(*job, GFP_NOWAIT);
+		if (!job)
 			break;
-		if (mlx5_ib_odp_parse_eqe(eqe, &fw->fault))
-			odp_fault_start(odp, fw);
+		if (mlx5_ib_odp_parse_eqe(eqe, &job->fault))
+			odp_fault_start(odp, job);
 		else
-			kfree(fw);
+			kfree(job);
 		cc = mlx5_eq_update_cc(odp->eq, ++cc);
 	}
 	mlx5_eq_update_ci(odp->eq, cc, !eqe);

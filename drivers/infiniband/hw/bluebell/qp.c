@@ -19,6 +19,7 @@
 #include "srq.h"
 #include "uar.h"
 #include "umem.h"
+#include "wqe_read.h"
 #include "xrc.h"
 
 /**
@@ -150,6 +151,7 @@ static const struct mlx5_ib_rsc_ops qp_rsc_ops = {
 	.name = "QP",
 	.destroy_op = MLX5_CMD_OP_DESTROY_QP,
 	.event = qp_event,
+	.read_wqe = mlx5_ib_qp_read_wqe,
 };
 
 static const struct mlx5_ib_rsc_ops tgt_rsc_ops = {
@@ -158,6 +160,7 @@ static const struct mlx5_ib_rsc_ops tgt_rsc_ops = {
 	.destroy_op = MLX5_CMD_OP_DESTROY_QP,
 	.insist = true,
 	.event = qp_event,
+	.read_wqe = mlx5_ib_qp_read_wqe,
 };
 
 static void qp_init(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp, const struct qp_ops *ops,

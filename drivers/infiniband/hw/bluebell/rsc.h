@@ -17,6 +17,7 @@
 
 struct mlx5_ib_dev;
 struct mlx5_ib_fw_batch;
+struct mlx5_ib_odp_sges;
 struct mlx5_ib_queue_mem;
 struct mlx5_ib_rsc;
 
@@ -27,6 +28,9 @@ struct mlx5_ib_rsc;
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
  * @insist: ib_core forgets an object whether or not firmware destroys it
  * @event: tells the consumer about an event of the device. May sleep.
+ * @read_wqe: reads a WQE, to whose memory a page fault is about, into the buffer of
+ *	MLX5_IB_ODP_MAX_WQE bytes, and finds its data segments. May sleep. Returns the PD that their
+ *	keys must belong to, or an ERR_PTR
  */
 struct mlx5_ib_rsc_ops {
 	enum mlx5_res_type type;
@@ -34,6 +38,8 @@ struct mlx5_ib_rsc_ops {
 	u16 destroy_op;
 	bool insist;
 	void (*event)(struct mlx5_ib_rsc *rsc, enum ib_event_type event);
+	struct ib_pd *(*read_wqe)(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
+				  struct mlx5_ib_odp_sges *sges);
 };
 
 /**

@@ -19,6 +19,7 @@
 #include "srq.h"
 #include "srq_ring.h"
 #include "umem.h"
+#include "wqe_read.h"
 
 /**
  * struct mlx5_ib_srq_ops - what differs between the types of SRQs
@@ -51,6 +52,7 @@ static const struct mlx5_ib_srq_ops rmp_ops = {
 		.name = "SRQ",
 		.destroy_op = MLX5_CMD_OP_DESTROY_RMP,
 		.event = srq_event,
+		.read_wqe = mlx5_ib_srq_read_wqe,
 	},
 	.max_page_offset = MLX5_IB_MAX_WQ_PAGE_OFFSET,
 	.arm = mlx5_fw_arm_rmp,
@@ -62,6 +64,7 @@ static const struct mlx5_ib_srq_ops xrc_srq_ops = {
 		.name = "XRC SRQ",
 		.destroy_op = MLX5_CMD_OP_DESTROY_XRC_SRQ,
 		.event = srq_event,
+		.read_wqe = mlx5_ib_srq_read_wqe,
 	},
 	.max_page_offset = MLX5_IB_MAX_PAGE_OFFSET,
 	.arm = mlx5_fw_arm_xrc_srq,

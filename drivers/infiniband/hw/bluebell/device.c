@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The attributes of the device, for verbs and in sysfs.
+ */
+
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "bluebell.h"
+#include "device.h"
+#include "fast_mr.h"
+#include "fw.h"
+#include "layout_dm.h"
+#include "layout_qp.h"
+#include "layout_srq.h"
+#include "odp.h"
+#include "port.h"
+
+/* The device reads longer descriptors in more than one step. */
+#define MAX_SQ_DESC		512
+/*
+ * Send queue entries of 64 bytes that libmlx5 reserves for each request of an RC QP,
+ * so that any kind of request fits.
+ */
+#define SQ_ENTRIES_PER_WR	4
+
+static u64 device_cap_flags(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+	u64 flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
+		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
+		    IB_DEVICE_MEM_MGT_EXTENSIONS;
+
+	if (MLX5_CAP_GEN(mdev, imaicl))
+		flags |= IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
+	if (MLX5_CAP_GEN(mdev, pkv))
+		flags |= IB_DEVICE_BAD_PKEY_CNTR;
+	if (MLX5_CAP_GEN(mdev, qkv))
+		flags |= IB_DEVICE_BAD_QKEY_CNTR;
+	if (MLX5_CAP_GEN(mdev, apm))
+		flags |= IB_DEVICE_AUTO_PATH_MIG;
+	if (MLX5_CAP_GEN(mdev, end_pad))
+		flags |= IB_DEVICE_PCI_WRITE_END_PADDING;
+	if (dev->caps.has_xrc)
+		flags |= IB_DEVICE_XRC;
+	return flags;
+}
+
+static void device_fill_atomics(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+{
+	const u16 masked = MLX5_IB_MASKED_ATOMIC_OPS;
+
+	if (!dev->caps.atomic_mode)
+		return;
+	props->atomic_cap = IB_ATOMIC_HCA;
+	if ((dev->caps.atomic_ops & masked) == masked)
+		props->masked_atomic_cap = IB_ATOMIC_HCA;
+}
+
+static void device_fill_queue_limits(const struct mlx5_ib_caps *caps, struct ib_device_attr *props)
+{
+	struct mlx5_core_dev *mdev = caps->mdev;
+	int sq_desc = min_t(int, MLX5_CAP_GEN(mdev, max_wqe_sz_sq), MAX_SQ_DESC);
+	int rq_desc = MLX5_CAP_GEN(mdev, max_wqe_sz_rq);
+	int sq_sge = (sq_desc - sizeof(struct mlx5_wqe_ctrl_seg) -
+		      sizeof(struct mlx5_wqe_raddr_seg)) / sizeof(struct mlx5_wqe_data_seg);
+
+	props->max_qp = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
+	props->max_qp_wr = (1 << MLX5_CAP_GEN(mdev, log_max_qp_sz)) / SQ_ENTRIES_PER_WR;
+	props->max_send_sge = sq_sge;
+	props->max_recv_sge = rq_desc / sizeof(struct mlx5_wqe_data_seg);
+	props->max_sge_rd = MLX5_MAX_SGE_RD;
+	props->max_qp_rd_atom = mlx5_ib_max_dest_rd_atomic(caps);
+	props->max_qp_init_rd_atom = mlx5_ib_max_rd_atomic(caps);
+	props->max_res_rd_atom = min_t(u64, INT_MAX, (u64)props->max_qp_rd_atom * props->max_qp);
+	props->max_cq = 1 << MLX5_CAP_GEN(mdev, log_max_cq);
+	props->max_cqe = (1 << MLX5_CAP_GEN(mdev, log_max_cq_sz)) - 1;
+	if (MLX5_CAP_GEN(mdev, cq_moderation)) {
+		props->cq_caps.max_cq_moderation_count = MLX5_MAX_CQ_COUNT;
+		props->cq_caps.max_cq_moderation_period = MLX5_MAX_CQ_PERIOD;
+	}
+}
+
+static void device_fill_srq_limits(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+{
+	if (!dev->caps.has_srq)
+		return;
+	props->max_srq = 1 << MLX5_CAP_GEN(dev->mdev, log_max_srq);
+	props->max_srq_wr = mlx5_ib_max_srq_wr(&dev->caps);
+	props->max_srq_sge = mlx5_ib_max_srq_sge(&dev->caps);
+}
+
+static void device_fill_mcast_limits(struct mlx5_core_dev *mdev, struct ib_device_attr *props)
+{
+	props->max_mcast_grp = 1 << MLX5_CAP_GEN(mdev, log_max_mcg);
+	props->max_mcast_qp_attach = MLX5_CAP_GEN(mdev, max_qp_mcg);
+	props->max_total_mcast_qp_attach = min_t(u64, INT_MAX, (u64)props->max_mcast_grp *
+							       props->max_mcast_qp_attach);
+}
+
+static void device_fill_identity(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	props->sys_image_guid = dev->sys_image_guid;
+	props->fw_ver = (u64)fw_rev_maj(mdev) << 32 | (u32)fw_rev_min(mdev) << 16 |
+			fw_rev_sub(mdev);
+	props->vendor_id = dev->vendor_id;
+	props->vendor_part_id = mdev->pdev->device;
+	props->hw_ver = mdev->pdev->revision;
+}
+
+static int device_respond(const struct mlx5_ib_caps *caps, struct ib_udata *uhw)
+{
+	struct mlx5_ib_query_device_resp resp = {};
+	struct mlx5_core_dev *mdev = caps->mdev;
+
+	resp.response_length = min(uhw->outlen, sizeof(resp));
+	if (MLX5_CAP_GEN(mdev, cqe_compression)) {
+		resp.cqe_comp_caps.max_num = MLX5_CAP_GEN(mdev, cqe_compression_max_num);
+		resp.cqe_comp_caps.supported_format = MLX5_IB_CQE_RES_FORMAT_HASH |
+						      MLX5_IB_CQE_RES_FORMAT_CSUM;
+		if (MLX5_CAP_GEN(mdev, mini_cqe_resp_stride_index))
+			resp.cqe_comp_caps.supported_format |= MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX;
+	}
+	if (MLX5_CAP_GEN(mdev, cqe_compression_128))
+		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP;
+	if (MLX5_CAP_GEN(mdev, cqe_128_always))
+		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
+	if (MLX5_CAP_GEN(mdev, qp_packet_based))
+		resp.flags |= MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
+	/* libmlx5 asks the device for which types. */
+	if (mlx5_ib_qp_out_of_order(IB_QPT_RC, caps) ||
+	    mlx5_ib_qp_out_of_order(IB_QPT_UC, caps) ||
+	    mlx5_ib_qp_out_of_order(IB_QPT_UD, caps) ||
+	    mlx5_ib_qp_out_of_order(IB_QPT_XRC_INI, caps))
+		resp.flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_OOO_DP;
+	return ib_respond_udata(uhw, resp);
+}
+
+/**
+ * mlx5_ib_query_device - attributes of the device
+ * @ibdev: device
+ * @props: the attributes; those of verbs that the driver does not have are 0
+ * @uhw: nothing in; struct mlx5_ib_query_device_resp out, truncated to the caller's
+ *	buffer
+ *
+ * Implements ibv_query_device(3). Sends no command.
+ *
+ * Return: 0; -EINVAL for a buffer too short for the response's own length;
+ * -EOPNOTSUPP for a request that is not empty; -EFAULT.
+ */
+int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
+			 struct ib_udata *uhw)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibdev);
+	struct mlx5_core_dev *mdev = dev->mdev;
+	int err;
+
+	if (uhw && uhw->outlen &&
+	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
+		return -EINVAL;
+	err = ib_is_udata_in_empty(uhw);
+	if (err)
+		return err;
+
+	memset(props, 0, sizeof(*props));
+	device_fill_identity(dev, props);
+	device_fill_queue_limits(&dev->caps, props);
+	device_fill_srq_limits(dev, props);
+	device_fill_mcast_limits(mdev, props);
+	device_fill_atomics(dev, props);
+	props->device_cap_flags = device_cap_flags(dev);
+	props->kernel_cap_flags = IBK_SG_GAPS_REG;
+	if (MLX5_CAP_GEN(mdev, block_lb_mc))
+		props->kernel_cap_flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
+	props->max_mr_size = ~0ULL;
+	props->page_size_cap = ~(BIT_ULL(MLX5_CAP_GEN(mdev, log_pg_sz)) - 1);
+	props->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
+	if (MLX5_CAP_GEN(mdev, imaicl))
+		props->max_mw = props->max_mr;
+	props->max_fast_reg_page_list_len = mlx5_ib_max_fast_reg(&dev->caps, false);
+	props->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
+	props->max_dm_size = mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT) ?
+								 mlx5_ib_max_dm(&dev->caps) : 0;
+	props->max_ah = INT_MAX;
+	props->max_pkeys = dev->caps.pkey_table_len;
+	props->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);
+	props->hca_core_clock = MLX5_CAP_GEN(mdev, device_frequency_khz);
+	props->timestamp_mask = S64_MAX;
+	props->max_sgl_rd = MLX5_CAP_GEN(mdev, max_sgl_for_optimized_performance);
+	mlx5_ib_fill_odp_attr(dev, props);
+
+	return uhw && uhw->outlen ? device_respond(&dev->caps, uhw) : 0;
+}
+
+/**
+ * mlx5_ib_modify_device - change the description of the node
+ * @ibdev: device
+ * @mask: IB_DEVICE_MODIFY_NODE_DESC
+ * @props: the description
+ *
+ * Return: 0; -EOPNOTSUPP for another attribute; or the errno of a firmware
+ * refusal.
+ */
+int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *props)
+{
+	int err;
+
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (!mask)
+		return 0;
+	err = mlx5_fw_access_reg(to_mdev(ibdev), MLX5_REG_NODE_DESC, props->node_desc,
+				 sizeof(props->node_desc), true);
+	if (!err)
+		memcpy(ibdev->node_desc, props->node_desc, sizeof(ibdev->node_desc));
+	return err;
+}
+
+/* ---- sysfs, and what is read at probe --------------------------------------- */
+
+/**
+ * mlx5_ib_get_dev_fw_str - the firmware's version, as text
+ * @ibdev: device
+ * @str: IB_FW_VERSION_NAME_MAX bytes
+ */
+void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	struct mlx5_core_dev *mdev = to_mdev(ibdev)->mdev;
+
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%d.%d.%04d", fw_rev_maj(mdev), fw_rev_min(mdev),
+		 fw_rev_sub(mdev));
+}
+
+static struct mlx5_core_dev *sysfs_to_mdev(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct mlx5_ib_dev, ib_dev)->mdev;
+}
+
+static ssize_t hca_type_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "MT%d\n", sysfs_to_mdev(device)->pdev->device);
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%x\n", sysfs_to_mdev(device)->rev_id);
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+static ssize_t board_id_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%.*s\n", MLX5_BOARD_ID_LEN, sysfs_to_mdev(device)->board_id);
+}
+static DEVICE_ATTR_RO(board_id);
+
+static struct attribute *mlx5_ib_attributes[] = {
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
+	&dev_attr_board_id.attr,
+	NULL,
+};
+
+const struct attribute_group mlx5_ib_attr_group = {
+	.attrs = mlx5_ib_attributes,
+};
+
+/* Keys that the device does not have read as 0. */
+static int device_read_special_mkeys(struct mlx5_ib_dev *dev)
+{
+	u32 out[MLX5_ST_SZ_DW(query_special_contexts_out)] = {};
+	bool has_list_end = MLX5_CAP_GEN(dev->mdev, terminate_scatter_list_mkey);
+	int err;
+
+	if (!MLX5_CAP_GEN(dev->mdev, dump_fill_mkey) && !MLX5_CAP_GEN(dev->mdev, null_mkey) &&
+	    !has_list_end)
+		return 0;
+	err = mlx5_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, 0,
+				   out, sizeof(out));
+	if (err)
+		return err;
+	dev->dump_fill_mkey = MLX5_GET(query_special_contexts_out, out, dump_fill_mkey);
+	dev->null_mkey = MLX5_GET(query_special_contexts_out, out, null_mkey);
+	if (has_list_end)
+		dev->caps.list_end_mkey = MLX5_GET(query_special_contexts_out, out,
+						   terminate_scatter_list_mkey);
+	return 0;
+}
+
+/**
+ * mlx5_ib_init_device_attr - set up the port, and read the attributes that never change
+ * @dev: device, not registered yet
+ *
+ * May sleep.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
+{
+	u32 adapter[MLX5_ST_SZ_DW(query_adapter_out)] = {};
+	int err;
+
+	err = mlx5_ib_init_port(dev);
+	if (err)
+		return err;
+	err = mlx5_fw_access_reg(dev, MLX5_REG_NODE_DESC, dev->ib_dev.node_desc,
+				 sizeof(dev->ib_dev.node_desc), false);
+	if (err)
+		return err;
+	err = mlx5_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_ADAPTER, 0, adapter,
+				   sizeof(adapter));
+	if (err)
+		return err;
+	dev->vendor_id = MLX5_GET(query_adapter_out, adapter, query_adapter_struct.ieee_vendor_id);
+	return device_read_special_mkeys(dev);
+}
