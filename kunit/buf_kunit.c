@@ -135,7 +135,8 @@ static void refused_internal_cq_leaves_nothing(struct kunit *test)
 	for (n = 1; n <= 2; n++) {
 		mock->num_commands = 0;
 		mock->refuse = n;
-		KUNIT_EXPECT_EQ(test, mlx5_ib_internal_cq_create(mock->dev, &cq, 3), mock->refuse_err);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_internal_cq_create(mock->dev, &cq, 3),
+				mock->refuse_err);
 		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), 0, "refusal %u", n);
 		KUNIT_EXPECT_EQ_MSG(test, mock->num_queue_mems, 0, "refusal %u", n);
 	}

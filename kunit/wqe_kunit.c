@@ -15,7 +15,6 @@
 #include "../layout_umr.h"
 #include "../layout_wq.h"
 #include "../layout_wqe.h"
-#include "../layout_wr.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbell records of processes: the words in a process's memory from which the device reads how far
- * a queue has been filled or emptied. Each page that holds records is pinned once, however many
+ * Doorbell records of processes: the words in a process's memory from which the device reads how
+ * far a queue has been filled or emptied. Each page that holds records is pinned once, however many
  * records lie in it, and found by its number and address space.
  */
 

@@ -25,7 +25,8 @@
  *
  * Return: 0 or a negative errno; after an error nothing is left.
  */
-int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq, u8 log_cqes)
+int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq,
+			       u8 log_cqes)
 {
 	u32 cqc[MLX5_ST_SZ_DW(cqc)] = {};
 	int err;

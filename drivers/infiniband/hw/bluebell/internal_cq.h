@@ -32,7 +32,8 @@ struct mlx5_ib_internal_cq {
 	u32 pdn;
 };
 
-int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq, u8 log_cqes);
+int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq,
+			       u8 log_cqes);
 void mlx5_ib_internal_cq_destroy(struct mlx5_ib_internal_cq *cq);
 
 #endif /* BLUEBELL_INTERNAL_CQ_H */

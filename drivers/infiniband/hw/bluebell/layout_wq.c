@@ -46,7 +46,7 @@ static bool wq_has_wqes(u32 count, const struct mlx5_ib_caps *caps)
 }
 
 static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
-		      const struct mlx5_ib_caps *caps)
+			const struct mlx5_ib_caps *caps)
 {
 	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
 	const struct ib_qp_cap asked = init->cap;
@@ -62,7 +62,8 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 
 	if (!wq_has_wqes(ucmd->rq_wqe_count, caps))
 		return -EINVAL;
-	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE || ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE ||
+	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
+	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE ||
 	    1U << ucmd->rq_wqe_shift > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
 		return -EINVAL;
 
