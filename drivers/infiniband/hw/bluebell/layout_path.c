@@ -14,6 +14,7 @@
 #include <linux/string.h>
 
 #include "layout_path.h"
+#include "refuse.h"
 
 #define MAX_SL			15
 #define MAX_PATH_BITS		127
@@ -79,15 +80,13 @@ u8 mlx5_ib_rate_from_hw(u8 code)
  */
 int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
 {
+	u32 flow = rdma_ah_get_ah_flags(ah) & IB_AH_GRH ? rdma_ah_read_grh(ah)->flow_label : 0;
 	u8 rate = rdma_ah_get_static_rate(ah);
 
-	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS)
-		return -EINVAL;
-	if (rate != IB_RATE_PORT_CURRENT && ib_rate_to_mbps(rate) < 0)
-		return -EINVAL;
-	if ((rdma_ah_get_ah_flags(ah) & IB_AH_GRH) &&
-	    rdma_ah_read_grh(ah)->flow_label > MAX_FLOW_LABEL)
-		return -EINVAL;
+	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS ||
+	    flow > MAX_FLOW_LABEL || (rate != IB_RATE_PORT_CURRENT && ib_rate_to_mbps(rate) < 0))
+		return refuse(-EINVAL, "address with SL %u, path bits %u, flow label %#x, rate %u",
+			      rdma_ah_get_sl(ah), rdma_ah_get_path_bits(ah), flow, rate);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "layout_path.h"
 #include "layout_qp.h"
 #include "layout_wq.h"
+#include "refuse.h"
 
 /* UD messages are one packet: the context gets the largest MTU there is. */
 #define UD_LOG_MSG_MAX		12
@@ -36,6 +37,10 @@
 #define CROSS_CHANNEL_FLAGS					\
 	(IB_QP_CREATE_CROSS_CHANNEL | IB_QP_CREATE_MANAGED_SEND |	\
 	 IB_QP_CREATE_MANAGED_RECV)
+
+#define CREATE_FLAGS						\
+	(IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | CROSS_CHANNEL_FLAGS |	\
+	 IB_QP_CREATE_PCI_WRITE_END_PADDING)
 
 #define OPT_ACCESS (MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
 
@@ -61,19 +66,17 @@ static int qp_check_create_flags(const struct ib_qp_init_attr *init,
 {
 	u32 flags = init->create_flags;
 
-	if (flags & ~(IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | CROSS_CHANNEL_FLAGS |
-		      IB_QP_CREATE_PCI_WRITE_END_PADDING))
-		return -EOPNOTSUPP;
-	if (flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) {
-		if (init->qp_type != IB_QPT_UD)
-			return -EINVAL;
-		if (!MLX5_CAP_GEN(caps->mdev, block_lb_mc))
-			return -EOPNOTSUPP;
-	}
+	if (flags & ~CREATE_FLAGS)
+		return refuse(-EOPNOTSUPP, "QP flags %#x, known are %#x", flags, CREATE_FLAGS);
+	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) && init->qp_type != IB_QPT_UD)
+		return refuse(-EINVAL, "no multicast to block for QP type %d", init->qp_type);
+	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) &&
+	    !MLX5_CAP_GEN(caps->mdev, block_lb_mc))
+		return refuse(-EOPNOTSUPP, "the device has no block_lb_mc");
 	if ((flags & CROSS_CHANNEL_FLAGS) && !MLX5_CAP_GEN(caps->mdev, cd))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no cross channel (cd)");
 	if ((flags & IB_QP_CREATE_PCI_WRITE_END_PADDING) && !MLX5_CAP_GEN(caps->mdev, end_pad))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no padding of writes (end_pad)");
 	return 0;
 }
 
@@ -159,17 +162,18 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 {
 	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
 	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
-		return -EINVAL;
+		return refuse(-EINVAL, "QP with driver flags %#x, known are %#x; reserved %#x",
+			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved);
 	/* Both say which doorbell register to use. */
 	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
-		return -EINVAL;
+		return refuse(-EINVAL, "QP that names a bfreg and a UAR");
 	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
-		return -EINVAL;
+		return refuse(-EINVAL, "the device has no wq_signature");
 	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE) {
 		if (init->qp_type != IB_QPT_RC)
-			return -EINVAL;
+			return refuse(-EINVAL, "no packet credits in QP type %d", init->qp_type);
 		if (!MLX5_CAP_GEN(caps->mdev, qp_packet_based))
-			return -EOPNOTSUPP;
+			return refuse(-EOPNOTSUPP, "the device has no qp_packet_based");
 	}
 	return qp_check_create_flags(init, caps);
 }
@@ -184,10 +188,12 @@ int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
  */
 int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
 {
-	if (!cqe_version)
-		return !given || uidx == MLX5_IB_DEFAULT_UIDX ? 0 : -EINVAL;
 	/* The index that means "none" cannot be looked up by the library. */
-	return given && uidx < MLX5_IB_DEFAULT_UIDX ? 0 : -EINVAL;
+	if (cqe_version ? given && uidx < MLX5_IB_DEFAULT_UIDX :
+			  !given || uidx == MLX5_IB_DEFAULT_UIDX)
+		return 0;
+	return refuse(-EINVAL, "user index 0x%x (%s) with CQEs of version %u", uidx,
+		      given ? "given" : "not given", cqe_version);
 }
 
 /**
@@ -352,9 +358,11 @@ static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
 static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_caps *caps)
 {
 	if (!MLX5_CAP_GEN(caps->mdev, apm))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no alternate paths (apm)");
 	if (attr->alt_pkey_index >= caps->pkey_table_len || attr->alt_timeout > MAX_TIMEOUT)
-		return -EINVAL;
+		return refuse(-EINVAL, "alternate P_Key index %u of %u, timeout %u, at most %u",
+			      attr->alt_pkey_index, caps->pkey_table_len, attr->alt_timeout,
+			      MAX_TIMEOUT);
 	return mlx5_ib_check_ah(&attr->alt_ah_attr);
 }
 
@@ -364,10 +372,11 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 	int err;
 
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= caps->pkey_table_len)
-		return -EINVAL;
+		return refuse(-EINVAL, "P_Key index %u of %u", attr->pkey_index,
+			      caps->pkey_table_len);
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
-		return -EINVAL;
+		return refuse(-EINVAL, "path_mtu is %d, not 1 to 5", attr->path_mtu);
 	if (mask & IB_QP_AV) {
 		err = mlx5_ib_check_ah(&attr->ah_attr);
 		if (err)
@@ -375,9 +384,9 @@ static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct m
 	}
 	if (mask & IB_QP_PATH_MIG_STATE) {
 		if (attr->path_mig_state > IB_MIG_ARMED)
-			return -EINVAL;
+			return refuse(-EINVAL, "path_mig_state is %d", attr->path_mig_state);
 		if (attr->path_mig_state != IB_MIG_MIGRATED && !MLX5_CAP_GEN(caps->mdev, apm))
-			return -EOPNOTSUPP;
+			return refuse(-EOPNOTSUPP, "the device cannot migrate paths (apm)");
 	}
 	return mask & IB_QP_ALT_PATH ? qp_check_alt_path(attr, caps) : 0;
 }
@@ -404,6 +413,12 @@ u32 mlx5_ib_max_dest_rd_atomic(const struct mlx5_ib_caps *caps)
 	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_ra_res_qp), MAX_LOG_RD_ATOMIC);
 }
 
+static int qp_check_max(int given, const char *what, u32 value, u32 max)
+{
+	return !given || value <= max ? 0 :
+	       refuse(-EINVAL, "%s is %u, at most %u", what, value, max);
+}
+
 /**
  * mlx5_ib_qp_check_attr - check the attributes of a state change
  * @mod: the change; that it is legal and complete has been checked
@@ -416,29 +431,26 @@ int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5
 {
 	const struct ib_qp_attr *attr = mod->attr;
 	int mask = mod->mask;
+	int err;
 
-	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num & ~QPN_MASK)
-		return -EINVAL;
-	if ((mask & IB_QP_TIMEOUT) && attr->timeout > MAX_TIMEOUT)
-		return -EINVAL;
-	if ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > MAX_RETRY)
-		return -EINVAL;
-	if ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > MAX_RETRY)
-		return -EINVAL;
-	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > MAX_RNR_TIMER)
-		return -EINVAL;
-	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > mlx5_ib_max_rd_atomic(caps))
-		return -EINVAL;
-	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
-	    attr->max_dest_rd_atomic > mlx5_ib_max_dest_rd_atomic(caps))
-		return -EINVAL;
-	if (mask & IB_QP_ACCESS_FLAGS) {
-		if (attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
-			return -EINVAL;
-		if ((attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) &&
-		    qp_is_reliable(mod->type) && !caps->atomic_mode)
-			return -EOPNOTSUPP;
-	}
+	err = qp_check_max(mask & IB_QP_DEST_QPN, "dest_qp_num", attr->dest_qp_num, QPN_MASK) ?:
+	      qp_check_max(mask & IB_QP_TIMEOUT, "timeout", attr->timeout, MAX_TIMEOUT) ?:
+	      qp_check_max(mask & IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, MAX_RETRY) ?:
+	      qp_check_max(mask & IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, MAX_RETRY) ?:
+	      qp_check_max(mask & IB_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer,
+			   MAX_RNR_TIMER) ?:
+	      qp_check_max(mask & IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic,
+			   mlx5_ib_max_rd_atomic(caps)) ?:
+	      qp_check_max(mask & IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
+			   attr->max_dest_rd_atomic, mlx5_ib_max_dest_rd_atomic(caps));
+	if (err)
+		return err;
+	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
+		return refuse(-EINVAL, "access %#x, known is %#x", attr->qp_access_flags,
+			      IB_ACCESS_SUPPORTED);
+	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC &&
+	    qp_is_reliable(mod->type) && !caps->atomic_mode)
+		return refuse(-EOPNOTSUPP, "the device has no atomic operations");
 	return qp_check_path(attr, mask, caps);
 }
 
