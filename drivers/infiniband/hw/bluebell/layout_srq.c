@@ -14,6 +14,7 @@
 
 #include "caps.h"
 #include "layout_srq.h"
+#include "refuse.h"
 
 /* A WQE names the next one in 16 bits, and the interface's SRQC has four for the log. */
 #define MAX_LOG_SIZE		15
@@ -65,11 +66,12 @@ int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_
 			     const struct mlx5_ib_caps *caps)
 {
 	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->has_xrc))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "SRQ of type %d, XRC is %d", type, caps->has_xrc);
 	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
-		return -EINVAL;
+		return refuse(-EINVAL, "SRQ with driver flags %#x, reserved %#x and %#x",
+			      ucmd->flags, ucmd->reserved0, ucmd->reserved1);
 	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
-		return -EINVAL;
+		return refuse(-EINVAL, "the device has no wq_signature");
 	return 0;
 }
 
@@ -93,13 +95,15 @@ int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
 
 	*wq = (struct mlx5_ib_srq_layout){};
 	if (attr->max_wr > mlx5_ib_max_srq_wr(caps) || attr->max_sge > mlx5_ib_max_srq_sge(caps))
-		return -EINVAL;
+		return refuse(-EINVAL, "SRQ of %u requests of %u entries, at most %u of %u",
+			      attr->max_wr, attr->max_sge, mlx5_ib_max_srq_wr(caps),
+			      mlx5_ib_max_srq_sge(caps));
 
 	stride = sizeof(struct mlx5_wqe_srq_next_seg) +
 		 attr->max_sge * sizeof(struct mlx5_wqe_data_seg);
 	stride = roundup_pow_of_two(max(stride, MIN_STRIDE));
 	if (type == IB_SRQT_XRC && stride > XRC_MAX_STRIDE)
-		return -EINVAL;
+		return refuse(-EINVAL, "XRC SRQ with WQEs of %u bytes", stride);
 	wq->wqe_cnt = roundup_pow_of_two(attr->max_wr + 1);
 	wq->wqe_shift = ilog2(stride);
 	wq->max_gs = (stride - sizeof(struct mlx5_wqe_srq_next_seg)) /

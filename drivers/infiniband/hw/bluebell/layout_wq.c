@@ -13,6 +13,7 @@
 #include "caps.h"
 #include "layout_umr.h"
 #include "layout_wq.h"
+#include "refuse.h"
 
 #define DS_SIZE		MLX5_SEND_WQE_DS
 /* qpc.log_rq_stride has three bits. */
@@ -48,6 +49,7 @@ static bool wq_has_wqes(u32 count, const struct mlx5_ib_caps *caps)
 static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
 			const struct mlx5_ib_caps *caps)
 {
+	u32 max_bytes = MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq);
 	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
 	const struct ib_qp_cap asked = init->cap;
 	u32 entries;
@@ -56,25 +58,27 @@ static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_creat
 	init->cap.max_recv_sge = 0;
 	/* With an SRQ, capacities of a receive queue are ignored; an initiator has none. */
 	if (init->srq || init->qp_type == IB_QPT_XRC_INI)
-		return ucmd->rq_wqe_count ? -EINVAL : 0;
+		return !ucmd->rq_wqe_count ? 0 :
+		       refuse(-EINVAL, "%u receive WQEs of a QP without them", ucmd->rq_wqe_count);
 	if (!ucmd->rq_wqe_count)
-		return asked.max_recv_wr ? -EINVAL : 0;
+		return !asked.max_recv_wr ? 0 :
+		       refuse(-EINVAL, "no receive WQEs for %u requests", asked.max_recv_wr);
 
-	if (!wq_has_wqes(ucmd->rq_wqe_count, caps))
-		return -EINVAL;
-	if (ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
-	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE ||
-	    1U << ucmd->rq_wqe_shift > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
-		return -EINVAL;
+	if (!wq_has_wqes(ucmd->rq_wqe_count, caps) ||
+	    ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
+	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE || 1U << ucmd->rq_wqe_shift > max_bytes)
+		return refuse(-EINVAL, "receive queue of %u WQEs of 2^%u bytes, at most %u of %u",
+			      ucmd->rq_wqe_count, ucmd->rq_wqe_shift, mlx5_ib_max_wqes(caps),
+			      max_bytes);
 
 	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
-	if (entries <= sig)
-		return -EINVAL;
+	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
+	    asked.max_recv_sge > entries - sig)
+		return refuse(-EINVAL, "%u receives of %u segments, the queue has %u of %d",
+			      asked.max_recv_wr, asked.max_recv_sge, ucmd->rq_wqe_count,
+			      (int)(entries - sig));
 	init->cap.max_recv_wr = ucmd->rq_wqe_count;
 	init->cap.max_recv_sge = entries - sig;
-	if (asked.max_recv_wr > init->cap.max_recv_wr ||
-	    asked.max_recv_sge > init->cap.max_recv_sge)
-		return -EINVAL;
 	return 0;
 }
 
@@ -101,15 +105,15 @@ int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_crea
 	err = calc_user_rq(init, ucmd, caps);
 	if (err)
 		return err;
-	if (ucmd->sq_wqe_count && !wq_has_wqes(ucmd->sq_wqe_count, caps))
-		return -EINVAL;
 	/* Each request takes at least one basic block. */
-	if (init->cap.max_send_wr > ucmd->sq_wqe_count)
-		return -EINVAL;
+	if ((ucmd->sq_wqe_count && !wq_has_wqes(ucmd->sq_wqe_count, caps)) ||
+	    init->cap.max_send_wr > ucmd->sq_wqe_count)
+		return refuse(-EINVAL, "%u requests in a send queue of %u blocks, at most %u",
+			      init->cap.max_send_wr, ucmd->sq_wqe_count, mlx5_ib_max_wqes(caps));
 
 	rq_size = ucmd->rq_wqe_count << ucmd->rq_wqe_shift;
 	if (ucmd->sq_wqe_count && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))
-		return -EINVAL;
+		return refuse(-EINVAL, "send queue behind %u bytes of receive queue", rq_size);
 	return rq_size + ucmd->sq_wqe_count * MLX5_SEND_WQE_BB;
 }
 
@@ -161,12 +165,13 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return 0;
 	}
 	if (asked > most)
-		return -EINVAL;
+		return refuse(-EINVAL, "send WQE of %llu bytes, at most %u", asked, most);
 	blocks = DIV_ROUND_UP((u32)asked, MLX5_SEND_WQE_BB);
 	count = (u64)init->cap.max_send_wr * blocks;
 	/* First, because roundup_pow_of_two() has no result beyond an unsigned long. */
 	if (count > mlx5_ib_max_wqes(caps))
-		return -EINVAL;
+		return refuse(-EINVAL, "send queue of %llu blocks, at most %u", count,
+			      mlx5_ib_max_wqes(caps));
 
 	/* What fits in the blocks anyhow may be used. */
 	bytes = min(blocks * MLX5_SEND_WQE_BB, most);
@@ -182,6 +187,7 @@ static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
 		   struct mlx5_ib_wq_layout *wq)
 {
+	u32 max_bytes = MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq);
 	u32 sges = max(init->cap.max_recv_sge, 1);
 	u32 count, stride;
 	u64 asked;
@@ -192,15 +198,14 @@ static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps
 		return 0;
 	}
 	asked = (u64)sges * sizeof(struct mlx5_wqe_data_seg);
-	if (asked > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
-		return -EINVAL;
+	if (asked > max_bytes || roundup_pow_of_two((u32)asked) > max_bytes)
+		return refuse(-EINVAL, "receive WQE of %llu bytes, at most %u", asked, max_bytes);
 	stride = roundup_pow_of_two((u32)asked);
-	if (stride > MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq))
-		return -EINVAL;
 	/* The send queue, which follows, starts at a basic block. */
 	count = max_t(u32, init->cap.max_recv_wr, DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
 	if (count > mlx5_ib_max_wqes(caps))
-		return -EINVAL;
+		return refuse(-EINVAL, "receive queue of %u WQEs, at most %u", count,
+			      mlx5_ib_max_wqes(caps));
 	count = roundup_pow_of_two(count);
 
 	wq->rq_count = count;

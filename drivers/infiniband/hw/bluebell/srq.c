@@ -16,6 +16,7 @@
 #include "layout_qp.h"
 #include "orphan.h"
 #include "queue_cmd.h"
+#include "refuse.h"
 #include "srq.h"
 #include "srq_ring.h"
 #include "umem.h"
@@ -142,9 +143,9 @@ static int srq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq)
 
 	/* Kernel consumers have no XRC, and a WQE of theirs does not cross pages. */
 	if (srq->ibsrq.srq_type != IB_SRQT_BASIC)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "SRQ of type %d", srq->ibsrq.srq_type);
 	if (srq->wq.wqe_shift > PAGE_SHIFT)
-		return -EINVAL;
+		return refuse(-EINVAL, "SRQ with WQEs of 2^%u bytes", srq->wq.wqe_shift);
 	err = mlx5_ib_queue_mem_alloc(dev, &srq->mem, srq->wq.wqe_cnt << srq->wq.wqe_shift);
 	if (err)
 		return err;
@@ -206,7 +207,7 @@ int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, stru
 	int err;
 
 	if (!dev->caps.has_srq)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "the device has no SRQs that the driver knows");
 	err = udata ? srq_parse_request(dev, srq, udata, &ucmd) : 0;
 	if (err)
 		return err;
@@ -249,11 +250,12 @@ int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (err)
 		return err;
 	if (mask & ~IB_SRQ_LIMIT)
-		return -EINVAL;
+		return refuse(-EINVAL, "an SRQ cannot change attributes %#x", mask);
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
 	if (attr->srq_limit >= srq->wq.wqe_cnt)
-		return -EINVAL;
+		return refuse(-EINVAL, "SRQ limit of %u, at most %u", attr->srq_limit,
+			      srq->wq.wqe_cnt - 1);
 	return srq->ops->arm(to_mdev(ibsrq->device), srq->rsc.uid, srq->rsc.num, attr->srq_limit);
 }
 
