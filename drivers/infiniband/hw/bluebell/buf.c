@@ -11,6 +11,7 @@
 #include "bluebell.h"
 #include "buf.h"
 #include "doorbell.h"
+#include "refuse.h"
 
 static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 {
@@ -22,11 +23,12 @@ static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
 	 * ib_umem_release() takes off the process's account would be another.
 	 */
 	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
-		return -EINVAL;
+		return refuse(-EINVAL, "queue at %#lx, not aligned to %u bytes",
+			      buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT);
 	pgsz = ib_umem_find_best_pgoff(buf->umem, MLX5_IB_QUEUE_PAGE_SIZES,
 				       ~(u64)(MLX5_IB_QUEUE_ALIGNMENT - 1));
 	if (!pgsz)
-		return -EINVAL;
+		return refuse(-EINVAL, "no page size fits a queue at %#lx", buf->umem->address);
 	return mlx5_ib_quantize_geometry(ib_umem_start_dma_addr(buf->umem), pgsz, max_offset,
 					 &buf->geo);
 }

@@ -17,6 +17,7 @@
 #include "layout_srq.h"
 #include "odp.h"
 #include "port.h"
+#include "refuse.h"
 
 /* The device reads longer descriptors in more than one step. */
 #define MAX_SQ_DESC		512
@@ -161,7 +162,7 @@ int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
 
 	if (uhw && uhw->outlen &&
 	    uhw->outlen < offsetofend(struct mlx5_ib_query_device_resp, response_length))
-		return -EINVAL;
+		return refuse(-EINVAL, "device attributes in %zu bytes", uhw->outlen);
 	err = ib_is_udata_in_empty(uhw);
 	if (err)
 		return err;
@@ -210,7 +211,7 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 	int err;
 
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "a device cannot change attributes %#x", mask);
 	if (!mask)
 		return 0;
 	err = mlx5_fw_access_reg(to_mdev(ibdev), MLX5_REG_NODE_DESC, props->node_desc,

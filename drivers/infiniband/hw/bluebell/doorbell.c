@@ -15,6 +15,7 @@
 
 #include "bluebell.h"
 #include "doorbell.h"
+#include "refuse.h"
 #include "trace.h"
 #include "umem.h"
 
@@ -111,9 +112,9 @@ int mlx5_ib_db_map_user(struct mlx5_ib_ucontext *context, u64 virt, struct mlx5_
 	struct mlx5_ib_user_db_page *page;
 
 	if (!IS_ALIGNED(virt, DB_RECORD_SIZE))
-		return -EINVAL;
+		return refuse(-EINVAL, "doorbell record at %#llx", virt);
 	if (overflows_type(virt, unsigned long))
-		return -EOVERFLOW;
+		return refuse(-EOVERFLOW, "doorbell record at %#llx", virt);
 
 	guard(mutex)(&context->db_lock);
 	page = db_find_page(context, virt >> PAGE_SHIFT);

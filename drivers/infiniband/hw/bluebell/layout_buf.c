@@ -10,6 +10,7 @@
 #include <linux/mlx5/device.h>
 
 #include "layout_buf.h"
+#include "refuse.h"
 
 /**
  * mlx5_ib_quantize_geometry - largest page whose offset a context can express
@@ -42,5 +43,6 @@ int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
 		geo->page_offset = offset >> (shift - MLX5_IB_PAGE_OFFSET_SHIFT);
 		return 0;
 	}
-	return -EINVAL;
+	return refuse(-EINVAL, "queue %u bytes into a page, at most %u times 64 are possible",
+		      (u32)(dma_addr & (MLX5_ADAPTER_PAGE_SIZE - 1)), max_offset);
 }

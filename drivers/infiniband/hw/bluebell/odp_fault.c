@@ -16,6 +16,7 @@
 #include "layout_odp.h"
 #include "mkey_pool.h"
 #include "odp_internal.h"
+#include "refuse.h"
 #include "rsc.h"
 #include "umr.h"
 #include "umr_qp.h"
@@ -541,7 +542,7 @@ int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
 		return err;
 	/* Pages can be mapped and unmapped by UMR only. */
 	if (mlx5_ib_umr_is_gone(dev))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "paging without UMR, which does not work any more");
 	ACQUIRE(mutex_kill, lock)(&odp->start_lock);
 	err = ACQUIRE_ERR(mutex_kill, &lock);
 	if (err || odp->eq)

@@ -15,6 +15,7 @@
 
 #include "bluebell.h"
 #include "port.h"
+#include "refuse.h"
 
 /* How a port of the device is accessed; NULL if this driver cannot. */
 static const struct mlx5_ib_port_ops *port_find_ops(struct mlx5_core_dev *mdev)
@@ -102,7 +103,7 @@ int mlx5_ib_modify_port(struct ib_device *ibdev, u32 num, int mask, struct ib_po
 	u32 select = props->set_port_cap_mask | props->clr_port_cap_mask;
 
 	if (mask)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "a port cannot change attributes %#x", mask);
 	return select ? port->ops->modify(port, props->set_port_cap_mask, select) : 0;
 }
 
@@ -191,7 +192,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *
 	if (err)
 		return err;
 	if (!rdma_is_port_valid(uctx->device, num))
-		return -EINVAL;
+		return refuse(-EINVAL, "the device has no port %u", num);
 	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_PORT, &info, sizeof(info));
 }
 

@@ -11,6 +11,7 @@
 #include "bluebell.h"
 #include "fw.h"
 #include "port.h"
+#include "refuse.h"
 
 /* IB_WIDTH_* of each MLX5_PTYS_WIDTH_*, by the number of its bit. */
 static const u8 port_widths[] = {
@@ -156,7 +157,8 @@ static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 	if (err)
 		return err;
 	if (select & ~rep.cap_mask1_perm)
-		return -EINVAL;
+		return refuse(-EINVAL, "port capabilities %#x, those that can change are %#x",
+			      select, rep.cap_mask1_perm);
 	return mlx5_fw_set_hca_vport_caps(port->dev, port->num, caps, select);
 }
 
