@@ -94,6 +94,8 @@ struct mlx5_ib_port {
  * @rsc_table: finds queues that the device names by number
  * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number
  * @failed: the device completes nothing any more; what is posted on @kernel_qps is flushed
+ * @kept: firmware has refused to destroy an object, which ib_core may have left behind: what the
+ *	driver keeps of it at the end is no mistake of the driver
  * @mkeys: slots of all memory keys by index, see mkey_table.c
  * @mkey_variant: low byte of the next memory key, so that a new key differs from
  *	a destroyed one of the same index
@@ -138,6 +140,7 @@ struct mlx5_ib_dev {
 	struct mlx5_ib_rsc_table rsc_table;
 	struct xarray kernel_qps;
 	bool failed;
+	bool kept;
 	struct xarray mkeys;
 	atomic_t mkey_variant;
 	struct mutex first_use; /* dm, umr, mkey_pool, xrc */

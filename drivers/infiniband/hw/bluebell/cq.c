@@ -456,10 +456,12 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	mlx5_ib_event_pause(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
 	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
 	mlx5_ib_event_settle(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, err);
-	if (err)
+	if (err) {
+		WRITE_ONCE(dev->kept, true);
 		mlx5_ib_bell_add(cq->mem.context, &cq->bell);
-	else
+	} else {
 		mlx5_ib_queue_mem_unmap_user(&cq->mem);
+	}
 	return err;
 }
 

@@ -31,7 +31,7 @@
 static void devx_free_answer(struct mlx5_ib_ucontext *context,
 			     struct mlx5_ib_devx_async_answer *answer)
 {
-	atomic_sub(answer->bytes, &context->async_bytes);
+	WARN_ON_ONCE(atomic_sub_return(answer->bytes, &context->async_bytes) < 0);
 	kvfree(answer);
 }
 
@@ -193,7 +193,7 @@ ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t coun
 	if (count < first->len)
 		return refuse(-EINVAL, "read of %zu bytes, the answer has %u", count, first->len);
 	list_del(&first->node);
-	atomic_sub(first->bytes, &file->context->async_bytes);
+	WARN_ON_ONCE(atomic_sub_return(first->bytes, &file->context->async_bytes) < 0);
 	*answer = first;
 	return first->len;
 }

@@ -90,6 +90,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_le
 
 static struct mlx5_ib_table_key *devx_table_key(struct mlx5_ib_devx_obj *obj)
 {
+	WARN_ON_ONCE(obj->form != MLX5_IB_DEVX_WITH_KEY);
 	return &container_of(obj, struct mlx5_ib_devx_key, obj)->key;
 }
 

@@ -82,6 +82,7 @@ static_assert(!offsetof(struct mlx5_ib_devx_key, obj));
 
 static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
 {
+	WARN_ON_ONCE(obj->form != MLX5_IB_DEVX_WITH_MCQ);
 	return container_of(obj, struct mlx5_ib_devx_cq, obj);
 }
 

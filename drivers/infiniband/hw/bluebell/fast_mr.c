@@ -53,10 +53,6 @@ struct fast_mr {
 /* Bytes of a piece at most: the count has 31 bits. */
 #define MAX_PIECE	GENMASK_ULL(30, 0)
 
-static struct fast_mr *to_fast_mr(struct ib_mr *ibmr)
-{
-	return container_of(to_mmr(ibmr), struct fast_mr, mr);
-}
 
 /*
  * Kernel consumers do not try to deregister a region twice, and the protection domain cannot be
@@ -153,6 +149,12 @@ static const struct mlx5_ib_mr_ops fast_mr_ops = {
 	.kind = "opened by work requests",
 	.dereg = fast_mr_dereg,
 };
+
+static struct fast_mr *to_fast_mr(struct ib_mr *ibmr)
+{
+	WARN_ON_ONCE(to_mmr(ibmr)->ops != &fast_mr_ops);
+	return container_of(to_mmr(ibmr), struct fast_mr, mr);
+}
 
 static struct fast_mr *fast_mr_alloc(struct ib_device *ibdev, bool gaps, u32 max_num_sg)
 {

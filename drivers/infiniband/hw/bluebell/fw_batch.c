@@ -200,6 +200,7 @@ void mlx5_ib_fw_batch_wait(struct mlx5_ib_fw_batch *batch)
 void mlx5_ib_fw_batch_free(struct mlx5_ib_fw_batch *batch)
 {
 	mlx5_ib_fw_batch_wait(batch);
+	WARN_ON_ONCE(batch->used);
 	/* A callback has woken this task, but mlx5_core may still use the context. */
 	mlx5_cmd_cleanup_async_ctx(&batch->ctx);
 	kfree(batch);

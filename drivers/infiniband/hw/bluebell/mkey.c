@@ -331,6 +331,8 @@ int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
 
 	mlx5_ib_mkey_retire(dev, mkey);
 	err = mkey_release(dev, mkey);
+	if (err)
+		WRITE_ONCE(dev->kept, true);
 	if (err && type != MLX5_IB_MKEY_PRIVATE)
 		mlx5_ib_mkey_publish(dev, mkey, type);
 	return err;

@@ -237,7 +237,7 @@ bool mlx5_ib_mkey_pool_keep(struct mlx5_ib_dev *dev, int class, u32 key)
 	scoped_guard(spinlock, &mc->lock) {
 		if (!mkey_class_wants(pool, mc) || !mkey_class_push(mc, key))
 			return false;
-		mc->use.in_use--;
+		WARN_ON_ONCE(!mc->use.in_use--);
 	}
 	queue_delayed_work(system_dfl_wq, &pool->ageing, AGEING_PERIOD);
 	return true;
@@ -271,7 +271,7 @@ void mlx5_ib_mkey_pool_forget(struct mlx5_ib_dev *dev, int class)
 	if (class < 0)
 		return;
 	scoped_guard(spinlock, &dev->mkey_pool->classes[class].lock)
-		dev->mkey_pool->classes[class].use.in_use--;
+		WARN_ON_ONCE(!dev->mkey_pool->classes[class].use.in_use--);
 	queue_delayed_work(system_dfl_wq, &dev->mkey_pool->ageing, AGEING_PERIOD);
 }
 
@@ -395,7 +395,7 @@ static void mkey_pool_destroy(struct mlx5_ib_mkey_pool *pool)
 	disable_delayed_work_sync(&pool->ageing);
 	disable_work_sync(&pool->upkeep);
 	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
-		WARN_ON(mc->use.in_use);
+		WARN_ON(mc->use.in_use && !pool->dev->kept);
 		while (mc->use.free)
 			mlx5_ib_mkey_table_discard(pool->dev, MLX5_IB_KERNEL_UID,
 						   mc->keys[--mc->use.free]);

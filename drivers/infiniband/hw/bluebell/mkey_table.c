@@ -139,6 +139,7 @@ void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key)
 void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
 			  enum mlx5_ib_mkey_type type)
 {
+	WARN_ON_ONCE(mkey->type != MLX5_IB_MKEY_PRIVATE);
 	refcount_set(&mkey->refs, 1);
 	mkey->type = type;
 	if (!mkey->destroyed)
@@ -294,6 +295,6 @@ void mlx5_ib_cleanup_mkeys(struct mlx5_ib_dev *dev)
 	void *entry;
 
 	xa_for_each(&dev->mkeys, index, entry)
-		WARN_ON_ONCE(!xa_is_value(entry));
+		WARN_ON_ONCE(!xa_is_value(entry) && !dev->kept);
 	xa_destroy(&dev->mkeys);
 }

@@ -75,6 +75,7 @@ static int uar_page_map(struct mlx5_ib_ucontext *context, struct vm_area_struct 
 	struct rdma_user_mmap_entry *place = uar_page_get_place(context, page, uar);
 	int err;
 
+	WARN_ON_ONCE(uar == MLX5_IB_INVALID_UAR_INDEX);
 	if (IS_ERR(place))
 		return PTR_ERR(place);
 	err = mmap_io(context, vma, mlx5_ib_uar_address(mdev, uar), wc, place);

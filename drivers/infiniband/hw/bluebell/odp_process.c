@@ -160,8 +160,8 @@ bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fau
 void mlx5_ib_odp_process_leave(struct odp_process *process)
 {
 	guard(spinlock)(&process->lock);
-	process->places--;
-	atomic_dec(&process->odp->num_places);
+	WARN_ON_ONCE(!process->places--);
+	WARN_ON_ONCE(atomic_dec_return(&process->odp->num_places) < 0);
 }
 
 /**

@@ -255,8 +255,8 @@ static void odp_tree_put_leaf_locked(struct odp_leaf *leaf)
 	scoped_guard(mutex, &leaf->lock)
 		empty = !leaf->npages || leaf->dead;
 	if (empty) {
-		/* Cannot fail: the caller has a reference to the region. */
-		mlx5_ib_mkey_hold(&mr->mr.mkey);
+		/* The caller has a reference to the region. */
+		WARN_ON_ONCE(!mlx5_ib_mkey_hold(&mr->mr.mkey));
 		/* The caller's reference to the leaf passes to the work. */
 		if (queue_delayed_work(mr->odp->reclaim_wq, &leaf->reclaim, 0))
 			return;

@@ -126,7 +126,10 @@ static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, u32 num)
  */
 void mlx5_ib_rsc_raise(struct mlx5_ib_dev *dev, u8 eqe_type, u32 num)
 {
-	rsc_queue_event(dev, rsc_find_event(eqe_type), num);
+	int event = rsc_find_event(eqe_type);
+
+	if (!WARN_ON_ONCE(event < 0))
+		rsc_queue_event(dev, event, num);
 }
 
 /**
@@ -246,6 +249,8 @@ static void rsc_prepare_destroy(struct mlx5_ib_rsc *rsc)
 static void rsc_finish_destroy(struct mlx5_ib_rsc *rsc, int err)
 {
 	mlx5_ib_event_settle(rsc->dev, rsc_event_type(rsc), rsc->num, err);
+	if (err)
+		WRITE_ONCE(rsc->dev->kept, true);
 	if (err && mlx5_ib_rsc_add(rsc))
 		ibdev_warn_ratelimited(&rsc->dev->ib_dev,
 				       "cannot destroy %s 0x%x (%d), nor keep track of it without memory: its events are ignored from now on\n",
@@ -349,6 +354,6 @@ void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev)
 		return;
 	mlx5_notifier_unregister(dev->mdev, &table->nb);
 	destroy_workqueue(table->wq);
-	WARN_ON(!xa_empty(&table->rscs));
+	WARN_ON(!xa_empty(&table->rscs) && !dev->kept);
 	xa_destroy(&table->rscs);
 }

@@ -257,7 +257,7 @@ void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bel
 		return;
 	trace_bell_del(context, &bell->queue);
 	list_del_init(&bell->node);
-	context->bfregi.num_bells--;
+	WARN_ON_ONCE(!context->bfregi.num_bells--);
 }
 
 /**

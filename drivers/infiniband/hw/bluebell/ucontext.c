@@ -224,12 +224,13 @@ int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
+	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
 
 	ucontext_unlist(context);
 	mlx5_ib_odp_close_context(context);
-	mlx5_ib_orphans_leave_context(to_mdev(uctx->device), context);
-	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages));
-	WARN_ON(!list_empty(&context->bfregi.bells));
+	mlx5_ib_orphans_leave_context(dev, context);
+	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages) && !dev->kept);
+	WARN_ON(!list_empty(&context->bfregi.bells) && !dev->kept);
 	ucontext_free(context);
 	mutex_destroy(&context->db_lock);
 	mutex_destroy(&context->bfregi.lock);
