@@ -126,18 +126,6 @@ unsigned int fabric_port_number(const struct hca *hca)
 }
 
 /**
- * fabric_port_at() - find the port of an HCA
- * @f: the fabric
- * @port: number of the switch's port that it is linked with
- *
- * Return: the port, or NULL if there is none.
- */
-struct fabric_port *fabric_port_at(struct fabric *f, unsigned int port)
-{
-	return port <= SWITCH_PORTS ? f->ports[port] : NULL;
-}
-
-/**
  * fabric_peer() - the HCA at the other end of a link of the switch
  * @f: the fabric
  * @port: number of the switch's port

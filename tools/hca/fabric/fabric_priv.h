@@ -68,17 +68,25 @@ struct fabric {
 	struct packet_queue pool;		/* packets for reuse */
 };
 
+/* The HCA's port that is linked with this port of the switch, or NULL. */
+static inline struct fabric_port *fabric_port_at(struct fabric *f, unsigned int port)
+{
+	return port <= SWITCH_PORTS ? f->ports[port] : NULL;
+}
+
+/* Let the HCA look at its port soon. The caller runs in the HCA's thread. */
+static inline void fabric_wake(struct fabric_port *port)
+{
+	if (port->wake)
+		port->wake(port->hca);
+}
+
 /* ---- Each file calls only files that are before it here. packet.c ---------------------------- */
 
 void fabric_free_packets(struct fabric *f, struct packet_queue *q);
 
-/* ---- fabric.c -------------------------------------------------------------------------------- */
-
-struct fabric_port *fabric_port_at(struct fabric *f, unsigned int port);
-
 /* ---- fabric_room.c --------------------------------------------------------------------------- */
 
-void fabric_wake(struct fabric_port *port);
 void fabric_port_notify(struct fabric_port *port, const struct event_base *base);
 void fabric_wake_waiters(struct fabric *f, struct inbox *in, const struct event_base *base);
 bool fabric_waits(struct hca *hca, unsigned int port);

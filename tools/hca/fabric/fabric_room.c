@@ -8,16 +8,6 @@
 #include "hca.h"
 
 /**
- * fabric_wake() - let an HCA look at its port soon
- * @port: the port of the HCA, in whose thread the caller runs
- */
-void fabric_wake(struct fabric_port *port)
-{
-	if (port->wake)
-		port->wake(port->hca);
-}
-
-/**
  * fabric_port_notify() - let an HCA look at its inbox soon
  * @port: the port of the HCA
  * @base: event loop that the caller runs in

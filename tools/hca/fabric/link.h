@@ -49,8 +49,8 @@ struct link_ops {
 	/* Set the function to call when a packet arrives or there is room again; or NULL. */
 	void (*set_wake)(struct hca *hca, void (*wake)(struct hca *hca));
 	/*
-	 * Give a packet to the management agent of the port itself. Returns false if the packet is
-	 * not for the agent.
+	 * Give a packet to QP0 to the management agent of the port itself. Returns false if the
+	 * packet is not for the agent.
 	 */
 	bool (*manage)(struct hca *hca, const struct packet *p);
 

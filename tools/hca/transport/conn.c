@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A queue pair's connection: its service, what its state allows, and the headers of its packets.
+ * A queue pair's connection: the memory that it may access, and the headers of its packets.
  */
 #include "conn.h"
 #include "hca.h"
@@ -9,51 +9,6 @@
 #include "mkey.h"
 #include "packet.h"
 #include "qp.h"
-
-/**
- * conn_can_send() - tell whether the send queue may start new work
- * @qp: the queue pair
- */
-bool conn_can_send(const struct qp *qp)
-{
-	return qp->state == QPS_RTS;
-}
-
-/**
- * conn_can_receive() - tell whether the queue pair accepts packets
- * @qp: the queue pair
- */
-bool conn_can_receive(const struct qp *qp)
-{
-	switch (qp->state) {
-	case QPS_RTR:
-	case QPS_RTS:
-	case QPS_SQER:
-	case QPS_SQD:
-	case QPS_SQ_DRAINING:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/**
- * conn_reliable() - tell whether the service acknowledges packets and repairs losses
- * @qp: the queue pair
- */
-bool conn_reliable(const struct qp *qp)
-{
-	return qp->type == QPT_RC || qp->type == QPT_XRC;
-}
-
-/**
- * conn_datagram() - tell whether each packet has an address of its own
- * @qp: the queue pair
- */
-bool conn_datagram(const struct qp *qp)
-{
-	return qp->type == QPT_UD || qp->type == QPT_QP0 || qp->type == QPT_QP1;
-}
 
 /**
  * conn_user() - say on whose behalf the queue pair accesses memory

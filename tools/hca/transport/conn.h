@@ -16,10 +16,39 @@ struct packet;
 
 #define QP1_QKEY	0x80010000u
 
-bool conn_reliable(const struct qp *qp);
-bool conn_datagram(const struct qp *qp);
-bool conn_can_send(const struct qp *qp);
-bool conn_can_receive(const struct qp *qp);
+/* Whether the service acknowledges packets and repairs losses. */
+static inline bool conn_reliable(const struct qp *qp)
+{
+	return qp->type == QPT_RC || qp->type == QPT_XRC;
+}
+
+/* Whether each packet has an address of its own. */
+static inline bool conn_datagram(const struct qp *qp)
+{
+	return qp->type == QPT_UD || qp->type == QPT_QP0 || qp->type == QPT_QP1;
+}
+
+/* Whether the send queue may start new work. */
+static inline bool conn_can_send(const struct qp *qp)
+{
+	return qp->state == QPS_RTS;
+}
+
+/* Whether the queue pair accepts packets. */
+static inline bool conn_can_receive(const struct qp *qp)
+{
+	switch (qp->state) {
+	case QPS_RTR:
+	case QPS_RTS:
+	case QPS_SQER:
+	case QPS_SQD:
+	case QPS_SQ_DRAINING:
+		return true;
+	default:
+		return false;
+	}
+}
+
 struct mkey_user conn_user(const struct qp *qp, uint32_t pdn);
 struct packet *conn_packet(struct hca *hca, const struct qp *qp, uint8_t op, uint32_t psn);
 

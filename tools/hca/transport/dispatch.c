@@ -75,16 +75,22 @@ static void dispatch_to_member(struct hca *hca, uint32_t qpn, void *arg)
 	dispatch_to_qp(hca, qp_find(hca, qpn), arg);
 }
 
+static bool has_qp0(const struct qp *qp0)
+{
+	return qp0 && conn_can_receive(qp0);
+}
+
 static void dispatch_packet(struct hca *hca, struct packet *p)
 {
 	struct qp *const *special = hca->specials->qp;
 	const uint8_t *group = link_of(hca)->group(p);
-	bool has_qp0 = special[0] && conn_can_receive(special[0]);
 
 	if (group)
 		mcast_each(hca, group, dispatch_to_member, p);
-	else if (has_qp0 || !link_of(hca)->manage(hca, p))
-		dispatch_to_qp(hca, p->dqpn < 2 ? special[p->dqpn] : qp_find(hca, p->dqpn), p);
+	else if (p->dqpn > 1)
+		dispatch_to_qp(hca, qp_find(hca, p->dqpn), p);
+	else if (p->dqpn == 1 || has_qp0(special[0]) || !link_of(hca)->manage(hca, p))
+		dispatch_to_qp(hca, special[p->dqpn], p);
 }
 
 /* ---- state changes --------------------------------------------------------------------------- */

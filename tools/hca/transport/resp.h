@@ -65,6 +65,24 @@ struct responder {
 	bool fault_recv;		/* the fault is one of a receive buffer */
 };
 
+/* The answer that is sent after @i others. */
+static inline struct resp_job *resp_job_at(struct responder *resp, unsigned int i)
+{
+	return &resp->job[(resp->job_head + i) % RESP_MAX_JOBS];
+}
+
+/* Whether an answer is one of the max_dest_rd_atomic that the requester may wait for. */
+static inline bool resp_job_counts(const struct resp_job *job)
+{
+	return job->kind == JOB_READ && !job->again;
+}
+
+/* The number of packets of a READ's answer of @len bytes. */
+static inline uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
+{
+	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
+}
+
 /* Why a request is refused, and what the parties are told. */
 struct refusal {
 	uint8_t nak;			/* AETH syndrome for the requester */
@@ -112,14 +130,11 @@ void resp_complete(struct hca *hca, struct qp *qp, const struct packet *p, uint3
 void resp_complete_error(struct hca *hca, struct qp *qp, enum cqe_syndrome synd);
 
 /* resp_job.c: answers that wait, and acknowledgements */
-struct resp_job *resp_job_at(struct responder *resp, unsigned int i);
-bool resp_job_counts(const struct resp_job *job);
 bool resp_send_ack(struct hca *hca, const struct qp *qp, const struct resp_job *job);
 void resp_queue_job(struct hca *hca, struct qp *qp, const struct resp_job *job);
 void resp_drop_jobs(struct responder *resp, uint32_t psn);
 void resp_ack(struct hca *hca, struct qp *qp, uint8_t syndrome, uint32_t psn);
 void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p);
-uint32_t resp_read_packets(const struct qp *qp, uint32_t len);
 
 /* resp_refuse.c: requests that are refused */
 void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why);

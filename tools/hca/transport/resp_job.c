@@ -12,27 +12,6 @@
 #include "sched.h"
 
 /**
- * resp_job_at() - find an answer that waits
- * @resp: the responder
- * @i: number of answers before it
- *
- * Return: the answer.
- */
-struct resp_job *resp_job_at(struct responder *resp, unsigned int i)
-{
-	return &resp->job[(resp->job_head + i) % RESP_MAX_JOBS];
-}
-
-/**
- * resp_job_counts() - tell whether an answer is one of max_dest_rd_atomic
- * @job: the answer
- */
-bool resp_job_counts(const struct resp_job *job)
-{
-	return job->kind == JOB_READ && !job->again;
-}
-
-/**
  * resp_queue_job() - queue an answer
  * @hca: the HCA
  * @qp: the queue pair
@@ -111,18 +90,6 @@ void resp_ack_request(struct hca *hca, struct qp *qp, const struct packet *p)
 {
 	if (p->ack_req)
 		resp_ack(hca, qp, AETH_ACK | AETH_NO_CREDITS, p->psn);
-}
-
-/**
- * resp_read_packets() - count the packets of a READ's answer
- * @qp: the queue pair
- * @len: bytes
- *
- * Return: their number.
- */
-uint32_t resp_read_packets(const struct qp *qp, uint32_t len)
-{
-	return len ? (len + qp->mtu - 1) / qp->mtu : 1;
 }
 
 /**
