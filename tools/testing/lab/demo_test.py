@@ -49,5 +49,24 @@ class Uars(unittest.TestCase):
         self.assertIn("bfreg 0…3 │ no QP", pages[3])
 
 
+class Commands(unittest.TestCase):
+    """How the firmware commands are listed."""
+
+    def test_commands_that_differ_in_their_output_are_one_line(self):
+        """Those of another name or input, or that are refused, have lines of their own."""
+        commands = [command("CREATE_MKEY", 0, mkey_index=index) for index in (17, 18, 19)]
+        commands += [command("ALLOC_UAR", 5, uar=8),
+                     {**command("ALLOC_UAR", 5), "status": 3, "why": "no UAR is left"},
+                     {**command("CREATE_CQ", 5), "in": {"uar_page": 8}},
+                     {**command("CREATE_CQ", 5), "in": {"uar_page": 9}},
+                     {"type": "doorbell"}, command("QUERY_HCA_CAP", 0), command("QUERY_HCA_CAP", 0)]
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            DEMO.show_commands(commands)
+        self.assertEqual([" ".join(line.split()) for line in out.getvalue().splitlines()], [
+            "CREATE_MKEY → mkey_index=17 … mkey_index=19 (3 times)", "ALLOC_UAR → uar=8",
+            "ALLOC_UAR refused: no UAR is left", "CREATE_CQ uar_page=8", "CREATE_CQ uar_page=9",
+            "QUERY_HCA_CAP (2 times)"])
+
+
 if __name__ == "__main__":
     unittest.main()
