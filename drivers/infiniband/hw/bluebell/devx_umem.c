@@ -48,7 +48,7 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 	int inlen;
 
 	if (num > MLX5_IB_MAX_UMEM_PAGES)
-		return refuse(-EINVAL, "umem of %zu pages of %lu bytes, at most %lu", num,
+		return refuse(-EINVAL, "umem of %zu pages of %lu bytes, at most %zu", num,
 			      page_size, MLX5_IB_MAX_UMEM_PAGES);
 	inlen = MLX5_ST_SZ_BYTES(create_umem_in) + num * MLX5_ST_SZ_BYTES(mtt);
 

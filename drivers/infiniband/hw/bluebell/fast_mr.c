@@ -53,7 +53,6 @@ struct fast_mr {
 /* Bytes of a piece at most: the count has 31 bits. */
 #define MAX_PIECE	GENMASK_ULL(30, 0)
 
-
 /*
  * Kernel consumers do not try to deregister a region twice, and the protection domain cannot be
  * destroyed before the key. So if firmware refuses, the key becomes an orphan.
