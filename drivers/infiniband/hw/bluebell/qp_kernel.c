@@ -13,6 +13,7 @@
 #include "kcq.h"
 #include "layout_wq.h"
 #include "qp.h"
+#include "refuse.h"
 #include "srq.h"
 #include "wq.h"
 
@@ -56,12 +57,12 @@ int mlx5_ib_kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 	int err;
 
 	if (!init->send_cq || !init->recv_cq)
-		return -EINVAL;
+		return refuse(-EINVAL, "QP of a kernel consumer without a CQ");
 	err = mlx5_ib_calc_kernel_wq(init, &dev->caps, &layout);
 	if (err)
 		return err;
 	if (!layout.bytes)
-		return -EINVAL;
+		return refuse(-EINVAL, "QP of a kernel consumer without queues");
 	err = mlx5_ib_queue_mem_alloc(dev, &qp->mem, layout.bytes);
 	if (err)
 		return err;

@@ -14,6 +14,7 @@
 
 #include "bluebell.h"
 #include "buf.h"
+#include "refuse.h"
 #include "wq.h"
 
 /* ---- memory ------------------------------------------------------------------------ */
@@ -182,7 +183,7 @@ int mlx5_ib_rq_find_room(struct mlx5_ib_rq *rq)
 
 	lockdep_assert_held(&rq->lock);
 	if (!rq->wr_ids)
-		return -EINVAL;
+		return refuse(-EINVAL, "receive on a QP without a receive queue");
 	rq->room = min3(ring_in_one_piece(&rq->ring, index), rq->ring.sz_m1 + 1 - used, U16_MAX);
 	if (!rq->room)
 		return -ENOMEM;
