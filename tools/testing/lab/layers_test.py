@@ -112,6 +112,16 @@ class Layers(unittest.TestCase):
                      {"a.h": '#include "b.h"\n', "b.h": '#include "a.h"\n'},
                      table=TABLE + "objects: a b\n")
 
+    def test_folder_without_a_table(self):
+        """With --circles a call may go anywhere, as long as it comes back on no way."""
+        upward = {"fw.c": "int qp_create(void);\nint fw_exec(int (*f)(void)) { return 0; }\n"
+                          "int fw_up(void) { return qp_create(); }\n",
+                  "qp.c": "int qp_create(void) { return 0; }\n"}
+        self.assertEqual(self.check(upward, table="", options=["--circles"]), (0, []))
+        upward["qp.c"] = "int fw_up(void);\nint qp_create(void) { return fw_up(); }\n"
+        self.refused(r"^circle of calls among 2 files \(fw\.c qp\.c\)", upward, table="",
+                     options=["--circles"])
+
     def test_tracepoint_is_no_reference(self):
         """It is defined where trace.h says CREATE_TRACE_POINTS, and belongs to trace.h."""
         self.assertEqual(self.check({
