@@ -21,8 +21,6 @@
 
 #include "caps.h"
 #include "layout_uar.h"
-#include "orphan.h"
-#include "rsc.h"
 
 struct dentry;
 struct mlx5_ib_advice_queue;
@@ -77,6 +75,33 @@ struct mlx5_ib_port {
 	bool told;
 	unsigned int num_events;
 	struct mlx5_ib_port_link link;
+};
+
+/**
+ * struct mlx5_ib_orphans - what of a device waits to be destroyed
+ * @lock: guards @list, and the memory of the objects in it
+ * @list: struct orphan, in the order in which they have to be destroyed
+ * @buffers_lock: guards @buffers; taken while memory is being reclaimed
+ * @buffers: struct orphan_buffer
+ */
+struct mlx5_ib_orphans {
+	struct mutex lock;	/* list */
+	struct list_head list;
+	spinlock_t buffers_lock; /* buffers */
+	struct list_head buffers;
+};
+
+/**
+ * struct mlx5_ib_rsc_table - finds objects by type and number
+ * @rscs: struct mlx5_ib_rsc by type and number; its lock is taken in interrupt
+ *	context
+ * @nb: asynchronous events of mlx5_core
+ * @wq: delivers events in process context
+ */
+struct mlx5_ib_rsc_table {
+	struct xarray rscs;
+	struct notifier_block nb;
+	struct workqueue_struct *wq;
 };
 
 /**

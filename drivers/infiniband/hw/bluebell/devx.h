@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * DEVX: firmware's user ids, and the methods of the ioctl object MLX5_IB_OBJECT_DEVX. The objects
+ * DEVX: the methods of the ioctl object MLX5_IB_OBJECT_DEVX. User ids are in uctx.c, the objects
  * of users are in devx_obj.c, their memory is in devx_umem.c.
  */
 
@@ -13,7 +13,6 @@
 
 #include "layout_devx.h"
 
-struct mlx5_ib_dev;
 struct mlx5_ib_ucontext;
 
 /* The attributes of a method that have a command and its answer. Both have at least a header. */
@@ -24,9 +23,6 @@ struct mlx5_ib_ucontext;
 		UVERBS_ATTR_MIN_SIZE(MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr)), UA_MANDATORY)
 
 extern const struct uapi_definition mlx5_ib_devx_defs[];
-
-int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context);
-void mlx5_ib_destroy_uctx(struct mlx5_ib_dev *dev, u16 uid);
 
 int mlx5_ib_devx_check(const struct mlx5_ib_ucontext *context, const void *in, size_t in_len,
 		       enum mlx5_ib_devx_use use, const struct mlx5_ib_devx_cmd **cmd);

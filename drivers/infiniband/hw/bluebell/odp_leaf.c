@@ -29,6 +29,7 @@
 #include "layout_odp.h"
 #include "mkey.h"
 #include "odp_internal.h"
+#include "orphan.h"
 #include "refuse.h"
 #include "region.h"
 #include "umr.h"

@@ -6,28 +6,11 @@
 #ifndef BLUEBELL_ORPHAN_H
 #define BLUEBELL_ORPHAN_H
 
-#include <linux/list.h>
-#include <linux/mutex.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 
 struct mlx5_ib_dev;
 struct mlx5_ib_queue_mem;
 struct mlx5_ib_ucontext;
-
-/**
- * struct mlx5_ib_orphans - what of a device waits to be destroyed
- * @lock: guards @list, and the memory of the objects in it
- * @list: struct orphan, in the order in which they have to be destroyed
- * @buffers_lock: guards @buffers; taken while memory is being reclaimed
- * @buffers: struct orphan_buffer
- */
-struct mlx5_ib_orphans {
-	struct mutex lock;	/* list */
-	struct list_head list;
-	spinlock_t buffers_lock; /* buffers */
-	struct list_head buffers;
-};
 
 /* Frees a buffer that is not mapped for the device any more. */
 typedef void (*mlx5_ib_free_buffer_t)(const void *buffer);

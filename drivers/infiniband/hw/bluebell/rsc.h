@@ -8,11 +8,9 @@
 
 #include <linux/completion.h>
 #include <linux/mlx5/driver.h>
-#include <linux/notifier.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 struct mlx5_ib_dev;
@@ -65,19 +63,6 @@ struct mlx5_ib_rsc {
 	struct work_struct work;
 	unsigned long pending;
 	bool destroyed;
-};
-
-/**
- * struct mlx5_ib_rsc_table - finds objects by type and number
- * @rscs: struct mlx5_ib_rsc by type and number; its lock is taken in interrupt
- *	context
- * @nb: asynchronous events of mlx5_core
- * @wq: delivers events in process context
- */
-struct mlx5_ib_rsc_table {
-	struct xarray rscs;
-	struct notifier_block nb;
-	struct workqueue_struct *wq;
 };
 
 int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc);

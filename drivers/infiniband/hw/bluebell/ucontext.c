@@ -15,13 +15,13 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "bluebell.h"
-#include "devx.h"
 #include "fw.h"
 #include "odp.h"
 #include "orphan.h"
 #include "refuse.h"
 #include "uar.h"
 #include "ucontext.h"
+#include "uctx.h"
 
 /*
  * A request of version 0 is known by its length, and reads as the start of one of
