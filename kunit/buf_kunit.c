@@ -11,7 +11,7 @@
 
 #include "../buf.h"
 #include "../internal_cq.h"
-#include "../layout_buf.h"
+#include "../layout_pages.h"
 #include "../queue_cmd.h"
 #include "lib/mock.h"
 

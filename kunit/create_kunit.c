@@ -10,7 +10,6 @@
 #include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "../ah.h"
 #include "../cq.h"
 #include "../fw.h"
 #include "../layout_qp.h"
@@ -23,6 +22,7 @@
 #include "../uar.h"
 #include "../ucontext.h"
 #include "../umr_qp.h"
+#include "../verbs.h"
 #include "../xrc.h"
 #include "lib/mock.h"
 

@@ -14,7 +14,7 @@
 #include "../devx.h"
 #include "../devx_obj.h"
 #include "../devx_umem.h"
-#include "../layout_umem.h"
+#include "../layout_pages.h"
 #include "../orphan.h"
 #include "../pp.h"
 #include "../umem.h"

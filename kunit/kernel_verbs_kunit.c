@@ -17,7 +17,6 @@
 
 #include "../buf.h"
 #include "../cq.h"
-#include "../device.h"
 #include "../kcq.h"
 #include "../layout_qp.h"
 #include "../ops.h"

@@ -16,11 +16,10 @@
 
 #include "../cq.h"
 #include "../gsi.h"
-#include "../mad.h"
-#include "../mcast.h"
 #include "../orphan.h"
 #include "../qp.h"
 #include "../ucontext.h"
+#include "../verbs.h"
 #include "../wq.h"
 #include "lib/mock.h"
 

@@ -9,9 +9,9 @@
 #include <linux/mlx5/driver.h>
 #include <linux/sizes.h>
 
-#include "../device.h"
 #include "../layout_mkey.h"
 #include "../layout_odp.h"
+#include "../ops.h"
 #include "../port.h"
 #include "lib/golden.h"
 #include "lib/mock.h"

@@ -11,7 +11,7 @@
 #include <linux/mlx5/port.h>
 #include <rdma/ib_verbs.h>
 
-#include "../device.h"
+#include "../ops.h"
 #include "../port.h"
 #include "lib/mock.h"
 

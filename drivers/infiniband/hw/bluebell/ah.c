@@ -9,9 +9,9 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "ah.h"
 #include "bluebell.h"
 #include "layout_path.h"
+#include "verbs.h"
 
 /**
  * mlx5_ib_create_ah - create an address handle for a kernel consumer

@@ -10,7 +10,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/types.h>
 
-#include "layout_buf.h"
+#include "layout_pages.h"
 
 struct ib_umem;
 struct mlx5_ib_dev;

@@ -13,11 +13,11 @@
 #include <rdma/uverbs_types.h>
 
 #include "bluebell.h"
-#include "close.h"
 #include "fw_batch.h"
 #include "mkey.h"
 #include "mr.h"
 #include "qp.h"
+#include "verbs.h"
 
 /* Whether there is more than one object that can be destroyed here. */
 static bool close_has_many(struct ib_uverbs_file *ufile)

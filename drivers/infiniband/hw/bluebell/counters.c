@@ -11,8 +11,8 @@
 #include <rdma/rdma_counter.h>
 
 #include "bluebell.h"
-#include "counters.h"
 #include "fw.h"
+#include "ops.h"
 #include "qp.h"
 
 #define COUNTER(fld)	{ #fld, MLX5_BYTE_OFF(query_q_counter_out, fld) }

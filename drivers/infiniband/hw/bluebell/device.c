@@ -9,13 +9,13 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
-#include "device.h"
 #include "fast_mr.h"
 #include "fw.h"
 #include "layout_dm.h"
 #include "layout_qp.h"
 #include "layout_srq.h"
 #include "odp.h"
+#include "ops.h"
 #include "port.h"
 #include "refuse.h"
 

@@ -21,7 +21,7 @@
 #include "buf.h"
 #include "devx_umem.h"
 #include "fw.h"
-#include "layout_umem.h"
+#include "layout_pages.h"
 #include "orphan.h"
 #include "refuse.h"
 #include "umem.h"

@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #include <rdma/mlx5-abi.h>
 
-#include "layout_buf.h"
+#include "layout_pages.h"
 
 struct mlx5_ib_caps;
 

@@ -11,7 +11,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5-abi.h>
 
-#include "layout_buf.h"
+#include "layout_pages.h"
 
 struct mlx5_ib_caps;
 

@@ -11,7 +11,7 @@
 
 #include "bluebell.h"
 #include "fw.h"
-#include "mad.h"
+#include "verbs.h"
 
 /* op_mod of MAD_IFC. */
 #define IGNORE_MKEY	BIT(0)

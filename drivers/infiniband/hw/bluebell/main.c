@@ -12,8 +12,6 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "bluebell.h"
-#include "counters.h"
-#include "device.h"
 #include "dm.h"
 #include "event.h"
 #include "fw.h"
@@ -26,7 +24,6 @@
 #include "orphan.h"
 #include "port.h"
 #include "rsc.h"
-#include "uar_debugfs.h"
 #include "ucontext.h"
 #include "umr_qp.h"
 #include "xrc.h"

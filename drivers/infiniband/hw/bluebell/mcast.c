@@ -9,8 +9,8 @@
 
 #include "bluebell.h"
 #include "fw.h"
-#include "mcast.h"
 #include "qp.h"
+#include "verbs.h"
 
 /**
  * mlx5_ib_attach_mcast - attach a queue pair to a multicast group

@@ -9,12 +9,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "ah.h"
 #include "bluebell.h"
-#include "close.h"
-#include "counters.h"
 #include "cq.h"
-#include "device.h"
 #include "devx.h"
 #include "devx_async.h"
 #include "devx_event.h"
@@ -24,8 +20,6 @@
 #include "fast_mr.h"
 #include "gsi.h"
 #include "kcq.h"
-#include "mad.h"
-#include "mcast.h"
 #include "mmap.h"
 #include "mr.h"
 #include "odp.h"
@@ -33,11 +27,11 @@
 #include "port.h"
 #include "pp.h"
 #include "qp.h"
-#include "restrack.h"
 #include "srq.h"
 #include "uar.h"
 #include "uar_report.h"
 #include "ucontext.h"
+#include "verbs.h"
 #include "wr.h"
 #include "xrc.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the RDMA core calls.
+ * What the files of the entry offer each other: the table of operations, the attributes of the
+ * device, statistics.
  */
 
 #ifndef BLUEBELL_OPS_H
@@ -9,7 +10,39 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+struct mlx5_ib_dev;
+struct sk_buff;
+
+/* ops.c */
 extern const struct ib_device_ops mlx5_ib_dev_ops;
 extern const struct uapi_definition mlx5_ib_defs[];
+
+/* counters.c */
+int mlx5_ib_init_counters(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_counters(struct mlx5_ib_dev *dev);
+
+/* device.c */
+extern const struct attribute_group mlx5_ib_attr_group;
+
+int mlx5_ib_query_device(struct ib_device *ibdev, struct ib_device_attr *props,
+			 struct ib_udata *uhw);
+int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *props);
+void mlx5_ib_get_dev_fw_str(struct ib_device *ibdev, char *str);
+int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev);
+
+/* restrack.c */
+int mlx5_ib_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
+int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp);
+int mlx5_ib_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
+int mlx5_ib_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq);
+int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq);
+int mlx5_ib_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq);
+int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
+int mlx5_ib_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr);
+int mlx5_ib_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
+
+/* uar_debugfs.c */
+int mlx5_ib_init_uar_debugfs(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_uar_debugfs(struct mlx5_ib_dev *dev);
 
 #endif /* BLUEBELL_OPS_H */

@@ -15,9 +15,9 @@
 #include "cq.h"
 #include "doorbell.h"
 #include "fw.h"
+#include "ops.h"
 #include "qp.h"
 #include "region.h"
-#include "restrack.h"
 #include "srq.h"
 
 /*

@@ -17,8 +17,8 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "bluebell.h"
+#include "ops.h"
 #include "uar.h"
-#include "uar_debugfs.h"
 #include "uar_report.h"
 
 static const char *const origin_names[] = {

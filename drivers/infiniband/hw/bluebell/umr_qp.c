@@ -27,7 +27,6 @@
 #include "queue_cmd.h"
 #include "umr_qp.h"
 #include "wq.h"
-#include "wq_post.h"
 
 #define WQE_WQEBBS	(sizeof(struct mlx5_ib_umr_wqe) / MLX5_SEND_WQE_BB)
 #define LOG_SQ_WQEBBS	8

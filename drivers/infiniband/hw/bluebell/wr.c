@@ -14,7 +14,6 @@
 #include "qp.h"
 #include "refuse.h"
 #include "wq.h"
-#include "wq_post.h"
 #include "wr.h"
 
 /*

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How the memory of a queue is described in the queue's context. Pure functions
- * only.
+ * How the pages of a queue, and those of a umem, are described to the device. Pure functions only.
  */
 
-#ifndef BLUEBELL_LAYOUT_BUF_H
-#define BLUEBELL_LAYOUT_BUF_H
+#ifndef BLUEBELL_LAYOUT_PAGES_H
+#define BLUEBELL_LAYOUT_PAGES_H
 
 #include <linux/bits.h>
+#include <linux/limits.h>
 #include <linux/mlx5/device.h>
 #include <linux/types.h>
+
+struct ib_umem;
 
 /* Queues start on a cache line: the finest offset that a context can express. */
 #define MLX5_IB_QUEUE_ALIGNMENT		64
@@ -21,6 +23,9 @@
 	GENMASK((int)MLX5_MAX_PAGE_SHIFT, (int)MLX5_ADAPTER_PAGE_SHIFT)
 /* wq.page_offset has five bits, one less than the same field of other contexts. */
 #define MLX5_IB_MAX_WQ_PAGE_OFFSET	31
+/* As many as a command whose length is an int can list. The firmware's limit is lower. */
+#define MLX5_IB_MAX_UMEM_PAGES \
+	((INT_MAX - MLX5_ST_SZ_BYTES(create_umem_in)) / MLX5_ST_SZ_BYTES(mtt))
 
 /**
  * struct mlx5_ib_buf_geometry - how a queue buffer is described to the device
@@ -34,5 +39,8 @@ struct mlx5_ib_buf_geometry {
 
 int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
 			      struct mlx5_ib_buf_geometry *geo);
+unsigned long mlx5_ib_umem_page_sizes(u64 wanted);
+unsigned long mlx5_ib_umem_best_page(struct ib_umem *umem, u64 wanted);
+void mlx5_ib_fill_umem(void *in, struct ib_umem *umem, unsigned long page_size);
 
-#endif /* BLUEBELL_LAYOUT_BUF_H */
+#endif /* BLUEBELL_LAYOUT_PAGES_H */
