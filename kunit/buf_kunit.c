@@ -9,11 +9,11 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
-#include "../buf.h"
-#include "../internal_cq.h"
-#include "../layout_pages.h"
-#include "../queue_cmd.h"
+#include "layout/layout_pages.h"
+#include "lib/buf.h"
+#include "lib/internal_cq.h"
 #include "lib/mock.h"
+#include "lib/queue_cmd.h"
 
 static const struct geometry_case {
 	const char *name;

@@ -11,11 +11,11 @@
 #include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "../cq.h"
-#include "../qp.h"
-#include "../ucontext.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
+#include "verbs/cq.h"
+#include "verbs/qp.h"
+#include "verbs/ucontext.h"
 
 /* A different number for each object, of which only the QP's is the mock's. */
 #define UID		0x5a

@@ -11,7 +11,7 @@
 #include <linux/string.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
-#include "../layout_cq.h"
+#include "layout/layout_cq.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
 

@@ -10,21 +10,21 @@
 #include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "../cq.h"
-#include "../fw.h"
-#include "../layout_qp.h"
-#include "../layout_srq.h"
-#include "../mr.h"
-#include "../orphan.h"
-#include "../port.h"
-#include "../qp.h"
-#include "../srq.h"
-#include "../uar.h"
-#include "../ucontext.h"
-#include "../umr_qp.h"
-#include "../verbs.h"
-#include "../xrc.h"
+#include "fw/fw.h"
+#include "layout/layout_qp.h"
+#include "layout/layout_srq.h"
 #include "lib/mock.h"
+#include "lib/orphan.h"
+#include "lib/umr_qp.h"
+#include "port.h"
+#include "verbs/cq.h"
+#include "verbs/mr.h"
+#include "verbs/qp.h"
+#include "verbs/srq.h"
+#include "verbs/uar.h"
+#include "verbs/ucontext.h"
+#include "verbs/verbs.h"
+#include "verbs/xrc.h"
 
 #define CQ_BUF		0
 #define QP_BUF		1

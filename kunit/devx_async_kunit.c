@@ -11,9 +11,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "../devx_async.h"
-#include "../fw.h"
-#include "../layout_devx.h"
+#include "devx/devx_async.h"
+#include "fw/fw.h"
+#include "layout/layout_devx.h"
 #include "lib/mock.h"
 
 #define UID		0x5a

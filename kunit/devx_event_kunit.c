@@ -11,13 +11,13 @@
 #include <linux/mlx5/mlx5_ifc.h>
 #include <linux/string.h>
 
-#include "../devx_event.h"
-#include "../devx_obj.h"
-#include "../event.h"
-#include "../layout_devx.h"
-#include "../layout_event.h"
-#include "../rsc.h"
+#include "devx/devx_event.h"
+#include "devx/devx_obj.h"
+#include "layout/layout_devx.h"
+#include "layout/layout_event.h"
 #include "lib/mock.h"
+#include "lib/rsc.h"
+#include "lib/subscription.h"
 
 #define UID		0x5a
 #define NUM		0x123456

@@ -9,7 +9,7 @@
 #include <linux/mlx5/mlx5_ifc.h>
 #include <linux/slab.h>
 
-#include "../layout_devx.h"
+#include "layout/layout_devx.h"
 #include "lib/golden.h"
 
 #define ALL_RIGHTS	(MLX5_UCTX_CAP_RAW_TX | MLX5_UCTX_CAP_INTERNAL_DEV_RES)

@@ -10,15 +10,15 @@
 #include <linux/mlx5/device.h>
 #include <rdma/ib_umem.h>
 
-#include "../buf.h"
-#include "../devx.h"
-#include "../devx_obj.h"
-#include "../devx_umem.h"
-#include "../layout_pages.h"
-#include "../orphan.h"
-#include "../pp.h"
-#include "../umem.h"
+#include "devx/devx.h"
+#include "devx/devx_obj.h"
+#include "devx/devx_umem.h"
+#include "devx/pp.h"
+#include "layout/layout_pages.h"
+#include "lib/buf.h"
 #include "lib/mock.h"
+#include "lib/orphan.h"
+#include "lib/umem.h"
 
 #define UID		0x5a
 #define FORGED_UID	0x5b

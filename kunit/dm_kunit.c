@@ -12,16 +12,16 @@
 #include <linux/string.h>
 
 #include "../../../core/uverbs.h"
-#include "../bluebell.h"
-#include "../dm.h"
-#include "../fw.h"
-#include "../layout_dm.h"
-#include "../layout_mkey.h"
-#include "../mmap.h"
-#include "../mr.h"
-#include "../ucontext.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_dm.h"
+#include "layout/layout_mkey.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
+#include "verbs/dm.h"
+#include "verbs/mmap.h"
+#include "verbs/mr.h"
+#include "verbs/ucontext.h"
 
 #define WINDOW		0x1fa0000ULL
 #define WINDOW_SIZE	SZ_64K

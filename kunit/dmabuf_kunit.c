@@ -11,9 +11,9 @@
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 
-#include "../mr.h"
-#include "../ucontext.h"
 #include "lib/mock_hca.h"
+#include "verbs/mr.h"
+#include "verbs/ucontext.h"
 
 #define SIZE		SZ_64K
 #define DMA_BASE	0x10000000

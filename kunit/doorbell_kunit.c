@@ -10,10 +10,10 @@
 #include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 
-#include "../buf.h"
-#include "../doorbell.h"
-#include "../ucontext.h"
+#include "lib/buf.h"
+#include "lib/doorbell.h"
 #include "lib/mock.h"
+#include "verbs/ucontext.h"
 
 #define NUM_PAGES	12
 

@@ -10,11 +10,11 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 
-#include "../fast_mr.h"
-#include "../layout_umr.h"
-#include "../mr.h"
-#include "../ucontext.h"
+#include "layout/layout_umr.h"
 #include "lib/mock.h"
+#include "verbs/fast_mr.h"
+#include "verbs/mr.h"
+#include "verbs/ucontext.h"
 
 #define MAX_SG	8
 

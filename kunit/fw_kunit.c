@@ -10,7 +10,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
-#include "../fw.h"
+#include "fw/fw.h"
 #include "lib/mock.h"
 
 #define UID	0x5a

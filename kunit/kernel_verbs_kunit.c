@@ -15,21 +15,21 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "../buf.h"
-#include "../cq.h"
-#include "../kcq.h"
-#include "../layout_qp.h"
-#include "../ops.h"
-#include "../orphan.h"
-#include "../port.h"
-#include "../qp.h"
-#include "../rsc.h"
-#include "../srq.h"
-#include "../srq_ring.h"
-#include "../ucontext.h"
-#include "../wq.h"
-#include "../wr.h"
+#include "layout/layout_qp.h"
+#include "lib/buf.h"
+#include "lib/cq_kernel.h"
 #include "lib/mock.h"
+#include "lib/orphan.h"
+#include "lib/rsc.h"
+#include "lib/srq_ring.h"
+#include "lib/wq_kernel.h"
+#include "ops.h"
+#include "port.h"
+#include "verbs/cq.h"
+#include "verbs/qp.h"
+#include "verbs/srq.h"
+#include "verbs/ucontext.h"
+#include "verbs/wr.h"
 
 #define LOG_CQES	4
 #define NUM_QPS		2

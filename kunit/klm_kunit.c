@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 #include <linux/mlx5/driver.h>
 
-#include "../layout_klm.h"
+#include "layout/layout_klm.h"
 
 #define VARIANT		0x5a
 #define KEY		(0x123400 | VARIANT)

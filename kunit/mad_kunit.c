@@ -14,14 +14,14 @@
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
-#include "../cq.h"
-#include "../gsi.h"
-#include "../orphan.h"
-#include "../qp.h"
-#include "../ucontext.h"
-#include "../verbs.h"
-#include "../wq.h"
 #include "lib/mock.h"
+#include "lib/orphan.h"
+#include "lib/wq_kernel.h"
+#include "verbs/cq.h"
+#include "verbs/gsi.h"
+#include "verbs/qp.h"
+#include "verbs/ucontext.h"
+#include "verbs/verbs.h"
 
 #define NUM_PKEYS	4
 

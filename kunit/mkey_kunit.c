@@ -12,7 +12,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iter.h>
 
-#include "../layout_mkey.h"
+#include "layout/layout_mkey.h"
 #include "lib/golden.h"
 #include "lib/mkey_caps.h"
 

@@ -8,8 +8,8 @@
 #include <linux/limits.h>
 #include <rdma/ib_verbs.h>
 
-#include "../layout_mkey_pool.h"
 #include "lib/mkey_caps.h"
+#include "lib/mkey_pool_policy.h"
 
 #define RELAXED		IB_ACCESS_RELAXED_ORDERING
 #define ATOMIC		IB_ACCESS_REMOTE_ATOMIC

@@ -12,14 +12,14 @@
 #include <linux/uaccess.h>
 #include <rdma/ib_verbs.h>
 
-#include "../bluebell.h"
-#include "../layout_mkey.h"
-#include "../mkey.h"
-#include "../mkey_pool.h"
-#include "../mr.h"
-#include "../ucontext.h"
-#include "../umr_qp.h"
+#include "fw/bluebell.h"
+#include "layout/layout_mkey.h"
+#include "lib/mkey.h"
+#include "lib/mkey_pool.h"
 #include "lib/mock_hca.h"
+#include "lib/umr_qp.h"
+#include "verbs/mr.h"
+#include "verbs/ucontext.h"
 
 /* Free keys of all classes that no region uses. */
 #define READY_KEYS	34

@@ -9,9 +9,9 @@
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
-#include "../bluebell.h"
-#include "../layout_mkey.h"
-#include "../mkey.h"
+#include "fw/bluebell.h"
+#include "layout/layout_mkey.h"
+#include "lib/mkey.h"
 #include "lib/mock.h"
 
 #define VARIANT	0xff

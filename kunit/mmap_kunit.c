@@ -7,7 +7,7 @@
 #include <kunit/test.h>
 #include <linux/limits.h>
 
-#include "../layout_uar.h"
+#include "layout/layout_uar.h"
 
 /* The library's default on 4 KiB pages: 8 static and 512 dynamic pages. */
 static const struct mlx5_bfreg_layout layout = {

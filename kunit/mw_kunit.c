@@ -7,11 +7,11 @@
 #include <kunit/test.h>
 #include <linux/string.h>
 
-#include "../layout_mkey.h"
-#include "../mr.h"
-#include "../ucontext.h"
+#include "layout/layout_mkey.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
+#include "verbs/mr.h"
+#include "verbs/ucontext.h"
 
 #define PDN	0x123456
 

@@ -14,16 +14,16 @@
 #include <linux/uaccess.h>
 #include <net/netlink.h>
 
-#include "../cq.h"
-#include "../mr.h"
-#include "../odp_internal.h"
-#include "../ops.h"
-#include "../orphan.h"
-#include "../qp.h"
-#include "../srq.h"
-#include "../ucontext.h"
-#include "../umr_qp.h"
 #include "lib/mock_hca.h"
+#include "lib/orphan.h"
+#include "lib/umr_qp.h"
+#include "odp/odp_internal.h"
+#include "ops.h"
+#include "verbs/cq.h"
+#include "verbs/mr.h"
+#include "verbs/qp.h"
+#include "verbs/srq.h"
+#include "verbs/ucontext.h"
 
 #define MEM_PAGES	64
 #define MEM_ALIGN	SZ_2M

@@ -12,16 +12,16 @@
 #include <linux/uaccess.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "../cq.h"
-#include "../layout_odp.h"
-#include "../mkey.h"
-#include "../mr.h"
-#include "../odp_internal.h"
-#include "../qp.h"
-#include "../srq.h"
-#include "../ucontext.h"
-#include "../wr.h"
+#include "layout/layout_odp.h"
+#include "lib/mkey.h"
 #include "lib/mock_hca.h"
+#include "odp/odp_internal.h"
+#include "verbs/cq.h"
+#include "verbs/mr.h"
+#include "verbs/qp.h"
+#include "verbs/srq.h"
+#include "verbs/ucontext.h"
+#include "verbs/wr.h"
 
 /* Pages of the process. */
 #define QP_BUF		0

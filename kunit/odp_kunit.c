@@ -9,12 +9,12 @@
 #include <linux/mlx5/driver.h>
 #include <linux/sizes.h>
 
-#include "../layout_mkey.h"
-#include "../layout_odp.h"
-#include "../ops.h"
-#include "../port.h"
+#include "layout/layout_mkey.h"
+#include "layout/layout_odp.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
+#include "ops.h"
+#include "port.h"
 
 #define CREATE_MKEY_IN_SIZE	0x110
 #define LKEY			0x1200

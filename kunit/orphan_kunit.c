@@ -10,12 +10,12 @@
 #include <linux/mlx5/device.h>
 #include <rdma/ib_umem.h>
 
-#include "../buf.h"
-#include "../fw.h"
-#include "../orphan.h"
-#include "../ucontext.h"
-#include "../umem.h"
+#include "fw/fw.h"
+#include "lib/buf.h"
 #include "lib/mock.h"
+#include "lib/orphan.h"
+#include "lib/umem.h"
+#include "verbs/ucontext.h"
 
 #define UID		0x5a
 #define OTHER_UID	0x5b

@@ -11,9 +11,9 @@
 #include <linux/mlx5/port.h>
 #include <rdma/ib_verbs.h>
 
-#include "../ops.h"
-#include "../port.h"
 #include "lib/mock.h"
+#include "ops.h"
+#include "port.h"
 
 /**
  * struct link_env - a port and what the device says of it

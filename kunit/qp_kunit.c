@@ -10,8 +10,8 @@
 #include <linux/mlx5/driver.h>
 #include <linux/sizes.h>
 
-#include "../layout_qp.h"
-#include "../layout_wq.h"
+#include "layout/layout_qp.h"
+#include "layout/layout_wq.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
 

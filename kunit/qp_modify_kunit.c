@@ -10,8 +10,8 @@
 #include <linux/mlx5/driver.h>
 #include <linux/string.h>
 
-#include "../layout_path.h"
-#include "../layout_qp.h"
+#include "layout/layout_path.h"
+#include "layout/layout_qp.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
 

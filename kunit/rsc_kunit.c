@@ -8,8 +8,8 @@
 #include <linux/mlx5/device.h>
 #include <linux/workqueue.h>
 
-#include "../rsc.h"
 #include "lib/mock.h"
+#include "lib/rsc.h"
 
 #define NUM	0x123456
 

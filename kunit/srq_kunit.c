@@ -8,7 +8,7 @@
 #include <linux/limits.h>
 #include <linux/sizes.h>
 
-#include "../layout_srq.h"
+#include "layout/layout_srq.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
 

@@ -7,7 +7,7 @@
 #include <kunit/test.h>
 #include <linux/string.h>
 
-#include "../layout_uar.h"
+#include "layout/layout_uar.h"
 
 #define INVALID		MLX5_IB_INVALID_UAR_INDEX
 

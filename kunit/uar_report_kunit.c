@@ -9,13 +9,13 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "../cq.h"
-#include "../mmap.h"
-#include "../qp.h"
-#include "../uar.h"
-#include "../uar_report.h"
-#include "../ucontext.h"
 #include "lib/mock.h"
+#include "verbs/cq.h"
+#include "verbs/mmap.h"
+#include "verbs/qp.h"
+#include "verbs/uar.h"
+#include "verbs/uar_report.h"
+#include "verbs/ucontext.h"
 
 #define NUM_QPS		20
 #define STATIC_PAGES	8

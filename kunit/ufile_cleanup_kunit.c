@@ -11,16 +11,16 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "../bluebell.h"
-#include "../fw_batch.h"
-#include "../layout_mkey_pool.h"
-#include "../mkey.h"
-#include "../mkey_pool.h"
-#include "../mr.h"
-#include "../qp.h"
-#include "../rsc.h"
-#include "../ucontext.h"
+#include "fw/bluebell.h"
+#include "fw/fw_batch.h"
+#include "lib/mkey.h"
+#include "lib/mkey_pool.h"
+#include "lib/mkey_pool_policy.h"
 #include "lib/mock_hca.h"
+#include "lib/rsc.h"
+#include "verbs/mr.h"
+#include "verbs/qp.h"
+#include "verbs/ucontext.h"
 
 /* The number of commands of a batch that may be in flight. */
 #define IN_FLIGHT	16

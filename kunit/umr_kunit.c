@@ -8,8 +8,8 @@
 #include <linux/limits.h>
 #include <rdma/ib_verbs.h>
 
-#include "../layout_mkey.h"
-#include "../layout_umr.h"
+#include "layout/layout_mkey.h"
+#include "layout/layout_umr.h"
 #include "lib/golden.h"
 #include "lib/mkey_caps.h"
 

@@ -10,11 +10,11 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_verbs.h>
 
-#include "../layout_cqe.h"
-#include "../layout_path.h"
-#include "../layout_umr.h"
-#include "../layout_wq.h"
-#include "../layout_wqe.h"
+#include "layout/layout_cqe.h"
+#include "layout/layout_path.h"
+#include "layout/layout_umr.h"
+#include "layout/layout_wq.h"
+#include "layout/layout_wqe.h"
 #include "lib/golden.h"
 #include "lib/mock.h"
 

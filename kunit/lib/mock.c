@@ -17,16 +17,16 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../../../../core/uverbs.h"
-#include "../../buf.h"
-#include "../../event.h"
-#include "../../fw.h"
-#include "../../internal_cq.h"
-#include "../../mkey.h"
-#include "../../orphan.h"
-#include "../../queue_cmd.h"
-#include "../../ucontext.h"
-#include "../../umem.h"
+#include "fw/fw.h"
+#include "lib/buf.h"
+#include "lib/internal_cq.h"
+#include "lib/mkey.h"
+#include "lib/orphan.h"
+#include "lib/queue_cmd.h"
+#include "lib/subscription.h"
+#include "lib/umem.h"
 #include "mock.h"
+#include "verbs/ucontext.h"
 
 #define FIRST_NUMBER		0x100
 #define EQN			11

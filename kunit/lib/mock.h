@@ -13,9 +13,9 @@
 #include <linux/types.h>
 #include <linux/xarray.h>
 
-#include "../../bluebell.h"
-#include "../../caps.h"
-#include "../../fw.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/caps.h"
 
 struct mock_hca;
 

@@ -11,14 +11,14 @@
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 
-#include "../../bluebell.h"
-#include "../../layout_odp.h"
-#include "../../mkey_pool.h"
-#include "../../mr.h"
-#include "../../odp_internal.h"
-#include "../../umr.h"
-#include "../../umr_qp.h"
+#include "fw/bluebell.h"
+#include "layout/layout_odp.h"
+#include "lib/mkey_pool.h"
+#include "lib/umr.h"
+#include "lib/umr_qp.h"
 #include "mock_hca.h"
+#include "odp/odp_internal.h"
+#include "verbs/mr.h"
 
 #define NULL_MKEY	0x800
 /* An address at which neither the guest's memory nor a device of QEMU is. */

@@ -10,10 +10,10 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_counter.h>
 
-#include "bluebell.h"
-#include "fw.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
 #include "ops.h"
-#include "qp.h"
+#include "verbs/qp.h"
 
 #define COUNTER(fld)	{ #fld, MLX5_BYTE_OFF(query_q_counter_out, fld) }
 

@@ -8,16 +8,16 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "bluebell.h"
-#include "fast_mr.h"
-#include "fw.h"
-#include "layout_dm.h"
-#include "layout_qp.h"
-#include "layout_srq.h"
-#include "odp.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_dm.h"
+#include "layout/layout_qp.h"
+#include "layout/layout_srq.h"
+#include "layout/refuse.h"
+#include "odp/odp.h"
 #include "ops.h"
 #include "port.h"
-#include "refuse.h"
+#include "verbs/fast_mr.h"
 
 /* The device reads longer descriptors in more than one step. */
 #define MAX_SQ_DESC		512

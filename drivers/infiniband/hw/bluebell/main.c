@@ -11,22 +11,22 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "bluebell.h"
-#include "dm.h"
-#include "event.h"
-#include "fw.h"
-#include "kcq.h"
-#include "mkey.h"
-#include "mkey_pool.h"
-#include "mmap.h"
-#include "odp.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "lib/cq_kernel.h"
+#include "lib/mkey.h"
+#include "lib/mkey_pool.h"
+#include "lib/orphan.h"
+#include "lib/rsc.h"
+#include "lib/subscription.h"
+#include "lib/umr_qp.h"
+#include "odp/odp.h"
 #include "ops.h"
-#include "orphan.h"
 #include "port.h"
-#include "rsc.h"
-#include "ucontext.h"
-#include "umr_qp.h"
-#include "xrc.h"
+#include "verbs/dm.h"
+#include "verbs/mmap.h"
+#include "verbs/ucontext.h"
+#include "verbs/xrc.h"
 
 /* Returns why this driver does not take a device, or NULL if it does. */
 static const char *dev_why_not(struct mlx5_core_dev *mdev)

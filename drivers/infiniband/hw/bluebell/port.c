@@ -13,9 +13,9 @@
 #define UVERBS_MODULE_NAME mlx5_ib
 #include <rdma/uverbs_named_ioctl.h>
 
-#include "bluebell.h"
+#include "fw/bluebell.h"
+#include "layout/refuse.h"
 #include "port.h"
-#include "refuse.h"
 
 /* How a port of the device is accessed; NULL if this driver cannot. */
 static const struct mlx5_ib_port_ops *port_find_ops(struct mlx5_core_dev *mdev)

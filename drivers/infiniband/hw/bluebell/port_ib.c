@@ -8,10 +8,10 @@
 #include <linux/mlx5/port.h>
 #include <rdma/ib_mad.h>
 
-#include "bluebell.h"
-#include "fw.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/refuse.h"
 #include "port.h"
-#include "refuse.h"
 
 /* IB_WIDTH_* of each MLX5_PTYS_WIDTH_*, by the number of its bit. */
 static const u8 port_widths[] = {

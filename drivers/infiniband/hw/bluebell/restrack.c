@@ -10,15 +10,15 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
-#include "bluebell.h"
-#include "buf.h"
-#include "cq.h"
-#include "doorbell.h"
-#include "fw.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "lib/buf.h"
+#include "lib/doorbell.h"
+#include "lib/region.h"
 #include "ops.h"
-#include "qp.h"
-#include "region.h"
-#include "srq.h"
+#include "verbs/cq.h"
+#include "verbs/qp.h"
+#include "verbs/srq.h"
 
 /*
  * Without queues a queue pair has neither a buffer nor a doorbell record. The record of a kernel

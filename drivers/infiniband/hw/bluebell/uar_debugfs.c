@@ -16,10 +16,10 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
-#include "bluebell.h"
+#include "fw/bluebell.h"
 #include "ops.h"
-#include "uar.h"
-#include "uar_report.h"
+#include "verbs/uar.h"
+#include "verbs/uar_report.h"
 
 static const char *const origin_names[] = {
 	[BLUEBELL_UAR_STATIC] = "static",

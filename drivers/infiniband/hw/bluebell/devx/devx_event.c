@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Channels from which a process reads events of the device that it has subscribed to: the ioctl
+ * object MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD, and MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT. See
+ * mlx5dv_devx_create_event_channel(3), mlx5dv_devx_subscribe_devx_event(3) and
+ * mlx5dv_devx_get_event(3); and layout_event.c for what a process may subscribe to.
+ */
+
+#include <linux/eventfd.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "devx/devx_event.h"
+#include "devx/devx_obj.h"
+#include "fw/bluebell.h"
+#include "layout/layout_event.h"
+#include "layout/refuse.h"
+#include "lib/subscription.h"
+
+static_assert(offsetof(struct mlx5_ib_devx_event, eqe) ==
+	      sizeof(struct mlx5_ib_uapi_devx_async_event_hdr));
+
+struct devx_sub;
+
+/* An event in the queue of a channel. */
+struct devx_queued {
+	struct list_head node;
+	struct devx_sub *sub;
+};
+
+struct mlx5_ib_devx_slot {
+	struct devx_queued queued;
+	struct mlx5_eqe eqe;
+};
+
+/**
+ * struct devx_sub - a subscription of a process
+ * @sub: for the delivery of events
+ * @channel: the channel
+ * @cookie: for the reader; constant
+ * @eventfd: signalled in place of the channel; NULL for none. Constant
+ * @queued: the event in a channel without data, where events of a subscription are combined.
+ *	Guarded by the channel's lock
+ * @ended: no events are queued any more. Guarded by the channel's lock
+ * @rcu: frees it
+ */
+struct devx_sub {
+	struct mlx5_ib_event_sub sub;
+	struct mlx5_ib_devx_channel *channel;
+	u64 cookie;
+	struct eventfd_ctx *eventfd;
+	struct devx_queued queued;
+	bool ended;
+	struct rcu_head rcu;
+};
+
+/* ---- delivery --------------------------------------------------------------------- */
+
+static void devx_queue_cookie(struct mlx5_ib_devx_channel *channel, struct devx_sub *sub)
+{
+	if (list_empty(&sub->queued.node))
+		list_add_tail(&sub->queued.node, &channel->queue);
+}
+
+static void devx_queue_data(struct mlx5_ib_devx_channel *channel, struct devx_sub *sub,
+			    const struct mlx5_eqe *eqe)
+{
+	struct mlx5_ib_devx_slot *slot;
+
+	slot = list_first_entry_or_null(&channel->unused, struct mlx5_ib_devx_slot, queued.node);
+	if (!slot || !eqe) {
+		channel->lost = true;
+		return;
+	}
+	slot->eqe = *eqe;
+	slot->queued.sub = sub;
+	list_move_tail(&slot->queued.node, &channel->queue);
+}
+
+/* The channel, which may be closed by now, is freed after a grace period. */
+static void devx_deliver(struct mlx5_ib_event_sub *event_sub, const struct mlx5_eqe *eqe)
+{
+	struct devx_sub *sub = container_of(event_sub, struct devx_sub, sub);
+	struct mlx5_ib_devx_channel *channel = sub->channel;
+
+	if (sub->eventfd) {
+		eventfd_signal(sub->eventfd);
+		return;
+	}
+	guard(spinlock_irqsave)(&channel->lock);
+	if (sub->ended || channel->closed)
+		return;
+	if (channel->omit_data)
+		devx_queue_cookie(channel, sub);
+	else
+		devx_queue_data(channel, sub, eqe);
+	wake_up_interruptible(&channel->wait);
+}
+
+/* Take an event from the queue. */
+static void devx_dequeue(struct mlx5_ib_devx_channel *channel, struct devx_queued *queued)
+{
+	if (channel->omit_data)
+		list_del_init(&queued->node);
+	else
+		list_move(&queued->node, &channel->unused);
+}
+
+static void devx_free_sub(struct rcu_head *rcu)
+{
+	struct devx_sub *sub = container_of(rcu, struct devx_sub, rcu);
+
+	if (sub->eventfd)
+		eventfd_ctx_put(sub->eventfd);
+	kfree(sub);
+}
+
+/*
+ * As with verbs, events of an object that is destroyed are not read any more: the process may have
+ * freed what the cookie stands for.
+ */
+static void devx_release_sub(struct mlx5_ib_event_sub *event_sub)
+{
+	struct devx_sub *sub = container_of(event_sub, struct devx_sub, sub);
+	struct mlx5_ib_devx_channel *channel = sub->channel;
+	struct devx_queued *queued, *next;
+
+	scoped_guard(spinlock_irq, &channel->lock) {
+		sub->ended = true;
+		list_for_each_entry_safe(queued, next, &channel->queue, node)
+			if (queued->sub == sub)
+				devx_dequeue(channel, queued);
+	}
+	call_rcu(&sub->rcu, devx_free_sub);
+}
+
+static const struct mlx5_ib_event_ops devx_event_ops = {
+	.deliver = devx_deliver,
+	.release = devx_release_sub,
+};
+
+/* ---- channels --------------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_devx_open_channel - set up a channel
+ * @channel: the channel, zeroed but for its file
+ * @context: of the process
+ * @omit_data: events are only their cookies, and those of one subscription are combined
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
+			      struct mlx5_ib_ucontext *context, bool omit_data)
+{
+	unsigned int i;
+
+	channel->dev = to_mdev(context->ibucontext.device);
+	channel->omit_data = omit_data;
+	channel->owner.ops = &devx_event_ops;
+	channel->owner.context = context;
+	INIT_LIST_HEAD(&channel->owner.subs);
+	init_waitqueue_head(&channel->wait);
+	spin_lock_init(&channel->lock);
+	INIT_LIST_HEAD(&channel->queue);
+	INIT_LIST_HEAD(&channel->unused);
+	if (omit_data)
+		return 0;
+	channel->slots = kvcalloc(MLX5_IB_DEVX_EVENTS, sizeof(*channel->slots),
+				  GFP_KERNEL_ACCOUNT);
+	if (!channel->slots)
+		return -ENOMEM;
+	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
+		list_add_tail(&channel->slots[i].queued.node, &channel->unused);
+	return 0;
+}
+
+/**
+ * mlx5_ib_devx_close_channel - end a channel, while its file may still be open
+ * @channel: of mlx5_ib_devx_open_channel()
+ *
+ * Wakes all readers, who find nothing. May sleep.
+ */
+void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *channel)
+{
+	struct devx_queued *queued, *next;
+
+	scoped_guard(spinlock_irq, &channel->lock) {
+		channel->closed = true;
+		channel->lost = false;
+		list_for_each_entry_safe(queued, next, &channel->queue, node)
+			devx_dequeue(channel, queued);
+	}
+	mlx5_ib_event_unsubscribe_all(channel->dev, &channel->owner);
+	/* Whoever still looks at the channel sees that it is closed. */
+	kvfree(channel->slots);
+	wake_up_interruptible(&channel->wait);
+}
+
+static struct devx_sub *devx_create_sub(struct mlx5_ib_devx_channel *channel,
+					const struct mlx5_ib_devx_request *request, u8 type)
+{
+	struct devx_sub *sub __free(kfree) = kzalloc_obj(*sub, GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!sub)
+		return ERR_PTR(-ENOMEM);
+	sub->sub.owner = &channel->owner;
+	sub->sub.type = type;
+	sub->channel = channel;
+	sub->cookie = request->cookie;
+	sub->queued.sub = sub;
+	INIT_LIST_HEAD(&sub->queued.node);
+	if (request->has_eventfd) {
+		sub->eventfd = eventfd_ctx_fdget(request->eventfd);
+		if (IS_ERR(sub->eventfd))
+			return ERR_CAST(sub->eventfd);
+	}
+	err = mlx5_ib_event_subscribe(channel->dev, &request->source, &sub->sub);
+	if (!err)
+		return no_free_ptr(sub);
+	if (sub->eventfd)
+		eventfd_ctx_put(sub->eventfd);
+	return ERR_PTR(err);
+}
+
+static int devx_check_request(struct mlx5_ib_devx_channel *channel,
+			      const struct mlx5_ib_ucontext *context,
+			      const struct mlx5_ib_devx_request *request)
+{
+	const struct mlx5_ib_event_source *source = request->source.type ? &request->source : NULL;
+	unsigned int i;
+	int err;
+
+	/* As for all of DEVX, because the rights of others are not known. */
+	if (!context->uid)
+		return refuse(-EINVAL, "subscription of a context without a user id");
+	if (!request->num_types || request->num_types > MLX5_EVENT_TYPE_MAX)
+		return refuse(-EINVAL, "subscription to %u events", request->num_types);
+	for (i = 0; i < request->num_types; i++) {
+		err = mlx5_ib_event_check(channel->dev->mdev, request->types[i], source,
+					  context->devx_rights);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/**
+ * mlx5_ib_devx_subscribe - let events reach a channel
+ * @channel: the channel, which nobody closes meanwhile
+ * @context: of the process
+ * @request: which events; the object is not destroyed meanwhile
+ *
+ * May sleep.
+ *
+ * Return: 0; -EINVAL or -EPERM for an event that the process may not have, as
+ * mlx5_ib_event_check() says, for too many of them or none, and for a context without a user id;
+ * -EBADF or -EINVAL if the file is no eventfd; -ENOSPC for too many subscriptions to an event; or
+ * -ENOMEM. With an error, none of the events is subscribed to.
+ */
+int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
+			   const struct mlx5_ib_ucontext *context,
+			   const struct mlx5_ib_devx_request *request)
+{
+	unsigned int i;
+	int err;
+
+	err = devx_check_request(channel, context, request);
+	if (err)
+		return err;
+
+	struct devx_sub **subs __free(kfree) = kcalloc(request->num_types, sizeof(*subs),
+						       GFP_KERNEL);
+
+	if (!subs)
+		return -ENOMEM;
+	for (i = 0; i < request->num_types; i++) {
+		subs[i] = devx_create_sub(channel, request, request->types[i]);
+		if (!IS_ERR(subs[i]))
+			continue;
+		err = PTR_ERR(subs[i]);
+		while (i--)
+			mlx5_ib_event_unsubscribe(channel->dev, &subs[i]->sub);
+		return err;
+	}
+	return 0;
+}
+
+/* ---- reading ---------------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_devx_take_event - take an event from a channel
+ * @channel: the channel
+ * @count: bytes that the reader has room for
+ * @event: gets the event
+ *
+ * Does not wait.
+ *
+ * Return: bytes of the event; -EAGAIN if there is none; -EOVERFLOW, once, if events were lost; -EIO
+ * if the channel is closed; or -EINVAL if the reader has not enough room, and the event stays.
+ */
+ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t count,
+				struct mlx5_ib_devx_event *event)
+{
+	size_t len = channel->omit_data ? offsetof(struct mlx5_ib_devx_event, eqe) :
+					  sizeof(*event);
+	struct devx_queued *queued;
+
+	guard(spinlock_irq)(&channel->lock);
+	if (channel->lost) {
+		channel->lost = false;
+		return -EOVERFLOW;
+	}
+	queued = list_first_entry_or_null(&channel->queue, struct devx_queued, node);
+	if (!queued)
+		return channel->closed ? -EIO : -EAGAIN;
+	if (count < len)
+		return refuse(-EINVAL, "read of %zu bytes, the event has %zu", count, len);
+	event->cookie = queued->sub->cookie;
+	if (!channel->omit_data)
+		event->eqe = container_of(queued, struct mlx5_ib_devx_slot, queued)->eqe;
+	devx_dequeue(channel, queued);
+	return len;
+}
+
+static bool devx_has_event(struct mlx5_ib_devx_channel *channel)
+{
+	guard(spinlock_irq)(&channel->lock);
+	return channel->lost || !list_empty(&channel->queue) || channel->closed;
+}
+
+static ssize_t devx_event_read(struct file *filp, char __user *buf, size_t count, loff_t *pos)
+{
+	struct mlx5_ib_devx_channel *channel = container_of(filp->private_data,
+							    struct mlx5_ib_devx_channel, uobj);
+	struct mlx5_ib_devx_event event;
+	ssize_t len;
+
+	len = mlx5_ib_devx_take_event(channel, count, &event);
+	while (len == -EAGAIN && !(filp->f_flags & O_NONBLOCK)) {
+		if (wait_event_interruptible(channel->wait, devx_has_event(channel)))
+			return -ERESTARTSYS;
+		len = mlx5_ib_devx_take_event(channel, count, &event);
+	}
+	if (len < 0 || !copy_to_user(buf, &event, len))
+		return len;
+	/* The object may be gone by now, so the event cannot be put back. */
+	scoped_guard(spinlock_irq, &channel->lock)
+		channel->lost = !channel->closed;
+	return -EFAULT;
+}
+
+static __poll_t devx_event_poll(struct file *filp, struct poll_table_struct *wait)
+{
+	struct mlx5_ib_devx_channel *channel = container_of(filp->private_data,
+							    struct mlx5_ib_devx_channel, uobj);
+
+	poll_wait(filp, &channel->wait, wait);
+	guard(spinlock_irq)(&channel->lock);
+	if (channel->lost || !list_empty(&channel->queue))
+		return EPOLLIN | EPOLLRDNORM;
+	return channel->closed ? EPOLLERR : 0;
+}
+
+/* ---- the ioctl interface ---------------------------------------------------------- */
+
+static const struct file_operations devx_event_fops = {
+	.owner = THIS_MODULE,
+	.read = devx_event_read,
+	.poll = devx_event_poll,
+	.release = uverbs_uobject_fd_release,
+};
+
+static void devx_event_destroy(struct ib_uobject *uobj, enum rdma_remove_reason why)
+{
+	mlx5_ib_devx_close_channel(container_of(uobj, struct mlx5_ib_devx_channel, uobj));
+}
+
+static int
+UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
+		MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE);
+	u32 flags;
+	int err;
+
+	err = uverbs_get_flags32(&flags, attrs, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS,
+				 MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA);
+	if (err)
+		return err;
+	return mlx5_ib_devx_open_channel(container_of(uobj, struct mlx5_ib_devx_channel, uobj),
+					 to_mucontext(uobj->context),
+					 flags & MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA);
+}
+
+static bool devx_has_type(const struct mlx5_ib_devx_request *request, u16 type)
+{
+	unsigned int i;
+
+	for (i = 0; i < request->num_types; i++)
+		if (request->types[i] == type)
+			return true;
+	return false;
+}
+
+/*
+ * Verbs have channels of their own for completions, and an XRC target belongs to a domain, not to
+ * the process.
+ */
+static int devx_check_verbs(struct ib_uobject *uobj, const struct mlx5_ib_devx_request *request)
+{
+	switch (uobj_get_object_id(uobj)) {
+	case UVERBS_OBJECT_CQ:
+		return !devx_has_type(request, MLX5_EVENT_TYPE_COMP) ? 0 :
+		       refuse(-EOPNOTSUPP, "completions of a CQ of verbs, which has a channel");
+	case UVERBS_OBJECT_QP:
+		return ((struct ib_qp *)uobj->object)->qp_type != IB_QPT_XRC_TGT ? 0 :
+		       refuse(-EOPNOTSUPP, "events of an XRC target, which is its domain's");
+	default:
+		return 0;
+	}
+}
+
+static int devx_read_object(struct uverbs_attr_bundle *attrs,
+			    struct mlx5_ib_devx_request *request)
+{
+	struct ib_uobject *uobj;
+	struct mlx5_ib_devx_id id;
+	int err;
+
+	if (!uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE))
+		return 0;
+	uobj = uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE);
+	err = mlx5_ib_devx_identify(uobj, &id);
+	if (err)
+		return err;
+	if (!mlx5_ib_event_source_of(&id, &request->source))
+		return refuse(-EINVAL, "a %s has no events", mlx5_ib_devx_kind_name(id.kind));
+	return devx_check_verbs(uobj, request);
+}
+
+/* An eventfd has no room for a cookie. */
+static int devx_read_target(struct uverbs_attr_bundle *attrs,
+			    struct mlx5_ib_devx_request *request)
+{
+	bool has_cookie = uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE);
+
+	request->has_eventfd = uverbs_attr_is_valid(attrs,
+						    MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);
+	if (request->has_eventfd && has_cookie)
+		return refuse(-EINVAL, "a cookie for an eventfd, which has no room for it");
+	if (request->has_eventfd)
+		return uverbs_copy_from(&request->eventfd, attrs,
+					MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM);
+	return has_cookie ? uverbs_copy_from(&request->cookie, attrs,
+					     MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE) : 0;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT)(struct uverbs_attr_bundle *attrs)
+{
+	const u16 list = MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST;
+	struct mlx5_ib_devx_request request = {};
+	struct ib_uobject *uobj;
+	int err, num;
+
+	uobj = uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE);
+	num = uverbs_attr_ptr_get_array_size(attrs, list, sizeof(*request.types));
+	if (num < 0)
+		return num;
+	request.num_types = num;
+	request.types = uverbs_attr_get_alloced_ptr(attrs, list);
+	err = devx_read_object(attrs, &request);
+	if (!err)
+		err = devx_read_target(attrs, &request);
+	if (err)
+		return err;
+	return mlx5_ib_devx_subscribe(container_of(uobj, struct mlx5_ib_devx_channel, uobj),
+				      to_mucontext(uobj->context), &request);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT,
+			    UVERBS_ATTR_FD(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE,
+					   MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD,
+					   UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE,
+					    UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ,
+					    UA_OPTIONAL),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST,
+					       UVERBS_ATTR_MIN_SIZE(sizeof(u16)), UA_MANDATORY,
+					       UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE,
+					       UVERBS_ATTR_TYPE(u64), UA_OPTIONAL),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM,
+					       UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
+
+ADD_UVERBS_METHODS(mlx5_ib_devx_subscribe_methods, MLX5_IB_OBJECT_DEVX,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT));
+
+#define EVENT_FLAGS(attr) \
+	UVERBS_ATTR_FLAGS_IN(attr, enum mlx5_ib_uapi_devx_create_event_channel_flags, UA_MANDATORY)
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC,
+			    UVERBS_ATTR_FD(MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE,
+					   MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD,
+					   UVERBS_ACCESS_NEW, UA_MANDATORY),
+			    EVENT_FLAGS(MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD,
+			    UVERBS_TYPE_ALLOC_FD(sizeof(struct mlx5_ib_devx_channel),
+						 devx_event_destroy, &devx_event_fops,
+						 "[mlx5_devx_event]", O_RDONLY),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC));
+
+const struct uapi_definition mlx5_ib_devx_event_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(MLX5_IB_OBJECT_DEVX, &mlx5_ib_devx_subscribe_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD),
+	{},
+};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Channels from which a process reads events of the device that it has subscribed to (DEVX).
+ */
+
+#ifndef BLUEBELL_DEVX_EVENT_H
+#define BLUEBELL_DEVX_EVENT_H
+
+#include <linux/list.h>
+#include <linux/mlx5/device.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_types.h>
+
+#include "lib/subscription.h"
+
+struct mlx5_ib_devx_slot;
+struct mlx5_ib_ucontext;
+
+/* Events with data that a channel keeps for its reader; one more is lost, and the reader told. */
+#define MLX5_IB_DEVX_EVENTS	1024
+
+/**
+ * struct mlx5_ib_devx_channel - events that wait to be read
+ * @uobj: the file
+ * @dev: device
+ * @omit_data: the reader wants only the cookies of its subscriptions. Constant
+ * @owner: subscriptions of the channel
+ * @wait: readers
+ * @lock: guards all members below; taken in interrupts
+ * @queue: the events
+ * @unused: elements of @slots that are not in @queue
+ * @slots: memory for MLX5_IB_DEVX_EVENTS events, so that none is allocated in an interrupt and all
+ *	of it is charged to the process; NULL with @omit_data
+ * @lost: an event was lost since the reader was told last
+ * @closed: the device or the context is gone, or the file is closed
+ */
+struct mlx5_ib_devx_channel {
+	struct ib_uobject uobj;
+	struct mlx5_ib_dev *dev;
+	bool omit_data;
+	struct mlx5_ib_event_owner owner;
+	wait_queue_head_t wait;
+	spinlock_t lock;	/* queue, unused, slots, lost, closed */
+	struct list_head queue;
+	struct list_head unused;
+	struct mlx5_ib_devx_slot *slots;
+	bool lost;
+	bool closed;
+};
+
+/**
+ * struct mlx5_ib_devx_request - what a process wants to be told
+ * @source: the object, or {} for events of the device
+ * @types: MLX5_EVENT_TYPE_*
+ * @num_types: length of @types
+ * @cookie: is returned with each event
+ * @has_eventfd: the event signals @eventfd, and is not queued
+ * @eventfd: a file descriptor
+ */
+struct mlx5_ib_devx_request {
+	struct mlx5_ib_event_source source;
+	const u16 *types;
+	unsigned int num_types;
+	u64 cookie;
+	bool has_eventfd;
+	int eventfd;
+};
+
+/**
+ * struct mlx5_ib_devx_event - an event as its reader gets it
+ * @cookie: of the subscription
+ * @eqe: what the device has reported
+ *
+ * As struct mlx5_ib_uapi_devx_async_event_hdr with its data.
+ */
+struct mlx5_ib_devx_event {
+	__u64 cookie;
+	struct mlx5_eqe eqe;
+};
+
+int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
+			      struct mlx5_ib_ucontext *context, bool omit_data);
+void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *channel);
+int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
+			   const struct mlx5_ib_ucontext *context,
+			   const struct mlx5_ib_devx_request *request);
+ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t count,
+				struct mlx5_ib_devx_event *event);
+
+extern const struct uapi_definition mlx5_ib_devx_event_defs[];
+
+#endif /* BLUEBELL_DEVX_EVENT_H */

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Firmware objects that a process creates, changes, queries and destroys by commands of its own,
+ * and the methods of the ioctl object MLX5_IB_OBJECT_DEVX_OBJ. See mlx5dv_devx_obj_create(3), and
+ * layout_devx.c for what a process may send.
+ */
+
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "devx/devx.h"
+#include "devx/devx_obj.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_event.h"
+#include "layout/refuse.h"
+#include "lib/buf.h"
+#include "lib/orphan.h"
+#include "lib/subscription.h"
+#include "verbs/cq.h"
+#include "verbs/mmap.h"
+#include "verbs/srq.h"
+#include "verbs/uar.h"
+
+/* A completion event of a CQ that the process has armed itself, in the interrupt. */
+static void devx_cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
+{
+	mlx5_ib_event_report(container_of(mcq, struct mlx5_ib_devx_cq, mcq)->obj.dev, eqe);
+}
+
+/*
+ * mlx5_core has to know a CQ that is on one of its event queues, because it reports events of one
+ * that it does not know in the log. A CQ on an APU element is on no event queue.
+ */
+static bool devx_cq_has_eq(const struct mlx5_ib_devx_cmd *cmd, const void *in)
+{
+	return cmd->opcode == MLX5_CMD_OP_CREATE_CQ &&
+	       !MLX5_GET(create_cq_in, in, cq_context.apu_cq);
+}
+
+/*
+ * The device faults on the pages of a paged region also if a key over other keys leads
+ * there, so page faults have to find that key.
+ */
+static enum mlx5_ib_devx_form devx_form(const struct mlx5_ib_dev *dev,
+					const struct mlx5_ib_devx_cmd *cmd, const void *in)
+{
+	if (devx_cq_has_eq(cmd, in))
+		return MLX5_IB_DEVX_WITH_MCQ;
+	if (dev->odp && mlx5_ib_devx_table_entries(cmd, in))
+		return MLX5_IB_DEVX_WITH_KEY;
+	return MLX5_IB_DEVX_PLAIN;
+}
+
+static struct mlx5_ib_devx_obj *devx_alloc(enum mlx5_ib_devx_form form)
+{
+	static const size_t size[] = {
+		[MLX5_IB_DEVX_PLAIN] = sizeof(struct mlx5_ib_devx_obj),
+		[MLX5_IB_DEVX_WITH_MCQ] = sizeof(struct mlx5_ib_devx_cq),
+		[MLX5_IB_DEVX_WITH_KEY] = sizeof(struct mlx5_ib_devx_key),
+	};
+	struct mlx5_ib_devx_obj *obj = kzalloc(size[form], GFP_KERNEL_ACCOUNT);
+
+	if (obj)
+		obj->form = form;
+	return obj;
+}
+
+static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_len, void *out,
+			    size_t out_len)
+{
+	struct mlx5_core_cq *mcq;
+	int err;
+
+	if (obj->form != MLX5_IB_DEVX_WITH_MCQ)
+		return mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
+	mcq = &to_devx_cq(obj)->mcq;
+	mcq->comp = devx_cq_comp;
+	err = mlx5_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
+	/* The event queue does not exist, or is none for completions. */
+	return err == -ENOENT ? refuse(-EINVAL, "the CQ's EQ has no completions") : err;
+}
+
+static struct mlx5_ib_table_key *devx_table_key(struct mlx5_ib_devx_obj *obj)
+{
+	WARN_ON_ONCE(obj->form != MLX5_IB_DEVX_WITH_KEY);
+	return &container_of(obj, struct mlx5_ib_devx_key, obj)->key;
+}
+
+static int devx_adopt_key(struct mlx5_ib_devx_obj *obj, u32 num_entries)
+{
+	struct mlx5_ib_table_key *key = devx_table_key(obj);
+
+	key->num_entries = num_entries;
+	key->mkey.key = mlx5_idx_to_mkey(obj->id.num);
+	key->mkey.uid = obj->uid;
+	return mlx5_ib_mkey_adopt(obj->dev, &key->mkey, MLX5_IB_MKEY_TABLE);
+}
+
+/* As for a queue of verbs: the UAR stays until the object is destroyed. */
+static void devx_get_uar(struct mlx5_ib_ucontext *context, struct mlx5_ib_devx_obj *obj,
+			 const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
+{
+	u32 page;
+
+	if (mlx5_ib_devx_read_uar(cmd, in, in_len, &page))
+		obj->uar = mlx5_ib_get_uar(context, page);
+}
+
+static void devx_put_uar(struct mlx5_ib_devx_obj *obj)
+{
+	if (obj->uar)
+		rdma_user_mmap_entry_put(&obj->uar->rdma_entry);
+}
+
+/* Whether page faults find the object. */
+static bool devx_is_adopted(struct mlx5_ib_devx_obj *obj)
+{
+	return obj->form == MLX5_IB_DEVX_WITH_KEY &&
+	       devx_table_key(obj)->mkey.type == MLX5_IB_MKEY_TABLE;
+}
+
+/**
+ * mlx5_ib_devx_create_obj - create an object as a process says
+ * @context: of the process
+ * @in: the command, which is changed: it gets the user id of @context
+ * @in_len: bytes of @in
+ * @out: gets the answer for the process; zeroed
+ * @out_len: bytes of @out, at least those of the status and the syndrome
+ *
+ * May sleep.
+ *
+ * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
+ * -EINVAL for a command that creates no object, is too short, or names an unknown event queue;
+ * -EPERM for one that the process has no right to; -ENOMEM; or the errno of a command that could
+ * not be sent.
+ */
+struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
+						 size_t in_len, void *out, size_t out_len)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	const struct mlx5_ib_devx_cmd *cmd;
+	int err;
+
+	err = mlx5_ib_devx_check(context, in, in_len, MLX5_IB_DEVX_CREATE, &cmd);
+	if (!err)
+		err = mlx5_ib_devx_check_create(cmd, in, in_len, out_len);
+	if (!err)
+		err = mlx5_ib_devx_use_umem(cmd, in, in_len);
+	if (err)
+		return ERR_PTR(err);
+
+	struct mlx5_ib_devx_obj *obj __free(kfree) = devx_alloc(devx_form(dev, cmd, in));
+
+	if (!obj)
+		return ERR_PTR(-ENOMEM);
+	obj->dev = dev;
+	obj->uid = context->uid;
+	devx_get_uar(context, obj, cmd, in, in_len);
+	err = devx_send_create(obj, in, in_len, out, out_len);
+	if (err) {
+		devx_put_uar(obj);
+		return ERR_PTR(err);
+	}
+	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
+	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len,
+						      obj->destroy);
+	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
+		err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));
+	if (!err)
+		return no_free_ptr(obj);
+	mlx5_ib_devx_destroy_obj(no_free_ptr(obj), true);
+	return ERR_PTR(err);
+}
+
+/*
+ * A DC target has to be drained before it is destroyed, and firmware refuses to destroy it until
+ * its last packet is handled. If it is drained already, firmware refuses to drain it.
+ */
+static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
+{
+	u32 out[MLX5_ST_SZ_DW(drain_dct_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(drain_dct_in)];
+	unsigned int pause = 0;
+	int err;
+
+	mlx5_fw_name_object(in, MLX5_CMD_OP_DRAIN_DCT, obj->id.num);
+	mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, sizeof(in), out, sizeof(out));
+	do {
+		err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
+					   obj->destroy_failed);
+		obj->destroy_failed = err;
+	} while (err && mlx5_ib_fw_pause(&pause));
+	return err;
+}
+
+static int devx_destroy_key(struct mlx5_ib_devx_obj *obj, bool last)
+{
+	struct mlx5_ib_mkey *mkey = &devx_table_key(obj)->mkey;
+	int err;
+
+	mlx5_ib_mkey_disown(obj->dev, mkey);
+	err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
+				   obj->destroy_failed);
+	obj->destroy_failed = err;
+	mlx5_ib_mkey_disowned(obj->dev, mkey,
+			      err && !last ? MLX5_IB_MKEY_TABLE : MLX5_IB_MKEY_PRIVATE);
+	return err;
+}
+
+static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
+{
+	int err;
+
+	if (obj->form == MLX5_IB_DEVX_WITH_MCQ && last)
+		return mlx5_fw_discard_cq(obj->dev, &to_devx_cq(obj)->mcq, obj->destroy_failed);
+	if (obj->form == MLX5_IB_DEVX_WITH_MCQ)
+		return mlx5_fw_destroy_cq(obj->dev, &to_devx_cq(obj)->mcq, &obj->destroy_failed);
+	if (obj->id.kind == MLX5_IB_DEVX_DCT)
+		return devx_destroy_dct(obj);
+	if (devx_is_adopted(obj))
+		return devx_destroy_key(obj, last);
+	err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
+				   obj->destroy_failed);
+	obj->destroy_failed = err;
+	return err;
+}
+
+/* With the last attempt the process loses its handle, and with that its subscriptions. */
+static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
+{
+	struct mlx5_ib_event_source source;
+	int err;
+
+	if (!mlx5_ib_event_source_of(&obj->id, &source))
+		return devx_choose_destroy(obj, last);
+	mlx5_ib_event_pause(obj->dev, source.type, source.num);
+	err = devx_choose_destroy(obj, last);
+	mlx5_ib_event_settle(obj->dev, source.type, source.num, last ? 0 : err);
+	return err;
+}
+
+/**
+ * mlx5_ib_devx_destroy_obj - destroy an object of a process
+ * @obj: of mlx5_ib_devx_create_obj()
+ * @last: nobody tries again: an object that firmware refuses to destroy becomes an orphan
+ *
+ * May sleep.
+ *
+ * Return: 0, and then @obj is freed; or, without @last, the errno of a firmware refusal, after
+ * which the object still exists.
+ */
+int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
+{
+	struct mlx5_ib_queue_mem mem = { .uar = obj->uar };
+	int err = devx_send_destroy(obj, last);
+
+	if (err && !last)
+		return err;
+	if (err)
+		mlx5_ib_orphan_adopt_quietly(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
+					     obj->id.num, mlx5_ib_devx_kind_name(obj->id.kind),
+					     &mem);
+	else
+		devx_put_uar(obj);
+	kfree(obj);
+	return 0;
+}
+
+/**
+ * mlx5_ib_devx_prepare - check a command about an object, and make it ready to be sent
+ * @context: of the process
+ * @id: the object
+ * @use: MLX5_IB_DEVX_MODIFY or MLX5_IB_DEVX_QUERY
+ * @in: the command, which may be changed
+ * @in_len: bytes of @in
+ *
+ * Return: 0; -EINVAL for a command of another use, that is too short, or about another object; or
+ * -EPERM for one that the process has no right to.
+ */
+int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
+			 enum mlx5_ib_devx_use use, void *in, size_t in_len)
+{
+	const struct mlx5_ib_devx_cmd *cmd;
+	int err;
+
+	err = mlx5_ib_devx_check(context, in, in_len, use, &cmd);
+	if (err)
+		return err;
+	if (!mlx5_ib_devx_names(cmd, in, id))
+		return refuse(-EINVAL, "command 0x%x is not about %s 0x%x", cmd->opcode,
+			      mlx5_ib_devx_kind_name(id->kind), id->num);
+	return mlx5_ib_devx_use_umem(cmd, in, in_len);
+}
+
+/**
+ * mlx5_ib_devx_send - change or query an object as a process says
+ * @context: of the process
+ * @id: the object
+ * @use: MLX5_IB_DEVX_MODIFY or MLX5_IB_DEVX_QUERY
+ * @in: the command, which is changed: it gets the user id of @context
+ * @in_len: bytes of @in
+ * @out: gets the answer for the process; zeroed
+ * @out_len: bytes of @out, at least those of the status and the syndrome
+ *
+ * May sleep.
+ *
+ * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; the errno of
+ * mlx5_ib_devx_prepare(); or that of a command that could not be sent.
+ */
+int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
+		      enum mlx5_ib_devx_use use, void *in, size_t in_len, void *out,
+		      size_t out_len)
+{
+	int err = mlx5_ib_devx_prepare(context, id, use, in, in_len);
+
+	if (err)
+		return err;
+	return mlx5_ib_fw_exec_raw(to_mdev(context->ibucontext.device), context->uid, in, in_len,
+				   out, out_len);
+}
+
+/* ---- the ioctl interface ---------------------------------------------------------- */
+
+static int devx_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
+			    struct uverbs_attr_bundle *attrs)
+{
+	/* ib_core reports it as a bug of the driver if an object survives its process. */
+	return mlx5_ib_devx_destroy_obj(uobj->object, why != RDMA_REMOVE_DESTROY);
+}
+
+/* Buffers that are freed when the ioctl ends. */
+struct devx_buffers {
+	void *in;
+	int in_len;
+	void *out;
+	int out_len;
+};
+
+static int devx_get_buffers(struct uverbs_attr_bundle *attrs, u16 in_attr, u16 out_attr,
+			    struct devx_buffers *b)
+{
+	b->in = uverbs_attr_get_alloced_ptr(attrs, in_attr);
+	b->in_len = uverbs_attr_get_len(attrs, in_attr);
+	b->out_len = uverbs_attr_get_len(attrs, out_attr);
+	b->out = uverbs_zalloc(attrs, b->out_len);
+	return PTR_ERR_OR_ZERO(b->out);
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
+							  MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
+	struct mlx5_ib_devx_obj *obj;
+	struct devx_buffers b;
+	int err;
+
+	err = devx_get_buffers(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
+			       MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, &b);
+	if (err)
+		return err;
+	obj = mlx5_ib_devx_create_obj(to_mucontext(uobj->context), b.in, b.in_len, b.out,
+				      b.out_len);
+	if (!IS_ERR(obj)) {
+		uobj->object = obj;
+		/* An error from here on destroys the object. */
+		uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
+	}
+	return mlx5_ib_devx_answer(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, b.out, b.out_len,
+				   PTR_ERR_OR_ZERO(obj));
+}
+
+/**
+ * mlx5_ib_devx_identify - what object a process means by a handle
+ * @uobj: the handle
+ * @id: gets the object
+ *
+ * A process may change, query and watch objects of verbs, too; the library passes their handles.
+ *
+ * Return: 0, or -EINVAL for a handle of something else.
+ */
+int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
+{
+	const struct mlx5_ib_devx_obj *obj;
+	struct ib_srq *srq;
+	struct ib_qp *qp;
+
+	*id = (struct mlx5_ib_devx_id){};
+	switch (uobj_get_object_id(uobj)) {
+	case MLX5_IB_OBJECT_DEVX_OBJ:
+		obj = uobj->object;
+		*id = obj->id;
+		return 0;
+	case UVERBS_OBJECT_CQ:
+		id->kind = MLX5_IB_DEVX_CQ;
+		id->num = to_mcq(uobj->object)->mcq.cqn;
+		return 0;
+	case UVERBS_OBJECT_QP:
+		/* Perhaps an XRC target that the process has opened: then it is not to_mqp(). */
+		qp = uobj->object;
+		id->kind = MLX5_IB_DEVX_QP;
+		id->num = qp->qp_num;
+		return 0;
+	case UVERBS_OBJECT_SRQ:
+		srq = uobj->object;
+		id->kind = srq->srq_type == IB_SRQT_XRC ? MLX5_IB_DEVX_XRC_SRQ : MLX5_IB_DEVX_RMP;
+		id->num = to_msrq(srq)->rsc.num;
+		return 0;
+	default:
+		return refuse(-EINVAL, "handle of type %u, no object", uobj_get_object_id(uobj));
+	}
+}
+
+static int devx_handle(struct uverbs_attr_bundle *attrs, enum mlx5_ib_devx_use use,
+		       u16 handle_attr, u16 in_attr, u16 out_attr)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, handle_attr);
+	struct mlx5_ib_devx_id id;
+	struct devx_buffers b;
+	int err;
+
+	err = mlx5_ib_devx_identify(uobj, &id);
+	if (!err)
+		err = devx_get_buffers(attrs, in_attr, out_attr, &b);
+	if (err)
+		return err;
+	err = mlx5_ib_devx_send(to_mucontext(uobj->context), &id, use, b.in, b.in_len, b.out,
+				b.out_len);
+	return mlx5_ib_devx_answer(attrs, out_attr, b.out, b.out_len, err);
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bundle *attrs)
+{
+	return devx_handle(attrs, MLX5_IB_DEVX_MODIFY, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE,
+			   MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
+			   MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	return devx_handle(attrs, MLX5_IB_DEVX_QUERY, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
+			   MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
+			   MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
+}
+
+/*
+ * The handles are used for reading also by a method that changes the object: firmware orders the
+ * commands, and the driver has no state that they change.
+ */
+#define ANY_OBJECT(attr) \
+	UVERBS_ATTR_IDR(attr, UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ, UA_MANDATORY)
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE,
+					    MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_ACCESS_NEW,
+					    UA_MANDATORY),
+			    MLX5_IB_DEVX_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN),
+			    MLX5_IB_DEVX_CMD_OUT(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_DEVX_OBJ_DESTROY,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE,
+						    MLX5_IB_OBJECT_DEVX_OBJ,
+						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
+			    ANY_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE),
+			    MLX5_IB_DEVX_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN),
+			    MLX5_IB_DEVX_CMD_OUT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,
+			    ANY_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE),
+			    MLX5_IB_DEVX_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN),
+			    MLX5_IB_DEVX_CMD_OUT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_TYPE_ALLOC_IDR(devx_obj_cleanup),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_DESTROY),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY));
+
+const struct uapi_definition mlx5_ib_devx_obj_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX_OBJ),
+	{},
+};

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory that a process registers for its DEVX objects (umem): a list of pages in the device, which
+ * commands of the process name by number where commands of the kernel have DMA addresses. The
+ * methods of the ioctl object MLX5_IB_OBJECT_DEVX_UMEM; see mlx5dv_devx_umem_reg(3).
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <rdma/ib_umem.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "devx/devx_umem.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_pages.h"
+#include "layout/refuse.h"
+#include "lib/buf.h"
+#include "lib/orphan.h"
+#include "lib/umem.h"
+
+/*
+ * Rights that matter to a umem are those to write; the others are accepted, because programs pass
+ * them.
+ */
+#define UMEM_ACCESS \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+	 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_RELAXED_ORDERING)
+
+/*
+ * The command for up to so many pages is built on the stack. Doorbell records and short queues have
+ * no more.
+ */
+#define FEW_PAGES	8
+#define FEW_BYTES	(MLX5_ST_SZ_BYTES(create_umem_in) + FEW_PAGES * MLX5_ST_SZ_BYTES(mtt))
+
+static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_size)
+{
+	u64 few[FEW_BYTES / sizeof(u64)];
+	size_t num = ib_umem_num_dma_blocks(obj->umem, page_size);
+	int inlen;
+
+	if (num > MLX5_IB_MAX_UMEM_PAGES)
+		return refuse(-EINVAL, "umem of %zu pages of %lu bytes, at most %zu", num,
+			      page_size, MLX5_IB_MAX_UMEM_PAGES);
+	inlen = MLX5_ST_SZ_BYTES(create_umem_in) + num * MLX5_ST_SZ_BYTES(mtt);
+
+	void *many __free(kvfree) = NULL, *in = few;
+
+	if (inlen > sizeof(few)) {
+		many = kvmalloc(inlen, GFP_KERNEL_ACCOUNT);
+		if (!many)
+			return -ENOMEM;
+		in = many;
+	}
+	memset(in, 0, MLX5_ST_SZ_BYTES(create_umem_in));
+	mlx5_ib_fill_umem(in, obj->umem, page_size);
+	return mlx5_fw_create_object(obj->dev, obj->uid, MLX5_CMD_OP_CREATE_UMEM, in, inlen,
+				     &obj->id);
+}
+
+/**
+ * mlx5_ib_devx_create_umem - CREATE_UMEM: let the objects of a process use its memory
+ * @context: of the process; has a user id
+ * @umem: the memory, pinned; taken over if the function succeeds
+ * @pgsz_bitmap: sizes of pages, in bytes, that the process accepts
+ *
+ * The pages are as large as mlx5_ib_umem_best_page() allows, which makes their list short. May
+ * sleep.
+ *
+ * Return: the umem or an ERR_PTR: -EINVAL if the memory does not consist of pages of such a size,
+ * or of too many of them for a command; -ENOMEM; or the errno of a firmware refusal.
+ */
+struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *context,
+						   struct ib_umem *umem, u64 pgsz_bitmap)
+{
+	struct mlx5_ib_devx_umem *obj __free(kfree) = kzalloc_obj(*obj, GFP_KERNEL_ACCOUNT);
+	unsigned long page_size;
+	int err;
+
+	if (!obj)
+		return ERR_PTR(-ENOMEM);
+	page_size = mlx5_ib_umem_best_page(umem, pgsz_bitmap);
+	if (!page_size)
+		return ERR_PTR(refuse(-EINVAL, "memory has no pages of %#llx", pgsz_bitmap));
+	obj->dev = to_mdev(context->ibucontext.device);
+	obj->uid = context->uid;
+	obj->umem = umem;
+	err = umem_send_create(obj, page_size);
+	return err ? ERR_PTR(err) : no_free_ptr(obj);
+}
+
+/**
+ * mlx5_ib_devx_destroy_umem - DESTROY_UMEM, and unpin the memory
+ * @obj: of mlx5_ib_devx_create_umem()
+ * @last: nobody tries again: a umem that firmware refuses to destroy, because an object uses it,
+ *	becomes an orphan, and its memory stays pinned
+ *
+ * May sleep.
+ *
+ * Return: 0, and then @obj is freed; or, without @last, the errno of a firmware refusal, after
+ * which the umem still exists.
+ */
+int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last)
+{
+	struct mlx5_ib_queue_mem mem = { .buf.umem = obj->umem };
+	u32 in[MLX5_ST_SZ_DW(destroy_umem_in)];
+	int err;
+
+	mlx5_fw_name_object(in, MLX5_CMD_OP_DESTROY_UMEM, obj->id);
+	err = mlx5_fw_send_destroy(obj->dev, obj->uid, in, sizeof(in), obj->destroy_failed);
+	obj->destroy_failed = err;
+	if (err && !last)
+		return err;
+	if (err)
+		mlx5_ib_orphan_adopt_quietly(obj->dev, obj->uid, in, sizeof(in), obj->id, "umem",
+					     &mem);
+	else
+		ib_umem_release(obj->umem);
+	kfree(obj);
+	return 0;
+}
+
+/* ---- the ioctl interface ---------------------------------------------------------- */
+
+static int devx_umem_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
+			     struct uverbs_attr_bundle *attrs)
+{
+	return mlx5_ib_devx_destroy_umem(uobj->object, why != RDMA_REMOVE_DESTROY);
+}
+
+struct umem_request {
+	u64 addr;
+	u64 len;
+	u64 pgsz_bitmap;
+	u32 access;
+	bool is_dmabuf;
+	int fd;
+};
+
+/*
+ * A program that names no sizes gets pages of the processor. The device compares where a key over
+ * the umem and the umem begin in a page of the umem, and the address of the memory agrees with it
+ * only up to PAGE_SIZE.
+ */
+static int umem_read_pages(struct uverbs_attr_bundle *attrs, struct umem_request *req)
+{
+	int err = 0;
+
+	req->pgsz_bitmap = PAGE_SIZE;
+	if (uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP))
+		err = uverbs_copy_from(&req->pgsz_bitmap, attrs,
+				       MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP);
+	if (err)
+		return err;
+	return mlx5_ib_umem_page_sizes(req->pgsz_bitmap) ? 0 :
+	       refuse(-EINVAL, "the device has no pages of %#llx", req->pgsz_bitmap);
+}
+
+static int umem_read_request(struct ib_device *ibdev, struct uverbs_attr_bundle *attrs,
+			     struct umem_request *req)
+{
+	int err;
+
+	err = uverbs_copy_from(&req->addr, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR);
+	if (err)
+		return err;
+	err = uverbs_copy_from(&req->len, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN);
+	if (err)
+		return err;
+	if (!req->len)
+		return refuse(-EINVAL, "umem of no bytes");
+	err = uverbs_get_flags32(&req->access, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS,
+				 UMEM_ACCESS);
+	if (err)
+		return err;
+	err = ib_check_mr_access(ibdev, req->access);
+	if (err)
+		return err;
+	req->is_dmabuf = uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD);
+	if (req->is_dmabuf)
+		err = uverbs_get_raw_fd(&req->fd, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD);
+	return err ?: umem_read_pages(attrs, req);
+}
+
+static struct ib_umem *umem_pin(struct mlx5_ib_dev *dev, const struct umem_request *req)
+{
+	struct ib_umem_dmabuf *umem_dmabuf;
+
+	if (!req->is_dmabuf)
+		return mlx5_ib_umem_get(dev, req->addr, req->len, req->access);
+	if (overflows_type(req->addr, unsigned long) || overflows_type(req->len, size_t))
+		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx", req->len, req->addr));
+	umem_dmabuf = ib_umem_dmabuf_get_pinned(&dev->ib_dev, req->addr, req->len, req->fd,
+						req->access);
+	return IS_ERR(umem_dmabuf) ? ERR_CAST(umem_dmabuf) : &umem_dmabuf->umem;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
+							  MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
+	struct mlx5_ib_ucontext *context = to_mucontext(uobj->context);
+	struct mlx5_ib_devx_umem *obj;
+	struct umem_request req = {};
+	struct ib_umem *umem;
+	int err;
+
+	/* Only commands with a user id can name a umem. */
+	if (!context->uid)
+		return refuse(-EINVAL, "umem of a context without a user id");
+	err = umem_read_request(context->ibucontext.device, attrs, &req);
+	if (err)
+		return err;
+	umem = umem_pin(to_mdev(context->ibucontext.device), &req);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	obj = mlx5_ib_devx_create_umem(context, umem, req.pgsz_bitmap);
+	if (IS_ERR(obj)) {
+		ib_umem_release(umem);
+		return PTR_ERR(obj);
+	}
+	uobj->object = obj;
+	/* An error from here on destroys the umem. */
+	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &obj->id,
+			      sizeof(obj->id));
+}
+
+#define IN_U64(attr, presence)	UVERBS_ATTR_PTR_IN(attr, UVERBS_ATTR_TYPE(u64), presence)
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_UMEM_REG,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE,
+					    MLX5_IB_OBJECT_DEVX_UMEM, UVERBS_ACCESS_NEW,
+					    UA_MANDATORY),
+			    IN_U64(MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, UA_MANDATORY),
+			    IN_U64(MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, UA_MANDATORY),
+			    UVERBS_ATTR_RAW_FD(MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD, UA_OPTIONAL),
+			    UVERBS_ATTR_FLAGS_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS,
+						 enum ib_access_flags),
+			    IN_U64(MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, UA_OPTIONAL),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_DEVX_UMEM_DEREG,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE,
+						    MLX5_IB_OBJECT_DEVX_UMEM,
+						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_UMEM, UVERBS_TYPE_ALLOC_IDR(devx_umem_cleanup),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_UMEM_REG),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_UMEM_DEREG));
+
+const struct uapi_definition mlx5_ib_devx_umem_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX_UMEM),
+	{},
+};

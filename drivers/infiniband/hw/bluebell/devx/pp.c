@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packet pacing: rates of the device that processes allocate for their send queues, and the ioctl
+ * object MLX5_IB_OBJECT_PP. See mlx5dv_pp_alloc(3).
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "devx/pp.h"
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/refuse.h"
+
+/**
+ * struct mlx5_ib_pp - a process's use of a rate
+ * @dev: device
+ * @index: of the rate in the device's table. mlx5_core lets uses of the same rate share an entry,
+ *	unless it is dedicated to one of them
+ */
+struct mlx5_ib_pp {
+	struct mlx5_ib_dev *dev;
+	u16 index;
+};
+
+/*
+ * mlx5_core logs a rate that is out of range, and one that firmware refuses, so check before what
+ * the device announces. Only queues of raw packets have a use for rates, and the table is small:
+ * a process that must not have such queues must not take its entries either.
+ */
+static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
+{
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+	u32 limit = MLX5_GET(set_pp_rate_limit_context, rate, rate_limit);
+
+	if (!mlx5_rl_is_supported(mdev) || !MLX5_CAP_QOS(mdev, packet_pacing_uid))
+		return refuse(-EOPNOTSUPP, "the device has no packet_pacing_uid");
+	if (MLX5_GET(set_pp_rate_limit_context, rate, burst_upper_bound) &&
+	    !MLX5_CAP_QOS(mdev, packet_pacing_burst_bound))
+		return refuse(-EOPNOTSUPP, "the device has no packet_pacing_burst_bound");
+	if (MLX5_GET(set_pp_rate_limit_context, rate, typical_packet_size) &&
+	    !MLX5_CAP_QOS(mdev, packet_pacing_typical_size))
+		return refuse(-EOPNOTSUPP, "the device has no packet_pacing_typical_size");
+	if (!context->uid || !limit || !mlx5_rl_is_in_range(mdev, limit))
+		return refuse(-EINVAL, "rate %u of user id %u, %u to %u are possible", limit,
+			      context->uid, mdev->priv.rl_table.min_rate,
+			      mdev->priv.rl_table.max_rate);
+	return context->devx_rights & MLX5_UCTX_CAP_RAW_TX ? 0 :
+	       refuse(-EPERM, "rates need CAP_NET_RAW");
+}
+
+/**
+ * mlx5_ib_pp_alloc - allocate a rate for a process
+ * @context: of the process
+ * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits
+ * @dedicated: the entry is shared with no other use
+ *
+ * SET_PP_RATE_LIMIT. A dedicated entry belongs to the user id of the process. The others belong to
+ * nobody, because every process that asks for the same rate gets the same entry; all users may name
+ * them. May sleep.
+ *
+ * Return: the rate, or an ERR_PTR: -EOPNOTSUPP for a device without rates of users, or without the
+ * bursts or packet sizes that @rate has; -EINVAL in a context without a user id, or for a rate that
+ * the device does not have; -EPERM without CAP_NET_RAW when the device was opened; -ENOSPC if the
+ * table is full; -ENOMEM; or the errno of a firmware refusal.
+ */
+struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate, bool dedicated)
+{
+	int err = pp_check(context, rate);
+
+	if (err)
+		return ERR_PTR(err);
+
+	struct mlx5_ib_pp *pp __free(kfree) = kzalloc_obj(*pp, GFP_KERNEL_ACCOUNT);
+
+	if (!pp)
+		return ERR_PTR(-ENOMEM);
+	pp->dev = to_mdev(context->ibucontext.device);
+	err = mlx5_fw_add_rate(pp->dev, dedicated ? context->uid : MLX5_SHARED_RESOURCE_UID, rate,
+			       dedicated, &pp->index);
+	return err ? ERR_PTR(err) : no_free_ptr(pp);
+}
+
+/**
+ * mlx5_ib_pp_index - where a rate is in the device's table
+ * @pp: the rate
+ *
+ * Return: the index, which the context of a send queue names.
+ */
+u16 mlx5_ib_pp_index(const struct mlx5_ib_pp *pp)
+{
+	return pp->index;
+}
+
+/**
+ * mlx5_ib_pp_free - free a rate
+ * @pp: of mlx5_ib_pp_alloc(). Queues that still name it have no limit any more
+ *
+ * SET_PP_RATE_LIMIT, with the last use of the entry. May sleep.
+ */
+void mlx5_ib_pp_free(struct mlx5_ib_pp *pp)
+{
+	mlx5_fw_remove_rate(pp->dev, pp->index);
+	kfree(pp);
+}
+
+/* ---- the ioctl interface ---------------------------------------------------------- */
+
+static int pp_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
+		      struct uverbs_attr_bundle *attrs)
+{
+	mlx5_ib_pp_free(uobj->object);
+	return 0;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_PP_OBJ_ALLOC)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_HANDLE);
+	u32 rate[MLX5_ST_SZ_DW(set_pp_rate_limit_context)] = {};
+	struct mlx5_ib_pp *pp;
+	u32 flags;
+	u16 index;
+	int err;
+
+	err = uverbs_get_flags32(&flags, attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_FLAGS,
+				 MLX5_IB_UAPI_PP_ALLOC_FLAGS_DEDICATED_INDEX);
+	if (!err)
+		err = uverbs_copy_from_or_zero(&rate, attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_CTX);
+	if (err)
+		return err;
+	pp = mlx5_ib_pp_alloc(to_mucontext(uobj->context), rate,
+			      flags & MLX5_IB_UAPI_PP_ALLOC_FLAGS_DEDICATED_INDEX);
+	if (IS_ERR(pp))
+		return PTR_ERR(pp);
+	uobj->object = pp;
+	index = mlx5_ib_pp_index(pp);
+	/* An error from here on destroys the object. */
+	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_HANDLE);
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_INDEX, &index, sizeof(index));
+}
+
+/* A shorter context ends in zeros. */
+#define PP_CONTEXT	UVERBS_ATTR_SIZE(1, MLX5_ST_SZ_BYTES(set_pp_rate_limit_context))
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PP_OBJ_ALLOC,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_PP_OBJ_ALLOC_HANDLE, MLX5_IB_OBJECT_PP,
+					    UVERBS_ACCESS_NEW, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_PP_OBJ_ALLOC_CTX, PP_CONTEXT,
+					       UA_MANDATORY),
+			    UVERBS_ATTR_FLAGS_IN(MLX5_IB_ATTR_PP_OBJ_ALLOC_FLAGS,
+						 enum mlx5_ib_uapi_pp_alloc_flags, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_PP_OBJ_ALLOC_INDEX,
+						UVERBS_ATTR_TYPE(u16), UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_PP_OBJ_DESTROY,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_PP_OBJ_DESTROY_HANDLE,
+						    MLX5_IB_OBJECT_PP, UVERBS_ACCESS_DESTROY,
+						    UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_PP, UVERBS_TYPE_ALLOC_IDR(pp_cleanup),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_PP_OBJ_ALLOC),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_PP_OBJ_DESTROY));
+
+const struct uapi_definition mlx5_ib_pp_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_PP),
+	{},
+};

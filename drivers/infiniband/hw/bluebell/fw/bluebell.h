@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The device, the user context and the domains, which every object refers to. Objects and
+ * services have headers of their own; none of them is included here.
+ */
+
+#ifndef BLUEBELL_H
+#define BLUEBELL_H
+
+#include <linux/atomic.h>
+#include <linux/mlx5/driver.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/rbtree.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "layout/caps.h"
+#include "layout/layout_uar.h"
+
+struct dentry;
+struct mlx5_ib_advice_queue;
+struct mlx5_ib_counters;
+struct mlx5_ib_dm_pool;
+struct mlx5_ib_events;
+struct mlx5_ib_memic;
+struct mlx5_ib_mkey_pool;
+struct mlx5_ib_odp;
+struct mlx5_ib_port_ops;
+struct mlx5_ib_umr;
+struct mlx5_ib_xrc;
+
+/**
+ * struct mlx5_ib_port_link - what was last read of the link of a port
+ * @valid: nothing says that it may have changed
+ * @state: enum ib_port_state, when the rest was read
+ * @phys_state: enum ib_port_phys_state, when the rest was read
+ * @width: enum ib_port_width
+ * @speed: enum ib_port_speed
+ * @max_vl: PortInfo.VLCap
+ */
+struct mlx5_ib_port_link {
+	bool valid;
+	u8 state;
+	u8 phys_state;
+	u8 width;
+	u16 speed;
+	u8 max_vl;
+};
+
+/**
+ * struct mlx5_ib_port - a port of the device
+ * @dev: device
+ * @num: number of the port, from 1
+ * @ops: how the port is accessed
+ * @core_cap_flags: RDMA_CORE_CAP_*, constant
+ * @events: receives events of the port and failures of the device, while the device is
+ *	registered with the RDMA core
+ * @link_lock: guards all below; taken in the interrupt of an event
+ * @told: the driver receives an event of each change of the link
+ * @num_events: events of the port that were received, and one for the start of @events
+ * @link: what was last read of the link
+ */
+struct mlx5_ib_port {
+	struct mlx5_ib_dev *dev;
+	u8 num;
+	const struct mlx5_ib_port_ops *ops;
+	u32 core_cap_flags;
+	struct notifier_block events;
+	spinlock_t link_lock; /* told to link */
+	bool told;
+	unsigned int num_events;
+	struct mlx5_ib_port_link link;
+};
+
+/**
+ * struct mlx5_ib_orphans - what of a device waits to be destroyed
+ * @lock: guards @list, and the memory of the objects in it
+ * @list: struct orphan, in the order in which they have to be destroyed
+ * @buffers_lock: guards @buffers; taken while memory is being reclaimed
+ * @buffers: struct orphan_buffer
+ */
+struct mlx5_ib_orphans {
+	struct mutex lock;	/* list */
+	struct list_head list;
+	spinlock_t buffers_lock; /* buffers */
+	struct list_head buffers;
+};
+
+/**
+ * struct mlx5_ib_rsc_table - finds objects by type and number
+ * @rscs: struct mlx5_ib_rsc by type and number; its lock is taken in interrupt
+ *	context
+ * @nb: asynchronous events of mlx5_core
+ * @wq: delivers events in process context
+ */
+struct mlx5_ib_rsc_table {
+	struct xarray rscs;
+	struct notifier_block nb;
+	struct workqueue_struct *wq;
+};
+
+/**
+ * struct mlx5_ib_dev - one HCA
+ * @ib_dev: the device as the RDMA core sees it; first
+ * @mdev: the function underneath, of PCI or a subfunction of one, owned by mlx5_core
+ * @dma_device: the device that does DMA: the PCI function, also for a subfunction
+ * @caps: what the device can do, as computed when it was probed; constant
+ * @port: the port, as port.c knows it
+ * @sys_error: told by mlx5_core that the device has failed; wakes all who wait for @umr
+ * @gone: does the same when a command finds the device gone; disabled but for the time in which
+ *	@sys_error is registered
+ * @orphans: objects that firmware has refused to destroy, and that nobody else destroys
+ * @events: who has subscribed to events of the device. Constant while the device has objects
+ * @rsc_table: finds queues that the device names by number
+ * @kernel_qps: struct mlx5_ib_wqs of the queue pairs of kernel consumers, by number
+ * @failed: the device completes nothing any more; what is posted on @kernel_qps is flushed
+ * @kept: firmware has refused to destroy an object, which ib_core may have left behind: what the
+ *	driver keeps of it at the end is no mistake of the driver
+ * @mkeys: slots of all memory keys by index, see mkey_table.c
+ * @mkey_variant: low byte of the next memory key, so that a new key differs from
+ *	a destroyed one of the same index
+ * @first_use: held while @dm, @umr, @mkey_pool or @xrc is created, each when it is first used.
+ *	Each of them is NULL before and then constant until the device is removed. Memory is
+ *	allocated with it held, so nothing takes it that memory reclaim waits for
+ * @dm: device memory for users
+ * @umr: changes memory keys without firmware commands
+ * @umr_zeros: translation entries of pages that are not present, for the device to read;
+ *	created for the first paged region
+ * @umr_zeros_dma: DMA address of @umr_zeros
+ * @mkey_pool: free keys for @umr; created after @umr. Whoever finds it finds @umr
+ * @mkey_pool_err: why @umr or @mkey_pool could not be created, or 0. Written under @first_use
+ * @mkey_pool_retry: after @mkey_pool_err: when, in jiffies, registrations that can do without @umr
+ *	try again
+ * @odp: on-demand paging; NULL if the device cannot. Constant while the device is registered
+ * @xrc: the driver's own objects for XRC queue pairs
+ * @counters: counters that queue pairs of processes count in; NULL if the device has none.
+ *	Constant as @odp is
+ * @counter_set_id: Q counter set of @counters
+ * @dump_fill_mkey: key that discards what is written to it, valid if the device has
+ *	the capability dump_fill_mkey
+ * @null_mkey: key of table entries that lead nowhere: any access through it faults. Valid
+ *	if the device has the capability null_mkey
+ * @contexts: open struct mlx5_ib_ucontext, in the order in which they were opened
+ * @contexts_lock: guards @contexts. Held while the contexts' UARs are reported, which takes
+ *	the locks of their bfregs
+ * @uar_file: the report of all contexts in debugfs
+ * @sys_image_guid: GUID of the system that the device is part of
+ * @vendor_id: of the board, from the adapter
+ */
+struct mlx5_ib_dev {
+	struct ib_device ib_dev;
+	struct mlx5_core_dev *mdev;
+	struct device *dma_device;
+	struct mlx5_ib_caps caps;
+	struct mlx5_ib_port port;
+	struct notifier_block sys_error;
+	struct work_struct gone;
+	struct mlx5_ib_orphans orphans;
+	struct mlx5_ib_events *events;
+	struct mlx5_ib_rsc_table rsc_table;
+	struct xarray kernel_qps;
+	bool failed;
+	bool kept;
+	struct xarray mkeys;
+	atomic_t mkey_variant;
+	struct mutex first_use; /* dm, umr, mkey_pool, xrc */
+	struct mlx5_ib_dm_pool *dm;
+	struct mlx5_ib_umr *umr;
+	__be64 *umr_zeros;
+	dma_addr_t umr_zeros_dma;
+	struct mlx5_ib_mkey_pool *mkey_pool;
+	int mkey_pool_err;
+	unsigned long mkey_pool_retry;
+	struct mlx5_ib_odp *odp;
+	struct mlx5_ib_xrc *xrc;
+	struct mlx5_ib_counters *counters;
+	u8 counter_set_id;
+	u32 dump_fill_mkey;
+	u32 null_mkey;
+	struct list_head contexts;
+	struct mutex contexts_lock; /* contexts */
+	struct dentry *uar_file;
+	__be64 sys_image_guid;
+	u32 vendor_id;
+};
+
+/**
+ * struct mlx5_bfreg_info - a context's UAR pages, and the queues on each bfreg
+ * @layout: sizes, fixed when the context is allocated
+ * @sys_pages: device index of the first UAR of each page, static pages first;
+ *	MLX5_IB_INVALID_UAR_INDEX for a dynamic page without one. Guarded by @lock.
+ * @count: queues on each static bfreg. Guarded by @lock.
+ * @bells: struct mlx5_ib_bell of the queues that exist. Guarded by @lock.
+ * @num_bells: length of @bells. Guarded by @lock.
+ * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR
+ *	of a dynamic page, so that of two mappings of a page only one allocates it; and while
+ *	the place of a UAR in the mmap space is inserted, so that a report that holds it sees no
+ *	more of them than it has counted. Nests inside mmap_lock. The lock of ib_core under which
+ *	places are freed nests inside it, so mlx5_ib_mmap_free() must not take it.
+ * @uar_4k: UARs are 4 KiB, whatever the host's page, for device and library
+ * @blueflame: mlx5_ib_has_blueflame(), which may sleep, when the device was opened
+ */
+struct mlx5_bfreg_info {
+	struct mlx5_bfreg_layout layout;
+	u32 *sys_pages;
+	unsigned int *count;
+	struct list_head bells;
+	u32 num_bells;
+	struct mutex lock;	/* sys_pages, count, bells */
+	bool uar_4k;
+	bool blueflame;
+};
+
+/**
+ * struct mlx5_ib_ucontext - a process's use of the device
+ * @ibucontext: as the RDMA core sees it; first
+ * @node: in the list of the device, while the context is open
+ * @pid: the process that opened the device
+ * @comm: name of that process at the time
+ * @uid: user id that firmware commands for the process carry; 0 in a context without one
+ * @devx_rights: MLX5_UCTX_CAP_*: what the process was privileged to do when it opened the device,
+ *	also if the device has no user ids with that right; constant
+ * @bfregi: UAR pages and bfregs
+ * @db_pages: pinned doorbell pages, by user page number and address space
+ * @db_lock: guards @db_pages and the pages in it. Held while a page is pinned,
+ *	so that a page is pinned once.
+ * @cqe_version: of the completions that the library reads
+ * @advice: prefetch that nobody waits for; NULL before the first
+ * @async_bytes: memory of asynchronous commands whose answers have not been read
+ */
+struct mlx5_ib_ucontext {
+	struct ib_ucontext ibucontext;
+	struct list_head node;
+	struct pid *pid;
+	char comm[TASK_COMM_LEN];
+	u16 uid;
+	u32 devx_rights;
+	struct mlx5_bfreg_info bfregi;
+	struct rb_root db_pages;
+	struct mutex db_lock;	/* db_pages */
+	u8 cqe_version;
+	struct mlx5_ib_advice_queue *advice;
+	atomic_t async_bytes;
+};
+
+/**
+ * struct mlx5_ib_pd - protection domain
+ * @ibpd: as the RDMA core sees it; first
+ * @uid: user that the domain was allocated for
+ * @pdn: number of the domain in the device
+ */
+struct mlx5_ib_pd {
+	struct ib_pd ibpd;
+	u16 uid;
+	u32 pdn;
+};
+
+/**
+ * struct mlx5_ib_xrcd - XRC domain
+ * @ibxrcd: as the RDMA core sees it; first
+ * @xrcdn: number
+ */
+struct mlx5_ib_xrcd {
+	struct ib_xrcd ibxrcd;
+	u32 xrcdn;
+};
+
+/**
+ * struct mlx5_user_mmap_entry - a place in the mmap space of a context
+ * @rdma_entry: offset and references: one of the object, one of each mapping, and
+ *	for a UAR one of each queue. A static or dynamic UAR page has a place only while it is
+ *	mapped, to count its mappings
+ * @free: frees the place, which has no references any more, and what it shows. May sleep
+ * @address: bus address of the first byte
+ * @denied: VM_READ, VM_WRITE and VM_EXEC, as far as mappings must not have them
+ * @wc: mapped write combining, otherwise uncached
+ * @page_id: of a UAR: its index in the device; of a page, that of its first UAR
+ * @mem: of device memory: the allocation, on which the place has a reference
+ * @op: of the addresses that do an operation on device memory: number of the operation
+ */
+struct mlx5_user_mmap_entry {
+	struct rdma_user_mmap_entry rdma_entry;
+	void (*free)(struct mlx5_user_mmap_entry *entry);
+	phys_addr_t address;
+	vm_flags_t denied;
+	bool wc;
+	union {
+		u32 page_id;
+		struct {
+			struct mlx5_ib_memic *mem;
+			u8 op;
+		};
+	};
+};
+
+static inline struct mlx5_ib_dev *to_mdev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct mlx5_ib_dev, ib_dev);
+}
+
+static inline struct mlx5_ib_ucontext *to_mucontext(struct ib_ucontext *ibucontext)
+{
+	return container_of(ibucontext, struct mlx5_ib_ucontext, ibucontext);
+}
+
+static inline struct mlx5_ib_pd *to_mpd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct mlx5_ib_pd, ibpd);
+}
+
+static inline struct mlx5_ib_xrcd *to_mxrcd(struct ib_xrcd *ibxrcd)
+{
+	return container_of(ibxrcd, struct mlx5_ib_xrcd, ibxrcd);
+}
+
+static inline struct mlx5_user_mmap_entry *to_mmmap(struct rdma_user_mmap_entry *rdma_entry)
+{
+	return container_of(rdma_entry, struct mlx5_user_mmap_entry, rdma_entry);
+}
+
+#endif /* BLUEBELL_H */

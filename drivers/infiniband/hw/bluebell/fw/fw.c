@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The choke point of the firmware interface, and the commands on the device and
+ * its port.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/ktime.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/vport.h>
+#include <linux/pci.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+
+#define CREATE_TRACE_POINTS
+#include "fw/trace.h"
+
+/* Longest registers that mlx5_fw_access_reg() is used for: PTYS and NODE_DESC. */
+#define MAX_REG_DW	MLX5_ST_SZ_DW(ptys_reg)
+static_assert(MLX5_ST_SZ_BYTES(ptys_reg) >= IB_DEVICE_NODE_DESC_MAX);
+
+/* Whether commands are not executed any more. No register of the device is read. */
+static bool fw_device_is_gone(struct mlx5_core_dev *mdev)
+{
+	return mdev->state == MLX5_DEVICE_STATE_INTERNAL_ERROR || pci_channel_offline(mdev->pdev);
+}
+
+/**
+ * mlx5_ib_fw_device_is_gone - look whether the device has failed or has been pulled out
+ * @dev: device
+ *
+ * Also finds a device that does not answer, but of which the PCI core has not been told that. Any
+ * context.
+ *
+ * Return: true if the device completes nothing any more.
+ */
+bool mlx5_ib_fw_device_is_gone(struct mlx5_ib_dev *dev)
+{
+	return fw_device_is_gone(dev->mdev) || !pci_device_is_present(dev->mdev->pdev);
+}
+
+/**
+ * mlx5_ib_fw_exec_via - pass a command through the choke point
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @in: the command, its opcode filled in
+ * @in_size: bytes of @in
+ * @out: the answer, zeroed
+ * @out_size: bytes of @out
+ * @send: sends the command, or calls the function of mlx5_core that does
+ * @arg: for @send
+ *
+ * Every firmware command of the driver passes through this function, which writes
+ * @uid into the command: firmware lets a user name only objects of the same uid.
+ * If mlx5_core builds the command, @in is what the trace and KUnit suites see of it.
+ * Sleeps until firmware has answered; the call may wait for other commands.
+ *
+ * A device that is pulled out while it is being removed does not report a system error, because
+ * mlx5_core has stopped its health work by then. So the first command that finds the device gone
+ * queues the work item that fails what kernel consumers wait for.
+ *
+ * Return: what @send returns, which is never changed: for DESTROY_CQ and the like
+ * the result also says whether mlx5_core has let go of the object.
+ */
+int mlx5_ib_fw_exec_via(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			int out_size, mlx5_ib_fw_send_t send, void *arg)
+{
+	bool timed = trace_fw_cmd_enabled();
+	u64 start;
+	int err;
+
+	/* The field has one place in all commands, and is reserved in those without it. */
+	MLX5_SET(create_cq_in, in, uid, uid);
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_fw_exec_via, dev, uid, in, in_size, out, out_size,
+				   send, arg);
+
+	/* Where the clock is a register of another device, reading it takes a while. */
+	start = timed ? ktime_get_ns() : 0;
+	err = send(dev, in, in_size, out, out_size, arg);
+	/* Like the uid, opcode, status and syndrome have the same place in all commands. */
+	trace_fw_cmd(dev_name(dev->mdev->device), MLX5_GET(create_cq_in, in, opcode), uid,
+		     MLX5_GET(create_cq_out, out, status), MLX5_GET(create_cq_out, out, syndrome),
+		     err, timed ? ktime_get_ns() - start : 0);
+	if (unlikely(fw_device_is_gone(dev->mdev)) && !READ_ONCE(dev->failed))
+		queue_work(system_dfl_wq, &dev->gone);
+	return err;
+}
+
+static int fw_do(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size)
+{
+	int err = mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
+
+	/* The device failed while the command was on its way. */
+	return err && err != -EREMOTEIO && fw_device_is_gone(dev->mdev) ? -ENXIO : err;
+}
+
+static int fw_send(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+		   void *arg)
+{
+	int err = fw_do(dev, in, in_size, out, out_size);
+
+	/* mlx5_cmd_check() knows what each command means for a lost device, but for this. */
+	if (err == -ENXIO && MLX5_GET(create_cq_in, in, opcode) == MLX5_CMD_OP_MODIFY_MEMIC)
+		return -ENOLINK;
+	return mlx5_cmd_check(dev->mdev, err, in, out);
+}
+
+/**
+ * mlx5_ib_fw_send_if_exists - send a command about an object that may have been destroyed
+ * @dev: device
+ * @in: the command
+ * @in_size: bytes of @in
+ * @out: the answer
+ * @out_size: bytes of @out
+ *
+ * For functions that mlx5_ib_fw_exec_via() calls. That the object does not exist is not logged.
+ * May sleep.
+ *
+ * Return: -ENOENT if the object does not exist; else as mlx5_ib_fw_exec().
+ */
+int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+			      int out_size)
+{
+	int err = fw_do(dev, in, in_size, out, out_size);
+
+	if (err == -EREMOTEIO &&
+	    MLX5_GET(create_cq_out, out, status) == MLX5_CMD_STAT_BAD_RES_ERR)
+		return -ENOENT;
+	return mlx5_cmd_check(dev->mdev, err, in, out);
+}
+
+static int fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+			     int out_size, void *arg)
+{
+	return mlx5_ib_fw_send_if_exists(dev, in, in_size, out, out_size);
+}
+
+/**
+ * mlx5_ib_fw_exec - send a command to the firmware
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @in: the command, struct mlx5_ifc_*_in_bits, its opcode filled in
+ * @in_size: bytes of @in
+ * @out: the answer, struct mlx5_ifc_*_out_bits
+ * @out_size: bytes of @out
+ *
+ * mlx5_core turns a status into an errno and logs a refusal, except one of a
+ * command that a user id is in. Once the device is lost, a command that destroys
+ * an object succeeds, because the object is gone with the device. May sleep.
+ *
+ * Return: 0; the errno of mlx5_cmd_check() for a refusal; -ENOLINK if the device is
+ * lost; or the errno of a command that could not be sent.
+ */
+int mlx5_ib_fw_exec(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+		    int out_size)
+{
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send, NULL);
+}
+
+static int fw_send_raw(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+		       void *arg)
+{
+	return mlx5_cmd_do(dev->mdev, in, in_size, out, out_size);
+}
+
+/**
+ * mlx5_ib_fw_exec_raw - send a command that a process, or another host, has built
+ * @dev: device
+ * @uid: as for mlx5_ib_fw_exec(), MLX5_IB_KERNEL_UID for no command that a process has built
+ * @in: the command, of which the uid is overwritten
+ * @in_size: bytes of @in
+ * @out: the answer, for the one who has built it
+ * @out_size: bytes of @out, at least those of the status and the syndrome
+ *
+ * Nothing is logged. May sleep.
+ *
+ * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; or the errno of a
+ * command that could not be sent.
+ */
+int mlx5_ib_fw_exec_raw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			int out_size)
+{
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_raw, NULL);
+}
+
+static int fw_send_async(struct mlx5_ib_dev *dev, void *in, int in_size, void *out, int out_size,
+			 void *arg)
+{
+	struct mlx5_ib_fw_async *async = arg;
+
+	return mlx5_cmd_exec_cb(async->ctx, in, in_size, async->out, async->out_size, async->done,
+				&async->work);
+}
+
+/**
+ * mlx5_ib_fw_exec_async - send a command that a process has built, and do not wait for the answer
+ * @dev: device
+ * @uid: as for mlx5_ib_fw_exec_raw()
+ * @in: the command, of which the uid is overwritten; not used any more when the function returns
+ * @in_size: bytes of @in
+ * @async: where the answer goes; kept until its callback is called
+ *
+ * The trace has the command when it is passed to mlx5_core, as one that takes no time and is not
+ * refused. Nothing is logged. May sleep.
+ *
+ * Return: 0, and then the callback is called or has been; or the errno of a command that could not
+ * be sent.
+ */
+int mlx5_ib_fw_exec_async(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+			  struct mlx5_ib_fw_async *async)
+{
+	/* The answer may be there, and freed, before the trace is written. */
+	u32 none[MLX5_ST_SZ_DW(general_obj_out_cmd_hdr)] = {};
+
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, none, sizeof(none), fw_send_async,
+				   async);
+}
+
+/**
+ * mlx5_ib_fw_exec_if_exists - send a command about an object that a process may have destroyed
+ * @dev: device
+ * @uid: as for mlx5_ib_fw_exec()
+ * @in: as for mlx5_ib_fw_exec()
+ * @in_size: bytes of @in
+ * @out: as for mlx5_ib_fw_exec()
+ * @out_size: bytes of @out
+ *
+ * A refusal for that reason is not logged, since a process could cause any number of them.
+ * May sleep.
+ *
+ * Return: -ENOENT if the object does not exist; else as mlx5_ib_fw_exec().
+ */
+int mlx5_ib_fw_exec_if_exists(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
+			      int out_size)
+{
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_if_exists, NULL);
+}
+
+static int fw_send_within_limit(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+				int out_size, void *arg)
+{
+	int err = fw_do(dev, in, in_size, out, out_size);
+
+	if (err == -EREMOTEIO && MLX5_GET(create_cq_out, out, status) == MLX5_CMD_STAT_LIM_ERR)
+		return -ENOSPC;
+	return mlx5_cmd_check(dev->mdev, err, in, out);
+}
+
+/**
+ * mlx5_ib_fw_exec_within_limit - send a command that creates what processes may use up
+ * @dev: device
+ * @uid: as for mlx5_ib_fw_exec()
+ * @in: as for mlx5_ib_fw_exec()
+ * @in_size: bytes of @in
+ * @out: as for mlx5_ib_fw_exec()
+ * @out_size: bytes of @out
+ *
+ * A refusal for that reason is not logged: the caller knows which limit it is. May sleep.
+ *
+ * Return: -ENOSPC if a limit of the device has been reached; else as mlx5_ib_fw_exec().
+ */
+int mlx5_ib_fw_exec_within_limit(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
+				 void *out, int out_size)
+{
+	return mlx5_ib_fw_exec_via(dev, uid, in, in_size, out, out_size, fw_send_within_limit,
+				   NULL);
+}
+
+/**
+ * mlx5_ib_fw_call_core - call a function of mlx5_core that builds a command itself
+ * @dev: device
+ * @opcode: MLX5_CMD_OP_* of the command, for the trace and KUnit suites
+ * @send: calls the function; its buffers are not the command's
+ * @arg: for @send
+ *
+ * May sleep.
+ *
+ * Return: what @send returns.
+ */
+int mlx5_ib_fw_call_core(struct mlx5_ib_dev *dev, u16 opcode, mlx5_ib_fw_send_t send, void *arg)
+{
+	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(destroy_cq_in)] = {};
+
+	MLX5_SET(destroy_cq_in, in, opcode, opcode);
+	return mlx5_ib_fw_exec_via(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out), send,
+				   arg);
+}
+
+/* A query of this function's HCA vport. */
+struct fw_vport_query {
+	u8 port;
+	u16 index;
+	void *result;
+};
+
+static int fw_core_query_vport(struct mlx5_ib_dev *dev, void *in, int in_size, void *out,
+			       int out_size, void *arg)
+{
+	const struct fw_vport_query *query = arg;
+
+	switch (MLX5_GET(query_hca_vport_context_in, in, opcode)) {
+	case MLX5_CMD_OP_QUERY_HCA_VPORT_GID:
+		return mlx5_query_hca_vport_gid(dev->mdev, 0, query->port, 0, query->index,
+						query->result);
+	case MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY:
+		return mlx5_query_hca_vport_pkey(dev->mdev, 0, query->port, 0, query->index,
+						 query->result);
+	default:
+		return mlx5_query_hca_vport_context(dev->mdev, 0, query->port, 0, query->result);
+	}
+}
+
+/**
+ * mlx5_fw_query_hca_vport - query the HCA vport of this function
+ * @dev: device
+ * @opcode: MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, MLX5_CMD_OP_QUERY_HCA_VPORT_GID or
+ *	MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY
+ * @port: from 1
+ * @index: of an entry of the GID or P_Key table
+ * @result: gets the struct mlx5_hca_vport_context, the union ib_gid or the u16
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, void *result)
+{
+	struct fw_vport_query query = { .port = port, .index = index, .result = result };
+
+	return mlx5_ib_fw_call_core(dev, opcode, fw_core_query_vport, &query);
+}
+
+/**
+ * mlx5_fw_set_hca_vport_caps - MODIFY_HCA_VPORT_CONTEXT: set capabilities that a port announces
+ * @dev: device
+ * @port: number of the port
+ * @caps: PortInfo.CapabilityMask
+ * @select: bits of it to change
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u32 select)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_hca_vport_context_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(modify_hca_vport_context_in)] = {};
+	void *ctx = MLX5_ADDR_OF(modify_hca_vport_context_in, in, hca_vport_context);
+
+	MLX5_SET(modify_hca_vport_context_in, in, opcode, MLX5_CMD_OP_MODIFY_HCA_VPORT_CONTEXT);
+	/* The field exists on devices with several ports. */
+	if (MLX5_CAP_GEN(dev->mdev, num_ports) > 1)
+		MLX5_SET(modify_hca_vport_context_in, in, port_num, port);
+	MLX5_SET(hca_vport_context, ctx, cap_mask1, caps);
+	MLX5_SET(hca_vport_context, ctx, cap_mask1_field_select, select);
+	return mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_access_reg - ACCESS_REG of a short register
+ * @dev: device
+ * @reg_id: MLX5_REG_*
+ * @reg: the register as written, or as read; for a read, it says which port is meant
+ * @size: bytes of @reg, at most MAX_REG_DW dwords
+ * @write: write the register
+ *
+ * mlx5_core's own functions for PMTU do not report a refusal, and that for any
+ * register allocates memory. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t size, bool write)
+{
+	u32 out[MLX5_ST_SZ_DW(access_register_out) + MAX_REG_DW] = {};
+	u32 in[MLX5_ST_SZ_DW(access_register_in) + MAX_REG_DW] = {};
+	int err;
+
+	MLX5_SET(access_register_in, in, opcode, MLX5_CMD_OP_ACCESS_REG);
+	MLX5_SET(access_register_in, in, op_mod, !write);
+	MLX5_SET(access_register_in, in, register_id, reg_id);
+	memcpy(MLX5_ADDR_OF(access_register_in, in, register_data), reg, size);
+	err = mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in,
+			      MLX5_ST_SZ_BYTES(access_register_in) + size, out,
+			      MLX5_ST_SZ_BYTES(access_register_out) + size);
+	if (!err && !write)
+		memcpy(reg, MLX5_ADDR_OF(access_register_out, out, register_data), size);
+	return err;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Commands that destroy objects, several of which are in flight together, so that the task that
+ * sends them sleeps once for many commands, and firmware need not wait for the task. The task takes
+ * all results itself, and everything that belongs to an object stays until then.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "fw/fw_batch.h"
+
+/*
+ * Commands of a batch that are in flight at most. The device has 31 places for commands (mlx5_core
+ * leaves half of them to users without privileges, if the device distinguishes these), and the
+ * commands of other tasks wait in line behind those of a batch.
+ */
+#define BATCH_COMMANDS	16
+
+/**
+ * struct fw_batch_slot - one of the commands that can be in flight
+ * @batch: of which this is a slot
+ * @async: for the firmware interface
+ * @out: the answer
+ * @err: the result, once the bit of the slot in @batch->answered is set
+ * @done: takes the result
+ * @object: for @done
+ */
+struct fw_batch_slot {
+	struct mlx5_ib_fw_batch *batch;
+	struct mlx5_ib_fw_async async;
+	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)];
+	int err;
+	mlx5_ib_fw_batch_done_t done;
+	void *object;
+};
+
+/**
+ * struct mlx5_ib_fw_batch - a task's commands in flight
+ * @dev: device
+ * @ctx: of mlx5_core, which calls back for each command
+ * @wait: where the task sleeps
+ * @used: bit n: slot n has a command, whose result the task has not taken. Only the task uses it
+ * @lock: guards @answered and @wanted; taken in interrupts
+ * @answered: bit n: the command of slot n has been answered
+ * @wanted: number of answers for which the task is woken
+ * @slots: the slots
+ */
+struct mlx5_ib_fw_batch {
+	struct mlx5_ib_dev *dev;
+	struct mlx5_async_ctx ctx;
+	wait_queue_head_t wait;
+	unsigned long used;
+	spinlock_t lock;	/* answered, wanted */
+	unsigned long answered;
+	unsigned int wanted;
+	struct fw_batch_slot slots[BATCH_COMMANDS];
+};
+
+static_assert(BATCH_COMMANDS <= BITS_PER_LONG);
+
+/* In the interrupt of the command event queue, or wherever the commands of a lost device end. */
+static void fw_batch_answer(int err, struct mlx5_async_work *work)
+{
+	struct fw_batch_slot *slot = container_of(work, struct fw_batch_slot, async.work);
+	struct mlx5_ib_fw_batch *batch = slot->batch;
+
+	slot->err = err;
+	guard(spinlock_irqsave)(&batch->lock);
+	__set_bit(slot - batch->slots, &batch->answered);
+	if (hweight_long(batch->answered) >= batch->wanted)
+		wake_up(&batch->wait);
+}
+
+/**
+ * mlx5_ib_fw_batch_alloc - begin a batch
+ * @dev: device
+ *
+ * May sleep.
+ *
+ * Return: the batch, for mlx5_ib_fw_batch_free(); NULL without memory.
+ */
+struct mlx5_ib_fw_batch *mlx5_ib_fw_batch_alloc(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_fw_batch *batch = kzalloc_obj(*batch);
+	struct fw_batch_slot *slot;
+
+	if (!batch)
+		return NULL;
+	batch->dev = dev;
+	mlx5_cmd_init_async_ctx(dev->mdev, &batch->ctx);
+	init_waitqueue_head(&batch->wait);
+	spin_lock_init(&batch->lock);
+	for (slot = batch->slots; slot < batch->slots + BATCH_COMMANDS; slot++) {
+		slot->batch = batch;
+		slot->async = (struct mlx5_ib_fw_async){
+			.ctx = &batch->ctx, .out = slot->out, .out_size = sizeof(slot->out),
+			.done = fw_batch_answer,
+		};
+	}
+	return batch;
+}
+
+static bool fw_batch_has_answers(struct mlx5_ib_fw_batch *batch, unsigned int wanted)
+{
+	guard(spinlock_irq)(&batch->lock);
+	batch->wanted = wanted;
+	return hweight_long(batch->answered) >= wanted;
+}
+
+/* Wait for a number of answers, then take the results of all commands that have been answered. */
+static void fw_batch_take(struct mlx5_ib_fw_batch *batch, unsigned int wanted)
+{
+	unsigned long answered;
+	unsigned int i;
+
+	wait_event(batch->wait, fw_batch_has_answers(batch, wanted));
+	scoped_guard(spinlock_irq, &batch->lock) {
+		answered = batch->answered;
+		batch->answered = 0;
+	}
+	for_each_set_bit(i, &answered, BATCH_COMMANDS) {
+		__clear_bit(i, &batch->used);
+		batch->slots[i].done(batch->dev, batch->slots[i].object, batch->slots[i].err);
+	}
+}
+
+static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *slot, u16 uid,
+			 u16 opcode, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+	int err;
+
+	do {
+		memset(slot->out, 0, sizeof(slot->out));
+		mlx5_fw_name_object(in, opcode, number);
+		err = mlx5_ib_fw_exec_async(batch->dev, uid, in, sizeof(in), &slot->async);
+		/* mlx5_core limits the commands of a user in flight, perhaps to fewer. */
+		if (err != -EBUSY || !batch->used)
+			return err;
+		fw_batch_take(batch, 1);
+	} while (true);
+}
+
+/**
+ * mlx5_ib_fw_batch_destroy - send a command that destroys an object
+ * @batch: of mlx5_ib_fw_batch_alloc()
+ * @uid: user id that the command is sent for
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ * @done: called when the command has been answered, or at once if it cannot be sent: by this
+ *	function, a later call for the batch, or mlx5_ib_fw_batch_wait()
+ * @object: for @done
+ *
+ * If as many commands are in flight as may be, the function waits for half of them. Nothing is
+ * logged. Commands of a batch may be executed in any order. May sleep.
+ */
+void mlx5_ib_fw_batch_destroy(struct mlx5_ib_fw_batch *batch, u16 uid, u16 opcode, u32 number,
+			      mlx5_ib_fw_batch_done_t done, void *object)
+{
+	struct fw_batch_slot *slot;
+	int err;
+
+	if (bitmap_full(&batch->used, BATCH_COMMANDS))
+		fw_batch_take(batch, BATCH_COMMANDS / 2);
+	slot = &batch->slots[ffz(batch->used)];
+	slot->done = done;
+	slot->object = object;
+	err = fw_batch_send(batch, slot, uid, opcode, number);
+	if (err)
+		done(batch->dev, object, err);
+	else
+		__set_bit(slot - batch->slots, &batch->used);
+}
+
+/**
+ * mlx5_ib_fw_batch_wait - wait until all commands of a batch have been answered
+ * @batch: of mlx5_ib_fw_batch_alloc()
+ *
+ * mlx5_core ends the commands that a lost device does not answer. May sleep.
+ */
+void mlx5_ib_fw_batch_wait(struct mlx5_ib_fw_batch *batch)
+{
+	if (batch->used)
+		fw_batch_take(batch, hweight_long(batch->used));
+}
+
+/**
+ * mlx5_ib_fw_batch_free - end a batch
+ * @batch: of mlx5_ib_fw_batch_alloc(), perhaps with commands that have not been answered
+ *
+ * May sleep.
+ */
+void mlx5_ib_fw_batch_free(struct mlx5_ib_fw_batch *batch)
+{
+	mlx5_ib_fw_batch_wait(batch);
+	WARN_ON_ONCE(batch->used);
+	/* A callback has woken this task, but mlx5_core may still use the context. */
+	mlx5_cmd_cleanup_async_ctx(&batch->ctx);
+	kfree(batch);
+}

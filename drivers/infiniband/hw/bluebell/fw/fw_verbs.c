@@ -1,0 +1,818 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Firmware commands on UARs, protection domains, memory keys, device memory,
+ * queues, multicast groups, management datagrams, and page faults.
+ */
+
+#include <linux/delay.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/eq.h>
+#include <linux/string.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_dm.h"
+#include "layout/layout_odp.h"
+
+/* The longest pause before a refused command is sent once more. */
+#define MAX_PAUSE_MS	256
+
+/*
+ * The number of an object has one place in all commands and one in all answers, of
+ * which those on protection domains stand for all.
+ */
+
+/**
+ * mlx5_fw_create_object - send a command that creates an object from a context
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @in: the command; the opcode is filled in
+ * @inlen: bytes of @in
+ * @number: number of the new object
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
+			  u32 *number)
+{
+	u32 out[MLX5_ST_SZ_DW(alloc_pd_out)] = {};
+	int err;
+
+	MLX5_SET(alloc_pd_in, in, opcode, opcode);
+	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
+	if (!err)
+		*number = MLX5_GET(alloc_pd_out, out, pd);
+	return err;
+}
+
+/**
+ * mlx5_fw_alloc_object - send a command that creates an object from nothing
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the new object
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number)
+{
+	u32 in[MLX5_ST_SZ_DW(alloc_pd_in)] = {};
+
+	return mlx5_fw_create_object(dev, uid, opcode, in, sizeof(in), number);
+}
+
+/**
+ * mlx5_fw_name_object - build a command that says only which object it is about
+ * @in: gets the command; MLX5_ST_SZ_DW(dealloc_pd_in) dwords, as all such commands have
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ */
+void mlx5_fw_name_object(u32 *in, u16 opcode, u32 number)
+{
+	memset(in, 0, MLX5_ST_SZ_BYTES(dealloc_pd_in));
+	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
+	MLX5_SET(dealloc_pd_in, in, pd, number);
+}
+
+/**
+ * mlx5_fw_query_object - send a command that says only which object it is about
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ * @out: the answer, zeroed
+ * @outlen: bytes of @out
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
+			 int outlen)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
+
+	mlx5_fw_name_object(in, opcode, number);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
+}
+
+/**
+ * mlx5_fw_destroy_object - send a command that destroys an object, or changes it as it says
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
+
+	return mlx5_fw_query_object(dev, uid, opcode, number, out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_send_destroy - send a command that destroys an object, and that has been built already
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @in: the command
+ * @inlen: bytes of @in
+ * @again: an earlier command may have destroyed the object: it failed, but perhaps because it was
+ *	answered too late
+ *
+ * May sleep.
+ *
+ * Return: 0, with @again also if the object does not exist; or a negative errno.
+ */
+int mlx5_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool again)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
+	int err;
+
+	if (!again)
+		return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
+	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, inlen, out, sizeof(out));
+	return err == -ENOENT ? 0 : err;
+}
+
+static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			     void *mcq)
+{
+	return mlx5_core_create_cq(dev->mdev, mcq, in, inlen, out, outlen);
+}
+
+/**
+ * mlx5_fw_create_cq - CREATE_CQ, and let mlx5_core dispatch the CQ's events
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @mcq: gets the number; its handlers are set
+ * @in: struct mlx5_ifc_create_cq_in_bits; the opcode is filled in
+ * @inlen: bytes of @in
+ *
+ * mlx5_core issues this command itself, because the CQ must be in the table of
+ * its event queue before the first event. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+		      int inlen)
+{
+	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
+
+	MLX5_SET(create_cq_in, in, opcode, MLX5_CMD_OP_CREATE_CQ);
+	return mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, sizeof(out), fw_core_create_cq, mcq);
+}
+
+static int fw_core_create_cq_raw(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
+				 int outlen, void *mcq)
+{
+	return mlx5_create_cq(dev->mdev, mcq, in, inlen, out, outlen);
+}
+
+/**
+ * mlx5_fw_create_cq_raw - CREATE_CQ as a process has built it
+ * @dev: device
+ * @uid: of the process
+ * @mcq: as for mlx5_fw_create_cq()
+ * @in: the command, at least struct mlx5_ifc_create_cq_in_bits
+ * @inlen: bytes of @in
+ * @out: the answer, for the process
+ * @outlen: bytes of @out, at least struct mlx5_ifc_create_cq_out_bits
+ *
+ * Nothing is logged. May sleep.
+ *
+ * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; -ENOENT if the command
+ * names an event queue that is none of mlx5_core's for completions; or another negative errno.
+ */
+int mlx5_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+			  int inlen, void *out, int outlen)
+{
+	return mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, outlen, fw_core_create_cq_raw, mcq);
+}
+
+/**
+ * mlx5_fw_modify_cq - MODIFY_CQ
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @cqn: number of the CQ
+ * @in: struct mlx5_ifc_modify_cq_in_bits; opcode and number are filled in
+ * @inlen: bytes of @in
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int inlen)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_cq_out)] = {};
+
+	MLX5_SET(modify_cq_in, in, opcode, MLX5_CMD_OP_MODIFY_CQ);
+	MLX5_SET(modify_cq_in, in, cqn, cqn);
+	return mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
+}
+
+/*
+ * mlx5_core_destroy_cq() removes a CQ from the tables that events are looked up in, but returns
+ * before it waits for the handlers if the command fails. Wait for them, and release mlx5_core's
+ * reference.
+ */
+static void fw_wait_cq_handlers(struct mlx5_core_cq *mcq)
+{
+	synchronize_irq(mcq->irqn);
+	mlx5_cq_put(mcq);
+	wait_for_completion(&mcq->free);
+}
+
+static int fw_core_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
+			      int outlen, void *mcq)
+{
+	return mlx5_core_destroy_cq(dev->mdev, mcq);
+}
+
+/* The CQ is in no table of mlx5_core any more. */
+static int fw_send_destroy_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			      void *mcq)
+{
+	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen);
+
+	if (err && err != -ENOENT)
+		return err;
+	fw_wait_cq_handlers(mcq);
+	return 0;
+}
+
+static int fw_core_discard_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
+			      int outlen, void *mcq)
+{
+	int err = mlx5_core_destroy_cq(dev->mdev, mcq);
+
+	if (err)
+		fw_wait_cq_handlers(mcq);
+	return err;
+}
+
+/* The CQ is in no table of mlx5_core any more. */
+static int fw_send_discard_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			      void *mcq)
+{
+	int err = mlx5_ib_fw_send_if_exists(dev, in, inlen, out, outlen);
+
+	fw_wait_cq_handlers(mcq);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* If mlx5_core builds a command of its own, this one is for the trace and KUnit suites. */
+static int fw_destroy_cq_via(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
+			     mlx5_ib_fw_send_t send)
+{
+	u32 out[MLX5_ST_SZ_DW(destroy_cq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(destroy_cq_in)] = {};
+
+	MLX5_SET(destroy_cq_in, in, opcode, MLX5_CMD_OP_DESTROY_CQ);
+	MLX5_SET(destroy_cq_in, in, cqn, mcq->cqn);
+	return mlx5_ib_fw_exec_via(dev, mcq->uid, in, sizeof(in), out, sizeof(out), send, mcq);
+}
+
+/**
+ * mlx5_fw_destroy_cq - DESTROY_CQ, and take the CQ from mlx5_core's tables
+ * @dev: device
+ * @mcq: the CQ; the command carries the uid that it was created with
+ * @failed: whether an earlier call has failed; set if this one fails
+ *
+ * Waits until no handler of the CQ runs. After a failure the CQ is in no table of mlx5_core any
+ * more, and gets no events; the caller calls this function again. A CQ that an earlier command
+ * has destroyed, which was answered too late, is destroyed. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *failed)
+{
+	int err = fw_destroy_cq_via(dev, mcq, *failed ? fw_send_destroy_cq : fw_core_destroy_cq);
+
+	*failed = err;
+	return err;
+}
+
+/**
+ * mlx5_fw_discard_cq - DESTROY_CQ, and let mlx5_core forget the CQ whatever the result
+ * @dev: device
+ * @mcq: the CQ, which may be freed when this function returns
+ * @failed: whether mlx5_fw_destroy_cq() has failed
+ *
+ * Waits until no handler of the CQ runs. May sleep.
+ *
+ * Return: 0 or a negative errno: then the device may still use the memory of the CQ.
+ */
+int mlx5_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool failed)
+{
+	return fw_destroy_cq_via(dev, mcq, failed ? fw_send_discard_cq : fw_core_discard_cq);
+}
+
+/**
+ * mlx5_fw_create_mkey - CREATE_MKEY
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @in: struct mlx5_ifc_create_mkey_in_bits; the opcode is filled in
+ * @inlen: bytes of @in
+ * @mkey: the key: index and the variant that @in names
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey)
+{
+	u32 index;
+	int err;
+
+	err = mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_MKEY, in, inlen, &index);
+	if (!err)
+		*mkey = mlx5_idx_to_mkey(index) |
+			MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0);
+	return err;
+}
+
+/**
+ * mlx5_fw_alloc_memic - ALLOC_MEMIC
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @range: address in BAR 0 from which on there may be room
+ * @range_size: bytes from there that may be used
+ * @size: bytes wanted
+ * @log_align: log2 of the alignment in bytes
+ * @addr: where the memory is in BAR 0
+ *
+ * May sleep.
+ *
+ * Return: 0; -EAGAIN if there is no room in the range; or a negative errno.
+ */
+int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
+			u32 log_align, u64 *addr)
+{
+	u32 out[MLX5_ST_SZ_DW(alloc_memic_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(alloc_memic_in)] = {};
+	int err;
+
+	MLX5_SET(alloc_memic_in, in, opcode, MLX5_CMD_OP_ALLOC_MEMIC);
+	MLX5_SET(alloc_memic_in, in, log_memic_addr_alignment,
+		 max(log_align, MLX5_IB_MEMIC_BASE_SHIFT) - MLX5_IB_MEMIC_BASE_SHIFT);
+	MLX5_SET64(alloc_memic_in, in, range_start_addr, range);
+	MLX5_SET(alloc_memic_in, in, range_size, range_size);
+	MLX5_SET(alloc_memic_in, in, memic_size, size);
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		*addr = MLX5_GET64(alloc_memic_out, out, memic_start_addr);
+	return err;
+}
+
+/**
+ * mlx5_fw_dealloc_memic - DEALLOC_MEMIC
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @addr: as mlx5_fw_alloc_memic() gave it
+ * @size: bytes that were allocated
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_memic_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(dealloc_memic_in)] = {};
+
+	MLX5_SET(dealloc_memic_in, in, opcode, MLX5_CMD_OP_DEALLOC_MEMIC);
+	MLX5_SET64(dealloc_memic_in, in, memic_start_addr, addr);
+	MLX5_SET(dealloc_memic_in, in, memic_size, size);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_modify_memic - MODIFY_MEMIC: allocate or deallocate an address for an operation
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @op_mod: MLX5_MODIFY_MEMIC_OP_MOD_*
+ * @addr: of device memory, as mlx5_fw_alloc_memic() gave it
+ * @op: number of the operation
+ * @op_addr: where in BAR 0 an access does the operation to the first byte; not used for
+ *	MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
+			 u64 *op_addr)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(modify_memic_in)] = {};
+	int err;
+
+	MLX5_SET(modify_memic_in, in, opcode, MLX5_CMD_OP_MODIFY_MEMIC);
+	MLX5_SET(modify_memic_in, in, op_mod, op_mod);
+	MLX5_SET(modify_memic_in, in, memic_operation_type, op);
+	MLX5_SET64(modify_memic_in, in, memic_start_addr, addr);
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	if (!err && op_mod == MLX5_MODIFY_MEMIC_OP_MOD_ALLOC)
+		*op_addr = MLX5_GET64(modify_memic_out, out, memic_operation_addr);
+	return err;
+}
+
+/**
+ * mlx5_fw_create_qp - CREATE_QP
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @in: struct mlx5_ifc_create_qp_in_bits; the opcode is filled in
+ * @inlen: bytes of @in
+ * @qpn: number of the new QP
+ * @ece: connection establishment options the firmware grants
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece)
+{
+	u32 out[MLX5_ST_SZ_DW(create_qp_out)] = {};
+	int err;
+
+	MLX5_SET(create_qp_in, in, opcode, MLX5_CMD_OP_CREATE_QP);
+	err = mlx5_ib_fw_exec(dev, uid, in, inlen, out, sizeof(out));
+	if (err)
+		return err;
+	*qpn = MLX5_GET(create_qp_out, out, qpn);
+	*ece = MLX5_GET(create_qp_out, out, ece);
+	return 0;
+}
+
+/**
+ * mlx5_fw_modify_qp - a state-change command
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_*, as mlx5_ib_qp_opcode() names it
+ * @qpn: number of the QP
+ * @qpc: struct mlx5_ifc_qpc_bits; not used by 2ERR_QP and 2RST_QP
+ * @opt_mask: MLX5_QP_OPTPAR_* of the optional fields that count
+ * @ece: options of enhanced connection establishment that are asked for; 0 for none
+ * @granted: those that the firmware grants
+ *
+ * All commands that take a context are laid out as struct
+ * mlx5_ifc_rst2init_qp_in_bits. Two of them have no ECE field, nor have 2ERR_QP
+ * and 2RST_QP, and grant none. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
+		      u32 opt_mask, u32 ece, u32 *granted)
+{
+	bool has_ece = opcode != MLX5_CMD_OP_SQERR2RTS_QP && opcode != MLX5_CMD_OP_SQD_RTS_QP;
+	u32 out[MLX5_ST_SZ_DW(rst2init_qp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(rst2init_qp_in)] = {};
+	int err;
+
+	*granted = 0;
+	if (opcode == MLX5_CMD_OP_2ERR_QP || opcode == MLX5_CMD_OP_2RST_QP)
+		return mlx5_fw_destroy_object(dev, uid, opcode, qpn);
+
+	MLX5_SET(rst2init_qp_in, in, opcode, opcode);
+	MLX5_SET(rst2init_qp_in, in, qpn, qpn);
+	MLX5_SET(rst2init_qp_in, in, opt_param_mask, opt_mask);
+	if (has_ece)
+		MLX5_SET(rst2init_qp_in, in, ece, ece);
+	memcpy(MLX5_ADDR_OF(rst2init_qp_in, in, qpc), qpc, MLX5_ST_SZ_BYTES(qpc));
+	err = mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+	if (!err && has_ece)
+		*granted = MLX5_GET(rst2init_qp_out, out, ece);
+	return err;
+}
+
+/**
+ * mlx5_fw_arm_rmp - MODIFY_RMP: set the limit
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @rmpn: number of the RMP
+ * @limit: posted WQEs below which an event is due; 0 for none
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
+{
+	u32 out[MLX5_ST_SZ_DW(modify_rmp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(modify_rmp_in)] = {};
+
+	MLX5_SET(modify_rmp_in, in, opcode, MLX5_CMD_OP_MODIFY_RMP);
+	MLX5_SET(modify_rmp_in, in, rmp_state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(modify_rmp_in, in, rmpn, rmpn);
+	MLX5_SET(modify_rmp_in, in, bitmask.lwm, 1);
+	MLX5_SET(modify_rmp_in, in, ctx.state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(modify_rmp_in, in, ctx.wq.lwm, limit);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_arm_xrc_srq - ARM_XRC_SRQ: have an event raised once
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @srqn: number of the SRQ
+ * @limit: posted WQEs below which an event is due; 0 for none
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
+{
+	u32 out[MLX5_ST_SZ_DW(arm_xrc_srq_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(arm_xrc_srq_in)] = {};
+
+	MLX5_SET(arm_xrc_srq_in, in, opcode, MLX5_CMD_OP_ARM_XRC_SRQ);
+	MLX5_SET(arm_xrc_srq_in, in, op_mod, MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ);
+	MLX5_SET(arm_xrc_srq_in, in, xrc_srqn, srqn);
+	MLX5_SET(arm_xrc_srq_in, in, lwm, limit);
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_mcg - ATTACH_TO_MCG or DETACH_FROM_MCG
+ * @dev: device
+ * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
+ * @opcode: MLX5_CMD_OP_ATTACH_TO_MCG or MLX5_CMD_OP_DETACH_FROM_MCG
+ * @qpn: number of the queue pair
+ * @gid: the multicast group
+ *
+ * Both commands have the same layout. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid)
+{
+	u32 out[MLX5_ST_SZ_DW(attach_to_mcg_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(attach_to_mcg_in)] = {};
+
+	MLX5_SET(attach_to_mcg_in, in, opcode, opcode);
+	MLX5_SET(attach_to_mcg_in, in, qpn, qpn);
+	memcpy(MLX5_ADDR_OF(attach_to_mcg_in, in, multicast_gid), gid->raw, sizeof(gid->raw));
+	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, sizeof(out));
+}
+
+/**
+ * mlx5_fw_mad_ifc - MAD_IFC: have firmware answer a management datagram
+ * @dev: device
+ * @port: number of the port
+ * @op_mod: bit 0: do not check the M_Key; bit 1: nor the B_Key
+ * @remote_lid: LID that the datagram came from
+ * @in_mad: the datagram, 256 bytes
+ * @out_mad: gets the answer, 256 bytes
+ *
+ * A refusal is not logged, since any host of the network could cause any number of them. May sleep.
+ *
+ * Return: 0; -EREMOTEIO if firmware has no agent for the datagram; or the errno of a command that
+ * could not be sent.
+ */
+int mlx5_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
+		    const void *in_mad, void *out_mad)
+{
+	u32 out[MLX5_ST_SZ_DW(mad_ifc_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(mad_ifc_in)] = {};
+	int err;
+
+	MLX5_SET(mad_ifc_in, in, opcode, MLX5_CMD_OP_MAD_IFC);
+	MLX5_SET(mad_ifc_in, in, op_mod, op_mod);
+	MLX5_SET(mad_ifc_in, in, port, port);
+	MLX5_SET(mad_ifc_in, in, remote_lid, remote_lid);
+	memcpy(MLX5_ADDR_OF(mad_ifc_in, in, mad), in_mad, MLX5_FLD_SZ_BYTES(mad_ifc_in, mad));
+	err = mlx5_ib_fw_exec_raw(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out, sizeof(out));
+	if (!err)
+		memcpy(out_mad, MLX5_ADDR_OF(mad_ifc_out, out, response_mad_packet),
+		       MLX5_FLD_SZ_BYTES(mad_ifc_in, mad));
+	return err;
+}
+
+/**
+ * mlx5_fw_query_q_counter - QUERY_Q_COUNTER
+ * @dev: device
+ * @set_id: number of the counter set
+ * @out: struct mlx5_ifc_query_q_counter_out_bits, zeroed
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out)
+{
+	u32 in[MLX5_ST_SZ_DW(query_q_counter_in)] = {};
+
+	MLX5_SET(query_q_counter_in, in, opcode, MLX5_CMD_OP_QUERY_Q_COUNTER);
+	MLX5_SET(query_q_counter_in, in, counter_set_id, set_id);
+	return mlx5_ib_fw_exec(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out,
+			       MLX5_ST_SZ_BYTES(query_q_counter_out));
+}
+
+/* mlx5_core creates the queue itself. */
+struct fw_core_eq {
+	struct mlx5_eq_param *param;
+	struct mlx5_eq *eq;
+};
+
+static int fw_core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			     void *arg)
+{
+	struct fw_core_eq *core = arg;
+
+	core->eq = mlx5_eq_create_generic(dev->mdev, core->param);
+	return PTR_ERR_OR_ZERO(core->eq);
+}
+
+/**
+ * mlx5_fw_create_eq - CREATE_EQ
+ * @dev: device
+ * @param: size, and events that it gets
+ *
+ * mlx5_core issues this command itself. May sleep.
+ *
+ * Return: the event queue, or an ERR_PTR.
+ */
+struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param)
+{
+	struct fw_core_eq core = { .param = param };
+	int err;
+
+	err = mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_CREATE_EQ, fw_core_create_eq, &core);
+	return err ? ERR_PTR(err) : core.eq;
+}
+
+static int fw_core_destroy_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void *out,
+			      int outlen, void *eq)
+{
+	return mlx5_eq_destroy_generic(dev->mdev, eq);
+}
+
+/**
+ * mlx5_fw_destroy_eq - DESTROY_EQ
+ * @dev: device
+ * @eq: the event queue, disabled
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
+{
+	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_DESTROY_EQ, fw_core_destroy_eq, eq);
+}
+
+/* mlx5_core keeps the table of rates. */
+struct fw_core_rate {
+	void *rate;
+	u16 uid;
+	bool dedicated;
+	u16 *index;
+};
+
+static int fw_core_add_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			    void *arg)
+{
+	const struct fw_core_rate *core = arg;
+
+	return mlx5_rl_add_rate_raw(dev->mdev, core->rate, core->uid, core->dedicated, core->index);
+}
+
+/**
+ * mlx5_fw_add_rate - SET_PP_RATE_LIMIT, unless the table has the rate already
+ * @dev: device
+ * @uid: user whose rate it is, or MLX5_SHARED_RESOURCE_UID
+ * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits, within the device's range
+ * @dedicated: take an entry of its own
+ * @index: gets the index of the entry
+ *
+ * mlx5_core issues this command itself, and takes a reference to the entry. May sleep.
+ *
+ * Return: 0; -ENOSPC if there is no free entry; -ENOMEM; or the errno of a firmware refusal.
+ */
+int mlx5_fw_add_rate(struct mlx5_ib_dev *dev, u16 uid, void *rate, bool dedicated, u16 *index)
+{
+	struct fw_core_rate core = {
+		.rate = rate, .uid = uid, .dedicated = dedicated, .index = index,
+	};
+
+	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_SET_PP_RATE_LIMIT, fw_core_add_rate, &core);
+}
+
+static int fw_core_remove_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *out, int outlen,
+			       void *arg)
+{
+	mlx5_rl_remove_rate_raw(dev->mdev, *(u16 *)arg);
+	return 0;
+}
+
+/**
+ * mlx5_fw_remove_rate - release a rate
+ * @dev: device
+ * @index: of mlx5_fw_add_rate()
+ *
+ * With the last reference to the entry, mlx5_core clears it: SET_PP_RATE_LIMIT. May sleep.
+ */
+void mlx5_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
+{
+	mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_SET_PP_RATE_LIMIT, fw_core_remove_rate, &index);
+}
+
+/**
+ * mlx5_fw_page_fault_resume - PAGE_FAULT_RESUME
+ * @dev: device
+ * @fault: the fault; its queue waits
+ * @error: the page cannot be mapped, so the work request is to fail
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENOENT if no queue waits for the fault, because the queue has been destroyed;
+ * or another negative errno.
+ */
+int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
+			      bool error)
+{
+	u32 out[MLX5_ST_SZ_DW(page_fault_resume_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(page_fault_resume_in)] = {};
+	void *info = MLX5_ADDR_OF(page_fault_resume_in, in, page_fault_info);
+
+	MLX5_SET(page_fault_resume_in, in, opcode, MLX5_CMD_OP_PAGE_FAULT_RESUME);
+	MLX5_SET(trans_page_fault_info, info, error, error);
+	MLX5_SET(trans_page_fault_info, info, page_fault_type, fault->type);
+	MLX5_SET(trans_page_fault_info, info, wq_number, fault->wq_num);
+	MLX5_SET(trans_page_fault_info, info, fault_token, fault->token);
+	return mlx5_ib_fw_exec_if_exists(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out,
+					 sizeof(out));
+}
+
+/**
+ * mlx5_ib_fw_pause - pause before a refused command is sent once more
+ * @ms: the last pause, in milliseconds; 0 before the first one
+ *
+ * For commands that must not be left undone: five pauses, of a third of a second in
+ * all. May sleep.
+ *
+ * Return: false if the command has been refused often enough.
+ */
+bool mlx5_ib_fw_pause(unsigned int *ms)
+{
+	*ms = *ms ? *ms * 4 : 1;
+	if (*ms > MAX_PAUSE_MS)
+		return false;
+	msleep(*ms);
+	return true;
+}
+
+/**
+ * mlx5_ib_fw_destroy_repeat - destroy an object, and repeat the command if firmware refuses it
+ * @dev: device
+ * @uid: as for mlx5_fw_destroy_object()
+ * @opcode: as for mlx5_fw_destroy_object()
+ * @number: as for mlx5_fw_destroy_object()
+ *
+ * May sleep, a third of a second if firmware refuses.
+ *
+ * Return: 0, or the negative errno of the last command.
+ */
+int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
+{
+	unsigned int pause = 0;
+	int err;
+
+	do {
+		err = mlx5_fw_destroy_object(dev, uid, opcode, number);
+	} while (err && mlx5_ib_fw_pause(&pause));
+	return err;
+}
+
+/**
+ * mlx5_ib_fw_insist - destroy an object that ib_core forgets whatever the result
+ * @dev: device
+ * @uid: firmware's user id of the owner
+ * @opcode: MLX5_CMD_OP_* of the command
+ * @number: number of the object
+ * @what: what the object is, for the log
+ *
+ * A refused command is repeated. An object that firmware keeps all the same must
+ * be one in which no process has memory. May sleep, a third of a second if firmware
+ * refuses.
+ */
+void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, const char *what)
+{
+	int err = mlx5_ib_fw_destroy_repeat(dev, uid, opcode, number);
+
+	if (err)
+		ibdev_err_ratelimited(&dev->ib_dev,
+				      "cannot destroy %s 0x%x (%d); it stays allocated until the device is reset\n",
+				      what, number, err);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the device can do, as far as it has to be computed.
+ */
+
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <linux/pci.h>
+
+#include "layout/caps.h"
+
+static bool caps_relaxed_ordering_read(struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, relaxed_ordering_read) ||
+	       (MLX5_CAP_GEN(mdev, relaxed_ordering_read_pci_enabled) &&
+		pcie_relaxed_ordering_enabled(mdev->pdev));
+}
+
+/*
+ * The formats of time stamps in completions of QPs, MLX5_TIMESTAMP_FORMAT_CAP_*. They are among
+ * the RoCE capabilities; a device without RoCE tells only those of SQs, which are the same.
+ */
+static u8 caps_qp_ts_formats(struct mlx5_core_dev *mdev)
+{
+	return mlx5_get_roce_state(mdev) ? MLX5_CAP_ROCE(mdev, qp_ts_format) :
+					   MLX5_CAP_GEN(mdev, sq_ts_format);
+}
+
+/*
+ * Users who do not ask for real time convert time stamps as those of the free-running clock. So a
+ * QP has these, unless the device can only do real time.
+ */
+static u8 caps_qp_ts_format(struct mlx5_core_dev *mdev)
+{
+	return caps_qp_ts_formats(mdev) == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ?
+	       MLX5_TIMESTAMP_FORMAT_DEFAULT : MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
+}
+
+/* Atomic operations on 8 bytes; verbs has no others. */
+static u16 caps_atomic_ops(struct mlx5_core_dev *mdev)
+{
+	const u32 size_8 = BIT(3);
+
+	if (!MLX5_CAP_GEN(mdev, atomic) || !(MLX5_CAP_ATOMIC(mdev, atomic_size_qp) & size_8))
+		return 0;
+	return MLX5_CAP_ATOMIC(mdev, atomic_operations);
+}
+
+/* A responder executes masked operations only in a mode beyond that of the specification. */
+static u8 caps_atomic_mode(u16 ops)
+{
+	const u32 plain = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
+
+	if ((ops & plain) != plain)
+		return 0;
+	return ops & MLX5_IB_MASKED_ATOMIC_OPS ? MLX5_QPC_ATOMIC_MODE_UP_TO_8B :
+						 MLX5_QPC_ATOMIC_MODE_IB_SPEC;
+}
+
+/* The small fence is right for a device that needs no fence, too. */
+static u8 caps_umr_fence(struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, umr_fence) == MLX5_CAP_UMR_FENCE_STRONG ?
+	       MLX5_FENCE_MODE_STRONG_ORDERING : MLX5_FENCE_MODE_INITIATOR_SMALL;
+}
+
+/**
+ * mlx5_ib_read_caps - compute what the device can do
+ * @mdev: device, whose capabilities mlx5_core has queried
+ * @caps: filled in
+ *
+ * Reads PCI configuration space. May sleep.
+ */
+void mlx5_ib_read_caps(struct mlx5_core_dev *mdev, struct mlx5_ib_caps *caps)
+{
+	/* RMPs come with interface step 1, which devices from ConnectX-4 on have. */
+	bool has_srq = mdev->issi;
+	u16 atomic_ops = caps_atomic_ops(mdev);
+
+	*caps = (struct mlx5_ib_caps){
+		.mdev = mdev,
+		.has_srq = has_srq,
+		.has_xrc = has_srq && MLX5_CAP_GEN(mdev, xrc),
+		.relaxed_ordering_read = caps_relaxed_ordering_read(mdev),
+		.real_time = caps_qp_ts_formats(mdev) != MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING,
+		.qp_ts_format = caps_qp_ts_format(mdev),
+		.atomic_ops = atomic_ops,
+		.atomic_mode = caps_atomic_mode(atomic_ops),
+		.umr_fence = caps_umr_fence(mdev),
+		.list_end_mkey = be32_to_cpu(MLX5_TERMINATE_SCATTER_LIST_LKEY),
+		.pkey_table_len = mlx5_to_sw_pkey_sz(MLX5_CAP_GEN(mdev, pkey_table_size)),
+		.gid_table_len = mlx5_get_gid_table_len(MLX5_CAP_GEN(mdev, gid_table_size)),
+	};
+}
+
+/**
+ * mlx5_ib_has_blueflame - whether processes can write WQEs to registers of the device
+ * @caps: what the device can do
+ *
+ * The first call lets mlx5_core find out whether this machine's processors write a WQE in one
+ * piece, for which it creates queues. So it is made when the first process opens the device, and
+ * not at probe. mlx5_core keeps the result. May sleep.
+ *
+ * Return: true if the device executes such WQEs, and they come in one piece.
+ */
+bool mlx5_ib_has_blueflame(const struct mlx5_ib_caps *caps)
+{
+	return MLX5_CAP_GEN(caps->mdev, bf) && mlx5_wc_support_get(caps->mdev);
+}

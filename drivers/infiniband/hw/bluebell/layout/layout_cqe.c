@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queue entries, as verbs report them to the kernel. Pure functions only.
+ */
+
+#include <linux/array_size.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+
+#include "layout/layout_cqe.h"
+
+/* Fields of flags_rqpn. */
+#define RQPN_MASK	0xffffff
+#define RQPN_SL_SHIFT	24
+#define RQPN_SL_MASK	0xf
+#define RQPN_GRH_SHIFT	28
+#define RQPN_GRH_MASK	0x3
+#define PKEY_INDEX_MASK	0xffff
+
+static_assert(sizeof(struct mlx5_err_cqe) == sizeof(struct mlx5_cqe64));
+
+/**
+ * mlx5_ib_cqe_kind - tell what a CQE is about
+ * @cqe: the CQE
+ *
+ * Return: enum mlx5_ib_cqe_kind.
+ */
+enum mlx5_ib_cqe_kind mlx5_ib_cqe_kind(const struct mlx5_cqe64 *cqe)
+{
+	switch (mlx5_ib_cqe_opcode(cqe)) {
+	case MLX5_CQE_REQ:
+	case MLX5_CQE_REQ_ERR:
+		return MLX5_IB_CQE_SEND;
+	case MLX5_CQE_RESP_WR_IMM:
+	case MLX5_CQE_RESP_SEND:
+	case MLX5_CQE_RESP_SEND_IMM:
+	case MLX5_CQE_RESP_SEND_INV:
+	case MLX5_CQE_RESP_ERR:
+		return MLX5_IB_CQE_RECV;
+	default:
+		return MLX5_IB_CQE_OTHER;
+	}
+}
+
+/**
+ * mlx5_ib_cqe_is_error - tell whether a request has failed
+ * @cqe: the CQE, about a send or receive request
+ *
+ * Return: true if it has, or was flushed.
+ */
+bool mlx5_ib_cqe_is_error(const struct mlx5_cqe64 *cqe)
+{
+	return mlx5_ib_cqe_opcode(cqe) >= MLX5_CQE_REQ_ERR;
+}
+
+static const u8 cqe_status[] = {
+	[MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR] = IB_WC_LOC_LEN_ERR,
+	[MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR] = IB_WC_LOC_QP_OP_ERR,
+	[MLX5_CQE_SYNDROME_LOCAL_PROT_ERR] = IB_WC_LOC_PROT_ERR,
+	[MLX5_CQE_SYNDROME_WR_FLUSH_ERR] = IB_WC_WR_FLUSH_ERR,
+	[MLX5_CQE_SYNDROME_MW_BIND_ERR] = IB_WC_MW_BIND_ERR,
+	[MLX5_CQE_SYNDROME_BAD_RESP_ERR] = IB_WC_BAD_RESP_ERR,
+	[MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR] = IB_WC_LOC_ACCESS_ERR,
+	[MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR] = IB_WC_REM_INV_REQ_ERR,
+	[MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR] = IB_WC_REM_ACCESS_ERR,
+	[MLX5_CQE_SYNDROME_REMOTE_OP_ERR] = IB_WC_REM_OP_ERR,
+	[MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR] = IB_WC_RETRY_EXC_ERR,
+	[MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR] = IB_WC_RNR_RETRY_EXC_ERR,
+	[MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR] = IB_WC_REM_ABORT_ERR,
+};
+
+/**
+ * mlx5_ib_cqe_read_error - read why a request has failed
+ * @cqe: the CQE, for which mlx5_ib_cqe_is_error() is true: struct mlx5_err_cqe
+ * @wc: gets status and vendor_err
+ */
+void mlx5_ib_cqe_read_error(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
+{
+	const struct mlx5_err_cqe *err = (const struct mlx5_err_cqe *)cqe;
+
+	wc->status = err->syndrome < ARRAY_SIZE(cqe_status) ? cqe_status[err->syndrome] : 0;
+	/* IB_WC_SUCCESS stands in the gaps of the table. */
+	wc->status = wc->status ?: IB_WC_GENERAL_ERR;
+	wc->vendor_err = err->vendor_err_synd;
+}
+
+static const u8 send_opcodes[] = {
+	[IB_WR_RDMA_WRITE] = IB_WC_RDMA_WRITE,
+	[IB_WR_RDMA_WRITE_WITH_IMM] = IB_WC_RDMA_WRITE,
+	[IB_WR_SEND] = IB_WC_SEND,
+	[IB_WR_SEND_WITH_IMM] = IB_WC_SEND,
+	[IB_WR_SEND_WITH_INV] = IB_WC_SEND,
+	[IB_WR_RDMA_READ] = IB_WC_RDMA_READ,
+	[IB_WR_ATOMIC_CMP_AND_SWP] = IB_WC_COMP_SWAP,
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = IB_WC_FETCH_ADD,
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = IB_WC_MASKED_COMP_SWAP,
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = IB_WC_MASKED_FETCH_ADD,
+	[IB_WR_LOCAL_INV] = IB_WC_LOCAL_INV,
+	[IB_WR_REG_MR] = IB_WC_REG_MR,
+};
+
+/**
+ * mlx5_ib_cqe_read_send - read the completion of a send request
+ * @cqe: the CQE
+ * @opcode: of the request
+ * @wc: gets opcode, status, and the length of what was read
+ */
+void mlx5_ib_cqe_read_send(const struct mlx5_cqe64 *cqe, enum ib_wr_opcode opcode,
+			   struct ib_wc *wc)
+{
+	wc->status = IB_WC_SUCCESS;
+	wc->opcode = send_opcodes[opcode];
+	wc->wc_flags = 0;
+	switch (opcode) {
+	case IB_WR_RDMA_READ:
+		wc->byte_len = be32_to_cpu(cqe->byte_cnt);
+		break;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		wc->byte_len = sizeof(u64);
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * mlx5_ib_cqe_read_recv - read the completion of a receive request
+ * @cqe: the CQE
+ * @wc: gets all that the CQE tells
+ *
+ * Without immediate data or an invalidated key, their place in the CQE has the P_Key index; in a
+ * CQE of QP1 it has the P_Key itself, which pkey_index gets.
+ */
+void mlx5_ib_cqe_read_recv(const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
+{
+	u32 flags_rqpn = be32_to_cpu(cqe->flags_rqpn);
+
+	wc->status = IB_WC_SUCCESS;
+	wc->opcode = IB_WC_RECV;
+	wc->wc_flags = 0;
+	wc->pkey_index = 0;
+	switch (mlx5_ib_cqe_opcode(cqe)) {
+	case MLX5_CQE_RESP_WR_IMM:
+		wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
+		fallthrough;
+	case MLX5_CQE_RESP_SEND_IMM:
+		wc->wc_flags = IB_WC_WITH_IMM;
+		wc->ex.imm_data = cqe->immediate;
+		break;
+	case MLX5_CQE_RESP_SEND_INV:
+		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = be32_to_cpu(cqe->inval_rkey);
+		break;
+	default:
+		wc->pkey_index = be32_to_cpu(cqe->pkey) & PKEY_INDEX_MASK;
+		break;
+	}
+	if (flags_rqpn >> RQPN_GRH_SHIFT & RQPN_GRH_MASK)
+		wc->wc_flags |= IB_WC_GRH;
+	wc->byte_len = be32_to_cpu(cqe->byte_cnt);
+	wc->src_qp = flags_rqpn & RQPN_MASK;
+	wc->sl = flags_rqpn >> RQPN_SL_SHIFT & RQPN_SL_MASK;
+	wc->slid = be16_to_cpu(cqe->slid);
+	wc->dlid_path_bits = cqe->ml_path & 0x7f;
+}

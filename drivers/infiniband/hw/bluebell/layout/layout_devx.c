@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Firmware commands that a process builds itself (DEVX).
+ *
+ * Firmware lets a command with a user id name only objects of the same id. It does not know which
+ * handle the process has named beside the command, and some commands of the interface carry no id,
+ * so firmware would execute them as if the kernel had sent them. Therefore the driver has a table
+ * of all commands (enum in linux/mlx5/mlx5_ifc.h), and the rules by which it was made are these:
+ *
+ *   * A command that creates an object may be sent if its object can be destroyed by one command.
+ *     The driver builds that command when the object is created, because only then is all of it
+ *     known.
+ *   * A command about an object may be sent only together with the handle of that object.
+ *   * A command about no object may be sent if it changes nothing that others see.
+ *   * A command that has no layout in mlx5_ifc.h is forbidden: the driver could not tell which
+ *     object the command names.
+ *   * What the driver or mlx5_core does for users is forbidden: UARs, memory of the process or of
+ *     the device, event queues, user ids.
+ *   * From MLX5_CMD_OP_GENERAL_START to MLX5_CMD_OP_GENERAL_END, commands are made for users:
+ *     firmware checks each of them against the rights of the user id. These may be sent, also
+ *     those that a later firmware will have.
+ */
+
+#include <linux/bsearch.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/mlx5_ifc.h>
+#include <linux/mlx5/qp.h>
+#include <linux/string.h>
+
+#include "layout/layout_devx.h"
+
+/* FLD(typ, fld): @fld of struct mlx5_ifc_@typ_bits */
+#define FLD(...)		{ __mlx5_bit_off(__VA_ARGS__), __mlx5_bit_sz(__VA_ARGS__) }
+
+#define COMMAND(op, how, ...) \
+	{ .opcode = MLX5_CMD_OP_##op, .use = MLX5_IB_DEVX_##how, __VA_ARGS__ }
+#define FORBIDDEN(op)		COMMAND(op, FORBIDDEN)
+#define GENERAL(op, ...)	COMMAND(op, GENERAL, __VA_ARGS__)
+#define OBJECT(op, how, k, typ, fld, ...) \
+	COMMAND(op, how, .kind = MLX5_IB_DEVX_##k, .num = FLD(typ, fld), __VA_ARGS__)
+#define CREATE(op, k, typ, fld, ...)	OBJECT(op, CREATE, k, typ, fld, __VA_ARGS__)
+#define MODIFY(op, k, typ, fld, ...)	OBJECT(op, MODIFY, k, typ, fld, __VA_ARGS__)
+#define QUERY(op, k, typ, fld, ...)	OBJECT(op, QUERY, k, typ, fld, __VA_ARGS__)
+#define DESTROY(op, k, typ, fld, ...)	OBJECT(op, DESTROY, k, typ, fld, __VA_ARGS__)
+#define TYPE(typ, fld)		.type = FLD(typ, fld)
+#define TABLE(typ, fld)		.table = FLD(typ, fld)
+#define UMEM(...)		.umem = { __VA_ARGS__ }
+#define UAR(typ, fld)		.uar = FLD(typ, fld)
+#define DENY(...)		.deny = { __VA_ARGS__ }
+#define NEEDS(...)		.needs = { __VA_ARGS__ }
+#define RAW(...)		{ FLD(__VA_ARGS__), MLX5_UCTX_CAP_RAW_TX }
+#define INTERNAL(...)		{ FLD(__VA_ARGS__), MLX5_UCTX_CAP_INTERNAL_DEV_RES }
+#define SIZE(typ)		.size = MLX5_ST_SZ_BYTES(typ)
+
+/* The highest bit: QP1 has such a Q_Key. */
+#define CONTROLLED_QKEY(typ) \
+	{ { __mlx5_bit_off(typ, qpc.q_key), 1 }, MLX5_UCTX_CAP_RAW_TX }
+
+/*
+ * A state change; all those that take a context have the same layout. The reserved key, which
+ * reaches all memory, is the kernel's. Fast registration (fre), by which a request brings DMA
+ * addresses, is for privileged programs. From processes without CAP_NET_RAW ib_core keeps
+ * controlled Q_Keys, and packets whose source is another queue pair (deth_sqpn).
+ */
+#define MODIFY_QP(op) \
+	MODIFY(op, QP, rst2init_qp_in, qpn, \
+	       DENY(FLD(rst2init_qp_in, qpc.rlky)), \
+	       NEEDS(CONTROLLED_QKEY(rst2init_qp_in), RAW(rst2init_qp_in, qpc.deth_sqpn), \
+		     INTERNAL(rst2init_qp_in, qpc.fre)))
+
+/* What belongs to a flow table. Rules of a table may steer packets of other processes. */
+#define FLOW(op, how, k, num_typ, fld, typ, ...) \
+	OBJECT(op, how, k, num_typ, fld, TYPE(typ, table_type), \
+	       .rights = MLX5_UCTX_CAP_RAW_TX, __VA_ARGS__)
+/*
+ * The function whose table it is: other_vport, other_eswitch, vport_number and the e-switch's
+ * owner.
+ */
+#define SAME_FUNCTION \
+	.same = { { __mlx5_bit_off(delete_fte_in, other_vport), 32 }, \
+		  FLD(delete_fte_in, eswitch_owner_vhca_id) }
+
+/* In the order of opcodes, for the binary search of mlx5_ib_devx_find_cmd(). */
+static const struct mlx5_ib_devx_cmd devx_cmds[] = {
+	/* The function and its firmware */
+	GENERAL(QUERY_HCA_CAP, NEEDS(RAW(query_hca_cap_in, other_function))),
+	GENERAL(QUERY_ADAPTER),
+	FORBIDDEN(INIT_HCA),
+	FORBIDDEN(TEARDOWN_HCA),
+	FORBIDDEN(ENABLE_HCA),
+	FORBIDDEN(DISABLE_HCA),
+	FORBIDDEN(QUERY_PAGES),
+	FORBIDDEN(MANAGE_PAGES),
+	FORBIDDEN(SET_HCA_CAP),
+	GENERAL(QUERY_ISSI),
+	FORBIDDEN(SET_ISSI),
+	FORBIDDEN(SET_DRIVER_VERSION),
+	FORBIDDEN(QUERY_SF_PARTITION),
+	FORBIDDEN(ALLOC_SF),
+	FORBIDDEN(DEALLOC_SF),
+	FORBIDDEN(SUSPEND_VHCA),
+	FORBIDDEN(RESUME_VHCA),
+	FORBIDDEN(QUERY_VHCA_MIGRATION_STATE),
+	FORBIDDEN(SAVE_VHCA_STATE),
+	FORBIDDEN(LOAD_VHCA_STATE),
+
+	/* Memory. DMA addresses of a umem are not those of another function (data_direct). */
+	CREATE(CREATE_MKEY, MKEY, create_mkey_out, mkey_index,
+	       UMEM(FLD(create_mkey_in, mkey_umem_valid)),
+	       DENY(FLD(create_mkey_in, data_direct))),
+	QUERY(QUERY_MKEY, MKEY, query_mkey_in, mkey_index),
+	DESTROY(DESTROY_MKEY, MKEY, destroy_mkey_in, mkey_index),
+	GENERAL(QUERY_SPECIAL_CONTEXTS),
+	FORBIDDEN(PAGE_FAULT_RESUME),
+	FORBIDDEN(ALLOC_MEMIC),
+	FORBIDDEN(DEALLOC_MEMIC),
+	FORBIDDEN(MODIFY_MEMIC),
+
+	/* Event queues, whose context has DMA addresses */
+	FORBIDDEN(CREATE_EQ),
+	FORBIDDEN(DESTROY_EQ),
+	FORBIDDEN(QUERY_EQ),
+	FORBIDDEN(GEN_EQE),
+
+	/* Completion queues */
+	CREATE(CREATE_CQ, CQ, create_cq_out, cqn,
+	       UMEM(FLD(create_cq_in, cq_umem_valid),
+		    FLD(create_cq_in, cq_context.dbr_umem_valid)),
+	       UAR(create_cq_in, cq_context.uar_page)),
+	DESTROY(DESTROY_CQ, CQ, destroy_cq_in, cqn),
+	QUERY(QUERY_CQ, CQ, query_cq_in, cqn),
+	MODIFY(MODIFY_CQ, CQ, modify_cq_in, cqn, UMEM(FLD(modify_cq_in, cq_umem_valid))),
+
+	/* Queue pairs */
+	CREATE(CREATE_QP, QP, create_qp_out, qpn,
+	       UMEM(FLD(create_qp_in, wq_umem_valid), FLD(create_qp_in, qpc.dbr_umem_valid)),
+	       UAR(create_qp_in, qpc.uar_page),
+	       DENY(FLD(create_qp_in, qpc.rlky)),
+	       NEEDS(CONTROLLED_QKEY(create_qp_in), RAW(create_qp_in, qpc.deth_sqpn),
+		     INTERNAL(create_qp_in, qpc.fre))),
+	DESTROY(DESTROY_QP, QP, destroy_qp_in, qpn),
+	MODIFY_QP(RST2INIT_QP),
+	MODIFY_QP(INIT2RTR_QP),
+	MODIFY_QP(RTR2RTS_QP),
+	MODIFY_QP(RTS2RTS_QP),
+	MODIFY_QP(SQERR2RTS_QP),
+	MODIFY(2ERR_QP, QP, qp_2err_in, qpn),
+	MODIFY(2RST_QP, QP, qp_2rst_in, qpn),
+	QUERY(QUERY_QP, QP, query_qp_in, qpn),
+	MODIFY_QP(SQD_RTS_QP),
+	FORBIDDEN(MAD_IFC),
+	MODIFY_QP(INIT2INIT_QP),
+
+	/* Signatures: the command names a protection domain, and carries no user id */
+	FORBIDDEN(CREATE_PSV),
+	FORBIDDEN(DESTROY_PSV),
+
+	/* SRQs of interface step 0, whose context has DMA addresses, and no umem */
+	FORBIDDEN(CREATE_SRQ),
+	FORBIDDEN(DESTROY_SRQ),
+	FORBIDDEN(QUERY_SRQ),
+	FORBIDDEN(ARM_RQ),
+
+	/* XRC SRQs, DC targets, offloading receive queues */
+	CREATE(CREATE_XRC_SRQ, XRC_SRQ, create_xrc_srq_out, xrc_srqn,
+	       UMEM(FLD(create_xrc_srq_in, xrc_srq_umem_valid),
+		    FLD(create_xrc_srq_in, xrc_srq_context_entry.dbr_umem_valid)),
+	       DENY(FLD(create_xrc_srq_in, xrc_srq_context_entry.rlky))),
+	DESTROY(DESTROY_XRC_SRQ, XRC_SRQ, destroy_xrc_srq_in, xrc_srqn),
+	QUERY(QUERY_XRC_SRQ, XRC_SRQ, query_xrc_srq_in, xrc_srqn),
+	MODIFY(ARM_XRC_SRQ, XRC_SRQ, arm_xrc_srq_in, xrc_srqn),
+	CREATE(CREATE_DCT, DCT, create_dct_out, dctn,
+	       DENY(FLD(create_dct_in, dct_context_entry.rlky))),
+	DESTROY(DESTROY_DCT, DCT, destroy_dct_in, dctn),
+	MODIFY(DRAIN_DCT, DCT, drain_dct_in, dctn),
+	QUERY(QUERY_DCT, DCT, query_dct_in, dctn),
+	FORBIDDEN(ARM_DCT_FOR_KEY_VIOLATION),
+	CREATE(CREATE_XRQ, XRQ, create_xrq_out, xrqn,
+	       UMEM(FLD(create_xrq_in, xrq_context.wq.wq_umem_valid),
+		    FLD(create_xrq_in, xrq_context.wq.dbr_umem_valid)),
+	       DENY(FLD(create_xrq_in, xrq_context.rlkey))),
+	DESTROY(DESTROY_XRQ, XRQ, destroy_xrq_in, xrqn),
+	QUERY(QUERY_XRQ, XRQ, query_xrq_in, xrqn),
+	MODIFY(ARM_XRQ, XRQ, arm_xrq_in, xrqn),
+	FORBIDDEN(QUERY_XRQ_DC_PARAMS_ENTRY),
+	FORBIDDEN(SET_XRQ_DC_PARAMS_ENTRY),
+	FORBIDDEN(QUERY_XRQ_ERROR_PARAMS),
+	FORBIDDEN(RELEASE_XRQ_ERROR),
+	FORBIDDEN(MODIFY_XRQ),
+
+	/* Other functions */
+	{ .opcode = MLX5_CMD_OPCODE_QUERY_DELEGATED_VHCA },
+	{ .opcode = MLX5_CMD_OPCODE_CREATE_ESW_VPORT },
+	{ .opcode = MLX5_CMD_OPCODE_DESTROY_ESW_VPORT },
+	GENERAL(QUERY_ESW_FUNCTIONS, .rights = MLX5_UCTX_CAP_RAW_TX),
+
+	/* The ports of this function and, for the e-switch, of others */
+	GENERAL(QUERY_VPORT_STATE, NEEDS(RAW(query_vport_state_in, other_vport))),
+	FORBIDDEN(MODIFY_VPORT_STATE),
+	GENERAL(QUERY_ESW_VPORT_CONTEXT, .rights = MLX5_UCTX_CAP_RAW_TX),
+	FORBIDDEN(MODIFY_ESW_VPORT_CONTEXT),
+	GENERAL(QUERY_NIC_VPORT_CONTEXT, NEEDS(RAW(query_nic_vport_context_in, other_vport))),
+	FORBIDDEN(MODIFY_NIC_VPORT_CONTEXT),
+	GENERAL(QUERY_ROCE_ADDRESS),
+	FORBIDDEN(SET_ROCE_ADDRESS),
+	GENERAL(QUERY_HCA_VPORT_CONTEXT, NEEDS(RAW(query_hca_vport_context_in, other_vport))),
+	FORBIDDEN(MODIFY_HCA_VPORT_CONTEXT),
+	GENERAL(QUERY_HCA_VPORT_GID, NEEDS(RAW(query_hca_vport_gid_in, other_vport))),
+	GENERAL(QUERY_HCA_VPORT_PKEY, NEEDS(RAW(query_hca_vport_pkey_in, other_vport))),
+	GENERAL(QUERY_VNIC_ENV, NEEDS(RAW(query_vnic_env_in, other_vport))),
+	GENERAL(QUERY_VPORT_COUNTER, DENY(FLD(query_vport_counter_in, clear)),
+		NEEDS(RAW(query_vport_counter_in, other_vport))),
+
+	/* Counters and rates. A set of Q counters is queried by its owner only. */
+	CREATE(ALLOC_Q_COUNTER, Q_COUNTER, alloc_q_counter_out, counter_set_id),
+	DESTROY(DEALLOC_Q_COUNTER, Q_COUNTER, dealloc_q_counter_in, counter_set_id),
+	QUERY(QUERY_Q_COUNTER, Q_COUNTER, query_q_counter_in, counter_set_id,
+	      DENY(FLD(query_q_counter_in, other_vport), FLD(query_q_counter_in, aggregate))),
+	FORBIDDEN(SET_MONITOR_COUNTER),
+	FORBIDDEN(ARM_MONITOR_COUNTER),
+	FORBIDDEN(SET_PP_RATE_LIMIT),
+	FORBIDDEN(QUERY_RATE_LIMIT),
+	CREATE(CREATE_SCHEDULING_ELEMENT, SCHEDULING_ELEMENT, create_scheduling_element_out,
+	       scheduling_element_id, TYPE(create_scheduling_element_in, scheduling_hierarchy),
+	       .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
+	DESTROY(DESTROY_SCHEDULING_ELEMENT, SCHEDULING_ELEMENT, destroy_scheduling_element_in,
+		scheduling_element_id, TYPE(destroy_scheduling_element_in, scheduling_hierarchy),
+		SIZE(destroy_scheduling_element_in)),
+	QUERY(QUERY_SCHEDULING_ELEMENT, SCHEDULING_ELEMENT, query_scheduling_element_in,
+	      scheduling_element_id, TYPE(query_scheduling_element_in, scheduling_hierarchy)),
+	MODIFY(MODIFY_SCHEDULING_ELEMENT, SCHEDULING_ELEMENT, modify_scheduling_element_in,
+	       scheduling_element_id, TYPE(modify_scheduling_element_in, scheduling_hierarchy)),
+	FORBIDDEN(CREATE_QOS_PARA_VPORT),
+	FORBIDDEN(DESTROY_QOS_PARA_VPORT),
+
+	/* Protection domains and UARs */
+	CREATE(ALLOC_PD, PD, alloc_pd_out, pd),
+	DESTROY(DEALLOC_PD, PD, dealloc_pd_in, pd),
+	FORBIDDEN(ALLOC_UAR),
+	FORBIDDEN(DEALLOC_UAR),
+
+	/* The port, multicast, and domains that came later */
+	FORBIDDEN(CONFIG_INT_MODERATION),
+	FORBIDDEN(ACCESS_REG),
+	CREATE(ATTACH_TO_MCG, MCG, attach_to_mcg_in, qpn, .num_in_request = true),
+	DESTROY(DETACH_FROM_MCG, MCG, detach_from_mcg_in, qpn, SIZE(detach_from_mcg_in),
+		.same = { FLD(detach_from_mcg_in, multicast_gid) }),
+	FORBIDDEN(GET_DROPPED_PACKET_LOG),
+	FORBIDDEN(QUERY_MAD_DEMUX),
+	FORBIDDEN(SET_MAD_DEMUX),
+	GENERAL(NOP),
+	CREATE(ALLOC_XRCD, XRCD, alloc_xrcd_out, xrcd),
+	DESTROY(DEALLOC_XRCD, XRCD, dealloc_xrcd_in, xrcd),
+	CREATE(ALLOC_TRANSPORT_DOMAIN, TRANSPORT_DOMAIN, alloc_transport_domain_out,
+	       transport_domain),
+	DESTROY(DEALLOC_TRANSPORT_DOMAIN, TRANSPORT_DOMAIN, dealloc_transport_domain_in,
+		transport_domain),
+
+	/* Congestion */
+	GENERAL(QUERY_CONG_STATUS),
+	FORBIDDEN(MODIFY_CONG_STATUS),
+	GENERAL(QUERY_CONG_PARAMS),
+	FORBIDDEN(MODIFY_CONG_PARAMS),
+	GENERAL(QUERY_CONG_STATISTICS, DENY(FLD(query_cong_statistics_in, clear))),
+
+	/* Tables of the Ethernet port that all its users share */
+	CREATE(ADD_VXLAN_UDP_DPORT, VXLAN_PORT, add_vxlan_udp_dport_in, vxlan_udp_port,
+	       .num_in_request = true, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
+	DESTROY(DELETE_VXLAN_UDP_DPORT, VXLAN_PORT, delete_vxlan_udp_dport_in, vxlan_udp_port),
+	CREATE(SET_L2_TABLE_ENTRY, L2_ENTRY, set_l2_table_entry_in, table_index,
+	       .num_in_request = true, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
+	QUERY(QUERY_L2_TABLE_ENTRY, L2_ENTRY, query_l2_table_entry_in, table_index),
+	DESTROY(DELETE_L2_TABLE_ENTRY, L2_ENTRY, delete_l2_table_entry_in, table_index,
+		SIZE(delete_l2_table_entry_in)),
+
+	/* Power and bonding, which are the administrator's */
+	FORBIDDEN(SET_WOL_ROL),
+	FORBIDDEN(QUERY_WOL_ROL),
+	FORBIDDEN(CREATE_LAG),
+	FORBIDDEN(MODIFY_LAG),
+	GENERAL(QUERY_LAG),
+	FORBIDDEN(DESTROY_LAG),
+	FORBIDDEN(CREATE_VPORT_LAG),
+	FORBIDDEN(DESTROY_VPORT_LAG),
+
+	/* Work queues and what packets are steered to */
+	CREATE(CREATE_TIR, TIR, create_tir_out, tirn),
+	MODIFY(MODIFY_TIR, TIR, modify_tir_in, tirn),
+	DESTROY(DESTROY_TIR, TIR, destroy_tir_in, tirn),
+	QUERY(QUERY_TIR, TIR, query_tir_in, tirn),
+	CREATE(CREATE_SQ, SQ, create_sq_out, sqn,
+	       UMEM(FLD(create_sq_in, ctx.wq.wq_umem_valid),
+		    FLD(create_sq_in, ctx.wq.dbr_umem_valid)),
+	       UAR(create_sq_in, ctx.wq.uar_page),
+	       .rights = MLX5_UCTX_CAP_RAW_TX,
+	       DENY(FLD(create_sq_in, ctx.rlky), FLD(create_sq_in, ctx.reg_umr)),
+	       NEEDS(INTERNAL(create_sq_in, ctx.fre))),
+	MODIFY(MODIFY_SQ, SQ, modify_sq_in, sqn,
+	       DENY(FLD(modify_sq_in, ctx.rlky), FLD(modify_sq_in, ctx.reg_umr)),
+	       NEEDS(INTERNAL(modify_sq_in, ctx.fre))),
+	DESTROY(DESTROY_SQ, SQ, destroy_sq_in, sqn),
+	QUERY(QUERY_SQ, SQ, query_sq_in, sqn),
+	CREATE(CREATE_RQ, RQ, create_rq_out, rqn,
+	       UMEM(FLD(create_rq_in, ctx.wq.wq_umem_valid),
+		    FLD(create_rq_in, ctx.wq.dbr_umem_valid)),
+	       DENY(FLD(create_rq_in, ctx.rlky))),
+	MODIFY(MODIFY_RQ, RQ, modify_rq_in, rqn, DENY(FLD(modify_rq_in, ctx.rlky))),
+	DESTROY(DESTROY_RQ, RQ, destroy_rq_in, rqn),
+	QUERY(QUERY_RQ, RQ, query_rq_in, rqn),
+	CREATE(CREATE_RMP, RMP, create_rmp_out, rmpn,
+	       UMEM(FLD(create_rmp_in, ctx.wq.wq_umem_valid),
+		    FLD(create_rmp_in, ctx.wq.dbr_umem_valid))),
+	MODIFY(MODIFY_RMP, RMP, modify_rmp_in, rmpn),
+	DESTROY(DESTROY_RMP, RMP, destroy_rmp_in, rmpn),
+	QUERY(QUERY_RMP, RMP, query_rmp_in, rmpn),
+	FORBIDDEN(SET_DELAY_DROP_PARAMS),
+	CREATE(CREATE_TIS, TIS, create_tis_out, tisn),
+	MODIFY(MODIFY_TIS, TIS, modify_tis_in, tisn),
+	DESTROY(DESTROY_TIS, TIS, destroy_tis_in, tisn),
+	QUERY(QUERY_TIS, TIS, query_tis_in, tisn),
+	CREATE(CREATE_RQT, RQT, create_rqt_out, rqtn,
+	       DENY(FLD(create_rqt_in, rqt_context.rq_vhca_id_format))),
+	MODIFY(MODIFY_RQT, RQT, modify_rqt_in, rqtn,
+	       DENY(FLD(modify_rqt_in, ctx.rq_vhca_id_format))),
+	DESTROY(DESTROY_RQT, RQT, destroy_rqt_in, rqtn),
+	QUERY(QUERY_RQT, RQT, query_rqt_in, rqtn),
+
+	/* Flow steering. The root decides over the packets of all. */
+	FORBIDDEN(SET_FLOW_TABLE_ROOT),
+	FLOW(CREATE_FLOW_TABLE, CREATE, FLOW_TABLE, create_flow_table_out, table_id,
+	     create_flow_table_in),
+	FLOW(DESTROY_FLOW_TABLE, DESTROY, FLOW_TABLE, destroy_flow_table_in, table_id,
+	     destroy_flow_table_in, SAME_FUNCTION,
+	     SIZE(destroy_flow_table_in)),
+	FLOW(QUERY_FLOW_TABLE, QUERY, FLOW_TABLE, query_flow_table_in, table_id,
+	     query_flow_table_in),
+	FLOW(CREATE_FLOW_GROUP, CREATE, FLOW_GROUP, create_flow_group_out, group_id,
+	     create_flow_group_in, TABLE(create_flow_group_in, table_id)),
+	FLOW(DESTROY_FLOW_GROUP, DESTROY, FLOW_GROUP, destroy_flow_group_in, group_id,
+	     destroy_flow_group_in, TABLE(destroy_flow_group_in, table_id),
+	     SAME_FUNCTION,
+	     SIZE(destroy_flow_group_in)),
+	FLOW(QUERY_FLOW_GROUP, QUERY, FLOW_GROUP, query_flow_group_in, group_id,
+	     query_flow_group_in, TABLE(query_flow_group_in, table_id)),
+	FLOW(SET_FLOW_TABLE_ENTRY, CREATE, FLOW_ENTRY, set_fte_in, flow_index, set_fte_in,
+	     TABLE(set_fte_in, table_id), .num_in_request = true),
+	FLOW(QUERY_FLOW_TABLE_ENTRY, QUERY, FLOW_ENTRY, query_fte_in, flow_index, query_fte_in,
+	     TABLE(query_fte_in, table_id)),
+	FLOW(DELETE_FLOW_TABLE_ENTRY, DESTROY, FLOW_ENTRY, delete_fte_in, flow_index,
+	     delete_fte_in, TABLE(delete_fte_in, table_id), SAME_FUNCTION,
+	     SIZE(delete_fte_in)),
+	/*
+	 * Of a bulk of counters, the number is that of the first. Firmware does not know whose the
+	 * others are.
+	 */
+	CREATE(ALLOC_FLOW_COUNTER, FLOW_COUNTER, alloc_flow_counter_out, flow_counter_id),
+	DESTROY(DEALLOC_FLOW_COUNTER, FLOW_COUNTER, dealloc_flow_counter_in, flow_counter_id),
+	QUERY(QUERY_FLOW_COUNTER, FLOW_COUNTER, query_flow_counter_in, flow_counter_id,
+	      NEEDS(RAW(query_flow_counter_in, clear),
+		    RAW(query_flow_counter_in, num_of_counters))),
+	FLOW(MODIFY_FLOW_TABLE, MODIFY, FLOW_TABLE, modify_flow_table_in, table_id,
+	     modify_flow_table_in),
+	CREATE(ALLOC_PACKET_REFORMAT_CONTEXT, PACKET_REFORMAT, alloc_packet_reformat_context_out,
+	       packet_reformat_id, .rights = MLX5_UCTX_CAP_RAW_TX),
+	DESTROY(DEALLOC_PACKET_REFORMAT_CONTEXT, PACKET_REFORMAT,
+		dealloc_packet_reformat_context_in, packet_reformat_id),
+	QUERY(QUERY_PACKET_REFORMAT_CONTEXT, PACKET_REFORMAT, query_packet_reformat_context_in,
+	      packet_reformat_id),
+	CREATE(ALLOC_MODIFY_HEADER_CONTEXT, MODIFY_HEADER, alloc_modify_header_context_out,
+	       modify_header_id, .rights = MLX5_UCTX_CAP_RAW_TX),
+	DESTROY(DEALLOC_MODIFY_HEADER_CONTEXT, MODIFY_HEADER, dealloc_modify_header_context_in,
+		modify_header_id),
+	QUERY(QUERY_MODIFY_HEADER_CONTEXT, MODIFY_HEADER, query_modify_header_context_in,
+	      modify_header_id),
+
+	/* The FPGA beside the device, which the administrator owns */
+	FORBIDDEN(FPGA_CREATE_QP),
+	FORBIDDEN(FPGA_MODIFY_QP),
+	FORBIDDEN(FPGA_QUERY_QP),
+	FORBIDDEN(FPGA_DESTROY_QP),
+	FORBIDDEN(FPGA_QUERY_QP_COUNTERS),
+
+	/* Objects that have their type in the command; user ids and umems */
+	CREATE(CREATE_GENERAL_OBJECT, GENERAL_OBJECT, general_obj_out_cmd_hdr, obj_id,
+	       TYPE(general_obj_in_cmd_hdr, obj_type)),
+	MODIFY(MODIFY_GENERAL_OBJECT, GENERAL_OBJECT, general_obj_in_cmd_hdr, obj_id,
+	       TYPE(general_obj_in_cmd_hdr, obj_type)),
+	QUERY(QUERY_GENERAL_OBJECT, GENERAL_OBJECT, general_obj_in_cmd_hdr, obj_id,
+	      TYPE(general_obj_in_cmd_hdr, obj_type)),
+	DESTROY(DESTROY_GENERAL_OBJECT, GENERAL_OBJECT, general_obj_in_cmd_hdr, obj_id,
+		TYPE(general_obj_in_cmd_hdr, obj_type)),
+	FORBIDDEN(CREATE_UCTX),
+	FORBIDDEN(DESTROY_UCTX),
+	FORBIDDEN(CREATE_UMEM),
+	FORBIDDEN(DESTROY_UMEM),
+
+	/* Those made for users; some of them change what others use */
+	GENERAL(SYNC_STEERING, .rights = MLX5_UCTX_CAP_RAW_TX),
+	GENERAL(QUERY_VHCA_STATE),
+	GENERAL(MODIFY_VHCA_STATE, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
+	GENERAL(PSP_GEN_SPI),
+	GENERAL(PSP_ROTATE_KEY, .rights = MLX5_UCTX_CAP_INTERNAL_DEV_RES),
+	GENERAL(SYNC_CRYPTO),
+	GENERAL(ALLOW_OTHER_VHCA_ACCESS),
+	GENERAL(GENERATE_WQE, .rights = MLX5_UCTX_CAP_RAW_TX),
+	{ .opcode = MLX5_CMD_OPCODE_QUERY_VUID, .use = MLX5_IB_DEVX_GENERAL },
+};
+
+/* A command for users that the table does not have. */
+static const struct mlx5_ib_devx_cmd devx_later_cmd = { .use = MLX5_IB_DEVX_GENERAL };
+
+/* What the log calls objects of a kind. */
+static const char * const devx_kind_names[MLX5_IB_DEVX_NUM_KINDS] = {
+	[MLX5_IB_DEVX_MKEY] = "DEVX mkey",
+	[MLX5_IB_DEVX_CQ] = "DEVX CQ",
+	[MLX5_IB_DEVX_QP] = "DEVX QP",
+	[MLX5_IB_DEVX_XRC_SRQ] = "DEVX XRC SRQ",
+	[MLX5_IB_DEVX_DCT] = "DEVX DCT",
+	[MLX5_IB_DEVX_XRQ] = "DEVX XRQ",
+	[MLX5_IB_DEVX_Q_COUNTER] = "DEVX Q counter set",
+	[MLX5_IB_DEVX_SCHEDULING_ELEMENT] = "DEVX scheduling element",
+	[MLX5_IB_DEVX_PD] = "DEVX PD",
+	[MLX5_IB_DEVX_MCG] = "DEVX multicast attachment of QP",
+	[MLX5_IB_DEVX_XRCD] = "DEVX XRC domain",
+	[MLX5_IB_DEVX_TRANSPORT_DOMAIN] = "DEVX transport domain",
+	[MLX5_IB_DEVX_VXLAN_PORT] = "DEVX VXLAN port",
+	[MLX5_IB_DEVX_L2_ENTRY] = "DEVX L2 table entry",
+	[MLX5_IB_DEVX_TIR] = "DEVX TIR",
+	[MLX5_IB_DEVX_SQ] = "DEVX SQ",
+	[MLX5_IB_DEVX_RQ] = "DEVX RQ",
+	[MLX5_IB_DEVX_RMP] = "DEVX RMP",
+	[MLX5_IB_DEVX_TIS] = "DEVX TIS",
+	[MLX5_IB_DEVX_RQT] = "DEVX RQT",
+	[MLX5_IB_DEVX_FLOW_TABLE] = "DEVX flow table",
+	[MLX5_IB_DEVX_FLOW_GROUP] = "DEVX flow group",
+	[MLX5_IB_DEVX_FLOW_ENTRY] = "DEVX flow table entry",
+	[MLX5_IB_DEVX_FLOW_COUNTER] = "DEVX flow counter",
+	[MLX5_IB_DEVX_PACKET_REFORMAT] = "DEVX packet reformat context",
+	[MLX5_IB_DEVX_MODIFY_HEADER] = "DEVX modify header context",
+	[MLX5_IB_DEVX_GENERAL_OBJECT] = "DEVX general object",
+};
+
+static int devx_compare_opcode(const void *key, const void *elt)
+{
+	const struct mlx5_ib_devx_cmd *cmd = elt;
+	const u16 *opcode = key;
+
+	return *opcode - cmd->opcode;
+}
+
+/**
+ * mlx5_ib_devx_find_cmd - what a process may use a command for
+ * @opcode: MLX5_CMD_OP_*
+ *
+ * Return: the command's entry, NULL if the driver does not know the command. A command for users
+ * that the driver does not know has an entry whose opcode is 0.
+ */
+const struct mlx5_ib_devx_cmd *mlx5_ib_devx_find_cmd(u16 opcode)
+{
+	const struct mlx5_ib_devx_cmd *cmd;
+
+	cmd = __inline_bsearch(&opcode, devx_cmds, ARRAY_SIZE(devx_cmds), sizeof(*devx_cmds),
+			       devx_compare_opcode);
+	if (!cmd && opcode >= MLX5_CMD_OP_GENERAL_START && opcode < MLX5_CMD_OP_GENERAL_END)
+		cmd = &devx_later_cmd;
+	return cmd;
+}
+
+/**
+ * mlx5_ib_devx_destroy_cmd - the command that destroys what a command creates
+ * @cmd: the entry of a command that creates an object
+ *
+ * The opcodes of both are close together, that of the command that destroys is the greater one.
+ *
+ * Return: the entry of the command that destroys; NULL if there is none.
+ */
+const struct mlx5_ib_devx_cmd *mlx5_ib_devx_destroy_cmd(const struct mlx5_ib_devx_cmd *cmd)
+{
+	const struct mlx5_ib_devx_cmd *destroy;
+
+	for (destroy = cmd + 1; destroy < devx_cmds + ARRAY_SIZE(devx_cmds); destroy++)
+		if (destroy->kind == cmd->kind && destroy->use == MLX5_IB_DEVX_DESTROY)
+			return destroy;
+	return NULL;
+}
+
+/**
+ * mlx5_ib_devx_kind_name - what the log calls objects of a kind
+ * @kind: of object
+ *
+ * Return: the name, or NULL for MLX5_IB_DEVX_NO_KIND.
+ */
+const char *mlx5_ib_devx_kind_name(enum mlx5_ib_devx_kind kind)
+{
+	return devx_kind_names[kind];
+}

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Firmware commands that a process builds itself (DEVX): what the driver checks of a command, reads
+ * from it and changes in it, by the table of layout_devx.c.
+ */
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/mlx5_ifc.h>
+#include <linux/mlx5/qp.h>
+#include <linux/string.h>
+
+#include "layout/layout_devx.h"
+#include "layout/refuse.h"
+
+/* The field, and the dword that it is in, lies in the first @len bytes. */
+static bool devx_has_field(size_t len, struct mlx5_ib_devx_field field)
+{
+	return round_up(field.offset + field.bits, 32) / BITS_PER_BYTE <= len;
+}
+
+static u32 devx_shift(struct mlx5_ib_devx_field field)
+{
+	return 32 - field.offset % 32 - field.bits;
+}
+
+static u32 devx_mask(struct mlx5_ib_devx_field field)
+{
+	return (u32)GENMASK_ULL(field.bits - 1, 0) << devx_shift(field);
+}
+
+/* A field of up to 32 bits; 0 if there is none. */
+static u32 devx_get(const void *buf, struct mlx5_ib_devx_field field)
+{
+	const __be32 *dw = buf;
+
+	if (!field.bits)
+		return 0;
+	return (be32_to_cpu(dw[field.offset / 32]) & devx_mask(field)) >> devx_shift(field);
+}
+
+static void devx_set(void *buf, struct mlx5_ib_devx_field field, u32 value)
+{
+	__be32 *dw = buf;
+
+	if (!field.bits)
+		return;
+	dw += field.offset / 32;
+	*dw &= ~cpu_to_be32(devx_mask(field));
+	*dw |= cpu_to_be32(value << devx_shift(field));
+}
+
+/* Whether the command has the fields that name its object. */
+static bool devx_request_has_id(const struct mlx5_ib_devx_cmd *cmd, size_t in_len)
+{
+	if (cmd->use != MLX5_IB_DEVX_CREATE || cmd->num_in_request)
+		if (!devx_has_field(in_len, cmd->num))
+			return false;
+	return devx_has_field(in_len, cmd->type) && devx_has_field(in_len, cmd->table);
+}
+
+/* A command that is cut off before a field reads as if the field were 0. */
+static u32 devx_get_if(const void *in, size_t in_len, struct mlx5_ib_devx_field field)
+{
+	return devx_has_field(in_len, field) ? devx_get(in, field) : 0;
+}
+
+static bool devx_is_denied(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cmd->deny) && cmd->deny[i].bits; i++)
+		if (devx_get_if(in, in_len, cmd->deny[i]))
+			return true;
+	return false;
+}
+
+/* Types that the driver does not know may be of anything that the device has. */
+static u32 devx_rights_for_type(u32 type)
+{
+	switch (type) {
+	case MLX5_GENERAL_OBJECT_TYPES_ENCRYPTION_KEY:
+		return 0;
+	case MLX5_GENERAL_OBJECT_TYPES_SAMPLER:
+	case MLX5_GENERAL_OBJECT_TYPES_FLOW_METER_ASO:
+	case MLX5_GENERAL_OBJECT_TYPES_FLOW_TABLE_ALIAS:
+		return MLX5_UCTX_CAP_RAW_TX;
+	default:
+		return MLX5_UCTX_CAP_INTERNAL_DEV_RES;
+	}
+}
+
+/* The rights that a command needs with these fields. */
+static u32 devx_rights_for(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len)
+{
+	const struct mlx5_ib_devx_field st = {
+		__mlx5_bit_off(create_qp_in, qpc.st), __mlx5_bit_sz(create_qp_in, qpc.st)
+	};
+	u32 rights = cmd->rights;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cmd->needs) && cmd->needs[i].rights; i++)
+		if (devx_get_if(in, in_len, cmd->needs[i].field))
+			rights |= cmd->needs[i].rights;
+	if (cmd->opcode == MLX5_CMD_OP_CREATE_GENERAL_OBJECT)
+		rights |= devx_rights_for_type(devx_get(in, cmd->type));
+	if (cmd->opcode == MLX5_CMD_OP_CREATE_QP &&
+	    devx_get_if(in, in_len, st) == MLX5_QP_ST_RAW_ETHERTYPE)
+		rights |= MLX5_UCTX_CAP_RAW_TX;
+	return rights;
+}
+
+/**
+ * mlx5_ib_devx_check_cmd - whether a process may send a command
+ * @in: the command
+ * @in_len: bytes of @in
+ * @use: what the process wants to do by the command
+ * @rights: MLX5_UCTX_CAP_* that it has
+ * @cmd: gets the command's entry
+ *
+ * A command that is sent on behalf of another function (vhca_tunnel_id) is refused: the driver
+ * could not tell whose objects it names.
+ *
+ * Return: 0; -EINVAL for a command that serves another purpose, is too short to name its object,
+ * or is unknown; or -EPERM for one that needs more rights, or has a field that users must not set.
+ */
+int mlx5_ib_devx_check_cmd(const void *in, size_t in_len, enum mlx5_ib_devx_use use, u32 rights,
+			   const struct mlx5_ib_devx_cmd **cmd)
+{
+	const struct mlx5_ib_devx_cmd *found;
+	u32 needed;
+	u16 opcode;
+
+	if (in_len < MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr) ||
+	    MLX5_GET(general_obj_in_cmd_hdr, in, vhca_tunnel_id))
+		return refuse(-EINVAL, "command of %zu bytes, or for another function", in_len);
+	opcode = MLX5_GET(general_obj_in_cmd_hdr, in, opcode);
+	found = mlx5_ib_devx_find_cmd(opcode);
+	if (!found || found->use != use)
+		return refuse(-EINVAL, "command 0x%x is not one of this method", opcode);
+	if (!devx_request_has_id(found, in_len))
+		return refuse(-EINVAL, "command 0x%x of %zu bytes names no object", opcode, in_len);
+	needed = devx_rights_for(found, in, in_len);
+	if (needed & ~rights || devx_is_denied(found, in, in_len))
+		return refuse(-EPERM, "command 0x%x needs rights %#x, or sets a denied field",
+			      opcode, needed);
+	*cmd = found;
+	return 0;
+}
+
+/*
+ * Service types for processes. The others are the kernel's: MADs, and UMR on keys over DMA
+ * addresses.
+ */
+static int devx_check_qp(const void *in, size_t in_len)
+{
+	if (in_len < MLX5_ST_SZ_BYTES(create_qp_in))
+		return refuse(-EINVAL, "CREATE_QP of %zu bytes is too short", in_len);
+	switch (MLX5_GET(create_qp_in, in, qpc.st)) {
+	case MLX5_QP_ST_RC:
+	case MLX5_QP_ST_UC:
+	case MLX5_QP_ST_UD:
+	case MLX5_QP_ST_XRC:
+	case MLX5_QP_ST_DCI:
+	case MLX5_QP_ST_RAW_ETHERTYPE:
+		return 0;
+	default:
+		return refuse(-EPERM, "CREATE_QP of service type %u, which is the kernel's",
+			      MLX5_GET(create_qp_in, in, qpc.st));
+	}
+}
+
+static u8 devx_mkey_access_mode(const void *in)
+{
+	const void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+
+	return MLX5_GET(mkc, mkc, access_mode_4_2) << 2 | MLX5_GET(mkc, mkc, access_mode_1_0);
+}
+
+/*
+ * Keys over a umem, for good, or over other keys. The other modes take an address of memory, the
+ * host's or the device's.
+ */
+static int devx_check_mkey(const void *in, size_t in_len)
+{
+	const void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	bool may;
+
+	if (in_len < MLX5_ST_SZ_BYTES(create_mkey_in))
+		return refuse(-EINVAL, "CREATE_MKEY of %zu bytes is too short", in_len);
+
+	switch (devx_mkey_access_mode(in)) {
+	case MLX5_MKC_ACCESS_MODE_MTT:
+		may = !MLX5_GET(mkc, mkc, free) && !MLX5_GET(mkc, mkc, umr_en) &&
+		      !MLX5_GET(mkc, mkc, length64);
+		break;
+	case MLX5_MKC_ACCESS_MODE_KLMS:
+	case MLX5_MKC_ACCESS_MODE_KSM:
+		may = !MLX5_GET(create_mkey_in, in, mkey_umem_valid);
+		break;
+	default:
+		may = false;
+	}
+	return may ? 0 : refuse(-EPERM, "CREATE_MKEY in mode %u, neither over a umem nor over keys",
+				devx_mkey_access_mode(in));
+}
+
+/* Other offloads than that of the header may take addresses where the header has reserved bits. */
+static int devx_check_xrq(const void *in, size_t in_len)
+{
+	if (in_len < MLX5_ST_SZ_BYTES(create_xrq_in))
+		return refuse(-EINVAL, "CREATE_XRQ of %zu bytes is too short", in_len);
+	if (MLX5_GET(create_xrq_in, in, xrq_context.offload) > MLX5_XRQC_OFFLOAD_RNDV)
+		return refuse(-EPERM, "CREATE_XRQ with offload %u",
+			      MLX5_GET(create_xrq_in, in, xrq_context.offload));
+	return 0;
+}
+
+/**
+ * mlx5_ib_devx_check_create - check a command that creates an object
+ * @cmd: its entry, of mlx5_ib_devx_check_cmd()
+ * @in: the command
+ * @in_len: bytes of @in
+ * @out_len: bytes that the process has for the answer
+ *
+ * Return: 0; -EINVAL if the command or the room for the answer is too short; or -EPERM for an
+ * object that would give access to what is not the user's.
+ */
+int mlx5_ib_devx_check_create(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
+			      size_t out_len)
+{
+	if (!cmd->num_in_request && !devx_has_field(out_len, cmd->num))
+		return refuse(-EINVAL, "answer of %zu bytes, too short for a number", out_len);
+	switch (cmd->opcode) {
+	case MLX5_CMD_OP_CREATE_CQ:
+		return in_len >= MLX5_ST_SZ_BYTES(create_cq_in) ? 0 :
+		       refuse(-EINVAL, "CREATE_CQ of %zu bytes is too short", in_len);
+	case MLX5_CMD_OP_CREATE_QP:
+		return devx_check_qp(in, in_len);
+	case MLX5_CMD_OP_CREATE_MKEY:
+		return devx_check_mkey(in, in_len);
+	case MLX5_CMD_OP_CREATE_XRQ:
+		return devx_check_xrq(in, in_len);
+	default:
+		return 0;
+	}
+}
+
+/**
+ * mlx5_ib_devx_table_entries - size of the table of a key over other keys
+ * @cmd: the entry of a command that creates an object, checked by mlx5_ib_devx_check_create()
+ * @in: the command
+ *
+ * Return: the number of entries; 0 for another object.
+ */
+u32 mlx5_ib_devx_table_entries(const struct mlx5_ib_devx_cmd *cmd, const void *in)
+{
+	if (cmd->opcode != MLX5_CMD_OP_CREATE_MKEY ||
+	    devx_mkey_access_mode(in) == MLX5_MKC_ACCESS_MODE_MTT)
+		return 0;
+	return MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.translations_octword_size);
+}
+
+/* Whether the device would read DMA addresses, of pages or a doorbell record, from the command. */
+static bool devx_has_memory(const struct mlx5_ib_devx_cmd *cmd, const void *in)
+{
+	switch (cmd->opcode) {
+	case MLX5_CMD_OP_CREATE_MKEY:
+		/* Otherwise the translation entries are keys. */
+		return devx_mkey_access_mode(in) == MLX5_MKC_ACCESS_MODE_MTT;
+	case MLX5_CMD_OP_MODIFY_CQ:
+		return MLX5_GET(modify_cq_in, in, op_mod) != MLX5_MODIFY_CQ_IN_OP_MOD_MODIFY_CQ;
+	default:
+		return true;
+	}
+}
+
+/**
+ * mlx5_ib_devx_use_umem - have the device take the memory that a command names for a umem
+ * @cmd: the entry of a command that creates or changes an object; checked by
+ *	mlx5_ib_devx_check_create() if it creates one
+ * @in: the command, which is changed
+ * @in_len: bytes of @in
+ *
+ * Without these bits the command would bring DMA addresses, so a process could have the device
+ * access any memory.
+ *
+ * Return: 0, or -EINVAL for a command that is too short to have the bits.
+ */
+int mlx5_ib_devx_use_umem(const struct mlx5_ib_devx_cmd *cmd, void *in, size_t in_len)
+{
+	unsigned int i;
+
+	if (!devx_has_memory(cmd, in))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(cmd->umem) && cmd->umem[i].bits; i++) {
+		if (!devx_has_field(in_len, cmd->umem[i]))
+			return refuse(-EINVAL, "command 0x%x is too short for a umem", cmd->opcode);
+		devx_set(in, cmd->umem[i], 1);
+	}
+	return 0;
+}
+
+/**
+ * mlx5_ib_devx_read_uar - the UAR whose doorbells an object has
+ * @cmd: the entry of the command that creates the object
+ * @in: the command
+ * @in_len: bytes of @in
+ * @page: gets the index of the UAR in the device
+ *
+ * Return: false for an object without doorbells.
+ */
+bool mlx5_ib_devx_read_uar(const struct mlx5_ib_devx_cmd *cmd, const void *in, size_t in_len,
+			   u32 *page)
+{
+	if (!cmd->uar.bits || !devx_has_field(in_len, cmd->uar))
+		return false;
+	*page = devx_get(in, cmd->uar);
+	return true;
+}
+
+/**
+ * mlx5_ib_devx_read_id - the object that a command has created, or names
+ * @cmd: the command's entry
+ * @in: the command, which is long enough, as mlx5_ib_devx_check_cmd() has found
+ * @out: its answer; not used for a command that does not create
+ * @id: gets the object
+ */
+void mlx5_ib_devx_read_id(const struct mlx5_ib_devx_cmd *cmd, const void *in, const void *out,
+			  struct mlx5_ib_devx_id *id)
+{
+	bool answered = cmd->use == MLX5_IB_DEVX_CREATE && !cmd->num_in_request;
+
+	*id = (struct mlx5_ib_devx_id){
+		.kind = cmd->kind,
+		.num = devx_get(answered ? out : in, cmd->num),
+		.type = devx_get(in, cmd->type),
+		.table = devx_get(in, cmd->table),
+	};
+}
+
+/**
+ * mlx5_ib_devx_names - whether a command is about an object
+ * @cmd: the entry of a command that changes or queries
+ * @in: the command, which is long enough, as mlx5_ib_devx_check_cmd() has found
+ * @id: the object
+ *
+ * Return: true if it is.
+ */
+bool mlx5_ib_devx_names(const struct mlx5_ib_devx_cmd *cmd, const void *in,
+			const struct mlx5_ib_devx_id *id)
+{
+	struct mlx5_ib_devx_id named;
+
+	mlx5_ib_devx_read_id(cmd, in, NULL, &named);
+	return named.kind == id->kind && named.num == id->num && named.type == id->type &&
+	       named.table == id->table;
+}
+
+/* Dword by dword, because a field of more than 32 bits consists of whole ones. */
+static void devx_copy_field(u32 *to, const void *from, size_t from_len,
+			    struct mlx5_ib_devx_field field)
+{
+	struct mlx5_ib_devx_field part;
+	u16 done;
+
+	for (done = 0; done < field.bits; done += part.bits) {
+		part.offset = field.offset + done;
+		part.bits = min(field.bits - done, 32);
+		if (devx_has_field(from_len, part))
+			devx_set(to, part, devx_get(from, part));
+	}
+}
+
+/**
+ * mlx5_ib_devx_fill_destroy - build the command that destroys an object
+ * @created_by: the entry of the command that has created the object
+ * @id: the object, as mlx5_ib_devx_read_id() has found
+ * @create_in: the command that has created it
+ * @create_len: bytes of @create_in
+ * @in: gets the command, without a user id; MLX5_IB_DEVX_DESTROY_DW dwords
+ *
+ * Return: bytes of the command.
+ */
+size_t mlx5_ib_devx_fill_destroy(const struct mlx5_ib_devx_cmd *created_by,
+				 const struct mlx5_ib_devx_id *id, const void *create_in,
+				 size_t create_len, u32 *in)
+{
+	const struct mlx5_ib_devx_cmd *cmd = mlx5_ib_devx_destroy_cmd(created_by);
+	unsigned int i;
+
+	memset(in, 0, MLX5_IB_DEVX_DESTROY_DW * sizeof(*in));
+	MLX5_SET(general_obj_in_cmd_hdr, in, opcode, cmd->opcode);
+	for (i = 0; i < ARRAY_SIZE(cmd->same) && cmd->same[i].bits; i++)
+		devx_copy_field(in, create_in, create_len, cmd->same[i]);
+	devx_set(in, cmd->num, id->num);
+	devx_set(in, cmd->type, id->type);
+	devx_set(in, cmd->table, id->table);
+	/* Most of them say only which object they are about. */
+	return cmd->size ?: MLX5_ST_SZ_BYTES(dealloc_pd_in);
+}

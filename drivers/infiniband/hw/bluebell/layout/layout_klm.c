@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory keys that a process makes over other keys: which of them a range of addresses leads to.
+ * The process writes the tables, so nothing in them can be relied on.
+ */
+
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/driver.h>
+
+#include "layout/layout_klm.h"
+
+/* What an entry of a table covers: @len bytes from @addr of @key. */
+struct klm_extent {
+	u32 key;
+	u64 addr;
+	u64 len;
+};
+
+static const struct mlx5_stride_block_entry *klm_block_entry(const struct mlx5_ib_klm_walk *walk,
+							     u32 i)
+{
+	return (const void *)&walk->entry[walk->next + 1 + i];
+}
+
+static u64 klm_cycle_bytes(const struct mlx5_ib_klm_walk *walk, u32 entries)
+{
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < entries; i++)
+		bytes += be16_to_cpu(klm_block_entry(walk, i)->bcount);
+	return bytes;
+}
+
+static u32 klm_block_cycles(const struct mlx5_ib_klm_walk *walk)
+{
+	const struct mlx5_stride_block_ctrl_seg *head = (const void *)&walk->entry[walk->next];
+
+	return be32_to_cpu(head->repeat_count);
+}
+
+/*
+ * Enter the strided block at the next entry, in the cycle in which the range goes on, or
+ * step over a block that ends before that. Returns false for a block that the device does
+ * not take either.
+ */
+static bool klm_enter_block(struct mlx5_ib_klm_walk *walk)
+{
+	const struct mlx5_stride_block_ctrl_seg *head = (const void *)&walk->entry[walk->next];
+	u32 entries = be16_to_cpu(head->num_entries);
+	u64 bytes, cycles = klm_block_cycles(walk);
+
+	if (!entries || entries >= walk->num - walk->next || entries > *walk->budget)
+		return false;
+	*walk->budget -= entries;
+	bytes = klm_cycle_bytes(walk, entries);
+	if (!bytes)
+		return false;
+	walk->cycle = min(div64_u64(walk->skip, bytes), cycles);
+	walk->skip -= walk->cycle * bytes;
+	if (walk->cycle == cycles) {
+		walk->next += 1 + entries;
+		return true;
+	}
+	walk->block_entries = entries;
+	walk->block_entry = 0;
+	return true;
+}
+
+static void klm_read_block(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
+{
+	const struct mlx5_stride_block_entry *entry = klm_block_entry(walk, walk->block_entry);
+
+	*extent = (struct klm_extent){
+		.key = be32_to_cpu(entry->key),
+		.addr = be64_to_cpu(entry->va) + walk->cycle * be16_to_cpu(entry->stride),
+		.len = be16_to_cpu(entry->bcount),
+	};
+	if (++walk->block_entry < walk->block_entries)
+		return;
+	walk->block_entry = 0;
+	if (++walk->cycle < klm_block_cycles(walk))
+		return;
+	walk->next += 1 + walk->block_entries;
+	walk->block_entries = 0;
+}
+
+static void klm_read_entry(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
+{
+	const struct mlx5_klm *klm = &walk->entry[walk->next++];
+
+	*extent = (struct klm_extent){
+		.key = be32_to_cpu(klm->key),
+		.addr = be64_to_cpu(klm->va),
+		.len = walk->fixed_len ?: be32_to_cpu(klm->bcount),
+	};
+}
+
+/* Read the next entry of the table. Returns false if there is none, or too many have been read. */
+static bool klm_read(struct mlx5_ib_klm_walk *walk, struct klm_extent *extent)
+{
+	while (walk->next < walk->num && *walk->budget) {
+		--*walk->budget;
+		if (walk->block_entries) {
+			klm_read_block(walk, extent);
+			return true;
+		}
+		if (walk->fixed_len ||
+		    be32_to_cpu(walk->entry[walk->next].key) != MLX5_STRIDE_BLOCK_OP) {
+			klm_read_entry(walk, extent);
+			return true;
+		}
+		if (!klm_enter_block(walk))
+			return false;
+	}
+	return false;
+}
+
+/* Each entry of a table of KSMs covers the same, so the first one that counts can be computed. */
+static void klm_start_ksm(struct mlx5_ib_klm_walk *walk, const void *mkc)
+{
+	u8 shift = MLX5_GET(mkc, mkc, log_page_size);
+
+	walk->fixed_len = BIT_ULL(shift);
+	walk->skip += MLX5_GET64(mkc, mkc, start_addr) & (walk->fixed_len - 1);
+	walk->next = min_t(u64, walk->skip >> shift, walk->num);
+	walk->skip &= walk->fixed_len - 1;
+}
+
+/**
+ * mlx5_ib_klm_start - start a walk through what a range of a key leads to
+ * @walk: the walk, with a budget
+ * @out: answer to QUERY_MKEY, of MLX5_IB_KLM_QUERY_BYTES(@num) bytes
+ * @num: number of entries
+ * @key: the key, its variant included
+ * @addr: first address of the range
+ * @len: its bytes; what is beyond the end of the key is left out
+ *
+ * Return: true; false if the key leads nowhere: it is free, has another variant, or begins behind
+ * @addr.
+ */
+bool mlx5_ib_klm_start(struct mlx5_ib_klm_walk *walk, const void *out, u32 num, u32 key, u64 addr,
+		       u64 len)
+{
+	const void *mkc = MLX5_ADDR_OF(query_mkey_out, out, memory_key_mkey_entry);
+	u64 start = MLX5_GET64(mkc, mkc, start_addr), size = MLX5_GET64(mkc, mkc, len);
+
+	if (MLX5_GET(mkc, mkc, free) || MLX5_GET(mkc, mkc, mkey_7_0) != mlx5_mkey_variant(key) ||
+	    addr < start)
+		return false;
+	*walk = (struct mlx5_ib_klm_walk){
+		.pdn = MLX5_GET(mkc, mkc, pd),
+		.entry = (const void *)MLX5_ADDR_OF(query_mkey_out, out, bsf0_klm0_pas_mtt0_1),
+		.num = num,
+		.skip = addr - start,
+		.left = len,
+		.budget = walk->budget,
+	};
+	if (!MLX5_GET(mkc, mkc, length64))
+		walk->left = min(len, size > walk->skip ? size - walk->skip : 0);
+	if (MLX5_GET(mkc, mkc, access_mode_1_0) == MLX5_MKC_ACCESS_MODE_KSM)
+		klm_start_ksm(walk, mkc);
+	return true;
+}
+
+/**
+ * mlx5_ib_klm_next - find the next piece of a range
+ * @walk: the walk
+ * @piece: the piece
+ *
+ * Return: false if nothing of the range is left, the table ends, or the budget is used up.
+ */
+bool mlx5_ib_klm_next(struct mlx5_ib_klm_walk *walk, struct mlx5_ib_klm_piece *piece)
+{
+	struct klm_extent extent;
+
+	while (walk->left && klm_read(walk, &extent)) {
+		if (walk->skip >= extent.len) {
+			walk->skip -= extent.len;
+			continue;
+		}
+		*piece = (struct mlx5_ib_klm_piece){
+			.key = extent.key,
+			.addr = extent.addr + walk->skip,
+			.len = min(extent.len - walk->skip, walk->left),
+		};
+		walk->skip = 0;
+		walk->left -= piece->len;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand paging, computation only: page-fault events, the memory that a WQE names, and
+ * translation entries. Pure functions.
+ */
+
+#include <linux/align.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/driver.h>
+#include <linux/string.h>
+
+#include "layout/caps.h"
+#include "layout/layout_mkey.h"
+#include "layout/layout_odp.h"
+
+#define TOKEN_MASK	0xffffff
+#define TYPE_SHIFT	24
+#define TYPE_MASK	7
+#define XRC_SEG_BYTES	16
+#define SHORT_AV_BYTES	16
+
+/* Directories of 64 GiB, whose tables have 4096 entries. */
+#define PREFERRED_DIR_SHIFT	36
+/*
+ * Entries of a root, which one command creates. No specification says how long a command may be;
+ * the emulated HCA takes 1 MiB.
+ */
+#define MAX_ROOT_KSMS	\
+	ALIGN_DOWN((SZ_1M - MLX5_ST_SZ_BYTES(create_mkey_in)) / sizeof(struct mlx5_ksm), \
+		   MLX5_IB_ODP_BLOCK_KSMS)
+
+/**
+ * mlx5_ib_odp_service_caps - operations of a transport service that can fault on pages
+ * @caps: struct mlx5_ifc_odp_per_transport_service_cap_bits
+ *
+ * Return: mask of enum ib_odp_transport_cap_bits.
+ */
+u32 mlx5_ib_odp_service_caps(const void *caps)
+{
+	return (MLX5_GET(odp_per_transport_service_cap, caps, send) ? IB_ODP_SUPPORT_SEND : 0) |
+	       (MLX5_GET(odp_per_transport_service_cap, caps, receive) ? IB_ODP_SUPPORT_RECV : 0) |
+	       (MLX5_GET(odp_per_transport_service_cap, caps, write) ? IB_ODP_SUPPORT_WRITE : 0) |
+	       (MLX5_GET(odp_per_transport_service_cap, caps, read) ? IB_ODP_SUPPORT_READ : 0) |
+	       (MLX5_GET(odp_per_transport_service_cap, caps, atomic) ? IB_ODP_SUPPORT_ATOMIC : 0) |
+	       (MLX5_GET(odp_per_transport_service_cap, caps, srq_receive) ?
+		IB_ODP_SUPPORT_SRQ_RECV : 0);
+}
+
+static void odp_parse_wqe_fault(const struct mlx5_eqe_page_fault *pf, struct mlx5_ib_fault *fault)
+{
+	fault->token = be32_to_cpu(pf->wqe.token) & TOKEN_MASK;
+	fault->wqe_index = be16_to_cpu(pf->wqe.wqe_index);
+}
+
+static void odp_parse_rdma_fault(const struct mlx5_eqe_page_fault *pf, struct mlx5_ib_fault *fault)
+{
+	/* RDMA faults have one number, which is both the token and the queue. */
+	fault->is_rdma = true;
+	fault->token = fault->wq_num;
+	fault->rkey = be32_to_cpu(pf->rdma.r_key);
+	fault->op_len = be32_to_cpu(pf->rdma.rdma_op_len);
+	fault->va = be64_to_cpu(pf->rdma.rdma_va);
+}
+
+/**
+ * mlx5_ib_odp_parse_eqe - decode a page-fault event
+ * @eqe: entry of the page-fault event queue, struct mlx5_eqe_page_fault
+ * @fault: result
+ *
+ * Return: true; false if the entry is not of a page fault.
+ */
+bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault)
+{
+	const struct mlx5_eqe_page_fault *pf = &eqe->data.page_fault;
+	u32 last = be32_to_cpu(pf->wqe.pftype_wq);
+
+	if (eqe->type != MLX5_EVENT_TYPE_PAGE_FAULT)
+		return false;
+	*fault = (struct mlx5_ib_fault){
+		.type = last >> TYPE_SHIFT & TYPE_MASK,
+		.wq_num = last & TOKEN_MASK,
+		.committed = be32_to_cpu(pf->wqe.bytes_committed),
+		.packet_len = be16_to_cpu(pf->wqe.packet_length),
+	};
+	fault->is_unknown = eqe->sub_type != MLX5_PFAULT_SUBTYPE_WQE &&
+			    eqe->sub_type != MLX5_PFAULT_SUBTYPE_RDMA;
+	/* Of an unknown fault, the type says where the numbers are that the answer needs. */
+	if (fault->is_unknown ? fault->type & MLX5_PAGE_FAULT_RESUME_RDMA :
+				eqe->sub_type == MLX5_PFAULT_SUBTYPE_RDMA)
+		odp_parse_rdma_fault(pf, fault);
+	else
+		odp_parse_wqe_fault(pf, fault);
+	return true;
+}
+
+/* ---- WQEs ------------------------------------------------------------------- */
+
+/* Length in bytes of the segments between control and data segments, or -EINVAL. */
+static int odp_wqe_header_bytes(const void *wqe, size_t len, enum ib_qp_type type)
+{
+	const struct mlx5_wqe_ctrl_seg *ctrl = wqe;
+	const struct mlx5_wqe_datagram_seg *dgram = wqe + sizeof(*ctrl);
+	int bytes = 0;
+
+	if (type == IB_QPT_XRC_INI)
+		bytes += XRC_SEG_BYTES;
+	switch (be32_to_cpu(ctrl->opmod_idx_opcode) & 0xff) {
+	case MLX5_OPCODE_SEND:
+	case MLX5_OPCODE_SEND_IMM:
+	case MLX5_OPCODE_SEND_INVAL:
+		if (type != IB_QPT_UD)
+			return bytes;
+		/* A long address vector is a short one with a GRH after it; a bit says which. */
+		if (len < sizeof(*ctrl) + SHORT_AV_BYTES)
+			return -EINVAL;
+		if (dgram->av.dqp_dct & cpu_to_be32(MLX5_EXTENDED_UD_AV))
+			return sizeof(*dgram);
+		return SHORT_AV_BYTES;
+	case MLX5_OPCODE_RDMA_WRITE:
+	case MLX5_OPCODE_RDMA_WRITE_IMM:
+	case MLX5_OPCODE_RDMA_READ:
+		return bytes + sizeof(struct mlx5_wqe_raddr_seg);
+	case MLX5_OPCODE_ATOMIC_CS:
+	case MLX5_OPCODE_ATOMIC_FA:
+	case MLX5_OPCODE_ATOMIC_MASKED_FA:
+		return bytes + sizeof(struct mlx5_wqe_raddr_seg) +
+		       sizeof(struct mlx5_wqe_atomic_seg);
+	case MLX5_OPCODE_ATOMIC_MASKED_CS:
+		return bytes + sizeof(struct mlx5_wqe_raddr_seg) +
+		       sizeof(struct mlx5_wqe_masked_atomic_seg);
+	default:
+		return -EINVAL;
+	}
+}
+
+static void odp_sges_add(struct mlx5_ib_odp_sges *sges, u64 addr, u32 length, u32 lkey)
+{
+	if (sges->num < ARRAY_SIZE(sges->sge))
+		sges->sge[sges->num++] = (struct ib_sge){
+			.addr = addr, .length = length, .lkey = lkey,
+		};
+}
+
+/*
+ * Receive lists are written by libmlx5, which knows MLX5_TERMINATE_SCATTER_LIST_LKEY only, or by a
+ * program that builds its WQEs itself, and may have asked the device.
+ */
+static bool odp_is_list_end(const struct mlx5_wqe_data_seg *data, const struct mlx5_ib_caps *caps)
+{
+	return !data->byte_count && (data->lkey == MLX5_TERMINATE_SCATTER_LIST_LKEY ||
+				     data->lkey == cpu_to_be32(caps->list_end_mkey));
+}
+
+/**
+ * mlx5_ib_odp_parse_data - find the memory that the data segments of a WQE name
+ * @seg: the first of them
+ * @end: end of the WQE
+ * @inline_ok: the WQE may carry data inline. Such data is entered with key 0 and names no
+ *	memory, but its bytes count in the message
+ * @caps: what the device can do
+ * @sges: result
+ *
+ * The segments end at @end or at a terminator.
+ *
+ * Return: 0, or -EINVAL if the WQE names no memory.
+ */
+int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
+			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges)
+{
+	const struct mlx5_wqe_data_seg *data;
+	u32 count;
+
+	sges->num = 0;
+	for (; seg + sizeof(*data) <= end; seg += sizeof(*data)) {
+		data = seg;
+		count = be32_to_cpu(data->byte_count);
+		if (count & MLX5_INLINE_SEG) {
+			count &= ~MLX5_INLINE_SEG;
+			if (!inline_ok || count > end - seg)
+				break;
+			odp_sges_add(sges, 0, count, 0);
+			seg += ALIGN(count + sizeof(data->byte_count), sizeof(*data)) -
+			       sizeof(*data);
+			continue;
+		}
+		if (odp_is_list_end(data, caps))
+			break;
+		odp_sges_add(sges, be64_to_cpu(data->addr), count ?: BIT(31),
+			     be32_to_cpu(data->lkey));
+	}
+	return sges->num ? 0 : -EINVAL;
+}
+
+/**
+ * mlx5_ib_odp_parse_send - find the memory that a send WQE names
+ * @wqe: copy of the WQE. A process wrote it, so nothing in it can be relied on
+ * @len: length of the copy in bytes, perhaps longer than the WQE
+ * @type: service type of the QP
+ * @caps: what the device can do
+ * @sges: result
+ *
+ * Decodes the segments of linux/mlx5/qp.h.
+ *
+ * Return: 0, or -EINVAL for a malformed WQE or one that names no memory.
+ */
+int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
+			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges)
+{
+	const struct mlx5_wqe_ctrl_seg *ctrl = wqe;
+	int header;
+
+	if (len < sizeof(*ctrl))
+		return -EINVAL;
+	len = min(len, (be32_to_cpu(ctrl->qpn_ds) & 0x3f) * MLX5_SEND_WQE_DS);
+	header = odp_wqe_header_bytes(wqe, len, type);
+	if (header < 0 || sizeof(*ctrl) + header > len)
+		return -EINVAL;
+	return mlx5_ib_odp_parse_data(wqe + sizeof(*ctrl) + header, wqe + len, true,
+				      caps, sges);
+}
+
+/**
+ * mlx5_ib_odp_window - reduce a list of data segments to a range of the message's bytes
+ * @sges: the list, changed in place
+ * @skip: bytes to leave out at the start of the message
+ * @len: bytes to keep after those
+ */
+void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len)
+{
+	unsigned int i, num = 0;
+	struct ib_sge sge;
+
+	for (i = 0; i < sges->num && len; i++) {
+		sge = sges->sge[i];
+		if (skip >= sge.length) {
+			skip -= sge.length;
+			continue;
+		}
+		sge.addr += skip;
+		sge.length = min_t(u64, sge.length - skip, len);
+		skip = 0;
+		len -= sge.length;
+		sges->sge[num++] = sge;
+	}
+	sges->num = num;
+}
+
+/* ---- translation entries ---------------------------------------------------------- */
+
+/**
+ * mlx5_ib_odp_next_run - find a run of blocks with mapped pages
+ * @mtt: translation entries
+ * @first: entry to start at; result: first entry of the run, at the start of a block
+ * @end: entry to stop before
+ * @max: number of entries of the longest run wanted, a multiple of a block
+ * @num: result: number of entries of the run, whole blocks
+ *
+ * Blocks without a mapped page are left out, so that unmapping a large range in which few
+ * pages are mapped takes few UMRs.
+ *
+ * Return: false if no page is mapped.
+ */
+bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num)
+{
+	size_t i = ALIGN_DOWN(*first, MLX5_IB_UMR_BLOCK_MTTS), last;
+
+	while (i < end && !memchr_inv(mtt + i, 0, MLX5_UMR_FLEX_ALIGNMENT))
+		i += MLX5_IB_UMR_BLOCK_MTTS;
+	if (i >= end)
+		return false;
+	for (last = i; last < end && last - i < max; last += MLX5_IB_UMR_BLOCK_MTTS)
+		if (!memchr_inv(mtt + last, 0, MLX5_UMR_FLEX_ALIGNMENT))
+			break;
+	*first = i;
+	*num = last - i;
+	return true;
+}
+
+/**
+ * mlx5_ib_odp_dir_shift - how much memory a directory of an implicit region covers
+ * @caps: what the device can do
+ * @space: bytes of the address space
+ *
+ * A directory is an entry of the root, and a leaf one of a directory: the device limits the size
+ * of what an entry covers. Without a capability that says otherwise the limit is 2 GiB.
+ *
+ * Return: log2 of the bytes; 0 if the device cannot have such tables over @space.
+ */
+u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space)
+{
+	u8 min = 0, max = 0, shift;
+
+	if (!MLX5_CAP_GEN(caps->mdev, fixed_buffer_size))
+		return 0;
+	if (MLX5_CAP_GEN(caps->mdev, hca_cap_2)) {
+		min = MLX5_CAP_GEN_2(caps->mdev, log_min_mkey_entity_size);
+		if (MLX5_CAP_GEN_2(caps->mdev, min_mkey_log_entity_size_fixed_buffer_valid))
+			min = MLX5_CAP_GEN_2(caps->mdev, min_mkey_log_entity_size_fixed_buffer);
+		max = MLX5_CAP_GEN_2(caps->mdev, max_mkey_log_entity_size_fixed_buffer);
+	}
+	max = max ?: MLX5_MAX_PAGE_SHIFT;
+	if (min > MLX5_IB_ODP_LEAF_SHIFT || max <= MLX5_IB_ODP_LEAF_SHIFT)
+		return 0;
+	shift = min_t(u8, max, PREFERRED_DIR_SHIFT);
+	while (shift < max && (space - 1) >> shift >= MAX_ROOT_KSMS)
+		shift++;
+	return (space - 1) >> shift >= MAX_ROOT_KSMS ? 0 : shift;
+}
+
+/**
+ * mlx5_ib_odp_fill_create_ksm - build CREATE_MKEY for a table of keys, except for its entries
+ * @in: zeroed struct mlx5_ifc_create_mkey_in_bits; its struct mlx5_ksm are at klm_pas_mtt
+ * @attr: attributes of the key; a KSM counts as two translation entries
+ *
+ * Relaxed ordering is up to the keys that the entries lead to.
+ */
+void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr)
+{
+	void *mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	struct mlx5_ib_mkc_attr ordered = *attr;
+
+	ordered.access &= ~IB_ACCESS_RELAXED_ORDERING;
+	mlx5_ib_fill_create_mkey(in, &ordered, NULL);
+	MLX5_SET(mkc, mkc, access_mode_1_0, MLX5_MKC_ACCESS_MODE_KSM);
+	MLX5_SET(mkc, mkc, umr_en, 1);
+}

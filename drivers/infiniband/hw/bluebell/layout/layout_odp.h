@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * On-demand paging, computation only: page-fault events, the memory that a WQE names, and
+ * translation entries. Pure functions.
+ */
+
+#ifndef BLUEBELL_LAYOUT_ODP_H
+#define BLUEBELL_LAYOUT_ODP_H
+
+#include <linux/ktime.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/qp.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "layout/layout_umr.h"
+
+struct mlx5_ib_caps;
+struct mlx5_ib_mkc_attr;
+
+/*
+ * An implicit region is a tree of keys, like a page table: the entries of the root lead to
+ * directories, those of a directory to leaves, those of a leaf to pages. Each key is small
+ * enough that one short command creates it at the first access.
+ */
+#define MLX5_IB_ODP_LEAF_SHIFT		24
+
+/* The device reads and writes translation tables in blocks of 64 bytes. */
+#define MLX5_IB_ODP_BLOCK_KSMS		(MLX5_UMR_FLEX_ALIGNMENT / sizeof(struct mlx5_ksm))
+
+/*
+ * The length field of a send WQE has six bits. As many data segments of a receive WQE are looked
+ * at, which may have another segment before them.
+ */
+#define MLX5_IB_ODP_MAX_SGES		63
+#define MLX5_IB_ODP_MAX_WQE		((MLX5_IB_ODP_MAX_SGES + 1) * MLX5_SEND_WQE_DS)
+
+/**
+ * struct mlx5_ib_fault - a page fault as the device reported it
+ * @is_unknown: the fault is of a kind that the driver does not know: only @type, @wq_num and
+ *	@token are valid, which answer it
+ * @is_rdma: the device met the fault at a remote key; otherwise at a data segment of a WQE
+ * @type: which side met the fault: enum wqe_page_fault_type, in which the bit
+ *	MLX5_PAGE_FAULT_RESUME_REQUESTOR stands for a send queue; or if @is_rdma,
+ *	MLX5_PAGE_FAULT_RESUME_*
+ * @wq_num: number of the queue, as PAGE_FAULT_RESUME expects it
+ * @token: identifies the fault to PAGE_FAULT_RESUME
+ * @committed: bytes of the message that have been transferred
+ * @packet_len: bytes that are needed next; 0 if the device does not know
+ * @wqe_index: index of the WQE, in basic blocks of a send queue or WQEs of a receive queue.
+ *	WQE faults only
+ * @rkey: the remote key. RDMA faults only
+ * @op_len: length of the whole operation in bytes; 0 if the device does not know. RDMA
+ *	faults only
+ * @va: first address of the whole operation. RDMA faults only
+ * @taken: when the driver has taken the event from its queue
+ */
+struct mlx5_ib_fault {
+	bool is_unknown;
+	bool is_rdma;
+	u8 type;
+	u32 wq_num;
+	u32 token;
+	u32 committed;
+	u32 packet_len;
+	u16 wqe_index;
+	u32 rkey;
+	u32 op_len;
+	u64 va;
+	ktime_t taken;
+};
+
+/**
+ * struct mlx5_ib_odp_sges - memory that a WQE names
+ * @num: number of data segments
+ * @sge: address, length and key of each data segment
+ */
+struct mlx5_ib_odp_sges {
+	unsigned int num;
+	struct ib_sge sge[MLX5_IB_ODP_MAX_SGES];
+};
+
+u32 mlx5_ib_odp_service_caps(const void *caps);
+bool mlx5_ib_odp_parse_eqe(const struct mlx5_eqe *eqe, struct mlx5_ib_fault *fault);
+
+int mlx5_ib_odp_parse_data(const void *seg, const void *end, bool inline_ok,
+			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges);
+int mlx5_ib_odp_parse_send(const void *wqe, size_t len, enum ib_qp_type type,
+			   const struct mlx5_ib_caps *caps, struct mlx5_ib_odp_sges *sges);
+void mlx5_ib_odp_window(struct mlx5_ib_odp_sges *sges, u64 skip, u64 len);
+
+bool mlx5_ib_odp_next_run(const __be64 *mtt, size_t *first, size_t end, size_t max, size_t *num);
+u8 mlx5_ib_odp_dir_shift(const struct mlx5_ib_caps *caps, u64 space);
+void mlx5_ib_odp_fill_create_ksm(void *in, const struct mlx5_ib_mkc_attr *attr);
+
+#endif /* BLUEBELL_LAYOUT_ODP_H */

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * How the pages of a queue are described in the queue's context, and how CREATE_UMEM describes the
+ * memory of a process: struct mlx5_ifc_umem_bits, and a list of struct mlx5_ifc_mtt_bits behind it.
+ * Pure functions only.
+ */
+
+#include <linux/align.h>
+#include <linux/bitops.h>
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <rdma/ib_umem.h>
+
+#include "layout/layout_mkey.h"
+#include "layout/layout_pages.h"
+#include "layout/refuse.h"
+
+static_assert(MLX5_BYTE_OFF(create_umem_in, umem.mtt) == MLX5_ST_SZ_BYTES(create_umem_in));
+static_assert(MLX5_ST_SZ_BYTES(mtt) == sizeof(__be64));
+
+/* The offset of the first byte in its page has 32 bits; log_page_size could say 2^43. */
+#define UMEM_MAX_PAGE_SHIFT	MIN(32, BITS_PER_LONG - 1)
+
+/* The last bits of struct mlx5_ifc_mtt_bits. */
+#define MTT_RD_EN	BIT_ULL(0)
+#define MTT_WR_EN	BIT_ULL(1)
+static_assert(__mlx5_bit_off(mtt, rd_en) == 63 && __mlx5_bit_off(mtt, wr_en) == 62);
+
+/**
+ * mlx5_ib_quantize_geometry - largest page whose offset a context can express
+ * @dma_addr: where the queue starts
+ * @pgsz: largest page size, in bytes, that maps the buffer; at least 4 KiB
+ * @max_offset: largest value of the context's offset field, in 64ths of a page
+ * @geo: the result
+ *
+ * A context counts the offset of a queue in its first page in 64ths of that
+ * page: the offset into a larger page is coarser. Every smaller page maps the
+ * buffer, too, and at 4 KiB the quantum is the 64 bytes that queues are aligned
+ * to. A queue that starts beyond what a short offset field can hold needs smaller
+ * pages, as well.
+ *
+ * Return: 0, or -EINVAL for a queue whose offset into the smallest page does not
+ * fit the field.
+ */
+int mlx5_ib_quantize_geometry(u64 dma_addr, unsigned long pgsz, u8 max_offset,
+			      struct mlx5_ib_buf_geometry *geo)
+{
+	u64 offset, quantum;
+	u8 shift;
+
+	for (shift = ilog2(pgsz); shift >= MLX5_ADAPTER_PAGE_SHIFT; shift--) {
+		offset = dma_addr & (BIT_ULL(shift) - 1);
+		quantum = BIT_ULL(shift - MLX5_IB_PAGE_OFFSET_SHIFT);
+		if (offset & (quantum - 1) || offset > max_offset * quantum)
+			continue;
+		geo->page_shift = shift;
+		geo->page_offset = offset >> (shift - MLX5_IB_PAGE_OFFSET_SHIFT);
+		return 0;
+	}
+	return refuse(-EINVAL, "queue %u bytes into a page, at most %u times 64 are possible",
+		      (u32)(dma_addr & (MLX5_ADAPTER_PAGE_SIZE - 1)), max_offset);
+}
+
+/**
+ * mlx5_ib_umem_page_sizes - which sizes the pages of a umem may have
+ * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
+ *
+ * Return: those of them that the device has; 0 if there is none.
+ */
+unsigned long mlx5_ib_umem_page_sizes(u64 wanted)
+{
+	return wanted & GENMASK(UMEM_MAX_PAGE_SHIFT, MLX5_ADAPTER_PAGE_SHIFT);
+}
+
+/**
+ * mlx5_ib_umem_best_page - choose the size of the pages of a umem
+ * @umem: the memory, pinned and mapped; its iova is set as mlx5_ib_fill_umem() needs it
+ * @wanted: sizes that the process accepts; bit n stands for pages of 2^n bytes
+ *
+ * CREATE_UMEM has no length: the device lets the process use all of a umem's pages, for example
+ * with a key over the umem. A page that is larger than the memory would give it the memory of
+ * others. So @umem, rounded to pages of the processor, begins and ends with a page of the size
+ * chosen, which is the largest for which that is so.
+ *
+ * Return: bytes; 0 if the memory does not consist of pages of any of these sizes.
+ */
+unsigned long mlx5_ib_umem_best_page(struct ib_umem *umem, u64 wanted)
+{
+	u64 first = ALIGN_DOWN((u64)ib_umem_start_dma_addr(umem), PAGE_SIZE);
+	u64 bytes = (u64)ib_umem_num_pages(umem) << PAGE_SHIFT;
+
+	wanted &= GENMASK_ULL(__ffs64(first | bytes), 0);
+	return ib_umem_find_best_pgoff(umem, mlx5_ib_umem_page_sizes(wanted), U32_MAX);
+}
+
+/**
+ * mlx5_ib_fill_umem - build CREATE_UMEM
+ * @in: zeroed struct mlx5_ifc_create_umem_in_bits, with room for ib_umem_num_dma_blocks(@umem,
+ *	@page_size) entries behind it
+ * @umem: the memory; its iova has been set by mlx5_ib_umem_best_page()
+ * @page_size: bytes; a size that this function gave
+ *
+ * The device may write to the memory if the process may.
+ */
+void mlx5_ib_fill_umem(void *in, struct ib_umem *umem, unsigned long page_size)
+{
+	__be64 rights = cpu_to_be64(MTT_RD_EN | (umem->writable ? MTT_WR_EN : 0));
+	size_t i, num = ib_umem_num_dma_blocks(umem, page_size);
+	__be64 *mtt = MLX5_ADDR_OF(create_umem_in, in, umem.mtt);
+
+	MLX5_SET(create_umem_in, in, opcode, MLX5_CMD_OP_CREATE_UMEM);
+	MLX5_SET(create_umem_in, in, umem.log_page_size,
+		 ilog2(page_size) - MLX5_ADAPTER_PAGE_SHIFT);
+	MLX5_SET(create_umem_in, in, umem.page_offset, ib_umem_dma_offset(umem, page_size));
+	MLX5_SET64(create_umem_in, in, umem.num_of_mtt, num);
+	mlx5_ib_populate_pas(umem, page_size, mtt);
+	for (i = 0; i < num; i++)
+		mtt[i] |= rights;
+}

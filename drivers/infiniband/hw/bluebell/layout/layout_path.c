@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Where packets are sent: the address paths of a queue pair's context, and the address vectors of
+ * datagrams. Both say the same, each in fields of its own. Pure functions only.
+ *
+ * What depends on the link layer is in functions of its own, path_..._lid() and av_..._lid(). The
+ * rate, and the route by GIDs, are the same on every link layer.
+ */
+
+#include <linux/errno.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <linux/string.h>
+
+#include "layout/layout_path.h"
+#include "layout/refuse.h"
+
+#define MAX_SL			15
+#define MAX_PATH_BITS		127
+#define MAX_FLOW_LABEL		0xfffff
+
+/*
+ * Codes of rates, in four bits, follow enum ib_rate at this distance. MLX5_ADS_STAT_RATE_* of
+ * mlx5_ifc.h has these and no others.
+ */
+#define RATE_CODE_OFFSET	5
+#define MIN_RATE_CODE		MLX5_ADS_STAT_RATE_2_5GBPS
+#define MAX_RATE_CODE		MLX5_ADS_STAT_RATE_120GBPS
+
+/**
+ * mlx5_ib_rate_to_hw - code a static rate
+ * @rate: enum ib_rate
+ * @supported: bit n: the device can limit to code n
+ *
+ * A static rate is a ceiling, which protects a slower link on the way, so it is not rounded up.
+ *
+ * Return: the fastest supported rate that is not faster than asked, or the slowest supported
+ * rate if all are faster; 0, the port's own speed, if the device cannot limit at all.
+ */
+u8 mlx5_ib_rate_to_hw(u8 rate, u16 supported)
+{
+	int want = ib_rate_to_mbps(rate), fastest = 0, slowest = INT_MAX, mbps;
+	u8 code, found = 0, least = 0;
+
+	if (want < 0)
+		return 0;
+	for (code = MIN_RATE_CODE; code <= MAX_RATE_CODE; code++) {
+		mbps = ib_rate_to_mbps(code - RATE_CODE_OFFSET);
+		if (!(supported & (1U << code)))
+			continue;
+		if (mbps < slowest) {
+			slowest = mbps;
+			least = code;
+		}
+		if (mbps <= want && mbps > fastest) {
+			fastest = mbps;
+			found = code;
+		}
+	}
+	return found ?: least;
+}
+
+/**
+ * mlx5_ib_rate_from_hw - decode a static rate
+ * @code: ads.stat_rate
+ *
+ * Return: enum ib_rate.
+ */
+u8 mlx5_ib_rate_from_hw(u8 code)
+{
+	return code < MIN_RATE_CODE ? IB_RATE_PORT_CURRENT : code - RATE_CODE_OFFSET;
+}
+
+/**
+ * mlx5_ib_check_ah - check the address of a path or an address handle
+ * @ah: the address, of which ib_core has checked type, port and GID index
+ *
+ * Return: 0, or -EINVAL for a value that its field cannot hold.
+ */
+int mlx5_ib_check_ah(const struct rdma_ah_attr *ah)
+{
+	u32 flow = rdma_ah_get_ah_flags(ah) & IB_AH_GRH ? rdma_ah_read_grh(ah)->flow_label : 0;
+	u8 rate = rdma_ah_get_static_rate(ah);
+
+	if (rdma_ah_get_sl(ah) > MAX_SL || rdma_ah_get_path_bits(ah) > MAX_PATH_BITS ||
+	    flow > MAX_FLOW_LABEL || (rate != IB_RATE_PORT_CURRENT && ib_rate_to_mbps(rate) < 0))
+		return refuse(-EINVAL, "address with SL %u, path bits %u, flow label %#x, rate %u",
+			      rdma_ah_get_sl(ah), rdma_ah_get_path_bits(ah), flow, rate);
+	return 0;
+}
+
+/* ---- paths of queue pairs -------------------------------------------------------- */
+
+static void path_fill_lid(void *ads, const struct rdma_ah_attr *ah)
+{
+	MLX5_SET(ads, ads, rlid, rdma_ah_get_dlid(ah));
+	MLX5_SET(ads, ads, mlid, rdma_ah_get_path_bits(ah));
+	MLX5_SET(ads, ads, sl, rdma_ah_get_sl(ah));
+	MLX5_SET(ads, ads, grh, !!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH));
+}
+
+/**
+ * mlx5_ib_fill_path - build an address path of an InfiniBand port
+ * @ads: zeroed struct mlx5_ifc_ads_bits
+ * @ah: the address, checked by mlx5_ib_check_ah()
+ * @rate_support: rate codes the device has
+ */
+void mlx5_ib_fill_path(void *ads, const struct rdma_ah_attr *ah, u16 rate_support)
+{
+	const struct ib_global_route *grh;
+
+	MLX5_SET(ads, ads, vhca_port_num, rdma_ah_get_port_num(ah));
+	MLX5_SET(ads, ads, stat_rate, mlx5_ib_rate_to_hw(rdma_ah_get_static_rate(ah),
+							 rate_support));
+	path_fill_lid(ads, ah);
+	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
+		return;
+
+	grh = rdma_ah_read_grh(ah);
+	MLX5_SET(ads, ads, src_addr_index, grh->sgid_index);
+	MLX5_SET(ads, ads, hop_limit, grh->hop_limit);
+	MLX5_SET(ads, ads, tclass, grh->traffic_class);
+	MLX5_SET(ads, ads, flow_label, grh->flow_label);
+	memcpy(MLX5_ADDR_OF(ads, ads, rgid_rip), grh->dgid.raw, sizeof(grh->dgid.raw));
+}
+
+/* Returns whether the path has a route by GIDs. */
+static bool path_read_lid(const void *ads, struct rdma_ah_attr *ah)
+{
+	ah->type = RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_dlid(ah, MLX5_GET(ads, ads, rlid));
+	rdma_ah_set_path_bits(ah, MLX5_GET(ads, ads, mlid));
+	rdma_ah_set_sl(ah, MLX5_GET(ads, ads, sl));
+	return MLX5_GET(ads, ads, grh);
+}
+
+/**
+ * mlx5_ib_read_path - read an address path of an InfiniBand port back
+ * @ads: struct mlx5_ifc_ads_bits
+ * @ah: the result
+ */
+void mlx5_ib_read_path(const void *ads, struct rdma_ah_attr *ah)
+{
+	bool has_route;
+
+	*ah = (struct rdma_ah_attr){};
+	has_route = path_read_lid(ads, ah);
+	rdma_ah_set_port_num(ah, MLX5_GET(ads, ads, vhca_port_num));
+	rdma_ah_set_static_rate(ah, mlx5_ib_rate_from_hw(MLX5_GET(ads, ads, stat_rate)));
+	if (!has_route)
+		return;
+
+	rdma_ah_set_grh(ah, NULL, MLX5_GET(ads, ads, flow_label),
+			MLX5_GET(ads, ads, src_addr_index), MLX5_GET(ads, ads, hop_limit),
+			MLX5_GET(ads, ads, tclass));
+	rdma_ah_set_dgid_raw(ah, MLX5_ADDR_OF(ads, ads, rgid_rip));
+}
+
+/* ---- address vectors of datagrams ------------------------------------------------- */
+
+/* Fields of grh_gid_fl. */
+#define AV_GRH		BIT(30)
+#define AV_SGID_SHIFT	20
+#define AV_SGID_MASK	0xff
+#define AV_FLOW_LABEL	0xfffff
+
+static void av_fill_lid(struct mlx5_av *av, const struct rdma_ah_attr *ah)
+{
+	av->stat_rate_sl |= rdma_ah_get_sl(ah);
+	av->fl_mlid = rdma_ah_get_path_bits(ah);
+	av->rlid = cpu_to_be16(rdma_ah_get_dlid(ah));
+	if (rdma_ah_get_ah_flags(ah) & IB_AH_GRH)
+		av->grh_gid_fl = cpu_to_be32(AV_GRH);
+}
+
+/**
+ * mlx5_ib_fill_av - build the address vector of datagrams on an InfiniBand port
+ * @av: the vector, without queue pair and Q_Key
+ * @ah: the address, checked by mlx5_ib_check_ah()
+ * @rate_support: rate codes the device has
+ */
+void mlx5_ib_fill_av(struct mlx5_av *av, const struct rdma_ah_attr *ah, u16 rate_support)
+{
+	u8 rate = mlx5_ib_rate_to_hw(rdma_ah_get_static_rate(ah), rate_support);
+	const struct ib_global_route *grh;
+
+	*av = (struct mlx5_av){ .stat_rate_sl = rate << 4 };
+	av_fill_lid(av, ah);
+	if (!(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
+		return;
+
+	grh = rdma_ah_read_grh(ah);
+	av->tclass = grh->traffic_class;
+	av->hop_limit = grh->hop_limit;
+	av->grh_gid_fl |= cpu_to_be32(grh->sgid_index << AV_SGID_SHIFT | grh->flow_label);
+	memcpy(av->rgid, grh->dgid.raw, sizeof(av->rgid));
+}
+
+/* Returns whether the vector has a route by GIDs. */
+static bool av_read_lid(const struct mlx5_av *av, struct rdma_ah_attr *ah)
+{
+	ah->type = RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_dlid(ah, be16_to_cpu(av->rlid));
+	rdma_ah_set_path_bits(ah, av->fl_mlid & 0x7f);
+	rdma_ah_set_sl(ah, av->stat_rate_sl & 0xf);
+	return be32_to_cpu(av->grh_gid_fl) & AV_GRH;
+}
+
+/**
+ * mlx5_ib_read_av - read the address vector of datagrams on an InfiniBand port back
+ * @av: the vector
+ * @ah: the address; that of the port is not in the vector
+ */
+void mlx5_ib_read_av(const struct mlx5_av *av, struct rdma_ah_attr *ah)
+{
+	u32 route = be32_to_cpu(av->grh_gid_fl);
+	bool has_route;
+
+	*ah = (struct rdma_ah_attr){};
+	has_route = av_read_lid(av, ah);
+	rdma_ah_set_static_rate(ah, mlx5_ib_rate_from_hw(av->stat_rate_sl >> 4));
+	if (!has_route)
+		return;
+
+	rdma_ah_set_grh(ah, NULL, route & AV_FLOW_LABEL, route >> AV_SGID_SHIFT & AV_SGID_MASK,
+			av->hop_limit, av->tclass);
+	rdma_ah_set_dgid_raw(ah, (void *)av->rgid);
+}

@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pair layout: the QPC, and the table of state transitions with the fields each
+ * may change. Pure functions only.
+ */
+
+#include <linux/errno.h>
+#include <linux/log2.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <linux/string.h>
+
+#include "layout/caps.h"
+#include "layout/layout_path.h"
+#include "layout/layout_qp.h"
+#include "layout/layout_wq.h"
+#include "layout/refuse.h"
+
+/* UD messages are one packet: the context gets the largest MTU there is. */
+#define UD_LOG_MSG_MAX		12
+/* Ask for an ACK at least every 2^n packets. */
+#define LOG_ACK_REQ_FREQ	8
+
+#define MAX_TIMEOUT		31
+#define MAX_RETRY		7
+#define MAX_RNR_TIMER		31
+#define QPN_MASK		0xffffff
+/* qpc.log_sra_max and log_rra_max have three bits. */
+#define MAX_LOG_RD_ATOMIC	7
+
+#define VENDOR_FLAGS						\
+	(MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_SCATTER_CQE |	\
+	 MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_ALLOW_SCATTER_CQE |	\
+	 MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE | MLX5_QP_FLAG_UAR_PAGE_INDEX)
+
+#define CROSS_CHANNEL_FLAGS					\
+	(IB_QP_CREATE_CROSS_CHANNEL | IB_QP_CREATE_MANAGED_SEND |	\
+	 IB_QP_CREATE_MANAGED_RECV)
+
+#define CREATE_FLAGS						\
+	(IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | CROSS_CHANNEL_FLAGS |	\
+	 IB_QP_CREATE_PCI_WRITE_END_PADDING)
+
+#define OPT_ACCESS (MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
+
+/* Service type as qpc.st codes it. */
+static const u8 qp_types[] = {
+	[IB_QPT_RC] = MLX5_QP_ST_RC,
+	[IB_QPT_UC] = MLX5_QP_ST_UC,
+	[IB_QPT_SMI] = MLX5_QP_ST_QP0,
+	[IB_QPT_GSI] = MLX5_QP_ST_QP1,
+	[IB_QPT_UD] = MLX5_QP_ST_UD,
+	[IB_QPT_XRC_INI] = MLX5_QP_ST_XRC,
+	[IB_QPT_XRC_TGT] = MLX5_QP_ST_XRC,
+	[MLX5_IB_QPT_UMR] = MLX5_QP_ST_REG_UMR,
+};
+
+static bool qp_is_reliable(enum ib_qp_type type)
+{
+	return type != IB_QPT_UC && !mlx5_ib_qp_is_datagram(type);
+}
+
+static int qp_check_create_flags(const struct ib_qp_init_attr *init,
+				 const struct mlx5_ib_caps *caps)
+{
+	u32 flags = init->create_flags;
+
+	if (flags & ~CREATE_FLAGS)
+		return refuse(-EOPNOTSUPP, "QP flags %#x, known are %#x", flags, CREATE_FLAGS);
+	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) && init->qp_type != IB_QPT_UD)
+		return refuse(-EINVAL, "no multicast to block for QP type %d", init->qp_type);
+	if ((flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) &&
+	    !MLX5_CAP_GEN(caps->mdev, block_lb_mc))
+		return refuse(-EOPNOTSUPP, "the device has no block_lb_mc");
+	if ((flags & CROSS_CHANNEL_FLAGS) && !MLX5_CAP_GEN(caps->mdev, cd))
+		return refuse(-EOPNOTSUPP, "the device has no cross channel (cd)");
+	if ((flags & IB_QP_CREATE_PCI_WRITE_END_PADDING) && !MLX5_CAP_GEN(caps->mdev, end_pad))
+		return refuse(-EOPNOTSUPP, "the device has no padding of writes (end_pad)");
+	return 0;
+}
+
+/**
+ * mlx5_ib_qp_type_exists - find out whether there are QPs of a type
+ * @type: the type
+ * @caps: what the device can do
+ *
+ * Return: true if this driver and the device have it.
+ */
+bool mlx5_ib_qp_type_exists(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return MLX5_CAP_GEN(caps->mdev, rc);
+	case IB_QPT_UC:
+		return MLX5_CAP_GEN(caps->mdev, uc);
+	case IB_QPT_SMI:
+	case IB_QPT_GSI:
+	case IB_QPT_UD:
+		return MLX5_CAP_GEN(caps->mdev, ud);
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return caps->has_xrc;
+	default:
+		return false;
+	}
+}
+
+/**
+ * mlx5_ib_qp_out_of_order - find out whether QPs of a type can take receive WQEs in any order
+ * @type: the type
+ * @caps: what the device can do
+ *
+ * Return: true if the device can.
+ */
+bool mlx5_ib_qp_out_of_order(enum ib_qp_type type, const struct mlx5_ib_caps *caps)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_rc);
+	case IB_QPT_UC:
+		return MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_uc);
+	case IB_QPT_UD:
+		return MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_ud);
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return caps->has_xrc && MLX5_CAP_GEN(caps->mdev, dp_ordering_ooo_all_xrc);
+	default:
+		return false;
+	}
+}
+
+/**
+ * mlx5_ib_fill_out_of_order - let the device take receive WQEs, and place data, in any order
+ * @qpc: context for INIT2RTR_QP of a QP whose type can
+ * @caps: what the device can do
+ *
+ * The program relies on no order, whatever the peer announces, so the ordering is forced if
+ * the device can do that.
+ */
+void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
+{
+	MLX5_SET(qpc, qpc, dp_ordering_1, 1);
+	if (MLX5_CAP_GEN(caps->mdev, hca_cap_2) && MLX5_CAP_GEN_2(caps->mdev, dp_ordering_force))
+		MLX5_SET(qpc, qpc, dp_ordering_force, 1);
+}
+
+/**
+ * mlx5_ib_qp_check_create - check a create request before anything is taken
+ * @init: verbs attributes, of a type that exists; ib_core has looked up all CQs and the
+ *	XRC domain that the type has
+ * @ucmd: the library's request (struct mlx5_ib_create_qp of rdma/mlx5-abi.h); zeroed for
+ *	the target of an XRC connection
+ * @caps: what the device can do
+ *
+ * Return: 0; -EOPNOTSUPP for a feature that this driver or device does not have;
+ * -EINVAL for a request that means nothing.
+ */
+int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
+			    const struct mlx5_ib_create_qp *ucmd,
+			    const struct mlx5_ib_caps *caps)
+{
+	if (ucmd->flags & ~VENDOR_FLAGS || ucmd->reserved ||
+	    ucmd->dci_streams.log_num_concurent || ucmd->dci_streams.log_num_errored)
+		return refuse(-EINVAL, "QP with driver flags %#x, known are %#x; reserved %#x",
+			      ucmd->flags, VENDOR_FLAGS, ucmd->reserved);
+	/* Both say which doorbell register to use. */
+	if ((ucmd->flags & MLX5_QP_FLAG_BFREG_INDEX) && (ucmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
+		return refuse(-EINVAL, "QP that names a bfreg and a UAR");
+	if ((ucmd->flags & MLX5_QP_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
+		return refuse(-EINVAL, "the device has no wq_signature");
+	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE) {
+		if (init->qp_type != IB_QPT_RC)
+			return refuse(-EINVAL, "no packet credits in QP type %d", init->qp_type);
+		if (!MLX5_CAP_GEN(caps->mdev, qp_packet_based))
+			return refuse(-EOPNOTSUPP, "the device has no qp_packet_based");
+	}
+	return qp_check_create_flags(init, caps);
+}
+
+/**
+ * mlx5_ib_qp_check_uidx - check the user index of a new QP
+ * @uidx: the index
+ * @given: the request was long enough to carry one
+ * @cqe_version: of the user's context: 1 if its completions carry user indices
+ *
+ * Return: 0 or -EINVAL.
+ */
+int mlx5_ib_qp_check_uidx(u32 uidx, bool given, u8 cqe_version)
+{
+	/* The index that means "none" cannot be looked up by the library. */
+	if (cqe_version ? given && uidx < MLX5_IB_DEFAULT_UIDX :
+			  !given || uidx == MLX5_IB_DEFAULT_UIDX)
+		return 0;
+	return refuse(-EINVAL, "user index 0x%x (%s) with CQEs of version %u", uidx,
+		      given ? "given" : "not given", cqe_version);
+}
+
+/**
+ * mlx5_ib_qp_uidx - the user index of a new QP, as its context takes it
+ * @uidx: index of the request, checked by mlx5_ib_qp_check_uidx()
+ * @cqe_version: of the user's context
+ * @caps: what the device can do
+ *
+ * Return: @uidx; the index that means "none" for a context without indices; 0 for
+ * a device whose contexts have no such field.
+ */
+u32 mlx5_ib_qp_uidx(u32 uidx, u8 cqe_version, const struct mlx5_ib_caps *caps)
+{
+	if (!MLX5_CAP_GEN(caps->mdev, cqe_version))
+		return 0;
+	return cqe_version ? uidx : MLX5_IB_DEFAULT_UIDX;
+}
+
+/**
+ * mlx5_ib_scatter_to_cqe - decide which payloads are delivered in the CQE
+ * @qpc: struct mlx5_ifc_qpc_bits, whose cs_req and cs_res, zeroed, are set
+ * @init: type, and whether every send request completes
+ * @flags: MLX5_QP_FLAG_*
+ * @scqe_sz: bytes of a CQE of the send CQ
+ * @rcqe_sz: bytes of a CQE of the receive CQ
+ * @caps: what the device can do
+ *
+ * The library asks for scatter to CQE by default, whether or not the device has it,
+ * and reads from each CQE whether it was done.
+ * A read's payload must not stay in a CQE that is never written, so the
+ * requester's half needs every request to complete, or the user's word that the
+ * payload is looked for. The library cannot find the payload of an XRC initiator.
+ */
+void mlx5_ib_scatter_to_cqe(void *qpc, const struct ib_qp_init_attr *init, u32 flags, int scqe_sz,
+			    int rcqe_sz, const struct mlx5_ib_caps *caps)
+{
+	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE) || !MLX5_CAP_GEN(caps->mdev, sctr_data_cqe) ||
+	    (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC))
+		return;
+
+	MLX5_SET(qpc, qpc, cs_res, rcqe_sz == 128 ? MLX5_QPC_CS_RES_UP_TO_64B :
+						    MLX5_QPC_CS_RES_UP_TO_32B);
+	if (init->sq_sig_type == IB_SIGNAL_ALL_WR || (flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE))
+		MLX5_SET(qpc, qpc, cs_req, scqe_sz == 128 ? MLX5_QPC_CS_REQ_UP_TO_64B :
+							    MLX5_QPC_CS_REQ_UP_TO_32B);
+}
+
+static void qpc_fill_queues(void *qpc, const struct ib_qp_init_attr *init,
+			    const struct mlx5_ib_create_qp *ucmd)
+{
+	if (init->srq || qp_types[init->qp_type] == MLX5_QP_ST_XRC) {
+		MLX5_SET(qpc, qpc, rq_type, MLX5_SRQ_RQ);
+	} else if (ucmd->rq_wqe_count) {
+		MLX5_SET(qpc, qpc, rq_type, MLX5_NON_ZERO_RQ);
+		MLX5_SET(qpc, qpc, log_rq_size, ilog2(ucmd->rq_wqe_count));
+		MLX5_SET(qpc, qpc, log_rq_stride, ucmd->rq_wqe_shift - MLX5_IB_LOG_MIN_RQ_STRIDE);
+	} else {
+		MLX5_SET(qpc, qpc, rq_type, MLX5_ZERO_LEN_RQ);
+	}
+	if (ucmd->sq_wqe_count)
+		MLX5_SET(qpc, qpc, log_sq_size, ilog2(ucmd->sq_wqe_count));
+	else
+		MLX5_SET(qpc, qpc, no_sq, 1);
+}
+
+/**
+ * mlx5_ib_fill_qpc - build the context of a new QP, as far as the request decides it
+ * @qpc: zeroed struct mlx5_ifc_qpc_bits. The caller adds the numbers of other objects,
+ *	and mlx5_ib_create_qp_cmd() the memory.
+ * @init: verbs attributes
+ * @ucmd: the library's request, checked by mlx5_ib_calc_user_wq()
+ */
+void mlx5_ib_fill_qpc(void *qpc, const struct ib_qp_init_attr *init,
+		      const struct mlx5_ib_create_qp *ucmd)
+{
+	u32 flags = init->create_flags;
+
+	MLX5_SET(qpc, qpc, st, qp_types[init->qp_type]);
+	MLX5_SET(qpc, qpc, pm_state, MLX5_QP_PM_MIGRATED);
+	qpc_fill_queues(qpc, init, ucmd);
+
+	if (ucmd->flags & MLX5_QP_FLAG_SIGNATURE)
+		MLX5_SET(qpc, qpc, wq_signature, 1);
+	if (ucmd->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
+		MLX5_SET(qpc, qpc, req_e2e_credit_mode, 1);
+	if (flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
+		MLX5_SET(qpc, qpc, block_lb_mc, 1);
+	if (flags & IB_QP_CREATE_CROSS_CHANNEL)
+		MLX5_SET(qpc, qpc, cd_master, 1);
+	if (flags & IB_QP_CREATE_MANAGED_SEND)
+		MLX5_SET(qpc, qpc, cd_slave_send, 1);
+	if (flags & IB_QP_CREATE_MANAGED_RECV)
+		MLX5_SET(qpc, qpc, cd_slave_receive, 1);
+	if (flags & IB_QP_CREATE_PCI_WRITE_END_PADDING)
+		MLX5_SET(qpc, qpc, end_padding_mode,
+			 MLX5_QPC_END_PADDING_MODE_PAD_TO_CACHE_LINE_ALIGNMENT);
+}
+
+/* The command for each change of state. The interface has none for a change to SQD. */
+static const u16 opcodes[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
+	[IB_QPS_RESET][IB_QPS_INIT] = MLX5_CMD_OP_RST2INIT_QP,
+	[IB_QPS_INIT][IB_QPS_INIT] = MLX5_CMD_OP_INIT2INIT_QP,
+	[IB_QPS_INIT][IB_QPS_RTR] = MLX5_CMD_OP_INIT2RTR_QP,
+	[IB_QPS_RTR][IB_QPS_RTS] = MLX5_CMD_OP_RTR2RTS_QP,
+	[IB_QPS_RTS][IB_QPS_RTS] = MLX5_CMD_OP_RTS2RTS_QP,
+	[IB_QPS_SQE][IB_QPS_RTS] = MLX5_CMD_OP_SQERR2RTS_QP,
+	[IB_QPS_SQD][IB_QPS_RTS] = MLX5_CMD_OP_SQD_RTS_QP,
+};
+
+/**
+ * mlx5_ib_qp_opcode - find the command for a change of state
+ * @cur: state before
+ * @next: state after; ib_modify_qp_is_ok() has found both in its own table
+ *
+ * Return: MLX5_CMD_OP_*, or 0 if the interface has no such command.
+ */
+u16 mlx5_ib_qp_opcode(enum ib_qp_state cur, enum ib_qp_state next)
+{
+	if (next == IB_QPS_RESET)
+		return MLX5_CMD_OP_2RST_QP;
+	if (next == IB_QPS_ERR)
+		return MLX5_CMD_OP_2ERR_QP;
+	return opcodes[cur][next];
+}
+
+/* Attributes that are optional in some state change, and the optional field of each. */
+static const struct {
+	int attr;
+	u32 opt;
+} attr_to_opt[] = {
+	{ IB_QP_ACCESS_FLAGS, OPT_ACCESS },
+	{ IB_QP_PKEY_INDEX, MLX5_QP_OPTPAR_PKEY_INDEX },
+	{ IB_QP_PORT, MLX5_QP_OPTPAR_PRI_PORT },
+	{ IB_QP_QKEY, MLX5_QP_OPTPAR_Q_KEY },
+	{ IB_QP_ALT_PATH, MLX5_QP_OPTPAR_ALT_ADDR_PATH },
+	{ IB_QP_MIN_RNR_TIMER, MLX5_QP_OPTPAR_RNR_TIMEOUT },
+	/* A responder without resources for reads must refuse them. */
+	{ IB_QP_MAX_DEST_RD_ATOMIC, OPT_ACCESS },
+	{ IB_QP_PATH_MIG_STATE, MLX5_QP_OPTPAR_PM_STATE },
+};
+
+/*
+ * A command takes the fields that verbs require in any case, and those that verbs
+ * make optional on request. ib_modify_qp_is_ok() has checked that the attributes are
+ * ones that the change and the QP type have.
+ */
+static u32 qp_opt_mask(const struct mlx5_ib_qp_modify *mod)
+{
+	u32 opt = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(attr_to_opt); i++)
+		if (mod->mask & attr_to_opt[i].attr)
+			opt |= attr_to_opt[i].opt;
+	if (mod->type == IB_QPT_UC)
+		opt &= ~(MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE);
+	if (mod->cur == IB_QPS_INIT)
+		opt &= ~MLX5_QP_OPTPAR_RNR_TIMEOUT;
+	return mod->cur == IB_QPS_RESET ? 0 : opt;
+}
+
+static int qp_check_alt_path(const struct ib_qp_attr *attr, const struct mlx5_ib_caps *caps)
+{
+	if (!MLX5_CAP_GEN(caps->mdev, apm))
+		return refuse(-EOPNOTSUPP, "the device has no alternate paths (apm)");
+	if (attr->alt_pkey_index >= caps->pkey_table_len || attr->alt_timeout > MAX_TIMEOUT)
+		return refuse(-EINVAL, "alternate P_Key index %u of %u, timeout %u, at most %u",
+			      attr->alt_pkey_index, caps->pkey_table_len, attr->alt_timeout,
+			      MAX_TIMEOUT);
+	return mlx5_ib_check_ah(&attr->alt_ah_attr);
+}
+
+/* ib_core has checked the port. */
+static int qp_check_path(const struct ib_qp_attr *attr, int mask, const struct mlx5_ib_caps *caps)
+{
+	int err;
+
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= caps->pkey_table_len)
+		return refuse(-EINVAL, "P_Key index %u of %u", attr->pkey_index,
+			      caps->pkey_table_len);
+	if ((mask & IB_QP_PATH_MTU) &&
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
+		return refuse(-EINVAL, "path_mtu is %d, not 1 to 5", attr->path_mtu);
+	if (mask & IB_QP_AV) {
+		err = mlx5_ib_check_ah(&attr->ah_attr);
+		if (err)
+			return err;
+	}
+	if (mask & IB_QP_PATH_MIG_STATE) {
+		if (attr->path_mig_state > IB_MIG_ARMED)
+			return refuse(-EINVAL, "path_mig_state is %d", attr->path_mig_state);
+		if (attr->path_mig_state != IB_MIG_MIGRATED && !MLX5_CAP_GEN(caps->mdev, apm))
+			return refuse(-EOPNOTSUPP, "the device cannot migrate paths (apm)");
+	}
+	return mask & IB_QP_ALT_PATH ? qp_check_alt_path(attr, caps) : 0;
+}
+
+/**
+ * mlx5_ib_max_rd_atomic - RDMA READs and atomics outstanding of a queue pair as initiator
+ * @caps: what the device can do
+ *
+ * Return: the largest max_rd_atomic, and the device's max_qp_init_rd_atom.
+ */
+u32 mlx5_ib_max_rd_atomic(const struct mlx5_ib_caps *caps)
+{
+	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_ra_req_qp), MAX_LOG_RD_ATOMIC);
+}
+
+/**
+ * mlx5_ib_max_dest_rd_atomic - RDMA READs and atomics outstanding of a queue pair as target
+ * @caps: what the device can do
+ *
+ * Return: the largest max_dest_rd_atomic, and the device's max_qp_rd_atom.
+ */
+u32 mlx5_ib_max_dest_rd_atomic(const struct mlx5_ib_caps *caps)
+{
+	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_ra_res_qp), MAX_LOG_RD_ATOMIC);
+}
+
+static int qp_check_max(int given, const char *what, u32 value, u32 max)
+{
+	return !given || value <= max ? 0 :
+	       refuse(-EINVAL, "%s is %u, at most %u", what, value, max);
+}
+
+/**
+ * mlx5_ib_qp_check_attr - check the attributes of a state change
+ * @mod: the change; that it is legal and complete has been checked
+ * @caps: what the device can do
+ *
+ * Return: 0; -EINVAL for a value out of range; -EOPNOTSUPP for a feature the
+ * device lacks.
+ */
+int mlx5_ib_qp_check_attr(const struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_caps *caps)
+{
+	const struct ib_qp_attr *attr = mod->attr;
+	int mask = mod->mask;
+	int err;
+
+	err = qp_check_max(mask & IB_QP_DEST_QPN, "dest_qp_num", attr->dest_qp_num, QPN_MASK) ?:
+	      qp_check_max(mask & IB_QP_TIMEOUT, "timeout", attr->timeout, MAX_TIMEOUT) ?:
+	      qp_check_max(mask & IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, MAX_RETRY) ?:
+	      qp_check_max(mask & IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, MAX_RETRY) ?:
+	      qp_check_max(mask & IB_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer,
+			   MAX_RNR_TIMER) ?:
+	      qp_check_max(mask & IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic,
+			   mlx5_ib_max_rd_atomic(caps)) ?:
+	      qp_check_max(mask & IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
+			   attr->max_dest_rd_atomic, mlx5_ib_max_dest_rd_atomic(caps));
+	if (err)
+		return err;
+	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & ~IB_ACCESS_SUPPORTED)
+		return refuse(-EINVAL, "access %#x, known is %#x", attr->qp_access_flags,
+			      IB_ACCESS_SUPPORTED);
+	if ((mask & IB_QP_ACCESS_FLAGS) && attr->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC &&
+	    qp_is_reliable(mod->type) && !caps->atomic_mode)
+		return refuse(-EOPNOTSUPP, "the device has no atomic operations");
+	return qp_check_path(attr, mask, caps);
+}
+
+/*
+ * Reads and atomics need responder resources, which are known from RTR on. No
+ * request arrives before, so INIT takes the flags as they were given.
+ */
+static void qpc_fill_access(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 atomic_mode)
+{
+	u32 access = mod->access;
+
+	if (mlx5_ib_qp_is_datagram(mod->type))
+		return;
+	if (mod->type == IB_QPT_UC || (mod->next != IB_QPS_INIT && !mod->dest_rd_atomic))
+		access &= IB_ACCESS_REMOTE_WRITE;
+
+	MLX5_SET(qpc, qpc, rwe, !!(access & IB_ACCESS_REMOTE_WRITE));
+	MLX5_SET(qpc, qpc, rre, !!(access & IB_ACCESS_REMOTE_READ));
+	MLX5_SET(qpc, qpc, rae, !!(access & IB_ACCESS_REMOTE_ATOMIC));
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		MLX5_SET(qpc, qpc, atomic_mode, atomic_mode);
+}
+
+static void qpc_fill_paths(void *qpc, const struct mlx5_ib_qp_modify *mod, u16 rate_support)
+{
+	void *prim = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
+	void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
+	const struct ib_qp_attr *attr = mod->attr;
+
+	if (mod->mask & IB_QP_AV)
+		mlx5_ib_fill_path(prim, &attr->ah_attr, rate_support);
+	else
+		MLX5_SET(ads, prim, vhca_port_num, mod->port);
+	if (mod->mask & IB_QP_PKEY_INDEX)
+		MLX5_SET(ads, prim, pkey_index, attr->pkey_index);
+	if (mod->mask & IB_QP_TIMEOUT)
+		MLX5_SET(ads, prim, ack_timeout, attr->timeout);
+
+	if (mod->mask & IB_QP_ALT_PATH) {
+		mlx5_ib_fill_path(alt, &attr->alt_ah_attr, rate_support);
+		MLX5_SET(ads, alt, pkey_index, attr->alt_pkey_index);
+		MLX5_SET(ads, alt, ack_timeout, attr->alt_timeout);
+	}
+}
+
+/* qpc.pm_state of each state that verbs know. */
+static const u8 mig_states[] = {
+	[IB_MIG_MIGRATED] = MLX5_QP_PM_MIGRATED,
+	[IB_MIG_REARM] = MLX5_QP_PM_REARM,
+	[IB_MIG_ARMED] = MLX5_QP_PM_ARMED,
+};
+
+static void qpc_fill_message_limits(void *qpc, const struct mlx5_ib_qp_modify *mod, u8 log_max_msg)
+{
+	if (mod->next != IB_QPS_RTR)
+		return;
+	if (mlx5_ib_qp_is_datagram(mod->type)) {
+		MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
+		MLX5_SET(qpc, qpc, log_msg_max, UD_LOG_MSG_MAX);
+	} else if (mod->mask & IB_QP_PATH_MTU) {
+		MLX5_SET(qpc, qpc, mtu, mod->attr->path_mtu);
+		MLX5_SET(qpc, qpc, log_msg_max, log_max_msg);
+	}
+}
+
+static void qpc_fill_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
+{
+	MLX5_SET(qpc, qpc, log_ack_req_freq, LOG_ACK_REQ_FREQ);
+	if (mask & IB_QP_SQ_PSN)
+		MLX5_SET(qpc, qpc, next_send_psn, attr->sq_psn);
+	if (mask & IB_QP_RETRY_CNT)
+		MLX5_SET(qpc, qpc, retry_count, attr->retry_cnt);
+	if (mask & IB_QP_RNR_RETRY)
+		MLX5_SET(qpc, qpc, rnr_retry, attr->rnr_retry);
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
+		MLX5_SET(qpc, qpc, log_sra_max, order_base_2(attr->max_rd_atomic));
+}
+
+static void qpc_fill_responder(void *qpc, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_DEST_QPN)
+		MLX5_SET(qpc, qpc, remote_qpn, attr->dest_qp_num);
+	if (mask & IB_QP_RQ_PSN)
+		MLX5_SET(qpc, qpc, next_rcv_psn, attr->rq_psn);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		MLX5_SET(qpc, qpc, min_rnr_nak, attr->min_rnr_timer);
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic)
+		MLX5_SET(qpc, qpc, log_rra_max, order_base_2(attr->max_dest_rd_atomic));
+	if (mask & IB_QP_QKEY)
+		MLX5_SET(qpc, qpc, q_key, attr->qkey);
+}
+
+/**
+ * mlx5_ib_fill_modify_qpc - build the context of a state-change command
+ * @qpc: zeroed struct mlx5_ifc_qpc_bits
+ * @mod: the change, checked by mlx5_ib_qp_check_attr()
+ * @caps: what the device can do
+ *
+ * Return: opt_param_mask that goes with it.
+ */
+u32 mlx5_ib_fill_modify_qpc(void *qpc, const struct mlx5_ib_qp_modify *mod,
+			    const struct mlx5_ib_caps *caps)
+{
+	u8 pm_state = MLX5_QP_PM_MIGRATED;
+
+	if (mod->mask & IB_QP_PATH_MIG_STATE)
+		pm_state = mig_states[mod->attr->path_mig_state];
+	MLX5_SET(qpc, qpc, st, qp_types[mod->type]);
+	MLX5_SET(qpc, qpc, pm_state, pm_state);
+	MLX5_SET(qpc, qpc, pd, MLX5_GET(qpc, mod->qpc, pd));
+	MLX5_SET(qpc, qpc, cqn_snd, MLX5_GET(qpc, mod->qpc, cqn_snd));
+	MLX5_SET(qpc, qpc, cqn_rcv, MLX5_GET(qpc, mod->qpc, cqn_rcv));
+	if (mod->next == IB_QPS_INIT)
+		MLX5_SET64(qpc, qpc, dbr_addr, MLX5_GET64(qpc, mod->qpc, dbr_addr));
+
+	qpc_fill_message_limits(qpc, mod, MLX5_CAP_GEN(caps->mdev, log_max_msg));
+	qpc_fill_paths(qpc, mod, MLX5_CAP_GEN(caps->mdev, stat_rate_support));
+	qpc_fill_requester(qpc, mod->attr, mod->mask);
+	qpc_fill_responder(qpc, mod->attr, mod->mask);
+	qpc_fill_access(qpc, mod, caps->atomic_mode);
+	return qp_opt_mask(mod);
+}
+
+/**
+ * mlx5_ib_mig_from_hw - decode a path migration state
+ * @pm_state: qpc.pm_state
+ *
+ * Return: the verbs value.
+ */
+enum ib_mig_state mlx5_ib_mig_from_hw(u8 pm_state)
+{
+	enum ib_mig_state state = IB_MIG_ARMED;
+
+	while (state != IB_MIG_MIGRATED && mig_states[state] != pm_state)
+		state--;
+	return state;
+}
+
+/**
+ * mlx5_ib_qp_state_from_hw - decode a QP state
+ * @state: qpc.state
+ *
+ * Return: enum ib_qp_state, or -EIO for a state verbs do not know.
+ */
+int mlx5_ib_qp_state_from_hw(u8 state)
+{
+	static const enum ib_qp_state states[] = {
+		[MLX5_QP_STATE_RST] = IB_QPS_RESET,
+		[MLX5_QP_STATE_INIT] = IB_QPS_INIT,
+		[MLX5_QP_STATE_RTR] = IB_QPS_RTR,
+		[MLX5_QP_STATE_RTS] = IB_QPS_RTS,
+		[MLX5_QP_STATE_SQER] = IB_QPS_SQE,
+		[MLX5_QP_STATE_SQD] = IB_QPS_SQD,
+		[MLX5_QP_STATE_SQ_DRAINING] = IB_QPS_SQD,
+		[MLX5_QP_STATE_ERR] = IB_QPS_ERR,
+	};
+
+	return state < ARRAY_SIZE(states) ? states[state] : -EIO;
+}
+
+static u32 qpc_read_access(const void *qpc)
+{
+	u32 access = 0;
+
+	if (MLX5_GET(qpc, qpc, rre))
+		access |= IB_ACCESS_REMOTE_READ;
+	if (MLX5_GET(qpc, qpc, rwe))
+		access |= IB_ACCESS_REMOTE_WRITE;
+	if (MLX5_GET(qpc, qpc, rae))
+		access |= IB_ACCESS_REMOTE_ATOMIC;
+	return access;
+}
+
+/**
+ * mlx5_ib_read_qpc - read a context back into verbs attributes
+ * @qpc: struct mlx5_ifc_qpc_bits, as QUERY_QP gives it
+ * @type: QP type
+ * @attr: every field that the context holds is set, except the state
+ */
+void mlx5_ib_read_qpc(const void *qpc, enum ib_qp_type type, struct ib_qp_attr *attr)
+{
+	const void *prim = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
+	const void *alt = MLX5_ADDR_OF(qpc, qpc, secondary_address_path);
+
+	attr->sq_draining = MLX5_GET(qpc, qpc, state) == MLX5_QP_STATE_SQ_DRAINING;
+	attr->path_mtu = MLX5_GET(qpc, qpc, mtu);
+	attr->path_mig_state = mlx5_ib_mig_from_hw(MLX5_GET(qpc, qpc, pm_state));
+	attr->qkey = MLX5_GET(qpc, qpc, q_key);
+	attr->rq_psn = MLX5_GET(qpc, qpc, next_rcv_psn);
+	attr->sq_psn = MLX5_GET(qpc, qpc, next_send_psn);
+	attr->dest_qp_num = MLX5_GET(qpc, qpc, remote_qpn);
+	attr->qp_access_flags = qpc_read_access(qpc);
+	attr->min_rnr_timer = MLX5_GET(qpc, qpc, min_rnr_nak);
+	attr->retry_cnt = MLX5_GET(qpc, qpc, retry_count);
+	attr->rnr_retry = MLX5_GET(qpc, qpc, rnr_retry);
+	attr->pkey_index = MLX5_GET(ads, prim, pkey_index);
+	attr->port_num = MLX5_GET(ads, prim, vhca_port_num);
+	attr->timeout = MLX5_GET(ads, prim, ack_timeout);
+
+	if (qp_is_reliable(type)) {
+		attr->max_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_sra_max);
+		attr->max_dest_rd_atomic = 1 << MLX5_GET(qpc, qpc, log_rra_max);
+	}
+	if (mlx5_ib_qp_is_datagram(type))
+		return;
+
+	mlx5_ib_read_path(prim, &attr->ah_attr);
+	mlx5_ib_read_path(alt, &attr->alt_ah_attr);
+	attr->alt_pkey_index = MLX5_GET(ads, alt, pkey_index);
+	attr->alt_port_num = MLX5_GET(ads, alt, vhca_port_num);
+	attr->alt_timeout = MLX5_GET(ads, alt, ack_timeout);
+}

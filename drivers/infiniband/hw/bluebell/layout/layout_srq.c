@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queue layout: sizes, the library's request, the RMPC, and the
+ * context of an XRC SRQ. Pure functions only.
+ */
+
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+
+#include "layout/caps.h"
+#include "layout/layout_srq.h"
+#include "layout/refuse.h"
+
+/* A WQE names the next one in 16 bits, and the interface's SRQC has four for the log. */
+#define MAX_LOG_SIZE		15
+#define MIN_STRIDE		32
+/* The context of an XRC SRQ counts the log of its stride from here, in three bits. */
+#define XRC_STRIDE_SHIFT	4
+#define XRC_MAX_STRIDE		BIT(XRC_STRIDE_SHIFT + 7)
+
+static u32 srq_max_stride(const struct mlx5_ib_caps *caps)
+{
+	return rounddown_pow_of_two(max(MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq), MIN_STRIDE));
+}
+
+/**
+ * mlx5_ib_max_srq_wr - most requests that can be posted to an SRQ
+ * @caps: what the device can do
+ *
+ * Return: one less than the WQEs it can have: the last one of the list of free
+ * WQEs stays, to append to.
+ */
+u32 mlx5_ib_max_srq_wr(const struct mlx5_ib_caps *caps)
+{
+	return (1U << min(MLX5_CAP_GEN(caps->mdev, log_max_srq_sz), MAX_LOG_SIZE)) - 1;
+}
+
+/**
+ * mlx5_ib_max_srq_sge - most scatter entries of a request
+ * @caps: what the device can do
+ *
+ * Return: one less than in a receive WQE of a QP: the link to the next WQE
+ * takes its room.
+ */
+u32 mlx5_ib_max_srq_sge(const struct mlx5_ib_caps *caps)
+{
+	return (srq_max_stride(caps) - sizeof(struct mlx5_wqe_srq_next_seg)) /
+	       sizeof(struct mlx5_wqe_data_seg);
+}
+
+/**
+ * mlx5_ib_srq_check_create - check a create request before anything is taken
+ * @type: enum ib_srq_type
+ * @ucmd: the library's request (struct mlx5_ib_create_srq of rdma/mlx5-abi.h)
+ * @caps: what the device can do
+ *
+ * Return: 0; -EOPNOTSUPP for an SRQ of another type; -EINVAL for a request that
+ * means nothing.
+ */
+int mlx5_ib_srq_check_create(enum ib_srq_type type, const struct mlx5_ib_create_srq *ucmd,
+			     const struct mlx5_ib_caps *caps)
+{
+	if (type != IB_SRQT_BASIC && !(type == IB_SRQT_XRC && caps->has_xrc))
+		return refuse(-EOPNOTSUPP, "SRQ of type %d, XRC is %d", type, caps->has_xrc);
+	if (ucmd->flags & ~MLX5_SRQ_FLAG_SIGNATURE || ucmd->reserved0 || ucmd->reserved1)
+		return refuse(-EINVAL, "SRQ with driver flags %#x, reserved %#x and %#x",
+			      ucmd->flags, ucmd->reserved0, ucmd->reserved1);
+	if ((ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE) && !MLX5_CAP_GEN(caps->mdev, wq_signature))
+		return refuse(-EINVAL, "the device has no wq_signature");
+	return 0;
+}
+
+/**
+ * mlx5_ib_calc_srq - lay the WQEs out as the library has done
+ * @type: IB_SRQT_BASIC or IB_SRQT_XRC
+ * @attr: requests and entries asked for
+ * @caps: what the device can do
+ * @wq: the result
+ *
+ * A WQE is the link to the next and its entries, rounded up to a power of two.
+ * With everything at its limit the buffer is 2^15 times 2^15 bytes, so 32 bits
+ * hold every size.
+ *
+ * Return: 0, or -EINVAL for more than the device has.
+ */
+int mlx5_ib_calc_srq(enum ib_srq_type type, const struct ib_srq_attr *attr,
+		     const struct mlx5_ib_caps *caps, struct mlx5_ib_srq_layout *wq)
+{
+	u32 stride;
+
+	*wq = (struct mlx5_ib_srq_layout){};
+	if (attr->max_wr > mlx5_ib_max_srq_wr(caps) || attr->max_sge > mlx5_ib_max_srq_sge(caps))
+		return refuse(-EINVAL, "SRQ of %u requests of %u entries, at most %u of %u",
+			      attr->max_wr, attr->max_sge, mlx5_ib_max_srq_wr(caps),
+			      mlx5_ib_max_srq_sge(caps));
+
+	stride = sizeof(struct mlx5_wqe_srq_next_seg) +
+		 attr->max_sge * sizeof(struct mlx5_wqe_data_seg);
+	stride = roundup_pow_of_two(max(stride, MIN_STRIDE));
+	if (type == IB_SRQT_XRC && stride > XRC_MAX_STRIDE)
+		return refuse(-EINVAL, "XRC SRQ with WQEs of %u bytes", stride);
+	wq->wqe_cnt = roundup_pow_of_two(attr->max_wr + 1);
+	wq->wqe_shift = ilog2(stride);
+	wq->max_gs = (stride - sizeof(struct mlx5_wqe_srq_next_seg)) /
+		     sizeof(struct mlx5_wqe_data_seg);
+	return 0;
+}
+
+/**
+ * mlx5_ib_fill_rmpc - build the context of a new RMP
+ * @rmpc: zeroed struct mlx5_ifc_rmpc_bits
+ * @attr: what to write
+ */
+void mlx5_ib_fill_rmpc(void *rmpc, const struct mlx5_ib_srqc_attr *attr)
+{
+	void *wq = MLX5_ADDR_OF(rmpc, rmpc, wq);
+
+	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(wq, wq, wq_type, MLX5_WQ_TYPE_LINKED_LIST);
+	MLX5_SET(wq, wq, wq_signature, attr->wq_signature);
+	MLX5_SET(wq, wq, page_offset, attr->geo.page_offset);
+	MLX5_SET(wq, wq, pd, attr->pdn);
+	MLX5_SET64(wq, wq, dbr_addr, attr->dbr_addr);
+	MLX5_SET(wq, wq, log_wq_stride, attr->wq.wqe_shift);
+	MLX5_SET(wq, wq, log_wq_pg_sz, attr->geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+	MLX5_SET(wq, wq, log_wq_sz, ilog2(attr->wq.wqe_cnt));
+}
+
+/**
+ * mlx5_ib_fill_xrc_srqc - build the context of a new XRC SRQ
+ * @srqc: zeroed struct mlx5_ifc_xrc_srqc_bits
+ * @attr: what to write
+ */
+void mlx5_ib_fill_xrc_srqc(void *srqc, const struct mlx5_ib_srqc_attr *attr)
+{
+	MLX5_SET(xrc_srqc, srqc, log_xrc_srq_size, ilog2(attr->wq.wqe_cnt));
+	MLX5_SET(xrc_srqc, srqc, wq_signature, attr->wq_signature);
+	MLX5_SET(xrc_srqc, srqc, log_rq_stride, attr->wq.wqe_shift - XRC_STRIDE_SHIFT);
+	MLX5_SET(xrc_srqc, srqc, xrcd, attr->xrcdn);
+	MLX5_SET(xrc_srqc, srqc, page_offset, attr->geo.page_offset);
+	MLX5_SET(xrc_srqc, srqc, cqn, attr->cqn);
+	MLX5_SET(xrc_srqc, srqc, log_page_size, attr->geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+	MLX5_SET(xrc_srqc, srqc, user_index, attr->uidx);
+	MLX5_SET(xrc_srqc, srqc, pd, attr->pdn);
+	MLX5_SET(xrc_srqc, srqc, db_record_addr_h, attr->dbr_addr >> 32);
+	MLX5_SET(xrc_srqc, srqc, db_record_addr_l, (u32)attr->dbr_addr >> 2);
+}

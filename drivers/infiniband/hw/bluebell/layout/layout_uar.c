@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * UAR layout: how many blue-flame registers (bfregs) a context gets, where
+ * each lies, which one a queue takes, and what an mmap offset means. Pure
+ * functions only; the page size is always an argument.
+ */
+
+#include <linux/align.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <rdma/mlx5-abi.h>
+
+#include "layout/layout_uar.h"
+#include "layout/refuse.h"
+
+/**
+ * mlx5_ib_uars_per_sys_page - device UARs in one page of the host
+ * @page_shift: log2 of the host's page size
+ * @uar_4k: UARs are 4 KiB, whatever the host's page; if not, each is a host page
+ *
+ * Return: their number.
+ */
+u32 mlx5_ib_uars_per_sys_page(unsigned int page_shift, bool uar_4k)
+{
+	return uar_4k ? 1U << (page_shift - MLX5_ADAPTER_PAGE_SHIFT) : 1;
+}
+
+/**
+ * mlx5_ib_calc_total_bfregs - lay out the bfregs that a library asks for
+ * @total: static bfregs asked for
+ * @low_latency: how many of them are to serve one queue each
+ * @uars_per_sys_page: device UARs in one page of the host
+ * @layout: the result
+ *
+ * Only two of a UAR's four bfregs are counted: the other two are its fast path,
+ * which nobody uses. Static bfregs come in whole host pages.
+ *
+ * Return: 0; -EINVAL for no bfregs, or more low-latency ones than leave one that
+ * is shared; -ENOMEM for more than MLX5_MAX_BFREGS.
+ */
+int mlx5_ib_calc_total_bfregs(u32 total, u32 low_latency, u32 uars_per_sys_page,
+			      struct mlx5_bfreg_layout *layout)
+{
+	u32 per_page = uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
+
+	if (!total)
+		return refuse(-EINVAL, "context without bfregs and without MLX5_LIB_CAP_DYN_UAR");
+	if (total > MLX5_MAX_BFREGS)
+		return refuse(-ENOMEM, "%u bfregs, at most %u", total, MLX5_MAX_BFREGS);
+	total = ALIGN(total, per_page);
+	if (low_latency > total - 1)
+		return refuse(-EINVAL, "%u low-latency bfregs, at most %u", low_latency, total - 1);
+
+	*layout = (struct mlx5_bfreg_layout){
+		.uars_per_sys_page = uars_per_sys_page,
+		.num_low_latency_bfregs = low_latency,
+		.num_static_bfregs = total,
+		.num_dyn_bfregs = ALIGN(MLX5_MAX_DYN_BFREGS, per_page),
+		.num_static_sys_pages = total / per_page,
+	};
+	layout->num_sys_pages = (total + layout->num_dyn_bfregs) / per_page;
+	return 0;
+}
+
+/**
+ * mlx5_ib_pick_bfreg - choose the bfreg of a new queue
+ * @layout: the context's bfregs
+ * @count: queues on each static bfreg
+ *
+ * The library takes no lock on a low-latency bfreg, so each is given to one
+ * queue: the lowest that is free. After them the medium ones are shared out
+ * evenly. Bfreg 0 is never written as BlueFlame and needs no lock, so any
+ * number of queues may have it: it serves when there is no medium one.
+ *
+ * Return: number of the bfreg, or -ENOMEM if there are none.
+ */
+int mlx5_ib_pick_bfreg(const struct mlx5_bfreg_layout *layout, const unsigned int *count)
+{
+	u32 first_low_latency = layout->num_static_bfregs - layout->num_low_latency_bfregs;
+	u32 i, best;
+
+	if (!layout->num_static_bfregs)
+		return refuse(-ENOMEM, "the queue names no bfreg, and the context has none");
+	for (i = first_low_latency; i < layout->num_static_bfregs; i++)
+		if (!count[i])
+			return i;
+	if (first_low_latency < 2)
+		return 0;
+
+	best = 1;
+	for (i = 2; i < first_low_latency; i++)
+		if (count[i] < count[best])
+			best = i;
+	return best;
+}
+
+/**
+ * mlx5_ib_bfreg_to_uar_index - which UAR a bfreg lies in
+ * @layout: the context's bfregs
+ * @sys_pages: first UAR of each of the context's pages
+ * @bfregn: number of the bfreg, counted from the first static or dynamic one
+ * @dyn_bfreg: it is a dynamic one
+ *
+ * Return: the device's index of the UAR, or -EINVAL for a bfreg that isn't there
+ * or whose page has no UAR.
+ */
+int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32 *sys_pages,
+			       u32 bfregn, bool dyn_bfreg)
+{
+	u32 num = dyn_bfreg ? layout->num_dyn_bfregs : layout->num_static_bfregs;
+	u32 per_page = layout->uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
+	u32 page;
+
+	if (bfregn >= num)
+		return refuse(-EINVAL, "bfreg %u, the context has %u", bfregn, num);
+	page = bfregn / per_page;
+	if (dyn_bfreg)
+		page += layout->num_static_sys_pages;
+	if (sys_pages[page] == MLX5_IB_INVALID_UAR_INDEX)
+		return refuse(-EINVAL, "bfreg %u, whose page has not been mapped", bfregn);
+	return sys_pages[page] + bfregn % per_page / MLX5_NON_FP_BFREGS_PER_UAR;
+}
+
+/**
+ * mlx5_ib_bfregn_to_user_index - a static bfreg's place in the library's table
+ * @bfregn: number of the bfreg
+ *
+ * The library's table has all four bfregs of a UAR.
+ *
+ * Return: the index.
+ */
+u32 mlx5_ib_bfregn_to_user_index(u32 bfregn)
+{
+	return bfregn / MLX5_NON_FP_BFREGS_PER_UAR * MLX5_BFREGS_PER_UAR +
+	       bfregn % MLX5_NON_FP_BFREGS_PER_UAR;
+}
+
+/**
+ * mlx5_ib_bfreg_class - how many queues a bfreg serves, and who takes a lock
+ * @layout: the context's bfregs
+ * @number: number of the bfreg, dynamic ones counted after the static ones
+ *
+ * Return: the class, which follows from mlx5_ib_pick_bfreg() and from what libraries do.
+ */
+enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *layout, u32 number)
+{
+	if (number >= layout->num_static_bfregs)
+		return BLUEBELL_BFREG_DYNAMIC;
+	if (number >= layout->num_static_bfregs - layout->num_low_latency_bfregs)
+		return BLUEBELL_BFREG_LOW_LATENCY;
+	return number ? BLUEBELL_BFREG_MEDIUM_LATENCY : BLUEBELL_BFREG_HIGH_LATENCY;
+}
+
+/**
+ * mlx5_ib_uar_to_pfn - the page frame that shows a UAR
+ * @bar_addr: bus address of BAR 0
+ * @uar_index: the device's index of the UAR
+ * @page_shift: log2 of the host's page size
+ * @uar_4k: UARs are 4 KiB, whatever the host's page
+ *
+ * Return: the page frame number.
+ */
+u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, bool uar_4k)
+{
+	if (uar_4k)
+		uar_index >>= page_shift - MLX5_ADAPTER_PAGE_SHIFT;
+	return (bar_addr >> page_shift) + uar_index;
+}
+
+/**
+ * mlx5_ib_uar_address - bus address of the page that shows a UAR
+ * @mdev: device
+ * @uar_index: the device's index of the UAR
+ *
+ * Return: the address.
+ */
+phys_addr_t mlx5_ib_uar_address(struct mlx5_core_dev *mdev, u32 uar_index)
+{
+	return mlx5_ib_uar_to_pfn(mdev->bar_addr, uar_index, PAGE_SHIFT,
+				  MLX5_CAP_GEN(mdev, uar_4k)) << PAGE_SHIFT;
+}
+
+/**
+ * mlx5_ib_uar_page_pgoff - the mmap offset of a static or dynamic UAR page
+ * @layout: the context's bfregs
+ * @page: number of the page, static ones first
+ *
+ * Return: the offset, in pages, with the command MLX5_IB_MMAP_REGULAR_PAGE or
+ * MLX5_IB_MMAP_ALLOC_WC. A static page has other offsets, too.
+ */
+u32 mlx5_ib_uar_page_pgoff(const struct mlx5_bfreg_layout *layout, u32 page)
+{
+	u32 index = page - layout->num_static_sys_pages;
+
+	if (page < layout->num_static_sys_pages)
+		return MLX5_IB_MMAP_REGULAR_PAGE << 8 | (page & 0xff);
+	return index >> 8 << 16 | MLX5_IB_MMAP_ALLOC_WC << 8 | (index & 0xff);
+}
+
+/* Indices that an mmap command takes: 8 bits, but for the pages of which there may be more. */
+static u32 mmap_num_indices(const struct mlx5_bfreg_layout *layout, u32 command)
+{
+	switch (command) {
+	case MLX5_IB_MMAP_REGULAR_PAGE:
+	case MLX5_IB_MMAP_WC_PAGE:
+	case MLX5_IB_MMAP_NC_PAGE:
+		return min(layout->num_static_sys_pages, 256);
+	case MLX5_IB_MMAP_ALLOC_WC:
+		return layout->num_sys_pages - layout->num_static_sys_pages;
+	case MLX5_IB_MMAP_DEVICE_MEM:
+		return MLX5_IB_MMAP_DM_END + 1 - MLX5_IB_MMAP_DM_START;
+	case MLX5_IB_MMAP_CORE_CLOCK:
+		return 1;
+	case MLX5_IB_MMAP_CLOCK_INFO:
+		return 256;
+	default:
+		return 0;
+	}
+}
+
+/**
+ * mlx5_ib_decode_mmap_offset - take an mmap offset apart
+ * @pgoff: the offset, in pages, as the user gave it
+ * @layout: the context's bfregs
+ * @index: which one is asked for: a static or dynamic UAR page of the context; the page
+ *	number at which an object is kept, if the command is MLX5_IB_MMAP_DEVICE_MEM
+ *
+ * Return: the command (enum mlx5_ib_mmap_cmd), MLX5_IB_MMAP_DEVICE_MEM for every
+ * object; -EINVAL for an offset that means nothing: an unknown command, an index
+ * beyond the table, bits that the command has no use for; -EOPNOTSUPP for clock
+ * parameters of another version.
+ */
+int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
+			       u32 *index)
+{
+	u32 command = pgoff >> 8 & 0xff;
+	u32 num = mmap_num_indices(layout, command);
+
+	*index = pgoff;
+	if (pgoff >= MLX5_IB_MMAP_OFFSET_START && pgoff <= MLX5_IB_MMAP_OFFSET_END)
+		return MLX5_IB_MMAP_DEVICE_MEM;
+	*index = pgoff >> 16 << 8 | (pgoff & 0xff);
+	if (pgoff > MLX5_IB_MMAP_OFFSET_END || *index >= num)
+		return refuse(-EINVAL, "mmap offset %#lx: command %u with index %u of %u", pgoff,
+			      command, *index, num);
+	if (command == MLX5_IB_MMAP_CLOCK_INFO && *index != MLX5_IB_CLOCK_INFO_V1)
+		return refuse(-EOPNOTSUPP, "clock parameters of version %u", *index);
+	if (command == MLX5_IB_MMAP_DEVICE_MEM)
+		*index += MLX5_IB_MMAP_DM_START;
+	return command;
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The driver's own UMR work requests, byte by byte, and when the queue pair restarts after
+ * one has failed. Pure functions only.
+ */
+
+#include <linux/align.h>
+#include <linux/build_bug.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/driver.h>
+#include <linux/string.h>
+
+#include "layout/caps.h"
+#include "layout/layout_mkey.h"
+#include "layout/layout_umr.h"
+
+#define DS_SIZE			MLX5_SEND_WQE_DS
+#define ANY_QP			0xffffff
+/* Pause between a failure and the restart of the queue pair; doubled by each further failure. */
+#define RESTART_MS		100
+#define MAX_RESTART_MS		60000
+
+static_assert(sizeof(struct mlx5_ib_umr_wqe) % MLX5_SEND_WQE_BB == 0);
+static_assert(sizeof_field(struct mlx5_ib_umr_wqe, mkc) == MLX5_ST_SZ_BYTES(mkc));
+static_assert(MLX5_IB_UMR_INLINE_MTTS % MLX5_IB_UMR_BLOCK_MTTS == 0);
+static_assert(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT ==
+	      ALIGN(offsetofend(struct mlx5_ib_umr_wqe, list), MLX5_SEND_WQE_BB));
+
+/**
+ * mlx5_ib_umr_mark_present - mark translation entries as present
+ * @mtt: entries, big-endian page addresses
+ * @nmtts: number of them
+ *
+ * A work request writes entries as the device keeps them, with the access bits of the page
+ * in the low bits. CREATE_MKEY sets these bits itself unless pg_access says that the entries
+ * have them.
+ */
+void mlx5_ib_umr_mark_present(__be64 *mtt, u32 nmtts)
+{
+	u32 i;
+
+	for (i = 0; i < nmtts; i++)
+		mtt[i] |= cpu_to_be64(MLX5_IB_UMR_PRESENT);
+}
+
+/* Octowords that the device reads: entries, and zeros to the end of the block. */
+static u32 umr_octowords(u32 nmtts)
+{
+	return mlx5_ib_mtt_octowords(ALIGN(nmtts, MLX5_IB_UMR_BLOCK_MTTS));
+}
+
+/*
+ * Which part of the key's table a request writes. TRANSLATION_OFFSET_EN is set for the first
+ * part, too: without it the entries stand for the whole table.
+ */
+static void umr_set_range(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords)
+{
+	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
+	wqe->umr.flags &= ~MLX5_UMR_INLINE;
+	wqe->umr.flags |= MLX5_UMR_TRANSLATION_OFFSET_EN;
+	wqe->umr.xlt_offset = cpu_to_be16(offset & U16_MAX);
+	wqe->umr.xlt_offset_47_16 = cpu_to_be32(offset >> 16);
+	wqe->umr.xlt_octowords = cpu_to_be16(octowords);
+}
+
+/* The rights that a request may change. The relaxed ordering of a key cannot be changed. */
+static u64 umr_access_mask(const struct mlx5_ib_caps *caps)
+{
+	u64 mask = MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR | MLX5_MKEY_MASK_RW;
+
+	if (MLX5_CAP_GEN(caps->mdev, atomic) &&
+	    !MLX5_CAP_GEN(caps->mdev, umr_modify_atomic_disabled))
+		mask |= MLX5_MKEY_MASK_A;
+	return mask;
+}
+
+/* On a device without that right a key keeps the page size with which it was created. */
+static bool umr_sets_page_size(const struct mlx5_ib_mkc_attr *attr,
+			       const struct mlx5_ib_caps *caps)
+{
+	return !attr->klm && !MLX5_CAP_GEN(caps->mdev, umr_modify_entity_size_disabled);
+}
+
+/**
+ * mlx5_ib_umr_fill_reg - build a request that opens a free key over memory
+ * @wqe: zeroed request; its entries are to be written to wqe->mtt, or
+ *	mlx5_ib_umr_fill_list() or mlx5_ib_umr_fill_entries() is to be called
+ * @mkey: the key, with its old variant
+ * @attr: the new context
+ * @caps: as for mlx5_ib_fill_mkc()
+ */
+void mlx5_ib_umr_fill_reg(struct mlx5_ib_umr_wqe *wqe, u32 mkey,
+			  const struct mlx5_ib_mkc_attr *attr,
+			  const struct mlx5_ib_caps *caps)
+{
+	mlx5_ib_umr_fill_inline(wqe, mkey, 0, umr_octowords(attr->nmtts));
+	mlx5_ib_fill_mkc(wqe->mkc, attr, caps);
+	/* A key that is in use must not be opened for another region. */
+	wqe->umr.flags |= MLX5_UMR_CHECK_NOT_FREE;
+	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_LEN |
+					 (umr_sets_page_size(attr, caps) ?
+					  MLX5_MKEY_MASK_PAGE_SIZE : 0) |
+					 MLX5_MKEY_MASK_START_ADDR | MLX5_MKEY_MASK_PD |
+					 MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_QPN |
+					 MLX5_MKEY_MASK_FREE);
+}
+
+/**
+ * mlx5_ib_umr_fill_inline - build a request that carries a few entries of a key's table
+ * @wqe: zeroed request
+ * @mkey: the key
+ * @offset: where in the table the entries start, in units of 16 bytes and at the start of a
+ *	block
+ * @octowords: length of the entries in units of 16 bytes, whole blocks
+ *
+ * Return: where in @wqe the caller is to write the entries.
+ */
+void *mlx5_ib_umr_fill_inline(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 offset, u16 octowords)
+{
+	umr_set_range(wqe, mkey, offset, octowords);
+	wqe->umr.flags |= MLX5_UMR_INLINE;
+	return wqe->mtt;
+}
+
+/**
+ * mlx5_ib_umr_fill_list - have a request write translation entries from a list
+ * @wqe: zeroed request, which then changes nothing else, or one of mlx5_ib_umr_fill_reg()
+ * @mkey: the key
+ * @lkey: key to the list
+ * @addr: DMA address of the list
+ * @first: number of the key's entry that the list starts with; if it is not 0,
+ *	a multiple of MLX5_UMR_FLEX_ALIGNMENT over the size of an entry
+ * @nmtts: entries; the list has zeros after them to the end of the block
+ */
+void mlx5_ib_umr_fill_list(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, u64 addr, u32 first,
+			   u32 nmtts)
+{
+	umr_set_range(wqe, mkey, mlx5_ib_mtt_octowords(first), umr_octowords(nmtts));
+	wqe->list = (struct mlx5_wqe_data_seg){
+		.byte_count = cpu_to_be32(umr_octowords(nmtts) * DS_SIZE),
+		.lkey = cpu_to_be32(lkey),
+		.addr = cpu_to_be64(addr),
+	};
+}
+
+/**
+ * mlx5_ib_umr_fill_entries - have the registration of a kernel consumer write translation entries
+ * @wqe: request of mlx5_ib_umr_fill_reg()
+ * @mkey: the key
+ * @lkey: key to the entries
+ * @mtt: the entries, with zeros after them to the end of the block
+ * @addr: DMA address of @mtt
+ * @nmtts: number of entries
+ *
+ * The request carries up to a block of entries. It has as many basic blocks as one that says where
+ * the entries are, and the device does not have to read them from there.
+ */
+void mlx5_ib_umr_fill_entries(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 lkey, const __be64 *mtt,
+			      u64 addr, u32 nmtts)
+{
+	if (nmtts <= MLX5_IB_UMR_BLOCK_MTTS)
+		memcpy(wqe->mtt, mtt, umr_octowords(nmtts) * DS_SIZE);
+	else
+		mlx5_ib_umr_fill_list(wqe, mkey, lkey, addr, 0, nmtts);
+}
+
+/**
+ * mlx5_ib_umr_fill_change - build a request that changes the rights and the domain of a key
+ * @wqe: zeroed request
+ * @mkey: the key, which keeps its number
+ * @access: enum ib_access_flags; relaxed ordering is not changed
+ * @pdn: protection domain number
+ * @caps: as for mlx5_ib_fill_mkc()
+ */
+void mlx5_ib_umr_fill_change(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 access, u32 pdn,
+			     const struct mlx5_ib_caps *caps)
+{
+	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
+	mlx5_ib_fill_mkc_access(wqe->mkc, access, caps);
+	MLX5_SET(mkc, wqe->mkc, pd, pdn);
+	/*
+	 * Without MLX5_UMR_CHECK_FREE. A process may have freed the key itself, with a UMR of a
+	 * queue pair of its own; this request must not fail for that, because the queue pair that
+	 * it is posted to serves all processes. The key stays free.
+	 */
+	wqe->umr.flags = MLX5_UMR_INLINE;
+	wqe->umr.mkey_mask = cpu_to_be64(umr_access_mask(caps) | MLX5_MKEY_MASK_PD);
+}
+
+/**
+ * mlx5_ib_umr_fill_revoke - build a request that frees a key
+ * @wqe: zeroed request
+ * @mkey: the key
+ * @pdn: domain of free keys: the one the key was used in may be deallocated
+ */
+void mlx5_ib_umr_fill_revoke(struct mlx5_ib_umr_wqe *wqe, u32 mkey, u32 pdn)
+{
+	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
+	MLX5_SET(mkc, wqe->mkc, free, 1);
+	MLX5_SET(mkc, wqe->mkc, qpn, ANY_QP);
+	MLX5_SET(mkc, wqe->mkc, pd, pdn);
+	wqe->umr.flags = MLX5_UMR_INLINE;
+	wqe->umr.mkey_mask = cpu_to_be64(MLX5_MKEY_MASK_FREE | MLX5_MKEY_MASK_PD |
+					 MLX5_MKEY_MASK_QPN);
+}
+
+/**
+ * mlx5_ib_umr_fill_local_inv - build a request that invalidates a key of a kernel consumer
+ * @wqe: zeroed request
+ * @mkey: the key, with its variant; it stays in its domain
+ */
+void mlx5_ib_umr_fill_local_inv(struct mlx5_ib_umr_wqe *wqe, u32 mkey)
+{
+	wqe->ctrl.umr_mkey = cpu_to_be32(mkey);
+	MLX5_SET(mkc, wqe->mkc, free, 1);
+	wqe->umr.flags = MLX5_UMR_INLINE;
+	wqe->umr.mkey_mask = cpu_to_be64(MLX5_MKEY_MASK_FREE);
+}
+
+/**
+ * mlx5_ib_umr_wqe_ds - length of a request
+ * @wqe: request, complete but for its control segment
+ *
+ * Its entries, if any, or a pointer to them follow the context.
+ *
+ * Return: units of 16 bytes.
+ */
+unsigned int mlx5_ib_umr_wqe_ds(const struct mlx5_ib_umr_wqe *wqe)
+{
+	if (wqe->umr.flags & MLX5_UMR_INLINE)
+		return offsetof(struct mlx5_ib_umr_wqe, mtt) / DS_SIZE +
+		       be16_to_cpu(wqe->umr.xlt_octowords);
+	return offsetofend(struct mlx5_ib_umr_wqe, list) / DS_SIZE;
+}
+
+/**
+ * mlx5_ib_umr_fill_ctrl - write the control segment of a request
+ * @wqe: request, otherwise complete
+ * @qpn: number of the queue pair
+ * @index: basic blocks posted before
+ * @fence: MLX5_FENCE_MODE_*, which orders the request after the earlier ones on its key
+ */
+void mlx5_ib_umr_fill_ctrl(struct mlx5_ib_umr_wqe *wqe, u32 qpn, u16 index, u8 fence)
+{
+	wqe->ctrl.opmod_idx_opcode = cpu_to_be32((u32)index << MLX5_WQE_CTRL_WQE_INDEX_SHIFT |
+						 MLX5_OPCODE_UMR);
+	wqe->ctrl.qpn_ds = cpu_to_be32(qpn << MLX5_WQE_CTRL_QPN_SHIFT |
+				       mlx5_ib_umr_wqe_ds(wqe));
+	wqe->ctrl.fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE | fence;
+}
+
+/**
+ * mlx5_ib_umr_restart_ms - pause before the queue pair is restarted after a failure
+ * @failures: earlier failures with no success since
+ *
+ * Return: milliseconds.
+ */
+unsigned int mlx5_ib_umr_restart_ms(unsigned int failures)
+{
+	return min(RESTART_MS << min(failures, 16), MAX_RESTART_MS);
+}

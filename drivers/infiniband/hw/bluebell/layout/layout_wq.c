@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Sizes of the work queues of queue pairs. Pure functions only.
+ */
+
+#include <linux/align.h>
+#include <linux/errno.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+
+#include "layout/caps.h"
+#include "layout/layout_umr.h"
+#include "layout/layout_wq.h"
+#include "layout/refuse.h"
+
+#define DS_SIZE		MLX5_SEND_WQE_DS
+/* qpc.log_rq_stride has three bits. */
+#define LOG_MAX_RQ_STRIDE	(MLX5_IB_LOG_MIN_RQ_STRIDE + 7)
+/* qpc.log_rq_size and log_sq_size have four bits. */
+#define WQ_MAX_LOG_SIZE		15
+
+static_assert(MLX5_SEND_WQE_BB == 1 << MLX5_IB_LOG_WQEBB);
+/* Bytes of a request that opens a region: it carries a block of entries, or says where they are. */
+#define REG_WQE_BYTES	(offsetof(struct mlx5_ib_umr_wqe, mtt) + MLX5_UMR_FLEX_ALIGNMENT)
+
+static_assert(offsetofend(struct mlx5_ib_umr_wqe, list) <= REG_WQE_BYTES);
+static_assert(REG_WQE_BYTES <= MLX5_IB_MAX_WQE_BYTES);
+
+/**
+ * mlx5_ib_max_wqes - largest work queue
+ * @caps: what the device can do
+ *
+ * Return: receive WQEs, or basic blocks of a send queue.
+ */
+u32 mlx5_ib_max_wqes(const struct mlx5_ib_caps *caps)
+{
+	return 1U << min(MLX5_CAP_GEN(caps->mdev, log_max_qp_sz), WQ_MAX_LOG_SIZE);
+}
+
+/* ---- queues of users ------------------------------------------------------------- */
+
+static bool wq_has_wqes(u32 count, const struct mlx5_ib_caps *caps)
+{
+	return is_power_of_2(count) && count <= mlx5_ib_max_wqes(caps);
+}
+
+static int calc_user_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
+			const struct mlx5_ib_caps *caps)
+{
+	u32 max_bytes = MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq);
+	u32 sig = !!(ucmd->flags & MLX5_QP_FLAG_SIGNATURE);
+	const struct ib_qp_cap asked = init->cap;
+	u32 entries;
+
+	init->cap.max_recv_wr = 0;
+	init->cap.max_recv_sge = 0;
+	/* With an SRQ, capacities of a receive queue are ignored; an initiator has none. */
+	if (init->srq || init->qp_type == IB_QPT_XRC_INI)
+		return !ucmd->rq_wqe_count ? 0 :
+		       refuse(-EINVAL, "%u receive WQEs of a QP without them", ucmd->rq_wqe_count);
+	if (!ucmd->rq_wqe_count)
+		return !asked.max_recv_wr ? 0 :
+		       refuse(-EINVAL, "no receive WQEs for %u requests", asked.max_recv_wr);
+
+	if (!wq_has_wqes(ucmd->rq_wqe_count, caps) ||
+	    ucmd->rq_wqe_shift < MLX5_IB_LOG_MIN_RQ_STRIDE ||
+	    ucmd->rq_wqe_shift > LOG_MAX_RQ_STRIDE || 1U << ucmd->rq_wqe_shift > max_bytes)
+		return refuse(-EINVAL, "receive queue of %u WQEs of 2^%u bytes, at most %u of %u",
+			      ucmd->rq_wqe_count, ucmd->rq_wqe_shift, mlx5_ib_max_wqes(caps),
+			      max_bytes);
+
+	entries = (1U << ucmd->rq_wqe_shift) / sizeof(struct mlx5_wqe_data_seg);
+	if (entries <= sig || asked.max_recv_wr > ucmd->rq_wqe_count ||
+	    asked.max_recv_sge > entries - sig)
+		return refuse(-EINVAL, "%u receives of %u segments, the queue has %u of %d",
+			      asked.max_recv_wr, asked.max_recv_sge, ucmd->rq_wqe_count,
+			      (int)(entries - sig));
+	init->cap.max_recv_wr = ucmd->rq_wqe_count;
+	init->cap.max_recv_sge = entries - sig;
+	return 0;
+}
+
+/**
+ * mlx5_ib_calc_user_wq - lay the queues out as the library has done
+ * @init: capacities the user asked for; whether it receives from an SRQ. The receive
+ *	queue's capacities become those that it has.
+ * @ucmd: the library's counts and stride; the stride of no receive queue is 0
+ * @caps: what the device can do
+ *
+ * The receive queue lies at the start of the buffer and the send queue follows
+ * it. With both counts at their field's limit the buffer is 66 MiB, so 31 bits
+ * hold every size.
+ *
+ * Return: bytes of the buffer, or -EINVAL for counts that are no power of two, exceed
+ * the device, hold less than was asked for, or leave the send queue misaligned.
+ */
+int mlx5_ib_calc_user_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_create_qp *ucmd,
+			 const struct mlx5_ib_caps *caps)
+{
+	u32 rq_size;
+	int err;
+
+	err = calc_user_rq(init, ucmd, caps);
+	if (err)
+		return err;
+	/* Each request takes at least one basic block. */
+	if ((ucmd->sq_wqe_count && !wq_has_wqes(ucmd->sq_wqe_count, caps)) ||
+	    init->cap.max_send_wr > ucmd->sq_wqe_count)
+		return refuse(-EINVAL, "%u requests in a send queue of %u blocks, at most %u",
+			      init->cap.max_send_wr, ucmd->sq_wqe_count, mlx5_ib_max_wqes(caps));
+
+	rq_size = ucmd->rq_wqe_count << ucmd->rq_wqe_shift;
+	if (ucmd->sq_wqe_count && !IS_ALIGNED(rq_size, MLX5_SEND_WQE_BB))
+		return refuse(-EINVAL, "send queue behind %u bytes of receive queue", rq_size);
+	return rq_size + ucmd->sq_wqe_count * MLX5_SEND_WQE_BB;
+}
+
+/* ---- queues of kernel consumers --------------------------------------------------- */
+
+/* Bytes of the segments before the data, at most. */
+static u32 wqe_header_bytes(enum ib_qp_type type)
+{
+	u32 bytes = sizeof(struct mlx5_wqe_ctrl_seg);
+
+	switch (type) {
+	case IB_QPT_RC:
+		return bytes + sizeof(struct mlx5_wqe_raddr_seg) +
+		       sizeof(struct mlx5_wqe_masked_atomic_seg);
+	case IB_QPT_UC:
+		return bytes + sizeof(struct mlx5_wqe_raddr_seg);
+	default:
+		return bytes + sizeof(struct mlx5_wqe_datagram_seg);
+	}
+}
+
+/* Bytes of a send WQE that holds what the consumer asks for. */
+static u64 wqe_bytes(const struct ib_qp_init_attr *init)
+{
+	u64 gather = (u64)init->cap.max_send_sge * sizeof(struct mlx5_wqe_data_seg);
+	u64 copied = init->cap.max_inline_data ?
+		ALIGN((u64)init->cap.max_inline_data + sizeof(struct mlx5_wqe_inline_seg),
+		      DS_SIZE) : 0;
+	u64 bytes = wqe_header_bytes(init->qp_type) + max(gather, copied);
+
+	/* Each request may register memory. */
+	if (init->qp_type == IB_QPT_RC)
+		bytes = max_t(u64, bytes, REG_WQE_BYTES);
+	return bytes;
+}
+
+static int calc_sq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
+		   struct mlx5_ib_wq_layout *wq)
+{
+	u32 most = min_t(u32, MLX5_CAP_GEN(caps->mdev, max_wqe_sz_sq),
+			 MLX5_IB_MAX_WQE_DS * DS_SIZE);
+	u32 header = wqe_header_bytes(init->qp_type);
+	u64 asked = wqe_bytes(init), count;
+	u32 blocks, bytes;
+
+	if (!init->cap.max_send_wr) {
+		init->cap.max_send_sge = 0;
+		init->cap.max_inline_data = 0;
+		return 0;
+	}
+	if (asked > most)
+		return refuse(-EINVAL, "send WQE of %llu bytes, at most %u", asked, most);
+	blocks = DIV_ROUND_UP((u32)asked, MLX5_SEND_WQE_BB);
+	count = (u64)init->cap.max_send_wr * blocks;
+	/* First, because roundup_pow_of_two() has no result beyond an unsigned long. */
+	if (count > mlx5_ib_max_wqes(caps))
+		return refuse(-EINVAL, "send queue of %llu blocks, at most %u", count,
+			      mlx5_ib_max_wqes(caps));
+
+	/* What fits in the blocks anyhow may be used. */
+	bytes = min(blocks * MLX5_SEND_WQE_BB, most);
+	wq->sq_count = roundup_pow_of_two(count);
+	wq->max_ds = bytes / DS_SIZE;
+	wq->max_inline = bytes - header - sizeof(struct mlx5_wqe_inline_seg);
+	init->cap.max_send_wr = wq->sq_count / blocks;
+	init->cap.max_send_sge = (bytes - header) / sizeof(struct mlx5_wqe_data_seg);
+	init->cap.max_inline_data = wq->max_inline;
+	return 0;
+}
+
+static int calc_rq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
+		   struct mlx5_ib_wq_layout *wq)
+{
+	u32 max_bytes = MLX5_CAP_GEN(caps->mdev, max_wqe_sz_rq);
+	u32 sges = max(init->cap.max_recv_sge, 1);
+	u32 count, stride;
+	u64 asked;
+
+	if (init->srq || !init->cap.max_recv_wr) {
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+		return 0;
+	}
+	asked = (u64)sges * sizeof(struct mlx5_wqe_data_seg);
+	if (asked > max_bytes || roundup_pow_of_two((u32)asked) > max_bytes)
+		return refuse(-EINVAL, "receive WQE of %llu bytes, at most %u", asked, max_bytes);
+	stride = roundup_pow_of_two((u32)asked);
+	/* The send queue, which follows, starts at a basic block. */
+	count = max_t(u32, init->cap.max_recv_wr, DIV_ROUND_UP(MLX5_SEND_WQE_BB, stride));
+	if (count > mlx5_ib_max_wqes(caps))
+		return refuse(-EINVAL, "receive queue of %u WQEs, at most %u", count,
+			      mlx5_ib_max_wqes(caps));
+	count = roundup_pow_of_two(count);
+
+	wq->rq_count = count;
+	wq->rq_shift = ilog2(stride);
+	init->cap.max_recv_wr = count;
+	init->cap.max_recv_sge = stride / sizeof(struct mlx5_wqe_data_seg);
+	return 0;
+}
+
+/**
+ * mlx5_ib_calc_kernel_wq - lay out the work queues of a queue pair of the kernel
+ * @init: type and capacities that the consumer asks for, which become those it gets
+ * @caps: what the device can do
+ * @wq: the layout
+ *
+ * Return: 0, or -EINVAL for what exceeds the device.
+ */
+int mlx5_ib_calc_kernel_wq(struct ib_qp_init_attr *init, const struct mlx5_ib_caps *caps,
+			   struct mlx5_ib_wq_layout *wq)
+{
+	int err;
+
+	*wq = (struct mlx5_ib_wq_layout){};
+	err = calc_rq(init, caps, wq) ?: calc_sq(init, caps, wq);
+	if (err)
+		return err;
+	wq->bytes = (wq->rq_count << wq->rq_shift) + wq->sq_count * MLX5_SEND_WQE_BB;
+	return 0;
+}

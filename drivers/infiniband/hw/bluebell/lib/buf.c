@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The memory that a queue shares with the device: its buffer and its doorbell record.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <rdma/ib_umem.h>
+
+#include "fw/bluebell.h"
+#include "layout/refuse.h"
+#include "lib/buf.h"
+#include "lib/doorbell.h"
+
+static int buf_find_geometry(struct mlx5_ib_buf *buf, u8 max_offset)
+{
+	unsigned long pgsz;
+
+	/*
+	 * Checked first because ib_umem_find_best_pgoff() keeps only the address bits
+	 * that it is allowed to: with a misaligned start, the page count that
+	 * ib_umem_release() takes off the process's account would be another.
+	 */
+	if (!IS_ALIGNED(buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT))
+		return refuse(-EINVAL, "queue at %#lx, not aligned to %u bytes",
+			      buf->umem->address, MLX5_IB_QUEUE_ALIGNMENT);
+	pgsz = ib_umem_find_best_pgoff(buf->umem, MLX5_IB_QUEUE_PAGE_SIZES,
+				       ~(u64)(MLX5_IB_QUEUE_ALIGNMENT - 1));
+	if (!pgsz)
+		return refuse(-EINVAL, "no page size fits a queue at %#lx", buf->umem->address);
+	return mlx5_ib_quantize_geometry(ib_umem_start_dma_addr(buf->umem), pgsz, max_offset,
+					 &buf->geo);
+}
+
+/**
+ * mlx5_ib_buf_init_user - make pinned memory of a process the buffer of a queue
+ * @buf: zeroed
+ * @umem: the memory, or the ERR_PTR of a pin that failed. The buffer takes it over;
+ *	after an error it is released.
+ * @size: bytes of @umem that the queue has, at most all; the process may have pinned more
+ * @max_offset: largest offset that the queue's context can hold:
+ *	MLX5_IB_MAX_PAGE_OFFSET or MLX5_IB_MAX_WQ_PAGE_OFFSET
+ *
+ * Return: 0; the errno of the failed pin; or -EINVAL for memory that is not
+ * aligned to 64 bytes, or whose offset the context cannot hold.
+ */
+int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t size,
+			  u8 max_offset)
+{
+	int err;
+
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	buf->umem = umem;
+	buf->size = size;
+	err = buf_find_geometry(buf, max_offset);
+	if (err)
+		mlx5_ib_buf_free_user(buf);
+	return err;
+}
+
+/**
+ * mlx5_ib_buf_free_user - unpin the buffer of a queue
+ * @buf: of mlx5_ib_buf_init_user(), or zeroed
+ */
+void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf)
+{
+	ib_umem_release(buf->umem);
+	buf->umem = NULL;
+}
+
+static void buf_read_frags(const struct mlx5_frag_buf *frags, size_t offset, void *dst, size_t len)
+{
+	size_t num;
+
+	for (; len; len -= num, offset += num, dst += num) {
+		num = min(len, PAGE_SIZE - offset_in_page(offset));
+		memcpy(dst, frags->frags[offset >> PAGE_SHIFT].buf + offset_in_page(offset), num);
+	}
+}
+
+/**
+ * mlx5_ib_buf_read - read what has been posted to a queue
+ * @buf: buffer of the queue
+ * @offset: first byte to read
+ * @dst: gets the bytes
+ * @len: number of bytes, all of them in the buffer
+ *
+ * May sleep.
+ *
+ * Return: 0; -EINVAL beyond the end of a process's buffer; -EOPNOTSUPP for a buffer in a dma-buf,
+ * which need not be in memory that the CPU can read.
+ */
+int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, size_t len)
+{
+	if (buf->umem && buf->umem->is_dmabuf)
+		return -EOPNOTSUPP;
+	if (buf->umem)
+		return ib_umem_copy_from(dst, buf->umem, offset, len);
+	buf_read_frags(&buf->frags, offset, dst, len);
+	return 0;
+}
+
+/**
+ * mlx5_ib_queue_mem_map_user - take over the memory that a process gives a queue
+ * @mem: zeroed, but for @mem->uar
+ * @context: of the process
+ * @umem: its buffer, pinned, or the ERR_PTR of a pin that failed; NULL for a queue
+ *	pair without queues. Taken over.
+ * @size: as for mlx5_ib_buf_init_user()
+ * @max_offset: as for mlx5_ib_buf_init_user()
+ * @db_addr: user address of the doorbell record
+ *
+ * After an error, too, the caller calls mlx5_ib_queue_mem_unmap_user(). May sleep.
+ *
+ * Return: 0; as mlx5_ib_buf_init_user(); or as mlx5_ib_db_map_user().
+ */
+int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
+			       struct ib_umem *umem, size_t size, u8 max_offset, u64 db_addr)
+{
+	int err = 0;
+
+	mem->context = context;
+	if (umem)
+		err = mlx5_ib_buf_init_user(&mem->buf, umem, size, max_offset);
+	return err ?: mlx5_ib_db_map_user(context, db_addr, &mem->db);
+}
+
+static void mem_put_uar(struct mlx5_ib_queue_mem *mem)
+{
+	if (mem->uar)
+		rdma_user_mmap_entry_put(&mem->uar->rdma_entry);
+	mem->uar = NULL;
+}
+
+/**
+ * mlx5_ib_queue_mem_unmap_user - unpin the memory that a process gave a queue, and put
+ *	its UAR
+ * @mem: of mlx5_ib_queue_mem_map_user(), no longer used by the device; what it does not
+ *	have is left out
+ *
+ * May sleep.
+ */
+void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem)
+{
+	if (mem->db.u.user_page)
+		mlx5_ib_db_unmap_user(mem->context, &mem->db);
+	mlx5_ib_buf_free_user(&mem->buf);
+	mem_put_uar(mem);
+}
+
+/**
+ * mlx5_ib_queue_mem_leave_context - make memory that stays pinned independent of its context
+ * @mem: of mlx5_ib_queue_mem_map_user(), of a queue that firmware refuses to destroy
+ *
+ * For a context that is about to be freed, none of whose other queues is left. Puts the UAR, on
+ * which nothing rings the queue any more. The memory is unpinned as ever, but with the lock of
+ * struct mlx5_ib_orphans held. May sleep.
+ */
+void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem)
+{
+	if (mem->db.u.user_page)
+		mlx5_ib_db_leave_context(mem->context, &mem->db);
+	mem_put_uar(mem);
+	mem->context = NULL;
+}
+
+/**
+ * mlx5_ib_queue_mem_alloc - allocate memory of the kernel for a queue
+ * @dev: device
+ * @mem: zeroed
+ * @size: bytes of the buffer
+ *
+ * Buffer and doorbell record are zeroed. The buffer lies in pages that are not
+ * contiguous. May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem, int size)
+{
+	struct mlx5_frag_buf *frags = &mem->buf.frags;
+	struct mlx5_core_dev *mdev = dev->mdev;
+	int err;
+
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_queue_mem_alloc, dev, mem, size);
+
+	err = mlx5_frag_buf_alloc_node(mdev, size, frags, mdev->priv.numa_node);
+	if (err)
+		return err;
+	err = mlx5_db_alloc(mdev, &mem->db);
+	if (err) {
+		mlx5_frag_buf_free(mdev, frags);
+		return err;
+	}
+	mem->buf.geo.page_shift = frags->page_shift;
+	return 0;
+}
+
+/**
+ * mlx5_ib_queue_mem_free - free the kernel's memory of a queue
+ * @dev: device
+ * @mem: of mlx5_ib_queue_mem_alloc(); no queue uses it. Zeroed if there is none, because it was
+ *	never allocated or an orphan has it
+ */
+void mlx5_ib_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem)
+{
+	if (!mem->db.db)
+		return;
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_queue_mem_free, dev, mem);
+
+	mlx5_db_free(dev->mdev, &mem->db);
+	mlx5_frag_buf_free(dev->mdev, &mem->buf.frags);
+}

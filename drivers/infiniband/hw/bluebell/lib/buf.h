@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The memory that a queue shares with the device: its buffer and its doorbell
+ * record, both either of a process or of the kernel.
+ */
+
+#ifndef BLUEBELL_BUF_H
+#define BLUEBELL_BUF_H
+
+#include <linux/mlx5/driver.h>
+#include <linux/types.h>
+
+#include "layout/layout_pages.h"
+
+struct ib_umem;
+struct mlx5_ib_dev;
+struct mlx5_ib_ucontext;
+struct mlx5_user_mmap_entry;
+
+/**
+ * struct mlx5_ib_buf - buffer of a queue
+ * @umem: pinned memory of a process; NULL if the buffer is the kernel's, and for
+ *	a queue pair without queues
+ * @size: bytes of @umem that the queue has, from the first one on
+ * @frags: pages of the kernel, if the buffer is the kernel's
+ * @geo: how the queue's context describes the buffer; zeroed without queues
+ */
+struct mlx5_ib_buf {
+	struct ib_umem *umem;
+	size_t size;
+	struct mlx5_frag_buf frags;
+	struct mlx5_ib_buf_geometry geo;
+};
+
+/**
+ * struct mlx5_ib_queue_mem - what a queue shares with the device
+ * @context: whose memory it is; NULL for memory of the kernel, and of a context that has been
+ *	closed while firmware refused to destroy the queue
+ * @uar: UAR object of the process whose doorbells the queue has; NULL if the queue has
+ *	those of a page of the context, or is the kernel's
+ * @buf: the buffer
+ * @db: the doorbell record, in a page of the process (@db.u.user_page) or of the
+ *	kernel (@db.db)
+ *
+ * All of it is unpinned, put or freed after the device has destroyed the queue.
+ */
+struct mlx5_ib_queue_mem {
+	struct mlx5_ib_ucontext *context;
+	struct mlx5_user_mmap_entry *uar;
+	struct mlx5_ib_buf buf;
+	struct mlx5_db db;
+};
+
+int mlx5_ib_buf_init_user(struct mlx5_ib_buf *buf, struct ib_umem *umem, size_t size,
+			  u8 max_offset);
+void mlx5_ib_buf_free_user(struct mlx5_ib_buf *buf);
+int mlx5_ib_buf_read(const struct mlx5_ib_buf *buf, size_t offset, void *dst, size_t len);
+
+int mlx5_ib_queue_mem_map_user(struct mlx5_ib_queue_mem *mem, struct mlx5_ib_ucontext *context,
+			       struct ib_umem *umem, size_t size, u8 max_offset, u64 db_addr);
+void mlx5_ib_queue_mem_unmap_user(struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_queue_mem_leave_context(struct mlx5_ib_queue_mem *mem);
+int mlx5_ib_queue_mem_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem, int size);
+void mlx5_ib_queue_mem_free(struct mlx5_ib_dev *dev, struct mlx5_ib_queue_mem *mem);
+
+#endif /* BLUEBELL_BUF_H */

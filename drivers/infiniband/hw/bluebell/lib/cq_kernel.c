@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues of kernel consumers: polling, arming, and what happens to the
+ * completions of a queue pair that is destroyed or whose device has failed.
+ *
+ * A CQE names its queue pair by number. A queue pair is looked up, and its queues are
+ * advanced, under the lock of the CQ. The owner of the queue pair takes the same lock to
+ * remove its completions, before it frees the queues.
+ */
+
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+
+#include "fw/bluebell.h"
+#include "layout/layout_cqe.h"
+#include "lib/cq_kernel.h"
+#include "lib/rsc.h"
+#include "lib/srq_ring.h"
+#include "lib/wq_kernel.h"
+
+static void kcq_wake_work(struct work_struct *work)
+{
+	struct ib_cq *ibcq = container_of(work, struct mlx5_ib_kcq, wake)->ibcq;
+
+	ibcq->comp_handler(ibcq, ibcq->cq_context);
+}
+
+/**
+ * mlx5_ib_kcq_alloc - allocate what a completion queue needs to be polled
+ * @dev: device
+ * @ibcq: the queue
+ *
+ * The caller allocates the memory of the ring. May sleep.
+ *
+ * Return: the queue, on which nothing completes yet, for mlx5_ib_kcq_free(); or NULL without
+ * memory.
+ */
+struct mlx5_ib_kcq *mlx5_ib_kcq_alloc(struct mlx5_ib_dev *dev, struct ib_cq *ibcq)
+{
+	struct mlx5_ib_kcq *kcq = kzalloc_obj(*kcq);
+
+	if (!kcq)
+		return NULL;
+	kcq->dev = dev;
+	kcq->ibcq = ibcq;
+	spin_lock_init(&kcq->lock);
+	INIT_LIST_HEAD(&kcq->senders);
+	INIT_LIST_HEAD(&kcq->receivers);
+	INIT_WORK(&kcq->wake, kcq_wake_work);
+	return kcq;
+}
+
+/**
+ * mlx5_ib_kcq_free - free what a completion queue needed to be polled
+ * @kcq: of mlx5_ib_kcq_alloc(), on which no queue completes any more; or NULL
+ *
+ * When it returns the consumer is not being called any more. May sleep.
+ */
+void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq)
+{
+	if (!kcq)
+		return;
+	cancel_work_sync(&kcq->wake);
+	kfree(kcq);
+}
+
+/**
+ * mlx5_ib_kcq_close - stop arming a completion queue, and calling its consumer, before the device
+ *	destroys the queue
+ * @kcq: the queue, on which no queue completes any more
+ *
+ * The consumer may go on polling and arming until mlx5_ib_kcq_free(). Only an event of the device
+ * calls the consumer after this function has returned. May sleep.
+ */
+void mlx5_ib_kcq_close(struct mlx5_ib_kcq *kcq)
+{
+	scoped_guard(spinlock_irqsave, &kcq->lock)
+		kcq->closed = true;
+	cancel_work_sync(&kcq->wake);
+}
+
+/* ---- polling --------------------------------------------------------------------------- */
+
+/*
+ * Find the queue pair of a CQE, whose queue completes on this CQ. NULL if there is none: the CQE
+ * may have been written by an earlier queue pair of this number.
+ */
+static struct mlx5_ib_wqs *kcq_find_wqs(struct mlx5_ib_kcq *kcq, u32 qpn,
+					enum mlx5_ib_cqe_kind kind)
+{
+	struct mlx5_ib_wqs *wqs = kcq->last;
+
+	lockdep_assert_held(&kcq->lock);
+	if (!wqs || wqs->qpn != qpn)
+		wqs = xa_load(&kcq->dev->kernel_qps, qpn);
+	if (!wqs || kcq != (kind == MLX5_IB_CQE_SEND ? wqs->send_cq : wqs->recv_cq))
+		return NULL;
+	kcq->last = wqs;
+	return wqs;
+}
+
+/* Consumers expect some errors: of a connection that ends, and of a peer that is gone. */
+static void kcq_log_error(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe,
+			  const struct ib_wc *wc)
+{
+	const struct mlx5_err_cqe *err = (const struct mlx5_err_cqe *)cqe;
+
+	if (wc->status == IB_WC_WR_FLUSH_ERR || wc->status == IB_WC_RETRY_EXC_ERR ||
+	    wc->status == IB_WC_RNR_RETRY_EXC_ERR)
+		return;
+	ibdev_warn_ratelimited(&kcq->dev->ib_dev,
+			       "QP 0x%x: %s request failed: %s (syndrome 0x%x, vendor syndrome 0x%x)\n",
+			       mlx5_ib_cqe_qpn(cqe),
+			       mlx5_ib_cqe_kind(cqe) == MLX5_IB_CQE_SEND ? "send" : "receive",
+			       ib_wc_status_msg(wc->status), err->syndrome, err->vendor_err_synd);
+}
+
+/* If the P_Key has left the table since, an answer with the first one is better than none. */
+static void kcq_find_pkey(struct ib_qp *ibqp, struct ib_wc *wc)
+{
+	u16 pkey = wc->pkey_index;
+
+	if (ib_find_cached_pkey(ibqp->device, to_mdev(ibqp->device)->port.num, pkey,
+				&wc->pkey_index))
+		wc->pkey_index = 0;
+}
+
+/* Returns whether there is something to report. */
+static bool kcq_read_cqe(struct mlx5_ib_kcq *kcq, const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
+{
+	enum mlx5_ib_cqe_kind kind = mlx5_ib_cqe_kind(cqe);
+	enum ib_wr_opcode opcode = IB_WR_SEND;
+	struct mlx5_ib_wqs *wqs;
+
+	if (kind == MLX5_IB_CQE_OTHER)
+		return false;
+	wqs = kcq_find_wqs(kcq, mlx5_ib_cqe_qpn(cqe), kind);
+	/* The owner of the queue pair is about to remove this completion. */
+	if (!wqs)
+		return false;
+	if (kind == MLX5_IB_CQE_SEND)
+		opcode = mlx5_ib_sq_complete(&wqs->sq, be16_to_cpu(cqe->wqe_counter), wc);
+	else if (wqs->srq)
+		wc->wr_id = mlx5_ib_srq_ring_complete(wqs->srq, be16_to_cpu(cqe->wqe_counter));
+	else
+		mlx5_ib_rq_complete(&wqs->rq, wc);
+	wc->qp = wqs->ibqp;
+	if (mlx5_ib_cqe_is_error(cqe)) {
+		mlx5_ib_cqe_read_error(cqe, wc);
+		kcq_log_error(kcq, cqe, wc);
+	} else if (kind == MLX5_IB_CQE_SEND) {
+		mlx5_ib_cqe_read_send(cqe, opcode, wc);
+	} else {
+		mlx5_ib_cqe_read_recv(cqe, wc);
+		if (unlikely(wqs->is_qp1))
+			kcq_find_pkey(wqs->ibqp, wc);
+	}
+	return true;
+}
+
+static int kcq_poll_ring(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
+{
+	struct mlx5_core_cq *mcq = kcq->ring.mcq;
+	u32 before = mcq->cons_index;
+	struct mlx5_cqe64 *cqe;
+	int n = 0;
+
+	while (n < num && (cqe = mlx5_ib_cq_ring_next(&kcq->ring))) {
+		n += kcq_read_cqe(kcq, cqe, &wc[n]);
+		WRITE_ONCE(mcq->cons_index, mcq->cons_index + 1);
+	}
+	if (mcq->cons_index != before)
+		mlx5_cq_set_ci(mcq);
+	return n;
+}
+
+/*
+ * Complete what is posted as flushed. A device that has failed may still write CQEs of the same
+ * requests, so from the first request that is flushed here on nobody reads CQEs any more.
+ */
+static int kcq_flush(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
+{
+	struct mlx5_ib_wqs *wqs;
+	int n = 0;
+
+	list_for_each_entry(wqs, &kcq->senders, send_node)
+		for (; n < num && mlx5_ib_sq_flush(&wqs->sq, &wc[n]); n++)
+			wc[n].qp = wqs->ibqp;
+	list_for_each_entry(wqs, &kcq->receivers, recv_node)
+		for (; n < num && mlx5_ib_rq_flush(&wqs->rq, &wc[n]); n++)
+			wc[n].qp = wqs->ibqp;
+	if (n)
+		kcq->flushed = true;
+	return n;
+}
+
+/*
+ * Whether the consumer of a device that has failed has something to poll: what the device completed
+ * before, for which no event will come any more, or what is posted and left to be flushed.
+ */
+static bool kcq_has_work(struct mlx5_ib_kcq *kcq)
+{
+	struct mlx5_ib_wqs *wqs;
+
+	lockdep_assert_held(&kcq->lock);
+	if (!kcq->flushed && mlx5_ib_cq_ring_next(&kcq->ring))
+		return true;
+	list_for_each_entry(wqs, &kcq->senders, send_node)
+		if (READ_ONCE(wqs->sq.posted) != wqs->sq.done)
+			return true;
+	list_for_each_entry(wqs, &kcq->receivers, recv_node)
+		if (READ_ONCE(wqs->rq.posted) != wqs->rq.done)
+			return true;
+	return false;
+}
+
+/**
+ * mlx5_ib_kcq_poll - take completions from a completion queue
+ * @kcq: the queue
+ * @num: how many at most
+ * @wc: gets the completions
+ *
+ * After the device has failed, this function first reads the CQEs that are there, then completes
+ * all other requests that are posted as flushed. CQEs that the device writes after a request has
+ * been flushed are ignored: the request that such a CQE names is completed, or will be, as flushed.
+ * Any context.
+ *
+ * Return: how many there were.
+ */
+int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc)
+{
+	int n = 0;
+
+	guard(spinlock_irqsave)(&kcq->lock);
+	if (likely(!kcq->flushed))
+		n = kcq_poll_ring(kcq, num, wc);
+	if (n < num && unlikely(READ_ONCE(kcq->dev->failed)))
+		n += kcq_flush(kcq, num - n, wc + n);
+	return n;
+}
+
+/**
+ * mlx5_ib_kcq_arm - have the next completion raise an event
+ * @kcq: the queue
+ * @flags: whether any completion does, or a solicited one or an error; and whether the caller
+ *	wants to know about completions for which there will be no event
+ *
+ * A completion that has been written but not polled raises an event at once, so none is missed
+ * while the device works. When it has failed, its registers may be gone, so the driver does not arm
+ * the queue but calls the consumer if there is something to poll. Nothing happens after
+ * mlx5_ib_kcq_close(). Any context.
+ *
+ * Return: 1 if the caller should poll again because the device has failed; else 0.
+ */
+int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags)
+{
+	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	struct mlx5_core_cq *mcq = kcq->ring.mcq;
+
+	guard(spinlock_irqsave)(&kcq->lock);
+	if (unlikely(kcq->closed))
+		return 0;
+	if (!kcq->notifies) {
+		WRITE_ONCE(kcq->notifies, true);
+		/* Pairs with mlx5_ib_kcq_wake(): it calls the consumer, or we see the failure. */
+		smp_mb();
+	}
+	if (likely(!READ_ONCE(kcq->dev->failed))) {
+		mlx5_cq_arm(mcq, solicited ? MLX5_CQ_DB_REQ_NOT_SOL : MLX5_CQ_DB_REQ_NOT,
+			    kcq->dev->mdev->priv.bfreg.up->map, mcq->cons_index);
+		return 0;
+	}
+	if (!kcq_has_work(kcq))
+		return 0;
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
+		return 1;
+	mlx5_ib_kcq_wake(kcq);
+	return 0;
+}
+
+/* ---- queue pairs ------------------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_kcq_add - let completions find a queue pair
+ * @wqs: its work queues; it has been created at the device
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs)
+{
+	struct mlx5_ib_dev *dev = wqs->send_cq->dev;
+	int err;
+
+	err = xa_err(xa_store_irq(&dev->kernel_qps, wqs->qpn, wqs, GFP_KERNEL));
+	if (err)
+		return err;
+	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
+		list_add_tail(&wqs->send_node, &wqs->send_cq->senders);
+	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock)
+		list_add_tail(&wqs->recv_node, &wqs->recv_cq->receivers);
+	return 0;
+}
+
+/*
+ * Turn the completions of a queue pair that nobody has read into ones of no request. They cannot be
+ * taken out: the device counts them. Others will use the places in a shared receive queue.
+ */
+static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
+{
+	u32 index = kcq->ring.mcq->cons_index;
+	enum mlx5_ib_cqe_kind kind;
+	struct mlx5_cqe64 *cqe;
+
+	for (; (cqe = mlx5_ib_cq_ring_peek(&kcq->ring, index)); index++) {
+		kind = mlx5_ib_cqe_kind(cqe);
+		if (kind == MLX5_IB_CQE_OTHER || mlx5_ib_cqe_qpn(cqe) != wqs->qpn)
+			continue;
+		if (kind == MLX5_IB_CQE_RECV && wqs->srq)
+			mlx5_ib_srq_ring_complete(wqs->srq, be16_to_cpu(cqe->wqe_counter));
+		cqe->op_own = MLX5_CQE_RESIZE_CQ << 4 | (cqe->op_own & MLX5_CQE_OWNER_MASK);
+	}
+}
+
+/**
+ * mlx5_ib_kcq_clean - remove the completions of a queue pair that have not been polled
+ * @wqs: its work queues; the device completes nothing on them any more
+ *
+ * Also after mlx5_ib_kcq_remove(), unless another queue pair has got the number. Any context.
+ */
+void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs)
+{
+	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock)
+		kcq_disown(wqs->send_cq, wqs);
+	if (wqs->recv_cq == wqs->send_cq)
+		return;
+	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock)
+		kcq_disown(wqs->recv_cq, wqs);
+}
+
+/**
+ * mlx5_ib_kcq_reset - empty the work queues of a queue pair that has been reset
+ * @wqs: its work queues, to which nobody posts; the device completes nothing on them any more
+ *
+ * Completions that have not been polled are removed. Takes the lock of the CQ, because a poll of a
+ * device that has failed flushes what is posted: half-way through, it would take what the queue
+ * held before for requests. Any context.
+ */
+void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs)
+{
+	scoped_guard(spinlock_irqsave, &wqs->send_cq->lock) {
+		kcq_disown(wqs->send_cq, wqs);
+		mlx5_ib_sq_reset(&wqs->sq);
+	}
+	scoped_guard(spinlock_irqsave, &wqs->recv_cq->lock) {
+		kcq_disown(wqs->recv_cq, wqs);
+		mlx5_ib_rq_reset(&wqs->rq);
+	}
+	WRITE_ONCE(wqs->in_error, false);
+	WRITE_ONCE(wqs->last_wqe_due, wqs->srq);
+}
+
+/**
+ * mlx5_ib_kcq_remove - let no completion find a queue pair any more
+ * @wqs: its work queues, of mlx5_ib_kcq_add(); the queue pair has its number, so that no other one
+ *	has it, and is in reset unless firmware has refused that
+ *
+ * When it returns nobody uses @wqs. May sleep.
+ */
+void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs)
+{
+	struct mlx5_ib_kcq *send = wqs->send_cq, *recv = wqs->recv_cq;
+
+	mlx5_ib_kcq_clean(wqs);
+	xa_erase_irq(&send->dev->kernel_qps, wqs->qpn);
+	scoped_guard(spinlock_irqsave, &send->lock) {
+		list_del(&wqs->send_node);
+		send->last = NULL;
+	}
+	scoped_guard(spinlock_irqsave, &recv->lock) {
+		list_del(&wqs->recv_node);
+		recv->last = NULL;
+	}
+}
+
+/* ---- failure of the device --------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_kcq_wake - call the consumer of a completion queue of a device that has failed
+ * @kcq: the queue
+ *
+ * The consumer is called in process context, whether or not the queue is armed, unless it never
+ * armed the queue: then it polls by itself. Any context.
+ */
+void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
+{
+	/*
+	 * The caller has posted or failed the device before. Pairs with mlx5_ib_kcq_arm(), which
+	 * looks for both after it has set @notifies.
+	 */
+	smp_mb();
+	if (READ_ONCE(kcq->notifies))
+		queue_work(system_dfl_wq, &kcq->wake);
+}
+
+/* Whether the consumer waits to be told of the last WQE by a device that has failed. */
+static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
+{
+	/* Either the one who fails the device or the one who sets in_error sees both. */
+	smp_mb();
+	return READ_ONCE(wqs->recv_cq->dev->failed) && READ_ONCE(wqs->in_error) &&
+	       READ_ONCE(wqs->last_wqe_due);
+}
+
+/**
+ * mlx5_ib_kcq_report_last_wqe - tell the consumer of a queue pair of a device that has failed that
+ *	the queue pair will take no WQE of its shared receive queue any more
+ * @wqs: the work queues
+ *
+ * Nothing happens as long as the device works, which then tells so itself, or while the consumer
+ * has not taken the queue pair to the error state. Any context.
+ */
+void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs)
+{
+	if (kcq_last_wqe_is_due(wqs))
+		mlx5_ib_rsc_raise(wqs->recv_cq->dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, wqs->qpn);
+}
+
+/**
+ * mlx5_ib_flush_kernel_queues - let kernel consumers poll what a device that has failed will not
+ *	complete
+ * @dev: device
+ *
+ * Consumers whose queue is empty now are called when they post. What is posted to shared receive
+ * queues stays there. Any context.
+ */
+void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_wqs *wqs;
+	unsigned long qpn = 0;
+	bool due;
+
+	WRITE_ONCE(dev->failed, true);
+	do {
+		due = false;
+		scoped_guard(spinlock_irqsave, &dev->kernel_qps.xa_lock) {
+			wqs = xa_find(&dev->kernel_qps, &qpn, ULONG_MAX, XA_PRESENT);
+			if (wqs) {
+				mlx5_ib_kcq_wake(wqs->send_cq);
+				mlx5_ib_kcq_wake(wqs->recv_cq);
+				due = kcq_last_wqe_is_due(wqs);
+			}
+		}
+		/* By number: the queue pair may be gone by now. */
+		if (due)
+			mlx5_ib_rsc_raise(dev, MLX5_EVENT_TYPE_SRQ_LAST_WQE, qpn);
+		qpn++;
+	} while (wqs);
+}

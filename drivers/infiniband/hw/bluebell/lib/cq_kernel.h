@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Completion queues of kernel consumers: polling, arming, and what happens to the
+ * completions of a queue pair that is destroyed or whose device has failed.
+ */
+
+#ifndef BLUEBELL_CQ_KERNEL_H
+#define BLUEBELL_CQ_KERNEL_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "lib/cq_ring.h"
+
+struct mlx5_ib_dev;
+struct mlx5_ib_wqs;
+
+/**
+ * struct mlx5_ib_kcq - completion queue of a kernel consumer
+ * @dev: device
+ * @ibcq: the queue as the RDMA core sees it
+ * @ring: its entries
+ * @lock: guards the consumer index and all below
+ * @senders: struct mlx5_ib_wqs of the queue pairs whose send queues complete here
+ * @receivers: those whose receive queues do
+ * @last: work queues of the last completion, which the next one is probably about; or NULL
+ * @notifies: the consumer has asked to be called; one that only polls must not be
+ * @flushed: the device has failed, and a request has been completed as flushed: CQEs are ignored
+ * @closed: the queue is being destroyed: the device is not rung, nor the consumer called. Written
+ *	under the resize_lock of the CQ, too
+ * @wake: calls the consumer, who waits for completions of a device that has failed
+ */
+struct mlx5_ib_kcq {
+	struct mlx5_ib_dev *dev;
+	struct ib_cq *ibcq;
+	struct mlx5_ib_cq_ring ring;
+	spinlock_t lock; /* consumer index, senders to closed */
+	struct list_head senders;
+	struct list_head receivers;
+	struct mlx5_ib_wqs *last;
+	bool notifies;
+	bool flushed;
+	bool closed;
+	struct work_struct wake;
+};
+
+struct mlx5_ib_kcq *mlx5_ib_kcq_alloc(struct mlx5_ib_dev *dev, struct ib_cq *ibcq);
+void mlx5_ib_kcq_free(struct mlx5_ib_kcq *kcq);
+void mlx5_ib_kcq_close(struct mlx5_ib_kcq *kcq);
+int mlx5_ib_kcq_poll(struct mlx5_ib_kcq *kcq, int num, struct ib_wc *wc);
+int mlx5_ib_kcq_arm(struct mlx5_ib_kcq *kcq, enum ib_cq_notify_flags flags);
+
+int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs);
+void mlx5_ib_kcq_clean(struct mlx5_ib_wqs *wqs);
+void mlx5_ib_kcq_reset(struct mlx5_ib_wqs *wqs);
+void mlx5_ib_kcq_remove(struct mlx5_ib_wqs *wqs);
+void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq);
+void mlx5_ib_kcq_report_last_wqe(struct mlx5_ib_wqs *wqs);
+void mlx5_ib_flush_kernel_queues(struct mlx5_ib_dev *dev);
+
+#endif /* BLUEBELL_CQ_KERNEL_H */

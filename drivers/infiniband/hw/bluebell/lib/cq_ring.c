@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The entries of a completion queue that the kernel reads: the driver's own queues and
+ * those of kernel consumers.
+ */
+
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+
+#include "fw/bluebell.h"
+#include "lib/buf.h"
+#include "lib/cq_ring.h"
+
+#define LOG_CQE_BYTES	6
+static_assert(sizeof(struct mlx5_cqe64) == 1 << LOG_CQE_BYTES);
+
+static struct mlx5_cqe64 *ring_cqe(const struct mlx5_ib_cq_ring *ring, u32 index)
+{
+	/* mlx5_core's function changes nothing. */
+	struct mlx5_frag_buf_ctrl *cqes = (struct mlx5_frag_buf_ctrl *)&ring->cqes;
+
+	return mlx5_frag_buf_get_wqe(cqes, index & cqes->sz_m1);
+}
+
+/**
+ * mlx5_ib_cq_ring_alloc - allocate the memory of a completion queue of the kernel
+ * @dev: device
+ * @ring: its entries, all of which become the device's
+ * @mcq: the queue, zeroed but for its handlers; gets what mlx5_core arms it with
+ * @mem: zeroed; for mlx5_ib_queue_mem_free()
+ * @log_cqes: log2 of the number of entries
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_cq_ring_alloc(struct mlx5_ib_dev *dev, struct mlx5_ib_cq_ring *ring,
+			  struct mlx5_core_cq *mcq, struct mlx5_ib_queue_mem *mem, u8 log_cqes)
+{
+	u32 i;
+	int err;
+
+	err = mlx5_ib_queue_mem_alloc(dev, mem, BIT(log_cqes + LOG_CQE_BYTES));
+	if (err)
+		return err;
+	ring->mcq = mcq;
+	mlx5_init_fbc(mem->buf.frags.frags, LOG_CQE_BYTES, log_cqes, &ring->cqes);
+	for (i = 0; i <= ring->cqes.sz_m1; i++)
+		ring_cqe(ring, i)->op_own = MLX5_CQE_INVALID << 4 | MLX5_CQE_OWNER_MASK;
+	mcq->cqe_sz = sizeof(struct mlx5_cqe64);
+	mcq->set_ci_db = mem->db.db;
+	mcq->arm_db = mem->db.db + 1;
+	return 0;
+}
+
+/**
+ * mlx5_ib_cq_ring_peek - a completion that may not be the next one
+ * @ring: the entries
+ * @index: how many completions come before it
+ *
+ * Any context.
+ *
+ * Return: the CQE, or NULL if the device has not written it.
+ */
+struct mlx5_cqe64 *mlx5_ib_cq_ring_peek(const struct mlx5_ib_cq_ring *ring, u32 index)
+{
+	struct mlx5_cqe64 *cqe = ring_cqe(ring, index);
+	u8 op_own = READ_ONCE(cqe->op_own);
+	bool owner = index >> ring->cqes.log_sz & 1;
+
+	if (op_own >> 4 == MLX5_CQE_INVALID || (op_own & MLX5_CQE_OWNER_MASK) != owner)
+		return NULL;
+	/* The rest of the CQE is valid once its owner bit is ours. */
+	dma_rmb();
+	return cqe;
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device memory of users (MEMIC): allocations in the device's window of BAR 0. A
+ * freed allocation is kept for a moment, for a user who asks for the same size,
+ * before it is deallocated. Because users pass allocations on to each other, the
+ * commands are sent for the driver itself.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/io.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_dm.h"
+#include "lib/dm_pool.h"
+
+/* Short, because other functions of the device may need the memory. */
+#define RETURN_DELAY	(HZ / 10)
+#define RETRY_DELAY	HZ
+
+/* ---- deallocation --------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_drop_memic_op - deallocate the address of an operation
+ * @mem: allocation
+ * @op: number of the operation
+ *
+ * An address that firmware refuses to deallocate is tried again before @mem is
+ * deallocated. May sleep.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op)
+{
+	int err = mlx5_fw_modify_memic(mem->dev, MLX5_IB_KERNEL_UID,
+				       MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC, mem->addr, op, NULL);
+
+	/* A lost device has lost its operations, too. */
+	if (err && err != -ENOLINK) {
+		set_bit(op, &mem->stale_ops);
+		return err;
+	}
+	clear_bit(op, &mem->stale_ops);
+	return 0;
+}
+
+static int dm_pool_dealloc(struct mlx5_ib_memic *mem)
+{
+	unsigned long op;
+	int err;
+
+	for_each_set_bit(op, &mem->stale_ops, MLX5_IB_DM_MAX_OPS) {
+		err = mlx5_ib_drop_memic_op(mem, op);
+		if (err)
+			return err;
+	}
+	err = mlx5_fw_dealloc_memic(mem->dev, MLX5_IB_KERNEL_UID, mem->addr, mem->size);
+	if (err)
+		return err;
+	list_del(&mem->spare);
+	kfree(mem);
+	return 0;
+}
+
+/*
+ * Deallocate the spare allocations in a range of pages. Returns -EAGAIN if firmware
+ * refused one of them.
+ */
+static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
+			       unsigned long num_pages)
+{
+	struct mlx5_ib_memic *mem, *next;
+	int err = 0;
+
+	lockdep_assert_held(&pool->lock);
+	list_for_each_entry_safe(mem, next, &pool->spare, spare)
+		if (mem->page < page + num_pages && page < mem->page + mem->num_pages &&
+		    dm_pool_dealloc(mem))
+			err = -EAGAIN;
+	return err;
+}
+
+/**
+ * mlx5_ib_return_spare_memic - deallocate the spare allocations
+ * @pool: the device's memory
+ *
+ * What firmware refuses to deallocate stays spare, and is tried again later.
+ * DEALLOC_MEMIC (struct mlx5_ifc_dealloc_memic_in_bits). May sleep.
+ */
+void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool)
+{
+	guard(mutex)(&pool->lock);
+	if (dm_pool_clear_range(pool, 0, ULONG_MAX))
+		queue_delayed_work(system_dfl_wq, &pool->return_spare, RETRY_DELAY);
+}
+
+static void dm_pool_dealloc_work(struct work_struct *work)
+{
+	mlx5_ib_return_spare_memic(container_of(to_delayed_work(work), struct mlx5_ib_dm_pool,
+						return_spare));
+}
+
+static void dm_pool_add_spare(struct kref *refs)
+{
+	struct mlx5_ib_memic *mem = container_of(refs, struct mlx5_ib_memic, refs);
+	struct mlx5_ib_dm_pool *pool = mem->dev->dm;
+
+	guard(mutex)(&pool->lock);
+	bitmap_clear(pool->used, mem->page, mem->num_pages);
+	list_add_tail(&mem->spare, &pool->spare);
+	queue_delayed_work(system_dfl_wq, &pool->return_spare, RETURN_DELAY);
+}
+
+/**
+ * mlx5_ib_put_memic - put a reference to an allocation
+ * @mem: allocation; the last reference makes it a spare one
+ *
+ * May sleep.
+ */
+void mlx5_ib_put_memic(struct mlx5_ib_memic *mem)
+{
+	kref_put(&mem->refs, dm_pool_add_spare);
+}
+
+/* ---- allocation ----------------------------------------------------------------- */
+
+static struct mlx5_ib_memic *dm_pool_take_spare(struct mlx5_ib_dm_pool *pool, unsigned long page,
+						u32 size, u32 log_align)
+{
+	struct mlx5_ib_memic *mem;
+
+	lockdep_assert_held(&pool->lock);
+	list_for_each_entry(mem, &pool->spare, spare) {
+		if (mem->page != page || mem->size != size || mem->stale_ops ||
+		    mem->addr & (BIT_ULL(log_align) - 1))
+			continue;
+		list_del(&mem->spare);
+		return mem;
+	}
+	return NULL;
+}
+
+/* Use a spare allocation at the page if one fits, otherwise allocate one there. */
+static struct mlx5_ib_memic *dm_pool_alloc_at(struct mlx5_ib_dm_pool *pool, unsigned long page,
+					      u32 size, u32 log_align)
+{
+	struct mlx5_ib_memic *spare = dm_pool_take_spare(pool, page, size, log_align);
+	u64 start = MLX5_CAP64_DEV_MEM(pool->dev->mdev, memic_bar_start_addr) + page * PAGE_SIZE;
+	int err;
+
+	if (spare)
+		return spare;
+
+	struct mlx5_ib_memic *mem __free(kfree) = kzalloc_obj(*mem, GFP_KERNEL_ACCOUNT);
+
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	mem->dev = pool->dev;
+	mem->size = size;
+	mem->page = page;
+	mem->num_pages = DIV_ROUND_UP(size, PAGE_SIZE);
+	err = dm_pool_clear_range(pool, page, mem->num_pages);
+	if (!err)
+		err = mlx5_fw_alloc_memic(pool->dev, MLX5_IB_KERNEL_UID, start,
+					  mem->num_pages * PAGE_SIZE, size, log_align,
+					  &mem->addr);
+	return err ? ERR_PTR(err) : no_free_ptr(mem);
+}
+
+/*
+ * Try the free ranges of whole pages one after the other, until firmware finds room in
+ * one: other functions may use parts of the window, which the driver does not know.
+ */
+static struct mlx5_ib_memic *dm_pool_find_and_alloc(struct mlx5_ib_dm_pool *pool, u32 length,
+						    u32 log_align)
+{
+	const struct mlx5_ib_caps *caps = &pool->dev->caps;
+	u32 size = mlx5_ib_dm_alloc_size(length, caps);
+	struct mlx5_ib_memic *mem;
+	unsigned long page = 0;
+
+	lockdep_assert_held(&pool->lock);
+	for (;; page++) {
+		page = mlx5_ib_dm_find_pages(pool->used, caps, PAGE_SHIFT, page, size, log_align);
+		if (page >= MLX5_CAP_DEV_MEM(caps->mdev, memic_bar_size) >> PAGE_SHIFT)
+			return ERR_PTR(-ENOMEM);
+		mem = dm_pool_alloc_at(pool, page, size, log_align);
+		if (PTR_ERR(mem) != -EAGAIN)
+			break;
+	}
+	if (!IS_ERR(mem))
+		bitmap_set(pool->used, page, mem->num_pages);
+	return mem;
+}
+
+/* Firmware limits the number of allocations, and spare ones count. */
+static struct mlx5_ib_memic *dm_pool_alloc(struct mlx5_ib_dm_pool *pool, u32 length, u32 log_align)
+{
+	struct mlx5_ib_memic *mem;
+
+	guard(mutex)(&pool->lock);
+	mem = dm_pool_find_and_alloc(pool, length, log_align);
+	if (mem != ERR_PTR(-ENOMEM) || list_empty(&pool->spare))
+		return mem;
+	dm_pool_clear_range(pool, 0, ULONG_MAX);
+	return dm_pool_find_and_alloc(pool, length, log_align);
+}
+
+/**
+ * mlx5_ib_alloc_memic - allocate device memory
+ * @pool: the device's memory
+ * @length: bytes
+ * @log_align: log2 of the alignment of its address
+ *
+ * The pages of the allocation are zeroed as a whole. ALLOC_MEMIC (struct
+ * mlx5_ifc_alloc_memic_in_bits), unless a spare allocation fits. May sleep.
+ *
+ * Return: the allocation, with one reference, or an ERR_PTR: -ENOMEM if there are
+ * not enough contiguous free pages; or the errno of a firmware refusal.
+ */
+struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length,
+					  u32 log_align)
+{
+	struct mlx5_ib_memic *mem;
+	unsigned long page;
+
+	mem = dm_pool_alloc(pool, length, log_align);
+	if (IS_ERR(mem))
+		return mem;
+	kref_init(&mem->refs);
+	/* All that a mapping shows, in words: memset_io() may write single bytes. */
+	for (page = mem->page; page < mem->page + mem->num_pages; page++)
+		__iowrite64_copy(pool->map + page * PAGE_SIZE, page_address(ZERO_PAGE(0)),
+				 PAGE_SIZE / sizeof(u64));
+	/* Zeros in a write-combining buffer must not follow what the user writes. */
+	wmb();
+	return mem;
+}
+
+/* ---- setting up ------------------------------------------------------------------ */
+
+/**
+ * mlx5_ib_drop_spare_memic - deallocate the spare allocations for good
+ * @pool: the device's memory; no context is left
+ *
+ * What firmware refuses to deallocate even now stays allocated, and is logged. May
+ * sleep.
+ */
+void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
+{
+	struct mlx5_ib_memic *mem, *next;
+
+	disable_delayed_work_sync(&pool->return_spare);
+	mlx5_ib_return_spare_memic(pool);
+	list_for_each_entry_safe(mem, next, &pool->spare, spare) {
+		ibdev_warn(&pool->dev->ib_dev,
+			   "cannot free %u bytes of device memory at 0x%llx; they stay allocated until the device is reset\n",
+			   mem->size, mem->addr);
+		list_del(&mem->spare);
+		kfree(mem);
+	}
+}
+
+static void dm_pool_free(struct mlx5_ib_dm_pool *pool)
+{
+	if (!pool)
+		return;
+	mlx5_ib_drop_spare_memic(pool);
+	if (pool->map)
+		iounmap(pool->map);
+	bitmap_free(pool->used);
+	mutex_destroy(&pool->lock);
+	kfree(pool);
+}
+
+DEFINE_FREE(dm_pool, struct mlx5_ib_dm_pool *, dm_pool_free(_T))
+
+static int dm_pool_init(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+	u64 start = MLX5_CAP64_DEV_MEM(mdev, memic_bar_start_addr);
+	u32 size = MLX5_CAP_DEV_MEM(mdev, memic_bar_size);
+
+	lockdep_assert_held(&dev->first_use);
+	struct mlx5_ib_dm_pool *pool __free(dm_pool) = kzalloc_obj(*pool);
+
+	if (!pool)
+		return -ENOMEM;
+	pool->dev = dev;
+	mutex_init(&pool->lock);
+	INIT_LIST_HEAD(&pool->spare);
+	INIT_DELAYED_WORK(&pool->return_spare, dm_pool_dealloc_work);
+	pool->used = bitmap_zalloc(size >> PAGE_SHIFT, GFP_KERNEL);
+	pool->map = ioremap_wc(mdev->bar_addr + start, size);
+	if (!pool->used || !pool->map)
+		return -ENOMEM;
+	/* Pairs with mlx5_ib_use_dm(). */
+	smp_store_release(&dev->dm, no_free_ptr(pool));
+	return 0;
+}
+
+/**
+ * mlx5_ib_use_dm - set up the pool of the device's memory, unless that has been done
+ * @dev: device; it has memory for users
+ *
+ * To be called before memory is allocated: the pool maps all of the device's memory. It stays until
+ * the device is removed. May sleep; takes first_use.
+ *
+ * Return: 0; -ENOMEM, and then the next caller tries again; or -EINTR if the task is being killed.
+ */
+int mlx5_ib_use_dm(struct mlx5_ib_dev *dev)
+{
+	int err;
+
+	/* Pairs with dm_pool_init(). */
+	if (smp_load_acquire(&dev->dm))
+		return 0;
+	ACQUIRE(mutex_kill, lock)(&dev->first_use);
+	err = ACQUIRE_ERR(mutex_kill, &lock);
+	return err || dev->dm ? err : dm_pool_init(dev);
+}
+
+/**
+ * mlx5_ib_cleanup_dm - free the pool of the device's memory, if there is one
+ * @dev: device; no context is left
+ */
+void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev)
+{
+	dm_pool_free(dev->dm);
+	dev->dm = NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Completion queues of the driver itself, for its UMR queue pair and for what it
+ * adds to XRC queue pairs.
+ */
+
+#ifndef BLUEBELL_INTERNAL_CQ_H
+#define BLUEBELL_INTERNAL_CQ_H
+
+#include <linux/mlx5/cq.h>
+#include <linux/types.h>
+
+#include "lib/buf.h"
+#include "lib/cq_ring.h"
+
+struct mlx5_ib_dev;
+
+/**
+ * struct mlx5_ib_internal_cq - completion queue of the driver, with its PD
+ * @dev: device
+ * @mcq: what mlx5_core dispatches events by. Its consumer index is the owner's to
+ *	guard.
+ * @mem: buffer and doorbell record
+ * @ring: finds the CQEs in the buffer
+ * @pdn: protection domain for the queues that complete here
+ */
+struct mlx5_ib_internal_cq {
+	struct mlx5_ib_dev *dev;
+	struct mlx5_core_cq mcq;
+	struct mlx5_ib_queue_mem mem;
+	struct mlx5_ib_cq_ring ring;
+	u32 pdn;
+};
+
+int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_cq *cq,
+			       u8 log_cqes);
+void mlx5_ib_internal_cq_destroy(struct mlx5_ib_internal_cq *cq);
+
+#endif /* BLUEBELL_INTERNAL_CQ_H */

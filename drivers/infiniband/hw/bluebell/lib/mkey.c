@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory keys of regions and windows. A key comes from the pool, where UMR fills it, or
+ * from firmware; it goes back to the pool when UMR has revoked it, or firmware destroys it.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+
+#include "fw/bluebell.h"
+#include "layout/layout_mkey.h"
+#include "layout/refuse.h"
+#include "lib/mkey.h"
+#include "lib/mkey_pool.h"
+#include "lib/umr.h"
+#include "lib/umr_qp.h"
+
+/*
+ * A longer list of pages is written by UMR even into a new key: firmware reads the list of
+ * CREATE_MKEY by the half-kilobyte.
+ */
+#define MAX_SHORT_LIST_MTTS	512
+
+/**
+ * mlx5_ib_mkey_create - create a key as a command says
+ * @dev: device
+ * @mkey: the key, zeroed
+ * @uid: user id
+ * @in: struct mlx5_ifc_create_mkey_in_bits, complete but for the variant of the key
+ * @inlen: bytes of @in
+ *
+ * For keys that only firmware can create and destroy. May sleep.
+ *
+ * Return: 0; -ENOMEM; or the errno of a firmware refusal.
+ */
+int mlx5_ib_mkey_create(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u16 uid, void *in,
+			size_t inlen)
+{
+	mkey->class = MLX5_IB_CLASS_FIRMWARE;
+	mkey->uid = uid;
+	return mlx5_ib_mkey_table_create(dev, uid, in, inlen, &mkey->key);
+}
+
+/* Create a key whose entries are part of the command. */
+static int mkey_create_with_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+				 struct ib_umem *umem, const struct mlx5_ib_mkc_attr *attr)
+{
+	size_t inlen = mlx5_ib_create_mkey_inlen(attr->nmtts);
+	int err;
+
+	if (attr->nmtts > (umem ? MLX5_IB_MAX_COMMAND_MTTS : MLX5_IB_UMR_MAX_CLEAR))
+		return -ENOMEM;
+	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL_ACCOUNT);
+
+	if (!in)
+		return -ENOMEM;
+	mlx5_ib_fill_create_mkey(in, attr, &dev->caps);
+	/* Without pages all entries stay zero, so the device has to look at their access bits. */
+	if (umem)
+		mlx5_ib_populate_pas(umem, 1UL << attr->page_shift,
+				     MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
+	else
+		MLX5_SET(create_mkey_in, in, pg_access, 1);
+	err = mlx5_ib_mkey_table_create(dev, mkey->uid, in, inlen, &mkey->key);
+	/* The command is longer than the firmware allows. */
+	return err == -ENOMSG ? -ENOMEM : err;
+}
+
+static u32 key_of_variant(u32 key, u8 variant)
+{
+	return (key & ~0xffU) | variant;
+}
+
+/* Have UMR free a key that firmware refuses to destroy. The variant of the key is not known. */
+static int mkey_free_again(struct mlx5_ib_dev *dev, u32 key, u8 variant)
+{
+	mlx5_ib_umr_await(dev);
+	if (!mlx5_ib_umr_revoke(dev, key))
+		return 0;
+	mlx5_ib_umr_await(dev);
+	return mlx5_ib_umr_revoke(dev, key_of_variant(key, variant));
+}
+
+/*
+ * UMR has failed to fill a free key, so the state of the key is unknown: destroy the key. Returns
+ * -ENOTRECOVERABLE if the device may reach the memory for good.
+ */
+static int mkey_undo_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u8 variant)
+{
+	int err = mlx5_ib_mkey_table_destroy(dev, mkey->uid, mkey->key);
+
+	if (!err)
+		return 0;
+	if (!mkey_free_again(dev, mkey->key, variant)) {
+		mlx5_ib_mkey_table_leak(dev, mkey->key, err);
+		return 0;
+	}
+	ibdev_err(&dev->ib_dev,
+		  "cannot destroy mkey 0x%x (%d): the device may reach memory, which stays pinned for that reason; reset the device\n",
+		  mkey->key, err);
+	return -ENOTRECOVERABLE;
+}
+
+/* Have UMR fill a free key. */
+static int mkey_fill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, struct ib_umem *umem,
+		     struct mlx5_ib_mkc_attr *attr)
+{
+	int err;
+
+	attr->variant = atomic_inc_return(&dev->mkey_variant);
+	err = umem ? mlx5_ib_umr_reg(dev, umem, attr, mkey->key) :
+		     mlx5_ib_umr_reg_empty(dev, attr, mkey->key);
+	if (err)
+		err = mkey_undo_fill(dev, mkey, attr->variant) ?: err;
+	else
+		mkey->key = key_of_variant(mkey->key, attr->variant);
+	return err;
+}
+
+/* Take a key of the class out of the pool, or for a long list have firmware create one to fill. */
+static int mkey_create_any(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			   struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
+{
+	u32 short_list = umem ? MAX_SHORT_LIST_MTTS : MLX5_IB_UMR_MAX_CLEAR;
+	bool have = mkey->class >= 0 && mlx5_ib_mkey_pool_alloc(dev, mkey->class, &mkey->key);
+	int err;
+
+	if (!have && attr->room && attr->nmtts > short_list) {
+		err = mlx5_ib_mkey_pool_create(dev, attr->room, attr->access, &mkey->key);
+		if (err)
+			return err;
+		have = true;
+	}
+	err = have ? mkey_fill(dev, mkey, umem, attr) : -EAGAIN;
+	/* A task that is being killed does not wait for a long command either. */
+	if (!err || err == -EINTR || err == -ENOTRECOVERABLE)
+		return err;
+	return mkey_create_with_mtts(dev, mkey, umem, attr);
+}
+
+/**
+ * mlx5_ib_mkey_create_mtts - create a key over pages
+ * @dev: device
+ * @mkey: the key, zeroed
+ * @umem: the memory, pinned and mapped; NULL if none of the pages is present, for which
+ *	mlx5_ib_init_umr_clear() is needed
+ * @attr: access, domain, first address, length, page size and number of entries; these are
+ *	whole units of MLX5_UMR_FLEX_ALIGNMENT without @umem. The room and the variant are
+ *	written to it
+ *
+ * A key of the pool that UMR fills; or CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits.
+ * May sleep; the caller may hold the reservation lock of a dma-buf.
+ *
+ * Return: 0; -ENOMEM, also for a list that is too long; -EINTR if the task is being killed;
+ * -ENOTRECOVERABLE if the device may reach the memory for good, so that the memory has to stay
+ * pinned; or the errno of a firmware refusal.
+ */
+int mlx5_ib_mkey_create_mtts(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			     struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
+{
+	int err;
+
+	mkey->class = mlx5_ib_mkey_pool_choose_class(dev, attr->nmtts, attr->access);
+	if (mkey->class >= 0)
+		attr->room = mlx5_ib_mkey_pool_class_mtts(mkey->class);
+	else if (mkey->class == MLX5_IB_CLASS_LONG)
+		attr->room = attr->nmtts;
+	err = mkey_create_any(dev, mkey, umem, attr);
+	if (err)
+		mlx5_ib_mkey_pool_forget(dev, mkey->class);
+	return err;
+}
+
+/**
+ * mlx5_ib_mkey_create_pinned - create a key over memory that is pinned and mapped
+ * @dev: device
+ * @mkey: the key, zeroed
+ * @umem: the memory
+ * @attr: access, domain, first address and length; the rest, with the largest page size that
+ *	fits, is written to it
+ *
+ * Return: -EINVAL for memory that no page size fits; else as mlx5_ib_mkey_create_mtts().
+ */
+int mlx5_ib_mkey_create_pinned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			       struct ib_umem *umem, struct mlx5_ib_mkc_attr *attr)
+{
+	unsigned long pgsz = ib_umem_find_best_pgsz(umem, mlx5_ib_mkey_page_sizes(&dev->caps),
+						    attr->iova);
+	size_t nmtts;
+
+	if (!pgsz)
+		return refuse(-EINVAL, "no page size fits memory at %#lx and region at %#llx",
+			      umem->address, attr->iova);
+	nmtts = ib_umem_num_dma_blocks(umem, pgsz);
+	if (nmtts > MLX5_IB_MAX_MTTS)
+		return refuse(-ENOMEM, "region of %zu pages, at most %lu", nmtts, MLX5_IB_MAX_MTTS);
+	attr->page_shift = ilog2(pgsz);
+	attr->nmtts = nmtts;
+	return mlx5_ib_mkey_create_mtts(dev, mkey, umem, attr);
+}
+
+/**
+ * mlx5_ib_mkey_change - change the rights and the protection domain of a key
+ * @dev: device
+ * @mkey: the key, which keeps its number
+ * @old_access: enum ib_access_flags that it has
+ * @access: enum ib_access_flags that it gets
+ * @pdn: number of the domain
+ *
+ * May sleep. With the lock held, if there is one, under which the key can be revoked.
+ *
+ * Return: 0; -EOPNOTSUPP if UMR cannot make the change: another key has to take the place of
+ * @mkey; -EIO if @mkey has been revoked or destroyed; or the errno of a failed UMR.
+ */
+int mlx5_ib_mkey_change(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, u32 old_access,
+			u32 access, u32 pdn)
+{
+	/* A key of the pool may not have windows, see mlx5_ib_mkey_pool_choose_class(). */
+	if (mkey->class == MLX5_IB_CLASS_FIRMWARE || access & ~old_access & IB_ACCESS_MW_BIND ||
+	    mlx5_ib_mkey_pool_family(access, &dev->caps) !=
+	    mlx5_ib_mkey_pool_family(old_access, &dev->caps))
+		return -EOPNOTSUPP;
+	/* A revoked key is in the domain of free keys and stays there. */
+	if (mkey->revoked || mkey->destroyed)
+		return -EIO;
+	return mlx5_ib_umr_change(dev, mkey->key, access, pdn);
+}
+
+/**
+ * mlx5_ib_mkey_umr_revoke - have UMR free a key, so that the device reaches nothing through it
+ * @dev: device
+ * @mkey: the key; it keeps its number until mlx5_ib_mkey_destroy(), so that it cannot become
+ *	another region's while users still have it
+ *
+ * Windows that are bound to the key reach nothing either. Allocates nothing, and may be called
+ * while memory is being reclaimed. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP if only firmware can free the key; or the errno of a failed UMR.
+ */
+int mlx5_ib_mkey_umr_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	int err;
+
+	if (mkey->revoked)
+		return 0;
+	if (mkey->class == MLX5_IB_CLASS_FIRMWARE)
+		return -EOPNOTSUPP;
+	err = mlx5_ib_umr_revoke(dev, mkey->key);
+	mkey->revoked = !err;
+	return err;
+}
+
+static int mkey_destroy_by_firmware(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	int err = mlx5_ib_mkey_table_destroy(dev, mkey->uid, mkey->key);
+
+	if (err)
+		return err;
+	mkey->destroyed = true;
+	mlx5_ib_mkey_pool_forget(dev, mkey->class);
+	return 0;
+}
+
+/**
+ * mlx5_ib_mkey_kill - destroy a key over pages that are being invalidated
+ * @dev: device
+ * @mkey: the key, not destroyed yet
+ *
+ * For when UMR has failed, so that the translations are still valid: accesses through a key
+ * that does not exist fail. May sleep. May be called while memory is being reclaimed, and with
+ * locks held that are taken there, so the command must not reclaim memory itself. Its memory,
+ * less than a page, comes from the reserves, which is what memalloc_noreclaim_save() is for: the
+ * pages of the key can be freed only afterwards, and a key is killed once.
+ *
+ * @mkey->destroyed says whether firmware did it. If not, the log says so.
+ */
+void mlx5_ib_mkey_kill(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	unsigned int flags = memalloc_noreclaim_save();
+	int err = mkey_destroy_by_firmware(dev, mkey);
+
+	memalloc_noreclaim_restore(flags);
+	if (err)
+		ibdev_err(&dev->ib_dev,
+			  "cannot destroy mkey 0x%x (%d): the device still reaches memory that was taken back; reset the device\n",
+			  mkey->key, err);
+}
+
+/**
+ * mlx5_ib_mkey_revoke - let the device reach nothing through a key
+ * @dev: device
+ * @mkey: the key, not destroyed yet
+ *
+ * By UMR if possible, so that the key keeps its number; otherwise as mlx5_ib_mkey_kill().
+ */
+void mlx5_ib_mkey_revoke(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	if (mlx5_ib_mkey_umr_revoke(dev, mkey))
+		mlx5_ib_mkey_kill(dev, mkey);
+}
+
+/* Give the key to the pool, or have firmware destroy it. */
+static int mkey_release(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	if (mkey->destroyed)
+		return 0;
+	if (mkey->class < 0 || mlx5_ib_mkey_umr_revoke(dev, mkey))
+		return mkey_destroy_by_firmware(dev, mkey);
+	mkey->destroyed = true;
+	mlx5_ib_mkey_pool_free(dev, mkey->class, mkey->key);
+	return 0;
+}
+
+/**
+ * mlx5_ib_mkey_destroy - have no key any more
+ * @dev: device
+ * @mkey: the key; nothing is done if it has been destroyed
+ *
+ * When this function returns 0 the device reaches nothing through the key. Waits for those who
+ * have looked the key up, see mlx5_ib_mkey_retire(). May sleep; not where memory is reclaimed.
+ *
+ * Return: 0, or the errno of a firmware that refuses; then the key is as it was.
+ */
+int mlx5_ib_mkey_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	enum mlx5_ib_mkey_type type = mkey->type;
+	int err;
+
+	mlx5_ib_mkey_retire(dev, mkey);
+	err = mkey_release(dev, mkey);
+	if (err)
+		WRITE_ONCE(dev->kept, true);
+	if (err && type != MLX5_IB_MKEY_PRIVATE)
+		mlx5_ib_mkey_publish(dev, mkey, type);
+	return err;
+}
+
+/**
+ * mlx5_ib_mkey_abandon - give up a key that firmware refuses to destroy
+ * @dev: device
+ * @mkey: the key, not published, which leads to no memory; its owner can be freed
+ * @err: errno of mlx5_ib_mkey_destroy()
+ *
+ * For owners that no caller would try to destroy once more. Any context that can take a
+ * spinlock, except interrupts.
+ */
+void mlx5_ib_mkey_abandon(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey, int err)
+{
+	mlx5_ib_mkey_table_leak(dev, mkey->key, err);
+	mkey->destroyed = true;
+	mlx5_ib_mkey_pool_forget(dev, mkey->class);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Many memory keys that are destroyed together: UMR requests that revoke keys for the pool, and
+ * commands that destroy keys which the pool has no use for, are in flight at the same time.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw_batch.h"
+#include "lib/mkey.h"
+#include "lib/mkey_pool.h"
+#include "lib/umr.h"
+#include "lib/umr_qp.h"
+
+/* Requests of a batch that are posted at most: half of those for which the queue pair has room. */
+#define BATCH_REQUESTS	32
+
+/**
+ * struct mlx5_ib_mkey_batch - keys that are being destroyed
+ * @dev: device
+ * @commands: the commands
+ * @num_posted: number of requests in flight
+ * @posted: the requests, and the keys that they revoke
+ */
+struct mlx5_ib_mkey_batch {
+	struct mlx5_ib_dev *dev;
+	struct mlx5_ib_fw_batch *commands;
+	unsigned int num_posted;
+	struct {
+		struct mlx5_ib_mkey *mkey;
+		struct mlx5_ib_umr_request req;
+	} posted[BATCH_REQUESTS];
+};
+
+/**
+ * mlx5_ib_mkey_batch_alloc - begin a batch
+ * @dev: device
+ * @commands: takes the commands
+ *
+ * May sleep.
+ *
+ * Return: the batch, for kfree() after mlx5_ib_mkey_batch_wait(); NULL without memory.
+ */
+struct mlx5_ib_mkey_batch *mlx5_ib_mkey_batch_alloc(struct mlx5_ib_dev *dev,
+						    struct mlx5_ib_fw_batch *commands)
+{
+	struct mlx5_ib_mkey_batch *batch = kzalloc_obj(*batch);
+
+	if (!batch)
+		return NULL;
+	batch->dev = dev;
+	batch->commands = commands;
+	return batch;
+}
+
+static void mkey_batch_destroyed(struct mlx5_ib_dev *dev, void *object, int err)
+{
+	struct mlx5_ib_mkey *mkey = object;
+
+	mlx5_ib_mkey_table_unmark(dev, mkey->key, err);
+	if (err)
+		return;
+	mkey->destroyed = true;
+	mlx5_ib_mkey_pool_forget(dev, mkey->class);
+}
+
+static void mkey_batch_send(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
+{
+	mlx5_ib_mkey_table_mark(batch->dev, mkey->key);
+	mlx5_ib_fw_batch_destroy(batch->commands, mkey->uid, MLX5_CMD_OP_DESTROY_MKEY,
+				 mlx5_mkey_to_idx(mkey->key), mkey_batch_destroyed, mkey);
+}
+
+/* UMR has revoked a key. */
+static void mkey_batch_give_to_pool(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
+{
+	mkey->revoked = true;
+	if (mlx5_ib_mkey_pool_keep(batch->dev, mkey->class, mkey->key))
+		mkey->destroyed = true;
+	else
+		mkey_batch_send(batch, mkey);
+}
+
+/* After the first request that has failed all others fail at once. */
+static void mkey_batch_wait_posted(struct mlx5_ib_mkey_batch *batch)
+{
+	unsigned int i;
+
+	for (i = 0; i < batch->num_posted; i++)
+		if (!mlx5_ib_umr_wait(batch->dev, &batch->posted[i].req))
+			mkey_batch_give_to_pool(batch, batch->posted[i].mkey);
+	batch->num_posted = 0;
+}
+
+static void mkey_batch_post(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
+{
+	unsigned int i = batch->num_posted;
+
+	if (mlx5_ib_umr_post_revoke(batch->dev, mkey->key, &batch->posted[i].req))
+		return;
+	batch->posted[i].mkey = mkey;
+	batch->num_posted++;
+	if (batch->num_posted == BATCH_REQUESTS)
+		mkey_batch_wait_posted(batch);
+}
+
+/**
+ * mlx5_ib_mkey_destroy_early - have a key destroyed whose owner is about to destroy it
+ * @batch: of mlx5_ib_mkey_batch_alloc()
+ * @mkey: the key of a region over pinned memory, or of a window
+ *
+ * For when nobody uses the key any more. Does what mlx5_ib_mkey_destroy() does, but does not wait
+ * for the device. When the batch has been waited for, the owner has no key any more, or a key that
+ * no lookup finds, and nothing is logged about it: the owner calls mlx5_ib_mkey_destroy() in either
+ * case. Does nothing the second time that it is called for a key. May sleep.
+ */
+void mlx5_ib_mkey_destroy_early(struct mlx5_ib_mkey_batch *batch, struct mlx5_ib_mkey *mkey)
+{
+	if (mkey->closing || mkey->destroyed)
+		return;
+	/* Resource tracking reads the flag after it has queried a key. */
+	WRITE_ONCE(mkey->closing, true);
+	mlx5_ib_mkey_retire(batch->dev, mkey);
+	if (mkey->class >= 0 && mlx5_ib_mkey_pool_wants(batch->dev, mkey->class))
+		mkey_batch_post(batch, mkey);
+	else
+		mkey_batch_send(batch, mkey);
+}
+
+/**
+ * mlx5_ib_mkey_batch_wait - wait until all requests and commands of a batch have been executed
+ * @batch: of mlx5_ib_mkey_batch_alloc()
+ *
+ * May sleep.
+ */
+void mlx5_ib_mkey_batch_wait(struct mlx5_ib_mkey_batch *batch)
+{
+	mkey_batch_wait_posted(batch);
+	mlx5_ib_fw_batch_wait(batch->commands);
+}

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The pool of free memory keys: it holds as many keys as demand has shown to be useful, and
+ * fewer when demand ceases or memory is short.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/log2.h>
+#include <linux/mlx5/driver.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_mkey.h"
+#include "lib/mkey.h"
+#include "lib/mkey_pool.h"
+#include "lib/umr_qp.h"
+
+#define AGEING_PERIOD	(30 * HZ)
+/*
+ * How long registrations leave UMR alone that could not be set up. Each attempt is several
+ * commands, which firmware would refuse again.
+ */
+#define RETRY_PERIOD	HZ
+
+static struct mlx5_ib_mkey_class *mkey_pool_end(struct mlx5_ib_mkey_pool *pool)
+{
+	return pool->classes + MLX5_IB_POOL_CLASSES;
+}
+
+/* ---- keys of one class -------------------------------------------------------- */
+
+static bool mkey_class_pop(struct mlx5_ib_mkey_class *mc, u32 *key)
+{
+	lockdep_assert_held(&mc->lock);
+	if (!mc->use.free)
+		return false;
+	*key = mc->keys[--mc->use.free];
+	mc->doomed = min(mc->doomed, mc->use.free);
+	return true;
+}
+
+static bool mkey_class_push(struct mlx5_ib_mkey_class *mc, u32 key)
+{
+	lockdep_assert_held(&mc->lock);
+	if (mc->use.free == mc->room)
+		return false;
+	mc->keys[mc->use.free++] = key;
+	return true;
+}
+
+/*
+ * Have firmware destroy a free key. If it refuses, the key stays in the pool, where it reaches
+ * nothing, and is destroyed on the next occasion.
+ */
+static bool mkey_class_discard(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc,
+			       u32 key)
+{
+	int err = mlx5_ib_mkey_table_destroy(pool->dev, MLX5_IB_KERNEL_UID, key);
+
+	if (!err)
+		return true;
+	scoped_guard(spinlock, &mc->lock)
+		if (mkey_class_push(mc, key))
+			return false;
+	mlx5_ib_mkey_table_leak(pool->dev, key, err);
+	return false;
+}
+
+/* Make room for @keys free keys. A key for which there is no room is destroyed. */
+static void mkey_class_make_room(struct mlx5_ib_mkey_class *mc, u32 keys)
+{
+	u32 room = roundup_pow_of_two(max(keys, 4U));
+	u32 *old = NULL, *new;
+
+	if (keys <= READ_ONCE(mc->room))
+		return;
+	new = kmalloc_array(room, sizeof(*new), GFP_KERNEL | __GFP_NOWARN);
+	if (!new)
+		return;
+	scoped_guard(spinlock, &mc->lock) {
+		old = new;
+		if (room > mc->room) {
+			old = mc->keys;
+			if (mc->use.free)
+				memcpy(new, old, mc->use.free * sizeof(*new));
+			mc->keys = new;
+			mc->room = room;
+		}
+	}
+	kfree(old);
+}
+
+/* ---- for owners of keys ---------------------------------------------------------- */
+
+/* Whether it has just failed to set up UMR. */
+static bool mkey_pool_is_paused(const struct mlx5_ib_dev *dev)
+{
+	return READ_ONCE(dev->mkey_pool_err) &&
+	       time_before(jiffies, READ_ONCE(dev->mkey_pool_retry));
+}
+
+/**
+ * mlx5_ib_mkey_pool_choose_class - the class of a new key
+ * @dev: device
+ * @nmtts: translation entries that the key needs
+ * @access: enum ib_access_flags
+ *
+ * Sets up UMR and the pool for the first key, or for one a second after that has failed. May sleep.
+ *
+ * Return: as mlx5_ib_mkey_pool_class(); MLX5_IB_CLASS_FIRMWARE if the device has no pool, or no
+ * UMR any more; MLX5_IB_CLASS_LONG for a region that may have windows.
+ */
+int mlx5_ib_mkey_pool_choose_class(struct mlx5_ib_dev *dev, u32 nmtts, u32 access)
+{
+	int class;
+
+	if (mkey_pool_is_paused(dev) || mlx5_ib_use_mkey_pool(dev) || mlx5_ib_umr_is_gone(dev))
+		return MLX5_IB_CLASS_FIRMWARE;
+	class = mlx5_ib_mkey_pool_class(nmtts, access, &dev->caps);
+	/*
+	 * Firmware counts the windows that are bound to a key, and refuses to destroy the key
+	 * while there are any. UMR does not count them: it would revoke a key that has windows,
+	 * and a key of the pool might still have windows of its last region. So the key of a
+	 * region that may have windows is not one of the pool.
+	 */
+	return access & IB_ACCESS_MW_BIND && class >= 0 ? MLX5_IB_CLASS_LONG : class;
+}
+
+/**
+ * mlx5_ib_mkey_pool_create - have firmware create a free key
+ * @dev: device with a UMR queue pair
+ * @nmtts: translation entries that the key gets room for
+ * @access: enum ib_access_flags that UMR does not change
+ * @key: the key, for UMR to fill
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENOMEM; or the errno of a firmware refusal.
+ */
+int mlx5_ib_mkey_pool_create(struct mlx5_ib_dev *dev, u32 nmtts, u32 access, u32 *key)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	struct mlx5_ib_mkc_attr attr = {
+		.access = access,
+		.pdn = mlx5_ib_umr_pdn(dev),
+		.page_shift = MLX5_ADAPTER_PAGE_SHIFT,
+		.room = nmtts,
+		.free = true,
+	};
+
+	mlx5_ib_fill_create_mkey(in, &attr, &dev->caps);
+	return mlx5_ib_mkey_table_create(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), key);
+}
+
+/**
+ * mlx5_ib_mkey_pool_alloc - allocate a free key of a class
+ * @dev: device with a pool
+ * @class: from 0
+ * @key: the key
+ *
+ * The caller counts as one that uses a key of this class, even if it has to create the key,
+ * until mlx5_ib_mkey_pool_free() or mlx5_ib_mkey_pool_forget(). May sleep.
+ *
+ * Return: false if the class has no free key.
+ */
+bool mlx5_ib_mkey_pool_alloc(struct mlx5_ib_dev *dev, int class, u32 *key)
+{
+	struct mlx5_ib_mkey_pool *pool = dev->mkey_pool;
+	struct mlx5_ib_mkey_class *mc = &pool->classes[class];
+	u32 wanted, missing;
+	bool found;
+
+	scoped_guard(spinlock, &mc->lock) {
+		mc->use.in_use++;
+		mc->use.peak = max(mc->use.peak, mc->use.in_use);
+		found = mkey_class_pop(mc, key);
+		missing = mlx5_ib_mkey_pool_missing(class, &mc->use);
+		/* Room for all keys in use, for when they are freed. */
+		wanted = mlx5_ib_mkey_pool_want(class, &(struct mlx5_ib_mkey_pool_use){
+							.peak = mc->use.peak });
+	}
+	mkey_class_make_room(mc, wanted);
+	if (missing)
+		queue_work(system_dfl_wq, &pool->upkeep);
+	return found;
+}
+
+/* Whether a key that is in use should become a free one. Without UMR there is no use for it. */
+static bool mkey_class_wants(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
+{
+	struct mlx5_ib_mkey_pool_use use = mc->use;
+
+	lockdep_assert_held(&mc->lock);
+	if (mlx5_ib_umr_is_gone(pool->dev))
+		return false;
+	use.in_use--;
+	return use.free < mlx5_ib_mkey_pool_want(mc - pool->classes, &use);
+}
+
+/**
+ * mlx5_ib_mkey_pool_wants - whether a key that is in use should become a free one
+ * @dev: device with a pool
+ * @class: from 0
+ *
+ * Any context that can take a spinlock, except interrupts.
+ *
+ * Return: true if mlx5_ib_mkey_pool_keep() would keep a key of the class now, if there is room.
+ */
+bool mlx5_ib_mkey_pool_wants(struct mlx5_ib_dev *dev, int class)
+{
+	struct mlx5_ib_mkey_pool *pool = dev->mkey_pool;
+	struct mlx5_ib_mkey_class *mc = &pool->classes[class];
+
+	guard(spinlock)(&mc->lock);
+	return mkey_class_wants(pool, mc);
+}
+
+/**
+ * mlx5_ib_mkey_pool_keep - free a key, if it should become a free one
+ * @dev: device with a pool
+ * @class: as for mlx5_ib_mkey_pool_free()
+ * @key: as for mlx5_ib_mkey_pool_free()
+ *
+ * Any context that can take a spinlock, except interrupts.
+ *
+ * Return: true if the pool has the key now; otherwise nothing has been done.
+ */
+bool mlx5_ib_mkey_pool_keep(struct mlx5_ib_dev *dev, int class, u32 key)
+{
+	struct mlx5_ib_mkey_pool *pool = dev->mkey_pool;
+	struct mlx5_ib_mkey_class *mc = &pool->classes[class];
+
+	scoped_guard(spinlock, &mc->lock) {
+		if (!mkey_class_wants(pool, mc) || !mkey_class_push(mc, key))
+			return false;
+		WARN_ON_ONCE(!mc->use.in_use--);
+	}
+	queue_delayed_work(system_dfl_wq, &pool->ageing, AGEING_PERIOD);
+	return true;
+}
+
+/**
+ * mlx5_ib_mkey_pool_free - free a key
+ * @dev: device with a pool
+ * @class: of the key, from 0
+ * @key: the key, which mlx5_ib_umr_revoke() has revoked and no lookup finds
+ *
+ * Keeps the key for the next region, or destroys it. May sleep.
+ */
+void mlx5_ib_mkey_pool_free(struct mlx5_ib_dev *dev, int class, u32 key)
+{
+	if (mlx5_ib_mkey_pool_keep(dev, class, key))
+		return;
+	mlx5_ib_mkey_pool_forget(dev, class);
+	mkey_class_discard(dev->mkey_pool, &dev->mkey_pool->classes[class], key);
+}
+
+/**
+ * mlx5_ib_mkey_pool_forget - a key that is in use has been destroyed
+ * @dev: device, with a pool if @class is from 0
+ * @class: of the key; nothing is done for a key that is not of the pool
+ *
+ * Any context that can take a spinlock, except interrupts.
+ */
+void mlx5_ib_mkey_pool_forget(struct mlx5_ib_dev *dev, int class)
+{
+	if (class < 0)
+		return;
+	scoped_guard(spinlock, &dev->mkey_pool->classes[class].lock)
+		WARN_ON_ONCE(!dev->mkey_pool->classes[class].use.in_use--);
+	queue_delayed_work(system_dfl_wq, &dev->mkey_pool->ageing, AGEING_PERIOD);
+}
+
+/* ---- upkeep ---------------------------------------------------------------------- */
+
+static bool mkey_pool_add_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
+{
+	u32 nmtts = mlx5_ib_mkey_pool_class_mtts(mc - pool->classes);
+	u32 key;
+
+	/* Only keys without special rights are created in advance: mlx5_ib_mkey_pool_missing(). */
+	if (mlx5_ib_mkey_pool_create(pool->dev, nmtts, 0, &key))
+		return false;
+	scoped_guard(spinlock, &mc->lock)
+		if (mkey_class_push(mc, key))
+			return true;
+	mkey_class_discard(pool, mc, key);
+	return false;
+}
+
+static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_mkey_class *mc)
+{
+	u32 key;
+
+	scoped_guard(spinlock, &mc->lock) {
+		if (!mc->doomed && !mlx5_ib_mkey_pool_surplus(mc - pool->classes, &mc->use))
+			return false;
+		if (!mkey_class_pop(mc, &key))
+			return false;
+		if (mc->doomed)
+			mc->doomed--;
+	}
+	return mkey_class_discard(pool, mc, key);
+}
+
+/*
+ * Without UMR no key is added. The free keys that there are then go as the pool ages, or when
+ * memory is short: until then nothing reaches memory through them.
+ */
+static void mkey_pool_upkeep(struct work_struct *work)
+{
+	struct mlx5_ib_mkey_pool *pool = container_of(work, struct mlx5_ib_mkey_pool, upkeep);
+	struct mlx5_ib_mkey_class *mc;
+	u32 missing;
+
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
+		scoped_guard(spinlock, &mc->lock)
+			missing = mlx5_ib_mkey_pool_missing(mc - pool->classes, &mc->use);
+		while (missing-- && !mlx5_ib_umr_is_gone(pool->dev) && mkey_pool_add_key(pool, mc))
+			cond_resched();
+		while (mkey_pool_remove_key(pool, mc))
+			cond_resched();
+	}
+}
+
+static void mkey_pool_age(struct work_struct *work)
+{
+	struct mlx5_ib_mkey_pool *pool = container_of(to_delayed_work(work),
+						      struct mlx5_ib_mkey_pool, ageing);
+	bool again = false, surplus = false;
+	struct mlx5_ib_mkey_class *mc;
+
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
+		guard(spinlock)(&mc->lock);
+		mc->use.peak = mlx5_ib_mkey_pool_age(&mc->use);
+		again |= mc->use.peak > mc->use.in_use;
+		surplus |= mlx5_ib_mkey_pool_surplus(mc - pool->classes, &mc->use);
+	}
+	if (surplus)
+		queue_work(system_dfl_wq, &pool->upkeep);
+	if (again)
+		queue_delayed_work(system_dfl_wq, &pool->ageing, AGEING_PERIOD);
+}
+
+static unsigned long mkey_pool_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct mlx5_ib_mkey_pool *pool = shrinker->private_data;
+	struct mlx5_ib_mkey_class *mc;
+	unsigned long keys = 0;
+
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++)
+		keys += READ_ONCE(mc->use.free);
+	return keys ?: SHRINK_EMPTY;
+}
+
+/*
+ * Keys are only marked here, since firmware commands allocate memory and take locks of
+ * mlx5_core. The largest keys are marked first: they hold the most memory.
+ */
+static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct mlx5_ib_mkey_pool *pool = shrinker->private_data;
+	struct mlx5_ib_mkey_class *mc;
+	unsigned long doomed = 0;
+	u32 n;
+	int i;
+
+	for (i = MLX5_IB_POOL_CLASSES; i-- && doomed < sc->nr_to_scan;) {
+		mc = &pool->classes[i];
+		guard(spinlock)(&mc->lock);
+		n = min(mc->use.free - mc->doomed, sc->nr_to_scan - doomed);
+		mc->doomed += n;
+		/* Nor are they created again before demand shows that they are needed. */
+		if (n)
+			mc->use.peak = mc->use.in_use;
+		doomed += n;
+	}
+	if (doomed)
+		queue_work(system_dfl_wq, &pool->upkeep);
+	return doomed ?: SHRINK_STOP;
+}
+
+static void mkey_pool_destroy(struct mlx5_ib_mkey_pool *pool)
+{
+	struct mlx5_ib_mkey_class *mc;
+
+	if (!pool)
+		return;
+	if (pool->shrinker)
+		shrinker_free(pool->shrinker);
+	disable_delayed_work_sync(&pool->ageing);
+	disable_work_sync(&pool->upkeep);
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
+		WARN_ON(mc->use.in_use && !pool->dev->kept);
+		while (mc->use.free)
+			mlx5_ib_mkey_table_discard(pool->dev, MLX5_IB_KERNEL_UID,
+						   mc->keys[--mc->use.free]);
+		kfree(mc->keys);
+	}
+	kfree(pool);
+}
+
+DEFINE_FREE(mkey_pool, struct mlx5_ib_mkey_pool *, mkey_pool_destroy(_T))
+
+/**
+ * mlx5_ib_init_mkey_pool - create the pool of free keys
+ * @dev: device with a UMR queue pair, of which the caller holds first_use
+ *
+ * The pool is empty before mlx5_ib_mkey_pool_start(). May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_mkey_pool *pool __free(mkey_pool) = NULL;
+	struct mlx5_ib_mkey_class *mc;
+
+	pool = kzalloc_obj(*pool);
+	if (!pool)
+		return -ENOMEM;
+	pool->dev = dev;
+	INIT_WORK(&pool->upkeep, mkey_pool_upkeep);
+	INIT_DELAYED_WORK(&pool->ageing, mkey_pool_age);
+	for (mc = pool->classes; mc < mkey_pool_end(pool); mc++) {
+		spin_lock_init(&mc->lock);
+		mkey_class_make_room(mc, mlx5_ib_mkey_pool_want(mc - pool->classes, &mc->use));
+	}
+	pool->shrinker = shrinker_alloc(0, "bluebell-mkeys:%s", dev_name(dev->mdev->device));
+	if (!pool->shrinker)
+		return -ENOMEM;
+	pool->shrinker->count_objects = mkey_pool_count;
+	pool->shrinker->scan_objects = mkey_pool_scan;
+	pool->shrinker->private_data = pool;
+	shrinker_register(pool->shrinker);
+	/* Pairs with mlx5_ib_use_mkey_pool(). */
+	smp_store_release(&dev->mkey_pool, no_free_ptr(pool));
+	return 0;
+}
+
+/**
+ * mlx5_ib_mkey_pool_start - have the first free keys created, in the background
+ * @dev: device with a pool
+ *
+ * Any context. KUnit suites, whose stubs take effect in their own task only, stub it.
+ */
+void mlx5_ib_mkey_pool_start(struct mlx5_ib_dev *dev)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_mkey_pool_start, dev);
+	queue_work(system_dfl_wq, &dev->mkey_pool->upkeep);
+}
+
+static int mkey_pool_first_use(struct mlx5_ib_dev *dev)
+{
+	int err;
+
+	lockdep_assert_held(&dev->first_use);
+	if (dev->mkey_pool)
+		return 0;
+	err = dev->umr ? 0 : mlx5_ib_init_umr(dev);
+	if (!err)
+		err = mlx5_ib_init_mkey_pool(dev);
+	if (!err)
+		mlx5_ib_mkey_pool_start(dev);
+	else if (!dev->mkey_pool_err)
+		ibdev_warn(&dev->ib_dev,
+			   "cannot set up fast registration (%d): registering memory by slower firmware commands, without on-demand paging, until that succeeds\n",
+			   err);
+	WRITE_ONCE(dev->mkey_pool_retry, jiffies + RETRY_PERIOD);
+	WRITE_ONCE(dev->mkey_pool_err, err);
+	return err;
+}
+
+/**
+ * mlx5_ib_use_mkey_pool - set up UMR and the pool of free keys, unless that has been done
+ * @dev: device
+ *
+ * What has been set up stays until the device is removed. May sleep, and allocates memory unless
+ * all has been set up; takes first_use then.
+ *
+ * Return: 0; -EOPNOTSUPP for a device without UMR; -ENOMEM; -EINTR if the task is being killed; or
+ * the errno of a firmware refusal. After an error the next caller tries again.
+ */
+int mlx5_ib_use_mkey_pool(struct mlx5_ib_dev *dev)
+{
+	int err;
+
+	/* Pairs with mlx5_ib_init_mkey_pool(). */
+	if (smp_load_acquire(&dev->mkey_pool))
+		return 0;
+	if (!mlx5_ib_has_umr(&dev->caps))
+		return -EOPNOTSUPP;
+	ACQUIRE(mutex_kill, lock)(&dev->first_use);
+	err = ACQUIRE_ERR(mutex_kill, &lock);
+	return err ?: mkey_pool_first_use(dev);
+}
+
+/**
+ * mlx5_ib_cleanup_mkey_pool - destroy the free keys, if there are any
+ * @dev: device, none of whose regions is left
+ */
+void mlx5_ib_cleanup_mkey_pool(struct mlx5_ib_dev *dev)
+{
+	mkey_pool_destroy(dev->mkey_pool);
+	dev->mkey_pool = NULL;
+}

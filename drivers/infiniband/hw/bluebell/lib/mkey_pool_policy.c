@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The pool of free memory keys: which key fits a region, and how many keys to keep. Pure
+ * functions only.
+ */
+
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <rdma/ib_verbs.h>
+
+#include "layout/caps.h"
+#include "lib/mkey_pool_policy.h"
+
+/* Entries that the free keys of a class have at most: 8 MiB of memory for the device. */
+#define MAX_FREE_MTTS		BIT(20)
+#define MAX_FREE_KEYS		4096
+/* Free keys of the smallest class when no region uses it; half as many of each larger class. */
+#define READY_KEYS		16
+#define READY_SIZES		8
+/* Entries that a UMR can name whose offset field has 16 bits only. */
+#define MAX_SHORT_OFFSET_MTTS	BIT(17)
+
+static_assert(BIT(MLX5_IB_POOL_MIN_LOG_MTTS) * sizeof(__be64) >= MLX5_UMR_FLEX_ALIGNMENT);
+static_assert(BIT(MLX5_IB_POOL_MAX_LOG_MTTS) <= MAX_FREE_MTTS);
+/* No key of another family than the first is created before it is needed. */
+static_assert(READY_SIZES <= MLX5_IB_POOL_SIZES);
+
+/**
+ * mlx5_ib_mkey_pool_family - those properties of a key that UMR cannot change
+ * @access: enum ib_access_flags
+ * @caps: what the device can do
+ *
+ * Return: MLX5_IB_POOL_RELAXED and MLX5_IB_POOL_ATOMIC.
+ */
+u32 mlx5_ib_mkey_pool_family(u32 access, const struct mlx5_ib_caps *caps)
+{
+	bool relaxed = caps->relaxed_ordering_read ||
+		       MLX5_CAP_GEN(caps->mdev, relaxed_ordering_write);
+	u32 family = 0;
+
+	if (access & IB_ACCESS_RELAXED_ORDERING && relaxed)
+		family |= MLX5_IB_POOL_RELAXED;
+	if (access & IB_ACCESS_REMOTE_ATOMIC &&
+	    MLX5_CAP_GEN(caps->mdev, umr_modify_atomic_disabled))
+		family |= MLX5_IB_POOL_ATOMIC;
+	return family;
+}
+
+/**
+ * mlx5_ib_mkey_pool_class - the class of the keys that fit a region
+ * @nmtts: translation entries that it needs, at least 1
+ * @access: enum ib_access_flags
+ * @caps: what the device can do
+ *
+ * Return: the class, whose keys have the least room that is enough; or
+ * MLX5_IB_CLASS_LONG or MLX5_IB_CLASS_FIRMWARE.
+ */
+int mlx5_ib_mkey_pool_class(u32 nmtts, u32 access, const struct mlx5_ib_caps *caps)
+{
+	int size = max(order_base_2(nmtts) - MLX5_IB_POOL_MIN_LOG_MTTS, 0);
+
+	if (nmtts > MAX_SHORT_OFFSET_MTTS &&
+	    !MLX5_CAP_GEN(caps->mdev, umr_extended_translation_offset))
+		return MLX5_IB_CLASS_FIRMWARE;
+	if (size >= MLX5_IB_POOL_SIZES)
+		return MLX5_IB_CLASS_LONG;
+	return mlx5_ib_mkey_pool_family(access, caps) * MLX5_IB_POOL_SIZES + size;
+}
+
+/**
+ * mlx5_ib_mkey_pool_class_mtts - how many entries a key of a class has
+ * @class: from 0
+ *
+ * Return: translation entries.
+ */
+u32 mlx5_ib_mkey_pool_class_mtts(int class)
+{
+	return BIT(class % MLX5_IB_POOL_SIZES + MLX5_IB_POOL_MIN_LOG_MTTS);
+}
+
+/* Free keys of a class that no region uses: some of the small ordinary ones. */
+static u32 mkey_class_ready(int class)
+{
+	return class < READY_SIZES ? max(READY_KEYS >> class, 1) : 0;
+}
+
+/**
+ * mlx5_ib_mkey_pool_want - how many free keys a class should have
+ * @class: from 0
+ * @use: how many keys of it are used
+ *
+ * As many as were in use at once of late and are free now, because regions may need them
+ * again, and those that were created ahead of a growing demand.
+ *
+ * Return: number of keys.
+ */
+u32 mlx5_ib_mkey_pool_want(int class, const struct mlx5_ib_mkey_pool_use *use)
+{
+	u32 most = min(MAX_FREE_MTTS / mlx5_ib_mkey_pool_class_mtts(class), MAX_FREE_KEYS);
+	u32 back = min(use->peak - use->in_use, most);
+
+	return min(max(mkey_class_ready(class), back + mkey_class_ready(class) / 2), most);
+}
+
+/**
+ * mlx5_ib_mkey_pool_missing - how many free keys to create
+ * @class: from 0
+ * @use: how many keys of it are used
+ *
+ * Up to the number that is kept of a class that no region uses; up to half of it while
+ * regions use the class, because the keys in use will be free later.
+ *
+ * Return: number of keys.
+ */
+u32 mlx5_ib_mkey_pool_missing(int class, const struct mlx5_ib_mkey_pool_use *use)
+{
+	u32 least = use->peak ? mkey_class_ready(class) / 2 : mkey_class_ready(class);
+
+	return least - min(least, use->free);
+}
+
+/**
+ * mlx5_ib_mkey_pool_surplus - how many free keys to destroy
+ * @class: from 0
+ * @use: how many keys of it are used
+ *
+ * Return: number of keys.
+ */
+u32 mlx5_ib_mkey_pool_surplus(int class, const struct mlx5_ib_mkey_pool_use *use)
+{
+	return use->free - min(use->free, mlx5_ib_mkey_pool_want(class, use));
+}
+
+/**
+ * mlx5_ib_mkey_pool_age - forget half of the keys that were in use once and are free now
+ * @use: how many keys of a class are used
+ *
+ * Return: the new @use->peak; after a while it is @use->in_use.
+ */
+u32 mlx5_ib_mkey_pool_age(const struct mlx5_ib_mkey_pool_use *use)
+{
+	return use->in_use + (use->peak - use->in_use) / 2;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The table of all memory keys by index, and the two commands that add a key to
+ * the device and remove it.
+ *
+ * A slot of the table lives as long as the key exists in the device, whether an owner
+ * has the key or the pool. So publishing a key allocates nothing and cannot fail.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/wait_bit.h>
+#include <linux/xarray.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "lib/mkey.h"
+
+/* Slots without an owner to look up: the key is not published, or is being destroyed. */
+#define MKEY_UNPUBLISHED	xa_mk_value(0)
+#define MKEY_DYING		xa_mk_value(1)
+
+/**
+ * mlx5_ib_mkey_table_create - have firmware create a key, and reserve its slot
+ * @dev: device
+ * @uid: user id
+ * @in: struct mlx5_ifc_create_mkey_in_bits, complete but for the variant of the key
+ * @inlen: bytes of @in
+ * @key: the key
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENOMEM; or the errno of a firmware refusal.
+ */
+int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t inlen, u32 *key)
+{
+	int err;
+
+	/* Another variant than that of the last key with this index, which users may still have. */
+	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0,
+		 atomic_inc_return(&dev->mkey_variant));
+	err = mlx5_fw_create_mkey(dev, uid, in, inlen, key);
+	if (err)
+		return err;
+	/* The last key with this index may still be MKEY_DYING here; the slot is ours now. */
+	err = xa_err(xa_store(&dev->mkeys, mlx5_mkey_to_idx(*key), MKEY_UNPUBLISHED, GFP_KERNEL));
+	if (err)
+		mlx5_ib_mkey_table_discard(dev, uid, *key);
+	return err;
+}
+
+/**
+ * mlx5_ib_mkey_table_destroy - have firmware destroy a key, and free its slot
+ * @dev: device
+ * @uid: user id that the key was created with
+ * @key: the key; lookups do not find it any more, even if firmware refuses
+ *
+ * Firmware may create another key with the same index before this function returns from
+ * the command. The slot is therefore marked first, and freed only if it still has the mark.
+ *
+ * Allocates no memory itself. May sleep.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key)
+{
+	int err;
+
+	mlx5_ib_mkey_table_mark(dev, key);
+	err = mlx5_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, mlx5_mkey_to_idx(key));
+	mlx5_ib_mkey_table_unmark(dev, key, err);
+	return err;
+}
+
+/**
+ * mlx5_ib_mkey_table_mark - mark the slot of a key that is about to be destroyed
+ * @dev: device
+ * @key: the key, as for mlx5_ib_mkey_table_destroy(), for whoever sends the command
+ *
+ * Allocates no memory.
+ */
+void mlx5_ib_mkey_table_mark(struct mlx5_ib_dev *dev, u32 key)
+{
+	xa_store(&dev->mkeys, mlx5_mkey_to_idx(key), MKEY_DYING, 0);
+}
+
+/**
+ * mlx5_ib_mkey_table_unmark - free the slot of a key that has been destroyed
+ * @dev: device
+ * @key: key of mlx5_ib_mkey_table_mark()
+ * @err: errno of the command; the key has a slot without an owner if it is not 0
+ *
+ * Allocates no memory.
+ */
+void mlx5_ib_mkey_table_unmark(struct mlx5_ib_dev *dev, u32 key, int err)
+{
+	xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(key), MKEY_DYING, err ? MKEY_UNPUBLISHED : NULL,
+		   0);
+}
+
+/**
+ * mlx5_ib_mkey_table_leak - log that a key stays allocated that has no owner any more
+ * @dev: device
+ * @key: the key
+ * @err: errno of the firmware that refused to destroy it
+ */
+void mlx5_ib_mkey_table_leak(struct mlx5_ib_dev *dev, u32 key, int err)
+{
+	ibdev_err_ratelimited(&dev->ib_dev,
+			      "cannot destroy mkey 0x%x (%d): it stays allocated until the device is reset\n",
+			      key, err);
+}
+
+/**
+ * mlx5_ib_mkey_table_discard - have firmware destroy a key that has no owner any more
+ * @dev: device
+ * @uid: user id that the key was created with
+ * @key: the key; if firmware refuses, the key stays allocated, and the log says so
+ *
+ * May sleep.
+ */
+void mlx5_ib_mkey_table_discard(struct mlx5_ib_dev *dev, u16 uid, u32 key)
+{
+	int err = mlx5_ib_mkey_table_destroy(dev, uid, key);
+
+	if (err)
+		mlx5_ib_mkey_table_leak(dev, key, err);
+}
+
+/**
+ * mlx5_ib_mkey_publish - let lookups find a key
+ * @dev: device
+ * @mkey: the key, with its owner complete. Not before it has been created, nor when
+ *	something else may revoke it already
+ * @type: what struct @mkey is embedded in
+ *
+ * Also makes an owner ready to be retired once more whose key could not be destroyed.
+ * Allocates nothing.
+ */
+void mlx5_ib_mkey_publish(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			  enum mlx5_ib_mkey_type type)
+{
+	WARN_ON_ONCE(mkey->type != MLX5_IB_MKEY_PRIVATE);
+	refcount_set(&mkey->refs, 1);
+	mkey->type = type;
+	if (!mkey->destroyed)
+		xa_store(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), mkey, GFP_KERNEL);
+}
+
+/**
+ * mlx5_ib_mkey_adopt - let lookups find a key that a process has created
+ * @dev: device
+ * @mkey: the key, whose DESTROY_MKEY its owner sends, between mlx5_ib_mkey_disown() and
+ *	mlx5_ib_mkey_disowned()
+ * @type: what struct @mkey is embedded in
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_mkey_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+		       enum mlx5_ib_mkey_type type)
+{
+	int err;
+
+	refcount_set(&mkey->refs, 1);
+	mkey->type = type;
+	err = xa_err(xa_store(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), mkey, GFP_KERNEL));
+	if (err)
+		mkey->type = MLX5_IB_MKEY_PRIVATE;
+	return err;
+}
+
+/**
+ * mlx5_ib_mkey_disown - stop lookups from finding a key that its owner is about to destroy
+ * @dev: device
+ * @mkey: key of mlx5_ib_mkey_adopt()
+ *
+ * Waits for those who have found it. May sleep.
+ */
+void mlx5_ib_mkey_disown(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	mlx5_ib_mkey_retire(dev, mkey);
+	xa_store(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), MKEY_DYING, 0);
+}
+
+/**
+ * mlx5_ib_mkey_disowned - free the slot of a key after the command that destroys it
+ * @dev: device
+ * @mkey: key of mlx5_ib_mkey_disown()
+ * @type: if firmware has refused, and the owner will try again, what struct @mkey is embedded in;
+ *	otherwise MLX5_IB_MKEY_PRIVATE
+ */
+void mlx5_ib_mkey_disowned(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey,
+			   enum mlx5_ib_mkey_type type)
+{
+	if (type == MLX5_IB_MKEY_PRIVATE)
+		xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), MKEY_DYING, NULL, 0);
+	else
+		mlx5_ib_mkey_publish(dev, mkey, type);
+}
+
+/**
+ * mlx5_ib_mkey_retire - stop lookups from finding a key, and wait for those who found it
+ * @dev: device
+ * @mkey: the key; nothing is done if it is not published
+ *
+ * May sleep; not with a lock held that users of mlx5_ib_mkey_get() take.
+ */
+void mlx5_ib_mkey_retire(struct mlx5_ib_dev *dev, struct mlx5_ib_mkey *mkey)
+{
+	if (mkey->type == MLX5_IB_MKEY_PRIVATE)
+		return;
+	/* A key that has been destroyed has no slot; another one may have the index. */
+	xa_cmpxchg(&dev->mkeys, mlx5_mkey_to_idx(mkey->key), mkey, MKEY_UNPUBLISHED, 0);
+	mkey->type = MLX5_IB_MKEY_PRIVATE;
+	mlx5_ib_mkey_put(mkey);
+	wait_var_event(&mkey->refs, !refcount_read(&mkey->refs));
+	/* What the users did comes before what the owner does now. */
+	smp_acquire__after_ctrl_dep();
+}
+
+/**
+ * mlx5_ib_mkey_get - find a published key, and keep its owner from being freed
+ * @dev: device
+ * @key: the key, its variant included, which does not count for MLX5_IB_MKEY_TABLE
+ * @type: what struct the key has to be embedded in
+ *
+ * Any context that can take a spinlock, except interrupts.
+ *
+ * Return: the key, for which mlx5_ib_mkey_put() has to be called; or NULL.
+ */
+struct mlx5_ib_mkey *mlx5_ib_mkey_get(struct mlx5_ib_dev *dev, u32 key,
+				      enum mlx5_ib_mkey_type type)
+{
+	struct mlx5_ib_mkey *mkey;
+
+	guard(spinlock)(&dev->mkeys.xa_lock);
+	mkey = xa_load(&dev->mkeys, mlx5_mkey_to_idx(key));
+	if (!mkey || xa_is_value(mkey) || mkey->type != type ||
+	    (mkey->key != key && type != MLX5_IB_MKEY_TABLE) || !mlx5_ib_mkey_hold(mkey))
+		return NULL;
+	return mkey;
+}
+
+/**
+ * mlx5_ib_mkey_hold - take a reference to a key
+ * @mkey: the key, whose owner the caller knows to exist
+ *
+ * Any context.
+ *
+ * Return: false if the key has been retired.
+ */
+bool mlx5_ib_mkey_hold(struct mlx5_ib_mkey *mkey)
+{
+	return refcount_inc_not_zero(&mkey->refs);
+}
+
+/**
+ * mlx5_ib_mkey_put - release a reference to a key
+ * @mkey: key of mlx5_ib_mkey_get() or mlx5_ib_mkey_hold(); its owner may be freed once
+ *	this function is called
+ *
+ * Any context.
+ */
+void mlx5_ib_mkey_put(struct mlx5_ib_mkey *mkey)
+{
+	if (!refcount_dec_and_test(&mkey->refs))
+		return;
+	/* The count before the wait queue: the owner looks at them in the other order. */
+	smp_mb__after_atomic();
+	/* By the address alone: the owner may be freed already. */
+	wake_up_var(&mkey->refs);
+}
+
+/**
+ * mlx5_ib_init_mkeys - set up the table of keys
+ * @dev: device
+ *
+ * Return: 0.
+ */
+int mlx5_ib_init_mkeys(struct mlx5_ib_dev *dev)
+{
+	xa_init_flags(&dev->mkeys, XA_FLAGS_ACCOUNT);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_mkeys - free the table of keys
+ * @dev: device, none of whose regions and windows is left; what firmware did not destroy
+ *	still has a slot
+ */
+void mlx5_ib_cleanup_mkeys(struct mlx5_ib_dev *dev)
+{
+	unsigned long index;
+	void *entry;
+
+	xa_for_each(&dev->mkeys, index, entry)
+		WARN_ON_ONCE(!xa_is_value(entry) && !dev->kept);
+	xa_destroy(&dev->mkeys);
+}

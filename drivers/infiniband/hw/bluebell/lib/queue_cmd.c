@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The commands that create queues. Each describes the memory of its queue by a translation list,
+ * and takes the rest of the queue's context from the caller.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_cq.h"
+#include "layout/layout_mkey.h"
+#include "layout/layout_srq.h"
+#include "lib/buf.h"
+#include "lib/queue_cmd.h"
+
+/* The translation list is the last part of each command that has one. */
+static_assert(MLX5_BYTE_OFF(create_cq_in, pas) == MLX5_ST_SZ_BYTES(create_cq_in));
+static_assert(MLX5_BYTE_OFF(modify_cq_in, pas) == MLX5_ST_SZ_BYTES(modify_cq_in));
+static_assert(MLX5_BYTE_OFF(create_qp_in, pas) == MLX5_ST_SZ_BYTES(create_qp_in));
+static_assert(MLX5_BYTE_OFF(create_rmp_in, ctx.wq.pas) == MLX5_ST_SZ_BYTES(create_rmp_in));
+static_assert(MLX5_BYTE_OFF(create_xrc_srq_in, pas) == MLX5_ST_SZ_BYTES(create_xrc_srq_in));
+
+/* Entries of the translation list. */
+static u32 buf_num_pages(const struct mlx5_ib_buf *buf)
+{
+	unsigned long pgsz = 1UL << buf->geo.page_shift;
+
+	if (!buf->umem)
+		return buf->frags.npages;
+	return DIV_ROUND_UP(ib_umem_dma_offset(buf->umem, pgsz) + buf->size, pgsz);
+}
+
+static void buf_fill_pas(struct mlx5_ib_buf *buf, __be64 *pas, u32 num)
+{
+	struct mlx5_ib_pas_iter iter;
+
+	if (buf->umem) {
+		mlx5_ib_start_pas(&iter, buf->umem, buf->geo.page_shift, 0);
+		mlx5_ib_next_pas(&iter, pas, num);
+	} else {
+		mlx5_fill_page_frag_array(&buf->frags, pas);
+	}
+}
+
+/**
+ * mlx5_ib_buf_alloc_cmd - allocate a command that describes a buffer
+ * @buf: the buffer; the list is empty for a queue pair without queues
+ * @size: bytes of the command without its translation list
+ * @inlen: bytes of the command
+ *
+ * May sleep.
+ *
+ * Return: the command, zeroed but for the translation list, for kvfree(); or NULL
+ * without memory.
+ */
+void *mlx5_ib_buf_alloc_cmd(struct mlx5_ib_buf *buf, size_t size, int *inlen)
+{
+	u32 npas = buf_num_pages(buf);
+	void *in;
+
+	/* No queue that a context can describe has 2^28 pages. */
+	*inlen = size + sizeof(__be64) * npas;
+	/* It is freed with the answer, so only a large one would matter to the memory cgroup. */
+	in = kvzalloc(*inlen, *inlen > PAGE_SIZE ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	if (!in)
+		return NULL;
+	buf_fill_pas(buf, in + size, npas);
+	return in;
+}
+
+/**
+ * mlx5_ib_comp_eqn - the event queue of a completion vector
+ * @dev: device
+ * @vector: completion vector, from 0
+ * @eqn: the number of its event queue
+ *
+ * mlx5_core makes the queue when its vector is first used. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_comp_eqn(struct mlx5_ib_dev *dev, u16 vector, int *eqn)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_comp_eqn, dev, vector, eqn);
+	return mlx5_comp_eqn_get(dev->mdev, vector, eqn);
+}
+
+/**
+ * mlx5_ib_create_cq_cmd - create a completion queue at the device
+ * @dev: device
+ * @uid: firmware's user id of the owner
+ * @mcq: what mlx5_core dispatches events by, with its handlers
+ * @mem: memory of the queue
+ * @vector: completion vector, from 0
+ * @cqc: its context, struct mlx5_ifc_cqc_bits; memory and event queue are filled in here
+ *
+ * CREATE_CQ, struct mlx5_ifc_create_cq_in_bits. May sleep.
+ *
+ * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq,
+			  struct mlx5_ib_queue_mem *mem, u16 vector, void *cqc)
+{
+	int eqn, inlen, err;
+
+	err = mlx5_ib_comp_eqn(dev, vector, &eqn);
+	if (err)
+		return err;
+	MLX5_SET(cqc, cqc, c_eqn_or_apu_element, eqn);
+	MLX5_SET64(cqc, cqc, dbr_addr, mem->db.dma);
+	mlx5_ib_fill_cqc_buf(cqc, &mem->buf.geo);
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf,
+							MLX5_ST_SZ_BYTES(create_cq_in), &inlen);
+
+	if (!in)
+		return -ENOMEM;
+	memcpy(MLX5_ADDR_OF(create_cq_in, in, cq_context), cqc, MLX5_ST_SZ_BYTES(cqc));
+	return mlx5_fw_create_cq(dev, uid, mcq, in, inlen);
+}
+
+/**
+ * mlx5_ib_create_qp_cmd - create a queue pair at the device
+ * @dev: device
+ * @uid: firmware's user id of the owner
+ * @mem: memory of the queue pair; zeroed for one without queues
+ * @qpc: its context, struct mlx5_ifc_qpc_bits; the memory is filled in here
+ * @qpn: gets its number
+ * @ece: options of enhanced connection establishment that are asked for, and then
+ *	those that the device has
+ *
+ * CREATE_QP, struct mlx5_ifc_create_qp_in_bits. May sleep.
+ *
+ * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue_mem *mem,
+			  void *qpc, u32 *qpn, u32 *ece)
+{
+	int inlen;
+
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf,
+							MLX5_ST_SZ_BYTES(create_qp_in), &inlen);
+
+	if (!in)
+		return -ENOMEM;
+	if (mem->buf.geo.page_shift) {
+		MLX5_SET(qpc, qpc, log_page_size,
+			 mem->buf.geo.page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+		MLX5_SET(qpc, qpc, page_offset, mem->buf.geo.page_offset);
+	}
+	MLX5_SET64(qpc, qpc, dbr_addr, mem->db.dma);
+	MLX5_SET(create_qp_in, in, ece, *ece);
+	memcpy(MLX5_ADDR_OF(create_qp_in, in, qpc), qpc, MLX5_ST_SZ_BYTES(qpc));
+	return mlx5_fw_create_qp(dev, uid, in, inlen, qpn, ece);
+}
+
+/**
+ * mlx5_ib_create_srq_cmd - create a shared receive queue at the device
+ * @dev: device with XRC if @type is IB_SRQT_XRC
+ * @uid: firmware's user id of the owner
+ * @type: IB_SRQT_BASIC or IB_SRQT_XRC
+ * @mem: memory of the queue
+ * @attr: what goes into its context; the memory is filled in here
+ * @num: gets its number
+ *
+ * CREATE_RMP, struct mlx5_ifc_create_rmp_in_bits, or CREATE_XRC_SRQ, struct
+ * mlx5_ifc_create_xrc_srq_in_bits. May sleep.
+ *
+ * Return: 0, -ENOMEM, or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type type,
+			   struct mlx5_ib_queue_mem *mem, struct mlx5_ib_srqc_attr *attr, u32 *num)
+{
+	size_t size = type == IB_SRQT_XRC ? MLX5_ST_SZ_BYTES(create_xrc_srq_in) :
+					    MLX5_ST_SZ_BYTES(create_rmp_in);
+	int inlen;
+
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(&mem->buf, size, &inlen);
+
+	if (!in)
+		return -ENOMEM;
+	attr->geo = mem->buf.geo;
+	attr->dbr_addr = mem->db.dma;
+	if (type == IB_SRQT_XRC) {
+		mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry),
+				      attr);
+		return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_XRC_SRQ, in, inlen, num);
+	}
+	mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
+	return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_RMP, in, inlen, num);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The base of a memory region: what regions of every kind have, and the operations in which the
+ * kinds differ.
+ */
+
+#ifndef BLUEBELL_REGION_H
+#define BLUEBELL_REGION_H
+
+#include <linux/atomic.h>
+#include <rdma/ib_verbs.h>
+
+#include "lib/mkey.h"
+
+struct ib_umem;
+struct mlx5_ib_dev;
+struct mlx5_ib_mr;
+
+/**
+ * struct mlx5_ib_paging_stat - what happened to the pages of a paged region
+ * @faults: number of pages in the ranges that were mapped because the device faulted
+ * @prefetches: number of pages in the ranges that were mapped on advice
+ * @invalidations: number of pages that were unmapped because the process, or the exporter of the
+ *	dma-buf, was about to lose them
+ */
+struct mlx5_ib_paging_stat {
+	atomic64_t faults;
+	atomic64_t prefetches;
+	atomic64_t invalidations;
+};
+
+/**
+ * struct mlx5_ib_mr_ops - what kind of region it is
+ * @kind: name of the kind, for resource tracking
+ * @dereg: destroy the key, then free the memory and the region. After an error the region is
+ *	as it was, or reaches nothing, and can be deregistered once more
+ * @destroy_key: destroy the key alone, before another region takes the place of this one;
+ *	NULL if that is left to @dereg
+ * @range: find out the process's memory that the region was registered over, to register it
+ *	anew: -EINVAL if it is not that of the current process. NULL for a region over @umem
+ * @paging_stat: the region's statistics; NULL for a region that is not paged
+ */
+struct mlx5_ib_mr_ops {
+	const char *kind;
+	int (*dereg)(struct mlx5_ib_mr *mr);
+	int (*destroy_key)(struct mlx5_ib_mr *mr);
+	int (*range)(struct mlx5_ib_mr *mr, u64 *start, u64 *length);
+	const struct mlx5_ib_paging_stat *(*paging_stat)(struct mlx5_ib_mr *mr);
+};
+
+/**
+ * struct mlx5_ib_mr - memory region of a user
+ * @ibmr: verbs object, whose lkey and rkey are @mkey
+ * @mkey: the key
+ * @ops: kind of the region
+ * @umem: the memory, pinned or of a dma-buf, released after the key has been destroyed; NULL
+ *	for device memory, for pages of a process that are not pinned, and once the region that
+ *	takes the place of this one has the memory
+ * @access: enum ib_access_flags
+ * @pdn: number of the key's protection domain, if the region is paged. ibv_rereg_mr(3) may change
+ *	it, and the domain itself may be freed then, while page faults read it with READ_ONCE()
+ * @leak_umem: do not release @umem: firmware refused to destroy another key over it
+ */
+struct mlx5_ib_mr {
+	struct ib_mr ibmr;
+	struct mlx5_ib_mkey mkey;
+	const struct mlx5_ib_mr_ops *ops;
+	struct ib_umem *umem;
+	u32 access;
+	u32 pdn;
+	bool leak_umem;
+};
+
+static inline struct mlx5_ib_mr *to_mmr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct mlx5_ib_mr, ibmr);
+}
+
+/* Give a region, complete but for its key, the key that has been created for it. */
+static inline void mlx5_ib_publish_mr(struct mlx5_ib_dev *dev, struct mlx5_ib_mr *mr,
+				      enum mlx5_ib_mkey_type type)
+{
+	mr->ibmr.lkey = mr->mkey.key;
+	mr->ibmr.rkey = mr->mkey.key;
+	mlx5_ib_mkey_publish(dev, &mr->mkey, type);
+}
+
+#endif /* BLUEBELL_REGION_H */

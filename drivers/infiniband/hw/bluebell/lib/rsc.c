@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Objects that the device names by type and number: the table finds the object of
+ * an event or a page fault, and delays its destruction while either is handled.
+ * CQs are in a table of mlx5_core.
+ */
+
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "fw/fw_batch.h"
+#include "lib/orphan.h"
+#include "lib/rsc.h"
+#include "lib/subscription.h"
+
+/* Numbers have 24 bits; the type is above them. */
+#define RSC_NUM_BITS	24
+#define RSC_NUM_MASK	(BIT(RSC_NUM_BITS) - 1)
+
+/* What the device reports about an object, and what verbs call it. */
+static const struct {
+	u8 eqe_type;
+	enum mlx5_res_type type;
+	enum ib_event_type event;
+} rsc_events[] = {
+	{ MLX5_EVENT_TYPE_PATH_MIG, MLX5_RES_QP, IB_EVENT_PATH_MIG },
+	{ MLX5_EVENT_TYPE_COMM_EST, MLX5_RES_QP, IB_EVENT_COMM_EST },
+	{ MLX5_EVENT_TYPE_SQ_DRAINED, MLX5_RES_QP, IB_EVENT_SQ_DRAINED },
+	{ MLX5_EVENT_TYPE_SRQ_LAST_WQE, MLX5_RES_QP, IB_EVENT_QP_LAST_WQE_REACHED },
+	{ MLX5_EVENT_TYPE_WQ_CATAS_ERROR, MLX5_RES_QP, IB_EVENT_QP_FATAL },
+	{ MLX5_EVENT_TYPE_PATH_MIG_FAILED, MLX5_RES_QP, IB_EVENT_PATH_MIG_ERR },
+	{ MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR, MLX5_RES_QP, IB_EVENT_QP_REQ_ERR },
+	{ MLX5_EVENT_TYPE_WQ_ACCESS_ERROR, MLX5_RES_QP, IB_EVENT_QP_ACCESS_ERR },
+	{ MLX5_EVENT_TYPE_SRQ_RQ_LIMIT, MLX5_RES_SRQ, IB_EVENT_SRQ_LIMIT_REACHED },
+	{ MLX5_EVENT_TYPE_SRQ_CATAS_ERROR, MLX5_RES_SRQ, IB_EVENT_SRQ_ERR },
+};
+
+static_assert(ARRAY_SIZE(rsc_events) <= BITS_PER_LONG);
+
+static unsigned long rsc_index(enum mlx5_res_type type, u32 num)
+{
+	return (unsigned long)type << RSC_NUM_BITS | num;
+}
+
+/**
+ * mlx5_ib_rsc_get - find an object by its number
+ * @dev: device
+ * @type: MLX5_RES_QP or MLX5_RES_SRQ
+ * @num: number
+ *
+ * The object is not destroyed before mlx5_ib_rsc_put(). Any context.
+ *
+ * Return: the object with a reference, or NULL if there is none or it is being
+ * destroyed.
+ */
+struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type type, u32 num)
+{
+	struct xarray *rscs = &dev->rsc_table.rscs;
+	struct mlx5_ib_rsc *rsc;
+
+	guard(spinlock_irqsave)(&rscs->xa_lock);
+	rsc = xa_load(rscs, rsc_index(type, num));
+	if (rsc)
+		refcount_inc(&rsc->refs);
+	return rsc;
+}
+
+/**
+ * mlx5_ib_rsc_put - release a reference on an object
+ * @rsc: of mlx5_ib_rsc_get()
+ *
+ * Any context.
+ */
+void mlx5_ib_rsc_put(struct mlx5_ib_rsc *rsc)
+{
+	if (refcount_dec_and_test(&rsc->refs))
+		complete(&rsc->free);
+}
+
+static void rsc_deliver_events(struct work_struct *work)
+{
+	struct mlx5_ib_rsc *rsc = container_of(work, struct mlx5_ib_rsc, work);
+	unsigned long pending = xchg(&rsc->pending, 0);
+	unsigned int i;
+
+	for_each_set_bit(i, &pending, ARRAY_SIZE(rsc_events))
+		rsc->ops->event(rsc, rsc_events[i].event);
+	mlx5_ib_rsc_put(rsc);
+}
+
+/* Returns the place of an event in the table, or -ENOENT. */
+static int rsc_find_event(unsigned long eqe_type)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rsc_events); i++)
+		if (rsc_events[i].eqe_type == eqe_type)
+			return i;
+	return -ENOENT;
+}
+
+/* Returns whether there is such an object. */
+static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, u32 num)
+{
+	struct mlx5_ib_rsc *rsc = mlx5_ib_rsc_get(dev, rsc_events[event].type, num);
+
+	if (!rsc)
+		return false;
+	set_bit(event, &rsc->pending);
+	/* A delivery that has not started yet will find the bit. */
+	if (!queue_work(dev->rsc_table.wq, &rsc->work))
+		mlx5_ib_rsc_put(rsc);
+	return true;
+}
+
+/**
+ * mlx5_ib_rsc_raise - deliver an event that a device that has failed cannot report
+ * @dev: device
+ * @eqe_type: MLX5_EVENT_TYPE_*, an event of an object
+ * @num: number of the object
+ *
+ * Any context.
+ */
+void mlx5_ib_rsc_raise(struct mlx5_ib_dev *dev, u8 eqe_type, u32 num)
+{
+	int event = rsc_find_event(eqe_type);
+
+	if (!WARN_ON_ONCE(event < 0))
+		rsc_queue_event(dev, event, num);
+}
+
+/**
+ * mlx5_ib_rsc_event - an asynchronous event of mlx5_core
+ * @nb: the table's notifier
+ * @type: MLX5_EVENT_TYPE_*, or MLX5_DEV_EVENT_*
+ * @data: struct mlx5_eqe, of a firmware event
+ *
+ * Called in the interrupt of the asynchronous event queue.
+ *
+ * Return: NOTIFY_OK if the event is about an object of the table, else NOTIFY_DONE.
+ */
+int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data)
+{
+	struct mlx5_ib_dev *dev = container_of(nb, struct mlx5_ib_dev, rsc_table.nb);
+	int event = rsc_find_event(type);
+	struct mlx5_eqe *eqe = data;
+
+	if (event < 0)
+		return NOTIFY_DONE;
+	/* Events of QPs are also those of RQs and SQs, which have numbers of their own. */
+	if (rsc_events[event].type == MLX5_RES_QP &&
+	    eqe->data.qp_srq.type != MLX5_EVENT_QUEUE_TYPE_QP)
+		return NOTIFY_DONE;
+	return rsc_queue_event(dev, event,
+			       be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & RSC_NUM_MASK) ?
+		NOTIFY_OK : NOTIFY_DONE;
+}
+
+/**
+ * mlx5_ib_rsc_add - let events and page faults find an object
+ * @rsc: created at the device; its dev, ops, num and uid are set
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENOMEM; or -EBUSY if another object of the type has the number.
+ */
+int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc)
+{
+	refcount_set(&rsc->refs, 1);
+	init_completion(&rsc->free);
+	INIT_WORK(&rsc->work, rsc_deliver_events);
+	return xa_insert_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
+			     GFP_KERNEL);
+}
+
+static int rsc_send_destroy(struct mlx5_ib_rsc *rsc)
+{
+	const struct mlx5_ib_rsc_ops *ops = rsc->ops;
+
+	if (!ops->insist)
+		return mlx5_fw_destroy_object(rsc->dev, rsc->uid, ops->destroy_op, rsc->num);
+	mlx5_ib_fw_insist(rsc->dev, rsc->uid, ops->destroy_op, rsc->num, ops->name);
+	return 0;
+}
+
+/* Nobody else will destroy an object that firmware keeps. */
+static void rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
+{
+	int err = rsc_send_destroy(rsc);
+
+	if (err)
+		mlx5_ib_orphan_adopt(rsc->dev, rsc->uid, rsc->ops->destroy_op, rsc->num,
+				     rsc->ops->name, mem, err);
+}
+
+/**
+ * mlx5_ib_rsc_respond_and_add - finish the creation of an object
+ * @rsc: as for mlx5_ib_rsc_add()
+ * @mem: what the object shares with the device
+ * @udata: of the user who gets the answer; NULL if there is none
+ * @resp: the answer
+ * @len: bytes of @resp
+ *
+ * May sleep.
+ *
+ * Return: 0; or a negative errno, and then the object is destroyed at the device, or @mem is
+ * zeroed: an orphan has it, because firmware refuses to destroy the object.
+ */
+int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem,
+				struct ib_udata *udata, const void *resp, size_t len)
+{
+	int err = udata ? _ib_respond_udata(udata, resp, len) : 0;
+
+	if (!err)
+		err = mlx5_ib_rsc_add(rsc);
+	if (err)
+		rsc_discard(rsc, mem);
+	return err;
+}
+
+/* Take the object out of the table, and wait for the last reference. */
+static void rsc_remove(struct mlx5_ib_rsc *rsc)
+{
+	/* Another object may have the number if this one could not be added again. */
+	if (xa_cmpxchg_irq(&rsc->dev->rsc_table.rscs, rsc_index(rsc->ops->type, rsc->num), rsc,
+			   NULL, GFP_KERNEL) != rsc)
+		return;
+	mlx5_ib_rsc_put(rsc);
+	wait_for_completion(&rsc->free);
+}
+
+/* The type of an object in events that processes have subscribed to. */
+static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
+{
+	return rsc->ops->type == MLX5_RES_SRQ ? MLX5_OBJ_TYPE_RMP : MLX5_OBJ_TYPE_QP;
+}
+
+/* Nobody finds the object, for an event or by a page fault, while the device destroys it. */
+static void rsc_prepare_destroy(struct mlx5_ib_rsc *rsc)
+{
+	rsc_remove(rsc);
+	mlx5_ib_event_pause(rsc->dev, rsc_event_type(rsc), rsc->num);
+}
+
+/* The command that destroys an object has been executed, or refused with @err. */
+static void rsc_finish_destroy(struct mlx5_ib_rsc *rsc, int err)
+{
+	mlx5_ib_event_settle(rsc->dev, rsc_event_type(rsc), rsc->num, err);
+	if (err)
+		WRITE_ONCE(rsc->dev->kept, true);
+	if (err && mlx5_ib_rsc_add(rsc))
+		ibdev_warn_ratelimited(&rsc->dev->ib_dev,
+				       "cannot destroy %s 0x%x (%d), nor keep track of it without memory: its events are ignored from now on\n",
+				       rsc->ops->name, rsc->num, err);
+}
+
+/**
+ * mlx5_ib_rsc_destroy - destroy an object at the device
+ * @rsc: of mlx5_ib_rsc_add()
+ *
+ * The object leaves the table first: once it is destroyed, the device may give its
+ * number to a new one. When this function returns no event is being delivered, nor
+ * is a page fault being resolved. Subscriptions of processes to its events end, too.
+ * May sleep.
+ *
+ * Return: 0, also if mlx5_ib_rsc_destroy_early() has destroyed the object; or the errno of a
+ * firmware that refuses; then the object is found again, and the device may use all that it points
+ * at.
+ */
+int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
+{
+	int err;
+
+	if (rsc->destroyed)
+		return 0;
+	rsc_prepare_destroy(rsc);
+	err = rsc_send_destroy(rsc);
+	rsc_finish_destroy(rsc, err);
+	return err;
+}
+
+static void rsc_destroyed_early(struct mlx5_ib_dev *dev, void *object, int err)
+{
+	struct mlx5_ib_rsc *rsc = object;
+
+	rsc->destroyed = !err;
+	rsc_finish_destroy(rsc, err);
+}
+
+/**
+ * mlx5_ib_rsc_destroy_early - have the device destroy an object whose owner is about to destroy it
+ * @rsc: of mlx5_ib_rsc_add(), of a kind that does not @insist
+ * @batch: the batch that the command becomes part of
+ *
+ * Does what mlx5_ib_rsc_destroy() does, but does not wait for the command. When the batch has been
+ * waited for, the object is destroyed, or is as it was, and nothing is logged about it: its
+ * owner calls mlx5_ib_rsc_destroy() in either case. May sleep.
+ */
+void mlx5_ib_rsc_destroy_early(struct mlx5_ib_rsc *rsc, struct mlx5_ib_fw_batch *batch)
+{
+	rsc_prepare_destroy(rsc);
+	mlx5_ib_fw_batch_destroy(batch, rsc->uid, rsc->ops->destroy_op, rsc->num,
+				 rsc_destroyed_early, rsc);
+}
+
+/**
+ * mlx5_ib_rsc_discard - destroy an object whose owner does not try again if firmware refuses
+ * @rsc: of mlx5_ib_rsc_add()
+ * @mem: what the object shares with the device; zeroed if firmware refuses to destroy the object:
+ *	an orphan has it then
+ *
+ * For queue pairs and shared receive queues of kernel consumers, and for those whose creation could
+ * not be finished. May sleep.
+ */
+void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
+{
+	rsc_remove(rsc);
+	rsc_discard(rsc, mem);
+}
+
+/**
+ * mlx5_ib_init_rsc_table - start to listen for events of objects
+ * @dev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_rsc_table *table = &dev->rsc_table;
+
+	table->wq = alloc_workqueue("bluebell_event", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!table->wq)
+		return -ENOMEM;
+	xa_init_flags(&table->rscs, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->kernel_qps, XA_FLAGS_LOCK_IRQ);
+	table->nb.notifier_call = mlx5_ib_rsc_event;
+	mlx5_notifier_register(dev->mdev, &table->nb);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_rsc_table - stop listening for events
+ * @dev: device, none of whose objects is left; nothing happens if the table was
+ *	never initialized
+ */
+void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_rsc_table *table = &dev->rsc_table;
+
+	if (!table->wq)
+		return;
+	mlx5_notifier_unregister(dev->mdev, &table->nb);
+	destroy_workqueue(table->wq);
+	WARN_ON(!xa_empty(&table->rscs) && !dev->kept);
+	xa_destroy(&table->rscs);
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Who has subscribed to events of the device.
+ *
+ * The device names the object of an event by its number, which an object of another user may get
+ * as soon as the object is destroyed. So whoever destroys an object pauses its subscriptions before
+ * the command is sent, and ends them when it has been executed. If firmware refuses to destroy the
+ * object, the subscriptions go on, and the subscribers are told of events that they have missed.
+ */
+
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/errno.h>
+#include <linux/mlx5/driver.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/rhashtable.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "fw/bluebell.h"
+#include "layout/layout_event.h"
+#include "layout/refuse.h"
+#include "lib/subscription.h"
+
+/*
+ * Subscriptions of one context to one event. All of them are served in one interrupt, so a process
+ * must not be able to make the list long.
+ */
+#define MAX_SUBS	64
+
+/**
+ * struct mlx5_ib_event_list - subscriptions to an object, or to the device
+ * @source: the object; constant
+ * @node: in the hash table
+ * @subs: the struct mlx5_ib_event_sub; changed under the lock of struct mlx5_ib_events, read under
+ *	RCU. Empty only while the list is being freed
+ * @paused: the object is being destroyed
+ * @missed: types of events that have arrived while @paused
+ * @rcu: frees it
+ */
+struct mlx5_ib_event_list {
+	struct mlx5_ib_event_source source;
+	struct rhash_head node;
+	struct list_head subs;
+	bool paused;
+	DECLARE_BITMAP(missed, MLX5_EVENT_TYPE_MAX);
+	struct rcu_head rcu;
+};
+
+static const struct rhashtable_params event_params = {
+	.key_len = sizeof(struct mlx5_ib_event_source),
+	.key_offset = offsetof(struct mlx5_ib_event_list, source),
+	.head_offset = offsetof(struct mlx5_ib_event_list, node),
+	.automatic_shrinking = true,
+};
+
+/* An interrupt finds the list under RCU; whoever changes it holds the lock. */
+static struct mlx5_ib_event_list *event_find(struct mlx5_ib_events *events,
+					     const struct mlx5_ib_event_source *source)
+{
+	return rhashtable_lookup_fast(&events->lists, source, event_params);
+}
+
+/*
+ * Whether there is no subscription to an object that is being destroyed, to which nobody subscribes
+ * any more. On most devices there are no subscriptions to any object.
+ */
+static bool event_has_none(struct mlx5_ib_events *events,
+			   const struct mlx5_ib_event_source *source)
+{
+	return !atomic_read(&events->lists.nelems) || !event_find(events, source);
+}
+
+static struct mlx5_ib_event_list *event_add_list(struct mlx5_ib_events *events,
+						 const struct mlx5_ib_event_source *source)
+{
+	struct mlx5_ib_event_list *list = kzalloc_obj(*list, GFP_KERNEL_ACCOUNT);
+	int err;
+
+	lockdep_assert_held(&events->lock);
+	if (!list)
+		return ERR_PTR(-ENOMEM);
+	list->source = *source;
+	INIT_LIST_HEAD(&list->subs);
+	err = rhashtable_insert_fast(&events->lists, &list->node, event_params);
+	if (!err)
+		return list;
+	kfree(list);
+	return ERR_PTR(err);
+}
+
+static void event_remove_list(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
+{
+	lockdep_assert_held(&events->lock);
+	rhashtable_remove_fast(&events->lists, &list->node, event_params);
+	kfree_rcu(list, rcu);
+}
+
+static void event_release(struct mlx5_ib_events *events, struct mlx5_ib_event_sub *sub)
+{
+	lockdep_assert_held(&events->lock);
+	list_del_rcu(&sub->node);
+	list_del(&sub->owner_node);
+	sub->owner->ops->release(sub);
+}
+
+static void event_end(struct mlx5_ib_events *events, struct mlx5_ib_event_sub *sub)
+{
+	struct mlx5_ib_event_list *list = sub->list;
+
+	event_release(events, sub);
+	if (list_empty(&list->subs))
+		event_remove_list(events, list);
+}
+
+static void event_end_list(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
+{
+	struct mlx5_ib_event_sub *sub, *next;
+
+	list_for_each_entry_safe(sub, next, &list->subs, node)
+		event_release(events, sub);
+	event_remove_list(events, list);
+}
+
+static unsigned int event_count(const struct mlx5_ib_event_list *list,
+				const struct mlx5_ib_event_sub *like)
+{
+	const struct mlx5_ib_event_sub *sub;
+	unsigned int count = 0;
+
+	list_for_each_entry(sub, &list->subs, node)
+		count += sub->type == like->type && sub->owner->context == like->owner->context;
+	return count;
+}
+
+/**
+ * mlx5_ib_event_subscribe - let events of an object, or of the device, reach a subscriber
+ * @dev: device
+ * @source: the object, which the caller keeps from being destroyed meanwhile; or the device
+ * @sub: the subscription; its owner and type are set
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENOMEM; or -ENOSPC if the context has too many subscriptions to the event.
+ */
+int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_source *source,
+			    struct mlx5_ib_event_sub *sub)
+{
+	struct mlx5_ib_events *events = dev->events;
+	struct mlx5_ib_event_list *list;
+
+	guard(mutex)(&events->lock);
+	list = event_find(events, source);
+	/* The object that had the number before is gone, but that is still being noted. */
+	if (list && list->paused) {
+		event_end_list(events, list);
+		list = NULL;
+	}
+	if (!list)
+		list = event_add_list(events, source);
+	if (IS_ERR(list))
+		return PTR_ERR(list);
+	if (event_count(list, sub) >= MAX_SUBS)
+		return refuse(-ENOSPC, "more than %u subscriptions to an event", MAX_SUBS);
+	sub->list = list;
+	list_add_tail(&sub->owner_node, &sub->owner->subs);
+	list_add_tail_rcu(&sub->node, &list->subs);
+	return 0;
+}
+
+/**
+ * mlx5_ib_event_unsubscribe - end a subscription
+ * @dev: device
+ * @sub: of mlx5_ib_event_subscribe(), which has not been released. This call releases it
+ *
+ * May sleep.
+ */
+void mlx5_ib_event_unsubscribe(struct mlx5_ib_dev *dev, struct mlx5_ib_event_sub *sub)
+{
+	guard(mutex)(&dev->events->lock);
+	event_end(dev->events, sub);
+}
+
+/* Returns whether there may be more. */
+static bool event_end_some(struct mlx5_ib_events *events, struct mlx5_ib_event_owner *owner)
+{
+	unsigned int i;
+
+	guard(mutex)(&events->lock);
+	for (i = 0; i < MAX_SUBS && !list_empty(&owner->subs); i++)
+		event_end(events, list_first_entry(&owner->subs, struct mlx5_ib_event_sub,
+						   owner_node));
+	return i == MAX_SUBS;
+}
+
+/**
+ * mlx5_ib_event_unsubscribe_all - end all subscriptions of a subscriber
+ * @dev: device
+ * @owner: the subscriber, who subscribes to nothing any more
+ *
+ * There may be many, so other users get the lock meanwhile. May sleep.
+ */
+void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event_owner *owner)
+{
+	while (event_end_some(dev->events, owner))
+		cond_resched();
+}
+
+/**
+ * mlx5_ib_event_pause - deliver no events of an object that is about to be destroyed
+ * @dev: device
+ * @type: MLX5_OBJ_TYPE_*, as in struct mlx5_ib_event_source
+ * @num: number of the object
+ *
+ * Nobody subscribes to an object that is being destroyed, so an object without subscriptions is
+ * recognized without the lock. Whoever sends the command that destroys the object calls
+ * mlx5_ib_event_settle() afterwards. May sleep.
+ */
+void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, u32 type, u32 num)
+{
+	const struct mlx5_ib_event_source source = { .type = type, .num = num };
+	struct mlx5_ib_events *events = dev->events;
+	struct mlx5_ib_event_list *list;
+
+	if (event_has_none(events, &source))
+		return;
+	guard(mutex)(&events->lock);
+	list = event_find(events, &source);
+	/*
+	 * The doorbell of the command is rung behind a write barrier, and an interrupt reads the
+	 * flag behind a read barrier after the event. So no event of a later object that has the
+	 * number is delivered.
+	 */
+	if (list)
+		WRITE_ONCE(list->paused, true);
+}
+
+static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_list *list)
+{
+	struct mlx5_ib_event_sub *sub;
+
+	lockdep_assert_held(&events->lock);
+	WRITE_ONCE(list->paused, false);
+	/* Afterwards whoever has read that the list was paused has noted what it missed. */
+	synchronize_rcu();
+	guard(rcu)();
+	list_for_each_entry_rcu(sub, &list->subs, node)
+		if (test_bit(sub->type, list->missed))
+			sub->owner->ops->deliver(sub, NULL);
+	bitmap_zero(list->missed, MLX5_EVENT_TYPE_MAX);
+}
+
+/**
+ * mlx5_ib_event_settle - end the subscriptions to an object that is gone, or resume them
+ * @dev: device
+ * @type: as for mlx5_ib_event_pause()
+ * @num: as for mlx5_ib_event_pause()
+ * @err: 0 if the object is gone, or the handle that the process has of it; else the errno of the
+ *	command
+ *
+ * A command that was not answered may have been executed, and then the number may be another
+ * user's. So if @err does not say that the object exists, its events stay undelivered, until it is
+ * destroyed by a later command. May sleep.
+ */
+void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err)
+{
+	const struct mlx5_ib_event_source source = { .type = type, .num = num };
+	struct mlx5_ib_events *events = dev->events;
+	struct mlx5_ib_event_list *list;
+
+	if (event_has_none(events, &source))
+		return;
+	guard(mutex)(&events->lock);
+	list = event_find(events, &source);
+	/* One that is not paused is that of another object, which has the number by now. */
+	if (!list || !list->paused)
+		return;
+	if (!err)
+		event_end_list(events, list);
+	else if (err == -EINVAL || err == -EBUSY)
+		event_resume(events, list);
+}
+
+/**
+ * mlx5_ib_event_report - deliver an event to those who have subscribed to it
+ * @dev: device
+ * @eqe: the event
+ *
+ * Any context.
+ */
+void mlx5_ib_event_report(struct mlx5_ib_dev *dev, const struct mlx5_eqe *eqe)
+{
+	struct mlx5_ib_event_source source;
+	struct mlx5_ib_event_list *list;
+	struct mlx5_ib_event_sub *sub;
+
+	if (!mlx5_ib_event_read(dev->mdev, eqe, &source))
+		return;
+	guard(rcu)();
+	list = event_find(dev->events, &source);
+	if (!list)
+		return;
+	if (READ_ONCE(list->paused)) {
+		set_bit(eqe->type, list->missed);
+		return;
+	}
+	list_for_each_entry_rcu(sub, &list->subs, node)
+		if (sub->type == eqe->type)
+			sub->owner->ops->deliver(sub, eqe);
+}
+
+/* Called in the interrupts of mlx5_core's event queues, so also when a command has completed. */
+static int event_notify(struct notifier_block *nb, unsigned long type, void *data)
+{
+	struct mlx5_ib_events *events = mlx5_nb_cof(nb, struct mlx5_ib_events, nb);
+
+	mlx5_ib_event_report(events->dev, data);
+	return NOTIFY_DONE;
+}
+
+/**
+ * mlx5_ib_init_event_table - set up the subscriptions of a device
+ * @dev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_event_table(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_events *events __free(kfree) = kzalloc_obj(*events, GFP_KERNEL);
+	int err;
+
+	if (!events)
+		return -ENOMEM;
+	err = rhashtable_init(&events->lists, &event_params);
+	if (err)
+		return err;
+	events->dev = dev;
+	mutex_init(&events->lock);
+	dev->events = no_free_ptr(events);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_event_table - undo mlx5_ib_init_event_table()
+ * @dev: device, which has no subscribers left
+ */
+void mlx5_ib_cleanup_event_table(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_events *events = dev->events;
+
+	WARN_ON(atomic_read(&events->lists.nelems));
+	rhashtable_destroy(&events->lists);
+	mutex_destroy(&events->lock);
+	kfree(events);
+	dev->events = NULL;
+	/* Subscriptions are freed after a grace period, by functions of this module. */
+	rcu_barrier();
+}
+
+/**
+ * mlx5_ib_init_events - start to listen for events of all types
+ * @dev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_events(struct mlx5_ib_dev *dev)
+{
+	int err = mlx5_ib_init_event_table(dev);
+
+	if (err)
+		return err;
+	MLX5_NB_INIT(&dev->events->nb, event_notify, NOTIFY_ANY);
+	mlx5_eq_notifier_register(dev->mdev, &dev->events->nb);
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_events - stop listening for events
+ * @dev: device, which has no subscribers left
+ */
+void mlx5_ib_cleanup_events(struct mlx5_ib_dev *dev)
+{
+	mlx5_eq_notifier_unregister(dev->mdev, &dev->events->nb);
+	mlx5_ib_cleanup_event_table(dev);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Who has subscribed to events of the device. The events that verbs report are in rsc.c, cq.c and
+ * port.c.
+ */
+
+#ifndef BLUEBELL_SUBSCRIPTION_H
+#define BLUEBELL_SUBSCRIPTION_H
+
+#include <linux/list.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mutex.h>
+#include <linux/rhashtable-types.h>
+#include <linux/types.h>
+
+#include "layout/layout_event.h"
+
+struct mlx5_ib_dev;
+struct mlx5_ib_event_sub;
+struct mlx5_ib_event_list;
+
+/**
+ * struct mlx5_ib_event_ops - what a subscriber does
+ * @deliver: an event has occurred; NULL in place of the event if its data is lost. Any context, in
+ *	an RCU read-side critical section
+ * @release: the subscription has ended, by the subscriber or because the object is gone. Called
+ *	with the lock of struct mlx5_ib_events. @deliver may still be running; the subscription is
+ *	freed after a grace period of RCU
+ */
+struct mlx5_ib_event_ops {
+	void (*deliver)(struct mlx5_ib_event_sub *sub, const struct mlx5_eqe *eqe);
+	void (*release)(struct mlx5_ib_event_sub *sub);
+};
+
+/**
+ * struct mlx5_ib_event_owner - a subscriber
+ * @ops: what it does
+ * @context: whoever the limit of subscriptions is for; compared only
+ * @subs: its struct mlx5_ib_event_sub. Guarded by the lock of struct mlx5_ib_events
+ */
+struct mlx5_ib_event_owner {
+	const struct mlx5_ib_event_ops *ops;
+	const void *context;
+	struct list_head subs;
+};
+
+/**
+ * struct mlx5_ib_event_sub - a subscription to one type of event of one object, or of the device
+ * @owner: the subscriber
+ * @type: MLX5_EVENT_TYPE_*
+ * @list: of the object
+ * @node: in @list, which is read under RCU
+ * @owner_node: in the list of @owner
+ *
+ * The subscriber sets @owner and @type.
+ */
+struct mlx5_ib_event_sub {
+	struct mlx5_ib_event_owner *owner;
+	u8 type;
+	struct mlx5_ib_event_list *list;
+	struct list_head node;
+	struct list_head owner_node;
+};
+
+/**
+ * struct mlx5_ib_events - subscriptions to events of a device
+ * @dev: device
+ * @lists: struct mlx5_ib_event_list of each object that has subscriptions, by type and number;
+ *	read under RCU
+ * @lock: guards changes of @lists and all lists of subscriptions
+ * @nb: called for each event of mlx5_core's queues for asynchronous events
+ */
+struct mlx5_ib_events {
+	struct mlx5_ib_dev *dev;
+	struct rhashtable lists;
+	struct mutex lock;	/* lists, and what is in them and in the lists of owners */
+	struct mlx5_nb nb;
+};
+
+int mlx5_ib_event_subscribe(struct mlx5_ib_dev *dev, const struct mlx5_ib_event_source *source,
+			    struct mlx5_ib_event_sub *sub);
+void mlx5_ib_event_unsubscribe(struct mlx5_ib_dev *dev, struct mlx5_ib_event_sub *sub);
+void mlx5_ib_event_unsubscribe_all(struct mlx5_ib_dev *dev, struct mlx5_ib_event_owner *owner);
+
+void mlx5_ib_event_pause(struct mlx5_ib_dev *dev, u32 type, u32 num);
+void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err);
+
+void mlx5_ib_event_report(struct mlx5_ib_dev *dev, const struct mlx5_eqe *eqe);
+
+int mlx5_ib_init_event_table(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_event_table(struct mlx5_ib_dev *dev);
+int mlx5_ib_init_events(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_events(struct mlx5_ib_dev *dev);
+
+#endif /* BLUEBELL_SUBSCRIPTION_H */

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * User ids of the firmware, which keep the objects of processes apart.
+ */
+
+#include <linux/capability.h>
+#include <linux/mlx5/driver.h>
+#include <linux/ratelimit.h>
+#include <linux/sched.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/refuse.h"
+#include "lib/orphan.h"
+#include "lib/uctx.h"
+
+/* What the calling process may do by commands of its own. */
+static u32 uctx_rights_of_caller(struct mlx5_ib_dev *dev)
+{
+	u32 rights = 0;
+
+	if (rdma_dev_has_raw_cap(&dev->ib_dev))
+		rights |= MLX5_UCTX_CAP_RAW_TX;
+	if (capable(CAP_SYS_RAWIO))
+		rights |= MLX5_UCTX_CAP_INTERNAL_DEV_RES;
+	return rights;
+}
+
+/*
+ * Any user can open the device many times, so that the line appears once in a while, not for each
+ * refusal. It is for the administrator, who can see which processes have the ids, and end them.
+ */
+static void uctx_report_limit(struct mlx5_ib_dev *dev)
+{
+	static struct ratelimit_state once_in_a_while =
+		RATELIMIT_STATE_INIT_FLAGS(once_in_a_while, 10 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
+
+	if (__ratelimit(&once_in_a_while))
+		ibdev_warn(&dev->ib_dev,
+			   "all user ids of the device are in use (log_max_uctx is %u): %s (%d) gets no DEVX context; see who has them in debugfs, file uars of mlx5/%s\n",
+			   MLX5_CAP_GEN(dev->mdev, log_max_uctx), current->comm,
+			   task_tgid_nr(current), dev_name(dev->mdev->device));
+}
+
+/**
+ * mlx5_ib_create_uctx - CREATE_UCTX: create a user id for the calling process
+ * @dev: device
+ * @context: of the process, which gets the id, which is not 0, and the rights of the process
+ *
+ * Firmware lets a command with a user id name only objects of the same id, and those that
+ * mlx5_core has created for all users (completion EQs). Objects without an id belong to the
+ * kernel, and no command with an id reaches them.
+ *
+ * What a user may do beyond that follows from the privileges of the process that opens the device:
+ * CAP_NET_RAW, in the user namespace of the device's network namespace, allows raw queues
+ * (MLX5_UCTX_CAP_RAW_TX), and CAP_SYS_RAWIO in the initial user namespace resources internal to
+ * the device (MLX5_UCTX_CAP_INTERNAL_DEV_RES). MLX5_UCTX_CAP_RDMA_CTRL, which lets a user
+ * control the RDMA objects of others, is never given. The driver itself checks these rights for
+ * commands that carry no id, see layout_devx.c. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for a device without user ids; -ENOMEM if all are in use; or the errno of
+ * another firmware refusal.
+ */
+int mlx5_ib_create_uctx(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context)
+{
+	u32 out[MLX5_ST_SZ_DW(create_uctx_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(create_uctx_in)] = {};
+	int err;
+
+	if (!MLX5_CAP_GEN(dev->mdev, log_max_uctx))
+		return refuse(-EOPNOTSUPP, "the device has no user ids (log_max_uctx)");
+	context->devx_rights = uctx_rights_of_caller(dev);
+	MLX5_SET(create_uctx_in, in, opcode, MLX5_CMD_OP_CREATE_UCTX);
+	MLX5_SET(create_uctx_in, in, uctx.cap,
+		 context->devx_rights & MLX5_CAP_GEN(dev->mdev, uctx_cap));
+	err = mlx5_ib_fw_exec_within_limit(dev, MLX5_IB_KERNEL_UID, in, sizeof(in), out,
+					   sizeof(out));
+	if (err == -ENOSPC) {
+		uctx_report_limit(dev);
+		return -ENOMEM;
+	}
+	if (!err)
+		context->uid = MLX5_GET(create_uctx_out, out, uid);
+	return err;
+}
+
+/**
+ * mlx5_ib_destroy_uctx - DESTROY_UCTX: destroy a user id
+ * @dev: device
+ * @uid: the id; all its objects have been destroyed
+ *
+ * Firmware keeps an id that still owns an object, so that no other process gets the id, and with it
+ * the object. The id is then destroyed after the object, see orphan.c. May sleep, for a third of a
+ * second if firmware refuses.
+ */
+void mlx5_ib_destroy_uctx(struct mlx5_ib_dev *dev, u16 uid)
+{
+	int err = mlx5_ib_fw_destroy_repeat(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid);
+
+	if (err)
+		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_UCTX, uid,
+				     "user id", NULL, err);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory of processes, pinned for the device.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/kmemleak.h>
+#include <linux/overflow.h>
+#include <rdma/ib_umem.h>
+
+#include "fw/bluebell.h"
+#include "layout/refuse.h"
+#include "lib/umem.h"
+
+/**
+ * mlx5_ib_umem_get - pin memory of the calling process
+ * @dev: device that will reach it
+ * @addr: user address
+ * @size: bytes
+ * @access: enum ib_access_flags; what the device may do there
+ *
+ * Pins all memory that a process names by its address, except for the buffer of a new CQ (cq.c).
+ * ib_core pins buffers that a process names by an attribute of the call, and exporters pin their
+ * dma-bufs. The pages count against RLIMIT_MEMLOCK. May sleep.
+ *
+ * Return: the pinned memory, for ib_umem_release(), or an ERR_PTR: -EINVAL for
+ * a range that wraps, -EOVERFLOW for one that no process of this machine can have, -ENOMEM
+ * beyond the limit, -EFAULT for memory that isn't there or may not be written.
+ */
+struct ib_umem *mlx5_ib_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size, int access)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_umem_get, dev, addr, size, access);
+	if (overflows_type(addr, unsigned long) || overflows_type(size, size_t))
+		return ERR_PTR(refuse(-EOVERFLOW, "%llu bytes at %#llx", size, addr));
+	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
+}
+
+/**
+ * mlx5_ib_undo_pin - release the memory of a region that could not be created
+ * @umem: the memory
+ * @err: errno of mlx5_ib_create_mr()
+ *
+ * Memory that the device may still reach stays pinned for good. May sleep.
+ */
+void mlx5_ib_undo_pin(struct ib_umem *umem, int err)
+{
+	if (err == -ENOTRECOVERABLE)
+		kmemleak_ignore(umem);
+	else
+		ib_umem_release(umem);
+}

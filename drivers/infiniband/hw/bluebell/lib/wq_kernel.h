@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Work queues of kernel consumers: what is posted, and what has completed.
+ *
+ * WQEs are built in the ring. A send WQE of the greatest length may not fit in one piece where it
+ * is to be, because the ring wraps or goes on in another page, or because requests that have not
+ * completed follow. There the WQE is built aside, and copied once its length is known.
+ */
+
+#ifndef BLUEBELL_WQ_KERNEL_H
+#define BLUEBELL_WQ_KERNEL_H
+
+#include <linux/io.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mlx5/doorbell.h>
+#include <linux/mlx5/driver.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "layout/layout_wq.h"
+#include "layout/layout_wqe.h"
+
+struct mlx5_ib_dev;
+struct mlx5_ib_kcq;
+struct mlx5_ib_queue_mem;
+struct mlx5_ib_srq_ring;
+
+/**
+ * struct mlx5_ib_posted_send - a send request that has been posted
+ * @wr_id: of the request
+ * @blocks: basic blocks that its WQE takes
+ * @opcode: enum ib_wr_opcode
+ */
+struct mlx5_ib_posted_send {
+	u64 wr_id;
+	u8 blocks;
+	u8 opcode;
+};
+
+/**
+ * struct mlx5_ib_sq - send queue of a kernel consumer
+ * @lock: guards @posted and what only posting uses: @after_umr, @room, @next, @doorbell, @aside
+ * @to: what WQEs depend on; constant once the queue pair exists
+ * @ring: finds basic blocks in the buffer
+ * @db: send counter of the doorbell record
+ * @map: register that rings the queue
+ * @requests: struct mlx5_ib_posted_send of the WQE that begins at this block
+ * @max_blocks: basic blocks of the longest WQE
+ * @after_umr: the last request changes a key
+ * @room: basic blocks at @next, in one piece, that no request has; there may be more
+ * @posted: basic blocks posted
+ * @done: basic blocks completed; written under the lock of the CQ
+ * @next: where in the buffer the next WQE starts, if @room is not 0
+ * @doorbell: start of the last WQE, which is written to @map
+ * @aside: the WQE that is being built, if it might not be in one piece in @ring
+ */
+struct mlx5_ib_sq {
+	spinlock_t lock; /* posted, after_umr to aside but done */
+	struct mlx5_ib_wqe_target to;
+	struct mlx5_frag_buf_ctrl ring;
+	__be32 *db;
+	void __iomem *map;
+	struct mlx5_ib_posted_send *requests;
+	u8 max_blocks;
+	bool after_umr;
+	u16 room;
+	u16 posted;
+	u16 done;
+	void *next;
+	__be32 doorbell[2] __aligned(sizeof(u64));
+	u8 aside[MLX5_IB_MAX_WQE_BYTES] __aligned(sizeof(u64));
+};
+
+/**
+ * struct mlx5_ib_rq - receive queue of a kernel consumer
+ * @lock: guards @posted, @room and @next
+ * @ring: finds WQEs in the buffer
+ * @max_sge: data segments of a WQE
+ * @end_key: key that ends a scatter list
+ * @db: receive counter of the doorbell record
+ * @wr_ids: of the request at this WQE; NULL without a receive queue
+ * @stride: bytes from one WQE to the next
+ * @room: WQEs at @next, in one piece, that no request has; there may be more
+ * @posted: WQEs posted
+ * @done: WQEs completed; written under the lock of the CQ
+ * @next: where in the buffer the next WQE is, if @room is not 0
+ */
+struct mlx5_ib_rq {
+	spinlock_t lock; /* posted, room, next */
+	struct mlx5_frag_buf_ctrl ring;
+	u8 max_sge;
+	u32 end_key;
+	__be32 *db;
+	u64 *wr_ids;
+	u32 stride;
+	u16 room;
+	u16 posted;
+	u16 done;
+	void *next;
+};
+
+/**
+ * struct mlx5_ib_wqs - both work queues of a queue pair
+ * @ibqp: the queue pair as its consumer knows it
+ * @qpn: number of the queue pair at the device
+ * @is_qp1: the queue pair is QP1, whose completions tell a P_Key and not its index
+ * @send_cq: where the send queue completes
+ * @recv_cq: where the receive queue completes
+ * @send_node: in @send_cq
+ * @recv_node: in @recv_cq
+ * @sq: send queue
+ * @rq: receive queue
+ * @srq: shared receive queue that the queue pair receives from instead of @rq; or NULL
+ * @in_error: the consumer has taken the queue pair to the error state
+ * @last_wqe_due: the queue pair, which receives from @srq, has not told its consumer that it will
+ *	take no WQE any more
+ */
+struct mlx5_ib_wqs {
+	struct ib_qp *ibqp;
+	u32 qpn;
+	bool is_qp1;
+	struct mlx5_ib_kcq *send_cq;
+	struct mlx5_ib_kcq *recv_cq;
+	struct list_head send_node;
+	struct list_head recv_node;
+	struct mlx5_ib_sq sq;
+	struct mlx5_ib_rq rq;
+	struct mlx5_ib_srq_ring *srq;
+	bool in_error;
+	bool last_wqe_due;
+};
+
+struct mlx5_ib_wqs *mlx5_ib_wqs_alloc(struct mlx5_ib_dev *dev, struct ib_qp *ibqp,
+				      const struct mlx5_ib_wq_layout *layout,
+				      struct mlx5_ib_queue_mem *mem);
+void mlx5_ib_wqs_free(struct mlx5_ib_wqs *wqs);
+void mlx5_ib_sq_reset(struct mlx5_ib_sq *sq);
+void mlx5_ib_rq_reset(struct mlx5_ib_rq *rq);
+
+u32 mlx5_ib_sq_free_blocks(struct mlx5_ib_sq *sq);
+void *mlx5_ib_sq_find_room(struct mlx5_ib_sq *sq);
+int mlx5_ib_rq_find_room(struct mlx5_ib_rq *rq);
+void mlx5_ib_sq_copy(struct mlx5_frag_buf_ctrl *ring, u16 index, const void *wqe,
+		     unsigned int blocks);
+
+enum ib_wr_opcode mlx5_ib_sq_complete(struct mlx5_ib_sq *sq, u16 index, struct ib_wc *wc);
+void mlx5_ib_rq_complete(struct mlx5_ib_rq *rq, struct ib_wc *wc);
+bool mlx5_ib_sq_flush(struct mlx5_ib_sq *sq, struct ib_wc *wc);
+bool mlx5_ib_rq_flush(struct mlx5_ib_rq *rq, struct ib_wc *wc);
+
+/* ---- posting: called for each request, and therefore inline ---------------------------- */
+
+/**
+ * mlx5_ib_sq_doorbell - tell the device of WQEs that have been written to a send queue
+ * @record: send counter of the doorbell record
+ * @posted: basic blocks posted
+ * @start: first eight bytes of the last WQE
+ * @map: register that rings the queue
+ */
+static inline void mlx5_ib_sq_doorbell(__be32 *record, u16 posted, __be32 *start,
+				       void __iomem *map)
+{
+	/* The WQEs before the record, the record before the register. */
+	dma_wmb();
+	*record = cpu_to_be32(posted);
+	/* The register is on the bus: dma_wmb() does not order it. */
+	wmb();
+	mlx5_write64(start, map);
+}
+
+/**
+ * mlx5_ib_sq_begin - find out where to build the next WQE of a send queue
+ * @sq: the queue, whose lock is held
+ *
+ * Return: memory for the longest WQE: its place in the ring, or @sq->aside.
+ */
+static inline void *mlx5_ib_sq_begin(struct mlx5_ib_sq *sq)
+{
+	lockdep_assert_held(&sq->lock);
+	return likely(sq->room >= sq->max_blocks) ? sq->next : mlx5_ib_sq_find_room(sq);
+}
+
+/**
+ * mlx5_ib_sq_push - put the WQE that has been built into the send queue
+ * @sq: the queue, whose lock is held
+ * @wqe: of mlx5_ib_sq_begin(), with the segments behind the control segment
+ * @op: of mlx5_ib_wr_op()
+ * @wr: the request
+ * @ds: units of 16 bytes that the WQE has
+ *
+ * The device does not see the WQE before mlx5_ib_sq_ring().
+ *
+ * Return: 0, or -ENOMEM if the queue is full.
+ */
+static inline int mlx5_ib_sq_push(struct mlx5_ib_sq *sq, void *wqe, const struct mlx5_ib_wr_op *op,
+				  const struct ib_send_wr *wr, unsigned int ds)
+{
+	unsigned int blocks = DIV_ROUND_UP(ds, MLX5_SEND_WQEBB_NUM_DS);
+	struct mlx5_ib_posted_send *request;
+	u16 index = sq->posted;
+
+	lockdep_assert_held(&sq->lock);
+	if (unlikely(wqe == sq->aside) && mlx5_ib_sq_free_blocks(sq) < blocks)
+		return -ENOMEM;
+	mlx5_ib_finish_send_wqe(wqe, &sq->to, op, wr, ds, index, sq->after_umr);
+	memcpy(sq->doorbell, wqe, sizeof(sq->doorbell));
+	if (unlikely(wqe == sq->aside)) {
+		mlx5_ib_sq_copy(&sq->ring, index, wqe, blocks);
+		sq->room = 0;
+	} else {
+		sq->next = wqe + blocks * MLX5_SEND_WQE_BB;
+		sq->room -= blocks;
+	}
+	request = &sq->requests[index & sq->ring.sz_m1];
+	request->wr_id = wr->wr_id;
+	request->blocks = blocks;
+	request->opcode = wr->opcode;
+	sq->posted = index + blocks;
+	sq->after_umr = mlx5_ib_wr_op_is_umr(op);
+	return 0;
+}
+
+/**
+ * mlx5_ib_sq_ring - tell the device of the WQEs that have been put into the send queue
+ * @sq: the queue, whose lock is held, and into which at least one WQE has been put
+ */
+static inline void mlx5_ib_sq_ring(struct mlx5_ib_sq *sq)
+{
+	lockdep_assert_held(&sq->lock);
+	mlx5_ib_sq_doorbell(sq->db, sq->posted, sq->doorbell, sq->map);
+}
+
+/**
+ * mlx5_ib_rq_push - put a receive request into a receive queue
+ * @rq: the queue, whose lock is held
+ * @wr: the request
+ *
+ * The device does not see the request before mlx5_ib_rq_tell().
+ *
+ * Return: 0; -ENOMEM if the queue is full; -EINVAL without a receive queue, or for more segments
+ * than a request may have.
+ */
+static inline int mlx5_ib_rq_push(struct mlx5_ib_rq *rq, const struct ib_recv_wr *wr)
+{
+	u16 index = rq->posted;
+	int err;
+
+	lockdep_assert_held(&rq->lock);
+	if (unlikely(!rq->room)) {
+		err = mlx5_ib_rq_find_room(rq);
+		if (err)
+			return err;
+	}
+	err = mlx5_ib_fill_recv_wqe(rq->next, wr, rq->max_sge, rq->end_key);
+	if (unlikely(err))
+		return err;
+	rq->wr_ids[index & rq->ring.sz_m1] = wr->wr_id;
+	rq->posted = index + 1;
+	rq->next += rq->stride;
+	rq->room--;
+	return 0;
+}
+
+/**
+ * mlx5_ib_rq_tell - tell the device of the requests that have been put into a receive queue
+ * @rq: the queue, whose lock is held
+ */
+static inline void mlx5_ib_rq_tell(struct mlx5_ib_rq *rq)
+{
+	lockdep_assert_held(&rq->lock);
+	/* The WQEs before the record, which the device reads when a message arrives. */
+	dma_wmb();
+	*rq->db = cpu_to_be32(rq->posted);
+}
+
+#endif /* BLUEBELL_WQ_KERNEL_H */

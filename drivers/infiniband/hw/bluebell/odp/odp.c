@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand paging: memory regions whose pages are mapped into the device when it
+ * faults on them, and unmapped from the device before the process loses them. Here are
+ * registration, deregistration and the set-up of the device; odp_internal.h says what the
+ * other files do.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/overflow.h>
+#include <linux/pid.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "fw/bluebell.h"
+#include "layout/layout_mkey.h"
+#include "layout/layout_odp.h"
+#include "layout/refuse.h"
+#include "lib/mkey.h"
+#include "lib/region.h"
+#include "lib/umr_qp.h"
+#include "odp/odp_internal.h"
+
+/* ---- explicit regions ---------------------------------------------------------- */
+
+static int odp_explicit_page_in(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
+{
+	return mlx5_ib_odp_leaf_page_in(mr->leaf, mr->start + offset, len, req);
+}
+
+static int odp_explicit_destroy(struct odp_mr *mr)
+{
+	return mlx5_ib_odp_leaf_destroy(mr->leaf);
+}
+
+static const struct odp_mr_ops odp_explicit_ops = {
+	.page_in = odp_explicit_page_in,
+	.destroy = odp_explicit_destroy,
+};
+
+static int odp_explicit_create(struct odp_mr *mr)
+{
+	const struct ib_mr *ibmr = &mr->mr.ibmr;
+	struct odp_leaf *leaf;
+
+	if (ibmr->length >> PAGE_SHIFT >= MLX5_IB_MAX_PAGED_MTTS)
+		return refuse(-ENOMEM, "paged region of %llu bytes", ibmr->length);
+	leaf = mlx5_ib_odp_leaf_create(mr, &mr->mr.mkey, mr->start, ibmr->length, ibmr->iova);
+	if (IS_ERR(leaf))
+		return PTR_ERR(leaf);
+	mr->ops = &odp_explicit_ops;
+	mr->leaf = leaf;
+	return 0;
+}
+
+/* ---- regions of every kind ------------------------------------------------------ */
+
+static bool odp_is_implicit(u64 start, u64 length)
+{
+	return !start && length == U64_MAX;
+}
+
+/* What a window is bound to is not known, so faults through a window could not be resolved. */
+static bool odp_can_page(struct mlx5_ib_dev *dev, u32 access)
+{
+	return dev->odp && !(access & IB_ACCESS_MW_BIND);
+}
+
+static int odp_check_reg(struct mlx5_ib_dev *dev, u64 start, u64 length, u64 iova, u32 access)
+{
+	if (!odp_can_page(dev, access))
+		return refuse(-EOPNOTSUPP, "access %#x: no %s", access,
+			      dev->odp ? "windows over paged memory" : "paging");
+	if (overflows_type(start, unsigned long))
+		return refuse(-EOVERFLOW, "memory at %#llx", start);
+	/* ib_core has checked that for processes, but not for kernel consumers. */
+	if (offset_in_page(start ^ iova))
+		return refuse(-EINVAL, "memory at %#llx, region at %#llx", start, iova);
+	if (!odp_is_implicit(start, length))
+		return mlx5_ib_check_mr(length, iova, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
+	if (!(dev->odp->caps.general_caps & IB_ODP_SUPPORT_IMPLICIT))
+		return refuse(-EOPNOTSUPP, "the device has no implicit regions");
+	if (iova || access & IB_ACCESS_HUGETLB)
+		return refuse(-EINVAL, "implicit region at %#llx with access %#x", iova, access);
+	return mlx5_ib_check_mr(1, 0, access & ~IB_ACCESS_ON_DEMAND, &dev->caps);
+}
+
+static struct odp_mr *odp_mr_alloc(struct ib_pd *pd, const struct mlx5_ib_mr_ops *ops, u64 length,
+				   u64 iova, u32 access)
+{
+	struct odp_mr *mr = kzalloc_obj(*mr, GFP_KERNEL_ACCOUNT);
+
+	if (!mr)
+		return NULL;
+	mr->odp = to_mdev(pd->device)->odp;
+	mr->mr.ops = ops;
+	mr->mr.access = access;
+	mr->mr.pdn = to_mpd(pd)->pdn;
+	mr->mr.ibmr.device = pd->device;
+	mr->mr.ibmr.pd = pd;
+	mr->mr.ibmr.iova = iova;
+	mr->mr.ibmr.length = length;
+	mr->mr.ibmr.page_size = PAGE_SIZE;
+	mutex_init(&mr->tree_lock);
+	return mr;
+}
+
+static void odp_mr_free(struct odp_mr *mr)
+{
+	if (!mr)
+		return;
+	if (mr->process)
+		mlx5_ib_odp_process_put(mr->process);
+	put_pid(mr->tgid);
+	mutex_destroy(&mr->tree_lock);
+	kfree(mr);
+}
+
+DEFINE_FREE(odp_mr, struct odp_mr *, odp_mr_free(_T))
+
+/* The memory over which a region was registered, see struct mlx5_ib_mr_ops. */
+static int odp_mr_range(struct mlx5_ib_mr *base, u64 *start, u64 *length)
+{
+	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
+
+	if (mr->mm != current->mm)
+		return refuse(-EINVAL, "the region is over memory of another process");
+	*start = mr->start;
+	*length = base->ibmr.length;
+	return 0;
+}
+
+/*
+ * Deregister a region, once the faults on it have been resolved. If the firmware refuses to
+ * destroy a key, the region is as it was or, if it is implicit, its root may have been
+ * destroyed, so that the device reaches nothing through it.
+ */
+static int odp_mr_dereg(struct mlx5_ib_mr *base)
+{
+	struct odp_mr *mr = container_of(base, struct odp_mr, mr);
+	int err;
+
+	mlx5_ib_mkey_retire(mr->odp->dev, &base->mkey);
+	err = mr->ops->destroy(mr);
+	if (err) {
+		mlx5_ib_mkey_publish(mr->odp->dev, &base->mkey, MLX5_IB_MKEY_ODP_MR);
+		return err;
+	}
+	odp_mr_free(mr);
+	return 0;
+}
+
+static const struct mlx5_ib_paging_stat *odp_mr_stat(struct mlx5_ib_mr *base)
+{
+	return &container_of(base, struct odp_mr, mr)->stat;
+}
+
+static const struct mlx5_ib_mr_ops odp_process_mr_ops = {
+	.kind = "paged",
+	.dereg = odp_mr_dereg,
+	.range = odp_mr_range,
+	.paging_stat = odp_mr_stat,
+};
+
+static const struct mlx5_ib_mr_ops odp_implicit_mr_ops = {
+	.kind = "paged implicit",
+	.dereg = odp_mr_dereg,
+	.range = odp_mr_range,
+	.paging_stat = odp_mr_stat,
+};
+
+static const struct mlx5_ib_mr_ops odp_dmabuf_mr_ops = {
+	.kind = "paged dma-buf",
+	.dereg = odp_mr_dereg,
+	.paging_stat = odp_mr_stat,
+};
+
+/**
+ * mlx5_ib_odp_reg - register memory of a process without pinning it
+ * @pd: protection domain
+ * @start: address in the process; 0 for an implicit region
+ * @length: length in bytes; U64_MAX for an implicit region, which covers the whole
+ *	address space of the process
+ * @iova: first address of the region as work requests name it, with the page offset of @start
+ * @access: enum ib_access_flags, including IB_ACCESS_ON_DEMAND
+ *
+ * Implements ibv_reg_mr(3) with IBV_ACCESS_ON_DEMAND: creates a key with no page
+ * mapped (CREATE_MKEY, struct mlx5_ifc_create_mkey_in_bits, or a free key of the pool
+ * that UMR fills). May sleep.
+ *
+ * Return: the region, or an ERR_PTR: -EINVAL and -EOPNOTSUPP as mlx5_ib_reg_user_mr(),
+ * -EOPNOTSUPP also with IB_ACCESS_MW_BIND, and if UMR does not work any more; -ENOMEM also for a
+ * region with too many pages; as mlx5_ib_odp_start() if paging cannot be set up.
+ */
+struct ib_mr *mlx5_ib_odp_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
+{
+	bool implicit = odp_is_implicit(start, length);
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	int err;
+
+	err = odp_check_reg(dev, start, length, iova, access);
+	if (!err)
+		err = mlx5_ib_odp_start(dev->odp);
+	if (err)
+		return ERR_PTR(err);
+
+	struct odp_mr *mr __free(odp_mr) = odp_mr_alloc(pd, implicit ? &odp_implicit_mr_ops :
+								       &odp_process_mr_ops,
+							length, iova, access);
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	/* Pages are looked up in the address space long after the process may have left it. */
+	mr->process = mlx5_ib_odp_process_get(dev->odp, current->mm);
+	if (!mr->process)
+		return ERR_PTR(-ENOMEM);
+	mr->mm = mr->process->mm;
+	mr->tgid = get_task_pid(current, PIDTYPE_TGID);
+	mr->start = start;
+	err = implicit ? mlx5_ib_odp_tree_create(mr) : odp_explicit_create(mr);
+	if (err)
+		return ERR_PTR(err);
+	mlx5_ib_publish_mr(dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
+	return &no_free_ptr(mr)->mr.ibmr;
+}
+
+/**
+ * mlx5_ib_odp_reg_dmabuf - register memory of a dma-buf that its exporter may move
+ * @pd: protection domain
+ * @offset: offset of the region in the dma-buf, in bytes
+ * @length: length in bytes
+ * @iova: first address of the region as work requests name it
+ * @fd: file descriptor of the dma-buf
+ * @access: enum ib_access_flags, checked
+ *
+ * Does not pin the memory: before the exporter moves it, the driver unmaps it from the
+ * device, and the next access of the device maps it at its new place. May sleep; takes the
+ * dma-buf's reservation lock.
+ *
+ * Return: the region, or an ERR_PTR: -EOPNOTSUPP if the device has no paging, windows are to be
+ * bound, UMR does not work any more, or the exporter does not move its memory, which can then be
+ * pinned; otherwise as mlx5_ib_reg_user_mr_dmabuf().
+ */
+struct ib_mr *mlx5_ib_odp_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
+				     u32 access)
+{
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	int err;
+
+	/* The memory is then pinned. */
+	if (!odp_can_page(dev, access))
+		return ERR_PTR(-EOPNOTSUPP);
+
+	struct odp_mr *mr __free(odp_mr) = odp_mr_alloc(pd, &odp_dmabuf_mr_ops, length, iova,
+						       access);
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = mlx5_ib_odp_dmabuf_create(mr, offset, fd);
+	return err ? ERR_PTR(err) : &no_free_ptr(mr)->mr.ibmr;
+}
+
+/* ---- device ------------------------------------------------------------------ */
+
+/**
+ * mlx5_ib_fill_odp_attr - report what the device can page
+ * @dev: device
+ * @props: device attributes, as ibv_query_device_ex(3) returns them
+ */
+void mlx5_ib_fill_odp_attr(struct mlx5_ib_dev *dev, struct ib_device_attr *props)
+{
+	if (!dev->odp)
+		return;
+	props->odp_caps = dev->odp->caps;
+	props->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+}
+
+static void odp_read_caps(struct mlx5_core_dev *mdev, u8 dir_shift, struct ib_odp_caps *caps)
+{
+	const void *cur = mdev->caps.hca[MLX5_CAP_ODP]->cur;
+	const void *scheme = MLX5_ADDR_OF(odp_cap, cur, transport_page_fault_scheme_cap);
+
+	caps->general_caps = IB_ODP_SUPPORT;
+	/* Two levels of indirection lead from the root over a directory to a leaf. */
+	if (MLX5_CAP_GEN(mdev, null_mkey) && MLX5_CAP_GEN(mdev, max_indirection) >= 2 &&
+	    !MLX5_CAP_GEN(mdev, umr_indirect_mkey_disabled) && dir_shift)
+		caps->general_caps |= IB_ODP_SUPPORT_IMPLICIT;
+	caps->per_transport_caps.rc_odp_caps =
+		mlx5_ib_odp_service_caps(MLX5_ADDR_OF(odp_scheme_cap, scheme, rc_odp_caps));
+	caps->per_transport_caps.ud_odp_caps =
+		mlx5_ib_odp_service_caps(MLX5_ADDR_OF(odp_scheme_cap, scheme, ud_odp_caps));
+	caps->per_transport_caps.xrc_odp_caps =
+		mlx5_ib_odp_service_caps(MLX5_ADDR_OF(odp_scheme_cap, scheme, xrc_odp_caps));
+}
+
+/**
+ * mlx5_ib_init_odp - get ready for on-demand paging, if the device has it
+ * @dev: device
+ *
+ * Leaves @dev->odp NULL, which is no error, on a device that does not page, that pages
+ * only by the newer memory scheme of faults, or on which UMR cannot change every
+ * translation entry of a key. What paging needs of the device is created for the first paged
+ * region: mlx5_ib_odp_start().
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mlx5_ib_init_odp(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+	struct mlx5_ib_odp *odp;
+
+	if (!MLX5_CAP_GEN(mdev, pg) || MLX5_CAP_ODP(mdev, mem_page_fault) ||
+	    !mlx5_ib_has_umr(&dev->caps) || !MLX5_CAP_GEN(mdev, umr_extended_translation_offset) ||
+	    !(mlx5_ib_mkey_page_sizes(&dev->caps) & PAGE_SIZE))
+		return 0;
+	odp = kzalloc_obj(*odp);
+	if (!odp)
+		return -ENOMEM;
+	odp->dev = dev;
+	odp->dir_shift = mlx5_ib_odp_dir_shift(&dev->caps, TASK_SIZE_MAX);
+	odp_read_caps(mdev, odp->dir_shift, &odp->caps);
+	init_waitqueue_head(&odp->advice_room);
+	spin_lock_init(&odp->processes_lock);
+	hash_init(odp->processes);
+	mlx5_ib_odp_init_faults(odp);
+	dev->odp = odp;
+	return 0;
+}
+
+/**
+ * mlx5_ib_cleanup_odp - undo mlx5_ib_init_odp()
+ * @dev: device without paged regions
+ */
+void mlx5_ib_cleanup_odp(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_odp *odp = dev->odp;
+
+	if (!odp)
+		return;
+	dev->odp = NULL;
+	mlx5_ib_odp_stop(odp);
+	mutex_destroy(&odp->start_lock);
+	kfree(odp);
+}

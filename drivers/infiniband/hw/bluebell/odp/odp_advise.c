@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Prefetch of paged regions: a process asks for pages before it uses them.
+ *
+ * Advice that the caller does not wait for goes to a queue of the context, which one work item
+ * serves in slices, on a workqueue that resolves no page faults. The queue is short: a
+ * caller that finds it full waits for room. Advice holds no reference to a region
+ * while it waits, nor to an address space, and it ends with the context.
+ */
+
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "layout/refuse.h"
+#include "odp/odp_internal.h"
+
+/* Pieces of advice that a context can have in its queue. */
+#define ADVICE_MAX	32
+/* How long one context is served while others may wait. */
+#define ADVICE_SLICE	msecs_to_jiffies(20)
+/* How long advice waits for faults at most, before each of its steps. */
+#define FAULTS_FIRST	msecs_to_jiffies(20)
+
+/**
+ * struct odp_advice - a call of ibv_advise_mr(3)
+ * @entry: in the queue of a context
+ * @pd: protection domain of the regions, to be compared only
+ * @req: how pages are mapped, as for the page_in operation of struct odp_mr_ops
+ * @num: number of parts
+ * @next: part that is served next
+ * @done: bytes of that part which have been served
+ * @waited: it has waited for faults in vain, when so many had been resolved
+ * @part: ranges of regions
+ */
+struct odp_advice {
+	struct list_head entry;
+	const struct ib_pd *pd;
+	unsigned long req;
+	u32 num;
+	u32 next;
+	u32 done;
+	struct {
+		bool in_vain;
+		int resolved;
+	} waited;
+	struct ib_sge part[] __counted_by(num);
+};
+
+/**
+ * struct mlx5_ib_advice_queue - advice of a context that nobody waits for
+ * @odp: paging state of the device
+ * @work: serves the advice
+ * @lock: guards @advice and @num
+ * @advice: struct odp_advice, oldest first; @work alone removes entries
+ * @num: number of entries of @advice
+ */
+struct mlx5_ib_advice_queue {
+	struct mlx5_ib_odp *odp;
+	struct work_struct work;
+	spinlock_t lock;	/* advice, num */
+	struct list_head advice;
+	unsigned int num;
+};
+
+/*
+ * Faults come first: a queue stands still for them. But a fault may take as long as a process
+ * likes, whose memory is its own file system's, so advice waits for a short time only, and after
+ * that not again before a fault has been resolved.
+ */
+static void odp_advice_let_faults_pass(struct mlx5_ib_odp *odp, struct odp_advice *advice)
+{
+	int resolved = atomic_read(&odp->num_resolved);
+
+	if (advice->waited.in_vain && advice->waited.resolved == resolved)
+		return;
+	advice->waited.in_vain = !wait_event_timeout(odp->no_faults,
+						     !atomic_read(&odp->num_faults), FAULTS_FIRST);
+	advice->waited.resolved = atomic_read(&odp->num_resolved);
+}
+
+/* Look up the region of a part and check that the advice may name it. */
+static struct odp_mr *odp_advice_get_mr(struct mlx5_ib_odp *odp, const struct odp_advice *advice,
+					u32 part)
+{
+	struct odp_mr *mr = mlx5_ib_odp_mr_get(odp, advice->part[part].lkey);
+
+	if (!mr)
+		return NULL;
+	if (mr->mr.ibmr.pd == advice->pd &&
+	    (!(advice->req & HMM_PFN_REQ_WRITE) || ib_access_writable(mr->mr.access)))
+		return mr;
+	mlx5_ib_mkey_put(&mr->mr.mkey);
+	return NULL;
+}
+
+/*
+ * Map the next few pages. Returns 1 if that was the last of the advice, 0 if there is more, or a
+ * negative errno.
+ */
+static int odp_advice_step(struct mlx5_ib_odp *odp, struct odp_advice *advice)
+{
+	const struct ib_sge *part = &advice->part[advice->next];
+	struct odp_mr *mr;
+	u32 len;
+	int ret;
+
+	if (advice->next == advice->num)
+		return 1;
+	odp_advice_let_faults_pass(odp, advice);
+	mr = odp_advice_get_mr(odp, advice, advice->next);
+	if (!mr)
+		return -EFAULT;
+	len = min_t(u32, part->length - advice->done, MLX5_IB_ODP_CHUNK_BYTES);
+	ret = mlx5_ib_odp_mr_page_in(mr, part->addr + advice->done, len, advice->req);
+	if (!ret)
+		atomic64_add(odp_range_pages(part->addr + advice->done, len),
+			     &mr->stat.prefetches);
+	mlx5_ib_mkey_put(&mr->mr.mkey);
+	advice->done += len;
+	if (advice->done == part->length) {
+		advice->done = 0;
+		advice->next++;
+	}
+	return min(ret, 0);
+}
+
+/* Serve all of the advice in the calling task. */
+static int odp_advice_serve(struct mlx5_ib_odp *odp, struct odp_advice *advice)
+{
+	int ret;
+
+	do {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (READ_ONCE(odp->stopping))
+			return -ECANCELED;
+		ret = odp_advice_step(odp, advice);
+		cond_resched();
+	} while (!ret);
+	return min(ret, 0);
+}
+
+/* ---- the queue of a context ----------------------------------------------------------- */
+
+static struct odp_advice *odp_advice_first(struct mlx5_ib_advice_queue *queue)
+{
+	guard(spinlock)(&queue->lock);
+	return list_first_entry_or_null(&queue->advice, struct odp_advice, entry);
+}
+
+static void odp_advice_remove(struct mlx5_ib_advice_queue *queue, struct odp_advice *advice)
+{
+	scoped_guard(spinlock, &queue->lock) {
+		list_del(&advice->entry);
+		queue->num--;
+	}
+	kvfree(advice);
+	wake_up_all(&queue->odp->advice_room);
+}
+
+static void odp_advice_work(struct work_struct *work)
+{
+	struct mlx5_ib_advice_queue *queue = container_of(work, struct mlx5_ib_advice_queue, work);
+	unsigned long end = jiffies + ADVICE_SLICE;
+	struct odp_advice *advice;
+
+	while ((advice = odp_advice_first(queue))) {
+		if (READ_ONCE(queue->odp->stopping) || odp_advice_step(queue->odp, advice))
+			odp_advice_remove(queue, advice);
+		/* The other contexts come first. */
+		if (time_after(jiffies, end)) {
+			queue_work(queue->odp->advice_wq, &queue->work);
+			return;
+		}
+		cond_resched();
+	}
+}
+
+/* The queue of a context, created with the first advice that goes there. */
+static struct mlx5_ib_advice_queue *odp_advice_get_queue(struct mlx5_ib_odp *odp,
+							 struct mlx5_ib_ucontext *context)
+{
+	struct mlx5_ib_advice_queue *queue = READ_ONCE(context->advice), *old;
+
+	if (queue)
+		return queue;
+	queue = kzalloc_obj(*queue, GFP_KERNEL_ACCOUNT);
+	if (!queue)
+		return NULL;
+	queue->odp = odp;
+	INIT_WORK(&queue->work, odp_advice_work);
+	spin_lock_init(&queue->lock);
+	INIT_LIST_HEAD(&queue->advice);
+	/* Pairs with the data dependency of whoever reads the pointer. */
+	old = cmpxchg_release(&context->advice, NULL, queue);
+	if (!old)
+		return queue;
+	kfree(queue);
+	return old;
+}
+
+/*
+ * Append advice to a queue, if there is room, or give up because the device is being removed.
+ * Returns whether one of both was done, and which by @err.
+ */
+static bool odp_advice_try_append(struct mlx5_ib_advice_queue *queue, struct odp_advice *advice,
+				  int *err)
+{
+	guard(spinlock)(&queue->lock);
+	*err = READ_ONCE(queue->odp->stopping) ? -EIO : 0;
+	if (*err)
+		return true;
+	if (queue->num == ADVICE_MAX)
+		return false;
+	list_add_tail(&advice->entry, &queue->advice);
+	queue->num++;
+	queue_work(queue->odp->advice_wq, &queue->work);
+	return true;
+}
+
+/* Append advice to the queue of a context, and wait for room if necessary. */
+static int odp_advice_append(struct mlx5_ib_odp *odp, struct mlx5_ib_ucontext *context,
+			     struct odp_advice *advice)
+{
+	struct mlx5_ib_advice_queue *queue = odp_advice_get_queue(odp, context);
+	int err = 0;
+
+	if (!queue)
+		return -ENOMEM;
+	if (wait_event_killable(odp->advice_room, odp_advice_try_append(queue, advice, &err)))
+		return -EINTR;
+	return err;
+}
+
+/**
+ * mlx5_ib_odp_close_context - drop the advice of a context
+ * @context: the context, none of whose objects is left
+ *
+ * May sleep, while a few pages are being mapped.
+ */
+void mlx5_ib_odp_close_context(struct mlx5_ib_ucontext *context)
+{
+	struct mlx5_ib_advice_queue *queue = context->advice;
+	struct odp_advice *advice, *next;
+
+	if (!queue)
+		return;
+	context->advice = NULL;
+	cancel_work_sync(&queue->work);
+	list_for_each_entry_safe(advice, next, &queue->advice, entry)
+		kvfree(advice);
+	kfree(queue);
+}
+
+/**
+ * mlx5_ib_stop_advice - serve no advice any more, because the device is being removed
+ * @dev: device, still registered
+ *
+ * Calls of ibv_advise_mr(3) that are in progress end soon, so that nobody who removes the device
+ * waits for them.
+ */
+void mlx5_ib_stop_advice(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_odp *odp = dev->odp;
+
+	if (!odp)
+		return;
+	WRITE_ONCE(odp->stopping, true);
+	wake_up_all(&odp->advice_room);
+}
+
+/* ---- the verb ------------------------------------------------------------------------- */
+
+static struct odp_advice *odp_advice_create(struct mlx5_ib_odp *odp, const struct ib_pd *pd,
+					    unsigned long req, const struct ib_sge *sg_list,
+					    u32 num_sge)
+{
+	struct odp_advice *advice __free(kvfree) =
+		kvzalloc_flex(*advice, part, num_sge, GFP_KERNEL_ACCOUNT);
+	struct odp_mr *mr;
+	u32 i;
+
+	if (!advice)
+		return ERR_PTR(-ENOMEM);
+	advice->pd = pd;
+	advice->req = req;
+	advice->num = num_sge;
+	memcpy(advice->part, sg_list, flex_array_size(advice, part, num_sge));
+	for (i = 0; i < num_sge; i++) {
+		mr = odp_advice_get_mr(odp, advice, i);
+		if (!mr)
+			return ERR_PTR(refuse(-EFAULT, "key 0x%x is of no such region of the PD",
+					      advice->part[i].lkey));
+		mlx5_ib_mkey_put(&mr->mr.mkey);
+	}
+	return_ptr(advice);
+}
+
+/**
+ * mlx5_ib_advise_mr - map pages of paged regions before they are used
+ * @pd: protection domain of the regions
+ * @advice: map for reading, map for writing, or map only pages that are present in the
+ *	process
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH to return when the pages have been mapped
+ * @sg_list: ranges of paged regions
+ * @num_sge: number of ranges
+ * @attrs: of the call; names the context. NULL if a kernel consumer calls ib_advise_mr()
+ *
+ * Implements ibv_advise_mr(3). Without FLUSH, a context that has much advice in its queue waits for
+ * some of the advice to be served. Kernel consumers have no such queue, so that their advice is
+ * served at once, as with FLUSH. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for other advice; -EINVAL for other flags; -EFAULT for a key
+ * that is not of a paged region of @pd or does not allow writing and, with FLUSH, for
+ * memory outside the region or the process and if the device is being removed; -EIO, without FLUSH,
+ * if the device is being removed; -EINTR if the task is being killed; -ENOMEM.
+ */
+int mlx5_ib_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		      struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_odp *odp = to_mdev(pd->device)->odp;
+	static const unsigned long reqs[] = {
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH] = HMM_PFN_REQ_FAULT,
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE] = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE,
+		[IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT] = 0,
+	};
+	int err;
+
+	if (!odp || advice >= ARRAY_SIZE(reqs))
+		return refuse(-EOPNOTSUPP, "advice %d, or a device without paging", advice);
+	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+		return refuse(-EINVAL, "advice with flags %#x", flags);
+
+	struct odp_advice *work __free(kvfree) =
+		odp_advice_create(odp, pd, reqs[advice], sg_list, num_sge);
+
+	if (IS_ERR(work))
+		return PTR_ERR(no_free_ptr(work));
+	if (attrs && !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
+		err = odp_advice_append(odp, to_mucontext(attrs->context), work);
+		if (!err)
+			retain_and_null_ptr(work);
+		return err;
+	}
+	err = odp_advice_serve(odp, work);
+	return !err || err == -ENOMEM || err == -EINTR ? err : -EFAULT;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Paged regions over a dma-buf whose exporter may move the memory. All of the memory is
+ * unmapped from the device before a move, and all of it is mapped at the next access.
+ *
+ * The dma-buf's reservation lock, which the exporter holds during a move, guards the DMA mapping,
+ * the translation entries and the state of the key. It is taken with no other lock of the driver
+ * held. Memory may be allocated, and so reclaimed, under it: the lock of a leaf, which reclaim
+ * takes, nests inside it, then the locks of UMR and of firmware commands. Unmapping allocates
+ * nothing, because the exporter may move its memory to relieve a shortage.
+ */
+
+#include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "fw/bluebell.h"
+#include "layout/layout_mkey.h"
+#include "layout/layout_odp.h"
+#include "lib/mkey.h"
+#include "lib/region.h"
+#include "lib/umr.h"
+#include "lib/umr_qp.h"
+#include "odp/odp_internal.h"
+
+static struct ib_umem_dmabuf *odp_dmabuf_umem(const struct odp_mr *mr)
+{
+	return to_ib_umem_dmabuf(mr->mr.umem);
+}
+
+/* Number of entries of the key, one a PAGE_SIZE: after a move, pages may be as small as that. */
+static u64 odp_dmabuf_num_mtts(struct ib_umem *umem)
+{
+	return ALIGN(ib_umem_num_dma_blocks(umem, PAGE_SIZE), MLX5_IB_UMR_BLOCK_MTTS);
+}
+
+/*
+ * Clear all translation entries of the key, or destroy it: the device reaches nothing through it
+ * afterwards. Called with the reservation lock held.
+ */
+static void odp_dmabuf_clear(struct odp_mr *mr)
+{
+	struct mlx5_ib_mkey *mkey = &mr->mr.mkey;
+
+	dma_resv_assert_held(odp_dmabuf_umem(mr)->attach->dmabuf->resv);
+	if (!mkey->destroyed && mlx5_ib_umr_clear(mr->odp->dev, mkey->key, 0,
+						  odp_dmabuf_num_mtts(mr->mr.umem)))
+		mlx5_ib_mkey_kill(mr->odp->dev, mkey);
+}
+
+/*
+ * The exporter is about to move its memory. Called with the reservation lock held, possibly from
+ * memory reclaim.
+ */
+static void odp_dmabuf_invalidate(struct dma_buf_attachment *attach)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = attach->importer_priv;
+	struct odp_mr *mr = umem_dmabuf->private;
+
+	/* Without a DMA mapping, all translation entries are clear already. */
+	if (!umem_dmabuf->sgt)
+		return;
+	odp_dmabuf_clear(mr);
+	ib_umem_dmabuf_unmap_pages(umem_dmabuf);
+	atomic64_add(ib_umem_num_pages(&umem_dmabuf->umem), &mr->stat.invalidations);
+}
+
+static const struct dma_buf_attach_ops odp_dmabuf_attach_ops = {
+	.allow_peer2peer = true,
+	.invalidate_mappings = odp_dmabuf_invalidate,
+};
+
+/*
+ * Map all of the memory into the device. Called with the reservation lock held. Returns 1 if it is
+ * mapped already.
+ */
+static int odp_dmabuf_map(struct odp_mr *mr)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
+	int err;
+
+	dma_resv_assert_held(umem_dmabuf->attach->dmabuf->resv);
+	if (mr->mr.mkey.destroyed)
+		return -EIO;
+	if (umem_dmabuf->sgt)
+		return 1;
+	err = ib_umem_dmabuf_map_pages(umem_dmabuf);
+	if (!err) {
+		err = mlx5_ib_umr_map(mr->odp->dev, &umem_dmabuf->umem, mr->mr.mkey.key,
+				      PAGE_SHIFT);
+		if (err)
+			odp_dmabuf_clear(mr);
+	}
+	if (err)
+		ib_umem_dmabuf_unmap_pages(umem_dmabuf);
+	return err;
+}
+
+/*
+ * Map all of the region into the device, whichever part the fault was on. Waits until the
+ * exporter has finished a move. Takes the reservation lock.
+ */
+static int odp_dmabuf_page_in(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
+	int err;
+
+	if (req & HMM_PFN_REQ_WRITE && !ib_access_writable(mr->mr.access))
+		return -EFAULT;
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	err = odp_dmabuf_map(mr);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	return err;
+}
+
+/* Attach to a dma-buf whose exporter moves its memory. */
+static struct ib_umem_dmabuf *odp_dmabuf_attach(struct odp_mr *mr, u64 offset, int fd)
+{
+	struct ib_mr *ibmr = &mr->mr.ibmr;
+	struct ib_umem_dmabuf *umem_dmabuf;
+
+	umem_dmabuf = ib_umem_dmabuf_get(ibmr->device, offset, ibmr->length, fd, mr->mr.access,
+					 &odp_dmabuf_attach_ops);
+	if (IS_ERR(umem_dmabuf))
+		return umem_dmabuf;
+	if (!dma_buf_is_dynamic(umem_dmabuf->attach->dmabuf)) {
+		ib_umem_release(&umem_dmabuf->umem);
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	umem_dmabuf->private = mr;
+	umem_dmabuf->umem.iova = ibmr->iova;
+	return umem_dmabuf;
+}
+
+static int odp_dmabuf_create_key(struct odp_mr *mr)
+{
+	struct ib_mr *ibmr = &mr->mr.ibmr;
+	u64 nmtts = odp_dmabuf_num_mtts(mr->mr.umem);
+
+	if (nmtts > MLX5_IB_MAX_MTTS)
+		return -ENOMEM;
+	return mlx5_ib_odp_create_key(mr, &mr->mr.mkey, ibmr->iova, ibmr->length, nmtts);
+}
+
+static int odp_dmabuf_destroy(struct odp_mr *mr)
+{
+	struct ib_umem_dmabuf *umem_dmabuf = odp_dmabuf_umem(mr);
+	int err;
+
+	/* An exporter that moves either finds the key in use or finds it destroyed. */
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	err = mlx5_ib_mkey_destroy(mr->odp->dev, &mr->mr.mkey);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	if (!err)
+		ib_umem_release(mr->mr.umem);
+	return err;
+}
+
+static const struct odp_mr_ops odp_dmabuf_ops = {
+	.page_in = odp_dmabuf_page_in,
+	.destroy = odp_dmabuf_destroy,
+};
+
+/**
+ * mlx5_ib_odp_dmabuf_create - make a region one over a dma-buf, and publish it
+ * @mr: the region, its address, length, rights and protection domain set
+ * @offset: offset of the region in the dma-buf, in bytes
+ * @fd: file descriptor of the dma-buf
+ *
+ * Maps the memory at once, so that a request which cannot be met is refused at
+ * registration and not at the first access. May sleep; takes the reservation lock.
+ *
+ * Return: 0; -EOPNOTSUPP if the exporter does not move its memory; or as
+ * mlx5_ib_reg_user_mr_dmabuf().
+ */
+int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd)
+{
+	struct ib_umem_dmabuf *umem_dmabuf;
+	bool can_map;
+	int err, ret;
+
+	umem_dmabuf = odp_dmabuf_attach(mr, offset, fd);
+	if (IS_ERR(umem_dmabuf))
+		return PTR_ERR(umem_dmabuf);
+	mr->mr.umem = &umem_dmabuf->umem;
+	err = mlx5_ib_odp_start(mr->odp) ?: odp_dmabuf_create_key(mr);
+	if (err) {
+		ib_umem_release(mr->mr.umem);
+		return err;
+	}
+	mr->ops = &odp_dmabuf_ops;
+	/* While UMR is out of order, mapping has to wait for the first access. */
+	can_map = !mlx5_ib_umr_await(mr->odp->dev);
+	ib_umem_dmabuf_revoke_lock(umem_dmabuf);
+	err = can_map ? min(odp_dmabuf_map(mr), 0) : 0;
+	/* With the lock held: afterwards a move of the exporter may destroy the key. */
+	if (!err)
+		mlx5_ib_publish_mr(mr->odp->dev, &mr->mr, MLX5_IB_MKEY_ODP_MR);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	if (!err)
+		return 0;
+	ret = odp_dmabuf_destroy(mr);
+	if (ret) {
+		/* The firmware keeps the key, all entries of which are clear. */
+		mlx5_ib_mkey_abandon(mr->odp->dev, &mr->mr.mkey, ret);
+		ib_umem_release(mr->mr.umem);
+	}
+	return err;
+}

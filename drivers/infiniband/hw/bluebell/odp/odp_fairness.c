@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The processes that have paged regions, and how many faults of each are being resolved. A fault on
+ * a page of a file takes as long as the file system does, and a process may have a file system of
+ * its own (FUSE). The faults of all processes share the places of one workqueue, so no process gets
+ * all of them.
+ */
+
+#include <linux/cleanup.h>
+#include <linux/list.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "odp/odp_internal.h"
+
+/* A process may have as many places as this share of those that are free. */
+#define FREE_SHARE	16
+
+static struct odp_process *odp_process_find(struct mlx5_ib_odp *odp, struct mm_struct *mm)
+{
+	struct odp_process *process;
+
+	lockdep_assert_held(&odp->processes_lock);
+	hash_for_each_possible(odp->processes, process, node, (unsigned long)mm)
+		if (process->mm == mm) {
+			refcount_inc(&process->refs);
+			return process;
+		}
+	return NULL;
+}
+
+static struct odp_process *odp_process_create(struct mlx5_ib_odp *odp, struct mm_struct *mm)
+{
+	struct odp_process *process = kzalloc_obj(*process, GFP_KERNEL_ACCOUNT);
+
+	if (!process)
+		return NULL;
+	process->odp = odp;
+	process->mm = mm;
+	mmgrab(mm);
+	refcount_set(&process->refs, 1);
+	spin_lock_init(&process->lock);
+	INIT_LIST_HEAD(&process->waiting);
+	return process;
+}
+
+static void odp_process_free(struct odp_process *process)
+{
+	mmdrop(process->mm);
+	kfree(process);
+}
+
+/**
+ * mlx5_ib_odp_process_get - find a process that has paged regions, or add it to them
+ * @odp: paging state of the device
+ * @mm: address space of the process
+ *
+ * May sleep; takes processes_lock.
+ *
+ * Return: the process, for mlx5_ib_odp_process_put(); or NULL if there is no memory.
+ */
+struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_struct *mm)
+{
+	struct odp_process *process, *new;
+
+	scoped_guard(spinlock, &odp->processes_lock)
+		process = odp_process_find(odp, mm);
+	if (process)
+		return process;
+	new = odp_process_create(odp, mm);
+	if (!new)
+		return NULL;
+	scoped_guard(spinlock, &odp->processes_lock) {
+		process = odp_process_find(odp, mm);
+		if (!process)
+			hash_add(odp->processes, &new->node, (unsigned long)mm);
+	}
+	if (!process)
+		return new;
+	/* Another thread of the process was faster. */
+	odp_process_free(new);
+	return process;
+}
+
+/**
+ * mlx5_ib_odp_process_put - release a reference to a process
+ * @process: the process
+ *
+ * Any process context; takes processes_lock.
+ */
+void mlx5_ib_odp_process_put(struct odp_process *process)
+{
+	if (!refcount_dec_and_lock(&process->refs, &process->odp->processes_lock))
+		return;
+	hash_del(&process->node);
+	spin_unlock(&process->odp->processes_lock);
+	odp_process_free(process);
+}
+
+/*
+ * The more places are taken, the fewer a process may have, but one in any case. A single process
+ * gets 60, and the others find a place until more than 80 processes have what they may have.
+ */
+static bool odp_process_take_place(struct odp_process *process)
+{
+	unsigned int taken = atomic_read(&process->odp->num_places);
+
+	lockdep_assert_held(&process->lock);
+	/* Two processes at a time may take the same place, so there may be some more. */
+	taken = min(taken, MLX5_IB_ODP_NUM_PLACES);
+	if (process->places && process->places >= (MLX5_IB_ODP_NUM_PLACES - taken) / FREE_SHARE)
+		return false;
+	atomic_inc(&process->odp->num_places);
+	process->places++;
+	refcount_inc(&process->refs);
+	return true;
+}
+
+/**
+ * mlx5_ib_odp_process_enter - take a place for a fault of a process
+ * @process: the process, to which the caller has a reference
+ *
+ * Any process context. The place has a reference of its own.
+ *
+ * Return: true, and mlx5_ib_odp_process_leave() is to be called; false if the process has as many
+ * places as it may have now.
+ */
+bool mlx5_ib_odp_process_enter(struct odp_process *process)
+{
+	guard(spinlock)(&process->lock);
+	return odp_process_take_place(process);
+}
+
+/**
+ * mlx5_ib_odp_process_wait - have a fault wait for a place
+ * @process: the process, to which the caller has a reference
+ * @fault: entry of the fault for the list of those that wait
+ *
+ * Any process context.
+ *
+ * Return: true if the fault waits: whoever leaves gets it from mlx5_ib_odp_process_next(); false if
+ * it has a place by now, as from mlx5_ib_odp_process_enter().
+ */
+bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault)
+{
+	guard(spinlock)(&process->lock);
+	if (odp_process_take_place(process))
+		return false;
+	list_add_tail(fault, &process->waiting);
+	return true;
+}
+
+/**
+ * mlx5_ib_odp_process_leave - give up the place of a fault
+ * @process: the process
+ *
+ * Any process context. The caller then calls mlx5_ib_odp_process_next() until none waits, and
+ * mlx5_ib_odp_process_put() for the reference of the place.
+ */
+void mlx5_ib_odp_process_leave(struct odp_process *process)
+{
+	guard(spinlock)(&process->lock);
+	WARN_ON_ONCE(!process->places--);
+	WARN_ON_ONCE(atomic_dec_return(&process->odp->num_places) < 0);
+}
+
+/**
+ * mlx5_ib_odp_process_next - take a place for the fault that has waited longest
+ * @process: the process, to which the caller has a reference
+ *
+ * Any process context.
+ *
+ * Return: entry of the fault, which has a place as from mlx5_ib_odp_process_enter(); or NULL if
+ * none waits, or the process has as many places as it may have now.
+ */
+struct list_head *mlx5_ib_odp_process_next(struct odp_process *process)
+{
+	struct list_head *next;
+
+	guard(spinlock)(&process->lock);
+	if (list_empty(&process->waiting) || !odp_process_take_place(process))
+		return NULL;
+	next = process->waiting.next;
+	list_del(next);
+	return next;
+}

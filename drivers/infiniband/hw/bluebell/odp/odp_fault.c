@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Page faults of the device: the event queue that reports them, what each fault needs to
+ * have mapped, and the command that lets the faulting queue go on.
+ */
+
+#include <linux/delay.h>
+#include <linux/jhash.h>
+#include <linux/ktime.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/eq.h>
+#include <linux/slab.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_odp.h"
+#include "layout/refuse.h"
+#include "lib/mkey_pool.h"
+#include "lib/rsc.h"
+#include "lib/umr.h"
+#include "lib/umr_qp.h"
+#include "odp/odp_internal.h"
+
+/* A fault also maps what the operation will touch later, up to this many bytes in all. */
+#define FAULT_AROUND	SZ_4M
+/* Pause before another attempt to allocate memory for a reported fault. */
+#define MEMORY_PAUSE_MS	10
+/*
+ * How often in a row a fault is answered although nothing could be mapped for it, before the work
+ * request fails: if the process cannot write to memory to which the device perhaps wants to write,
+ * and if no key of a WQE leads to paged memory.
+ */
+#define MAX_REFUSED	8
+#define MAX_UNPAGED	1
+/* A fault that is reported again later than this is another one. */
+#define REPEAT_MS	5000
+/* Number of queues that can have a fault reported at a time; mlx5_core adds spare entries. */
+#define NUM_EQE		0x1000
+
+/**
+ * struct odp_fault_work - a fault from its event to its answer
+ * @work: resolves it
+ * @odp: paging state of the device
+ * @fault: the fault
+ * @place: process among whose faults it has a place, or NULL
+ * @waiting: in the list of those that wait for a place
+ */
+struct odp_fault_work {
+	struct work_struct work;
+	struct mlx5_ib_odp *odp;
+	struct mlx5_ib_fault fault;
+	struct odp_process *place;
+	struct list_head waiting;
+};
+
+/**
+ * struct odp_fault_state - a fault that is being resolved
+ * @odp: paging state of the device
+ * @fault: the fault
+ * @write: the device is about to write
+ * @vain: how often the same fault has been answered although there was nothing to map
+ * @mapped: a page has been mapped, or mapped for writing, that was not before
+ * @refused: all was mapped for reading, and could not be mapped for writing
+ * @place: process among whose faults it has a place, or NULL
+ * @full: a process that has no place for it, but of whose memory it needs some, with a
+ *	reference; or NULL
+ */
+struct odp_fault_state {
+	struct mlx5_ib_odp *odp;
+	const struct mlx5_ib_fault *fault;
+	bool write;
+	unsigned int vain;
+	bool mapped;
+	bool refused;
+	struct odp_process **place;
+	struct odp_process *full;
+};
+
+static void odp_fault_queue(struct odp_fault_work *job)
+{
+	atomic_inc(&job->odp->num_faults);
+	queue_work(job->odp->fault_wq, &job->work);
+}
+
+/* Give up the place, if there is one. Faults that wait go on. */
+static void odp_fault_leave(struct odp_process **place)
+{
+	struct odp_process *process = *place;
+	struct odp_fault_work *next;
+	struct list_head *entry;
+
+	*place = NULL;
+	if (!process)
+		return;
+	mlx5_ib_odp_process_leave(process);
+	while ((entry = mlx5_ib_odp_process_next(process))) {
+		next = list_entry(entry, struct odp_fault_work, waiting);
+		next->place = process;
+		odp_fault_queue(next);
+	}
+	mlx5_ib_odp_process_put(process);
+}
+
+/*
+ * Whether the fault has a place at a process, which it keeps until it needs one at another or is
+ * answered.
+ */
+static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *process)
+{
+	if (!process || *state->place == process)
+		return true;
+	odp_fault_leave(state->place);
+	if (!mlx5_ib_odp_process_enter(process))
+		return false;
+	*state->place = process;
+	return true;
+}
+
+static struct odp_fault_id odp_fault_identify(const struct mlx5_ib_fault *fault)
+{
+	return (struct odp_fault_id){
+		.where = fault->is_rdma ? fault->va : fault->wqe_index,
+		.wq_num = fault->is_rdma ? 0 : fault->wq_num,
+		.rkey = fault->rkey,
+		.committed = fault->committed,
+		.type = fault->type,
+	};
+}
+
+static struct odp_vain *odp_fault_vain_slot(struct mlx5_ib_odp *odp, const struct odp_fault_id *id)
+{
+	lockdep_assert_held(&odp->vain_lock);
+	return &odp->vain[jhash(id, sizeof(*id), 0) % MLX5_IB_ODP_NUM_VAIN];
+}
+
+static bool odp_vain_is_of(const struct odp_vain *vain, const struct odp_fault_id *id)
+{
+	return !memcmp(&vain->id, id, sizeof(*id)) &&
+	       ktime_ms_delta(ktime_get(), vain->last) <= REPEAT_MS;
+}
+
+/*
+ * How often the same fault has just been answered although there was nothing to map. The event of
+ * a fault that is reported again is taken after that answer. An earlier event is that of another
+ * queue.
+ */
+static unsigned int odp_fault_count_vain(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
+{
+	const struct odp_fault_id id = odp_fault_identify(fault);
+	struct odp_vain *vain;
+
+	guard(spinlock)(&odp->vain_lock);
+	vain = odp_fault_vain_slot(odp, &id);
+	if (!odp_vain_is_of(vain, &id) || ktime_before(fault->taken, vain->last))
+		return 0;
+	return vain->times;
+}
+
+static void odp_fault_set_vain(const struct odp_fault_state *state, unsigned int times)
+{
+	const struct odp_fault_id id = odp_fault_identify(state->fault);
+	struct odp_vain *vain;
+	bool is_same;
+
+	guard(spinlock)(&state->odp->vain_lock);
+	vain = odp_fault_vain_slot(state->odp, &id);
+	is_same = odp_vain_is_of(vain, &id);
+	if (!times && is_same)
+		vain->times = 0;
+	/* The fault of another queue is not counted. */
+	if (!times || (is_same && ktime_before(state->fault->taken, vain->last)))
+		return;
+	*vain = (struct odp_vain){ .id = id, .times = times, .last = ktime_get() };
+}
+
+/*
+ * All that a fault needs was mapped already. That is so if another queue has faulted on the same
+ * pages, and then the queue just goes on. But if the fault is reported again, the device may want
+ * to write, whatever it says.
+ */
+static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *want, u64 need,
+				      struct odp_fault_state *state)
+{
+	int ret;
+
+	if (!state->vain || state->write || !ib_access_writable(READ_ONCE(mr->mr.access)))
+		return;
+	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, need, HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE);
+	if (!ret)
+		atomic64_add(odp_range_pages(want->addr, need), &mr->stat.faults);
+	state->mapped |= !ret;
+	state->refused |= ret < 0;
+}
+
+/*
+ * Map the bytes of a region that the device needs, without which the queue cannot go on, and as
+ * much of the rest as can be mapped: the operation will touch that next.
+ */
+static int odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, void *arg)
+{
+	struct odp_fault_state *state = arg;
+	unsigned long req = HMM_PFN_REQ_FAULT | (state->write ? HMM_PFN_REQ_WRITE : 0);
+	u64 need = want->need ?: 1, len;
+	int ret;
+
+	if (!odp_fault_enter(state, mr->process)) {
+		/* What the device does not need yet is left out. */
+		if (want->need) {
+			refcount_inc(&mr->process->refs);
+			state->full = mr->process;
+		}
+		return -EBUSY;
+	}
+	len = clamp(want->len, need, max_t(u64, need, FAULT_AROUND));
+	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
+	if (ret < 0 && need < len) {
+		len = need;
+		ret = mlx5_ib_odp_mr_page_in(mr, want->addr, len, req);
+	}
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		odp_fault_map_for_writing(mr, want, need, state);
+	} else {
+		atomic64_add(odp_range_pages(want->addr, len), &mr->stat.faults);
+		state->mapped = true;
+	}
+	return 0;
+}
+
+/* Returns 0 if the queue of a fault may go on, or -EFAULT if the driver cannot do more for it. */
+static int odp_fault_check_progress(const struct odp_fault_state *state, bool is_paged)
+{
+	unsigned int max = is_paged ? MAX_REFUSED : MAX_UNPAGED;
+	bool ends = !state->mapped && (state->refused || !is_paged) && state->vain >= max;
+
+	odp_fault_set_vain(state, ends || state->mapped ? 0 : state->vain + 1);
+	return ends ? -EFAULT : 0;
+}
+
+/* Resolve a fault that an incoming RDMA operation met at the remote key it names. */
+static int odp_fault_resolve_rdma(struct odp_fault_state *state)
+{
+	const struct mlx5_ib_fault *fault = state->fault;
+	u64 left = fault->op_len > fault->committed ? fault->op_len - fault->committed : 0;
+	const struct odp_want want = {
+		.key = fault->rkey,
+		.pdn = MLX5_IB_ODP_ANY_PD,
+		.addr = fault->va + fault->committed,
+		.need = fault->packet_len ?: 1,
+		.len = max_t(u64, left, fault->packet_len ?: 1),
+	};
+	int ret = mlx5_ib_odp_for_each_region(state->odp, &want, odp_fault_page_in, state);
+
+	if (ret < 0)
+		return ret;
+	return ret ? odp_fault_check_progress(state, true) : -ENOENT;
+}
+
+/*
+ * Map what the data segments of a WQE name, the first @need bytes at least. Segments of
+ * regions that are not paged are skipped: their memory is always mapped. If there are no others,
+ * the queue may go on: the device looks at the keys again, which may have changed meanwhile.
+ * But if the same fault is reported once more, there is nothing that the driver could do.
+ */
+static int odp_fault_page_in_sges(struct odp_fault_state *state, struct ib_pd *pd,
+				  const struct mlx5_ib_odp_sges *sges, u64 need)
+{
+	bool is_paged = false;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < sges->num; i++) {
+		const struct ib_sge *sge = &sges->sge[i];
+		const struct odp_want want = {
+			.key = sge->lkey,
+			.pdn = to_mpd(pd)->pdn,
+			.addr = sge->addr,
+			.need = min_t(u64, need, sge->length),
+			.len = sge->length,
+		};
+
+		need -= want.need;
+		if (!sge->lkey)
+			continue;
+		ret = mlx5_ib_odp_for_each_region(state->odp, &want, odp_fault_page_in, state);
+		if (ret < 0 && want.need)
+			return ret;
+		is_paged |= ret != 0;
+	}
+	return odp_fault_check_progress(state, is_paged);
+}
+
+static int odp_fault_resolve_wqe(struct odp_fault_state *state, struct mlx5_ib_rsc *queue)
+{
+	const struct mlx5_ib_fault *fault = state->fault;
+	struct mlx5_ib_odp_sges *sges __free(kfree) = kmalloc_obj(*sges);
+	void *wqe __free(kfree) = kmalloc(MLX5_IB_ODP_MAX_WQE, GFP_KERNEL);
+	struct ib_pd *pd;
+
+	if (!sges || !wqe)
+		return -ENOMEM;
+	pd = queue->ops->read_wqe(queue, fault->type & MLX5_PAGE_FAULT_RESUME_REQUESTOR,
+				  fault->wqe_index, wqe, sges);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	mlx5_ib_odp_window(sges, fault->committed,
+			   max_t(u64, fault->packet_len, FAULT_AROUND));
+	return odp_fault_page_in_sges(state, pd, sges, fault->packet_len ?: 1);
+}
+
+/*
+ * Let the faulting queue go on. The queue stays stopped until the firmware accepts the
+ * command, so a refused one is repeated, unless the queue has been destroyed.
+ */
+static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault, bool error)
+{
+	unsigned int pause = 0;
+	int err;
+
+	do {
+		err = mlx5_fw_page_fault_resume(odp->dev, fault, error);
+	} while (err && err != -ENOLINK && err != -ENOENT && mlx5_ib_fw_pause(&pause));
+	if (err && err != -ENOLINK && err != -ENOENT)
+		ibdev_err_ratelimited(&odp->dev->ib_dev,
+				      "cannot resume queue 0x%x after page fault 0x%x (%d): the queue stays stopped until it is destroyed\n",
+				      fault->wq_num, fault->token, err);
+}
+
+/*
+ * The queue that a fault is about, with a reference. NULL if the queue is being destroyed, which
+ * firmware may still refuse, and for a queue that a process has created by commands of its own.
+ */
+static struct mlx5_ib_rsc *odp_fault_get_queue(struct mlx5_ib_odp *odp,
+					       const struct mlx5_ib_fault *fault)
+{
+	return mlx5_ib_rsc_get(odp->dev, fault->type == MLX5_WQE_PF_TYPE_RMP ? MLX5_RES_SRQ :
+								MLX5_RES_QP, fault->wq_num);
+}
+
+static void odp_fault_answer(const struct odp_fault_state *state, int err)
+{
+	const struct mlx5_ib_fault *fault = state->fault;
+
+	if (err)
+		ibdev_dbg(&state->odp->dev->ib_dev,
+			  "page fault 0x%x of type %u on queue 0x%x not resolved (%d)\n",
+			  fault->token, fault->type, fault->wq_num, err);
+	/* While the process changes its mappings all the time, the device may try again. */
+	odp_fault_resume(state->odp, fault, err && err != -ERESTART);
+}
+
+/**
+ * mlx5_ib_odp_resolve_fault - map what a page fault is about, and let the faulting queue go on
+ * @odp: paging state of the device
+ * @fault: the fault
+ * @place: the process among whose faults it has a place, or NULL. Updated; the caller has it leave
+ *	when the fault has been answered
+ *
+ * PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error if the pages cannot
+ * be mapped. May sleep.
+ *
+ * Return: NULL; or, if the fault was not answered, a process that has no place for it, with a
+ * reference: to be resolved again when it has one.
+ */
+struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
+					      const struct mlx5_ib_fault *fault,
+					      struct odp_process **place)
+{
+	struct odp_fault_state state = { .odp = odp, .fault = fault, .place = place };
+	struct mlx5_ib_rsc *queue;
+	int err;
+
+	if (fault->is_unknown) {
+		odp_fault_answer(&state, -EOPNOTSUPP);
+		return NULL;
+	}
+	state.vain = odp_fault_count_vain(odp, fault);
+	state.write = fault->is_rdma ? fault->type & MLX5_PAGE_FAULT_RESUME_WRITE :
+				       fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE;
+	if (fault->is_rdma) {
+		err = odp_fault_resolve_rdma(&state);
+		if (!state.full)
+			odp_fault_answer(&state, err);
+		return state.full;
+	}
+	queue = odp_fault_get_queue(odp, fault);
+	/* Without an answer, the queue would stand still for good if it is not destroyed. */
+	if (!queue) {
+		odp_fault_answer(&state, -ENOENT);
+		return NULL;
+	}
+	err = odp_fault_resolve_wqe(&state, queue);
+	if (!state.full)
+		odp_fault_answer(&state, err);
+	mlx5_ib_rsc_put(queue);
+	return state.full;
+}
+
+/* Have a fault wait until a process has a place for it. */
+static void odp_fault_wait(struct odp_fault_work *job, struct odp_process *process)
+{
+	if (!mlx5_ib_odp_process_wait(process, &job->waiting)) {
+		job->place = process;
+		odp_fault_queue(job);
+	}
+	mlx5_ib_odp_process_put(process);
+}
+
+static void odp_fault_do_work(struct work_struct *work)
+{
+	struct odp_fault_work *job = container_of(work, struct odp_fault_work, work);
+	struct mlx5_ib_odp *odp = job->odp;
+	struct odp_process *full;
+
+	full = mlx5_ib_odp_resolve_fault(odp, &job->fault, &job->place);
+	if (full) {
+		odp_fault_wait(job, full);
+	} else {
+		odp_fault_leave(&job->place);
+		kfree(job);
+		atomic_inc(&odp->num_resolved);
+	}
+	if (atomic_dec_and_test(&odp->num_faults))
+		wake_up_all(&odp->no_faults);
+}
+
+static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
+{
+	job->odp = odp;
+	job->fault.taken = ktime_get();
+	job->place = NULL;
+	INIT_WORK(&job->work, odp_fault_do_work);
+	odp_fault_queue(job);
+}
+
+/*
+ * Queue the resolution of each fault that the device has reported. Returns false if there are
+ * more of them but no memory for their works.
+ */
+static bool odp_fault_take_events(struct mlx5_ib_odp *odp)
+{
+	struct odp_fault_work *job;
+	struct mlx5_eqe *eqe;
+	u32 cc = 0;
+
+	guard(spinlock_irqsave)(&odp->events_lock);
+	if (!mlx5_eq_get_eqe(odp->eq, 0))
+		return true;
+	while ((eqe = mlx5_eq_get_eqe(odp->eq, cc))) {
+		job = kmalloc_obj(*job, GFP_NOWAIT);
+		if (!job)
+			break;
+		if (mlx5_ib_odp_parse_eqe(eqe, &job->fault))
+			odp_fault_start(odp, job);
+		else
+			kfree(job);
+		cc = mlx5_eq_update_cc(odp->eq, ++cc);
+	}
+	mlx5_eq_update_ci(odp->eq, cc, !eqe);
+	return !eqe;
+}
+
+/* Try until there is memory: the queue of a fault that is not resolved never goes on. */
+static void odp_fault_retry_events(struct work_struct *work)
+{
+	struct mlx5_ib_odp *odp = container_of(work, struct mlx5_ib_odp, eq_work);
+
+	while (!odp_fault_take_events(odp))
+		msleep(MEMORY_PAUSE_MS);
+}
+
+/* In the interrupt, which other event queues of mlx5_core share: there may be no event. */
+static int odp_fault_notify(struct notifier_block *nb, unsigned long action, void *data)
+{
+	struct mlx5_ib_odp *odp = container_of(nb, struct mlx5_ib_odp, nb);
+
+	if (!odp_fault_take_events(odp))
+		queue_work(odp->reclaim_wq, &odp->eq_work);
+	return NOTIFY_OK;
+}
+
+/* ---- set-up -------------------------------------------------------------------------- */
+
+/* What has been created stays, if creation fails later, until mlx5_ib_odp_stop(). */
+static int odp_create_workqueues(struct mlx5_ib_odp *odp)
+{
+	/* Queues stand still until their faults are resolved, so nothing else shares this one. */
+	if (!odp->fault_wq)
+		odp->fault_wq = alloc_workqueue("bluebell_fault",
+						WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
+						MLX5_IB_ODP_NUM_PLACES);
+	if (!odp->advice_wq)
+		odp->advice_wq = alloc_workqueue("bluebell_advice", WQ_UNBOUND, 0);
+	if (!odp->reclaim_wq)
+		odp->reclaim_wq = alloc_workqueue("bluebell_odp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return odp->fault_wq && odp->advice_wq && odp->reclaim_wq ? 0 : -ENOMEM;
+}
+
+static int odp_create_eq(struct mlx5_ib_odp *odp)
+{
+	struct mlx5_eq_param param = {
+		.nent = NUM_EQE,
+		.mask[0] = BIT_ULL(MLX5_EVENT_TYPE_PAGE_FAULT),
+	};
+	struct mlx5_eq *eq;
+	int err;
+
+	lockdep_assert_held(&odp->start_lock);
+	eq = mlx5_fw_create_eq(odp->dev, &param);
+	if (IS_ERR(eq))
+		return PTR_ERR(eq);
+	odp->eq = eq;
+	err = mlx5_eq_enable(odp->dev->mdev, eq, &odp->nb);
+	if (err) {
+		odp->eq = NULL;
+		mlx5_fw_destroy_eq(odp->dev, eq);
+	}
+	return err;
+}
+
+/**
+ * mlx5_ib_odp_start - set up what paged regions need, unless that has been done
+ * @odp: paging state of the device
+ *
+ * UMR, its buffer for unmapping pages, workqueues and the page-fault event queue (CREATE_EQ, struct
+ * mlx5_ifc_create_eq_in_bits). To be called before a region is registered: MMU notifiers and page
+ * faults, which may come during memory reclaim, create nothing. Not earlier: all that costs memory,
+ * a thread and an interrupt. It stays until the device is removed. May sleep; takes start_lock and
+ * first_use.
+ *
+ * Return: 0; -EOPNOTSUPP if UMR does not work any more; -ENOMEM; -EINTR if the task is being
+ * killed; or the errno of a firmware refusal. After an error the next caller tries again.
+ */
+int mlx5_ib_odp_start(struct mlx5_ib_odp *odp)
+{
+	struct mlx5_ib_dev *dev = odp->dev;
+	int err;
+
+	err = mlx5_ib_use_mkey_pool(dev);
+	if (err)
+		return err;
+	/* Pages can be mapped and unmapped by UMR only. */
+	if (mlx5_ib_umr_is_gone(dev))
+		return refuse(-EOPNOTSUPP, "paging without UMR, which does not work any more");
+	ACQUIRE(mutex_kill, lock)(&odp->start_lock);
+	err = ACQUIRE_ERR(mutex_kill, &lock);
+	if (err || odp->eq)
+		return err;
+	err = odp_create_workqueues(odp);
+	if (!err && !dev->umr_zeros)
+		err = mlx5_ib_init_umr_clear(dev);
+	return err ?: odp_create_eq(odp);
+}
+
+/**
+ * mlx5_ib_odp_init_faults - initialize what mlx5_ib_odp_start() needs
+ * @odp: paging state of the device
+ */
+void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
+{
+	odp->nb.notifier_call = odp_fault_notify;
+	init_waitqueue_head(&odp->no_faults);
+	mutex_init(&odp->start_lock);
+	spin_lock_init(&odp->events_lock);
+	spin_lock_init(&odp->vain_lock);
+	INIT_WORK(&odp->eq_work, odp_fault_retry_events);
+}
+
+/**
+ * mlx5_ib_odp_stop - undo mlx5_ib_odp_start()
+ * @odp: paging state of a device without paged regions; nothing is done for what it does not have
+ *
+ * DESTROY_EQ. May sleep.
+ */
+void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
+{
+	if (odp->eq)
+		mlx5_eq_disable(odp->dev->mdev, odp->eq, &odp->nb);
+	/* It queues faults. */
+	flush_work(&odp->eq_work);
+	/* Until the faults of all events taken have been answered, also those that wait. */
+	if (odp->fault_wq)
+		destroy_workqueue(odp->fault_wq);
+	if (odp->eq)
+		mlx5_fw_destroy_eq(odp->dev, odp->eq);
+	if (odp->advice_wq)
+		destroy_workqueue(odp->advice_wq);
+	if (odp->reclaim_wq)
+		destroy_workqueue(odp->reclaim_wq);
+	mlx5_ib_cleanup_umr_clear(odp->dev);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the files of on-demand paging share. Each calls only files below it:
+ *
+ *  odp.c		registration and deregistration of paged regions, set-up of the
+ *		device; explicit regions, which have one leaf
+ *  odp_advise.c	prefetch by ibv_advise_mr(3)
+ *  odp_tree.c	implicit regions: a tree of keys with leaves at the bottom
+ *  odp_dmabuf.c	regions over a dma-buf
+ *  odp_leaf.c	a key over pages of a process, and the MMU notifier that unmaps them
+ *  odp_fault.c	the device's page faults: event queue, resolution, answer
+ *  odp_walk.c	the paged regions that a key leads to, perhaps through other keys
+ *  odp_mr.c	regions of every kind by key, with references, paging in through
+ *		struct odp_mr_ops, and creation of their keys
+ *  odp_fairness.c	the processes that have regions, and the places for their faults
+ *
+ * Three calls go up through a pointer: odp_mr.c pages in by the ops of the region's
+ * kind, odp_leaf.c tells the owner of a leaf that its last page was unmapped, and odp_walk.c
+ * tells odp_fault.c what it has found.
+ */
+
+#ifndef BLUEBELL_ODP_INTERNAL_H
+#define BLUEBELL_ODP_INTERNAL_H
+
+#include <linux/hashtable.h>
+#include <linux/hmm-dma.h>
+#include <linux/hmm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "lib/mkey.h"
+#include "lib/region.h"
+#include "odp/odp.h"
+
+struct mlx5_eq;
+struct mlx5_ib_dev;
+struct mlx5_ib_fault;
+
+/**
+ * struct odp_key - a key that an entry of a table of keys can lead to
+ * @mkey: memory key: the region's for a root or an explicit region, otherwise @own
+ * @own: memory key of a directory, or of a leaf of an implicit region
+ * @base: first address of the key
+ * @linked: the device has the entry that leads here. False also when the UMR that was to
+ *	write the entry failed: the entry is then written before the key is used
+ */
+struct odp_key {
+	struct mlx5_ib_mkey *mkey;
+	struct mlx5_ib_mkey own;
+	u64 base;
+	bool linked;
+};
+
+/* Pages that a chunk of a leaf has tables for. One UMR maps them all. */
+#define MLX5_IB_ODP_CHUNK_PAGES	(PAGE_SIZE / sizeof(__be64))
+#define MLX5_IB_ODP_CHUNK_BYTES	(MLX5_IB_ODP_CHUNK_PAGES * PAGE_SIZE)
+
+/**
+ * struct odp_chunk - the tables of a part of a leaf, which exist while the part has pages
+ * @map: the pages that are mapped, and their DMA addresses
+ * @mtt: translation entries of the key, as the device has them
+ * @npages: number of pages that are mapped
+ * @users: number of page-ins in progress, for which the chunk stays without a page
+ */
+struct odp_chunk {
+	struct hmm_dma_map map;
+	__be64 *mtt;
+	unsigned int npages;
+	unsigned int users;
+};
+
+/**
+ * struct odp_leaf - a key over pages of a process: all of an explicit region, or a
+ *	part of an implicit one
+ * @key: the key
+ * @mr: region that the leaf belongs to
+ * @start: address in the process of the first page
+ * @num_pages: number of pages
+ * @notifier: told by the process's address space which pages are about to go
+ * @lock: guards @npages to @isolated, all of @chunks, and the state of the key. Memory reclaim
+ *	takes it: nothing is allocated under it
+ * @npages: number of pages that are mapped
+ * @dead: UMR failed while pages were being unmapped, or the leaf is being destroyed:
+ *	nothing is written to the key any more
+ * @isolated: the leaf is being removed from its tree, and has no pages: the notifier passes
+ *	over the leaf
+ * @emptied: called with @lock held, possibly from memory reclaim, after the notifier has
+ *	unmapped the last page or while the leaf is @dead; NULL if the owner of the leaf
+ *	need not know
+ * @refs: one of the tree, one of each user. Implicit regions only
+ * @reclaim: destroys the leaf if it has no page or no key. While queued, holds a
+ *	reference to the leaf and one to the region. Implicit regions only
+ * @chunks: tables of each MLX5_IB_ODP_CHUNK_PAGES pages; NULL for those without a page
+ */
+struct odp_leaf {
+	struct odp_key key;
+	struct odp_mr *mr;
+	u64 start;
+	size_t num_pages;
+	struct mmu_interval_notifier notifier;
+	struct mutex lock;	/* npages to isolated, chunks, state of the key */
+	size_t npages;
+	bool dead;
+	bool isolated;
+	void (*emptied)(struct odp_leaf *leaf);
+	refcount_t refs;
+	struct delayed_work reclaim;
+	struct odp_chunk *chunks[];
+};
+
+/**
+ * struct odp_dir - a table of keys: root or directory of an implicit region
+ * @key: key of the table itself
+ * @shift: log2 of the bytes that an entry covers
+ * @children: struct odp_key of each entry that does not lead to the null key, by index
+ */
+struct odp_dir {
+	struct odp_key key;
+	u8 shift;
+	struct xarray children;
+};
+
+/* Number of faults that are resolved at a time. */
+#define MLX5_IB_ODP_NUM_PLACES	1024U
+
+/**
+ * struct odp_process - a process that has paged regions
+ * @node: in the table of the device's processes
+ * @odp: paging state of the device
+ * @mm: address space of the process, to whose structure this holds a reference
+ * @refs: one of each region, one of each place
+ * @lock: guards @places and @waiting
+ * @places: number of faults that have a place, which means that they are being resolved
+ * @waiting: faults that wait for a place, in the order in which they came
+ */
+struct odp_process {
+	struct hlist_node node;
+	struct mlx5_ib_odp *odp;
+	struct mm_struct *mm;
+	refcount_t refs;
+	spinlock_t lock;	/* places, waiting */
+	unsigned int places;
+	struct list_head waiting;
+};
+
+struct odp_mr;
+
+/**
+ * struct odp_mr_ops - what the kinds of paged regions do each in their own way
+ * @page_in: map a range, given by its offset in the region and its length in bytes, both
+ *	within the region. @req is HMM_PFN_REQ_FAULT to fault in pages that are not present in
+ *	the process, with HMM_PFN_REQ_WRITE to map them for writing; or 0 to map only pages
+ *	that are present. May sleep. Returns 0; 1 if all of the range was mapped so already;
+ *	-EFAULT for memory that the process does not have or the region does not allow to write
+ *	to; -EPERM for memory that the process may not write to; -ENOMEM; -EIO if the key has
+ *	been destroyed; -ERESTART, -ECANCELED and -EINTR as mlx5_ib_odp_leaf_page_in(); the
+ *	errno of a failed UMR or of an exporter
+ * @destroy: destroy the keys and release the memory of a region without users. May
+ *	sleep. Returns 0, or the errno of a firmware that refused to destroy a key: then
+ *	what is left is destroyed by another call
+ */
+struct odp_mr_ops {
+	int (*page_in)(struct odp_mr *mr, u64 offset, u64 len, unsigned long req);
+	int (*destroy)(struct odp_mr *mr);
+};
+
+/**
+ * struct odp_mr - a paged region
+ * @mr: the region; first, so that freeing it frees the whole. Each fault, advice and reclaim
+ *	in progress holds a reference to its key
+ * @odp: paging state of the device
+ * @ops: of the region's kind
+ * @process: the process, to which the region holds a reference; NULL for a region over a
+ *	dma-buf
+ * @mm: address space of the process; NULL as @process
+ * @tgid: number of the process, to which the region holds a reference; NULL as @process
+ * @start: address in @mm; 0 for an implicit region
+ * @leaf: explicit region: its only leaf
+ * @root: implicit region: table of directories. Once its key has been destroyed, the
+ *	device reaches nothing below it
+ * @tree_lock: implicit region: guards the tree below @root. Held while leaves are
+ *	created and destroyed
+ * @stat: statistics
+ */
+struct odp_mr {
+	struct mlx5_ib_mr mr;
+	struct mlx5_ib_odp *odp;
+	const struct odp_mr_ops *ops;
+	struct odp_process *process;
+	struct mm_struct *mm;
+	struct pid *tgid;
+	u64 start;
+	struct odp_leaf *leaf;
+	struct odp_dir *root;
+	struct mutex tree_lock;	/* root */
+	struct mlx5_ib_paging_stat stat;
+};
+
+/* Number of pages that a range has bytes of. */
+static inline u64 odp_range_pages(u64 addr, u64 len)
+{
+	return (offset_in_page(addr) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+}
+
+/* Number of faults that are remembered. */
+#define MLX5_IB_ODP_NUM_VAIN	64
+
+/**
+ * struct odp_fault_id - what a fault was about
+ * @where: the address of the operation, or the index of the WQE
+ * @wq_num: the queue; 0 for a fault at a remote key, which does not name it
+ * @rkey: the remote key; 0 for a fault at a WQE
+ * @committed: bytes of the message that had been transferred
+ * @type: as the device reported it
+ *
+ * Without padding: all bytes are hashed and compared.
+ */
+struct odp_fault_id {
+	u64 where;
+	u32 wq_num;
+	u32 rkey;
+	u32 committed;
+	u32 type;
+};
+
+/**
+ * struct odp_vain - a fault that was answered although there was nothing to map
+ * @id: what the fault was about
+ * @times: how often in a row
+ * @last: when it was last answered so
+ */
+struct odp_vain {
+	struct odp_fault_id id;
+	unsigned int times;
+	ktime_t last;
+};
+
+/**
+ * struct mlx5_ib_odp - paging state of a device
+ * @dev: device
+ * @caps: what the device can page, as verbs report it
+ * @dir_shift: log2 of what a directory of an implicit region covers; 0 if the device cannot
+ *	have such regions
+ * @fault_wq: resolves faults, and nothing else. As the other two workqueues and @eq created for the
+ *	first paged region
+ * @advice_wq: serves advice, which may wait for memory as long as a process likes
+ * @reclaim_wq: reclaims leaves, and does @eq_work: waits for no process
+ * @stopping: the device is being removed: no advice is served any more
+ * @num_faults: number of faults that are being resolved
+ * @num_resolved: number of faults that have been, which may wrap
+ * @no_faults: woken when @num_faults falls to 0
+ * @advice_room: woken when there is room for advice, and when @stopping
+ * @start_lock: serializes the creation of the workqueues, @eq and the buffer for unmapping
+ *	pages
+ * @eq: page-fault event queue, created last
+ * @nb: notifier called by the interrupt of @eq
+ * @events_lock: serializes consumption of @eq, also from its interrupt
+ * @eq_work: continues consumption after an allocation has failed in the interrupt
+ * @vain_lock: guards @vain
+ * @vain: faults that were answered in vain, each in the place that its hash says
+ * @num_places: number of faults that have a place, of all processes
+ * @processes_lock: guards @processes
+ * @processes: struct odp_process by the address of its address space
+ */
+struct mlx5_ib_odp {
+	struct mlx5_ib_dev *dev;
+	struct ib_odp_caps caps;
+	u8 dir_shift;
+	struct workqueue_struct *fault_wq;
+	struct workqueue_struct *advice_wq;
+	struct workqueue_struct *reclaim_wq;
+	bool stopping;
+	atomic_t num_faults;
+	atomic_t num_resolved;
+	wait_queue_head_t no_faults;
+	wait_queue_head_t advice_room;
+	struct mutex start_lock;	/* workqueues, eq */
+	struct mlx5_eq *eq;
+	struct notifier_block nb;
+	spinlock_t events_lock;		/* consumption of eq */
+	struct work_struct eq_work;
+	spinlock_t vain_lock;		/* vain */
+	struct odp_vain vain[MLX5_IB_ODP_NUM_VAIN];
+	atomic_t num_places;
+	spinlock_t processes_lock;	/* processes */
+	DECLARE_HASHTABLE(processes, 6);
+};
+
+/* odp_fairness.c */
+struct odp_process *mlx5_ib_odp_process_get(struct mlx5_ib_odp *odp, struct mm_struct *mm);
+void mlx5_ib_odp_process_put(struct odp_process *process);
+bool mlx5_ib_odp_process_enter(struct odp_process *process);
+bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault);
+void mlx5_ib_odp_process_leave(struct odp_process *process);
+struct list_head *mlx5_ib_odp_process_next(struct odp_process *process);
+
+/* odp_mr.c */
+struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 mkey);
+int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req);
+struct mm_struct *mlx5_ib_odp_mr_get_mm(const struct odp_mr *mr);
+bool mlx5_ib_odp_mr_is_closing(const struct odp_mr *mr);
+int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
+			   u32 nmtts);
+
+/* odp_leaf.c */
+struct odp_leaf *mlx5_ib_odp_leaf_create(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 start,
+					 u64 length, u64 iova);
+int mlx5_ib_odp_leaf_destroy(struct odp_leaf *leaf);
+void mlx5_ib_odp_leaf_unmap_dead(struct odp_leaf *leaf);
+int mlx5_ib_odp_leaf_page_in(struct odp_leaf *leaf, u64 va, u64 len, unsigned long req);
+
+/* odp_tree.c */
+int mlx5_ib_odp_tree_create(struct odp_mr *mr);
+
+/* odp_dmabuf.c */
+int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
+
+/* In the place of a protection domain: that of the key that the device has named. */
+#define MLX5_IB_ODP_ANY_PD	(~0U)
+
+/**
+ * struct odp_want - a range of a key that the device wants to access
+ * @key: the key, its variant included
+ * @pdn: protection domain that the key must belong to, or MLX5_IB_ODP_ANY_PD
+ * @addr: first address
+ * @len: bytes
+ * @need: how many of them the device needs next
+ */
+struct odp_want {
+	u32 key;
+	u32 pdn;
+	u64 addr;
+	u64 len;
+	u64 need;
+};
+
+typedef int (*odp_region_fn)(struct odp_mr *mr, const struct odp_want *want, void *arg);
+
+/* odp_walk.c */
+int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *want,
+				odp_region_fn fn, void *arg);
+
+/* odp_fault.c */
+struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
+					      const struct mlx5_ib_fault *fault,
+					      struct odp_process **place);
+void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);
+int mlx5_ib_odp_start(struct mlx5_ib_odp *odp);
+void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp);
+
+#endif /* BLUEBELL_ODP_INTERNAL_H */

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand paging, what regions of every kind share: they are found by key, held by a
+ * reference, and paged in by the operation of their kind, and their keys are created alike.
+ */
+
+#include <linux/memcontrol.h>
+#include <linux/mlx5/driver.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+
+#include "fw/bluebell.h"
+#include "layout/layout_mkey.h"
+#include "lib/mkey.h"
+#include "lib/umr_qp.h"
+#include "odp/odp_internal.h"
+
+/**
+ * mlx5_ib_odp_mr_get - look up a paged region by its key and take a reference
+ * @odp: paging state of the device
+ * @key: memory key, including its low byte
+ *
+ * Deregistration waits until the reference is released. Any process context.
+ *
+ * Return: the region, whose key is to be released with mlx5_ib_mkey_put(); NULL if @key is
+ * not the key of a paged region.
+ */
+struct odp_mr *mlx5_ib_odp_mr_get(struct mlx5_ib_odp *odp, u32 key)
+{
+	struct mlx5_ib_mkey *mkey = mlx5_ib_mkey_get(odp->dev, key, MLX5_IB_MKEY_ODP_MR);
+
+	return mkey ? container_of(mkey, struct odp_mr, mr.mkey) : NULL;
+}
+
+/* Charge the tables to the memory cgroup of the process, and not to that of a kernel thread. */
+static int odp_mr_page_in_charged(struct odp_mr *mr, u64 offset, u64 len, unsigned long req)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(mr->mm), *old;
+	int ret;
+
+	old = set_active_memcg(memcg);
+	ret = mr->ops->page_in(mr, offset, len, req);
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
+	return ret;
+}
+
+/**
+ * mlx5_ib_odp_mr_page_in - map a range of a region's pages into the device
+ * @mr: the region, on which the caller holds a reference
+ * @addr: first address of the range, as work requests name it
+ * @len: length of the range in bytes
+ * @req: as for the page_in operation of struct odp_mr_ops
+ *
+ * May sleep. Takes the locks of the region's kind: see struct odp_mr_ops.
+ *
+ * Return: -EFAULT if the range leaves the region; -EAGAIN while the UMR queue
+ * pair is out of order; otherwise as the page_in operation of the region's kind.
+ */
+int mlx5_ib_odp_mr_page_in(struct odp_mr *mr, u64 addr, u64 len, unsigned long req)
+{
+	const struct ib_mr *ibmr = &mr->mr.ibmr;
+	int err;
+
+	/*
+	 * A page that is mapped while UMR fails cannot be unmapped again except by
+	 * destroying the key, which the user would lose for good: map none until UMR works.
+	 */
+	err = mlx5_ib_umr_await(mr->odp->dev);
+	if (err)
+		return err;
+	if (addr < ibmr->iova || len > ibmr->length || addr - ibmr->iova > ibmr->length - len)
+		return -EFAULT;
+	return odp_mr_page_in_charged(mr, addr - ibmr->iova, len, req);
+}
+
+/**
+ * mlx5_ib_odp_mr_is_closing - tell whether a region is being deregistered
+ * @mr: the region, on which the caller holds a reference
+ *
+ * Deregistration waits for those who have a reference, so whoever works for long asks.
+ *
+ * Return: true if so.
+ */
+bool mlx5_ib_odp_mr_is_closing(const struct odp_mr *mr)
+{
+	return READ_ONCE(mr->mr.mkey.type) == MLX5_IB_MKEY_PRIVATE;
+}
+
+/* Whether the process is not being killed, nor has exited. */
+static bool odp_process_is_alive(struct pid *tgid)
+{
+	struct task_struct *task;
+
+	guard(rcu)();
+	task = pid_task(tgid, PIDTYPE_TGID);
+	return task && !(READ_ONCE(task->signal->flags) & SIGNAL_GROUP_EXIT);
+}
+
+/**
+ * mlx5_ib_odp_mr_get_mm - use the address space of a region's process
+ * @mr: the region, not over a dma-buf
+ *
+ * The process's memory is not freed while its address space is in use. So the address space of
+ * a process that is being killed is left alone, and the caller gives it back soon.
+ *
+ * Return: the address space, for which mmput_async() is to be called; or NULL.
+ */
+struct mm_struct *mlx5_ib_odp_mr_get_mm(const struct odp_mr *mr)
+{
+	if (!odp_process_is_alive(mr->tgid) || !mmget_not_zero(mr->mm))
+		return NULL;
+	return mr->mm;
+}
+
+/**
+ * mlx5_ib_odp_create_key - create a key over pages none of which is present
+ * @mr: region that the key belongs to
+ * @mkey: the key, zeroed
+ * @iova: first address of the key
+ * @length: length in bytes
+ * @nmtts: number of translation entries, whole blocks
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_mkey_create_mtts().
+ */
+int mlx5_ib_odp_create_key(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 iova, u64 length,
+			   u32 nmtts)
+{
+	struct mlx5_ib_mkc_attr attr = {
+		.access = mr->mr.access,
+		.pdn = to_mpd(mr->mr.ibmr.pd)->pdn,
+		.iova = iova,
+		.length = length,
+		.page_shift = PAGE_SHIFT,
+		.nmtts = nmtts,
+	};
+
+	return mlx5_ib_mkey_create_mtts(mr->odp->dev, mkey, NULL, &attr);
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Implicit regions: a tree of keys over the whole address space of a process. The
+ * root exists as long as the region. Directories and leaves are created by the
+ * first fault or advice that needs them; a leaf is destroyed after its last page
+ * has been unmapped, a directory with the region.
+ */
+
+#include <linux/slab.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_mkey.h"
+#include "layout/layout_odp.h"
+#include "lib/umr_qp.h"
+#include "odp/odp_internal.h"
+
+/* Delay before another attempt to destroy a leaf that UMR or the firmware refused. */
+#define ODP_TREE_RECLAIM_DELAY	msecs_to_jiffies(100)
+
+/* ---- tables ------------------------------------------------------------------- */
+
+static unsigned long odp_tree_index(const struct odp_dir *dir, u64 va)
+{
+	return (va - dir->key.base) >> dir->shift;
+}
+
+static u64 odp_tree_child_base(const struct odp_dir *dir, unsigned long index)
+{
+	return dir->key.base + ((u64)index << dir->shift);
+}
+
+/* Build entries for the device as they are in @dir->children; the others lead to the null key. */
+static void odp_tree_fill_entries(struct odp_mr *mr, struct odp_dir *dir, unsigned long first,
+				  unsigned long num, struct mlx5_ksm *ksm)
+{
+	struct odp_key *child;
+	unsigned long i;
+
+	for (i = first; i < first + num; i++, ksm++) {
+		child = xa_load(&dir->children, i);
+		ksm->key = cpu_to_be32(child ? child->mkey->key : mr->odp->dev->null_mkey);
+		ksm->va = cpu_to_be64(odp_tree_child_base(dir, i));
+	}
+}
+
+/* @mkey is the key of the region for the root, and NULL for a directory, which has its own. */
+static struct odp_dir *odp_tree_create_dir(struct odp_mr *mr, struct mlx5_ib_mkey *mkey, u64 base,
+					   u8 shift, u32 num)
+{
+	const struct mlx5_ib_mkc_attr attr = {
+		.access = mr->mr.access,
+		.pdn = to_mpd(mr->mr.ibmr.pd)->pdn,
+		.iova = base,
+		.length = (u64)num << shift,
+		.page_shift = shift,
+		.nmtts = num * sizeof(struct mlx5_ksm) / sizeof(__be64),
+	};
+	size_t inlen = mlx5_ib_create_mkey_inlen(attr.nmtts);
+	struct odp_dir *dir __free(kfree) = kzalloc_obj(*dir, GFP_KERNEL_ACCOUNT);
+	void *in __free(kvfree) = kvzalloc(inlen, GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!in || !dir)
+		return ERR_PTR(-ENOMEM);
+	dir->key.mkey = mkey ?: &dir->key.own;
+	dir->key.base = base;
+	dir->shift = shift;
+	xa_init_flags(&dir->children, XA_FLAGS_ACCOUNT);
+	mlx5_ib_odp_fill_create_ksm(in, &attr);
+	odp_tree_fill_entries(mr, dir, 0, num, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
+	err = mlx5_ib_mkey_create(mr->odp->dev, dir->key.mkey, MLX5_IB_KERNEL_UID, in, inlen);
+	if (err)
+		return ERR_PTR(err);
+	return_ptr(dir);
+}
+
+/* Write the block of entries around @index to the device. */
+static int odp_tree_write_block(struct odp_mr *mr, struct odp_dir *dir, unsigned long index)
+{
+	unsigned long first = ALIGN_DOWN(index, MLX5_IB_ODP_BLOCK_KSMS);
+	struct mlx5_ib_umr_wqe wqe = {};
+
+	odp_tree_fill_entries(mr, dir, first, MLX5_IB_ODP_BLOCK_KSMS,
+			      mlx5_ib_umr_fill_inline(&wqe, dir->key.mkey->key, first,
+						      MLX5_IB_ODP_BLOCK_KSMS));
+	return mlx5_ib_umr_exec(mr->odp->dev, &wqe);
+}
+
+/* ---- children of tables --------------------------------------------------------- */
+
+/* The child of a table that an address is in, created by @create if there is none. */
+static struct odp_key *odp_tree_get_child(struct odp_mr *mr, struct odp_dir *dir, u64 va,
+					  struct odp_key *(*create)(struct odp_mr *mr, u64 base))
+{
+	unsigned long index = odp_tree_index(dir, va);
+	struct odp_key *child = xa_load(&dir->children, index);
+	int err;
+
+	lockdep_assert_held(&mr->tree_lock);
+	if (child)
+		return child;
+	/* Reserve first: after the creation, a failure would require to destroy the new key. */
+	err = xa_reserve(&dir->children, index, GFP_KERNEL);
+	if (err)
+		return ERR_PTR(err);
+	child = create(mr, odp_tree_child_base(dir, index));
+	if (IS_ERR(child))
+		xa_release(&dir->children, index);
+	else
+		xa_store(&dir->children, index, child, GFP_KERNEL);
+	return child;
+}
+
+/*
+ * Make sure that the device has the entry of a child. If UMR fails, the child stays in the
+ * tree without its entry, and the next fault or advice that needs it writes the entry.
+ */
+static int odp_tree_link_child(struct odp_mr *mr, struct odp_dir *dir, struct odp_key *child)
+{
+	int err;
+
+	lockdep_assert_held(&mr->tree_lock);
+	if (child->linked)
+		return 0;
+	err = odp_tree_write_block(mr, dir, odp_tree_index(dir, child->base));
+	child->linked = !err;
+	return err;
+}
+
+static struct odp_key *odp_tree_create_child_dir(struct odp_mr *mr, u64 base)
+{
+	struct odp_dir *dir = odp_tree_create_dir(mr, NULL, base, MLX5_IB_ODP_LEAF_SHIFT,
+						  BIT(mr->odp->dir_shift -
+						      MLX5_IB_ODP_LEAF_SHIFT));
+
+	return IS_ERR(dir) ? ERR_CAST(dir) : &dir->key;
+}
+
+/* ---- reclaim of leaves without pages ------------------------------------------- */
+
+/*
+ * The last page of a leaf has been unmapped, or its key has been destroyed: queue its
+ * reclaim, with references to the leaf and to the region. Called with the leaf's lock held,
+ * possibly from memory reclaim: allocates nothing.
+ */
+static void odp_tree_queue_reclaim(struct odp_leaf *leaf)
+{
+	struct odp_mr *mr = leaf->mr;
+
+	lockdep_assert_held(&leaf->lock);
+	/* Without a reference to take, the region is being deregistered, and its leaves with it. */
+	if (!mlx5_ib_mkey_hold(&mr->mr.mkey))
+		return;
+	refcount_inc(&leaf->refs);
+	if (!queue_delayed_work(mr->odp->reclaim_wq, &leaf->reclaim, 0)) {
+		refcount_dec(&leaf->refs);
+		mlx5_ib_mkey_put(&mr->mr.mkey);
+	}
+}
+
+/*
+ * Whether nobody but the tree and the calling reclaim uses a leaf that has no pages. If so,
+ * the leaf is hidden from MMU notifiers, so that none queues another reclaim while the leaf
+ * is being destroyed.
+ */
+static bool odp_tree_isolate_leaf(struct odp_leaf *leaf)
+{
+	lockdep_assert_held(&leaf->mr->tree_lock);
+	guard(mutex)(&leaf->lock);
+	/* A destroyed key reaches no page: what is still DMA-mapped can be unmapped. */
+	if (leaf->dead)
+		mlx5_ib_odp_leaf_unmap_dead(leaf);
+	/* One reference is the tree's, one is the caller's. */
+	if (leaf->npages || refcount_read(&leaf->refs) != 2)
+		return false;
+	leaf->isolated = true;
+	return true;
+}
+
+/* Remove an isolated leaf from the tree and destroy it. False: it is in the tree again. */
+static bool odp_tree_remove_leaf(struct odp_mr *mr, struct odp_leaf *leaf)
+{
+	struct odp_key *key = xa_load(&mr->root->children,
+				      odp_tree_index(mr->root, leaf->key.base));
+	struct odp_dir *dir = container_of(key, struct odp_dir, key);
+	unsigned long index = odp_tree_index(dir, leaf->key.base);
+
+	lockdep_assert_held(&mr->tree_lock);
+	/* The slot stays reserved, so that putting the leaf back needs no memory. */
+	xa_store(&dir->children, index, XA_ZERO_ENTRY, GFP_KERNEL);
+	leaf->key.linked = false;
+	if (!odp_tree_write_block(mr, dir, index) && !mlx5_ib_odp_leaf_destroy(leaf)) {
+		xa_erase(&dir->children, index);
+		return true;
+	}
+	xa_store(&dir->children, index, &leaf->key, GFP_KERNEL);
+	scoped_guard(mutex, &leaf->lock)
+		leaf->isolated = false;
+	return false;
+}
+
+static void odp_tree_reclaim_leaf(struct work_struct *work)
+{
+	struct odp_leaf *leaf = container_of(to_delayed_work(work), struct odp_leaf, reclaim);
+	struct odp_mr *mr = leaf->mr;
+	bool again = false;
+
+	scoped_guard(mutex, &mr->tree_lock) {
+		/* Without its root, what is left of the tree waits for another deregistration. */
+		if (mr->root->key.mkey->destroyed || !odp_tree_isolate_leaf(leaf))
+			break;
+		/* A deregistration waits for this work: its key is not published any more. */
+		if (odp_tree_remove_leaf(mr, leaf))
+			leaf = NULL;
+		else
+			again = READ_ONCE(mr->mr.mkey.type) != MLX5_IB_MKEY_PRIVATE;
+	}
+	/* Try until it works: otherwise the directory might lead to a destroyed key for good. */
+	if (again &&
+	    queue_delayed_work(mr->odp->reclaim_wq, &leaf->reclaim, ODP_TREE_RECLAIM_DELAY))
+		return;
+	if (leaf)
+		refcount_dec(&leaf->refs);
+	mlx5_ib_mkey_put(&mr->mr.mkey);
+}
+
+/* ---- use of leaves ------------------------------------------------------------- */
+
+static struct odp_key *odp_tree_create_leaf(struct odp_mr *mr, u64 base)
+{
+	struct odp_leaf *leaf;
+
+	leaf = mlx5_ib_odp_leaf_create(mr, NULL, base, BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT), base);
+	if (IS_ERR(leaf))
+		return ERR_CAST(leaf);
+	/* No page is mapped yet, so no MMU notifier has looked at these. */
+	INIT_DELAYED_WORK(&leaf->reclaim, odp_tree_reclaim_leaf);
+	leaf->emptied = odp_tree_queue_reclaim;
+	return &leaf->key;
+}
+
+/*
+ * Release a reference to a leaf. A leaf that has no page or no key is reclaimed: a range that
+ * cannot be paged in must not cost memory either. Called with the lock of the tree, which reclaim
+ * takes, too: a reclaim that gives up because of this reference has done so before, so that another
+ * one is queued here.
+ */
+static void odp_tree_put_leaf_locked(struct odp_leaf *leaf)
+{
+	struct odp_mr *mr = leaf->mr;
+	bool empty;
+
+	lockdep_assert_held(&mr->tree_lock);
+	scoped_guard(mutex, &leaf->lock)
+		empty = !leaf->npages || leaf->dead;
+	if (empty) {
+		/* The caller has a reference to the region. */
+		WARN_ON_ONCE(!mlx5_ib_mkey_hold(&mr->mr.mkey));
+		/* The caller's reference to the leaf passes to the work. */
+		if (queue_delayed_work(mr->odp->reclaim_wq, &leaf->reclaim, 0))
+			return;
+		mlx5_ib_mkey_put(&mr->mr.mkey);
+	}
+	refcount_dec(&leaf->refs);
+}
+
+static void odp_tree_put_leaf(struct odp_leaf *leaf)
+{
+	/* The caller's reference to the region keeps the lock. */
+	guard(mutex)(&leaf->mr->tree_lock);
+	odp_tree_put_leaf_locked(leaf);
+}
+
+/* The leaf of an address, created if there is none, with a reference for the caller. */
+static struct odp_leaf *odp_tree_get_leaf(struct odp_mr *mr, u64 va)
+{
+	struct odp_leaf *leaf;
+	struct odp_dir *dir;
+	struct odp_key *key;
+	int err;
+
+	guard(mutex)(&mr->tree_lock);
+	/* A deregistration got as far as the root and then failed: no entry reaches the rest. */
+	if (mr->root->key.mkey->destroyed)
+		return ERR_PTR(-EIO);
+	key = odp_tree_get_child(mr, mr->root, va, odp_tree_create_child_dir);
+	err = PTR_ERR_OR_ZERO(key) ?: odp_tree_link_child(mr, mr->root, key);
+	if (err)
+		return ERR_PTR(err);
+	dir = container_of(key, struct odp_dir, key);
+	key = odp_tree_get_child(mr, dir, va, odp_tree_create_leaf);
+	if (IS_ERR(key))
+		return ERR_CAST(key);
+	leaf = container_of(key, struct odp_leaf, key);
+	refcount_inc(&leaf->refs);
+	err = odp_tree_link_child(mr, dir, key);
+	if (err) {
+		odp_tree_put_leaf_locked(leaf);
+		return ERR_PTR(err);
+	}
+	return leaf;
+}
+
+/* The first address of an implicit region is 0, so an offset into it is an address. */
+static int odp_tree_page_in(struct odp_mr *mr, u64 va, u64 len, unsigned long req)
+{
+	u64 end = va + len, stop;
+	struct odp_leaf *leaf;
+	int ret, had_all = 1;
+
+	if (end > mr->mm->task_size)
+		return -EFAULT;
+	for (; va < end; va = stop) {
+		stop = min(end, ALIGN(va + 1, BIT_ULL(MLX5_IB_ODP_LEAF_SHIFT)));
+		leaf = odp_tree_get_leaf(mr, va);
+		if (IS_ERR(leaf))
+			return PTR_ERR(leaf);
+		ret = mlx5_ib_odp_leaf_page_in(leaf, va, stop - va, req);
+		odp_tree_put_leaf(leaf);
+		if (ret < 0)
+			return ret;
+		had_all &= ret;
+	}
+	return had_all;
+}
+
+/* ---- the whole tree ------------------------------------------------------------ */
+
+/*
+ * Destroy a table, then its children: once its key has been destroyed, no entry leads to
+ * them. If the firmware refuses one, a repeated call goes on from there.
+ */
+static int odp_tree_destroy_table(struct odp_mr *mr, struct odp_dir *table)
+{
+	struct odp_key *child;
+	unsigned long i;
+	int err;
+
+	lockdep_assert_held(&mr->tree_lock);
+	err = mlx5_ib_mkey_destroy(mr->odp->dev, table->key.mkey);
+	if (err)
+		return err;
+	xa_for_each(&table->children, i, child) {
+		/* The children of the root are tables, too; theirs are leaves. */
+		if (table == mr->root)
+			err = odp_tree_destroy_table(mr, container_of(child, struct odp_dir, key));
+		else
+			err = mlx5_ib_odp_leaf_destroy(container_of(child, struct odp_leaf, key));
+		if (err)
+			return err;
+		xa_erase(&table->children, i);
+	}
+	xa_destroy(&table->children);
+	kfree(table);
+	return 0;
+}
+
+static int odp_tree_destroy(struct odp_mr *mr)
+{
+	guard(mutex)(&mr->tree_lock);
+	return odp_tree_destroy_table(mr, mr->root);
+}
+
+static const struct odp_mr_ops odp_tree_ops = {
+	.page_in = odp_tree_page_in,
+	.destroy = odp_tree_destroy,
+};
+
+/**
+ * mlx5_ib_odp_tree_create - make a region an implicit one, of the current process
+ * @mr: the region, its rights and protection domain set
+ *
+ * Creates the root, a key with indirect access (CREATE_MKEY, struct
+ * mlx5_ifc_create_mkey_in_bits), all entries of which lead to the null key. May
+ * sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_odp_tree_create(struct odp_mr *mr)
+{
+	u32 num = (((u64)TASK_SIZE - 1) >> mr->odp->dir_shift) + 1;
+	struct odp_dir *root;
+
+	root = odp_tree_create_dir(mr, &mr->mr.mkey, 0, mr->odp->dir_shift,
+				   ALIGN(num, MLX5_IB_ODP_BLOCK_KSMS));
+	if (IS_ERR(root))
+		return PTR_ERR(root);
+	mr->root = root;
+	mr->ops = &odp_tree_ops;
+	return 0;
+}

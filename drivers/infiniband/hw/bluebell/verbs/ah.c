@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Address handles. A user's library puts the address vector into its WQEs
+ * itself, so for a user the driver only checks the address. For a kernel consumer it
+ * builds the vector.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "layout/layout_path.h"
+#include "verbs/verbs.h"
+
+/**
+ * mlx5_ib_create_ah - create an address handle for a kernel consumer
+ * @ibah: the object, zeroed but for what ib_core sets
+ * @init: the address
+ * @udata: NULL
+ *
+ * Implements rdma_create_ah(). Takes nothing from the device. Any context.
+ *
+ * Return: 0, or -EINVAL for a value that its field cannot hold.
+ */
+int mlx5_ib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+{
+	struct mlx5_core_dev *mdev = to_mdev(ibah->device)->mdev;
+	int err;
+
+	err = mlx5_ib_check_ah(init->ah_attr);
+	if (!err)
+		mlx5_ib_fill_av(&to_mah(ibah)->av, init->ah_attr,
+				MLX5_CAP_GEN(mdev, stat_rate_support));
+	return err;
+}
+
+/**
+ * mlx5_ib_create_user_ah - create an address handle for a user
+ * @ibah: the object, zeroed but for what ib_core sets
+ * @init: the address
+ * @udata: empty
+ *
+ * Implements ibv_create_ah(3). Takes nothing from the device.
+ *
+ * Return: 0; -EINVAL for a value that its field cannot hold; -EOPNOTSUPP for a
+ * request that is not empty.
+ */
+int mlx5_ib_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+			   struct ib_udata *udata)
+{
+	int err;
+
+	err = ib_no_udata_io(udata);
+	return err ?: mlx5_ib_check_ah(init->ah_attr);
+}
+
+/**
+ * mlx5_ib_query_ah - tell the address of an address handle of a kernel consumer
+ * @ibah: the address handle
+ * @ah_attr: gets the address
+ *
+ * Implements rdma_query_ah(). Any context.
+ *
+ * Return: 0.
+ */
+int mlx5_ib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *ah_attr)
+{
+	mlx5_ib_read_av(&to_mah(ibah)->av, ah_attr);
+	/* There is one port. */
+	rdma_ah_set_port_num(ah_attr, 1);
+	return 0;
+}
+
+/**
+ * mlx5_ib_destroy_ah - destroy an address handle
+ * @ibah: the address handle; ib_core frees it
+ * @flags: enum rdma_destroy_ah_flags
+ *
+ * Return: 0.
+ */
+int mlx5_ib_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	return 0;
+}

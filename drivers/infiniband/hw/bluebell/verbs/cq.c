@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues: create, resize, moderate, destroy, and hand completions and errors
+ * to the consumer. cq_kernel.c polls those of kernel consumers.
+ */
+
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <rdma/ib_umem.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_cq.h"
+#include "layout/refuse.h"
+#include "lib/cq_kernel.h"
+#include "lib/cq_ring.h"
+#include "lib/orphan.h"
+#include "lib/queue_cmd.h"
+#include "lib/subscription.h"
+#include "lib/umem.h"
+#include "verbs/cq.h"
+#include "verbs/uar.h"
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+/*
+ * For a user from mlx5_core's tasklet, because the handler takes locks and wakes tasks: the
+ * interrupt of a vector with many CQs stays short. For a kernel consumer, whose handler schedules
+ * the polling, from the interrupt.
+ */
+static void cq_comp(struct mlx5_core_cq *mcq, struct mlx5_eqe *eqe)
+{
+	struct ib_cq *ibcq = &container_of(mcq, struct mlx5_ib_cq, mcq)->ibcq;
+
+	ibcq->comp_handler(ibcq, ibcq->cq_context);
+}
+
+/* From the interrupt of the async EQ; mlx5_core holds a reference meanwhile. */
+static void cq_event(struct mlx5_core_cq *mcq, enum mlx5_event type)
+{
+	struct ib_cq *ibcq = &container_of(mcq, struct mlx5_ib_cq, mcq)->ibcq;
+	struct ib_event event = {
+		.device = ibcq->device,
+		.event = IB_EVENT_CQ_ERR,
+		.element.cq = ibcq,
+	};
+
+	if (type == MLX5_EVENT_TYPE_CQ_ERROR && ibcq->event_handler)
+		ibcq->event_handler(&event, ibcq->cq_context);
+}
+
+/*
+ * Find the UAR on which the CQ is armed: a UAR object of the user, which stays
+ * until the CQ is destroyed, or the first page of the context.
+ */
+static int cq_get_uar(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
+		      const struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *ucmd)
+{
+	int err;
+
+	if (uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX)) {
+		err = uverbs_copy_from(&cq->uar_page, attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX);
+		if (err)
+			return err;
+	} else if (ucmd->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
+		cq->uar_page = ucmd->uar_page_index;
+	} else {
+		/* A library that makes every UAR an object has no such page. */
+		if (!ctx->bfregi.layout.num_static_sys_pages)
+			return refuse(-EINVAL, "the CQ names no UAR, and the context has none");
+		cq->uar_page = ctx->bfregi.sys_pages[0];
+		return 0;
+	}
+
+	cq->mem.uar = mlx5_ib_get_uar(ctx, cq->uar_page);
+	return cq->mem.uar ? 0 : refuse(-EINVAL, "UAR %u is not of this context", cq->uar_page);
+}
+
+/* Hand the memory of a CQ that ib_core frees, but firmware has refused to destroy, to an orphan. */
+static void cq_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, int err)
+{
+	mlx5_ib_orphan_adopt(dev, cq->mcq.uid, MLX5_CMD_OP_DESTROY_CQ, cq->mcq.cqn, "CQ", &cq->mem,
+			     err);
+}
+
+/* ib_core frees a CQ whose number the user has not been told. */
+static void cq_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
+{
+	int err = mlx5_fw_discard_cq(dev, &cq->mcq, false);
+
+	if (err)
+		cq_adopt(dev, cq, err);
+}
+
+/* Create the CQ at the device and tell the user its number. */
+static int cq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u16 uid,
+				 u16 vector, void *cqc, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_cq_resp resp = {};
+	int err;
+
+	cq->mcq.comp = mlx5_add_cq_to_tasklet;
+	cq->mcq.tasklet_ctx.comp = cq_comp;
+	cq->mcq.event = cq_event;
+	err = mlx5_ib_create_cq_cmd(dev, uid, &cq->mcq, &cq->mem, vector, cqc);
+	if (err)
+		return err;
+	resp.cqn = cq->mcq.cqn;
+	err = ib_respond_udata(udata, resp);
+	if (err)
+		cq_discard(dev, cq);
+	return err;
+}
+
+/* The device writes CQEs to addresses that are multiples of their size. */
+static struct ib_umem *cq_check_umem(struct ib_umem *umem, u32 cqe_size)
+{
+	int err;
+
+	if (IS_ERR(umem) || IS_ALIGNED(umem->address, cqe_size))
+		return umem;
+	err = refuse(-EINVAL, "CQ at %#lx, not aligned to %u bytes", umem->address, cqe_size);
+	ib_umem_release(umem);
+	return ERR_PTR(err);
+}
+
+/* Pin the memory that the process gives the CQ. */
+static int cq_pin(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq,
+		  const struct mlx5_ib_create_cq *ucmd, u64 size,
+		  struct uverbs_attr_bundle *attrs)
+{
+	struct ib_umem *umem;
+
+	if (overflows_type(size, size_t))
+		return refuse(-EOVERFLOW, "CQ of %llu bytes", size);
+	umem = ib_umem_get_cq_buf_or_va(&dev->ib_dev, attrs, ucmd->buf_addr, size,
+					IB_ACCESS_LOCAL_WRITE);
+	return mlx5_ib_queue_mem_map_user(&cq->mem, ctx, cq_check_umem(umem, ucmd->cqe_size),
+					  size, MLX5_IB_MAX_PAGE_OFFSET, ucmd->db_addr);
+}
+
+static void cq_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq)
+{
+	cq->bell.queue = (struct bluebell_queue){
+		.type = BLUEBELL_QUEUE_CQ,
+		.number = cq->mcq.cqn,
+		.uar = cq->uar_page,
+		.bfreg = BLUEBELL_NO_BFREG,
+	};
+	mlx5_ib_bell_add(ctx, &cq->bell);
+}
+
+/**
+ * mlx5_ib_create_user_cq - create a completion queue for a user
+ * @ibcq: the object, zeroed but for what ib_core sets
+ * @attr: entries, completion vector, flags
+ * @attrs: the call, with struct mlx5_ib_create_cq as driver data
+ *
+ * Implements ibv_create_cq(3) with CREATE_CQ. May sleep.
+ *
+ * Return: 0; -EINVAL for a request that means nothing, names a UAR that is
+ * not the user's, or has a buffer that is not aligned to the size of a CQE;
+ * -EOPNOTSUPP for a feature that is not there; -ENOMEM beyond RLIMIT_MEMLOCK;
+ * -EFAULT for a buffer the process does not have; or the errno of a firmware
+ * refusal.
+ */
+int mlx5_ib_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			   struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = &attrs->driver_udata;
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	struct mlx5_ib_create_cq ucmd = {};
+	u32 cqc[MLX5_ST_SZ_DW(cqc)] = {};
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+	int entries, err;
+
+	err = ib_copy_validate_udata_in(udata, ucmd, flags);
+	if (err)
+		return err;
+	err = mlx5_ib_cq_parse_create(&ucmd, attr->flags, &dev->caps, cqc);
+	if (err)
+		return err;
+	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
+	if (entries < 0)
+		return entries;
+	err = cq_get_uar(ctx, cq, attrs, &ucmd);
+	if (err)
+		return err;
+
+	mutex_init(&cq->resize_lock);
+	cq->cqe_size = ucmd.cqe_size;
+	cq->cqe_stride = MLX5_GET(cqc, cqc, cqe_sz);
+	cq->real_time = ucmd.flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
+	ibcq->cqe = entries - 1;
+	MLX5_SET(cqc, cqc, uar_page, cq->uar_page);
+	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
+	err = cq_pin(dev, ctx, cq, &ucmd, (u64)ucmd.cqe_size * entries, attrs);
+	if (!err)
+		err = cq_create_and_respond(dev, cq, ctx->uid, attr->comp_vector, cqc, udata);
+	if (err)
+		mlx5_ib_queue_mem_unmap_user(&cq->mem);
+	else
+		cq_add_bell(ctx, cq);
+	return err;
+}
+
+static int cq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, u8 log_cqes,
+			    u16 vector)
+{
+	u32 cqc[MLX5_ST_SZ_DW(cqc)] = {};
+	int err;
+
+	err = mlx5_ib_cq_ring_alloc(dev, &cq->kcq->ring, &cq->mcq, &cq->mem, log_cqes);
+	if (err)
+		return err;
+	cq->mcq.comp = cq_comp;
+	cq->mcq.event = cq_event;
+	cq->uar_page = dev->mdev->priv.bfreg.up->index;
+	MLX5_SET(cqc, cqc, cqe_sz, cq->cqe_stride);
+	MLX5_SET(cqc, cqc, log_cq_size, log_cqes);
+	MLX5_SET(cqc, cqc, uar_page, cq->uar_page);
+	err = mlx5_ib_create_cq_cmd(dev, MLX5_IB_KERNEL_UID, &cq->mcq, &cq->mem, vector, cqc);
+	if (err)
+		mlx5_ib_queue_mem_free(dev, &cq->mem);
+	return err;
+}
+
+/**
+ * mlx5_ib_create_cq - create a completion queue for a kernel consumer
+ * @ibcq: the object, zeroed but for what ib_core sets
+ * @attr: entries, completion vector; no flags
+ * @attrs: NULL
+ *
+ * Implements ib_create_cq() with CREATE_CQ. May sleep.
+ *
+ * Return: 0; -EINVAL for no entries, or more than the device has; -EOPNOTSUPP for flags; -ENOMEM;
+ * or the errno of a firmware refusal.
+ */
+int mlx5_ib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		      struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+	int entries, err;
+
+	if (attr->flags)
+		return refuse(-EOPNOTSUPP, "CQ of a kernel consumer with flags %#x", attr->flags);
+	entries = mlx5_ib_cq_entries(attr->cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
+	if (entries < 0)
+		return entries;
+	cq->kcq = mlx5_ib_kcq_alloc(dev, ibcq);
+	if (!cq->kcq)
+		return -ENOMEM;
+	mutex_init(&cq->resize_lock);
+	cq->cqe_size = sizeof(struct mlx5_cqe64);
+	cq->cqe_stride = CQE_STRIDE_64;
+	ibcq->cqe = entries - 1;
+	err = cq_create_kernel(dev, cq, ilog2(entries), attr->comp_vector);
+	if (err)
+		mlx5_ib_kcq_free(cq->kcq);
+	return err;
+}
+
+static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
+			 struct mlx5_ib_buf *buf, int entries)
+{
+	void *cqc;
+	int inlen;
+
+	lockdep_assert_held(&cq->resize_lock);
+	void *in __free(kvfree) = mlx5_ib_buf_alloc_cmd(buf, MLX5_ST_SZ_BYTES(modify_cq_in),
+							&inlen);
+
+	if (!in)
+		return -ENOMEM;
+	MLX5_SET(modify_cq_in, in, op_mod, MLX5_CQ_OPMOD_RESIZE);
+	MLX5_SET(modify_cq_in, in,
+		 modify_field_select_resize_field_select.resize_field_select.resize_field_select,
+		 MLX5_MODIFY_CQ_MASK_LOG_SIZE | MLX5_MODIFY_CQ_MASK_PG_OFFSET |
+		 MLX5_MODIFY_CQ_MASK_PG_SIZE);
+	cqc = MLX5_ADDR_OF(modify_cq_in, in, cq_context);
+	MLX5_SET(cqc, cqc, cqe_sz, cq->cqe_stride);
+	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
+	mlx5_ib_fill_cqc_buf(cqc, &buf->geo);
+	return mlx5_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
+}
+
+/**
+ * mlx5_ib_resize_user_cq - move a completion queue to another buffer
+ * @ibcq: the queue
+ * @cqe: entries asked for
+ * @udata: struct mlx5_ib_resize_cq
+ *
+ * Implements ibv_resize_cq(3) with MODIFY_CQ. The device writes a resize CQE
+ * as the last one to the old buffer, up to which the library copies. May sleep.
+ *
+ * Return: 0; -EINVAL for a request that means nothing, a buffer that is not
+ * aligned to the size of a CQE, or fewer entries than there are completions;
+ * -EOPNOTSUPP if the device cannot resize; -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT;
+ * or the errno of a firmware refusal. After an error the queue is as it was.
+ */
+int mlx5_ib_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	struct mlx5_ib_resize_cq ucmd = {};
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+	struct mlx5_ib_buf buf = {};
+	struct ib_umem *umem;
+	int entries, err;
+	size_t size;
+
+	if (!MLX5_CAP_GEN(dev->mdev, cq_resize))
+		return refuse(-EOPNOTSUPP, "the device cannot resize CQs (cq_resize)");
+	err = ib_copy_validate_udata_in(udata, ucmd, reserved1);
+	if (err)
+		return err;
+	if (ucmd.reserved0 || ucmd.reserved1 || ucmd.cqe_size != cq->cqe_size)
+		return refuse(-EINVAL, "CQEs of %u bytes for a CQ with %u; reserved %#x and %#x",
+			      ucmd.cqe_size, cq->cqe_size, ucmd.reserved0, ucmd.reserved1);
+	err = ib_respond_empty_udata(udata);
+	if (err)
+		return err;
+	entries = mlx5_ib_cq_entries(cqe, MLX5_CAP_GEN(dev->mdev, log_max_cq_sz));
+	if (entries < 0)
+		return entries;
+
+	guard(mutex)(&cq->resize_lock);
+	if (entries == ibcq->cqe + 1)
+		return 0;
+	size = (size_t)entries * cq->cqe_size;
+	umem = mlx5_ib_umem_get(dev, ucmd.buf_addr, size, IB_ACCESS_LOCAL_WRITE);
+	err = mlx5_ib_buf_init_user(&buf, cq_check_umem(umem, cq->cqe_size), size,
+				    MLX5_IB_MAX_PAGE_OFFSET);
+	if (err)
+		return err;
+	err = cq_resize_cmd(dev, cq, &buf, entries);
+	if (!err) {
+		swap(cq->mem.buf, buf);
+		ibcq->cqe = entries - 1;
+	}
+	/* The buffer that the CQ has left, or has not moved to. */
+	mlx5_ib_buf_free_user(&buf);
+	return err;
+}
+
+/**
+ * mlx5_ib_modify_cq - moderate the events of a completion queue
+ * @ibcq: the queue
+ * @cq_count: completions after which an event is due, 0 for each
+ * @cq_period: microseconds after which an event is due, 0 for at once
+ *
+ * Implements ibv_modify_cq(3) with MODIFY_CQ. The work item by which ib_core moderates the queue of
+ * a kernel consumer may still run after mlx5_ib_pre_destroy_cq(). May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP if the device cannot; -EINVAL for a period its field
+ * cannot hold, or a queue that the device has destroyed; or the errno of a firmware refusal.
+ */
+int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	u32 in[MLX5_ST_SZ_DW(modify_cq_in)] = {};
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+	void *cqc = MLX5_ADDR_OF(modify_cq_in, in, cq_context);
+
+	if (!MLX5_CAP_GEN(dev->mdev, cq_moderation))
+		return refuse(-EOPNOTSUPP, "the device cannot moderate CQs (cq_moderation)");
+	if (cq_period > MLX5_MAX_CQ_PERIOD)
+		return refuse(-EINVAL, "period %u us, at most %lu", cq_period, MLX5_MAX_CQ_PERIOD);
+
+	MLX5_SET(modify_cq_in, in,
+		 modify_field_select_resize_field_select.modify_field_select.modify_field_select,
+		 MLX5_CQ_MODIFY_PERIOD | MLX5_CQ_MODIFY_COUNT);
+	MLX5_SET(cqc, cqc, cq_period, cq_period);
+	MLX5_SET(cqc, cqc, cq_max_count, cq_count);
+
+	guard(mutex)(&cq->resize_lock);
+	if (cq->kcq && cq->kcq->closed)
+		return refuse(-EINVAL, "CQ 0x%x is being destroyed", cq->mcq.cqn);
+	return mlx5_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, sizeof(in));
+}
+
+/**
+ * mlx5_ib_pre_destroy_cq - destroy the completion queue of a kernel consumer at the device
+ * @ibcq: the queue, on which no queue pair completes any more
+ *
+ * ib_free_cq() calls this function before it cancels its work items, because a completion event
+ * that comes later would queue one again. When the function returns no handler runs any more. A
+ * work item of ib_core may still poll, arm or moderate the queue: its memory stays, but the device
+ * is not told. May sleep.
+ *
+ * Return: 0. If firmware refuses, an orphan keeps the memory after mlx5_ib_post_destroy_cq().
+ */
+int mlx5_ib_pre_destroy_cq(struct ib_cq *ibcq)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+
+	mlx5_ib_orphans_retry(dev);
+	/* Waits for a MODIFY_CQ in progress. */
+	scoped_guard(mutex, &cq->resize_lock)
+		mlx5_ib_kcq_close(cq->kcq);
+	cq->discard_err = mlx5_fw_discard_cq(dev, &cq->mcq, false);
+	return 0;
+}
+
+/**
+ * mlx5_ib_post_destroy_cq - free the memory of a kernel consumer's completion queue
+ * @ibcq: the queue, after mlx5_ib_pre_destroy_cq(); nobody uses it any more
+ *
+ * May sleep.
+ */
+void mlx5_ib_post_destroy_cq(struct ib_cq *ibcq)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+
+	if (cq->discard_err)
+		cq_adopt(dev, cq, cq->discard_err);
+	mlx5_ib_kcq_free(cq->kcq);
+	mlx5_ib_queue_mem_free(dev, &cq->mem);
+}
+
+/**
+ * mlx5_ib_destroy_cq - destroy a completion queue
+ * @ibcq: the queue
+ * @udata: of the user whose queue it is; NULL for a kernel consumer's
+ *
+ * ib_core calls this function for the queues of users, and of kernel consumers who have the queue
+ * from ib_create_cq(). When it returns no handler runs any more. Subscriptions of processes to its
+ * events end, too. May sleep.
+ *
+ * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
+ * and doorbell record stay. 0 in any case for a kernel consumer, who does not try again.
+ */
+int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibcq->device);
+	struct mlx5_ib_cq *cq = to_mcq(ibcq);
+	int err;
+
+	if (cq->kcq) {
+		mlx5_ib_pre_destroy_cq(ibcq);
+		mlx5_ib_post_destroy_cq(ibcq);
+		return 0;
+	}
+	mlx5_ib_orphans_retry(dev);
+	mlx5_ib_bell_del(cq->mem.context, &cq->bell);
+	mlx5_ib_event_pause(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
+	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
+	mlx5_ib_event_settle(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, err);
+	if (err) {
+		WRITE_ONCE(dev->kept, true);
+		mlx5_ib_bell_add(cq->mem.context, &cq->bell);
+	} else {
+		mlx5_ib_queue_mem_unmap_user(&cq->mem);
+	}
+	return err;
+}
+
+/**
+ * mlx5_ib_poll_cq - take completions from the queue of a kernel consumer
+ * @ibcq: the queue
+ * @num: how many at most
+ * @wc: gets the completions
+ *
+ * Implements ib_poll_cq(). Any context.
+ *
+ * Return: how many there were.
+ */
+int mlx5_ib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	return mlx5_ib_kcq_poll(to_mcq(ibcq)->kcq, num, wc);
+}
+
+/**
+ * mlx5_ib_req_notify_cq - ask for an event from the queue of a kernel consumer
+ * @ibcq: the queue
+ * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, and perhaps IB_CQ_REPORT_MISSED_EVENTS
+ *
+ * Implements ib_req_notify_cq(). Any context.
+ *
+ * Return: 1 if there are completions that the caller wants to know of, else 0.
+ */
+int mlx5_ib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	return mlx5_ib_kcq_arm(to_mcq(ibcq)->kcq, flags);
+}
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_cq_create, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
+			     UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX,
+						UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
+
+const struct uapi_definition mlx5_ib_cq_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_CQ, &mlx5_ib_cq_create),
+	{},
+};

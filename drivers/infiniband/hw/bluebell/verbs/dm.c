@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device memory of users (MEMIC), as verbs have it: places of allocations in the
+ * mmap space, operations on them, and regions over them. The allocations
+ * themselves are in dm_pool.c.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_dm.h"
+#include "layout/layout_mkey.h"
+#include "layout/refuse.h"
+#include "verbs/dm.h"
+#include "verbs/mr.h"
+
+/* ---- the mmap space ------------------------------------------------------------- */
+
+static void dm_free_entry(struct mlx5_user_mmap_entry *entry)
+{
+	if (!entry->wc)
+		mlx5_ib_drop_memic_op(entry->mem, entry->op);
+	mlx5_ib_put_memic(entry->mem);
+	kfree(entry);
+}
+
+/*
+ * Insert @addr of @mem, the memory itself or an operation on it, into the mmap space. The
+ * caller's reference to @mem is passed on. The memory itself is mapped write-combining (@wc),
+ * an operation uncached, because each access to it has to perform the operation once.
+ */
+static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
+					       struct mlx5_ib_memic *mem, bool wc, u64 addr,
+					       u8 op)
+{
+	size_t length = mem->num_pages * PAGE_SIZE;
+	int err;
+
+	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
+
+	if (!entry)
+		return ERR_PTR(-ENOMEM);
+	entry->free = dm_free_entry;
+	entry->denied = VM_EXEC;
+	entry->wc = wc;
+	entry->mem = mem;
+	entry->op = op;
+	entry->address = mem->dev->mdev->bar_addr + addr;
+	err = rdma_user_mmap_entry_insert_range(uctx, &entry->rdma_entry, length,
+						MLX5_IB_MMAP_DM_START,
+						MLX5_IB_MMAP_DM_END + 1 - mem->num_pages);
+	return err ? ERR_PTR(err) : no_free_ptr(entry);
+}
+
+/* ---- verbs ----------------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_create_dm - allocate device memory and give it a place in the mmap space
+ * @uctx: context
+ * @length: bytes
+ * @log_align: log2 of the alignment of its address
+ *
+ * The memory shares no page with other memory, because processes map whole pages, and
+ * is zeroed. May sleep.
+ *
+ * Return: the memory or an ERR_PTR: -EOPNOTSUPP if the device has none; -EINVAL for a
+ * length or an alignment beyond the limits; -ENOMEM if there are not enough contiguous
+ * free pages; -EINTR if the task is being killed; or the errno of a firmware refusal.
+ */
+struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
+{
+	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
+	int err;
+
+	if (!mlx5_ib_has_dm(&dev->caps, PAGE_SHIFT))
+		return ERR_PTR(refuse(-EOPNOTSUPP, "the device has no memory for processes"));
+	err = mlx5_ib_check_dm(length, log_align, &dev->caps) ?: mlx5_ib_use_dm(dev);
+	if (err)
+		return ERR_PTR(err);
+
+	struct mlx5_ib_dm *dm __free(kfree) = kzalloc_obj(*dm, GFP_KERNEL_ACCOUNT);
+
+	if (!dm)
+		return ERR_PTR(-ENOMEM);
+	dm->mem = mlx5_ib_alloc_memic(dev->dm, length, log_align);
+	if (IS_ERR(dm->mem))
+		return ERR_CAST(dm->mem);
+	dm->mentry = dm_publish(uctx, dm->mem, true, dm->mem->addr, 0);
+	if (IS_ERR(dm->mentry)) {
+		mlx5_ib_put_memic(dm->mem);
+		return ERR_CAST(dm->mentry);
+	}
+	mutex_init(&dm->lock);
+	return_ptr(dm);
+}
+
+/**
+ * mlx5_ib_dealloc_dm - free device memory
+ * @ibdm: the memory; ib_core has checked that no region uses it
+ * @attrs: not used
+ *
+ * Mapped memory stays allocated until it is unmapped. If firmware refuses to deallocate
+ * it, the pool tries again later. May sleep.
+ *
+ * Return: 0.
+ */
+int mlx5_ib_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_dm *dm = to_mdm(ibdm);
+	unsigned int op;
+
+	for (op = 0; op < MLX5_IB_DM_MAX_OPS; op++)
+		if (dm->op_entries[op])
+			rdma_user_mmap_entry_remove(&dm->op_entries[op]->rdma_entry);
+	rdma_user_mmap_entry_remove(&dm->mentry->rdma_entry);
+	mutex_destroy(&dm->lock);
+	kfree(dm);
+	return 0;
+}
+
+static int dm_copy_place(struct uverbs_attr_bundle *attrs,
+			 const struct mlx5_user_mmap_entry *entry, u16 offset_attr, u16 idx_attr)
+{
+	u64 offset = offset_in_page(entry->address);
+	/* The part of the mmap offset that follows the command. */
+	u16 idx = entry->rdma_entry.start_pgoff - MLX5_IB_MMAP_DM_START;
+	int err;
+
+	err = uverbs_copy_to(attrs, offset_attr, &offset, sizeof(offset));
+	if (err)
+		return err;
+	return uverbs_copy_to(attrs, idx_attr, &idx, sizeof(idx));
+}
+
+/**
+ * mlx5_ib_alloc_dm - allocate device memory for a library
+ * @ibdev: device
+ * @uctx: context
+ * @attr: length and alignment
+ * @attrs: MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE says what kind, MEMIC if it is absent;
+ *	answered with where to map it
+ *
+ * Implements ibv_alloc_dm(3). May sleep.
+ *
+ * Return: as mlx5_ib_create_dm(); -EOPNOTSUPP for memory of another kind;
+ * -EFAULT.
+ */
+struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
+			       struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs)
+{
+	enum mlx5_ib_uapi_dm_type type;
+	struct mlx5_ib_dm *dm;
+	int err;
+
+	err = uverbs_get_const_default(&type, attrs, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE,
+				       MLX5_IB_UAPI_DM_TYPE_MEMIC);
+	if (err)
+		return ERR_PTR(err);
+	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
+		return ERR_PTR(refuse(-EOPNOTSUPP, "device memory of type %d", type));
+	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
+	if (IS_ERR(dm))
+		return ERR_CAST(dm);
+	err = dm_copy_place(attrs, dm->mentry, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET,
+			    MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX);
+	if (err) {
+		mlx5_ib_dealloc_dm(&dm->ibdm, attrs);
+		return ERR_PTR(err);
+	}
+	return &dm->ibdm;
+}
+
+static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
+						  struct mlx5_ib_memic *mem, u8 op)
+{
+	struct mlx5_user_mmap_entry *entry;
+	u64 addr;
+	int err;
+
+	if (test_bit(op, &mem->stale_ops)) {
+		err = mlx5_ib_drop_memic_op(mem, op);
+		if (err)
+			return ERR_PTR(err);
+	}
+	err = mlx5_fw_modify_memic(mem->dev, MLX5_IB_KERNEL_UID, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC,
+				   mem->addr, op, &addr);
+	if (err)
+		return ERR_PTR(err);
+	entry = dm_publish(uctx, mem, false, addr, op);
+	if (IS_ERR(entry))
+		mlx5_ib_drop_memic_op(mem, op);
+	else
+		kref_get(&mem->refs);
+	return entry;
+}
+
+/**
+ * mlx5_ib_dm_map_op - address at which an access does an operation on device memory
+ * @dm: the memory
+ * @op: number of the operation
+ *
+ * Implements mlx5dv_dm_map_op_addr(3) with MODIFY_MEMIC (struct
+ * mlx5_ifc_modify_memic_in_bits). The address is allocated once, and lives as long
+ * as @dm or a mapping of the address. May sleep.
+ *
+ * Return: the place, which belongs to @dm, or an ERR_PTR: -EOPNOTSUPP for an
+ * operation that the device does not support; -ENOMEM; or the errno of a firmware
+ * refusal.
+ */
+struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
+{
+	struct mlx5_user_mmap_entry *entry;
+
+	u32 ops = MLX5_CAP_DEV_MEM(dm->mem->dev->mdev, memic_operations);
+
+	if (op >= MLX5_IB_DM_MAX_OPS || !(ops & BIT(op)))
+		return ERR_PTR(refuse(-EOPNOTSUPP, "operation %u, the device has %#x", op, ops));
+	guard(mutex)(&dm->lock);
+	if (dm->op_entries[op])
+		return dm->op_entries[op];
+	entry = dm_publish_op(dm->mentry->rdma_entry.ucontext, dm->mem, op);
+	if (!IS_ERR(entry))
+		dm->op_entries[op] = entry;
+	return entry;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE);
+	struct mlx5_user_mmap_entry *entry;
+	int err;
+	u8 op;
+
+	err = uverbs_copy_from(&op, attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP);
+	if (err)
+		return err;
+	entry = mlx5_ib_dm_map_op(to_mdm(ibdm), op);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	return dm_copy_place(attrs, entry, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET,
+			     MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX);
+}
+
+/* For a process that got the command fd from another one. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
+	u64 length = ibdm->length;
+	int err;
+
+	err = dm_copy_place(attrs, to_mdm(ibdm)->mentry, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
+			    MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX);
+	if (err)
+		return err;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &length, sizeof(length));
+}
+
+static const struct mlx5_ib_mr_ops dm_mr_ops = {
+	.kind = "device memory",
+	.dereg = mlx5_ib_free_mr,
+	.destroy_key = mlx5_ib_destroy_mr_key,
+};
+
+/**
+ * mlx5_ib_reg_dm_mr - register device memory
+ * @pd: protection domain
+ * @ibdm: the memory
+ * @attr: offset and length of the region, which ib_core has checked to lie in the
+ *	memory, and enum ib_access_flags
+ * @attrs: nothing of the driver's
+ *
+ * Implements ibv_reg_dm_mr(3) with CREATE_MKEY (struct
+ * mlx5_ifc_create_mkey_in_bits). Such a region begins at 0. ib_core keeps the
+ * memory until the region is gone. May sleep.
+ *
+ * Return: the region or an ERR_PTR: -EINVAL for a region that is not zero based;
+ * -EOPNOTSUPP for access that cannot be had; -ENOMEM; or the errno of a firmware
+ * refusal.
+ */
+struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
+				struct uverbs_attr_bundle *attrs)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	struct mlx5_ib_dm *dm = to_mdm(ibdm);
+	struct mlx5_ib_mkc_attr mkc_attr = {
+		.access = attr->access_flags,
+		.pdn = to_mpd(pd)->pdn,
+		.length = attr->length,
+	};
+	int err;
+
+	err = mlx5_ib_check_dm_access(attr->access_flags);
+	if (err)
+		return ERR_PTR(err);
+
+	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr, GFP_KERNEL_ACCOUNT);
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mlx5_ib_fill_memic_mkey(in, &mkc_attr, dm->mem->addr + attr->offset, &dev->caps);
+	err = mlx5_ib_mkey_create(dev, &mr->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	if (err)
+		return ERR_PTR(err);
+	mr->ops = &dm_mr_ops;
+	mr->access = attr->access_flags;
+	mr->ibmr.device = pd->device;
+	mr->ibmr.length = attr->length;
+	mlx5_ib_publish_mr(dev, mr, MLX5_IB_MKEY_MR);
+	return &no_free_ptr(mr)->ibmr;
+}
+
+#define OUT(attr, type)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(type), UA_MANDATORY)
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_dm, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC,
+			     OUT(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, u64),
+			     OUT(MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, u16),
+			     UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE,
+						  enum mlx5_ib_uapi_dm_type, UA_OPTIONAL));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DM_MAP_OP_ADDR,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE,
+					    UVERBS_OBJECT_DM, UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP,
+					       UVERBS_ATTR_TYPE(u8), UA_MANDATORY),
+			    OUT(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, u64),
+			    OUT(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, u16));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DM_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE, UVERBS_OBJECT_DM,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    OUT(MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET, u64),
+			    OUT(MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX, u16),
+			    OUT(MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, u64));
+
+ADD_UVERBS_METHODS(mlx5_ib_dm_methods, UVERBS_OBJECT_DM,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_DM_MAP_OP_ADDR),
+		   &UVERBS_METHOD(MLX5_IB_METHOD_DM_QUERY));
+
+const struct uapi_definition mlx5_ib_dm_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &mlx5_ib_dm),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &mlx5_ib_dm_methods),
+	{},
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Device memory of users: verbs objects, and the places in the mmap space that
+ * show the memory and the operations on it.
+ */
+
+#ifndef BLUEBELL_DM_H
+#define BLUEBELL_DM_H
+
+#include <linux/mutex.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "lib/dm_pool.h"
+
+struct mlx5_user_mmap_entry;
+
+/**
+ * struct mlx5_ib_dm - device memory, as a user allocated it
+ * @ibdm: verbs object; first
+ * @mem: the allocation; @mentry holds a reference
+ * @mentry: shows the memory. This object has a reference, and each mapping
+ * @lock: guards @op_entries. Held while firmware allocates an operation's address,
+ *	so that an operation gets only one.
+ * @op_entries: operations that have an address; references as @mentry
+ */
+struct mlx5_ib_dm {
+	struct ib_dm ibdm;
+	struct mlx5_ib_memic *mem;
+	struct mlx5_user_mmap_entry *mentry;
+	struct mutex lock;	/* op_entries */
+	struct mlx5_user_mmap_entry *op_entries[MLX5_IB_DM_MAX_OPS];
+};
+
+static inline struct mlx5_ib_dm *to_mdm(struct ib_dm *ibdm)
+{
+	return container_of(ibdm, struct mlx5_ib_dm, ibdm);
+}
+
+extern const struct uapi_definition mlx5_ib_dm_defs[];
+
+struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align);
+struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op);
+struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
+			       struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs);
+int mlx5_ib_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
+struct ib_mr *mlx5_ib_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
+				struct uverbs_attr_bundle *attrs);
+
+#endif /* BLUEBELL_DM_H */

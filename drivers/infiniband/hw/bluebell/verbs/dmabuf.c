@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions over a dma-buf: memory of another driver, its exporter. Here the memory is
+ * pinned until the exporter revokes it; the regions of odp_dmabuf.c follow memory that its
+ * exporter moves.
+ */
+
+#include <linux/overflow.h>
+#include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "layout/layout_mkey.h"
+#include "layout/refuse.h"
+#include "lib/umem.h"
+#include "odp/odp.h"
+#include "verbs/mr.h"
+
+/*
+ * The exporter revokes the memory, or the region is deregistered: the key gives access to
+ * nothing once this function returns. Called with the dma-buf's reservation lock held, at
+ * most once.
+ */
+static void dmabuf_mr_revoke(void *priv)
+{
+	struct mlx5_ib_mr *mr = priv;
+
+	mlx5_ib_mkey_revoke(to_mdev(mr->umem->ibdev), &mr->mkey);
+}
+
+/* With the memory revoked first, the exporter does not use the key any more. */
+static int dmabuf_mr_destroy_key(struct mlx5_ib_mr *mr)
+{
+	ib_umem_dmabuf_revoke(to_ib_umem_dmabuf(mr->umem));
+	return mlx5_ib_destroy_mr_key(mr);
+}
+
+static const struct mlx5_ib_mr_ops dmabuf_mr_ops = {
+	.kind = "pinned dma-buf",
+	.dereg = mlx5_ib_free_mr,
+	.destroy_key = dmabuf_mr_destroy_key,
+};
+
+static struct ib_mr *dmabuf_mr_create(struct ib_pd *pd, struct ib_umem_dmabuf *umem_dmabuf,
+				      u64 iova, u64 length, u32 access)
+{
+	struct mlx5_ib_mr *mr;
+
+	mr = mlx5_ib_create_mr(pd, &umem_dmabuf->umem, iova, length, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->ops = &dmabuf_mr_ops;
+	ib_umem_dmabuf_set_revoke_locked(umem_dmabuf, dmabuf_mr_revoke, mr);
+	return &mr->ibmr;
+}
+
+static struct ib_mr *dmabuf_mr_reg_pinned(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+					  int fd, u32 access)
+{
+	struct ib_umem_dmabuf *umem_dmabuf;
+	struct ib_mr *mr;
+
+	umem_dmabuf = ib_umem_dmabuf_get_pinned_revocable_and_lock(pd->device, offset, length, fd,
+								   access);
+	if (IS_ERR(umem_dmabuf))
+		return ERR_CAST(umem_dmabuf);
+	/* Locked until there is a key to revoke: the exporter could revoke the memory before. */
+	mr = dmabuf_mr_create(pd, umem_dmabuf, iova, length, access);
+	ib_umem_dmabuf_revoke_unlock(umem_dmabuf);
+	if (IS_ERR(mr))
+		mlx5_ib_undo_pin(&umem_dmabuf->umem, PTR_ERR(mr));
+	return mr;
+}
+
+/**
+ * mlx5_ib_reg_user_mr_dmabuf - register memory of a dma-buf
+ * @pd: protection domain
+ * @offset: of the region in the dma-buf
+ * @length: bytes
+ * @iova: first address of the region in WQEs and on the wire; ib_core has checked that it
+ *	has the page offset of @offset
+ * @fd: file descriptor of the dma-buf
+ * @access: enum ib_access_flags
+ * @dmah: not supported
+ * @attrs: not used
+ *
+ * Implements ibv_reg_dmabuf_mr(3). If the exporter may move the memory, and the device can
+ * fault, the region follows it. Other memory is pinned until the exporter revokes it. May
+ * sleep.
+ *
+ * Return: the region, or an ERR_PTR: as mlx5_ib_reg_user_mr(); -EBADF or -EINVAL
+ * for a descriptor that is no dma-buf; -EINVAL beyond its end; or the errno of an
+ * exporter that refuses.
+ */
+struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+					 int fd, int access, struct ib_dmah *dmah,
+					 struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	struct ib_mr *mr;
+	int err;
+
+	if (dmah)
+		return ERR_PTR(refuse(-EOPNOTSUPP, "DMA handles are not supported"));
+	err = mlx5_ib_check_mr(length, iova, access, &dev->caps);
+	if (err)
+		return ERR_PTR(err);
+	if (overflows_type(offset, unsigned long))
+		return ERR_PTR(refuse(-EOVERFLOW, "offset %#llx in a dma-buf", offset));
+	mr = mlx5_ib_odp_reg_dmabuf(pd, offset, length, iova, fd, access);
+	if (!IS_ERR(mr) || PTR_ERR(mr) != -EOPNOTSUPP)
+		return mr;
+	return dmabuf_mr_reg_pinned(pd, offset, length, iova, fd, access);
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The queue pair of general services (GSI): QP1 of the port, by which the RDMA core exchanges
+ * management datagrams with subnet administration and the connection managers of other hosts.
+ *
+ * To its consumer it is one queue pair, whose send requests name a P_Key each. At the device a
+ * queue pair has one P_Key. So QP1 itself receives, and sends what has its own P_Key; for each
+ * other P_Key of the port there is a UD queue pair, a sender, whose datagrams say that they come
+ * from QP1 (qpc.deth_sqpn). All complete on the CQ of QP1, as requests of QP1; requests with
+ * different P_Keys may complete in another order than they were posted in.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_mad.h>
+
+#include "fw/bluebell.h"
+#include "lib/wq_kernel.h"
+#include "verbs/gsi.h"
+#include "verbs/qp.h"
+#include "verbs/wr.h"
+
+/**
+ * struct mlx5_ib_gsi - what QP1 has beyond other queue pairs
+ * @qp: QP1
+ * @own_index: index of QP1's P_Key, which it gets in INIT
+ * @lock: guards creation of @senders
+ * @events: told by mlx5_core that the P_Key table has changed
+ * @work: creates senders of P_Keys that have come since
+ * @num: entries of the P_Key table
+ * @senders: by index of the P_Key; NULL without a P_Key, for @own_index, and before RTS. One that
+ *	is there stays until QP1 is destroyed
+ */
+struct mlx5_ib_gsi {
+	struct mlx5_ib_qp *qp;
+	u16 own_index;
+	struct mutex lock; /* creation of senders */
+	struct notifier_block events;
+	struct work_struct work;
+	u16 num;
+	struct mlx5_ib_qp *senders[] __counted_by(num);
+};
+
+/* ---- senders ---------------------------------------------------------------------------- */
+
+static int sender_modify(struct mlx5_ib_qp *sender, struct ib_qp_attr *attr, int mask)
+{
+	return mlx5_ib_modify_qp(&sender->ibqp, attr, mask, NULL);
+}
+
+/* Takes a sender from RESET to RTS. */
+static int sender_start(struct mlx5_ib_qp *sender, u16 pkey_index)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.pkey_index = pkey_index,
+		.port_num = sender->ibqp.port,
+		.qkey = IB_QP1_QKEY,
+	};
+	int err;
+
+	err = sender_modify(sender, &attr,
+			    IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	attr.qp_state = IB_QPS_RTR;
+	if (!err)
+		err = sender_modify(sender, &attr, IB_QP_STATE);
+	attr.qp_state = IB_QPS_RTS;
+	if (!err)
+		err = sender_modify(sender, &attr, IB_QP_STATE | IB_QP_SQ_PSN);
+	return err;
+}
+
+static void sender_destroy(struct mlx5_ib_qp *sender)
+{
+	mlx5_ib_destroy_qp(&sender->ibqp, NULL);
+	kfree(sender);
+}
+
+/*
+ * Create a queue pair as the RDMA core would do it for a consumer; but its requests complete as
+ * those of QP1.
+ */
+static struct mlx5_ib_qp *sender_create(struct mlx5_ib_gsi *gsi, u16 pkey_index)
+{
+	const struct ib_qp_init_attr *of_qp1 = &gsi->qp->init;
+	struct ib_qp_init_attr init = {
+		.send_cq = of_qp1->send_cq,
+		.recv_cq = of_qp1->recv_cq,
+		.cap = of_qp1->cap,
+		.sq_sig_type = of_qp1->sq_sig_type,
+		.qp_type = IB_QPT_UD,
+	};
+	struct mlx5_ib_qp *sender = kzalloc_obj(*sender);
+	int err;
+
+	if (!sender)
+		return ERR_PTR(-ENOMEM);
+	init.cap.max_recv_wr = 0;
+	init.cap.max_recv_sge = 0;
+	sender->ibqp.device = gsi->qp->ibqp.device;
+	sender->ibqp.pd = gsi->qp->ibqp.pd;
+	sender->ibqp.qp_type = IB_QPT_UD;
+	sender->ibqp.port = of_qp1->port_num;
+	sender->sends_as_qp1 = true;
+	err = mlx5_ib_create_qp(&sender->ibqp, &init, NULL);
+	if (err) {
+		kfree(sender);
+		return ERR_PTR(err);
+	}
+	sender->wqs->ibqp = &gsi->qp->ibqp;
+	err = sender_start(sender, pkey_index);
+	if (!err)
+		return sender;
+	sender_destroy(sender);
+	return ERR_PTR(err);
+}
+
+/* Create the senders of the P_Keys that the port has now. */
+static void gsi_create_senders(struct mlx5_ib_gsi *gsi)
+{
+	struct mlx5_ib_dev *dev = gsi->qp->rsc.dev;
+	struct mlx5_ib_qp *sender;
+	u16 i, pkey;
+
+	guard(mutex)(&gsi->lock);
+	for (i = 0; i < gsi->num; i++) {
+		if (i == gsi->own_index || gsi->senders[i] || READ_ONCE(dev->failed))
+			continue;
+		/* The low 15 bits are the partition, of which 0 is none. */
+		if (ib_query_pkey(&dev->ib_dev, gsi->qp->init.port_num, i, &pkey) ||
+		    !(pkey & 0x7fff))
+			continue;
+		sender = sender_create(gsi, i);
+		if (IS_ERR(sender))
+			ibdev_warn(&dev->ib_dev,
+				   "management datagrams with P_Key 0x%x cannot be sent (%ld)\n",
+				   pkey, PTR_ERR(sender));
+		else
+			/* Pairs with gsi_sender(). */
+			smp_store_release(&gsi->senders[i], sender);
+	}
+}
+
+static void gsi_work(struct work_struct *work)
+{
+	gsi_create_senders(container_of(work, struct mlx5_ib_gsi, work));
+}
+
+/*
+ * Whether each P_Key needs a sender: from RTS on. A request that fails takes QP1 to SQE, from where
+ * the consumer takes it back to RTS.
+ */
+static bool gsi_needs_senders(const struct mlx5_ib_gsi *gsi)
+{
+	enum ib_qp_state state = READ_ONCE(gsi->qp->state);
+
+	return state >= IB_QPS_RTS && state != IB_QPS_ERR;
+}
+
+/* In the interrupt of the asynchronous event queue. */
+static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
+{
+	struct mlx5_ib_gsi *gsi = container_of(nb, struct mlx5_ib_gsi, events);
+	const struct mlx5_eqe *eqe = data;
+
+	if (type != MLX5_EVENT_TYPE_PORT_CHANGE || eqe->sub_type != MLX5_PORT_CHANGE_SUBTYPE_PKEY ||
+	    !gsi_needs_senders(gsi))
+		return NOTIFY_DONE;
+	queue_work(system_dfl_wq, &gsi->work);
+	return NOTIFY_OK;
+}
+
+/**
+ * mlx5_ib_gsi_watch - start or stop to follow the P_Key table of the port
+ * @dev: device
+ * @events: notifier of the GSI
+ * @on: start
+ *
+ * When the function returns that stops, no event is being handled. May sleep. KUnit suites, whose
+ * devices have no events, stub it.
+ */
+void mlx5_ib_gsi_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_gsi_watch, dev, events, on);
+	if (on)
+		mlx5_notifier_register(dev->mdev, events);
+	else
+		mlx5_notifier_unregister(dev->mdev, events);
+}
+
+/*
+ * The queue pair that sends a request; NULL if the port has no such P_Key. Requests of other
+ * kinds than datagrams come from the RDMA core when it drains the queue: they name no P_Key.
+ */
+static struct mlx5_ib_qp *gsi_sender(struct mlx5_ib_gsi *gsi, const struct ib_send_wr *wr)
+{
+	u16 index;
+
+	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
+		return gsi->qp;
+	index = ud_wr(wr)->pkey_index;
+	if (index == gsi->own_index)
+		return gsi->qp;
+	/* Pairs with gsi_create_senders(). */
+	return index < gsi->num ? smp_load_acquire(&gsi->senders[index]) : NULL;
+}
+
+/* ---- QP1 ----------------------------------------------------------------------------------- */
+
+/* Without qpc.deth_sqpn there is QP1 only. */
+static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init)
+{
+	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
+	u16 num = MLX5_CAP_GEN(dev->mdev, set_deth_sqpn) ? dev->caps.pkey_table_len : 0;
+	struct mlx5_ib_gsi *gsi = kzalloc_flex(*gsi, senders, num);
+	int err;
+
+	if (!gsi)
+		return -ENOMEM;
+	gsi->num = num;
+	gsi->qp = qp;
+	mutex_init(&gsi->lock);
+	INIT_WORK(&gsi->work, gsi_work);
+	gsi->events.notifier_call = gsi_notify;
+	err = mlx5_ib_create_qp(&qp->ibqp, init, NULL);
+	if (err) {
+		kfree(gsi);
+		return err;
+	}
+	qp->gsi = gsi;
+	mlx5_ib_gsi_watch(dev, &gsi->events, true);
+	return 0;
+}
+
+static void gsi_destroy(struct mlx5_ib_qp *qp)
+{
+	struct mlx5_ib_gsi *gsi = qp->gsi;
+	u16 i;
+
+	mlx5_ib_gsi_watch(qp->rsc.dev, &gsi->events, false);
+	cancel_work_sync(&gsi->work);
+	for (i = 0; i < gsi->num; i++)
+		if (gsi->senders[i])
+			sender_destroy(gsi->senders[i]);
+	mlx5_ib_destroy_qp(&qp->ibqp, NULL);
+	mutex_destroy(&gsi->lock);
+	kfree(gsi);
+	qp->gsi = NULL;
+}
+
+/*
+ * A request that fails takes its queue pair to SQE. The consumer, who knows of one queue pair only,
+ * asks for that to return to RTS: it may be any of them.
+ */
+static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mask)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr now;
+	struct mlx5_ib_qp *qp;
+	int i, err = 0;
+
+	guard(mutex)(&gsi->lock);
+	for (i = -1; i < gsi->num && !err; i++) {
+		qp = i < 0 ? gsi->qp : gsi->senders[i];
+		if (!qp)
+			continue;
+		err = mlx5_ib_query_qp(&qp->ibqp, &now, IB_QP_STATE, &init);
+		if (!err && now.qp_state == IB_QPS_SQE)
+			err = mlx5_ib_modify_qp(&qp->ibqp, attr, mask, NULL);
+	}
+	return err;
+}
+
+/*
+ * Senders do not follow QP1 to other states: they are in RTS, or in SQE after a request of theirs
+ * has failed, until QP1 is destroyed. So draining QP1 does not drain them.
+ */
+static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask)
+{
+	struct mlx5_ib_gsi *gsi = qp->gsi;
+	int err;
+
+	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state == IB_QPS_SQE &&
+	    (mask & IB_QP_STATE) && attr->qp_state == IB_QPS_RTS)
+		return gsi_recover(gsi, attr, mask);
+	err = mlx5_ib_modify_qp(&qp->ibqp, attr, mask, NULL);
+	if (err)
+		return err;
+	if (mask & IB_QP_PKEY_INDEX)
+		gsi->own_index = attr->pkey_index;
+	if ((mask & IB_QP_STATE) && attr->qp_state == IB_QPS_RTS)
+		gsi_create_senders(gsi);
+	return 0;
+}
+
+static int gsi_post_send(struct mlx5_ib_gsi *gsi, const struct ib_send_wr *wr,
+			 const struct ib_send_wr **bad)
+{
+	struct mlx5_ib_qp *sender;
+	int err = 0;
+
+	for (; wr && !err; wr = wr->next) {
+		sender = gsi_sender(gsi, wr);
+		err = sender ? mlx5_ib_post_sends(sender, wr, wr->next, bad) : -EINVAL;
+		if (err)
+			*bad = wr;
+	}
+	return err;
+}
+
+/* ---- verbs --------------------------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_verbs_create_qp - create a queue pair of any type
+ * @ibqp: as for mlx5_ib_create_qp()
+ * @init: as for mlx5_ib_create_qp()
+ * @udata: as for mlx5_ib_create_qp()
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_create_qp().
+ */
+int mlx5_ib_verbs_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+			    struct ib_udata *udata)
+{
+	if (init->qp_type == IB_QPT_GSI && !udata)
+		return gsi_create(to_mqp(ibqp), init);
+	return mlx5_ib_create_qp(ibqp, init, udata);
+}
+
+/**
+ * mlx5_ib_verbs_modify_qp - change the state or attributes of a queue pair of any type
+ * @ibqp: as for mlx5_ib_modify_qp()
+ * @attr: as for mlx5_ib_modify_qp()
+ * @mask: as for mlx5_ib_modify_qp()
+ * @udata: as for mlx5_ib_modify_qp()
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_modify_qp().
+ */
+int mlx5_ib_verbs_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			    struct ib_udata *udata)
+{
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+
+	return qp->gsi ? gsi_modify(qp, attr, mask) : mlx5_ib_modify_qp(ibqp, attr, mask, udata);
+}
+
+/**
+ * mlx5_ib_verbs_destroy_qp - destroy a queue pair of any type
+ * @ibqp: as for mlx5_ib_destroy_qp()
+ * @udata: as for mlx5_ib_destroy_qp()
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_destroy_qp().
+ */
+int mlx5_ib_verbs_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+
+	if (!qp->gsi)
+		return mlx5_ib_destroy_qp(ibqp, udata);
+	gsi_destroy(qp);
+	return 0;
+}
+
+/**
+ * mlx5_ib_verbs_post_send - post send requests of a kernel consumer to a queue pair of any type
+ * @ibqp: as for mlx5_ib_post_send()
+ * @wr: as for mlx5_ib_post_send()
+ * @bad: as for mlx5_ib_post_send()
+ *
+ * Any context.
+ *
+ * Return: as mlx5_ib_post_send(); also -EINVAL for a request to the GSI whose P_Key the port does
+ * not have.
+ */
+int mlx5_ib_verbs_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+			    const struct ib_send_wr **bad)
+{
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+
+	return unlikely(qp->gsi) ? gsi_post_send(qp->gsi, wr, bad) :
+				   mlx5_ib_post_sends(qp, wr, NULL, bad);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Management datagrams (MADs) that firmware answers: it has the port's agents for subnet
+ * management (SMA) and performance (PMA), and others that tools of the vendor use. The RDMA core
+ * sends and receives MADs by queue pairs of the types SMI and GSI, and asks here about each that
+ * arrives, and about those that a process of this host sends to its own port.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <rdma/ib_smi.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "verbs/verbs.h"
+
+/* op_mod of MAD_IFC. */
+#define IGNORE_MKEY	BIT(0)
+#define IGNORE_BKEY	BIT(1)
+
+/* Vendor classes by which tools of the vendor reach firmware over the network. */
+#define MGMT_CLASS_FIRMWARE_1	0x09
+#define MGMT_CLASS_FIRMWARE_2	0x0a
+
+/* The D bit in the status of a directed-route MAD: it is on its way back. */
+#define DIRECTION	BIT(15)
+
+/*
+ * Whether firmware may have an agent that takes MADs of the class and method; others are for
+ * consumers, and so are those that firmware then refuses.
+ */
+static bool mad_is_for_firmware(const struct ib_mad_hdr *mad)
+{
+	bool get_or_set = mad->method == IB_MGMT_METHOD_GET || mad->method == IB_MGMT_METHOD_SET;
+
+	switch (mad->mgmt_class) {
+	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
+	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
+		/* SMInfo is answered by a subnet manager, if one runs on this host. */
+		return (get_or_set || mad->method == IB_MGMT_METHOD_TRAP_REPRESS) &&
+		       mad->attr_id != IB_SMP_ATTR_SM_INFO;
+	case IB_MGMT_CLASS_PERF_MGMT:
+	case IB_MGMT_CLASS_CONG_MGMT:
+	case MGMT_CLASS_FIRMWARE_1:
+	case MGMT_CLASS_FIRMWARE_2:
+		return get_or_set;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Firmware answers a wrong key with a trap to the sender of the MAD. There is none if the MAD
+ * did not come from the network: a process of this host may ask what it likes of its own port.
+ */
+static u16 mad_op_mod(int flags, const struct ib_wc *in_wc)
+{
+	u16 op_mod = 0;
+
+	if (!in_wc || (flags & IB_MAD_IGNORE_MKEY))
+		op_mod |= IGNORE_MKEY;
+	if (!in_wc || (flags & IB_MAD_IGNORE_BKEY))
+		op_mod |= IGNORE_BKEY;
+	return op_mod;
+}
+
+/**
+ * mlx5_ib_process_mad - have firmware answer a management datagram
+ * @ibdev: device
+ * @flags: enum ib_process_mad_flags
+ * @port: number of the port
+ * @in_wc: completion of the receive request; NULL if a process of this host sends the MAD
+ * @in_grh: its GRH, if it has one
+ * @in: the MAD
+ * @out: gets the answer
+ * @out_size: bytes of @out, which do not change
+ * @out_pkey_index: P_Key of the answer, that of the MAD
+ *
+ * Implements the operation of that name with MAD_IFC (struct mlx5_ifc_mad_ifc_in_bits). May
+ * sleep.
+ *
+ * Return: enum ib_mad_result: IB_MAD_RESULT_SUCCESS alone for a MAD that is not for firmware;
+ * IB_MAD_RESULT_FAILURE if firmware refuses the command.
+ */
+int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
+			const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
+			size_t *out_size, u16 *out_pkey_index)
+{
+	u16 slid = in_wc ? ib_lid_cpu16(in_wc->slid) : be16_to_cpu(IB_LID_PERMISSIVE);
+	const struct ib_mad_hdr *mad = &in->mad_hdr;
+
+	/* Firmware's own trap. */
+	if (mad->method == IB_MGMT_METHOD_TRAP && !slid)
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
+	if (!mad_is_for_firmware(mad))
+		return IB_MAD_RESULT_SUCCESS;
+	if (mlx5_fw_mad_ifc(to_mdev(ibdev), port, mad_op_mod(flags, in_wc), slid, in, out))
+		return IB_MAD_RESULT_FAILURE;
+
+	/* A trap that is repressed is not answered. */
+	if (mad->method == IB_MGMT_METHOD_TRAP_REPRESS)
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
+	if (mad->mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE)
+		out->mad_hdr.status |= cpu_to_be16(DIRECTION);
+	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs in multicast groups. The device copies a datagram to each queue pair that is
+ * attached to the group of the datagram's GID; that the fabric brings the datagram to the port
+ * is between the consumer and subnet administration.
+ */
+
+#include <linux/mlx5/driver.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "verbs/qp.h"
+#include "verbs/verbs.h"
+
+/**
+ * mlx5_ib_attach_mcast - attach a queue pair to a multicast group
+ * @ibqp: UD queue pair of a user or a kernel consumer: ib_core has checked the type
+ * @gid: the group, a multicast GID: ib_core has checked it
+ * @lid: of the group; the device does not look at it
+ *
+ * Implements ibv_attach_mcast(3) and ib_attach_mcast() with ATTACH_TO_MCG (struct
+ * mlx5_ifc_attach_to_mcg_in_bits). The queue pair receives copies until it is detached or
+ * destroyed. May sleep.
+ *
+ * Return: 0, or the errno of a firmware refusal.
+ */
+int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+
+	return mlx5_fw_mcg(qp->rsc.dev, qp->rsc.uid, MLX5_CMD_OP_ATTACH_TO_MCG, qp->rsc.num, gid);
+}
+
+/**
+ * mlx5_ib_detach_mcast - detach a queue pair from a multicast group
+ * @ibqp: the queue pair
+ * @gid: the group
+ * @lid: of the group; the device does not look at it
+ *
+ * Implements ibv_detach_mcast(3) and ib_detach_mcast() with DETACH_FROM_MCG (struct
+ * mlx5_ifc_detach_from_mcg_in_bits). May sleep.
+ *
+ * Return: 0, or the errno of a firmware refusal; then the queue pair may still receive.
+ */
+int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+
+	return mlx5_fw_mcg(qp->rsc.dev, qp->rsc.uid, MLX5_CMD_OP_DETACH_FROM_MCG, qp->rsc.num, gid);
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Mapping registers and memory of the device into a process: UAR pages, the clock,
+ * and device memory.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mm.h>
+#include <linux/pci-p2pdma.h>
+#include <linux/slab.h>
+
+#include "fw/bluebell.h"
+#include "fw/trace.h"
+#include "layout/refuse.h"
+#include "verbs/mmap.h"
+#include "verbs/uar.h"
+
+static int mmap_io(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
+		   phys_addr_t address, bool wc, struct rdma_user_mmap_entry *entry)
+{
+	size_t size = entry ? entry->npages * PAGE_SIZE : PAGE_SIZE;
+	pgprot_t prot = wc ? pgprot_writecombine(vma->vm_page_prot) :
+			     pgprot_noncached(vma->vm_page_prot);
+
+	return rdma_user_mmap_io(&context->ibucontext, vma, address >> PAGE_SHIFT, size, prot,
+				 entry);
+}
+
+/* Refuse rights that a mapping has or that mprotect() might add later. */
+static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
+{
+	if (vma->vm_flags & rights)
+		return refuse(-EPERM, "mapping must not have rights %#lx", vma->vm_flags & rights);
+	/* VM_MAYREAD, VM_MAYWRITE and VM_MAYEXEC. */
+	vm_flags_clear(vma, rights << 4);
+	return 0;
+}
+
+static void uar_page_free_place(struct mlx5_user_mmap_entry *entry)
+{
+	kfree(entry);
+}
+
+/*
+ * The place of a static or dynamic UAR page, through which ib_core counts the page's mappings. Made
+ * for the first mapping and freed after the last one, so that a page which nobody maps costs
+ * nothing. Returns the place with a reference.
+ */
+static struct rdma_user_mmap_entry *uar_page_get_place(struct mlx5_ib_ucontext *context, u32 page,
+						       u32 uar)
+{
+	u32 pgoff = mlx5_ib_uar_page_pgoff(&context->bfregi.layout, page);
+	struct mlx5_user_mmap_entry *entry __free(kfree) = NULL;
+	struct rdma_user_mmap_entry *rdma_entry;
+	int err;
+
+	lockdep_assert_held(&context->bfregi.lock);
+	rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext, pgoff);
+	if (rdma_entry)
+		return rdma_entry;
+	entry = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
+	if (!entry)
+		return ERR_PTR(-ENOMEM);
+	entry->free = uar_page_free_place;
+	entry->page_id = uar;
+	err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry, PAGE_SIZE,
+						pgoff);
+	return err ? ERR_PTR(err) : &no_free_ptr(entry)->rdma_entry;
+}
+
+static int uar_page_map(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 page,
+			u32 uar, bool wc)
+{
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+	struct rdma_user_mmap_entry *place = uar_page_get_place(context, page, uar);
+	int err;
+
+	WARN_ON_ONCE(uar == MLX5_IB_INVALID_UAR_INDEX);
+	if (IS_ERR(place))
+		return PTR_ERR(place);
+	err = mmap_io(context, vma, mlx5_ib_uar_address(mdev, uar), wc, place);
+	trace_uar_mmap(context, uar, vma->vm_start, wc, err);
+	/* The mapping has a reference of its own. */
+	rdma_user_mmap_entry_put(place);
+	return err;
+}
+
+/* Static pages have the same UARs as long as the context lives. */
+static int map_static_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 page,
+			  bool wc)
+{
+	guard(mutex)(&context->bfregi.lock);
+	return uar_page_map(context, vma, page, context->bfregi.sys_pages[page], wc);
+}
+
+/*
+ * The library numbers its dynamic pages and maps each once. The UAR is freed with the
+ * context, because queues may use its doorbells.
+ */
+static int map_dyn_uar(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma,
+		       u32 index)
+{
+	struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	u32 page = bfregi->layout.num_static_sys_pages + index;
+	u32 uarn;
+	int err;
+
+	guard(mutex)(&bfregi->lock);
+	if (bfregi->sys_pages[page] != MLX5_IB_INVALID_UAR_INDEX)
+		return refuse(-EINVAL, "dynamic page %u has been mapped before", index);
+	err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_DYNAMIC, &uarn);
+	if (err)
+		return err;
+	err = uar_page_map(context, vma, page, uarn, true);
+	if (err) {
+		mlx5_ib_dealloc_uar(context, BLUEBELL_UAR_DYNAMIC, uarn);
+		return err;
+	}
+	bfregi->sys_pages[page] = uarn;
+	return 0;
+}
+
+static int map_core_clock(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma)
+{
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+	u64 addr = mdev->bar_addr + offsetof(struct mlx5_init_seg, internal_timer_h);
+
+	/* A larger page would also show registers that users must not read. */
+	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
+		return refuse(-EOPNOTSUPP, "a page of %lu bytes is more than the clock", PAGE_SIZE);
+	return mmap_io(context, vma, addr, false, NULL);
+}
+
+static int map_clock_info(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma)
+{
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+
+	if (!mdev->clock_info)
+		return refuse(-EOPNOTSUPP, "the device has no clock parameters");
+	return vm_insert_page(vma, vma->vm_start, virt_to_page(mdev->clock_info));
+}
+
+static int map_entry(struct mlx5_ib_ucontext *context, struct vm_area_struct *vma, u32 pgoff)
+{
+	struct rdma_user_mmap_entry *rdma_entry;
+	struct mlx5_user_mmap_entry *entry;
+	int err;
+
+	rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext, pgoff);
+	if (!rdma_entry)
+		return refuse(-EINVAL, "no object has mmap offset %#x", pgoff);
+	entry = to_mmmap(rdma_entry);
+	err = mmap_deny(vma, entry->denied);
+	if (!err)
+		err = mmap_io(context, vma, entry->address, entry->wc, rdma_entry);
+	if (mlx5_ib_is_uar_object(entry))
+		trace_uar_mmap(context, entry->page_id, vma->vm_start, entry->wc, err);
+	rdma_user_mmap_entry_put(rdma_entry);
+	return err;
+}
+
+/**
+ * mlx5_ib_mmap - map what an offset of the command fd names
+ * @uctx: the context the fd belongs to
+ * @vma: the mapping; its offset is what mlx5_ib_decode_mmap_offset() takes
+ *
+ * UARs are mapped write-only, clocks read-only, both of one page; device memory
+ * as a whole. All are shared. Called with the process's mmap lock held.
+ *
+ * Return: 0; -EINVAL for an unknown offset, a page beyond the context's, a dynamic
+ * page that has been mapped before, a wrong length or a private mapping; -EPERM for
+ * a right that the kind of mapping does not allow; -EOPNOTSUPP for a clock that the
+ * device does not have; -ENOMEM; or the errno of a refused ALLOC_UAR.
+ */
+int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
+	vm_flags_t denied = MLX5_IB_UAR_DENIED;
+	int command, err;
+	u32 index;
+
+	command = mlx5_ib_decode_mmap_offset(vma->vm_pgoff, &context->bfregi.layout, &index);
+	if (command < 0)
+		return command;
+	if (!(vma->vm_flags & VM_SHARED))
+		return refuse(-EINVAL, "private mapping of offset %#lx", vma->vm_pgoff);
+	if (command == MLX5_IB_MMAP_DEVICE_MEM)
+		return map_entry(context, vma, index);
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return refuse(-EINVAL, "mapping of %lu bytes", vma->vm_end - vma->vm_start);
+	if (command == MLX5_IB_MMAP_CORE_CLOCK || command == MLX5_IB_MMAP_CLOCK_INFO)
+		denied = VM_WRITE | VM_EXEC;
+	err = mmap_deny(vma, denied);
+	if (err)
+		return err;
+
+	switch (command) {
+	case MLX5_IB_MMAP_ALLOC_WC:
+		return map_dyn_uar(context, vma, index);
+	case MLX5_IB_MMAP_CORE_CLOCK:
+		return map_core_clock(context, vma);
+	case MLX5_IB_MMAP_CLOCK_INFO:
+		return map_clock_info(context, vma);
+	default:
+		return map_static_uar(context, vma, index, command != MLX5_IB_MMAP_NC_PAGE);
+	}
+}
+
+/**
+ * mlx5_ib_mmap_free - free a place in the mmap space, and what it shows
+ * @rdma_entry: the place, without references: its object is destroyed, and no
+ *	mapping and no queue is left
+ *
+ * May sleep.
+ */
+void mlx5_ib_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
+{
+	struct mlx5_user_mmap_entry *entry = to_mmmap(rdma_entry);
+
+	entry->free(entry);
+}
+
+/* ---- export as a dma-buf ------------------------------------------------------------ */
+
+/*
+ * Find what mmap(2) maps at an offset, which libmlx5 gives in bytes here, too. ib_core puts the
+ * reference: when the export fails, or once the dma-buf is revoked.
+ */
+static struct rdma_user_mmap_entry *mmap_offset_to_entry(struct ib_ucontext *uctx, off_t offset)
+{
+	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
+	u32 index;
+
+	if (offset_in_page(offset) ||
+	    mlx5_ib_decode_mmap_offset(offset >> PAGE_SHIFT, &context->bfregi.layout, &index) !=
+	    MLX5_IB_MMAP_DEVICE_MEM)
+		return NULL;
+	return rdma_user_mmap_entry_get_pgoff(uctx, index);
+}
+
+static int mmap_get_pfns(struct rdma_user_mmap_entry *rdma_entry, struct phys_vec *vec,
+			 struct p2pdma_provider **provider)
+{
+	struct pci_dev *pdev = to_mdev(rdma_entry->ucontext->device)->mdev->pdev;
+
+	*provider = pcim_p2pdma_provider(pdev, 0);
+	if (!*provider)
+		return refuse(-EOPNOTSUPP, "the host has no peer-to-peer DMA");
+	vec->paddr = to_mmmap(rdma_entry)->address & PAGE_MASK;
+	vec->len = rdma_entry->npages * PAGE_SIZE;
+	return 0;
+}
+
+static const struct ib_device_ops mmap_export_ops = {
+	.mmap_get_pfns = mmap_get_pfns,
+	.pgoff_to_mmap_entry = mmap_offset_to_entry,
+};
+
+/**
+ * mlx5_ib_init_mmap_export - let processes export UAR objects and device memory as dma-bufs
+ * @dev: device, not registered yet
+ *
+ * Another device can then reach them over PCI, without the host's memory. Static and dynamic
+ * pages of a context have no object of their own and cannot be exported. May sleep.
+ *
+ * Return: 0, also on a kernel or host without peer-to-peer DMA, where ib_core refuses the
+ * export; or -ENOMEM.
+ */
+int mlx5_ib_init_mmap_export(struct mlx5_ib_dev *dev)
+{
+	int err = pcim_p2pdma_init(dev->mdev->pdev);
+
+	if (!err)
+		ib_set_device_ops(&dev->ib_dev, &mmap_export_ops);
+	return err == -EOPNOTSUPP ? 0 : err;
+}

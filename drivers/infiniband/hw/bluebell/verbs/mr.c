@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions of users: pin the memory, and create a key over it. Memory windows: keys
+ * that a process binds to regions itself, by work requests on its queue pairs.
+ */
+
+#include <linux/mm.h>
+#include <linux/mlx5/driver.h>
+#include <linux/sched.h>
+#include <rdma/ib_umem.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_mkey.h"
+#include "layout/refuse.h"
+#include "lib/umem.h"
+#include "odp/odp.h"
+#include "verbs/mr.h"
+
+/**
+ * mlx5_ib_destroy_mr_key - destroy the key of a region
+ * @mr: the region; nothing is done if its key has been destroyed
+ *
+ * May sleep.
+ *
+ * Return: 0; -EBUSY if a window is bound to the region; or the errno of a firmware that
+ * refuses. After an error the region is as it was.
+ */
+int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr)
+{
+	int err = mlx5_ib_mkey_destroy(to_mdev(mr->ibmr.device), &mr->mkey);
+
+	/* Only the windows of a key that exists make firmware refuse so. */
+	return err == -EINVAL && mr->mkey.class < 0 ?
+		       refuse(-EBUSY, "a window is bound to region 0x%x", mr->mkey.key) : err;
+}
+
+/**
+ * mlx5_ib_free_mr - destroy the key of a region, then release its memory
+ * @mr: the region; freed if all goes well
+ *
+ * May sleep.
+ *
+ * Return: as mlx5_ib_destroy_mr_key(). After an error the memory stays pinned, because the
+ * device may still reach it.
+ */
+int mlx5_ib_free_mr(struct mlx5_ib_mr *mr)
+{
+	int err = mr->ops->destroy_key(mr);
+
+	if (err)
+		return err;
+	if (!mr->leak_umem)
+		ib_umem_release(mr->umem);
+	kfree(mr);
+	return 0;
+}
+
+static const struct mlx5_ib_mr_ops pinned_mr_ops = {
+	.kind = "pinned",
+	.dereg = mlx5_ib_free_mr,
+	.destroy_key = mlx5_ib_destroy_mr_key,
+};
+
+/**
+ * mlx5_ib_create_mr - create a region over memory that is pinned
+ * @pd: protection domain
+ * @umem: the memory, which the region releases in the end if all goes well
+ * @iova: first address of the region
+ * @length: bytes
+ * @access: enum ib_access_flags, checked
+ *
+ * May sleep.
+ *
+ * Return: the region or an ERR_PTR, as mlx5_ib_mkey_create_pinned().
+ */
+struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64 iova, u64 length,
+				     u32 access)
+{
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	struct mlx5_ib_mkc_attr attr = {
+		.access = access,
+		.pdn = to_mpd(pd)->pdn,
+		.iova = iova,
+		.length = length,
+	};
+	struct mlx5_ib_mr *mr __free(kfree) = kzalloc_obj(*mr, GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = mlx5_ib_mkey_create_pinned(dev, &mr->mkey, umem, &attr);
+	if (err)
+		return ERR_PTR(err);
+
+	mr->ops = &pinned_mr_ops;
+	mr->umem = umem;
+	mr->access = access;
+	mr->ibmr.device = pd->device;
+	mr->ibmr.iova = iova;
+	mr->ibmr.length = length;
+	mr->ibmr.page_size = 1U << attr.page_shift;
+	mlx5_ib_publish_mr(dev, mr, MLX5_IB_MKEY_MR);
+	return_ptr(mr);
+}
+
+static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova, u32 access)
+{
+	struct mlx5_ib_dev *dev = to_mdev(pd->device);
+	struct ib_umem *umem;
+	struct mlx5_ib_mr *mr;
+	int err;
+
+	if (access & IB_ACCESS_ON_DEMAND)
+		return mlx5_ib_odp_reg(pd, start, length, iova, access);
+	err = mlx5_ib_check_mr(length, iova, access, &dev->caps);
+	if (err)
+		return ERR_PTR(err);
+	umem = mlx5_ib_umem_get(dev, start, length, access);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	mr = mlx5_ib_create_mr(pd, umem, iova, length, access);
+	if (IS_ERR(mr)) {
+		mlx5_ib_undo_pin(umem, PTR_ERR(mr));
+		return ERR_CAST(mr);
+	}
+	return &mr->ibmr;
+}
+
+/**
+ * mlx5_ib_reg_user_mr - register memory of the calling process
+ * @pd: protection domain
+ * @start: address in the process
+ * @length: bytes
+ * @iova: first address of the region in WQEs and on the wire, with the page offset of @start
+ * @access: enum ib_access_flags
+ * @dmah: not supported
+ * @udata: empty
+ *
+ * Implements ibv_reg_mr(3) and ibv_reg_mr_iova(3) with CREATE_MKEY (struct
+ * mlx5_ifc_create_mkey_in_bits). May sleep.
+ *
+ * Return: the region, or an ERR_PTR: -EINVAL for an empty, wrapping or too long
+ * range; -EOPNOTSUPP for access flags that this driver does not support, or a DMA handle;
+ * -ENOMEM beyond RLIMIT_MEMLOCK or for a translation list that is too long;
+ * -EFAULT for addresses that are not mapped in the process.
+ */
+struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+				  struct ib_dmah *dmah, struct ib_udata *udata)
+{
+	int err;
+
+	if (dmah)
+		return ERR_PTR(refuse(-EOPNOTSUPP, "DMA handles are not supported"));
+	err = ib_no_udata_io(udata);
+	if (err)
+		return ERR_PTR(err);
+	return mr_reg(pd, start, length, iova, access);
+}
+
+/*
+ * Register the memory of @old anew: memory that was pinned for reading only has to be pinned
+ * again before a key may allow writing. The pages are those of the process that registered
+ * them, so another process cannot do this.
+ */
+static struct ib_mr *mr_repin(struct ib_pd *pd, struct mlx5_ib_mr *old, u32 access)
+{
+	struct ib_umem *umem = old->umem;
+
+	if (umem->owning_mm != current->mm)
+		return ERR_PTR(refuse(-EINVAL, "the region is over memory of another process"));
+	return mr_reg(pd, umem->address, umem->length, old->ibmr.iova, access);
+}
+
+/* Change the rights and the domain of a key that keeps its number, if UMR can do that. */
+static bool mr_change_in_place(struct mlx5_ib_mr *mr, u32 access, u32 pdn)
+{
+	struct ib_umem *umem = mr->umem;
+	int err;
+
+	/* The exporter of a dma-buf revokes the key under this lock. */
+	if (umem->is_dmabuf)
+		ib_umem_dmabuf_revoke_lock(to_ib_umem_dmabuf(umem));
+	err = mlx5_ib_mkey_change(to_mdev(mr->ibmr.device), &mr->mkey, mr->access, access, pdn);
+	if (umem->is_dmabuf)
+		ib_umem_dmabuf_revoke_unlock(to_ib_umem_dmabuf(umem));
+	if (err)
+		return false;
+	mr->access = access;
+	WRITE_ONCE(mr->pdn, pdn);
+	return true;
+}
+
+/* The region that takes the place of a changed one; NULL if that is changed in place. */
+static struct ib_mr *mr_change(struct mlx5_ib_mr *old, int flags, u64 start, u64 length, u64 iova,
+			       u32 access, struct ib_pd *pd)
+{
+	struct ib_mr *ibmr = &old->ibmr;
+	struct mlx5_ib_mr *mr;
+	int err;
+
+	if (flags & IB_MR_REREG_TRANS)
+		return mr_reg(pd, start, length, iova, access);
+	if (old->ops->range) {
+		err = old->ops->range(old, &start, &length);
+		return err ? ERR_PTR(err) : mr_reg(pd, start, length, ibmr->iova, access);
+	}
+	if (access & IB_ACCESS_ON_DEMAND)
+		return mr_repin(pd, old, access);
+
+	err = mlx5_ib_check_mr(ibmr->length, ibmr->iova, access, &to_mdev(ibmr->device)->caps);
+	if (err)
+		return ERR_PTR(err);
+	if (ib_access_writable(access) && !old->umem->writable)
+		return mr_repin(pd, old, access);
+	if (mr_change_in_place(old, access, to_mpd(pd)->pdn))
+		return NULL;
+	/* Its exporter revokes one key only, so a second one cannot be created over it. */
+	if (old->umem->is_dmabuf)
+		return ERR_PTR(refuse(-EOPNOTSUPP, "UMR cannot change the dma-buf's region"));
+
+	mr = mlx5_ib_create_mr(pd, old->umem, ibmr->iova, ibmr->length, access);
+	if (mr == ERR_PTR(-ENOTRECOVERABLE))
+		old->leak_umem = true;
+	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+}
+
+/*
+ * Destroy the key of a region that @mr takes the place of, now, while that can be undone:
+ * ib_core ignores what the deregistration of @old returns. If the regions are over the same
+ * memory, the one that stays releases it.
+ */
+static struct ib_mr *mr_replace(struct mlx5_ib_mr *old, struct mlx5_ib_mr *mr)
+{
+	bool shared = mr->umem && mr->umem == old->umem;
+	int err = old->ops->destroy_key(old);
+
+	if (!err) {
+		if (shared)
+			old->umem = NULL;
+		return &mr->ibmr;
+	}
+	if (shared)
+		mr->umem = NULL;
+	if (mlx5_ib_dereg_mr(&mr->ibmr, NULL))
+		old->leak_umem |= shared;
+	return ERR_PTR(err);
+}
+
+/**
+ * mlx5_ib_rereg_user_mr - change the memory, the access or the PD of a region
+ * @ibmr: the region
+ * @flags: IB_MR_REREG_TRANS, IB_MR_REREG_PD and IB_MR_REREG_ACCESS, any of them
+ * @start: new address, with IB_MR_REREG_TRANS
+ * @length: new length in bytes, with IB_MR_REREG_TRANS
+ * @iova: new first address of the region, with IB_MR_REREG_TRANS
+ * @access: new enum ib_access_flags, with IB_MR_REREG_ACCESS
+ * @pd: new protection domain, or the old one
+ * @udata: empty
+ *
+ * Where a work request can change the access and the domain, the key keeps its number, and
+ * peers need not be told. Otherwise a region with a new key takes the place of the old one,
+ * whose key is destroyed, and ib_core deregisters the old region. May sleep.
+ *
+ * Return: NULL if @ibmr has been changed; the region that takes its place; or an
+ * ERR_PTR, and then @ibmr is as it was: errnos as those of mlx5_ib_reg_user_mr(),
+ * -EBUSY if it is to be replaced while a window is bound to it, or the errno of a
+ * firmware that refuses to destroy its key.
+ */
+struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
+				    u64 iova, int access, struct ib_pd *pd,
+				    struct ib_udata *udata)
+{
+	struct mlx5_ib_mr *old = to_mmr(ibmr);
+	struct ib_mr *mr;
+	int err;
+
+	err = ib_no_udata_io(udata);
+	if (err)
+		return ERR_PTR(err);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = old->access;
+	mr = mr_change(old, flags, start, length, iova, access, pd);
+	if (IS_ERR_OR_NULL(mr) || !old->ops->destroy_key)
+		return mr;
+	return mr_replace(old, to_mmr(mr));
+}
+
+/**
+ * mlx5_ib_dereg_mr - deregister a region
+ * @ibmr: the region; freed if all goes well
+ * @udata: not used
+ *
+ * The key is destroyed before the memory is unpinned. May sleep.
+ *
+ * Return: 0; -EBUSY if a window is bound to the region; or the errno of a firmware that
+ * refuses to destroy a key. Then the region can be deregistered once more.
+ */
+int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	return to_mmr(ibmr)->ops->dereg(to_mmr(ibmr));
+}
+
+/**
+ * mlx5_ib_destroy_mr_early - destroy the key of a region of a process that has closed the device
+ * @ibmr: the region
+ * @windows: there are windows, which may be bound to the region
+ * @batch: the batch that the key becomes part of
+ *
+ * Then mlx5_ib_dereg_mr() need not wait for the device, and unpins the memory. A region over memory
+ * that is not pinned is left alone, because its key may be revoked at any time; so is a region that
+ * may have windows. May sleep.
+ */
+void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_mkey_batch *batch)
+{
+	struct mlx5_ib_mr *mr = to_mmr(ibmr);
+
+	if (mr->ops == &pinned_mr_ops && !(windows && mr->access & IB_ACCESS_MW_BIND))
+		mlx5_ib_mkey_destroy_early(batch, &mr->mkey);
+}
+
+/* ---- memory windows ---------------------------------------------------------------- */
+
+/**
+ * mlx5_ib_alloc_mw - allocate a memory window
+ * @ibmw: the window, zeroed but for what ib_core sets: type and domain
+ * @udata: nothing, or struct mlx5_ib_alloc_mw
+ *
+ * Implements ibv_alloc_mw(3) with CREATE_MKEY (struct mlx5_ifc_create_mkey_in_bits): a free
+ * key that queue pairs of the domain may fill. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for a flag or field that is not known, or a device without windows;
+ * -EINVAL; -EFAULT; -ENOMEM; or the errno of a firmware refusal.
+ */
+int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	u32 in[MLX5_ST_SZ_DW(create_mkey_in)] = {};
+	struct mlx5_ib_dev *dev = to_mdev(ibmw->device);
+	struct mlx5_ib_mw *mw = to_mmw(ibmw);
+	struct mlx5_ib_alloc_mw req = {};
+	int err;
+
+	if (!MLX5_CAP_GEN(dev->mdev, imaicl))
+		return refuse(-EOPNOTSUPP, "the device has no memory windows (imaicl)");
+	/* A library may say to how many pieces it binds the window; its request may be empty. */
+	if (udata->inlen) {
+		err = ib_copy_validate_udata_in_cm(udata, req, reserved2, 0);
+		if (err)
+			return err;
+	}
+	if (req.reserved1 || req.reserved2)
+		return refuse(-EOPNOTSUPP, "reserved %#x and %#x", req.reserved1, req.reserved2);
+	err = ib_respond_empty_udata(udata);
+	if (err)
+		return err;
+	mlx5_ib_fill_mw_mkey(in, to_mpd(ibmw->pd)->pdn, req.num_klms,
+			     ibmw->type == IB_MW_TYPE_2);
+	err = mlx5_ib_mkey_create(dev, &mw->mkey, MLX5_IB_KERNEL_UID, in, sizeof(in));
+	if (err)
+		return err;
+	ibmw->rkey = mw->mkey.key;
+	mlx5_ib_mkey_publish(dev, &mw->mkey, MLX5_IB_MKEY_MW);
+	return 0;
+}
+
+/**
+ * mlx5_ib_dealloc_mw - deallocate a memory window
+ * @ibmw: the window, bound or not
+ *
+ * When this function returns 0 the window gives access to nothing. May sleep.
+ *
+ * Return: 0, or the errno of a firmware that refuses; then the window is as it was.
+ */
+int mlx5_ib_dealloc_mw(struct ib_mw *ibmw)
+{
+	return mlx5_ib_mkey_destroy(to_mdev(ibmw->device), &to_mmw(ibmw)->mkey);
+}

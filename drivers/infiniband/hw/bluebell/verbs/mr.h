@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory regions and memory windows of users.
+ */
+
+#ifndef BLUEBELL_MR_H
+#define BLUEBELL_MR_H
+
+#include <rdma/ib_verbs.h>
+
+#include "lib/region.h"
+
+struct ib_umem;
+
+/**
+ * struct mlx5_ib_mw - memory window of a user
+ * @ibmw: verbs object; the low byte of its rkey changes whenever the window is bound
+ * @mkey: the key
+ */
+struct mlx5_ib_mw {
+	struct ib_mw ibmw;
+	struct mlx5_ib_mkey mkey;
+};
+
+static inline struct mlx5_ib_mw *to_mmw(struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct mlx5_ib_mw, ibmw);
+}
+
+struct mlx5_ib_mr *mlx5_ib_create_mr(struct ib_pd *pd, struct ib_umem *umem, u64 iova, u64 length,
+				     u32 access);
+int mlx5_ib_destroy_mr_key(struct mlx5_ib_mr *mr);
+int mlx5_ib_free_mr(struct mlx5_ib_mr *mr);
+void mlx5_ib_destroy_mr_early(struct ib_mr *ibmr, bool windows, struct mlx5_ib_mkey_batch *batch);
+
+struct ib_mr *mlx5_ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+				  struct ib_dmah *dmah, struct ib_udata *udata);
+struct ib_mr *mlx5_ib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length,
+				    u64 iova, int access, struct ib_pd *pd,
+				    struct ib_udata *udata);
+int mlx5_ib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+int mlx5_ib_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int mlx5_ib_dealloc_mw(struct ib_mw *ibmw);
+
+/* dmabuf.c */
+struct ib_mr *mlx5_ib_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+					 int fd, int access, struct ib_dmah *dmah,
+					 struct uverbs_attr_bundle *attrs);
+
+#endif /* BLUEBELL_MR_H */

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Changes of a queue pair's state and attributes.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "verbs/qp.h"
+
+static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct ib_udata *udata,
+			  struct mlx5_ib_modify_qp *ucmd)
+{
+	int err;
+
+	/* Only the extended command has driver data. */
+	if (!udata || !udata->inlen)
+		return 0;
+	err = ib_copy_validate_udata_in_cm(udata, *ucmd, burst_info, MLX5_IB_MODIFY_QP_OOO_DP);
+	if (err)
+		return err;
+	/* Bursts belong to the rate limits of raw packet queues. */
+	if (ucmd->burst_info.max_burst_sz || ucmd->burst_info.typical_pkt_sz ||
+	    ucmd->burst_info.reserved)
+		return -EINVAL;
+	if (ucmd->ece_options && !MLX5_CAP_GEN(dev->mdev, ece_support))
+		return -EOPNOTSUPP;
+	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
+	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static void qp_fill_modify(struct mlx5_ib_qp_modify *mod, const struct mlx5_ib_qp *qp,
+			   const struct ib_qp_attr *attr, int mask)
+{
+	*mod = (struct mlx5_ib_qp_modify){
+		.type = qp->ibqp.qp_type,
+		.qpc = qp->qpc,
+		.cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state,
+		.mask = mask,
+		.attr = attr,
+		.access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access,
+		.dest_rd_atomic = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
+								    qp->dest_rd_atomic,
+		.port = mask & IB_QP_PORT ? attr->port_num : qp->ibqp.port,
+	};
+	mod->next = mask & IB_QP_STATE ? attr->qp_state : mod->cur;
+}
+
+/* A queue pair in RTS can change its counter set alone. */
+static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
+{
+	struct mlx5_ib_dev *dev = qp->rsc.dev;
+	const struct ib_qp_attr attr = {};
+	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
+	struct mlx5_ib_qp_modify mod;
+	u32 ece = 0;
+	int err;
+
+	if (!MLX5_CAP_GEN(dev->mdev, rts2rts_qp_counters_set_id))
+		return -EOPNOTSUPP;
+	qp_fill_modify(&mod, qp, &attr, 0);
+	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
+	MLX5_SET(qpc, qpc, counter_set_id, set_id);
+	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, MLX5_CMD_OP_RTS2RTS_QP, qp->rsc.num, qpc,
+				MLX5_QP_OPTPAR_COUNTER_SET_ID, ece, &ece);
+	if (!err)
+		qp->counts_in = set_id;
+	return err;
+}
+
+/**
+ * mlx5_ib_qp_set_counter - have a queue pair count in a Q counter set
+ * @qp: the queue pair
+ * @set_id: number of the set
+ *
+ * In RTS it does so from now on, before that as soon as it is there. A queue pair that is being
+ * destroyed because its process has closed the device counts no more. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP if the device cannot change the set in RTS; or the errno of a firmware
+ * refusal.
+ */
+int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
+{
+	int err = 0;
+
+	guard(mutex)(&qp->mutex);
+	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id && !qp->closing)
+		err = qp_change_counter(qp, set_id);
+	if (!err)
+		qp->counter_set = set_id;
+	return err;
+}
+
+static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
+			    const struct ib_qp_attr *attr, int mask,
+			    const struct mlx5_ib_modify_qp *ucmd, u32 *granted)
+{
+	bool out_of_order = ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP;
+	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
+	struct mlx5_ib_qp_modify mod;
+	u32 opt_mask;
+	u16 opcode;
+	int err;
+
+	lockdep_assert_held(&qp->mutex);
+	qp_fill_modify(&mod, qp, attr, mask);
+	if (!ib_modify_qp_is_ok(mod.cur, mod.next, mod.type, mask))
+		return -EINVAL;
+	opcode = mlx5_ib_qp_opcode(mod.cur, mod.next);
+	if (!opcode)
+		return -EINVAL;
+	err = mlx5_ib_qp_check_attr(&mod, &dev->caps);
+	if (err)
+		return err;
+	/* libmlx5 asks for it on the way to INIT; the device is told on the way to RTR. */
+	if (out_of_order && mod.next != IB_QPS_INIT)
+		return -EINVAL;
+	/* There is nothing to change, and 2RST_QP is no command for a QP in RESET. */
+	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET)
+		return 0;
+
+	opt_mask = mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
+	if (opcode == MLX5_CMD_OP_RST2INIT_QP)
+		MLX5_SET(qpc, qpc, counter_set_id, qp->counter_set);
+	if (opcode == MLX5_CMD_OP_INIT2RTR_QP && qp->out_of_order)
+		mlx5_ib_fill_out_of_order(qpc, &dev->caps);
+	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, opcode, qp->rsc.num, qpc, opt_mask,
+				ucmd->ece_options, granted);
+	if (err)
+		return err;
+	WRITE_ONCE(qp->state, mod.next);
+	if (opcode == MLX5_CMD_OP_RST2INIT_QP) {
+		qp->counts_in = qp->counter_set;
+		qp->out_of_order = out_of_order;
+	} else {
+		qp->out_of_order |= out_of_order;
+	}
+	/* The queue pair has been bound since; that it goes on counting elsewhere is no error. */
+	if (mod.next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
+		qp_change_counter(qp, qp->counter_set);
+	if (qp->wqs)
+		mlx5_ib_kernel_qp_modified(qp, mod.next);
+	qp->access = mod.access;
+	qp->dest_rd_atomic = mod.dest_rd_atomic;
+	return 0;
+}
+
+/**
+ * mlx5_ib_modify_qp - change a queue pair's state or attributes
+ * @ibqp: the queue pair
+ * @attr: attributes
+ * @mask: enum ib_qp_attr_mask: which of them count
+ * @udata: struct mlx5_ib_modify_qp, or empty
+ *
+ * Implements ibv_modify_qp(3) with the state-change command that
+ * mlx5_ib_qp_opcode() names. May sleep.
+ *
+ * With MLX5_IB_MODIFY_QP_OOO_DP, on the way to INIT, the device will take the queue pair's receive
+ * WQEs in any order, and each completion will say which of them a message has taken.
+ *
+ * Return: 0; -EINVAL for a transition that is illegal, incomplete or has no
+ * command, or for a value out of range; -EOPNOTSUPP for an attribute or a
+ * feature that is not there; or the errno of a firmware refusal. After an error
+ * the queue pair is as it was.
+ */
+int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		      struct ib_udata *udata)
+{
+	struct mlx5_ib_modify_qp_resp resp = {};
+	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
+	struct mlx5_ib_modify_qp ucmd = {};
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	int err;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	err = qp_copy_modify(dev, ibqp->qp_type, udata, &ucmd);
+	if (err)
+		return err;
+
+	scoped_guard(mutex, &qp->mutex)
+		err = qp_modify_locked(dev, qp, attr, mask, &ucmd, &resp.ece_options);
+	if (err || !udata || !udata->outlen)
+		return err;
+
+	resp.response_length = min(udata->outlen, sizeof(resp));
+	return ib_respond_udata(udata, resp);
+}

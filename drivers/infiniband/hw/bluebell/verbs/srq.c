@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues: create, arm, query and destroy them. srq_ring.c has the requests of
+ * kernel consumers. To the device a basic one is an RMP, a receive memory pool; an XRC SRQ is an
+ * object of its own kind.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mm.h>
+#include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_qp.h"
+#include "layout/refuse.h"
+#include "lib/orphan.h"
+#include "lib/queue_cmd.h"
+#include "lib/srq_ring.h"
+#include "lib/umem.h"
+#include "verbs/cq.h"
+#include "verbs/srq.h"
+#include "verbs/wqe_read.h"
+
+/**
+ * struct mlx5_ib_srq_ops - what differs between the types of SRQs
+ * @rsc: destruction and events
+ * @max_page_offset: largest offset of the buffer that the type's context can hold
+ * @arm: sets the limit
+ */
+struct mlx5_ib_srq_ops {
+	struct mlx5_ib_rsc_ops rsc;
+	u8 max_page_offset;
+	int (*arm)(struct mlx5_ib_dev *dev, u16 uid, u32 num, u16 limit);
+};
+
+static void srq_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
+{
+	struct ib_srq *ibsrq = &container_of(rsc, struct mlx5_ib_srq, rsc)->ibsrq;
+	struct ib_event event = {
+		.device = ibsrq->device,
+		.event = type,
+		.element.srq = ibsrq,
+	};
+
+	if (ibsrq->event_handler)
+		ibsrq->event_handler(&event, ibsrq->srq_context);
+}
+
+static const struct mlx5_ib_srq_ops rmp_ops = {
+	.rsc = {
+		.type = MLX5_RES_SRQ,
+		.name = "SRQ",
+		.destroy_op = MLX5_CMD_OP_DESTROY_RMP,
+		.event = srq_event,
+		.read_wqe = mlx5_ib_srq_read_wqe,
+	},
+	.max_page_offset = MLX5_IB_MAX_WQ_PAGE_OFFSET,
+	.arm = mlx5_fw_arm_rmp,
+};
+
+static const struct mlx5_ib_srq_ops xrc_srq_ops = {
+	.rsc = {
+		.type = MLX5_RES_SRQ,
+		.name = "XRC SRQ",
+		.destroy_op = MLX5_CMD_OP_DESTROY_XRC_SRQ,
+		.event = srq_event,
+		.read_wqe = mlx5_ib_srq_read_wqe,
+	},
+	.max_page_offset = MLX5_IB_MAX_PAGE_OFFSET,
+	.arm = mlx5_fw_arm_xrc_srq,
+};
+
+/*
+ * Create the SRQ at the device, answer the user and add the SRQ to the table. Events
+ * cannot be missed: until creation has succeeded the SRQ has no limit and no QP.
+ */
+static int srq_create_and_respond(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+				  struct mlx5_ib_srqc_attr *attr, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_srq_resp resp = {};
+	int err;
+
+	err = mlx5_ib_create_srq_cmd(dev, srq->rsc.uid, srq->ibsrq.srq_type, &srq->mem, attr,
+				     &srq->rsc.num);
+	if (err)
+		return err;
+	resp.srqn = srq->rsc.num;
+	if (srq->ibsrq.srq_type == IB_SRQT_XRC)
+		srq->ibsrq.ext.xrc.srq_num = srq->rsc.num;
+	return mlx5_ib_rsc_respond_and_add(&srq->rsc, &srq->mem, udata, &resp, sizeof(resp));
+}
+
+/* Pin the memory that the process gives the SRQ, and create the SRQ. */
+static int srq_pin_and_create(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+			      const struct mlx5_ib_create_srq *ucmd, struct ib_udata *udata)
+{
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	struct mlx5_ib_srqc_attr attr = {
+		.wq = srq->wq,
+		.pdn = to_mpd(srq->ibsrq.pd)->pdn,
+		.wq_signature = ucmd->flags & MLX5_SRQ_FLAG_SIGNATURE,
+	};
+	size_t size = srq->wq.wqe_cnt << srq->wq.wqe_shift;
+	int err;
+
+	if (srq->ibsrq.srq_type == IB_SRQT_XRC) {
+		attr.xrcdn = to_mxrcd(srq->ibsrq.ext.xrc.xrcd)->xrcdn;
+		attr.cqn = to_mcq(srq->ibsrq.ext.cq)->mcq.cqn;
+		attr.uidx = ctx->cqe_version ? ucmd->uidx : MLX5_IB_DEFAULT_UIDX;
+	}
+	/* The device only reads its work queues. */
+	err = mlx5_ib_queue_mem_map_user(&srq->mem, ctx,
+					 mlx5_ib_umem_get(dev, ucmd->buf_addr, size, 0), size,
+					 srq->ops->max_page_offset, ucmd->db_addr);
+	if (!err)
+		err = srq_create_and_respond(dev, srq, &attr, udata);
+	if (err)
+		mlx5_ib_queue_mem_unmap_user(&srq->mem);
+	return err;
+}
+
+static void srq_release(struct mlx5_ib_srq *srq)
+{
+	if (!srq->ring) {
+		mlx5_ib_queue_mem_unmap_user(&srq->mem);
+		return;
+	}
+	mlx5_ib_srq_ring_free(srq->ring);
+	srq->ring = NULL;
+	mlx5_ib_queue_mem_free(srq->rsc.dev, &srq->mem);
+}
+
+/* Allocate the memory of an SRQ of a kernel consumer, and create the SRQ. */
+static int srq_create_kernel(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq)
+{
+	struct mlx5_ib_srqc_attr attr = {
+		.wq = srq->wq,
+		.pdn = to_mpd(srq->ibsrq.pd)->pdn,
+	};
+	int err;
+
+	/* Kernel consumers have no XRC, and a WQE of theirs does not cross pages. */
+	if (srq->ibsrq.srq_type != IB_SRQT_BASIC)
+		return refuse(-EOPNOTSUPP, "SRQ of type %d", srq->ibsrq.srq_type);
+	if (srq->wq.wqe_shift > PAGE_SHIFT)
+		return refuse(-EINVAL, "SRQ with WQEs of 2^%u bytes", srq->wq.wqe_shift);
+	err = mlx5_ib_queue_mem_alloc(dev, &srq->mem, srq->wq.wqe_cnt << srq->wq.wqe_shift);
+	if (err)
+		return err;
+	srq->ring = mlx5_ib_srq_ring_alloc(dev, &srq->wq, &srq->mem);
+	if (!srq->ring) {
+		mlx5_ib_queue_mem_free(dev, &srq->mem);
+		return -ENOMEM;
+	}
+	err = srq_create_and_respond(dev, srq, &attr, NULL);
+	if (err)
+		srq_release(srq);
+	return err;
+}
+
+/* Check the library's request. Gets the user id of the owner. */
+static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
+			     struct ib_udata *udata, struct mlx5_ib_create_srq *ucmd)
+{
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	enum ib_srq_type type = srq->ibsrq.srq_type;
+	int err;
+
+	err = ib_copy_validate_udata_in(udata, *ucmd, flags);
+	if (err)
+		return err;
+	err = mlx5_ib_srq_check_create(type, ucmd, &dev->caps);
+	if (!err && type == IB_SRQT_XRC)
+		err = mlx5_ib_qp_check_uidx(ucmd->uidx,
+					    udata->inlen >= offsetofend(typeof(*ucmd), uidx),
+					    ctx->cqe_version);
+	/* An XRC SRQ names its domain, which is the kernel's. */
+	srq->rsc.uid = type == IB_SRQT_XRC ? MLX5_IB_KERNEL_UID : ctx->uid;
+	return err;
+}
+
+/**
+ * mlx5_ib_create_srq - create a shared receive queue
+ * @ibsrq: the object, zeroed but for what ib_core sets
+ * @init: type and sizes; gets the sizes that it has
+ * @udata: struct mlx5_ib_create_srq; NULL for a kernel consumer
+ *
+ * Implements ibv_create_srq(3) and ib_create_srq() with CREATE_RMP (struct
+ * mlx5_ifc_create_rmp_in_bits), and ibv_create_srq_ex(3) of XRC SRQs with
+ * CREATE_XRC_SRQ (struct mlx5_ifc_create_xrc_srq_in_bits). A limit is not set:
+ * ibv_modify_srq(3) does that. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for another type than basic and, for a user, XRC,
+ * or a device without; -EINVAL for a request that means nothing, sizes beyond the
+ * device's, or a buffer or record that is not aligned; -ENOMEM, also beyond
+ * RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have; or the errno
+ * of a firmware refusal.
+ */
+int mlx5_ib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibsrq->device);
+	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
+	struct mlx5_ib_create_srq ucmd = {};
+	int err;
+
+	if (!dev->caps.has_srq)
+		return refuse(-EOPNOTSUPP, "the device has no SRQs that the driver knows");
+	err = udata ? srq_parse_request(dev, srq, udata, &ucmd) : 0;
+	if (err)
+		return err;
+	err = mlx5_ib_calc_srq(init->srq_type, &init->attr, &dev->caps, &srq->wq);
+	if (err)
+		return err;
+
+	srq->ops = init->srq_type == IB_SRQT_XRC ? &xrc_srq_ops : &rmp_ops;
+	srq->rsc.dev = dev;
+	srq->rsc.ops = &srq->ops->rsc;
+	err = udata ? srq_pin_and_create(dev, srq, &ucmd, udata) : srq_create_kernel(dev, srq);
+	if (err)
+		return err;
+	init->attr.max_wr = srq->wq.wqe_cnt - 1;
+	init->attr.max_sge = srq->wq.max_gs;
+	return 0;
+}
+
+/**
+ * mlx5_ib_modify_srq - arm a shared receive queue
+ * @ibsrq: the queue
+ * @attr: the limit
+ * @mask: IB_SRQ_LIMIT
+ * @udata: nothing
+ *
+ * Implements ibv_modify_srq(3) with MODIFY_RMP or ARM_XRC_SRQ: when fewer than the limit are
+ * posted, IB_EVENT_SRQ_LIMIT_REACHED is raised, once. May sleep.
+ *
+ * Return: 0; -EINVAL for a resize, which IB_DEVICE_SRQ_RESIZE does not offer,
+ * for undefined attributes, or for a limit that is not below the size;
+ * -EOPNOTSUPP for driver data; -EFAULT; or the errno of a firmware refusal.
+ */
+int mlx5_ib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		       enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
+	int err;
+
+	err = ib_no_udata_io(udata);
+	if (err)
+		return err;
+	if (mask & ~IB_SRQ_LIMIT)
+		return refuse(-EINVAL, "an SRQ cannot change attributes %#x", mask);
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit >= srq->wq.wqe_cnt)
+		return refuse(-EINVAL, "SRQ limit of %u, at most %u", attr->srq_limit,
+			      srq->wq.wqe_cnt - 1);
+	return srq->ops->arm(to_mdev(ibsrq->device), srq->rsc.uid, srq->rsc.num, attr->srq_limit);
+}
+
+/**
+ * mlx5_ib_query_srq - read a shared receive queue's attributes
+ * @ibsrq: the queue
+ * @attr: its sizes, and the limit if it is armed
+ *
+ * Implements ibv_query_srq(3) with QUERY_RMP or QUERY_XRC_SRQ. May sleep.
+ *
+ * Return: 0 or the errno of a firmware refusal.
+ */
+int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	u32 out[MAX(MLX5_ST_SZ_DW(query_rmp_out), MLX5_ST_SZ_DW(query_xrc_srq_out))] = {};
+	bool xrc = ibsrq->srq_type == IB_SRQT_XRC;
+	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
+	int err;
+
+	err = mlx5_fw_query_object(to_mdev(ibsrq->device), srq->rsc.uid,
+				   xrc ? MLX5_CMD_OP_QUERY_XRC_SRQ : MLX5_CMD_OP_QUERY_RMP,
+				   srq->rsc.num, out, xrc ? MLX5_ST_SZ_BYTES(query_xrc_srq_out) :
+							    MLX5_ST_SZ_BYTES(query_rmp_out));
+	if (err)
+		return err;
+	attr->srq_limit = xrc ? MLX5_GET(query_xrc_srq_out, out, xrc_srq_context_entry.lwm) :
+				MLX5_GET(query_rmp_out, out, rmp_context.wq.lwm);
+	attr->max_wr = srq->wq.wqe_cnt - 1;
+	attr->max_sge = srq->wq.max_gs;
+	return 0;
+}
+
+/**
+ * mlx5_ib_destroy_srq - destroy a shared receive queue
+ * @ibsrq: the queue, which no QP uses any more: ib_core sees to that
+ * @udata: of the user whose queue it is; NULL for a kernel consumer
+ *
+ * When it returns no event is being delivered. May sleep.
+ *
+ * Return: 0, or the errno of a firmware that refuses to destroy it; then buffer
+ * and doorbell record stay. 0 in any case for a kernel consumer, who does not
+ * try again.
+ */
+int mlx5_ib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
+	int err;
+
+	mlx5_ib_orphans_retry(to_mdev(ibsrq->device));
+	if (srq->ring) {
+		mlx5_ib_rsc_discard(&srq->rsc, &srq->mem);
+		srq_release(srq);
+		return 0;
+	}
+	err = mlx5_ib_rsc_destroy(&srq->rsc);
+	if (!err)
+		srq_release(srq);
+	return err;
+}
+
+/**
+ * mlx5_ib_post_srq_recv - post receive requests of a kernel consumer
+ * @ibsrq: the queue
+ * @wr: requests, a list
+ * @bad: gets the first one that could not be posted; those before it have been posted
+ *
+ * Implements ib_post_srq_recv(). Any context.
+ *
+ * Return: 0; -ENOMEM if the queue is full; or -EINVAL for more segments than it was created for.
+ */
+int mlx5_ib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			  const struct ib_recv_wr **bad)
+{
+	return mlx5_ib_srq_ring_post(to_msrq(ibsrq)->ring, wr, bad);
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * UARs: a context's static and dynamic pages, the queues on each bfreg, and UAR
+ * objects with the part of mlx5_user_ioctl_cmds.h that is about them.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/pci.h>
+#include <linux/ratelimit.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "fw/trace.h"
+#include "layout/refuse.h"
+#include "verbs/uar.h"
+
+static u8 uar_page_origin(const struct mlx5_bfreg_layout *layout, u32 page)
+{
+	return page < layout->num_static_sys_pages ? BLUEBELL_UAR_STATIC : BLUEBELL_UAR_DYNAMIC;
+}
+
+/**
+ * mlx5_ib_max_uars - how many UARs BAR 0 has room for
+ * @dev: device
+ *
+ * Firmware may give away fewer.
+ *
+ * Return: the number; 0 for a subfunction, which has a part of another function's BAR.
+ */
+u64 mlx5_ib_max_uars(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	if (mdev->coredev_type == MLX5_COREDEV_SF)
+		return 0;
+	return (u64)pci_resource_len(mdev->pdev, 0) >> MLX5_ADAPTER_PAGE_SHIFT;
+}
+
+/*
+ * Any user can use up the UARs and ask for more, so that the line appears once in a while, not for
+ * each refusal. It is for the administrator, who can see which processes have the UARs.
+ */
+static void uar_report_limit(struct mlx5_ib_dev *dev)
+{
+	static struct ratelimit_state once_in_a_while =
+		RATELIMIT_STATE_INIT_FLAGS(once_in_a_while, 10 * HZ, 1, RATELIMIT_MSG_ON_RELEASE);
+	u64 max_uars = mlx5_ib_max_uars(dev);
+	char room[48] = "";
+
+	if (!__ratelimit(&once_in_a_while))
+		return;
+	if (max_uars)
+		snprintf(room, sizeof(room), " (BAR 0 has room for %llu)", max_uars);
+	ibdev_warn(&dev->ib_dev,
+		   "all UARs of the device are in use%s: %s (%d) gets none; see who has them in debugfs, file uars of mlx5/%s\n",
+		   room, current->comm, task_tgid_nr(current), dev_name(dev->mdev->device));
+}
+
+/**
+ * mlx5_ib_alloc_uar - ALLOC_UAR: allocate a UAR for a context
+ * @context: owner
+ * @origin: enum bluebell_uar_origin
+ * @uar: the device's index of the UAR
+ *
+ * If the device has no UAR left, the kernel's log says so. May sleep.
+ *
+ * Return: 0; -ENOMEM, also if the device has no UAR left; or the errno of a firmware refusal.
+ */
+int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	u32 out[MLX5_ST_SZ_DW(alloc_uar_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(alloc_uar_in)] = {};
+	int err;
+
+	MLX5_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
+	err = mlx5_ib_fw_exec_within_limit(dev, context->uid, in, sizeof(in), out, sizeof(out));
+	if (err == -ENOSPC) {
+		uar_report_limit(dev);
+		return -ENOMEM;
+	}
+	if (err)
+		return err;
+	*uar = MLX5_GET(alloc_uar_out, out, uar);
+	trace_uar_alloc(context, *uar, origin);
+	return 0;
+}
+
+/**
+ * mlx5_ib_dealloc_uar - DEALLOC_UAR: free a UAR of a context
+ * @context: owner
+ * @origin: as for mlx5_ib_alloc_uar()
+ * @uar: the device's index of the UAR, which is not mapped, and which no queue uses
+ *
+ * May sleep, for a third of a second if firmware refuses.
+ */
+void mlx5_ib_dealloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 uar)
+{
+	trace_uar_free(context, uar, origin);
+	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), context->uid,
+			  MLX5_CMD_OP_DEALLOC_UAR, uar, "UAR");
+}
+
+static void uar_free_page(struct mlx5_ib_ucontext *context, u32 page)
+{
+	u32 uar = context->bfregi.sys_pages[page];
+
+	if (uar != MLX5_IB_INVALID_UAR_INDEX)
+		mlx5_ib_dealloc_uar(context, uar_page_origin(&context->bfregi.layout, page), uar);
+}
+
+/**
+ * mlx5_ib_deallocate_uars - free the UARs of a context's static and dynamic pages
+ * @context: nothing of its pages is mapped, and no queue uses a bfreg of them
+ *
+ * Nothing happens in a context without pages. May sleep.
+ */
+void mlx5_ib_deallocate_uars(struct mlx5_ib_ucontext *context)
+{
+	struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	u32 i;
+
+	for (i = 0; bfregi->sys_pages && i < bfregi->layout.num_sys_pages; i++)
+		uar_free_page(context, i);
+	kfree(bfregi->sys_pages);
+	kfree(bfregi->count);
+	bfregi->sys_pages = NULL;
+	bfregi->count = NULL;
+}
+
+/**
+ * mlx5_ib_allocate_uars - allocate a context's tables, and the UARs of its static pages
+ * @context: without tables; what it gets is freed by mlx5_ib_deallocate_uars(), which is
+ *	also due after an error
+ * @total: number of static bfregs that the library asks for
+ * @low_latency: how many of them serve one queue each
+ * @uars_per_sys_page: device UARs in one page of the host
+ *
+ * May sleep.
+ *
+ * Return: 0, -ENOMEM, as mlx5_ib_calc_total_bfregs(), or the errno of a firmware
+ * refusal.
+ */
+int mlx5_ib_allocate_uars(struct mlx5_ib_ucontext *context, u32 total, u32 low_latency,
+			  u32 uars_per_sys_page)
+{
+	struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	struct mlx5_bfreg_layout *layout = &bfregi->layout;
+	u32 i;
+	int err;
+
+	err = mlx5_ib_calc_total_bfregs(total, low_latency, uars_per_sys_page, layout);
+	if (err)
+		return err;
+	bfregi->count = kcalloc(layout->num_static_bfregs, sizeof(*bfregi->count),
+				GFP_KERNEL_ACCOUNT);
+	bfregi->sys_pages = kcalloc(layout->num_sys_pages, sizeof(*bfregi->sys_pages),
+				    GFP_KERNEL_ACCOUNT);
+	if (!bfregi->sys_pages)
+		return -ENOMEM;
+	memset32(bfregi->sys_pages, MLX5_IB_INVALID_UAR_INDEX, layout->num_sys_pages);
+	if (!bfregi->count)
+		return -ENOMEM;
+
+	for (i = 0; i < layout->num_static_sys_pages; i++) {
+		err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_STATIC, &bfregi->sys_pages[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/**
+ * mlx5_ib_alloc_bfreg - choose a static bfreg for a new queue
+ * @bfregi: the context's
+ *
+ * Return: number of the bfreg, or -ENOMEM in a context without static pages.
+ */
+int mlx5_ib_alloc_bfreg(struct mlx5_bfreg_info *bfregi)
+{
+	int bfregn;
+
+	guard(mutex)(&bfregi->lock);
+	bfregn = mlx5_ib_pick_bfreg(&bfregi->layout, bfregi->count);
+	if (bfregn < 0)
+		return bfregn;
+	bfregi->count[bfregn]++;
+	trace_bfreg_get(bfregi, bfregn, bfregi->count[bfregn]);
+	return bfregn;
+}
+
+/**
+ * mlx5_ib_free_bfreg - count off a destroyed queue from its static bfreg
+ * @bfregi: the context's
+ * @bfregn: what mlx5_ib_alloc_bfreg() returned
+ */
+void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn)
+{
+	guard(mutex)(&bfregi->lock);
+	if (WARN_ON(!bfregi->count[bfregn]))
+		return;
+	bfregi->count[bfregn]--;
+	trace_bfreg_put(bfregi, bfregn, bfregi->count[bfregn]);
+}
+
+/**
+ * bfregn_to_uar_index - find the UAR that a bfreg lies in
+ * @bfregi: the context's
+ * @bfregn: number of the bfreg, counted from the first static or dynamic one
+ * @dyn_bfreg: @bfregn counts dynamic bfregs
+ *
+ * Return: as mlx5_ib_bfreg_to_uar_index().
+ */
+int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfreg)
+{
+	guard(mutex)(&bfregi->lock);
+	return mlx5_ib_bfreg_to_uar_index(&bfregi->layout, bfregi->sys_pages, bfregn, dyn_bfreg);
+}
+
+/**
+ * mlx5_ib_bell_add - list a queue that is rung on a UAR
+ * @context: owner of the queue and of the UAR
+ * @bell: the queue, which the device has
+ */
+void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell)
+{
+	struct mlx5_bfreg_info *bfregi = &context->bfregi;
+
+	guard(mutex)(&bfregi->lock);
+	list_add_tail(&bell->node, &bfregi->bells);
+	bfregi->num_bells++;
+	trace_bell_add(context, &bell->queue);
+}
+
+/**
+ * mlx5_ib_bell_del - take a queue off the list of those that are rung on UARs
+ * @context: the one that mlx5_ib_bell_add() was called with; NULL for a queue without context,
+ *	which is in no list
+ * @bell: the queue, which is about to be destroyed: the device may give its number to another one
+ *	then. Nothing is done if it has been taken off already
+ */
+void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell)
+{
+	if (!context)
+		return;
+	guard(mutex)(&context->bfregi.lock);
+	if (list_empty(&bell->node))
+		return;
+	trace_bell_del(context, &bell->queue);
+	list_del_init(&bell->node);
+	WARN_ON_ONCE(!context->bfregi.num_bells--);
+}
+
+/**
+ * mlx5_ib_get_uar - take a reference to a UAR object, found by its device index
+ * @context: owner of the object
+ * @page_id: device index of the UAR
+ *
+ * A queue holds a reference to the UAR that its doorbells are in, so that firmware
+ * cannot give the UAR to another process while the queue exists.
+ *
+ * Return: the object, or NULL if the context has no such UAR. The reference is put with
+ * rdma_user_mmap_entry_put(), which may sleep: the last one frees the UAR.
+ */
+struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id)
+{
+	struct rdma_user_mmap_entry *rdma_entry = NULL;
+
+	/* Only UAR objects lie in this part of the mmap space. */
+	if (page_id <= MLX5_IB_MMAP_OFFSET_END - MLX5_IB_MMAP_OFFSET_START)
+		rdma_entry = rdma_user_mmap_entry_get_pgoff(&context->ibucontext,
+							    MLX5_IB_MMAP_OFFSET_START + page_id);
+	return rdma_entry ? to_mmmap(rdma_entry) : NULL;
+}
+
+/* ---- the ioctl interface ---------------------------------------------------------- */
+
+static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
+{
+	struct mlx5_ib_ucontext *context = to_mucontext(entry->rdma_entry.ucontext);
+
+	mlx5_ib_dealloc_uar(context, BLUEBELL_UAR_OBJECT, entry->page_id);
+	kfree(entry);
+}
+
+/**
+ * mlx5_ib_is_uar_object - is there a UAR object at a place in the mmap space?
+ * @entry: the place
+ *
+ * Return: whether it is that of a UAR object.
+ */
+bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
+{
+	return entry->free == uar_obj_free;
+}
+
+/**
+ * mlx5_ib_create_uar_object - allocate a UAR, and a place for it in the mmap space
+ * @context: owner
+ * @wc: to be mapped write combining, otherwise uncached
+ *
+ * The UAR is freed with the last reference to its place, of which the caller has one for
+ * rdma_user_mmap_entry_remove(). May sleep.
+ *
+ * Return: the place; -ENOMEM; or the errno of a firmware refusal, as an ERR_PTR.
+ */
+struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc)
+{
+	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
+	struct mlx5_user_mmap_entry *entry __free(kfree) = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!entry)
+		return ERR_PTR(-ENOMEM);
+	err = mlx5_ib_alloc_uar(context, BLUEBELL_UAR_OBJECT, &entry->page_id);
+	if (err)
+		return ERR_PTR(err);
+	entry->free = uar_obj_free;
+	entry->address = mlx5_ib_uar_address(mdev, entry->page_id);
+	entry->denied = MLX5_IB_UAR_DENIED;
+	entry->wc = wc;
+	/* A UAR is found by its index: mlx5_ib_get_uar(). */
+	scoped_guard(mutex, &context->bfregi.lock)
+		err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry,
+							PAGE_SIZE, MLX5_IB_MMAP_OFFSET_START +
+								   entry->page_id);
+	if (err) {
+		mlx5_ib_dealloc_uar(context, BLUEBELL_UAR_OBJECT, entry->page_id);
+		return ERR_PTR(err);
+	}
+	return no_free_ptr(entry);
+}
+
+/*
+ * After this no queue and no mapping can take a reference to the UAR. It is freed
+ * with the last reference of those that have one.
+ */
+static int uar_obj_cleanup(struct ib_uobject *uobj, enum rdma_remove_reason why,
+			   struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_user_mmap_entry *entry = uobj->object;
+
+	rdma_user_mmap_entry_remove(&entry->rdma_entry);
+	return 0;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
+							  MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	enum mlx5_ib_uapi_uar_alloc_type type;
+	struct mlx5_user_mmap_entry *entry;
+	u32 length = PAGE_SIZE;
+	u64 offset;
+	int err;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
+	if (err)
+		return err;
+	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC &&
+	    (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF || !to_mucontext(uctx)->bfregi.blueflame))
+		return refuse(-EOPNOTSUPP, "UAR of type %d in a context with BlueFlame %d", type,
+			      to_mucontext(uctx)->bfregi.blueflame);
+
+	entry = mlx5_ib_create_uar_object(to_mucontext(uctx),
+					  type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	uobj->object = entry;
+	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+
+	/* An error from here on destroys the object. */
+	offset = rdma_user_mmap_get_offset(&entry->rdma_entry);
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
+			     sizeof(offset));
+	if (err)
+		return err;
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &entry->page_id,
+			     sizeof(entry->page_id));
+	if (err)
+		return err;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length,
+			      sizeof(length));
+}
+
+#define OUT_U32(attr)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(u32), UA_MANDATORY)
+#define OUT_U64(attr)	UVERBS_ATTR_PTR_OUT(attr, UVERBS_ATTR_TYPE(u64), UA_MANDATORY)
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, MLX5_IB_OBJECT_UAR,
+					    UVERBS_ACCESS_NEW, UA_MANDATORY),
+			    UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE,
+						 enum mlx5_ib_uapi_uar_alloc_type, UA_MANDATORY),
+			    OUT_U64(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET),
+			    OUT_U32(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH),
+			    OUT_U32(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_UAR_OBJ_DESTROY,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE,
+						    MLX5_IB_OBJECT_UAR, UVERBS_ACCESS_DESTROY,
+						    UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR, UVERBS_TYPE_ALLOC_IDR(uar_obj_cleanup),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_DESTROY));
+
+const struct uapi_definition mlx5_ib_uar_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
+	{},
+};

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The report of a context's UARs, bfregs, and the queues on them: taken from the
+ * bookkeeping of uar.c in one moment, and handed to the process that asks by
+ * the method of bluebell-abi.h.
+ */
+
+#include <linux/bsearch.h>
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/uaccess.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "layout/refuse.h"
+#include "verbs/uar.h"
+#include "verbs/uar_report.h"
+
+/* ---- taking the report --------------------------------------------------------------- */
+
+/*
+ * The first place of a UAR object from @pgoff on, at which it stands then. The caller holds the
+ * lock of the mmap_xa. A place without references is being freed.
+ */
+static struct rdma_user_mmap_entry *report_find_object(struct mlx5_ib_ucontext *context,
+						       unsigned long *pgoff)
+{
+	struct rdma_user_mmap_entry *rdma_entry;
+
+	xa_for_each_range(&context->ibucontext.mmap_xa, *pgoff, rdma_entry, *pgoff,
+			  MLX5_IB_MMAP_OFFSET_END)
+		if (mlx5_ib_is_uar_object(to_mmmap(rdma_entry)) && kref_read(&rdma_entry->ref))
+			return rdma_entry;
+	return NULL;
+}
+
+static u32 report_count_objects(struct mlx5_ib_ucontext *context)
+{
+	unsigned long pgoff;
+	u32 objects = 0;
+
+	for (pgoff = MLX5_IB_MMAP_OFFSET_START; report_find_object(context, &pgoff); pgoff++)
+		objects++;
+	return objects;
+}
+
+static void report_count(struct mlx5_ib_ucontext *context, struct bluebell_uar_report_resp *num)
+{
+	const struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	const struct mlx5_bfreg_layout *layout = &bfregi->layout;
+	u32 page, pages = 0;
+
+	lockdep_assert_held(&bfregi->lock);
+	for (page = 0; page < layout->num_sys_pages; page++)
+		pages += bfregi->sys_pages[page] != MLX5_IB_INVALID_UAR_INDEX;
+	*num = (struct bluebell_uar_report_resp){
+		.num_uars = pages * layout->uars_per_sys_page,
+		.num_queues = bfregi->num_bells,
+	};
+	num->num_bfregs = num->num_uars * MLX5_NON_FP_BFREGS_PER_UAR;
+
+	xa_lock(&context->ibucontext.mmap_xa);
+	num->num_uars += report_count_objects(context);
+	xa_unlock(&context->ibucontext.mmap_xa);
+}
+
+static bool report_fits(const struct bluebell_uar_report_resp *num,
+			const struct bluebell_uar_report_req *room)
+{
+	return num->num_uars <= room->max_uars && num->num_bfregs <= room->max_bfregs &&
+	       num->num_queues <= room->max_queues;
+}
+
+static int report_alloc(struct mlx5_ib_uar_report *report)
+{
+	report->uars = kvzalloc_objs(*report->uars, report->num.num_uars, GFP_KERNEL_ACCOUNT);
+	report->bfregs = kvzalloc_objs(*report->bfregs, report->num.num_bfregs,
+				       GFP_KERNEL_ACCOUNT);
+	report->queues = kvzalloc_objs(*report->queues, report->num.num_queues,
+				       GFP_KERNEL_ACCOUNT);
+	return report->uars && report->bfregs && report->queues ? 0 : -ENOMEM;
+}
+
+/* A static or dynamic page has a place in the mmap space only while it is mapped. */
+static u32 report_page_mappings(struct mlx5_ib_ucontext *context, u32 page)
+{
+	struct rdma_user_mmap_entry *rdma_entry;
+
+	rdma_entry = xa_load(&context->ibucontext.mmap_xa,
+			     mlx5_ib_uar_page_pgoff(&context->bfregi.layout, page));
+	return rdma_entry ? kref_read(&rdma_entry->ref) : 0;
+}
+
+static void report_fill_page(struct mlx5_ib_ucontext *context, u32 page,
+			     struct mlx5_ib_uar_report *report)
+{
+	const struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	const struct mlx5_bfreg_layout *layout = &bfregi->layout;
+	bool is_static = page < layout->num_static_sys_pages;
+	u32 mappings = report_page_mappings(context, page);
+	u32 i, bfreg, uar;
+
+	bfreg = page * layout->uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR;
+	for (i = 0; i < layout->uars_per_sys_page * MLX5_NON_FP_BFREGS_PER_UAR; i++) {
+		uar = bfregi->sys_pages[page] + i / MLX5_NON_FP_BFREGS_PER_UAR;
+		report->bfregs[report->num.num_bfregs++] = (struct bluebell_bfreg){
+			.number = bfreg + i,
+			.uar = uar,
+			.bfreg_class = mlx5_ib_bfreg_class(layout, bfreg + i),
+			.slot = i % MLX5_NON_FP_BFREGS_PER_UAR,
+		};
+		if (i % MLX5_NON_FP_BFREGS_PER_UAR)
+			continue;
+		report->uars[report->num.num_uars++] = (struct bluebell_uar){
+			.index = uar,
+			.origin = is_static ? BLUEBELL_UAR_STATIC : BLUEBELL_UAR_DYNAMIC,
+			.kind = bfregi->blueflame ? MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF :
+						    MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC,
+			.mappings = mappings,
+		};
+	}
+}
+
+/* @mappings are references of any kind; report_add_up() subtracts those of queues. */
+static void report_fill_object(const struct rdma_user_mmap_entry *rdma_entry,
+			       struct bluebell_uar *uar)
+{
+	const struct mlx5_user_mmap_entry *entry =
+		container_of_const(rdma_entry, struct mlx5_user_mmap_entry, rdma_entry);
+	u32 refs = kref_read(&rdma_entry->ref);
+
+	*uar = (struct bluebell_uar){
+		.index = entry->page_id,
+		.origin = BLUEBELL_UAR_OBJECT,
+		.kind = entry->wc ? MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF :
+				    MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC,
+		.flags = rdma_entry->driver_removed ? BLUEBELL_UAR_FREED : 0,
+		.mappings = refs && !rdma_entry->driver_removed ? refs - 1 : refs,
+	};
+}
+
+static void report_fill(struct mlx5_ib_ucontext *context, struct mlx5_ib_uar_report *report)
+{
+	const struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	struct rdma_user_mmap_entry *rdma_entry;
+	const struct mlx5_ib_bell *bell;
+	unsigned long pgoff;
+	u32 page;
+
+	lockdep_assert_held(&bfregi->lock);
+	report->num = (struct bluebell_uar_report_resp){};
+	list_for_each_entry(bell, &bfregi->bells, node)
+		report->queues[report->num.num_queues++] = bell->queue;
+
+	xa_lock(&context->ibucontext.mmap_xa);
+	for (page = 0; page < bfregi->layout.num_sys_pages; page++)
+		if (bfregi->sys_pages[page] != MLX5_IB_INVALID_UAR_INDEX)
+			report_fill_page(context, page, report);
+	for (pgoff = MLX5_IB_MMAP_OFFSET_START;
+	     (rdma_entry = report_find_object(context, &pgoff)); pgoff++)
+		report_fill_object(rdma_entry, &report->uars[report->num.num_uars++]);
+	xa_unlock(&context->ibucontext.mmap_xa);
+}
+
+/* struct bluebell_uar and struct bluebell_bfreg start with what they are sorted by. */
+static int report_compare(const void *a, const void *b)
+{
+	return cmp_int(*(const u32 *)a, *(const u32 *)b);
+}
+
+static_assert(!offsetof(struct bluebell_uar, index));
+static_assert(!offsetof(struct bluebell_bfreg, number));
+
+static void report_add_queue(struct mlx5_ib_uar_report *report,
+			     const struct bluebell_queue *queue)
+{
+	struct bluebell_bfreg *bfreg;
+	struct bluebell_uar *uar;
+
+	uar = bsearch(&queue->uar, report->uars, report->num.num_uars, sizeof(*uar),
+		      report_compare);
+	if (WARN_ON_ONCE(!uar))
+		return;
+	if (queue->type == BLUEBELL_QUEUE_QP)
+		uar->num_qps++;
+	else
+		uar->num_cqs++;
+	if (uar->origin == BLUEBELL_UAR_OBJECT && uar->mappings)
+		uar->mappings--;
+	bfreg = bsearch(&queue->bfreg, report->bfregs, report->num.num_bfregs, sizeof(*bfreg),
+			report_compare);
+	if (bfreg)
+		bfreg->num_qps++;
+}
+
+/* Works on the report alone, without locks: there may be many queues. */
+static void report_add_up(struct mlx5_ib_uar_report *report)
+{
+	u32 i;
+
+	sort(report->uars, report->num.num_uars, sizeof(*report->uars), report_compare, NULL);
+	for (i = 0; i < report->num.num_queues; i++)
+		report_add_queue(report, &report->queues[i]);
+}
+
+/**
+ * mlx5_ib_uar_report_get - report the UARs of a context
+ * @context: the context
+ * @room: how many entries the caller has room for; NULL for any number
+ * @report: gets the numbers, also with -ENOSPC, and then the lists, which
+ *	mlx5_ib_uar_report_free() frees, also after an error
+ *
+ * The three lists are of one moment: pages and queues change under the lock of the bfregs only,
+ * and places of UAR objects are inserted under it. UAR objects are freed without that lock, but one
+ * that a queue is rung on stays, because the queue leaves its list before it puts the UAR.
+ *
+ * May sleep, and waits for an ALLOC_UAR of a dynamic page.
+ *
+ * Return: 0, -ENOSPC if there are more entries than @room, or -ENOMEM.
+ */
+int mlx5_ib_uar_report_get(struct mlx5_ib_ucontext *context,
+			   const struct bluebell_uar_report_req *room,
+			   struct mlx5_ib_uar_report *report)
+{
+	*report = (struct mlx5_ib_uar_report){};
+	scoped_guard(mutex, &context->bfregi.lock) {
+		report_count(context, &report->num);
+		if (room && !report_fits(&report->num, room))
+			return -ENOSPC;
+		if (report_alloc(report))
+			return -ENOMEM;
+		report_fill(context, report);
+	}
+	report_add_up(report);
+	return 0;
+}
+
+/**
+ * mlx5_ib_uar_report_free - free a report
+ * @report: of mlx5_ib_uar_report_get()
+ */
+void mlx5_ib_uar_report_free(struct mlx5_ib_uar_report *report)
+{
+	kvfree(report->uars);
+	kvfree(report->bfregs);
+	kvfree(report->queues);
+}
+
+/* ---- the ioctl interface ---------------------------------------------------------- */
+
+static int report_copy_list(u64 to, const void *list, u32 num, size_t size)
+{
+	return copy_to_user(u64_to_user_ptr(to), list, array_size(num, size)) ? -EFAULT : 0;
+}
+
+static int report_copy_lists(const struct mlx5_ib_uar_report *report,
+			     const struct bluebell_uar_report_req *req)
+{
+	int err;
+
+	err = report_copy_list(req->uars, report->uars, report->num.num_uars,
+			       sizeof(*report->uars));
+	if (!err)
+		err = report_copy_list(req->bfregs, report->bfregs, report->num.num_bfregs,
+				       sizeof(*report->bfregs));
+	if (!err)
+		err = report_copy_list(req->queues, report->queues, report->num.num_queues,
+				       sizeof(*report->queues));
+	return err;
+}
+
+/* About the context of the file alone: a process has no way to name that of another one. */
+static int UVERBS_HANDLER(BLUEBELL_METHOD_UAR_REPORT)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	struct mlx5_ib_uar_report report;
+	struct bluebell_uar_report_req req;
+	int err, copied;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_copy_from_or_zero(&req, attrs, BLUEBELL_ATTR_UAR_REPORT_REQ);
+	if (err)
+		return err;
+	if (req.reserved)
+		return refuse(-EOPNOTSUPP, "report of UARs with reserved %#x", req.reserved);
+	/* No lock is held while memory of the process is written, which may fault. */
+	err = mlx5_ib_uar_report_get(to_mucontext(uctx), &req, &report);
+	if (!err)
+		err = report_copy_lists(&report, &req);
+	if (!err || err == -ENOSPC) {
+		copied = uverbs_copy_to_struct_or_zero(attrs, BLUEBELL_ATTR_UAR_REPORT_RESP,
+						       &report.num, sizeof(report.num));
+		err = copied ?: err;
+	}
+	mlx5_ib_uar_report_free(&report);
+	return err;
+}
+
+/* A later request may be longer than this one, if it asks for nothing more. */
+#define REPORT_REQ	UVERBS_ATTR_STRUCT(struct bluebell_uar_report_req, reserved)
+#define REPORT_RESP	UVERBS_ATTR_STRUCT(struct bluebell_uar_report_resp, reserved)
+
+DECLARE_UVERBS_NAMED_METHOD(BLUEBELL_METHOD_UAR_REPORT,
+			    UVERBS_ATTR_PTR_IN(BLUEBELL_ATTR_UAR_REPORT_REQ, REPORT_REQ,
+					       UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(BLUEBELL_ATTR_UAR_REPORT_RESP, REPORT_RESP,
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(bluebell_uar_report_methods, MLX5_IB_OBJECT_UAR,
+		   &UVERBS_METHOD(BLUEBELL_METHOD_UAR_REPORT));
+
+const struct uapi_definition mlx5_ib_uar_report_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(MLX5_IB_OBJECT_UAR, &bluebell_uar_report_methods),
+	{},
+};

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * User contexts: the request of a library that opens the device, the response, and
+ * what the context owns; protection domains.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME mlx5_ib
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/refuse.h"
+#include "lib/orphan.h"
+#include "lib/uctx.h"
+#include "odp/odp.h"
+#include "verbs/uar.h"
+#include "verbs/ucontext.h"
+
+/*
+ * A request of version 0 is known by its length, and reads as the start of one of
+ * version 2, of which a library may know only the part up to comp_mask.
+ */
+static int ucontext_copy_request(struct ib_udata *udata, struct mlx5_ib_alloc_ucontext_req_v2 *req)
+{
+	int err;
+
+	if (udata->inlen == sizeof(struct mlx5_ib_alloc_ucontext_req))
+		err = ib_copy_validate_udata_in(udata, *req, num_low_latency_bfregs);
+	else
+		err = ib_copy_validate_udata_in_cm(udata, *req, comp_mask, 0);
+	if (err)
+		return err;
+	if (req->flags & ~MLX5_IB_ALLOC_UCTX_DEVX || req->reserved0 || req->reserved1 ||
+	    req->reserved2)
+		return refuse(-EOPNOTSUPP, "context with flags %#x; reserved %#x, %#x and %#x",
+			      req->flags, req->reserved0, req->reserved1, req->reserved2);
+	return 0;
+}
+
+static void ucontext_fill_clock(struct mlx5_core_dev *mdev,
+				struct mlx5_ib_alloc_ucontext_resp *resp)
+{
+	if (mdev->clock_info)
+		resp->clock_info_versions = BIT(MLX5_IB_CLOCK_INFO_V1);
+	/* mlx5_ib_mmap() maps the page of the counter only if the page is no larger. */
+	if (PAGE_SIZE > MLX5_ADAPTER_PAGE_SIZE)
+		return;
+	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
+	resp->hca_core_clock_offset = offset_in_page(offsetof(struct mlx5_init_seg,
+							      internal_timer_h));
+}
+
+static void ucontext_fill_bfregs(const struct mlx5_ib_caps *caps,
+				 const struct mlx5_bfreg_info *bfregi,
+				 struct mlx5_ib_alloc_ucontext_resp *resp)
+{
+	const struct mlx5_bfreg_layout *layout = &bfregi->layout;
+
+	if (bfregi->blueflame)
+		resp->bf_reg_size = 1U << MLX5_CAP_GEN(caps->mdev, log_bf_reg_size);
+	resp->tot_bfregs = layout->num_static_bfregs;
+	resp->num_dyn_bfregs = layout->num_dyn_bfregs;
+	resp->num_uars_per_page = layout->uars_per_sys_page;
+	resp->log_uar_size = bfregi->uar_4k ? MLX5_ADAPTER_PAGE_SHIFT : PAGE_SHIFT;
+}
+
+static void ucontext_fill_response(struct mlx5_ib_ucontext *context,
+				   struct mlx5_ib_alloc_ucontext_resp *resp)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	struct mlx5_core_dev *mdev = dev->mdev;
+
+	resp->qp_tab_size = 1U << MLX5_CAP_GEN(mdev, log_max_qp);
+	resp->cache_line_size = cache_line_size();
+	resp->max_sq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_sq);
+	resp->max_rq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_rq);
+	resp->max_send_wqebb = 1U << MLX5_CAP_GEN(mdev, log_max_qp_sz);
+	resp->max_recv_wr = 1U << MLX5_CAP_GEN(mdev, log_max_qp_sz);
+	resp->max_srq_recv_wr = 1U << MLX5_CAP_GEN(mdev, log_max_srq_sz);
+	resp->num_ports = dev->ib_dev.phys_port_cnt;
+	resp->cqe_version = context->cqe_version;
+	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
+			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
+	ucontext_fill_bfregs(&dev->caps, &context->bfregi, resp);
+	ucontext_fill_clock(mdev, resp);
+	if (MLX5_CAP_GEN(mdev, dump_fill_mkey)) {
+		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
+		resp->dump_fill_mkey = dev->dump_fill_mkey;
+	}
+	if (MLX5_CAP_GEN(mdev, ece_support))
+		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE;
+	if (dev->caps.real_time)
+		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_REAL_TIME_TS;
+}
+
+static int ucontext_init_bfregs(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *context,
+				const struct mlx5_ib_alloc_ucontext_req_v2 *req)
+{
+	struct mlx5_bfreg_info *bfregi = &context->bfregi;
+	u32 uars_per_sys_page;
+
+	bfregi->blueflame = mlx5_ib_has_blueflame(&dev->caps);
+	bfregi->uar_4k = MLX5_CAP_GEN(dev->mdev, uar_4k) && req->lib_caps & MLX5_LIB_CAP_4K_UAR;
+	uars_per_sys_page = mlx5_ib_uars_per_sys_page(PAGE_SHIFT, bfregi->uar_4k);
+	if (req->lib_caps & MLX5_LIB_CAP_DYN_UAR) {
+		/* The library will create UAR objects as it needs them. */
+		bfregi->layout.uars_per_sys_page = uars_per_sys_page;
+		return 0;
+	}
+	return mlx5_ib_allocate_uars(context, req->total_num_bfregs, req->num_low_latency_bfregs,
+				     uars_per_sys_page);
+}
+
+static int ucontext_respond(struct mlx5_ib_ucontext *context, struct ib_udata *udata)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp = {};
+
+	ucontext_fill_response(context, &resp);
+	resp.response_length = min(udata->outlen, sizeof(resp));
+	return ib_respond_udata(udata, resp);
+}
+
+/* The UARs have the context's user id, so that the id is destroyed after them. */
+static void ucontext_free(struct mlx5_ib_ucontext *context)
+{
+	mlx5_ib_deallocate_uars(context);
+	if (context->uid)
+		mlx5_ib_destroy_uctx(to_mdev(context->ibucontext.device), context->uid);
+	put_pid(context->pid);
+}
+
+static void ucontext_list(struct mlx5_ib_ucontext *context)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+
+	guard(mutex)(&dev->contexts_lock);
+	list_add_tail(&context->node, &dev->contexts);
+}
+
+static void ucontext_unlist(struct mlx5_ib_ucontext *context)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+
+	guard(mutex)(&dev->contexts_lock);
+	list_del(&context->node);
+}
+
+/**
+ * mlx5_ib_init_contexts - set up the list of contexts
+ * @dev: device
+ *
+ * Return: 0.
+ */
+int mlx5_ib_init_contexts(struct mlx5_ib_dev *dev)
+{
+	mutex_init(&dev->contexts_lock);
+	INIT_LIST_HEAD(&dev->contexts);
+	return 0;
+}
+
+/**
+ * mlx5_ib_alloc_ucontext - open the device for a process
+ * @uctx: the context, zeroed but for what ib_core sets
+ * @udata: struct mlx5_ib_alloc_ucontext_req or _v2; answered with struct
+ *	mlx5_ib_alloc_ucontext_resp, cut to what the library has room for
+ *
+ * A library that creates UAR objects (MLX5_LIB_CAP_DYN_UAR) gets no static UARs;
+ * tot_bfregs is then 0.
+ *
+ * With MLX5_IB_ALLOC_UCTX_DEVX the context gets a user id of the firmware, as libmlx5 always asks
+ * first: the firmware itself then keeps the context's objects apart from those of others. May
+ * sleep.
+ *
+ * Return: 0; -EINVAL for a request of unknown length, without bfregs or with too
+ * many low-latency ones; -ENOMEM for more than 512 bfregs or if the device has no UAR
+ * or no user id left; -EOPNOTSUPP for DEVX on a device without user ids, and for unknown
+ * flags and fields; -EFAULT; or the errno of a firmware refusal. After an error the context
+ * owns nothing.
+ */
+int mlx5_ib_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+{
+	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {};
+	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
+	int err;
+
+	err = ucontext_copy_request(udata, &req);
+	if (err)
+		return err;
+	context->cqe_version = min(req.max_cqe_version, MLX5_CAP_GEN(dev->mdev, cqe_version));
+	context->pid = get_pid(task_tgid(current));
+	get_task_comm(context->comm, current->group_leader);
+	mutex_init(&context->bfregi.lock);
+	INIT_LIST_HEAD(&context->bfregi.bells);
+	mutex_init(&context->db_lock);
+	context->db_pages = RB_ROOT;
+
+	if (req.flags & MLX5_IB_ALLOC_UCTX_DEVX)
+		err = mlx5_ib_create_uctx(dev, context);
+	if (!err)
+		err = ucontext_init_bfregs(dev, context, &req);
+	if (!err)
+		err = ucontext_respond(context, udata);
+	if (err)
+		ucontext_free(context);
+	else
+		ucontext_list(context);
+	return err;
+}
+
+/**
+ * mlx5_ib_dealloc_ucontext - free what a context owns
+ * @uctx: the context; all its objects are destroyed and all its mappings removed
+ *
+ * May sleep.
+ */
+void mlx5_ib_dealloc_ucontext(struct ib_ucontext *uctx)
+{
+	struct mlx5_ib_ucontext *context = to_mucontext(uctx);
+	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
+
+	ucontext_unlist(context);
+	mlx5_ib_odp_close_context(context);
+	mlx5_ib_orphans_leave_context(dev, context);
+	WARN_ON(!RB_EMPTY_ROOT(&context->db_pages) && !dev->kept);
+	WARN_ON(!list_empty(&context->bfregi.bells) && !dev->kept);
+	ucontext_free(context);
+	mutex_destroy(&context->db_lock);
+	mutex_destroy(&context->bfregi.lock);
+}
+
+/**
+ * mlx5_ib_disassociate_ucontext - the device is removed while the context is open
+ * @uctx: the context
+ *
+ * ib_core has already zapped all mappings. The callback only marks the driver as
+ * supporting disassociation.
+ */
+void mlx5_ib_disassociate_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+/**
+ * mlx5_ib_query_ucontext - repeat the response for a process that imports the context
+ * @uctx: the context, opened by another process that passed on its fd
+ * @attrs: MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX takes struct
+ *	mlx5_ib_alloc_ucontext_resp
+ *
+ * Return: 0 or -EFAULT.
+ */
+int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
+{
+	int len = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX);
+	struct mlx5_ib_alloc_ucontext_resp resp = {};
+
+	if (len < 0)
+		return len;
+	ucontext_fill_response(to_mucontext(uctx), &resp);
+	resp.response_length = min_t(size_t, len, sizeof(resp));
+	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &resp,
+					     sizeof(resp));
+}
+
+/* ib_core frees a domain whose number the user has not been told. */
+static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_pd *pd)
+{
+	int err = mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
+
+	if (err)
+		mlx5_ib_orphan_adopt(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", NULL,
+				     err);
+}
+
+/**
+ * mlx5_ib_alloc_pd - allocate a protection domain
+ * @ibpd: the object, zeroed but for what ib_core sets
+ * @udata: answered with struct mlx5_ib_alloc_pd_resp; NULL for the kernel's own
+ *
+ * Implements ibv_alloc_pd(3) with ALLOC_PD. May sleep.
+ *
+ * Return: 0, -EFAULT, or the errno of a firmware refusal.
+ */
+int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibpd->device);
+	struct mlx5_ib_alloc_pd_resp resp = {};
+	struct mlx5_ib_pd *pd = to_mpd(ibpd);
+	int err;
+
+	if (udata) {
+		err = ib_is_udata_in_empty(udata);
+		if (err)
+			return err;
+		pd->uid = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+						    ibucontext)->uid;
+	}
+	err = mlx5_fw_alloc_object(dev, pd->uid, MLX5_CMD_OP_ALLOC_PD, &pd->pdn);
+	if (err || !udata)
+		return err;
+
+	resp.pdn = pd->pdn;
+	err = ib_respond_udata(udata, resp);
+	if (err)
+		pd_discard(dev, pd);
+	return err;
+}
+
+/**
+ * mlx5_ib_dealloc_pd - deallocate a protection domain
+ * @ibpd: the domain; no object is left in it
+ * @udata: of the user whose domain it is; NULL for a kernel consumer
+ *
+ * May sleep.
+ *
+ * Return: 0, or the errno of a firmware refusal, after which the domain still exists. 0 in any
+ * case for a kernel consumer, who does not try again.
+ */
+int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibpd->device);
+	struct mlx5_ib_pd *pd = to_mpd(ibpd);
+
+	mlx5_ib_orphans_retry(dev);
+	if (udata)
+		return mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", NULL);
+	return 0;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_pd *pd = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);
+
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &to_mpd(pd)->pdn,
+			      sizeof(to_mpd(pd)->pdn));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PD_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_QUERY_PD_HANDLE, UVERBS_OBJECT_PD,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_PD_RESP_PDN,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
+ADD_UVERBS_METHODS(mlx5_ib_pd_methods, UVERBS_OBJECT_PD, &UVERBS_METHOD(MLX5_IB_METHOD_PD_QUERY));
+
+#define CONTEXT_RESP	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey)
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(mlx5_ib_query_context, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
+						 CONTEXT_RESP, UA_MANDATORY));
+
+const struct uapi_definition mlx5_ib_ucontext_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &mlx5_ib_pd_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &mlx5_ib_query_context),
+	{},
+};

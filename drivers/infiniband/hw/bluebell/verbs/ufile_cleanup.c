@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a process leaves behind that has closed the device, or has ended. ib_core destroys the
+ * objects one after the other, in the reverse order of their creation, and would wait for firmware
+ * for each of them. Before it begins, those of which there may be many are destroyed at the device
+ * here, many at a time. Verbs objects, their memory and their references stay until ib_core
+ * destroys them.
+ */
+
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_std_types.h>
+#include <rdma/uverbs_types.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw_batch.h"
+#include "lib/mkey.h"
+#include "verbs/mr.h"
+#include "verbs/qp.h"
+#include "verbs/verbs.h"
+
+/* Whether there is more than one object that can be destroyed here. */
+static bool close_has_many(struct ib_uverbs_file *ufile)
+{
+	struct ib_uobject *uobj;
+	unsigned int n = 0;
+
+	list_for_each_entry(uobj, &ufile->uobjects, list) {
+		switch (uobj_get_object_id(uobj)) {
+		case UVERBS_OBJECT_QP:
+		case UVERBS_OBJECT_MW:
+		case UVERBS_OBJECT_MR:
+			if (++n > 1)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void close_qps(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *batch)
+{
+	struct ib_uobject *uobj;
+
+	list_for_each_entry(uobj, &ufile->uobjects, list)
+		if (uobj_get_object_id(uobj) == UVERBS_OBJECT_QP)
+			mlx5_ib_destroy_qp_early(uobj->object, batch);
+	mlx5_ib_fw_batch_wait(batch);
+}
+
+/* Returns whether a window is left. */
+static bool close_windows(struct ib_uverbs_file *ufile, struct mlx5_ib_mkey_batch *batch)
+{
+	struct ib_uobject *uobj;
+	bool left = false;
+
+	list_for_each_entry(uobj, &ufile->uobjects, list)
+		if (uobj_get_object_id(uobj) == UVERBS_OBJECT_MW)
+			mlx5_ib_mkey_destroy_early(batch, &to_mmw(uobj->object)->mkey);
+	mlx5_ib_mkey_batch_wait(batch);
+	list_for_each_entry(uobj, &ufile->uobjects, list)
+		if (uobj_get_object_id(uobj) == UVERBS_OBJECT_MW)
+			left |= !to_mmw(uobj->object)->mkey.destroyed;
+	return left;
+}
+
+/* Firmware refuses to destroy the key of a region while windows are bound to the region. */
+static void close_keys(struct ib_uverbs_file *ufile, struct mlx5_ib_fw_batch *commands)
+{
+	struct mlx5_ib_mkey_batch *batch __free(kfree) =
+		mlx5_ib_mkey_batch_alloc(to_mdev(ufile->ucontext->device), commands);
+	struct ib_uobject *uobj;
+	bool windows;
+
+	if (!batch)
+		return;
+	windows = close_windows(ufile, batch);
+	list_for_each_entry(uobj, &ufile->uobjects, list)
+		if (uobj_get_object_id(uobj) == UVERBS_OBJECT_MR)
+			mlx5_ib_destroy_mr_early(uobj->object, windows, batch);
+	mlx5_ib_mkey_batch_wait(batch);
+}
+
+/**
+ * mlx5_ib_ufile_hw_cleanup - destroy objects of a process that has closed the device
+ * @ufile: the file; ib_core, which calls, holds its hw_destroy_rwsem for writing, so that no call
+ *	of the process is being executed, and its objects neither change nor become more
+ *
+ * Called before ib_core destroys the objects, and again before each further attempt if some could
+ * not be destroyed; also when the device is removed. An object that cannot be destroyed here is
+ * left to ib_core, and nothing is logged about it: the errors are those of the calls of ib_core
+ * that follow. May sleep.
+ */
+void mlx5_ib_ufile_hw_cleanup(struct ib_uverbs_file *ufile)
+{
+	struct mlx5_ib_fw_batch *batch;
+
+	if (!close_has_many(ufile))
+		return;
+	batch = mlx5_ib_fw_batch_alloc(to_mdev(ufile->ucontext->device));
+	if (!batch)
+		return;
+	close_qps(ufile, batch);
+	close_keys(ufile, batch);
+	mlx5_ib_fw_batch_free(batch);
+}

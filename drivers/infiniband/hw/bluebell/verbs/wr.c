@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Work requests of kernel consumers: each becomes a WQE in the ring, and then the device
+ * is told of all of them at once.
+ */
+
+#include <linux/mlx5/driver.h>
+
+#include "fw/bluebell.h"
+#include "layout/layout_umr.h"
+#include "layout/layout_wqe.h"
+#include "layout/refuse.h"
+#include "lib/cq_kernel.h"
+#include "lib/wq_kernel.h"
+#include "verbs/fast_mr.h"
+#include "verbs/qp.h"
+#include "verbs/wr.h"
+
+/*
+ * Build the segments of the WQE of a request that changes a key. Returns its units of 16 bytes.
+ */
+static noinline int wr_build_umr(struct mlx5_ib_dev *dev, struct mlx5_ib_umr_wqe *umr,
+				 const struct ib_send_wr *wr)
+{
+	memset(umr, 0, offsetofend(struct mlx5_ib_umr_wqe, list));
+	if (wr->opcode == IB_WR_LOCAL_INV)
+		mlx5_ib_umr_fill_local_inv(umr, wr->ex.invalidate_rkey);
+	else
+		mlx5_ib_fast_mr_fill_wqe(dev, umr, reg_wr(wr));
+	return mlx5_ib_umr_wqe_ds(umr);
+}
+
+/*
+ * The RDMA core drains a queue pair of any type by an RDMA WRITE, to a queue pair in the error
+ * state, whose WQEs the device flushes without reading more than their control segments.
+ */
+static inline bool wr_is_drain(const struct ib_send_wr *wr, enum ib_qp_state state)
+{
+	return unlikely(state == IB_QPS_ERR) && wr->opcode == IB_WR_RDMA_WRITE;
+}
+
+/*
+ * Build the segments of a WQE behind its control segment. Returns its units of 16 bytes, or a
+ * negative errno.
+ */
+static inline int wr_build(struct mlx5_ib_dev *dev, const struct mlx5_ib_wqe_target *to,
+			   const struct mlx5_ib_wr_op *op, void *wqe, const struct ib_send_wr *wr,
+			   enum ib_qp_state state)
+{
+	if (wr_is_drain(wr, state))
+		return sizeof(struct mlx5_wqe_ctrl_seg) / MLX5_SEND_WQE_DS;
+	if (unlikely(mlx5_ib_wr_op_is_umr(op)))
+		return wr_build_umr(dev, wqe, wr);
+	return mlx5_ib_fill_send_wqe(wqe, to, op, wr);
+}
+
+/* Put one request into the send queue. Returns 0 or a negative errno. */
+static inline int wr_post(struct mlx5_ib_dev *dev, struct mlx5_ib_sq *sq,
+			  const struct ib_send_wr *wr, enum ib_qp_state state)
+{
+	const struct mlx5_ib_wr_op *op = wr_is_drain(wr, state) ?
+		&mlx5_ib_wr_ops[IB_WR_RDMA_WRITE] : mlx5_ib_wr_op(&sq->to, wr);
+	void *wqe;
+	int ds;
+
+	if (unlikely(!op))
+		return refuse(-EINVAL, "send of opcode %d", wr->opcode);
+	wqe = mlx5_ib_sq_begin(sq);
+	ds = wr_build(dev, &sq->to, op, wqe, wr, state);
+	return unlikely(ds < 0) ? ds : mlx5_ib_sq_push(sq, wqe, op, wr, ds);
+}
+
+/**
+ * mlx5_ib_post_sends - post send requests of a kernel consumer
+ * @qp: the queue pair
+ * @wr: requests, a list
+ * @end: the request before which to stop; NULL for all of the list
+ * @bad: gets the first one that could not be posted; those before it have been posted
+ *
+ * Implements ib_post_send(). What is posted when the device has failed is only flushed: the
+ * registers of the device may be gone. Any context.
+ *
+ * Return: 0; -EINVAL for a queue pair that cannot send yet, or an opcode that it does not have;
+ * -ENOMEM if the queue is full, or for more segments or inline data than it was created for.
+ */
+int mlx5_ib_post_sends(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
+		       const struct ib_send_wr *end, const struct ib_send_wr **bad)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+	struct mlx5_ib_sq *sq = &qp->wqs->sq;
+	struct mlx5_ib_dev *dev = qp->rsc.dev;
+	const struct ib_send_wr *first = wr;
+	int err = 0;
+
+	if (!sq->requests || state < IB_QPS_RTS) {
+		*bad = wr;
+		return refuse(-EINVAL, "send in state %d, queue of %u", state, sq->ring.sz_m1 + 1);
+	}
+	guard(spinlock_irqsave)(&sq->lock);
+	for (; wr != end; wr = wr->next) {
+		err = wr_post(dev, sq, wr, state);
+		if (unlikely(err)) {
+			*bad = wr;
+			break;
+		}
+	}
+	/* Under the lock: a failure that is not seen here finds the requests when it flushes. */
+	if (unlikely(READ_ONCE(dev->failed)))
+		mlx5_ib_kcq_wake(qp->wqs->send_cq);
+	else if (wr != first)
+		mlx5_ib_sq_ring(sq);
+	return err;
+}
+
+/**
+ * mlx5_ib_post_recv - post receive requests of a kernel consumer
+ * @ibqp: the queue pair
+ * @wr: requests, a list
+ * @bad: gets the first one that could not be posted; those before it have been posted
+ *
+ * Implements ib_post_recv(). Any context.
+ *
+ * Return: 0; -EINVAL for a queue pair in reset or without a receive queue, or for more segments
+ * than the queue was created for; -ENOMEM if the queue is full.
+ */
+int mlx5_ib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad)
+{
+	struct mlx5_ib_qp *qp = to_mqp(ibqp);
+	struct mlx5_ib_rq *rq = &qp->wqs->rq;
+	const struct ib_recv_wr *first = wr;
+	int err = 0;
+
+	if (READ_ONCE(qp->state) == IB_QPS_RESET) {
+		*bad = wr;
+		return refuse(-EINVAL, "receive on QP 0x%x in RESET", qp->rsc.num);
+	}
+	guard(spinlock_irqsave)(&rq->lock);
+	for (; wr; wr = wr->next) {
+		err = mlx5_ib_rq_push(rq, wr);
+		if (unlikely(err)) {
+			*bad = wr;
+			break;
+		}
+	}
+	if (wr != first)
+		mlx5_ib_rq_tell(rq);
+	/* Under the lock, as for send requests. */
+	if (unlikely(READ_ONCE(qp->rsc.dev->failed)))
+		mlx5_ib_kcq_wake(qp->wqs->recv_cq);
+	return err;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * XRC domains, and what the driver itself gives XRC queue pairs. Verbs give an
+ * initiator nothing to receive with, and a target nothing but its domain; the
+ * context that the device takes names all of it.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_qp.h"
+#include "layout/layout_srq.h"
+#include "layout/refuse.h"
+#include "lib/buf.h"
+#include "lib/internal_cq.h"
+#include "lib/orphan.h"
+#include "lib/queue_cmd.h"
+#include "verbs/xrc.h"
+
+/* Nothing is posted to the SRQ, and nothing completes on the CQ: both are as small as can be. */
+#define SRQ_WQES	2
+#define LOG_SRQ_STRIDE	5
+#define LOG_CQES	1
+
+/**
+ * struct mlx5_ib_xrc - the driver's own objects
+ * @cq: CQ of both kinds of queue pairs and of the SRQ. Its PD is that of the targets
+ *	and of the SRQ; no memory key is in it
+ * @srq_xrcdn: XRC domain of the SRQ
+ * @empty_xrcdn: XRC domain of the initiators. No SRQ is in it: what is sent to an
+ *	initiator finds none
+ * @srq_mem: memory of the SRQ
+ * @srqn: number of the SRQ
+ */
+struct mlx5_ib_xrc {
+	struct mlx5_ib_internal_cq cq;
+	u32 srq_xrcdn;
+	u32 empty_xrcdn;
+	struct mlx5_ib_queue_mem srq_mem;
+	u32 srqn;
+};
+
+/**
+ * mlx5_ib_alloc_xrcd - allocate an XRC domain
+ * @ibxrcd: the object, zeroed but for what ib_core sets
+ * @udata: nothing
+ *
+ * Implements ibv_open_xrcd(3) with ALLOC_XRCD; that processes share a domain by
+ * an inode is ib_core's doing. May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for driver data; -EFAULT; or as mlx5_ib_use_xrc().
+ */
+int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	struct mlx5_ib_dev *dev = to_mdev(ibxrcd->device);
+	int err;
+
+	err = ib_no_udata_io(udata);
+	if (!err)
+		err = mlx5_ib_use_xrc(dev);
+	if (err)
+		return err;
+	/* Not the process's: other processes may open the domain, which then outlives this one. */
+	return mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				    &to_mxrcd(ibxrcd)->xrcdn);
+}
+
+/**
+ * mlx5_ib_dealloc_xrcd - deallocate an XRC domain
+ * @ibxrcd: the domain; nothing is in it any more
+ * @udata: not used
+ *
+ * May sleep, for a third of a second if firmware refuses.
+ *
+ * Return: 0: ib_core miscounts the users of a domain that it could not free.
+ */
+int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	mlx5_ib_orphans_retry(to_mdev(ibxrcd->device));
+	mlx5_ib_fw_insist(to_mdev(ibxrcd->device), MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD,
+			  to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
+	return 0;
+}
+
+/**
+ * mlx5_ib_xrc_fill_qpc - complete the context of an XRC queue pair
+ * @dev: device, on which mlx5_ib_use_xrc() has succeeded
+ * @ibxrcd: domain of a target; NULL for an initiator
+ * @qpc: struct mlx5_ifc_qpc_bits, which gets what verbs don't give
+ */
+void mlx5_ib_xrc_fill_qpc(struct mlx5_ib_dev *dev, struct ib_xrcd *ibxrcd, void *qpc)
+{
+	const struct mlx5_ib_xrc *xrc = dev->xrc;
+
+	MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, xrc->srqn);
+	MLX5_SET(qpc, qpc, cqn_rcv, xrc->cq.mcq.cqn);
+	MLX5_SET(qpc, qpc, xrcd, ibxrcd ? to_mxrcd(ibxrcd)->xrcdn : xrc->empty_xrcdn);
+	if (ibxrcd) {
+		MLX5_SET(qpc, qpc, cqn_snd, xrc->cq.mcq.cqn);
+		MLX5_SET(qpc, qpc, pd, xrc->cq.pdn);
+	}
+}
+
+/* ---- the driver's own objects ---------------------------------------------- */
+
+static int xrc_create_srq(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
+{
+	struct mlx5_ib_srqc_attr attr = {
+		.wq = { .wqe_cnt = SRQ_WQES, .wqe_shift = LOG_SRQ_STRIDE },
+		.pdn = xrc->cq.pdn,
+		.xrcdn = xrc->srq_xrcdn,
+		.cqn = xrc->cq.mcq.cqn,
+		.uidx = MLX5_IB_DEFAULT_UIDX,
+	};
+	int err;
+
+	err = mlx5_ib_queue_mem_alloc(dev, &xrc->srq_mem, SRQ_WQES << LOG_SRQ_STRIDE);
+	if (err)
+		return err;
+	err = mlx5_ib_create_srq_cmd(dev, MLX5_IB_KERNEL_UID, IB_SRQT_XRC, &xrc->srq_mem, &attr,
+				     &xrc->srqn);
+	if (err)
+		mlx5_ib_queue_mem_free(dev, &xrc->srq_mem);
+	return err;
+}
+
+static int xrc_create_objects(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
+{
+	int err;
+
+	err = mlx5_ib_internal_cq_create(dev, &xrc->cq, LOG_CQES);
+	if (err)
+		return err;
+	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				   &xrc->srq_xrcdn);
+	if (err)
+		goto err_cq;
+	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				   &xrc->empty_xrcdn);
+	if (err)
+		goto err_srq_xrcd;
+	err = xrc_create_srq(dev, xrc);
+	if (err)
+		goto err_empty_xrcd;
+	return 0;
+
+err_empty_xrcd:
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn, "XRC domain", NULL);
+err_srq_xrcd:
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn, "XRC domain", NULL);
+err_cq:
+	mlx5_ib_internal_cq_destroy(&xrc->cq);
+	return err;
+}
+
+static int xrc_init(struct mlx5_ib_dev *dev)
+{
+	int err;
+
+	lockdep_assert_held(&dev->first_use);
+	struct mlx5_ib_xrc *xrc __free(kfree) = kzalloc_obj(*xrc);
+
+	if (!xrc)
+		return -ENOMEM;
+	err = xrc_create_objects(dev, xrc);
+	if (err)
+		return err;
+	/* Pairs with mlx5_ib_use_xrc(). */
+	smp_store_release(&dev->xrc, no_free_ptr(xrc));
+	return 0;
+}
+
+/**
+ * mlx5_ib_use_xrc - create the driver's own objects, unless they exist
+ * @dev: device
+ *
+ * To be called before the first domain or queue pair that needs them is created. What has been
+ * created stays until the device is removed. May sleep; takes first_use.
+ *
+ * Return: 0; -EOPNOTSUPP for a device without XRC; -ENOMEM; -EINTR if the task is being killed; or
+ * the errno of a firmware refusal. After an error nothing is left, and the next caller tries again.
+ */
+int mlx5_ib_use_xrc(struct mlx5_ib_dev *dev)
+{
+	int err;
+
+	if (!dev->caps.has_xrc)
+		return refuse(-EOPNOTSUPP, "the device has no XRC");
+	/* Pairs with xrc_init(). */
+	if (smp_load_acquire(&dev->xrc))
+		return 0;
+	ACQUIRE(mutex_kill, lock)(&dev->first_use);
+	err = ACQUIRE_ERR(mutex_kill, &lock);
+	return err || dev->xrc ? err : xrc_init(dev);
+}
+
+/**
+ * mlx5_ib_cleanup_xrc - destroy the driver's own objects, if there are any
+ * @dev: device, none of whose queue pairs is left
+ */
+void mlx5_ib_cleanup_xrc(struct mlx5_ib_dev *dev)
+{
+	struct mlx5_ib_xrc *xrc = dev->xrc;
+
+	if (!xrc)
+		return;
+	dev->xrc = NULL;
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DESTROY_XRC_SRQ, xrc->srqn, "XRC SRQ",
+			       &xrc->srq_mem);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->empty_xrcdn, "XRC domain", NULL);
+	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_XRCD, xrc->srq_xrcdn, "XRC domain", NULL);
+	mlx5_ib_internal_cq_destroy(&xrc->cq);
+	kfree(xrc);
+}
