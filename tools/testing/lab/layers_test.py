@@ -110,7 +110,8 @@ class Layers(unittest.TestCase):
 
     def test_circle_of_three_files(self):
         """No two of them refer to each other."""
-        changes = {f"lib/{one}.c": f"int {two}_f(void);\nint {one}_f(void) {{ return {two}_f(); }}\n"
+        changes = {f"lib/{one}.c": f"int {two}_f(void);\n"
+                   f"int {one}_f(void) {{ return {two}_f(); }}\n"
                    for one, two in (("a", "b"), ("b", "c"), ("c", "a"))}
         self.refused(r"^circle of calls among 3 files \(lib/a\.c lib/b\.c lib/c\.c\): "
                      r"lib/a\.c -> lib/b\.c ", changes)
