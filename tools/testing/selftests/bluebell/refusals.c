@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Why requests are refused: with dynamic debug on, the kernel's log has one line for each refused
+ * request, with the process, the errno and the reason; with it off, none.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "devx_cmd.h"
+#include "kernel_file.h"
+#include "klog.h"
+#include "test.h"
+
+#define CONTROL "/proc/dynamic_debug/control"
+
+/* A device that is opened by the library, and once more without it. */
+FIXTURE(refusals) {
+	struct rdma r;
+	struct uv uv;
+	uint32_t pd, cq;
+};
+
+static int say_why(bool on)
+{
+	return write_file(CONTROL, "module bluebell %cp", on ? '+' : '-');
+}
+
+FIXTURE_SETUP(refusals)
+{
+	struct uv_cq cq;
+	uint32_t pdn;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, "mlx5_ib says less");
+	if (access(CONTROL, W_OK))
+		SKIP(return, "this kernel has no dynamic debug");
+	ASSERT_EQ(0, rdma_open(&self->r));
+	ASSERT_EQ(0, uv_open_devx(&self->uv));
+	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, &pdn));
+	ASSERT_EQ(0, uv_create_cq(self->uv.fd, 16, &cq));
+	self->cq = cq.handle;
+}
+
+FIXTURE_TEARDOWN(refusals)
+{
+	say_why(false);
+	uv_close(&self->uv);
+	rdma_close(&self->r);
+}
+
+/* What the requests are made with. */
+#define ASKER FIXTURE_DATA(refusals)
+
+static int ask_cq(ASKER *a)
+{
+	struct mlx5_ib_create_cq drv = { .cqe_size = 64 };
+	struct ib_uverbs_create_cq_resp resp;
+
+	return uv_create_cq_raw(a->uv.fd, 0, &drv, sizeof(drv), &resp, NULL);
+}
+
+static int ask_qp(ASKER *a)
+{
+	struct uv_qp_req req;
+
+	uv_qp_req_init(&req, a->pd, a->cq, IB_UVERBS_QPT_RC);
+	req.drv.rq_wqe_count = 3;
+	return uv_try_qp(a->uv.fd, &req);
+}
+
+static int ask_srq(ASKER *a)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(a->r.pd, &attr);
+	struct ibv_srq_attr limit = { .srq_limit = 10000 };
+	int err = srq ? -ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT) : -errno;
+
+	if (srq)
+		ibv_destroy_srq(srq);
+	return err;
+}
+
+static int ask_mr(ASKER *a)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+
+	return uv_reg_mr(a->uv.fd, a->pd, NULL, 8192, -4096ull, IBV_ACCESS_LOCAL_WRITE, &resp);
+}
+
+static int ask_odp(ASKER *a)
+{
+	return uv_advise_mr(a->uv.fd, a->pd, 0, 0, 4096);
+}
+
+static int ask_dm(ASKER *a)
+{
+	struct uv_dm dm;
+
+	return uv_alloc_dm(a->uv.fd, 64, 60, &dm);
+}
+
+static int ask_map(ASKER *a, int prot, off_t offset)
+{
+	void *p = mmap(NULL, UV_PAGE, prot, MAP_SHARED, a->uv.fd, offset);
+
+	return p == MAP_FAILED ? -errno : 0;
+}
+
+static int ask_offset(ASKER *a)
+{
+	return ask_map(a, PROT_WRITE, uv_mmap_off(100, 2));
+}
+
+static int ask_to_read(ASKER *a)
+{
+	return ask_map(a, PROT_READ, uv_mmap_off(MLX5_IB_MMAP_REGULAR_PAGE, 0));
+}
+
+static int ask_command(ASKER *a)
+{
+	struct devx_cmd cmd;
+
+	devx_start(&cmd, 0xabc);
+	return devx_general(a->uv.fd, &cmd);
+}
+
+static int ask_umem(ASKER *a)
+{
+	struct devx_umem umem = {};
+
+	return devx_reg_umem(a->uv.fd, &umem);
+}
+
+static const struct request {
+	const char *what;
+	int (*ask)(ASKER *a);
+	int err;
+	const char *name;
+	const char *reason;
+} requests[] = {
+	{ "CQ", ask_cq, EINVAL, "-EINVAL", "CQ of 0 entries, 1 to " },
+	{ "QP", ask_qp, EINVAL, "-EINVAL", "receive queue of 3 WQEs" },
+	{ "SRQ", ask_srq, EINVAL, "-EINVAL", "limit of 10000" },
+	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "command 100 with index 2 of 0" },
+	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mapping must not have rights 0x1" },
+	{ "MR", ask_mr, EINVAL, "-EINVAL", "region of 8192 bytes at 0xfffffffffffff000, 1 to 2^" },
+	{ "advice", ask_odp, EFAULT, "-EFAULT", "key 0x0 is of no such region of the PD" },
+	{ "device memory", ask_dm, EINVAL, "-EINVAL", "device memory of 64 bytes aligned to 2^60" },
+	{ "DEVX command", ask_command, EINVAL, "-EINVAL", "command 0xabc is not one of" },
+	{ "umem", ask_umem, EINVAL, "-EINVAL", "umem of no bytes" },
+};
+
+/* The lines of the driver since a position, and the last of them. */
+static int count_lines(size_t *pos, char *last, size_t size)
+{
+	char *text = klog_since(pos), *line;
+	int n = 0;
+
+	*last = 0;
+	while ((line = strsep(&text, "\n"))) {
+		line = strstr(line, "bluebell: refusals[");
+		if (!line)
+			continue;
+		snprintf(last, size, "%s", line);
+		n++;
+	}
+	return n;
+}
+
+TEST_F(refusals, each_has_one_line_that_says_why)
+{
+	const struct request *q;
+	char line[256], who[64];
+	size_t pos = 0;
+
+	ASSERT_EQ(0, say_why(true));
+	for (q = requests; q < requests + ARRAY_SIZE(requests); q++) {
+		klog_since(&pos);
+		EXPECT_EQ(-q->err, q->ask(self)) TH_LOG("%s", q->what);
+		EXPECT_EQ(1, count_lines(&pos, line, sizeof(line))) TH_LOG("%s", q->what);
+		snprintf(who, sizeof(who), "bluebell: refusals[%d]: %s: ", getpid(), q->name);
+		EXPECT_EQ(0, strncmp(line, who, strlen(who))) TH_LOG("%s: %s", q->what, line);
+		EXPECT_NE(NULL, strstr(line, q->reason)) TH_LOG("%s: %s", q->what, line);
+	}
+}
+
+TEST_F(refusals, none_has_a_line_without_dynamic_debug)
+{
+	const struct request *q;
+	size_t pos = 0;
+	char line[256];
+
+	ASSERT_EQ(0, say_why(false));
+	klog_since(&pos);
+	for (q = requests; q < requests + ARRAY_SIZE(requests); q++)
+		EXPECT_EQ(-q->err, q->ask(self)) TH_LOG("%s", q->what);
+	EXPECT_EQ(0, count_lines(&pos, line, sizeof(line))) TH_LOG("%s", line);
+}
+
+TEST_HARNESS_MAIN
