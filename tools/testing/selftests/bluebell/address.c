@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Addresses: the P_Keys and GIDs of a port, by their index; what of them, and of the other fields of
- * an address, a message carries; and the events of their changes.
+ * Addresses: the P_Keys and GIDs of a port, by their index; what of them, and of the other fields
+ * of an address, a message carries; and the events of their changes.
  */
 #include <endian.h>
 #include <infiniband/verbs.h>
@@ -122,7 +122,10 @@ TEST_F(port, changed_lid_is_told_and_used)
 	EXPECT_EQ(0, hca_do("port lid %u", old));
 }
 
-/* A query while the link is down must not decide what a later one finds, nor the other way round. */
+/*
+ * A query while the link is down must not decide what a later one finds, nor the other
+ * way round.
+ */
 TEST_F(port, speed_is_that_of_the_link)
 {
 	struct ibv_port_attr up = self->r.port, port;
@@ -149,8 +152,8 @@ TEST_F(port, speed_is_that_of_the_link)
 }
 
 /*
- * libmlx5 queries the port when a device is opened. The driver asks firmware only for what may have changed
- * without an event: the port's state and counters, and its MTU.
+ * libmlx5 queries the port when a device is opened. The driver asks firmware only for what may have
+ * changed without an event: the port's state and counters, and its MTU.
  */
 TEST_F(port, opening_asks_for_what_may_have_changed)
 {

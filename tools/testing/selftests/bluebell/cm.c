@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The connection manager as programs use it, by librdmacm, with both ends on one port: connections, rejections,
- * datagram addresses, processes that are killed, the device that goes; and messages of the connection manager that
- * a privileged program makes up. Addresses are GIDs (AF_IB), so no IPoIB is needed.
+ * The connection manager as programs use it, by librdmacm, with both ends on one port: connections,
+ * rejections, datagram addresses, processes that are killed, the device that goes; and messages of
+ * the connection manager that a privileged program makes up. Addresses are GIDs (AF_IB), so no
+ * IPoIB is needed.
  */
 #include <infiniband/ib.h>
 #include <poll.h>
@@ -17,7 +18,8 @@
 #include "umad.h"
 
 #define NO_CM "the kernel has no rdma_ucm"
-#define SERVICE_TCP 0x0000000001060000ull	/* service IDs of port spaces, see rdma_ib_addr(7) */
+/* Service IDs of port spaces, see rdma_ib_addr(7). */
+#define SERVICE_TCP 0x0000000001060000ull
 #define SERVICE_UDP 0x0000000001110000ull
 #define PORT 7000
 #define TIMEOUT_MS 2000	/* of a resolution */
@@ -30,10 +32,17 @@
 #define REJ_CONSUMER_DEFINED 28
 
 /* Attributes of messages of the connection manager, and where a request has its service ID. */
-enum { CM_REQ = 0x10, CM_MRA, CM_REJ, CM_REP, CM_RTU, CM_DREQ, CM_DREP, CM_SIDR_REQ, CM_SIDR_REP, CM_LAP, CM_APR };
+enum {
+	CM_REQ = 0x10, CM_MRA, CM_REJ, CM_REP, CM_RTU, CM_DREQ, CM_DREP, CM_SIDR_REQ, CM_SIDR_REP,
+	CM_LAP, CM_APR,
+};
+
 enum { AT_CM = 24, AT_REQ_SERVICE = AT_CM + 8 };
 
-/* The private data of a request begins with a header for the addresses of IP, which those of AF_IB leave empty. */
+/*
+ * The private data of a request begins with a header for the addresses of IP, which those of AF_IB
+ * leave empty.
+ */
 static const struct {
 	uint8_t header[36];
 	char text[16];
@@ -65,16 +74,16 @@ static struct sockaddr_ib own_address(enum rdma_port_space ps, uint16_t port)
 	addr.sib_sid = htobe64(space | port);
 	addr.sib_sid_mask = htobe64(UINT64_MAX);
 	if (rdma_read_sysfs("ports/1/gids/0", text, sizeof(text)) &&
-	    sscanf(text, "%x:%x:%x:%x:%x:%x:%x:%x", part, part + 1, part + 2, part + 3, part + 4, part + 5,
-		   part + 6, part + 7) == 8)
+	    sscanf(text, "%x:%x:%x:%x:%x:%x:%x:%x", part, part + 1, part + 2, part + 3, part + 4,
+		   part + 5, part + 6, part + 7) == 8)
 		for (i = 0; i < 4; i++)
 			addr.sib_addr.sib_addr32[i] = htobe32(part[2 * i] << 16 | part[2 * i + 1]);
 	return addr;
 }
 
 /*
- * The next event of a channel must be of this type. The caller acknowledges it. Returns NULL, and says what has come,
- * if it is another one or does not come within the time.
+ * The next event of a channel must be of this type. The caller acknowledges it. Returns NULL, and
+ * says what has come, if it is another one or does not come within the time.
  */
 static struct rdma_cm_event *next(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
 {
@@ -89,7 +98,8 @@ static struct rdma_cm_event *next(struct rdma_event_channel *ch, enum rdma_cm_ev
 		return NULL;
 	if (event->event == type)
 		return event;
-	printf("# event %s (status %d), for %s\n", rdma_event_str(event->event), event->status, rdma_event_str(type));
+	printf("# event %s (status %d), for %s\n", rdma_event_str(event->event), event->status,
+	       rdma_event_str(type));
 	rdma_ack_cm_event(event);
 	return NULL;
 }
@@ -110,7 +120,8 @@ static int listen_on(struct cm *cm, uint16_t port)
 
 	if (rdma_create_id(cm->server, &cm->listener, NULL, cm->ps))
 		return -errno;
-	if (rdma_bind_addr(cm->listener, (struct sockaddr *)&addr) || rdma_listen(cm->listener, BACKLOG))
+	if (rdma_bind_addr(cm->listener, (struct sockaddr *)&addr) ||
+	    rdma_listen(cm->listener, BACKLOG))
 		return -errno;
 	return 0;
 }
@@ -177,8 +188,8 @@ static struct rdma_cm_id *request(struct cm *cm)
 	if (!event)
 		return NULL;
 	if (event->listen_id == cm->listener &&
-	    !memcmp(cm->ps == RDMA_PS_UDP ? event->param.ud.private_data : event->param.conn.private_data, &hello,
-		    sizeof(hello)))
+	    !memcmp(cm->ps == RDMA_PS_UDP ? event->param.ud.private_data :
+					    event->param.conn.private_data, &hello, sizeof(hello)))
 		id = event->id;
 	rdma_ack_cm_event(event);
 	return id;
@@ -201,8 +212,8 @@ static void conn_free(struct conn *c)
 static struct conn *conn_create(struct cm *cm)
 {
 	struct rdma_conn_param param = {
-		.private_data = welcome, .private_data_len = sizeof(welcome), .responder_resources = 1,
-		.initiator_depth = 1, .rnr_retry_count = 7,
+		.private_data = welcome, .private_data_len = sizeof(welcome),
+		.responder_resources = 1, .initiator_depth = 1, .rnr_retry_count = 7,
 	};
 	struct conn *c = calloc(1, sizeof(*c));
 	struct rdma_cm_event *event;
@@ -245,7 +256,8 @@ static bool carries_data(struct conn *c, unsigned int seed)
 }
 
 /* The next event of the clients is that their request has been rejected, for this reason. */
-static void expect_rejected(struct __test_metadata *_metadata, struct cm *cm, int reason, const char *data)
+static void expect_rejected(struct __test_metadata *_metadata, struct cm *cm, int reason,
+			    const char *data)
 {
 	struct rdma_cm_event *event = next(cm->client, RDMA_CM_EVENT_REJECTED);
 
@@ -262,7 +274,10 @@ FIXTURE(cm) {
 	struct cm cm;
 };
 
-/* librdmacm keeps the device open until the process ends, so a test that counts objects uses it in a child only. */
+/*
+ * librdmacm keeps the device open until the process ends, so a test that counts objects uses it in
+ * a child only.
+ */
 FIXTURE_SETUP(cm)
 {
 	if (access("/dev/infiniband/rdma_cm", R_OK))
@@ -366,7 +381,9 @@ TEST_F(cm, many_connections)
 /* Service ID resolution: the answer has the number and the Q_Key of the server's queue pair. */
 TEST(datagram_address_is_resolved)
 {
-	struct rdma_conn_param param = { .private_data = &hello, .private_data_len = sizeof(hello) };
+	struct rdma_conn_param param = {
+		.private_data = &hello, .private_data_len = sizeof(hello),
+	};
 	struct rdma_cm_id *client, *server;
 	struct rdma_cm_event *event;
 	struct cm cm = {};
@@ -396,7 +413,10 @@ TEST(datagram_address_is_resolved)
 	cm_close(&cm);
 }
 
-/* A child listens, connects @connections times to itself, leaves one request unanswered, and says so by the pipe. */
+/*
+ * A child listens, connects @connections times to itself, leaves one request unanswered, and says
+ * so by the pipe.
+ */
 static void work(int fd, int connections)
 {
 	struct rdma_cm_event *event;
@@ -415,11 +435,12 @@ static void work(int fd, int connections)
 	if (write(fd, &good, sizeof(good)) != sizeof(good))
 		_exit(1);
 	/*
-	 * Until the process is killed. When the device goes, the other end of a connection may go first. Then the
-	 * server is told that it is disconnected before it is told of the removal.
+	 * Until the process is killed. When the device goes, the other end of a connection may go
+	 * first. Then the server is told that it is disconnected before it is told of the removal.
 	 */
 	while (!rdma_get_cm_event(cm.server, &event)) {
-		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && write(fd, &good, sizeof(good)) != sizeof(good))
+		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL &&
+		    write(fd, &good, sizeof(good)) != sizeof(good))
 			_exit(1);
 		rdma_ack_cm_event(event);
 	}
@@ -453,7 +474,10 @@ static pid_t start_child(int *fd, int connections)
 	return read(pipefd[0], &good, sizeof(good)) == sizeof(good) && good ? pid : -EIO;
 }
 
-/* Whatever a process has connected, listens on or waits for ends with it, and firmware has nothing left of it. */
+/*
+ * Whatever a process has connected, listens on or waits for ends with it, and firmware has nothing
+ * left of it.
+ */
 TEST(killed_process_leaves_nothing)
 {
 	pid_t pid;
@@ -475,7 +499,10 @@ TEST(killed_process_leaves_nothing)
 		EXPECT_STREQ("", hca_census_delta_within(10000));
 }
 
-/* The process is told of each of its connections, and removal does not wait for it to destroy them. */
+/*
+ * The process is told of each of its connections, and removal does not wait for it to
+ * destroy them.
+ */
 TEST(device_goes)
 {
 	struct binding b;
@@ -534,8 +561,8 @@ static int reject_all(struct cm *cm)
 }
 
 /*
- * A program that may open the file of ib_umad can send messages of the connection manager, to anybody. Those that are
- * wrong change no connection of others, and new ones can be made.
+ * A program that may open the file of ib_umad can send messages of the connection manager, to
+ * anybody. Those that are wrong change no connection of others, and new ones can be made.
  */
 TEST_F(cm, made_up_messages_do_no_harm)
 {

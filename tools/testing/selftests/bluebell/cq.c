@@ -825,7 +825,10 @@ TEST_F(channel, each_arming_raises_an_event)
 	}
 }
 
-/* Memory that an unbound driver still used would be used otherwise by the time it is bound again. */
+/*
+ * Memory that an unbound driver still used would be used otherwise by the time it is
+ * bound again.
+ */
 TEST(events_arrive_after_the_driver_is_bound_again)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Contexts with a user id of the firmware (DEVX): what carries the id, what a user cannot reach, the
- * rights that follow from the caller's privileges, and the end of an id.
+ * Contexts with a user id of the firmware (DEVX): what carries the id, what a user cannot reach,
+ * the rights that follow from the caller's privileges, and the end of an id.
  */
 #include <infiniband/mlx5dv.h>
 #include <json-c/json.h>
 #include <linux/capability.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "child.h"
+#include "devx_cmd.h"
+#include "rights.h"
 #include "test.h"
 
-#define NO_USER_IDS "the device has no user ids"
 #define QUERY_HCA_CAP 0x100
 #define MANAGE_PAGES 0x108
 #define ALLOC_PD 0x800
@@ -21,11 +22,6 @@
 #define INTERNAL_DEV_RES 2
 
 static const char *const user_kinds[] = { "uar", "pd", "cq", "qp", "srq" };
-
-static bool has_user_ids(void)
-{
-	return hca_cap("general", "log_max_uctx");
-}
 
 static int open_without_id(struct uv *uv)
 {
@@ -83,7 +79,7 @@ FIXTURE(user) {
 
 FIXTURE_SETUP(user)
 {
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
@@ -92,7 +88,7 @@ FIXTURE_SETUP(user)
 
 FIXTURE_TEARDOWN(user)
 {
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		return;
 	uv_close(&self->uv);
 	if (hca_ctl_present())
@@ -167,7 +163,10 @@ static int recorded(double since, const char *op, bool with_id)
 	return hca_trace_for_each(0, count_command, &count) ? -1 : count.n;
 }
 
-/* The firmware would also execute most of these commands for the kernel, which may name any object. */
+/*
+ * The firmware would also execute most of these commands for the kernel, which may name
+ * any object.
+ */
 TEST_F(user, commands_on_its_objects_carry_the_id)
 {
 	static const char *const ops[] = {
@@ -243,26 +242,20 @@ TEST_F(user, close_destroys_all_objects_and_the_id)
 		EXPECT_CENSUS_UNCHANGED();
 }
 
-TEST_F(user, sigkill_destroys_all_objects_and_the_id)
+static int hold_objects(void *arg, int ready)
 {
-	int to_parent[2], status;
 	struct objects o;
 	struct uv uv;
-	char byte;
-	pid_t pid;
 
-	ASSERT_EQ(0, pipe(to_parent));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (uv_open_devx(&uv) || objects_create(uv.fd, &o) || write(to_parent[1], "", 1) != 1)
-			_exit(1);
-		pause();
-	}
-	close(to_parent[1]);
-	ASSERT_EQ(1, read(to_parent[0], &byte, 1));
-	kill(pid, SIGKILL);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	return uv_open_devx(&uv) || objects_create(uv.fd, &o) || child_hold(ready);
+}
+
+TEST_F(user, sigkill_destroys_all_objects_and_the_id)
+{
+	pid_t pid = child_start(hold_objects, NULL);
+
+	ASSERT_LT(0, pid);
+	ASSERT_LE(0, child_kill(pid));
 	uv_close(&self->uv);
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
@@ -330,7 +323,7 @@ FIXTURE_VARIANT_ADD(others, kernel) { .kernel = true };
 
 FIXTURE_SETUP(others)
 {
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	ASSERT_EQ(0, uv_open_devx(&self->mine));
 	ASSERT_EQ(0, objects_create(self->mine.fd, &self->o));
@@ -373,17 +366,6 @@ TEST_F(others, cq_on_their_uar_is_refused)
 }
 
 /* --- Rights ----------------------------------------------------------------------------------- */
-
-static int drop_capability(int cap)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
-	data[CAP_TO_INDEX(cap)].effective &= ~CAP_TO_MASK(cap);
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
-}
 
 static void take_uctx_cap(struct json_object *event, void *arg)
 {
@@ -429,7 +411,7 @@ FIXTURE_SETUP(rights)
 {
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	self->offered = hca_cap("general", "uctx_cap");
 	ASSERT_EQ(0, hca_do("trace on"));
@@ -474,7 +456,7 @@ TEST(refused_id_leaves_nothing)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	ASSERT_EQ(0, hca_census_reset());
 	ASSERT_EQ(0, hca_do("inject op CREATE_UCTX LIM_ERR"));
@@ -494,7 +476,7 @@ TEST(device_without_ids_opens_without)
 	struct ibv_context *ctx;
 	struct uv uv;
 
-	if (has_user_ids())
+	if (devx_has_user_ids())
 		SKIP(return, "the device has user ids");
 	EXPECT_GT(0, uv_open_devx(&uv));
 	EXPECT_EQ(NULL, open_dv());
@@ -509,7 +491,7 @@ TEST(id_that_firmware_keeps_is_destroyed_again)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	if (!driver_is("bluebell"))
 		SKIP(return, "only bluebell repeats DESTROY_UCTX");
@@ -521,7 +503,7 @@ TEST(id_that_firmware_keeps_is_destroyed_again)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* --- mlx5dv_devx_alloc_uar(3), to the letter --------------------------------------------------- */
+/* --- mlx5dv_devx_alloc_uar(3), to the letter ------------------------------------------------ */
 
 FIXTURE(man_page) {
 	struct ibv_context *ctx;
@@ -546,7 +528,7 @@ FIXTURE_SETUP(man_page)
 	struct uv_qp_req req;
 	struct uv uv;
 
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	ASSERT_EQ(0, uv_open(&uv));
 	uv_close(&uv);
@@ -579,8 +561,8 @@ FIXTURE_TEARDOWN(man_page)
 }
 
 /*
- * Put a NOP into the queue, and its number into the doorbell record; returns the doorbell. The send queue
- * lies behind the receive queue of 16 WQEs of 16 bytes.
+ * Put a NOP into the queue, and its number into the doorbell record; returns the doorbell. The send
+ * queue lies behind the receive queue of 16 WQEs of 16 bytes.
  */
 static uint64_t post_nop(struct uv_qp *qp)
 {
@@ -594,7 +576,10 @@ static uint64_t post_nop(struct uv_qp *qp)
 	return *(uint64_t *)ctrl;
 }
 
-/* Wait for the first completion of a CQ whose entries are zero; returns its opcode, -1 if none comes. */
+/*
+ * Wait for the first completion of a CQ whose entries are zero; returns its opcode, -1 if none
+ * comes.
+ */
 static int wait_for_cqe(struct uv_cq *cq)
 {
 	volatile uint8_t *qpn = cq->mem.buf + 57, *op_own = cq->mem.buf + 63;
@@ -644,7 +629,7 @@ TEST_F(man_page, a_child_maps_the_uar_by_its_offset)
 	EXPECT_EQ(MLX5_CQE_REQ, wait_for_cqe(&self->cq));
 }
 
-/* --- Commands that name no object -------------------------------------------------------------- */
+/* --- Commands that name no object ----------------------------------------------------------- */
 
 TEST(capabilities_can_be_queried)
 {
@@ -653,7 +638,7 @@ TEST(capabilities_can_be_queried)
 	double since = last_recorded();
 	struct ibv_context *ctx;
 
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	ctx = open_dv();
 	ASSERT_NE(NULL, ctx);
@@ -683,7 +668,7 @@ TEST(other_commands_are_refused)
 	struct ibv_context *ctx;
 	size_t i;
 
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	ctx = open_dv();
 	ASSERT_NE(NULL, ctx);

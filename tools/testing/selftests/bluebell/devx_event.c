@@ -14,17 +14,17 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "binding.h"
+#include "child.h"
 #include "devx_cmd.h"
 #include "devx_queues.h"
+#include "rights.h"
 #include "test.h"
 
-#define NO_UMEMS "the device has no umems"
 #define EQE_BYTES 64
 #define EQE_TYPE 1
 #define EQE_DATA 32
@@ -44,11 +44,6 @@ struct answer {
 	uint64_t wr_id;
 	uint8_t out[ANSWER_BYTES];
 };
-
-static bool has_umems(void)
-{
-	return hca_cap("general", "log_max_uctx") && hca_cap("general", "log_max_umem");
-}
 
 static bool readable(int file, int ms)
 {
@@ -93,7 +88,7 @@ static uint32_t event_dword(const struct event *e, unsigned int dword)
 	return be32toh(v);
 }
 
-/* --- Events of queues in umems ----------------------------------------------------------------- */
+/* --- Events of queues in umems -------------------------------------------------------------- */
 
 FIXTURE(event) {
 	struct uv uv;
@@ -106,7 +101,7 @@ FIXTURE_SETUP(event)
 {
 	int fd;
 
-	if (!has_umems())
+	if (!devx_has_umems())
 		SKIP(return, NO_UMEMS);
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
@@ -127,7 +122,7 @@ FIXTURE_SETUP(event)
 
 FIXTURE_TEARDOWN(event)
 {
-	if (!has_umems() || !hca_ctl_present())
+	if (!devx_has_umems() || !hca_ctl_present())
 		return;
 	close(self->channel);
 	close(self->cookies);
@@ -287,7 +282,7 @@ TEST_F(event, port_reports_to_everyone)
 	EXPECT_EQ(7, e.eqe[3]);
 }
 
-/* --- Reading ----------------------------------------------------------------------------------- */
+/* --- Reading -------------------------------------------------------------------------------- */
 
 TEST_F(event, reader_without_room_loses_nothing)
 {
@@ -364,7 +359,7 @@ TEST_F(event, no_event_is_lost_in_silence)
 	EXPECT_EQ(sizeof(e), next_event(self->channel, &e));
 }
 
-/* --- What a process may not have --------------------------------------------------------------- */
+/* --- What a process may not have ------------------------------------------------------------ */
 
 TEST_F(event, garbage_is_refused)
 {
@@ -381,7 +376,8 @@ TEST_F(event, garbage_is_refused)
 		{ false, 0, DEVX_EVENT_PAGE_FAULT },
 		{ false, 0, 0x7f }, { false, 0, 0xff }, { false, 0, 0x100 }, { false, 0, 0x102 },
 		{ false, 0, 0xffff },
-		{ true, self->q.qp, 0x7f }, { true, self->q.qp, 0x100 }, { true, self->q.qp, 0x102 },
+		{ true, self->q.qp, 0x7f }, { true, self->q.qp, 0x100 },
+		{ true, self->q.qp, 0x102 },
 		{ true, self->q.qp, 0xffff },
 		{ true, 0xffff, DEVX_EVENT_COMM_EST },
 	};
@@ -454,17 +450,6 @@ TEST_F(event, number_of_subscriptions_is_bounded)
 					 self->q.qp, DEVX_EVENT_COMM_EST, i);
 	EXPECT_EQ(-ENOSPC, ret);
 	EXPECT_EQ(65, i);
-}
-
-static int drop_capability(int cap)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
-	data[CAP_TO_INDEX(cap)].effective &= ~CAP_TO_MASK(cap);
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
 TEST_F(event, device_reports_its_temperature_to_the_privileged)
@@ -580,7 +565,7 @@ TEST_F(event, object_that_firmware_keeps_has_events)
 	EXPECT_TRUE(quiet(self->channel));
 }
 
-/* --- Queues of verbs --------------------------------------------------------------------------- */
+/* --- Queues of verbs ------------------------------------------------------------------------ */
 
 TEST_F(event, queues_of_verbs_have_events)
 {
@@ -626,7 +611,7 @@ TEST_F(event, queues_of_verbs_have_events)
 	uv_mem_free(&srq_mem);
 }
 
-/* --- Asynchronous commands ---------------------------------------------------------------------- */
+/* --- Asynchronous commands ------------------------------------------------------------------ */
 
 static int query_async(struct uv *uv, struct devx_queues *q, int file, uint64_t wr_id)
 {
@@ -797,7 +782,7 @@ TEST_F(event, answer_that_cannot_be_read_stays)
 	close(file);
 }
 
-/* --- The end ----------------------------------------------------------------------------------- */
+/* --- The end -------------------------------------------------------------------------------- */
 
 static long ms_since(const struct timespec *start)
 {
@@ -898,47 +883,48 @@ static int everything(uint8_t *mem)
 	return ret;
 }
 
+static int hold_everything(void *mem, int ready)
+{
+	return everything(mem) || child_hold(ready);
+}
+
 TEST_F(event, sigkill_leaves_nothing)
 {
 	uint8_t *mem = mmap(NULL, DEVX_QUEUES_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int to_parent[2], status;
-	char byte;
 	pid_t pid;
 
 	ASSERT_NE(MAP_FAILED, mem);
-	ASSERT_EQ(0, pipe(to_parent));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (everything(mem) || write(to_parent[1], "", 1) != 1)
-			_exit(1);
-		pause();
-	}
-	close(to_parent[1]);
-	ASSERT_EQ(1, read(to_parent[0], &byte, 1));
-	kill(pid, SIGKILL);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	pid = child_start(hold_everything, mem);
+	ASSERT_LT(0, pid);
+	ASSERT_LE(0, child_kill(pid));
 	munmap(mem, DEVX_QUEUES_BYTES);
 }
 
-/* Child: wait for answers and events until the device is removed, and all files end. */
-static int watch_until_removed(uint8_t *mem, unsigned int round, int ready)
+/* What a process that watches the device has. */
+struct watcher {
+	uint8_t *mem;
+	unsigned int round;
+};
+
+/* Wait for answers and events until the device is removed, and all files end. */
+static int watch_until_removed(void *arg, int ready)
 {
+	struct watcher *w = arg;
 	struct devx_queues q;
 	struct answer a;
 	int file, channel;
 	struct uv uv;
 
-	if (uv_open_devx(&uv) || devx_queues_prepare(uv.fd, mem, &q) ||
+	if (uv_open_devx(&uv) || devx_queues_prepare(uv.fd, w->mem, &q) ||
 	    devx_create_cq(uv.fd, &q) || devx_create_qp(uv.fd, &q))
 		return 2;
-	channel = devx_open_channel(uv.fd, round % 2);
+	channel = devx_open_channel(uv.fd, w->round % 2);
 	file = devx_open_cmd_file(uv.fd);
 	if (channel < 0 || file < 0 ||
 	    devx_subscribe_obj(uv.fd, channel, q.qp, DEVX_EVENT_COMM_EST, 1))
 		return 3;
-	if (write(ready, "", 1) != 1)
+	if (child_ready(ready))
 		return 4;
 	while (!query_async(&uv, &q, file, 1))
 		next_answer(file, &a);
@@ -969,7 +955,7 @@ FIXTURE(removal) {
 
 FIXTURE_SETUP(removal)
 {
-	if (!has_umems())
+	if (!devx_has_umems())
 		SKIP(return, NO_UMEMS);
 }
 
@@ -980,15 +966,13 @@ FIXTURE_TEARDOWN(removal)
 /* The device is removed: what the process had is destroyed before its readers have noticed. */
 TEST_F_TIMEOUT(removal, device_is_removed_while_a_process_watches_it, 300)
 {
-	uint8_t *mem = mmap(NULL, DEVX_QUEUES_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int i, to_parent[2];
+	struct watcher w = {};
 	struct binding b;
-	char byte;
 	pid_t pid;
 
-	ASSERT_NE(MAP_FAILED, mem);
-	ASSERT_EQ(0, pipe(to_parent));
+	w.mem = mmap(NULL, DEVX_QUEUES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		     -1, 0);
+	ASSERT_NE(MAP_FAILED, w.mem);
 	/* mlx5_ib destroys the object while a command about the object is in flight. */
 	if (driver_is("mlx5_ib"))
 		ASSERT_EQ(0, hca_expect("refuse QUERY_QP BAD_RES_ERR any"));
@@ -996,25 +980,20 @@ TEST_F_TIMEOUT(removal, device_is_removed_while_a_process_watches_it, 300)
 	ASSERT_EQ(0, binding_do(&b, "unbind"));
 	if (hca_ctl_present())
 		EXPECT_EQ(0, hca_census_reset());
-	for (i = 0; i < 4; i++) {
+	for (; w.round < 4; w.round++) {
 		EXPECT_EQ(0, binding_do(&b, "bind"));
 		ASSERT_TRUE(binding_wait_device());
-		pid = fork();
-		ASSERT_LE(0, pid);
-		if (!pid) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			_exit(watch_until_removed(mem, i, to_parent[1]));
-		}
-		EXPECT_EQ(1, read(to_parent[0], &byte, 1));
+		pid = child_start(watch_until_removed, &w);
+		ASSERT_LT(0, pid);
 		usleep(100000 + rand() % 100000);
 		EXPECT_EQ(0, binding_do(&b, "unbind"));
 		if (hca_ctl_present())
 			EXPECT_CENSUS_UNCHANGED();
-		EXPECT_EQ(0, wait_for_end(pid)) TH_LOG("round %d", i);
+		EXPECT_EQ(0, wait_for_end(pid)) TH_LOG("round %u", w.round);
 	}
 	EXPECT_EQ(0, binding_do(&b, "bind"));
 	EXPECT_TRUE(binding_wait_device());
-	munmap(mem, DEVX_QUEUES_BYTES);
+	munmap(w.mem, DEVX_QUEUES_BYTES);
 }
 
 TEST_HARNESS_MAIN

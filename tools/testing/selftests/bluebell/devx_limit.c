@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many processes with a user id of the firmware each (DEVX), and the one for which there is none left.
+ * Many processes with a user id of the firmware each (DEVX), and the one for which there is none
+ * left.
  */
 #include <errno.h>
 #include <glob.h>
@@ -57,7 +58,8 @@ static int open_for_object(struct crowd *c)
 	return !ctx || create_object(ctx);
 }
 
-static void __noreturn crowd_member(struct crowd *c, unsigned int contexts, int (*open_one)(struct crowd *c))
+static void __noreturn crowd_member(struct crowd *c, unsigned int contexts,
+				    int (*open_one)(struct crowd *c))
 {
 	char err = 0, byte;
 
@@ -152,8 +154,8 @@ FIXTURE_SETUP(limit)
 {
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	if (!hca_cap("general", "log_max_uctx"))
-		SKIP(return, "the device has no user ids");
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
 	self->ids = hca_objects_left("uctx");
 	self->crowd.list = ibv_get_device_list(NULL);
 	ASSERT_TRUE(self->crowd.list && self->crowd.list[0]);
@@ -178,7 +180,8 @@ TEST_F_TIMEOUT(limit, a_thousand_processes_hold_a_context_each, 900)
 	if (self->ids < MANY)
 		SKIP(return, "the device has fewer than %d user ids", MANY);
 	while (self->crowd.contexts < MANY)
-		ASSERT_EQ(0, crowd_join(&self->crowd, 1, open_for_object)) TH_LOG("process %u", self->crowd.processes);
+		ASSERT_EQ(0, crowd_join(&self->crowd, 1, open_for_object))
+			TH_LOG("process %u", self->crowd.processes);
 	EXPECT_EQ(contexts + MANY, hca_census_count("uctx"));
 	EXPECT_EQ(domains + MANY, hca_census_users("pd"));
 	if (driver_is("bluebell"))
@@ -192,7 +195,8 @@ TEST_F_TIMEOUT(limit, one_context_too_many_is_refused_by_name, 900)
 	struct ibv_context *ctx;
 	struct uv uv;
 
-	ASSERT_EQ(0, crowd_take(&self->crowd, self->ids)) TH_LOG("after %u contexts", self->crowd.contexts);
+	ASSERT_EQ(0, crowd_take(&self->crowd, self->ids))
+		TH_LOG("after %u contexts", self->crowd.contexts);
 	/* An earlier test may have caused a line, shortly before. */
 	if (logged && driver_is("bluebell"))
 		sleep(LOG_SECONDS + 1);
@@ -217,7 +221,8 @@ TEST_F_TIMEOUT(limit, an_id_that_is_given_back_is_for_the_next, 900)
 	struct ibv_context *mine, *next;
 
 	/* The processes must not inherit the context. */
-	ASSERT_EQ(0, crowd_take(&self->crowd, self->ids - 1)) TH_LOG("after %u contexts", self->crowd.contexts);
+	ASSERT_EQ(0, crowd_take(&self->crowd, self->ids - 1))
+		TH_LOG("after %u contexts", self->crowd.contexts);
 	mine = open_with_id(self->crowd.list);
 	ASSERT_NE(NULL, mine);
 	ASSERT_EQ(0, hca_expect("refuse CREATE_UCTX LIM_ERR"));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events and commands that a process does not wait for (DEVX), by the functions of libmlx5: event channels,
- * subscriptions and completions of commands. See devx_event.c for what the library does not let a program do.
+ * Events and commands that a process does not wait for (DEVX), by the functions of libmlx5: event
+ * channels, subscriptions and completions of commands. See devx_event.c for what the library does
+ * not let a program do.
  */
 #include <endian.h>
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include "devx_queues.h"
 #include "test.h"
 
+#define OMIT_EV_DATA MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA
 #define WAIT_MS 10000
 #define QUIET_MS 300
 #define COOKIE 0xfedcba9876543210ull
@@ -107,8 +109,8 @@ FIXTURE_SETUP(library)
 
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
-	if (!hca_cap("general", "log_max_uctx") || !hca_cap("general", "log_max_umem"))
-		SKIP(return, "the device has no umems");
+	if (!devx_has_umems())
+		SKIP(return, NO_UMEMS);
 	ASSERT_EQ(0, hca_census_reset());
 	self->mem = mmap(NULL, DEVX_QUEUES_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -175,7 +177,8 @@ static int overrun_cq(struct ibv_context *ctx, struct devx_queues *q)
 static ssize_t next_event(struct mlx5dv_devx_event_channel *channel, struct event *e)
 {
 	memset(e, 0, sizeof(*e));
-	return readable(channel->fd, WAIT_MS) ? mlx5dv_devx_get_event(channel, &e->hdr, sizeof(*e)) :
+	return readable(channel->fd, WAIT_MS) ?
+	       mlx5dv_devx_get_event(channel, &e->hdr, sizeof(*e)) :
 						-1;
 }
 
@@ -208,8 +211,7 @@ TEST_F(library, cq_error_signals_an_eventfd)
 	uint64_t count = 0;
 
 	ASSERT_LT(0, efd);
-	channel = mlx5dv_devx_create_event_channel(self->ctx,
-						   MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA);
+	channel = mlx5dv_devx_create_event_channel(self->ctx, OMIT_EV_DATA);
 	ASSERT_NE(NULL, channel);
 	ASSERT_EQ(0, mlx5dv_devx_subscribe_devx_event_fd(channel, efd, self->cq,
 							 DEVX_EVENT_CQ_ERROR));
@@ -229,8 +231,7 @@ TEST_F(library, completion_has_its_cookie_only)
 	struct mlx5dv_devx_event_channel *channel;
 	struct event e;
 
-	channel = mlx5dv_devx_create_event_channel(self->ctx,
-						   MLX5DV_DEVX_CREATE_EVENT_CHANNEL_FLAGS_OMIT_EV_DATA);
+	channel = mlx5dv_devx_create_event_channel(self->ctx, OMIT_EV_DATA);
 	ASSERT_NE(NULL, channel);
 	ASSERT_EQ(0, mlx5dv_devx_subscribe_devx_event(channel, self->cq, sizeof(types), types,
 						      COOKIE));

@@ -1,36 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Firmware objects that a process creates by commands of its own (DEVX): their life, and what an attacker
- * could put into each field.
+ * Firmware objects that a process creates by commands of its own (DEVX): their life, and what an
+ * attacker could put into each field.
  */
 #include <linux/capability.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "child.h"
 #include "devx_cmd.h"
+#include "rights.h"
 #include "test.h"
 
-#define NO_USER_IDS "the device has no user ids"
 #define STATE_RST 0
 #define STATE_INIT 1
 #define STATE_ERR 6
 #define MANY 1000
-
-static bool has_user_ids(void)
-{
-	return hca_cap("general", "log_max_uctx");
-}
-
-/* A key over other keys, free, in a protection domain. */
-static void start_mkey(struct devx_cmd *cmd, uint32_t pdn)
-{
-	devx_start(cmd, DEVX_CREATE_MKEY);
-	devx_put(cmd, 0x10, 0x40008600);	/* free, umr_en, lr, access_mode KLM */
-	devx_put(cmd, 0x14, 0xffffff00);	/* no QP */
-	devx_put(cmd, 0x1c, pdn);
-	devx_put(cmd, 0x44, 4);			/* translations_octword_size */
-}
 
 static int create_pd(int fd, uint32_t *handle, uint32_t *pdn)
 {
@@ -48,7 +33,7 @@ static int create_mkey(int fd, uint32_t pdn, uint32_t *handle, uint32_t *index)
 	struct devx_cmd cmd;
 	int ret;
 
-	start_mkey(&cmd, pdn);
+	devx_start_klm_mkey(&cmd, pdn);
 	ret = devx_create(fd, &cmd, handle);
 	*index = devx_get(&cmd, 8);
 	return ret;
@@ -63,7 +48,7 @@ static int query_mkey(int fd, uint32_t handle, uint32_t index)
 	return devx_query(fd, handle, &cmd);
 }
 
-/* --- Their life -------------------------------------------------------------------------------- */
+/* --- Their life ----------------------------------------------------------------------------- */
 
 FIXTURE(user) {
 	struct uv uv;
@@ -71,7 +56,7 @@ FIXTURE(user) {
 
 FIXTURE_SETUP(user)
 {
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	if (hca_ctl_present())
 		ASSERT_EQ(0, hca_census_reset());
@@ -80,7 +65,7 @@ FIXTURE_SETUP(user)
 
 FIXTURE_TEARDOWN(user)
 {
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		return;
 	uv_close(&self->uv);
 	if (hca_ctl_present())
@@ -125,14 +110,14 @@ FIXTURE_SETUP(kind)
 {
 	uint32_t handle, pdn;
 
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, uv_open_devx(&self->uv));
 	if (variant->opcode == DEVX_CREATE_MKEY) {
 		ASSERT_EQ(0, create_pd(self->uv.fd, &handle, &pdn));
-		start_mkey(&self->cmd, pdn);
+		devx_start_klm_mkey(&self->cmd, pdn);
 	} else {
 		devx_start(&self->cmd, variant->opcode);
 	}
@@ -141,7 +126,7 @@ FIXTURE_SETUP(kind)
 
 FIXTURE_TEARDOWN(kind)
 {
-	if (!has_user_ids() || !hca_ctl_present())
+	if (!devx_has_user_ids() || !hca_ctl_present())
 		return;
 	EXPECT_CENSUS_UNCHANGED();
 	uv_close(&self->uv);
@@ -204,7 +189,8 @@ TEST_F(kind, object_that_firmware_keeps_can_be_destroyed_later)
 TEST_F(kind, object_whose_answer_is_lost_is_destroyed)
 {
 	struct ib_uverbs_attr attrs[] = {
-		{ .attr_id = MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, .flags = UVERBS_ATTR_F_MANDATORY },
+		{ .attr_id = MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE,
+		  .flags = UVERBS_ATTR_F_MANDATORY },
 		{ .attr_id = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, .len = self->cmd.in_len,
 		  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)self->cmd.in },
 		{ .attr_id = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, .len = 16,
@@ -226,7 +212,7 @@ TEST_F(kind, object_that_firmware_keeps_for_a_while_does_not_outlive_its_process
 	ASSERT_EQ(0, uv_open_devx(&uv));
 	if (variant->opcode == DEVX_CREATE_MKEY) {
 		ASSERT_EQ(0, create_pd(uv.fd, &pd, &pdn));
-		start_mkey(&self->cmd, pdn);
+		devx_start_klm_mkey(&self->cmd, pdn);
 	}
 	ASSERT_EQ(0, devx_create(uv.fd, &self->cmd, &handle));
 	/* The domain is still in use. */
@@ -253,25 +239,19 @@ TEST_F(user, close_destroys_a_thousand_objects)
 	ASSERT_EQ(0, create_many(self->uv.fd));
 }
 
+static int hold_many(void *arg, int ready)
+{
+	struct uv uv;
+
+	return uv_open_devx(&uv) || create_many(uv.fd) || child_hold(ready);
+}
+
 TEST_F(user, sigkill_destroys_a_thousand_objects)
 {
-	int to_parent[2], status;
-	struct uv uv;
-	char byte;
-	pid_t pid;
+	pid_t pid = child_start(hold_many, NULL);
 
-	ASSERT_EQ(0, pipe(to_parent));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (uv_open_devx(&uv) || create_many(uv.fd) || write(to_parent[1], "", 1) != 1)
-			_exit(1);
-		pause();
-	}
-	close(to_parent[1]);
-	ASSERT_EQ(1, read(to_parent[0], &byte, 1));
-	kill(pid, SIGKILL);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_LT(0, pid);
+	ASSERT_LE(0, child_kill(pid));
 }
 
 TEST_F(user, firmware_keeps_an_object_that_another_refers_to)
@@ -287,7 +267,7 @@ TEST_F(user, firmware_keeps_an_object_that_another_refers_to)
 	EXPECT_EQ(0, devx_destroy(self->uv.fd, pd));
 }
 
-/* --- Which object a command is about ----------------------------------------------------------- */
+/* --- Which object a command is about -------------------------------------------------------- */
 
 TEST_F(user, command_about_another_object_is_refused)
 {
@@ -350,7 +330,7 @@ TEST_F(user, handles_of_verbs_and_of_devx_are_not_mixed_up)
 	EXPECT_EQ(0, devx_destroy(self->uv.fd, devx_pd));
 }
 
-/* --- Commands that lie about their length ------------------------------------------------------- */
+/* --- Commands that lie about their length --------------------------------------------------- */
 
 TEST_F(user, short_commands_are_refused)
 {
@@ -406,7 +386,7 @@ TEST_F(user, commands_and_answers_beyond_the_memory_of_the_process)
 				    attrs, 2));
 }
 
-/* --- Objects of verbs -------------------------------------------------------------------------- */
+/* --- Objects of verbs ----------------------------------------------------------------------- */
 
 FIXTURE(verbs) {
 	struct uv uv;
@@ -421,7 +401,7 @@ FIXTURE_SETUP(verbs)
 {
 	struct mlx5_ib_create_srq drv = {};
 
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	ASSERT_EQ(0, uv_open_devx(&self->uv));
 	ASSERT_EQ(0, uv_alloc_pd(self->uv.fd, &self->pd, NULL));
@@ -439,7 +419,7 @@ FIXTURE_SETUP(verbs)
 
 FIXTURE_TEARDOWN(verbs)
 {
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		return;
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
@@ -512,7 +492,7 @@ TEST_F(verbs, domain_of_verbs_has_a_key_of_devx)
 	EXPECT_EQ(0, uv_dealloc_pd(self->uv.fd, pd));
 }
 
-/* --- What belongs to others -------------------------------------------------------------------- */
+/* --- What belongs to others ----------------------------------------------------------------- */
 
 FIXTURE(others) {
 	struct uv mine, theirs;
@@ -526,7 +506,7 @@ FIXTURE_SETUP(others)
 	struct uv_cq cq;
 	uint32_t pd;
 
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	ASSERT_EQ(0, uv_open_devx(&self->mine));
 	ASSERT_EQ(0, uv_open_devx(&self->theirs));
@@ -544,7 +524,7 @@ FIXTURE_SETUP(others)
 
 FIXTURE_TEARDOWN(others)
 {
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		return;
 	/* They lost nothing. */
 	EXPECT_EQ(STATE_RST, query_state(self->theirs.fd, self->their_qp.handle,
@@ -563,7 +543,7 @@ TEST_F(others, their_domain_is_not_for_my_key)
 	int ret;
 
 	ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY BAD_RES_ERR 1"));
-	start_mkey(&cmd, self->their_pdn);
+	devx_start_klm_mkey(&cmd, self->their_pdn);
 	ret = devx_create(self->mine.fd, &cmd, &handle);
 	EXPECT_TRUE(devx_refused_by_firmware(&cmd, ret)) TH_LOG("%d", ret);
 }
@@ -597,18 +577,7 @@ TEST_F(others, their_handles_are_not_mine)
 	}
 }
 
-/* --- Rights ------------------------------------------------------------------------------------ */
-
-static int drop_capability(int cap)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return -errno;
-	data[CAP_TO_INDEX(cap)].effective &= ~CAP_TO_MASK(cap);
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
-}
+/* --- Rights --------------------------------------------------------------------------------- */
 
 TEST(flow_tables_need_net_raw)
 {
@@ -617,7 +586,7 @@ TEST(flow_tables_need_net_raw)
 	struct uv uv;
 	int ret;
 
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	if (!driver_is("bluebell"))
 		SKIP(return, "mlx5_ib leaves the decision to firmware");
@@ -654,14 +623,17 @@ static int init_with_qkey(struct uv *uv, uint32_t qkey)
 	return devx_modify(uv->fd, qp.handle, &cmd);
 }
 
-/* QP1 trusts the Q_Key 0x80010000, and who reads a packet trusts its source. Verbs refuse both, too. */
+/*
+ * QP1 trusts the Q_Key 0x80010000, and who reads a packet trusts its source. Verbs refuse both,
+ * too.
+ */
 TEST(speaking_as_qp1_needs_net_raw)
 {
 	struct devx_cmd cmd;
 	uint32_t handle;
 	struct uv uv;
 
-	if (!has_user_ids())
+	if (!devx_has_user_ids())
 		SKIP(return, NO_USER_IDS);
 	if (!driver_is("bluebell"))
 		SKIP(return, "mlx5_ib leaves the decision to firmware");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that a process registers for its DEVX objects (umem), and queues in it: which memory a umem takes,
- * who pins it for how long, and that no command of a process reaches memory otherwise.
+ * Memory that a process registers for its DEVX objects (umem), and queues in it: which memory a
+ * umem takes, who pins it for how long, and that no command of a process reaches memory otherwise.
  */
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
@@ -11,18 +11,13 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "child.h"
 #include "devx_cmd.h"
 #include "devx_queues.h"
 #include "test.h"
 
-#define NO_UMEMS "the device has no umems"
 #define PAGES 16
 #define MEM_BYTES (PAGES * UV_PAGE)
-
-static bool has_umems(void)
-{
-	return hca_cap("general", "log_max_uctx") && hca_cap("general", "log_max_umem");
-}
 
 FIXTURE(umem) {
 	struct uv uv;
@@ -32,9 +27,10 @@ FIXTURE(umem) {
 
 FIXTURE_SETUP(umem)
 {
-	if (!has_umems())
+	if (!devx_has_umems())
 		SKIP(return, NO_UMEMS);
-	self->mem = mmap(NULL, MEM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	self->mem = mmap(NULL, MEM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
 	ASSERT_NE(MAP_FAILED, self->mem);
 	ASSERT_EQ(0, uv_open_devx(&self->uv));
 	self->pinned = uv_pinned_pages();
@@ -44,7 +40,7 @@ FIXTURE_SETUP(umem)
 
 FIXTURE_TEARDOWN(umem)
 {
-	if (!has_umems())
+	if (!devx_has_umems())
 		return;
 	if (hca_ctl_present())
 		EXPECT_CENSUS_UNCHANGED();
@@ -59,7 +55,7 @@ static int reg(int fd, void *addr, uint64_t len, uint32_t access, struct devx_um
 	return devx_reg_umem(fd, umem);
 }
 
-/* --- Registration ------------------------------------------------------------------------------ */
+/* --- Registration --------------------------------------------------------------------------- */
 
 TEST_F(umem, memory_is_pinned_as_long_as_it_is_registered)
 {
@@ -133,7 +129,7 @@ TEST_F(umem, bad_requests_are_refused)
 	}
 }
 
-/* --- Where it ends ------------------------------------------------------------------------------ */
+/* --- Where it ends -------------------------------------------------------------------------- */
 
 #define HUGE_BYTES (2u << 20)
 #ifndef MADV_COLLAPSE	/* glibc 2.36 */
@@ -144,14 +140,15 @@ FIXTURE(edge) {
 	struct uv uv;
 	uint32_t pd, pdn;
 	void *mapped;
-	uint8_t *mem;	/* a huge page, so that pages of the device can be larger than those of the processor */
+	uint8_t *mem;	/* a huge page: pages of the device can be larger than the processor's */
 };
 
 FIXTURE_SETUP(edge)
 {
-	if (!has_umems())
+	if (!devx_has_umems())
 		SKIP(return, NO_UMEMS);
-	self->mapped = mmap(NULL, 2 * HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	self->mapped = mmap(NULL, 2 * HUGE_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->mapped);
 	self->mem = (void *)(((uintptr_t)self->mapped + HUGE_BYTES - 1) & -(uintptr_t)HUGE_BYTES);
 	memset(self->mem, 0, HUGE_BYTES);
@@ -176,8 +173,8 @@ FIXTURE_TEARDOWN(edge)
 static const struct {
 	unsigned int first, num;
 } edges[] = {
-	{ 0, 1 }, { 1, 1 }, { 0, 2 }, { 1, 2 }, { 0, 3 }, { 1, 3 }, { 2, 2 }, { 2, 6 }, { 8, 8 }, { 8, 24 }, { 5, 123 },
-	{ 0, 511 }, { 1, 511 }, { 256, 256 }, { 0, 512 },
+	{ 0, 1 }, { 1, 1 }, { 0, 2 }, { 1, 2 }, { 0, 3 }, { 1, 3 }, { 2, 2 }, { 2, 6 }, { 8, 8 },
+	{ 8, 24 }, { 5, 123 }, { 0, 511 }, { 1, 511 }, { 256, 256 }, { 0, 512 },
 };
 
 /* What programs give in CREATE_MKEY besides the umem. */
@@ -232,15 +229,16 @@ TEST_F(edge, key_leads_to_the_memory_and_not_beyond)
 		EXPECT_EQ(0, devx_destroy(self->uv.fd, key));
 		if (hca_ctl_present())
 			ASSERT_EQ(0, hca_expect("refuse CREATE_MKEY BAD_PARAM_ERR 1"));
-		EXPECT_GT(0, create_key(self->uv.fd, self->pdn, &umem, len + 1, &key_fields[0], &key))
+		EXPECT_GT(0, create_key(self->uv.fd, self->pdn, &umem, len + 1, &key_fields[0],
+					&key))
 			TH_LOG("part %zu", i);
 		EXPECT_EQ(0, devx_dereg_umem(self->uv.fd, umem.handle));
 	}
 }
 
 /*
- * A program that does not choose the size of pages knows only that start_addr and the memory agree in the bits
- * below the page size of the processor. The device compares them in pages of the umem.
+ * A program that does not choose the size of pages knows only that start_addr and the memory agree
+ * in the bits below the page size of the processor. The device compares them in pages of the umem.
  */
 TEST_F(edge, key_has_the_address_of_the_memory)
 {
@@ -250,7 +248,10 @@ TEST_F(edge, key_has_the_address_of_the_memory)
 	uint32_t key;
 	size_t i, k;
 
-	/* The second half moves to an address that has another place in each page larger than the processor's. */
+	/*
+	 * The second half moves to an address that has another place in each page larger than the
+	 * processor's.
+	 */
 	moved = mmap(NULL, 2 * HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, moved);
 	at = (uint8_t *)(((uintptr_t)moved + HUGE_BYTES - 1) & -(uintptr_t)HUGE_BYTES) + UV_PAGE;
@@ -259,8 +260,10 @@ TEST_F(edge, key_has_the_address_of_the_memory)
 		if (key_fields[i].pg_access && !hca_cap("general", "pg"))
 			continue;
 		for (k = 0; k < 2; k++) {
-			ASSERT_EQ(0, reg(self->uv.fd, k ? at + 0x40 : self->mem + 0x40, len - 0x40, 0, &umem));
-			EXPECT_EQ(0, create_key(self->uv.fd, self->pdn, &umem, len - 0x40, &key_fields[i], &key))
+			ASSERT_EQ(0, reg(self->uv.fd, k ? at + 0x40 : self->mem + 0x40, len - 0x40,
+					 0, &umem));
+			EXPECT_EQ(0, create_key(self->uv.fd, self->pdn, &umem, len - 0x40,
+						&key_fields[i], &key))
 				TH_LOG("fields %zu, memory %zu", i, k);
 			EXPECT_EQ(0, devx_destroy(self->uv.fd, key));
 			EXPECT_EQ(0, devx_dereg_umem(self->uv.fd, umem.handle));
@@ -346,7 +349,7 @@ TEST_F(umem, dmabuf_can_be_registered)
 	close(fd);
 }
 
-/* --- Queues ------------------------------------------------------------------------------------ */
+/* --- Queues --------------------------------------------------------------------------------- */
 
 FIXTURE(queues) {
 	struct uv uv;
@@ -357,9 +360,10 @@ FIXTURE(queues) {
 
 FIXTURE_SETUP(queues)
 {
-	if (!has_umems())
+	if (!devx_has_umems())
 		SKIP(return, NO_UMEMS);
-	self->mem = mmap(NULL, MEM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	self->mem = mmap(NULL, MEM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
 	ASSERT_NE(MAP_FAILED, self->mem);
 	ASSERT_EQ(0, uv_open_devx(&self->uv));
 	self->pinned = uv_pinned_pages();
@@ -370,7 +374,7 @@ FIXTURE_SETUP(queues)
 
 FIXTURE_TEARDOWN(queues)
 {
-	if (!has_umems())
+	if (!devx_has_umems())
 		return;
 	EXPECT_EQ(0, devx_queues_release(self->uv.fd, &self->q));
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
@@ -410,7 +414,10 @@ TEST_F(queues, umem_stays_while_a_queue_uses_it)
 	EXPECT_EQ(0, devx_destroy(fd, self->q.cq));
 }
 
-/* As with queues of verbs: firmware may refuse to free a UAR before the queues whose doorbells it has. */
+/*
+ * As with queues of verbs: firmware may refuse to free a UAR before the queues whose doorbells it
+ * has.
+ */
 TEST_F(queues, uar_stays_while_a_queue_uses_it)
 {
 	int fd = self->uv.fd;
@@ -548,7 +555,7 @@ TEST_F(queues, what_belongs_to_others_is_not_taken)
 	munmap(mem, MEM_BYTES);
 }
 
-/* --- Death ------------------------------------------------------------------------------------- */
+/* --- Death ---------------------------------------------------------------------------------- */
 
 static int everything(int fd)
 {
@@ -558,7 +565,8 @@ static int everything(int fd)
 
 	mem = mmap(NULL, MEM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (i = 0; i < 20 && !ret; i++)
-		ret = devx_queues_prepare(fd, mem, &q) ?: devx_create_cq(fd, &q) ?: devx_create_qp(fd, &q);
+		ret = devx_queues_prepare(fd, mem, &q) ?: devx_create_cq(fd, &q) ?:
+		      devx_create_qp(fd, &q);
 	return ret;
 }
 
@@ -571,25 +579,19 @@ TEST_F(umem, close_destroys_queues_and_umems)
 	uv_close(&uv);
 }
 
+static int hold_everything(void *arg, int ready)
+{
+	struct uv uv;
+
+	return uv_open_devx(&uv) || everything(uv.fd) || child_hold(ready);
+}
+
 TEST_F(umem, sigkill_destroys_queues_and_umems)
 {
-	int to_parent[2], status;
-	struct uv uv;
-	char byte;
-	pid_t pid;
+	pid_t pid = child_start(hold_everything, NULL);
 
-	ASSERT_EQ(0, pipe(to_parent));
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (uv_open_devx(&uv) || everything(uv.fd) || write(to_parent[1], "", 1) != 1)
-			_exit(1);
-		pause();
-	}
-	close(to_parent[1]);
-	ASSERT_EQ(1, read(to_parent[0], &byte, 1));
-	kill(pid, SIGKILL);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_LT(0, pid);
+	ASSERT_LE(0, child_kill(pid));
 }
 
 /* Firmware refuses a command of each kind at the end of the process. */

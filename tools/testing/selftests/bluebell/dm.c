@@ -209,8 +209,8 @@ TEST_F(dm, unsupported_types_are_refused)
 }
 
 /*
- * Allocate all pages. When every other page is free, one page can be allocated but not two; when all are
- * free, one allocation can have all of them.
+ * Allocate all pages. When every other page is free, one page can be allocated but not two; when
+ * all are free, one allocation can have all of them.
  */
 TEST_F(dm, all_pages_can_be_allocated_and_freed_again)
 {
@@ -440,7 +440,10 @@ static void allocate_and_free_until_killed(unsigned int round)
 	struct ibv_alloc_dm_attr attr = { .length = 4096 };
 	struct ibv_dm *dm, *held = ibv_alloc_dm(ctx, &attr);
 
-	/* In odd rounds the process has no memory at the time of the removal except what it just freed. */
+	/*
+	 * In odd rounds the process has no memory at the time of the removal except what it just
+	 * freed.
+	 */
 	if (held && (round & 1))
 		ibv_free_dm(held);
 	for (;;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions over a dma-buf of udmabuf, which never moves its memory: which bytes a region reaches, which
- * arguments are refused, and that regions leave no objects and no pinned pages behind.
+ * Regions over a dma-buf of udmabuf, which never moves its memory: which bytes a region reaches,
+ * which arguments are refused, and that regions leave no objects and no pinned pages behind.
  */
 #include <fcntl.h>
 #include <linux/udmabuf.h>
@@ -169,7 +169,10 @@ TEST_F(dmabuf, region_works_after_the_descriptor_is_closed)
 
 TEST_F(dmabuf, several_regions_over_one_dmabuf_work)
 {
-	/* Each region maps the whole buffer, and DMA debugging warns of more than seven mappings. */
+	/*
+	 * Each region maps the whole buffer, and DMA debugging warns of more than seven
+	 * mappings.
+	 */
 	struct ibv_mr *mr[6];
 	size_t i;
 
@@ -213,8 +216,8 @@ TEST_F(dmabuf, invalid_arguments_are_refused)
 }
 
 /*
- * A re-registration of the rights, and one to memory of the process, either succeeds or leaves the region
- * as it was.
+ * A re-registration of the rights, and one to memory of the process, either succeeds or leaves the
+ * region as it was.
  */
 TEST_F(dmabuf, rereg_changes_rights_and_memory)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions over a dma-buf whose exporter moves its memory: the device accesses the memory where it is now
- * and never where it was before; if the exporter refuses a mapping, accesses fail and do not hang.
+ * Regions over a dma-buf whose exporter moves its memory: the device accesses the memory where it
+ * is now and never where it was before; if the exporter refuses a mapping, accesses fail and do not
+ * hang.
  *
  * ODP_RACE_SECONDS=N lets each race run for N seconds (default 2).
  */
@@ -78,7 +79,10 @@ static int access_by_rkey(struct moving *m, enum ibv_wr_opcode op, size_t off, u
 	return rdma_access(&m->p, op, m->mr->rkey, m->iova + off, len);
 }
 
-/* The region is accessed by its lkey, and the pinned buffer by rkey: the requester's access may fault. */
+/*
+ * The region is accessed by its lkey, and the pinned buffer by rkey: the requester's access may
+ * fault.
+ */
 static int access_by_lkey(struct moving *m, enum ibv_wr_opcode op, size_t off, uint32_t len)
 {
 	struct ibv_sge sge = { .addr = m->iova + off, .length = len, .lkey = m->mr->lkey };
@@ -287,7 +291,8 @@ TEST_F(moving, refused_mapping_fails_accesses_until_allowed)
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_READ, 0, 1));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, 1));
 		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, access_by_lkey(m, IBV_WR_RDMA_WRITE, 0, 1));
-		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, access_by_lkey(m, IBV_WR_RDMA_READ, 0, MIN_NOT_IN_CQE));
+		EXPECT_EQ(IBV_WC_LOC_PROT_ERR,
+			  access_by_lkey(m, IBV_WR_RDMA_READ, 0, MIN_NOT_IN_CQE));
 		ret = send_by_lkey(m, true, 0, MIN_NOT_IN_CQE);
 		EXPECT_LT(0, ret);
 		pair_reconnect(&m->p);
@@ -350,8 +355,8 @@ TEST_F(moving, advice_maps_moved_memory)
 }
 
 /*
- * As ibv_rereg_mr(), which itself refuses regions over a dma-buf. @mem is a page, or NULL; mr->pd is the
- * new domain.
+ * As ibv_rereg_mr(), which itself refuses regions over a dma-buf. @mem is a page, or NULL; mr->pd
+ * is the new domain.
  */
 static int rereg(struct ibv_mr *mr, uint32_t flags, void *mem, int access)
 {
@@ -425,13 +430,16 @@ TEST_F(moving, rereg_changes_the_domain)
 	EXPECT_TRUE(buffer_equals(m, 0, m->p.buf[1], m->len));
 }
 
-/* If UMR fails when the memory moves, the driver destroys the key instead of clearing its entries. */
+/*
+ * If UMR fails when the memory moves, the driver destroys the key instead of clearing
+ * its entries.
+ */
 TEST_F(moving, failed_umr_at_move_destroys_the_key)
 {
 	struct moving *m = &self->m;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs an HCA that fails on request, and a driver that handles that");
+		SKIP(return, NEEDS_FAILURES);
 	fill(m->p.buf[0], m->len, 1);
 	ASSERT_EQ(0, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, m->len));
 	ASSERT_EQ(0, hca_do("inject umr"));
@@ -449,13 +457,16 @@ TEST_F(moving, failed_umr_at_move_destroys_the_key)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* If UMR fails when the memory is mapped, the access fails, and the region can still be deregistered. */
+/*
+ * If UMR fails when the memory is mapped, the access fails, and the region can still be
+ * deregistered.
+ */
 TEST_F(moving, failed_umr_at_mapping_fails_the_access)
 {
 	struct moving *m = &self->m;
 
 	if (!hca_ctl_present() || !driver_is("bluebell"))
-		SKIP(return, "needs an HCA that fails on request, and a driver that handles that");
+		SKIP(return, NEEDS_FAILURES);
 	ASSERT_EQ(0, mover_move(m->fd, 0, 0));
 	ASSERT_EQ(0, hca_do("inject umr"));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, access_by_rkey(m, IBV_WR_RDMA_WRITE, 0, 1));
@@ -468,7 +479,7 @@ TEST_F(moving, failed_umr_at_mapping_fails_the_access)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* --- Several regions, and long ones ------------------------------------------------------------ */
+/* --- Several regions, and long ones --------------------------------------------------------- */
 
 FIXTURE(buffer) {
 	struct moving m;
@@ -484,7 +495,10 @@ FIXTURE_SETUP(buffer)
 	ASSERT_EQ(0, moving_open(&self->m, SIZE));
 	if (!rdma_has_odp(self->m.r.ctx))
 		SKIP(return, NO_ODP);
-	/* The driver keeps some objects from the first region on: let it create them before the census. */
+	/*
+	 * The driver keeps some objects from the first region on: let it create them before the
+	 * census.
+	 */
 	self->m.mr = reg_part(&self->m);
 	ASSERT_NE(NULL, self->m.mr);
 	ASSERT_EQ(0, ibv_dereg_mr(self->m.mr));
@@ -589,7 +603,7 @@ out:
 	EXPECT_EQ(0, moving_close(&m));
 }
 
-/* --- Races ------------------------------------------------------------------------------------- */
+/* --- Races ---------------------------------------------------------------------------------- */
 
 struct race {
 	struct moving *m;
@@ -616,8 +630,8 @@ static void *move_until_stopped(void *arg)
 }
 
 /*
- * Write to the region and read it back, each by lkey or by rkey. Returns a completion status, -1000 if the
- * memory does not hold what was written, -1001 if other bytes were read.
+ * Write to the region and read it back, each by lkey or by rkey. Returns a completion status, -1000
+ * if the memory does not hold what was written, -1001 if other bytes were read.
  */
 static int write_and_read_back(struct moving *m, size_t off, uint32_t len, unsigned int seed)
 {
@@ -763,7 +777,10 @@ TEST_F(race, dereg_while_memory_moves)
 	}
 }
 
-/* A process killed during moves and faults leaves nothing behind, not even a dma-buf of the exporter. */
+/*
+ * A process killed during moves and faults leaves nothing behind, not even a dma-buf of the
+ * exporter.
+ */
 TEST_F(race, killed_while_memory_moves)
 {
 	unsigned int i, k;

@@ -154,7 +154,10 @@ TEST_F(record, same_address_in_a_child_pins_another_page)
 
 TEST_F(record, bad_addresses_are_refused)
 {
-	/* Unmapped, in the hole above user space, in the kernel, at the end of the address space. */
+	/*
+	 * Unmapped, in the hole above user space, in the kernel, at the end of the
+	 * address space.
+	 */
 	void *bad[] = {
 		(void *)0x1000, (void *)0x7ffffffff000ul, (void *)0x800000000000ul, KERNEL_ADDRESS,
 		(void *)0xfffffffffffff000ul, (void *)0xfffffffffffffff8ul,
@@ -291,7 +294,10 @@ static void put_nop(struct uv_qp *qp)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* The HCA executes the WQEs of a doorbell after it has answered the store: wait for at most a second. */
+/*
+ * The HCA executes the WQEs of a doorbell after it has answered the store: wait for at most a
+ * second.
+ */
 static bool wqes_reach(long n)
 {
 	unsigned int i;

@@ -372,7 +372,7 @@ TEST_F_TIMEOUT(fatal, page_faults_end, 3600)
 	}
 }
 
-/* ---- files of DEVX users ------------------------------------------------------------------------ */
+/* ---- files of DEVX users ------------------------------------------------------------------- */
 
 /* Read an answer that firmware does not give: it has a status, or the file ends. */
 static int failed_answer(int file)
@@ -428,8 +428,8 @@ TEST_F_TIMEOUT(fatal, readers_of_answers_and_events_wake, 3600)
 {
 	int i;
 
-	if (!hca_cap("general", "log_max_uctx"))
-		SKIP(return, "the device has no user ids");
+	if (!devx_has_user_ids())
+		SKIP(return, NO_USER_IDS);
 	for (i = 0; i < rounds(); i++) {
 		ASSERT_EQ(0, hca_do("inject cmd delay %u 1 QUERY_Q_COUNTER", LATE_MS));
 		ASSERT_EQ(0, workers_start(&self->workers, 1, wait_for_answer_and_event));
@@ -439,7 +439,7 @@ TEST_F_TIMEOUT(fatal, readers_of_answers_and_events_wake, 3600)
 	}
 }
 
-/* ---- kernel consumers -------------------------------------------------------------------------- */
+/* ---- kernel consumers ---------------------------------------------------------------------- */
 
 /* Which test of the module kernel_verbs the process runs. */
 static const char *module_test;

@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(fresh)
 	munmap(self->mem, UV_PAGE);
 }
 
-/* --- Uses that each need something of the driver's own ------------------------------------------ */
+/* --- Uses that each need something of the driver's own -------------------------------------- */
 
 static int use_umr(struct rdma *r, void *mem)
 {
@@ -130,7 +130,7 @@ static int use_all(struct rdma *r, void *mem)
 	return err;
 }
 
-/* --- An idle device -------------------------------------------------------------------------------- */
+/* --- An idle device ------------------------------------------------------------------------- */
 
 TEST_F(fresh, idle_device_holds_no_object_of_the_driver)
 {
@@ -146,7 +146,7 @@ TEST_F(fresh, idle_device_holds_no_object_of_the_driver)
 	}
 }
 
-/* --- Refusals -------------------------------------------------------------------------------------- */
+/* --- Refusals ------------------------------------------------------------------------------- */
 
 static const struct use {
 	const char *name;
@@ -158,7 +158,8 @@ static const struct use {
 	{ "UMR", use_umr, NULL, true,
 	  { "CREATE_CQ", "CREATE_QP", "RST2INIT_QP", "INIT2RTR_QP", "RTR2RTS_QP" } },
 	{ "paging", use_paging, can_page, false, { "ALLOC_PD", "CREATE_QP", "CREATE_EQ" } },
-	{ "XRC domain", use_domain, can_xrc, false, { "CREATE_CQ", "ALLOC_XRCD", "CREATE_XRC_SRQ" } },
+	{ "XRC domain", use_domain, can_xrc, false,
+	  { "CREATE_CQ", "ALLOC_XRCD", "CREATE_XRC_SRQ" } },
 	{ "XRC initiator", use_initiator, can_xrc, false,
 	  { "CREATE_CQ", "ALLOC_XRCD", "CREATE_XRC_SRQ" } },
 };
@@ -209,7 +210,7 @@ TEST_F_TIMEOUT(fresh, refused_first_use_is_an_error_of_that_call_alone, 300)
 	EXPECT_GE(logged + (int)ARRAY_SIZE(uses), klog_count(LOG_SLOW));
 }
 
-/* --- Races ----------------------------------------------------------------------------------------- */
+/* --- Races ---------------------------------------------------------------------------------- */
 
 /* A process that uses the device in every way. Returns its id; it exits with 0 if all went well. */
 static pid_t start_use(void *mem)

@@ -1,48 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What an unprivileged process can do with the device, and what it cannot do to another process. Except
- * for the victim, all processes run as the user "tester", without capabilities.
+ * What an unprivileged process can do with the device, and what it cannot do to another process.
+ * Except for the victim, all processes run as the user "tester", without capabilities.
  */
 
 #include <fcntl.h>
-#include <grp.h>
 #include <infiniband/mlx5dv.h>
-#include <pwd.h>
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "klog.h"
+#include "rights.h"
 #include "test.h"
 
-#define TESTER "tester"
 #define BF_OFFSET 0x800
 #define CQ_ARM_OFFSET 0x20
 #define SECRET 0x5ec2e7
 
-/* Become the user "tester", for the rest of the test's process. */
-static int drop_privileges(void)
-{
-	struct passwd *pw = getpwnam(TESTER);
-
-	if (geteuid())
-		return 0;
-	if (!pw)
-		return -ENOENT;
-	if (setgroups(0, NULL) || setgid(pw->pw_gid) || setuid(pw->pw_uid))
-		return -errno;
-	/*
-	 * setuid() makes the process undumpable: its files in /proc then belong to root, and debuggers
-	 * cannot attach. Undo that.
-	 */
-	prctl(PR_SET_DUMPABLE, 1);
-	return 0;
-}
-
 /*
- * The victim is another process with a queue pair, a CQ, an MR and a UAR. It publishes their numbers in
- * shared memory, waits, and reports by its exit status whether its memory was changed.
+ * The victim is another process with a queue pair, a CQ, an MR and a UAR. It publishes their
+ * numbers in shared memory, waits, and reports by its exit status whether its memory was changed.
  */
 struct victim_info {
 	uint32_t qpn, cqn, pd, mr_handle, qp_handle, cq_handle, rkey, uar_page_id;
@@ -254,7 +232,7 @@ TEST_F(attack, doorbell_record_is_in_the_callers_memory)
 					    &cq));
 }
 
-/* --- Unprivileged users ------------------------------------------------------------------------ */
+/* --- Unprivileged users --------------------------------------------------------------------- */
 
 TEST(unprivileged_user_can_work)
 {
@@ -297,9 +275,12 @@ TEST(raw_packet_qp_needs_privileges)
 	uv_close(&uv);
 }
 
-/* --- The log ----------------------------------------------------------------------------------- */
+/* --- The log -------------------------------------------------------------------------------- */
 
-/* Make requests that a driver refuses. Returns how many of them it did not refuse, or a negative errno. */
+/*
+ * Make requests that a driver refuses. Returns how many of them it did not refuse, or a negative
+ * errno.
+ */
 static int make_bad_requests(void)
 {
 	/* Nothing is mapped there. */
@@ -338,12 +319,16 @@ static int make_bad_requests(void)
 		return ret;
 	taken += !uv_dealloc_pd(uv.fd, pd);
 	taken += !uv_modify_qp(uv.fd, &(struct ib_uverbs_modify_qp){
-			.qp_handle = qp.handle, .attr_mask = IBV_QP_STATE, .qp_state = IBV_QPS_RTS });
+			.qp_handle = qp.handle, .attr_mask = IBV_QP_STATE,
+			.qp_state = IBV_QPS_RTS });
 	uv_close(&uv);
 	return taken;
 }
 
-/* Post what ends in errors, and overrun a CQ. Returns 0 if all of it ends so, otherwise its number. */
+/*
+ * Post what ends in errors, and overrun a CQ. Returns 0 if all of it ends so, otherwise
+ * its number.
+ */
 static int post_bad_requests(void)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
@@ -386,8 +371,8 @@ static int post_bad_requests(void)
 }
 
 /*
- * A process learns of its mistakes by errnos, completions and events. They must not fill the kernel's log,
- * where messages about the RDMA device have its name.
+ * A process learns of its mistakes by errnos, completions and events. They must not fill the
+ * kernel's log, where messages about the RDMA device have its name.
  */
 TEST(mistakes_are_not_logged)
 {
@@ -497,8 +482,8 @@ TEST_F(memlock, queues_count_against_the_limit)
 	EXPECT_EQ(0, uv_create_cq(self->uv.fd, 63, &another));
 }
 
-static int create_and_destroy_srq(struct uv *uv, uint32_t pd, const struct uv_mem *mem, uint32_t type,
-				  uint32_t cq)
+static int create_and_destroy_srq(struct uv *uv, uint32_t pd, const struct uv_mem *mem,
+				  uint32_t type, uint32_t cq)
 {
 	struct mlx5_ib_create_srq drv = {
 		.buf_addr = (uintptr_t)mem->buf, .db_addr = (uintptr_t)mem->dbr,
@@ -537,7 +522,8 @@ TEST_F(memlock, srqs_count_against_the_limit)
 		for (room = 0; room <= 2; room++) {
 			ASSERT_EQ(0, reg_pages(&self->uv, self->pd, self->mem,
 					       LIMIT_PAGES - pinned - room, &handle));
-			ret = create_and_destroy_srq(&self->uv, self->pd, &mem, types[i], cq.handle);
+			ret = create_and_destroy_srq(&self->uv, self->pd, &mem, types[i],
+						     cq.handle);
 			if (ret != -EOPNOTSUPP)
 				EXPECT_EQ(room < 2 ? -ENOMEM : 0, ret)
 					TH_LOG("type %u, room for %zu", types[i], room);

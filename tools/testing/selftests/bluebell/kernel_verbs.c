@@ -96,12 +96,16 @@ static void run_module_test(struct __test_metadata *_metadata, int fd, const cha
 
 TEST_F(kernel, requests_do_what_they_say)
 {
-	if (strstr(variant->test, "atomics") && hca_cap("general", "umr_modify_atomic_disabled") > 0)
+	if (strstr(variant->test, "atomics") &&
+	    hca_cap("general", "umr_modify_atomic_disabled") > 0)
 		SKIP(return, "no work request can give a key the right to atomic operations");
 	run_module_test(_metadata, self->fd, variant->test);
 }
 
-/* For a kernel consumer, because ib_core (7.2) does not repeat for a process what the driver refuses. */
+/*
+ * For a kernel consumer, because ib_core (7.2) does not repeat for a process what the driver
+ * refuses.
+ */
 TEST(firmware_refuses_to_attach_and_to_detach)
 {
 	int fd;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Management datagrams as programs send and receive them, by ib_umad without a library: the port's own
- * agents (SMA, PMA), requests from one agent to another one of the same port, timeouts, MADs that
- * nobody should answer, and agents that are left when processes end or the device goes.
+ * Management datagrams as programs send and receive them, by ib_umad without a library: the port's
+ * own agents (SMA, PMA), requests from one agent to another one of the same port, timeouts, MADs
+ * that nobody should answer, and agents that are left when processes end or the device goes.
  */
 #include <endian.h>
 #include <fcntl.h>
@@ -36,7 +36,10 @@ static unsigned int now_ms(void)
 	return seconds() * 1e3;
 }
 
-/* Send a request and wait for the answer to it. Returns the status in its header, or a negative errno. */
+/*
+ * Send a request and wait for the answer to it. Returns the status in its header, or a negative
+ * errno.
+ */
 static int mad_query(struct agent *a, struct mad *m)
 {
 	uint32_t tid = get32(m, AT_TID + 4);
@@ -174,7 +177,8 @@ static void expect_ping(struct __test_metadata *_metadata, struct _test_data_mad
 }
 
 /* Wait until the client's request times out, while nobody gets it. */
-static void expect_nobody(struct __test_metadata *_metadata, struct _test_data_mad *self, struct mad *m)
+static void expect_nobody(struct __test_metadata *_metadata, struct _test_data_mad *self,
+			  struct mad *m)
 {
 	struct mad got;
 
@@ -358,7 +362,8 @@ TEST_F(sma, node_description_can_be_set)
 	fputs(before, f);
 	EXPECT_EQ(0, fclose(f));
 	ASSERT_EQ(0, sma_get(_metadata, self, variant->class, SM_NODE_DESC, 0, &m));
-	EXPECT_EQ(0, strncmp(before, (char *)m.data + AT_DATA, 64)) TH_LOG("%.64s", m.data + AT_DATA);
+	EXPECT_EQ(0, strncmp(before, (char *)m.data + AT_DATA, 64))
+		TH_LOG("%.64s", m.data + AT_DATA);
 }
 
 TEST_F(sma, port_info_is_that_of_the_port)
@@ -488,7 +493,8 @@ TEST_F(mad, port_counters_count_packets)
 	ASSERT_EQ(0, pma_get(_metadata, self, PM_COUNTERS_EXT, &ext_after));
 	/* Packets sent, and received. */
 	for (i = 0; i < 2; i++) {
-		EXPECT_LE(n, get32(&after, AT_DATA + 32 + 4 * i) - get32(&before, AT_DATA + 32 + 4 * i));
+		EXPECT_LE(n, get32(&after, AT_DATA + 32 + 4 * i) -
+			     get32(&before, AT_DATA + 32 + 4 * i));
 		EXPECT_LE(n, get64(&ext_after, AT_DATA + 24 + 8 * i) -
 			  get64(&ext_before, AT_DATA + 24 + 8 * i));
 	}
@@ -551,7 +557,10 @@ TEST_F(mad, request_with_a_grh_is_answered)
 	expect_exchange(_metadata, self, &m, 0);
 }
 
-/* The port's first entry that matches a P_Key: at least one of both is that of a full member. -1: none. */
+/*
+ * The port's first entry that matches a P_Key: at least one of both is that of a full member. -1:
+ * none.
+ */
 static int pkey_match(struct _test_data_mad *self, uint16_t pkey)
 {
 	int i;
@@ -691,7 +700,8 @@ TEST_F(mad, wrong_writes_are_refused)
 	EXPECT_EQ(EFAULT, errno);
 	/* Reads that have no room for a MAD do not take it. */
 	ASSERT_EQ(0, mad_send(&self->client, &m));
-	ASSERT_EQ(-EINVAL, mad_send(&self->client, &m)) TH_LOG("a second one of the same transaction");
+	ASSERT_EQ(-EINVAL, mad_send(&self->client, &m))
+		TH_LOG("a second one of the same transaction");
 	usleep(100000);
 	EXPECT_EQ(-1, read(self->server.fd, big, sizeof(m.hdr)));
 	EXPECT_EQ(EINVAL, errno);
@@ -830,7 +840,10 @@ static void post_to_qp1(struct __test_metadata *_metadata, struct pair *p, uint3
 	ASSERT_EQ(0, reap_ok(p->cq[0], &wc));
 }
 
-/* QP1 takes datagrams with its own Q_Key only, which privileged processes can give their queue pairs. */
+/*
+ * QP1 takes datagrams with its own Q_Key only, which privileged processes can give their queue
+ * pairs.
+ */
 TEST_F(mad, datagrams_of_other_queue_pairs_need_the_qkey)
 {
 	struct ibv_qp_attr attr = { .qkey = QP1_QKEY };
@@ -922,7 +935,10 @@ TEST_F(mad, killed_process_leaves_no_agents)
 	}
 }
 
-/* Requests that are sent while the port is down time out, or are answered when they are repeated. */
+/*
+ * Requests that are sent while the port is down time out, or are answered when they are
+ * repeated.
+ */
 TEST_F(mad, port_goes_down_while_requests_are_under_way)
 {
 	unsigned int i, answers = 0, timeouts = 0;

@@ -20,7 +20,9 @@
 /* The groups of the tests: not those that IPoIB joins. */
 static union ibv_gid group_gid(unsigned int group)
 {
-	return (union ibv_gid){ .raw = { 0xff, 0x12, 0xa0, 0x1b, 0xff, 0xff, [14] = 0x77, [15] = group } };
+	return (union ibv_gid){
+		.raw = { 0xff, 0x12, 0xa0, 0x1b, 0xff, 0xff, [14] = 0x77, [15] = group },
+	};
 }
 
 static uint16_t group_lid(unsigned int group)
@@ -60,7 +62,10 @@ FIXTURE(mcast) {
 
 static const struct qp_cfg ud = { .type = IBV_QPT_UD };
 
-/* Requests complete in the order in which they are posted, so all of them may use the same memory. */
+/*
+ * Requests complete in the order in which they are posted, so all of them may use the
+ * same memory.
+ */
 static int member_post(struct _test_data_mcast *self, int i)
 {
 	return post_recv(self->member[i].qp, self->mr, self->member[i].buf, SLOT, i);
@@ -197,7 +202,8 @@ static void expect_members(struct __test_metadata *_metadata, struct _test_data_
 TEST_F(mcast, datagram_reaches_the_members_of_its_group_only)
 {
 	/* A bit for each member, before and after some of them have left. */
-	static const unsigned int at_first[GROUPS] = { 0x3, 0xa, 0xf }, later[GROUPS] = { 0x2, 0xa, 0x5 };
+	static const unsigned int at_first[GROUPS] = { 0x3, 0xa, 0xf };
+	static const unsigned int later[GROUPS] = { 0x2, 0xa, 0x5 };
 	int g, i;
 
 	for (g = 0; g < GROUPS; g++)
@@ -247,7 +253,8 @@ TEST_F(mcast, sender_gets_its_own_datagram)
 TEST_F(mcast, sender_can_block_its_own_datagrams)
 {
 	struct ibv_qp_init_attr_ex init = {
-		.qp_type = IBV_QPT_UD, .send_cq = self->r.cq, .recv_cq = self->r.cq, .pd = self->r.pd,
+		.qp_type = IBV_QPT_UD, .send_cq = self->r.cq, .recv_cq = self->r.cq,
+		.pd = self->r.pd,
 		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
 		.sq_sig_all = 1,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
@@ -423,8 +430,8 @@ static const struct {
 };
 
 /*
- * Firmware's errno is reported, and the queue pair is not attached. A refusal to detach is not tested
- * here, because ib_core (7.2) does not repeat what the driver refuses.
+ * Firmware's errno is reported, and the queue pair is not attached. A refusal to detach is not
+ * tested here, because ib_core (7.2) does not repeat what the driver refuses.
  */
 TEST_F(mcast, refusal_by_firmware_leaves_nothing)
 {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory keys that a process makes over other keys (mlx5dv_create_mkey(3)) and configures by work requests
- * (mlx5dv_wr_post(3)): which bytes they lead to, and what an attacker could put into such a request.
+ * Memory keys that a process makes over other keys (mlx5dv_create_mkey(3)) and configures by work
+ * requests (mlx5dv_wr_post(3)): which bytes they lead to, and what an attacker could put into such
+ * a request.
  */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
 #include <sys/mman.h>
 
+#include "devx_cmd.h"
 #include "test.h"
 
-#define NO_USER_IDS "the device has no user ids"
 #define NO_WINDOWS "the device executes no UMR requests of processes"
 #define PAGE ((size_t)UV_PAGE)
 #define PAGES 16
@@ -166,7 +167,7 @@ static int transfer(struct side *s, enum ibv_wr_opcode opcode, uint32_t lkey, ui
 	return status;
 }
 
-/* --- A UMR request, bit by bit ------------------------------------------------------------------ */
+/* --- A UMR request, bit by bit -------------------------------------------------------------- */
 
 struct umr {
 	uint8_t b[16 + UMR_BYTES + CONTEXT_BYTES + 64 * 4];
@@ -190,7 +191,8 @@ static void put64(struct umr *u, unsigned int at, uint64_t v)
 #define LIST (CONTEXT + CONTEXT_BYTES)
 
 /* A request that opens a key with @n entries of 256 bytes each, which are all the same. */
-static void umr_start(struct umr *u, uint32_t key, unsigned int n, uint32_t entry_key, uint64_t addr)
+static void umr_start(struct umr *u, uint32_t key, unsigned int n, uint32_t entry_key,
+		      uint64_t addr)
 {
 	unsigned int i;
 
@@ -236,11 +238,11 @@ static int umr_post(struct side *s, struct umr *u)
 	return status;
 }
 
-/* --- What a key leads to ------------------------------------------------------------------------ */
+/* --- What a key leads to -------------------------------------------------------------------- */
 
 static const char *missing(void)
 {
-	if (!hca_cap("general", "log_max_uctx"))
+	if (!devx_has_user_ids())
 		return NO_USER_IDS;
 	return hca_cap("general", "imaicl") ? NULL : NO_WINDOWS;
 }
@@ -279,7 +281,8 @@ FIXTURE_SETUP(layout)
 	ASSERT_NE(NULL, self->key) TH_LOG("%m");
 	self->plain = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->plain);
-	self->plain_mr = ibv_reg_mr(self->s.r.pd, self->plain, LEN, ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC);
+	self->plain_mr = ibv_reg_mr(self->s.r.pd, self->plain, LEN,
+				    ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC);
 	ASSERT_NE(NULL, self->plain_mr);
 	fill(self->plain, LEN, 7);
 }
@@ -325,8 +328,8 @@ TEST_F(layout, list_is_written_and_read)
 	/* As the remote side, and in the middle of a piece. */
 	if (variant->access & IBV_ACCESS_ON_DEMAND)
 		lose_pages(s);
-	ASSERT_EQ(0, transfer(s, IBV_WR_RDMA_WRITE, self->plain_mr->lkey, (uintptr_t)self->plain + 50,
-			      self->key->rkey, 50, 5 * PIECE - 50));
+	ASSERT_EQ(0, transfer(s, IBV_WR_RDMA_WRITE, self->plain_mr->lkey,
+			      (uintptr_t)self->plain + 50, self->key->rkey, 50, 5 * PIECE - 50));
 	EXPECT_EQ(0, memcmp((void *)(uintptr_t)sge[0].addr + 50, self->plain + 50, PIECE - 50));
 	for (i = 1; i < 5; i++)
 		EXPECT_EQ(0, memcmp((void *)(uintptr_t)sge[i].addr, self->plain + i * PIECE, PIECE))
@@ -345,7 +348,8 @@ TEST_F(layout, list_is_written_and_read)
 	ASSERT_EQ(0, transfer(s, IBV_WR_RDMA_READ, self->key->lkey, 0, self->plain_mr->rkey,
 			      (uintptr_t)self->plain, 5 * PIECE));
 	for (i = 0; i < 5; i++)
-		EXPECT_EQ(0, memcmp((void *)(uintptr_t)sge[i].addr, self->plain + i * PIECE, PIECE));
+		EXPECT_EQ(0, memcmp((void *)(uintptr_t)sge[i].addr, self->plain + i * PIECE,
+				    PIECE));
 	EXPECT_NE(0, transfer(s, IBV_WR_RDMA_WRITE, self->key->lkey, 0, self->plain_mr->rkey,
 			      (uintptr_t)self->plain, 5 * PIECE + 1));
 }
@@ -355,7 +359,8 @@ TEST_F(layout, interleaved_pieces_are_written_and_read)
 {
 	struct side *s = &self->s;
 	struct mlx5dv_mr_interleaved piece[2] = {
-		{ .addr = (uintptr_t)s->mem, .bytes_count = 24, .bytes_skip = 976, .lkey = s->mr->lkey },
+		{ .addr = (uintptr_t)s->mem, .bytes_count = 24, .bytes_skip = 976,
+		  .lkey = s->mr->lkey },
 		{ .addr = (uintptr_t)s->mem + 11 * PAGE, .bytes_count = 8, .bytes_skip = 492,
 		  .lkey = s->mr->lkey },
 	};
@@ -379,8 +384,8 @@ TEST_F(layout, interleaved_pieces_are_written_and_read)
 	if (variant->access & IBV_ACCESS_ON_DEMAND)
 		lose_pages(s);
 	fill(self->plain, LEN, 8);
-	ASSERT_EQ(0, transfer(s, IBV_WR_RDMA_READ, self->key->lkey, 3 * 32 - 8, self->plain_mr->rkey,
-			      (uintptr_t)from, 40 * 32 - 3 * 32 + 8));
+	ASSERT_EQ(0, transfer(s, IBV_WR_RDMA_READ, self->key->lkey, 3 * 32 - 8,
+			      self->plain_mr->rkey, (uintptr_t)from, 40 * 32 - 3 * 32 + 8));
 	EXPECT_EQ(0, memcmp(s->mem + 11 * PAGE + 1000, from, 8));
 	EXPECT_EQ(0, memcmp(s->mem + 39000, from + 36 * 32 + 8, 24));
 }
@@ -407,7 +412,7 @@ TEST_F(layout, key_leads_through_another_one)
 	EXPECT_EQ(0, mlx5dv_destroy_mkey(outer));
 }
 
-/* --- Attackers ---------------------------------------------------------------------------------- */
+/* --- Attackers ------------------------------------------------------------------------------ */
 
 FIXTURE(attack) {
 	struct side s;
@@ -434,7 +439,8 @@ FIXTURE_TEARDOWN(attack)
 
 static int write_through(struct side *s, uint32_t lkey)
 {
-	return transfer(s, IBV_WR_RDMA_WRITE, lkey, 0, s->mr->rkey, (uintptr_t)s->mem + LEN / 2, 64);
+	return transfer(s, IBV_WR_RDMA_WRITE, lkey, 0, s->mr->rkey, (uintptr_t)s->mem + LEN / 2,
+			64);
 }
 
 /* What the attacks below change is right. */
@@ -471,7 +477,9 @@ TEST_F(attack, key_of_another_user_is_not_changed)
 	ASSERT_EQ(0, side_open(&victim, ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC));
 	other = create_key(victim.r.pd, ENTRIES);
 	ASSERT_NE(NULL, other);
-	sge = (struct ibv_sge){ .addr = (uintptr_t)victim.mem, .length = 64, .lkey = victim.mr->lkey };
+	sge = (struct ibv_sge){
+		.addr = (uintptr_t)victim.mem, .length = 64, .lkey = victim.mr->lkey,
+	};
 	ASSERT_EQ(0, set_list(&victim, other, &sge, 1));
 	umr_start(&self->u, other->lkey, 4, s->mr->lkey, (uintptr_t)s->mem);
 	EXPECT_EQ(IBV_WC_MW_BIND_ERR, umr_post(s, &self->u));
@@ -598,8 +606,8 @@ TEST_F(attack, strided_block_without_its_entries_is_refused)
 }
 
 /*
- * The driver reads the tables of keys when the device faults behind them. Tables that lead to each other
- * many times, or to nothing, keep neither the driver nor the device busy.
+ * The driver reads the tables of keys when the device faults behind them. Tables that lead to each
+ * other many times, or to nothing, keep neither the driver nor the device busy.
  */
 TEST(hostile_tables_over_paged_memory_end)
 {
@@ -616,11 +624,15 @@ TEST(hostile_tables_over_paged_memory_end)
 		SKIP(return, "the device has no on-demand paging");
 	}
 	rdma_close(&s.r);
-	ASSERT_EQ(0, side_open(&s, (ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC) | IBV_ACCESS_ON_DEMAND));
+	ASSERT_EQ(0,
+		  side_open(&s, (ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC) | IBV_ACCESS_ON_DEMAND));
 	for (i = 0; i < 3; i++) {
 		key[i] = create_key(s.r.pd, ENTRIES);
 		ASSERT_NE(NULL, key[i]);
-		/* All entries lead to the start of the key before, those of the first one to the region. */
+		/*
+		 * All entries lead to the start of the key before, those of the first one to the
+		 * region.
+		 */
 		umr_start(&u, key[i]->lkey, ENTRIES, i ? key[i - 1]->lkey : s.mr->lkey,
 			  i ? 0 : (uintptr_t)s.mem);
 		ASSERT_EQ(0, umr_post(&s, &u));

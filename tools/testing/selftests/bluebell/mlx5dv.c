@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What libmlx5 offers beyond verbs, and that is no object of DEVX: queue pairs that receive out of order,
- * rates of send queues, queries of the port and the clock.
+ * What libmlx5 offers beyond verbs, and that is no object of DEVX: queue pairs that receive out of
+ * order, rates of send queues, queries of the port and the clock.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -82,7 +82,7 @@ TEST_F(dv, there_are_no_doorbells_of_virtio)
 	EXPECT_TRUE(errno == EOPNOTSUPP || errno == EPROTONOSUPPORT) TH_LOG("%m");
 }
 
-/* --- Receives out of order ---------------------------------------------------------------------- */
+/* --- Receives out of order ------------------------------------------------------------------ */
 
 static bool has_out_of_order(struct ibv_context *ctx)
 {
@@ -166,7 +166,8 @@ TEST_F(dv, data_is_where_the_completion_says)
 			for (sge.addr = (uintptr_t)mem + (round & 1 ? i * MESSAGE : 0);
 			     sge.addr <= (uintptr_t)mem + i * MESSAGE; sge.addr += MESSAGE) {
 				fill((void *)(uintptr_t)sge.addr, MESSAGE, round * 10 + i);
-				*(uint8_t *)(uintptr_t)sge.addr = (sge.addr - (uintptr_t)mem) / MESSAGE;
+				mem[sge.addr - (uintptr_t)mem] =
+					(sge.addr - (uintptr_t)mem) / MESSAGE;
 				ASSERT_EQ(0, ibv_post_send(qp[0], &wr, &bad));
 				ASSERT_EQ(0, reap(cq[0], &wc));
 			}
@@ -174,8 +175,10 @@ TEST_F(dv, data_is_where_the_completion_says)
 		/* Completions are in the order of the messages. */
 		for (i = 0; i < MESSAGES; i++) {
 			ASSERT_EQ(0, reap(cq[1], &wc));
-			EXPECT_EQ(0, memcmp(mem + UV_PAGE + wc.wr_id * MESSAGE, mem + i * MESSAGE, MESSAGE))
-				TH_LOG("round %u, message %u, receive %u", round, i, (unsigned int)wc.wr_id);
+			EXPECT_EQ(0, memcmp(mem + UV_PAGE + wc.wr_id * MESSAGE, mem + i * MESSAGE,
+					    MESSAGE))
+				TH_LOG("round %u, message %u, receive %u", round, i,
+				       (unsigned int)wc.wr_id);
 			turned += wc.wr_id != i;
 		}
 	}
@@ -199,7 +202,7 @@ TEST_F(dv, data_is_where_the_completion_says)
 	munmap(mem, 2 * UV_PAGE);
 }
 
-/* --- Rates --------------------------------------------------------------------------------------- */
+/* --- Rates ---------------------------------------------------------------------------------- */
 
 static bool has_rates(void)
 {
@@ -256,7 +259,10 @@ TEST_F(dv, rates_are_shared_unless_dedicated)
 	ibv_close_device(ctx);
 }
 
-/* Nothing is left when a process ends that has freed nothing; nor does it get more than there is. */
+/*
+ * Nothing is left when a process ends that has freed nothing; nor does it get more than
+ * there is.
+ */
 TEST_F(dv, rates_are_limited)
 {
 	struct ibv_context *ctx;
@@ -276,7 +282,8 @@ TEST_F(dv, rates_are_limited)
 	/* Out of range. */
 	EXPECT_EQ(NULL, alloc_rate(self->r.ctx, 0, false));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(NULL, alloc_rate(self->r.ctx, hca_cap("qos", "packet_pacing_max_rate") + 1, false));
+	EXPECT_EQ(NULL, alloc_rate(self->r.ctx, hca_cap("qos", "packet_pacing_max_rate") + 1,
+				   false));
 	EXPECT_EQ(EINVAL, errno);
 }
 

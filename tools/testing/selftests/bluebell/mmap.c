@@ -39,7 +39,10 @@ static int map_and_unmap_uar(int fd, unsigned int cmd, unsigned long idx)
 	return map_and_unmap(fd, uv_mmap_off(cmd, idx), UV_PAGE, PROT_WRITE, MAP_SHARED);
 }
 
-/* The number of ranges that the kernel maps with a memory type, or -1 if the kernel has no such list. */
+/*
+ * The number of ranges that the kernel maps with a memory type, or -1 if the kernel has no such
+ * list.
+ */
 static int count_memtype_ranges(const char *type)
 {
 	FILE *f = fopen(memtype_list, "r");
@@ -131,7 +134,8 @@ TEST_F(uar_command, maps_every_static_page)
 	unsigned long idx;
 
 	for (idx = 0; idx < STATIC_PAGES; idx++)
-		EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, variant->cmd, idx)) TH_LOG("page %lu", idx);
+		EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, variant->cmd, idx))
+			TH_LOG("page %lu", idx);
 }
 
 TEST_F(uar_command, other_than_static_pages_are_refused)
@@ -160,8 +164,8 @@ TEST_F(uar_command, mapping_must_be_one_page)
 
 TEST_F(uar_command, private_mapping_is_refused)
 {
-	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE, PROT_WRITE,
-					 MAP_PRIVATE));
+	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE,
+					 PROT_WRITE, MAP_PRIVATE));
 	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, uv_mmap_off(variant->cmd, 0), UV_PAGE,
 					 PROT_READ | PROT_WRITE, MAP_PRIVATE));
 }
@@ -189,7 +193,8 @@ TEST_F(uar_command, mapping_is_write_only)
 	if (!driver_is("bluebell"))
 		SKIP(return, "only bluebell makes UAR pages unreadable");
 	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED));
-	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE,
+					MAP_SHARED));
 	ASSERT_EQ(0, try_mmap(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
@@ -204,7 +209,8 @@ TEST_F(uar_command, mapping_is_never_executable)
 	if (!driver_is("bluebell"))
 		SKIP(return, "only bluebell makes UAR pages not executable");
 	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_EXEC, MAP_SHARED));
-	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_WRITE | PROT_EXEC, MAP_SHARED));
+	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_WRITE | PROT_EXEC,
+					MAP_SHARED));
 	ASSERT_EQ(0, try_mmap(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_WRITE | PROT_EXEC));
 	EXPECT_EQ(EACCES, errno);
@@ -224,8 +230,8 @@ TEST_F(uar_command, mapping_cannot_grow)
 }
 
 /*
- * A child may inherit the mapping or not, but the parent's stays usable, and the kernel must not warn
- * (scripts/vm fails the run if it does).
+ * A child may inherit the mapping or not, but the parent's stays usable, and the kernel must not
+ * warn (scripts/vm fails the run if it does).
  */
 TEST_F(uar_command, mapping_survives_fork)
 {
@@ -236,8 +242,12 @@ TEST_F(uar_command, mapping_survives_fork)
 	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
 			      MAP_SHARED,
 			     &p));
-	/* There is no register at this offset. A device without BlueFlame does not tell that apart. */
-	ASSERT_EQ(0, hca_expect("drop %s", hca_cap("general", "bf") ? "bad_offset" : "no_blueflame"));
+	/*
+	 * There is no register at this offset. A device without BlueFlame does not tell
+	 * that apart.
+	 */
+	ASSERT_EQ(0, hca_expect("drop %s",
+				hca_cap("general", "bf") ? "bad_offset" : "no_blueflame"));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
@@ -262,8 +272,8 @@ TEST_F(map, alloc_wc_allocates_a_uar)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	uars = hca_census_count("uar");
-	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
-			      PROT_WRITE, MAP_SHARED, &p));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
+			      UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
 	EXPECT_EQ(uars + 1, hca_census_count("uar"));
 	ASSERT_EQ(0, hca_expect("drop bad_offset 1"));
 	EXPECT_EQ(0, write_word(p + 0xff0));
@@ -286,7 +296,8 @@ TEST_F(map, alloc_wc_of_dynamic_pages_only)
 	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0));
 	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 255));
 	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 256));
-	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, ALL_PAGES - STATIC_PAGES - 1));
+	EXPECT_EQ(0, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC,
+				       ALL_PAGES - STATIC_PAGES - 1));
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC,
 					     ALL_PAGES - STATIC_PAGES));
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(self->uv.fd, MLX5_IB_MMAP_ALLOC_WC, 0xffffff));
@@ -321,7 +332,8 @@ TEST_F(map, alloc_wc_of_a_wrong_size_allocates_nothing)
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	uars = hca_census_count("uar");
-	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
+	EXPECT_EQ(-EINVAL, map_and_unmap(self->uv.fd,
+					 uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
 					 2 * UV_PAGE, PROT_WRITE, MAP_SHARED));
 	EXPECT_EQ(uars, hca_census_count("uar"));
 }
@@ -346,8 +358,8 @@ TEST_F(map, alloc_wc_page_belongs_to_its_context)
 	if (!has_blueflame(&self->uv))
 		SKIP(return, NO_BLUEFLAME);
 	ASSERT_EQ(0, uv_open(&other));
-	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES), UV_PAGE,
-			      PROT_WRITE, MAP_SHARED, &p));
+	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(MLX5_IB_MMAP_ALLOC_WC, STATIC_PAGES),
+			      UV_PAGE, PROT_WRITE, MAP_SHARED, &p));
 	/* Another context cannot map the page by its index, */
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_REGULAR_PAGE, STATIC_PAGES));
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(other.fd, MLX5_IB_MMAP_WC_PAGE, STATIC_PAGES));
@@ -399,7 +411,7 @@ TEST_F(map, dynamic_uars_are_freed_with_the_context)
 	EXPECT_CENSUS_UNCHANGED();
 }
 
-/* --- UAR objects, device memory, and operations on it ------------------------------------------ */
+/* --- UAR objects, device memory, and operations on it --------------------------------------- */
 
 FIXTURE(object) {
 	struct uv uv;
@@ -459,7 +471,8 @@ FIXTURE_SETUP(object)
 	int ret;
 
 	ASSERT_EQ(0, uv_open(&self->uv));
-	if (variant->uar_type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && variant->is_uar && !has_blueflame(&self->uv))
+	if (variant->uar_type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && variant->is_uar &&
+	    !has_blueflame(&self->uv))
 		SKIP(return, NO_BLUEFLAME);
 	if (!variant->is_uar && hca_ctl_present() && hca_cap("general", "device_memory") != 1)
 		SKIP(return, "the device has no device memory");
@@ -499,7 +512,8 @@ TEST_F(object, mapping_has_no_other_rights)
 
 	if (!driver_is("bluebell"))
 		SKIP(return, "only bluebell denies rights that nobody needs");
-	EXPECT_EQ(-EPERM, map_and_unmap(fd, self->off, UV_PAGE, variant->rights | PROT_EXEC, MAP_SHARED));
+	EXPECT_EQ(-EPERM, map_and_unmap(fd, self->off, UV_PAGE, variant->rights | PROT_EXEC,
+					MAP_SHARED));
 	if (!(variant->rights & PROT_READ))
 		EXPECT_EQ(-EPERM, map_and_unmap(fd, self->off, UV_PAGE, PROT_READ, MAP_SHARED));
 	ASSERT_EQ(0, try_mmap(fd, self->off, UV_PAGE, variant->rights, MAP_SHARED, &p));
@@ -542,7 +556,8 @@ TEST_F(clock, mapping_is_read_only)
 	void *p;
 
 	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_WRITE, MAP_SHARED));
-	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(-EPERM, map_and_unmap(self->uv.fd, off, UV_PAGE, PROT_READ | PROT_WRITE,
+					MAP_SHARED));
 	ASSERT_EQ(0, try_mmap(self->uv.fd, off, UV_PAGE, PROT_READ, MAP_SHARED, &p));
 	EXPECT_EQ(-1, mprotect(p, UV_PAGE, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
@@ -636,7 +651,8 @@ TEST_F(map, offsets_with_unknown_bits_are_refused)
 	if (!driver_is("bluebell"))
 		SKIP(return, "only bluebell promises to ignore no bit of an offset");
 	for (i = 0; i < ARRAY_SIZE(pgoff); i++) {
-		int ret = map_and_unmap(self->uv.fd, pgoff[i] * UV_PAGE, UV_PAGE, PROT_WRITE, MAP_SHARED);
+		int ret = map_and_unmap(self->uv.fd, pgoff[i] * UV_PAGE, UV_PAGE, PROT_WRITE,
+					MAP_SHARED);
 
 		/* The largest offsets are already refused by the VFS. */
 		EXPECT_TRUE(ret == -EINVAL || ret == -EOVERFLOW)
@@ -650,8 +666,8 @@ TEST(mapping_without_a_context_is_refused)
 
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-EINVAL, map_and_unmap_uar(fd, MLX5_IB_MMAP_REGULAR_PAGE, 0));
-	EXPECT_EQ(-EINVAL, map_and_unmap(fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE, PROT_READ,
-					 MAP_SHARED));
+	EXPECT_EQ(-EINVAL, map_and_unmap(fd, uv_mmap_off(MLX5_IB_MMAP_CORE_CLOCK, 0), UV_PAGE,
+					 PROT_READ, MAP_SHARED));
 	close(fd);
 }
 

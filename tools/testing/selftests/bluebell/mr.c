@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions of various addresses, lengths and rights, checked by RDMA requests that must or must
- * not reach the memory; re-registration; and each documented errno.
+ * Memory regions of various addresses, lengths and rights, checked by RDMA requests that must or
+ * must not reach the memory; re-registration; and each documented errno.
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -257,7 +257,10 @@ TEST_F(access, iova_0_makes_offsets_the_addresses)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	mr = ibv_reg_mr(self->r.pd, mem, 2 * UV_PAGE, variant->flags | IBV_ACCESS_ZERO_BASED);
 	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
-	/* With the flag alone libibverbs still passes the address as hca_va, and the driver uses that. */
+	/*
+	 * With the flag alone libibverbs still passes the address as hca_va, and the driver uses
+	 * that.
+	 */
 	EXPECT_EQ(0, send_by_lkey(&self->p, mr, mem + UV_PAGE));
 	EXPECT_TRUE(check_fill(self->p.buf[1], 64, 3));
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
@@ -278,7 +281,7 @@ TEST_F(access, keys_of_another_pd_are_refused)
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-/* --- Arguments and pinned pages ---------------------------------------------------------------- */
+/* --- Arguments and pinned pages ------------------------------------------------------------- */
 
 FIXTURE(mr) {
 	struct uv uv;
@@ -300,7 +303,10 @@ FIXTURE_SETUP(mr)
 		ASSERT_EQ(0, hca_census_reset());
 }
 
-/* Regions that were refused or deregistered must leave neither pinned pages nor firmware objects. */
+/*
+ * Regions that were refused or deregistered must leave neither pinned pages nor
+ * firmware objects.
+ */
 FIXTURE_TEARDOWN(mr)
 {
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
@@ -309,7 +315,8 @@ FIXTURE_TEARDOWN(mr)
 	uv_close(&self->uv);
 }
 
-static int reg_and_dereg(int fd, uint32_t pd, void *mem, uint64_t len, uint64_t iova, uint32_t access)
+static int reg_and_dereg(int fd, uint32_t pd, void *mem, uint64_t len, uint64_t iova,
+			 uint32_t access)
 {
 	struct ib_uverbs_reg_mr_resp resp;
 	int ret = uv_reg_mr(fd, pd, mem, len, iova, access, &resp);
@@ -327,7 +334,10 @@ TEST_F(mr, remote_write_needs_local_write)
 					 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_REMOTE_READ));
 }
 
-/* The only rule is that the rights to write remotely and to do atomics need the right to write locally. */
+/*
+ * The only rule is that the rights to write remotely and to do atomics need the right to write
+ * locally.
+ */
 TEST_F(mr, all_combinations_of_access)
 {
 	uint64_t iova = (uintptr_t)self->mem;
@@ -383,10 +393,10 @@ TEST_F(mr, empty_region_is_refused)
 
 TEST_F(mr, iova_with_another_page_offset_is_invalid)
 {
-	EXPECT_EQ(-EINVAL, reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE, (uintptr_t)self->mem +
-				  1,
-				  0));
-	EXPECT_EQ(-EINVAL, reg_and_dereg(self->uv.fd, self->pd, self->mem + 8, UV_PAGE, 0x10000, 0));
+	EXPECT_EQ(-EINVAL, reg_and_dereg(self->uv.fd, self->pd, self->mem, UV_PAGE,
+					 (uintptr_t)self->mem + 1, 0));
+	EXPECT_EQ(-EINVAL, reg_and_dereg(self->uv.fd, self->pd, self->mem + 8, UV_PAGE, 0x10000,
+					 0));
 }
 
 TEST_F(mr, overflowing_lengths_are_refused)
@@ -422,8 +432,8 @@ TEST_F(mr, unmapped_memory_is_refused)
 	EXPECT_EQ(-EFAULT, reg_and_dereg(self->uv.fd, self->pd, self->mem, 16 * UV_PAGE,
 					 (uintptr_t)self->mem,
 				  0));
-	EXPECT_EQ(0, reg_and_dereg(self->uv.fd, self->pd, self->mem, 5 * UV_PAGE, (uintptr_t)self->mem,
-				   0));
+	EXPECT_EQ(0, reg_and_dereg(self->uv.fd, self->pd, self->mem, 5 * UV_PAGE,
+				   (uintptr_t)self->mem, 0));
 }
 
 TEST_F(mr, read_only_memory_can_be_registered_for_reading)
@@ -478,7 +488,10 @@ TEST_F(mr, pinned_pages_are_counted_in_the_process_that_pinned)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	/* The child has deregistered the parent's region, and has ended without deregistering its own. */
+	/*
+	 * The child has deregistered the parent's region, and has ended without deregistering its
+	 * own.
+	 */
 	EXPECT_EQ(self->pinned, uv_pinned_pages());
 	ASSERT_EQ(sizeof(other), read(up[0], &other, sizeof(other)));
 	EXPECT_EQ(0, uv_dereg_mr(self->uv.fd, other.mr_handle));
@@ -497,8 +510,9 @@ TEST_F(mr, failed_registration_pins_nothing)
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, hca_do("inject umr"));
 		ASSERT_EQ(0, hca_do("inject op CREATE_MKEY LIM_ERR"));
-		EXPECT_EQ(-ENOMEM, reg_and_dereg(self->uv.fd, self->pd, self->mem, (16 << i) * UV_PAGE,
-						 (uintptr_t)self->mem, IBV_ACCESS_LOCAL_WRITE));
+		EXPECT_EQ(-ENOMEM, reg_and_dereg(self->uv.fd, self->pd, self->mem,
+						 (16 << i) * UV_PAGE, (uintptr_t)self->mem,
+						 IBV_ACCESS_LOCAL_WRITE));
 		EXPECT_EQ(self->pinned, uv_pinned_pages());
 		EXPECT_LT(0, hca_inject_clear());
 	}
@@ -627,7 +641,8 @@ TEST_F(rereg, replaced_keys_are_refused)
 					  moves ? 3 * UV_PAGE : 0,
 					  flags[i] & IBV_REREG_MR_CHANGE_ACCESS ? ALL_ACCESS : 0));
 		if (moves)
-			EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, to, self->mr->rkey));
+			EXPECT_EQ(0, access_by_rkey(&self->p, IBV_WR_RDMA_READ, to,
+						    self->mr->rkey));
 		if (old == self->mr->rkey)
 			continue;
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
@@ -668,8 +683,8 @@ TEST_F(rereg, change_of_access_and_pd_keeps_the_keys)
 }
 
 /*
- * Pages pinned for reading may be shared or zero pages, so they must be pinned again before the device may
- * write.
+ * Pages pinned for reading may be shared or zero pages, so they must be pinned again before the
+ * device may write.
  */
 TEST_F(rereg, read_only_region_becomes_writable)
 {
@@ -678,7 +693,7 @@ TEST_F(rereg, read_only_region_becomes_writable)
 	struct ibv_mr *mr;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this: mlx5_ib refuses it");
+		SKIP(return, ONLY_BLUEBELL);
 	mr = ibv_reg_mr(self->r.pd, mem, UV_PAGE, IBV_ACCESS_REMOTE_READ);
 	ASSERT_NE(NULL, mr);
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
@@ -746,7 +761,8 @@ static int rereg_in_child(struct ibv_mr *mr, int access)
 	int status;
 
 	if (!pid)
-		_exit(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access) ? errno : 0);
+		_exit(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access) ?
+		      errno : 0);
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ?
 	       WEXITSTATUS(status) : -1;
 }
@@ -757,7 +773,7 @@ TEST_F(rereg, another_process_cannot_pin_anew)
 	struct ibv_mr *mr;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell promises this: mlx5_ib refuses to make a region writable");
+		SKIP(return, ONLY_BLUEBELL);
 	mr = ibv_reg_mr(self->r.pd, self->mem, UV_PAGE, IBV_ACCESS_REMOTE_READ);
 	ASSERT_NE(NULL, mr);
 	EXPECT_EQ(EINVAL, rereg_in_child(mr, ALL_ACCESS));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows of type 1 and 2: which bytes a bound window reaches, who can bind and invalidate it,
- * and what happens when a region or a window is freed while the window is bound.
+ * Memory windows of type 1 and 2: which bytes a bound window reaches, who can bind and invalidate
+ * it, and what happens when a region or a window is freed while the window is bound.
  */
 #include <errno.h>
 
@@ -64,8 +64,8 @@ FIXTURE_TEARDOWN(mw)
 }
 
 /*
- * Bind the window by a request on the second queue pair. Returns the completion's status; if that is 0, the
- * window has its new key.
+ * Bind the window by a request on the second queue pair. Returns the completion's status; if that
+ * is 0, the window has its new key.
  */
 static int bind_window(struct pair *p, struct ibv_mw *mw, const struct ibv_mw_bind_info *info)
 {
@@ -150,7 +150,10 @@ static int write_at(struct pair *p, uint32_t rkey, const void *at, size_t len)
 	return access_window(p, IBV_WR_RDMA_WRITE, rkey, (uintptr_t)at, len);
 }
 
-/* In each bind libmlx5 asks UMR to set or clear the right to atomics, which not all devices can change. */
+/*
+ * In each bind libmlx5 asks UMR to set or clear the right to atomics, which not all devices can
+ * change.
+ */
 static bool libmlx5_can_bind(void)
 {
 	return hca_cap("general", "umr_modify_atomic_disabled") <= 0;
@@ -282,8 +285,8 @@ TEST_F(mw, dealloc_closes_a_bound_window)
 }
 
 /*
- * Bluebell refuses to deregister the region, as ibv_alloc_mw(3) documents; mlx5_ib deregisters it. Then the
- * window must not reach the memory any more.
+ * Bluebell refuses to deregister the region, as ibv_alloc_mw(3) documents; mlx5_ib deregisters it.
+ * Then the window must not reach the memory any more.
  */
 static void expect_dereg_fails_or_closes_the_window(struct __test_metadata *_metadata,
 						    struct _test_data_mw *self, struct ibv_mr *mr)
@@ -302,11 +305,10 @@ TEST_F(mw, dereg_of_a_bound_region_fails_or_closes_the_window)
 		SKIP(return, NO_BIND);
 	ASSERT_EQ(0, bind_range(&self->p, self->mw, self->mr, self->mem, LEN, RW));
 	expect_dereg_fails_or_closes_the_window(_metadata, self, self->mr);
-	if (driver_is("bluebell")) {
-		ASSERT_EQ(0, unbind(&self->p, self->mw));
-	} else {
+	if (!driver_is("bluebell"))
 		self->mr = NULL;
-	}
+	else
+		ASSERT_EQ(0, unbind(&self->p, self->mw));
 }
 
 /* A region that may be bound only since it was re-registered: its window holds it, too. */
@@ -338,7 +340,10 @@ TEST_F(mw, bind_to_a_region_of_another_pd_reaches_nothing)
 	ASSERT_NE(NULL, pd);
 	mr = ibv_reg_mr(pd, self->mem, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
 	ASSERT_NE(NULL, mr);
-	/* libmlx5 checks the PD for type 2 only; the device may refuse the bind, or the first access. */
+	/*
+	 * libmlx5 checks the PD for type 2 only; the device may refuse the bind, or the first
+	 * access.
+	 */
 	status = bind_range(&self->p, self->mw, mr, self->mem, LEN, RW);
 	if (!status) {
 		EXPECT_EQ(DENIED, read_at(&self->p, self->mw->rkey, self->mem, 1));
@@ -408,7 +413,7 @@ TEST_F(mw, two_windows_on_one_region_are_independent)
 	EXPECT_EQ(0, write_at(&self->p, self->mw->rkey, self->mem, 8));
 }
 
-/* --- Windows of type 2 ------------------------------------------------------------------------- */
+/* --- Windows of type 2 ---------------------------------------------------------------------- */
 
 TEST_F(mw, type_2_is_usable_by_the_binding_qp_only)
 {
@@ -505,7 +510,7 @@ TEST_F(mw, send_with_invalidate_closes_nothing_else)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* --- Device attributes and allocation ---------------------------------------------------------- */
+/* --- Device attributes and allocation ------------------------------------------------------- */
 
 /* The driver reports windows, and allocates them, if and only if the device can bind them. */
 TEST(windows_are_offered_as_the_device_has_them)
@@ -568,7 +573,10 @@ static int alloc_and_dealloc(struct rdma *r, uint8_t type, const void *drv, size
 		      NULL, 0, NULL, 0);
 }
 
-/* The driver's part of ALLOC_MW: a number of KLMs is accepted, unknown and reserved fields are refused. */
+/*
+ * The driver's part of ALLOC_MW: a number of KLMs is accepted, unknown and reserved fields are
+ * refused.
+ */
 TEST_F(mw, unknown_driver_data_is_refused)
 {
 	const struct { struct mlx5_ib_alloc_mw drv; int want; } cases[] = {

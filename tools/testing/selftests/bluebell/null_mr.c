@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The null region: writes to it are dropped, reads from it return zeros, and peers cannot use its key.
+ * The null region: writes to it are dropped, reads from it return zeros, and peers cannot use its
+ * key.
  */
 #include "test.h"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What one user's on-demand paging costs others: advice neither delays the page faults of another process nor
- * outlives the process that gave it; a fault on a page that does not come keeps neither those of another process
- * from being resolved nor its own process from ending; and the kernel memory of paged regions is charged to the
- * memory cgroup of the process that registers them. So is that of queues and contexts.
+ * What one user's on-demand paging costs others: advice neither delays the page faults of another
+ * process nor outlives the process that gave it; a fault on a page that does not come keeps neither
+ * those of another process from being resolved nor its own process from ending; and the kernel
+ * memory of paged regions is charged to the memory cgroup of the process that registers them. So is
+ * that of queues and contexts.
  *
  * The amounts are those of any program. KUnit tests the limits themselves: bluebell-odp-fault and
- * bluebell-odp-create. The processes that cause work run as the user "tester", without capabilities.
+ * bluebell-odp-create. The processes that cause work run as the user "tester", without
+ * capabilities.
  */
 
-#include <grp.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,16 +19,20 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "child.h"
 #include "kernel_file.h"
+#include "rights.h"
 #include "slow_file.h"
 #include "test.h"
 
-#define TESTER "tester"
 #define NO_ODP "the device has no on-demand paging"
 #define MIB (1ul << 20)
 #define GIB (1ul << 30)
 #define LEN (64 * UV_PAGE)
-/* The memory that advice is about, and the calls of ibv_advise_mr(3), each about all of the memory. */
+/*
+ * The memory that advice is about, and the calls of ibv_advise_mr(3), each about all of
+ * the memory.
+ */
 #define ADVISED (128 * MIB)
 #define CALLS 4
 /* Faults whose median time is compared. */
@@ -49,19 +53,6 @@ static double soon_ms(void)
 	return kernel && !strcmp(kernel, "debug") ? 5000 : 1000;
 }
 
-static int drop_privileges(void)
-{
-	struct passwd *pw = getpwnam(TESTER);
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (geteuid())
-		return 0;
-	if (!pw || setgroups(0, NULL) || setgid(pw->pw_gid) || setuid(pw->pw_uid))
-		return -1;
-	/* setuid() has cleared it. */
-	return prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
-
 static uint8_t *map_memory(size_t len, int flags)
 {
 	return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
@@ -72,7 +63,7 @@ static struct ibv_mr *reg_paged(struct ibv_pd *pd, void *mem, size_t len)
 	return ibv_reg_mr(pd, mem, len, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
 }
 
-/* --- The victim, whose faults are measured ----------------------------------------------------- */
+/* --- The victim, whose faults are measured -------------------------------------------------- */
 
 FIXTURE(other) {
 	struct rdma r;
@@ -133,32 +124,11 @@ static double fault_ms(struct pair *p, uint8_t *mem, struct ibv_mr *mr)
 
 /* --- The other process ------------------------------------------------------------------------ */
 
-/* Fork a process that does @work and says by the descriptor @ready when it has begun. Returns its id or -1. */
-static pid_t start_process(void (*work)(const struct slow_file *f, int ready), const struct slow_file *f)
-{
-	int ready[2];
-	char byte;
-	pid_t pid;
-
-	if (pipe(ready))
-		return -1;
-	pid = fork();
-	if (!pid) {
-		work(f, ready[1]);
-		_exit(1);
-	}
-	close(ready[1]);
-	if (pid > 0 && read(ready[0], &byte, 1) != 1) {
-		waitpid(pid, NULL, 0);
-		pid = -1;
-	}
-	close(ready[0]);
-	return pid;
-}
-
 static int advise_on_all(struct rdma *r, struct ibv_mr *mr)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)mr->addr, .length = mr->length, .lkey = mr->lkey };
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)mr->addr, .length = mr->length, .lkey = mr->lkey,
+	};
 	int i, ret = 0;
 
 	for (i = 0; i < CALLS && !ret; i++)
@@ -167,34 +137,25 @@ static int advise_on_all(struct rdma *r, struct ibv_mr *mr)
 }
 
 /* Advise on a region, and wait for the end. */
-static void advise_and_pause(const struct slow_file *f, int ready)
+static int advise_and_hold(void *arg, int ready)
 {
 	struct ibv_mr *mr;
 	struct rdma r;
 	uint8_t *mem;
 
-	(void)f;
 	if (drop_privileges() || rdma_open(&r))
-		_exit(2);
-	mem = map_memory(ADVISED, 0);
+		return 2;
+	/* The pages are there: what they cost to make is not what the test is about. */
+	mem = map_memory(ADVISED, MAP_POPULATE);
 	mr = reg_paged(r.pd, mem, ADVISED);
-	if (!mr || advise_on_all(&r, mr) || write(ready, "", 1) != 1)
-		_exit(3);
-	pause();
-}
-
-static double kill_and_reap_ms(pid_t pid)
-{
-	double start = ms_now();
-
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	return ms_now() - start;
+	if (!mr || advise_on_all(&r, mr))
+		return 3;
+	return child_hold(ready);
 }
 
 /*
- * Free memory in KiB, or -1. The pages in the lists of the processors count, which MemFree in /proc/meminfo
- * leaves out: much of what a process has freed stays in them for seconds.
+ * Free memory in KiB, or -1. The pages in the lists of the processors count, which MemFree in
+ * /proc/meminfo leaves out: much of what a process has freed stays in them for seconds.
  */
 static long free_kb(void)
 {
@@ -205,13 +166,17 @@ static long free_kb(void)
 	if (!f)
 		return -1;
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, " pages free %ld", &pages) == 1 || sscanf(line, " count: %ld", &pages) == 1)
+		if (sscanf(line, " pages free %ld", &pages) == 1 ||
+		    sscanf(line, " count: %ld", &pages) == 1)
 			sum += pages;
 	fclose(f);
 	return sum * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Wait until this much memory is free, for ten seconds at most; returns after how many ms it was. */
+/*
+ * Wait until this much memory is free, for ten seconds at most; returns after how many
+ * ms it was.
+ */
 static double wait_free_ms(long kb)
 {
 	double start = ms_now();
@@ -228,14 +193,16 @@ TEST_F_TIMEOUT(other, advice_of_another_user_does_not_delay_faults, 300)
 
 	quiet = fault_ms(&self->p, self->mem, self->mr);
 	ASSERT_LT(0, quiet);
-	self->pid = start_process(advise_and_pause, NULL);
+	self->pid = child_start(advise_and_hold, NULL);
 	ASSERT_LT(0, self->pid);
 	during = fault_ms(&self->p, self->mem, self->mr);
-	died = kill_and_reap_ms(self->pid);
+	died = ms_now();
+	child_kill(self->pid);
+	died = ms_now() - died;
 	self->pid = 0;
 	freed = wait_free_ms(before - 32 * 1024);
 	TH_LOG("a fault takes %.1f ms, %.1f ms during the advice", quiet, during);
-	TH_LOG("it ended %.0f ms after SIGKILL, its memory was free %.0f ms later (%ld MiB, %ld before)",
+	TH_LOG("it ended %.0f ms after SIGKILL, its memory was free %.0f ms later (%ld MiB; %ld)",
 	       died, freed, free_kb() / 1024, before / 1024);
 	ASSERT_LE(0, during);
 	/* mlx5_ib makes the others wait. */
@@ -267,9 +234,10 @@ TEST_F_TIMEOUT(other, dereg_does_not_wait_for_queued_advice, 300)
 
 /* --- A fault on a page that does not come ----------------------------------------------------- */
 
-/* Exits with 0 if the send has completed once its page has come. */
-static void fault_until_released(const struct slow_file *f, int ready)
+/* Returns 0 if the write has completed once its page has come. */
+static int fault_until_released(void *arg, int ready)
 {
+	const struct slow_file *f = arg;
 	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
@@ -282,36 +250,35 @@ static void fault_until_released(const struct slow_file *f, int ready)
 	int ret;
 
 	if (setrlimit(RLIMIT_MEMLOCK, &unlimited) || drop_privileges() || rdma_open(&r))
-		_exit(2);
+		return 2;
 	mem = mmap(NULL, UV_PAGE, PROT_READ, MAP_SHARED, f->fd, 0);
 	if (mem == MAP_FAILED || pair_open(&p, &r, &cfg, UV_PAGE))
-		_exit(3);
+		return 3;
 	mr = ibv_reg_mr(r.pd, mem, UV_PAGE, IBV_ACCESS_ON_DEMAND);
 	if (!mr)
-		_exit(4);
+		return 4;
 	sge = (struct ibv_sge){ .addr = (uintptr_t)mem, .length = 64, .lkey = mr->lkey };
 	wr.sg_list = &sge;
 	wr.num_sge = 1;
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
 	wr.wr.rdma.rkey = p.mr->rkey;
-	if (post_send(&p, &wr, NULL, 0) || write(ready, "", 1) != 1)
-		_exit(5);
+	if (post_send(&p, &wr, NULL, 0) || child_ready(ready))
+		return 5;
 	do {
 		ret = reap(p.cq[0], &wc);
 	} while (ret == -ETIMEDOUT);
-	_exit(ret ? 6 : 0);
+	return ret ? 6 : 0;
 }
 
 /* Start it, and wait until the file system has been asked for the page. */
 static pid_t start_fault(struct slow_file *f)
 {
-	pid_t pid = start_process(fault_until_released, f);
+	pid_t pid = child_start(fault_until_released, f);
 
 	if (pid < 0 || !slow_file_wait_read(f, 10000))
 		return pid;
 	slow_file_release(f);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	child_kill(pid);
 	return -1;
 }
 
@@ -339,7 +306,10 @@ TEST_F_TIMEOUT(other, fault_of_another_user_that_waits_for_its_page_stops_no_fau
 	EXPECT_EQ(0, status);
 }
 
-/* Wait until the objects of a process that has ended are destroyed: its context's UAR is the last. */
+/*
+ * Wait until the objects of a process that has ended are destroyed: its context's UAR
+ * is the last.
+ */
 static bool objects_are_gone(long qps, long uars)
 {
 	double end = seconds() + 120;
@@ -353,25 +323,22 @@ static bool objects_are_gone(long qps, long uars)
 }
 
 /*
- * A process ends while its fault waits for the page. Its objects are destroyed when the page has come, because the
- * fault uses the address space until then, and the address space holds the device open.
+ * A process ends while its fault waits for the page. Its objects are destroyed when the page has
+ * come, because the fault uses the address space until then, and the address space holds the device
+ * open.
  */
 TEST_F_TIMEOUT(other, process_whose_fault_waits_for_its_page_ends_when_it_is_killed, 300)
 {
 	long qps = hca_census_count("qp"), uars = hca_census_count("uar");
 	struct slow_file f;
-	int status = 0;
 
 	/* Its queue pair may be destroyed before the driver resumes the queue pair. */
 	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
 	EXPECT_EQ(0, slow_file_open(&f, UV_PAGE));
 	self->pid = start_fault(&f);
 	EXPECT_LT(0, self->pid);
-	if (self->pid > 0) {
-		kill(self->pid, SIGKILL);
-		EXPECT_EQ(self->pid, waitpid(self->pid, &status, 0));
-		EXPECT_TRUE(WIFSIGNALED(status));
-	}
+	if (self->pid > 0)
+		EXPECT_TRUE(WIFSIGNALED(child_kill(self->pid)));
 	self->pid = 0;
 	slow_file_release(&f);
 	EXPECT_LT(0, fault_ms(&self->p, self->mem, self->mr));
@@ -379,13 +346,16 @@ TEST_F_TIMEOUT(other, process_whose_fault_waits_for_its_page_ends_when_it_is_kil
 	EXPECT_TRUE(objects_are_gone(qps, uars));
 }
 
-/* --- Memory cgroups ---------------------------------------------------------------------------- */
+/* --- Memory cgroups ------------------------------------------------------------------------- */
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define CGROUP CGROUP_ROOT "/bluebell-test"
 #define LIMIT (96 * MIB)
 #define REGION_LEN (4 * GIB)
-/* What a region may cost without pages; a table of pointers to them would be eight times as large. */
+/*
+ * What a region may cost without pages; a table of pointers to them would be eight
+ * times as large.
+ */
 #define REGION_COST MIB
 
 static long cgroup_value(const char *name)
@@ -447,7 +417,10 @@ FIXTURE_TEARDOWN(charge)
 		usleep(20000);
 }
 
-/* Run @work in the cgroup as an unprivileged user; returns its exit status, or -1 if it was killed. */
+/*
+ * Run @work in the cgroup as an unprivileged user; returns its exit status, or -1 if it
+ * was killed.
+ */
 static int run_in_cgroup(int (*work)(void))
 {
 	int status;
@@ -455,6 +428,7 @@ static int run_in_cgroup(int (*work)(void))
 
 	pid = fork();
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (write_file(CGROUP "/cgroup.procs", "0") || drop_privileges())
 			_exit(100);
 		_exit(work());
@@ -520,8 +494,8 @@ TEST_F_TIMEOUT(charge, small_paged_regions_are_charged, 300)
 }
 
 /*
- * The driver is not the only one whose objects are charged, so these tests compare the charges of queues
- * and of contexts that differ only in what the driver allocates for them.
+ * The driver is not the only one whose objects are charged, so these tests compare the charges of
+ * queues and of contexts that differ only in what the driver allocates for them.
  */
 #define CQS 1000
 #define CONTEXTS 16
@@ -529,8 +503,8 @@ TEST_F_TIMEOUT(charge, small_paged_regions_are_charged, 300)
 #define MANY_BFREGS 512
 
 /*
- * Create CQs whose doorbell records are @step bytes apart. The charge may be negative, because others free
- * objects meanwhile.
+ * Create CQs whose doorbell records are @step bytes apart. The charge may be negative, because
+ * others free objects meanwhile.
  */
 static int create_cqs_with_records(int fd, void *buf, uint8_t *records, size_t step, long *charge)
 {
@@ -559,11 +533,15 @@ static int create_cqs(void)
 	mem = map_memory((CQS + 1) * UV_PAGE, MAP_POPULATE);
 	if (uv_open(&uv))
 		return 101;
-	/* Nothing completes on these CQs, so they share their buffer, and the records of a few pages. */
+	/*
+	 * Nothing completes on these CQs, so they share their buffer, and the records of a few
+	 * pages.
+	 */
 	if (create_cqs_with_records(uv.fd, mem, mem + UV_PAGE, 8, &few) ||
 	    create_cqs_with_records(uv.fd, mem, mem + UV_PAGE, UV_PAGE, &many))
 		return 102;
-	fprintf(stderr, "# %d CQs: %ld bytes; with a page each for their records: %ld\n", CQS, few, many);
+	fprintf(stderr, "# %d CQs: %ld bytes; with a page each for their records: %ld\n", CQS, few,
+		many);
 	return many - few >= CQS * 56 ? 0 : 1;
 }
 
@@ -599,8 +577,9 @@ static int open_contexts_with(uint32_t num_bfregs, long *charge)
 }
 
 /*
- * The driver has a counter of 32 bits for each bfreg of a context. Half of that is expected. The kernel
- * counts whole slabs, some of which a processor had before, so one of three comparisons has to show it.
+ * The driver has a counter of 32 bits for each bfreg of a context. Half of that is expected. The
+ * kernel counts whole slabs, some of which a processor had before, so one of three comparisons has
+ * to show it.
  */
 static int open_contexts(void)
 {
@@ -612,8 +591,8 @@ static int open_contexts(void)
 		if (open_contexts_with(FEW_BFREGS, &few) || open_contexts_with(FEW_BFREGS, &few) ||
 		    open_contexts_with(MANY_BFREGS, &many))
 			return 102;
-		fprintf(stderr, "# %d contexts of %d bfregs: %ld bytes; of %d: %ld\n", CONTEXTS, FEW_BFREGS,
-			few, MANY_BFREGS, many);
+		fprintf(stderr, "# %d contexts of %d bfregs: %ld bytes; of %d: %ld\n", CONTEXTS,
+			FEW_BFREGS, few, MANY_BFREGS, many);
 		if (many - few >= CONTEXTS * MANY_BFREGS * 2)
 			return 0;
 	}

@@ -62,8 +62,8 @@ FIXTURE_TEARDOWN(state)
 }
 
 /*
- * The transitions of the IBA's state machine that a process can ask for. SQE is entered by errors only,
- * and SQD never, because linux/mlx5/mlx5_ifc.h has no command for it.
+ * The transitions of the IBA's state machine that a process can ask for. SQE is entered by errors
+ * only, and SQD never, because linux/mlx5/mlx5_ifc.h has no command for it.
  */
 static const bool allowed[QP_STATES][QP_STATES] = {
 	[IBV_QPS_RESET] = { [IBV_QPS_RESET] = true, [IBV_QPS_INIT] = true },
@@ -77,8 +77,8 @@ static const bool allowed[QP_STATES][QP_STATES] = {
 };
 
 /* Modify the QP to a state, with the attributes that the transition requires. */
-static int modify_to_state(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state from,
-			   enum ibv_qp_state to)
+static int modify_to_state(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg,
+			   enum ibv_qp_state from, enum ibv_qp_state to)
 {
 	switch (to) {
 	case IBV_QPS_INIT:
@@ -95,7 +95,8 @@ static int modify_to_state(struct rdma *r, struct ibv_qp *qp, const struct qp_cf
 }
 
 /* Modify the QP to RESET, and from there by allowed transitions to a state. */
-static int modify_through_states(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg, enum ibv_qp_state to)
+static int modify_through_states(struct rdma *r, struct ibv_qp *qp, const struct qp_cfg *cfg,
+				 enum ibv_qp_state to)
 {
 	static const enum ibv_qp_state way[] = {
 		IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
@@ -287,7 +288,8 @@ TEST_F(state, optional_attributes_are_accepted)
 		for (bit = 1; bit <= s->may; bit <<= 1) {
 			if (!(s->may & bit))
 				continue;
-			EXPECT_EQ(0, modify_with_mask(&self->r, self->qp, &self->cfg, s, s->must | bit))
+			EXPECT_EQ(0, modify_with_mask(&self->r, self->qp, &self->cfg, s,
+						      s->must | bit))
 				TH_LOG("from %d to %d with %#x", s->from, s->to, bit);
 		}
 }
@@ -320,7 +322,8 @@ TEST_F(state, attributes_of_other_transitions_are_invalid)
 			if (!(all & bit) || (s->must | s->may) & bit)
 				continue;
 			EXPECT_EQ(bit & ignored_by_ib_core(variant->type) ? 0 : EINVAL,
-				  modify_with_mask(&self->r, self->qp, &self->cfg, s, s->must | bit))
+				  modify_with_mask(&self->r, self->qp, &self->cfg, s,
+						   s->must | bit))
 				TH_LOG("from %d to %d with %#x", s->from, s->to, bit);
 		}
 }
@@ -356,7 +359,8 @@ TEST_F(state, values_out_of_range_are_invalid)
 		for (j = 0; j < ARRAY_SIZE(bad); j++) {
 			if (!(s->must & bad[j].bit))
 				continue;
-			ASSERT_EQ(0, modify_through_states(&self->r, self->qp, &self->cfg, s->from));
+			ASSERT_EQ(0, modify_through_states(&self->r, self->qp, &self->cfg,
+							   s->from));
 			attr = valid_attr(&self->r, self->qp, s);
 			attr.port_num = bad[j].bit == IBV_QP_PORT ? bad[j].attr.port_num : 1;
 			attr.pkey_index = bad[j].attr.pkey_index;
@@ -466,7 +470,7 @@ TEST(outstanding_reads_beyond_the_limit_are_invalid)
 	rdma_close(&r);
 }
 
-/* --- Capabilities that the device lacks -------------------------------------------------------- */
+/* --- Capabilities that the device lacks ----------------------------------------------------- */
 
 TEST(uc_without_the_capability_is_refused)
 {
@@ -626,7 +630,8 @@ TEST_F(raw_qp, send_queue_must_be_a_power_of_two)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		self->raw.req.drv.sq_wqe_count = bad[i];
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req)) TH_LOG("%u WQEs", bad[i]);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req))
+			TH_LOG("%u WQEs", bad[i]);
 	}
 }
 
@@ -640,7 +645,8 @@ TEST_F(raw_qp, excessive_or_overflowing_counts_are_refused)
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		req = self->raw.req;
 		req.drv.sq_wqe_count = bad[i];
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &req)) TH_LOG("%#x send WQEs", bad[i]);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &req))
+			TH_LOG("%#x send WQEs", bad[i]);
 		/* mlx5_ib reports the buffer that ends too early, not the count. */
 		if (!driver_is("bluebell"))
 			continue;
@@ -655,15 +661,16 @@ TEST_F(raw_qp, excessive_or_overflowing_counts_are_refused)
 TEST_F(raw_qp, invalid_shifts_are_refused)
 {
 	/*
-	 * The first three are less than a segment, or more than the largest receive descriptor; mlx5_ib
-	 * accepts them.
+	 * The first three are less than a segment, or more than the largest receive descriptor;
+	 * mlx5_ib accepts them.
 	 */
 	static const uint32_t bad[] = { 0, 3, 12, 27, 31, 32, 33, 63, 64, 255, ~0u };
 	size_t i;
 
 	for (i = driver_is("bluebell") ? 0 : 3; i < ARRAY_SIZE(bad); i++) {
 		self->raw.req.drv.rq_wqe_shift = bad[i];
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req)) TH_LOG("shift %u", bad[i]);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req))
+			TH_LOG("shift %u", bad[i]);
 	}
 }
 
@@ -699,13 +706,17 @@ TEST_F(raw_qp, undefined_flags_are_refused)
 
 	for (bit = 12; bit < 32; bit++) {
 		self->raw.req.drv.flags = 1u << bit;
-		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req)) TH_LOG("flag %u", bit);
+		EXPECT_EQ(-EINVAL, uv_try_qp(self->raw.uv.fd, &self->raw.req))
+			TH_LOG("flag %u", bit);
 	}
 }
 
 TEST_F(raw_qp, user_index_is_24_bits)
 {
-	/* With CQE version 0 a QP has no user index, and the request must have the value 0xffffff. */
+	/*
+	 * With CQE version 0 a QP has no user index, and the request must have the
+	 * value 0xffffff.
+	 */
 	const bool has_uidx = self->raw.uv.resp.cqe_version;
 
 	self->raw.req.drv.uidx = 0xfffffe;
@@ -771,8 +782,9 @@ TEST_F(raw_qp, unreadable_request_is_a_fault)
 				  sizeof(self->raw.req.core), &resp, sizeof(resp), (void *)8,
 				  sizeof(self->raw.req.drv), &drv, sizeof(drv)));
 	EXPECT_EQ(-EFAULT, uv_cmd(self->raw.uv.fd, IB_USER_VERBS_CMD_CREATE_QP, &self->raw.req.core,
-				  sizeof(self->raw.req.core), &resp, sizeof(resp), &self->raw.req.drv,
-				  sizeof(self->raw.req.drv), (void *)8, sizeof(drv)));
+				  sizeof(self->raw.req.core), &resp, sizeof(resp),
+				  &self->raw.req.drv, sizeof(self->raw.req.drv), (void *)8,
+				  sizeof(drv)));
 }
 
 /* Attributes of the ioctl that say where the queues are. */

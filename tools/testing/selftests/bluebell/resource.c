@@ -274,8 +274,10 @@ static int mkc_byte(unsigned int at)
 #define MKC_RELAXED_READ	0x40
 
 #define EXPECT_RELAXED(write, read) do {							\
-	EXPECT_EQ((write) ? MKC_RELAXED_WRITE : 0, mkc_byte(MKC_RELAXED_WRITE_AT) & MKC_RELAXED_WRITE);	\
-	EXPECT_EQ((read) ? MKC_RELAXED_READ : 0, mkc_byte(MKC_RELAXED_READ_AT) & MKC_RELAXED_READ);	\
+	EXPECT_EQ((write) ? MKC_RELAXED_WRITE : 0,				\
+		  mkc_byte(MKC_RELAXED_WRITE_AT) & MKC_RELAXED_WRITE);		\
+	EXPECT_EQ((read) ? MKC_RELAXED_READ : 0,				\
+		  mkc_byte(MKC_RELAXED_READ_AT) & MKC_RELAXED_READ);		\
 } while (0)
 
 /* Neither the access that is named nor that of a region whose memory alone changes is forgotten. */
@@ -438,7 +440,10 @@ TEST_F(counters, bound_queue_pair_counts_alone)
 	EXPECT_EQ(writes + 9, port_counter("rx_write_requests"));
 }
 
-/* Queue pairs are bound when they leave reset: one counter for all RC queue pairs of the process. */
+/*
+ * Queue pairs are bound when they leave reset: one counter for all RC queue pairs of
+ * the process.
+ */
 TEST_F(counters, queue_pairs_are_bound_by_type)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
@@ -551,9 +556,9 @@ TEST(device_memory_is_exported_as_a_dma_buf)
 }
 
 /*
- * A workqueue that works when memory is short has a thread of its own, also while there is nothing to do. The
- * driver has one for events, and from the first paged region on one for page faults and one for what paging leaves to
- * do. The kernel cuts the names of threads to 15 characters.
+ * A workqueue that works when memory is short has a thread of its own, also while there is nothing
+ * to do. The driver has one for events, and from the first paged region on one for page faults and
+ * one for what paging leaves to do. The kernel cuts the names of threads to 15 characters.
  */
 TEST(threads_wait_for_short_memory)
 {

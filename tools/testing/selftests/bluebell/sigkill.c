@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A process that is killed by SIGKILL during traffic, or with many objects, leaves no object in the HCA and no
- * message in the kernel log; also if firmware refuses its objects, answers late or in another order, or fails
- * meanwhile. SIGKILL_QPS in the environment is the number of queue pairs of the largest process.
+ * A process that is killed by SIGKILL during traffic, or with many objects, leaves no object in the
+ * HCA and no message in the kernel log; also if firmware refuses its objects, answers late or in
+ * another order, or fails meanwhile. SIGKILL_QPS in the environment is the number of queue pairs of
+ * the largest process.
  */
 
 #include <poll.h>
@@ -162,7 +163,7 @@ TEST_F_TIMEOUT(victim, killed_while_a_umr_is_lost_ends_soon, 200)
 	char byte;
 
 	if (!hca_ctl_present() || !driver_is("bluebell") || variant->type != IBV_QPT_RC)
-		SKIP(return, "needs an HCA that loses completions, and a driver that ends the wait; once");
+		SKIP(return, NEEDS_FAILURES);
 	self->pid = fork();
 	ASSERT_LE(0, self->pid);
 	if (!self->pid)
@@ -256,7 +257,8 @@ static void create_crowd(struct rdma *r, uint8_t *mem)
 
 	for (i = 0; i < CROWD; i++) {
 		qp = create_loop(r, &crowd_cfg);
-		MUST(ibv_reg_mr(r->pd, mem + i * UV_PAGE, UV_PAGE, ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC));
+		MUST(ibv_reg_mr(r->pd, mem + i * UV_PAGE, UV_PAGE,
+				ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC));
 		if (i % 4)
 			continue;
 		bind_window(r, qp, mem + i * UV_PAGE);
@@ -269,17 +271,20 @@ static void create_crowd(struct rdma *r, uint8_t *mem)
 	if (rdma_has_xrc(r->ctx))
 		MUST(!pair_open(&xrc, r, &xrc_cfg, UV_PAGE));
 	if (rdma_has_odp(r->ctx))
-		MUST(ibv_reg_mr(r->pd, mem, UV_PAGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND));
+		MUST(ibv_reg_mr(r->pd, mem, UV_PAGE,
+				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND));
 }
 
 /* Keep queue pairs that are connected to themselves busy, until the process is killed. */
-static void __noreturn write_until_killed(struct rdma *r, struct ibv_qp **qp, int n, struct ibv_mr *mr)
+static void __noreturn write_until_killed(struct rdma *r, struct ibv_qp **qp, int n,
+					  struct ibv_mr *mr)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)mr->addr, .length = UV_PAGE / 2, .lkey = mr->lkey,
 	};
 	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge,
+		.num_sge = 1,
 		.wr.rdma = { .remote_addr = (uintptr_t)mr->addr + UV_PAGE / 2, .rkey = mr->rkey },
 	}, *bad;
 	struct ibv_wc wc;
@@ -295,7 +300,8 @@ static void __noreturn write_until_killed(struct rdma *r, struct ibv_qp **qp, in
 
 static void __noreturn crowd_run(int ready)
 {
-	uint8_t *mem = mmap(NULL, CROWD * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *mem = mmap(NULL, CROWD * UV_PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_qp *busy[4];
 	struct ibv_mr *mr;
 	struct rdma r;
@@ -352,7 +358,8 @@ FIXTURE_SETUP(crowd)
 		SKIP(return, NO_HCA_CTL);
 	if (variant->refuses && !driver_is("bluebell"))
 		SKIP(return, ONLY_BLUEBELL);
-	if (variant->umr && (!driver_is("bluebell") || hca_cap("general", "umr_modify_entity_size_disabled")))
+	if (variant->umr && (!driver_is("bluebell") ||
+			     hca_cap("general", "umr_modify_entity_size_disabled")))
 		SKIP(return, "needs Bluebell, and a device whose keys UMR fills");
 	ASSERT_EQ(0, pipe(self->ready));
 }
@@ -369,7 +376,10 @@ static void lose_device(struct __test_metadata *_metadata, bool unbind)
 {
 	struct binding b;
 
-	/* The process rings doorbells until it is gone, and the device may have been reset by then. */
+	/*
+	 * The process rings doorbells until it is gone, and the device may have been
+	 * reset by then.
+	 */
 	ASSERT_EQ(0, hca_expect("drop any any"));
 	ASSERT_EQ(0, binding_find(&b));
 	ASSERT_EQ(0, allow_failures(&b));
@@ -429,7 +439,8 @@ TEST_F_TIMEOUT(crowd, killed_process_leaves_nothing, 300)
 		lose_device(_metadata, variant->unbinds);
 	ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
 	self->pid = 0;
-	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) TH_LOG("status %#x", status);
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		TH_LOG("status %#x", status);
 	if (!variant->loses_device) {
 		if (variant->inject[0] && !strstr(variant->inject[0], "reorder"))
 			EXPECT_LE(1, hca_inject_clear());
@@ -437,7 +448,10 @@ TEST_F_TIMEOUT(crowd, killed_process_leaves_nothing, 300)
 		return;
 	}
 	EXPECT_TRUE(device_recovers());
-	/* Not before: a device that is still failed would come back without what mlx5_core has created. */
+	/*
+	 * Not before: a device that is still failed would come back without what mlx5_core has
+	 * created.
+	 */
 	hca_inject_clear();
 	EXPECT_STREQ("", objects_of_before());
 }
@@ -460,13 +474,15 @@ static void __noreturn many_run(unsigned int n, unsigned int busy, int ready)
 	unsigned int i, k;
 	uint8_t *mem;
 
-	mem = mmap(NULL, (size_t)n * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mem = mmap(NULL, (size_t)n * UV_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
 	MUST(qp && mem != MAP_FAILED && !rdma_open(&r));
 	r.cq = ibv_create_cq(r.ctx, busy * DEPTH, NULL, NULL, 0);
 	MUST(r.cq);
 	for (i = 0; i < n; i++) {
 		qp[i] = rdma_qp_create(&r, r.cq, &crowd_cfg);
-		mr = ibv_reg_mr(r.pd, mem + (size_t)i * UV_PAGE, UV_PAGE, ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC);
+		mr = ibv_reg_mr(r.pd, mem + (size_t)i * UV_PAGE, UV_PAGE,
+				ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC);
 		MUST(qp[i] && mr);
 	}
 	srand(getpid());
@@ -518,8 +534,10 @@ TEST_F_TIMEOUT(many, objects_are_gone_with_their_process, 3600)
 	start = seconds();
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	TH_LOG("a process with %u queue pairs and regions was gone after %.3f s", n, seconds() - start);
-	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) TH_LOG("status %#x", status);
+	TH_LOG("a process with %u queue pairs and regions was gone after %.3f s", n,
+	       seconds() - start);
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		TH_LOG("status %#x", status);
 	EXPECT_CENSUS_UNCHANGED();
 	log = klog_since(&pos);
 	EXPECT_TRUE(log_is_empty(log)) TH_LOG("kernel log: %s", log);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues, basic and of XRC: sizes, several queue pairs that receive from one, the limit
- * and its event, an empty queue, and each invalid field of a request.
+ * Shared receive queues, basic and of XRC: sizes, several queue pairs that receive from one, the
+ * limit and its event, an empty queue, and each invalid field of a request.
  */
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
@@ -64,7 +64,8 @@ FIXTURE_TEARDOWN(srq)
 }
 
 /* Create an SRQ, of XRC if @xrcd is not NULL; @attr gets the actual sizes. */
-static struct ibv_srq *create_srq_of_type(struct rdma *r, struct ibv_xrcd *xrcd, struct ibv_srq_attr *attr)
+static struct ibv_srq *create_srq_of_type(struct rdma *r, struct ibv_xrcd *xrcd,
+					  struct ibv_srq_attr *attr)
 {
 	struct ibv_srq_init_attr init = { .attr = *attr };
 	struct ibv_srq *srq;
@@ -159,7 +160,10 @@ TEST_F(srq, limit_can_be_modified_and_queried)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-/* The device does not report IBV_DEVICE_SRQ_RESIZE; a refused request must not set the limit either. */
+/*
+ * The device does not report IBV_DEVICE_SRQ_RESIZE; a refused request must not set the limit
+ * either.
+ */
 TEST_F(srq, modify_of_the_size_is_invalid)
 {
 	struct ibv_srq_attr attr = { .max_wr = 200, .max_sge = 1, .srq_limit = 7 };
@@ -314,7 +318,10 @@ static int send_msg(struct pair *p, uint32_t len, unsigned int seed)
 	return post_send(p, &wr, p->buf[0], len);
 }
 
-/* Each message takes the next request, whichever queue pair receives it; wraps the queue seven times. */
+/*
+ * Each message takes the next request, whichever queue pair receives it; wraps the queue seven
+ * times.
+ */
 TEST_F(shared, queue_pairs_receive_in_turn)
 {
 	struct ibv_wc wc;
@@ -436,7 +443,10 @@ TEST_F(shared, holds_as_many_requests_as_reported)
 
 /* --- The limit -------------------------------------------------------------------------------- */
 
-/* One event is raised when fewer requests than the limit are left; then the limit must be set again. */
+/*
+ * One event is raised when fewer requests than the limit are left; then the limit must be set
+ * again.
+ */
 TEST_F(shared, limit_event_is_raised_once)
 {
 	struct ibv_wc wc;
@@ -523,8 +533,8 @@ TEST_F(shared, events_of_unknown_srqs_are_dropped)
 }
 
 /*
- * When a queue pair in error has given up its last request of an SRQ, an event says so. A queue pair with a
- * receive queue of its own raises none.
+ * When a queue pair in error has given up its last request of an SRQ, an event says so. A queue
+ * pair with a receive queue of its own raises none.
  */
 TEST_F(shared, last_wqe_event_is_raised_with_an_srq_only)
 {
@@ -740,7 +750,10 @@ TEST_F(raw_srq, valid_request_succeeds)
 	EXPECT_GT(0, uv_query_srq(self->raw.uv.fd, srq.handle, &attr));
 }
 
-/* A request may be followed by zeros only, and an answer that the driver does not fill is zeroed. */
+/*
+ * A request may be followed by zeros only, and an answer that the driver does not fill
+ * is zeroed.
+ */
 TEST_F(raw_srq, driver_data_of_modify_is_refused_and_zeroed)
 {
 	struct ib_uverbs_modify_srq req = { .attr_mask = IBV_SRQ_LIMIT, .srq_limit = 5 };
@@ -797,7 +810,8 @@ TEST_F(raw_srq, truncated_and_nonzero_longer_requests_are_refused)
 	size_t len;
 
 	for (len = 0; len <= offsetof(struct mlx5_ib_create_srq, flags); len += 4)
-		EXPECT_GT(0, create_and_destroy_request(&self->raw, &req, len)) TH_LOG("length %zu", len);
+		EXPECT_GT(0, create_and_destroy_request(&self->raw, &req, len))
+			TH_LOG("length %zu", len);
 	/* Requests that end after the flags, before the user index, and after the user index. */
 	for (len = offsetof(struct mlx5_ib_create_srq, reserved0);
 	     len <= offsetof(struct mlx5_ib_create_srq, uidx); len += 4)
@@ -872,9 +886,9 @@ TEST_F(raw_srq, buffer_must_be_aligned_to_a_cache_line)
 }
 
 /*
- * A basic SRQ is a receive memory pool, whose page offset has one bit less than that of an XRC SRQ, so its
- * buffer cannot start in the second half of a page. Buffers that continue in the next page are not tested:
- * both pages may be parts of one larger page, and then the offset is possible.
+ * A basic SRQ is a receive memory pool, whose page offset has one bit less than that of an XRC SRQ,
+ * so its buffer cannot start in the second half of a page. Buffers that continue in the next page
+ * are not tested: both pages may be parts of one larger page, and then the offset is possible.
  */
 TEST_F(raw_srq, buffer_in_the_second_half_of_a_page)
 {

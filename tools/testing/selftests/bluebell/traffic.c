@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Traffic over RC, UC, UD and XRC between two queue pairs of one port: all opcodes, sizes around the
- * MTU, fields of the completions, flow control, errors and their syndromes, asynchronous events.
+ * Traffic over RC, UC, UD and XRC between two queue pairs of one port: all opcodes, sizes around
+ * the MTU, fields of the completions, flow control, errors and their syndromes, asynchronous
+ * events.
  */
 
 #include <sched.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UAR objects (mlx5dv_devx_alloc_uar() and its ioctl), and the choice of a doorbell register for a queue
- * pair: classes, sharing, and return when the queue pair is destroyed.
+ * UAR objects (mlx5dv_devx_alloc_uar() and its ioctl), and the choice of a doorbell register for a
+ * queue pair: classes, sharing, and return when the queue pair is destroyed.
  */
 #include <infiniband/mlx5dv.h>
 #include <sched.h>
@@ -199,8 +199,8 @@ TEST_F(uar_obj, freed_uar_cannot_be_mapped)
 }
 
 /*
- * A UAR that is freed while it is mapped may stay reachable through the mapping; then it must not be
- * allocated again before it is unmapped.
+ * A UAR that is freed while it is mapped may stay reachable through the mapping; then it must not
+ * be allocated again before it is unmapped.
  */
 TEST_F(uar_obj, mapped_uar_is_not_reallocated)
 {
@@ -492,7 +492,10 @@ FIXTURE_TEARDOWN(bfreg_shape)
 	uv_close(&self->uv);
 }
 
-/* With more queue pairs than registers, each queue pair gets one, and low-latency registers have one each. */
+/*
+ * With more queue pairs than registers, each queue pair gets one, and low-latency registers have
+ * one each.
+ */
 TEST_F(bfreg_shape, low_latency_registers_have_one_qp_each)
 {
 	unsigned int users[BFREGS] = {};
@@ -589,7 +592,7 @@ TEST_F(bfreg, qp_on_another_contexts_uar_is_refused)
 	uv_close(&other);
 }
 
-/* --- UAR objects and the queues on them -------------------------------------------------------- */
+/* --- UAR objects and the queues on them ----------------------------------------------------- */
 
 /* A context with a UAR object that a queue uses, and another context. */
 FIXTURE(on_uar) {
@@ -615,7 +618,8 @@ FIXTURE_SETUP(on_uar)
 	struct uv_uar unused;
 
 	if (!driver_is("bluebell"))
-		SKIP(return, "only bluebell keeps a UAR for the queues on it, and checks its owner");
+		SKIP(return,
+		     "only bluebell keeps a UAR for the queues on it, and checks its owner");
 	if (!hca_ctl_present())
 		SKIP(return, NO_HCA_CTL);
 	ASSERT_EQ(0, uv_open(&self->uv));
@@ -667,7 +671,8 @@ TEST_F(on_uar, cq_on_another_contexts_uar_is_refused)
 	ASSERT_EQ(0, uv_alloc_uar(self->other.fd, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &foreign));
 	ids[0] = foreign.page_id;
 	for (i = 0; i < ARRAY_SIZE(ids); i++)
-		EXPECT_EQ(-EINVAL, create_cq_on(self->uv.fd, &self->drv, ids[i], variant->attr, &cq))
+		EXPECT_EQ(-EINVAL, create_cq_on(self->uv.fd, &self->drv, ids[i], variant->attr,
+						&cq))
 			TH_LOG("index %#x", ids[i]);
 	EXPECT_EQ(0, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr, &cq));
 }
@@ -742,7 +747,7 @@ TEST(blueflame_object_needs_blueflame)
 	uv_close(&uv);
 }
 
-/* --- No UAR left --------------------------------------------------------------------------------- */
+/* --- No UAR left ---------------------------------------------------------------------------- */
 
 /* What Bluebell logs, at most once in so many seconds. */
 #define LOG_LIMIT "all UARs of the device are in use (BAR 0 has room for "

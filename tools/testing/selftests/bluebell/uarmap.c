@@ -5,16 +5,14 @@
  */
 #include <fcntl.h>
 #include <glob.h>
-#include <grp.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <rdma/bluebell-abi.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "rights.h"
 #include "test.h"
 
 #define NOT_BLUEBELL "only bluebell reports who holds which doorbell"
@@ -583,16 +581,6 @@ TEST_F(report, root_sees_the_same_in_debugfs)
 	EXPECT_EQ(0, count_lines(getpid()).contexts);
 }
 
-/* Become the user "tester", whose files in /proc are its own. */
-static int drop_privileges(void)
-{
-	struct passwd *pw = getpwnam("tester");
-
-	if (!pw || setgroups(0, NULL) || setgid(pw->pw_gid) || setuid(pw->pw_uid))
-		return -1;
-	return prctl(PR_SET_DUMPABLE, 1);
-}
-
 TEST_F(report, users_cannot_read_debugfs)
 {
 	struct stat st;
@@ -669,7 +657,8 @@ static int copy_tool(char *dir)
 	/* From build/selftests/uarmap. */
 	exe[len] = 0;
 	*strrchr(exe, '/') = 0;
-	snprintf(cmd, sizeof(cmd), "cp -r %s/../../tools/uarmap/* %s && chmod -R go+rX %s", exe, dir, dir);
+	snprintf(cmd, sizeof(cmd), "cp -r %s/../../tools/uarmap/* %s && chmod -R go+rX %s", exe,
+		 dir, dir);
 	return system(cmd);
 }
 
@@ -736,7 +725,8 @@ static const char *compare(struct json_object *context, struct report *r)
 		    json_object_get_int64(bfreg) != r->queue[i].bfreg)
 			return "the register of a queue is shown wrong";
 	}
-	if (entry(context, "uars", r->num.num_uars) || entry(context, "bfregs", r->num.num_bfregs) ||
+	if (entry(context, "uars", r->num.num_uars) ||
+	    entry(context, "bfregs", r->num.num_bfregs) ||
 	    entry(context, "queues", r->num.num_queues))
 		return "there is more than in the report";
 	return "";
@@ -895,7 +885,8 @@ TEST(formats_of_events_name_no_enumerator)
 
 		ASSERT_NE(NULL, file);
 		while (fgets(line, sizeof(line), file))
-			EXPECT_EQ(NULL, strstr(line, "BLUEBELL_")) TH_LOG("%s: %s", g.gl_pathv[i], line);
+			EXPECT_EQ(NULL, strstr(line, "BLUEBELL_"))
+				TH_LOG("%s: %s", g.gl_pathv[i], line);
 		fclose(file);
 	}
 	globfree(&g);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * DEVX without the library: objects, commands, umems and events, as a malicious program could ask for
- * them.
+ * DEVX without the library: objects, commands, umems and events, as a malicious program could ask
+ * for them.
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */
@@ -10,6 +10,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Reasons to skip a test. */
+#define NO_USER_IDS "the device has no user ids"
+#define NO_UMEMS "the device has no umems"
 
 /* Opcodes of the device. */
 enum {
@@ -54,9 +58,13 @@ struct devx_cmd {
 	uint32_t out_len;
 };
 
+bool devx_has_user_ids(void);
+bool devx_has_umems(void);
+
 void devx_start(struct devx_cmd *cmd, uint16_t opcode);
 void devx_put(struct devx_cmd *cmd, unsigned int byte, uint32_t value);
 uint32_t devx_get(const struct devx_cmd *cmd, unsigned int byte);
+void devx_start_klm_mkey(struct devx_cmd *cmd, uint32_t pdn);
 bool devx_refused_by_firmware(const struct devx_cmd *cmd, int ret);
 
 int devx_general(int fd, struct devx_cmd *cmd);

@@ -10,7 +10,10 @@
 
 #include "kselftest_harness.h"
 
-/* Emulation on a busy machine is slow, so the limit is generous; it still ends a test that hangs. */
+/*
+ * Emulation on a busy machine is slow, so the limit is generous; it still ends a test
+ * that hangs.
+ */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
 
@@ -27,8 +30,8 @@ static struct {
 } test_functions[MAX_TESTS];
 
 /*
- * Runs a test. The test fails if the HCA refuses a command or ignores a doorbell that the test has not
- * announced with hca_expect(), or if the HCA does not do what the test has announced.
+ * Runs a test. The test fails if the HCA refuses a command or ignores a doorbell that the test has
+ * not announced with hca_expect(), or if the HCA does not do what the test has announced.
  */
 static inline void announced_test(struct __test_metadata *_metadata,
 				  struct __fixture_variant_metadata *variant)
@@ -71,6 +74,7 @@ static inline void announce_tests(void)
 
 /* Reasons to skip a test. */
 #define ONLY_BLUEBELL "only bluebell promises this"
+#define NEEDS_FAILURES "needs an HCA that fails on request, and a driver that promises to handle it"
 #define NO_HCA_CTL "no control channel to an emulated HCA"
 #define NO_XRC "the device has no XRC"
 #define NO_ATOMICS "the device has no atomic operations"
@@ -93,9 +97,9 @@ static inline void use_xrc(struct rdma *r)
 }
 
 /*
- * Reset the census after a pair of queue pairs has been created and destroyed once, because the driver
- * keeps some objects that it creates at first use. Returns false if the device has no queue pairs of
- * this type.
+ * Reset the census after a pair of queue pairs has been created and destroyed once, because the
+ * driver keeps some objects that it creates at first use. Returns false if the device has no queue
+ * pairs of this type.
  */
 static inline bool census_after_first_use(struct __test_metadata *_metadata, enum ibv_qp_type type)
 {

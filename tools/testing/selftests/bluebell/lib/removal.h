@@ -34,7 +34,8 @@ static inline bool device_has(struct __test_metadata *_metadata,
  * @_metadata: of the test
  * @work: runs in the child until the child is killed; @round counts from 0 to 3
  */
-static inline void remove_device_during(struct __test_metadata *_metadata, void (*work)(unsigned int round))
+static inline void remove_device_during(struct __test_metadata *_metadata,
+					void (*work)(unsigned int round))
 {
 	struct binding b;
 	unsigned int i;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Raw CREATE_QP requests: the objects that they name, and a valid request whose fields a test changes.
+ * Raw CREATE_QP requests: the objects that they name, and a valid request whose fields a test
+ * changes.
  */
 #ifndef BLUEBELL_RAW_QP_H
 #define BLUEBELL_RAW_QP_H

@@ -199,11 +199,12 @@ bool device_recovers(void)
 /**
  * objects_of_before - look for objects in the HCA that did not exist at hca_census_reset()
  *
- * For a device that has been reset since. The driver creates some objects when they are first used, and
- * mlx5_core an EQ for completions when the first CQ asks for its vector, and both keep them, so there may
- * be fewer objects than before.
+ * For a device that has been reset since. The driver creates some objects when they are first used,
+ * and mlx5_core an EQ for completions when the first CQ asks for its vector, and both keep them, so
+ * there may be fewer objects than before.
  *
- * Return: "" if there is no kind of which there are more, else as hca_census_delta() without the others.
+ * Return: "" if there is no kind of which there are more, else as hca_census_delta() without the
+ * others.
  */
 const char *objects_of_before(void)
 {
@@ -215,7 +216,8 @@ const char *objects_of_before(void)
 	more[0] = 0;
 	while ((word = strsep(&rest, " ")))
 		if (!strchr(word, '-'))
-			len += snprintf(more + len, sizeof(more) - len, "%s%s", len ? " " : "", word);
+			len += snprintf(more + len, sizeof(more) - len, "%s%s", len ? " " : "",
+					word);
 	return more;
 }
 
@@ -250,7 +252,8 @@ int fatal_reporter(const struct binding *b, const char *verb, const char *what)
 
 	if (binding_pci(b, dir, sizeof(dir)))
 		return -1;
-	return run_program("devlink health %s pci/%s reporter fw_fatal %s", verb, strrchr(dir, '/') + 1, what) ? -1 : 0;
+	return run_program("devlink health %s pci/%s reporter fw_fatal %s", verb,
+			   strrchr(dir, '/') + 1, what) ? -1 : 0;
 }
 
 /**

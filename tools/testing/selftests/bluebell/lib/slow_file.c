@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A FUSE file system that is one file, served by a process of its own. It answers no read until it is told to.
+ * A FUSE file system that is one file, served by a process of its own. It answers no read until it
+ * is told to.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,8 @@ static void answer_read(struct server *s, uint64_t unique, uint32_t len)
 	answer(s, unique, 0, zeros, len);
 }
 
-static void serve_read(struct server *s, const struct fuse_in_header *in, const struct fuse_read_in *read)
+static void serve_read(struct server *s, const struct fuse_in_header *in,
+		       const struct fuse_read_in *read)
 {
 	uint32_t len = read->size < MAX_READ ? read->size : MAX_READ;
 
@@ -82,7 +84,9 @@ static void serve(struct server *s, const struct fuse_in_header *in, const void 
 	};
 	const struct fuse_attr_out attr = {
 		.attr_valid = UINT32_MAX,
-		.attr = { .ino = FUSE_ROOT_ID, .size = s->size, .mode = S_IFREG | 0444, .nlink = 1 },
+		.attr = {
+			.ino = FUSE_ROOT_ID, .size = s->size, .mode = S_IFREG | 0444, .nlink = 1,
+		},
 	};
 	const struct fuse_open_out opened = { };
 
@@ -136,8 +140,9 @@ static int mount_file(int dev)
 	if (fd < 0)
 		return -errno;
 	close(fd);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=100444,user_id=%u,group_id=%u,allow_other", dev,
-		 getuid(), getgid());
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=100444,user_id=%u,group_id=%u,allow_other", dev, getuid(),
+		 getgid());
 	return mount("bluebell-test", PATH, "fuse", MS_NOSUID | MS_NODEV, options) ? -errno : 0;
 }
 
@@ -199,7 +204,10 @@ int slow_file_wait_read(struct slow_file *f, int timeout_ms)
 /* Answer all reads, those that wait and those to come. */
 void slow_file_release(struct slow_file *f)
 {
-	/* Processes that have been forked meanwhile have the pipe, too, so closing it tells nothing. */
+	/*
+	 * Processes that have been forked meanwhile have the pipe, too, so closing it tells
+	 * nothing.
+	 */
 	if (f->release < 0 || write(f->release, "", 1) != 1)
 		return;
 	close(f->release);

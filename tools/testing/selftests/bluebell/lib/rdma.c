@@ -128,8 +128,8 @@ bool rdma_has_odp(struct ibv_context *ctx)
  * rdma_has_qp_type - tell whether the device has queue pairs of a type
  * @type: RC, UC or UD
  *
- * No verb reports whether a device has UC, so the emulated HCA is asked. Without an emulated HCA, UC is
- * assumed to be there.
+ * No verb reports whether a device has UC, so the emulated HCA is asked. Without an emulated HCA,
+ * UC is assumed to be there.
  */
 bool rdma_has_qp_type(enum ibv_qp_type type)
 {
@@ -225,7 +225,10 @@ uint32_t rdma_srq_num(struct ibv_srq *srq)
 	return ibv_get_srq_num(srq, &num) ? 0 : num;
 }
 
-/* One end of an XRC connection: a requester has a send queue only, a target neither queues nor a PD. */
+/*
+ * One end of an XRC connection: a requester has a send queue only, a target neither queues nor a
+ * PD.
+ */
 static struct ibv_qp *create_xrc_qp(struct rdma *r, struct ibv_cq *cq, const struct qp_cfg *cfg)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -359,7 +362,10 @@ int rdma_qp_connect(struct ibv_qp *qp, const struct qp_cfg *cfg, uint32_t dest_q
 	       rdma_qp_rts(qp, cfg);
 }
 
-/* The state as the HCA reports it, which may differ from the one the library has cached; -1 on failure. */
+/*
+ * The state as the HCA reports it, which may differ from the one the library has cached; -1 on
+ * failure.
+ */
 int rdma_qp_state(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
@@ -502,8 +508,8 @@ void pair_close(struct pair *p)
 }
 
 /*
- * Reset both queue pairs, discard their requests and completions, and connect them again. Resetting a
- * target leaves the requests in its SRQ, so the SRQ is replaced.
+ * Reset both queue pairs, discard their requests and completions, and connect them again. Resetting
+ * a target leaves the requests in its SRQ, so the SRQ is replaced.
  */
 int pair_reconnect(struct pair *p)
 {
@@ -592,7 +598,8 @@ int pair_recv(struct pair *p, void *addr, uint32_t len, uint64_t id)
  * post_send - post on a pair's first queue pair
  * @p: the pair
  * @wr: the request. If it has no sg_list, it gets one entry of @addr and @len. A UD request that
- *	has no destination gets the second queue pair; an XRC request that has no SRQ gets the pair's.
+ *	has no destination gets the second queue pair; an XRC request that has no SRQ gets the
+ *	pair's.
  * @addr: in the pair's MR
  * @len: in bytes
  *
@@ -815,7 +822,10 @@ void fill(void *buf, size_t len, unsigned int seed)
 		p[i] = (i * 7 + (i >> 8) * 13 + seed * 31 + 1) & 0xff;
 }
 
-/* Check that a buffer still holds the pattern of fill(), with a message about the first wrong byte. */
+/*
+ * Check that a buffer still holds the pattern of fill(), with a message about the first
+ * wrong byte.
+ */
 bool check_fill(const void *buf, size_t len, unsigned int seed)
 {
 	const uint8_t *p = buf;

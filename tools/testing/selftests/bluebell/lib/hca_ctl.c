@@ -143,8 +143,8 @@ static struct json_object *vrequest(const char *fmt, va_list ap)
  * hca_request - ask the HCA
  * @fmt: printf format of the request, without the newline
  *
- * Return: the answer, to be released with json_object_put(), or NULL when there is no channel or the
- * HCA does not answer.
+ * Return: the answer, to be released with json_object_put(), or NULL when there is no channel or
+ * the HCA does not answer.
  */
 struct json_object *hca_request(const char *fmt, ...)
 {
@@ -212,7 +212,8 @@ static int total_of(struct json_object *objects, const char *kind)
 }
 
 /*
- * Bluebell gives device memory back a moment after it was freed: repeat the census until no more than
+ * Bluebell gives device memory back a moment after it was freed: repeat the census until no more
+ * than
  * @most allocations are left.
  */
 static struct json_object *census_with_memory(int most, int timeout_ms)
@@ -230,8 +231,8 @@ static struct json_object *census_with_memory(int most, int timeout_ms)
 /**
  * hca_census_reset - remember which objects exist in the HCA now
  *
- * The numbers are kept in this process, because the HCA's own baseline belongs to the run as a whole.
- * Waits a moment for freed device memory to be given back.
+ * The numbers are kept in this process, because the HCA's own baseline belongs to the run as a
+ * whole. Waits a moment for freed device memory to be given back.
  *
  * Return: 0 or -EIO.
  */
@@ -497,7 +498,8 @@ int hca_inject_clear(void)
  */
 int hca_trace_for_each(unsigned int last, hca_event_fn *fn, void *arg)
 {
-	struct json_object *answer = last ? hca_request("trace dump %u", last) : hca_request("trace dump");
+	struct json_object *answer = last ? hca_request("trace dump %u", last) :
+				     hca_request("trace dump");
 	struct json_object *events;
 	int ret = -EIO;
 	size_t i;
@@ -523,16 +525,17 @@ bool hca_event_is(struct json_object *event, const char *key, const char *text)
 {
 	struct json_object *v;
 
-	return json_object_object_get_ex(event, key, &v) && !strcmp(json_object_get_string(v), text);
+	return json_object_object_get_ex(event, key, &v) &&
+	       !strcmp(json_object_get_string(v), text);
 }
 
 /**
  * hca_expect - announce what the HCA will refuse or ignore until this test ends
- * @fmt: printf format of the request "expect" without its first word: "refuse CREATE_CQ BAD_PARAM_ERR 1",
- *	"drop wrong_uar 16", "umr"
+ * @fmt: printf format of the request "expect" without its first word: "refuse CREATE_CQ
+ *	BAD_PARAM_ERR 1", "drop wrong_uar 16", "umr"
  *
- * What was announced and does not come fails the test. Without a control channel there is nothing to
- * announce.
+ * What was announced and does not come fails the test. Without a control channel there is nothing
+ * to announce.
  *
  * Return: 0 or -EIO.
  */
@@ -564,9 +567,10 @@ static size_t add_incidents(char *text, size_t size, size_t len, struct json_obj
 		return len;
 	for (i = 0; i < json_object_array_length(list) && len < size; i++) {
 		o = json_object_array_get_idx(list, i);
-		len += snprintf(text + len, size - len, "%s%s: %s %s %s %s%s times %s", len ? "; " : "",
-				title, member(o, "kind"), member(o, "name"), member(o, "status"),
-				member(o, "count"), member(o, "want"), member(o, "why"));
+		len += snprintf(text + len, size - len, "%s%s: %s %s %s %s%s times %s",
+				len ? "; " : "", title, member(o, "kind"), member(o, "name"),
+				member(o, "status"), member(o, "count"), member(o, "want"),
+				member(o, "why"));
 	}
 	return len;
 }
@@ -599,7 +603,8 @@ const char *hca_expect_end(void)
 		return text;
 	missing = hca_request("expect clear");
 	unexpected = hca_request("unexpected new");
-	len = add_incidents(text, sizeof(text), len, missing, "missing", "announced, but did not come");
+	len = add_incidents(text, sizeof(text), len, missing, "missing",
+			    "announced, but did not come");
 	add_incidents(text, sizeof(text), len, unexpected, "list", "not announced");
 	json_object_put(missing);
 	json_object_put(unexpected);

@@ -40,8 +40,8 @@ struct qp_cfg {
 
 /*
  * Two connected queue pairs, a buffer for each, and one MR over both buffers. If the type is
- * IBV_QPT_XRC_SEND, the second queue pair is the target: it receives into an SRQ of its domain, whose
- * completions go to the second CQ.
+ * IBV_QPT_XRC_SEND, the second queue pair is the target: it receives into an SRQ of its domain,
+ * whose completions go to the second CQ.
  */
 struct pair {
 	struct rdma *r;

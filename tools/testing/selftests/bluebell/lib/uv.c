@@ -618,7 +618,10 @@ int uv_destroy_qp_handle(int fd, uint32_t handle)
 		      NULL, 0);
 }
 
-/* Create a queue pair and destroy it; returns 0, or the errno with which the request was refused. */
+/*
+ * Create a queue pair and destroy it; returns 0, or the errno with which the request
+ * was refused.
+ */
 int uv_try_qp(int fd, const struct uv_qp_req *req)
 {
 	struct uv_qp qp = {};
@@ -627,7 +630,8 @@ int uv_try_qp(int fd, const struct uv_qp_req *req)
 }
 
 /**
- * uv_create_qp_attrs - create an RC QP by ioctl, with attributes that the write command does not have
+ * uv_create_qp_attrs - create an RC QP by ioctl, with attributes that the write command does not
+ * have
  * @fd: of the character device
  * @req: PD, CQ, capacities and the driver's request
  * @more: further attributes

@@ -23,8 +23,8 @@
 #define UV_PAGE 4096ul
 
 /*
- * mmap offsets of libmlx5: bits 7:0 of the index, then the command in bits 15:8, then bits 15:8 of the
- * index.
+ * mmap offsets of libmlx5: bits 7:0 of the index, then the command in bits 15:8, then bits 15:8 of
+ * the index.
  */
 static inline off_t uv_mmap_off(unsigned int cmd, unsigned long idx)
 {
@@ -32,8 +32,8 @@ static inline off_t uv_mmap_off(unsigned int cmd, unsigned long idx)
 }
 
 /*
- * Attributes that say where the buffer of a queue is, of kernels later than the headers that the tests
- * are built with (struct ib_uverbs_buffer_desc).
+ * Attributes that say where the buffer of a queue is, of kernels later than the headers that the
+ * tests are built with (struct ib_uverbs_buffer_desc).
  */
 #define UV_CREATE_CQ_BUF_UMEM 12
 #define UV_CREATE_QP_BUF_UMEM 15

@@ -7,7 +7,19 @@
 #include <string.h>
 
 #include "devx_cmd.h"
+#include "hca_ctl.h"
 #include "uv.h"
+
+/* Whether contexts can have a user id, without which a process has no objects of DEVX. */
+bool devx_has_user_ids(void)
+{
+	return hca_cap("general", "log_max_uctx");
+}
+
+bool devx_has_umems(void)
+{
+	return devx_has_user_ids() && hca_cap("general", "log_max_umem");
+}
 
 /* Start a command; what of it is not put is 0. */
 void devx_start(struct devx_cmd *cmd, uint16_t opcode)
@@ -35,6 +47,16 @@ uint32_t devx_get(const struct devx_cmd *cmd, unsigned int byte)
 
 	memcpy(&dword, cmd->out + byte, sizeof(dword));
 	return be32toh(dword);
+}
+
+/* Start the creation of a free key over other keys, in a protection domain. */
+void devx_start_klm_mkey(struct devx_cmd *cmd, uint32_t pdn)
+{
+	devx_start(cmd, DEVX_CREATE_MKEY);
+	devx_put(cmd, 0x10, 0x40008600);	/* free, umr_en, lr, access_mode KLM */
+	devx_put(cmd, 0x14, 0xffffff00);	/* no QP */
+	devx_put(cmd, 0x1c, pdn);
+	devx_put(cmd, 0x44, 4);			/* translations_octword_size */
 }
 
 /* The driver has passed on status and syndrome, which are not 0. */
@@ -70,7 +92,9 @@ static struct ib_uverbs_attr attr_cmd(uint16_t id, const struct devx_cmd *cmd)
 
 static struct ib_uverbs_attr attr_value(uint16_t id, uint64_t value, uint32_t len)
 {
-	struct ib_uverbs_attr attr = { .attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY };
+	struct ib_uverbs_attr attr = {
+		.attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY,
+	};
 
 	attr.data = value;
 	return attr;

@@ -14,7 +14,7 @@
 
 #define LOG_RQ 4
 #define SQ_OFFSET (16 << LOG_RQ)	/* behind a receive queue of WQEs of 16 bytes */
-#define CQ_DBR 16			/* dword of the record: the consumer index, then the arm word */
+#define CQ_DBR 16		/* dword of the record: consumer index, then arm word */
 #define CQ_ARM 0x20			/* registers of a UAR */
 
 static int reg(int fd, void *addr, uint64_t len, struct devx_umem *umem)
@@ -108,8 +108,8 @@ static uint16_t port_lid(int fd)
 }
 
 /*
- * Begin one of the DEVX_CONNECT_STEPS commands that bring the queue pair to RTS, connected to itself on
- * a port with the LID @lid.
+ * Begin one of the DEVX_CONNECT_STEPS commands that bring the queue pair to RTS, connected to
+ * itself on a port with the LID @lid.
  */
 void devx_start_connect(const struct devx_queues *q, unsigned int step, uint16_t lid,
 			struct devx_cmd *cmd)
@@ -173,8 +173,8 @@ int devx_arm_cq(int fd, struct devx_queues *q, unsigned int sn, unsigned int ci)
 }
 
 /*
- * Put a NOP into the queue as the @index-th WQE, counted from 0, and its number into the doorbell record.
- * Returns what to write to the register DEVX_SQ_BELL.
+ * Put a NOP into the queue as the @index-th WQE, counted from 0, and its number into the doorbell
+ * record. Returns what to write to the register DEVX_SQ_BELL.
  */
 uint64_t devx_build_nop(struct devx_queues *q, unsigned int index)
 {

@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Regions whose memory is paged, explicit ones and those of the whole address space: what they
+ * cover, their rights, their keys, and what is left if firmware refuses a command or UMR fails.
+ */
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "klog.h"
+#include "paged_setup.h"
+
+#define HUGE (2ul << 20)
+
+FIXTURE(region) {
+	struct paged o;
+};
+
+FIXTURE_SETUP(region)
+{
+	if (!paged_setup(_metadata, &self->o, false))
+		return;
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(region)
+{
+	EXPECT_EQ(0, paged_close(&self->o));
+}
+
+FIXTURE(implicit) {
+	struct paged o;
+};
+
+FIXTURE_SETUP(implicit)
+{
+	if (!paged_setup(_metadata, &self->o, false))
+		return;
+	if (!paged_has_implicit(self->o.r.ctx))
+		SKIP(return, NO_IMPLICIT);
+	if (hca_ctl_present())
+		ASSERT_EQ(0, hca_census_reset());
+}
+
+FIXTURE_TEARDOWN(implicit)
+{
+	EXPECT_EQ(0, paged_close(&self->o));
+}
+
+TEST_F(region, pins_nothing)
+{
+	struct paged *o = &self->o;
+	long before = uv_pinned_pages();
+	struct ibv_mr *mr;
+
+	ASSERT_LE(0, before);
+	mr = paged_reg(o, false);
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, paged_remote(o, WRITE, 0, LEN));
+	EXPECT_EQ(before, uv_pinned_pages());
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+TEST_F(region, bounds_and_rights_are_checked)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *ro;
+
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, paged_remote(o, WRITE, LEN - 8, 16));
+	ro = ibv_reg_mr(o->r.pd, o->mem, LEN, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, ro);
+	EXPECT_EQ(0, paged_run(o, READ, o->p.buf[0], o->p.mr->lkey, o->mem, ro->rkey, 64));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, ro->rkey, 64));
+	EXPECT_EQ(0, ibv_dereg_mr(ro));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  paged_run(o, READ, o->p.buf[0], o->p.mr->lkey, o->mem, ro->rkey, 64));
+}
+
+#define READERS 6
+
+/*
+ * All read the first page of the memory at the same time; returns the first status that
+ * is not 0.
+ */
+static int read_together(struct paged *o, struct pair *readers, uint32_t rkey)
+{
+	struct ibv_wc wc;
+	int i, ret = 0, status;
+
+	for (i = 0; i < READERS; i++) {
+		struct ibv_send_wr wr = {
+			.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { .remote_addr = (uintptr_t)o->mem, .rkey = rkey },
+		};
+
+		if (post_send(&readers[i], &wr, readers[i].buf[0], 64))
+			return -1;
+	}
+	for (i = 0; i < READERS; i++) {
+		status = reap(readers[i].cq[0], &wc);
+		ret = ret ?: status;
+	}
+	return ret;
+}
+
+/* The faults look alike, but none of them is one that is reported again. */
+TEST_F(region, many_readers_of_a_page_that_is_for_reading_succeed)
+{
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	struct pair readers[READERS];
+	struct paged *o = &self->o;
+	struct ibv_mr *ro;
+	int i;
+
+	ro = ibv_reg_mr(o->r.pd, o->mem, LEN, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, ro);
+	for (i = 0; i < READERS; i++)
+		ASSERT_EQ(0, pair_open(&readers[i], &o->r, &cfg, UV_PAGE));
+	for (i = 0; i < 20; i++) {
+		madvise(o->mem, LEN, MADV_DONTNEED);
+		ASSERT_EQ(0, read_together(o, readers, ro->rkey)) TH_LOG("round %d", i);
+	}
+	/*
+	 * The region allows writing, but the process does not. mlx5_ib wants to map for writing
+	 * then.
+	 */
+	ASSERT_EQ(0, mprotect(o->mem, LEN, PROT_READ));
+	for (i = 0; i < 20 && driver_is("bluebell"); i++) {
+		madvise(o->mem, LEN, MADV_DONTNEED);
+		ASSERT_EQ(0, read_together(o, readers, o->mr->rkey)) TH_LOG("round %d", i);
+	}
+	ASSERT_EQ(0, mprotect(o->mem, LEN, PROT_READ | PROT_WRITE));
+	for (i = 0; i < READERS; i++)
+		pair_close(&readers[i]);
+	EXPECT_EQ(0, ibv_dereg_mr(ro));
+}
+
+TEST_F(region, iova_may_differ_from_the_address)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *mr;
+
+	mr = ibv_reg_mr_iova(o->r.pd, o->mem + 100, LEN - 200, 0x7000000 + 100,
+			     ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, mr);
+	fill(o->p.buf[0], 9000, 2);
+	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, (void *)(0x7000000ul + 5000),
+			       mr->rkey, 9000));
+	EXPECT_TRUE(check_fill(o->mem + 5000, 9000, 2));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* A fault through a window names the window, and the driver does not know what that is bound to. */
+TEST_F(region, no_windows_over_paged_memory)
+{
+	const int access = ALL_ACCESS | IBV_ACCESS_MW_BIND;
+	struct paged *o = &self->o;
+	struct ibv_mr *mr;
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	EXPECT_EQ(NULL, ibv_reg_mr(o->r.pd, o->mem, LEN, access | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	EXPECT_EQ(NULL, ibv_reg_mr(o->r.pd, NULL, SIZE_MAX, access | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	/* Nor can a region become one by a change, and it keeps working. */
+	EXPECT_NE(0, ibv_rereg_mr(o->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  access | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(0, paged_remote(o, WRITE, 0, 64));
+	mr = ibv_reg_mr(o->r.pd, o->mem, LEN, access);
+	ASSERT_NE(NULL, mr);
+	EXPECT_NE(0, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  access | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+TEST_F(implicit, has_no_other_iova)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *mr;
+
+	/*
+	 * libmlx5 passes on what it is given, and the driver has no way to shift the
+	 * address space.
+	 */
+	mr = ibv_reg_mr_iova(o->r.pd, NULL, SIZE_MAX, 0x100000, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	EXPECT_EQ(NULL, mr);
+	EXPECT_EQ(EINVAL, errno);
+	mr = ibv_reg_mr_iova(o->r.pd, NULL, SIZE_MAX, 0, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* A region with more translation entries than one command carries, of which few are ever used. */
+TEST_F(region, large_sparse_region_works)
+{
+	const size_t len = 1ul << 30;
+	struct paged *o = &self->o;
+	struct ibv_mr *mr;
+	uint8_t *mem;
+
+	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		   -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	mr = ibv_reg_mr(o->r.pd, mem, len, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	fill(o->p.buf[0], 8192, 2);
+	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, mem + len - 8192, mr->rkey,
+			       8192));
+	EXPECT_TRUE(check_fill(mem + len - 8192, 8192, 2));
+	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, mem + len / 2 - 100, mr->rkey,
+			       200));
+	EXPECT_TRUE(check_fill(mem + len / 2 - 100, 200, 2));
+	munmap(mem, len);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+static void use_huge_pages(struct __test_metadata *_metadata, struct paged *o, int num, int access)
+{
+	const size_t len = num * HUGE;
+	struct ibv_mr *mr;
+	uint8_t *mem;
+	int i;
+
+	reserve_huge_pages(4);
+	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
+		   -1, 0);
+	if (mem == MAP_FAILED)
+		SKIP(return, "the kernel has no huge pages to spare");
+	mr = ibv_reg_mr(o->r.pd, mem, len, ALL_ACCESS | IBV_ACCESS_ON_DEMAND | access);
+	ASSERT_NE(NULL, mr) TH_LOG("errno %d", errno);
+	for (i = 0; i < num; i++) {
+		fill(o->p.buf[0], 9000, i);
+		ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, mem + i * HUGE + 5000,
+				       mr->rkey, 9000));
+		EXPECT_TRUE(check_fill(mem + i * HUGE + 5000, 9000, i));
+	}
+	madvise(mem, HUGE, MADV_DONTNEED);
+	ASSERT_EQ(0, paged_run(o, READ, o->p.buf[0], o->p.mr->lkey, mem + 5000, mr->rkey, 64));
+	EXPECT_EQ(0, o->p.buf[0][0]);
+	for (i = 1; i < num; i++) {
+		ASSERT_EQ(0, paged_run(o, READ, o->p.buf[0], o->p.mr->lkey, mem + i * HUGE + 5000,
+				       mr->rkey, 64));
+		EXPECT_TRUE(check_fill(o->p.buf[0], 64, i));
+	}
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	munmap(mem, len);
+}
+
+TEST_F(region, huge_pages_work)
+{
+	use_huge_pages(_metadata, &self->o, 1, IBV_ACCESS_HUGETLB);
+	use_huge_pages(_metadata, &self->o, 3, 0);
+}
+
+TEST_F(region, rereg_changes_the_rights)
+{
+	struct paged *o = &self->o;
+
+	ASSERT_EQ(0, ibv_rereg_mr(o->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND));
+	EXPECT_EQ(0, paged_remote(o, READ, 0, 64));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, paged_remote(o, WRITE, 0, 64));
+}
+
+/*
+ * An implicit region covers memory mapped after the registration; unmapped addresses
+ * are refused.
+ */
+TEST_F(implicit, covers_memory_mapped_later)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *all = paged_reg(o, true);
+	uint8_t *later;
+
+	ASSERT_NE(NULL, all) TH_LOG("errno %d", errno);
+	later = paged_map(NULL);
+	fill(o->p.buf[0], LEN, 3);
+	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, later, all->rkey, LEN));
+	EXPECT_TRUE(check_fill(later, LEN, 3));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, (void *)0x10000, all->rkey, 8));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, (void *)(1ul << 62), all->rkey,
+			    8));
+	munmap(later, LEN);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, later, all->rkey, 8));
+	EXPECT_EQ(0, ibv_dereg_mr(all));
+	if (hca_ctl_present() && driver_is("bluebell"))
+		EXPECT_CENSUS_UNCHANGED();
+}
+
+/* An access across the border between two leaves of the tree of keys. */
+TEST_F(implicit, works_across_leaves)
+{
+	const size_t seam = 1ul << 30;
+	struct paged *o = &self->o;
+	struct ibv_mr *all = paged_reg(o, true);
+	uint8_t *mem, *at;
+
+	ASSERT_NE(NULL, all);
+	mem = mmap(NULL, 2 * seam, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	at = (uint8_t *)(((uintptr_t)mem + seam - 1) & ~(seam - 1)) - 5000;
+	if (at < mem)
+		at += seam;
+	fill(o->p.buf[0], 10000, 3);
+	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, at, all->rkey, 10000));
+	EXPECT_TRUE(check_fill(at, 10000, 3));
+	ASSERT_EQ(0, paged_run(o, SEND, at, all->lkey, o->p.buf[1], o->p.mr->lkey, 10000));
+	EXPECT_TRUE(check_fill(o->p.buf[1], 10000, 3));
+	munmap(mem, 2 * seam);
+	EXPECT_EQ(0, ibv_dereg_mr(all));
+}
+
+/* A leaf is freed when its last page has been unmapped. */
+TEST_F(implicit, frees_keys_without_pages)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *all = paged_reg(o, true);
+	long with, without;
+	unsigned int i;
+	uint8_t *mem;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(ibv_dereg_mr(all); return, ONLY_BLUEBELL);
+	ASSERT_NE(NULL, all);
+	mem = mmap(NULL, 64ul << 20, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey,
+				       mem + i * (16ul << 20), all->rkey, 64));
+	with = hca_census_count("mkey");
+	munmap(mem, 64ul << 20);
+	for (i = 0; i < 100; i++) {
+		without = hca_census_count("mkey");
+		if (without <= with - 3)
+			break;
+		usleep(20000);
+	}
+	EXPECT_LE(without, with - 3);
+	EXPECT_EQ(0, ibv_dereg_mr(all));
+}
+
+/*
+ * If firmware refuses any command of a prefetch, the prefetch fails, and a later access works. The
+ * command that is refused may be another one, which the driver sends meanwhile to fill its pool of
+ * keys: then the prefetch is tried again.
+ */
+TEST_F(implicit, prefetch_works_after_refused_commands)
+{
+	struct paged *o = &self->o;
+	unsigned int nth, others = 0;
+	int ret, fired;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, NEEDS_FAILURES);
+	for (nth = 1; nth < 20; nth++) {
+		struct ibv_mr *all = paged_reg(o, true);
+
+		ASSERT_NE(NULL, all);
+		ASSERT_EQ(0, hca_inject_cmd(nth, "LIM_ERR"));
+		ret = paged_advise(o, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
+				   o->mem, LEN, all->lkey);
+		fired = hca_inject_clear();
+		if (fired && !ret && others++ < 5)
+			nth--;
+		else
+			EXPECT_EQ(fired ? ENOMEM : 0, ret) TH_LOG("command %u", nth);
+		EXPECT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, all->rkey,
+				       LEN));
+		EXPECT_EQ(0, ibv_dereg_mr(all));
+		EXPECT_CENSUS_UNCHANGED() TH_LOG("command %u", nth);
+		if (!fired)
+			break;
+	}
+	EXPECT_LT(1, nth);
+}
+
+/*
+ * Deregister while the nth command from now fails, and, if @umr is set, three UMR
+ * requests as well.
+ */
+static int dereg_with_failures(struct ibv_mr *mr, unsigned int nth, bool umr)
+{
+	int ret;
+
+	if (hca_inject_cmd(nth, "LIM_ERR") || (umr && hca_do("inject umr 3")))
+		return -1;
+	ret = ibv_dereg_mr(mr);
+	hca_inject_clear();
+	return ret;
+}
+
+/*
+ * If deregistration of an implicit region is refused, a second one destroys the region and all its
+ * keys.
+ */
+TEST_F(implicit, dereg_works_after_refused_commands)
+{
+	struct paged *o = &self->o;
+	unsigned int refused = 0, i;
+	int ret;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, NEEDS_FAILURES);
+	for (i = 0; i < 24; i++) {
+		struct ibv_mr *all = paged_reg(o, true);
+
+		ASSERT_NE(NULL, all);
+		ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, all->rkey,
+				       LEN));
+		ret = dereg_with_failures(all, 1 + i / 2, i & 1);
+		if (ret) {
+			EXPECT_EQ(ENOMEM, ret);
+			refused++;
+			EXPECT_EQ(0, ibv_dereg_mr(all));
+		}
+		/* If 2RST_QP was refused, the driver creates its UMR queue pair again soon. */
+		EXPECT_STREQ("", hca_census_delta_within(5000))
+			TH_LOG("command %u, umr %u", 1 + i / 2, i & 1);
+	}
+	EXPECT_LT(2, refused);
+}
+
+/* If neither UMR nor DESTROY_MKEY can revoke a key, the driver destroys the key with the region. */
+TEST_F(region, key_that_cannot_be_revoked_is_destroyed_later)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *mr;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, NEEDS_FAILURES);
+	/* When the process discards its pages. */
+	mr = paged_reg(o, false);
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
+	ASSERT_EQ(0, hca_do("inject umr"));
+	ASSERT_EQ(0, hca_do("inject op DESTROY_MKEY LIM_ERR 1"));
+	madvise(o->mem, LEN, MADV_DONTNEED);
+	EXPECT_EQ(2, hca_inject_clear());
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_CENSUS_UNCHANGED();
+
+	/*
+	 * When the region is deregistered: revoking, clearing the entries and destroying the key
+	 * fail.
+	 */
+	mr = paged_reg(o, false);
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
+	ASSERT_EQ(0, hca_do("inject umr 3"));
+	ASSERT_EQ(0, hca_do("inject op DESTROY_MKEY LIM_ERR 2"));
+	EXPECT_EQ(ENOMEM, ibv_dereg_mr(mr));
+	hca_inject_clear();
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_CENSUS_UNCHANGED();
+}
+
+/* If firmware refuses PAGE_FAULT_RESUME, the driver repeats it, because the queue waits for it. */
+TEST_F(region, refused_resume_is_repeated)
+{
+	struct paged *o = &self->o;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, NEEDS_FAILURES);
+	ASSERT_EQ(0, hca_do("inject op PAGE_FAULT_RESUME LIM_ERR 3"));
+	EXPECT_EQ(0, paged_remote(o, WRITE, 0, 64));
+	EXPECT_EQ(3, hca_inject_clear());
+	madvise(o->mem, LEN, MADV_DONTNEED);
+	ASSERT_EQ(0, hca_do("inject op PAGE_FAULT_RESUME INT_ERR 3"));
+	EXPECT_EQ(0, paged_local(o, SEND, 0, 64));
+	EXPECT_EQ(3, hca_inject_clear());
+}
+
+/* A descriptor by which this process resolves faults on @mem itself; negative if it may not. */
+static int hold_faults(uint8_t *mem, size_t len)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)mem, len }, .mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &reg))
+		return -1;
+	return fd;
+}
+
+/* A process can destroy its queue pairs whenever it likes: that must not fill the log. */
+TEST_F(region, queue_that_is_destroyed_during_a_fault_is_not_logged)
+{
+	struct paged *o = &self->o;
+	struct ibv_sge sge = { (uintptr_t)o->p.buf[0], 64, o->p.mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.wr.rdma = { .remote_addr = (uintptr_t)o->mem, .rkey = o->mr->rkey },
+	};
+	struct uffdio_zeropage zero = { .range = { (uintptr_t)o->mem, LEN } };
+	struct qp_cfg cfg = { .type = IBV_QPT_RC };
+	int logged = klog_count("PAGE_FAULT_RESUME");
+	struct pollfd pfd = { .events = POLLIN };
+
+	if (!driver_is("bluebell"))
+		SKIP(return, ONLY_BLUEBELL);
+	pfd.fd = hold_faults(o->mem, LEN);
+	if (pfd.fd < 0)
+		SKIP(return, "no userfaultfd");
+	/* The driver may find that out by the device's refusal. */
+	ASSERT_EQ(0, hca_expect("refuse PAGE_FAULT_RESUME BAD_RES_ERR any"));
+	ASSERT_EQ(0, post_send(&o->p, &wr, NULL, 0));
+	ASSERT_EQ(1, poll(&pfd, 1, 10000));
+	/* The fault names the key and not the queue, so the queue does not wait for its end. */
+	pair_close(&o->p);
+	EXPECT_EQ(0, ioctl(pfd.fd, UFFDIO_ZEROPAGE, &zero));
+	close(pfd.fd);
+	/* Waits until the fault has been answered. */
+	EXPECT_EQ(0, ibv_dereg_mr(o->mr));
+	o->mr = NULL;
+	usleep(200000);
+	EXPECT_EQ(logged, klog_count("PAGE_FAULT_RESUME"));
+	ASSERT_EQ(0, pair_open(&o->p, &o->r, &cfg, LEN));
+}
+
+/* Map a shared file in place of the paged memory; returns another mapping of the file. */
+static uint8_t *map_file(struct paged *o)
+{
+	int fd = memfd_create("odp", 0);
+	uint8_t *view;
+
+	if (fd < 0 || ftruncate(fd, LEN))
+		return MAP_FAILED;
+	view = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mmap(o->mem, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != o->mem)
+		view = MAP_FAILED;
+	close(fd);
+	return view;
+}
+
+/* Let UMR fail while the process replaces its pages: the driver must destroy the key instead. */
+static void lose_pages_without_umr(struct __test_metadata *_metadata, struct paged *o,
+				   struct ibv_mr *mr)
+{
+	uint8_t *file = map_file(o);
+
+	ASSERT_NE(MAP_FAILED, file);
+	ASSERT_EQ(0, paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN));
+	fill(file, LEN, 1);
+	ASSERT_EQ(0, hca_do("inject umr"));
+	ASSERT_EQ(o->mem, paged_map(o->mem));
+	EXPECT_EQ(1, hca_inject_clear());
+	/* Whether or not this write succeeds, it must not reach the pages of the file. */
+	fill(o->p.buf[0], LEN, 2);
+	paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, mr->rkey, LEN);
+	EXPECT_TRUE(check_fill(file, LEN, 1));
+	munmap(file, LEN);
+}
+
+TEST_F(region, failed_umr_at_invalidation_destroys_the_key)
+{
+	struct paged *o = &self->o;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, NEEDS_FAILURES);
+	lose_pages_without_umr(_metadata, o, o->mr);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, paged_remote(o, READ, 0, 64));
+	EXPECT_EQ(0, ibv_dereg_mr(o->mr));
+	o->mr = paged_reg(o, false);
+	ASSERT_NE(NULL, o->mr);
+	EXPECT_EQ(0, paged_remote(o, WRITE, 0, LEN));
+	EXPECT_CENSUS_UNCHANGED();
+}
+
+/* The leaf of an implicit region whose key was destroyed is created again once UMR works. */
+TEST_F(implicit, recovers_after_failed_umr)
+{
+	struct paged *o = &self->o;
+	struct ibv_mr *all;
+	unsigned int i;
+
+	if (!hca_ctl_present() || !driver_is("bluebell"))
+		SKIP(return, NEEDS_FAILURES);
+	all = paged_reg(o, true);
+	ASSERT_NE(NULL, all);
+	lose_pages_without_umr(_metadata, o, all);
+	for (i = 0; i < 50; i++) {
+		if (!paged_run(o, WRITE, o->p.buf[0], o->p.mr->lkey, o->mem, all->rkey, LEN))
+			break;
+		usleep(20000);
+	}
+	EXPECT_GT(50, i);
+	EXPECT_TRUE(check_fill(o->mem, LEN, 2));
+	EXPECT_EQ(0, ibv_dereg_mr(all));
+	EXPECT_CENSUS_UNCHANGED();
+}
+
+TEST_HARNESS_MAIN
