@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <net/netlink.h>
 
@@ -540,6 +541,38 @@ static void advice_waits_once_for_a_stuck_fault(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
+static void advice_ends_when_the_caller_is_killed(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	allow_signal(SIGKILL);
+	send_sig(SIGKILL, current, 1);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -EINTR);
+	flush_signals(current);
+	disallow_signal(SIGKILL);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
+/* The removal of a device waits for the calls that are in progress. */
+static void advice_ends_when_the_device_is_removed(struct kunit *test)
+{
+	static const struct region_case c = { .pages = MEM_PAGES };
+	struct env *env = make_env(test);
+
+	KUNIT_ASSERT_EQ(test, reg(env, &c), 0);
+	write_pages(test, env, &parts[1]);
+	mlx5_ib_stop_advice(env->hca->mock->dev);
+	KUNIT_EXPECT_EQ(test, advise_write(env, &parts[1]), -EFAULT);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	KUNIT_EXPECT_EQ(test, dereg(env), 0);
+	expect_no_region(test, env, 0, "deregistration");
+}
+
 static void partial_unmap_clears_its_own_pages(struct kunit *test)
 {
 	const struct region_case *c = test->param_value;
@@ -753,6 +786,8 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE(list_that_the_device_may_read_is_kept),
 	KUNIT_CASE(kernel_consumer_may_advise),
 	KUNIT_CASE(advice_waits_once_for_a_stuck_fault),
+	KUNIT_CASE(advice_ends_when_the_caller_is_killed),
+	KUNIT_CASE(advice_ends_when_the_device_is_removed),
 	KUNIT_CASE_PARAM(partial_unmap_clears_its_own_pages, region_gen_params),
 	KUNIT_CASE_PARAM(exit_of_a_process_clears_its_low_memory, low_gen_params),
 	KUNIT_CASE(chunk_exists_only_while_it_has_pages),
