@@ -87,7 +87,7 @@ static int ask_mr(ASKER *a)
 {
 	struct ib_uverbs_reg_mr_resp resp;
 
-	return uv_reg_mr(a->uv.fd, a->pd, NULL, 8192, -4096ull, IBV_ACCESS_LOCAL_WRITE, &resp);
+	return uv_reg_mr(a->uv.fd, a->pd, NULL, 0, 0, IBV_ACCESS_LOCAL_WRITE, &resp);
 }
 
 static int ask_odp(ASKER *a)
@@ -146,7 +146,7 @@ static const struct request {
 	{ "SRQ", ask_srq, EINVAL, "-EINVAL", "limit of 10000" },
 	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "command 100 with index 2 of 0" },
 	{ "mmap rights", ask_to_read, EPERM, "-EPERM", "mapping must not have rights 0x1" },
-	{ "MR", ask_mr, EINVAL, "-EINVAL", "region of 8192 bytes at 0xfffffffffffff000, 1 to 2^" },
+	{ "MR", ask_mr, EINVAL, "-EINVAL", "region of 0 bytes at 0x0, 1 to 2^" },
 	{ "advice", ask_odp, EFAULT, "-EFAULT", "key 0x0 is of no such region of the PD" },
 	{ "device memory", ask_dm, EINVAL, "-EINVAL", "device memory of 64 bytes aligned to 2^60" },
 	{ "DEVX command", ask_command, EINVAL, "-EINVAL", "command 0xabc is not one of" },
