@@ -111,11 +111,6 @@ static int modify_qp(struct objects *o, const struct ib_qp_attr *step, int mask)
 	return err;
 }
 
-static u32 dword(struct mock *mock, size_t offset)
-{
-	return be32_to_cpu(((__be32 *)mock->in)[offset / 4]);
-}
-
 /* ---- state changes ----------------------------------------------------------------- */
 
 #define INIT_MASK	(IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS)
@@ -429,7 +424,7 @@ static void claimed_state_decides_which_change_is_legal(struct kunit *test)
 	attr.cur_qp_state = IB_QPS_RTS;
 	o->mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, IB_QP_CUR_STATE), -EBUSY);
-	KUNIT_EXPECT_EQ(test, dword(o->mock, 0), 0x0505 << 16 | UID);
+	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0), 0x0505 << 16 | UID);
 	KUNIT_EXPECT_EQ(test, o->qp.state, IB_QPS_INIT);
 	o->mock->refuse = 0;
 	KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
@@ -462,22 +457,33 @@ static void ece_options_pass_in_both_directions(struct kunit *test)
 	mock->ece = 0x70000001;
 	KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0x1000000f), 0);
 	mock_read_answer(mock, &created, sizeof(created));
-	KUNIT_EXPECT_EQ(test, dword(mock, 0x14), 0x1000000f);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x14), 0x1000000f);
 	KUNIT_EXPECT_EQ(test, created.ece_options, 0x70000001);
 
 	mock->ece = 0x60000002;
 	KUNIT_ASSERT_EQ(test, modify_with_ece(o, &rc_steps[0].attr, INIT_MASK, 0x2000000e, &resp),
 			0);
-	KUNIT_EXPECT_EQ(test, dword(mock, 0x14), 0x2000000e);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x14), 0x2000000e);
 	KUNIT_EXPECT_EQ(test, resp.ece_options, 0x60000002);
 	KUNIT_EXPECT_EQ(test, resp.response_length, sizeof(resp));
 	KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
+	finish(o);
+}
 
-	/* An old library sets the field all the same, and reads 0 in the answer. */
+/* An old library sets the field of CREATE_QP in any case, and reads 0 in the response. */
+static void device_without_ece_gets_no_options(struct kunit *test)
+{
+	struct mlx5_ib_create_qp_resp created;
+	struct mlx5_ib_modify_qp_resp resp;
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+
 	MOCK_SET_CAP(&mock->dev->caps, ece_support, 0);
 	mock->ece = 0;
 	KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0x1000000f), 0);
-	KUNIT_EXPECT_EQ(test, dword(mock, 0x14), 0);
+	mock_read_answer(mock, &created, sizeof(created));
+	KUNIT_EXPECT_EQ(test, created.ece_options, 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x14), 0);
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, modify_with_ece(o, &rc_steps[0].attr, INIT_MASK, 1, &resp),
 			-EOPNOTSUPP);
@@ -643,6 +649,14 @@ static void moderation_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, o->mock->in, COMMAND_SIZE, want);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(cq, 0xffff, 0xfff), 0);
 	expect_golden(test, o->mock->in, COMMAND_SIZE, widest);
+	finish(o);
+}
+
+static void moderation_that_the_device_cannot_do_is_refused(struct kunit *test)
+{
+	struct objects *o = make_objects(test);
+	struct ib_cq *cq = &o->send_cq.ibcq;
+
 	o->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(cq, 1, 0x1000), -EINVAL);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(cq, 1, 0xffff), -EINVAL);
@@ -660,10 +674,12 @@ static struct kunit_case command_cases[] = {
 	KUNIT_CASE_PARAM(state_change_sends_its_own_attributes_only, chain_gen_params),
 	KUNIT_CASE(claimed_state_decides_which_change_is_legal),
 	KUNIT_CASE(ece_options_pass_in_both_directions),
+	KUNIT_CASE(device_without_ece_gets_no_options),
 	KUNIT_CASE(out_of_order_data_is_set_at_rtr_if_init_asks_for_it),
 	KUNIT_CASE(command_without_an_ece_field_grants_no_options),
 	KUNIT_CASE(queue_pair_takes_the_clock_of_its_cqs),
 	KUNIT_CASE(moderation_is_exact_to_the_bit),
+	KUNIT_CASE(moderation_that_the_device_cannot_do_is_refused),
 	{}
 };
 

@@ -684,9 +684,20 @@ static void operation_has_one_mmap_offset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->commands, 2);
 	KUNIT_EXPECT_EQ(test, entry->address, WINDOW + WINDOW_SIZE);
 	KUNIT_EXPECT_NE(test, entry->rdma_entry.start_pgoff, dm->mentry->rdma_entry.start_pgoff);
+	free_dm(dm);
+	expect_nothing(test);
+}
+
+/* The device has operations 0 and 1. */
+static void operation_that_the_device_lacks_is_refused(struct kunit *test)
+{
+	struct dm_env *env = test->priv;
+	struct mlx5_ib_dm *dm = create(test, 64, 0);
+
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 2)), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 32)), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 255)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, env->commands, 1);
 	free_dm(dm);
 	expect_nothing(test);
 }
@@ -790,6 +801,7 @@ static struct kunit_case dm_cases[] = {
 	KUNIT_CASE(spare_memory_is_dropped_with_the_device),
 	KUNIT_CASE(mapped_memory_is_kept_until_it_is_unmapped),
 	KUNIT_CASE(operation_has_one_mmap_offset),
+	KUNIT_CASE(operation_that_the_device_lacks_is_refused),
 	KUNIT_CASE(refused_operation_leaves_nothing),
 	KUNIT_CASE(operations_are_freed_before_their_memory),
 	KUNIT_CASE(refused_region_leaves_nothing),

@@ -221,11 +221,10 @@ static void page_that_cannot_be_pinned_is_forgotten(struct kunit *test)
 	struct mock *mock = test->priv;
 	struct mlx5_db db;
 
-	mock->refuse_pin = true;
+	mock->refuse_pin = 1;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_db_map_user(mock->context, mock_buffer(mock, 0), &db),
 			-ENOMEM);
 	expect_nothing_pinned(test);
-	mock->refuse_pin = false;
 	map(test, mock_buffer(mock, 0), &db);
 	unmap(test, &db);
 	expect_nothing_pinned(test);

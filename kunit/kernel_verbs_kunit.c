@@ -253,7 +253,7 @@ static void wqes_follow_each_other_around_the_queue(struct kunit *test)
 	destroy_all(test, k);
 }
 
-static void full_queue_refuses_requests(struct kunit *test)
+static void full_send_queue_refuses_requests(struct kunit *test)
 {
 	struct kernel *k = make_connected(test);
 	struct mlx5_ib_qp *qp = &k->qp[0];
@@ -271,6 +271,15 @@ static void full_queue_refuses_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, post(qp, i, 100), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, post(qp, i, 40), 0);
 	KUNIT_EXPECT_EQ(test, post(qp, i, 40), -ENOMEM);
+	destroy_all(test, k);
+}
+
+static void full_receive_queue_refuses_requests(struct kunit *test)
+{
+	struct kernel *k = make_connected(test);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[4];
+	unsigned int i;
 
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, post_receive(qp, 100 + i), 0);
@@ -884,7 +893,8 @@ static void queue_pair_takes_as_many_reads_as_the_device_says(struct kunit *test
 
 static struct kunit_case kernel_verbs_cases[] = {
 	KUNIT_CASE(wqes_follow_each_other_around_the_queue),
-	KUNIT_CASE(full_queue_refuses_requests),
+	KUNIT_CASE(full_send_queue_refuses_requests),
+	KUNIT_CASE(full_receive_queue_refuses_requests),
 	KUNIT_CASE(state_decides_which_requests_are_accepted),
 	KUNIT_CASE(completions_of_a_destroyed_queue_pair_are_dropped),
 	KUNIT_CASE(failed_device_flushes_all_requests),

@@ -369,8 +369,16 @@ static void firmware_gets_the_mads_that_it_answers(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, be16_to_cpu(out.mad_hdr.status) >> 15,
 				mads[i].class == 0x81 && mads[i].method == 0x01);
 	}
+	destroy_all(test, m);
+}
 
-	/* A process of this host asks: no key is checked. The firmware's own trap goes nowhere. */
+/* An SMP that a process of this host sends, and the trap that firmware sends by such a process. */
+static void mad_of_this_host_is_answered_without_checking_keys(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	struct ib_mad in = {}, out = {};
+	struct ib_wc wc = {};
+
 	in.mad_hdr.mgmt_class = 0x81;
 	in.mad_hdr.method = 0x01;
 	KUNIT_EXPECT_EQ(test, process(m, NULL, &in, &out),
@@ -378,10 +386,18 @@ static void firmware_gets_the_mads_that_it_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MLX5_GET(mad_ifc_in, m->mock->in, op_mod), 3);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(mad_ifc_in, m->mock->in, remote_lid), 0xffff);
 	in.mad_hdr.method = 0x05;
-	wc.slid = 0;
 	KUNIT_EXPECT_EQ(test, process(m, &wc, &in, &out),
 			IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED);
+	destroy_all(test, m);
+}
 
+static void refused_mad_is_a_failure(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	struct ib_mad in = {}, out = {};
+	struct ib_wc wc = {};
+
+	in.mad_hdr.mgmt_class = 0x81;
 	in.mad_hdr.method = 0x01;
 	m->mock->num_commands = 0;
 	m->mock->refuse = 1;
@@ -427,6 +443,8 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(refusal_leaves_qp1_working_and_no_sender),
 	KUNIT_CASE(pkey_event_is_handled_while_qp1_can_send),
 	KUNIT_CASE(firmware_gets_the_mads_that_it_answers),
+	KUNIT_CASE(mad_of_this_host_is_answered_without_checking_keys),
+	KUNIT_CASE(refused_mad_is_a_failure),
 	KUNIT_CASE(group_is_attached_and_detached_by_its_gid),
 	{}
 };

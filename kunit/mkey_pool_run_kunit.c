@@ -232,21 +232,26 @@ static void keys_age_without_umr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool_keys(env), 16);
 }
 
-static void refused_keys_are_created_and_destroyed_later(struct kunit *test)
+static void upkeep_creates_keys_that_firmware_has_refused(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
 	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
-	u32 keys[MANY];
 
-	/* Firmware creates none. */
 	env->mock->refuse = env->mock->num_commands + 1;
 	run_upkeep(env);
 	env->mock->refuse = 0;
 	KUNIT_EXPECT_EQ(test, mc->use.free, 0);
 	run_upkeep(env);
 	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
+}
 
-	/* Firmware destroys none: they stay in the pool until it does. */
+static void keys_stay_in_the_pool_until_firmware_destroys_them(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	u32 keys[MANY];
+
+	run_upkeep(env);
 	take(test, env, keys, MANY);
 	give(env, keys, MANY);
 	run_ageing(env);
@@ -286,15 +291,13 @@ static int create(struct pool_env *env, struct mlx5_ib_mkey *mkey)
 	return mlx5_ib_mkey_create_mtts(env->dev, mkey, NULL, &attr);
 }
 
-/* A key is counted as in use once, whatever ends its use. */
-static void revoked_key_is_counted_once(struct kunit *test)
+static void key_that_umr_revokes_returns_to_the_pool_once(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
 	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
 	struct mlx5_ib_mkey mkey;
 
 	run_upkeep(env);
-	/* UMR revokes the key, which the pool then gets back. */
 	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 1);
 	mlx5_ib_mkey_revoke(env->dev, &mkey);
@@ -303,8 +306,16 @@ static void revoked_key_is_counted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
 	KUNIT_EXPECT_EQ(test, mc->use.free, 16);
+}
 
-	/* UMR fails, so firmware destroys the key; the pool does not get it back. */
+/* UMR fails to revoke the key, so firmware destroys it. */
+static void key_that_firmware_destroys_leaves_the_pool_once(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	struct mlx5_ib_mkey mkey;
+
+	run_upkeep(env);
 	KUNIT_ASSERT_EQ(test, create(env, &mkey), 0);
 	env->hca->fail = env->hca->num_requests + 1;
 	env->hca->how = MOCK_NOT_EXECUTED;
@@ -315,9 +326,16 @@ static void revoked_key_is_counted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
 	KUNIT_EXPECT_EQ(test, mc->use.free, 15);
 	KUNIT_EXPECT_EQ(test, pool_keys(env), mock_hca_num_free(env->hca));
+}
 
-	/* No free key, and firmware creates none. */
-	mc->use.peak = 0;
+static void key_that_is_not_created_is_not_counted(struct kunit *test)
+{
+	struct pool_env *env = make_env(test);
+	struct mlx5_ib_mkey_class *mc = &env->dev->mkey_pool->classes[0];
+	struct mlx5_ib_mkey mkey;
+
+	run_upkeep(env);
+	/* No key is free. */
 	while (mc->use.free)
 		mlx5_ib_mkey_table_discard(env->dev, 0, mc->keys[--mc->use.free]);
 	env->mock->refuse = env->mock->num_commands + 1;
@@ -440,9 +458,12 @@ static struct kunit_case mkey_pool_run_cases[] = {
 	KUNIT_CASE(key_without_room_in_the_pool_is_destroyed),
 	KUNIT_CASE(ageing_destroys_keys_that_no_region_needs),
 	KUNIT_CASE(keys_age_without_umr),
-	KUNIT_CASE(refused_keys_are_created_and_destroyed_later),
+	KUNIT_CASE(upkeep_creates_keys_that_firmware_has_refused),
+	KUNIT_CASE(keys_stay_in_the_pool_until_firmware_destroys_them),
 	KUNIT_CASE(shrinker_counts_each_key_once),
-	KUNIT_CASE(revoked_key_is_counted_once),
+	KUNIT_CASE(key_that_umr_revokes_returns_to_the_pool_once),
+	KUNIT_CASE(key_that_firmware_destroys_leaves_the_pool_once),
+	KUNIT_CASE(key_that_is_not_created_is_not_counted),
 	KUNIT_CASE(key_that_may_reach_memory_is_replaced_or_reported),
 	KUNIT_CASE(revoked_key_is_given_no_rights),
 	KUNIT_CASE(firmware_fills_entries_that_umr_cannot_name),

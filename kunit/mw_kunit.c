@@ -86,8 +86,17 @@ static void refused_window_leaves_nothing(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, alloc(mock, &pd, &mw, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_MKEY], 1);
 	KUNIT_EXPECT_NE(test, mw.ibmw.rkey >> 8, 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw.ibmw), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
 
-	/* What firmware keeps stays, and can be given back later. */
+static void window_that_firmware_keeps_can_be_freed_later(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_pd pd;
+	struct mlx5_ib_mw mw;
+
+	KUNIT_ASSERT_EQ(test, alloc(mock, &pd, &mw, NULL), 0);
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dealloc_mw(&mw.ibmw), mock->refuse_err);
 	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_MKEY], 1);
@@ -148,6 +157,7 @@ static void invalid_window_request_sends_no_command(struct kunit *test)
 static struct kunit_case mw_cases[] = {
 	KUNIT_CASE_PARAM(key_of_a_window_is_exact_to_the_bit, key_gen_params),
 	KUNIT_CASE(refused_window_leaves_nothing),
+	KUNIT_CASE(window_that_firmware_keeps_can_be_freed_later),
 	KUNIT_CASE(device_without_windows_refuses_them),
 	KUNIT_CASE(bound_window_is_freed_by_its_index),
 	KUNIT_CASE(invalid_window_request_sends_no_command),

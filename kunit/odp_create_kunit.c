@@ -768,12 +768,21 @@ static void refused_setup_of_umr_leaves_nothing(struct kunit *test)
 	/* PD, key, CQ, QP and three changes of the QP's state. */
 	KUNIT_EXPECT_EQ(test, n, 8);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);
+	mock->refuse = 0;
+	mlx5_ib_cleanup_umr(dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
 
-	/* Without UMR there is no paging. */
+static void device_without_umr_has_no_paging(struct kunit *test)
+{
+	struct mock *mock = mock_create(test);
+	struct mlx5_ib_dev *dev = mock->dev;
+
+	mock_hca_create(mock);
 	MOCK_SET_CAP(&dev->caps, umr_modify_entity_size_disabled, 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_init_odp(dev), 0);
 	KUNIT_EXPECT_NULL(test, dev->odp);
-	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 4);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 }
 
 static struct kunit_case odp_create_cases[] = {
@@ -797,6 +806,7 @@ static struct kunit_case odp_create_cases[] = {
 	KUNIT_CASE_PARAM(region_without_umr_is_refused, region_gen_params),
 	KUNIT_CASE(implicit_region_holds_the_address_space),
 	KUNIT_CASE(refused_setup_of_umr_leaves_nothing),
+	KUNIT_CASE(device_without_umr_has_no_paging),
 	{}
 };
 

@@ -288,6 +288,21 @@ static void set_entry(struct env *env, unsigned int i, u32 len, u32 key, unsigne
 	};
 }
 
+/* A key of a process, in domain @pdn, of which firmware has a table. */
+static void set_table(struct kunit *test, struct env *env, u32 pdn)
+{
+	memset(&table, 0, sizeof(table));
+	table.pdn = pdn;
+	table.start = mock_buffer(env->mock, REGION);
+	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
+}
+
+static void destroy_table(struct mlx5_ib_dev *dev, struct mlx5_ib_table_key *key)
+{
+	mlx5_ib_mkey_disown(dev, &key->mkey);
+	mlx5_ib_mkey_disowned(dev, &key->mkey, MLX5_IB_MKEY_PRIVATE);
+}
+
 /* The pieces of the key are in pages 3 and 5 of the region. */
 static void table_of_keys_leads_to_its_pages(struct kunit *test)
 {
@@ -295,12 +310,9 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
 	struct env *env = make_env(test, 0, 0);
 	struct mlx5_ib_dev *dev = env->mock->dev;
 
-	memset(&table, 0, sizeof(table));
-	table.pdn = PDN;
-	table.start = mock_buffer(env->mock, REGION);
+	set_table(test, env, PDN);
 	set_entry(env, 0, 10, env->mr->lkey, 3);
 	set_entry(env, 1, BYTES - 10, env->mr->lkey, 5);
-	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
 	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
 	/* Before the key exists. */
 	expect_send_answer(test, env, 0, false);
@@ -313,16 +325,29 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
 						 mock_buffer(env->mock, REGION + 3)), 0);
 	KUNIT_EXPECT_NE(test, mock_hca_translate(env->hca, env->mr->lkey,
 						 mock_buffer(env->mock, REGION + 5)), 0);
+	destroy_table(dev, &key);
+	free_env(test, env);
+}
 
-	/* A key of another domain; one that leads to memory that is not paged, or to itself. */
+static void table_of_keys_that_leads_nowhere_maps_no_page(struct kunit *test)
+{
+	struct mlx5_ib_table_key key = { .mkey.key = TABLE_KEY, .num_entries = TABLE_ENTRIES };
+	struct env *env = make_env(test, 0, 0);
+	struct mlx5_ib_dev *dev = env->mock->dev;
+
+	set_table(test, env, PDN + 1);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
+	/* A table of a domain that is not the queue pair's. */
+	set_entry(env, 0, BYTES, env->mr->lkey, 3);
 	post_send(test, env, 1, TABLE_KEY, UNKNOWN_KEY);
-	table.pdn = PDN + 1;
 	expect_send_answer(test, env, 1, true);
+	/* A table that leads to memory that is not paged. */
 	table.pdn = PDN;
 	set_entry(env, 0, BYTES, UNKNOWN_KEY, 3);
 	post_send(test, env, 2, TABLE_KEY, UNKNOWN_KEY);
 	expect_send_answer(test, env, 2, false);
 	expect_send_answer(test, env, 2, true);
+	/* A table that leads to itself. */
 	table.klm[0].key = cpu_to_be32(TABLE_KEY);
 	table.klm[0].va = cpu_to_be64(table.start);
 	post_send(test, env, 3, TABLE_KEY, UNKNOWN_KEY);
@@ -334,9 +359,8 @@ static void table_of_keys_leads_to_its_pages(struct kunit *test)
 	table.err = -EIO;
 	post_send(test, env, 4, TABLE_KEY, UNKNOWN_KEY);
 	expect_send_answer(test, env, 4, true);
-	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 2);
-	mlx5_ib_mkey_disown(dev, &key.mkey);
-	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
+	destroy_table(dev, &key);
 	free_env(test, env);
 }
 
@@ -347,18 +371,14 @@ static void table_of_keys_of_another_domain_maps_no_page(struct kunit *test)
 	struct env *env = make_env(test, 0, 1);
 	struct mlx5_ib_dev *dev = env->mock->dev;
 
-	memset(&table, 0, sizeof(table));
-	table.pdn = env->pd[1].pdn;
-	table.start = mock_buffer(env->mock, REGION);
+	set_table(test, env, env->pd[1].pdn);
 	set_entry(env, 0, BYTES, env->mr->lkey, 0);
-	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, table_fw);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_mkey_adopt(dev, &key.mkey, MLX5_IB_MKEY_TABLE), 0);
 	post_send(test, env, 0, TABLE_KEY, UNKNOWN_KEY);
 	expect_send_answer(test, env, 0, true);
 	KUNIT_EXPECT_EQ(test, table.queries, 1);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
-	mlx5_ib_mkey_disown(dev, &key.mkey);
-	mlx5_ib_mkey_disowned(dev, &key.mkey, MLX5_IB_MKEY_PRIVATE);
+	destroy_table(dev, &key);
 	free_env(test, env);
 }
 
@@ -784,6 +804,7 @@ static struct kunit_case odp_fault_cases[] = {
 	KUNIT_CASE(key_of_another_domain_maps_no_page),
 	KUNIT_CASE(key_of_its_domain_maps_its_pages),
 	KUNIT_CASE(table_of_keys_leads_to_its_pages),
+	KUNIT_CASE(table_of_keys_that_leads_nowhere_maps_no_page),
 	KUNIT_CASE(table_of_keys_of_another_domain_maps_no_page),
 	KUNIT_CASE_PARAM(receive_list_starts_behind_the_signature, recv_gen_params),
 	KUNIT_CASE_PARAM(reads_by_many_queues_are_resolved, read_gen_params),

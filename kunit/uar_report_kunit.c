@@ -203,12 +203,10 @@ static void queue_is_reported_at_its_uar_and_bfreg(struct kunit *test)
 	finish(env);
 }
 
-/* One that firmware keeps still rings; one that could not be created never did. */
-static void queue_is_reported_as_long_as_it_exists(struct kunit *test)
+static void queue_that_could_not_be_created_is_not_reported(struct kunit *test)
 {
 	struct env *env = make_env(test);
 	struct mock *mock = env->mock;
-	const struct mlx5_ib_uar_report *report;
 
 	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
 	mock->num_commands = 0;
@@ -216,8 +214,19 @@ static void queue_is_reported_as_long_as_it_exists(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, create_qp(env, &env->qp[0], 0, 0), mock->refuse_err);
 	mock->refuse = 0;
 	KUNIT_EXPECT_EQ(test, ask(env)->num.num_queues, 1);
-	KUNIT_ASSERT_EQ(test, create_qp(env, &env->qp[0], 0, 0), 0);
+	destroy_cq(env);
+	finish(env);
+}
 
+/* The process can still ring it. */
+static void queue_that_firmware_keeps_is_reported(struct kunit *test)
+{
+	struct env *env = make_env(test);
+	struct mock *mock = env->mock;
+	const struct mlx5_ib_uar_report *report;
+
+	KUNIT_ASSERT_EQ(test, create_cq(env), 0);
+	KUNIT_ASSERT_EQ(test, create_qp(env, &env->qp[0], 0, 0), 0);
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, destroy_qp(env, &env->qp[0]), mock->refuse_err);
 	report = ask(env);
@@ -410,7 +419,8 @@ static void closed_context_is_not_listed(struct kunit *test)
 static struct kunit_case report_cases[] = {
 	KUNIT_CASE(new_context_has_its_static_pages_and_registers),
 	KUNIT_CASE(queue_is_reported_at_its_uar_and_bfreg),
-	KUNIT_CASE(queue_is_reported_as_long_as_it_exists),
+	KUNIT_CASE(queue_that_could_not_be_created_is_not_reported),
+	KUNIT_CASE(queue_that_firmware_keeps_is_reported),
 	KUNIT_CASE(dynamic_page_is_reported),
 	KUNIT_CASE(uar_object_is_reported_until_its_last_user),
 	KUNIT_CASE(other_mmap_entries_are_not_reported),

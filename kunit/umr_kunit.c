@@ -10,6 +10,7 @@
 
 #include "layout/layout_mkey.h"
 #include "layout/layout_umr.h"
+#include "lib/umr_qp.h"
 #include "lib/golden.h"
 #include "lib/mkey_caps.h"
 
@@ -244,6 +245,21 @@ static void entries_are_marked_present(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(mtt[2]), 0x3000ULL);
 }
 
+/* The notifier of the failure has run before the queue pair exists, so setting it up looks again. */
+static void queue_pair_of_a_failed_device_takes_no_requests(struct kunit *test)
+{
+	struct mlx5_ib_dev *dev = mock_create(test)->dev;
+
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(dev), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_await(dev), 0);
+	mlx5_ib_cleanup_umr(dev);
+	dev->mdev->state = MLX5_DEVICE_STATE_INTERNAL_ERROR;
+	KUNIT_ASSERT_EQ(test, mlx5_ib_init_umr(dev), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_umr_await(dev), -EAGAIN);
+	dev->mdev->state = MLX5_DEVICE_STATE_UP;
+	mlx5_ib_cleanup_umr(dev);
+}
+
 static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(entries_are_marked_present),
 	KUNIT_CASE(translation_list_is_padded_to_blocks),
@@ -257,6 +273,7 @@ static struct kunit_case umr_cases[] = {
 	KUNIT_CASE(restart_delay_doubles_up_to_a_minute),
 	KUNIT_CASE(change_of_rights_is_exact_to_the_bit),
 	KUNIT_CASE(revocation_is_exact_to_the_bit),
+	KUNIT_CASE(queue_pair_of_a_failed_device_takes_no_requests),
 	{}
 };
 

@@ -127,7 +127,7 @@ static struct ib_umem *mock_umem_get(struct mlx5_ib_dev *dev, u64 addr, u64 size
 {
 	struct mock *mock = kunit_get_current_test()->priv;
 
-	if (mock->refuse_pin)
+	if (mock->refuse_pin && !--mock->refuse_pin)
 		return ERR_PTR(-ENOMEM);
 	mock->num_pins++;
 	return ib_umem_get_va(&dev->ib_dev, addr, size, access);
@@ -492,6 +492,18 @@ void mock_read_answer(struct mock *mock, void *out, size_t len)
 {
 	KUNIT_ASSERT_EQ(mock->test, 0,
 			copy_from_user(out, (void __user *)(mock->user + PAGE_SIZE), len));
+}
+
+/**
+ * mock_dword - a dword of the last command
+ * @mock: device
+ * @offset: bytes from the start of the command
+ *
+ * Return: the dword.
+ */
+u32 mock_dword(const struct mock *mock, size_t offset)
+{
+	return be32_to_cpu(((const __be32 *)mock->in)[offset / 4]);
 }
 
 /**

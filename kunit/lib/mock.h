@@ -71,7 +71,7 @@ enum mock_kind {
  * @opcode: of the last command
  * @in: the last command, as far as it fits
  * @num_pins: pages pinned through mlx5_ib_umem_get()
- * @refuse_pin: refuse to pin
+ * @refuse_pin: number of the pin to refuse from now on, from 1; 0 for none
  * @num_queue_mems: queues of the driver's own that have memory of the kernel
  * @refuse_queue_mem: refuse to allocate it
  * @user: address of MOCK_USER_PAGES pages that the user can write
@@ -93,7 +93,7 @@ struct mock {
 	u16 opcode;
 	u32 in[128];
 	unsigned int num_pins;
-	bool refuse_pin;
+	unsigned int refuse_pin;
 	unsigned int num_queue_mems;
 	bool refuse_queue_mem;
 	unsigned long user;
@@ -114,6 +114,7 @@ void mock_leave(struct mock *mock, int idx);
 struct ib_udata *mock_udata(struct mock *mock, const void *in, size_t inlen, size_t outlen);
 void mock_break_answer(struct mock *mock);
 void mock_read_answer(struct mock *mock, void *out, size_t len);
+u32 mock_dword(const struct mock *mock, size_t offset);
 unsigned long mock_buffer(struct mock *mock, unsigned int page);
 unsigned int mock_num_live(struct mock *mock);
 long mock_num_pinned(void);

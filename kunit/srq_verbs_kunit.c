@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the verbs of shared receive queues of processes: basic ones, which are RMPs to
+ * the device, and those of XRC domains.
+ */
+
+#include <kunit/test.h>
+#include <linux/string.h>
+
+#include "layout/layout_srq.h"
+#include "verbs/srq.h"
+#include "verbs/ucontext.h"
+#include "lib/mock.h"
+#include "lib/objects.h"
+
+static int modify(struct objects *o, u32 limit, int mask)
+{
+	struct ib_srq_attr attr = { .srq_limit = limit };
+
+	return mlx5_ib_modify_srq(&o->srq.ibsrq, &attr, mask, objects_udata(o, NULL, 0, 0));
+}
+
+static void expect_number_in_response(struct kunit *test, struct objects *o)
+{
+	struct mlx5_ib_create_srq_resp resp;
+
+	mock_read_answer(o->mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.srqn, o->srq.rsc.num);
+}
+
+/* Firmware refuses to query and to arm the SRQ. */
+static void expect_refusals(struct kunit *test, struct objects *o)
+{
+	struct mock *mock = o->mock;
+	struct ib_srq_attr attr;
+
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), mock->refuse_err);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, modify(o, 1, IB_SRQ_LIMIT), mock->refuse_err);
+	mock->refuse = 0;
+}
+
+/* ---- basic SRQs ---------------------------------------------------------------------------------- */
+
+static void srq_is_told_by_the_number_of_its_rmp(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
+	expect_number_in_response(test, o);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void srq_limit_is_armed_by_modify_rmp(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
+	/* MODIFY_RMP: ready, the number, the bit for the limit, the limit. */
+	KUNIT_EXPECT_EQ(test, modify(o, 127, IB_SRQ_LIMIT), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x090d0000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), 0x10000000 | o->srq.rsc.num);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x14), 1);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x20), 0x00100000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x20 + 0x30 + 0x04), 127);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* The SRQ has 127 requests. Its size cannot be changed. */
+static void invalid_change_of_an_srq_sends_no_command(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, modify(o, 128, IB_SRQ_LIMIT), -EINVAL);
+	KUNIT_EXPECT_EQ(test, modify(o, 0x10001, IB_SRQ_LIMIT), -EINVAL);
+	KUNIT_EXPECT_EQ(test, modify(o, 1, IB_SRQ_LIMIT | IB_SRQ_MAX_WR), -EINVAL);
+	KUNIT_EXPECT_EQ(test, modify(o, 1, 1 << 2), -EINVAL);
+	KUNIT_EXPECT_EQ(test, modify(o, 1, 0), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void srq_query_reads_its_rmp(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct ib_srq_attr attr = { .srq_limit = 1 };
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x090f0000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
+	KUNIT_EXPECT_EQ(test, attr.max_wr, 127);
+	KUNIT_EXPECT_EQ(test, attr.max_sge, 1);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void refusal_of_an_srq_command_reaches_the_caller(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_SRQ), 0);
+	expect_refusals(test, o);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void device_without_rmps_has_no_srqs(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_SRQ), 0);
+	o->mock->num_commands = 0;
+	mock_set_issi(o->mock, 0);
+	KUNIT_EXPECT_EQ(test, objects_create(o, OBJ_SRQ), -EOPNOTSUPP);
+	mock_set_issi(o->mock, 1);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* ---- XRC SRQs ------------------------------------------------------------------------------------ */
+
+/*
+ * The context of an XRC SRQ has room for all page offsets, unlike that of an RMP: 32 WQEs of
+ * 32 bytes start in the middle of a page.
+ */
+static struct objects *make_xrc_srq(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+
+	o->srq_buf += PAGE_SIZE / 2;
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_SRQ), 0);
+	return o;
+}
+
+static void xrc_srq_context_names_its_own_objects(struct kunit *test)
+{
+	struct objects *o = make_xrc_srq(test);
+	struct mock *mock = o->mock;
+
+	expect_number_in_response(test, o);
+	KUNIT_EXPECT_EQ(test, o->srq.ibsrq.ext.xrc.srq_num, o->srq.rsc.num);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x07050000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10), 0x05000000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10 + 0x04), 0x01000000 | o->xrcd.xrcdn);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10 + 0x08), 0x80000000 | o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10 + 0x10), 9);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x10 + 0x18), o->pd.pdn);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void xrc_srq_limit_is_armed_by_arm_xrc_srq(struct kunit *test)
+{
+	struct objects *o = make_xrc_srq(test);
+	struct mock *mock = o->mock;
+
+	KUNIT_EXPECT_EQ(test, modify(o, 31, IB_SRQ_LIMIT), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x07080000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x04), 1);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x0c), 31);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void xrc_srq_query_reads_its_context(struct kunit *test)
+{
+	struct objects *o = make_xrc_srq(test);
+	struct ib_srq_attr attr = { .srq_limit = 1 };
+	struct mock *mock = o->mock;
+
+	KUNIT_EXPECT_EQ(test, mlx5_ib_query_srq(&o->srq.ibsrq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x00), 0x07070000);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x08), o->srq.rsc.num);
+	KUNIT_EXPECT_EQ(test, attr.max_wr, 31);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void refusal_of_an_xrc_srq_command_reaches_the_caller(struct kunit *test)
+{
+	struct objects *o = make_xrc_srq(test);
+
+	expect_refusals(test, o);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void xrc_srq_of_a_kernel_consumer_is_refused(struct kunit *test)
+{
+	struct ib_srq_init_attr init = { .srq_type = IB_SRQT_XRC, .attr = { .max_wr = 1 } };
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_PD), 0);
+	o->mock->num_commands = 0;
+	o->srq.ibsrq.device = &o->mock->dev->ib_dev;
+	o->srq.ibsrq.pd = &o->pd.ibpd;
+	o->srq.ibsrq.srq_type = IB_SRQT_XRC;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_srq(&o->srq.ibsrq, &init, NULL), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* CQEs of version 0 have no user index: the library passes the largest, which means none. */
+static void user_index_of_an_xrc_srq_fits_the_cqe_version(struct kunit *test)
+{
+	static const struct {
+		u8 cqe_version;
+		u32 uidx;
+		int want;
+	} cases[] = {
+		{ 1, 0xfffffe, 0 }, { 1, 0xffffff, -EINVAL }, { 0, 0xffffff, 0 }, { 0, 9, -EINVAL },
+	};
+	struct mlx5_ib_create_srq ucmd = {};
+	struct ib_srq_init_attr init = { .srq_type = IB_SRQT_XRC, .attr = { .max_wr = 1 } };
+	struct objects *o = objects_make(test);
+	struct ib_srq *srq = &o->srq.ibsrq;
+	int i;
+
+	/* The first SRQ leaves the objects that the others name, too. */
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_SRQ), 0);
+	KUNIT_ASSERT_EQ(test, objects_destroy(o, OBJ_XRC_SRQ), 0);
+	ucmd.buf_addr = o->srq_buf;
+	ucmd.db_addr = o->srq_db;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		o->mock->context->cqe_version = cases[i].cqe_version;
+		ucmd.uidx = cases[i].uidx;
+		o->mock->num_commands = 0;
+		KUNIT_EXPECT_EQ_MSG(test, mlx5_ib_create_srq(srq, &init,
+							     objects_udata(o, &ucmd, sizeof(ucmd),
+									   8)),
+				    cases[i].want, "case %d", i);
+		KUNIT_EXPECT_EQ(test, o->mock->num_commands, !cases[i].want);
+		if (cases[i].want)
+			continue;
+		KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x10 + 0x10), cases[i].uidx);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(srq, &o->mock->attrs->driver_udata), 0);
+	}
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static struct kunit_case srq_verbs_cases[] = {
+	KUNIT_CASE(srq_is_told_by_the_number_of_its_rmp),
+	KUNIT_CASE(srq_limit_is_armed_by_modify_rmp),
+	KUNIT_CASE(invalid_change_of_an_srq_sends_no_command),
+	KUNIT_CASE(srq_query_reads_its_rmp),
+	KUNIT_CASE(refusal_of_an_srq_command_reaches_the_caller),
+	KUNIT_CASE(device_without_rmps_has_no_srqs),
+	KUNIT_CASE(xrc_srq_context_names_its_own_objects),
+	KUNIT_CASE(xrc_srq_limit_is_armed_by_arm_xrc_srq),
+	KUNIT_CASE(xrc_srq_query_reads_its_context),
+	KUNIT_CASE(refusal_of_an_xrc_srq_command_reaches_the_caller),
+	KUNIT_CASE(xrc_srq_of_a_kernel_consumer_is_refused),
+	KUNIT_CASE(user_index_of_an_xrc_srq_fits_the_cqe_version),
+	{}
+};
+
+static struct kunit_suite srq_verbs_suite = {
+	.name = "bluebell_srq_verbs",
+	.test_cases = srq_verbs_cases,
+};
+
+kunit_test_suite(srq_verbs_suite);

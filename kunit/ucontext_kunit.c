@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of contexts: which requests are accepted, what the library is told, and the user id
+ * that the context's objects carry.
+ */
+
+#include <kunit/test.h>
+#include <linux/string.h>
+
+#include "verbs/ucontext.h"
+#include "lib/mock.h"
+#include "lib/objects.h"
+
+static const struct open_case {
+	const char *name;
+	struct mlx5_ib_alloc_ucontext_req_v2 req;
+	size_t inlen;
+	int want;
+} open_cases[] = {
+	{ "no bfregs", { .total_num_bfregs = 0 }, 0, -EINVAL },
+	{ "513 bfregs", { .total_num_bfregs = 513 }, 0, -ENOMEM },
+	{ "all of them low latency", { .total_num_bfregs = 16, .num_low_latency_bfregs = 16 }, 0,
+	  -EINVAL },
+	{ "DEVX and an undefined flag", { .total_num_bfregs = 16, .flags = 3 }, 0, -EOPNOTSUPP },
+	{ "an undefined flag", { .total_num_bfregs = 16, .flags = 2 }, 0, -EOPNOTSUPP },
+	{ "the highest flag", { .total_num_bfregs = 16, .flags = 1U << 31 }, 0, -EOPNOTSUPP },
+	{ "an undefined comp_mask", { .total_num_bfregs = 16, .comp_mask = 1 }, 0, -EOPNOTSUPP },
+	{ "reserved0", { .total_num_bfregs = 16, .reserved0 = 1 }, 0, -EOPNOTSUPP },
+	{ "reserved1", { .total_num_bfregs = 16, .reserved1 = 1 }, 0, -EOPNOTSUPP },
+	{ "reserved2", { .total_num_bfregs = 16, .reserved2 = 1 }, 0, -EOPNOTSUPP },
+	{ "an empty request", {}, 1, -EINVAL },
+	{ "a request cut short", { .total_num_bfregs = 16 }, 12, -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(open, open_cases, name);
+
+static void invalid_request_sends_no_command(struct kunit *test)
+{
+	const struct open_case *c = test->param_value;
+	struct mock *mock = mock_create(test);
+	struct ib_udata *udata = mock_udata(mock, &c->req, c->inlen ?: sizeof(c->req),
+					    sizeof(struct mlx5_ib_alloc_ucontext_resp));
+	int idx, err;
+
+	idx = mock_enter(mock);
+	err = mlx5_ib_alloc_ucontext(&mock->context->ibucontext, udata);
+	mock_leave(mock, idx);
+	KUNIT_EXPECT_EQ(test, err, c->want);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
+	KUNIT_EXPECT_NULL(test, mock->context->bfregi.sys_pages);
+	KUNIT_EXPECT_NULL(test, mock->context->bfregi.count);
+}
+
+static void library_is_told_the_limits_of_the_device(struct kunit *test)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	struct mock *mock = mock_create(test);
+
+	mock_open(mock);
+	mock_read_answer(mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.bf_reg_size, 512);
+	KUNIT_EXPECT_EQ(test, resp.tot_bfregs, 16);
+	KUNIT_EXPECT_EQ(test, resp.num_dyn_bfregs, 1024);
+	KUNIT_EXPECT_EQ(test, resp.num_uars_per_page, 1);
+	KUNIT_EXPECT_EQ(test, resp.log_uar_size, 12);
+	KUNIT_EXPECT_EQ(test, resp.qp_tab_size, 262144);
+	KUNIT_EXPECT_EQ(test, resp.cache_line_size, 64);
+	KUNIT_EXPECT_EQ(test, resp.max_sq_desc_sz, 1024);
+	KUNIT_EXPECT_EQ(test, resp.max_rq_desc_sz, 512);
+	KUNIT_EXPECT_EQ(test, resp.max_send_wqebb, 32768);
+	KUNIT_EXPECT_EQ(test, resp.max_recv_wr, 32768);
+	KUNIT_EXPECT_EQ(test, resp.max_srq_recv_wr, 32768);
+	KUNIT_EXPECT_EQ(test, resp.num_ports, 1);
+	KUNIT_EXPECT_EQ(test, resp.flow_action_flags, 0);
+	KUNIT_EXPECT_EQ(test, resp.comp_mask, 3);
+	KUNIT_EXPECT_EQ(test, resp.response_length, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.cqe_version, 1);
+	KUNIT_EXPECT_EQ(test, resp.cmds_supp_uhw, 3);
+	KUNIT_EXPECT_EQ(test, resp.dump_fill_mkey, 1792);
+	mock_close(mock);
+}
+
+/* Keys over memory belong to the kernel, as does the user id itself. */
+static void objects_carry_the_user_id_of_their_context(struct kunit *test)
+{
+	static const enum object_id ids[] = { OBJ_RC_QP, OBJ_SRQ, OBJ_MR };
+	static const enum mock_kind users[] = {
+		MOCK_UAR, MOCK_PD, MOCK_CQ, MOCK_QP, MOCK_RMP,
+	};
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+	unsigned long number;
+	void *owner;
+	int i;
+
+	o->ctx_flags = MLX5_IB_ALLOC_UCTX_DEVX;
+	for (i = 0; i < ARRAY_SIZE(ids); i++)
+		KUNIT_ASSERT_EQ(test, objects_create(o, ids[i]), 0);
+	KUNIT_EXPECT_NE(test, mock->context->uid, 0);
+	for (i = 0; i < ARRAY_SIZE(users); i++)
+		xa_for_each(&mock->live[users[i]], number, owner)
+			KUNIT_EXPECT_EQ(test, xa_to_value(owner), mock->context->uid);
+	xa_for_each(&mock->live[MOCK_UCTX], number, owner)
+		KUNIT_EXPECT_EQ(test, xa_to_value(owner), 0);
+	xa_for_each(&mock->live[MOCK_MKEY], number, owner)
+		KUNIT_EXPECT_EQ(test, xa_to_value(owner), 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+static void refused_user_id_is_destroyed_at_the_second_attempt(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_DEVX_CONTEXT), 0);
+	/* DESTROY_UCTX comes after eight DEALLOC_UAR; refused once, it is sent again. */
+	mock->num_commands = 0;
+	mock->refuse = 9;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_DEVX_CONTEXT), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 10);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
+}
+
+static void device_without_user_ids_refuses_them(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+
+	MOCK_SET_CAP(&o->mock->dev->caps, log_max_uctx, 0);
+	KUNIT_EXPECT_EQ(test, objects_create(o, OBJ_DEVX_CONTEXT), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+}
+
+static struct kunit_case ucontext_cases[] = {
+	KUNIT_CASE_PARAM(invalid_request_sends_no_command, open_gen_params),
+	KUNIT_CASE(library_is_told_the_limits_of_the_device),
+	KUNIT_CASE(objects_carry_the_user_id_of_their_context),
+	KUNIT_CASE(refused_user_id_is_destroyed_at_the_second_attempt),
+	KUNIT_CASE(device_without_user_ids_refuses_them),
+	{}
+};
+
+static struct kunit_suite ucontext_suite = {
+	.name = "bluebell_ucontext",
+	.test_cases = ucontext_cases,
+};
+
+kunit_test_suite(ucontext_suite);

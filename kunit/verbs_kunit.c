@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the verbs of queue pairs, CQs and memory regions of processes: what the contexts
+ * of new objects name, and what a refused change leaves as it was.
+ */
+
+#include <kunit/test.h>
+#include <linux/string.h>
+
+#include "verbs/cq.h"
+#include "verbs/mr.h"
+#include "verbs/qp.h"
+#include "lib/mock.h"
+#include "lib/objects.h"
+
+#define CQ_BIG_BUF	6
+
+/* ---- what new objects are given ----------------------------------------------------------------- */
+
+/* 17 QPs on 16 registers, as the library and as firmware are told. */
+static void library_and_firmware_are_told_the_same_uar(struct kunit *test)
+{
+	static const u8 bfregs[] = {
+		12, 13, 14, 15, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2,
+	};
+	struct mlx5_ib_create_qp_resp resp;
+	struct objects *o = objects_make(test);
+	struct mlx5_ib_qp *qps;
+	int i;
+
+	qps = kunit_kcalloc(test, ARRAY_SIZE(bfregs), sizeof(*qps), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, qps);
+	KUNIT_ASSERT_EQ(test, objects_need(o, OBJ_RC_QP), 0);
+	for (i = 0; i < ARRAY_SIZE(bfregs); i++) {
+		KUNIT_ASSERT_EQ(test, objects_create_qp(o, &qps[i], IB_QPT_RC), 0);
+		mock_read_answer(o->mock, &resp, sizeof(resp));
+		/* Queues use two of a UAR's four registers. */
+		KUNIT_EXPECT_EQ_MSG(test, resp.bfreg_index, bfregs[i] / 2 * 4 + bfregs[i] % 2,
+				    "QP %d", i + 1);
+		/* qpc.uar_page; the context's UARs are 0x100 to 0x107. */
+		KUNIT_EXPECT_EQ_MSG(test, mock_dword(o->mock, 0x18 + 0x0c), 0x100 + bfregs[i] / 2,
+				    "QP %d", i + 1);
+	}
+	for (i = 0; i < ARRAY_SIZE(bfregs); i++)
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&qps[i].ibqp,
+							 &o->mock->attrs->driver_udata), 0);
+	for (i = 0; i < 16; i++)
+		KUNIT_EXPECT_EQ_MSG(test, o->mock->context->bfregi.count[i], 0, "bfreg %d", i);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void qp_context_names_its_own_objects(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	const struct mlx5_ib_queue_mem *mem = &o->qp.mem;
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_RC_QP), 0);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18), 0x00001800);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x04), o->pd.pdn);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x10), 5);
+	/* Size of the pages of the buffer, and its offset in the first page. */
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x14), (mem->buf.geo.page_shift - 12) << 24);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x90), mem->buf.geo.page_offset << 6);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x7c), o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x9c), o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0xa0), upper_32_bits(mem->db.dma));
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0xa4), lower_32_bits(mem->db.dma));
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void cq_context_names_its_size_uar_and_eq(struct kunit *test)
+{
+	struct mlx5_ib_create_cq_resp resp;
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
+	mock_read_answer(o->mock, &resp, sizeof(resp));
+	KUNIT_EXPECT_EQ(test, resp.cqn, o->cq.mcq.cqn);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);
+	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x00), 0x04000000);
+	/* cqc: log_cq_size 4 and the context's first UAR; the EQ of the completion vector. */
+	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x10 + 0x0c), 0x04000100);
+	KUNIT_EXPECT_EQ(test, mock_dword(o->mock, 0x10 + 0x14), 13);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* ---- state changes ------------------------------------------------------------------------------ */
+
+static const struct step {
+	const char *name;
+	enum ib_qp_state from;
+	struct ib_qp_attr attr;
+	int mask;
+} rc_steps[] = {
+	{
+		"INIT", IB_QPS_RESET, { .qp_state = IB_QPS_INIT, .port_num = 1 },
+		IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
+	},
+	{
+		"RTR", IB_QPS_INIT,
+		{
+			.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_1024, .dest_qp_num = 7,
+			.max_dest_rd_atomic = 1, .min_rnr_timer = 12,
+			.ah_attr = {
+				.type = RDMA_AH_ATTR_TYPE_IB, .port_num = 1, .ib = { .dlid = 2 },
+			},
+		},
+		IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+		IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER,
+	},
+	{
+		"RTS", IB_QPS_RTR,
+		{ .qp_state = IB_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7 },
+		IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN |
+		IB_QP_MAX_QP_RD_ATOMIC,
+	},
+	{ "ERR", IB_QPS_RTS, { .qp_state = IB_QPS_ERR }, IB_QP_STATE },
+	{ "RESET", IB_QPS_ERR, { .qp_state = IB_QPS_RESET }, IB_QP_STATE },
+};
+
+static int modify_qp(struct objects *o, const struct ib_qp_attr *to, int mask)
+{
+	struct ib_qp_attr attr = *to;
+
+	return mlx5_ib_modify_qp(&o->qp.ibqp, &attr, mask, objects_udata(o, NULL, 0, 0));
+}
+
+static void refused_state_change_keeps_the_state(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	int i;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_RC_QP), 0);
+	/* mlx5_core says how many P_Keys there are only by a capability. */
+	MOCK_SET_CAP(&o->mock->dev->caps, pkey_table_size, 0);
+	for (i = 0; i < ARRAY_SIZE(rc_steps); i++) {
+		const struct step *step = &rc_steps[i];
+
+		o->mock->num_commands = 0;
+		o->mock->refuse = 1;
+		KUNIT_EXPECT_EQ_MSG(test, modify_qp(o, &step->attr, step->mask),
+				    o->mock->refuse_err, "to %s", step->name);
+		KUNIT_EXPECT_EQ_MSG(test, o->qp.state, step->from, "refused %s", step->name);
+		o->mock->refuse = 0;
+		KUNIT_ASSERT_EQ_MSG(test, modify_qp(o, &step->attr, step->mask), 0, "to %s",
+				    step->name);
+		KUNIT_EXPECT_EQ_MSG(test, o->qp.state, step->attr.qp_state, "to %s", step->name);
+	}
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void illegal_state_change_sends_no_command(struct kunit *test)
+{
+	const int init_mask = IB_QP_STATE | IB_QP_PORT | IB_QP_PKEY_INDEX | IB_QP_ACCESS_FLAGS;
+	struct ib_qp_attr attr = { .port_num = 1 };
+	struct objects *o = objects_make(test);
+	int next;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_RC_QP), 0);
+	o->mock->num_commands = 0;
+	for (next = IB_QPS_RTR; next <= IB_QPS_SQE; next++) {
+		attr.qp_state = next;
+		KUNIT_EXPECT_EQ_MSG(test, modify_qp(o, &attr, IB_QP_STATE), -EINVAL,
+				    "from RESET to %d", next);
+	}
+	/* A legal change, but with fewer or more attributes than it takes. */
+	attr.qp_state = IB_QPS_INIT;
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, IB_QP_STATE | IB_QP_PORT), -EINVAL);
+	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, init_mask | IB_QP_AV), -EINVAL);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, o->qp.state, IB_QPS_RESET);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* ---- resized CQs and re-registered regions ------------------------------------------------------- */
+
+static int resize(struct objects *o, unsigned int cqe)
+{
+	struct mlx5_ib_resize_cq ucmd = {
+		.buf_addr = mock_buffer(o->mock, CQ_BIG_BUF), .cqe_size = 64,
+	};
+
+	return mlx5_ib_resize_user_cq(&o->cq.ibcq, cqe, objects_udata(o, &ucmd, sizeof(ucmd), 0));
+}
+
+static void refused_resize_keeps_the_buffer(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct footprint before;
+	struct ib_umem *umem;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
+	footprint_take(o->mock, &before);
+	umem = o->cq.mem.buf.umem;
+
+	o->mock->num_commands = 0;
+	o->mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, resize(o, 127), o->mock->refuse_err);
+	footprint_expect(o->mock, &before, "a refused resize", 0);
+	KUNIT_EXPECT_PTR_EQ(test, o->cq.mem.buf.umem, umem);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 15);
+
+	o->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, resize(o, 127), 0);
+	KUNIT_EXPECT_PTR_NE(test, o->cq.mem.buf.umem, umem);
+	KUNIT_EXPECT_EQ(test, o->cq.ibcq.cqe, 127);
+	/* The new buffer has two pages, the old one had one. */
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), before.pinned + 1);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+}
+
+static const struct rereg_case {
+	const char *name;
+	int flags;
+} rereg_cases[] = {
+	{ "access", IB_MR_REREG_ACCESS },
+	{ "domain", IB_MR_REREG_PD },
+	{ "memory", IB_MR_REREG_TRANS },
+	{ "all", IB_MR_REREG_ACCESS | IB_MR_REREG_PD | IB_MR_REREG_TRANS },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rereg, rereg_cases, name);
+
+static struct ib_mr *rereg(struct objects *o, const struct rereg_case *c)
+{
+	unsigned long start = o->mr_start + PAGE_SIZE;
+
+	return mlx5_ib_rereg_user_mr(o->mr, c->flags, start, MR_PAGES * PAGE_SIZE, start,
+				     IB_ACCESS_REMOTE_READ, &o->pd.ibpd,
+				     objects_udata(o, NULL, 0, 0));
+}
+
+/* Everything of the key, the memory and the rights that a work request or a caller can see. */
+static void expect_unchanged(struct kunit *test, struct objects *o, const struct mlx5_ib_mr *was)
+{
+	struct mlx5_ib_mr *mr = to_mmr(o->mr);
+
+	KUNIT_EXPECT_EQ(test, mr->ibmr.lkey, was->ibmr.lkey);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.rkey, was->ibmr.rkey);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.iova, was->ibmr.iova);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.length, was->ibmr.length);
+	KUNIT_EXPECT_EQ(test, mr->access, was->access);
+	KUNIT_EXPECT_PTR_EQ(test, mr->umem, was->umem);
+	KUNIT_EXPECT_FALSE(test, mr->leak_umem);
+	KUNIT_EXPECT_FALSE(test, mr->mkey.destroyed);
+	KUNIT_EXPECT_NOT_NULL(test, xa_load(&o->mock->live[MOCK_MKEY],
+					    mlx5_mkey_to_idx(was->ibmr.lkey)));
+}
+
+static void refused_reregistration_keeps_the_region(struct kunit *test)
+{
+	const struct rereg_case *c = test->param_value;
+	struct objects *o = objects_make(test);
+	struct footprint before;
+	struct mlx5_ib_mr was;
+	unsigned int n;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_MR), 0);
+	footprint_take(o->mock, &before);
+	was = *to_mmr(o->mr);
+	/*
+	 * First firmware refuses to create the new key. Then it refuses to destroy the old key, so
+	 * the driver destroys the new one.
+	 */
+	for (n = 1; n <= 2; n++) {
+		o->mock->num_commands = 0;
+		o->mock->refuse = n;
+		KUNIT_EXPECT_PTR_EQ_MSG(test, rereg(o, c), ERR_PTR(o->mock->refuse_err),
+					"refusal %u", n);
+		KUNIT_EXPECT_EQ_MSG(test, o->mock->num_commands, n == 1 ? 1 : 3, "refusal %u", n);
+		footprint_expect(o->mock, &before, "a refused re-registration", n);
+		expect_unchanged(test, o, &was);
+	}
+	o->mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+}
+
+static void reregistration_moves_the_region_to_a_new_key(struct kunit *test)
+{
+	const struct rereg_case *c = test->param_value;
+	struct objects *o = objects_make(test);
+	struct ib_mr *mr;
+	long pinned;
+	u32 lkey;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_MR), 0);
+	pinned = mock_num_pinned();
+	lkey = o->mr->lkey;
+	mr = rereg(o, c);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	mr->device = &o->mock->dev->ib_dev;
+	KUNIT_EXPECT_NE(test, mr->lkey, lkey);
+	/* The old key is destroyed, although ib_core has not deregistered its region yet. */
+	KUNIT_EXPECT_EQ(test, o->mock->num_live[MOCK_MKEY], 1);
+	KUNIT_EXPECT_NULL(test, xa_load(&o->mock->live[MOCK_MKEY], mlx5_mkey_to_idx(lkey)));
+	o->mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_MR), 0);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), pinned);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, &o->mock->attrs->driver_udata), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* Firmware answers BAD_RES_STATE for a key that has windows; ibv_dereg_mr(3) says EBUSY. */
+static void region_with_a_window_is_busy(struct kunit *test)
+{
+	const struct rereg_case *c = test->param_value;
+	struct objects *o = objects_make(test);
+	struct footprint before;
+	struct mlx5_ib_mr was;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_MR), 0);
+	footprint_take(o->mock, &before);
+	was = *to_mmr(o->mr);
+	o->mock->refuse_err = -EINVAL;
+	o->mock->num_commands = 0;
+	o->mock->refuse = 2;
+	KUNIT_EXPECT_PTR_EQ(test, rereg(o, c), ERR_PTR(-EBUSY));
+	footprint_expect(o->mock, &before, "a refused re-registration", 0);
+	expect_unchanged(test, o, &was);
+	o->mock->refuse_destroy = true;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_MR), -EBUSY);
+	expect_unchanged(test, o, &was);
+	o->mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
+}
+
+static struct kunit_case verbs_cases[] = {
+	KUNIT_CASE(library_and_firmware_are_told_the_same_uar),
+	KUNIT_CASE(qp_context_names_its_own_objects),
+	KUNIT_CASE(cq_context_names_its_size_uar_and_eq),
+	KUNIT_CASE(refused_state_change_keeps_the_state),
+	KUNIT_CASE(illegal_state_change_sends_no_command),
+	KUNIT_CASE(refused_resize_keeps_the_buffer),
+	KUNIT_CASE_PARAM(refused_reregistration_keeps_the_region, rereg_gen_params),
+	KUNIT_CASE_PARAM(reregistration_moves_the_region_to_a_new_key, rereg_gen_params),
+	KUNIT_CASE_PARAM(region_with_a_window_is_busy, rereg_gen_params),
+	{}
+};
+
+static struct kunit_suite verbs_suite = {
+	.name = "bluebell_verbs",
+	.test_cases = verbs_cases,
+};
+
+kunit_test_suite(verbs_suite);

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of XRC: the internal objects of the driver, which the first use creates, domains,
+ * initiators and targets.
+ */
+
+#include <kunit/test.h>
+
+#include "layout/layout_qp.h"
+#include "verbs/xrc.h"
+#include "lib/mock.h"
+#include "lib/objects.h"
+
+/*
+ * The mock's numbers are consecutive. The PD and the CQ of the process were created first, then the
+ * internal PD, CQ, two domains (the second one is empty) and SRQ, and then the process's domain.
+ */
+#define EMPTY_XRCDN	0x101
+#define XRCDN		0x102
+#define INTERNAL_SRQN	0x100
+
+static void expect_qp_context(struct kunit *test, struct objects *o, u32 pdn, u32 send_cqn,
+			      u32 xrcdn)
+{
+	struct mock *mock = o->mock;
+
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18), 0x00031800);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x04), pdn);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x7c), send_cqn);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x98), xrcdn);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0x9c), o->cq.mcq.cqn + 1);
+	KUNIT_EXPECT_EQ(test, mock_dword(mock, 0x18 + 0xac), 0x01000000 | INTERNAL_SRQN);
+}
+
+static void target_has_its_domain_and_internal_objects(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_TGT), 0);
+	KUNIT_EXPECT_EQ(test, o->xrcd.xrcdn, XRCDN);
+	expect_qp_context(test, o, o->pd.pdn + 1, o->cq.mcq.cqn + 1, XRCDN);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void initiator_has_its_cq_and_the_empty_domain(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_INI), 0);
+	expect_qp_context(test, o, o->pd.pdn, o->cq.mcq.cqn, EMPTY_XRCDN);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static void refused_destruction_is_repeated_at_once(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_TGT), 0);
+	mock->num_commands = 0;
+	mock->refuse = 1;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRC_TGT), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_QP], 0);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRCD), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 2);
+	KUNIT_EXPECT_EQ(test, mock->num_live[MOCK_XRCD], 2);
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* ib_core forgets targets and domains in any case, so the driver tries six times in all. */
+static void destruction_that_is_always_refused_succeeds(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRC_TGT), 0);
+	mock->refuse_destroy = true;
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRC_TGT), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&mock->dev->rsc_table.rscs));
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, objects_destroy(o, OBJ_XRCD), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 6);
+	mock->refuse_destroy = false;
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* What each object needs has been created before the device lost the capability. */
+static void device_without_xrc_gets_no_command(struct kunit *test)
+{
+	static const enum object_id ids[] = {
+		OBJ_XRC, OBJ_XRCD, OBJ_XRC_SRQ, OBJ_XRC_INI, OBJ_XRC_TGT,
+	};
+	struct objects *o = objects_make(test);
+	struct mlx5_ib_caps *caps = &o->mock->dev->caps;
+	unsigned int i;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_XRCD), 0);
+	KUNIT_ASSERT_EQ(test, objects_destroy(o, OBJ_XRCD), 0);
+	KUNIT_ASSERT_EQ(test, objects_destroy(o, OBJ_XRC), 0);
+	MOCK_SET_CAP(caps, xrc, 0);
+	o->mock->num_commands = 0;
+	for (i = 0; i < ARRAY_SIZE(ids); i++)
+		KUNIT_EXPECT_EQ_MSG(test, object_types[ids[i]].create(o, &object_types[ids[i]]),
+				    -EOPNOTSUPP, "%s", object_types[ids[i]].name);
+	/* An old device has SRQs of another kind, on which XRC is not possible. */
+	MOCK_SET_CAP(caps, xrc, 1);
+	mock_set_issi(o->mock, 0);
+	err = objects_create(o, OBJ_XRC);
+	mock_set_issi(o->mock, 1);
+	KUNIT_EXPECT_EQ(test, err, -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* Create an object without what it needs, so that the driver itself creates its internal objects. */
+static int use_first(struct objects *o, enum object_id id)
+{
+	return object_types[id].create(o, &object_types[id]);
+}
+
+static void first_domain_creates_all_internal_objects_or_none(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+	unsigned int n, live;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
+	live = mock_num_live(mock);
+	/* PD, CQ, two domains, SRQ; and the domain of the caller. */
+	for (n = 1; n <= 6; n++) {
+		mock->num_commands = 0;
+		mock->refuse = n;
+		KUNIT_EXPECT_EQ_MSG(test, use_first(o, OBJ_XRCD), mock->refuse_err, "refusal %u",
+				    n);
+		if (n == 6)
+			break;
+		KUNIT_EXPECT_NULL(test, mock->dev->xrc);
+		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), live, "refusal %u", n);
+	}
+	/* The internal objects stay for the next caller if only the caller's own domain fails. */
+	KUNIT_EXPECT_NOT_NULL(test, mock->dev->xrc);
+	mock->refuse = 0;
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, use_first(o, OBJ_XRCD), 0);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 1);
+	KUNIT_EXPECT_EQ(test, object_types[OBJ_XRCD].destroy(o), 0);
+	mlx5_ib_cleanup_xrc(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), live);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+/* An initiator is in no domain of its process. */
+static void first_initiator_creates_all_internal_objects_or_none(struct kunit *test)
+{
+	struct objects *o = objects_make(test);
+	struct mock *mock = o->mock;
+	unsigned int n, live;
+
+	KUNIT_ASSERT_EQ(test, objects_create(o, OBJ_CQ), 0);
+	live = mock_num_live(mock);
+	for (n = 1; n <= 5; n++) {
+		mock->num_commands = 0;
+		mock->refuse = n;
+		KUNIT_EXPECT_EQ_MSG(test, use_first(o, OBJ_XRC_INI), mock->refuse_err,
+				    "refusal %u", n);
+		KUNIT_EXPECT_NULL(test, mock->dev->xrc);
+		KUNIT_EXPECT_EQ_MSG(test, mock_num_live(mock), live, "refusal %u", n);
+	}
+	mock->refuse = 0;
+	KUNIT_EXPECT_EQ(test, use_first(o, OBJ_XRC_INI), 0);
+	KUNIT_EXPECT_NOT_NULL(test, mock->dev->xrc);
+	KUNIT_EXPECT_EQ(test, object_types[OBJ_XRC_INI].destroy(o), 0);
+	mlx5_ib_cleanup_xrc(mock->dev);
+	KUNIT_EXPECT_EQ(test, mock_num_live(mock), live);
+	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
+}
+
+static struct kunit_case xrc_cases[] = {
+	KUNIT_CASE(target_has_its_domain_and_internal_objects),
+	KUNIT_CASE(initiator_has_its_cq_and_the_empty_domain),
+	KUNIT_CASE(refused_destruction_is_repeated_at_once),
+	KUNIT_CASE(destruction_that_is_always_refused_succeeds),
+	KUNIT_CASE(device_without_xrc_gets_no_command),
+	KUNIT_CASE(first_domain_creates_all_internal_objects_or_none),
+	KUNIT_CASE(first_initiator_creates_all_internal_objects_or_none),
+	{}
+};
+
+static struct kunit_suite xrc_suite = {
+	.name = "bluebell_xrc",
+	.test_cases = xrc_cases,
+};
+
+kunit_test_suite(xrc_suite);
