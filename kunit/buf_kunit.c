@@ -69,7 +69,7 @@ static const struct offset_case {
 
 KUNIT_ARRAY_PARAM_DESC(offset, offset_cases, name);
 
-/* A field of five bits: the pages are halved until the offset fits. */
+/* The offset has a field of five bits. The driver halves the page size until the offset fits. */
 static void pages_are_halved_until_the_offset_fits_its_field(struct kunit *test)
 {
 	const struct offset_case *c = test->param_value;
@@ -93,8 +93,7 @@ static void misaligned_queue_is_refused(struct kunit *test)
 							&geo), -EINVAL);
 }
 
-/* A PD, the memory, the CQ: whichever is refused, nothing stays. */
-/* A process may pin terabytes for a queue of a page, by an attribute of the call. */
+/* By an attribute of the call, a process may have terabytes pinned for a queue of one page. */
 static void page_list_covers_the_queue_and_no_more(struct kunit *test)
 {
 	static const size_t sizes[] = { 64, 2 * SZ_4K - 0x40, 2 * SZ_4K, SZ_64K };
@@ -126,6 +125,7 @@ static void page_list_covers_the_queue_and_no_more(struct kunit *test)
 	}
 }
 
+/* Firmware refuses the PD, then the CQ; then there is no memory for the queue. */
 static void refused_internal_cq_leaves_nothing(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -157,7 +157,7 @@ static void refused_internal_cq_leaves_nothing(struct kunit *test)
 #define LOG_CQES	8
 #define CQES		BIT(LOG_CQES)
 
-/* 16 KiB of CQEs in pages that are not contiguous, three times round. */
+/* 16 KiB of CQEs in pages that are not contiguous. The device writes each CQE three times. */
 static void completion_is_seen_once_written_and_not_before(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);

@@ -17,7 +17,7 @@
 #include "verbs/qp.h"
 #include "verbs/ucontext.h"
 
-/* A different number for each object, of which only the QP's is the mock's. */
+/* Each object has a different number. The mock firmware allocates only the QP's number. */
 #define UID		0x5a
 #define PDN		0x111
 #define SEND_CQN	0x122
@@ -111,7 +111,7 @@ static int modify_qp(struct objects *o, const struct ib_qp_attr *step, int mask)
 	return err;
 }
 
-/* ---- state changes ----------------------------------------------------------------- */
+/* ---- state changes ---------------------------------------------------------------------- */
 
 #define INIT_MASK	(IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS)
 #define UC_RTR_MASK	(IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN)
@@ -361,7 +361,7 @@ static void expect_command(struct objects *o, const struct step *step)
 	u64 record = o->qp.mem.db.dma;
 	int num = 7, i;
 
-	/* The last two have a number and no context. */
+	/* 2ERR_QP and 2RST_QP have a QP number and no context. */
 	if (step->opcode == 0x507 || step->opcode == 0x50a)
 		num = 2;
 	memset(want + num, 0, sizeof(want) - num * sizeof(*want));
@@ -403,7 +403,7 @@ static void state_change_sends_its_own_attributes_only(struct kunit *test)
 	finish(o);
 }
 
-/* The device knows the state. A claim that does not fit the change is refused before. */
+/* Only the device knows the state. A claimed state from which the change is illegal is refused. */
 static void claimed_state_decides_which_change_is_legal(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_RTR, .qp_state = IB_QPS_RTS };
@@ -412,7 +412,7 @@ static void claimed_state_decides_which_change_is_legal(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0) ?:
 			      modify_qp(o, &rc_steps[0].attr, INIT_MASK), 0);
 	o->mock->num_commands = 0;
-	/* From RTR the change lacks attributes, from SQE RC has none, and INIT is not near. */
+	/* RTR to RTS lacks attributes; RC has no change from SQE, and none from INIT to RTS. */
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, IB_QP_CUR_STATE | IB_QP_STATE), -EINVAL);
 	attr.cur_qp_state = IB_QPS_SQE;
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, IB_QP_CUR_STATE | IB_QP_STATE), -EINVAL);
@@ -420,7 +420,7 @@ static void claimed_state_decides_which_change_is_legal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, IB_QP_CUR_STATE | IB_QP_STATE), -EINVAL);
 	KUNIT_EXPECT_EQ(test, o->mock->num_commands, 0);
 
-	/* Without a new state the claim is what is asked for. */
+	/* Without IB_QP_STATE the next state is the claimed one: RTS to RTS. */
 	attr.cur_qp_state = IB_QPS_RTS;
 	o->mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &attr, IB_QP_CUR_STATE), -EBUSY);
@@ -431,7 +431,7 @@ static void claimed_state_decides_which_change_is_legal(struct kunit *test)
 	finish(o);
 }
 
-/* ---- what the emulated HCA lacks --------------------------------------------------- */
+/* ---- what the emulated HCA lacks -------------------------------------------------------- */
 
 static int modify_with_ece(struct objects *o, const struct ib_qp_attr *step, int mask, u32 ece,
 			   struct mlx5_ib_modify_qp_resp *resp)
@@ -492,7 +492,7 @@ static void device_without_ece_gets_no_options(struct kunit *test)
 	finish(o);
 }
 
-/* ---- the order of receives ---------------------------------------------------------- */
+/* ---- the order of receives -------------------------------------------------------------- */
 
 static int modify_out_of_order(struct objects *o, const struct ib_qp_attr *step, int mask)
 {
@@ -528,7 +528,7 @@ static void out_of_order_data_is_set_at_rtr_if_init_asks_for_it(struct kunit *te
 	MOCK_SET_CAP(&mock->dev->caps, dp_ordering_ooo_all_rc, 1);
 	KUNIT_ASSERT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 0);
-	/* The library repeats itself in INIT. Later it is too late. */
+	/* The library may ask again in INIT, but not from INIT to RTR or later. */
 	KUNIT_EXPECT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, modify_out_of_order(o, &rtr, RTR_MASK), -EINVAL);
@@ -541,7 +541,7 @@ static void out_of_order_data_is_set_at_rtr_if_init_asks_for_it(struct kunit *te
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
 
-	/* Who does not ask for it does not get it. */
+	/* A queue pair whose user does not ask for it receives in order. */
 	KUNIT_ASSERT_EQ(test, modify_qp(o, &init, INIT_MASK), 0);
 	KUNIT_ASSERT_EQ(test, modify_qp(o, &rtr, RTR_MASK), 0);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 0);
@@ -595,7 +595,7 @@ static int create_cq(struct objects *o, struct mlx5_ib_cq *cq, u16 flags)
 	return mlx5_ib_create_user_cq(&cq->ibcq, &attr, o->mock->attrs);
 }
 
-/* qpc.ts_format: that of the CQ which carries the real-time clock, whichever it is. */
+/* qpc.ts_format is real time if the send CQ or the receive CQ has real-time stamps. */
 static void queue_pair_takes_the_clock_of_its_cqs(struct kunit *test)
 {
 	static const struct {
@@ -630,7 +630,7 @@ static void queue_pair_takes_the_clock_of_its_cqs(struct kunit *test)
 	finish(o);
 }
 
-/* ---- moderation -------------------------------------------------------------------- */
+/* ---- moderation ------------------------------------------------------------------------- */
 
 static void moderation_is_exact_to_the_bit(struct kunit *test)
 {

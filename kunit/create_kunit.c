@@ -15,7 +15,7 @@
 #include "lib/mock.h"
 #include "lib/objects.h"
 
-/* ---- which objects a case is run for ------------------------------------------------------------ */
+/* ---- which objects a case is run for ---------------------------------------------------- */
 
 static bool any(const struct object_type *type)
 {
@@ -84,7 +84,7 @@ static void finish(struct kunit *test, struct objects *o)
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------ */
+/* ---- refusals --------------------------------------------------------------------------- */
 
 static void refusal_of_any_command_leaves_nothing(struct kunit *test)
 {
@@ -155,7 +155,7 @@ static void refused_destruction_changes_nothing(struct kunit *test)
 	finish(test, o);
 }
 
-/* ---- orphans ------------------------------------------------------------------------------------- */
+/* ---- orphans ---------------------------------------------------------------------------- */
 
 /* Firmware has refused to destroy an object without an owner: the device may use its memory. */
 static void expect_orphan(struct kunit *test, struct mock *mock, const struct footprint *before)
@@ -238,7 +238,7 @@ static void refused_internal_objects_keep_their_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
 }
 
-/* ---- memory of the process ----------------------------------------------------------------------- */
+/* ---- memory of the process -------------------------------------------------------------- */
 
 #define FIELD(name)	offsetof(struct objects, name)
 

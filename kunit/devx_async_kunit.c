@@ -42,7 +42,7 @@ static int keep_command(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size,
 
 	if (s->refuse)
 		return s->refuse;
-	/* The field has one place in all commands. */
+	/* All commands have the field at the same offset. */
 	s->uid = MLX5_GET(create_cq_in, in, uid);
 	s->sent[s->num_sent++ % MAX_SENT] = arg;
 	return 0;
@@ -137,7 +137,7 @@ static void answers_are_read_in_the_order_they_arrive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_bytes(s), 0);
 }
 
-/* The reader has nothing but the status to tell whether the command was executed. */
+/* By the status alone the process can tell whether firmware has executed the command. */
 static void failed_command_has_an_error_status(struct kunit *test)
 {
 	static const int errs[] = { -ETIMEDOUT, -ENXIO, -EIO, -EBUSY };
@@ -185,7 +185,7 @@ static void command_that_was_not_sent_is_not_charged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_answer(s->file, SZ_64K, &a), -EAGAIN);
 }
 
-/* All of them are answered, so that the file can be closed. */
+/* The test answers all commands, because closing the file waits for the answers. */
 static void process_is_limited_in_unread_answers(struct kunit *test)
 {
 	struct mlx5_ib_devx_async_answer *a;
@@ -200,7 +200,7 @@ static void process_is_limited_in_unread_answers(struct kunit *test)
 			answer(s, 0, 0, 0);
 	}
 	KUNIT_EXPECT_EQ(test, err, -EAGAIN);
-	/* What has been answered, but not read, counts, and so does what is needed beside it. */
+	/* Answers that are not read count, with the memory that the driver needs for each. */
 	KUNIT_EXPECT_LT(test, sent, MLX5_IB_DEVX_ASYNC_BYTES / SZ_32K);
 	KUNIT_EXPECT_GT(test, sent, MLX5_IB_DEVX_ASYNC_BYTES / SZ_32K / 2);
 	KUNIT_EXPECT_LE(test, num_bytes(s), MLX5_IB_DEVX_ASYNC_BYTES);
@@ -210,7 +210,7 @@ static void process_is_limited_in_unread_answers(struct kunit *test)
 	answer(s, 0, 0, 0);
 	KUNIT_EXPECT_EQ(test, query(s, MLX5_CMD_OP_QUERY_QP, QPN, SZ_32K, sent), -EAGAIN);
 	kvfree(a);
-	/* Those that nobody has read are freed. */
+	/* Closing the file frees the answers that the process has not read. */
 	kunit_release_action(test, close_file, s->file);
 	KUNIT_EXPECT_EQ(test, num_bytes(s), 0);
 }
@@ -229,7 +229,7 @@ static void answer_is_read_whole_or_kept(struct kunit *test)
 	bytes = num_bytes(s);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_answer(s->file, sizeof(u64) + OUT_LEN - 1, &a),
 			-EINVAL);
-	/* The reader's buffer does not exist. */
+	/* Copying the answer to the process has failed. */
 	KUNIT_ASSERT_GT(test, mlx5_ib_devx_take_answer(s->file, SZ_64K, &a), 0);
 	KUNIT_EXPECT_LT(test, num_bytes(s), bytes);
 	mlx5_ib_devx_put_back_answer(a);
@@ -252,7 +252,7 @@ static void closed_file_frees_its_answers(struct kunit *test)
 	kunit_release_action(test, close_file, s->file);
 	KUNIT_EXPECT_EQ(test, num_bytes(s), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_answer(s->file, SZ_64K, &b), -EIO);
-	/* The reader still has it. */
+	/* A read() that has begun before still has the answer. */
 	mlx5_ib_devx_put_back_answer(a);
 	KUNIT_EXPECT_EQ(test, num_bytes(s), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_take_answer(s->file, SZ_64K, &b), -EIO);

@@ -99,7 +99,7 @@ static void report_qp(struct kunit *test, u8 type, u32 num, u8 sub_type)
 {
 	struct mlx5_eqe eqe = { .type = type, .sub_type = sub_type };
 
-	/* The upper byte is none of the number's. */
+	/* The number has 24 bits; the upper byte is reserved. */
 	eqe.data.qp_srq.qp_srq_n = cpu_to_be32(0xff000000 | num);
 	report(test, &eqe);
 }
@@ -132,7 +132,7 @@ static unsigned int num_sources(struct kunit *test)
 	return atomic_read(&mock->dev->events->lists.nelems);
 }
 
-/* --- Who may subscribe to what ----------------------------------------------------- */
+/* ---- Who may subscribe to what ---------------------------------------------------------- */
 
 #define NO_RIGHTS	0
 #define RAW		MLX5_UCTX_CAP_RAW_TX
@@ -234,7 +234,7 @@ static void context_without_a_user_id_cannot_subscribe(struct kunit *test)
 	mock->context->uid = UID;
 }
 
-/* What firmware could be asked to call by the number of a queue. */
+/* A process chooses the type of a general object, which must not be the type of a queue. */
 static void object_is_the_event_source_of_its_own_type(struct kunit *test)
 {
 	static const struct {
@@ -270,7 +270,7 @@ static void object_is_the_event_source_of_its_own_type(struct kunit *test)
 	}
 }
 
-/* --- Which channel an event reaches ------------------------------------------------ */
+/* ---- Which channel an event reaches ----------------------------------------------------- */
 
 /* @dword of the event's data has the number. */
 static const struct route_case {
@@ -311,7 +311,7 @@ static const u32 obj_types[] = {
 	MLX5_OBJ_TYPE_XRQ, MLX5_OBJ_TYPE_DCT, MLX5_OBJ_TYPE_MKEY,
 };
 
-/* Whoever may subscribe to the event has done so, for objects of all types with one number. */
+/* The channel subscribes to the event of objects of all types that have the same number. */
 static void event_reaches_the_subscribers_of_its_object(struct kunit *test)
 {
 	const struct route_case *c = test->param_value;
@@ -411,7 +411,7 @@ static void only_subscribed_types_are_delivered(struct kunit *test)
 	expect_nothing(test, channel);
 }
 
-/* --- Subscriptions ----------------------------------------------------------------- */
+/* ---- Subscriptions ---------------------------------------------------------------------- */
 
 static void refused_request_subscribes_to_nothing(struct kunit *test)
 {
@@ -447,7 +447,7 @@ static void refused_request_subscribes_to_nothing(struct kunit *test)
 	expect_nothing(test, channel);
 }
 
-/* All are served in one interrupt. */
+/* One interrupt handles all subscriptions to an event of an object. */
 static void process_is_limited_to_64_subscriptions_per_event(struct kunit *test)
 {
 	struct mock *mock = make_mock(test);
@@ -496,9 +496,9 @@ static void closed_channel_gets_no_events(struct kunit *test)
 	}
 }
 
-/* --- Objects that are destroyed ---------------------------------------------------- */
+/* ---- Objects that are destroyed --------------------------------------------------------- */
 
-/* Another user's object gets the number. */
+/* Firmware may give the number to an object of another user. */
 static void destroyed_object_leaves_no_events_or_subscribers(struct kunit *test)
 {
 	struct mlx5_ib_devx_channel *channel[2];
@@ -512,10 +512,10 @@ static void destroyed_object_leaves_no_events_or_subscribers(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, subscribe(test, channel[i], MLX5_OBJ_TYPE_CQ, NUM, CQ_ERROR,
 						2), 0);
 	}
-	/* Queued, and perhaps freed by the process when it is read. */
+	/* The process may have freed what the cookie of a queued event points to. */
 	report_qp(test, COMM_EST, NUM, 0);
 	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
-	/* Firmware has destroyed it, which the driver does not know yet. */
+	/* Firmware has destroyed the object; the driver has not seen the answer yet. */
 	report_qp(test, COMM_EST, NUM, 0);
 	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, 0);
 	report_qp(test, COMM_EST, NUM, 0);
@@ -531,7 +531,7 @@ static void new_object_of_the_number_keeps_its_subscribers(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 1), 0);
 	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
-	/* Faster than the task that destroys the old one. */
+	/* The new object exists before the task that destroys the old one goes on. */
 	KUNIT_ASSERT_EQ(test, subscribe(test, channel, MLX5_OBJ_TYPE_QP, NUM, COMM_EST, 2), 0);
 	report_qp(test, COMM_EST, NUM, 0);
 	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, 0);
@@ -585,7 +585,7 @@ static void unanswered_destruction_holds_events_back(struct kunit *test)
 	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, -ETIMEDOUT);
 	report_qp(test, COMM_EST, NUM, 0);
 	expect_nothing(test, channel);
-	/* The next attempt says what was true. */
+	/* Firmware refuses the next attempt, so the object has existed all the time. */
 	mlx5_ib_event_pause(mock->dev, MLX5_OBJ_TYPE_QP, NUM);
 	mlx5_ib_event_settle(mock->dev, MLX5_OBJ_TYPE_QP, NUM, -EBUSY);
 	expect_cookie(test, channel, 1);
@@ -685,7 +685,7 @@ static void destroyed_verbs_queue_has_no_subscribers(struct kunit *test)
 	}
 }
 
-/* --- What a reader gets ------------------------------------------------------------ */
+/* ---- What a reader gets ----------------------------------------------------------------- */
 
 static void lost_events_are_reported(struct kunit *test)
 {
@@ -706,7 +706,7 @@ static void lost_events_are_reported(struct kunit *test)
 		}
 		expect_nothing(test, channel);
 	}
-	/* As many as there is room for. */
+	/* Exactly as many events as the channel keeps. */
 	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
 		report_qp(test, COMM_EST, NUM, i);
 	for (i = 0; i < MLX5_IB_DEVX_EVENTS; i++)
@@ -729,7 +729,7 @@ static void event_without_data_is_queued_once(struct kunit *test)
 		report_qp(test, SQ_DRAINED, NUM, i);
 	}
 	expect_cookie(test, channel, 1);
-	/* What has been read is reported anew. */
+	/* After the process has read an event, the next one is queued again. */
 	report_qp(test, COMM_EST, NUM, 0);
 	expect_cookie(test, channel, 2);
 	expect_cookie(test, channel, 3);

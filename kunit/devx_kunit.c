@@ -13,7 +13,7 @@
 #include "lib/golden.h"
 
 #define ALL_RIGHTS	(MLX5_UCTX_CAP_RAW_TX | MLX5_UCTX_CAP_INTERNAL_DEV_RES)
-/* As long as any command without its list of pages, but for those with match criteria. */
+/* No command is longer without its list of pages, except those with match criteria. */
 #define CMD_BYTES	0x200
 #define MAX_GOLDEN	5
 #define MAX_NAMING	10
@@ -55,7 +55,7 @@ static void every_opcode_of_the_header_has_an_entry(struct kunit *test)
 	const struct mlx5_ib_devx_cmd *cmd;
 	unsigned int i;
 
-	/* The build has found the opcodes. */
+	/* The build has taken the opcodes from the header. */
 	KUNIT_ASSERT_GE(test, ARRAY_SIZE(header_opcodes), 200);
 	for (i = 0; i < ARRAY_SIZE(header_opcodes); i++) {
 		cmd = mlx5_ib_devx_find_cmd(header_opcodes[i]);
@@ -93,7 +93,7 @@ static void only_listed_general_commands_are_allowed(struct kunit *test)
 	}
 }
 
-/* What of the commands needs a right. */
+/* Commands, and creations of objects, that need a right. */
 static const struct right_case {
 	u16 opcode;
 	enum mlx5_ib_devx_use use;
@@ -149,7 +149,7 @@ static void privileged_commands_need_their_right(struct kunit *test)
 	}
 }
 
-/* What of a command needs a right that the command itself does not need. */
+/* Values of fields that need a right, in commands that need none without them. */
 static const struct raw_case {
 	const char *name;
 	u16 opcode;
@@ -217,7 +217,7 @@ static void privileged_fields_need_their_right(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check(in, c->use, ALL_RIGHTS & ~c->right), c->right ? -EPERM : 0);
 }
 
-/* The driver sends these itself, when a handle is destroyed. */
+/* The driver itself sends these commands when a process destroys a handle. */
 static void commands_that_destroy_are_for_the_driver_only(struct kunit *test)
 {
 	u32 *in = new_command(test, 0, NULL);
@@ -491,7 +491,7 @@ static void memory_is_always_named_by_umem(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mlx5_ib_devx_check_cmd(in, CMD_BYTES, c->use, ALL_RIGHTS, &cmd), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_use_umem(cmd, in, CMD_BYTES), 0);
 	expect_golden(test, in, CMD_BYTES, want);
-	/* It does not help to cut off the command before a bit. */
+	/* A command that ends before a bit is refused. */
 	last = max(c->bits[0].offset, c->bits[1].offset);
 	for (i = 16; i < last + 4; i++)
 		KUNIT_EXPECT_TRUE_MSG(test, (c->use == MLX5_IB_DEVX_CREATE &&
@@ -645,7 +645,7 @@ static void use_as_much_as_allowed(const u32 *from, size_t len, u32 *in)
 	}
 }
 
-/* For KASAN, and for what lies behind the command. */
+/* KASAN sees reads behind the command; the test compares what lies behind it. */
 static void command_is_not_accessed_behind_its_end(struct kunit *test)
 {
 	static const struct golden mtt[MAX_GOLDEN] = { { 0x10, 0x100 }, { 4, 1 } };

@@ -166,10 +166,10 @@ static void destruction_of_a_missing_object_succeeds(struct kunit *test)
 	size = obj->destroy_size;
 	user->mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), -EBUSY);
-	/* The mock answers what the function that sends the command makes of the status. */
+	/* The mock returns the errno to which the sending function would translate the status. */
 	user->mock->refuse_err = obj->form == MLX5_IB_DEVX_WITH_MCQ ? 0 : -ENOENT;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
-	/* To the mock it is still there. */
+	/* The mock still has the object. */
 	user->mock->refuse_destroy = false;
 	KUNIT_EXPECT_EQ(test, mlx5_fw_send_destroy(user->mock->dev, UID, destroy, size, false), 0);
 	close_user(user);
@@ -209,7 +209,7 @@ static void orphans_are_repeated_until_no_reference_is_left(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(obj); i++)
 		KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj[i], true), 0);
 	user->mock->refuse_destroy = false;
-	/* Of the first round, firmware refuses the first command only; the others help it. */
+	/* In the first round firmware refuses the first orphan; the second round destroys it. */
 	user->mock->num_commands = 0;
 	user->mock->refuse = 1;
 	mlx5_ib_orphans_leave_context(user->mock->dev, user->mock->context);
@@ -305,7 +305,7 @@ static void dc_target_is_drained_before_its_destruction(struct kunit *test)
 	obj = create(user);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, obj);
 	user->mock->num_commands = 0;
-	/* Draining may fail, because the process has drained it. */
+	/* Draining fails if the process has already drained the DC target. */
 	user->mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	KUNIT_EXPECT_EQ(test, user->mock->num_commands, 2);
@@ -320,7 +320,7 @@ static void dc_target_is_drained_before_its_destruction(struct kunit *test)
 	close_user(user);
 }
 
-/* --- Memory ------------------------------------------------------------------------ */
+/* ---- Memory ----------------------------------------------------------------------------- */
 
 static struct ib_umem *pin(struct devx_user *user, unsigned int offset, size_t size, int access)
 {
@@ -404,7 +404,7 @@ static void pages_of_a_umem_hold_no_memory_of_others(struct kunit *test)
 		{ SZ_2M + PAGE_SIZE, SZ_2M - PAGE_SIZE, U64_MAX, PAGE_SIZE },
 		{ SZ_2M + PAGE_SIZE, 2 * PAGE_SIZE, U64_MAX, PAGE_SIZE },
 		{ SZ_2M + 2 * PAGE_SIZE, 2 * PAGE_SIZE, U64_MAX, 2 * PAGE_SIZE },
-		/* What is around it in its first and last pages is pinned with it. */
+		/* ib_core pins the whole first page and the whole last page. */
 		{ SZ_2M + 0x40, SZ_2M - 0x80, U64_MAX, SZ_2M },
 		{ SZ_2M + 0x40, 8, SZ_2M, 0 },
 	};
@@ -482,7 +482,7 @@ static void memory_stays_pinned_while_firmware_keeps_the_umem(struct kunit *test
 	close_user(user);
 }
 
-/* ---- rates ------------------------------------------------------------------------- */
+/* ---- rates ------------------------------------------------------------------------------ */
 
 static void set_pacing(struct devx_user *user)
 {

@@ -57,7 +57,7 @@ static struct mlx5_ib_caps *caps_64k(struct kunit *test)
 	return caps;
 }
 
-/* ---- layout --------------------------------------------------------------------- */
+/* ---- layout ----------------------------------------------------------------------------- */
 
 static const struct caps_case {
 	const char *name;
@@ -141,8 +141,8 @@ static const struct pages_case {
 	{ "the second look", 0, 1, 1, 0, 1 },
 	{ "a gap of one for one", 0x1d, 0, SZ_4K, 0, 1 },
 	{ "a gap of one for a byte more", 0x1d, 0, SZ_4K + 1, 0, 5 },
-	{ "all of it", 0, 0, SZ_64K, 0, 0 },
-	{ "all of it but a page", 0x8000, 0, SZ_64K, 0, WINDOW_PAGES },
+	{ "the whole window", 0, 0, SZ_64K, 0, 0 },
+	{ "the whole window, but a page is in use", 0x8000, 0, SZ_64K, 0, WINDOW_PAGES },
 	{ "the last", 0x7fff, 0, 1, 0, 15 },
 	{ "nothing left", 0xffff, 0, 1, 0, WINDOW_PAGES },
 	{ "nothing behind", 0, 16, 1, 0, WINDOW_PAGES },
@@ -162,7 +162,7 @@ static void first_free_pages_with_the_alignment_are_found(struct kunit *test)
 						    c->length, c->log_align), c->want);
 }
 
-/* What counts is the address in the BAR, not the page's number in the window. */
+/* The address in the BAR is aligned, not the offset in the window. */
 static void alignment_is_that_of_the_bar_address(struct kunit *test)
 {
 	static const struct window window = { WINDOW + SZ_4K, WINDOW_SIZE, SZ_32K, 6, 8 };
@@ -216,7 +216,7 @@ static void key_over_device_memory_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, in, sizeof(in), want);
 }
 
-/* ---- allocations ------------------------------------------------------------------- */
+/* ---- allocations ------------------------------------------------------------------------ */
 
 /**
  * struct dm_env - a device with memory and a firmware that keeps count of it
@@ -263,7 +263,7 @@ static int alloc_in_range(struct dm_env *env, const void *in, void *out)
 	return 0;
 }
 
-/* Firmware gives nothing back that something else depends on. */
+/* Firmware frees no memory that operations or keys refer to. */
 static int dealloc_memic(struct kunit *test, struct dm_env *env)
 {
 	KUNIT_EXPECT_EQ(test, env->ops, 0);
@@ -319,7 +319,7 @@ static void destroy_mmap_xa(void *uctx)
 	xa_destroy(&((struct ib_ucontext *)uctx)->mmap_xa);
 }
 
-/* What a test leaves behind that failed. */
+/* Free the spare memory that a failed test has left. */
 static void give_up_spare(void *dev)
 {
 	struct mlx5_ib_dm_pool *pool = ((struct mlx5_ib_dev *)dev)->dm;
@@ -355,7 +355,7 @@ static int init_env(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, pool->used);
 	mutex_init(&pool->lock);
 	INIT_LIST_HEAD(&pool->spare);
-	/* The tests say when a moment is over. */
+	/* The cases themselves call the function that the delayed work would call. */
 	INIT_DELAYED_WORK(&pool->return_spare, no_work);
 	disable_delayed_work(&pool->return_spare);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, give_up_spare, mock->dev));
@@ -380,7 +380,7 @@ static bool any_spare(struct dm_env *env)
 	return !list_empty(&env->mock->dev->dm->spare);
 }
 
-/* As after a test that has freed everything, and a moment. */
+/* Expect the state from before the case, once the delayed work has returned the spare memory. */
 static void expect_nothing(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -456,7 +456,7 @@ static void refused_allocation_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->commands, 1);
 }
 
-/* The mmap space is what is full. */
+/* Firmware has memory, but all mmap offsets are in use. */
 static void allocation_without_an_mmap_offset_leaves_nothing(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -473,7 +473,7 @@ static void allocation_without_an_mmap_offset_leaves_nothing(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* The library can name no page beyond, and another page's offset would be another thing. */
+/* The library cannot name an offset beyond the last one, which would select another object. */
 static void mmap_offset_ends_within_the_interface(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -509,7 +509,7 @@ static void freed_memory_is_reused_without_a_command(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pages_taken(env), 1);
 	KUNIT_EXPECT_FALSE(test, any_spare(env));
 	KUNIT_EXPECT_NULL(test, memchr_inv(env->map, 0, PAGE_SIZE));
-	/* It has an owner: nobody else is given it, nor firmware. */
+	/* The memory has an owner, so that it is not returned to firmware. */
 	mlx5_ib_return_spare_memic(env->mock->dev->dm);
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
 	free_dm(dm);
@@ -529,14 +529,14 @@ static void spare_memory_gives_way_to_an_allocation(struct kunit *test)
 	free_dm(dm[0]);
 	free_dm(dm[1]);
 	free_dm(dm[2]);
-	/* Two of the three go back for it. */
+	/* The driver returns two of the three spare allocations to firmware for this one. */
 	dm[0] = create(test, 2 * PAGE_SIZE, 0);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x3);
 	KUNIT_EXPECT_EQ(test, env->allocations, 2);
 	dm[1] = create(test, PAGE_SIZE, 0);
 	KUNIT_EXPECT_EQ(test, env->allocations, 2);
 	free_dm(dm[0]);
-	/* A page of the two is not the two. */
+	/* Spare memory of two pages is not given out for one page. */
 	dm[0] = create(test, PAGE_SIZE, 0);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x5);
 	KUNIT_EXPECT_EQ(test, dm[0]->mem->num_pages, 1);
@@ -546,7 +546,7 @@ static void spare_memory_gives_way_to_an_allocation(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* Firmware has it still, and takes no other allocation at its place. */
+/* Firmware would refuse any other allocation at an address that it has not freed. */
 static void memory_that_firmware_keeps_is_reused_as_it_is(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -560,7 +560,7 @@ static void memory_that_firmware_keeps_is_reused_as_it_is(struct kunit *test)
 	env->stubborn = 1;
 	dm[0] = create(test, 128, 0);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x2);
-	/* As what it is, it can be had. */
+	/* An allocation of the same size gets the spare memory. */
 	dm[1] = create(test, 64, 0);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x3);
 	KUNIT_EXPECT_EQ(test, env->allocations, 2);
@@ -579,7 +579,7 @@ static void spare_memory_is_returned_if_firmware_has_no_more(struct kunit *test)
 	dm[0] = create(test, 64, 0);
 	dm[1] = create(test, 64, 0);
 	free_dm(dm[1]);
-	/* Elsewhere than what is spare. */
+	/* The alignment excludes the address of the spare memory. */
 	dm[1] = create(test, 64, 14);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x11);
 	none = mlx5_ib_create_dm(uctx_of(env), 64, 0);
@@ -592,7 +592,7 @@ static void spare_memory_is_returned_if_firmware_has_no_more(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* Not aligned as the next user wants it. */
+/* The spare memory does not have the alignment that the next user wants. */
 static void spare_memory_is_reused_only_if_aligned(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -621,7 +621,7 @@ static void spare_memory_with_operations_is_not_reused(struct kunit *test)
 	env->stubborn = 1;
 	free_dm(dm);
 	KUNIT_EXPECT_EQ(test, env->ops, 1);
-	/* Neither the operation nor the memory: it stays as it is, and is not taken. */
+	/* Firmware frees neither the operation nor the memory, so the memory stays spare. */
 	env->stubborn = 1;
 	dm = create(test, 64, 0);
 	KUNIT_EXPECT_EQ(test, *env->mock->dev->dm->used, 0x2);
@@ -631,7 +631,7 @@ static void spare_memory_with_operations_is_not_reused(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* The device is taken away while memory waits that firmware will not have. */
+/* The driver unbinds while firmware refuses to free spare memory. */
 static void spare_memory_is_dropped_with_the_device(struct kunit *test)
 {
 	struct dm_env *env = test->priv;
@@ -647,7 +647,7 @@ static void spare_memory_is_dropped_with_the_device(struct kunit *test)
 	mlx5_ib_drop_spare_memic(env->mock->dev->dm);
 	KUNIT_EXPECT_FALSE(test, any_spare(env));
 	KUNIT_EXPECT_EQ(test, env->allocations, 1);
-	/* Nothing comes back to a device that is not there. */
+	/* The delayed work does not run for a device from which the driver is unbound. */
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(work));
 	disable_delayed_work_sync(work);
 }
@@ -712,12 +712,12 @@ static void refused_operation_leaves_nothing(struct kunit *test)
 	env->refuse = 2;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -EIO);
 	KUNIT_EXPECT_EQ(test, env->ops, 0);
-	/* Firmware would, but there is no place. */
+	/* Firmware allocates the operation, but all mmap offsets are in use. */
 	for (i = MLX5_IB_MMAP_DM_START + 1; i <= MLX5_IB_MMAP_DM_END; i++)
 		KUNIT_ASSERT_FALSE(test, xa_is_err(xa_store(xa, i, env, GFP_KERNEL)));
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, env->ops, 0);
-	/* Nor will firmware have the address back at first. */
+	/* Then firmware also refuses to free the operation, twice. */
 	env->stubborn = 2;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(mlx5_ib_dm_map_op(dm, 0)), -EBUSY);

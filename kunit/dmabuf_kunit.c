@@ -150,7 +150,7 @@ static void memory_that_was_taken_back_is_out_of_reach(struct kunit *test)
 	take_back(ex);
 	KUNIT_EXPECT_EQ(test, ex->mock->num_live[MOCK_MKEY], 0);
 	KUNIT_EXPECT_EQ(test, ex->mapped, 0);
-	/* There is nothing left to take, and nothing to destroy. */
+	/* A second call finds no mapping, and deregistration finds no key. */
 	take_back(ex);
 	ex->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_dereg_mr(mr, NULL), 0);
@@ -158,7 +158,7 @@ static void memory_that_was_taken_back_is_out_of_reach(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ex->mock->num_commands, 0);
 }
 
-/* The key that firmware keeps is not forgotten. */
+/* Deregistration tries again to destroy a key that firmware has refused to destroy. */
 static void key_that_firmware_keeps_can_be_destroyed_later(struct kunit *test)
 {
 	struct exporter *ex = make_exporter(test);

@@ -27,7 +27,7 @@ static void doorbell_exit(struct kunit *test)
 {
 	struct mock *mock = test->priv;
 
-	/* From another thread, which has no user memory. */
+	/* KUnit calls this in another thread, which has no user memory. */
 	if (mock && mock->context->bfregi.sys_pages)
 		mlx5_ib_dealloc_ucontext(&mock->context->ibucontext);
 }
@@ -166,7 +166,7 @@ static void releasing_one_page_keeps_the_others(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mock_num_pinned(), NUM_PAGES - 1 - i);
 		if (i + 1 == NUM_PAGES)
 			break;
-		/* The next to go is still found. */
+		/* The page that is released next is still found. */
 		map(test, mock_buffer(mock, order[i + 1]) + 8, &again);
 		KUNIT_EXPECT_EQ(test, mock->num_pins, NUM_PAGES);
 		unmap(test, &again);
@@ -278,7 +278,7 @@ static void each_process_has_its_own_page(struct kunit *test)
 	KUNIT_EXPECT_NE(test, parent.dma, child.dma);
 
 	unmap(test, c->first_ends_first ? &parent : &child);
-	/* What is left is still found by its own process, and by no other. */
+	/* Only the process of the remaining record finds its page. */
 	map(test, virt + 8, &again);
 	KUNIT_EXPECT_EQ(test, mock->num_pins, c->first_ends_first ? 2 : 3);
 	unmap(test, &again);

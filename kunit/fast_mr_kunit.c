@@ -114,7 +114,7 @@ static void adjacent_pieces_are_merged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->mr->length, 0x2012);
 	KUNIT_EXPECT_EQ(test, r->mr->iova, 0x1000);
 	expect_pieces(test, r, want, ARRAY_SIZE(want));
-	/* The list of before is forgotten, also by what follows where it has ended. */
+	/* The next request has no entry of the longer list. */
 	KUNIT_EXPECT_EQ(test, map(r, list + 1, 1, NULL), 1);
 	expect_pieces(test, r, list + 1, 1);
 	free_region(test, r);

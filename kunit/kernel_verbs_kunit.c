@@ -330,7 +330,7 @@ static void completions_of_a_destroyed_queue_pair_are_dropped(struct kunit *test
 	}
 	KUNIT_EXPECT_EQ(test, wc[2].status, IB_WC_GENERAL_ERR);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
-	/* The device is told that the places of all of them are free. */
+	/* The device is told that all of their CQEs are free. */
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(k->cq.mem.db.db[0]) & 0xffffff, 6);
 	destroy_all(test, k);
 }
@@ -403,7 +403,7 @@ static bool bell_is_silent(struct kernel *k)
 	return !memchr_inv(k->mock->bell, 0, sizeof(k->mock->bell));
 }
 
-/* Its registers may be gone. What it has completed before is not forgotten. */
+/* The registers of a failed device may be gone. Completions from before the failure are polled. */
 static void failed_device_is_not_rung(struct kunit *test)
 {
 	struct kernel *k = make_connected(test);
@@ -567,7 +567,7 @@ static void completion_is_for_a_queue_pair_of_its_own_cq(struct kunit *test)
 	destroy_all(test, k);
 }
 
-/* ---- completion queues that are freed -------------------------------------------------------- */
+/* ---- completion queues that are freed --------------------------------------------------- */
 
 /**
  * struct held_wq - a workqueue that executes nothing for a while
@@ -650,7 +650,7 @@ static void destroyed_cq_is_not_rung(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, bell_is_silent(k));
 	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(&k->cq.ibcq, 1, 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
-	/* Until now nobody else can free the memory. */
+	/* ib_core still polls the CQ, so that its memory must not be freed yet. */
 	mlx5_ib_orphans_retry(mock->dev);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
 	mlx5_ib_post_destroy_cq(&k->cq.ibcq);
@@ -660,7 +660,7 @@ static void destroyed_cq_is_not_rung(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
-/* ---- shared receive queues ----------------------------------------------------------------- */
+/* ---- shared receive queues -------------------------------------------------------------- */
 
 static int post_shared(struct kernel *k, u64 wr_id, int num_sge)
 {
@@ -725,7 +725,7 @@ static void shared_requests_complete_in_any_order(struct kunit *test)
 			complete_wqe(k, &k->qp[i % 2], MLX5_CQE_RESP_SEND, now[order[i]]);
 		for (i = 0; i < 3; i++)
 			KUNIT_EXPECT_EQ(test, poll_one(k), round * 3 + order[i]);
-		/* The free WQE that was left comes first, then these. */
+		/* The one free WQE of the list comes first, then the completed ones. */
 		KUNIT_EXPECT_EQ(test, be16_to_cpu(((struct mlx5_wqe_srq_next_seg *)
 						   shared_wqe(k, wqe))->next_wqe_index),
 				now[order[0]]);
@@ -852,7 +852,7 @@ static void consumer_that_only_polls_is_not_called(struct kunit *test)
 	destroy_all(test, k);
 }
 
-/* ---- limits of the device ------------------------------------------------------------------ */
+/* ---- limits of the device --------------------------------------------------------------- */
 
 /* Consumers ask for as many reads as the device says, see nvme_rdma and nvmet_rdma. */
 static void queue_pair_takes_as_many_reads_as_the_device_says(struct kunit *test)

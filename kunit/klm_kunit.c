@@ -165,7 +165,7 @@ static void strided_block_leads_to_its_pieces(struct kunit *test)
 	expect_end(test, env);
 }
 
-/* What the device would not take either. */
+/* The device refuses such blocks, too. */
 static void block_beyond_the_table_ends_the_walk(struct kunit *test)
 {
 	static const struct { u32 bytes, cycles; u16 entries, len; } cases[] = {

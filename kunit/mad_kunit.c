@@ -48,7 +48,7 @@ static int pkey_of_port(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 	return 0;
 }
 
-/* Of the GSI, while it follows the P_Key table. */
+/* The notifier of the GSI, while the GSI follows the P_Key table. */
 static struct notifier_block *pkey_events;
 
 static void watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on)
@@ -127,7 +127,7 @@ static void destroy_all(struct kunit *test, struct manager *m)
 	KUNIT_EXPECT_EQ(test, m->mock->num_queue_mems, 0);
 }
 
-/* ---- QP0 and QP1 ----------------------------------------------------------------------------- */
+/* ---- QP0 and QP1 ------------------------------------------------------------------------ */
 
 static void qp0_and_qp1_are_created_as_such(struct kunit *test)
 {
@@ -246,13 +246,13 @@ static void sender_says_that_it_is_qp1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, deth_sqpn), 1);
 	KUNIT_EXPECT_EQ(test, post(m, 2), -EINVAL);
 	m->mock->refuse = 0;
-	/* The next change finds that it is missing. */
+	/* The next state change creates the missing queue pair. */
 	KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTS, 0), 0);
 	KUNIT_EXPECT_EQ(test, post(m, 2), 0);
 	destroy_all(test, m);
 }
 
-/* Whatever command is refused while a P_Key comes, QP1 works, and nothing is left in the end. */
+/* Firmware refuses each command that adds a P_Key in turn. */
 static void refusal_leaves_qp1_working_and_no_sender(struct kunit *test)
 {
 	struct manager *m = make_manager(test);
@@ -309,7 +309,7 @@ static void pkey_event_is_handled_while_qp1_can_send(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* ---- MADs that firmware answers ---------------------------------------------------------- */
+/* ---- MADs that firmware answers --------------------------------------------------------- */
 
 /* @wc is NULL if a process of this host asks. */
 static int process(struct manager *m, const struct ib_wc *wc, const struct ib_mad *in,
@@ -406,7 +406,7 @@ static void refused_mad_is_a_failure(struct kunit *test)
 	destroy_all(test, m);
 }
 
-/* ---- multicast --------------------------------------------------------------------------- */
+/* ---- multicast -------------------------------------------------------------------------- */
 
 static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 {

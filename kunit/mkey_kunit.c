@@ -390,7 +390,7 @@ static void translation_list_is_that_of_the_core_in_any_parts(struct kunit *test
 	}
 }
 
-/* A key that waits for a region: free, with room, changeable by UMR, of no use to anybody. */
+/* A key of the pool: free, with room for entries, changeable by UMR, without any right. */
 static void free_key_is_exact_to_the_bit(struct kunit *test)
 {
 	static const struct golden want[GOLDEN_MAX] = {

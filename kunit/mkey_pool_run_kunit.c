@@ -42,7 +42,7 @@ struct pool_env {
 	unsigned int others;
 };
 
-/* A device whose UMR nobody has used. */
+/* A device whose UMR queue pair has not been created yet. */
 static struct pool_env *make_bare_env(struct kunit *test)
 {
 	struct pool_env *env = kunit_kzalloc(test, sizeof(*env), GFP_KERNEL);
@@ -54,7 +54,7 @@ static struct pool_env *make_bare_env(struct kunit *test)
 	return env;
 }
 
-/* What is queued from now on is not run. */
+/* Works that are queued from now on do not run. */
 static void hold_works(struct pool_env *env)
 {
 	disable_work_sync(&env->dev->mkey_pool->upkeep);
@@ -171,7 +171,7 @@ static void key_without_room_in_the_pool_is_destroyed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mc->use.free, 5);
 	KUNIT_EXPECT_EQ(test, mc->use.in_use, 0);
 	KUNIT_EXPECT_EQ(test, pool_keys(env), 5);
-	/* The keys that upkeep creates have no room either, and it does not try for ever. */
+	/* The pool has no room for the keys that upkeep creates either, so upkeep stops. */
 	run_upkeep(env);
 	KUNIT_EXPECT_EQ(test, mc->use.free, 5);
 	/* The next demand makes room again. */
@@ -205,7 +205,7 @@ static void ageing_destroys_keys_that_no_region_needs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool_keys(env), READY_KEYS);
 }
 
-/* Without UMR nobody will need the free keys. Keys that were in use are destroyed at once. */
+/* Without UMR no region can use free keys. Keys of deregistered regions are destroyed at once. */
 static void keys_age_without_umr(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -278,7 +278,7 @@ static void shrinker_counts_each_key_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shrinker->scan_objects(shrinker, &sc), SHRINK_STOP);
 }
 
-/* ---- keys with an owner ---------------------------------------------------------- */
+/* ---- keys with an owner ----------------------------------------------------------------- */
 
 static int create(struct pool_env *env, struct mlx5_ib_mkey *mkey)
 {
@@ -369,7 +369,7 @@ static void key_that_may_reach_memory_is_replaced_or_reported(struct kunit *test
 	env->hca->stuck++;
 }
 
-/* It is in the domain of free keys, out of which only a new region takes it. */
+/* A revoked key is in the domain of free keys. Only a new region moves it to another domain. */
 static void revoked_key_is_given_no_rights(struct kunit *test)
 {
 	struct pool_env *env = make_env(test);
@@ -390,7 +390,7 @@ static void revoked_key_is_given_no_rights(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->dev, &mkey), 0);
 }
 
-/* With an offset of 16 bits not all entries can be named, nor those of a region with windows. */
+/* An offset of 16 bits does not reach all entries of a long list, with or without windows. */
 static void firmware_fills_entries_that_umr_cannot_name(struct kunit *test)
 {
 	struct mlx5_ib_dev *dev = make_env(test)->dev;

@@ -99,7 +99,7 @@ static void next_key_of_the_index_has_another_variant(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(env->mock->dev, &env->mkey), 0);
 }
 
-/* Firmware has another use for the index before the driver has seen that the key is destroyed. */
+/* Firmware uses the index again before the driver has seen that the key is destroyed. */
 static int reuse_index(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void *out,
 		       int out_size, mlx5_ib_fw_send_t send, void *arg)
 {
@@ -125,7 +125,7 @@ static void new_key_of_the_index_keeps_its_slot(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, xa_empty(&dev->mkeys));
 	mlx5_ib_mkey_publish(dev, &env->next, MLX5_IB_MKEY_MR);
 	KUNIT_EXPECT_TRUE(test, is_found(env, env->next.key, MLX5_IB_MKEY_MR));
-	/* Nor is the new key in the way of the old one, or the old one in that of the new. */
+	/* Publishing and retiring the old key does not touch the slot of the new key. */
 	mlx5_ib_mkey_publish(dev, &env->mkey, MLX5_IB_MKEY_MR);
 	mlx5_ib_mkey_retire(dev, &env->mkey);
 	KUNIT_EXPECT_TRUE(test, is_found(env, env->next.key, MLX5_IB_MKEY_MR));
@@ -151,7 +151,7 @@ static void key_that_firmware_keeps_can_be_destroyed_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), 0);
 	KUNIT_EXPECT_TRUE(test, env->mkey.destroyed);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mkeys));
-	/* It is destroyed once. */
+	/* A destroyed key is not destroyed again. */
 	env->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_mkey_destroy(dev, &env->mkey), 0);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);

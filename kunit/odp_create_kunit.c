@@ -108,7 +108,7 @@ static struct odp_mr *odp_of(struct env *env)
 	return container_of(to_mmr(env->mr), struct odp_mr, mr);
 }
 
-/* ---- steps of the process ------------------------------------------------------------ */
+/* ---- steps of the process --------------------------------------------------------------- */
 
 static void write_pages(struct kunit *test, struct env *env, const struct part *part)
 {
@@ -230,7 +230,7 @@ static unsigned int reclaim(struct env *env)
 	return num;
 }
 
-/* ---- a run: register, map, unmap, map, deregister ----------------------------------------- */
+/* ---- a run: register, map, unmap, map, deregister --------------------------------------- */
 
 /* Nothing fails any more. */
 static void clear_failure(struct env *env)
@@ -410,7 +410,7 @@ static void failure_of_any_umr_leaves_no_page_in_reach(struct kunit *test)
 	}
 }
 
-/* ---- other cases ----------------------------------------------------------------------- */
+/* ---- other cases ------------------------------------------------------------------------ */
 
 static void region_without_a_fault_queue_is_refused(struct kunit *test)
 {
@@ -511,7 +511,7 @@ static void kernel_consumer_may_advise(struct kunit *test)
 	expect_no_region(test, env, 0, "deregistration");
 }
 
-/* A process can keep a fault from being resolved for ever. */
+/* A process can prevent for ever that a fault is resolved. */
 static void advice_waits_once_for_a_stuck_fault(struct kunit *test)
 {
 	static const struct region_case c = { .pages = MEM_PAGES };
@@ -534,7 +534,7 @@ static void advice_waits_once_for_a_stuck_fault(struct kunit *test)
 						IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 						IB_UVERBS_ADVISE_MR_FLAG_FLUSH, sge,
 						ARRAY_SIZE(sge), NULL), 0);
-	/* It takes 20 ms for each. */
+	/* The advice waits for 20 ms, once and not for each range. */
 	KUNIT_EXPECT_LT(test, jiffies_to_msecs(jiffies - start), 500);
 	atomic_dec(&odp->num_faults);
 	KUNIT_EXPECT_EQ(test, dereg(env), 0);

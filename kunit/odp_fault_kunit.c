@@ -144,7 +144,7 @@ static void post_send(struct kunit *test, struct env *env, u16 index, u32 lkey, 
 	put_data(test, env, at + 32, BYTES, lkey2, 2);
 }
 
-/* Give up a place, for which no fault waits. */
+/* Leave a slot for which no fault waits. */
 static void leave(struct kunit *test, struct odp_process *process)
 {
 	mlx5_ib_odp_process_leave(process);
@@ -193,8 +193,8 @@ static void expect_send_answer(struct kunit *test, struct env *env, u16 index, b
 }
 
 /*
- * The process may change the keys of a WQE after the device has read them. The device looks at them
- * again when the queue goes on, so the answer is an error only if that did not help.
+ * The process may change the keys of a WQE after the device has read them. The device reads them
+ * again when the queue is resumed, so the driver answers with an error only the second time.
  */
 static void list_without_a_paged_key_is_repeated_once(struct kunit *test)
 {
@@ -243,7 +243,7 @@ static void key_of_its_domain_maps_its_pages(struct kunit *test)
 	free_env(test, env);
 }
 
-/* ---- keys over other keys ------------------------------------------------------------- */
+/* ---- keys over other keys --------------------------------------------------------------- */
 
 #define TABLE_KEY	0x765400
 #define TABLE_ENTRIES	4
@@ -382,7 +382,7 @@ static void table_of_keys_of_another_domain_maps_no_page(struct kunit *test)
 	free_env(test, env);
 }
 
-/* What stands in the first 16 bytes of a receive WQE. */
+/* The first 16 bytes of a receive WQE are a data segment or a signature. */
 static const struct recv_case {
 	const char *name;
 	u32 flags;
@@ -413,7 +413,7 @@ static void receive_list_starts_behind_the_signature(struct kunit *test)
 	free_env(test, env);
 }
 
-/* ---- faults at remote keys ------------------------------------------------------------------- */
+/* ---- faults at remote keys -------------------------------------------------------------- */
 
 /* More reports of a fault than the driver answers without an error. */
 #define REPEATS		20
@@ -547,7 +547,7 @@ static void fault_of_an_unknown_queue_is_answered(struct kunit *test)
 	free_env(test, env);
 }
 
-/* ---- queues of kernel consumers ------------------------------------------------------------ */
+/* ---- queues of kernel consumers --------------------------------------------------------- */
 
 #define BLOCKS_A_PAGE	(PAGE_SIZE / MLX5_SEND_WQE_BB)
 
@@ -662,8 +662,8 @@ static struct odp_process *process_of(struct env *env)
 	return container_of(env->mr, struct odp_mr, mr.ibmr)->process;
 }
 
-/* Take all places that a process may have. Returns their number. */
-static unsigned int take_places(struct odp_process *process)
+/* Take all slots that a process may have. Returns their number. */
+static unsigned int take_slots(struct odp_process *process)
 {
 	unsigned int n = 0;
 
@@ -672,15 +672,15 @@ static unsigned int take_places(struct odp_process *process)
 	return n;
 }
 
-static void leave_places(struct kunit *test, struct odp_process *process, unsigned int n)
+static void leave_slots(struct kunit *test, struct odp_process *process, unsigned int n)
 {
 	while (n--)
 		leave(test, process);
 }
 
 /*
- * A process can keep its faults from being resolved for ever. So only some are resolved at a time,
- * and another waits, without an answer and without a page, until one of them is done.
+ * A process can prevent for ever that its faults are resolved. So only some of its faults have a
+ * slot; the next one waits, without an answer and without a page, until a slot is free.
  */
 static void fault_without_a_slot_waits(struct kunit *test)
 {
@@ -696,7 +696,7 @@ static void fault_without_a_slot_waits(struct kunit *test)
 		.va = mock_buffer(env->mock, REGION), .taken = ktime_get(),
 	};
 	struct mlx5_ib_odp *odp = env->mock->dev->odp;
-	unsigned int n = take_places(process);
+	unsigned int n = take_slots(process);
 	struct odp_process *place = NULL;
 
 	post_send(test, env, 0, UNKNOWN_KEY, env->mr->lkey);
@@ -709,32 +709,32 @@ static void fault_without_a_slot_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 0);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
 
-	/* A fault that has one of the places is resolved, and keeps it. */
+	/* A fault that has a slot is resolved, and keeps the slot. */
 	place = process;
 	KUNIT_EXPECT_NULL(test, mlx5_ib_odp_resolve_fault(odp, &send, &place));
 	KUNIT_EXPECT_PTR_EQ(test, place, process);
 	KUNIT_EXPECT_EQ(test, env->mock->num_commands, 1);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 1);
-	leave_places(test, process, n);
+	leave_slots(test, process, n);
 	free_env(test, env);
 }
 
-/* What the device does not need yet is mapped ahead, if there is a place. Nothing waits for it. */
+/* Pages that the device does not need yet are mapped ahead only if a slot is free. */
 static void page_that_is_not_needed_yet_is_not_waited_for(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
 	struct odp_process *process = process_of(env);
-	unsigned int n = take_places(process);
+	unsigned int n = take_slots(process);
 
 	/* The first segment has all that the packet needs. */
 	post_send(test, env, 0, UNKNOWN_KEY, env->mr->lkey);
 	expect_send_answer(test, env, 0, false);
 	KUNIT_EXPECT_EQ(test, mock_hca_num_pages(env->hca), 0);
-	leave_places(test, process, n);
+	leave_slots(test, process, n);
 	free_env(test, env);
 }
 
-/* Processes whose pages do not come leave places for others, also if they start one by one. */
+/* Processes with faults that are not resolved leave slots for a process that starts later. */
 static void processes_leave_slots_for_others(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
@@ -751,30 +751,30 @@ static void processes_leave_slots_for_others(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, process[i]);
 		KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_get(odp, mm), process[i]);
 		mlx5_ib_odp_process_put(process[i]);
-		n[i] = take_places(process[i]);
+		n[i] = take_slots(process[i]);
 		KUNIT_EXPECT_GE(test, n[i], 1);
 		if (!i)
 			KUNIT_EXPECT_EQ(test, n[i], 60);
 	}
 	left = MLX5_IB_ODP_NUM_PLACES - atomic_read(&odp->num_places);
 	KUNIT_EXPECT_LE(test, atomic_read(&odp->num_places), MLX5_IB_ODP_NUM_PLACES - 1);
-	KUNIT_EXPECT_GE(test, take_places(process_of(env)), 1);
+	KUNIT_EXPECT_GE(test, take_slots(process_of(env)), 1);
 	left -= MLX5_IB_ODP_NUM_PLACES - atomic_read(&odp->num_places);
-	leave_places(test, process_of(env), left);
+	leave_slots(test, process_of(env), left);
 	for (i = 0; i < ARRAY_SIZE(process); i++) {
-		leave_places(test, process[i], n[i]);
+		leave_slots(test, process[i], n[i]);
 		mlx5_ib_odp_process_put(process[i]);
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_places), 0);
 	free_env(test, env);
 }
 
-/* Those that wait get places in the order in which they came, as many as the process may have. */
+/* Waiting faults get slots in the order of their arrival, as many as the process may have. */
 static void waiting_faults_get_slots_in_their_order(struct kunit *test)
 {
 	struct env *env = make_env(test, 0, 0);
 	struct odp_process *process = process_of(env);
-	unsigned int i, n = take_places(process);
+	unsigned int i, n = take_slots(process);
 	struct list_head waiting[3];
 
 	for (i = 0; i < ARRAY_SIZE(waiting); i++)
@@ -787,13 +787,13 @@ static void waiting_faults_get_slots_in_their_order(struct kunit *test)
 		mlx5_ib_odp_process_put(process);
 	}
 	leave(test, process);
-	/* The place may become free after the fault has found none. */
+	/* A slot may become free between the attempt to take one and the wait. */
 	KUNIT_EXPECT_FALSE(test, mlx5_ib_odp_process_wait(process, &waiting[0]));
 	KUNIT_EXPECT_TRUE(test, mlx5_ib_odp_process_wait(process, &waiting[0]));
 	mlx5_ib_odp_process_leave(process);
 	mlx5_ib_odp_process_put(process);
 	KUNIT_EXPECT_PTR_EQ(test, mlx5_ib_odp_process_next(process), &waiting[0]);
-	leave_places(test, process, n);
+	leave_slots(test, process, n);
 	KUNIT_EXPECT_EQ(test, refcount_read(&process->refs), 1);
 	free_env(test, env);
 	KUNIT_EXPECT_TRUE(test, hash_empty(env->mock->dev->odp->processes));

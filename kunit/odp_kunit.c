@@ -19,7 +19,7 @@
 #define CREATE_MKEY_IN_SIZE	0x110
 #define LKEY			0x1200
 
-/* ---- events ------------------------------------------------------------------ */
+/* ---- events ----------------------------------------------------------------------------- */
 
 static void make_eqe(struct mlx5_eqe *eqe, u8 sub_type, const u32 data[7])
 {
@@ -119,7 +119,7 @@ static void capability_bits_are_reported(struct kunit *test)
 	}
 }
 
-/* ---- WQEs --------------------------------------------------------------------- */
+/* ---- WQEs ------------------------------------------------------------------------------- */
 
 struct wqe {
 	__be32 dw[64 * 4];
@@ -354,7 +354,7 @@ static void window_keeps_the_bytes_asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sges->num, 0);
 }
 
-/* ---- translation entries ---------------------------------------------------------- */
+/* ---- translation entries ---------------------------------------------------------------- */
 
 static void mapped_pages_are_found_in_whole_blocks(struct kunit *test)
 {

@@ -33,7 +33,7 @@ static u32 adopt_pd(struct kunit *test, struct mock *mock, u16 uid)
 	return pdn;
 }
 
-/* An orphan with memory of the process. To the mock it is a domain, too. */
+/* An orphan with memory of the process. The mock has it as a protection domain, too. */
 static void adopt_queue(struct kunit *test, struct mock *mock, u16 uid)
 {
 	struct mlx5_ib_queue_mem mem = {};
@@ -101,7 +101,7 @@ static void orphan_that_firmware_does_not_know_is_forgotten(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
 	KUNIT_EXPECT_EQ(test, mock_num_pinned(), 0);
 	mock->refuse_destroy = false;
-	/* To the mock it is still there. */
+	/* The mock still has the object. */
 	KUNIT_ASSERT_EQ(test, mock->num_live[MOCK_PD], 1);
 	for (pdn = 0; !xa_load(&mock->live[MOCK_PD], pdn); pdn++)
 		;
@@ -127,7 +127,7 @@ static void refused_orphan_does_not_hold_up_the_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
 
-/* Those with its memory, and those with its user id, which could not be destroyed otherwise. */
+/* Orphans with memory of the context, and orphans with its user id, which is destroyed next. */
 static void orphans_of_a_context_are_destroyed_with_it(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -171,7 +171,7 @@ static void orphan_does_not_use_a_closed_context(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&mock->dev->orphans.list));
 }
 
-/* Memory of the kernel is freed if firmware destroys the object, and at once or later. */
+/* Firmware destroys the object at once, or refuses and destroys it later. */
 static void kernel_memory_is_freed_with_its_object(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);
@@ -216,7 +216,7 @@ static void keep_buffer(struct kunit *test, struct mock *mock)
 	mlx5_ib_orphan_keep(mock->dev, buffer, dma, 64, free_buffer);
 }
 
-/* What the device may read is freed when the device has no objects, and only then. */
+/* The device may read the buffer until all of its objects are destroyed. */
 static void buffer_is_freed_once_the_device_has_no_objects(struct kunit *test)
 {
 	struct mock *mock = mock_create(test);

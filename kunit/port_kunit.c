@@ -94,7 +94,7 @@ static void link_is_read_once_per_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, link_env.num_reads, 2);
 }
 
-/* What was read of a link that has meanwhile gone down does not belong to the state from before. */
+/* An event may change the link while the driver reads it. The next query reads it again. */
 static void event_during_a_query_is_noticed(struct kunit *test)
 {
 	static const u16 after[] = { MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, MLX5_CMD_OP_ACCESS_REG };

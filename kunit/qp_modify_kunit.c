@@ -345,7 +345,7 @@ static void context_of_a_state_change_is_exact_to_the_bit(struct kunit *test)
 	};
 	u32 qpc[QPC_SIZE / 4] = {};
 
-	/* A field that the command does not repeat must not get into it. */
+	/* The command repeats only some fields of the created context. */
 	memset(created, 0xff, sizeof(created));
 	MLX5_SET(qpc, created, pd, 0x11);
 	MLX5_SET(qpc, created, cqn_snd, 0x22);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * KUnit suite of objects by type and number: which object an event is delivered
- * to, and that an object stays while somebody works on it.
+ * to, and that an object is not destroyed while a task has a reference to it.
  */
 
 #include <kunit/test.h>
@@ -94,7 +94,7 @@ static int raise_event(struct rsc_env *env, u8 type, u8 queue_type, u32 num)
 	int ret;
 
 	eqe.data.qp_srq.type = queue_type;
-	/* The upper byte is none of the number's. */
+	/* The number has 24 bits; the upper byte is reserved. */
 	eqe.data.qp_srq.qp_srq_n = cpu_to_be32(0xff000000 | num);
 	ret = mlx5_ib_rsc_event(&table->nb, type, &eqe);
 	flush_workqueue(table->wq);
@@ -192,7 +192,7 @@ static void pending_events_are_delivered_once_each(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->qp.told[IB_EVENT_SQ_DRAINED], 1);
 	KUNIT_EXPECT_EQ(test, env->qp.events, 2);
 
-	/* What has been told is not told with the next. */
+	/* The next event is delivered without the events from before. */
 	KUNIT_EXPECT_EQ(test, raise_event(env, 0x05, 0, NUM), NOTIFY_OK);
 	KUNIT_EXPECT_EQ(test, env->qp.told[IB_EVENT_QP_FATAL], 1);
 	KUNIT_EXPECT_EQ(test, env->qp.events, 3);
@@ -204,7 +204,7 @@ static void release_work(struct work_struct *work)
 {
 	struct object *o = container_of(to_delayed_work(work), struct object, release);
 
-	/* Nobody else finds it meanwhile. */
+	/* While the object is being destroyed, lookups do not find it. */
 	WRITE_ONCE(o->released, !mlx5_ib_rsc_get(o->rsc.dev, MLX5_RES_QP, NUM));
 	mlx5_ib_rsc_put(&o->rsc);
 }

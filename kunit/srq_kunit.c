@@ -48,7 +48,7 @@ static const struct request_case {
 	{ "an XRC SRQ that the device lacks", IB_SRQT_XRC, {}, NO_CAPS, -EOPNOTSUPP },
 	{ "an undefined flag of an XRC SRQ", IB_SRQT_XRC, { .flags = 2 }, ALL_CAPS, -EINVAL },
 	{ "a tag matching SRQ", IB_SRQT_TM, {}, ALL_CAPS, -EOPNOTSUPP },
-	{ "a type that is not there", IB_SRQT_TM + 1, {}, ALL_CAPS, -EOPNOTSUPP },
+	{ "an undefined type", IB_SRQT_TM + 1, {}, ALL_CAPS, -EOPNOTSUPP },
 	{ "an undefined flag", IB_SRQT_BASIC, { .flags = 2 }, ALL_CAPS, -EINVAL },
 	{ "the highest flag", IB_SRQT_BASIC, { .flags = 1U << 31 }, ALL_CAPS, -EINVAL },
 	{ "reserved0", IB_SRQT_BASIC, { .reserved0 = 1 }, ALL_CAPS, -EINVAL },
@@ -136,7 +136,7 @@ static void stride_of_an_xrc_srq_fits_its_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_calc_srq(IB_SRQT_BASIC, &attr, caps, &wq), 0);
 }
 
-/* What is said to fit, fits, and one more does not. */
+/* An SRQ of the reported size can be created, and a larger one cannot. */
 static void reported_limits_are_the_largest_that_fit(struct kunit *test)
 {
 	const struct mlx5_ib_caps *caps = make_caps(test, 15, 512, ALL_CAPS);

@@ -42,7 +42,7 @@ static void expect_refusals(struct kunit *test, struct objects *o)
 	mock->refuse = 0;
 }
 
-/* ---- basic SRQs ---------------------------------------------------------------------------------- */
+/* ---- basic SRQs ------------------------------------------------------------------------- */
 
 static void srq_is_told_by_the_number_of_its_rmp(struct kunit *test)
 {
@@ -123,7 +123,7 @@ static void device_without_rmps_has_no_srqs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* ---- XRC SRQs ------------------------------------------------------------------------------------ */
+/* ---- XRC SRQs --------------------------------------------------------------------------- */
 
 /*
  * The context of an XRC SRQ has room for all page offsets, unlike that of an RMP: 32 WQEs of

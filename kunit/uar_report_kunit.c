@@ -338,7 +338,7 @@ static void uar_object_is_reported_until_its_last_user(struct kunit *test)
 	finish(env);
 }
 
-/* Device memory has places in the mmap space, too. */
+/* Device memory has mmap offsets, too. */
 static void other_mmap_entries_are_not_reported(struct kunit *test)
 {
 	struct env *env = make_env(test);
@@ -385,7 +385,7 @@ static void lists_are_filled_only_if_there_is_room(struct kunit *test)
 	finish(env);
 }
 
-/* Each page is found at the offset at which the library maps it, and two have no common one. */
+/* Each page has the offset at which the library maps it, and no two pages have the same. */
 static void each_page_has_the_mmap_offset_of_the_library(struct kunit *test)
 {
 	static const struct mlx5_bfreg_layout layout = {

@@ -210,7 +210,7 @@ static void command_that_cannot_be_sent_ends_with_ebusy(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, c->objects[i].err, -EBUSY);
 }
 
-/* ---- queue pairs ------------------------------------------------------------------ */
+/* ---- queue pairs ------------------------------------------------------------------------ */
 
 /* The mock firmware destroys a DCT of any number. */
 static const struct mlx5_ib_rsc_ops qp_rsc_ops = {
@@ -280,7 +280,7 @@ static void refused_queue_pair_is_destroyed_at_the_second_attempt(struct kunit *
 	c->mock->refuse = 1;
 	destroy_qp_early(test, c, qp);
 	KUNIT_EXPECT_TRUE(test, is_found(c));
-	/* ib_core comes once more if it, too, cannot destroy the queue pair. */
+	/* ib_core calls again if it could not destroy the queue pair either. */
 	destroy_qp_early(test, c, qp);
 	KUNIT_EXPECT_EQ(test, c->total, 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&qp->rsc), 0);
@@ -305,7 +305,7 @@ static void queue_pair_that_others_use_is_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_rsc_destroy(&qp->rsc), 0);
 }
 
-/* ---- memory keys ------------------------------------------------------------------ */
+/* ---- memory keys ------------------------------------------------------------------------ */
 
 static void register_many(struct kunit *test, struct closer *c, struct mlx5_ib_pd *pd,
 			  struct ib_mr **mr)
@@ -391,7 +391,7 @@ static const void *next_failure(struct kunit *test, const void *prev, char *desc
 	return (const void *)(number + 1);
 }
 
-/* The pool has no use for all of the keys: commands destroy some, and one of these is refused. */
+/* The pool does not need all keys. Firmware refuses one command that destroys a surplus key. */
 static void surplus_key_has_exactly_one_owner(struct kunit *test)
 {
 	const int class = MLX5_IB_POOL_SIZES - 1;

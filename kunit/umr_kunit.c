@@ -245,7 +245,7 @@ static void entries_are_marked_present(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(mtt[2]), 0x3000ULL);
 }
 
-/* The notifier of the failure has run before the queue pair exists, so setting it up looks again. */
+/* The notifier of the failure ran before the queue pair existed, so the setup checks the state. */
 static void queue_pair_of_a_failed_device_takes_no_requests(struct kunit *test)
 {
 	struct mlx5_ib_dev *dev = mock_create(test)->dev;

@@ -15,7 +15,7 @@
 
 #define CQ_BIG_BUF	6
 
-/* ---- what new objects are given ----------------------------------------------------------------- */
+/* ---- what new objects are given --------------------------------------------------------- */
 
 /* 17 QPs on 16 registers, as the library and as firmware are told. */
 static void library_and_firmware_are_told_the_same_uar(struct kunit *test)
@@ -85,7 +85,7 @@ static void cq_context_names_its_size_uar_and_eq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* ---- state changes ------------------------------------------------------------------------------ */
+/* ---- state changes ---------------------------------------------------------------------- */
 
 static const struct step {
 	const char *name;
@@ -173,7 +173,7 @@ static void illegal_state_change_sends_no_command(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* ---- resized CQs and re-registered regions ------------------------------------------------------- */
+/* ---- resized CQs and re-registered regions ---------------------------------------------- */
 
 static int resize(struct objects *o, unsigned int cqe)
 {

@@ -21,7 +21,7 @@
 #define QPN	0x123456
 #define INDEX	0xfff7
 
-/* ---- sizes ----------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------ */
 
 static const struct size_case {
 	const char *name;
@@ -91,7 +91,7 @@ static void queue_sizes_fit_request_and_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, init.cap.max_inline_data, c->got.max_inline_data);
 }
 
-/* ---- send requests ------------------------------------------------------------------------- */
+/* ---- send requests ---------------------------------------------------------------------- */
 
 static struct mlx5_ib_ah some_ah = {
 	.av = {
@@ -429,7 +429,7 @@ static void request_is_ordered_behind_a_change_of_a_key(struct kunit *test)
 	}
 }
 
-/* The control segment has the key where that of other requests has other things. */
+/* The control segment has the key in the dword that immediate data has in other requests. */
 static void local_invalidation_is_exact_to_the_bit(struct kunit *test)
 {
 	static const struct golden want[GOLDEN_MAX] = {
@@ -450,7 +450,7 @@ static void local_invalidation_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, wqe, 128, want);
 }
 
-/* ---- receive requests --------------------------------------------------------------------- */
+/* ---- receive requests ------------------------------------------------------------------- */
 
 static void scatter_list_ends_behind_its_last_segment(struct kunit *test)
 {
@@ -498,7 +498,7 @@ static void address_vector_is_exact_to_the_bit(struct kunit *test)
 	expect_golden(test, &av, sizeof(av), want);
 }
 
-/* ---- completions ----------------------------------------------------------------------------- */
+/* ---- completions ------------------------------------------------------------------------ */
 
 static void receive_completion_is_decoded(struct kunit *test)
 {

@@ -119,7 +119,7 @@ static void device_without_xrc_gets_no_command(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, objects_destroy_all(o), 0);
 }
 
-/* Create an object without what it needs, so that the driver itself creates its internal objects. */
+/* Create an object, but not what it needs: the driver then creates its internal objects. */
 static int use_first(struct objects *o, enum object_id id)
 {
 	return object_types[id].create(o, &object_types[id]);

@@ -21,7 +21,6 @@
 #include "verbs/mr.h"
 
 #define NULL_MKEY	0x800
-/* An address at which neither the guest's memory nor a device of QEMU is. */
 /* Keys on the way to a page of an implicit region: root, directory, leaf. */
 #define MAX_DEPTH	3
 #define OCTOWORD	16
@@ -45,7 +44,7 @@ static struct mock_hca *current_hca(void)
 	return mock->hca;
 }
 
-/* ---- keys ------------------------------------------------------------------------ */
+/* ---- keys ------------------------------------------------------------------------------- */
 
 static void free_key(struct mock_key *key)
 {
@@ -178,7 +177,7 @@ unsigned int mock_hca_num_pages(struct mock_hca *hca)
 	return num;
 }
 
-/* ---- UMRs ------------------------------------------------------------------------ */
+/* ---- UMRs ------------------------------------------------------------------------------- */
 
 static void change_context(struct mock_key *key, const struct mlx5_ib_umr_wqe *wqe)
 {
@@ -253,7 +252,7 @@ static int hca_umr_await(struct mlx5_ib_dev *dev)
 	return current_hca()->stopped ? -EAGAIN : 0;
 }
 
-/* ---- pool ------------------------------------------------------------------------ */
+/* ---- pool ------------------------------------------------------------------------------- */
 
 static void no_upkeep(struct work_struct *work)
 {
@@ -342,7 +341,7 @@ unsigned int mock_hca_num_slots(struct mock_hca *hca, bool published)
 	return num;
 }
 
-/* ---- device ---------------------------------------------------------------------- */
+/* ---- device ----------------------------------------------------------------------------- */
 
 static void hold_workqueue(struct work_struct *work)
 {

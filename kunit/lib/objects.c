@@ -36,7 +36,7 @@ struct ib_udata *objects_udata(struct objects *o, const void *in, size_t inlen, 
 	return udata;
 }
 
-/* ---- contexts and domains ------------------------------------------------------------------ */
+/* ---- contexts and domains --------------------------------------------------------------- */
 
 static int alloc_ucontext(struct objects *o, const void *req, size_t len)
 {
@@ -129,7 +129,7 @@ static int destroy_xrcd(struct objects *o)
 	return mlx5_ib_dealloc_xrcd(&o->xrcd.ibxrcd, &o->mock->attrs->driver_udata);
 }
 
-/* ---- memory and completion queues ------------------------------------------------------------ */
+/* ---- memory and completion queues ------------------------------------------------------- */
 
 static int create_mr(struct objects *o, const struct object_type *type)
 {
@@ -169,7 +169,7 @@ static int destroy_cq(struct objects *o)
 	return mlx5_ib_destroy_cq(&o->cq.ibcq, &o->mock->attrs->driver_udata);
 }
 
-/* ---- shared receive queues ------------------------------------------------------------------- */
+/* ---- shared receive queues -------------------------------------------------------------- */
 
 static int create_any_srq(struct objects *o, struct ib_srq_init_attr *init)
 {
@@ -218,7 +218,7 @@ static int destroy_srq(struct objects *o)
 	return mlx5_ib_destroy_srq(&o->srq.ibsrq, &o->mock->attrs->driver_udata);
 }
 
-/* ---- queue pairs ----------------------------------------------------------------------------- */
+/* ---- queue pairs ------------------------------------------------------------------------ */
 
 static int create_any_qp(struct objects *o, struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
 			 const struct mlx5_ib_create_qp *ucmd)
@@ -323,7 +323,7 @@ static int destroy_xrc_tgt(struct objects *o)
 	return mlx5_ib_destroy_qp(&o->qp.ibqp, NULL);
 }
 
-/* ---- what each object needs -------------------------------------------------------------------- */
+/* ---- what each object needs ------------------------------------------------------------- */
 
 const struct object_type object_types[NUM_OBJECT_IDS] = {
 	[OBJ_CONTEXT] = {
@@ -511,7 +511,7 @@ struct objects *objects_make(struct kunit *test)
 	return o;
 }
 
-/* ---- what verbs leave behind -------------------------------------------------------------------- */
+/* ---- what verbs leave behind ------------------------------------------------------------ */
 
 /**
  * footprint_take - note what exists now
