@@ -557,6 +557,35 @@ static void out_of_order_data_is_set_at_rtr_if_init_asks_for_it(struct kunit *te
 	finish(o);
 }
 
+/* The request is kept until RTR, also by changes in INIT that do not repeat it. */
+static void change_in_init_keeps_the_request_for_out_of_order_data(struct kunit *test)
+{
+	struct ib_qp_attr rst = { .qp_state = IB_QPS_RESET }, init = rc_steps[0].attr;
+	struct ib_qp_attr rtr = {
+		.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_256, .dest_qp_num = 1,
+		.ah_attr = ADDRESS,
+	};
+	struct objects *o = make_objects(test);
+	struct mock *mock = o->mock;
+	void *qpc = MLX5_ADDR_OF(init2rtr_qp_in, mock->in, qpc);
+
+	MOCK_SET_CAP(&mock->dev->caps, dp_ordering_ooo_all_rc, 1);
+	KUNIT_ASSERT_EQ(test, create_qp(o, IB_QPT_RC, 0), 0);
+	KUNIT_ASSERT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
+	KUNIT_ASSERT_EQ(test, modify_qp(o, &init, INIT_MASK & ~IB_QP_STATE), 0);
+	KUNIT_ASSERT_EQ(test, modify_qp(o, &rtr, RTR_MASK), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 1);
+	KUNIT_ASSERT_EQ(test, modify_qp(o, &rst, IB_QP_STATE), 0);
+	/* The request may also come first in INIT. */
+	KUNIT_ASSERT_EQ(test, modify_qp(o, &init, INIT_MASK), 0);
+	init.qp_state = IB_QPS_INIT;
+	KUNIT_ASSERT_EQ(test, modify_out_of_order(o, &init, INIT_MASK), 0);
+	KUNIT_ASSERT_EQ(test, modify_qp(o, &rtr, RTR_MASK), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, dp_ordering_1), 1);
+	KUNIT_EXPECT_EQ(test, destroy_qp(o), 0);
+	finish(o);
+}
+
 /* Commands that have no field for the options grant none, whatever the library asks for. */
 static void command_without_an_ece_field_grants_no_options(struct kunit *test)
 {
@@ -676,6 +705,7 @@ static struct kunit_case command_cases[] = {
 	KUNIT_CASE(ece_options_pass_in_both_directions),
 	KUNIT_CASE(device_without_ece_gets_no_options),
 	KUNIT_CASE(out_of_order_data_is_set_at_rtr_if_init_asks_for_it),
+	KUNIT_CASE(change_in_init_keeps_the_request_for_out_of_order_data),
 	KUNIT_CASE(command_without_an_ece_field_grants_no_options),
 	KUNIT_CASE(queue_pair_takes_the_clock_of_its_cqs),
 	KUNIT_CASE(moderation_is_exact_to_the_bit),

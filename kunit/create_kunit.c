@@ -10,10 +10,10 @@
 #include <linux/string.h>
 
 #include "fw/fw.h"
-#include "lib/orphan.h"
-#include "lib/umr_qp.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
+#include "lib/orphan.h"
+#include "lib/umr_qp.h"
 
 /* ---- which objects a case is run for ---------------------------------------------------- */
 

@@ -204,6 +204,25 @@ static void request_carries_up_to_8_pages_or_points_at_them(struct kunit *test)
 	free_region(test, r);
 }
 
+/* The list and the key have the page size of the region, not that of the processor. */
+static void pages_have_the_size_of_the_region(struct kunit *test)
+{
+	static const struct part list[] = { { SZ_1M + 0x40, SZ_128K - 0x40 }, { SZ_4M, 0x100 } };
+	struct region *r = make_region(test, IB_MR_TYPE_MEM_REG, 16);
+
+	MOCK_SET_CAP(&r->mock->dev->caps, umr_modify_entity_size_disabled, 0);
+	r->mr->page_size = SZ_64K;
+	KUNIT_EXPECT_EQ(test, map(r, list, ARRAY_SIZE(list), NULL), (int)ARRAY_SIZE(list));
+	KUNIT_EXPECT_EQ(test, r->mr->length, SZ_128K - 0x40 + 0x100);
+	KUNIT_EXPECT_EQ(test, r->mr->iova, SZ_1M + 0x40);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(r->wqe.mtt[0]), SZ_1M | MLX5_IB_UMR_PRESENT);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(r->wqe.mtt[1]), (SZ_1M + SZ_64K) | MLX5_IB_UMR_PRESENT);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(r->wqe.mtt[2]), SZ_4M | MLX5_IB_UMR_PRESENT);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(r->wqe.mtt[3]), 0);
+	KUNIT_EXPECT_EQ(test, MLX5_GET(mkc, &r->wqe.mkc, log_page_size), 16);
+	free_region(test, r);
+}
+
 /* A device that cannot change the page size of a key keeps that of CREATE_MKEY. */
 static void page_size_changes_only_if_the_device_can(struct kunit *test)
 {
@@ -228,6 +247,7 @@ static struct kunit_case fast_mr_cases[] = {
 	KUNIT_CASE(mapping_may_end_within_an_entry),
 	KUNIT_CASE(list_that_is_longer_than_the_region_is_mapped_in_part),
 	KUNIT_CASE(request_carries_up_to_8_pages_or_points_at_them),
+	KUNIT_CASE(pages_have_the_size_of_the_region),
 	KUNIT_CASE(page_size_changes_only_if_the_device_can),
 	{}
 };

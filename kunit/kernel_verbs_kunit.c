@@ -18,6 +18,7 @@
 #include "layout/layout_qp.h"
 #include "lib/buf.h"
 #include "lib/cq_kernel.h"
+#include "lib/kernel.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/rsc.h"
@@ -31,182 +32,9 @@
 #include "verbs/ucontext.h"
 #include "verbs/wr.h"
 
-#define LOG_CQES	4
-#define NUM_QPS		2
-
-/**
- * struct kernel - what a consumer has
- * @mock: device
- * @pd: protection domain
- * @cq: completion queue of all
- * @srq: shared receive queue, which a test may have
- * @qp: queue pairs
- * @written: completions that the device has written
- */
-struct kernel {
-	struct mock *mock;
-	struct mlx5_ib_pd pd;
-	struct mlx5_ib_cq cq;
-	struct mlx5_ib_srq srq;
-	struct mlx5_ib_qp qp[NUM_QPS];
-	u32 written;
-};
-
-static void completed(struct ib_cq *cq, void *calls)
-{
-	if (calls)
-		++*(unsigned int *)calls;
-}
-
-static int create_cq(struct kernel *k)
-{
-	const struct ib_cq_init_attr attr = { .cqe = BIT(LOG_CQES) - 1 };
-
-	memset(&k->cq, 0, sizeof(k->cq));
-	k->cq.ibcq.device = &k->mock->dev->ib_dev;
-	k->cq.ibcq.comp_handler = completed;
-	return mlx5_ib_create_cq(&k->cq.ibcq, &attr, NULL);
-}
-
-static int create_srq(struct kernel *k, u32 max_wr)
-{
-	struct ib_srq_init_attr init = {
-		.srq_type = IB_SRQT_BASIC, .attr = { .max_wr = max_wr, .max_sge = 2 },
-	};
-
-	memset(&k->srq, 0, sizeof(k->srq));
-	k->srq.ibsrq.device = &k->mock->dev->ib_dev;
-	k->srq.ibsrq.pd = &k->pd.ibpd;
-	k->srq.ibsrq.srq_type = IB_SRQT_BASIC;
-	return mlx5_ib_create_srq(&k->srq.ibsrq, &init, NULL);
-}
-
-/* A queue pair receives from the shared receive queue if there is one. */
-static int create_qp(struct kernel *k, struct mlx5_ib_qp *qp)
-{
-	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_RC,
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.send_cq = &k->cq.ibcq,
-		.recv_cq = &k->cq.ibcq,
-		.cap = { .max_send_wr = 40, .max_recv_wr = 4, .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-
-	if (k->srq.ring)
-		init.srq = &k->srq.ibsrq;
-	memset(qp, 0, sizeof(*qp));
-	qp->ibqp.device = &k->mock->dev->ib_dev;
-	qp->ibqp.pd = &k->pd.ibpd;
-	qp->ibqp.qp_type = IB_QPT_RC;
-	return mlx5_ib_create_qp(&qp->ibqp, &init, NULL);
-}
-
-static struct kernel *make_kernel(struct kunit *test)
-{
-	struct kernel *k = kunit_kzalloc(test, sizeof(*k), GFP_KERNEL);
-	struct mlx5_ib_caps *caps;
-
-	KUNIT_ASSERT_NOT_NULL(test, k);
-	k->mock = mock_create(test);
-	/* SRQs are RMPs. */
-	mock_set_issi(k->mock, 1);
-	mock_set_kernel_queues(k->mock);
-	caps = &k->mock->dev->caps;
-	MOCK_SET_CAP(caps, log_max_srq_sz, 10);
-	MOCK_SET_CAP(caps, rc, 1);
-	return k;
-}
-
-/* Queue pairs that may send; they receive from an SRQ of @srq_wr requests if that is not 0. */
-static struct kernel *make_connected_with_srq(struct kunit *test, u32 srq_wr)
-{
-	struct kernel *k = make_kernel(test);
-	unsigned int i;
-
-	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
-	if (srq_wr)
-		KUNIT_ASSERT_EQ(test, create_srq(k, srq_wr), 0);
-	for (i = 0; i < NUM_QPS; i++) {
-		KUNIT_ASSERT_EQ(test, create_qp(k, &k->qp[i]), 0);
-		k->qp[i].state = IB_QPS_RTS;
-	}
-	return k;
-}
-
 static struct kernel *make_connected(struct kunit *test)
 {
-	return make_connected_with_srq(test, 0);
-}
-
-static void destroy_all(struct kunit *test, struct kernel *k)
-{
-	unsigned int i;
-
-	for (i = 0; i < NUM_QPS; i++)
-		if (k->qp[i].wqs)
-			KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[i].ibqp, NULL), 0);
-	if (k->srq.ring)
-		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), 0);
-	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&k->cq.ibcq, NULL), 0);
-	KUNIT_EXPECT_EQ(test, mock_num_live(k->mock), 0);
-	KUNIT_EXPECT_EQ(test, k->mock->num_queue_mems, 0);
-}
-
-/* A byte of the inline data of a request. */
-static u8 sent_byte(u64 wr_id, unsigned int i)
-{
-	return wr_id * 5 + i + 1;
-}
-
-static int post(struct mlx5_ib_qp *qp, u64 wr_id, unsigned int inline_len)
-{
-	static u8 data[256];
-	struct ib_sge sge = { .addr = (uintptr_t)data, .length = inline_len };
-	struct ib_send_wr wr = {
-		.wr_id = wr_id, .opcode = IB_WR_SEND, .send_flags = IB_SEND_INLINE,
-		.sg_list = &sge, .num_sge = 1,
-	};
-	const struct ib_send_wr *bad = NULL;
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < inline_len; i++)
-		data[i] = sent_byte(wr_id, i);
-	err = mlx5_ib_post_sends(qp, &wr, NULL, &bad);
-	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
-	return err;
-}
-
-static int post_receive(struct mlx5_ib_qp *qp, u64 wr_id)
-{
-	struct ib_recv_wr wr = { .wr_id = wr_id };
-	const struct ib_recv_wr *bad = NULL;
-	int err = mlx5_ib_post_recv(&qp->ibqp, &wr, &bad);
-
-	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr : NULL);
-	return err;
-}
-
-/* The device completes a request. */
-static void complete_wqe(struct kernel *k, struct mlx5_ib_qp *qp, u8 opcode, u16 index)
-{
-	u32 i = k->written++;
-	struct mlx5_cqe64 *cqe = k->cq.mem.buf.frags.frags[0].buf +
-				 (i % BIT(LOG_CQES)) * sizeof(*cqe);
-
-	memset(cqe, 0, sizeof(*cqe));
-	cqe->sop_drop_qpn = cpu_to_be32(qp->ibqp.qp_num);
-	cqe->wqe_counter = cpu_to_be16(index);
-	cqe->op_own = opcode << 4 | (i >> LOG_CQES & 1);
-}
-
-/* The block of a queue of 128 that follows a receive queue of 64 bytes. */
-static __be32 *block(struct mlx5_ib_qp *qp, u16 index)
-{
-	size_t at = 64 + (index % 128) * 64;
-
-	return qp->mem.buf.frags.frags[at / PAGE_SIZE].buf + at % PAGE_SIZE;
+	return kernel_make_connected(test, 0, false);
 }
 
 /* How many bytes of the inline data of a request are not where they should be. */
@@ -217,7 +45,8 @@ static unsigned int wrong_bytes(struct mlx5_ib_qp *qp, u16 index, u64 wr_id, uns
 	unsigned int i, wrong = 0;
 
 	for (i = 0; i < len; i++, at++)
-		wrong += ((u8 *)block(qp, index + at / 64))[at % 64] != sent_byte(wr_id, i);
+		wrong += ((u8 *)kernel_send_block(qp, index + at / 64))[at % 64] !=
+			 kernel_sent_byte(wr_id, i);
 	return wrong;
 }
 
@@ -236,21 +65,21 @@ static void wqes_follow_each_other_around_the_queue(struct kunit *test)
 	for (i = 0; i < 500; i++) {
 		unsigned int blocks = i % 3 + 1;
 
-		KUNIT_ASSERT_EQ(test, post(qp, i, inline_len[i % 3]), 0);
-		KUNIT_EXPECT_EQ(test, be32_to_cpu(block(qp, index)[0]),
+		KUNIT_ASSERT_EQ(test, kernel_post(qp, i, inline_len[i % 3]), 0);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(kernel_send_block(qp, index)[0]),
 				(u32)index << 8 | MLX5_OPCODE_SEND);
-		KUNIT_EXPECT_EQ(test, be32_to_cpu(block(qp, index)[4]),
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(kernel_send_block(qp, index)[4]),
 				inline_len[i % 3] | 0x80000000);
-		KUNIT_EXPECT_MEMEQ(test, k->mock->bell, block(qp, index), 8);
+		KUNIT_EXPECT_MEMEQ(test, k->mock->bell, kernel_send_block(qp, index), 8);
 		KUNIT_EXPECT_EQ(test, wrong_bytes(qp, index, i, inline_len[i % 3]), 0);
-		complete_wqe(k, qp, MLX5_CQE_REQ, index);
+		kernel_complete(k, qp, MLX5_CQE_REQ, index);
 		index += blocks;
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), index);
 		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
 		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
 		KUNIT_EXPECT_PTR_EQ(test, wc.qp, &qp->ibqp);
 	}
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 static void full_send_queue_refuses_requests(struct kunit *test)
@@ -261,17 +90,17 @@ static void full_send_queue_refuses_requests(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 128; i++)
-		KUNIT_ASSERT_EQ(test, post(qp, i, 40), 0);
-	KUNIT_EXPECT_EQ(test, post(qp, i, 40), -ENOMEM);
+		KUNIT_ASSERT_EQ(test, kernel_post(qp, i, 40), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post(qp, i, 40), -ENOMEM);
 	/* One completion for the first three; three blocks are free. */
-	complete_wqe(k, qp, MLX5_CQE_REQ, 2);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 2);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
 	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
-	KUNIT_EXPECT_EQ(test, post(qp, i, 100), 0);
-	KUNIT_EXPECT_EQ(test, post(qp, i, 100), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, post(qp, i, 40), 0);
-	KUNIT_EXPECT_EQ(test, post(qp, i, 40), -ENOMEM);
-	destroy_all(test, k);
+	KUNIT_EXPECT_EQ(test, kernel_post(qp, i, 100), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post(qp, i, 100), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, kernel_post(qp, i, 40), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post(qp, i, 40), -ENOMEM);
+	kernel_destroy_all(k);
 }
 
 static void full_receive_queue_refuses_requests(struct kunit *test)
@@ -282,15 +111,15 @@ static void full_receive_queue_refuses_requests(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 4; i++)
-		KUNIT_EXPECT_EQ(test, post_receive(qp, 100 + i), 0);
-	KUNIT_EXPECT_EQ(test, post_receive(qp, 0), -ENOMEM);
-	complete_wqe(k, qp, MLX5_CQE_RESP_SEND, 0);
+		KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 100 + i), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 0), -ENOMEM);
+	kernel_complete(k, qp, MLX5_CQE_RESP_SEND, 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 1);
 	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 100);
 	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_RECV);
-	KUNIT_EXPECT_EQ(test, post_receive(qp, 104), 0);
-	KUNIT_EXPECT_EQ(test, post_receive(qp, 0), -ENOMEM);
-	destroy_all(test, k);
+	KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 104), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 0), -ENOMEM);
+	kernel_destroy_all(k);
 }
 
 static void state_decides_which_requests_are_accepted(struct kunit *test)
@@ -301,12 +130,12 @@ static void state_decides_which_requests_are_accepted(struct kunit *test)
 
 	for (state = IB_QPS_RESET; state <= IB_QPS_ERR; state++) {
 		qp->state = state;
-		KUNIT_EXPECT_EQ(test, post(qp, 0, 8), state < IB_QPS_RTS ? -EINVAL : 0);
-		KUNIT_EXPECT_EQ(test, post_receive(qp, 0),
+		KUNIT_EXPECT_EQ(test, kernel_post(qp, 0, 8), state < IB_QPS_RTS ? -EINVAL : 0);
+		KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 0),
 				state == IB_QPS_RESET ? -EINVAL :
 				state <= IB_QPS_SQD ? 0 : -ENOMEM);
 	}
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 /* Completions of two queue pairs; one of these is destroyed before they have been polled. */
@@ -317,8 +146,8 @@ static void completions_of_a_destroyed_queue_pair_are_dropped(struct kunit *test
 	unsigned int i;
 
 	for (i = 0; i < 6; i++) {
-		KUNIT_ASSERT_EQ(test, post(&k->qp[i % 2], i, 8), 0);
-		complete_wqe(k, &k->qp[i % 2], i < 4 ? MLX5_CQE_REQ : MLX5_CQE_REQ_ERR, i / 2);
+		KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[i % 2], i, 8), 0);
+		kernel_complete(k, &k->qp[i % 2], i < 4 ? MLX5_CQE_REQ : MLX5_CQE_REQ_ERR, i / 2);
 	}
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, wc), 1);
 	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 0);
@@ -332,7 +161,7 @@ static void completions_of_a_destroyed_queue_pair_are_dropped(struct kunit *test
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
 	/* The device is told that all of their CQEs are free. */
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(k->cq.mem.db.db[0]) & 0xffffff, 6);
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 static void failed_device_flushes_all_requests(struct kunit *test)
@@ -344,10 +173,10 @@ static void failed_device_flushes_all_requests(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 3; i++)
-		KUNIT_ASSERT_EQ(test, post(qp, i, 8), 0);
+		KUNIT_ASSERT_EQ(test, kernel_post(qp, i, 8), 0);
 	for (i = 0; i < 2; i++)
-		KUNIT_ASSERT_EQ(test, post_receive(qp, 10 + i), 0);
-	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+		KUNIT_ASSERT_EQ(test, kernel_post_receive(qp, 10 + i), 0);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 0);
 	k->mock->dev->failed = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 2);
 	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
@@ -360,7 +189,7 @@ static void failed_device_flushes_all_requests(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
 	k->mock->dev->failed = false;
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 /* A device that has failed may write completions after the requests have been flushed. */
@@ -373,29 +202,29 @@ static void flushed_request_completes_once(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 3; i++)
-		KUNIT_ASSERT_EQ(test, post(qp, i, 8), 0);
-	KUNIT_ASSERT_EQ(test, post_receive(qp, 10), 0);
+		KUNIT_ASSERT_EQ(test, kernel_post(qp, i, 8), 0);
+	KUNIT_ASSERT_EQ(test, kernel_post_receive(qp, 10), 0);
 	k->mock->dev->failed = true;
 	/* Nothing has been flushed yet. */
-	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 2);
 	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
 	KUNIT_EXPECT_EQ(test, wc[1].status, IB_WC_WR_FLUSH_ERR);
 	/* Of the request that has been flushed, of one that has not, and of the receive request. */
-	complete_wqe(k, qp, MLX5_CQE_REQ, 1);
-	complete_wqe(k, qp, MLX5_CQE_REQ, 2);
-	complete_wqe(k, qp, MLX5_CQE_RESP_SEND, 0);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 1);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 2);
+	kernel_complete(k, qp, MLX5_CQE_RESP_SEND, 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 2);
 	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
 	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 10);
 	KUNIT_EXPECT_EQ(test, wc[1].status, IB_WC_WR_FLUSH_ERR);
-	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 8, wc), 0);
 	k->mock->dev->failed = false;
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 static bool bell_is_silent(struct kernel *k)
@@ -414,13 +243,13 @@ static void failed_device_is_not_rung(struct kunit *test)
 
 	k->cq.ibcq.cq_context = &calls;
 	KUNIT_EXPECT_TRUE(test, bell_is_silent(k));
-	KUNIT_ASSERT_EQ(test, post(qp, 0, 8), 0);
+	KUNIT_ASSERT_EQ(test, kernel_post(qp, 0, 8), 0);
 	KUNIT_EXPECT_NE(test, k->mock->bell[0], 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
 	KUNIT_EXPECT_NE(test, k->mock->bell[4], 0);
 	memset(k->mock->bell, 0, sizeof(k->mock->bell));
 
-	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 0);
 	k->mock->dev->failed = true;
 	/* No event will come for the completion. */
 	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 1);
@@ -428,8 +257,8 @@ static void failed_device_is_not_rung(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
 	KUNIT_EXPECT_EQ(test, calls, 0);
-	KUNIT_EXPECT_EQ(test, post(qp, 1, 8), 0);
-	KUNIT_EXPECT_EQ(test, post_receive(qp, 2), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post(qp, 1, 8), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 2), 0);
 	flush_work(&k->cq.kcq->wake);
 	KUNIT_EXPECT_GE(test, calls, 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 1);
@@ -439,33 +268,33 @@ static void failed_device_is_not_rung(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, arm), 0);
 	KUNIT_EXPECT_TRUE(test, bell_is_silent(k));
 	k->mock->dev->failed = false;
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 static void refused_queue_leaves_nothing(struct kunit *test)
 {
-	struct kernel *k = make_kernel(test);
+	struct kernel *k = kernel_make(test);
 	struct mock *mock = k->mock;
 
 	mock->refuse = 1;
-	KUNIT_EXPECT_EQ(test, create_cq(k), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, kernel_create_cq(k, &k->cq), mock->refuse_err);
 	mock->refuse = 0;
 	mock->refuse_queue_mem = true;
-	KUNIT_EXPECT_EQ(test, create_cq(k), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, kernel_create_cq(k, &k->cq), -ENOMEM);
 	mock->refuse_queue_mem = false;
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 0);
-	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_cq(k, &k->cq), 0);
 
 	mock->num_commands = 0;
 	mock->refuse = 1;
-	KUNIT_EXPECT_EQ(test, create_qp(k, &k->qp[0]), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, kernel_create_qp(k, &k->qp[0]), mock->refuse_err);
 	mock->refuse = 0;
 	mock->refuse_queue_mem = true;
-	KUNIT_EXPECT_EQ(test, create_qp(k, &k->qp[0]), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, kernel_create_qp(k, &k->qp[0]), -ENOMEM);
 	mock->refuse_queue_mem = false;
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 1);
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 /*
@@ -485,15 +314,15 @@ static void refused_destruction_succeeds_and_keeps_the_memory(struct kunit *test
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
 	mock->refuse = 0;
 
-	KUNIT_EXPECT_EQ(test, post(&k->qp[1], 7, 8), 0);
-	complete_wqe(k, &k->qp[1], MLX5_CQE_REQ, 0);
+	KUNIT_EXPECT_EQ(test, kernel_post(&k->qp[1], 7, 8), 0);
+	kernel_complete(k, &k->qp[1], MLX5_CQE_REQ, 0);
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[1].ibqp, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
 	mock->refuse_destroy = false;
 	/* It is destroyed before the CQ, to which it refers. */
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 /* The consumer whose queue pair is destroyed late in the running test. */
@@ -509,7 +338,7 @@ static int fw_completes_until_destroyed(struct mlx5_ib_dev *dev, u16 uid, void *
 	case MLX5_CMD_OP_2RST_QP:
 		return -ETIMEDOUT;
 	case MLX5_CMD_OP_DESTROY_QP:
-		complete_wqe(late, &late->qp[0], MLX5_CQE_REQ, 0);
+		kernel_complete(late, &late->qp[0], MLX5_CQE_REQ, 0);
 		break;
 	}
 	return err;
@@ -521,27 +350,27 @@ static void next_queue_pair_of_the_number_gets_no_old_completion(struct kunit *t
 	u32 qpn = k->qp[0].ibqp.qp_num;
 	struct ib_wc wc;
 
-	KUNIT_ASSERT_EQ(test, post(&k->qp[0], 1, 8), 0);
+	KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[0], 1, 8), 0);
 	late = k;
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, fw_completes_until_destroyed);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
 	kunit_activate_static_stub(test, mlx5_ib_fw_exec_via, mock_fw);
 
-	KUNIT_ASSERT_EQ(test, create_qp(k, &k->qp[0]), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_qp(k, &k->qp[0]), 0);
 	KUNIT_ASSERT_EQ(test, k->qp[0].ibqp.qp_num, qpn);
 	k->qp[0].state = IB_QPS_RTS;
-	KUNIT_ASSERT_EQ(test, post(&k->qp[0], 2, 8), 0);
+	KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[0], 2, 8), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
-	complete_wqe(k, &k->qp[0], MLX5_CQE_REQ, 0);
+	kernel_complete(k, &k->qp[0], MLX5_CQE_REQ, 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
 	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 /* An old completion may name a queue pair that now has the number, and completes elsewhere. */
 static void completion_is_for_a_queue_pair_of_its_own_cq(struct kunit *test)
 {
-	const struct ib_cq_init_attr attr = { .cqe = BIT(LOG_CQES) - 1 };
+	const struct ib_cq_init_attr attr = { .cqe = KERNEL_CQES - 1 };
 	struct kernel *k = make_connected(test);
 	struct mlx5_ib_cq *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
 	struct mlx5_ib_kcq *kcq = k->cq.kcq;
@@ -551,20 +380,20 @@ static void completion_is_for_a_queue_pair_of_its_own_cq(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, other);
 	other->ibcq.device = k->cq.ibcq.device;
 	KUNIT_ASSERT_EQ(test, mlx5_ib_create_cq(&other->ibcq, &attr, NULL), 0);
-	KUNIT_ASSERT_EQ(test, post(qp, 1, 8), 0);
-	KUNIT_ASSERT_EQ(test, post_receive(qp, 2), 0);
+	KUNIT_ASSERT_EQ(test, kernel_post(qp, 1, 8), 0);
+	KUNIT_ASSERT_EQ(test, kernel_post_receive(qp, 2), 0);
 	/* The send queue completes on the other CQ. */
 	qp->wqs->send_cq = other->kcq;
 	list_move(&qp->wqs->send_node, &other->kcq->senders);
-	complete_wqe(k, qp, MLX5_CQE_REQ, 0);
-	complete_wqe(k, qp, MLX5_CQE_RESP_SEND, 0);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 0);
+	kernel_complete(k, qp, MLX5_CQE_RESP_SEND, 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 1);
 	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
 	KUNIT_EXPECT_EQ(test, qp->wqs->sq.done, 0);
 	qp->wqs->send_cq = kcq;
 	list_move(&qp->wqs->send_node, &kcq->senders);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&other->ibcq, NULL), 0);
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 /* ---- completion queues that are freed --------------------------------------------------- */
@@ -602,7 +431,7 @@ static int fw_expects_work(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_si
 /* The work would run when the CQ has been freed. */
 static void cq_is_destroyed_before_ib_core_cancels_its_work(struct kunit *test)
 {
-	struct kernel *k = make_kernel(test);
+	struct kernel *k = kernel_make(test);
 	struct ib_device *ibdev = &k->mock->dev->ib_dev;
 	struct held_wq held;
 
@@ -632,12 +461,12 @@ static void cq_is_destroyed_before_ib_core_cancels_its_work(struct kunit *test)
 static void destroyed_cq_is_not_rung(struct kunit *test)
 {
 	const int arm = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
-	struct kernel *k = make_kernel(test);
+	struct kernel *k = kernel_make(test);
 	struct mock *mock = k->mock;
 	struct ib_wc wc;
 
 	MOCK_SET_CAP(&mock->dev->caps, cq_moderation, 1);
-	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_cq(k, &k->cq), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_cq(&k->cq.ibcq, 1, 1), 0);
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_pre_destroy_cq(&k->cq.ibcq), 0);
@@ -699,7 +528,7 @@ static u64 poll_one(struct kernel *k)
 static void shared_requests_complete_in_any_order(struct kunit *test)
 {
 	static const u16 order[] = { 2, 0, 1 };
-	struct kernel *k = make_connected_with_srq(test, 3);
+	struct kernel *k = kernel_make_connected(test, 3, false);
 	struct mlx5_wqe_srq_next_seg *next;
 	struct mlx5_wqe_data_seg *seg;
 	u16 wqe = 0, posted = 0, now[3];
@@ -722,7 +551,7 @@ static void shared_requests_complete_in_any_order(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, post_shared(k, 0, 1), -ENOMEM);
 		KUNIT_EXPECT_EQ(test, be32_to_cpu(k->srq.mem.db.db[0]), posted);
 		for (i = 0; i < 3; i++)
-			complete_wqe(k, &k->qp[i % 2], MLX5_CQE_RESP_SEND, now[order[i]]);
+			kernel_complete(k, &k->qp[i % 2], MLX5_CQE_RESP_SEND, now[order[i]]);
 		for (i = 0; i < 3; i++)
 			KUNIT_EXPECT_EQ(test, poll_one(k), round * 3 + order[i]);
 		/* The one free WQE of the list comes first, then the completed ones. */
@@ -732,20 +561,20 @@ static void shared_requests_complete_in_any_order(struct kunit *test)
 	}
 	/* Three segments fit into a WQE for two. */
 	KUNIT_EXPECT_EQ(test, post_shared(k, 0, 4), -EINVAL);
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 static void destroyed_queue_pair_returns_shared_requests(struct kunit *test)
 {
-	struct kernel *k = make_connected_with_srq(test, 3);
+	struct kernel *k = kernel_make_connected(test, 3, false);
 	struct ib_wc wc;
 	unsigned int i;
 
 	for (i = 0; i < 3; i++)
 		KUNIT_ASSERT_EQ(test, post_shared(k, i, 1), 0);
-	complete_wqe(k, &k->qp[0], MLX5_CQE_RESP_SEND, 0);
-	complete_wqe(k, &k->qp[1], MLX5_CQE_RESP_SEND, 1);
-	complete_wqe(k, &k->qp[0], MLX5_CQE_RESP_SEND, 2);
+	kernel_complete(k, &k->qp[0], MLX5_CQE_RESP_SEND, 0);
+	kernel_complete(k, &k->qp[1], MLX5_CQE_RESP_SEND, 1);
+	kernel_complete(k, &k->qp[0], MLX5_CQE_RESP_SEND, 2);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_EQ(test, post_shared(k, 10 + i, 1), 0);
@@ -753,32 +582,32 @@ static void destroyed_queue_pair_returns_shared_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, poll_one(k), 1);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 1, &wc), 0);
 	KUNIT_EXPECT_EQ(test, post_shared(k, 12, 1), 0);
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 static void refused_shared_queue_leaves_nothing(struct kunit *test)
 {
-	struct kernel *k = make_kernel(test);
+	struct kernel *k = kernel_make(test);
 	struct mock *mock = k->mock;
 
-	KUNIT_ASSERT_EQ(test, create_cq(k), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_cq(k, &k->cq), 0);
 	mock->num_commands = 0;
 	mock->refuse = 1;
-	KUNIT_EXPECT_EQ(test, create_srq(k, 100), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, kernel_create_srq(k, 100), mock->refuse_err);
 	mock->refuse = 0;
 	mock->refuse_queue_mem = true;
-	KUNIT_EXPECT_EQ(test, create_srq(k, 100), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, kernel_create_srq(k, 100), -ENOMEM);
 	mock->refuse_queue_mem = false;
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 1);
-	KUNIT_EXPECT_EQ(test, create_srq(k, 1024), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kernel_create_srq(k, 1024), -EINVAL);
 
-	KUNIT_ASSERT_EQ(test, create_srq(k, 100), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_srq(k, 100), 0);
 	mock->refuse_destroy = true;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_srq(&k->srq.ibsrq, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock->num_queue_mems, 2);
 	mock->refuse_destroy = false;
 	/* The memory goes with the SRQ, before the CQ is destroyed. */
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 static void count_last_wqe(struct ib_event *event, void *arg)
@@ -793,13 +622,13 @@ static void count_last_wqe(struct ib_event *event, void *arg)
  */
 static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 {
-	struct kernel *k = make_connected_with_srq(test, 3);
+	struct kernel *k = kernel_make_connected(test, 3, false);
 	struct workqueue_struct *wq = alloc_workqueue("bluebell_test", WQ_UNBOUND, 0);
-	unsigned int told[NUM_QPS] = {}, i;
+	unsigned int told[KERNEL_QPS] = {}, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, wq);
 	k->mock->dev->rsc_table.wq = wq;
-	for (i = 0; i < NUM_QPS; i++) {
+	for (i = 0; i < KERNEL_QPS; i++) {
 		k->qp[i].ibqp.event_handler = count_last_wqe;
 		k->qp[i].ibqp.qp_context = &told[i];
 	}
@@ -812,7 +641,7 @@ static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 	flush_workqueue(wq);
 	KUNIT_EXPECT_EQ(test, told[0], 1);
 	KUNIT_EXPECT_EQ(test, told[1], 0);
-	for (i = 0; i < NUM_QPS; i++)
+	for (i = 0; i < KERNEL_QPS; i++)
 		scoped_guard(mutex, &k->qp[i].mutex)
 			mlx5_ib_kernel_qp_modified(&k->qp[i], IB_QPS_ERR);
 	flush_workqueue(wq);
@@ -821,7 +650,7 @@ static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 	k->mock->dev->rsc_table.wq = NULL;
 	destroy_workqueue(wq);
 	k->mock->dev->failed = false;
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 /* Consumers who only poll have a handler that must not be called. */
@@ -832,7 +661,7 @@ static void consumer_that_only_polls_is_not_called(struct kunit *test)
 	unsigned int calls = 0;
 
 	k->cq.ibcq.cq_context = &calls;
-	KUNIT_ASSERT_EQ(test, post(&k->qp[0], 1, 8), 0);
+	KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[0], 1, 8), 0);
 	mlx5_ib_flush_kernel_queues(k->mock->dev);
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_EQ(test, calls, 0);
@@ -849,7 +678,7 @@ static void consumer_that_only_polls_is_not_called(struct kunit *test)
 	flush_work(&kcq->wake);
 	KUNIT_EXPECT_GE(test, calls, 2);
 	k->mock->dev->failed = false;
-	destroy_all(test, k);
+	kernel_destroy_all(k);
 }
 
 /* ---- limits of the device --------------------------------------------------------------- */
@@ -857,7 +686,7 @@ static void consumer_that_only_polls_is_not_called(struct kunit *test)
 /* Consumers ask for as many reads as the device says, see nvme_rdma and nvmet_rdma. */
 static void queue_pair_takes_as_many_reads_as_the_device_says(struct kunit *test)
 {
-	struct kernel *k = make_kernel(test);
+	struct kernel *k = kernel_make(test);
 	struct mlx5_core_dev *mdev = k->mock->dev->mdev;
 	struct mlx5_ib_caps *caps = &k->mock->dev->caps;
 	struct ib_qp_attr attr = {};

@@ -14,6 +14,7 @@
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
+#include "lib/golden.h"
 #include "lib/mock.h"
 #include "lib/orphan.h"
 #include "lib/wq_kernel.h"
@@ -24,6 +25,7 @@
 #include "verbs/verbs.h"
 
 #define NUM_PKEYS	4
+#define UID		0x5a
 
 /**
  * struct manager - what the RDMA core has for the MADs of a port
@@ -31,12 +33,14 @@
  * @pd: protection domain
  * @cq: completion queue
  * @qp: QP0 or QP1
+ * @pkey_index: P_Key that QP1 itself sends with
  */
 struct manager {
 	struct mock *mock;
 	struct mlx5_ib_pd pd;
 	struct mlx5_ib_cq cq;
 	struct mlx5_ib_qp qp;
+	u16 pkey_index;
 };
 
 /* P_Key table of the port. */
@@ -106,7 +110,9 @@ static int create_qp(struct manager *m, enum ib_qp_type type)
 
 static int modify_qp(struct manager *m, enum ib_qp_state state, int mask)
 {
-	struct ib_qp_attr attr = { .qp_state = state, .qkey = IB_QP1_QKEY };
+	struct ib_qp_attr attr = {
+		.qp_state = state, .qkey = IB_QP1_QKEY, .pkey_index = m->pkey_index,
+	};
 
 	return mlx5_ib_verbs_modify_qp(&m->qp.ibqp, &attr, mask | IB_QP_STATE, NULL);
 }
@@ -206,6 +212,31 @@ static void each_pkey_is_sent_by_its_own_queue_pair(struct kunit *test)
 		for (j = 0; j < i; j++)
 			if (i != 2 && j != 2)
 				KUNIT_EXPECT_NE(test, by_index[i], by_index[j]);
+	destroy_all(test, m);
+}
+
+/* ib_mad looks for the default P_Key, which may not be the first one of the table. */
+static void qp1_itself_sends_the_pkey_of_its_own_index(struct kunit *test)
+{
+	struct manager *m = make_manager(test);
+	u32 by_index[3];
+	unsigned int i;
+
+	pkeys[0] = 0x8001;
+	pkeys[1] = 0x8002;
+	pkeys[2] = 0xffff;
+	m->pkey_index = 2;
+	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_GSI), 0);
+	KUNIT_ASSERT_EQ(test, start_qp(m), 0);
+	KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], 3);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, post(m, i), 0);
+		by_index[i] = rung(m);
+	}
+	KUNIT_EXPECT_EQ(test, by_index[2], m->qp.wqs->qpn);
+	KUNIT_EXPECT_NE(test, by_index[0], m->qp.wqs->qpn);
+	KUNIT_EXPECT_NE(test, by_index[1], m->qp.wqs->qpn);
+	KUNIT_EXPECT_NE(test, by_index[0], by_index[1]);
 	destroy_all(test, m);
 }
 
@@ -410,6 +441,11 @@ static void refused_mad_is_a_failure(struct kunit *test)
 
 static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 {
+	struct golden attach[GOLDEN_MAX] = {
+		{ 0x00, MLX5_CMD_OP_ATTACH_TO_MCG << 16 | UID }, { 0x08 }, { 0x10, 0xfffefdfc },
+		{ 0x14, 0xfbfaf9f8 }, { 0x18, 0xf7f6f5f4 }, { 0x1c, 0xf3f2f1f0 },
+	};
+	struct golden detach[GOLDEN_MAX];
 	struct manager *m = make_manager(test);
 	struct mock *mock = m->mock;
 	union ib_gid gid;
@@ -418,20 +454,30 @@ static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 	for (i = 0; i < sizeof(gid.raw); i++)
 		gid.raw[i] = 0xff - i;
 	KUNIT_ASSERT_EQ(test, create_qp(m, IB_QPT_UD), 0);
+	attach[1].value = m->qp.rsc.num;
+	memcpy(detach, attach, sizeof(detach));
+	detach[0].value = MLX5_CMD_OP_DETACH_FROM_MCG << 16 | UID;
+	/* The queue pair of a process has the user id of its context. */
+	m->qp.rsc.uid = UID;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
 	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_ATTACH_TO_MCG);
+	expect_golden(test, mock->in, MLX5_ST_SZ_BYTES(attach_to_mcg_in), attach);
 	KUNIT_EXPECT_EQ(test, MLX5_GET(attach_to_mcg_in, mock->in, qpn), m->qp.rsc.num);
 	KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(attach_to_mcg_in, mock->in, multicast_gid), gid.raw,
 			   sizeof(gid.raw));
 	KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
 	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_DETACH_FROM_MCG);
+	expect_golden(test, mock->in, MLX5_ST_SZ_BYTES(detach_from_mcg_in), detach);
 	KUNIT_EXPECT_MEMEQ(test, MLX5_ADDR_OF(detach_from_mcg_in, mock->in, multicast_gid), gid.raw,
 			   sizeof(gid.raw));
 
 	mock->num_commands = 0;
 	mock->refuse = 1;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), mock->refuse_err);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), mock->refuse_err);
 	mock->refuse = 0;
+	m->qp.rsc.uid = 0;
 	destroy_all(test, m);
 }
 
@@ -439,6 +485,7 @@ static struct kunit_case mad_cases[] = {
 	KUNIT_CASE(qp0_and_qp1_are_created_as_such),
 	KUNIT_CASE(process_gets_no_special_queue_pair),
 	KUNIT_CASE(each_pkey_is_sent_by_its_own_queue_pair),
+	KUNIT_CASE(qp1_itself_sends_the_pkey_of_its_own_index),
 	KUNIT_CASE(sender_says_that_it_is_qp1),
 	KUNIT_CASE(refusal_leaves_qp1_working_and_no_sender),
 	KUNIT_CASE(pkey_event_is_handled_while_qp1_can_send),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of the port: when the driver asks the device again for what it has read of the link.
+ * KUnit suite of the port: what the driver reports of the link, when it reads the link again, and
+ * which capabilities consumers may change.
  */
 
 #include <kunit/static_stub.h>
@@ -9,6 +10,7 @@
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/port.h>
+#include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
 #include "lib/mock.h"
@@ -19,12 +21,14 @@
  * struct link_env - a port and what the device says of it
  * @mock: device
  * @width: of the link, as PTYS has it
+ * @lanes: virtual lanes of the port, as PVLC has them
  * @num_reads: how often PTYS has been read
  * @event_after: opcode of the command, or 0, after whose answer an event of the port is received
  */
 struct link_env {
 	struct mock *mock;
 	u8 width;
+	u8 lanes;
 	unsigned int num_reads;
 	u16 event_after;
 };
@@ -55,6 +59,11 @@ static int link_fw(struct mlx5_ib_dev *dev, u16 uid, void *in, int in_size, void
 		MLX5_SET(ptys_reg, part, ib_link_width_oper, link_env.width);
 		link_env.num_reads++;
 	}
+	if (opcode == MLX5_CMD_OP_ACCESS_REG &&
+	    MLX5_GET(access_register_in, in, register_id) == MLX5_REG_PVLC) {
+		part = MLX5_ADDR_OF(access_register_out, out, register_data);
+		MLX5_SET(pvlc_reg, part, vl_hw_cap, link_env.lanes);
+	}
 	if (opcode == link_env.event_after) {
 		link_env.event_after = 0;
 		receive_event();
@@ -79,6 +88,62 @@ static u8 query_width(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, mlx5_ib_query_port(&link_env.mock->dev->ib_dev, 1, &props), 0);
 	return props.active_width;
+}
+
+/* PortInfo.VLCap is a code: 1 for VL0, 2 for VL0-1, 3 for VL0-3, 4 for VL0-7, 5 for VL0-14. */
+static void virtual_lanes_are_reported_by_their_code(struct kunit *test)
+{
+	static const u8 cases[][2] = { { 1, 1 }, { 2, 2 }, { 4, 3 }, { 8, 4 }, { 15, 5 } };
+	struct ib_port_attr props = {};
+	unsigned int i;
+
+	make_link(test);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		receive_event();
+		link_env.lanes = cases[i][0];
+		KUNIT_ASSERT_EQ(test, mlx5_ib_query_port(&link_env.mock->dev->ib_dev, 1, &props),
+				0);
+		KUNIT_EXPECT_EQ_MSG(test, props.max_vl_num, cases[i][1], "%u lanes", cases[i][0]);
+	}
+}
+
+static void link_width_is_reported(struct kunit *test)
+{
+	static const u8 cases[][2] = {
+		{ MLX5_PTYS_WIDTH_1X, IB_WIDTH_1X }, { MLX5_PTYS_WIDTH_2X, IB_WIDTH_2X },
+		{ MLX5_PTYS_WIDTH_4X, IB_WIDTH_4X }, { MLX5_PTYS_WIDTH_8X, IB_WIDTH_8X },
+		{ MLX5_PTYS_WIDTH_12X, IB_WIDTH_12X },
+	};
+	unsigned int i;
+
+	make_link(test);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		receive_event();
+		link_env.width = cases[i][0];
+		KUNIT_EXPECT_EQ(test, query_width(test), cases[i][1]);
+	}
+}
+
+/* The mock says that no capability is for consumers to change. */
+static void capability_that_is_not_for_consumers_is_not_changed(struct kunit *test)
+{
+	struct ib_port_modify set = { .set_port_cap_mask = IB_PORT_CM_SUP };
+	struct ib_port_modify clear = { .clr_port_cap_mask = IB_PORT_CM_SUP };
+	struct ib_port_modify none = {};
+	struct ib_device *ibdev;
+	struct mock *mock;
+
+	make_link(test);
+	mock = link_env.mock;
+	ibdev = &mock->dev->ib_dev;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_port(ibdev, 1, 0, &set), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_port(ibdev, 1, 0, &clear), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT);
+	mock->num_commands = 0;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_port(ibdev, 1, 0, &none), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_modify_port(ibdev, 1, IB_PORT_SHUTDOWN, &set), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock->num_commands, 0);
 }
 
 static void link_is_read_once_per_event(struct kunit *test)
@@ -123,6 +188,9 @@ static void function_without_events_reads_the_link_each_time(struct kunit *test)
 }
 
 static struct kunit_case port_cases[] = {
+	KUNIT_CASE(virtual_lanes_are_reported_by_their_code),
+	KUNIT_CASE(link_width_is_reported),
+	KUNIT_CASE(capability_that_is_not_for_consumers_is_not_changed),
 	KUNIT_CASE(link_is_read_once_per_event),
 	KUNIT_CASE(event_during_a_query_is_noticed),
 	KUNIT_CASE(function_without_events_reads_the_link_each_time),

@@ -8,10 +8,10 @@
 #include <linux/string.h>
 
 #include "layout/layout_srq.h"
-#include "verbs/srq.h"
-#include "verbs/ucontext.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
+#include "verbs/srq.h"
+#include "verbs/ucontext.h"
 
 static int modify(struct objects *o, u32 limit, int mask)
 {

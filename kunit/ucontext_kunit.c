@@ -7,9 +7,9 @@
 #include <kunit/test.h>
 #include <linux/string.h>
 
-#include "verbs/ucontext.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
+#include "verbs/ucontext.h"
 
 static const struct open_case {
 	const char *name;

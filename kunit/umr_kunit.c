@@ -10,9 +10,9 @@
 
 #include "layout/layout_mkey.h"
 #include "layout/layout_umr.h"
-#include "lib/umr_qp.h"
 #include "lib/golden.h"
 #include "lib/mkey_caps.h"
+#include "lib/umr_qp.h"
 
 #define WQE_SIZE	0x100
 

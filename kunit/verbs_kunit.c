@@ -7,11 +7,11 @@
 #include <kunit/test.h>
 #include <linux/string.h>
 
+#include "lib/mock.h"
+#include "lib/objects.h"
 #include "verbs/cq.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
-#include "lib/mock.h"
-#include "lib/objects.h"
 
 #define CQ_BIG_BUF	6
 

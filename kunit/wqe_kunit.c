@@ -479,6 +479,27 @@ static void scatter_list_ends_behind_its_last_segment(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_fill_recv_wqe(seg, &wr, 4, 0x100), -EINVAL);
 }
 
+/* The WQE was used for a longer list before. */
+static void scatter_list_of_a_used_wqe_ends_in_time(struct kunit *test)
+{
+	static const struct golden want[GOLDEN_MAX] = {
+		{ 0x00, 5 }, { 0x04, 6 }, { 0x08, 7 }, { 0x0c, 8 }, { 0x14, 0x100 },
+	};
+	struct ib_sge sge = { .length = 5, .lkey = 6, .addr = 0x700000008 };
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+	struct mlx5_wqe_data_seg seg[4];
+
+	memset(seg, 0xee, sizeof(seg));
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_recv_wqe(seg, &wr, 4, 0x100), 0);
+	/* The device does not read behind the segment that ends the list. */
+	expect_golden(test, seg, 2 * sizeof(*seg), want);
+	wr.num_sge = 0;
+	memset(seg, 0xee, sizeof(seg));
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fill_recv_wqe(seg, &wr, 4, 0x100), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(seg[0].byte_count), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(seg[0].lkey), 0x100);
+}
+
 static void address_vector_is_exact_to_the_bit(struct kunit *test)
 {
 	static const struct golden want[GOLDEN_MAX] = {
@@ -626,6 +647,7 @@ static struct kunit_case wqe_test_cases[] = {
 	KUNIT_CASE(request_is_ordered_behind_a_change_of_a_key),
 	KUNIT_CASE(local_invalidation_is_exact_to_the_bit),
 	KUNIT_CASE(scatter_list_ends_behind_its_last_segment),
+	KUNIT_CASE(scatter_list_of_a_used_wqe_ends_in_time),
 	KUNIT_CASE(address_vector_is_exact_to_the_bit),
 	KUNIT_CASE(receive_completion_is_decoded),
 	KUNIT_CASE(send_completion_is_decoded),

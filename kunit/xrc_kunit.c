@@ -7,9 +7,9 @@
 #include <kunit/test.h>
 
 #include "layout/layout_qp.h"
-#include "verbs/xrc.h"
 #include "lib/mock.h"
 #include "lib/objects.h"
+#include "verbs/xrc.h"
 
 /*
  * The mock's numbers are consecutive. The PD and the CQ of the process were created first, then the

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * KUnit suite of the queues of kernel consumers in later laps, with two CQs, after a reset, and
+ * with lists of requests of which one is bad.
+ */
+
+#include <kunit/test.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <rdma/ib_verbs.h>
+
+#include "lib/cq_kernel.h"
+#include "lib/kernel.h"
+#include "lib/mock.h"
+#include "lib/wq_kernel.h"
+#include "verbs/cq.h"
+#include "verbs/qp.h"
+#include "verbs/srq.h"
+#include "verbs/wr.h"
+
+#define FENCE_MASK	(7 << 5)
+
+static const struct cqs_case {
+	const char *name;
+	bool two_cqs;
+} cqs_cases[] = { { "one CQ", false }, { "two CQs", true } };
+
+KUNIT_ARRAY_PARAM_DESC(cqs, cqs_cases, name);
+
+static bool has_two_cqs(struct kunit *test)
+{
+	return ((const struct cqs_case *)test->param_value)->two_cqs;
+}
+
+/* Poll both CQs, that of the send queues first. */
+static int poll(struct kernel *k, int num, struct ib_wc *wc)
+{
+	int n = mlx5_ib_poll_cq(&k->cq.ibcq, num, wc);
+
+	return k->two_cqs ? n + mlx5_ib_poll_cq(&k->recv_cq.ibcq, num - n, wc + n) : n;
+}
+
+static void expect_wc(struct kunit *test, const struct ib_wc *wc, u64 wr_id, struct mlx5_ib_qp *qp)
+{
+	KUNIT_EXPECT_EQ(test, wc->wr_id, wr_id);
+	KUNIT_EXPECT_PTR_EQ(test, wc->qp, &qp->ibqp);
+}
+
+/* Both queue pairs complete a SEND and a receive request each. */
+static void complete_pairs(struct kunit *test, struct kernel *k, u64 first)
+{
+	unsigned int i;
+
+	for (i = 0; i < KERNEL_QPS; i++) {
+		u16 index = k->qp[i].wqs->sq.posted;
+
+		KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[i], first + i, 8), 0);
+		kernel_complete(k, &k->qp[i], MLX5_CQE_REQ, index);
+		KUNIT_ASSERT_EQ(test, kernel_post_receive(&k->qp[i], first + 10 + i), 0);
+		kernel_complete(k, &k->qp[i], MLX5_CQE_RESP_SEND, 0);
+	}
+}
+
+/*
+ * The owner bit of CQEs is 0 in even laps of the ring and 1 in odd ones. The unpolled completions
+ * of a destroyed queue pair are followed by those of another one, up to the last entry of the ring.
+ */
+static void completions_are_dropped_in_any_lap(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
+	struct ib_wc wc[8];
+	unsigned int i;
+	u16 index;
+
+	for (i = 0; i < 3 * KERNEL_CQES; i++) {
+		/* One more, so that the others start at another entry each time. */
+		index = k->qp[1].wqs->sq.posted;
+		KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[1], i, 8), 0);
+		kernel_complete(k, &k->qp[1], MLX5_CQE_REQ, index);
+		KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 1);
+		complete_pairs(test, k, 100);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&k->qp[0].ibqp, NULL), 0);
+		KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 2);
+		expect_wc(test, &wc[0], 101, &k->qp[1]);
+		expect_wc(test, &wc[1], 111, &k->qp[1]);
+		KUNIT_EXPECT_EQ(test, poll(k, 8, wc), 0);
+		KUNIT_ASSERT_EQ(test, kernel_create_qp(k, &k->qp[0]), 0);
+		k->qp[0].state = IB_QPS_RTS;
+	}
+	kernel_destroy_all(k);
+}
+
+/* The mock gives the next queue pair the number of the destroyed one. */
+static void next_queue_pair_of_the_number_gets_its_own_completions(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[4];
+	u32 qpn = qp->ibqp.qp_num;
+
+	/* Both CQs have looked the queue pair up, and keep it for their next completion. */
+	complete_pairs(test, k, 1);
+	KUNIT_ASSERT_EQ(test, poll(k, 4, wc), 4);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&qp->ibqp, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_qp(k, qp), 0);
+	KUNIT_ASSERT_EQ(test, qp->ibqp.qp_num, qpn);
+	qp->state = IB_QPS_RTS;
+	complete_pairs(test, k, 50);
+	KUNIT_ASSERT_EQ(test, poll(k, 4, wc), 4);
+	expect_wc(test, &wc[0], 50, qp);
+	expect_wc(test, &wc[has_two_cqs(test) ? 2 : 1], 60, qp);
+	kernel_destroy_all(k);
+}
+
+static void reset(struct mlx5_ib_qp *qp)
+{
+	scoped_guard(mutex, &qp->mutex)
+		mlx5_ib_kernel_qp_modified(qp, IB_QPS_RESET);
+}
+
+/* Neither requests nor completions of before the reset are left. */
+static void reset_queue_pair_starts_empty(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[8];
+	unsigned int i;
+
+	complete_pairs(test, k, 1);
+	KUNIT_ASSERT_EQ(test, kernel_post(qp, 3, 8), 0);
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, kernel_post_receive(qp, 20 + i), 0);
+	reset(qp);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_RCV_DBR]), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), 0);
+	KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 2);
+	expect_wc(test, &wc[0], 2, &k->qp[1]);
+	expect_wc(test, &wc[1], 12, &k->qp[1]);
+
+	/* The whole receive queue is free again, and numbers of WQEs start at 0. */
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 30 + i), 0);
+	KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 0), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_RCV_DBR]), 4);
+	KUNIT_EXPECT_EQ(test, kernel_post(qp, 40, 8), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(kernel_send_block(qp, 0)[0]), MLX5_OPCODE_SEND);
+	kernel_complete(k, qp, MLX5_CQE_REQ, 0);
+	kernel_complete(k, qp, MLX5_CQE_RESP_SEND, 0);
+	KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 2);
+	expect_wc(test, &wc[0], 40, qp);
+	expect_wc(test, &wc[1], 30, qp);
+	kernel_destroy_all(k);
+}
+
+/* Each of the two consumers learns of the failure by its own CQ. */
+static void failed_device_calls_the_consumer_of_either_cq(struct kunit *test)
+{
+	unsigned int calls[2] = {};
+	struct kernel *k = kernel_make_connected(test, 0, true);
+	struct ib_wc wc[2];
+
+	k->cq.ibcq.cq_context = &calls[0];
+	k->recv_cq.ibcq.cq_context = &calls[1];
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->cq.ibcq, IB_CQ_NEXT_COMP), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_req_notify_cq(&k->recv_cq.ibcq, IB_CQ_NEXT_COMP), 0);
+	k->mock->dev->failed = true;
+	KUNIT_ASSERT_EQ(test, kernel_post_receive(&k->qp[0], 1), 0);
+	flush_work(&k->recv_cq.kcq->wake);
+	KUNIT_EXPECT_EQ(test, calls[0], 0);
+	KUNIT_EXPECT_EQ(test, calls[1], 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->recv_cq.ibcq, 2, wc), 1);
+	expect_wc(test, &wc[0], 1, &k->qp[0]);
+	KUNIT_ASSERT_EQ(test, kernel_post(&k->qp[0], 2, 8), 0);
+	flush_work(&k->cq.kcq->wake);
+	KUNIT_EXPECT_EQ(test, calls[0], 1);
+	KUNIT_EXPECT_EQ(test, calls[1], 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->recv_cq.ibcq, 2, wc), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 1);
+	expect_wc(test, &wc[0], 2, &k->qp[0]);
+	k->mock->dev->failed = false;
+	kernel_destroy_all(k);
+}
+
+/* 42 requests of three blocks and one of two fill the queue of 128 blocks. */
+static void send_queue_is_filled_exactly_in_each_lap(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, false);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	unsigned int lap, i;
+	struct ib_wc wc[2];
+
+	for (lap = 0; lap < 5; lap++) {
+		for (i = 0; i < 42; i++)
+			KUNIT_ASSERT_EQ(test, kernel_post(qp, i, 124), 0);
+		KUNIT_EXPECT_EQ(test, kernel_post(qp, 0, 124), -ENOMEM);
+		KUNIT_ASSERT_EQ(test, kernel_post(qp, 42, 104), 0);
+		KUNIT_EXPECT_EQ(test, kernel_post(qp, 0, 40), -ENOMEM);
+		/* One completion is for all of them. */
+		kernel_complete(k, qp, MLX5_CQE_REQ, lap * 128 + 126);
+		KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 2, wc), 1);
+		KUNIT_EXPECT_EQ(test, wc[0].wr_id, 42);
+	}
+	kernel_destroy_all(k);
+}
+
+/* The third of four requests has too many segments; the device is told of two. */
+static void requests_before_a_bad_one_are_posted(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, false);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_sge sge[5] = { { .length = 1 }, { .length = 1 }, { .length = 1 }, { .length = 1 },
+				 { .length = 1 } };
+	struct ib_send_wr send[4] = {};
+	struct ib_recv_wr recv[4] = {};
+	const struct ib_send_wr *bad_send = NULL;
+	const struct ib_recv_wr *bad_recv = NULL;
+	struct ib_wc wc[4];
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		send[i].wr_id = i;
+		send[i].opcode = i == 2 ? (enum ib_wr_opcode)-1 : IB_WR_SEND;
+		send[i].next = i < 3 ? &send[i + 1] : NULL;
+		recv[i].wr_id = 10 + i;
+		recv[i].sg_list = sge;
+		recv[i].num_sge = i == 2 ? 5 : 1;
+		recv[i].next = i < 3 ? &recv[i + 1] : NULL;
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_post_sends(qp, send, NULL, &bad_send), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad_send, &send[2]);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), 2);
+	KUNIT_EXPECT_MEMEQ(test, k->mock->bell, kernel_send_block(qp, 1), 8);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_post_recv(&qp->ibqp, recv, &bad_recv), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad_recv, &recv[2]);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_RCV_DBR]), 2);
+	for (i = 0; i < 2; i++) {
+		kernel_complete(k, qp, MLX5_CQE_REQ, i);
+		kernel_complete(k, qp, MLX5_CQE_RESP_SEND, i);
+	}
+	KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 4, wc), 4);
+	for (i = 0; i < 4; i++)
+		expect_wc(test, &wc[i], (i % 2 ? 10 : 0) + i / 2, qp);
+	kernel_destroy_all(k);
+}
+
+static void shared_requests_before_a_bad_one_are_posted(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 3, false);
+	struct ib_sge sge[4] = { { .length = 1 }, { .length = 1 }, { .length = 1 },
+				 { .length = 1 } };
+	const struct ib_recv_wr *bad = NULL;
+	struct ib_recv_wr recv[3] = {};
+	struct ib_wc wc[3];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		recv[i].wr_id = i;
+		recv[i].sg_list = sge;
+		recv[i].num_sge = i == 2 ? 4 : 1;
+		recv[i].next = i < 2 ? &recv[i + 1] : NULL;
+	}
+	KUNIT_EXPECT_EQ(test, mlx5_ib_post_srq_recv(&k->srq.ibsrq, recv, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, &recv[2]);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(k->srq.mem.db.db[0]), 2);
+	/* The third request is not in the queue, so there is room for one more. */
+	recv[2].num_sge = 1;
+	KUNIT_EXPECT_EQ(test, mlx5_ib_post_srq_recv(&k->srq.ibsrq, &recv[2], &bad), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(k->srq.mem.db.db[0]), 3);
+	for (i = 0; i < 3; i++)
+		kernel_complete(k, &k->qp[i % 2], MLX5_CQE_RESP_SEND, i);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_poll_cq(&k->cq.ibcq, 3, wc), 3);
+	for (i = 0; i < 3; i++)
+		expect_wc(test, &wc[i], i, &k->qp[i % 2]);
+	kernel_destroy_all(k);
+}
+
+/* In one call, and in the next one. Only the request that follows the invalidation is fenced. */
+static void request_behind_an_invalidation_is_fenced(struct kunit *test)
+{
+	static const u8 want[] = {
+		MLX5_FENCE_MODE_INITIATOR_SMALL, MLX5_FENCE_MODE_INITIATOR_SMALL,
+		MLX5_FENCE_MODE_NONE, MLX5_FENCE_MODE_INITIATOR_SMALL,
+		MLX5_FENCE_MODE_INITIATOR_SMALL, MLX5_FENCE_MODE_NONE,
+	};
+	struct kernel *k = kernel_make_connected(test, 0, false);
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_send_wr wr[6] = {};
+	struct mlx5_wqe_ctrl_seg *ctrl;
+	const struct ib_send_wr *bad;
+	u16 index = 0;
+	unsigned int i;
+
+	qp->wqs->sq.to.umr_fence = MLX5_FENCE_MODE_INITIATOR_SMALL;
+	for (i = 0; i < 6; i++) {
+		wr[i].opcode = i % 3 ? IB_WR_SEND : IB_WR_LOCAL_INV;
+		wr[i].ex.invalidate_rkey = 0x77;
+		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+	}
+	KUNIT_ASSERT_EQ(test, mlx5_ib_post_sends(qp, wr, NULL, &bad), 0);
+	for (i = 3; i < 6; i++)
+		KUNIT_ASSERT_EQ(test, mlx5_ib_post_sends(qp, &wr[i], NULL, &bad), 0);
+	for (i = 0; i < 6; i++) {
+		ctrl = (struct mlx5_wqe_ctrl_seg *)kernel_send_block(qp, index);
+		KUNIT_EXPECT_EQ_MSG(test, ctrl->fm_ce_se & FENCE_MASK, want[i], "request %u", i);
+		index += DIV_ROUND_UP(be32_to_cpu(ctrl->qpn_ds) & 0x3f, 4);
+	}
+	KUNIT_EXPECT_EQ(test, qp->wqs->sq.posted, index);
+	kernel_destroy_all(k);
+}
+
+static struct kunit_case kernel_queues_cases[] = {
+	KUNIT_CASE_PARAM(completions_are_dropped_in_any_lap, cqs_gen_params),
+	KUNIT_CASE_PARAM(next_queue_pair_of_the_number_gets_its_own_completions, cqs_gen_params),
+	KUNIT_CASE_PARAM(reset_queue_pair_starts_empty, cqs_gen_params),
+	KUNIT_CASE(failed_device_calls_the_consumer_of_either_cq),
+	KUNIT_CASE(send_queue_is_filled_exactly_in_each_lap),
+	KUNIT_CASE(requests_before_a_bad_one_are_posted),
+	KUNIT_CASE(shared_requests_before_a_bad_one_are_posted),
+	KUNIT_CASE(request_behind_an_invalidation_is_fenced),
+	{}
+};
+
+static struct kunit_suite kernel_queues_suite = {
+	.name = "bluebell_kernel_queues",
+	.test_cases = kernel_queues_cases,
+};
+
+kunit_test_suite(kernel_queues_suite);
