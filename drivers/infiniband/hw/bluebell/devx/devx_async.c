@@ -5,6 +5,7 @@
  * of objects. See mlx5dv_devx_create_cmd_comp(3) and mlx5dv_devx_obj_query_async(3).
  */
 
+#include <kunit/visibility.h>
 #include <linux/atomic.h>
 #include <linux/fs.h>
 #include <linux/mlx5/driver.h>
@@ -40,6 +41,7 @@ static void devx_free_answer(struct mlx5_ib_ucontext *context,
  * @file: the file, zeroed but for its handle
  * @context: of the process
  */
+VISIBLE_IF_KUNIT
 void mlx5_ib_devx_open_cmd_file(struct mlx5_ib_devx_cmd_file *file,
 				struct mlx5_ib_ucontext *context)
 {
@@ -57,7 +59,7 @@ void mlx5_ib_devx_open_cmd_file(struct mlx5_ib_devx_cmd_file *file,
  * Waits for the answers to all commands: mlx5_core writes them to memory of the file. On a device
  * that is gone mlx5_core ends the commands. Wakes all readers, who find nothing. May sleep.
  */
-void mlx5_ib_devx_close_cmd_file(struct mlx5_ib_devx_cmd_file *file)
+VISIBLE_IF_KUNIT void mlx5_ib_devx_close_cmd_file(struct mlx5_ib_devx_cmd_file *file)
 {
 	struct mlx5_ib_devx_async_answer *answer, *next;
 	LIST_HEAD(answers);
@@ -142,6 +144,7 @@ devx_alloc_answer(struct mlx5_ib_devx_cmd_file *file, size_t in_len, u16 out_len
  * errno of mlx5_ib_devx_prepare(); -EINVAL if @out_len is too small; -ENOMEM; or the errno of a
  * command that could not be sent.
  */
+VISIBLE_IF_KUNIT
 int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct mlx5_ib_devx_id *id,
 			     void *in, size_t in_len, u16 out_len, u64 wr_id)
 {
@@ -179,6 +182,7 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
  * Return: bytes of the answer; -EAGAIN if there is none; -EIO if the file is closed; or -EINVAL if
  * the reader has not enough room, and the answer stays.
  */
+VISIBLE_IF_KUNIT
 ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t count,
 				 struct mlx5_ib_devx_async_answer **answer)
 {
@@ -202,7 +206,7 @@ ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t coun
  * mlx5_ib_devx_put_back_answer - give an answer back that could not be copied to the reader
  * @answer: of mlx5_ib_devx_take_answer(); freed if its file is closed by now
  */
-void mlx5_ib_devx_put_back_answer(struct mlx5_ib_devx_async_answer *answer)
+VISIBLE_IF_KUNIT void mlx5_ib_devx_put_back_answer(struct mlx5_ib_devx_async_answer *answer)
 {
 	struct mlx5_ib_devx_cmd_file *file = answer->file;
 

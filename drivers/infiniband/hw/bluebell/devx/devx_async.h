@@ -64,6 +64,9 @@ struct mlx5_ib_devx_async_answer {
 	struct mlx5_ib_uapi_devx_async_cmd_hdr hdr;
 };
 
+extern const struct uapi_definition mlx5_ib_devx_async_defs[];
+
+#if IS_ENABLED(CONFIG_KUNIT)
 void mlx5_ib_devx_open_cmd_file(struct mlx5_ib_devx_cmd_file *file,
 				struct mlx5_ib_ucontext *context);
 void mlx5_ib_devx_close_cmd_file(struct mlx5_ib_devx_cmd_file *file);
@@ -72,7 +75,6 @@ int mlx5_ib_devx_query_async(struct mlx5_ib_devx_cmd_file *file, const struct ml
 ssize_t mlx5_ib_devx_take_answer(struct mlx5_ib_devx_cmd_file *file, size_t count,
 				 struct mlx5_ib_devx_async_answer **answer);
 void mlx5_ib_devx_put_back_answer(struct mlx5_ib_devx_async_answer *answer);
-
-extern const struct uapi_definition mlx5_ib_devx_async_defs[];
+#endif
 
 #endif /* BLUEBELL_DEVX_ASYNC_H */

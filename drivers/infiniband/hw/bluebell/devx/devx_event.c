@@ -6,6 +6,7 @@
  * mlx5dv_devx_get_event(3); and layout_event.c for what a process may subscribe to.
  */
 
+#include <kunit/visibility.h>
 #include <linux/eventfd.h>
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -163,6 +164,7 @@ static const struct mlx5_ib_event_ops devx_event_ops = {
  *
  * Return: 0 or -ENOMEM.
  */
+VISIBLE_IF_KUNIT
 int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 			      struct mlx5_ib_ucontext *context, bool omit_data)
 {
@@ -194,7 +196,7 @@ int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
  *
  * Wakes all readers, who find nothing. May sleep.
  */
-void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *channel)
+VISIBLE_IF_KUNIT void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *channel)
 {
 	struct devx_queued *queued, *next;
 
@@ -272,6 +274,7 @@ static int devx_check_request(struct mlx5_ib_devx_channel *channel,
  * -EBADF or -EINVAL if the file is no eventfd; -ENOSPC for too many subscriptions to an event; or
  * -ENOMEM. With an error, none of the events is subscribed to.
  */
+VISIBLE_IF_KUNIT
 int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
 			   const struct mlx5_ib_ucontext *context,
 			   const struct mlx5_ib_devx_request *request)
@@ -313,6 +316,7 @@ int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
  * Return: bytes of the event; -EAGAIN if there is none; -EOVERFLOW, once, if events were lost; -EIO
  * if the channel is closed; or -EINVAL if the reader has not enough room, and the event stays.
  */
+VISIBLE_IF_KUNIT
 ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t count,
 				struct mlx5_ib_devx_event *event)
 {

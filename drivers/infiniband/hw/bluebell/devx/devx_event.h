@@ -81,6 +81,9 @@ struct mlx5_ib_devx_event {
 	struct mlx5_eqe eqe;
 };
 
+extern const struct uapi_definition mlx5_ib_devx_event_defs[];
+
+#if IS_ENABLED(CONFIG_KUNIT)
 int mlx5_ib_devx_open_channel(struct mlx5_ib_devx_channel *channel,
 			      struct mlx5_ib_ucontext *context, bool omit_data);
 void mlx5_ib_devx_close_channel(struct mlx5_ib_devx_channel *channel);
@@ -89,7 +92,6 @@ int mlx5_ib_devx_subscribe(struct mlx5_ib_devx_channel *channel,
 			   const struct mlx5_ib_devx_request *request);
 ssize_t mlx5_ib_devx_take_event(struct mlx5_ib_devx_channel *channel, size_t count,
 				struct mlx5_ib_devx_event *event);
-
-extern const struct uapi_definition mlx5_ib_devx_event_defs[];
+#endif
 
 #endif /* BLUEBELL_DEVX_EVENT_H */

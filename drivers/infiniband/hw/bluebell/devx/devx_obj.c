@@ -5,6 +5,7 @@
  * layout_devx.c for what a process may send.
  */
 
+#include <kunit/visibility.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
@@ -127,59 +128,6 @@ static bool devx_is_adopted(struct mlx5_ib_devx_obj *obj)
 	       devx_table_key(obj)->mkey.type == MLX5_IB_MKEY_TABLE;
 }
 
-/**
- * mlx5_ib_devx_create_obj - create an object as a process says
- * @context: of the process
- * @in: the command, which is changed: it gets the user id of @context
- * @in_len: bytes of @in
- * @out: gets the answer for the process; zeroed
- * @out_len: bytes of @out, at least those of the status and the syndrome
- *
- * May sleep.
- *
- * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
- * -EINVAL for a command that creates no object, is too short, or names an unknown event queue;
- * -EPERM for one that the process has no right to; -ENOMEM; or the errno of a command that could
- * not be sent.
- */
-struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
-						 size_t in_len, void *out, size_t out_len)
-{
-	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
-	const struct mlx5_ib_devx_cmd *cmd;
-	int err;
-
-	err = mlx5_ib_devx_check(context, in, in_len, MLX5_IB_DEVX_CREATE, &cmd);
-	if (!err)
-		err = mlx5_ib_devx_check_create(cmd, in, in_len, out_len);
-	if (!err)
-		err = mlx5_ib_devx_use_umem(cmd, in, in_len);
-	if (err)
-		return ERR_PTR(err);
-
-	struct mlx5_ib_devx_obj *obj __free(kfree) = devx_alloc(devx_form(dev, cmd, in));
-
-	if (!obj)
-		return ERR_PTR(-ENOMEM);
-	obj->dev = dev;
-	obj->uid = context->uid;
-	devx_get_uar(context, obj, cmd, in, in_len);
-	err = devx_send_create(obj, in, in_len, out, out_len);
-	if (err) {
-		devx_put_uar(obj);
-		return ERR_PTR(err);
-	}
-	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
-	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len,
-						      obj->destroy);
-	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
-		err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));
-	if (!err)
-		return no_free_ptr(obj);
-	mlx5_ib_devx_destroy_obj(no_free_ptr(obj), true);
-	return ERR_PTR(err);
-}
-
 /*
  * A DC target has to be drained before it is destroyed, and firmware refuses to destroy it until
  * its last packet is handled. If it is drained already, firmware refuses to drain it.
@@ -257,7 +205,7 @@ static int devx_send_destroy(struct mlx5_ib_devx_obj *obj, bool last)
  * Return: 0, and then @obj is freed; or, without @last, the errno of a firmware refusal, after
  * which the object still exists.
  */
-int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
+VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 {
 	struct mlx5_ib_queue_mem mem = { .uar = obj->uar };
 	int err = devx_send_destroy(obj, last);
@@ -272,6 +220,60 @@ int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last)
 		devx_put_uar(obj);
 	kfree(obj);
 	return 0;
+}
+
+/**
+ * mlx5_ib_devx_create_obj - create an object as a process says
+ * @context: of the process
+ * @in: the command, which is changed: it gets the user id of @context
+ * @in_len: bytes of @in
+ * @out: gets the answer for the process; zeroed
+ * @out_len: bytes of @out, at least those of the status and the syndrome
+ *
+ * May sleep.
+ *
+ * Return: the object, or an ERR_PTR: -EREMOTEIO if firmware has refused the command, as @out says;
+ * -EINVAL for a command that creates no object, is too short, or names an unknown event queue;
+ * -EPERM for one that the process has no right to; -ENOMEM; or the errno of a command that could
+ * not be sent.
+ */
+VISIBLE_IF_KUNIT
+struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
+						 size_t in_len, void *out, size_t out_len)
+{
+	struct mlx5_ib_dev *dev = to_mdev(context->ibucontext.device);
+	const struct mlx5_ib_devx_cmd *cmd;
+	int err;
+
+	err = mlx5_ib_devx_check(context, in, in_len, MLX5_IB_DEVX_CREATE, &cmd);
+	if (!err)
+		err = mlx5_ib_devx_check_create(cmd, in, in_len, out_len);
+	if (!err)
+		err = mlx5_ib_devx_use_umem(cmd, in, in_len);
+	if (err)
+		return ERR_PTR(err);
+
+	struct mlx5_ib_devx_obj *obj __free(kfree) = devx_alloc(devx_form(dev, cmd, in));
+
+	if (!obj)
+		return ERR_PTR(-ENOMEM);
+	obj->dev = dev;
+	obj->uid = context->uid;
+	devx_get_uar(context, obj, cmd, in, in_len);
+	err = devx_send_create(obj, in, in_len, out, out_len);
+	if (err) {
+		devx_put_uar(obj);
+		return ERR_PTR(err);
+	}
+	mlx5_ib_devx_read_id(cmd, in, out, &obj->id);
+	obj->destroy_size = mlx5_ib_devx_fill_destroy(cmd, &obj->id, in, in_len,
+						      obj->destroy);
+	if (obj->form == MLX5_IB_DEVX_WITH_KEY)
+		err = devx_adopt_key(obj, mlx5_ib_devx_table_entries(cmd, in));
+	if (!err)
+		return no_free_ptr(obj);
+	mlx5_ib_devx_destroy_obj(no_free_ptr(obj), true);
+	return ERR_PTR(err);
 }
 
 /**
@@ -315,6 +317,7 @@ int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct ml
  * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; the errno of
  * mlx5_ib_devx_prepare(); or that of a command that could not be sent.
  */
+VISIBLE_IF_KUNIT
 int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 		      enum mlx5_ib_devx_use use, void *in, size_t in_len, void *out,
 		      size_t out_len)

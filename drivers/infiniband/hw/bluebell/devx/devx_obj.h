@@ -86,16 +86,19 @@ static inline struct mlx5_ib_devx_cq *to_devx_cq(struct mlx5_ib_devx_obj *obj)
 	return container_of(obj, struct mlx5_ib_devx_cq, obj);
 }
 
-struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
-						 size_t in_len, void *out, size_t out_len);
-int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last);
 int mlx5_ib_devx_prepare(const struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 			 enum mlx5_ib_devx_use use, void *in, size_t in_len);
 int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id);
+
+extern const struct uapi_definition mlx5_ib_devx_obj_defs[];
+
+#if IS_ENABLED(CONFIG_KUNIT)
+struct mlx5_ib_devx_obj *mlx5_ib_devx_create_obj(struct mlx5_ib_ucontext *context, void *in,
+						 size_t in_len, void *out, size_t out_len);
+int mlx5_ib_devx_destroy_obj(struct mlx5_ib_devx_obj *obj, bool last);
 int mlx5_ib_devx_send(struct mlx5_ib_ucontext *context, const struct mlx5_ib_devx_id *id,
 		      enum mlx5_ib_devx_use use, void *in, size_t in_len, void *out,
 		      size_t out_len);
-
-extern const struct uapi_definition mlx5_ib_devx_obj_defs[];
+#endif
 
 #endif /* BLUEBELL_DEVX_OBJ_H */

@@ -5,6 +5,7 @@
  * methods of the ioctl object MLX5_IB_OBJECT_DEVX_UMEM; see mlx5dv_devx_umem_reg(3).
  */
 
+#include <kunit/visibility.h>
 #include <linux/mlx5/driver.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -78,6 +79,7 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
  * Return: the umem or an ERR_PTR: -EINVAL if the memory does not consist of pages of such a size,
  * or of too many of them for a command; -ENOMEM; or the errno of a firmware refusal.
  */
+VISIBLE_IF_KUNIT
 struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *context,
 						   struct ib_umem *umem, u64 pgsz_bitmap)
 {
@@ -108,7 +110,7 @@ struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *cont
  * Return: 0, and then @obj is freed; or, without @last, the errno of a firmware refusal, after
  * which the umem still exists.
  */
-int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last)
+VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last)
 {
 	struct mlx5_ib_queue_mem mem = { .buf.umem = obj->umem };
 	u32 in[MLX5_ST_SZ_DW(destroy_umem_in)];

@@ -31,10 +31,12 @@ struct mlx5_ib_devx_umem {
 	bool destroy_failed;
 };
 
+extern const struct uapi_definition mlx5_ib_devx_umem_defs[];
+
+#if IS_ENABLED(CONFIG_KUNIT)
 struct mlx5_ib_devx_umem *mlx5_ib_devx_create_umem(struct mlx5_ib_ucontext *context,
 						   struct ib_umem *umem, u64 pgsz_bitmap);
 int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bool last);
-
-extern const struct uapi_definition mlx5_ib_devx_umem_defs[];
+#endif
 
 #endif /* BLUEBELL_DEVX_UMEM_H */

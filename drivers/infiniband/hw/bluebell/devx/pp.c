@@ -4,6 +4,7 @@
  * object MLX5_IB_OBJECT_PP. See mlx5dv_pp_alloc(3).
  */
 
+#include <kunit/visibility.h>
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -71,6 +72,7 @@ static int pp_check(const struct mlx5_ib_ucontext *context, const void *rate)
  * the device does not have; -EPERM without CAP_NET_RAW when the device was opened; -ENOSPC if the
  * table is full; -ENOMEM; or the errno of a firmware refusal.
  */
+VISIBLE_IF_KUNIT
 struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate, bool dedicated)
 {
 	int err = pp_check(context, rate);
@@ -89,23 +91,12 @@ struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate
 }
 
 /**
- * mlx5_ib_pp_index - where a rate is in the device's table
- * @pp: the rate
- *
- * Return: the index, which the context of a send queue names.
- */
-u16 mlx5_ib_pp_index(const struct mlx5_ib_pp *pp)
-{
-	return pp->index;
-}
-
-/**
  * mlx5_ib_pp_free - free a rate
  * @pp: of mlx5_ib_pp_alloc(). Queues that still name it have no limit any more
  *
  * SET_PP_RATE_LIMIT, with the last use of the entry. May sleep.
  */
-void mlx5_ib_pp_free(struct mlx5_ib_pp *pp)
+VISIBLE_IF_KUNIT void mlx5_ib_pp_free(struct mlx5_ib_pp *pp)
 {
 	mlx5_fw_remove_rate(pp->dev, pp->index);
 	kfree(pp);
@@ -140,7 +131,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_PP_OBJ_ALLOC)(struct uverbs_attr_bundle
 	if (IS_ERR(pp))
 		return PTR_ERR(pp);
 	uobj->object = pp;
-	index = mlx5_ib_pp_index(pp);
+	index = pp->index;
 	/* An error from here on destroys the object. */
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_HANDLE);
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_PP_OBJ_ALLOC_INDEX, &index, sizeof(index));

@@ -14,8 +14,9 @@ struct mlx5_ib_ucontext;
 
 extern const struct uapi_definition mlx5_ib_pp_defs[];
 
+#if IS_ENABLED(CONFIG_KUNIT)
 struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate, bool dedicated);
-u16 mlx5_ib_pp_index(const struct mlx5_ib_pp *pp);
 void mlx5_ib_pp_free(struct mlx5_ib_pp *pp);
+#endif
 
 #endif /* BLUEBELL_PP_H */

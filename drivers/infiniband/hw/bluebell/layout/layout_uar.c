@@ -5,6 +5,7 @@
  * functions only; the page size is always an argument.
  */
 
+#include <kunit/visibility.h>
 #include <linux/align.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -162,6 +163,7 @@ enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *la
  *
  * Return: the page frame number.
  */
+VISIBLE_IF_KUNIT
 u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, bool uar_4k)
 {
 	if (uar_4k)

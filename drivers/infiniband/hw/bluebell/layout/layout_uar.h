@@ -59,10 +59,13 @@ int mlx5_ib_bfreg_to_uar_index(const struct mlx5_bfreg_layout *layout, const u32
 			       u32 bfregn, bool dyn_bfreg);
 u32 mlx5_ib_bfregn_to_user_index(u32 bfregn);
 enum bluebell_bfreg_class mlx5_ib_bfreg_class(const struct mlx5_bfreg_layout *layout, u32 number);
-u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, bool uar_4k);
 phys_addr_t mlx5_ib_uar_address(struct mlx5_core_dev *mdev, u32 uar_index);
 u32 mlx5_ib_uar_page_pgoff(const struct mlx5_bfreg_layout *layout, u32 page);
 int mlx5_ib_decode_mmap_offset(unsigned long pgoff, const struct mlx5_bfreg_layout *layout,
 			       u32 *index);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+u64 mlx5_ib_uar_to_pfn(u64 bar_addr, u32 uar_index, unsigned int page_shift, bool uar_4k);
+#endif
 
 #endif /* BLUEBELL_LAYOUT_UAR_H */

@@ -6,6 +6,7 @@
  * commands are sent for the driver itself.
  */
 
+#include <kunit/visibility.h>
 #include <linux/bitmap.h>
 #include <linux/io.h>
 #include <linux/mlx5/driver.h>
@@ -90,7 +91,7 @@ static int dm_pool_clear_range(struct mlx5_ib_dm_pool *pool, unsigned long page,
  * What firmware refuses to deallocate stays spare, and is tried again later.
  * DEALLOC_MEMIC (struct mlx5_ifc_dealloc_memic_in_bits). May sleep.
  */
-void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool)
+VISIBLE_IF_KUNIT void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool)
 {
 	guard(mutex)(&pool->lock);
 	if (dm_pool_clear_range(pool, 0, ULONG_MAX))
@@ -249,7 +250,7 @@ struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 leng
  * What firmware refuses to deallocate even now stays allocated, and is logged. May
  * sleep.
  */
-void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
+VISIBLE_IF_KUNIT void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool)
 {
 	struct mlx5_ib_memic *mem, *next;
 

@@ -63,8 +63,11 @@ void mlx5_ib_cleanup_dm(struct mlx5_ib_dev *dev);
 struct mlx5_ib_memic *mlx5_ib_alloc_memic(struct mlx5_ib_dm_pool *pool, u32 length,
 					  u32 log_align);
 void mlx5_ib_put_memic(struct mlx5_ib_memic *mem);
+int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op);
+
+#if IS_ENABLED(CONFIG_KUNIT)
 void mlx5_ib_return_spare_memic(struct mlx5_ib_dm_pool *pool);
 void mlx5_ib_drop_spare_memic(struct mlx5_ib_dm_pool *pool);
-int mlx5_ib_drop_memic_op(struct mlx5_ib_memic *mem, u8 op);
+#endif
 
 #endif /* BLUEBELL_DM_POOL_H */

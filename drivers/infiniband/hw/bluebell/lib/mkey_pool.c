@@ -5,6 +5,7 @@
  */
 
 #include <kunit/static_stub.h>
+#include <kunit/visibility.h>
 #include <linux/log2.h>
 #include <linux/mlx5/driver.h>
 #include <linux/shrinker.h>
@@ -414,7 +415,7 @@ DEFINE_FREE(mkey_pool, struct mlx5_ib_mkey_pool *, mkey_pool_destroy(_T))
  *
  * Return: 0 or -ENOMEM.
  */
-int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
+VISIBLE_IF_KUNIT int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_ib_mkey_pool *pool __free(mkey_pool) = NULL;
 	struct mlx5_ib_mkey_class *mc;
@@ -447,7 +448,7 @@ int mlx5_ib_init_mkey_pool(struct mlx5_ib_dev *dev)
  *
  * Any context. KUnit suites, whose stubs take effect in their own task only, stub it.
  */
-void mlx5_ib_mkey_pool_start(struct mlx5_ib_dev *dev)
+VISIBLE_IF_KUNIT void mlx5_ib_mkey_pool_start(struct mlx5_ib_dev *dev)
 {
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_mkey_pool_start, dev);
 	queue_work(system_dfl_wq, &dev->mkey_pool->upkeep);

@@ -5,6 +5,7 @@
  * CQs are in a table of mlx5_core.
  */
 
+#include <kunit/visibility.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <rdma/uverbs_ioctl.h>
@@ -142,7 +143,7 @@ void mlx5_ib_rsc_raise(struct mlx5_ib_dev *dev, u8 eqe_type, u32 num)
  *
  * Return: NOTIFY_OK if the event is about an object of the table, else NOTIFY_DONE.
  */
-int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data)
+VISIBLE_IF_KUNIT int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data)
 {
 	struct mlx5_ib_dev *dev = container_of(nb, struct mlx5_ib_dev, rsc_table.nb);
 	int event = rsc_find_event(type);
@@ -167,7 +168,7 @@ int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data)
  *
  * Return: 0; -ENOMEM; or -EBUSY if another object of the type has the number.
  */
-int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc)
+VISIBLE_IF_KUNIT int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc)
 {
 	refcount_set(&rsc->refs, 1);
 	init_completion(&rsc->free);

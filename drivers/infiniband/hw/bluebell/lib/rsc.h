@@ -65,7 +65,6 @@ struct mlx5_ib_rsc {
 	bool destroyed;
 };
 
-int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc);
 int mlx5_ib_rsc_respond_and_add(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem,
 				struct ib_udata *udata, const void *resp, size_t len);
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc);
@@ -74,9 +73,13 @@ void mlx5_ib_rsc_discard(struct mlx5_ib_rsc *rsc, struct mlx5_ib_queue_mem *mem)
 struct mlx5_ib_rsc *mlx5_ib_rsc_get(struct mlx5_ib_dev *dev, enum mlx5_res_type type, u32 num);
 void mlx5_ib_rsc_put(struct mlx5_ib_rsc *rsc);
 void mlx5_ib_rsc_raise(struct mlx5_ib_dev *dev, u8 eqe_type, u32 num);
-int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data);
 
 int mlx5_ib_init_rsc_table(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_rsc_table(struct mlx5_ib_dev *dev);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long type, void *data);
+int mlx5_ib_rsc_add(struct mlx5_ib_rsc *rsc);
+#endif
 
 #endif /* BLUEBELL_RSC_H */

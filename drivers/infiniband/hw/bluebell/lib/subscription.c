@@ -8,6 +8,7 @@
  * object, the subscriptions go on, and the subscribers are told of events that they have missed.
  */
 
+#include <kunit/visibility.h>
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/errno.h>
@@ -325,7 +326,7 @@ static int event_notify(struct notifier_block *nb, unsigned long type, void *dat
  *
  * Return: 0 or -ENOMEM.
  */
-int mlx5_ib_init_event_table(struct mlx5_ib_dev *dev)
+VISIBLE_IF_KUNIT int mlx5_ib_init_event_table(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_ib_events *events __free(kfree) = kzalloc_obj(*events, GFP_KERNEL);
 	int err;
@@ -345,7 +346,7 @@ int mlx5_ib_init_event_table(struct mlx5_ib_dev *dev)
  * mlx5_ib_cleanup_event_table - undo mlx5_ib_init_event_table()
  * @dev: device, which has no subscribers left
  */
-void mlx5_ib_cleanup_event_table(struct mlx5_ib_dev *dev)
+VISIBLE_IF_KUNIT void mlx5_ib_cleanup_event_table(struct mlx5_ib_dev *dev)
 {
 	struct mlx5_ib_events *events = dev->events;
 

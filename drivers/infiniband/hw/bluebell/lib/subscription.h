@@ -87,9 +87,12 @@ void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err);
 
 void mlx5_ib_event_report(struct mlx5_ib_dev *dev, const struct mlx5_eqe *eqe);
 
-int mlx5_ib_init_event_table(struct mlx5_ib_dev *dev);
-void mlx5_ib_cleanup_event_table(struct mlx5_ib_dev *dev);
 int mlx5_ib_init_events(struct mlx5_ib_dev *dev);
 void mlx5_ib_cleanup_events(struct mlx5_ib_dev *dev);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+int mlx5_ib_init_event_table(struct mlx5_ib_dev *dev);
+void mlx5_ib_cleanup_event_table(struct mlx5_ib_dev *dev);
+#endif
 
 #endif /* BLUEBELL_SUBSCRIPTION_H */

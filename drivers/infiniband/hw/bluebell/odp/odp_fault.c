@@ -4,6 +4,7 @@
  * have mapped, and the command that lets the faulting queue go on.
  */
 
+#include <kunit/visibility.h>
 #include <linux/delay.h>
 #include <linux/jhash.h>
 #include <linux/ktime.h>
@@ -363,6 +364,7 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
  * Return: NULL; or, if the fault was not answered, a process that has no place for it, with a
  * reference: to be resolved again when it has one.
  */
+VISIBLE_IF_KUNIT
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 					      const struct mlx5_ib_fault *fault,
 					      struct odp_process **place)

@@ -347,11 +347,14 @@ int mlx5_ib_odp_for_each_region(struct mlx5_ib_odp *odp, const struct odp_want *
 				odp_region_fn fn, void *arg);
 
 /* odp_fault.c */
-struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
-					      const struct mlx5_ib_fault *fault,
-					      struct odp_process **place);
 void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp);
 int mlx5_ib_odp_start(struct mlx5_ib_odp *odp);
 void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
+					      const struct mlx5_ib_fault *fault,
+					      struct odp_process **place);
+#endif
 
 #endif /* BLUEBELL_ODP_INTERNAL_H */

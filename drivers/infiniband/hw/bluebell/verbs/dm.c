@@ -5,6 +5,7 @@
  * themselves are in dm_pool.c.
  */
 
+#include <kunit/visibility.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -77,6 +78,7 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
  * length or an alignment beyond the limits; -ENOMEM if there are not enough contiguous
  * free pages; -EINTR if the task is being killed; or the errno of a firmware refusal.
  */
+VISIBLE_IF_KUNIT
 struct mlx5_ib_dm *mlx5_ib_create_dm(struct ib_ucontext *uctx, u64 length, u32 log_align)
 {
 	struct mlx5_ib_dev *dev = to_mdev(uctx->device);
@@ -217,7 +219,7 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
  * operation that the device does not support; -ENOMEM; or the errno of a firmware
  * refusal.
  */
-struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
+VISIBLE_IF_KUNIT struct mlx5_user_mmap_entry *mlx5_ib_dm_map_op(struct mlx5_ib_dm *dm, u8 op)
 {
 	struct mlx5_user_mmap_entry *entry;
 

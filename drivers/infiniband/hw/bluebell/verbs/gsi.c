@@ -11,6 +11,7 @@
  */
 
 #include <kunit/static_stub.h>
+#include <kunit/visibility.h>
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <linux/mutex.h>
@@ -183,6 +184,7 @@ static int gsi_notify(struct notifier_block *nb, unsigned long type, void *data)
  * When the function returns that stops, no event is being handled. May sleep. KUnit suites, whose
  * devices have no events, stub it.
  */
+VISIBLE_IF_KUNIT
 void mlx5_ib_gsi_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on)
 {
 	KUNIT_STATIC_STUB_REDIRECT(mlx5_ib_gsi_watch, dev, events, on);

@@ -19,6 +19,8 @@ int mlx5_ib_verbs_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int mlx5_ib_verbs_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			    const struct ib_send_wr **bad);
 
+#if IS_ENABLED(CONFIG_KUNIT)
 void mlx5_ib_gsi_watch(struct mlx5_ib_dev *dev, struct notifier_block *events, bool on);
+#endif
 
 #endif /* BLUEBELL_GSI_H */

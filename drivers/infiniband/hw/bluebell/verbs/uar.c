@@ -4,6 +4,7 @@
  * objects with the part of mlx5_user_ioctl_cmds.h that is about them.
  */
 
+#include <kunit/visibility.h>
 #include <linux/mlx5/driver.h>
 #include <linux/pci.h>
 #include <linux/ratelimit.h>
@@ -313,6 +314,7 @@ bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
  *
  * Return: the place; -ENOMEM; or the errno of a firmware refusal, as an ERR_PTR.
  */
+VISIBLE_IF_KUNIT
 struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc)
 {
 	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;

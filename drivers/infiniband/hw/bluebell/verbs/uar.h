@@ -43,8 +43,11 @@ void mlx5_ib_free_bfreg(struct mlx5_bfreg_info *bfregi, int bfregn);
 int bfregn_to_uar_index(struct mlx5_bfreg_info *bfregi, u32 bfregn, bool dyn_bfreg);
 void mlx5_ib_bell_add(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell);
 void mlx5_ib_bell_del(struct mlx5_ib_ucontext *context, struct mlx5_ib_bell *bell);
-struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc);
 bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry);
 struct mlx5_user_mmap_entry *mlx5_ib_get_uar(struct mlx5_ib_ucontext *context, u32 page_id);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc);
+#endif
 
 #endif /* BLUEBELL_UAR_H */
