@@ -16,6 +16,7 @@
 #include "layout/layout_devx.h"
 #include "layout/layout_event.h"
 #include "lib/mock.h"
+#include "lib/orphan.h"
 #include "lib/rsc.h"
 #include "lib/subscription.h"
 
