@@ -49,7 +49,7 @@ static unsigned long rsc_index(enum mlx5_res_type type, u32 num)
 /**
  * mlx5_ib_rsc_get - find an object by its number
  * @dev: device
- * @type: MLX5_RES_QP or MLX5_RES_SRQ
+ * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ or MLX5_RES_SRQ
  * @num: number
  *
  * The object is not destroyed before mlx5_ib_rsc_put(). Any context.
@@ -104,9 +104,9 @@ static int rsc_find_event(unsigned long eqe_type)
 }
 
 /* Returns whether there is such an object. */
-static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, u32 num)
+static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, enum mlx5_res_type type, u32 num)
 {
-	struct mlx5_ib_rsc *rsc = mlx5_ib_rsc_get(dev, rsc_events[event].type, num);
+	struct mlx5_ib_rsc *rsc = mlx5_ib_rsc_get(dev, type, num);
 
 	if (!rsc)
 		return false;
@@ -120,7 +120,7 @@ static bool rsc_queue_event(struct mlx5_ib_dev *dev, int event, u32 num)
 /**
  * mlx5_ib_rsc_raise - deliver an event that a device that has failed cannot report
  * @dev: device
- * @eqe_type: MLX5_EVENT_TYPE_*, an event of an object
+ * @eqe_type: MLX5_EVENT_TYPE_*, an event of a QP or an SRQ
  * @num: number of the object
  *
  * Any context.
@@ -130,7 +130,7 @@ void mlx5_ib_rsc_raise(struct mlx5_ib_dev *dev, u8 eqe_type, u32 num)
 	int event = rsc_find_event(eqe_type);
 
 	if (!WARN_ON_ONCE(event < 0))
-		rsc_queue_event(dev, event, num);
+		rsc_queue_event(dev, event, rsc_events[event].type, num);
 }
 
 /**
@@ -148,14 +148,17 @@ VISIBLE_IF_KUNIT int mlx5_ib_rsc_event(struct notifier_block *nb, unsigned long 
 	struct mlx5_ib_dev *dev = container_of(nb, struct mlx5_ib_dev, rsc_table.nb);
 	int event = rsc_find_event(type);
 	struct mlx5_eqe *eqe = data;
+	enum mlx5_res_type of;
 
 	if (event < 0)
 		return NOTIFY_DONE;
+	of = rsc_events[event].type;
 	/* Events of QPs are also those of RQs and SQs, which have numbers of their own. */
-	if (rsc_events[event].type == MLX5_RES_QP &&
-	    eqe->data.qp_srq.type != MLX5_EVENT_QUEUE_TYPE_QP)
+	if (of == MLX5_RES_QP)
+		of = eqe->data.qp_srq.type;
+	if (of > MLX5_RES_SQ && of != rsc_events[event].type)
 		return NOTIFY_DONE;
-	return rsc_queue_event(dev, event,
+	return rsc_queue_event(dev, event, of,
 			       be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & RSC_NUM_MASK) ?
 		NOTIFY_OK : NOTIFY_DONE;
 }
@@ -236,7 +239,12 @@ static void rsc_remove(struct mlx5_ib_rsc *rsc)
 /* The type of an object in events that processes have subscribed to. */
 static u32 rsc_event_type(const struct mlx5_ib_rsc *rsc)
 {
-	return rsc->ops->type == MLX5_RES_SRQ ? MLX5_OBJ_TYPE_RMP : MLX5_OBJ_TYPE_QP;
+	static const u32 types[] = {
+		[MLX5_RES_QP] = MLX5_OBJ_TYPE_QP, [MLX5_RES_SRQ] = MLX5_OBJ_TYPE_RMP,
+		[MLX5_RES_RQ] = MLX5_OBJ_TYPE_RQ, [MLX5_RES_SQ] = MLX5_OBJ_TYPE_SQ,
+	};
+
+	return types[rsc->ops->type];
 }
 
 /* Nobody finds the object, for an event or by a page fault, while the device destroys it. */
@@ -249,6 +257,7 @@ static void rsc_prepare_destroy(struct mlx5_ib_rsc *rsc)
 /* The command that destroys an object has been executed, or refused with @err. */
 static void rsc_finish_destroy(struct mlx5_ib_rsc *rsc, int err)
 {
+	rsc->destroyed = !err;
 	mlx5_ib_event_settle(rsc->dev, rsc_event_type(rsc), rsc->num, err);
 	if (err)
 		WRITE_ONCE(rsc->dev->kept, true);
@@ -267,9 +276,8 @@ static void rsc_finish_destroy(struct mlx5_ib_rsc *rsc, int err)
  * is a page fault being resolved. Subscriptions of processes to its events end, too.
  * May sleep.
  *
- * Return: 0, also if mlx5_ib_rsc_destroy_early() has destroyed the object; or the errno of a
- * firmware that refuses; then the object is found again, and the device may use all that it points
- * at.
+ * Return: 0, also if the object has been destroyed already; or the errno of a firmware that
+ * refuses; then the object is found again, and the device may use all that it points at.
  */
 int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 {
@@ -285,10 +293,7 @@ int mlx5_ib_rsc_destroy(struct mlx5_ib_rsc *rsc)
 
 static void rsc_destroyed_early(struct mlx5_ib_dev *dev, void *object, int err)
 {
-	struct mlx5_ib_rsc *rsc = object;
-
-	rsc->destroyed = !err;
-	rsc_finish_destroy(rsc, err);
+	rsc_finish_destroy(object, err);
 }
 
 /**

@@ -21,7 +21,7 @@ struct mlx5_ib_rsc;
 
 /**
  * struct mlx5_ib_rsc_ops - what a kind of object does
- * @type: MLX5_RES_QP or MLX5_RES_SRQ
+ * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ or MLX5_RES_SRQ
  * @name: for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
  * @insist: ib_core forgets an object whether or not firmware destroys it
@@ -51,7 +51,7 @@ struct mlx5_ib_rsc_ops {
  * @work: delivers @pending
  * @pending: bit n: event n of rsc.c's table awaits delivery. Events of one kind
  *	that arrive faster than they are delivered are delivered once.
- * @destroyed: mlx5_ib_rsc_destroy_early() has destroyed the object at the device
+ * @destroyed: the device has destroyed the object, though its owner may still have others
  */
 struct mlx5_ib_rsc {
 	struct mlx5_ib_dev *dev;
