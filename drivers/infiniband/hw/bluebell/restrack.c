@@ -119,10 +119,8 @@ int mlx5_ib_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 }
 
 static const struct raw_form qp_form = {
-	.opcode = MLX5_CMD_OP_QUERY_QP,
-	.outlen = MLX5_ST_SZ_BYTES(query_qp_out),
-	.offset = MLX5_BYTE_OFF(query_qp_out, qpc),
-	.size = MLX5_FLD_SZ_BYTES(query_qp_out, qpc),
+	MLX5_CMD_OP_QUERY_QP, MLX5_ST_SZ_BYTES(query_qp_out),
+	MLX5_BYTE_OFF(query_qp_out, qpc), MLX5_FLD_SZ_BYTES(query_qp_out, qpc),
 };
 
 /**
@@ -175,10 +173,8 @@ int mlx5_ib_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 }
 
 static const struct raw_form cq_form = {
-	.opcode = MLX5_CMD_OP_QUERY_CQ,
-	.outlen = MLX5_ST_SZ_BYTES(query_cq_out),
-	.offset = MLX5_BYTE_OFF(query_cq_out, cq_context),
-	.size = MLX5_FLD_SZ_BYTES(query_cq_out, cq_context),
+	MLX5_CMD_OP_QUERY_CQ, MLX5_ST_SZ_BYTES(query_cq_out),
+	MLX5_BYTE_OFF(query_cq_out, cq_context), MLX5_FLD_SZ_BYTES(query_cq_out, cq_context),
 };
 
 /**
@@ -223,17 +219,14 @@ int mlx5_ib_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
 }
 
 static const struct raw_form rmp_form = {
-	.opcode = MLX5_CMD_OP_QUERY_RMP,
-	.outlen = MLX5_ST_SZ_BYTES(query_rmp_out),
-	.offset = MLX5_BYTE_OFF(query_rmp_out, rmp_context),
-	.size = MLX5_FLD_SZ_BYTES(query_rmp_out, rmp_context),
+	MLX5_CMD_OP_QUERY_RMP, MLX5_ST_SZ_BYTES(query_rmp_out),
+	MLX5_BYTE_OFF(query_rmp_out, rmp_context), MLX5_FLD_SZ_BYTES(query_rmp_out, rmp_context),
 };
 
 static const struct raw_form xrc_srq_form = {
-	.opcode = MLX5_CMD_OP_QUERY_XRC_SRQ,
-	.outlen = MLX5_ST_SZ_BYTES(query_xrc_srq_out),
-	.offset = MLX5_BYTE_OFF(query_xrc_srq_out, xrc_srq_context_entry),
-	.size = MLX5_FLD_SZ_BYTES(query_xrc_srq_out, xrc_srq_context_entry),
+	MLX5_CMD_OP_QUERY_XRC_SRQ, MLX5_ST_SZ_BYTES(query_xrc_srq_out),
+	MLX5_BYTE_OFF(query_xrc_srq_out, xrc_srq_context_entry),
+	MLX5_FLD_SZ_BYTES(query_xrc_srq_out, xrc_srq_context_entry),
 };
 
 /**
@@ -283,10 +276,9 @@ int mlx5_ib_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 }
 
 static const struct raw_form mkey_form = {
-	.opcode = MLX5_CMD_OP_QUERY_MKEY,
-	.outlen = MLX5_ST_SZ_BYTES(query_mkey_out),
-	.offset = MLX5_BYTE_OFF(query_mkey_out, memory_key_mkey_entry),
-	.size = MLX5_FLD_SZ_BYTES(query_mkey_out, memory_key_mkey_entry),
+	MLX5_CMD_OP_QUERY_MKEY, MLX5_ST_SZ_BYTES(query_mkey_out),
+	MLX5_BYTE_OFF(query_mkey_out, memory_key_mkey_entry),
+	MLX5_FLD_SZ_BYTES(query_mkey_out, memory_key_mkey_entry),
 };
 
 /**
