@@ -113,16 +113,11 @@ static void next_queue_pair_of_the_number_gets_its_own_completions(struct kunit 
 	kernel_destroy_all(k);
 }
 
-static void reset(struct mlx5_ib_qp *qp)
-{
-	scoped_guard(mutex, &qp->mutex)
-		mlx5_ib_kernel_qp_modified(qp, IB_QPS_RESET);
-}
-
 /* Neither requests nor completions of before the reset are left. */
 static void reset_queue_pair_starts_empty(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 	struct mlx5_ib_qp *qp = &k->qp[0];
 	struct ib_wc wc[8];
 	unsigned int i;
@@ -131,7 +126,8 @@ static void reset_queue_pair_starts_empty(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kernel_post(qp, 3, 8), 0);
 	for (i = 0; i < 3; i++)
 		KUNIT_ASSERT_EQ(test, kernel_post_receive(qp, 20 + i), 0);
-	reset(qp);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL), 0);
+	qp->state = IB_QPS_RTS;
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_RCV_DBR]), 0);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_SND_DBR]), 0);
 	KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 2);

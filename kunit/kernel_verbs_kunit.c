@@ -616,6 +616,13 @@ static void count_last_wqe(struct ib_event *event, void *arg)
 		++*(unsigned int *)arg;
 }
 
+static int take_to_error(struct mlx5_ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	return mlx5_ib_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL);
+}
+
 /*
  * The consumer of a queue pair in error waits until it takes no WQE of the SRQ any more. A device
  * that has failed does not say so.
@@ -633,8 +640,7 @@ static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 		k->qp[i].ibqp.qp_context = &told[i];
 	}
 	/* The first is in error when the device fails, the second is taken there afterwards. */
-	scoped_guard(mutex, &k->qp[0].mutex)
-		mlx5_ib_kernel_qp_modified(&k->qp[0], IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, take_to_error(&k->qp[0]), 0);
 	flush_workqueue(wq);
 	KUNIT_EXPECT_EQ(test, told[0], 0);
 	mlx5_ib_flush_kernel_queues(k->mock->dev);
@@ -642,8 +648,7 @@ static void failed_device_reports_the_last_wqe_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, told[0], 1);
 	KUNIT_EXPECT_EQ(test, told[1], 0);
 	for (i = 0; i < KERNEL_QPS; i++)
-		scoped_guard(mutex, &k->qp[i].mutex)
-			mlx5_ib_kernel_qp_modified(&k->qp[i], IB_QPS_ERR);
+		KUNIT_EXPECT_EQ(test, take_to_error(&k->qp[i]), 0);
 	flush_workqueue(wq);
 	KUNIT_EXPECT_EQ(test, told[0], 1);
 	KUNIT_EXPECT_EQ(test, told[1], 1);

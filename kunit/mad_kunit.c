@@ -105,7 +105,7 @@ static int create_qp(struct manager *m, enum ib_qp_type type)
 	m->qp.ibqp.pd = &m->pd.ibpd;
 	m->qp.ibqp.qp_type = type;
 	m->qp.ibqp.port = init.port_num;
-	return mlx5_ib_verbs_create_qp(&m->qp.ibqp, &init, NULL);
+	return mlx5_ib_create_qp(&m->qp.ibqp, &init, NULL);
 }
 
 static int modify_qp(struct manager *m, enum ib_qp_state state, int mask)
@@ -114,7 +114,7 @@ static int modify_qp(struct manager *m, enum ib_qp_state state, int mask)
 		.qp_state = state, .qkey = IB_QP1_QKEY, .pkey_index = m->pkey_index,
 	};
 
-	return mlx5_ib_verbs_modify_qp(&m->qp.ibqp, &attr, mask | IB_QP_STATE, NULL);
+	return mlx5_ib_modify_qp(&m->qp.ibqp, &attr, mask | IB_QP_STATE, NULL);
 }
 
 /* As ib_mad does it. */
@@ -127,7 +127,7 @@ static int start_qp(struct manager *m)
 static void destroy_all(struct kunit *test, struct manager *m)
 {
 	if (m->qp.wqs)
-		KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_destroy_qp(&m->qp.ibqp, NULL), 0);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&m->qp.ibqp, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_cq(&m->cq.ibcq, NULL), 0);
 	KUNIT_EXPECT_EQ(test, mock_num_live(m->mock), 0);
 	KUNIT_EXPECT_EQ(test, m->mock->num_queue_mems, 0);
@@ -162,7 +162,7 @@ static void qp0_and_qp1_are_created_as_such(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, modify_qp(m, IB_QPS_RTR, 0), 0);
 		qpc = MLX5_ADDR_OF(init2rtr_qp_in, m->mock->in, qpc);
 		KUNIT_EXPECT_EQ(test, MLX5_GET(qpc, qpc, mtu), IB_MTU_4096);
-		KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_destroy_qp(&m->qp.ibqp, NULL), 0);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&m->qp.ibqp, NULL), 0);
 		m->qp.wqs = NULL;
 	}
 	destroy_all(test, m);
@@ -177,7 +177,7 @@ static int post(struct manager *m, u16 pkey_index)
 		.pkey_index = pkey_index,
 	};
 	const struct ib_send_wr *bad = NULL;
-	int err = mlx5_ib_verbs_post_send(&m->qp.ibqp, &wr.wr, &bad);
+	int err = mlx5_ib_post_send(&m->qp.ibqp, &wr.wr, &bad);
 
 	KUNIT_EXPECT_PTR_EQ(kunit_get_current_test(), bad, err ? &wr.wr : NULL);
 	return err;
@@ -251,9 +251,9 @@ static void process_gets_no_special_queue_pair(struct kunit *test)
 
 	m->qp.ibqp.device = &m->mock->dev->ib_dev;
 	m->qp.ibqp.pd = &m->pd.ibpd;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_create_qp(&m->qp.ibqp, &init, udata), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_qp(&m->qp.ibqp, &init, udata), -EOPNOTSUPP);
 	init.qp_type = IB_QPT_GSI;
-	KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_create_qp(&m->qp.ibqp, &init, udata), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_create_qp(&m->qp.ibqp, &init, udata), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, m->mock->num_commands, 0);
 	destroy_all(test, m);
 }
@@ -301,7 +301,7 @@ static void refusal_leaves_qp1_working_and_no_sender(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, post(m, 0), 0);
 		KUNIT_EXPECT_EQ(test, post(m, 1), i <= 4 ? -EINVAL : 0);
 		m->mock->refuse_destroy = true;
-		KUNIT_EXPECT_EQ(test, mlx5_ib_verbs_destroy_qp(&m->qp.ibqp, NULL), 0);
+		KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&m->qp.ibqp, NULL), 0);
 		KUNIT_EXPECT_EQ(test, m->mock->num_live[MOCK_QP], i <= 4 ? 1 : 2);
 		m->mock->refuse_destroy = false;
 		mlx5_ib_orphans_retry(m->mock->dev);

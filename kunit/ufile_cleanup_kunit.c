@@ -226,6 +226,7 @@ static struct mlx5_ib_qp *make_qp(struct kunit *test, struct closer *c)
 	qp->ibqp.device = &c->mock->dev->ib_dev;
 	qp->ibqp.real_qp = &qp->ibqp;
 	qp->ibqp.qp_type = IB_QPT_RC;
+	qp->ops = &mlx5_ib_user_qp_ops;
 	qp->rsc.dev = c->mock->dev;
 	qp->rsc.ops = &qp_rsc_ops;
 	qp->rsc.num = NUM;

@@ -23,7 +23,6 @@
 #include "verbs/cq.h"
 #include "verbs/dm.h"
 #include "verbs/fast_mr.h"
-#include "verbs/gsi.h"
 #include "verbs/mmap.h"
 #include "verbs/mr.h"
 #include "verbs/qp.h"
@@ -78,11 +77,11 @@ const struct ib_device_ops mlx5_ib_dev_ops = {
 	.poll_cq = mlx5_ib_poll_cq,
 	.req_notify_cq = mlx5_ib_req_notify_cq,
 
-	.create_qp = mlx5_ib_verbs_create_qp,
-	.modify_qp = mlx5_ib_verbs_modify_qp,
+	.create_qp = mlx5_ib_create_qp,
+	.modify_qp = mlx5_ib_modify_qp,
 	.query_qp = mlx5_ib_query_qp,
-	.destroy_qp = mlx5_ib_verbs_destroy_qp,
-	.post_send = mlx5_ib_verbs_post_send,
+	.destroy_qp = mlx5_ib_destroy_qp,
+	.post_send = mlx5_ib_post_send,
 	.post_recv = mlx5_ib_post_recv,
 	.attach_mcast = mlx5_ib_attach_mcast,
 	.detach_mcast = mlx5_ib_detach_mcast,

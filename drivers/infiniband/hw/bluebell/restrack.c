@@ -88,10 +88,10 @@ static int put_qp(struct sk_buff *msg, void *obj)
 {
 	struct mlx5_ib_qp *qp = obj;
 
-	if (rdma_nl_put_driver_u32(msg, "uid", qp->rsc.uid))
+	if (rdma_nl_put_driver_u32(msg, "uid", qp->uid))
 		return -EMSGSIZE;
-	/* The target of an XRC connection is rung by nobody. */
-	if (qp->ibqp.qp_type == IB_QPT_XRC_TGT)
+	/* Nobody rings a queue pair without a doorbell record: the target of an XRC connection. */
+	if (!qp->mem.db.dma)
 		return 0;
 	if (rdma_nl_put_driver_u32(msg, "uar", MLX5_GET(qpc, qp->qpc, uar_page)))
 		return -EMSGSIZE;
@@ -130,17 +130,19 @@ static const struct raw_form qp_form = {
  *
  * QUERY_QP. May sleep.
  *
- * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that is being destroyed
- * because its process has closed the device; -ENOMEM; or the errno of a firmware refusal.
+ * Return: 0; -EMSGSIZE if the message is full; -EAGAIN for a queue pair that has no such context,
+ * or that is being destroyed because its process has closed the device; -ENOMEM; or the errno of a
+ * firmware refusal.
  */
 int mlx5_ib_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
 	guard(mutex)(&qp->mutex);
-	if (qp->closing)
+	/* Resource tracking leaves the queue pair out, and goes on with the next. */
+	if (qp->closing || !mlx5_ib_qp_is_plain(qp))
 		return -EAGAIN;
-	return put_raw(msg, to_mdev(ibqp->device), &qp_form, qp->rsc.uid, qp->rsc.num);
+	return put_raw(msg, to_mdev(ibqp->device), &qp_form, qp->uid, qp->rsc.num);
 }
 
 /* ---- completion queues -------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 #include "lib/subscription.h"
 #include "verbs/cq.h"
 #include "verbs/mmap.h"
+#include "verbs/qp.h"
 #include "verbs/srq.h"
 #include "verbs/uar.h"
 
@@ -406,8 +407,10 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		id->num = to_mcq(uobj->object)->mcq.cqn;
 		return 0;
 	case UVERBS_OBJECT_QP:
-		/* Perhaps an XRC target that the process has opened: then it is not to_mqp(). */
 		qp = uobj->object;
+		/* An XRC target that the process has opened is not to_mqp() itself. */
+		if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
+			return -EINVAL;
 		id->kind = MLX5_IB_DEVX_QP;
 		id->num = qp->qp_num;
 		return 0;

@@ -48,10 +48,8 @@ struct mlx5_ib_gsi {
 
 /* ---- senders ---------------------------------------------------------------------------- */
 
-static int sender_modify(struct mlx5_ib_qp *sender, struct ib_qp_attr *attr, int mask)
-{
-	return mlx5_ib_modify_qp(&sender->ibqp, attr, mask, NULL);
-}
+/* QP1 and its senders are queue pairs of a kernel consumer. */
+static const struct mlx5_ib_qp_ops *const base = &mlx5_ib_kernel_qp_ops;
 
 /* Takes a sender from RESET to RTS. */
 static int sender_start(struct mlx5_ib_qp *sender, u16 pkey_index)
@@ -64,20 +62,20 @@ static int sender_start(struct mlx5_ib_qp *sender, u16 pkey_index)
 	};
 	int err;
 
-	err = sender_modify(sender, &attr,
-			    IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	err = base->modify(sender, &attr,
+			   IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY, NULL);
 	attr.qp_state = IB_QPS_RTR;
 	if (!err)
-		err = sender_modify(sender, &attr, IB_QP_STATE);
+		err = base->modify(sender, &attr, IB_QP_STATE, NULL);
 	attr.qp_state = IB_QPS_RTS;
 	if (!err)
-		err = sender_modify(sender, &attr, IB_QP_STATE | IB_QP_SQ_PSN);
+		err = base->modify(sender, &attr, IB_QP_STATE | IB_QP_SQ_PSN, NULL);
 	return err;
 }
 
 static void sender_destroy(struct mlx5_ib_qp *sender)
 {
-	mlx5_ib_destroy_qp(&sender->ibqp, NULL);
+	base->destroy(sender);
 	kfree(sender);
 }
 
@@ -107,7 +105,7 @@ static struct mlx5_ib_qp *sender_create(struct mlx5_ib_gsi *gsi, u16 pkey_index)
 	sender->ibqp.qp_type = IB_QPT_UD;
 	sender->ibqp.port = of_qp1->port_num;
 	sender->sends_as_qp1 = true;
-	err = mlx5_ib_create_qp(&sender->ibqp, &init, NULL);
+	err = mlx5_ib_qp_create(sender, base, &init, NULL);
 	if (err) {
 		kfree(sender);
 		return ERR_PTR(err);
@@ -214,7 +212,7 @@ static struct mlx5_ib_qp *gsi_sender(struct mlx5_ib_gsi *gsi, const struct ib_se
 /* ---- QP1 ----------------------------------------------------------------------------------- */
 
 /* Without qpc.deth_sqpn there is QP1 only. */
-static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init)
+static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
 	u16 num = MLX5_CAP_GEN(dev->mdev, set_deth_sqpn) ? dev->caps.pkey_table_len : 0;
@@ -228,19 +226,19 @@ static int gsi_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init)
 	mutex_init(&gsi->lock);
 	INIT_WORK(&gsi->work, gsi_work);
 	gsi->events.notifier_call = gsi_notify;
-	err = mlx5_ib_create_qp(&qp->ibqp, init, NULL);
+	err = base->create(qp, init, udata);
 	if (err) {
 		kfree(gsi);
 		return err;
 	}
-	qp->gsi = gsi;
+	qp->priv = gsi;
 	mlx5_ib_gsi_watch(dev, &gsi->events, true);
 	return 0;
 }
 
-static void gsi_destroy(struct mlx5_ib_qp *qp)
+static int gsi_destroy(struct mlx5_ib_qp *qp)
 {
-	struct mlx5_ib_gsi *gsi = qp->gsi;
+	struct mlx5_ib_gsi *gsi = qp->priv;
 	u16 i;
 
 	mlx5_ib_gsi_watch(qp->rsc.dev, &gsi->events, false);
@@ -248,10 +246,9 @@ static void gsi_destroy(struct mlx5_ib_qp *qp)
 	for (i = 0; i < gsi->num; i++)
 		if (gsi->senders[i])
 			sender_destroy(gsi->senders[i]);
-	mlx5_ib_destroy_qp(&qp->ibqp, NULL);
 	mutex_destroy(&gsi->lock);
 	kfree(gsi);
-	qp->gsi = NULL;
+	return base->destroy(qp);
 }
 
 /*
@@ -260,8 +257,7 @@ static void gsi_destroy(struct mlx5_ib_qp *qp)
  */
 static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mask)
 {
-	struct ib_qp_init_attr init;
-	struct ib_qp_attr now;
+	struct ib_qp_attr now = {};
 	struct mlx5_ib_qp *qp;
 	int i, err = 0;
 
@@ -270,9 +266,11 @@ static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mas
 		qp = i < 0 ? gsi->qp : gsi->senders[i];
 		if (!qp)
 			continue;
-		err = mlx5_ib_query_qp(&qp->ibqp, &now, IB_QP_STATE, &init);
-		if (!err && now.qp_state == IB_QPS_SQE)
-			err = mlx5_ib_modify_qp(&qp->ibqp, attr, mask, NULL);
+		scoped_guard(mutex, &qp->mutex)
+			err = base->query(qp, &now);
+		/* QUERY_QP has updated the state. */
+		if (!err && READ_ONCE(qp->state) == IB_QPS_SQE)
+			err = base->modify(qp, attr, mask, NULL);
 	}
 	return err;
 }
@@ -281,15 +279,16 @@ static int gsi_recover(struct mlx5_ib_gsi *gsi, struct ib_qp_attr *attr, int mas
  * Senders do not follow QP1 to other states: they are in RTS, or in SQE after a request of theirs
  * has failed, until QP1 is destroyed. So draining QP1 does not drain them.
  */
-static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask)
+static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		      struct ib_udata *udata)
 {
-	struct mlx5_ib_gsi *gsi = qp->gsi;
+	struct mlx5_ib_gsi *gsi = qp->priv;
 	int err;
 
 	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state == IB_QPS_SQE &&
 	    (mask & IB_QP_STATE) && attr->qp_state == IB_QPS_RTS)
 		return gsi_recover(gsi, attr, mask);
-	err = mlx5_ib_modify_qp(&qp->ibqp, attr, mask, NULL);
+	err = base->modify(qp, attr, mask, NULL);
 	if (err)
 		return err;
 	if (mask & IB_QP_PKEY_INDEX)
@@ -299,14 +298,14 @@ static int gsi_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask)
 	return 0;
 }
 
-static int gsi_post_send(struct mlx5_ib_gsi *gsi, const struct ib_send_wr *wr,
-			 const struct ib_send_wr **bad)
+static int gsi_post_send(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
+			 const struct ib_send_wr *end, const struct ib_send_wr **bad)
 {
 	struct mlx5_ib_qp *sender;
 	int err = 0;
 
-	for (; wr && !err; wr = wr->next) {
-		sender = gsi_sender(gsi, wr);
+	for (; wr != end && !err; wr = wr->next) {
+		sender = gsi_sender(qp->priv, wr);
 		err = sender ? mlx5_ib_post_sends(sender, wr, wr->next, bad) : -EINVAL;
 		if (err)
 			*bad = wr;
@@ -314,80 +313,10 @@ static int gsi_post_send(struct mlx5_ib_gsi *gsi, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* ---- verbs --------------------------------------------------------------------------------- */
-
-/**
- * mlx5_ib_verbs_create_qp - create a queue pair of any type
- * @ibqp: as for mlx5_ib_create_qp()
- * @init: as for mlx5_ib_create_qp()
- * @udata: as for mlx5_ib_create_qp()
- *
- * May sleep.
- *
- * Return: as mlx5_ib_create_qp().
- */
-int mlx5_ib_verbs_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-			    struct ib_udata *udata)
-{
-	if (init->qp_type == IB_QPT_GSI && !udata)
-		return gsi_create(to_mqp(ibqp), init);
-	return mlx5_ib_create_qp(ibqp, init, udata);
-}
-
-/**
- * mlx5_ib_verbs_modify_qp - change the state or attributes of a queue pair of any type
- * @ibqp: as for mlx5_ib_modify_qp()
- * @attr: as for mlx5_ib_modify_qp()
- * @mask: as for mlx5_ib_modify_qp()
- * @udata: as for mlx5_ib_modify_qp()
- *
- * May sleep.
- *
- * Return: as mlx5_ib_modify_qp().
- */
-int mlx5_ib_verbs_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-			    struct ib_udata *udata)
-{
-	struct mlx5_ib_qp *qp = to_mqp(ibqp);
-
-	return qp->gsi ? gsi_modify(qp, attr, mask) : mlx5_ib_modify_qp(ibqp, attr, mask, udata);
-}
-
-/**
- * mlx5_ib_verbs_destroy_qp - destroy a queue pair of any type
- * @ibqp: as for mlx5_ib_destroy_qp()
- * @udata: as for mlx5_ib_destroy_qp()
- *
- * May sleep.
- *
- * Return: as mlx5_ib_destroy_qp().
- */
-int mlx5_ib_verbs_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
-{
-	struct mlx5_ib_qp *qp = to_mqp(ibqp);
-
-	if (!qp->gsi)
-		return mlx5_ib_destroy_qp(ibqp, udata);
-	gsi_destroy(qp);
-	return 0;
-}
-
-/**
- * mlx5_ib_verbs_post_send - post send requests of a kernel consumer to a queue pair of any type
- * @ibqp: as for mlx5_ib_post_send()
- * @wr: as for mlx5_ib_post_send()
- * @bad: as for mlx5_ib_post_send()
- *
- * Any context.
- *
- * Return: as mlx5_ib_post_send(); also -EINVAL for a request to the GSI whose P_Key the port does
- * not have.
- */
-int mlx5_ib_verbs_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-			    const struct ib_send_wr **bad)
-{
-	struct mlx5_ib_qp *qp = to_mqp(ibqp);
-
-	return unlikely(qp->gsi) ? gsi_post_send(qp->gsi, wr, bad) :
-				   mlx5_ib_post_sends(qp, wr, NULL, bad);
-}
+const struct mlx5_ib_qp_ops mlx5_ib_gsi_ops = {
+	.create = gsi_create,
+	.modify = gsi_modify,
+	.query = mlx5_ib_plain_qp_query,
+	.destroy = gsi_destroy,
+	.post_send = gsi_post_send,
+};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queue pairs of users (RC, UC, UD, XRC) and of kernel consumers (RC, UC, UD, SMI, GSI).
+ * Queue pairs of users (RC, UC, UD, XRC) and of kernel consumers (RC, UC, UD, SMI, GSI): a kind
+ * each, with a table of operations.
  */
 
 #ifndef BLUEBELL_QP_H
@@ -19,50 +20,82 @@
 #define MLX5_IB_INVALID_BFREG		(-1)
 
 struct mlx5_ib_fw_batch;
-struct mlx5_ib_gsi;
+struct mlx5_ib_qp;
 struct mlx5_ib_wqs;
+
+/**
+ * struct mlx5_ib_qp_ops - what a kind of queue pair does
+ * @create: creates a queue pair of which there is what mlx5_ib_qp_create() has set. @udata is NULL
+ *	unless a process asks for it. The capacities in @init become those that it has. After an
+ *	error nothing is left
+ * @modify: changes state and attributes, as ib_core asks for it
+ * @query: reads the attributes, except for the state, which goes to @qp->state, and the capacities.
+ *	@attr is zeroed; @qp->mutex is held
+ * @destroy: destroys everything that the queue pair consists of. If it fails, it is called again,
+ *	and continues where it had to stop
+ * @destroy_early: begins to destroy what the queue pair consists of, by commands of @batch;
+ *	@destroy is called when the batch has been executed. NULL: all is left to @destroy
+ * @post_send: posts the requests before @end; NULL for kinds that kernel consumers do not post to.
+ *	Any context
+ *
+ * A queue pair may be one object of the device, several, or none for a time: only its kind knows.
+ */
+struct mlx5_ib_qp_ops {
+	int (*create)(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+	int (*modify)(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		      struct ib_udata *udata);
+	int (*query)(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr);
+	int (*destroy)(struct mlx5_ib_qp *qp);
+	void (*destroy_early)(struct mlx5_ib_qp *qp, struct mlx5_ib_fw_batch *batch);
+	int (*post_send)(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
+			 const struct ib_send_wr *end, const struct ib_send_wr **bad);
+};
 
 /**
  * struct mlx5_ib_qp - queue pair
  * @ibqp: verbs object; ib_core allocates and frees the whole
- * @rsc: finds the queue pair by number until it is destroyed, and delivers its
- *	events
+ * @ops: of its kind. Constant
+ * @priv: what only its kind knows: of QP1, struct mlx5_ib_gsi
+ * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
+ * @uid: firmware's user id of the owner. Constant
  * @mutex: guards the state below; held across the state-change command, so
  *	that @state is the state the device has been told
  * @state: as far as this driver has been told
+ * @closing: the process has closed the device: no command names the queue pair any more, but those
+ *	that destroy it
  * @access: enum ib_access_flags last asked for
  * @dest_rd_atomic: responder resources last asked for
  * @out_of_order: receive WQEs are taken in any order, from RTR on; last asked for in INIT
  * @counter_set: Q counter set that the queue pair is to count in
  * @counts_in: that which its context names, from INIT on
- * @closing: the process has closed the device: no command names the queue pair any more, but those
- *	that destroy it
- * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
- *	DESTROY_QP; zeroed for the target of an XRC connection
- * @wqs: work queues of a kernel consumer; otherwise NULL. Constant
- * @gsi: of QP1: what else it has; otherwise NULL. Constant
+ * @rsc: of a plain queue pair, the QP at the device: it is found by number until it is destroyed,
+ *	and delivers its events. @rsc.ops is NULL in other kinds
  * @sends_as_qp1: its datagrams come from QP1: it is part of that. Constant
+ * @mem: memory of the work queues, doorbell record, and UAR object of a user, released after
+ *	the queues are destroyed; zeroed for the target of an XRC connection
  * @bell: lists a user's queue pair among those of its UAR
- * @bfregn: register to free after DESTROY_QP, or MLX5_IB_INVALID_BFREG
+ * @bfregn: register to free after the queues are destroyed, or MLX5_IB_INVALID_BFREG
  * @ucmd: the library's request; without a user, the sizes of the queues only; constant
  * @qpc: what its context was created with, struct mlx5_ifc_qpc_bits; constant
  * @init: what the consumer created it with, and the capacities that it has; constant
  */
 struct mlx5_ib_qp {
 	struct ib_qp ibqp;
-	struct mlx5_ib_rsc rsc;
-	struct mutex mutex; /* held across state changes; guards state to closing */
+	const struct mlx5_ib_qp_ops *ops;
+	void *priv;
+	struct mlx5_ib_wqs *wqs;
+	u16 uid;
+	struct mutex mutex; /* held across state changes; guards state to counts_in */
 	enum ib_qp_state state;
+	bool closing;
 	u32 access;
 	u8 dest_rd_atomic;
 	bool out_of_order;
 	u16 counter_set;
 	u16 counts_in;
-	bool closing;
-	struct mlx5_ib_queue_mem mem;
-	struct mlx5_ib_wqs *wqs;
-	struct mlx5_ib_gsi *gsi;
+	struct mlx5_ib_rsc rsc;
 	bool sends_as_qp1;
+	struct mlx5_ib_queue_mem mem;
 	struct mlx5_ib_bell bell;
 	int bfregn;
 	struct mlx5_ib_create_qp ucmd;
@@ -75,22 +108,41 @@ static inline struct mlx5_ib_qp *to_mqp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct mlx5_ib_qp, ibqp);
 }
 
+/* A plain queue pair is one QP at the device; that of another kind may be anything. */
+static inline bool mlx5_ib_qp_is_plain(const struct mlx5_ib_qp *qp)
+{
+	return qp->rsc.ops;
+}
+
+/* qp.c: verbs */
 int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
-int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id);
 int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		      struct ib_udata *udata);
 int mlx5_ib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init);
 int mlx5_ib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int mlx5_ib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		      const struct ib_send_wr **bad);
 void mlx5_ib_destroy_qp_early(struct ib_qp *ibqp, struct mlx5_ib_fw_batch *batch);
 
-/* qp_kernel.c */
-int mlx5_ib_kernel_qp_prepare(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
-			      struct ib_qp_init_attr *init);
-int mlx5_ib_kernel_qp_attach(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
-void mlx5_ib_kernel_qp_destroy(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
-void mlx5_ib_kernel_qp_modified(struct mlx5_ib_qp *qp, enum ib_qp_state state);
-bool mlx5_ib_kernel_qp_takes_event(struct mlx5_ib_qp *qp, enum ib_event_type type);
-void mlx5_ib_kernel_qp_release(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp);
+/* qp_user.c, qp_kernel.c, gsi.c: the kinds */
+extern const struct mlx5_ib_qp_ops mlx5_ib_user_qp_ops;
+extern const struct mlx5_ib_qp_ops mlx5_ib_xrc_target_ops;
+extern const struct mlx5_ib_qp_ops mlx5_ib_kernel_qp_ops;
+extern const struct mlx5_ib_qp_ops mlx5_ib_gsi_ops;
+
+/* qp_common.c, qp_modify.c: what kinds share */
+extern const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops;
+int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
+		      struct ib_qp_init_attr *init, struct ib_udata *udata);
+void mlx5_ib_plain_qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type);
+void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init,
+			       u8 cqe_version);
+int mlx5_ib_plain_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_rsc_ops *ops,
+			    struct mlx5_ib_create_qp_resp *resp, struct ib_udata *udata);
+int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr);
+int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
+			    struct ib_udata *udata);
+int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id);
 
 #endif /* BLUEBELL_QP_H */

@@ -9,6 +9,8 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "lib/cq_kernel.h"
+#include "lib/wq_kernel.h"
 #include "verbs/qp.h"
 
 static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct ib_udata *udata,
@@ -66,7 +68,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	qp_fill_modify(&mod, qp, &attr, 0);
 	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	MLX5_SET(qpc, qpc, counter_set_id, set_id);
-	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, MLX5_CMD_OP_RTS2RTS_QP, qp->rsc.num, qpc,
+	err = mlx5_fw_modify_qp(dev, qp->uid, MLX5_CMD_OP_RTS2RTS_QP, qp->rsc.num, qpc,
 				MLX5_QP_OPTPAR_COUNTER_SET_ID, ece, &ece);
 	if (!err)
 		qp->counts_in = set_id;
@@ -81,13 +83,15 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
  * In RTS it does so from now on, before that as soon as it is there. A queue pair that is being
  * destroyed because its process has closed the device counts no more. May sleep.
  *
- * Return: 0; -EOPNOTSUPP if the device cannot change the set in RTS; or the errno of a firmware
- * refusal.
+ * Return: 0; -EOPNOTSUPP if the device cannot change the set in RTS, and for a queue pair that is
+ * not one QP at the device; or the errno of a firmware refusal.
  */
 int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 {
 	int err = 0;
 
+	if (!mlx5_ib_qp_is_plain(qp))
+		return -EOPNOTSUPP;
 	guard(mutex)(&qp->mutex);
 	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id && !qp->closing)
 		err = qp_change_counter(qp, set_id);
@@ -96,30 +100,73 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	return err;
 }
 
-static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
-			    const struct ib_qp_attr *attr, int mask,
-			    const struct mlx5_ib_modify_qp *ucmd, u32 *granted)
+/* Returns the opcode of the command that makes the change, or a negative errno. */
+static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_order,
+			   const struct mlx5_ib_caps *caps)
 {
-	bool out_of_order = ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP;
-	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
-	struct mlx5_ib_qp_modify mod;
-	u32 opt_mask;
 	u16 opcode;
 	int err;
 
-	lockdep_assert_held(&qp->mutex);
-	qp_fill_modify(&mod, qp, attr, mask);
-	if (!ib_modify_qp_is_ok(mod.cur, mod.next, mod.type, mask))
+	if (!ib_modify_qp_is_ok(mod->cur, mod->next, mod->type, mod->mask))
 		return -EINVAL;
-	opcode = mlx5_ib_qp_opcode(mod.cur, mod.next);
+	opcode = mlx5_ib_qp_opcode(mod->cur, mod->next);
 	if (!opcode)
 		return -EINVAL;
-	err = mlx5_ib_qp_check_attr(&mod, &dev->caps);
+	err = mlx5_ib_qp_check_attr(mod, caps);
 	if (err)
 		return err;
 	/* libmlx5 asks for it on the way to INIT; the device is told on the way to RTR. */
-	if (out_of_order && mod.next != IB_QPS_INIT)
+	if (out_of_order && mod->next != IB_QPS_INIT)
 		return -EINVAL;
+	return opcode;
+}
+
+/* The work queues of a kernel consumer follow. In reset nobody posts to them. */
+static void qp_wqs_modified(struct mlx5_ib_wqs *wqs, enum ib_qp_state state)
+{
+	if (state == IB_QPS_RESET) {
+		mlx5_ib_kcq_reset(wqs);
+	} else if (state == IB_QPS_ERR) {
+		WRITE_ONCE(wqs->in_error, true);
+		mlx5_ib_kcq_report_last_wqe(wqs);
+	}
+}
+
+/* The device has made a change by the command @opcode. */
+static void qp_modified(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_modify *mod, u16 opcode,
+			bool out_of_order)
+{
+	WRITE_ONCE(qp->state, mod->next);
+	if (opcode == MLX5_CMD_OP_RST2INIT_QP) {
+		qp->counts_in = qp->counter_set;
+		qp->out_of_order = out_of_order;
+	} else {
+		qp->out_of_order |= out_of_order;
+	}
+	/* The queue pair has been bound since; that it goes on counting elsewhere is no error. */
+	if (mod->next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
+		qp_change_counter(qp, qp->counter_set);
+	if (qp->wqs)
+		qp_wqs_modified(qp->wqs, mod->next);
+	qp->access = mod->access;
+	qp->dest_rd_atomic = mod->dest_rd_atomic;
+}
+
+static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr, int mask,
+			    const struct mlx5_ib_modify_qp *ucmd, u32 *granted)
+{
+	bool out_of_order = ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP;
+	struct mlx5_ib_dev *dev = qp->rsc.dev;
+	u32 qpc[MLX5_ST_SZ_DW(qpc)] = {};
+	struct mlx5_ib_qp_modify mod;
+	int opcode, err;
+	u32 opt_mask;
+
+	lockdep_assert_held(&qp->mutex);
+	qp_fill_modify(&mod, qp, attr, mask);
+	opcode = qp_check_modify(&mod, out_of_order, &dev->caps);
+	if (opcode < 0)
+		return opcode;
 	/* There is nothing to change, and 2RST_QP is no command for a QP in RESET. */
 	if (mod.next == IB_QPS_RESET && qp->state == IB_QPS_RESET)
 		return 0;
@@ -129,35 +176,21 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
 		MLX5_SET(qpc, qpc, counter_set_id, qp->counter_set);
 	if (opcode == MLX5_CMD_OP_INIT2RTR_QP && qp->out_of_order)
 		mlx5_ib_fill_out_of_order(qpc, &dev->caps);
-	err = mlx5_fw_modify_qp(dev, qp->rsc.uid, opcode, qp->rsc.num, qpc, opt_mask,
+	err = mlx5_fw_modify_qp(dev, qp->uid, opcode, qp->rsc.num, qpc, opt_mask,
 				ucmd->ece_options, granted);
-	if (err)
-		return err;
-	WRITE_ONCE(qp->state, mod.next);
-	if (opcode == MLX5_CMD_OP_RST2INIT_QP) {
-		qp->counts_in = qp->counter_set;
-		qp->out_of_order = out_of_order;
-	} else {
-		qp->out_of_order |= out_of_order;
-	}
-	/* The queue pair has been bound since; that it goes on counting elsewhere is no error. */
-	if (mod.next == IB_QPS_RTS && qp->counts_in != qp->counter_set)
-		qp_change_counter(qp, qp->counter_set);
-	if (qp->wqs)
-		mlx5_ib_kernel_qp_modified(qp, mod.next);
-	qp->access = mod.access;
-	qp->dest_rd_atomic = mod.dest_rd_atomic;
-	return 0;
+	if (!err)
+		qp_modified(qp, &mod, opcode, out_of_order);
+	return err;
 }
 
 /**
- * mlx5_ib_modify_qp - change a queue pair's state or attributes
- * @ibqp: the queue pair
- * @attr: attributes
- * @mask: enum ib_qp_attr_mask: which of them count
- * @udata: struct mlx5_ib_modify_qp, or empty
+ * mlx5_ib_plain_qp_modify - change the state or attributes of a plain queue pair
+ * @qp: the queue pair
+ * @attr: as for mlx5_ib_modify_qp()
+ * @mask: as for mlx5_ib_modify_qp()
+ * @udata: as for mlx5_ib_modify_qp()
  *
- * Implements ibv_modify_qp(3) with the state-change command that
+ * Implements the operation of struct mlx5_ib_qp_ops with the state-change command that
  * mlx5_ib_qp_opcode() names. May sleep.
  *
  * With MLX5_IB_MODIFY_QP_OOO_DP, on the way to INIT, the device will take the queue pair's receive
@@ -168,23 +201,20 @@ static int qp_modify_locked(struct mlx5_ib_dev *dev, struct mlx5_ib_qp *qp,
  * feature that is not there; or the errno of a firmware refusal. After an error
  * the queue pair is as it was.
  */
-int mlx5_ib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		      struct ib_udata *udata)
+int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
+			    struct ib_udata *udata)
 {
 	struct mlx5_ib_modify_qp_resp resp = {};
-	struct mlx5_ib_dev *dev = to_mdev(ibqp->device);
 	struct mlx5_ib_modify_qp ucmd = {};
-	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 	int err;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	err = qp_copy_modify(dev, ibqp->qp_type, udata, &ucmd);
+	err = qp_copy_modify(qp->rsc.dev, qp->ibqp.qp_type, udata, &ucmd);
 	if (err)
 		return err;
-
 	scoped_guard(mutex, &qp->mutex)
-		err = qp_modify_locked(dev, qp, attr, mask, &ucmd, &resp.ece_options);
+		err = qp_modify_locked(qp, attr, mask, &ucmd, &resp.ece_options);
 	if (err || !udata || !udata->outlen)
 		return err;
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What kinds of queue pairs share. Most are plain: one QP at the device, with the number that verbs
+ * have for the queue pair. Changes of their state are in qp_modify.c.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "lib/queue_cmd.h"
+#include "lib/wq_kernel.h"
+#include "verbs/cq.h"
+#include "verbs/qp.h"
+#include "verbs/srq.h"
+#include "verbs/wqe_read.h"
+
+/**
+ * mlx5_ib_qp_create - create a queue pair of a kind
+ * @qp: zeroed but for what ib_core sets
+ * @ops: of the kind
+ * @init: as for mlx5_ib_create_qp()
+ * @udata: as for mlx5_ib_create_qp()
+ *
+ * May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int mlx5_ib_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_qp_ops *ops,
+		      struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	int err;
+
+	mutex_init(&qp->mutex);
+	qp->ops = ops;
+	qp->state = IB_QPS_RESET;
+	qp->bfregn = MLX5_IB_INVALID_BFREG;
+	qp->counter_set = to_mdev(qp->ibqp.device)->counter_set_id;
+	err = ops->create(qp, init, udata);
+	if (!err)
+		qp->init = *init;
+	return err;
+}
+
+/**
+ * mlx5_ib_plain_qp_event - an event of the QP that a plain queue pair is
+ * @rsc: the QP
+ * @type: the event
+ *
+ * Implements the operation of struct mlx5_ib_rsc_ops. A kernel consumer that has taken the queue
+ * pair to the error state has been told of the last WQE by that already. May sleep.
+ */
+void mlx5_ib_plain_qp_event(struct mlx5_ib_rsc *rsc, enum ib_event_type type)
+{
+	struct mlx5_ib_qp *qp = container_of(rsc, struct mlx5_ib_qp, rsc);
+	struct ib_qp *ibqp = &qp->ibqp;
+	struct ib_event event = {
+		.device = ibqp->device,
+		.event = type,
+		.element.qp = ibqp,
+	};
+
+	if (type == IB_EVENT_QP_LAST_WQE_REACHED && qp->wqs &&
+	    !xchg(&qp->wqs->last_wqe_due, false))
+		return;
+	if (ibqp->event_handler)
+		ibqp->event_handler(&event, ibqp->qp_context);
+}
+
+const struct mlx5_ib_rsc_ops mlx5_ib_plain_qp_rsc_ops = {
+	.type = MLX5_RES_QP,
+	.name = "QP",
+	.destroy_op = MLX5_CMD_OP_DESTROY_QP,
+	.event = mlx5_ib_plain_qp_event,
+	.read_wqe = mlx5_ib_qp_read_wqe,
+};
+
+/**
+ * mlx5_ib_plain_qp_fill_qpc - build the context of a queue pair that has queues
+ * @qp: the queue pair
+ * @init: what it is to be
+ * @cqe_version: of the user's context; 0 for a kernel consumer, whose completions name the QP
+ */
+void mlx5_ib_plain_qp_fill_qpc(struct mlx5_ib_qp *qp, const struct ib_qp_init_attr *init,
+			       u8 cqe_version)
+{
+	const struct mlx5_ib_caps *caps = &to_mdev(qp->ibqp.device)->caps;
+	struct mlx5_ib_cq *scq = to_mcq(init->send_cq);
+	struct mlx5_ib_cq *rcq = init->recv_cq ? to_mcq(init->recv_cq) : NULL;
+	void *qpc = qp->qpc;
+
+	mlx5_ib_fill_qpc(qpc, init, &qp->ucmd);
+	mlx5_ib_scatter_to_cqe(qpc, init, qp->ucmd.flags, scq->cqe_size, rcq ? rcq->cqe_size : 0,
+			       caps);
+	MLX5_SET(qpc, qpc, pd, to_mpd(qp->ibqp.pd)->pdn);
+	MLX5_SET(qpc, qpc, user_index, mlx5_ib_qp_uidx(qp->ucmd.uidx, cqe_version, caps));
+	MLX5_SET(qpc, qpc, cqn_snd, scq->mcq.cqn);
+	MLX5_SET(qpc, qpc, cqn_rcv, rcq ? rcq->mcq.cqn : 0);
+	MLX5_SET(qpc, qpc, ts_format, scq->real_time || (rcq && rcq->real_time) ?
+				      MLX5_TIMESTAMP_FORMAT_REAL_TIME : caps->qp_ts_format);
+	if (init->srq)
+		MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, to_msrq(init->srq)->rsc.num);
+}
+
+/**
+ * mlx5_ib_plain_qp_create - create the QP that a plain queue pair is
+ * @qp: the queue pair, with its context, memory and uid
+ * @ops: destruction and events of the QP
+ * @resp: answer to the user; in and out: options of connection establishment
+ * @udata: of the user who gets @resp; NULL if there is none
+ *
+ * Creates the QP at the device, answers the user, and adds the QP to the table. Events cannot be
+ * missed: the QP is not taken out of reset before creation has succeeded. May sleep.
+ *
+ * Return: 0 or a negative errno, and then the QP does not exist, or an orphan has @qp->mem.
+ */
+int mlx5_ib_plain_qp_create(struct mlx5_ib_qp *qp, const struct mlx5_ib_rsc_ops *ops,
+			    struct mlx5_ib_create_qp_resp *resp, struct ib_udata *udata)
+{
+	int err;
+
+	qp->rsc.dev = to_mdev(qp->ibqp.device);
+	qp->rsc.ops = ops;
+	qp->rsc.uid = qp->uid;
+	err = mlx5_ib_create_qp_cmd(qp->rsc.dev, qp->uid, &qp->mem, qp->qpc, &qp->rsc.num,
+				    &resp->ece_options);
+	if (err)
+		return err;
+	qp->ibqp.qp_num = qp->rsc.num;
+	return mlx5_ib_rsc_respond_and_add(&qp->rsc, &qp->mem, udata, resp, sizeof(*resp));
+}
+
+/**
+ * mlx5_ib_plain_qp_query - read the attributes of a plain queue pair
+ * @qp: the queue pair
+ * @attr: gets the attributes
+ *
+ * Implements the operation of struct mlx5_ib_qp_ops with QUERY_QP. The state is the device's own:
+ * the queue pair may have left the one that was last asked for. May sleep.
+ *
+ * Return: 0; -EIO for a state verbs do not know; or the errno of a firmware refusal.
+ */
+int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
+{
+	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
+	void *qpc = MLX5_ADDR_OF(query_qp_out, out, qpc);
+	int state, err;
+
+	lockdep_assert_held(&qp->mutex);
+	err = mlx5_fw_query_object(qp->rsc.dev, qp->uid, MLX5_CMD_OP_QUERY_QP, qp->rsc.num, out,
+				   sizeof(out));
+	if (err)
+		return err;
+	state = mlx5_ib_qp_state_from_hw(MLX5_GET(qpc, qpc, state));
+	if (state < 0)
+		return state;
+	qp->state = state;
+	mlx5_ib_read_qpc(qpc, qp->ibqp.qp_type, attr);
+	return 0;
+}

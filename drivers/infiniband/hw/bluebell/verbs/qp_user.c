@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs of processes, and those that they leave to a domain: the targets of XRC connections.
+ */
+
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <linux/mm.h>
+#include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "fw/bluebell.h"
+#include "fw/fw.h"
+#include "layout/layout_wq.h"
+#include "lib/umem.h"
+#include "verbs/cq.h"
+#include "verbs/qp.h"
+#include "verbs/srq.h"
+#include "verbs/uar.h"
+#include "verbs/wqe_read.h"
+#include "verbs/xrc.h"
+
+/*
+ * The UAR that rings the QP: one that the request names as a UAR object, the one
+ * of a dynamic register that it names, or one chosen here.
+ */
+static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32 *bfreg_index)
+{
+	u32 asked = qp->ucmd.bfreg_index, flags = qp->ucmd.flags;
+	int index, bfregn;
+
+	*bfreg_index = asked;
+	if (flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
+		qp->mem.uar = mlx5_ib_get_uar(ctx, asked);
+		index = qp->mem.uar ? asked : -EINVAL;
+	} else if (flags & MLX5_QP_FLAG_BFREG_INDEX) {
+		index = bfregn_to_uar_index(&ctx->bfregi, asked, true);
+	} else {
+		bfregn = mlx5_ib_alloc_bfreg(&ctx->bfregi);
+		if (bfregn < 0)
+			return bfregn;
+		qp->bfregn = bfregn;
+		index = bfregn_to_uar_index(&ctx->bfregi, bfregn, false);
+		*bfreg_index = mlx5_ib_bfregn_to_user_index(bfregn);
+	}
+	if (index < 0)
+		return index;
+	MLX5_SET(qpc, qp->qpc, uar_page, index);
+	return 0;
+}
+
+static u32 qp_bfreg_number(const struct mlx5_ib_ucontext *ctx, const struct mlx5_ib_qp *qp)
+{
+	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
+		return qp->bfregn;
+	/* Of a UAR object the library alone knows which of its registers rings the QP. */
+	if (qp->mem.uar)
+		return BLUEBELL_NO_BFREG;
+	return ctx->bfregi.layout.num_static_bfregs + qp->ucmd.bfreg_index;
+}
+
+static void qp_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
+{
+	qp->bell.queue = (struct bluebell_queue){
+		.type = BLUEBELL_QUEUE_QP,
+		.qp_type = qp->ibqp.qp_type,
+		.number = qp->rsc.num,
+		.uar = MLX5_GET(qpc, qp->qpc, uar_page),
+		.bfreg = qp_bfreg_number(ctx, qp),
+	};
+	mlx5_ib_bell_add(ctx, &qp->bell);
+}
+
+/* Undo qp_get_resources(), as far as it got. */
+static void qp_put_resources(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp)
+{
+	mlx5_ib_queue_mem_unmap_user(&qp->mem);
+	if (qp->bfregn != MLX5_IB_INVALID_BFREG)
+		mlx5_ib_free_bfreg(&ctx->bfregi, qp->bfregn);
+}
+
+/*
+ * Pin the memory of both queues: where an attribute of the request says, or else where the
+ * library's request says. The device only reads its work queues. Returns NULL for a queue
+ * pair without queues.
+ */
+static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *qp, int size,
+			      const struct uverbs_attr_bundle *attrs)
+{
+	struct ib_umem *umem;
+
+	/* The queues lie in one buffer. */
+	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
+	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!size)
+		return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ?
+			ERR_PTR(-EINVAL) : NULL;
+	umem = ib_umem_get_attr(&dev->ib_dev, attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM, size, 0);
+	return umem ?: mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, size, 0);
+}
+
+static int qp_get_resources(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
+			    struct mlx5_ib_qp *qp, int buf_size, u32 *bfreg_index,
+			    const struct uverbs_attr_bundle *attrs)
+{
+	int err;
+
+	err = qp_get_bfreg(ctx, qp, bfreg_index);
+	if (err)
+		return err;
+	return mlx5_ib_queue_mem_map_user(&qp->mem, ctx, qp_pin(dev, qp, buf_size, attrs),
+					  buf_size, MLX5_IB_MAX_PAGE_OFFSET, qp->ucmd.db_addr);
+}
+
+/* Returns the bytes of the queues, or a negative errno. */
+static int qp_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_ucontext *ctx,
+			    struct ib_qp_init_attr *init, struct ib_udata *udata,
+			    struct mlx5_ib_create_qp *ucmd)
+{
+	int err;
+
+	err = ib_copy_validate_udata_in(udata, *ucmd, flags);
+	if (err)
+		return err;
+	err = mlx5_ib_qp_check_create(init, ucmd, &dev->caps);
+	if (err)
+		return err;
+	err = mlx5_ib_qp_check_uidx(ucmd->uidx, udata->inlen >= offsetofend(typeof(*ucmd), uidx),
+				    ctx->cqe_version);
+	if (err)
+		return err;
+	/* Without a receive queue the stride has no meaning, but others compute with it. */
+	if (!ucmd->rq_wqe_count)
+		ucmd->rq_wqe_shift = 0;
+	return mlx5_ib_calc_user_wq(init, ucmd, &dev->caps);
+}
+
+static int user_qp_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
+			  struct ib_udata *udata)
+{
+	struct mlx5_ib_ucontext *ctx = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
+								  ibucontext);
+	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
+	struct mlx5_ib_create_qp_resp resp = {};
+	int buf_size, err;
+
+	buf_size = qp_parse_request(dev, ctx, init, udata, &qp->ucmd);
+	if (buf_size < 0)
+		return buf_size;
+	mlx5_ib_plain_qp_fill_qpc(qp, init, ctx->cqe_version);
+	qp->uid = ctx->uid;
+	if (init->qp_type == IB_QPT_XRC_INI) {
+		err = mlx5_ib_use_xrc(dev);
+		if (err)
+			return err;
+		mlx5_ib_xrc_fill_qpc(dev, NULL, qp->qpc);
+		/* The context names objects of the driver now. */
+		qp->uid = MLX5_IB_KERNEL_UID;
+	}
+	if (MLX5_CAP_GEN(dev->mdev, ece_support))
+		resp.ece_options = qp->ucmd.ece_options;
+	err = qp_get_resources(dev, ctx, qp, buf_size, &resp.bfreg_index,
+			       rdma_udata_to_uverbs_attr_bundle(udata));
+	if (!err)
+		err = mlx5_ib_plain_qp_create(qp, &mlx5_ib_plain_qp_rsc_ops, &resp, udata);
+	if (err)
+		qp_put_resources(ctx, qp);
+	else
+		qp_add_bell(ctx, qp);
+	return err;
+}
+
+static int user_qp_destroy(struct mlx5_ib_qp *qp)
+{
+	int err;
+
+	mlx5_ib_bell_del(qp->mem.context, &qp->bell);
+	err = mlx5_ib_rsc_destroy(&qp->rsc);
+	if (!err)
+		qp_put_resources(qp->mem.context, qp);
+	else if (qp->mem.context)
+		mlx5_ib_bell_add(qp->mem.context, &qp->bell);
+	return err;
+}
+
+static void user_qp_destroy_early(struct mlx5_ib_qp *qp, struct mlx5_ib_fw_batch *batch)
+{
+	mlx5_ib_bell_del(qp->mem.context, &qp->bell);
+	mlx5_ib_rsc_destroy_early(&qp->rsc, batch);
+}
+
+const struct mlx5_ib_qp_ops mlx5_ib_user_qp_ops = {
+	.create = user_qp_create,
+	.modify = mlx5_ib_plain_qp_modify,
+	.query = mlx5_ib_plain_qp_query,
+	.destroy = user_qp_destroy,
+	.destroy_early = user_qp_destroy_early,
+};
+
+/* ---- targets of XRC connections: no memory of a process, and no queues -------------------- */
+
+static const struct mlx5_ib_rsc_ops target_rsc_ops = {
+	.type = MLX5_RES_QP,
+	.name = "XRC target",
+	.destroy_op = MLX5_CMD_OP_DESTROY_QP,
+	.insist = true,
+	.event = mlx5_ib_plain_qp_event,
+	.read_wqe = mlx5_ib_qp_read_wqe,
+};
+
+static int target_create(struct mlx5_ib_qp *qp, struct ib_qp_init_attr *init,
+			 struct ib_udata *udata)
+{
+	struct mlx5_ib_dev *dev = to_mdev(qp->ibqp.device);
+	struct mlx5_ib_create_qp_resp resp = {};
+	int err;
+
+	err = mlx5_ib_qp_check_create(init, &qp->ucmd, &dev->caps);
+	if (err)
+		return err;
+	init->cap = (struct ib_qp_cap){};
+	qp->uid = MLX5_IB_KERNEL_UID;
+	mlx5_ib_fill_qpc(qp->qpc, init, &qp->ucmd);
+	MLX5_SET(qpc, qp->qpc, user_index, mlx5_ib_qp_uidx(0, 0, &dev->caps));
+	MLX5_SET(qpc, qp->qpc, ts_format, dev->caps.qp_ts_format);
+	mlx5_ib_xrc_fill_qpc(dev, init->xrcd, qp->qpc);
+	return mlx5_ib_plain_qp_create(qp, &target_rsc_ops, &resp, NULL);
+}
+
+const struct mlx5_ib_qp_ops mlx5_ib_xrc_target_ops = {
+	.create = target_create,
+	.modify = mlx5_ib_plain_qp_modify,
+	.query = mlx5_ib_plain_qp_query,
+	.destroy = user_qp_destroy,
+};
