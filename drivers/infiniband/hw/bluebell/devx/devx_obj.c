@@ -410,7 +410,7 @@ int mlx5_ib_devx_identify(struct ib_uobject *uobj, struct mlx5_ib_devx_id *id)
 		qp = uobj->object;
 		/* An XRC target that the process has opened is not to_mqp() itself. */
 		if (!mlx5_ib_qp_is_plain(to_mqp(qp->real_qp)))
-			return -EINVAL;
+			return refuse(-EINVAL, "QP 0x%x is not one QP at the device", qp->qp_num);
 		id->kind = MLX5_IB_DEVX_QP;
 		id->num = qp->qp_num;
 		return 0;

@@ -20,6 +20,7 @@
 #include <rdma/ib_mad.h>
 
 #include "fw/bluebell.h"
+#include "layout/refuse.h"
 #include "lib/wq_kernel.h"
 #include "verbs/gsi.h"
 #include "verbs/qp.h"
@@ -306,7 +307,8 @@ static int gsi_post_send(struct mlx5_ib_qp *qp, const struct ib_send_wr *wr,
 
 	for (; wr != end && !err; wr = wr->next) {
 		sender = gsi_sender(qp->priv, wr);
-		err = sender ? mlx5_ib_post_sends(sender, wr, wr->next, bad) : -EINVAL;
+		err = sender ? mlx5_ib_post_sends(sender, wr, wr->next, bad) :
+			       refuse(-EINVAL, "no P_Key at index %u", ud_wr(wr)->pkey_index);
 		if (err)
 			*bad = wr;
 	}

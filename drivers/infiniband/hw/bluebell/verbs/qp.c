@@ -7,6 +7,7 @@
 #include <linux/indirect_call_wrapper.h>
 
 #include "fw/bluebell.h"
+#include "layout/refuse.h"
 #include "verbs/qp.h"
 #include "verbs/wr.h"
 
@@ -51,7 +52,9 @@ int mlx5_ib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct i
 	/* By type first: other types come with other requests. */
 	if (mlx5_ib_qp_type_exists(init->qp_type, &to_mdev(ibqp->device)->caps))
 		ops = udata ? qp_kinds[init->qp_type].user : qp_kinds[init->qp_type].kernel;
-	return ops ? mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata) : -EOPNOTSUPP;
+	if (!ops)
+		return refuse(-EOPNOTSUPP, "QP of type %u", init->qp_type);
+	return mlx5_ib_qp_create(to_mqp(ibqp), ops, init, udata);
 }
 
 /**

@@ -9,6 +9,7 @@
 
 #include "fw/bluebell.h"
 #include "fw/fw.h"
+#include "layout/refuse.h"
 #include "lib/cq_kernel.h"
 #include "lib/wq_kernel.h"
 #include "verbs/qp.h"
@@ -27,12 +28,13 @@ static int qp_copy_modify(struct mlx5_ib_dev *dev, enum ib_qp_type type, struct 
 	/* Bursts belong to the rate limits of raw packet queues. */
 	if (ucmd->burst_info.max_burst_sz || ucmd->burst_info.typical_pkt_sz ||
 	    ucmd->burst_info.reserved)
-		return -EINVAL;
+		return refuse(-EINVAL, "bursts of a QP of type %u", type);
 	if (ucmd->ece_options && !MLX5_CAP_GEN(dev->mdev, ece_support))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "ECE options 0x%x of a device without ECE",
+			      ucmd->ece_options);
 	if (ucmd->comp_mask & MLX5_IB_MODIFY_QP_OOO_DP &&
 	    !mlx5_ib_qp_out_of_order(type, &dev->caps))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "receive WQEs in any order, QP of type %u", type);
 	return 0;
 }
 
@@ -64,7 +66,7 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	int err;
 
 	if (!MLX5_CAP_GEN(dev->mdev, rts2rts_qp_counters_set_id))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "device cannot change the counter set of a QP in RTS");
 	qp_fill_modify(&mod, qp, &attr, 0);
 	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	MLX5_SET(qpc, qpc, counter_set_id, set_id);
@@ -91,7 +93,7 @@ int mlx5_ib_qp_set_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	int err = 0;
 
 	if (!mlx5_ib_qp_is_plain(qp))
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "counter set of a QP of type %u", qp->ibqp.qp_type);
 	guard(mutex)(&qp->mutex);
 	if (qp->state == IB_QPS_RTS && qp->counts_in != set_id && !qp->closing)
 		err = qp_change_counter(qp, set_id);
@@ -108,16 +110,19 @@ static int qp_check_modify(const struct mlx5_ib_qp_modify *mod, bool out_of_orde
 	int err;
 
 	if (!ib_modify_qp_is_ok(mod->cur, mod->next, mod->type, mod->mask))
-		return -EINVAL;
+		return refuse(-EINVAL, "QP of type %u from state %u to %u with attributes 0x%x",
+			      mod->type, mod->cur, mod->next, mod->mask);
 	opcode = mlx5_ib_qp_opcode(mod->cur, mod->next);
 	if (!opcode)
-		return -EINVAL;
+		return refuse(-EINVAL, "no command takes a QP from state %u to %u", mod->cur,
+			      mod->next);
 	err = mlx5_ib_qp_check_attr(mod, caps);
 	if (err)
 		return err;
 	/* libmlx5 asks for it on the way to INIT; the device is told on the way to RTR. */
 	if (out_of_order && mod->next != IB_QPS_INIT)
-		return -EINVAL;
+		return refuse(-EINVAL, "receive WQEs in any order, asked for in state %u",
+			      mod->next);
 	return opcode;
 }
 
@@ -209,7 +214,8 @@ int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int 
 	int err;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return -EOPNOTSUPP;
+		return refuse(-EOPNOTSUPP, "attributes 0x%x of a QP",
+			      mask & ~IB_QP_ATTR_STANDARD_BITS);
 	err = qp_copy_modify(qp->rsc.dev, qp->ibqp.qp_type, udata, &ucmd);
 	if (err)
 		return err;

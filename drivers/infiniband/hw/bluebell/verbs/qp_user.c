@@ -12,6 +12,7 @@
 #include "fw/bluebell.h"
 #include "fw/fw.h"
 #include "layout/layout_wq.h"
+#include "layout/refuse.h"
 #include "lib/umem.h"
 #include "verbs/cq.h"
 #include "verbs/qp.h"
@@ -32,7 +33,7 @@ static int qp_get_bfreg(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_qp *qp, u32
 	*bfreg_index = asked;
 	if (flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
 		qp->mem.uar = mlx5_ib_get_uar(ctx, asked);
-		index = qp->mem.uar ? asked : -EINVAL;
+		index = qp->mem.uar ? asked : refuse(-EINVAL, "no UAR object at page %u", asked);
 	} else if (flags & MLX5_QP_FLAG_BFREG_INDEX) {
 		index = bfregn_to_uar_index(&ctx->bfregi, asked, true);
 	} else {
@@ -92,10 +93,10 @@ static struct ib_umem *qp_pin(struct mlx5_ib_dev *dev, const struct mlx5_ib_qp *
 	/* The queues lie in one buffer. */
 	if (uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
 	    uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM))
-		return ERR_PTR(-EOPNOTSUPP);
+		return ERR_PTR(refuse(-EOPNOTSUPP, "QP with two buffers"));
 	if (!size)
 		return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ?
-			ERR_PTR(-EINVAL) : NULL;
+			ERR_PTR(refuse(-EINVAL, "buffer of a QP without queues")) : NULL;
 	umem = ib_umem_get_attr(&dev->ib_dev, attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM, size, 0);
 	return umem ?: mlx5_ib_umem_get(dev, qp->ucmd.buf_addr, size, 0);
 }
