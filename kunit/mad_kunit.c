@@ -458,7 +458,7 @@ static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 	memcpy(detach, attach, sizeof(detach));
 	detach[0].value = MLX5_CMD_OP_DETACH_FROM_MCG << 16 | UID;
 	/* The queue pair of a process has the user id of its context. */
-	m->qp.rsc.uid = UID;
+	m->qp.uid = UID;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_attach_mcast(&m->qp.ibqp, &gid, 0xc001), 0);
 	KUNIT_EXPECT_EQ(test, mock->opcode, MLX5_CMD_OP_ATTACH_TO_MCG);
 	expect_golden(test, mock->in, MLX5_ST_SZ_BYTES(attach_to_mcg_in), attach);
@@ -477,7 +477,7 @@ static void group_is_attached_and_detached_by_its_gid(struct kunit *test)
 	mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, mlx5_ib_detach_mcast(&m->qp.ibqp, &gid, 0xc001), mock->refuse_err);
 	mock->refuse = 0;
-	m->qp.rsc.uid = 0;
+	m->qp.uid = 0;
 	destroy_all(test, m);
 }
 
