@@ -2,10 +2,39 @@
 /*
  * Completion queues of kernel consumers: polling, arming, and what happens to the
  * completions of a queue pair that is destroyed or whose device has failed.
+ */
+
+/**
+ * DOC: Completion queues of kernel consumers
  *
- * A CQE names its queue pair by number. A queue pair is looked up, and its queues are
- * advanced, under the lock of the CQ. The owner of the queue pair takes the same lock to
- * remove its completions, before it frees the queues.
+ * A CQE names its queue pair by number. A poll looks the queue pair up and advances its queue
+ * under the lock of the CQ. A CQE that names a queue pair which does not complete on this CQ is
+ * dropped.
+ *
+ * **A queue pair ends.** Before DESTROY_QP the queue pair is reset, so that the device completes
+ * nothing more. Under the lock of each CQ mlx5_ib_kcq_reset() turns the completions that nobody
+ * has polled into completions of no request, and empties the queue; of a receive from a shared
+ * receive queue the slot is given back. Afterwards another queue pair may have the number. If
+ * firmware does not reset the queue pair, the completions that come until DESTROY_QP are removed
+ * after it. mlx5_ib_kcq_remove() takes the queue pair out of the table; when it returns no poll
+ * uses its queues.
+ *
+ * **A CQ ends.** mlx5_ib_kcq_close() stops arming and waits for the work item that calls the
+ * consumer; then the device destroys the CQ; then ib_core cancels its own work. A consumer that
+ * still polls finds the memory, which mlx5_ib_kcq_free() releases last.
+ *
+ * **The device fails.** mlx5_ib_flush_kernel_queues() sets @failed of the device, and calls the
+ * consumers of the CQs of all queue pairs, armed or not, except those that have never armed the
+ * CQ, because they poll by themselves. From then on the driver does not ring the device. A poll
+ * first reads the CQEs that are there, then completes what is posted as flushed, in the order of
+ * posting. The device may still write CQEs of the same requests, so after the first flushed
+ * request of a CQ (@flushed) nobody reads its CQEs. What is posted later is flushed, too. What is
+ * posted to a shared receive queue stays there; a consumer who takes a queue pair to the error
+ * state is told by IB_EVENT_QP_LAST_WQE_REACHED that the queue pair takes no WQE any more.
+ *
+ * Two pairs of barriers keep a failure from being missed: in mlx5_ib_kcq_arm() and
+ * mlx5_ib_kcq_wake(), at least one sees @failed and @notifies; in kcq_last_wqe_is_due(), at least
+ * one of the two CPUs that set @failed and @in_error sees both.
  */
 
 #include <linux/mlx5/cq.h>

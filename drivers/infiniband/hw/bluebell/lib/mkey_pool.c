@@ -4,6 +4,37 @@
  * fewer when demand ceases or memory is short.
  */
 
+/**
+ * DOC: The pool of free keys
+ *
+ * A key of the pool is either in use by a region or free: revoked by UMR, in the protection domain
+ * of the UMR queue pair, so that the device reaches nothing through the key. Keys differ by class:
+ * room for translation entries, and rights that UMR cannot change. Each class has a spinlock,
+ * which guards its counts and the array of its free keys; no command is sent and nothing is
+ * allocated under this lock.
+ *
+ * * **Registration.** mlx5_ib_mkey_pool_alloc() counts a key in use, raises the peak, and takes a
+ *   free key. If there is none, the caller has firmware create the key
+ *   (mlx5_ib_mkey_pool_create()), and it counts as one of the class all the same. If the class has
+ *   fewer free keys than it wants, the work item @upkeep is queued. The array grows beforehand, so
+ *   that there is room for all keys that may be freed: freeing a key allocates nothing.
+ * * **Deregistration.** mlx5_ib_mkey_pool_wants() tells whether UMR should revoke the key. When
+ *   that is done and no lookup finds the key, mlx5_ib_mkey_pool_keep() makes the key a free one,
+ *   or, if the class has enough free keys, firmware destroys it. mlx5_ib_mkey_pool_forget()
+ *   uncounts a key that firmware has destroyed.
+ * * **Upkeep.** The work item creates the free keys that are missing, if UMR works, and destroys
+ *   those that are too many or marked (@doomed).
+ * * **Ageing.** As long as a class has a peak above what is in use, @ageing lowers the peak every
+ *   30 s, and queues the upkeep for what is then too much.
+ * * **Short memory.** The shrinker marks free keys, the largest first, and queues the upkeep,
+ *   because firmware commands allocate memory and take locks of mlx5_core.
+ *
+ * UMR and the pool are set up by the first registration, under the mutex first_use. If that fails,
+ * registrations use firmware commands for a second, and then one tries again. When UMR is gone
+ * until the driver is bound again, no key is taken from the pool or kept, and the free keys go by
+ * ageing or when memory is short.
+ */
+
 #include <kunit/static_stub.h>
 #include <kunit/visibility.h>
 #include <linux/log2.h>

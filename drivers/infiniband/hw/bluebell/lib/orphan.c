@@ -1,9 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Objects that have no owner any more, but that firmware has refused to destroy. The device may
- * still use the memory of such an object, so the driver keeps the memory, and destroys the object
- * later: before an object is destroyed that the orphan may refer to, when the process closes the
- * device, and when the driver is unbound.
+ * Objects that have no owner any more, but that firmware has refused to destroy.
+ */
+
+/**
+ * DOC: Orphans
+ *
+ * If firmware refuses to destroy an object, the device may still use the object's memory, so the
+ * memory stays pinned. ib_core keeps an object of a process and destroys it again later. It does
+ * not if the object was being created, or belongs to the driver or to a kernel consumer. Such an
+ * object becomes an orphan, which has the command that destroys the object, and the memory.
+ *
+ * An orphan is made by
+ *
+ * * mlx5_ib_orphan_adopt(), which names the object in the log at once; the caller's memory passes
+ *   to the orphan;
+ * * mlx5_ib_orphan_adopt_quietly(), when a process has closed the device: objects that the process
+ *   has created by commands of its own may refer to each other in any order, so that an older one
+ *   may have to be destroyed first. The log names those that are left at the end.
+ *
+ * The driver sends the command again
+ *
+ * * before it destroys an object that an orphan may refer to: a CQ, an SRQ or a domain
+ *   (mlx5_ib_orphans_retry(), which costs one look at an empty list);
+ * * when the context is closed (mlx5_ib_orphans_leave_context()), for the orphans of the context
+ *   in rounds, as long as a round destroys something, 16 at most, because other contexts wait.
+ *   What is left does not refer to the context any more;
+ * * when the driver is unbound (mlx5_ib_cleanup_orphans()). The memory of what firmware refuses
+ *   even then is never freed.
+ *
+ * A command that timed out may have been executed, so the answer that the object does not exist
+ * means success. When the command has succeeded, the memory is freed, in this order. The mutex of
+ * struct mlx5_ib_orphans guards the list and is held while commands are sent.
+ *
+ * Lists that a stuck UMR queue pair may read are memory without an object. mlx5_ib_orphan_keep()
+ * keeps them, under a spinlock of their own, because it is called during reclaim. They are freed
+ * when the driver is unbound, if no orphan is left.
  */
 
 #include <kunit/static_stub.h>

@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Who has subscribed to events of the device.
+ */
+
+/**
+ * DOC: Subscriptions to events
  *
- * The device names the object of an event by its number, which an object of another user may get
- * as soon as the object is destroyed. So whoever destroys an object pauses its subscriptions before
- * the command is sent, and ends them when it has been executed. If firmware refuses to destroy the
- * object, the subscriptions go on, and the subscribers are told of events that they have missed.
+ * The device names the object of an event by a number, which an object of another user may get as
+ * soon as the object is destroyed. So the subscriptions to an object are in a list, which is found
+ * by type and number of the object, and the list has states:
+ *
+ * * **Delivering**: mlx5_ib_event_report(), in the interrupt of an event queue, finds the list
+ *   under RCU and calls each subscriber whose type of event it is.
+ * * **Paused**: mlx5_ib_event_pause() sets @paused before the command that destroys the object is
+ *   sent. Events that arrive are not delivered; their types are noted in @missed.
+ * * **Ended**: the command has succeeded, so mlx5_ib_event_settle() releases the subscriptions.
+ *   The list is freed after a grace period. If a newer object with the same number gets a
+ *   subscriber before, mlx5_ib_event_subscribe() ends the paused list and makes another one.
+ *
+ * If firmware refuses the command (-EINVAL, -EBUSY), the object exists: mlx5_ib_event_settle()
+ * clears @paused, waits for a grace period, after which every handler that saw @paused has set its
+ * bit in @missed, and tells the subscribers of the types that they have missed. If the command was
+ * not answered, nobody knows whose the number is, and the list stays paused until a later command
+ * has destroyed the object.
+ *
+ * The doorbell of the command is rung behind a write barrier, and an interrupt reads @paused
+ * behind a read barrier after the event. So no event of a later object that has the number is
+ * delivered.
+ *
+ * The mutex of struct mlx5_ib_events guards the table and all lists against other writers. An
+ * object without subscriptions, as most are, is recognized without the mutex. A context has 64
+ * subscriptions to one event of one object at most, because all are served in one interrupt.
  */
 
 #include <kunit/visibility.h>

@@ -4,6 +4,37 @@
  * waiting, and starting anew after a failure.
  */
 
+/**
+ * DOC: The UMR queue pair
+ *
+ * The driver fills, changes and revokes memory keys by work requests (UMR) on a queue pair of its
+ * own, because a firmware command takes many times as long. mlx5_ib_umr_post() puts a request on
+ * the queue, mlx5_ib_umr_wait() waits for the request. When it returns, the device no longer reads
+ * what the request points at, unless firmware has refused to stop the queue pair (@stuck): then
+ * the caller hands the memory to mlx5_ib_orphan_keep(). The queue pair has one of three states,
+ * which @lock guards:
+ *
+ * * **UMR_RUNNING**: requests are taken.
+ * * **UMR_STOPPED**: a request has failed. Its completion says so; or there was none for a minute,
+ *   or for a second after the waiting task was killed. Requests get -EAGAIN, and callers use
+ *   firmware commands. The first task that finds its request failed holds @reset_lock and has
+ *   firmware reset the queue pair, or destroy it if the reset is refused. Then it completes all
+ *   requests that are posted as failed, and increments @epoch. A task whose request is of an
+ *   earlier epoch has nothing left to do. The work item @restart creates the queue pair anew if it
+ *   was destroyed, takes it to RTS and sets UMR_RUNNING; if firmware refuses, the queue pair is
+ *   reset once more. The more failures in a row (@failures), the later the work item runs.
+ * * **UMR_GONE**: the device has failed or was removed, the CQ is in error, or firmware has
+ *   neither reset nor destroyed the queue pair. All requests that are posted are completed as
+ *   failed, and none is taken until the driver is bound again. mlx5_ib_abort_umr() sets this state
+ *   from any context; nothing leaves it.
+ *
+ * Requests are posted by MMU notifiers, too, while memory is being reclaimed. So a caller may hold
+ * the lock that such a notifier takes; inside it nests @reset_lock, and inside that the locks of
+ * firmware commands, which do not reclaim memory then. The restart holds no lock while firmware
+ * brings the queue pair up. @lock is taken in the completion interrupt, and nothing nests inside
+ * it but what wakes tasks.
+ */
+
 #include <kunit/static_stub.h>
 #include <linux/completion.h>
 #include <linux/mlx5/cq.h>

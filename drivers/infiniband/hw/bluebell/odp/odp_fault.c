@@ -4,6 +4,41 @@
  * have mapped, and the command that lets the faulting queue go on.
  */
 
+/**
+ * DOC: Page faults of the device
+ *
+ * The device reports a page fault by an event of the page-fault event queue and stops the faulting
+ * queue until the driver answers by PAGE_FAULT_RESUME. A fault has these states:
+ *
+ * * **Reported.** odp_fault_take_events(), in the interrupt and under @events_lock, allocates a
+ *   work item for each event. Without memory for it the event stays in the queue, and @eq_work
+ *   tries again until there is memory.
+ * * **Queued** on @fault_wq, which nothing else shares, because queues stand still until their
+ *   faults are resolved. @num_faults counts the faults; advice gives way to them.
+ * * **Waiting.** A process can keep a fault from being resolved for as long as it likes, so each
+ *   process has a share of the slots (odp_fairness.c). A fault takes a slot at the process whose
+ *   memory it needs. If there is none, the fault gives up its slot at any other process and waits,
+ *   without a task, until a fault of that process leaves; then it is queued again.
+ * * **Resolved.** The bytes that the device needs are mapped, or the memory does not exist or may
+ *   not be written. What the operation will touch later is mapped if that is possible, up to 4 MiB
+ *   in all.
+ * * **Answered.** The queue goes on, or the work request fails. If firmware refuses the command,
+ *   odp_fault_resume() repeats it, because the queue would stay stopped; a queue that is destroyed
+ *   meanwhile is no error. The fault leaves its slot afterwards.
+ *
+ * A fault at a remote key names the memory itself. A fault at a WQE names a queue, to which the
+ * work item holds a reference, and an operation of the queue reads the WQE. A queue
+ * that the driver does not know, and a fault of an unknown kind, are answered with an error.
+ *
+ * If everything was mapped already, another queue may have faulted on the same pages before, and
+ * the queue goes on. If the device reports the same fault again after that answer, the pages are
+ * mapped for writing, whatever the event says, if the region allows that. If they cannot be, the
+ * fault is answered with an error when it is reported for the ninth time in a row. A list of a WQE
+ * without a key of a paged region is answered with an error the second time. @vain counts these
+ * repetitions, under @vain_lock, by what identifies the fault; a report more than 5 s later is a
+ * new fault, and one whose event came before the last answer is that of another queue.
+ */
+
 #include <kunit/visibility.h>
 #include <linux/delay.h>
 #include <linux/jhash.h>
