@@ -76,7 +76,7 @@ static void dev_gone_work(struct work_struct *work)
 	dev_failed(container_of(work, struct mlx5_ib_dev, gone));
 }
 
-/* A device that has failed already will not say so again. */
+/* The device may have failed before the notifier was registered, so check here. */
 static int dev_init_sys_error(struct mlx5_ib_dev *dev)
 {
 	dev->sys_error.notifier_call = dev_notify_sys_error;

@@ -76,7 +76,7 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 		return -ENOMEM;
 	mlx5_fw_name_object(in, form->opcode, number);
 	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, form->outlen);
-	/* Resource tracking leaves an object out that its process, when it ended, has destroyed. */
+	/* -EAGAIN makes resource tracking skip an object destroyed as its process ended. */
 	if (err == -ENOENT)
 		return -EAGAIN;
 	return err ?: nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, form->size, out + form->offset);

@@ -78,7 +78,7 @@ static int cq_parse_compression(const struct mlx5_ib_create_cq *ucmd,
  * @cqc: zeroed struct mlx5_ifc_cqc_bits; gets the fields that follow from the request
  *	alone
  *
- * Return: 0; -EINVAL for a request that means nothing; -EOPNOTSUPP for one
+ * Return: 0; -EINVAL for invalid attributes; -EOPNOTSUPP for those
  * that this device cannot do.
  */
 int mlx5_ib_cq_parse_create(const struct mlx5_ib_create_cq *ucmd, u32 flags,

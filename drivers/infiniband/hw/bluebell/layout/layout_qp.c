@@ -154,7 +154,7 @@ void mlx5_ib_fill_out_of_order(void *qpc, const struct mlx5_ib_caps *caps)
  * @caps: what the device can do
  *
  * Return: 0; -EOPNOTSUPP for a feature that this driver or device does not have;
- * -EINVAL for a request that means nothing.
+ * -EINVAL for invalid attributes.
  */
 int mlx5_ib_qp_check_create(const struct ib_qp_init_attr *init,
 			    const struct mlx5_ib_create_qp *ucmd,

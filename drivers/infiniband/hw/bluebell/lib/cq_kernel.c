@@ -439,7 +439,10 @@ void mlx5_ib_kcq_wake(struct mlx5_ib_kcq *kcq)
 /* Whether the consumer waits to be told of the last WQE by a device that has failed. */
 static bool kcq_last_wqe_is_due(struct mlx5_ib_wqs *wqs)
 {
-	/* Either the one who fails the device or the one who sets in_error sees both. */
+	/*
+	 * Whoever sets @failed or @in_error looks here afterwards: at least one of the two CPUs
+	 * sees both.
+	 */
 	smp_mb();
 	return READ_ONCE(wqs->recv_cq->dev->failed) && READ_ONCE(wqs->in_error) &&
 	       READ_ONCE(wqs->last_wqe_due);

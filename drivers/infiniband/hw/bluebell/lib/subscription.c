@@ -268,7 +268,7 @@ static void event_resume(struct mlx5_ib_events *events, struct mlx5_ib_event_lis
 
 	lockdep_assert_held(&events->lock);
 	WRITE_ONCE(list->paused, false);
-	/* Afterwards whoever has read that the list was paused has noted what it missed. */
+	/* After the grace period every handler that saw @paused has set its bit in @missed. */
 	synchronize_rcu();
 	guard(rcu)();
 	list_for_each_entry_rcu(sub, &list->subs, node)
@@ -299,7 +299,7 @@ void mlx5_ib_event_settle(struct mlx5_ib_dev *dev, u32 type, u32 num, int err)
 		return;
 	guard(mutex)(&events->lock);
 	list = event_find(events, &source);
-	/* One that is not paused is that of another object, which has the number by now. */
+	/* A list that is not paused belongs to a newer object with the same number. */
 	if (!list || !list->paused)
 		return;
 	if (!err)

@@ -676,7 +676,9 @@ bool mlx5_ib_has_umr(const struct mlx5_ib_caps *caps)
 	return !MLX5_CAP_GEN(caps->mdev, umr_modify_entity_size_disabled);
 }
 
-/* A device that has failed before the queue pair was to be found will not say so again. */
+/*
+ * The device may have failed before @umr was published. The notifier runs only once, so check here.
+ */
 static void umr_publish(struct mlx5_ib_umr *umr)
 {
 	/* Pairs with mlx5_ib_abort_umr(). */

@@ -422,7 +422,10 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 		return state.full;
 	}
 	queue = odp_fault_get_queue(odp, fault);
-	/* Without an answer, the queue would stand still for good if it is not destroyed. */
+	/*
+	 * The driver does not know this queue. Resume it with an error, or it stays stopped until
+	 * it is destroyed.
+	 */
 	if (!queue) {
 		odp_fault_answer(&state, -ENOENT);
 		return NULL;

@@ -89,7 +89,7 @@ static void cq_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, int err)
 			     err);
 }
 
-/* ib_core frees a CQ whose number the user has not been told. */
+/* Copying the answer to the user failed, so ib_core frees the CQ: destroy it at the device. */
 static void cq_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 {
 	int err = mlx5_fw_discard_cq(dev, &cq->mcq, false);
@@ -164,9 +164,9 @@ static void cq_add_bell(struct mlx5_ib_ucontext *ctx, struct mlx5_ib_cq *cq)
  *
  * Implements ibv_create_cq(3) with CREATE_CQ. May sleep.
  *
- * Return: 0; -EINVAL for a request that means nothing, names a UAR that is
- * not the user's, or has a buffer that is not aligned to the size of a CQE;
- * -EOPNOTSUPP for a feature that is not there; -ENOMEM beyond RLIMIT_MEMLOCK;
+ * Return: 0; -EINVAL for invalid attributes, a UAR that is not the user's, or a
+ * buffer that is not aligned to the size of a CQE;
+ * -EOPNOTSUPP for a feature that the device lacks; -ENOMEM beyond RLIMIT_MEMLOCK;
  * -EFAULT for a buffer the process does not have; or the errno of a firmware
  * refusal.
  */
@@ -302,7 +302,7 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
  * Implements ibv_resize_cq(3) with MODIFY_CQ. The device writes a resize CQE
  * as the last one to the old buffer, up to which the library copies. May sleep.
  *
- * Return: 0; -EINVAL for a request that means nothing, a buffer that is not
+ * Return: 0; -EINVAL for invalid attributes, a buffer that is not
  * aligned to the size of a CQE, or fewer entries than there are completions;
  * -EOPNOTSUPP if the device cannot resize; -ENOMEM beyond RLIMIT_MEMLOCK; -EFAULT;
  * or the errno of a firmware refusal. After an error the queue is as it was.

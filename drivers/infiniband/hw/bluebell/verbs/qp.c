@@ -41,7 +41,7 @@ static const struct {
  *
  * Return: 0; -EOPNOTSUPP for another type than RC, UC, UD, for a user XRC, and for a kernel
  * consumer SMI and GSI; a type or feature that the device lacks, or queues in two buffers; -EINVAL
- * for a request that means nothing, queues that do not fit, or a doorbell register that is not
+ * for invalid attributes, queues that do not fit, or a doorbell register that is not
  * the user's; -ENOMEM, also beyond RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have;
  * or the errno of a firmware refusal.
  */

@@ -203,7 +203,7 @@ static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr
  *
  * Return: 0; -EINVAL for a transition that is illegal, incomplete or has no
  * command, or for a value out of range; -EOPNOTSUPP for an attribute or a
- * feature that is not there; or the errno of a firmware refusal. After an error
+ * feature that the device lacks; or the errno of a firmware refusal. After an error
  * the queue pair is as it was.
  */
 int mlx5_ib_plain_qp_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,

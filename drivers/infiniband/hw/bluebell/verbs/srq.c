@@ -194,7 +194,7 @@ static int srq_parse_request(struct mlx5_ib_dev *dev, struct mlx5_ib_srq *srq,
  * ibv_modify_srq(3) does that. May sleep.
  *
  * Return: 0; -EOPNOTSUPP for another type than basic and, for a user, XRC,
- * or a device without; -EINVAL for a request that means nothing, sizes beyond the
+ * or a device without; -EINVAL for invalid attributes, sizes beyond the
  * device's, or a buffer or record that is not aligned; -ENOMEM, also beyond
  * RLIMIT_MEMLOCK; -EFAULT for a buffer the process does not have; or the errno
  * of a firmware refusal.
