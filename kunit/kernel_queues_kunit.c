@@ -113,18 +113,39 @@ static void next_queue_pair_of_the_number_gets_its_own_completions(struct kunit 
 	kernel_destroy_all(k);
 }
 
+/* They are dropped in each CQ: the number leads to the next queue pair when the CQ is polled. */
+static void unpolled_completions_are_not_for_the_next_queue_pair(struct kunit *test)
+{
+	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
+	struct mlx5_ib_qp *qp = &k->qp[0];
+	struct ib_wc wc[8];
+	u32 qpn = qp->ibqp.qp_num;
+
+	complete_pairs(test, k, 1);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_destroy_qp(&qp->ibqp, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kernel_create_qp(k, qp), 0);
+	KUNIT_ASSERT_EQ(test, qp->ibqp.qp_num, qpn);
+	qp->state = IB_QPS_RTS;
+	KUNIT_ASSERT_EQ(test, poll(k, 8, wc), 2);
+	expect_wc(test, &wc[0], 2, &k->qp[1]);
+	expect_wc(test, &wc[1], 12, &k->qp[1]);
+	kernel_destroy_all(k);
+}
+
 /* Neither requests nor completions of before the reset are left. */
 static void reset_queue_pair_starts_empty(struct kunit *test)
 {
 	struct kernel *k = kernel_make_connected(test, 0, has_two_cqs(test));
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 	struct mlx5_ib_qp *qp = &k->qp[0];
+	__be32 *receives = qp->mem.buf.frags.frags[0].buf;
 	struct ib_wc wc[8];
 	unsigned int i;
 
+	/* One of the four places of the receive queue is left. */
 	complete_pairs(test, k, 1);
 	KUNIT_ASSERT_EQ(test, kernel_post(qp, 3, 8), 0);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 2; i++)
 		KUNIT_ASSERT_EQ(test, kernel_post_receive(qp, 20 + i), 0);
 	KUNIT_ASSERT_EQ(test, mlx5_ib_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL), 0);
 	qp->state = IB_QPS_RTS;
@@ -135,7 +156,10 @@ static void reset_queue_pair_starts_empty(struct kunit *test)
 	expect_wc(test, &wc[1], 12, &k->qp[1]);
 
 	/* The whole receive queue is free again, and numbers of WQEs start at 0. */
-	for (i = 0; i < 4; i++)
+	memset(receives, 0, 64);
+	KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 30), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(receives[1]), qp->wqs->rq.end_key);
+	for (i = 1; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 30 + i), 0);
 	KUNIT_EXPECT_EQ(test, kernel_post_receive(qp, 0), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(qp->mem.db.db[MLX5_RCV_DBR]), 4);
@@ -309,6 +333,7 @@ static void request_behind_an_invalidation_is_fenced(struct kunit *test)
 static struct kunit_case kernel_queues_cases[] = {
 	KUNIT_CASE_PARAM(completions_are_dropped_in_any_lap, cqs_gen_params),
 	KUNIT_CASE_PARAM(next_queue_pair_of_the_number_gets_its_own_completions, cqs_gen_params),
+	KUNIT_CASE_PARAM(unpolled_completions_are_not_for_the_next_queue_pair, cqs_gen_params),
 	KUNIT_CASE_PARAM(reset_queue_pair_starts_empty, cqs_gen_params),
 	KUNIT_CASE(failed_device_calls_the_consumer_of_either_cq),
 	KUNIT_CASE(send_queue_is_filled_exactly_in_each_lap),
