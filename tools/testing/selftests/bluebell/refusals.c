@@ -56,10 +56,10 @@ FIXTURE_TEARDOWN(refusals)
 
 static int ask_cq(ASKER *a)
 {
-	struct mlx5_ib_create_cq drv = { .cqe_size = 64 };
+	struct mlx5_ib_create_cq drv = { .cqe_size = 64, .cqe_comp_en = 2 };
 	struct ib_uverbs_create_cq_resp resp;
 
-	return uv_create_cq_raw(a->uv.fd, 0, &drv, sizeof(drv), &resp, NULL);
+	return uv_create_cq_raw(a->uv.fd, 1, &drv, sizeof(drv), &resp, NULL);
 }
 
 static int ask_qp(ASKER *a)
@@ -141,7 +141,7 @@ static const struct request {
 	const char *name;
 	const char *reason;
 } requests[] = {
-	{ "CQ", ask_cq, EINVAL, "-EINVAL", "CQ of 0 entries, 1 to " },
+	{ "CQ", ask_cq, EINVAL, "-EINVAL", "cqe_comp_en is 2, not 0 or 1" },
 	{ "QP", ask_qp, EINVAL, "-EINVAL", "receive queue of 3 WQEs" },
 	{ "SRQ", ask_srq, EINVAL, "-EINVAL", "limit of 10000" },
 	{ "mmap offset", ask_offset, EINVAL, "-EINVAL", "command 100 with index 2 of 0" },
