@@ -8,8 +8,8 @@
 #       with 0; ibstatus and ibnetdiscover end with 255.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack opensm=3.3.23-3.1 infiniband-diags=56.1-1
 without_devices

@@ -8,8 +8,8 @@
 #       status 8 and nothing built. dkms status still lists the module as added, with status 0.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack dkms=3.2.2-1~deb13u1 kmod=34.2-2
 work=$top/work

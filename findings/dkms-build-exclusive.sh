@@ -10,8 +10,8 @@
 #       added also ends with 0.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack dkms=3.2.2-1~deb13u1 kmod=34.2-2
 work=$top/work

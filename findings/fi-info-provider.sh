@@ -8,8 +8,8 @@
 #       61. fi_info -l lists verbs in both cases: it lists what is built in, not what can be used.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack libfabric-bin=2.1.0-1.1
 without_devices

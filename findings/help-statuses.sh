@@ -9,8 +9,8 @@
 #       --version to see whether a program starts fails.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack perftest=25.01.0+0.80-1 ibverbs-utils=56.1-1 rdmacm-utils=56.1-1 opensm=3.3.23-3.1 \
 	libfabric-bin=2.1.0-1.1

@@ -10,25 +10,12 @@
 #       with 0.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
-unpack opensm=3.3.23-3.1 ibsim-utils=0.12-1 infiniband-diags=56.1-1
-cat >"$top/work/net" <<'EOT'
-Switch	4 "S1"
-[1]	"H1"[1]
-[2]	"H2"[1]
-
-Hca	1 "H1"
-[1]	"S1"[1]
-
-Hca	1 "H2"
-[1]	"S1"[2]
-EOT
+simulated_fabric
 cat >"$top/work/run" <<'EOT'
-ibsim -s net >ibsim.log 2>&1 </dev/null &
-until grep -q 'simulator ready' ibsim.log; do sleep 0.2; done
-export LD_PRELOAD=/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so SIM_HOST=H1
+. ./fabric
 opensm -f osm.log >osm.out 2>&1 &
 sm=$!
 until saquery -c >/dev/null 2>&1; do sleep 0.2; done

@@ -9,33 +9,10 @@
 #       was asked for, not for what that module pulls in. Only an install line stops it.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
-unpack kmod=34.2-2 binutils=2.44-3
-modules=$top/work/root/lib/modules/1.2.3
-mkdir -p "$modules" "$top/work/conf"
-cat >"$top/work/make" <<'EOT'
-for name in core stock_ib other_ib; do
-	case $name in
-	core) info='softdep=post: stock_ib' ;;
-	*) info=alias=auxiliary:core.rdma ;;
-	esac
-	printf '.section .modinfo,"a"\n.asciz "name=%s"\n.asciz "%s"\n' "$name" "$info" |
-		as -o "root/lib/modules/1.2.3/$name.ko"
-done
-printf '%s\n' other_ib.ko stock_ib.ko core.ko >root/lib/modules/1.2.3/modules.order
-depmod -b root 1.2.3 2>/dev/null
-EOT
-inside sh make
-# The names of the modules that modprobe would load, in this order.
-loads() {
-	inside modprobe -d root -S 1.2.3 -C conf -D "$@" 2>&1 |
-		sed 's|^insmod .*/\([a-z_]*\)\.ko *|\1 |' | tr -s '\n ' ' '
-}
-conf() {
-	printf '%s\n' "$@" >"$top/work/conf/test.conf"
-}
+dummy_modules
 conf 'blacklist stock_ib'
 expect "by name" "stock_ib " "$(loads stock_ib)"
 expect "by name with -b" "" "$(loads -b stock_ib)"

@@ -9,8 +9,8 @@
 #       rdmasniff. The libraries that it needs are those of libc and D-Bus.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack libpcap0.8t64=1.10.5-2 binutils=2.44-3
 library=/usr/lib/x86_64-linux-gnu/libpcap.so.0.8

@@ -9,8 +9,8 @@
 #       file of link type 197, is decoded.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack tshark=4.4.19-0+deb13u1 tcpdump=4.99.5-2 python3=3.13.5-1
 cat >"$top/work/ib.py" <<'EOT'

@@ -9,8 +9,8 @@
 #       Unpacked to another place, its modules are found.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack rdma-core=56.1-1 python3-pyverbs=56.1-1
 tests=$root/usr/share/doc/rdma-core/tests

@@ -10,8 +10,8 @@
 #       (riostream).
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack rdmacm-utils=56.1-1
 without_devices

@@ -9,8 +9,8 @@
 #       and a changed PSN keeps the old ICRC until icrc is set to None.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack python3-scapy=2.6.1+dfsg-1
 cat >"$top/work/g.py" <<'EOT'

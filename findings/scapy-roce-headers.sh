@@ -8,8 +8,8 @@
 #       UD sends everything is Raw; the XRC opcodes and SEND with Invalidate (0x17) have no name.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack python3-scapy=2.6.1+dfsg-1
 cat >"$top/work/h.py" <<'EOT'

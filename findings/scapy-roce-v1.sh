@@ -9,8 +9,8 @@
 #       that of IBA), and its flow label is 6 by default. The same BTH over UDP has an ICRC.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack python3-scapy=2.6.1+dfsg-1
 cat >"$top/work/v1.py" <<'EOT'

@@ -9,8 +9,8 @@
 #       status field, no preference. The field holds what was on the wire.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack tshark=4.4.19-0+deb13u1 python3-scapy=2.6.1+dfsg-1
 frames icrc.pcap <<'EOT'

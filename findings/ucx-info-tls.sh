@@ -9,8 +9,8 @@
 #       status 242.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack ucx-utils=1.18.1+ds-2+b1
 transports() {

@@ -10,8 +10,8 @@
 #       26 and ECN-capable.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack ucx-utils=1.18.1+ds-2+b1
 inside ucx_info -cf >"$top/seen" 2>/dev/null

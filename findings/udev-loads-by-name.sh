@@ -10,8 +10,8 @@
 #       but "remove".
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack rdma-core=56.1-1
 rules=$root/usr/lib/udev/rules.d/90-rdma-hw-modules.rules

@@ -10,8 +10,8 @@
 #       NFS, client and server. roce.conf, which is loaded for RoCE, names no module.
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack rdma-core=56.1-1
 kinds() {

@@ -10,8 +10,8 @@
 #       100000 Mbit/s is IBV_RATE_MAX (0).
 
 set -eu
-# shellcheck source=findings/lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=findings/lib
+. "$(dirname "$0")/lib"
 
 unpack libibverbs1=56.1-1 python3=3.13.5-1
 cat >"$top/work/rates.py" <<'EOT'
