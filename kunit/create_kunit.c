@@ -206,8 +206,8 @@ static void orphans_are_destroyed_before_what_they_refer_to(struct kunit *test)
 	u32 num;
 
 	KUNIT_ASSERT_EQ(test, objects_create(o, id_of(test)), 0);
-	KUNIT_ASSERT_EQ(test, 0, mlx5_fw_alloc_object(o->mock->dev, 0, MLX5_CMD_OP_ALLOC_UAR,
-						      &num));
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_fw_alloc_object(o->mock->dev, 0, MLX5_CMD_OP_ALLOC_UAR,
+							 &num));
 	mlx5_ib_orphan_adopt(o->mock->dev, 0, MLX5_CMD_OP_DEALLOC_UAR, num, "UAR", NULL, -EBUSY);
 	o->mock->num_commands = 0;
 	KUNIT_EXPECT_EQ(test, objects_destroy(o, id_of(test)), 0);

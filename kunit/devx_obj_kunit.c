@@ -171,7 +171,8 @@ static void destruction_of_a_missing_object_succeeds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_devx_destroy_obj(obj, false), 0);
 	/* The mock still has the object. */
 	user->mock->refuse_destroy = false;
-	KUNIT_EXPECT_EQ(test, mlx5_fw_send_destroy(user->mock->dev, UID, destroy, size, false), 0);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_send_destroy(user->mock->dev, UID, destroy, size, false),
+			0);
 	close_user(user);
 }
 

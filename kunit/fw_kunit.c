@@ -44,10 +44,10 @@ static void command_carries_object_and_user_id(struct kunit *test)
 	struct mock *mock = mock_create(test);
 	u32 number;
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_alloc_object(mock->dev, UID, c->alloc, &number), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_alloc_object(mock->dev, UID, c->alloc, &number), 0);
 	expect_command(test, c->alloc << 16 | UID, 0);
 	KUNIT_EXPECT_EQ(test, number, 0x100);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_object(mock->dev, UID, c->dealloc, number), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, UID, c->dealloc, number), 0);
 	expect_command(test, c->dealloc << 16 | UID, 0x100);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
@@ -72,11 +72,11 @@ static void creation_from_a_context_carries_object_and_user_id(struct kunit *tes
 	u32 in[0x110 / 4] = {};
 	u32 number;
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_create_object(mock->dev, UID, c->create, in, sizeof(in),
-						    &number), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_create_object(mock->dev, UID, c->create, in, sizeof(in),
+						       &number), 0);
 	expect_command(test, c->create << 16 | UID, 0);
 	KUNIT_EXPECT_EQ(test, number, 0x100);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_object(mock->dev, UID, c->destroy, number), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_object(mock->dev, UID, c->destroy, number), 0);
 	expect_command(test, c->destroy << 16 | UID, 0x100);
 	KUNIT_EXPECT_EQ(test, mock_num_live(mock), 0);
 }
@@ -86,8 +86,8 @@ static void query_carries_object_and_user_id(struct kunit *test)
 	struct mock *mock = mock_create(test);
 	u32 out[0x110 / 4] = {};
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_query_object(mock->dev, UID, 0x50b, 0x777, out, sizeof(out)),
-			0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_query_object(mock->dev, UID, 0x50b, 0x777, out,
+						      sizeof(out)), 0);
 	expect_command(test, 0x50b << 16 | UID, 0x777);
 }
 
@@ -99,7 +99,7 @@ static void key_has_the_index_and_variant_of_its_command(struct kunit *test)
 	u32 key;
 
 	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0, 0x77);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_create_mkey(mock->dev, UID, in, sizeof(in), &key), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_create_mkey(mock->dev, UID, in, sizeof(in), &key), 0);
 	expect_command(test, 0x0200005a, 0);
 	KUNIT_EXPECT_EQ(test, key, 0x10077);
 }
@@ -112,16 +112,16 @@ static void cq_is_destroyed_with_its_user_id(struct kunit *test)
 	struct mlx5_core_cq mcq = {};
 	bool failed = false;
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in)), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_create_cq(mock->dev, UID, &mcq, in, sizeof(in)), 0);
 	expect_command(test, 0x0400005a, 0);
 	KUNIT_EXPECT_EQ(test, mcq.cqn, 0x100);
 	/* Also if mlx5_core has forgotten the CQ, because a command failed. */
 	mock->refuse_destroy = true;
-	KUNIT_EXPECT_EQ(test, mlx5_fw_destroy_cq(mock->dev, &mcq, &failed), mock->refuse_err);
+	KUNIT_EXPECT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &failed), mock->refuse_err);
 	KUNIT_EXPECT_TRUE(test, failed);
 	expect_command(test, 0x0401005a, 0x100);
 	mock->refuse_destroy = false;
-	KUNIT_ASSERT_EQ(test, mlx5_fw_destroy_cq(mock->dev, &mcq, &failed), 0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_destroy_cq(mock->dev, &mcq, &failed), 0);
 	KUNIT_EXPECT_FALSE(test, failed);
 	expect_command(test, 0x0401005a, 0x100);
 }
@@ -133,15 +133,15 @@ static void state_change_carries_qp_mask_and_context(struct kunit *test)
 	u32 ece = 0x5a5a;
 
 	qpc[0] = (__force u32)cpu_to_be32(0x1234);
-	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x503, 0x777, qpc, 0x1f, ece, &ece),
-			0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_modify_qp(mock->dev, UID, 0x503, 0x777, qpc, 0x1f, ece,
+						   &ece), 0);
 	expect_command(test, 0x0503005a, 0x777);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[4]), 0x1f);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[5]), 0x5a5a);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[6]), 0x1234);
 
-	KUNIT_ASSERT_EQ(test, mlx5_fw_modify_qp(mock->dev, UID, 0x507, 0x778, qpc, 0x1f, ece, &ece),
-			0);
+	KUNIT_ASSERT_EQ(test, mlx5_ib_fw_modify_qp(mock->dev, UID, 0x507, 0x778, qpc, 0x1f, ece,
+						   &ece), 0);
 	expect_command(test, 0x0507005a, 0x778);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[4]), 0);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(((__be32 *)mock->in)[6]), 0);

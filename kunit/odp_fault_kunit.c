@@ -667,7 +667,7 @@ static unsigned int take_slots(struct odp_process *process)
 {
 	unsigned int n = 0;
 
-	while (n <= MLX5_IB_ODP_NUM_PLACES && mlx5_ib_odp_process_enter(process))
+	while (n <= MLX5_IB_ODP_NUM_SLOTS && mlx5_ib_odp_process_enter(process))
 		n++;
 	return n;
 }
@@ -756,16 +756,16 @@ static void processes_leave_slots_for_others(struct kunit *test)
 		if (!i)
 			KUNIT_EXPECT_EQ(test, n[i], 60);
 	}
-	left = MLX5_IB_ODP_NUM_PLACES - atomic_read(&odp->num_places);
-	KUNIT_EXPECT_LE(test, atomic_read(&odp->num_places), MLX5_IB_ODP_NUM_PLACES - 1);
+	left = MLX5_IB_ODP_NUM_SLOTS - atomic_read(&odp->num_slots);
+	KUNIT_EXPECT_LE(test, atomic_read(&odp->num_slots), MLX5_IB_ODP_NUM_SLOTS - 1);
 	KUNIT_EXPECT_GE(test, take_slots(process_of(env)), 1);
-	left -= MLX5_IB_ODP_NUM_PLACES - atomic_read(&odp->num_places);
+	left -= MLX5_IB_ODP_NUM_SLOTS - atomic_read(&odp->num_slots);
 	leave_slots(test, process_of(env), left);
 	for (i = 0; i < ARRAY_SIZE(process); i++) {
 		leave_slots(test, process[i], n[i]);
 		mlx5_ib_odp_process_put(process[i]);
 	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_places), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&odp->num_slots), 0);
 	free_env(test, env);
 }
 

@@ -27,7 +27,8 @@ static u32 adopt_pd(struct kunit *test, struct mock *mock, u16 uid)
 {
 	u32 pdn;
 
-	KUNIT_ASSERT_EQ(test, 0, mlx5_fw_alloc_object(mock->dev, uid, MLX5_CMD_OP_ALLOC_PD, &pdn));
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_fw_alloc_object(mock->dev, uid, MLX5_CMD_OP_ALLOC_PD,
+							 &pdn));
 	mlx5_ib_orphan_adopt(mock->dev, uid, MLX5_CMD_OP_DEALLOC_PD, pdn, "PD", NULL,
 			     -EBUSY);
 	return pdn;
@@ -40,7 +41,8 @@ static void adopt_queue(struct kunit *test, struct mock *mock, u16 uid)
 	struct ib_umem *umem;
 	u32 num;
 
-	KUNIT_ASSERT_EQ(test, 0, mlx5_fw_alloc_object(mock->dev, uid, MLX5_CMD_OP_ALLOC_PD, &num));
+	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_fw_alloc_object(mock->dev, uid, MLX5_CMD_OP_ALLOC_PD,
+							 &num));
 	umem = mlx5_ib_umem_get(mock->dev, mock_buffer(mock, BUF), PAGE_SIZE, 0);
 	KUNIT_ASSERT_EQ(test, 0,
 			mlx5_ib_queue_mem_map_user(&mem, mock->context, umem, PAGE_SIZE,
@@ -105,8 +107,8 @@ static void orphan_that_firmware_does_not_know_is_forgotten(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mock->num_live[MOCK_PD], 1);
 	for (pdn = 0; !xa_load(&mock->live[MOCK_PD], pdn); pdn++)
 		;
-	KUNIT_EXPECT_EQ(test, 0, mlx5_fw_destroy_object(mock->dev, 0, MLX5_CMD_OP_DEALLOC_PD,
-							pdn));
+	KUNIT_EXPECT_EQ(test, 0, mlx5_ib_fw_destroy_object(mock->dev, 0, MLX5_CMD_OP_DEALLOC_PD,
+							   pdn));
 	mock_close(mock);
 }
 
@@ -181,8 +183,8 @@ static void kernel_memory_is_freed_with_its_object(struct kunit *test)
 
 	for (refuse = false; ; refuse = true) {
 		memset(&mem, 0, sizeof(mem));
-		KUNIT_ASSERT_EQ(test, 0, mlx5_fw_alloc_object(mock->dev, 0, MLX5_CMD_OP_ALLOC_PD,
-							      &num));
+		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_fw_alloc_object(mock->dev, 0, MLX5_CMD_OP_ALLOC_PD,
+								 &num));
 		KUNIT_ASSERT_EQ(test, 0, mlx5_ib_queue_mem_alloc(mock->dev, &mem, PAGE_SIZE));
 		mock->refuse_destroy = refuse;
 		mlx5_ib_orphan_destroy(mock->dev, MLX5_CMD_OP_DEALLOC_PD, num, "CQ", &mem);

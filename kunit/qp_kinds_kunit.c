@@ -210,7 +210,7 @@ static int split_create_queue(struct split *split, struct mlx5_ib_rsc *rsc,
 
 	rsc->dev = to_mdev(split->qp->ibqp.device);
 	rsc->uid = split->qp->uid;
-	err = mlx5_fw_alloc_object(rsc->dev, rsc->uid, opcode, &rsc->num);
+	err = mlx5_ib_fw_alloc_object(rsc->dev, rsc->uid, opcode, &rsc->num);
 	if (err)
 		return err;
 	rsc->ops = ops;
@@ -224,7 +224,7 @@ static int split_create_parts(struct split *split)
 	u32 number;
 	int err;
 
-	err = mlx5_fw_alloc_object(dev, qp->uid, MLX5_CMD_OP_CREATE_TIS, &number);
+	err = mlx5_ib_fw_alloc_object(dev, qp->uid, MLX5_CMD_OP_CREATE_TIS, &number);
 	if (err)
 		return err;
 	split->has_tis = true;
@@ -232,7 +232,7 @@ static int split_create_parts(struct split *split)
 	if (!err)
 		err = split_create_queue(split, &split->rq, &rq_ops, MLX5_CMD_OP_CREATE_RQ);
 	if (!err)
-		err = mlx5_fw_alloc_object(dev, qp->uid, MLX5_CMD_OP_CREATE_TIR, &number);
+		err = mlx5_ib_fw_alloc_object(dev, qp->uid, MLX5_CMD_OP_CREATE_TIR, &number);
 	split->has_tir = !err;
 	return err;
 }
@@ -245,7 +245,7 @@ static void split_discard(struct split *split)
 	int err = 0;
 
 	if (split->has_tir)
-		err = mlx5_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR));
+		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR));
 	if (err)
 		mlx5_ib_orphan_adopt(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR), "TIR",
 				     NULL, err);
@@ -255,7 +255,7 @@ static void split_discard(struct split *split)
 		mlx5_ib_rsc_discard(&split->sq, &qp->mem);
 	err = 0;
 	if (split->has_tis)
-		err = mlx5_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS));
+		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS));
 	if (err)
 		mlx5_ib_orphan_adopt(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS), "TIS",
 				     NULL, err);
@@ -338,11 +338,11 @@ static int split_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
 	int err;
 
 	lockdep_assert_held(&qp->mutex);
-	err = mlx5_fw_query_object(split->rq.dev, qp->uid, MLX5_CMD_OP_QUERY_RQ, split->rq.num, rq,
-				   sizeof(rq));
+	err = mlx5_ib_fw_query_object(split->rq.dev, qp->uid, MLX5_CMD_OP_QUERY_RQ, split->rq.num,
+				      rq, sizeof(rq));
 	if (!err)
-		err = mlx5_fw_query_object(split->sq.dev, qp->uid, MLX5_CMD_OP_QUERY_SQ,
-					   split->sq.num, sq, sizeof(sq));
+		err = mlx5_ib_fw_query_object(split->sq.dev, qp->uid, MLX5_CMD_OP_QUERY_SQ,
+					      split->sq.num, sq, sizeof(sq));
 	if (err)
 		return err;
 	qp->state = MLX5_GET(query_rq_out, rq, rq_context.state) == MLX5_RQC_STATE_RDY &&
@@ -359,13 +359,13 @@ static int split_destroy(struct mlx5_ib_qp *qp)
 	int err = 0;
 
 	if (split->has_tir)
-		err = mlx5_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR));
+		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIR, num_of(TIR));
 	if (err)
 		return err;
 	split->has_tir = false;
 	err = mlx5_ib_rsc_destroy(&split->rq) ?: mlx5_ib_rsc_destroy(&split->sq);
 	if (!err)
-		err = mlx5_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS));
+		err = mlx5_ib_fw_destroy_object(dev, qp->uid, MLX5_CMD_OP_DESTROY_TIS, num_of(TIS));
 	if (err)
 		return err;
 	mlx5_ib_queue_mem_unmap_user(&qp->mem);
@@ -423,8 +423,8 @@ static int late_modify(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		return -EINVAL;
 	guard(mutex)(&qp->mutex);
 	if (attr->qp_state == IB_QPS_RTR)
-		err = mlx5_fw_alloc_object(to_mdev(qp->ibqp.device), qp->uid,
-					   MLX5_CMD_OP_CREATE_DCT, &qp->ibqp.qp_num);
+		err = mlx5_ib_fw_alloc_object(to_mdev(qp->ibqp.device), qp->uid,
+					      MLX5_CMD_OP_CREATE_DCT, &qp->ibqp.qp_num);
 	if (!err)
 		qp->state = attr->qp_state;
 	return err;
@@ -441,8 +441,8 @@ static int late_destroy(struct mlx5_ib_qp *qp)
 	int err = 0;
 
 	if (late_exists(qp))
-		err = mlx5_fw_destroy_object(to_mdev(qp->ibqp.device), qp->uid,
-					     MLX5_CMD_OP_DESTROY_DCT, qp->ibqp.qp_num);
+		err = mlx5_ib_fw_destroy_object(to_mdev(qp->ibqp.device), qp->uid,
+						MLX5_CMD_OP_DESTROY_DCT, qp->ibqp.qp_num);
 	if (!err)
 		qp->state = IB_QPS_RESET;
 	return err;

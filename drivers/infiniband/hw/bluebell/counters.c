@@ -92,7 +92,7 @@ static int counters_read(struct mlx5_ib_dev *dev, u16 set_id, struct rdma_hw_sta
 	u32 out[MLX5_ST_SZ_DW(query_q_counter_out)] = {};
 	int i, err;
 
-	err = mlx5_fw_query_q_counter(dev, set_id, out);
+	err = mlx5_ib_fw_query_q_counter(dev, set_id, out);
 	if (err)
 		return err;
 	for (i = 0; i < stats->num_counters; i++)
@@ -106,13 +106,13 @@ static int counters_alloc_set(struct mlx5_ib_dev *dev, u32 *set_id)
 	u16 uid = MLX5_CAP_GEN(dev->mdev, log_max_uctx) ? MLX5_SHARED_RESOURCE_UID :
 							  MLX5_IB_KERNEL_UID;
 
-	return mlx5_fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_Q_COUNTER, set_id);
+	return mlx5_ib_fw_alloc_object(dev, uid, MLX5_CMD_OP_ALLOC_Q_COUNTER, set_id);
 }
 
 static void counters_dealloc_set(struct mlx5_ib_dev *dev, u16 set_id)
 {
-	mlx5_ib_fw_insist(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_Q_COUNTER, set_id,
-			  "Q counter set");
+	mlx5_ib_fw_destroy_or_log(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_Q_COUNTER, set_id,
+				  "Q counter set");
 }
 
 /* ---- counters of the port ------------------------------------------------------------------ */

@@ -214,8 +214,8 @@ int mlx5_ib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_mo
 		return refuse(-EOPNOTSUPP, "a device cannot change attributes %#x", mask);
 	if (!mask)
 		return 0;
-	err = mlx5_fw_access_reg(to_mdev(ibdev), MLX5_REG_NODE_DESC, props->node_desc,
-				 sizeof(props->node_desc), true);
+	err = mlx5_ib_fw_access_reg(to_mdev(ibdev), MLX5_REG_NODE_DESC, props->node_desc,
+				    sizeof(props->node_desc), true);
 	if (!err)
 		memcpy(ibdev->node_desc, props->node_desc, sizeof(ibdev->node_desc));
 	return err;
@@ -280,8 +280,8 @@ static int device_read_special_mkeys(struct mlx5_ib_dev *dev)
 	if (!MLX5_CAP_GEN(dev->mdev, dump_fill_mkey) && !MLX5_CAP_GEN(dev->mdev, null_mkey) &&
 	    !has_list_end)
 		return 0;
-	err = mlx5_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS, 0,
-				   out, sizeof(out));
+	err = mlx5_ib_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_SPECIAL_CONTEXTS,
+				      0, out, sizeof(out));
 	if (err)
 		return err;
 	dev->dump_fill_mkey = MLX5_GET(query_special_contexts_out, out, dump_fill_mkey);
@@ -308,12 +308,12 @@ int mlx5_ib_init_device_attr(struct mlx5_ib_dev *dev)
 	err = mlx5_ib_init_port(dev);
 	if (err)
 		return err;
-	err = mlx5_fw_access_reg(dev, MLX5_REG_NODE_DESC, dev->ib_dev.node_desc,
-				 sizeof(dev->ib_dev.node_desc), false);
+	err = mlx5_ib_fw_access_reg(dev, MLX5_REG_NODE_DESC, dev->ib_dev.node_desc,
+				    sizeof(dev->ib_dev.node_desc), false);
 	if (err)
 		return err;
-	err = mlx5_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_ADAPTER, 0, adapter,
-				   sizeof(adapter));
+	err = mlx5_ib_fw_query_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_QUERY_ADAPTER, 0,
+				      adapter, sizeof(adapter));
 	if (err)
 		return err;
 	dev->vendor_id = MLX5_GET(query_adapter_out, adapter, query_adapter_struct.ieee_vendor_id);

@@ -35,7 +35,7 @@ static u8 vl_cap_from_hw(u8 lanes)
 static int port_read_reg(struct mlx5_ib_port *port, u16 reg_id, void *reg, size_t size)
 {
 	MLX5_SET(ptys_reg, reg, local_port, port->num);
-	return mlx5_fw_access_reg(port->dev, reg_id, reg, size, false);
+	return mlx5_ib_fw_access_reg(port->dev, reg_id, reg, size, false);
 }
 
 /* The subnet manager may change the MTU while the link is up, and no event says so. */
@@ -113,8 +113,8 @@ static int hca_vport_read_link(struct mlx5_ib_port *port, struct ib_port_attr *p
 
 static int hca_vport_context(struct mlx5_ib_port *port, struct mlx5_hca_vport_context *rep)
 {
-	return mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, port->num, 0,
-				       rep);
+	return mlx5_ib_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, port->num,
+					  0, rep);
 }
 
 static int hca_vport_query(struct mlx5_ib_port *port, struct ib_port_attr *props)
@@ -159,19 +159,19 @@ static int hca_vport_modify(struct mlx5_ib_port *port, u32 caps, u32 select)
 	if (select & ~rep.cap_mask1_perm)
 		return refuse(-EINVAL, "port capabilities %#x, those that can change are %#x",
 			      select, rep.cap_mask1_perm);
-	return mlx5_fw_set_hca_vport_caps(port->dev, port->num, caps, select);
+	return mlx5_ib_fw_set_hca_vport_caps(port->dev, port->num, caps, select);
 }
 
 static int hca_vport_query_gid(struct mlx5_ib_port *port, int index, union ib_gid *gid)
 {
-	return mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_GID, port->num,
-				       index, gid);
+	return mlx5_ib_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_GID, port->num,
+					  index, gid);
 }
 
 static int hca_vport_query_pkey(struct mlx5_ib_port *port, u16 index, u16 *pkey)
 {
-	return mlx5_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, port->num,
-				       index, pkey);
+	return mlx5_ib_fw_query_hca_vport(port->dev, MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY, port->num,
+					  index, pkey);
 }
 
 /* A function that does not own the port may be without QP0, and so without subnet management. */

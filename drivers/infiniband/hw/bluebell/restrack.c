@@ -74,7 +74,7 @@ static int put_raw(struct sk_buff *msg, struct mlx5_ib_dev *dev, const struct ra
 
 	if (!out)
 		return -ENOMEM;
-	mlx5_fw_name_object(in, form->opcode, number);
+	mlx5_ib_fw_name_object(in, form->opcode, number);
 	err = mlx5_ib_fw_exec_if_exists(dev, uid, in, sizeof(in), out, form->outlen);
 	/* -EAGAIN makes resource tracking skip an object destroyed as its process ended. */
 	if (err == -ENOENT)

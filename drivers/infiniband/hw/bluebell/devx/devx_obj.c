@@ -85,7 +85,7 @@ static int devx_send_create(struct mlx5_ib_devx_obj *obj, void *in, size_t in_le
 		return mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, in_len, out, out_len);
 	mcq = &to_devx_cq(obj)->mcq;
 	mcq->comp = devx_cq_comp;
-	err = mlx5_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
+	err = mlx5_ib_fw_create_cq_raw(obj->dev, obj->uid, mcq, in, in_len, out, out_len);
 	/* The event queue does not exist, or is none for completions. */
 	return err == -ENOENT ? refuse(-EINVAL, "the CQ's EQ has no completions") : err;
 }
@@ -140,11 +140,11 @@ static int devx_destroy_dct(struct mlx5_ib_devx_obj *obj)
 	unsigned int pause = 0;
 	int err;
 
-	mlx5_fw_name_object(in, MLX5_CMD_OP_DRAIN_DCT, obj->id.num);
+	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DRAIN_DCT, obj->id.num);
 	mlx5_ib_fw_exec_raw(obj->dev, obj->uid, in, sizeof(in), out, sizeof(out));
 	do {
-		err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
-					   obj->destroy_failed);
+		err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
+					      obj->destroy_failed);
 		obj->destroy_failed = err;
 	} while (err && mlx5_ib_fw_pause(&pause));
 	return err;
@@ -156,8 +156,8 @@ static int devx_destroy_key(struct mlx5_ib_devx_obj *obj, bool last)
 	int err;
 
 	mlx5_ib_mkey_disown(obj->dev, mkey);
-	err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
-				   obj->destroy_failed);
+	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
+				      obj->destroy_failed);
 	obj->destroy_failed = err;
 	mlx5_ib_mkey_disowned(obj->dev, mkey,
 			      err && !last ? MLX5_IB_MKEY_TABLE : MLX5_IB_MKEY_PRIVATE);
@@ -169,15 +169,15 @@ static int devx_choose_destroy(struct mlx5_ib_devx_obj *obj, bool last)
 	int err;
 
 	if (obj->form == MLX5_IB_DEVX_WITH_MCQ && last)
-		return mlx5_fw_discard_cq(obj->dev, &to_devx_cq(obj)->mcq, obj->destroy_failed);
+		return mlx5_ib_fw_discard_cq(obj->dev, &to_devx_cq(obj)->mcq, obj->destroy_failed);
 	if (obj->form == MLX5_IB_DEVX_WITH_MCQ)
-		return mlx5_fw_destroy_cq(obj->dev, &to_devx_cq(obj)->mcq, &obj->destroy_failed);
+		return mlx5_ib_fw_destroy_cq(obj->dev, &to_devx_cq(obj)->mcq, &obj->destroy_failed);
 	if (obj->id.kind == MLX5_IB_DEVX_DCT)
 		return devx_destroy_dct(obj);
 	if (devx_is_adopted(obj))
 		return devx_destroy_key(obj, last);
-	err = mlx5_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
-				   obj->destroy_failed);
+	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, obj->destroy, obj->destroy_size,
+				      obj->destroy_failed);
 	obj->destroy_failed = err;
 	return err;
 }

@@ -63,8 +63,8 @@ static int umem_send_create(struct mlx5_ib_devx_umem *obj, unsigned long page_si
 	}
 	memset(in, 0, MLX5_ST_SZ_BYTES(create_umem_in));
 	mlx5_ib_fill_umem(in, obj->umem, page_size);
-	return mlx5_fw_create_object(obj->dev, obj->uid, MLX5_CMD_OP_CREATE_UMEM, in, inlen,
-				     &obj->id);
+	return mlx5_ib_fw_create_object(obj->dev, obj->uid, MLX5_CMD_OP_CREATE_UMEM, in, inlen,
+					&obj->id);
 }
 
 /**
@@ -116,8 +116,8 @@ VISIBLE_IF_KUNIT int mlx5_ib_devx_destroy_umem(struct mlx5_ib_devx_umem *obj, bo
 	u32 in[MLX5_ST_SZ_DW(destroy_umem_in)];
 	int err;
 
-	mlx5_fw_name_object(in, MLX5_CMD_OP_DESTROY_UMEM, obj->id);
-	err = mlx5_fw_send_destroy(obj->dev, obj->uid, in, sizeof(in), obj->destroy_failed);
+	mlx5_ib_fw_name_object(in, MLX5_CMD_OP_DESTROY_UMEM, obj->id);
+	err = mlx5_ib_fw_send_destroy(obj->dev, obj->uid, in, sizeof(in), obj->destroy_failed);
 	obj->destroy_failed = err;
 	if (err && !last)
 		return err;

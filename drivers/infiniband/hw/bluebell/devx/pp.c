@@ -85,8 +85,8 @@ struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate
 	if (!pp)
 		return ERR_PTR(-ENOMEM);
 	pp->dev = to_mdev(context->ibucontext.device);
-	err = mlx5_fw_add_rate(pp->dev, dedicated ? context->uid : MLX5_SHARED_RESOURCE_UID, rate,
-			       dedicated, &pp->index);
+	err = mlx5_ib_fw_add_rate(pp->dev, dedicated ? context->uid : MLX5_SHARED_RESOURCE_UID,
+				  rate, dedicated, &pp->index);
 	return err ? ERR_PTR(err) : no_free_ptr(pp);
 }
 
@@ -98,7 +98,7 @@ struct mlx5_ib_pp *mlx5_ib_pp_alloc(struct mlx5_ib_ucontext *context, void *rate
  */
 VISIBLE_IF_KUNIT void mlx5_ib_pp_free(struct mlx5_ib_pp *pp)
 {
-	mlx5_fw_remove_rate(pp->dev, pp->index);
+	mlx5_ib_fw_remove_rate(pp->dev, pp->index);
 	kfree(pp);
 }
 

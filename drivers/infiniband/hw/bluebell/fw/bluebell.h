@@ -199,9 +199,9 @@ struct mlx5_ib_dev {
  * @num_bells: length of @bells. Guarded by @lock.
  * @lock: taken by queue creation, destruction and mmap. Held across ALLOC_UAR
  *	of a dynamic page, so that of two mappings of a page only one allocates it; and while
- *	the place of a UAR in the mmap space is inserted, so that a report that holds it sees no
+ *	the entry of a UAR in the mmap space is inserted, so that a report that holds it sees no
  *	more of them than it has counted. Nests inside mmap_lock. The lock of ib_core under which
- *	places are freed nests inside it, so mlx5_ib_mmap_free() must not take it.
+ *	entries are freed nests inside it, so mlx5_ib_mmap_free() must not take it.
  * @uar_4k: UARs are 4 KiB, whatever the host's page, for device and library
  * @blueflame: mlx5_ib_has_blueflame(), which may sleep, when the device was opened
  */
@@ -271,16 +271,16 @@ struct mlx5_ib_xrcd {
 };
 
 /**
- * struct mlx5_user_mmap_entry - a place in the mmap space of a context
+ * struct mlx5_user_mmap_entry - an entry in the mmap space of a context
  * @rdma_entry: offset and references: one of the object, one of each mapping, and
- *	for a UAR one of each queue. A static or dynamic UAR page has a place only while it is
+ *	for a UAR one of each queue. A static or dynamic UAR page has an entry only while it is
  *	mapped, to count its mappings
- * @free: frees the place, which has no references any more, and what it shows. May sleep
+ * @free: frees the entry, which has no references any more, and what it shows. May sleep
  * @address: bus address of the first byte
  * @denied: VM_READ, VM_WRITE and VM_EXEC, as far as mappings must not have them
  * @wc: mapped write combining, otherwise uncached
  * @page_id: of a UAR: its index in the device; of a page, that of its first UAR
- * @mem: of device memory: the allocation, on which the place has a reference
+ * @mem: of device memory: the allocation, on which the entry has a reference
  * @op: of the addresses that do an operation on device memory: number of the operation
  */
 struct mlx5_user_mmap_entry {

@@ -18,7 +18,7 @@
 #define CREATE_TRACE_POINTS
 #include "fw/trace.h"
 
-/* Longest registers that mlx5_fw_access_reg() is used for: PTYS and NODE_DESC. */
+/* Longest registers that mlx5_ib_fw_access_reg() is used for: PTYS and NODE_DESC. */
 #define MAX_REG_DW	MLX5_ST_SZ_DW(ptys_reg)
 static_assert(MLX5_ST_SZ_BYTES(ptys_reg) >= IB_DEVICE_NODE_DESC_MAX);
 
@@ -315,7 +315,7 @@ static int fw_core_query_vport(struct mlx5_ib_dev *dev, void *in, int in_size, v
 }
 
 /**
- * mlx5_fw_query_hca_vport - query the HCA vport of this function
+ * mlx5_ib_fw_query_hca_vport - query the HCA vport of this function
  * @dev: device
  * @opcode: MLX5_CMD_OP_QUERY_HCA_VPORT_CONTEXT, MLX5_CMD_OP_QUERY_HCA_VPORT_GID or
  *	MLX5_CMD_OP_QUERY_HCA_VPORT_PKEY
@@ -325,7 +325,8 @@ static int fw_core_query_vport(struct mlx5_ib_dev *dev, void *in, int in_size, v
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, void *result)
+int mlx5_ib_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index,
+			       void *result)
 {
 	struct fw_vport_query query = { .port = port, .index = index, .result = result };
 
@@ -333,7 +334,7 @@ int mlx5_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 in
 }
 
 /**
- * mlx5_fw_set_hca_vport_caps - MODIFY_HCA_VPORT_CONTEXT: set capabilities that a port announces
+ * mlx5_ib_fw_set_hca_vport_caps - MODIFY_HCA_VPORT_CONTEXT: set capabilities that a port announces
  * @dev: device
  * @port: number of the port
  * @caps: PortInfo.CapabilityMask
@@ -343,7 +344,7 @@ int mlx5_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 in
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u32 select)
+int mlx5_ib_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u32 select)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_hca_vport_context_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(modify_hca_vport_context_in)] = {};
@@ -359,7 +360,7 @@ int mlx5_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u32 s
 }
 
 /**
- * mlx5_fw_access_reg - ACCESS_REG of a short register
+ * mlx5_ib_fw_access_reg - ACCESS_REG of a short register
  * @dev: device
  * @reg_id: MLX5_REG_*
  * @reg: the register as written, or as read; for a read, it says which port is meant
@@ -371,7 +372,7 @@ int mlx5_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u32 s
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t size, bool write)
+int mlx5_ib_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t size, bool write)
 {
 	u32 out[MLX5_ST_SZ_DW(access_register_out) + MAX_REG_DW] = {};
 	u32 in[MLX5_ST_SZ_DW(access_register_in) + MAX_REG_DW] = {};

@@ -62,57 +62,59 @@ int mlx5_ib_fw_send_if_exists(struct mlx5_ib_dev *dev, void *in, int in_size, vo
 			      int out_size);
 int mlx5_ib_fw_call_core(struct mlx5_ib_dev *dev, u16 opcode, mlx5_ib_fw_send_t send, void *arg);
 
-int mlx5_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index, void *result);
-int mlx5_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u32 select);
-int mlx5_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t size, bool write);
+int mlx5_ib_fw_query_hca_vport(struct mlx5_ib_dev *dev, u16 opcode, u8 port, u16 index,
+			       void *result);
+int mlx5_ib_fw_set_hca_vport_caps(struct mlx5_ib_dev *dev, u8 port, u32 caps, u32 select);
+int mlx5_ib_fw_access_reg(struct mlx5_ib_dev *dev, u16 reg_id, void *reg, size_t size, bool write);
 
-int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
-			  u32 *number);
-int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number);
-int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
-int mlx5_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool again);
-void mlx5_fw_name_object(u32 *in, u16 opcode, u32 number);
-int mlx5_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
-			 int outlen);
+int mlx5_ib_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
+			     u32 *number);
+int mlx5_ib_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number);
+int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
+int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool again);
+void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number);
+int mlx5_ib_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
+			    int outlen);
 
-int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
-		      int inlen);
-int mlx5_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
-			  int inlen, void *out, int outlen);
-int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int inlen);
-int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *failed);
-int mlx5_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool failed);
+int mlx5_ib_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+			 int inlen);
+int mlx5_ib_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+			     int inlen, void *out, int outlen);
+int mlx5_ib_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int inlen);
+int mlx5_ib_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *failed);
+int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool failed);
 
-int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey);
+int mlx5_ib_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey);
 
-int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
-			u32 log_align, u64 *addr);
-int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size);
-int mlx5_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
-			 u64 *op_addr);
+int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
+			   u32 log_align, u64 *addr);
+int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size);
+int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
+			    u64 *op_addr);
 
-int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece);
-int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
-		      u32 opt_mask, u32 ece, u32 *granted);
+int mlx5_ib_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece);
+int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
+			 u32 opt_mask, u32 ece, u32 *granted);
 
-int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);
-int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit);
+int mlx5_ib_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit);
+int mlx5_ib_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit);
 
-int mlx5_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid);
-int mlx5_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
-		    const void *in_mad, void *out_mad);
+int mlx5_ib_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid);
+int mlx5_ib_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
+		       const void *in_mad, void *out_mad);
 
-int mlx5_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out);
+int mlx5_ib_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out);
 
-struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param);
-int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);
-int mlx5_fw_add_rate(struct mlx5_ib_dev *dev, u16 uid, void *rate, bool dedicated, u16 *index);
-void mlx5_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index);
-int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
-			      bool error);
+struct mlx5_eq *mlx5_ib_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param);
+int mlx5_ib_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq);
+int mlx5_ib_fw_add_rate(struct mlx5_ib_dev *dev, u16 uid, void *rate, bool dedicated, u16 *index);
+void mlx5_ib_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index);
+int mlx5_ib_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
+				 bool error);
 
 bool mlx5_ib_fw_pause(unsigned int *ms);
 int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number);
-void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, const char *what);
+void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			       const char *what);
 
 #endif /* BLUEBELL_FW_H */

@@ -139,7 +139,7 @@ static int fw_batch_send(struct mlx5_ib_fw_batch *batch, struct fw_batch_slot *s
 
 	do {
 		memset(slot->out, 0, sizeof(slot->out));
-		mlx5_fw_name_object(in, opcode, number);
+		mlx5_ib_fw_name_object(in, opcode, number);
 		err = mlx5_ib_fw_exec_async(batch->dev, uid, in, sizeof(in), &slot->async);
 		/* mlx5_core limits the commands of a user in flight, perhaps to fewer. */
 		if (err != -EBUSY || !batch->used)

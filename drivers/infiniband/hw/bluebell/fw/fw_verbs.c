@@ -24,7 +24,7 @@
  */
 
 /**
- * mlx5_fw_create_object - send a command that creates an object from a context
+ * mlx5_ib_fw_create_object - send a command that creates an object from a context
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -36,8 +36,8 @@
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
-			  u32 *number)
+int mlx5_ib_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in, int inlen,
+			     u32 *number)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_pd_out)] = {};
 	int err;
@@ -50,7 +50,7 @@ int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in
 }
 
 /**
- * mlx5_fw_alloc_object - send a command that creates an object from nothing
+ * mlx5_ib_fw_alloc_object - send a command that creates an object from nothing
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -60,20 +60,20 @@ int mlx5_fw_create_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, void *in
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number)
+int mlx5_ib_fw_alloc_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 *number)
 {
 	u32 in[MLX5_ST_SZ_DW(alloc_pd_in)] = {};
 
-	return mlx5_fw_create_object(dev, uid, opcode, in, sizeof(in), number);
+	return mlx5_ib_fw_create_object(dev, uid, opcode, in, sizeof(in), number);
 }
 
 /**
- * mlx5_fw_name_object - build a command that says only which object it is about
+ * mlx5_ib_fw_name_object - build a command that says only which object it is about
  * @in: gets the command; MLX5_ST_SZ_DW(dealloc_pd_in) dwords, as all such commands have
  * @opcode: MLX5_CMD_OP_* of the command
  * @number: number of the object
  */
-void mlx5_fw_name_object(u32 *in, u16 opcode, u32 number)
+void mlx5_ib_fw_name_object(u32 *in, u16 opcode, u32 number)
 {
 	memset(in, 0, MLX5_ST_SZ_BYTES(dealloc_pd_in));
 	MLX5_SET(dealloc_pd_in, in, opcode, opcode);
@@ -81,7 +81,7 @@ void mlx5_fw_name_object(u32 *in, u16 opcode, u32 number)
 }
 
 /**
- * mlx5_fw_query_object - send a command that says only which object it is about
+ * mlx5_ib_fw_query_object - send a command that says only which object it is about
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -93,17 +93,17 @@ void mlx5_fw_name_object(u32 *in, u16 opcode, u32 number)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
-			 int outlen)
+int mlx5_ib_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, void *out,
+			    int outlen)
 {
 	u32 in[MLX5_ST_SZ_DW(dealloc_pd_in)];
 
-	mlx5_fw_name_object(in, opcode, number);
+	mlx5_ib_fw_name_object(in, opcode, number);
 	return mlx5_ib_fw_exec(dev, uid, in, sizeof(in), out, outlen);
 }
 
 /**
- * mlx5_fw_destroy_object - send a command that destroys an object, or changes it as it says
+ * mlx5_ib_fw_destroy_object - send a command that destroys an object, or changes it as it says
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_* of the command
@@ -113,15 +113,15 @@ int mlx5_fw_query_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numbe
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
+int mlx5_ib_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
 
-	return mlx5_fw_query_object(dev, uid, opcode, number, out, sizeof(out));
+	return mlx5_ib_fw_query_object(dev, uid, opcode, number, out, sizeof(out));
 }
 
 /**
- * mlx5_fw_send_destroy - send a command that destroys an object, and that has been built already
+ * mlx5_ib_fw_send_destroy - send a command that destroys an object, and that has been built already
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: the command
@@ -133,7 +133,7 @@ int mlx5_fw_destroy_object(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 num
  *
  * Return: 0, with @again also if the object does not exist; or a negative errno.
  */
-int mlx5_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool again)
+int mlx5_ib_fw_send_destroy(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, bool again)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_pd_out)] = {};
 	int err;
@@ -151,7 +151,7 @@ static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
 }
 
 /**
- * mlx5_fw_create_cq - CREATE_CQ, and let mlx5_core dispatch the CQ's events
+ * mlx5_ib_fw_create_cq - CREATE_CQ, and let mlx5_core dispatch the CQ's events
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @mcq: gets the number; its handlers are set
@@ -163,8 +163,8 @@ static int fw_core_create_cq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
-		      int inlen)
+int mlx5_ib_fw_create_cq(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+			 int inlen)
 {
 	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
 
@@ -179,10 +179,10 @@ static int fw_core_create_cq_raw(struct mlx5_ib_dev *dev, void *in, int inlen, v
 }
 
 /**
- * mlx5_fw_create_cq_raw - CREATE_CQ as a process has built it
+ * mlx5_ib_fw_create_cq_raw - CREATE_CQ as a process has built it
  * @dev: device
  * @uid: of the process
- * @mcq: as for mlx5_fw_create_cq()
+ * @mcq: as for mlx5_ib_fw_create_cq()
  * @in: the command, at least struct mlx5_ifc_create_cq_in_bits
  * @inlen: bytes of @in
  * @out: the answer, for the process
@@ -193,14 +193,14 @@ static int fw_core_create_cq_raw(struct mlx5_ib_dev *dev, void *in, int inlen, v
  * Return: 0; -EREMOTEIO if firmware has refused the command, as @out says; -ENOENT if the command
  * names an event queue that is none of mlx5_core's for completions; or another negative errno.
  */
-int mlx5_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
-			  int inlen, void *out, int outlen)
+int mlx5_ib_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq *mcq, void *in,
+			     int inlen, void *out, int outlen)
 {
 	return mlx5_ib_fw_exec_via(dev, uid, in, inlen, out, outlen, fw_core_create_cq_raw, mcq);
 }
 
 /**
- * mlx5_fw_modify_cq - MODIFY_CQ
+ * mlx5_ib_fw_modify_cq - MODIFY_CQ
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @cqn: number of the CQ
@@ -211,7 +211,7 @@ int mlx5_fw_create_cq_raw(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq 
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int inlen)
+int mlx5_ib_fw_modify_cq(struct mlx5_ib_dev *dev, u16 uid, u32 cqn, void *in, int inlen)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_cq_out)] = {};
 
@@ -283,7 +283,7 @@ static int fw_destroy_cq_via(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
 }
 
 /**
- * mlx5_fw_destroy_cq - DESTROY_CQ, and take the CQ from mlx5_core's tables
+ * mlx5_ib_fw_destroy_cq - DESTROY_CQ, and take the CQ from mlx5_core's tables
  * @dev: device
  * @mcq: the CQ; the command carries the uid that it was created with
  * @failed: whether an earlier call has failed; set if this one fails
@@ -294,7 +294,7 @@ static int fw_destroy_cq_via(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq,
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *failed)
+int mlx5_ib_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *failed)
 {
 	int err = fw_destroy_cq_via(dev, mcq, *failed ? fw_send_destroy_cq : fw_core_destroy_cq);
 
@@ -303,22 +303,22 @@ int mlx5_fw_destroy_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool *
 }
 
 /**
- * mlx5_fw_discard_cq - DESTROY_CQ, and let mlx5_core forget the CQ whatever the result
+ * mlx5_ib_fw_discard_cq - DESTROY_CQ, and let mlx5_core forget the CQ whatever the result
  * @dev: device
  * @mcq: the CQ, which may be freed when this function returns
- * @failed: whether mlx5_fw_destroy_cq() has failed
+ * @failed: whether mlx5_ib_fw_destroy_cq() has failed
  *
  * Waits until no handler of the CQ runs. May sleep.
  *
  * Return: 0 or a negative errno: then the device may still use the memory of the CQ.
  */
-int mlx5_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool failed)
+int mlx5_ib_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool failed)
 {
 	return fw_destroy_cq_via(dev, mcq, failed ? fw_send_discard_cq : fw_core_discard_cq);
 }
 
 /**
- * mlx5_fw_create_mkey - CREATE_MKEY
+ * mlx5_ib_fw_create_mkey - CREATE_MKEY
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_mkey_in_bits; the opcode is filled in
@@ -329,12 +329,12 @@ int mlx5_fw_discard_cq(struct mlx5_ib_dev *dev, struct mlx5_core_cq *mcq, bool f
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey)
+int mlx5_ib_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *mkey)
 {
 	u32 index;
 	int err;
 
-	err = mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_MKEY, in, inlen, &index);
+	err = mlx5_ib_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_MKEY, in, inlen, &index);
 	if (!err)
 		*mkey = mlx5_idx_to_mkey(index) |
 			MLX5_GET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0);
@@ -342,7 +342,7 @@ int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u
 }
 
 /**
- * mlx5_fw_alloc_memic - ALLOC_MEMIC
+ * mlx5_ib_fw_alloc_memic - ALLOC_MEMIC
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @range: address in BAR 0 from which on there may be room
@@ -355,8 +355,8 @@ int mlx5_fw_create_mkey(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u
  *
  * Return: 0; -EAGAIN if there is no room in the range; or a negative errno.
  */
-int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
-			u32 log_align, u64 *addr)
+int mlx5_ib_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_size, u32 size,
+			   u32 log_align, u64 *addr)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_memic_in)] = {};
@@ -375,17 +375,17 @@ int mlx5_fw_alloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 range, u32 range_s
 }
 
 /**
- * mlx5_fw_dealloc_memic - DEALLOC_MEMIC
+ * mlx5_ib_fw_dealloc_memic - DEALLOC_MEMIC
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
- * @addr: as mlx5_fw_alloc_memic() gave it
+ * @addr: as mlx5_ib_fw_alloc_memic() gave it
  * @size: bytes that were allocated
  *
  * May sleep.
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size)
+int mlx5_ib_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(dealloc_memic_in)] = {};
@@ -397,11 +397,11 @@ int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size)
 }
 
 /**
- * mlx5_fw_modify_memic - MODIFY_MEMIC: allocate or deallocate an address for an operation
+ * mlx5_ib_fw_modify_memic - MODIFY_MEMIC: allocate or deallocate an address for an operation
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @op_mod: MLX5_MODIFY_MEMIC_OP_MOD_*
- * @addr: of device memory, as mlx5_fw_alloc_memic() gave it
+ * @addr: of device memory, as mlx5_ib_fw_alloc_memic() gave it
  * @op: number of the operation
  * @op_addr: where in BAR 0 an access does the operation to the first byte; not used for
  *	MLX5_MODIFY_MEMIC_OP_MOD_DEALLOC
@@ -410,8 +410,8 @@ int mlx5_fw_dealloc_memic(struct mlx5_ib_dev *dev, u16 uid, u64 addr, u32 size)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
-			 u64 *op_addr)
+int mlx5_ib_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr, u8 op,
+			    u64 *op_addr)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_memic_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(modify_memic_in)] = {};
@@ -428,7 +428,7 @@ int mlx5_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr,
 }
 
 /**
- * mlx5_fw_create_qp - CREATE_QP
+ * mlx5_ib_fw_create_qp - CREATE_QP
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @in: struct mlx5_ifc_create_qp_in_bits; the opcode is filled in
@@ -440,7 +440,7 @@ int mlx5_fw_modify_memic(struct mlx5_ib_dev *dev, u16 uid, u16 op_mod, u64 addr,
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece)
+int mlx5_ib_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32 *qpn, u32 *ece)
 {
 	u32 out[MLX5_ST_SZ_DW(create_qp_out)] = {};
 	int err;
@@ -455,7 +455,7 @@ int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32
 }
 
 /**
- * mlx5_fw_modify_qp - a state-change command
+ * mlx5_ib_fw_modify_qp - a state-change command
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_*, as mlx5_ib_qp_opcode() names it
@@ -471,8 +471,8 @@ int mlx5_fw_create_qp(struct mlx5_ib_dev *dev, u16 uid, void *in, int inlen, u32
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
-		      u32 opt_mask, u32 ece, u32 *granted)
+int mlx5_ib_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const void *qpc,
+			 u32 opt_mask, u32 ece, u32 *granted)
 {
 	bool has_ece = opcode != MLX5_CMD_OP_SQERR2RTS_QP && opcode != MLX5_CMD_OP_SQD_RTS_QP;
 	u32 out[MLX5_ST_SZ_DW(rst2init_qp_out)] = {};
@@ -481,7 +481,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 
 	*granted = 0;
 	if (opcode == MLX5_CMD_OP_2ERR_QP || opcode == MLX5_CMD_OP_2RST_QP)
-		return mlx5_fw_destroy_object(dev, uid, opcode, qpn);
+		return mlx5_ib_fw_destroy_object(dev, uid, opcode, qpn);
 
 	MLX5_SET(rst2init_qp_in, in, opcode, opcode);
 	MLX5_SET(rst2init_qp_in, in, qpn, qpn);
@@ -496,7 +496,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
 }
 
 /**
- * mlx5_fw_arm_rmp - MODIFY_RMP: set the limit
+ * mlx5_ib_fw_arm_rmp - MODIFY_RMP: set the limit
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @rmpn: number of the RMP
@@ -506,7 +506,7 @@ int mlx5_fw_modify_qp(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, con
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
+int mlx5_ib_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
 {
 	u32 out[MLX5_ST_SZ_DW(modify_rmp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(modify_rmp_in)] = {};
@@ -521,7 +521,7 @@ int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
 }
 
 /**
- * mlx5_fw_arm_xrc_srq - ARM_XRC_SRQ: have an event raised once
+ * mlx5_ib_fw_arm_xrc_srq - ARM_XRC_SRQ: have an event raised once
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @srqn: number of the SRQ
@@ -531,7 +531,7 @@ int mlx5_fw_arm_rmp(struct mlx5_ib_dev *dev, u16 uid, u32 rmpn, u16 limit)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
+int mlx5_ib_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
 {
 	u32 out[MLX5_ST_SZ_DW(arm_xrc_srq_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(arm_xrc_srq_in)] = {};
@@ -544,7 +544,7 @@ int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
 }
 
 /**
- * mlx5_fw_mcg - ATTACH_TO_MCG or DETACH_FROM_MCG
+ * mlx5_ib_fw_mcg - ATTACH_TO_MCG or DETACH_FROM_MCG
  * @dev: device
  * @uid: user that the command is sent for; MLX5_IB_KERNEL_UID for the driver itself
  * @opcode: MLX5_CMD_OP_ATTACH_TO_MCG or MLX5_CMD_OP_DETACH_FROM_MCG
@@ -555,7 +555,7 @@ int mlx5_fw_arm_xrc_srq(struct mlx5_ib_dev *dev, u16 uid, u32 srqn, u16 limit)
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid)
+int mlx5_ib_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const union ib_gid *gid)
 {
 	u32 out[MLX5_ST_SZ_DW(attach_to_mcg_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(attach_to_mcg_in)] = {};
@@ -567,7 +567,7 @@ int mlx5_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const uni
 }
 
 /**
- * mlx5_fw_mad_ifc - MAD_IFC: have firmware answer a management datagram
+ * mlx5_ib_fw_mad_ifc - MAD_IFC: have firmware answer a management datagram
  * @dev: device
  * @port: number of the port
  * @op_mod: bit 0: do not check the M_Key; bit 1: nor the B_Key
@@ -580,8 +580,8 @@ int mlx5_fw_mcg(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 qpn, const uni
  * Return: 0; -EREMOTEIO if firmware has no agent for the datagram; or the errno of a command that
  * could not be sent.
  */
-int mlx5_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
-		    const void *in_mad, void *out_mad)
+int mlx5_ib_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid,
+		       const void *in_mad, void *out_mad)
 {
 	u32 out[MLX5_ST_SZ_DW(mad_ifc_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(mad_ifc_in)] = {};
@@ -600,7 +600,7 @@ int mlx5_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid
 }
 
 /**
- * mlx5_fw_query_q_counter - QUERY_Q_COUNTER
+ * mlx5_ib_fw_query_q_counter - QUERY_Q_COUNTER
  * @dev: device
  * @set_id: number of the counter set
  * @out: struct mlx5_ifc_query_q_counter_out_bits, zeroed
@@ -609,7 +609,7 @@ int mlx5_fw_mad_ifc(struct mlx5_ib_dev *dev, u8 port, u16 op_mod, u16 remote_lid
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out)
+int mlx5_ib_fw_query_q_counter(struct mlx5_ib_dev *dev, u8 set_id, void *out)
 {
 	u32 in[MLX5_ST_SZ_DW(query_q_counter_in)] = {};
 
@@ -635,7 +635,7 @@ static int fw_core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
 }
 
 /**
- * mlx5_fw_create_eq - CREATE_EQ
+ * mlx5_ib_fw_create_eq - CREATE_EQ
  * @dev: device
  * @param: size, and events that it gets
  *
@@ -643,7 +643,7 @@ static int fw_core_create_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void 
  *
  * Return: the event queue, or an ERR_PTR.
  */
-struct mlx5_eq *mlx5_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param)
+struct mlx5_eq *mlx5_ib_fw_create_eq(struct mlx5_ib_dev *dev, struct mlx5_eq_param *param)
 {
 	struct fw_core_eq core = { .param = param };
 	int err;
@@ -659,7 +659,7 @@ static int fw_core_destroy_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void
 }
 
 /**
- * mlx5_fw_destroy_eq - DESTROY_EQ
+ * mlx5_ib_fw_destroy_eq - DESTROY_EQ
  * @dev: device
  * @eq: the event queue, disabled
  *
@@ -667,7 +667,7 @@ static int fw_core_destroy_eq(struct mlx5_ib_dev *dev, void *in, int inlen, void
  *
  * Return: 0 or a negative errno.
  */
-int mlx5_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
+int mlx5_ib_fw_destroy_eq(struct mlx5_ib_dev *dev, struct mlx5_eq *eq)
 {
 	return mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_DESTROY_EQ, fw_core_destroy_eq, eq);
 }
@@ -689,7 +689,7 @@ static int fw_core_add_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *
 }
 
 /**
- * mlx5_fw_add_rate - SET_PP_RATE_LIMIT, unless the table has the rate already
+ * mlx5_ib_fw_add_rate - SET_PP_RATE_LIMIT, unless the table has the rate already
  * @dev: device
  * @uid: user whose rate it is, or MLX5_SHARED_RESOURCE_UID
  * @rate: struct mlx5_ifc_set_pp_rate_limit_context_bits, within the device's range
@@ -700,7 +700,7 @@ static int fw_core_add_rate(struct mlx5_ib_dev *dev, void *in, int inlen, void *
  *
  * Return: 0; -ENOSPC if there is no free entry; -ENOMEM; or the errno of a firmware refusal.
  */
-int mlx5_fw_add_rate(struct mlx5_ib_dev *dev, u16 uid, void *rate, bool dedicated, u16 *index)
+int mlx5_ib_fw_add_rate(struct mlx5_ib_dev *dev, u16 uid, void *rate, bool dedicated, u16 *index)
 {
 	struct fw_core_rate core = {
 		.rate = rate, .uid = uid, .dedicated = dedicated, .index = index,
@@ -717,19 +717,19 @@ static int fw_core_remove_rate(struct mlx5_ib_dev *dev, void *in, int inlen, voi
 }
 
 /**
- * mlx5_fw_remove_rate - release a rate
+ * mlx5_ib_fw_remove_rate - release a rate
  * @dev: device
- * @index: of mlx5_fw_add_rate()
+ * @index: of mlx5_ib_fw_add_rate()
  *
  * With the last reference to the entry, mlx5_core clears it: SET_PP_RATE_LIMIT. May sleep.
  */
-void mlx5_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
+void mlx5_ib_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
 {
 	mlx5_ib_fw_call_core(dev, MLX5_CMD_OP_SET_PP_RATE_LIMIT, fw_core_remove_rate, &index);
 }
 
 /**
- * mlx5_fw_page_fault_resume - PAGE_FAULT_RESUME
+ * mlx5_ib_fw_page_fault_resume - PAGE_FAULT_RESUME
  * @dev: device
  * @fault: the fault; its queue waits
  * @error: the page cannot be mapped, so the work request is to fail
@@ -739,8 +739,8 @@ void mlx5_fw_remove_rate(struct mlx5_ib_dev *dev, u16 index)
  * Return: 0; -ENOENT if no queue waits for the fault, because the queue has been destroyed;
  * or another negative errno.
  */
-int mlx5_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
-			      bool error)
+int mlx5_ib_fw_page_fault_resume(struct mlx5_ib_dev *dev, const struct mlx5_ib_fault *fault,
+				 bool error)
 {
 	u32 out[MLX5_ST_SZ_DW(page_fault_resume_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(page_fault_resume_in)] = {};
@@ -776,9 +776,9 @@ bool mlx5_ib_fw_pause(unsigned int *ms)
 /**
  * mlx5_ib_fw_destroy_repeat - destroy an object, and repeat the command if firmware refuses it
  * @dev: device
- * @uid: as for mlx5_fw_destroy_object()
- * @opcode: as for mlx5_fw_destroy_object()
- * @number: as for mlx5_fw_destroy_object()
+ * @uid: as for mlx5_ib_fw_destroy_object()
+ * @opcode: as for mlx5_ib_fw_destroy_object()
+ * @number: as for mlx5_ib_fw_destroy_object()
  *
  * May sleep, a third of a second if firmware refuses.
  *
@@ -790,13 +790,13 @@ int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
 	int err;
 
 	do {
-		err = mlx5_fw_destroy_object(dev, uid, opcode, number);
+		err = mlx5_ib_fw_destroy_object(dev, uid, opcode, number);
 	} while (err && mlx5_ib_fw_pause(&pause));
 	return err;
 }
 
 /**
- * mlx5_ib_fw_insist - destroy an object that ib_core forgets whatever the result
+ * mlx5_ib_fw_destroy_or_log - destroy an object that ib_core frees whatever the result
  * @dev: device
  * @uid: firmware's user id of the owner
  * @opcode: MLX5_CMD_OP_* of the command
@@ -807,7 +807,8 @@ int mlx5_ib_fw_destroy_repeat(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 
  * be one in which no process has memory. May sleep, a third of a second if firmware
  * refuses.
  */
-void mlx5_ib_fw_insist(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number, const char *what)
+void mlx5_ib_fw_destroy_or_log(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 number,
+			       const char *what)
 {
 	int err = mlx5_ib_fw_destroy_repeat(dev, uid, opcode, number);
 

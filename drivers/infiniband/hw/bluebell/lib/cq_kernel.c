@@ -337,7 +337,7 @@ int mlx5_ib_kcq_add(struct mlx5_ib_wqs *wqs)
 
 /*
  * Turn the completions of a queue pair that nobody has read into ones of no request. They cannot be
- * taken out: the device counts them. Others will use the places in a shared receive queue.
+ * taken out: the device counts them. Others will use the slots of a shared receive queue.
  */
 static void kcq_disown(struct mlx5_ib_kcq *kcq, struct mlx5_ib_wqs *wqs)
 {

@@ -32,7 +32,7 @@ int mlx5_ib_internal_cq_create(struct mlx5_ib_dev *dev, struct mlx5_ib_internal_
 	int err;
 
 	cq->dev = dev;
-	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_PD, &cq->pdn);
+	err = mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_PD, &cq->pdn);
 	if (err)
 		return err;
 	err = mlx5_ib_cq_ring_alloc(dev, &cq->ring, &cq->mcq, &cq->mem, log_cqes);
@@ -60,7 +60,7 @@ err_pd:
  */
 void mlx5_ib_internal_cq_destroy(struct mlx5_ib_internal_cq *cq)
 {
-	int err = mlx5_fw_discard_cq(cq->dev, &cq->mcq, false);
+	int err = mlx5_ib_fw_discard_cq(cq->dev, &cq->mcq, false);
 
 	if (err)
 		mlx5_ib_orphan_adopt(cq->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_CQ,

@@ -23,7 +23,7 @@
  *   or, if the class has enough free keys, firmware destroys it. mlx5_ib_mkey_pool_forget()
  *   uncounts a key that firmware has destroyed.
  * * **Upkeep.** The work item creates the free keys that are missing, if UMR works, and destroys
- *   those that are too many or marked (@doomed).
+ *   those that are too many or marked (@to_destroy).
  * * **Ageing.** As long as a class has a peak above what is in use, @ageing lowers the peak every
  *   30 s, and queues the upkeep for what is then too much.
  * * **Short memory.** The shrinker marks free keys, the largest first, and queues the upkeep,
@@ -71,7 +71,7 @@ static bool mkey_class_pop(struct mlx5_ib_mkey_class *mc, u32 *key)
 	if (!mc->use.free)
 		return false;
 	*key = mc->keys[--mc->use.free];
-	mc->doomed = min(mc->doomed, mc->use.free);
+	mc->to_destroy = min(mc->to_destroy, mc->use.free);
 	return true;
 }
 
@@ -329,12 +329,12 @@ static bool mkey_pool_remove_key(struct mlx5_ib_mkey_pool *pool, struct mlx5_ib_
 	u32 key;
 
 	scoped_guard(spinlock, &mc->lock) {
-		if (!mc->doomed && !mlx5_ib_mkey_pool_surplus(mc - pool->classes, &mc->use))
+		if (!mc->to_destroy && !mlx5_ib_mkey_pool_surplus(mc - pool->classes, &mc->use))
 			return false;
 		if (!mkey_class_pop(mc, &key))
 			return false;
-		if (mc->doomed)
-			mc->doomed--;
+		if (mc->to_destroy)
+			mc->to_destroy--;
 	}
 	return mkey_class_discard(pool, mc, key);
 }
@@ -397,23 +397,23 @@ static unsigned long mkey_pool_scan(struct shrinker *shrinker, struct shrink_con
 {
 	struct mlx5_ib_mkey_pool *pool = shrinker->private_data;
 	struct mlx5_ib_mkey_class *mc;
-	unsigned long doomed = 0;
+	unsigned long to_destroy = 0;
 	u32 n;
 	int i;
 
-	for (i = MLX5_IB_POOL_CLASSES; i-- && doomed < sc->nr_to_scan;) {
+	for (i = MLX5_IB_POOL_CLASSES; i-- && to_destroy < sc->nr_to_scan;) {
 		mc = &pool->classes[i];
 		guard(spinlock)(&mc->lock);
-		n = min(mc->use.free - mc->doomed, sc->nr_to_scan - doomed);
-		mc->doomed += n;
+		n = min(mc->use.free - mc->to_destroy, sc->nr_to_scan - to_destroy);
+		mc->to_destroy += n;
 		/* Nor are they created again before demand shows that they are needed. */
 		if (n)
 			mc->use.peak = mc->use.in_use;
-		doomed += n;
+		to_destroy += n;
 	}
-	if (doomed)
+	if (to_destroy)
 		queue_work(system_dfl_wq, &pool->upkeep);
-	return doomed ?: SHRINK_STOP;
+	return to_destroy ?: SHRINK_STOP;
 }
 
 static void mkey_pool_destroy(struct mlx5_ib_mkey_pool *pool)

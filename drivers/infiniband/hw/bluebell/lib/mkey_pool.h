@@ -22,14 +22,14 @@ struct shrinker;
  * @use: how many keys there are
  * @keys: the free keys
  * @room: length of @keys
- * @doomed: number of free keys that are to be destroyed because memory is short
+ * @to_destroy: number of free keys that are to be destroyed because memory is short
  */
 struct mlx5_ib_mkey_class {
-	spinlock_t lock;	/* use to doomed */
+	spinlock_t lock;	/* use to to_destroy */
 	struct mlx5_ib_mkey_pool_use use;
 	u32 *keys;
 	u32 room;
-	u32 doomed;
+	u32 to_destroy;
 };
 
 /**

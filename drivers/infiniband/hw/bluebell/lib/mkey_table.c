@@ -38,7 +38,7 @@ int mlx5_ib_mkey_table_create(struct mlx5_ib_dev *dev, u16 uid, void *in, size_t
 	/* Another variant than that of the last key with this index, which users may still have. */
 	MLX5_SET(create_mkey_in, in, memory_key_mkey_entry.mkey_7_0,
 		 atomic_inc_return(&dev->mkey_variant));
-	err = mlx5_fw_create_mkey(dev, uid, in, inlen, key);
+	err = mlx5_ib_fw_create_mkey(dev, uid, in, inlen, key);
 	if (err)
 		return err;
 	/* The last key with this index may still be MKEY_DYING here; the slot is ours now. */
@@ -66,7 +66,7 @@ int mlx5_ib_mkey_table_destroy(struct mlx5_ib_dev *dev, u16 uid, u32 key)
 	int err;
 
 	mlx5_ib_mkey_table_mark(dev, key);
-	err = mlx5_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, mlx5_mkey_to_idx(key));
+	err = mlx5_ib_fw_destroy_object(dev, uid, MLX5_CMD_OP_DESTROY_MKEY, mlx5_mkey_to_idx(key));
 	mlx5_ib_mkey_table_unmark(dev, key, err);
 	return err;
 }

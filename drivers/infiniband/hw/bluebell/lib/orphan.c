@@ -145,7 +145,7 @@ void mlx5_ib_orphan_adopt(struct mlx5_ib_dev *dev, u16 uid, u16 opcode, u32 numb
 	struct orphan *orphan = orphan_alloc(uid, number, name);
 
 	orphan->cmd_size = MLX5_ST_SZ_BYTES(dealloc_pd_in);
-	mlx5_fw_name_object(orphan->cmd, opcode, number);
+	mlx5_ib_fw_name_object(orphan->cmd, opcode, number);
 	orphan->told = true;
 	if (mem) {
 		orphan->mem = *mem;
@@ -237,7 +237,7 @@ static void orphan_free_buffers(struct mlx5_ib_dev *dev)
 void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, const char *name,
 			    struct mlx5_ib_queue_mem *mem)
 {
-	int err = mlx5_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, opcode, number);
+	int err = mlx5_ib_fw_destroy_object(dev, MLX5_IB_KERNEL_UID, opcode, number);
 
 	if (err)
 		mlx5_ib_orphan_adopt(dev, MLX5_IB_KERNEL_UID, opcode, number, name, mem, err);
@@ -248,7 +248,7 @@ void mlx5_ib_orphan_destroy(struct mlx5_ib_dev *dev, u16 opcode, u32 number, con
 /* Send the command once more. An earlier one may have been executed although it failed. */
 static int orphan_retry(struct mlx5_ib_dev *dev, struct orphan *orphan)
 {
-	int err = mlx5_fw_send_destroy(dev, orphan->uid, orphan->cmd, orphan->cmd_size, true);
+	int err = mlx5_ib_fw_send_destroy(dev, orphan->uid, orphan->cmd, orphan->cmd_size, true);
 
 	lockdep_assert_held(&dev->orphans.lock);
 	if (err)

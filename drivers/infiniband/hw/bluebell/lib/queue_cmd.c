@@ -120,7 +120,7 @@ int mlx5_ib_create_cq_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_core_cq 
 	if (!in)
 		return -ENOMEM;
 	memcpy(MLX5_ADDR_OF(create_cq_in, in, cq_context), cqc, MLX5_ST_SZ_BYTES(cqc));
-	return mlx5_fw_create_cq(dev, uid, mcq, in, inlen);
+	return mlx5_ib_fw_create_cq(dev, uid, mcq, in, inlen);
 }
 
 /**
@@ -155,7 +155,7 @@ int mlx5_ib_create_qp_cmd(struct mlx5_ib_dev *dev, u16 uid, struct mlx5_ib_queue
 	MLX5_SET64(qpc, qpc, dbr_addr, mem->db.dma);
 	MLX5_SET(create_qp_in, in, ece, *ece);
 	memcpy(MLX5_ADDR_OF(create_qp_in, in, qpc), qpc, MLX5_ST_SZ_BYTES(qpc));
-	return mlx5_fw_create_qp(dev, uid, in, inlen, qpn, ece);
+	return mlx5_ib_fw_create_qp(dev, uid, in, inlen, qpn, ece);
 }
 
 /**
@@ -188,8 +188,9 @@ int mlx5_ib_create_srq_cmd(struct mlx5_ib_dev *dev, u16 uid, enum ib_srq_type ty
 	if (type == IB_SRQT_XRC) {
 		mlx5_ib_fill_xrc_srqc(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry),
 				      attr);
-		return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_XRC_SRQ, in, inlen, num);
+		return mlx5_ib_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_XRC_SRQ, in, inlen,
+						num);
 	}
 	mlx5_ib_fill_rmpc(MLX5_ADDR_OF(create_rmp_in, in, ctx), attr);
-	return mlx5_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_RMP, in, inlen, num);
+	return mlx5_ib_fw_create_object(dev, uid, MLX5_CMD_OP_CREATE_RMP, in, inlen, num);
 }

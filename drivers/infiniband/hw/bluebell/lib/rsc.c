@@ -184,9 +184,9 @@ static int rsc_send_destroy(struct mlx5_ib_rsc *rsc)
 {
 	const struct mlx5_ib_rsc_ops *ops = rsc->ops;
 
-	if (!ops->insist)
-		return mlx5_fw_destroy_object(rsc->dev, rsc->uid, ops->destroy_op, rsc->num);
-	mlx5_ib_fw_insist(rsc->dev, rsc->uid, ops->destroy_op, rsc->num, ops->name);
+	if (!ops->destroy_cannot_fail)
+		return mlx5_ib_fw_destroy_object(rsc->dev, rsc->uid, ops->destroy_op, rsc->num);
+	mlx5_ib_fw_destroy_or_log(rsc->dev, rsc->uid, ops->destroy_op, rsc->num, ops->name);
 	return 0;
 }
 
@@ -298,7 +298,7 @@ static void rsc_destroyed_early(struct mlx5_ib_dev *dev, void *object, int err)
 
 /**
  * mlx5_ib_rsc_destroy_early - have the device destroy an object whose owner is about to destroy it
- * @rsc: of mlx5_ib_rsc_add(), of a kind that does not @insist
+ * @rsc: of mlx5_ib_rsc_add(), of a kind whose destruction can fail
  * @batch: the batch that the command becomes part of
  *
  * Does what mlx5_ib_rsc_destroy() does, but does not wait for the command. When the batch has been

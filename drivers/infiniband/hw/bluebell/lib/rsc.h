@@ -24,7 +24,7 @@ struct mlx5_ib_rsc;
  * @type: MLX5_RES_QP, MLX5_RES_RQ, MLX5_RES_SQ or MLX5_RES_SRQ
  * @name: for the log
  * @destroy_op: MLX5_CMD_OP_* of the command that destroys an object
- * @insist: ib_core forgets an object whether or not firmware destroys it
+ * @destroy_cannot_fail: ib_core frees an object whether or not firmware destroys it
  * @event: tells the consumer about an event of the device. May sleep.
  * @read_wqe: reads a WQE, to whose memory a page fault is about, into the buffer of
  *	MLX5_IB_ODP_MAX_WQE bytes, and finds its data segments. May sleep. Returns the PD that their
@@ -34,7 +34,7 @@ struct mlx5_ib_rsc_ops {
 	enum mlx5_res_type type;
 	const char *name;
 	u16 destroy_op;
-	bool insist;
+	bool destroy_cannot_fail;
 	void (*event)(struct mlx5_ib_rsc *rsc, enum ib_event_type event);
 	struct ib_pd *(*read_wqe)(struct mlx5_ib_rsc *rsc, bool is_send, u16 index, void *wqe,
 				  struct mlx5_ib_odp_sges *sges);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Shared receive queues of kernel consumers: requests become WQEs, and completions give
- * their places back.
+ * their slots back.
  *
  * Queue pairs take WQEs in the order of posting and complete them in any order, so the WQEs are a
  * linked list: each names the one that is posted after it. The list has the posted WQEs first, up
@@ -131,7 +131,7 @@ int mlx5_ib_srq_ring_post(struct mlx5_ib_srq_ring *srq, const struct ib_recv_wr 
  * @srq: the queue
  * @index: of the WQE, from the CQE
  *
- * The place may be posted to again. Interrupts are off, because the lock of a CQ is held.
+ * The slot may be posted to again. Interrupts are off, because the lock of a CQ is held.
  *
  * Return: wr_id of the request.
  */

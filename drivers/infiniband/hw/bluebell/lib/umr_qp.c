@@ -429,12 +429,12 @@ static int umr_stop_qp(struct mlx5_ib_umr *umr)
 	if (!umr->qpn)
 		return 0;
 	guard(umr_noreclaim)();
-	err = mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_2RST_QP, umr->qpn, NULL,
-				0, ece, &ece);
+	err = mlx5_ib_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_2RST_QP, umr->qpn,
+				   NULL, 0, ece, &ece);
 	if (!err)
 		return 0;
-	err = mlx5_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP,
-				     umr->qpn);
+	err = mlx5_ib_fw_destroy_object(umr->dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DESTROY_QP,
+					umr->qpn);
 	if (!err)
 		umr->qpn = 0;
 	return err;
@@ -591,7 +591,7 @@ static int umr_create_lkey(struct mlx5_ib_umr *umr)
 	MLX5_SET(mkc, mkc, length64, 1);
 	MLX5_SET(mkc, mkc, qpn, 0xffffff);
 	MLX5_SET(mkc, mkc, pd, umr->cq.pdn);
-	return mlx5_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
+	return mlx5_ib_fw_create_mkey(umr->dev, MLX5_IB_KERNEL_UID, in, sizeof(in), &umr->lkey);
 }
 
 /* The QP in reset, on a send queue that exists. */
@@ -642,8 +642,8 @@ static int umr_start_qp(struct mlx5_ib_umr *umr)
 	MLX5_SET(qpc, qpc, log_msg_max, ilog2(ib_mtu_enum_to_int(IB_MTU_4096)));
 	MLX5_SET(qpc, qpc, primary_address_path.vhca_port_num, 1);
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		err = mlx5_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, steps[i], umr->qpn, qpc, 0,
-					ece, &ece);
+		err = mlx5_ib_fw_modify_qp(umr->dev, MLX5_IB_KERNEL_UID, steps[i], umr->qpn, qpc, 0,
+					   ece, &ece);
 		if (err)
 			return err;
 	}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work queues of kernel consumers: their memory, and completions, which give the places of
+ * Work queues of kernel consumers: their memory, and completions, which give the slots of
  * requests back. wq_kernel.h has what is called for each request that is posted.
  *
  * A queue is posted to under its own lock, and completed under the lock of the CQ, which
- * stores how far it has come with a release: the place of a request is used again only after
+ * stores how far it has come with a release: the slot of a request is used again only after
  * what was kept of the request has been read.
  */
 
@@ -155,7 +155,7 @@ u32 mlx5_ib_sq_free_blocks(struct mlx5_ib_sq *sq)
  * mlx5_ib_sq_find_room - find out where the next WQE of a send queue can be built
  * @sq: the queue, whose lock is held, and whose @room is too short for the longest WQE
  *
- * Return: memory for the longest WQE: its place in the ring, or @sq->aside.
+ * Return: memory for the longest WQE: its slot in the ring, or @sq->bounce.
  */
 void *mlx5_ib_sq_find_room(struct mlx5_ib_sq *sq)
 {
@@ -164,7 +164,7 @@ void *mlx5_ib_sq_find_room(struct mlx5_ib_sq *sq)
 
 	sq->room = min(room, U16_MAX);
 	if (sq->room < sq->max_blocks)
-		return sq->aside;
+		return sq->bounce;
 	sq->next = mlx5_frag_buf_get_wqe(&sq->ring, index);
 	return sq->next;
 }
@@ -225,7 +225,7 @@ enum ib_wr_opcode mlx5_ib_sq_complete(struct mlx5_ib_sq *sq, u16 index, struct i
 	enum ib_wr_opcode opcode = request->opcode;
 
 	wc->wr_id = request->wr_id;
-	/* Pairs with mlx5_ib_sq_free_blocks(), whose caller uses the place again. */
+	/* Pairs with mlx5_ib_sq_free_blocks(), whose caller uses the slot again. */
 	smp_store_release(&sq->done, index + request->blocks);
 	return opcode;
 }
@@ -238,7 +238,7 @@ enum ib_wr_opcode mlx5_ib_sq_complete(struct mlx5_ib_sq *sq, u16 index, struct i
 void mlx5_ib_rq_complete(struct mlx5_ib_rq *rq, struct ib_wc *wc)
 {
 	wc->wr_id = rq->wr_ids[rq->done & rq->ring.sz_m1];
-	/* Pairs with mlx5_ib_rq_find_room(), whose caller uses the place again. */
+	/* Pairs with mlx5_ib_rq_find_room(), whose caller uses the slot again. */
 	smp_store_release(&rq->done, rq->done + 1);
 }
 

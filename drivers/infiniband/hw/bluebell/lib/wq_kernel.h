@@ -4,7 +4,7 @@
  *
  * WQEs are built in the ring. A send WQE of the greatest length may not fit in one piece where it
  * is to be, because the ring wraps or goes on in another page, or because requests that have not
- * completed follow. There the WQE is built aside, and copied once its length is known.
+ * completed follow. There the WQE is built in @bounce, and copied once its length is known.
  */
 
 #ifndef BLUEBELL_WQ_KERNEL_H
@@ -41,7 +41,7 @@ struct mlx5_ib_posted_send {
 
 /**
  * struct mlx5_ib_sq - send queue of a kernel consumer
- * @lock: guards @posted and what only posting uses: @after_umr, @room, @next, @doorbell, @aside
+ * @lock: guards @posted and what only posting uses: @after_umr, @room, @next, @doorbell, @bounce
  * @to: what WQEs depend on; constant once the queue pair exists
  * @ring: finds basic blocks in the buffer
  * @db: send counter of the doorbell record
@@ -54,10 +54,10 @@ struct mlx5_ib_posted_send {
  * @done: basic blocks completed; written under the lock of the CQ
  * @next: where in the buffer the next WQE starts, if @room is not 0
  * @doorbell: start of the last WQE, which is written to @map
- * @aside: the WQE that is being built, if it might not be in one piece in @ring
+ * @bounce: the WQE that is being built, if it might not be in one piece in @ring
  */
 struct mlx5_ib_sq {
-	spinlock_t lock; /* posted, after_umr to aside but done */
+	spinlock_t lock; /* all from after_umr on, except done (lock of the CQ) */
 	struct mlx5_ib_wqe_target to;
 	struct mlx5_frag_buf_ctrl ring;
 	__be32 *db;
@@ -70,7 +70,7 @@ struct mlx5_ib_sq {
 	u16 done;
 	void *next;
 	__be32 doorbell[2] __aligned(sizeof(u64));
-	u8 aside[MLX5_IB_MAX_WQE_BYTES] __aligned(sizeof(u64));
+	u8 bounce[MLX5_IB_MAX_WQE_BYTES] __aligned(sizeof(u64));
 };
 
 /**
@@ -174,7 +174,7 @@ static inline void mlx5_ib_sq_doorbell(__be32 *record, u16 posted, __be32 *start
  * mlx5_ib_sq_begin - find out where to build the next WQE of a send queue
  * @sq: the queue, whose lock is held
  *
- * Return: memory for the longest WQE: its place in the ring, or @sq->aside.
+ * Return: memory for the longest WQE: its slot in the ring, or @sq->bounce.
  */
 static inline void *mlx5_ib_sq_begin(struct mlx5_ib_sq *sq)
 {
@@ -202,11 +202,11 @@ static inline int mlx5_ib_sq_push(struct mlx5_ib_sq *sq, void *wqe, const struct
 	u16 index = sq->posted;
 
 	lockdep_assert_held(&sq->lock);
-	if (unlikely(wqe == sq->aside) && mlx5_ib_sq_free_blocks(sq) < blocks)
+	if (unlikely(wqe == sq->bounce) && mlx5_ib_sq_free_blocks(sq) < blocks)
 		return -ENOMEM;
 	mlx5_ib_finish_send_wqe(wqe, &sq->to, op, wr, ds, index, sq->after_umr);
 	memcpy(sq->doorbell, wqe, sizeof(sq->doorbell));
-	if (unlikely(wqe == sq->aside)) {
+	if (unlikely(wqe == sq->bounce)) {
 		mlx5_ib_sq_copy(&sq->ring, index, wqe, blocks);
 		sq->room = 0;
 	} else {

@@ -36,7 +36,7 @@
  * @num: number of parts
  * @next: part that is served next
  * @done: bytes of that part which have been served
- * @waited: it has waited for faults in vain, when so many had been resolved
+ * @waited: it has waited for faults until the time was over, when so many had been resolved
  * @part: ranges of regions
  */
 struct odp_advice {
@@ -47,7 +47,7 @@ struct odp_advice {
 	u32 next;
 	u32 done;
 	struct {
-		bool in_vain;
+		bool timed_out;
 		int resolved;
 	} waited;
 	struct ib_sge part[] __counted_by(num);
@@ -78,10 +78,11 @@ static void odp_advice_let_faults_pass(struct mlx5_ib_odp *odp, struct odp_advic
 {
 	int resolved = atomic_read(&odp->num_resolved);
 
-	if (advice->waited.in_vain && advice->waited.resolved == resolved)
+	if (advice->waited.timed_out && advice->waited.resolved == resolved)
 		return;
-	advice->waited.in_vain = !wait_event_timeout(odp->no_faults,
-						     !atomic_read(&odp->num_faults), FAULTS_FIRST);
+	advice->waited.timed_out = !wait_event_timeout(odp->no_faults,
+						       !atomic_read(&odp->num_faults),
+						       FAULTS_FIRST);
 	advice->waited.resolved = atomic_read(&odp->num_resolved);
 }
 

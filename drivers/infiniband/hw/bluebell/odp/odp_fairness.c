@@ -2,7 +2,7 @@
 /*
  * The processes that have paged regions, and how many faults of each are being resolved. A fault on
  * a page of a file takes as long as the file system does, and a process may have a file system of
- * its own (FUSE). The faults of all processes share the places of one workqueue, so no process gets
+ * its own (FUSE). The faults of all processes share the slots of one workqueue, so no process gets
  * all of them.
  */
 
@@ -13,7 +13,7 @@
 
 #include "odp/odp_internal.h"
 
-/* A process may have as many places as this share of those that are free. */
+/* A process may have as many slots as this share of those that are free. */
 #define FREE_SHARE	16
 
 static struct odp_process *odp_process_find(struct mlx5_ib_odp *odp, struct mm_struct *mm)
@@ -98,87 +98,87 @@ void mlx5_ib_odp_process_put(struct odp_process *process)
 }
 
 /*
- * The more places are taken, the fewer a process may have, but one in any case. A single process
- * gets 60, and the others find a place until more than 80 processes have what they may have.
+ * The more slots are taken, the fewer a process may have, but one in any case. A single process
+ * gets 60, and the others find a slot until more than 80 processes have what they may have.
  */
-static bool odp_process_take_place(struct odp_process *process)
+static bool odp_process_take_slot(struct odp_process *process)
 {
-	unsigned int taken = atomic_read(&process->odp->num_places);
+	unsigned int taken = atomic_read(&process->odp->num_slots);
 
 	lockdep_assert_held(&process->lock);
-	/* Two processes at a time may take the same place, so there may be some more. */
-	taken = min(taken, MLX5_IB_ODP_NUM_PLACES);
-	if (process->places && process->places >= (MLX5_IB_ODP_NUM_PLACES - taken) / FREE_SHARE)
+	/* Two processes at a time may take the same slot, so there may be some more. */
+	taken = min(taken, MLX5_IB_ODP_NUM_SLOTS);
+	if (process->slots && process->slots >= (MLX5_IB_ODP_NUM_SLOTS - taken) / FREE_SHARE)
 		return false;
-	atomic_inc(&process->odp->num_places);
-	process->places++;
+	atomic_inc(&process->odp->num_slots);
+	process->slots++;
 	refcount_inc(&process->refs);
 	return true;
 }
 
 /**
- * mlx5_ib_odp_process_enter - take a place for a fault of a process
+ * mlx5_ib_odp_process_enter - take a slot for a fault of a process
  * @process: the process, to which the caller has a reference
  *
- * Any process context. The place has a reference of its own.
+ * Any process context. The slot has a reference of its own.
  *
  * Return: true, and mlx5_ib_odp_process_leave() is to be called; false if the process has as many
- * places as it may have now.
+ * slots as it may have now.
  */
 bool mlx5_ib_odp_process_enter(struct odp_process *process)
 {
 	guard(spinlock)(&process->lock);
-	return odp_process_take_place(process);
+	return odp_process_take_slot(process);
 }
 
 /**
- * mlx5_ib_odp_process_wait - have a fault wait for a place
+ * mlx5_ib_odp_process_wait - have a fault wait for a slot
  * @process: the process, to which the caller has a reference
  * @fault: entry of the fault for the list of those that wait
  *
  * Any process context.
  *
  * Return: true if the fault waits: whoever leaves gets it from mlx5_ib_odp_process_next(); false if
- * it has a place by now, as from mlx5_ib_odp_process_enter().
+ * it has a slot by now, as from mlx5_ib_odp_process_enter().
  */
 bool mlx5_ib_odp_process_wait(struct odp_process *process, struct list_head *fault)
 {
 	guard(spinlock)(&process->lock);
-	if (odp_process_take_place(process))
+	if (odp_process_take_slot(process))
 		return false;
 	list_add_tail(fault, &process->waiting);
 	return true;
 }
 
 /**
- * mlx5_ib_odp_process_leave - give up the place of a fault
+ * mlx5_ib_odp_process_leave - give up the slot of a fault
  * @process: the process
  *
  * Any process context. The caller then calls mlx5_ib_odp_process_next() until none waits, and
- * mlx5_ib_odp_process_put() for the reference of the place.
+ * mlx5_ib_odp_process_put() for the reference of the slot.
  */
 void mlx5_ib_odp_process_leave(struct odp_process *process)
 {
 	guard(spinlock)(&process->lock);
-	WARN_ON_ONCE(!process->places--);
-	WARN_ON_ONCE(atomic_dec_return(&process->odp->num_places) < 0);
+	WARN_ON_ONCE(!process->slots--);
+	WARN_ON_ONCE(atomic_dec_return(&process->odp->num_slots) < 0);
 }
 
 /**
- * mlx5_ib_odp_process_next - take a place for the fault that has waited longest
+ * mlx5_ib_odp_process_next - take a slot for the fault that has waited longest
  * @process: the process, to which the caller has a reference
  *
  * Any process context.
  *
- * Return: entry of the fault, which has a place as from mlx5_ib_odp_process_enter(); or NULL if
- * none waits, or the process has as many places as it may have now.
+ * Return: entry of the fault, which has a slot as from mlx5_ib_odp_process_enter(); or NULL if
+ * none waits, or the process has as many slots as it may have now.
  */
 struct list_head *mlx5_ib_odp_process_next(struct odp_process *process)
 {
 	struct list_head *next;
 
 	guard(spinlock)(&process->lock);
-	if (list_empty(&process->waiting) || !odp_process_take_place(process))
+	if (list_empty(&process->waiting) || !odp_process_take_slot(process))
 		return NULL;
 	next = process->waiting.next;
 	list_del(next);

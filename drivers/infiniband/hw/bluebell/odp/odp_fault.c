@@ -34,9 +34,9 @@
  * the queue goes on. If the device reports the same fault again after that answer, the pages are
  * mapped for writing, whatever the event says, if the region allows that. If they cannot be, the
  * fault is answered with an error when it is reported for the ninth time in a row. A list of a WQE
- * without a key of a paged region is answered with an error the second time. @vain counts these
- * repetitions, under @vain_lock, by what identifies the fault; a report more than 5 s later is a
- * new fault, and one whose event came before the last answer is that of another queue.
+ * without a key of a paged region is answered with an error the second time. @repeated counts these
+ * repetitions, under @repeated_lock, by what identifies the fault; a report more than 5 s later is
+ * a new fault, and one whose event came before the last answer is that of another queue.
  */
 
 #include <kunit/visibility.h>
@@ -78,14 +78,14 @@
  * @work: resolves it
  * @odp: paging state of the device
  * @fault: the fault
- * @place: process among whose faults it has a place, or NULL
- * @waiting: in the list of those that wait for a place
+ * @slot: process among whose faults it has a slot, or NULL
+ * @waiting: in the list of those that wait for a slot
  */
 struct odp_fault_work {
 	struct work_struct work;
 	struct mlx5_ib_odp *odp;
 	struct mlx5_ib_fault fault;
-	struct odp_process *place;
+	struct odp_process *slot;
 	struct list_head waiting;
 };
 
@@ -94,21 +94,21 @@ struct odp_fault_work {
  * @odp: paging state of the device
  * @fault: the fault
  * @write: the device is about to write
- * @vain: how often the same fault has been answered although there was nothing to map
+ * @repeated: how often the same fault has been answered although there was nothing to map
  * @mapped: a page has been mapped, or mapped for writing, that was not before
  * @refused: all was mapped for reading, and could not be mapped for writing
- * @place: process among whose faults it has a place, or NULL
- * @full: a process that has no place for it, but of whose memory it needs some, with a
+ * @slot: process among whose faults it has a slot, or NULL
+ * @full: a process that has no slot for it, but of whose memory it needs some, with a
  *	reference; or NULL
  */
 struct odp_fault_state {
 	struct mlx5_ib_odp *odp;
 	const struct mlx5_ib_fault *fault;
 	bool write;
-	unsigned int vain;
+	unsigned int repeated;
 	bool mapped;
 	bool refused;
-	struct odp_process **place;
+	struct odp_process **slot;
 	struct odp_process *full;
 };
 
@@ -118,37 +118,37 @@ static void odp_fault_queue(struct odp_fault_work *job)
 	queue_work(job->odp->fault_wq, &job->work);
 }
 
-/* Give up the place, if there is one. Faults that wait go on. */
-static void odp_fault_leave(struct odp_process **place)
+/* Give up the slot, if there is one. Faults that wait go on. */
+static void odp_fault_leave(struct odp_process **slot)
 {
-	struct odp_process *process = *place;
+	struct odp_process *process = *slot;
 	struct odp_fault_work *next;
 	struct list_head *entry;
 
-	*place = NULL;
+	*slot = NULL;
 	if (!process)
 		return;
 	mlx5_ib_odp_process_leave(process);
 	while ((entry = mlx5_ib_odp_process_next(process))) {
 		next = list_entry(entry, struct odp_fault_work, waiting);
-		next->place = process;
+		next->slot = process;
 		odp_fault_queue(next);
 	}
 	mlx5_ib_odp_process_put(process);
 }
 
 /*
- * Whether the fault has a place at a process, which it keeps until it needs one at another or is
+ * Whether the fault has a slot at a process, which it keeps until it needs one at another or is
  * answered.
  */
 static bool odp_fault_enter(struct odp_fault_state *state, struct odp_process *process)
 {
-	if (!process || *state->place == process)
+	if (!process || *state->slot == process)
 		return true;
-	odp_fault_leave(state->place);
+	odp_fault_leave(state->slot);
 	if (!mlx5_ib_odp_process_enter(process))
 		return false;
-	*state->place = process;
+	*state->slot = process;
 	return true;
 }
 
@@ -163,16 +163,17 @@ static struct odp_fault_id odp_fault_identify(const struct mlx5_ib_fault *fault)
 	};
 }
 
-static struct odp_vain *odp_fault_vain_slot(struct mlx5_ib_odp *odp, const struct odp_fault_id *id)
+static struct odp_repeated *odp_repeated_find(struct mlx5_ib_odp *odp,
+					      const struct odp_fault_id *id)
 {
-	lockdep_assert_held(&odp->vain_lock);
-	return &odp->vain[jhash(id, sizeof(*id), 0) % MLX5_IB_ODP_NUM_VAIN];
+	lockdep_assert_held(&odp->repeated_lock);
+	return &odp->repeated[jhash(id, sizeof(*id), 0) % MLX5_IB_ODP_NUM_REPEATED];
 }
 
-static bool odp_vain_is_of(const struct odp_vain *vain, const struct odp_fault_id *id)
+static bool odp_repeated_is_of(const struct odp_repeated *repeated, const struct odp_fault_id *id)
 {
-	return !memcmp(&vain->id, id, sizeof(*id)) &&
-	       ktime_ms_delta(ktime_get(), vain->last) <= REPEAT_MS;
+	return !memcmp(&repeated->id, id, sizeof(*id)) &&
+	       ktime_ms_delta(ktime_get(), repeated->last) <= REPEAT_MS;
 }
 
 /*
@@ -180,33 +181,33 @@ static bool odp_vain_is_of(const struct odp_vain *vain, const struct odp_fault_i
  * a fault that is reported again is taken after that answer. An earlier event is that of another
  * queue.
  */
-static unsigned int odp_fault_count_vain(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
+static unsigned int odp_repeated_count(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault *fault)
 {
 	const struct odp_fault_id id = odp_fault_identify(fault);
-	struct odp_vain *vain;
+	struct odp_repeated *repeated;
 
-	guard(spinlock)(&odp->vain_lock);
-	vain = odp_fault_vain_slot(odp, &id);
-	if (!odp_vain_is_of(vain, &id) || ktime_before(fault->taken, vain->last))
+	guard(spinlock)(&odp->repeated_lock);
+	repeated = odp_repeated_find(odp, &id);
+	if (!odp_repeated_is_of(repeated, &id) || ktime_before(fault->taken, repeated->last))
 		return 0;
-	return vain->times;
+	return repeated->times;
 }
 
-static void odp_fault_set_vain(const struct odp_fault_state *state, unsigned int times)
+static void odp_repeated_set(const struct odp_fault_state *state, unsigned int times)
 {
 	const struct odp_fault_id id = odp_fault_identify(state->fault);
-	struct odp_vain *vain;
+	struct odp_repeated *repeated;
 	bool is_same;
 
-	guard(spinlock)(&state->odp->vain_lock);
-	vain = odp_fault_vain_slot(state->odp, &id);
-	is_same = odp_vain_is_of(vain, &id);
+	guard(spinlock)(&state->odp->repeated_lock);
+	repeated = odp_repeated_find(state->odp, &id);
+	is_same = odp_repeated_is_of(repeated, &id);
 	if (!times && is_same)
-		vain->times = 0;
+		repeated->times = 0;
 	/* The fault of another queue is not counted. */
-	if (!times || (is_same && ktime_before(state->fault->taken, vain->last)))
+	if (!times || (is_same && ktime_before(state->fault->taken, repeated->last)))
 		return;
-	*vain = (struct odp_vain){ .id = id, .times = times, .last = ktime_get() };
+	*repeated = (struct odp_repeated){ .id = id, .times = times, .last = ktime_get() };
 }
 
 /*
@@ -219,7 +220,7 @@ static void odp_fault_map_for_writing(struct odp_mr *mr, const struct odp_want *
 {
 	int ret;
 
-	if (!state->vain || state->write || !ib_access_writable(READ_ONCE(mr->mr.access)))
+	if (!state->repeated || state->write || !ib_access_writable(READ_ONCE(mr->mr.access)))
 		return;
 	ret = mlx5_ib_odp_mr_page_in(mr, want->addr, need, HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE);
 	if (!ret)
@@ -268,9 +269,9 @@ static int odp_fault_page_in(struct odp_mr *mr, const struct odp_want *want, voi
 static int odp_fault_check_progress(const struct odp_fault_state *state, bool is_paged)
 {
 	unsigned int max = is_paged ? MAX_REFUSED : MAX_UNPAGED;
-	bool ends = !state->mapped && (state->refused || !is_paged) && state->vain >= max;
+	bool ends = !state->mapped && (state->refused || !is_paged) && state->repeated >= max;
 
-	odp_fault_set_vain(state, ends || state->mapped ? 0 : state->vain + 1);
+	odp_repeated_set(state, ends || state->mapped ? 0 : state->repeated + 1);
 	return ends ? -EFAULT : 0;
 }
 
@@ -355,7 +356,7 @@ static void odp_fault_resume(struct mlx5_ib_odp *odp, const struct mlx5_ib_fault
 	int err;
 
 	do {
-		err = mlx5_fw_page_fault_resume(odp->dev, fault, error);
+		err = mlx5_ib_fw_page_fault_resume(odp->dev, fault, error);
 	} while (err && err != -ENOLINK && err != -ENOENT && mlx5_ib_fw_pause(&pause));
 	if (err && err != -ENOLINK && err != -ENOENT)
 		ibdev_err_ratelimited(&odp->dev->ib_dev,
@@ -390,21 +391,21 @@ static void odp_fault_answer(const struct odp_fault_state *state, int err)
  * mlx5_ib_odp_resolve_fault - map what a page fault is about, and let the faulting queue go on
  * @odp: paging state of the device
  * @fault: the fault
- * @place: the process among whose faults it has a place, or NULL. Updated; the caller has it leave
+ * @slot: the process among whose faults it has a slot, or NULL. Updated; the caller has it leave
  *	when the fault has been answered
  *
  * PAGE_FAULT_RESUME, struct mlx5_ifc_page_fault_resume_in_bits, with an error if the pages cannot
  * be mapped. May sleep.
  *
- * Return: NULL; or, if the fault was not answered, a process that has no place for it, with a
+ * Return: NULL; or, if the fault was not answered, a process that has no slot for it, with a
  * reference: to be resolved again when it has one.
  */
 VISIBLE_IF_KUNIT
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 					      const struct mlx5_ib_fault *fault,
-					      struct odp_process **place)
+					      struct odp_process **slot)
 {
-	struct odp_fault_state state = { .odp = odp, .fault = fault, .place = place };
+	struct odp_fault_state state = { .odp = odp, .fault = fault, .slot = slot };
 	struct mlx5_ib_rsc *queue;
 	int err;
 
@@ -412,7 +413,7 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 		odp_fault_answer(&state, -EOPNOTSUPP);
 		return NULL;
 	}
-	state.vain = odp_fault_count_vain(odp, fault);
+	state.repeated = odp_repeated_count(odp, fault);
 	state.write = fault->is_rdma ? fault->type & MLX5_PAGE_FAULT_RESUME_WRITE :
 				       fault->type != MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE;
 	if (fault->is_rdma) {
@@ -437,11 +438,11 @@ struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 	return state.full;
 }
 
-/* Have a fault wait until a process has a place for it. */
+/* Have a fault wait until a process has a slot for it. */
 static void odp_fault_wait(struct odp_fault_work *job, struct odp_process *process)
 {
 	if (!mlx5_ib_odp_process_wait(process, &job->waiting)) {
-		job->place = process;
+		job->slot = process;
 		odp_fault_queue(job);
 	}
 	mlx5_ib_odp_process_put(process);
@@ -453,11 +454,11 @@ static void odp_fault_do_work(struct work_struct *work)
 	struct mlx5_ib_odp *odp = job->odp;
 	struct odp_process *full;
 
-	full = mlx5_ib_odp_resolve_fault(odp, &job->fault, &job->place);
+	full = mlx5_ib_odp_resolve_fault(odp, &job->fault, &job->slot);
 	if (full) {
 		odp_fault_wait(job, full);
 	} else {
-		odp_fault_leave(&job->place);
+		odp_fault_leave(&job->slot);
 		kfree(job);
 		atomic_inc(&odp->num_resolved);
 	}
@@ -469,7 +470,7 @@ static void odp_fault_start(struct mlx5_ib_odp *odp, struct odp_fault_work *job)
 {
 	job->odp = odp;
 	job->fault.taken = ktime_get();
-	job->place = NULL;
+	job->slot = NULL;
 	INIT_WORK(&job->work, odp_fault_do_work);
 	odp_fault_queue(job);
 }
@@ -529,7 +530,7 @@ static int odp_create_workqueues(struct mlx5_ib_odp *odp)
 	if (!odp->fault_wq)
 		odp->fault_wq = alloc_workqueue("bluebell_fault",
 						WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
-						MLX5_IB_ODP_NUM_PLACES);
+						MLX5_IB_ODP_NUM_SLOTS);
 	if (!odp->advice_wq)
 		odp->advice_wq = alloc_workqueue("bluebell_advice", WQ_UNBOUND, 0);
 	if (!odp->reclaim_wq)
@@ -547,14 +548,14 @@ static int odp_create_eq(struct mlx5_ib_odp *odp)
 	int err;
 
 	lockdep_assert_held(&odp->start_lock);
-	eq = mlx5_fw_create_eq(odp->dev, &param);
+	eq = mlx5_ib_fw_create_eq(odp->dev, &param);
 	if (IS_ERR(eq))
 		return PTR_ERR(eq);
 	odp->eq = eq;
 	err = mlx5_eq_enable(odp->dev->mdev, eq, &odp->nb);
 	if (err) {
 		odp->eq = NULL;
-		mlx5_fw_destroy_eq(odp->dev, eq);
+		mlx5_ib_fw_destroy_eq(odp->dev, eq);
 	}
 	return err;
 }
@@ -603,7 +604,7 @@ void mlx5_ib_odp_init_faults(struct mlx5_ib_odp *odp)
 	init_waitqueue_head(&odp->no_faults);
 	mutex_init(&odp->start_lock);
 	spin_lock_init(&odp->events_lock);
-	spin_lock_init(&odp->vain_lock);
+	spin_lock_init(&odp->repeated_lock);
 	INIT_WORK(&odp->eq_work, odp_fault_retry_events);
 }
 
@@ -623,7 +624,7 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp)
 	if (odp->fault_wq)
 		destroy_workqueue(odp->fault_wq);
 	if (odp->eq)
-		mlx5_fw_destroy_eq(odp->dev, odp->eq);
+		mlx5_ib_fw_destroy_eq(odp->dev, odp->eq);
 	if (odp->advice_wq)
 		destroy_workqueue(odp->advice_wq);
 	if (odp->reclaim_wq)

@@ -12,7 +12,7 @@
  *  odp_walk.c	the paged regions that a key leads to, perhaps through other keys
  *  odp_mr.c	regions of every kind by key, with references, paging in through
  *		struct odp_mr_ops, and creation of their keys
- *  odp_fairness.c	the processes that have regions, and the places for their faults
+ *  odp_fairness.c	the processes that have regions, and the slots for their faults
  *
  * Three calls go up through a pointer: odp_mr.c pages in by the ops of the region's
  * kind, odp_leaf.c tells the owner of a leaf that its last page was unmapped, and odp_walk.c
@@ -127,25 +127,25 @@ struct odp_dir {
 };
 
 /* Number of faults that are resolved at a time. */
-#define MLX5_IB_ODP_NUM_PLACES	1024U
+#define MLX5_IB_ODP_NUM_SLOTS	1024U
 
 /**
  * struct odp_process - a process that has paged regions
  * @node: in the table of the device's processes
  * @odp: paging state of the device
  * @mm: address space of the process, to whose structure this holds a reference
- * @refs: one of each region, one of each place
- * @lock: guards @places and @waiting
- * @places: number of faults that have a place, which means that they are being resolved
- * @waiting: faults that wait for a place, in the order in which they came
+ * @refs: one of each region, one of each slot
+ * @lock: guards @slots and @waiting
+ * @slots: number of faults that have a slot, which means that they are being resolved
+ * @waiting: faults that wait for a slot, in the order in which they came
  */
 struct odp_process {
 	struct hlist_node node;
 	struct mlx5_ib_odp *odp;
 	struct mm_struct *mm;
 	refcount_t refs;
-	spinlock_t lock;	/* places, waiting */
-	unsigned int places;
+	spinlock_t lock;	/* slots, waiting */
+	unsigned int slots;
 	struct list_head waiting;
 };
 
@@ -209,7 +209,7 @@ static inline u64 odp_range_pages(u64 addr, u64 len)
 }
 
 /* Number of faults that are remembered. */
-#define MLX5_IB_ODP_NUM_VAIN	64
+#define MLX5_IB_ODP_NUM_REPEATED	64
 
 /**
  * struct odp_fault_id - what a fault was about
@@ -230,12 +230,12 @@ struct odp_fault_id {
 };
 
 /**
- * struct odp_vain - a fault that was answered although there was nothing to map
+ * struct odp_repeated - a fault that was answered although there was nothing to map
  * @id: what the fault was about
  * @times: how often in a row
  * @last: when it was last answered so
  */
-struct odp_vain {
+struct odp_repeated {
 	struct odp_fault_id id;
 	unsigned int times;
 	ktime_t last;
@@ -262,9 +262,10 @@ struct odp_vain {
  * @nb: notifier called by the interrupt of @eq
  * @events_lock: serializes consumption of @eq, also from its interrupt
  * @eq_work: continues consumption after an allocation has failed in the interrupt
- * @vain_lock: guards @vain
- * @vain: faults that were answered in vain, each in the place that its hash says
- * @num_places: number of faults that have a place, of all processes
+ * @repeated_lock: guards @repeated
+ * @repeated: faults that were answered although there was nothing to map, each in the slot that
+ *	its hash says
+ * @num_slots: number of faults that have a slot, of all processes
  * @processes_lock: guards @processes
  * @processes: struct odp_process by the address of its address space
  */
@@ -285,9 +286,9 @@ struct mlx5_ib_odp {
 	struct notifier_block nb;
 	spinlock_t events_lock;		/* consumption of eq */
 	struct work_struct eq_work;
-	spinlock_t vain_lock;		/* vain */
-	struct odp_vain vain[MLX5_IB_ODP_NUM_VAIN];
-	atomic_t num_places;
+	spinlock_t repeated_lock;		/* repeated */
+	struct odp_repeated repeated[MLX5_IB_ODP_NUM_REPEATED];
+	atomic_t num_slots;
 	spinlock_t processes_lock;	/* processes */
 	DECLARE_HASHTABLE(processes, 6);
 };
@@ -321,7 +322,7 @@ int mlx5_ib_odp_tree_create(struct odp_mr *mr);
 /* odp_dmabuf.c */
 int mlx5_ib_odp_dmabuf_create(struct odp_mr *mr, u64 offset, int fd);
 
-/* In the place of a protection domain: that of the key that the device has named. */
+/* In place of a protection domain: that of the key that the device has named. */
 #define MLX5_IB_ODP_ANY_PD	(~0U)
 
 /**
@@ -354,7 +355,7 @@ void mlx5_ib_odp_stop(struct mlx5_ib_odp *odp);
 #if IS_ENABLED(CONFIG_KUNIT)
 struct odp_process *mlx5_ib_odp_resolve_fault(struct mlx5_ib_odp *odp,
 					      const struct mlx5_ib_fault *fault,
-					      struct odp_process **place);
+					      struct odp_process **slot);
 #endif
 
 #endif /* BLUEBELL_ODP_INTERNAL_H */

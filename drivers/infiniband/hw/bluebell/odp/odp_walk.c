@@ -72,9 +72,9 @@ static void *odp_read_table(struct mlx5_ib_odp *odp, u32 key, u32 *num)
 	out = kvzalloc(MLX5_IB_KLM_QUERY_BYTES(*num), GFP_KERNEL);
 	err = -ENOMEM;
 	if (out)
-		err = mlx5_fw_query_object(odp->dev, mkey->uid, MLX5_CMD_OP_QUERY_MKEY,
-					   mlx5_mkey_to_idx(key), out,
-					   MLX5_IB_KLM_QUERY_BYTES(*num));
+		err = mlx5_ib_fw_query_object(odp->dev, mkey->uid, MLX5_CMD_OP_QUERY_MKEY,
+					      mlx5_mkey_to_idx(key), out,
+					      MLX5_IB_KLM_QUERY_BYTES(*num));
 	mlx5_ib_mkey_put(mkey);
 	if (!err)
 		return out;

@@ -92,7 +92,7 @@ static void cq_adopt(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq, int err)
 /* Copying the answer to the user failed, so ib_core frees the CQ: destroy it at the device. */
 static void cq_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq)
 {
-	int err = mlx5_fw_discard_cq(dev, &cq->mcq, false);
+	int err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, false);
 
 	if (err)
 		cq_adopt(dev, cq, err);
@@ -290,7 +290,7 @@ static int cq_resize_cmd(struct mlx5_ib_dev *dev, struct mlx5_ib_cq *cq,
 	MLX5_SET(cqc, cqc, cqe_sz, cq->cqe_stride);
 	MLX5_SET(cqc, cqc, log_cq_size, ilog2(entries));
 	mlx5_ib_fill_cqc_buf(cqc, &buf->geo);
-	return mlx5_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
+	return mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, inlen);
 }
 
 /**
@@ -384,7 +384,7 @@ int mlx5_ib_modify_cq(struct ib_cq *ibcq, u16 cq_count, u16 cq_period)
 	guard(mutex)(&cq->resize_lock);
 	if (cq->kcq && cq->kcq->closed)
 		return refuse(-EINVAL, "CQ 0x%x is being destroyed", cq->mcq.cqn);
-	return mlx5_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, sizeof(in));
+	return mlx5_ib_fw_modify_cq(dev, cq->mcq.uid, cq->mcq.cqn, in, sizeof(in));
 }
 
 /**
@@ -407,7 +407,7 @@ int mlx5_ib_pre_destroy_cq(struct ib_cq *ibcq)
 	/* Waits for a MODIFY_CQ in progress. */
 	scoped_guard(mutex, &cq->resize_lock)
 		mlx5_ib_kcq_close(cq->kcq);
-	cq->discard_err = mlx5_fw_discard_cq(dev, &cq->mcq, false);
+	cq->discard_err = mlx5_ib_fw_discard_cq(dev, &cq->mcq, false);
 	return 0;
 }
 
@@ -454,7 +454,7 @@ int mlx5_ib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	mlx5_ib_orphans_retry(dev);
 	mlx5_ib_bell_del(cq->mem.context, &cq->bell);
 	mlx5_ib_event_pause(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn);
-	err = mlx5_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
+	err = mlx5_ib_fw_destroy_cq(dev, &cq->mcq, &cq->destroy_failed);
 	mlx5_ib_event_settle(dev, MLX5_OBJ_TYPE_CQ, cq->mcq.cqn, err);
 	if (err) {
 		WRITE_ONCE(dev->kept, true);

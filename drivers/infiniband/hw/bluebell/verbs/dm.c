@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory of users (MEMIC), as verbs have it: places of allocations in the
+ * Device memory of users (MEMIC), as verbs have it: entries of allocations in the
  * mmap space, operations on them, and regions over them. The allocations
  * themselves are in dm_pool.c.
  */
@@ -66,7 +66,7 @@ static struct mlx5_user_mmap_entry *dm_publish(struct ib_ucontext *uctx,
 /* ---- verbs ----------------------------------------------------------------------- */
 
 /**
- * mlx5_ib_create_dm - allocate device memory and give it a place in the mmap space
+ * mlx5_ib_create_dm - allocate device memory and give it an entry in the mmap space
  * @uctx: context
  * @length: bytes
  * @log_align: log2 of the alignment of its address
@@ -130,7 +130,7 @@ int mlx5_ib_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
 	return 0;
 }
 
-static int dm_copy_place(struct uverbs_attr_bundle *attrs,
+static int dm_copy_entry(struct uverbs_attr_bundle *attrs,
 			 const struct mlx5_user_mmap_entry *entry, u16 offset_attr, u16 idx_attr)
 {
 	u64 offset = offset_in_page(entry->address);
@@ -173,7 +173,7 @@ struct ib_dm *mlx5_ib_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx
 	dm = mlx5_ib_create_dm(uctx, attr->length, attr->alignment);
 	if (IS_ERR(dm))
 		return ERR_CAST(dm);
-	err = dm_copy_place(attrs, dm->mentry, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET,
+	err = dm_copy_entry(attrs, dm->mentry, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET,
 			    MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX);
 	if (err) {
 		mlx5_ib_dealloc_dm(&dm->ibdm, attrs);
@@ -194,8 +194,8 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
 		if (err)
 			return ERR_PTR(err);
 	}
-	err = mlx5_fw_modify_memic(mem->dev, MLX5_IB_KERNEL_UID, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC,
-				   mem->addr, op, &addr);
+	err = mlx5_ib_fw_modify_memic(mem->dev, MLX5_IB_KERNEL_UID, MLX5_MODIFY_MEMIC_OP_MOD_ALLOC,
+				      mem->addr, op, &addr);
 	if (err)
 		return ERR_PTR(err);
 	entry = dm_publish(uctx, mem, false, addr, op);
@@ -215,7 +215,7 @@ static struct mlx5_user_mmap_entry *dm_publish_op(struct ib_ucontext *uctx,
  * mlx5_ifc_modify_memic_in_bits). The address is allocated once, and lives as long
  * as @dm or a mapping of the address. May sleep.
  *
- * Return: the place, which belongs to @dm, or an ERR_PTR: -EOPNOTSUPP for an
+ * Return: the entry, which belongs to @dm, or an ERR_PTR: -EOPNOTSUPP for an
  * operation that the device does not support; -ENOMEM; or the errno of a firmware
  * refusal.
  */
@@ -249,7 +249,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 	entry = mlx5_ib_dm_map_op(to_mdm(ibdm), op);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
-	return dm_copy_place(attrs, entry, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET,
+	return dm_copy_entry(attrs, entry, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET,
 			     MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX);
 }
 
@@ -260,7 +260,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *at
 	u64 length = ibdm->length;
 	int err;
 
-	err = dm_copy_place(attrs, to_mdm(ibdm)->mentry, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
+	err = dm_copy_entry(attrs, to_mdm(ibdm)->mentry, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
 			    MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX);
 	if (err)
 		return err;

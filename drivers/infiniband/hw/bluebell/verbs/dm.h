@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Device memory of users: verbs objects, and the places in the mmap space that
+ * Device memory of users: verbs objects, and the entries in the mmap space that
  * show the memory and the operations on it.
  */
 

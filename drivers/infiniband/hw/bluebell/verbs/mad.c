@@ -93,7 +93,7 @@ int mlx5_ib_process_mad(struct ib_device *ibdev, int flags, u32 port, const stru
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (!mad_is_for_firmware(mad))
 		return IB_MAD_RESULT_SUCCESS;
-	if (mlx5_fw_mad_ifc(to_mdev(ibdev), port, mad_op_mod(flags, in_wc), slid, in, out))
+	if (mlx5_ib_fw_mad_ifc(to_mdev(ibdev), port, mad_op_mod(flags, in_wc), slid, in, out))
 		return IB_MAD_RESULT_FAILURE;
 
 	/* A trap that is repressed is not answered. */

@@ -28,7 +28,7 @@ int mlx5_ib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
-	return mlx5_fw_mcg(qp->rsc.dev, qp->uid, MLX5_CMD_OP_ATTACH_TO_MCG, qp->rsc.num, gid);
+	return mlx5_ib_fw_mcg(qp->rsc.dev, qp->uid, MLX5_CMD_OP_ATTACH_TO_MCG, qp->rsc.num, gid);
 }
 
 /**
@@ -46,5 +46,5 @@ int mlx5_ib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct mlx5_ib_qp *qp = to_mqp(ibqp);
 
-	return mlx5_fw_mcg(qp->rsc.dev, qp->uid, MLX5_CMD_OP_DETACH_FROM_MCG, qp->rsc.num, gid);
+	return mlx5_ib_fw_mcg(qp->rsc.dev, qp->uid, MLX5_CMD_OP_DETACH_FROM_MCG, qp->rsc.num, gid);
 }

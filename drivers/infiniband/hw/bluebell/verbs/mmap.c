@@ -36,17 +36,17 @@ static int mmap_deny(struct vm_area_struct *vma, vm_flags_t rights)
 	return 0;
 }
 
-static void uar_page_free_place(struct mlx5_user_mmap_entry *entry)
+static void uar_page_free_entry(struct mlx5_user_mmap_entry *entry)
 {
 	kfree(entry);
 }
 
 /*
- * The place of a static or dynamic UAR page, through which ib_core counts the page's mappings. Made
+ * The entry of a static or dynamic UAR page, through which ib_core counts the page's mappings. Made
  * for the first mapping and freed after the last one, so that a page which nobody maps costs
- * nothing. Returns the place with a reference.
+ * nothing. Returns the entry with a reference.
  */
-static struct rdma_user_mmap_entry *uar_page_get_place(struct mlx5_ib_ucontext *context, u32 page,
+static struct rdma_user_mmap_entry *uar_page_get_entry(struct mlx5_ib_ucontext *context, u32 page,
 						       u32 uar)
 {
 	u32 pgoff = mlx5_ib_uar_page_pgoff(&context->bfregi.layout, page);
@@ -61,7 +61,7 @@ static struct rdma_user_mmap_entry *uar_page_get_place(struct mlx5_ib_ucontext *
 	entry = kzalloc_obj(*entry, GFP_KERNEL_ACCOUNT);
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	entry->free = uar_page_free_place;
+	entry->free = uar_page_free_entry;
 	entry->page_id = uar;
 	err = rdma_user_mmap_entry_insert_exact(&context->ibucontext, &entry->rdma_entry, PAGE_SIZE,
 						pgoff);
@@ -72,16 +72,16 @@ static int uar_page_map(struct mlx5_ib_ucontext *context, struct vm_area_struct 
 			u32 uar, bool wc)
 {
 	struct mlx5_core_dev *mdev = to_mdev(context->ibucontext.device)->mdev;
-	struct rdma_user_mmap_entry *place = uar_page_get_place(context, page, uar);
+	struct rdma_user_mmap_entry *entry = uar_page_get_entry(context, page, uar);
 	int err;
 
 	WARN_ON_ONCE(uar == MLX5_IB_INVALID_UAR_INDEX);
-	if (IS_ERR(place))
-		return PTR_ERR(place);
-	err = mmap_io(context, vma, mlx5_ib_uar_address(mdev, uar), wc, place);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	err = mmap_io(context, vma, mlx5_ib_uar_address(mdev, uar), wc, entry);
 	trace_uar_mmap(context, uar, vma->vm_start, wc, err);
 	/* The mapping has a reference of its own. */
-	rdma_user_mmap_entry_put(place);
+	rdma_user_mmap_entry_put(entry);
 	return err;
 }
 
@@ -207,8 +207,8 @@ int mlx5_ib_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 }
 
 /**
- * mlx5_ib_mmap_free - free a place in the mmap space, and what it shows
- * @rdma_entry: the place, without references: its object is destroyed, and no
+ * mlx5_ib_mmap_free - free a entry in the mmap space, and what it shows
+ * @rdma_entry: the entry, without references: its object is destroyed, and no
  *	mapping and no queue is left
  *
  * May sleep.

@@ -148,8 +148,8 @@ int mlx5_ib_plain_qp_query(struct mlx5_ib_qp *qp, struct ib_qp_attr *attr)
 	int state, err;
 
 	lockdep_assert_held(&qp->mutex);
-	err = mlx5_fw_query_object(qp->rsc.dev, qp->uid, MLX5_CMD_OP_QUERY_QP, qp->rsc.num, out,
-				   sizeof(out));
+	err = mlx5_ib_fw_query_object(qp->rsc.dev, qp->uid, MLX5_CMD_OP_QUERY_QP, qp->rsc.num, out,
+				      sizeof(out));
 	if (err)
 		return err;
 	state = mlx5_ib_qp_state_from_hw(MLX5_GET(qpc, qpc, state));

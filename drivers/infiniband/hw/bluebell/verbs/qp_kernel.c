@@ -130,8 +130,8 @@ static int kernel_qp_destroy(struct mlx5_ib_qp *qp)
 
 	scoped_guard(mutex, &qp->mutex) {
 		if (qp->state != IB_QPS_RESET)
-			err = mlx5_fw_modify_qp(dev, qp->uid, MLX5_CMD_OP_2RST_QP, qp->rsc.num,
-						NULL, 0, ece, &ece);
+			err = mlx5_ib_fw_modify_qp(dev, qp->uid, MLX5_CMD_OP_2RST_QP, qp->rsc.num,
+						   NULL, 0, ece, &ece);
 		mlx5_ib_kcq_remove(qp->wqs);
 	}
 	mlx5_ib_rsc_discard(&qp->rsc, &qp->mem);

@@ -70,8 +70,8 @@ static int qp_change_counter(struct mlx5_ib_qp *qp, u16 set_id)
 	qp_fill_modify(&mod, qp, &attr, 0);
 	mlx5_ib_fill_modify_qpc(qpc, &mod, &dev->caps);
 	MLX5_SET(qpc, qpc, counter_set_id, set_id);
-	err = mlx5_fw_modify_qp(dev, qp->uid, MLX5_CMD_OP_RTS2RTS_QP, qp->rsc.num, qpc,
-				MLX5_QP_OPTPAR_COUNTER_SET_ID, ece, &ece);
+	err = mlx5_ib_fw_modify_qp(dev, qp->uid, MLX5_CMD_OP_RTS2RTS_QP, qp->rsc.num, qpc,
+				   MLX5_QP_OPTPAR_COUNTER_SET_ID, ece, &ece);
 	if (!err)
 		qp->counts_in = set_id;
 	return err;
@@ -181,8 +181,8 @@ static int qp_modify_locked(struct mlx5_ib_qp *qp, const struct ib_qp_attr *attr
 		MLX5_SET(qpc, qpc, counter_set_id, qp->counter_set);
 	if (opcode == MLX5_CMD_OP_INIT2RTR_QP && qp->out_of_order)
 		mlx5_ib_fill_out_of_order(qpc, &dev->caps);
-	err = mlx5_fw_modify_qp(dev, qp->uid, opcode, qp->rsc.num, qpc, opt_mask,
-				ucmd->ece_options, granted);
+	err = mlx5_ib_fw_modify_qp(dev, qp->uid, opcode, qp->rsc.num, qpc, opt_mask,
+				   ucmd->ece_options, granted);
 	if (!err)
 		qp_modified(qp, &mod, opcode, out_of_order);
 	return err;

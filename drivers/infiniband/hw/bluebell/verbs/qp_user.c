@@ -205,7 +205,7 @@ static const struct mlx5_ib_rsc_ops target_rsc_ops = {
 	.type = MLX5_RES_QP,
 	.name = "XRC target",
 	.destroy_op = MLX5_CMD_OP_DESTROY_QP,
-	.insist = true,
+	.destroy_cannot_fail = true,
 	.event = mlx5_ib_plain_qp_event,
 	.read_wqe = mlx5_ib_qp_read_wqe,
 };

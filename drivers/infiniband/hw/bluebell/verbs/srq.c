@@ -56,7 +56,7 @@ static const struct mlx5_ib_srq_ops rmp_ops = {
 		.read_wqe = mlx5_ib_srq_read_wqe,
 	},
 	.max_page_offset = MLX5_IB_MAX_WQ_PAGE_OFFSET,
-	.arm = mlx5_fw_arm_rmp,
+	.arm = mlx5_ib_fw_arm_rmp,
 };
 
 static const struct mlx5_ib_srq_ops xrc_srq_ops = {
@@ -68,7 +68,7 @@ static const struct mlx5_ib_srq_ops xrc_srq_ops = {
 		.read_wqe = mlx5_ib_srq_read_wqe,
 	},
 	.max_page_offset = MLX5_IB_MAX_PAGE_OFFSET,
-	.arm = mlx5_fw_arm_xrc_srq,
+	.arm = mlx5_ib_fw_arm_xrc_srq,
 };
 
 /*
@@ -275,9 +275,9 @@ int mlx5_ib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	struct mlx5_ib_srq *srq = to_msrq(ibsrq);
 	int err;
 
-	err = mlx5_fw_query_object(to_mdev(ibsrq->device), srq->rsc.uid,
-				   xrc ? MLX5_CMD_OP_QUERY_XRC_SRQ : MLX5_CMD_OP_QUERY_RMP,
-				   srq->rsc.num, out, xrc ? MLX5_ST_SZ_BYTES(query_xrc_srq_out) :
+	err = mlx5_ib_fw_query_object(to_mdev(ibsrq->device), srq->rsc.uid,
+				      xrc ? MLX5_CMD_OP_QUERY_XRC_SRQ : MLX5_CMD_OP_QUERY_RMP,
+				      srq->rsc.num, out, xrc ? MLX5_ST_SZ_BYTES(query_xrc_srq_out) :
 							    MLX5_ST_SZ_BYTES(query_rmp_out));
 	if (err)
 		return err;

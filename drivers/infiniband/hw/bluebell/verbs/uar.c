@@ -107,8 +107,8 @@ int mlx5_ib_alloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 *uar)
 void mlx5_ib_dealloc_uar(struct mlx5_ib_ucontext *context, u8 origin, u32 uar)
 {
 	trace_uar_free(context, uar, origin);
-	mlx5_ib_fw_insist(to_mdev(context->ibucontext.device), context->uid,
-			  MLX5_CMD_OP_DEALLOC_UAR, uar, "UAR");
+	mlx5_ib_fw_destroy_or_log(to_mdev(context->ibucontext.device), context->uid,
+				  MLX5_CMD_OP_DEALLOC_UAR, uar, "UAR");
 }
 
 static void uar_free_page(struct mlx5_ib_ucontext *context, u32 page)
@@ -294,8 +294,8 @@ static void uar_obj_free(struct mlx5_user_mmap_entry *entry)
 }
 
 /**
- * mlx5_ib_is_uar_object - is there a UAR object at a place in the mmap space?
- * @entry: the place
+ * mlx5_ib_is_uar_object - is there a UAR object at a entry in the mmap space?
+ * @entry: the entry
  *
  * Return: whether it is that of a UAR object.
  */
@@ -305,14 +305,14 @@ bool mlx5_ib_is_uar_object(const struct mlx5_user_mmap_entry *entry)
 }
 
 /**
- * mlx5_ib_create_uar_object - allocate a UAR, and a place for it in the mmap space
+ * mlx5_ib_create_uar_object - allocate a UAR, and a entry for it in the mmap space
  * @context: owner
  * @wc: to be mapped write combining, otherwise uncached
  *
- * The UAR is freed with the last reference to its place, of which the caller has one for
+ * The UAR is freed with the last reference to its entry, of which the caller has one for
  * rdma_user_mmap_entry_remove(). May sleep.
  *
- * Return: the place; -ENOMEM; or the errno of a firmware refusal, as an ERR_PTR.
+ * Return: the entry; -ENOMEM; or the errno of a firmware refusal, as an ERR_PTR.
  */
 VISIBLE_IF_KUNIT
 struct mlx5_user_mmap_entry *mlx5_ib_create_uar_object(struct mlx5_ib_ucontext *context, bool wc)

@@ -26,8 +26,8 @@
 /* ---- taking the report --------------------------------------------------------------- */
 
 /*
- * The first place of a UAR object from @pgoff on, at which it stands then. The caller holds the
- * lock of the mmap_xa. A place without references is being freed.
+ * The first entry of a UAR object from @pgoff on, at which it stands then. The caller holds the
+ * lock of the mmap_xa. A entry without references is being freed.
  */
 static struct rdma_user_mmap_entry *report_find_object(struct mlx5_ib_ucontext *context,
 						       unsigned long *pgoff)
@@ -88,7 +88,7 @@ static int report_alloc(struct mlx5_ib_uar_report *report)
 	return report->uars && report->bfregs && report->queues ? 0 : -ENOMEM;
 }
 
-/* A static or dynamic page has a place in the mmap space only while it is mapped. */
+/* A static or dynamic page has a entry in the mmap space only while it is mapped. */
 static u32 report_page_mappings(struct mlx5_ib_ucontext *context, u32 page)
 {
 	struct rdma_user_mmap_entry *rdma_entry;
@@ -218,8 +218,8 @@ static void report_add_up(struct mlx5_ib_uar_report *report)
  *	mlx5_ib_uar_report_free() frees, also after an error
  *
  * The three lists are of one moment: pages and queues change under the lock of the bfregs only,
- * and places of UAR objects are inserted under it. UAR objects are freed without that lock, but one
- * that a queue is rung on stays, because the queue leaves its list before it puts the UAR.
+ * and entries of UAR objects are inserted under it. UAR objects are freed without that lock, but
+ * one that a queue is rung on stays, because the queue leaves its list before it puts the UAR.
  *
  * May sleep, and waits for an ALLOC_UAR of a dynamic page.
  *

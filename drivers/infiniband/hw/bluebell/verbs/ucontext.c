@@ -271,7 +271,7 @@ int mlx5_ib_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *
 /* ib_core frees a domain whose number the user has not been told. */
 static void pd_discard(struct mlx5_ib_dev *dev, struct mlx5_ib_pd *pd)
 {
-	int err = mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
+	int err = mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
 
 	if (err)
 		mlx5_ib_orphan_adopt(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", NULL,
@@ -301,7 +301,7 @@ int mlx5_ib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 		pd->uid = rdma_udata_to_drv_context(udata, struct mlx5_ib_ucontext,
 						    ibucontext)->uid;
 	}
-	err = mlx5_fw_alloc_object(dev, pd->uid, MLX5_CMD_OP_ALLOC_PD, &pd->pdn);
+	err = mlx5_ib_fw_alloc_object(dev, pd->uid, MLX5_CMD_OP_ALLOC_PD, &pd->pdn);
 	if (err || !udata)
 		return err;
 
@@ -329,7 +329,7 @@ int mlx5_ib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	mlx5_ib_orphans_retry(dev);
 	if (udata)
-		return mlx5_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
+		return mlx5_ib_fw_destroy_object(dev, pd->uid, MLX5_CMD_OP_DEALLOC_PD, pd->pdn);
 	mlx5_ib_orphan_destroy(dev, MLX5_CMD_OP_DEALLOC_PD, pd->pdn, "PD", NULL);
 	return 0;
 }

@@ -64,8 +64,8 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	if (err)
 		return err;
 	/* Not the process's: other processes may open the domain, which then outlives this one. */
-	return mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
-				    &to_mxrcd(ibxrcd)->xrcdn);
+	return mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				       &to_mxrcd(ibxrcd)->xrcdn);
 }
 
 /**
@@ -80,8 +80,8 @@ int mlx5_ib_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 int mlx5_ib_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	mlx5_ib_orphans_retry(to_mdev(ibxrcd->device));
-	mlx5_ib_fw_insist(to_mdev(ibxrcd->device), MLX5_IB_KERNEL_UID, MLX5_CMD_OP_DEALLOC_XRCD,
-			  to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
+	mlx5_ib_fw_destroy_or_log(to_mdev(ibxrcd->device), MLX5_IB_KERNEL_UID,
+				  MLX5_CMD_OP_DEALLOC_XRCD, to_mxrcd(ibxrcd)->xrcdn, "XRC domain");
 	return 0;
 }
 
@@ -134,12 +134,12 @@ static int xrc_create_objects(struct mlx5_ib_dev *dev, struct mlx5_ib_xrc *xrc)
 	err = mlx5_ib_internal_cq_create(dev, &xrc->cq, LOG_CQES);
 	if (err)
 		return err;
-	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
-				   &xrc->srq_xrcdn);
+	err = mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				      &xrc->srq_xrcdn);
 	if (err)
 		goto err_cq;
-	err = mlx5_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
-				   &xrc->empty_xrcdn);
+	err = mlx5_ib_fw_alloc_object(dev, MLX5_IB_KERNEL_UID, MLX5_CMD_OP_ALLOC_XRCD,
+				      &xrc->empty_xrcdn);
 	if (err)
 		goto err_srq_xrcd;
 	err = xrc_create_srq(dev, xrc);
