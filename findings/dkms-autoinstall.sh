@@ -11,27 +11,15 @@ set -eu
 # shellcheck source=findings/lib
 . "$(dirname "$0")/lib"
 
-unpack dkms=3.2.2-1~deb13u1 kmod=34.2-2
-work=$top/work
-mkdir -p "$work/src/dummy-1" "$work/dkms" "$work/modules/1.2.3/build/include"
-echo x >"$work/src/dummy-1/dummy.in"
-conf() {
-	printf '%s\n' PACKAGE_NAME=dummy PACKAGE_VERSION=1 'BUILT_MODULE_NAME[0]=dummy' \
-		'DEST_MODULE_LOCATION[0]=/updates/dkms' 'MAKE[0]="cp dummy.in dummy.ko"' \
-		"$@" >"$work/src/dummy-1/dkms.conf"
-}
-dkms() {
-	inside dkms --dkmstree /finding/dkms --sourcetree /finding/src \
-		--installtree /finding/modules "$@"
-}
-conf AUTOINSTALL=yes
+dummy_dkms
+dkms_conf AUTOINSTALL=yes
 expect "add" "0" "$(status dkms add dummy/1)"
 for value in yes YES no; do
-	conf "AUTOINSTALL=$value"
+	dkms_conf "AUTOINSTALL=$value"
 	expect "build with $value" "0" "$(status dkms build dummy/1 -k 1.2.3/x86_64 --force)"
 done
 for value in 1 y true; do
-	conf "AUTOINSTALL=$value"
+	dkms_conf "AUTOINSTALL=$value"
 	expect "build with $value" "8" "$(status dkms build dummy/1 -k 1.2.3/x86_64 --force)"
 	expect "what it says" "Unsupported AUTOINSTALL value '$value'" \
 		"$(grep -o 'Unsupported AUTOINSTALL.*' "$top/output")"

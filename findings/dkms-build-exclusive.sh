@@ -13,20 +13,8 @@ set -eu
 # shellcheck source=findings/lib
 . "$(dirname "$0")/lib"
 
-unpack dkms=3.2.2-1~deb13u1 kmod=34.2-2
-work=$top/work
-mkdir -p "$work/src/dummy-1" "$work/dkms" "$work/modules/1.2.3/build/include"
-echo x >"$work/src/dummy-1/dummy.in"
-conf() {
-	printf '%s\n' PACKAGE_NAME=dummy PACKAGE_VERSION=1 'BUILT_MODULE_NAME[0]=dummy' \
-		'DEST_MODULE_LOCATION[0]=/updates/dkms' 'MAKE[0]="cp dummy.in dummy.ko"' \
-		"$@" >"$work/src/dummy-1/dkms.conf"
-}
-dkms() {
-	inside dkms --dkmstree /finding/dkms --sourcetree /finding/src \
-		--installtree /finding/modules "$@"
-}
-conf AUTOINSTALL=yes 'BUILD_EXCLUSIVE_KERNEL="^9[.]"'
+dummy_dkms
+dkms_conf AUTOINSTALL=yes 'BUILD_EXCLUSIVE_KERNEL="^9[.]"'
 expect "add" "0" "$(status dkms add dummy/1)"
 expect "build" "77" "$(status dkms build dummy/1 -k 1.2.3/x86_64)"
 expect "install" "77" "$(status dkms install dummy/1 -k 1.2.3/x86_64)"
