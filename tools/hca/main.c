@@ -2,9 +2,9 @@
 /*
  * bluebell-hca: command line, the functions of this process on one fabric, and their threads.
  *
- * Each HCA has an event loop in a thread of its own. That of the main thread serves signals and the
- * agents of the switch, and ends when every client that came has gone. Everything is made before
- * the threads are started and freed after they have been joined.
+ * Each HCA has an event loop in a thread of its own. The main thread's loop serves signals and the
+ * agents of the switch, and ends when as many clients have gone as there are HCAs. All objects are
+ * made before the threads are started, and freed after the threads have been joined.
  */
 #include <argp.h>
 #include <errno.h>
@@ -292,8 +292,8 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	/*
-	 * The wait for the rest of a BlueFlame write is shorter than the default slack. The threads
-	 * of the HCAs inherit this.
+	 * The wait for the rest of a BlueFlame write is shorter than the default timer slack. The
+	 * HCAs' threads inherit the slack that is set here.
 	 */
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (!p)

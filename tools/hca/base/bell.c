@@ -13,8 +13,8 @@
 
 /*
  * bell_ring() writes to the eventfd only if @rung was not set. So the loop clears @rung before it
- * calls @answer: a ring that comes later writes again, and @answer sees what the ringer stored
- * before an earlier one, because both sides exchange @rung.
+ * calls @answer: a later ring then writes again. Both sides exchange @rung, so @answer sees all
+ * that a thread stored before it rang the bell earlier.
  */
 static void bell_on_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -28,7 +28,7 @@ static void bell_on_readable(evutil_socket_t fd, short what, void *arg)
 }
 
 /**
- * bell_init() - hang a bell
+ * bell_init() - set up a bell
  * @b: the bell
  * @base: event loop that answers
  * @answer: called by the loop after one or more rings
@@ -50,7 +50,7 @@ int bell_init(struct bell *b, struct event_base *base, void (*answer)(void *arg)
 }
 
 /**
- * bell_exit() - take a bell down
+ * bell_exit() - free a bell's event and close its eventfd
  * @b: the bell, after bell_init(); no other thread rings it any more, and the loop does not run
  */
 void bell_exit(struct bell *b)
@@ -62,7 +62,7 @@ void bell_exit(struct bell *b)
 }
 
 /**
- * bell_ring() - make the loop answer soon
+ * bell_ring() - have the loop call the bell's function soon
  * @b: the bell
  *
  * May be called by any thread. What the caller wrote before is visible to the answer.

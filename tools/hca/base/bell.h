@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A bell: by which any thread makes an event loop call a function.
+ * A bell, by which any thread makes an event loop call a function.
  */
 #ifndef BLUEBELL_BELL_H
 #define BLUEBELL_BELL_H

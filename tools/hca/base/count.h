@@ -32,7 +32,7 @@ struct counters {
 	_Atomic uint64_t bad_pkeys, bad_qkeys;	/* packets dropped for them */
 	uint64_t wqes_sq, wqes_rq;
 	uint64_t umr, umr_refused;		/* UMR work requests */
-	uint64_t umr_reordered;			/* executed before an older one of the same key */
+	uint64_t umr_reordered;			/* executed before an older UMR of the same key */
 	uint64_t cmds, cmds_failed;
 	uint64_t reg_reads, reg_writes;
 	uint64_t reg_early;			/* writes ignored because firmware initialized */

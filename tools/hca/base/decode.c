@@ -60,7 +60,7 @@ static void decode_elem(FILE *f, const struct ifc_member *fl, const uint8_t *p, 
 }
 
 /*
- * Print bytes as text if they are printable up to the first zero and zero behind it, else in
+ * Print bytes as text if they are printable characters with only zeros behind them, else in
  * hexadecimal.
  */
 static void decode_bytes(FILE *f, const uint8_t *p, uint64_t n)
@@ -137,7 +137,7 @@ void decode_string(FILE *f, const char *s)
  * @f: stream
  * @s: the structure's description
  * @p: the structure
- * @len: bytes of it that are there
+ * @len: bytes of the structure that @p points to
  */
 void decode_struct(FILE *f, const struct ifc_struct *s, const uint8_t *p, size_t len)
 {

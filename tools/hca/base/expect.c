@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the HCA refused or ignored, and what of it a test had announced.
+ * A record of what the HCA refuses and ignores, and of the incidents that tests have announced.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ bool expect_add(struct expect *e, const struct expectation *x)
 /**
  * expect_get() - get an announcement
  * @e: the record
- * @i: its position, in the order in which they were made
+ * @i: its position, in the order of the announcements
  *
  * Return: the announcement, NULL beyond the last one.
  */
@@ -76,8 +76,8 @@ void expect_clear(struct expect *e)
 }
 
 /*
- * Find the first announcement that covers an incident: one that still lacks incidents (@lacking),
- * or one that has room for another.
+ * Find the first announcement that covers an incident: with @lacking an announcement that has not
+ * reached its minimum, else one that has not reached its maximum.
  */
 static struct expectation *expect_match(struct expect *e, enum incident_kind kind,
 					unsigned int code, unsigned int status, bool lacking)
@@ -95,7 +95,7 @@ static struct expectation *expect_match(struct expect *e, enum incident_kind kin
 	return NULL;
 }
 
-/* Announcements that still lack incidents come first: others may have room for any number. */
+/* Announcements below their minimum come first: the maximum may be any number. */
 static bool expect_announced(struct expect *e, enum incident_kind kind, unsigned int code,
 			     unsigned int status)
 {
@@ -156,9 +156,9 @@ void expect_incident(struct expect *e, enum incident_kind kind, unsigned int cod
 }
 
 /**
- * expect_unexpected() - get an entry of the list of what nobody had announced
+ * expect_unexpected() - get an entry of the list of incidents that no test announced
  * @e: the record
- * @i: its position, in the order in which they happened first
+ * @i: its position, in the order in which the incidents first happened
  *
  * Return: the entry, NULL beyond the last one.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the HCA refused or ignored, and what of it a test had announced. Commands that were refused
- * because of an injection are not recorded.
+ * A record of what the HCA refuses and ignores, and of the incidents that tests have announced.
+ * Commands that are refused because of an injection are not recorded.
  */
 #ifndef BLUEBELL_EXPECT_H
 #define BLUEBELL_EXPECT_H
@@ -29,12 +29,12 @@ struct expectation {
 	unsigned long seen;	/* how many came */
 };
 
-/* Incidents of one kind that nobody announced, all for the same reason. */
+/* Incidents of one kind and for the same reason that no test announced. */
 struct incident {
 	enum incident_kind kind;
 	unsigned int code, status;
 	const char *cause;	/* name of the check */
-	char why[120];		/* of the first of them that was not told, in words */
+	char why[120];		/* reason of the first incident not yet told */
 	unsigned long count;
 	unsigned long told;	/* how many of them expect_tell() has told */
 };

@@ -9,7 +9,7 @@
 
 struct cmd_inject {
 	bool used;
-	bool by_op;		/* every command of @opcode; else the one after @skip others */
+	bool by_op;		/* commands of @opcode; else one, after @skip commands */
 	uint16_t opcode;
 	unsigned long skip;
 	unsigned long left;	/* times yet to fail; 0: until cleared (by_op only) */
@@ -26,9 +26,9 @@ struct inject {
 	unsigned long cqe_left;		/* completions to drop or delay */
 	unsigned int cqe_delay_ms;	/* 0: drop */
 	unsigned long umr_skip;		/* UMR work requests to let pass first */
-	unsigned long umr_left;		/* UMR work requests to fail after those */
+	unsigned long umr_left;		/* UMR work requests to fail after @umr_skip */
 	struct inject_fault fault;	/* page-fault events to falsify */
-	bool umr_reorder;		/* execute the second of two unordered ones first */
+	bool umr_reorder;		/* of two unordered UMRs, execute the second first */
 };
 
 /**
@@ -138,7 +138,7 @@ void inject_set_cqes(struct inject *inj, unsigned long count, unsigned int delay
  * inject_set_umrs() - fail UMR work requests of drivers
  * @inj: the set of injections
  * @count: how many
- * @skip: how many to let pass before those
+ * @skip: how many to execute as usual before that
  */
 void inject_set_umrs(struct inject *inj, unsigned long count, unsigned long skip)
 {
@@ -157,7 +157,7 @@ void inject_set_faults(struct inject *inj, const struct inject_fault *fault)
 }
 
 /**
- * inject_set_umr_reorder() - reorder UMR work requests where nothing orders them
+ * inject_set_umr_reorder() - reorder UMR work requests that no fence orders
  * @inj: the set of injections
  */
 void inject_set_umr_reorder(struct inject *inj)
@@ -222,7 +222,7 @@ uint8_t inject_cmd(struct inject *inj, uint16_t opcode)
  * @inj: the set of injections, which counts the command
  * @opcode: of the command
  *
- * Return: milliseconds by which, 0 for at once.
+ * Return: the delay in milliseconds, 0 to answer at once.
  */
 unsigned int inject_cmd_delay(struct inject *inj, uint16_t opcode)
 {
@@ -295,7 +295,7 @@ const struct inject_fault *inject_fault(struct inject *inj, bool remote_write)
 }
 
 /**
- * inject_umr_reorder() - tell whether UMR work requests are reordered where nothing orders them
+ * inject_umr_reorder() - tell whether UMR work requests that no fence orders are reordered
  * @inj: the set of injections
  */
 bool inject_umr_reorder(const struct inject *inj)

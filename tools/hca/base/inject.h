@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Injected failures: the control socket says what is to fail, and the code that executes commands,
- * writes CQEs or executes UMR work requests asks whether this one does.
+ * writes CQEs or executes UMR work requests asks for each of them whether to fail it.
  */
 #ifndef BLUEBELL_INJECT_H
 #define BLUEBELL_INJECT_H
@@ -23,7 +23,7 @@ struct inject_fault {
 struct inject *inject_new(void);
 void inject_free(struct inject *inj);
 
-/* Set by the control socket. Those of type bool return false if INJECT_MAX_CMDS are set already. */
+/* Set by the control socket. Return false if INJECT_MAX_CMDS injections are set already. */
 bool inject_set_nth_cmd(struct inject *inj, unsigned long nth, uint8_t status);
 void inject_set_cmd_delay(struct inject *inj, uint16_t opcode, unsigned long count,
 			  unsigned int ms);

@@ -117,7 +117,7 @@ void loop_end(struct loop *l)
 
 /**
  * loop_join() - wait for the end of the loop's thread
- * @l: the loop, for which loop_end() was called or will be; one without a thread is not waited for
+ * @l: the loop, for which loop_end() was called or will be; returns at once if it has no thread
  */
 void loop_join(struct loop *l)
 {
