@@ -39,8 +39,8 @@ enum slot_state {
 struct slot {
 	struct hca *hca;
 	enum slot_state state;
-	bool event;		/* an event tells of the answer */
-	uint64_t held;		/* answer after those with a higher number; 0: it is not held */
+	bool event;		/* post an event for the answer */
+	uint64_t held;		/* order of holding: the last is answered first; 0: not held */
 	enum delivery dl;
 	uint8_t lay[LAY_SIZE];
 	uint8_t *in, *out;
@@ -147,7 +147,7 @@ static uint8_t *slot_entry(const struct slot *s)
 		       true);
 }
 
-/* Take the command over. Returns false if the entry is not the HCA's, or has not been answered. */
+/* Take the command over. Returns false if the entry is not the HCA's or is still unanswered. */
 static bool slot_fetch(struct slot *s)
 {
 	uint8_t *guest = slot_entry(s);
@@ -222,7 +222,7 @@ static unsigned int cmdif_delay(struct cmdif *c, unsigned int max_us)
 	return 1 + c->random % max_us;
 }
 
-/* Hold the answer back until those of later commands have been given. */
+/* Hold the answer back until later commands have been answered. */
 static void slot_hold(struct slot *s)
 {
 	const struct timeval tv = { 0, REORDER_US };
@@ -255,7 +255,7 @@ static void cmdif_on_release(evutil_socket_t fd, short what, void *arg)
 		slot_answer_alone(s);
 }
 
-/* Execute the command. Returns true if it is to be answered now, else that is due later. */
+/* Execute the command. Returns true if the caller is to answer it, false if a timer will. */
 static bool slot_execute(struct slot *s)
 {
 	struct cmdif *c = s->hca->cmdif;
@@ -304,13 +304,13 @@ static void slot_on_timer(evutil_socket_t fd, short what, void *arg)
  * @hca: the HCA
  * @slots: bitmap of queue entries that have a command
  *
- * Executes the commands in order of their slots, and posts one event for all, if an event queue
- * subscribed to it; the ownership bit of each entry shows its completion. With a profile that
+ * Executes the commands in order of their slots, and posts one event for all of them, if an event
+ * queue subscribed to it; the ownership bit of each entry shows its completion. With a profile that
  * delays commands, each is executed and answered by itself, after a while, in any order.
  */
 void cmdif_doorbell(struct hca *hca, uint32_t slots)
 {
-	/* An event queue that one of these commands creates is not told about the commands. */
+	/* An event queue that one of these commands creates gets no event for them. */
 	bool event = eq_subscribed(hca, EV_CMD);
 	struct cmdif *c = hca->cmdif;
 	uint32_t done = 0;
@@ -351,7 +351,7 @@ static int cmdif_init(struct hca *hca)
 	return 0;
 }
 
-/* After DISABLE_HCA and a reset of the device no other command is answered. */
+/* At DISABLE_HCA and at device reset, drop all other commands without an answer. */
 static void cmdif_reset(struct hca *hca)
 {
 	struct cmdif *c = hca->cmdif;

@@ -117,12 +117,12 @@ static uint8_t query_special_contexts(struct hca *hca, struct cmd *cmd)
 	if (hca_cap_gen(hca, terminate_scatter_list_mkey))
 		IFC_SET(query_special_contexts_out, all, terminate_scatter_list_mkey,
 			MKEY_TERM_SCATTER);
-	/* An older driver provides less room than there are keys. */
+	/* The output of an older driver has room for fewer keys. */
 	memcpy(cmd->out, all, len);
 	return ST_OK;
 }
 
-/* The one port of the HCA is aggregated with no other: the state in the answer is 0. */
+/* An HCA with one port has no link aggregation: the state in the answer is 0. */
 static uint8_t query_lag(struct hca *hca, struct cmd *cmd)
 {
 	(void)hca;

@@ -111,7 +111,7 @@ enum delivery mailbox_chain_read(struct hca *hca, const uint8_t *lay, uint8_t *b
  * @lay: the queue entry
  * @len: bytes of the output
  *
- * Called before the command is executed, so that none is whose output cannot be stored.
+ * Called first, so that no command is executed whose output cannot be stored.
  *
  * Return: DL_OK, or what is wrong with the mailboxes.
  */
@@ -139,8 +139,8 @@ enum delivery mailbox_chain_check(struct hca *hca, const uint8_t *lay, size_t le
  * @buf: the output
  * @len: bytes of it
  *
- * Stops at a mailbox that is no longer valid: the driver may have given up on the command, and
- * used the mailbox for another, which has another token.
+ * Stops at a mailbox that is no longer valid: the driver may have given up on the command and used
+ * the mailbox for another command, whose token differs.
  */
 void mailbox_chain_write(struct hca *hca, uint8_t *lay, const uint8_t *buf, size_t len)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The requests "expect" and "unexpected": what tests announce that the HCA will refuse or ignore,
- * and what it refused or ignored although nobody had announced it.
+ * and what it refused or ignored although no test had announced it.
  */
 #include <json-c/json.h>
 #include <limits.h>
@@ -78,7 +78,7 @@ static void add_status(struct json_object *o, enum incident_kind kind, unsigned 
 
 /* ---- expect ---------------------------------------------------------------------------------- */
 
-/* How many: a number, "any" for none or more; without the word, one or more. */
+/* How many incidents: a number; "any" for none or more; no word for one or more. */
 static bool parse_count(struct expectation *x, const char *word)
 {
 	x->min = 1;

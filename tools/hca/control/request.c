@@ -15,7 +15,7 @@
 #include "request.h"
 #include "trace.h"
 
-#define MAX_WORDS	8	/* of a request; further ones are ignored */
+#define MAX_WORDS	8	/* of a request; further words are ignored */
 
 /* ---- trace and capture ----------------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ struct json_object *request_trace(struct hca *hca, unsigned int n, char **w)
 }
 
 /**
- * request_capture() - the request "capture": leave packets out of the file of --capture, or not
+ * request_capture() - the request "capture": stop or resume recording to the file of --capture
  * @hca: the HCA
  * @n: words of the request
  * @w: the words, its name first

@@ -13,8 +13,8 @@
 struct hca;
 
 /*
- * What the census counts: the kinds of objects, and apart from them the memory keys that are free,
- * of which drivers keep some for the next registration.
+ * What the census counts: objects by kind, and separately the free memory keys, which drivers keep
+ * for later registrations.
  */
 enum { COUNT_MKEY_FREE = OBJ_KINDS, COUNTS };
 
