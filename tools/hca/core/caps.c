@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QUERY_HCA_CAP and SET_HCA_CAP: what the HCA could do and what it was set to do.
+ * QUERY_HCA_CAP and SET_HCA_CAP: the maximum and the current capabilities of the HCA.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 enum { CAP_GET_MAX = 0, CAP_GET_CUR = 1 };
 
-/* Fields that a driver may set, up to the maximum. The others keep the value of the profile. */
+/* Fields that a driver may set, up to the maximum. Other fields keep the value of the profile. */
 static const struct {
 	unsigned int type;
 	const char *strct;
@@ -65,8 +65,8 @@ void caps_reset(struct hca *hca)
 }
 
 /*
- * The answer is as long as its buffer, up to the whole page. mlx5_ifc.h describes the start of a
- * page of most types, and a program may ask for what it knows of the page.
+ * The answer fills its buffer, up to a whole page: mlx5_ifc.h describes only the start of most
+ * pages, and a program may ask for as much of a page as it knows.
  */
 static uint8_t query_hca_cap(struct hca *hca, struct cmd *cmd)
 {

@@ -17,7 +17,7 @@
 #define hca_cap_qos(hca, fld)	 IFC_GET(qos_cap, (hca)->cap[CAP_QOS], fld)
 #define hca_cap_mem(hca, fld)	 IFC_GET64(device_mem_cap, (hca)->cap[CAP_DEV_MEM], fld)
 
-/* atomic_operations, as in linux/mlx5/driver.h, which calls the masked ones extended. */
+/* atomic_operations, as in linux/mlx5/driver.h, which calls masked atomics extended. */
 enum atomic_ops {
 	ATOMIC_OP_CMP_SWAP = 0x1, ATOMIC_OP_FETCH_ADD = 0x2, ATOMIC_OP_MASKED_CMP_SWAP = 0x4,
 	ATOMIC_OP_MASKED_FETCH_ADD = 0x8,

@@ -30,7 +30,9 @@ const char *ifc_first_set(const void *p, const struct ifc_field *f, size_t n)
 	return NULL;
 }
 
-/* Refuse a number that leads to no object, or to one that the command's user id may not use. */
+/*
+ * Refuse a number that leads to no object, or to an object that the command's user id may not use.
+ */
 static uint8_t check_found(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 			   const struct obj *found)
 {
@@ -88,8 +90,8 @@ uint8_t check_shared(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint3
  * @num: its number
  * @o: the object
  *
- * Return: ST_OK, ST_BAD_RES when there is none for that user, ST_BAD_RES_STATE when others still
- * refer to it.
+ * Return: ST_OK, ST_BAD_RES when there is none for that user, ST_BAD_RES_STATE when other objects
+ * still refer to it.
  */
 uint8_t check_destroy(struct hca *hca, struct cmd *cmd, enum obj_kind kind, uint32_t num,
 		      struct obj **o)

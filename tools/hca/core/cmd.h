@@ -65,8 +65,8 @@ struct cmd_desc {
 /*
  * The row of command MLX5_CMD_OP_@op, whose input and output are the structures @strct_in and
  * @strct_out. Flags and op_mods follow if there are any: CMD(ARM_RQ, arm_rq, arm_rq, .flags =
- * CMD_LEGACY). CMD_MIN() is for a command that takes less than the whole structures. {} ends a
- * table.
+ * CMD_LEGACY). CMD_MIN() is for a command whose input or output may be shorter than the structure.
+ * {} ends a table.
  */
 #define CMD(op, strct, fn, ...)							\
 	CMD_MIN(op, strct, IFC_SZ(strct##_in), IFC_SZ(strct##_out), fn, __VA_ARGS__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The HCA's life cycle: making one of a board's modules, reset, and the end; its clock; and the
- * record of doorbells that are ignored.
+ * The HCA's life cycle: creation from the modules of a board, reset and destruction; its clock; and
+ * the record of ignored doorbells.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static int modules_init(struct hca *hca)
 /**
  * hca_create() - make an HCA
  * @board: what it is composed of
- * @base: event loop, of a thread of its own or one that it shares with other HCAs
+ * @base: event loop of the HCA; other HCAs may share it
  * @fabric: the fabric that its port joins; NULL if the board has no port
  * @p: what the HCA can do; belongs to the caller and outlives the HCA
  * @index: of the HCAs in this process, 0 first
@@ -185,7 +185,7 @@ uint64_t hca_clock(struct hca *hca)
  * doorbell_drop() - record that a doorbell is ignored
  * @hca: the HCA
  * @why: the reason
- * @uar: on whose page it was rung
+ * @uar: on whose page the doorbell was rung
  * @num: of the queue, or the offset in the page
  */
 void doorbell_drop(struct hca *hca, enum drop_reason why, uint32_t uar, uint32_t num)

@@ -27,9 +27,9 @@ struct qp_ops;
 
 /*
  * A module with state for each HCA. init() is called once, in the order of the board's list. The
- * others are called in reverse order: reset() at TEARDOWN_HCA, DISABLE_HCA and device reset, to
- * free the module's objects whatever refers to them; restart() at device reset only, for what
- * must be as after power on; exit() at the end, after reset(). Any of them may be NULL.
+ * other functions are called in reverse order: reset() at TEARDOWN_HCA, DISABLE_HCA and device
+ * reset, to free the module's objects whatever refers to them; restart() at device reset only, for
+ * what must be as after power on; exit() at the end, after reset(). Any function may be NULL.
  */
 struct hca_module {
 	const char *name;
@@ -45,8 +45,9 @@ struct irq_ops {
 };
 
 /*
- * Who receives the doorbells that a UAR page decodes. @bf holds @len bytes: the first 8 of a WQE's
- * control segment (a plain doorbell), or a whole WQE that came through BlueFlame.
+ * The functions that receive the doorbells which a UAR page decodes. @bf holds @len bytes: the
+ * first 8 of a WQE's control segment (a plain doorbell), or a whole WQE that came through
+ * BlueFlame.
  */
 struct doorbell_ops {
 	void (*send)(struct hca *hca, uint32_t uar, const uint8_t *bf, size_t len);
@@ -56,7 +57,7 @@ struct doorbell_ops {
 
 /*
  * What an HCA is composed of. board/board.c has the board of the product; the tests of a folder
- * have one with the modules of that folder and of those below.
+ * have a board with the modules of that folder and of the folders below.
  */
 struct board {
 	const struct hca_module *const *modules;	/* ended by NULL */
@@ -91,8 +92,8 @@ struct hca {
 	struct counters count;
 	/*
 	 * The HCA's thread takes this lock to change what other threads read: capabilities, the
-	 * tables of P_Keys and GIDs, attributes of the port. Other threads take it to read them;
-	 * the HCA's thread reads them without it. No other lock is taken while it is held.
+	 * tables of P_Keys and GIDs, attributes of the port. Other threads take the lock to read;
+	 * the HCA's thread reads without it. No other lock is taken while it is held.
 	 */
 	pthread_mutex_t attr_lock;
 

@@ -71,8 +71,8 @@ static struct backing *backing_at(const uint8_t *host)
 }
 
 /*
- * A thread has accessed a page that the client cut off its file. Give the client empty memory
- * instead, so that the other HCAs of the process run on.
+ * A thread has accessed a page that the client has truncated from its file. Map zeroed memory in
+ * place of the whole file, so that the other HCAs of the process run on.
  */
 static void mem_on_sigbus(int sig, siginfo_t *info, void *context)
 {
@@ -156,7 +156,7 @@ static int backing_map(struct mem_map *m, int fd, const struct stat *st, struct 
 	return 0;
 }
 
-/* Find the mapping of the file @fd, or map the file. The caller has one user more. */
+/* Find the mapping of the file @fd, or map the file. Counts one user more. */
 static int backing_get(struct mem_map *m, int fd, struct backing **out)
 {
 	struct backing *b;
@@ -254,9 +254,9 @@ static int mem_grow(struct mem_map *m)
  * @read: the device may read
  * @write: the device may write
  *
- * Return: 0, -EINVAL for an empty range, one that wraps or one that the file does not have, -EEXIST
- * when it overlaps another, -EACCES if the device may write but the file cannot be written to,
- * -ENOMEM, or the error of fstat() or mmap().
+ * Return: 0, -EINVAL if the range is empty, wraps or is not all in the file, -EEXIST if it overlaps
+ * another range, -EACCES if the device may write but the file cannot be written to, -ENOMEM, or the
+ * error of fstat() or mmap().
  */
 int mem_map_fd(struct hca *hca, uint64_t iova, uint64_t size, int fd, uint64_t offset, bool read,
 	       bool write)
@@ -301,11 +301,11 @@ static void mem_regions_drop(struct mem_map *m, unsigned int at, unsigned int en
  * @iova: guest address
  * @size: bytes
  *
- * The range may hold any number of mappings, none included: an IOMMU in the guest unmaps a larger
- * page than it has mapped when the last small page of it goes.
+ * The range may hold any number of mappings, or none: when the guest unmaps the last small page of
+ * a larger page, its IOMMU unmaps the whole larger page.
  *
- * Return: the number of bytes that were mapped, or -EINVAL for an empty range, one that wraps or
- * one that has a part of a mapping only; nothing is removed then.
+ * Return: the number of bytes that were mapped, or -EINVAL, and nothing is removed, if the range is
+ * empty, wraps or covers only a part of a mapping.
  */
 int64_t mem_unmap(struct hca *hca, uint64_t iova, uint64_t size)
 {
@@ -439,8 +439,8 @@ static int mem_copy(struct hca *hca, uint64_t iova, uint8_t *buf, size_t len, bo
  * @buf: where to
  * @len: bytes
  *
- * Return: 0, or -EFAULT if any byte cannot be reached: @buf is then all ones, as after a read of
- * PCI that nobody answers.
+ * Return: 0, or -EFAULT if any byte cannot be reached: @buf is then all ones, as after a PCI read
+ * that no device answers.
  */
 int mem_read(struct hca *hca, uint64_t iova, void *buf, size_t len)
 {

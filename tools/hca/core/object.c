@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tables of the objects that commands made, by kind and number. New objects get the lowest free
- * number, or, with the profile's cycle_numbers, the next free one after the last that was given
- * out. A lookup is two array steps.
+ * number, or, with the profile's cycle_numbers, the next free number after the one given out last.
+ * A lookup is two array steps.
  */
 #include <assert.h>
 #include <errno.h>
@@ -141,7 +141,7 @@ struct obj *obj_new_at(struct hca *hca, enum obj_kind kind, uint32_t num, uint16
  * @uid: owner
  * @size: bytes of the structure that has struct obj as its first member
  *
- * Return: the zeroed object, or NULL when the profile's numbers are used up.
+ * Return: the zeroed object, or NULL when the profile's numbers are used up or memory is short.
  */
 struct obj *obj_new(struct hca *hca, enum obj_kind kind, uint16_t uid, size_t size)
 {
@@ -257,9 +257,9 @@ void obj_free_all(struct hca *hca, enum obj_kind kind)
 /**
  * obj_put() - drop a reference
  * @hca: the HCA
- * @obj: object that another one referred to, or NULL
+ * @obj: object to which the reference is dropped, or NULL
  *
- * An object that a command has freed is freed for good with its last reference.
+ * If a command has freed the object, dropping the last reference frees its memory and its number.
  */
 void obj_put(struct hca *hca, struct obj *obj)
 {

@@ -22,7 +22,7 @@ enum obj_kind {
 /* Owner of what every user may refer to, for example completion EQs. */
 #define SHARED_UID	MLX5_SHARED_RESOURCE_UID
 
-/* First member of every object. DESTROY of one with references is refused with BAD_RES_STATE. */
+/* First member of every object. DESTROY is refused with BAD_RES_STATE while refs > 0. */
 struct obj {
 	enum obj_kind kind;
 	uint32_t num;

@@ -37,7 +37,7 @@ const struct cap_page cap_pages[NR_PAGES] = {
 #define OBJECT_EVENTS	(QUEUE_EVENTS | ERROR_EVENTS | SRQ_EVENTS)
 #define PORT_CHANGE	EVENT(0x09)
 
-/* Maximum and current value of the capabilities of the default profile. All others are 0. */
+/* Maximum and current value of the capabilities that are not 0 in the default profile. */
 static const struct def {
 	const char *page, *field;
 	uint32_t max, cur;
@@ -158,8 +158,7 @@ static const struct def {
 	{ "device_memory", "log_min_memic_alloc_size", 6, 6 },
 	{ "device_memory", "log_max_memic_addr_alignment", 6, 6 },	/* of 64 bytes: 4 KiB */
 	/*
-	 * The end of BAR0 is the memory, and behind it a window of the same size for each of two
-	 * operations.
+	 * BAR0 ends with the memory and a window of the same size for each of the two operations.
 	 */
 	{ "device_memory", "memic_bar_start_addr", 0x1fa0000, 0x1fa0000 },
 	{ "device_memory", "memic_bar_size", 0x20000, 0x20000 },
@@ -168,8 +167,8 @@ static const struct def {
 };
 
 /*
- * A doorbell names queue pairs and send queues by one number: send queues have the upper half of
- * the space.
+ * The number in a doorbell is that of a queue pair or of a send queue, so that send queues have the
+ * upper half of the numbers.
  */
 #define FIRST_SQ	0x800000
 

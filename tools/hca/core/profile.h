@@ -40,7 +40,7 @@ struct profile {
 	unsigned int boot_pages, init_pages;
 	unsigned int command_delay_us;	/* the longest wait before a command is executed, and before
 					 * it is answered; 0: both at once */
-	unsigned int command_timeout_ms;	/* after which the driver gives up; 0: its own */
+	unsigned int command_timeout_ms;	/* after which the driver gives up; 0: default */
 	unsigned int initializing_ms;	/* how long firmware initializes after a reset */
 	char fw_version[32];		/* "16.35.4030" */
 	char psid[17];
@@ -49,10 +49,10 @@ struct profile {
 	uint16_t pkey[PROFILE_PKEYS];	/* first entries of the P_Key table; 0: not used */
 	unsigned int gids;		/* entries of the GID table that are used */
 	unsigned int mtu;		/* of the port, bytes */
-	bool subnet_manager;		/* the fabric has one; else a host's configures the ports */
+	bool subnet_manager;		/* of the fabric; false: a host's configures the ports */
 	bool refuse_busy_uars;		/* DEALLOC_UAR fails while queues use the UAR */
 	bool one_clock;			/* qpc.ts_format is reserved: queue pairs have one clock */
-	bool cycle_numbers;		/* a free number is not reused before all others */
+	bool cycle_numbers;		/* numbers are reused only after the highest one */
 	unsigned int objects_per_page;	/* the HCA asks for a page for so many objects; 0: never */
 	bool no_write_combining;	/* stores to BlueFlame registers arrive one by one */
 	bool map_memic;			/* guests map device memory, else accesses are trapped */

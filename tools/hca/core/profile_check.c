@@ -78,7 +78,7 @@ static const struct {
 /**
  * profile_check_bounds() - check that each general capability has a sensible value
  * @p: the profile
- * @why: set to the reason if one has not
+ * @why: set to the reason if a value is not sensible
  * @len: bytes there
  *
  * Return: 0 or -EINVAL.
@@ -127,7 +127,7 @@ static int profile_check_max(const struct profile *p, char *why, size_t len)
 /* Completions, commands, and the memory of the kernel: CMD, PAGE_REQUEST, PAGE_FAULT. */
 #define KERNEL_EVENTS	(1u << 0x00 | 1u << 0x0a | 1u << 0x0b | 1u << 0x0c)
 
-/* An event is about an object or about the device, and some are for the kernel alone. */
+/* An event is about an object or about the device, and some events are for the kernel only. */
 static int profile_check_events(const struct profile *p, char *why, size_t len)
 {
 	uint64_t of_objects = cap_get(p, true, PAGE_DEV_EVENT, "user_affiliated_events");
@@ -155,7 +155,7 @@ static bool is_pow2(uint32_t v)
 	return v && !(v & (v - 1));
 }
 
-/* Umems belong to someone, and general objects are of a type that the HCA has, which is none. */
+/* A umem belongs to a user id, or if umem_uid_0 is set, to the kernel. */
 static int profile_check_users(const struct profile *p, char *why, size_t len)
 {
 	if (cap_gen(p, "log_max_umem") && !cap_gen(p, "log_max_uctx") && !cap_gen(p, "umem_uid_0"))
@@ -171,7 +171,7 @@ static int profile_check_users(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
-/* Capabilities that make sense only with others. */
+/* Capabilities that need other capabilities. */
 static int profile_check_pairs(const struct profile *p, char *why, size_t len)
 {
 	unsigned int i;
@@ -212,7 +212,7 @@ static int profile_check_pairs(const struct profile *p, char *why, size_t len)
 	return 0;
 }
 
-/* Of quality of service there is packet pacing only. */
+/* Of quality of service the HCA has packet pacing only. */
 static int profile_check_qos(const struct profile *p, char *why, size_t len)
 {
 	static const char *const others[] = {

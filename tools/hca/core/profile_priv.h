@@ -12,7 +12,7 @@ struct cap_page {
 	const char *name;
 	unsigned int type;
 	const char *strct;	/* structure in mlx5_ifc.h */
-	const char *enable;	/* the general capability that says the page is there */
+	const char *enable;	/* the general capability that announces the page */
 };
 
 enum {

@@ -14,7 +14,7 @@
 #include "queue_mem.h"
 
 /**
- * qmem_source_wq() - where the memory of a work queue is
+ * qmem_source_wq() - find the memory of a work queue
  * @wq: its context (struct mlx5_ifc_wq_bits), with the page list behind it
  *
  * Return: the place.
@@ -32,7 +32,7 @@ struct qmem_source qmem_source_wq(const uint8_t *wq)
 }
 
 /**
- * dbr_source_wq() - where the doorbell record of a work queue is
+ * dbr_source_wq() - find the doorbell record of a work queue
  * @wq: its context
  *
  * Return: the place.
@@ -46,7 +46,7 @@ struct dbr_source dbr_source_wq(const uint8_t *wq)
 	};
 }
 
-/* Refuse a number or an offset without the bit that makes them valid: the driver forgot the bit. */
+/* Refuse the number or offset of a umem if their valid bit is not set. */
 static uint8_t check_no_umem(struct cmd *cmd, const char *what, uint32_t id, uint64_t offset)
 {
 	if (!id && !offset)
@@ -120,8 +120,8 @@ static uint8_t qmem_init_pages(struct hca *hca, struct cmd *cmd, struct queue_me
  * @m: filled in; for qmem_free()
  * @src: where the memory is
  * @len: bytes of the queue
- * @align: of the queue in its pages if it is in a umem; a page list has an alignment of its own
- * @access: what the HCA does with the queue; a umem has to allow that
+ * @align: alignment that a queue in a umem needs; not used for a page list
+ * @access: what the HCA does with the queue, which a umem has to allow
  *
  * Return: ST_OK; ST_BAD_INP_LEN for a short list; ST_BAD_PARAM for a page size out of range and for
  * pages that are misaligned or not mapped; for a umem as check_umem().
@@ -323,7 +323,7 @@ int qmem_write(struct hca *hca, const struct queue_mem *m, size_t off, const voi
  * Software writes the WQE first, then the record, then the start of the WQE to the register.
  *
  * Return: DROP_NO_WQE if the record announces no WQE of this index, DROP_BAD_WQE if the WQE starts
- * with other bytes, else DROP_REASONS.
+ * with other bytes, DROP_REASONS if nothing is wrong.
  */
 enum drop_reason qmem_check_doorbell(struct hca *hca, const struct queue_mem *m, size_t off,
 				     uint32_t cnt, uint16_t posted, const uint8_t *db)

@@ -2,8 +2,8 @@
 /*
  * Why the HCA refuses a command: a number, which is the syndrome in the command's output, and a
  * name, for each kind of check. A number keeps its meaning for good: a new refusal takes the next
- * number of its subject, and the number of one that is dropped is not given to another. The
- * refusals are also listed in Documentation/hca-syndromes.rst.
+ * number of its subject, and the number of a removed refusal is not used again. The refusals are
+ * also listed in Documentation/hca-syndromes.rst.
  */
 #ifndef BLUEBELL_REFUSAL_H
 #define BLUEBELL_REFUSAL_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Umems: what a command may do with one that it names.
+ * Umems: what a command may do with a umem that it names.
  */
 #include "caps.h"
 #include "check.h"
@@ -9,14 +9,14 @@
 #include "ifc.h"
 #include "umem.h"
 
-/* From the umem's first byte to the end of its last page. */
+/* Bytes from the umem's first byte to the end of its last page. */
 static uint64_t umem_bytes(const struct umem *u)
 {
 	return ((uint64_t)u->nmtt << u->log_page) - u->page_offset;
 }
 
 /**
- * umem_page() - find the page of a umem that has a byte
+ * umem_page() - find the page of a umem that contains a byte
  * @u: the umem
  * @pos: of the byte, counted from the start of the first page
  *
@@ -27,7 +27,7 @@ uint64_t umem_page(const struct umem *u, uint64_t pos)
 	return u->mtt[pos >> u->log_page] & ~UMEM_ACCESS;
 }
 
-/* What the HCA may do with each of the pages that have @len bytes at @pos. */
+/* The accesses that all pages of the @len bytes at @pos allow. */
 static uint64_t umem_rights(const struct umem *u, uint64_t pos, uint64_t len)
 {
 	uint64_t rights = UMEM_ACCESS, i;
@@ -51,7 +51,7 @@ static uint8_t check_umem_use(struct cmd *cmd, const struct umem_place *at,
 		align = 1ull << u->log_page >> 6;
 	if (pos & (align - 1))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_OFFSET,
-				"offset 0x%llx is not aligned to %llu bytes, in pages from 0x%x on",
+				"offset 0x%llx is not aligned to %llu bytes; page_offset is 0x%x",
 				(unsigned long long)at->offset, (unsigned long long)align,
 				u->page_offset);
 	rights = umem_rights(u, pos, use->len);
@@ -65,14 +65,13 @@ static uint8_t check_umem_use(struct cmd *cmd, const struct umem_place *at,
 /**
  * check_umem() - find a umem that a context names, and check the use that the context makes of it
  * @hca: the HCA
- * @cmd: the command; the umem belongs to its user id, also if that is the kernel's
+ * @cmd: the command, whose user id must own the umem, also if it is the kernel's
  * @at: the umem, and the place in it
- * @use: what is to be there
+ * @use: length, alignment and access that the context needs
  * @u: the umem
  *
  * Return: ST_OK; ST_BAD_RES when there is none for that user; ST_BAD_PARAM if umems are not
- * offered, and for a place that is beyond the umem, misaligned, or without the access that is
- * needed.
+ * offered, or if the range is beyond the umem, misaligned, or not accessible as needed.
  */
 uint8_t check_umem(struct hca *hca, struct cmd *cmd, const struct umem_place *at,
 		   const struct umem_use *use, struct umem **u)
