@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The capture file. It is complete after each packet, so that it can be read while the HCA runs,
- * and however the HCA ends. All threads that send write to it, one record at a time and in the
- * order of their times.
+ * The capture file. The file is complete after each packet, so it can be read while the HCA runs,
+ * and also if the HCA crashes. All sending threads write to the file, one record at a time and in
+ * the order of the times.
  *
  * Its link type is that of Endace's Extensible Record Format, as in captures of real adapters and
  * analyzers: Wireshark has a dissector of InfiniBand, but does not read LINKTYPE_INFINIBAND.
@@ -22,7 +22,7 @@
 #include "packet.h"
 #include "wire.h"
 
-#define BUFFER		16384	/* more than a record: each is written by one system call */
+#define BUFFER		16384	/* more than a record, so one system call writes a record */
 #define NS_PER_S	1000000000ull
 
 /* The header of each record. */
@@ -112,9 +112,9 @@ void capture_close(struct capture *c)
 }
 
 /**
- * capture_pause() - leave packets out, or record them again
+ * capture_pause() - stop or resume recording packets
  * @c: the capture
- * @pause: leave them out
+ * @pause: stop
  */
 void capture_pause(struct capture *c, bool pause)
 {
@@ -145,7 +145,7 @@ static void capture_erf_header(uint8_t erf[ERF_BYTES], uint64_t ns, size_t len)
 	put_be16(erf + ERF_WIRE_LEN, len);
 }
 
-/* Write the record of a packet of @len bytes, which leaves room for its header, with the lock. */
+/* Write a record: room for the header, and a packet of @len bytes. The caller holds the lock. */
 static void capture_record(struct capture *c, uint8_t *record, size_t len)
 {
 	uint64_t ns = clock_now_ns();
@@ -160,7 +160,7 @@ static void capture_record(struct capture *c, uint8_t *record, size_t len)
 	pcap_dump((uint8_t *)c->dumper, &header, record);
 	c->err = capture_flush(c);
 	if (c->err)
-		fprintf(stderr, "bluebell-hca: cannot write the capture to %s: %s; it ends here\n",
+		fprintf(stderr, "bluebell-hca: cannot write to %s: %s; the capture ends here\n",
 			c->path, strerror(-c->err));
 }
 
@@ -169,8 +169,8 @@ static void capture_record(struct capture *c, uint8_t *record, size_t len)
  * @c: the capture
  * @p: the packet
  *
- * Its time is that of the trace. If the file cannot be written, the capture ends: the HCA goes on
- * without. May be called by any thread.
+ * The time is that of the clock of the trace. If the file cannot be written, the capture ends, and
+ * the HCA runs on. May be called by any thread.
  */
 void capture_packet(struct capture *c, const struct packet *p)
 {

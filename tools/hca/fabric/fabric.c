@@ -34,10 +34,10 @@ struct fabric *fabric_new(void)
 }
 
 /**
- * fabric_leave_unmanaged() - let the ports wait for a subnet manager that comes by packets
+ * fabric_leave_unmanaged() - leave the ports to a subnet manager on one of the hosts
  * @f: the fabric, which no HCA has joined
  *
- * Ports have no LID then, and the switch forwards nothing.
+ * Until it configures them, ports have no LID, and the forwarding tables are empty.
  */
 void fabric_leave_unmanaged(struct fabric *f)
 {
@@ -138,15 +138,15 @@ struct hca *fabric_peer(const struct fabric *f, unsigned int port)
 }
 
 /**
- * fabric_move_lid() - let the switch forward packets to another LID to a port
+ * fabric_move_lid() - give a port another LID in the forwarding table
  * @f: the fabric
  * @port: number of the switch's port, 0 for the switch itself
  * @from: the LID that the port had, 0 for none
- * @to: the LID that it gets
+ * @to: its new LID
  *
  * May be called by any thread.
  *
- * Return: false if that LID is another port's.
+ * Return: false if another port has the LID @to.
  */
 bool fabric_move_lid(struct fabric *f, unsigned int port, uint16_t from, uint16_t to)
 {

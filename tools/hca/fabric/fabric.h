@@ -28,7 +28,7 @@ struct packet;
 /* States of a port, as in PortInfo. */
 enum port_state { PORT_DOWN = 1, PORT_INIT = 2, PORT_ARMED = 3, PORT_ACTIVE = 4 };
 
-/* Who stands for the switch itself: its port 0. */
+/* The functions of the switch's port 0. */
 struct fabric_agent {
 	/* A packet came to the switch by @port; the fabric frees it afterwards. */
 	void (*receive)(void *arg, unsigned int port, const struct packet *p);

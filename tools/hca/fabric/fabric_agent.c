@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The switch's port 0: what is sent to the switch itself, and changes of links, for the agent that
- * stands for the switch.
+ * The switch's port 0: passes packets to the switch itself, and changes of links, to the agent of
+ * the switch.
  */
 #include "fabric.h"
 #include "fabric_priv.h"
 #include "packet.h"
 
 /*
- * Let the agent know of links that changed, in the thread of the switch. Pairs with
- * fabric_port_changed(): @changed is read before @down.
+ * Tell the agent which links changed, in the thread of the switch. Pairs with
+ * fabric_port_changed(): read @changed before @down.
  */
 static void fabric_tell_agent(struct fabric *f)
 {
@@ -81,8 +81,8 @@ int fabric_set_agent(struct fabric *f, struct event_base *base, const struct fab
  * @port: number of the switch's port
  * @up: the new state of the link
  *
- * The agent is told in its own thread, by bits. Pairs with fabric_tell_agent(): the bit in @changed
- * is set after that in @down, and read before it.
+ * Sets bits, which the agent's thread reads. Pairs with fabric_tell_agent(): this function sets the
+ * bit in @down before the bit in @changed, and fabric_tell_agent() reads @changed before @down.
  */
 void fabric_port_changed(struct fabric *f, unsigned int port, bool up)
 {

@@ -214,10 +214,11 @@ static void fabric_port_tell(struct fabric_port *port, bool went_down)
 }
 
 /**
- * fabric_poll() - take the packets from the port's inbox, and learn what became of its link
+ * fabric_poll() - take the packets from the port's inbox, and report a change of its link
  * @hca: the HCA
  *
- * Called by the event loop when another loop has rung the bell, and by fabric_rx().
+ * Called by the event loop when another loop has rung the bell, and before the port or its
+ * impairments are used.
  */
 void fabric_poll(struct hca *hca)
 {
@@ -251,7 +252,7 @@ static void fabric_port_answer(void *arg)
  * fabric_set_wake() - set the function to call when packets arrive at a port
  * @hca: the receiving HCA
  * @wake: called by the HCA's thread when packets arrive, also from within fabric_tx(), and when
- *	there is room again for what it could not send; may only schedule work. Or NULL.
+ *	there is room again for packets that it could not send; may only schedule work. Or NULL.
  */
 void fabric_set_wake(struct hca *hca, void (*wake)(struct hca *hca))
 {
@@ -286,7 +287,7 @@ void fabric_inject_drop(struct hca *hca, unsigned int skip, unsigned int count)
  * fabric_impair() - the impairments of the link, in the direction to the HCA
  * @hca: the HCA
  *
- * Packets that have been sent to the HCA have met them.
+ * Packets that are in the inbox pass through them first.
  */
 struct impair *fabric_impair(struct hca *hca)
 {
@@ -377,7 +378,7 @@ void fabric_set_link(struct hca *hca, bool up)
 
 /**
  * fabric_set_far_link() - change the state of the link, at the switch's end
- * @hca: the HCA at the other end, which learns of it in its own thread
+ * @hca: the HCA at the other end, which is told in its own thread
  * @up: new state
  */
 void fabric_set_far_link(struct hca *hca, bool up)

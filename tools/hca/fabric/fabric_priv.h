@@ -7,9 +7,9 @@
  * A sender puts a packet into the inbox of the port that the switch's tables name, and rings the
  * bell of its HCA. The thread of that HCA takes the packet, lets it travel over the link, and
  * checks the packet. Packets to the switch itself have an inbox, too, so that the switch's agents
- * run in the thread of the switch and not inside a sender. So no thread waits while it holds one of
- * the locks here: a port's link_lock, within which the lock of the port's inbox may be taken; and
- * lid_lock and pool_lock, within which no other lock is taken.
+ * run in the thread of the switch and not inside a sender. So no thread waits while it holds a lock
+ * of the fabric. Within a port's link_lock the lock of the port's inbox may be taken; within
+ * lid_lock and pool_lock no other lock is taken.
  */
 #ifndef BLUEBELL_FABRIC_PRIV_H
 #define BLUEBELL_FABRIC_PRIV_H

@@ -8,11 +8,11 @@
 #include "hca.h"
 
 /**
- * fabric_port_notify() - let an HCA look at its inbox soon
+ * fabric_port_notify() - have an HCA look at its inbox soon
  * @port: the port of the HCA
  * @base: event loop that the caller runs in
  *
- * The HCA's own loop, which other HCAs may share, needs no bell: that is a system call.
+ * If the HCA runs in the caller's loop, no bell is rung, which saves a system call.
  */
 void fabric_port_notify(struct fabric_port *port, const struct event_base *base)
 {
@@ -23,7 +23,7 @@ void fabric_port_notify(struct fabric_port *port, const struct event_base *base)
 }
 
 /**
- * fabric_wake_waiters() - let the senders continue who wait for room
+ * fabric_wake_waiters() - wake the senders that wait for room
  * @f: the fabric
  * @in: the inbox in which there is room
  * @base: event loop of the owner of the inbox, in which the caller runs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The switch: it forwards packets by its tables, to the inboxes of the ports and to that of its own
+ * The switch: it forwards packets by its tables, to the inboxes of the HCAs' ports and of its own
  * port 0.
  */
 #include "capture.h"
@@ -99,7 +99,7 @@ void fabric_route(struct fabric *f, unsigned int from, struct packet *p)
 }
 
 /**
- * fabric_send() - send a packet by a port of the switch, whatever its tables are
+ * fabric_send() - send a packet by a port of the switch, without the tables
  * @f: the fabric
  * @port: number of the port
  * @p: the packet, which the fabric owns from here
@@ -158,8 +158,8 @@ static bool fabric_members_can_rx(struct hca *hca, uint64_t members)
  * InfiniBand links are lossless, because a sender without credits waits. A sender to which this
  * returns false is woken when half of the queue is free, and asks again.
  *
- * Return: false while the queue of the destination, or of a member of the group, is full; or if the
- * destination is the switch, while that of the switch or of the sender is.
+ * Return: false while the queue of the destination, or of a member of the group, is full; if the
+ * destination is the switch, also while the sender's queue is full.
  */
 bool fabric_can_tx(struct hca *hca, uint16_t dlid, const uint8_t *dgid)
 {

@@ -4,7 +4,7 @@
  * random numbers, and the timer that releases packets.
  *
  * A corrupted packet has a wrong CRC, so that the port drops and counts it. Subnet management
- * packets are not impaired: a lossy fabric is still a configured one.
+ * packets are not impaired: a subnet manager can configure a lossy fabric, too.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -76,7 +76,7 @@ static bool impair_parse_number(const char *s, uint64_t max, uint64_t *v)
 	return *s >= '0' && *s <= '9' && !*end && !errno && *v <= max;
 }
 
-/* Parse one setting. Returns what its value has to be if it is wrong, or NULL. */
+/* Parse one setting. Returns NULL, or what the value has to be if it is wrong. */
 static const char *impair_parse_one(const char *key, const char *value, struct impair_settings *s)
 {
 	uint64_t v;
@@ -146,8 +146,8 @@ static uint64_t impair_random(struct impair *im)
 }
 
 /*
- * Every packet takes the same number of random numbers. So the fate of the Nth packet depends on
- * the seed and N, and another probability does not change what else is impaired.
+ * Draw the same number of random numbers for every packet. So the fate of the Nth packet depends on
+ * the seed and N, and a change of one probability does not affect the other impairments.
  */
 static struct fate impair_decide(struct impair *im)
 {
@@ -313,7 +313,7 @@ static void impair_surviving(struct impair *im, const struct fate *fate, struct 
 /**
  * impair_packet() - let a packet travel over the link
  * @im: the impairments of the link
- * @p: the packet, which they own from here
+ * @p: the packet, which the impairments own from here
  *
  * It arrives at once, later, twice or never.
  */
