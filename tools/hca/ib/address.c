@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The P_Key and GID tables of a port (InfiniBand Architecture, volume 1, 4.1.1 and 10.9). They
- * change with the HCA's attr_lock, because the switch's agents read them, too.
+ * The P_Key and GID tables of a port (InfiniBand Architecture, volume 1, 4.1.1 and 10.9). The HCA's
+ * attr_lock is held to change them, because the switch's agents read them, too.
  */
 #include <errno.h>
 #include <stdlib.h>

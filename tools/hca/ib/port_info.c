@@ -78,9 +78,9 @@ void port_attrs_init(struct port_attrs *a, uint8_t mtu_cap)
 }
 
 /**
- * port_info_get() - make the attribute
+ * port_info_get() - make the attribute PortInfo
  * @a: what a subnet manager has set
- * @v: the rest
+ * @v: the other properties of the port
  * @data: 64 bytes, set to the attribute
  */
 void port_info_get(const struct port_attrs *a, const struct port_view *v, uint8_t *data)
@@ -161,9 +161,9 @@ bool port_info_valid(const struct port_view *v, bool has_lid, const uint8_t *dat
 }
 
 /**
- * port_info_wish() - what a Set asks for that has an effect on the link
+ * port_info_wish() - get the changes to the link and the LID that a Set asks for
  * @data: the attribute, which is valid
- * @w: set to it
+ * @w: set to the changes
  */
 void port_info_wish(const uint8_t *data, struct port_wish *w)
 {
@@ -181,7 +181,7 @@ static void port_take(uint8_t *to, uint8_t val, uint8_t no_change)
 }
 
 /**
- * port_info_take() - keep what a Set asks for
+ * port_info_take() - store the other values of a Set
  * @a: the attributes, changed
  * @data: the attribute, which is valid
  */
@@ -208,8 +208,8 @@ void port_info_take(struct port_attrs *a, const uint8_t *data)
 }
 
 /*
- * A violation begins the lease. When the lease ends before a request with the right key comes, the
- * subnet manager counts as gone, and every node may read the key.
+ * A violation starts the lease. If no request with the right key comes before the lease ends, the
+ * subnet manager is taken for dead, and every node may read the key.
  */
 static void port_m_key_violated(struct port_attrs *a, uint64_t now_ns)
 {

@@ -167,8 +167,8 @@ uint8_t port_access_reg(struct hca *hca, struct cmd *cmd, uint16_t reg, bool wri
 }
 
 /*
- * The driver writes the byte order of the host here. The HCA needs it for nothing: all of its
- * structures are big endian.
+ * The driver writes the byte order of the host here. The HCA does not use it: all its structures
+ * are big-endian.
  */
 #define REG_HOST_ENDIANNESS 0x7004
 

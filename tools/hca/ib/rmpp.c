@@ -3,8 +3,8 @@
  * The sender of the reliable multi-packet transaction protocol (InfiniBand Architecture, volume 1,
  * 13.6), for the class of subnet administration.
  *
- * It has no timer. If a segment or an acknowledgment is lost, the requester's time-out makes it ask
- * again, and the new request, of the same transaction, begins the transfer again.
+ * It has no timer. If a segment or an acknowledgment is lost, the requester asks again after its
+ * time-out, and the new request, of the same transaction, restarts the transfer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "mad_format.h"
 #include "rmpp.h"
 
-#define RMPP_SESSIONS	32	/* the oldest one ends for a new one */
+#define RMPP_SESSIONS	32	/* a new transfer ends the oldest */
 #define RMPP_WINDOW	256	/* segments sent for one acknowledgment at most */
 #define HEADER_BYTES	(OFF_SA_DATA - OFF_SM_KEY)	/* counted in each segment's length */
 #define RESPONSE_TIME	31	/* RRespTime: none is given */

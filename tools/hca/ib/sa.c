@@ -41,7 +41,7 @@ struct sa {
  * sa_new() - make the subnet administration of a subnet
  * @sw: the switch, at whose port 0 it is
  *
- * Return: it, or NULL if memory is short.
+ * Return: the subnet administration, or NULL if memory is short.
  */
 struct sa *sa_new(struct switch_node *sw)
 {
@@ -62,7 +62,7 @@ struct sa *sa_new(struct switch_node *sw)
 
 /**
  * sa_free() - free the subnet administration
- * @sa: it, or NULL
+ * @sa: the subnet administration, or NULL
  */
 void sa_free(struct sa *sa)
 {

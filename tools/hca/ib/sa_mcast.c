@@ -148,7 +148,7 @@ static bool group_broadcast(struct sa_groups *gs)
  * @sw: the switch
  * @ns: subscribers to notices of groups that are made and that end
  *
- * Return: the groups, at first that of IPoIB broadcasts alone; NULL if memory is short.
+ * Return: the groups, with only the group of IPoIB broadcasts; NULL if memory is short.
  */
 struct sa_groups *sa_groups_new(struct switch_node *sw, struct sa_notices *ns)
 {
@@ -333,7 +333,7 @@ uint16_t sa_mcmember_join(struct sa_request *rq)
  * sa_mcmember_leave() - answer Delete of MCMemberRecord
  * @rq: the request, to whose answer the record of what is left of the membership is added
  *
- * Return: SA_OK, SA_INSUFFICIENT, or SA_INVALID if the port is no such member.
+ * Return: SA_OK, SA_INSUFFICIENT, or SA_INVALID if the port has no such membership.
  */
 uint16_t sa_mcmember_leave(struct sa_request *rq)
 {
@@ -397,7 +397,8 @@ static void member_add(struct sa_request *rq, const struct sa_group *g, unsigned
  * sa_mcmember_get() - answer Get and GetTable of MCMemberRecord
  * @rq: the request
  *
- * Who is trusted sees each member. Others see the groups; of the members, their own port.
+ * A trusted requester gets a record of each member. Other requesters get a record of each group or,
+ * if they ask for a port or a join state, the records of their own port.
  *
  * Return: SA_OK.
  */

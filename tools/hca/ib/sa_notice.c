@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Subscriptions by InformInfo, and the notices that are forwarded to the subscribers as Reports
- * (InfiniBand Architecture, volume 1, 13.4.8.3 and 13.4.11). A report is sent once.
+ * (InfiniBand Architecture, volume 1, 13.4.8.3 and 13.4.11). A report is not repeated.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -28,7 +28,7 @@ enum {
 #define RAW_TRAFFIC	0x80
 #define EXACTLY		(SA_EXACTLY << 6)
 
-/* Does the request mean this end port at one end of a path? */
+/* Whether this end port has the request's source or destination GID and LID. */
 static bool path_is_end(const struct sa_request *rq, unsigned int port, const struct sa_end *e,
 			bool source)
 {
@@ -41,7 +41,7 @@ static bool path_is_end(const struct sa_request *rq, unsigned int port, const st
 	       get_be16(q + (source ? OFF_SLID : OFF_DLID)) == e->lid;
 }
 
-/* The partition that is asked for, or the first one that both are in; 0 if there is none. */
+/* The P_Key that the request asks for, or the first one of both ports; 0 if none. */
 static uint16_t path_pkey(const struct sa_request *rq, unsigned int from, unsigned int to)
 {
 	uint16_t asked = get_be16(rq->data + OFF_PKEY);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Records of subnet administration (InfiniBand Architecture, volume 1, 15.2): matching by the
- * component mask, selectors, and the end ports that they are about. What is read of an HCA may
- * change meanwhile, in the HCA's thread, and is read with the HCA's attr_lock.
+ * component mask, selectors, and the end ports that they are about. The HCA's attr_lock is held to
+ * read an HCA's attributes, because the HCA's thread may change them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +142,7 @@ bool sa_end(const struct switch_node *sw, unsigned int port, struct sa_end *e)
 }
 
 /**
- * sa_end_has_gid() - tell whether a GID is one of an end port's
+ * sa_end_has_gid() - tell whether an end port has a GID
  * @sw: the switch
  * @port: number of the switch's port
  * @gid: the GID
@@ -210,7 +210,7 @@ bool sa_end_in(const struct switch_node *sw, unsigned int port, uint16_t pkey)
  * @port: number of the switch's port
  * @attr: the attribute
  * @mod: its modifier
- * @data: set to it, 64 bytes
+ * @data: set to the attribute, 64 bytes
  *
  * Return: false if the node does not have it.
  */
@@ -233,7 +233,7 @@ bool sa_end_attr(struct switch_node *sw, unsigned int port, uint16_t attr, uint3
 /* ---- selectors ------------------------------------------------------------------------------- */
 
 /**
- * sa_rank_plain() - order of codes that grow with what they stand for
+ * sa_rank_plain() - rank of a code that grows with its value
  * @code: the code
  */
 unsigned int sa_rank_plain(uint8_t code)
@@ -242,7 +242,7 @@ unsigned int sa_rank_plain(uint8_t code)
 }
 
 /**
- * sa_rank_rate() - order of the codes of rates
+ * sa_rank_rate() - rank of the code of a rate
  * @code: the code
  *
  * Return: the rate in Gb/s, rounded; 0 for a code that does not exist.

@@ -142,7 +142,7 @@ static bool sma_class(uint8_t class)
 	return class == CLASS_SM_LID || class == CLASS_SM_DIRECTED;
 }
 
-/* A Set is answered with the attribute as it is then, a refused one with what it asked for. */
+/* Answer a Set with the new attribute, a refused Set with the attribute of the request. */
 static void sma_answer_set(struct hca *hca, const uint8_t *in, uint8_t *out)
 {
 	bool directed = in[OFF_CLASS] == CLASS_SM_DIRECTED;
@@ -162,7 +162,7 @@ static void sma_answer_set(struct hca *hca, const uint8_t *in, uint8_t *out)
 	put_be16(out + OFF_STATUS, status | (directed ? MAD_STATUS_DIRECTION : 0));
 }
 
-/* The check of the M_Key counts violations. */
+/* The check counts violations, so it needs the lock. */
 static enum m_key_check sma_check_m_key(struct hca *hca, const uint8_t *in)
 {
 	enum m_key_check key;
@@ -176,7 +176,7 @@ static enum m_key_check sma_check_m_key(struct hca *hca, const uint8_t *in)
 /**
  * sma_read() - answer a Get of an attribute, for the agents of the switch
  * @hca: the HCA
- * @in: the request, MAD_BYTES; its M_Key does not count
+ * @in: the request, MAD_BYTES; its M_Key is not checked
  * @out: set to the answer, MAD_BYTES
  *
  * May be called by any thread, unlike the rest of this file.

@@ -67,7 +67,7 @@ static enum smp_way smp_homeward(const struct smp_node *n, uint8_t *mad, uint16_
 }
 
 /**
- * smp_arrive() - find the way of a packet of the directed route class that arrived at a node
+ * smp_arrive() - decide where a directed-route packet that arrived at a node goes next
  * @n: the node
  * @by: number of the port by which it arrived
  * @mad: the packet, whose hop pointer and return path are brought up to date
@@ -87,7 +87,7 @@ enum smp_way smp_arrive(const struct smp_node *n, unsigned int by, uint8_t *mad,
 }
 
 /**
- * smp_return() - find the way of the response to a packet that smp_arrive() gave to this node
+ * smp_return() - decide where the response to a packet goes that smp_arrive() gave to this node
  * @n: the node
  * @mad: the response
  * @to: set to the port or the LID by which it goes

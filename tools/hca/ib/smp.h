@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The way of subnet management packets: directed routes.
+ * The directed routes of subnet management packets.
  */
 #ifndef BLUEBELL_SMP_H
 #define BLUEBELL_SMP_H

@@ -24,7 +24,7 @@
 #define PRODUCER_SWITCH	2
 
 /**
- * switch_init() - the switch as after power on
+ * switch_init() - set up the switch as after power on
  * @sw: the switch
  * @f: its fabric
  * @manager: a subnet manager is at port 0, and has configured the switch
@@ -96,7 +96,7 @@ static void switch_send(struct switch_node *sw, enum smp_way way, uint16_t to, c
 		fabric_route(sw->fabric, 0, p);
 }
 
-/* The agent is that of port 0, whose M_Key counts. Returns false if there is no answer. */
+/* Answer a request after a check of the M_Key of port 0. Returns false if there is no answer. */
 static bool switch_answer(struct switch_node *sw, unsigned int by, const uint8_t *in, uint8_t *out)
 {
 	bool directed = in[OFF_CLASS] == CLASS_SM_DIRECTED;

@@ -187,7 +187,7 @@ static uint16_t switch_sm_info(struct switch_node *sw, unsigned int by, const ui
 	if (!sw->manager)
 		return MAD_BAD_ATTR;
 	put_be64(data, SWITCH_GUID);
-	put_be64(data + 8, SWITCH_SM_KEY);	/* another one that is trusted knows it */
+	put_be64(data + 8, SWITCH_SM_KEY);	/* trusted subnet managers know it */
 	put_be32(data + 16, sw->act_count++);
 	data[20] = SM_PRIORITY << 4 | SM_MASTER;
 	return MAD_OK;
@@ -212,8 +212,8 @@ static uint16_t switch_set_info(struct switch_node *sw, unsigned int by, const u
 }
 
 /*
- * With a subnet manager of its own, the switch does not take the LID of an HCA. Another subnet
- * manager writes the table itself.
+ * If the switch has the subnet manager, it takes no LID of an HCA, and enters its LID in the
+ * forwarding table. A subnet manager on a host writes the table itself.
  */
 static bool switch_own_lid(struct switch_node *sw, uint16_t lid)
 {
