@@ -150,8 +150,8 @@ static bool cq_is_ahead(uint32_t a, uint32_t b)
 enum arm_record { RECORD_AGREES, RECORD_IS_NEWER, RECORD_DIFFERS };
 
 /*
- * Compare the arm word of a doorbell with the one of the doorbell record, which software writes
- * first. When it has written the record again, the doorbell for that is on its way.
+ * Compare a doorbell's arm word with that of the doorbell record, which software writes first. If
+ * the record is newer, software has written it again, and its next doorbell is on the way.
  */
 static enum arm_record cq_compare_arm(uint32_t word, uint32_t rec)
 {
@@ -190,7 +190,8 @@ static bool cq_arm_is_announced(struct hca *hca, const struct cq *cq, uint32_t w
  *
  * Arms the queue for the next completion, or for the next solicited one. Raises the event at once
  * if there is a completion that the consumer index does not cover. The doorbell is dropped if the
- * queue belongs to another UAR or is in error, or if the doorbell record has not the same arm word.
+ * queue belongs to another UAR or is in error, or if the doorbell record has another arm word. If
+ * the record has a newer arm word, the doorbell has no effect.
  */
 void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
 {
@@ -219,7 +220,7 @@ void cq_arm_doorbell(struct hca *hca, uint32_t uar, uint64_t val)
 	/* The event for this sequence number was raised already. */
 	if (cq->fired_once && sn == cq->fired_sn)
 		return;
-	/* A queue that is armed for any completion stays so when a solicited one is asked for. */
+	/* With the same sequence number, a CQ that is armed for any completion stays so. */
 	cq->armed_sol = sol && !(cq->armed && !cq->armed_sol && cq->arm_sn == sn);
 	cq->armed = true;
 	cq->arm_sn = sn;
@@ -235,8 +236,8 @@ static bool cqe_is_error(const struct completion *c)
 }
 
 /*
- * What firmware puts next to the syndrome is not documented. Programs print it, and reports from
- * the field have some of these for ConnectX; the others are made up. None is 0.
+ * The vendor syndrome is not documented, but programs print it. Reports from the field show some of
+ * these values for ConnectX; the other values are made up. None is 0.
  */
 static uint8_t cqe_vendor_syndrome(uint8_t syndrome)
 {

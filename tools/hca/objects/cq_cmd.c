@@ -105,7 +105,7 @@ static void cq_take_ctx(struct cq *cq, const uint8_t *c)
 	cq->status = CQ_STATUS_OK;
 }
 
-/* An EQ that takes asynchronous events does not take those of CQs. */
+/* An EQ that takes asynchronous events does not take completion events. */
 static uint8_t cq_check_eq(struct hca *hca, struct cmd *cmd, const uint8_t *c, struct obj **eq)
 {
 	uint8_t st = check_shared(hca, cmd, OBJ_EQ, IFC_GET(cqc, c, c_eqn_or_apu_element), eq);
@@ -118,7 +118,7 @@ static uint8_t cq_check_eq(struct hca *hca, struct cmd *cmd, const uint8_t *c, s
 	for (i = 0; i < ARRAY_SIZE(((struct eq *)NULL)->events); i++)
 		if (events[i])
 			return cmd_fail(cmd, ST_BAD_RES, WHY_CQ_EQ_KIND,
-					"EQ %u is one of asynchronous events", (*eq)->num);
+					"EQ %u takes asynchronous events only", (*eq)->num);
 	return ST_OK;
 }
 
@@ -202,8 +202,8 @@ static uint8_t cq_modify_fields(struct hca *hca, struct cmd *cmd, struct cq *cq,
 }
 
 /*
- * A CQE of a special opcode ends the old buffer. From the next index on CQEs go to the new one; the
- * driver copies the CQEs that it has not polled.
+ * A CQE of a special opcode is the last in the old buffer. CQEs of later indices go to the new
+ * buffer; the driver copies the CQEs that it has not polled.
  */
 static uint8_t cq_resize(struct hca *hca, struct cmd *cmd, struct cq *cq, const uint8_t *c,
 			 uint32_t select)

@@ -166,7 +166,7 @@ static struct memic *memic_first_overlap(struct hca *hca, uint64_t addr, uint64_
  *
  * The drivers allocate device memory without a user id, and hand it to processes.
  *
- * Return: the allocation; NULL if there is none around the whole range, or if it has another owner.
+ * Return: the allocation; NULL if none contains the whole range, or if it has another owner.
  */
 struct obj *memic_find(struct hca *hca, uint64_t addr, uint64_t len, uint16_t uid)
 {
@@ -185,7 +185,7 @@ struct obj *memic_find(struct hca *hca, uint64_t addr, uint64_t len, uint16_t ui
 /**
  * memic_region() - tell which part of BAR0 a client can map
  * @hca: the HCA
- * @off: set to the offset in BAR0, which is also that in the file
+ * @off: set to the offset in BAR0, which is also the offset in the file
  * @len: set to the bytes
  *
  * Return: the file to map it from, -1 if there is none.
@@ -200,9 +200,9 @@ int memic_region(struct hca *hca, uint64_t *off, uint64_t *len)
 }
 
 /*
- * Find the byte that the window of an operation stands for at @off. *@op is MEMIC_OPS if @off is in
- * no window. Returns NULL if MODIFY_MEMIC has not given the operation an address there, or if the
- * access is not one byte wide.
+ * Find the byte of device memory to which an access at @off in the window of an operation applies.
+ * *@op is MEMIC_OPS if @off is in no window. Returns NULL if MODIFY_MEMIC has not given the
+ * operation an address there, or if the access is not one byte wide.
  */
 static uint8_t *memic_op_ptr(struct hca *hca, uint64_t off, uint32_t len, unsigned int *op)
 {

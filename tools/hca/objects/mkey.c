@@ -106,7 +106,7 @@ const char *mkey_invalid(const struct mkey *mk, uint64_t nxlt)
  * @hca: the HCA
  * @mk: decoded key
  *
- * The capabilities limit mkc.log_page_size, for MTTs and KSMs apart.
+ * The capabilities limit mkc.log_page_size, separately for MTTs and KSMs.
  *
  * Return: NULL if the size is offered, else the reason.
  */
@@ -205,7 +205,7 @@ static const char *mkey_stride_invalid(const struct stride_block *b, const uint8
 	if (get_be16(data + 12))
 		return "a strided block has a reserved field that is not zero";
 	if (!b->entries || b->entries >= n)
-		return "a strided block without its entries";
+		return "a strided block lacks its entries";
 	for (i = 1; i <= b->entries; i++)
 		bytes += get_be16(data + 16 * i + 2);
 	return bytes && bytes == b->bytes ? NULL :

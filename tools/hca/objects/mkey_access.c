@@ -13,8 +13,9 @@
 
 #define MKEY_MAX_DEPTH	4	/* of keys that point at keys (capability max_indirection) */
 /*
- * Entries of such keys that an access goes through at most. Keys whose entries are empty, or are
- * small pages that lead to keys of small pages, could otherwise keep the HCA busy for hours.
+ * The most entries of indirect keys that an access may go through. Without this limit, keys with
+ * empty entries, or with small entries that lead to keys with small entries, could keep the HCA
+ * busy for hours.
  */
 #define MKEY_MAX_STEPS	(1u << 20)
 
@@ -282,10 +283,7 @@ static enum mk_result xfer_key(struct xfer *x, uint32_t key, uint64_t va, uint64
 	if (key == MKEY_NULL && hca_cap_gen(x->hca, null_mkey))
 		return x->dir != XFER_CHECK && len && hca_cap_gen(x->hca, pg) ? MK_NOT_PRESENT :
 										xfer_null(x, len);
-	/*
-	 * The driver gives this key to processes as their null region, for their own work requests
-	 * only.
-	 */
+	/* The driver gives this key to processes as their null region. Peers cannot use the key. */
 	if (key == MKEY_DUMP_FILL && hca_cap_gen(x->hca, dump_fill_mkey))
 		return access & ~(MK_LOCAL_READ | MK_LOCAL_WRITE) ? MK_BAD_ACCESS :
 								    xfer_null(x, len);

@@ -28,7 +28,7 @@ uint8_t mkey_names_umem(struct hca *hca, struct cmd *cmd, bool *names)
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_NOT_OFFERED, "umems are not offered");
 	if (!valid && (id || offset))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_UMEM_FIELDS,
-				"umem %u, offset 0x%llx are given for a key that is over no umem",
+				"umem %u, offset 0x%llx are given, but the key has no umem",
 				id, (unsigned long long)offset);
 	return ST_OK;
 }

@@ -2,7 +2,7 @@
 /*
  * Packet pacing: the table of rates. A send queue names an entry by its index. It sends no packets
  * (sq.c), so there is nothing to slow down; what matters is who may set, name and clear an entry.
- * An entry can be cleared while queues name it, which are then not limited.
+ * An entry can be cleared while queues name it; these queues are then not limited.
  */
 #include "caps.h"
 #include "check.h"
@@ -36,7 +36,7 @@ static uint8_t rate_check_index(struct hca *hca, struct cmd *cmd, uint32_t index
 				"packet pacing is not offered");
 	if (cmd->uid && !hca_cap_qos(hca, packet_pacing_uid))
 		return cmd_fail(cmd, ST_BAD_PARAM, WHY_RATE_UID,
-				"rates of users are not offered, here of user id %u", cmd->uid);
+				"user id %u may set no rate: packet_pacing_uid is 0", cmd->uid);
 	/* Entry 0 is no limit. */
 	if (!index || index >= hca_cap_qos(hca, packet_pacing_rate_table_size))
 		return cmd_fail(cmd, ST_BAD_INDEX, WHY_RATE_INDEX,

@@ -18,7 +18,7 @@
 enum { PAGES_CANT_GIVE = 0, PAGES_GIVE = 1 };
 enum { PAGES_BOOT = 1, PAGES_INIT = 2 };
 
-#define PAGES_BATCH	8	/* more pages than are needed at once are asked for, or kept */
+#define PAGES_BATCH	8	/* pages to ask for, or to keep, beyond those that are needed */
 #define PAGES_FILL	0xb1	/* what the HCA writes to the pages that it gets */
 
 /* struct mlx5_eqe_page_req */
@@ -28,7 +28,7 @@ struct pages {
 	uint64_t *pa;
 	uint32_t nr, cap;
 	int32_t asked;		/* pages that the driver was asked for; negative: asked to take */
-	uint32_t refused;	/* objects that there were when the driver could not give any */
+	uint32_t refused;	/* number of objects when the driver could give no pages */
 };
 
 static int pages_init(struct hca *hca)
@@ -81,11 +81,11 @@ static void pages_ask(struct hca *hca, int32_t n)
 }
 
 /**
- * pages_balance() - ask the driver for pages, or to take pages, as there are more or fewer objects
+ * pages_balance() - ask the driver to give or to take pages, by the number of objects
  * @hca: the HCA
  *
- * One request at a time. If the driver could not give pages, it is asked again when there are more
- * objects.
+ * There is one request at a time. After the driver could give no pages, the HCA asks again only
+ * when there are more objects.
  */
 void pages_balance(struct hca *hca)
 {
@@ -186,7 +186,7 @@ static uint8_t pages_give(struct hca *hca, struct cmd *cmd, uint32_t n)
 			return st;
 		if (pages_has(p->pa, p->nr + i, pa))
 			return cmd_fail(cmd, ST_BAD_PARAM, WHY_PAGE_TWICE,
-					"page 0x%llx is the HCA's already", (unsigned long long)pa);
+					"the HCA has page 0x%llx already", (unsigned long long)pa);
 		p->pa[p->nr + i] = pa;
 	}
 	pages_add(hca, n);

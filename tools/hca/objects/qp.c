@@ -54,10 +54,10 @@ struct qp *qp_special(struct hca *hca, unsigned int n)
 }
 
 /**
- * qp_set_special() - make a queue pair the port's QP0 or QP1, or end that
+ * qp_set_special() - let a queue pair serve the port's QP0 or QP1, or no longer
  * @hca: the HCA
- * @qp: the queue pair; nothing happens if its type is another
- * @on: true to make it
+ * @qp: the queue pair; nothing happens if it is of another type
+ * @on: true to let it serve
  */
 void qp_set_special(struct hca *hca, struct qp *qp, bool on)
 {

@@ -40,8 +40,8 @@ _Static_assert(QPC_DBR_UMEM_ID + 32 == sizeof(IFC_T(qpc)), "the last field of a 
 /*
  * Fields of features that the HCA does not have, and whose capabilities profiles cannot set: LAG,
  * RoCE, end-to-end credits by packet, padding, IPoIB offloads, rate limits, cross channel, DC.
- * latency_sensitive is not among them: it is a hint, which software cannot see followed, and the
- * stock driver sets it for its UMR queue pair.
+ * latency_sensitive is not among them: software cannot see whether the HCA follows this hint, and
+ * the stock driver sets it for its UMR queue pair.
  */
 static const struct ifc_field qpc_not_offered[] = {
 	IFC_FIELD(qpc, lag_tx_port_affinity), IFC_FIELD(qpc, isolate_vl_tc),

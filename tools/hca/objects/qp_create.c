@@ -42,7 +42,7 @@ static void qp_take_queues(struct qp *qp)
 
 /*
  * The reserved key leads to all of memory, a UMR queue pair can make a key do so, and the packets
- * of QP0 and QP1 speak for the host. So a user id may have none of these, whatever its
+ * of QP0 and QP1 speak for the host. So a user id is refused all of these, whatever its
  * capabilities.
  */
 static uint8_t qp_check_user(struct cmd *cmd, const struct qp *qp)
@@ -179,8 +179,8 @@ static void qp_refs_get(const struct qp_refs *r)
 }
 
 /*
- * The memory of the queues, and the doorbell record, which a queue pair without queues need not
- * have.
+ * Take over the memory of the queues and the doorbell record. A queue pair without queues needs no
+ * record.
  */
 static uint8_t qp_take_memory(struct hca *hca, struct cmd *cmd, struct qp *qp)
 {

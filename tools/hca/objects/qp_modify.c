@@ -81,8 +81,8 @@ static const struct trans_desc {
 enum { ON_RELIABLE = 1, ON_CONNECTED = 2, ON_ANY = 4 };
 
 /*
- * A field of the context: the transitions that always take it, the service types for which they do,
- * and the optional parameter by which others take it.
+ * A field of the context: the transitions that always take the field, the service types for which
+ * they do, and the optional parameter by which other transitions take it.
  */
 struct trans_field {
 	struct ifc_field f;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send queues that belong to no queue pair. On InfiniBand the driver uses them for one thing: it
- * posts NOPs through BlueFlame to find out whether stores are combined. NOP is all they execute.
+ * Send queues that belong to no queue pair. On InfiniBand the driver uses them only to post NOPs
+ * through BlueFlame, to find out whether stores are combined. So NOP is the only opcode that they
+ * execute.
  */
 #include <string.h>
 

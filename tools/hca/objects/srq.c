@@ -62,7 +62,7 @@ static void srq_event(struct hca *hca, struct srq *srq, enum async_event event)
  *
  * Return: bytes; -ENOENT if none is posted; -EFAULT if the queue is in error. The queue enters
  * error and raises an event if its memory is not mapped any more, if the doorbell record counts
- * more WQEs than the queue has, or if the WQE names a next one that does not exist.
+ * more WQEs than the queue has, or if the WQE names a next WQE that does not exist.
  */
 int srq_pop(struct hca *hca, struct srq *srq, uint16_t *index, void *wqe, size_t max)
 {

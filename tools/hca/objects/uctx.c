@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User contexts: CREATE_UCTX and DESTROY_UCTX, and which commands a user id may be in.
+ * User contexts: CREATE_UCTX and DESTROY_UCTX, and which commands a user id may send.
  */
 #include <stdbool.h>
 
@@ -47,7 +47,7 @@ static uint8_t destroy_uctx(struct hca *hca, struct cmd *cmd)
 	st = check_destroy(hca, cmd, OBJ_UCTX, uid, &o);
 	if (st)
 		return st;
-	/* Nobody but the kernel could destroy an object whose user id is gone. */
+	/* Only the kernel could destroy an object whose user id no longer exists. */
 	if (obj_count_uid(hca, uid))
 		return cmd_fail(cmd, ST_BAD_RES_STATE, WHY_UCTX_OWNS_OBJECTS,
 				"user id %u still owns %u objects", uid, obj_count_uid(hca, uid));

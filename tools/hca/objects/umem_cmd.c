@@ -51,7 +51,7 @@ static uint8_t umem_check(struct hca *hca, struct cmd *cmd, const struct umem *u
 	return ST_OK;
 }
 
-/* A page that the HCA may neither read nor write need not be there. */
+/* A page that the HCA may neither read nor write need not be mapped. */
 static bool umem_page_mapped(struct hca *hca, uint64_t mtt)
 {
 	uint64_t pa = mtt & ~UMEM_ACCESS;
