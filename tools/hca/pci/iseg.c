@@ -75,8 +75,8 @@ static void iseg_restart(struct hca *hca)
 	s->cmdq_h = 0;
 	s->cmdq_l = 0;
 	/*
-	 * A driver that did not ask for the reset learns of it by this state, and mlx5_core waits
-	 * for it.
+	 * This state shows the reset to a driver that did not ask for it, and mlx5_core waits for
+	 * this state.
 	 */
 	s->nic_ifc = MLX5_INITIAL_SEG_NIC_INTERFACE_DISABLED;
 	s->synd = 0;
@@ -99,7 +99,7 @@ static uint32_t iseg_health_ticks(struct hca *hca)
 }
 
 /**
- * iseg_set_fatal() - play a firmware fatal error
+ * iseg_set_fatal() - simulate a firmware fatal error
  * @hca: the HCA
  * @synd: enum mlx5_initial_seg_health_syndrome_* in mlx5_ifc.h
  * @ext_synd: extended syndrome
@@ -148,10 +148,10 @@ static bool iseg_initializing(const struct iseg *s)
 }
 
 /**
- * iseg_latch() - take the time that the registers show until the next call
+ * iseg_latch() - sample the clocks that the registers show until the next call
  * @hca: the HCA
  *
- * The halves of a timer that one access of the guest reads belong together.
+ * If one access of the guest reads both halves of a timer, they are of the same time.
  */
 void iseg_latch(struct hca *hca)
 {
@@ -220,7 +220,7 @@ static void iseg_write_cmdq_low(struct hca *hca, uint32_t val)
 }
 
 /**
- * iseg_write() - write a register; read-only ones ignore it, and all while firmware initializes
+ * iseg_write() - write a register; no effect on read-only ones, nor while firmware initializes
  * @hca: the HCA
  * @off: bytes from BAR0's start, a multiple of 4
  * @val: the value

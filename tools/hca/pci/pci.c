@@ -200,7 +200,7 @@ uint64_t pci_bar_size(struct hca *hca, unsigned int bar)
 	}
 }
 
-/* Whether an access is one of a register of the vendor-specific capability, as a whole word. */
+/* Whether an access is to one whole register of the vendor-specific capability. */
 static bool pci_is_vsc_register(uint32_t off, uint32_t len)
 {
 	return len == 4 && !(off % 4) && off > CAP_VSC && off < CAP_VSC + VSC_SIZE;
@@ -333,8 +333,8 @@ static void pci_bar0_read(struct hca *hca, uint64_t off, uint8_t *buf, uint32_t 
 	if (memic_bar_read(hca, off, buf, len))
 		return;
 	/*
-	 * UAR pages are write-only: they read as zero. A processor writes out what it combines
-	 * before it reads.
+	 * UAR pages are write-only: they read as zero. A processor writes out the stores that it
+	 * combines before it reads.
 	 */
 	memset(buf, 0, len);
 	if (off >= ISEG_SIZE) {

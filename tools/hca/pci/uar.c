@@ -31,10 +31,9 @@
 #define PENDING		64	/* BlueFlame buffers that can be written at the same time */
 
 /*
- * Each store to a BlueFlame buffer arrives as a message. When the timer has expired twice and no
- * store has come in between, the burst is over and the rest of the WQE will not come. The event
- * loop takes what has arrived on the sockets between two expirations. Clients that wait for the
- * answer to each store need up to 80 us between two of them.
+ * Each store to a BlueFlame buffer arrives as a message. If no store comes from the start of the
+ * timer until it expires, the burst is over and the rest of the WQE will not come. A client that
+ * waits for the reply to each store needs up to 80 us from one store to the next.
  */
 #define BURST_NS	100000
 
@@ -103,10 +102,10 @@ static void uar_timer_expired(evutil_socket_t fd, short what, void *arg)
 }
 
 /**
- * uar_hold() - look for more stores before the event loop does
+ * uar_hold() - look for more stores outside the event loop
  * @hca: the HCA
  *
- * Until uar_release() no time passes for a burst. The caller may not wait for long.
+ * The timer of a burst does not start before uar_release(). The caller may not wait for long.
  */
 void uar_hold(struct hca *hca)
 {
@@ -117,7 +116,7 @@ void uar_hold(struct hca *hca)
  * uar_unfinished() - tell whether more stores to a BlueFlame buffer are probably on their way
  * @hca: the HCA
  *
- * They are the rest of a WQE, or pad one that was delivered.
+ * These stores are the rest of a WQE, or pad a WQE that was delivered.
  */
 bool uar_unfinished(const struct hca *hca)
 {
@@ -190,8 +189,8 @@ static void uar_bf_deliver(struct hca *hca, struct bf *b, bool whole)
 }
 
 /*
- * No more stores come for this doorbell: deliver it without the rest of its WQE, unless only four
- * bytes of it have come.
+ * No more stores come for this doorbell: deliver it without the rest of its WQE, or drop it if only
+ * four bytes of it have come.
  */
 static void uar_bf_end(struct hca *hca, struct bf *b)
 {
@@ -215,7 +214,7 @@ static struct bf *uar_bf_find(struct hca *hca, uint64_t addr)
 	return NULL;
 }
 
-/* Start the state of a buffer, in the place of the buffer that was used longest ago. */
+/* Start the state of a buffer in the entry of the buffer that was used longest ago. */
 static struct bf *uar_bf_new(struct hca *hca, uint64_t addr)
 {
 	struct bf *b = hca->uars->s.bf, *old = b;
@@ -231,7 +230,7 @@ static struct bf *uar_bf_new(struct hca *hca, uint64_t addr)
 
 /*
  * The first store of a doorbell. The driver flushes its stores before it writes to the register
- * again, so an earlier doorbell that is still incomplete remains so.
+ * again, so no more stores come for an earlier doorbell.
  */
 static void uar_bf_begin(struct hca *hca, struct bf *b)
 {
@@ -272,8 +271,8 @@ static void uar_bf_store(struct hca *hca, uint64_t off, const uint8_t *buf, uint
 		return;
 	hca->uars->s.pending += b->len - len < 8;
 	/*
-	 * A length beyond the buffer, or none, is no BlueFlame write: deliver the doorbell at once.
-	 * So does the real device if the processor does not combine stores.
+	 * A WQE that is longer than the buffer, or has no length, is no BlueFlame write: deliver a
+	 * plain doorbell at once. So does the real device if the processor does not combine stores.
 	 */
 	if (uar_bf_want(b) > BF_BUF || uar_bf_want(b) < 16 || b->plain || !blueflame ||
 	    hca->profile->no_write_combining)

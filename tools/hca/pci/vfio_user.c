@@ -29,8 +29,8 @@
  * How to wait for the next store to a BlueFlame buffer: receive up to SPINS times; then nap up to
  * MAX_NAPS times, each for as long as a client's thread takes for the stores of a WQE; then leave
  * the wait to the event loop. A wait that came to a nap shows that the client shares this thread's
- * processor: the next NAPS_BEFORE_SPIN waits begin with naps, because to receive would only keep
- * the client from storing.
+ * processor: the next NAPS_BEFORE_SPIN waits begin with naps, because receiving would only keep the
+ * client from storing.
  */
 #define SPINS		16
 #define NAP_NS		30000
@@ -82,7 +82,8 @@ static int vfu_flush(struct vfu *v)
 
 /*
  * Send the reply that is in v->out. A client that does not read its replies must not block the
- * other HCAs of the process: its next messages wait until it has room for this one.
+ * other HCAs of the process: its next messages are handled after the socket has had room for this
+ * reply.
  */
 static int vfu_send(struct vfu *v)
 {
@@ -108,9 +109,9 @@ static int vfu_answer(struct vfu *v)
 	if (v->hdr.flags & F_NO_REPLY)
 		return 0;
 	/*
-	 * What a doorbell has started is done before the client, which waits for the answer, goes
-	 * on. How many instructions the client then executes does not depend on how fast this host
-	 * is.
+	 * The client waits for the reply, so finish first what a doorbell has started. Then the
+	 * number of instructions that the client executes meanwhile does not depend on the speed of
+	 * this host.
 	 */
 	sched_run(v->hca);
 	if (len < 0) {
@@ -149,8 +150,8 @@ static void vfu_keep_fds(struct vfu *v, struct msghdr *m)
 }
 
 /*
- * Take what has arrived into v->in. Never waits: the rest of a message may never come. Returns the
- * number of bytes, or a negative number if the client is gone.
+ * Receive what has arrived into v->in. Never waits: the rest of a message may never come. Returns
+ * the number of bytes, or a negative number if the client is gone.
  */
 static int vfu_recv(struct vfu *v)
 {
@@ -178,8 +179,8 @@ static int vfu_recv(struct vfu *v)
 }
 
 /*
- * Look at the message at @at in v->in. Returns 1 if all of it is there, 0, or -EMSGSIZE for a
- * length that no message has. Then the next one cannot be found, and the client has to go.
+ * Look at the message at @at in v->in. Returns 1 if all of it is there, 0 if not, or -EMSGSIZE for
+ * a length that no message has: the next message cannot be found, so the client is disconnected.
  */
 static int vfu_peek(struct vfu *v, size_t at)
 {
@@ -194,8 +195,8 @@ static int vfu_peek(struct vfu *v, size_t at)
 }
 
 /*
- * Handle the message at @at. The kernel does not join a message that has files with a later one, so
- * they belong to the message in which the bytes end that came with them.
+ * Handle the message at @at. The kernel does not join bytes that came with files with later bytes,
+ * so the files belong to the message in which these bytes end.
  */
 static int vfu_message(struct vfu *v, size_t at)
 {
@@ -212,7 +213,7 @@ static int vfu_message(struct vfu *v, size_t at)
 	return err;
 }
 
-/* Handle all messages that have arrived whole. Returns -errno if the client has to go. */
+/* Handle all messages that have arrived whole. Returns -errno to disconnect the client. */
 static int vfu_process(struct vfu *v)
 {
 	size_t at = 0;
@@ -233,15 +234,15 @@ static int vfu_process(struct vfu *v)
 	return got < 0 ? got : 0;
 }
 
-/* How many receives that find nothing are worth while until the rest of a WQE is there. */
+/* How many receives may find nothing before the event loop waits for the rest of a WQE. */
 static unsigned int vfu_patience(const struct vfu *v)
 {
 	return MAX_NAPS + (v->naps ? 0 : SPINS);
 }
 
 /*
- * Return true when it is time to look for stores again, false if none are to be waited for, or the
- * event loop is to wait for them. @left is what is left of the patience.
+ * Return true when it is time to receive again, false if no store is missing or the event loop is
+ * to wait for it. @left: receives that may still find nothing.
  *
  * A client that has a processor of its own writes the next store within the time of a few receives.
  * If nothing came by then, the client may be waiting for this thread's processor: let it go on.
@@ -261,9 +262,9 @@ static bool vfu_await_stores(struct vfu *v, unsigned int left)
 
 /*
  * A processor writes a WQE to a BlueFlame buffer by several stores, each of which is a message. If
- * the first is there and the last is not, wait for it without the event loop: that would wake up
- * this thread for every one of them, and the client writes them faster while it wakes up nobody.
- * What the doorbells before have started does not wait. Returns -errno if the client has to go.
+ * the last store is missing, wait for it here: the event loop would wake up this thread for each
+ * message, and a client that wakes up no thread stores faster. The work of earlier doorbells goes
+ * on. Returns -errno to disconnect the client.
  */
 static int vfu_take(struct vfu *v)
 {
@@ -349,8 +350,8 @@ static void vfu_client_gone(struct vfu *v)
 /**
  * vfu_listen() - wait for a client
  * @hca: the HCA that it will drive
- * @path: of the socket; what is there already is replaced if it is a socket
- * @gone: called when the client is gone and everything of it was released
+ * @path: of the socket; an existing file is removed
+ * @gone: called when the client is gone and all its resources are released
  * @arg: passed to @gone
  *
  * Return: 0 or -errno.

@@ -123,10 +123,10 @@ _Static_assert(sizeof(struct region_mmap) == sizeof(struct vfio_region_info) +
 	       sizeof(struct vfio_region_sparse_mmap_area), "capabilities follow each other");
 
 /*
- * Where the profile says so, the client maps device memory, so that the guest accesses it directly.
- * QEMU's client waits for the answer to each write to a device of which it can map anything, also
- * to doorbells. The capability that tells where device memory lies is sent only if the client has
- * room for it; argsz tells how much room is needed.
+ * If the profile allows it, the client maps device memory, so that the guest accesses it directly.
+ * If QEMU can map any part of a device, it waits for the reply to each write to the device, also to
+ * doorbells. The capability that tells where device memory lies is sent only if the client has room
+ * for it; argsz tells how much room is needed.
  */
 static int vfu_add_mmap(struct vfu *v, struct region_mmap *m, uint32_t room)
 {

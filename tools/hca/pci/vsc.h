@@ -14,10 +14,10 @@
  * struct vsc - registers of the gateway
  * @space: number of the address space that is chosen
  * @counter: values that drivers take as identities
- * @owner: who has locked the gateway; 0: nobody
+ * @owner: value by which the gateway is locked; 0: not locked
  * @addr: address of the last access, with flag and syndrome
  * @data: of the last access
- * @reset_owner: who has locked the semaphore of resets; 0: nobody
+ * @reset_owner: value by which the semaphore of resets is locked; 0: not locked
  */
 struct vsc {
 	uint16_t space;
