@@ -177,10 +177,10 @@ static void fault_post(struct hca *hca, struct fault *rec, const struct page_fau
  * fault_raise() - ask software for a page
  * @hca: the HCA
  * @qp: queue pair that needs the page and waits until @f->resume is called
- * @f: what it was doing
+ * @f: the access that met the page
  *
- * Return: a token that names the fault; 0 if the service does not page this kind of work, or if no
- * event queue subscribed to page faults: then the access is an error.
+ * Return: a token that names the fault; 0 if the service does not page this kind of work, no event
+ * queue subscribed to page faults, or memory is short: then the access is an error.
  */
 uint32_t fault_raise(struct hca *hca, struct qp *qp, const struct page_fault *f)
 {
@@ -218,7 +218,7 @@ static void fault_free_oldest_cancelled(struct faults *fs)
 }
 
 /**
- * fault_cancel() - a queue pair that was flushed or reset does not wait any more
+ * fault_cancel() - cancel the fault of a queue pair that was flushed or reset
  * @hca: the HCA
  * @token: of the fault, or 0
  *

@@ -48,7 +48,7 @@ struct requester {
 	uint32_t una;			/* oldest unacknowledged PSN */
 	bool drained;			/* the drained state was reported since it was entered */
 	bool poisoned;			/* an operation has failed: no later one is started */
-	uint64_t umr_since_ns;		/* when a UMR began to wait for one that overtakes; or 0 */
+	uint64_t umr_since_ns;		/* when a UMR began to wait for a later UMR; or 0 */
 	bool recovering;		/* packets were sent again, none was acknowledged since */
 	struct event *timer;		/* for retry or RNR, one at a time */
 	uint64_t deadline_ns;		/* of the retry timer, 0: not running */

@@ -32,8 +32,8 @@ static struct qp *req_doorbell_qp(struct hca *hca, uint32_t uar, uint32_t qpn)
 }
 
 /*
- * Keep the WQE that came whole with the doorbell if it is the next one. Otherwise it is read from
- * memory.
+ * Keep the WQE that came whole with the doorbell if it is the next WQE to take. Other WQEs are read
+ * from memory.
  */
 static void req_keep_blueflame(struct requester *req, const uint8_t *bf, size_t len)
 {
@@ -57,8 +57,8 @@ static bool req_in_range(uint16_t idx, uint16_t from, uint16_t to)
 }
 
 /*
- * A doorbell can arrive after its WQE has been executed: register writes are posted, and at an
- * earlier doorbell the HCA has read a record that announced this WQE, too. Meanwhile software may
+ * A doorbell can arrive after its WQE has been executed: register writes are posted, and the record
+ * that the HCA read at an earlier doorbell may have announced this WQE, too. Meanwhile software may
  * have written another WQE to the same slot, so the doorbell cannot be compared with its WQE. A WQE
  * has one doorbell, and doorbells arrive in order.
  */
@@ -75,8 +75,8 @@ static bool req_doorbell_is_late(const struct requester *req, uint16_t idx)
  * @bf_len: 8, or the bytes of the BlueFlame buffer
  *
  * The register tells that there is work; the doorbell record tells how much. WQEs up to the
- * record's counter are executed from the event loop. A doorbell whose WQE has been executed before
- * has no effect but that the record is read. A doorbell is dropped, counted and traced if its queue
+ * record's counter are executed from the event loop. If the WQE of a doorbell has been executed
+ * before, the HCA only reads the record. A doorbell is dropped, counted and traced if its queue
  * pair does not exist, belongs to another UAR, or is not ready to send, or if it is not the start
  * of a WQE that the record announces.
  */

@@ -58,11 +58,11 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 		return 0;
 	n = wqe_bbs(w->ds);
 	if (n > room || n > qp->sq_cnt) {
-		w->why = "longer than what was posted";
+		w->why = "the WQE is longer than what was posted";
 		return 0;
 	}
 	if (w->idx != idx) {
-		w->why = "WQE index is not the queue's";
+		w->why = "the WQE has another index than the queue";
 		return 0;
 	}
 	/* The first WQEBB is not read again: the guest may have changed its ds meanwhile. */
@@ -71,7 +71,7 @@ int req_load_wqe(struct hca *hca, const struct qp *qp, uint16_t idx, struct send
 	return err ? -EFAULT : (int)n;
 }
 
-/* An opcode of atomics that the HCA does not offer is as any unknown one. */
+/* Treat an atomic opcode that the HCA does not offer as an unknown opcode. */
 static bool req_atomic_offered(struct hca *hca, struct send_wqe *w)
 {
 	static const uint8_t ops[] = {
@@ -122,7 +122,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
 	if (!n || op->w.qpn != qp->obj.num || wqe_parse_send(&op->w, qp->type) ||
 	    !req_atomic_offered(hca, &op->w)) {
 		if (n && op->w.qpn != qp->obj.num)
-			op->w.why = "QP number is not the queue's";
+			op->w.why = "the WQE has another QP number";
 		req_fail(hca, qp, op, SYND_LOCAL_QP_OP);
 		return NULL;
 	}
@@ -133,7 +133,7 @@ struct send_op *req_fetch(struct hca *hca, struct qp *qp)
  * req_put_back() - return the next WQE to the send queue if it was not started
  * @qp: the queue pair
  *
- * The send queue is in a state in which it must not start more.
+ * For a send queue whose state no longer allows it to start WQEs.
  */
 void req_put_back(struct qp *qp)
 {

@@ -21,7 +21,7 @@
 #include "wqe.h"
 
 #define LOG_ACK_EVERY	5		/* at most so many packets between requests for an ACK */
-#define UMR_WAIT_NS	2000000	/* how long a UMR waits for one that may overtake it */
+#define UMR_WAIT_NS	2000000	/* how long a UMR waits for a later UMR */
 #define UD_QKEY_OWN	0x80000000u	/* bit of a Q_Key: use that of the queue pair */
 
 static uint32_t req_packets_of(const struct qp *qp, uint64_t len)
@@ -314,8 +314,8 @@ static struct send_op *req_unordered_umr(struct hca *hca, struct qp *qp, struct 
 }
 
 /*
- * Execute the UMR behind @op first, if a test asked for that and nothing orders the two. If none is
- * posted yet, @op waits a little for one. Returns false if @op is not to be executed now.
+ * A test asked for reordering: execute the UMR behind @op first, if no fence orders the two. If no
+ * WQE is posted behind @op yet, wait a little. Returns false if @op is not to be executed now.
  */
 static bool req_reorder_umr(struct hca *hca, struct qp *qp, struct send_op *op)
 {

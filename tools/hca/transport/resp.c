@@ -195,8 +195,8 @@ static bool resp_drop_srq(struct hca *hca, struct obj *o, void *arg)
  * @hca: the HCA
  * @srq: the queue, about to be freed
  *
- * Queue pairs hold no reference on the SRQ, and its CQ may be destroyed next, so that these WQEs do
- * not complete. The rest of a message that is in transit to it is refused.
+ * Queue pairs hold no reference on the SRQ, and its CQ may be destroyed next, so these WQEs do not
+ * complete. The rest of a message to the SRQ that is in transit is refused.
  */
 void resp_forget_srq(struct hca *hca, struct srq *srq)
 {

@@ -41,7 +41,7 @@ static void resp_resume(struct hca *hca, struct qp *qp, bool ok)
  * The requester is told to send the packet again. Its later packets are ignored until software has
  * brought the page.
  *
- * Return: false if the page will not be brought.
+ * Return: false if software cannot be asked for the page.
  */
 bool resp_stall(struct hca *hca, struct qp *qp, uint32_t psn, struct page_fault *f)
 {

@@ -112,8 +112,8 @@ static bool resp_stall_atomic(struct hca *hca, struct qp *qp, const struct packe
 }
 
 /*
- * Masked operations are not the specification's, so a queue pair in the mode of the specification
- * does not execute them.
+ * The specification has no masked atomics, so a queue pair in the mode of the specification does
+ * not execute them.
  */
 static bool resp_atomic_offered(struct hca *hca, const struct qp *qp, uint8_t op)
 {
@@ -214,9 +214,9 @@ static void resp_replay_atomic(struct hca *hca, struct qp *qp, const struct pack
  * @qp: the queue pair
  * @p: the packet
  *
- * It is executed again only if that is harmless. A READ that the fabric duplicated may come when
- * its answer has long arrived and the requester has sent as many READs as it may, so that it takes
- * the room of none of them.
+ * The request is executed again only if that is harmless. A READ that the fabric duplicated may
+ * arrive after its answer, when the requester has sent as many READs as it may. So the answer to a
+ * duplicate takes no room from theirs.
  */
 void resp_duplicate(struct hca *hca, struct qp *qp, const struct packet *p)
 {

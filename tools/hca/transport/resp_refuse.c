@@ -29,7 +29,8 @@ const struct refusal refuse_wqe = { NAK_REMOTE_OP, SYND_LOCAL_QP_OP, EV_WQ_CATAS
  * @p: the packet
  * @why: the reason
  *
- * NAKs it, completes the receive WQE that was taken with an error, and moves the queue pair to ERR.
+ * NAKs the request, completes the receive WQE in use with an error, and moves the queue pair to
+ * ERR.
  */
 void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const struct refusal *why)
 {
@@ -53,10 +54,10 @@ void resp_refuse(struct hca *hca, struct qp *qp, const struct packet *p, const s
 }
 
 /**
- * resp_wqe_refusal() - tell why a request is refused whose receive WQE could not be taken
+ * resp_wqe_refusal() - tell why a request without a receive WQE is refused
  * @err: result of resp_take_wqe()
  *
- * Return: the reason; NULL if none was posted, for which it is not refused.
+ * Return: the reason; NULL if no WQE was posted: then the request is not refused.
  */
 const struct refusal *resp_wqe_refusal(int err)
 {

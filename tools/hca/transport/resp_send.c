@@ -12,8 +12,8 @@
 #include "resp.h"
 
 /*
- * Stop the answer at @p, which becomes an RNR NAK. The requester will ask again for the answers
- * behind it.
+ * Stop the answer at @p, which becomes an RNR NAK. The requester will ask again for @p and all that
+ * follows.
  */
 static bool resp_stall_read(struct hca *hca, struct qp *qp, struct resp_job *job, struct packet *p)
 {

@@ -21,7 +21,7 @@
  * @hca: the HCA
  * @qp: the queue pair
  *
- * XRC packets name it.
+ * XRC packets name the SRQ.
  *
  * Return: the SRQ; NULL if the queue pair has a receive queue of its own.
  */
@@ -61,8 +61,8 @@ uint32_t resp_remote_pdn(struct hca *hca, const struct qp *qp)
  * @qp: the queue pair
  * @posted: counter of the WQEs that are posted, of which one at least is left
  *
- * If the order is free, each second WQE is consumed before the first, as if the messages had
- * overtaken each other on the way.
+ * If data may arrive out of order, the second of each two WQEs is consumed before the first, as if
+ * the messages had overtaken each other.
  *
  * Return: its index.
  */

@@ -25,7 +25,7 @@ struct sched {
 	struct event *pump;
 	bool armed;		/* the pump will run */
 	bool pausing;		/* but not before a pause */
-	bool pumping;		/* it runs, and finds out at its end whether there is more */
+	bool pumping;		/* the pump runs, and looks for more work at its end */
 	TAILQ_HEAD(, run) runs;
 	void (*receive)(struct hca *hca, struct packet *p);
 };
@@ -129,9 +129,9 @@ static unsigned int sched_send(struct hca *hca)
 }
 
 /*
- * An HCA that hangs processes no packets. A switch discards packets that have waited too long for a
- * port, so that the port does not stop all its senders. Here they are discarded when the queue of
- * the port is full.
+ * An HCA that hangs processes no packets. A real switch discards packets that have waited too long
+ * for a port, so that the port does not block its senders. Here the packets are discarded when the
+ * queue of the port is full.
  */
 static void sched_discard(struct hca *hca)
 {
@@ -188,10 +188,10 @@ static void sched_on_timer(evutil_socket_t fd, short what, void *arg)
 }
 
 /**
- * sched_run() - receive and send now what the event loop would do next
+ * sched_run() - receive and send now, not at the next turn of the event loop
  * @hca: the HCA
  *
- * For a caller inside the event loop, which saves the way back to the loop.
+ * For a caller that runs in the event loop.
  */
 void sched_run(struct hca *hca)
 {

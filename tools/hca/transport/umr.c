@@ -93,7 +93,7 @@ static const char *umr_parse(struct umr *u, const struct send_wqe *w)
 	if (!u->data_len && !(u->flags & UMR_INLINE))
 		return "UMR neither points at translations nor has INLINE set";
 	if ((u->flags & UMR_CHECK_MASK) == UMR_CHECK_MASK)
-		return "UMR checks for free and not free";
+		return "UMR checks that the key is free and that it is in use";
 	if ((u->octowords | u->offset) % UMR_BLOCK_OCTOWORDS)
 		return "the translations are not whole blocks of 64 bytes";
 	return NULL;
@@ -106,8 +106,8 @@ static bool umr_privileged(const struct qp *qp)
 
 /*
  * Keys of mode PA and MTT lead to host addresses, MEMIC to device memory. Only queue pairs of the
- * kernel, which have qpc.fre set (fast registration enable), may change where they lead: a process
- * could reach all memory. Freeing a key is harmless.
+ * kernel, which have qpc.fre set (fast registration enable), may change where they lead, because a
+ * process could reach all memory. Freeing a key is harmless.
  */
 static bool umr_redirects(const struct qp *qp, const struct mkey *mk, const struct umr *u)
 {
@@ -158,7 +158,7 @@ static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, con
 	/* A request that sets the length may give fewer entries than the key has. */
 	if (u->octowords && !(u->flags & UMR_XLT_OFFSET) && !(u->mask & MASK_LEN) &&
 	    u->octowords < mkey_xlt_octowords(mk))
-		return "a part of the translations without TRANSLATION_OFFSET_EN";
+		return "a part of the translations needs TRANSLATION_OFFSET_EN";
 	if (mk->mode == MKM_MEMIC && (u->octowords || u->mask & MASK_PLACE))
 		return "UMR may not move a key over device memory";
 	if (!umr_privileged(qp) && umr_redirects(qp, mk, u))
@@ -172,7 +172,7 @@ static const char *umr_forbidden(const struct qp *qp, const struct mkey *mk, con
 	if (u->flags & UMR_CHECK_QPN && mk->qpn != MKEY_ANY_QP && mk->qpn != qp->obj.num)
 		return "the key is bound to another QP";
 	if (!umr_privileged(qp) && frees && (mk->free || (key & 0xff) != mk->variant))
-		return "the key is free, or has another variant";
+		return "the key is free already, or has another variant";
 	return NULL;
 }
 
