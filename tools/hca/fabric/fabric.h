@@ -3,9 +3,9 @@
  * The in-process InfiniBand fabric: one switch that joins the ports of all HCAs of this process.
  * It gives out GUIDs, forwards packets, and queues them at the port that they go to.
  *
- * Each HCA may have an event loop, and so a thread, of its own, and the switch has one. Where
- * nothing else is said, a function about an HCA is called by the thread of that HCA, and one for
- * the switch's agents by that of the switch.
+ * Each HCA may have an event loop, and so a thread, of its own, and the switch has one. Unless said
+ * otherwise, the thread of an HCA calls the functions about that HCA, and the thread of the switch
+ * calls the functions for the switch's agents.
  */
 #ifndef BLUEBELL_FABRIC_H
 #define BLUEBELL_FABRIC_H

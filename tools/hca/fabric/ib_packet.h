@@ -38,7 +38,7 @@ static inline bool lid_is_mcast(uint16_t lid)
 	return lid >= LID_MCAST_FIRST && lid != LID_PERMISSIVE;
 }
 
-/* A subnet management packet: from a queue pair 0 to one. */
+/* A subnet management packet: from one queue pair 0 to another. */
 static inline bool packet_is_smp(const struct packet *p)
 {
 	return (p->opcode & BTH_SERVICE_MASK) == BTH_UD && !p->dqpn && !p->sqpn;

@@ -154,7 +154,7 @@ static void wire_put_bth(const struct packet *p, uint8_t *bth)
 
 /**
  * wire_grh() - make the global route header of a packet
- * @p: a packet that has one
+ * @p: a packet with a GRH
  * @grh: set to the header
  */
 void wire_grh(const struct packet *p, uint8_t grh[GRH_BYTES])

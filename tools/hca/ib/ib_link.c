@@ -70,8 +70,8 @@ static const uint8_t *ib_group(const struct packet *p)
 }
 
 /*
- * A connected queue pair accepts packets of its peer only, so that others cannot reach it by
- * guessing its number.
+ * A connected queue pair accepts packets of its peer only, so that no other queue pair can reach it
+ * by guessing its number.
  */
 static const char *ib_wrong_source(const struct qp *qp, const struct packet *p)
 {

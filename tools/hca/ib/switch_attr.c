@@ -84,7 +84,7 @@ static uint16_t switch_info(struct switch_node *sw, unsigned int by, const uint8
 	data[9] = sw->mcast_primary;
 	data[10] = sw->mcast_other;
 	data[11] = sw->life << 3 | (sw->changed ? LIFE_CHANGED : 0);
-	data[16] = 1 << 3;			/* port 0 is an enhanced one */
+	data[16] = 1 << 3;			/* port 0 is an enhanced port */
 	put_be16(data + 18, sw->mcast_top);
 	return MAD_OK;
 }

@@ -225,8 +225,9 @@ static uint8_t *memic_op_ptr(struct hca *hca, uint64_t off, uint32_t len, unsign
  * @buf: where to
  * @len: bytes
  *
- * The memory is readable whoever owns it: the driver decides who maps which page. A window of an
- * operation that has no address there reads as zero, and the access is counted as a drop.
+ * Reads are not checked against the owner: the driver decides which process maps which page. A
+ * window of an operation that has no address there reads as zero, and the access is counted as a
+ * drop.
  *
  * Return: false if there is no device memory at @off.
  */

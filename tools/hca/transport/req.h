@@ -47,7 +47,7 @@ struct requester {
 	uint16_t rung;			/* WQEBB counter after the last WQE that a doorbell named */
 	uint32_t una;			/* oldest unacknowledged PSN */
 	bool drained;			/* the drained state was reported since it was entered */
-	bool poisoned;			/* an operation has failed: no later one is started */
+	bool poisoned;			/* an operation has failed: no later operation is started */
 	uint64_t umr_since_ns;		/* when a UMR began to wait for a later UMR; or 0 */
 	bool recovering;		/* packets were sent again, none was acknowledged since */
 	struct event *timer;		/* for retry or RNR, one at a time */

@@ -16,7 +16,9 @@
 #include "req.h"
 #include "sg.h"
 
-/* Each answer after a lost answer shows the loss. Repair it once; the timer repairs later ones. */
+/*
+ * Each answer after a lost answer shows the loss. Repair it once; the timer repairs later losses.
+ */
 static void req_answer_lost(struct requester *req)
 {
 	if (!req->recovering)

@@ -14,7 +14,7 @@
 #include "req.h"
 #include "sched.h"
 
-#define MIN_TIMEOUT_NS	10000000ull	/* a shorter one would measure the scheduler of the host */
+#define MIN_TIMEOUT_NS	10000000ull	/* a shorter time would measure the scheduler of the host */
 
 /* RNR timer of the AETH, in units of 10 us (InfiniBand specification, table of RNR NAK timers). */
 static const uint16_t rnr_10us[32] = {
