@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Addresses: the P_Keys and GIDs of a port, by their index; what of them, and of the other fields
- * of an address, a message carries; and the events of their changes.
+ * Addresses: the P_Keys and GIDs of a port, by their index; the P_Key, the GIDs and the other
+ * fields of an address that a message carries; and the events when P_Keys and GIDs change.
  */
 #include <endian.h>
 #include <infiniband/verbs.h>

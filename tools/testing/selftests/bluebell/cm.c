@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The connection manager as programs use it, by librdmacm, with both ends on one port: connections,
- * rejections, datagram addresses, processes that are killed, the device that goes; and messages of
+ * rejections, datagram addresses, processes that are killed, removal of the device; and messages of
  * the connection manager that a privileged program makes up. Addresses are GIDs (AF_IB), so no
  * IPoIB is needed.
  */
@@ -39,10 +39,7 @@ enum {
 
 enum { AT_CM = 24, AT_REQ_SERVICE = AT_CM + 8 };
 
-/*
- * The private data of a request begins with a header for the addresses of IP, which those of AF_IB
- * leave empty.
- */
+/* The private data of a request begins with a header for IP addresses, which AF_IB leaves empty. */
 static const struct {
 	uint8_t header[36];
 	char text[16];
@@ -82,8 +79,8 @@ static struct sockaddr_ib own_address(enum rdma_port_space ps, uint16_t port)
 }
 
 /*
- * The next event of a channel must be of this type. The caller acknowledges it. Returns NULL, and
- * says what has come, if it is another one or does not come within the time.
+ * Wait for the next event of a channel, which must be of this type. The caller acknowledges the
+ * event. Returns NULL, and says what has come, if another event or no event comes within the time.
  */
 static struct rdma_cm_event *next(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
 {
@@ -435,8 +432,9 @@ static void work(int fd, int connections)
 	if (write(fd, &good, sizeof(good)) != sizeof(good))
 		_exit(1);
 	/*
-	 * Until the process is killed. When the device goes, the other end of a connection may go
-	 * first. Then the server is told that it is disconnected before it is told of the removal.
+	 * Serve until the process is killed. When the device is removed, the other end of a
+	 * connection may be destroyed first. Then the server is told of the disconnection before
+	 * the removal.
 	 */
 	while (!rdma_get_cm_event(cm.server, &event)) {
 		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL &&
@@ -475,8 +473,8 @@ static pid_t start_child(int *fd, int connections)
 }
 
 /*
- * Whatever a process has connected, listens on or waits for ends with it, and firmware has nothing
- * left of it.
+ * Connections, listeners and requests of a process end with the process, and leave no object in
+ * firmware.
  */
 TEST(killed_process_leaves_nothing)
 {
@@ -561,8 +559,8 @@ static int reject_all(struct cm *cm)
 }
 
 /*
- * A program that may open the file of ib_umad can send messages of the connection manager, to
- * anybody. Those that are wrong change no connection of others, and new ones can be made.
+ * A program that may open the file of ib_umad can send messages of the connection manager to any
+ * port. Wrong messages change no connection of other processes, and new connections can be made.
  */
 TEST_F(cm, made_up_messages_do_no_harm)
 {

@@ -826,8 +826,8 @@ TEST_F(channel, each_arming_raises_an_event)
 }
 
 /*
- * Memory that an unbound driver still used would be used otherwise by the time it is
- * bound again.
+ * Memory that the unbound driver still used would have other users by the time the driver is bound
+ * again.
  */
 TEST(events_arrive_after_the_driver_is_bound_again)
 {

@@ -264,8 +264,8 @@ TEST_F(user, sigkill_destroys_all_objects_and_the_id)
 /* --- What belongs to others ------------------------------------------------------------------- */
 
 /*
- * The number of a UAR is all that a request names without a handle. mlx5_ib passes on any number,
- * so that with mlx5_ib it is the firmware that refuses another user's.
+ * A UAR is the only object that a request names by a number, not by a handle. mlx5_ib passes on any
+ * number, so with mlx5_ib firmware refuses another user's UAR.
  */
 static int create_qp_on_uar(int fd, uint32_t pd, uint32_t cq, uint32_t page_id)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many processes with a user id of the firmware each (DEVX), and the one for which there is none
+ * Many processes with a user id of the firmware each (DEVX), and a process for which no user id is
  * left.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define EACH 512
 /* What Bluebell logs. The stock driver logs nothing, nor does mlx5_core. */
 #define LOG_LIMIT "user ids of the device are in use (log_max_uctx is "
-/* At most one line in so long. */
+/* The driver logs at most one line in this time. */
 #define LOG_SECONDS 10
 /* Contexts that are refused one after the other. */
 #define REFUSED 20

@@ -624,8 +624,8 @@ static int init_with_qkey(struct uv *uv, uint32_t qkey)
 }
 
 /*
- * QP1 trusts the Q_Key 0x80010000, and who reads a packet trusts its source. Verbs refuse both,
- * too.
+ * QP1 trusts the Q_Key 0x80010000, and a receiver trusts the source QP of a packet. Verbs refuse
+ * both values, too.
  */
 TEST(speaking_as_qp1_needs_net_raw)
 {

@@ -249,8 +249,8 @@ TEST_F(edge, key_has_the_address_of_the_memory)
 	size_t i, k;
 
 	/*
-	 * The second half moves to an address that has another place in each page larger than the
-	 * processor's.
+	 * Move the second half to an address with another offset in every page that is larger than
+	 * the processor's.
 	 */
 	moved = mmap(NULL, 2 * HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, moved);
@@ -415,8 +415,8 @@ TEST_F(queues, umem_stays_while_a_queue_uses_it)
 }
 
 /*
- * As with queues of verbs: firmware may refuse to free a UAR before the queues whose doorbells it
- * has.
+ * As with queues of verbs: firmware may refuse to free a UAR before the queues that have their
+ * doorbells on it are destroyed.
  */
 TEST_F(queues, uar_stays_while_a_queue_uses_it)
 {

@@ -613,7 +613,7 @@ TEST_F(blueflame, incomplete_burst_is_a_doorbell)
 	EXPECT_EQ(from_buffer, hca_counter("wqes_blueflame"));
 }
 
-/* libmlx5 writes to the two buffers in turn; one that does not is counted. */
+/* libmlx5 writes to the two buffers in turn. The HCA counts writes to the same buffer again. */
 TEST_F(blueflame, same_buffer_twice_is_counted)
 {
 	long same = hca_counter("blueflame_same_buffer");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What happens if the commands or allocations of a verb fail, see lib/fail_nth.h: contexts,
- * protection domains, CQs, address handles, UARs, queries; what a kernel consumer and ib_mad do.
- * And if the commands fail with which the driver begins to serve a device.
+ * protection domains, CQs, address handles, UARs, queries; the verbs of a kernel consumer and of
+ * ib_mad. And what happens if the commands fail that the driver sends when it probes a device.
  */
 
 #include <fcntl.h>
@@ -358,15 +358,15 @@ FIXTURE_VARIANT_ADD(verb, free_uar) {
 	.v = { act_alloc_uar, act_free_uar, act_alloc_uar, act_free_uar, true },
 };
 
-/* Nobody is told what is refused, and the objects are gone: ib_core tries again. */
+/* close() reports no refusal, and the objects are gone afterwards: ib_core tries again. */
 FIXTURE_VARIANT_ADD(verb, close) {
 	.only_bluebell = true,
 	.v = { prep_left, fini_fd, undo_close, fini_left, .lenient = true },
 };
 
 /*
- * Whatever is refused, objects that a kernel consumer destroys are gone for it. What firmware has
- * kept is destroyed before other objects are, so a second run leaves nothing.
+ * A kernel consumer destroys its objects whatever firmware refuses. The driver destroys the objects
+ * that firmware has kept before it destroys other objects, so a second run leaves nothing.
  */
 FIXTURE_VARIANT_ADD(verb, kernel_ud) {
 	.only_bluebell = true,

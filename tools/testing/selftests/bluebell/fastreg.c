@@ -127,8 +127,8 @@ TEST_F(fast, first_regions_find_keys_in_the_pool)
 		ASSERT_NE(NULL, mr[i]);
 	}
 	/*
-	 * One UMR request for each; commands are not counted, as background work may refill the
-	 * pool.
+	 * Each region takes one UMR request. Commands are not counted, because background work may
+	 * refill the pool.
 	 */
 	EXPECT_EQ(umr + 4, hca_counter("umr"));
 	for (i = 0; i < 4; i++)
@@ -192,8 +192,8 @@ FIXTURE_VARIANT(region_of) {
 };
 
 /*
- * In pages of 4 KiB: one part of the list, two, several; and so many that the offset of the last
- * needs more than 16 bits.
+ * In pages of 4 KiB the list has one part, two or several parts, or so many that the offset of the
+ * last part needs more than 16 bits.
  */
 FIXTURE_VARIANT_ADD(region_of, mib_1) { .len = MIB };
 
@@ -824,8 +824,8 @@ static int logged_cq_errors(uint32_t cqn)
 }
 
 /*
- * After an error of the CQ of its UMR queue pair the driver says so once, and registers by firmware
- * until it is bound again. Regions that exist work on.
+ * After an error of the CQ of its UMR queue pair the driver logs the error once, and registers by
+ * firmware until it is bound again. Existing regions continue to work.
  */
 TEST_F(bound, error_of_the_umr_cq_ends_umr)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the driver itself needs of the device, for UMR, XRC and paging, exists from the first use
- * on: of one process or of many at the same time, of one that is killed meanwhile, of one whose
- * device is taken away, and after firmware has refused it once.
+ * The driver creates its own objects for UMR, XRC and paging at their first use: by one process or
+ * by many at the same time, by a process that is killed meanwhile, by a process whose device is
+ * removed, and again after firmware has refused once.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -326,8 +326,8 @@ static int make_bad_requests(void)
 }
 
 /*
- * Post what ends in errors, and overrun a CQ. Returns 0 if all of it ends so, otherwise
- * its number.
+ * Post requests that end in errors, and overrun a CQ. Returns 0, or the number of the first step
+ * that does not end as it should.
  */
 static int post_bad_requests(void)
 {
@@ -371,7 +371,7 @@ static int post_bad_requests(void)
 }
 
 /*
- * A process learns of its mistakes by errnos, completions and events. They must not fill the
+ * Errnos, completions and events tell a process of its mistakes. The mistakes must not fill the
  * kernel's log, where messages about the RDMA device have its name.
  */
 TEST(mistakes_are_not_logged)

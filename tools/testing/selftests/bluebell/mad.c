@@ -2,7 +2,7 @@
 /*
  * Management datagrams as programs send and receive them, by ib_umad without a library: the port's
  * own agents (SMA, PMA), requests from one agent to another one of the same port, timeouts, MADs
- * that nobody should answer, and agents that are left when processes end or the device goes.
+ * that must not be answered, and agents that are left when processes end or the device is removed.
  */
 #include <endian.h>
 #include <fcntl.h>
@@ -558,8 +558,8 @@ TEST_F(mad, request_with_a_grh_is_answered)
 }
 
 /*
- * The port's first entry that matches a P_Key: at least one of both is that of a full member. -1:
- * none.
+ * The index of the port's first P_Key that matches @pkey: at least one of the two is a full
+ * member's. -1 if none matches.
  */
 static int pkey_match(struct _test_data_mad *self, uint16_t pkey)
 {
@@ -841,7 +841,7 @@ static void post_to_qp1(struct __test_metadata *_metadata, struct pair *p, uint3
 }
 
 /*
- * QP1 takes datagrams with its own Q_Key only, which privileged processes can give their queue
+ * QP1 accepts only datagrams with its own Q_Key, which privileged processes can set for their queue
  * pairs.
  */
 TEST_F(mad, datagrams_of_other_queue_pairs_need_the_qkey)

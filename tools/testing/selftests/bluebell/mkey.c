@@ -630,8 +630,8 @@ TEST(hostile_tables_over_paged_memory_end)
 		key[i] = create_key(s.r.pd, ENTRIES);
 		ASSERT_NE(NULL, key[i]);
 		/*
-		 * All entries lead to the start of the key before, those of the first one to the
-		 * region.
+		 * All entries of a key lead to the start of the previous key, those of the first
+		 * key to the region.
 		 */
 		umr_start(&u, key[i]->lkey, ENTRIES, i ? key[i - 1]->lkey : s.mr->lkey,
 			  i ? 0 : (uintptr_t)s.mem);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What libmlx5 offers beyond verbs, and that is no object of DEVX: queue pairs that receive out of
- * order, rates of send queues, queries of the port and the clock.
+ * What libmlx5 offers beyond verbs and beyond DEVX objects: queue pairs that receive out of order,
+ * rates of send queues, queries of the port and the clock.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -260,8 +260,8 @@ TEST_F(dv, rates_are_shared_unless_dedicated)
 }
 
 /*
- * Nothing is left when a process ends that has freed nothing; nor does it get more than
- * there is.
+ * A process gets no more rates than the device has. When the process closes the device without
+ * freeing them, no rate is left.
  */
 TEST_F(dv, rates_are_limited)
 {

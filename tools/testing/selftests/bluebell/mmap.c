@@ -242,10 +242,7 @@ TEST_F(uar_command, mapping_survives_fork)
 	ASSERT_EQ(0, try_mmap(self->uv.fd, uv_mmap_off(variant->cmd, 1), UV_PAGE, PROT_WRITE,
 			      MAP_SHARED,
 			     &p));
-	/*
-	 * There is no register at this offset. A device without BlueFlame does not tell
-	 * that apart.
-	 */
+	/* There is no register at this offset. A device without BlueFlame names another reason. */
 	ASSERT_EQ(0, hca_expect("drop %s",
 				hca_cap("general", "bf") ? "bad_offset" : "no_blueflame"));
 	pid = fork();

@@ -353,7 +353,7 @@ TEST_F(mr, all_combinations_of_access)
 	}
 }
 
-/* The flag tells about the pages only what on-demand paging can make use of. */
+/* Only on-demand paging makes use of what this flag says about the pages. */
 TEST_F(mr, hugetlb_flag_is_accepted)
 {
 	uint64_t iova = (uintptr_t)self->mem;

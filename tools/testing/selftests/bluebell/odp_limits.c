@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What one user's on-demand paging costs others: advice neither delays the page faults of another
- * process nor outlives the process that gave it; a fault on a page that does not come keeps neither
- * those of another process from being resolved nor its own process from ending; and the kernel
- * memory of paged regions is charged to the memory cgroup of the process that registers them. So is
- * that of queues and contexts.
+ * process nor outlives the process that gave it; a fault on a page that does not come neither
+ * blocks the faults of another process nor keeps its own process from ending; and the kernel memory
+ * of paged regions, queues and contexts is charged to the memory cgroup of the process that creates
+ * them.
  *
  * The amounts are those of any program. KUnit tests the limits themselves: bluebell-odp-fault and
  * bluebell-odp-create. The processes that cause work run as the user "tester", without
@@ -145,7 +145,7 @@ static int advise_and_hold(void *arg, int ready)
 
 	if (drop_privileges() || rdma_open(&r))
 		return 2;
-	/* The pages are there: what they cost to make is not what the test is about. */
+	/* Allocate the pages now, because the test does not measure their allocation. */
 	mem = map_memory(ADVISED, MAP_POPULATE);
 	mr = reg_paged(r.pd, mem, ADVISED);
 	if (!mr || advise_on_all(&r, mr))
@@ -307,8 +307,8 @@ TEST_F_TIMEOUT(other, fault_of_another_user_that_waits_for_its_page_stops_no_fau
 }
 
 /*
- * Wait until the objects of a process that has ended are destroyed: its context's UAR
- * is the last.
+ * Wait until the objects of a process that has ended are destroyed: the UAR of the context is the
+ * last object.
  */
 static bool objects_are_gone(long qps, long uars)
 {
@@ -494,8 +494,8 @@ TEST_F_TIMEOUT(charge, small_paged_regions_are_charged, 300)
 }
 
 /*
- * The driver is not the only one whose objects are charged, so these tests compare the charges of
- * queues and of contexts that differ only in what the driver allocates for them.
+ * The kernel charges other objects, too, so these tests compare the charges of queues and of
+ * contexts that differ only in what the driver allocates for them.
  */
 #define CQS 1000
 #define CONTEXTS 16

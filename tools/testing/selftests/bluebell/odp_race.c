@@ -348,8 +348,8 @@ static void *fail_umr_until_stopped(void *arg)
 }
 
 /*
- * Leaves lose their pages, lose their keys, are created again and are given up, while their region
- * is deregistered. Nothing is left behind, and nothing is reached that is gone.
+ * Leaves lose their pages and their keys, are created again and are destroyed, while their region
+ * is deregistered. No object is left, and no freed object is used.
  */
 TEST_F_TIMEOUT(region, leaves_come_and_go_while_umr_fails, 300)
 {

@@ -109,7 +109,7 @@ static int read_together(struct paged *o, struct pair *readers, uint32_t rkey)
 	return ret;
 }
 
-/* The faults look alike, but none of them is one that is reported again. */
+/* The faults look alike, but none of them is the repetition of another fault. */
 TEST_F(region, many_readers_of_a_page_that_is_for_reading_succeed)
 {
 	struct qp_cfg cfg = { .type = IBV_QPT_RC };
@@ -169,7 +169,7 @@ TEST_F(region, no_windows_over_paged_memory)
 	EXPECT_EQ(EOPNOTSUPP, errno);
 	EXPECT_EQ(NULL, ibv_reg_mr(o->r.pd, NULL, SIZE_MAX, access | IBV_ACCESS_ON_DEMAND));
 	EXPECT_EQ(EOPNOTSUPP, errno);
-	/* Nor can a region become one by a change, and it keeps working. */
+	/* Nor can a re-registration give a region this access. The region keeps working. */
 	EXPECT_NE(0, ibv_rereg_mr(o->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				  access | IBV_ACCESS_ON_DEMAND));
 	EXPECT_EQ(0, paged_remote(o, WRITE, 0, 64));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The device is reset while a process works with it: by a function-level reset, by devlink, by
- * suspend and resume, by unloading the driver. The process learns that its device is gone and can
- * end in order; then the device works as before, and has no object too many.
+ * suspend and resume, by unloading the driver. The process is told that its device is gone and can
+ * end in order; then the device works as before, and has no more objects than before.
  */
 #include <errno.h>
 #include <stdlib.h>

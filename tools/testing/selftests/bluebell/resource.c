@@ -412,8 +412,8 @@ static int write_some(struct pair *p, int times)
 }
 
 /*
- * An administrator binds a queue pair to counters of its own. What it counts belongs to the port,
- * too, also when it has been unbound.
+ * An administrator binds a queue pair to counters of its own. The port's counters include what
+ * these counters count, also after the queue pair is unbound.
  */
 TEST_F(counters, bound_queue_pair_counts_alone)
 {
@@ -556,9 +556,10 @@ TEST(device_memory_is_exported_as_a_dma_buf)
 }
 
 /*
- * A workqueue that works when memory is short has a thread of its own, also while there is nothing
- * to do. The driver has one for events, and from the first paged region on one for page faults and
- * one for what paging leaves to do. The kernel cuts the names of threads to 15 characters.
+ * A workqueue that has to make progress when memory is short has a rescuer thread, also while idle.
+ * The driver has one such workqueue for events, and from the first paged region on one for page
+ * faults and one for the deferred work of paging. The kernel cuts the names of threads to 15
+ * characters.
  */
 TEST(threads_wait_for_short_memory)
 {

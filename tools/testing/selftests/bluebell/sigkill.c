@@ -449,8 +449,8 @@ TEST_F_TIMEOUT(crowd, killed_process_leaves_nothing, 300)
 	}
 	EXPECT_TRUE(device_recovers());
 	/*
-	 * Not before: a device that is still failed would come back without what mlx5_core has
-	 * created.
+	 * End the injections only now: a device that is still failed would come back without what
+	 * mlx5_core has created.
 	 */
 	hca_inject_clear();
 	EXPECT_STREQ("", objects_of_before());

@@ -677,7 +677,7 @@ TEST_F(on_uar, cq_on_another_contexts_uar_is_refused)
 	EXPECT_EQ(0, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr, &cq));
 }
 
-/* A freed UAR stays with the CQ on it, and is given to nobody else before the CQ is destroyed. */
+/* A freed UAR stays with the CQ on it, and is not allocated again before the CQ is destroyed. */
 TEST_F(on_uar, freed_uar_stays_until_its_cq_is_destroyed)
 {
 	struct uv_uar next;
@@ -705,7 +705,7 @@ TEST_F(on_uar, refused_cq_does_not_keep_the_uar)
 	ASSERT_EQ(0, hca_inject_cmd(1, "LIM_ERR"));
 	EXPECT_GT(0, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr, &cq));
 	EXPECT_EQ(1, hca_inject_clear());
-	/* Neither does one whose memory is not there. */
+	/* Neither does a CQ whose buffer is not mapped. */
 	self->drv.buf_addr = 0;
 	EXPECT_EQ(-EFAULT, create_cq_on(self->uv.fd, &self->drv, self->uar.page_id, variant->attr,
 					&cq));

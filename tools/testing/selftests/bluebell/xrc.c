@@ -49,10 +49,7 @@ FIXTURE_TEARDOWN(domain)
 	close(self->fd);
 }
 
-/*
- * The number of domains in the HCA more than @before. Without an emulated HCA to ask,
- * return @want.
- */
+/* How many more domains than @before the HCA has. Without an emulated HCA to ask, return @want. */
 static long count_domains(long before, long want)
 {
 	return hca_ctl_present() ? hca_census_count("xrcd") - before : want;

@@ -119,7 +119,7 @@ static bool driver_offers_blueflame(void)
 
 /*
  * Whether a general capability can be used. For paging, XRC and BlueFlame the driver is asked,
- * because it may not offer what the device has; for the others the emulated HCA.
+ * because it may not offer what the device has; for other capabilities the emulated HCA is asked.
  */
 static bool device_can(const char *cap)
 {

@@ -212,8 +212,7 @@ static int total_of(struct json_object *objects, const char *kind)
 }
 
 /*
- * Bluebell gives device memory back a moment after it was freed: repeat the census until no more
- * than
+ * Bluebell gives device memory back a moment after it was freed: repeat the census until at most
  * @most allocations are left.
  */
 static struct json_object *census_with_memory(int most, int timeout_ms)

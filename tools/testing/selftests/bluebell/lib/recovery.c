@@ -124,7 +124,7 @@ void workers_kill(struct workers *w)
 }
 
 /**
- * write_some - post a write if there is room in the queue, and take what is complete
+ * write_some - post a write if there is room in the queue, and poll the completions
  * @p: connected queue pairs; the device may be gone
  * @target: region of WORK_SIZE bytes to write to
  */
@@ -142,7 +142,7 @@ void write_some(struct pair *p, struct ibv_mr *target)
 
 /**
  * device_is_gone - tell whether the process has been told that the device is gone
- * @ctx: the device; all its events that are there are taken
+ * @ctx: the device, whose events up to that event are acknowledged
  *
  * Return: true if so.
  */
@@ -203,8 +203,8 @@ bool device_recovers(void)
  * and mlx5_core an EQ for completions when the first CQ asks for its vector, and both keep them, so
  * there may be fewer objects than before.
  *
- * Return: "" if there is no kind of which there are more, else as hca_census_delta() without the
- * others.
+ * Return: "" if no kind has more objects than before, else as hca_census_delta() with only the
+ * kinds that have more.
  */
 const char *objects_of_before(void)
 {
@@ -260,7 +260,7 @@ int fatal_reporter(const struct binding *b, const char *verb, const char *what)
  * allow_failures - let mlx5_core recover the device however often it fails
  * @b: the device
  *
- * Otherwise mlx5_core leaves alone a device that fails twice in a minute.
+ * By default mlx5_core does not recover a device that fails twice in a minute.
  *
  * Return: 0 or a negative number.
  */

@@ -187,7 +187,7 @@ int slow_file_open(struct slow_file *f, size_t size)
 }
 
 /**
- * slow_file_wait_read - wait until someone waits for a page of the file
+ * slow_file_wait_read - wait until a process waits for a page of the file
  * @f: the file
  * @timeout_ms: how long to wait
  *

@@ -170,7 +170,7 @@ uint32_t uv_uidx(void)
 }
 
 /**
- * uv_open_flags - flags for a context of which the test does not care whether it has a user id
+ * uv_open_flags - flags for a context that may or may not have a user id
  *
  * Return: MLX5_IB_ALLOC_UCTX_DEVX if UV_DEVX is in the environment, else 0.
  */
