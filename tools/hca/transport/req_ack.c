@@ -16,9 +16,7 @@
 #include "req.h"
 #include "sg.h"
 
-/*
- * Each answer after a lost answer shows the loss. Repair it once; the timer repairs later losses.
- */
+/* Answers after a lost answer show the loss. Repair it once; the timer repairs later losses. */
 static void req_answer_lost(struct requester *req)
 {
 	if (!req->recovering)
