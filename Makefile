@@ -43,7 +43,7 @@ check-full: ## also with the debug kernel, an IOMMU, fewer features; the benchma
 	@scripts/steps check-full lab module hca selftests tools debug-kernel fuzz-ioctl-build -- \
 		scripts/check --full
 
-check-ulp: ## users of the kernel's verbs between two hosts, for long: opensm, removal, a soak
+check-ulp: ## users of the kernel's verbs between two hosts, for long: MPI, removal, a soak
 	@scripts/steps check-ulp lab module hca debug-kernel -- scripts/check --ulp
 
 module: ## build/module/$KERNEL/bluebell.ko
