@@ -148,7 +148,7 @@ TEST_F(event, event_has_its_cookie_and_data)
 	EXPECT_EQ(COOKIE, e.cookie);
 	EXPECT_EQ(DEVX_EVENT_COMM_EST, e.eqe[EQE_TYPE]);
 	EXPECT_EQ(self->q.qpn, event_dword(&e, 6) & 0xffffff);
-	/* Of other types, and of other objects, there was no word. */
+	/* Events of other types and of other objects do not arrive. */
 	ASSERT_EQ(0, hca_do("inject event SQ_DRAINED %u", self->q.qpn));
 	ASSERT_EQ(0, raise_qp(self->q.qpn + 1));
 	ASSERT_EQ(0, hca_do("inject event CQ_ERROR %u", self->q.cqn));
@@ -495,7 +495,7 @@ TEST_F(event, others_do_not_learn_of_my_events)
 	ASSERT_EQ(0, devx_subscribe_obj(uv.fd, channel, theirs.qp, DEVX_EVENT_COMM_EST, 1));
 	ASSERT_EQ(0, devx_subscribe_obj(self->uv.fd, self->channel, self->q.qp,
 					DEVX_EVENT_COMM_EST, 2));
-	/* A channel of one file, an object of another. */
+	/* The channel is of one file, the object of another. */
 	EXPECT_GT(0, devx_subscribe_obj(self->uv.fd, channel, self->q.qp, DEVX_EVENT_COMM_EST, 3));
 	EXPECT_GT(0, devx_subscribe_obj(uv.fd, self->channel, theirs.qp, DEVX_EVENT_COMM_EST, 4));
 	ASSERT_EQ(0, raise_qp(self->q.qpn));
@@ -861,7 +861,7 @@ TEST_F(event, readers_wake_when_the_context_is_closed)
 	}
 }
 
-/* Child: everything there is, with events and answers that nobody reads, and commands in flight. */
+/* Child: all kinds of objects, events and answers that are never read, and commands in flight. */
 static int everything(uint8_t *mem)
 {
 	int i, channel, cookies, file, ret;

@@ -687,7 +687,7 @@ TEST_F(user, event_queues_are_those_of_the_completion_vectors)
 	EXPECT_NE(0, first);
 	EXPECT_EQ(0, devx_query_eqn(self->uv.fd, 0, &eqn));
 	EXPECT_EQ(first, eqn);
-	/* mlx5_ib takes such a vector for another one. */
+	/* mlx5_ib accepts such a vector. */
 	if (driver_is("bluebell"))
 		EXPECT_GT(0, devx_query_eqn(self->uv.fd, 0x10000, &eqn));
 	EXPECT_GT(0, devx_query_eqn(self->uv.fd, 0xffffffff, &eqn));

@@ -316,7 +316,7 @@ TEST_F(reg, doorbell_on_the_queues_uar_is_accepted)
 	EXPECT_TRUE(wqes_reach(done + 1));
 }
 
-/* Without a record that announces the WQE, or with other bytes than the WQE starts with. */
+/* No record announces the WQE, or the bytes of the doorbell are not the start of the WQE. */
 TEST_F(reg, doorbell_unlike_its_wqe_is_dropped)
 {
 	uint8_t *reg = self->uar[qp_uar(&self->qp)] + qp_reg(&self->qp);

@@ -176,7 +176,7 @@ static void expect_ping(struct __test_metadata *_metadata, struct _test_data_mad
 	expect_exchange(_metadata, self, &m, 0);
 }
 
-/* Wait until the client's request times out, while nobody gets it. */
+/* Wait until the client's request, which no agent gets, times out. */
 static void expect_nobody(struct __test_metadata *_metadata, struct _test_data_mad *self,
 			  struct mad *m)
 {
@@ -710,7 +710,7 @@ TEST_F(mad, wrong_writes_are_refused)
 	ASSERT_EQ(sizeof(m), mad_recv(&self->client, &m, PATIENCE_MS));
 }
 
-/* A MAD that is shorter than others is filled up with zeros. */
+/* A MAD that is too short is padded with zeros. */
 TEST_F(mad, short_mad_arrives_whole)
 {
 	struct mad m, got;

@@ -570,7 +570,7 @@ TEST_F(attack, entry_of_a_key_that_is_gone_leads_nowhere)
 	umr_start_free(&self->u, lkey);
 	ASSERT_EQ(0, umr_post(s, &self->u));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, write_through(s, self->key->lkey));
-	/* The key over it is freed first, because firmware may keep keys to which others lead. */
+	/* First free the key over it, because firmware may keep a key to which other keys lead. */
 	umr_start_free(&self->u, self->key->lkey);
 	ASSERT_EQ(0, umr_post(s, &self->u));
 	EXPECT_EQ(0, mlx5dv_destroy_mkey(inner));

@@ -767,7 +767,7 @@ static int rereg_in_child(struct ibv_mr *mr, int access)
 	       WEXITSTATUS(status) : -1;
 }
 
-/* The pages are those of the process that registered them: no other can have them pinned anew. */
+/* The pages are those of the process that registered them: no other process can pin them anew. */
 TEST_F(rereg, another_process_cannot_pin_anew)
 {
 	struct ibv_mr *mr;

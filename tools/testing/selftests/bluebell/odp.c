@@ -662,7 +662,7 @@ TEST_F(wqe, that_wraps_at_the_end_of_its_queue_is_read_whole)
 		send_pieces(_metadata, &self->o, &self->p, round);
 }
 
-/* WQEs of a receive queue with signatures have another segment before those of the data. */
+/* WQEs of a receive queue with signatures have one more segment before the data segments. */
 TEST_F(wqe, of_a_queue_with_signatures_is_read_right)
 {
 	struct qp_cfg cfg = {

@@ -205,7 +205,7 @@ TEST_F_TIMEOUT(other, advice_of_another_user_does_not_delay_faults, 300)
 	TH_LOG("it ended %.0f ms after SIGKILL, its memory was free %.0f ms later (%ld MiB; %ld)",
 	       died, freed, free_kb() / 1024, before / 1024);
 	ASSERT_LE(0, during);
-	/* mlx5_ib makes the others wait. */
+	/* mlx5_ib delays the faults of other processes. */
 	if (driver_is("bluebell")) {
 		EXPECT_LE(during, 2 * quiet + NOISE_MS);
 		EXPECT_LE(died, soon_ms());
