@@ -122,8 +122,8 @@ static int modify_qp(struct objects *o, const struct ib_qp_attr *step, int mask)
 #define ADDRESS { .type = RDMA_AH_ATTR_TYPE_IB, .port_num = 2, .sl = 9, .ib = { .dlid = 0x1234 } }
 
 /*
- * A state change. @want is the context that goes with it, without the PD, the CQs, the
- * ACK frequency and, to INIT, the doorbell record, which are the same in each.
+ * A state change. @want is the context of the command, without the fields that are the same in each
+ * step: the PD, the CQs, the ACK frequency and, to INIT, the doorbell record.
  */
 struct step {
 	const char *name;

@@ -24,9 +24,9 @@
  * @pd: protection domain
  * @dmabuf: what is exported; freed when @fd and all attachments are gone
  * @fd: descriptor
- * @sgt: where it is; there is nothing at these addresses
- * @mapped: importers that may reach it
- * @keys_at_unmap: keys that there were when it was last taken back
+ * @sgt: its DMA addresses, which are made up
+ * @mapped: number of mappings by importers
+ * @keys_at_unmap: number of keys when the memory was last unmapped
  * @refuse_map: refuse to map
  */
 struct exporter {

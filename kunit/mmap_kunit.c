@@ -82,7 +82,7 @@ static void mmap_offset_is_decoded(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, index, c->index);
 }
 
-/* The bits above those that mean something: none of them may be ignored. */
+/* The bits above the defined bits: the driver may ignore none of them. */
 static void unused_high_bits_of_an_offset_select_no_command(struct kunit *test)
 {
 	static const unsigned long pgoffs[] = { 0x000, 0x200, 0x300, 0x500, 0x600, 0x700 };

@@ -305,7 +305,7 @@ static void key_that_ends_a_list_is_asked_of_the_device(struct kunit *test)
 	put(w, 0, 0x900, 0, 0);
 	put_data(w, 0x9000, 50, LKEY);
 
-	/* To a device without the capability the key is one like others. */
+	/* A device without the capability treats the key like any other key. */
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_init_device_attr(mock->dev));
 	KUNIT_EXPECT_EQ(test, mock->dev->dump_fill_mkey, 0x700);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 12, false, caps, sges));
@@ -317,7 +317,7 @@ static void key_that_ends_a_list_is_asked_of_the_device(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 12, false, caps, sges));
 	KUNIT_EXPECT_EQ(test, sges->num, 1);
 	expect_sge(test, sges, 0, 0x1000, 50, LKEY);
-	/* With a length it is one like others. */
+	/* With a length the key is like any other key. */
 	w->dw[4] = cpu_to_be32(8);
 	KUNIT_ASSERT_EQ(test, 0, mlx5_ib_odp_parse_data(w->dw, w->dw + 12, false, caps, sges));
 	KUNIT_EXPECT_EQ(test, sges->num, 3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KUnit suite of objects that firmware has refused to destroy, and that nobody else destroys: when
- * the driver tries again, by which command, and what becomes of their memory.
+ * KUnit suite of objects that firmware has refused to destroy and that only the driver can still
+ * destroy: when the driver tries again, by which command, and what becomes of their memory.
  */
 
 #include <kunit/test.h>

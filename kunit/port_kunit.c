@@ -18,12 +18,12 @@
 #include "port.h"
 
 /**
- * struct link_env - a port and what the device says of it
+ * struct link_env - a port and what the device reports of it
  * @mock: device
  * @width: of the link, as PTYS has it
  * @lanes: virtual lanes of the port, as PVLC has them
  * @num_reads: how often PTYS has been read
- * @event_after: opcode of the command, or 0, after whose answer an event of the port is received
+ * @event_after: opcode of a command: an event of the port arrives after its answer; 0 for none
  */
 struct link_env {
 	struct mock *mock;

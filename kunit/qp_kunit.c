@@ -179,7 +179,7 @@ static void user_index_fits_the_cqe_version(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mlx5_ib_qp_check_uidx(c->uidx, c->given, c->cqe_version), c->want);
 }
 
-/* What the context gets: the index, the one that means none, or nothing. */
+/* What the context gets: the index, the index for "none", or nothing. */
 static void qpc_gets_an_index_only_in_contexts_with_indices(struct kunit *test)
 {
 	const struct mlx5_ib_caps *with = make_caps(test, &all_caps);

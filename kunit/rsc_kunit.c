@@ -141,7 +141,7 @@ static void event_is_delivered_to_its_object(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, about->events, 1);
 }
 
-/* RQs and SQs have numbers of their own. The field means nothing in an event of an SRQ. */
+/* RQs and SQs have numbers of their own. An event of an SRQ does not use the type of queue. */
 static void event_of_another_kind_of_queue_is_ignored(struct kunit *test)
 {
 	struct rsc_env *env = make_env(test);

@@ -227,7 +227,7 @@ static void free_mdev(void *devlink)
 	devlink_free(devlink);
 }
 
-/* Only a devlink that can be reloaded has parameters. Nobody reloads this one. */
+/* Only a devlink that can be reloaded has parameters. No test reloads this devlink. */
 static int reload_down(struct devlink *devlink, bool netns_change,
 		       enum devlink_reload_action action, enum devlink_reload_limit limit,
 		       struct netlink_ext_ack *extack)

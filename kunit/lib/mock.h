@@ -65,9 +65,9 @@ enum mock_kind {
  * @num_live: how many of each kind
  * @num_commands: commands since mock_expect_quiet() or the start
  * @refuse: number of the command to refuse, from 1; 0 for none
- * @refuse_destroy: refuse whatever destroys
- * @refuse_err: errno that a refusal has become
- * @ece: options of connection establishment that it grants
+ * @refuse_destroy: refuse all commands that destroy
+ * @refuse_err: errno of refusals
+ * @ece: options of connection establishment that firmware grants
  * @opcode: of the last command
  * @in: the last command, as far as it fits
  * @num_pins: pages pinned through mlx5_ib_umem_get()
