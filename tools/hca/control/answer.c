@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Answers to requests: how one is made, and the function of a table that makes it.
+ * Answers to requests: making an answer, and finding the function that answers a request.
  */
 #include <json-c/json.h>
 #include <stdarg.h>

@@ -115,10 +115,10 @@ uint16_t fabric_link_mtu(struct hca *hca)
 /**
  * fabric_set_mtu() - set the MTU that a port uses, as a subnet manager does
  * @hca: the HCA
- * @far: that of the switch's port that it is linked with
+ * @far: the port at the switch's end of the link, else at the HCA's end
  * @mtu: bytes; the port discards longer packets that it would have to send
  *
- * The HCA's thread and that of the switch call this.
+ * The threads of the HCA and of the switch call this.
  */
 void fabric_set_mtu(struct hca *hca, bool far, uint16_t mtu)
 {
@@ -390,7 +390,7 @@ void fabric_set_far_link(struct hca *hca, bool up)
 /**
  * fabric_state() - state of the port
  * @hca: the HCA
- * @far: of the switch's port that it is linked with
+ * @far: the port at the switch's end of the link, else at the HCA's end
  */
 enum port_state fabric_state(struct hca *hca, bool far)
 {
@@ -400,10 +400,10 @@ enum port_state fabric_state(struct hca *hca, bool far)
 /**
  * fabric_set_state() - change the state of a port whose link is up, as a subnet manager does
  * @hca: the HCA
- * @far: that of the switch's port that it is linked with
+ * @far: the port at the switch's end of the link, else at the HCA's end
  * @state: the new state, not PORT_DOWN
  *
- * Raises no event; port_set_state() does. The HCA's thread and that of the switch call this.
+ * Raises no event; port_set_state() does. The threads of the HCA and of the switch call this.
  *
  * Return: false if the link has gone down.
  */

@@ -38,7 +38,7 @@ void inbox_exit(struct inbox *in)
 /**
  * inbox_put() - add a packet
  * @in: the inbox
- * @p: the packet, which belongs to the inbox from here, unless it is closed
+ * @p: the packet, which belongs to the inbox from here, unless the inbox is closed
  *
  * Does not ring the bell.
  *
