@@ -65,7 +65,7 @@ static struct json_object *request_inject_op(struct hca *hca, unsigned int n, ch
 	return answer_ok();
 }
 
-/* A device that has failed comes back as after power on, and the census compares with that. */
+/* If the device has failed, reset it as after power on, and empty the baseline of the census. */
 static struct json_object *request_inject_clear(struct hca *hca, unsigned int n, char **w)
 {
 	struct json_object *o = answer_ok();

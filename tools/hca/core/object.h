@@ -19,7 +19,7 @@ enum obj_kind {
 	OBJ_KINDS
 };
 
-/* Owner of what every user may refer to, for example completion EQs. */
+/* Owner of objects that every user may refer to, for example completion EQs. */
 #define SHARED_UID	MLX5_SHARED_RESOURCE_UID
 
 /* First member of every object. DESTROY is refused with BAD_RES_STATE while refs > 0. */

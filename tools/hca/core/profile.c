@@ -352,7 +352,7 @@ void profile_set_ranges(struct profile *p)
 					       ranges[i].limit;
 		if (ranges[i].kind == OBJ_SQ)
 			r->limit += FIRST_SQ;
-		/* Where these are not offered, their CREATE command refuses. */
+		/* If these are not offered, CREATE_UCTX and CREATE_UMEM are refused. */
 		if ((ranges[i].kind == OBJ_UCTX && !cap_gen(p, "log_max_uctx")) ||
 		    (ranges[i].kind == OBJ_UMEM && !cap_gen(p, "log_max_umem")))
 			r->limit = r->first + 1;

@@ -45,7 +45,7 @@ struct umem_place {
 	uint64_t offset;	/* bytes */
 };
 
-/* What is to be at a place in a umem. */
+/* The use of a place in a umem. */
 struct umem_use {
 	uint64_t len;		/* bytes */
 	unsigned int align;	/* of the first byte in its page; a power of two */

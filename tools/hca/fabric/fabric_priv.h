@@ -74,7 +74,7 @@ static inline struct fabric_port *fabric_port_at(struct fabric *f, unsigned int 
 	return port <= SWITCH_PORTS ? f->ports[port] : NULL;
 }
 
-/* Let the HCA look at its port soon. The caller runs in the HCA's thread. */
+/* Have the HCA look for packets at its port soon. The caller runs in the HCA's thread. */
 static inline void fabric_wake(struct fabric_port *port)
 {
 	if (port->wake)

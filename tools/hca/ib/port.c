@@ -195,7 +195,7 @@ void port_reregister(struct hca *hca)
 
 /* ---- module ---------------------------------------------------------------------------------- */
 
-/* What the driver and a subnet manager set is forgotten; the LID belongs to the fabric. */
+/* Reset what the driver and a subnet manager set, but not the LID, which is the fabric's. */
 static void port_restart(struct hca *hca)
 {
 	struct port *port = hca->port;

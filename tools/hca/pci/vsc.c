@@ -23,7 +23,7 @@ static void vsc_lock(uint32_t *owner, uint32_t val)
 		*owner = val;
 }
 
-/* The driver has written the address: read or write there. */
+/* The driver has written the address: read or write at this address. */
 static void vsc_access(struct vsc *vsc, uint32_t val)
 {
 	uint32_t addr = val & ADDR_MASK;
