@@ -449,8 +449,8 @@ TEST_F_TIMEOUT(crowd, killed_process_leaves_nothing, 300)
 	}
 	EXPECT_TRUE(device_recovers());
 	/*
-	 * End the injections only now: a device that is still failed would come back without what
-	 * mlx5_core has created.
+	 * Clear the injections only now: this resets a device that is still failed, which then
+	 * lacks the objects of mlx5_core.
 	 */
 	hca_inject_clear();
 	EXPECT_STREQ("", objects_of_before());
